@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * kdtl - a kernel-internal API for dispatch trace logs
+ *
+ * A dispatch trace log (DTL) entry says: this processor was given to that
+ * runner at this time, after waiting this long, for this reason.  Kernel
+ * threads and modules read the entries of every CPU in place:
+ *
+ *	s = kdtl_session_create(&attr);		what to log, how much memory
+ *	kdtl_load(s, NULL);			bind to the CPUs
+ *	kdtl_start(s);
+ *	while (kdtl_wait(s, timeout) ...)	sleep until it is worth reading
+ *		for_each_cpu(cpu, mask) {
+ *			len = kdtl_aux_peek(s, cpu, &span);
+ *			kdtl_for_each_entry(e, span, len)
+ *				...
+ *			kdtl_aux_consume(s, cpu, len);
+ *		}
+ *	kdtl_session_close(s);
+ *
+ * clients/sampler is a complete client, written to be copied.  The verbs are
+ * documented where they are defined, in api/; Documentation/ has the reference.
+ *
+ * A module that uses any of this says MODULE_IMPORT_NS(KDTL_NS).
+ */
+#ifndef _LINUX_KDTL_H
+#define _LINUX_KDTL_H
+
+#include <linux/completion.h>
+#include <linux/cpumask.h>
+#include <linux/math64.h>
+#include <linux/perf_event.h>
+#include <linux/sched.h>
+#include <linux/time64.h>
+#include <linux/types.h>
+#include <linux/version.h>
+
+/* The symbol namespace's spelling changed in 6.13 (cdd30ebb1b9f). */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+#define KDTL_NS		"KDTL"
+#else
+#define KDTL_NS		KDTL
+#endif
+
+/* ------------------------------------------------------------------ entries */
+
+/**
+ * struct kdtl_entry - one dispatch, as PAPR lays it out (48 bytes, big-endian)
+ * @dispatch_reason: why the runner was put on, &enum kdtl_dispatch_reason
+ * @preempt_reason: why a runner was taken off, &enum kdtl_preempt_reason
+ * @processor_id: CPU that was given away
+ * @enqueue_to_dispatch_time: ticks that the runner waited in this CPU's queue
+ * @ready_to_enqueue_time: ticks between being ready and entering that queue
+ * @waiting_to_ready_time: ticks that the runner had slept before it was ready
+ * @timebase: when, in ticks
+ * @fault_addr: see Documentation/, differs between sources
+ * @srr0: see Documentation/, differs between sources
+ * @srr1: see Documentation/, differs between sources
+ *
+ * The same layout on every source (PAPR, "Dispatch Trace Log Buffer"), so that
+ * one decoder reads them all.  Use the accessors below, not the fields.
+ */
+struct kdtl_entry {
+	u8	dispatch_reason;
+	u8	preempt_reason;
+	__be16	processor_id;
+	__be32	enqueue_to_dispatch_time;
+	__be32	ready_to_enqueue_time;
+	__be32	waiting_to_ready_time;
+	__be64	timebase;
+	__be64	fault_addr;
+	__be64	srr0;
+	__be64	srr1;
+};
+
+#define KDTL_ENTRY_SIZE		48
+
+/* PAPR's codes; kdtl_sched uses those marked with an asterisk. */
+enum kdtl_dispatch_reason {
+	KDTL_DISPATCH_EXTERNAL_INTERRUPT	= 0,
+	KDTL_DISPATCH_FIRMWARE			= 1,
+	KDTL_DISPATCH_PROD			= 2,	/* * woken up */
+	KDTL_DISPATCH_DECREMENTER		= 3,
+	KDTL_DISPATCH_SYSTEM_RESET		= 4,
+	KDTL_DISPATCH_FIRMWARE_2		= 5,
+	KDTL_DISPATCH_CONFERRED			= 6,
+	KDTL_DISPATCH_TIME_SLICE		= 7,	/* * had been preempted */
+	KDTL_DISPATCH_PAGE_FAULT		= 8,	/* * slept in a page fault */
+	KDTL_DISPATCH_EXPROPRIATED		= 9,
+	KDTL_DISPATCH_PRIV_DOORBELL		= 10,
+};
+
+enum kdtl_preempt_reason {
+	KDTL_PREEMPT_UNUSED			= 0,
+	KDTL_PREEMPT_FIRMWARE			= 1,
+	KDTL_PREEMPT_CEDE			= 2,	/* * it went to sleep */
+	KDTL_PREEMPT_CONFER			= 3,
+	KDTL_PREEMPT_TIME_SLICE			= 4,	/* * it could have gone on */
+	KDTL_PREEMPT_MIGRATION			= 5,
+	KDTL_PREEMPT_PAGE_FAULT			= 6,	/* * it sleeps in a page fault */
+	KDTL_PREEMPT_CONFER_ADJUNCT		= 7,
+	KDTL_PREEMPT_HCALL_ADJUNCT		= 8,
+	KDTL_PREEMPT_HDEC_ADJUNCT		= 9,
+};
+
+/* Which dispatches to log: the runner had ... before. PAPR's enable mask. */
+#define KDTL_MASK_CEDE		0x1	/* ... given its processor up */
+#define KDTL_MASK_PREEMPT	0x2	/* ... been preempted */
+#define KDTL_MASK_FAULT		0x4	/* ... waited for a page */
+#define KDTL_MASK_ALL		0x7
+
+/* Accessors: host byte order.  Safe from any context. */
+static inline unsigned int kdtl_entry_cpu(const struct kdtl_entry *e)
+{
+	return be16_to_cpu(e->processor_id);
+}
+
+/* In ticks of the session's time base: kdtl_ticks_to_ns() makes nanoseconds. */
+static inline u64 kdtl_entry_time(const struct kdtl_entry *e)
+{
+	return be64_to_cpu(e->timebase);
+}
+
+static inline u32 kdtl_entry_queued(const struct kdtl_entry *e)
+{
+	return be32_to_cpu(e->enqueue_to_dispatch_time);
+}
+
+static inline u32 kdtl_entry_ready(const struct kdtl_entry *e)
+{
+	return be32_to_cpu(e->ready_to_enqueue_time);
+}
+
+static inline u32 kdtl_entry_slept(const struct kdtl_entry *e)
+{
+	return be32_to_cpu(e->waiting_to_ready_time);
+}
+
+/* How long the runner wanted a CPU and had none, in ticks. */
+static inline u64 kdtl_entry_wait(const struct kdtl_entry *e)
+{
+	return (u64)kdtl_entry_queued(e) + kdtl_entry_ready(e);
+}
+
+static inline unsigned int kdtl_entry_dispatch_reason(const struct kdtl_entry *e)
+{
+	return e->dispatch_reason;
+}
+
+static inline unsigned int kdtl_entry_preempt_reason(const struct kdtl_entry *e)
+{
+	return e->preempt_reason;
+}
+
+/* kdtl_sched only: who was dispatched, and who had the CPU before (0: idle). */
+static inline pid_t kdtl_entry_pid(const struct kdtl_entry *e)
+{
+	return (pid_t)(be64_to_cpu(e->fault_addr) >> 32);
+}
+
+static inline pid_t kdtl_entry_prev_pid(const struct kdtl_entry *e)
+{
+	return (pid_t)(u32)be64_to_cpu(e->fault_addr);
+}
+
+/* kdtl_sched only: TASK_COMM_LEN bytes, always terminated. */
+static inline const char *kdtl_entry_comm(const struct kdtl_entry *e)
+{
+	return (const char *)&e->srr0;
+}
+
+const char *kdtl_dispatch_reason_name(unsigned int reason);
+const char *kdtl_preempt_reason_name(unsigned int reason);
+
+/**
+ * kdtl_for_each_entry - iterate over the whole entries of a span
+ * @e: cursor, ``const struct kdtl_entry *``
+ * @span: what kdtl_aux_peek() pointed at
+ * @len: its length in bytes
+ *
+ * Context: any.
+ */
+#define kdtl_for_each_entry(e, span, len)				\
+	for ((e) = (const struct kdtl_entry *)(span);			\
+	     (const char *)((e) + 1) <= (const char *)(span) + (len);	\
+	     (e)++)
+
+/* ----------------------------------------------------------------- sessions */
+
+struct kdtl_session;	/* opaque */
+
+/* kdtl_session_attr::flags */
+#define KDTL_SESSION_OVERWRITE	0x1	/* keep the newest, see kdtl_aux_snapshot() */
+
+/**
+ * struct kdtl_session_attr - what a session is to be
+ * @pmu: source by name ("kdtl_sched", "kdtl_vpa"); NULL: the best one there is
+ * @cpus: CPUs it may be loaded on; NULL: all
+ * @aux_pages: AUX pages per CPU, a power of two
+ * @msg_pages: pages for messages, a power of two, or 0: none
+ * @watermark: unread bytes of a CPU that wake the reader; 0: half the area
+ * @mask: KDTL_MASK_*, which dispatches to log; 0: all
+ * @flags: KDTL_SESSION_*
+ * @period: longest time in ns that entries lie unseen, for sources that have
+ *	to be polled (kdtl_vpa); 0: the source's own choice
+ * @done: completed on every wake-up, until kdtl_session_close() returns;
+ *	NULL: the session's own, inside
+ *
+ * Zero what you do not set.
+ */
+struct kdtl_session_attr {
+	const char		*pmu;
+	const struct cpumask	*cpus;
+	unsigned int		aux_pages;
+	unsigned int		msg_pages;
+	unsigned int		watermark;
+	u32			mask;
+	u32			flags;
+	u64			period;
+	struct completion	*done;
+};
+
+/**
+ * struct kdtl_aux_info - a CPU's AUX area at a glance
+ * @head: where the writer is: free running, in bytes
+ * @tail: where the reader is: free running, in bytes
+ * @size: of the area, in bytes
+ * @watermark: in bytes
+ * @produced: entries that the source had for this session since kdtl_load()
+ * @consumed: entries given back with kdtl_aux_consume()
+ * @lost: entries that found no room
+ * @unread: entries between @tail and @head
+ * @tb_freq: ticks per second of the entries' time base
+ * @tb_boot: the time base's value at boot
+ * @online: the CPU is being logged, or would be if the session were started
+ *
+ * @produced = @consumed + @lost + @unread, whenever it is looked at.
+ */
+struct kdtl_aux_info {
+	u64	head;
+	u64	tail;
+	u64	size;
+	u64	watermark;
+	u64	produced;
+	u64	consumed;
+	u64	lost;
+	u64	unread;
+	u64	tb_freq;
+	u64	tb_boot;
+	bool	online;
+};
+
+struct kdtl_session *kdtl_session_create(const struct kdtl_session_attr *attr);
+void kdtl_session_close(struct kdtl_session *s);
+
+int kdtl_load(struct kdtl_session *s, const struct cpumask *cpus);
+int kdtl_unload(struct kdtl_session *s);
+int kdtl_start(struct kdtl_session *s);
+int kdtl_stop(struct kdtl_session *s);
+
+int kdtl_wait(struct kdtl_session *s, long timeout);
+
+ssize_t kdtl_aux_peek(struct kdtl_session *s, int cpu, const void **span);
+int kdtl_aux_consume(struct kdtl_session *s, int cpu, size_t bytes);
+int kdtl_aux_info(struct kdtl_session *s, int cpu, struct kdtl_aux_info *info);
+
+/**
+ * kdtl_ticks_to_ns() - convert a time span of a session's entries
+ * @info: from kdtl_aux_info(), any CPU of the session
+ * @ticks: of the entries' time base
+ *
+ * Context: any.
+ * Return: nanoseconds.
+ */
+static inline u64 kdtl_ticks_to_ns(const struct kdtl_aux_info *info, u64 ticks)
+{
+	if (info->tb_freq == NSEC_PER_SEC)
+		return ticks;
+	return mul_u64_u32_div(ticks, NSEC_PER_SEC, (u32)info->tb_freq);
+}
+
+/* -------------------------------------------------------------- PMU drivers */
+
+/* What an entry is about, for the masks and the counts. */
+enum kdtl_kind {
+	KDTL_KIND_CEDE,
+	KDTL_KIND_PREEMPT,
+	KDTL_KIND_FAULT,
+	KDTL_KIND_UNKNOWN,	/* the source does not tell: every mask gets it */
+	KDTL_NR_KINDS,
+};
+
+/**
+ * struct kdtl_area - AUX pages in one piece
+ * @base: the pages, mapped twice in a row: a span that starts anywhere in the
+ *	first copy is contiguous up to the whole @size
+ * @size: in bytes, a power of two
+ *
+ * What kdtl_aux_output_begin() returns to a driver that leaves setup_aux to
+ * kdtl.  It writes at @base + (handle->head & (@size - 1)).
+ */
+struct kdtl_area {
+	void	*base;
+	u64	size;
+	/* private: */
+	bool	borrowed;	/* from the session: not the driver's to free */
+};
+
+/**
+ * struct kdtl_pmu - a source of dispatch trace log entries
+ * @pmu: perf's view.  The driver sets module and capabilities; callbacks
+ *	that it leaves NULL become kdtl's
+ * @name: under which perf and sessions find it
+ * @rating: a session that names no source gets the highest rated one
+ * @tb_freq: ticks per second of the entries' time base, below 2^32
+ * @tb_boot: the time base's value at boot
+ * @attach: the first user has come; may sleep; optional
+ * @detach: the last user has gone; may sleep; optional
+ * @source: make this CPU's source deliver @mask's entries, looked at every
+ *	@period ns or more often if it is polled (0: the driver's choice); mask
+ *	0: switch it off, which must work.  On the CPU, interrupts off, maybe
+ *	inside the scheduler.  An error refuses the event that asked
+ */
+struct kdtl_pmu {
+	struct pmu	pmu;
+	const char	*name;
+	unsigned int	rating;
+	u64		tb_freq;
+	u64		tb_boot;
+	int		(*attach)(struct kdtl_pmu *p);
+	void		(*detach)(struct kdtl_pmu *p);
+	int		(*source)(struct kdtl_pmu *p, u32 mask, u64 period);
+	/* private: */
+	struct list_head		node;
+	struct kdtl_pmu_cpu __percpu	*cpu;
+	unsigned int			users;
+};
+
+int kdtl_pmu_register(struct kdtl_pmu *p);
+void kdtl_pmu_unregister(struct kdtl_pmu *p);
+
+void kdtl_pmu_output(struct kdtl_pmu *p, const struct kdtl_entry *e,
+		     enum kdtl_kind kind);
+void kdtl_pmu_lost(struct kdtl_pmu *p, u64 nr);
+
+void *kdtl_aux_output_begin(struct perf_output_handle *handle,
+			    struct perf_event *event);
+void kdtl_aux_output_end(struct perf_output_handle *handle, unsigned long size);
+int kdtl_aux_output_skip(struct perf_output_handle *handle, unsigned long size);
+void kdtl_aux_output_flag(struct perf_output_handle *handle, u64 flags);
+void *kdtl_get_aux(struct perf_output_handle *handle);
+
+#endif /* _LINUX_KDTL_H */

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Names of PAPR's reason codes. */
+#include <linux/export.h>
+#include <linux/kdtl.h>
+
+#include "../core/compat.h"
+
+static const char * const kdtl_dispatch_names[] = {
+	[KDTL_DISPATCH_EXTERNAL_INTERRUPT]	= "external_interrupt",
+	[KDTL_DISPATCH_FIRMWARE]		= "firmware_internal_event",
+	[KDTL_DISPATCH_PROD]			= "H_PROD",
+	[KDTL_DISPATCH_DECREMENTER]		= "decrementer_interrupt",
+	[KDTL_DISPATCH_SYSTEM_RESET]		= "system_reset",
+	[KDTL_DISPATCH_FIRMWARE_2]		= "firmware_internal_event",
+	[KDTL_DISPATCH_CONFERRED]		= "conferred_cycles",
+	[KDTL_DISPATCH_TIME_SLICE]		= "time_slice",
+	[KDTL_DISPATCH_PAGE_FAULT]		= "virtual_memory_page_fault",
+	[KDTL_DISPATCH_EXPROPRIATED]		= "expropriated_adjunct",
+	[KDTL_DISPATCH_PRIV_DOORBELL]		= "priv_doorbell",
+};
+
+static const char * const kdtl_preempt_names[] = {
+	[KDTL_PREEMPT_UNUSED]			= "unused",
+	[KDTL_PREEMPT_FIRMWARE]			= "firmware_internal_event",
+	[KDTL_PREEMPT_CEDE]			= "H_CEDE",
+	[KDTL_PREEMPT_CONFER]			= "H_CONFER",
+	[KDTL_PREEMPT_TIME_SLICE]		= "time_slice",
+	[KDTL_PREEMPT_MIGRATION]		= "migration_hibernation_page_fault",
+	[KDTL_PREEMPT_PAGE_FAULT]		= "virtual_memory_page_fault",
+	[KDTL_PREEMPT_CONFER_ADJUNCT]		= "H_CONFER_ADJUNCT",
+	[KDTL_PREEMPT_HCALL_ADJUNCT]		= "hcall_adjunct",
+	[KDTL_PREEMPT_HDEC_ADJUNCT]		= "HDEC_adjunct",
+};
+
+/**
+ * kdtl_dispatch_reason_name() - name a dispatch reason
+ * @reason: from kdtl_entry_dispatch_reason()
+ *
+ * The names are those of PAPR and of the perf tool.
+ *
+ * Context: any.
+ * Return: a constant string, "unknown" for a code that PAPR does not have.
+ */
+const char *kdtl_dispatch_reason_name(unsigned int reason)
+{
+	return reason < ARRAY_SIZE(kdtl_dispatch_names) ?
+		kdtl_dispatch_names[reason] : "unknown";
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_dispatch_reason_name, KDTL_NS);
+
+/**
+ * kdtl_preempt_reason_name() - name a preempt reason
+ * @reason: from kdtl_entry_preempt_reason()
+ *
+ * Context: any.
+ * Return: a constant string, "unknown" for a code that PAPR does not have.
+ */
+const char *kdtl_preempt_reason_name(unsigned int reason)
+{
+	return reason < ARRAY_SIZE(kdtl_preempt_names) ?
+		kdtl_preempt_names[reason] : "unknown";
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_preempt_reason_name, KDTL_NS);

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Writing to AUX areas, for PMU drivers: perf's transactions, perf's names
+ *
+ * An event of a session works on the session's area, any other event on
+ * perf's: one write path in the driver serves both.
+ */
+#include <linux/export.h>
+#include <linux/perf_event.h>
+
+#include "../core/aux.h"
+#include "../core/compat.h"
+
+/**
+ * kdtl_aux_output_begin() - begin to write to an event's AUX area
+ * @handle: filled in: size is the room in bytes, head the position
+ * @event: whose area
+ *
+ * As perf_aux_output_begin(): what has not been read is not part of the room.
+ * Nested writers are refused, and warned about once.
+ *
+ * Context: on the event's CPU, interrupts off.
+ * Return: what the driver's setup_aux() returned (struct kdtl_area * if that
+ * was left to kdtl); NULL if the event has no area or the area is full.
+ */
+void *kdtl_aux_output_begin(struct perf_output_handle *handle,
+			    struct perf_event *event)
+{
+	struct kdtl_aux *aux = kdtl_event_aux(event);
+	u64 room;
+
+	if (!aux)
+		return perf_aux_output_begin(handle, event);
+
+	lockdep_assert_irqs_disabled();
+	handle->event = NULL;
+	if (WARN_ON_ONCE(aux->open))
+		return NULL;
+	room = kdtl_aux_room(aux);
+	if (!room) {
+		irq_work_queue(&aux->wake);
+		return NULL;
+	}
+
+	aux->open = true;
+	handle->event = event;
+	handle->rb = NULL;
+	handle->aux_flags = 0;
+	handle->size = aux->overwrite ? 0 : room;
+	handle->head = aux->sink.head;
+	return aux->priv;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_aux_output_begin, KDTL_NS);
+
+/**
+ * kdtl_aux_output_end() - publish what was written
+ * @handle: from kdtl_aux_output_begin()
+ * @size: in bytes, at most what there was room for
+ *
+ * As perf_aux_output_end(): all stores before it are seen by whoever sees the
+ * new head, on every architecture.
+ *
+ * Context: as kdtl_aux_output_begin(), same CPU.
+ */
+void kdtl_aux_output_end(struct perf_output_handle *handle, unsigned long size)
+{
+	struct kdtl_aux *aux = kdtl_event_aux(handle->event);
+
+	if (!aux) {
+		perf_aux_output_end(handle, size);
+		return;
+	}
+	/* In overwrite mode the driver moves handle->head, as perf has it. */
+	if (aux->overwrite)
+		size = handle->head - (unsigned long)aux->sink.head;
+	if (WARN_ON_ONCE(size > kdtl_aux_room(aux)))
+		size = 0;
+	aux->counts.entries[KDTL_KIND_UNKNOWN] += size / sizeof(struct kdtl_entry);
+	kdtl_aux_advance(aux, size);
+	aux->open = false;
+	handle->event = NULL;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_aux_output_end, KDTL_NS);
+
+/**
+ * kdtl_aux_output_skip() - pass over bytes, for alignment
+ * @handle: from kdtl_aux_output_begin()
+ * @size: in bytes
+ *
+ * As perf_aux_output_skip(). The reader sees the bytes, with what was there.
+ *
+ * Context: as kdtl_aux_output_begin(), same CPU.
+ * Return: 0, or -ENOSPC if there is less room than @size.
+ */
+int kdtl_aux_output_skip(struct perf_output_handle *handle, unsigned long size)
+{
+	struct kdtl_aux *aux = kdtl_event_aux(handle->event);
+
+	if (!aux)
+		return perf_aux_output_skip(handle, size);
+	if (size > handle->size)
+		return -ENOSPC;
+	kdtl_aux_advance(aux, size);
+	handle->head = aux->sink.head;
+	handle->size -= size;
+	return 0;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_aux_output_skip, KDTL_NS);
+
+/**
+ * kdtl_aux_output_flag() - say something about the data
+ * @handle: from kdtl_aux_output_begin()
+ * @flags: PERF_AUX_FLAG_TRUNCATED, _PARTIAL or _COLLISION
+ *
+ * As perf_aux_output_flag(). PERF_AUX_FLAG_OVERWRITE is not a driver's to set.
+ *
+ * Context: as kdtl_aux_output_begin(), same CPU.
+ */
+void kdtl_aux_output_flag(struct perf_output_handle *handle, u64 flags)
+{
+	if (WARN_ON_ONCE(flags & PERF_AUX_FLAG_OVERWRITE))
+		return;
+	if (kdtl_event_aux(handle->event))
+		handle->aux_flags |= flags;
+	else
+		perf_aux_output_flag(handle, flags);
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_aux_output_flag, KDTL_NS);
+
+/**
+ * kdtl_get_aux() - what the driver's setup_aux() returned
+ * @handle: from kdtl_aux_output_begin()
+ *
+ * Context: as kdtl_aux_output_begin(), same CPU.
+ * Return: as kdtl_aux_output_begin(); NULL outside of a transaction.
+ */
+void *kdtl_get_aux(struct perf_output_handle *handle)
+{
+	struct kdtl_aux *aux;
+
+	if (!handle->event)
+		return NULL;
+	aux = kdtl_event_aux(handle->event);
+	return aux ? aux->priv : perf_get_aux(handle);
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_get_aux, KDTL_NS);

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sessions: create, load, start, stop, unload, close
+ *
+ * After perfmon2's pfmk_create_context(), load_context(), start(), stop(),
+ * unload_context() and close().  Documentation/states.rst has the table of
+ * what each verb does in each state.
+ */
+#define pr_fmt(fmt) "kdtl: " fmt
+
+#include <linux/export.h>
+#include <linux/log2.h>
+#include <linux/slab.h>
+
+#include "../core/compat.h"
+#include "../core/session.h"
+
+#define KDTL_SESSION_FLAGS	KDTL_SESSION_OVERWRITE
+
+/* 2^20 pages of 4 KiB: beyond that a position's distance gets too long. */
+#define KDTL_MAX_PAGES		(1U << 20)
+
+static bool kdtl_pages_valid(const char *what, unsigned int nr, bool none)
+{
+	if (none && !nr)
+		return true;
+	if (is_power_of_2(nr) && nr <= KDTL_MAX_PAGES)
+		return true;
+	pr_warn("%s=%u: must be a power of two up to %u%s\n", what, nr,
+		KDTL_MAX_PAGES, none ? ", or 0" : "");
+	return false;
+}
+
+static int kdtl_attr_check(const struct kdtl_session_attr *attr)
+{
+	if (!attr) {
+		pr_warn("kdtl_session_create() needs attributes\n");
+		return -EINVAL;
+	}
+	if (!kdtl_pages_valid("aux_pages", attr->aux_pages, false) ||
+	    !kdtl_pages_valid("msg_pages", attr->msg_pages, true))
+		return -EINVAL;
+	if (attr->mask & ~KDTL_MASK_ALL) {
+		pr_warn("mask=%#x: unknown bits, allowed are %#x\n",
+			attr->mask, KDTL_MASK_ALL);
+		return -EINVAL;
+	}
+	if (attr->flags & ~KDTL_SESSION_FLAGS) {
+		pr_warn("flags=%#x: unknown bits, allowed are %#x\n",
+			attr->flags, KDTL_SESSION_FLAGS);
+		return -EINVAL;
+	}
+	if (attr->watermark > (u64)attr->aux_pages << PAGE_SHIFT) {
+		pr_warn("watermark=%u: more than the area's %llu bytes\n",
+			attr->watermark, (u64)attr->aux_pages << PAGE_SHIFT);
+		return -EINVAL;
+	}
+	if (attr->cpus && !cpumask_intersects(attr->cpus, cpu_possible_mask)) {
+		pr_warn("no CPU asked for: cpus must hold at least one possible CPU\n");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static void kdtl_aux_wake_session(struct kdtl_aux *aux)
+{
+	kdtl_session_wake(aux->session);
+}
+
+static void kdtl_session_free(struct kdtl_session *s)
+{
+	int cpu;
+
+	if (s->aux) {
+		for_each_possible_cpu(cpu)
+			kdtl_aux_free(kdtl_session_aux(s, cpu));
+		free_percpu(s->aux);
+	}
+	free_cpumask_var(s->loaded);
+	free_cpumask_var(s->cpus);
+	mutex_destroy(&s->lock);
+	kfree(s);
+}
+
+static struct kdtl_session *kdtl_session_alloc(const struct kdtl_session_attr *attr)
+{
+	struct kdtl_session *s;
+
+	s = kzalloc(sizeof(*s), GFP_KERNEL);
+	if (!s)
+		return NULL;
+
+	mutex_init(&s->lock);
+	refcount_set(&s->users, 1);
+	init_completion(&s->idle);
+	init_completion(&s->own_done);
+	raw_spin_lock_init(&s->wake_lock);
+	s->done = attr->done ?: &s->own_done;
+	s->mask = attr->mask ?: KDTL_MASK_ALL;
+	s->layout.nr_pages = attr->aux_pages;
+	s->layout.watermark = attr->watermark ?:
+		(u64)attr->aux_pages << (PAGE_SHIFT - 1);
+	s->layout.overwrite = attr->flags & KDTL_SESSION_OVERWRITE;
+	s->layout.period = attr->period;
+	s->layout.wake_fn = kdtl_aux_wake_session;
+	atomic64_set(&s->mem, sizeof(*s));
+
+	if (!zalloc_cpumask_var(&s->cpus, GFP_KERNEL) ||
+	    !zalloc_cpumask_var(&s->loaded, GFP_KERNEL))
+		goto free;
+	s->aux = alloc_percpu(struct kdtl_aux *);
+	if (!s->aux)
+		goto free;
+	cpumask_and(s->cpus, attr->cpus ?: cpu_possible_mask, cpu_possible_mask);
+	return s;
+
+free:
+	kdtl_session_free(s);
+	return NULL;
+}
+
+/**
+ * kdtl_session_create() - create a session
+ * @attr: what it is to be
+ *
+ * The session holds the source's module.  No memory is taken for AUX areas
+ * yet, but what they will take on the CPUs that are online now is checked
+ * against the module parameter max_session_mb.
+ *
+ * The caller's completion (@attr->done) is completed on every wake-up, also
+ * if nobody waits, until kdtl_session_close() returns, and never after.
+ *
+ * perfmon2: pfmk_create_context().
+ *
+ * Context: task, may sleep.
+ * Return: the session, or ERR_PTR:
+ *
+ * * -EINVAL: pages not a power of two, unknown mask or flag bits, watermark
+ *   above the area's size, no possible CPU in the set (a line in the log says
+ *   which)
+ * * -ENOENT: there is no such source, or none at all
+ * * -ENOMEM: no memory, or over the cap (a line in the log names it)
+ * * anything that the source says when it is switched on, -EBUSY for instance
+ *   if someone else owns the hypervisor's log
+ */
+struct kdtl_session *kdtl_session_create(const struct kdtl_session_attr *attr)
+{
+	struct kdtl_session *s;
+	unsigned int nr_cpus = 0;
+	int cpu, err;
+
+	err = kdtl_attr_check(attr);
+	if (err)
+		return ERR_PTR(err);
+
+	s = kdtl_session_alloc(attr);
+	if (!s)
+		return ERR_PTR(-ENOMEM);
+	s->owner = __builtin_return_address(0);
+
+	for_each_cpu_and(cpu, s->cpus, cpu_online_mask)
+		nr_cpus++;
+	if (!kdtl_session_mem_allowed(s, nr_cpus * kdtl_aux_mem(attr->aux_pages))) {
+		err = -ENOMEM;
+		goto free;
+	}
+
+	s->pmu = kdtl_pmu_get(attr->pmu);
+	if (!s->pmu) {
+		pr_warn("no PMU %s: load kdtl_sched or kdtl_vpa\n",
+			attr->pmu ?: "at all");
+		err = -ENOENT;
+		goto free;
+	}
+	err = kdtl_pmu_attach(s->pmu);
+	if (err)
+		goto put_pmu;
+	return s;
+
+put_pmu:
+	kdtl_pmu_put(s->pmu);
+free:
+	kdtl_session_free(s);
+	return ERR_PTR(err);
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_session_create, KDTL_NS);
+
+static void kdtl_unload_locked(struct kdtl_session *s)
+{
+	if (s->state == KDTL_CREATED)
+		return;
+	if (s->state == KDTL_STARTED)
+		kdtl_cpus_stop(s);
+	kdtl_cpus_unload(s);
+	WRITE_ONCE(s->state, KDTL_CREATED);
+}
+
+/**
+ * kdtl_session_close() - end a session, in any state
+ * @s: the session; ERR_PTR and NULL are fine
+ *
+ * Stops and unloads it, ends every kdtl_wait() on it with -ESHUTDOWN, waits
+ * until the last writer and the last verb have left, and frees everything.
+ * When it returns nothing of the session is left: no area, no wake-up.  Spans
+ * from kdtl_aux_peek() are gone, so readers must have stopped using them.
+ *
+ * perfmon2: close() of the context.
+ *
+ * Context: task, may sleep. Not from a verb's callback or an interrupt.
+ */
+void kdtl_session_close(struct kdtl_session *s)
+{
+	if (IS_ERR_OR_NULL(s))
+		return;
+
+	mutex_lock(&s->lock);
+	if (WARN_ON_ONCE(s->closing)) {
+		mutex_unlock(&s->lock);
+		return;
+	}
+	kdtl_unload_locked(s);
+	WRITE_ONCE(s->closing, true);
+	mutex_unlock(&s->lock);
+
+	kdtl_session_wake(s);
+	/* The verbs' waiters look at closing; swake_up_all() orders it before. */
+	swake_up_all(&s->done->wait);
+	if (!refcount_dec_and_test(&s->users))
+		wait_for_completion(&s->idle);
+
+	kdtl_pmu_detach(s->pmu);
+	kdtl_pmu_put(s->pmu);
+	kdtl_session_free(s);
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_session_close, KDTL_NS);
+
+static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
+{
+	struct kdtl_aux *aux;
+	int cpu, err;
+
+	if (s->state != KDTL_CREATED)
+		return -EBUSY;
+	if (!cpumask_and(s->loaded, cpus ?: s->cpus, s->cpus) ||
+	    (cpus && !cpumask_subset(cpus, s->cpus))) {
+		pr_warn("%ps: load: CPUs %*pbl, but the session is for %*pbl\n",
+			s->owner, cpumask_pr_args(cpus ?: s->cpus),
+			cpumask_pr_args(s->cpus));
+		return -EINVAL;
+	}
+
+	for_each_possible_cpu(cpu) {
+		aux = kdtl_session_aux(s, cpu);
+		if (aux)
+			kdtl_aux_reset(aux);
+	}
+	err = kdtl_cpus_load(s);
+	if (!err)
+		WRITE_ONCE(s->state, KDTL_LOADED);
+	return err;
+}
+
+/**
+ * kdtl_load() - bind a session to CPUs
+ * @s: the session
+ * @cpus: which ones of those it was created for; NULL: all of them
+ *
+ * Takes the memory, and makes a perf event on each CPU.  CPUs that are offline
+ * are logged when they come, and again when they come back; what they left
+ * unread stays.  Unread data and counts of an earlier load are dropped.
+ *
+ * perfmon2: pfmk_load_context().
+ *
+ * Context: task, may sleep.
+ * Return: 0, or
+ *
+ * * -EBUSY: it is loaded
+ * * -EINVAL: @cpus is empty or not a part of what the session is for
+ * * -ENOMEM: no memory, or over the cap
+ * * -ESHUTDOWN: it is being closed
+ * * what perf or the source says on a CPU, -EBUSY for instance
+ */
+int kdtl_load(struct kdtl_session *s, const struct cpumask *cpus)
+{
+	int err = kdtl_session_enter(s);
+
+	if (err)
+		return err;
+	err = kdtl_load_locked(s, cpus);
+	kdtl_session_leave(s);
+	return err;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_load, KDTL_NS);
+
+/**
+ * kdtl_unload() - take a session off its CPUs, stopping it first
+ * @s: the session
+ *
+ * Unread data and counts stay until the next kdtl_load() or close.
+ *
+ * perfmon2: pfmk_unload_context().
+ *
+ * Context: task, may sleep.
+ * Return: 0, also if nothing was loaded; -ESHUTDOWN: it is being closed.
+ */
+int kdtl_unload(struct kdtl_session *s)
+{
+	int err = kdtl_session_enter(s);
+
+	if (err)
+		return err;
+	if (s->state == KDTL_STARTED)
+		kdtl_session_wake(s);
+	kdtl_unload_locked(s);
+	kdtl_session_leave(s);
+	return 0;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_unload, KDTL_NS);
+
+/**
+ * kdtl_start() - begin to log
+ * @s: the session
+ *
+ * On every CPU or on none.  When it returns the sources are on.
+ *
+ * perfmon2: pfmk_start().
+ *
+ * Context: task, may sleep.
+ * Return: 0, also if it was started; or
+ *
+ * * -EINVAL: it is not loaded
+ * * -ESHUTDOWN: it is being closed
+ * * what the source says, -EBUSY for instance
+ */
+int kdtl_start(struct kdtl_session *s)
+{
+	int err = kdtl_session_enter(s);
+
+	if (err)
+		return err;
+	if (s->state == KDTL_CREATED)
+		err = -EINVAL;
+	else if (s->state == KDTL_LOADED)
+		err = kdtl_cpus_start(s);
+	kdtl_session_leave(s);
+	return err;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_start, KDTL_NS);
+
+/**
+ * kdtl_stop() - log no more
+ * @s: the session
+ *
+ * When it returns no entry is being written, the numbers are exact, and the
+ * reader has been woken for the rest, however little it is.
+ *
+ * perfmon2: pfmk_stop().
+ *
+ * Context: task, may sleep.
+ * Return: 0, also if it was stopped; -EINVAL: it is not loaded; -ESHUTDOWN: it
+ * is being closed.
+ */
+int kdtl_stop(struct kdtl_session *s)
+{
+	int err = kdtl_session_enter(s);
+
+	if (err)
+		return err;
+	if (s->state == KDTL_CREATED) {
+		err = -EINVAL;
+	} else if (s->state == KDTL_STARTED) {
+		kdtl_cpus_stop(s);
+		kdtl_session_wake(s);
+	}
+	kdtl_session_leave(s);
+	return err;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_stop, KDTL_NS);

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * AUX pages: allocation as perf does it, and the mirrored mapping
+ *
+ * perf allocates an AUX area only inside perf_mmap().  A session allocates its
+ * own by the same rules (rb_alloc_aux() in kernel/events/ring_buffer.c), so a
+ * driver's setup_aux() cannot tell the difference.
+ */
+#include <linux/gfp.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/topology.h>
+#include <linux/vmalloc.h>
+
+#include "area.h"
+#include "compat.h"
+
+#define KDTL_AUX_GFP	(GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN | __GFP_NORETRY)
+
+/*
+ * The highest order that can be had, from @order down.  The order is left in
+ * the first page's private field, where a driver looks for it.
+ */
+static struct page *kdtl_page_alloc(int node, unsigned int order)
+{
+	struct page *page;
+
+	for (;;) {
+		page = alloc_pages_node(node, KDTL_AUX_GFP, order);
+		if (page || !order)
+			break;
+		order--;
+	}
+	if (page && order) {
+		split_page(page, order);
+		SetPagePrivate(page);
+		set_page_private(page, order);
+	}
+	return page;
+}
+
+/* Where perf starts: single pages, unless the PMU wants them in a row. */
+static unsigned int kdtl_first_order(unsigned int nr, int caps, u64 watermark,
+				     bool overwrite)
+{
+	unsigned int order;
+
+	if (!(caps & (PERF_PMU_CAP_AUX_NO_SG | PERF_PMU_CAP_AUX_PREFER_LARGE)))
+		return 0;
+
+	order = overwrite ? ilog2(nr) : get_order(watermark);
+	return min_t(unsigned int, order, ilog2(KMALLOC_MAX_SIZE >> PAGE_SHIFT));
+}
+
+/**
+ * kdtl_pages_alloc() - allocate the pages of an AUX area
+ * @nr: how many, a power of two
+ * @cpu: near which CPU
+ * @caps: the PMU's PERF_PMU_CAP_AUX_* capabilities
+ * @watermark: in bytes: chunks of a PMU that wants large ones start with it
+ * @overwrite: a PMU that cannot scatter gets one piece or nothing
+ *
+ * Context: may sleep.
+ * Return: an array of page addresses, or NULL.
+ */
+void **kdtl_pages_alloc(unsigned int nr, int cpu, int caps, u64 watermark,
+			bool overwrite)
+{
+	const unsigned int first = kdtl_first_order(nr, caps, watermark, overwrite);
+	const int node = cpu_to_node(cpu);
+	unsigned int done = 0, last;
+	struct page *page;
+	void **pages;
+
+	pages = kvcalloc(nr, sizeof(*pages), GFP_KERNEL | __GFP_NOWARN);
+	if (!pages)
+		return NULL;
+
+	while (done < nr) {
+		page = kdtl_page_alloc(node, min_t(unsigned int, first, ilog2(nr - done)));
+		if (!page)
+			goto free;
+		for (last = done + (1U << page_private(page)); done < last; done++)
+			pages[done] = page_address(page++);
+	}
+
+	if ((caps & PERF_PMU_CAP_AUX_NO_SG) && overwrite &&
+	    1U << page_private(virt_to_page(pages[0])) != nr)
+		goto free;
+
+	return pages;
+
+free:
+	kdtl_pages_free(pages, done);
+	return NULL;
+}
+
+/**
+ * kdtl_pages_free() - free what kdtl_pages_alloc() returned
+ * @pages: array of page addresses
+ * @nr: how many
+ *
+ * Context: may sleep.
+ */
+void kdtl_pages_free(void **pages, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		struct page *page = virt_to_page(pages[i]);
+
+		ClearPagePrivate(page);
+		set_page_private(page, 0);
+		__free_page(page);
+	}
+	kvfree(pages);
+}
+
+/**
+ * kdtl_area_map() - map pages twice in a row
+ * @area: filled in
+ * @pages: array of page addresses
+ * @nr: how many, a power of two
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int kdtl_area_map(struct kdtl_area *area, void **pages, unsigned int nr)
+{
+	struct page **twice;
+	unsigned int i;
+
+	twice = kvcalloc(nr, 2 * sizeof(*twice), GFP_KERNEL);
+	if (!twice)
+		return -ENOMEM;
+	for (i = 0; i < nr; i++)
+		twice[i] = twice[nr + i] = virt_to_page(pages[i]);
+
+	area->size = (u64)nr << PAGE_SHIFT;
+	area->base = vmap(twice, 2 * nr, VM_MAP, PAGE_KERNEL);
+	kvfree(twice);
+	return area->base ? 0 : -ENOMEM;
+}
+
+/**
+ * kdtl_area_unmap() - undo kdtl_area_map()
+ * @area: nobody reads or writes it any more
+ *
+ * Context: may sleep.
+ */
+void kdtl_area_unmap(struct kdtl_area *area)
+{
+	vunmap(area->base);
+	area->base = NULL;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* One AUX area of a session: its writer's side and its life. */
+#ifndef _KDTL_AUX_H
+#define _KDTL_AUX_H
+
+#include <linux/cache.h>
+#include <linux/irq_work.h>
+
+#include "area.h"
+#include "sink.h"
+
+/**
+ * struct kdtl_aux - a session's AUX area on one CPU
+ * @sink: where entries are written; @sink.head is published to the reader
+ * @counts: since kdtl_load()
+ * @next_wake: position at which the reader is woken next
+ * @lost_run: entries lost since the last one that found room
+ * @open: between kdtl_aux_output_begin() and _end()
+ * @error: why the source could not be switched on, for kdtl_start()
+ * @wake: wakes the reader, out of the source's context
+ * @wake_fn: what @wake does then
+ * @tail: where the reader is
+ * @start: @tail at kdtl_load()
+ * @area: the pages' mapping
+ * @pages: the pages, as the driver's setup_aux() saw them
+ * @nr_pages: how many
+ * @watermark: in bytes
+ * @overwrite: nobody waits for the reader
+ * @cpu: whose
+ * @priv: the driver's, from setup_aux()
+ * @free_aux: gives @priv back
+ * @session: whose
+ * @event: the CPU's perf event while it is loaded and online
+ *
+ * The first part belongs to the CPU (interrupts off), @tail and @start to the
+ * reader, the rest does not change while there is a writer.
+ */
+struct kdtl_aux {
+	struct kdtl_sink	sink ____cacheline_aligned_in_smp;
+	struct kdtl_counts	counts;
+	u64			next_wake;
+	u64			lost_run;
+	bool			open;
+	int			error;
+	struct irq_work		wake;
+	void			(*wake_fn)(struct kdtl_aux *aux);
+
+	u64			tail ____cacheline_aligned_in_smp;
+	u64			start;
+
+	struct kdtl_area	area;
+	void			**pages;
+	unsigned int		nr_pages;
+	u64			watermark;
+	bool			overwrite;
+	int			cpu;
+	void			*priv;
+	void			(*free_aux)(void *priv);
+	struct kdtl_session	*session;
+	struct perf_event	*event;
+};
+
+/* How an area is to be; the same for every CPU of a session. */
+struct kdtl_aux_layout {
+	unsigned int	nr_pages;
+	u64		watermark;
+	bool		overwrite;
+	u64		period;
+	void		(*wake_fn)(struct kdtl_aux *aux);
+};
+
+struct kdtl_aux *kdtl_aux_alloc(int cpu, int caps,
+				const struct kdtl_aux_layout *layout);
+void kdtl_aux_free(struct kdtl_aux *aux);
+int kdtl_aux_setup(struct kdtl_aux *aux, struct perf_event *event);
+void kdtl_aux_reset(struct kdtl_aux *aux);
+u64 kdtl_aux_room(struct kdtl_aux *aux);
+void kdtl_aux_advance(struct kdtl_aux *aux, u64 size);
+void kdtl_aux_lost(struct kdtl_aux *aux, u64 nr);
+
+/* The memory that an area of @nr_pages takes, for the cap. */
+static inline u64 kdtl_aux_mem(u64 nr_pages)
+{
+	return (nr_pages << PAGE_SHIFT) + sizeof(struct kdtl_aux);
+}
+
+/* The area of a session's event; NULL for any other event. */
+struct kdtl_aux *kdtl_event_aux(struct perf_event *event);
+void kdtl_overflow(struct perf_event *event, struct perf_sample_data *data,
+		   struct pt_regs *regs);
+
+#endif /* _KDTL_AUX_H */

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A session's perf events, one per CPU, as CPUs come and go
+ *
+ * A kernel event dies with its CPU, and none can be made on a CPU that is
+ * offline.  So each loaded session is an instance of a CPU hotplug state: its
+ * event is made when the CPU comes (or the session is loaded), and released
+ * when it goes (or the session is unloaded).  The AUX area and its unread data
+ * stay.  The callbacks run with the hotplug lock held, so they must not take
+ * kdtl_session::lock, which is held around adding an instance.
+ */
+#define pr_fmt(fmt) "kdtl: " fmt
+
+#include <linux/cpuhotplug.h>
+#include <linux/moduleparam.h>
+#include <linux/perf_event.h>
+
+#include "session.h"
+
+static unsigned int max_session_mb = 1024;
+module_param(max_session_mb, uint, 0644);
+MODULE_PARM_DESC(max_session_mb, "most memory that one session may have, in MiB (default 1024)");
+
+static enum cpuhp_state kdtl_hotplug_state;
+
+/**
+ * kdtl_session_mem_allowed() - may the session have that much more memory?
+ * @s: the session
+ * @more: bytes
+ *
+ * Context: any.
+ * Return: true, or false with a line in the log.
+ */
+bool kdtl_session_mem_allowed(struct kdtl_session *s, u64 more)
+{
+	const u64 cap = (u64)READ_ONCE(max_session_mb) << 20;
+	const u64 have = atomic64_read(&s->mem);
+
+	if (have + more <= cap)
+		return true;
+	pr_warn("a session of %llu KiB is over the cap: max_session_mb=%u (/sys/module/kdtl/parameters)\n",
+		(have + more) >> 10, READ_ONCE(max_session_mb));
+	return false;
+}
+
+static struct perf_event *kdtl_event_create(struct kdtl_session *s,
+					    struct kdtl_aux *aux)
+{
+	struct perf_event_attr attr = {
+		.type		= s->pmu->pmu.type,
+		.size		= sizeof(attr),
+		.config		= s->mask,
+		.disabled	= s->state != KDTL_STARTED,
+		/* A task's pinned events must not push ours out for a while. */
+		.pinned		= 1,
+	};
+
+	return perf_event_create_kernel_counter(&attr, aux->cpu, NULL,
+						kdtl_overflow, aux);
+}
+
+static struct kdtl_aux *kdtl_cpu_area(struct kdtl_session *s, int cpu)
+{
+	struct kdtl_aux *aux = kdtl_session_aux(s, cpu);
+	const u64 mem = kdtl_aux_mem(s->layout.nr_pages);
+
+	if (aux)
+		return aux;
+	if (!kdtl_session_mem_allowed(s, mem))
+		return NULL;
+	aux = kdtl_aux_alloc(cpu, s->pmu->pmu.capabilities, &s->layout);
+	if (!aux)
+		return NULL;
+	aux->session = s;
+	atomic64_add(mem, &s->mem);
+	/* Whoever finds the area finds it complete. Pairs with the address dependency. */
+	smp_store_release(per_cpu_ptr(s->aux, cpu), aux);
+	return aux;
+}
+
+/* Make the CPU's event.  The source's state follows the session's. */
+static int kdtl_cpu_open(struct kdtl_session *s, int cpu)
+{
+	struct perf_event *event;
+	struct kdtl_aux *aux;
+	int err;
+
+	aux = kdtl_cpu_area(s, cpu);
+	if (!aux)
+		return -ENOMEM;
+
+	aux->sink.mask = s->mask;
+	event = kdtl_event_create(s, aux);
+	if (IS_ERR(event))
+		return PTR_ERR(event);
+	if (!aux->priv) {
+		err = kdtl_aux_setup(aux, event);
+		if (err) {
+			perf_event_release_kernel(event);
+			return err;
+		}
+	}
+	WRITE_ONCE(aux->event, event);
+	return 0;
+}
+
+static void kdtl_cpu_close(struct kdtl_session *s, int cpu)
+{
+	struct kdtl_aux *aux = kdtl_session_aux(s, cpu);
+
+	if (!aux || !aux->event)
+		return;
+	perf_event_release_kernel(aux->event);
+	WRITE_ONCE(aux->event, NULL);
+	irq_work_sync(&aux->wake);
+}
+
+/*
+ * Never fails: an error must not keep a CPU from coming up.  kdtl_cpus_load()
+ * looks at hotplug_error; for a CPU that comes later the log has to do.
+ */
+static int kdtl_cpu_online(unsigned int cpu, struct hlist_node *node)
+{
+	struct kdtl_session *s = hlist_entry(node, struct kdtl_session, hotplug);
+	int err;
+
+	if (!cpumask_test_cpu(cpu, s->loaded))
+		return 0;
+	err = kdtl_cpu_open(s, cpu);
+	if (err) {
+		pr_warn("%ps: CPU %u is not logged: %s refuses it (%d)\n",
+			s->owner, cpu, s->pmu->name, err);
+		if (!s->hotplug_error)
+			s->hotplug_error = err;
+	}
+	return 0;
+}
+
+static int kdtl_cpu_offline(unsigned int cpu, struct hlist_node *node)
+{
+	struct kdtl_session *s = hlist_entry(node, struct kdtl_session, hotplug);
+
+	kdtl_cpu_close(s, cpu);
+	return 0;
+}
+
+/**
+ * kdtl_cpus_load() - make the events of all loaded CPUs, and follow hotplug
+ * @s: the session
+ *
+ * Context: under kdtl_session::lock; may sleep.
+ * Return: 0, or the first CPU's error, and then nothing is left behind.
+ */
+int kdtl_cpus_load(struct kdtl_session *s)
+{
+	int err;
+
+	lockdep_assert_held(&s->lock);
+	s->hotplug_error = 0;
+	err = cpuhp_state_add_instance(kdtl_hotplug_state, &s->hotplug);
+	if (err)
+		return err;
+	if (s->hotplug_error)
+		kdtl_cpus_unload(s);
+	return s->hotplug_error;
+}
+
+/**
+ * kdtl_cpus_unload() - undo kdtl_cpus_load(): no event writes any more
+ * @s: the session
+ *
+ * Context: under kdtl_session::lock; may sleep.
+ */
+void kdtl_cpus_unload(struct kdtl_session *s)
+{
+	lockdep_assert_held(&s->lock);
+	cpuhp_state_remove_instance(kdtl_hotplug_state, &s->hotplug);
+}
+
+static void kdtl_cpus_enable(struct kdtl_session *s, bool enable)
+{
+	struct kdtl_aux *aux;
+	int cpu;
+
+	for_each_cpu(cpu, s->loaded) {
+		aux = kdtl_session_aux(s, cpu);
+		if (!aux || !aux->event)
+			continue;
+		if (enable)
+			perf_event_enable(aux->event);
+		else
+			perf_event_disable(aux->event);
+	}
+}
+
+/**
+ * kdtl_cpus_start() - switch every CPU's event on, or none
+ * @s: the session, loaded
+ *
+ * Context: under kdtl_session::lock; may sleep.
+ * Return: 0, or what the source said on the first CPU where it failed.
+ */
+int kdtl_cpus_start(struct kdtl_session *s)
+{
+	struct kdtl_aux *aux;
+	int cpu, err = 0;
+
+	lockdep_assert_held(&s->lock);
+	cpus_read_lock();
+	WRITE_ONCE(s->state, KDTL_STARTED);
+	kdtl_cpus_enable(s, true);
+	for_each_cpu(cpu, s->loaded) {
+		aux = kdtl_session_aux(s, cpu);
+		if (aux && aux->event && READ_ONCE(aux->error)) {
+			err = aux->error;
+			pr_warn("%ps: not started: %s refuses CPU %d (%d)\n",
+				s->owner, s->pmu->name, cpu, err);
+			break;
+		}
+	}
+	if (err) {
+		WRITE_ONCE(s->state, KDTL_LOADED);
+		kdtl_cpus_enable(s, false);
+	}
+	cpus_read_unlock();
+	return err;
+}
+
+/**
+ * kdtl_cpus_stop() - switch every CPU's event off; then no entry is written
+ * @s: the session, started
+ *
+ * Context: under kdtl_session::lock; may sleep.
+ */
+void kdtl_cpus_stop(struct kdtl_session *s)
+{
+	lockdep_assert_held(&s->lock);
+	cpus_read_lock();
+	WRITE_ONCE(s->state, KDTL_LOADED);
+	kdtl_cpus_enable(s, false);
+	cpus_read_unlock();
+}
+
+int __init kdtl_cpus_init(void)
+{
+	int ret;
+
+	ret = cpuhp_setup_state_multi(CPUHP_AP_ONLINE_DYN, "kdtl:online",
+				      kdtl_cpu_online, kdtl_cpu_offline);
+	if (ret < 0)
+		return ret;
+	kdtl_hotplug_state = ret;
+	return 0;
+}
+
+void kdtl_cpus_exit(void)
+{
+	cpuhp_remove_multi_state(kdtl_hotplug_state);
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0
+/* kdtl.ko */
+#include <linux/module.h>
+
+#include "session.h"
+
+static int __init kdtl_init(void)
+{
+	return kdtl_cpus_init();
+}
+
+static void __exit kdtl_exit(void)
+{
+	kdtl_cpus_exit();
+}
+
+/* Before the sources and clients, when built in: they are device_initcalls. */
+subsys_initcall(kdtl_init);
+module_exit(kdtl_exit);
+
+MODULE_DESCRIPTION("Kernel-internal API for dispatch trace logs");
+MODULE_LICENSE("GPL");

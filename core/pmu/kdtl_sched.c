@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kdtl_sched - the scheduler as a source of dispatch trace log entries
+ *
+ * One entry for each time a task (the idle task is none) is given a CPU, from
+ * the sched_switch tracepoint alone.  What the entry says beyond that comes
+ * from two places:
+ *
+ * - task_struct::sched_info, which the scheduler keeps anyway: since when the
+ *   task has been in this CPU's queue, and how long it waited in others.
+ * - A small table of when and why a task last left a CPU.  It is a cache: one
+ *   slot per hash of the pid, the last one wins.  A task whose record was
+ *   pushed out looks like one that has never run: how long it slept is 0.
+ *
+ * Documentation/pmu-sched.rst says what stands in each field.
+ */
+#define pr_fmt(fmt) "kdtl_sched: " fmt
+
+#include <linux/kdtl.h>
+#include <linux/log2.h>
+#include <linux/module.h>
+#include <linux/sched/clock.h>
+#include <linux/tracepoint.h>
+#include <linux/vmalloc.h>
+#include <trace/events/sched.h>
+
+#include "../compat.h"
+#include "../sink.h"
+
+static unsigned int slots = 65536;
+module_param(slots, uint, 0444);
+MODULE_PARM_DESC(slots, "tasks whose last departure is remembered, a power of two (default 65536, 16 bytes each)");
+
+/**
+ * struct kdtl_departure - when and why a task left its CPU
+ * @when: local_clock() << 2 | enum kdtl_kind
+ * @check: @when ^ (pid << 42 | waited)
+ *
+ * waited is the task's run_delay at that time, modulo 2^42 ns (73 minutes).
+ *
+ * A task's own record is ordered by the scheduler, which hands the task from
+ * CPU to CPU.  Another task of the same slot may write at the same time: then
+ * the two words do not fit each other, the pid comes out wrong, and the record
+ * is as good as pushed out.
+ */
+struct kdtl_departure {
+	u64	when;
+	u64	check;
+};
+
+/* srr0 and srr1 hold the name. */
+static_assert(TASK_COMM_LEN == 2 * sizeof(__be64));
+
+#define KDTL_PID_SHIFT		42
+#define KDTL_WAITED_MASK	((1ULL << KDTL_PID_SHIFT) - 1)
+
+static struct kdtl_departure *departures;
+static struct tracepoint *sched_switch_tp;
+static struct kdtl_pmu kdtl_sched_pmu;
+
+static __always_inline struct kdtl_departure *kdtl_slot(const struct task_struct *t)
+{
+	return &departures[t->pid & (slots - 1)];
+}
+
+static __always_inline void kdtl_depart(const struct task_struct *t, u64 now,
+					enum kdtl_kind why)
+{
+	struct kdtl_departure *slot = kdtl_slot(t);
+	const u64 when = now << 2 | why;
+	const u64 id = (u64)t->pid << KDTL_PID_SHIFT |
+		       (t->sched_info.run_delay & KDTL_WAITED_MASK);
+
+	WRITE_ONCE(slot->when, when);
+	WRITE_ONCE(slot->check, when ^ id);
+}
+
+/* 32 bits of nanoseconds are 4.29 s: longer ones say so, by their largest. */
+static __always_inline u32 kdtl_saturate(s64 ns)
+{
+	if (unlikely((u64)ns > U32_MAX))
+		return ns < 0 ? 0 : U32_MAX;
+	return ns;
+}
+
+/*
+ * On its way off: did it sleep, and where?  A task that is to sleep but has a
+ * signal pending stays runnable, and its state says so here.
+ */
+static __always_inline enum kdtl_kind kdtl_why(bool preempt,
+					       const struct task_struct *prev)
+{
+	if (preempt || READ_ONCE(prev->__state) == TASK_RUNNING)
+		return KDTL_KIND_PREEMPT;
+	return kdtl_task_in_user_fault(prev) ? KDTL_KIND_FAULT : KDTL_KIND_CEDE;
+}
+
+static const u8 kdtl_dispatch_code[] = {
+	[KDTL_KIND_CEDE]	= KDTL_DISPATCH_PROD,
+	[KDTL_KIND_PREEMPT]	= KDTL_DISPATCH_TIME_SLICE,
+	[KDTL_KIND_FAULT]	= KDTL_DISPATCH_PAGE_FAULT,
+};
+
+static const u8 kdtl_preempt_code[] = {
+	[KDTL_KIND_CEDE]	= KDTL_PREEMPT_CEDE,
+	[KDTL_KIND_PREEMPT]	= KDTL_PREEMPT_TIME_SLICE,
+	[KDTL_KIND_FAULT]	= KDTL_PREEMPT_PAGE_FAULT,
+};
+
+/* Interrupts off, runqueue lock held, on the CPU in question. */
+static void kdtl_sched_switch(void *data, bool preempt, struct task_struct *prev,
+			      struct task_struct *next, unsigned int prev_state)
+{
+	enum kdtl_kind off = KDTL_KIND_CEDE, why = KDTL_KIND_CEDE;
+	const u64 now = local_clock();
+	struct kdtl_sink *sink;
+	struct kdtl_departure d;
+	struct kdtl_entry e;
+	s64 ready = 0, slept = 0;
+	u64 queued_at, id;
+
+	if (prev->pid) {
+		off = kdtl_why(preempt, prev);
+		kdtl_depart(prev, now, off);
+	}
+	if (!next->pid)
+		return;
+	sink = kdtl_pmu_sinks(&kdtl_sched_pmu);
+	if (!sink)
+		return;
+
+	/* Not queued: it never waited here. The scheduler says so with a 0. */
+	queued_at = next->sched_info.last_queued ?: now;
+
+	d.when = READ_ONCE(kdtl_slot(next)->when);
+	d.check = READ_ONCE(kdtl_slot(next)->check);
+	id = d.when ^ d.check;
+	if (likely((pid_t)(id >> KDTL_PID_SHIFT) == next->pid && d.when)) {
+		const s64 away = queued_at - (d.when >> 2);
+
+		why = d.when & 3;
+		if (why == KDTL_KIND_PREEMPT)
+			ready = away;
+		else
+			ready = (next->sched_info.run_delay - id) & KDTL_WAITED_MASK;
+		slept = away - ready;
+	}
+
+	e.dispatch_reason = kdtl_dispatch_code[why];
+	e.preempt_reason = kdtl_preempt_code[off];
+	e.processor_id = cpu_to_be16(raw_smp_processor_id());
+	e.enqueue_to_dispatch_time = cpu_to_be32(kdtl_saturate(now - queued_at));
+	e.ready_to_enqueue_time = cpu_to_be32(kdtl_saturate(ready));
+	e.waiting_to_ready_time = cpu_to_be32(kdtl_saturate(slept));
+	e.timebase = cpu_to_be64(now);
+	e.fault_addr = cpu_to_be64((u64)next->pid << 32 | (u32)prev->pid);
+	memcpy(&e.srr0, next->comm, sizeof(e.srr0));
+	memcpy(&e.srr1, next->comm + sizeof(e.srr0), sizeof(e.srr1));
+
+	kdtl_fan_out(sink, &e, why);
+}
+
+static int kdtl_sched_attach(struct kdtl_pmu *p)
+{
+	/* Records of an earlier use would make sleeps out of our absence. */
+	memset(departures, 0, array_size(slots, sizeof(*departures)));
+	return tracepoint_probe_register(sched_switch_tp, kdtl_sched_switch, NULL);
+}
+
+static void kdtl_sched_detach(struct kdtl_pmu *p)
+{
+	tracepoint_probe_unregister(sched_switch_tp, kdtl_sched_switch, NULL);
+	tracepoint_synchronize_unregister();
+}
+
+static struct kdtl_pmu kdtl_sched_pmu = {
+	.pmu.module	= THIS_MODULE,
+	.name		= "kdtl_sched",
+	.rating		= 100,
+	.tb_freq	= NSEC_PER_SEC,
+	.attach		= kdtl_sched_attach,
+	.detach		= kdtl_sched_detach,
+};
+
+static void kdtl_find_sched_switch(struct tracepoint *tp, void *priv)
+{
+	if (!strcmp(tp->name, "sched_switch"))
+		sched_switch_tp = tp;
+}
+
+static int __init kdtl_sched_init(void)
+{
+	int err;
+
+	if (!is_power_of_2(slots) || slots > PID_MAX_LIMIT) {
+		pr_warn("slots=%u: must be a power of two up to %u\n", slots,
+			(unsigned int)PID_MAX_LIMIT);
+		return -EINVAL;
+	}
+	for_each_kernel_tracepoint(kdtl_find_sched_switch, NULL);
+	if (!sched_switch_tp) {
+		pr_warn("this kernel has no sched_switch tracepoint\n");
+		return -ENODEV;
+	}
+
+	departures = vzalloc(array_size(slots, sizeof(*departures)));
+	if (!departures)
+		return -ENOMEM;
+	err = kdtl_pmu_register(&kdtl_sched_pmu);
+	if (err)
+		vfree(departures);
+	return err;
+}
+
+static void __exit kdtl_sched_exit(void)
+{
+	kdtl_pmu_unregister(&kdtl_sched_pmu);
+	vfree(departures);
+}
+
+module_init(kdtl_sched_init);
+module_exit(kdtl_sched_exit);
+
+MODULE_DESCRIPTION("Dispatch trace log entries from the Linux scheduler");
+MODULE_LICENSE("GPL");
+MODULE_IMPORT_NS(KDTL_NS);

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Holding a session while a verb is at work on it. */
+#include "session.h"
+
+/**
+ * kdtl_session_hold() - keep close from freeing the session
+ * @s: the session
+ *
+ * Context: any.
+ * Return: 0, or -ESHUTDOWN: it is being closed.
+ */
+int kdtl_session_hold(struct kdtl_session *s)
+{
+	if (READ_ONCE(s->closing) || !refcount_inc_not_zero(&s->users))
+		return -ESHUTDOWN;
+	return 0;
+}
+
+/**
+ * kdtl_session_release() - undo kdtl_session_hold()
+ * @s: the session
+ *
+ * Context: any.
+ */
+void kdtl_session_release(struct kdtl_session *s)
+{
+	if (refcount_dec_and_test(&s->users))
+		complete(&s->idle);
+}
+
+/**
+ * kdtl_session_enter() - hold and lock the session
+ * @s: the session
+ *
+ * Context: may sleep.
+ * Return: 0, or -ESHUTDOWN: it is being closed.
+ */
+int kdtl_session_enter(struct kdtl_session *s)
+{
+	int err = kdtl_session_hold(s);
+
+	if (err)
+		return err;
+	mutex_lock(&s->lock);
+	if (!s->closing)
+		return 0;
+	mutex_unlock(&s->lock);
+	kdtl_session_release(s);
+	return -ESHUTDOWN;
+}
+
+/**
+ * kdtl_session_leave() - undo kdtl_session_enter()
+ * @s: the session
+ *
+ * Context: may sleep.
+ */
+void kdtl_session_leave(struct kdtl_session *s)
+{
+	mutex_unlock(&s->lock);
+	kdtl_session_release(s);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A session, as the verbs in api/ and the CPUs' comings and goings see it. */
+#ifndef _KDTL_SESSION_H
+#define _KDTL_SESSION_H
+
+#include <linux/completion.h>
+#include <linux/cpumask.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/refcount.h>
+
+#include "aux.h"
+#include "pmu.h"
+
+enum kdtl_state {
+	KDTL_CREATED,
+	KDTL_LOADED,		/* or stopped */
+	KDTL_STARTED,
+};
+
+/**
+ * struct kdtl_session - see kdtl_session_create()
+ * @lock: serialises the verbs that change the session; protects @state,
+ *	@loaded and the life of the areas. Taken before the CPU hotplug lock
+ * @state: written under @lock and the hotplug lock (read side)
+ * @closing: kdtl_session_close() has begun; every verb refuses
+ * @users: verbs at work, and one until close
+ * @idle: completed by the last user
+ * @pmu: the source
+ * @cpus: where it may be loaded
+ * @loaded: where it is loaded
+ * @hotplug: in the list of sessions that follow CPUs
+ * @hotplug_error: first error of a CPU's preparation, for kdtl_load()
+ * @aux: areas by CPU; set once, freed by close
+ * @layout: of the areas
+ * @mask: KDTL_MASK_*
+ * @mem: bytes accounted to the session
+ * @done: what is completed on a wake-up
+ * @own_done: @done, if the caller has none
+ * @wake_lock: protects @pending and @own_wake, and makes a wake-up one step.
+ *	Taken in hard irq, with no other kdtl lock inside
+ * @pending: there was a wake-up that no kdtl_wait() has returned yet
+ * @own_wake: the last count in @done is ours, not someone else's
+ * @owner: who called kdtl_session_create()
+ */
+struct kdtl_session {
+	struct mutex		lock;
+	enum kdtl_state		state;
+	bool			closing;
+	refcount_t		users;
+	struct completion	idle;
+
+	struct kdtl_pmu		*pmu;
+	cpumask_var_t		cpus;
+	cpumask_var_t		loaded;
+	struct hlist_node	hotplug;
+	int			hotplug_error;
+
+	struct kdtl_aux * __percpu *aux;
+	struct kdtl_aux_layout	layout;
+	u32			mask;
+	atomic64_t		mem;
+
+	struct completion	*done;
+	struct completion	own_done;
+	raw_spinlock_t		wake_lock;
+	bool			pending;
+	bool			own_wake;
+
+	void			*owner;
+};
+
+/* The CPU's area; NULL if the session was never loaded there. */
+static inline struct kdtl_aux *kdtl_session_aux(struct kdtl_session *s, int cpu)
+{
+	return READ_ONCE(*per_cpu_ptr(s->aux, cpu));
+}
+
+/*
+ * Every verb that may sleep holds the session, so that kdtl_session_close()
+ * waits for it; enter and leave take the lock as well.
+ */
+int kdtl_session_hold(struct kdtl_session *s);
+void kdtl_session_release(struct kdtl_session *s);
+int kdtl_session_enter(struct kdtl_session *s);
+void kdtl_session_leave(struct kdtl_session *s);
+
+/* core/cpus.c */
+int kdtl_cpus_init(void);
+void kdtl_cpus_exit(void);
+int kdtl_cpus_load(struct kdtl_session *s);
+void kdtl_cpus_unload(struct kdtl_session *s);
+int kdtl_cpus_start(struct kdtl_session *s);
+void kdtl_cpus_stop(struct kdtl_session *s);
+bool kdtl_session_mem_allowed(struct kdtl_session *s, u64 more);
+
+/* api/wait.c */
+void kdtl_session_wake(struct kdtl_session *s);
+
+#endif /* _KDTL_SESSION_H */

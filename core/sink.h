@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Where a source's entries go: one sink for each active event of a CPU.
+ *
+ * This is the path of an entry.  Everything here runs on the sink's own CPU
+ * with interrupts off, maybe under the runqueue lock: no lock, no allocation,
+ * no wake-up, no call through a pointer unless the entry needs special care.
+ */
+#ifndef _KDTL_SINK_H
+#define _KDTL_SINK_H
+
+#include <linux/kdtl.h>
+#include <linux/percpu.h>
+
+/**
+ * struct kdtl_counts - what a sink saw, by kind and phase of waiting
+ * @entries: by &enum kdtl_kind, the lost ones too
+ * @queued: sum of enqueue_to_dispatch_time
+ * @ready: sum of ready_to_enqueue_time
+ * @slept: sum of waiting_to_ready_time
+ * @lost: of @entries, and those that the source itself lost
+ */
+struct kdtl_counts {
+	u64	entries[KDTL_NR_KINDS];
+	u64	queued;
+	u64	ready;
+	u64	slept;
+	u64	lost;
+};
+
+struct kdtl_sink;
+
+/**
+ * struct kdtl_sink_ops - what tells a session's sink from a perf user's
+ * @slow: write the entry, or count it lost; keeps the counts too
+ * @lost: the source itself lost @nr entries
+ * @linked: the sink has joined the fan-out; optional
+ * @unlinked: it has left; optional
+ *
+ * All on the sink's CPU, interrupts off.
+ */
+struct kdtl_sink_ops {
+	void	(*slow)(struct kdtl_sink *sink, const struct kdtl_entry *e,
+			enum kdtl_kind kind);
+	void	(*lost)(struct kdtl_sink *sink, u64 nr);
+	void	(*linked)(struct kdtl_sink *sink);
+	void	(*unlinked)(struct kdtl_sink *sink);
+};
+
+/**
+ * struct kdtl_sink - one event's place in its CPU's fan-out
+ * @next: the CPU's next one; changed with interrupts off on that CPU
+ * @counts: where entries are counted
+ * @base: of a mapping that lets an entry straddle the end
+ * @pos_mask: position to offset
+ * @head: position of the next entry, published to the reader
+ * @stop_at: positions from here on take the slow path: the room is at its end, the
+ *	reader is to be woken, or a counter is watched
+ * @mask: KDTL_MASK_*
+ * @linked: in the fan-out
+ * @period: see struct kdtl_session_attr
+ * @ops: what is not on the path of every entry
+ */
+struct kdtl_sink {
+	struct kdtl_sink	*next;
+	struct kdtl_counts	*counts;
+	void			*base;
+	u64			pos_mask;
+	u64			head;
+	u64			stop_at;
+	u32			mask;
+	bool			linked;
+	u64			period;
+	const struct kdtl_sink_ops *ops;
+};
+
+/**
+ * struct kdtl_pmu_cpu - a source's state on one CPU
+ * @sinks: all active events
+ */
+struct kdtl_pmu_cpu {
+	struct kdtl_sink	*sinks;
+};
+
+/* Which masks want which kind. */
+static __always_inline u32 kdtl_kind_mask(enum kdtl_kind kind)
+{
+	return kind == KDTL_KIND_UNKNOWN ? KDTL_MASK_ALL : 1U << kind;
+}
+
+static __always_inline void kdtl_sink_count(struct kdtl_counts *c,
+					    const struct kdtl_entry *e,
+					    enum kdtl_kind kind)
+{
+	c->entries[kind]++;
+	c->queued += kdtl_entry_queued(e);
+	c->ready += kdtl_entry_ready(e);
+	c->slept += kdtl_entry_slept(e);
+}
+
+static __always_inline void kdtl_sink_store(struct kdtl_sink *sink,
+					    const struct kdtl_entry *e)
+{
+	/*
+	 * O: the last head is seen before this entry's bytes take the place of
+	 * older ones.  Pairs with the read barrier in kdtl_aux_snapshot() (S).
+	 */
+	smp_wmb();
+	memcpy(sink->base + (sink->head & sink->pos_mask), e, sizeof(*e));
+	/*
+	 * B: publishes the entry.  Pairs with C, the acquire of head in
+	 * kdtl_aux_peek() and kdtl_aux_snapshot().
+	 */
+	smp_store_release(&sink->head, sink->head + sizeof(*e));
+}
+
+/* Hand an entry to every active event of this CPU that asked for its kind. */
+static __always_inline void kdtl_fan_out(struct kdtl_sink *sink,
+					 const struct kdtl_entry *e,
+					 enum kdtl_kind kind)
+{
+	const u32 wanted = kdtl_kind_mask(kind);
+
+	for (; sink; sink = sink->next) {
+		if (!(sink->mask & wanted))
+			continue;
+		if (unlikely((s64)(sink->head + sizeof(*e) - sink->stop_at) >= 0)) {
+			sink->ops->slow(sink, e, kind);
+			continue;
+		}
+		kdtl_sink_store(sink, e);
+		kdtl_sink_count(sink->counts, e, kind);
+	}
+}
+
+static __always_inline struct kdtl_sink *kdtl_pmu_sinks(struct kdtl_pmu *p)
+{
+	return this_cpu_read(p->cpu->sinks);
+}
+
+#endif /* _KDTL_SINK_H */

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Events of perf's users: perf_event_open() and mmap on a kdtl source
+ *
+ * Such an event's AUX area is perf's own.  Entries are staged in a small
+ * buffer and handed over in one transaction, because each transaction costs a
+ * 64-byte record: when the buffer is full, when the event stops, and at the
+ * latest after KDTL_USER_FLUSH.  begin, write and end stay within one section
+ * with interrupts off: two events that share a buffer (PERF_EVENT_IOC_SET_OUTPUT)
+ * would otherwise meet perf's check for nested writers.
+ */
+#include <linux/hrtimer.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "area.h"
+#include "compat.h"
+#include "pmu.h"
+
+#define KDTL_USER_STAGE		(85 * sizeof(struct kdtl_entry))
+#define KDTL_USER_FLUSH		ms_to_ktime(10)
+
+/**
+ * struct kdtl_user - a perf user's event
+ * @sink: writes to @stage; head starts at 0 after every flush
+ * @counts: what came, and what was lost
+ * @event: perf's
+ * @pmu: the source
+ * @timer: bounds the time that entries stay in @stage
+ * @stage: entries not yet handed over
+ *
+ * Belongs to the event's CPU, interrupts off.
+ */
+struct kdtl_user {
+	struct kdtl_sink	sink;
+	struct kdtl_counts	counts;
+	struct perf_event	*event;
+	struct kdtl_pmu		*pmu;
+	struct hrtimer		timer;
+	u8			stage[KDTL_USER_STAGE];
+};
+
+/**
+ * struct kdtl_user_area - a perf user's AUX area
+ * @area: perf's pages, mapped twice
+ * @overwrite: perf's mode: the driver moves the head
+ * @has_timebase: the entry that tells the time base has been written
+ */
+struct kdtl_user_area {
+	struct kdtl_area	area;
+	bool			overwrite;
+	bool			has_timebase;
+};
+
+/* The first entry, as the perf tool's decoder expects it. Host byte order. */
+struct kdtl_timebase_entry {
+	u64	boot_tb;
+	u64	tb_freq;
+	u64	timebase;	/* 0 tells it from a dispatch */
+	u64	padded[3];
+};
+static_assert(sizeof(struct kdtl_timebase_entry) == KDTL_ENTRY_SIZE);
+
+static void kdtl_user_put(struct kdtl_user_area *ua,
+			  struct perf_output_handle *handle,
+			  const void *data, unsigned long len)
+{
+	memcpy(ua->area.base + (handle->head & (ua->area.size - 1)), data, len);
+	handle->head += len;
+}
+
+/* Hand over what is staged.  What has no room is dropped whole and counted. */
+static void kdtl_user_flush(struct kdtl_user *u)
+{
+	struct perf_output_handle handle;
+	struct kdtl_user_area *ua;
+	unsigned long staged = u->sink.head, done = 0, room;
+
+	if (!staged)
+		return;
+	u->sink.head = 0;
+	local64_add(staged / KDTL_ENTRY_SIZE, &u->event->count);
+
+	ua = perf_aux_output_begin(&handle, u->event);
+	if (!ua) {
+		/* No area, or a full one: perf disables the event then. */
+		u->counts.lost += staged / KDTL_ENTRY_SIZE;
+		return;
+	}
+
+	room = ua->overwrite ? ua->area.size : handle.size;
+	if (!ua->has_timebase && room >= KDTL_ENTRY_SIZE) {
+		const struct kdtl_timebase_entry tb = {
+			.boot_tb = u->pmu->tb_boot,
+			.tb_freq = u->pmu->tb_freq,
+		};
+
+		kdtl_user_put(ua, &handle, &tb, sizeof(tb));
+		ua->has_timebase = true;
+		done = sizeof(tb);
+		room -= sizeof(tb);
+	}
+	if (staged > room) {
+		room -= room % KDTL_ENTRY_SIZE;
+		u->counts.lost += (staged - room) / KDTL_ENTRY_SIZE;
+		perf_aux_output_flag(&handle, PERF_AUX_FLAG_PARTIAL);
+		staged = room;
+	}
+	kdtl_user_put(ua, &handle, u->stage, staged);
+
+	/*
+	 * perf stores the new head with WRITE_ONCE(): order the entries before
+	 * it.  Pairs with the read barrier that the ABI asks of user space.
+	 */
+	smp_wmb();
+	perf_aux_output_end(&handle, done + staged);
+}
+
+static void kdtl_user_slow(struct kdtl_sink *sink, const struct kdtl_entry *e,
+			   enum kdtl_kind kind)
+{
+	kdtl_user_flush(container_of(sink, struct kdtl_user, sink));
+	kdtl_sink_store(sink, e);
+	kdtl_sink_count(sink->counts, e, kind);
+}
+
+static void kdtl_user_lost(struct kdtl_sink *sink, u64 nr)
+{
+	sink->counts->lost += nr;
+}
+
+static void kdtl_user_linked(struct kdtl_sink *sink)
+{
+	struct kdtl_user *u = container_of(sink, struct kdtl_user, sink);
+
+	hrtimer_start(&u->timer, KDTL_USER_FLUSH, HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+static void kdtl_user_unlinked(struct kdtl_sink *sink)
+{
+	struct kdtl_user *u = container_of(sink, struct kdtl_user, sink);
+
+	/* If the timer is running elsewhere, it finds the sink unlinked. */
+	hrtimer_try_to_cancel(&u->timer);
+	kdtl_user_flush(u);
+}
+
+static enum hrtimer_restart kdtl_user_timer(struct hrtimer *timer)
+{
+	struct kdtl_user *u = container_of(timer, struct kdtl_user, timer);
+
+	if (!u->sink.linked || smp_processor_id() != u->event->cpu)
+		return HRTIMER_NORESTART;
+	kdtl_user_flush(u);
+	hrtimer_forward_now(timer, KDTL_USER_FLUSH);
+	return HRTIMER_RESTART;
+}
+
+static const struct kdtl_sink_ops kdtl_user_sink_ops = {
+	.slow		= kdtl_user_slow,
+	.lost		= kdtl_user_lost,
+	.linked		= kdtl_user_linked,
+	.unlinked	= kdtl_user_unlinked,
+};
+
+static void kdtl_user_destroy(struct perf_event *event)
+{
+	struct kdtl_sink *sink = event->pmu_private;
+	struct kdtl_user *u = container_of(sink, struct kdtl_user, sink);
+
+	hrtimer_cancel(&u->timer);
+	kdtl_pmu_detach(u->pmu);
+	kfree(u);
+}
+
+/**
+ * kdtl_user_init() - event_init() of an event that is no session's
+ * @p: the source
+ * @event: perf's
+ *
+ * Context: may sleep.
+ * Return: 0, -ENOMEM, or what the driver's attach() said.
+ */
+int kdtl_user_init(struct kdtl_pmu *p, struct perf_event *event)
+{
+	struct kdtl_user *u;
+	int err;
+
+	u = kzalloc_node(sizeof(*u), GFP_KERNEL, cpu_to_node(event->cpu));
+	if (!u)
+		return -ENOMEM;
+
+	u->event = event;
+	u->pmu = p;
+	u->sink.ops = &kdtl_user_sink_ops;
+	u->sink.counts = &u->counts;
+	u->sink.base = u->stage;
+	u->sink.pos_mask = U64_MAX;
+	u->sink.stop_at = sizeof(u->stage) + 1;
+	u->sink.mask = event->attr.config;
+	hrtimer_setup(&u->timer, kdtl_user_timer, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_PINNED_HARD);
+
+	err = kdtl_pmu_attach(p);
+	if (err) {
+		kfree(u);
+		return err;
+	}
+
+	/* Nothing to adjust: a frequency would only make perf stop us each tick. */
+	event->attr.freq = 0;
+	event->pmu_private = &u->sink;
+	event->destroy = kdtl_user_destroy;
+	return 0;
+}
+
+/**
+ * kdtl_user_setup_aux() - setup_aux() for perf's own AUX areas
+ * @pages: page addresses
+ * @nr_pages: how many
+ * @overwrite: perf's mode
+ *
+ * Context: may sleep.
+ * Return: struct kdtl_user_area, whose first field is a struct kdtl_area; NULL
+ * if there is no memory.
+ */
+void *kdtl_user_setup_aux(void **pages, int nr_pages, bool overwrite)
+{
+	struct kdtl_user_area *ua;
+
+	ua = kzalloc(sizeof(*ua), GFP_KERNEL);
+	if (!ua)
+		return NULL;
+	ua->overwrite = overwrite;
+	if (kdtl_area_map(&ua->area, pages, nr_pages)) {
+		kfree(ua);
+		return NULL;
+	}
+	return ua;
+}
+
+/**
+ * kdtl_user_free_aux() - undo kdtl_user_setup_aux()
+ * @priv: what it returned
+ *
+ * Context: may sleep.
+ */
+void kdtl_user_free_aux(void *priv)
+{
+	struct kdtl_user_area *ua = priv;
+
+	kdtl_area_unmap(&ua->area);
+	kfree(ua);
+}

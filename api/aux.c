@@ -9,17 +9,13 @@
 #include <linux/export.h>
 
 #include "../core/compat.h"
-#include "../core/session.h"
+#include "request.h"
 
 /* The CPU's area, NULL if there is none (yet), or ERR_PTR(-EINVAL). */
 static struct kdtl_aux *kdtl_reader_aux(struct kdtl_session *s, int cpu)
 {
-	if (cpu < 0 || cpu >= nr_cpu_ids || !cpumask_test_cpu(cpu, s->cpus)) {
-		pr_warn_ratelimited("%ps: CPU %d is not one of the session's %*pbl\n",
-				    s->owner, cpu, cpumask_pr_args(s->cpus));
-		return ERR_PTR(-EINVAL);
-	}
-	return kdtl_session_aux(s, cpu);
+	return kdtl_session_has_cpu(s, cpu) ? kdtl_session_aux(s, cpu) :
+		ERR_PTR(-EINVAL);
 }
 
 /**
@@ -89,6 +85,94 @@ int kdtl_aux_consume(struct kdtl_session *s, int cpu, size_t bytes)
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_aux_consume, KDTL_NS);
 
+/* So much is whole while the writer may be at the next entry. */
+static u64 kdtl_snapshot_max(struct kdtl_aux *aux)
+{
+	return (kdtl_entries(aux->area.size) - 1) * KDTL_ENTRY_SIZE;
+}
+
+/*
+ * Copy the newest bytes, then see how many the writer has overwritten
+ * meanwhile.  Returns how many are left, moved to the beginning of @buf; -EAGAIN
+ * if the writer has been all over it.
+ */
+static ssize_t kdtl_snapshot_try(struct kdtl_aux *aux, void *buf, u64 len, u64 *from)
+{
+	u64 head, stale;
+
+	/* C, pairs with B in kdtl_sink_store(): who sees head sees the data. */
+	head = smp_load_acquire(&aux->sink.head);
+	len = min(len, head - aux->start);
+	*from = head - len;
+	memcpy(buf, aux->area.base + (*from & aux->sink.pos_mask), len);
+	/*
+	 * S, pairs with O in kdtl_sink_store() and kdtl_aux_output_begin(): who
+	 * copied bytes of a newer entry sees a head that says so.
+	 */
+	smp_rmb();
+	if (READ_ONCE(aux->open))
+		return -EAGAIN;
+	/* The writer is at head, and may be writing the entry there. */
+	head = READ_ONCE(aux->sink.head) + KDTL_ENTRY_SIZE - aux->area.size;
+	if ((s64)(head - *from) <= 0)
+		return len;
+	stale = kdtl_entries(head - *from + KDTL_ENTRY_SIZE - 1) * KDTL_ENTRY_SIZE;
+	if (stale >= len)
+		return -EAGAIN;
+	memmove(buf, buf + stale, len - stale);
+	*from += stale;
+	return len - stale;
+}
+
+/* A writer that laps the copy every time is faster than memory: give up. */
+#define KDTL_SNAPSHOT_TRIES	16
+
+/**
+ * kdtl_aux_snapshot() - copy the newest entries of an overwrite area
+ * @s: the session, created with KDTL_SESSION_OVERWRITE
+ * @cpu: whose
+ * @buf: where to
+ * @len: its size in bytes
+ * @missed: set to the entries since kdtl_load() that are not in @buf; NULL is
+ *	fine
+ *
+ * Whole entries, in order, the newest last, and all of them valid although the
+ * writer may go on meanwhile.  Takes no lock and waits for nobody, so it works
+ * when other CPUs have been stopped, from a panic notifier for instance.
+ *
+ * Context: any, NMI too.
+ * Return: bytes, or
+ *
+ * * -EINVAL: @cpu is not one of the session's, or it is not in overwrite mode
+ * * -EAGAIN: the writer overwrote everything while it was copied, each time
+ */
+ssize_t kdtl_aux_snapshot(struct kdtl_session *s, int cpu, void *buf, size_t len,
+			  u64 *missed)
+{
+	struct kdtl_aux *aux = kdtl_reader_aux(s, cpu);
+	unsigned int tries = KDTL_SNAPSHOT_TRIES;
+	ssize_t got;
+	u64 from;
+
+	if (missed)
+		*missed = 0;
+	if (IS_ERR(aux))
+		return PTR_ERR(aux);
+	if (!s->layout.overwrite)
+		return -EINVAL;
+	if (!aux)
+		return 0;
+
+	len = min_t(u64, kdtl_entries(len) * KDTL_ENTRY_SIZE, kdtl_snapshot_max(aux));
+	do {
+		got = kdtl_snapshot_try(aux, buf, len, &from);
+	} while (got == -EAGAIN && --tries);
+	if (missed && got >= 0)
+		*missed = kdtl_entries(from - aux->start);
+	return got;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_aux_snapshot, KDTL_NS);
+
 /**
  * kdtl_aux_info() - a CPU's AUX area at a glance
  * @s: the session
@@ -119,10 +203,14 @@ int kdtl_aux_info(struct kdtl_session *s, int cpu, struct kdtl_aux_info *info)
 	/* tail, then head: so that this head is not before this tail. */
 	info->tail = smp_load_acquire(&aux->tail);
 	info->head = READ_ONCE(aux->sink.head);
-	info->lost = READ_ONCE(aux->counts.lost);
-	info->consumed = (info->tail - aux->start) / KDTL_ENTRY_SIZE;
-	info->unread = (info->head - info->tail) / KDTL_ENTRY_SIZE;
+	info->lost = READ_ONCE(aux->lost);
+	info->consumed = kdtl_entries(info->tail - aux->start);
+	info->unread = kdtl_entries(info->head - info->tail);
 	info->produced = info->consumed + info->lost + info->unread;
+	if (aux->overwrite) {
+		info->unread = min(info->unread, kdtl_entries(kdtl_snapshot_max(aux)));
+		info->lost = info->produced - info->consumed - info->unread;
+	}
 	info->online = READ_ONCE(aux->event);
 	return 0;
 }

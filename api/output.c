@@ -42,7 +42,9 @@ void *kdtl_aux_output_begin(struct perf_output_handle *handle,
 		return NULL;
 	}
 
-	aux->open = true;
+	WRITE_ONCE(aux->open, true);
+	/* O, see kdtl_sink_store(): open is seen before old bytes change. */
+	smp_wmb();
 	handle->event = event;
 	handle->rb = NULL;
 	handle->aux_flags = 0;
@@ -75,9 +77,13 @@ void kdtl_aux_output_end(struct perf_output_handle *handle, unsigned long size)
 		size = handle->head - (unsigned long)aux->sink.head;
 	if (WARN_ON_ONCE(size > kdtl_aux_room(aux)))
 		size = 0;
-	aux->counts.entries[KDTL_KIND_UNKNOWN] += size / sizeof(struct kdtl_entry);
+	data_race(aux->sink.counts->entries[KDTL_KIND_UNKNOWN] += size / KDTL_ENTRY_SIZE);
+	aux->flags |= handle->aux_flags;
+	if (aux->flags & PERF_AUX_FLAG_TRUNCATED)
+		irq_work_queue(&aux->wake);
 	kdtl_aux_advance(aux, size);
-	aux->open = false;
+	kdtl_set_check(aux);
+	WRITE_ONCE(aux->open, false);
 	handle->event = NULL;
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_aux_output_end, KDTL_NS);

@@ -15,7 +15,7 @@
 #include "../core/compat.h"
 #include "../core/session.h"
 
-#define KDTL_SESSION_FLAGS	KDTL_SESSION_OVERWRITE
+#define KDTL_SESSION_FLAGS	(KDTL_SESSION_OVERWRITE | KDTL_SESSION_BLOCK)
 
 /* 2^20 pages of 4 KiB: beyond that a position's distance gets too long. */
 #define KDTL_MAX_PAGES		(1U << 20)
@@ -62,13 +62,9 @@ static int kdtl_attr_check(const struct kdtl_session_attr *attr)
 	return 0;
 }
 
-static void kdtl_aux_wake_session(struct kdtl_aux *aux)
-{
-	kdtl_session_wake(aux->session);
-}
-
 static void kdtl_session_free(struct kdtl_session *s)
 {
+	struct kdtl_set *set, *next;
 	int cpu;
 
 	if (s->aux) {
@@ -76,6 +72,9 @@ static void kdtl_session_free(struct kdtl_session *s)
 			kdtl_aux_free(kdtl_session_aux(s, cpu));
 		free_percpu(s->aux);
 	}
+	list_for_each_entry_safe(set, next, &s->sets, node)
+		kdtl_set_free(set);
+	kdtl_msgq_free(&s->msgs);
 	free_cpumask_var(s->loaded);
 	free_cpumask_var(s->cpus);
 	mutex_destroy(&s->lock);
@@ -85,6 +84,7 @@ static void kdtl_session_free(struct kdtl_session *s)
 static struct kdtl_session *kdtl_session_alloc(const struct kdtl_session_attr *attr)
 {
 	struct kdtl_session *s;
+	struct kdtl_set *set;
 
 	s = kzalloc(sizeof(*s), GFP_KERNEL);
 	if (!s)
@@ -96,21 +96,24 @@ static struct kdtl_session *kdtl_session_alloc(const struct kdtl_session_attr *a
 	init_completion(&s->own_done);
 	raw_spin_lock_init(&s->wake_lock);
 	s->done = attr->done ?: &s->own_done;
-	s->mask = attr->mask ?: KDTL_MASK_ALL;
+	s->block = attr->flags & KDTL_SESSION_BLOCK;
+	INIT_LIST_HEAD(&s->sets);
 	s->layout.nr_pages = attr->aux_pages;
 	s->layout.watermark = attr->watermark ?:
 		(u64)attr->aux_pages << (PAGE_SHIFT - 1);
 	s->layout.overwrite = attr->flags & KDTL_SESSION_OVERWRITE;
-	s->layout.period = attr->period;
-	s->layout.wake_fn = kdtl_aux_wake_session;
-	atomic64_set(&s->mem, sizeof(*s));
+	atomic64_set(&s->mem, sizeof(*s) + ((u64)attr->msg_pages << PAGE_SHIFT));
 
 	if (!zalloc_cpumask_var(&s->cpus, GFP_KERNEL) ||
 	    !zalloc_cpumask_var(&s->loaded, GFP_KERNEL))
 		goto free;
 	s->aux = alloc_percpu(struct kdtl_aux *);
-	if (!s->aux)
+	set = kdtl_set_alloc(0);
+	if (set)
+		list_add(&set->node, &s->sets);
+	if (!s->aux || !set || kdtl_msgq_init(&s->msgs, attr->msg_pages))
 		goto free;
+	kdtl_set_config(set, attr->mask, attr->period);
 	cpumask_and(s->cpus, attr->cpus ?: cpu_possible_mask, cpu_possible_mask);
 	return s;
 
@@ -187,12 +190,18 @@ EXPORT_SYMBOL_NS_GPL(kdtl_session_create, KDTL_NS);
 
 static void kdtl_unload_locked(struct kdtl_session *s)
 {
+	struct kdtl_msg end = { .type = KDTL_MSG_END, .cpu = -1 };
+
 	if (s->state == KDTL_CREATED)
 		return;
 	if (s->state == KDTL_STARTED)
 		kdtl_cpus_stop(s);
-	kdtl_cpus_unload(s);
+	/* First, so that CPUs do not tell of their going. */
 	WRITE_ONCE(s->state, KDTL_CREATED);
+	kdtl_cpus_unload(s);
+	atomic_set(&s->nr_masked, 0);
+	kdtl_msgq_put(&s->msgs, &end);
+	kdtl_session_wake(s);
 }
 
 /**
@@ -249,6 +258,7 @@ static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
 		return -EINVAL;
 	}
 
+	kdtl_msgq_reset(&s->msgs);
 	for_each_possible_cpu(cpu) {
 		aux = kdtl_session_aux(s, cpu);
 		if (aux)
@@ -309,8 +319,6 @@ int kdtl_unload(struct kdtl_session *s)
 
 	if (err)
 		return err;
-	if (s->state == KDTL_STARTED)
-		kdtl_session_wake(s);
 	kdtl_unload_locked(s);
 	kdtl_session_leave(s);
 	return 0;
@@ -329,6 +337,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_unload, KDTL_NS);
  * Return: 0, also if it was started; or
  *
  * * -EINVAL: it is not loaded
+ * * -EBUSY: it is masked, see kdtl_restart()
  * * -ESHUTDOWN: it is being closed
  * * what the source says, -EBUSY for instance
  */
@@ -340,6 +349,8 @@ int kdtl_start(struct kdtl_session *s)
 		return err;
 	if (s->state == KDTL_CREATED)
 		err = -EINVAL;
+	else if (atomic_read(&s->nr_masked))
+		err = -EBUSY;
 	else if (s->state == KDTL_LOADED)
 		err = kdtl_cpus_start(s);
 	kdtl_session_leave(s);
@@ -352,7 +363,8 @@ EXPORT_SYMBOL_NS_GPL(kdtl_start, KDTL_NS);
  * @s: the session
  *
  * When it returns no entry is being written, the numbers are exact, and the
- * reader has been woken for the rest, however little it is.
+ * reader has been woken for the rest, however little it is.  A masked session
+ * stays masked.
  *
  * perfmon2: pfmk_stop().
  *
@@ -376,3 +388,38 @@ int kdtl_stop(struct kdtl_session *s)
 	return err;
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_stop, KDTL_NS);
+
+/**
+ * kdtl_restart() - go on after an overflow that masked the session
+ * @s: the session
+ *
+ * On every CPU that is masked: the counters that overflowed, and those that
+ * they reset, get their long reset values; an event set whose overflows were
+ * up is followed by the next one; and entries are logged again, if the session
+ * is started.
+ *
+ * perfmon2: pfmk_restart().
+ *
+ * Context: task, may sleep.
+ * Return: 0, or
+ *
+ * * -EINVAL: it is not loaded
+ * * -EBUSY: it is not masked
+ * * -ESHUTDOWN: it is being closed
+ */
+int kdtl_restart(struct kdtl_session *s)
+{
+	int err = kdtl_session_enter(s);
+
+	if (err)
+		return err;
+	if (s->state == KDTL_CREATED)
+		err = -EINVAL;
+	else if (!atomic_read(&s->nr_masked))
+		err = -EBUSY;
+	else
+		kdtl_cpus_restart(s);
+	kdtl_session_leave(s);
+	return err;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_restart, KDTL_NS);

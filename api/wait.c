@@ -10,6 +10,8 @@
  * and a waiter is on the completion's queue before it looks at pending.  No
  * count piles up: ours is at most one, and who takes pending takes it along.
  */
+#define pr_fmt(fmt) "kdtl: " fmt
+
 #include <linux/export.h>
 #include <linux/kthread.h>
 #include <linux/sched/signal.h>
@@ -54,13 +56,27 @@ static bool kdtl_take_wake(struct kdtl_session *s)
 	return pending;
 }
 
-/* Has any CPU enough unread data? */
+/* Take a message.  What woke us for the last one must not end the next wait. */
+static bool kdtl_take_msg(struct kdtl_session *s, struct kdtl_msg *msg)
+{
+	bool last;
+
+	if (!kdtl_msgq_get(&s->msgs, msg, &last))
+		return false;
+	if (last)
+		kdtl_take_wake(s);
+	return true;
+}
+
+/* Is there a message, or has any CPU enough unread data? */
 static bool kdtl_session_readable(struct kdtl_session *s)
 {
 	struct kdtl_aux *aux;
 	u64 tail;
 	int cpu;
 
+	if (!kdtl_msgq_empty(&s->msgs))
+		return true;
 	if (s->layout.overwrite)
 		return false;
 	for_each_cpu(cpu, s->cpus) {
@@ -82,18 +98,55 @@ enum kdtl_wait_end {
 	KDTL_WAIT_OTHER,
 };
 
-static enum kdtl_wait_end kdtl_wait_over(struct kdtl_session *s)
+/*
+ * What a waiter looks at, each time it is woken.  With @msg only a message is
+ * worth it, and is taken at once; without, anything is.
+ */
+static enum kdtl_wait_end kdtl_wait_over(struct kdtl_session *s,
+					 struct kdtl_msg *msg)
 {
 	if (READ_ONCE(s->closing))
 		return KDTL_WAIT_CLOSED;
-	if (kdtl_take_wake(s))
+	if (msg) {
+		if (kdtl_take_msg(s, msg))
+			return KDTL_WAIT_READY;
+		if (kdtl_take_wake(s))
+			return KDTL_WAIT_OTHER;
+	} else if (kdtl_take_wake(s)) {
 		return KDTL_WAIT_READY;
+	}
 	if (try_wait_for_completion(s->done))
 		return KDTL_WAIT_OTHER;
 	/* kthread_stop() wakes the thread, and completes nothing. */
 	if (current->flags & PF_KTHREAD && kthread_should_stop())
 		return KDTL_WAIT_OTHER;
 	return KDTL_WAIT_ON;
+}
+
+/* Sleep until kdtl_wait_over() says why not. */
+static int kdtl_wait_for(struct kdtl_session *s, struct kdtl_msg *msg, long timeout)
+{
+	enum kdtl_wait_end end = KDTL_WAIT_ON;
+	long left = 0;
+
+	if (timeout)
+		left = swait_event_interruptible_timeout_exclusive(s->done->wait,
+				(end = kdtl_wait_over(s, msg)) != KDTL_WAIT_ON,
+				timeout);
+	else
+		end = kdtl_wait_over(s, msg);
+
+	switch (end) {
+	case KDTL_WAIT_CLOSED:
+		return -ESHUTDOWN;
+	case KDTL_WAIT_READY:
+		return 1;
+	case KDTL_WAIT_OTHER:
+		return 0;
+	case KDTL_WAIT_ON:
+		break;
+	}
+	return left < 0 ? left : -ETIMEDOUT;
 }
 
 /**
@@ -116,38 +169,64 @@ static enum kdtl_wait_end kdtl_wait_over(struct kdtl_session *s)
  */
 int kdtl_wait(struct kdtl_session *s, long timeout)
 {
-	enum kdtl_wait_end end = KDTL_WAIT_ON;
-	long left;
-	int err;
+	int ret = kdtl_session_hold(s);
 
-	err = kdtl_session_hold(s);
-	if (err)
-		return err;
-
+	if (ret)
+		return ret;
 	if (kdtl_session_readable(s)) {
 		kdtl_take_wake(s);
-		kdtl_session_release(s);
-		return 1;
+		ret = 1;
+	} else {
+		ret = kdtl_wait_for(s, NULL, timeout);
 	}
-
-	if (timeout)
-		left = swait_event_interruptible_timeout_exclusive(s->done->wait,
-				(end = kdtl_wait_over(s)) != KDTL_WAIT_ON,
-				timeout);
-	else
-		left = (end = kdtl_wait_over(s)) != KDTL_WAIT_ON;
 	kdtl_session_release(s);
-
-	switch (end) {
-	case KDTL_WAIT_CLOSED:
-		return -ESHUTDOWN;
-	case KDTL_WAIT_READY:
-		return 1;
-	case KDTL_WAIT_OTHER:
-		return 0;
-	case KDTL_WAIT_ON:
-		break;
-	}
-	return left ? left : -ETIMEDOUT;
+	return ret;
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_wait, KDTL_NS);
+
+/**
+ * kdtl_read() - take one message
+ * @s: the session
+ * @msg: filled in
+ * @size: of @msg, sizeof(struct kdtl_msg)
+ * @noblock: do not wait for one
+ *
+ * Messages come in the order in which they were posted; those that find the
+ * queue full are dropped, and the next one that fits tells how many.  A read
+ * that finds a message leaves no completion count behind.  A session without
+ * message pages never has one: a read waits for the next wake-up.
+ *
+ * perfmon2: pfmk_read().
+ *
+ * Context: task, may sleep (not if @noblock).
+ * Return: sizeof(struct kdtl_msg); or
+ *
+ * * 0: woken without one: someone else completed the completion, there is data
+ *   but its message was dropped, or kthread_stop()
+ * * -EAGAIN: @noblock, and there is none
+ * * -EINVAL: @msg is NULL or @size is not its size
+ * * -ERESTARTSYS: a signal is pending
+ * * -ESHUTDOWN: the session is being closed
+ */
+ssize_t kdtl_read(struct kdtl_session *s, struct kdtl_msg *msg, size_t size,
+		  bool noblock)
+{
+	int ret;
+
+	if (!msg || size != sizeof(*msg)) {
+		pr_warn_ratelimited("%ps: read of %zu bytes, a message has %zu\n",
+				    s->owner, size, sizeof(*msg));
+		return -EINVAL;
+	}
+	ret = kdtl_session_hold(s);
+	if (ret)
+		return ret;
+
+	if (!noblock)
+		ret = kdtl_wait_for(s, msg, MAX_SCHEDULE_TIMEOUT);
+	else
+		ret = kdtl_take_msg(s, msg) ? 1 : -EAGAIN;
+	kdtl_session_release(s);
+	return ret == 1 ? sizeof(*msg) : ret;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_read, KDTL_NS);

@@ -19,6 +19,8 @@
 
 #include "aux.h"
 #include "compat.h"
+#include "pmu.h"
+#include "session.h"
 
 static unsigned long long aux_start;
 module_param(aux_start, ullong, 0444);
@@ -55,14 +57,21 @@ u64 kdtl_aux_room(struct kdtl_aux *aux)
 	return aux->area.size - (aux->sink.head - tail);
 }
 
-/* After head, tail or next_wake moved: how far the fast path may go now. */
-static void kdtl_aux_set_stop(struct kdtl_aux *aux)
+/**
+ * kdtl_aux_set_stop() - how far the fast path may go from now on
+ * @aux: the area; head, tail, next_wake or the set has changed
+ *
+ * Context: on the area's CPU, interrupts off.
+ */
+void kdtl_aux_set_stop(struct kdtl_aux *aux)
 {
 	const u64 head = aux->sink.head;
 	u64 span = kdtl_aux_room(aux) + 1;
 
 	if (!aux->overwrite)
 		span = min(span, aux->next_wake - head);
+	if (aux->set->watched)
+		span = 0;
 	aux->sink.stop_at = head + span;
 }
 
@@ -74,6 +83,31 @@ static void kdtl_aux_check_wake(struct kdtl_aux *aux)
 	if (aux->overwrite || (s64)past < 0)
 		return;
 	aux->next_wake += past - do_div(past, aux->watermark) + aux->watermark;
+	irq_work_queue(&aux->wake);
+}
+
+/*
+ * Account for entries that did not get into the area.  The first of a run wakes
+ * the reader: there is no room, or there was a gap.
+ */
+static void kdtl_aux_lost(struct kdtl_aux *aux, u64 nr, u64 flag)
+{
+	WRITE_ONCE(aux->lost, aux->lost + nr);
+	WRITE_ONCE(aux->sink.counts->lost, aux->sink.counts->lost + nr);
+	if (aux->lost == aux->lost_told + nr)
+		aux->gap = aux->sink.head;
+	aux->flags |= flag;
+	if (!aux->lost_run)
+		irq_work_queue(&aux->wake);
+	aux->lost_run += nr;
+}
+
+/* There is room again: the reader can be told how much was lost. */
+static void kdtl_aux_lost_end(struct kdtl_aux *aux)
+{
+	if (!aux->lost_run)
+		return;
+	aux->lost_run = 0;
 	irq_work_queue(&aux->wake);
 }
 
@@ -89,26 +123,9 @@ void kdtl_aux_advance(struct kdtl_aux *aux, u64 size)
 	/* B, pairs with C in kdtl_aux_peek(): publishes the data. */
 	smp_store_release(&aux->sink.head, aux->sink.head + size);
 	if (size)
-		aux->lost_run = 0;
+		kdtl_aux_lost_end(aux);
 	kdtl_aux_check_wake(aux);
 	kdtl_aux_set_stop(aux);
-}
-
-/**
- * kdtl_aux_lost() - account for entries that did not get into the area
- * @aux: the area
- * @nr: how many
- *
- * The first of a run wakes the reader: there is no room, or there was a gap.
- *
- * Context: on the area's CPU, interrupts off.
- */
-void kdtl_aux_lost(struct kdtl_aux *aux, u64 nr)
-{
-	WRITE_ONCE(aux->counts.lost, aux->counts.lost + nr);
-	if (!aux->lost_run)
-		irq_work_queue(&aux->wake);
-	aux->lost_run += nr;
 }
 
 static void kdtl_aux_slow(struct kdtl_sink *sink, const struct kdtl_entry *e,
@@ -118,43 +135,137 @@ static void kdtl_aux_slow(struct kdtl_sink *sink, const struct kdtl_entry *e,
 
 	kdtl_sink_count(sink->counts, e, kind);
 	if (WARN_ON_ONCE(aux->open) || kdtl_aux_room(aux) < sizeof(*e)) {
-		kdtl_aux_lost(aux, 1);
-		return;
+		kdtl_aux_lost(aux, 1, PERF_AUX_FLAG_TRUNCATED);
+	} else {
+		kdtl_sink_store(sink, e);
+		kdtl_aux_lost_end(aux);
+		kdtl_aux_check_wake(aux);
 	}
-	kdtl_sink_store(sink, e);
-	aux->lost_run = 0;
-	kdtl_aux_check_wake(aux);
+	kdtl_set_check(aux);
 	kdtl_aux_set_stop(aux);
 }
 
+/* Lost before it came here: of no known kind. */
 static void kdtl_aux_sink_lost(struct kdtl_sink *sink, u64 nr)
 {
-	kdtl_aux_lost(container_of(sink, struct kdtl_aux, sink), nr);
+	struct kdtl_aux *aux = container_of(sink, struct kdtl_aux, sink);
+
+	data_race(sink->counts->entries[KDTL_KIND_UNKNOWN] += nr);
+	kdtl_aux_lost(aux, nr, PERF_AUX_FLAG_PARTIAL);
+	kdtl_aux_lost_end(aux);
+	kdtl_set_check(aux);
+}
+
+static void kdtl_aux_link(struct kdtl_sink *sink)
+{
+	kdtl_set_on(container_of(sink, struct kdtl_aux, sink));
+}
+
+static void kdtl_aux_unlink(struct kdtl_sink *sink)
+{
+	kdtl_set_off(container_of(sink, struct kdtl_aux, sink));
 }
 
 static const struct kdtl_sink_ops kdtl_aux_sink_ops = {
 	.slow	= kdtl_aux_slow,
 	.lost	= kdtl_aux_sink_lost,
+	.link	= kdtl_aux_link,
+	.unlink	= kdtl_aux_unlink,
 };
 
+/* Post what is new: data, and gaps that have ended. */
+static void kdtl_aux_report(struct kdtl_aux *aux, bool settled)
+{
+	const u64 head = aux->sink.head;
+	struct kdtl_msg msg = { .cpu = aux->cpu, .set = aux->set->id };
+
+	if (head != aux->announced || aux->flags) {
+		msg.type = KDTL_MSG_AUX;
+		msg.aux.offset = aux->announced;
+		msg.aux.size = head - aux->announced;
+		msg.aux.flags = aux->flags;
+		if (aux->overwrite)
+			msg.aux.flags |= PERF_AUX_FLAG_OVERWRITE;
+		kdtl_msgq_put(&aux->session->msgs, &msg);
+		aux->announced = head;
+		aux->flags = 0;
+	}
+	if (aux->lost != aux->lost_told && (settled || !aux->lost_run)) {
+		msg.type = KDTL_MSG_LOST;
+		msg.lost.count = aux->lost - aux->lost_told;
+		msg.lost.offset = aux->gap;
+		kdtl_msgq_put(&aux->session->msgs, &msg);
+		aux->lost_told = aux->lost;
+	}
+}
+
+/* Hard irq, on the area's CPU. */
 static void kdtl_aux_wake(struct irq_work *work)
 {
 	struct kdtl_aux *aux = container_of(work, struct kdtl_aux, wake);
+	struct kdtl_set_cpu *sc = per_cpu_ptr(aux->set->cpu, aux->cpu);
 
-	aux->wake_fn(aux);
+	WRITE_ONCE(sc->wakeups, sc->wakeups + 1);
+	kdtl_aux_report(aux, false);
+	kdtl_session_wake(aux->session);
+}
+
+/**
+ * kdtl_aux_post() - post a message on a CPU's behalf, and wake the reader
+ * @aux: the CPU's area
+ * @msg: see kdtl_msgq_put()
+ *
+ * Context: any but NMI, also under the runqueue lock.
+ */
+void kdtl_aux_post(struct kdtl_aux *aux, struct kdtl_msg *msg)
+{
+	kdtl_msgq_put(&aux->session->msgs, msg);
+	irq_work_queue(&aux->wake);
+}
+
+/**
+ * kdtl_aux_settle() - no event is active any more: report what is left
+ * @aux: the area
+ *
+ * Context: may sleep.
+ */
+void kdtl_aux_settle(struct kdtl_aux *aux)
+{
+	irq_work_sync(&aux->wake);
+	kdtl_aux_report(aux, true);
+}
+
+static enum hrtimer_restart kdtl_set_timeout(struct hrtimer *timer)
+{
+	struct kdtl_aux *aux = container_of(timer, struct kdtl_aux, set_timer);
+
+	if (aux->sink.linked && smp_processor_id() == aux->cpu)
+		kdtl_set_switch(aux);
+	/* The next set has started the timer again, if it has a timeout. */
+	return HRTIMER_NORESTART;
+}
+
+static enum hrtimer_restart kdtl_period_timeout(struct hrtimer *timer)
+{
+	struct kdtl_aux *aux = container_of(timer, struct kdtl_aux, period_timer);
+
+	if (!aux->sink.linked || !aux->sink.period || smp_processor_id() != aux->cpu)
+		return HRTIMER_NORESTART;
+	if (aux->sink.head != aux->announced)
+		kdtl_aux_wake(&aux->wake);
+	hrtimer_forward_now(timer, ns_to_ktime(aux->sink.period));
+	return HRTIMER_RESTART;
 }
 
 /**
  * kdtl_aux_alloc() - allocate an AUX area and map it
+ * @s: the session, loaded or about to be
  * @cpu: for which CPU
- * @caps: the PMU's capabilities
- * @layout: how it is to be
  *
  * Context: may sleep.
  * Return: the area, or NULL if there is no memory.
  */
-struct kdtl_aux *kdtl_aux_alloc(int cpu, int caps,
-				const struct kdtl_aux_layout *layout)
+struct kdtl_aux *kdtl_aux_alloc(struct kdtl_session *s, int cpu)
 {
 	struct kdtl_aux *aux;
 
@@ -162,14 +273,21 @@ struct kdtl_aux *kdtl_aux_alloc(int cpu, int caps,
 	if (!aux)
 		return NULL;
 
+	aux->session = s;
 	aux->cpu = cpu;
-	aux->nr_pages = layout->nr_pages;
-	aux->watermark = layout->watermark;
-	aux->overwrite = layout->overwrite;
-	aux->wake_fn = layout->wake_fn;
+	aux->nr_pages = s->layout.nr_pages;
+	aux->watermark = s->layout.watermark;
+	aux->overwrite = s->layout.overwrite;
+	aux->random = cpu + 1;
 	aux->wake = IRQ_WORK_INIT_HARD(kdtl_aux_wake);
+	seqcount_init(&aux->seq);
+	hrtimer_setup(&aux->set_timer, kdtl_set_timeout, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_PINNED_HARD);
+	hrtimer_setup(&aux->period_timer, kdtl_period_timeout, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_PINNED_HARD);
 
-	aux->pages = kdtl_pages_alloc(aux->nr_pages, cpu, caps, aux->watermark,
+	aux->pages = kdtl_pages_alloc(aux->nr_pages, cpu,
+				      s->pmu->pmu.capabilities, aux->watermark,
 				      aux->overwrite);
 	if (!aux->pages)
 		goto free_aux;
@@ -181,9 +299,7 @@ struct kdtl_aux *kdtl_aux_alloc(int cpu, int caps,
 	aux->sink.head = aux_start;
 	aux->sink.base = aux->area.base;
 	aux->sink.pos_mask = aux->area.size - 1;
-	aux->sink.counts = &aux->counts;
 	aux->sink.ops = &kdtl_aux_sink_ops;
-	aux->sink.period = layout->period;
 	kdtl_aux_reset(aux);
 	return aux;
 
@@ -226,6 +342,8 @@ void kdtl_aux_free(struct kdtl_aux *aux)
 {
 	if (!aux)
 		return;
+	hrtimer_cancel(&aux->set_timer);
+	hrtimer_cancel(&aux->period_timer);
 	irq_work_sync(&aux->wake);
 	if (aux->priv)
 		aux->free_aux(aux->priv);
@@ -235,7 +353,7 @@ void kdtl_aux_free(struct kdtl_aux *aux)
 }
 
 /**
- * kdtl_aux_reset() - forget unread data and counts
+ * kdtl_aux_reset() - forget unread data and counts, begin with the first set
  * @aux: no event writes to it
  *
  * Context: any.
@@ -244,10 +362,13 @@ void kdtl_aux_reset(struct kdtl_aux *aux)
 {
 	const u64 head = aux->sink.head;
 
-	memset(&aux->counts, 0, sizeof(aux->counts));
+	aux->flags = 0;
+	aux->lost = 0;
+	aux->lost_told = 0;
 	aux->lost_run = 0;
+	aux->announced = head;
 	aux->start = head;
 	smp_store_release(&aux->tail, head); /* D */
 	aux->next_wake = head + aux->watermark;
-	kdtl_aux_set_stop(aux);
+	kdtl_sets_load(aux);
 }

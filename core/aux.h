@@ -4,21 +4,39 @@
 #define _KDTL_AUX_H
 
 #include <linux/cache.h>
+#include <linux/hrtimer.h>
 #include <linux/irq_work.h>
+#include <linux/seqlock.h>
 
 #include "area.h"
+#include "set.h"
 #include "sink.h"
+
+struct kdtl_session;
 
 /**
  * struct kdtl_aux - a session's AUX area on one CPU
  * @sink: where entries are written; @sink.head is published to the reader
- * @counts: since kdtl_load()
  * @next_wake: position at which the reader is woken next
+ * @announced: position up to which KDTL_MSG_AUX has been posted
+ * @flags: PERF_AUX_FLAG_* for the next one
+ * @lost: entries lost since kdtl_load(), in all sets
+ * @lost_told: of these, told by KDTL_MSG_LOST
  * @lost_run: entries lost since the last one that found room
+ * @gap: position of the first gap not told
  * @open: between kdtl_aux_output_begin() and _end()
+ * @set: the active event set
+ * @seq: guards @clock, @enabled, the sets' bases and clocks for other CPUs
+ * @clock: when the clocks were looked at last, local_clock()
+ * @enabled: ns that the event was active since kdtl_load()
+ * @masked: nothing is logged until kdtl_restart()
+ * @switch_due: a set switch waits for it
+ * @reset_due: and these counters' long resets
+ * @random: state of the resets' randomness
  * @error: why the source could not be switched on, for kdtl_start()
+ * @set_timer: the active set's timeout
+ * @period_timer: bounds the time that entries lie unseen
  * @wake: wakes the reader, out of the source's context
- * @wake_fn: what @wake does then
  * @tail: where the reader is
  * @start: @tail at kdtl_load()
  * @area: the pages' mapping
@@ -37,13 +55,28 @@
  */
 struct kdtl_aux {
 	struct kdtl_sink	sink ____cacheline_aligned_in_smp;
-	struct kdtl_counts	counts;
 	u64			next_wake;
+	u64			announced;
+	u64			flags;
+	u64			lost;
+	u64			lost_told;
 	u64			lost_run;
+	u64			gap;
 	bool			open;
+
+	struct kdtl_set		*set;
+	seqcount_t		seq;
+	u64			clock;
+	u64			enabled;
+	bool			masked;
+	bool			switch_due;
+	u32			reset_due;
+	u32			random;
+
 	int			error;
+	struct hrtimer		set_timer;
+	struct hrtimer		period_timer;
 	struct irq_work		wake;
-	void			(*wake_fn)(struct kdtl_aux *aux);
 
 	u64			tail ____cacheline_aligned_in_smp;
 	u64			start;
@@ -65,18 +98,17 @@ struct kdtl_aux_layout {
 	unsigned int	nr_pages;
 	u64		watermark;
 	bool		overwrite;
-	u64		period;
-	void		(*wake_fn)(struct kdtl_aux *aux);
 };
 
-struct kdtl_aux *kdtl_aux_alloc(int cpu, int caps,
-				const struct kdtl_aux_layout *layout);
+struct kdtl_aux *kdtl_aux_alloc(struct kdtl_session *s, int cpu);
 void kdtl_aux_free(struct kdtl_aux *aux);
 int kdtl_aux_setup(struct kdtl_aux *aux, struct perf_event *event);
 void kdtl_aux_reset(struct kdtl_aux *aux);
 u64 kdtl_aux_room(struct kdtl_aux *aux);
 void kdtl_aux_advance(struct kdtl_aux *aux, u64 size);
-void kdtl_aux_lost(struct kdtl_aux *aux, u64 nr);
+void kdtl_aux_set_stop(struct kdtl_aux *aux);
+void kdtl_aux_post(struct kdtl_aux *aux, struct kdtl_msg *msg);
+void kdtl_aux_settle(struct kdtl_aux *aux);
 
 /* The memory that an area of @nr_pages takes, for the cap. */
 static inline u64 kdtl_aux_mem(u64 nr_pages)

@@ -49,7 +49,8 @@ static struct perf_event *kdtl_event_create(struct kdtl_session *s,
 	struct perf_event_attr attr = {
 		.type		= s->pmu->pmu.type,
 		.size		= sizeof(attr),
-		.config		= s->mask,
+		/* For perf's eyes; what counts is the active set's mask. */
+		.config		= KDTL_MASK_ALL,
 		.disabled	= s->state != KDTL_STARTED,
 		/* A task's pinned events must not push ours out for a while. */
 		.pinned		= 1,
@@ -68,10 +69,9 @@ static struct kdtl_aux *kdtl_cpu_area(struct kdtl_session *s, int cpu)
 		return aux;
 	if (!kdtl_session_mem_allowed(s, mem))
 		return NULL;
-	aux = kdtl_aux_alloc(cpu, s->pmu->pmu.capabilities, &s->layout);
+	aux = kdtl_aux_alloc(s, cpu);
 	if (!aux)
 		return NULL;
-	aux->session = s;
 	atomic64_add(mem, &s->mem);
 	/* Whoever finds the area finds it complete. Pairs with the address dependency. */
 	smp_store_release(per_cpu_ptr(s->aux, cpu), aux);
@@ -89,7 +89,6 @@ static int kdtl_cpu_open(struct kdtl_session *s, int cpu)
 	if (!aux)
 		return -ENOMEM;
 
-	aux->sink.mask = s->mask;
 	event = kdtl_event_create(s, aux);
 	if (IS_ERR(event))
 		return PTR_ERR(event);
@@ -112,7 +111,25 @@ static void kdtl_cpu_close(struct kdtl_session *s, int cpu)
 		return;
 	perf_event_release_kernel(aux->event);
 	WRITE_ONCE(aux->event, NULL);
-	irq_work_sync(&aux->wake);
+	kdtl_aux_settle(aux);
+}
+
+/* Not while the session is loaded or unloaded: CPUs did not change then. */
+static void kdtl_cpu_tell(struct kdtl_session *s, int cpu, bool online)
+{
+	struct kdtl_aux *aux = kdtl_session_aux(s, cpu);
+	struct kdtl_msg msg = {
+		.type		= KDTL_MSG_CPU,
+		.cpu		= cpu,
+		.cpu_state	= { .online = online },
+	};
+
+	if (s->state == KDTL_CREATED)
+		return;
+	if (aux)
+		msg.set = aux->set->id;
+	kdtl_msgq_put(&s->msgs, &msg);
+	kdtl_session_wake(s);
 }
 
 /*
@@ -132,7 +149,9 @@ static int kdtl_cpu_online(unsigned int cpu, struct hlist_node *node)
 			s->owner, cpu, s->pmu->name, err);
 		if (!s->hotplug_error)
 			s->hotplug_error = err;
+		return 0;
 	}
+	kdtl_cpu_tell(s, cpu, true);
 	return 0;
 }
 
@@ -140,7 +159,10 @@ static int kdtl_cpu_offline(unsigned int cpu, struct hlist_node *node)
 {
 	struct kdtl_session *s = hlist_entry(node, struct kdtl_session, hotplug);
 
+	if (!cpumask_test_cpu(cpu, s->loaded))
+		return 0;
 	kdtl_cpu_close(s, cpu);
+	kdtl_cpu_tell(s, cpu, false);
 	return 0;
 }
 
@@ -234,10 +256,45 @@ int kdtl_cpus_start(struct kdtl_session *s)
  */
 void kdtl_cpus_stop(struct kdtl_session *s)
 {
+	struct kdtl_aux *aux;
+	int cpu;
+
 	lockdep_assert_held(&s->lock);
 	cpus_read_lock();
 	WRITE_ONCE(s->state, KDTL_LOADED);
 	kdtl_cpus_enable(s, false);
+	for_each_cpu(cpu, s->loaded) {
+		aux = kdtl_session_aux(s, cpu);
+		if (aux)
+			kdtl_aux_settle(aux);
+	}
+	cpus_read_unlock();
+}
+
+static void kdtl_cpu_restart(void *arg)
+{
+	kdtl_set_restart(arg);
+}
+
+/**
+ * kdtl_cpus_restart() - go on on every CPU that an overflow masked
+ * @s: the session
+ *
+ * Context: under kdtl_session::lock; may sleep.
+ */
+void kdtl_cpus_restart(struct kdtl_session *s)
+{
+	struct kdtl_aux *aux;
+	int cpu;
+
+	lockdep_assert_held(&s->lock);
+	cpus_read_lock();
+	for_each_cpu(cpu, s->loaded) {
+		aux = kdtl_session_aux(s, cpu);
+		/* An offline CPU has no event, so nobody else looks at its set. */
+		if (aux && smp_call_function_single(cpu, kdtl_cpu_restart, aux, 1))
+			kdtl_set_restart(aux);
+	}
 	cpus_read_unlock();
 }
 

@@ -42,6 +42,18 @@ static int kdtl_source_update(struct kdtl_pmu *p)
 	return p->source(p, mask, period);
 }
 
+/**
+ * kdtl_sink_update() - an active event's mask or period has changed
+ * @p: the source
+ *
+ * Context: on the event's CPU, interrupts off.
+ */
+void kdtl_sink_update(struct kdtl_pmu *p)
+{
+	/* It was on already: a driver cannot refuse that. */
+	WARN_ON_ONCE(kdtl_source_update(p));
+}
+
 static void kdtl_sink_unlink(struct kdtl_pmu *p, struct kdtl_sink *sink)
 {
 	struct kdtl_sink **at = &this_cpu_ptr(p->cpu)->sinks;
@@ -52,9 +64,8 @@ static void kdtl_sink_unlink(struct kdtl_pmu *p, struct kdtl_sink *sink)
 	while (*at != sink)
 		at = &(*at)->next;
 	*at = sink->next;
+	sink->ops->unlink(sink);
 	sink->linked = false;
-	if (sink->ops->unlinked)
-		sink->ops->unlinked(sink);
 	kdtl_source_update(p);
 }
 
@@ -66,16 +77,16 @@ static int kdtl_sink_link(struct kdtl_pmu *p, struct kdtl_sink *sink)
 	lockdep_assert_irqs_disabled();
 	if (sink->linked)
 		return 0;
+	sink->ops->link(sink);
 	sink->next = c->sinks;
 	c->sinks = sink;
 	err = kdtl_source_update(p);
 	if (err) {
 		c->sinks = sink->next;
+		sink->ops->unlink(sink);
 		return err;
 	}
 	sink->linked = true;
-	if (sink->ops->linked)
-		sink->ops->linked(sink);
 	return 0;
 }
 

@@ -60,3 +60,40 @@ void kdtl_session_leave(struct kdtl_session *s)
 	mutex_unlock(&s->lock);
 	kdtl_session_release(s);
 }
+
+/**
+ * kdtl_session_idle() - may what the session logs be changed?
+ * @s: the session
+ * @loaded: also if it is loaded
+ *
+ * Context: under kdtl_session::lock.
+ * Return: 0 or -EBUSY.
+ */
+int kdtl_session_idle(struct kdtl_session *s, bool loaded)
+{
+	lockdep_assert_held(&s->lock);
+	if (s->state == KDTL_CREATED)
+		return 0;
+	return loaded && s->state == KDTL_LOADED && !atomic_read(&s->nr_masked) ?
+		0 : -EBUSY;
+}
+
+/**
+ * kdtl_session_set() - find an event set
+ * @s: the session
+ * @id: the set's
+ *
+ * Context: under kdtl_session::lock.
+ * Return: the set or NULL.
+ */
+struct kdtl_set *kdtl_session_set(struct kdtl_session *s, u16 id)
+{
+	struct kdtl_set *set;
+
+	lockdep_assert_held(&s->lock);
+	list_for_each_entry(set, &s->sets, node) {
+		if (set->id == id)
+			return set;
+	}
+	return NULL;
+}

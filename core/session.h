@@ -10,6 +10,7 @@
 #include <linux/refcount.h>
 
 #include "aux.h"
+#include "msgq.h"
 #include "pmu.h"
 
 enum kdtl_state {
@@ -33,7 +34,10 @@ enum kdtl_state {
  * @hotplug_error: first error of a CPU's preparation, for kdtl_load()
  * @aux: areas by CPU; set once, freed by close
  * @layout: of the areas
- * @mask: KDTL_MASK_*
+ * @sets: event sets by id; set 0 is always there
+ * @block: an overflow's message masks the CPU
+ * @nr_masked: CPUs that wait for kdtl_restart()
+ * @msgs: messages to the reader
  * @mem: bytes accounted to the session
  * @done: what is completed on a wake-up
  * @own_done: @done, if the caller has none
@@ -58,7 +62,10 @@ struct kdtl_session {
 
 	struct kdtl_aux * __percpu *aux;
 	struct kdtl_aux_layout	layout;
-	u32			mask;
+	struct list_head	sets;
+	bool			block;
+	atomic_t		nr_masked;
+	struct kdtl_msgq	msgs;
 	atomic64_t		mem;
 
 	struct completion	*done;
@@ -85,6 +92,9 @@ void kdtl_session_release(struct kdtl_session *s);
 int kdtl_session_enter(struct kdtl_session *s);
 void kdtl_session_leave(struct kdtl_session *s);
 
+int kdtl_session_idle(struct kdtl_session *s, bool loaded);
+struct kdtl_set *kdtl_session_set(struct kdtl_session *s, u16 id);
+
 /* core/cpus.c */
 int kdtl_cpus_init(void);
 void kdtl_cpus_exit(void);
@@ -92,6 +102,7 @@ int kdtl_cpus_load(struct kdtl_session *s);
 void kdtl_cpus_unload(struct kdtl_session *s);
 int kdtl_cpus_start(struct kdtl_session *s);
 void kdtl_cpus_stop(struct kdtl_session *s);
+void kdtl_cpus_restart(struct kdtl_session *s);
 bool kdtl_session_mem_allowed(struct kdtl_session *s, u64 more);
 
 /* api/wait.c */

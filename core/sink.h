@@ -34,8 +34,8 @@ struct kdtl_sink;
  * struct kdtl_sink_ops - what tells a session's sink from a perf user's
  * @slow: write the entry, or count it lost; keeps the counts too
  * @lost: the source itself lost @nr entries
- * @linked: the sink has joined the fan-out; optional
- * @unlinked: it has left; optional
+ * @link: the sink is about to join the fan-out
+ * @unlink: it has left, or could not join
  *
  * All on the sink's CPU, interrupts off.
  */
@@ -43,8 +43,8 @@ struct kdtl_sink_ops {
 	void	(*slow)(struct kdtl_sink *sink, const struct kdtl_entry *e,
 			enum kdtl_kind kind);
 	void	(*lost)(struct kdtl_sink *sink, u64 nr);
-	void	(*linked)(struct kdtl_sink *sink);
-	void	(*unlinked)(struct kdtl_sink *sink);
+	void	(*link)(struct kdtl_sink *sink);
+	void	(*unlink)(struct kdtl_sink *sink);
 };
 
 /**
@@ -82,6 +82,12 @@ struct kdtl_pmu_cpu {
 	struct kdtl_sink	*sinks;
 };
 
+/* Whole entries in so many bytes. */
+static inline u64 kdtl_entries(u64 bytes)
+{
+	return div_u64(bytes, KDTL_ENTRY_SIZE);
+}
+
 /* Which masks want which kind. */
 static __always_inline u32 kdtl_kind_mask(enum kdtl_kind kind)
 {
@@ -92,10 +98,11 @@ static __always_inline void kdtl_sink_count(struct kdtl_counts *c,
 					    const struct kdtl_entry *e,
 					    enum kdtl_kind kind)
 {
-	c->entries[kind]++;
-	c->queued += kdtl_entry_queued(e);
-	c->ready += kdtl_entry_ready(e);
-	c->slept += kdtl_entry_slept(e);
+	/* Other CPUs may read them at any time: exact when nothing is logged. */
+	data_race(c->entries[kind]++);
+	data_race(c->queued += kdtl_entry_queued(e));
+	data_race(c->ready += kdtl_entry_ready(e));
+	data_race(c->slept += kdtl_entry_slept(e));
 }
 
 static __always_inline void kdtl_sink_store(struct kdtl_sink *sink,

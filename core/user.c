@@ -129,18 +129,18 @@ static void kdtl_user_lost(struct kdtl_sink *sink, u64 nr)
 	sink->counts->lost += nr;
 }
 
-static void kdtl_user_linked(struct kdtl_sink *sink)
+static void kdtl_user_link(struct kdtl_sink *sink)
 {
 	struct kdtl_user *u = container_of(sink, struct kdtl_user, sink);
 
 	hrtimer_start(&u->timer, KDTL_USER_FLUSH, HRTIMER_MODE_REL_PINNED_HARD);
 }
 
-static void kdtl_user_unlinked(struct kdtl_sink *sink)
+static void kdtl_user_unlink(struct kdtl_sink *sink)
 {
 	struct kdtl_user *u = container_of(sink, struct kdtl_user, sink);
 
-	/* If the timer is running elsewhere, it finds the sink unlinked. */
+	/* If the timer is running elsewhere, it finds itself on the wrong CPU. */
 	hrtimer_try_to_cancel(&u->timer);
 	kdtl_user_flush(u);
 }
@@ -159,8 +159,8 @@ static enum hrtimer_restart kdtl_user_timer(struct hrtimer *timer)
 static const struct kdtl_sink_ops kdtl_user_sink_ops = {
 	.slow		= kdtl_user_slow,
 	.lost		= kdtl_user_lost,
-	.linked		= kdtl_user_linked,
-	.unlinked	= kdtl_user_unlinked,
+	.link		= kdtl_user_link,
+	.unlink		= kdtl_user_unlink,
 };
 
 static void kdtl_user_destroy(struct perf_event *event)

@@ -191,6 +191,7 @@ struct kdtl_session;	/* opaque */
 
 /* kdtl_session_attr::flags */
 #define KDTL_SESSION_OVERWRITE	0x1	/* keep the newest, see kdtl_aux_snapshot() */
+#define KDTL_SESSION_BLOCK	0x2	/* an overflow's message masks the CPU */
 
 /**
  * struct kdtl_session_attr - what a session is to be
@@ -199,10 +200,9 @@ struct kdtl_session;	/* opaque */
  * @aux_pages: AUX pages per CPU, a power of two
  * @msg_pages: pages for messages, a power of two, or 0: none
  * @watermark: unread bytes of a CPU that wake the reader; 0: half the area
- * @mask: KDTL_MASK_*, which dispatches to log; 0: all
+ * @mask: KDTL_MASK_*, which dispatches set 0 logs; 0: all
  * @flags: KDTL_SESSION_*
- * @period: longest time in ns that entries lie unseen, for sources that have
- *	to be polled (kdtl_vpa); 0: the source's own choice
+ * @period: of set 0, see struct kdtl_config
  * @done: completed on every wake-up, until kdtl_session_close() returns;
  *	NULL: the session's own, inside
  *
@@ -221,6 +221,191 @@ struct kdtl_session_attr {
 };
 
 /**
+ * enum kdtl_counter - what is counted, per CPU and event set
+ * @KDTL_CTR_ENTRIES: entries that the source had, lost or not
+ * @KDTL_CTR_CEDE: of these, dispatches after sleep
+ * @KDTL_CTR_PREEMPT: after preemption
+ * @KDTL_CTR_FAULT: after a page fault
+ * @KDTL_CTR_UNKNOWN: the source did not tell, or lost them itself
+ * @KDTL_CTR_QUEUED: sum of enqueue_to_dispatch_time, in ticks
+ * @KDTL_CTR_READY: sum of ready_to_enqueue_time, in ticks
+ * @KDTL_CTR_SLEPT: sum of waiting_to_ready_time, in ticks
+ * @KDTL_CTR_BYTES: bytes written to the AUX area
+ * @KDTL_CTR_LOST: entries that found no room, or that the source lost
+ * @KDTL_CTR_WAKEUPS: wake-ups of the reader on this CPU's behalf
+ * @KDTL_CTR_ENABLED: ns that the session was started
+ * @KDTL_CTR_RUNNING: ns of these that the set was active and not masked
+ * @KDTL_NR_COUNTERS: how many there are
+ */
+enum kdtl_counter {
+	KDTL_CTR_ENTRIES,
+	KDTL_CTR_CEDE,
+	KDTL_CTR_PREEMPT,
+	KDTL_CTR_FAULT,
+	KDTL_CTR_UNKNOWN,
+	KDTL_CTR_QUEUED,
+	KDTL_CTR_READY,
+	KDTL_CTR_SLEPT,
+	KDTL_CTR_BYTES,
+	KDTL_CTR_LOST,
+	KDTL_CTR_WAKEUPS,
+	KDTL_CTR_ENABLED,
+	KDTL_CTR_RUNNING,
+	KDTL_NR_COUNTERS,
+};
+
+/* A vector of requests has at most so many elements, else -E2BIG. */
+#define KDTL_MAX_REQUESTS	256
+
+/**
+ * struct kdtl_config - what an event set logs, for kdtl_write_config()
+ * @set: id
+ * @mask: KDTL_MASK_*; 0: all
+ * @period: longest time in ns that entries wait for the watermark: then the
+ *	reader is woken for what there is, and a source that has to be polled
+ *	is polled at least as often; 0: no bound. Below 50000 it becomes 50000
+ * @error: set if this element is why the call failed
+ */
+struct kdtl_config {
+	u16	set;
+	u32	mask;
+	u64	period;
+	int	error;
+};
+
+/* kdtl_counter_req::flags */
+#define KDTL_COUNTER_NOTIFY	0x1	/* an overflow posts a message */
+#define KDTL_COUNTER_RANDOM	0x2	/* resets are lengthened by chance */
+
+/**
+ * struct kdtl_counter_req - one counter, for kdtl_{read,write}_counters()
+ * @set: id of the event set
+ * @counter: &enum kdtl_counter
+ * @flags: KDTL_COUNTER_*
+ * @cpu: read only: whose; -1: the sum of all
+ * @value: 64 bits. A counter that is set to minus a threshold overflows, on
+ *	each CPU by itself, when it wraps past 2^64
+ * @long_reset: loaded at kdtl_restart() after an overflow that masked
+ * @short_reset: loaded at once after any other overflow
+ * @random_mask: with KDTL_COUNTER_RANDOM: up to so much is taken off a reset
+ * @resets: further counters that this one's overflow resets, 1 << counter
+ * @error: set if this element is why the call failed
+ */
+struct kdtl_counter_req {
+	u16	set;
+	u16	counter;
+	u32	flags;
+	int	cpu;
+	u64	value;
+	u64	long_reset;
+	u64	short_reset;
+	u64	random_mask;
+	u32	resets;
+	int	error;
+};
+
+/**
+ * struct kdtl_evtset - an event set, for kdtl_{create,delete}_evtsets()
+ * @id: sets run in the order of their ids, and around
+ * @timeout: ns after which the next set takes over; rounded up to what the
+ *	timer can do, the real value comes back; 0: none
+ * @overflows: counter overflows after which it does; 0: none. Not both
+ * @error: set if this element is why the call failed
+ */
+struct kdtl_evtset {
+	u16	id;
+	u64	timeout;
+	u32	overflows;
+	int	error;
+};
+
+/**
+ * struct kdtl_evtset_info - what became of a set, for kdtl_getinfo_evtsets()
+ * @id: which
+ * @cpu: where, each CPU switches by itself; -1: all. Then @runs is the most
+ *	of any CPU, @active the sum, @remaining the least
+ * @active_now: the set is the CPU's (any CPU's) active one
+ * @runs: times that it became active since kdtl_load()
+ * @active: ns that it was active and not masked
+ * @timeout: the real value
+ * @remaining: ns until the next set takes over
+ * @overflowed: counters of the last overflow, 1 << counter
+ * @error: set if this element is why the call failed
+ */
+struct kdtl_evtset_info {
+	u16	id;
+	int	cpu;
+	bool	active_now;
+	u64	runs;
+	u64	active;
+	u64	timeout;
+	u64	remaining;
+	u32	overflowed;
+	int	error;
+};
+
+/**
+ * enum kdtl_msg_type - what a message is about
+ * @KDTL_MSG_AUX: there is data: aux.offset, .size and .flags (PERF_AUX_FLAG_*)
+ * @KDTL_MSG_LOST: there is a gap: lost.count entries, before position .offset
+ * @KDTL_MSG_OVERFLOW: overflow.counters of the set have overflowed, all at once
+ * @KDTL_MSG_SET_SWITCH: set_switch.from was followed by kdtl_msg.set
+ * @KDTL_MSG_CPU: cpu_state.online: it came or went
+ * @KDTL_MSG_END: the session was unloaded: nothing more will come
+ */
+enum kdtl_msg_type {
+	KDTL_MSG_AUX = 1,
+	KDTL_MSG_LOST,
+	KDTL_MSG_OVERFLOW,
+	KDTL_MSG_SET_SWITCH,
+	KDTL_MSG_CPU,
+	KDTL_MSG_END,
+};
+
+/**
+ * struct kdtl_msg - a message
+ * @type: &enum kdtl_msg_type
+ * @size: of the message in bytes
+ * @cpu: where; -1 for KDTL_MSG_END
+ * @time: local_clock() when it was posted, in ns
+ * @dropped: messages before this one that found the queue full
+ * @set: the CPU's active set
+ * @aux: for KDTL_MSG_AUX
+ * @lost: for KDTL_MSG_LOST
+ * @overflow: for KDTL_MSG_OVERFLOW
+ * @set_switch: for KDTL_MSG_SET_SWITCH
+ * @cpu_state: for KDTL_MSG_CPU
+ */
+struct kdtl_msg {
+	u16	type;
+	u16	size;
+	s32	cpu;
+	u64	time;
+	u64	dropped;
+	u16	set;
+	union {
+		struct {
+			u64	offset;
+			u64	size;
+			u64	flags;
+		} aux;
+		struct {
+			u64	count;
+			u64	offset;
+		} lost;
+		struct {
+			u32	counters;
+		} overflow;
+		struct {
+			u16	from;
+		} set_switch;
+		struct {
+			bool	online;
+		} cpu_state;
+	};
+};
+
+/**
  * struct kdtl_aux_info - a CPU's AUX area at a glance
  * @head: where the writer is: free running, in bytes
  * @tail: where the reader is: free running, in bytes
@@ -228,8 +413,8 @@ struct kdtl_session_attr {
  * @watermark: in bytes
  * @produced: entries that the source had for this session since kdtl_load()
  * @consumed: entries given back with kdtl_aux_consume()
- * @lost: entries that found no room
- * @unread: entries between @tail and @head
+ * @lost: entries that found no room, or were overwritten
+ * @unread: entries that can be read
  * @tb_freq: ticks per second of the entries' time base
  * @tb_boot: the time base's value at boot
  * @online: the CPU is being logged, or would be if the session were started
@@ -257,11 +442,30 @@ int kdtl_load(struct kdtl_session *s, const struct cpumask *cpus);
 int kdtl_unload(struct kdtl_session *s);
 int kdtl_start(struct kdtl_session *s);
 int kdtl_stop(struct kdtl_session *s);
+int kdtl_restart(struct kdtl_session *s);
 
+int kdtl_write_config(struct kdtl_session *s, struct kdtl_config *req,
+		      unsigned int nr);
+int kdtl_write_counters(struct kdtl_session *s, struct kdtl_counter_req *req,
+			unsigned int nr);
+int kdtl_read_counters(struct kdtl_session *s, struct kdtl_counter_req *req,
+		       unsigned int nr);
+
+int kdtl_create_evtsets(struct kdtl_session *s, struct kdtl_evtset *req,
+			unsigned int nr);
+int kdtl_delete_evtsets(struct kdtl_session *s, struct kdtl_evtset *req,
+			unsigned int nr);
+int kdtl_getinfo_evtsets(struct kdtl_session *s, struct kdtl_evtset_info *req,
+			 unsigned int nr);
+
+ssize_t kdtl_read(struct kdtl_session *s, struct kdtl_msg *msg, size_t size,
+		  bool noblock);
 int kdtl_wait(struct kdtl_session *s, long timeout);
 
 ssize_t kdtl_aux_peek(struct kdtl_session *s, int cpu, const void **span);
 int kdtl_aux_consume(struct kdtl_session *s, int cpu, size_t bytes);
+ssize_t kdtl_aux_snapshot(struct kdtl_session *s, int cpu, void *buf, size_t len,
+			  u64 *missed);
 int kdtl_aux_info(struct kdtl_session *s, int cpu, struct kdtl_aux_info *info);
 
 /**

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What event sets log, and what is counted: config and counters. */
+#define pr_fmt(fmt) "kdtl: " fmt
+
+#include <linux/export.h>
+
+#include "../core/compat.h"
+#include "request.h"
+
+static int kdtl_config_check(struct kdtl_session *s, void *element)
+{
+	struct kdtl_config *req = element;
+
+	if (!kdtl_session_set(s, req->set))
+		return kdtl_no_set(s, req->set);
+	if (req->mask & ~KDTL_MASK_ALL) {
+		pr_warn("%ps: mask=%#x: unknown bits, allowed are %#x\n",
+			s->owner, req->mask, KDTL_MASK_ALL);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static void kdtl_config_apply(struct kdtl_session *s, void *element)
+{
+	struct kdtl_config *req = element;
+
+	kdtl_set_config(kdtl_session_set(s, req->set), req->mask, req->period);
+}
+
+/**
+ * kdtl_write_config() - say what event sets log
+ * @s: the session
+ * @req: vector of requests
+ * @nr: how many, at most KDTL_MAX_REQUESTS
+ *
+ * All or nothing: at the first bad element its error is set, and nothing
+ * changes.
+ *
+ * perfmon2: pfmk_write_pmcs().
+ *
+ * Context: task, may sleep.
+ * Return: 0, also if @nr is 0; or
+ *
+ * * -EBUSY: the session is started or masked
+ * * -EINVAL: unknown set or mask bits (a line in the log says which), or @req
+ *   is NULL
+ * * -E2BIG: too many
+ * * -ESHUTDOWN: it is being closed
+ */
+int kdtl_write_config(struct kdtl_session *s, struct kdtl_config *req,
+		      unsigned int nr)
+{
+	const struct kdtl_vector v = KDTL_VECTOR(req, nr);
+	int err = kdtl_session_enter(s);
+
+	if (err)
+		return err;
+	err = kdtl_session_idle(s, true);
+	if (!err)
+		err = kdtl_vector_check(s, &v, kdtl_config_check);
+	if (!err)
+		kdtl_vector_apply(s, &v, kdtl_config_apply);
+	kdtl_session_leave(s);
+	return err;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_write_config, KDTL_NS);
+
+#define KDTL_ALL_COUNTERS	((1U << KDTL_NR_COUNTERS) - 1)
+#define KDTL_COUNTER_FLAGS	(KDTL_COUNTER_NOTIFY | KDTL_COUNTER_RANDOM)
+
+static int kdtl_counter_check(struct kdtl_session *s, void *element)
+{
+	struct kdtl_counter_req *req = element;
+
+	if (!kdtl_session_set(s, req->set))
+		return kdtl_no_set(s, req->set);
+	if (req->counter >= KDTL_NR_COUNTERS) {
+		pr_warn("%ps: no counter %u, there are %u\n", s->owner,
+			req->counter, KDTL_NR_COUNTERS);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int kdtl_counter_write_check(struct kdtl_session *s, void *element)
+{
+	struct kdtl_counter_req *req = element;
+
+	if (req->flags & ~KDTL_COUNTER_FLAGS || req->resets & ~KDTL_ALL_COUNTERS) {
+		pr_warn("%ps: counter %u: unknown bits in flags=%#x (allowed are %#x) or resets=%#x (%#x)\n",
+			s->owner, req->counter, req->flags, KDTL_COUNTER_FLAGS,
+			req->resets, KDTL_ALL_COUNTERS);
+		return -EINVAL;
+	}
+	return kdtl_counter_check(s, element);
+}
+
+static void kdtl_counter_apply(struct kdtl_session *s, void *element)
+{
+	struct kdtl_counter_req *req = element;
+	struct kdtl_set *set = kdtl_session_set(s, req->set);
+	const u32 bit = 1U << req->counter;
+	struct kdtl_aux *aux;
+	int cpu;
+
+	set->setup[req->counter] = (struct kdtl_counter_setup) {
+		.value		= req->value,
+		.long_reset	= req->long_reset,
+		.short_reset	= req->short_reset,
+		.resets		= req->resets,
+		.random_mask	= req->flags & KDTL_COUNTER_RANDOM ?
+				  req->random_mask : 0,
+	};
+	set->notify &= ~bit;
+	if (req->flags & KDTL_COUNTER_NOTIFY)
+		set->notify |= bit;
+	/* A counter that starts at 0 and asks for nothing never overflows. */
+	set->watched &= ~bit;
+	if (req->flags & KDTL_COUNTER_NOTIFY || req->value || req->resets ||
+	    req->long_reset || req->short_reset)
+		set->watched |= bit;
+
+	for_each_cpu(cpu, s->cpus) {
+		aux = kdtl_session_aux(s, cpu);
+		if (aux)
+			kdtl_counter_write(aux, set, req->counter, req->value);
+	}
+}
+
+/**
+ * kdtl_write_counters() - set counters, and say what their overflow does
+ * @s: the session
+ * @req: vector of requests
+ * @nr: how many, at most KDTL_MAX_REQUESTS
+ *
+ * On every CPU, and again at each kdtl_load().  An overflow is the wrap past
+ * 2^64, on a CPU: it loads the counter's (and its resets') short reset value,
+ * posts one KDTL_MSG_OVERFLOW for all counters that overflowed at once if one
+ * of them has KDTL_COUNTER_NOTIFY, and counts towards the set's switch.  With
+ * KDTL_SESSION_BLOCK a notifying overflow masks the CPU instead, until
+ * kdtl_restart(), which loads the long reset values.
+ *
+ * Overflow is looked for at each entry and loss, so a counter of time
+ * overflows at the next entry.
+ *
+ * All or nothing: at the first bad element its error is set, and nothing
+ * changes.
+ *
+ * perfmon2: pfmk_write_pmds().
+ *
+ * Context: task, may sleep.
+ * Return: 0, also if @nr is 0; or
+ *
+ * * -EBUSY: the session is started or masked
+ * * -EINVAL: unknown set, counter, flags or resets (a line in the log says
+ *   which), or @req is NULL
+ * * -E2BIG: too many
+ * * -ESHUTDOWN: it is being closed
+ */
+int kdtl_write_counters(struct kdtl_session *s, struct kdtl_counter_req *req,
+			unsigned int nr)
+{
+	const struct kdtl_vector v = KDTL_VECTOR(req, nr);
+	int err = kdtl_session_enter(s);
+
+	if (err)
+		return err;
+	err = kdtl_session_idle(s, true);
+	if (!err)
+		err = kdtl_vector_check(s, &v, kdtl_counter_write_check);
+	if (!err)
+		kdtl_vector_apply(s, &v, kdtl_counter_apply);
+	kdtl_session_leave(s);
+	return err;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_write_counters, KDTL_NS);
+
+static int kdtl_counter_read_check(struct kdtl_session *s, void *element)
+{
+	struct kdtl_counter_req *req = element;
+
+	if (req->cpu != -1 && !kdtl_session_has_cpu(s, req->cpu))
+		return -EINVAL;
+	return kdtl_counter_check(s, element);
+}
+
+static void kdtl_counter_fetch(struct kdtl_session *s, void *element)
+{
+	struct kdtl_counter_req *req = element;
+	struct kdtl_set *set = kdtl_session_set(s, req->set);
+	struct kdtl_aux *aux;
+	bool found = false;
+	u64 value = 0;
+	int cpu;
+
+	for_each_cpu(cpu, s->cpus) {
+		aux = kdtl_session_aux(s, cpu);
+		if (!aux || (req->cpu != -1 && req->cpu != cpu))
+			continue;
+		value += kdtl_counter_read(aux, set, req->counter);
+		found = true;
+	}
+	/* Never loaded: what was written, which is what it will start with. */
+	req->value = found ? value : set->setup[req->counter].value;
+}
+
+/**
+ * kdtl_read_counters() - read counters
+ * @s: the session
+ * @req: vector of requests: set, counter and cpu in, value out
+ * @nr: how many, at most KDTL_MAX_REQUESTS
+ *
+ * Exact when the session is stopped or masked, running values while it is
+ * started.  Reading disturbs nobody.
+ *
+ * perfmon2: pfmk_read_pmds().
+ *
+ * Context: task, may sleep.
+ * Return: 0, also if @nr is 0; or
+ *
+ * * -EINVAL: unknown set, counter or CPU (a line in the log says which), or
+ *   @req is NULL; no value has been filled in
+ * * -E2BIG: too many
+ * * -ESHUTDOWN: it is being closed
+ */
+int kdtl_read_counters(struct kdtl_session *s, struct kdtl_counter_req *req,
+		       unsigned int nr)
+{
+	const struct kdtl_vector v = KDTL_VECTOR(req, nr);
+	int err = kdtl_session_enter(s);
+
+	if (err)
+		return err;
+	err = kdtl_vector_check(s, &v, kdtl_counter_read_check);
+	if (!err)
+		kdtl_vector_apply(s, &v, kdtl_counter_fetch);
+	kdtl_session_leave(s);
+	return err;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_read_counters, KDTL_NS);

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Event sets: create, delete, getinfo. */
+#define pr_fmt(fmt) "kdtl: " fmt
+
+#include <linux/export.h>
+#include <linux/hrtimer.h>
+
+#include "../core/compat.h"
+#include "request.h"
+
+/* A set that is active for less time than this only switches. */
+#define KDTL_MIN_TIMEOUT	(100 * NSEC_PER_USEC)
+
+/* What the timer can really do. */
+static u64 kdtl_real_timeout(u64 ns)
+{
+	if (!ns)
+		return 0;
+	ns = clamp_t(u64, ns, KDTL_MIN_TIMEOUT, KTIME_MAX / 2);
+	return div_u64(ns + hrtimer_resolution - 1, hrtimer_resolution) *
+	       hrtimer_resolution;
+}
+
+static int kdtl_evtset_check(struct kdtl_session *s, void *element)
+{
+	struct kdtl_evtset *req = element;
+
+	if (req->timeout && req->overflows) {
+		pr_warn("%ps: event set %u: timeout and overflows, but only one of them is allowed\n",
+			s->owner, req->id);
+		return -EINVAL;
+	}
+	/* Set 0 is there already: creating it says how it is left. */
+	if (req->id && kdtl_session_set(s, req->id)) {
+		pr_warn("%ps: event set %u exists\n", s->owner, req->id);
+		return -EEXIST;
+	}
+	return 0;
+}
+
+static int kdtl_evtset_twins(struct kdtl_session *s, const struct kdtl_vector *v)
+{
+	struct kdtl_evtset *a, *b;
+	unsigned int i, k;
+
+	for (i = 0; i < v->nr; i++) {
+		a = kdtl_vector_at(v, i);
+		for (k = 0; k < i; k++) {
+			b = kdtl_vector_at(v, k);
+			if (a->id != b->id)
+				continue;
+			pr_warn("%ps: event set %u twice in one call\n",
+				s->owner, a->id);
+			return kdtl_vector_fail(v, i, -EEXIST);
+		}
+	}
+	return 0;
+}
+
+static void kdtl_set_insert(struct kdtl_session *s, struct kdtl_set *set)
+{
+	struct kdtl_set *at;
+
+	list_for_each_entry(at, &s->sets, node) {
+		if (at->id > set->id)
+			break;
+	}
+	list_add_tail(&set->node, &at->node);
+}
+
+static void kdtl_evtset_apply(struct kdtl_session *s, void *element)
+{
+	struct kdtl_evtset *req = element;
+	struct kdtl_set *set = kdtl_session_set(s, req->id);
+
+	req->timeout = kdtl_real_timeout(req->timeout);
+	set->timeout = req->timeout;
+	set->switch_overflows = req->overflows;
+}
+
+/* The new sets of a vector, or none of them. */
+static int kdtl_evtsets_add(struct kdtl_session *s, const struct kdtl_vector *v)
+{
+	struct kdtl_set *set, *next;
+	struct kdtl_evtset *req;
+	LIST_HEAD(new);
+	unsigned int i;
+
+	for (i = 0; i < v->nr; i++) {
+		req = kdtl_vector_at(v, i);
+		if (!req->id)
+			continue;
+		set = kdtl_set_alloc(req->id);
+		if (!set)
+			goto free;
+		list_add_tail(&set->node, &new);
+	}
+	list_for_each_entry_safe(set, next, &new, node) {
+		list_del(&set->node);
+		kdtl_set_insert(s, set);
+	}
+	return 0;
+
+free:
+	list_for_each_entry_safe(set, next, &new, node)
+		kdtl_set_free(set);
+	return kdtl_vector_fail(v, i, -ENOMEM);
+}
+
+/**
+ * kdtl_create_evtsets() - create event sets
+ * @s: the session
+ * @req: vector of requests; timeout comes back as what the timer really does
+ * @nr: how many, at most KDTL_MAX_REQUESTS
+ *
+ * A new set logs everything; kdtl_write_config() says otherwise.  Set 0 always
+ * exists: "creating" it says when it is left.  Each CPU goes through the sets
+ * in the order of their ids and around, by itself; the sets take no memory
+ * that counts towards the cap.
+ *
+ * All or nothing: at the first bad element its error is set, and nothing
+ * changes.
+ *
+ * perfmon2: pfmk_create_evtsets().
+ *
+ * Context: task, may sleep.
+ * Return: 0, also if @nr is 0; or
+ *
+ * * -EBUSY: the session is loaded
+ * * -EINVAL: timeout and overflows together, or @req is NULL
+ * * -EEXIST: there is such a set, or it is in the vector twice
+ * * -ENOMEM: no memory
+ * * -E2BIG: too many
+ * * -ESHUTDOWN: it is being closed
+ */
+int kdtl_create_evtsets(struct kdtl_session *s, struct kdtl_evtset *req,
+			unsigned int nr)
+{
+	const struct kdtl_vector v = KDTL_VECTOR(req, nr);
+	int err = kdtl_session_enter(s);
+
+	if (err)
+		return err;
+	err = kdtl_session_idle(s, false);
+	if (!err)
+		err = kdtl_vector_check(s, &v, kdtl_evtset_check);
+	if (!err)
+		err = kdtl_evtset_twins(s, &v);
+	if (!err)
+		err = kdtl_evtsets_add(s, &v);
+	if (!err)
+		kdtl_vector_apply(s, &v, kdtl_evtset_apply);
+	kdtl_session_leave(s);
+	return err;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_create_evtsets, KDTL_NS);
+
+static int kdtl_evtset_delete_check(struct kdtl_session *s, void *element)
+{
+	struct kdtl_evtset *req = element;
+
+	if (!req->id) {
+		pr_warn("%ps: event set 0 cannot be deleted\n", s->owner);
+		return -EINVAL;
+	}
+	return kdtl_session_set(s, req->id) ? 0 : kdtl_no_set(s, req->id);
+}
+
+static void kdtl_evtset_delete(struct kdtl_session *s, void *element)
+{
+	struct kdtl_evtset *req = element;
+	struct kdtl_set *set = kdtl_session_set(s, req->id);
+	struct kdtl_aux *aux;
+	int cpu;
+
+	/* Twice in one vector: the first was enough. */
+	if (!set)
+		return;
+	/* After kdtl_unload() it may still be a CPU's last one. */
+	for_each_possible_cpu(cpu) {
+		aux = kdtl_session_aux(s, cpu);
+		if (aux && aux->set == set)
+			kdtl_sets_rewind(aux);
+	}
+	list_del(&set->node);
+	kdtl_set_free(set);
+}
+
+/**
+ * kdtl_delete_evtsets() - delete event sets, with their counters
+ * @s: the session
+ * @req: vector of requests, only the ids matter
+ * @nr: how many, at most KDTL_MAX_REQUESTS
+ *
+ * All or nothing, as kdtl_create_evtsets().
+ *
+ * perfmon2: pfmk_delete_evtsets().
+ *
+ * Context: task, may sleep.
+ * Return: 0, also if @nr is 0; or
+ *
+ * * -EBUSY: the session is loaded
+ * * -EINVAL: set 0, or there is no such set, or @req is NULL
+ * * -E2BIG: too many
+ * * -ESHUTDOWN: it is being closed
+ */
+int kdtl_delete_evtsets(struct kdtl_session *s, struct kdtl_evtset *req,
+			unsigned int nr)
+{
+	const struct kdtl_vector v = KDTL_VECTOR(req, nr);
+	int err = kdtl_session_enter(s);
+
+	if (err)
+		return err;
+	err = kdtl_session_idle(s, false);
+	if (!err)
+		err = kdtl_vector_check(s, &v, kdtl_evtset_delete_check);
+	if (!err)
+		kdtl_vector_apply(s, &v, kdtl_evtset_delete);
+	kdtl_session_leave(s);
+	return err;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_delete_evtsets, KDTL_NS);
+
+static int kdtl_evtset_info_check(struct kdtl_session *s, void *element)
+{
+	struct kdtl_evtset_info *req = element;
+
+	if (req->cpu != -1 && !kdtl_session_has_cpu(s, req->cpu))
+		return -EINVAL;
+	return kdtl_session_set(s, req->id) ? 0 : kdtl_no_set(s, req->id);
+}
+
+static void kdtl_evtset_info_fetch(struct kdtl_session *s, void *element)
+{
+	struct kdtl_evtset_info *req = element;
+	struct kdtl_set *set = kdtl_session_set(s, req->id);
+	struct kdtl_set_cpu *sc;
+	struct kdtl_aux *aux;
+	int cpu;
+
+	req->active_now = false;
+	req->runs = 0;
+	req->active = 0;
+	req->overflowed = 0;
+	req->timeout = set->timeout;
+	req->remaining = set->timeout;
+
+	for_each_cpu(cpu, s->cpus) {
+		aux = kdtl_session_aux(s, cpu);
+		if (!aux || (req->cpu != -1 && req->cpu != cpu))
+			continue;
+		sc = per_cpu_ptr(set->cpu, cpu);
+		req->active_now |= s->state != KDTL_CREATED &&
+				   READ_ONCE(aux->set) == set;
+		req->runs = max(req->runs, READ_ONCE(sc->runs));
+		req->active += kdtl_set_active(aux, set);
+		req->remaining = min(req->remaining, kdtl_set_remaining(aux, set));
+		req->overflowed |= READ_ONCE(sc->overflowed);
+	}
+}
+
+/**
+ * kdtl_getinfo_evtsets() - what became of event sets
+ * @s: the session
+ * @req: vector of requests: id and cpu in, the rest out
+ * @nr: how many, at most KDTL_MAX_REQUESTS
+ *
+ * perfmon2: pfmk_getinfo_evtsets(), which also tells the remaining timeout.
+ *
+ * Context: task, may sleep.
+ * Return: 0, also if @nr is 0; or
+ *
+ * * -EINVAL: there is no such set or CPU (the element's error is set, a line in
+ *   the log says which), or @req is NULL; nothing has been filled in
+ * * -E2BIG: too many
+ * * -ESHUTDOWN: it is being closed
+ */
+int kdtl_getinfo_evtsets(struct kdtl_session *s, struct kdtl_evtset_info *req,
+			 unsigned int nr)
+{
+	const struct kdtl_vector v = KDTL_VECTOR(req, nr);
+	int err = kdtl_session_enter(s);
+
+	if (err)
+		return err;
+	err = kdtl_vector_check(s, &v, kdtl_evtset_info_check);
+	if (!err)
+		kdtl_vector_apply(s, &v, kdtl_evtset_info_fetch);
+	kdtl_session_leave(s);
+	return err;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_getinfo_evtsets, KDTL_NS);

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A session's queue of messages
+ *
+ * All CPUs post, one reader takes.  A lock is good enough: messages are one
+ * per watermark or overflow, not per entry.
+ */
+#include <linux/mm.h>
+#include <linux/sched/clock.h>
+#include <linux/vmalloc.h>
+
+#include "msgq.h"
+
+/**
+ * kdtl_msgq_init() - make a queue
+ * @q: the queue
+ * @pages: its size; 0: no queue, every message is forgotten
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int kdtl_msgq_init(struct kdtl_msgq *q, unsigned int pages)
+{
+	const size_t size = (size_t)pages << PAGE_SHIFT;
+
+	raw_spin_lock_init(&q->lock);
+	if (!pages)
+		return 0;
+	q->slots = vzalloc(size);
+	if (!q->slots)
+		return -ENOMEM;
+	q->nr_slots = size / sizeof(*q->slots);
+	return 0;
+}
+
+/**
+ * kdtl_msgq_free() - undo kdtl_msgq_init()
+ * @q: the queue, also one that failed to be made
+ *
+ * Context: may sleep.
+ */
+void kdtl_msgq_free(struct kdtl_msgq *q)
+{
+	vfree(q->slots);
+	q->slots = NULL;
+}
+
+static struct kdtl_msg *kdtl_msgq_slot(struct kdtl_msgq *q, u64 pos)
+{
+	u32 rest;
+
+	div_u64_rem(pos, q->nr_slots, &rest);
+	return &q->slots[rest];
+}
+
+/**
+ * kdtl_msgq_put() - post a message, or count that it was dropped
+ * @q: the queue
+ * @msg: type, cpu, set and what belongs to the type; the rest is filled in
+ *
+ * Never waits for the reader.
+ *
+ * Context: any but NMI, also under the runqueue lock.
+ */
+void kdtl_msgq_put(struct kdtl_msgq *q, struct kdtl_msg *msg)
+{
+	unsigned long flags;
+
+	if (!q->slots)
+		return;
+	msg->size = sizeof(*msg);
+	msg->time = local_clock();
+
+	raw_spin_lock_irqsave(&q->lock, flags);
+	if (q->head - q->tail == q->nr_slots) {
+		q->dropped++;
+	} else {
+		msg->dropped = q->dropped;
+		q->dropped = 0;
+		*kdtl_msgq_slot(q, q->head) = *msg;
+		q->head++;
+	}
+	raw_spin_unlock_irqrestore(&q->lock, flags);
+}
+
+/**
+ * kdtl_msgq_get() - take the oldest message
+ * @q: the queue
+ * @msg: filled in
+ * @last: set if it was the last one
+ *
+ * Context: any but NMI.
+ * Return: whether there was one.
+ */
+bool kdtl_msgq_get(struct kdtl_msgq *q, struct kdtl_msg *msg, bool *last)
+{
+	unsigned long flags;
+	bool got;
+
+	raw_spin_lock_irqsave(&q->lock, flags);
+	got = q->head != q->tail;
+	if (got) {
+		*msg = *kdtl_msgq_slot(q, q->tail);
+		q->tail++;
+	}
+	*last = q->head == q->tail;
+	raw_spin_unlock_irqrestore(&q->lock, flags);
+	return got;
+}
+
+/**
+ * kdtl_msgq_empty() - is there nothing to take?
+ * @q: the queue
+ *
+ * Context: any but NMI.
+ */
+bool kdtl_msgq_empty(struct kdtl_msgq *q)
+{
+	return READ_ONCE(q->head) == READ_ONCE(q->tail);
+}
+
+/**
+ * kdtl_msgq_reset() - forget everything
+ * @q: the queue
+ *
+ * Context: any but NMI.
+ */
+void kdtl_msgq_reset(struct kdtl_msgq *q)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&q->lock, flags);
+	q->tail = q->head;
+	q->dropped = 0;
+	raw_spin_unlock_irqrestore(&q->lock, flags);
+}

@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Event sets: switching, counters, overflow, masking
+ *
+ * Each CPU of a session has an active set of its own and switches by itself,
+ * so nothing here is shared between CPUs.  Switching changes the sink's mask
+ * and where it counts, with interrupts off: the sink stays in the fan-out, so
+ * no entry that both sets want is lost.
+ *
+ * kdtl_aux::seq lets other CPUs read a counter while its base or its clocks
+ * change; what is counted on the path of an entry is read without it.
+ */
+#include <linux/hrtimer.h>
+#include <linux/prandom.h>
+#include <linux/sched/clock.h>
+#include <linux/slab.h>
+
+#include "aux.h"
+#include "pmu.h"
+#include "session.h"
+
+/* A timer that fires more often would leave no time for anything else. */
+#define KDTL_MIN_PERIOD		(50 * NSEC_PER_USEC)
+
+/**
+ * kdtl_set_alloc() - make a set
+ * @id: its id
+ *
+ * Context: may sleep.
+ * Return: the set, or NULL.
+ */
+struct kdtl_set *kdtl_set_alloc(u16 id)
+{
+	struct kdtl_set *set;
+
+	set = kzalloc(sizeof(*set), GFP_KERNEL);
+	if (!set)
+		return NULL;
+	set->id = id;
+	set->mask = KDTL_MASK_ALL;
+	set->cpu = alloc_percpu(struct kdtl_set_cpu);
+	if (!set->cpu) {
+		kfree(set);
+		return NULL;
+	}
+	return set;
+}
+
+/**
+ * kdtl_set_free() - undo kdtl_set_alloc()
+ * @set: in no list any more; NULL is fine
+ *
+ * Context: may sleep.
+ */
+void kdtl_set_free(struct kdtl_set *set)
+{
+	if (!set)
+		return;
+	free_percpu(set->cpu);
+	kfree(set);
+}
+
+/**
+ * kdtl_set_config() - say what a set logs
+ * @set: the set
+ * @mask: KDTL_MASK_*, 0: all
+ * @period: see struct kdtl_config
+ *
+ * Context: under kdtl_session::lock, the session not started.
+ */
+void kdtl_set_config(struct kdtl_set *set, u32 mask, u64 period)
+{
+	set->mask = mask ?: KDTL_MASK_ALL;
+	set->period = period ? max_t(u64, period, KDTL_MIN_PERIOD) : 0;
+}
+
+static struct kdtl_set_cpu *kdtl_set_here(struct kdtl_aux *aux,
+					  struct kdtl_set *set)
+{
+	return per_cpu_ptr(set->cpu, aux->cpu);
+}
+
+/* ------------------------------------------------------------------ clocks */
+
+/* Add what has passed since the clocks were looked at last. */
+static void kdtl_clocks_update(struct kdtl_aux *aux)
+{
+	const u64 now = local_clock();
+
+	raw_write_seqcount_begin(&aux->seq);
+	if (aux->sink.linked) {
+		aux->enabled += now - aux->clock;
+		if (!aux->masked)
+			kdtl_set_here(aux, aux->set)->active += now - aux->clock;
+	}
+	aux->clock = now;
+	raw_write_seqcount_end(&aux->seq);
+}
+
+/* ---------------------------------------------------------------- counters */
+
+static u64 kdtl_counts_entries(const struct kdtl_counts *c)
+{
+	u64 sum = 0;
+	int kind;
+
+	for (kind = 0; kind < KDTL_NR_KINDS; kind++)
+		sum += READ_ONCE(c->entries[kind]);
+	return sum;
+}
+
+/* How far the set's clock is past what is in @stored, seen from any CPU. */
+static u64 kdtl_clock_read(struct kdtl_aux *aux, u64 stored, bool runs)
+{
+	const s64 since = local_clock() - aux->clock;
+
+	return stored + (runs && aux->sink.linked ? max_t(s64, since, 0) : 0);
+}
+
+/* What was counted, without the base. */
+static u64 kdtl_counted(struct kdtl_aux *aux, struct kdtl_set *set,
+			enum kdtl_counter c)
+{
+	struct kdtl_set_cpu *sc = kdtl_set_here(aux, set);
+	const struct kdtl_counts *n = &sc->counts;
+
+	switch (c) {
+	case KDTL_CTR_ENTRIES:
+		return kdtl_counts_entries(n);
+	case KDTL_CTR_CEDE:
+	case KDTL_CTR_PREEMPT:
+	case KDTL_CTR_FAULT:
+	case KDTL_CTR_UNKNOWN:
+		return READ_ONCE(n->entries[c - KDTL_CTR_CEDE]);
+	case KDTL_CTR_QUEUED:
+		return READ_ONCE(n->queued);
+	case KDTL_CTR_READY:
+		return READ_ONCE(n->ready);
+	case KDTL_CTR_SLEPT:
+		return READ_ONCE(n->slept);
+	case KDTL_CTR_BYTES:
+		return (kdtl_counts_entries(n) - READ_ONCE(n->lost)) * KDTL_ENTRY_SIZE;
+	case KDTL_CTR_LOST:
+		return READ_ONCE(n->lost);
+	case KDTL_CTR_WAKEUPS:
+		return READ_ONCE(sc->wakeups);
+	case KDTL_CTR_ENABLED:
+		return kdtl_clock_read(aux, aux->enabled, true);
+	case KDTL_CTR_RUNNING:
+		return kdtl_clock_read(aux, sc->active,
+				       aux->set == set && !aux->masked);
+	case KDTL_NR_COUNTERS:
+		break;
+	}
+	return 0;
+}
+
+/**
+ * kdtl_counter_read() - a counter's value on one CPU
+ * @aux: the CPU's area
+ * @set: the set
+ * @c: the counter
+ *
+ * Context: any.
+ * Return: the value; exact when no event is active on the CPU.
+ */
+u64 kdtl_counter_read(struct kdtl_aux *aux, struct kdtl_set *set,
+		      enum kdtl_counter c)
+{
+	unsigned int seq;
+	u64 value;
+
+	do {
+		seq = raw_read_seqcount(&aux->seq);
+		value = kdtl_set_here(aux, set)->base[c] + kdtl_counted(aux, set, c);
+	} while (read_seqcount_retry(&aux->seq, seq));
+	return value;
+}
+
+/**
+ * kdtl_counter_write() - set a counter's value on one CPU
+ * @aux: the CPU's area
+ * @set: the set
+ * @c: the counter
+ * @value: from here on it counts
+ *
+ * Context: on the CPU with interrupts off, or while no event is active there.
+ */
+void kdtl_counter_write(struct kdtl_aux *aux, struct kdtl_set *set,
+			enum kdtl_counter c, u64 value)
+{
+	struct kdtl_set_cpu *sc = kdtl_set_here(aux, set);
+
+	raw_write_seqcount_begin(&aux->seq);
+	sc->base[c] = value - kdtl_counted(aux, set, c);
+	sc->last[c] = value;
+	raw_write_seqcount_end(&aux->seq);
+}
+
+static void kdtl_counters_reset(struct kdtl_aux *aux, u32 which, bool full)
+{
+	struct kdtl_set *set = aux->set;
+	const struct kdtl_counter_setup *setup;
+	unsigned long bits = which;
+	unsigned int c;
+	u64 value;
+
+	for_each_set_bit(c, &bits, KDTL_NR_COUNTERS) {
+		setup = &set->setup[c];
+		value = full ? setup->long_reset : setup->short_reset;
+		if (setup->random_mask) {
+			aux->random = next_pseudo_random32(aux->random);
+			value -= aux->random & setup->random_mask;
+		}
+		kdtl_counter_write(aux, set, c, value);
+	}
+}
+
+/* -------------------------------------------------------------------- sets */
+
+static struct kdtl_set *kdtl_set_after(struct kdtl_session *s,
+				       struct kdtl_set *set)
+{
+	return list_is_last(&set->node, &s->sets) ?
+		list_first_entry(&s->sets, struct kdtl_set, node) :
+		list_next_entry(set, node);
+}
+
+/* The set becomes the CPU's active one, from its beginning. */
+static void kdtl_set_enter(struct kdtl_aux *aux, struct kdtl_set *set)
+{
+	struct kdtl_set_cpu *sc = kdtl_set_here(aux, set);
+
+	aux->set = set;
+	aux->sink.counts = &sc->counts;
+	sc->runs++;
+	sc->remaining = set->timeout;
+	sc->overflows = 0;
+}
+
+/* Let the active set's settings act on the sink. */
+static void kdtl_set_apply(struct kdtl_aux *aux)
+{
+	aux->sink.mask = aux->masked ? 0 : aux->set->mask;
+	aux->sink.period = aux->set->period;
+	kdtl_aux_set_stop(aux);
+}
+
+static void kdtl_timer_start(struct kdtl_aux *aux)
+{
+	struct kdtl_set_cpu *sc = kdtl_set_here(aux, aux->set);
+
+	if (sc->remaining && !aux->masked)
+		hrtimer_start(&aux->set_timer, ns_to_ktime(sc->remaining),
+			      HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+static void kdtl_timer_stop(struct kdtl_aux *aux)
+{
+	struct kdtl_set_cpu *sc = kdtl_set_here(aux, aux->set);
+
+	/* On the timer's CPU with interrupts off: it is not running. */
+	if (hrtimer_try_to_cancel(&aux->set_timer) == 1)
+		sc->remaining = max_t(s64, 1,
+				      ktime_to_ns(hrtimer_get_remaining(&aux->set_timer)));
+}
+
+static void kdtl_period_start(struct kdtl_aux *aux)
+{
+	if (aux->sink.period)
+		hrtimer_start(&aux->period_timer, ns_to_ktime(aux->sink.period),
+			      HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+/**
+ * kdtl_sets_load() - begin with the first set, all counters at their start
+ * @aux: the CPU's area; no event is active
+ *
+ * Context: any.
+ */
+void kdtl_sets_load(struct kdtl_aux *aux)
+{
+	struct kdtl_session *s = aux->session;
+	struct kdtl_set *set;
+	int c;
+
+	aux->enabled = 0;
+	aux->masked = false;
+	list_for_each_entry(set, &s->sets, node) {
+		memset(kdtl_set_here(aux, set), 0, sizeof(struct kdtl_set_cpu));
+		for (c = 0; c < KDTL_NR_COUNTERS; c++)
+			kdtl_counter_write(aux, set, c, set->setup[c].value);
+	}
+	kdtl_set_enter(aux, list_first_entry(&s->sets, struct kdtl_set, node));
+	kdtl_set_apply(aux);
+}
+
+/**
+ * kdtl_sets_rewind() - make the first set the CPU's active one
+ * @aux: the CPU's area; no event is active, and none has been since unload
+ *
+ * Context: under kdtl_session::lock.
+ */
+void kdtl_sets_rewind(struct kdtl_aux *aux)
+{
+	aux->set = list_first_entry(&aux->session->sets, struct kdtl_set, node);
+	aux->sink.counts = &kdtl_set_here(aux, aux->set)->counts;
+}
+
+/**
+ * kdtl_set_on() - the CPU's event is about to become active
+ * @aux: the CPU's area
+ *
+ * Context: on the CPU, interrupts off.
+ */
+void kdtl_set_on(struct kdtl_aux *aux)
+{
+	aux->clock = local_clock();
+	kdtl_set_apply(aux);
+	kdtl_timer_start(aux);
+	kdtl_period_start(aux);
+}
+
+/**
+ * kdtl_set_off() - the CPU's event is active no more
+ * @aux: the CPU's area; @aux->sink.linked still says true
+ *
+ * Context: on the CPU, interrupts off.
+ */
+void kdtl_set_off(struct kdtl_aux *aux)
+{
+	kdtl_timer_stop(aux);
+	hrtimer_try_to_cancel(&aux->period_timer);
+	kdtl_clocks_update(aux);
+}
+
+/**
+ * kdtl_set_switch() - the next set takes over
+ * @aux: the CPU's area
+ *
+ * Context: on the CPU, interrupts off.
+ */
+void kdtl_set_switch(struct kdtl_aux *aux)
+{
+	struct kdtl_set *from = aux->set, *to = kdtl_set_after(aux->session, from);
+	struct kdtl_msg msg = {
+		.type		= KDTL_MSG_SET_SWITCH,
+		.cpu		= aux->cpu,
+		.set		= to->id,
+		.set_switch	= { .from = from->id },
+	};
+
+	kdtl_timer_stop(aux);
+	kdtl_clocks_update(aux);
+	raw_write_seqcount_begin(&aux->seq);
+	kdtl_set_enter(aux, to);
+	raw_write_seqcount_end(&aux->seq);
+	kdtl_set_apply(aux);
+	if (aux->sink.linked) {
+		kdtl_timer_start(aux);
+		kdtl_period_start(aux);
+		kdtl_sink_update(aux->session->pmu);
+	}
+	kdtl_aux_post(aux, &msg);
+}
+
+/* Capture stops on this CPU until kdtl_restart(). */
+static void kdtl_set_mask(struct kdtl_aux *aux)
+{
+	kdtl_timer_stop(aux);
+	kdtl_clocks_update(aux);
+	aux->masked = true;
+	atomic_inc(&aux->session->nr_masked);
+	kdtl_set_apply(aux);
+	kdtl_sink_update(aux->session->pmu);
+}
+
+/**
+ * kdtl_set_check() - look for overflows, and do what they ask for
+ * @aux: the CPU's area
+ *
+ * All counters that overflowed at once are one overflow with one message.
+ *
+ * Context: on the CPU, interrupts off, maybe under the runqueue lock.
+ */
+void kdtl_set_check(struct kdtl_aux *aux)
+{
+	struct kdtl_set *set = aux->set;
+	struct kdtl_set_cpu *sc = kdtl_set_here(aux, set);
+	unsigned long watched = set->watched;
+	u32 over = 0, reset = 0;
+	unsigned int c;
+	bool due;
+	u64 value;
+
+	if (aux->masked)
+		return;
+	for_each_set_bit(c, &watched, KDTL_NR_COUNTERS) {
+		value = sc->base[c] + kdtl_counted(aux, set, c);
+		if (value < sc->last[c]) {
+			over |= BIT(c);
+			reset |= BIT(c) | set->setup[c].resets;
+		}
+		sc->last[c] = value;
+	}
+	if (!over)
+		return;
+
+	sc->overflowed = over;
+	sc->overflows += hweight32(over);
+	due = set->switch_overflows && sc->overflows >= set->switch_overflows;
+
+	if (over & set->notify) {
+		struct kdtl_msg msg = {
+			.type		= KDTL_MSG_OVERFLOW,
+			.cpu		= aux->cpu,
+			.set		= set->id,
+			.overflow	= { .counters = over },
+		};
+
+		kdtl_aux_post(aux, &msg);
+		if (aux->session->block) {
+			aux->reset_due = reset;
+			aux->switch_due = due;
+			kdtl_set_mask(aux);
+			return;
+		}
+	}
+	kdtl_counters_reset(aux, reset, false);
+	if (due)
+		kdtl_set_switch(aux);
+}
+
+/**
+ * kdtl_set_restart() - go on after an overflow that masked the CPU
+ * @aux: the CPU's area
+ *
+ * Context: on the CPU with interrupts off, or while no event is active there.
+ */
+void kdtl_set_restart(struct kdtl_aux *aux)
+{
+	if (!aux->masked)
+		return;
+	kdtl_counters_reset(aux, aux->reset_due, true);
+	kdtl_clocks_update(aux);
+	aux->masked = false;
+	atomic_dec(&aux->session->nr_masked);
+	if (aux->switch_due) {
+		kdtl_set_switch(aux);
+		return;
+	}
+	kdtl_set_apply(aux);
+	if (aux->sink.linked) {
+		kdtl_timer_start(aux);
+		kdtl_sink_update(aux->session->pmu);
+	}
+}
+
+/**
+ * kdtl_set_remaining() - time until the next set takes over
+ * @aux: the CPU's area
+ * @set: whose
+ *
+ * Context: any.
+ * Return: ns; 0 if the set has no timeout.
+ */
+u64 kdtl_set_remaining(struct kdtl_aux *aux, struct kdtl_set *set)
+{
+	if (READ_ONCE(aux->set) != set)
+		return set->timeout;
+	if (hrtimer_active(&aux->set_timer))
+		return max_t(s64, 0, ktime_to_ns(hrtimer_get_remaining(&aux->set_timer)));
+	return READ_ONCE(kdtl_set_here(aux, set)->remaining);
+}
+
+/**
+ * kdtl_set_active() - time that a set was active
+ * @aux: the CPU's area
+ * @set: whose
+ *
+ * Context: any.
+ * Return: ns since kdtl_load().
+ */
+u64 kdtl_set_active(struct kdtl_aux *aux, struct kdtl_set *set)
+{
+	unsigned int seq;
+	u64 active;
+
+	do {
+		seq = raw_read_seqcount(&aux->seq);
+		active = kdtl_counted(aux, set, KDTL_CTR_RUNNING);
+	} while (read_seqcount_retry(&aux->seq, seq));
+	return active;
+}

@@ -1,17 +1,35 @@
 # SPDX-License-Identifier: GPL-2.0
-# Thin front of the build: kbuild does the work. `make help` lists the targets.
+# Thin front: kbuild and the scripts do the work. `make help` says what there is.
 
 ARCH	?= $(shell uname -m | sed -e s/i.86/x86/ -e s/ppc64.*/powerpc/)
 KDIR	?= /lib/modules/$(shell uname -r)/build
-CONFIG	:= CONFIG_KDTL=m CONFIG_KDTL_SCHED=m CONFIG_KDTL_SAMPLER=m
+
+# Out of tree there is no .config to ask.
+CONFIG	:= CONFIG_KDTL=m CONFIG_KDTL_SCHED=m CONFIG_KDTL_SAMPLER=m	\
+	   CONFIG_KDTL_SELFTESTS=m
 ifeq ($(ARCH),powerpc)
 CONFIG	+= CONFIG_KDTL_VPA=m
 endif
 
-modules:
-	$(MAKE) -C $(KDIR) M=$(CURDIR) ARCH=$(ARCH) $(CONFIG) modules
+modules clean:
+	$(MAKE) -C $(KDIR) M=$(CURDIR) ARCH=$(ARCH) $(CONFIG) $@
 
-clean:
-	$(MAKE) -C $(KDIR) M=$(CURDIR) ARCH=$(ARCH) $(CONFIG) clean
+demo:
+	@scripts/demo $(ARCH)
 
-.PHONY: modules clean
+check:
+	@selftests/check
+
+check-quick:
+	@selftests/check --quick
+
+help:
+	@echo 'modules      build for KDIR=$(KDIR)'
+	@echo '             (cross: ARCH=powerpc CROSS_COMPILE=powerpc64le-linux-gnu- KDIR=...)'
+	@echo 'demo         boot a VM and print who waited for a CPU (ARCH=powerpc: as a'
+	@echo '             guest of a real hypervisor); installs what is missing'
+	@echo 'check        all tests, in real kernels; ends with "N passed, N failed"'
+	@echo 'check-quick  the same in under five minutes, x86-64 only'
+	@echo 'clean        remove what modules made'
+
+.PHONY: modules clean demo check check-quick help

@@ -15,6 +15,7 @@
  */
 #include <linux/module.h>
 #include <linux/perf_event.h>
+#include <linux/sched/clock.h>
 #include <linux/slab.h>
 
 #include "aux.h"
@@ -278,7 +279,7 @@ struct kdtl_aux *kdtl_aux_alloc(struct kdtl_session *s, int cpu)
 	aux->nr_pages = s->layout.nr_pages;
 	aux->watermark = s->layout.watermark;
 	aux->overwrite = s->layout.overwrite;
-	aux->random = cpu + 1;
+	prandom_seed_state(&aux->random, local_clock() + cpu);
 	aux->wake = IRQ_WORK_INIT_HARD(kdtl_aux_wake);
 	seqcount_init(&aux->seq);
 	hrtimer_setup(&aux->set_timer, kdtl_set_timeout, CLOCK_MONOTONIC,

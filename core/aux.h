@@ -6,6 +6,7 @@
 #include <linux/cache.h>
 #include <linux/hrtimer.h>
 #include <linux/irq_work.h>
+#include <linux/prandom.h>
 #include <linux/seqlock.h>
 
 #include "area.h"
@@ -71,7 +72,7 @@ struct kdtl_aux {
 	bool			masked;
 	bool			switch_due;
 	u32			reset_due;
-	u32			random;
+	struct rnd_state	random;
 
 	int			error;
 	struct hrtimer		set_timer;

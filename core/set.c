@@ -208,10 +208,9 @@ static void kdtl_counters_reset(struct kdtl_aux *aux, u32 which, bool full)
 	for_each_set_bit(c, &bits, KDTL_NR_COUNTERS) {
 		setup = &set->setup[c];
 		value = full ? setup->long_reset : setup->short_reset;
-		if (setup->random_mask) {
-			aux->random = next_pseudo_random32(aux->random);
-			value -= aux->random & setup->random_mask;
-		}
+		if (setup->random_mask)
+			value -= ((u64)prandom_u32_state(&aux->random) << 32 |
+				  prandom_u32_state(&aux->random)) & setup->random_mask;
 		kdtl_counter_write(aux, set, c, value);
 	}
 }

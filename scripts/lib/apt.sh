@@ -1,0 +1,168 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Debian packages of any suite and architecture, downloaded and unpacked but
+# never installed, through an apt state of our own: the machine's package
+# database is neither read nor changed. The mirror is whichever one the
+# machine's apt uses, signed by the keyring already here. Needs common.sh.
+
+# _mirror LABEL: the address the machine gets LABEL (Debian or
+# Debian-Security) from.
+_mirror()
+{
+	# shellcheck disable=SC2016 # expanded by apt-get
+	apt-get indextargets --format '$(ORIGIN)|$(LABEL)|$(REPO_URI)' \
+		'Created-By: Packages' |
+		awk -F'|' -v label="$1" \
+			'$1 == "Debian" && $2 == label { print $3; exit }'
+}
+
+_keyring()
+{
+	local k=/usr/share/keyrings/debian-archive-keyring.gpg
+
+	[ ! -r "$k" ] || printf '[signed-by=%s] ' "$k"
+}
+
+# _apt_sources SUITE [no-security]: bookworm stands for the whole release, its
+# updates and its security fixes.
+_apt_sources()
+{
+	local suite=$1 main security opt
+
+	main=$(_mirror Debian)
+	[ -n "$main" ] ||
+		die "apt has no Debian mirror yet: run apt-get update once"
+	opt=$(_keyring)
+	echo "deb $opt$main $suite main"
+	[ "$suite" != sid ] || return 0
+	echo "deb $opt$main $suite-updates main"
+	security=$(_mirror Debian-Security)
+	if [ -n "$security" ] && [ "${2:-}" != no-security ]; then
+		echo "deb $opt$security $suite-security main"
+	fi
+}
+
+# apt_state SUITE ARCH: choose the state that the functions below work with,
+# and fetch its package lists if they are more than a day old (KDTL_UPDATE=1:
+# in any case).
+apt_state()
+{
+	local suite=$1 arch=$2 dir=$KDTL_CACHE/apt/$1-$2 age
+
+	mkdir -p "$dir"/{lists/partial,cache/archives/partial,empty}
+	: >>"$dir/status"
+	apt_conf=$dir/apt.conf
+	{
+		# The proxy and the like, but no hooks.
+		apt-config dump | grep '^Acquire::' || :
+		cat <<-END
+		APT::Architecture "$arch";
+		APT::Architectures { "$arch"; };
+		APT::Sandbox::User "root";
+		APT::Install-Recommends "false";
+		Acquire::Languages "none";
+		Acquire::Retries "3";
+		Dir::State "$dir";
+		Dir::State::lists "$dir/lists";
+		Dir::State::status "$dir/status";
+		Dir::Cache "$dir/cache";
+		Dir::Cache::archives "$dir/cache/archives";
+		Dir::Etc::main "/dev/null";
+		Dir::Etc::parts "$dir/empty";
+		Dir::Etc::preferences "/dev/null";
+		Dir::Etc::preferencesparts "$dir/empty";
+		Dir::Etc::sourcelist "$dir/sources.list";
+		Dir::Etc::sourceparts "$dir/empty";
+		Dir::Log "$dir";
+		END
+	} >"$apt_conf.new"
+	mv -- "$apt_conf.new" "$apt_conf"
+
+	age=$(($(date +%s) - $(stat -c %Y "$dir/updated" 2>/dev/null || echo 0)))
+	if [ "${KDTL_UPDATE:-0}" = 0 ] && [ "$age" -lt 86400 ]; then
+		return
+	fi
+	_apt_sources "$suite" >"$dir/sources.list"
+	if step "package lists of $suite for $arch" apt_retry update; then
+		touch -- "$dir/updated"
+		return
+	fi
+	# The security archive is synced apart from the rest, and can stay
+	# half-synced for one architecture. The release itself has the same
+	# packages, a little older. Look again after an hour.
+	grep -q -e '-security' "$dir/sources.list" ||
+		die "no package lists of $suite for $arch"
+	say "going on without $suite-security: versions may be older"
+	_apt_sources "$suite" no-security >"$dir/sources.list"
+	step "package lists of $suite for $arch, no security" apt_retry update ||
+		die "no package lists of $suite for $arch"
+	touch -d '23 hours ago' -- "$dir/updated"
+}
+
+# The mirror is now and then half-synced for some minutes: a list or a file
+# then has not yet the size that its index gives.
+apt_retry()
+{
+	local try out
+
+	for try in 1 2 3 4; do
+		if out=$(APT_CONFIG=$apt_conf apt-get -q -y \
+			-o APT::Update::Error-Mode=any "$@" 2>&1); then
+			printf '%s\n' "$out"
+			return 0
+		fi
+		printf '%s\n' "$out"
+		[ "$try" -lt 4 ] || break
+		note "try $try failed, the mirror may be half-synced:" \
+			"again in $((try * 10)) s"
+		sleep $((try * 10))
+	done
+	return 1
+}
+
+# apt_field PACKAGE FIELD: of the candidate.
+apt_field()
+{
+	local version
+
+	version=$(apt_version "$1")
+	[ -n "$version" ] || return 1
+	APT_CONFIG=$apt_conf apt-cache show "$1=$version" |
+		sed -n "0,/^\$/s/^$2: //p" | head -n 1
+}
+
+# apt_version PACKAGE: the candidate's, or nothing.
+apt_version()
+{
+	APT_CONFIG=$apt_conf apt-cache policy "$1" |
+		awk '/Candidate:/ && $2 != "(none)" { print $2 }'
+}
+
+# apt_has PACKAGE=VERSION
+apt_has()
+{
+	APT_CONFIG=$apt_conf apt-cache show "$1" >/dev/null 2>&1
+}
+
+# apt_dependency PACKAGE REGEX: the dependency of a meta-package whose whole
+# name matches.
+apt_dependency()
+{
+	apt_field "$1" Depends | tr -s ',|' '\n' |
+		sed 's/^ *//; s/[ :(].*//' | grep -x -E -m 1 -e "$2"
+}
+
+# apt_unpack DIR PACKAGE...: download into DIR and unpack there.
+apt_unpack()
+{
+	local dir=$1 deb
+
+	shift
+	mkdir -p -- "$dir/.deb" || return
+	(cd -- "$dir/.deb" && apt_retry download "$@") || return
+	for deb in "$dir"/.deb/*.deb; do
+		dpkg -x "$deb" "$dir" || return
+	done
+	rm -rf -- "$dir/.deb"
+}

@@ -1,0 +1,250 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Shared by the set-up scripts: what is being done and how long it took, the
+# cache, and leaving nothing behind when interrupted. Sourced, not run.
+#
+# Everything is said on stderr: stdout belongs to the answer of the script.
+
+set -euo pipefail
+
+KDTL_CACHE=${KDTL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kdtl}
+export KDTL_CACHE
+
+# stderr as it was given to us, also inside a step
+exec {say_fd}>&2
+
+say()
+{
+	printf '==> %s\n' "$*" >&"$say_fd"
+}
+
+note()
+{
+	printf '    %s\n' "$*" >&"$say_fd"
+}
+
+die()
+{
+	printf '%s: %s\n' "${0##*/}" "$*" >&2
+	exit 1
+}
+
+need_tool()
+{
+	local group=$1 tool
+
+	shift
+	for tool in "$@"; do
+		command -v "$tool" >/dev/null ||
+			die "$tool is missing: scripts/install-deps $group"
+	done
+}
+
+# --- leaving nothing behind -------------------------------------------------
+
+# Children run in process groups of their own, so that all of a child can be
+# killed without touching the make or shell that started this script.
+_children=()
+_partial=()
+
+# partial PATH...: remove these if the script ends before finished PATH...
+partial()
+{
+	_partial+=("$@")
+}
+
+finished()
+{
+	local p q rest=()
+
+	for p in ${_partial[@]+"${_partial[@]}"}; do
+		for q in "$@"; do
+			[ "$p" != "$q" ] || continue 2
+		done
+		rest+=("$p")
+	done
+	_partial=(${rest[@]+"${rest[@]}"})
+}
+
+_clean_up()
+{
+	local pgid
+
+	for pgid in ${_children[@]+"${_children[@]}"}; do
+		kill -TERM -- "-$pgid" 2>/dev/null || continue
+		wait "$pgid" 2>/dev/null || :
+	done
+	_children=()
+	[ "${#_partial[@]}" -eq 0 ] || rm -rf -- "${_partial[@]}"
+	_partial=()
+}
+
+_interrupted()
+{
+	trap '' INT TERM HUP
+	[ ! -t 2 ] || printf '\r\033[K' >&2
+	_clean_up
+	trap - "$1" EXIT
+	kill -s "$1" "$BASHPID"
+}
+
+trap _clean_up EXIT
+trap '_interrupted INT' INT
+trap '_interrupted TERM' TERM
+trap '_interrupted HUP' HUP
+
+# What the parent has to clean up is not for its children to remove.
+_in_child()
+{
+	trap - INT TERM HUP EXIT
+	_children=() _partial=()
+}
+
+# run_group COMMAND...: run in a process group of its own and wait; signals
+# are acted upon at once, and take the whole group along.
+run_group()
+{
+	local pid rc=0
+
+	set -m
+	(
+		set +m
+		_in_child
+		"$@"
+	) &
+	pid=$!
+	set +m
+	_children+=("$pid")
+	wait "$pid" || rc=$?
+	_forget_child "$pid"
+	return "$rc"
+}
+
+_forget_child()
+{
+	local pid rest=()
+
+	for pid in ${_children[@]+"${_children[@]}"}; do
+		[ "$pid" = "$1" ] || rest+=("$pid")
+	done
+	_children=(${rest[@]+"${rest[@]}"})
+}
+
+# --- steps --------------------------------------------------------------------
+
+took()
+{
+	local s=$1
+
+	if [ "$s" -lt 60 ]; then
+		printf '%d s' "$s"
+	else
+		printf '%d min %02d s' $((s / 60)) $((s % 60))
+	fi
+}
+
+# What a running step is at: on a terminal one line rewritten in place, else a
+# line a minute. Ends with the step: it is in the list of children.
+_progress()
+{
+	local text=$1 log=$2 start=$SECONDS last width
+
+	while sleep 1; do
+		if [ -t 2 ]; then
+			last=$(tail -c 400 -- "$log" | tr '\r\t' '\n ' |
+				tail -n 1)
+			width=$(($(tput cols 2>/dev/null || echo 80) - 1))
+			printf '\r\033[K%.*s' "$width" \
+				"==> $text ($(took $((SECONDS - start)))) $last" >&2
+		elif [ $(((SECONDS - start) % 60)) -eq 59 ]; then
+			note "$text: $((SECONDS - start + 1)) s so far"
+		fi
+	done
+}
+
+# step TEXT COMMAND...: run it, its output kept aside and shown when it fails;
+# then one line with the time it took. In a function used as COMMAND set -e is
+# without effect where the step's own result is tested: chain with || return.
+step()
+{
+	local text=$1 start=$SECONDS log rc=0 progress
+
+	shift
+	log=$(mktemp "${TMPDIR:-/tmp}/kdtl-step.XXXXXX")
+	partial "$log"
+	[ ! -t 2 ] || printf '==> %s' "$text" >&2
+
+	set -m
+	( set +m; _in_child; _progress "$text" "$log" ) &
+	progress=$!
+	set +m
+	_children+=("$progress")
+
+	run_group "$@" >"$log" 2>&1 </dev/null || rc=$?
+
+	kill -TERM -- "-$progress" 2>/dev/null || :
+	wait "$progress" 2>/dev/null || :
+	_forget_child "$progress"
+
+	[ ! -t 2 ] || printf '\r\033[K' >&2
+	if [ "$rc" -eq 0 ]; then
+		printf '==> %-58s took %s\n' "$text" \
+			"$(took $((SECONDS - start)))" >&2
+	else
+		printf '==> %-58s FAILED after %s\n' "$text" \
+			"$(took $((SECONDS - start)))" >&2
+		tail -n 15 -- "$log" | sed 's/^/    /' >&2
+	fi
+	rm -f -- "$log"
+	finished "$log"
+	return "$rc"
+}
+
+# capture COMMAND...: its stdout goes to $captured. Unlike $(...) a signal
+# does not wait for the command to end.
+capture()
+{
+	local out rc=0
+
+	out=$(mktemp "${TMPDIR:-/tmp}/kdtl-out.XXXXXX")
+	partial "$out"
+	run_group "$@" >"$out" || rc=$?
+	# shellcheck disable=SC2034 # for the caller
+	captured=$(cat -- "$out")
+	rm -f -- "$out"
+	finished "$out"
+	return "$rc"
+}
+
+# --- cache ----------------------------------------------------------------------
+
+# with_lock NAME: only one process at a time makes the same thing. Held until
+# the script ends.
+with_lock()
+{
+	local fd
+
+	mkdir -p -- "$KDTL_CACHE/lock"
+	exec {fd}>"$KDTL_CACHE/lock/$1"
+	flock -n "$fd" && return
+	say "waiting: another process is preparing $1"
+	run_group flock "$fd"
+}
+
+# new_dir FINAL: an empty directory beside FINAL in $new_dir, removed unless
+# install_dir succeeds.
+new_dir()
+{
+	mkdir -p -- "${1%/*}"
+	new_dir=$(mktemp -d "${1%/*}/.new-${1##*/}.XXXXXX")
+	chmod 755 "$new_dir"
+	partial "$new_dir"
+}
+
+install_dir()
+{
+	rm -rf -- "$2"
+	mv -T -- "$1" "$2"
+	finished "$1"
+}

@@ -1,0 +1,1 @@
+source_config_is_current() { return 0; }

@@ -20,13 +20,16 @@
 #error "kdtl needs a kernel with CONFIG_PERF_EVENTS"
 #endif
 
-/* v6.16 (18049c8cff9d): perf asks for single pages unless the PMU does this. */
+/*
+ * v6.16, "perf/aux: Allocate non-contiguous AUX pages by default": single pages
+ * unless the PMU asks for large ones.
+ */
 #include <linux/perf_event.h>
 #ifndef PERF_PMU_CAP_AUX_PREFER_LARGE
 #define PERF_PMU_CAP_AUX_PREFER_LARGE	0
 #endif
 
-/* v6.13 (908a1d775422): hrtimer_setup() takes the callback. */
+/* v6.13, "hrtimers: Introduce hrtimer_setup() to replace hrtimer_init()" */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 #include <linux/hrtimer.h>
 static inline void hrtimer_setup(struct hrtimer *timer,
@@ -40,7 +43,8 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 
 /*
  * Is the task inside a page fault from user mode?  The memory controller's
- * mark; v6.11 (e93d4166b40a) moved it from CONFIG_MEMCG to CONFIG_MEMCG_V1.
+ * mark; v6.11, "mm: memcg: put cgroup v1-specific code under a config option",
+ * moved it from CONFIG_MEMCG to CONFIG_MEMCG_V1.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
 #define KDTL_HAVE_USER_FAULT	IS_ENABLED(CONFIG_MEMCG_V1)
@@ -51,6 +55,43 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 #define kdtl_task_in_user_fault(t)	((t)->in_user_fault)
 #else
 #define kdtl_task_in_user_fault(t)	false
+#endif
+
+/*
+ * v6.11, "lib min_heap: Type safe interface": heaps of a type, callbacks with
+ * an argument.  v6.13, "lib/min_heap: introduce non-inline versions of min heap
+ * API functions": the old names need CONFIG_MIN_HEAP, which no module can set.
+ */
+#include <linux/min_heap.h>
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
+#define KDTL_HEAP_LESS(fn, a, b)	static bool fn(const void *a, const void *b)
+#define KDTL_HEAP_SWAP(fn, a, b)	static void fn(void *a, void *b)
+#define KDTL_HEAP_OPS(type, l, s)	{ sizeof(type), .less = (l), .swp = (s) }
+#define DEFINE_MIN_HEAP(type, name)	struct name { struct min_heap nr; type *data; }
+#define kdtl_heap_init(h, d, n)	do {					\
+		(h)->data = (d);					\
+		(h)->nr = (struct min_heap){ .data = (d), .size = (n) };	\
+	} while (0)
+#define kdtl_heap_nr(h)			((h)->nr.nr)
+#define kdtl_heap_push(h, e, ops)	min_heap_push(&(h)->nr, e, ops)
+#define kdtl_heap_pop(h, ops)		min_heap_pop(&(h)->nr, ops)
+#define kdtl_heap_fix_top(h, ops)	min_heapify(&(h)->nr, 0, ops)
+#else
+#define KDTL_HEAP_LESS(fn, a, b)	static bool fn(const void *a, const void *b, void *args)
+#define KDTL_HEAP_SWAP(fn, a, b)	static void fn(void *a, void *b, void *args)
+#define KDTL_HEAP_OPS(type, l, s)	{ .less = (l), .swp = (s) }
+#define kdtl_heap_nr(h)			((h)->nr)
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+#define kdtl_heap_init(h, d, n)		min_heap_init(h, d, n)
+#define kdtl_heap_push(h, e, ops)	min_heap_push(h, e, ops, NULL)
+#define kdtl_heap_pop(h, ops)		min_heap_pop(h, ops, NULL)
+#define kdtl_heap_fix_top(h, ops)	min_heap_sift_down(h, 0, ops, NULL)
+#else
+#define kdtl_heap_init(h, d, n)		min_heap_init_inline(h, d, n)
+#define kdtl_heap_push(h, e, ops)	min_heap_push_inline(h, e, ops, NULL)
+#define kdtl_heap_pop(h, ops)		min_heap_pop_inline(h, ops, NULL)
+#define kdtl_heap_fix_top(h, ops)	min_heap_sift_down_inline(h, 0, ops, NULL)
+#endif
 #endif
 
 #endif /* _KDTL_COMPAT_H */

@@ -173,6 +173,12 @@ static void kdtl_sched_detach(struct kdtl_pmu *p)
 	tracepoint_synchronize_unregister();
 }
 
+/* With interrupts off here, no switch of this CPU is half way through. */
+static u64 kdtl_sched_sync(struct kdtl_pmu *p)
+{
+	return local_clock();
+}
+
 static struct kdtl_pmu kdtl_sched_pmu = {
 	.pmu.module	= THIS_MODULE,
 	.name		= "kdtl_sched",
@@ -180,6 +186,7 @@ static struct kdtl_pmu kdtl_sched_pmu = {
 	.tb_freq	= NSEC_PER_SEC,
 	.attach		= kdtl_sched_attach,
 	.detach		= kdtl_sched_detach,
+	.sync		= kdtl_sched_sync,
 };
 
 static void kdtl_find_sched_switch(struct tracepoint *tp, void *priv)

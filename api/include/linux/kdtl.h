@@ -468,6 +468,20 @@ ssize_t kdtl_aux_snapshot(struct kdtl_session *s, int cpu, void *buf, size_t len
 			  u64 *missed);
 int kdtl_aux_info(struct kdtl_session *s, int cpu, struct kdtl_aux_info *info);
 
+/*
+ * All CPUs' entries in one order of time, while logging goes on:
+ *
+ *	kdtl_merge_sync(m);			up to now
+ *	while ((e = kdtl_merge_next(m)))	never goes back in time
+ *		...
+ */
+struct kdtl_merge;	/* opaque */
+
+struct kdtl_merge *kdtl_merge_create(struct kdtl_session *s);
+void kdtl_merge_destroy(struct kdtl_merge *m);
+void kdtl_merge_sync(struct kdtl_merge *m);
+const struct kdtl_entry *kdtl_merge_next(struct kdtl_merge *m);
+
 /**
  * kdtl_ticks_to_ns() - convert a time span of a session's entries
  * @info: from kdtl_aux_info(), any CPU of the session
@@ -523,7 +537,11 @@ struct kdtl_area {
  * @source: make this CPU's source deliver @mask's entries, looked at every
  *	@period ns or more often if it is polled (0: the driver's choice); mask
  *	0: switch it off, which must work.  On the CPU, interrupts off, maybe
- *	inside the scheduler.  An error refuses the event that asked
+ *	inside the scheduler.  An error refuses the event that asked, and leaves
+ *	the source as it was
+ * @sync: hand out all that has happened on this CPU until now, and return the
+ *	time base's value from before: no later entry of the CPU is older. On the
+ *	CPU, interrupts off; optional, but without it there is no kdtl_merge_sync()
  */
 struct kdtl_pmu {
 	struct pmu	pmu;
@@ -534,6 +552,7 @@ struct kdtl_pmu {
 	int		(*attach)(struct kdtl_pmu *p);
 	void		(*detach)(struct kdtl_pmu *p);
 	int		(*source)(struct kdtl_pmu *p, u32 mask, u64 period);
+	u64		(*sync)(struct kdtl_pmu *p);
 	/* private: */
 	struct list_head		node;
 	struct kdtl_pmu_cpu __percpu	*cpu;

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * All CPUs' entries in one order of time
+ *
+ * The difficulty is an entry that is not there yet: made, but still on its way
+ * into its CPU's area.  kdtl_merge_sync() interrupts every CPU of the session
+ * once.  A source writes with interrupts off, so what a CPU hands out after it
+ * was interrupted is not older than what its clock said then; and the oldest
+ * such time of all CPUs, the horizon, is a time before which nothing can come
+ * any more.  Entries before the horizon are merged, the others wait for the
+ * next sync.  No clock is trusted beyond that it does not go back on its CPU.
+ *
+ * So an entry is held back until the second kdtl_merge_sync() after it was made
+ * at most: by the first, if that began after it was made on every CPU's clock.
+ */
+#define pr_fmt(fmt) "kdtl: " fmt
+
+#include <linux/export.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+
+#include "../core/compat.h"
+#include "../core/session.h"
+
+/**
+ * struct kdtl_cursor - where the merge is in a CPU's area
+ * @e: next entry
+ * @end: after the last one that was there at the last sync
+ * @passed: bytes before @e that have not been given back
+ * @horizon: the CPU's time at the last sync
+ */
+struct kdtl_cursor {
+	const struct kdtl_entry	*e;
+	const struct kdtl_entry	*end;
+	size_t			passed;
+	u64			horizon;
+};
+
+DEFINE_MIN_HEAP(struct kdtl_cursor *, kdtl_heap);
+
+/**
+ * struct kdtl_merge - see kdtl_merge_create()
+ * @session: whose entries
+ * @heap: CPUs that have an entry before @horizon, the oldest on top
+ * @last: the cursor whose entry kdtl_merge_next() has returned
+ * @horizon: nothing older can come any more
+ * @cursors: by CPU
+ */
+struct kdtl_merge {
+	struct kdtl_session	*session;
+	struct kdtl_heap	heap;
+	struct kdtl_cursor	*last;
+	u64			horizon;
+	struct kdtl_cursor	cursors[];
+};
+
+KDTL_HEAP_LESS(kdtl_cursor_less, a, b)
+{
+	const struct kdtl_cursor * const *l = a, * const *r = b;
+
+	return kdtl_entry_time((*l)->e) < kdtl_entry_time((*r)->e);
+}
+
+KDTL_HEAP_SWAP(kdtl_cursor_swap, a, b)
+{
+	struct kdtl_cursor **l = a, **r = b;
+
+	swap(*l, *r);
+}
+
+static const struct min_heap_callbacks kdtl_heap_ops =
+	KDTL_HEAP_OPS(struct kdtl_cursor *, kdtl_cursor_less, kdtl_cursor_swap);
+
+/**
+ * kdtl_merge_create() - begin to read a session in the order of time
+ * @s: the session; not in overwrite mode
+ *
+ * The merge is the session's reader: nobody else may consume meanwhile, and it
+ * is destroyed before the session is closed.
+ *
+ * Context: task, may sleep.
+ * Return: the merge, or ERR_PTR:
+ *
+ * * -EINVAL: the session is in overwrite mode
+ * * -EOPNOTSUPP: its source cannot tell when all has been handed out
+ * * -ENOMEM: no memory
+ */
+struct kdtl_merge *kdtl_merge_create(struct kdtl_session *s)
+{
+	struct kdtl_cursor **slots;
+	struct kdtl_merge *m;
+
+	if (s->layout.overwrite) {
+		pr_warn("%ps: merge: an overwrite session has nothing to consume\n",
+			s->owner);
+		return ERR_PTR(-EINVAL);
+	}
+	if (!s->pmu->sync) {
+		pr_warn("%ps: merge: %s has no sync()\n", s->owner, s->pmu->name);
+		return ERR_PTR(-EOPNOTSUPP);
+	}
+	m = kvzalloc(struct_size(m, cursors, nr_cpu_ids), GFP_KERNEL);
+	slots = kvcalloc(nr_cpu_ids, sizeof(*slots), GFP_KERNEL);
+	if (!m || !slots) {
+		kvfree(slots);
+		kvfree(m);
+		return ERR_PTR(-ENOMEM);
+	}
+	m->session = s;
+	kdtl_heap_init(&m->heap, slots, nr_cpu_ids);
+	return m;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_merge_create, KDTL_NS);
+
+static void kdtl_cursor_consume(struct kdtl_merge *m, int cpu)
+{
+	struct kdtl_cursor *c = &m->cursors[cpu];
+
+	if (c->passed)
+		kdtl_aux_consume(m->session, cpu, c->passed);
+	c->passed = 0;
+}
+
+/* Step over the entry that was returned last. */
+static void kdtl_merge_advance(struct kdtl_merge *m)
+{
+	struct kdtl_cursor *c = m->last;
+
+	if (!c)
+		return;
+	m->last = NULL;
+	c->e++;
+	c->passed += sizeof(*c->e);
+	if (c->e < c->end && kdtl_entry_time(c->e) < m->horizon)
+		kdtl_heap_fix_top(&m->heap, &kdtl_heap_ops);
+	else
+		kdtl_heap_pop(&m->heap, &kdtl_heap_ops);
+}
+
+/**
+ * kdtl_merge_destroy() - end a merge
+ * @m: the merge; ERR_PTR and NULL are fine
+ *
+ * What was returned is given back; what was not stays unread.
+ *
+ * Context: task, may sleep.
+ */
+void kdtl_merge_destroy(struct kdtl_merge *m)
+{
+	int cpu;
+
+	if (IS_ERR_OR_NULL(m))
+		return;
+	kdtl_merge_advance(m);
+	for_each_cpu(cpu, m->session->cpus)
+		kdtl_cursor_consume(m, cpu);
+	kvfree(m->heap.data);
+	kvfree(m);
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_merge_destroy, KDTL_NS);
+
+/* On each CPU, interrupts off. */
+static void kdtl_merge_sync_cpu(void *arg)
+{
+	struct kdtl_merge *m = arg;
+	struct kdtl_pmu *p = m->session->pmu;
+
+	m->cursors[smp_processor_id()].horizon = p->sync(p);
+}
+
+/**
+ * kdtl_merge_sync() - let everything that has happened until now take part
+ * @m: the merge
+ *
+ * Entries that kdtl_merge_next() has returned are given back to the writers.
+ * Interrupts every CPU of the session once.
+ *
+ * Context: task, may sleep.
+ */
+void kdtl_merge_sync(struct kdtl_merge *m)
+{
+	struct kdtl_session *s = m->session;
+	u64 horizon = U64_MAX;
+	struct kdtl_cursor *c;
+	const void *span;
+	ssize_t len;
+	int cpu;
+
+	kdtl_merge_advance(m);
+	for_each_cpu(cpu, s->cpus) {
+		kdtl_cursor_consume(m, cpu);
+		m->cursors[cpu].horizon = U64_MAX;
+	}
+
+	/* CPUs that are offline stay at U64_MAX: nothing comes from them. */
+	cpus_read_lock();
+	on_each_cpu_mask(s->cpus, kdtl_merge_sync_cpu, m, true);
+	cpus_read_unlock();
+	for_each_cpu(cpu, s->cpus)
+		horizon = min(horizon, m->cursors[cpu].horizon);
+	m->horizon = horizon;
+
+	kdtl_heap_init(&m->heap, m->heap.data, nr_cpu_ids);
+	for_each_cpu(cpu, s->cpus) {
+		c = &m->cursors[cpu];
+		len = kdtl_aux_peek(s, cpu, &span);
+		if (len < (ssize_t)sizeof(*c->e))
+			continue;
+		c->e = span;
+		c->end = c->e + kdtl_entries(len);
+		if (kdtl_entry_time(c->e) < horizon)
+			kdtl_heap_push(&m->heap, &c, &kdtl_heap_ops);
+	}
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_merge_sync, KDTL_NS);
+
+/**
+ * kdtl_merge_next() - the next entry in the order of time
+ * @m: the merge
+ *
+ * The time base of what is returned never goes back, over all CPUs, also from
+ * one kdtl_merge_sync() to the next.  Costs O(log CPUs).
+ *
+ * Context: any.
+ * Return: the entry, valid until the next call with this merge; NULL: no more
+ * until kdtl_merge_sync().
+ */
+const struct kdtl_entry *kdtl_merge_next(struct kdtl_merge *m)
+{
+	kdtl_merge_advance(m);
+	if (!kdtl_heap_nr(&m->heap))
+		return NULL;
+	m->last = m->heap.data[0];
+	return m->last->e;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_merge_next, KDTL_NS);

@@ -1,0 +1,93 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Run a virtual machine with its console here, and judge how it ended. Needs
+# common.sh.
+
+# run_console WORK TIMEOUT INTERACTIVE QUIET: run $qemu; its console goes to
+# $console, what the guest sends over its second serial port to WORK/channel.
+run_console()
+{
+	local work=$1 timeout=$2 interactive=$3 quiet=$4 start=$SECONDS
+
+	console=$work/console
+	: >"$console"
+	: >"$work/channel"
+	qemu+=(-chardev "file,id=channel,path=$work/channel")
+	if [ "$interactive" = 1 ]; then
+		qemu+=(-serial mon:stdio -serial chardev:channel)
+		"${qemu[@]}" | tee -- "$console" || :
+	else
+		qemu+=(-chardev stdio,id=console,signal=off
+			-serial chardev:console -serial chardev:channel)
+		run_group _piped_console "$work" "$timeout" "$quiet" \
+			</dev/null || :
+	fi
+	run_seconds=$((SECONDS - start))
+}
+
+_piped_console()
+{
+	local work=$1 timeout=$2 quiet=$3 show=/dev/stdout status
+
+	! $quiet || show=/dev/null
+	{
+		status=0
+		timeout --foreground -k 5 "$timeout" "${qemu[@]}" 2>&1 ||
+			status=$?
+		echo "$status" >"$work/status"
+	} | sed -u 's/\r//g' | tee -a -- "$console" >"$show"
+}
+
+# The first line of the channel is the guest's exit status, a compressed tar
+# archive of /out follows.
+_guest_status()
+{
+	head -n 1 -- "$1/channel" | tr -d '\0' |
+		sed -n 's/^kdtl-vm: exit \([0-9][0-9]*\)$/\1/p'
+}
+
+console_files()
+{
+	local work=$1 out=$2
+
+	[ -n "$(_guest_status "$work")" ] || return 0
+	tail -n +2 -- "$work/channel" >"$work/out.tgz"
+	[ -s "$work/out.tgz" ] || return 0
+	tar -x -z -f "$work/out.tgz" -C "$out" --no-same-owner || {
+		say "what the guest left in /out did not arrive whole"
+		return 0
+	}
+}
+
+# console_verdict WORK TIMEOUT NESTED: the exit status to end with in $verdict.
+console_verdict()
+{
+	local work=$1 timeout=$2 nested=$3 status qemu_status
+
+	status=$(_guest_status "$work")
+	qemu_status=$(cat -- "$work/status" 2>/dev/null || echo 0)
+	if [ -n "$status" ]; then
+		verdict=$status
+		return
+	fi
+	if grep -q -a 'Kernel panic - not syncing' "$console"; then
+		verdict=99
+		why="the kernel panicked"
+		if $nested && ! grep -q -a '^kdtl-vm: L2 ended' "$console"; then
+			verdict=125
+			why="the hypervisor's kernel panicked"
+		fi
+	elif [ "$qemu_status" = 124 ] || [ "$qemu_status" = 137 ]; then
+		verdict=124
+		why="no end after $timeout s"
+	else
+		verdict=125
+		why="the machine ended without a word (QEMU: $qemu_status)"
+	fi
+	# shellcheck disable=SC2154 # quiet: set by run; run_seconds above
+	if $quiet && ! $expect_panic; then
+		tail -n 40 -- "$console" >&2
+	fi
+	say "$why, after $(took "$run_seconds")"
+}

@@ -1,0 +1,145 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Initial RAM disks: a cached base (busybox and empty directories) and, behind
+# it, an archive of what this run adds. Needs common.sh and apt.sh.
+
+# deb_tree PACKAGE ARCH: unpacked in the cache; its directory in $deb_tree.
+deb_tree()
+{
+	local package=$1 arch=$2 link version
+
+	deb_tree=$KDTL_CACHE/deb/$package-$arch
+	if [ "${KDTL_UPDATE:-0}" = 0 ] && [ -d "$deb_tree" ]; then
+		return
+	fi
+	link=$deb_tree
+	apt_state bookworm "$arch"
+	version=$(apt_version "$package")
+	[ -n "$version" ] || die "the mirror has no $package for $arch"
+	deb_tree=$link@$version
+	if [ ! -d "$deb_tree" ]; then
+		new_dir "$deb_tree"
+		# shellcheck disable=SC2154 # set by new_dir
+		step "get $package for $arch" apt_unpack "$new_dir" "$package"
+		install_dir "$new_dir" "$deb_tree"
+	fi
+	ln -sfn -- "${deb_tree##*/}" "$link"
+}
+
+# initramfs_pack ROOT: as an archive, on stdout.
+initramfs_pack()
+{
+	(cd -- "$1" && find . -mindepth 1 -print0 | LC_ALL=C sort -z |
+		cpio -0 -o -H newc -R 0:0 --quiet)
+}
+
+# initramfs_base ARCH: its file in $initramfs_base.
+initramfs_base()
+{
+	local arch=$1 root
+
+	deb_tree busybox-static "$arch"
+	initramfs_base=$(readlink -f -- "$deb_tree")/base.cpio
+	[ ! -e "$initramfs_base" ] || return 0
+	new_dir "$KDTL_CACHE/initramfs/$arch"
+	root=$new_dir
+	mkdir -p "$root"/{bin,sbin,usr/bin,usr/sbin,lib/kdtl,lib/modules} \
+		"$root"/{proc,sys,dev,tmp,out,root,etc,kdtl-vm}
+	cp -- "$deb_tree/bin/busybox" "$root/bin/"
+	initramfs_pack "$root" >"$initramfs_base.$$"
+	mv -- "$initramfs_base.$$" "$initramfs_base"
+	rm -rf -- "$root"
+	finished "$root"
+}
+
+# add_modules ROOT PATH: a module, or all below a directory, to /lib/kdtl.
+add_modules()
+{
+	local root=$1 path=$2 ko n=0
+
+	mkdir -p -- "$root/lib/kdtl"
+	while IFS= read -r -d '' ko; do
+		[ ! -e "$root/lib/kdtl/${ko##*/}" ] ||
+			die "--modules: two modules are called ${ko##*/}"
+		cp -- "$ko" "$root/lib/kdtl/"
+		n=$((n + 1))
+	done < <(find "$path" -name '*.ko' -type f -print0)
+	[ "$n" -gt 0 ] || die "--modules: no module in $path"
+}
+
+# add_files ROOT SRC:DEST: a directory's content goes to the directory DEST, a
+# file is called DEST, or goes into it if it ends in a slash.
+add_files()
+{
+	local root=$1 src=${2%:*} dest=${2##*:}
+
+	[[ $2 == *:/* ]] || die "--add wants SRC:/DEST, not $2"
+	[ -e "$src" ] || die "--add: no such file: $src"
+	if [ -d "$src" ]; then
+		mkdir -p -- "$root$dest"
+		cp -a -- "$src/." "$root$dest/"
+	else
+		[[ $dest != */ ]] || dest+=${src##*/}
+		mkdir -p -- "$(dirname -- "$root$dest")"
+		cp -L -- "$src" "$root$dest"
+	fi
+}
+
+# kmod_files MODULES NAME: of the kernel's own modules in the directory
+# MODULES, the file of NAME behind all that it depends on, in order of loading.
+# Nothing for one that is built in.
+kmod_files()
+{
+	local modules=$1 name=${2//-/_}
+
+	awk -F: -v want="$name" '
+	function key(path) {
+		sub(/.*\//, "", path)
+		sub(/\.ko$/, "", path)
+		gsub(/-/, "_", path)
+		return path
+	}
+	FILENAME ~ /builtin$/ { builtin[key($1)] = 1; next }
+	{ file[key($1)] = $1; deps[key($1)] = $2 }
+	function load(k,    n, i, d) {
+		if (k in done)
+			return
+		done[k] = 1
+		n = split(deps[k], d, " ")
+		for (i = n; i > 0; i--)
+			load(key(d[i]))
+		print file[k]
+	}
+	END {
+		if (want in file)
+			load(want)
+		else
+			exit !(want in builtin)
+	}' "$modules/modules.builtin" "$modules/modules.dep"
+}
+
+# add_kmods ROOT MODULES NAME...: so that modprobe NAME works in the guest.
+# /lib/modules/RELEASE/order lists the files in order of loading.
+add_kmods()
+{
+	local root=$1 modules=$2 dest name files f
+
+	shift 2
+	dest=$root/lib/modules/${modules##*/}
+	mkdir -p -- "$dest"
+	for name; do
+		files=$(kmod_files "$modules" "$name") ||
+			die "--kmod: no module $name in $modules"
+		[ -n "$files" ] || continue
+		printf '%s\n' "$files"
+	done | awk '!seen[$0]++' >"$dest/order"
+	while read -r f; do
+		mkdir -p -- "$dest/${f%/*}"
+		cp -- "$modules/$f" "$dest/$f"
+		grep -F -e "$f:" "$modules/modules.dep"
+	done <"$dest/order" >"$dest/modules.dep"
+	: >"$dest/modules.alias"
+	: >"$dest/modules.symbols"
+	cp -- "$modules/modules.builtin" "$dest/"
+}

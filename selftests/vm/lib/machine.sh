@@ -1,0 +1,75 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The virtual machine of each target: QEMU's options and the kernel's. Needs
+# common.sh.
+
+# machine TARGET ACCEL CPUS MEMORY ICOUNT: sets
+#   $qemu     the command, without kernel, initrd and serial ports
+#   $cmdline  the kernel's
+#   $channel  the guest's name of the second serial port
+machine()
+{
+	local target=$1 accel=$2 cpus=$3 memory=$4 icount=$5 cpu
+
+	cmdline="panic=-1 loglevel=5"
+	case $target in
+	x86_64-*)
+		channel=ttyS1
+		cmdline+=" console=ttyS0 no_timer_check"
+		qemu=(qemu-system-x86_64)
+		if $icount; then
+			# Exact: one virtual nanosecond is one instruction.
+			# See Documentation on measuring.
+			[ "$cpus" -eq 1 ] || die "--icount means --cpus 1"
+			qemu+=(-machine pc,hpet=off -cpu qemu64
+				-accel tcg,thread=single
+				-icount 'shift=0,sleep=off')
+			cmdline+=" nokaslr norandmaps nowatchdog tsc=reliable"
+		elif [ "$accel" = kvm ]; then
+			qemu+=(-machine pc -cpu host -accel kvm)
+		else
+			cpu=max
+			# With la57 KASAN reports an error early in the boot,
+			# and lockdep switches itself off.
+			[[ $target != *-debug ]] || cpu=max,la57=off
+			qemu+=(-machine pc -cpu "$cpu"
+				-accel 'tcg,thread=multi')
+		fi
+		;;
+	ppc64le-*)
+		! $icount || die "--icount is for x86-64"
+		channel=hvc1
+		cmdline+=" console=hvc0"
+		# TCG has none of the mitigations that pseries announces.
+		qemu=(qemu-system-ppc64 -cpu power9 -accel 'tcg,thread=multi'
+			-machine "pseries,x-vof=on,$(pseries_caps)")
+		;;
+	esac
+	[[ $target != *-debug ]] || cmdline+=" kasan_multi_shot"
+	qemu+=(-smp "$cpus" -m "$memory" -nodefaults -no-user-config
+		-display none -vga none -no-reboot)
+}
+
+pseries_caps()
+{
+	echo cap-cfpc=broken,cap-sbbc=broken,cap-ibs=broken,cap-ccf-assist=off
+}
+
+# deb_arch TARGET: as Debian calls it.
+deb_arch()
+{
+	case $1 in
+	x86_64-*) echo amd64 ;;
+	ppc64le-*) echo ppc64el ;;
+	esac
+}
+
+# default_memory TARGET
+default_memory()
+{
+	case $1 in
+	*-debug) echo 2G ;;
+	*) echo 1G ;;
+	esac
+}

@@ -79,11 +79,13 @@ void kdtl_aux_set_stop(struct kdtl_aux *aux)
 /* Crossing the watermark wakes the reader once; the next is a multiple on. */
 static void kdtl_aux_check_wake(struct kdtl_aux *aux)
 {
-	u64 past = aux->sink.head - aux->next_wake;
+	const u64 past = aux->sink.head - aux->next_wake;
+	u64 rest;
 
 	if (aux->overwrite || (s64)past < 0)
 		return;
-	aux->next_wake += past - do_div(past, aux->watermark) + aux->watermark;
+	div64_u64_rem(past, aux->watermark, &rest);
+	aux->next_wake += past - rest + aux->watermark;
 	irq_work_queue(&aux->wake);
 }
 

@@ -27,9 +27,10 @@ struct kdtl_session;
  * @gap: position of the first gap not told
  * @open: between kdtl_aux_output_begin() and _end()
  * @set: the active event set
- * @seq: guards @clock, @enabled, the sets' bases and clocks for other CPUs
+ * @seq: guards @clock to @masked, the sets' bases and clocks for other CPUs
  * @clock: when the clocks were looked at last, local_clock()
  * @enabled: ns that the event was active since kdtl_load()
+ * @ticking: the event is active: the clocks go on from @clock
  * @masked: nothing is logged until kdtl_restart()
  * @switch_due: a set switch waits for it
  * @reset_due: and these counters' long resets
@@ -69,6 +70,7 @@ struct kdtl_aux {
 	seqcount_t		seq;
 	u64			clock;
 	u64			enabled;
+	bool			ticking;
 	bool			masked;
 	bool			switch_due;
 	u32			reset_due;

@@ -82,18 +82,25 @@ static struct kdtl_set_cpu *kdtl_set_here(struct kdtl_aux *aux,
 
 /* ------------------------------------------------------------------ clocks */
 
-/* Add what has passed since the clocks were looked at last. */
-static void kdtl_clocks_update(struct kdtl_aux *aux)
+/*
+ * Add what has passed since the clocks were looked at last.  What decides how
+ * they go on is changed before kdtl_clocks_end(): other CPUs see both or none.
+ */
+static void kdtl_clocks_begin(struct kdtl_aux *aux)
 {
 	const u64 now = local_clock();
 
 	raw_write_seqcount_begin(&aux->seq);
-	if (aux->sink.linked) {
+	if (aux->ticking) {
 		aux->enabled += now - aux->clock;
 		if (!aux->masked)
 			kdtl_set_here(aux, aux->set)->active += now - aux->clock;
 	}
 	aux->clock = now;
+}
+
+static void kdtl_clocks_end(struct kdtl_aux *aux)
+{
 	raw_write_seqcount_end(&aux->seq);
 }
 
@@ -114,7 +121,7 @@ static u64 kdtl_clock_read(struct kdtl_aux *aux, u64 stored, bool runs)
 {
 	const s64 since = local_clock() - aux->clock;
 
-	return stored + (runs && aux->sink.linked ? max_t(s64, since, 0) : 0);
+	return stored + (runs && aux->ticking ? max_t(s64, since, 0) : 0);
 }
 
 /* What was counted, without the base. */
@@ -161,7 +168,7 @@ static u64 kdtl_counted(struct kdtl_aux *aux, struct kdtl_set *set,
  * @set: the set
  * @c: the counter
  *
- * Context: any.
+ * Context: task.
  * Return: the value; exact when no event is active on the CPU.
  */
 u64 kdtl_counter_read(struct kdtl_aux *aux, struct kdtl_set *set,
@@ -171,7 +178,7 @@ u64 kdtl_counter_read(struct kdtl_aux *aux, struct kdtl_set *set,
 	u64 value;
 
 	do {
-		seq = raw_read_seqcount(&aux->seq);
+		seq = raw_read_seqcount_begin(&aux->seq);
 		value = kdtl_set_here(aux, set)->base[c] + kdtl_counted(aux, set, c);
 	} while (read_seqcount_retry(&aux->seq, seq));
 	return value;
@@ -314,7 +321,9 @@ void kdtl_sets_rewind(struct kdtl_aux *aux)
  */
 void kdtl_set_on(struct kdtl_aux *aux)
 {
-	aux->clock = local_clock();
+	kdtl_clocks_begin(aux);
+	aux->ticking = true;
+	kdtl_clocks_end(aux);
 	kdtl_set_apply(aux);
 	kdtl_timer_start(aux);
 	kdtl_period_start(aux);
@@ -322,7 +331,7 @@ void kdtl_set_on(struct kdtl_aux *aux)
 
 /**
  * kdtl_set_off() - the CPU's event is active no more
- * @aux: the CPU's area; @aux->sink.linked still says true
+ * @aux: the CPU's area
  *
  * Context: on the CPU, interrupts off.
  */
@@ -330,7 +339,9 @@ void kdtl_set_off(struct kdtl_aux *aux)
 {
 	kdtl_timer_stop(aux);
 	hrtimer_try_to_cancel(&aux->period_timer);
-	kdtl_clocks_update(aux);
+	kdtl_clocks_begin(aux);
+	aux->ticking = false;
+	kdtl_clocks_end(aux);
 }
 
 /**
@@ -350,10 +361,9 @@ void kdtl_set_switch(struct kdtl_aux *aux)
 	};
 
 	kdtl_timer_stop(aux);
-	kdtl_clocks_update(aux);
-	raw_write_seqcount_begin(&aux->seq);
+	kdtl_clocks_begin(aux);
 	kdtl_set_enter(aux, to);
-	raw_write_seqcount_end(&aux->seq);
+	kdtl_clocks_end(aux);
 	kdtl_set_apply(aux);
 	if (aux->sink.linked) {
 		kdtl_timer_start(aux);
@@ -367,8 +377,9 @@ void kdtl_set_switch(struct kdtl_aux *aux)
 static void kdtl_set_mask(struct kdtl_aux *aux)
 {
 	kdtl_timer_stop(aux);
-	kdtl_clocks_update(aux);
+	kdtl_clocks_begin(aux);
 	aux->masked = true;
+	kdtl_clocks_end(aux);
 	atomic_inc(&aux->session->nr_masked);
 	kdtl_set_apply(aux);
 	kdtl_sink_update(aux->session->pmu);
@@ -441,8 +452,9 @@ void kdtl_set_restart(struct kdtl_aux *aux)
 	if (!aux->masked)
 		return;
 	kdtl_counters_reset(aux, aux->reset_due, true);
-	kdtl_clocks_update(aux);
+	kdtl_clocks_begin(aux);
 	aux->masked = false;
+	kdtl_clocks_end(aux);
 	atomic_dec(&aux->session->nr_masked);
 	if (aux->switch_due) {
 		kdtl_set_switch(aux);
@@ -477,7 +489,7 @@ u64 kdtl_set_remaining(struct kdtl_aux *aux, struct kdtl_set *set)
  * @aux: the CPU's area
  * @set: whose
  *
- * Context: any.
+ * Context: task.
  * Return: ns since kdtl_load().
  */
 u64 kdtl_set_active(struct kdtl_aux *aux, struct kdtl_set *set)
@@ -486,7 +498,7 @@ u64 kdtl_set_active(struct kdtl_aux *aux, struct kdtl_set *set)
 	u64 active;
 
 	do {
-		seq = raw_read_seqcount(&aux->seq);
+		seq = raw_read_seqcount_begin(&aux->seq);
 		active = kdtl_counted(aux, set, KDTL_CTR_RUNNING);
 	} while (read_seqcount_retry(&aux->seq, seq));
 	return active;

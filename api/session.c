@@ -264,6 +264,8 @@ static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
 		if (aux)
 			kdtl_aux_reset(aux);
 	}
+	/* What was to be read is gone: nobody need wake for it. */
+	kdtl_session_take_wake(s);
 	err = kdtl_cpus_load(s);
 	if (!err)
 		WRITE_ONCE(s->state, KDTL_LOADED);

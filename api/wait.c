@@ -39,8 +39,15 @@ void kdtl_session_wake(struct kdtl_session *s)
 	raw_spin_unlock_irqrestore(&s->wake_lock, flags);
 }
 
-/* Was there a wake-up?  Then it is taken, with the count it left behind. */
-static bool kdtl_take_wake(struct kdtl_session *s)
+/**
+ * kdtl_session_take_wake() - was there a wake-up?
+ * @s: the session
+ *
+ * Then it is taken, with the count that it left behind.
+ *
+ * Context: any that may take a raw spinlock, hard irq at most.
+ */
+bool kdtl_session_take_wake(struct kdtl_session *s)
 {
 	unsigned long flags;
 	bool pending;
@@ -64,7 +71,7 @@ static bool kdtl_take_msg(struct kdtl_session *s, struct kdtl_msg *msg)
 	if (!kdtl_msgq_get(&s->msgs, msg, &last))
 		return false;
 	if (last)
-		kdtl_take_wake(s);
+		kdtl_session_take_wake(s);
 	return true;
 }
 
@@ -110,9 +117,9 @@ static enum kdtl_wait_end kdtl_wait_over(struct kdtl_session *s,
 	if (msg) {
 		if (kdtl_take_msg(s, msg))
 			return KDTL_WAIT_READY;
-		if (kdtl_take_wake(s))
+		if (kdtl_session_take_wake(s))
 			return KDTL_WAIT_OTHER;
-	} else if (kdtl_take_wake(s)) {
+	} else if (kdtl_session_take_wake(s)) {
 		return KDTL_WAIT_READY;
 	}
 	if (try_wait_for_completion(s->done))
@@ -174,7 +181,7 @@ int kdtl_wait(struct kdtl_session *s, long timeout)
 	if (ret)
 		return ret;
 	if (kdtl_session_readable(s)) {
-		kdtl_take_wake(s);
+		kdtl_session_take_wake(s);
 		ret = 1;
 	} else {
 		ret = kdtl_wait_for(s, NULL, timeout);

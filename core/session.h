@@ -107,5 +107,6 @@ bool kdtl_session_mem_allowed(struct kdtl_session *s, u64 more);
 
 /* api/wait.c */
 void kdtl_session_wake(struct kdtl_session *s);
+bool kdtl_session_take_wake(struct kdtl_session *s);
 
 #endif /* _KDTL_SESSION_H */

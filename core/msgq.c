@@ -87,7 +87,7 @@ void kdtl_msgq_put(struct kdtl_msgq *q, struct kdtl_msg *msg)
  * kdtl_msgq_get() - take the oldest message
  * @q: the queue
  * @msg: filled in
- * @last: set if it was the last one
+ * @last: set if it was the last one, and none has been dropped after it
  *
  * Context: any but NMI.
  * Return: whether there was one.
@@ -103,7 +103,7 @@ bool kdtl_msgq_get(struct kdtl_msgq *q, struct kdtl_msg *msg, bool *last)
 		*msg = *kdtl_msgq_slot(q, q->tail);
 		q->tail++;
 	}
-	*last = q->head == q->tail;
+	*last = q->head == q->tail && !q->dropped;
 	raw_spin_unlock_irqrestore(&q->lock, flags);
 	return got;
 }

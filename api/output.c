@@ -21,7 +21,8 @@
  *
  * Context: on the event's CPU, interrupts off.
  * Return: what the driver's setup_aux() returned (struct kdtl_area * if that
- * was left to kdtl); NULL if the event has no area or the area is full.
+ * was left to kdtl); NULL if the event has no area, the area is full, or an
+ * overflow has masked the CPU.
  */
 void *kdtl_aux_output_begin(struct perf_output_handle *handle,
 			    struct perf_event *event)
@@ -35,6 +36,9 @@ void *kdtl_aux_output_begin(struct perf_output_handle *handle,
 	lockdep_assert_irqs_disabled();
 	handle->event = NULL;
 	if (WARN_ON_ONCE(aux->open))
+		return NULL;
+	/* Not set up yet (the CPU is coming up), or waiting for a restart. */
+	if (!READ_ONCE(aux->priv) || aux->masked)
 		return NULL;
 	room = kdtl_aux_room(aux);
 	if (!room) {

@@ -153,6 +153,8 @@ static void kdtl_aux_sink_lost(struct kdtl_sink *sink, u64 nr)
 {
 	struct kdtl_aux *aux = container_of(sink, struct kdtl_aux, sink);
 
+	if (aux->masked)
+		return;
 	data_race(sink->counts->entries[KDTL_KIND_UNKNOWN] += nr);
 	kdtl_aux_lost(aux, nr, PERF_AUX_FLAG_PARTIAL);
 	kdtl_aux_lost_end(aux);

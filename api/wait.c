@@ -119,7 +119,7 @@ static enum kdtl_wait_end kdtl_wait_over(struct kdtl_session *s,
 			return KDTL_WAIT_READY;
 		if (kdtl_session_take_wake(s))
 			return KDTL_WAIT_OTHER;
-	} else if (kdtl_session_take_wake(s)) {
+	} else if (kdtl_session_take_wake(s) || kdtl_session_readable(s)) {
 		return KDTL_WAIT_READY;
 	}
 	if (try_wait_for_completion(s->done))
@@ -142,6 +142,10 @@ static int kdtl_wait_for(struct kdtl_session *s, struct kdtl_msg *msg, long time
 				timeout);
 	else
 		end = kdtl_wait_over(s, msg);
+
+	/* A wake-up wakes one: let the next waiter see what it finds. */
+	if (end != KDTL_WAIT_ON)
+		swake_up_one(&s->done->wait);
 
 	switch (end) {
 	case KDTL_WAIT_CLOSED:

@@ -94,31 +94,52 @@ static __always_inline u32 kdtl_kind_mask(enum kdtl_kind kind)
 	return kind == KDTL_KIND_UNKNOWN ? KDTL_MASK_ALL : 1U << kind;
 }
 
+/* Other CPUs may read them at any time: exact when nothing is logged. */
 static __always_inline void kdtl_sink_count(struct kdtl_counts *c,
-					    const struct kdtl_entry *e,
-					    enum kdtl_kind kind)
+					    enum kdtl_kind kind, u32 queued,
+					    u32 ready, u32 slept)
 {
-	/* Other CPUs may read them at any time: exact when nothing is logged. */
 	data_race(c->entries[kind]++);
-	data_race(c->queued += kdtl_entry_queued(e));
-	data_race(c->ready += kdtl_entry_ready(e));
-	data_race(c->slept += kdtl_entry_slept(e));
+	data_race(c->queued += queued);
+	data_race(c->ready += ready);
+	data_race(c->slept += slept);
 }
 
-static __always_inline void kdtl_sink_store(struct kdtl_sink *sink,
-					    const struct kdtl_entry *e)
+/* Is there more to do for the next entry than to store it? */
+static __always_inline bool kdtl_sink_is_slow(const struct kdtl_sink *sink)
+{
+	return (s64)(sink->head + KDTL_ENTRY_SIZE - sink->stop_at) >= 0;
+}
+
+/* Where the next entry goes. */
+static __always_inline struct kdtl_entry *kdtl_sink_slot(struct kdtl_sink *sink)
 {
 	/*
 	 * O: the last head is seen before this entry's bytes take the place of
 	 * older ones.  Pairs with the read barrier in kdtl_aux_snapshot() (S).
 	 */
 	smp_wmb();
-	memcpy(sink->base + (sink->head & sink->pos_mask), e, sizeof(*e));
+	return sink->base + (sink->head & sink->pos_mask);
+}
+
+static __always_inline void kdtl_sink_publish(struct kdtl_sink *sink)
+{
 	/*
 	 * B: publishes the entry.  Pairs with C, the acquire of head in
 	 * kdtl_aux_peek() and kdtl_aux_snapshot().
 	 */
-	smp_store_release(&sink->head, sink->head + sizeof(*e));
+	smp_store_release(&sink->head, sink->head + KDTL_ENTRY_SIZE);
+}
+
+/* Both of the above, and count. */
+static __always_inline void kdtl_sink_store(struct kdtl_sink *sink,
+					    const struct kdtl_entry *e,
+					    enum kdtl_kind kind)
+{
+	*kdtl_sink_slot(sink) = *e;
+	kdtl_sink_publish(sink);
+	kdtl_sink_count(sink->counts, kind, kdtl_entry_queued(e),
+			kdtl_entry_ready(e), kdtl_entry_slept(e));
 }
 
 /* Hand an entry to every active event of this CPU that asked for its kind. */
@@ -131,12 +152,10 @@ static __always_inline void kdtl_fan_out(struct kdtl_sink *sink,
 	for (; sink; sink = sink->next) {
 		if (!(sink->mask & wanted))
 			continue;
-		if (unlikely((s64)(sink->head + sizeof(*e) - sink->stop_at) >= 0)) {
+		if (unlikely(kdtl_sink_is_slow(sink)))
 			sink->ops->slow(sink, e, kind);
-			continue;
-		}
-		kdtl_sink_store(sink, e);
-		kdtl_sink_count(sink->counts, e, kind);
+		else
+			kdtl_sink_store(sink, e, kind);
 	}
 }
 

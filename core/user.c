@@ -120,8 +120,7 @@ static void kdtl_user_slow(struct kdtl_sink *sink, const struct kdtl_entry *e,
 			   enum kdtl_kind kind)
 {
 	kdtl_user_flush(container_of(sink, struct kdtl_user, sink));
-	kdtl_sink_store(sink, e);
-	kdtl_sink_count(sink->counts, e, kind);
+	kdtl_sink_store(sink, e, kind);
 }
 
 static void kdtl_user_lost(struct kdtl_sink *sink, u64 nr)

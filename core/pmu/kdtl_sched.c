@@ -48,19 +48,21 @@ struct kdtl_departure {
 	u64	check;
 };
 
-/* srr0 and srr1 hold the name. */
+/* srr0 and srr1 hold the name; kdtl_fill() counts on where they are. */
 static_assert(TASK_COMM_LEN == 2 * sizeof(__be64));
+static_assert(offsetof(struct kdtl_entry, srr0) == 4 * sizeof(__be64));
 
 #define KDTL_PID_SHIFT		42
 #define KDTL_WAITED_MASK	((1ULL << KDTL_PID_SHIFT) - 1)
 
-static struct kdtl_departure *departures;
+static struct kdtl_departure *departures __read_mostly;
+static unsigned int slot_mask __read_mostly;
 static struct tracepoint *sched_switch_tp;
 static struct kdtl_pmu kdtl_sched_pmu;
 
 static __always_inline struct kdtl_departure *kdtl_slot(const struct task_struct *t)
 {
-	return &departures[t->pid & (slots - 1)];
+	return &departures[t->pid & slot_mask];
 }
 
 static __always_inline void kdtl_depart(const struct task_struct *t, u64 now,
@@ -95,33 +97,76 @@ static __always_inline enum kdtl_kind kdtl_why(bool preempt,
 	return kdtl_task_in_user_fault(prev) ? KDTL_KIND_FAULT : KDTL_KIND_CEDE;
 }
 
-static const u8 kdtl_dispatch_code[] = {
-	[KDTL_KIND_CEDE]	= KDTL_DISPATCH_PROD,
-	[KDTL_KIND_PREEMPT]	= KDTL_DISPATCH_TIME_SLICE,
-	[KDTL_KIND_FAULT]	= KDTL_DISPATCH_PAGE_FAULT,
+/* By kind, one byte each: a shift is cheaper than a table in memory. */
+#define KDTL_CODES(cede, preempt, fault)				\
+	((cede) << (8 * KDTL_KIND_CEDE) | (preempt) << (8 * KDTL_KIND_PREEMPT) | \
+	 (fault) << (8 * KDTL_KIND_FAULT))
+#define KDTL_DISPATCH_CODES						\
+	KDTL_CODES(KDTL_DISPATCH_PROD, KDTL_DISPATCH_TIME_SLICE,	\
+		   KDTL_DISPATCH_PAGE_FAULT)
+#define KDTL_PREEMPT_CODES						\
+	KDTL_CODES(KDTL_PREEMPT_CEDE, KDTL_PREEMPT_TIME_SLICE,		\
+		   KDTL_PREEMPT_PAGE_FAULT)
+
+static __always_inline u8 kdtl_code(u32 codes, enum kdtl_kind kind)
+{
+	return codes >> (8 * kind);
+}
+
+/**
+ * struct kdtl_dispatch - what an entry is made of, for the registers
+ * @next: who
+ * @now: when
+ * @reasons: both reasons and the CPU, as the entry's first half word
+ * @pids: of @next and of the last runner
+ * @queued: enqueue_to_dispatch_time
+ * @ready: ready_to_enqueue_time
+ * @slept: waiting_to_ready_time
+ */
+struct kdtl_dispatch {
+	const struct task_struct	*next;
+	u64				now;
+	u32				reasons;
+	u64				pids;
+	u32				queued;
+	u32				ready;
+	u32				slept;
 };
 
-static const u8 kdtl_preempt_code[] = {
-	[KDTL_KIND_CEDE]	= KDTL_PREEMPT_CEDE,
-	[KDTL_KIND_PREEMPT]	= KDTL_PREEMPT_TIME_SLICE,
-	[KDTL_KIND_FAULT]	= KDTL_PREEMPT_PAGE_FAULT,
-};
+/* Six stores: an entry is made in place, not copied. */
+static __always_inline void kdtl_fill(void *to, const struct kdtl_dispatch *d)
+{
+	__be64 *e = to;
+
+	e[0] = cpu_to_be64((u64)d->reasons << 32 | d->queued);
+	e[1] = cpu_to_be64((u64)d->ready << 32 | d->slept);
+	e[2] = cpu_to_be64(d->now);
+	e[3] = cpu_to_be64(d->pids);
+	memcpy(&e[4], d->next->comm, TASK_COMM_LEN);
+}
+
+static noinline void kdtl_sched_slow(struct kdtl_sink *sink, struct kdtl_dispatch d,
+				     enum kdtl_kind kind)
+{
+	struct kdtl_entry e;
+
+	kdtl_fill(&e, &d);
+	sink->ops->slow(sink, &e, kind);
+}
 
 /* Interrupts off, runqueue lock held, on the CPU in question. */
 static void kdtl_sched_switch(void *data, bool preempt, struct task_struct *prev,
 			      struct task_struct *next, unsigned int prev_state)
 {
 	enum kdtl_kind off = KDTL_KIND_CEDE, why = KDTL_KIND_CEDE;
-	const u64 now = local_clock();
-	struct kdtl_sink *sink;
-	struct kdtl_departure d;
-	struct kdtl_entry e;
+	struct kdtl_dispatch d = { .next = next, .now = local_clock() };
 	s64 ready = 0, slept = 0;
-	u64 queued_at, id;
+	struct kdtl_sink *sink;
+	u64 when, id, queued_at;
 
 	if (prev->pid) {
 		off = kdtl_why(preempt, prev);
-		kdtl_depart(prev, now, off);
+		kdtl_depart(prev, d.now, off);
 	}
 	if (!next->pid)
 		return;
@@ -130,34 +175,39 @@ static void kdtl_sched_switch(void *data, bool preempt, struct task_struct *prev
 		return;
 
 	/* Not queued: it never waited here. The scheduler says so with a 0. */
-	queued_at = next->sched_info.last_queued ?: now;
+	queued_at = next->sched_info.last_queued ?: d.now;
 
-	d.when = READ_ONCE(kdtl_slot(next)->when);
-	d.check = READ_ONCE(kdtl_slot(next)->check);
-	id = d.when ^ d.check;
-	if (likely((pid_t)(id >> KDTL_PID_SHIFT) == next->pid && d.when)) {
-		const s64 away = queued_at - (d.when >> 2);
-
-		why = d.when & 3;
+	when = READ_ONCE(kdtl_slot(next)->when);
+	id = when ^ READ_ONCE(kdtl_slot(next)->check);
+	if (likely((pid_t)(id >> KDTL_PID_SHIFT) == next->pid && when)) {
+		why = when & 3;
+		slept = queued_at - (when >> 2);
 		if (why == KDTL_KIND_PREEMPT)
-			ready = away;
+			ready = slept;
 		else
 			ready = (next->sched_info.run_delay - id) & KDTL_WAITED_MASK;
-		slept = away - ready;
+		slept -= ready;
 	}
 
-	e.dispatch_reason = kdtl_dispatch_code[why];
-	e.preempt_reason = kdtl_preempt_code[off];
-	e.processor_id = cpu_to_be16(raw_smp_processor_id());
-	e.enqueue_to_dispatch_time = cpu_to_be32(kdtl_saturate(now - queued_at));
-	e.ready_to_enqueue_time = cpu_to_be32(kdtl_saturate(ready));
-	e.waiting_to_ready_time = cpu_to_be32(kdtl_saturate(slept));
-	e.timebase = cpu_to_be64(now);
-	e.fault_addr = cpu_to_be64((u64)next->pid << 32 | (u32)prev->pid);
-	memcpy(&e.srr0, next->comm, sizeof(e.srr0));
-	memcpy(&e.srr1, next->comm + sizeof(e.srr0), sizeof(e.srr1));
+	d.reasons = (u32)kdtl_code(KDTL_DISPATCH_CODES, why) << 24 |
+		    (u32)kdtl_code(KDTL_PREEMPT_CODES, off) << 16 |
+		    (u16)raw_smp_processor_id();
+	d.pids = (u64)next->pid << 32 | (u32)prev->pid;
+	d.queued = kdtl_saturate(d.now - queued_at);
+	d.ready = kdtl_saturate(ready);
+	d.slept = kdtl_saturate(slept);
 
-	kdtl_fan_out(sink, &e, why);
+	for (; sink; sink = sink->next) {
+		if (!(sink->mask & BIT(why)))
+			continue;
+		if (unlikely(kdtl_sink_is_slow(sink))) {
+			kdtl_sched_slow(sink, d, why);
+			continue;
+		}
+		kdtl_fill(kdtl_sink_slot(sink), &d);
+		kdtl_sink_publish(sink);
+		kdtl_sink_count(sink->counts, why, d.queued, d.ready, d.slept);
+	}
 }
 
 static int kdtl_sched_attach(struct kdtl_pmu *p)
@@ -210,6 +260,7 @@ static int __init kdtl_sched_init(void)
 		return -ENODEV;
 	}
 
+	slot_mask = slots - 1;
 	departures = vzalloc(array_size(slots, sizeof(*departures)));
 	if (!departures)
 		return -ENOMEM;

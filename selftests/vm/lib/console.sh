@@ -28,15 +28,15 @@ run_console()
 
 _piped_console()
 {
-	local work=$1 timeout=$2 quiet=$3 show=/dev/stdout status
+	local work=$1 timeout=$2 quiet=$3 status
 
-	! $quiet || show=/dev/null
+	! $quiet || exec >/dev/null
 	{
 		status=0
 		timeout --foreground -k 5 "$timeout" "${qemu[@]}" 2>&1 ||
 			status=$?
 		echo "$status" >"$work/status"
-	} | sed -u 's/\r//g' | tee -a -- "$console" >"$show"
+	} | sed -u 's/\r//g' | tee -a -- "$console"
 }
 
 # The first line of the channel is the guest's exit status, a compressed tar

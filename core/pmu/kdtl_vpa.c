@@ -1,0 +1,625 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kdtl_vpa - the POWER hypervisor as a source of dispatch trace log entries
+ *
+ * One entry for each time the hypervisor gives this partition's virtual
+ * processor a real one.  The hypervisor writes them into a log of 85 entries
+ * per CPU that is registered with it, and counts them in lppaca::dtl_idx.  It
+ * tells nobody, and goes around without looking whether they have been read:
+ * so a timer on each CPU polls the log, and what it cannot read is counted.
+ *
+ *	hypervisor				poll
+ *	   write entry i into slot i % 85	V: read dtl_idx
+ *	H: barrier				   read entry (after a barrier)
+ *	   write i + 1 to dtl_idx		W: read dtl_idx again (likewise)
+ *
+ * H pairs with V: an entry that is counted is there.  With W it tells an entry
+ * that was overwritten while it was read: before the hypervisor touches its
+ * slot again it has counted 84 more.  H is PAPR's promise, and the smp_wmb() in
+ * KVM's __kvmppc_create_dtl_entry(); between two entries lies a whole dispatch.
+ *
+ * There is one log per CPU and one enable mask in the lppaca, for the whole
+ * partition: see kdtl_vpa_own() for who else may want it.
+ *
+ * Documentation/pmu-vpa.rst says what stands in each field.
+ */
+#define pr_fmt(fmt) "kdtl_vpa: " fmt
+
+#include <linux/completion.h>
+#include <linux/cpu.h>
+#include <linux/hrtimer.h>
+#include <linux/irq_work.h>
+#include <linux/kdtl.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/sched/clock.h>
+#include <linux/slab.h>
+#include <asm/dtl.h>
+#include <asm/firmware.h>
+#include <asm/lppaca.h>
+#include <asm/plpar_wrappers.h>
+#include <asm/svm.h>
+#include <asm/time.h>
+
+#include "../compat.h"
+#include "../sink.h"
+
+static char *name = "kdtl_vpa";
+module_param(name, charp, 0444);
+MODULE_PARM_DESC(name, "of the PMU (default kdtl_vpa; the perf tool decodes names that start with vpa_dtl)");
+
+/* PAPR lets a log be larger; one that crosses no page is what Linux always had. */
+#define KDTL_VPA_LOG_BYTES	DISPATCH_LOG_BYTES
+#define KDTL_VPA_LOG_ENTRIES	(KDTL_VPA_LOG_BYTES / sizeof(struct kdtl_entry))
+
+static_assert(sizeof(struct kdtl_entry) == sizeof(struct dtl_entry));
+static_assert(KDTL_MASK_ALL == DTL_LOG_ALL);
+
+/*
+ * A slot is given up as soon as the hypervisor may be writing to it: when all
+ * the others have been counted since.
+ */
+#define KDTL_VPA_MAX_FRESH	(KDTL_VPA_LOG_ENTRIES - 1)
+
+/* The slowest poll holds out against 84,000 dispatches a second. */
+#define KDTL_VPA_MAX_INTERVAL	NSEC_PER_MSEC
+#define KDTL_VPA_MIN_INTERVAL	(50 * NSEC_PER_USEC)
+
+/**
+ * enum kdtl_vpa_problem - what there is to say about a CPU's log
+ * @KDTL_VPA_FINE: nothing
+ * @KDTL_VPA_IN_USE: someone else has it
+ * @KDTL_VPA_REFUSED: the hypervisor does not register it
+ * @KDTL_VPA_KEPT: the hypervisor does not give it back
+ * @KDTL_VPA_TAKEN: someone else had it meanwhile
+ * @KDTL_VPA_INDEX: dtl_idx makes no sense
+ * @KDTL_VPA_ENTRY: an entry is not newer than the one before
+ */
+enum kdtl_vpa_problem {
+	KDTL_VPA_FINE,
+	KDTL_VPA_IN_USE,
+	KDTL_VPA_REFUSED,
+	KDTL_VPA_KEPT,
+	KDTL_VPA_TAKEN,
+	KDTL_VPA_INDEX,
+	KDTL_VPA_ENTRY,
+};
+
+/**
+ * struct kdtl_vpa_cpu - a CPU's log
+ * @log: what the hypervisor writes to while @mask is not 0
+ * @next: index of the first entry not yet handed out
+ * @slot: @next % KDTL_VPA_LOG_ENTRIES
+ * @last_tb: time base of the newest entry handed out
+ * @polled_tb: time base at the last poll
+ * @mask: KDTL_MASK_*, as in the lppaca; 0: not registered
+ * @wanted: what @mask is to become
+ * @polling: entries are being handed out, which may change @wanted
+ * @kept: the hypervisor may write to @log for ever
+ * @interval: ns until the next poll
+ * @max_interval: the longest that the events allow
+ * @timer: polls, on this CPU
+ * @problem: for @tell
+ * @detail: of it
+ * @tell: says it, where printk() may be called
+ *
+ * Belongs to the CPU (interrupts off) while there are events on it, else to
+ * attach() and detach().
+ */
+struct kdtl_vpa_cpu {
+	struct kdtl_entry	*log;
+	u64			next;
+	unsigned int		slot;
+	u64			last_tb;
+	u64			polled_tb;
+	u32			mask;
+	u32			wanted;
+	bool			polling;
+	bool			kept;
+	u64			interval;
+	u64			max_interval;
+	struct hrtimer		timer;
+	enum kdtl_vpa_problem	problem;
+	s64			detail;
+	struct irq_work		tell;
+};
+
+static DEFINE_PER_CPU(struct kdtl_vpa_cpu, kdtl_vpa_cpus);
+static struct kdtl_pmu kdtl_vpa_pmu;
+
+#define KDTL_VPA_OTHERS								\
+	(IS_ENABLED(CONFIG_VIRT_CPU_ACCOUNTING_NATIVE) ?			\
+	 "this kernel needs it itself, it has CONFIG_VIRT_CPU_ACCOUNTING_NATIVE" : \
+	 "stop /proc/powerpc/vcpudispatch_stats (echo 0), readers of powerpc/dtl in debugfs, or events of vpa_dtl")
+
+static void kdtl_vpa_tell(struct irq_work *work)
+{
+	struct kdtl_vpa_cpu *c = container_of(work, struct kdtl_vpa_cpu, tell);
+	const int cpu = smp_processor_id();
+
+	switch (c->problem) {
+	case KDTL_VPA_FINE:
+		break;
+	case KDTL_VPA_IN_USE:
+		pr_warn_ratelimited("CPU %d: its log is in use: %s\n", cpu,
+				    KDTL_VPA_OTHERS);
+		break;
+	case KDTL_VPA_REFUSED:
+		pr_warn_ratelimited("CPU %d: the hypervisor does not register its log (H_REGISTER_VPA: %lld)\n",
+				    cpu, c->detail);
+		break;
+	case KDTL_VPA_KEPT:
+		pr_warn_ratelimited("CPU %d: the hypervisor does not give its log back, so its memory is not used again (H_REGISTER_VPA: %lld)\n",
+				    cpu, c->detail);
+		break;
+	case KDTL_VPA_TAKEN:
+		pr_warn_ratelimited("CPU %d: someone else has used its log, now it is registered again; dispatches meanwhile are lost\n",
+				    cpu);
+		break;
+	case KDTL_VPA_INDEX:
+		pr_warn_ratelimited("CPU %d: the hypervisor's count of dispatches made a jump of %lld: some are lost, it is unknown how many\n",
+				    cpu, c->detail);
+		break;
+	case KDTL_VPA_ENTRY:
+		pr_warn_ratelimited("CPU %d: entries without a new time (%lld ticks after the last): does someone else use its log?\n",
+				    cpu, c->detail);
+		break;
+	}
+}
+
+/* Interrupts are off, maybe under the runqueue lock: not the place to print. */
+static void kdtl_vpa_problem(struct kdtl_vpa_cpu *c,
+			     enum kdtl_vpa_problem problem, s64 detail)
+{
+	c->problem = problem;
+	c->detail = detail;
+	irq_work_queue(&c->tell);
+}
+
+/* ----------------------------------------------------------------- polling */
+
+/*
+ * By why the processor was taken away.  Adjuncts and the firmware's own doings
+ * are in none of PAPR's three classes, and KVM leaves the field 0.
+ */
+static const u8 kdtl_vpa_kinds[] = {
+	[KDTL_PREEMPT_UNUSED]		= KDTL_KIND_UNKNOWN,
+	[KDTL_PREEMPT_FIRMWARE]		= KDTL_KIND_UNKNOWN,
+	[KDTL_PREEMPT_CEDE]		= KDTL_KIND_CEDE,
+	[KDTL_PREEMPT_CONFER]		= KDTL_KIND_CEDE,
+	[KDTL_PREEMPT_TIME_SLICE]	= KDTL_KIND_PREEMPT,
+	[KDTL_PREEMPT_MIGRATION]	= KDTL_KIND_FAULT,
+	[KDTL_PREEMPT_PAGE_FAULT]	= KDTL_KIND_FAULT,
+	[KDTL_PREEMPT_CONFER_ADJUNCT]	= KDTL_KIND_UNKNOWN,
+	[KDTL_PREEMPT_HCALL_ADJUNCT]	= KDTL_KIND_UNKNOWN,
+	[KDTL_PREEMPT_HDEC_ADJUNCT]	= KDTL_KIND_UNKNOWN,
+};
+
+static enum kdtl_kind kdtl_vpa_kind(const struct kdtl_entry *e)
+{
+	const unsigned int why = kdtl_entry_preempt_reason(e);
+
+	return why < ARRAY_SIZE(kdtl_vpa_kinds) ? kdtl_vpa_kinds[why] :
+						  KDTL_KIND_UNKNOWN;
+}
+
+/* More than the log holds: go on with the oldest entry that is safe. */
+static noinline u64 kdtl_vpa_lapped(struct kdtl_vpa_cpu *c, u64 index)
+{
+	const u64 fresh = index - c->next;
+	u64 lost;
+
+	/*
+	 * Not even a tick per dispatch, or fewer than there were: that is no
+	 * count.  Nobody knows how many are lost, but readers see that some are.
+	 */
+	if (fresh > KDTL_VPA_LOG_ENTRIES + (get_tb() - c->polled_tb)) {
+		kdtl_vpa_problem(c, KDTL_VPA_INDEX, fresh);
+		c->next = index;
+		lost = 1;
+	} else {
+		lost = fresh - KDTL_VPA_MAX_FRESH;
+		c->next += lost;
+	}
+	c->slot = c->next % KDTL_VPA_LOG_ENTRIES;
+	c->interval = min_t(u64, KDTL_VPA_MIN_INTERVAL, c->max_interval);
+	kdtl_pmu_lost(&kdtl_vpa_pmu, lost);
+	return index - c->next;
+}
+
+/* How many entries there are, after what cannot be read has been counted. */
+static u64 kdtl_vpa_fresh(struct kdtl_vpa_cpu *c)
+{
+	u64 index, fresh;
+
+	/* W: after the entry that was read before, if any. Pairs with H. */
+	virt_rmb();
+	index = be64_to_cpu(get_lppaca()->dtl_idx);
+	/* V: before the entries. Pairs with H. */
+	virt_rmb();
+
+	fresh = index - c->next;
+	return likely(fresh <= KDTL_VPA_MAX_FRESH) ? fresh : kdtl_vpa_lapped(c, index);
+}
+
+static void kdtl_vpa_hand_out(struct kdtl_vpa_cpu *c, const struct kdtl_entry *e)
+{
+	const u64 tb = kdtl_entry_time(e);
+
+	/*
+	 * What the hypervisor has counted but not written: there was a dispatch,
+	 * and what stands in the slot is not about it.
+	 */
+	if (unlikely((s64)(tb - c->last_tb) <= 0)) {
+		kdtl_vpa_problem(c, KDTL_VPA_ENTRY, tb - c->last_tb);
+		kdtl_pmu_lost(&kdtl_vpa_pmu, 1);
+		return;
+	}
+	c->last_tb = tb;
+	kdtl_fan_out(kdtl_pmu_sinks(&kdtl_vpa_pmu), e, kdtl_vpa_kind(e));
+}
+
+/*
+ * Hand out what is in the log.  At most one round: a hypervisor that counts as
+ * fast as this reads does not keep the CPU here.
+ */
+static void kdtl_vpa_poll(struct kdtl_vpa_cpu *c)
+{
+	unsigned int budget = KDTL_VPA_LOG_ENTRIES, seen = 0;
+	struct kdtl_entry e;
+	u64 fresh, next;
+
+	c->polling = true;
+	for (fresh = kdtl_vpa_fresh(c); fresh && budget; budget--) {
+		/* The entry may change while it is read: not in the events. */
+		e = c->log[c->slot];
+		next = c->next;
+		fresh = kdtl_vpa_fresh(c);
+		if (unlikely(c->next != next))
+			continue;
+		c->next++;
+		if (++c->slot == KDTL_VPA_LOG_ENTRIES)
+			c->slot = 0;
+		fresh--;
+		seen++;
+		kdtl_vpa_hand_out(c, &e);
+	}
+	c->polled_tb = get_tb();
+	c->polling = false;
+
+	if (seen > KDTL_VPA_LOG_ENTRIES / 2)
+		c->interval = max_t(u64, c->interval / 2, KDTL_VPA_MIN_INTERVAL);
+	else if (seen < KDTL_VPA_LOG_ENTRIES / 8)
+		c->interval *= 2;
+	c->interval = min(c->interval, c->max_interval);
+}
+
+/* ------------------------------------------------------- the CPU's log, on and off */
+
+static int kdtl_vpa_register(struct kdtl_vpa_cpu *c, u32 mask)
+{
+	struct lppaca *lppaca = get_lppaca();
+	long rc;
+
+	/* After attach() has looked. */
+	if (lppaca->dtl_enable_mask) {
+		kdtl_vpa_problem(c, KDTL_VPA_IN_USE, 0);
+		return -EBUSY;
+	}
+
+	memset(c->log, 0, KDTL_VPA_LOG_BYTES);
+	/* PAPR: the second word says how large it is. */
+	c->log->enqueue_to_dispatch_time = cpu_to_be32(KDTL_VPA_LOG_BYTES);
+	rc = register_dtl(hard_smp_processor_id(), __pa(c->log));
+	if (rc) {
+		kdtl_vpa_problem(c, KDTL_VPA_REFUSED, rc);
+		return rc == H_BUSY ? -EBUSY : -EIO;
+	}
+
+	/* An earlier owner's: it starts over with the log. */
+	lppaca->dtl_idx = 0;
+	c->next = 0;
+	c->slot = 0;
+	c->last_tb = 0;
+	c->polled_tb = get_tb();
+	c->interval = c->max_interval;
+	/* The hypervisor sees the index before it begins to count. */
+	virt_wmb();
+	WRITE_ONCE(lppaca->dtl_enable_mask, mask);
+	c->mask = mask;
+	return 0;
+}
+
+static void kdtl_vpa_unregister(struct kdtl_vpa_cpu *c)
+{
+	long rc;
+
+	WRITE_ONCE(get_lppaca()->dtl_enable_mask, 0);
+	c->mask = 0;
+	rc = unregister_dtl(hard_smp_processor_id());
+	c->kept = rc;
+	if (rc)
+		kdtl_vpa_problem(c, KDTL_VPA_KEPT, rc);
+}
+
+/*
+ * Bring the log into the state that the events want.  The last poll of a log
+ * that goes off may make an event want something else.
+ */
+static int kdtl_vpa_apply(struct kdtl_vpa_cpu *c)
+{
+	int err;
+
+	while (c->wanted != c->mask) {
+		if (!c->mask) {
+			err = kdtl_vpa_register(c, c->wanted);
+			if (err) {
+				c->wanted = 0;
+				return err;
+			}
+			/* The timer itself may be who asks: it goes on, then. */
+			if (!hrtimer_callback_running(&c->timer))
+				hrtimer_start(&c->timer, ns_to_ktime(c->interval),
+					      HRTIMER_MODE_REL_PINNED_HARD);
+		} else if (!c->wanted) {
+			kdtl_vpa_unregister(c);
+			/* On its own CPU with interrupts off: if it runs, it is who asks. */
+			hrtimer_try_to_cancel(&c->timer);
+			/* What came until then; nothing comes any more. */
+			kdtl_vpa_poll(c);
+		} else {
+			WRITE_ONCE(get_lppaca()->dtl_enable_mask, c->wanted);
+			c->mask = c->wanted;
+		}
+	}
+	return 0;
+}
+
+/* Someone took the log, although it was in use, and has let it go since. */
+static void kdtl_vpa_retake(struct kdtl_vpa_cpu *c)
+{
+	const u32 mask = c->mask;
+
+	c->mask = 0;
+	if (kdtl_vpa_register(c, mask)) {
+		/* Try again with the next poll. */
+		c->mask = mask;
+		return;
+	}
+	kdtl_vpa_problem(c, KDTL_VPA_TAKEN, 0);
+	kdtl_pmu_lost(&kdtl_vpa_pmu, 1);
+}
+
+static enum hrtimer_restart kdtl_vpa_timer(struct hrtimer *timer)
+{
+	struct kdtl_vpa_cpu *c = container_of(timer, struct kdtl_vpa_cpu, timer);
+
+	kdtl_vpa_poll(c);
+	kdtl_vpa_apply(c);
+	if (!c->mask)
+		return HRTIMER_NORESTART;
+	if (unlikely(!READ_ONCE(get_lppaca()->dtl_enable_mask)))
+		kdtl_vpa_retake(c);
+	hrtimer_forward_now(timer, ns_to_ktime(c->interval));
+	return HRTIMER_RESTART;
+}
+
+static int kdtl_vpa_source(struct kdtl_pmu *p, u32 mask, u64 period)
+{
+	struct kdtl_vpa_cpu *c = this_cpu_ptr(&kdtl_vpa_cpus);
+
+	c->wanted = mask;
+	c->max_interval = min_t(u64, period ?: KDTL_VPA_MAX_INTERVAL,
+				KDTL_VPA_MAX_INTERVAL);
+	/* A counter overflowed: whoever polls does the rest. */
+	if (c->polling)
+		return 0;
+	/* What there is belongs to the events as they were until now. */
+	if (c->mask)
+		kdtl_vpa_poll(c);
+	return kdtl_vpa_apply(c);
+}
+
+/* ---------------------------------------------------------------- ownership */
+
+/*
+ * dtl_access_lock says who has the partition's logs.  It is not exported: a
+ * module sees other users by the enable mask, and they do not see the module.
+ */
+#ifdef MODULE
+
+static int kdtl_vpa_lock(void)
+{
+	return 0;
+}
+
+static void kdtl_vpa_unlock(void)
+{
+}
+
+#else
+
+/**
+ * struct kdtl_vpa_owner - the thread that holds dtl_access_lock
+ * @task: it
+ * @tried: it has tried
+ * @has_it: and succeeded
+ *
+ * A rwsem is released by the task that took it, and the first user and the
+ * last are seldom the same.
+ */
+static struct kdtl_vpa_owner {
+	struct task_struct	*task;
+	struct completion	tried;
+	bool			has_it;
+} kdtl_vpa_owner;
+
+static int kdtl_vpa_own_thread(void *arg)
+{
+	struct kdtl_vpa_owner *o = arg;
+
+	o->has_it = down_write_trylock(&dtl_access_lock);
+	complete(&o->tried);
+	for (;;) {
+		set_current_state(TASK_IDLE);
+		if (kthread_should_stop())
+			break;
+		schedule();
+	}
+	__set_current_state(TASK_RUNNING);
+	if (o->has_it)
+		up_write(&dtl_access_lock);
+	return 0;
+}
+
+static int kdtl_vpa_lock(void)
+{
+	struct kdtl_vpa_owner *o = &kdtl_vpa_owner;
+
+	init_completion(&o->tried);
+	o->task = kthread_run(kdtl_vpa_own_thread, o, "kdtl_vpa");
+	if (IS_ERR(o->task))
+		return PTR_ERR(o->task);
+	wait_for_completion(&o->tried);
+	if (o->has_it)
+		return 0;
+	kthread_stop(o->task);
+	return -EBUSY;
+}
+
+static void kdtl_vpa_unlock(void)
+{
+	kthread_stop(kdtl_vpa_owner.task);
+}
+
+#endif /* MODULE */
+
+static bool kdtl_vpa_in_use(void)
+{
+	int cpu;
+	bool used = false;
+
+	cpus_read_lock();
+	for_each_online_cpu(cpu)
+		used |= READ_ONCE(lppaca_of(cpu).dtl_enable_mask);
+	cpus_read_unlock();
+	return used;
+}
+
+static int kdtl_vpa_own(void)
+{
+	int err = kdtl_vpa_lock();
+
+	if (!err && kdtl_vpa_in_use()) {
+		kdtl_vpa_unlock();
+		err = -EBUSY;
+	}
+	if (err == -EBUSY)
+		pr_warn("the partition's dispatch trace log is in use: %s\n",
+			KDTL_VPA_OTHERS);
+	return err;
+}
+
+static void kdtl_vpa_free(void)
+{
+	struct kdtl_vpa_cpu *c;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		c = per_cpu_ptr(&kdtl_vpa_cpus, cpu);
+		irq_work_sync(&c->tell);
+		if (c->kept)
+			continue;
+		kfree(c->log);
+		c->log = NULL;
+	}
+}
+
+static int kdtl_vpa_attach(struct kdtl_pmu *p)
+{
+	struct kdtl_vpa_cpu *c;
+	int cpu, err;
+
+	err = kdtl_vpa_own();
+	if (err)
+		return err;
+	for_each_possible_cpu(cpu) {
+		c = per_cpu_ptr(&kdtl_vpa_cpus, cpu);
+		if (c->log)
+			continue;
+		/* A power of two: aligned to its size, so it crosses no 4 KiB page. */
+		c->log = kzalloc_node(KDTL_VPA_LOG_BYTES, GFP_KERNEL, cpu_to_node(cpu));
+		if (!c->log) {
+			kdtl_vpa_free();
+			kdtl_vpa_unlock();
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static void kdtl_vpa_detach(struct kdtl_pmu *p)
+{
+	kdtl_vpa_free();
+	kdtl_vpa_unlock();
+}
+
+static struct kdtl_pmu kdtl_vpa_pmu = {
+	.pmu.module	= THIS_MODULE,
+	.rating		= 200,
+	.attach		= kdtl_vpa_attach,
+	.detach		= kdtl_vpa_detach,
+	.source		= kdtl_vpa_source,
+};
+
+/* The time base at which sched_clock() was 0: the kernel's own is not exported. */
+static u64 __init kdtl_vpa_boot_tb(void)
+{
+	unsigned long flags;
+	u64 tb, ns;
+
+	local_irq_save(flags);
+	tb = get_tb();
+	ns = sched_clock();
+	local_irq_restore(flags);
+	return tb - mul_u64_u64_div_u64(ns, tb_ticks_per_sec, NSEC_PER_SEC);
+}
+
+static int __init kdtl_vpa_init(void)
+{
+	struct kdtl_vpa_cpu *c;
+	int cpu;
+
+	/* KVM's guests have it as well. */
+	if (!firmware_has_feature(FW_FEATURE_SPLPAR)) {
+		pr_info("no hypervisor that logs dispatches\n");
+		return -ENODEV;
+	}
+	if (is_secure_guest()) {
+		pr_info("the hypervisor cannot write to a secure guest's memory\n");
+		return -ENODEV;
+	}
+
+	for_each_possible_cpu(cpu) {
+		c = per_cpu_ptr(&kdtl_vpa_cpus, cpu);
+		hrtimer_setup(&c->timer, kdtl_vpa_timer, CLOCK_MONOTONIC,
+			      HRTIMER_MODE_REL_PINNED_HARD);
+		init_irq_work(&c->tell, kdtl_vpa_tell);
+	}
+	kdtl_vpa_pmu.name = name;
+	kdtl_vpa_pmu.tb_freq = tb_ticks_per_sec;
+	kdtl_vpa_pmu.tb_boot = kdtl_vpa_boot_tb();
+	return kdtl_pmu_register(&kdtl_vpa_pmu);
+}
+
+static void __exit kdtl_vpa_exit(void)
+{
+	kdtl_pmu_unregister(&kdtl_vpa_pmu);
+}
+
+module_init(kdtl_vpa_init);
+module_exit(kdtl_vpa_exit);
+
+MODULE_DESCRIPTION("Dispatch trace log entries from the POWER hypervisor");
+MODULE_LICENSE("GPL");
+MODULE_IMPORT_NS(KDTL_NS);

@@ -168,7 +168,7 @@ ssize_t kdtl_aux_snapshot(struct kdtl_session *s, int cpu, void *buf, size_t len
 		got = kdtl_snapshot_try(aux, buf, len, &from);
 	} while (got == -EAGAIN && --tries);
 	if (missed && got >= 0)
-		*missed = kdtl_entries(from - aux->start);
+		*missed = kdtl_entries(max_t(s64, from - READ_ONCE(aux->start), 0));
 	return got;
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_aux_snapshot, KDTL_NS);
@@ -188,6 +188,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_aux_snapshot, KDTL_NS);
 int kdtl_aux_info(struct kdtl_session *s, int cpu, struct kdtl_aux_info *info)
 {
 	struct kdtl_aux *aux = kdtl_reader_aux(s, cpu);
+	u64 start;
 
 	if (IS_ERR(aux))
 		return PTR_ERR(aux);
@@ -204,7 +205,11 @@ int kdtl_aux_info(struct kdtl_session *s, int cpu, struct kdtl_aux_info *info)
 	info->tail = smp_load_acquire(&aux->tail);
 	info->head = READ_ONCE(aux->sink.head);
 	info->lost = READ_ONCE(aux->lost);
-	info->consumed = kdtl_entries(info->tail - aux->start);
+	/* kdtl_load() moves start to head, then tail: be neither before. */
+	start = READ_ONCE(aux->start);
+	if ((s64)(info->tail - start) < 0)
+		info->tail = start;
+	info->consumed = kdtl_entries(info->tail - start);
 	info->unread = kdtl_entries(info->head - info->tail);
 	info->produced = info->consumed + info->lost + info->unread;
 	if (aux->overwrite) {

@@ -369,11 +369,11 @@ void kdtl_aux_reset(struct kdtl_aux *aux)
 	const u64 head = aux->sink.head;
 
 	aux->flags = 0;
-	aux->lost = 0;
+	WRITE_ONCE(aux->lost, 0);
 	aux->lost_told = 0;
 	aux->lost_run = 0;
 	aux->announced = head;
-	aux->start = head;
+	WRITE_ONCE(aux->start, head);
 	smp_store_release(&aux->tail, head); /* D */
 	aux->next_wake = head + aux->watermark;
 	kdtl_sets_load(aux);

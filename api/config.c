@@ -2,6 +2,7 @@
 /* What event sets log, and what is counted: config and counters. */
 #define pr_fmt(fmt) "kdtl: " fmt
 
+#include <linux/cpu.h>
 #include <linux/export.h>
 
 #include "../core/compat.h"
@@ -169,8 +170,12 @@ int kdtl_write_counters(struct kdtl_session *s, struct kdtl_counter_req *req,
 	err = kdtl_session_idle(s, true);
 	if (!err)
 		err = kdtl_vector_check(s, &v, kdtl_counter_write_check);
-	if (!err)
+	if (!err) {
+		/* A CPU that comes now starts with the old values or the new ones. */
+		cpus_read_lock();
 		kdtl_vector_apply(s, &v, kdtl_counter_apply);
+		cpus_read_unlock();
+	}
 	kdtl_session_leave(s);
 	return err;
 }

@@ -73,7 +73,9 @@ void kdtl_pmu_lost(struct kdtl_pmu *p, u64 nr)
 {
 	struct kdtl_sink *sink;
 
-	for (sink = kdtl_pmu_sinks(p); sink; sink = sink->next)
-		sink->ops->lost(sink, nr);
+	for (sink = kdtl_pmu_sinks(p); sink; sink = sink->next) {
+		if (sink->mask)
+			sink->ops->lost(sink, nr);
+	}
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_pmu_lost, KDTL_NS);

@@ -35,6 +35,8 @@ static int kdtl_source_update(struct kdtl_pmu *p)
 	if (!p->source)
 		return 0;
 	for (sink = this_cpu_read(p->cpu->sinks); sink; sink = sink->next) {
+		if (sink == this_cpu_read(p->cpu->leaving))
+			continue;
 		mask |= sink->mask;
 		if (sink->period && (!period || sink->period < period))
 			period = sink->period;
@@ -56,17 +58,21 @@ void kdtl_sink_update(struct kdtl_pmu *p)
 
 static void kdtl_sink_unlink(struct kdtl_pmu *p, struct kdtl_sink *sink)
 {
-	struct kdtl_sink **at = &this_cpu_ptr(p->cpu)->sinks;
+	struct kdtl_pmu_cpu *c = this_cpu_ptr(p->cpu);
+	struct kdtl_sink **at = &c->sinks;
 
 	lockdep_assert_irqs_disabled();
 	if (!sink->linked)
 		return;
+	/* While it is still there: what a polled source has is its, too. */
+	c->leaving = sink;
+	kdtl_source_update(p);
 	while (*at != sink)
 		at = &(*at)->next;
 	*at = sink->next;
+	c->leaving = NULL;
 	sink->ops->unlink(sink);
 	sink->linked = false;
-	kdtl_source_update(p);
 }
 
 static int kdtl_sink_link(struct kdtl_pmu *p, struct kdtl_sink *sink)
@@ -77,6 +83,9 @@ static int kdtl_sink_link(struct kdtl_pmu *p, struct kdtl_sink *sink)
 	lockdep_assert_irqs_disabled();
 	if (sink->linked)
 		return 0;
+	/* What a polled source has already belongs to the others. */
+	if (c->sinks)
+		kdtl_source_update(p);
 	sink->ops->link(sink);
 	sink->next = c->sinks;
 	c->sinks = sink;

@@ -77,9 +77,11 @@ struct kdtl_sink {
 /**
  * struct kdtl_pmu_cpu - a source's state on one CPU
  * @sinks: all active events
+ * @leaving: of these, the one that is about to go: what it wants counts no more
  */
 struct kdtl_pmu_cpu {
 	struct kdtl_sink	*sinks;
+	struct kdtl_sink	*leaving;
 };
 
 /* Whole entries in so many bytes. */

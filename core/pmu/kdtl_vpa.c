@@ -387,7 +387,9 @@ static void kdtl_vpa_retake(struct kdtl_vpa_cpu *c)
 		return;
 	}
 	kdtl_vpa_problem(c, KDTL_VPA_TAKEN, 0);
+	c->polling = true;
 	kdtl_pmu_lost(&kdtl_vpa_pmu, 1);
+	c->polling = false;
 }
 
 static enum hrtimer_restart kdtl_vpa_timer(struct hrtimer *timer)
@@ -395,11 +397,11 @@ static enum hrtimer_restart kdtl_vpa_timer(struct hrtimer *timer)
 	struct kdtl_vpa_cpu *c = container_of(timer, struct kdtl_vpa_cpu, timer);
 
 	kdtl_vpa_poll(c);
+	if (unlikely(!READ_ONCE(get_lppaca()->dtl_enable_mask)) && c->wanted)
+		kdtl_vpa_retake(c);
 	kdtl_vpa_apply(c);
 	if (!c->mask)
 		return HRTIMER_NORESTART;
-	if (unlikely(!READ_ONCE(get_lppaca()->dtl_enable_mask)))
-		kdtl_vpa_retake(c);
 	hrtimer_forward_now(timer, ns_to_ktime(c->interval));
 	return HRTIMER_RESTART;
 }
@@ -418,6 +420,19 @@ static int kdtl_vpa_source(struct kdtl_pmu *p, u32 mask, u64 period)
 	if (c->mask)
 		kdtl_vpa_poll(c);
 	return kdtl_vpa_apply(c);
+}
+
+/* An entry is counted before its processor runs on, so all until now are there. */
+static u64 kdtl_vpa_sync(struct kdtl_pmu *p)
+{
+	struct kdtl_vpa_cpu *c = this_cpu_ptr(&kdtl_vpa_cpus);
+	const u64 now = get_tb();
+
+	if (c->mask) {
+		kdtl_vpa_poll(c);
+		kdtl_vpa_apply(c);
+	}
+	return now;
 }
 
 /* ---------------------------------------------------------------- ownership */
@@ -570,6 +585,7 @@ static struct kdtl_pmu kdtl_vpa_pmu = {
 	.attach		= kdtl_vpa_attach,
 	.detach		= kdtl_vpa_detach,
 	.source		= kdtl_vpa_source,
+	.sync		= kdtl_vpa_sync,
 };
 
 /* The time base at which sched_clock() was 0: the kernel's own is not exported. */

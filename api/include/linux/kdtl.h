@@ -536,7 +536,9 @@ struct kdtl_area {
  * @detach: the last user has gone; may sleep; optional
  * @source: make this CPU's source deliver @mask's entries, looked at every
  *	@period ns or more often if it is polled (0: the driver's choice); mask
- *	0: switch it off, which must work.  On the CPU, interrupts off, maybe
+ *	0: switch it off, which must work.  A polled source first hands out what
+ *	it has: it is called before an event joins or leaves, and again from
+ *	within, when a counter overflows.  On the CPU, interrupts off, maybe
  *	inside the scheduler.  An error refuses the event that asked, and leaves
  *	the source as it was
  * @sync: hand out all that has happened on this CPU until now, and return the

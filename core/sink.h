@@ -108,29 +108,29 @@ static __always_inline void kdtl_sink_count(struct kdtl_counts *c,
 }
 
 /* Is there more to do for the next entry than to store it? */
-static __always_inline bool kdtl_sink_is_slow(const struct kdtl_sink *sink)
+static __always_inline bool kdtl_sink_is_slow(const struct kdtl_sink *sink, u64 head)
 {
-	return (s64)(sink->head + KDTL_ENTRY_SIZE - sink->stop_at) >= 0;
+	return (s64)(head + KDTL_ENTRY_SIZE - sink->stop_at) >= 0;
 }
 
-/* Where the next entry goes. */
-static __always_inline struct kdtl_entry *kdtl_sink_slot(struct kdtl_sink *sink)
+/* Where the entry at @head goes. */
+static __always_inline void *kdtl_sink_slot(const struct kdtl_sink *sink, u64 head)
 {
 	/*
 	 * O: the last head is seen before this entry's bytes take the place of
 	 * older ones.  Pairs with the read barrier in kdtl_aux_snapshot() (S).
 	 */
 	smp_wmb();
-	return sink->base + (sink->head & sink->pos_mask);
+	return sink->base + (head & sink->pos_mask);
 }
 
-static __always_inline void kdtl_sink_publish(struct kdtl_sink *sink)
+static __always_inline void kdtl_sink_publish(struct kdtl_sink *sink, u64 head)
 {
 	/*
-	 * B: publishes the entry.  Pairs with C, the acquire of head in
+	 * B: publishes the entry at @head.  Pairs with C, the acquire of head in
 	 * kdtl_aux_peek() and kdtl_aux_snapshot().
 	 */
-	smp_store_release(&sink->head, sink->head + KDTL_ENTRY_SIZE);
+	smp_store_release(&sink->head, head + KDTL_ENTRY_SIZE);
 }
 
 /* Both of the above, and count. */
@@ -138,8 +138,10 @@ static __always_inline void kdtl_sink_store(struct kdtl_sink *sink,
 					    const struct kdtl_entry *e,
 					    enum kdtl_kind kind)
 {
-	*kdtl_sink_slot(sink) = *e;
-	kdtl_sink_publish(sink);
+	const u64 head = sink->head;
+
+	memcpy(kdtl_sink_slot(sink, head), e, sizeof(*e));
+	kdtl_sink_publish(sink, head);
 	kdtl_sink_count(sink->counts, kind, kdtl_entry_queued(e),
 			kdtl_entry_ready(e), kdtl_entry_slept(e));
 }
@@ -154,7 +156,7 @@ static __always_inline void kdtl_fan_out(struct kdtl_sink *sink,
 	for (; sink; sink = sink->next) {
 		if (!(sink->mask & wanted))
 			continue;
-		if (unlikely(kdtl_sink_is_slow(sink)))
+		if (unlikely(kdtl_sink_is_slow(sink, sink->head)))
 			sink->ops->slow(sink, e, kind);
 		else
 			kdtl_sink_store(sink, e, kind);

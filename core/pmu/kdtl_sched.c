@@ -41,7 +41,7 @@ MODULE_PARM_DESC(slots, "tasks whose last departure is remembered, a power of tw
  * A task's own record is ordered by the scheduler, which hands the task from
  * CPU to CPU.  Another task of the same slot may write at the same time: then
  * the two words do not fit each other, the pid comes out wrong, and the record
- * is as good as pushed out.
+ * is as good as pushed out.  An empty slot has pid 0, which is nobody's.
  */
 struct kdtl_departure {
 	u64	when;
@@ -78,11 +78,9 @@ static __always_inline void kdtl_depart(const struct task_struct *t, u64 now,
 }
 
 /* 32 bits of nanoseconds are 4.29 s: longer ones say so, by their largest. */
-static __always_inline u32 kdtl_saturate(s64 ns)
+static u32 kdtl_saturate(s64 ns)
 {
-	if (unlikely((u64)ns > U32_MAX))
-		return ns < 0 ? 0 : U32_MAX;
-	return ns;
+	return clamp_t(s64, ns, 0, U32_MAX);
 }
 
 /*
@@ -97,21 +95,18 @@ static __always_inline enum kdtl_kind kdtl_why(bool preempt,
 	return kdtl_task_in_user_fault(prev) ? KDTL_KIND_FAULT : KDTL_KIND_CEDE;
 }
 
-/* By kind, one byte each: a shift is cheaper than a table in memory. */
-#define KDTL_CODES(cede, preempt, fault)				\
-	((cede) << (8 * KDTL_KIND_CEDE) | (preempt) << (8 * KDTL_KIND_PREEMPT) | \
-	 (fault) << (8 * KDTL_KIND_FAULT))
-#define KDTL_DISPATCH_CODES						\
-	KDTL_CODES(KDTL_DISPATCH_PROD, KDTL_DISPATCH_TIME_SLICE,	\
-		   KDTL_DISPATCH_PAGE_FAULT)
-#define KDTL_PREEMPT_CODES						\
-	KDTL_CODES(KDTL_PREEMPT_CEDE, KDTL_PREEMPT_TIME_SLICE,		\
-		   KDTL_PREEMPT_PAGE_FAULT)
+/* By kind, where they stand in the entry's first half word. */
+static const u32 kdtl_dispatch_codes[] = {
+	[KDTL_KIND_CEDE]	= KDTL_DISPATCH_PROD << 24,
+	[KDTL_KIND_PREEMPT]	= KDTL_DISPATCH_TIME_SLICE << 24,
+	[KDTL_KIND_FAULT]	= KDTL_DISPATCH_PAGE_FAULT << 24,
+};
 
-static __always_inline u8 kdtl_code(u32 codes, enum kdtl_kind kind)
-{
-	return codes >> (8 * kind);
-}
+static const u32 kdtl_preempt_codes[] = {
+	[KDTL_KIND_CEDE]	= KDTL_PREEMPT_CEDE << 16,
+	[KDTL_KIND_PREEMPT]	= KDTL_PREEMPT_TIME_SLICE << 16,
+	[KDTL_KIND_FAULT]	= KDTL_PREEMPT_PAGE_FAULT << 16,
+};
 
 /**
  * struct kdtl_dispatch - what an entry is made of, for the registers
@@ -160,9 +155,9 @@ static void kdtl_sched_switch(void *data, bool preempt, struct task_struct *prev
 {
 	enum kdtl_kind off = KDTL_KIND_CEDE, why = KDTL_KIND_CEDE;
 	struct kdtl_dispatch d = { .next = next, .now = local_clock() };
-	s64 ready = 0, slept = 0;
+	s64 queued, ready = 0, slept = 0;
 	struct kdtl_sink *sink;
-	u64 when, id, queued_at;
+	u64 when, id, queued_at, head;
 
 	if (prev->pid) {
 		off = kdtl_why(preempt, prev);
@@ -179,7 +174,7 @@ static void kdtl_sched_switch(void *data, bool preempt, struct task_struct *prev
 
 	when = READ_ONCE(kdtl_slot(next)->when);
 	id = when ^ READ_ONCE(kdtl_slot(next)->check);
-	if (likely((pid_t)(id >> KDTL_PID_SHIFT) == next->pid && when)) {
+	if (likely((pid_t)(id >> KDTL_PID_SHIFT) == next->pid)) {
 		why = when & 3;
 		slept = queued_at - (when >> 2);
 		if (why == KDTL_KIND_PREEMPT)
@@ -189,23 +184,29 @@ static void kdtl_sched_switch(void *data, bool preempt, struct task_struct *prev
 		slept -= ready;
 	}
 
-	d.reasons = (u32)kdtl_code(KDTL_DISPATCH_CODES, why) << 24 |
-		    (u32)kdtl_code(KDTL_PREEMPT_CODES, off) << 16 |
+	queued = d.now - queued_at;
+	if (unlikely((u64)(queued | ready | slept) > U32_MAX)) {
+		queued = kdtl_saturate(queued);
+		ready = kdtl_saturate(ready);
+		slept = kdtl_saturate(slept);
+	}
+	d.queued = queued;
+	d.ready = ready;
+	d.slept = slept;
+	d.reasons = kdtl_dispatch_codes[why] | kdtl_preempt_codes[off] |
 		    (u16)raw_smp_processor_id();
 	d.pids = (u64)next->pid << 32 | (u32)prev->pid;
-	d.queued = kdtl_saturate(d.now - queued_at);
-	d.ready = kdtl_saturate(ready);
-	d.slept = kdtl_saturate(slept);
 
 	for (; sink; sink = sink->next) {
-		if (!(sink->mask & BIT(why)))
+		if (!(sink->mask >> why & 1))
 			continue;
-		if (unlikely(kdtl_sink_is_slow(sink))) {
+		head = sink->head;
+		if (unlikely(kdtl_sink_is_slow(sink, head))) {
 			kdtl_sched_slow(sink, d, why);
 			continue;
 		}
-		kdtl_fill(kdtl_sink_slot(sink), &d);
-		kdtl_sink_publish(sink);
+		kdtl_fill(kdtl_sink_slot(sink, head), &d);
+		kdtl_sink_publish(sink, head);
 		kdtl_sink_count(sink->counts, why, d.queued, d.ready, d.slept);
 	}
 }

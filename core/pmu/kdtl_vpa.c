@@ -130,7 +130,7 @@ static struct kdtl_pmu kdtl_vpa_pmu;
 #define KDTL_VPA_OTHERS								\
 	(IS_ENABLED(CONFIG_VIRT_CPU_ACCOUNTING_NATIVE) ?			\
 	 "this kernel needs it itself, it has CONFIG_VIRT_CPU_ACCOUNTING_NATIVE" : \
-	 "stop /proc/powerpc/vcpudispatch_stats (echo 0), readers of powerpc/dtl in debugfs, or events of vpa_dtl")
+	 "stop /proc/powerpc/vcpudispatch_stats, debugfs powerpc/dtl, vpa_dtl events")
 
 static void kdtl_vpa_tell(struct irq_work *work)
 {
@@ -260,10 +260,10 @@ static void kdtl_vpa_hand_out(struct kdtl_vpa_cpu *c, const struct kdtl_entry *e
 }
 
 /*
- * Hand out what is in the log.  At most one round: a hypervisor that counts as
- * fast as this reads does not keep the CPU here.
+ * Hand out what is in the log, and say whether that was all.  At most one round:
+ * a hypervisor that counts as fast as this reads does not keep the CPU here.
  */
-static void kdtl_vpa_poll(struct kdtl_vpa_cpu *c)
+static bool kdtl_vpa_poll(struct kdtl_vpa_cpu *c)
 {
 	unsigned int budget = KDTL_VPA_LOG_ENTRIES, seen = 0;
 	struct kdtl_entry e;
@@ -292,6 +292,7 @@ static void kdtl_vpa_poll(struct kdtl_vpa_cpu *c)
 	else if (seen < KDTL_VPA_LOG_ENTRIES / 8)
 		c->interval *= 2;
 	c->interval = min(c->interval, c->max_interval);
+	return !fresh;
 }
 
 /* ------------------------------------------------------- the CPU's log, on and off */
@@ -427,12 +428,13 @@ static u64 kdtl_vpa_sync(struct kdtl_pmu *p)
 {
 	struct kdtl_vpa_cpu *c = this_cpu_ptr(&kdtl_vpa_cpus);
 	const u64 now = get_tb();
+	bool all;
 
-	if (c->mask) {
-		kdtl_vpa_poll(c);
-		kdtl_vpa_apply(c);
-	}
-	return now;
+	if (!c->mask)
+		return now;
+	all = kdtl_vpa_poll(c);
+	kdtl_vpa_apply(c);
+	return all ? now : c->last_tb;
 }
 
 /* ---------------------------------------------------------------- ownership */

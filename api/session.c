@@ -83,8 +83,10 @@ static void kdtl_session_free(struct kdtl_session *s)
 
 static struct kdtl_session *kdtl_session_alloc(const struct kdtl_session_attr *attr)
 {
+	unsigned int nr_cpus = 0;
 	struct kdtl_session *s;
 	struct kdtl_set *set;
+	int cpu;
 
 	s = kzalloc(sizeof(*s), GFP_KERNEL);
 	if (!s)
@@ -107,6 +109,12 @@ static struct kdtl_session *kdtl_session_alloc(const struct kdtl_session_attr *a
 	if (!zalloc_cpumask_var(&s->cpus, GFP_KERNEL) ||
 	    !zalloc_cpumask_var(&s->loaded, GFP_KERNEL))
 		goto free;
+	cpumask_and(s->cpus, attr->cpus ?: cpu_possible_mask, cpu_possible_mask);
+	for_each_cpu_and(cpu, s->cpus, cpu_online_mask)
+		nr_cpus++;
+	if (!kdtl_session_mem_allowed(s, nr_cpus * kdtl_aux_mem(attr->aux_pages)))
+		goto free;
+
 	s->aux = alloc_percpu(struct kdtl_aux *);
 	set = kdtl_set_alloc(0);
 	if (set)
@@ -114,7 +122,6 @@ static struct kdtl_session *kdtl_session_alloc(const struct kdtl_session_attr *a
 	if (!s->aux || !set || kdtl_msgq_init(&s->msgs, attr->msg_pages))
 		goto free;
 	kdtl_set_config(set, attr->mask, attr->period);
-	cpumask_and(s->cpus, attr->cpus ?: cpu_possible_mask, cpu_possible_mask);
 	return s;
 
 free:
@@ -149,8 +156,7 @@ free:
 struct kdtl_session *kdtl_session_create(const struct kdtl_session_attr *attr)
 {
 	struct kdtl_session *s;
-	unsigned int nr_cpus = 0;
-	int cpu, err;
+	int err;
 
 	err = kdtl_attr_check(attr);
 	if (err)
@@ -160,13 +166,6 @@ struct kdtl_session *kdtl_session_create(const struct kdtl_session_attr *attr)
 	if (!s)
 		return ERR_PTR(-ENOMEM);
 	s->owner = __builtin_return_address(0);
-
-	for_each_cpu_and(cpu, s->cpus, cpu_online_mask)
-		nr_cpus++;
-	if (!kdtl_session_mem_allowed(s, nr_cpus * kdtl_aux_mem(attr->aux_pages))) {
-		err = -ENOMEM;
-		goto free;
-	}
 
 	s->pmu = kdtl_pmu_get(attr->pmu);
 	if (!s->pmu) {

@@ -14,7 +14,7 @@ _mirror()
 	apt-get indextargets --format '$(ORIGIN)|$(LABEL)|$(REPO_URI)' \
 		'Created-By: Packages' |
 		awk -F'|' -v label="$1" \
-			'$1 == "Debian" && $2 == label { print $3; exit }'
+			'$1 == "Debian" && $2 == label && !n++ { print $3 }'
 }
 
 _keyring()
@@ -129,7 +129,7 @@ apt_field()
 	version=$(apt_version "$1")
 	[ -n "$version" ] || return 1
 	APT_CONFIG=$apt_conf apt-cache show "$1=$version" |
-		sed -n "0,/^\$/s/^$2: //p" | head -n 1
+		sed -n "0,/^$2: /s/^$2: //p"
 }
 
 # apt_version PACKAGE: the candidate's, or nothing.
@@ -150,7 +150,7 @@ apt_has()
 apt_dependency()
 {
 	apt_field "$1" Depends | tr -s ',|' '\n' |
-		sed 's/^ *//; s/[ :(].*//' | grep -x -E -m 1 -e "$2"
+		sed 's/^ *//; s/[ :(].*//' | awk -v re="^($2)\$" '$0 ~ re && !n++'
 }
 
 # apt_unpack DIR PACKAGE...: download into DIR and unpack there.

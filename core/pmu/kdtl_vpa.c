@@ -3,19 +3,24 @@
  * kdtl_vpa - the POWER hypervisor as a source of dispatch trace log entries
  *
  * One entry for each time the hypervisor gives this partition's virtual
- * processor a real one.  The hypervisor writes them into a log of 85 entries
- * per CPU that is registered with it, and counts them in lppaca::dtl_idx.  It
- * tells nobody, and goes around without looking whether they have been read:
- * so a timer on each CPU polls the log, and what it cannot read is counted.
+ * processor a real one.  The hypervisor writes them into a log per CPU that is
+ * registered with it, and counts them in lppaca::dtl_idx.  It tells nobody, and
+ * goes around without looking whether they have been read: so a timer on each
+ * CPU polls the log, and what it cannot read is counted.
+ *
+ * Linux's own users register 4096 bytes, 85 entries. That is too little: while
+ * a virtual processor confers its cycles to the holder of a lock, interrupts
+ * off, each attempt makes an entry and no timer comes. So the largest log that
+ * the hypervisor takes is registered, from log_bytes down to 4096.
  *
  *	hypervisor				poll
- *	   write entry i into slot i % 85	V: read dtl_idx
+ *	   write entry i into slot i % n	V: read dtl_idx
  *	H: barrier				   read entry (after a barrier)
  *	   write i + 1 to dtl_idx		W: read dtl_idx again (likewise)
  *
  * H pairs with V: an entry that is counted is there.  With W it tells an entry
  * that was overwritten while it was read: before the hypervisor touches its
- * slot again it has counted 84 more.  H is PAPR's promise, and the smp_wmb() in
+ * slot again it has counted n - 1 more.  H is PAPR's promise, and the smp_wmb() in
  * KVM's __kvmppc_create_dtl_entry(); between two entries lies a whole dispatch.
  *
  * There is one log per CPU and one enable mask in the lppaca, for the whole
@@ -31,7 +36,9 @@
 #include <linux/irq_work.h>
 #include <linux/kdtl.h>
 #include <linux/kthread.h>
+#include <linux/log2.h>
 #include <linux/module.h>
+#include <linux/ratelimit.h>
 #include <linux/sched/clock.h>
 #include <linux/slab.h>
 #include <asm/dtl.h>
@@ -48,20 +55,17 @@ static char *name = "kdtl_vpa";
 module_param(name, charp, 0444);
 MODULE_PARM_DESC(name, "of the PMU (default kdtl_vpa; the perf tool decodes names that start with vpa_dtl)");
 
-/* PAPR lets a log be larger; one that crosses no page is what Linux always had. */
-#define KDTL_VPA_LOG_BYTES	DISPATCH_LOG_BYTES
-#define KDTL_VPA_LOG_ENTRIES	(KDTL_VPA_LOG_BYTES / sizeof(struct kdtl_entry))
+static unsigned int log_bytes = 65536;
+module_param(log_bytes, uint, 0444);
+MODULE_PARM_DESC(log_bytes, "of each CPU's log, a power of two from 4096 to 65536 (default 65536); the hypervisor may take only less");
+
+#define KDTL_VPA_MIN_LOG	DISPATCH_LOG_BYTES
+#define KDTL_VPA_MAX_LOG	65536U
 
 static_assert(sizeof(struct kdtl_entry) == sizeof(struct dtl_entry));
 static_assert(KDTL_MASK_ALL == DTL_LOG_ALL);
 
-/*
- * A slot is given up as soon as the hypervisor may be writing to it: when all
- * the others have been counted since.
- */
-#define KDTL_VPA_MAX_FRESH	(KDTL_VPA_LOG_ENTRIES - 1)
-
-/* The slowest poll holds out against 84,000 dispatches a second. */
+/* The slowest poll of the smallest log holds out against 84,000 a second. */
 #define KDTL_VPA_MAX_INTERVAL	NSEC_PER_MSEC
 #define KDTL_VPA_MIN_INTERVAL	(50 * NSEC_PER_USEC)
 
@@ -74,6 +78,7 @@ static_assert(KDTL_MASK_ALL == DTL_LOG_ALL);
  * @KDTL_VPA_TAKEN: someone else had it meanwhile
  * @KDTL_VPA_INDEX: dtl_idx makes no sense
  * @KDTL_VPA_ENTRY: an entry is not newer than the one before
+ * @KDTL_VPA_NR_PROBLEMS: how many there are
  */
 enum kdtl_vpa_problem {
 	KDTL_VPA_FINE,
@@ -83,13 +88,15 @@ enum kdtl_vpa_problem {
 	KDTL_VPA_TAKEN,
 	KDTL_VPA_INDEX,
 	KDTL_VPA_ENTRY,
+	KDTL_VPA_NR_PROBLEMS,
 };
 
 /**
  * struct kdtl_vpa_cpu - a CPU's log
  * @log: what the hypervisor writes to while @mask is not 0
+ * @entries: that it holds
  * @next: index of the first entry not yet handed out
- * @slot: @next % KDTL_VPA_LOG_ENTRIES
+ * @slot: @next % @entries
  * @last_tb: time base of the newest entry handed out
  * @polled_tb: time base at the last poll
  * @mask: KDTL_MASK_*, as in the lppaca; 0: not registered
@@ -108,6 +115,7 @@ enum kdtl_vpa_problem {
  */
 struct kdtl_vpa_cpu {
 	struct kdtl_entry	*log;
+	unsigned int		entries;
 	u64			next;
 	unsigned int		slot;
 	u64			last_tb;
@@ -125,6 +133,7 @@ struct kdtl_vpa_cpu {
 };
 
 static DEFINE_PER_CPU(struct kdtl_vpa_cpu, kdtl_vpa_cpus);
+static struct ratelimit_state kdtl_vpa_limits[KDTL_VPA_NR_PROBLEMS];
 static struct kdtl_pmu kdtl_vpa_pmu;
 
 #define KDTL_VPA_OTHERS								\
@@ -137,32 +146,34 @@ static void kdtl_vpa_tell(struct irq_work *work)
 	struct kdtl_vpa_cpu *c = container_of(work, struct kdtl_vpa_cpu, tell);
 	const int cpu = smp_processor_id();
 
+	if (!__ratelimit(&kdtl_vpa_limits[c->problem]))
+		return;
 	switch (c->problem) {
 	case KDTL_VPA_FINE:
+	case KDTL_VPA_NR_PROBLEMS:
 		break;
 	case KDTL_VPA_IN_USE:
-		pr_warn_ratelimited("CPU %d: its log is in use: %s\n", cpu,
-				    KDTL_VPA_OTHERS);
+		pr_warn("CPU %d: its log is in use: %s\n", cpu, KDTL_VPA_OTHERS);
 		break;
 	case KDTL_VPA_REFUSED:
-		pr_warn_ratelimited("CPU %d: the hypervisor does not register its log (H_REGISTER_VPA: %lld)\n",
-				    cpu, c->detail);
+		pr_warn("CPU %d: the hypervisor does not register its log (H_REGISTER_VPA: %lld)\n",
+			cpu, c->detail);
 		break;
 	case KDTL_VPA_KEPT:
-		pr_warn_ratelimited("CPU %d: the hypervisor does not give its log back, so its memory is not used again (H_REGISTER_VPA: %lld)\n",
-				    cpu, c->detail);
+		pr_warn("CPU %d: the hypervisor does not give its log back, so its memory is not used again (H_REGISTER_VPA: %lld)\n",
+			cpu, c->detail);
 		break;
 	case KDTL_VPA_TAKEN:
-		pr_warn_ratelimited("CPU %d: someone else has used its log, now it is registered again; dispatches meanwhile are lost\n",
-				    cpu);
+		pr_warn("CPU %d: someone else has used its log, now it is registered again; dispatches meanwhile are lost\n",
+			cpu);
 		break;
 	case KDTL_VPA_INDEX:
-		pr_warn_ratelimited("CPU %d: the hypervisor's count of dispatches made a jump of %lld: some are lost, it is unknown how many\n",
-				    cpu, c->detail);
+		pr_warn("CPU %d: the hypervisor's count of dispatches made a jump of %lld: some are lost, it is unknown how many\n",
+			cpu, c->detail);
 		break;
 	case KDTL_VPA_ENTRY:
-		pr_warn_ratelimited("CPU %d: entries without a new time (%lld ticks after the last): does someone else use its log?\n",
-				    cpu, c->detail);
+		pr_warn("CPU %d: entries without a new time (%lld ticks after the last): does someone else use its log?\n",
+			cpu, c->detail);
 		break;
 	}
 }
@@ -203,6 +214,15 @@ static enum kdtl_kind kdtl_vpa_kind(const struct kdtl_entry *e)
 						  KDTL_KIND_UNKNOWN;
 }
 
+/*
+ * A slot is given up as soon as the hypervisor may be writing to it: when all
+ * the others have been counted since.
+ */
+static unsigned int kdtl_vpa_max_fresh(const struct kdtl_vpa_cpu *c)
+{
+	return c->entries - 1;
+}
+
 /* More than the log holds: go on with the oldest entry that is safe. */
 static noinline u64 kdtl_vpa_lapped(struct kdtl_vpa_cpu *c, u64 index)
 {
@@ -213,15 +233,15 @@ static noinline u64 kdtl_vpa_lapped(struct kdtl_vpa_cpu *c, u64 index)
 	 * Not even a tick per dispatch, or fewer than there were: that is no
 	 * count.  Nobody knows how many are lost, but readers see that some are.
 	 */
-	if (fresh > KDTL_VPA_LOG_ENTRIES + (get_tb() - c->polled_tb)) {
+	if (fresh > c->entries + (get_tb() - c->polled_tb)) {
 		kdtl_vpa_problem(c, KDTL_VPA_INDEX, fresh);
 		c->next = index;
 		lost = 1;
 	} else {
-		lost = fresh - KDTL_VPA_MAX_FRESH;
+		lost = fresh - kdtl_vpa_max_fresh(c);
 		c->next += lost;
 	}
-	c->slot = c->next % KDTL_VPA_LOG_ENTRIES;
+	c->slot = c->next % c->entries;
 	c->interval = min_t(u64, KDTL_VPA_MIN_INTERVAL, c->max_interval);
 	kdtl_pmu_lost(&kdtl_vpa_pmu, lost);
 	return index - c->next;
@@ -239,7 +259,7 @@ static u64 kdtl_vpa_fresh(struct kdtl_vpa_cpu *c)
 	virt_rmb();
 
 	fresh = index - c->next;
-	return likely(fresh <= KDTL_VPA_MAX_FRESH) ? fresh : kdtl_vpa_lapped(c, index);
+	return likely(fresh <= kdtl_vpa_max_fresh(c)) ? fresh : kdtl_vpa_lapped(c, index);
 }
 
 static void kdtl_vpa_hand_out(struct kdtl_vpa_cpu *c, const struct kdtl_entry *e)
@@ -265,7 +285,7 @@ static void kdtl_vpa_hand_out(struct kdtl_vpa_cpu *c, const struct kdtl_entry *e
  */
 static bool kdtl_vpa_poll(struct kdtl_vpa_cpu *c)
 {
-	unsigned int budget = KDTL_VPA_LOG_ENTRIES, seen = 0;
+	unsigned int budget = c->entries, seen = 0;
 	struct kdtl_entry e;
 	u64 fresh, next;
 
@@ -278,7 +298,7 @@ static bool kdtl_vpa_poll(struct kdtl_vpa_cpu *c)
 		if (unlikely(c->next != next))
 			continue;
 		c->next++;
-		if (++c->slot == KDTL_VPA_LOG_ENTRIES)
+		if (++c->slot == c->entries)
 			c->slot = 0;
 		fresh--;
 		seen++;
@@ -287,9 +307,9 @@ static bool kdtl_vpa_poll(struct kdtl_vpa_cpu *c)
 	c->polled_tb = get_tb();
 	c->polling = false;
 
-	if (seen > KDTL_VPA_LOG_ENTRIES / 2)
+	if (seen > c->entries / 2)
 		c->interval = max_t(u64, c->interval / 2, KDTL_VPA_MIN_INTERVAL);
-	else if (seen < KDTL_VPA_LOG_ENTRIES / 8)
+	else if (seen < c->entries / 8)
 		c->interval *= 2;
 	c->interval = min(c->interval, c->max_interval);
 	return !fresh;
@@ -300,6 +320,7 @@ static bool kdtl_vpa_poll(struct kdtl_vpa_cpu *c)
 static int kdtl_vpa_register(struct kdtl_vpa_cpu *c, u32 mask)
 {
 	struct lppaca *lppaca = get_lppaca();
+	unsigned int size;
 	long rc;
 
 	/* After attach() has looked. */
@@ -308,14 +329,21 @@ static int kdtl_vpa_register(struct kdtl_vpa_cpu *c, u32 mask)
 		return -EBUSY;
 	}
 
-	memset(c->log, 0, KDTL_VPA_LOG_BYTES);
-	/* PAPR: the second word says how large it is. */
-	c->log->enqueue_to_dispatch_time = cpu_to_be32(KDTL_VPA_LOG_BYTES);
-	rc = register_dtl(hard_smp_processor_id(), __pa(c->log));
+	memset(c->log, 0, log_bytes);
+	size = log_bytes;
+	for (;;) {
+		/* PAPR: the second word says how large it is. */
+		c->log->enqueue_to_dispatch_time = cpu_to_be32(size);
+		rc = register_dtl(hard_smp_processor_id(), __pa(c->log));
+		if (rc != H_PARAMETER || size == KDTL_VPA_MIN_LOG)
+			break;
+		size /= 2;
+	}
 	if (rc) {
 		kdtl_vpa_problem(c, KDTL_VPA_REFUSED, rc);
 		return rc == H_BUSY ? -EBUSY : -EIO;
 	}
+	c->entries = size / sizeof(struct kdtl_entry);
 
 	/* An earlier owner's: it starts over with the log. */
 	lppaca->dtl_idx = 0;
@@ -564,8 +592,8 @@ static int kdtl_vpa_attach(struct kdtl_pmu *p)
 		c = per_cpu_ptr(&kdtl_vpa_cpus, cpu);
 		if (c->log)
 			continue;
-		/* A power of two: aligned to its size, so it crosses no 4 KiB page. */
-		c->log = kzalloc_node(KDTL_VPA_LOG_BYTES, GFP_KERNEL, cpu_to_node(cpu));
+		/* A power of two: aligned to its size, as the hypervisor wants it. */
+		c->log = kzalloc_node(log_bytes, GFP_KERNEL, cpu_to_node(cpu));
 		if (!c->log) {
 			kdtl_vpa_free();
 			kdtl_vpa_unlock();
@@ -606,12 +634,18 @@ static u64 __init kdtl_vpa_boot_tb(void)
 static int __init kdtl_vpa_init(void)
 {
 	struct kdtl_vpa_cpu *c;
-	int cpu;
+	int cpu, i;
 
 	/* KVM's guests have it as well. */
 	if (!firmware_has_feature(FW_FEATURE_SPLPAR)) {
 		pr_info("no hypervisor that logs dispatches\n");
 		return -ENODEV;
+	}
+	if (!is_power_of_2(log_bytes) || log_bytes < KDTL_VPA_MIN_LOG ||
+	    log_bytes > KDTL_VPA_MAX_LOG) {
+		pr_warn("log_bytes=%u: must be a power of two from %u to %u\n",
+			log_bytes, KDTL_VPA_MIN_LOG, KDTL_VPA_MAX_LOG);
+		return -EINVAL;
 	}
 	if (is_secure_guest()) {
 		pr_info("the hypervisor cannot write to a secure guest's memory\n");
@@ -624,6 +658,9 @@ static int __init kdtl_vpa_init(void)
 			      HRTIMER_MODE_REL_PINNED_HARD);
 		init_irq_work(&c->tell, kdtl_vpa_tell);
 	}
+	/* One line of each kind, not one for each poll of each CPU. */
+	for (i = 0; i < KDTL_VPA_NR_PROBLEMS; i++)
+		ratelimit_state_init(&kdtl_vpa_limits[i], 10 * HZ, 1);
 	kdtl_vpa_pmu.name = name;
 	kdtl_vpa_pmu.tb_freq = tb_ticks_per_sec;
 	kdtl_vpa_pmu.tb_boot = kdtl_vpa_boot_tb();

@@ -150,7 +150,8 @@ apt_has()
 apt_dependency()
 {
 	apt_field "$1" Depends | tr -s ',|' '\n' |
-		sed 's/^ *//; s/[ :(].*//' | awk -v re="^($2)\$" '$0 ~ re && !n++'
+		sed 's/^ *//; s/[ :(].*//' |
+		awk -v re="^($2)\$" '$0 ~ re && !n++; END { exit !n }'
 }
 
 # apt_unpack DIR PACKAGE...: download into DIR and unpack there.

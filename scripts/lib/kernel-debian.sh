@@ -32,7 +32,7 @@ debian_kernel()
 		# The build tools run here, whatever the target. The same
 		# version if it can be had.
 		apt_state bookworm "$(dpkg --print-architecture)"
-		! apt_has "$kbuild=$version" || kbuild+==$version
+		! apt_has "$kbuild=$version" || kbuild=$kbuild=$version
 		step "get $kbuild" apt_unpack "$new_dir/root" "$kbuild"
 		step "link headers, index modules" \
 			_debian_arrange "$new_dir" "$release"

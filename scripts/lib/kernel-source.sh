@@ -1,1 +1,141 @@
-source_config_is_current() { return 0; }
+# shellcheck shell=bash disable=SC2154
+# SPDX-License-Identifier: GPL-2.0
+#
+# Kernels built from Debian's linux-source packages: allnoconfig and the
+# fragments in selftests/vm/configs. Needs common.sh and apt.sh.
+
+_configs=$here/../selftests/vm/configs
+
+# _fragments TARGET
+_fragments()
+{
+	echo "$_configs/base.config" "$_configs/${1%%-*}.config"
+	[[ $1 != *-debug ]] || echo "$_configs/debug.config"
+}
+
+_config_key()
+{
+	# shellcheck disable=SC2046 # several words, without spaces of their own
+	cat -- $(_fragments "$1") | sha256sum | cut -c 1-8
+}
+
+# source_config_is_current TARGET: true as well for what is not built here.
+source_config_is_current()
+{
+	local link
+
+	[[ $1 == *-7.2* ]] || return 0
+	link=$(readlink -- "$KDTL_CACHE/kernel/$1") || return
+	[ "${link##*+}" = "$(_config_key "$1")" ]
+}
+
+# source_kernel TARGET SERIES
+source_kernel()
+{
+	local target=$1 series=$2 package=linux-source-$2 version src final
+
+	need_tool build gcc-12 make bc bison flex xz
+	need_tool vm busybox
+	[[ $target != ppc64le-* ]] || need_tool ppc64le powerpc64le-linux-gnu-gcc-12
+	src=$KDTL_CACHE/src/$package
+	if [ "${KDTL_UPDATE:-0}" != 0 ] || [ ! -d "$src" ]; then
+		with_lock "$package"
+		apt_state sid "$(dpkg --print-architecture)"
+		version=$(apt_version "$package")
+		[ -n "$version" ] || die "sid has no $package (any more)"
+		if [ ! -d "$src@$version" ]; then
+			new_dir "$src@$version"
+			step "get $package $version" \
+				apt_unpack "$new_dir" "$package"
+			step "unpack it" _source_unpack "$new_dir" "$package"
+			install_dir "$new_dir" "$src@$version"
+		fi
+		ln -sfn -- "$package@$version" "$src"
+	fi
+	src=$(readlink -f -- "$src")
+	version=${src##*@}
+
+	# A build tree knows its own name: it is not moved into place, but
+	# in use only once the link points to it.
+	final=$KDTL_CACHE/kernel/$target@$version+$(_config_key "$target")
+	if [ ! -e "$final/version" ]; then
+		rm -rf -- "$final"
+		partial "$final"
+		mkdir -p -- "$final/build"
+		step "configure $target" _source_configure "$target" "$src" \
+			"$final" || die "see $_configs"
+		step "build $target $version" \
+			_source_build "$target" "$src" "$final"
+		finished "$final"
+	fi
+	ln -sfn -- "${final##*/}" "$KDTL_CACHE/kernel/$target"
+}
+
+_source_unpack()
+{
+	local dir=$1 package=$2
+
+	tar -x -J -f "$dir/usr/src/$package.tar.xz" -C "$dir" \
+		--strip-components=1 || return
+	rm -rf -- "$dir/usr/src"
+}
+
+# _source_make TARGET SRC DIR ARGUMENT...
+_source_make()
+{
+	local target=$1 src=$2 dir=$3 arch=()
+
+	shift 3
+	case $target in
+	x86_64-*) arch=(ARCH=x86_64 CC=gcc-12) ;;
+	ppc64le-*)
+		arch=(ARCH=powerpc CROSS_COMPILE=powerpc64le-linux-gnu-
+			CC=powerpc64le-linux-gnu-gcc-12)
+		;;
+	esac
+	nice -n 19 make -C "$src" O="$dir/build" HOSTCC=gcc-12 \
+		KBUILD_BUILD_USER=kdtl KBUILD_BUILD_HOST=kdtl "${arch[@]}" "$@"
+}
+
+_source_configure()
+{
+	local target=$1 dir=$3 want line rc=0
+
+	want=$dir/fragment.config
+	# shellcheck disable=SC2046 # see _config_key
+	cat -- $(_fragments "$target") >"$want" || return
+	_source_make "$@" KCONFIG_ALLCONFIG="$want" allnoconfig || return
+
+	# What Kconfig did not accept would be missed only much later.
+	while read -r line; do
+		case $line in
+		CONFIG_*=*) grep -q -x -F -e "$line" "$dir/build/.config" ;;
+		'# CONFIG_'*' is not set')
+			! grep -q "^$(cut -d ' ' -f 2 <<<"$line")=" \
+				"$dir/build/.config"
+			;;
+		*) continue ;;
+		esac || {
+			echo "not taken: $line"
+			rc=1
+		}
+	done <"$want"
+	return "$rc"
+}
+
+_source_build()
+{
+	local dir=$3 image=$3/build/arch/x86/boot/bzImage release
+
+	_source_make "$@" -j"$(nproc)" all || return
+	_source_make "$@" INSTALL_MOD_PATH="$dir/root" DEPMOD=true \
+		modules_install || return
+	[[ $1 != ppc64le-* ]] || image=$dir/build/vmlinux
+	release=$(cat -- "$dir/build/include/config/kernel.release") || return
+	rm -f -- "$dir/root/lib/modules/$release/build"
+	busybox depmod -b "$dir/root" "$release" || return
+	ln -s "${image#"$dir"/}" "$dir/vmlinuz" || return
+	ln -s build "$dir/kdir" || return
+	ln -s root "$dir/modules" || return
+	echo "$release" >"$dir/version"
+}

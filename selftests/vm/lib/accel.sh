@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: GPL-2.0
 #
 # KVM or TCG? That /dev/kvm exists says nothing: on some machines a guest hangs

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2054,SC2154
 # SPDX-License-Identifier: GPL-2.0
 #
 # Run a virtual machine with its console here, and judge how it ended. Needs
@@ -36,7 +36,8 @@ _piped_console()
 		timeout --foreground -k 5 "$timeout" "${qemu[@]}" 2>&1 ||
 			status=$?
 		echo "$status" >"$work/status"
-	} | sed -u 's/\r//g' | tee -a -- "$console"
+	} | sed -u 's/\r//g' | tee -a -- "$console" |
+		sed -u '/^kdtl-vm: exit /,$d' # nobody wants to read on
 }
 
 # The first line of the channel is the guest's exit status, a compressed tar
@@ -85,7 +86,6 @@ console_verdict()
 		verdict=125
 		why="the machine ended without a word (QEMU: $qemu_status)"
 	fi
-	# shellcheck disable=SC2154 # quiet: set by run; run_seconds above
 	if $quiet && ! $expect_panic; then
 		tail -n 40 -- "$console" >&2
 	fi

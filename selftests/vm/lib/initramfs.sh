@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: GPL-2.0
 #
 # Initial RAM disks: a cached base (busybox and empty directories) and, behind
@@ -20,7 +20,6 @@ deb_tree()
 	deb_tree=$link@$version
 	if [ ! -d "$deb_tree" ]; then
 		new_dir "$deb_tree"
-		# shellcheck disable=SC2154 # set by new_dir
 		step "get $package for $arch" apt_unpack "$new_dir" "$package"
 		install_dir "$new_dir" "$deb_tree"
 	fi

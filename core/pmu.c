@@ -56,7 +56,11 @@ void kdtl_sink_update(struct kdtl_pmu *p)
 	WARN_ON_ONCE(kdtl_source_update(p));
 }
 
-static void kdtl_sink_unlink(struct kdtl_pmu *p, struct kdtl_sink *sink)
+/*
+ * @soon: perf goes on with other events, or puts this one back, and calls
+ * pmu_enable() then: so the source is not switched off and on in between.
+ */
+static void kdtl_sink_unlink(struct kdtl_pmu *p, struct kdtl_sink *sink, bool soon)
 {
 	struct kdtl_pmu_cpu *c = this_cpu_ptr(p->cpu);
 	struct kdtl_sink **at = &c->sinks;
@@ -65,7 +69,8 @@ static void kdtl_sink_unlink(struct kdtl_pmu *p, struct kdtl_sink *sink)
 	if (!sink->linked)
 		return;
 	/* While it is still there: what a polled source has is its, too. */
-	c->leaving = sink;
+	c->leaving = soon ? NULL : sink;
+	c->stale |= soon;
 	kdtl_source_update(p);
 	while (*at != sink)
 		at = &(*at)->next;
@@ -137,7 +142,7 @@ static void kdtl_event_start(struct perf_event *event, int flags)
 
 static void kdtl_event_stop(struct perf_event *event, int flags)
 {
-	kdtl_sink_unlink(to_kdtl_pmu(event->pmu), event->pmu_private);
+	kdtl_sink_unlink(to_kdtl_pmu(event->pmu), event->pmu_private, false);
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 }
 
@@ -160,7 +165,25 @@ static int kdtl_event_add(struct perf_event *event, int flags)
 
 static void kdtl_event_del(struct perf_event *event, int flags)
 {
-	kdtl_event_stop(event, PERF_EF_UPDATE);
+	kdtl_sink_unlink(to_kdtl_pmu(event->pmu), event->pmu_private, true);
+	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
+}
+
+static void kdtl_pmu_disable(struct pmu *pmu)
+{
+}
+
+/* perf has added and deleted what it had to: to start one event is both. */
+static void kdtl_pmu_enable(struct pmu *pmu)
+{
+	struct kdtl_pmu *p = to_kdtl_pmu(pmu);
+	struct kdtl_pmu_cpu *c = this_cpu_ptr(p->cpu);
+
+	if (!c->stale)
+		return;
+	c->stale = false;
+	/* Never more than it was: a driver cannot refuse that. */
+	WARN_ON_ONCE(kdtl_source_update(p));
 }
 
 static void kdtl_event_read(struct perf_event *event)
@@ -231,6 +254,11 @@ static void kdtl_pmu_fill(struct pmu *pmu)
 	KDTL_FILL(event_init, kdtl_event_init);
 	KDTL_FILL(add, kdtl_event_add);
 	KDTL_FILL(del, kdtl_event_del);
+	/* perf has a default for neither if it has one for the other. */
+	if (!pmu->pmu_enable && !pmu->pmu_disable) {
+		pmu->pmu_enable = kdtl_pmu_enable;
+		pmu->pmu_disable = kdtl_pmu_disable;
+	}
 	KDTL_FILL(start, kdtl_event_start);
 	KDTL_FILL(stop, kdtl_event_stop);
 	KDTL_FILL(read, kdtl_event_read);

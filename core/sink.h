@@ -78,10 +78,12 @@ struct kdtl_sink {
  * struct kdtl_pmu_cpu - a source's state on one CPU
  * @sinks: all active events
  * @leaving: of these, the one that is about to go: what it wants counts no more
+ * @stale: the source still delivers what events wanted that have gone
  */
 struct kdtl_pmu_cpu {
 	struct kdtl_sink	*sinks;
 	struct kdtl_sink	*leaving;
+	bool			stale;
 };
 
 /* Whole entries in so many bytes. */

@@ -51,7 +51,8 @@ static struct perf_event *kdtl_event_create(struct kdtl_session *s,
 		.size		= sizeof(attr),
 		/* For perf's eyes; what counts is the active set's mask. */
 		.config		= KDTL_MASK_ALL,
-		.disabled	= s->state != KDTL_STARTED,
+		/* It may write as soon as it is enabled: not without its area. */
+		.disabled	= 1,
 		/* A task's pinned events must not push ours out for a while. */
 		.pinned		= 1,
 	};
@@ -78,12 +79,23 @@ static struct kdtl_aux *kdtl_cpu_area(struct kdtl_session *s, int cpu)
 	return aux;
 }
 
+/*
+ * perf drops the error of a pinned event's add(): what is left is the event's
+ * state, and for kdtl's own add() the error is kept.
+ */
+static int kdtl_event_refused(struct kdtl_aux *aux, struct perf_event *event)
+{
+	if (READ_ONCE(event->state) != PERF_EVENT_STATE_ERROR)
+		return 0;
+	return READ_ONCE(aux->error) ?: -EBUSY;
+}
+
 /* Make the CPU's event.  The source's state follows the session's. */
 static int kdtl_cpu_open(struct kdtl_session *s, int cpu)
 {
 	struct perf_event *event;
 	struct kdtl_aux *aux;
-	int err;
+	int err = 0;
 
 	aux = kdtl_cpu_area(s, cpu);
 	if (!aux)
@@ -92,12 +104,15 @@ static int kdtl_cpu_open(struct kdtl_session *s, int cpu)
 	event = kdtl_event_create(s, aux);
 	if (IS_ERR(event))
 		return PTR_ERR(event);
-	if (!aux->priv) {
+	if (!aux->priv)
 		err = kdtl_aux_setup(aux, event);
-		if (err) {
-			perf_event_release_kernel(event);
-			return err;
-		}
+	if (!err && s->state == KDTL_STARTED) {
+		perf_event_enable(event);
+		err = kdtl_event_refused(aux, event);
+	}
+	if (err) {
+		perf_event_release_kernel(event);
+		return err;
 	}
 	WRITE_ONCE(aux->event, event);
 	return 0;
@@ -233,8 +248,8 @@ int kdtl_cpus_start(struct kdtl_session *s)
 	kdtl_cpus_enable(s, true);
 	for_each_cpu(cpu, s->loaded) {
 		aux = kdtl_session_aux(s, cpu);
-		if (aux && aux->event && READ_ONCE(aux->error)) {
-			err = aux->error;
+		err = aux && aux->event ? kdtl_event_refused(aux, aux->event) : 0;
+		if (err) {
 			pr_warn("%ps: not started: %s refuses CPU %d (%d)\n",
 				s->owner, s->pmu->name, cpu, err);
 			break;

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A third party's PMU driver: writes to AUX areas by itself
+ *
+ * What Documentation/writing-a-pmu-driver.rst calls a driver whose data is not
+ * made of entries: its own add() and del(), kdtl_aux_output_begin() and _end().
+ * The tests say what is written and when.
+ */
+#include <linux/slab.h>
+#include <linux/smp.h>
+
+#include "kdtl_test_raw.h"
+
+static struct kdtl_raw *kdtl_raw_of(struct perf_event *event)
+{
+	return container_of(event->pmu, struct kdtl_raw, p.pmu);
+}
+
+static void *kdtl_raw_setup_aux(struct perf_event *event, void **pages,
+				int nr_pages, bool overwrite)
+{
+	struct kdtl_raw *raw = kdtl_raw_of(event);
+	struct kdtl_raw_area *area;
+
+	might_sleep();
+	if (raw->fail_setup >= 0 && !raw->fail_setup--)
+		return NULL;
+	area = kzalloc(sizeof(*area), GFP_KERNEL);
+	if (!area)
+		return NULL;
+	area->raw = raw;
+	area->pages = pages;
+	area->nr_pages = nr_pages;
+	area->cpu = event->cpu;
+	area->overwrite = overwrite;
+	atomic_inc(&raw->setups);
+	if (raw->on_setup)
+		raw->on_setup(area);
+	return area;
+}
+
+static void kdtl_raw_free_aux(void *priv)
+{
+	struct kdtl_raw_area *area = priv;
+	struct kdtl_raw *raw = area->raw;
+
+	might_sleep();
+	if (!in_task() || irqs_disabled() || atomic_read(&area->writers))
+		atomic_inc(&raw->bad_frees);
+	/* The pages are still there. */
+	memset(area->pages[0], 0xa5, PAGE_SIZE);
+	memset(area->pages[area->nr_pages - 1], 0xa5, PAGE_SIZE);
+	atomic_inc(&raw->frees);
+	kfree(area);
+}
+
+/**
+ * kdtl_raw_begin() - kdtl_aux_output_begin(), and the area knows
+ * @handle: for kdtl_raw_end()
+ * @event: whose area
+ *
+ * Context: on the event's CPU, interrupts off.
+ * Return: what kdtl_aux_output_begin() returns.
+ */
+void *kdtl_raw_begin(struct perf_output_handle *handle, struct perf_event *event)
+{
+	void *priv = kdtl_aux_output_begin(handle, event);
+	struct kdtl_raw_area *area = priv;
+
+	if (priv && event->pmu->setup_aux == kdtl_raw_setup_aux)
+		atomic_inc(&area->writers);
+	return priv;
+}
+
+/**
+ * kdtl_raw_end() - undo kdtl_raw_begin()
+ * @handle: from there
+ * @size: bytes written
+ *
+ * Context: on the event's CPU, interrupts off.
+ */
+void kdtl_raw_end(struct perf_output_handle *handle, unsigned long size)
+{
+	struct kdtl_raw_area *area = kdtl_get_aux(handle);
+
+	if (handle->event->pmu->setup_aux == kdtl_raw_setup_aux)
+		atomic_dec(&area->writers);
+	kdtl_aux_output_end(handle, size);
+}
+
+static void kdtl_raw_start(struct perf_event *event, int flags)
+{
+	struct kdtl_raw *raw = kdtl_raw_of(event);
+	struct kdtl_raw_cpu *c = this_cpu_ptr(raw->cpu);
+
+	event->hw.state = 0;
+	c->events[c->nr] = event;
+	c->handles[c->nr].event = NULL;
+	if (raw->hold)
+		kdtl_raw_begin(&c->handles[c->nr], event);
+	c->nr++;
+}
+
+static void kdtl_raw_stop(struct perf_event *event, int flags)
+{
+	struct kdtl_raw_cpu *c = this_cpu_ptr(kdtl_raw_of(event)->cpu);
+	unsigned int i;
+
+	if (event->hw.state & PERF_HES_STOPPED)
+		return;
+	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
+	for (i = 0; i < c->nr; i++) {
+		if (c->events[i] != event)
+			continue;
+		if (c->handles[i].event)
+			kdtl_raw_end(&c->handles[i], 0);
+		c->nr--;
+		c->events[i] = c->events[c->nr];
+		c->handles[i] = c->handles[c->nr];
+		return;
+	}
+}
+
+static int kdtl_raw_add(struct perf_event *event, int flags)
+{
+	struct kdtl_raw *raw = kdtl_raw_of(event);
+	struct kdtl_raw_cpu *c = this_cpu_ptr(raw->cpu);
+
+	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
+	if (raw->refuse)
+		return raw->refuse;
+	if (c->nr == KDTL_RAW_EVENTS)
+		return -ENOSPC;
+	if (!(flags & PERF_EF_START))
+		return 0;
+	kdtl_raw_start(event, 0);
+	/* As intel_pt and others: an event without an area is of no use. */
+	if (raw->hold && !c->handles[c->nr - 1].event) {
+		kdtl_raw_stop(event, 0);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static void kdtl_raw_del(struct perf_event *event, int flags)
+{
+	kdtl_raw_stop(event, PERF_EF_UPDATE);
+}
+
+/**
+ * kdtl_raw_register() - register a driver
+ * @raw: zeroed
+ * @name: of the PMU
+ * @caps: PERF_PMU_CAP_AUX_*
+ * @own_setup: with its own setup_aux() and free_aux(); else kdtl's
+ *
+ * Context: may sleep.
+ * Return: 0 or an errno.
+ */
+int kdtl_raw_register(struct kdtl_raw *raw, const char *name, int caps,
+		      bool own_setup)
+{
+	int err;
+
+	raw->cpu = alloc_percpu(struct kdtl_raw_cpu);
+	if (!raw->cpu)
+		return -ENOMEM;
+	raw->fail_setup = -1;
+	raw->p.pmu.module = THIS_MODULE;
+	raw->p.pmu.capabilities = caps;
+	raw->p.pmu.add = kdtl_raw_add;
+	raw->p.pmu.del = kdtl_raw_del;
+	raw->p.pmu.start = kdtl_raw_start;
+	raw->p.pmu.stop = kdtl_raw_stop;
+	if (own_setup) {
+		raw->p.pmu.setup_aux = kdtl_raw_setup_aux;
+		raw->p.pmu.free_aux = kdtl_raw_free_aux;
+	}
+	raw->p.name = name;
+	raw->p.tb_freq = NSEC_PER_SEC;
+	err = kdtl_pmu_register(&raw->p);
+	if (err)
+		free_percpu(raw->cpu);
+	return err;
+}
+
+/**
+ * kdtl_raw_unregister() - undo kdtl_raw_register()
+ * @raw: the driver; no session uses it
+ *
+ * Context: may sleep.
+ */
+void kdtl_raw_unregister(struct kdtl_raw *raw)
+{
+	kdtl_pmu_unregister(&raw->p);
+	free_percpu(raw->cpu);
+}
+
+struct kdtl_raw_call {
+	struct kdtl_raw	*raw;
+	void		(*fn)(struct perf_event *event, void *arg);
+	void		*arg;
+};
+
+static void kdtl_raw_call(void *arg)
+{
+	struct kdtl_raw_call *call = arg;
+	struct kdtl_raw_cpu *c = this_cpu_ptr(call->raw->cpu);
+	unsigned int i;
+
+	for (i = 0; i < c->nr; i++)
+		call->fn(c->events[i], call->arg);
+}
+
+/**
+ * kdtl_raw_on() - do something with each active event of a CPU
+ * @raw: the driver
+ * @cpu: which CPU
+ * @fn: called there, interrupts off
+ * @arg: its second argument
+ *
+ * Context: task.
+ * Return: 0, or -ENXIO: the CPU is offline.
+ */
+int kdtl_raw_on(struct kdtl_raw *raw, int cpu,
+		void (*fn)(struct perf_event *event, void *arg), void *arg)
+{
+	struct kdtl_raw_call call = { .raw = raw, .fn = fn, .arg = arg };
+
+	return smp_call_function_single(cpu, kdtl_raw_call, &call, 1);
+}

@@ -1,0 +1,775 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The producer's side: kdtl_aux_output_*() with perf's semantics
+ *
+ * A third party's driver writes as it likes to; the session reads.  Promises
+ * P.1 to P.11 of an AUX area, one by one.
+ */
+#include <linux/cpu.h>
+#include <linux/kthread.h>
+#include <linux/prandom.h>
+#include <linux/slab.h>
+
+#include "kdtl_test_raw.h"
+#include "test_kapi.h"
+
+#define OUTPUT_PAGES	4
+#define OUTPUT_SIZE	(OUTPUT_PAGES * PAGE_SIZE)
+
+static struct kdtl_raw output_raw;
+
+/* ------------------------------------------------------------ one transaction */
+
+/**
+ * struct output_tx - a transaction that a test asks for
+ * @skip: bytes to pass over
+ * @len: bytes to write
+ * @flags: for kdtl_aux_output_flag()
+ * @seed: what the bytes are, see output_byte()
+ * @nested: begin a second one inside
+ * @ret: of kdtl_aux_output_skip()
+ * @priv: what kdtl_aux_output_begin() returned
+ * @got: what kdtl_get_aux() returned inside
+ * @got_after: and after the end
+ * @inner: what the nested begin returned
+ * @size: the room at begin
+ * @size_skipped: the room after the skip
+ * @head: the position at begin
+ */
+struct output_tx {
+	unsigned long	skip;
+	unsigned long	len;
+	u64		flags;
+	u64		seed;
+	bool		nested;
+
+	int		ret;
+	void		*priv;
+	void		*got;
+	void		*got_after;
+	void		*inner;
+	u64		size;
+	u64		size_skipped;
+	u64		head;
+};
+
+/* What stands at a position of the data's stream: tells where it belongs. */
+static u8 output_byte(u64 pos)
+{
+	return (pos * 0x9e3779b97f4a7c15ULL) >> 56;
+}
+
+static void output_write(struct perf_event *event, void *arg)
+{
+	struct perf_output_handle handle, inner;
+	struct output_tx *tx = arg;
+	struct kdtl_area *area;
+	unsigned long i;
+
+	area = kdtl_aux_output_begin(&handle, event);
+	tx->priv = area;
+	if (!area)
+		return;
+	tx->got = kdtl_get_aux(&handle);
+	tx->size = handle.size;
+	tx->head = handle.head;
+	if (tx->nested)
+		tx->inner = kdtl_aux_output_begin(&inner, event);
+	if (tx->skip)
+		tx->ret = kdtl_aux_output_skip(&handle, tx->skip);
+	tx->size_skipped = handle.size;
+	if (tx->flags)
+		kdtl_aux_output_flag(&handle, tx->flags);
+	for (i = 0; i < tx->len; i++)
+		((u8 *)area->base)[(handle.head + i) & (area->size - 1)] =
+			output_byte(handle.head + i - tx->seed);
+	kdtl_aux_output_end(&handle, tx->len);
+	tx->got_after = kdtl_get_aux(&handle);
+}
+
+static void output_tx(struct kunit *test, int cpu, struct output_tx *tx)
+{
+	KUNIT_EXPECT_EQ(test, kdtl_raw_on(&output_raw, cpu, output_write, tx), 0);
+}
+
+/* Write so many bytes; the room before. */
+static u64 output_bytes(struct kunit *test, int cpu, unsigned long len)
+{
+	struct output_tx tx = { .len = len };
+
+	output_tx(test, cpu, &tx);
+	KUNIT_EXPECT_TRUE(test, tx.priv);
+	return tx.size;
+}
+
+/* ------------------------------------------------------------------- sessions */
+
+static struct kdtl_session *output_session(struct kunit *test, u32 flags,
+					   unsigned int watermark,
+					   struct completion *done)
+{
+	const struct kdtl_session_attr attr = {
+		.pmu		= "kdtl_raw",
+		.aux_pages	= OUTPUT_PAGES,
+		.msg_pages	= 4,
+		.watermark	= watermark,
+		.flags		= flags,
+		.done		= done,
+	};
+
+	return kapi_create(test, &attr);
+}
+
+static struct kdtl_session *output_go(struct kunit *test, u32 flags,
+				      unsigned int watermark)
+{
+	struct kdtl_session *s = output_session(test, flags, watermark, NULL);
+
+	if (!s)
+		return NULL;
+	KUNIT_EXPECT_EQ(test, kdtl_load(s, NULL), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
+	return s;
+}
+
+static u64 output_head(struct kunit *test, struct kdtl_session *s, int cpu)
+{
+	struct kdtl_aux_info info = {};
+
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
+	return info.head;
+}
+
+/* How many of the unread bytes are not what output_write() put there. */
+static size_t output_wrong(struct kunit *test, struct kdtl_session *s, int cpu,
+			   u64 seed)
+{
+	struct kdtl_aux_info info = {};
+	const u8 *span;
+	const void *at;
+	ssize_t len, i;
+	size_t wrong = 0;
+
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
+	len = kdtl_aux_peek(s, cpu, &at);
+	KUNIT_EXPECT_EQ(test, len, (ssize_t)(info.head - info.tail));
+	for (span = at, i = 0; i < len; i++)
+		wrong += span[i] != output_byte(info.tail + i - seed);
+	return wrong;
+}
+
+/* ------------------------------------------------------------- begin, end, get */
+
+/* P.2: the driver's private pointer, inside of a transaction only. */
+static void output_private(struct kunit *test)
+{
+	struct kdtl_session *s = output_go(test, 0, 0);
+	struct output_tx tx = { .len = 1 };
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	output_tx(test, 0, &tx);
+	KUNIT_ASSERT_TRUE(test, tx.priv);
+	KUNIT_EXPECT_EQ(test, ((struct kdtl_area *)tx.priv)->size, (u64)OUTPUT_SIZE);
+	KUNIT_EXPECT_PTR_EQ(test, tx.got, tx.priv);
+	KUNIT_EXPECT_PTR_EQ(test, tx.got_after, NULL);
+	/* Another CPU's event has another area. */
+	if (kapi_other_cpu(0) >= 0) {
+		struct output_tx other = { .len = 1 };
+
+		output_tx(test, kapi_other_cpu(0), &other);
+		KUNIT_EXPECT_TRUE(test, other.priv);
+		KUNIT_EXPECT_PTR_NE(test, other.priv, tx.priv);
+	}
+}
+
+/* P.2, P.4, P.5: exactly what was written, never over what is unread. */
+static void output_room(struct kunit *test)
+{
+	struct kdtl_session *s = output_go(test, 0, 0);
+	u64 room, first, unread = 0, wrong = 0;
+	struct rnd_state rnd;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	prandom_seed_state(&rnd, 4);
+	first = output_head(test, s, 0);
+	for (i = 0; i < 3000; i++) {
+		struct output_tx tx = { .seed = first };
+		u32 r = prandom_u32_state(&rnd);
+
+		room = OUTPUT_SIZE - unread;
+		/* Small ones, large ones, and all there is. */
+		tx.len = r % 16 ? (r >> 8) % (min(room, 700ULL) + 1) : room;
+		output_tx(test, 0, &tx);
+		KUNIT_ASSERT_EQ(test, !!tx.priv, room > 0);
+		if (room) {
+			KUNIT_ASSERT_EQ(test, tx.size, room);
+			unread += tx.len;
+		}
+		wrong += output_wrong(test, s, 0, first);
+		KUNIT_ASSERT_EQ(test, wrong, 0ULL);
+		if (prandom_u32_state(&rnd) % 3 == 0) {
+			r = prandom_u32_state(&rnd) % (unread + 1);
+			KUNIT_ASSERT_EQ(test, kdtl_aux_consume(s, 0, r), 0);
+			unread -= r;
+		}
+	}
+	/* It went around many times. */
+	KUNIT_EXPECT_GT(test, output_head(test, s, 0) - first, 20ULL * OUTPUT_SIZE);
+}
+
+/* P.6: tail moves forward only, and not past head. */
+static void output_consume(struct kunit *test)
+{
+	struct kdtl_session *s = output_go(test, 0, 0);
+	struct kdtl_aux_info before, after;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	output_bytes(test, 0, 480);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 96), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &before), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 385), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, SIZE_MAX), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, (size_t)-96), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &after), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(&before, &after, sizeof(after)), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 384), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 0), 0);
+}
+
+/* P.3: caught, refused, and it works again after the end. */
+static void output_nested(struct kunit *test)
+{
+	struct kdtl_session *s = output_go(test, 0, 0);
+	struct output_tx tx = { .len = 48, .nested = true };
+	u64 first;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	first = output_head(test, s, 0);
+	tx.seed = first;
+	kunit_info(test, "one WARNING in kdtl_aux_output_begin() is meant to be");
+	output_tx(test, 0, &tx);
+	KUNIT_EXPECT_TRUE(test, tx.priv);
+	KUNIT_EXPECT_PTR_EQ(test, tx.inner, NULL);
+	/* The outer one is none the worse. */
+	KUNIT_EXPECT_EQ(test, output_head(test, s, 0), first + 48);
+	KUNIT_EXPECT_EQ(test, output_wrong(test, s, 0, first), (size_t)0);
+	KUNIT_EXPECT_EQ(test, output_bytes(test, 0, 48), OUTPUT_SIZE - 48ULL);
+	KUNIT_EXPECT_EQ(test, output_head(test, s, 0), first + 96);
+}
+
+/* More than there is room for is refused whole: the reader gets no old bytes. */
+static void output_too_much(struct kunit *test)
+{
+	struct kdtl_session *s = output_go(test, 0, 0);
+	struct output_tx tx = { .len = OUTPUT_SIZE };
+	u64 first;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	output_bytes(test, 0, 480);
+	first = output_head(test, s, 0);
+	kunit_info(test, "one WARNING in kdtl_aux_output_end() is meant to be");
+	output_tx(test, 0, &tx);
+	KUNIT_EXPECT_EQ(test, output_head(test, s, 0), first);
+}
+
+/* ----------------------------------------------------------------- skip, flag */
+
+/* P.7 */
+static void output_skip(struct kunit *test)
+{
+	struct kdtl_session *s = output_go(test, 0, 0);
+	struct output_tx tx = { .skip = 32, .len = 64 };
+	struct output_tx far = {}, no = {};
+	u64 first;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	first = output_head(test, s, 0);
+	output_tx(test, 0, &tx);
+	KUNIT_EXPECT_EQ(test, tx.ret, 0);
+	KUNIT_EXPECT_EQ(test, tx.size, (u64)OUTPUT_SIZE);
+	KUNIT_EXPECT_EQ(test, tx.size_skipped, OUTPUT_SIZE - 32ULL);
+	KUNIT_EXPECT_EQ(test, output_head(test, s, 0), first + 96);
+	/* The data stands behind the gap. */
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 32), 0);
+	KUNIT_EXPECT_EQ(test, output_wrong(test, s, 0, 0), (size_t)0);
+
+	/* One byte past the room is too far, and nothing changes. */
+	far.skip = OUTPUT_SIZE - 64 + 1;
+	output_tx(test, 0, &far);
+	KUNIT_EXPECT_EQ(test, far.ret, -ENOSPC);
+	KUNIT_EXPECT_EQ(test, far.size_skipped, OUTPUT_SIZE - 64ULL);
+	KUNIT_EXPECT_EQ(test, output_head(test, s, 0), first + 96);
+	/* All of it is not. */
+	far.skip = OUTPUT_SIZE - 64;
+	output_tx(test, 0, &far);
+	KUNIT_EXPECT_EQ(test, far.ret, 0);
+	KUNIT_EXPECT_EQ(test, far.size_skipped, 0ULL);
+	output_tx(test, 0, &no);
+	KUNIT_EXPECT_PTR_EQ(test, no.priv, NULL);
+}
+
+/* The flags of the next AUX message of a CPU; ~0: there is none. */
+static u64 output_flags(struct kdtl_session *s)
+{
+	struct kdtl_msg msg;
+
+	return kapi_msg_of(s, KDTL_MSG_AUX, &msg) ? msg.aux.flags : U64_MAX;
+}
+
+/* P.7: each flag gets into one message; TRUNCATED at once, with no data even. */
+static void output_flag(struct kunit *test)
+{
+	static const u64 flags[] = {
+		PERF_AUX_FLAG_PARTIAL,
+		PERF_AUX_FLAG_COLLISION,
+		PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION,
+	};
+	struct output_tx tx = { .flags = PERF_AUX_FLAG_TRUNCATED };
+	struct kdtl_session *s = output_go(test, 0, 96);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
+	output_tx(test, 0, &tx);
+	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
+	KUNIT_EXPECT_EQ(test, output_flags(s), (u64)PERF_AUX_FLAG_TRUNCATED);
+	KUNIT_EXPECT_EQ(test, output_flags(s), U64_MAX);
+
+	for (i = 0; i < ARRAY_SIZE(flags); i++) {
+		tx.flags = flags[i];
+		tx.len = 0;
+		output_tx(test, 0, &tx);
+		/* It merely reports: nobody is woken for it. */
+		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
+		KUNIT_EXPECT_EQ(test, output_flags(s), U64_MAX);
+		output_bytes(test, 0, 96);
+		KUNIT_EXPECT_EQ(test, output_flags(s), flags[i]);
+		output_bytes(test, 0, 96);
+		KUNIT_EXPECT_EQ(test, output_flags(s), 0ULL);
+		kapi_drain(s, 0);
+		kdtl_wait(s, 0);
+	}
+	/* One that no data follows is told at the stop. */
+	tx.flags = PERF_AUX_FLAG_COLLISION;
+	output_tx(test, 0, &tx);
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+	KUNIT_EXPECT_EQ(test, output_flags(s), (u64)PERF_AUX_FLAG_COLLISION);
+}
+
+/* P.7: it is the core's own. */
+static void output_flag_overwrite(struct kunit *test)
+{
+	struct output_tx tx = {
+		.len = 96, .flags = PERF_AUX_FLAG_OVERWRITE | PERF_AUX_FLAG_PARTIAL,
+	};
+	struct kdtl_session *s = output_go(test, 0, 96);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	kunit_info(test, "one WARNING in kdtl_aux_output_flag() is meant to be");
+	output_tx(test, 0, &tx);
+	KUNIT_EXPECT_EQ(test, output_flags(s), 0ULL);
+}
+
+/* -------------------------------------------------------- watermark, full area */
+
+/* P.8 */
+static void output_watermark(struct kunit *test)
+{
+	struct kdtl_session *s = output_go(test, 0, 1000);
+	struct kdtl_aux_info info;
+	struct kdtl_msg msg;
+	u64 first;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	first = output_head(test, s, 0);
+	output_bytes(test, 0, 999);
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_WAKEUPS, 0), 0ULL);
+	output_bytes(test, 0, 1);
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_WAKEUPS, 0), 1ULL);
+	/* Several at once are one; the next is a multiple on. */
+	output_bytes(test, 0, 3500);
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_WAKEUPS, 0), 2ULL);
+	output_bytes(test, 0, 499);
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_WAKEUPS, 0), 2ULL);
+	output_bytes(test, 0, 1);
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_WAKEUPS, 0), 3ULL);
+	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
+	KUNIT_EXPECT_EQ(test, output_head(test, s, 0), first + 5000);
+
+	/* The messages tile what was written. */
+	while (kapi_msg_of(s, KDTL_MSG_AUX, &msg)) {
+		KUNIT_EXPECT_EQ(test, msg.aux.offset, first);
+		first += msg.aux.size;
+	}
+	KUNIT_EXPECT_EQ(test, output_head(test, s, 0), first);
+	kapi_close(test);
+
+	/* None asked for: half the area. */
+	s = output_go(test, 0, 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
+	KUNIT_EXPECT_EQ(test, info.watermark, OUTPUT_SIZE / 2ULL);
+	output_bytes(test, 0, OUTPUT_SIZE / 2 - 1);
+	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
+	output_bytes(test, 0, 1);
+	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
+}
+
+/* P.9: it is refused cleanly, the reader is woken, and reading lets it go on. */
+static void output_full(struct kunit *test)
+{
+	struct kdtl_session *s = output_go(test, 0, 0);
+	struct output_tx no = { .len = 1 };
+	struct kdtl_aux_info info;
+	struct kdtl_msg msg;
+	unsigned int i;
+	u64 head;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	for (i = 0; i < 20; i++) {
+		output_bytes(test, 0, OUTPUT_SIZE);
+		while (kdtl_wait(s, 0) == 1 && kdtl_read(s, &msg, sizeof(msg), true) > 0)
+			;
+		kdtl_wait(s, 0);
+		head = output_head(test, s, 0);
+		output_tx(test, 0, &no);
+		KUNIT_EXPECT_PTR_EQ(test, no.priv, NULL);
+		KUNIT_EXPECT_EQ(test, output_head(test, s, 0), head);
+		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
+		/* No record of nothing. */
+		KUNIT_EXPECT_EQ(test, output_flags(s), U64_MAX);
+		/* One byte of room is enough. */
+		KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 1), 0);
+		KUNIT_EXPECT_EQ(test, output_bytes(test, 0, 1), 1ULL);
+		KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
+		KUNIT_EXPECT_TRUE(test, info.online);
+		kapi_drain(s, 0);
+		KUNIT_EXPECT_EQ(test, output_bytes(test, 0, 0), (u64)OUTPUT_SIZE);
+	}
+}
+
+/* K.6: what an overflow has masked gets no room until kdtl_restart(). */
+static void output_masked(struct kunit *test)
+{
+	struct kdtl_counter_req req = {
+		.counter = KDTL_CTR_ENTRIES, .flags = KDTL_COUNTER_NOTIFY,
+		.value = -4, .long_reset = -100,
+	};
+	struct kdtl_session *s = output_session(test, KDTL_SESSION_BLOCK, 0, NULL);
+	struct output_tx tx = { .len = 48 };
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, kdtl_write_counters(s, &req, 1), 0);
+	KUNIT_ASSERT_EQ(test, kdtl_load(s, NULL), 0);
+	KUNIT_ASSERT_EQ(test, kdtl_start(s), 0);
+	output_bytes(test, 0, 3 * 48);
+	output_bytes(test, 0, 48);
+	output_tx(test, 0, &tx);
+	KUNIT_EXPECT_PTR_EQ(test, tx.priv, NULL);
+	KUNIT_EXPECT_EQ(test, kapi_msgs_of(s, KDTL_MSG_OVERFLOW), 1U);
+	KUNIT_EXPECT_EQ(test, kdtl_restart(s), 0);
+	output_bytes(test, 0, 48);
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, 0), (u64)-99);
+}
+
+/* ----------------------------------------------------------------- overwrite */
+
+static void output_lap(struct perf_event *event, void *arg)
+{
+	struct perf_output_handle handle;
+	struct output_tx *tx = arg;
+	struct kdtl_area *area;
+	unsigned long i;
+
+	area = kdtl_aux_output_begin(&handle, event);
+	tx->priv = area;
+	if (!area)
+		return;
+	tx->size = handle.size;
+	tx->ret = kdtl_aux_output_skip(&handle, 1);
+	for (i = 0; i < tx->len; i++)
+		((u8 *)area->base)[(handle.head + i) & (area->size - 1)] =
+			output_byte(handle.head + i - tx->seed);
+	/* As perf has it: the driver says where it is. */
+	handle.head += tx->len;
+	kdtl_aux_output_end(&handle, tx->len);
+}
+
+/* P.10: no room to speak of, no wake-ups; the newest is there. */
+static void output_overwrite(struct kunit *test)
+{
+	struct kdtl_session *s = output_go(test, KDTL_SESSION_OVERWRITE, 96);
+	struct output_tx tx = { .len = 480 };
+	const u64 most = (OUTPUT_SIZE / KDTL_ENTRY_SIZE - 1) * KDTL_ENTRY_SIZE;
+	u8 *buf = kvmalloc(OUTPUT_SIZE, GFP_KERNEL);
+	u64 first, head, missed, wrong = 0;
+	unsigned int round;
+	struct kdtl_msg msg;
+	ssize_t len, i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, buf);
+	first = output_head(test, s, 0);
+	tx.seed = first;
+	for (round = 1; round <= 200; round++) {
+		KUNIT_EXPECT_EQ(test, kdtl_raw_on(&output_raw, 0, output_lap, &tx), 0);
+		KUNIT_EXPECT_TRUE(test, tx.priv);
+		KUNIT_EXPECT_EQ(test, tx.size, 0ULL);
+		KUNIT_EXPECT_EQ(test, tx.ret, -ENOSPC);
+		head = output_head(test, s, 0);
+		KUNIT_EXPECT_EQ(test, head, first + round * 480);
+		len = kdtl_aux_snapshot(s, 0, buf, OUTPUT_SIZE, &missed);
+		/* All but an entry that might be being written. */
+		KUNIT_EXPECT_EQ(test, len, (ssize_t)min_t(u64, head - first, most));
+		KUNIT_EXPECT_EQ(test, missed * KDTL_ENTRY_SIZE + len, head - first);
+		for (i = 0; i < len; i++)
+			wrong += buf[i] != output_byte(head - len + i - first);
+	}
+	KUNIT_EXPECT_EQ(test, wrong, 0ULL);
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_WAKEUPS, 0), 0ULL);
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+	KUNIT_ASSERT_TRUE(test, kapi_msg_of(s, KDTL_MSG_AUX, &msg));
+	KUNIT_EXPECT_EQ(test, msg.aux.flags, (u64)PERF_AUX_FLAG_OVERWRITE);
+	kvfree(buf);
+}
+
+/* ------------------------------------------------------------ no area, delegation */
+
+static void output_no_area(struct kunit *test)
+{
+	struct perf_event_attr attr = {
+		.type		= output_raw.p.pmu.type,
+		.size		= sizeof(attr),
+		.config		= KDTL_MASK_ALL,
+	};
+	struct output_tx tx = { .len = 1 };
+	struct perf_event *event;
+
+	/* Somebody's own event, with no AUX area of perf's mapped. */
+	event = perf_event_create_kernel_counter(&attr, 0, NULL, NULL, NULL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, event);
+	tx.priv = &tx;
+	output_tx(test, 0, &tx);
+	KUNIT_EXPECT_PTR_EQ(test, tx.priv, NULL);
+	perf_event_release_kernel(event);
+}
+
+/* An error of the driver's add() is kdtl_start()'s: on all CPUs or on none. */
+static void output_refused(struct kunit *test)
+{
+	struct kdtl_session *s = output_session(test, 0, 0, NULL);
+	struct output_tx tx = { .len = 1 };
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, kdtl_load(s, NULL), 0);
+	output_raw.refuse = -ENODEV;
+	KUNIT_EXPECT_LT(test, kdtl_start(s), 0);
+	output_raw.refuse = 0;
+	output_tx(test, 0, &tx);
+	KUNIT_EXPECT_PTR_EQ(test, tx.priv, NULL);
+	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
+	output_bytes(test, 0, 1);
+}
+
+/* -------------------------------------------------------------------- lifetime */
+
+/* The driver with its own setup_aux(), whose areas say when they are misused. */
+static void output_own_setup(struct kunit *test)
+{
+	kdtl_raw_unregister(&output_raw);
+	memset(&output_raw, 0, sizeof(output_raw));
+	KUNIT_ASSERT_EQ(test, kdtl_raw_register(&output_raw, "kdtl_raw", 0, true), 0);
+}
+
+static void output_expect_freed(struct kunit *test, int areas)
+{
+	KUNIT_EXPECT_EQ(test, atomic_read(&output_raw.setups), areas);
+	KUNIT_EXPECT_EQ(test, atomic_read(&output_raw.frees), areas);
+	KUNIT_EXPECT_EQ(test, atomic_read(&output_raw.bad_frees), 0);
+}
+
+/* P.11: set up once, however often it is loaded and started; freed at close. */
+static void output_once(struct kunit *test)
+{
+	struct kdtl_session *s;
+	int i;
+
+	output_own_setup(test);
+	s = output_session(test, 0, 0, NULL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	for (i = 0; i < 5; i++) {
+		KUNIT_EXPECT_EQ(test, kdtl_load(s, NULL), 0);
+		KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
+		KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+		KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
+		KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&output_raw.setups), (int)num_online_cpus());
+	KUNIT_EXPECT_EQ(test, atomic_read(&output_raw.frees), 0);
+	kapi_close(test);
+	output_expect_freed(test, num_online_cpus());
+}
+
+/* P.11: a transaction that is open when the session is closed ends first. */
+static void output_held(struct kunit *test)
+{
+	struct kdtl_session *s;
+	int i;
+
+	output_own_setup(test);
+	output_raw.hold = true;
+	for (i = 1; i <= 10; i++) {
+		s = output_go(test, 0, 0);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+		if (i % 2)
+			KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+		kapi_close(test);
+		output_expect_freed(test, i * num_online_cpus());
+	}
+}
+
+/* Keeps a transaction open for a while, and scribbles over the whole area. */
+static void output_scribble(struct perf_event *event, void *arg)
+{
+	struct perf_output_handle handle;
+	struct kdtl_raw_area *area;
+	int i;
+
+	area = kdtl_raw_begin(&handle, event);
+	if (!area)
+		return;
+	for (i = 0; i < area->nr_pages; i++)
+		memset(area->pages[i], 0x5a, PAGE_SIZE);
+	kdtl_raw_end(&handle, min(handle.size, 4800UL));
+	(*(unsigned long *)arg)++;
+}
+
+static int output_scribbler(void *arg)
+{
+	while (!kthread_should_stop()) {
+		kdtl_raw_on(&output_raw, 0, output_scribble, arg);
+		cond_resched();
+	}
+	return 0;
+}
+
+/* P.11: sessions come and go under a driver that writes all the time. */
+static void output_last_writer(struct kunit *test)
+{
+	struct task_struct *writer;
+	unsigned long written = 0;
+	int i;
+
+	output_own_setup(test);
+	writer = kthread_run(output_scribbler, &written, "kdtl-scribbler");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(writer));
+	for (i = 0; i < 100; i++) {
+		unsigned long before = READ_ONCE(written);
+
+		if (!output_go(test, 0, 0))
+			break;
+		KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(written) != before));
+		kapi_close(test);
+	}
+	kthread_stop(writer);
+	KUNIT_EXPECT_GE(test, written, 100UL);
+	output_expect_freed(test, 100 * num_online_cpus());
+}
+
+#ifdef CONFIG_HOTPLUG_CPU
+/* A CPU that comes up while it is started: there is an area when add() asks. */
+static void output_cpu_comes(struct kunit *test)
+{
+	const int cpu = cpumask_last(cpu_online_mask);
+	struct kdtl_aux_info info = {};
+	struct kdtl_session *s;
+
+	KUNIT_ASSERT_GT(test, cpu, 0);
+	output_own_setup(test);
+	output_raw.hold = true;
+	KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
+	s = output_go(test, 0, 0);
+	KUNIT_EXPECT_EQ(test, add_cpu(cpu), 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
+	KUNIT_EXPECT_TRUE(test, info.online);
+	/* And once more, with the area that it has left. */
+	KUNIT_EXPECT_EQ(test, remove_cpu(cpu), 0);
+	KUNIT_EXPECT_EQ(test, add_cpu(cpu), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
+	KUNIT_EXPECT_TRUE(test, info.online);
+	kapi_close(test);
+	output_expect_freed(test, num_online_cpus());
+}
+
+/* One that the driver refuses then is not logged, and nothing else suffers. */
+static void output_cpu_refused(struct kunit *test)
+{
+	const int cpu = cpumask_last(cpu_online_mask);
+	struct kdtl_aux_info info = {};
+	struct kdtl_session *s;
+
+	KUNIT_ASSERT_GT(test, cpu, 0);
+	s = output_go(test, 0, 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
+	output_raw.refuse = -ENODEV;
+	KUNIT_EXPECT_EQ(test, add_cpu(cpu), 0);
+	output_raw.refuse = 0;
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
+	KUNIT_EXPECT_FALSE(test, info.online);
+	output_bytes(test, 0, 1);
+	KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
+	KUNIT_ASSERT_EQ(test, add_cpu(cpu), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
+	KUNIT_EXPECT_TRUE(test, info.online);
+	output_bytes(test, cpu, 1);
+}
+#endif
+
+static struct kunit_case output_cases[] = {
+	KUNIT_CASE(output_private),
+	KUNIT_CASE(output_room),
+	KUNIT_CASE(output_consume),
+	KUNIT_CASE(output_nested),
+	KUNIT_CASE(output_too_much),
+	KUNIT_CASE(output_skip),
+	KUNIT_CASE(output_flag),
+	KUNIT_CASE(output_flag_overwrite),
+	KUNIT_CASE(output_watermark),
+	KUNIT_CASE(output_full),
+	KUNIT_CASE(output_masked),
+	KUNIT_CASE(output_overwrite),
+	KUNIT_CASE(output_no_area),
+	KUNIT_CASE(output_refused),
+	KUNIT_CASE(output_once),
+	KUNIT_CASE(output_held),
+	KUNIT_CASE(output_last_writer),
+#ifdef CONFIG_HOTPLUG_CPU
+	KUNIT_CASE(output_cpu_comes),
+	KUNIT_CASE(output_cpu_refused),
+#endif
+	{}
+};
+
+static int output_init(struct kunit *test)
+{
+	memset(&output_raw, 0, sizeof(output_raw));
+	return kdtl_raw_register(&output_raw, "kdtl_raw", 0, false);
+}
+
+static void output_exit(struct kunit *test)
+{
+	kapi_exit(test);
+	kdtl_raw_unregister(&output_raw);
+}
+
+static struct kunit_suite kdtl_output_suite = {
+	.name		= "kdtl_output",
+	.init		= output_init,
+	.exit		= output_exit,
+	.test_cases	= output_cases,
+};
+kunit_test_suite(kdtl_output_suite);

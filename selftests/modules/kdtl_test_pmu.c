@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kdtl_test: a source whose entries tests make, and can check
+ *
+ * An entry carries a number, one more than that of its CPU's entry before (srr0),
+ * and a hash of all its bytes (srr1): a torn, stale or misplaced one does not
+ * pass for a good one.
+ */
+#include <linux/module.h>
+#include <linux/percpu.h>
+#include <linux/sched/clock.h>
+#include <linux/workqueue.h>
+
+#include "kdtl_test_pmu.h"
+
+static u64 kdtl_test_sync(struct kdtl_pmu *p)
+{
+	return local_clock();
+}
+
+static struct kdtl_pmu kdtl_test_pmu = {
+	.pmu.module	= THIS_MODULE,
+	.name		= KDTL_TEST_PMU,
+	.tb_freq	= NSEC_PER_SEC,
+	.sync		= kdtl_test_sync,
+};
+
+/* The number of the CPU's last entry: the first is 1. */
+static DEFINE_PER_CPU(u64, kdtl_test_seq);
+
+/* FNV-1a over the words before srr1. */
+static u64 kdtl_test_hash(const struct kdtl_entry *e)
+{
+	const u64 *word = (const u64 *)e;
+	u64 hash = 0xcbf29ce484222325ULL;
+	unsigned int i;
+
+	for (i = 0; i < offsetof(struct kdtl_entry, srr1) / sizeof(*word); i++) {
+		hash = (hash ^ word[i]) * 0x100000001b3ULL;
+		hash ^= hash >> 32;
+	}
+	return hash;
+}
+
+/**
+ * kdtl_test_emit_here() - one entry, on this CPU
+ * @kind: what kind
+ * @queued: its enqueue_to_dispatch_time
+ * @ready: its ready_to_enqueue_time
+ * @slept: its waiting_to_ready_time
+ *
+ * Context: interrupts off, also under the runqueue lock.
+ */
+void kdtl_test_emit_here(enum kdtl_kind kind, u32 queued, u32 ready, u32 slept)
+{
+	struct kdtl_entry e = {
+		.dispatch_reason	= kind,
+		.processor_id		= cpu_to_be16(raw_smp_processor_id()),
+		.enqueue_to_dispatch_time = cpu_to_be32(queued),
+		.ready_to_enqueue_time	= cpu_to_be32(ready),
+		.waiting_to_ready_time	= cpu_to_be32(slept),
+		.timebase		= cpu_to_be64(local_clock()),
+		.srr0			= cpu_to_be64(this_cpu_inc_return(kdtl_test_seq)),
+	};
+
+	e.srr1 = cpu_to_be64(kdtl_test_hash(&e));
+	kdtl_pmu_output(&kdtl_test_pmu, &e, kind);
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_test_emit_here, KDTL_NS);
+
+struct kdtl_test_job {
+	enum kdtl_kind	kind;
+	unsigned int	nr;
+	u32		queued;
+	u32		ready;
+	u32		slept;
+	u64		lost;
+};
+
+/* In a task, not an interrupt: the irq_work it raises has run at the end. */
+static long kdtl_test_work(void *arg)
+{
+	const struct kdtl_test_job *job = arg;
+	unsigned int i;
+
+	local_irq_disable();
+	for (i = 0; i < job->nr; i++)
+		kdtl_test_emit_here(job->kind, job->queued, job->ready, job->slept);
+	if (job->lost)
+		kdtl_pmu_lost(&kdtl_test_pmu, job->lost);
+	local_irq_enable();
+	return 0;
+}
+
+/**
+ * kdtl_test_emit() - entries on any CPU
+ * @cpu: on which
+ * @kind: what kind
+ * @nr: how many, in one go with interrupts off
+ * @queued: enqueue_to_dispatch_time of each
+ * @ready: ready_to_enqueue_time of each
+ * @slept: waiting_to_ready_time of each
+ *
+ * When it returns they have been written, or lost, and the reader was woken.
+ *
+ * Context: may sleep.
+ * Return: 0, or -ENODEV: the CPU is offline.
+ */
+int kdtl_test_emit(int cpu, enum kdtl_kind kind, unsigned int nr,
+		   u32 queued, u32 ready, u32 slept)
+{
+	struct kdtl_test_job job = {
+		.kind	= kind,
+		.nr	= nr,
+		.queued	= queued,
+		.ready	= ready,
+		.slept	= slept,
+	};
+
+	return work_on_cpu_safe(cpu, kdtl_test_work, &job);
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_test_emit, KDTL_NS);
+
+/**
+ * kdtl_test_lost() - the source itself loses entries
+ * @cpu: on which
+ * @nr: how many
+ *
+ * Context: may sleep.
+ * Return: 0, or -ENODEV: the CPU is offline.
+ */
+int kdtl_test_lost(int cpu, u64 nr)
+{
+	struct kdtl_test_job job = { .lost = nr };
+
+	return work_on_cpu_safe(cpu, kdtl_test_work, &job);
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_test_lost, KDTL_NS);
+
+/**
+ * kdtl_test_entry_seq() - check an entry
+ * @e: the entry
+ *
+ * Context: any.
+ * Return: its number; 0: this is not as it was written.
+ */
+u64 kdtl_test_entry_seq(const struct kdtl_entry *e)
+{
+	return be64_to_cpu(e->srr1) == kdtl_test_hash(e) ? be64_to_cpu(e->srr0) : 0;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_test_entry_seq, KDTL_NS);
+
+static int __init kdtl_test_pmu_init(void)
+{
+	return kdtl_pmu_register(&kdtl_test_pmu);
+}
+
+static void __exit kdtl_test_pmu_exit(void)
+{
+	kdtl_pmu_unregister(&kdtl_test_pmu);
+}
+
+module_init(kdtl_test_pmu_init);
+module_exit(kdtl_test_pmu_exit);
+
+MODULE_DESCRIPTION("Source of dispatch trace log entries for kdtl's tests");
+MODULE_LICENSE("GPL");
+MODULE_IMPORT_NS(KDTL_NS);

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* kdtl_test: a source whose entries tests make, and can check. */
+#ifndef _KDTL_TEST_PMU_H
+#define _KDTL_TEST_PMU_H
+
+#include <linux/kdtl.h>
+
+#define KDTL_TEST_PMU	"kdtl_test"
+
+int kdtl_test_emit(int cpu, enum kdtl_kind kind, unsigned int nr,
+		   u32 queued, u32 ready, u32 slept);
+void kdtl_test_emit_here(enum kdtl_kind kind, u32 queued, u32 ready, u32 slept);
+int kdtl_test_lost(int cpu, u64 nr);
+u64 kdtl_test_entry_seq(const struct kdtl_entry *e);
+
+#endif /* _KDTL_TEST_PMU_H */

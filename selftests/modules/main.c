@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0
+/* kdtl_test.ko: the tests of the session verbs. */
+#include <linux/module.h>
+
+#include "test_kapi.h"
+
+kunit_test_suites(&kdtl_states_suite, &kdtl_counters_suite, &kdtl_evtsets_suite,
+		  &kdtl_messages_suite);
+
+MODULE_DESCRIPTION("Tests of kdtl's session verbs");
+MODULE_LICENSE("GPL");
+MODULE_IMPORT_NS(KDTL_NS);

@@ -1,0 +1,683 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Event sets: their order, how one follows the other, and what each of them sees
+ *
+ * Sets that are left by overflow switch at an entry that the test knows, so a
+ * few lines here foretell what every counter of every set has to be.
+ */
+#include <linux/hrtimer.h>
+#include <linux/kthread.h>
+#include <linux/ktime.h>
+#include <linux/prandom.h>
+#include <linux/slab.h>
+
+#include "test_kapi.h"
+
+static int evtsets_create(struct kdtl_session *s, u16 id, u64 timeout, u32 overflows)
+{
+	struct kdtl_evtset req = { .id = id, .timeout = timeout, .overflows = overflows };
+
+	return kdtl_create_evtsets(s, &req, 1);
+}
+
+/* The set's counter overflows at every so manieth entry of its kind. */
+static int evtsets_every(struct kdtl_session *s, u16 set, enum kdtl_counter counter,
+			 u64 nr, u32 flags)
+{
+	struct kdtl_counter_req req = {
+		.set		= set,
+		.counter	= counter,
+		.flags		= flags,
+		.value		= -nr,
+		.short_reset	= -nr,
+		.long_reset	= -nr,
+	};
+
+	return kdtl_write_counters(s, &req, 1);
+}
+
+static int evtsets_mask(struct kdtl_session *s, u16 set, u32 mask)
+{
+	struct kdtl_config req = { .set = set, .mask = mask };
+
+	return kdtl_write_config(s, &req, 1);
+}
+
+static int evtsets_go(struct kdtl_session *s)
+{
+	return kdtl_load(s, NULL) ?: kdtl_start(s);
+}
+
+/* Which set is a CPU's active one?  -1: not exactly one. */
+static int evtsets_active(struct kunit *test, struct kdtl_session *s,
+			  const u16 *ids, unsigned int nr, int cpu)
+{
+	int active = -1;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (!kapi_info(test, s, ids[i], cpu).active_now)
+			continue;
+		if (active >= 0)
+			return -1;
+		active = ids[i];
+	}
+	return active;
+}
+
+/* -------------------------------------------------------------------- order */
+
+static void evtsets_order(struct kunit *test)
+{
+	/* Created in this order, in two calls; run in the order of their ids. */
+	struct kdtl_evtset req[] = {
+		{ .id = 700, .overflows = 1 }, { .id = 3, .overflows = 1 },
+		{ .id = U16_MAX, .overflows = 1 }, { .id = 0, .overflows = 1 },
+	};
+	static const u16 order[] = { 0, 3, 5, 700, U16_MAX };
+	struct kdtl_session *s = kapi_session(test, 0);
+	const unsigned int nr = ARRAY_SIZE(order);
+	struct kdtl_msg msg;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, kdtl_create_evtsets(s, req, ARRAY_SIZE(req)), 0);
+	KUNIT_ASSERT_EQ(test, evtsets_create(s, 5, 0, 1), 0);
+	for (i = 0; i < nr; i++)
+		KUNIT_ASSERT_EQ(test, evtsets_every(s, order[i], KDTL_CTR_ENTRIES, 2, 0), 0);
+	KUNIT_ASSERT_EQ(test, evtsets_go(s), 0);
+	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, order, nr, 0), 0);
+	for (i = 0; i < 3 * nr; i++) {
+		kapi_emit(0, KDTL_KIND_CEDE, 1);
+		KUNIT_EXPECT_EQ(test, evtsets_active(test, s, order, nr, 0),
+				(int)order[i % nr]);
+		kapi_emit(0, KDTL_KIND_CEDE, 1);
+		KUNIT_ASSERT_TRUE(test, kapi_msg_of(s, KDTL_MSG_SET_SWITCH, &msg));
+		KUNIT_EXPECT_EQ(test, msg.set_switch.from, order[i % nr]);
+		KUNIT_EXPECT_EQ(test, msg.set, order[(i + 1) % nr]);
+		KUNIT_EXPECT_EQ(test, msg.cpu, 0);
+		KUNIT_EXPECT_EQ(test, evtsets_active(test, s, order, nr, 0),
+				(int)order[(i + 1) % nr]);
+		KUNIT_EXPECT_FALSE(test, kapi_msg_of(s, KDTL_MSG_SET_SWITCH, &msg));
+	}
+	for (i = 0; i < nr; i++) {
+		KUNIT_EXPECT_EQ(test, kapi_info(test, s, order[i], 0).runs, 3ULL + !i);
+		KUNIT_EXPECT_EQ(test, kapi_counter(test, s, order[i], KDTL_CTR_CEDE, 0), 6ULL);
+	}
+}
+
+/* After so many overflows, whichever counters they are of. */
+static void evtsets_overflow_count(struct kunit *test)
+{
+	static const u16 ids[] = { 0, 1 };
+	struct kdtl_session *s = kapi_session(test, 0);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, evtsets_create(s, 0, 0, 5), 0);
+	KUNIT_ASSERT_EQ(test, evtsets_create(s, 1, 0, 0), 0);
+	KUNIT_ASSERT_EQ(test, evtsets_every(s, 0, KDTL_CTR_CEDE, 1, 0), 0);
+	KUNIT_ASSERT_EQ(test, evtsets_every(s, 0, KDTL_CTR_FAULT, 2, KDTL_COUNTER_NOTIFY), 0);
+	KUNIT_ASSERT_EQ(test, evtsets_go(s), 0);
+	kapi_emit(0, KDTL_KIND_CEDE, 3);
+	kapi_emit(0, KDTL_KIND_FAULT, 3);
+	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 0);
+	kapi_emit(0, KDTL_KIND_FAULT, 1);
+	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 1);
+	/* Set 1 is never left. */
+	kapi_emit(0, KDTL_KIND_FAULT, 1000);
+	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 1);
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 1, KDTL_CTR_FAULT, 0), 1000ULL);
+}
+
+/* Each CPU by itself. */
+static void evtsets_per_cpu(struct kunit *test)
+{
+	static const u16 ids[] = { 0, 1 };
+	struct kdtl_session *s = kapi_session(test, 0);
+	const int other = kapi_other_cpu(0);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_GT(test, other, 0);
+	KUNIT_ASSERT_EQ(test, evtsets_create(s, 0, 0, 1), 0);
+	KUNIT_ASSERT_EQ(test, evtsets_create(s, 1, 0, 0), 0);
+	KUNIT_ASSERT_EQ(test, evtsets_every(s, 0, KDTL_CTR_CEDE, 10, 0), 0);
+	KUNIT_ASSERT_EQ(test, evtsets_go(s), 0);
+	kapi_emit(other, KDTL_KIND_CEDE, 10);
+	kapi_emit(0, KDTL_KIND_CEDE, 9);
+	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 0);
+	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, other), 1);
+	/* All CPUs: active somewhere, the most runs. */
+	KUNIT_EXPECT_TRUE(test, kapi_info(test, s, 0, -1).active_now);
+	KUNIT_EXPECT_TRUE(test, kapi_info(test, s, 1, -1).active_now);
+	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 1, -1).runs, 1ULL);
+	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 1, 0).runs, 0ULL);
+	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 0, -1).overflowed, BIT(KDTL_CTR_CEDE) + 0U);
+	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 0, 0).overflowed, 0U);
+}
+
+/* ------------------------------------------------------------------ timeout */
+
+/* What comes back is what the timer can do, and what getinfo says. */
+static void evtsets_real_timeout(struct kunit *test)
+{
+	static const u64 asked[] = {
+		1, 99999, 100001, NSEC_PER_MSEC, 12345678, NSEC_PER_SEC, U64_MAX,
+	};
+	struct kdtl_session *s = kapi_session(test, 0);
+	struct kdtl_evtset req;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	for (i = 0; i < ARRAY_SIZE(asked); i++) {
+		req = (struct kdtl_evtset){ .id = i + 1, .timeout = asked[i] };
+		KUNIT_EXPECT_EQ(test, kdtl_create_evtsets(s, &req, 1), 0);
+		KUNIT_EXPECT_GE(test, req.timeout, min_t(u64, asked[i], KTIME_MAX / 2));
+		KUNIT_EXPECT_EQ(test, do_div(req.timeout, hrtimer_resolution), 0U);
+		req = (struct kdtl_evtset){ .id = i + 101, .timeout = asked[i] };
+		KUNIT_EXPECT_EQ(test, kdtl_create_evtsets(s, &req, 1), 0);
+		KUNIT_EXPECT_EQ(test, kapi_info(test, s, i + 101, -1).timeout, req.timeout);
+		KUNIT_EXPECT_EQ(test, kapi_info(test, s, i + 101, -1).remaining, req.timeout);
+	}
+	/* None asked for, none given. */
+	req = (struct kdtl_evtset){ .id = 50 };
+	KUNIT_EXPECT_EQ(test, kdtl_create_evtsets(s, &req, 1), 0);
+	KUNIT_EXPECT_EQ(test, req.timeout, 0ULL);
+	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 50, -1).timeout, 0ULL);
+}
+
+/* Time makes them change; the active times add up to the running time. */
+static void evtsets_timeout(struct kunit *test)
+{
+	static const u16 ids[] = { 0, 1, 2 };
+	const u64 timeout = 5 * NSEC_PER_MSEC;
+	struct kdtl_session *s = kapi_session(test, 0);
+	struct kdtl_evtset_info info;
+	struct kdtl_msg msg;
+	u64 active = 0, runs = 0, running, elapsed;
+	unsigned int i;
+	int cpu, from;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	for (i = 0; i < ARRAY_SIZE(ids); i++)
+		KUNIT_ASSERT_EQ(test, evtsets_create(s, ids[i], timeout, 0), 0);
+	KUNIT_ASSERT_EQ(test, kdtl_load(s, NULL), 0);
+	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 0, 0).runs, 1ULL);
+	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 1, 0).runs, 0ULL);
+	elapsed = ktime_get_ns();
+	KUNIT_ASSERT_EQ(test, kdtl_start(s), 0);
+	for (i = 0; i < 20; i++) {
+		info = kapi_info(test, s, ids[i % 3], 0);
+		KUNIT_EXPECT_LE(test, info.remaining, timeout);
+		KUNIT_EXPECT_EQ(test, info.timeout, timeout);
+		msleep(10);
+	}
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+	elapsed = ktime_get_ns() - elapsed;
+
+	for_each_online_cpu(cpu) {
+		active = 0;
+		runs = 0;
+		for (i = 0; i < ARRAY_SIZE(ids); i++) {
+			info = kapi_info(test, s, ids[i], cpu);
+			KUNIT_EXPECT_EQ(test, info.active,
+					kapi_counter(test, s, ids[i], KDTL_CTR_RUNNING, cpu));
+			active += info.active;
+			runs += info.runs;
+			/* A run is as long as the timeout, and not much longer. */
+			KUNIT_EXPECT_GE(test, info.active + info.active / 50,
+					timeout * (info.runs - 1));
+		}
+		running = kapi_counter(test, s, 0, KDTL_CTR_ENABLED, cpu);
+		KUNIT_EXPECT_EQ(test, active, running);
+		/* A slow machine may be late now and then, not most of the time. */
+		KUNIT_EXPECT_GE(test, runs, div64_u64(elapsed, 4 * timeout));
+		KUNIT_EXPECT_LE(test, runs, div64_u64(elapsed, timeout) * 51 / 50 + 2);
+		KUNIT_EXPECT_GE(test, evtsets_active(test, s, ids, 3, cpu), 0);
+	}
+
+	/* Told, in the order of the ids. */
+	from = 0;
+	while (kapi_msg_of(s, KDTL_MSG_SET_SWITCH, &msg)) {
+		if (msg.cpu != 0)
+			continue;
+		KUNIT_EXPECT_EQ(test, (int)msg.set_switch.from, from);
+		from = (from + 1) % 3;
+		KUNIT_EXPECT_EQ(test, (int)msg.set, from);
+	}
+}
+
+/* Stopped or masked, a set's time stands still. */
+static void evtsets_remaining(struct kunit *test)
+{
+	static const u16 ids[] = { 0, 1 };
+	const u64 timeout = 100 * NSEC_PER_MSEC;
+	struct kdtl_session *s = kapi_session(test, KDTL_SESSION_BLOCK);
+	u64 left;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, evtsets_create(s, 0, timeout, 0), 0);
+	KUNIT_ASSERT_EQ(test, evtsets_create(s, 1, 0, 0), 0);
+	KUNIT_ASSERT_EQ(test, evtsets_every(s, 0, KDTL_CTR_FAULT, 1, KDTL_COUNTER_NOTIFY), 0);
+	KUNIT_ASSERT_EQ(test, kdtl_load(s, NULL), 0);
+	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 0, 0).remaining, timeout);
+	KUNIT_ASSERT_EQ(test, kdtl_start(s), 0);
+	msleep(20);
+	KUNIT_ASSERT_EQ(test, kdtl_stop(s), 0);
+	left = kapi_info(test, s, 0, 0).remaining;
+	KUNIT_EXPECT_LE(test, left, timeout - 10 * NSEC_PER_MSEC);
+	msleep(120);
+	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 0, 0).remaining, left);
+	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 0);
+
+	KUNIT_ASSERT_EQ(test, kdtl_start(s), 0);
+	kapi_emit(0, KDTL_KIND_FAULT, 1);
+	left = kapi_info(test, s, 0, 0).remaining;
+	msleep(120);
+	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 0, 0).remaining, left);
+	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_restart(s), 0);
+	KUNIT_EXPECT_TRUE(test, kapi_until(evtsets_active(test, s, ids, 2, 0) == 1));
+	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 1, 0).remaining, 0ULL);
+}
+
+/* ---------------------------------------------------------- what is refused */
+
+#define EVTSETS_SENTINEL	(-4321)
+
+static void evtsets_errors(struct kunit *test)
+{
+	static const struct {
+		const char		*what;
+		int			err;
+		struct kdtl_evtset	req;
+	} bad[] = {
+		{ "both", -EINVAL, { .id = 20, .timeout = NSEC_PER_SEC, .overflows = 1 } },
+		{ "both, set 0", -EINVAL, { .id = 0, .timeout = 1, .overflows = 1 } },
+		{ "exists", -EEXIST, { .id = 7 } },
+		{ "twice", -EEXIST, { .id = 10 } },
+	};
+	struct kdtl_session *s = kapi_session(test, 0);
+	struct kdtl_evtset_info info = { .id = 10, .cpu = -1 };
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, evtsets_create(s, 7, 0, 0), 0);
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct kdtl_evtset req[3] = {
+			{ .id = 10, .timeout = NSEC_PER_SEC, .error = EVTSETS_SENTINEL },
+			bad[i].req,
+			{ .id = 11, .error = EVTSETS_SENTINEL },
+		};
+
+		KUNIT_EXPECT_EQ_MSG(test, kdtl_create_evtsets(s, req, 3), bad[i].err,
+				    "%s", bad[i].what);
+		KUNIT_EXPECT_EQ(test, req[0].error, 0);
+		KUNIT_EXPECT_EQ_MSG(test, req[1].error, bad[i].err, "%s", bad[i].what);
+		/* None of them is there. */
+		KUNIT_EXPECT_EQ(test, kdtl_getinfo_evtsets(s, &info, 1), -EINVAL);
+		KUNIT_EXPECT_EQ(test, info.error, -EINVAL);
+	}
+	KUNIT_EXPECT_EQ(test, kdtl_create_evtsets(s, NULL, 0), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_create_evtsets(s, NULL, 1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_create_evtsets(s, NULL, KDTL_MAX_REQUESTS + 1), -E2BIG);
+}
+
+static void evtsets_delete(struct kunit *test)
+{
+	struct kdtl_evtset req[3] = {
+		{ .id = 1, .error = EVTSETS_SENTINEL }, { .id = 0 },
+		{ .id = 2, .error = EVTSETS_SENTINEL },
+	};
+	struct kdtl_session *s = kapi_session(test, 0);
+	struct kdtl_evtset_info info = { .id = 1, .cpu = -1 };
+	struct kdtl_evtset_info two[2] = { { .id = 2, .cpu = -1, .runs = 99 }, { .id = 9, .cpu = -1 } };
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, evtsets_create(s, 1, 0, 0), 0);
+	KUNIT_ASSERT_EQ(test, evtsets_create(s, 2, 0, 0), 0);
+	/* Set 0 stays, and so do the others of the vector. */
+	KUNIT_EXPECT_EQ(test, kdtl_delete_evtsets(s, req, 3), -EINVAL);
+	KUNIT_EXPECT_EQ(test, req[0].error, 0);
+	KUNIT_EXPECT_EQ(test, req[1].error, -EINVAL);
+	KUNIT_EXPECT_EQ(test, req[2].error, EVTSETS_SENTINEL);
+	KUNIT_EXPECT_EQ(test, kdtl_getinfo_evtsets(s, &info, 1), 0);
+	req[1].id = 9;
+	KUNIT_EXPECT_EQ(test, kdtl_delete_evtsets(s, req, 3), -EINVAL);
+	KUNIT_EXPECT_EQ(test, req[1].error, -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_getinfo_evtsets(s, &info, 1), 0);
+
+	/* getinfo fills in nothing if one is unknown, also past the highest id. */
+	KUNIT_EXPECT_EQ(test, kdtl_getinfo_evtsets(s, two, 2), -EINVAL);
+	KUNIT_EXPECT_EQ(test, two[0].error, 0);
+	KUNIT_EXPECT_EQ(test, two[0].runs, 99ULL);
+	KUNIT_EXPECT_EQ(test, two[1].error, -EINVAL);
+	two[1].id = 2;
+	two[1].cpu = nr_cpu_ids;
+	KUNIT_EXPECT_EQ(test, kdtl_getinfo_evtsets(s, two, 2), -EINVAL);
+	KUNIT_EXPECT_EQ(test, two[1].error, -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_getinfo_evtsets(s, NULL, 0), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_getinfo_evtsets(s, NULL, 1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_getinfo_evtsets(s, two, KDTL_MAX_REQUESTS + 1), -E2BIG);
+
+	/* More than one at a time: the stride is right. */
+	req[1].id = 2;
+	KUNIT_EXPECT_EQ(test, kdtl_delete_evtsets(s, req, 2), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_getinfo_evtsets(s, &info, 1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_delete_evtsets(s, NULL, 0), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_delete_evtsets(s, NULL, 1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_delete_evtsets(s, req, KDTL_MAX_REQUESTS + 1), -E2BIG);
+	/* Its counters and its config went along. */
+	KUNIT_EXPECT_EQ(test, evtsets_mask(s, 1, KDTL_MASK_ALL), -EINVAL);
+	KUNIT_EXPECT_EQ(test, evtsets_every(s, 1, KDTL_CTR_CEDE, 1, 0), -EINVAL);
+}
+
+/* A set that was a CPU's active one when the session was unloaded. */
+static void evtsets_delete_last(struct kunit *test)
+{
+	static const u16 ids[] = { 0, 1 };
+	struct kdtl_evtset req = { .id = 1 };
+	struct kdtl_session *s = kapi_session(test, 0);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, evtsets_create(s, 0, 0, 1), 0);
+	KUNIT_ASSERT_EQ(test, evtsets_create(s, 1, 0, 0), 0);
+	KUNIT_ASSERT_EQ(test, evtsets_every(s, 0, KDTL_CTR_CEDE, 2, 0), 0);
+	KUNIT_ASSERT_EQ(test, evtsets_go(s), 0);
+	kapi_emit(0, KDTL_KIND_CEDE, 5);
+	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 1);
+	KUNIT_EXPECT_EQ(test, kdtl_delete_evtsets(s, &req, 1), -EBUSY);
+	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 1, KDTL_CTR_CEDE, 0), 3ULL);
+	KUNIT_EXPECT_EQ(test, kdtl_delete_evtsets(s, &req, 1), 0);
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, 0), 2ULL);
+	KUNIT_EXPECT_EQ(test, kapi_conserved(test, s), 5ULL);
+	KUNIT_ASSERT_EQ(test, evtsets_go(s), 0);
+	kapi_emit(0, KDTL_KIND_CEDE, 4);
+	/* Alone, it follows itself. */
+	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 0, 0).runs, 3ULL);
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, 0), 4ULL);
+}
+
+/* ------------------------------------------------------------- load, unload */
+
+static void evtsets_load(struct kunit *test)
+{
+	static const u16 ids[] = { 0, 4 };
+	struct kdtl_session *s = kapi_session(test, 0);
+	int round;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, evtsets_create(s, 0, 0, 1), 0);
+	KUNIT_ASSERT_EQ(test, evtsets_create(s, 4, 0, 1), 0);
+	KUNIT_ASSERT_EQ(test, evtsets_every(s, 0, KDTL_CTR_CEDE, 3, 0), 0);
+	KUNIT_ASSERT_EQ(test, evtsets_every(s, 4, KDTL_CTR_CEDE, 5, 0), 0);
+	for (round = 0; round < 3; round++) {
+		KUNIT_ASSERT_EQ(test, kdtl_load(s, NULL), 0);
+		KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 0);
+		KUNIT_EXPECT_EQ(test, kapi_info(test, s, 0, 0).runs, 1ULL);
+		KUNIT_EXPECT_EQ(test, kapi_info(test, s, 4, 0).runs, 0ULL);
+		KUNIT_EXPECT_EQ(test, kapi_info(test, s, 0, 0).active, 0ULL);
+		KUNIT_EXPECT_EQ(test, kapi_info(test, s, 0, 0).overflowed, 0U);
+		KUNIT_ASSERT_EQ(test, kdtl_start(s), 0);
+		kapi_emit(0, KDTL_KIND_CEDE, 3 + 5 + 3 + 1);
+		KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
+		/* Kept, but no set is active. */
+		KUNIT_EXPECT_EQ(test, kapi_info(test, s, 0, 0).runs, 2ULL);
+		KUNIT_EXPECT_EQ(test, kapi_info(test, s, 4, 0).runs, 2ULL);
+		KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), -1);
+		KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, 0), 6ULL);
+		KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 4, KDTL_CTR_ENTRIES, 0), 6ULL);
+		KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 4, KDTL_CTR_CEDE, 0), (u64)-4);
+	}
+	/* Stop and start do not begin anew. */
+	KUNIT_ASSERT_EQ(test, evtsets_go(s), 0);
+	kapi_emit(0, KDTL_KIND_CEDE, 4);
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
+	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 4);
+	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 4, 0).runs, 1ULL);
+	kapi_emit(0, KDTL_KIND_CEDE, 4);
+	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 0);
+}
+
+/* ------------------------------------------------------------------ masking */
+
+/* A switch that is due waits for the restart, with the long reset. */
+static void evtsets_mask_first(struct kunit *test)
+{
+	static const u16 ids[] = { 0, 1 };
+	struct kdtl_counter_req req = {
+		.counter = KDTL_CTR_CEDE, .flags = KDTL_COUNTER_NOTIFY,
+		.value = -2, .short_reset = -50, .long_reset = -60,
+	};
+	struct kdtl_session *s = kapi_session(test, KDTL_SESSION_BLOCK);
+	struct kdtl_msg msg;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, evtsets_create(s, 0, 0, 1), 0);
+	KUNIT_ASSERT_EQ(test, evtsets_create(s, 1, 0, 1), 0);
+	KUNIT_ASSERT_EQ(test, kdtl_write_counters(s, &req, 1), 0);
+	KUNIT_ASSERT_EQ(test, evtsets_every(s, 1, KDTL_CTR_CEDE, 3, 0), 0);
+	KUNIT_ASSERT_EQ(test, evtsets_go(s), 0);
+	kapi_emit(0, KDTL_KIND_CEDE, 10);
+	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 0);
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, 0), 2ULL);
+	KUNIT_ASSERT_TRUE(test, kapi_msg_of(s, KDTL_MSG_OVERFLOW, &msg));
+	KUNIT_EXPECT_EQ(test, msg.set, 0);
+	KUNIT_EXPECT_FALSE(test, kapi_msg_of(s, KDTL_MSG_SET_SWITCH, &msg));
+
+	KUNIT_EXPECT_EQ(test, kdtl_restart(s), 0);
+	KUNIT_ASSERT_TRUE(test, kapi_until(kapi_msg_of(s, KDTL_MSG_SET_SWITCH, &msg)));
+	KUNIT_EXPECT_EQ(test, msg.set, 1);
+	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 1);
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_CEDE, 0), (u64)-60);
+	/* Set 1 does not notify, so it is left at once. */
+	kapi_emit(0, KDTL_KIND_CEDE, 4);
+	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 0);
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_CEDE, 0), (u64)-59);
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 1, KDTL_CTR_ENTRIES, 0), 3ULL);
+}
+
+/* ---------------------------------------------------------- who sees what */
+
+#define EVTSETS_MODEL	4
+
+/* A set as it has to be. */
+struct evtsets_model {
+	u32	mask;
+	u64	every;		/* entries of its mask from switch to switch */
+	u64	since;
+	u64	runs;
+	u64	kinds[KDTL_NR_KINDS];
+};
+
+static void evtsets_model_entry(struct evtsets_model *m, unsigned int *now,
+				enum kdtl_kind kind)
+{
+	struct evtsets_model *set = &m[*now];
+
+	if (kind != KDTL_KIND_UNKNOWN && !(set->mask & BIT(kind)))
+		return;
+	set->kinds[kind]++;
+	if (++set->since < set->every)
+		return;
+	set->since = 0;
+	*now = (*now + 1) % EVTSETS_MODEL;
+	m[*now].runs++;
+}
+
+/* Each set sees its mask's entries, from the switch to it to the next. */
+static void evtsets_exact_masks(struct kunit *test)
+{
+	struct evtsets_model m[EVTSETS_MODEL] = {
+		{ .mask = KDTL_MASK_CEDE, .every = 3, .runs = 1 },
+		{ .mask = KDTL_MASK_PREEMPT | KDTL_MASK_FAULT, .every = 1 },
+		{ .mask = KDTL_MASK_ALL, .every = 7 },
+		{ .mask = KDTL_MASK_FAULT, .every = 2 },
+	};
+	struct kdtl_session *s = kapi_session(test, 0);
+	unsigned int now = 0, i, kind;
+	struct rnd_state rnd;
+	u64 sum = 0;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	for (i = 0; i < EVTSETS_MODEL; i++) {
+		KUNIT_ASSERT_EQ(test, evtsets_create(s, i, 0, 1), 0);
+		KUNIT_ASSERT_EQ(test, evtsets_every(s, i, KDTL_CTR_ENTRIES, m[i].every, 0), 0);
+		KUNIT_ASSERT_EQ(test, evtsets_mask(s, i, m[i].mask), 0);
+	}
+	KUNIT_ASSERT_EQ(test, evtsets_go(s), 0);
+	prandom_seed_state(&rnd, 1);
+	for (i = 0; i < 20000; i++) {
+		kind = prandom_u32_state(&rnd) % KDTL_NR_KINDS;
+		kapi_emit(0, kind, 1);
+		evtsets_model_entry(m, &now, kind);
+		if (i % 256 == 0)
+			kapi_drain(s, 0);
+	}
+	for (i = 0; i < EVTSETS_MODEL; i++) {
+		KUNIT_EXPECT_EQ(test, kapi_info(test, s, i, 0).runs, m[i].runs);
+		for (kind = 0; kind < KDTL_NR_KINDS; kind++) {
+			KUNIT_EXPECT_EQ_MSG(test, kapi_counter(test, s, i, KDTL_CTR_CEDE + kind, 0),
+					    m[i].kinds[kind], "set %u, kind %u", i, kind);
+			sum += m[i].kinds[kind];
+		}
+	}
+	KUNIT_EXPECT_EQ(test, kapi_conserved(test, s), sum);
+	kunit_info(test, "%llu runs of set 0", m[0].runs);
+}
+
+/* ----------------------------------------------------------- nothing is lost */
+
+struct evtsets_producer {
+	struct completion	end;
+	u64			made;
+};
+
+/* On its CPU, with interrupts on in between: timers may switch at any point. */
+static int evtsets_produce(void *arg)
+{
+	struct evtsets_producer *p = arg;
+
+	while (!kthread_should_stop()) {
+		local_irq_disable();
+		kdtl_test_emit_here(KDTL_KIND_CEDE, 0, 0, 0);
+		local_irq_enable();
+		p->made++;
+		if (p->made % 32 == 0)
+			usleep_range(20, 50);
+		cond_resched();
+	}
+	return 0;
+}
+
+/* Are the sequence numbers without a gap?  Gives the entries back. */
+static u64 evtsets_read(struct kunit *test, struct kdtl_session *s, int cpu, u64 *next)
+{
+	const struct kdtl_entry *e;
+	const void *span;
+	u64 nr = 0;
+	ssize_t len;
+
+	len = kdtl_aux_peek(s, cpu, &span);
+	if (len <= 0)
+		return 0;
+	kdtl_for_each_entry(e, span, len) {
+		const u64 seq = kdtl_test_entry_seq(e);
+
+		if (*next)
+			KUNIT_EXPECT_EQ(test, seq, *next);
+		*next = seq + 1;
+		nr++;
+	}
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, cpu, len), 0);
+	return nr;
+}
+
+/* Thousands of switches by the timer, between sets that both want it all. */
+static void evtsets_lossless(struct kunit *test)
+{
+	const struct kdtl_session_attr attr = {
+		.pmu		= KDTL_TEST_PMU,
+		.aux_pages	= 64,
+	};
+	struct kdtl_session *s = kapi_create(test, &attr);
+	struct evtsets_producer p = {};
+	struct task_struct *task;
+	struct kdtl_aux_info info;
+	u64 next = 0, got = 0, runs = 0;
+	unsigned long end = jiffies + 10 * HZ;
+	const int cpu = num_online_cpus() - 1;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, evtsets_create(s, 0, 1, 0), 0);
+	KUNIT_ASSERT_EQ(test, evtsets_create(s, 1, 1, 0), 0);
+	KUNIT_ASSERT_EQ(test, evtsets_mask(s, 1, KDTL_MASK_CEDE), 0);
+	KUNIT_ASSERT_EQ(test, evtsets_go(s), 0);
+	task = kthread_create_on_cpu(evtsets_produce, &p, cpu, "kdtl_produce/%u");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	wake_up_process(task);
+	while (runs < 4000 && time_before(jiffies, end)) {
+		got += evtsets_read(test, s, cpu, &next);
+		runs = kapi_info(test, s, 0, cpu).runs + kapi_info(test, s, 1, cpu).runs;
+		usleep_range(500, 1000);
+	}
+	kthread_stop(task);
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+	got += evtsets_read(test, s, cpu, &next);
+
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
+	KUNIT_EXPECT_EQ(test, info.lost, 0ULL);
+	KUNIT_EXPECT_EQ(test, got, p.made);
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_CEDE, cpu) +
+			      kapi_counter(test, s, 1, KDTL_CTR_CEDE, cpu), p.made);
+	KUNIT_EXPECT_GT(test, kapi_counter(test, s, 0, KDTL_CTR_CEDE, cpu), 0ULL);
+	KUNIT_EXPECT_GT(test, kapi_counter(test, s, 1, KDTL_CTR_CEDE, cpu), 0ULL);
+	KUNIT_EXPECT_GE(test, runs, 1000ULL);
+	kunit_info(test, "%llu entries, %llu switches", got, runs);
+}
+
+/* The same at each entry, by overflow. */
+static void evtsets_lossless_overflow(struct kunit *test)
+{
+	struct kdtl_session *s = kapi_session(test, 0);
+	u64 next = 0, got = 0;
+	int i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	for (i = 0; i < 3; i++) {
+		KUNIT_ASSERT_EQ(test, evtsets_create(s, i, 0, 1), 0);
+		KUNIT_ASSERT_EQ(test, evtsets_every(s, i, KDTL_CTR_CEDE, 1, 0), 0);
+	}
+	KUNIT_ASSERT_EQ(test, evtsets_go(s), 0);
+	for (i = 0; i < 3000; i++) {
+		kapi_emit(0, KDTL_KIND_CEDE, 1 + i % 5);
+		got += evtsets_read(test, s, 0, &next);
+	}
+	KUNIT_EXPECT_EQ(test, got, 3000 * 3ULL);
+	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 1, 0).runs, 3000ULL);
+}
+
+static struct kunit_case evtsets_cases[] = {
+	KUNIT_CASE(evtsets_order),
+	KUNIT_CASE(evtsets_overflow_count),
+	KUNIT_CASE(evtsets_per_cpu),
+	KUNIT_CASE(evtsets_real_timeout),
+	KUNIT_CASE(evtsets_timeout),
+	KUNIT_CASE(evtsets_remaining),
+	KUNIT_CASE(evtsets_errors),
+	KUNIT_CASE(evtsets_delete),
+	KUNIT_CASE(evtsets_delete_last),
+	KUNIT_CASE(evtsets_load),
+	KUNIT_CASE(evtsets_mask_first),
+	KUNIT_CASE(evtsets_exact_masks),
+	KUNIT_CASE(evtsets_lossless),
+	KUNIT_CASE(evtsets_lossless_overflow),
+	{}
+};
+
+struct kunit_suite kdtl_evtsets_suite = {
+	.name		= "kdtl_evtsets",
+	.exit		= kapi_exit,
+	.test_cases	= evtsets_cases,
+};

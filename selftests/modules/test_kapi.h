@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the tests of the session verbs have in common. */
+#ifndef _KDTL_TEST_KAPI_H
+#define _KDTL_TEST_KAPI_H
+
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/err.h>
+#include <linux/kdtl.h>
+
+#include "kunit-shim.h"
+#include "kdtl_test_pmu.h"
+
+/* main.c runs them. */
+extern struct kunit_suite kdtl_counters_suite;
+extern struct kunit_suite kdtl_evtsets_suite;
+extern struct kunit_suite kdtl_messages_suite;
+extern struct kunit_suite kdtl_states_suite;
+
+#define KAPI_AUX_PAGES	16
+#define KAPI_FOREVER	msecs_to_jiffies(20 * MSEC_PER_SEC)
+
+/*
+ * A test's session is in test->priv: kapi_exit() closes it, also after a failed
+ * assertion.
+ */
+static inline struct kdtl_session *kapi_create(struct kunit *test,
+					       const struct kdtl_session_attr *attr)
+{
+	struct kdtl_session *s = kdtl_session_create(attr);
+
+	KUNIT_EXPECT_FALSE(test, IS_ERR_OR_NULL(s));
+	test->priv = IS_ERR(s) ? NULL : s;
+	return test->priv;
+}
+
+static inline void kapi_close(struct kunit *test)
+{
+	struct kdtl_session *s = test->priv;
+
+	test->priv = NULL;
+	kdtl_session_close(s);
+}
+
+/* On the test source, with what most tests want. */
+static inline struct kdtl_session *kapi_session(struct kunit *test, u32 flags)
+{
+	const struct kdtl_session_attr attr = {
+		.pmu		= KDTL_TEST_PMU,
+		.aux_pages	= KAPI_AUX_PAGES,
+		.msg_pages	= 4,
+		.flags		= flags,
+	};
+
+	return kapi_create(test, &attr);
+}
+
+/* As many entries of one kind on a CPU, now. */
+static inline int kapi_emit(int cpu, enum kdtl_kind kind, unsigned int nr)
+{
+	return kdtl_test_emit(cpu, kind, nr, 0, 0, 0);
+}
+
+static inline u64 kapi_counter(struct kunit *test, struct kdtl_session *s,
+			       u16 set, enum kdtl_counter counter, int cpu)
+{
+	struct kdtl_counter_req req = {
+		.set		= set,
+		.counter	= counter,
+		.cpu		= cpu,
+	};
+
+	KUNIT_EXPECT_EQ(test, kdtl_read_counters(s, &req, 1), 0);
+	return req.value;
+}
+
+static inline struct kdtl_evtset_info kapi_info(struct kunit *test,
+						struct kdtl_session *s, u16 id,
+						int cpu)
+{
+	struct kdtl_evtset_info info = { .id = id, .cpu = cpu };
+
+	KUNIT_EXPECT_EQ(test, kdtl_getinfo_evtsets(s, &info, 1), 0);
+	return info;
+}
+
+/* The next message, which must be there. */
+static inline struct kdtl_msg kapi_msg(struct kunit *test, struct kdtl_session *s)
+{
+	struct kdtl_msg msg = {};
+
+	KUNIT_EXPECT_EQ(test, kdtl_read(s, &msg, sizeof(msg), true),
+			(ssize_t)sizeof(msg));
+	return msg;
+}
+
+/* The next message of a type; those before it are passed over. */
+static inline bool kapi_msg_of(struct kdtl_session *s, enum kdtl_msg_type type,
+			       struct kdtl_msg *msg)
+{
+	while (kdtl_read(s, msg, sizeof(*msg), true) > 0) {
+		if (msg->type == type)
+			return true;
+	}
+	return false;
+}
+
+/* How many of a type are left; all messages are gone then. */
+static inline unsigned int kapi_msgs_of(struct kdtl_session *s,
+					enum kdtl_msg_type type)
+{
+	struct kdtl_msg msg;
+	unsigned int nr = 0;
+
+	while (kapi_msg_of(s, type, &msg))
+		nr++;
+	return nr;
+}
+
+/* Give everything unread back. */
+static inline void kapi_drain(struct kdtl_session *s, int cpu)
+{
+	const void *span;
+	ssize_t len = kdtl_aux_peek(s, cpu, &span);
+
+	if (len > 0)
+		kdtl_aux_consume(s, cpu, len);
+}
+
+/* produced = consumed + lost + unread on every CPU; the sum of produced. */
+static inline u64 kapi_conserved(struct kunit *test, struct kdtl_session *s)
+{
+	struct kdtl_aux_info info;
+	u64 sum = 0;
+	int cpu;
+
+	for_each_online_cpu(cpu) {
+		KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
+		KUNIT_EXPECT_EQ(test, info.produced,
+				info.consumed + info.lost + info.unread);
+		sum += info.produced;
+	}
+	return sum;
+}
+
+/* A CPU that is not @cpu; -1 if there is none. */
+static inline int kapi_other_cpu(int cpu)
+{
+	int other;
+
+	for_each_online_cpu(other) {
+		if (other != cpu)
+			return other;
+	}
+	return -1;
+}
+
+/* Wait until a condition holds; false if it did not in 20 s. */
+#define kapi_until(cond)						\
+({									\
+	unsigned long __end = jiffies + KAPI_FOREVER;			\
+	bool __met;							\
+	while (!(__met = (cond)) && time_before(jiffies, __end))	\
+		usleep_range(200, 500);					\
+	__met;								\
+})
+
+static inline void kapi_exit(struct kunit *test)
+{
+	kapi_close(test);
+}
+
+#endif /* _KDTL_TEST_KAPI_H */

@@ -1,0 +1,529 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Every verb in every state
+ *
+ * states.def says what each verb does in each state; this puts a session into
+ * each state, in each way that leads there, calls each verb and looks at what
+ * it returns and at the state afterwards.  Documentation/states.rst shows the
+ * same table.
+ *
+ * A source of its own, for its detach(): kdtl_session_close() calls that when
+ * the session refuses everything and is not freed yet.
+ */
+#include <linux/module.h>
+#include <linux/sched/clock.h>
+#include <linux/workqueue.h>
+
+#include "test_kapi.h"
+
+enum states_state {
+	STATES_CREATED,
+	STATES_LOADED,
+	STATES_STARTED,
+	STATES_MASKED,
+	STATES_UNLOADED,
+	STATES_NR,
+	STATES_CLOSED,
+	STATES_STAYS,
+};
+
+static const char * const states_names[] = {
+	[STATES_CREATED]	= "created",
+	[STATES_LOADED]		= "loaded",
+	[STATES_STARTED]	= "started",
+	[STATES_MASKED]		= "masked",
+	[STATES_UNLOADED]	= "unloaded",
+	[STATES_CLOSED]		= "closed",
+};
+
+/* ------------------------------------------------------------------- source */
+
+static u64 states_now(struct kdtl_pmu *p)
+{
+	return local_clock();
+}
+
+static struct kdtl_session *states_closing;
+static void (*states_while_closing)(struct kdtl_session *s);
+
+static void states_detach(struct kdtl_pmu *p)
+{
+	if (states_while_closing)
+		states_while_closing(states_closing);
+}
+
+static struct kdtl_pmu states_pmu = {
+	.pmu.module	= THIS_MODULE,
+	.name		= "kdtl_states",
+	.tb_freq	= NSEC_PER_SEC,
+	.sync		= states_now,
+	.detach		= states_detach,
+};
+
+/* In a task on the CPU: its irq_work has run when this is over. */
+static long states_emit(void *unused)
+{
+	struct kdtl_entry e = {
+		.processor_id	= cpu_to_be16(raw_smp_processor_id()),
+		.timebase	= cpu_to_be64(local_clock()),
+	};
+
+	local_irq_disable();
+	kdtl_pmu_output(&states_pmu, &e, KDTL_KIND_CEDE);
+	local_irq_enable();
+	return 0;
+}
+
+/* ------------------------------------------------------------ ways to states */
+
+/* An entry makes a message, and masks a session that is to be masked. */
+static void states_start(struct kdtl_session *s, int cpu)
+{
+	kdtl_load(s, NULL);
+	kdtl_start(s);
+	work_on_cpu(cpu, states_emit, NULL);
+}
+
+static void states_way_none(struct kdtl_session *s)
+{
+}
+
+static void states_way_load(struct kdtl_session *s)
+{
+	kdtl_load(s, NULL);
+}
+
+static void states_way_start(struct kdtl_session *s)
+{
+	states_start(s, cpumask_first(cpu_online_mask));
+}
+
+static void states_way_stop(struct kdtl_session *s)
+{
+	states_way_start(s);
+	kdtl_stop(s);
+}
+
+static void states_way_mask(struct kdtl_session *s)
+{
+	struct kdtl_counter_req req = {
+		.counter	= KDTL_CTR_ENTRIES,
+		.flags		= KDTL_COUNTER_NOTIFY,
+		.value		= -1,
+	};
+
+	kdtl_write_counters(s, &req, 1);
+	states_way_start(s);
+}
+
+static void states_way_mask_stop(struct kdtl_session *s)
+{
+	states_way_mask(s);
+	kdtl_stop(s);
+}
+
+static void states_way_restart(struct kdtl_session *s)
+{
+	states_way_mask(s);
+	kdtl_restart(s);
+}
+
+static void states_way_unload(struct kdtl_session *s)
+{
+	states_way_start(s);
+	kdtl_unload(s);
+}
+
+static void states_way_unload_masked(struct kdtl_session *s)
+{
+	states_way_mask(s);
+	kdtl_unload(s);
+}
+
+static void states_way_reload(struct kdtl_session *s)
+{
+	states_way_unload_masked(s);
+	kdtl_load(s, NULL);
+}
+
+static const struct states_way {
+	const char		*name;
+	enum states_state	to;
+	bool			data;		/* there is something to read */
+	bool			stopped;	/* masked, but stopped as well */
+	void			(*go)(struct kdtl_session *s);
+} states_ways[] = {
+	{ "create", STATES_CREATED, false, false, states_way_none },
+	{ "load", STATES_LOADED, false, false, states_way_load },
+	{ "stop", STATES_LOADED, true, false, states_way_stop },
+	{ "reload", STATES_LOADED, false, false, states_way_reload },
+	{ "start", STATES_STARTED, true, false, states_way_start },
+	{ "restart", STATES_STARTED, true, false, states_way_restart },
+	{ "mask", STATES_MASKED, true, false, states_way_mask },
+	{ "mask and stop", STATES_MASKED, true, true, states_way_mask_stop },
+	{ "unload", STATES_UNLOADED, true, false, states_way_unload },
+	{ "unload masked", STATES_UNLOADED, true, false, states_way_unload_masked },
+};
+
+/* -------------------------------------------------------------------- verbs */
+
+/* Each returns what the verb returns; lengths and counts are positive. */
+static ssize_t do_kdtl_load(struct kdtl_session *s)
+{
+	return kdtl_load(s, NULL);
+}
+
+static ssize_t do_kdtl_unload(struct kdtl_session *s)
+{
+	return kdtl_unload(s);
+}
+
+static ssize_t do_kdtl_start(struct kdtl_session *s)
+{
+	return kdtl_start(s);
+}
+
+static ssize_t do_kdtl_stop(struct kdtl_session *s)
+{
+	return kdtl_stop(s);
+}
+
+static ssize_t do_kdtl_restart(struct kdtl_session *s)
+{
+	return kdtl_restart(s);
+}
+
+static ssize_t do_kdtl_write_config(struct kdtl_session *s)
+{
+	struct kdtl_config req = { .mask = KDTL_MASK_ALL };
+
+	return kdtl_write_config(s, &req, 1);
+}
+
+static ssize_t do_kdtl_write_counters(struct kdtl_session *s)
+{
+	struct kdtl_counter_req req = { .counter = KDTL_CTR_CEDE };
+
+	return kdtl_write_counters(s, &req, 1);
+}
+
+static ssize_t do_kdtl_read_counters(struct kdtl_session *s)
+{
+	struct kdtl_counter_req req = { .counter = KDTL_CTR_CEDE, .cpu = -1 };
+
+	return kdtl_read_counters(s, &req, 1);
+}
+
+static ssize_t do_kdtl_create_evtsets(struct kdtl_session *s)
+{
+	struct kdtl_evtset req = { .id = 2 };
+
+	return kdtl_create_evtsets(s, &req, 1);
+}
+
+/* Set 1 is there from the beginning. */
+static ssize_t do_kdtl_delete_evtsets(struct kdtl_session *s)
+{
+	struct kdtl_evtset req = { .id = 1 };
+
+	return kdtl_delete_evtsets(s, &req, 1);
+}
+
+static ssize_t do_kdtl_getinfo_evtsets(struct kdtl_session *s)
+{
+	struct kdtl_evtset_info req = { .id = 1, .cpu = -1 };
+
+	return kdtl_getinfo_evtsets(s, &req, 1);
+}
+
+static ssize_t do_kdtl_read(struct kdtl_session *s)
+{
+	struct kdtl_msg msg;
+
+	return kdtl_read(s, &msg, sizeof(msg), true);
+}
+
+static ssize_t do_kdtl_wait(struct kdtl_session *s)
+{
+	return kdtl_wait(s, 0);
+}
+
+static ssize_t do_kdtl_aux_peek(struct kdtl_session *s)
+{
+	const void *span;
+
+	return kdtl_aux_peek(s, cpumask_first(cpu_online_mask), &span);
+}
+
+/* What there is, and a byte more, which is always refused. */
+static ssize_t do_kdtl_aux_consume(struct kdtl_session *s)
+{
+	const int cpu = cpumask_first(cpu_online_mask);
+	const ssize_t len = do_kdtl_aux_peek(s);
+	int err;
+
+	if (len < 0)
+		return len;
+	if (kdtl_aux_consume(s, cpu, len + 1) != -EINVAL)
+		return -EBADE;
+	err = kdtl_aux_consume(s, cpu, len);
+	return err ?: len;
+}
+
+static ssize_t do_kdtl_aux_snapshot(struct kdtl_session *s)
+{
+	struct kdtl_entry e;
+
+	return kdtl_aux_snapshot(s, cpumask_first(cpu_online_mask), &e, sizeof(e), NULL);
+}
+
+static ssize_t do_kdtl_aux_info(struct kdtl_session *s)
+{
+	struct kdtl_aux_info info;
+
+	return kdtl_aux_info(s, cpumask_first(cpu_online_mask), &info);
+}
+
+static ssize_t do_kdtl_merge_next(struct kdtl_session *s)
+{
+	struct kdtl_merge *m = kdtl_merge_create(s);
+	ssize_t nr = 0;
+
+	if (IS_ERR(m))
+		return PTR_ERR(m);
+	kdtl_merge_sync(m);
+	while (kdtl_merge_next(m))
+		nr++;
+	kdtl_merge_destroy(m);
+	return nr;
+}
+
+static ssize_t do_kdtl_session_close(struct kdtl_session *s)
+{
+	kdtl_session_close(s);
+	return 0;
+}
+
+/* -------------------------------------------------------------------- table */
+
+/**
+ * struct states_cell - what a verb does in a state
+ * @ret: what it returns; a positive number is as good as 0
+ * @then: the state afterwards
+ * @empty: with nothing to read it says so
+ * @out: not to be called
+ */
+struct states_cell {
+	int			ret;
+	enum states_state	then;
+	bool			empty;
+	bool			out;
+};
+
+#define TO(s)	{ .then = STATES_ ## s }
+#define OK	{ .then = STATES_STAYS }
+#define SAME	{ .then = STATES_STAYS }
+#define NONE	{ .then = STATES_STAYS, .empty = true }
+#define NO(e)	{ .then = STATES_STAYS, .ret = -(e) }
+#define OUT	{ .out = true }
+
+static const struct states_verb {
+	const char		*name;
+	ssize_t			(*call)(struct kdtl_session *s);
+	struct states_cell	in[STATES_NR];
+	struct states_cell	closing;
+} states_verbs[] = {
+#define KDTL_VERB(verb, created, loaded, started, masked, unloaded, close)	\
+	{ #verb, do_ ## verb, { created, loaded, started, masked, unloaded }, close },
+#include "states.def"
+#undef KDTL_VERB
+};
+
+/* These look for something to read: without, they say so. */
+static bool states_is_empty(const struct states_verb *verb, ssize_t ret)
+{
+	if (verb->call == do_kdtl_read)
+		return ret == -EAGAIN;
+	if (verb->call == do_kdtl_wait)
+		return ret == -ETIMEDOUT;
+	if (verb->call == do_kdtl_aux_info)
+		return ret == 0;
+	return ret == 0;
+}
+
+static struct kdtl_session *states_session(struct kunit *test,
+					   const struct states_verb *verb)
+{
+	const struct kdtl_session_attr attr = {
+		.pmu		= states_pmu.name,
+		.aux_pages	= 1,
+		.msg_pages	= 1,
+		.watermark	= KDTL_ENTRY_SIZE,
+		.flags		= KDTL_SESSION_BLOCK |
+				  (verb->call == do_kdtl_aux_snapshot ?
+				   KDTL_SESSION_OVERWRITE : 0),
+	};
+	struct kdtl_evtset one = { .id = 1 };
+	struct kdtl_session *s = kapi_create(test, &attr);
+
+	if (s)
+		KUNIT_EXPECT_EQ(test, kdtl_create_evtsets(s, &one, 1), 0);
+	return s;
+}
+
+/*
+ * Where is it?  By what is refused: kdtl_restart() comes last, as it would be
+ * the only one to change anything.
+ */
+static enum states_state states_probe(struct kdtl_session *s, enum states_state like)
+{
+	if (!kdtl_create_evtsets(s, NULL, 0))
+		return like == STATES_CREATED ? STATES_CREATED : STATES_UNLOADED;
+	if (!kdtl_write_config(s, NULL, 0))
+		return STATES_LOADED;
+	return kdtl_restart(s) == -EBUSY ? STATES_STARTED : STATES_MASKED;
+}
+
+static void states_cell(struct kunit *test, const struct states_verb *verb,
+			const struct states_way *way)
+{
+	const struct states_cell *cell = &verb->in[way->to];
+	enum states_state then = cell->then == STATES_STAYS ? way->to : cell->then;
+	struct kdtl_session *s = states_session(test, verb);
+	ssize_t ret;
+
+	if (!s)
+		return;
+	way->go(s);
+	KUNIT_EXPECT_FALSE_MSG(test, cell->out, "%s in %s: no cell", verb->name,
+			       states_names[way->to]);
+	if (then == STATES_CLOSED)
+		test->priv = NULL;
+	ret = verb->call(s);
+	if (cell->ret)
+		KUNIT_EXPECT_EQ_MSG(test, ret, (ssize_t)cell->ret, "%s in %s (%s)",
+				    verb->name, states_names[way->to], way->name);
+	else if (cell->empty || (!way->data && states_is_empty(verb, ret)))
+		KUNIT_EXPECT_TRUE_MSG(test, states_is_empty(verb, ret),
+				      "%s in %s (%s): %zd", verb->name,
+				      states_names[way->to], way->name, ret);
+	else
+		KUNIT_EXPECT_GE_MSG(test, ret, (ssize_t)0, "%s in %s (%s)",
+				    verb->name, states_names[way->to], way->name);
+	if (then == STATES_CLOSED)
+		return;
+
+	/* A session that was stopped while masked is not started by a restart. */
+	if (way->stopped && then == STATES_STARTED)
+		then = STATES_LOADED;
+	KUNIT_EXPECT_EQ_MSG(test, states_probe(s, then), then,
+			    "after %s in %s (%s)", verb->name,
+			    states_names[way->to], way->name);
+	kapi_close(test);
+}
+
+static void states_table(struct kunit *test)
+{
+	unsigned int v, w;
+
+	for (v = 0; v < ARRAY_SIZE(states_verbs); v++) {
+		for (w = 0; w < ARRAY_SIZE(states_ways); w++)
+			states_cell(test, &states_verbs[v], &states_ways[w]);
+	}
+	kunit_info(test, "%zu verbs in %zu states, reached in %zu ways",
+		   ARRAY_SIZE(states_verbs), (size_t)STATES_NR + 1,
+		   ARRAY_SIZE(states_ways) + 1);
+}
+
+/* There is data where the table says that a verb finds some. */
+static void states_data(struct kunit *test)
+{
+	unsigned int v, w;
+	ssize_t ret;
+
+	for (v = 0; v < ARRAY_SIZE(states_verbs); v++) {
+		const struct states_verb *verb = &states_verbs[v];
+
+		if (verb->call != do_kdtl_read && verb->call != do_kdtl_wait &&
+		    verb->call != do_kdtl_aux_peek &&
+		    verb->call != do_kdtl_aux_consume &&
+		    verb->call != do_kdtl_aux_snapshot &&
+		    verb->call != do_kdtl_merge_next)
+			continue;
+		for (w = 0; w < ARRAY_SIZE(states_ways); w++) {
+			struct kdtl_session *s = states_session(test, verb);
+
+			if (!s)
+				return;
+			states_ways[w].go(s);
+			ret = verb->call(s);
+			KUNIT_EXPECT_EQ_MSG(test, ret > 0, states_ways[w].data,
+					    "%s (%s): %zd", verb->name,
+					    states_ways[w].name, ret);
+			kapi_close(test);
+		}
+	}
+}
+
+static struct kunit *states_test;
+static unsigned int states_closing_cells;
+
+static void states_check_closing(struct kdtl_session *s)
+{
+	unsigned int v;
+
+	for (v = 0; v < ARRAY_SIZE(states_verbs); v++) {
+		const struct states_verb *verb = &states_verbs[v];
+
+		if (verb->closing.out)
+			continue;
+		states_closing_cells++;
+		KUNIT_EXPECT_EQ_MSG(states_test, verb->call(s),
+				    (ssize_t)verb->closing.ret,
+				    "%s while closing", verb->name);
+	}
+}
+
+/* detach() is called by close, at its end. */
+static void states_closing_table(struct kunit *test)
+{
+	unsigned int w;
+
+	states_test = test;
+	states_while_closing = states_check_closing;
+	for (w = 0; w < ARRAY_SIZE(states_ways); w++) {
+		states_closing = states_session(test, &states_verbs[0]);
+		if (!states_closing)
+			break;
+		states_ways[w].go(states_closing);
+		states_closing_cells = 0;
+		kapi_close(test);
+		KUNIT_EXPECT_GT(test, states_closing_cells, 10U);
+	}
+	states_while_closing = NULL;
+}
+
+static int states_suite_init(struct kunit_suite *suite)
+{
+	return kdtl_pmu_register(&states_pmu);
+}
+
+static void states_suite_exit(struct kunit_suite *suite)
+{
+	kdtl_pmu_unregister(&states_pmu);
+}
+
+static struct kunit_case states_cases[] = {
+	KUNIT_CASE(states_table),
+	KUNIT_CASE(states_data),
+	KUNIT_CASE(states_closing_table),
+	{}
+};
+
+struct kunit_suite kdtl_states_suite = {
+	.name		= "kdtl_states",
+	.suite_init	= states_suite_init,
+	.suite_exit	= states_suite_exit,
+	.exit		= kapi_exit,
+	.test_cases	= states_cases,
+};

@@ -24,9 +24,20 @@ static unsigned int aux_pages = 64;
 module_param(aux_pages, uint, 0444);
 MODULE_PARM_DESC(aux_pages, "pages per CPU, a power of two (default 64)");
 
+/* Not 0: the thread would only look and never sleep. */
+static int period_set(const char *val, const struct kernel_param *kp)
+{
+	return param_set_uint_minmax(val, kp, 1, 3600 * MSEC_PER_SEC);
+}
+
+static const struct kernel_param_ops period_ops = {
+	.set = period_set,
+	.get = param_get_uint,
+};
+
 static unsigned int period_ms = 100;
-module_param(period_ms, uint, 0644);
-MODULE_PARM_DESC(period_ms, "longest time between two looks, in ms (default 100)");
+module_param_cb(period_ms, &period_ops, &period_ms, 0644);
+MODULE_PARM_DESC(period_ms, "longest time between two looks, in ms (1 to 3600000, default 100)");
 
 struct sampler sampler = {
 	.lock = __MUTEX_INITIALIZER(sampler.lock),
@@ -115,6 +126,24 @@ void sampler_drain(void)
 			sampler_drain_cpu(cpu, &info);
 	}
 	mutex_unlock(&sampler.lock);
+}
+
+/**
+ * sampler_look() - everything about one CPU at this moment
+ * @cpu: whose
+ * @row: filled in
+ *
+ * Context: under sampler.lock.
+ * Return: false if the CPU is offline and always was.
+ */
+bool sampler_look(int cpu, struct sampler_row *row)
+{
+	lockdep_assert_held(&sampler.lock);
+	row->stats = *per_cpu_ptr(sampler.stats, cpu);
+	kdtl_aux_info(sampler.session, cpu, &row->info);
+	row->stats.lost = row->info.lost - row->stats.lost;
+	row->stats.steal = kcpustat_cpu(cpu).cpustat[CPUTIME_STEAL] - row->stats.steal;
+	return row->info.online || row->info.produced;
 }
 
 /**

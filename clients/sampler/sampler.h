@@ -28,7 +28,18 @@ struct sampler {
 
 extern struct sampler sampler;
 
+/**
+ * struct sampler_row - what is known of one CPU at a moment
+ * @stats: since counting began, @stats.lost and @stats.steal too
+ * @info: of the CPU's area
+ */
+struct sampler_row {
+	struct sampler_stats	stats;
+	struct kdtl_aux_info	info;
+};
+
 /* sampler.c */
+bool sampler_look(int cpu, struct sampler_row *row);
 void sampler_drain(void);
 void sampler_reset(void);
 int sampler_set_running(bool on);
@@ -36,5 +47,9 @@ int sampler_set_running(bool on);
 /* show.c */
 void sampler_show_init(void);
 void sampler_show_exit(void);
+
+/* metrics.c */
+void metrics_show(struct seq_file *m, struct sampler_row *row,
+		  struct sampler_stats *all);
 
 #endif /* _KDTL_SAMPLER_H */

@@ -2,8 +2,8 @@
 /*
  * The sampler's numbers in debugfs, under kdtl_sampler/
  *
- * table for people, lines for programs, histogram for the eye; reset and
- * running take a write.
+ * table for people, lines for programs, histogram for the eye, metrics for
+ * Prometheus; reset and running take a write.
  */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
@@ -17,26 +17,6 @@
 #define SHOW_BAR	50
 
 static struct dentry *show_dir;
-
-/**
- * struct show_row - one line of a table
- * @stats: of the CPU, or the sum; @stats.lost and @stats.steal since the reset
- * @info: of the CPU's area
- */
-struct show_row {
-	struct sampler_stats	stats;
-	struct kdtl_aux_info	info;
-};
-
-/* Everything about one CPU at this moment. */
-static void show_fill(struct show_row *row, int cpu)
-{
-	lockdep_assert_held(&sampler.lock);
-	row->stats = *per_cpu_ptr(sampler.stats, cpu);
-	kdtl_aux_info(sampler.session, cpu, &row->info);
-	row->stats.lost = row->info.lost - row->stats.lost;
-	row->stats.steal = kcpustat_cpu(cpu).cpustat[CPUTIME_STEAL] - row->stats.steal;
-}
 
 /* Three digits and a unit, eight columns wide. */
 static void show_ns(struct seq_file *m, u64 ns)
@@ -73,16 +53,15 @@ static void show_table_row(struct seq_file *m, const struct sampler_stats *st,
 }
 
 /* Calls @fn for every CPU of the sampler, and returns the sum in @all. */
-static void show_each(struct seq_file *m, struct show_row *row,
+static void show_each(struct seq_file *m, struct sampler_row *row,
 		      struct sampler_stats *all,
-		      void (*fn)(struct seq_file *m, int cpu, struct show_row *row,
+		      void (*fn)(struct seq_file *m, int cpu, struct sampler_row *row,
 				 u64 elapsed), u64 elapsed)
 {
 	int cpu;
 
 	for_each_cpu(cpu, sampler.cpus) {
-		show_fill(row, cpu);
-		if (!row->info.online && !row->info.produced)
+		if (!sampler_look(cpu, row))
 			continue;
 		stats_merge(all, &row->stats);
 		if (fn)
@@ -90,14 +69,14 @@ static void show_each(struct seq_file *m, struct show_row *row,
 	}
 }
 
-static void show_table_cpu(struct seq_file *m, int cpu, struct show_row *row,
+static void show_table_cpu(struct seq_file *m, int cpu, struct sampler_row *row,
 			   u64 elapsed)
 {
 	seq_printf(m, "%4d", cpu);
 	show_table_row(m, &row->stats, elapsed);
 }
 
-static void show_lines_cpu(struct seq_file *m, int cpu, struct show_row *row,
+static void show_lines_cpu(struct seq_file *m, int cpu, struct sampler_row *row,
 			   u64 elapsed)
 {
 	const struct sampler_stats *st = &row->stats;
@@ -109,9 +88,21 @@ static void show_lines_cpu(struct seq_file *m, int cpu, struct show_row *row,
 		   stats_quantile(st, 999), st->max, st->steal);
 }
 
+static void show_bar(struct seq_file *m, unsigned int bits, u64 n, u64 most)
+{
+	unsigned int bar;
+
+	show_ns(m, 1ULL << bits);
+	seq_printf(m, " %11llu |", n);
+	for (bar = div64_u64(n * SHOW_BAR + most - 1, most); bar; bar--)
+		seq_putc(m, '#');
+	seq_putc(m, '\n');
+}
+
 static void show_bars(struct seq_file *m, const struct sampler_stats *st)
 {
 	unsigned int bits, first = STATS_MAX_BITS, last = 0;
+	bool gap = false;
 	u64 most = 1, n;
 
 	for (bits = 0; bits <= STATS_MAX_BITS; bits++) {
@@ -124,24 +115,22 @@ static void show_bars(struct seq_file *m, const struct sampler_stats *st)
 	}
 	seq_puts(m, "  wait below       count\n");
 	for (bits = first; bits <= last && st->dispatches; bits++) {
-		unsigned int bar;
-
 		n = stats_log2(st, bits);
-		show_ns(m, 1ULL << bits);
-		seq_printf(m, " %11llu |", n);
-		for (bar = div64_u64(n * SHOW_BAR + most - 1, most); bar; bar--)
-			seq_putc(m, '#');
-		seq_putc(m, '\n');
+		if (n)
+			show_bar(m, bits, n, most);
+		else if (!gap)
+			seq_puts(m, "  ...\n");
+		gap = !n;
 	}
 }
 
-/* The three ways to look at the same numbers. */
-enum show_view { SHOW_TABLE, SHOW_LINES, SHOW_HISTOGRAM };
+/* The ways to look at the same numbers. */
+enum show_view { SHOW_TABLE, SHOW_LINES, SHOW_HISTOGRAM, SHOW_METRICS };
 
 static int show_view(struct seq_file *m, enum show_view view)
 {
 	struct sampler_stats *all;
-	struct show_row *row;
+	struct sampler_row *row;
 	u64 elapsed;
 
 	row = kvzalloc(sizeof(*row), GFP_KERNEL);
@@ -161,6 +150,7 @@ static int show_view(struct seq_file *m, enum show_view view)
 		show_each(m, row, all, show_table_cpu, elapsed);
 		seq_puts(m, " all");
 		show_table_row(m, all, elapsed);
+		seq_puts(m, "p50 to p99.9 are at most 6.25 % too high; stolen is /proc/stat's\n");
 		break;
 	case SHOW_LINES:
 		seq_puts(m, "#cpu\tproduced\tconsumed\tunread\tlost\tdispatches\twait_ns\tp50_ns\tp99_ns\tp999_ns\tmax_ns\tstolen_ns\n");
@@ -169,6 +159,9 @@ static int show_view(struct seq_file *m, enum show_view view)
 	case SHOW_HISTOGRAM:
 		show_each(m, row, all, NULL, elapsed);
 		show_bars(m, all);
+		break;
+	case SHOW_METRICS:
+		metrics_show(m, row, all);
 		break;
 	}
 	mutex_unlock(&sampler.lock);
@@ -195,6 +188,12 @@ static int histogram_show(struct seq_file *m, void *unused)
 	return show_view(m, SHOW_HISTOGRAM);
 }
 DEFINE_SHOW_ATTRIBUTE(histogram);
+
+static int metrics_file_show(struct seq_file *m, void *unused)
+{
+	return show_view(m, SHOW_METRICS);
+}
+DEFINE_SHOW_ATTRIBUTE(metrics_file);
 
 static int reset_set(void *unused, u64 val)
 {
@@ -224,6 +223,7 @@ void sampler_show_init(void)
 	debugfs_create_file("table", 0400, show_dir, NULL, &table_fops);
 	debugfs_create_file("lines", 0400, show_dir, NULL, &lines_fops);
 	debugfs_create_file("histogram", 0400, show_dir, NULL, &histogram_fops);
+	debugfs_create_file("metrics", 0400, show_dir, NULL, &metrics_file_fops);
 	debugfs_create_file("reset", 0200, show_dir, NULL, &reset_fops);
 	debugfs_create_file("running", 0600, show_dir, NULL, &running_fops);
 }

@@ -1,0 +1,215 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# The sampler: does it count what the scheduler itself counts, do its files add
+# up, and do reset, running and the parameters do as they are told?
+#
+# shellcheck disable=SC2317 # functions that ok() calls
+
+# shellcheck source-path=SCRIPTDIR source=ktap.sh
+. "$(dirname "$0")/ktap.sh"
+
+sampler=/sys/kernel/debug/kdtl_sampler
+params=/sys/module/kdtl_sampler/parameters
+
+# column N: of lines, the sum of all CPUs.
+column()
+{
+	awk -v n="$1" '!/^#/ { sum += $n } END { printf "%.0f\n", sum }' $sampler/lines
+}
+
+# What the scheduler counts of all CPUs: 9 = ns in the queue, 10 = dispatches.
+schedstat()
+{
+	awk -v n="$1" '/^cpu/ { sum += $n } END { printf "%.0f\n", sum }' /proc/schedstat
+}
+
+# Twice as many workers as CPUs: they sleep, compute and wait for each other.
+work()
+{
+	cpus=$(grep -c ^processor /proc/cpuinfo)
+	pids=
+	i=0
+	while [ $i -lt $((2 * cpus)) ]; do
+		(
+			n=0
+			while [ $n -lt 2000 ]; do
+				n=$((n + 1))
+				[ $((n % 50)) -ne 0 ] || usleep 1000
+			done
+		) &
+		pids="$pids $!"
+		i=$((i + 1))
+	done
+	for pid in $pids; do
+		wait "$pid"
+	done
+}
+
+# Count with the sampler and with the scheduler: outside of the sampler's window
+# the latter sees more, inside less.
+measure()
+{
+	echo 0 >$sampler/running
+	echo 1 >$sampler/reset
+	outer_n=$(schedstat 10)
+	outer_ns=$(schedstat 9)
+	echo 1 >$sampler/running
+	inner_n=$(schedstat 10)
+	inner_ns=$(schedstat 9)
+	work
+	inner_n=$(($(schedstat 10) - inner_n))
+	inner_ns=$(($(schedstat 9) - inner_ns))
+	echo 0 >$sampler/running
+	outer_n=$(($(schedstat 10) - outer_n))
+	outer_ns=$(($(schedstat 9) - outer_ns))
+	count=$(column 6)
+	wait_ns=$(column 7)
+}
+
+# between LOW N HIGH: within a hundredth.
+between()
+{
+	[ $(($2 * 100)) -ge $(($1 * 99)) ] && [ $(($2 * 99)) -le $(($3 * 100)) ] && return
+	note "is $2, should be from $1 to $3"
+	return 1
+}
+
+conserved()
+{
+	awk '!/^#/ && ($2 != $3 + $4 + $5 || $6 > $3) { print "# " $0; bad = 1 }
+		END { exit bad }' $sampler/lines
+}
+
+# Of each CPU: p50 <= p99 <= p99.9 <= max <= the sum.
+ordered()
+{
+	awk '!/^#/ && ($8 > $9 || $9 > $10 || $10 > $11 || $11 > $7) {
+		print "# " $0; bad = 1 } END { exit bad }' $sampler/lines
+}
+
+# The table has a row of each CPU, and one with the sum of their dispatches.
+table_adds_up()
+{
+	awk -v cpus="$(grep -c ^processor /proc/cpuinfo)" '
+		$1 ~ /^[0-9]+$/ { sum += $2; n++ }
+		$1 == "all" { all = $2 }
+		END { exit n != cpus || !sum || sum != all }' $sampler/table
+}
+
+# All counts are there, and no two rows in a row are left out.
+histogram_adds_up()
+{
+	awk -v all="$(column 6)" '
+		$1 == "..." { if (gap) bad = 1; gap = 1; next }
+		NR > 1 { if (!$3) bad = 1; sum += $3; gap = 0 }
+		END { exit bad || sum != all }' $sampler/histogram
+}
+
+# The buckets only grow, up to the count; count and sum are those of lines.
+metrics_add_up()
+{
+	awk -v all="$(column 6)" -v wait="$(column 7)" '
+		/^kdtl_wait_seconds_bucket/ { if ($2 < last) bad = 1; last = $2; n++ }
+		/^kdtl_wait_seconds_count/ { count = $2 }
+		/^kdtl_wait_seconds_sum/ { sum = $2 }
+		/^kdtl_cpu_wait_seconds_count/ { cpus += $2 }
+		END {
+			off = sum * 1e9 - wait
+			exit bad || n < 10 || last != all || count != all ||
+				cpus != all || off > 1e3 || off < -1e3
+		}' $sampler/metrics
+}
+
+# A printed quantile of all CPUs and the bucket that it falls into agree.
+quantile_in_bucket()
+{
+	awk 'function ns(v, unit) {
+			return v * (unit == "ns" ? 1 : unit == "us" ? 1e3 :
+				    unit == "ms" ? 1e6 : 1e9)
+		}
+		FILENAME ~ /table$/ { if ($1 == "all") p99 = ns($9, $10); next }
+		/^kdtl_wait_seconds_bucket/ {
+			split($1, part, "\"")
+			n++
+			le[n] = part[2] == "+Inf" ? 1e18 : part[2] * 1e9
+			cum[n] = $2
+		}
+		END {
+			for (i = 1; cum[i] < 0.99 * cum[n]; i++)
+				;
+			low = i > 1 ? le[i - 1] : 0
+			# Three digits are printed.
+			if (p99 * 1.01 >= low && p99 * 0.99 <= le[i])
+				exit 0
+			print "# p99 is " p99 ", its bucket " low " to " le[i]
+			exit 1
+		}' $sampler/table $sampler/metrics
+}
+
+stopped_stands_still()
+{
+	is "$(cat $sampler/running)" 0 && n=$(column 2) && work && is "$(column 2)" "$n"
+}
+
+running_goes_on()
+{
+	n=$(column 2)
+	echo 1 >$sampler/running
+	is "$(cat $sampler/running)" 1 && work && [ "$(column 2)" -gt "$n" ]
+}
+
+reset_forgets()
+{
+	echo 0 >$sampler/running
+	[ "$(column 6)" -gt 0 ] || return
+	echo 1 >$sampler/reset
+	is "$(column 6)" 0 && is "$(column 11)" 0 && conserved
+}
+
+refuses_period()
+{
+	# shellcheck disable=SC2320 # echo's status is write's
+	! echo "$1" 2>/dev/null >$params/period_ms && is "$(cat $params/period_ms)" 100
+}
+
+# refuses_to_load PARAMETER LINE: and says why.
+refuses_to_load()
+{
+	! load kdtl_sampler "$1" 2>/dev/null || { unload kdtl_sampler; return 1; }
+	dmesg | tail -n 8 | grep -q "$2"
+}
+
+need kdtl kdtl_sched
+have_module kdtl_sampler || skip_all "no module kdtl_sampler"
+[ -e /proc/schedstat ] || skip_all "no /proc/schedstat: CONFIG_SCHEDSTATS"
+
+plan 17
+ok "a source that is none is refused" \
+	refuses_to_load pmu=nothing 'no PMU nothing'
+ok "pages that are no power of two are refused" \
+	refuses_to_load aux_pages=3 'aux_pages=3: must be a power of two'
+ok "a period of 0 is refused" refuses_to_load period_ms=0 "period_ms"
+ok "it loads" load kdtl_sampler pmu=kdtl_sched
+ok "a period of 0 is refused when it runs" refuses_period 0
+ok "as is one of more than an hour" refuses_period 3600001
+
+measure
+note "dispatches: $count, by the scheduler: $inner_n to $outer_n"
+note "waits: $wait_ns ns, by the scheduler: $inner_ns to $outer_ns"
+ok "it counts as many dispatches as the scheduler" \
+	between "$inner_n" "$count" "$outer_n"
+# Not the first wait of a new task in the queue of a CPU that it then left: the
+# source knows no earlier moment of it.
+ok "it measures the same waits" between $((inner_ns * 4 / 5)) "$wait_ns" "$outer_ns"
+ok "produced = consumed + unread + lost, by CPU" conserved
+ok "percentiles are in order" ordered
+ok "the table adds up" table_adds_up
+ok "the histogram adds up" histogram_adds_up
+ok "the metrics add up" metrics_add_up
+ok "a percentile is where the histogram has it" quantile_in_bucket
+ok "stopped, it stands still" stopped_stands_still
+ok "running, it goes on" running_goes_on
+ok "reset forgets" reset_forgets
+unload kdtl_sampler
+finish

@@ -10,7 +10,8 @@
 #   $channel  the guest's name of the second serial port
 machine()
 {
-	local target=$1 accel=$2 cpus=$3 memory=$4 icount=$5 cpu
+	local target=$1 accel=$2 cpus=$3 memory=$4 icount=$5 one_thread=$6 cpu
+	local threads=multi
 
 	cmdline="panic=-1 loglevel=4"
 	case $target in
@@ -33,8 +34,9 @@ machine()
 			# With la57 KASAN reports an error early in the boot,
 			# and lockdep switches itself off.
 			[[ $target != *-debug ]] || cpu=max,la57=off
+			! $one_thread || threads=single
 			qemu+=(-machine pc -cpu "$cpu"
-				-accel 'tcg,thread=multi')
+				-accel "tcg,thread=$threads")
 		fi
 		;;
 	ppc64le-*)

@@ -32,7 +32,7 @@ source_config_is_current()
 # source_kernel TARGET SERIES
 source_kernel()
 {
-	local target=$1 series=$2 package=linux-source-$2 version src final
+	local target=$1 package=linux-source-$2 version src final
 
 	need_tool build gcc-12 make bc bison flex xz
 	need_tool vm busybox

@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Does everything build without a warning, and is the style kept? The compiler
+# with W=1, sparse with endianness, shellcheck; then inside a kernel tree.
+
+here=$(dirname -- "$(readlink -f -- "$0")")
+top=$(dirname -- "$(dirname -- "$here")")
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
+. "$top/scripts/lib/common.sh"
+
+# shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
+. "$here/lib/ktap.sh"
+
+# A copy without what other builds left: every file is compiled, every warning
+# seen.
+copy()
+{
+	mkdir -- "$work/$1"
+	(cd -- "$top" && git ls-files -z --cached --others --exclude-standard |
+		xargs -0 sh -c 'for f; do [ ! -f "$f" ] || printf "%s\0" "$f"; done' -) |
+		tar -C "$top" --null -T - -cf - | tar -C "$work/$1" -xf -
+}
+
+# quiet_make TARGET ARGUMENT...: fails if make does, or if anything warns.
+quiet_make()
+{
+	local target=$1 cross=() rc=0
+
+	shift
+	[[ $target != ppc64le-* ]] ||
+		cross=(ARCH=powerpc CROSS_COMPILE=powerpc64le-linux-gnu-)
+	make -C "$work/$target" KDIR="$kdir" -j"$(nproc)" "${cross[@]}" "$@" \
+		modules >"$work/log" 2>&1 || rc=$?
+	if [ $rc -ne 0 ] || grep -q -E 'warning|error:|WARNING' "$work/log"; then
+		cat -- "$work/log"
+		return 1
+	fi
+}
+
+# Of all that is in git and has such a first line.
+shell_scripts()
+{
+	local f
+
+	git -C "$top" ls-files -z --cached --others --exclude-standard |
+		while read -r -d '' f; do
+			[ -f "$top/$f" ] || continue
+			case $(head -c 64 -- "$top/$f" | tr -d '\0' | head -n 1) in
+			'#!'*sh | '# shellcheck shell='*) printf '%s\0' "$f" ;;
+			esac
+		done
+}
+
+check_shell()
+{
+	(cd -- "$top" && shell_scripts | xargs -0 shellcheck -x -S warning)
+}
+
+# Everything says under which licence it is.
+check_spdx()
+{
+	local missing
+
+	missing=$(cd -- "$top" && git ls-files | grep -v -x -e COPYING -e .gitignore |
+		grep -v -E '\.(svg|png|tsv)$' | xargs grep -L 'SPDX-License-Identifier') || :
+	[ -z "$missing" ] || { echo "without SPDX line:" "$missing"; return 1; }
+}
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-build.XXXXXX")
+partial "$work"
+plan 6
+"$top/scripts/install-deps" check ppc64le
+for target in x86_64-6.1 ppc64le-6.1; do
+	capture "$top/scripts/kernel" $target kdir
+	kdir=$captured
+	copy $target
+	ok "$target builds without warnings (W=1)" quiet_make $target W=1
+	ok "$target: sparse finds nothing, with endianness" \
+		quiet_make $target C=2 CF=-D__CHECK_ENDIAN__
+done
+ok "shellcheck finds nothing" check_shell
+ok "every file has its SPDX line" check_spdx
+finish

@@ -1,0 +1,67 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# KTAP for the tests on the developer's machine. Sourced, after common.sh.
+
+ktap_plan=0 ktap_nr=0 ktap_failed=0
+
+# plan N: so many tests will follow.
+plan()
+{
+	ktap_plan=$1
+	echo "KTAP version 1"
+	echo "1..$1"
+}
+
+# ok NAME COMMAND...: a test; it passes if COMMAND does, else its output is shown.
+ok()
+{
+	local name=$1 out
+
+	shift
+	ktap_nr=$((ktap_nr + 1))
+	out=$(mktemp "${TMPDIR:-/tmp}/kdtl-ktap.XXXXXX")
+	partial "$out"
+	if "$@" >"$out" 2>&1; then
+		echo "ok $ktap_nr $name"
+	else
+		tail -n 30 -- "$out" | sed 's/^/# /'
+		echo "not ok $ktap_nr $name"
+		ktap_failed=$((ktap_failed + 1))
+	fi
+	rm -f -- "$out"
+	finished "$out"
+}
+
+# skip NAME REASON: instead of a test.
+skip()
+{
+	ktap_nr=$((ktap_nr + 1))
+	echo "ok $ktap_nr $1 # SKIP $2"
+}
+
+# skip_all REASON: instead of everything.
+skip_all()
+{
+	echo "KTAP version 1"
+	echo "1..0 # SKIP $*"
+	exit 4
+}
+
+note_ktap()
+{
+	echo "# $*"
+}
+
+bail_out()
+{
+	echo "Bail out! $*"
+	exit 1
+}
+
+# finish: the script ends here.
+finish()
+{
+	[ "$ktap_nr" -eq "$ktap_plan" ] && [ "$ktap_failed" -eq 0 ]
+	exit
+}

@@ -1,0 +1,162 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# For the tests that run in the kernel under test: KTAP, and modules. Sourced.
+#
+#	. "$(dirname "$0")/ktap.sh"
+#	plan 2
+#	ok "kdtl loads" load kdtl
+#	ok "it is listed" grep -q ^kdtl /proc/modules
+#	finish
+#
+# KDTL_MODULES  where the .ko files are (default /lib/kdtl); if there is no such
+#               directory, modprobe finds them
+# KDTL_PARAMS   parameters for kdtl.ko
+
+KTAP_MODULES=${KDTL_MODULES:-/lib/kdtl}
+ktap_plan=0
+ktap_nr=0
+ktap_failed=0
+ktap_loaded=
+ktap_pids=
+
+# plan N: so many tests will follow.
+plan()
+{
+	ktap_plan=$1
+	echo "KTAP version 1"
+	echo "1..$1"
+}
+
+# ok NAME COMMAND...: a test; it passes if COMMAND does.
+ok()
+{
+	ktap_name=$1
+	shift
+	ktap_nr=$((ktap_nr + 1))
+	if "$@"; then
+		echo "ok $ktap_nr $ktap_name"
+	else
+		echo "not ok $ktap_nr $ktap_name"
+		ktap_failed=$((ktap_failed + 1))
+	fi
+}
+
+# skip NAME REASON: instead of a test.
+skip()
+{
+	ktap_nr=$((ktap_nr + 1))
+	echo "ok $ktap_nr $1 # SKIP $2"
+}
+
+# skip_all REASON: instead of everything.
+skip_all()
+{
+	echo "KTAP version 1"
+	echo "1..0 # SKIP $*"
+	exit 4
+}
+
+note()
+{
+	echo "# $*"
+}
+
+bail_out()
+{
+	echo "Bail out! $*"
+	exit 1
+}
+
+# finish: the script ends here.
+finish()
+{
+	[ "$ktap_nr" -eq "$ktap_plan" ] && [ "$ktap_failed" -eq 0 ]
+	exit
+}
+
+is()
+{
+	[ "$1" = "$2" ] && return
+	note "is '$1', should be '$2'"
+	return 1
+}
+
+# until_true COMMAND...: as soon as it does; false after 20 s.
+until_true()
+{
+	ktap_tries=0
+	until "$@"; do
+		ktap_tries=$((ktap_tries + 1))
+		[ $ktap_tries -lt 400 ] || return 1
+		usleep 50000 2>/dev/null || sleep 0.05
+	done
+}
+
+have_module()
+{
+	[ -e "$KTAP_MODULES/$1.ko" ] && return
+	[ ! -d "$KTAP_MODULES" ] && modprobe -n -q "$1"
+}
+
+is_loaded()
+{
+	grep -q "^$1 " /proc/modules
+}
+
+# load NAME [PARAMETER=VALUE]...: and unload it again at the end.
+load()
+{
+	ktap_mod=$1
+	shift
+	# shellcheck disable=SC2086 # several words
+	[ "$ktap_mod" != kdtl ] || set -- "$@" $KDTL_PARAMS
+	if [ -d "$KTAP_MODULES" ]; then
+		insmod "$KTAP_MODULES/$ktap_mod.ko" "$@" || return
+	else
+		modprobe "$ktap_mod" "$@" || return
+	fi
+	ktap_loaded="$ktap_mod $ktap_loaded"
+}
+
+# need NAME...: load them, or there is no point.
+need()
+{
+	for ktap_need; do
+		have_module "$ktap_need" || skip_all "no module $ktap_need"
+		load "$ktap_need" || bail_out "$ktap_need does not load"
+	done
+}
+
+unload()
+{
+	rmmod "$1" || return
+	ktap_rest=
+	for ktap_mod in $ktap_loaded; do
+		[ "$ktap_mod" = "$1" ] || ktap_rest="$ktap_rest $ktap_mod"
+	done
+	ktap_loaded=$ktap_rest
+}
+
+# background COMMAND...: killed at the end.
+background()
+{
+	"$@" &
+	ktap_pids="$ktap_pids $!"
+}
+
+# Whatever happened, leave the machine as it was.
+ktap_exit()
+{
+	ktap_status=$?
+	trap - EXIT
+	# shellcheck disable=SC2086 # several words
+	[ -z "$ktap_pids" ] || kill $ktap_pids 2>/dev/null
+	for ktap_mod in $ktap_loaded; do
+		is_loaded "$ktap_mod" || continue
+		rmmod "$ktap_mod" || ktap_status=1
+	done
+	exit "$ktap_status"
+}
+trap ktap_exit EXIT
+trap 'exit 130' INT TERM

@@ -1,0 +1,102 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# The modules come and go, refuse to go while they are used, and say what is
+# wrong with a parameter.
+#
+# shellcheck disable=SC2317 # functions that ok() calls
+
+# shellcheck source-path=SCRIPTDIR source=ktap.sh
+. "$(dirname "$0")/ktap.sh"
+
+ROUNDS=${ROUNDS:-100}
+[ "${KDTL_QUICK:-0}" = 0 ] || ROUNDS=20
+
+for m in kdtl kdtl_sched kdtl_sampler; do
+	have_module $m || skip_all "no module $m"
+done
+
+# What the kernel counts of its own as used by modules, in KiB.
+vmalloc_used()
+{
+	awk '/VmallocUsed/ { print $2 }' /proc/meminfo
+}
+
+come_and_go()
+{
+	i=0
+	while [ $i -lt "$ROUNDS" ]; do
+		i=$((i + 1))
+		load kdtl && load kdtl_sched && load kdtl_sampler || return
+		unload kdtl_sampler && unload kdtl_sched && unload kdtl || return
+	done
+}
+
+come_and_go_vpa()
+{
+	i=0
+	while [ $i -lt "$ROUNDS" ]; do
+		i=$((i + 1))
+		load kdtl && load kdtl_vpa && unload kdtl_vpa && unload kdtl || return
+	done
+}
+
+# As many pages as before, but for what is freed later and cached per CPU.
+nothing_left()
+{
+	now=$(vmalloc_used)
+	[ $((now - before)) -lt 256 ] && return
+	note "vmalloc: $before KiB before, $now KiB now"
+	return 1
+}
+
+refused()
+{
+	case $(rmmod "$1" 2>&1) in
+	*[Ii]'n use'* | *busy* | *'temporarily unavailable'*) is_loaded "$1" ;;
+	*) return 1 ;;
+	esac
+}
+
+# refuses WHAT MODULE PARAMETER LINE: the module does not load and says why.
+refuses()
+{
+	! load "$1" "$2" 2>/dev/null || { unload "$1"; return 1; }
+	dmesg | tail -n 8 | grep -q "$3"
+}
+
+pmu_listed()
+{
+	[ -d /sys/bus/event_source/devices/"$1" ]
+}
+
+plan 12
+load kdtl && load kdtl_sched && load kdtl_sampler
+unload kdtl_sampler && unload kdtl_sched && unload kdtl
+before=$(vmalloc_used)
+ok "all load and unload $ROUNDS times" come_and_go
+ok "nothing is left of them" nothing_left
+if have_module kdtl_vpa && load kdtl && load kdtl_vpa 2>/dev/null; then
+	unload kdtl_vpa && unload kdtl
+	ok "kdtl_vpa loads and unloads $ROUNDS times" come_and_go_vpa
+else
+	is_loaded kdtl && unload kdtl
+	skip "kdtl_vpa loads and unloads $ROUNDS times" "no hypervisor with a dispatch trace log"
+fi
+
+load kdtl || bail_out "kdtl does not load"
+ok "kdtl_sched refuses a table that is no power of two" \
+	refuses kdtl_sched slots=1000 'slots=1000: must be a power of two'
+ok "kdtl_sched loads" load kdtl_sched
+ok "perf lists it" pmu_listed kdtl_sched
+ok "the sampler names an unknown source" \
+	refuses kdtl_sampler pmu=nothing 'nothing'
+ok "the sampler refuses pages that are no power of two" \
+	refuses kdtl_sampler aux_pages=3 'power of two'
+ok "the sampler loads" load kdtl_sampler
+ok "kdtl_sched does not unload while a session uses it" refused kdtl_sched
+ok "kdtl does not unload while others use it" refused kdtl
+unload kdtl_sampler && unload kdtl_sched
+ok "perf lists it no more" eval '! pmu_listed kdtl_sched'
+unload kdtl
+finish

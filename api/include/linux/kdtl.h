@@ -29,6 +29,7 @@
 #include <linux/completion.h>
 #include <linux/cpumask.h>
 #include <linux/math64.h>
+#include <linux/notifier.h>
 #include <linux/perf_event.h>
 #include <linux/sched.h>
 #include <linux/time64.h>
@@ -481,6 +482,11 @@ struct kdtl_merge *kdtl_merge_create(struct kdtl_session *s);
 void kdtl_merge_destroy(struct kdtl_merge *m);
 void kdtl_merge_sync(struct kdtl_merge *m);
 const struct kdtl_entry *kdtl_merge_next(struct kdtl_merge *m);
+
+/* Between clients: who notices that something is wrong tells who wants to know. */
+int kdtl_alarm_register(struct notifier_block *nb);
+int kdtl_alarm_unregister(struct notifier_block *nb);
+void kdtl_alarm(const char *what);
 
 /**
  * kdtl_ticks_to_ns() - convert a time span of a session's entries

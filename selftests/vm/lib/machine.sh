@@ -51,12 +51,21 @@ machine()
 	esac
 	[[ $target != *-debug ]] || cmdline+=" kasan_multi_shot"
 	qemu+=(-smp "$cpus" -m "$memory" -nodefaults -no-user-config
-		-display none -vga none -no-reboot)
+		-display none -vga none)
 }
 
 pseries_caps()
 {
 	echo cap-cfpc=broken,cap-sbbc=broken,cap-ibs=broken,cap-ccf-assist=off
+}
+
+# pseries_nvram FILE: NVRAM that Linux can put partitions into, which firmware
+# would have made: 64 KiB in one free partition (0x7f, checksum, length/16, name).
+pseries_nvram()
+{
+	printf '\x7f\x29\x10\x00wwwwwwwwwwww' >"$1"
+	truncate -s 64K -- "$1"
+	qemu+=(-drive "if=pflash,format=raw,file=$1")
 }
 
 # deb_arch TARGET: as Debian calls it.

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kdtl_recorder - a flight recorder: who had which CPU just before it happened
+ *
+ * An overwrite session keeps each CPU's newest dispatches.  On an oops, a
+ * panic, an alarm of another client or a write to its trigger file they go to
+ * the kernel's log as one table.  Nobody reads them otherwise, so the recorder
+ * has no thread.
+ *
+ * panic() runs its notifiers after the other CPUs have been stopped and before
+ * kmsg_dump(), so what they print reaches the console and pstore alike; an oops
+ * calls the die notifiers before it dumps, too.  Documentation/client-recorder.rst
+ * tells the exceptions (kdump).
+ */
+#define pr_fmt(fmt) "kdtl_recorder: " fmt
+
+#include <linux/debugfs.h>
+#include <linux/kdebug.h>
+#include <linux/module.h>
+#include <linux/panic_notifier.h>
+#include <linux/sched/clock.h>
+
+#include "table.h"
+
+#define RECORDER_MAX_LINES	10000
+
+static char *pmu = "kdtl_sched";
+module_param(pmu, charp, 0444);
+MODULE_PARM_DESC(pmu, "source: kdtl_sched (default, tells the tasks) or kdtl_vpa");
+
+static unsigned int aux_pages = 16;
+module_param(aux_pages, uint, 0444);
+MODULE_PARM_DESC(aux_pages, "pages per CPU, a power of two (default 16)");
+
+static unsigned int ms = 100;
+module_param(ms, uint, 0644);
+MODULE_PARM_DESC(ms, "how far a table goes back, in ms (default 100)");
+
+static unsigned int lines = 80;
+module_param(lines, uint, 0444);
+MODULE_PARM_DESC(lines, "most rows of a table (default 80: what fits into pstore's usual 10 KiB)");
+
+/* What panic() needs is its own: the other CPUs stop where they are. */
+static struct table live_table, panic_table;
+static struct kdtl_session *session;
+static struct dentry *debug_dir;
+
+/* live_table is in use.  Not a lock: nobody waits for it. */
+static atomic_t live_busy;
+
+/* local_clock() at the last oops' table; 0: none. */
+static u64 oops_at;
+
+static void recorder_print(struct table *t, const char *why)
+{
+	const bool tasks = !strcmp(pmu, "kdtl_sched");
+
+	table_print(t, session, tasks, READ_ONCE(ms), why);
+}
+
+static int recorder_print_live(const char *why)
+{
+	if (atomic_cmpxchg_acquire(&live_busy, 0, 1))
+		return -EBUSY;
+	recorder_print(&live_table, why);
+	atomic_set_release(&live_busy, 0);
+	return 0;
+}
+
+/* ---------------------------------------------------------------- triggers */
+
+/* Maybe in NMI, maybe inside the scheduler; the other CPUs go on. */
+static int recorder_die(struct notifier_block *nb, unsigned long val, void *data)
+{
+	if (val == DIE_OOPS && !recorder_print_live("oops"))
+		WRITE_ONCE(oops_at, local_clock());
+	return NOTIFY_DONE;
+}
+
+/* Interrupts off, maybe in NMI; the other CPUs have been stopped. */
+static int recorder_panic(struct notifier_block *nb, unsigned long val, void *data)
+{
+	const u64 oops = READ_ONCE(oops_at);
+	static bool done;
+
+	/* A panic within this one, or because of the oops just told? */
+	if (done)
+		return NOTIFY_DONE;
+	done = true;
+	if (oops && local_clock() - oops < NSEC_PER_SEC)
+		pr_emerg("the oops' table stands above\n");
+	else
+		recorder_print(&panic_table, "panic");
+	return NOTIFY_DONE;
+}
+
+static int recorder_alarm(struct notifier_block *nb, unsigned long val, void *data)
+{
+	recorder_print_live(data);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block die_nb = { .notifier_call = recorder_die };
+static struct notifier_block alarm_nb = { .notifier_call = recorder_alarm };
+
+/* Early: some platform's notifiers end the machine, the last ones at INT_MIN. */
+static struct notifier_block panic_nb = {
+	.notifier_call	= recorder_panic,
+	.priority	= INT_MAX - 1,
+};
+
+static int trigger_set(void *unused, u64 val)
+{
+	return recorder_print_live("asked for");
+}
+DEFINE_DEBUGFS_ATTRIBUTE(trigger_fops, NULL, trigger_set, "%llu\n");
+
+static int recorder_hook(void)
+{
+	int err;
+
+	err = register_die_notifier(&die_nb);
+	if (err)
+		return err;
+	err = atomic_notifier_chain_register(&panic_notifier_list, &panic_nb);
+	if (err)
+		goto no_panic;
+	err = kdtl_alarm_register(&alarm_nb);
+	if (err)
+		goto no_alarm;
+	debug_dir = debugfs_create_dir("kdtl_recorder", NULL);
+	debugfs_create_file_unsafe("trigger", 0200, debug_dir, NULL, &trigger_fops);
+	return 0;
+
+no_alarm:
+	atomic_notifier_chain_unregister(&panic_notifier_list, &panic_nb);
+no_panic:
+	unregister_die_notifier(&die_nb);
+	return err;
+}
+
+static void recorder_unhook(void)
+{
+	debugfs_remove(debug_dir);
+	kdtl_alarm_unregister(&alarm_nb);
+	atomic_notifier_chain_unregister(&panic_notifier_list, &panic_nb);
+	unregister_die_notifier(&die_nb);
+}
+
+/* -------------------------------------------------- from create to close */
+
+static int recorder_begin(void)
+{
+	const struct kdtl_session_attr attr = {
+		.pmu		= pmu,
+		.aux_pages	= aux_pages,
+		.flags		= KDTL_SESSION_OVERWRITE,
+	};
+	int err;
+
+	session = kdtl_session_create(&attr);
+	if (IS_ERR(session))
+		return PTR_ERR(session);
+	err = kdtl_load(session, NULL);
+	if (!err)
+		err = kdtl_start(session);
+	if (err)
+		kdtl_session_close(session);
+	return err;
+}
+
+static int __init recorder_init(void)
+{
+	int err;
+
+	if (!lines || lines > RECORDER_MAX_LINES) {
+		pr_warn("lines=%u: must be from 1 to %u\n", lines, RECORDER_MAX_LINES);
+		return -EINVAL;
+	}
+	err = table_alloc(&live_table, lines);
+	if (!err)
+		err = table_alloc(&panic_table, lines);
+	if (err)
+		goto free;
+	err = recorder_begin();
+	if (err) {
+		pr_err("no session of %s (%d)\n", pmu, err);
+		goto free;
+	}
+	err = recorder_hook();
+	if (err)
+		goto close;
+	return 0;
+
+close:
+	kdtl_session_close(session);
+free:
+	table_free(&panic_table);
+	table_free(&live_table);
+	return err;
+}
+
+static void __exit recorder_exit(void)
+{
+	recorder_unhook();
+	kdtl_session_close(session);
+	table_free(&panic_table);
+	table_free(&live_table);
+}
+
+/* After the sources, when built in: they are device_initcalls. */
+late_initcall(recorder_init);
+module_exit(recorder_exit);
+
+MODULE_DESCRIPTION("kdtl flight recorder: the last dispatches of all CPUs when the kernel dies");
+MODULE_LICENSE("GPL");
+MODULE_IMPORT_NS(KDTL_NS);
+MODULE_SOFTDEP("pre: kdtl_sched kdtl_vpa");

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The newest dispatches of all CPUs as one table in the kernel's log
+ *
+ * Safe when the kernel is dying: no lock, no allocation, no waiting.  The
+ * entries are copied first, so that the table is of one moment.  Then it is
+ * laid out backwards in time from each CPU's newest entry, and printed forwards.
+ */
+#define pr_fmt(fmt) "kdtl_recorder: " fmt
+
+#include <linux/printk.h>
+#include <linux/sched/clock.h>
+#include <linux/vmalloc.h>
+
+#include "table.h"
+
+/**
+ * table_alloc() - take the room for a table
+ * @t: the table
+ * @lines: most rows that it may have
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM; table_free() is due either way.
+ */
+int table_alloc(struct table *t, unsigned int lines)
+{
+	t->lines = lines;
+	t->cpus = vcalloc(nr_cpu_ids, sizeof(*t->cpus));
+	t->entries = vcalloc(array_size(nr_cpu_ids, lines), sizeof(*t->entries));
+	return t->cpus && t->entries ? 0 : -ENOMEM;
+}
+
+/**
+ * table_free() - undo table_alloc()
+ * @t: the table
+ *
+ * Context: may sleep.
+ */
+void table_free(struct table *t)
+{
+	vfree(t->entries);
+	vfree(t->cpus);
+}
+
+/* In ns since boot, as the log's own time stamps. */
+static u64 table_time(const struct table *t, const struct kdtl_entry *e)
+{
+	return kdtl_ticks_to_ns(&t->info, kdtl_entry_time(e) - t->info.tb_boot);
+}
+
+/* Copy what there is.  Returns on how many CPUs there is something. */
+static unsigned int table_take(struct table *t, struct kdtl_session *s, u64 *total)
+{
+	struct kdtl_entry *to = t->entries;
+	unsigned int found = 0;
+	struct table_cpu *c;
+	ssize_t len;
+	u64 missed;
+	int cpu;
+
+	*total = 0;
+	t->now = local_clock();
+	for_each_possible_cpu(cpu) {
+		c = &t->cpus[cpu];
+		len = kdtl_aux_snapshot(s, cpu, to, t->lines * sizeof(*to), &missed);
+		if (len < 0) {
+			pr_warn("CPU %d cannot be read (%zd)\n", cpu, len);
+			len = 0;
+		}
+		c->start = to;
+		c->end = to + len / sizeof(*to);
+		c->from = c->end;
+		to += t->lines;
+		*total += c->end - c->start + missed;
+		found += !!len;
+	}
+	return found;
+}
+
+/* The CPU whose next older entry is the newest of all, or NULL. */
+static struct table_cpu *table_newest(struct table *t)
+{
+	struct table_cpu *c, *best = NULL;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		c = &t->cpus[cpu];
+		if (c->from > c->start &&
+		    (!best || kdtl_entry_time(c->from - 1) > kdtl_entry_time(best->from - 1)))
+			best = c;
+	}
+	return best;
+}
+
+/* The CPU whose next entry is the oldest of all, or NULL. */
+static struct table_cpu *table_oldest(struct table *t)
+{
+	struct table_cpu *c, *best = NULL;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		c = &t->cpus[cpu];
+		if (c->from < c->end &&
+		    (!best || kdtl_entry_time(c->from) < kdtl_entry_time(best->from)))
+			best = c;
+	}
+	return best;
+}
+
+/*
+ * Choose what to print: of every CPU the last dispatch, however old it is (who
+ * hangs there has been there for long), then back in time.
+ */
+static unsigned int table_choose(struct table *t, unsigned int found, u64 oldest)
+{
+	unsigned int rows = 0;
+	struct table_cpu *c;
+	int cpu;
+
+	if (found <= t->lines) {
+		for_each_possible_cpu(cpu) {
+			c = &t->cpus[cpu];
+			if (c->end > c->start) {
+				c->from--;
+				rows++;
+			}
+		}
+	}
+	while (rows < t->lines) {
+		c = table_newest(t);
+		if (!c || table_time(t, c->from - 1) < oldest)
+			break;
+		c->from--;
+		rows++;
+	}
+	return rows;
+}
+
+/* ------------------------------------------------------------------ rows */
+
+#define TABLE_WHO	28
+
+/* Three digits and a unit. */
+static void table_span(char *buf, size_t size, u64 ns)
+{
+	static const char * const unit[] = { "ns", "us", "ms", "s" };
+	unsigned int i = 0, frac = 0;
+
+	while (ns >= 1000 && i < ARRAY_SIZE(unit) - 1) {
+		frac = do_div(ns, 1000);
+		i++;
+	}
+	if (i && ns < 10)
+		snprintf(buf, size, "%llu.%02u %s", ns, frac / 10, unit[i]);
+	else if (i && ns < 100)
+		snprintf(buf, size, "%llu.%u %s", ns, frac / 100, unit[i]);
+	else
+		snprintf(buf, size, "%llu %s", ns, unit[i]);
+}
+
+static void table_before(char *buf, size_t size, const struct table_cpu *c)
+{
+	const struct kdtl_entry *e = c->from;
+	const pid_t pid = kdtl_entry_prev_pid(e);
+
+	/* Entries have the last runner's pid only; its own entry has the name. */
+	if (!pid)
+		snprintf(buf, size, "idle");
+	else if (e > c->start && kdtl_entry_pid(e - 1) == pid)
+		snprintf(buf, size, "%s:%d", kdtl_entry_comm(e - 1), pid);
+	else
+		snprintf(buf, size, ":%d", pid);
+}
+
+/* kdtl_sched has three reasons, and plainer words for them than PAPR. */
+static const char *table_why(unsigned int reason)
+{
+	switch (reason) {
+	case KDTL_DISPATCH_PROD:
+		return "woken";
+	case KDTL_DISPATCH_TIME_SLICE:
+		return "was preempted";
+	case KDTL_DISPATCH_PAGE_FAULT:
+		return "page fault";
+	}
+	return kdtl_dispatch_reason_name(reason);
+}
+
+static void table_row(const struct table *t, const struct table_cpu *c, bool tasks)
+{
+	const struct kdtl_entry *e = c->from;
+	char who[TABLE_WHO], before[TABLE_WHO], waited[16];
+	u64 when = table_time(t, e);
+	u32 frac = do_div(when, NSEC_PER_SEC);
+
+	table_span(waited, sizeof(waited),
+		   kdtl_ticks_to_ns(&t->info, kdtl_entry_wait(e)));
+	if (!tasks) {
+		pr_warn("%5llu.%06u %3u %8s %-24s %s\n", when,
+			frac / (u32)NSEC_PER_USEC, kdtl_entry_cpu(e), waited,
+			kdtl_preempt_reason_name(kdtl_entry_preempt_reason(e)),
+			kdtl_dispatch_reason_name(kdtl_entry_dispatch_reason(e)));
+		return;
+	}
+	snprintf(who, sizeof(who), "%s:%d", kdtl_entry_comm(e), kdtl_entry_pid(e));
+	table_before(before, sizeof(before), c);
+	pr_warn("%5llu.%06u %3u %8s %-22s %-22s %s\n", when,
+		frac / (u32)NSEC_PER_USEC, kdtl_entry_cpu(e), waited, who, before,
+		table_why(kdtl_entry_dispatch_reason(e)));
+}
+
+/**
+ * table_print() - print the newest dispatches of all CPUs, oldest first
+ * @t: the table, not in use by anyone else
+ * @s: an overwrite session
+ * @tasks: the entries tell tasks
+ * @ms: how far to go back
+ * @why: for the title
+ *
+ * Context: any, NMI too, also when the other CPUs have been stopped.
+ */
+void table_print(struct table *t, struct kdtl_session *s, bool tasks,
+		 unsigned int ms, const char *why)
+{
+	const u64 span = (u64)ms * NSEC_PER_MSEC;
+	unsigned int found, rows;
+	struct table_cpu *c;
+	u64 total;
+
+	if (kdtl_aux_info(s, cpumask_first(cpu_possible_mask), &t->info))
+		return;
+	found = table_take(t, s, &total);
+	rows = table_choose(t, found, t->now > span ? t->now - span : 0);
+
+	pr_warn("%s: the last %u ms of %u CPUs, %u of %llu dispatches, oldest first\n",
+		why, ms, found, rows, total);
+	if (tasks)
+		pr_warn("       when CPU   waited who                    before                 why\n");
+	else
+		pr_warn("       when CPU   waited preempted by             dispatched by\n");
+	while ((c = table_oldest(t))) {
+		table_row(t, c, tasks);
+		c->from++;
+	}
+	pr_warn("%s: end of table\n", why);
+}

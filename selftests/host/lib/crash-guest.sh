@@ -1,0 +1,79 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# In the machine of recorder.sh: crash it in the way that $1 says, with the
+# recorder on; after the reboot leave what was kept in /out. $2: most rows.
+#
+# Exit status: 0 the second boot; 4 cannot crash in that way; 1 did not crash.
+
+M=/lib/kdtl
+how=$1
+lines=$2
+
+sysctl()
+{
+	echo "$2" >"/proc/sys/kernel/$1"
+}
+
+# Something to record: more than the table may have.
+load()
+{
+	for _ in 1 2 3 4; do
+		while :; do usleep 1000; done &
+	done
+	until dmesg | grep -q "asked for: .* $lines of "; do
+		usleep 100000
+		echo 1 >/sys/kernel/debug/kdtl_recorder/trigger
+	done
+}
+
+# After a reboot: pStore, or pSeries' NVRAM; nothing in them: the first boot.
+mkdir -p /out
+if [ -e /dev/nvram ]; then
+	cat /dev/nvram >/out/nvram
+	! hexdump -C /out/nvram | grep -q ' 13 88 ' || exit 0
+	rm /out/nvram
+else
+	mount -t pstore pstore /sys/fs/pstore
+	modprobe ramoops mem_address=0x30000000 mem_size=0x100000 \
+		record_size=0x10000 || exit 1
+	if ls /sys/fs/pstore/dmesg-* >/dev/null 2>&1; then
+		cat /sys/fs/pstore/dmesg-* >/out/pstore
+		exit 0
+	fi
+fi
+
+insmod $M/kdtl.ko && insmod $M/kdtl_sched.ko &&
+	insmod $M/kdtl_recorder.ko lines="$lines" ms=1000 || exit 1
+load
+
+case $how in
+sysrq)
+	printf '#!/bin/sh\nusleep 1000\necho c >/proc/sysrq-trigger\n' >/tmp/kdtl_crash
+	chmod +x /tmp/kdtl_crash
+	/tmp/kdtl_crash
+	;;
+bug)
+	insmod $M/kdtl_crash.ko how=bug
+	;;
+spin)
+	sysctl softlockup_panic 1
+	sysctl watchdog_thresh 3
+	insmod $M/kdtl_crash.ko how=spin
+	;;
+irqspin)
+	# Without an NMI nobody can tell from a CPU that it hangs.
+	read -r nmi </proc/sys/kernel/nmi_watchdog
+	[ "$nmi" = 1 ] || exit 4
+	sysctl hardlockup_panic 1
+	sysctl watchdog_thresh 3
+	insmod $M/kdtl_crash.ko how=irqspin
+	;;
+hang)
+	sysctl hung_task_panic 1
+	sysctl hung_task_timeout_secs 2
+	insmod $M/kdtl_crash.ko how=hang
+	;;
+esac
+sleep 100
+exit 1

@@ -1,0 +1,125 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The flight recorder in machines that really crash: is the table on the
+# console, and is it still there after the reboot?
+
+here=$(dirname -- "$(readlink -f -- "$0")")
+top=$(dirname -- "$(dirname -- "$here")")
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
+. "$top/scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
+. "$here/lib/ktap.sh"
+
+lines=40
+
+# target, what crashes it, who has to be on the CPU that it happens on
+crashes='
+x86_64-6.1   sysrq    kdtl_crash
+x86_64-6.1   bug      kdtl_crash
+x86_64-6.1   spin     kdtl_crash
+x86_64-6.1   irqspin  kdtl_crash
+x86_64-6.1   hang     khungtaskd
+ppc64le-6.1  sysrq    kdtl_crash
+ppc64le-6.1  bug      kdtl_crash
+ppc64le-6.1  spin     kdtl_crash
+'
+[ "${KDTL_QUICK:-0}" = 0 ] || crashes='x86_64-6.1 sysrq kdtl_crash'
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-recorder.XXXXXX")
+partial "$work" "$work.out"
+
+# crash TARGET HOW: the console in $work/console, what survived in $work/kept.
+crash()
+{
+	local target=$1 how=$2 extra=() off
+
+	rm -rf -- "${work:?}"/*
+	[[ $target != x86_64-* ]] ||
+		extra=(--kmod ramoops --append 'memmap=1M$0x30000000')
+	capture "$top/scripts/build" "$target" || return
+	"$top/selftests/vm/run" "$target" --reboot --cpus 4 --timeout 200 \
+		--quiet --log "$work/console" --out "$work" \
+		--modules "$captured" --add "$here/lib/crash-guest.sh:/" \
+		"${extra[@]}" -- sh /crash-guest.sh "$how" $lines || return
+	if [ -e "$work/pstore" ]; then
+		mv -- "$work/pstore" "$work/kept"
+		return
+	fi
+	# struct err_log_info, struct oops_log_info, a zlib header (2 bytes),
+	# and what gzip can read behind a header of its own.
+	off=$(grep -a -b -o lnx,oops-log "$work/nvram" | cut -d : -f 1)
+	{
+		printf '\x1f\x8b\x08\0\0\0\0\0\0\3'
+		tail -c "+$((off + 12 + 8 + 12 + 2 + 1))" -- "$work/nvram"
+	} | gzip -d -c >"$work/kept" 2>"$work/gzip" || :
+}
+
+# table FILE: the last table's rows, without the log's time stamps.
+table()
+{
+	sed -n 's/^.*kdtl_recorder: //p' "$1" | awk '
+	/dispatches, oldest first$/ { n = 0; next }
+	/: end of table$/ { last = n; for (i = 1; i <= n; i++) out[i] = row[i]; next }
+	/^ *when CPU/ { next }
+	/^ *[0-9]+\.[0-9]+ / { row[++n] = $0 }
+	END { for (i = 1; i <= last; i++) print out[i] }'
+}
+
+title()
+{
+	grep -a 'Kernel panic - not syncing' "$work/console" &&
+		grep -a -E "kdtl_recorder: (panic|oops): the last 1000 ms of 4 CPUs, $lines of [0-9]+ dispatches" \
+			"$work/console"
+}
+
+# rows: as many as may be, each whole, and in the order of time.
+rows()
+{
+	table "$work/console" >"$work/rows"
+	cat -- "$work/rows"
+	[ "$(wc -l <"$work/rows")" -eq $lines ] || return
+	! grep -v -E '^ *[0-9]+\.[0-9]{6} +[0-3] +[0-9.]+ (ns|us|ms|s) +[^ ].*:[0-9]+ +(idle|[^ ].*:[0-9]+) +(woken|was preempted|page fault)$' \
+		"$work/rows" || return
+	sort -c -s -n -k 1,1 "$work/rows" || return
+	[ "$(awk '{ print $2 }' "$work/rows" | sort -u | wc -l)" -eq 4 ]
+}
+
+# culprit NAME: was the last to be given one of the CPUs.
+culprit()
+{
+	awk '{ last[$2] = $0 } END { for (c in last) print last[c] }' "$work/rows" |
+		grep -F " $1:"
+}
+
+# survived: the end of the console's table, as much as there was room for.
+survived()
+{
+	table "$work/kept" >"$work/kept.rows"
+	cat -- "$work/kept.rows"
+	[ "$(wc -l <"$work/kept.rows")" -ge 10 ] || return
+	diff <(tail -n "$(wc -l <"$work/kept.rows")" "$work/rows") "$work/kept.rows"
+}
+
+plan $((5 * $(grep -c . <<<"$crashes")))
+while read -r target how who; do
+	[ -n "$target" ] || continue
+	name="$target, $how"
+	status=0
+	crash "$target" "$how" </dev/null >"$work.out" 2>&1 || status=$?
+	if [ "$status" -eq 4 ]; then
+		for what in crash table rows culprit reboot; do
+			skip "$name: $what" "no NMI watchdog in this machine"
+		done
+		continue
+	fi
+	ok "$name: it crashes and boots again" [ "$status" -eq 0 ]
+	ok "$name: the console has the table" title
+	ok "$name: $lines rows, all CPUs, in the order of time" rows
+	ok "$name: $who was the last on its CPU" culprit "$who"
+	ok "$name: the same table after the reboot" survived
+	[ "$status" -eq 0 ] || tail -n 30 -- "$work.out" | sed 's/^/# /'
+done <<<"$crashes"
+rm -rf -- "$work" "$work.out"
+finished "$work" "$work.out"
+finish

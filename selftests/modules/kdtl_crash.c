@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kdtl_crash - do to the kernel, on purpose, what the recorder is for
+ *
+ * insmod kdtl_crash.ko how=bug|spin|irqspin|hang: in a thread kdtl_crash, so
+ * that the recorder's table has a name to show.  Only the kernel's own
+ * watchdogs end it.
+ */
+#define pr_fmt(fmt) "kdtl_crash: " fmt
+
+#include <linux/err.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+
+static char *how = "";
+module_param(how, charp, 0444);
+MODULE_PARM_DESC(how, "bug; spin: deadlock on a spinlock; irqspin: with interrupts off; hang: sleep for ever");
+
+static DEFINE_SPINLOCK(lock);
+
+static int crash_bug(void *unused)
+{
+	BUG();
+	return 0;
+}
+
+static int crash_spin(void *unused)
+{
+	spin_lock(&lock);
+	spin_lock(&lock);
+	return 0;
+}
+
+static int crash_irqspin(void *unused)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&lock, flags);
+	spin_lock(&lock);
+	return 0;
+}
+
+static int crash_hang(void *unused)
+{
+	for (;;) {
+		set_current_state(TASK_UNINTERRUPTIBLE);
+		schedule();
+	}
+	return 0;
+}
+
+static const struct {
+	const char	*how;
+	int		(*fn)(void *unused);
+} crashes[] = {
+	{ "bug", crash_bug },
+	{ "spin", crash_spin },
+	{ "irqspin", crash_irqspin },
+	{ "hang", crash_hang },
+};
+
+static int __init crash_init(void)
+{
+	struct task_struct *t;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(crashes); i++) {
+		if (strcmp(how, crashes[i].how))
+			continue;
+		t = kthread_run(crashes[i].fn, NULL, "kdtl_crash");
+		return PTR_ERR_OR_ZERO(t);
+	}
+	pr_err("how=%s: one of bug, spin, irqspin, hang\n", how);
+	return -EINVAL;
+}
+module_init(crash_init);
+
+/* No exit: the thread does not end. */
+MODULE_DESCRIPTION("kdtl test: crash the kernel");
+MODULE_LICENSE("GPL");

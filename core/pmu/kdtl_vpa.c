@@ -78,6 +78,7 @@ static_assert(KDTL_MASK_ALL == DTL_LOG_ALL);
  * @KDTL_VPA_TAKEN: someone else had it meanwhile
  * @KDTL_VPA_INDEX: dtl_idx makes no sense
  * @KDTL_VPA_ENTRY: an entry is not newer than the one before
+ * @KDTL_VPA_FUTURE: an entry is from the future
  * @KDTL_VPA_NR_PROBLEMS: how many there are
  */
 enum kdtl_vpa_problem {
@@ -88,6 +89,7 @@ enum kdtl_vpa_problem {
 	KDTL_VPA_TAKEN,
 	KDTL_VPA_INDEX,
 	KDTL_VPA_ENTRY,
+	KDTL_VPA_FUTURE,
 	KDTL_VPA_NR_PROBLEMS,
 };
 
@@ -99,6 +101,7 @@ enum kdtl_vpa_problem {
  * @slot: @next % @entries
  * @last_tb: time base of the newest entry handed out
  * @polled_tb: time base at the last poll
+ * @now: time base when it was last needed, no entry may be newer
  * @mask: KDTL_MASK_*, as in the lppaca; 0: not registered
  * @wanted: what @mask is to become
  * @polling: entries are being handed out, which may change @wanted
@@ -120,6 +123,7 @@ struct kdtl_vpa_cpu {
 	unsigned int		slot;
 	u64			last_tb;
 	u64			polled_tb;
+	u64			now;
 	u32			mask;
 	u32			wanted;
 	bool			polling;
@@ -173,6 +177,10 @@ static void kdtl_vpa_tell(struct irq_work *work)
 		break;
 	case KDTL_VPA_ENTRY:
 		pr_warn("CPU %d: entries without a new time (%lld ticks after the last): does someone else use its log?\n",
+			cpu, c->detail);
+		break;
+	case KDTL_VPA_FUTURE:
+		pr_warn("CPU %d: entries from the future (%lld ticks ahead) are counted as lost\n",
 			cpu, c->detail);
 		break;
 	}
@@ -275,6 +283,15 @@ static void kdtl_vpa_hand_out(struct kdtl_vpa_cpu *c, const struct kdtl_entry *e
 		kdtl_pmu_lost(&kdtl_vpa_pmu, 1);
 		return;
 	}
+	/* If it were handed out, all until then would look old. */
+	if (tb > c->now) {
+		c->now = get_tb();
+		if (unlikely(tb > c->now)) {
+			kdtl_vpa_problem(c, KDTL_VPA_FUTURE, tb - c->now);
+			kdtl_pmu_lost(&kdtl_vpa_pmu, 1);
+			return;
+		}
+	}
 	c->last_tb = tb;
 	kdtl_fan_out(kdtl_pmu_sinks(&kdtl_vpa_pmu), e, kdtl_vpa_kind(e));
 }
@@ -305,6 +322,7 @@ static bool kdtl_vpa_poll(struct kdtl_vpa_cpu *c)
 		kdtl_vpa_hand_out(c, &e);
 	}
 	c->polled_tb = get_tb();
+	c->now = c->polled_tb;
 	c->polling = false;
 
 	if (seen > c->entries / 2)
@@ -351,6 +369,7 @@ static int kdtl_vpa_register(struct kdtl_vpa_cpu *c, u32 mask)
 	c->slot = 0;
 	c->last_tb = 0;
 	c->polled_tb = get_tb();
+	c->now = c->polled_tb;
 	c->interval = c->max_interval;
 	/* The hypervisor sees the index before it begins to count. */
 	virt_wmb();

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who waits and is never dispatched leaves no entry: ask
+ *
+ * A CPU that has not been idle between two looks is given a piece of work.  If
+ * that is not done after the threshold, nobody of normal priority gets through.
+ * Idle CPUs are left alone.
+ */
+#include <linux/cpu.h>
+#include <linux/sched/clock.h>
+#include <linux/tick.h>
+
+#include "watch.h"
+
+static struct workqueue_struct *probe_wq;
+
+static void probe_run(struct work_struct *work)
+{
+	struct watch_cpu *w = container_of(work, struct watch_cpu, probe);
+
+	WRITE_ONCE(w->asked, 0);
+}
+
+static bool probe_was_idle(int cpu, struct watch_cpu *w)
+{
+	const u64 idle = get_cpu_idle_time_us(cpu, NULL) +
+			 get_cpu_iowait_time_us(cpu, NULL);
+	const bool was = idle != w->idle;
+
+	w->idle = idle;
+	return was;
+}
+
+/**
+ * watch_probe() - look whether a CPU still dispatches
+ * @cpu: which
+ *
+ * Context: the watching thread.
+ */
+void watch_probe(int cpu)
+{
+	struct watch_cpu *w = per_cpu_ptr(&watch_cpus, cpu);
+	const u64 asked = READ_ONCE(w->asked), now = local_clock();
+	const bool idle = probe_was_idle(cpu, w);
+
+	if (!watch_threshold(w))
+		return;
+	if (!asked) {
+		w->told = false;
+		if (idle)
+			return;
+		cpus_read_lock();
+		if (cpu_online(cpu)) {
+			WRITE_ONCE(w->asked, now);
+			queue_work_on(cpu, probe_wq, &w->probe);
+		}
+		cpus_read_unlock();
+	} else if (!w->told && cpu_online(cpu) &&
+		   (s64)(now - asked) > (s64)watch_threshold(w)) {
+		w->told = true;
+		watch_report_stuck(cpu, now - asked);
+	}
+}
+
+/**
+ * watch_probe_init() - be ready to ask
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int watch_probe_init(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		INIT_WORK(&per_cpu_ptr(&watch_cpus, cpu)->probe, probe_run);
+	/* CPU_INTENSIVE: no other work of ours or anyone's is held up by it. */
+	probe_wq = alloc_workqueue("kdtl_watch", WQ_CPU_INTENSIVE, 0);
+	return probe_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * watch_probe_exit() - undo watch_probe_init(); the thread has ended
+ */
+void watch_probe_exit(void)
+{
+	destroy_workqueue(probe_wq);
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A wait took too long: tell everyone who should know
+ *
+ * A count and a tracepoint for each; a line in the log, a uevent and an alarm
+ * for other clients (the recorder prints its table) at a bounded rate.
+ */
+#define pr_fmt(fmt) "kdtl_watch: " fmt
+
+#include <linux/kobject.h>
+#include <linux/module.h>
+#include <linux/platform_device.h>
+#include <linux/ratelimit.h>
+
+#include "watch.h"
+
+#define CREATE_TRACE_POINTS
+#include "trace.h"
+
+static bool uevent;
+module_param(uevent, bool, 0644);
+MODULE_PARM_DESC(uevent, "send a uevent too (default 0)");
+
+static unsigned int pause_s = 10;
+module_param(pause_s, uint, 0444);
+MODULE_PARM_DESC(pause_s, "least time between two uevents or alarms, in s (default 10)");
+
+static DEFINE_RATELIMIT_STATE(line_limit, 5 * HZ, 10);
+static struct ratelimit_state alarm_limit;
+static struct platform_device *device;	/* whose uevents they are */
+
+static void report_uevent(int cpu, u64 wait, const char *what)
+{
+	char cpu_var[24], wait_var[40], what_var[96];
+	char *env[] = { cpu_var, wait_var, what_var, NULL };
+
+	snprintf(cpu_var, sizeof(cpu_var), "KDTL_CPU=%d", cpu);
+	snprintf(wait_var, sizeof(wait_var), "KDTL_WAIT_NS=%llu", wait);
+	snprintf(what_var, sizeof(what_var), "KDTL_WATCH=%s", what);
+	kobject_uevent_env(&device->dev.kobj, KOBJ_CHANGE, env);
+}
+
+static void report(int cpu, u64 wait, const char *what)
+{
+	struct watch_cpu *w = per_cpu_ptr(&watch_cpus, cpu);
+
+	WRITE_ONCE(w->longest, max(w->longest, wait));
+	if (__ratelimit(&line_limit))
+		pr_warn("%s\n", what);
+	if (!__ratelimit(&alarm_limit))
+		return;
+	if (READ_ONCE(uevent))
+		report_uevent(cpu, wait, what);
+	kdtl_alarm(what);
+}
+
+/**
+ * watch_report_late() - someone was dispatched too late
+ * @cpu: where
+ * @e: the entry
+ * @tasks: it tells the task
+ * @wait: how long it waited, in ns
+ *
+ * Context: the watching thread.
+ */
+void watch_report_late(int cpu, const struct kdtl_entry *e, bool tasks, u64 wait)
+{
+	struct watch_cpu *w = per_cpu_ptr(&watch_cpus, cpu);
+	static const char nobody[TASK_COMM_LEN];
+	const char *comm = tasks ? kdtl_entry_comm(e) : nobody;
+	const pid_t pid = tasks ? kdtl_entry_pid(e) : 0;
+	const u64 ms = div_u64(wait, NSEC_PER_MSEC);
+	char what[80];
+
+	WRITE_ONCE(w->late, w->late + 1);
+	trace_kdtl_watch_late(cpu, pid, comm, wait, watch_threshold(w));
+	if (tasks)
+		snprintf(what, sizeof(what), "CPU %d: %s:%d waited %llu ms", cpu,
+			 comm, pid, ms);
+	else
+		snprintf(what, sizeof(what), "CPU %d waited %llu ms", cpu, ms);
+	report(cpu, wait, what);
+}
+
+/**
+ * watch_report_stuck() - nobody is dispatched
+ * @cpu: where
+ * @wait: for how long by now, in ns
+ *
+ * Context: the watching thread.
+ */
+void watch_report_stuck(int cpu, u64 wait)
+{
+	struct watch_cpu *w = per_cpu_ptr(&watch_cpus, cpu);
+	char what[80];
+
+	WRITE_ONCE(w->stuck, w->stuck + 1);
+	trace_kdtl_watch_stuck(cpu, wait, watch_threshold(w));
+	snprintf(what, sizeof(what), "CPU %d: dispatches nobody, for %llu ms now",
+		 cpu, div_u64(wait, NSEC_PER_MSEC));
+	report(cpu, wait, what);
+}
+
+/**
+ * watch_report_init() - make what uevents come from
+ *
+ * Return: 0 or an errno.
+ */
+int watch_report_init(void)
+{
+	ratelimit_state_init(&alarm_limit, pause_s * HZ, 1);
+	ratelimit_set_flags(&alarm_limit, RATELIMIT_MSG_ON_RELEASE);
+	device = platform_device_register_simple("kdtl_watch", PLATFORM_DEVID_NONE,
+						 NULL, 0);
+	return PTR_ERR_OR_ZERO(device);
+}
+
+/**
+ * watch_report_exit() - undo watch_report_init()
+ */
+void watch_report_exit(void)
+{
+	platform_device_unregister(device);
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The watch in debugfs: kdtl_watch/cpus
+ *
+ * Read: a table.  Write "CPU MS" or "all MS": the threshold, 0 for none.
+ */
+#define pr_fmt(fmt) "kdtl_watch: " fmt
+
+#include <linux/debugfs.h>
+#include <linux/seq_file.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include "watch.h"
+
+static struct dentry *show_dir;
+
+static int cpus_show(struct seq_file *m, void *unused)
+{
+	struct kdtl_aux_info info;
+	struct watch_cpu *w;
+	int cpu;
+
+	seq_puts(m, " CPU  threshold ms      late     stuck  longest ms      lost\n");
+	for_each_possible_cpu(cpu) {
+		if (kdtl_aux_info(watch_session, cpu, &info))
+			continue;
+		w = per_cpu_ptr(&watch_cpus, cpu);
+		seq_printf(m, "%4d %13u %9llu %9llu %11llu %9llu\n", cpu,
+			   READ_ONCE(w->threshold_ms), READ_ONCE(w->late),
+			   READ_ONCE(w->stuck),
+			   div_u64(READ_ONCE(w->longest), NSEC_PER_MSEC), info.lost);
+	}
+	return 0;
+}
+
+static int cpus_open(struct inode *inode, struct file *file)
+{
+	return single_open(file, cpus_show, NULL);
+}
+
+static ssize_t cpus_write(struct file *file, const char __user *buf, size_t len,
+			  loff_t *pos)
+{
+	char line[32], who[16];
+	unsigned int ms;
+	int cpu, only = -1;
+
+	if (len >= sizeof(line))
+		return -EINVAL;
+	if (copy_from_user(line, buf, len))
+		return -EFAULT;
+	line[len] = '\0';
+	if (sscanf(line, "%15s %u", who, &ms) != 2 ||
+	    (strcmp(who, "all") && (kstrtoint(who, 10, &only) || only < 0 ||
+				    only >= nr_cpu_ids || !cpu_possible(only)))) {
+		pr_warn("cpus: write \"CPU MS\" or \"all MS\", MS 0 for no threshold\n");
+		return -EINVAL;
+	}
+	for_each_possible_cpu(cpu) {
+		if (only < 0 || cpu == only)
+			WRITE_ONCE(per_cpu_ptr(&watch_cpus, cpu)->threshold_ms, ms);
+	}
+	return len;
+}
+
+static const struct file_operations cpus_fops = {
+	.open		= cpus_open,
+	.read		= seq_read,
+	.write		= cpus_write,
+	.llseek		= seq_lseek,
+	.release	= single_release,
+};
+
+/**
+ * watch_show_init() - make the file
+ */
+void watch_show_init(void)
+{
+	show_dir = debugfs_create_dir("kdtl_watch", NULL);
+	debugfs_create_file("cpus", 0600, show_dir, NULL, &cpus_fops);
+}
+
+/**
+ * watch_show_exit() - remove it; nobody uses it afterwards
+ */
+void watch_show_exit(void)
+{
+	debugfs_remove(show_dir);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Waits that took too long, as events of ftrace and perf. */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM kdtl
+
+#if !defined(_KDTL_WATCH_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define _KDTL_WATCH_TRACE_H
+
+#include <linux/sched.h>
+#include <linux/tracepoint.h>
+
+TRACE_EVENT(kdtl_watch_late,
+	TP_PROTO(int cpu, pid_t pid, const char *comm, u64 wait, u64 threshold),
+	TP_ARGS(cpu, pid, comm, wait, threshold),
+	TP_STRUCT__entry(
+		__field(int,	cpu)
+		__field(pid_t,	pid)
+		__array(char,	comm, TASK_COMM_LEN)
+		__field(u64,	wait)
+		__field(u64,	threshold)
+	),
+	TP_fast_assign(
+		__entry->cpu = cpu;
+		__entry->pid = pid;
+		memcpy(__entry->comm, comm, TASK_COMM_LEN);
+		__entry->wait = wait;
+		__entry->threshold = threshold;
+	),
+	TP_printk("cpu=%d comm=%s pid=%d wait=%llu threshold=%llu [ns]",
+		  __entry->cpu, __entry->comm, __entry->pid, __entry->wait,
+		  __entry->threshold)
+);
+
+TRACE_EVENT(kdtl_watch_stuck,
+	TP_PROTO(int cpu, u64 wait, u64 threshold),
+	TP_ARGS(cpu, wait, threshold),
+	TP_STRUCT__entry(
+		__field(int,	cpu)
+		__field(u64,	wait)
+		__field(u64,	threshold)
+	),
+	TP_fast_assign(
+		__entry->cpu = cpu;
+		__entry->wait = wait;
+		__entry->threshold = threshold;
+	),
+	TP_printk("cpu=%d wait=%llu threshold=%llu [ns]",
+		  __entry->cpu, __entry->wait, __entry->threshold)
+);
+
+#endif /* _KDTL_WATCH_TRACE_H */
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH .
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE trace
+#include <trace/define_trace.h>

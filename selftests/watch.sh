@@ -1,0 +1,131 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# The watch: quiet on an idle machine, and soon there when someone starves, with
+# the recorder's table.
+#
+# shellcheck disable=SC2317 # functions that ok() calls
+
+# shellcheck source-path=SCRIPTDIR source=ktap.sh
+. "$(dirname "$0")/ktap.sh"
+
+cpus=/sys/kernel/debug/kdtl_watch/cpus
+tracing=/sys/kernel/tracing
+threshold=1000
+
+# seen CPU COLUMN: 2 threshold, 3 late, 4 stuck, 5 longest; CPU all: the sum.
+seen()
+{
+	awk -v cpu="$1" -v n="$2" 'NR > 1 && (cpu == "all" || $1 == cpu) { s += $n }
+		END { print s + 0 }' $cpus
+}
+
+at_least()
+{
+	[ "$(seen "$1" "$2")" -ge "$3" ]
+}
+
+idle()
+{
+	sleep 5
+	is "$(seen all 3) $(seen all 4)" "0 0"
+}
+
+thresholds()
+{
+	echo "0 77" >$cpus && is "$(seen 0 2) $(seen 1 2)" "77 $threshold" &&
+		echo "all $threshold" >$cpus && is "$(seen 0 2)" $threshold
+}
+
+refuses()
+{
+	for bad in x "0" "0 y" "-1 5" "4096 5" "all"; do
+		! echo "$bad" >$cpus 2>/dev/null || return
+	done
+	is "$(seen 0 2)" $threshold
+}
+
+# Still hogging: the thread has real-time priority until it is done.
+hogging()
+{
+	for hog in /proc/[0-9]*/comm; do
+		[ "$(cat "$hog" 2>/dev/null)" = kdtl_hog ] || continue
+		set -- $(sed 's/^.*) //' "${hog%comm}stat")
+		[ "${39}" -eq 1 ] # policy: SCHED_FIFO
+		return
+	done
+	return 1
+}
+
+caught_in_time()
+{
+	until_true at_least 1 4 1 && hogging
+}
+
+not_hogging()
+{
+	! hogging
+}
+
+# The victim has run again, and was seen to have waited for that long.
+victim_seen()
+{
+	until_true not_hogging && until_true at_least 1 3 1 &&
+		at_least 1 5 $threshold && dmesg | grep -q "kdtl_watch: CPU 1: .*:[0-9]* waited [0-9]* ms"
+}
+
+traced()
+{
+	grep -q "kdtl_watch_$1: cpu=1 " $tracing/trace
+}
+
+table()
+{
+	dmesg | sed -n '/kdtl_recorder: CPU 1: /,/end of table/p' | grep -q "kdtl_hog"
+}
+
+others_quiet()
+{
+	is "$(($(seen all 3) + $(seen all 4)))" $(($(seen 1 3) + $(seen 1 4)))
+}
+
+none()
+{
+	echo "all 0" >$cpus
+	late=$(seen 1 3) stuck=$(seen 1 4)
+	unload kdtl_hog && load kdtl_hog cpu=1 ms=2500 || return
+	until_true hogging
+	until_true not_hogging
+	sleep 1
+	is "$(seen 1 3) $(seen 1 4)" "$late $stuck"
+}
+
+[ -e /sys/devices/system/cpu/cpu1 ] || skip_all "needs two CPUs"
+need kdtl kdtl_sched
+have_module kdtl_hog || skip_all "no module kdtl_hog"
+
+plan 14
+dmesg -c >/dev/null
+ok "the recorder loads" load kdtl_recorder lines=200 ms=4000
+ok "the watch loads" load kdtl_watch threshold_ms=$threshold
+echo 1 >$tracing/events/kdtl/enable
+ok "idle for 5 s: it is quiet" idle
+ok "thresholds by CPU" thresholds
+ok "what is no threshold is refused" refuses
+
+# Without a limit for real-time tasks nobody else gets the CPU.
+rt=$(cat /proc/sys/kernel/sched_rt_runtime_us)
+echo -1 >/proc/sys/kernel/sched_rt_runtime_us
+background taskset 2 sh -c 'while :; do usleep 10000; done'
+ok "a hog on CPU 1" load kdtl_hog cpu=1 ms=6000
+ok "it is caught while it hogs" caught_in_time
+ok "traced" traced stuck
+ok "the recorder's table names the hog" until_true table
+ok "who had to wait is seen too" victim_seen
+ok "traced" traced late
+ok "the other CPUs are quiet" others_quiet
+ok "no threshold: quiet" none
+echo "$rt" >/proc/sys/kernel/sched_rt_runtime_us
+echo 0 >$tracing/events/kdtl/enable
+ok "the watch unloads" unload kdtl_watch
+finish

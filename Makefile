@@ -20,6 +20,9 @@ demo:
 check:
 	@selftests/check
 
+bench:
+	@selftests/bench/run
+
 check-quick:
 	@selftests/check --quick
 
@@ -30,6 +33,7 @@ help:
 	@echo '             guest of a real hypervisor); installs what is missing'
 	@echo 'check        all tests, in real kernels; ends with "N passed, N failed"'
 	@echo 'check-quick  the same in under five minutes, x86-64 only'
+	@echo 'bench        measure, side by side with other tracers'
 	@echo 'clean        remove what modules made'
 
-.PHONY: modules clean demo check check-quick help
+.PHONY: modules clean demo check check-quick bench help

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * bench_probe - what a module could hang on sched_switch instead of kdtl
+ *
+ * The same 48-byte record into each kind of buffer that the kernel offers.
+ * Nothing reads it meanwhile, and nothing is to be woken: what is measured is
+ * the producer alone.  Buffers hold all of a run, so no record is refused.
+ */
+#define pr_fmt(fmt) "bench_probe: " fmt
+
+#include <linux/debugfs.h>
+#include <linux/kfifo.h>
+#include <linux/log2.h>
+#include <linux/module.h>
+#include <linux/percpu.h>
+#include <linux/relay.h>
+#include <linux/ring_buffer.h>
+#include <linux/tracepoint.h>
+#include <linux/vmalloc.h>
+#include <trace/events/sched.h>
+
+#include "record.h"
+
+static char *what = "empty";
+module_param(what, charp, 0444);
+MODULE_PARM_DESC(what, "empty, record, relay, kfifo or ring_buffer (default empty)");
+
+static unsigned int records = 65536;
+module_param(records, uint, 0444);
+MODULE_PARM_DESC(records, "per CPU, a power of two (default 65536)");
+
+/* ----------------------------------------------------- empty: a tracer's floor */
+
+static void bench_empty(void *data, bool preempt, struct task_struct *prev,
+			struct task_struct *next, unsigned int prev_state)
+{
+}
+
+static int bench_nothing_init(void)
+{
+	return 0;
+}
+
+static void bench_nothing_exit(void)
+{
+}
+
+/* ---------------------------------------------------- record: a record's floor */
+
+/* A ring that overwrites: one mask, no test for room, one release. */
+struct bench_ring {
+	struct bench_record	*base;
+	u64			head;
+};
+
+static DEFINE_PER_CPU(struct bench_ring, bench_ring);
+static u64 bench_mask __read_mostly;
+
+static void bench_record(void *data, bool preempt, struct task_struct *prev,
+			 struct task_struct *next, unsigned int prev_state)
+{
+	struct bench_ring *ring = this_cpu_ptr(&bench_ring);
+	const u64 head = ring->head;
+
+	bench_record_fill(&ring->base[head & bench_mask], prev, next, prev_state);
+	/* Nobody reads; a reader would acquire head, then read. */
+	smp_store_release(&ring->head, head + 1);
+}
+
+static void bench_record_exit(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		vfree(per_cpu_ptr(&bench_ring, cpu)->base);
+}
+
+static int bench_record_init(void)
+{
+	int cpu;
+
+	bench_mask = records - 1;
+	for_each_possible_cpu(cpu) {
+		struct bench_ring *ring = per_cpu_ptr(&bench_ring, cpu);
+
+		ring->base = vzalloc_node(array_size(records, sizeof(*ring->base)),
+					  cpu_to_node(cpu));
+		if (!ring->base) {
+			bench_record_exit();
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* ------------------------------------------------------------------------ relay */
+
+#define BENCH_SUBBUFS	16
+
+static struct rchan *bench_chan;
+
+static void bench_relay(void *data, bool preempt, struct task_struct *prev,
+			struct task_struct *next, unsigned int prev_state)
+{
+	struct bench_record r;
+
+	bench_record_fill(&r, prev, next, prev_state);
+	/* The switch has interrupts off: relay's cheaper variant will do. */
+	__relay_write(bench_chan, &r, sizeof(r));
+}
+
+static struct dentry *bench_relay_create(const char *name, struct dentry *parent,
+					 umode_t mode, struct rchan_buf *buf,
+					 int *is_global)
+{
+	return debugfs_create_file(name, mode, parent, buf, &relay_file_operations);
+}
+
+static int bench_relay_remove(struct dentry *dentry)
+{
+	debugfs_remove(dentry);
+	return 0;
+}
+
+static const struct rchan_callbacks bench_relay_callbacks = {
+	.create_buf_file	= bench_relay_create,
+	.remove_buf_file	= bench_relay_remove,
+};
+
+static int bench_relay_init(void)
+{
+	const size_t size = array_size(records, sizeof(struct bench_record));
+
+	bench_chan = relay_open("bench_probe", NULL, size / BENCH_SUBBUFS,
+				BENCH_SUBBUFS, &bench_relay_callbacks, NULL);
+	return bench_chan ? 0 : -ENOMEM;
+}
+
+static void bench_relay_exit(void)
+{
+	relay_close(bench_chan);
+}
+
+/* ------------------------------------------------------------------------ kfifo */
+
+static DEFINE_PER_CPU(struct kfifo, bench_fifo);
+
+static void bench_kfifo(void *data, bool preempt, struct task_struct *prev,
+			struct task_struct *next, unsigned int prev_state)
+{
+	struct bench_record r;
+
+	bench_record_fill(&r, prev, next, prev_state);
+	kfifo_in(this_cpu_ptr(&bench_fifo), &r, sizeof(r));
+}
+
+static void bench_kfifo_exit(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		vfree(per_cpu_ptr(&bench_fifo, cpu)->kfifo.data);
+}
+
+static int bench_kfifo_init(void)
+{
+	const size_t size = roundup_pow_of_two(array_size(records,
+							  sizeof(struct bench_record)));
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		void *buf = vzalloc_node(size, cpu_to_node(cpu));
+
+		if (!buf) {
+			bench_kfifo_exit();
+			return -ENOMEM;
+		}
+		kfifo_init(per_cpu_ptr(&bench_fifo, cpu), buf, size);
+	}
+	return 0;
+}
+
+/* ------------------------------------------------------- ring_buffer: ftrace's */
+
+static struct trace_buffer *bench_buffer;
+
+static void bench_ring_buffer(void *data, bool preempt, struct task_struct *prev,
+			      struct task_struct *next, unsigned int prev_state)
+{
+	struct ring_buffer_event *event;
+
+	event = ring_buffer_lock_reserve(bench_buffer, sizeof(struct bench_record));
+	if (!event)
+		return;
+	bench_record_fill(ring_buffer_event_data(event), prev, next, prev_state);
+	ring_buffer_unlock_commit(bench_buffer, event);
+}
+
+static int bench_ring_buffer_init(void)
+{
+	/* With room for the buffer's own headers. */
+	bench_buffer = ring_buffer_alloc(2 * array_size(records, sizeof(struct bench_record)),
+					 RB_FL_OVERWRITE);
+	return bench_buffer ? 0 : -ENOMEM;
+}
+
+static void bench_ring_buffer_exit(void)
+{
+	ring_buffer_free(bench_buffer);
+}
+
+/* -------------------------------------------------------------------------------- */
+
+struct bench_kind {
+	const char	*name;
+	void		(*probe)(void *data, bool preempt, struct task_struct *prev,
+				 struct task_struct *next, unsigned int prev_state);
+	int		(*init)(void);
+	void		(*exit)(void);
+};
+
+static const struct bench_kind bench_kinds[] = {
+	{ "empty", bench_empty, bench_nothing_init, bench_nothing_exit },
+	{ "record", bench_record, bench_record_init, bench_record_exit },
+	{ "relay", bench_relay, bench_relay_init, bench_relay_exit },
+	{ "kfifo", bench_kfifo, bench_kfifo_init, bench_kfifo_exit },
+	{ "ring_buffer", bench_ring_buffer, bench_ring_buffer_init, bench_ring_buffer_exit },
+};
+
+static const struct bench_kind *bench_kind;
+static struct tracepoint *bench_tp;
+
+static void bench_find_tp(struct tracepoint *tp, void *priv)
+{
+	if (!strcmp(tp->name, "sched_switch"))
+		bench_tp = tp;
+}
+
+static int __init bench_probe_init(void)
+{
+	int i, err;
+
+	for (i = 0; i < ARRAY_SIZE(bench_kinds); i++) {
+		if (!strcmp(bench_kinds[i].name, what))
+			bench_kind = &bench_kinds[i];
+	}
+	if (!bench_kind || !is_power_of_2(records) || records < BENCH_SUBBUFS) {
+		pr_err("what=%s records=%u: no such thing, or no power of two from %d\n",
+		       what, records, BENCH_SUBBUFS);
+		return -EINVAL;
+	}
+	for_each_kernel_tracepoint(bench_find_tp, NULL);
+	if (!bench_tp) {
+		pr_err("this kernel has no sched_switch tracepoint\n");
+		return -ENODEV;
+	}
+
+	err = bench_kind->init();
+	if (err)
+		return err;
+	err = tracepoint_probe_register(bench_tp, bench_kind->probe, NULL);
+	if (err)
+		bench_kind->exit();
+	return err;
+}
+
+static void __exit bench_probe_exit(void)
+{
+	tracepoint_probe_unregister(bench_tp, bench_kind->probe, NULL);
+	tracepoint_synchronize_unregister();
+	bench_kind->exit();
+}
+
+module_init(bench_probe_init);
+module_exit(bench_probe_exit);
+
+MODULE_DESCRIPTION("Benchmark: other ways to record every switch");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The record that all other ways to trace a switch are measured with. */
+#ifndef _KDTL_BENCH_RECORD_H
+#define _KDTL_BENCH_RECORD_H
+
+#include <linux/sched.h>
+#include <linux/sched/clock.h>
+#include <linux/smp.h>
+
+/* As large as an entry of kdtl, and with what sched_switch itself knows. */
+struct bench_record {
+	u64		time;
+	pid_t		prev_pid;
+	pid_t		next_pid;
+	u32		cpu;
+	int		next_prio;
+	unsigned long	prev_state;
+	char		next_comm[TASK_COMM_LEN];
+};
+
+static_assert(sizeof(struct bench_record) == 48);
+
+static __always_inline void bench_record_fill(struct bench_record *r,
+					      const struct task_struct *prev,
+					      const struct task_struct *next,
+					      unsigned int prev_state)
+{
+	r->time = local_clock();
+	r->prev_pid = prev->pid;
+	r->next_pid = next->pid;
+	r->cpu = raw_smp_processor_id();
+	r->next_prio = next->prio;
+	r->prev_state = prev_state;
+	memcpy(r->next_comm, next->comm, sizeof(r->next_comm));
+}
+
+#endif /* _KDTL_BENCH_RECORD_H */

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * pingpong ROUNDS - two threads wake each other through pipes
+ *
+ * Prints the time-stamp counter's ticks per context switch: with QEMU's
+ * -icount that is instructions.  SCHED_BATCH, because one wake-up then is one
+ * switch: under SCHED_NORMAL there are one or two, and it changes in mid-run.
+ */
+#define _GNU_SOURCE
+#include <err.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <x86intrin.h>
+
+#define WARM_UP	2000
+
+static int to[2], from[2];
+
+static void other(void)
+{
+	char x;
+
+	close(to[1]);
+	close(from[0]);
+	while (read(to[0], &x, 1) == 1 && write(from[1], &x, 1) == 1)
+		;
+	_exit(0);
+}
+
+static void rounds(long n)
+{
+	char x = 0;
+
+	while (n--) {
+		if (write(to[1], &x, 1) != 1 || read(from[0], &x, 1) != 1)
+			err(1, "pipe");
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const struct sched_param param = { 0 };
+	const long n = argc == 2 ? atol(argv[1]) : 0;
+	unsigned long long ticks;
+	cpu_set_t cpus;
+	pid_t pid;
+
+	if (n <= 0)
+		errx(1, "usage: pingpong ROUNDS");
+	CPU_ZERO(&cpus);
+	CPU_SET(0, &cpus);
+	if (sched_setaffinity(0, sizeof(cpus), &cpus) ||
+	    sched_setscheduler(0, SCHED_BATCH, &param))
+		err(1, "scheduler");
+	if (pipe(to) || pipe(from))
+		err(1, "pipe");
+	pid = fork();
+	if (pid < 0)
+		err(1, "fork");
+	if (!pid)
+		other();
+	close(to[0]);
+	close(from[1]);
+
+	rounds(WARM_UP);
+	ticks = __rdtsc();
+	rounds(n);
+	ticks = __rdtsc() - ticks;
+	printf("%.1f\n", (double)ticks / (2 * n));
+
+	close(to[1]);
+	waitpid(pid, NULL, 0);
+	return 0;
+}

@@ -1,0 +1,96 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# In the guest, under -icount: what each tracer adds to a context switch, in
+# instructions. Nothing reads meanwhile and nobody is woken: the producer alone.
+#
+# producer.sh [GROUP]...	of floor, kdtl, peers (default: all)
+
+# shellcheck source-path=SCRIPTDIR source=guest.sh
+. "$(dirname "$0")/guest.sh"
+
+ROUNDS=${ROUNDS:-10000}
+
+pingpong()
+{
+	"$BENCH/pingpong" "$ROUNDS"
+}
+
+# added NAME COMMAND...: COMMAND runs the ping-pong, and prints what it said.
+# Compared with nothing before and after: the kernel's own state drifts by a
+# few instructions.
+added()
+{
+	name=$1
+	shift
+	with=$("$@") || die "$name: $*"
+	after=$(pingpong)
+	result "dispatch.$name" "$(echo "$with" "$before" "$after" |
+		awk '{ printf "%.1f", $1 - ($2 + $3) / 2 }')" instructions
+	before=$after
+}
+
+probe()
+{
+	load bench_probe "what=$1"
+	pingpong
+	rmmod bench_probe
+}
+
+sessions()
+{
+	load bench_kdtl "sessions=$1"
+	pingpong
+	rmmod bench_kdtl
+	[ "$(said bench_kdtl lost)" = 0 ] || die "kdtl lost entries"
+}
+
+ftrace()
+{
+	for e; do
+		echo 1 >"$TRACING/events/sched/$e/enable"
+	done
+	pingpong
+	echo 0 >"$TRACING/events/sched/enable"
+	echo >"$TRACING/trace"
+}
+
+group_floor()
+{
+	added empty_probe probe empty
+	added record_floor probe record
+}
+
+group_kdtl()
+{
+	load kdtl
+	load kdtl_sched
+	added kdtl_sched.idle pingpong
+	for n in 1 2 8; do
+		added "kdtl_sched.$n" sessions "$n"
+	done
+	rmmod kdtl_sched
+	rmmod kdtl
+}
+
+group_peers()
+{
+	added relay probe relay
+	added kfifo probe kfifo
+	added trace_ring_buffer probe ring_buffer
+	echo 16384 >"$TRACING/buffer_size_kb"
+	added ftrace ftrace sched_switch
+	added ftrace.waking ftrace sched_switch sched_waking
+	added ftrace.wakeup ftrace sched_switch sched_waking sched_wakeup
+	echo 4 >"$TRACING/buffer_size_kb"
+}
+
+mkdir -p "${RESULTS%/*}"
+# The first run meets caches that no later one does.
+pingpong >/dev/null
+before=$(pingpong)
+result dispatch.nothing "$before" instructions
+[ $# -gt 0 ] || set -- floor kdtl peers
+for group; do
+	"group_$group"
+done

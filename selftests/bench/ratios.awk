@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Two passes over lines of name, value, unit: add each value's ratio to the
+# floor of its kind, and to the best of those that one would use instead of
+# kdtl. "-" where there is nothing to compare with.
+
+BEGIN {
+	OFS = "\t"
+	floor_of["dispatch"] = "dispatch.record_floor"
+	floor_of["wakeup"] = "wakeup.floor"
+	floor_of["bandwidth"] = "bandwidth.memread"
+	# Complete tracers; the rest are pieces to build one of.
+	peer["dispatch.ftrace"] = peer["dispatch.perf"] = 1
+	peer["dispatch.lttng"] = peer["dispatch.bpf_ringbuf"] = 1
+	peer["consume.trace_ring_buffer"] = peer["consume.kfifo"] = 1
+	peer["consume.relay"] = peer["consume.perf"] = 1
+}
+
+{
+	kind = $1
+	sub(/\..*/, "", kind)
+}
+
+NR == FNR {
+	value[$1] = $2
+	if (($1 in peer) && (!(kind in best) || $2 + 0 < best[kind]))
+		best[kind] = $2 + 0
+	next
+}
+
+function ratio(to)
+{
+	return to + 0 > 0 ? sprintf("%.2f", $2 / to) : "-"
+}
+
+$1 == "dispatch.nothing" {
+	print $0, "-", "-"
+	next
+}
+
+{
+	print $0, ratio(value[floor_of[kind]]), ratio(best[kind])
+}

@@ -145,6 +145,32 @@ background()
 	ktap_pids="$ktap_pids $!"
 }
 
+# kunit MODULE [GLOB]: load it, which runs its suites; their KTAP becomes ours.
+kunit()
+{
+	ktap_suites=$1
+	# Debug kernels may have KUnit itself, which has the parameter.
+	if [ -d /sys/module/kunit ] || modprobe kunit 2>/dev/null; then
+		echo "${2:-*}" >/sys/module/kunit/parameters/filter_glob 2>/dev/null
+		set --
+	else
+		set -- "filter_glob=${2:-*}"
+	fi
+	dmesg -c >/dev/null
+	load "$ktap_suites" "$@" || bail_out "$ktap_suites does not load"
+	ktap_log=$(mktemp)
+	dmesg | sed -n -e 's/^\[ *[0-9.]*\] //' -e "s/^$ktap_suites: //" \
+		-e '/^ *KTAP version/p' -e '/^ *1\.\.[0-9]/p' -e '/^ *# /p' \
+		-e '/^ *\(not \)\{0,1\}ok [0-9]/p' >"$ktap_log"
+	cat "$ktap_log"
+
+	# The log's beginning may have been overwritten: then the plan is missing.
+	grep -q '^1\.\.' "$ktap_log" && ! grep -q '^ *not ok ' "$ktap_log"
+	set -- $?
+	rm -f "$ktap_log"
+	return "$1"
+}
+
 # Whatever happened, leave the machine as it was.
 ktap_exit()
 {

@@ -6,8 +6,9 @@
  * made of entries: its own add() and del(), kdtl_aux_output_begin() and _end().
  * The tests say what is written and when.
  */
+#include <linux/export.h>
 #include <linux/slab.h>
-#include <linux/smp.h>
+#include <linux/workqueue.h>
 
 #include "kdtl_test_raw.h"
 
@@ -71,6 +72,7 @@ void *kdtl_raw_begin(struct perf_output_handle *handle, struct perf_event *event
 		atomic_inc(&area->writers);
 	return priv;
 }
+EXPORT_SYMBOL_NS_GPL(kdtl_raw_begin, KDTL_NS);
 
 /**
  * kdtl_raw_end() - undo kdtl_raw_begin()
@@ -87,6 +89,7 @@ void kdtl_raw_end(struct perf_output_handle *handle, unsigned long size)
 		atomic_dec(&area->writers);
 	kdtl_aux_output_end(handle, size);
 }
+EXPORT_SYMBOL_NS_GPL(kdtl_raw_end, KDTL_NS);
 
 static void kdtl_raw_start(struct perf_event *event, int flags)
 {
@@ -183,6 +186,7 @@ int kdtl_raw_register(struct kdtl_raw *raw, const char *name, int caps,
 		free_percpu(raw->cpu);
 	return err;
 }
+EXPORT_SYMBOL_NS_GPL(kdtl_raw_register, KDTL_NS);
 
 /**
  * kdtl_raw_unregister() - undo kdtl_raw_register()
@@ -195,6 +199,7 @@ void kdtl_raw_unregister(struct kdtl_raw *raw)
 	kdtl_pmu_unregister(&raw->p);
 	free_percpu(raw->cpu);
 }
+EXPORT_SYMBOL_NS_GPL(kdtl_raw_unregister, KDTL_NS);
 
 struct kdtl_raw_call {
 	struct kdtl_raw	*raw;
@@ -202,14 +207,19 @@ struct kdtl_raw_call {
 	void		*arg;
 };
 
-static void kdtl_raw_call(void *arg)
+/* In a task, not an interrupt: the irq_work it raises has run at the end. */
+static long kdtl_raw_work(void *arg)
 {
-	struct kdtl_raw_call *call = arg;
-	struct kdtl_raw_cpu *c = this_cpu_ptr(call->raw->cpu);
+	const struct kdtl_raw_call *call = arg;
+	struct kdtl_raw_cpu *c;
 	unsigned int i;
 
+	local_irq_disable();
+	c = this_cpu_ptr(call->raw->cpu);
 	for (i = 0; i < c->nr; i++)
 		call->fn(c->events[i], call->arg);
+	local_irq_enable();
+	return 0;
 }
 
 /**
@@ -219,13 +229,16 @@ static void kdtl_raw_call(void *arg)
  * @fn: called there, interrupts off
  * @arg: its second argument
  *
- * Context: task.
- * Return: 0, or -ENXIO: the CPU is offline.
+ * When it returns the readers that @fn wanted woken were woken.
+ *
+ * Context: may sleep.
+ * Return: 0, or -ENODEV: the CPU is offline.
  */
 int kdtl_raw_on(struct kdtl_raw *raw, int cpu,
 		void (*fn)(struct perf_event *event, void *arg), void *arg)
 {
 	struct kdtl_raw_call call = { .raw = raw, .fn = fn, .arg = arg };
 
-	return smp_call_function_single(cpu, kdtl_raw_call, &call, 1);
+	return work_on_cpu_safe(cpu, kdtl_raw_work, &call);
 }
+EXPORT_SYMBOL_NS_GPL(kdtl_raw_on, KDTL_NS);

@@ -84,6 +84,10 @@ struct kunit_suite {
 #define KUNIT_EXPECT_LE(test, l, r)	KUNIT_SHIM_BINARY(test, l, <=, r, , "")
 #define KUNIT_EXPECT_GT(test, l, r)	KUNIT_SHIM_BINARY(test, l, >, r, , "")
 #define KUNIT_EXPECT_GE(test, l, r)	KUNIT_SHIM_BINARY(test, l, >=, r, , "")
+#define KUNIT_EXPECT_PTR_EQ(test, l, r)	\
+	KUNIT_SHIM_BINARY(test, (long)(l), ==, (long)(r), , "")
+#define KUNIT_EXPECT_PTR_NE(test, l, r)	\
+	KUNIT_SHIM_BINARY(test, (long)(l), !=, (long)(r), , "")
 #define KUNIT_EXPECT_TRUE(test, c)	KUNIT_SHIM_TRUE(test, c, true, , "")
 #define KUNIT_EXPECT_FALSE(test, c)	KUNIT_SHIM_TRUE(test, c, false, , "")
 

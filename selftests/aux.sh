@@ -1,0 +1,14 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# AUX areas from both sides, by kdtl_test_aux.ko in the kernel: drivers that write
+# by themselves, allocation, snapshots, many sessions, time order.
+#
+# KDTL_CASES  run only what matches, for instance 'kdtl_many.*'
+
+# shellcheck source-path=SCRIPTDIR source=ktap.sh
+. "$(dirname "$0")/ktap.sh"
+
+need kdtl kdtl_test_pmu kdtl_test_drive
+have_module kdtl_test_aux || skip_all "no module kdtl_test_aux"
+kunit kdtl_test_aux "${KDTL_CASES:-*}"

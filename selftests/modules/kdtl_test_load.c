@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Entries at any rate on every CPU that is online, and their check
+ *
+ * A timer on each CPU makes a burst of entries of the test source, of all kinds
+ * in a pattern that does not repeat soon.  An entry carries its number among
+ * those of its kind and CPU, so that a reader sees by itself what is missing,
+ * whatever its mask, and what the entry's fields say twice must fit.
+ */
+#include <linux/cpuhotplug.h>
+#include <linux/export.h>
+#include <linux/hrtimer.h>
+#include <linux/percpu.h>
+
+#include "../../core/compat.h"
+#include "kdtl_test_load.h"
+
+/**
+ * struct kdtl_load_cpu - a CPU's production
+ * @timer: makes a burst
+ * @made: entries made since the module was loaded, by kind
+ * @random: decides the next one's kind
+ *
+ * Belongs to the CPU, interrupts off.
+ */
+struct kdtl_load_cpu {
+	struct hrtimer	timer;
+	u64		made[KDTL_NR_KINDS];
+	u32		random;
+};
+
+static DEFINE_PER_CPU(struct kdtl_load_cpu, kdtl_load_here);
+static ktime_t kdtl_load_period;
+static unsigned int kdtl_load_burst;
+static int kdtl_load_state = -1;
+
+static enum hrtimer_restart kdtl_load_tick(struct hrtimer *timer)
+{
+	struct kdtl_load_cpu *c = this_cpu_ptr(&kdtl_load_here);
+	unsigned int i;
+	u32 n;
+
+	for (i = 0; i < kdtl_load_burst; i++) {
+		enum kdtl_kind kind;
+
+		c->random = c->random * 1664525 + 1013904223;
+		kind = c->random >> 30;
+		n = c->made[kind];
+		WRITE_ONCE(c->made[kind], c->made[kind] + 1);
+		kdtl_test_emit_here(kind, n, kind, ~n);
+	}
+	hrtimer_forward_now(timer, kdtl_load_period);
+	return HRTIMER_RESTART;
+}
+
+static int kdtl_load_online(unsigned int cpu)
+{
+	struct kdtl_load_cpu *c = this_cpu_ptr(&kdtl_load_here);
+
+	hrtimer_setup(&c->timer, kdtl_load_tick, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_PINNED_HARD);
+	hrtimer_start(&c->timer, kdtl_load_period, HRTIMER_MODE_REL_PINNED_HARD);
+	return 0;
+}
+
+static int kdtl_load_offline(unsigned int cpu)
+{
+	hrtimer_cancel(&this_cpu_ptr(&kdtl_load_here)->timer);
+	return 0;
+}
+
+/**
+ * kdtl_test_load_start() - begin to make entries
+ * @period: ns between bursts
+ * @burst: entries of a burst
+ *
+ * On all CPUs that are online, and on those that come.  kdtl's sessions follow
+ * a CPU before it makes entries, and leave it after.
+ *
+ * Context: may sleep.
+ * Return: 0, -EBUSY: they are being made, or an errno.
+ */
+int kdtl_test_load_start(u64 period, unsigned int burst)
+{
+	int ret;
+
+	if (kdtl_load_state >= 0)
+		return -EBUSY;
+	kdtl_load_period = ns_to_ktime(period);
+	kdtl_load_burst = burst;
+	ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "kdtl_test:load",
+				kdtl_load_online, kdtl_load_offline);
+	if (ret < 0)
+		return ret;
+	kdtl_load_state = ret;
+	return 0;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_test_load_start, KDTL_NS);
+
+/**
+ * kdtl_test_load_stop() - make no more; then none is being made
+ *
+ * Context: may sleep.
+ */
+void kdtl_test_load_stop(void)
+{
+	if (kdtl_load_state < 0)
+		return;
+	cpuhp_remove_state(kdtl_load_state);
+	kdtl_load_state = -1;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_test_load_stop, KDTL_NS);
+
+/**
+ * kdtl_test_load_made() - how many entries were made
+ * @cpu: where
+ * @kind: of which kind
+ *
+ * Context: any.
+ * Return: since the module was loaded.
+ */
+u64 kdtl_test_load_made(int cpu, enum kdtl_kind kind)
+{
+	return READ_ONCE(per_cpu(kdtl_load_here, cpu).made[kind]);
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_test_load_made, KDTL_NS);
+
+/* Does the mask want the kind?  Said again, not asked of the core. */
+static bool kdtl_load_wanted(u32 mask, enum kdtl_kind kind)
+{
+	return kind == KDTL_KIND_UNKNOWN || mask & BIT(kind);
+}
+
+/**
+ * kdtl_test_load_made_for() - how many entries were made that a mask wants
+ * @cpu: where
+ * @mask: KDTL_MASK_*
+ *
+ * Context: any.
+ * Return: since the module was loaded.
+ */
+u64 kdtl_test_load_made_for(int cpu, u32 mask)
+{
+	enum kdtl_kind kind;
+	u64 sum = 0;
+
+	for (kind = 0; kind < KDTL_NR_KINDS; kind++)
+		sum += kdtl_load_wanted(mask, kind) ? kdtl_test_load_made(cpu, kind) : 0;
+	return sum;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_test_load_made_for, KDTL_NS);
+
+/**
+ * kdtl_test_see() - check entries
+ * @seen: zeroed before the first one
+ * @cpu: whose they are
+ * @mask: what the reader asked for
+ * @span: from kdtl_aux_peek() or kdtl_aux_snapshot()
+ * @len: its length
+ *
+ * Context: any.
+ */
+void kdtl_test_see(struct kdtl_test_seen *seen, int cpu, u32 mask,
+		   const void *span, size_t len)
+{
+	const struct kdtl_entry *e;
+	enum kdtl_kind kind;
+	u64 seq;
+	u32 n;
+
+	kdtl_for_each_entry(e, span, len) {
+		seq = kdtl_test_entry_seq(e);
+		n = kdtl_entry_queued(e);
+		kind = kdtl_entry_ready(e);
+		if (!seq || seq <= seen->last || kind >= KDTL_NR_KINDS ||
+		    kdtl_entry_slept(e) != ~n || kdtl_entry_cpu(e) != cpu ||
+		    !kdtl_load_wanted(mask, kind)) {
+			seen->wrong++;
+			continue;
+		}
+		if (seen->seen[kind])
+			seen->holes += n - seen->next[kind];
+		seen->next[kind] = n + 1;
+		seen->seen[kind]++;
+		seen->last = seq;
+	}
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_test_see, KDTL_NS);
+
+/**
+ * kdtl_test_seen_all() - how many entries were seen
+ * @seen: by whom
+ *
+ * Context: any.
+ * Return: the sum of all kinds.
+ */
+u64 kdtl_test_seen_all(const struct kdtl_test_seen *seen)
+{
+	enum kdtl_kind kind;
+	u64 sum = 0;
+
+	for (kind = 0; kind < KDTL_NR_KINDS; kind++)
+		sum += seen->seen[kind];
+	return sum;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_test_seen_all, KDTL_NS);

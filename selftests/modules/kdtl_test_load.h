@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Entries at any rate on every CPU that is online, and their check. */
+#ifndef _KDTL_TEST_LOAD_H
+#define _KDTL_TEST_LOAD_H
+
+#include <linux/kdtl.h>
+
+#include "kdtl_test_pmu.h"
+
+int kdtl_test_load_start(u64 period, unsigned int burst);
+void kdtl_test_load_stop(void);
+u64 kdtl_test_load_made(int cpu, enum kdtl_kind kind);
+u64 kdtl_test_load_made_for(int cpu, u32 mask);
+
+/**
+ * struct kdtl_test_seen - what a reader has seen of a CPU
+ * @next: number that the next entry of a kind must have
+ * @seen: entries, by kind
+ * @holes: entries that are missing between those that were seen
+ * @wrong: entries that are torn, of another CPU, out of order or not wanted
+ * @last: sequence number of the last entry
+ */
+struct kdtl_test_seen {
+	u32	next[KDTL_NR_KINDS];
+	u64	seen[KDTL_NR_KINDS];
+	u64	holes;
+	u64	wrong;
+	u64	last;
+};
+
+void kdtl_test_see(struct kdtl_test_seen *seen, int cpu, u32 mask,
+		   const void *span, size_t len);
+u64 kdtl_test_seen_all(const struct kdtl_test_seen *seen);
+
+#endif /* _KDTL_TEST_LOAD_H */

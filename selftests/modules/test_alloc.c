@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How AUX areas are allocated: as perf does it, P.12
+ *
+ * A driver's setup_aux() sees the pages, and what perf tells about them: the
+ * order of a chunk stands in its first page's private field.
+ */
+#include <linux/gfp.h>
+#include <linux/list.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "../../core/compat.h"
+#include "kdtl_test_raw.h"
+#include "test_aux.h"
+
+#define ALLOC_PMU	"kdtl_test_alloc"
+#define ALLOC_MAX_ORDER	ilog2(KMALLOC_MAX_SIZE >> PAGE_SHIFT)
+
+static struct kdtl_raw alloc_raw;
+
+/**
+ * struct alloc_seen - what setup_aux() saw, over all CPUs
+ * @areas: how many
+ * @chunks: by order
+ * @misfits: chunks that are not contiguous, or overlap the area's end
+ * @remote: pages of another node than the CPU's
+ * @dirty: pages that are not zeroed
+ * @first: order of the last area's first chunk
+ */
+struct alloc_seen {
+	unsigned int	areas;
+	unsigned int	chunks[32];
+	unsigned int	misfits;
+	unsigned int	remote;
+	unsigned int	dirty;
+	unsigned int	first;
+};
+
+static struct alloc_seen alloc_seen;
+
+static unsigned int alloc_order(struct page *page)
+{
+	return PagePrivate(page) ? page_private(page) : 0;
+}
+
+static void alloc_look(struct kdtl_raw_area *area)
+{
+	const int node = cpu_to_node(area->cpu);
+	unsigned int order;
+	struct page *page;
+	int i, k;
+
+	alloc_seen.areas++;
+	alloc_seen.first = alloc_order(virt_to_page(area->pages[0]));
+	for (i = 0; i < area->nr_pages; i += 1 << order) {
+		page = virt_to_page(area->pages[i]);
+		order = alloc_order(page);
+		alloc_seen.chunks[min(order, 31U)]++;
+		if (order > 30 || i + (1 << order) > area->nr_pages) {
+			alloc_seen.misfits++;
+			return;
+		}
+		for (k = 0; k < 1 << order; k++) {
+			alloc_seen.misfits += area->pages[i + k] != area->pages[i] + k * PAGE_SIZE;
+			alloc_seen.misfits += k && PagePrivate(page + k);
+			alloc_seen.remote += page_to_nid(page + k) != node;
+			alloc_seen.dirty += !!memchr_inv(area->pages[i + k], 0, PAGE_SIZE);
+		}
+	}
+}
+
+static void alloc_register(struct kunit *test, int caps)
+{
+	memset(&alloc_raw, 0, sizeof(alloc_raw));
+	memset(&alloc_seen, 0, sizeof(alloc_seen));
+	alloc_raw.on_setup = alloc_look;
+	KUNIT_EXPECT_EQ(test, kdtl_raw_register(&alloc_raw, ALLOC_PMU, caps, true), 0);
+}
+
+static struct kdtl_session *alloc_create(struct kunit *test, unsigned int pages,
+					 unsigned int watermark, u32 flags)
+{
+	const struct kdtl_session_attr attr = {
+		.pmu		= ALLOC_PMU,
+		.aux_pages	= pages,
+		.watermark	= watermark,
+		.flags		= flags,
+	};
+
+	memset(&alloc_seen, 0, sizeof(alloc_seen));
+	return kapi_create(test, &attr);
+}
+
+/* Load such a session: what setup_aux() saw is in alloc_seen. */
+static int alloc_load(struct kunit *test, unsigned int pages,
+		      unsigned int watermark, u32 flags)
+{
+	struct kdtl_session *s = alloc_create(test, pages, watermark, flags);
+	int err;
+
+	if (!s)
+		return -EINVAL;
+	err = kdtl_load(s, NULL);
+	kapi_close(test);
+	KUNIT_EXPECT_EQ(test, alloc_seen.misfits, 0U);
+	KUNIT_EXPECT_EQ(test, alloc_seen.remote, 0U);
+	KUNIT_EXPECT_EQ(test, alloc_seen.dirty, 0U);
+	return err;
+}
+
+static void alloc_expect_freed(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, atomic_read(&alloc_raw.frees), atomic_read(&alloc_raw.setups));
+	KUNIT_EXPECT_EQ(test, atomic_read(&alloc_raw.bad_frees), 0);
+}
+
+/* --------------------------------------------------------------------- orders */
+
+/* A PMU that asks for nothing gets single pages, on its CPU's node, zeroed. */
+static void alloc_single(struct kunit *test)
+{
+	unsigned int pages;
+
+	alloc_register(test, 0);
+	for (pages = 1; pages <= 256; pages *= 4) {
+		KUNIT_EXPECT_EQ(test, alloc_load(test, pages, 0, 0), 0);
+		KUNIT_EXPECT_EQ(test, alloc_seen.areas, num_online_cpus());
+		KUNIT_EXPECT_EQ(test, alloc_seen.chunks[0], pages * num_online_cpus());
+		KUNIT_EXPECT_EQ(test, alloc_load(test, pages, 0, KDTL_SESSION_OVERWRITE), 0);
+		KUNIT_EXPECT_EQ(test, alloc_seen.chunks[0], pages * num_online_cpus());
+	}
+	alloc_expect_freed(test);
+}
+
+/* One that wants them in a row gets chunks of the watermark's size. */
+static void alloc_rows(struct kunit *test, int caps)
+{
+	static const struct {
+		unsigned int pages, watermark, order;
+	} want[] = {
+		{ 1, 0, 0 },
+		{ 2, 0, 0 },
+		{ 8, 0, 2 },			/* half the area */
+		{ 64, 0, 5 },
+		{ 64, PAGE_SIZE, 0 },
+		{ 64, PAGE_SIZE + 1, 1 },
+		{ 64, 8 * PAGE_SIZE, 3 },
+		{ 64, 64 * PAGE_SIZE, 6 },
+		{ 64, 48 * PAGE_SIZE, 6 },
+	};
+	unsigned int i;
+
+	alloc_register(test, caps);
+	for (i = 0; i < ARRAY_SIZE(want); i++) {
+		KUNIT_EXPECT_EQ(test, alloc_load(test, want[i].pages, want[i].watermark, 0), 0);
+		KUNIT_EXPECT_EQ(test, alloc_seen.first, want[i].order);
+		KUNIT_EXPECT_EQ(test, alloc_seen.chunks[want[i].order],
+				num_online_cpus() * want[i].pages >> want[i].order);
+	}
+	/* Nobody reads in overwrite mode: one piece. */
+	KUNIT_EXPECT_EQ(test, alloc_load(test, 64, PAGE_SIZE, KDTL_SESSION_OVERWRITE), 0);
+	KUNIT_EXPECT_EQ(test, alloc_seen.chunks[6], num_online_cpus());
+	alloc_expect_freed(test);
+}
+
+static void alloc_no_sg(struct kunit *test)
+{
+	alloc_rows(test, PERF_PMU_CAP_AUX_NO_SG);
+}
+
+/* Where the kernel does not know it, it is 0, and means nothing. */
+static void alloc_prefer_large(struct kunit *test)
+{
+	if (PERF_PMU_CAP_AUX_PREFER_LARGE)
+		alloc_rows(test, PERF_PMU_CAP_AUX_PREFER_LARGE);
+	else
+		alloc_single(test);
+}
+
+/* More than the largest chunk: in pieces, or with NO_SG and overwrite -ENOMEM. */
+static void alloc_too_large(struct kunit *test)
+{
+	const unsigned int pages = 2U << ALLOC_MAX_ORDER;
+
+	alloc_register(test, PERF_PMU_CAP_AUX_NO_SG);
+	KUNIT_EXPECT_EQ(test, alloc_load(test, pages, 0, KDTL_SESSION_OVERWRITE), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, alloc_seen.areas, 0U);
+	KUNIT_EXPECT_EQ(test, alloc_load(test, pages, 0, 0), 0);
+	KUNIT_EXPECT_EQ(test, alloc_seen.areas, num_online_cpus());
+	KUNIT_EXPECT_LE(test, alloc_seen.first, (unsigned int)ALLOC_MAX_ORDER);
+	alloc_expect_freed(test);
+	kdtl_raw_unregister(&alloc_raw);
+
+	/* One that merely prefers large pieces is content with less. */
+	alloc_register(test, PERF_PMU_CAP_AUX_PREFER_LARGE);
+	KUNIT_EXPECT_EQ(test, alloc_load(test, pages, 0, KDTL_SESSION_OVERWRITE), 0);
+	alloc_expect_freed(test);
+}
+
+/* ------------------------------------------------------------------- fallback */
+
+#define ALLOC_TRIES	20U
+#define ALLOC_SCARCE	(GFP_KERNEL | __GFP_NOWARN | __GFP_NORETRY)
+
+/**
+ * struct alloc_hog - memory that is taken so that no two free pages touch
+ * @pages: single ones, by page->lru
+ * @rows: what was still in a row, by page->lru; the order in page->private
+ */
+struct alloc_hog {
+	struct list_head	pages;
+	struct list_head	rows;
+};
+
+static void alloc_hog_free(struct alloc_hog *hog)
+{
+	struct page *page, *next;
+	unsigned int order;
+
+	list_for_each_entry_safe(page, next, &hog->pages, lru) {
+		list_del(&page->lru);
+		__free_page(page);
+	}
+	list_for_each_entry_safe(page, next, &hog->rows, lru) {
+		list_del(&page->lru);
+		order = page_private(page);
+		set_page_private(page, 0);
+		__free_pages(page, order);
+	}
+}
+
+/* Take what is left in rows, the longest first. */
+static void alloc_hog_rows(struct alloc_hog *hog, unsigned int down_to)
+{
+	struct page *page;
+	int order;
+
+	for (order = ALLOC_MAX_ORDER; order >= (int)down_to; order--) {
+		while ((page = alloc_pages(ALLOC_SCARCE, order))) {
+			set_page_private(page, order);
+			list_add(&page->lru, &hog->rows);
+		}
+	}
+}
+
+/* Take all but a little, and give every other page back. */
+static void alloc_hog_fill(struct alloc_hog *hog)
+{
+	struct page *page, *next;
+
+	INIT_LIST_HEAD(&hog->pages);
+	INIT_LIST_HEAD(&hog->rows);
+	while ((page = alloc_page(ALLOC_SCARCE))) {
+		list_add(&page->lru, &hog->pages);
+		if (si_mem_available() < (32 << 20) >> PAGE_SHIFT)
+			break;
+	}
+	list_for_each_entry_safe(page, next, &hog->pages, lru) {
+		if (page_to_pfn(page) & 1)
+			continue;
+		list_del(&page->lru);
+		__free_page(page);
+	}
+	alloc_hog_rows(hog, 1);
+}
+
+/*
+ * No memory in a row: order by order down to what there is, or, for one piece,
+ * -ENOMEM.  Others free memory meanwhile, so it may take more than one try.
+ */
+static void alloc_fallback(struct kunit *test)
+{
+	const unsigned int nr = num_online_cpus();
+	unsigned int i, order, pages;
+	struct alloc_hog hog;
+	int err = 0;
+
+	alloc_register(test, PERF_PMU_CAP_AUX_NO_SG);
+	alloc_hog_fill(&hog);
+
+	/* Half an area of 64 pages would be order 5. */
+	for (i = 0; i < ALLOC_TRIES; i++) {
+		KUNIT_EXPECT_EQ(test, alloc_load(test, 64, 0, 0), 0);
+		KUNIT_EXPECT_EQ(test, alloc_seen.areas, nr);
+		pages = 0;
+		for (order = 0; order <= 5; order++)
+			pages += alloc_seen.chunks[order] << order;
+		KUNIT_EXPECT_EQ(test, pages, nr * 64);
+		if (alloc_seen.chunks[0] && alloc_seen.chunks[5] < nr * 2)
+			break;
+		alloc_hog_rows(&hog, 1);
+	}
+	kunit_info(test, "%u single pages of %u", alloc_seen.chunks[0], nr * 64);
+	KUNIT_EXPECT_GT(test, ALLOC_TRIES, i);
+
+	/* One piece or nothing. */
+	for (i = 0; i < ALLOC_TRIES && !err; i++) {
+		alloc_hog_rows(&hog, 2);
+		err = alloc_load(test, 64, 0, KDTL_SESSION_OVERWRITE);
+		KUNIT_EXPECT_TRUE(test, !err || err == -ENOMEM);
+		KUNIT_EXPECT_EQ(test, alloc_seen.chunks[6], alloc_seen.areas);
+	}
+	KUNIT_EXPECT_EQ(test, err, -ENOMEM);
+
+	alloc_hog_free(&hog);
+	KUNIT_EXPECT_EQ(test, alloc_load(test, 64, 0, 0), 0);
+	KUNIT_EXPECT_EQ(test, alloc_seen.chunks[5], nr * 2);
+	alloc_expect_freed(test);
+}
+
+/* ------------------------------------------------------------------- failures */
+
+/* setup_aux() fails on one CPU after the other: nothing is left behind. */
+static void alloc_setup_fails(struct kunit *test)
+{
+	struct kdtl_session *s;
+	struct kdtl_aux_info info;
+	unsigned int i;
+	int cpu;
+
+	alloc_register(test, 0);
+	for (i = 0; i < num_online_cpus(); i++) {
+		s = alloc_create(test, 16, 0, 0);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+		alloc_raw.fail_setup = i;
+		KUNIT_EXPECT_EQ(test, kdtl_load(s, NULL), -ENOMEM);
+		for_each_online_cpu(cpu) {
+			KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
+			KUNIT_EXPECT_FALSE(test, info.online);
+		}
+		KUNIT_EXPECT_EQ(test, kdtl_start(s), -EINVAL);
+		/* And it can be tried again. */
+		alloc_raw.fail_setup = -1;
+		KUNIT_EXPECT_EQ(test, kdtl_load(s, NULL), 0);
+		KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
+		kapi_close(test);
+		/* Each area was set up once, and freed once. */
+		KUNIT_EXPECT_EQ(test, atomic_read(&alloc_raw.setups),
+				(int)((i + 1) * num_online_cpus()));
+		alloc_expect_freed(test);
+	}
+}
+
+#ifdef CONFIG_FAULT_INJECTION
+/*
+ * Every allocation fails once, the first, the second and so on.  Whoever loads
+ * the module lets failslab and fail_page_alloc act on allocations that may wait.
+ */
+static void alloc_each_fails(struct kunit *test)
+{
+	const struct kdtl_session_attr attr = {
+		.pmu		= ALLOC_PMU,
+		.aux_pages	= 8,
+		.msg_pages	= 2,
+	};
+	struct kdtl_session *s;
+	unsigned int nth, failed = 0;
+	bool injected = true;
+	int err;
+
+	alloc_register(test, PERF_PMU_CAP_AUX_NO_SG);
+	for (nth = 1; injected && nth < 2000; nth++) {
+		current->fail_nth = nth;
+		s = kdtl_session_create(&attr);
+		err = PTR_ERR_OR_ZERO(s);
+		if (!err)
+			err = kdtl_load(s, NULL) ?: kdtl_start(s);
+		injected = !current->fail_nth;
+		current->fail_nth = 0;
+		/* A chunk that fails is made of smaller ones: no error then. */
+		KUNIT_EXPECT_TRUE(test, !err || err == -ENOMEM);
+		failed += !!err;
+		kdtl_session_close(s);
+		alloc_expect_freed(test);
+	}
+	KUNIT_EXPECT_FALSE(test, injected);
+	kunit_info(test, "%u allocations failed, %u of them were errors", nth - 2, failed);
+	KUNIT_EXPECT_GT(test, failed, 5U);
+}
+#endif
+
+static struct kunit_case alloc_cases[] = {
+	KUNIT_CASE(alloc_single),
+	KUNIT_CASE(alloc_no_sg),
+	KUNIT_CASE(alloc_prefer_large),
+	KUNIT_CASE(alloc_too_large),
+	KUNIT_CASE(alloc_fallback),
+	KUNIT_CASE(alloc_setup_fails),
+#ifdef CONFIG_FAULT_INJECTION
+	KUNIT_CASE(alloc_each_fails),
+#endif
+	{}
+};
+
+static void alloc_exit(struct kunit *test)
+{
+	kapi_exit(test);
+	if (alloc_raw.p.name)
+		kdtl_raw_unregister(&alloc_raw);
+	alloc_raw.p.name = NULL;
+}
+
+struct kunit_suite kdtl_alloc_suite = {
+	.name		= "kdtl_alloc",
+	.exit		= alloc_exit,
+	.test_cases	= alloc_cases,
+};

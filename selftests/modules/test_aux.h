@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* kdtl_test_aux.ko: the suites that aux_main.c runs. */
+#ifndef _KDTL_TEST_AUX_H
+#define _KDTL_TEST_AUX_H
+
+#include "test_kapi.h"
+
+extern struct kunit_suite kdtl_alloc_suite;
+extern struct kunit_suite kdtl_many_suite;
+extern struct kunit_suite kdtl_merge_suite;
+extern struct kunit_suite kdtl_output_suite;
+extern struct kunit_suite kdtl_snapshot_suite;
+
+#endif /* _KDTL_TEST_AUX_H */

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Time order: kdtl_merge_*(), N.4
+ *
+ * A source with a clock of its own for each CPU, set by the tests: so what must
+ * come when is known to the entry.  And the test source under load.
+ */
+#include <linux/cpu.h>
+#include <linux/prandom.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+
+#include "kdtl_test_load.h"
+#include "test_aux.h"
+
+#define MERGE_PMU	"kdtl_test_merge"
+#define MERGE_CPUS	4
+
+/* ------------------------------------------------------- a source with set clocks */
+
+static u64 merge_clock[MERGE_CPUS];
+
+static u64 merge_sync(struct kdtl_pmu *p)
+{
+	return merge_clock[min(raw_smp_processor_id(), MERGE_CPUS - 1)];
+}
+
+static struct kdtl_pmu merge_pmu;
+
+static void merge_output(void *arg)
+{
+	struct kdtl_entry e = {
+		.processor_id	= cpu_to_be16(raw_smp_processor_id()),
+		.timebase	= cpu_to_be64(*(u64 *)arg),
+	};
+
+	kdtl_pmu_output(&merge_pmu, &e, KDTL_KIND_CEDE);
+}
+
+/* An entry of that time, on that CPU, whose clock is there now. */
+static void merge_make(int cpu, u64 time)
+{
+	merge_clock[cpu] = time;
+	smp_call_function_single(cpu, merge_output, &time, 1);
+}
+
+static void merge_clocks(u64 time)
+{
+	int cpu;
+
+	for (cpu = 0; cpu < MERGE_CPUS; cpu++)
+		merge_clock[cpu] = time;
+}
+
+static struct kdtl_session *merge_session(struct kunit *test, const char *pmu,
+					  unsigned int pages)
+{
+	const struct kdtl_session_attr attr = {
+		.pmu		= pmu,
+		.aux_pages	= pages,
+	};
+	struct kdtl_session *s = kapi_create(test, &attr);
+
+	if (!s)
+		return NULL;
+	KUNIT_EXPECT_EQ(test, kdtl_load(s, NULL), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
+	return s;
+}
+
+/* The next entry is that CPU's of that time; time 0: there is none. */
+static void merge_expect(struct kunit *test, struct kdtl_merge *m, int cpu, u64 time)
+{
+	const struct kdtl_entry *e = kdtl_merge_next(m);
+
+	KUNIT_EXPECT_EQ(test, e ? kdtl_entry_time(e) : 0, time);
+	if (e && time)
+		KUNIT_EXPECT_EQ(test, (int)kdtl_entry_cpu(e), cpu);
+}
+
+/* Interleaved, in runs, and on some CPUs only. */
+static void merge_order(struct kunit *test)
+{
+	struct kdtl_session *s = merge_session(test, MERGE_PMU, 4);
+	struct kdtl_merge *m;
+	struct kdtl_aux_info info;
+	int cpu;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_GE(test, num_online_cpus(), 2U);
+	m = kdtl_merge_create(s);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(m));
+	merge_expect(test, m, 0, 0);
+	merge_make(0, 10);
+	merge_make(1, 11);
+	merge_make(0, 12);
+	merge_make(1, 13);
+	merge_make(1, 14);
+	merge_make(0, 15);
+	merge_make(0, 16);
+	merge_clocks(17);
+	/* Not before a sync. */
+	merge_expect(test, m, 0, 0);
+	kdtl_merge_sync(m);
+	merge_expect(test, m, 0, 10);
+	merge_expect(test, m, 1, 11);
+	merge_expect(test, m, 0, 12);
+	merge_expect(test, m, 1, 13);
+	merge_expect(test, m, 1, 14);
+	merge_expect(test, m, 0, 15);
+	/* One that comes meanwhile waits for the next sync. */
+	merge_make(1, 20);
+	merge_expect(test, m, 0, 16);
+	merge_expect(test, m, 0, 0);
+	merge_expect(test, m, 0, 0);
+	/* What was returned was given back by the next sync, and not before. */
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
+	KUNIT_EXPECT_EQ(test, info.unread, 4ULL);
+	merge_clocks(21);
+	kdtl_merge_sync(m);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
+	KUNIT_EXPECT_EQ(test, info.unread, 0ULL);
+	KUNIT_EXPECT_EQ(test, info.consumed, 4ULL);
+	merge_expect(test, m, 1, 20);
+	/* The end gives back what was returned, and leaves the rest. */
+	merge_make(0, 22);
+	merge_make(0, 23);
+	merge_clocks(24);
+	kdtl_merge_sync(m);
+	merge_expect(test, m, 0, 22);
+	kdtl_merge_destroy(m);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
+	KUNIT_EXPECT_EQ(test, info.unread, 1ULL);
+	m = kdtl_merge_create(s);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(m));
+	kdtl_merge_sync(m);
+	merge_expect(test, m, 0, 23);
+	merge_expect(test, m, 0, 0);
+	kdtl_merge_destroy(m);
+	for_each_online_cpu(cpu) {
+		KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
+		KUNIT_EXPECT_EQ(test, info.unread, 0ULL);
+	}
+}
+
+/*
+ * A clock that is ahead: its entries are held back until the others' clocks
+ * have passed them, and not longer; so a late one of the others comes first.
+ */
+static void merge_skew(struct kunit *test)
+{
+	struct kdtl_session *s = merge_session(test, MERGE_PMU, 4);
+	struct kdtl_merge *m;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_GE(test, num_online_cpus(), 2U);
+	m = kdtl_merge_create(s);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(m));
+	merge_clocks(100);
+	merge_make(1, 1000);
+	merge_make(0, 50);
+	kdtl_merge_sync(m);
+	/* CPU 0's clock says 50: at 50 there may be more of it. */
+	merge_expect(test, m, 0, 0);
+	merge_clock[0] = 100;
+	merge_clock[1] = 1050;
+	kdtl_merge_sync(m);
+	merge_expect(test, m, 0, 50);
+	merge_expect(test, m, 0, 0);
+	/* A late one. */
+	merge_make(0, 999);
+	merge_clocks(1000);
+	merge_clock[1] = 2000;
+	kdtl_merge_sync(m);
+	merge_expect(test, m, 0, 999);
+	/* Equal to the horizon is not before it. */
+	merge_expect(test, m, 0, 0);
+	merge_clocks(1001);
+	merge_clock[1] = 2001;
+	kdtl_merge_sync(m);
+	merge_expect(test, m, 1, 1000);
+	merge_expect(test, m, 0, 0);
+	kdtl_merge_destroy(m);
+}
+
+/*
+ * The bound: an entry comes with the second sync after it was made at the
+ * latest; with the first, if that began after its time on every clock.
+ */
+static void merge_bound(struct kunit *test)
+{
+	struct kdtl_session *s = merge_session(test, MERGE_PMU, 16);
+	const struct kdtl_entry *e;
+	struct rnd_state rnd;
+	struct kdtl_merge *m;
+	u64 now = 1000, made = 0, got = 0, made_before, last = 0, backwards = 0;
+	unsigned int round, i;
+	int cpu;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	m = kdtl_merge_create(s);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(m));
+	prandom_seed_state(&rnd, 7);
+	for (round = 0; round < 300; round++) {
+		made_before = made;
+		for (i = prandom_u32_state(&rnd) % 50; i; i--) {
+			cpu = prandom_u32_state(&rnd) % min_t(int, num_online_cpus(), MERGE_CPUS);
+			now += prandom_u32_state(&rnd) % 3;
+			/* Clocks differ by up to 20, and a CPU's does not go back. */
+			merge_make(cpu, max(merge_clock[cpu], now + prandom_u32_state(&rnd) % 20));
+			made++;
+		}
+		/* Between two syncs all clocks go past what was made before. */
+		for (cpu = 0; cpu < MERGE_CPUS; cpu++)
+			merge_clock[cpu] = max(merge_clock[cpu], now);
+		now += 21;
+		kdtl_merge_sync(m);
+		while ((e = kdtl_merge_next(m))) {
+			backwards += kdtl_entry_time(e) < last;
+			last = kdtl_entry_time(e);
+			got++;
+		}
+		KUNIT_ASSERT_GE(test, got, made_before);
+	}
+	KUNIT_EXPECT_EQ(test, backwards, 0ULL);
+	/* All clocks past the last one: the first sync brings everything. */
+	merge_clocks(now + 100);
+	kdtl_merge_sync(m);
+	while (kdtl_merge_next(m))
+		got++;
+	KUNIT_EXPECT_EQ(test, got, made);
+	kdtl_merge_destroy(m);
+}
+
+static void merge_errors(struct kunit *test)
+{
+	static struct kdtl_pmu no_sync;
+	struct kdtl_session_attr attr = {
+		.pmu		= MERGE_PMU,
+		.aux_pages	= 1,
+		.flags		= KDTL_SESSION_OVERWRITE,
+	};
+	struct kdtl_session *s;
+
+	s = kapi_create(test, &attr);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_merge_create(s)), -EINVAL + 0L);
+	kapi_close(test);
+
+	memset(&no_sync, 0, sizeof(no_sync));
+	no_sync.name = "kdtl_test_no_sync";
+	no_sync.pmu.module = THIS_MODULE;
+	no_sync.tb_freq = 1;
+	KUNIT_ASSERT_EQ(test, kdtl_pmu_register(&no_sync), 0);
+	attr.pmu = no_sync.name;
+	attr.flags = 0;
+	s = kapi_create(test, &attr);
+	if (s)
+		KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_merge_create(s)), -EOPNOTSUPP + 0L);
+	kapi_close(test);
+	kdtl_pmu_unregister(&no_sync);
+	kdtl_merge_destroy(NULL);
+	kdtl_merge_destroy(ERR_PTR(-EINVAL));
+}
+
+#ifdef CONFIG_HOTPLUG_CPU
+/* What a CPU left behind takes part, and a CPU that is away holds nothing back. */
+static void merge_offline(struct kunit *test)
+{
+	const int cpu = cpumask_last(cpu_online_mask);
+	struct kdtl_session *s = merge_session(test, MERGE_PMU, 4);
+	struct kdtl_merge *m;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_GT(test, cpu, 0);
+	KUNIT_ASSERT_GT(test, MERGE_CPUS, cpu);
+	m = kdtl_merge_create(s);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(m));
+	merge_clocks(100);
+	merge_make(cpu, 110);
+	merge_make(0, 120);
+	KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
+	merge_clocks(200);
+	merge_clock[cpu] = 0;
+	kdtl_merge_sync(m);
+	merge_expect(test, m, cpu, 110);
+	merge_expect(test, m, 0, 120);
+	merge_clock[cpu] = 200;
+	KUNIT_ASSERT_EQ(test, add_cpu(cpu), 0);
+	merge_make(cpu, 210);
+	merge_clocks(300);
+	kdtl_merge_sync(m);
+	merge_expect(test, m, cpu, 210);
+	merge_expect(test, m, 0, 0);
+	kdtl_merge_destroy(m);
+}
+#endif
+
+/* ------------------------------------------------------------------------ load */
+
+/* While all CPUs make entries: in order, and none is missing. */
+static void merge_load(struct kunit *test)
+{
+	struct kdtl_session *s = merge_session(test, KDTL_TEST_PMU, 64);
+	u64 made = 0, got = 0, lost = 0, backwards = 0, last = 0, wrong = 0, syncs = 0;
+	struct kdtl_test_seen *seen;
+	struct kdtl_aux_info info;
+	const struct kdtl_entry *e;
+	struct kdtl_merge *m;
+	bool running = true;
+	int cpu;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	seen = kcalloc(nr_cpu_ids, sizeof(*seen), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, seen);
+	for_each_online_cpu(cpu)
+		made -= kdtl_test_load_made_for(cpu, KDTL_MASK_ALL);
+	m = kdtl_merge_create(s);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(m));
+	KUNIT_EXPECT_EQ(test, kdtl_test_load_start(NSEC_PER_MSEC, 16), 0);
+	for (;;) {
+		kdtl_merge_sync(m);
+		syncs++;
+		while ((e = kdtl_merge_next(m))) {
+			cpu = kdtl_entry_cpu(e);
+			backwards += kdtl_entry_time(e) < last;
+			last = kdtl_entry_time(e);
+			if (cpu < nr_cpu_ids)
+				kdtl_test_see(&seen[cpu], cpu, KDTL_MASK_ALL, e, sizeof(*e));
+			else
+				wrong++;
+			got++;
+		}
+		if (!running)
+			break;
+		if (got > 100000) {
+			kdtl_test_load_stop();
+			running = false;
+		}
+		usleep_range(500, 1000);
+	}
+	kdtl_merge_destroy(m);
+	for_each_online_cpu(cpu) {
+		made += kdtl_test_load_made_for(cpu, KDTL_MASK_ALL);
+		wrong += seen[cpu].wrong;
+		KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
+		KUNIT_EXPECT_EQ(test, info.unread, 0ULL);
+		KUNIT_EXPECT_LE(test, seen[cpu].holes, info.lost);
+		lost += info.lost;
+	}
+	kunit_info(test, "%llu entries in order, %llu syncs, %llu lost", got, syncs, lost);
+	KUNIT_EXPECT_EQ(test, backwards, 0ULL);
+	KUNIT_EXPECT_EQ(test, wrong, 0ULL);
+	KUNIT_EXPECT_EQ(test, got + lost, made);
+	kfree(seen);
+}
+
+static struct kunit_case merge_cases[] = {
+	KUNIT_CASE(merge_order),
+	KUNIT_CASE(merge_skew),
+	KUNIT_CASE(merge_bound),
+	KUNIT_CASE(merge_errors),
+#ifdef CONFIG_HOTPLUG_CPU
+	KUNIT_CASE(merge_offline),
+#endif
+	KUNIT_CASE(merge_load),
+	{}
+};
+
+static int merge_init(struct kunit *test)
+{
+	memset(&merge_pmu, 0, sizeof(merge_pmu));
+	merge_pmu.pmu.module = THIS_MODULE;
+	merge_pmu.name = MERGE_PMU;
+	merge_pmu.tb_freq = NSEC_PER_SEC;
+	merge_pmu.sync = merge_sync;
+	merge_clocks(1);
+	return kdtl_pmu_register(&merge_pmu);
+}
+
+static void merge_exit(struct kunit *test)
+{
+	kdtl_test_load_stop();
+	kapi_exit(test);
+	kdtl_pmu_unregister(&merge_pmu);
+}
+
+struct kunit_suite kdtl_merge_suite = {
+	.name		= "kdtl_merge",
+	.init		= merge_init,
+	.exit		= merge_exit,
+	.test_cases	= merge_cases,
+};

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kdtl_test_warn.ko: what a PMU driver must not do is refused, and warned about
+ *
+ * Each case makes the kernel warn once, so this is a module of its own: it is
+ * not loaded where a warning is a panic.
+ */
+#include <linux/module.h>
+
+#include "kdtl_test_raw.h"
+#include "test_kapi.h"
+
+static struct kdtl_raw warn_raw;
+
+/* Overwriting or not; a page, a wake-up for each entry, and started. */
+static struct kdtl_session *warn_session(struct kunit *test, u32 flags)
+{
+	const struct kdtl_session_attr attr = {
+		.pmu		= "kdtl_test_warn",
+		.aux_pages	= 1,
+		.msg_pages	= 1,
+		.watermark	= KDTL_ENTRY_SIZE,
+		.flags		= flags,
+	};
+	struct kdtl_session *s = kapi_create(test, &attr);
+
+	if (!s)
+		return NULL;
+	KUNIT_EXPECT_EQ(test, kdtl_load(s, NULL), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
+	return s;
+}
+
+static u64 warn_unread(struct kdtl_session *s)
+{
+	struct kdtl_aux_info info = {};
+
+	kdtl_aux_info(s, 0, &info);
+	return info.head - info.tail;
+}
+
+struct warn_nested {
+	void	*outer;
+	void	*inner;
+};
+
+static void warn_nest(struct perf_event *event, void *arg)
+{
+	struct perf_output_handle handle, inner;
+	struct warn_nested *n = arg;
+	struct kdtl_area *area;
+
+	area = kdtl_aux_output_begin(&handle, event);
+	n->outer = area;
+	if (!area)
+		return;
+	n->inner = kdtl_aux_output_begin(&inner, event);
+	memset(area->base + (handle.head & (area->size - 1)), 0x11, KDTL_ENTRY_SIZE);
+	kdtl_aux_output_end(&handle, KDTL_ENTRY_SIZE);
+}
+
+/* P.3: caught, refused; the outer one is none the worse, and so is the next. */
+static void warn_nested(struct kunit *test)
+{
+	struct kdtl_session *s = warn_session(test, 0);
+	struct warn_nested n = {};
+	int i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	for (i = 1; i <= 3; i++) {
+		KUNIT_EXPECT_EQ(test, kdtl_raw_on(&warn_raw, 0, warn_nest, &n), 0);
+		KUNIT_EXPECT_TRUE(test, n.outer);
+		KUNIT_EXPECT_TRUE(test, !n.inner);
+		KUNIT_EXPECT_EQ(test, warn_unread(s), (u64)i * KDTL_ENTRY_SIZE);
+	}
+}
+
+static void warn_end_far(struct perf_event *event, void *arg)
+{
+	struct perf_output_handle handle;
+
+	if (!kdtl_aux_output_begin(&handle, event))
+		return;
+	kdtl_aux_output_end(&handle, handle.size + *(long *)arg);
+}
+
+/* More than there is room for: nothing of it, the reader gets no old bytes. */
+static void warn_too_much(struct kunit *test)
+{
+	static const long sizes[] = { 1, 4096, LONG_MAX, -4097 };
+	struct kdtl_session *s = warn_session(test, 0);
+	long more = -(long)PAGE_SIZE + 480;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kdtl_raw_on(&warn_raw, 0, warn_end_far, &more), 0);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		more = sizes[i];
+		KUNIT_EXPECT_EQ(test, kdtl_raw_on(&warn_raw, 0, warn_end_far, &more), 0);
+		KUNIT_EXPECT_EQ(test, warn_unread(s), 480ULL);
+	}
+	kapi_drain(s, 0);
+	more = 0;
+	KUNIT_EXPECT_EQ(test, kdtl_raw_on(&warn_raw, 0, warn_end_far, &more), 0);
+	KUNIT_EXPECT_EQ(test, warn_unread(s), (u64)PAGE_SIZE);
+}
+
+static void warn_move_head(struct perf_event *event, void *arg)
+{
+	struct perf_output_handle handle;
+
+	if (!kdtl_aux_output_begin(&handle, event))
+		return;
+	handle.head += *(long *)arg;
+	kdtl_aux_output_end(&handle, 0);
+}
+
+/* A torn index: in overwrite mode the driver says where it is, back or far. */
+static void warn_torn_index(struct kunit *test)
+{
+	static const long moves[] = { -48, PAGE_SIZE + 1, LONG_MIN, LONG_MAX };
+	struct kdtl_session *s = warn_session(test, KDTL_SESSION_OVERWRITE);
+	struct kdtl_aux_info before, after;
+	long move = 480;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kdtl_raw_on(&warn_raw, 0, warn_move_head, &move), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &before), 0);
+	KUNIT_EXPECT_EQ(test, before.unread, 10ULL);
+	for (i = 0; i < ARRAY_SIZE(moves); i++) {
+		move = moves[i];
+		KUNIT_EXPECT_EQ(test, kdtl_raw_on(&warn_raw, 0, warn_move_head, &move), 0);
+		KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &after), 0);
+		KUNIT_EXPECT_EQ(test, memcmp(&before, &after, sizeof(after)), 0);
+	}
+}
+
+static void warn_flag(struct perf_event *event, void *arg)
+{
+	struct perf_output_handle handle;
+
+	if (!kdtl_aux_output_begin(&handle, event))
+		return;
+	kdtl_aux_output_flag(&handle, *(u64 *)arg);
+	kdtl_aux_output_end(&handle, KDTL_ENTRY_SIZE);
+}
+
+/* P.7: OVERWRITE is the core's own. */
+static void warn_flag_overwrite(struct kunit *test)
+{
+	u64 flags = PERF_AUX_FLAG_OVERWRITE | PERF_AUX_FLAG_PARTIAL;
+	struct kdtl_session *s = warn_session(test, 0);
+	struct kdtl_msg msg;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kdtl_raw_on(&warn_raw, 0, warn_flag, &flags), 0);
+	KUNIT_EXPECT_TRUE(test, kapi_msg_of(s, KDTL_MSG_AUX, &msg));
+	KUNIT_EXPECT_EQ(test, msg.aux.flags, 0ULL);
+}
+
+static struct kunit_case warn_cases[] = {
+	KUNIT_CASE(warn_nested),
+	KUNIT_CASE(warn_too_much),
+	KUNIT_CASE(warn_torn_index),
+	KUNIT_CASE(warn_flag_overwrite),
+	{}
+};
+
+static int warn_init(struct kunit *test)
+{
+	memset(&warn_raw, 0, sizeof(warn_raw));
+	return kdtl_raw_register(&warn_raw, "kdtl_test_warn", 0, false);
+}
+
+static void warn_exit(struct kunit *test)
+{
+	kapi_exit(test);
+	kdtl_raw_unregister(&warn_raw);
+}
+
+static struct kunit_suite kdtl_warn_suite = {
+	.name		= "kdtl_warn",
+	.init		= warn_init,
+	.exit		= warn_exit,
+	.test_cases	= warn_cases,
+};
+
+kunit_test_suites(&kdtl_warn_suite);
+
+MODULE_DESCRIPTION("Tests of what kdtl warns about");
+MODULE_LICENSE("GPL");
+MODULE_IMPORT_NS(KDTL_NS);

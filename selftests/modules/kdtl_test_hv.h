@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What kdtl_test_hv writes to the log, for whoever reads it
+ *
+ * An entry says which it is since the log was registered (srr0) and carries a
+ * checksum (srr1).
+ */
+#ifndef _KDTL_TEST_HV_H
+#define _KDTL_TEST_HV_H
+
+#include <linux/bitops.h>
+#include <linux/build_bug.h>
+#include <linux/kdtl.h>
+
+/* Over everything but srr1. Big-endian as it lies there. */
+static inline u64 fakehv_sum(const struct kdtl_entry *e)
+{
+	const u64 *word = (const u64 *)e;
+	u64 sum = 0x6b64746c;
+	unsigned int i;
+
+	static_assert(offsetof(struct kdtl_entry, srr1) == 5 * sizeof(u64));
+	for (i = 0; i < 5; i++)
+		sum = rol64((sum ^ word[i]) * 0xff51afd7ed558ccdULL, 31);
+	return sum;
+}
+
+static inline u64 fakehv_entry_seq(const struct kdtl_entry *e)
+{
+	return be64_to_cpu(e->srr0);
+}
+
+static inline bool fakehv_entry_ok(const struct kdtl_entry *e)
+{
+	return be64_to_cpu(e->srr1) == fakehv_sum(e);
+}
+
+/* Every pair of codes there is, PAPR's or not, in 2^16 entries in a row. */
+static inline u8 fakehv_dispatch_reason(u64 seq)
+{
+	return seq;
+}
+
+static inline u8 fakehv_preempt_reason(u64 seq)
+{
+	return seq + (seq >> 8);
+}
+
+#endif /* _KDTL_TEST_HV_H */

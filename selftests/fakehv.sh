@@ -1,0 +1,453 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# kdtl_vpa against a hypervisor that misbehaves: kdtl_test_hv plays it, in an
+# emulated machine whose own hypervisor never writes to the log.
+#
+#   selftests/vm/run ppc64le-6.1 --cpus 2 --append slub_debug=FZPU \
+#	--modules "$(scripts/build ppc64le-6.1)" \
+#	--add selftests:/selftests -- sh /selftests/fakehv.sh
+#
+# With slub_debug there are red zones around each log, and freed logs are
+# poisoned: who writes there is reported when it is freed or allocated again.
+#
+# shellcheck disable=SC2016,SC2086,SC2317 # awk expressions; steps; functions
+# that ok() calls
+
+# shellcheck source-path=SCRIPTDIR source=ktap.sh
+. "$(dirname "$0")/ktap.sh"
+
+test=/sys/kernel/debug/kdtl_test_vpa
+fake=/sys/kernel/debug/kdtl_test_hv
+cpu1=/sys/devices/system/cpu/cpu1/online
+tmp=${TMPDIR:-/tmp}/fakehv.$$
+
+ctl()
+{
+	echo "$*" >$test/ctl
+}
+
+hv()
+{
+	echo "$*" >$fake/ctl
+}
+
+# info KEY [CPU]: what the hypervisor knows.
+info()
+{
+	awk -v key="$1" -v c="cpu=${2:-0}" '$1 == c {
+		for (i = 1; i <= NF; i++) {
+			split($i, f, "=")
+			if (f[1] == key)
+				print f[2]
+		}
+	}' $fake/info
+}
+
+# value KEY [CPU]: what the first session knows.
+value()
+{
+	awk -v key="$1" -v c="cpu=${2:-0}" '$1 == "session=0" && $2 == c {
+		for (i = 1; i <= NF; i++) {
+			split($i, f, "=")
+			if (f[1] == key)
+				print f[2]
+		}
+	}' "$tmp.report"
+}
+
+report()
+{
+	cat $test/report >"$tmp.report"
+}
+
+# each CONDITION: an awk expression over v[KEY], true for every session and CPU.
+each()
+{
+	awk '
+	/^session=/ {
+		split("", v)
+		for (i = 1; i <= NF; i++) {
+			split($i, f, "=")
+			v[f[1]] = f[2] + 0
+		}
+		n++
+		if (!('"$1"')) {
+			bad = 1
+			print "# " $0
+		}
+	}
+	END { exit bad || !n }' "$tmp.report"
+}
+
+# Whatever the hypervisor did: no entry is handed out that it did not write, or
+# twice, or in the wrong order; and what is not handed out is counted.
+sound='v["bad_sum"] == 0 && v["repeated"] == 0 && v["backwards"] == 0 &&
+	v["produced"] == v["consumed"] + v["lost"] + v["unread"] &&
+	v["consumed"] == v["entries"] && v["unread"] == 0 &&
+	v["ctr_lost"] == v["lost"] && v["ctr_entries"] == v["produced"]'
+
+mark=0
+new_mark()
+{
+	mark=$((mark + 1))
+	echo "<7>fakehv.sh: mark $mark" >/dev/kmsg
+}
+
+# What the kernel has said since.
+log_since()
+{
+	dmesg | sed "1,/fakehv.sh: mark $mark\$/d"
+}
+
+# said TEXT: kdtl_vpa said so; once, its lines are limited.
+said()
+{
+	is "$(log_since | grep -c "kdtl_vpa: .*$1")" 1
+}
+
+said_nothing()
+{
+	! log_since | grep "kdtl_vpa: CPU"
+}
+
+begin()
+{
+	counted=$(info counted)
+	ctl open || bail_out "no session"
+	ctl start || bail_out "it does not start"
+	new_mark
+}
+
+# end: what the session saw of CPU 0, and what the hypervisor counted.
+end()
+{
+	ctl stop
+	report
+	counted=$(($(info counted) - counted))
+	produced=$(value produced)
+	entries=$(value entries)
+	lost=$(value lost)
+	ctl close
+}
+
+# The lines of each kind come once in 10 s: with a module that is new, now.
+again()
+{
+	unload kdtl_vpa && load kdtl_vpa "$@"
+}
+
+# steps ENTRIES LOST STEP...: in one go, between two polls; so many are read,
+# and so many are lost, which is what the hypervisor counted.
+steps()
+{
+	want_entries=$1
+	want_lost=$2
+	shift 2
+	begin
+	hv play 0 "$@" || return
+	end
+	is "$entries $lost" "$want_entries $want_lost" && each "$sound" &&
+		is "$produced" "$counted"
+}
+
+steps_said()
+{
+	text=$1
+	shift
+	again log_bytes=$log && steps "$@" && said "$text"
+}
+
+# jump COUNT ENTRIES STEP...: a count that cannot be; one is lost as a sign that
+# some are, and it goes on.
+jump()
+{
+	count=$1
+	want_entries=$2
+	shift 2
+	again log_bytes=$log || return
+	begin
+	hv play 0 put=10 || return
+	until_true produced_is 10 || return
+	hv play 0 jump=$count || return
+	until_true produced_is 11 || return
+	hv play 0 "$@" || return
+	end
+	is "$entries $lost" "$want_entries 1" && each "$sound" &&
+		said "made a jump of"
+}
+
+has_counted_more()
+{
+	[ "$(info counted "$1")" -gt "$2" ]
+}
+
+produced_is()
+{
+	report
+	[ "$(value produced)" -eq "$1" ]
+}
+
+counted_are()
+{
+	has_counted_more 0 $((counted + $1 - 1))
+}
+
+# at_rate FROM NS BURST N: from a timer (CPU 0) or another CPU, until it has
+# counted so many.
+at_rate()
+{
+	begin
+	hv run 0 "$1" "$2" "$3" || return
+	until_true counted_are "$4" || return
+	hv halt 0
+	end
+	note "$counted dispatches, $entries read, $lost lost"
+	[ "$entries" -gt 0 ] && is "$produced" "$counted" && each "$sound" &&
+		said_nothing
+}
+
+# 2^16 entries in a row have every pair of codes once: each preempt reason 256
+# times. The masks' classes by PAPR's codes.
+classes()
+{
+	begin
+	put=0
+	while [ $put -lt 65536 ]; do
+		hv play 0 put=1024 || return
+		put=$((put + 1024))
+		until_true produced_is $put || return
+	done
+	end
+	each "$sound"' && v["lost"] == 0 && (v["cpu"] != 0 ||
+		v["ctr_cede"] == 512 && v["ctr_preempt"] == 256 &&
+		v["ctr_fault"] == 512 && v["ctr_unknown"] == 65536 - 1280)'
+}
+
+# start_fails TEXT: with such an error ("/": I/O or Input/output error), and it works again as soon as it may.
+start_fails()
+{
+	ctl open || return
+	new_mark
+	error=$(ctl start 2>&1) && return 1
+	case $error in
+	*"$1"*) ;;
+	*)
+		note "$error"
+		return 1
+		;;
+	esac
+	hv refuse 0 0
+	hv limit 0
+	is "$(info registered)$(info mask)" 00 && ctl start && ctl stop && ctl close
+}
+
+refused()
+{
+	again && hv refuse "$1" 0 && start_fails "$2" &&
+		said "does not register its log (H_REGISTER_VPA: $1)"
+}
+
+# The hypervisor takes logs up to $1 bytes.
+limited()
+{
+	again && hv limit "$1" || return
+	refusals=$(info refusals)
+	begin
+	is "$(info bytes)" "$1" || return
+	slots=$(($1 / 48))
+	hv play 0 put=$slots || return
+	end
+	hv limit 0
+	is "$entries $lost" "$((slots - 1)) 1" && each "$sound" && said_nothing &&
+		is $(($(info refusals) - refusals)) "$2"
+}
+
+all_refused()
+{
+	again && hv limit 1 || return
+	refusals=$(info refusals)
+	start_fails "/" && said "does not register its log (H_REGISTER_VPA: -4)" &&
+		is $(($(info refusals) - refusals)) 5
+}
+
+# It goes on writing to a log that was given back, although the module has gone.
+kept()
+{
+	again || return
+	begin
+	hv play 0 put=10
+	hv refuse 0 -1
+	hv run 0 1 100000 100 || return
+	end
+	said "does not give its log back" || return
+	unload kdtl_vpa || return
+	counted=$(info counted)
+	until_true counted_are 5000 || return
+	hv halt 0
+	hv refuse 0 0
+	is "$(info complaint)" none && each "$sound" && load kdtl_vpa
+}
+
+# Session after session, the first log is still the hypervisor's.
+kept_and_again()
+{
+	again || return
+	for _ in 1 2 3; do
+		begin
+		hv refuse 0 -1
+		end
+		hv refuse 0 0
+		begin
+		hv play 0 put=10 || return
+		end
+		is "$entries $lost" "10 0" || return
+	done
+	is "$(info registered)" 0
+}
+
+# unmasked STEP: the log is registered again, that some are lost is told.
+unmasked()
+{
+	again || return
+	begin
+	hv play 0 put=10 || return
+	until_true produced_is 10 || return
+	registrations=$(info registrations)
+	hv play 0 "$1" || return
+	until_true produced_is 11 || return
+	is $(($(info registrations) - registrations)) 1 || return
+	is "$(info mask)" 7 || return
+	hv play 0 put=10 || return
+	end
+	is "$entries $lost" "20 1" && said "someone else has used its log"
+}
+
+# Two laps between each two polls, and CPU 1 goes and comes.
+hotplug()
+{
+	begin
+	hv run 1 0 200000 1000 || return
+	for _ in 1 2 3 4 5; do
+		before=$(info counted 1)
+		echo 0 >$cpu1 || return
+		echo 1 >$cpu1 || return
+		until_true has_counted_more 1 "$before" || return
+	done
+	ctl stop
+	hv halt 1
+	report
+	note "CPU 1: $(value produced 1) dispatches, $(value lost 1) lost"
+	# Numbers begin anew with each registration.
+	each "${sound%%&&*} && v[\"backwards\"] == 0 &&
+		v[\"produced\"] == v[\"consumed\"] + v[\"lost\"]" || return
+	ctl close
+}
+
+# Sessions, and the module, come and go while it writes.
+come_and_go()
+{
+	hv run 0 1 50000 500 || return
+	for _ in $(seq 20); do
+		again || return
+		begin
+		end
+		each "$sound" || return
+		[ "$produced" -le "$counted" ] || return
+	done
+	hv halt 0
+}
+
+no_complaint()
+{
+	is "$(sed -n 's/.*complaint=//p' $fake/info | sort -u)" none
+}
+
+# The allocator's own checks.
+memory_is_well()
+{
+	for cache in /sys/kernel/slab/kmalloc-4k /sys/kernel/slab/kmalloc-64k; do
+		[ ! -w $cache/validate ] || echo 1 >$cache/validate
+	done
+	! dmesg | grep -E 'BUG|Redzone|Poison' && is "$(cat /proc/sys/kernel/tainted)" "$tainted"
+}
+
+# ----------------------------------------------------------------------- tests
+[ "$(uname -m)" = ppc64le ] || [ "$(uname -m)" = ppc64 ] ||
+	skip_all "no POWER machine"
+[ -d /proc/device-tree/rtas ] || skip_all "no partition of a hypervisor"
+! grep -q linux,kvm /proc/device-tree/hypervisor/compatible 2>/dev/null ||
+	skip_all "this hypervisor writes to the log itself"
+[ "$(grep -c '^processor' /proc/cpuinfo)" -ge 2 ] || skip_all "one CPU only"
+have_module kdtl_vpa || skip_all "no module kdtl_vpa"
+have_module kdtl_test_hv || skip_all "no module kdtl_test_hv"
+cleanup()
+{
+	status=$?
+	rm -f "$tmp".*
+	return $status
+}
+trap 'cleanup; ktap_exit' EXIT
+need kdtl kdtl_test_hv
+load kdtl_test_vpa fake=1 || bail_out "kdtl_test_vpa does not load"
+load kdtl_vpa || bail_out "kdtl_vpa does not load"
+tainted=$(cat /proc/sys/kernel/tainted)
+
+plan 54
+ok "every pair of codes: masks' classes, nothing lost" classes
+
+for log in 4096 65536; do
+	n=$((log / 48))
+	again log_bytes=$log || bail_out "no log_bytes=$log"
+	what="log of $log bytes:"
+	ok "$what one entry" steps 1 0 put=1
+	ok "$what all but one: all are read" steps $((n - 1)) 0 put=$((n - 1))
+	ok "$what full: the oldest may change" steps $((n - 1)) 1 put=$n
+	ok "$what five laps: the newest are read" \
+		steps $((n - 1)) $((4 * n + 2)) put=$((5 * n + 1))
+	ok "$what full, and the next is being written" \
+		steps $((n - 1)) 0 put=$((n - 1)) write=1
+	ok "$what lapped, and the next is being written" \
+		steps $((n - 1)) 6 put=$((n + 5)) write=1
+	ok "$what written, not counted" steps 3 0 put=3 write=4
+	ok "$what counted late" steps 7 0 put=3 write=4 count=4
+	ok "$what counted, not written" \
+		steps_said "entries without a new time" 6 2 put=3 skip=2 put=3
+	ok "$what half written" \
+		steps_said "entries without a new time" 6 2 put=3 half=2 put=3
+	ok "$what half written over old ones" \
+		steps_said "entries without a new time" $((n - 3)) $((n + 3)) \
+		put=$((2 * n - 2)) half=2
+	ok "$what time base 0" \
+		steps_said "entries without a new time" 6 1 put=3 zero=1 put=3
+	ok "$what time base stands still" \
+		steps_said "entries without a new time" 6 2 put=3 old=2 put=3
+	ok "$what time base an hour ahead" \
+		steps_said "entries from the future" 6 2 put=3 future=2 put=3
+	ok "$what count jumps far ahead" jump 0x10000000000 20 put=10
+	ok "$what count jumps back" jump -5 20 put=10
+	ok "$what count jumps to the other end" jump -0x7fffffffffffffff 20 put=10
+	again log_bytes=$log
+	ok "$what count near 2^64" jump -13 $((10 + n - 1)) put=$((n - 1))
+	again log_bytes=$log
+	ok "$what bursts between polls" at_rate 0 2000000 $((n / 2)) 20000
+	ok "$what while it is read: all is told apart" at_rate 1 0 7 500000
+done
+
+again
+ok "registering fails: -EIO" refused -1 "/"
+ok "registering is busy: -EBUSY" refused 1 "busy"
+ok "no size is taken: -EIO" all_refused
+ok "up to 32768 bytes are taken" limited 32768 1
+ok "up to 4096 bytes are taken" limited 4096 4
+ok "the log is not taken back: its memory is not used again" kept
+ok "not taken back, and registered again" kept_and_again
+ok "the enable mask is cleared" unmasked unmask
+ok "someone else has had the log" unmasked take
+ok "CPU 1 goes and comes while its log is lapped" hotplug
+ok "modules come and go while it writes" come_and_go
+ok "the hypervisor has nothing to complain about" no_complaint
+unload kdtl_vpa
+grep -q 'slub_debug=' /proc/cmdline || note "boot with slub_debug=FZPU to see all"
+ok "nobody wrote around the logs, nor to freed ones" memory_is_well
+finish

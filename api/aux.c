@@ -74,7 +74,7 @@ int kdtl_aux_consume(struct kdtl_session *s, int cpu, size_t bytes)
 
 	tail = READ_ONCE(aux->tail);
 	if (bytes > READ_ONCE(aux->sink.head) - tail) {
-		pr_warn_ratelimited("%ps: CPU %d: consume of %zu bytes, but only %llu are unread\n",
+		pr_warn_ratelimited("%s: CPU %d: consume of %zu bytes, but only %llu are unread\n",
 				    s->owner, cpu, bytes,
 				    READ_ONCE(aux->sink.head) - tail);
 		return -EINVAL;

@@ -15,7 +15,7 @@ static int kdtl_config_check(struct kdtl_session *s, void *element)
 	if (!kdtl_session_set(s, req->set))
 		return kdtl_no_set(s, req->set);
 	if (req->mask & ~KDTL_MASK_ALL) {
-		pr_warn("%ps: mask=%#x: unknown bits, allowed are %#x\n",
+		pr_warn("%s: mask=%#x: unknown bits, allowed are %#x\n",
 			s->owner, req->mask, KDTL_MASK_ALL);
 		return -EINVAL;
 	}
@@ -77,7 +77,7 @@ static int kdtl_counter_check(struct kdtl_session *s, void *element)
 	if (!kdtl_session_set(s, req->set))
 		return kdtl_no_set(s, req->set);
 	if (req->counter >= KDTL_NR_COUNTERS) {
-		pr_warn("%ps: no counter %u, there are %u\n", s->owner,
+		pr_warn("%s: no counter %u, there are %u\n", s->owner,
 			req->counter, KDTL_NR_COUNTERS);
 		return -EINVAL;
 	}
@@ -89,7 +89,7 @@ static int kdtl_counter_write_check(struct kdtl_session *s, void *element)
 	struct kdtl_counter_req *req = element;
 
 	if (req->flags & ~KDTL_COUNTER_FLAGS || req->resets & ~KDTL_ALL_COUNTERS) {
-		pr_warn("%ps: counter %u: unknown bits in flags=%#x (allowed are %#x) or resets=%#x (%#x)\n",
+		pr_warn("%s: counter %u: unknown bits in flags=%#x (allowed are %#x) or resets=%#x (%#x)\n",
 			s->owner, req->counter, req->flags, KDTL_COUNTER_FLAGS,
 			req->resets, KDTL_ALL_COUNTERS);
 		return -EINVAL;

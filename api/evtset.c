@@ -26,13 +26,13 @@ static int kdtl_evtset_check(struct kdtl_session *s, void *element)
 	struct kdtl_evtset *req = element;
 
 	if (req->timeout && req->overflows) {
-		pr_warn("%ps: event set %u: timeout and overflows, but only one of them is allowed\n",
+		pr_warn("%s: event set %u: timeout and overflows, but only one of them is allowed\n",
 			s->owner, req->id);
 		return -EINVAL;
 	}
 	/* Set 0 is there already: creating it says how it is left. */
 	if (req->id && kdtl_session_set(s, req->id)) {
-		pr_warn("%ps: event set %u exists\n", s->owner, req->id);
+		pr_warn("%s: event set %u exists\n", s->owner, req->id);
 		return -EEXIST;
 	}
 	return 0;
@@ -49,7 +49,7 @@ static int kdtl_evtset_twins(struct kdtl_session *s, const struct kdtl_vector *v
 			b = kdtl_vector_at(v, k);
 			if (a->id != b->id)
 				continue;
-			pr_warn("%ps: event set %u twice in one call\n",
+			pr_warn("%s: event set %u twice in one call\n",
 				s->owner, a->id);
 			return kdtl_vector_fail(v, i, -EEXIST);
 		}
@@ -160,7 +160,7 @@ static int kdtl_evtset_delete_check(struct kdtl_session *s, void *element)
 	struct kdtl_evtset *req = element;
 
 	if (!req->id) {
-		pr_warn("%ps: event set 0 cannot be deleted\n", s->owner);
+		pr_warn("%s: event set 0 cannot be deleted\n", s->owner);
 		return -EINVAL;
 	}
 	return kdtl_session_set(s, req->id) ? 0 : kdtl_no_set(s, req->id);

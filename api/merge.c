@@ -91,12 +91,12 @@ struct kdtl_merge *kdtl_merge_create(struct kdtl_session *s)
 	struct kdtl_merge *m;
 
 	if (s->layout.overwrite) {
-		pr_warn("%ps: merge: an overwrite session has nothing to consume\n",
+		pr_warn("%s: merge: an overwrite session has nothing to consume\n",
 			s->owner);
 		return ERR_PTR(-EINVAL);
 	}
 	if (!s->pmu->sync) {
-		pr_warn("%ps: merge: %s has no sync()\n", s->owner, s->pmu->name);
+		pr_warn("%s: merge: %s has no sync()\n", s->owner, s->pmu->name);
 		return ERR_PTR(-EOPNOTSUPP);
 	}
 	m = kvzalloc(struct_size(m, cursors, nr_cpu_ids), GFP_KERNEL);

@@ -36,12 +36,12 @@ int kdtl_vector_check(struct kdtl_session *s, const struct kdtl_vector *v,
 	if (!v->nr)
 		return 0;
 	if (v->nr > KDTL_MAX_REQUESTS) {
-		pr_warn("%ps: %u requests at once, at most %u are allowed\n",
+		pr_warn("%s: %u requests at once, at most %u are allowed\n",
 			s->owner, v->nr, KDTL_MAX_REQUESTS);
 		return -E2BIG;
 	}
 	if (!v->base) {
-		pr_warn("%ps: %u requests at NULL\n", s->owner, v->nr);
+		pr_warn("%s: %u requests at NULL\n", s->owner, v->nr);
 		return -EINVAL;
 	}
 	for (i = 0; i < v->nr; i++) {
@@ -73,7 +73,7 @@ void kdtl_vector_apply(struct kdtl_session *s, const struct kdtl_vector *v,
 /* A request's set is unknown: -EINVAL, and a line that says which. */
 int kdtl_no_set(struct kdtl_session *s, u16 id)
 {
-	pr_warn("%ps: there is no event set %u\n", s->owner, id);
+	pr_warn("%s: there is no event set %u\n", s->owner, id);
 	return -EINVAL;
 }
 
@@ -89,7 +89,7 @@ bool kdtl_session_has_cpu(struct kdtl_session *s, int cpu)
 {
 	if (cpu >= 0 && cpu < nr_cpu_ids && cpumask_test_cpu(cpu, s->cpus))
 		return true;
-	pr_warn_ratelimited("%ps: CPU %d is not one of the session's %*pbl\n",
+	pr_warn_ratelimited("%s: CPU %d is not one of the session's %*pbl\n",
 			    s->owner, cpu, cpumask_pr_args(s->cpus));
 	return false;
 }

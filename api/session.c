@@ -14,6 +14,7 @@
 
 #include "../core/compat.h"
 #include "../core/session.h"
+#include "../core/trace.h"
 
 #define KDTL_SESSION_FLAGS	(KDTL_SESSION_OVERWRITE | KDTL_SESSION_BLOCK)
 
@@ -165,7 +166,7 @@ struct kdtl_session *kdtl_session_create(const struct kdtl_session_attr *attr)
 	s = kdtl_session_alloc(attr);
 	if (!s)
 		return ERR_PTR(-ENOMEM);
-	s->owner = __builtin_return_address(0);
+	snprintf(s->owner, sizeof(s->owner), "%ps", __builtin_return_address(0));
 
 	s->pmu = kdtl_pmu_get(attr->pmu);
 	if (!s->pmu) {
@@ -177,6 +178,8 @@ struct kdtl_session *kdtl_session_create(const struct kdtl_session_attr *attr)
 	err = kdtl_pmu_attach(s->pmu);
 	if (err)
 		goto put_pmu;
+	kdtl_session_list(s);
+	trace_kdtl_session(s, "created");
 	return s;
 
 put_pmu:
@@ -193,14 +196,17 @@ static void kdtl_unload_locked(struct kdtl_session *s)
 
 	if (s->state == KDTL_CREATED)
 		return;
-	if (s->state == KDTL_STARTED)
+	if (s->state == KDTL_STARTED) {
 		kdtl_cpus_stop(s);
+		trace_kdtl_session(s, "stopped");
+	}
 	/* First, so that CPUs do not tell of their going. */
 	WRITE_ONCE(s->state, KDTL_CREATED);
 	kdtl_cpus_unload(s);
 	atomic_set(&s->nr_masked, 0);
 	kdtl_msgq_put(&s->msgs, &end);
 	kdtl_session_wake(s);
+	trace_kdtl_session(s, "unloaded");
 }
 
 /**
@@ -236,6 +242,8 @@ void kdtl_session_close(struct kdtl_session *s)
 	if (!refcount_dec_and_test(&s->users))
 		wait_for_completion(&s->idle);
 
+	trace_kdtl_session(s, "closed");
+	kdtl_session_unlist(s);
 	kdtl_pmu_detach(s->pmu);
 	kdtl_pmu_put(s->pmu);
 	kdtl_session_free(s);
@@ -251,7 +259,7 @@ static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
 		return -EBUSY;
 	if (!cpumask_and(s->loaded, cpus ?: s->cpus, s->cpus) ||
 	    (cpus && !cpumask_subset(cpus, s->cpus))) {
-		pr_warn("%ps: load: CPUs %*pbl, but the session is for %*pbl\n",
+		pr_warn("%s: load: CPUs %*pbl, but the session is for %*pbl\n",
 			s->owner, cpumask_pr_args(cpus ?: s->cpus),
 			cpumask_pr_args(s->cpus));
 		return -EINVAL;
@@ -266,9 +274,11 @@ static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
 	/* What was to be read is gone: nobody need wake for it. */
 	kdtl_session_take_wake(s);
 	err = kdtl_cpus_load(s);
-	if (!err)
-		WRITE_ONCE(s->state, KDTL_LOADED);
-	return err;
+	if (err)
+		return err;
+	WRITE_ONCE(s->state, KDTL_LOADED);
+	trace_kdtl_session(s, "loaded");
+	return 0;
 }
 
 /**
@@ -326,6 +336,15 @@ int kdtl_unload(struct kdtl_session *s)
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_unload, KDTL_NS);
 
+static int kdtl_start_locked(struct kdtl_session *s)
+{
+	int err = kdtl_cpus_start(s);
+
+	if (!err)
+		trace_kdtl_session(s, "started");
+	return err;
+}
+
 /**
  * kdtl_start() - begin to log
  * @s: the session
@@ -353,7 +372,7 @@ int kdtl_start(struct kdtl_session *s)
 	else if (atomic_read(&s->nr_masked))
 		err = -EBUSY;
 	else if (s->state == KDTL_LOADED)
-		err = kdtl_cpus_start(s);
+		err = kdtl_start_locked(s);
 	kdtl_session_leave(s);
 	return err;
 }
@@ -384,6 +403,7 @@ int kdtl_stop(struct kdtl_session *s)
 	} else if (s->state == KDTL_STARTED) {
 		kdtl_cpus_stop(s);
 		kdtl_session_wake(s);
+		trace_kdtl_session(s, "stopped");
 	}
 	kdtl_session_leave(s);
 	return err;

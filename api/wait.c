@@ -225,7 +225,7 @@ ssize_t kdtl_read(struct kdtl_session *s, struct kdtl_msg *msg, size_t size,
 	int ret;
 
 	if (!msg || size != sizeof(*msg)) {
-		pr_warn_ratelimited("%ps: read of %zu bytes, a message has %zu\n",
+		pr_warn_ratelimited("%s: read of %zu bytes, a message has %zu\n",
 				    s->owner, size, sizeof(*msg));
 		return -EINVAL;
 	}

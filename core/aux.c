@@ -22,6 +22,7 @@
 #include "compat.h"
 #include "pmu.h"
 #include "session.h"
+#include "trace.h"
 
 static unsigned long long aux_start;
 module_param(aux_start, ullong, 0444);
@@ -86,6 +87,8 @@ static void kdtl_aux_check_wake(struct kdtl_aux *aux)
 		return;
 	div64_u64_rem(past, aux->watermark, &rest);
 	aux->next_wake += past - rest + aux->watermark;
+	trace_kdtl_watermark(aux, aux->sink.head,
+			     aux->sink.head - READ_ONCE(aux->tail));
 	irq_work_queue(&aux->wake);
 }
 
@@ -100,8 +103,10 @@ static void kdtl_aux_lost(struct kdtl_aux *aux, u64 nr, u64 flag)
 	if (aux->lost == aux->lost_told + nr)
 		aux->gap = aux->sink.head;
 	aux->flags |= flag;
-	if (!aux->lost_run)
+	if (!aux->lost_run) {
+		trace_kdtl_lost(aux, nr, false);
 		irq_work_queue(&aux->wake);
+	}
 	aux->lost_run += nr;
 }
 
@@ -110,6 +115,7 @@ static void kdtl_aux_lost_end(struct kdtl_aux *aux)
 {
 	if (!aux->lost_run)
 		return;
+	trace_kdtl_lost(aux, aux->lost_run, true);
 	aux->lost_run = 0;
 	irq_work_queue(&aux->wake);
 }

@@ -160,7 +160,7 @@ static int kdtl_cpu_online(unsigned int cpu, struct hlist_node *node)
 		return 0;
 	err = kdtl_cpu_open(s, cpu);
 	if (err) {
-		pr_warn("%ps: CPU %u is not logged: %s refuses it (%d)\n",
+		pr_warn("%s: CPU %u is not logged: %s refuses it (%d)\n",
 			s->owner, cpu, s->pmu->name, err);
 		if (!s->hotplug_error)
 			s->hotplug_error = err;
@@ -250,7 +250,7 @@ int kdtl_cpus_start(struct kdtl_session *s)
 		aux = kdtl_session_aux(s, cpu);
 		err = aux && aux->event ? kdtl_event_refused(aux, aux->event) : 0;
 		if (err) {
-			pr_warn("%ps: not started: %s refuses CPU %d (%d)\n",
+			pr_warn("%s: not started: %s refuses CPU %d (%d)\n",
 				s->owner, s->pmu->name, cpu, err);
 			break;
 		}

@@ -6,11 +6,16 @@
 
 static int __init kdtl_init(void)
 {
-	return kdtl_cpus_init();
+	int err = kdtl_cpus_init();
+
+	if (!err)
+		kdtl_debugfs_init();
+	return err;
 }
 
 static void __exit kdtl_exit(void)
 {
+	kdtl_debugfs_exit();
 	kdtl_cpus_exit();
 }
 

@@ -13,6 +13,8 @@
 #include "msgq.h"
 #include "pmu.h"
 
+#define KDTL_OWNER_LEN	64	/* "function [module]" */
+
 enum kdtl_state {
 	KDTL_CREATED,
 	KDTL_LOADED,		/* or stopped */
@@ -45,7 +47,10 @@ enum kdtl_state {
  *	Taken in hard irq, with no other kdtl lock inside
  * @pending: there was a wake-up that no kdtl_wait() has returned yet
  * @own_wake: the last count in @done is ours, not someone else's
- * @owner: who called kdtl_session_create()
+ * @owner: who called kdtl_session_create(), by name: an address in a module's
+ *	init code would soon mean nothing
+ * @id: for people, 1 and up
+ * @node: in the list of all sessions
  */
 struct kdtl_session {
 	struct mutex		lock;
@@ -74,7 +79,9 @@ struct kdtl_session {
 	bool			pending;
 	bool			own_wake;
 
-	void			*owner;
+	char			owner[KDTL_OWNER_LEN];
+	u32			id;
+	struct list_head	node;
 };
 
 /* The CPU's area; NULL if the session was never loaded there. */
@@ -94,6 +101,12 @@ void kdtl_session_leave(struct kdtl_session *s);
 
 int kdtl_session_idle(struct kdtl_session *s, bool loaded);
 struct kdtl_set *kdtl_session_set(struct kdtl_session *s, u16 id);
+
+/* core/debugfs.c */
+void kdtl_session_list(struct kdtl_session *s);
+void kdtl_session_unlist(struct kdtl_session *s);
+void kdtl_debugfs_init(void);
+void kdtl_debugfs_exit(void);
 
 /* core/cpus.c */
 int kdtl_cpus_init(void);

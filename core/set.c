@@ -18,6 +18,7 @@
 #include "aux.h"
 #include "pmu.h"
 #include "session.h"
+#include "trace.h"
 
 /* A timer that fires more often would leave no time for anything else. */
 #define KDTL_MIN_PERIOD		(50 * NSEC_PER_USEC)
@@ -360,6 +361,7 @@ void kdtl_set_switch(struct kdtl_aux *aux)
 		.set_switch	= { .from = from->id },
 	};
 
+	trace_kdtl_set_switch(aux, from->id, to->id);
 	kdtl_timer_stop(aux);
 	kdtl_clocks_begin(aux);
 	kdtl_set_enter(aux, to);
@@ -416,6 +418,7 @@ void kdtl_set_check(struct kdtl_aux *aux)
 	if (!over)
 		return;
 
+	trace_kdtl_overflow(aux, set->id, over);
 	sc->overflowed = over;
 	sc->overflows += hweight32(over);
 	due = set->switch_overflows && sc->overflows >= set->switch_overflows;

@@ -50,8 +50,8 @@ hogging()
 {
 	for hog in /proc/[0-9]*/comm; do
 		[ "$(cat "$hog" 2>/dev/null)" = kdtl_hog ] || continue
-		set -- $(sed 's/^.*) //' "${hog%comm}stat")
-		[ "${39}" -eq 1 ] # policy: SCHED_FIFO
+		# Its policy: SCHED_FIFO?
+		awk '{ sub(/^.*\) /, ""); exit $39 != 1 }' "${hog%comm}stat"
 		return
 	done
 	return 1

@@ -10,8 +10,11 @@
 #include <linux/tracepoint.h>
 
 TRACE_EVENT(kdtl_watch_late,
+
 	TP_PROTO(int cpu, pid_t pid, const char *comm, u64 wait, u64 threshold),
+
 	TP_ARGS(cpu, pid, comm, wait, threshold),
+
 	TP_STRUCT__entry(
 		__field(int,	cpu)
 		__field(pid_t,	pid)
@@ -19,6 +22,7 @@ TRACE_EVENT(kdtl_watch_late,
 		__field(u64,	wait)
 		__field(u64,	threshold)
 	),
+
 	TP_fast_assign(
 		__entry->cpu = cpu;
 		__entry->pid = pid;
@@ -26,24 +30,30 @@ TRACE_EVENT(kdtl_watch_late,
 		__entry->wait = wait;
 		__entry->threshold = threshold;
 	),
+
 	TP_printk("cpu=%d comm=%s pid=%d wait=%llu threshold=%llu [ns]",
 		  __entry->cpu, __entry->comm, __entry->pid, __entry->wait,
 		  __entry->threshold)
 );
 
 TRACE_EVENT(kdtl_watch_stuck,
+
 	TP_PROTO(int cpu, u64 wait, u64 threshold),
+
 	TP_ARGS(cpu, wait, threshold),
+
 	TP_STRUCT__entry(
 		__field(int,	cpu)
 		__field(u64,	wait)
 		__field(u64,	threshold)
 	),
+
 	TP_fast_assign(
 		__entry->cpu = cpu;
 		__entry->wait = wait;
 		__entry->threshold = threshold;
 	),
+
 	TP_printk("cpu=%d wait=%llu threshold=%llu [ns]",
 		  __entry->cpu, __entry->wait, __entry->threshold)
 );

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What sessions there are: kdtl/sessions and kdtl/areas in debugfs
+ *
+ * For whoever writes a client and wonders.  The numbers are those that
+ * kdtl_aux_info() tells the client itself.
+ */
+#include <linux/debugfs.h>
+#include <linux/seq_file.h>
+
+#include "session.h"
+
+/*
+ * Protects the list and numbers of sessions.  A session on it is complete, and
+ * stays so until it has left.  No other kdtl lock is taken inside.
+ */
+static DEFINE_MUTEX(kdtl_list_lock);
+static LIST_HEAD(kdtl_list);
+static u32 kdtl_last_id;
+
+static struct dentry *kdtl_debugfs;
+
+/**
+ * kdtl_session_list() - number a new session, and show it
+ * @s: the session, complete
+ *
+ * Context: may sleep.
+ */
+void kdtl_session_list(struct kdtl_session *s)
+{
+	mutex_lock(&kdtl_list_lock);
+	s->id = ++kdtl_last_id;
+	list_add_tail(&s->node, &kdtl_list);
+	mutex_unlock(&kdtl_list_lock);
+}
+
+/**
+ * kdtl_session_unlist() - nobody sees the session any more
+ * @s: the session
+ *
+ * Context: may sleep.
+ */
+void kdtl_session_unlist(struct kdtl_session *s)
+{
+	mutex_lock(&kdtl_list_lock);
+	list_del(&s->node);
+	mutex_unlock(&kdtl_list_lock);
+}
+
+static void *list_start(struct seq_file *m, loff_t *pos)
+{
+	mutex_lock(&kdtl_list_lock);
+	return seq_list_start_head(&kdtl_list, *pos);
+}
+
+static void *list_next(struct seq_file *m, void *v, loff_t *pos)
+{
+	return seq_list_next(v, &kdtl_list, pos);
+}
+
+static void list_stop(struct seq_file *m, void *v)
+{
+	mutex_unlock(&kdtl_list_lock);
+}
+
+static const char *session_state(struct kdtl_session *s)
+{
+	static const char * const names[] = {
+		[KDTL_CREATED]	= "created",
+		[KDTL_LOADED]	= "loaded",
+		[KDTL_STARTED]	= "started",
+	};
+
+	return atomic_read(&s->nr_masked) ? "masked" : names[READ_ONCE(s->state)];
+}
+
+static int sessions_show(struct seq_file *m, void *v)
+{
+	struct kdtl_session *s = list_entry(v, struct kdtl_session, node);
+	u64 produced = 0, unread = 0, lost = 0;
+	struct kdtl_aux_info info;
+	int cpu;
+
+	if (v == &kdtl_list) {
+		seq_puts(m, "  id state   mode      pmu        pages watermark   mem KiB     produced       unread         lost owner\n");
+		return 0;
+	}
+	for_each_cpu(cpu, s->cpus) {
+		kdtl_aux_info(s, cpu, &info);
+		produced += info.produced;
+		unread += info.unread;
+		lost += info.lost;
+	}
+	seq_printf(m, "%4u %-7s %-9s %-10s %5u %9llu %9llu %12llu %12llu %12llu %s\n",
+		   s->id, session_state(s),
+		   s->layout.overwrite ? "overwrite" : "keep", s->pmu->name,
+		   s->layout.nr_pages, s->layout.watermark,
+		   (u64)atomic64_read(&s->mem) >> 10, produced, unread, lost,
+		   s->owner);
+	return 0;
+}
+
+static int areas_show(struct seq_file *m, void *v)
+{
+	struct kdtl_session *s = list_entry(v, struct kdtl_session, node);
+	struct kdtl_aux_info info;
+	struct kdtl_aux *aux;
+	int cpu;
+
+	if (v == &kdtl_list) {
+		seq_puts(m, "  id  cpu state                    head                 tail     size   unread         lost\n");
+		return 0;
+	}
+	for_each_cpu(cpu, s->cpus) {
+		aux = kdtl_session_aux(s, cpu);
+		if (!aux)
+			continue;
+		kdtl_aux_info(s, cpu, &info);
+		seq_printf(m, "%4u %4d %-8s %20llu %20llu %8llu %8llu %12llu\n",
+			   s->id, cpu, READ_ONCE(aux->masked) ? "masked" :
+			   info.online ? "online" : "offline",
+			   info.head, info.tail, info.size, info.unread, info.lost);
+	}
+	return 0;
+}
+
+static const struct seq_operations sessions_sops = {
+	.start	= list_start,
+	.next	= list_next,
+	.stop	= list_stop,
+	.show	= sessions_show,
+};
+DEFINE_SEQ_ATTRIBUTE(sessions);
+
+static const struct seq_operations areas_sops = {
+	.start	= list_start,
+	.next	= list_next,
+	.stop	= list_stop,
+	.show	= areas_show,
+};
+DEFINE_SEQ_ATTRIBUTE(areas);
+
+void __init kdtl_debugfs_init(void)
+{
+	kdtl_debugfs = debugfs_create_dir("kdtl", NULL);
+	debugfs_create_file("sessions", 0400, kdtl_debugfs, NULL, &sessions_fops);
+	debugfs_create_file("areas", 0400, kdtl_debugfs, NULL, &areas_fops);
+}
+
+void kdtl_debugfs_exit(void)
+{
+	debugfs_remove(kdtl_debugfs);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Events of ftrace and perf: what becomes of sessions
+ *
+ * None of them is on the path of an entry that has room: those are what the
+ * sessions themselves are for.
+ */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM kdtl
+
+#if !defined(_KDTL_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define _KDTL_TRACE_H
+
+#include <linux/string.h>
+#include <linux/tracepoint.h>
+
+#include "session.h"
+
+/* A session's life: each verb that changed its state. */
+TRACE_EVENT(kdtl_session,
+
+	TP_PROTO(const struct kdtl_session *s, const char *what),
+
+	TP_ARGS(s, what),
+
+	TP_STRUCT__entry(
+		__field(u32,		id)
+		__array(char,		what, 12)
+		__array(char,		owner, KDTL_OWNER_LEN)
+	),
+
+	TP_fast_assign(
+		__entry->id = s->id;
+		strscpy(__entry->what, what, sizeof(__entry->what));
+		memcpy(__entry->owner, s->owner, KDTL_OWNER_LEN);
+	),
+
+	TP_printk("session=%u %s owner=%s", __entry->id, __entry->what,
+		  __entry->owner)
+);
+
+/* A CPU has a watermark of unread bytes: the reader is about to be woken. */
+TRACE_EVENT(kdtl_watermark,
+
+	TP_PROTO(const struct kdtl_aux *aux, u64 position, u64 unread),
+
+	TP_ARGS(aux, position, unread),
+
+	TP_STRUCT__entry(
+		__field(u32,	id)
+		__field(int,	cpu)
+		__field(u64,	head)
+		__field(u64,	unread)
+	),
+
+	TP_fast_assign(
+		__entry->id = aux->session->id;
+		__entry->cpu = aux->cpu;
+		__entry->head = position;
+		__entry->unread = unread;
+	),
+
+	TP_printk("session=%u cpu=%d head=%llu unread=%llu", __entry->id,
+		  __entry->cpu, __entry->head, __entry->unread)
+);
+
+/*
+ * Entries are lost from here on (over=0), or no more (over=1): @run of them in
+ * a row, @lost since the session was loaded.
+ */
+TRACE_EVENT(kdtl_lost,
+
+	TP_PROTO(const struct kdtl_aux *aux, u64 run, bool over),
+
+	TP_ARGS(aux, run, over),
+
+	TP_STRUCT__entry(
+		__field(u32,	id)
+		__field(int,	cpu)
+		__field(u64,	run)
+		__field(u64,	lost)
+		__field(bool,	over)
+	),
+
+	TP_fast_assign(
+		__entry->id = aux->session->id;
+		__entry->cpu = aux->cpu;
+		__entry->run = run;
+		__entry->lost = aux->lost;
+		__entry->over = over;
+	),
+
+	TP_printk("session=%u cpu=%d run=%llu lost=%llu over=%d", __entry->id,
+		  __entry->cpu, __entry->run, __entry->lost, __entry->over)
+);
+
+/* Counters of the active set overflowed, 1 << counter, all at once. */
+TRACE_EVENT(kdtl_overflow,
+
+	TP_PROTO(const struct kdtl_aux *aux, u16 set, u32 counters),
+
+	TP_ARGS(aux, set, counters),
+
+	TP_STRUCT__entry(
+		__field(u32,	id)
+		__field(int,	cpu)
+		__field(u32,	counters)
+		__field(u16,	set)
+	),
+
+	TP_fast_assign(
+		__entry->id = aux->session->id;
+		__entry->cpu = aux->cpu;
+		__entry->counters = counters;
+		__entry->set = set;
+	),
+
+	TP_printk("session=%u cpu=%d set=%u counters=%#x", __entry->id,
+		  __entry->cpu, __entry->set, __entry->counters)
+);
+
+/* One set follows another on a CPU. */
+TRACE_EVENT(kdtl_set_switch,
+
+	TP_PROTO(const struct kdtl_aux *aux, u16 from, u16 to),
+
+	TP_ARGS(aux, from, to),
+
+	TP_STRUCT__entry(
+		__field(u32,	id)
+		__field(int,	cpu)
+		__field(u16,	from)
+		__field(u16,	to)
+	),
+
+	TP_fast_assign(
+		__entry->id = aux->session->id;
+		__entry->cpu = aux->cpu;
+		__entry->from = from;
+		__entry->to = to;
+	),
+
+	TP_printk("session=%u cpu=%d from=%u to=%u", __entry->id, __entry->cpu,
+		  __entry->from, __entry->to)
+);
+
+#endif /* _KDTL_TRACE_H */
+
+/* Found through -I, which Kbuild sets for both ways to build. */
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH .
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE trace
+#include <trace/define_trace.h>

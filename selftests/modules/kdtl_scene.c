@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kdtl_scene - a session that a shell script leads through a scene
+ *
+ * On CPU 0 of the test source, with a watermark every 20 entries and two event
+ * sets: set 0 overflows every 10 entries, and after two overflows set 1 takes
+ * over.  So how many of which event there have to be is known to the entry.
+ *
+ *	echo "emit 30" >/sys/module/kdtl_scene/parameters/act
+ */
+#define pr_fmt(fmt) "kdtl_scene: " fmt
+
+#include <linux/err.h>
+#include <linux/module.h>
+#include <linux/string.h>
+
+#include "kdtl_test_pmu.h"
+
+static struct kdtl_session *session;
+
+static int scene_consume(void)
+{
+	const void *span;
+	ssize_t len;
+
+	len = kdtl_aux_peek(session, 0, &span);
+	return len < 0 ? len : kdtl_aux_consume(session, 0, len);
+}
+
+static int scene_act(const char *val, const struct kernel_param *kp)
+{
+	unsigned int nr;
+
+	if (IS_ERR_OR_NULL(session))
+		return -ENODEV;
+	if (sscanf(val, "emit %u", &nr) == 1)
+		return kdtl_test_emit(0, KDTL_KIND_CEDE, nr, 0, 0, 0);
+	if (sysfs_streq(val, "consume"))
+		return scene_consume();
+	if (sysfs_streq(val, "start"))
+		return kdtl_start(session);
+	if (sysfs_streq(val, "stop"))
+		return kdtl_stop(session);
+	if (sysfs_streq(val, "load"))
+		return kdtl_load(session, NULL);
+	if (sysfs_streq(val, "unload"))
+		return kdtl_unload(session);
+	return -EINVAL;
+}
+
+static const struct kernel_param_ops act_ops = { .set = scene_act };
+module_param_cb(act, &act_ops, NULL, 0200);
+MODULE_PARM_DESC(act, "emit N, consume, load, start, stop or unload");
+
+static int __init scene_init(void)
+{
+	const struct kdtl_session_attr attr = {
+		.pmu		= KDTL_TEST_PMU,
+		.cpus		= cpumask_of(0),
+		.aux_pages	= 1,
+		.watermark	= 20 * KDTL_ENTRY_SIZE,
+	};
+	struct kdtl_counter_req counter = {
+		.counter	= KDTL_CTR_ENTRIES,
+		.flags		= KDTL_COUNTER_NOTIFY,
+		.value		= -10ULL,
+		.short_reset	= -10ULL,
+	};
+	struct kdtl_evtset sets[] = { { .overflows = 2 }, { .id = 1 } };
+	int err;
+
+	session = kdtl_session_create(&attr);
+	if (IS_ERR(session))
+		return PTR_ERR(session);
+	err = kdtl_create_evtsets(session, sets, ARRAY_SIZE(sets));
+	if (!err)
+		err = kdtl_write_counters(session, &counter, 1);
+	if (err) {
+		pr_err("cannot be set up (%d)\n", err);
+		kdtl_session_close(session);
+	}
+	return err;
+}
+
+static void __exit scene_exit(void)
+{
+	kdtl_session_close(session);
+}
+
+module_init(scene_init);
+module_exit(scene_exit);
+
+MODULE_DESCRIPTION("kdtl test: a session led by a shell script");
+MODULE_LICENSE("GPL");
+MODULE_IMPORT_NS(KDTL_NS);

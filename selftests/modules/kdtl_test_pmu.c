@@ -6,6 +6,7 @@
  * and a hash of all its bytes (srr1): a torn, stale or misplaced one does not
  * pass for a good one.
  */
+#include <linux/irq_work.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/sched/clock.h>
@@ -77,19 +78,45 @@ struct kdtl_test_job {
 	u64		lost;
 };
 
-/* In a task, not an interrupt: the irq_work it raises has run at the end. */
-static long kdtl_test_work(void *arg)
+static void kdtl_test_nothing(struct irq_work *work)
 {
-	const struct kdtl_test_job *job = arg;
+}
+
+/*
+ * Returns false if this is not the CPU.  The irq_work that the entries raised
+ * has run at the end: one interrupt runs them all, and ours is among them.
+ */
+static bool kdtl_test_do(int cpu, const struct kdtl_test_job *job)
+{
+	struct irq_work last = IRQ_WORK_INIT_HARD(kdtl_test_nothing);
 	unsigned int i;
 
 	local_irq_disable();
+	if (smp_processor_id() != cpu) {
+		local_irq_enable();
+		return false;
+	}
 	for (i = 0; i < job->nr; i++)
 		kdtl_test_emit_here(job->kind, job->queued, job->ready, job->slept);
 	if (job->lost)
 		kdtl_pmu_lost(&kdtl_test_pmu, job->lost);
+	irq_work_queue(&last);
 	local_irq_enable();
-	return 0;
+	irq_work_sync(&last);
+	return true;
+}
+
+static long kdtl_test_work(void *arg)
+{
+	return kdtl_test_do(raw_smp_processor_id(), arg) ? 0 : -EXDEV;
+}
+
+/* At once if this is the CPU; a worker takes its time. */
+static int kdtl_test_on(int cpu, struct kdtl_test_job *job)
+{
+	if (kdtl_test_do(cpu, job))
+		return 0;
+	return work_on_cpu_safe(cpu, kdtl_test_work, job);
 }
 
 /**
@@ -117,7 +144,7 @@ int kdtl_test_emit(int cpu, enum kdtl_kind kind, unsigned int nr,
 		.slept	= slept,
 	};
 
-	return work_on_cpu_safe(cpu, kdtl_test_work, &job);
+	return kdtl_test_on(cpu, &job);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_test_emit, KDTL_NS);
 
@@ -133,7 +160,7 @@ int kdtl_test_lost(int cpu, u64 nr)
 {
 	struct kdtl_test_job job = { .lost = nr };
 
-	return work_on_cpu_safe(cpu, kdtl_test_work, &job);
+	return kdtl_test_on(cpu, &job);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_test_lost, KDTL_NS);
 

@@ -4,11 +4,8 @@
  *
  * Distributions' kernels come without CONFIG_KUNIT.  There, a module with
  * kunit_test_suites() runs them while it is loaded and writes KTAP to the kernel
- * log, as KUnit does.  It stays loaded whatever came out.
- *
- * The differences: a failed KUNIT_ASSERT_*() returns from the function that it
- * is in, so it belongs into functions without a result that are the last thing
- * a case does; and the parameter filter_glob is the test module's, not kunit's.
+ * log, as KUnit does, each case in a thread of its own.  The module stays loaded
+ * whatever came out.  The parameter filter_glob is the module's, not kunit's.
  */
 #ifndef _KDTL_KUNIT_SHIM_H
 #define _KDTL_KUNIT_SHIM_H
@@ -22,15 +19,22 @@
 
 #else
 
+#include <linux/completion.h>
 #include <linux/err.h>
 #include <linux/glob.h>
+#include <linux/kthread.h>
 #include <linux/printk.h>
-#include <linux/sched.h>
+
+struct kunit_suite;
 
 struct kunit {
-	void		*priv;
-	const char	*name;
-	bool		failed;
+	void			*priv;
+	const char		*name;
+	/* private: */
+	struct kunit_suite	*suite;
+	void			(*run_case)(struct kunit *test);
+	unsigned int		failures;
+	struct completion	done;
 };
 
 struct kunit_case {
@@ -52,66 +56,91 @@ struct kunit_suite {
 #define kunit_info(test, fmt, ...)					\
 	pr_info("    # %s: " fmt "\n", (test)->name, ##__VA_ARGS__)
 
-#define KUNIT_FAIL(test, fmt, ...) do {					\
-	(test)->failed = true;						\
-	pr_err("    # %s: FAILED at %s:%d: " fmt "\n", (test)->name,	\
-	       __FILE__, __LINE__, ##__VA_ARGS__);			\
+/* So many are told of: a loop that fails must not flush the log. */
+#define KUNIT_SHIM_TOLD		10
+
+static inline __printf(4, 5)
+void kunit_shim_fail(struct kunit *test, const char *file, int line, const char *fmt, ...)
+{
+	struct va_format vaf = { .fmt = fmt };
+	va_list args;
+
+	if (test->failures++ >= KUNIT_SHIM_TOLD)
+		return;
+	va_start(args, fmt);
+	vaf.va = &args;
+	pr_err("    # %s: FAILED at %s:%d: %pV\n", test->name, kbasename(file), line, &vaf);
+	va_end(args);
+}
+
+/* The rest of the case is not run, but the suite's exit is. */
+static inline void __noreturn kunit_shim_abort(struct kunit *test)
+{
+	kthread_complete_and_exit(&test->done, 0);
+}
+
+#define KUNIT_SHIM_CHECK(test, passed, fatal, fmt, ...) do {		\
+	struct kunit *__test = (test);					\
+									\
+	if (!(passed)) {						\
+		kunit_shim_fail(__test, __FILE__, __LINE__, fmt, ##__VA_ARGS__); \
+		if (fatal)						\
+			kunit_shim_abort(__test);			\
+	}								\
 } while (0)
 
-#define KUNIT_SHIM_BINARY(test, left, op, right, action, fmt, ...) do {	\
+#define KUNIT_SHIM_BINARY(test, left, op, right, fatal, fmt, ...) do {	\
 	const typeof(left) __left = (left);				\
 	const typeof(right) __right = (right);				\
 									\
-	if (!(__left op __right)) {					\
-		KUNIT_FAIL(test, "%s %s %s: %lld, %lld " fmt, #left,	\
-			   #op, #right, (long long)__left,		\
-			   (long long)__right, ##__VA_ARGS__);		\
-		action;							\
-	}								\
+	KUNIT_SHIM_CHECK(test, __left op __right, fatal,		\
+			 "%s %s %s: %lld, %lld " fmt, #left, #op, #right, \
+			 (long long)__left, (long long)__right, ##__VA_ARGS__); \
 } while (0)
 
-#define KUNIT_SHIM_TRUE(test, cond, want, action, fmt, ...) do {	\
-	if (!!(cond) != (want)) {					\
-		KUNIT_FAIL(test, "%s: not %s " fmt, #cond,		\
-			   (want) ? "true" : "false", ##__VA_ARGS__);	\
-		action;							\
-	}								\
-} while (0)
+#define KUNIT_SHIM_TRUE(test, cond, fatal, fmt, ...)			\
+	KUNIT_SHIM_CHECK(test, cond, fatal, "%s: false " fmt, #cond, ##__VA_ARGS__)
+#define KUNIT_SHIM_FALSE(test, cond, fatal, fmt, ...)			\
+	KUNIT_SHIM_CHECK(test, !(cond), fatal, "%s: true " fmt, #cond, ##__VA_ARGS__)
 
-#define KUNIT_EXPECT_EQ(test, l, r)	KUNIT_SHIM_BINARY(test, l, ==, r, , "")
-#define KUNIT_EXPECT_NE(test, l, r)	KUNIT_SHIM_BINARY(test, l, !=, r, , "")
-#define KUNIT_EXPECT_LT(test, l, r)	KUNIT_SHIM_BINARY(test, l, <, r, , "")
-#define KUNIT_EXPECT_LE(test, l, r)	KUNIT_SHIM_BINARY(test, l, <=, r, , "")
-#define KUNIT_EXPECT_GT(test, l, r)	KUNIT_SHIM_BINARY(test, l, >, r, , "")
-#define KUNIT_EXPECT_GE(test, l, r)	KUNIT_SHIM_BINARY(test, l, >=, r, , "")
+#define KUNIT_FAIL(test, fmt, ...)	\
+	KUNIT_SHIM_CHECK(test, false, false, fmt, ##__VA_ARGS__)
+
+#define KUNIT_EXPECT_EQ(test, l, r)	KUNIT_SHIM_BINARY(test, l, ==, r, false, "")
+#define KUNIT_EXPECT_NE(test, l, r)	KUNIT_SHIM_BINARY(test, l, !=, r, false, "")
+#define KUNIT_EXPECT_LT(test, l, r)	KUNIT_SHIM_BINARY(test, l, <, r, false, "")
+#define KUNIT_EXPECT_LE(test, l, r)	KUNIT_SHIM_BINARY(test, l, <=, r, false, "")
+#define KUNIT_EXPECT_GT(test, l, r)	KUNIT_SHIM_BINARY(test, l, >, r, false, "")
+#define KUNIT_EXPECT_GE(test, l, r)	KUNIT_SHIM_BINARY(test, l, >=, r, false, "")
 #define KUNIT_EXPECT_PTR_EQ(test, l, r)	\
-	KUNIT_SHIM_BINARY(test, (long)(l), ==, (long)(r), , "")
+	KUNIT_SHIM_BINARY(test, (long)(l), ==, (long)(r), false, "")
 #define KUNIT_EXPECT_PTR_NE(test, l, r)	\
-	KUNIT_SHIM_BINARY(test, (long)(l), !=, (long)(r), , "")
-#define KUNIT_EXPECT_TRUE(test, c)	KUNIT_SHIM_TRUE(test, c, true, , "")
-#define KUNIT_EXPECT_FALSE(test, c)	KUNIT_SHIM_TRUE(test, c, false, , "")
+	KUNIT_SHIM_BINARY(test, (long)(l), !=, (long)(r), false, "")
+#define KUNIT_EXPECT_TRUE(test, c)	KUNIT_SHIM_TRUE(test, c, false, "")
+#define KUNIT_EXPECT_FALSE(test, c)	KUNIT_SHIM_FALSE(test, c, false, "")
 
 #define KUNIT_EXPECT_EQ_MSG(test, l, r, ...)	\
-	KUNIT_SHIM_BINARY(test, l, ==, r, , __VA_ARGS__)
+	KUNIT_SHIM_BINARY(test, l, ==, r, false, __VA_ARGS__)
 #define KUNIT_EXPECT_LE_MSG(test, l, r, ...)	\
-	KUNIT_SHIM_BINARY(test, l, <=, r, , __VA_ARGS__)
+	KUNIT_SHIM_BINARY(test, l, <=, r, false, __VA_ARGS__)
 #define KUNIT_EXPECT_GE_MSG(test, l, r, ...)	\
-	KUNIT_SHIM_BINARY(test, l, >=, r, , __VA_ARGS__)
+	KUNIT_SHIM_BINARY(test, l, >=, r, false, __VA_ARGS__)
 #define KUNIT_EXPECT_TRUE_MSG(test, c, ...)	\
-	KUNIT_SHIM_TRUE(test, c, true, , __VA_ARGS__)
+	KUNIT_SHIM_TRUE(test, c, false, __VA_ARGS__)
 #define KUNIT_EXPECT_FALSE_MSG(test, c, ...)	\
-	KUNIT_SHIM_TRUE(test, c, false, , __VA_ARGS__)
+	KUNIT_SHIM_FALSE(test, c, false, __VA_ARGS__)
 
-#define KUNIT_ASSERT_EQ(test, l, r)	KUNIT_SHIM_BINARY(test, l, ==, r, return, "")
-#define KUNIT_ASSERT_GE(test, l, r)	KUNIT_SHIM_BINARY(test, l, >=, r, return, "")
-#define KUNIT_ASSERT_GT(test, l, r)	KUNIT_SHIM_BINARY(test, l, >, r, return, "")
-#define KUNIT_ASSERT_TRUE(test, c)	KUNIT_SHIM_TRUE(test, c, true, return, "")
-#define KUNIT_ASSERT_FALSE(test, c)	KUNIT_SHIM_TRUE(test, c, false, return, "")
+#define KUNIT_ASSERT_EQ(test, l, r)	KUNIT_SHIM_BINARY(test, l, ==, r, true, "")
+#define KUNIT_ASSERT_LE(test, l, r)	KUNIT_SHIM_BINARY(test, l, <=, r, true, "")
+#define KUNIT_ASSERT_GE(test, l, r)	KUNIT_SHIM_BINARY(test, l, >=, r, true, "")
+#define KUNIT_ASSERT_GT(test, l, r)	KUNIT_SHIM_BINARY(test, l, >, r, true, "")
+#define KUNIT_ASSERT_TRUE(test, c)	KUNIT_SHIM_TRUE(test, c, true, "")
+#define KUNIT_ASSERT_FALSE(test, c)	KUNIT_SHIM_FALSE(test, c, true, "")
 #define KUNIT_ASSERT_NOT_ERR_OR_NULL(test, p)	\
-	KUNIT_SHIM_TRUE(test, IS_ERR_OR_NULL(p), false, return, "")
+	KUNIT_SHIM_FALSE(test, IS_ERR_OR_NULL(p), true, "")
 
 #define KUNIT_ASSERT_EQ_MSG(test, l, r, ...)	\
-	KUNIT_SHIM_BINARY(test, l, ==, r, return, __VA_ARGS__)
+	KUNIT_SHIM_BINARY(test, l, ==, r, true, __VA_ARGS__)
 
 static inline bool kunit_shim_wanted(const char *glob, const struct kunit_suite *suite,
 				     const struct kunit_case *c)
@@ -122,19 +151,28 @@ static inline bool kunit_shim_wanted(const char *glob, const struct kunit_suite 
 	return !glob || glob_match(glob, full);
 }
 
+static inline int kunit_shim_thread(void *arg)
+{
+	struct kunit *test = arg;
+
+	if (test->suite->init && test->suite->init(test))
+		kunit_shim_fail(test, __FILE__, __LINE__, "init");
+	else
+		test->run_case(test);
+	kunit_shim_abort(test);
+}
+
 static inline bool kunit_shim_case(struct kunit_suite *suite, struct kunit_case *c)
 {
-	struct kunit test = { .name = c->name };
+	struct kunit test = { .name = c->name, .suite = suite, .run_case = c->run_case };
 
-	if (suite->init && suite->init(&test)) {
-		KUNIT_FAIL(&test, "init");
+	init_completion(&test.done);
+	if (IS_ERR(kthread_run(kunit_shim_thread, &test, "kunit_shim")))
 		return false;
-	}
-	c->run_case(&test);
+	wait_for_completion(&test.done);
 	if (suite->exit)
 		suite->exit(&test);
-	cond_resched();
-	return !test.failed;
+	return !test.failures;
 }
 
 /* Returns how many cases failed; -1: the suite could not be set up. */
@@ -167,36 +205,38 @@ static inline int kunit_shim_suite(struct kunit_suite *suite, const char *glob)
 	return failed;
 }
 
-static inline void kunit_shim_run(struct kunit_suite * const *suites, unsigned int nr,
-				  const char *glob)
+/* What kunit_test_suites() defines, once in a module. */
+extern struct kunit_suite * const kunit_shim_suites[];
+extern const unsigned int kunit_shim_nr_suites;
+extern char *kunit_shim_glob;
+
+static inline int __init kunit_shim_init(void)
 {
 	unsigned int i;
 	bool ok;
 
 	pr_info("KTAP version 1\n");
-	pr_info("1..%u\n", nr);
-	for (i = 0; i < nr; i++) {
-		ok = !kunit_shim_suite(suites[i], glob);
-		pr_info("%s %u %s\n", ok ? "ok" : "not ok", i + 1, suites[i]->name);
+	pr_info("1..%u\n", kunit_shim_nr_suites);
+	for (i = 0; i < kunit_shim_nr_suites; i++) {
+		ok = !kunit_shim_suite(kunit_shim_suites[i], kunit_shim_glob);
+		pr_info("%s %u %s\n", ok ? "ok" : "not ok", i + 1,
+			kunit_shim_suites[i]->name);
 	}
+	return 0;
+}
+
+static inline void __exit kunit_shim_exit(void)
+{
 }
 
 #define kunit_test_suites(...)						\
-	static char *filter_glob;					\
-	module_param(filter_glob, charp, 0444);				\
-	MODULE_PARM_DESC(filter_glob, "run only cases whose suite.case matches"); \
-	static int __init kunit_shim_init(void)				\
-	{								\
-		static struct kunit_suite * const suites[] = { __VA_ARGS__ }; \
-									\
-		kunit_shim_run(suites, ARRAY_SIZE(suites), filter_glob);	\
-		return 0;						\
-	}								\
-	static void __exit kunit_shim_exit(void)			\
-	{								\
-	}								\
-	module_init(kunit_shim_init);					\
-	module_exit(kunit_shim_exit)
+struct kunit_suite * const kunit_shim_suites[] = { __VA_ARGS__ };	\
+const unsigned int kunit_shim_nr_suites = ARRAY_SIZE(kunit_shim_suites); \
+char *kunit_shim_glob;							\
+module_param_named(filter_glob, kunit_shim_glob, charp, 0444);		\
+MODULE_PARM_DESC(filter_glob, "run only cases whose suite.case matches"); \
+module_init(kunit_shim_init);						\
+module_exit(kunit_shim_exit)
 
 #endif /* CONFIG_KUNIT */
 

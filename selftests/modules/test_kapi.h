@@ -12,12 +12,18 @@
 #include "kdtl_test_pmu.h"
 
 /* main.c runs them. */
+extern struct kunit_suite kdtl_aux_suite;
 extern struct kunit_suite kdtl_counters_suite;
 extern struct kunit_suite kdtl_evtsets_suite;
+extern struct kunit_suite kdtl_hammer_suite;
+extern struct kunit_suite kdtl_masks_suite;
 extern struct kunit_suite kdtl_messages_suite;
+extern struct kunit_suite kdtl_session_suite;
 extern struct kunit_suite kdtl_states_suite;
+extern struct kunit_suite kdtl_wait_suite;
 
 #define KAPI_AUX_PAGES	16
+#define KAPI_MSG_SLOTS	(PAGE_SIZE / sizeof(struct kdtl_msg))
 #define KAPI_FOREVER	msecs_to_jiffies(20 * MSEC_PER_SEC)
 
 /*
@@ -42,7 +48,24 @@ static inline void kapi_close(struct kunit *test)
 	kdtl_session_close(s);
 }
 
-/* On the test source, with what most tests want. */
+/* On the test source. */
+static inline struct kdtl_session *kapi_session_of(struct kunit *test,
+						   unsigned int msg_pages,
+						   unsigned int watermark,
+						   struct completion *done)
+{
+	const struct kdtl_session_attr attr = {
+		.pmu		= KDTL_TEST_PMU,
+		.aux_pages	= KAPI_AUX_PAGES,
+		.msg_pages	= msg_pages,
+		.watermark	= watermark,
+		.done		= done,
+	};
+
+	return kapi_create(test, &attr);
+}
+
+/* With what most tests want. */
 static inline struct kdtl_session *kapi_session(struct kunit *test, u32 flags)
 {
 	const struct kdtl_session_attr attr = {
@@ -53,6 +76,24 @@ static inline struct kdtl_session *kapi_session(struct kunit *test, u32 flags)
 	};
 
 	return kapi_create(test, &attr);
+}
+
+static inline int kapi_go(struct kdtl_session *s)
+{
+	return kdtl_load(s, NULL) ?: kdtl_start(s);
+}
+
+/* Each entry of the kind posts one KDTL_MSG_OVERFLOW. */
+static inline int kapi_per_entry(struct kdtl_session *s, enum kdtl_kind kind)
+{
+	struct kdtl_counter_req req = {
+		.counter	= KDTL_CTR_CEDE + kind,
+		.flags		= KDTL_COUNTER_NOTIFY,
+		.value		= -1,
+		.short_reset	= -1,
+	};
+
+	return kdtl_write_counters(s, &req, 1);
 }
 
 /* As many entries of one kind on a CPU, now. */
@@ -164,6 +205,12 @@ static inline int kapi_other_cpu(int cpu)
 		usleep_range(200, 500);					\
 	__met;								\
 })
+
+/* On CPU 0, where most entries are made: without a worker in between. */
+static inline int kapi_init(struct kunit *test)
+{
+	return set_cpus_allowed_ptr(current, cpumask_of(0));
+}
 
 static inline void kapi_exit(struct kunit *test)
 {

@@ -524,6 +524,7 @@ struct kunit_suite kdtl_states_suite = {
 	.name		= "kdtl_states",
 	.suite_init	= states_suite_init,
 	.suite_exit	= states_suite_exit,
+	.init		= kapi_init,
 	.exit		= kapi_exit,
 	.test_cases	= states_cases,
 };

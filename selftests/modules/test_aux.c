@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * AUX areas as their reader sees them: positions, wraps, full and empty
+ *
+ * With kdtl.ko's parameter aux_start close to 2^64 every case crosses it.
+ */
+#include <linux/kthread.h>
+#include <linux/prandom.h>
+#include <linux/slab.h>
+
+#include "test_kapi.h"
+
+static struct kdtl_session *aux_session(struct kunit *test, unsigned int pages,
+					unsigned int watermark)
+{
+	const struct kdtl_session_attr attr = {
+		.pmu		= KDTL_TEST_PMU,
+		.aux_pages	= pages,
+		.watermark	= watermark,
+	};
+	struct kdtl_session *s = kapi_create(test, &attr);
+
+	if (s)
+		KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+	return s;
+}
+
+static struct kdtl_aux_info aux_info(struct kunit *test, struct kdtl_session *s, int cpu)
+{
+	struct kdtl_aux_info info = {};
+
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
+	KUNIT_EXPECT_EQ(test, info.produced, info.consumed + info.lost + info.unread);
+	return info;
+}
+
+/* Are these so many good entries, numbered from *seq on?  0: from any. */
+static void aux_check(struct kunit *test, const void *span, ssize_t len, u64 *seq,
+		      unsigned int nr)
+{
+	const struct kdtl_entry *e;
+	u64 got;
+
+	KUNIT_ASSERT_EQ(test, len, (ssize_t)nr * KDTL_ENTRY_SIZE);
+	kdtl_for_each_entry(e, span, len) {
+		got = kdtl_test_entry_seq(e);
+		KUNIT_ASSERT_GT(test, got, 0ULL);
+		if (*seq)
+			KUNIT_ASSERT_EQ(test, got, *seq);
+		*seq = got + 1;
+	}
+}
+
+/* ---------------------------------------------------------------- positions */
+
+/* Around and around, with entries across the end, and across 2^64. */
+static void aux_wrap(struct kunit *test)
+{
+	struct kdtl_session *s = aux_session(test, 1, 0);
+	unsigned int round, nr, straddling = 0;
+	u64 seq = 0, head, start, offset;
+	struct kdtl_aux_info info;
+	const void *span;
+	ssize_t len;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	info = aux_info(test, s, 0);
+	KUNIT_EXPECT_EQ(test, info.head, info.tail);
+	start = info.head;
+	head = start;
+	for (round = 0; round < 3000; round++) {
+		nr = 1 + round % 83;
+		kapi_emit(0, KDTL_KIND_CEDE, nr);
+		offset = head & (info.size - 1);
+		if (offset + nr * KDTL_ENTRY_SIZE > info.size &&
+		    (info.size - offset) % KDTL_ENTRY_SIZE)
+			straddling++;
+		head += nr * KDTL_ENTRY_SIZE;
+		len = kdtl_aux_peek(s, 0, &span);
+		aux_check(test, span, len, &seq, nr);
+		info = aux_info(test, s, 0);
+		KUNIT_ASSERT_EQ(test, info.head, head);
+		KUNIT_ASSERT_EQ(test, info.tail, head - len);
+		KUNIT_ASSERT_EQ(test, info.unread, (u64)nr);
+		KUNIT_ASSERT_EQ(test, kdtl_aux_consume(s, 0, len), 0);
+	}
+	info = aux_info(test, s, 0);
+	KUNIT_EXPECT_EQ(test, info.tail, head);
+	KUNIT_EXPECT_EQ(test, info.lost, 0ULL);
+	KUNIT_EXPECT_EQ(test, info.consumed * KDTL_ENTRY_SIZE, head - start);
+	KUNIT_EXPECT_GT(test, straddling, 100U);
+	/* It started before 2^64, or at 0. */
+	KUNIT_EXPECT_EQ(test, head < start, start != 0);
+	kunit_info(test, "from %llu to %llu, %u entries across the end", start, head,
+		   straddling);
+}
+
+/*
+ * The whole area in one span, beginning anywhere: what is behind the end is the
+ * beginning.
+ */
+static void aux_mirror(struct kunit *test)
+{
+	static const unsigned int pages[] = { 1, 2, 8 };
+	struct kdtl_session *s;
+	unsigned int i, round, fits;
+	const void *span;
+	ssize_t len;
+	u64 seq;
+
+	for (i = 0; i < ARRAY_SIZE(pages); i++) {
+		fits = pages[i] * PAGE_SIZE / KDTL_ENTRY_SIZE;
+		s = aux_session(test, pages[i], 0);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+		seq = 0;
+		for (round = 0; round < 300; round++) {
+			kapi_emit(0, KDTL_KIND_CEDE, fits);
+			len = kdtl_aux_peek(s, 0, &span);
+			aux_check(test, span, len, &seq, fits);
+			KUNIT_ASSERT_EQ(test, kdtl_aux_consume(s, 0, len), 0);
+			/* By one entry on, so that the spans begin all over. */
+			kapi_emit(0, KDTL_KIND_CEDE, 1);
+			kapi_drain(s, 0);
+			seq++;
+		}
+		KUNIT_EXPECT_EQ(test, aux_info(test, s, 0).lost, 0ULL);
+		kapi_close(test);
+	}
+}
+
+/* Stop and start go on where it was; load begins anew, at the same position. */
+static void aux_goes_on(struct kunit *test)
+{
+	struct kdtl_session *s = aux_session(test, 1, 0);
+	struct kdtl_aux_info before, info;
+	const void *span;
+	u64 seq = 0;
+	ssize_t len;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	kapi_emit(0, KDTL_KIND_CEDE, 5);
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
+	kapi_emit(0, KDTL_KIND_CEDE, 5);
+	len = kdtl_aux_peek(s, 0, &span);
+	aux_check(test, span, len, &seq, 10);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 3 * KDTL_ENTRY_SIZE), 0);
+	kapi_emit(0, KDTL_KIND_CEDE, 100 * PAGE_SIZE / KDTL_ENTRY_SIZE);
+	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
+
+	before = aux_info(test, s, 0);
+	KUNIT_EXPECT_EQ(test, before.consumed, 3ULL);
+	KUNIT_EXPECT_GT(test, before.lost, 0ULL);
+	KUNIT_EXPECT_FALSE(test, before.online);
+	KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+	info = aux_info(test, s, 0);
+	KUNIT_EXPECT_EQ(test, info.head, before.head);
+	KUNIT_EXPECT_EQ(test, info.tail, before.head);
+	KUNIT_EXPECT_EQ(test, info.produced, 0ULL);
+	KUNIT_EXPECT_EQ(test, info.lost, 0ULL);
+	KUNIT_EXPECT_TRUE(test, info.online);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)0);
+	kapi_emit(0, KDTL_KIND_CEDE, 1);
+	seq = 0;
+	len = kdtl_aux_peek(s, 0, &span);
+	aux_check(test, span, len, &seq, 1);
+}
+
+/* ----------------------------------------------------------- full and empty */
+
+/* The last entry that fits, none more; what is unread stays as it is. */
+static void aux_full(struct kunit *test)
+{
+	const unsigned int fits = PAGE_SIZE / KDTL_ENTRY_SIZE;
+	struct kdtl_session *s = aux_session(test, 1, 0);
+	const unsigned int spare = PAGE_SIZE % KDTL_ENTRY_SIZE;
+	struct kdtl_aux_info info;
+	unsigned int round;
+	const void *span;
+	u64 seq = 0, first, lost = 0;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	for (round = 0; round < 200; round++) {
+		kapi_emit(0, KDTL_KIND_CEDE, fits);
+		KUNIT_ASSERT_EQ(test, aux_info(test, s, 0).lost, lost);
+		kapi_emit(0, KDTL_KIND_CEDE, 1 + round);
+		lost += 1 + round;
+		info = aux_info(test, s, 0);
+		KUNIT_ASSERT_EQ(test, info.lost, lost);
+		KUNIT_ASSERT_EQ(test, info.unread, (u64)fits);
+		KUNIT_ASSERT_LE(test, info.head - info.tail, info.size);
+
+		/* One byte too few for an entry, then as many as it takes. */
+		KUNIT_ASSERT_EQ(test, kdtl_aux_consume(s, 0, KDTL_ENTRY_SIZE - spare - 1), 0);
+		kapi_emit(0, KDTL_KIND_CEDE, 1);
+		KUNIT_ASSERT_EQ(test, aux_info(test, s, 0).lost, ++lost);
+		KUNIT_ASSERT_EQ(test, kdtl_aux_consume(s, 0, 1), 0);
+		kapi_emit(0, KDTL_KIND_CEDE, 1);
+		KUNIT_ASSERT_EQ(test, aux_info(test, s, 0).lost, lost);
+		KUNIT_ASSERT_EQ(test, kdtl_aux_consume(s, 0, spare), 0);
+
+		/* Without the first, and with the last one after a gap. */
+		KUNIT_ASSERT_EQ(test, kdtl_aux_peek(s, 0, &span),
+				(ssize_t)fits * KDTL_ENTRY_SIZE);
+		first = kdtl_test_entry_seq(span);
+		if (seq)
+			KUNIT_ASSERT_EQ(test, first, seq + 1);
+		seq = first;
+		aux_check(test, span, (fits - 1) * KDTL_ENTRY_SIZE, &seq, fits - 1);
+		seq += 1 + round + 1;
+		aux_check(test, span + (fits - 1) * KDTL_ENTRY_SIZE, KDTL_ENTRY_SIZE, &seq, 1);
+		kapi_drain(s, 0);
+	}
+}
+
+/* Nothing to read is no error; to give back what is not there is one. */
+static void aux_empty(struct kunit *test)
+{
+	const struct kdtl_session_attr attr = { .pmu = KDTL_TEST_PMU, .aux_pages = 1 };
+	struct kdtl_session *s = kapi_create(test, &attr);
+	struct kdtl_aux_info info;
+	const void *span;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	/* Not loaded: there is no area. */
+	KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 0), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 1), -EINVAL);
+	info = aux_info(test, s, 0);
+	KUNIT_EXPECT_EQ(test, info.size, (u64)PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, info.watermark, (u64)PAGE_SIZE / 2);
+	KUNIT_EXPECT_EQ(test, info.tb_freq, (u64)NSEC_PER_SEC);
+	KUNIT_EXPECT_EQ(test, info.head | info.tail | info.produced, 0ULL);
+
+	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 0), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 1), -EINVAL);
+	kapi_emit(0, KDTL_KIND_CEDE, 1);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)KDTL_ENTRY_SIZE);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, KDTL_ENTRY_SIZE), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 1), -EINVAL);
+}
+
+/* More than what is unread: refused, and nothing has moved. */
+static void aux_consume_more(struct kunit *test)
+{
+	static const size_t more[] = { 1, KDTL_ENTRY_SIZE, PAGE_SIZE };
+	struct kdtl_session *s = aux_session(test, 1, 0);
+	struct kdtl_aux_info info, now;
+	unsigned int round, i;
+	size_t unread;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	for (round = 0; round < 100; round++) {
+		kapi_emit(0, KDTL_KIND_CEDE, 7);
+		info = aux_info(test, s, 0);
+		unread = info.head - info.tail;
+		for (i = 0; i < ARRAY_SIZE(more); i++)
+			KUNIT_ASSERT_EQ(test, kdtl_aux_consume(s, 0, unread + more[i]),
+					-EINVAL);
+		KUNIT_ASSERT_EQ(test, kdtl_aux_consume(s, 0, SIZE_MAX), -EINVAL);
+		KUNIT_ASSERT_EQ(test, kdtl_aux_consume(s, 0, SIZE_MAX / 2 + 1), -EINVAL);
+		now = aux_info(test, s, 0);
+		KUNIT_ASSERT_EQ(test, now.tail, info.tail);
+		KUNIT_ASSERT_EQ(test, now.unread, 7ULL);
+		kapi_drain(s, 0);
+	}
+}
+
+/* Bytes by any number: together they are all the entries. */
+static void aux_odd_sizes(struct kunit *test)
+{
+	struct kdtl_session *s = aux_session(test, 1, 0);
+	const unsigned int nr = 200;
+	unsigned int round, have, made;
+	struct rnd_state rnd;
+	const void *span;
+	ssize_t len, got;
+	u64 seq = 0;
+	u8 *buf;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	buf = kmalloc_array(nr, KDTL_ENTRY_SIZE, GFP_KERNEL);
+	KUNIT_EXPECT_TRUE(test, buf);
+	prandom_seed_state(&rnd, 7);
+	for (round = 0; buf && round < 100; round++) {
+		have = 0;
+		made = 0;
+		while (have < nr * KDTL_ENTRY_SIZE) {
+			len = kdtl_aux_peek(s, 0, &span);
+			if (made < nr && len + KDTL_ENTRY_SIZE <= PAGE_SIZE) {
+				kapi_emit(0, KDTL_KIND_CEDE, 1);
+				made++;
+			}
+			got = kdtl_aux_peek(s, 0, &span);
+			if (got < len || got > nr * KDTL_ENTRY_SIZE - have)
+				break;
+			got = min_t(ssize_t, got, prandom_u32_state(&rnd) % 101);
+			memcpy(buf + have, span, got);
+			if (kdtl_aux_consume(s, 0, got))
+				break;
+			have += got;
+		}
+		KUNIT_EXPECT_EQ(test, have, nr * KDTL_ENTRY_SIZE);
+		aux_check(test, buf, have, &seq, nr);
+	}
+	KUNIT_EXPECT_EQ(test, aux_info(test, s, 0).lost, 0ULL);
+	kfree(buf);
+}
+
+/* A watermark of the whole area cannot be reached: the first loss wakes. */
+static void aux_watermark_full(struct kunit *test)
+{
+	const unsigned int fits = PAGE_SIZE / KDTL_ENTRY_SIZE;
+	struct kdtl_session *s = aux_session(test, 1, PAGE_SIZE);
+	unsigned int round;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	for (round = 0; round < 20; round++) {
+		kapi_emit(0, KDTL_KIND_CEDE, fits);
+		if (PAGE_SIZE % KDTL_ENTRY_SIZE)
+			KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
+		kapi_emit(0, KDTL_KIND_CEDE, 1);
+		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
+		kapi_drain(s, 0);
+		kapi_emit(0, KDTL_KIND_CEDE, 1);
+		/* The gap has ended: that is told as well, once. */
+		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
+		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
+		KUNIT_ASSERT_EQ(test, kdtl_unload(s), 0);
+		KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	}
+}
+
+/* --------------------------------------------------------------- whose area */
+
+static void aux_cpus(struct kunit *test)
+{
+	const int other = kapi_other_cpu(0);
+	const int bad[] = { -1, INT_MIN, nr_cpu_ids, INT_MAX, other };
+	const struct kdtl_session_attr attr = {
+		.pmu		= KDTL_TEST_PMU,
+		.cpus		= cpumask_of(0),
+		.aux_pages	= 1,
+	};
+	struct kdtl_session *s = kapi_create(test, &attr);
+	struct kdtl_aux_info info;
+	const void *span;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_GT(test, other, 0);
+	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, bad[i], &span), (ssize_t)-EINVAL);
+		KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, bad[i], 0), -EINVAL);
+		KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, bad[i], &info), -EINVAL);
+	}
+	/* Nothing comes from a CPU that was not asked for. */
+	kapi_emit(other, KDTL_KIND_CEDE, 10);
+	kapi_emit(0, KDTL_KIND_CEDE, 3);
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, -1), 3ULL);
+}
+
+/* ------------------------------------------------------------- while it runs */
+
+struct aux_producer {
+	u64	made;
+};
+
+static int aux_produce(void *arg)
+{
+	struct aux_producer *p = arg;
+
+	while (!kthread_should_stop()) {
+		local_irq_disable();
+		kdtl_test_emit_here(KDTL_KIND_CEDE, 0, 0, 0);
+		local_irq_enable();
+		p->made++;
+		cond_resched();
+	}
+	return 0;
+}
+
+/*
+ * A writer at full speed, a reader that takes odd pieces and is late at times:
+ * each entry is whole, in order, and those missing are those counted lost.
+ */
+static void aux_race(struct kunit *test)
+{
+	const int cpu = num_online_cpus() - 1;
+	struct kdtl_session *s = aux_session(test, 1, 0);
+	struct aux_producer p = {};
+	u64 next = 0, missing = 0, got = 0, seq;
+	struct kdtl_aux_info info;
+	const struct kdtl_entry *e;
+	struct task_struct *task;
+	struct rnd_state rnd;
+	unsigned int bad = 0;
+	unsigned long end;
+	const void *span;
+	ssize_t len, take;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	prandom_seed_state(&rnd, 3);
+	task = kthread_create_on_cpu(aux_produce, &p, cpu, "kdtl_produce/%u");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	wake_up_process(task);
+	end = jiffies + KAPI_FOREVER;
+	while ((got < 200000 || !missing) && time_before(jiffies, end)) {
+		info = aux_info(test, s, cpu);
+		len = kdtl_aux_peek(s, cpu, &span);
+		take = min_t(ssize_t, len, (1 + prandom_u32_state(&rnd) % 100) * KDTL_ENTRY_SIZE);
+		kdtl_for_each_entry(e, span, take) {
+			seq = kdtl_test_entry_seq(e);
+			if (!seq || seq < next) {
+				bad++;
+				continue;
+			}
+			/* The first one is number 1, or what came before us. */
+			if (next)
+				missing += seq - next;
+			next = seq + 1;
+			got++;
+		}
+		KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, cpu, take), 0);
+		if (prandom_u32_state(&rnd) % 64 == 0)
+			usleep_range(500, 1000);
+		cond_resched();
+	}
+	kthread_stop(task);
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+	info = aux_info(test, s, cpu);
+	KUNIT_EXPECT_EQ(test, bad, 0U);
+	KUNIT_EXPECT_EQ(test, info.produced, p.made);
+	KUNIT_EXPECT_EQ(test, info.consumed, got);
+	len = kdtl_aux_peek(s, cpu, &span);
+	kdtl_for_each_entry(e, span, len) {
+		seq = kdtl_test_entry_seq(e);
+		missing += seq - next;
+		next = seq + 1;
+	}
+	/* A gap at the end has nothing behind it. */
+	KUNIT_EXPECT_LE(test, missing, info.lost);
+	KUNIT_EXPECT_GT(test, missing, 0ULL);
+	kapi_drain(s, cpu);
+	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
+	kapi_emit(cpu, KDTL_KIND_CEDE, 1);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, cpu, &span), (ssize_t)KDTL_ENTRY_SIZE);
+	missing += kdtl_test_entry_seq(span) - next;
+	KUNIT_EXPECT_EQ(test, missing, info.lost);
+	kunit_info(test, "%llu entries, %llu of them lost", p.made, missing);
+}
+
+static struct kunit_case aux_cases[] = {
+	KUNIT_CASE(aux_wrap),
+	KUNIT_CASE(aux_mirror),
+	KUNIT_CASE(aux_goes_on),
+	KUNIT_CASE(aux_full),
+	KUNIT_CASE(aux_empty),
+	KUNIT_CASE(aux_consume_more),
+	KUNIT_CASE(aux_odd_sizes),
+	KUNIT_CASE(aux_watermark_full),
+	KUNIT_CASE(aux_cpus),
+	KUNIT_CASE(aux_race),
+	{}
+};
+
+struct kunit_suite kdtl_aux_suite = {
+	.name		= "kdtl_aux",
+	.init		= kapi_init,
+	.exit		= kapi_exit,
+	.test_cases	= aux_cases,
+};

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Masks: which kinds of entries a session gets, alone and beside others. */
+#include <linux/module.h>
+
+#include "test_kapi.h"
+
+static struct kdtl_session *masks_session(struct kunit *test, u32 mask)
+{
+	const struct kdtl_session_attr attr = {
+		.pmu		= KDTL_TEST_PMU,
+		.aux_pages	= KAPI_AUX_PAGES,
+		.mask		= mask,
+	};
+
+	return kapi_create(test, &attr);
+}
+
+/* So many of each kind, all different. */
+static void masks_emit(int cpu)
+{
+	enum kdtl_kind kind;
+
+	for (kind = 0; kind < KDTL_NR_KINDS; kind++)
+		kapi_emit(cpu, kind, 3 + 2 * kind);
+}
+
+/* What the source does not tell apart is for every mask. */
+static unsigned int masks_wanted(u32 mask, enum kdtl_kind kind)
+{
+	static const u32 bit[KDTL_NR_KINDS] = {
+		[KDTL_KIND_CEDE]	= KDTL_MASK_CEDE,
+		[KDTL_KIND_PREEMPT]	= KDTL_MASK_PREEMPT,
+		[KDTL_KIND_FAULT]	= KDTL_MASK_FAULT,
+		[KDTL_KIND_UNKNOWN]	= KDTL_MASK_ALL,
+	};
+
+	return !mask || mask & bit[kind] ? 3 + 2 * kind : 0;
+}
+
+/* After masks_emit(): these kinds and no others, counted and in the area. */
+static void masks_check(struct kunit *test, struct kdtl_session *s, int cpu, u32 mask,
+			unsigned int times)
+{
+	unsigned int got[KDTL_NR_KINDS] = {};
+	const struct kdtl_entry *e;
+	enum kdtl_kind kind;
+	const void *span;
+	ssize_t len;
+	u64 sum = 0;
+
+	len = kdtl_aux_peek(s, cpu, &span);
+	kdtl_for_each_entry(e, span, len) {
+		KUNIT_EXPECT_NE(test, kdtl_test_entry_seq(e), 0ULL);
+		kind = kdtl_entry_dispatch_reason(e);
+		KUNIT_ASSERT_TRUE(test, kind < KDTL_NR_KINDS);
+		got[kind]++;
+	}
+	for (kind = 0; kind < KDTL_NR_KINDS; kind++) {
+		const unsigned int want = times * masks_wanted(mask, kind);
+
+		KUNIT_EXPECT_EQ_MSG(test, got[kind], want, "mask %#x, kind %u", mask, kind);
+		KUNIT_EXPECT_EQ_MSG(test, kapi_counter(test, s, 0, KDTL_CTR_CEDE + kind, cpu),
+				    (u64)want, "mask %#x, kind %u", mask, kind);
+		sum += want;
+	}
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, cpu), sum);
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_LOST, cpu), 0ULL);
+}
+
+static void masks_each(struct kunit *test)
+{
+	struct kdtl_session *s;
+	u32 mask;
+	int cpu;
+
+	for (mask = 0; mask <= KDTL_MASK_ALL; mask++) {
+		s = masks_session(test, mask);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+		KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+		for_each_online_cpu(cpu)
+			masks_emit(cpu);
+		for_each_online_cpu(cpu)
+			masks_check(test, s, cpu, mask, 1);
+		kapi_close(test);
+	}
+}
+
+/* All of them at once on the same CPUs: each gets its own. */
+static void masks_side_by_side(struct kunit *test)
+{
+	struct kdtl_session *s[KDTL_MASK_ALL + 1] = {};
+	u32 mask;
+
+	for (mask = 0; mask <= KDTL_MASK_ALL; mask++) {
+		s[mask] = masks_session(test, mask);
+		KUNIT_EXPECT_EQ(test, s[mask] ? kapi_go(s[mask]) : -ENOMEM, 0);
+		/* Not of test->priv: there are eight. */
+		test->priv = NULL;
+	}
+	masks_emit(0);
+	/* One leaves: the others go on as they were. */
+	kdtl_session_close(s[KDTL_MASK_PREEMPT]);
+	s[KDTL_MASK_PREEMPT] = NULL;
+	masks_emit(0);
+	for (mask = 0; mask <= KDTL_MASK_ALL; mask++) {
+		if (s[mask])
+			masks_check(test, s[mask], 0, mask, 2);
+		kdtl_session_close(s[mask]);
+	}
+}
+
+/* Written anew between stop and start: what is logged from then on. */
+static void masks_rewritten(struct kunit *test)
+{
+	struct kdtl_session *s = masks_session(test, KDTL_MASK_FAULT);
+	struct kdtl_config req = {};
+	u32 mask;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	for (mask = KDTL_MASK_ALL + 1; mask--; ) {
+		req.mask = mask;
+		KUNIT_ASSERT_EQ(test, kdtl_write_config(s, &req, 1), 0);
+		KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+		KUNIT_EXPECT_EQ(test, kdtl_write_config(s, &req, 1), -EBUSY);
+		masks_emit(0);
+		masks_check(test, s, 0, mask, 1);
+		/* Stopped, it gets none at all. */
+		KUNIT_ASSERT_EQ(test, kdtl_stop(s), 0);
+		masks_emit(0);
+		masks_check(test, s, 0, mask, 1);
+		KUNIT_ASSERT_EQ(test, kdtl_unload(s), 0);
+	}
+}
+
+static struct kunit_case masks_cases[] = {
+	KUNIT_CASE(masks_each),
+	KUNIT_CASE(masks_side_by_side),
+	KUNIT_CASE(masks_rewritten),
+	{}
+};
+
+struct kunit_suite kdtl_masks_suite = {
+	.name		= "kdtl_masks",
+	.init		= kapi_init,
+	.exit		= kapi_exit,
+	.test_cases	= masks_cases,
+};

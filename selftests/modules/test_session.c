@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sessions: what is refused, with which errno, and that nothing is left of it
+ *
+ * A source of its own, in this module: every session and every perf event on it
+ * holds the module, so a leak shows in the module's use count.
+ */
+#include <linux/cpu.h>
+#include <linux/log2.h>
+#include <linux/module.h>
+
+#include "test_kapi.h"
+
+/* ------------------------------------------------------------------- source */
+
+/* What the source is to say; and what it was told. */
+static struct {
+	int		attach_error;
+	int		source_error;
+	int		refusing_cpu;
+	atomic_t	users;
+	atomic_t	on;
+	atomic_t	wrong;
+	atomic_t	calls;
+} session_src;
+
+static DEFINE_PER_CPU(u32, session_mask);
+
+static int session_attach(struct kdtl_pmu *p)
+{
+	if (session_src.attach_error)
+		return session_src.attach_error;
+	atomic_inc(&session_src.users);
+	return 0;
+}
+
+static void session_detach(struct kdtl_pmu *p)
+{
+	atomic_dec(&session_src.users);
+}
+
+static int session_source(struct kdtl_pmu *p, u32 mask, u64 period)
+{
+	const int cpu = raw_smp_processor_id();
+
+	if (!irqs_disabled())
+		atomic_inc(&session_src.wrong);
+	atomic_inc(&session_src.calls);
+	if (mask && session_src.source_error && cpu == session_src.refusing_cpu)
+		return session_src.source_error;
+	atomic_add(!!mask - !!this_cpu_read(session_mask), &session_src.on);
+	this_cpu_write(session_mask, mask);
+	return 0;
+}
+
+static struct kdtl_pmu session_pmu = {
+	.pmu.module	= THIS_MODULE,
+	.name		= "kdtl_session_test",
+	.rating		= UINT_MAX,
+	.tb_freq	= NSEC_PER_SEC,
+	.attach		= session_attach,
+	.detach		= session_detach,
+	.source		= session_source,
+};
+
+/* ------------------------------------------------------------------- leaks */
+
+static int session_refs;
+
+static int session_init(struct kunit *test)
+{
+	session_refs = module_refcount(THIS_MODULE);
+	return kapi_init(test);
+}
+
+/* As if there had never been a session. */
+static void session_nothing_left(struct kunit *test, const char *what)
+{
+	/* perf frees an event after a grace period. */
+	KUNIT_EXPECT_TRUE_MSG(test, kapi_until(module_refcount(THIS_MODULE) == session_refs),
+			      "%s: %d uses more", what,
+			      module_refcount(THIS_MODULE) - session_refs);
+	KUNIT_EXPECT_EQ_MSG(test, atomic_read(&session_src.users), 0, "%s", what);
+	KUNIT_EXPECT_EQ_MSG(test, atomic_read(&session_src.on), 0, "%s", what);
+	KUNIT_EXPECT_EQ_MSG(test, atomic_read(&session_src.wrong), 0, "%s", what);
+}
+
+/* ------------------------------------------------------------------- create */
+
+#define SESSION_GOOD	.pmu = "kdtl_session_test", .aux_pages = 1
+
+static void session_bad_attr(struct kunit *test)
+{
+	static const struct {
+		const char			*what;
+		int				err;
+		struct kdtl_session_attr	attr;
+	} bad[] = {
+		{ "no pages", -EINVAL, { .pmu = "kdtl_session_test" } },
+		{ "3 pages", -EINVAL, { SESSION_GOOD, .aux_pages = 3 } },
+		{ "2^20 + 1 pages", -EINVAL, { SESSION_GOOD, .aux_pages = (1 << 20) + 1 } },
+		{ "2^21 pages", -EINVAL, { SESSION_GOOD, .aux_pages = 1 << 21 } },
+		{ "2^31 pages", -EINVAL, { SESSION_GOOD, .aux_pages = 1U << 31 } },
+		{ "-1 pages", -EINVAL, { SESSION_GOOD, .aux_pages = -1 } },
+		{ "2^20 pages: over the cap", -ENOMEM, { SESSION_GOOD, .aux_pages = 1 << 20 } },
+		{ "3 message pages", -EINVAL, { SESSION_GOOD, .msg_pages = 3 } },
+		{ "2^31 message pages", -EINVAL, { SESSION_GOOD, .msg_pages = 1U << 31 } },
+		{ "2^20 message pages: over the cap", -ENOMEM,
+		  { SESSION_GOOD, .msg_pages = 1 << 20 } },
+		{ "mask 8", -EINVAL, { SESSION_GOOD, .mask = KDTL_MASK_ALL + 1 } },
+		{ "mask 2^31", -EINVAL, { SESSION_GOOD, .mask = 1U << 31 } },
+		{ "flag 4", -EINVAL, { SESSION_GOOD, .flags = 4 } },
+		{ "flag 2^31", -EINVAL, { SESSION_GOOD, .flags = 1U << 31 } },
+		{ "watermark", -EINVAL, { SESSION_GOOD, .watermark = PAGE_SIZE + 1 } },
+		{ "no CPU", -EINVAL, { SESSION_GOOD, .cpus = cpu_none_mask } },
+		{ "no such PMU", -ENOENT, { SESSION_GOOD, .pmu = "kdtl_nowhere" } },
+		{ "PMU without a name", -ENOENT, { SESSION_GOOD, .pmu = "" } },
+		{ "a PMU that is not ours", -ENOENT, { SESSION_GOOD, .pmu = "software" } },
+	};
+	struct kdtl_session *s;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		s = kdtl_session_create(&bad[i].attr);
+		KUNIT_EXPECT_EQ_MSG(test, PTR_ERR(s), (long)bad[i].err, "%s", bad[i].what);
+		kdtl_session_close(s);
+		session_nothing_left(test, bad[i].what);
+	}
+	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_create(NULL)), (long)-EINVAL);
+	/* These are errors as well, so this is what a caller may do. */
+	kdtl_session_close(NULL);
+	kdtl_session_close(ERR_PTR(-ENOMEM));
+}
+
+/* CPUs that can never be. */
+static void session_impossible_cpus(struct kunit *test)
+{
+	struct kdtl_session_attr attr = { SESSION_GOOD };
+	struct kdtl_session *s;
+	cpumask_var_t cpus;
+
+	KUNIT_ASSERT_TRUE(test, zalloc_cpumask_var(&cpus, GFP_KERNEL));
+	cpumask_andnot(cpus, cpu_all_mask, cpu_possible_mask);
+	attr.cpus = cpus;
+	s = kdtl_session_create(&attr);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(s), (long)-EINVAL);
+	/* With one that can be, they do no harm. */
+	cpumask_set_cpu(0, cpus);
+	s = kdtl_session_create(&attr);
+	free_cpumask_var(cpus);
+	test->priv = IS_ERR(s) ? NULL : s;
+	KUNIT_ASSERT_FALSE(test, IS_ERR(s));
+	KUNIT_EXPECT_EQ(test, kdtl_load(s, NULL), 0);
+	kapi_close(test);
+	session_nothing_left(test, "impossible CPUs");
+}
+
+/* The cap is on the sum of all CPUs: many small areas are one large session. */
+static void session_cap(struct kunit *test)
+{
+	const unsigned int pages = 1U << (30 - PAGE_SHIFT);
+	struct kdtl_session_attr attr = { SESSION_GOOD };
+	struct kdtl_session *s;
+
+	/* With what else a session takes, a GiB does not fit into one. */
+	attr.aux_pages = pages;
+	attr.cpus = cpumask_of(0);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_create(&attr)), (long)-ENOMEM);
+	attr.aux_pages = pages / roundup_pow_of_two(num_online_cpus());
+	attr.cpus = NULL;
+	if (is_power_of_2(num_online_cpus()))
+		KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_create(&attr)), (long)-ENOMEM);
+	session_nothing_left(test, "over the cap");
+
+	/* Half of it fits, as nothing is taken before it is loaded. */
+	attr.aux_pages /= 2;
+	s = kapi_create(test, &attr);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	kapi_close(test);
+	session_nothing_left(test, "under the cap");
+}
+
+static void session_attach_fails(struct kunit *test)
+{
+	static const int errors[] = { -EBUSY, -EPERM, -ENODEV };
+	const struct kdtl_session_attr attr = { SESSION_GOOD };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(errors); i++) {
+		session_src.attach_error = errors[i];
+		KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_create(&attr)), (long)errors[i]);
+		session_src.attach_error = 0;
+		session_nothing_left(test, "attach");
+	}
+}
+
+/* No name: the highest rated source. */
+static void session_any_pmu(struct kunit *test)
+{
+	const struct kdtl_session_attr attr = { .aux_pages = 1 };
+	struct kdtl_session *s = kapi_create(test, &attr);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, atomic_read(&session_src.users), 1);
+	kapi_close(test);
+	session_nothing_left(test, "any source");
+}
+
+/* --------------------------------------------------------- load, start, close */
+
+static void session_bad_load(struct kunit *test)
+{
+	const struct kdtl_session_attr attr = { SESSION_GOOD, .cpus = cpumask_of(0) };
+	const int other = kapi_other_cpu(0);
+	struct kdtl_session *s = kapi_create(test, &attr);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_GT(test, other, 0);
+	KUNIT_EXPECT_EQ(test, kdtl_load(s, cpu_none_mask), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_load(s, cpumask_of(other)), -EINVAL);
+	/* Also if there is one that it is for. */
+	KUNIT_EXPECT_EQ(test, kdtl_load(s, cpu_online_mask), -EINVAL);
+	/* No harm was done. */
+	KUNIT_EXPECT_EQ(test, kdtl_start(s), -EINVAL);
+	KUNIT_EXPECT_EQ(test, atomic_read(&session_src.calls), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_load(s, cpumask_of(0)), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&session_src.on), 1);
+	kapi_close(test);
+	session_nothing_left(test, "load");
+}
+
+/* One CPU's source refuses: then none is on, and the error is the source's. */
+static void session_start_fails(struct kunit *test)
+{
+	const struct kdtl_session_attr attr = { SESSION_GOOD };
+	struct kdtl_session *s = kapi_create(test, &attr);
+	int cpu;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, kdtl_load(s, NULL), 0);
+	for_each_online_cpu(cpu) {
+		session_src.refusing_cpu = cpu;
+		session_src.source_error = -EXDEV;
+		KUNIT_EXPECT_EQ_MSG(test, kdtl_start(s), -EXDEV, "CPU %d refuses", cpu);
+		KUNIT_EXPECT_EQ_MSG(test, atomic_read(&session_src.on), 0, "CPU %d refuses", cpu);
+		/* It is loaded, not started. */
+		KUNIT_EXPECT_EQ(test, kdtl_write_config(s, NULL, 0), 0);
+		session_src.source_error = 0;
+		KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
+		KUNIT_EXPECT_EQ(test, atomic_read(&session_src.on), (int)num_online_cpus());
+		KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+		KUNIT_EXPECT_EQ(test, atomic_read(&session_src.on), 0);
+	}
+	kapi_close(test);
+	session_nothing_left(test, "start");
+}
+
+/* In every state, many times over. */
+static void session_close_leaves_nothing(struct kunit *test)
+{
+	const struct kdtl_session_attr attr = { SESSION_GOOD, .msg_pages = 1 };
+	struct kdtl_session *s;
+	unsigned int i;
+
+	for (i = 0; i < 60; i++) {
+		s = kapi_create(test, &attr);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+		if (i % 5 > 0)
+			KUNIT_EXPECT_EQ(test, kdtl_load(s, NULL), 0);
+		if (i % 5 > 1)
+			KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
+		if (i % 5 > 2)
+			KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+		if (i % 5 > 3)
+			KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
+		KUNIT_EXPECT_GT(test, module_refcount(THIS_MODULE), session_refs);
+		kapi_close(test);
+	}
+	session_nothing_left(test, "close");
+}
+
+/* Two at once: the source is on for as long as either of them wants it. */
+static void session_two(struct kunit *test)
+{
+	const struct kdtl_session_attr cede = { SESSION_GOOD, .mask = KDTL_MASK_CEDE };
+	const struct kdtl_session_attr fault = { SESSION_GOOD, .mask = KDTL_MASK_FAULT };
+	struct kdtl_session *a = kapi_create(test, &cede), *b;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, a);
+	b = kdtl_session_create(&fault);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(b));
+	KUNIT_EXPECT_EQ(test, atomic_read(&session_src.users), 1);
+	KUNIT_EXPECT_EQ(test, kapi_go(a), 0);
+	KUNIT_EXPECT_EQ(test, per_cpu(session_mask, 0), (u32)KDTL_MASK_CEDE);
+	KUNIT_EXPECT_EQ(test, kapi_go(b), 0);
+	KUNIT_EXPECT_EQ(test, per_cpu(session_mask, 0),
+			(u32)(KDTL_MASK_CEDE | KDTL_MASK_FAULT));
+	kapi_close(test);
+	KUNIT_EXPECT_EQ(test, per_cpu(session_mask, 0), (u32)KDTL_MASK_FAULT);
+	KUNIT_EXPECT_EQ(test, atomic_read(&session_src.users), 1);
+	kdtl_session_close(b);
+	session_nothing_left(test, "two");
+}
+
+static void session_exit(struct kunit *test)
+{
+	session_src.attach_error = 0;
+	session_src.source_error = 0;
+	kapi_exit(test);
+	atomic_set(&session_src.calls, 0);
+}
+
+static int session_suite_init(struct kunit_suite *suite)
+{
+	return kdtl_pmu_register(&session_pmu);
+}
+
+static void session_suite_exit(struct kunit_suite *suite)
+{
+	kdtl_pmu_unregister(&session_pmu);
+}
+
+static struct kunit_case session_cases[] = {
+	KUNIT_CASE(session_bad_attr),
+	KUNIT_CASE(session_impossible_cpus),
+	KUNIT_CASE(session_cap),
+	KUNIT_CASE(session_attach_fails),
+	KUNIT_CASE(session_any_pmu),
+	KUNIT_CASE(session_bad_load),
+	KUNIT_CASE(session_start_fails),
+	KUNIT_CASE(session_close_leaves_nothing),
+	KUNIT_CASE(session_two),
+	{}
+};
+
+struct kunit_suite kdtl_session_suite = {
+	.name		= "kdtl_session",
+	.suite_init	= session_suite_init,
+	.suite_exit	= session_suite_exit,
+	.init		= session_init,
+	.exit		= session_exit,
+	.test_cases	= session_cases,
+};

@@ -1,0 +1,583 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Waiting: who is woken, by what, with what result, and that no wake-up is lost
+ */
+#include <linux/kthread.h>
+#include <linux/prandom.h>
+#include <linux/sched/signal.h>
+
+#include "test_kapi.h"
+
+/* --------------------------------------------------------------- one sleeper */
+
+/* The caller's own completion; the session may outlive a case that fails. */
+static struct completion wait_done;
+
+static struct kdtl_session *wait_session(struct kunit *test, unsigned int watermark)
+{
+	init_completion(&wait_done);
+	return kapi_session_of(test, 1, watermark, &wait_done);
+}
+
+enum wait_verb { WAIT_READ, WAIT_WAIT };
+
+/* A thread in one blocking verb. */
+struct wait_sleeper {
+	struct kdtl_session	*s;
+	enum wait_verb		verb;
+	ssize_t			ret;
+	struct kdtl_msg		msg;
+	struct completion	ended;
+	struct task_struct	*task;
+};
+
+static int wait_sleep(void *arg)
+{
+	struct wait_sleeper *m = arg;
+
+	allow_signal(SIGUSR1);
+	if (m->verb == WAIT_READ)
+		m->ret = kdtl_read(m->s, &m->msg, sizeof(m->msg), false);
+	else
+		m->ret = kdtl_wait(m->s, MAX_SCHEDULE_TIMEOUT);
+	complete_all(&m->ended);
+	while (!kthread_should_stop())
+		schedule_timeout_idle(1);
+	return 0;
+}
+
+/* Returns when it sleeps, or has ended. */
+static bool wait_start(struct kunit *test, struct wait_sleeper *m,
+		       struct kdtl_session *s, enum wait_verb verb)
+{
+	struct task_struct *task;
+
+	m->s = s;
+	m->verb = verb;
+	m->ret = -EBADE;
+	init_completion(&m->ended);
+	task = kthread_run(wait_sleep, m, "kdtl_sleeper");
+	m->task = IS_ERR(task) ? NULL : task;
+	KUNIT_EXPECT_FALSE(test, IS_ERR(task));
+	return m->task && kapi_until(completion_done(&m->ended) ||
+				     READ_ONCE(task->__state) == TASK_INTERRUPTIBLE);
+}
+
+static bool wait_sleeps(struct wait_sleeper *m)
+{
+	return !wait_for_completion_timeout(&m->ended, msecs_to_jiffies(50));
+}
+
+/* What it returned; -EBADE: it did not return. */
+static ssize_t wait_ended(struct wait_sleeper *m)
+{
+	wait_for_completion_timeout(&m->ended, KAPI_FOREVER);
+	kthread_stop(m->task);
+	return m->ret;
+}
+
+/*
+ * It must not be left in the session, or the test's end would hang: what wakes
+ * it if all else failed is a signal.
+ */
+static ssize_t wait_result(struct kunit *test, struct wait_sleeper *m)
+{
+	const bool woken = wait_for_completion_timeout(&m->ended, KAPI_FOREVER);
+
+	KUNIT_EXPECT_TRUE(test, woken);
+	if (!woken)
+		send_sig(SIGUSR1, m->task, 1);
+	return wait_ended(m);
+}
+
+static void wait_blocking(struct kunit *test)
+{
+	struct kdtl_session *s = kapi_session_of(test, 1, 10 * KDTL_ENTRY_SIZE, NULL);
+	struct wait_sleeper m;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	KUNIT_ASSERT_TRUE(test, wait_start(test, &m, s, WAIT_READ));
+	kapi_emit(0, KDTL_KIND_CEDE, 9);
+	KUNIT_EXPECT_TRUE(test, wait_sleeps(&m));
+	kapi_emit(0, KDTL_KIND_CEDE, 1);
+	KUNIT_EXPECT_EQ(test, wait_result(test, &m), (ssize_t)sizeof(m.msg));
+	KUNIT_EXPECT_EQ(test, m.msg.type, KDTL_MSG_AUX + 0);
+	KUNIT_EXPECT_EQ(test, m.msg.aux.size, 10ULL * KDTL_ENTRY_SIZE);
+
+	kapi_drain(s, 0);
+	KUNIT_ASSERT_TRUE(test, wait_start(test, &m, s, WAIT_WAIT));
+	KUNIT_EXPECT_TRUE(test, wait_sleeps(&m));
+	kapi_emit(0, KDTL_KIND_CEDE, 10);
+	KUNIT_EXPECT_EQ(test, wait_result(test, &m), (ssize_t)1);
+}
+
+/* Someone else completes the caller's completion: 0, and only once. */
+static void wait_other(struct kunit *test)
+{
+	struct kdtl_session *s = wait_session(test, 0);
+	enum wait_verb verb;
+	struct wait_sleeper m;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	for (verb = WAIT_READ; verb <= WAIT_WAIT; verb++) {
+		KUNIT_EXPECT_TRUE(test, wait_start(test, &m, s, verb));
+		KUNIT_EXPECT_TRUE(test, wait_sleeps(&m));
+		complete(&wait_done);
+		KUNIT_EXPECT_EQ(test, wait_result(test, &m), (ssize_t)0);
+		/* Before anyone waits: the next one does not. */
+		complete(&wait_done);
+		KUNIT_EXPECT_TRUE(test, wait_start(test, &m, s, verb));
+		KUNIT_EXPECT_EQ(test, wait_result(test, &m), (ssize_t)0);
+		KUNIT_EXPECT_FALSE(test, completion_done(&wait_done));
+	}
+	kapi_close(test);
+}
+
+static void wait_signal(struct kunit *test)
+{
+	struct kdtl_session *s = kapi_session_of(test, 1, 0, NULL);
+	enum wait_verb verb;
+	struct wait_sleeper m;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	for (verb = WAIT_READ; verb <= WAIT_WAIT; verb++) {
+		KUNIT_EXPECT_TRUE(test, wait_start(test, &m, s, verb));
+		KUNIT_EXPECT_TRUE(test, wait_sleeps(&m));
+		send_sig(SIGUSR1, m.task, 1);
+		KUNIT_EXPECT_EQ(test, wait_ended(&m), (ssize_t)-ERESTARTSYS);
+	}
+}
+
+static void wait_thread_stop(struct kunit *test)
+{
+	struct kdtl_session *s = kapi_session_of(test, 1, 0, NULL);
+	enum wait_verb verb;
+	struct wait_sleeper m;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	for (verb = WAIT_READ; verb <= WAIT_WAIT; verb++) {
+		KUNIT_EXPECT_TRUE(test, wait_start(test, &m, s, verb));
+		KUNIT_EXPECT_TRUE(test, wait_sleeps(&m));
+		kthread_stop(m.task);
+		KUNIT_EXPECT_EQ(test, m.ret, (ssize_t)0);
+	}
+}
+
+/* Close ends all of them, in whatever state. */
+static void wait_close(struct kunit *test)
+{
+	struct wait_sleeper m[6];
+	struct kdtl_session *s;
+	unsigned int i, loaded;
+
+	for (loaded = 0; loaded < 2; loaded++) {
+		s = kapi_session_of(test, 1, 0, NULL);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+		for (i = 0; i < ARRAY_SIZE(m); i++)
+			KUNIT_EXPECT_TRUE(test, wait_start(test, &m[i], s, i & 1 ?
+							       WAIT_READ : WAIT_WAIT));
+		kapi_close(test);
+		for (i = 0; i < ARRAY_SIZE(m); i++)
+			KUNIT_EXPECT_EQ(test, wait_ended(&m[i]), (ssize_t)-ESHUTDOWN);
+	}
+}
+
+/* After n messages were read the next read sleeps: no count was left behind. */
+static void wait_no_stale(struct kunit *test)
+{
+	struct kdtl_session *s = wait_session(test, KDTL_ENTRY_SIZE);
+	struct wait_sleeper m;
+	unsigned int i, nr;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	for (nr = 1; nr <= 10; nr++) {
+		for (i = 0; i < nr; i++)
+			kapi_emit(i % num_online_cpus(), KDTL_KIND_CEDE, 1);
+		for (i = 0; i < nr; i++)
+			KUNIT_EXPECT_EQ(test, kapi_msg(test, s).type, KDTL_MSG_AUX + 0);
+		KUNIT_EXPECT_FALSE(test, completion_done(&wait_done));
+	}
+	KUNIT_EXPECT_TRUE(test, wait_start(test, &m, s, WAIT_READ));
+	KUNIT_EXPECT_TRUE(test, wait_sleeps(&m));
+	kapi_emit(0, KDTL_KIND_CEDE, 1);
+	KUNIT_EXPECT_EQ(test, wait_result(test, &m), (ssize_t)sizeof(m.msg));
+
+	/* Nor at a load, of what it drops. */
+	kapi_emit(0, KDTL_KIND_CEDE, 1);
+	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_load(s, NULL), 0);
+	KUNIT_EXPECT_TRUE(test, wait_start(test, &m, s, WAIT_READ));
+	KUNIT_EXPECT_TRUE(test, wait_sleeps(&m));
+	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
+	KUNIT_EXPECT_EQ(test, wait_result(test, &m), (ssize_t)sizeof(m.msg));
+	kapi_close(test);
+	KUNIT_EXPECT_LE(test, wait_done.done, 1U);
+}
+
+/* A message that was dropped has woken all the same: 0 once the queue is read. */
+static void wait_dropped_wakes(struct kunit *test)
+{
+	struct kdtl_session *s = kapi_session_of(test, 1, 0, NULL);
+	struct wait_sleeper m;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, kapi_per_entry(s, KDTL_KIND_CEDE), 0);
+	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	kapi_emit(0, KDTL_KIND_CEDE, KAPI_MSG_SLOTS);
+	for (i = 0; i < KAPI_MSG_SLOTS; i++)
+		kapi_msg(test, s);
+	/* Its AUX message found the queue full. */
+	KUNIT_EXPECT_TRUE(test, wait_start(test, &m, s, WAIT_READ));
+	KUNIT_EXPECT_EQ(test, wait_result(test, &m), (ssize_t)0);
+	KUNIT_EXPECT_TRUE(test, wait_start(test, &m, s, WAIT_READ));
+	KUNIT_EXPECT_TRUE(test, wait_sleeps(&m));
+	kapi_emit(0, KDTL_KIND_CEDE, 1);
+	KUNIT_EXPECT_EQ(test, wait_result(test, &m), (ssize_t)sizeof(m.msg));
+	KUNIT_EXPECT_EQ(test, m.msg.dropped, 1ULL);
+}
+
+/* No message pages: never a message, but the wake-ups. */
+static void wait_none(struct kunit *test)
+{
+	struct kdtl_session *s = kapi_session_of(test, 0, 10 * KDTL_ENTRY_SIZE, NULL);
+	struct wait_sleeper m;
+	struct kdtl_msg msg;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_read(s, &msg, sizeof(msg), true), (ssize_t)-EAGAIN);
+	KUNIT_EXPECT_TRUE(test, wait_start(test, &m, s, WAIT_READ));
+	KUNIT_EXPECT_TRUE(test, wait_sleeps(&m));
+	kapi_emit(0, KDTL_KIND_CEDE, 10);
+	KUNIT_EXPECT_EQ(test, wait_result(test, &m), (ssize_t)0);
+	KUNIT_EXPECT_EQ(test, kdtl_read(s, &msg, sizeof(msg), true), (ssize_t)-EAGAIN);
+	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_read(s, &msg, sizeof(msg), true), (ssize_t)-EAGAIN);
+}
+
+/* One thread reads messages, another waits for data: both get theirs. */
+static void wait_two_waiters(struct kunit *test)
+{
+	struct kdtl_session *s = kapi_session_of(test, 1, 10 * KDTL_ENTRY_SIZE, NULL);
+	struct wait_sleeper m[2];
+	unsigned int first;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	for (first = 0; first < 2; first++) {
+		KUNIT_EXPECT_TRUE(test, wait_start(test, &m[first], s, first));
+		KUNIT_EXPECT_TRUE(test, wait_start(test, &m[!first], s, !first));
+		kapi_emit(0, KDTL_KIND_CEDE, 10);
+		KUNIT_EXPECT_EQ(test, wait_result(test, &m[WAIT_READ]),
+				(ssize_t)sizeof(m[0].msg));
+		KUNIT_EXPECT_EQ(test, wait_result(test, &m[WAIT_WAIT]), (ssize_t)1);
+		kapi_drain(s, 0);
+		kdtl_wait(s, 0);
+	}
+}
+
+/* The caller's completion is left alone once close has returned. */
+static void wait_after_close(struct kunit *test)
+{
+	struct kdtl_session *s = wait_session(test, KDTL_ENTRY_SIZE);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	KUNIT_EXPECT_FALSE(test, completion_done(&wait_done));
+	kapi_emit(0, KDTL_KIND_CEDE, 1);
+	/* Without any verb: what a client's own wait_for_completion() sees. */
+	KUNIT_EXPECT_TRUE(test, wait_for_completion_timeout(&wait_done, KAPI_FOREVER) > 0);
+	KUNIT_EXPECT_FALSE(test, completion_done(&wait_done));
+	kapi_emit(0, KDTL_KIND_CEDE, 1);
+	kapi_close(test);
+	reinit_completion(&wait_done);
+	kapi_emit(0, KDTL_KIND_CEDE, 100);
+	msleep(20);
+	KUNIT_EXPECT_FALSE(test, completion_done(&wait_done));
+}
+
+/* No earlier than asked for, and not at all if not asked. */
+static void wait_timeout(struct kunit *test)
+{
+	struct kdtl_session *s = kapi_session_of(test, 1, 10 * KDTL_ENTRY_SIZE, NULL);
+	const u64 timeout = jiffies_to_nsecs(msecs_to_jiffies(30));
+	u64 before, took;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
+	before = ktime_get_ns();
+	KUNIT_EXPECT_EQ(test, kdtl_wait(s, msecs_to_jiffies(30)), -ETIMEDOUT);
+	took = ktime_get_ns() - before;
+	/* The first tick is as long as what is left of it. */
+	KUNIT_EXPECT_GE(test, took + TICK_NSEC, timeout);
+	/* Below the watermark is not worth it. */
+	kapi_emit(0, KDTL_KIND_CEDE, 9);
+	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 1), -ETIMEDOUT);
+	kapi_emit(0, KDTL_KIND_CEDE, 1);
+	/* Also without a sleep, and as long as it is not read. */
+	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
+	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
+	KUNIT_EXPECT_EQ(test, kapi_msgs_of(s, KDTL_MSG_AUX), 1U);
+	KUNIT_EXPECT_EQ(test, kdtl_wait(s, MAX_SCHEDULE_TIMEOUT), 1);
+	kapi_drain(s, 0);
+	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
+}
+
+/* The rest is below the watermark: it is stop that wakes for it. */
+static void wait_stop(struct kunit *test)
+{
+	struct kdtl_session *s = kapi_session_of(test, 0, 0, NULL);
+	struct wait_sleeper m;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	kapi_emit(0, KDTL_KIND_CEDE, 1);
+	KUNIT_EXPECT_TRUE(test, wait_start(test, &m, s, WAIT_WAIT));
+	KUNIT_EXPECT_TRUE(test, wait_sleeps(&m));
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+	KUNIT_EXPECT_EQ(test, wait_result(test, &m), (ssize_t)1);
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, 0), 1ULL);
+}
+
+/* Each entry's message is one reader's: as many messages end as many reads. */
+static void wait_many(struct kunit *test)
+{
+	struct kdtl_session *s = kapi_session_of(test, 1, 0, NULL);
+	struct wait_sleeper m[8];
+	unsigned int i, nr = 0;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, kapi_per_entry(s, KDTL_KIND_CEDE), 0);
+	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	for (i = 0; i < ARRAY_SIZE(m); i++)
+		KUNIT_EXPECT_TRUE(test, wait_start(test, &m[i], s, WAIT_READ));
+	/* An overflow each, and one KDTL_MSG_AUX. */
+	kapi_emit(0, KDTL_KIND_CEDE, ARRAY_SIZE(m) - 1);
+	for (i = 0; i < ARRAY_SIZE(m); i++) {
+		KUNIT_EXPECT_EQ(test, wait_result(test, &m[i]), (ssize_t)sizeof(m[i].msg));
+		nr += m[i].msg.type == KDTL_MSG_OVERFLOW;
+	}
+	KUNIT_EXPECT_EQ(test, nr, (unsigned int)ARRAY_SIZE(m) - 1);
+
+	/* Data is for all that wait for it. */
+	for (i = 0; i < ARRAY_SIZE(m); i++)
+		KUNIT_EXPECT_TRUE(test, wait_start(test, &m[i], s, WAIT_WAIT));
+	kapi_emit(0, KDTL_KIND_PREEMPT, KAPI_AUX_PAGES * PAGE_SIZE / KDTL_ENTRY_SIZE);
+	for (i = 0; i < ARRAY_SIZE(m); i++)
+		KUNIT_EXPECT_EQ(test, wait_result(test, &m[i]), (ssize_t)1);
+}
+
+/* -------------------------------------------------------- no lost wake-up */
+
+enum wait_way { WAIT_BY_WAIT, WAIT_BY_READ, WAIT_BY_COMPLETION };
+
+/*
+ * Consumer and producer in step: an entry a round.  The producer writes it some
+ * time after the consumer has said that it is about to wait, or the consumer
+ * waits some time after it has said so.  If it was asleep when the entry came,
+ * the next one comes earlier, else later: so all of them come when it is just
+ * about to sleep.  A wake-up that is lost is a round that does not end.
+ */
+struct wait_race {
+	struct kdtl_session	*s;
+	enum wait_way		way;
+	int			cpu;
+	unsigned int		waiting;	/* rounds that the consumer began */
+	unsigned int		slept;		/* of these, the entry found it asleep */
+	int			delay;		/* the producer's; negative: the consumer's */
+	struct task_struct	*consumer;
+};
+
+#define WAIT_ROUNDS	10000
+#define WAIT_DELAY_STEP	16
+#define WAIT_DELAY_MAX	100000
+
+static void wait_race_spin(int loops)
+{
+	for (; loops > 0; loops--)
+		barrier();
+}
+
+static int wait_race_produce(void *arg)
+{
+	struct wait_race *r = arg;
+	unsigned int round = 0;
+	struct rnd_state rnd;
+	bool asleep;
+	int delay = 0;
+
+	prandom_seed_state(&rnd, 11);
+	while (!kthread_should_stop()) {
+		/* Pairs with the release in wait_race_round(). */
+		if (smp_load_acquire(&r->waiting) == round) {
+			cond_resched();
+			cpu_relax();
+			continue;
+		}
+		round++;
+		wait_race_spin(delay + prandom_u32_state(&rnd) % (8 * WAIT_DELAY_STEP));
+		asleep = READ_ONCE(r->consumer->__state) == TASK_INTERRUPTIBLE;
+		delay += asleep ? -WAIT_DELAY_STEP : WAIT_DELAY_STEP;
+		delay = clamp(delay, -WAIT_DELAY_MAX, WAIT_DELAY_MAX);
+		r->slept += asleep;
+		WRITE_ONCE(r->delay, delay);
+		local_irq_disable();
+		kdtl_test_emit_here(KDTL_KIND_CEDE, 0, 0, 0);
+		local_irq_enable();
+	}
+	return 0;
+}
+
+static ssize_t wait_race_wait_once(struct wait_race *r)
+{
+	struct kdtl_msg msg;
+
+	switch (r->way) {
+	case WAIT_BY_WAIT:
+		return kdtl_wait(r->s, MAX_SCHEDULE_TIMEOUT);
+	case WAIT_BY_READ:
+		return kdtl_read(r->s, &msg, sizeof(msg), false);
+	default:
+		return wait_for_completion_interruptible(&wait_done);
+	}
+}
+
+/* Returns false if a signal had to end it. */
+static bool wait_race_round(struct wait_race *r)
+{
+	const int delay = READ_ONCE(r->delay);
+	const void *span;
+	ssize_t len;
+
+	/* Pairs with the acquire in wait_race_produce(). */
+	smp_store_release(&r->waiting, r->waiting + 1);
+	wait_race_spin(-delay);
+	/* The last round's wake-up may come now that its entry has been read. */
+	do {
+		if (wait_race_wait_once(r) < 0)
+			return false;
+		len = kdtl_aux_peek(r->s, r->cpu, &span);
+	} while (len <= 0);
+	return !kdtl_aux_consume(r->s, r->cpu, len);
+}
+
+static int wait_race_consume(void *arg)
+{
+	struct wait_race *r = arg;
+	unsigned long end = jiffies + KAPI_FOREVER;
+	unsigned int round;
+
+	allow_signal(SIGUSR1);
+	for (round = 0; round < WAIT_ROUNDS && time_before(jiffies, end); round++) {
+		if (!wait_race_round(r))
+			break;
+	}
+	while (!kthread_should_stop())
+		schedule_timeout_idle(1);
+	return round;
+}
+
+/* No round for so long is a wake-up that was lost. */
+static bool wait_race_stuck(struct wait_race *r)
+{
+	unsigned long since = jiffies;
+	unsigned int last = 0, now;
+
+	while (READ_ONCE(r->consumer->__state) != TASK_IDLE) {
+		msleep(20);
+		now = READ_ONCE(r->waiting);
+		if (now != last)
+			since = jiffies;
+		else if (time_after(jiffies, since + KAPI_FOREVER / 2))
+			return READ_ONCE(r->consumer->__state) != TASK_IDLE;
+		last = now;
+	}
+	return false;
+}
+
+static void wait_race_way(struct kunit *test, enum wait_way way)
+{
+	const int cpu = num_online_cpus() - 1;
+	struct wait_race r = { .way = way, .cpu = cpu };
+	struct task_struct *producer;
+	unsigned int rounds;
+	bool stuck;
+
+	KUNIT_ASSERT_GT(test, cpu, 0);
+	/* A message that nobody reads would end every kdtl_wait(). */
+	init_completion(&wait_done);
+	r.s = kapi_session_of(test, way == WAIT_BY_READ, KDTL_ENTRY_SIZE, &wait_done);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, r.s);
+	KUNIT_ASSERT_EQ(test, kapi_go(r.s), 0);
+	r.consumer = kthread_create_on_cpu(wait_race_consume, &r, cpu - 1, "kdtl_consume/%u");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(r.consumer));
+	producer = kthread_create_on_cpu(wait_race_produce, &r, cpu, "kdtl_produce/%u");
+	if (IS_ERR(producer)) {
+		kthread_stop(r.consumer);
+		KUNIT_FAIL(test, "no producer");
+		return;
+	}
+	wake_up_process(producer);
+	wake_up_process(r.consumer);
+	stuck = wait_race_stuck(&r);
+	KUNIT_EXPECT_FALSE_MSG(test, stuck, "in round %u", r.waiting);
+	if (stuck)
+		send_sig(SIGUSR1, r.consumer, 1);
+	rounds = kthread_stop(r.consumer);
+	kthread_stop(producer);
+
+	KUNIT_EXPECT_EQ(test, rounds, r.waiting);
+	KUNIT_EXPECT_GE(test, rounds, 1000U);
+	/* It was the race that was run. */
+	KUNIT_EXPECT_GT(test, r.slept, rounds / 20);
+	KUNIT_EXPECT_LT(test, r.slept, rounds - rounds / 20);
+	kunit_info(test, "%u rounds, none lost: in %u it was asleep, in %u about to be", rounds,
+		   r.slept, rounds - r.slept);
+	kapi_close(test);
+}
+
+static void wait_race_wait(struct kunit *test)
+{
+	wait_race_way(test, WAIT_BY_WAIT);
+}
+
+static void wait_race_read(struct kunit *test)
+{
+	wait_race_way(test, WAIT_BY_READ);
+}
+
+static void wait_race_completion(struct kunit *test)
+{
+	wait_race_way(test, WAIT_BY_COMPLETION);
+}
+
+static struct kunit_case wait_cases[] = {
+	KUNIT_CASE(wait_blocking),
+	KUNIT_CASE(wait_other),
+	KUNIT_CASE(wait_signal),
+	KUNIT_CASE(wait_thread_stop),
+	KUNIT_CASE(wait_close),
+	KUNIT_CASE(wait_no_stale),
+	KUNIT_CASE(wait_dropped_wakes),
+	KUNIT_CASE(wait_none),
+	KUNIT_CASE(wait_two_waiters),
+	KUNIT_CASE(wait_after_close),
+	KUNIT_CASE(wait_timeout),
+	KUNIT_CASE(wait_stop),
+	KUNIT_CASE(wait_many),
+	KUNIT_CASE(wait_race_wait),
+	KUNIT_CASE(wait_race_read),
+	KUNIT_CASE(wait_race_completion),
+	{}
+};
+
+struct kunit_suite kdtl_wait_suite = {
+	.name		= "kdtl_wait",
+	.init		= kapi_init,
+	.exit		= kapi_exit,
+	.test_cases	= wait_cases,
+};

@@ -7,6 +7,7 @@
 #define pr_fmt(fmt) "kdtl: " fmt
 
 #include <linux/export.h>
+#include <linux/mm.h>
 
 #include "../core/compat.h"
 #include "request.h"
@@ -194,6 +195,7 @@ int kdtl_aux_info(struct kdtl_session *s, int cpu, struct kdtl_aux_info *info)
 		return PTR_ERR(aux);
 
 	memset(info, 0, sizeof(*info));
+	info->source = s->pmu->name;
 	info->size = (u64)s->layout.nr_pages << PAGE_SHIFT;
 	info->watermark = s->layout.watermark;
 	info->tb_freq = s->pmu->tb_freq;
@@ -220,3 +222,38 @@ int kdtl_aux_info(struct kdtl_session *s, int cpu, struct kdtl_aux_info *info)
 	return 0;
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_aux_info, KDTL_NS);
+
+/**
+ * kdtl_aux_mmap() - map a CPU's AUX area into user space
+ * @s: the session
+ * @cpu: whose
+ * @vma: from a file's mmap(), as large as the area
+ *
+ * The pages stay until the last mapping has gone, also if the session is closed
+ * before.  Positions are not in there: show the reader kdtl_aux_info::head, and
+ * pass on what it has read to kdtl_aux_consume().
+ *
+ * Context: in an mmap() callback, which holds the mmap lock.
+ * Return: 0, or
+ *
+ * * -EINVAL: @cpu is not one of the session's, or not loaded, or @vma is not
+ *   as large as the area
+ * * -ENOMEM: no memory for page tables
+ */
+int kdtl_aux_mmap(struct kdtl_session *s, int cpu, struct vm_area_struct *vma)
+{
+	struct kdtl_aux *aux = kdtl_reader_aux(s, cpu);
+	unsigned long addr = vma->vm_start;
+	unsigned int i;
+	int err = 0;
+
+	if (IS_ERR(aux))
+		return PTR_ERR(aux);
+	if (!aux || vma_pages(vma) != aux->nr_pages)
+		return -EINVAL;
+
+	for (i = 0; i < aux->nr_pages && !err; i++, addr += PAGE_SIZE)
+		err = vm_insert_page(vma, addr, virt_to_page(aux->pages[i]));
+	return err;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_aux_mmap, KDTL_NS);

@@ -99,6 +99,8 @@ static struct kdtl_session *kdtl_session_alloc(const struct kdtl_session_attr *a
 	init_completion(&s->own_done);
 	raw_spin_lock_init(&s->wake_lock);
 	s->done = attr->done ?: &s->own_done;
+	s->wake = attr->wake;
+	s->wake_data = attr->wake_data;
 	s->block = attr->flags & KDTL_SESSION_BLOCK;
 	INIT_LIST_HEAD(&s->sets);
 	s->layout.nr_pages = attr->aux_pages;

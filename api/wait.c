@@ -36,6 +36,8 @@ void kdtl_session_wake(struct kdtl_session *s)
 		complete(s->done);
 		s->own_wake = true;
 	}
+	if (s->wake)
+		s->wake(s->wake_data);
 	raw_spin_unlock_irqrestore(&s->wake_lock, flags);
 }
 

@@ -41,6 +41,15 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 }
 #endif
 
+/* v6.3, "mm: introduce vma->vm_flags wrapper functions" */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+#include <linux/mm.h>
+static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
+{
+	vma->vm_flags |= flags;
+}
+#endif
+
 /*
  * Is the task inside a page fault from user mode?  The memory controller's
  * mark; v6.11, "mm: memcg: put cgroup v1-specific code under a config option",

@@ -43,6 +43,8 @@ enum kdtl_state {
  * @mem: bytes accounted to the session
  * @done: what is completed on a wake-up
  * @own_done: @done, if the caller has none
+ * @wake: what else is called on a wake-up, under @wake_lock
+ * @wake_data: its argument
  * @wake_lock: protects @pending and @own_wake, and makes a wake-up one step.
  *	Taken in hard irq, with no other kdtl lock inside
  * @pending: there was a wake-up that no kdtl_wait() has returned yet
@@ -75,6 +77,8 @@ struct kdtl_session {
 
 	struct completion	*done;
 	struct completion	own_done;
+	void			(*wake)(void *data);
+	void			*wake_data;
 	raw_spinlock_t		wake_lock;
 	bool			pending;
 	bool			own_wake;

@@ -36,6 +36,8 @@
 #include <linux/types.h>
 #include <linux/version.h>
 
+#include <uapi/linux/kdtl.h>
+
 /* The symbol namespace's spelling changed in 6.13 (cdd30ebb1b9f). */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
 #define KDTL_NS		"KDTL"
@@ -45,72 +47,11 @@
 
 /* ------------------------------------------------------------------ entries */
 
-/**
- * struct kdtl_entry - one dispatch, as PAPR lays it out (48 bytes, big-endian)
- * @dispatch_reason: why the runner was put on, &enum kdtl_dispatch_reason
- * @preempt_reason: why a runner was taken off, &enum kdtl_preempt_reason
- * @processor_id: CPU that was given away
- * @enqueue_to_dispatch_time: ticks that the runner waited in this CPU's queue
- * @ready_to_enqueue_time: ticks between being ready and entering that queue
- * @waiting_to_ready_time: ticks that the runner had slept before it was ready
- * @timebase: when, in ticks
- * @fault_addr: see Documentation/, differs between sources
- * @srr0: see Documentation/, differs between sources
- * @srr1: see Documentation/, differs between sources
+/*
+ * struct kdtl_entry, the reasons and KDTL_MASK_* are in <uapi/linux/kdtl.h>.
  *
- * The same layout on every source (PAPR, "Dispatch Trace Log Buffer"), so that
- * one decoder reads them all.  Use the accessors below, not the fields.
+ * Accessors: host byte order.  Safe from any context.
  */
-struct kdtl_entry {
-	u8	dispatch_reason;
-	u8	preempt_reason;
-	__be16	processor_id;
-	__be32	enqueue_to_dispatch_time;
-	__be32	ready_to_enqueue_time;
-	__be32	waiting_to_ready_time;
-	__be64	timebase;
-	__be64	fault_addr;
-	__be64	srr0;
-	__be64	srr1;
-};
-
-#define KDTL_ENTRY_SIZE		48
-
-/* PAPR's codes; kdtl_sched uses those marked with an asterisk. */
-enum kdtl_dispatch_reason {
-	KDTL_DISPATCH_EXTERNAL_INTERRUPT	= 0,
-	KDTL_DISPATCH_FIRMWARE			= 1,
-	KDTL_DISPATCH_PROD			= 2,	/* * woken up */
-	KDTL_DISPATCH_DECREMENTER		= 3,
-	KDTL_DISPATCH_SYSTEM_RESET		= 4,
-	KDTL_DISPATCH_FIRMWARE_2		= 5,
-	KDTL_DISPATCH_CONFERRED			= 6,
-	KDTL_DISPATCH_TIME_SLICE		= 7,	/* * had been preempted */
-	KDTL_DISPATCH_PAGE_FAULT		= 8,	/* * slept in a page fault */
-	KDTL_DISPATCH_EXPROPRIATED		= 9,
-	KDTL_DISPATCH_PRIV_DOORBELL		= 10,
-};
-
-enum kdtl_preempt_reason {
-	KDTL_PREEMPT_UNUSED			= 0,
-	KDTL_PREEMPT_FIRMWARE			= 1,
-	KDTL_PREEMPT_CEDE			= 2,	/* * it went to sleep */
-	KDTL_PREEMPT_CONFER			= 3,
-	KDTL_PREEMPT_TIME_SLICE			= 4,	/* * it could have gone on */
-	KDTL_PREEMPT_MIGRATION			= 5,
-	KDTL_PREEMPT_PAGE_FAULT			= 6,	/* * it sleeps in a page fault */
-	KDTL_PREEMPT_CONFER_ADJUNCT		= 7,
-	KDTL_PREEMPT_HCALL_ADJUNCT		= 8,
-	KDTL_PREEMPT_HDEC_ADJUNCT		= 9,
-};
-
-/* Which dispatches to log: the runner had ... before. PAPR's enable mask. */
-#define KDTL_MASK_CEDE		0x1	/* ... given its processor up */
-#define KDTL_MASK_PREEMPT	0x2	/* ... been preempted */
-#define KDTL_MASK_FAULT		0x4	/* ... waited for a page */
-#define KDTL_MASK_ALL		0x7
-
-/* Accessors: host byte order.  Safe from any context. */
 static inline unsigned int kdtl_entry_cpu(const struct kdtl_entry *e)
 {
 	return be16_to_cpu(e->processor_id);
@@ -206,6 +147,10 @@ struct kdtl_session;	/* opaque */
  * @period: of set 0, see struct kdtl_config
  * @done: completed on every wake-up, until kdtl_session_close() returns;
  *	NULL: the session's own, inside
+ * @wake: called on every wake-up, until kdtl_session_close() returns, with
+ *	interrupts off and a raw spinlock held: for those who cannot sleep in
+ *	kdtl_wait(), to queue an irq_work of theirs; NULL: nothing is
+ * @wake_data: for @wake
  *
  * Zero what you do not set.
  */
@@ -219,6 +164,8 @@ struct kdtl_session_attr {
 	u32			flags;
 	u64			period;
 	struct completion	*done;
+	void			(*wake)(void *data);
+	void			*wake_data;
 };
 
 /**
@@ -408,6 +355,7 @@ struct kdtl_msg {
 
 /**
  * struct kdtl_aux_info - a CPU's AUX area at a glance
+ * @source: the session's, by name; valid until it is closed
  * @head: where the writer is: free running, in bytes
  * @tail: where the reader is: free running, in bytes
  * @size: of the area, in bytes
@@ -423,6 +371,7 @@ struct kdtl_msg {
  * @produced = @consumed + @lost + @unread, whenever it is looked at.
  */
 struct kdtl_aux_info {
+	const char *source;
 	u64	head;
 	u64	tail;
 	u64	size;
@@ -468,6 +417,7 @@ int kdtl_aux_consume(struct kdtl_session *s, int cpu, size_t bytes);
 ssize_t kdtl_aux_snapshot(struct kdtl_session *s, int cpu, void *buf, size_t len,
 			  u64 *missed);
 int kdtl_aux_info(struct kdtl_session *s, int cpu, struct kdtl_aux_info *info);
+int kdtl_aux_mmap(struct kdtl_session *s, int cpu, struct vm_area_struct *vma);
 
 /*
  * All CPUs' entries in one order of time, while logging goes on:

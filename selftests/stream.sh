@@ -1,0 +1,80 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# /dev/kdtl: what its header promises (stream_test.c), one process a promise, and
+# that nothing is left of them.
+#
+# shellcheck disable=SC2317 # functions that ok() calls
+
+dir=$(dirname "$0")
+# shellcheck source-path=SCRIPTDIR source=ktap.sh
+. "$dir/ktap.sh"
+
+# title NAME
+title()
+{
+	case $1 in
+	setup) echo "setting up: every wrong attribute has its errno" ;;
+	read) echo "read: whole entries, in order, all of them" ;;
+	defaults) echo "without setting up a read starts on all CPUs" ;;
+	fault) echo "a fault loses nothing" ;;
+	signal) echo "a signal ends a read" ;;
+	poll) echo "poll wakes at the watermark, and says when it is over" ;;
+	period) echo "and after the period" ;;
+	lost) echo "what is lost is counted" ;;
+	splice) echo "splice: pages go round through pipes, in order" ;;
+	splice_close) echo "a pipe keeps what it has when the file is closed" ;;
+	splice_epipe) echo "a pipe without reader takes nothing away" ;;
+	splice_file) echo "splice through a pipe to a file" ;;
+	mmap_ring) echo "mmap: metadata and records, sizes as perf's" ;;
+	mmap_aux) echo "mmap: the AUX area, sizes and offsets as perf's" ;;
+	mmap_read) echo "a reader by the book gets everything" ;;
+	mmap_lost) echo "a full area says what it lost, and goes on" ;;
+	mmap_ring_full) echo "full records say so" ;;
+	mmap_garbage) echo "garbage harms nobody else" ;;
+	mmap_overwrite) echo "overwrite: the newest is there" ;;
+	nobody) echo "without CAP_PERFMON it cannot be opened" ;;
+	perfmon) echo "with nothing but CAP_PERFMON it can" ;;
+	memlock) echo "RLIMIT_MEMLOCK holds, and all is given back" ;;
+	fork) echo "a child has no mapping" ;;
+	killed) echo "a process is killed with everything open" ;;
+	*) echo "$1" ;;
+	esac
+}
+
+nobody_holds()
+{
+	is "$(awk '$1 == "kdtl_stream" { print $3 }' /proc/modules)" 0
+}
+
+# Every area of every session is a mapping of the kernel's.
+vmalloc_used()
+{
+	awk '/VmallocUsed/ { print $2 }' /proc/meminfo
+}
+
+nothing_left()
+{
+	now=$(vmalloc_used)
+	[ $((now - before)) -lt 512 ] && return
+	note "vmalloc: $before KiB before, $now KiB now"
+	return 1
+}
+
+tests=$("$dir/stream_test") || skip_all "no stream_test"
+need kdtl kdtl_sched
+have_module kdtl_stream || skip_all "no module kdtl_stream"
+load kdtl_stream || bail_out "kdtl_stream does not load"
+
+# shellcheck disable=SC2086 # several words
+set -- $tests
+plan $(($# + 3))
+"$dir/stream_test" read >/dev/null
+before=$(vmalloc_used)
+for t; do
+	ok "$(title "$t")" "$dir/stream_test" "$t"
+done
+ok "nobody holds the module" until_true nobody_holds
+ok "nothing is left" until_true nothing_left
+ok "it unloads" unload kdtl_stream
+finish

@@ -1,0 +1,945 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What /dev/kdtl promises, see <uapi/linux/kdtl.h>: one test a run
+ *
+ *	stream_test NAME	exit status 0: passed
+ *
+ * Run by stream.sh, as root, on an otherwise idle machine.
+ */
+#define _GNU_SOURCE
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../api/include/uapi/linux/kdtl.h"
+
+#define ENTRY		sizeof(struct kdtl_entry)
+#define PAGES		16	/* of log per CPU */
+
+static size_t page;
+
+#define die(...) do {							\
+	printf("# line %d: ", __LINE__);				\
+	printf(__VA_ARGS__);						\
+	printf(" (%s)\n", strerror(errno));				\
+	exit(1);							\
+} while (0)
+
+#define must(cond) do {							\
+	if (!(cond))							\
+		die("%s", #cond);					\
+} while (0)
+
+/* The call fails, and says why. */
+#define refused(call, error) do {					\
+	errno = 0;							\
+	if ((long)(call) != -1 || errno != (error))			\
+		die("%s: not %s", #call, strerror(error));		\
+} while (0)
+
+static int open_dev(int flags)
+{
+	int fd = open("/dev/kdtl", O_RDWR | O_CLOEXEC | flags);
+
+	must(fd >= 0);
+	return fd;
+}
+
+/* The scheduler's log of one CPU, the one that this runs on, or of all. */
+static int setup_as(int cpu, struct kdtl_stream_attr attr)
+{
+	int fd = open_dev(O_NONBLOCK);
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	if (cpu >= 0) {
+		CPU_SET(cpu, &set);
+		must(!sched_setaffinity(0, sizeof(set), &set));
+		attr.cpus = (uintptr_t)&set;
+		attr.cpus_len = sizeof(set);
+	}
+	attr.aux_pages = attr.aux_pages ?: PAGES;
+	strcpy(attr.source, "kdtl_sched");
+	must(!ioctl(fd, KDTL_IOC_SETUP, &attr));
+	return fd;
+}
+
+static int setup(int cpu)
+{
+	return setup_as(cpu, (struct kdtl_stream_attr) { });
+}
+
+static struct kdtl_stream_info info_of(int fd)
+{
+	struct kdtl_stream_info info = { .cpu = -1 };
+
+	must(!ioctl(fd, KDTL_IOC_INFO, &info));
+	must(info.produced == info.consumed + info.lost + info.unread);
+	return info;
+}
+
+/* Be dispatched so many times: a sleep may be over before it began. */
+static void dispatches(int nr)
+{
+	struct rusage ru;
+	long until;
+
+	must(!getrusage(RUSAGE_THREAD, &ru));
+	until = ru.ru_nvcsw + nr;
+	while (ru.ru_nvcsw < until) {
+		usleep(1);
+		must(!getrusage(RUSAGE_THREAD, &ru));
+	}
+}
+
+static int pid_of(const struct kdtl_entry *e)
+{
+	return be64toh(e->fault_addr) >> 32;
+}
+
+/* Entries in the order of time by CPU; how many of them are ours? */
+static unsigned int check_entries(const struct kdtl_entry *e, size_t len)
+{
+	static uint64_t last[CPU_SETSIZE];
+	unsigned int ours = 0;
+
+	must(len % ENTRY == 0);
+	for (; len; len -= ENTRY, e++) {
+		const unsigned int cpu = be16toh(e->processor_id);
+
+		must(cpu < CPU_SETSIZE);
+		if (be64toh(e->timebase) < last[cpu])
+			die("CPU %u: time goes back", cpu);
+		last[cpu] = be64toh(e->timebase);
+		ours += pid_of(e) == getpid();
+	}
+	return ours;
+}
+
+/* Read until there is no more; returns bytes. */
+static size_t drain(int fd, unsigned int *ours)
+{
+	struct kdtl_entry buf[100];
+	size_t sum = 0;
+	ssize_t n;
+
+	while ((n = read(fd, buf, sizeof(buf))) > 0) {
+		*ours += check_entries(buf, n);
+		sum += n;
+	}
+	must(n == 0 || errno == EAGAIN);
+	return sum;
+}
+
+/* ------------------------------------------------------------ set up and read */
+
+static void test_setup(void)
+{
+	const struct kdtl_stream_attr good = { .aux_pages = PAGES };
+	struct { struct kdtl_stream_attr attr; uint64_t more; } longer = { .attr = good };
+	struct kdtl_stream_attr attr;
+	struct kdtl_stream_info info;
+	cpu_set_t none;
+	int fd = open_dev(0);
+
+#define bad(field, value, error) do {					\
+	attr = good;							\
+	attr.field = value;						\
+	refused(ioctl(fd, KDTL_IOC_SETUP, &attr), error);		\
+} while (0)
+	bad(flags, 0x2, EINVAL);
+	bad(aux_pages, 3, EINVAL);
+	bad(watermark, PAGES * page + 1, EINVAL);
+	bad(mask, 0x8, EINVAL);
+	bad(reserved, 1, EINVAL);
+	bad(cpus, 1, EINVAL);
+	bad(cpus_len, 8, EFAULT);
+	CPU_ZERO(&none);
+	attr = good;
+	attr.cpus = (uintptr_t)&none;
+	attr.cpus_len = sizeof(none);
+	refused(ioctl(fd, KDTL_IOC_SETUP, &attr), EINVAL);
+	attr = good;
+	memset(attr.source, 'x', sizeof(attr.source));
+	refused(ioctl(fd, KDTL_IOC_SETUP, &attr), EINVAL);
+	attr.source[3] = '\0';
+	refused(ioctl(fd, KDTL_IOC_SETUP, &attr), ENOENT);
+	refused(ioctl(fd, KDTL_IOC_SETUP, NULL), EFAULT);
+	refused(ioctl(fd, _IO(0xdc, 9)), ENOTTY);
+
+	/* A newer and longer structure: fine, as long as its news are zero. */
+	longer.more = 1;
+	refused(ioctl(fd, _IOW(0xdc, 0, typeof(longer)), &longer), E2BIG);
+	longer.more = 0;
+	must(!ioctl(fd, _IOW(0xdc, 0, typeof(longer)), &longer));
+	refused(ioctl(fd, KDTL_IOC_SETUP, &good), EBUSY);
+
+	info = info_of(fd);
+	must(!(info.state & KDTL_STREAM_RUNNING) && info.aux_size == PAGES * page);
+	must(info.watermark == PAGES * page / 2 && info.tb_freq);
+	info.cpu = CPU_SETSIZE;
+	refused(ioctl(fd, KDTL_IOC_INFO, &info), EINVAL);
+}
+
+static void test_read(void)
+{
+	unsigned int ours = 0;
+	int fd = setup(0);
+	char small[ENTRY - 1];
+	struct kdtl_entry e;
+	size_t sum = 0;
+
+	refused(read(fd, small, sizeof(small)), EINVAL);
+	must(read(fd, &e, ENTRY) == 0);
+	must(!ioctl(fd, KDTL_IOC_START) && !ioctl(fd, KDTL_IOC_START));
+	must(info_of(fd).state == (KDTL_STREAM_ONLINE | KDTL_STREAM_RUNNING));
+	for (int i = 0; i < 20; i++) {
+		dispatches(50);
+		sum += drain(fd, &ours);
+	}
+	must(!ioctl(fd, KDTL_IOC_STOP) && !ioctl(fd, KDTL_IOC_STOP));
+	/* Stopped: the rest, and then the end. */
+	sum += drain(fd, &ours);
+	must(read(fd, &e, ENTRY) == 0);
+	refused(read(fd, NULL, 0), EINVAL);
+
+	must(info_of(fd).consumed == sum / ENTRY && !info_of(fd).lost);
+	printf("# %u entries of ours in %zu\n", ours, sum / ENTRY);
+	must(ours >= 1000);
+
+	/* And on. */
+	must(!ioctl(fd, KDTL_IOC_START));
+	dispatches(10);
+	must(drain(fd, &ours) > 0);
+	refused(read(fd, &e, ENTRY), EAGAIN);
+}
+
+/* Nothing is set up: all CPUs, from the first read on, which waits. */
+static void test_defaults(void)
+{
+	struct kdtl_entry buf[1000];
+	int fd = open_dev(0);
+	ssize_t n;
+
+	n = read(fd, buf, sizeof(buf));
+	must(n > 0);
+	check_entries(buf, n);
+	must(info_of(fd).state & KDTL_STREAM_RUNNING);
+	refused(ioctl(fd, KDTL_IOC_SETUP, &(struct kdtl_stream_attr) { }), EBUSY);
+}
+
+static void test_fault(void)
+{
+	int fd = setup(0);
+	uint64_t unread;
+	char *p, *volatile nowhere = (char *)8;
+
+	must(!ioctl(fd, KDTL_IOC_START));
+	dispatches(100);
+	must(!ioctl(fd, KDTL_IOC_STOP));
+	unread = info_of(fd).unread;
+	refused(read(fd, nowhere, 100 * ENTRY), EFAULT);
+	must(info_of(fd).unread == unread);
+	p = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	must(p != MAP_FAILED && !munmap(p + page, page));
+	refused(read(fd, p + page - ENTRY + 1, ENTRY), EFAULT);
+	must(info_of(fd).unread == unread);
+	must(read(fd, p + page - ENTRY, ENTRY) == (ssize_t)ENTRY);
+	must(info_of(fd).unread == unread - 1);
+}
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+}
+
+static void test_signal(void)
+{
+	struct kdtl_stream_attr attr = { .period = 1000000000ULL * 3600, .watermark = PAGES * page };
+	struct sigaction act = { .sa_handler = on_alarm };
+	int fd = setup_as(0, attr);
+	struct kdtl_entry e;
+
+	must(!fcntl(fd, F_SETFL, 0) && !sigaction(SIGALRM, &act, NULL));
+	must(!ioctl(fd, KDTL_IOC_START));
+	alarm(1);
+	refused(read(fd, &e, ENTRY), EINTR);
+}
+
+static void test_poll(void)
+{
+	struct kdtl_stream_attr attr = {
+		.period = 1000000000ULL * 3600, .watermark = 100 * ENTRY,
+	};
+	int fd = setup_as(0, attr);
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	unsigned int ours = 0;
+
+	must(!ioctl(fd, KDTL_IOC_START));
+	must(poll(&p, 1, 0) == 0);
+	dispatches(10);
+	must(info_of(fd).unread < 100 && poll(&p, 1, 0) == 0);
+	for (int i = 0; i < 5; i++) {
+		dispatches(100);
+		must(poll(&p, 1, 10000) == 1 && p.revents == POLLIN);
+		must(drain(fd, &ours) >= 100 * ENTRY);
+		must(poll(&p, 1, 0) == 0);
+	}
+	dispatches(1);
+	must(!ioctl(fd, KDTL_IOC_STOP));
+	must(poll(&p, 1, 0) == 1 && p.revents == POLLIN);
+	drain(fd, &ours);
+	must(poll(&p, 1, 0) == 1 && p.revents == POLLHUP);
+}
+
+/* What is slower than the watermark comes with the period. */
+static void test_period(void)
+{
+	struct kdtl_stream_attr attr = { .period = 20000000 };
+	int fd = setup_as(0, attr);
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	must(!ioctl(fd, KDTL_IOC_START));
+	dispatches(3);
+	must(poll(&p, 1, 10000) == 1 && p.revents == POLLIN);
+	must(info_of(fd).unread * ENTRY < info_of(fd).watermark);
+}
+
+/* Nobody reads: what is lost is counted, and then it goes on. */
+static void test_lost(void)
+{
+	struct kdtl_stream_attr attr = { .aux_pages = 1 };
+	int fd = setup_as(0, attr);
+	unsigned int ours = 0;
+	uint64_t lost;
+
+	must(!ioctl(fd, KDTL_IOC_START));
+	dispatches(2 * page / ENTRY);
+	lost = info_of(fd).lost;
+	must(lost > 0 && info_of(fd).unread == page / ENTRY);
+	must(drain(fd, &ours) >= page / ENTRY * ENTRY);
+	dispatches(10);
+	must(drain(fd, &ours) > 0);
+}
+
+/* --------------------------------------------------------------------- splice */
+
+static int stopped_with(int entries)
+{
+	int fd = setup(0);
+
+	must(!ioctl(fd, KDTL_IOC_START));
+	dispatches(entries);
+	must(!ioctl(fd, KDTL_IOC_STOP));
+	must(info_of(fd).unread >= (unsigned int)entries && !info_of(fd).lost);
+	return fd;
+}
+
+static size_t read_all(int fd, void *buf, size_t len)
+{
+	size_t sum = 0;
+	ssize_t n;
+
+	while (sum < len && (n = read(fd, (char *)buf + sum, len - sum)) > 0)
+		sum += n;
+	return sum;
+}
+
+/* The pages are in the pipe: the log gets them back when they are read. */
+static void test_splice(void)
+{
+	static struct kdtl_entry buf[2000];
+	int fd = stopped_with(500), p[2], q[2];
+	uint64_t unread = info_of(fd).unread;
+	unsigned int ours = 0;
+	ssize_t a, b, c;
+
+	must(!pipe2(p, O_NONBLOCK) && !pipe2(q, O_NONBLOCK));
+	refused(splice(fd, NULL, p[1], NULL, ENTRY - 1, 0), EINVAL);
+	a = splice(fd, NULL, p[1], NULL, 100 * ENTRY + 1, 0);
+	must(a == 100 * (ssize_t)ENTRY);
+	must(info_of(fd).consumed == 0);
+	b = splice(fd, NULL, p[1], NULL, 50 * ENTRY, 0);
+	must(b == 50 * (ssize_t)ENTRY);
+	/* read() goes on behind it, and what it had waits for the pipe. */
+	c = read(fd, buf, 10 * ENTRY);
+	must(c == 10 * (ssize_t)ENTRY && info_of(fd).consumed == 0);
+
+	/* A second pipe holds the same pages. */
+	must(tee(p[0], q[1], a, 0) == a);
+	must(read_all(p[0], buf, a) == (size_t)a && info_of(fd).consumed == 0);
+	must(read_all(q[0], buf + 1000, a) == (size_t)a);
+	must(!memcmp(buf, buf + 1000, a));
+	ours += check_entries(buf, a);
+	must(info_of(fd).consumed == 100);
+	must(read_all(p[0], buf, b) == (size_t)b);
+	ours += check_entries(buf, b);
+	must(info_of(fd).consumed == 160);
+
+	/* The rest, and the end. */
+	while ((a = splice(fd, NULL, p[1], NULL, 1 << 20, 0)) > 0) {
+		must(read_all(p[0], buf, a) == (size_t)a);
+		ours += check_entries(buf, a);
+	}
+	must(a == 0 && info_of(fd).consumed == unread);
+	printf("# %u entries of ours in %llu\n", ours, (unsigned long long)unread);
+	/* But for ten that were read. */
+	must(ours >= 490);
+}
+
+/* What is in a pipe stays there when the file and the session are gone. */
+static void test_splice_close(void)
+{
+	static struct kdtl_entry buf[100];
+	int fd = stopped_with(100), p[2];
+
+	must(!pipe(p) && splice(fd, NULL, p[1], NULL, 100 * ENTRY, 0) == 100 * (ssize_t)ENTRY);
+	must(!close(fd));
+	must(read_all(p[0], buf, sizeof(buf)) == sizeof(buf));
+	must(check_entries(buf, sizeof(buf)) > 50);
+}
+
+/* A pipe without a reader takes nothing: nothing is consumed. */
+static void test_splice_epipe(void)
+{
+	int fd = stopped_with(100), p[2];
+	uint64_t unread = info_of(fd).unread;
+	unsigned int ours = 0;
+
+	signal(SIGPIPE, SIG_IGN);
+	must(!pipe(p) && !close(p[0]));
+	refused(splice(fd, NULL, p[1], NULL, 50 * ENTRY, 0), EPIPE);
+	must(info_of(fd).consumed == 0);
+	must(drain(fd, &ours) == unread * ENTRY && info_of(fd).consumed == unread);
+}
+
+/* The way to a file: sendfile() wants a file that can be sought. */
+static void test_splice_file(void)
+{
+	static struct kdtl_entry buf[2000];
+	int fd = stopped_with(500), file, p[2];
+	uint64_t unread = info_of(fd).unread;
+	ssize_t n;
+
+	file = open("/tmp", O_TMPFILE | O_RDWR, 0600);
+	must(file >= 0 && !pipe(p));
+	while ((n = splice(fd, NULL, p[1], NULL, 1 << 20, 0)) > 0)
+		must(splice(p[0], NULL, file, NULL, n, 0) == n);
+	must(n == 0 && info_of(fd).consumed == unread);
+	must(lseek(file, 0, SEEK_SET) == 0);
+	must(read_all(file, buf, sizeof(buf)) == unread * ENTRY);
+	must(check_entries(buf, unread * ENTRY) >= 500);
+}
+
+/* ----------------------------------------------------------------------- mmap */
+
+static void *map(int fd, int prot, size_t pages, size_t at)
+{
+	return mmap(NULL, pages * page, prot, MAP_SHARED, fd, at * page);
+}
+
+#define RW	(PROT_READ | PROT_WRITE)
+
+static void test_mmap_ring(void)
+{
+	int fd = setup(0), all = setup(-1), none = open_dev(0);
+	struct perf_event_mmap_page *m, *again;
+
+	refused(map(none, RW, 1, 0), EINVAL);
+	if (sysconf(_SC_NPROCESSORS_CONF) > 1)
+		refused(map(all, RW, 1, 0), EINVAL);
+	refused(mmap(NULL, page, RW, MAP_PRIVATE, fd, 0), EINVAL);
+	refused(map(fd, RW, 4, 0), EINVAL);
+	refused(map(fd, RW, 1 + 3, 0), EINVAL);
+	refused(map(fd, RW, PAGES, 1), EINVAL);
+
+	/* Records or none, and no other size while it is mapped. */
+	m = map(fd, RW, 1, 0);
+	must(m != MAP_FAILED && m->data_size == 0 && m->data_offset == page);
+	refused(map(fd, RW, 1 + 1, 0), EINVAL);
+	again = map(fd, RW, 1, 0);
+	must(again != MAP_FAILED);
+	m->data_tail = 47;
+	must(again->data_tail == 47);
+	must(!munmap(m, page));
+	refused(map(fd, RW, 1 + 8, 0), EINVAL);
+	must(!munmap(again, page));
+	m = map(fd, RW, 1 + 8, 0);
+	must(m != MAP_FAILED && m->data_size == 8 * page && !m->data_head && !m->data_tail);
+	/* No part of it can go. */
+	refused(munmap(m, page), EINVAL);
+	must(!munmap(m, 9 * page));
+}
+
+static void test_mmap_aux(void)
+{
+	int fd = setup(0);
+	struct perf_event_mmap_page *m = map(fd, RW, 1 + 2, 0);
+	void *aux, *again;
+
+	must(m != MAP_FAILED);
+	/* Nothing is said of an AUX area yet. */
+	refused(map(fd, RW, PAGES, 3), EINVAL);
+#define aux_refused(offset, size, pages, at) do {			\
+	m->aux_offset = (offset) * page;				\
+	m->aux_size = (size) * page;					\
+	refused(map(fd, RW, pages, at), EINVAL);			\
+} while (0)
+	aux_refused(2, PAGES, PAGES, 2);		/* in the records */
+	aux_refused(4, PAGES, PAGES, 3);		/* elsewhere */
+	aux_refused(3, PAGES, PAGES / 2, 3);		/* another size */
+	aux_refused(3, PAGES / 2, PAGES / 2, 3);	/* not the session's */
+	aux_refused(3, PAGES + 1, PAGES + 1, 3);	/* no power of two */
+	m->aux_offset = 4 * page;
+	m->aux_size = PAGES * page;
+	refused(map(fd, PROT_READ, PAGES, 4), EINVAL);
+	aux = map(fd, RW, PAGES, 4);
+	must(aux != MAP_FAILED);
+
+	/* A second one: the same only. */
+	aux_refused(5, PAGES, PAGES, 5);
+	aux_refused(4, PAGES / 2, PAGES / 2, 4);
+	m->aux_size = PAGES * page;
+	again = map(fd, RW, PAGES, 4);
+	must(again != MAP_FAILED && !munmap(again, PAGES * page));
+	refused(munmap(aux, page), EINVAL);
+
+	/* Reading is the mapping's now. */
+	must(!ioctl(fd, KDTL_IOC_START));
+	refused(read(fd, &(struct kdtl_entry) { }, ENTRY), EBUSY);
+	again = mremap(aux, PAGES * page, PAGES * page, MREMAP_MAYMOVE | MREMAP_FIXED,
+		       (char *)aux + (1 << 26));
+	must(again != MAP_FAILED);
+	/* The ring stays while the area is mapped. */
+	must(!munmap(m, 3 * page));
+	refused(map(fd, RW, 1 + 4, 0), EINVAL);
+	must(!munmap(again, PAGES * page));
+	must(read(fd, &(struct kdtl_entry) { }, ENTRY) != 0);
+	m = map(fd, RW, 1 + 4, 0);
+	must(m != MAP_FAILED);
+}
+
+struct mapping {
+	int				fd;
+	struct perf_event_mmap_page	*m;
+	char				*data;
+	char				*aux;
+};
+
+static struct mapping map_all(struct kdtl_stream_attr attr, size_t records)
+{
+	struct mapping x = { .fd = setup_as(0, attr) };
+	const size_t pages = attr.aux_pages ?: PAGES;
+
+	x.m = map(x.fd, RW, 1 + records, 0);
+	must(x.m != MAP_FAILED);
+	x.data = (char *)x.m + page;
+	x.m->aux_offset = (1 + records) * page;
+	x.m->aux_size = pages * page;
+	x.aux = map(x.fd, attr.flags ? PROT_READ : RW, pages, 1 + records);
+	must(x.aux != MAP_FAILED);
+	return x;
+}
+
+static struct kdtl_entry aux_entry(const struct mapping *x, uint64_t at)
+{
+	struct kdtl_entry e;
+
+	for (size_t i = 0; i < ENTRY; i++)
+		((char *)&e)[i] = x->aux[(at + i) % x->m->aux_size];
+	return e;
+}
+
+/* Take what is new in the AUX area; returns entries of ours. */
+static unsigned int aux_drain(const struct mapping *x, uint64_t *seen)
+{
+	const uint64_t head = __atomic_load_n(&x->m->aux_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = x->m->aux_tail;
+	unsigned int ours = 0;
+
+	must((head - tail) % ENTRY == 0 && head - tail <= x->m->aux_size);
+	for (; tail != head; tail += ENTRY, (*seen)++) {
+		const struct kdtl_entry e = aux_entry(x, tail);
+
+		ours += check_entries(&e, ENTRY);
+	}
+	__atomic_store_n(&x->m->aux_tail, tail, __ATOMIC_RELEASE);
+	return ours;
+}
+
+/* Take the records; sums of what they say. */
+static void ring_drain(const struct mapping *x, uint64_t *bytes, uint64_t *lost,
+		       uint64_t *dropped)
+{
+	const uint64_t head = __atomic_load_n(&x->m->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = x->m->data_tail, word[8];
+
+	while (tail != head) {
+		struct perf_event_header h;
+
+		for (size_t i = 0; i < sizeof(word); i++)
+			((char *)word)[i] = x->data[(tail + i) % x->m->data_size];
+		memcpy(&h, word, sizeof(h));
+		must(h.size && h.size <= sizeof(word) && h.size <= head - tail);
+		switch (h.type) {
+		case PERF_RECORD_AUX:
+			*bytes += word[2];
+			break;
+		case PERF_RECORD_LOST_SAMPLES:
+			*lost += word[1];
+			break;
+		case PERF_RECORD_LOST:
+			*dropped += word[2];
+			break;
+		default:
+			die("record of type %u", h.type);
+		}
+		tail += h.size;
+	}
+	__atomic_store_n(&x->m->data_tail, tail, __ATOMIC_RELEASE);
+}
+
+/* Several times around, by the book: everything comes, and is accounted for. */
+static void test_mmap_read(void)
+{
+	struct kdtl_stream_attr attr = { .aux_pages = 2 };
+	struct mapping x = map_all(attr, 1);
+	struct pollfd p = { .fd = x.fd, .events = POLLIN };
+	uint64_t seen = 0, bytes = 0, lost = 0, dropped = 0;
+	struct kdtl_stream_info info;
+	unsigned int ours = 0;
+
+	must(!ioctl(x.fd, KDTL_IOC_START));
+	while (seen < 20 * 2 * page / ENTRY) {
+		dispatches(2 * page / ENTRY / 4);
+		must(poll(&p, 1, 10000) == 1 && p.revents == POLLIN);
+		ours += aux_drain(&x, &seen);
+		ring_drain(&x, &bytes, &lost, &dropped);
+	}
+	must(!ioctl(x.fd, KDTL_IOC_STOP));
+	ours += aux_drain(&x, &seen);
+	ring_drain(&x, &bytes, &lost, &dropped);
+	info = info_of(x.fd);
+	printf("# %llu entries, %u of ours, %llu lost, records of %llu bytes\n",
+	       (unsigned long long)seen, ours, (unsigned long long)info.lost,
+	       (unsigned long long)bytes);
+	must(info.consumed == seen && !info.unread && info.lost == lost);
+	must(bytes == seen * ENTRY && !dropped);
+	must(ours > seen / 2 - 100);
+}
+
+/* A full area loses, says so in a record, and goes on. */
+static void test_mmap_lost(void)
+{
+	struct kdtl_stream_attr attr = { .aux_pages = 1 };
+	struct mapping x = map_all(attr, 1);
+	uint64_t seen = 0, bytes = 0, lost = 0, dropped = 0;
+	struct pollfd p = { .fd = x.fd, .events = POLLIN };
+	int rounds;
+
+	must(!ioctl(x.fd, KDTL_IOC_START));
+	dispatches(2 * page / ENTRY);
+	must(poll(&p, 1, 10000) == 1);
+	aux_drain(&x, &seen);
+	must(seen == page / ENTRY);
+	/* The poll takes the tail; then there is room. */
+	for (rounds = 0; rounds < 10; rounds++) {
+		poll(&p, 1, 0);
+		dispatches(page / ENTRY / 4);
+		aux_drain(&x, &seen);
+	}
+	must(!ioctl(x.fd, KDTL_IOC_STOP));
+	aux_drain(&x, &seen);
+	ring_drain(&x, &bytes, &lost, &dropped);
+	must(lost > 0 && info_of(x.fd).lost == lost);
+	must(seen == bytes / ENTRY && info_of(x.fd).consumed == seen);
+}
+
+/* Records that nobody takes are counted, and told when there is room. */
+static void test_mmap_ring_full(void)
+{
+	/* Each wake-up makes a record: as many as it takes to fill the ring. */
+	struct kdtl_stream_attr attr = { .watermark = ENTRY };
+	struct mapping x = map_all(attr, 1);
+	uint64_t seen = 0, bytes = 0, lost = 0, dropped = 0;
+	struct pollfd p = { .fd = x.fd, .events = POLLIN };
+
+	must(!ioctl(x.fd, KDTL_IOC_START));
+	while (seen < 10 * page / 32) {
+		dispatches(20);
+		poll(&p, 1, 0);
+		aux_drain(&x, &seen);
+	}
+	must(x.m->data_head <= page && x.m->data_head > page - 64);
+	ring_drain(&x, &bytes, &lost, &dropped);
+	must(!dropped);
+	dispatches(20);
+	must(!ioctl(x.fd, KDTL_IOC_STOP));
+	ring_drain(&x, &bytes, &lost, &dropped);
+	printf("# %llu records dropped\n", (unsigned long long)dropped);
+	must(dropped > 0);
+}
+
+/* Garbage in what the user may write harms nobody else. */
+static void test_mmap_garbage(void)
+{
+	struct mapping x = map_all((struct kdtl_stream_attr) { }, 1);
+	struct pollfd p = { .fd = x.fd, .events = POLLIN };
+	uint64_t seen = 0, bytes = 0, lost = 0, dropped = 0, tail;
+	uint32_t r = 1;
+
+	must(!ioctl(x.fd, KDTL_IOC_START));
+	dispatches(100);
+	must(!ioctl(x.fd, KDTL_IOC_STOP));
+	tail = x.m->aux_tail;
+	x.m->aux_tail = x.m->aux_head + 1;
+	must(info_of(x.fd).consumed == 0);
+	x.m->aux_tail = tail - 1;
+	must(info_of(x.fd).consumed == 0);
+	/* Not a whole entry: not given back yet. */
+	x.m->aux_tail = tail + ENTRY + 1;
+	must(info_of(x.fd).consumed == 1);
+	x.m->aux_tail = tail + 2 * ENTRY;
+	must(info_of(x.fd).consumed == 2);
+
+	must(!ioctl(x.fd, KDTL_IOC_START));
+	for (int i = 0; i < 1000; i++) {
+		r = r * 1664525 + 1013904223;
+		x.m->aux_tail = i % 2 ? r : tail + r % 10000;
+		x.m->data_tail = r;
+		x.m->aux_head = r;
+		x.m->aux_offset = x.m->aux_size = x.m->data_size = (uint64_t)r << 20;
+		memset(x.aux, r, page);
+		memset(x.data, r, page);
+		dispatches(2);
+		poll(&p, 1, 0);
+		info_of(x.fd);
+	}
+	must(!ioctl(x.fd, KDTL_IOC_STOP));
+
+	/* Afterwards it can be used again. */
+	x.m->aux_size = PAGES * page;
+	x.m->data_size = page;
+	info_of(x.fd);
+	x.m->aux_tail = x.m->aux_head;
+	info_of(x.fd);
+	must(info_of(x.fd).unread == 0);
+	x.m->data_tail = x.m->data_head;
+	must(!ioctl(x.fd, KDTL_IOC_START));
+	dispatches(50);
+	must(!ioctl(x.fd, KDTL_IOC_STOP));
+	must(aux_drain(&x, &seen) >= 50);
+	ring_drain(&x, &bytes, &lost, &dropped);
+	must(bytes >= 50 * ENTRY);
+}
+
+/* Overwrite mode: nobody reads, the newest is there. */
+static void test_mmap_overwrite(void)
+{
+	struct kdtl_stream_attr attr = { .flags = KDTL_STREAM_OVERWRITE, .aux_pages = 2 };
+	const unsigned int nr = 2 * page / ENTRY - 1;
+	struct mapping x = map_all(attr, 1);
+	struct kdtl_entry last;
+	uint64_t at;
+
+	refused(map(x.fd, RW, 2, 2), EINVAL);
+	refused(read(x.fd, &last, ENTRY), EINVAL);
+	must(!ioctl(x.fd, KDTL_IOC_START));
+	dispatches(5 * nr);
+	must(!ioctl(x.fd, KDTL_IOC_STOP));
+	must(x.m->aux_head >= 5 * nr * ENTRY && x.m->aux_head % ENTRY == 0);
+	for (at = x.m->aux_head - nr * ENTRY; at != x.m->aux_head; at += ENTRY) {
+		const struct kdtl_entry e = aux_entry(&x, at);
+
+		must(be16toh(e.processor_id) == 0);
+		check_entries(&e, ENTRY);
+	}
+	must(info_of(x.fd).unread == nr && info_of(x.fd).lost > 3 * nr);
+}
+
+/* -------------------------------------------------------------- who may, how much */
+
+static void caps(uint64_t keep)
+{
+	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct d[2] = {
+		{ .effective = keep, .permitted = keep },
+		{ .effective = keep >> 32, .permitted = keep >> 32 },
+	};
+
+	must(!prctl(PR_SET_KEEPCAPS, 1));
+	must(!setgroups(0, NULL) && !setresgid(65534, 65534, 65534));
+	must(!setresuid(65534, 65534, 65534));
+	must(!syscall(SYS_capset, &h, d));
+}
+
+static void test_nobody(void)
+{
+	int fd = setup(0);
+
+	caps(0);
+	refused(open("/dev/kdtl", O_RDWR), EACCES);
+	/* What root opened goes on. */
+	must(!ioctl(fd, KDTL_IOC_START));
+}
+
+static void test_perfmon(void)
+{
+	caps(1ULL << CAP_PERFMON);
+	setup(0);
+}
+
+static unsigned long pinned_kb(void)
+{
+	unsigned long kb = 0;
+	char line[128];
+	FILE *f = fopen("/proc/self/status", "r");
+
+	must(f);
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "VmPin: %lu", &kb) == 1)
+			break;
+	fclose(f);
+	return kb;
+}
+
+static void test_memlock(void)
+{
+	const unsigned long kb = page / 1024;
+	const struct rlimit limit = { (PAGES + 3) * page, (PAGES + 3) * page };
+	struct kdtl_stream_attr attr = { .aux_pages = 2 * PAGES };
+	cpu_set_t set;
+	void *m;
+	int fd;
+
+	must(!setrlimit(RLIMIT_MEMLOCK, &limit));
+	caps(1ULL << CAP_PERFMON);
+	must(pinned_kb() == 0);
+	fd = open_dev(0);
+	CPU_ZERO(&set);
+	CPU_SET(0, &set);
+	attr.cpus = (uintptr_t)&set;
+	attr.cpus_len = sizeof(set);
+	refused(ioctl(fd, KDTL_IOC_SETUP, &attr), EPERM);
+	must(pinned_kb() == 0);
+	fd = setup(0);
+	must(pinned_kb() == PAGES * kb);
+	/* Another: no room. A ring: two pages and the first, but not five. */
+	refused(ioctl(open_dev(0), KDTL_IOC_START), EPERM);
+	refused(map(fd, RW, 1 + 4, 0), EPERM);
+	m = map(fd, RW, 1 + 2, 0);
+	must(m != MAP_FAILED && pinned_kb() == (PAGES + 3) * kb);
+	must(!munmap(m, 3 * page) && pinned_kb() == PAGES * kb);
+	must(!close(fd) && pinned_kb() == 0);
+}
+
+/* A child has no mapping, and its death takes nothing away. */
+static void test_fork(void)
+{
+	struct mapping x = map_all((struct kdtl_stream_attr) { }, 1);
+	uint64_t seen = 0;
+	int status;
+	pid_t pid;
+
+	must(!ioctl(x.fd, KDTL_IOC_START));
+	pid = fork();
+	must(pid >= 0);
+	if (!pid) {
+		signal(SIGSEGV, SIG_DFL);
+		*(volatile char *)x.aux = 1;
+		_exit(0);
+	}
+	must(waitpid(pid, &status, 0) == pid);
+	must(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+	dispatches(50);
+	must(!ioctl(x.fd, KDTL_IOC_STOP));
+	must(aux_drain(&x, &seen) >= 50);
+}
+
+/* One that is killed with everything open leaves nothing; see stream.sh. */
+static void test_killed(void)
+{
+	int ready[2], status;
+	pid_t pid;
+	char c;
+
+	must(!pipe(ready));
+	pid = fork();
+	must(pid >= 0);
+	if (!pid) {
+		struct mapping x = map_all((struct kdtl_stream_attr) { }, 8);
+		int all = setup(-1), p[2];
+
+		must(!pipe(p) && !ioctl(x.fd, KDTL_IOC_START) && !ioctl(all, KDTL_IOC_START));
+		dispatches(100);
+		must(splice(all, NULL, p[1], NULL, 1 << 16, 0) > 0);
+		must(write(ready[1], "", 1) == 1);
+		for (;;)
+			pause();
+	}
+	must(read(ready[0], &c, 1) == 1);
+	must(!kill(pid, SIGKILL) && waitpid(pid, &status, 0) == pid);
+	must(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+static const struct {
+	const char	*name;
+	void		(*fn)(void);
+} tests[] = {
+	{ "setup", test_setup },
+	{ "read", test_read },
+	{ "defaults", test_defaults },
+	{ "fault", test_fault },
+	{ "signal", test_signal },
+	{ "poll", test_poll },
+	{ "period", test_period },
+	{ "lost", test_lost },
+	{ "splice", test_splice },
+	{ "splice_close", test_splice_close },
+	{ "splice_epipe", test_splice_epipe },
+	{ "splice_file", test_splice_file },
+	{ "mmap_ring", test_mmap_ring },
+	{ "mmap_aux", test_mmap_aux },
+	{ "mmap_read", test_mmap_read },
+	{ "mmap_lost", test_mmap_lost },
+	{ "mmap_ring_full", test_mmap_ring_full },
+	{ "mmap_garbage", test_mmap_garbage },
+	{ "mmap_overwrite", test_mmap_overwrite },
+	{ "nobody", test_nobody },
+	{ "perfmon", test_perfmon },
+	{ "memlock", test_memlock },
+	{ "fork", test_fork },
+	{ "killed", test_killed },
+};
+
+int main(int argc, char **argv)
+{
+	page = sysconf(_SC_PAGESIZE);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
+		if (argc == 2 && !strcmp(argv[1], tests[i].name)) {
+			tests[i].fn();
+			return 0;
+		}
+		if (argc < 2)
+			puts(tests[i].name);
+	}
+	return argc >= 2;
+}

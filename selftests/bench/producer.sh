@@ -83,6 +83,27 @@ group_peers()
 	added ftrace.waking ftrace sched_switch sched_waking
 	added ftrace.wakeup ftrace sched_switch sched_waking sched_wakeup
 	echo 4 >"$TRACING/buffer_size_kb"
+
+	added perf "$BENCH/perf_switch" "$BENCH/pingpong" "$ROUNDS"
+	added perf.fewest "$BENCH/perf_switch" -m "$BENCH/pingpong" "$ROUNDS"
+	if [ -e "$BENCH/bpf_switch" ]; then
+		added bpf_ringbuf "$BENCH/bpf_switch" "$BENCH/bpf_switch.bpf.o" \
+			"$BENCH/pingpong" "$ROUNDS"
+	else
+		skipped dispatch.bpf_ringbuf "the program was not built"
+	fi
+	if [ -e "$BENCH/lttng/order" ]; then
+		while read -r m; do
+			insmod "$BENCH/lttng/$m.ko" || die "$m does not load"
+		done <"$BENCH/lttng/order"
+		added lttng "$BENCH/lttng_switch" sched_switch \
+			"$BENCH/pingpong" "$ROUNDS"
+		added lttng.wakeup "$BENCH/lttng_switch" \
+			sched_switch,sched_waking,sched_wakeup \
+			"$BENCH/pingpong" "$ROUNDS"
+	else
+		skipped dispatch.lttng "its modules were not built"
+	fi
 }
 
 mkdir -p "${RESULTS%/*}"

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The bench's 48-byte record of every switch, into a BPF ring buffer. */
+#include <linux/bpf.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#define TASK_COMM_LEN	16
+
+/* What is used of it; the loader finds where it is in the kernel's BTF. */
+struct task_struct {
+	int	pid;
+	int	prio;
+	char	comm[TASK_COMM_LEN];
+} __attribute__((preserve_access_index));
+
+struct record {
+	__u64		time;
+	int		prev_pid;
+	int		next_pid;
+	__u32		cpu;
+	int		next_prio;
+	unsigned long	prev_state;
+	char		next_comm[TASK_COMM_LEN];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 8 << 20);
+} records SEC(".maps");
+
+__u64 lost;
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(bpf_switch, _Bool preempt, struct task_struct *prev,
+	     struct task_struct *next, unsigned int prev_state)
+{
+	struct record *r = bpf_ringbuf_reserve(&records, sizeof(*r), 0);
+
+	if (!r) {
+		__sync_fetch_and_add(&lost, 1);
+		return 0;
+	}
+	r->time = bpf_ktime_get_ns();
+	r->prev_pid = prev->pid;
+	r->next_pid = next->pid;
+	r->cpu = bpf_get_smp_processor_id();
+	r->next_prio = next->prio;
+	r->prev_state = prev_state;
+	__builtin_memcpy(r->next_comm, next->comm, sizeof(r->next_comm));
+	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+char _license[] SEC("license") = "GPL";

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the parts of bench_reader share. */
+#ifndef _KDTL_BENCH_READER_H
+#define _KDTL_BENCH_READER_H
+
+#include <linux/kdtl.h>
+#include <linux/timex.h>
+
+extern struct kdtl_pmu bench_source;
+
+/* One CPU is measured: with -icount there is no other. */
+#define BENCH_CPU	0
+
+struct kdtl_session *bench_reader_open(unsigned int aux_pages, unsigned int watermark,
+				       struct completion *done);
+
+/* "name value" in the log, ticks per one of so many, to a tenth. */
+void bench_result(const char *name, u64 ticks, u64 nr);
+
+int bench_consume(void);
+int bench_wakeup(void);
+
+#endif /* _KDTL_BENCH_READER_H */

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * perf_switch [-m] COMMAND... - run COMMAND under what perf record -a -e
+ * sched:sched_switch opens
+ *
+ * The same attributes and the same kind of buffer, but large enough that
+ * nothing is read, and nobody woken, while COMMAND runs.  Then the buffers
+ * are walked and every word is read.  Says on stderr how many records there are,
+ * and ticks of the time-stamp counter that the walk took for each; fails if
+ * records are missing.  -m: the fewest fields that still say what happened.
+ */
+#define _GNU_SOURCE
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <x86intrin.h>
+
+#include "spawn.h"
+
+#define EVENT_ID	"/sys/kernel/tracing/events/sched/sched_switch/id"
+#define DATA_SIZE	(16UL << 20)
+#define MAX_CPUS	64
+
+struct area {
+	int				fd;
+	struct perf_event_mmap_page	*meta;
+};
+
+static unsigned long event_id(void)
+{
+	unsigned long id;
+	FILE *f = fopen(EVENT_ID, "r");
+
+	if (!f || fscanf(f, "%lu", &id) != 1)
+		err(1, "%s", EVENT_ID);
+	fclose(f);
+	return id;
+}
+
+static void area_open(struct area *a, int cpu, bool fewest)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_TRACEPOINT,
+		.size = sizeof(attr),
+		.config = event_id(),
+		.sample_period = 1,
+		.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_RAW,
+		.disabled = 1,
+		.watermark = 1,
+		.wakeup_watermark = DATA_SIZE / 2,
+	};
+
+	if (!fewest) {
+		attr.sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+				    PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD;
+		attr.sample_id_all = 1;
+	}
+	a->fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1,
+			PERF_FLAG_FD_CLOEXEC);
+	if (a->fd < 0)
+		err(1, "perf_event_open on CPU %d", cpu);
+	a->meta = mmap(NULL, sysconf(_SC_PAGESIZE) + DATA_SIZE,
+		       PROT_READ | PROT_WRITE, MAP_SHARED, a->fd, 0);
+	if (a->meta == MAP_FAILED)
+		err(1, "mmap");
+}
+
+struct sums {
+	unsigned long	records;
+	unsigned long	lost;
+	unsigned long	bytes;
+	uint64_t	words;
+};
+
+/* No record straddles the end: the buffer holds all there is. */
+static void walk(const struct area *a, struct sums *s)
+{
+	const char *data = (const char *)a->meta + a->meta->data_offset;
+	const uint64_t head = __atomic_load_n(&a->meta->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = a->meta->data_tail;
+
+	while (tail != head) {
+		const struct perf_event_header *h =
+			(const void *)(data + (tail & (DATA_SIZE - 1)));
+		const uint64_t *word = (const void *)h;
+		unsigned int i;
+
+		for (i = 0; i < h->size / sizeof(*word); i++)
+			s->words += word[i];
+		if (h->type == PERF_RECORD_SAMPLE)
+			s->records++;
+		else if (h->type == PERF_RECORD_LOST)
+			s->lost++;
+		s->bytes += h->size;
+		tail += h->size;
+	}
+	__atomic_store_n(&a->meta->data_tail, tail, __ATOMIC_RELEASE);
+}
+
+int main(int argc, char **argv)
+{
+	const int cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	const bool fewest = argc > 1 && !strcmp(argv[1], "-m");
+	struct area areas[MAX_CPUS];
+	struct sums cold = { 0 }, sums = { 0 };
+	unsigned long long ticks;
+	int cpu, status;
+
+	if (argc < 2 + fewest || cpus > MAX_CPUS)
+		errx(2, "usage: perf_switch [-m] COMMAND...");
+	for (cpu = 0; cpu < cpus; cpu++)
+		area_open(&areas[cpu], cpu, fewest);
+	for (cpu = 0; cpu < cpus; cpu++)
+		ioctl(areas[cpu].fd, PERF_EVENT_IOC_ENABLE, 0);
+
+	status = spawn(argv + 1 + fewest);
+
+	for (cpu = 0; cpu < cpus; cpu++)
+		ioctl(areas[cpu].fd, PERF_EVENT_IOC_DISABLE, 0);
+	/* Once without the watch: the first touch of a page is a fault. */
+	for (cpu = 0; cpu < cpus; cpu++) {
+		walk(&areas[cpu], &cold);
+		areas[cpu].meta->data_tail = 0;
+	}
+	ticks = __rdtsc();
+	for (cpu = 0; cpu < cpus; cpu++)
+		walk(&areas[cpu], &sums);
+	ticks = __rdtsc() - ticks;
+	if (!sums.records || sums.lost || sums.words != cold.words)
+		errx(1, "records are missing: %lu there, %lu gaps", sums.records,
+		     sums.lost);
+	fprintf(stderr, "perf_switch: records %lu bytes %.1f ticks %.1f\n",
+		sums.records, (double)sums.bytes / sums.records,
+		(double)ticks / sums.records);
+	return status;
+}

@@ -73,6 +73,12 @@ void kdtl_aux_output_end(struct perf_output_handle *handle, unsigned long size)
 	struct kdtl_aux *aux = kdtl_event_aux(handle->event);
 
 	if (!aux) {
+		/*
+		 * perf stores the new head with WRITE_ONCE(): order the data
+		 * before it.  Pairs with the read barrier that the ABI asks of
+		 * user space.
+		 */
+		smp_wmb();
 		perf_aux_output_end(handle, size);
 		return;
 	}

@@ -1,17 +1,169 @@
 // SPDX-License-Identifier: GPL-2.0
-/* kdtl_test_drive.ko: entries at any rate, and a third party's driver. */
+/*
+ * kdtl_test_drive.ko: entries at any rate, a third party's driver, and faults on
+ * command, for shell scripts and programs
+ *
+ * In debugfs, below kdtl_test:
+ *
+ *	load	"NS BURST": on every CPU a burst of entries each so many ns; "0": no more
+ *	made	entries made so far, by CPU and kind
+ *	do	"burst CPU N"	N entries at once
+ *		"lost CPU N"	N entries that the source had and lost
+ *		"stall CPU N"	the load's next N bursts come late, all at once
+ *		"torn CPU N"	N entries whose bytes do not fit each other
+ *		"raw CPU N"	N entries by kdtl_test_raw, as far as there is room
+ *		"short CPU N"	a transaction of kdtl_test_raw that publishes N bytes
+ */
+#include <linux/debugfs.h>
 #include <linux/module.h>
+#include <linux/seq_file.h>
+#include <linux/sched/clock.h>
+#include <linux/uaccess.h>
 
 #include "kdtl_test_load.h"
+#include "kdtl_test_raw.h"
 
-static void __exit drive_exit(void)
+static struct kdtl_raw drive_raw;
+static struct dentry *drive_dir;
+
+static int drive_copy(char *line, size_t size, const char __user *from, size_t len)
 {
-	kdtl_test_load_stop();
+	if (len >= size)
+		return -EINVAL;
+	if (copy_from_user(line, from, len))
+		return -EFAULT;
+	line[len] = '\0';
+	return 0;
 }
+
+static ssize_t drive_load_write(struct file *file, const char __user *from,
+				size_t len, loff_t *pos)
+{
+	unsigned int burst = 0;
+	unsigned long long ns;
+	char line[64];
+	int err, n;
+
+	err = drive_copy(line, sizeof(line), from, len);
+	if (err)
+		return err;
+	n = sscanf(line, "%llu %u", &ns, &burst);
+	if (n < 1 || (ns && n < 2) || (ns && ns < NSEC_PER_USEC))
+		return -EINVAL;
+	kdtl_test_load_stop();
+	err = ns ? kdtl_test_load_start(ns, burst) : 0;
+	return err ?: len;
+}
+
+static const struct file_operations drive_load_fops = {
+	.owner	= THIS_MODULE,
+	.open	= simple_open,
+	.write	= drive_load_write,
+};
+
+static int drive_made_show(struct seq_file *m, void *unused)
+{
+	enum kdtl_kind kind;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		seq_printf(m, "%d", cpu);
+		for (kind = 0; kind < KDTL_NR_KINDS; kind++)
+			seq_printf(m, " %llu", kdtl_test_load_made(cpu, kind));
+		seq_putc(m, '\n');
+	}
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(drive_made);
+
+/* As many whole entries as there is room for, in one transaction. */
+static void drive_raw_entries(struct perf_event *event, void *arg)
+{
+	const unsigned int nr = *(unsigned int *)arg;
+	struct perf_output_handle handle;
+	struct kdtl_area *area;
+	unsigned long len = 0;
+	struct kdtl_entry e;
+
+	area = kdtl_aux_output_begin(&handle, event);
+	if (!area)
+		return;
+	while (len < nr * sizeof(e) && handle.size - len >= sizeof(e)) {
+		kdtl_test_entry_fill(&e, KDTL_KIND_UNKNOWN, 0, 0, 0);
+		memcpy(area->base + ((handle.head + len) & (area->size - 1)), &e, sizeof(e));
+		len += sizeof(e);
+	}
+	if (len < nr * sizeof(e))
+		kdtl_aux_output_flag(&handle, PERF_AUX_FLAG_TRUNCATED);
+	kdtl_aux_output_end(&handle, len);
+}
+
+static void drive_raw_short(struct perf_event *event, void *arg)
+{
+	const unsigned long len = *(unsigned int *)arg;
+	struct perf_output_handle handle;
+
+	if (!kdtl_aux_output_begin(&handle, event))
+		return;
+	kdtl_aux_output_flag(&handle, PERF_AUX_FLAG_PARTIAL);
+	kdtl_aux_output_end(&handle, min(len, handle.size));
+}
+
+static ssize_t drive_do_write(struct file *file, const char __user *from,
+			      size_t len, loff_t *pos)
+{
+	unsigned int cpu, nr;
+	char line[64], what[16];
+	int err;
+
+	err = drive_copy(line, sizeof(line), from, len);
+	if (err)
+		return err;
+	if (sscanf(line, "%15s %u %u", what, &cpu, &nr) != 3 || cpu >= nr_cpu_ids ||
+	    !cpu_online(cpu))
+		return -EINVAL;
+
+	if (!strcmp(what, "burst"))
+		err = kdtl_test_emit(cpu, KDTL_KIND_CEDE, nr, 0, 0, 0);
+	else if (!strcmp(what, "lost"))
+		err = kdtl_test_lost(cpu, nr);
+	else if (!strcmp(what, "torn"))
+		err = kdtl_test_emit_torn(cpu, nr);
+	else if (!strcmp(what, "stall"))
+		kdtl_test_load_stall(cpu, nr);
+	else if (!strcmp(what, "raw"))
+		err = kdtl_raw_on(&drive_raw, cpu, drive_raw_entries, &nr);
+	else if (!strcmp(what, "short"))
+		err = kdtl_raw_on(&drive_raw, cpu, drive_raw_short, &nr);
+	else
+		err = -EINVAL;
+	return err ?: len;
+}
+
+static const struct file_operations drive_do_fops = {
+	.owner	= THIS_MODULE,
+	.open	= simple_open,
+	.write	= drive_do_write,
+};
 
 static int __init drive_init(void)
 {
+	int err = kdtl_raw_register(&drive_raw, "kdtl_test_raw", 0, false);
+
+	if (err)
+		return err;
+	drive_dir = debugfs_create_dir("kdtl_test", NULL);
+	debugfs_create_file("load", 0200, drive_dir, NULL, &drive_load_fops);
+	debugfs_create_file("made", 0400, drive_dir, NULL, &drive_made_fops);
+	debugfs_create_file("do", 0200, drive_dir, NULL, &drive_do_fops);
 	return 0;
+}
+
+static void __exit drive_exit(void)
+{
+	debugfs_remove_recursive(drive_dir);
+	kdtl_test_load_stop();
+	kdtl_raw_unregister(&drive_raw);
 }
 
 module_init(drive_init);

@@ -20,6 +20,8 @@
  * @timer: makes a burst
  * @made: entries made since the module was loaded, by kind
  * @random: decides the next one's kind
+ * @stall: bursts that are to come late
+ * @late: bursts that are
  *
  * Belongs to the CPU, interrupts off.
  */
@@ -27,6 +29,8 @@ struct kdtl_load_cpu {
 	struct hrtimer	timer;
 	u64		made[KDTL_NR_KINDS];
 	u32		random;
+	unsigned int	stall;
+	unsigned int	late;
 };
 
 static DEFINE_PER_CPU(struct kdtl_load_cpu, kdtl_load_here);
@@ -34,20 +38,32 @@ static ktime_t kdtl_load_period;
 static unsigned int kdtl_load_burst;
 static int kdtl_load_state = -1;
 
-static enum hrtimer_restart kdtl_load_tick(struct hrtimer *timer)
+static void kdtl_load_make(struct kdtl_load_cpu *c)
 {
-	struct kdtl_load_cpu *c = this_cpu_ptr(&kdtl_load_here);
+	enum kdtl_kind kind;
 	unsigned int i;
 	u32 n;
 
 	for (i = 0; i < kdtl_load_burst; i++) {
-		enum kdtl_kind kind;
-
 		c->random = c->random * 1664525 + 1013904223;
 		kind = c->random >> 30;
 		n = c->made[kind];
 		WRITE_ONCE(c->made[kind], c->made[kind] + 1);
 		kdtl_test_emit_here(kind, n, kind, ~n);
+	}
+}
+
+static enum hrtimer_restart kdtl_load_tick(struct hrtimer *timer)
+{
+	struct kdtl_load_cpu *c = this_cpu_ptr(&kdtl_load_here);
+	unsigned int stall = READ_ONCE(c->stall);
+
+	c->late++;
+	if (stall) {
+		WRITE_ONCE(c->stall, stall - 1);
+	} else {
+		for (; c->late; c->late--)
+			kdtl_load_make(c);
 	}
 	hrtimer_forward_now(timer, kdtl_load_period);
 	return HRTIMER_RESTART;
@@ -110,6 +126,19 @@ void kdtl_test_load_stop(void)
 	kdtl_load_state = -1;
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_test_load_stop, KDTL_NS);
+
+/**
+ * kdtl_test_load_stall() - let a CPU's next bursts come late, all at once
+ * @cpu: which CPU
+ * @bursts: how many of them
+ *
+ * Context: any.
+ */
+void kdtl_test_load_stall(int cpu, unsigned int bursts)
+{
+	WRITE_ONCE(per_cpu(kdtl_load_here, cpu).stall, bursts);
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_test_load_stall, KDTL_NS);
 
 /**
  * kdtl_test_load_made() - how many entries were made

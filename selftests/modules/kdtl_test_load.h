@@ -9,6 +9,7 @@
 
 int kdtl_test_load_start(u64 period, unsigned int burst);
 void kdtl_test_load_stop(void);
+void kdtl_test_load_stall(int cpu, unsigned int bursts);
 u64 kdtl_test_load_made(int cpu, enum kdtl_kind kind);
 u64 kdtl_test_load_made_for(int cpu, u32 mask);
 

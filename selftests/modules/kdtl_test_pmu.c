@@ -44,6 +44,34 @@ static u64 kdtl_test_hash(const struct kdtl_entry *e)
 }
 
 /**
+ * kdtl_test_entry_fill() - make the next entry of this CPU
+ * @e: filled in
+ * @kind: what kind
+ * @queued: its enqueue_to_dispatch_time
+ * @ready: its ready_to_enqueue_time
+ * @slept: its waiting_to_ready_time
+ *
+ * For who hands it out by himself.
+ *
+ * Context: interrupts off, also under the runqueue lock.
+ */
+void kdtl_test_entry_fill(struct kdtl_entry *e, enum kdtl_kind kind,
+			  u32 queued, u32 ready, u32 slept)
+{
+	*e = (struct kdtl_entry) {
+		.dispatch_reason	= kind,
+		.processor_id		= cpu_to_be16(raw_smp_processor_id()),
+		.enqueue_to_dispatch_time = cpu_to_be32(queued),
+		.ready_to_enqueue_time	= cpu_to_be32(ready),
+		.waiting_to_ready_time	= cpu_to_be32(slept),
+		.timebase		= cpu_to_be64(local_clock()),
+		.srr0			= cpu_to_be64(this_cpu_inc_return(kdtl_test_seq)),
+	};
+	e->srr1 = cpu_to_be64(kdtl_test_hash(e));
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_test_entry_fill, KDTL_NS);
+
+/**
  * kdtl_test_emit_here() - one entry, on this CPU
  * @kind: what kind
  * @queued: its enqueue_to_dispatch_time
@@ -54,17 +82,9 @@ static u64 kdtl_test_hash(const struct kdtl_entry *e)
  */
 void kdtl_test_emit_here(enum kdtl_kind kind, u32 queued, u32 ready, u32 slept)
 {
-	struct kdtl_entry e = {
-		.dispatch_reason	= kind,
-		.processor_id		= cpu_to_be16(raw_smp_processor_id()),
-		.enqueue_to_dispatch_time = cpu_to_be32(queued),
-		.ready_to_enqueue_time	= cpu_to_be32(ready),
-		.waiting_to_ready_time	= cpu_to_be32(slept),
-		.timebase		= cpu_to_be64(local_clock()),
-		.srr0			= cpu_to_be64(this_cpu_inc_return(kdtl_test_seq)),
-	};
+	struct kdtl_entry e;
 
-	e.srr1 = cpu_to_be64(kdtl_test_hash(&e));
+	kdtl_test_entry_fill(&e, kind, queued, ready, slept);
 	kdtl_pmu_output(&kdtl_test_pmu, &e, kind);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_test_emit_here, KDTL_NS);
@@ -76,6 +96,7 @@ struct kdtl_test_job {
 	u32		ready;
 	u32		slept;
 	u64		lost;
+	unsigned int	torn;
 };
 
 static void kdtl_test_nothing(struct irq_work *work)
@@ -89,6 +110,7 @@ static void kdtl_test_nothing(struct irq_work *work)
 static bool kdtl_test_do(int cpu, const struct kdtl_test_job *job)
 {
 	struct irq_work last = IRQ_WORK_INIT_HARD(kdtl_test_nothing);
+	struct kdtl_entry e;
 	unsigned int i;
 
 	local_irq_disable();
@@ -100,6 +122,11 @@ static bool kdtl_test_do(int cpu, const struct kdtl_test_job *job)
 		kdtl_test_emit_here(job->kind, job->queued, job->ready, job->slept);
 	if (job->lost)
 		kdtl_pmu_lost(&kdtl_test_pmu, job->lost);
+	for (i = 0; i < job->torn; i++) {
+		kdtl_test_entry_fill(&e, KDTL_KIND_UNKNOWN, 0, 0, 0);
+		e.timebase = ~e.timebase;
+		kdtl_pmu_output(&kdtl_test_pmu, &e, KDTL_KIND_UNKNOWN);
+	}
 	irq_work_queue(&last);
 	local_irq_enable();
 	irq_work_sync(&last);
@@ -163,6 +190,22 @@ int kdtl_test_lost(int cpu, u64 nr)
 	return kdtl_test_on(cpu, &job);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_test_lost, KDTL_NS);
+
+/**
+ * kdtl_test_emit_torn() - entries that kdtl_test_entry_seq() must find out
+ * @cpu: on which
+ * @nr: how many
+ *
+ * Context: may sleep.
+ * Return: 0, or -ENODEV: the CPU is offline.
+ */
+int kdtl_test_emit_torn(int cpu, unsigned int nr)
+{
+	struct kdtl_test_job job = { .torn = nr };
+
+	return kdtl_test_on(cpu, &job);
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_test_emit_torn, KDTL_NS);
 
 /**
  * kdtl_test_entry_seq() - check an entry

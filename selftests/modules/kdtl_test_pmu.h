@@ -11,6 +11,9 @@ int kdtl_test_emit(int cpu, enum kdtl_kind kind, unsigned int nr,
 		   u32 queued, u32 ready, u32 slept);
 void kdtl_test_emit_here(enum kdtl_kind kind, u32 queued, u32 ready, u32 slept);
 int kdtl_test_lost(int cpu, u64 nr);
+int kdtl_test_emit_torn(int cpu, unsigned int nr);
+void kdtl_test_entry_fill(struct kdtl_entry *e, enum kdtl_kind kind,
+			  u32 queued, u32 ready, u32 slept);
 u64 kdtl_test_entry_seq(const struct kdtl_entry *e);
 
 #endif /* _KDTL_TEST_PMU_H */

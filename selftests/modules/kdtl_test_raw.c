@@ -7,6 +7,7 @@
  * The tests say what is written and when.
  */
 #include <linux/export.h>
+#include <linux/irq_work.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
@@ -207,9 +208,14 @@ struct kdtl_raw_call {
 	void		*arg;
 };
 
-/* In a task, not an interrupt: the irq_work it raises has run at the end. */
+static void kdtl_raw_nothing(struct irq_work *work)
+{
+}
+
+/* The irq_work that @fn raises has run at the end: one interrupt runs them all. */
 static long kdtl_raw_work(void *arg)
 {
+	struct irq_work last = IRQ_WORK_INIT_HARD(kdtl_raw_nothing);
 	const struct kdtl_raw_call *call = arg;
 	struct kdtl_raw_cpu *c;
 	unsigned int i;
@@ -218,7 +224,9 @@ static long kdtl_raw_work(void *arg)
 	c = this_cpu_ptr(call->raw->cpu);
 	for (i = 0; i < c->nr; i++)
 		call->fn(c->events[i], call->arg);
+	irq_work_queue(&last);
 	local_irq_enable();
+	irq_work_sync(&last);
 	return 0;
 }
 

@@ -1,0 +1,599 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kdtl_sched_test.ko: kdtl_sched against a second witness
+ *
+ * A probe of the test's own on the same tracepoint, registered before
+ * kdtl_sched's, so that it runs just before it at every switch: it notes who and
+ * when.  An entry belongs to the note whose time is the last before its own.
+ */
+#include <linux/completion.h>
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/kdtl.h>
+#include <linux/kthread.h>
+#include <linux/log2.h>
+#include <linux/module.h>
+#include <linux/percpu.h>
+#include <linux/sched/clock.h>
+#include <linux/tracepoint.h>
+#include <linux/vmalloc.h>
+#include <trace/events/sched.h>
+
+#include "kunit-shim.h"
+
+/* Per CPU: no case makes so many dispatches. */
+#define WITNESS_NOTES	65536
+#define WITNESS_PIDS	8192
+
+/* AUX pages for all that a case can make, and entries that one page takes. */
+#define PAGES_FOR_ALL	roundup_pow_of_two(DIV_ROUND_UP(WITNESS_NOTES * KDTL_ENTRY_SIZE, \
+							PAGE_SIZE))
+#define PAGE_ROOM	(PAGE_SIZE / KDTL_ENTRY_SIZE)
+
+#define TEST_TIMEOUT	(60 * HZ)
+
+/**
+ * struct note - what the witness saw of a dispatch
+ * @time: local_clock()
+ * @next: who came
+ * @prev: who went
+ * @prev_slept: it went to sleep
+ * @next_slept: @next had, when it last went; -1: that was never seen
+ */
+struct note {
+	u64	time;
+	pid_t	next;
+	pid_t	prev;
+	s8	prev_slept;
+	s8	next_slept;
+};
+
+struct witness {
+	struct note	*notes;
+	unsigned int	nr;
+};
+
+/* How a task last went: pid << 1 | slept. Two of one slot: neither is known. */
+static u32 departed[WITNESS_PIDS];
+static DEFINE_PER_CPU(struct witness, witnesses);
+static struct tracepoint *switch_tp;
+
+static void witness_switch(void *data, bool preempt, struct task_struct *prev,
+			   struct task_struct *next, unsigned int prev_state)
+{
+	const bool slept = !preempt && READ_ONCE(prev->__state) != TASK_RUNNING;
+	struct witness *w = this_cpu_ptr(&witnesses);
+	struct note *n;
+	u32 last;
+
+	if (prev->pid)
+		WRITE_ONCE(departed[prev->pid % WITNESS_PIDS],
+			   prev->pid << 1 | slept);
+	if (!next->pid || w->nr == WITNESS_NOTES)
+		return;
+	last = READ_ONCE(departed[next->pid % WITNESS_PIDS]);
+	n = &w->notes[w->nr];
+	n->time = local_clock();
+	n->next = next->pid;
+	n->prev = prev->pid;
+	n->prev_slept = slept;
+	n->next_slept = last >> 1 == next->pid ? (last & 1) : -1;
+	/* Pairs with the acquire of notes_nr(): the note is whole. */
+	smp_store_release(&w->nr, w->nr + 1);
+}
+
+static unsigned int notes_nr(int cpu)
+{
+	/* Pairs with the release of witness_switch(). */
+	return smp_load_acquire(&per_cpu(witnesses, cpu).nr);
+}
+
+/* -------------------------------------------------------------------- load */
+
+/**
+ * struct pair - per CPU, two that wake each other; and one that only computes
+ * @turn: whose
+ * @quota: notes up to which they do so; then they mostly sleep
+ */
+struct pair {
+	struct completion	turn[2];
+	unsigned int		quota;
+};
+
+static DEFINE_PER_CPU(struct pair, pairs);
+static struct task_struct **tasks;
+static unsigned int nr_tasks;
+
+static int ping_thread(void *data)
+{
+	struct completion *mine = data;
+	struct pair *p = per_cpu_ptr(&pairs, raw_smp_processor_id());
+	struct completion *other = mine == &p->turn[0] ? &p->turn[1] : &p->turn[0];
+
+	while (!kthread_should_stop()) {
+		if (notes_nr(raw_smp_processor_id()) >= READ_ONCE(p->quota))
+			schedule_timeout_interruptible(HZ / 20);
+		complete(other);
+		wait_for_completion_interruptible_timeout(mine, 1);
+	}
+	return 0;
+}
+
+static int compute_thread(void *data)
+{
+	while (!kthread_should_stop()) {
+		if (notes_nr(raw_smp_processor_id()) >=
+		    READ_ONCE(per_cpu_ptr(&pairs, raw_smp_processor_id())->quota))
+			schedule_timeout_interruptible(HZ / 20);
+		udelay(20);	/* busy, not asleep */
+		cond_resched();
+	}
+	return 0;
+}
+
+static int start_task(int (*fn)(void *), void *data, int cpu)
+{
+	struct task_struct *t = kthread_create_on_node(fn, data, cpu_to_node(cpu),
+						       "kdtl_load/%d", cpu);
+
+	if (IS_ERR(t))
+		return PTR_ERR(t);
+	kthread_bind(t, cpu);
+	tasks[nr_tasks++] = t;
+	wake_up_process(t);
+	return 0;
+}
+
+static void stop_load(void)
+{
+	while (nr_tasks)
+		kthread_stop(tasks[--nr_tasks]);
+}
+
+static int start_load(void)
+{
+	struct pair *p;
+	int cpu, err;
+
+	for_each_online_cpu(cpu) {
+		p = per_cpu_ptr(&pairs, cpu);
+		init_completion(&p->turn[0]);
+		init_completion(&p->turn[1]);
+		p->quota = 0;
+		err = start_task(ping_thread, &p->turn[0], cpu) ?:
+		      start_task(ping_thread, &p->turn[1], cpu) ?:
+		      start_task(compute_thread, NULL, cpu);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* ---------------------------------------------------------------- sessions */
+
+#define NR_CAPTURES	3
+#define NR_MSGS		4096
+
+/**
+ * struct seen - what a session's reader has got from a CPU
+ * @entries: a copy of them
+ * @nr: how many
+ * @at: the first one's note
+ * @before: how many notes there were before the session was started
+ * @started: after
+ * @stopping: before it was stopped
+ * @stopped: after
+ */
+struct seen {
+	struct kdtl_entry	*entries;
+	unsigned int		nr;
+	unsigned int		at;
+	unsigned int		before;
+	unsigned int		started;
+	unsigned int		stopping;
+	unsigned int		stopped;
+};
+
+static struct kdtl_session *sessions[NR_CAPTURES];
+static struct kdtl_msg *msgs;
+static DEFINE_PER_CPU(struct seen, seens[NR_CAPTURES]);
+
+static struct seen *seen_of(int id, int cpu)
+{
+	return &per_cpu(seens, cpu)[id];
+}
+
+static int capture_start(int id, unsigned int pages, u32 mask)
+{
+	const struct kdtl_session_attr attr = {
+		.pmu		= "kdtl_sched",
+		.aux_pages	= pages,
+		.msg_pages	= 16,
+		.mask		= mask,
+	};
+	struct kdtl_session *s;
+	int cpu, err;
+
+	s = kdtl_session_create(&attr);
+	if (IS_ERR(s))
+		return PTR_ERR(s);
+	sessions[id] = s;
+	err = kdtl_load(s, NULL);
+	if (err)
+		return err;
+	for_each_online_cpu(cpu)
+		seen_of(id, cpu)->before = notes_nr(cpu);
+	err = kdtl_start(s);
+	for_each_online_cpu(cpu)
+		seen_of(id, cpu)->started = notes_nr(cpu);
+	return err;
+}
+
+static int capture_stop(int id)
+{
+	int cpu, err;
+
+	for_each_online_cpu(cpu)
+		seen_of(id, cpu)->stopping = notes_nr(cpu);
+	err = kdtl_stop(sessions[id]);
+	for_each_online_cpu(cpu)
+		seen_of(id, cpu)->stopped = notes_nr(cpu);
+	return err;
+}
+
+static void capture_read(int id)
+{
+	const struct kdtl_entry *e;
+	const void *span;
+	struct seen *seen;
+	ssize_t len;
+	int cpu;
+
+	for_each_online_cpu(cpu) {
+		seen = seen_of(id, cpu);
+		len = kdtl_aux_peek(sessions[id], cpu, &span);
+		if (len <= 0)
+			continue;
+		kdtl_for_each_entry(e, span, len) {
+			if (seen->nr < WITNESS_NOTES)
+				seen->entries[seen->nr++] = *e;
+		}
+		kdtl_aux_consume(sessions[id], cpu, len);
+	}
+}
+
+/*
+ * Until every CPU has dispatched so often since @id was started, while its
+ * reader reads or not; false if that takes too long.
+ */
+static bool wait_for_notes(int id, unsigned int nr, bool reading)
+{
+	const unsigned long end = jiffies + TEST_TIMEOUT;
+	int cpu;
+
+	for_each_online_cpu(cpu)
+		WRITE_ONCE(per_cpu(pairs, cpu).quota, seen_of(id, cpu)->started + nr);
+	for_each_online_cpu(cpu) {
+		while (notes_nr(cpu) - seen_of(id, cpu)->started < nr) {
+			if (time_after(jiffies, end))
+				return false;
+			if (reading)
+				capture_read(id);
+			usleep_range(500, 1000);
+		}
+	}
+	return true;
+}
+
+/*
+ * Is this what the note says?  Where the clock is unstable it stands still
+ * between two ticks, so times can be equal.
+ */
+static bool entry_fits(const struct kdtl_entry *e, int cpu, unsigned int at)
+{
+	const struct note *n = &per_cpu(witnesses, cpu).notes[at];
+	const unsigned int nr = notes_nr(cpu);
+	const unsigned int off = n->prev_slept ? KDTL_PREEMPT_CEDE :
+						 KDTL_PREEMPT_TIME_SLICE;
+	const unsigned int on = kdtl_entry_dispatch_reason(e);
+
+	if (at >= nr || n->time > kdtl_entry_time(e) ||
+	    (at + 1 < nr && n[1].time < kdtl_entry_time(e)))
+		return false;
+	if (kdtl_entry_cpu(e) != cpu || kdtl_entry_pid(e) != n->next ||
+	    kdtl_entry_prev_pid(e) != n->prev)
+		return false;
+	/* The idle task's departure is nothing to speak of. */
+	if (n->prev && kdtl_entry_preempt_reason(e) != off &&
+	    kdtl_entry_preempt_reason(e) != KDTL_PREEMPT_PAGE_FAULT)
+		return false;
+	if (n->next_slept < 0)
+		return true;
+	return (on == KDTL_DISPATCH_TIME_SLICE) == !n->next_slept;
+}
+
+/*
+ * How many entries are not what the note says that is so many after the first's,
+ * gaps included?  LOST messages say where those are.
+ */
+static unsigned int nr_misfits(int cpu, const struct seen *seen, unsigned int at,
+			       u64 head, const struct kdtl_msg *m,
+			       const struct kdtl_msg *end)
+{
+	unsigned int i, bad = 0;
+	u64 pos;
+
+	for (i = 0; i < seen->nr; i++) {
+		pos = head - (u64)(seen->nr - i) * KDTL_ENTRY_SIZE;
+		for (; m < end; m++) {
+			if (m->type != KDTL_MSG_LOST || m->cpu != cpu)
+				continue;
+			if ((s64)(m->lost.offset - pos) > 0)
+				break;
+			at += m->lost.count;
+		}
+		bad += !entry_fits(&seen->entries[i], cpu, at + i);
+	}
+	return bad;
+}
+
+/* Each entry is the next dispatch that there was, and no gap is unsaid. */
+static void expect_all(struct kunit *test, int id, const struct kdtl_msg *msgs,
+		       unsigned int nr_msgs)
+{
+	unsigned int bad, least;
+	struct kdtl_aux_info info;
+	struct seen *seen;
+	int cpu;
+
+	for_each_online_cpu(cpu) {
+		seen = seen_of(id, cpu);
+		KUNIT_EXPECT_EQ(test, kdtl_aux_info(sessions[id], cpu, &info), 0);
+		KUNIT_EXPECT_EQ(test, info.consumed, (u64)seen->nr);
+		KUNIT_EXPECT_EQ(test, info.produced, info.consumed + info.lost);
+
+		/* The first is one of those that came while it was started. */
+		least = UINT_MAX;
+		for (seen->at = seen->before; ; seen->at++) {
+			bad = nr_misfits(cpu, seen, seen->at, info.head, msgs,
+					 msgs + nr_msgs);
+			least = min(least, bad);
+			if (!bad || seen->at >= seen->started)
+				break;
+		}
+		KUNIT_EXPECT_EQ_MSG(test, least, 0U, "of %u entries of CPU %d",
+				    seen->nr, cpu);
+		KUNIT_EXPECT_GE(test, seen->at + info.produced, (u64)seen->stopping);
+		KUNIT_EXPECT_LE(test, seen->at + info.produced, (u64)seen->stopped);
+	}
+}
+
+/* A reader that keeps up gets every dispatch there is, as it was. */
+static void kdtl_sched_every_dispatch(struct kunit *test)
+{
+	struct kdtl_aux_info info;
+	u64 entries = 0;
+	int cpu;
+
+	KUNIT_ASSERT_EQ(test, capture_start(0, PAGES_FOR_ALL, 0), 0);
+	KUNIT_EXPECT_TRUE(test, wait_for_notes(0, 1500, true));
+	KUNIT_EXPECT_EQ(test, capture_stop(0), 0);
+	capture_read(0);
+	expect_all(test, 0, NULL, 0);
+
+	for_each_online_cpu(cpu) {
+		KUNIT_EXPECT_EQ(test, kdtl_aux_info(sessions[0], cpu, &info), 0);
+		KUNIT_EXPECT_EQ(test, info.lost, 0ULL);
+		entries += info.produced;
+	}
+	kunit_info(test, "%llu dispatches", entries);
+}
+
+/*
+ * The reader sleeps, reads, sleeps: what it gets and what it is told is lost
+ * make up every dispatch there was, and each gap is where it is said to be.
+ */
+static void kdtl_sched_exact_loss(struct kunit *test)
+{
+	unsigned int round, nr_msgs = 0;
+	u64 entries = 0, lost = 0;
+	struct kdtl_aux_info info;
+	struct kdtl_msg *m;
+	int cpu;
+
+	KUNIT_ASSERT_EQ(test, capture_start(0, 1, 0), 0);
+	for (round = 1; round <= 5; round++) {
+		KUNIT_EXPECT_TRUE(test, wait_for_notes(0, 3 * PAGE_ROOM * round, false));
+		if (round < 5)
+			capture_read(0);
+	}
+	KUNIT_EXPECT_EQ(test, capture_stop(0), 0);
+	capture_read(0);
+	for (m = msgs; m < msgs + NR_MSGS; m++) {
+		if (kdtl_read(sessions[0], m, sizeof(*m), true) <= 0)
+			break;
+		KUNIT_EXPECT_EQ(test, m->dropped, 0ULL);
+		nr_msgs++;
+	}
+	expect_all(test, 0, msgs, nr_msgs);
+
+	for_each_online_cpu(cpu) {
+		KUNIT_EXPECT_EQ(test, kdtl_aux_info(sessions[0], cpu, &info), 0);
+		KUNIT_EXPECT_GE(test, info.consumed, (u64)PAGE_ROOM);
+		KUNIT_EXPECT_GE(test, info.lost, (u64)PAGE_ROOM);
+		entries += info.consumed;
+		lost += info.lost;
+	}
+	kunit_info(test, "%llu entries, %llu lost", entries, lost);
+}
+
+/*
+ * One session takes all, one what slept, one what was preempted: while all three
+ * run, the second and third together have just what the first has.
+ */
+static void kdtl_sched_sessions_share(struct kunit *test)
+{
+	unsigned int i, k, from, to, missing, took[2] = { };
+	struct seen *seen, *s;
+	unsigned int next[2];
+	bool in_window[2];
+	int cpu;
+
+	KUNIT_ASSERT_EQ(test, capture_start(0, PAGES_FOR_ALL, KDTL_MASK_ALL), 0);
+	KUNIT_ASSERT_EQ(test, capture_start(1, PAGES_FOR_ALL,
+					    KDTL_MASK_CEDE | KDTL_MASK_FAULT), 0);
+	KUNIT_ASSERT_EQ(test, capture_start(2, PAGES_FOR_ALL, KDTL_MASK_PREEMPT), 0);
+	KUNIT_EXPECT_TRUE(test, wait_for_notes(2, 1000, false));
+	for (i = NR_CAPTURES; i--; ) {
+		KUNIT_EXPECT_EQ(test, capture_stop(i), 0);
+		capture_read(i);
+	}
+	expect_all(test, 0, NULL, 0);
+
+	for_each_online_cpu(cpu) {
+		seen = seen_of(0, cpu);
+		from = seen_of(2, cpu)->started - seen->at;
+		to = seen_of(2, cpu)->stopping - seen->at;
+		memset(next, 0, sizeof(next));
+		memset(in_window, 0, sizeof(in_window));
+		missing = 0;
+		for (i = from; i < to && i < seen->nr; i++) {
+			const struct kdtl_entry *e = &seen->entries[i];
+
+			k = kdtl_entry_dispatch_reason(e) == KDTL_DISPATCH_TIME_SLICE;
+			s = seen_of(1 + k, cpu);
+			/* What was logged before the window: only at its start. */
+			while (!in_window[k] && next[k] < s->nr &&
+			       memcmp(&s->entries[next[k]], e, sizeof(*e)))
+				next[k]++;
+			in_window[k] = true;
+			if (next[k] == s->nr ||
+			    memcmp(&s->entries[next[k]], e, sizeof(*e))) {
+				missing++;
+			} else {
+				took[k]++;
+				next[k]++;
+			}
+		}
+		KUNIT_EXPECT_EQ_MSG(test, missing, 0U, "entries of CPU %d", cpu);
+		for (k = 0; k < 2; k++) {
+			s = seen_of(1 + k, cpu);
+			for (i = 0, missing = 0; i < s->nr; i++)
+				missing += k != (kdtl_entry_dispatch_reason(&s->entries[i]) ==
+						 KDTL_DISPATCH_TIME_SLICE);
+			KUNIT_EXPECT_EQ_MSG(test, missing, 0U, "of mask %u", k);
+		}
+	}
+	KUNIT_EXPECT_GT(test, took[0], 0U);
+	KUNIT_EXPECT_GT(test, took[1], 0U);
+	kunit_info(test, "%u after sleep, %u after preemption", took[0], took[1]);
+}
+
+/* ------------------------------------------------------------------------ */
+
+static int sched_case_init(struct kunit *test)
+{
+	int cpu, i;
+
+	for_each_possible_cpu(cpu) {
+		for (i = 0; i < NR_CAPTURES; i++)
+			seen_of(i, cpu)->nr = 0;
+	}
+	return start_load();
+}
+
+static void sched_case_exit(struct kunit *test)
+{
+	int cpu, i;
+
+	stop_load();
+	for (i = 0; i < NR_CAPTURES; i++) {
+		if (sessions[i])
+			kdtl_session_close(sessions[i]);
+		sessions[i] = NULL;
+	}
+	/* kdtl_sched's probe is off the tracepoint: so is the next after ours. */
+	for_each_possible_cpu(cpu)
+		WRITE_ONCE(per_cpu(witnesses, cpu).nr, 0);
+}
+
+static void sched_suite_exit(struct kunit_suite *suite)
+{
+	int cpu, i;
+
+	if (switch_tp)
+		tracepoint_probe_unregister(switch_tp, witness_switch, NULL);
+	tracepoint_synchronize_unregister();
+	for_each_possible_cpu(cpu) {
+		vfree(per_cpu(witnesses, cpu).notes);
+		for (i = 0; i < NR_CAPTURES; i++)
+			vfree(seen_of(i, cpu)->entries);
+	}
+	vfree(msgs);
+	kfree(tasks);
+}
+
+static void find_switch(struct tracepoint *tp, void *priv)
+{
+	if (!strcmp(tp->name, "sched_switch"))
+		switch_tp = tp;
+}
+
+static int sched_suite_init(struct kunit_suite *suite)
+{
+	struct seen *seen;
+	int cpu, i, err;
+
+	tasks = kcalloc(3 * nr_cpu_ids, sizeof(*tasks), GFP_KERNEL);
+	msgs = vmalloc(array_size(NR_MSGS, sizeof(*msgs)));
+	if (!tasks || !msgs)
+		goto nomem;
+	for_each_possible_cpu(cpu) {
+		struct witness *w = &per_cpu(witnesses, cpu);
+
+		w->notes = vmalloc(array_size(WITNESS_NOTES, sizeof(*w->notes)));
+		if (!w->notes)
+			goto nomem;
+		for (i = 0; i < NR_CAPTURES; i++) {
+			seen = seen_of(i, cpu);
+			seen->entries = vmalloc(array_size(WITNESS_NOTES,
+							   sizeof(*seen->entries)));
+			if (!seen->entries)
+				goto nomem;
+		}
+	}
+	for_each_kernel_tracepoint(find_switch, NULL);
+	err = switch_tp ? tracepoint_probe_register(switch_tp, witness_switch, NULL) :
+			  -ENODEV;
+	if (!err)
+		return 0;
+	switch_tp = NULL;
+	sched_suite_exit(suite);
+	return err;
+
+nomem:
+	sched_suite_exit(suite);
+	return -ENOMEM;
+}
+
+static struct kunit_case sched_cases[] = {
+	KUNIT_CASE(kdtl_sched_every_dispatch),
+	KUNIT_CASE(kdtl_sched_exact_loss),
+	KUNIT_CASE(kdtl_sched_sessions_share),
+	{ }
+};
+
+static struct kunit_suite kdtl_sched_suite = {
+	.name		= "kdtl_sched",
+	.suite_init	= sched_suite_init,
+	.suite_exit	= sched_suite_exit,
+	.init		= sched_case_init,
+	.exit		= sched_case_exit,
+	.test_cases	= sched_cases,
+};
+
+kunit_test_suites(&kdtl_sched_suite);
+
+MODULE_DESCRIPTION("Tests of kdtl_sched");
+MODULE_LICENSE("GPL");
+MODULE_IMPORT_NS(KDTL_NS);

@@ -84,9 +84,10 @@ table()
 	dmesg | sed -n '/kdtl_recorder: CPU 1: /,/end of table/p' | grep -q "kdtl_hog"
 }
 
+# Someone may have fled from CPU 1's queue and was dispatched late elsewhere.
 others_quiet()
 {
-	is "$(($(seen all 3) + $(seen all 4)))" $(($(seen 1 3) + $(seen 1 4)))
+	is "$(seen all 4)" "$(seen 1 4)"
 }
 
 none()
@@ -123,7 +124,7 @@ ok "traced" traced stuck
 ok "the recorder's table names the hog" until_true table
 ok "who had to wait is seen too" victim_seen
 ok "traced" traced late
-ok "the other CPUs are quiet" others_quiet
+ok "no other CPU is stuck" others_quiet
 ok "no threshold: quiet" none
 echo "$rt" >/proc/sys/kernel/sched_rt_runtime_us
 echo 0 >$tracing/events/kdtl/enable

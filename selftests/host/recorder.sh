@@ -3,6 +3,8 @@
 #
 # The flight recorder in machines that really crash: is the table on the
 # console, and is it still there after the reboot?
+#
+#	selftests/host/recorder.sh [TARGET HOW WHO]	only that crash
 
 here=$(dirname -- "$(readlink -f -- "$0")")
 top=$(dirname -- "$(dirname -- "$here")")
@@ -16,6 +18,7 @@ lines=40
 # target, what crashes it, who has to be on the CPU that it happens on
 crashes='
 x86_64-6.1   sysrq    kdtl_crash
+x86_64-6.1   oops     kdtl_crash
 x86_64-6.1   bug      kdtl_crash
 x86_64-6.1   spin     kdtl_crash
 x86_64-6.1   irqspin  kdtl_crash
@@ -23,7 +26,9 @@ x86_64-6.1   hang     khungtaskd
 ppc64le-6.1  sysrq    kdtl_crash
 ppc64le-6.1  bug      kdtl_crash
 ppc64le-6.1  spin     kdtl_crash
+ppc64le-6.1  irqspin  kdtl_crash
 '
+[ $# -eq 0 ] || crashes=$*
 [ "${KDTL_QUICK:-0}" = 0 ] || crashes='x86_64-6.1 sysrq kdtl_crash'
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-recorder.XXXXXX")
@@ -37,11 +42,13 @@ crash()
 	rm -rf -- "${work:?}"/*
 	[[ $target != x86_64-* ]] ||
 		extra=(--kmod ramoops --append 'memmap=1M$0x30000000')
+	[ "$how" != oops ] || extra+=(--survive-oops)
 	capture "$top/scripts/build" "$target" || return
 	"$top/selftests/vm/run" "$target" --reboot --cpus 4 --timeout 200 \
 		--quiet --log "$work/console" --out "$work" \
 		--modules "$captured" --add "$here/lib/crash-guest.sh:/" \
 		"${extra[@]}" -- sh /crash-guest.sh "$how" $lines || return
+	[ "$how" != oops ] || return 0
 	if [ -e "$work/pstore" ]; then
 		mv -- "$work/pstore" "$work/kept"
 		return
@@ -60,6 +67,7 @@ table()
 {
 	sed -n 's/^.*kdtl_recorder: //p' "$1" | awk '
 	/dispatches, oldest first$/ { n = 0; next }
+	/^asked for: end of table$/ && n { n = 0; next }
 	/: end of table$/ { last = n; for (i = 1; i <= n; i++) out[i] = row[i]; next }
 	/^ *when CPU/ { next }
 	/^ *[0-9]+\.[0-9]+ / { row[++n] = $0 }
@@ -68,9 +76,10 @@ table()
 
 title()
 {
-	grep -a 'Kernel panic - not syncing' "$work/console" &&
-		grep -a -E "kdtl_recorder: (panic|oops): the last 1000 ms of 4 CPUs, $lines of [0-9]+ dispatches" \
-			"$work/console"
+	[ "$how" = oops ] ||
+		grep -a 'Kernel panic - not syncing' "$work/console" || return
+	grep -a -E "kdtl_recorder: (panic|oops): the last 1000 ms of 4 CPUs, $lines of [0-9]+ dispatches" \
+		"$work/console"
 }
 
 # rows: as many as may be, each whole, and in the order of time.
@@ -90,6 +99,13 @@ culprit()
 {
 	awk '{ last[$2] = $0 } END { for (c in last) print last[c] }' "$work/rows" |
 		grep -F " $1:"
+}
+
+# After an oops that it survived the table can be asked for again.
+goes_on()
+{
+	sed -n '/: oops: end of table/,$p' "$work/console" |
+		grep 'kdtl_recorder: asked for: end of table'
 }
 
 # survived: the end of the console's table, as much as there was room for.
@@ -113,11 +129,15 @@ while read -r target how who; do
 		done
 		continue
 	fi
-	ok "$name: it crashes and boots again" [ "$status" -eq 0 ]
+	ok "$name: it crashes and goes on" [ "$status" -eq 0 ]
 	ok "$name: the console has the table" title
 	ok "$name: $lines rows, all CPUs, in the order of time" rows
 	ok "$name: $who was the last on its CPU" culprit "$who"
-	ok "$name: the same table after the reboot" survived
+	if [ "$how" = oops ]; then
+		ok "$name: the recorder goes on" goes_on
+	else
+		ok "$name: the same table after the reboot" survived
+	fi
 	[ "$status" -eq 0 ] || tail -n 30 -- "$work.out" | sed 's/^/# /'
 done <<<"$crashes"
 rm -rf -- "$work" "$work.out"

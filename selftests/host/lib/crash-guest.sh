@@ -4,7 +4,8 @@
 # In the machine of recorder.sh: crash it in the way that $1 says, with the
 # recorder on; after the reboot leave what was kept in /out. $2: most rows.
 #
-# Exit status: 0 the second boot; 4 cannot crash in that way; 1 did not crash.
+# Exit status: 0 the second boot, or it survived an oops; 4 cannot crash in that
+# way; 1 did not crash.
 
 M=/lib/kdtl
 how=$1
@@ -52,6 +53,15 @@ sysrq)
 	printf '#!/bin/sh\nusleep 1000\necho c >/proc/sysrq-trigger\n' >/tmp/kdtl_crash
 	chmod +x /tmp/kdtl_crash
 	/tmp/kdtl_crash
+	;;
+oops)
+	# Not the end: it has to go on, and the recorder too.
+	insmod $M/kdtl_crash.ko how=bug
+	until dmesg | grep -q 'oops: end of table'; do
+		usleep 100000
+	done
+	echo 1 >/sys/kernel/debug/kdtl_recorder/trigger
+	exit
 	;;
 bug)
 	insmod $M/kdtl_crash.ko how=bug

@@ -4,7 +4,7 @@
 # In the guest, under -icount: what each tracer adds to a context switch, in
 # instructions. Nothing reads meanwhile and nobody is woken: the producer alone.
 #
-# producer.sh [GROUP]...	of floor, kdtl, peers (default: all)
+# producer.sh [GROUP]...	of floor, kdtl, peers (default), guard
 
 # shellcheck source-path=SCRIPTDIR source=guest.sh
 . "$(dirname "$0")/guest.sh"
@@ -61,16 +61,34 @@ group_floor()
 	added record_floor probe record
 }
 
-group_kdtl()
+# with_kdtl COMMAND...: while it is loaded.
+with_kdtl()
 {
 	load kdtl
 	load kdtl_sched
-	added kdtl_sched.idle pingpong
-	for n in 1 2 8; do
-		added "kdtl_sched.$n" sessions "$n"
-	done
+	"$@"
 	rmmod kdtl_sched
 	rmmod kdtl
+}
+
+each_sessions()
+{
+	for n; do
+		added "kdtl_sched.$n" sessions "$n"
+	done
+}
+
+group_kdtl()
+{
+	with_kdtl added kdtl_sched.idle pingpong
+	with_kdtl each_sessions 1 2 8
+}
+
+# The few figures that make check looks at.
+group_guard()
+{
+	added record_floor probe record
+	with_kdtl each_sessions 1 2
 }
 
 group_peers()

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0
+/* kdtl histogram: how long was waited; percentiles are exact. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kdtl.h"
+
+#define BAR	50
+#define BUCKETS	65	/* by the number of bits */
+
+static int by_value(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static unsigned int bits_of(uint64_t v)
+{
+	return v ? 64 - __builtin_clzll(v) : 0;
+}
+
+static void bars(const uint64_t *count)
+{
+	unsigned int first = 0, last = BUCKETS - 1, i;
+	uint64_t most = 1;
+	bool gap = false;
+
+	while (first < last && !count[first])
+		first++;
+	while (last > first && !count[last])
+		last--;
+	for (i = first; i <= last; i++)
+		if (count[i] > most)
+			most = count[i];
+	puts("wait below       count");
+	for (i = first; i <= last; i++) {
+		if (count[i]) {
+			print_ns(i < 64 ? 1ULL << i : UINT64_MAX);
+			printf(" %12llu |", (unsigned long long)count[i]);
+			for (uint64_t n = (count[i] * BAR + most - 1) / most; n; n--)
+				putchar('#');
+			putchar('\n');
+		} else if (!gap) {
+			puts("   ...");
+		}
+		gap = !count[i];
+	}
+}
+
+int cmd_histogram(int argc, char **argv)
+{
+	static const unsigned int permille[] = { 500, 990, 999 };
+	uint64_t count[BUCKETS] = { 0 }, *wait;
+	struct recording r;
+
+	if (argc > 2)
+		usage_error("histogram takes one file");
+	r = recording_open(argc > 1 ? argv[1] : "kdtl.data");
+	wait = calloc(r.nr + 1, sizeof(*wait));
+	if (!wait)
+		die("%zu entries", r.nr);
+	for (size_t i = 0; i < r.nr; i++) {
+		wait[i] = entry_wait(&r, &r.entry[i]);
+		count[bits_of(wait[i])]++;
+	}
+	qsort(wait, r.nr, sizeof(*wait), by_value);
+
+	printf("%zu dispatches, %llu lost\n", r.nr, (unsigned long long)r.head.lost);
+	if (!r.nr)
+		return 0;
+	bars(count);
+	for (size_t i = 0; i < sizeof(permille) / sizeof(permille[0]); i++) {
+		printf("p%g ", permille[i] / 10.0);
+		print_ns(wait[(r.nr * permille[i] + 999) / 1000 - 1]);
+		fputs(", ", stdout);
+	}
+	fputs("max ", stdout);
+	print_ns(wait[r.nr - 1]);
+	putchar('\n');
+	return 0;
+}

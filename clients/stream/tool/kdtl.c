@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0
+/* kdtl(1) - record and show dispatch trace logs */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kdtl.h"
+
+static const char usage[] =
+	"usage: kdtl COMMAND [OPTION]...\n"
+	"  list                         the sources of this machine\n"
+	"  record [OPTION]... [COMMAND [ARGUMENT]...]\n"
+	"      -o FILE      where to (kdtl.data)\n"
+	"      -d SECONDS   for so long; else until COMMAND ends, or Ctrl-C\n"
+	"      -s SOURCE    kdtl_sched or kdtl_vpa (the best there is)\n"
+	"      -C CPUS      such as 0-3,8 (all)\n"
+	"      -m PAGES     of log per CPU, a power of two\n"
+	"      -q           no progress\n"
+	"  print [FILE]                 the entries, in the order of time\n"
+	"  histogram [FILE]             how long they waited\n"
+	"  ctf [FILE] DIRECTORY         convert for babeltrace2, Trace Compass\n"
+	"kdtl(1) tells more.\n";
+
+/* The names of PAPR and of the perf tool. */
+const char *const dispatch_names[NR_DISPATCH_NAMES] = {
+	"external_interrupt", "firmware_internal_event", "H_PROD",
+	"decrementer_interrupt", "system_reset", "firmware_internal_event",
+	"conferred_cycles", "time_slice", "virtual_memory_page_fault",
+	"expropriated_adjunct", "priv_doorbell",
+};
+
+const char *const preempt_names[NR_PREEMPT_NAMES] = {
+	"unused", "firmware_internal_event", "H_CEDE", "H_CONFER", "time_slice",
+	"migration_hibernation_page_fault", "virtual_memory_page_fault",
+	"H_CONFER_ADJUNCT", "hcall_adjunct", "HDEC_adjunct",
+};
+
+void die(const char *fmt, ...)
+{
+	const int error = errno;
+	va_list args;
+
+	fflush(stdout);
+	fputs("kdtl: ", stderr);
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	if (error)
+		fprintf(stderr, ": %s", strerror(error));
+	fputc('\n', stderr);
+	exit(1);
+}
+
+void usage_error(const char *fmt, ...)
+{
+	va_list args;
+
+	fputs("kdtl: ", stderr);
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fprintf(stderr, "\n%s", usage);
+	exit(2);
+}
+
+int open_device(void)
+{
+	const int fd = open("/dev/kdtl", O_RDWR | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd >= 0)
+		return fd;
+	if (errno == ENOENT)
+		die("/dev/kdtl: load the module kdtl_stream");
+	if (errno == EACCES)
+		die("/dev/kdtl: needs CAP_PERFMON, be root for instance");
+	die("/dev/kdtl");
+}
+
+/* Three digits and a unit, nine columns wide. */
+void print_ns(uint64_t ns)
+{
+	static const char *const unit[] = { "ns", "us", "ms", "s " };
+	unsigned int i = 0;
+	double v = ns;
+
+	for (; v >= 1000 && i < 3; i++)
+		v /= 1000;
+	printf("%6.*f %s", !i || v >= 100 ? 0 : v >= 10 ? 1 : 2, v, unit[i]);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char	*name;
+		int		(*fn)(int argc, char **argv);
+	} commands[] = {
+		{ "list", cmd_list },
+		{ "record", cmd_record },
+		{ "print", cmd_print },
+		{ "histogram", cmd_histogram },
+		{ "ctf", cmd_ctf },
+	};
+
+	if (argc < 2)
+		usage_error("which command?");
+	if (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help")) {
+		fputs(usage, stdout);
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		if (!strcmp(argv[1], commands[i].name)) {
+			const int ret = commands[i].fn(argc - 1, argv + 1);
+
+			if (fflush(stdout) || ferror(stdout))
+				die("standard output");
+			return ret;
+		}
+	}
+	usage_error("no such command: %s", argv[1]);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* kdtl(1): what its parts know of each other. */
+#ifndef KDTL_TOOL_H
+#define KDTL_TOOL_H
+
+#include <endian.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <linux/kdtl.h>
+
+/*
+ * A recording: this, then the entries as the kernel had them, a CPU's in the
+ * order of time, until the end of the file.  Big-endian like the entries, so
+ * that any machine can read it.
+ */
+#define KDTL_FILE_MAGIC		"KDTLDATA"
+
+struct kdtl_file {
+	char		magic[8];
+	uint32_t	size;		/* of this: the entries follow */
+	uint32_t	complete;	/* the recording was not killed */
+	uint64_t	tb_freq;	/* ticks per second */
+	uint64_t	tb_boot;	/* ticks at boot */
+	uint64_t	boot_time;	/* ns since 1970 */
+	uint64_t	lost;		/* entries, of all CPUs */
+	char		source[KDTL_SOURCE_LEN];
+	char		host[64];
+	char		release[64];
+};
+
+/**
+ * struct recording - a file in memory
+ * @head: its head, in the machine's byte order
+ * @entry: the entries, as in the file
+ * @nr: how many
+ * @sched: they are kdtl_sched's, which say who was dispatched
+ */
+struct recording {
+	struct kdtl_file	head;
+	const struct kdtl_entry	*entry;
+	size_t			nr;
+	bool			sched;
+};
+
+extern const char *const dispatch_names[];
+extern const char *const preempt_names[];
+#define NR_DISPATCH_NAMES	11
+#define NR_PREEMPT_NAMES	10
+
+/* Ends with status 1, after "kdtl: ...: what errno says". */
+void die(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
+/* Ends with status 2: the command line is wrong. */
+void usage_error(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
+/* kdtl.c */
+int open_device(void);
+void print_ns(uint64_t ns);
+
+/* file.c */
+struct recording recording_open(const char *path);
+const struct kdtl_entry **recording_sorted(const struct recording *r);
+uint64_t ticks_to_ns(const struct recording *r, uint64_t ticks);
+
+static inline uint64_t entry_time(const struct recording *r, const struct kdtl_entry *e)
+{
+	return ticks_to_ns(r, be64toh(e->timebase) - r->head.tb_boot);
+}
+
+static inline uint64_t entry_wait(const struct recording *r, const struct kdtl_entry *e)
+{
+	return ticks_to_ns(r, (uint64_t)be32toh(e->enqueue_to_dispatch_time) +
+			      be32toh(e->ready_to_enqueue_time));
+}
+
+static inline uint64_t entry_slept(const struct recording *r, const struct kdtl_entry *e)
+{
+	return ticks_to_ns(r, be32toh(e->waiting_to_ready_time));
+}
+
+static inline int entry_pid(const struct kdtl_entry *e)
+{
+	return be64toh(e->fault_addr) >> 32;
+}
+
+static inline int entry_prev_pid(const struct kdtl_entry *e)
+{
+	return (int32_t)be64toh(e->fault_addr);
+}
+
+/* 16 bytes, whatever they are, and a NUL. */
+static inline void entry_comm(const struct kdtl_entry *e, char comm[17])
+{
+	memcpy(comm, &e->srr0, 16);
+	comm[16] = '\0';
+}
+
+int cmd_list(int argc, char **argv);
+int cmd_record(int argc, char **argv);
+int cmd_print(int argc, char **argv);
+int cmd_histogram(int argc, char **argv);
+int cmd_ctf(int argc, char **argv);
+
+#endif /* KDTL_TOOL_H */

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0
+/* kdtl list: the sources, and which one is taken if none is named. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "kdtl.h"
+
+#define DEVICES	"/sys/bus/event_source/devices"
+
+/* A session that is never started: it takes a page of each CPU for a moment. */
+static bool source_info(const char *source, struct kdtl_stream_info *info)
+{
+	struct kdtl_stream_attr attr = { .aux_pages = 1 };
+	const int fd = open_device();
+	bool ok;
+
+	if (strlen(source) >= sizeof(attr.source)) {
+		close(fd);
+		return false;
+	}
+	strcpy(attr.source, source);
+	*info = (struct kdtl_stream_info){ .cpu = -1 };
+	ok = !ioctl(fd, KDTL_IOC_SETUP, &attr) && !ioctl(fd, KDTL_IOC_INFO, info);
+	close(fd);
+	return ok;
+}
+
+int cmd_list(int argc, char **argv)
+{
+	struct kdtl_stream_info def, info;
+	unsigned int nr = 0;
+	struct dirent *d;
+	DIR *dir;
+
+	if (argc > 1)
+		usage_error("list takes no %s", argv[1]);
+	if (!source_info("", &def))
+		die("no source: load the module kdtl_sched or kdtl_vpa");
+	dir = opendir(DEVICES);
+	if (!dir)
+		die(DEVICES);
+	printf("%-16s %12s\n", "source", "ticks/s");
+	while ((d = readdir(dir))) {
+		if (strncmp(d->d_name, "kdtl", 4))
+			continue;
+		if (!source_info(d->d_name, &info)) {
+			printf("%-16s %12s  %s\n", d->d_name, "-", strerror(errno));
+			continue;
+		}
+		printf("%-16s %12llu%s\n", info.source,
+		       (unsigned long long)info.tb_freq,
+		       strcmp(info.source, def.source) ? "" : "  default");
+		nr++;
+	}
+	closedir(dir);
+	return nr == 0;
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0
+/* kdtl record: from /dev/kdtl to a file, without copying in between. */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kdtl.h"
+
+/* What a pipe holds. */
+#define PIPE_BYTES	(1 << 16)
+
+struct record {
+	const char		*path;
+	char			**command;
+	double			seconds;
+	bool			quiet;
+	struct kdtl_stream_attr	attr;
+	cpu_set_t		*cpus;
+
+	int			dev;
+	int			out;
+	int			pipe[2];
+	struct kdtl_file	head;
+	uint64_t		bytes;
+};
+
+static volatile sig_atomic_t stop_signal;
+static volatile sig_atomic_t child_gone;
+
+static void on_signal(int sig)
+{
+	if (sig == SIGCHLD)
+		child_gone = 1;
+	else
+		stop_signal = sig;
+}
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+static void parse_cpus(struct record *r, const char *list)
+{
+	const int max = 1 << 16;	/* an entry has 16 bits for it */
+	const char *p = list;
+	unsigned long from, to;
+	char *end;
+
+	r->cpus = CPU_ALLOC(max);
+	if (!r->cpus)
+		die("no memory");
+	CPU_ZERO_S(CPU_ALLOC_SIZE(max), r->cpus);
+	do {
+		if (!isdigit((unsigned char)*p))
+			usage_error("-C %s: should be such as 0-3,8", list);
+		from = to = strtoul(p, &end, 10);
+		if (*end == '-' && isdigit((unsigned char)end[1]))
+			to = strtoul(end + 1, &end, 10);
+		if (to < from || to >= (unsigned long)max || (*end && *end != ','))
+			usage_error("-C %s: should be such as 0-3,8", list);
+		for (; from <= to; from++)
+			CPU_SET_S(from, CPU_ALLOC_SIZE(max), r->cpus);
+		p = end + 1;
+	} while (*end);
+	r->attr.cpus = (uintptr_t)r->cpus;
+	r->attr.cpus_len = CPU_ALLOC_SIZE(max);
+}
+
+static struct record parse(int argc, char **argv)
+{
+	struct record r = { .path = "kdtl.data" };
+	char *end;
+	int opt;
+
+	while ((opt = getopt(argc, argv, "+o:d:s:C:m:q")) != -1) {
+		switch (opt) {
+		case 'o':
+			r.path = optarg;
+			break;
+		case 'd':
+			r.seconds = strtod(optarg, &end);
+			if (*end || !(r.seconds > 0))
+				usage_error("-d %s: should be seconds", optarg);
+			break;
+		case 's':
+			if (strlen(optarg) >= sizeof(r.attr.source))
+				usage_error("-s %s: too long", optarg);
+			strcpy(r.attr.source, optarg);
+			break;
+		case 'C':
+			parse_cpus(&r, optarg);
+			break;
+		case 'm':
+			r.attr.aux_pages = strtoul(optarg, &end, 0);
+			if (*end || !r.attr.aux_pages || r.attr.aux_pages & (r.attr.aux_pages - 1))
+				usage_error("-m %s: should be a power of two", optarg);
+			break;
+		case 'q':
+			r.quiet = true;
+			break;
+		default:
+			usage_error("see record");
+		}
+	}
+	if (argv[optind])
+		r.command = argv + optind;
+	return r;
+}
+
+static struct kdtl_stream_info stream_info(const struct record *r)
+{
+	struct kdtl_stream_info info = { .cpu = -1 };
+
+	if (ioctl(r->dev, KDTL_IOC_INFO, &info))
+		die("/dev/kdtl");
+	return info;
+}
+
+static void write_head(struct record *r)
+{
+	if (pwrite(r->out, &r->head, sizeof(r->head), 0) != sizeof(r->head))
+		die("%s", r->path);
+}
+
+static void begin(struct record *r)
+{
+	struct kdtl_stream_info info;
+	struct utsname uts;
+
+	r->dev = open_device();
+	if (ioctl(r->dev, KDTL_IOC_SETUP, &r->attr)) {
+		if (errno == ENOENT)
+			die("no source %s: see kdtl list", r->attr.source);
+		if (errno == EPERM)
+			die("log of all CPUs: more than RLIMIT_MEMLOCK, take -m or -C less");
+		die("cannot be set up, the kernel's log may say why");
+	}
+	info = stream_info(r);
+
+	r->out = open(r->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (r->out < 0)
+		die("%s", r->path);
+	if (pipe2(r->pipe, O_CLOEXEC))
+		die("pipe");
+
+	memcpy(r->head.magic, KDTL_FILE_MAGIC, sizeof(r->head.magic));
+	r->head.size = htobe32(sizeof(r->head));
+	r->head.tb_freq = htobe64(info.tb_freq);
+	r->head.tb_boot = htobe64(info.tb_boot);
+	r->head.boot_time = htobe64(now_ns(CLOCK_REALTIME) - now_ns(CLOCK_BOOTTIME));
+	strcpy(r->head.source, info.source);
+	uname(&uts);
+	snprintf(r->head.host, sizeof(r->head.host), "%.63s", uts.nodename);
+	snprintf(r->head.release, sizeof(r->head.release), "%.63s", uts.release);
+	write_head(r);
+	if (lseek(r->out, sizeof(r->head), SEEK_SET) < 0)
+		die("%s: should be a file", r->path);
+}
+
+/*
+ * What there is, to the file, but not for ever: it may come as fast as it goes.
+ * Returns false when it was stopped and that was all.
+ */
+static bool drain(struct record *r)
+{
+	ssize_t n = -1, done;
+	int rounds = 256;
+
+	while (rounds-- && (n = splice(r->dev, NULL, r->pipe[1], NULL, PIPE_BYTES, SPLICE_F_NONBLOCK)) > 0) {
+		r->bytes += n;
+		for (; n; n -= done) {
+			done = splice(r->pipe[0], NULL, r->out, NULL, n, 0);
+			if (done <= 0)
+				die("%s", r->path);
+		}
+	}
+	if (n < 0 && errno != EAGAIN)
+		die("/dev/kdtl");
+	return n;
+}
+
+static void progress(const struct record *r, uint64_t start, bool last)
+{
+	const bool tty = isatty(STDERR_FILENO);
+	const struct kdtl_stream_info info = stream_info(r);
+
+	if (r->quiet || (!last && !tty))
+		return;
+	fprintf(stderr, "%s%s: %.1f s, %llu dispatches, %llu lost, %.1f MB%s",
+		tty ? "\r" : "", r->path, (now_ns(CLOCK_MONOTONIC) - start) / 1e9,
+		(unsigned long long)(r->bytes / sizeof(struct kdtl_entry)),
+		(unsigned long long)info.lost, r->bytes / 1e6, last ? "\n" : "   ");
+	if (last && info.lost)
+		fprintf(stderr, "kdtl: -m with more pages loses less\n");
+}
+
+static pid_t run(char **command, const sigset_t *mask)
+{
+	const pid_t pid = fork();
+
+	if (pid < 0)
+		die("fork");
+	if (pid)
+		return pid;
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	execvp(command[0], command);
+	fprintf(stderr, "kdtl: %s: %s\n", command[0], strerror(errno));
+	_exit(errno == ENOENT ? 127 : 126);
+}
+
+/* Until the time is up, the command has ended, or somebody wants it to end. */
+static void record(struct record *r, const sigset_t *mask, uint64_t start)
+{
+	struct pollfd p = { .fd = r->dev, .events = POLLIN };
+	uint64_t shown = start, now;
+	uint64_t wait;
+
+	while (!stop_signal && !child_gone) {
+		now = now_ns(CLOCK_MONOTONIC);
+		wait = 1000000000;
+		if (r->seconds) {
+			if (now - start >= r->seconds * 1e9)
+				return;
+			if (r->seconds * 1e9 - (now - start) < wait)
+				wait = r->seconds * 1e9 - (now - start);
+		}
+		if (ppoll(&p, 1, &(struct timespec){ wait / 1000000000, wait % 1000000000 },
+			  mask) < 0 && errno != EINTR)
+			die("/dev/kdtl");
+		drain(r);
+		now = now_ns(CLOCK_MONOTONIC);
+		if (now - shown >= 1000000000) {
+			progress(r, start, false);
+			shown = now;
+		}
+	}
+}
+
+int cmd_record(int argc, char **argv)
+{
+	struct record r = parse(argc, argv);
+	struct sigaction act = { .sa_handler = on_signal };
+	int status = 0;
+	uint64_t start;
+	sigset_t block, mask;
+	pid_t pid = 0;
+
+	/* Only ppoll() lets them through, so that none comes between. */
+	sigaction(SIGINT, &act, NULL);
+	sigaction(SIGTERM, &act, NULL);
+	sigaction(SIGHUP, &act, NULL);
+	sigaction(SIGCHLD, &act, NULL);
+	sigemptyset(&block);
+	sigaddset(&block, SIGINT);
+	sigaddset(&block, SIGTERM);
+	sigaddset(&block, SIGHUP);
+	sigaddset(&block, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &block, &mask);
+
+	begin(&r);
+	start = now_ns(CLOCK_MONOTONIC);
+	if (ioctl(r.dev, KDTL_IOC_START))
+		die("cannot be started");
+	if (r.command)
+		pid = run(r.command, &mask);
+	record(&r, &mask, start);
+
+	if (ioctl(r.dev, KDTL_IOC_STOP))
+		die("cannot be stopped");
+	while (drain(&r))
+		;
+	r.head.lost = htobe64(stream_info(&r).lost);
+	r.head.complete = htobe32(1);
+	write_head(&r);
+	progress(&r, start, true);
+	if (fsync(r.out) && errno != EINVAL)
+		die("%s", r.path);
+
+	if (pid) {
+		if (!child_gone)
+			kill(pid, stop_signal ? stop_signal : SIGTERM);
+		waitpid(pid, &status, 0);
+		return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	}
+	return 0;
+}

@@ -2,7 +2,7 @@
 /* kdtl_test_aux.ko: the tests of AUX areas, from both sides. */
 #include <linux/module.h>
 
-#include "test_aux.h"
+#include "aux_suites.h"
 
 kunit_test_suites(&kdtl_output_suite, &kdtl_alloc_suite, &kdtl_snapshot_suite,
 		  &kdtl_many_suite, &kdtl_merge_suite);

@@ -175,15 +175,24 @@ static inline bool kunit_shim_case(struct kunit_suite *suite, struct kunit_case 
 	return !test.failures;
 }
 
-/* Returns how many cases failed; -1: the suite could not be set up. */
-static inline int kunit_shim_suite(struct kunit_suite *suite, const char *glob)
+static inline unsigned int kunit_shim_count(const struct kunit_suite *suite,
+					    const char *glob)
 {
-	unsigned int nr = 0, failed = 0;
-	struct kunit_case *c;
-	bool ok;
+	const struct kunit_case *c;
+	unsigned int nr = 0;
 
 	for (c = suite->test_cases; c->run_case; c++)
 		nr += kunit_shim_wanted(glob, suite, c);
+	return nr;
+}
+
+/* Returns how many cases failed; -1: the suite could not be set up. */
+static inline int kunit_shim_suite(struct kunit_suite *suite, const char *glob)
+{
+	unsigned int nr = kunit_shim_count(suite, glob), failed = 0;
+	struct kunit_case *c;
+	bool ok;
+
 	pr_info("    KTAP version 1\n");
 	pr_info("    # Subtest: %s\n", suite->name);
 	pr_info("    1..%u\n", nr);
@@ -212,14 +221,19 @@ extern char *kunit_shim_glob;
 
 static inline int __init kunit_shim_init(void)
 {
-	unsigned int i;
+	unsigned int i, nr = 0;
 	bool ok;
 
+	/* As KUnit: a suite with no case that is wanted is not there. */
+	for (i = 0; i < kunit_shim_nr_suites; i++)
+		nr += !!kunit_shim_count(kunit_shim_suites[i], kunit_shim_glob);
 	pr_info("KTAP version 1\n");
-	pr_info("1..%u\n", kunit_shim_nr_suites);
-	for (i = 0; i < kunit_shim_nr_suites; i++) {
+	pr_info("1..%u\n", nr);
+	for (i = 0, nr = 0; i < kunit_shim_nr_suites; i++) {
+		if (!kunit_shim_count(kunit_shim_suites[i], kunit_shim_glob))
+			continue;
 		ok = !kunit_shim_suite(kunit_shim_suites[i], kunit_shim_glob);
-		pr_info("%s %u %s\n", ok ? "ok" : "not ok", i + 1,
+		pr_info("%s %u %s\n", ok ? "ok" : "not ok", ++nr,
 			kunit_shim_suites[i]->name);
 	}
 	return 0;

@@ -15,7 +15,7 @@
 
 #include "../../core/compat.h"
 #include "kdtl_test_raw.h"
-#include "test_aux.h"
+#include "aux_suites.h"
 
 #define ALLOC_PMU	"kdtl_test_alloc"
 #define ALLOC_MAX_ORDER	ilog2(KMALLOC_MAX_SIZE >> PAGE_SHIFT)

@@ -11,7 +11,7 @@
 #include <linux/smp.h>
 
 #include "kdtl_test_load.h"
-#include "test_aux.h"
+#include "aux_suites.h"
 
 #define MERGE_PMU	"kdtl_test_merge"
 #define MERGE_CPUS	4

@@ -11,7 +11,7 @@
 #include <linux/slab.h>
 
 #include "kdtl_test_raw.h"
-#include "test_aux.h"
+#include "aux_suites.h"
 
 #define OUTPUT_PMU	"kdtl_test_output"
 #define OUTPUT_PAGES	4

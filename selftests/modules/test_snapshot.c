@@ -10,7 +10,7 @@
 #include <linux/stop_machine.h>
 
 #include "kdtl_test_raw.h"
-#include "test_aux.h"
+#include "aux_suites.h"
 
 static unsigned int snapshot_laps = 20000;
 module_param(snapshot_laps, uint, 0444);

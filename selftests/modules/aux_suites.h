@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* kdtl_test_aux.ko: the suites that aux_main.c runs. */
-#ifndef _KDTL_TEST_AUX_H
-#define _KDTL_TEST_AUX_H
+#ifndef _KDTL_AUX_SUITES_H
+#define _KDTL_AUX_SUITES_H
 
 #include "test_kapi.h"
 
@@ -11,4 +11,4 @@ extern struct kunit_suite kdtl_merge_suite;
 extern struct kunit_suite kdtl_output_suite;
 extern struct kunit_suite kdtl_snapshot_suite;
 
-#endif /* _KDTL_TEST_AUX_H */
+#endif /* _KDTL_AUX_SUITES_H */

@@ -1,0 +1,115 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# CPUs go and come back, and the machine is suspended, while eight sessions of
+# kdtl_test_hotplug.ko, the sampler and two users of perf log.
+#
+# shellcheck disable=SC2317 # functions that ok() calls
+
+here=$(dirname "$0")
+# shellcheck source-path=SCRIPTDIR source=ktap.sh
+. "$here/ktap.sh"
+
+[ "$(nproc)" -gt 1 ] || skip_all "only one CPU"
+[ -w /sys/devices/system/cpu/cpu1/online ] || skip_all "CPUs do not come and go here"
+[ -x "$here/perf_mmap" ] || skip_all "no perf_mmap: make -C selftests"
+need kdtl kdtl_sched kdtl_test_pmu kdtl_test_drive kdtl_sampler
+have_module kdtl_test_hotplug || skip_all "no module kdtl_test_hotplug"
+
+# Beside them: a user of each source, reading all the time.
+users_start()
+{
+	for pmu in kdtl_sched kdtl_test; do
+		"$here/perf_mmap" follow $pmu >/tmp/follow.$pmu &
+		eval "user_$pmu=$!"
+		until_true grep -q following /tmp/follow.$pmu || return
+	done
+}
+
+# Entries to the end, none wrong; so many of their CPUs must be whole.
+users_end()
+{
+	status=0
+	for pmu in kdtl_sched kdtl_test; do
+		eval "user=\${user_$pmu:?}"
+		kill "${user:?}"
+		wait "$user" || status=1
+		sed "s/^# /# a user of $pmu: /" /tmp/follow.$pmu
+		whole=$(sed -n 's/.*, \([0-9]*\) CPUs whole/\1/p' /tmp/follow.$pmu)
+		[ "${whole:-0}" -ge "$1" ] || status=1
+	done
+	return $status
+}
+
+# suites GLOB WHOLE: as a subtest.
+suites()
+{
+	users_start || return
+	kunit kdtl_test_hotplug "$1" >/tmp/suites
+	suites=$?
+	sed 's/^/    /' /tmp/suites
+	unload kdtl_test_hotplug
+	users_end "$2" && [ $suites -eq 0 ]
+}
+
+vmalloc_used()
+{
+	awk '/VmallocUsed/ { print $2 }' /proc/meminfo
+}
+
+nothing_left()
+{
+	now=$(vmalloc_used)
+	[ $((now - before)) -lt 256 ] && return
+	note "vmalloc: $before KiB before, $now KiB now"
+	return 1
+}
+
+# Nothing in the log that the kernel's own checks have to say.
+quiet()
+{
+	! dmesg | grep -E 'WARNING|BUG|is not logged|leak'
+}
+
+# sampler_goes_on: it has dispatches of every CPU, also since they came back.
+sampler_goes_on()
+{
+	echo 1 >/sys/kernel/debug/kdtl_sampler/reset
+	for cpu in /sys/devices/system/cpu/cpu[0-9]*; do
+		taskset "$((1 << ${cpu##*cpu}))" true
+	done
+	sleep 1
+	awk '/^[0-9]/ { n++; if (!$2) bad++ } END { exit !n || bad }' \
+		/sys/kernel/debug/kdtl_sampler/lines && return
+	cat /sys/kernel/debug/kdtl_sampler/lines
+	return 1
+}
+
+plan 6
+before=$(vmalloc_used)
+ok "every CPU goes and comes back" suites 'kdtl_hotplug.*' "$(nproc)"
+ok "the sampler goes on" sampler_goes_on
+ok "nothing was complained about" quiet
+
+# As far as it goes without anybody who wakes the machine.
+test_level=
+if grep -q mem /sys/power/state 2>/dev/null; then
+	for level in core processors; do
+		grep -q $level /sys/power/pm_test 2>/dev/null || continue
+		test_level=$level
+		break
+	done
+fi
+if [ -n "$test_level" ]; then
+	echo $test_level >/sys/power/pm_test
+	echo 1 >/sys/module/suspend/parameters/pm_test_delay 2>/dev/null
+	ok "suspended, as far as pm_test=$test_level goes" \
+		suites 'kdtl_suspend.*' 0
+	echo none >/sys/power/pm_test
+	ok "nothing was complained about then" quiet
+else
+	skip "suspended" "no /sys/power/pm_test, or no mem in /sys/power/state"
+	skip "nothing was complained about then" "not suspended"
+fi
+ok "nothing is left of it" nothing_left
+finish

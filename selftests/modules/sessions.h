@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Sessions with a reader each, that know what they must get. */
+#ifndef _KDTL_TEST_SESSIONS_H
+#define _KDTL_TEST_SESSIONS_H
+
+#include "kdtl_test_load.h"
+#include "test_kapi.h"
+
+#define MANY_NR		8
+#define MANY_PERIOD	NSEC_PER_MSEC
+#define MANY_BURST	16
+#define MANY_PAGES	16
+#define MANY_MOST	(MANY_PAGES * PAGE_SIZE / KDTL_ENTRY_SIZE - 1)
+
+/* Each mask that there is, and one twice; every other one overwrites. */
+static const u32 many_masks[MANY_NR] = { 1, 7, 2, 5, 4, 6, 3, 7 };
+
+/**
+ * struct many - one session and its reader
+ * @s: the session
+ * @mask: what it logs
+ * @overwrite: keeps the newest
+ * @task: reads
+ * @made: what had been made for it when it started, by CPU
+ * @seen: what was read, by CPU
+ * @went: messages that a CPU went, by CPU
+ * @came: and that it came
+ * @buf: for snapshots
+ */
+struct many {
+	struct kdtl_session	*s;
+	u32			mask;
+	bool			overwrite;
+	struct task_struct	*task;
+	u64			*made;
+	struct kdtl_test_seen	*seen;
+	unsigned int		*went;
+	unsigned int		*came;
+	void			*buf;
+};
+
+void many_read(struct many *m, int cpu);
+void many_snapshot(struct many *m, int cpu);
+int many_create(struct many *m, u32 mask, bool overwrite);
+int many_start(struct many *m);
+void many_end_reading(struct many *m);
+void many_destroy(struct many *m);
+void many_expect_exact(struct kunit *test, struct many *m, int cpu);
+
+#endif /* _KDTL_TEST_SESSIONS_H */

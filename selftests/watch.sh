@@ -84,6 +84,12 @@ table()
 	dmesg | sed -n '/kdtl_recorder: CPU 1: /,/end of table/p' | grep -q "kdtl_hog"
 }
 
+told_user_space()
+{
+	grep -q '^KDTL_CPU=1$' "$uevents" && grep -q '^KDTL_WATCH=CPU 1: ' "$uevents" &&
+		grep -q '^KDTL_WAIT_NS=[0-9]\{10,\}$' "$uevents"
+}
+
 # Someone may have fled from CPU 1's queue and was dispatched late elsewhere.
 others_quiet()
 {
@@ -105,14 +111,18 @@ none()
 need kdtl kdtl_sched
 have_module kdtl_hog || skip_all "no module kdtl_hog"
 
-plan 14
+plan 15
 dmesg -c >/dev/null
 ok "the recorder loads" load kdtl_recorder lines=200 ms=4000
-ok "the watch loads" load kdtl_watch threshold_ms=$threshold
+ok "the watch loads" load kdtl_watch threshold_ms=$threshold uevent=1
 echo 1 >$tracing/events/kdtl/enable
 ok "idle for 5 s: it is quiet" idle
 ok "thresholds by CPU" thresholds
 ok "what is no threshold is refused" refuses
+
+# busybox: runs the command for every event, with its variables.
+uevents=$(mktemp)
+background uevent sh -c "env >>$uevents"
 
 # Without a limit for real-time tasks nobody else gets the CPU.
 rt=$(cat /proc/sys/kernel/sched_rt_runtime_us)
@@ -122,6 +132,7 @@ ok "a hog on CPU 1" load kdtl_hog cpu=1 ms=6000
 ok "it is caught while it hogs" caught_in_time
 ok "traced" traced stuck
 ok "the recorder's table names the hog" until_true table
+ok "a uevent" until_true told_user_space
 ok "who had to wait is seen too" victim_seen
 ok "traced" traced late
 ok "no other CPU is stuck" others_quiet

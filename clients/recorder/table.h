@@ -24,7 +24,6 @@ struct table_cpu {
  * @cpus: by CPU
  * @info: how to read the times
  * @now: when the copies were taken, in ns since boot
- * @missed: dispatches in the window that are not printed: at least so many
  */
 struct table {
 	unsigned int		lines;

@@ -7,12 +7,11 @@
  * Idle CPUs are left alone.
  */
 #include <linux/cpu.h>
+#include <linux/kernel_stat.h>
 #include <linux/sched/clock.h>
 #include <linux/tick.h>
 
 #include "watch.h"
-
-static struct workqueue_struct *probe_wq;
 
 static void probe_run(struct work_struct *work)
 {
@@ -52,7 +51,7 @@ void watch_probe(int cpu)
 		cpus_read_lock();
 		if (cpu_online(cpu)) {
 			WRITE_ONCE(w->asked, now);
-			queue_work_on(cpu, probe_wq, &w->probe);
+			schedule_work_on(cpu, &w->probe);
 		}
 		cpus_read_unlock();
 	} else if (!w->told && cpu_online(cpu) &&
@@ -64,18 +63,13 @@ void watch_probe(int cpu)
 
 /**
  * watch_probe_init() - be ready to ask
- *
- * Return: 0 or -ENOMEM.
  */
-int watch_probe_init(void)
+void watch_probe_init(void)
 {
 	int cpu;
 
 	for_each_possible_cpu(cpu)
 		INIT_WORK(&per_cpu_ptr(&watch_cpus, cpu)->probe, probe_run);
-	/* CPU_INTENSIVE: no other work of ours or anyone's is held up by it. */
-	probe_wq = alloc_workqueue("kdtl_watch", WQ_CPU_INTENSIVE, 0);
-	return probe_wq ? 0 : -ENOMEM;
 }
 
 /**
@@ -83,5 +77,8 @@ int watch_probe_init(void)
  */
 void watch_probe_exit(void)
 {
-	destroy_workqueue(probe_wq);
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		flush_work(&per_cpu_ptr(&watch_cpus, cpu)->probe);
 }

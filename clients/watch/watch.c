@@ -117,33 +117,26 @@ static int __init watch_init(void)
 
 	for_each_possible_cpu(cpu)
 		per_cpu_ptr(&watch_cpus, cpu)->threshold_ms = threshold_ms;
-	err = watch_probe_init();
-	if (err)
-		return err;
+	watch_probe_init();
 	err = watch_report_init();
 	if (err)
-		goto probe;
+		return err;
 	err = watch_begin();
 	if (err) {
 		pr_err("no session of %s (%d)\n", pmu, err);
-		goto report;
+		watch_report_exit();
+		return err;
 	}
 	watch_show_init();
 	return 0;
-
-report:
-	watch_report_exit();
-probe:
-	watch_probe_exit();
-	return err;
 }
 
 static void __exit watch_exit(void)
 {
 	watch_show_exit();
 	watch_end();
-	watch_report_exit();
 	watch_probe_exit();
+	watch_report_exit();
 }
 
 /* After the sources, when built in: they are device_initcalls. */

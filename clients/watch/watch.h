@@ -40,7 +40,7 @@ static inline u64 watch_threshold(const struct watch_cpu *w)
 extern struct kdtl_session *watch_session;
 
 /* probe.c */
-int watch_probe_init(void);
+void watch_probe_init(void);
 void watch_probe_exit(void);
 void watch_probe(int cpu);
 

@@ -637,17 +637,27 @@ static struct kdtl_pmu kdtl_vpa_pmu = {
 	.sync		= kdtl_vpa_sync,
 };
 
-/* The time base at which sched_clock() was 0: the kernel's own is not exported. */
+/*
+ * The time base at which sched_clock() was 0: the kernel's own is not exported.
+ * The hypervisor may take the processor away between two reads, for milliseconds:
+ * the best of some tries.
+ */
 static u64 __init kdtl_vpa_boot_tb(void)
 {
-	unsigned long flags;
-	u64 tb, ns;
+	u64 before, ns, took, best = U64_MAX, boot_tb = 0;
+	int i;
 
-	local_irq_save(flags);
-	tb = get_tb();
-	ns = sched_clock();
-	local_irq_restore(flags);
-	return tb - mul_u64_u64_div_u64(ns, tb_ticks_per_sec, NSEC_PER_SEC);
+	for (i = 0; i < 16; i++) {
+		before = get_tb();
+		ns = sched_clock();
+		took = get_tb() - before;
+		if (took >= best)
+			continue;
+		best = took;
+		boot_tb = before + took / 2 -
+			  mul_u64_u64_div_u64(ns, tb_ticks_per_sec, NSEC_PER_SEC);
+	}
+	return boot_tb;
 }
 
 static int __init kdtl_vpa_init(void)

@@ -146,19 +146,20 @@ same()
 }
 
 # The kernel counts stolen time from the VPA's totals, KVM adds to them what it
-# writes to the log. But the kernel looks at them in ticks only, and sessions
-# start and stop CPU by CPU: 50 ms or 10 % may be between the two.
+# writes to the log. A session starts and stops CPU by CPU, so there are two
+# bounds; and the kernel looks at the totals in ticks only, so they may be 50 ms or
+# 5 % off.
 steal_fits()
 {
 	for cpu in $(seq 0 $((cpus - 1))); do
-		stolen=$(value stolen_us 0 "$cpu")
+		least=$(value stolen_min_us 0 "$cpu")
+		most=$(value stolen_max_us 0 "$cpu")
 		waited=$(value queued_us 0 "$cpu")
-		diff=$((stolen - waited))
-		[ $diff -ge 0 ] || diff=$((-diff))
-		allowed=$((stolen / 10))
-		[ $allowed -ge 50000 ] || allowed=50000
-		note "CPU $cpu: waits $waited us, stolen $stolen us, allowed $allowed us apart"
-		[ "$stolen" -gt 100000 ] && [ $diff -le $allowed ] || return 1
+		off=$((most / 20))
+		[ $off -ge 50000 ] || off=50000
+		note "CPU $cpu: waits $waited us, stolen $least to $most us"
+		[ "$least" -gt 100000 ] && [ "$waited" -ge $((least - off)) ] &&
+			[ "$waited" -le $((most + off)) ] || return 1
 	done
 }
 
@@ -192,9 +193,9 @@ no_warning()
 
 add_up='v["produced"] == v["consumed"] + v["lost"] + v["unread"] &&
 	v["consumed"] == v["entries"] && v["unread"] == 0'
-# One may come between the last poll and the moment when it is given back.
-counted='(v["session"] != 0 || v["produced"] == v["index"] ||
-	v["produced"] + 1 == v["index"])'
+# Some may come between the last poll and the moment when the log is given back.
+counted='(v["session"] != 0 || v["produced"] <= v["index"] &&
+	v["index"] <= v["produced"] + 4)'
 sound='v["backwards"] == 0 && v["outside"] == 0 &&
 	v["bad_reason"] == 0 && v["bad_preempt"] == 0'
 ctr_lost='v["ctr_lost"] == v["lost"]'

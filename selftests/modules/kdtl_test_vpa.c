@@ -73,7 +73,8 @@ MODULE_PARM_DESC(fake, "the entries are kdtl_test_hv's: look at their checksums"
  * @last: time of the last one
  * @pcpu_min: smallest processor_id
  * @pcpu_max: largest one
- * @stolen: ns that the kernel says were stolen between start and stop
+ * @stolen_min: ns that the kernel says were stolen while it was started everywhere
+ * @stolen_max: the same, while it was started anywhere
  * @kept: the first TEST_KEPT
  */
 struct test_cpu {
@@ -90,7 +91,8 @@ struct test_cpu {
 	u64		queued;
 	u64		rest;
 	u64		last;
-	u64		stolen;
+	u64		stolen_min;
+	u64		stolen_max;
 	unsigned int	pcpu_min;
 	unsigned int	pcpu_max;
 	struct kdtl_entry *kept;
@@ -244,37 +246,45 @@ static u64 test_stolen(int cpu)
 	return kcpustat_cpu(cpu).cpustat[CPUTIME_STEAL];
 }
 
+static int test_start_one(struct test_session *ts)
+{
+	int cpu, err;
+
+	if (!ts->started)
+		ts->started = local_clock();
+	WRITE_ONCE(ts->stopped, 0);
+	for_each_possible_cpu(cpu)
+		per_cpu_ptr(ts->cpus, cpu)->stolen_max -= test_stolen(cpu);
+	err = kdtl_start(ts->s);
+	for_each_possible_cpu(cpu)
+		per_cpu_ptr(ts->cpus, cpu)->stolen_min -= test_stolen(cpu);
+	return err;
+}
+
+static int test_stop_one(struct test_session *ts)
+{
+	int cpu, err;
+
+	for_each_possible_cpu(cpu)
+		per_cpu_ptr(ts->cpus, cpu)->stolen_min += test_stolen(cpu);
+	err = kdtl_stop(ts->s);
+	for_each_possible_cpu(cpu)
+		per_cpu_ptr(ts->cpus, cpu)->stolen_max += test_stolen(cpu);
+	if (err)
+		return err;
+	WRITE_ONCE(ts->stopped, local_clock());
+	test_read(ts);
+	return 0;
+}
+
 static int test_start(void)
 {
-	int i, err, cpu;
-
-	for (i = 0; i < 2; i++) {
-		if (!sessions[i].started)
-			sessions[i].started = local_clock();
-		WRITE_ONCE(sessions[i].stopped, 0);
-		err = kdtl_start(sessions[i].s);
-		if (err)
-			return err;
-		for_each_possible_cpu(cpu)
-			per_cpu_ptr(sessions[i].cpus, cpu)->stolen -= test_stolen(cpu);
-	}
-	return 0;
+	return test_start_one(&sessions[0]) ?: test_start_one(&sessions[1]);
 }
 
 static int test_stop(void)
 {
-	int i, err, cpu;
-
-	for (i = 1; i >= 0; i--) {
-		for_each_possible_cpu(cpu)
-			per_cpu_ptr(sessions[i].cpus, cpu)->stolen += test_stolen(cpu);
-		err = kdtl_stop(sessions[i].s);
-		if (err)
-			return err;
-		WRITE_ONCE(sessions[i].stopped, local_clock());
-		test_read(&sessions[i]);
-	}
-	return 0;
+	return test_stop_one(&sessions[1]) ?: test_stop_one(&sessions[0]);
 }
 
 static int test_close(void)
@@ -409,10 +419,11 @@ static void test_show_cpu(struct seq_file *m, int i, int cpu)
 		   tc->backwards, tc->bad_reason, tc->bad_preempt,
 		   tc->time_slice, tc->unused, tc->bad_sum, tc->repeated,
 		   tc->outside);
-	seq_printf(m, " pcpu_min=%u pcpu_max=%u queued=%llu queued_us=%llu stolen_us=%llu rest=%llu",
+	seq_printf(m, " pcpu_min=%u pcpu_max=%u queued=%llu queued_us=%llu stolen_min_us=%llu stolen_max_us=%llu rest=%llu",
 		   tc->pcpu_min, tc->pcpu_max, tc->queued,
 		   div_u64(kdtl_ticks_to_ns(&info, tc->queued), NSEC_PER_USEC),
-		   div_u64(tc->stolen, NSEC_PER_USEC), tc->rest);
+		   div_u64(tc->stolen_min, NSEC_PER_USEC),
+		   div_u64(tc->stolen_max, NSEC_PER_USEC), tc->rest);
 	seq_printf(m, " ctr_entries=%llu ctr_cede=%llu ctr_preempt=%llu ctr_fault=%llu ctr_unknown=%llu ctr_queued=%llu ctr_lost=%llu tb_freq=%llu tb_boot=%llu online=%d\n",
 		   test_counter(ts->s, cpu, KDTL_CTR_ENTRIES),
 		   test_counter(ts->s, cpu, KDTL_CTR_CEDE),

@@ -366,7 +366,7 @@ no_complaint()
 # The allocator's own checks.
 memory_is_well()
 {
-	for cache in /sys/kernel/slab/kmalloc-4k /sys/kernel/slab/kmalloc-64k; do
+	for cache in /sys/kernel/slab/kmalloc-*; do
 		[ ! -w $cache/validate ] || echo 1 >$cache/validate
 	done
 	! dmesg | grep -E 'BUG|Redzone|Poison' && is "$(cat /proc/sys/kernel/tainted)" "$tainted"

@@ -189,7 +189,7 @@ static const char *table_why(unsigned int reason)
 static void table_row(const struct table *t, const struct table_cpu *c, bool tasks)
 {
 	const struct kdtl_entry *e = c->from;
-	char who[TABLE_WHO], before[TABLE_WHO], waited[16];
+	char who[TABLE_WHO], before[TABLE_WHO], waited[24];
 	u64 when = table_time(t, e);
 	u32 frac = do_div(when, NSEC_PER_SEC);
 

@@ -169,7 +169,9 @@ static inline bool kunit_shim_case(struct kunit_suite *suite, struct kunit_case 
 	init_completion(&test.done);
 	if (IS_ERR(kthread_run(kunit_shim_thread, &test, "kunit_shim")))
 		return false;
-	wait_for_completion(&test.done);
+	/* For as long as it takes, but not so that it looks like a hung task. */
+	while (!wait_for_completion_timeout(&test.done, HZ))
+		;
 	if (suite->exit)
 		suite->exit(&test);
 	return !test.failures;

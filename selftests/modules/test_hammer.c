@@ -200,9 +200,11 @@ static const struct hammer_verb {
 	const char	*name;
 	ssize_t		(*call)(struct kdtl_session *s);
 	int		may[5];
+	int		closing;
 } hammer_verbs[] = {
 #define KDTL_VERB(verb, created, loaded, started, masked, unloaded, closing)	\
-	{ #verb, hammer_ ## verb, { created, loaded, started, masked, unloaded } },
+	{ #verb, hammer_ ## verb,						\
+	  { created, loaded, started, masked, unloaded }, closing },
 #include "states.def"
 #undef KDTL_VERB
 };
@@ -211,10 +213,13 @@ static bool hammer_may(const struct hammer_verb *verb, ssize_t ret)
 {
 	unsigned int i;
 
-	/* Nothing to read, and a message that only the queue lost. */
+	/* In any state there may be nothing to read. */
 	if (ret >= 0 || (verb->call == hammer_kdtl_read && ret == -EAGAIN) ||
 	    (verb->call == hammer_kdtl_wait && ret == -ETIMEDOUT))
 		return true;
+	/* Nobody closes it. */
+	if (ret == verb->closing)
+		return false;
 	for (i = 0; i < ARRAY_SIZE(verb->may); i++) {
 		if (verb->may[i] == ret)
 			return true;
@@ -241,7 +246,6 @@ static int hammer_thread(void *arg)
 			h->refused++;
 		else
 			h->good++;
-		/* Where it is allowed to be: the areas of all CPUs are read. */
 		cond_resched();
 	}
 	return 0;

@@ -764,7 +764,7 @@ static void test_mmap_overwrite(void)
 	must(!ioctl(x.fd, KDTL_IOC_START));
 	dispatches(5 * nr);
 	must(!ioctl(x.fd, KDTL_IOC_STOP));
-	must(x.m->aux_head >= 5 * nr * ENTRY && x.m->aux_head % ENTRY == 0);
+	must(info_of(x.fd).produced >= 5 * nr);
 	for (at = x.m->aux_head - nr * ENTRY; at != x.m->aux_head; at += ENTRY) {
 		const struct kdtl_entry e = aux_entry(&x, at);
 

@@ -52,7 +52,10 @@ guest='
 	wait $p
 	kdtl record -q -C 1 -o one.data sh /tmp/work
 	kdtl print command.data >command.txt
-	awk "\$1 == \"kdtl_stream\" { print \$3 }" /proc/modules >users
+	mount -t securityfs securityfs /sys/kernel/security &&
+		echo confidentiality >/sys/kernel/security/lockdown &&
+		kdtl list 2>lockdown.err
+	echo $? >lockdown.status
 '
 
 kdtl()
@@ -170,6 +173,16 @@ wrong()
 	[ $status -eq 2 ]
 }
 
+# The last thing that the machine did: there is no way back.
+locked_down()
+{
+	[ "$(cat "$work/lockdown.status")" -eq 1 ] &&
+		grep -q '^kdtl: /dev/kdtl: Operation not permitted' "$work/lockdown.err" &&
+		return
+	cat -- "$work/lockdown.err"
+	return 1
+}
+
 wrong_command_lines()
 {
 	local line
@@ -185,7 +198,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-ctf.XXXXXX")
 partial "$work"
 capture "$top/scripts/build" x86_64-6.1
 
-plan 15
+plan 16
 ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
 ok "a machine records" "$top/selftests/vm/run" x86_64-6.1 --quiet --cpus 4 \
 	--modules "$captured" --add "$work/tool:/kdtl" --out "$work" -- "$guest"
@@ -201,6 +214,7 @@ ok "the histogram adds up" histogram_adds_up
 ok "it converts to CTF, once" converts
 ok "babeltrace2 reads the same entries" same_in_ctf
 ok "with the time of day" time_of_day
+ok "root of a locked down kernel gets nothing" locked_down
 ok "what is no recording, no option, no command is refused" \
 	eval 'not_a_recording && wrong_command_lines'
 finish

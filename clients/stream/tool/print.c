@@ -14,6 +14,12 @@ static const char *name_of(const char *const *names, unsigned int nr, unsigned i
 	return number;
 }
 
+/* The longest name that the source has. */
+static int preempt_width(const struct recording *r)
+{
+	return r->sched ? 25 : 32;
+}
+
 static void print_entry(const struct recording *r, const struct kdtl_entry *e)
 {
 	const uint64_t t = entry_time(r, e);
@@ -25,7 +31,8 @@ static void print_entry(const struct recording *r, const struct kdtl_entry *e)
 	fputs("  ", stdout);
 	print_ns(entry_slept(r, e));
 	printf("  %-25s", name_of(dispatch_names, NR_DISPATCH_NAMES, e->dispatch_reason));
-	printf(" %-32s", name_of(preempt_names, NR_PREEMPT_NAMES, e->preempt_reason));
+	printf(" %-*s", preempt_width(r),
+	       name_of(preempt_names, NR_PREEMPT_NAMES, e->preempt_reason));
 	if (r->sched) {
 		entry_comm(e, comm);
 		printf(" %-16s %7d %7d\n", comm, entry_pid(e), entry_prev_pid(e));
@@ -49,8 +56,8 @@ int cmd_print(int argc, char **argv)
 
 	printf("# %s, Linux %s, source %s: %zu dispatches, %llu lost\n", r.head.host,
 	       r.head.release, r.head.source, r.nr, (unsigned long long)r.head.lost);
-	printf("#    since boot  CPU     waited      slept  %-25s %-32s ", "dispatched for",
-	       "previous left");
+	printf("#    since boot  CPU     waited      slept  %-25s %-*s ", "dispatched for",
+	       preempt_width(&r), "previous left");
 	puts(r.sched ? "task                 pid  prev_pid" :
 	     "fault_addr       srr0             srr1");
 	for (size_t i = 0; i < r.nr; i++)

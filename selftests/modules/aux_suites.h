@@ -8,6 +8,7 @@
 extern struct kunit_suite kdtl_alloc_suite;
 extern struct kunit_suite kdtl_many_suite;
 extern struct kunit_suite kdtl_merge_suite;
+extern struct kunit_suite kdtl_merge_cost_suite;
 extern struct kunit_suite kdtl_output_suite;
 extern struct kunit_suite kdtl_snapshot_suite;
 

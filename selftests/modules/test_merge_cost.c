@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What merging costs: O(log CPUs) looks at an entry's time, counted
+ *
+ * No machine of the tests has a thousand CPUs, so this is api/merge.c itself,
+ * compiled once more, between a session and a number of CPUs that are made up.
+ */
+#include <linux/export.h>
+#include <linux/kdtl.h>
+#include <linux/log2.h>
+#include <linux/prandom.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+
+#include "../../core/compat.h"
+#include "../../core/session.h"
+#include "aux_suites.h"
+
+#define COST_PER_CPU	64
+
+static unsigned int cost_cpus;
+static u64 cost_looks;
+static struct kdtl_entry *cost_entries;	/* COST_PER_CPU for each CPU */
+
+static u64 cost_time(const struct kdtl_entry *e)
+{
+	cost_looks++;
+	return be64_to_cpu(e->timebase);
+}
+
+static ssize_t cost_peek(struct kdtl_session *s, int cpu, const void **span)
+{
+	*span = cost_entries + cpu * COST_PER_CPU;
+	return COST_PER_CPU * sizeof(*cost_entries);
+}
+
+static int cost_consume(struct kdtl_session *s, int cpu, size_t bytes)
+{
+	return 0;
+}
+
+struct kdtl_merge *cost_merge_create(struct kdtl_session *s);
+void cost_merge_destroy(struct kdtl_merge *m);
+void cost_merge_sync(struct kdtl_merge *m);
+const struct kdtl_entry *cost_merge_next(struct kdtl_merge *m);
+
+#define kdtl_merge_create	cost_merge_create
+#define kdtl_merge_destroy	cost_merge_destroy
+#define kdtl_merge_sync		cost_merge_sync
+#define kdtl_merge_next		cost_merge_next
+#define kdtl_entry_time		cost_time
+#define kdtl_aux_peek		cost_peek
+#define kdtl_aux_consume	cost_consume
+#undef nr_cpu_ids
+#define nr_cpu_ids		cost_cpus
+#undef for_each_cpu
+#define for_each_cpu(cpu, mask)	for ((cpu) = 0; (cpu) < cost_cpus; (cpu)++)
+/* Every clock is far ahead. */
+#define on_each_cpu_mask(mask, fn, arg, wait)	((void)(fn))
+#undef EXPORT_SYMBOL_NS_GPL
+#define EXPORT_SYMBOL_NS_GPL(symbol, ns)	static_assert(true)
+
+#undef pr_fmt
+#include "../../api/merge.c"
+#undef pr_fmt
+#define pr_fmt(fmt)		fmt
+
+static u64 cost_sync(struct kdtl_pmu *p)
+{
+	return U64_MAX;
+}
+
+/* Looks for all entries of so many CPUs, in order, after the sync. */
+static u64 cost_of(struct kunit *test, unsigned int cpus)
+{
+	struct kdtl_pmu pmu = { .sync = cost_sync };
+	struct kdtl_session *s = kzalloc(sizeof(*s), GFP_KERNEL);
+	u64 last = 0, now, got = 0, backwards = 0;
+	const struct kdtl_entry *e;
+	struct kdtl_merge *m;
+	struct rnd_state rnd;
+	unsigned int i;
+
+	cost_cpus = cpus;
+	cost_entries = kvcalloc(cpus, COST_PER_CPU * sizeof(*cost_entries), GFP_KERNEL);
+	KUNIT_ASSERT_TRUE(test, s && cost_entries);
+	prandom_seed_state(&rnd, cpus);
+	for (i = 0; i < cpus * COST_PER_CPU; i++) {
+		now = i % COST_PER_CPU ? now + prandom_u32_state(&rnd) % 1000 : 1;
+		cost_entries[i].timebase = cpu_to_be64(now);
+	}
+	s->pmu = &pmu;
+	m = cost_merge_create(s);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(m));
+	cost_merge_sync(m);
+	cost_looks = 0;
+	while ((e = cost_merge_next(m))) {
+		backwards += be64_to_cpu(e->timebase) < last;
+		last = be64_to_cpu(e->timebase);
+		got++;
+	}
+	cost_merge_destroy(m);
+	kvfree(cost_entries);
+	kfree(s);
+	KUNIT_EXPECT_EQ(test, backwards, 0ULL);
+	KUNIT_EXPECT_EQ(test, got, (u64)cpus * COST_PER_CPU);
+	return cost_looks;
+}
+
+/*
+ * Two children are compared, and the smaller one with its parent: at most two
+ * comparisons of two times on each level; and one with the horizon.
+ */
+static void cost_log(struct kunit *test)
+{
+	unsigned int cpus;
+	u64 looks, most;
+
+	for (cpus = 1; cpus <= 1024; cpus *= 4) {
+		looks = cost_of(test, cpus);
+		most = (u64)cpus * COST_PER_CPU * (4 * ilog2(cpus) + 1);
+		kunit_info(test, "%u CPUs: %llu.%02llu looks at an entry's time per entry", cpus,
+			   looks / (cpus * COST_PER_CPU),
+			   looks * 100 / (cpus * COST_PER_CPU) % 100);
+		KUNIT_EXPECT_LE(test, looks, most);
+	}
+}
+
+static struct kunit_case cost_cases[] = {
+	KUNIT_CASE(cost_log),
+	{}
+};
+
+struct kunit_suite kdtl_merge_cost_suite = {
+	.name		= "kdtl_merge_cost",
+	.test_cases	= cost_cases,
+};

@@ -334,6 +334,40 @@ static void aux_watermark_full(struct kunit *test)
 	}
 }
 
+/*
+ * Watermarks that are no multiple of anything: crossed by the right entry, and
+ * the area is full when it is full, also if one of both is just below 2^64.
+ */
+static void aux_watermark_odd(struct kunit *test)
+{
+	const unsigned int fits = PAGE_SIZE / KDTL_ENTRY_SIZE;
+	unsigned int below, n, watermark;
+	struct kdtl_session *s;
+	const void *span;
+	ssize_t len;
+	u64 seq;
+
+	for (below = 1; below < 2 * KDTL_ENTRY_SIZE; below += 3) {
+		watermark = PAGE_SIZE - below;
+		s = aux_session(test, 1, watermark);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+		kapi_emit(0, KDTL_KIND_CEDE, fits - 4);
+		for (n = fits - 3; n <= fits; n++) {
+			kapi_emit(0, KDTL_KIND_CEDE, 1);
+			KUNIT_EXPECT_EQ_MSG(test, kapi_counter(test, s, 0, KDTL_CTR_WAKEUPS, 0),
+					    (u64)n * KDTL_ENTRY_SIZE / watermark,
+					    "watermark %u, %u entries", watermark, n);
+		}
+		kapi_emit(0, KDTL_KIND_CEDE, 1);
+		KUNIT_EXPECT_EQ_MSG(test, aux_info(test, s, 0).lost, 1ULL, "watermark %u",
+				    watermark);
+		seq = 0;
+		len = kdtl_aux_peek(s, 0, &span);
+		aux_check(test, span, len, &seq, fits);
+		kapi_close(test);
+	}
+}
+
 /* --------------------------------------------------------------- whose area */
 
 static void aux_cpus(struct kunit *test)
@@ -463,6 +497,7 @@ static struct kunit_case aux_cases[] = {
 	KUNIT_CASE(aux_consume_more),
 	KUNIT_CASE(aux_odd_sizes),
 	KUNIT_CASE(aux_watermark_full),
+	KUNIT_CASE(aux_watermark_odd),
 	KUNIT_CASE(aux_cpus),
 	KUNIT_CASE(aux_race),
 	{}

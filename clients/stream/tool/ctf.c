@@ -154,6 +154,7 @@ static void put_metadata(FILE *f, const struct recording *r)
 int cmd_ctf(int argc, char **argv)
 {
 	const char *path = argc == 3 ? argv[1] : "kdtl.data", *out = argv[argc - 1];
+	const struct kdtl_entry **sorted;
 	struct recording r;
 	struct stream *s;
 	unsigned int cpu;
@@ -166,10 +167,12 @@ int cmd_ctf(int argc, char **argv)
 	if (mkdir(out, 0777) || (dir = open(out, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
 		die("%s", out);
 
+	/* A hypervisor's log may go back in time, a CTF stream must not. */
+	sorted = recording_sorted(&r);
 	for (size_t i = 0; i < r.nr; i++) {
-		cpu = be16toh(r.entry[i].processor_id);
+		cpu = be16toh(sorted[i]->processor_id);
 		s = stream_of(dir, cpu);
-		put_entry(s, &r, &r.entry[i]);
+		put_entry(s, &r, sorted[i]);
 		if (s->len + EVENT_MAX > sizeof(s->buf))
 			flush_packet(s, cpu);
 	}
@@ -192,5 +195,6 @@ int cmd_ctf(int argc, char **argv)
 	if (fclose(f))
 		die("%s/metadata", out);
 	close(dir);
+	free(sorted);
 	return 0;
 }

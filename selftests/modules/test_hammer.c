@@ -370,7 +370,7 @@ static int hammer_sessions_thread(void *arg)
 	while (!kthread_should_stop()) {
 		s = kdtl_session_create(&attr);
 		if (IS_ERR(s)) {
-			KUNIT_FAIL(h->test, "create: %ld", PTR_ERR(s));
+			KUNIT_FAIL(h->test, "create: %pe", s);
 			break;
 		}
 		err = kapi_go(s);

@@ -70,7 +70,7 @@ static int __init bench_kdtl_init(void)
 	for (sessions = 0; sessions < wanted; sessions++) {
 		s = bench_open();
 		if (IS_ERR(s)) {
-			pr_err("session %u: error %ld\n", sessions, PTR_ERR(s));
+			pr_err("session %u: %pe\n", sessions, s);
 			bench_close();
 			return PTR_ERR(s);
 		}

@@ -27,6 +27,9 @@ bench:
 check-quick:
 	@selftests/check --quick
 
+cocci:
+	@scripts/cocci $(if $(MODE),--mode $(MODE)) $(M)
+
 help:
 	@echo 'modules      build for KDIR=$(KDIR)'
 	@echo '             (cross: ARCH=powerpc CROSS_COMPILE=powerpc64le-linux-gnu- KDIR=...)'
@@ -35,6 +38,8 @@ help:
 	@echo 'check        all tests, in real kernels; ends with "N passed, N failed"'
 	@echo 'check-quick  the same in under five minutes, x86-64 only'
 	@echo 'bench        measure, side by side with other tracers'
+	@echo 'cocci        look for misuse of kdtl, here or in a client (M=FOLDER; MODE=report,'
+	@echo '             patch, context or org)'
 	@echo 'clean        remove what modules made'
 
-.PHONY: modules clean demo check check-quick bench help
+.PHONY: modules clean demo check check-quick bench cocci help

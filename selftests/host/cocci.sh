@@ -1,0 +1,167 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The semantic patches for clients and drivers: does each find all that is bad in
+# its sample, at its line, and nothing that is good, in every mode? And is the
+# project clean, by these and by the kernel's own?
+#
+# In a sample, BAD marks a line that is to be found; "patch: by hand", that patch
+# mode leaves it.
+
+here=$(dirname -- "$(readlink -f -- "$0")")
+top=$(dirname -- "$(dirname -- "$here")")
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
+. "$top/scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
+. "$here/lib/ktap.sh"
+
+kdtl=$top/scripts/coccinelle/kdtl
+
+# Found by the kernel's rules, and meant so: file, rule.
+meant='
+clients/stream/read.c           locks-mini_lock         its caller has locked
+core/session.c                  locks-mini_lock         returns with the lock
+selftests/modules/kdtl_crash.c  locks-double_lock       has to hang
+'
+
+has_mode()
+{
+	grep -q "^virtual $2\$" "$kdtl/$1.cocci"
+}
+
+# cocci RULE MODE FILE
+cocci()
+{
+	spatch -D "$2" --very-quiet --no-includes --sp-file "$kdtl/$1.cocci" \
+		"$3" 2>"$work/err" || { cat -- "$work/err"; return 1; }
+}
+
+# lines PATTERN FILE: numbers of the lines that match.
+lines()
+{
+	grep -n -E "$1" "$2" | cut -d : -f 1
+}
+
+reports()
+{
+	local sample=$kdtl/samples/$1.c
+
+	lines '/\* BAD' "$sample" >"$work/bad"
+	[ -s "$work/bad" ] || return
+	cocci "$1" report "$sample" >"$work/out" || return
+	cut -d : -f 2 "$work/out" | sort -n -u | diff -u "$work/bad" -
+}
+
+# What context mode takes out of the file is what it points at.
+points()
+{
+	local sample=$kdtl/samples/$1.c
+
+	cocci "$1" context "$sample" >"$work/out" || return
+	grep -E '/\* BAD' "$sample" >"$work/bad"
+	sed -n 's/^-\([^-]\)/\1/p' "$work/out" | diff -u "$work/bad" -
+}
+
+links()
+{
+	local sample=$kdtl/samples/$1.c line
+
+	cocci "$1" org "$sample" >"$work/out" || return
+	! grep -v -E '^(\* TODO )?\[\[view:' "$work/out" || return
+	for line in $(lines '/\* BAD' "$sample"); do
+		grep -q "linb=$line:" "$work/out" || { echo "not line $line"; return 1; }
+	done
+}
+
+# When the patch is in, nothing is found but what is left to a person.
+repairs()
+{
+	local sample=$kdtl/samples/$1.c
+
+	spatch -D patch --very-quiet --no-includes --sp-file "$kdtl/$1.cocci" \
+		"$sample" -o "$work/$1.c" >/dev/null 2>"$work/err" || {
+		cat -- "$work/err"
+		return 1
+	}
+	! cmp -s "$sample" "$work/$1.c" || return
+	cocci "$1" report "$work/$1.c" >"$work/out" || return
+	lines '/\* BAD.*by hand' "$work/$1.c" >"$work/bad"
+	cut -d : -f 2 "$work/out" | sort -n -u | diff -u "$work/bad" -
+}
+
+# sleep.cocci knows every verb that may sleep, by what its comment says.
+knows_all()
+{
+	local name verb
+
+	verb=$(sed -n 's/^identifier verb =~ "\(.*\)";$/\1/p' "$kdtl/sleep.cocci" | sort -u)
+	[ "$(wc -l <<<"$verb")" -eq 1 ] || { echo "two lists: $verb"; return 1; }
+	awk '/^ \* kdtl_[a-z_]*\(\)/ { sub(/\(\).*/, "", $2); name = $2; said = 0 }
+	     /^ \* Context: / { print name, /task, may sleep/ ? "sleeps" : "any" }' \
+		"$top"/api/*.c >"$work/verbs"
+	grep -q sleeps "$work/verbs" || return
+	while read -r name how; do
+		if [[ $name =~ $verb ]]; then
+			[ "$how" = sleeps ]
+		else
+			[ "$how" = any ]
+		fi || { echo "$name: $how"; return 1; }
+	done <"$work/verbs"
+}
+
+client_folder()
+{
+	mkdir -- "$work/client"
+	cp -- "$kdtl/samples/export.c" "$work/client"
+	! make -s -C "$top" cocci M="$work/client" >"$work/out" 2>&1 || return
+	grep -q "^$work/client/export.c:10:.*EXPORT_SYMBOL_NS_GPL(kdtl_bad, KDTL_NS)" "$work/out" || {
+		cat -- "$work/out"
+		return 1
+	}
+	(cd -- "$work" && "$top/scripts/cocci" --mode patch client | patch -s -p0) || return
+	make -s -C "$top" cocci M="$work/client"
+}
+
+kernel_rules()
+{
+	local status=0 file rule
+
+	"$top/scripts/cocci" --kernel "$1" >"$work/out" 2>"$work/err" || status=$?
+	while read -r file rule _; do
+		[ -z "$file" ] || sed -i "\|^$file:.*\[$rule\]\$|d" "$work/out"
+	done <<<"$meant"
+	cat -- "$work/out"
+	tail -n 3 "$work/err"
+	# 1 is findings, or none of the rules would run.
+	[ ! -s "$work/out" ] && grep -q ' rules over ' "$work/err" && [ "$status" -le 1 ]
+}
+
+"$top/scripts/install-deps" check
+work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-cocci.XXXXXX")
+partial "$work"
+mapfile -t rules < <(find "$kdtl" -maxdepth 1 -name '*.cocci' -printf '%f\n' |
+	sed 's/\.cocci$//' | sort)
+patching=0
+for rule in "${rules[@]}"; do
+	! has_mode "$rule" patch || patching=$((patching + 1))
+done
+plan $((3 * ${#rules[@]} + patching + 4))
+for rule in "${rules[@]}"; do
+	ok "$rule: report finds the bad, not the good" reports "$rule"
+	ok "$rule: context points at them" points "$rule"
+	ok "$rule: org links to them" links "$rule"
+	! has_mode "$rule" patch || ok "$rule: patch repairs them" repairs "$rule"
+done
+ok "sleep: knows every verb that may sleep" knows_all
+ok "make cocci M=folder checks and repairs a client's own folder" client_folder
+ok "nothing is found in the project" "$top/scripts/cocci"
+source=$(find "$KDTL_CACHE/src" -maxdepth 1 -name 'linux-source-*' ! -name '*@*' 2>/dev/null |
+	sort -V | tail -n 1)
+if [ "${KDTL_QUICK:-0}" != 0 ]; then
+	skip "nor by the kernel's own rules" "takes minutes"
+elif [ -z "$source" ]; then
+	skip "nor by the kernel's own rules" "no linux-source in the cache"
+else
+	ok "nor by the kernel's own rules (${source##*/})" kernel_rules "$source"
+fi
+finish

@@ -145,7 +145,7 @@ static inline void __noreturn kunit_shim_abort(struct kunit *test)
 static inline bool kunit_shim_wanted(const char *glob, const struct kunit_suite *suite,
 				     const struct kunit_case *c)
 {
-	char full[128];
+	char full[384];
 
 	snprintf(full, sizeof(full), "%s.%s", suite->name, c->name);
 	return !glob || glob_match(glob, full);

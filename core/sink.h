@@ -100,8 +100,8 @@ static __always_inline u32 kdtl_kind_mask(enum kdtl_kind kind)
 
 /* Other CPUs may read them at any time: exact when nothing is logged. */
 static __always_inline void kdtl_sink_count(struct kdtl_counts *c,
-					    enum kdtl_kind kind, u32 queued,
-					    u32 ready, u32 slept)
+					    enum kdtl_kind kind, u64 queued,
+					    u64 ready, u64 slept)
 {
 	data_race(c->entries[kind]++);
 	data_race(c->queued += queued);

@@ -109,38 +109,34 @@ static const u32 kdtl_preempt_codes[] = {
 };
 
 /**
- * struct kdtl_dispatch - what an entry is made of, for the registers
- * @next: who
- * @now: when
- * @reasons: both reasons and the CPU, as the entry's first half word
- * @pids: of @next and of the last runner
- * @queued: enqueue_to_dispatch_time
- * @ready: ready_to_enqueue_time
- * @slept: waiting_to_ready_time
+ * struct kdtl_words - an entry's words, for the registers: not an array
+ * @w0: reasons, CPU, enqueue_to_dispatch_time
+ * @w1: ready_to_enqueue_time, waiting_to_ready_time
+ * @w2: when
+ * @w3: both pids
+ * @next: whose name it gets
  */
-struct kdtl_dispatch {
+struct kdtl_words {
+	__be64				w0;
+	__be64				w1;
+	__be64				w2;
+	__be64				w3;
 	const struct task_struct	*next;
-	u64				now;
-	u32				reasons;
-	u64				pids;
-	u32				queued;
-	u32				ready;
-	u32				slept;
 };
 
 /* Six stores: an entry is made in place, not copied. */
-static __always_inline void kdtl_fill(void *to, const struct kdtl_dispatch *d)
+static __always_inline void kdtl_fill(void *to, const struct kdtl_words *d)
 {
 	__be64 *e = to;
 
-	e[0] = cpu_to_be64((u64)d->reasons << 32 | d->queued);
-	e[1] = cpu_to_be64((u64)d->ready << 32 | d->slept);
-	e[2] = cpu_to_be64(d->now);
-	e[3] = cpu_to_be64(d->pids);
+	e[0] = d->w0;
+	e[1] = d->w1;
+	e[2] = d->w2;
+	e[3] = d->w3;
 	memcpy(&e[4], d->next->comm, TASK_COMM_LEN);
 }
 
-static noinline void kdtl_sched_slow(struct kdtl_sink *sink, struct kdtl_dispatch d,
+static noinline void kdtl_sched_slow(struct kdtl_sink *sink, struct kdtl_words d,
 				     enum kdtl_kind kind)
 {
 	struct kdtl_entry e;
@@ -154,14 +150,17 @@ static void kdtl_sched_switch(void *data, bool preempt, struct task_struct *prev
 			      struct task_struct *next, unsigned int prev_state)
 {
 	enum kdtl_kind off = KDTL_KIND_CEDE, why = KDTL_KIND_CEDE;
-	struct kdtl_dispatch d = { .next = next, .now = local_clock() };
+	struct kdtl_words d = { .next = next };
+	const pid_t prev_pid = prev->pid;
+	const u64 now = local_clock();
 	s64 queued, ready = 0, slept = 0;
 	struct kdtl_sink *sink;
 	u64 when, id, queued_at, head;
+	u32 reasons;
 
-	if (prev->pid) {
+	if (prev_pid) {
 		off = kdtl_why(preempt, prev);
-		kdtl_depart(prev, d.now, off);
+		kdtl_depart(prev, now, off);
 	}
 	if (!next->pid)
 		return;
@@ -170,7 +169,7 @@ static void kdtl_sched_switch(void *data, bool preempt, struct task_struct *prev
 		return;
 
 	/* Not queued: it never waited here. The scheduler says so with a 0. */
-	queued_at = next->sched_info.last_queued ?: d.now;
+	queued_at = next->sched_info.last_queued ?: now;
 
 	when = READ_ONCE(kdtl_slot(next)->when);
 	id = when ^ READ_ONCE(kdtl_slot(next)->check);
@@ -184,18 +183,18 @@ static void kdtl_sched_switch(void *data, bool preempt, struct task_struct *prev
 		slept -= ready;
 	}
 
-	queued = d.now - queued_at;
+	queued = now - queued_at;
 	if (unlikely((u64)(queued | ready | slept) > U32_MAX)) {
 		queued = kdtl_saturate(queued);
 		ready = kdtl_saturate(ready);
 		slept = kdtl_saturate(slept);
 	}
-	d.queued = queued;
-	d.ready = ready;
-	d.slept = slept;
-	d.reasons = kdtl_dispatch_codes[why] | kdtl_preempt_codes[off] |
-		    (u16)raw_smp_processor_id();
-	d.pids = (u64)next->pid << 32 | (u32)prev->pid;
+	reasons = kdtl_dispatch_codes[why] | kdtl_preempt_codes[off] |
+		  (u16)raw_smp_processor_id();
+	d.w0 = cpu_to_be64((u64)reasons << 32 | queued);
+	d.w1 = cpu_to_be64((u64)ready << 32 | slept);
+	d.w2 = cpu_to_be64(now);
+	d.w3 = cpu_to_be64((u64)next->pid << 32 | (u32)prev_pid);
 
 	for (; sink; sink = sink->next) {
 		if (!(sink->mask >> why & 1))
@@ -207,7 +206,7 @@ static void kdtl_sched_switch(void *data, bool preempt, struct task_struct *prev
 		}
 		kdtl_fill(kdtl_sink_slot(sink, head), &d);
 		kdtl_sink_publish(sink, head);
-		kdtl_sink_count(sink->counts, why, d.queued, d.ready, d.slept);
+		kdtl_sink_count(sink->counts, why, queued, ready, slept);
 	}
 }
 

@@ -41,3 +41,24 @@ said()
 {
 	dmesg | sed -n "s/.*\] $1: .*\<$2 \([0-9.]*\).*/\1/p" | tail -n 1
 }
+
+# free_bytes: of the whole machine, also what waits in the per-CPU lists.
+free_bytes()
+{
+	cat /proc/sys/vm/stat_refresh
+	awk '$1 == "nr_free_pages" || $1 == "count:" { n += $2 }
+		END { printf "%.0f\n", n * 4096 }' /proc/zoneinfo
+}
+
+# session_bytes PAGES: what one more session takes: eight against one.
+session_bytes()
+{
+	for n in 1 1 9; do
+		free=$(free_bytes)
+		load bench_kdtl "sessions=$n" "aux_pages=$1"
+		was=${taken:-0}
+		taken=$((free - $(free_bytes)))
+		rmmod bench_kdtl
+	done
+	echo $(((taken - was) / 8))
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * messages GROUPS PAIRS ROUNDS - a crowd that talks through pipes
+ *
+ * In each group PAIRS senders write ROUNDS messages of 100 bytes to each of
+ * PAIRS receivers: many runnable tasks, waits and wake-ups.
+ * Prints how long it took in ns.
+ */
+#define _GNU_SOURCE
+#include <err.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SIZE		100
+#define MAX_PAIRS	32
+
+static int start[2];	/* closed: begin */
+
+static void await_start(void)
+{
+	char x;
+
+	close(start[1]);
+	if (read(start[0], &x, 1) != 0)
+		err(1, "start");
+}
+
+static void sender(int pipes[][2], int pairs, long rounds)
+{
+	char msg[SIZE] = { 0 };
+
+	await_start();
+	while (rounds--) {
+		for (int i = 0; i < pairs; i++) {
+			if (write(pipes[i][1], msg, SIZE) != SIZE)
+				err(1, "write");
+		}
+	}
+	_exit(0);
+}
+
+/* Writes of less than PIPE_BUF are whole, but a read may end within one. */
+static void receiver(int fd, long bytes)
+{
+	char msg[SIZE];
+
+	await_start();
+	while (bytes > 0) {
+		ssize_t n = read(fd, msg, SIZE);
+
+		if (n <= 0)
+			err(1, "read");
+		bytes -= n;
+	}
+	_exit(0);
+}
+
+static pid_t fork_or_die(void)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		err(1, "fork");
+	return pid;
+}
+
+static void group(int pairs, long rounds)
+{
+	int pipes[MAX_PAIRS][2];
+	int i;
+
+	for (i = 0; i < pairs; i++) {
+		if (pipe(pipes[i]))
+			err(1, "pipe");
+	}
+	for (i = 0; i < pairs; i++) {
+		if (!fork_or_die())
+			sender(pipes, pairs, rounds);
+		if (!fork_or_die())
+			receiver(pipes[i][0], rounds * pairs * SIZE);
+	}
+	for (i = 0; i < pairs; i++) {
+		close(pipes[i][0]);
+		close(pipes[i][1]);
+	}
+}
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1e9 + ts.tv_nsec;
+}
+
+int main(int argc, char **argv)
+{
+	const struct sched_param param = { 0 };
+	int groups, pairs, status;
+	long rounds;
+	double t;
+
+	if (argc != 4)
+		errx(2, "usage: messages GROUPS PAIRS ROUNDS");
+	groups = atoi(argv[1]);
+	pairs = atoi(argv[2]);
+	rounds = atol(argv[3]);
+	if (groups <= 0 || pairs <= 0 || pairs > MAX_PAIRS || rounds <= 0)
+		errx(2, "1 group or more, 1 to %d pairs, 1 round or more", MAX_PAIRS);
+	/* A wake-up is then no preemption: runs differ less from each other. */
+	if (sched_setscheduler(0, SCHED_BATCH, &param))
+		err(1, "scheduler");
+	if (pipe(start))
+		err(1, "pipe");
+	for (int i = 0; i < groups; i++)
+		group(pairs, rounds);
+
+	t = now();
+	close(start[1]);
+	while (wait(&status) > 0) {
+		if (status)
+			errx(1, "a process failed");
+	}
+	printf("%.0f\n", now() - t);
+	return 0;
+}

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# gnuplot -e "results='results.tsv'; dir='.'" plot.gp: SVG and PNG of the
+# figures in results.
+
+# Lines of "label value" for the names in list, in its order.
+pick(list) = sprintf("< awk -F '\\t' -v list='%s' 'BEGIN { n = split(list, want, \" \") } { v[$1] = $2 } END { for (i = n; i > 0; i--) if (want[i] in v) { l = want[i]; sub(/^[a-z]*\\./, \"\", l); print l, v[want[i]] } }' %s", list, results)
+# Of "PREFIX.N": "N value".
+series(prefix) = sprintf("< awk -F '\\t' -v p='%s.' 'index($1, p) == 1 { print substr($1, length(p) + 1), $2 }' %s", prefix, results)
+
+producers = "dispatch.empty_probe dispatch.record_floor dispatch.relay dispatch.kfifo dispatch.kdtl_sched.1 dispatch.kdtl_sched.2 dispatch.bpf_ringbuf dispatch.trace_ring_buffer dispatch.kdtl_sched.8 dispatch.lttng dispatch.ftrace dispatch.perf"
+consumers = "consume.kdtl consume.relay consume.kfifo consume.perf consume.kdtl.single consume.trace_ring_buffer"
+
+is_kdtl(label) = strstrt(label, "kdtl") > 0
+blue = 0x2a5caa
+grey = 0x9a9a9a
+
+do for [type in "svg png"] {
+	if (type eq "svg") {
+		set terminal svg size 800,420 font "sans,12" background "white"
+	} else {
+		set terminal pngcairo size 800,420 font "sans,10"
+	}
+	set termoption noenhanced
+	set style fill solid
+	unset key
+	set grid xtics lc rgb "#dddddd"
+	set border 3
+	set tics nomirror
+	set offsets 0, 0, 0.5, 0.5
+	set xrange [0:*]
+
+	set output sprintf("%s/dispatch.%s", dir, type)
+	set xlabel "instructions added to a context switch"
+	plot pick(producers) using ($2 / 2):0:($2 / 2):(0.35):(is_kdtl(strcol(1)) ? blue : grey):ytic(1) \
+		with boxxyerror lc rgb variable, \
+		"" using 2:0:(sprintf(" %.0f", $2)) with labels left
+	set output sprintf("%s/consume.%s", dir, type)
+	set xlabel "instructions to read a 48-byte record (perf: its 120 bytes)"
+	plot pick(consumers) using ($2 / 2):0:($2 / 2):(0.35):(is_kdtl(strcol(1)) ? blue : grey):ytic(1) \
+		with boxxyerror lc rgb variable, \
+		"" using 2:0:(sprintf(" %.0f", $2)) with labels left
+	unset offsets
+	set output sprintf("%s/sessions.%s", dir, type)
+	set grid xtics ytics lc rgb "#dddddd"
+	set xlabel "sessions on the same CPU"
+	set ylabel "instructions added to a context switch"
+	set yrange [0:*]
+	plot series("scale.sessions") using 1:2 with linespoints lw 2 pt 7 lc rgb blue
+	unset ylabel
+	set autoscale y
+}

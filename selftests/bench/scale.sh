@@ -1,0 +1,50 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# In the guest, under -icount: how the cost of a dispatch depends on the number
+# of sessions and on the size of their areas, and what a session takes itself.
+
+# shellcheck source-path=SCRIPTDIR source=guest.sh
+. "$(dirname "$0")/guest.sh"
+
+ROUNDS=${ROUNDS:-5000}
+
+pingpong()
+{
+	"$BENCH/pingpong" "$ROUNDS"
+}
+
+# scale NAME PARAMETER...: of bench_kdtl.
+scale()
+{
+	name=$1
+	shift
+	load bench_kdtl "$@"
+	with=$(pingpong) || die "$name"
+	rmmod bench_kdtl
+	after=$(pingpong)
+	result "scale.$name" "$(echo "$with" "$before" "$after" |
+		awk '{ printf "%.1f", $1 - ($2 + $3) / 2 }')" instructions
+	before=$after
+}
+
+mkdir -p "${RESULTS%/*}"
+load kdtl
+load kdtl_sched
+pingpong >/dev/null
+before=$(pingpong)
+for n in 1 2 4 8 16 32; do
+	scale "sessions.$n" "sessions=$n" aux_pages=512
+	result "open.sessions.$n" "$(said bench_kdtl open_ns)" ns
+	result "close.sessions.$n" "$(said bench_kdtl close_ns)" ns
+done
+for pages in 1 16 256; do
+	result "memory.KiB.$((pages * 4))" "$(session_bytes $pages)" bytes/session
+done
+# Areas that would be full, were they not overwritten.
+for pages in 1 4 16 64 256 1024 4096 16384; do
+	scale "overwrite.KiB.$((pages * 4))" "aux_pages=$pages" overwrite=1
+done
+# And one that is: every entry is counted as lost.
+scale full aux_pages=1
+[ "$(said bench_kdtl lost)" -gt 0 ] || die "nothing was lost"

@@ -5,11 +5,13 @@
  * A file of /dev/kdtl is a session on the CPUs that it asks for:
  *
  *	fd = open("/dev/kdtl", O_RDWR);
- *	ioctl(fd, KDTL_IOC_SETUP, &attr);	what to log; without: all
- *	ioctl(fd, KDTL_IOC_START);		the first read or poll does, too
+ *	ioctl(fd, KDTL_IOC_SETUP, &attr);	what to log
+ *	ioctl(fd, KDTL_IOC_START);
  *	read(fd, entries, sizeof(entries));	whole entries
  *	ioctl(fd, KDTL_IOC_STOP);		read then returns the rest, then 0
  *	close(fd);
+ *
+ * Without SETUP and START the first read() or poll() starts to log everything.
  *
  * read() and splice() return a CPU's entries in the order of time, one CPU's
  * after another's.  They wait until there is a watermark of entries on any CPU,

@@ -7,7 +7,10 @@
 
 # nested_machine KERNEL WORK CPUS MEMORY CMDLINE: L2 is to boot KERNEL with
 # WORK/initrd; its two serial ports are handed through. All of L2's virtual
-# processors share the only one of L1, so they wait for each other.
+# processors share the only one of L1, so they wait for each other. Its clock
+# counts instructions (250 a microsecond): were it the host's and that busy, L1's
+# timer would be due again before L2 has got anywhere, and each attempt is a
+# dispatch.
 nested_machine()
 {
 	local kernel=$1 work=$2 cpus=$3 mem=$4 cmdline=$5 l1=$2/l1 l1_mem
@@ -34,7 +37,7 @@ nested_machine()
 	*) l1_mem=$((${mem%[Mm]} + 1536)) ;;
 	esac
 	qemu=(qemu-system-ppc64 -cpu power9 -smp 1 -m "${l1_mem}M"
-		-accel 'tcg,thread=multi'
+		-accel tcg,thread=single -icount shift=2,sleep=off
 		-machine "pseries,cap-nested-hv=true,x-vof=on,$(pseries_caps)"
 		-nodefaults -no-user-config -display none -vga none -no-reboot
 		-kernel "$kernel" -initrd "$work/l1-initrd"

@@ -15,6 +15,9 @@ endif
 modules clean:
 	$(MAKE) -C $(KDIR) M=$(CURDIR) ARCH=$(ARCH) $(CONFIG) $@
 
+tool:
+	$(MAKE) -C clients/stream/tool
+
 demo:
 	@scripts/demo $(ARCH)
 
@@ -33,6 +36,7 @@ cocci:
 help:
 	@echo 'modules      build for KDIR=$(KDIR)'
 	@echo '             (cross: ARCH=powerpc CROSS_COMPILE=powerpc64le-linux-gnu- KDIR=...)'
+	@echo 'tool         build kdtl(1), clients/stream/tool/kdtl: records and prints'
 	@echo 'demo         boot a VM and print who waited for a CPU (ARCH=powerpc: as a'
 	@echo '             guest of a real hypervisor); installs what is missing'
 	@echo 'check        all tests, in real kernels; ends with "N passed, N failed"'
@@ -42,4 +46,4 @@ help:
 	@echo '             patch, context or org)'
 	@echo 'clean        remove what modules made'
 
-.PHONY: modules clean demo check check-quick bench cocci help
+.PHONY: modules clean tool demo check check-quick bench cocci help

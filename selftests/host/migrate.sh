@@ -83,15 +83,23 @@ builds()
 	} >"$work/Kbuild"
 	make -C "$kdir" M="$work" KBUILD_EXTRA_SYMBOLS="$built/Module.symvers" \
 		W=1 modules >"$work/log" 2>&1 &&
-		! grep -E 'warning|WARNING' "$work/log" && return
+		! grep -E 'warning|WARNING' "$work/log" &&
+		mkdir -- "$work/clients" && mv -- "$work"/*.ko "$work/clients" && return
 	cat -- "$work/log"
 	return 1
 }
 
-"$top/scripts/install-deps" check
+works()
+{
+	"$top/selftests/vm/run" x86_64-6.1 --quiet --modules "$built" \
+		--add "$work/clients:/clients" --add "$here/lib/migrate-guest.sh:/" \
+		-- sh /migrate-guest.sh
+}
+
+"$top/scripts/install-deps" check demo
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-migrate.XXXXXX")
 partial "$work"
-plan 8
+plan 9
 for name in $samples; do
 	ok "$name: before becomes after" rewrites "$name"
 	ok "$name: nothing of perfmon2 is left" is_done "$name"
@@ -102,4 +110,5 @@ kdir=$captured
 capture "$top/scripts/build" x86_64-6.1
 built=$captured
 ok "what it makes builds (W=1)" builds
+ok "and works in a real kernel" works
 finish

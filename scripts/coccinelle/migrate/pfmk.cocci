@@ -308,138 +308,62 @@ expression SIZE, C, H, R, D, B, N;
 -arg.buf_size = SIZE;
  ... when any
 (
--R = pfmk_create_context(&C, &arg, N, D, &H, B);
 +/* TODO kdtl: the size is that of each CPU's area */
 +C.aux_pages = roundup_pow_of_two(DIV_ROUND_UP(SIZE, PAGE_SIZE));
 +C.msg_pages = 1;
 +C.done = D;
-+H = kdtl_session_create(&C);
-+R = PTR_ERR_OR_ZERO(H);
-|
--return pfmk_create_context(&C, &arg, N, D, &H, B);
-+/* TODO kdtl: the size is that of each CPU's area */
-+C.aux_pages = roundup_pow_of_two(DIV_ROUND_UP(SIZE, PAGE_SIZE));
-+C.msg_pages = 1;
-+C.done = D;
-+H = kdtl_session_create(&C);
-+return PTR_ERR_OR_ZERO(H);
-|
 -R = pfmk_create_context(&C, &arg, N, D, H, B);
++R = pfmk_create_context(&C, NULL, 0, D, H, NULL);
+|
 +/* TODO kdtl: the size is that of each CPU's area */
 +C.aux_pages = roundup_pow_of_two(DIV_ROUND_UP(SIZE, PAGE_SIZE));
 +C.msg_pages = 1;
 +C.done = D;
-+ *H = kdtl_session_create(&C);
-+R = PTR_ERR_OR_ZERO(*H);
-|
 -return pfmk_create_context(&C, &arg, N, D, H, B);
-+/* TODO kdtl: the size is that of each CPU's area */
-+C.aux_pages = roundup_pow_of_two(DIV_ROUND_UP(SIZE, PAGE_SIZE));
-+C.msg_pages = 1;
-+C.done = D;
-+ *H = kdtl_session_create(&C);
-+return PTR_ERR_OR_ZERO(*H);
++return pfmk_create_context(&C, NULL, 0, D, H, NULL);
 |
--R = pfmk_create_context(C, &arg, N, D, &H, B);
 +/* TODO kdtl: the size is that of each CPU's area */
 +C->aux_pages = roundup_pow_of_two(DIV_ROUND_UP(SIZE, PAGE_SIZE));
 +C->msg_pages = 1;
 +C->done = D;
-+H = kdtl_session_create(C);
-+R = PTR_ERR_OR_ZERO(H);
-|
--return pfmk_create_context(C, &arg, N, D, &H, B);
-+/* TODO kdtl: the size is that of each CPU's area */
-+C->aux_pages = roundup_pow_of_two(DIV_ROUND_UP(SIZE, PAGE_SIZE));
-+C->msg_pages = 1;
-+C->done = D;
-+H = kdtl_session_create(C);
-+return PTR_ERR_OR_ZERO(H);
-|
 -R = pfmk_create_context(C, &arg, N, D, H, B);
-+/* TODO kdtl: the size is that of each CPU's area */
-+C->aux_pages = roundup_pow_of_two(DIV_ROUND_UP(SIZE, PAGE_SIZE));
-+C->msg_pages = 1;
-+C->done = D;
-+ *H = kdtl_session_create(C);
-+R = PTR_ERR_OR_ZERO(*H);
++R = pfmk_create_context(C, NULL, 0, D, H, NULL);
 |
--return pfmk_create_context(C, &arg, N, D, H, B);
 +/* TODO kdtl: the size is that of each CPU's area */
 +C->aux_pages = roundup_pow_of_two(DIV_ROUND_UP(SIZE, PAGE_SIZE));
 +C->msg_pages = 1;
 +C->done = D;
-+ *H = kdtl_session_create(C);
-+return PTR_ERR_OR_ZERO(*H);
+-return pfmk_create_context(C, &arg, N, D, H, B);
++return pfmk_create_context(C, NULL, 0, D, H, NULL);
 )
 
 @depends on sampling@
-expression R, C, A, N, D, H, B;
+expression R, C, A, N, D, H, B != NULL;
 @@
 (
--R = pfmk_create_context(&C, A, N, D, &H, B);
 +/* TODO kdtl: pages of each CPU's area, a power of two */
 +C.aux_pages = 64;
 +C.msg_pages = 1;
 +C.done = D;
-+H = kdtl_session_create(&C);
-+R = PTR_ERR_OR_ZERO(H);
+ R = pfmk_create_context(&C, A, N, D, H, B);
 |
--return pfmk_create_context(&C, A, N, D, &H, B);
 +/* TODO kdtl: pages of each CPU's area, a power of two */
 +C.aux_pages = 64;
 +C.msg_pages = 1;
 +C.done = D;
-+H = kdtl_session_create(&C);
-+return PTR_ERR_OR_ZERO(H);
+ return pfmk_create_context(&C, A, N, D, H, B);
 |
--R = pfmk_create_context(&C, A, N, D, H, B);
-+/* TODO kdtl: pages of each CPU's area, a power of two */
-+C.aux_pages = 64;
-+C.msg_pages = 1;
-+C.done = D;
-+ *H = kdtl_session_create(&C);
-+R = PTR_ERR_OR_ZERO(*H);
-|
--return pfmk_create_context(&C, A, N, D, H, B);
-+/* TODO kdtl: pages of each CPU's area, a power of two */
-+C.aux_pages = 64;
-+C.msg_pages = 1;
-+C.done = D;
-+ *H = kdtl_session_create(&C);
-+return PTR_ERR_OR_ZERO(*H);
-|
--R = pfmk_create_context(C, A, N, D, &H, B);
 +/* TODO kdtl: pages of each CPU's area, a power of two */
 +C->aux_pages = 64;
 +C->msg_pages = 1;
 +C->done = D;
-+H = kdtl_session_create(C);
-+R = PTR_ERR_OR_ZERO(H);
+ R = pfmk_create_context(C, A, N, D, H, B);
 |
--return pfmk_create_context(C, A, N, D, &H, B);
 +/* TODO kdtl: pages of each CPU's area, a power of two */
 +C->aux_pages = 64;
 +C->msg_pages = 1;
 +C->done = D;
-+H = kdtl_session_create(C);
-+return PTR_ERR_OR_ZERO(H);
-|
--R = pfmk_create_context(C, A, N, D, H, B);
-+/* TODO kdtl: pages of each CPU's area, a power of two */
-+C->aux_pages = 64;
-+C->msg_pages = 1;
-+C->done = D;
-+ *H = kdtl_session_create(C);
-+R = PTR_ERR_OR_ZERO(*H);
-|
--return pfmk_create_context(C, A, N, D, H, B);
-+/* TODO kdtl: pages of each CPU's area, a power of two */
-+C->aux_pages = 64;
-+C->msg_pages = 1;
-+C->done = D;
-+ *H = kdtl_session_create(C);
-+return PTR_ERR_OR_ZERO(*H);
+ return pfmk_create_context(C, A, N, D, H, B);
 )
 
 // Nobody reads what is logged: the smallest area, over and over.
@@ -447,59 +371,44 @@ expression R, C, A, N, D, H, B;
 expression R, C, D, H;
 @@
 (
--R = pfmk_create_context(&C, NULL, 0, D, &H, NULL);
 +C.aux_pages = 1;
 +C.msg_pages = 1;
 +C.done = D;
-+H = kdtl_session_create(&C);
-+R = PTR_ERR_OR_ZERO(H);
+ R = pfmk_create_context(&C, NULL, 0, D, H, NULL);
 |
--return pfmk_create_context(&C, NULL, 0, D, &H, NULL);
 +C.aux_pages = 1;
 +C.msg_pages = 1;
 +C.done = D;
-+H = kdtl_session_create(&C);
-+return PTR_ERR_OR_ZERO(H);
+ return pfmk_create_context(&C, NULL, 0, D, H, NULL);
 |
--R = pfmk_create_context(&C, NULL, 0, D, H, NULL);
-+C.aux_pages = 1;
-+C.msg_pages = 1;
-+C.done = D;
-+ *H = kdtl_session_create(&C);
-+R = PTR_ERR_OR_ZERO(*H);
-|
--return pfmk_create_context(&C, NULL, 0, D, H, NULL);
-+C.aux_pages = 1;
-+C.msg_pages = 1;
-+C.done = D;
-+ *H = kdtl_session_create(&C);
-+return PTR_ERR_OR_ZERO(*H);
-|
--R = pfmk_create_context(C, NULL, 0, D, &H, NULL);
 +C->aux_pages = 1;
 +C->msg_pages = 1;
 +C->done = D;
+ R = pfmk_create_context(C, NULL, 0, D, H, NULL);
+|
++C->aux_pages = 1;
++C->msg_pages = 1;
++C->done = D;
+ return pfmk_create_context(C, NULL, 0, D, H, NULL);
+)
+
+@depends on patch@
+expression R, C, A, N, D, H, B;
+@@
+(
+-R = pfmk_create_context(C, A, N, D, &H, B);
 +H = kdtl_session_create(C);
 +R = PTR_ERR_OR_ZERO(H);
 |
--return pfmk_create_context(C, NULL, 0, D, &H, NULL);
-+C->aux_pages = 1;
-+C->msg_pages = 1;
-+C->done = D;
+-return pfmk_create_context(C, A, N, D, &H, B);
 +H = kdtl_session_create(C);
 +return PTR_ERR_OR_ZERO(H);
 |
--R = pfmk_create_context(C, NULL, 0, D, H, NULL);
-+C->aux_pages = 1;
-+C->msg_pages = 1;
-+C->done = D;
+-R = pfmk_create_context(C, A, N, D, H, B);
 + *H = kdtl_session_create(C);
 +R = PTR_ERR_OR_ZERO(*H);
 |
--return pfmk_create_context(C, NULL, 0, D, H, NULL);
-+C->aux_pages = 1;
-+C->msg_pages = 1;
-+C->done = D;
+-return pfmk_create_context(C, A, N, D, H, B);
 + *H = kdtl_session_create(C);
 +return PTR_ERR_OR_ZERO(*H);
 )
@@ -877,42 +786,6 @@ struct pfarg_pmd *p;
 |
 -p->reg_num
 +p->counter
-|
--x.reg_set
-+x.set
-|
--p->reg_set
-+p->set
-|
--x.reg_flags
-+x.flags
-|
--p->reg_flags
-+p->flags
-|
--x.reg_value
-+x.value
-|
--p->reg_value
-+p->value
-|
--x.reg_long_reset
-+x.long_reset
-|
--p->reg_long_reset
-+p->long_reset
-|
--x.reg_short_reset
-+x.short_reset
-|
--p->reg_short_reset
-+p->short_reset
-|
--x.reg_random_mask
-+x.random_mask
-|
--p->reg_random_mask
-+p->random_mask
 )
 
 @depends on patch@
@@ -933,99 +806,68 @@ expression E;
  , ... }, ... };
 )
 
-@depends on patch@
-identifier x;
-expression E;
+// The others have kept their names, but for the prefix.
+@kept depends on patch@
+struct pfarg_pmd x;
+struct pfarg_pmd *p;
+identifier f = { reg_set, reg_flags, reg_value, reg_long_reset, reg_short_reset, reg_random_mask };
 @@
 (
- struct pfarg_pmd x = { ...,
--.reg_set = E
-+.set = E
- , ... };
+ x.f
 |
- struct pfarg_pmd x[...] = { ..., { ...,
--.reg_set = E
-+.set = E
- , ... }, ... };
+ p->f
 )
 
-@depends on patch@
-identifier x;
-expression E;
+@script:python kept_name@
+f << kept.f;
+g;
+@@
+coccinelle.g = f[len("reg_"):]
+
+@@
+struct pfarg_pmd x;
+struct pfarg_pmd *p;
+identifier kept.f;
+identifier kept_name.g;
 @@
 (
- struct pfarg_pmd x = { ...,
--.reg_flags = E
-+.flags = E
- , ... };
+-x.f
++x.g
 |
- struct pfarg_pmd x[...] = { ..., { ...,
--.reg_flags = E
-+.flags = E
- , ... }, ... };
+-p->f
++p->g
 )
 
-@depends on patch@
+@kept_init depends on patch@
 identifier x;
+identifier f = { reg_set, reg_flags, reg_value, reg_long_reset, reg_short_reset, reg_random_mask };
 expression E;
 @@
 (
- struct pfarg_pmd x = { ...,
--.reg_value = E
-+.value = E
- , ... };
+ struct pfarg_pmd x = { ..., .f = E, ... };
 |
- struct pfarg_pmd x[...] = { ..., { ...,
--.reg_value = E
-+.value = E
- , ... }, ... };
+ struct pfarg_pmd x[...] = { ..., { ..., .f = E, ... }, ... };
 )
 
-@depends on patch@
-identifier x;
-expression E;
+@script:python kept_init_name@
+f << kept_init.f;
+g;
 @@
-(
- struct pfarg_pmd x = { ...,
--.reg_long_reset = E
-+.long_reset = E
- , ... };
-|
- struct pfarg_pmd x[...] = { ..., { ...,
--.reg_long_reset = E
-+.long_reset = E
- , ... }, ... };
-)
+coccinelle.g = f[len("reg_"):]
 
-@depends on patch@
-identifier x;
+@@
+identifier x, kept_init.f, kept_init_name.g;
 expression E;
 @@
 (
  struct pfarg_pmd x = { ...,
--.reg_short_reset = E
-+.short_reset = E
+-.f = E
++.g = E
  , ... };
 |
  struct pfarg_pmd x[...] = { ..., { ...,
--.reg_short_reset = E
-+.short_reset = E
- , ... }, ... };
-)
-
-@depends on patch@
-identifier x;
-expression E;
-@@
-(
- struct pfarg_pmd x = { ...,
--.reg_random_mask = E
-+.random_mask = E
- , ... };
-|
- struct pfarg_pmd x[...] = { ..., { ...,
--.reg_random_mask = E
-+.random_mask = E
+-.f = E
++.g = E
  , ... }, ... };
 )
 

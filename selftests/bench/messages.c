@@ -8,6 +8,7 @@
  */
 #define _GNU_SOURCE
 #include <err.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,8 +75,9 @@ static void group(int pairs, long rounds)
 	int pipes[MAX_PAIRS][2];
 	int i;
 
+	/* Small pipes: whoever fills or empties one has to wait. */
 	for (i = 0; i < pairs; i++) {
-		if (pipe(pipes[i]))
+		if (pipe(pipes[i]) || fcntl(pipes[i][1], F_SETPIPE_SZ, 4096) < 0)
 			err(1, "pipe");
 	}
 	for (i = 0; i < pairs; i++) {

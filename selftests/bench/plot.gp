@@ -8,7 +8,7 @@ pick(list) = sprintf("< awk -F '\\t' -v list='%s' 'BEGIN { n = split(list, want,
 # Of "PREFIX.N": "N value".
 series(prefix) = sprintf("< awk -F '\\t' -v p='%s.' 'index($1, p) == 1 { print substr($1, length(p) + 1), $2 }' %s", prefix, results)
 
-producers = "dispatch.empty_probe dispatch.record_floor dispatch.relay dispatch.kfifo dispatch.kdtl_sched.1 dispatch.kdtl_sched.2 dispatch.bpf_ringbuf dispatch.trace_ring_buffer dispatch.kdtl_sched.8 dispatch.lttng dispatch.ftrace dispatch.perf"
+producers = "dispatch.empty_probe dispatch.record_floor dispatch.relay dispatch.kfifo dispatch.kdtl_sched.1 dispatch.kdtl_sched.2 dispatch.bpf_ringbuf dispatch.kdtl_sched.8 dispatch.trace_ring_buffer dispatch.lttng dispatch.ftrace dispatch.perf"
 consumers = "consume.kdtl consume.relay consume.kfifo consume.perf consume.kdtl.single consume.trace_ring_buffer"
 
 is_kdtl(label) = strstrt(label, "kdtl") > 0

@@ -14,6 +14,8 @@
 
 #include "spawn.h"
 
+#define __packed	__attribute__((packed))
+
 /* What lttng-modules 2.13 takes, include/lttng/abi.h. */
 #define LTTNG_NAME_LEN	256
 
@@ -25,7 +27,7 @@ struct lttng_channel {
 	uint32_t	output;		/* 1: mmap */
 	int		overwrite;
 	char		padding[LTTNG_NAME_LEN + 32];
-} __attribute__((packed));
+} __packed;
 
 struct lttng_event {
 	char		name[LTTNG_NAME_LEN];
@@ -33,7 +35,7 @@ struct lttng_event {
 	uint64_t	token;
 	char		padding1[8];
 	char		padding2[LTTNG_NAME_LEN + 32];
-} __attribute__((packed));
+} __packed;
 
 #define LTTNG_SESSION		_IO(0xF6, 0x45)
 #define LTTNG_CHANNEL		_IOW(0xF6, 0x55, struct lttng_channel)

@@ -640,11 +640,13 @@ static void output_cpu_comes(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
 	KUNIT_EXPECT_TRUE(test, info.online);
+	KUNIT_EXPECT_EQ(test, per_cpu_ptr(output_raw.cpu, cpu)->nr, 1U);
 	/* And once more, with the area that it has left. */
 	KUNIT_EXPECT_EQ(test, remove_cpu(cpu), 0);
 	KUNIT_EXPECT_EQ(test, add_cpu(cpu), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
 	KUNIT_EXPECT_TRUE(test, info.online);
+	KUNIT_EXPECT_EQ(test, per_cpu_ptr(output_raw.cpu, cpu)->nr, 1U);
 	kapi_close(test);
 	output_expect_freed(test, num_online_cpus());
 }

@@ -32,10 +32,7 @@ quiet_make()
 		cross=(ARCH=powerpc CROSS_COMPILE=powerpc64le-linux-gnu-)
 	make -C "$work/$target" KDIR="$kdir" -j"$(nproc)" "${cross[@]}" "$@" \
 		modules >"$work/log" 2>&1 || rc=$?
-	if [ $rc -ne 0 ] || grep -q -E 'warning|error:|WARNING' "$work/log"; then
-		cat -- "$work/log"
-		return 1
-	fi
+	! grep -E -A 3 'warning|error:|WARNING|ERROR' "$work/log" && [ $rc -eq 0 ]
 }
 
 # Of all that is in git and has such a first line.

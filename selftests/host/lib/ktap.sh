@@ -16,21 +16,21 @@ plan()
 # ok NAME COMMAND...: a test; it passes if COMMAND does, else its output is shown.
 ok()
 {
-	local name=$1 out
+	local ktap_name=$1 ktap_out
 
 	shift
 	ktap_nr=$((ktap_nr + 1))
-	out=$(mktemp "${TMPDIR:-/tmp}/kdtl-ktap.XXXXXX")
-	partial "$out"
-	if "$@" >"$out" 2>&1; then
-		echo "ok $ktap_nr $name"
+	ktap_out=$(mktemp "${TMPDIR:-/tmp}/kdtl-ktap.XXXXXX")
+	partial "$ktap_out"
+	if "$@" >"$ktap_out" 2>&1; then
+		echo "ok $ktap_nr $ktap_name"
 	else
-		tail -n 30 -- "$out" | sed 's/^/# /'
-		echo "not ok $ktap_nr $name"
+		tail -n 30 -- "$ktap_out" | sed 's/^/# /'
+		echo "not ok $ktap_nr $ktap_name"
 		ktap_failed=$((ktap_failed + 1))
 	fi
-	rm -f -- "$out"
-	finished "$out"
+	rm -f -- "$ktap_out"
+	finished "$ktap_out"
 }
 
 # skip NAME REASON: instead of a test.

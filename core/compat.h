@@ -50,6 +50,14 @@ static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 }
 #endif
 
+/* v6.3, "ring_buffer: Remove unused "event" parameter" */
+#include <linux/ring_buffer.h>
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+#define kdtl_ring_buffer_commit(buffer, event)	ring_buffer_unlock_commit(buffer, event)
+#else
+#define kdtl_ring_buffer_commit(buffer, event)	ring_buffer_unlock_commit(buffer)
+#endif
+
 /*
  * Is the task inside a page fault from user mode?  The memory controller's
  * mark; v6.11, "mm: memcg: put cgroup v1-specific code under a config option",

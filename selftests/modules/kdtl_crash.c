@@ -31,6 +31,9 @@ static int crash_spin(void *unused)
 {
 	spin_lock(&lock);
 	spin_lock(&lock);
+	/* Never gets here. */
+	spin_unlock(&lock);
+	spin_unlock(&lock);
 	return 0;
 }
 
@@ -40,6 +43,9 @@ static int crash_irqspin(void *unused)
 
 	spin_lock_irqsave(&lock, flags);
 	spin_lock(&lock);
+	/* Never gets here. */
+	spin_unlock(&lock);
+	spin_unlock_irqrestore(&lock, flags);
 	return 0;
 }
 

@@ -9,6 +9,9 @@
 
 #include "sessions.h"
 
+/* Each mask that there is, and one twice. */
+const u32 many_masks[MANY_NR] = { 1, 7, 2, 5, 4, 6, 3, 7 };
+
 /* Check and give back what is unread. */
 void many_read(struct many *m, int cpu)
 {

@@ -12,8 +12,8 @@
 #define MANY_PAGES	16
 #define MANY_MOST	(MANY_PAGES * PAGE_SIZE / KDTL_ENTRY_SIZE - 1)
 
-/* Each mask that there is, and one twice; every other one overwrites. */
-static const u32 many_masks[MANY_NR] = { 1, 7, 2, 5, 4, 6, 3, 7 };
+/* The masks of MANY_NR sessions; every other one overwrites. */
+extern const u32 many_masks[MANY_NR];
 
 /**
  * struct many - one session and its reader

@@ -200,7 +200,7 @@ static DEFINE_PER_CPU(struct seen, seens[NR_CAPTURES]);
 
 static struct seen *seen_of(int id, int cpu)
 {
-	return &per_cpu(seens, cpu)[id];
+	return per_cpu_ptr(&seens[id], cpu);
 }
 
 static int capture_start(int id, unsigned int pages, u32 mask)

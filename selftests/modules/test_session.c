@@ -87,7 +87,8 @@ static void session_nothing_left(struct kunit *test, const char *what)
 
 /* ------------------------------------------------------------------- create */
 
-#define SESSION_GOOD	.pmu = "kdtl_session_test", .aux_pages = 1
+#define SESSION_PMU	"kdtl_session_test"
+#define SESSION_GOOD	.pmu = SESSION_PMU, .aux_pages = 1
 
 static void session_bad_attr(struct kunit *test)
 {
@@ -96,13 +97,14 @@ static void session_bad_attr(struct kunit *test)
 		int				err;
 		struct kdtl_session_attr	attr;
 	} bad[] = {
-		{ "no pages", -EINVAL, { .pmu = "kdtl_session_test" } },
-		{ "3 pages", -EINVAL, { SESSION_GOOD, .aux_pages = 3 } },
-		{ "2^20 + 1 pages", -EINVAL, { SESSION_GOOD, .aux_pages = (1 << 20) + 1 } },
-		{ "2^21 pages", -EINVAL, { SESSION_GOOD, .aux_pages = 1 << 21 } },
-		{ "2^31 pages", -EINVAL, { SESSION_GOOD, .aux_pages = 1U << 31 } },
-		{ "-1 pages", -EINVAL, { SESSION_GOOD, .aux_pages = -1 } },
-		{ "2^20 pages: over the cap", -ENOMEM, { SESSION_GOOD, .aux_pages = 1 << 20 } },
+		{ "no pages", -EINVAL, { .pmu = SESSION_PMU } },
+		{ "3 pages", -EINVAL, { .pmu = SESSION_PMU, .aux_pages = 3 } },
+		{ "2^20 + 1 pages", -EINVAL, { .pmu = SESSION_PMU, .aux_pages = (1 << 20) + 1 } },
+		{ "2^21 pages", -EINVAL, { .pmu = SESSION_PMU, .aux_pages = 1 << 21 } },
+		{ "2^31 pages", -EINVAL, { .pmu = SESSION_PMU, .aux_pages = 1U << 31 } },
+		{ "-1 pages", -EINVAL, { .pmu = SESSION_PMU, .aux_pages = -1 } },
+		{ "2^20 pages: over the cap", -ENOMEM,
+		  { .pmu = SESSION_PMU, .aux_pages = 1 << 20 } },
 		{ "3 message pages", -EINVAL, { SESSION_GOOD, .msg_pages = 3 } },
 		{ "2^31 message pages", -EINVAL, { SESSION_GOOD, .msg_pages = 1U << 31 } },
 		{ "2^20 message pages: over the cap", -ENOMEM,
@@ -113,9 +115,9 @@ static void session_bad_attr(struct kunit *test)
 		{ "flag 2^31", -EINVAL, { SESSION_GOOD, .flags = 1U << 31 } },
 		{ "watermark", -EINVAL, { SESSION_GOOD, .watermark = PAGE_SIZE + 1 } },
 		{ "no CPU", -EINVAL, { SESSION_GOOD, .cpus = cpu_none_mask } },
-		{ "no such PMU", -ENOENT, { SESSION_GOOD, .pmu = "kdtl_nowhere" } },
-		{ "PMU without a name", -ENOENT, { SESSION_GOOD, .pmu = "" } },
-		{ "a PMU that is not ours", -ENOENT, { SESSION_GOOD, .pmu = "software" } },
+		{ "no such PMU", -ENOENT, { .pmu = "kdtl_nowhere", .aux_pages = 1 } },
+		{ "PMU without a name", -ENOENT, { .pmu = "", .aux_pages = 1 } },
+		{ "a PMU that is not ours", -ENOENT, { .pmu = "software", .aux_pages = 1 } },
 	};
 	struct kdtl_session *s;
 	unsigned int i;

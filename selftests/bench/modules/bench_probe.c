@@ -19,6 +19,7 @@
 #include <linux/vmalloc.h>
 #include <trace/events/sched.h>
 
+#include "../../../core/compat.h"
 #include "record.h"
 
 static char *what = "empty";
@@ -193,7 +194,7 @@ static void bench_ring_buffer(void *data, bool preempt, struct task_struct *prev
 	if (!event)
 		return;
 	bench_record_fill(ring_buffer_event_data(event), prev, next, prev_state);
-	ring_buffer_unlock_commit(bench_buffer, event);
+	kdtl_ring_buffer_commit(bench_buffer, event);
 }
 
 static int bench_ring_buffer_init(void)

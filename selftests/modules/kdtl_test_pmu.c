@@ -143,7 +143,7 @@ static int kdtl_test_on(int cpu, struct kdtl_test_job *job)
 {
 	if (kdtl_test_do(cpu, job))
 		return 0;
-	return work_on_cpu_safe(cpu, kdtl_test_work, job);
+	return kdtl_test_work_on(cpu, kdtl_test_work, job);
 }
 
 /**

@@ -3,7 +3,9 @@
 #ifndef _KDTL_TEST_PMU_H
 #define _KDTL_TEST_PMU_H
 
+#include <linux/cpu.h>
 #include <linux/kdtl.h>
+#include <linux/workqueue.h>
 
 #define KDTL_TEST_PMU	"kdtl_test"
 
@@ -15,5 +17,17 @@ int kdtl_test_emit_torn(int cpu, unsigned int nr);
 void kdtl_test_entry_fill(struct kdtl_entry *e, enum kdtl_kind kind,
 			  u32 queued, u32 ready, u32 slept);
 u64 kdtl_test_entry_seq(const struct kdtl_entry *e);
+
+/* Run @fn on a CPU, in task context; -ENODEV if it is offline. May sleep. */
+static inline long kdtl_test_work_on(int cpu, long (*fn)(void *), void *arg)
+{
+	long ret = -ENODEV;
+
+	cpus_read_lock();
+	if (cpu_online(cpu))
+		ret = work_on_cpu(cpu, fn, arg);
+	cpus_read_unlock();
+	return ret;
+}
 
 #endif /* _KDTL_TEST_PMU_H */

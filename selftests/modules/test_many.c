@@ -135,61 +135,10 @@ static void many_undisturbed(struct kunit *test)
 	}
 }
 
-/* ------------------------------------------------------------------------ cost */
-
-#define MANY_COST_NR	500
-#define MANY_COST_ROUNDS 100
-
-/* ns for so many entries on this CPU. */
-static u64 many_burst(void)
-{
-	unsigned int i;
-	u64 t;
-
-	local_irq_disable();
-	t = local_clock();
-	for (i = 0; i < MANY_COST_NR; i++)
-		kdtl_test_emit_here(KDTL_KIND_CEDE, 0, 0, 0);
-	t = local_clock() - t;
-	local_irq_enable();
-	return t;
-}
-
-/* A further session costs what a copy costs, however many there are. */
-static void many_cost(struct kunit *test)
-{
-	/* ns with so many sessions: the best of all rounds is the undisturbed one. */
-	s64 best[MANY_NR + 1], first, last;
-	unsigned int round;
-	int i;
-
-	for (i = 0; i < MANY_NR; i++)
-		KUNIT_ASSERT_EQ(test, many_create(&many[i], 7, true), 0);
-	for (i = 0; i <= MANY_NR; i++)
-		best[i] = S64_MAX;
-	for (round = 0; round < MANY_COST_ROUNDS; round++) {
-		best[0] = min_t(s64, best[0], many_burst());
-		for (i = 0; i < MANY_NR; i++) {
-			KUNIT_ASSERT_EQ(test, kdtl_start(many[i].s), 0);
-			best[i + 1] = min_t(s64, best[i + 1], many_burst());
-		}
-		for (i = 0; i < MANY_NR; i++)
-			KUNIT_ASSERT_EQ(test, kdtl_stop(many[i].s), 0);
-	}
-	first = best[MANY_NR / 2] - best[0];
-	last = best[MANY_NR] - best[MANY_NR / 2];
-	kunit_info(test, "ps per entry: %lld to make it, for a session %lld of the first four, %lld of the next",
-		   best[0] * 1000 / MANY_COST_NR, first * 1000 / MANY_COST_NR / 4,
-		   last * 1000 / MANY_COST_NR / 4);
-	KUNIT_EXPECT_GT(test, first, 0LL);
-	KUNIT_EXPECT_LE(test, last, 2 * first);
-}
-
 static struct kunit_case many_cases[] = {
 	KUNIT_CASE(many_masks_exact),
 	KUNIT_CASE(many_kinds),
 	KUNIT_CASE(many_undisturbed),
-	KUNIT_CASE(many_cost),
 	{}
 };
 

@@ -532,9 +532,12 @@ static void wait_race_way(struct kunit *test, enum wait_way way)
 
 	KUNIT_EXPECT_EQ(test, rounds, r.waiting);
 	KUNIT_EXPECT_GE(test, rounds, 300U);
-	/* It was the race that was run. */
+	/*
+	 * It was the race that was run. Where CPUs are emulated in turns the
+	 * consumer mostly gets as far as to sleep.
+	 */
 	KUNIT_EXPECT_GT(test, r.slept, rounds / 20);
-	KUNIT_EXPECT_LT(test, r.slept, rounds - rounds / 20);
+	KUNIT_EXPECT_LT(test, r.slept, rounds - rounds / 1000);
 	kunit_info(test, "%u rounds, none lost: in %u it was asleep, in %u about to be", rounds,
 		   r.slept, rounds - r.slept);
 	kapi_close(test);

@@ -415,7 +415,8 @@ static void fakehv_register(struct fakehv_cpu *c, u64 addr)
 	u32 size = fakehv_log_size(addr);
 
 	c->registrations++;
-	if (c->log && !c->kept)
+	/* The same one again starts over: so a driver whose mask was cleared. */
+	if (c->log && c->log != log && !c->kept)
 		fakehv_complain(c, "a log is registered over another");
 	if (!is_power_of_2(size) || size < DISPATCH_LOG_BYTES || size > FAKEHV_MAX_LOG) {
 		fakehv_complain(c, "no good size for a log");

@@ -10,6 +10,7 @@
  * A source of its own, for its detach(): kdtl_session_close() calls that when
  * the session refuses everything and is not freed yet.
  */
+#include <linux/irq_work.h>
 #include <linux/module.h>
 #include <linux/sched/clock.h>
 #include <linux/workqueue.h>
@@ -60,9 +61,14 @@ static struct kdtl_pmu states_pmu = {
 	.detach		= states_detach,
 };
 
-/* In a task on the CPU: its irq_work has run when this is over. */
+static void states_nothing(struct irq_work *work)
+{
+}
+
+/* On the CPU. The irq_work that the entry raised has run when this is over. */
 static long states_emit(void *unused)
 {
+	struct irq_work last = IRQ_WORK_INIT_HARD(states_nothing);
 	struct kdtl_entry e = {
 		.processor_id	= cpu_to_be16(raw_smp_processor_id()),
 		.timebase	= cpu_to_be64(local_clock()),
@@ -70,7 +76,9 @@ static long states_emit(void *unused)
 
 	local_irq_disable();
 	kdtl_pmu_output(&states_pmu, &e, KDTL_KIND_CEDE);
+	irq_work_queue(&last);
 	local_irq_enable();
+	irq_work_sync(&last);
 	return 0;
 }
 

@@ -30,6 +30,9 @@ bench:
 check-quick:
 	@selftests/check --quick
 
+check-deep:
+	@selftests/check --deep
+
 cocci:
 	@scripts/cocci $(if $(MODE),--mode $(MODE)) $(M)
 
@@ -41,9 +44,10 @@ help:
 	@echo '             guest of a real hypervisor); installs what is missing'
 	@echo 'check        all tests, in real kernels; ends with "N passed, N failed"'
 	@echo 'check-quick  the same in under five minutes, x86-64 only'
+	@echo 'check-deep   debug kernels, faults, torture, fuzzing: hours'
 	@echo 'bench        measure, side by side with other tracers'
 	@echo 'cocci        look for misuse of kdtl, here or in a client (M=FOLDER; MODE=report,'
 	@echo '             patch, context or org)'
 	@echo 'clean        remove what modules made'
 
-.PHONY: modules clean tool demo check check-quick bench cocci help
+.PHONY: modules clean tool demo check check-quick check-deep bench cocci help

@@ -11,6 +11,7 @@ _fragments()
 {
 	echo "$_configs/base.config" "$_configs/${1%%-*}.config"
 	[[ $1 != *-debug ]] || echo "$_configs/debug.config"
+	[[ $1 != *-kasan ]] || echo "$_configs/kasan.config"
 }
 
 _config_key()

@@ -30,14 +30,12 @@ source_config_is_current()
 	[ "${link##*+}" = "$(_config_key "$1")" ]
 }
 
-# source_kernel TARGET SERIES
-source_kernel()
+# source_tree SERIES: its newest sources are in $src, their version is $version.
+source_tree()
 {
-	local target=$1 package=linux-source-$2 version src final
+	local package=linux-source-$1
 
-	need_tool build gcc-12 make bc bison flex xz
-	need_tool vm busybox
-	[[ $target != ppc64le-* ]] || need_tool ppc64le powerpc64le-linux-gnu-gcc-12
+	need_tool build xz
 	src=$KDTL_CACHE/src/$package
 	if [ "${KDTL_UPDATE:-0}" != 0 ] || [ ! -d "$src" ]; then
 		with_lock "$package"
@@ -55,6 +53,17 @@ source_kernel()
 	fi
 	src=$(readlink -f -- "$src")
 	version=${src##*@}
+}
+
+# source_kernel TARGET SERIES
+source_kernel()
+{
+	local target=$1 version src final
+
+	need_tool build gcc-12 make bc bison flex
+	need_tool vm busybox
+	[[ $target != ppc64le-* ]] || need_tool ppc64le powerpc64le-linux-gnu-gcc-12
+	source_tree "$2"
 
 	# A build tree knows its own name: it is not moved into place, but
 	# in use only once the link points to it.

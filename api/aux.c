@@ -142,8 +142,8 @@ static ssize_t kdtl_snapshot_try(struct kdtl_aux *aux, void *buf, u64 len, u64 *
  * when other CPUs have been stopped, from a panic notifier for instance.
  *
  * Context: any, NMI too.
- * Return: bytes, or
- *
+ * Return:
+ * * bytes
  * * -EINVAL: @cpu is not one of the session's, or it is not in overwrite mode
  * * -EAGAIN: the writer overwrote everything while it was copied, each time
  */
@@ -234,8 +234,8 @@ EXPORT_SYMBOL_NS_GPL(kdtl_aux_info, KDTL_NS);
  * pass on what it has read to kdtl_aux_consume().
  *
  * Context: in an mmap() callback, which holds the mmap lock.
- * Return: 0, or
- *
+ * Return:
+ * * 0
  * * -EINVAL: @cpu is not one of the session's, or not loaded, or @vma is not
  *   as large as the area
  * * -ENOMEM: no memory for page tables

@@ -41,8 +41,8 @@ static void kdtl_config_apply(struct kdtl_session *s, void *element)
  * perfmon2: pfmk_write_pmcs().
  *
  * Context: task, may sleep.
- * Return: 0, also if @nr is 0; or
- *
+ * Return:
+ * * 0, also if @nr is 0
  * * -EBUSY: the session is started or masked
  * * -EINVAL: unknown set or mask bits (a line in the log says which), or @req
  *   is NULL
@@ -151,8 +151,8 @@ static void kdtl_counter_apply(struct kdtl_session *s, void *element)
  * perfmon2: pfmk_write_pmds().
  *
  * Context: task, may sleep.
- * Return: 0, also if @nr is 0; or
- *
+ * Return:
+ * * 0, also if @nr is 0
  * * -EBUSY: the session is started or masked
  * * -EINVAL: unknown set, counter, flags or resets (a line in the log says
  *   which), or @req is NULL
@@ -222,8 +222,8 @@ static void kdtl_counter_fetch(struct kdtl_session *s, void *element)
  * perfmon2: pfmk_read_pmds().
  *
  * Context: task, may sleep.
- * Return: 0, also if @nr is 0; or
- *
+ * Return:
+ * * 0, also if @nr is 0
  * * -EINVAL: unknown set, counter or CPU (a line in the log says which), or
  *   @req is NULL; no value has been filled in
  * * -E2BIG: too many

@@ -124,8 +124,8 @@ free:
  * perfmon2: pfmk_create_evtsets().
  *
  * Context: task, may sleep.
- * Return: 0, also if @nr is 0; or
- *
+ * Return:
+ * * 0, also if @nr is 0
  * * -EBUSY: the session is loaded
  * * -EINVAL: timeout and overflows together, or @req is NULL
  * * -EEXIST: there is such a set, or it is in the vector twice
@@ -197,8 +197,8 @@ static void kdtl_evtset_delete(struct kdtl_session *s, void *element)
  * perfmon2: pfmk_delete_evtsets().
  *
  * Context: task, may sleep.
- * Return: 0, also if @nr is 0; or
- *
+ * Return:
+ * * 0, also if @nr is 0
  * * -EBUSY: the session is loaded
  * * -EINVAL: set 0, or there is no such set, or @req is NULL
  * * -E2BIG: too many
@@ -269,8 +269,8 @@ static void kdtl_evtset_info_fetch(struct kdtl_session *s, void *element)
  * perfmon2: pfmk_getinfo_evtsets(), which also tells the remaining timeout.
  *
  * Context: task, may sleep.
- * Return: 0, also if @nr is 0; or
- *
+ * Return:
+ * * 0, also if @nr is 0
  * * -EINVAL: there is no such set or CPU (the element's error is set, a line in
  *   the log says which), or @req is NULL; nothing has been filled in
  * * -E2BIG: too many

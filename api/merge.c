@@ -79,8 +79,8 @@ static const struct min_heap_callbacks kdtl_heap_ops =
  * is destroyed before the session is closed.
  *
  * Context: task, may sleep.
- * Return: the merge, or ERR_PTR:
- *
+ * Return:
+ * * the merge, or ERR_PTR
  * * -EINVAL: the session is in overwrite mode
  * * -EOPNOTSUPP: its source cannot tell when all has been handed out
  * * -ENOMEM: no memory

@@ -17,8 +17,8 @@
  * mapping can outlive every event, and calls free_aux then.
  *
  * Context: task, may sleep.
- * Return: 0, or
- *
+ * Return:
+ * * 0
  * * -EINVAL: something of the above is missing (a line in the log says what)
  * * -EEXIST: the name is taken
  * * -ENOMEM, or what perf_pmu_register() says

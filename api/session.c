@@ -146,8 +146,8 @@ free:
  * perfmon2: pfmk_create_context().
  *
  * Context: task, may sleep.
- * Return: the session, or ERR_PTR:
- *
+ * Return:
+ * * the session, or ERR_PTR
  * * -EINVAL: pages not a power of two, unknown mask or flag bits, watermark
  *   above the area's size, no possible CPU in the set (a line in the log says
  *   which)
@@ -295,8 +295,8 @@ static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
  * perfmon2: pfmk_load_context().
  *
  * Context: task, may sleep.
- * Return: 0, or
- *
+ * Return:
+ * * 0
  * * -EBUSY: it is loaded
  * * -EINVAL: @cpus is empty or not a part of what the session is for
  * * -ENOMEM: no memory, or over the cap
@@ -356,8 +356,8 @@ static int kdtl_start_locked(struct kdtl_session *s)
  * perfmon2: pfmk_start().
  *
  * Context: task, may sleep.
- * Return: 0, also if it was started; or
- *
+ * Return:
+ * * 0, also if it was started
  * * -EINVAL: it is not loaded
  * * -EBUSY: it is masked, see kdtl_restart()
  * * -ESHUTDOWN: it is being closed
@@ -424,8 +424,8 @@ EXPORT_SYMBOL_NS_GPL(kdtl_stop, KDTL_NS);
  * perfmon2: pfmk_restart().
  *
  * Context: task, may sleep.
- * Return: 0, or
- *
+ * Return:
+ * * 0
  * * -EINVAL: it is not loaded
  * * -EBUSY: it is not masked
  * * -ESHUTDOWN: it is being closed

@@ -173,8 +173,8 @@ static int kdtl_wait_for(struct kdtl_session *s, struct kdtl_msg *msg, long time
  * a watermark of bytes unread does not sleep.
  *
  * Context: task, may sleep (not if @timeout is 0).
- * Return: 1: there is something; or
- *
+ * Return:
+ * * 1: there is something
  * * 0: woken without: someone else completed the completion, or kthread_stop()
  * * -ETIMEDOUT: nothing came
  * * -ERESTARTSYS: a signal is pending
@@ -212,8 +212,8 @@ EXPORT_SYMBOL_NS_GPL(kdtl_wait, KDTL_NS);
  * perfmon2: pfmk_read().
  *
  * Context: task, may sleep (not if @noblock).
- * Return: sizeof(struct kdtl_msg); or
- *
+ * Return:
+ * * sizeof(struct kdtl_msg)
  * * 0: woken without one: someone else completed the completion, there is data
  *   but its message was dropped, or kthread_stop()
  * * -EAGAIN: @noblock, and there is none

@@ -49,63 +49,136 @@
 
 /*
  * struct kdtl_entry, the reasons and KDTL_MASK_* are in <uapi/linux/kdtl.h>.
+ * Accessors: in host byte order, times in ticks of the source's time base.
+ */
+
+/**
+ * kdtl_entry_cpu() - the CPU that was given away
+ * @e: entry
  *
- * Accessors: host byte order.  Safe from any context.
+ * Context: any.
+ * Return: the CPU.
  */
 static inline unsigned int kdtl_entry_cpu(const struct kdtl_entry *e)
 {
 	return be16_to_cpu(e->processor_id);
 }
 
-/* In ticks of the session's time base: kdtl_ticks_to_ns() makes nanoseconds. */
+/**
+ * kdtl_entry_time() - when it was
+ * @e: entry
+ *
+ * Context: any.
+ * Return: ticks of the time base.
+ */
 static inline u64 kdtl_entry_time(const struct kdtl_entry *e)
 {
 	return be64_to_cpu(e->timebase);
 }
 
+/**
+ * kdtl_entry_queued() - how long the runner waited in this CPU's queue
+ * @e: entry
+ *
+ * Context: any.
+ * Return: ticks.
+ */
 static inline u32 kdtl_entry_queued(const struct kdtl_entry *e)
 {
 	return be32_to_cpu(e->enqueue_to_dispatch_time);
 }
 
+/**
+ * kdtl_entry_ready() - how long it was ready before it came into that queue
+ * @e: entry
+ *
+ * Context: any.
+ * Return: ticks.
+ */
 static inline u32 kdtl_entry_ready(const struct kdtl_entry *e)
 {
 	return be32_to_cpu(e->ready_to_enqueue_time);
 }
 
+/**
+ * kdtl_entry_slept() - how long it had slept before it was ready
+ * @e: entry
+ *
+ * Context: any.
+ * Return: ticks.
+ */
 static inline u32 kdtl_entry_slept(const struct kdtl_entry *e)
 {
 	return be32_to_cpu(e->waiting_to_ready_time);
 }
 
-/* How long the runner wanted a CPU and had none, in ticks. */
+/**
+ * kdtl_entry_wait() - how long the runner wanted a CPU and had none
+ * @e: entry
+ *
+ * Context: any.
+ * Return: ticks: the time in the queue and the time before it, without sleep.
+ */
 static inline u64 kdtl_entry_wait(const struct kdtl_entry *e)
 {
 	return (u64)kdtl_entry_queued(e) + kdtl_entry_ready(e);
 }
 
+/**
+ * kdtl_entry_dispatch_reason() - why the runner was put on
+ * @e: entry
+ *
+ * Context: any.
+ * Return: enum kdtl_dispatch_reason, or what a later PAPR defines.
+ */
 static inline unsigned int kdtl_entry_dispatch_reason(const struct kdtl_entry *e)
 {
 	return e->dispatch_reason;
 }
 
+/**
+ * kdtl_entry_preempt_reason() - why the CPU's last runner was taken off
+ * @e: entry
+ *
+ * Context: any.
+ * Return: enum kdtl_preempt_reason, or what a later PAPR defines.
+ */
 static inline unsigned int kdtl_entry_preempt_reason(const struct kdtl_entry *e)
 {
 	return e->preempt_reason;
 }
 
-/* kdtl_sched only: who was dispatched, and who had the CPU before (0: idle). */
+/**
+ * kdtl_entry_pid() - who was dispatched; kdtl_sched only
+ * @e: entry
+ *
+ * Context: any.
+ * Return: the pid in the initial namespace.
+ */
 static inline pid_t kdtl_entry_pid(const struct kdtl_entry *e)
 {
 	return (pid_t)(be64_to_cpu(e->fault_addr) >> 32);
 }
 
+/**
+ * kdtl_entry_prev_pid() - who had the CPU before; kdtl_sched only
+ * @e: entry
+ *
+ * Context: any.
+ * Return: the pid in the initial namespace; 0: the idle task.
+ */
 static inline pid_t kdtl_entry_prev_pid(const struct kdtl_entry *e)
 {
 	return (pid_t)(u32)be64_to_cpu(e->fault_addr);
 }
 
-/* kdtl_sched only: TASK_COMM_LEN bytes, always terminated. */
+/**
+ * kdtl_entry_comm() - the name of who was dispatched; kdtl_sched only
+ * @e: entry
+ *
+ * Context: any.
+ * Return: TASK_COMM_LEN bytes inside @e, always terminated.
+ */
 static inline const char *kdtl_entry_comm(const struct kdtl_entry *e)
 {
 	return (const char *)&e->srr0;
@@ -115,7 +188,7 @@ const char *kdtl_dispatch_reason_name(unsigned int reason);
 const char *kdtl_preempt_reason_name(unsigned int reason);
 
 /**
- * kdtl_for_each_entry - iterate over the whole entries of a span
+ * kdtl_for_each_entry() - iterate over the whole entries of a span
  * @e: cursor, ``const struct kdtl_entry *``
  * @span: what kdtl_aux_peek() pointed at
  * @len: its length in bytes
@@ -455,12 +528,19 @@ static inline u64 kdtl_ticks_to_ns(const struct kdtl_aux_info *info, u64 ticks)
 
 /* -------------------------------------------------------------- PMU drivers */
 
-/* What an entry is about, for the masks and the counts. */
+/**
+ * enum kdtl_kind - what an entry is about, for the masks and the counts
+ * @KDTL_KIND_CEDE: the runner had slept
+ * @KDTL_KIND_PREEMPT: it had been preempted
+ * @KDTL_KIND_FAULT: it had waited for a page
+ * @KDTL_KIND_UNKNOWN: the source does not tell: every mask gets it
+ * @KDTL_NR_KINDS: how many there are
+ */
 enum kdtl_kind {
 	KDTL_KIND_CEDE,
 	KDTL_KIND_PREEMPT,
 	KDTL_KIND_FAULT,
-	KDTL_KIND_UNKNOWN,	/* the source does not tell: every mask gets it */
+	KDTL_KIND_UNKNOWN,
 	KDTL_NR_KINDS,
 };
 

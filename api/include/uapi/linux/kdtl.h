@@ -75,29 +75,57 @@ struct kdtl_entry {
 
 #define KDTL_ENTRY_SIZE		48
 
-/* PAPR's codes; kdtl_sched uses those marked with an asterisk. */
+/**
+ * enum kdtl_dispatch_reason - why the runner was put on, PAPR's codes
+ * @KDTL_DISPATCH_EXTERNAL_INTERRUPT: for an interrupt from outside
+ * @KDTL_DISPATCH_FIRMWARE: for the firmware's own purposes
+ * @KDTL_DISPATCH_PROD: it was woken. kdtl_sched: it had slept, or is new
+ * @KDTL_DISPATCH_DECREMENTER: its timer expired
+ * @KDTL_DISPATCH_SYSTEM_RESET: for a system reset
+ * @KDTL_DISPATCH_FIRMWARE_2: for the firmware's own purposes
+ * @KDTL_DISPATCH_CONFERRED: another one gave it its processor
+ * @KDTL_DISPATCH_TIME_SLICE: its turn. kdtl_sched: it had been preempted
+ * @KDTL_DISPATCH_PAGE_FAULT: the page is there. kdtl_sched: it had slept in a
+ *	page fault
+ * @KDTL_DISPATCH_EXPROPRIATED: its processor had been given to an adjunct
+ * @KDTL_DISPATCH_PRIV_DOORBELL: for a privileged doorbell
+ */
 enum kdtl_dispatch_reason {
 	KDTL_DISPATCH_EXTERNAL_INTERRUPT	= 0,
 	KDTL_DISPATCH_FIRMWARE			= 1,
-	KDTL_DISPATCH_PROD			= 2,	/* * woken up */
+	KDTL_DISPATCH_PROD			= 2,
 	KDTL_DISPATCH_DECREMENTER		= 3,
 	KDTL_DISPATCH_SYSTEM_RESET		= 4,
 	KDTL_DISPATCH_FIRMWARE_2		= 5,
 	KDTL_DISPATCH_CONFERRED			= 6,
-	KDTL_DISPATCH_TIME_SLICE		= 7,	/* * had been preempted */
-	KDTL_DISPATCH_PAGE_FAULT		= 8,	/* * slept in a page fault */
+	KDTL_DISPATCH_TIME_SLICE		= 7,
+	KDTL_DISPATCH_PAGE_FAULT		= 8,
 	KDTL_DISPATCH_EXPROPRIATED		= 9,
 	KDTL_DISPATCH_PRIV_DOORBELL		= 10,
 };
 
+/**
+ * enum kdtl_preempt_reason - why a runner was taken off, PAPR's codes
+ * @KDTL_PREEMPT_UNUSED: the hypervisor does not tell
+ * @KDTL_PREEMPT_FIRMWARE: for the firmware's own purposes
+ * @KDTL_PREEMPT_CEDE: it gave its processor up. kdtl_sched: it went to sleep
+ * @KDTL_PREEMPT_CONFER: it gave its processor to another one
+ * @KDTL_PREEMPT_TIME_SLICE: its time was up. kdtl_sched: it could have gone on
+ * @KDTL_PREEMPT_MIGRATION: it waits for a page: the partition migrates
+ * @KDTL_PREEMPT_PAGE_FAULT: it waits for a page. kdtl_sched: it sleeps in a
+ *	page fault
+ * @KDTL_PREEMPT_CONFER_ADJUNCT: as CONFER, by an adjunct
+ * @KDTL_PREEMPT_HCALL_ADJUNCT: a hypervisor call, by an adjunct
+ * @KDTL_PREEMPT_HDEC_ADJUNCT: the hypervisor's timer, in an adjunct
+ */
 enum kdtl_preempt_reason {
 	KDTL_PREEMPT_UNUSED			= 0,
 	KDTL_PREEMPT_FIRMWARE			= 1,
-	KDTL_PREEMPT_CEDE			= 2,	/* * it went to sleep */
+	KDTL_PREEMPT_CEDE			= 2,
 	KDTL_PREEMPT_CONFER			= 3,
-	KDTL_PREEMPT_TIME_SLICE			= 4,	/* * it could have gone on */
+	KDTL_PREEMPT_TIME_SLICE			= 4,
 	KDTL_PREEMPT_MIGRATION			= 5,
-	KDTL_PREEMPT_PAGE_FAULT			= 6,	/* * it sleeps in a page fault */
+	KDTL_PREEMPT_PAGE_FAULT			= 6,
 	KDTL_PREEMPT_CONFER_ADJUNCT		= 7,
 	KDTL_PREEMPT_HCALL_ADJUNCT		= 8,
 	KDTL_PREEMPT_HDEC_ADJUNCT		= 9,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# Thin front: kbuild and the scripts do the work. `make help` says what there is.
+# Thin front: kbuild and the scripts do the work. `make help` prints the lines
+# that begin with ##, in the order in which they stand here.
 
 ARCH	?= $(shell uname -m | sed -e s/i.86/x86/ -e s/ppc64.*/powerpc/)
 KDIR	?= /lib/modules/$(shell uname -r)/build
@@ -12,42 +13,51 @@ ifeq ($(ARCH),powerpc)
 CONFIG	+= CONFIG_KDTL_VPA=m
 endif
 
+## modules      build for KDIR, by default the running kernel
+##              (cross: ARCH=powerpc CROSS_COMPILE=powerpc64le-linux-gnu- KDIR=...)
+## clean        remove what modules made
+.PHONY: modules clean
 modules clean:
 	$(MAKE) -C $(KDIR) M=$(CURDIR) ARCH=$(ARCH) $(CONFIG) $@
 
+## tool         build kdtl(1), clients/stream/tool/kdtl: records and prints
+.PHONY: tool
 tool:
 	$(MAKE) -C clients/stream/tool
 
+## demo         boot a VM and print who waited for a CPU (ARCH=powerpc: as a
+##              guest of a real hypervisor); installs what is missing
+.PHONY: demo
 demo:
 	@scripts/demo $(ARCH)
 
+## check        all tests, in real kernels; ends with "N passed, N failed"
+## check-quick  the same in under five minutes, x86-64 only
+## check-deep   debug kernels, faults, torture, fuzzing: hours
+.PHONY: check check-quick check-deep
 check:
 	@selftests/check
-
-bench:
-	@selftests/bench/run
-
 check-quick:
 	@selftests/check --quick
-
 check-deep:
 	@selftests/check --deep
 
+## bench        measure, side by side with other tracers
+.PHONY: bench
+bench:
+	@selftests/bench/run
+
+## docs         Documentation/output/index.html, with Sphinx and kernel-doc
+.PHONY: docs
+docs:
+	@scripts/docs
+
+## cocci        look for misuse of kdtl, here or in a client (M=FOLDER; MODE=report,
+##              patch, context or org)
+.PHONY: cocci
 cocci:
 	@scripts/cocci $(if $(MODE),--mode $(MODE)) $(M)
 
+.PHONY: help
 help:
-	@echo 'modules      build for KDIR=$(KDIR)'
-	@echo '             (cross: ARCH=powerpc CROSS_COMPILE=powerpc64le-linux-gnu- KDIR=...)'
-	@echo 'tool         build kdtl(1), clients/stream/tool/kdtl: records and prints'
-	@echo 'demo         boot a VM and print who waited for a CPU (ARCH=powerpc: as a'
-	@echo '             guest of a real hypervisor); installs what is missing'
-	@echo 'check        all tests, in real kernels; ends with "N passed, N failed"'
-	@echo 'check-quick  the same in under five minutes, x86-64 only'
-	@echo 'check-deep   debug kernels, faults, torture, fuzzing: hours'
-	@echo 'bench        measure, side by side with other tracers'
-	@echo 'cocci        look for misuse of kdtl, here or in a client (M=FOLDER; MODE=report,'
-	@echo '             patch, context or org)'
-	@echo 'clean        remove what modules made'
-
-.PHONY: modules clean tool demo check check-quick check-deep bench cocci help
+	@sed -n 's/^## //p' $(firstword $(MAKEFILE_LIST))

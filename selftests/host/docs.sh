@@ -1,0 +1,134 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Does the documentation build without a warning, does the reference have all that
+# is exported, and does the text name nothing that is not there?
+#
+# shellcheck disable=SC2317 # functions that ok() calls
+
+here=$(dirname -- "$(readlink -f -- "$0")")
+top=$(dirname -- "$(dirname -- "$here")")
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
+. "$top/scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
+. "$here/lib/ktap.sh"
+
+# none WHAT: passes if there is nothing on stdin, which is shown.
+none()
+{
+	! sed "s/^/$1: /" | grep .
+}
+
+builds()
+{
+	"$top/scripts/docs" "$work/html"
+}
+
+exported()
+{
+	grep -h -o -E '^EXPORT_SYMBOL\w*\(\w+' "$top"/api/*.c "$top"/core/*.c |
+		sed 's/.*(//' | sort
+}
+
+# kernel_doc FUNCTION: the comment above its definition.
+kernel_doc()
+{
+	sed -n "/^ \* $1() - ./,/^ \*\//p" "$top"/api/*.c "$top"/core/*.c
+}
+
+returns_something()
+{
+	! grep -q -E "^void $1\(" "$top"/api/*.c "$top"/core/*.c
+}
+
+documented()
+{
+	local f text
+
+	[ "$(wc -l <"$work/exported")" -gt 30 ] || return
+	while read -r f; do
+		text=$(kernel_doc "$f")
+		grep -q '^ \* Context: .' <<<"$text" || echo "$f: Context"
+		! returns_something "$f" || grep -q '^ \* Return:' <<<"$text" ||
+			echo "$f: Return"
+	done <"$work/exported" | none "no kernel-doc, or not whole"
+}
+
+# Each is a function with an entry of its own in the page.
+in_reference()
+{
+	grep -o 'id="c\.[a-z0-9_]*"' "$work/html/api.html" |
+		sed 's/.*c\.//; s/"//' | sort -u >"$work/reference"
+	comm -23 "$work/exported" "$work/reference" | none "not in api.rst"
+}
+
+# And what the header declares for drivers and clients is exported.
+declared()
+{
+	sed -n 's/^[a-z].*\b\(kdtl_[a-z_]*\)(.*/\1/p' "$top/api/include/linux/kdtl.h" |
+		sort >"$work/declared"
+	grep -o -E '^static inline .*\bkdtl_\w+\(' "$top/api/include/linux/kdtl.h" |
+		sed 's/.*\b\(kdtl_\w*\)($/\1/' | sort >"$work/inline"
+	comm -23 "$work/declared" <(sort "$work/exported" "$work/inline") |
+		none "declared, not exported"
+	comm -23 "$work/inline" "$work/reference" | none "not in api.rst"
+}
+
+# Links and pictures lead to files that are there, and to places in them.
+links()
+{
+	local page ref file id
+
+	(cd -- "$work/html" &&
+		for page in *.html; do
+			grep -o -E '(href|src|data)="[^"]+"' "$page" |
+				sed 's/^[a-z]*="//; s/"$//' | sort -u |
+				while read -r ref; do
+					[[ $ref != *:* ]] || continue
+					file=${ref%%#*} id=
+					[[ $ref != *#* ]] || id=${ref#*#}
+					file=${file%%\?*}
+					file=${file:-$page}
+					if [ ! -e "$file" ]; then
+						echo "$page: $ref"
+					elif [ -n "$id" ] && ! grep -q -F "id=\"$id\"" "$file"; then
+						echo "$page: $ref"
+					fi
+				done
+		done) | none "dead link"
+}
+
+# Functions, files and scripts that the text names, but for what stands for any.
+names()
+{
+	local file name
+
+	grep -o -H -E '\bkdtl_[a-z0-9_]+\(\)' "$top"/Documentation/*.rst "$top"/*.md |
+		sort -u | while IFS=: read -r file name; do
+			name=${name%()}
+			git -C "$top" grep -q -w -F "$name" -- 'api/*.[ch]' 'core/*.[ch]' \
+				'clients/*.[ch]' 'selftests/*.[ch]' ||
+				echo "${file##*/}: $name()"
+		done | none "no such function"
+	grep -o -H -E '\b(api|core|clients|scripts|selftests|Documentation)/[A-Za-z0-9_./-]*\w' \
+		"$top"/Documentation/*.rst "$top"/*.md "$top/MAINTAINERS" | sort -u |
+		while IFS=: read -r file name; do
+			[[ $name != *.ko && $name != *NAME* ]] || continue
+			[ -e "$top/$name" ] || git -C "$top" check-ignore -q "$name" ||
+				echo "${file##*/}: $name"
+		done | none "no such file"
+}
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-docs.XXXXXX")
+partial "$work"
+exported >"$work/exported"
+"$top/scripts/kernel" x86_64-7.2 source >/dev/null ||
+	skip_all "no sources of a kernel, which have kernel-doc"
+plan 6
+ok "it builds without a warning" builds
+ok "all $(wc -l <"$work/exported") exported functions have their comment" documented
+ok "and are in the reference" in_reference
+ok "so is all that the header declares" declared
+ok "no link is dead" links
+ok "functions and files that the text names are there" names
+finish

@@ -8,9 +8,11 @@
  * __kvmppc_create_dtl_entry() does, or wrongly in ways that a test asks for.
  *
  * Where the log is it learns as a hypervisor does: from the hypervisor call,
- * through the kernel's own hcall_entry tracepoint.  So nothing in kdtl_vpa
- * knows about it, and what the driver tells its hypervisor is tested as well.
- * To make a hypervisor call fail takes a kprobe.
+ * through the kernel's own hcall_entry and hcall_exit tracepoints.  So nothing
+ * in kdtl_vpa knows about it, and what the driver tells its hypervisor is tested
+ * as well.  A log is written to from the end of the call that registers it, not
+ * before: the machine's own hypervisor reads the log's size from its first entry
+ * meanwhile.  To make a hypervisor call fail takes a kprobe.
  *
  * It keeps a copy of the log, with a pattern in what is left behind the last
  * slot: whoever else writes there is found out.  For what lies around the log,
@@ -118,6 +120,7 @@ struct fakehv_step {
 /**
  * struct fakehv_cpu - a CPU's hypervisor
  * @lock: all of this but @timer, @writer, @ns and @burst
+ * @offered: what is being registered, until the call returns
  * @log: where it writes to; NULL: not registered
  * @kept: it was to be given back, which was refused
  * @copy: what stands there
@@ -139,6 +142,7 @@ struct fakehv_step {
  */
 struct fakehv_cpu {
 	raw_spinlock_t		lock;
+	struct kdtl_entry	*offered;
 	struct kdtl_entry	*log;
 	bool			kept;
 	u8			copy[FAKEHV_MAX_LOG];
@@ -160,7 +164,7 @@ struct fakehv_cpu {
 };
 
 static struct fakehv_cpu *cpus;		/* by CPU */
-static struct tracepoint *hcall_entry;
+static struct tracepoint *hcall_entry, *hcall_exit;
 static long refuse_reg, refuse_dereg;
 static unsigned int limit;
 static DEFINE_MUTEX(ctl_lock);		/* one command at a time */
@@ -409,20 +413,28 @@ static u32 fakehv_log_size(u64 addr)
 	return be32_to_cpu(log->enqueue_to_dispatch_time);
 }
 
-static void fakehv_register(struct fakehv_cpu *c, u64 addr)
+static void fakehv_offer(struct fakehv_cpu *c, u64 addr)
 {
 	struct kdtl_entry *log = __va(addr);
-	u32 size = fakehv_log_size(addr);
 
 	c->registrations++;
 	/* The same one again starts over: so a driver whose mask was cleared. */
 	if (c->log && c->log != log && !c->kept)
 		fakehv_complain(c, "a log is registered over another");
+	c->log = NULL;
+	c->offered = log;
+}
+
+static void fakehv_register(struct fakehv_cpu *c)
+{
+	struct kdtl_entry *log = c->offered;
+	u32 size = fakehv_log_size(__pa(log));
+
 	if (!is_power_of_2(size) || size < DISPATCH_LOG_BYTES || size > FAKEHV_MAX_LOG) {
 		fakehv_complain(c, "no good size for a log");
 		return;
 	}
-	if (!IS_ALIGNED(addr, size))
+	if (!IS_ALIGNED(__pa(log), size))
 		fakehv_complain(c, "the log is not aligned to its size");
 	c->bytes = size;
 	c->slots = size / sizeof(*log);
@@ -455,7 +467,7 @@ static struct fakehv_cpu *fakehv_of(unsigned long hw)
 	return NULL;
 }
 
-static void fakehv_hcall(void *unused, unsigned long opcode, unsigned long *args)
+static void fakehv_hcall_entry(void *unused, unsigned long opcode, unsigned long *args)
 {
 	struct fakehv_cpu *c;
 	unsigned long func, flags;
@@ -470,9 +482,25 @@ static void fakehv_hcall(void *unused, unsigned long opcode, unsigned long *args
 		return;
 	raw_spin_lock_irqsave(&c->lock, flags);
 	if (func == H_VPA_REG_DTL)
-		fakehv_register(c, args[2]);
+		fakehv_offer(c, args[2]);
 	else
 		fakehv_deregister(c);
+	raw_spin_unlock_irqrestore(&c->lock, flags);
+}
+
+/* Logs are registered by their own CPUs, interrupts off: no call is between. */
+static void fakehv_hcall_exit(void *unused, unsigned long opcode, long retval,
+			      unsigned long *retbuf)
+{
+	struct fakehv_cpu *c = &cpus[raw_smp_processor_id()];
+	unsigned long flags;
+
+	if (opcode != H_REGISTER_VPA)
+		return;
+	raw_spin_lock_irqsave(&c->lock, flags);
+	if (c->offered && !retval)
+		fakehv_register(c);
+	c->offered = NULL;
 	raw_spin_unlock_irqrestore(&c->lock, flags);
 }
 
@@ -603,6 +631,8 @@ static void fakehv_find(struct tracepoint *tp, void *unused)
 {
 	if (!strcmp(tp->name, "hcall_entry"))
 		hcall_entry = tp;
+	else if (!strcmp(tp->name, "hcall_exit"))
+		hcall_exit = tp;
 }
 
 static int __init fakehv_init(void)
@@ -613,7 +643,7 @@ static int __init fakehv_init(void)
 	if (!firmware_has_feature(FW_FEATURE_SPLPAR))
 		return -ENODEV;
 	for_each_kernel_tracepoint(fakehv_find, NULL);
-	if (!hcall_entry)
+	if (!hcall_entry || !hcall_exit)
 		return -ENOENT;
 
 	cpus = vzalloc(array_size(nr_cpu_ids, sizeof(*cpus)));
@@ -628,14 +658,20 @@ static int __init fakehv_init(void)
 	err = register_kprobe(&fakehv_kprobe);
 	if (err)
 		goto free;
-	err = tracepoint_probe_register(hcall_entry, fakehv_hcall, NULL);
+	err = tracepoint_probe_register(hcall_entry, fakehv_hcall_entry, NULL);
 	if (err)
 		goto unregister;
+	err = tracepoint_probe_register(hcall_exit, fakehv_hcall_exit, NULL);
+	if (err)
+		goto unregister_entry;
 	fakehv_dir = debugfs_create_dir("kdtl_test_hv", NULL);
 	debugfs_create_file("ctl", 0200, fakehv_dir, NULL, &fakehv_ctl_fops);
 	debugfs_create_file("info", 0400, fakehv_dir, NULL, &fakehv_info_fops);
 	return 0;
 
+unregister_entry:
+	tracepoint_probe_unregister(hcall_entry, fakehv_hcall_entry, NULL);
+	tracepoint_synchronize_unregister();
 unregister:
 	unregister_kprobe(&fakehv_kprobe);
 free:
@@ -650,7 +686,8 @@ static void __exit fakehv_exit(void)
 	debugfs_remove(fakehv_dir);
 	for_each_possible_cpu(cpu)
 		fakehv_halt(cpu);
-	tracepoint_probe_unregister(hcall_entry, fakehv_hcall, NULL);
+	tracepoint_probe_unregister(hcall_exit, fakehv_hcall_exit, NULL);
+	tracepoint_probe_unregister(hcall_entry, fakehv_hcall_entry, NULL);
 	tracepoint_synchronize_unregister();
 	unregister_kprobe(&fakehv_kprobe);
 	vfree(cpus);

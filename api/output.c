@@ -35,6 +35,7 @@ void *kdtl_aux_output_begin(struct perf_output_handle *handle,
 
 	lockdep_assert_irqs_disabled();
 	handle->event = NULL;
+	handle->aux_flags = 0;
 	if (WARN_ON_ONCE(aux->open))
 		return NULL;
 	/* Not set up yet (the CPU is coming up), or waiting for a restart. */
@@ -51,7 +52,6 @@ void *kdtl_aux_output_begin(struct perf_output_handle *handle,
 	smp_wmb();
 	handle->event = event;
 	handle->rb = NULL;
-	handle->aux_flags = 0;
 	handle->size = aux->overwrite ? 0 : room;
 	handle->head = aux->sink.head;
 	return aux->priv;
@@ -128,7 +128,8 @@ EXPORT_SYMBOL_NS_GPL(kdtl_aux_output_skip, KDTL_NS);
  * @handle: from kdtl_aux_output_begin()
  * @flags: PERF_AUX_FLAG_TRUNCATED, _PARTIAL or _COLLISION
  *
- * As perf_aux_output_flag(). PERF_AUX_FLAG_OVERWRITE is not a driver's to set.
+ * As perf_aux_output_flag(): also after a kdtl_aux_output_begin() that failed,
+ * and then nobody hears of it. PERF_AUX_FLAG_OVERWRITE is not a driver's to set.
  *
  * Context: as kdtl_aux_output_begin(), same CPU.
  */
@@ -136,7 +137,7 @@ void kdtl_aux_output_flag(struct perf_output_handle *handle, u64 flags)
 {
 	if (WARN_ON_ONCE(flags & PERF_AUX_FLAG_OVERWRITE))
 		return;
-	if (kdtl_event_aux(handle->event))
+	if (!handle->event || kdtl_event_aux(handle->event))
 		handle->aux_flags |= flags;
 	else
 		perf_aux_output_flag(handle, flags);

@@ -65,8 +65,12 @@ static void output_write(struct perf_event *event, void *arg)
 
 	area = kdtl_aux_output_begin(&handle, event);
 	tx->priv = area;
-	if (!area)
+	if (!area) {
+		/* A driver may say it anyway, as it may to perf. */
+		if (tx->flags)
+			kdtl_aux_output_flag(&handle, tx->flags);
 		return;
+	}
 	tx->got = kdtl_get_aux(&handle);
 	tx->size = handle.size;
 	tx->head = handle.head;
@@ -366,7 +370,7 @@ static void output_watermark(struct kunit *test)
 static void output_full(struct kunit *test)
 {
 	struct kdtl_session *s = output_go(test, 0, 0);
-	struct output_tx no = { .len = 1 };
+	struct output_tx no = { .len = 1, .flags = PERF_AUX_FLAG_TRUNCATED };
 	struct kdtl_aux_info info;
 	struct kdtl_msg msg;
 	unsigned int i;

@@ -111,7 +111,8 @@ static ssize_t kdtl_snapshot_try(struct kdtl_aux *aux, void *buf, u64 len, u64 *
 	 * copied bytes of a newer entry sees a head that says so.
 	 */
 	smp_rmb();
-	if (READ_ONCE(aux->open))
+	/* F, pairs with E in kdtl_aux_output_end(): the head below is not older. */
+	if (smp_load_acquire(&aux->open))
 		return -EAGAIN;
 	/* The writer is at head, and may be writing the entry there. */
 	head = READ_ONCE(aux->sink.head) + KDTL_ENTRY_SIZE - aux->area.size;

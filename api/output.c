@@ -93,7 +93,8 @@ void kdtl_aux_output_end(struct perf_output_handle *handle, unsigned long size)
 		irq_work_queue(&aux->wake);
 	kdtl_aux_advance(aux, size);
 	kdtl_set_check(aux);
-	WRITE_ONCE(aux->open, false);
+	/* E, pairs with F in kdtl_aux_snapshot(): closed, so the head is the new one. */
+	smp_store_release(&aux->open, false);
 	handle->event = NULL;
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_aux_output_end, KDTL_NS);

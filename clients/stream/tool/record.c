@@ -151,7 +151,7 @@ static void begin(struct record *r)
 	}
 	info = stream_info(r);
 
-	r->out = open(r->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	r->out = open(r->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (r->out < 0)
 		die("%s", r->path);
 	if (pipe2(r->pipe, O_CLOEXEC))

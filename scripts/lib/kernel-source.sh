@@ -6,12 +6,11 @@
 
 _configs=$here/../selftests/vm/configs
 
-# _fragments TARGET
+# _fragments TARGET: ARCH-SERIES[-VARIANT] is made of base, ARCH and VARIANT.
 _fragments()
 {
 	echo "$_configs/base.config" "$_configs/${1%%-*}.config"
-	[[ $1 != *-debug ]] || echo "$_configs/debug.config"
-	[[ $1 != *-kasan ]] || echo "$_configs/kasan.config"
+	[[ $1 != *-*-* ]] || echo "$_configs/${1##*-}.config"
 }
 
 _config_key()
@@ -112,8 +111,19 @@ _source_configure()
 	local target=$1 dir=$3 want line rc=0
 
 	want=$dir/fragment.config
+	# Of two fragments the later one has its way.
 	# shellcheck disable=SC2046 # see _config_key
-	cat -- $(_fragments "$target") >"$want" || return
+	awk '
+	match($0, /CONFIG_[A-Za-z0-9_]+[= ]/) && /^(# )?CONFIG_/ {
+		option = substr($0, RSTART, RLENGTH - 1)
+		if (!(option in line))
+			order[++n] = option
+		line[option] = $0
+	}
+	END {
+		for (i = 1; i <= n; i++)
+			print line[order[i]]
+	}' $(_fragments "$target") >"$want" || return
 	_source_make "$@" KCONFIG_ALLCONFIG="$want" allnoconfig || return
 
 	# What Kconfig did not accept would be missed only much later.

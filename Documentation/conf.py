@@ -13,7 +13,7 @@ from sphinx import addnodes
 sys.path.insert(0, os.path.join(os.environ["srctree"], "Documentation/sphinx"))
 
 project = "kdtl"
-extensions = ["kerneldoc", "sphinx.ext.graphviz"]
+extensions = ["kerneldoc"]
 kerneldoc_srctree = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 root_doc = "index"
@@ -25,7 +25,6 @@ html_theme_options = {"description": "dispatch trace logs inside the kernel",
                       "page_width": "72em", "fixed_sidebar": True}
 html_show_copyright = False
 html_copy_source = False
-graphviz_output_format = "svg"
 
 # Words that the C parser meets in kernel code.
 c_id_attributes = ["__percpu", "__user", "__init", "__exit"]

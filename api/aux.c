@@ -204,7 +204,7 @@ int kdtl_aux_info(struct kdtl_session *s, int cpu, struct kdtl_aux_info *info)
 	if (!aux)
 		return 0;
 
-	/* tail, then head: so that this head is not before this tail. */
+	/* T: tail, then head: so that this head is not before this tail. */
 	info->tail = smp_load_acquire(&aux->tail);
 	info->head = READ_ONCE(aux->sink.head);
 	info->lost = READ_ONCE(aux->lost);

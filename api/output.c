@@ -74,7 +74,7 @@ void kdtl_aux_output_end(struct perf_output_handle *handle, unsigned long size)
 
 	if (!aux) {
 		/*
-		 * perf stores the new head with WRITE_ONCE(): order the data
+		 * U: perf stores the new head with WRITE_ONCE(): order the data
 		 * before it.  Pairs with the read barrier that the ABI asks of
 		 * user space.
 		 */

@@ -92,7 +92,7 @@ static bool kdtl_session_readable(struct kdtl_session *s)
 		aux = kdtl_session_aux(s, cpu);
 		if (!aux)
 			continue;
-		/* tail, then head: so that this head is not before this tail. */
+		/* T: tail, then head: so that this head is not before this tail. */
 		tail = smp_load_acquire(&aux->tail);
 		if (READ_ONCE(aux->sink.head) - tail >= aux->watermark)
 			return true;

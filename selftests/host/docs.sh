@@ -119,16 +119,42 @@ names()
 		done | none "no such file"
 }
 
+# Functions that order memory, by themselves or for their caller.
+ordering()
+{
+	find "$top/core" "$top/api" "$top/clients" -name '*.[ch]' ! -path '*/tool/*' \
+		-exec awk '
+		/^[a-z].*[a-z0-9_]+\(/ && !/;$/ { split($0, f, "("); n = split(f[1], w, /[ *]/); name = w[n] }
+		!/^[ \t]*\*/ && /(smp|virt)_(r|w|)mb\(|smp_(load|store)_|_(acquire|release)\(&/ { print name }' {} + |
+		sort -u
+}
+
+ordering_table()
+{
+	[ "$(ordering | wc -l)" -gt 10 ] || return
+	ordering | while read -r f; do
+		grep -q -F "\`\`$f()\`\`" "$top/Documentation/design.rst" || echo "$f()"
+	done | none "orders memory, not in design.rst"
+}
+
+figures()
+{
+	diff -u <("$top/scripts/costs-table" --show) <("$top/scripts/costs-table") ||
+		{ echo "run scripts/costs-table --write"; return 1; }
+}
+
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-docs.XXXXXX")
 partial "$work"
 exported >"$work/exported"
 "$top/scripts/kernel" x86_64-7.2 source >/dev/null ||
 	skip_all "no sources of a kernel, which have kernel-doc"
-plan 6
+plan 8
 ok "it builds without a warning" builds
 ok "all $(wc -l <"$work/exported") exported functions have their comment" documented
 ok "and are in the reference" in_reference
 ok "so is all that the header declares" declared
 ok "no link is dead" links
 ok "functions and files that the text names are there" names
+ok "who orders memory is in the table of barriers" ordering_table
+ok "the figures in why-not.rst are those of performance.rst" figures
 finish

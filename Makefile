@@ -52,6 +52,16 @@ bench:
 docs:
 	@scripts/docs
 
+## checkpatch   the newest kernel's checkpatch --strict, on all kernel code
+## sparse       build with sparse, endianness too (KDIR as above, or a stock kernel)
+.PHONY: checkpatch sparse
+checkpatch:
+	@scripts/checkpatch
+sparse:
+	@scripts/install-deps check
+	$(MAKE) KDIR="$(or $(wildcard $(KDIR)),$$(scripts/kernel x86_64-6.1 kdir))"	\
+		C=2 CF=-D__CHECK_ENDIAN__ modules
+
 ## cocci        look for misuse of kdtl, here or in a client (M=FOLDER; MODE=report,
 ##              patch, context or org)
 .PHONY: cocci

@@ -20,6 +20,19 @@
 #include "../core/compat.h"
 #include "../core/session.h"
 
+/*
+ * Is a count left, for someone who will look at the areas only after taking it?
+ *
+ * [wake.D] A look without the queue's lock may find a count that was being taken
+ * by someone who had looked already: his store is seen late, our head by him too.
+ * completion_done() takes the lock after such a look, so a second look sees the
+ * store if he was there before; and if he was not, he sees our head.
+ */
+static bool kdtl_completion_kept(struct completion *done)
+{
+	return completion_done(done) && completion_done(done);
+}
+
 /**
  * kdtl_session_wake() - there is something for the reader
  * @s: the session
@@ -32,7 +45,7 @@ void kdtl_session_wake(struct kdtl_session *s)
 
 	raw_spin_lock_irqsave(&s->wake_lock, flags);
 	s->pending = true;
-	if (!completion_done(s->done)) {
+	if (!kdtl_completion_kept(s->done)) {
 		complete(s->done);
 		s->own_wake = true;
 	}

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The client in Documentation/writing-a-client.rst, taken from the text: it
-# builds from the public header alone, and runs.
+# builds from the public header alone, and runs. All other pieces of C in
+# Documentation/ build too, with what examples/ puts around them.
 #
 # shellcheck disable=SC2154,SC2317 # $captured; functions that ok() calls
 
@@ -14,15 +15,59 @@ top=$(dirname -- "$(dirname -- "$here")")
 . "$here/lib/ktap.sh"
 
 target=x86_64-6.1
-text=$top/Documentation/writing-a-client.rst
 
 # block NAME: the code block that the text calls so.
 block()
 {
 	awk -v name="$1" '
+	FNR == 1 { on = 0 }
 	$1 == ":name:" { on = $2 == name; next }
 	on && /^[^ ]/ { exit }
-	on { sub(/^    /, ""); print }' "$text"
+	on { sub(/^    /, ""); print }' "$top"/Documentation/*.rst
+}
+
+# The names of all blocks of C.
+blocks()
+{
+	awk '/^\.\. code-block:: c$/ { getline; print $1 == ":name:" ? $2 : FILENAME ":" FNR }' \
+		"$top"/Documentation/*.rst | sort
+}
+
+# What looks like C, in a block that is not called so.
+unnamed()
+{
+	awk '
+	FNR == 1 { on = c = 0 }
+	/^\.\. code-block:: c$/ { c = 1 }
+	/^[^ \t]/ && !/^\.\. code-block:: c$/ { c = 0; on = /::$/ && !/^\.\. / }
+	on && !c && /^[ \t].*[;{]$/ && !/\$ / { print FILENAME ":" FNR ": " $0 }' \
+		"$top"/Documentation/*.rst
+}
+
+# fill IN OUT: IN with the blocks that its comments name.
+fill()
+{
+	local line name
+
+	while IFS= read -r line; do
+		if [[ $line =~ ^[[:space:]]*/\*\ @(.*)@\ \*/$ ]]; then
+			name=${BASH_REMATCH[1]}
+			echo "$name" >>"$work/filled"
+			block "$name"
+		else
+			printf '%s\n' "$line"
+		fi
+	done <"$1" >"$2"
+}
+
+all_used()
+{
+	diff -u <(blocks | grep -v '\.c$') <(sort "$work/filled") && ! unnamed | grep .
+}
+
+user_builds()
+{
+	gcc -Wall -Wextra -Werror -O2 -I"$top/api/include/uapi" -o "$work/user" "$work/user.c"
 }
 
 builds()
@@ -57,7 +102,12 @@ capture "$top/scripts/kernel" $target kdir
 kdir=$captured
 block longest.c >"$work/longest.c"
 block Kbuild >"$work/Kbuild"
-plan 2
-ok "the module in writing-a-client.rst builds without warnings" builds
-ok "and runs" runs
+echo "obj-m += pieces.o" >>"$work/Kbuild"
+fill "$here/examples/kernel.c" "$work/pieces.c"
+fill "$here/examples/user.c" "$work/user.c"
+plan 4
+ok "the kernel code in Documentation builds without warnings" builds
+ok "and what is for user space" user_builds
+ok "that is all the C there is" all_used
+ok "the module in writing-a-client.rst runs" runs
 finish

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What stands around the pieces of kernel code in Documentation/: each comment of
+ * one @name@ is replaced by the block that the text calls so (tutorial.sh).
+ */
+/* @client-module@ */
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/sched/clock.h>
+#include <linux/string.h>
+
+static void look_at(const struct kdtl_entry *e)
+{
+	pr_info("%llu\n", kdtl_entry_wait(e));
+}
+
+static int __maybe_unused client_start(void)
+{
+	struct kdtl_session *s;
+	int err;
+	/* @client-start@ */
+	return 0;
+}
+
+static void __maybe_unused client_read(struct kdtl_session *s, const struct cpumask *cpus)
+{
+	const struct kdtl_entry *e;
+	const void *span;
+	ssize_t len;
+	int cpu;
+	/* @client-read@ */
+}
+
+static u64 __maybe_unused client_info(struct kdtl_session *s, int cpu)
+{
+	struct kdtl_aux_info info;
+	/* @client-info@ */
+	return info.produced - info.consumed - info.lost - info.unread;
+}
+
+static int __maybe_unused client_merge(struct kdtl_session *s)
+{
+	const struct kdtl_entry *e;
+	struct kdtl_merge *m;
+	/* @client-merge@ */
+	return 0;
+}
+
+static void __maybe_unused client_end(struct kdtl_session *s, struct task_struct *thread)
+{
+	/* @client-end@ */
+}
+
+/* @pmu-structure@ */
+
+static int __maybe_unused pmu_register(void)
+{
+	int err;
+	/* @pmu-register@ */
+	return err;
+}
+
+static void __maybe_unused pmu_output(u32 waited)
+{
+	/* @pmu-output@ */
+}
+
+static void __maybe_unused pmu_aux(struct perf_event *event, const void *data, u64 len)
+{
+	struct perf_output_handle handle;
+	/* @pmu-aux@ */
+}
+
+MODULE_DESCRIPTION("The examples in the documentation: they build");

@@ -56,6 +56,15 @@ void kdtl_sink_update(struct kdtl_pmu *p)
 	WARN_ON_ONCE(kdtl_source_update(p));
 }
 
+/* In a driver's straight path for one event there is no loop. */
+static struct kdtl_sink kdtl_several;
+
+static void kdtl_sinks_set(struct kdtl_pmu_cpu *c, struct kdtl_sink *first)
+{
+	c->sinks = first;
+	c->only = first && first->next ? &kdtl_several : first;
+}
+
 /*
  * @soon: perf goes on with other events, or puts this one back, and calls
  * pmu_enable() then: so the source is not switched off and on in between.
@@ -75,6 +84,7 @@ static void kdtl_sink_unlink(struct kdtl_pmu *p, struct kdtl_sink *sink, bool so
 	while (*at != sink)
 		at = &(*at)->next;
 	*at = sink->next;
+	kdtl_sinks_set(c, c->sinks);
 	c->leaving = NULL;
 	sink->ops->unlink(sink);
 	sink->linked = false;
@@ -93,10 +103,10 @@ static int kdtl_sink_link(struct kdtl_pmu *p, struct kdtl_sink *sink)
 		kdtl_source_update(p);
 	sink->ops->link(sink);
 	sink->next = c->sinks;
-	c->sinks = sink;
+	kdtl_sinks_set(c, sink);
 	err = kdtl_source_update(p);
 	if (err) {
-		c->sinks = sink->next;
+		kdtl_sinks_set(c, sink->next);
 		sink->ops->unlink(sink);
 		return err;
 	}

@@ -77,11 +77,13 @@ struct kdtl_sink {
 /**
  * struct kdtl_pmu_cpu - a source's state on one CPU
  * @sinks: all active events
+ * @only: of these, the only one; if there are several, one that wants nothing
  * @leaving: of these, the one that is about to go: what it wants counts no more
  * @stale: the source still delivers what events wanted that have gone
  */
 struct kdtl_pmu_cpu {
 	struct kdtl_sink	*sinks;
+	struct kdtl_sink	*only;
 	struct kdtl_sink	*leaving;
 	bool			stale;
 };
@@ -100,7 +102,7 @@ static __always_inline u32 kdtl_kind_mask(enum kdtl_kind kind)
 
 /* Other CPUs may read them at any time: exact when nothing is logged. */
 static __always_inline void kdtl_sink_count(struct kdtl_counts *c,
-					    enum kdtl_kind kind, u64 queued,
+					    unsigned long kind, u64 queued,
 					    u64 ready, u64 slept)
 {
 	data_race(c->entries[kind]++);

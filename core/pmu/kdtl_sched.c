@@ -17,26 +17,19 @@
 #define pr_fmt(fmt) "kdtl_sched: " fmt
 
 #include <linux/kdtl.h>
-#include <linux/log2.h>
 #include <linux/module.h>
-#include <linux/sched/clock.h>
 #include <linux/tracepoint.h>
 #include <linux/vmalloc.h>
 #include <trace/events/sched.h>
 
 #include "../compat.h"
 #include "../sink.h"
-
-static unsigned int slots = 65536;
-module_param(slots, uint, 0444);
-MODULE_PARM_DESC(slots, "tasks whose last departure is remembered, a power of two (default 65536, 16 bytes each)");
+#include "sched-clock.h"
 
 /**
  * struct kdtl_departure - when and why a task left its CPU
- * @when: local_clock() << 2 | enum kdtl_kind
- * @check: @when ^ (pid << 42 | waited)
- *
- * waited is the task's run_delay at that time, modulo 2^42 ns (73 minutes).
+ * @when: time << 2 | enum kdtl_kind
+ * @check: @when ^ kdtl_waited_id()
  *
  * A task's own record is ordered by the scheduler, which hands the task from
  * CPU to CPU.  Another task of the same slot may write at the same time: then
@@ -52,29 +45,36 @@ struct kdtl_departure {
 static_assert(TASK_COMM_LEN == 2 * sizeof(__be64));
 static_assert(offsetof(struct kdtl_entry, srr0) == 4 * sizeof(__be64));
 
-#define KDTL_PID_SHIFT		42
-#define KDTL_WAITED_MASK	((1ULL << KDTL_PID_SHIFT) - 1)
+/* Where times of writers that meet differ, the pid is: in the low bits. */
+#define KDTL_PID_BITS		22
+static_assert(PID_MAX_LIMIT <= 1 << KDTL_PID_BITS);
+
+/* By the pid's lower half, 1 MiB in all. */
+#define KDTL_SLOTS		(U16_MAX + 1UL)
 
 static struct kdtl_departure *departures __read_mostly;
-static unsigned int slot_mask __read_mostly;
 static struct tracepoint *sched_switch_tp;
 static struct kdtl_pmu kdtl_sched_pmu;
 
-static __always_inline struct kdtl_departure *kdtl_slot(const struct task_struct *t)
+static __always_inline struct kdtl_departure *kdtl_slot(unsigned long pid)
 {
-	return &departures[t->pid & slot_mask];
+	return &departures[(u16)pid];
 }
 
-static __always_inline void kdtl_depart(const struct task_struct *t, u64 now,
-					enum kdtl_kind why)
+/* Who, and how long it has waited in its life, modulo 2^42 ns (73 minutes). */
+static __always_inline u64 kdtl_waited_id(const struct task_struct *t, unsigned long pid)
 {
-	struct kdtl_departure *slot = kdtl_slot(t);
+	return ((u64)t->sched_info.run_delay << KDTL_PID_BITS) + pid;
+}
+
+static __always_inline void kdtl_depart(const struct task_struct *t, unsigned long pid,
+					u64 now, unsigned long why)
+{
+	struct kdtl_departure *slot = kdtl_slot(pid);
 	const u64 when = now << 2 | why;
-	const u64 id = (u64)t->pid << KDTL_PID_SHIFT |
-		       (t->sched_info.run_delay & KDTL_WAITED_MASK);
 
 	WRITE_ONCE(slot->when, when);
-	WRITE_ONCE(slot->check, when ^ id);
+	WRITE_ONCE(slot->check, when ^ kdtl_waited_id(t, pid));
 }
 
 /* 32 bits of nanoseconds are 4.29 s: longer ones say so, by their largest. */
@@ -87,8 +87,8 @@ static u32 kdtl_saturate(s64 ns)
  * On its way off: did it sleep, and where?  A task that is to sleep but has a
  * signal pending stays runnable, and its state says so here.
  */
-static __always_inline enum kdtl_kind kdtl_why(bool preempt,
-					       const struct task_struct *prev)
+static __always_inline unsigned long kdtl_why(bool preempt,
+					      const struct task_struct *prev)
 {
 	if (preempt || READ_ONCE(prev->__state) == TASK_RUNNING)
 		return KDTL_KIND_PREEMPT;
@@ -108,78 +108,89 @@ static const u32 kdtl_preempt_codes[] = {
 	[KDTL_KIND_FAULT]	= KDTL_PREEMPT_PAGE_FAULT << 16,
 };
 
-/**
- * struct kdtl_words - an entry's words, for the registers: not an array
- * @w0: reasons, CPU, enqueue_to_dispatch_time
- * @w1: ready_to_enqueue_time, waiting_to_ready_time
- * @w2: when
- * @w3: both pids
- * @next: whose name it gets
- */
-struct kdtl_words {
-	__be64				w0;
-	__be64				w1;
-	__be64				w2;
-	__be64				w3;
-	const struct task_struct	*next;
-};
+/* The CPU's number has half a word in the entry. */
+static_assert(CONFIG_NR_CPUS <= 1 << 16);
 
 /* Six stores: an entry is made in place, not copied. */
-static __always_inline void kdtl_fill(void *to, const struct kdtl_words *d)
+static __always_inline void kdtl_fill(void *to, const struct task_struct *next,
+				      __be64 w0, __be64 w1, __be64 w2, __be64 w3)
 {
 	__be64 *e = to;
 
-	e[0] = d->w0;
-	e[1] = d->w1;
-	e[2] = d->w2;
-	e[3] = d->w3;
-	memcpy(&e[4], d->next->comm, TASK_COMM_LEN);
+	e[0] = w0;
+	e[1] = w1;
+	e[2] = w2;
+	e[3] = w3;
+	memcpy(&e[4], next->comm, TASK_COMM_LEN);
 }
 
-static noinline void kdtl_sched_slow(struct kdtl_sink *sink, struct kdtl_words d,
-				     enum kdtl_kind kind)
+static noinline void kdtl_sched_slow(struct kdtl_sink *sink, enum kdtl_kind kind,
+				     const struct task_struct *next,
+				     __be64 w0, __be64 w1, __be64 w2, __be64 w3)
 {
 	struct kdtl_entry e;
 
-	kdtl_fill(&e, &d);
+	kdtl_fill(&e, next, w0, w1, w2, w3);
 	sink->ops->slow(sink, &e, kind);
 }
 
-/* Interrupts off, runqueue lock held, on the CPU in question. */
-static void kdtl_sched_switch(void *data, bool preempt, struct task_struct *prev,
-			      struct task_struct *next, unsigned int prev_state)
+/* Several sessions, or one that does not just take the entry. */
+static noinline void kdtl_sched_fan_out(unsigned long kind, const struct task_struct *next,
+					__be64 w0, __be64 w1, __be64 w2, __be64 w3)
 {
-	enum kdtl_kind off = KDTL_KIND_CEDE, why = KDTL_KIND_CEDE;
-	struct kdtl_words d = { .next = next };
-	const pid_t prev_pid = prev->pid;
-	const u64 now = local_clock();
-	s64 queued, ready = 0, slept = 0;
+	const u64 queued = (u32)be64_to_cpu(w0);
+	const u64 ready = be64_to_cpu(w1) >> 32, slept = (u32)be64_to_cpu(w1);
 	struct kdtl_sink *sink;
-	u64 when, id, queued_at, head;
+	u64 head;
+
+	for (sink = kdtl_pmu_sinks(&kdtl_sched_pmu); sink; sink = sink->next) {
+		if (!(sink->mask >> kind & 1))
+			continue;
+		head = sink->head;
+		if (unlikely(kdtl_sink_is_slow(sink, head))) {
+			kdtl_sched_slow(sink, kind, next, w0, w1, w2, w3);
+			continue;
+		}
+		kdtl_fill(kdtl_sink_slot(sink, head), next, w0, w1, w2, w3);
+		kdtl_sink_publish(sink, head);
+		kdtl_sink_count(sink->counts, kind, queued, ready, slept);
+	}
+}
+
+static __always_inline void kdtl_sched_dispatch(bool preempt, struct task_struct *prev,
+						struct task_struct *next, u64 now)
+{
+	/* enum kdtl_kind, ready to be an index */
+	unsigned long off = KDTL_KIND_CEDE, why = KDTL_KIND_CEDE;
+	const unsigned long prev_pid = (u32)prev->pid, next_pid = (u32)next->pid;
+	s64 queued, ready = 0, slept = 0;
+	u64 when, waited, queued_at, head;
+	__be64 w0, w1, w2, w3;
+	struct kdtl_sink *sink;
 	u32 reasons;
 
 	if (prev_pid) {
 		off = kdtl_why(preempt, prev);
-		kdtl_depart(prev, now, off);
+		kdtl_depart(prev, prev_pid, now, off);
 	}
-	if (!next->pid)
+	if (!next_pid)
 		return;
-	sink = kdtl_pmu_sinks(&kdtl_sched_pmu);
+	sink = this_cpu_read(kdtl_sched_pmu.cpu->only);
 	if (!sink)
 		return;
 
 	/* Not queued: it never waited here. The scheduler says so with a 0. */
-	queued_at = next->sched_info.last_queued ?: now;
+	queued_at = next->sched_info.last_queued;
+	if (unlikely(!queued_at))
+		queued_at = now;
 
-	when = READ_ONCE(kdtl_slot(next)->when);
-	id = when ^ READ_ONCE(kdtl_slot(next)->check);
-	if (likely((pid_t)(id >> KDTL_PID_SHIFT) == next->pid)) {
+	when = READ_ONCE(kdtl_slot(next_pid)->when);
+	waited = kdtl_waited_id(next, next_pid) -
+		 (when ^ READ_ONCE(kdtl_slot(next_pid)->check));
+	if (likely(!(waited & (BIT(KDTL_PID_BITS) - 1)))) {
 		why = when & 3;
 		slept = queued_at - (when >> 2);
-		if (why == KDTL_KIND_PREEMPT)
-			ready = slept;
-		else
-			ready = (next->sched_info.run_delay - id) & KDTL_WAITED_MASK;
+		ready = why == KDTL_KIND_PREEMPT ? slept : waited >> KDTL_PID_BITS;
 		slept -= ready;
 	}
 
@@ -190,30 +201,44 @@ static void kdtl_sched_switch(void *data, bool preempt, struct task_struct *prev
 		slept = kdtl_saturate(slept);
 	}
 	reasons = kdtl_dispatch_codes[why] | kdtl_preempt_codes[off] |
-		  (u16)raw_smp_processor_id();
-	d.w0 = cpu_to_be64((u64)reasons << 32 | queued);
-	d.w1 = cpu_to_be64((u64)ready << 32 | slept);
-	d.w2 = cpu_to_be64(now);
-	d.w3 = cpu_to_be64((u64)next->pid << 32 | (u32)prev_pid);
+		  raw_smp_processor_id();
+	w0 = cpu_to_be64((u64)reasons << 32 | queued);
+	w1 = cpu_to_be64((u64)ready << 32 | slept);
+	w2 = cpu_to_be64(now);
+	w3 = cpu_to_be64((u64)next_pid << 32 | prev_pid);
 
-	for (; sink; sink = sink->next) {
-		if (!(sink->mask >> why & 1))
-			continue;
-		head = sink->head;
-		if (unlikely(kdtl_sink_is_slow(sink, head))) {
-			kdtl_sched_slow(sink, d, why);
-			continue;
-		}
-		kdtl_fill(kdtl_sink_slot(sink, head), &d);
+	head = sink->head;
+	if (likely(sink->mask >> why & 1 && !kdtl_sink_is_slow(sink, head))) {
+		kdtl_fill(kdtl_sink_slot(sink, head), next, w0, w1, w2, w3);
 		kdtl_sink_publish(sink, head);
 		kdtl_sink_count(sink->counts, why, queued, ready, slept);
+	} else {
+		kdtl_sched_fan_out(why, next, w0, w1, w2, w3);
 	}
+}
+
+static noinline void kdtl_sched_anchor(bool preempt, struct task_struct *prev,
+				       struct task_struct *next)
+{
+	kdtl_sched_dispatch(preempt, prev, next, kdtl_clock_anchor());
+}
+
+/* Interrupts off, runqueue lock held, on the CPU in question. */
+static void kdtl_sched_switch(void *data, bool preempt, struct task_struct *prev,
+			      struct task_struct *next, unsigned int prev_state)
+{
+	u64 now;
+
+	if (likely(kdtl_clock_read(&now)))
+		kdtl_sched_dispatch(preempt, prev, next, now);
+	else
+		kdtl_sched_anchor(preempt, prev, next);
 }
 
 static int kdtl_sched_attach(struct kdtl_pmu *p)
 {
 	/* Records of an earlier use would make sleeps out of our absence. */
-	memset(departures, 0, array_size(slots, sizeof(*departures)));
+	memset(departures, 0, KDTL_SLOTS * sizeof(*departures));
 	return tracepoint_probe_register(sched_switch_tp, kdtl_sched_switch, NULL);
 }
 
@@ -226,7 +251,9 @@ static void kdtl_sched_detach(struct kdtl_pmu *p)
 /* With interrupts off here, no switch of this CPU is half way through. */
 static u64 kdtl_sched_sync(struct kdtl_pmu *p)
 {
-	return local_clock();
+	u64 now;
+
+	return likely(kdtl_clock_read(&now)) ? now : kdtl_clock_anchor();
 }
 
 static struct kdtl_pmu kdtl_sched_pmu = {
@@ -249,19 +276,13 @@ static int __init kdtl_sched_init(void)
 {
 	int err;
 
-	if (!is_power_of_2(slots) || slots > PID_MAX_LIMIT) {
-		pr_warn("slots=%u: must be a power of two up to %u\n", slots,
-			(unsigned int)PID_MAX_LIMIT);
-		return -EINVAL;
-	}
 	for_each_kernel_tracepoint(kdtl_find_sched_switch, NULL);
 	if (!sched_switch_tp) {
 		pr_warn("this kernel has no sched_switch tracepoint\n");
 		return -ENODEV;
 	}
 
-	slot_mask = slots - 1;
-	departures = vzalloc(array_size(slots, sizeof(*departures)));
+	departures = vzalloc(KDTL_SLOTS * sizeof(*departures));
 	if (!departures)
 		return -ENOMEM;
 	err = kdtl_pmu_register(&kdtl_sched_pmu);

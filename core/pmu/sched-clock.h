@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * local_clock() in a quarter of the instructions, for each switch of a CPU
+ *
+ * While the kernel itself trusts the TSC, a reading of local_clock() serves as
+ * an anchor for the next 2^24 cycles (5.6 ms at 3 GHz), during which the TSC is
+ * converted in place.  It need not be what local_clock() is made of: if the
+ * rates differ by 1 ppm (a guest's paravirtual clock), the error is at most
+ * 5.6 ns before the next anchor.  A TSC that jumps, or stopped, is out of the
+ * anchor's reach: too far, or behind it.  Other architectures, and kernels that
+ * do not trust the TSC, have local_clock().
+ */
+#ifndef _KDTL_SCHED_CLOCK_H
+#define _KDTL_SCHED_CLOCK_H
+
+#include <linux/percpu.h>
+#include <linux/sched/clock.h>
+
+#ifdef CONFIG_X86_TSC
+
+#include <asm/tsc.h>
+
+#define KDTL_CLOCK_REACH	BIT_ULL(24)
+#define KDTL_CLOCK_SHIFT	28
+/* 2^24 cycles at this rate or a higher one: the product fits 64 bits. */
+#define KDTL_CLOCK_MIN_KHZ	1000
+
+/**
+ * struct kdtl_clock - a CPU's anchor
+ * @cycles: the TSC then; no TSC comes close if that is not trusted
+ * @ns: local_clock() then
+ * @mult: ns in a cycle, << KDTL_CLOCK_SHIFT
+ */
+struct kdtl_clock {
+	u64	cycles;
+	u64	ns;
+	u64	mult;
+};
+
+static DEFINE_PER_CPU(struct kdtl_clock, kdtl_clock);
+
+/* A new anchor.  Its time is not before any that the last one gave. */
+static noinline u64 kdtl_clock_anchor(void)
+{
+	struct kdtl_clock *c = this_cpu_ptr(&kdtl_clock);
+	const u64 last = c->ns + ((KDTL_CLOCK_REACH * c->mult) >> KDTL_CLOCK_SHIFT);
+	const u64 cycles = rdtsc(), ns = max(local_clock(), last);
+
+	if (check_tsc_unstable() || tsc_khz < KDTL_CLOCK_MIN_KHZ) {
+		c->cycles = U64_MAX / 2;
+		c->mult = 0;
+	} else {
+		c->cycles = cycles;
+		c->mult = div_u64((u64)NSEC_PER_MSEC << KDTL_CLOCK_SHIFT, tsc_khz);
+	}
+	c->ns = ns;
+	return ns;
+}
+
+/* Interrupts off.  Else there is none, and kdtl_clock_anchor() says the time. */
+static __always_inline bool kdtl_clock_read(u64 *now)
+{
+	const struct kdtl_clock *c = this_cpu_ptr(&kdtl_clock);
+	const u64 delta = rdtsc() - c->cycles;
+
+	*now = c->ns + ((delta * c->mult) >> KDTL_CLOCK_SHIFT);
+	return delta < KDTL_CLOCK_REACH;
+}
+
+#else
+
+static inline u64 kdtl_clock_anchor(void)
+{
+	return local_clock();
+}
+
+static __always_inline bool kdtl_clock_read(u64 *now)
+{
+	*now = local_clock();
+	return true;
+}
+
+#endif /* CONFIG_X86_TSC */
+
+#endif /* _KDTL_SCHED_CLOCK_H */

@@ -65,9 +65,19 @@ MODULE_PARM_DESC(log_bytes, "of each CPU's log, a power of two from 4096 to 6553
 static_assert(sizeof(struct kdtl_entry) == sizeof(struct dtl_entry));
 static_assert(KDTL_MASK_ALL == DTL_LOG_ALL);
 
-/* The slowest poll of the smallest log holds out against 84,000 a second. */
-#define KDTL_VPA_MAX_INTERVAL	NSEC_PER_MSEC
+/*
+ * However quiet it was before: so many a second do not overrun the log, or one
+ * that is too small for that is polled every millisecond at least.
+ */
+#define KDTL_VPA_SUDDEN_RATE	340000
+#define KDTL_VPA_SMALL_INTERVAL	NSEC_PER_MSEC
 #define KDTL_VPA_MIN_INTERVAL	(50 * NSEC_PER_USEC)
+
+/*
+ * The next poll is to find the log filled to this part at the rate that was
+ * seen: so the rate may become this many times as high until then.
+ */
+#define KDTL_VPA_HEADROOM	4
 
 /**
  * enum kdtl_vpa_problem - what there is to say about a CPU's log
@@ -107,7 +117,9 @@ enum kdtl_vpa_problem {
  * @polling: entries are being handed out, which may change @wanted
  * @kept: the hypervisor may write to @log for ever
  * @interval: ns until the next poll
- * @max_interval: the longest that the events allow
+ * @max_interval: the longest that the events and the log's size allow
+ * @period: the longest that the events allow, 0: any
+ * @seen: entries since the timer's last poll
  * @timer: polls, on this CPU
  * @problem: for @tell
  * @detail: of it
@@ -130,6 +142,8 @@ struct kdtl_vpa_cpu {
 	bool			kept;
 	u64			interval;
 	u64			max_interval;
+	u64			period;
+	unsigned int		seen;
 	struct hrtimer		timer;
 	enum kdtl_vpa_problem	problem;
 	s64			detail;
@@ -250,6 +264,7 @@ static noinline u64 kdtl_vpa_lapped(struct kdtl_vpa_cpu *c, u64 index)
 		c->next += lost;
 	}
 	c->slot = c->next % c->entries;
+	/* Faster than any guess: kdtl_vpa_pace() finds the way back. */
 	c->interval = min_t(u64, KDTL_VPA_MIN_INTERVAL, c->max_interval);
 	kdtl_pmu_lost(&kdtl_vpa_pmu, lost);
 	return index - c->next;
@@ -302,7 +317,7 @@ static void kdtl_vpa_hand_out(struct kdtl_vpa_cpu *c, const struct kdtl_entry *e
  */
 static bool kdtl_vpa_poll(struct kdtl_vpa_cpu *c)
 {
-	unsigned int budget = c->entries, seen = 0;
+	unsigned int budget = c->entries;
 	struct kdtl_entry e;
 	u64 fresh, next;
 
@@ -318,19 +333,44 @@ static bool kdtl_vpa_poll(struct kdtl_vpa_cpu *c)
 		if (++c->slot == c->entries)
 			c->slot = 0;
 		fresh--;
-		seen++;
+		c->seen++;
 		kdtl_vpa_hand_out(c, &e);
 	}
 	c->polled_tb = get_tb();
 	c->now = c->polled_tb;
 	c->polling = false;
-
-	if (seen > c->entries / 2)
-		c->interval = max_t(u64, c->interval / 2, KDTL_VPA_MIN_INTERVAL);
-	else if (seen < c->entries / 8)
-		c->interval *= 2;
-	c->interval = min(c->interval, c->max_interval);
 	return !fresh;
+}
+
+/*
+ * As often as needed: in proportion to what came since the timer's last poll.
+ * At once if there was more than planned, doubled at most if there was less.
+ */
+static void kdtl_vpa_pace(struct kdtl_vpa_cpu *c)
+{
+	const unsigned int planned = c->entries / KDTL_VPA_HEADROOM;
+	u64 interval = 2 * c->interval;
+
+	if (c->seen > planned / 2)
+		interval = div_u64(c->interval * planned, c->seen);
+	interval = max_t(u64, interval, KDTL_VPA_MIN_INTERVAL);
+	c->interval = min(interval, c->max_interval);
+	c->seen = 0;
+}
+
+static void kdtl_vpa_limit_interval(struct kdtl_vpa_cpu *c)
+{
+	const u64 log = div_u64((u64)c->entries * NSEC_PER_SEC, KDTL_VPA_SUDDEN_RATE);
+
+	c->max_interval = max_t(u64, log, KDTL_VPA_SMALL_INTERVAL);
+	if (c->period)
+		c->max_interval = min(c->max_interval, c->period);
+}
+
+static void kdtl_vpa_start_timer(struct kdtl_vpa_cpu *c)
+{
+	hrtimer_start(&c->timer, ns_to_ktime(c->interval),
+		      HRTIMER_MODE_REL_PINNED_HARD);
 }
 
 /* ------------------------------------------------------- the CPU's log, on and off */
@@ -370,7 +410,9 @@ static int kdtl_vpa_register(struct kdtl_vpa_cpu *c, u32 mask)
 	c->last_tb = 0;
 	c->polled_tb = get_tb();
 	c->now = c->polled_tb;
+	kdtl_vpa_limit_interval(c);
 	c->interval = c->max_interval;
+	c->seen = 0;
 	/* The hypervisor sees the index before it begins to count. */
 	virt_wmb();
 	WRITE_ONCE(lppaca->dtl_enable_mask, mask);
@@ -407,8 +449,7 @@ static int kdtl_vpa_apply(struct kdtl_vpa_cpu *c)
 			}
 			/* The timer itself may be who asks: it goes on, then. */
 			if (!hrtimer_callback_running(&c->timer))
-				hrtimer_start(&c->timer, ns_to_ktime(c->interval),
-					      HRTIMER_MODE_REL_PINNED_HARD);
+				kdtl_vpa_start_timer(c);
 		} else if (!c->wanted) {
 			kdtl_vpa_unregister(c);
 			/* On its own CPU with interrupts off: if it runs, it is who asks. */
@@ -445,6 +486,7 @@ static enum hrtimer_restart kdtl_vpa_timer(struct hrtimer *timer)
 	struct kdtl_vpa_cpu *c = container_of(timer, struct kdtl_vpa_cpu, timer);
 
 	kdtl_vpa_poll(c);
+	kdtl_vpa_pace(c);
 	if (unlikely(!READ_ONCE(get_lppaca()->dtl_enable_mask)) && c->wanted)
 		kdtl_vpa_retake(c);
 	kdtl_vpa_apply(c);
@@ -459,14 +501,19 @@ static int kdtl_vpa_source(struct kdtl_pmu *p, u32 mask, u64 period)
 	struct kdtl_vpa_cpu *c = this_cpu_ptr(&kdtl_vpa_cpus);
 
 	c->wanted = mask;
-	c->max_interval = min_t(u64, period ?: KDTL_VPA_MAX_INTERVAL,
-				KDTL_VPA_MAX_INTERVAL);
+	c->period = period;
+	kdtl_vpa_limit_interval(c);
 	/* A counter overflowed: whoever polls does the rest. */
 	if (c->polling)
 		return 0;
 	/* What there is belongs to the events as they were until now. */
 	if (c->mask)
 		kdtl_vpa_poll(c);
+	/* Who has just come does not wait for a poll that is far away. */
+	if (c->mask && c->interval > c->max_interval) {
+		c->interval = c->max_interval;
+		kdtl_vpa_start_timer(c);
+	}
 	return kdtl_vpa_apply(c);
 }
 

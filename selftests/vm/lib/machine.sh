@@ -53,13 +53,20 @@ machine()
 		fi
 		;;
 	ppc64le-*)
-		! $icount || die "--icount is for x86-64"
 		channel=hvc1
 		# To this kernel it is an error that pseries has little NVRAM.
 		cmdline+=" console=hvc0 loglevel=3"
 		# TCG has none of the mitigations that pseries announces.
-		qemu=(qemu-system-ppc64 -cpu power9 -accel 'tcg,thread=multi'
+		qemu=(qemu-system-ppc64 -cpu power9
 			-machine "pseries,x-vof=on,$(pseries_caps)")
+		if $icount; then
+			# The time base has 512 ticks for 1,000 instructions.
+			qemu+=(-accel tcg,thread=single
+				-icount 'shift=0,sleep=off')
+			cmdline+=" nokaslr norandmaps nowatchdog"
+		else
+			qemu+=(-accel 'tcg,thread=multi')
+		fi
 		;;
 	esac
 	[[ $target != *-debug ]] || cmdline+=" kasan_multi_shot"

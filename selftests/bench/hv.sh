@@ -1,0 +1,213 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# In the guest, ppc64le under -icount: what it costs to read the hypervisor's log,
+# with kdtl_vpa and with Linux's own users of it, and which rates they stand.
+# kdtl_test_hv plays the hypervisor: its timer interrupts a fixed amount of work.
+# What is more than with a log that nobody reads was for reading it.
+
+# shellcheck source-path=SCRIPTDIR source=guest.sh
+. "$(dirname "$0")/guest.sh"
+
+# A fourth of an instruction each, as the compiler makes it: 50 ms.
+LOOPS=${LOOPS:-200000000}
+fake=/sys/kernel/debug/kdtl_test_hv
+own=/sys/kernel/debug/kdtl_test_vpa/ctl
+rates='1000 10000 40000 80000 90000 200000 300000 400000 600000 800000 1000000 1500000'
+
+calc()
+{
+	awk "BEGIN { printf \"$1\", $2 }"
+}
+
+counted()
+{
+	sed -n 's/^cpu=0 .* counted=\([0-9]*\).*/\1/p' $fake/info
+}
+
+# run RATE: the command that has so many entries a second. Evenly; above 100,000
+# some every 10 us, or it would do nothing else.
+run()
+{
+	if [ "$1" -le 100000 ]; then
+		echo "run 0 0 $((1000000000 / $1)) 1"
+	else
+		echo "run 0 0 10000 $(($1 / 100000))"
+	fi
+}
+
+# work RATE: prints how many instructions it took and how many timer interrupts
+# there were. With $ramp: the rate is doubled until it is reached.
+work()
+{
+	if [ "$1" -eq 0 ]; then
+		"$BENCH/spin" "$LOOPS"
+	elif [ "$ramp" = no ]; then
+		"$BENCH/spin" "$LOOPS" $fake/ctl "$(run "$1")" "halt 0"
+	else
+		"$BENCH/spin" "$LOOPS" $fake/ctl "$(run $(($1 / 32)))" \
+			"$(run $(($1 / 16)))" "$(run $(($1 / 8)))" \
+			"$(run $(($1 / 4)))" "$(run $(($1 / 2)))" \
+			"$(run "$1")" "halt 0"
+	fi
+}
+
+# Linux's own programs run a command of one word.
+if [ "$1" = work ]; then
+	ramp=$3 work "$2"
+	exit
+fi
+
+# measure READER RATE: sets $ns, what the work took; $irqs; $hv, the entries that
+# the hypervisor wrote; $got, those that reached the reader.
+measure()
+{
+	hv=$(counted)
+	"reader_$1" "$2"
+	irqs=${ns#* } ns=${ns% *}
+	hv=$(($(counted) - hv))
+}
+
+reader_nobody()
+{
+	echo own 0 >$own || die "no log"
+	ns=$(work "$1") || die "work"
+	echo disown >$own
+	got=0
+}
+
+reader_kdtl()
+{
+	load bench_kdtl pmu=kdtl_vpa aux_pages=512 "period=$period"
+	ns=$(work "$1") || die "work"
+	rmmod bench_kdtl
+	got=$(said bench_kdtl produced)
+	[ "$got" -eq $(($(counted) - hv)) ] || die "kdtl counted $got"
+	got=$((got - $(said bench_kdtl lost)))
+}
+
+reader_vpa_dtl()
+{
+	ns=$("$BENCH/vpa_dtl" 1000000 "$BENCH/hv-work" "$1" "$ramp" 2>/tmp/said) ||
+		die "$(cat /tmp/said)"
+	got=$(sed -n 's/^vpa_dtl: entries //p' /tmp/said)
+}
+
+reader_debugfs_dtl()
+{
+	ns=$("$BENCH/dtl_read" "$BENCH/hv-work" "$1" "$ramp" 2>/tmp/said) ||
+		die "$(cat /tmp/said)"
+	got=$(sed -n 's/^dtl_read: entries //p' /tmp/said)
+}
+
+# What it takes when nobody reads, and how many timer interrupts there are.
+nobody()
+{
+	for rate in 0 $rates; do
+		measure nobody "$rate"
+		echo "$rate $ns $irqs"
+	done >/tmp/nobody
+}
+
+# nobody_is COLUMN RATE
+nobody_is()
+{
+	awk -v column="$1" -v rate="$2" '$1 == rate { print $column }' /tmp/nobody
+}
+
+# idle NAME READER: a poll that finds nothing.
+idle()
+{
+	period=1000000 LOOPS=$((LOOPS * 4))
+	measure "$2" 0
+	period=0 LOOPS=$((LOOPS / 4))
+	polls=$((irqs - 4 * $(nobody_is 3 0)))
+	result "hv.poll.$1" "$(calc %.0f \
+		"($ns - 4 * $(nobody_is 2 0)) / $polls")" instructions
+}
+
+# sudden NAME READER: rates out of nowhere, until entries are lost.
+sudden()
+{
+	best=0 lossy=''
+	for rate in $rates; do
+		measure "$2" "$rate"
+		polls=$((irqs - $(nobody_is 3 "$rate")))
+		echo "# $1: $rate a second, $hv entries, $((hv - got)) lost," \
+			"$polls polls"
+		result "hv.lost.$1.$rate" "$(calc %.4f "1 - $got / $hv")" ratio
+		if [ "$got" -ne "$hv" ]; then
+			# One more, to see where it leads.
+			[ -z "$lossy" ] || break
+			lossy=$rate
+			continue
+		fi
+		[ -n "$lossy" ] || best=$rate
+		result "hv.entry.$1.$rate" "$(calc %.1f \
+			"($ns - $(nobody_is 2 "$rate")) / $hv")" instructions
+		result "hv.polls.$1.$rate" "$(calc %.0f \
+			"$polls * 1e9 / $ns")" polls/s
+	done
+	result "hv.sudden.$1" "$best" entries/s
+}
+
+# rising NAME READER: rates that were reached in steps, until entries are lost.
+rising()
+{
+	ramp=yes
+	best=0
+	for rate in $rates; do
+		[ "$rate" -ge 10000 ] || continue
+		measure "$2" "$rate"
+		echo "# $1: up to $rate a second, $hv entries, $((hv - got)) lost"
+		[ "$got" -eq "$hv" ] || break
+		best=$rate
+	done
+	ramp=no
+	result "hv.rate.$1" "$best" entries/s
+}
+
+consume()
+{
+	load bench_reader
+	for name in kdtl kfifo trace_ring_buffer; do
+		# Ticks of the time base.
+		result "hv.consume.$name" "$(calc %.1f \
+			"$(said bench_reader "consume.$name") * 1000 / 512")" \
+			instructions
+	done
+	rmmod bench_reader
+}
+
+ramp=no period=0
+mkdir -p "${RESULTS%/*}"
+# shellcheck disable=SC2016 # for the other shell
+printf '#!/bin/sh\nexec sh %s/hv.sh work "$1" "$2"\n' "$BENCH" >"$BENCH/hv-work"
+chmod +x "$BENCH/hv-work"
+load kdtl
+load kdtl_test_hv
+load kdtl_test_vpa
+consume
+nobody
+load kdtl_vpa
+idle kdtl kdtl
+sudden kdtl kdtl
+rising kdtl kdtl
+rmmod kdtl_vpa
+load kdtl_vpa log_bytes=4096
+sudden kdtl.4096 kdtl
+rising kdtl.4096 kdtl
+rmmod kdtl_vpa
+if [ -e "$BENCH/mainline_dtl.ko" ]; then
+	insmod "$BENCH/mainline_dtl.ko" || die "mainline_dtl does not load"
+	idle vpa_dtl vpa_dtl
+	sudden vpa_dtl vpa_dtl
+	rising vpa_dtl vpa_dtl
+	sudden debugfs_dtl debugfs_dtl
+	rising debugfs_dtl debugfs_dtl
+	said=$("$BENCH/dtl_read" cost) || die "dtl_read"
+	result hv.consume.debugfs_dtl "${said% *}" instructions
+	result hv.poll.debugfs_dtl "${said#* }" instructions
+else
+	skipped hv.*.vpa_dtl "Linux's own users of the log were not built"
+fi

@@ -7,8 +7,7 @@ KDIR	?= /lib/modules/$(shell uname -r)/build
 
 # Out of tree there is no .config to ask.
 CONFIG	:= CONFIG_KDTL=m CONFIG_KDTL_SCHED=m CONFIG_KDTL_SAMPLER=m	\
-	   CONFIG_KDTL_RECORDER=m CONFIG_KDTL_STREAM=m CONFIG_KDTL_WATCH=m	\
-	   CONFIG_KDTL_SELFTESTS=m
+	   CONFIG_KDTL_RECORDER=m CONFIG_KDTL_STREAM=m CONFIG_KDTL_WATCH=m
 ifeq ($(ARCH),powerpc)
 CONFIG	+= CONFIG_KDTL_VPA=m
 endif
@@ -24,6 +23,27 @@ modules clean:
 .PHONY: tool
 tool:
 	$(MAKE) -C clients/stream/tool
+
+## install      modules, headers for clients, kdtl(1): after make and make tool; also
+##              PREFIX=/usr/local INSTALL_MOD_PATH= DESTDIR=
+## uninstall    remove just that
+.PHONY: install uninstall install-headers
+PREFIX	?= /usr/local
+install:
+	@KDIR='$(KDIR)' PREFIX='$(PREFIX)' INSTALL_MOD_PATH='$(INSTALL_MOD_PATH)' \
+		DESTDIR='$(DESTDIR)' scripts/install
+uninstall:
+	@KDIR='$(KDIR)' PREFIX='$(PREFIX)' INSTALL_MOD_PATH='$(INSTALL_MOD_PATH)' \
+		DESTDIR='$(DESTDIR)' scripts/install --uninstall
+# uapi twice: for modules, and where programs look for it.
+install-headers:
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/src/kdtl api/client.mk
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/src/kdtl/include/linux \
+		$(wildcard api/include/linux/kdtl*.h)
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/src/kdtl/include/uapi/linux \
+		$(wildcard api/include/uapi/linux/kdtl*.h)
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/linux \
+		$(wildcard api/include/uapi/linux/kdtl*.h)
 
 ## demo         boot a VM and print who waited for a CPU (ARCH=powerpc: as a
 ##              guest of a real hypervisor); installs what is missing

@@ -30,8 +30,8 @@ quiet_make()
 	shift
 	[[ $target != ppc64le-* ]] ||
 		cross=(ARCH=powerpc CROSS_COMPILE=powerpc64le-linux-gnu-)
-	make -C "$work/$target" KDIR="$kdir" -j"$(nproc)" "${cross[@]}" "$@" \
-		modules >"$work/log" 2>&1 || rc=$?
+	make -C "$work/$target" KDIR="$kdir" -j"$(nproc)" "${cross[@]}" \
+		CONFIG_KDTL_SELFTESTS=m "$@" modules >"$work/log" 2>&1 || rc=$?
 	! grep -E -A 3 'warning|error:|WARNING|ERROR' "$work/log" && [ $rc -eq 0 ]
 }
 

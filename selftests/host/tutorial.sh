@@ -13,18 +13,10 @@ top=$(dirname -- "$(dirname -- "$here")")
 . "$top/scripts/lib/common.sh"
 # shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
 . "$here/lib/ktap.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/block.sh
+. "$here/lib/block.sh"
 
 target=x86_64-6.1
-
-# block NAME: the code block that the text calls so.
-block()
-{
-	awk -v name="$1" '
-	FNR == 1 { on = 0 }
-	$1 == ":name:" { on = $2 == name; next }
-	on && /^[^ ]/ { exit }
-	on { sub(/^    /, ""); print }' "$top"/Documentation/*.rst
-}
 
 # The names of all blocks of C.
 blocks()

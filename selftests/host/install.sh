@@ -1,0 +1,143 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# make install puts what a client needs where client.mk finds it; make uninstall
+# removes that, and nothing else.
+#
+# shellcheck disable=SC2154,SC2317 # $captured; functions that ok() calls
+
+here=$(dirname -- "$(readlink -f -- "$0")")
+top=$(dirname -- "$(dirname -- "$here")")
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
+. "$top/scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
+. "$here/lib/ktap.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/block.sh
+. "$here/lib/block.sh"
+
+# in_copy ARGUMENT...: make, in a checkout of what is here.
+in_copy()
+{
+	make -s -C "$work/kdtl" KDIR="$kdir" CC=gcc-12 DESTDIR="$work/root" PREFIX=/usr "$@"
+}
+
+# tree: all that is there, and what it holds.
+tree()
+{
+	(cd -- "$work/root" && find . -printf '%y %P %l\n' && find . -type f \
+		-exec sha256sum {} +) | sort
+}
+
+builds()
+{
+	tar -C "$top" --exclude=./.git --exclude='*.o' --exclude='*.ko' --exclude='*.cmd' \
+		--exclude='*.mod' --exclude='*.mod.c' --exclude='*.a' \
+		--exclude=modules.order -cf - . | tar -C "$work/kdtl" -xf - &&
+		in_copy -j"$(nproc)" modules && in_copy tool
+}
+
+installs()
+{
+	local modules=$work/root/lib/modules/$release/extra/kdtl f
+
+	in_copy install || return
+	for f in kdtl core/pmu/kdtl_sched clients/sampler/kdtl_sampler \
+		clients/recorder/kdtl_recorder clients/stream/kdtl_stream \
+		clients/watch/kdtl_watch; do
+		test -e "$modules/$f.ko" || return
+	done
+	test -e "$modules/Module.symvers" && test -x "$work/root/usr/bin/kdtl" &&
+		test -e "$work/root/usr/share/man/man1/kdtl.1"
+}
+
+no_tests()
+{
+	! find "$work/root" | grep -E 'test|hog|bench|crash'
+}
+
+# client.mk takes the symbols' versions from /lib/modules, here the other root's.
+client_builds()
+{
+	mkdir -p -- "$work/client" && block longest.c >"$work/client/longest.c" &&
+		printf 'obj-m := longest.o\ninclude %s\n' \
+			"$work/root/usr/src/kdtl/client.mk" >"$work/client/Kbuild" &&
+		make -C "$kdir" M="$work/client" CC=gcc-12 INSTALL_MOD_PATH="$work/root" \
+			modules >"$work/client/log" 2>&1 &&
+		! grep -E 'warning|WARNING' "$work/client/log" || {
+		cat -- "$work/client/log"
+		return 1
+	}
+}
+
+client_needs_kdtl()
+{
+	! make -C "$kdir" M="$work/client" CC=gcc-12 INSTALL_MOD_PATH=/nowhere \
+		modules >"$work/client/log" 2>&1 &&
+		grep "kdtl is not installed for $release" "$work/client/log"
+}
+
+header_for_programs()
+{
+	echo '#include <linux/kdtl.h>
+	int main(void) { return sizeof(struct kdtl_entry) != 48; }' >"$work/user.c" &&
+		gcc-12 -Wall -Werror -I "$work/root/usr/include" -o "$work/user" \
+			"$work/user.c" && "$work/user"
+}
+
+# A second time: nothing is there twice, nothing is missed.
+again()
+{
+	local lists=$work/root/usr/share/kdtl
+
+	cp -- "$lists/installed-$release" "$work/list" && in_copy install &&
+		cmp "$work/list" "$lists/installed-$release"
+}
+
+# What two kernels share goes with the second of them.
+another_kernel()
+{
+	local lists=$work/root/usr/share/kdtl
+
+	sed "s/$release/9.9.9-other/" "$lists/installed-$release" \
+		>"$lists/installed-9.9.9-other" &&
+		in_copy uninstall && test -x "$work/root/usr/bin/kdtl" &&
+		test ! -e "$work/root/lib/modules/$release/extra/kdtl/kdtl.ko" &&
+		in_copy install && rm -- "$lists/installed-9.9.9-other"
+}
+
+uninstalls()
+{
+	in_copy uninstall && tree >"$work/after" && diff "$work/before" "$work/after"
+}
+
+refuses_tests()
+{
+	in_copy CONFIG_KDTL_SELFTESTS=m -j"$(nproc)" modules || return
+	! in_copy install 2>"$work/log" && grep 'not to be installed' "$work/log" &&
+		tree >"$work/after" && diff "$work/before" "$work/after"
+}
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-install.XXXXXX")
+partial "$work"
+capture "$top/scripts/kernel" x86_64-6.1 kdir
+kdir=$captured
+capture "$top/scripts/kernel" x86_64-6.1 version
+release=$captured
+# Someone else's files, one where ours go.
+mkdir -p -- "$work/kdtl" "$work/root/usr/bin" "$work/root/lib/modules/$release/extra/kdtl"
+echo theirs >"$work/root/usr/bin/theirs"
+echo theirs >"$work/root/lib/modules/$release/extra/kdtl/theirs.ko"
+tree >"$work/before"
+
+plan 10
+ok "make and make tool build what is installed" builds
+ok "make install" installs
+ok "without the tests" no_tests
+ok "a client builds against it, with client.mk" client_builds
+ok "and says so if it is not there" client_needs_kdtl
+ok "a program finds the header for user space" header_for_programs
+ok "installing again changes nothing" again
+ok "what two kernels share stays until the second goes" another_kernel
+ok "make uninstall leaves what was there before, and nothing else" uninstalls
+ok "modules of the tests are refused" refuses_tests
+finish

@@ -1,0 +1,92 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The README's commands on a machine with nothing but a Debian base image and what
+# the README says is needed to begin with. Prints every message, with its time, and
+# the time until the first table. KDTL_CHROOT_CHECK=full: make check too, not only the quick one.
+#
+# shellcheck disable=SC2154,SC2317 # set by libraries; functions that ok() calls
+
+here=$(dirname -- "$(readlink -f -- "$0")")
+top=$(dirname -- "$(dirname -- "$here")")
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
+. "$top/scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/apt.sh
+. "$top/scripts/lib/apt.sh"
+# shellcheck source-path=SCRIPTDIR source=../host/lib/ktap.sh
+. "$top/selftests/host/lib/ktap.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/chroot.sh
+. "$here/lib/chroot.sh"
+
+reason=$(chroot_possible) || skip_all "$reason"
+"$top/scripts/install-deps" chroot
+
+# readme_commands: the lines of the README's first block of commands, for the
+# repository at hand.
+readme_commands()
+{
+	awk '/^## Two commands/ { on = 1 }
+	on && /^    / { sub(/^ */, ""); print; found = 1; next }
+	found && /^[^ ]/ { exit }' "$top/README.md" |
+		sed 's|<this repository>|/kdtl.bundle|'
+}
+
+# timed LOG: what comes in, with the seconds since, shown and kept.
+timed()
+{
+	local line start=$SECONDS
+
+	while IFS= read -r line; do
+		printf '# [%4d s] %s\n' $((SECONDS - start)) "$line"
+	done | tee -- "$1" >&"$say_fd"
+}
+
+# in_clone LOG COMMAND: there; its messages in LOG.
+in_clone()
+{
+	chroot_run "$root" sh -c "cd /root && $2" </dev/null 2>&1 | timed "$1"
+}
+
+two_commands()
+{
+	local commands
+
+	commands=$(readme_commands | grep -v '^apt-get ')
+	[ "$(wc -l <<<"$commands")" -eq 2 ] || {
+		echo "the README has no two commands: $commands"
+		return 1
+	}
+	in_clone "$work/demo" "${commands//$'\n'/ && }" || return
+	grep -q ' CPU  dispatches' "$work/demo" &&
+		grep -q 'demo: arch=.* lost=0$' "$work/demo"
+}
+
+check()
+{
+	in_clone "$work/$1" "cd kdtl && make $1" || return
+	grep -E ' [0-9]+ passed, 0 failed' "$work/$1"
+}
+
+work=$(mktemp -d "${TMPDIR:-/var/tmp}/kdtl-chroot.XXXXXX")
+partial "$work"
+root=$work/root
+mkdir -- "$root"
+chroot_base
+step "unpack it" chroot_new "$root"
+chroot_bundle "$root"
+# What the README asks for.
+mapfile -t begin < <(readme_commands | sed -n 's/^apt-get install //p' | tr ' ' '\n')
+step "install ${begin[*]}" chroot_install "$root" "${begin[@]}"
+# As in an image.
+rm -rf -- "$root"/var/lib/apt/lists/*
+
+plan 2
+ok "the README's two commands" two_commands
+note_ktap "the first table: $(sed -n 's/^# \[ *\([0-9]* s\)\]  CPU  dispatches.*/\1/p' "$work/demo" | head -n 1)" \
+	"after the first command, with $(grep -c '==> ' "$work/demo") messages before"
+if [ "${KDTL_CHROOT_CHECK:-quick}" = full ]; then
+	ok "make check" check check
+else
+	ok "make check-quick" check check-quick
+fi
+finish

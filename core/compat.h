@@ -12,10 +12,6 @@
 #include <linux/kconfig.h>
 #include <linux/version.h>
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
-#error "kdtl supports Linux 6.1 and newer: set KDIR to such a kernel's build tree"
-#endif
-
 #ifndef CONFIG_PERF_EVENTS
 #error "kdtl needs a kernel with CONFIG_PERF_EVENTS"
 #endif
@@ -60,8 +56,8 @@ static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 
 /*
  * Is the task inside a page fault from user mode?  The memory controller's
- * mark; v6.11, "mm: memcg: put cgroup v1-specific code under a config option",
- * moved it from CONFIG_MEMCG to CONFIG_MEMCG_V1.
+ * mark; v6.11, "mm: memcg: put struct task_struct::in_user_fault under
+ * CONFIG_MEMCG_V1", moved it there from CONFIG_MEMCG.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
 #define KDTL_HAVE_USER_FAULT	IS_ENABLED(CONFIG_MEMCG_V1)
@@ -75,9 +71,10 @@ static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 #endif
 
 /*
- * v6.11, "lib min_heap: Type safe interface": heaps of a type, callbacks with
- * an argument.  v6.13, "lib/min_heap: introduce non-inline versions of min heap
- * API functions": the old names need CONFIG_MIN_HEAP, which no module can set.
+ * v6.11, "lib min_heap: Add type safe interface" and "lib min_heap: Add args for
+ * min_heap_callbacks": heaps of a type, callbacks with an argument.  v6.13,
+ * "lib/min_heap: introduce non-inline versions of min heap API functions": the
+ * old names need CONFIG_MIN_HEAP, which no module can set.
  */
 #include <linux/min_heap.h>
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)

@@ -200,8 +200,10 @@ note "waits: $wait_ns ns, by the scheduler: $inner_ns to $outer_ns"
 ok "it counts as many dispatches as the scheduler" \
 	between "$inner_n" "$count" "$outer_n"
 # Not the first wait of a new task in the queue of a CPU that it then left: the
-# source knows no earlier moment of it.
-ok "it measures the same waits" between $((inner_ns * 4 / 5)) "$wait_ns" "$outer_ns"
+# source knows no earlier moment of it. And for the source a wait ends at the switch;
+# for the scheduler earlier, when it begins to choose, which emulated takes long.
+ok "it measures the same waits" \
+	between $((inner_ns * 4 / 5)) "$wait_ns" $((outer_ns * 11 / 10))
 ok "produced = consumed + unread + lost, by CPU" conserved
 ok "percentiles are in order" ordered
 ok "the table adds up" table_adds_up

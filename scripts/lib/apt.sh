@@ -24,21 +24,21 @@ _keyring()
 	[ ! -r "$k" ] || printf '[signed-by=%s] ' "$k"
 }
 
-# _apt_sources SUITE [no-security]: bookworm stands for the whole release, its
-# updates and its security fixes.
+# _apt_sources SUITE [all|updates|release]: bookworm stands for the whole release,
+# its updates and its security fixes, unless less is asked for.
 _apt_sources()
 {
-	local suite=$1 main security opt
+	local suite=$1 which=${2:-all} main security opt
 
 	main=$(_mirror Debian)
 	[ -n "$main" ] ||
 		die "apt has no Debian mirror yet: run apt-get update once"
 	opt=$(_keyring)
 	echo "deb $opt$main $suite main"
-	[ "$suite" != sid ] || return 0
+	[ "$suite" != sid ] && [ "$which" != release ] || return 0
 	echo "deb $opt$main $suite-updates main"
 	security=$(_mirror Debian-Security)
-	if [ -n "$security" ] && [ "${2:-}" != no-security ]; then
+	if [ -n "$security" ] && [ "$which" = all ]; then
 		echo "deb $opt$security $suite-security main"
 	fi
 }
@@ -48,7 +48,7 @@ _apt_sources()
 # in any case).
 apt_state()
 {
-	local suite=$1 arch=$2 dir=$KDTL_CACHE/apt/$1-$2 age
+	local suite=$1 arch=$2 dir=$KDTL_CACHE/apt/$1-$2 age which
 
 	mkdir -p "$dir"/{lists/partial,cache/archives/partial,empty}
 	: >>"$dir/status"
@@ -88,16 +88,18 @@ apt_state()
 		touch -- "$dir/updated"
 		return
 	fi
-	# The security archive is synced apart from the rest, and can stay
-	# half-synced for one architecture. The release itself has the same
+	# The security archive and the updates are synced apart from the release,
+	# and can stay half-synced for one architecture. The release has the same
 	# packages, a little older. Look again after an hour.
-	grep -q -e '-security' "$dir/sources.list" ||
-		die "no package lists of $suite for $arch"
-	say "going on without $suite-security: versions may be older"
-	_apt_sources "$suite" no-security >"$dir/sources.list"
-	step "package lists of $suite for $arch, no security" apt_retry update ||
-		die "no package lists of $suite for $arch"
-	touch -d '23 hours ago' -- "$dir/updated"
+	for which in updates release; do
+		_apt_sources "$suite" "$which" >"$dir/sources.list"
+		step "package lists of $suite for $arch, no more than $which" \
+			apt_retry update || continue
+		say "$suite for $arch: versions may be older"
+		touch -d '23 hours ago' -- "$dir/updated"
+		return
+	done
+	die "no package lists of $suite for $arch"
 }
 
 # The mirror is now and then half-synced for some minutes: a list or a file
@@ -139,10 +141,11 @@ apt_version()
 		awk '/Candidate:/ && $2 != "(none)" { print $2 }'
 }
 
-# apt_has PACKAGE=VERSION
+# apt_has PACKAGE[=VERSION]: for a version that is not there apt says nothing, and
+# that it is well.
 apt_has()
 {
-	APT_CONFIG=$apt_conf apt-cache show "$1" >/dev/null 2>&1
+	[ -n "$(APT_CONFIG=$apt_conf apt-cache show "$1" 2>/dev/null)" ]
 }
 
 # apt_dependency PACKAGE REGEX: the dependency of a meta-package whose whole

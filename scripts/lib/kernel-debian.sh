@@ -2,69 +2,103 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Stock Debian kernels, image and headers, unpacked side by side in the cache.
-# Needs common.sh and apt.sh.
+# Needs common.sh, apt.sh, kernels.sh and kernel-source.sh.
 
-# debian_kernel TARGET ARCH IMAGE: IMAGE is the meta-package that names the
-# present version.
+# The release whose compiler builds here, and whose build tools run.
+_debian_here=bookworm
+
+# debian_kernel TARGET stock|headers SUITE META: META is the meta-package that
+# names the present version.
 debian_kernel()
 {
-	local target=$1 arch=$2 meta=$3 image version release final kbuild
-	local headers common
+	local target=$1 how=$2 suite=$3 meta=$4 arch package version release final
+	local headers common kbuild parts=()
 
 	need_tool vm busybox xz
-	apt_state bookworm "$arch"
-	image=$(apt_dependency "$meta" 'linux-image-[0-9].*') ||
+	arch=$(kernel_deb_arch "$target")
+	apt_state "$suite" "$arch"
+	package=$(apt_dependency "$meta" 'linux-(image|headers)-[0-9].*') ||
 		die "the mirror has no $meta for $arch"
-	version=$(apt_version "$image")
-	release=${image#linux-image-}
+	version=$(apt_version "$package")
+	release=${package#linux-*-}
 	final=$KDTL_CACHE/kernel/$target@$version
-	if [ ! -d "$final" ]; then
+	if [ ! -e "$final/version" ]; then
 		headers=linux-headers-$release
 		common=$(apt_dependency "$headers" 'linux-headers-.*-common') ||
 			die "the mirror has no $headers for $arch:" \
 				"half-synced? try again later"
 		kbuild=$(apt_dependency "$headers" 'linux-kbuild-.*')
-		new_dir "$final"
-		# shellcheck disable=SC2154 # set by new_dir
-		step "get $image" apt_unpack "$new_dir/root" "$image"
+		if [ "$how" = stock ]; then
+			# Newer ones come in parts.
+			mapfile -t parts < <(echo "$package"
+				apt_dependency "$package" 'linux-binary-[0-9].*'
+				apt_dependency "$package" 'linux-modules-[0-9].*') || :
+		fi
+		rm -rf -- "$final"
+		partial "$final"
+		mkdir -p -- "$final"
 		step "get $headers" \
-			apt_unpack "$new_dir/root" "$headers" "$common"
-		# The build tools run here, whatever the target. The same
-		# version if it can be had.
-		apt_state bookworm "$(dpkg --print-architecture)"
-		! apt_has "$kbuild=$version" || kbuild=$kbuild=$version
-		step "get $kbuild" apt_unpack "$new_dir/root" "$kbuild"
+			apt_unpack "$final/root" "$headers" "$common"
+		[ "${#parts[@]}" -eq 0 ] ||
+			step "get $package" apt_unpack "$final/root" "${parts[@]}"
+		_debian_tools "$target" "$release" "$version" "$kbuild" "$final" \
+			"$suite"
 		step "link headers, index modules" \
-			_debian_arrange "$new_dir" "$release"
-		install_dir "$new_dir" "$final"
+			_debian_arrange "$final" "$release" "$how"
+		finished "$final"
 	fi
 	ln -sfn -- "${final##*/}" "$KDTL_CACHE/kernel/$target"
 }
 
-# _debian_arrange DIR RELEASE: DIR/{vmlinuz,kdir,modules,version} out of
-# DIR/root.
+# _debian_tools TARGET RELEASE VERSION KBUILD DIR SUITE: the build tools, which run
+# here, whatever the target. The same version if it can be had. Kernels of other
+# releases have tools that ask for a newer C library, and a configuration that asks
+# for a newer compiler: then a tree is made from their sources, configured the same
+# but for that.
+_debian_tools()
+{
+	local target=$1 release=$2 version=$3 kbuild=$4 dir=$5 suite=$6 src
+
+	if [ "$suite" != $_debian_here ]; then
+		source_tree "$(kernel_series "$target")" "$suite" "$version"
+		step "configure ${src##*/} as $release" source_prepare_for \
+			"$target" "$src" "$dir" \
+			"$dir/root/usr/src/linux-headers-$release"
+		return
+	fi
+	apt_state "$suite" "$(dpkg --print-architecture)"
+	! apt_has "$kbuild=$version" || kbuild=$kbuild=$version
+	step "get $kbuild" apt_unpack "$dir/root" "$kbuild"
+}
+
+# _debian_arrange DIR RELEASE stock|headers: DIR/{vmlinuz,kdir,modules,version}
+# out of DIR/root.
 _debian_arrange()
 {
 	local dir=$1 release=$2 image kdir top
 
-	for image in "$dir"/root/boot/vmlinu[xz]-"$release"; do
-		[ -e "$image" ] || continue
-		ln -s "root/boot/${image##*/}" "$dir/vmlinuz" || return
-	done
-	[ -e "$dir/vmlinuz" ] || return
+	if [ -d "$dir/build" ]; then
+		ln -s build "$dir/kdir" || return
+	else
+		# Debian's headers name their other half by an absolute path.
+		kdir=$dir/root/usr/src/linux-headers-$release
+		sed -i 's|^include /usr/src/|include ../|' "$kdir/Makefile" || return
+		ln -s "root/usr/src/${kdir##*/}" "$dir/kdir" || return
+	fi
 
-	# Debian's headers name their other half by an absolute path.
-	kdir=$dir/root/usr/src/linux-headers-$release
-	sed -i 's|^include /usr/src/|include ../|' "$kdir/Makefile" || return
-	ln -s "root/usr/src/${kdir##*/}" "$dir/kdir" || return
-
-	top=$dir/root
-	[ -d "$top/lib/modules" ] || top=$dir/root/usr
-	ln -s "${top#"$dir"/}" "$dir/modules" || return
-	rm -f -- "$top/lib/modules/$release/"{build,source} || return
-	# insmod in the guests wants them uncompressed.
-	find "$top/lib/modules" -name '*.ko.xz' -exec xz -d {} + || return
-	busybox depmod -b "$top" "$release" || return
+	if [ "$3" = stock ]; then
+		for image in "$dir"/root/{,usr/}{boot,lib/modules/"$release"}/vmlinu[xz]{,-"$release"}; do
+			[ ! -f "$image" ] || ln -sf "${image#"$dir/"}" "$dir/vmlinuz" || return
+		done
+		[ -e "$dir/vmlinuz" ] || return
+		top=$dir/root
+		[ -d "$top/lib/modules/$release/kernel" ] || top=$dir/root/usr
+		ln -s "${top#"$dir"/}" "$dir/modules" || return
+		rm -f -- "$top/lib/modules/$release/"{build,source} || return
+		# insmod in the guests wants them uncompressed.
+		find "$top/lib/modules" -name '*.ko.xz' -exec xz -d {} + || return
+		busybox depmod -b "$top" "$release" || return
+	fi
 
 	echo "$release" >"$dir/version"
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Kernels built from Debian's linux-source packages: allnoconfig and the
-# fragments in selftests/vm/configs. Needs common.sh and apt.sh.
+# fragments in selftests/vm/configs. Needs common.sh, apt.sh and kernels.sh.
 
 _configs=$here/../selftests/vm/configs
 
@@ -24,45 +24,46 @@ source_config_is_current()
 {
 	local link
 
-	[[ $1 == *-7.2* ]] || return 0
+	[[ $(kernel_target "$1") == [sp][or]*' linux-source-'* ]] || return 0
 	link=$(readlink -- "$KDTL_CACHE/kernel/$1") || return
 	[ "${link##*+}" = "$(_config_key "$1")" ]
 }
 
-# source_tree SERIES: its newest sources are in $src, their version is $version.
+# source_tree SERIES SUITE [VERSION]: its newest sources, or those, are in $src,
+# their version is $version.
 source_tree()
 {
-	local package=linux-source-$1
+	local package=linux-source-$1 suite=$2 want=${3:-}
 
 	need_tool build xz
 	src=$KDTL_CACHE/src/$package
-	if [ "${KDTL_UPDATE:-0}" != 0 ] || [ ! -d "$src" ]; then
+	if [ "${KDTL_UPDATE:-0}" != 0 ] || [ ! -d "$src${want:+@$want}" ]; then
 		with_lock "$package"
-		apt_state sid "$(dpkg --print-architecture)"
-		version=$(apt_version "$package")
-		[ -n "$version" ] || die "sid has no $package (any more)"
+		apt_state "$suite" "$(dpkg --print-architecture)"
+		version=${want:-$(apt_version "$package")}
+		[ -n "$version" ] || die "$suite has no $package (any more)"
 		if [ ! -d "$src@$version" ]; then
 			new_dir "$src@$version"
 			step "get $package $version" \
-				apt_unpack "$new_dir" "$package"
+				apt_unpack "$new_dir" "$package=$version"
 			step "unpack it" _source_unpack "$new_dir" "$package"
 			install_dir "$new_dir" "$src@$version"
 		fi
-		ln -sfn -- "$package@$version" "$src"
+		[ -n "$want" ] || ln -sfn -- "$package@$version" "$src"
 	fi
-	src=$(readlink -f -- "$src")
+	src=$(readlink -f -- "$src${want:+@$want}")
 	version=${src##*@}
 }
 
-# source_kernel TARGET SERIES
+# source_kernel TARGET SERIES source|prepared SUITE
 source_kernel()
 {
-	local target=$1 version src final
+	local target=$1 how=$3 version src final
 
 	need_tool build gcc-12 make bc bison flex
 	need_tool vm busybox
-	[[ $target != ppc64le-* ]] || need_tool ppc64le powerpc64le-linux-gnu-gcc-12
-	source_tree "$2"
+	[[ $target != ppc64* ]] || need_tool ppc64le powerpc64le-linux-gnu-gcc-12
+	source_tree "$2" "$4"
 
 	# A build tree knows its own name: it is not moved into place, but
 	# in use only once the link points to it.
@@ -73,8 +74,8 @@ source_kernel()
 		mkdir -p -- "$final/build"
 		step "configure $target" _source_configure "$target" "$src" \
 			"$final" || die "see $_configs"
-		step "build $target $version" \
-			_source_build "$target" "$src" "$final"
+		step "build $target $version ($how)" \
+			"_source_$how" "$target" "$src" "$final"
 		finished "$final"
 	fi
 	ln -sfn -- "${final##*/}" "$KDTL_CACHE/kernel/$target"
@@ -92,18 +93,12 @@ _source_unpack()
 # _source_make TARGET SRC DIR ARGUMENT...
 _source_make()
 {
-	local target=$1 src=$2 dir=$3 arch=()
+	local target=$1 src=$2 dir=$3 make_args
 
 	shift 3
-	case $target in
-	x86_64-*) arch=(ARCH=x86_64 CC=gcc-12) ;;
-	ppc64le-*)
-		arch=(ARCH=powerpc CROSS_COMPILE=powerpc64le-linux-gnu-
-			CC=powerpc64le-linux-gnu-gcc-12)
-		;;
-	esac
+	kernel_make_args "$target"
 	nice -n 19 make -C "$src" O="$dir/build" HOSTCC=gcc-12 \
-		KBUILD_BUILD_USER=kdtl KBUILD_BUILD_HOST=kdtl "${arch[@]}" "$@"
+		KBUILD_BUILD_USER=kdtl KBUILD_BUILD_HOST=kdtl "${make_args[@]}" "$@"
 }
 
 _source_configure()
@@ -143,7 +138,7 @@ _source_configure()
 	return "$rc"
 }
 
-_source_build()
+_source_source()
 {
 	local dir=$3 image=$3/build/arch/x86/boot/bzImage release
 
@@ -158,4 +153,40 @@ _source_build()
 	ln -s build "$dir/kdir" || return
 	ln -s root "$dir/modules" || return
 	echo "$release" >"$dir/version"
+}
+
+# Without a kernel there are no exported symbols: modpost cannot know them.
+_source_prepared()
+{
+	local dir=$3
+
+	_source_make "$@" -j"$(nproc)" modules_prepare || return
+	: >"$dir/build/Module.symvers"
+	ln -s build "$dir/kdir" || return
+	cp -- "$dir/build/include/config/kernel.release" "$dir/version"
+}
+
+# source_prepare_for TARGET SRC DIR HEADERS: out of SRC, in DIR/build, what
+# modules need to build for the kernel that HEADERS are of. The configuration is
+# that kernel's, so that all structures are: only what it says of its compiler is
+# said of this machine's.
+source_prepare_for()
+{
+	local target=$1 src=$2 dir=$3 headers=$4 release f
+	local compiler='CONFIG_(CC|GCC|CLANG|AS|LD|LLD|PAHOLE|RUSTC)_'
+
+	release=$(cat -- "$headers/include/config/kernel.release") || return
+	set -- "$target" "$src" "$dir" KERNELRELEASE="$release"
+	mkdir -p -- "$dir/build" || return
+	cp -- "$headers/.config" "$dir/build/.config" || return
+	_source_make "$@" olddefconfig || return
+	_source_make "$@" -j"$(nproc)" modules_prepare || return
+	cp -- "$headers/Module.symvers" "$dir/build/" || return
+	for f in include/config/auto.conf include/generated/autoconf.h; do
+		{
+			grep -E "$compiler" "$dir/build/$f"
+			grep -v -E "$compiler" "$headers/$f"
+		} >"$dir/build/$f.new" || return
+		mv -- "$dir/build/$f.new" "$dir/build/$f" || return
+	done
 }

@@ -27,7 +27,7 @@ choose_accel()
 		/bin/busybox poweroff -f
 		END
 		chmod +x "$root/root/init"
-		initramfs_base "$(deb_arch "$target")"
+		initramfs_base "$(kernel_deb_arch "$target")"
 		{
 			cat -- "$initramfs_base"
 			initramfs_pack "$root/root"

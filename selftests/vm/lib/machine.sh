@@ -88,15 +88,6 @@ pseries_nvram()
 	qemu+=(-drive "if=pflash,format=raw,file=$1")
 }
 
-# deb_arch TARGET: as Debian calls it.
-deb_arch()
-{
-	case $1 in
-	x86_64-*) echo amd64 ;;
-	ppc64le-*) echo ppc64el ;;
-	esac
-}
-
 # default_memory TARGET
 default_memory()
 {

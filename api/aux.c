@@ -103,9 +103,10 @@ static ssize_t kdtl_snapshot_try(struct kdtl_aux *aux, void *buf, u64 len, u64 *
 
 	/* C, pairs with B in kdtl_sink_store(): who sees head sees the data. */
 	head = smp_load_acquire(&aux->sink.head);
-	len = min(len, head - aux->start);
+	len = min(len, head - READ_ONCE(aux->start));
 	*from = head - len;
-	memcpy(buf, aux->area.base + (*from & aux->sink.pos_mask), len);
+	/* The writer may be at work on it: what came out torn is found below. */
+	data_race(memcpy(buf, aux->area.base + (*from & aux->sink.pos_mask), len));
 	/*
 	 * S, pairs with O in kdtl_sink_store() and kdtl_aux_output_begin(): who
 	 * copied bytes of a newer entry sees a head that says so.

@@ -251,7 +251,8 @@ static enum hrtimer_restart kdtl_set_timeout(struct hrtimer *timer)
 {
 	struct kdtl_aux *aux = container_of(timer, struct kdtl_aux, set_timer);
 
-	if (aux->sink.linked && smp_processor_id() == aux->cpu)
+	/* Elsewhere, the rest is not ours to look at. */
+	if (smp_processor_id() == aux->cpu && aux->sink.linked)
 		kdtl_set_switch(aux);
 	/* The next set has started the timer again, if it has a timeout. */
 	return HRTIMER_NORESTART;
@@ -261,7 +262,7 @@ static enum hrtimer_restart kdtl_period_timeout(struct hrtimer *timer)
 {
 	struct kdtl_aux *aux = container_of(timer, struct kdtl_aux, period_timer);
 
-	if (!aux->sink.linked || !aux->sink.period || smp_processor_id() != aux->cpu)
+	if (smp_processor_id() != aux->cpu || !aux->sink.linked || !aux->sink.period)
 		return HRTIMER_NORESTART;
 	if (aux->sink.head != aux->announced)
 		kdtl_aux_wake(&aux->wake);

@@ -78,7 +78,7 @@ void kdtl_msgq_put(struct kdtl_msgq *q, struct kdtl_msg *msg)
 		msg->dropped = q->dropped;
 		q->dropped = 0;
 		*kdtl_msgq_slot(q, q->head) = *msg;
-		q->head++;
+		WRITE_ONCE(q->head, q->head + 1);
 	}
 	raw_spin_unlock_irqrestore(&q->lock, flags);
 }
@@ -101,7 +101,7 @@ bool kdtl_msgq_get(struct kdtl_msgq *q, struct kdtl_msg *msg, bool *last)
 	got = q->head != q->tail;
 	if (got) {
 		*msg = *kdtl_msgq_slot(q, q->tail);
-		q->tail++;
+		WRITE_ONCE(q->tail, q->tail + 1);
 	}
 	*last = q->head == q->tail && !q->dropped;
 	raw_spin_unlock_irqrestore(&q->lock, flags);
@@ -130,7 +130,7 @@ void kdtl_msgq_reset(struct kdtl_msgq *q)
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&q->lock, flags);
-	q->tail = q->head;
+	WRITE_ONCE(q->tail, q->head);
 	q->dropped = 0;
 	raw_spin_unlock_irqrestore(&q->lock, flags);
 }

@@ -169,7 +169,7 @@ static int kdtl_event_add(struct perf_event *event, int flags)
 	}
 	/* perf drops a pinned event's error: kdtl_start() finds it here. */
 	if (aux)
-		aux->error = err;
+		WRITE_ONCE(aux->error, err);
 	return err;
 }
 

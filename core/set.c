@@ -238,10 +238,10 @@ static void kdtl_set_enter(struct kdtl_aux *aux, struct kdtl_set *set)
 {
 	struct kdtl_set_cpu *sc = kdtl_set_here(aux, set);
 
-	aux->set = set;
+	WRITE_ONCE(aux->set, set);
 	aux->sink.counts = &sc->counts;
-	sc->runs++;
-	sc->remaining = set->timeout;
+	WRITE_ONCE(sc->runs, sc->runs + 1);
+	WRITE_ONCE(sc->remaining, set->timeout);
 	sc->overflows = 0;
 }
 
@@ -268,8 +268,8 @@ static void kdtl_timer_stop(struct kdtl_aux *aux)
 
 	/* On the timer's CPU with interrupts off: it is not running. */
 	if (hrtimer_try_to_cancel(&aux->set_timer) == 1)
-		sc->remaining = max_t(s64, 1,
-				      ktime_to_ns(hrtimer_get_remaining(&aux->set_timer)));
+		WRITE_ONCE(sc->remaining,
+			   max_t(s64, 1, ktime_to_ns(hrtimer_get_remaining(&aux->set_timer))));
 }
 
 static void kdtl_period_start(struct kdtl_aux *aux)
@@ -419,7 +419,7 @@ void kdtl_set_check(struct kdtl_aux *aux)
 		return;
 
 	trace_kdtl_overflow(aux, set->id, over);
-	sc->overflowed = over;
+	WRITE_ONCE(sc->overflowed, over);
 	sc->overflows += hweight32(over);
 	due = set->switch_overflows && sc->overflows >= set->switch_overflows;
 

@@ -148,7 +148,7 @@ static enum hrtimer_restart kdtl_user_timer(struct hrtimer *timer)
 {
 	struct kdtl_user *u = container_of(timer, struct kdtl_user, timer);
 
-	if (!u->sink.linked || smp_processor_id() != u->event->cpu)
+	if (smp_processor_id() != u->event->cpu || !u->sink.linked)
 		return HRTIMER_NORESTART;
 	kdtl_user_flush(u);
 	hrtimer_forward_now(timer, KDTL_USER_FLUSH);

@@ -176,12 +176,17 @@ void sampler_reset(void)
  */
 int sampler_set_running(bool on)
 {
-	int err = on ? kdtl_start(sampler.session) : kdtl_stop(sampler.session);
+	/* Of two who ask at once, the session and the file say the same. */
+	static DEFINE_MUTEX(lock);
+	int err;
 
+	mutex_lock(&lock);
+	err = on ? kdtl_start(sampler.session) : kdtl_stop(sampler.session);
 	if (!err) {
 		sampler_drain();
-		sampler.running = on;
+		WRITE_ONCE(sampler.running, on);
 	}
+	mutex_unlock(&lock);
 	return err;
 }
 

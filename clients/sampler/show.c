@@ -204,7 +204,7 @@ DEFINE_DEBUGFS_ATTRIBUTE(reset_fops, NULL, reset_set, "%llu\n");
 
 static int running_get(void *unused, u64 *val)
 {
-	*val = sampler.running;
+	*val = READ_ONCE(sampler.running);
 	return 0;
 }
 

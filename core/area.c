@@ -6,6 +6,7 @@
  * own by the same rules (rb_alloc_aux() in kernel/events/ring_buffer.c), so a
  * driver's setup_aux() cannot tell the difference.
  */
+#include <linux/error-injection.h>
 #include <linux/gfp.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -95,6 +96,7 @@ free:
 	kdtl_pages_free(pages, done);
 	return NULL;
 }
+ALLOW_ERROR_INJECTION(kdtl_pages_alloc, NULL);
 
 /**
  * kdtl_pages_free() - free what kdtl_pages_alloc() returned
@@ -142,6 +144,7 @@ int kdtl_area_map(struct kdtl_area *area, void **pages, unsigned int nr)
 	kvfree(twice);
 	return area->base ? 0 : -ENOMEM;
 }
+ALLOW_ERROR_INJECTION(kdtl_area_map, ERRNO);
 
 /**
  * kdtl_area_unmap() - undo kdtl_area_map()

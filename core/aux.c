@@ -13,6 +13,7 @@
  * B pairs with C: who sees the new head sees the data before it.
  * D pairs with A: bytes are written again only after they have been read.
  */
+#include <linux/error-injection.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
 #include <linux/sched/clock.h>
@@ -344,6 +345,7 @@ int kdtl_aux_setup(struct kdtl_aux *aux, struct perf_event *event)
 	aux->free_aux = pmu->free_aux;
 	return 0;
 }
+ALLOW_ERROR_INJECTION(kdtl_aux_setup, ERRNO);
 
 /**
  * kdtl_aux_free() - free an area

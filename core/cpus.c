@@ -12,6 +12,7 @@
 #define pr_fmt(fmt) "kdtl: " fmt
 
 #include <linux/cpuhotplug.h>
+#include <linux/error-injection.h>
 #include <linux/moduleparam.h>
 #include <linux/perf_event.h>
 
@@ -43,7 +44,7 @@ bool kdtl_session_mem_allowed(struct kdtl_session *s, u64 more)
 	return false;
 }
 
-static struct perf_event *kdtl_event_create(struct kdtl_session *s,
+static noinline struct perf_event *kdtl_event_create(struct kdtl_session *s,
 					    struct kdtl_aux *aux)
 {
 	struct perf_event_attr attr = {
@@ -60,6 +61,7 @@ static struct perf_event *kdtl_event_create(struct kdtl_session *s,
 	return perf_event_create_kernel_counter(&attr, aux->cpu, NULL,
 						kdtl_overflow, aux);
 }
+ALLOW_ERROR_INJECTION(kdtl_event_create, ERRNO);
 
 static struct kdtl_aux *kdtl_cpu_area(struct kdtl_session *s, int cpu)
 {

@@ -5,6 +5,7 @@
  * All CPUs post, one reader takes.  A lock is good enough: messages are one
  * per watermark or overflow, not per entry.
  */
+#include <linux/error-injection.h>
 #include <linux/mm.h>
 #include <linux/sched/clock.h>
 #include <linux/vmalloc.h>
@@ -32,6 +33,7 @@ int kdtl_msgq_init(struct kdtl_msgq *q, unsigned int pages)
 	q->nr_slots = size / sizeof(*q->slots);
 	return 0;
 }
+ALLOW_ERROR_INJECTION(kdtl_msgq_init, ERRNO);
 
 /**
  * kdtl_msgq_free() - undo kdtl_msgq_init()

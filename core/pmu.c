@@ -13,6 +13,7 @@
 #define pr_fmt(fmt) "kdtl: " fmt
 
 #include <linux/capability.h>
+#include <linux/error-injection.h>
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -90,7 +91,7 @@ static void kdtl_sink_unlink(struct kdtl_pmu *p, struct kdtl_sink *sink, bool so
 	sink->linked = false;
 }
 
-static int kdtl_sink_link(struct kdtl_pmu *p, struct kdtl_sink *sink)
+static noinline int kdtl_sink_link(struct kdtl_pmu *p, struct kdtl_sink *sink)
 {
 	struct kdtl_pmu_cpu *c = this_cpu_ptr(p->cpu);
 	int err;
@@ -113,6 +114,7 @@ static int kdtl_sink_link(struct kdtl_pmu *p, struct kdtl_sink *sink)
 	sink->linked = true;
 	return 0;
 }
+ALLOW_ERROR_INJECTION(kdtl_sink_link, ERRNO);
 
 /* -------------------------------------------------- perf's view of a source */
 
@@ -315,6 +317,7 @@ struct kdtl_pmu *kdtl_pmu_get(const char *name)
 	mutex_unlock(&kdtl_pmus_lock);
 	return p;
 }
+ALLOW_ERROR_INJECTION(kdtl_pmu_get, NULL);
 
 /**
  * kdtl_pmu_put() - undo kdtl_pmu_get()
@@ -346,6 +349,7 @@ int kdtl_pmu_attach(struct kdtl_pmu *p)
 	mutex_unlock(&kdtl_pmus_lock);
 	return err;
 }
+ALLOW_ERROR_INJECTION(kdtl_pmu_attach, ERRNO);
 
 /**
  * kdtl_pmu_detach() - undo kdtl_pmu_attach()

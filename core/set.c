@@ -10,6 +10,7 @@
  * kdtl_aux::seq lets other CPUs read a counter while its base or its clocks
  * change; what is counted on the path of an entry is read without it.
  */
+#include <linux/error-injection.h>
 #include <linux/hrtimer.h>
 #include <linux/prandom.h>
 #include <linux/sched/clock.h>
@@ -46,6 +47,7 @@ struct kdtl_set *kdtl_set_alloc(u16 id)
 	}
 	return set;
 }
+ALLOW_ERROR_INJECTION(kdtl_set_alloc, NULL);
 
 /**
  * kdtl_set_free() - undo kdtl_set_alloc()

@@ -9,6 +9,7 @@
  * with interrupts off: two events that share a buffer (PERF_EVENT_IOC_SET_OUTPUT)
  * would otherwise meet perf's check for nested writers.
  */
+#include <linux/error-injection.h>
 #include <linux/hrtimer.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -237,6 +238,7 @@ void *kdtl_user_setup_aux(void **pages, int nr_pages, bool overwrite)
 	}
 	return ua;
 }
+ALLOW_ERROR_INJECTION(kdtl_user_setup_aux, NULL);
 
 /**
  * kdtl_user_free_aux() - undo kdtl_user_setup_aux()

@@ -12,9 +12,4 @@
 need kdtl kdtl_test_pmu kdtl_test_drive
 have_module kdtl_test_aux || skip_all "no module kdtl_test_aux"
 
-# Debug kernels: alloc_each_fails says which allocation is to fail.
-for attr in failslab/ignore-gfp-wait fail_page_alloc/ignore-gfp-wait \
-	fail_page_alloc/ignore-gfp-highmem; do
-	[ ! -e /sys/kernel/debug/$attr ] || echo N >/sys/kernel/debug/$attr
-done
 kunit kdtl_test_aux "${KDTL_CASES:-*}"

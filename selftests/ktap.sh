@@ -82,13 +82,14 @@ is()
 	return 1
 }
 
-# until_true COMMAND...: as soon as it does; false after 20 s.
+# until_true COMMAND...: as soon as it does; false after two minutes, or longer on a
+# machine where all takes longer.
 until_true()
 {
 	ktap_tries=0
 	until "$@"; do
 		ktap_tries=$((ktap_tries + 1))
-		[ $ktap_tries -lt 400 ] || return 1
+		[ $ktap_tries -lt 2400 ] || return 1
 		usleep 50000 2>/dev/null || sleep 0.05
 	done
 }

@@ -345,44 +345,6 @@ static void alloc_setup_fails(struct kunit *test)
 	}
 }
 
-#ifdef CONFIG_FAULT_INJECTION
-/*
- * Every allocation fails once, the first, the second and so on.  Whoever loads
- * the module lets failslab and fail_page_alloc act on allocations that may wait.
- */
-static void alloc_each_fails(struct kunit *test)
-{
-	const struct kdtl_session_attr attr = {
-		.pmu		= ALLOC_PMU,
-		.aux_pages	= 8,
-		.msg_pages	= 2,
-	};
-	struct kdtl_session *s;
-	unsigned int nth, failed = 0;
-	bool injected = true;
-	int err;
-
-	alloc_register(test, PERF_PMU_CAP_AUX_NO_SG);
-	for (nth = 1; injected && nth < 2000; nth++) {
-		current->fail_nth = nth;
-		s = kdtl_session_create(&attr);
-		err = PTR_ERR_OR_ZERO(s);
-		if (!err)
-			err = kdtl_load(s, NULL) ?: kdtl_start(s);
-		injected = !current->fail_nth;
-		current->fail_nth = 0;
-		/* A chunk that fails is made of smaller ones: no error then. */
-		KUNIT_EXPECT_TRUE(test, !err || err == -ENOMEM);
-		failed += !!err;
-		kdtl_session_close(s);
-		alloc_expect_freed(test);
-	}
-	KUNIT_EXPECT_FALSE(test, injected);
-	kunit_info(test, "%u allocations failed, %u of them were errors", nth - 2, failed);
-	KUNIT_EXPECT_GT(test, failed, 5U);
-}
-#endif
-
 static struct kunit_case alloc_cases[] = {
 	KUNIT_CASE(alloc_single),
 	KUNIT_CASE(alloc_no_sg),
@@ -390,9 +352,6 @@ static struct kunit_case alloc_cases[] = {
 	KUNIT_CASE(alloc_too_large),
 	KUNIT_CASE(alloc_fallback),
 	KUNIT_CASE(alloc_setup_fails),
-#ifdef CONFIG_FAULT_INJECTION
-	KUNIT_CASE(alloc_each_fails),
-#endif
 	{}
 };
 

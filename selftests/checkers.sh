@@ -1,0 +1,46 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# What the kernel's own checkers have found until now, as far as they have to be
+# asked: the last test in a debug kernel (selftests/deep/debug.sh).
+#
+# shellcheck disable=SC2317 # functions that ok() calls
+
+# shellcheck source-path=SCRIPTDIR source=ktap.sh
+. "$(dirname "$0")/ktap.sh"
+
+leaks=/sys/kernel/debug/kmemleak
+locks=/proc/lockdep_stats
+
+# What is younger than 5 s does not count, nor what changes between two scans.
+no_leak()
+{
+	sleep 6
+	echo scan >$leaks || return
+	sleep 6
+	echo scan >$leaks || return
+	cat $leaks >/tmp/leaks
+	sed 's/^/# /' /tmp/leaks
+	! grep -q . /tmp/leaks
+}
+
+# lockdep gives up at its first report, and when its tables are full.
+lockdep_on()
+{
+	grep -q 'debug_locks: *1' $locks && return
+	dmesg | grep -A 5 -e 'possible ' -e 'lockdep'
+	return 1
+}
+
+plan 2
+if [ -e $leaks ]; then
+	ok "kmemleak: nothing is leaked" no_leak
+else
+	skip "kmemleak: nothing is leaked" "no CONFIG_DEBUG_KMEMLEAK"
+fi
+if [ -e $locks ]; then
+	ok "lockdep was on to the end" lockdep_on
+else
+	skip "lockdep was on to the end" "no CONFIG_LOCKDEP"
+fi
+finish

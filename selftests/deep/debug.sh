@@ -1,0 +1,152 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# All tests, and all clients, in kernels that look for mistakes: none may be
+# reported. Before that, each kernel has to find mistakes that are there.
+#
+#	selftests/deep/debug.sh [debug|kcsan|rt]...
+
+here=$(dirname -- "$(readlink -f -- "$0")")
+tests=$(dirname -- "$here")
+top=$(dirname -- "$tests")
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
+. "$top/scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=../host/lib/ktap.sh
+. "$tests/host/lib/ktap.sh"
+
+# An hour is what it takes on two idle CPUs: a test that waits for ever ends here.
+hours=${KDTL_HOURS:-5}
+kernels=${*:-debug kcsan rt}
+logs=${KDTL_LOGS:-$KDTL_CACHE}/debug
+
+# The mistakes of kdtl_wrong.ko, and how each is reported.
+declare -A mistakes=(
+	[debug]='uaf:BUG: KASAN: slab-use-after-free in .*kdtl_wrong
+bounds:BUG: KASAN: vmalloc-out-of-bounds in .*kdtl_wrong
+shift:UBSAN: shift-out-of-bounds in .*kdtl_wrong
+list:list_del corruption
+warn:WARNING: .*kdtl_wrong
+sleep:BUG: sleeping function called from invalid context
+deadlock:WARNING: possible circular locking dependency
+leak:unreferenced object .*size 1'
+	[kcsan]='race:BUG: KCSAN: data-race in .*kdtl_wrong
+list:list_del corruption
+warn:WARNING: .*kdtl_wrong'
+	[rt]='list:list_del corruption
+warn:WARNING: .*kdtl_wrong
+sleep:BUG: sleeping function called from invalid context
+deadlock:WARNING: possible circular locking dependency'
+)
+
+guest_tests()
+{
+	find "$tests" -maxdepth 1 -name '*.sh' ! -name ktap.sh ! -name checkers.sh \
+		-printf '%f\n' | sed 's/\.sh$//' | sort
+	echo checkers
+}
+
+# reports CONSOLE: of races only those that kdtl has a part in.
+reports()
+{
+	awk -v races=kdtl -f "$here/lib/reports.awk" "$1"
+}
+
+# boot KERNEL NAME OPTION... -- COMMAND...: what it says is in $logs/KERNEL/NAME.
+#
+# The time that a starved machine loses looks like a stalled CPU's: not looked at.
+boot()
+{
+	local target=x86_64-7.2-$1 out=$logs/$1
+
+	shift
+	run_group "$tests/vm/run" "$target" --cpus 4 --quiet \
+		--log "$out/$1" --modules "$modules" \
+		--append "rcupdate.rcu_cpu_stall_suppress=1 nosoftlockup" "${@:2}" >&2
+}
+
+# finds KERNEL: each mistake is made, and the report of it is found.
+finds()
+{
+	local kernel=$1 out=$logs/$1 what how rc=0
+
+	# shellcheck disable=SC2046 # several words
+	boot "$kernel" wrong.console --timeout 1800 --survive-oops \
+		--add "$here/lib/wrong-guest.sh:/" -- \
+		sh /wrong-guest.sh $(cut -d : -f 1 <<<"${mistakes[$kernel]}") || return
+	reports "$out/wrong.console" >"$out/wrong.reports"
+	while IFS=: read -r what how; do
+		grep -q -e "$how" "$out/wrong.reports" && continue
+		echo "$what is not reported: $how"
+		rc=1
+	done <<<"${mistakes[$kernel]}"
+	return $rc
+}
+
+# run KERNEL NAME...: the tests, in one boot.
+run()
+{
+	local kernel=$1 out=$logs/$1 panic=1 append=' panic_on_warn=1'
+
+	shift
+	mkdir -p -- "$out/programs"
+	step "build test programs" make -s -C "$tests" OUTPUT="$out/programs" || return
+	# Other people's data races are no reason to end.
+	[ "$kernel" != kcsan ] || panic=0 append=
+	boot "$kernel" console --timeout $((hours * 3600)) --out "$out" \
+		--append "$append" \
+		--add "$tests:/selftests" --add "$out/programs:/selftests" -- \
+		env ROUNDS=20 KDTL_PANIC_ON_WARN=$panic sh /selftests/run-all "$@"
+}
+
+# result KERNEL NAME: a test's KTAP as a subtest.
+result()
+{
+	local out=$logs/$1 status=1
+
+	ktap_nr=$((ktap_nr + 1))
+	echo "# Subtest: $1.$2"
+	if [ -e "$out/$2.status" ]; then
+		read -r status <"$out/$2.status"
+	else
+		echo "Bail out! the machine did not get that far" >"$out/$2.ktap"
+	fi
+	sed 's/^/    /' "$out/$2.ktap"
+	case $status in
+	0) echo "ok $ktap_nr $1.$2" ;;
+	4) echo "ok $ktap_nr $1.$2 # SKIP $(sed -n 's/^1\.\.0 # SKIP //p' "$out/$2.ktap")" ;;
+	*)
+		echo "not ok $ktap_nr $1.$2"
+		ktap_failed=$((ktap_failed + 1))
+		;;
+	esac
+}
+
+no_report()
+{
+	reports "$logs/$1/console" >"$logs/$1/reports"
+	cat -- "$logs/$1/reports"
+	[ ! -s "$logs/$1/reports" ]
+}
+
+"$top/scripts/install-deps" demo
+mapfile -t names < <(guest_tests)
+# shellcheck disable=SC2086 # several words
+set -- $kernels
+plan $(($# * (${#names[@]} + 2)))
+for kernel; do
+	[ -n "${mistakes[$kernel]:-}" ] || bail_out "no such kernel: $kernel"
+	rm -rf -- "${logs:?}/$kernel"
+	mkdir -p -- "$logs/$kernel"
+	capture "$top/scripts/build" "x86_64-7.2-$kernel"
+	# shellcheck disable=SC2154 # set by capture
+	modules=$captured
+	ok "$kernel: finds mistakes that are there" finds "$kernel"
+	start=$SECONDS
+	run "$kernel" "${names[@]}" || note "what the machine said: $logs/$kernel/console"
+	for name in "${names[@]}"; do
+		result "$kernel" "$name"
+	done
+	ok "$kernel: no report" no_report "$kernel"
+	note_ktap "$kernel took $((SECONDS - start)) s"
+done
+finish

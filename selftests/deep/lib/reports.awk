@@ -1,0 +1,74 @@
+#!/usr/bin/awk -f
+# SPDX-License-Identifier: GPL-2.0
+#
+# The reports of a debug kernel's checkers on its console: each with the test that
+# ran ("# NAME" of run-all's) and what follows, up to 60 lines.
+#
+#	awk -v races=kdtl -f reports.awk CONSOLE
+#
+# races: of data races only those with that in one of the places that race.
+
+function flush_report() {
+	if (keep && (!race || hit))
+		printf "%s", text
+	keep = race = hit = 0
+	text = ""
+}
+
+function begin(line) {
+	flush_report()
+	keep = 1
+	left = 60
+	text = "# in " test ": " line "\n"
+}
+
+# What a line of the log says, without its time.
+{
+	line = $0
+	sub(/\r$/, "", line)
+	sub(/^\[ *[0-9]+\.[0-9]+\](\[ *[TC][0-9]+\])? ?/, "", line)
+}
+
+line ~ /^# [a-z0-9-]+$/ {
+	flush_report()
+	test = substr(line, 3)
+	next
+}
+
+# The test of warnings provokes them.
+test == "warn" && line ~ /^(WARNING|------------\[ cut here)/ { next }
+
+line ~ /^BUG: KCSAN: / {
+	begin(line)
+	race = 1
+	frames = 0
+	if (races == "" || index(line, "[" races))
+		hit = 1
+	next
+}
+
+line ~ /^(BUG|WARNING|UBSAN|ODEBUG|Oops|Kernel panic|INFO: possible)[: ]/ ||
+line ~ /^INFO: (trying to register|lockdep is turned off)/ ||
+line ~ /^(kmemleak: )?(unreferenced object |[0-9]+ new suspected memory leaks)/ ||
+line ~ /^(list_(add|del) corruption|general protection fault|Unable to handle|watchdog: BUG)/ {
+	if (keep && left > 50 && !race)	# the same one goes on
+		next
+	begin(line)
+	next
+}
+
+keep {
+	# The two innermost functions of each of the accesses that race.
+	if (race) {
+		if (line ~ / (to|at) 0x[0-9a-f]+ of [0-9]+ bytes by /)
+			frames = 2
+		else if (frames-- > 0 && index(line, "[" races))
+			hit = 1
+	}
+	if (line ~ /^=====/ || left-- <= 0)
+		flush_report()
+	else
+		text = text "#   " line "\n"
+}
+
+END { flush_report() }

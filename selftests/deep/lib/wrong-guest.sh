@@ -1,0 +1,22 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# In a debug kernel: every mistake of kdtl_wrong.ko that its checkers are for.
+#
+#	wrong-guest.sh WHAT...
+
+[ ! -e /sys/kernel/debug/kcsan ] || echo on >/sys/kernel/debug/kcsan
+for what; do
+	echo "wrong: $what" >/dev/kmsg
+	insmod /lib/kdtl/kdtl_wrong.ko what="$what" 2>/dev/null
+	# It goes off by itself at the first report of lockdep's.
+done
+leaks=/sys/kernel/debug/kmemleak
+if [ -e $leaks ]; then
+	# What is younger than 5 s does not count; what changed, neither.
+	sleep 6
+	echo scan >$leaks
+	echo scan >$leaks
+	cat $leaks >/dev/kmsg 2>/dev/null || sed 's/^/kmemleak: /' $leaks
+fi
+exit 0

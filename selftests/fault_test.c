@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * /dev/kdtl and perf events on a kdtl source while memory fails: the 1st
+ * allocation of a call, the 2nd, ... until it succeeds without a fault
+ *
+ *	fault_test		the names of all calls
+ *	fault_test NAME		exit status 0: passed
+ *
+ * After each fault: the errno, what the call left, and that it succeeds then.
+ * Run by faults.sh, as root; see Documentation/fault-injection of the kernel.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../api/include/uapi/linux/kdtl.h"
+
+#define PAGES	16	/* of log */
+#define MOST	5000
+
+static size_t page;
+static int nth_fd, dev = -1, event = -1, pipes[2];
+static void *ring, *aux;
+
+#define die(...) do {							\
+	printf("# line %d: ", __LINE__);				\
+	printf(__VA_ARGS__);						\
+	printf(" (%s)\n", strerror(errno));				\
+	exit(1);							\
+} while (0)
+
+#define must(cond) do {							\
+	if (!(cond))							\
+		die("%s", #cond);					\
+} while (0)
+
+/* ---------------------------------------------------------------------- faults */
+
+static void arm(int nth)
+{
+	char buf[16];
+	int len = snprintf(buf, sizeof(buf), "%d", nth);
+
+	must(pwrite(nth_fd, buf, len, 0) == len);
+}
+
+/* Has the fault been met? */
+static bool disarm(void)
+{
+	char buf[16] = "";
+
+	must(pread(nth_fd, buf, sizeof(buf) - 1, 0) > 0);
+	arm(0);
+	return !atoi(buf);
+}
+
+/* ------------------------------------------------------------------------ state */
+
+/* Of this process, in KiB. */
+static long pinned(void)
+{
+	char line[256];
+	FILE *f = fopen("/proc/self/status", "re");
+	long kib = -1;
+
+	must(f);
+	while (fgets(line, sizeof(line), f))
+		sscanf(line, "VmPin: %ld", &kib);
+	fclose(f);
+	must(kib >= 0);
+	return kib;
+}
+
+/* Of all processes: the sessions there are. */
+static int sessions(void)
+{
+	FILE *f = fopen("/sys/kernel/debug/kdtl/sessions", "re");
+	int c, n = 0;
+
+	must(f);
+	while ((c = getc(f)) != EOF)
+		n += c == '\n';
+	fclose(f);
+	return n;
+}
+
+static int fds(void)
+{
+	const int fd = dup(0);
+
+	must(fd >= 0);
+	close(fd);
+	return fd;
+}
+
+/* ------------------------------------------------------------------------ calls */
+
+static int do_open(void)
+{
+	dev = open("/dev/kdtl", O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	return dev < 0 ? -1 : 0;
+}
+
+static void undo_open(void)
+{
+	must(!close(dev));
+	dev = -1;
+}
+
+static void prepare_setup(void)
+{
+	must(!do_open());
+}
+
+static int do_setup(void)
+{
+	struct kdtl_stream_attr attr = { .aux_pages = PAGES, .source = "kdtl_sched" };
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(0, &set);
+	attr.cpus = (uintptr_t)&set;
+	attr.cpus_len = sizeof(set);
+	return ioctl(dev, KDTL_IOC_SETUP, &attr);
+}
+
+static void prepare_start(void)
+{
+	prepare_setup();
+	must(!do_setup());
+}
+
+static int do_start(void)
+{
+	return ioctl(dev, KDTL_IOC_START);
+}
+
+static void prepare_started(void)
+{
+	prepare_start();
+	must(!do_start());
+	/* Something to read. */
+	for (int i = 0; i < 50; i++)
+		usleep(1);
+}
+
+static int do_stop(void)
+{
+	return ioctl(dev, KDTL_IOC_STOP);
+}
+
+static int do_info(void)
+{
+	struct kdtl_stream_info info = { .cpu = -1 };
+
+	return ioctl(dev, KDTL_IOC_INFO, &info);
+}
+
+static int do_read(void)
+{
+	static struct kdtl_entry e[8];
+
+	if (read(dev, e, sizeof(e)) >= 0 || errno == EAGAIN)
+		return 0;
+	return -1;
+}
+
+static int do_poll(void)
+{
+	struct pollfd pfd = { .fd = dev, .events = POLLIN };
+
+	return poll(&pfd, 1, 0) < 0 ? -1 : 0;
+}
+
+/* A read of a file that was not set up: it begins by itself. */
+static int do_begin(void)
+{
+	static struct kdtl_entry e;
+
+	if (read(dev, &e, sizeof(e)) >= 0 || errno == EAGAIN)
+		return 0;
+	return -1;
+}
+
+static void prepare_splice(void)
+{
+	prepare_started();
+	must(!pipe2(pipes, O_NONBLOCK | O_CLOEXEC));
+}
+
+static int do_splice(void)
+{
+	if (splice(dev, NULL, pipes[1], NULL, 4096, SPLICE_F_NONBLOCK) >= 0 || errno == EAGAIN)
+		return 0;
+	return -1;
+}
+
+static void undo_splice(void)
+{
+	close(pipes[0]);
+	close(pipes[1]);
+	undo_open();
+}
+
+static void *map(int fd, size_t pages, off_t at)
+{
+	return mmap(NULL, pages * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, at);
+}
+
+static int do_map_ring(void)
+{
+	ring = map(dev, 5, 0);
+	return ring == MAP_FAILED ? -1 : 0;
+}
+
+static void undo_map_ring(void)
+{
+	must(!munmap(ring, 5 * page));
+	undo_open();
+}
+
+static void say_where_aux(struct perf_event_mmap_page *pg)
+{
+	pg->aux_offset = 8 * page;
+	pg->aux_size = PAGES * page;
+}
+
+static void prepare_map_aux(void)
+{
+	prepare_start();
+	must(!do_map_ring());
+	say_where_aux(ring);
+}
+
+static int do_map_aux(void)
+{
+	aux = map(dev, PAGES, 8 * page);
+	return aux == MAP_FAILED ? -1 : 0;
+}
+
+static void undo_map_aux(void)
+{
+	must(!munmap(aux, PAGES * page));
+	undo_map_ring();
+}
+
+static int pmu_type(void)
+{
+	FILE *f = fopen("/sys/bus/event_source/devices/kdtl_sched/type", "re");
+	int type;
+
+	must(f && fscanf(f, "%d", &type) == 1);
+	fclose(f);
+	return type;
+}
+
+static struct perf_event_attr event_attr = {
+	.size	= sizeof(event_attr),
+	.config	= KDTL_MASK_ALL,
+};
+
+static int do_perf_open(void)
+{
+	event = syscall(SYS_perf_event_open, &event_attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	return event < 0 ? -1 : 0;
+}
+
+static void prepare_perf_open(void)
+{
+	event_attr.type = pmu_type();
+}
+
+static void undo_perf_open(void)
+{
+	must(!close(event));
+	event = -1;
+}
+
+static void prepare_perf_aux(void)
+{
+	prepare_perf_open();
+	must(!do_perf_open());
+	ring = map(event, 5, 0);
+	must(ring != MAP_FAILED);
+	say_where_aux(ring);
+}
+
+static int do_perf_aux(void)
+{
+	aux = map(event, PAGES, 8 * page);
+	return aux == MAP_FAILED ? -1 : 0;
+}
+
+static void undo_perf_aux(void)
+{
+	must(!munmap(aux, PAGES * page));
+	must(!munmap(ring, 5 * page));
+	undo_perf_open();
+}
+
+static const struct call {
+	const char	*name;
+	void		(*prepare)(void);
+	int		(*call)(void);
+	void		(*undo)(void);
+	int		also;		/* an errno besides ENOMEM and EIO */
+} calls[] = {
+	{ "open", NULL, do_open, undo_open, 0 },
+	{ "setup", prepare_setup, do_setup, undo_open, ENOENT },
+	{ "start", prepare_start, do_start, undo_open, 0 },
+	{ "stop", prepare_started, do_stop, undo_open, 0 },
+	{ "info", prepare_started, do_info, undo_open, 0 },
+	{ "begin", prepare_setup, do_begin, undo_open, ENOENT },
+	{ "read", prepare_started, do_read, undo_open, 0 },
+	{ "poll", prepare_started, do_poll, undo_open, 0 },
+	{ "splice", prepare_splice, do_splice, undo_splice, 0 },
+	{ "map_ring", prepare_start, do_map_ring, undo_map_ring, 0 },
+	{ "map_aux", prepare_map_aux, do_map_aux, undo_map_aux, 0 },
+	{ "perf_open", prepare_perf_open, do_perf_open, undo_perf_open, 0 },
+	{ "perf_map_aux", prepare_perf_aux, do_perf_aux, undo_perf_aux, 0 },
+};
+
+#define NR_CALLS (sizeof(calls) / sizeof(*calls))
+
+static void walk(const struct call *c)
+{
+	int nth, err, errors = 0;
+	bool met = true;
+
+	for (nth = 1; met && nth < MOST; nth++) {
+		const int had_fds = fds(), had_sessions = sessions();
+		const long had_pinned = pinned();
+		int call_fds, call_sessions;
+		long call_pinned;
+
+		if (c->prepare)
+			c->prepare();
+		call_fds = fds();
+		call_sessions = sessions();
+		call_pinned = pinned();
+		arm(nth);
+		err = c->call() ? errno : 0;
+		met = disarm();
+		errno = err;
+		if (err) {
+			errors++;
+			if (!met)
+				die("%s: an error without a fault", c->name);
+			if (err != ENOMEM && err != EIO && err != c->also)
+				die("%s: fault %d: the wrong errno", c->name, nth);
+			if (fds() != call_fds || sessions() != call_sessions ||
+			    pinned() != call_pinned)
+				die("%s: fault %d: left %d files, %d sessions, %ld KiB pinned",
+				    c->name, nth, fds() - call_fds, sessions() - call_sessions,
+				    pinned() - call_pinned);
+			if (c->call())
+				die("%s: does not succeed after fault %d", c->name, nth);
+		}
+		c->undo();
+		if (fds() != had_fds || sessions() != had_sessions || pinned() != had_pinned)
+			die("%s: fault %d: something is left at the end", c->name, nth);
+	}
+	if (met)
+		die("%s: no end of faults", c->name);
+	printf("# %s: %d faults, %d errors\n", c->name, nth - 2, errors);
+}
+
+int main(int argc, char **argv)
+{
+	size_t i;
+
+	if (argc < 2) {
+		for (i = 0; i < NR_CALLS; i++)
+			printf("%s ", calls[i].name);
+		puts("");
+		return 0;
+	}
+	page = sysconf(_SC_PAGESIZE);
+	nth_fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+	if (nth_fd < 0) {
+		printf("# no /proc/thread-self/fail-nth: CONFIG_FAULT_INJECTION\n");
+		return 4;
+	}
+	/* A page fault of ours is not what is to fail. */
+	must(!mlockall(MCL_CURRENT));
+	for (i = 0; i < NR_CALLS; i++) {
+		if (strcmp(argv[1], calls[i].name))
+			continue;
+		walk(&calls[i]);
+		return 0;
+	}
+	return 1;
+}

@@ -1,0 +1,186 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Every allocation, and every call of kdtl's that can fail, fails once: of the verbs,
+# by kdtl_test_faults.ko in the kernel; of each module's init; of /dev/kdtl and perf
+# events, by fault_test.c. Nothing may be left of any of it.
+#
+# Needs a kernel with fault injection: selftests/deep/debug.sh.
+#
+# shellcheck disable=SC2317 # functions that ok() calls
+
+dir=$(dirname "$0")
+# shellcheck source-path=SCRIPTDIR source=ktap.sh
+. "$dir/ktap.sh"
+
+debug=/sys/kernel/debug
+functions=$debug/fail_function
+nth=/sys/module/kdtl_test_nth/parameters
+
+# Whatever may fail does when a task says so (fail-nth), and says nothing itself.
+prepare()
+{
+	for attr in failslab fail_page_alloc fail_function; do
+		[ -d $debug/$attr ] || continue
+		echo 0 >$debug/$attr/verbose
+		echo 0 >$debug/$attr/probability
+		for file in ignore-gfp-wait ignore-gfp-highmem; do
+			[ ! -e $debug/$attr/$file ] || echo N >$debug/$attr/$file
+		done
+	done
+	[ ! -e $debug/fail_page_alloc/min-order ] || echo 0 >$debug/fail_page_alloc/min-order
+}
+
+# kdtl's functions that can be made to fail return -EIO, or NULL.
+calls_on()
+{
+	for f in $(awk '$2 == "[kdtl]" { print $1 }' $debug/error_injection/list 2>/dev/null); do
+		echo "$f" >$functions/inject 2>/dev/null || continue
+		grep -q "^$f.*NULL" $debug/error_injection/list ||
+			printf '%#x' -5 >"$functions/$f/retval"
+	done
+	injected=$(wc -l <$functions/inject)
+}
+
+calls_off()
+{
+	echo >$functions/inject
+}
+
+# What kdtl holds of the kernel: KiB of pages in areas, and modules in use.
+vmalloc_used()
+{
+	awk '/VmallocUsed/ { print $2 }' /proc/meminfo
+}
+
+held()
+{
+	awk '/^kdtl/ { printf "%s %s,", $1, $3 }' /proc/modules
+	ls -d $debug/kdtl* /sys/bus/event_source/devices/kdtl* 2>/dev/null | tr '\n' ' '
+	[ ! -e $debug/kdtl/sessions ] || wc -l <$debug/kdtl/sessions
+}
+
+# walk_init MODULE [PARAMETER]...: its init with a fault at its 1st allocation, 2nd ...
+walk_init()
+{
+	walked=$1
+	shift
+	had=$(held)
+	n=0
+	errors=0
+	while [ $n -lt 3000 ]; do
+		n=$((n + 1))
+		echo $n >$nth/nth
+		if said=$(insmod "$KTAP_MODULES/$walked.ko" "$@" 2>&1); then
+			met=$(cat $nth/met)
+			rmmod "$walked" || return
+			[ "$met" = Y ] || break
+		else
+			errors=$((errors + 1))
+			[ "$(cat $nth/met)" = Y ] || {
+				note "$walked: fault $n: $said, but there was none"
+				return 1
+			}
+			case $said in
+			*[Cc]'annot allocate memory'* | *[Oo]'ut of memory'*) ;;
+			*[Ii]'nput/output error'* | *'I/O error'*) ;;
+			*[Nn]'o such'*) ;;
+			*)
+				note "$walked: fault $n: $said"
+				return 1
+				;;
+			esac
+		fi
+		is "$(held)" "$had" || return
+	done
+	note "$walked: $((n - 1)) faults, $errors errors"
+	[ $n -gt 1 ]
+}
+
+# The same for the calls wherever they are made, by their order.
+walk_calls()
+{
+	walked=$1
+	shift
+	had=$(held)
+	n=0
+	errors=0
+	while [ $n -lt 500 ]; do
+		n=$((n + 1))
+		echo 100 >$functions/probability
+		echo $n >$functions/space
+		echo 1 >$functions/times
+		said=$(insmod "$KTAP_MODULES/$walked.ko" "$@" 2>&1)
+		status=$?
+		left=$(cat $functions/times)
+		echo 0 >$functions/probability
+		echo 0 >$functions/space
+		[ $status -ne 0 ] || rmmod "$walked" || return
+		[ "$left" = 0 ] || break
+		[ $status -eq 0 ] || errors=$((errors + 1))
+		is "$(held)" "$had" || return
+	done
+	[ $status -eq 0 ] || {
+		note "$walked: without a fault: $said"
+		return 1
+	}
+	note "$walked: $((n - 1)) calls failed, $errors errors"
+	[ $errors -gt 0 ]
+}
+
+# Less than what one session's areas take.
+nothing_left()
+{
+	now=$(vmalloc_used)
+	[ $((now - before)) -lt 256 ] && return
+	note "vmalloc: $before KiB before, $now KiB now"
+	return 1
+}
+
+[ -d $debug/failslab ] || skip_all "no fault injection: CONFIG_FAILSLAB, CONFIG_FAULT_INJECTION_DEBUG_FS"
+for m in kdtl kdtl_sched kdtl_test_faults kdtl_test_nth; do
+	have_module $m || skip_all "no module $m"
+done
+[ -x "$dir/fault_test" ] || skip_all "no fault_test: make -C selftests"
+
+tests=$("$dir/fault_test")
+clients='kdtl_sampler kdtl_watch kdtl_recorder kdtl_stream'
+# shellcheck disable=SC2086 # several words
+set -- $tests
+plan $((3 + 4 + 3 + 2 * $# + 1))
+prepare
+load kdtl_test_nth || bail_out "kdtl_test_nth does not load"
+
+ok "kdtl: its init" walk_init kdtl
+load kdtl && load kdtl_sched && unload kdtl_sched || bail_out "kdtl does not load"
+before=$(vmalloc_used)
+ok "kdtl_sched: its init" walk_init kdtl_sched
+load kdtl_sched || bail_out "kdtl_sched does not load"
+for m in $clients; do
+	ok "$m: its init" walk_init "$m"
+done
+
+calls_on
+note "$injected functions of kdtl's fail"
+verbs()
+{
+	kunit kdtl_test_faults >/tmp/verbs
+	status=$?
+	sed 's/^/    /' /tmp/verbs
+	unload kdtl_test_faults && return $status
+}
+ok "the verbs" verbs
+for m in $clients; do
+	[ "$m" = kdtl_stream ] || ok "$m: the calls of its init" walk_calls "$m"
+done
+load kdtl_stream || bail_out "kdtl_stream does not load"
+for t; do
+	ok "$t: memory and calls" "$dir/fault_test" "$t"
+done
+calls_off
+for t; do
+	ok "$t: memory" "$dir/fault_test" "$t"
+done
+unload kdtl_stream
+ok "nothing is left" until_true nothing_left
+finish

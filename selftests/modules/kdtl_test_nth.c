@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kdtl_test_nth - let an allocation, or a call, in a module's init function fail
+ *
+ *	echo 3 >/sys/module/kdtl_test_nth/parameters/nth
+ *	insmod kdtl_sampler.ko				its 3rd fails
+ *	cat /sys/module/kdtl_test_nth/parameters/met	Y: there was a 3rd
+ *
+ * Only the init function: not the module loader is to be tested here.  So the
+ * fault is armed where the kernel calls it.
+ */
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/notifier.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+
+static unsigned int nth;
+module_param(nth, uint, 0644);
+MODULE_PARM_DESC(nth, "which allocation of the next kdtl module's init fails; 0: none");
+
+static bool met;
+module_param(met, bool, 0444);
+MODULE_PARM_DESC(met, "whether there were that many");
+
+/* Who loads the next kdtl module. */
+static struct task_struct *loader;
+
+static int nth_module(struct notifier_block *nb, unsigned long event, void *data)
+{
+	struct module *mod = data;
+
+	if (event == MODULE_STATE_COMING && nth && !strncmp(mod->name, "kdtl", 4)) {
+		met = false;
+		loader = current;
+	}
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block nth_nb = { .notifier_call = nth_module };
+
+static int nth_begin(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	if (current != loader)
+		return 1;
+	loader = NULL;
+	current->fail_nth = nth;
+	nth = 0;
+	return 0;
+}
+NOKPROBE_SYMBOL(nth_begin);
+
+static int nth_end(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	met = !current->fail_nth;
+	current->fail_nth = 0;
+	return 0;
+}
+NOKPROBE_SYMBOL(nth_end);
+
+static struct kretprobe nth_probe = {
+	.kp.symbol_name	= "do_one_initcall",
+	.entry_handler	= nth_begin,
+	.handler	= nth_end,
+};
+
+static int __init nth_init(void)
+{
+	int err = register_module_notifier(&nth_nb);
+
+	if (err)
+		return err;
+	err = register_kretprobe(&nth_probe);
+	if (err)
+		unregister_module_notifier(&nth_nb);
+	return err;
+}
+
+static void __exit nth_exit(void)
+{
+	unregister_kretprobe(&nth_probe);
+	unregister_module_notifier(&nth_nb);
+}
+
+module_init(nth_init);
+module_exit(nth_exit);
+
+MODULE_DESCRIPTION("kdtl test: allocations of other modules' init that fail");
+MODULE_LICENSE("GPL");

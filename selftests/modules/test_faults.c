@@ -1,0 +1,551 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Every allocation and every call that can fail does: the 1st, the 2nd, ...
+ *
+ * A verb is called again and again; each time the next one of its allocations
+ * (failslab, fail_page_alloc) and of kdtl's calls (fail_function, if faults.sh
+ * has named them) fails, until a call meets no fault any more.  Each failure must have
+ * its errno and leave everything as it was; then the same call has to succeed.
+ *
+ * Areas and perf events are made by the threads that bring CPUs up, so
+ * kdtl_load() is walked once for each of them, too.
+ */
+#include <linux/cpu.h>
+#include <linux/module.h>
+#include <linux/sched/clock.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+
+#include "test_kapi.h"
+
+#define FAULTS_PMU	"kdtl_faults"
+#define FAULTS_OTHER	"kdtl_faults_other"
+#define FAULTS_MOST	5000U
+#define FAULTS_SETS	4U
+
+/* What fail_function returns: faults.sh says so. */
+#define FAULTS_CALL	(-EIO)
+
+static u64 faults_sync(struct kdtl_pmu *p)
+{
+	return local_clock();
+}
+
+/* Ours: the module's use count tells of sessions and events that were left. */
+static struct kdtl_pmu faults_pmu = {
+	.pmu.module	= THIS_MODULE,
+	.name		= FAULTS_PMU,
+	.tb_freq	= NSEC_PER_SEC,
+	.sync		= faults_sync,
+};
+
+static struct kdtl_pmu faults_other;
+
+/**
+ * struct faults - what a verb works on
+ * @s: the session
+ * @m: its merge
+ * @sets: a vector
+ */
+struct faults {
+	struct kdtl_session	*s;
+	struct kdtl_merge	*m;
+	struct kdtl_evtset	sets[FAULTS_SETS];
+};
+
+/**
+ * struct faults_verb - what is walked
+ * @name: for people
+ * @prepare: makes what it works on; nothing fails
+ * @call: the verb, with faults
+ * @unchanged: after an error; nothing fails
+ * @undo: the verb has succeeded, or was not called at all
+ * @allocates: there must be faults, else there must be none
+ * @also: an errno besides -ENOMEM and FAULTS_CALL
+ */
+struct faults_verb {
+	const char	*name;
+	void		(*prepare)(struct kunit *test, struct faults *f);
+	int		(*call)(struct faults *f);
+	void		(*unchanged)(struct kunit *test, struct faults *f);
+	void		(*undo)(struct kunit *test, struct faults *f);
+	bool		allocates;
+	int		also;
+};
+
+/* --------------------------------------------------------------------- faults */
+
+static void faults_arm(struct task_struct *task, unsigned int nth)
+{
+	WRITE_ONCE(task->fail_nth, nth);
+}
+
+/* Has the fault been met? */
+static bool faults_disarm(struct task_struct *task)
+{
+	const bool met = !READ_ONCE(task->fail_nth);
+
+	WRITE_ONCE(task->fail_nth, 0);
+	return met;
+}
+
+/* The thread that makes a CPU's events; to be put. */
+static struct task_struct *faults_thread(int cpu)
+{
+	struct task_struct *task, *found = NULL;
+	char comm[TASK_COMM_LEN];
+
+	snprintf(comm, sizeof(comm), "cpuhp/%d", cpu);
+	rcu_read_lock();
+	for_each_process(task) {
+		if (strcmp(task->comm, comm))
+			continue;
+		found = get_task_struct(task);
+		break;
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+static unsigned int faults_walk_in(struct kunit *test, const struct faults_verb *v,
+				   struct task_struct *task)
+{
+	const int users = module_refcount(THIS_MODULE);
+	unsigned int nth, errors = 0, calls = 0;
+	struct faults f = {};
+	bool met = true;
+	int err;
+
+	for (nth = 1; met && nth < FAULTS_MOST; nth++) {
+		if (v->prepare)
+			v->prepare(test, &f);
+		faults_arm(task, nth);
+		err = v->call(&f);
+		met = faults_disarm(task);
+		if (err) {
+			KUNIT_EXPECT_TRUE_MSG(test, met, "%s: %d without a fault",
+					      v->name, err);
+			KUNIT_EXPECT_TRUE_MSG(test, err == -ENOMEM || err == FAULTS_CALL ||
+					      err == v->also, "%s: fault %u: %d",
+					      v->name, nth, err);
+			errors++;
+			calls += err == FAULTS_CALL;
+			if (v->unchanged)
+				v->unchanged(test, &f);
+			KUNIT_EXPECT_EQ_MSG(test, v->call(&f), 0, "%s after fault %u",
+					    v->name, nth);
+		}
+		if (v->undo)
+			v->undo(test, &f);
+		KUNIT_EXPECT_EQ_MSG(test, module_refcount(THIS_MODULE), users,
+				    "%s: fault %u left something", v->name, nth);
+	}
+	KUNIT_EXPECT_FALSE(test, met);
+	kunit_info(test, "%s in %s: %u faults, %u errors, %u of them of kdtl's calls",
+		   v->name, task == current ? "the caller" : task->comm, nth - 2, errors, calls);
+	return nth - 2;
+}
+
+static void faults_walk(struct kunit *test, const struct faults_verb *v)
+{
+	const unsigned int nr = faults_walk_in(test, v, current);
+
+	if (v->allocates)
+		KUNIT_EXPECT_GE(test, nr, 1U);
+	else
+		KUNIT_EXPECT_EQ(test, nr, 0U);
+}
+
+/* ---------------------------------------------------------------- preparations */
+
+static const struct kdtl_session_attr faults_attr = {
+	.pmu		= FAULTS_PMU,
+	.aux_pages	= 16,
+	.msg_pages	= 2,
+};
+
+static void faults_close(struct kunit *test, struct faults *f)
+{
+	kdtl_session_close(f->s);
+	f->s = NULL;
+}
+
+static void faults_created(struct kunit *test, struct faults *f)
+{
+	f->s = kdtl_session_create(&faults_attr);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, f->s);
+}
+
+static void faults_loaded(struct kunit *test, struct faults *f)
+{
+	faults_created(test, f);
+	KUNIT_ASSERT_EQ(test, kdtl_load(f->s, NULL), 0);
+}
+
+/* Areas and all are there from an earlier load. */
+static void faults_unloaded(struct kunit *test, struct faults *f)
+{
+	faults_loaded(test, f);
+	KUNIT_ASSERT_EQ(test, kdtl_unload(f->s), 0);
+}
+
+static void faults_started(struct kunit *test, struct faults *f)
+{
+	faults_loaded(test, f);
+	KUNIT_ASSERT_EQ(test, kdtl_start(f->s), 0);
+}
+
+static void faults_vector(struct kunit *test, struct faults *f)
+{
+	unsigned int i;
+
+	for (i = 0; i < FAULTS_SETS; i++)
+		f->sets[i] = (struct kdtl_evtset){ .id = i + 1, .overflows = 7 };
+}
+
+static void faults_with_vector(struct kunit *test, struct faults *f)
+{
+	faults_created(test, f);
+	faults_vector(test, f);
+}
+
+static void faults_with_sets(struct kunit *test, struct faults *f)
+{
+	faults_with_vector(test, f);
+	KUNIT_ASSERT_EQ(test, kdtl_create_evtsets(f->s, f->sets, FAULTS_SETS), 0);
+}
+
+/* ----------------------------------------------------------------------- verbs */
+
+static int faults_do_create(struct faults *f)
+{
+	f->s = kdtl_session_create(&faults_attr);
+	return PTR_ERR_OR_ZERO(f->s);
+}
+
+static int faults_do_load(struct faults *f)
+{
+	return kdtl_load(f->s, NULL);
+}
+
+/* Not loaded, not even on one CPU. */
+static void faults_not_loaded(struct kunit *test, struct faults *f)
+{
+	struct kdtl_aux_info info;
+	int cpu;
+
+	for_each_online_cpu(cpu) {
+		KUNIT_EXPECT_EQ(test, kdtl_aux_info(f->s, cpu, &info), 0);
+		KUNIT_EXPECT_FALSE(test, info.online);
+		KUNIT_EXPECT_EQ(test, info.produced, 0ULL);
+	}
+	KUNIT_EXPECT_EQ(test, kdtl_start(f->s), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kapi_msgs_of(f->s, KDTL_MSG_CPU), 0U);
+}
+
+static int faults_do_start(struct faults *f)
+{
+	return kdtl_start(f->s);
+}
+
+/* Its configuration may be changed: it is not started. */
+static void faults_not_started(struct kunit *test, struct faults *f)
+{
+	struct kdtl_config req = { .mask = KDTL_MASK_ALL };
+
+	KUNIT_EXPECT_EQ(test, kdtl_write_config(f->s, &req, 1), 0);
+}
+
+static int faults_do_stop(struct faults *f)
+{
+	return kdtl_stop(f->s);
+}
+
+static int faults_do_unload(struct faults *f)
+{
+	return kdtl_unload(f->s);
+}
+
+static int faults_do_create_evtsets(struct faults *f)
+{
+	return kdtl_create_evtsets(f->s, f->sets, FAULTS_SETS);
+}
+
+/* None of them is there, and the one that failed is marked. */
+static void faults_no_sets(struct kunit *test, struct faults *f)
+{
+	struct kdtl_evtset_info info;
+	unsigned int i, marked = 0;
+
+	for (i = 0; i < FAULTS_SETS; i++) {
+		info = (struct kdtl_evtset_info){ .id = i + 1, .cpu = -1 };
+		KUNIT_EXPECT_EQ(test, kdtl_getinfo_evtsets(f->s, &info, 1), -EINVAL);
+		marked += f->sets[i].error == -ENOMEM;
+	}
+	KUNIT_EXPECT_EQ(test, marked, 1U);
+	faults_vector(test, f);
+}
+
+static int faults_do_delete_evtsets(struct faults *f)
+{
+	return kdtl_delete_evtsets(f->s, f->sets, FAULTS_SETS);
+}
+
+static int faults_do_getinfo(struct faults *f)
+{
+	struct kdtl_evtset_info info = { .id = 1, .cpu = -1 };
+
+	return kdtl_getinfo_evtsets(f->s, &info, 1);
+}
+
+static int faults_do_write_config(struct faults *f)
+{
+	struct kdtl_config req = { .set = 1, .mask = KDTL_MASK_CEDE };
+
+	return kdtl_write_config(f->s, &req, 1);
+}
+
+static int faults_do_write_counters(struct faults *f)
+{
+	struct kdtl_counter_req req = {
+		.set		= 0,
+		.counter	= KDTL_CTR_CEDE,
+		.flags		= KDTL_COUNTER_NOTIFY | KDTL_COUNTER_RANDOM,
+		.value		= -3ULL,
+		.random_mask	= 0xff,
+	};
+
+	return kdtl_write_counters(f->s, &req, 1);
+}
+
+static int faults_do_read_counters(struct faults *f)
+{
+	struct kdtl_counter_req req = { .counter = KDTL_CTR_ENTRIES, .cpu = -1 };
+
+	return kdtl_read_counters(f->s, &req, 1);
+}
+
+static int faults_do_read(struct faults *f)
+{
+	const void *span;
+	struct kdtl_msg msg;
+	ssize_t err;
+
+	err = kdtl_read(f->s, &msg, sizeof(msg), true);
+	if (err < 0 && err != -EAGAIN)
+		return err;
+	err = kdtl_aux_peek(f->s, 0, &span);
+	return err < 0 ? err : kdtl_aux_consume(f->s, 0, err);
+}
+
+static int faults_do_merge(struct faults *f)
+{
+	f->m = kdtl_merge_create(f->s);
+	if (IS_ERR(f->m))
+		return PTR_ERR(f->m);
+	kdtl_merge_sync(f->m);
+	while (kdtl_merge_next(f->m))
+		;
+	return 0;
+}
+
+static void faults_undo_merge(struct kunit *test, struct faults *f)
+{
+	kdtl_merge_destroy(f->m);
+	faults_close(test, f);
+}
+
+static void faults_no_pmu(struct kunit *test, struct faults *f)
+{
+	const struct kdtl_session_attr attr = { .pmu = FAULTS_OTHER, .aux_pages = 1 };
+
+	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_create(&attr)), (long)-ENOENT);
+}
+
+static int faults_do_register(struct faults *f)
+{
+	faults_other = (struct kdtl_pmu){
+		.pmu.module	= THIS_MODULE,
+		.name		= FAULTS_OTHER,
+		.tb_freq	= NSEC_PER_SEC,
+	};
+	return kdtl_pmu_register(&faults_other);
+}
+
+static void faults_unregister(struct kunit *test, struct faults *f)
+{
+	kdtl_pmu_unregister(&faults_other);
+}
+
+/* --------------------------------------------------------------------- cases */
+
+static const struct faults_verb faults_create_verb = {
+	.name		= "kdtl_session_create()",
+	.call		= faults_do_create,
+	.undo		= faults_close,
+	.allocates	= true,
+	.also		= -ENOENT,	/* the source is not found */
+};
+
+static void faults_create(struct kunit *test)
+{
+	faults_walk(test, &faults_create_verb);
+}
+
+static void faults_load_everywhere(struct kunit *test, const struct faults_verb *v)
+{
+	struct task_struct *task;
+	unsigned int nr;
+	int cpu;
+
+	faults_walk_in(test, v, current);
+	for_each_online_cpu(cpu) {
+		task = faults_thread(cpu);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
+		nr = faults_walk_in(test, v, task);
+		put_task_struct(task);
+		KUNIT_EXPECT_GE(test, nr, 1U);
+	}
+}
+
+static void faults_load(struct kunit *test)
+{
+	static const struct faults_verb v = {
+		.name		= "kdtl_load()",
+		.prepare	= faults_created,
+		.call		= faults_do_load,
+		.unchanged	= faults_not_loaded,
+		.undo		= faults_close,
+	};
+
+	faults_load_everywhere(test, &v);
+}
+
+static void faults_reload(struct kunit *test)
+{
+	static const struct faults_verb v = {
+		.name		= "kdtl_load() again",
+		.prepare	= faults_unloaded,
+		.call		= faults_do_load,
+		.unchanged	= faults_not_loaded,
+		.undo		= faults_close,
+	};
+
+	faults_load_everywhere(test, &v);
+}
+
+/* Needs no memory; on this CPU the event is enabled by the caller himself. */
+static void faults_start(struct kunit *test)
+{
+	static const struct faults_verb v = {
+		.name		= "kdtl_start()",
+		.prepare	= faults_loaded,
+		.call		= faults_do_start,
+		.unchanged	= faults_not_started,
+		.undo		= faults_close,
+	};
+
+	KUNIT_EXPECT_LE(test, faults_walk_in(test, &v, current), 1U);
+}
+
+static void faults_create_evtsets(struct kunit *test)
+{
+	static const struct faults_verb v = {
+		.name		= "kdtl_create_evtsets()",
+		.prepare	= faults_with_vector,
+		.call		= faults_do_create_evtsets,
+		.unchanged	= faults_no_sets,
+		.undo		= faults_close,
+		.allocates	= true,
+	};
+
+	faults_walk(test, &v);
+}
+
+static void faults_merge(struct kunit *test)
+{
+	static const struct faults_verb v = {
+		.name		= "kdtl_merge_create()",
+		.prepare	= faults_started,
+		.call		= faults_do_merge,
+		.undo		= faults_undo_merge,
+		.allocates	= true,
+	};
+
+	faults_walk(test, &v);
+}
+
+static void faults_register(struct kunit *test)
+{
+	static const struct faults_verb v = {
+		.name		= "kdtl_pmu_register()",
+		.call		= faults_do_register,
+		.unchanged	= faults_no_pmu,
+		.undo		= faults_unregister,
+		.allocates	= true,
+	};
+
+	faults_walk(test, &v);
+}
+
+/* All others need no memory, so they cannot fail for want of it. */
+static void faults_none(struct kunit *test)
+{
+	static const struct faults_verb verbs[] = {
+		{ "kdtl_stop()", faults_started, faults_do_stop, NULL, faults_close },
+		{ "kdtl_unload()", faults_started, faults_do_unload, NULL, faults_close },
+		{ "kdtl_delete_evtsets()", faults_with_sets, faults_do_delete_evtsets,
+		  NULL, faults_close },
+		{ "kdtl_getinfo_evtsets()", faults_with_sets, faults_do_getinfo,
+		  NULL, faults_close },
+		{ "kdtl_write_config()", faults_with_sets, faults_do_write_config,
+		  NULL, faults_close },
+		{ "kdtl_write_counters()", faults_loaded, faults_do_write_counters,
+		  NULL, faults_close },
+		{ "kdtl_read_counters()", faults_started, faults_do_read_counters,
+		  NULL, faults_close },
+		{ "kdtl_read(), _peek(), _consume()", faults_started, faults_do_read,
+		  NULL, faults_close },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(verbs); i++)
+		faults_walk(test, &verbs[i]);
+}
+
+static struct kunit_case faults_cases[] = {
+	KUNIT_CASE(faults_create),
+	KUNIT_CASE(faults_load),
+	KUNIT_CASE(faults_reload),
+	KUNIT_CASE(faults_start),
+	KUNIT_CASE(faults_create_evtsets),
+	KUNIT_CASE(faults_merge),
+	KUNIT_CASE(faults_register),
+	KUNIT_CASE(faults_none),
+	{}
+};
+
+static int faults_suite_init(struct kunit_suite *suite)
+{
+	return kdtl_pmu_register(&faults_pmu);
+}
+
+static void faults_suite_exit(struct kunit_suite *suite)
+{
+	kdtl_pmu_unregister(&faults_pmu);
+}
+
+static struct kunit_suite kdtl_faults_suite = {
+	.name		= "kdtl_faults",
+	.suite_init	= faults_suite_init,
+	.suite_exit	= faults_suite_exit,
+	.init		= kapi_init,
+	.test_cases	= faults_cases,
+};
+
+kunit_test_suites(&kdtl_faults_suite);
+
+MODULE_DESCRIPTION("Tests of kdtl under fault injection");
+MODULE_LICENSE("GPL");
+MODULE_IMPORT_NS(KDTL_NS);

@@ -74,7 +74,8 @@ void kdtl_set_free(struct kdtl_set *set)
 void kdtl_set_config(struct kdtl_set *set, u32 mask, u64 period)
 {
 	set->mask = mask ?: KDTL_MASK_ALL;
-	set->period = period ? max_t(u64, period, KDTL_MIN_PERIOD) : 0;
+	/* Beyond what a timer takes it would go off at once, and always. */
+	set->period = period ? clamp_t(u64, period, KDTL_MIN_PERIOD, KTIME_MAX / 2) : 0;
 }
 
 static struct kdtl_set_cpu *kdtl_set_here(struct kdtl_aux *aux,

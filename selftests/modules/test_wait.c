@@ -558,6 +558,30 @@ static void wait_race_completion(struct kunit *test)
 	wait_race_way(test, WAIT_BY_COMPLETION);
 }
 
+/* A period longer than any timer's is no period, not one that is always over. */
+static void wait_long_period(struct kunit *test)
+{
+	static const u64 periods[] = { KTIME_MAX - 1, KTIME_MAX, (u64)KTIME_MAX + 1, U64_MAX };
+	struct kdtl_session_attr attr = {
+		.pmu		= KDTL_TEST_PMU,
+		.aux_pages	= 1,
+	};
+	struct kdtl_session *s;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(periods); i++) {
+		attr.period = periods[i];
+		s = kapi_create(test, &attr);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+		KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+		kapi_emit(0, KDTL_KIND_CEDE, 1);
+		KUNIT_EXPECT_EQ_MSG(test, kdtl_wait(s, msecs_to_jiffies(10)), -ETIMEDOUT,
+				    "period %llu", periods[i]);
+		KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_WAKEUPS, -1), 0);
+		kapi_close(test);
+	}
+}
+
 static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_blocking),
 	KUNIT_CASE(wait_other),
@@ -570,6 +594,7 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_two_waiters),
 	KUNIT_CASE(wait_after_close),
 	KUNIT_CASE(wait_timeout),
+	KUNIT_CASE(wait_long_period),
 	KUNIT_CASE(wait_stop),
 	KUNIT_CASE(wait_many),
 	KUNIT_CASE(wait_race_wait),

@@ -429,6 +429,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_stop, KDTL_NS);
  * * -EINVAL: it is not loaded
  * * -EBUSY: it is not masked
  * * -ESHUTDOWN: it is being closed
+ * * what the source says; the CPUs that it refuses stay masked
  */
 int kdtl_restart(struct kdtl_session *s)
 {
@@ -441,7 +442,7 @@ int kdtl_restart(struct kdtl_session *s)
 	else if (!atomic_read(&s->nr_masked))
 		err = -EBUSY;
 	else
-		kdtl_cpus_restart(s);
+		err = kdtl_cpus_restart(s);
 	kdtl_session_leave(s);
 	return err;
 }

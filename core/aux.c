@@ -254,7 +254,7 @@ static enum hrtimer_restart kdtl_set_timeout(struct hrtimer *timer)
 
 	/* Elsewhere, the rest is not ours to look at. */
 	if (smp_processor_id() == aux->cpu && aux->sink.linked)
-		kdtl_set_switch(aux);
+		WARN_ON_ONCE(kdtl_set_switch(aux));
 	/* The next set has started the timer again, if it has a timeout. */
 	return HRTIMER_NORESTART;
 }

@@ -35,7 +35,8 @@ struct kdtl_session;
  * @switch_due: a set switch waits for it
  * @reset_due: and these counters' long resets
  * @random: state of the resets' randomness
- * @error: why the source could not be switched on, for kdtl_start()
+ * @error: why the source could not be switched on, for kdtl_start() and
+ *	kdtl_restart()
  * @set_timer: the active set's timeout
  * @period_timer: bounds the time that entries lie unseen
  * @wake: wakes the reader, out of the source's context

@@ -290,29 +290,40 @@ void kdtl_cpus_stop(struct kdtl_session *s)
 
 static void kdtl_cpu_restart(void *arg)
 {
-	kdtl_set_restart(arg);
+	struct kdtl_aux *aux = arg;
+
+	aux->error = kdtl_set_restart(aux);
 }
 
 /**
- * kdtl_cpus_restart() - go on on every CPU that an overflow masked
+ * kdtl_cpus_restart() - log again wherever an overflow masked a CPU
  * @s: the session
  *
  * Context: under kdtl_session::lock; may sleep.
+ * Return: 0, or what the source said on the first CPU that stays masked.
  */
-void kdtl_cpus_restart(struct kdtl_session *s)
+int kdtl_cpus_restart(struct kdtl_session *s)
 {
 	struct kdtl_aux *aux;
-	int cpu;
+	int cpu, err = 0;
 
 	lockdep_assert_held(&s->lock);
 	cpus_read_lock();
 	for_each_cpu(cpu, s->loaded) {
 		aux = kdtl_session_aux(s, cpu);
+		if (!aux)
+			continue;
 		/* An offline CPU has no event, so nobody else looks at its set. */
-		if (aux && smp_call_function_single(cpu, kdtl_cpu_restart, aux, 1))
-			kdtl_set_restart(aux);
+		if (smp_call_function_single(cpu, kdtl_cpu_restart, aux, 1))
+			kdtl_cpu_restart(aux);
+		if (!aux->error)
+			continue;
+		pr_warn("%s: not restarted: %s refuses CPU %d (%d)\n",
+			s->owner, s->pmu->name, cpu, aux->error);
+		err = err ?: aux->error;
 	}
 	cpus_read_unlock();
+	return err;
 }
 
 int __init kdtl_cpus_init(void)

@@ -50,11 +50,11 @@ static int kdtl_source_update(struct kdtl_pmu *p)
  * @p: the source
  *
  * Context: on the event's CPU, interrupts off.
+ * Return: 0, or what the driver says: only if the source was off.
  */
-void kdtl_sink_update(struct kdtl_pmu *p)
+int kdtl_sink_update(struct kdtl_pmu *p)
 {
-	/* It was on already: a driver cannot refuse that. */
-	WARN_ON_ONCE(kdtl_source_update(p));
+	return kdtl_source_update(p);
 }
 
 /* In a driver's straight path for one event there is no loop. */

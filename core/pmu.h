@@ -15,7 +15,7 @@ static inline struct kdtl_pmu *to_kdtl_pmu(struct pmu *pmu)
 	return container_of(pmu, struct kdtl_pmu, pmu);
 }
 
-void kdtl_sink_update(struct kdtl_pmu *p);
+int kdtl_sink_update(struct kdtl_pmu *p);
 int kdtl_pmu_add(struct kdtl_pmu *p);
 void kdtl_pmu_del(struct kdtl_pmu *p);
 

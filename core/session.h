@@ -119,7 +119,7 @@ int kdtl_cpus_load(struct kdtl_session *s);
 void kdtl_cpus_unload(struct kdtl_session *s);
 int kdtl_cpus_start(struct kdtl_session *s);
 void kdtl_cpus_stop(struct kdtl_session *s);
-void kdtl_cpus_restart(struct kdtl_session *s);
+int kdtl_cpus_restart(struct kdtl_session *s);
 bool kdtl_session_mem_allowed(struct kdtl_session *s, u64 more);
 
 /* api/wait.c */

@@ -353,10 +353,12 @@ void kdtl_set_off(struct kdtl_aux *aux)
  * @aux: the CPU's area
  *
  * Context: on the CPU, interrupts off.
+ * Return: 0, or what the source says: only if it was off, after an overflow.
  */
-void kdtl_set_switch(struct kdtl_aux *aux)
+int kdtl_set_switch(struct kdtl_aux *aux)
 {
 	struct kdtl_set *from = aux->set, *to = kdtl_set_after(aux->session, from);
+	int err = 0;
 	struct kdtl_msg msg = {
 		.type		= KDTL_MSG_SET_SWITCH,
 		.cpu		= aux->cpu,
@@ -373,9 +375,10 @@ void kdtl_set_switch(struct kdtl_aux *aux)
 	if (aux->sink.linked) {
 		kdtl_timer_start(aux);
 		kdtl_period_start(aux);
-		kdtl_sink_update(aux->session->pmu);
+		err = kdtl_sink_update(aux->session->pmu);
 	}
 	kdtl_aux_post(aux, &msg);
+	return err;
 }
 
 /* Capture stops on this CPU until kdtl_restart(). */
@@ -387,7 +390,8 @@ static void kdtl_set_mask(struct kdtl_aux *aux)
 	kdtl_clocks_end(aux);
 	atomic_inc(&aux->session->nr_masked);
 	kdtl_set_apply(aux);
-	kdtl_sink_update(aux->session->pmu);
+	/* Less than it was: a driver cannot refuse that. */
+	WARN_ON_ONCE(kdtl_sink_update(aux->session->pmu));
 }
 
 /**
@@ -444,33 +448,45 @@ void kdtl_set_check(struct kdtl_aux *aux)
 	}
 	kdtl_counters_reset(aux, reset, false);
 	if (due)
-		kdtl_set_switch(aux);
+		WARN_ON_ONCE(kdtl_set_switch(aux));
 }
 
 /**
  * kdtl_set_restart() - go on after an overflow that masked the CPU
  * @aux: the CPU's area
  *
+ * The source may have been switched off, and refuse now: then the CPU stays
+ * masked.
+ *
  * Context: on the CPU with interrupts off, or while no event is active there.
+ * Return: 0, or what the source says.
  */
-void kdtl_set_restart(struct kdtl_aux *aux)
+int kdtl_set_restart(struct kdtl_aux *aux)
 {
+	int err = 0;
+
 	if (!aux->masked)
-		return;
+		return 0;
 	kdtl_counters_reset(aux, aux->reset_due, true);
 	kdtl_clocks_begin(aux);
 	aux->masked = false;
 	kdtl_clocks_end(aux);
 	atomic_dec(&aux->session->nr_masked);
 	if (aux->switch_due) {
-		kdtl_set_switch(aux);
-		return;
+		err = kdtl_set_switch(aux);
+	} else {
+		kdtl_set_apply(aux);
+		if (aux->sink.linked) {
+			kdtl_timer_start(aux);
+			err = kdtl_sink_update(aux->session->pmu);
+		}
 	}
-	kdtl_set_apply(aux);
-	if (aux->sink.linked) {
-		kdtl_timer_start(aux);
-		kdtl_sink_update(aux->session->pmu);
+	if (err) {
+		aux->reset_due = 0;
+		aux->switch_due = false;
+		kdtl_set_mask(aux);
 	}
+	return err;
 }
 
 /**

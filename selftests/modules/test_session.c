@@ -258,6 +258,57 @@ static void session_start_fails(struct kunit *test)
 	session_nothing_left(test, "start");
 }
 
+static void session_emit(void *unused)
+{
+	const struct kdtl_entry e = { .processor_id = cpu_to_be16(raw_smp_processor_id()) };
+
+	kdtl_pmu_output(&session_pmu, &e, KDTL_KIND_CEDE);
+}
+
+/*
+ * The source was off while an overflow masked the CPU, and is refused when it is
+ * to go on: the CPU stays masked, whether a set switch was due or not.
+ */
+static void session_restart_fails(struct kunit *test)
+{
+	const struct kdtl_session_attr attr = {
+		SESSION_GOOD, .msg_pages = 1, .flags = KDTL_SESSION_BLOCK,
+	};
+	struct kdtl_counter_req req = {
+		.counter	= KDTL_CTR_ENTRIES,
+		.flags		= KDTL_COUNTER_NOTIFY,
+		.value		= -1,
+		.long_reset	= -1,
+	};
+	struct kdtl_evtset sets[] = { { .overflows = 1 }, { .id = 1 } };
+	const int cpus = num_online_cpus();
+	struct kdtl_session *s;
+	int due;
+
+	for (due = 0; due < 2; due++) {
+		s = kapi_create(test, &attr);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+		KUNIT_EXPECT_EQ(test, kdtl_create_evtsets(s, sets, 2 * due), 0);
+		KUNIT_EXPECT_EQ(test, kdtl_write_counters(s, &req, 1), 0);
+		KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+		smp_call_function_single(0, session_emit, NULL, 1);
+		KUNIT_EXPECT_EQ(test, atomic_read(&session_src.on), cpus - 1);
+
+		session_src.refusing_cpu = 0;
+		session_src.source_error = -EXDEV;
+		KUNIT_EXPECT_EQ(test, kdtl_restart(s), -EXDEV);
+		KUNIT_EXPECT_EQ(test, atomic_read(&session_src.on), cpus - 1);
+		KUNIT_EXPECT_EQ(test, kdtl_start(s), -EBUSY);
+		session_src.source_error = 0;
+		KUNIT_EXPECT_EQ(test, kdtl_restart(s), 0);
+		KUNIT_EXPECT_EQ(test, atomic_read(&session_src.on), cpus);
+		KUNIT_EXPECT_EQ(test, kapi_info(test, s, due, 0).active_now, true);
+		KUNIT_EXPECT_EQ(test, kdtl_restart(s), -EBUSY);
+		kapi_close(test);
+		session_nothing_left(test, "restart");
+	}
+}
+
 /* In every state, many times over. */
 static void session_close_leaves_nothing(struct kunit *test)
 {
@@ -331,6 +382,7 @@ static struct kunit_case session_cases[] = {
 	KUNIT_CASE(session_any_pmu),
 	KUNIT_CASE(session_bad_load),
 	KUNIT_CASE(session_start_fails),
+	KUNIT_CASE(session_restart_fails),
 	KUNIT_CASE(session_close_leaves_nothing),
 	KUNIT_CASE(session_two),
 	{}

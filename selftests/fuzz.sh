@@ -1,0 +1,56 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Random programs of kdtl's verbs (modules/fuzz/): nothing that a caller does
+# leaves anything behind, and every answer is one that is documented. A few
+# programs of a fixed seed.
+#
+#   SEED      decides everything (1)
+#   PROGRAMS  how many (40)
+#
+# shellcheck disable=SC2317 # functions that ok() calls
+
+dir=$(dirname "$0")
+# shellcheck source-path=SCRIPTDIR source=ktap.sh
+. "$dir/ktap.sh"
+
+SEED=${SEED:-1}
+PROGRAMS=${PROGRAMS:-40}
+[ "${KDTL_QUICK:-0}" = 0 ] || PROGRAMS=20
+
+# fuzz PROGRAMS SEED: what it called is told whatever came out.
+fuzz()
+{
+	dmesg -c >/dev/null
+	load kdtl_fuzz "programs=$1" "seed=$2"
+	set -- $?
+	dmesg | sed -n 's/^\[[ 0-9.]*\] kdtl_fuzz: /# /p'
+	return "$1"
+}
+
+# All sessions are closed; the heading is there.
+no_sessions()
+{
+	is "$(wc -l </sys/kernel/debug/kdtl/sessions)" 1
+}
+
+nobody_holds()
+{
+	is "$(awk -v name="$1" '$1 == name { print $3 }' /proc/modules)" "$2"
+}
+
+need kdtl kdtl_sched kdtl_test_pmu
+have_module kdtl_fuzz || skip_all "no module kdtl_fuzz"
+[ -e /sys/kernel/debug/kdtl ] || skip_all "no debugfs"
+
+# Thousands of calls with bad arguments, each of which says why in the log.
+read -r level _ </proc/sys/kernel/printk
+echo 4 >/proc/sys/kernel/printk
+
+plan 4
+ok "programs of verbs, seed $SEED" fuzz "$PROGRAMS" "$SEED"
+ok "no session is left" no_sessions
+ok "nobody holds the source" until_true nobody_holds kdtl_fuzz 0
+ok "nor the scheduler's" until_true nobody_holds kdtl_sched 0
+echo "$level" >/proc/sys/kernel/printk
+finish

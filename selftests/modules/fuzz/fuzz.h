@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * kdtl_fuzz: random programs of kdtl's verbs
+ *
+ * A program is what its seed says: so many threads, each with so many calls on a
+ * small pool of sessions, with good, edge and bad arguments.  In a program of one
+ * thread the model here knows each session's state, so it knows what every call
+ * has to return.  With more threads a call may return anything that its
+ * documentation has.
+ */
+#ifndef _KDTL_FUZZ_H
+#define _KDTL_FUZZ_H
+
+#include <linux/completion.h>
+#include <linux/cpumask.h>
+#include <linux/kdtl.h>
+#include <linux/kthread.h>
+#include <linux/mutex.h>
+#include <linux/prandom.h>
+
+#define FUZZ_PMU	"kdtl_fuzz"
+#define FUZZ_SLOTS	3
+#define FUZZ_THREADS	4
+#define FUZZ_SETS	6	/* ids below are used, and U16_MAX */
+
+/* What kdtl's source says when it refuses: nothing else says that. */
+#define FUZZ_REFUSED	(-EXDEV)
+
+enum fuzz_state {
+	FUZZ_CREATED,
+	FUZZ_LOADED,
+	FUZZ_STARTED,
+};
+
+/**
+ * struct fuzz_slot - a place for a session
+ * @lock: protects @s and @users
+ * @s: the session; NULL: none, or one that is being closed
+ * @users: calls at work on it
+ * @verbs: one that makes or ends a session or a merge at a time
+ * @reader: one reader at a time
+ * @merge: the reader, while there is one
+ * @time: of the merge's last entry
+ * @done: the session's, if @own_done
+ * @own_done: the session was created with @done
+ * @wakes: calls of the session's wake()
+ * @cpus: the session's
+ * @aux_pages: the session's
+ * @overwrite: the session's mode
+ * @block: the session's mode
+ * @fuzz_pmu: it is on the source of this module
+ * @ragged: something else than whole entries was consumed
+ * @state: the model's
+ * @sets: the model's: 1 << id, bit FUZZ_SETS for U16_MAX
+ */
+struct fuzz_slot {
+	spinlock_t		lock;	/* @s, @users */
+	struct kdtl_session	*s;
+	unsigned int		users;
+	struct mutex		verbs;	/* makes, ends */
+	struct mutex		reader;	/* @merge */
+	struct kdtl_merge	*merge;
+	u64			time;
+	struct completion	done;
+	bool			own_done;
+	atomic_t		wakes;
+
+	struct cpumask		cpus;
+	unsigned int		aux_pages;
+	bool			overwrite;
+	bool			block;
+	bool			fuzz_pmu;
+	bool			ragged;
+
+	enum fuzz_state		state;
+	u32			sets;
+};
+
+/* Room for the longest vector of any request. */
+union fuzz_requests {
+	struct kdtl_config		config[KDTL_MAX_REQUESTS];
+	struct kdtl_counter_req		counter[KDTL_MAX_REQUESTS];
+	struct kdtl_evtset		evtset[KDTL_MAX_REQUESTS];
+	struct kdtl_evtset_info		info[KDTL_MAX_REQUESTS];
+	struct kdtl_entry		entry[KDTL_MAX_REQUESTS];
+};
+
+/**
+ * struct fuzz_thread - who makes a program's calls
+ * @task: the thread
+ * @rnd: decides everything
+ * @slots: the program's pool
+ * @id: 0 and up
+ * @solo: it is the only one: the model holds
+ * @calls: how many it makes
+ * @call: at which one it is
+ * @verb: and which that is
+ * @s: the session that it is made on
+ * @sleeps: in this slot's verb, which may sleep for ever
+ * @over: it has made them all
+ * @failures: calls that went wrong
+ * @req: of its calls
+ * @mask: of its calls
+ */
+struct fuzz_thread {
+	struct task_struct	*task;
+	struct rnd_state	rnd;
+	struct fuzz_slot	*slots;
+	unsigned int		id;
+	bool			solo;
+	unsigned int		calls;
+	unsigned int		call;
+	const struct fuzz_verb	*verb;
+	struct kdtl_session	*s;
+	struct fuzz_slot	*sleeps;
+	bool			over;
+	unsigned int		failures;
+	union fuzz_requests	req;
+	struct cpumask		mask;
+};
+
+/* No call was made. */
+#define FUZZ_NONE	LONG_MIN
+/* The model does not know what a call will return. */
+#define FUZZ_ANY	LONG_MAX
+
+#define FUZZ_ERRNOS	8
+
+/**
+ * struct fuzz_verb - a call that programs are made of
+ * @name: the function's
+ * @weight: how often it is called, in comparison
+ * @run: makes the call on fuzz_thread::s, a slot's session, and returns what it
+ *	returned; FUZZ_NONE if it did not. @want is what the model says, FUZZ_ANY
+ *	if it does not know
+ * @create: @run looks at the slot itself: there need not be a session
+ * @errnos: what the call may return besides 0 and more
+ */
+struct fuzz_verb {
+	const char	*name;
+	unsigned int	weight;
+	long		(*run)(struct fuzz_thread *t, struct fuzz_slot *slot, long *want);
+	bool		create;
+	int		errnos[FUZZ_ERRNOS];
+};
+
+/* fuzz_main.c */
+__printf(2, 3) void fuzz_fail(struct fuzz_thread *t, const char *fmt, ...);
+
+static inline u32 fuzz_below(struct fuzz_thread *t, u32 end)
+{
+	return prandom_u32_state(&t->rnd) % end;
+}
+
+/* True once in so many times. */
+static inline bool fuzz_one_in(struct fuzz_thread *t, u32 n)
+{
+	return !fuzz_below(t, n);
+}
+
+/* One of some constants. */
+#define FUZZ_PICK(t, type, ...)						\
+({									\
+	static const type __of[] = { __VA_ARGS__ };			\
+	__of[fuzz_below(t, ARRAY_SIZE(__of))];				\
+})
+
+static inline u64 fuzz_u64(struct fuzz_thread *t)
+{
+	const u64 high = prandom_u32_state(&t->rnd);
+
+	return high << 32 | prandom_u32_state(&t->rnd);
+}
+
+/* A length of time in ns; most end during the program. */
+static inline u64 fuzz_ns(struct fuzz_thread *t)
+{
+	switch (fuzz_below(t, 4)) {
+	case 0:
+		return 0;
+	case 1:
+		return FUZZ_PICK(t, u64, 1, 49999, 50001, NSEC_PER_SEC, KTIME_MAX,
+				 KTIME_MAX - 1, (u64)KTIME_MAX + 1, U64_MAX);
+	default:
+		return fuzz_below(t, 5 * NSEC_PER_MSEC);
+	}
+}
+
+/* fuzz_source.c */
+extern bool fuzz_refuse_attach, fuzz_refuse_source;
+int fuzz_source_init(void);
+void fuzz_source_exit(void);
+unsigned int fuzz_source_refusals(void);
+bool fuzz_source_clean(void);
+void fuzz_emit(int cpu, enum kdtl_kind kind, unsigned int nr, u32 time);
+void fuzz_lose(int cpu, u64 nr);
+
+/* fuzz_session.c */
+void fuzz_slot_close(struct fuzz_slot *slot, struct fuzz_thread *threads,
+		     unsigned int nr);
+bool fuzz_masked(struct fuzz_slot *slot, struct kdtl_session *s);
+int fuzz_cpu(struct fuzz_thread *t, struct fuzz_slot *slot, bool *good);
+
+/* What can be called. */
+extern const struct fuzz_verb fuzz_session_verbs[], fuzz_vector_verbs[],
+			      fuzz_reader_verbs[], fuzz_source_verbs[];
+
+#endif /* _KDTL_FUZZ_H */

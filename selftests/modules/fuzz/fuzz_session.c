@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Verbs that make and end sessions, and change their state. */
+#define pr_fmt(fmt) "kdtl_fuzz: " fmt
+
+#include <linux/delay.h>
+#include <linux/slab.h>
+
+#include "fuzz.h"
+
+static void fuzz_wake(void *data)
+{
+	struct fuzz_slot *slot = data;
+
+	atomic_inc(&slot->wakes);
+}
+
+/**
+ * fuzz_cpu() - a CPU number
+ * @t: who asks
+ * @slot: whose session
+ * @good: set if it is one of the session's
+ */
+int fuzz_cpu(struct fuzz_thread *t, struct fuzz_slot *slot, bool *good)
+{
+	int cpu;
+
+	if (fuzz_one_in(t, 32))
+		cpu = FUZZ_PICK(t, int, -1, -2, INT_MIN, INT_MAX, 1 << 13, 1 << 16);
+	else
+		cpu = fuzz_below(t, num_possible_cpus());
+	*good = cpu >= 0 && cpu < nr_cpu_ids && cpumask_test_cpu(cpu, &slot->cpus);
+	return cpu;
+}
+
+/* A part of @of, which may be all of it, or nothing. */
+static void fuzz_part(struct fuzz_thread *t, struct cpumask *part, const struct cpumask *of)
+{
+	int cpu;
+
+	cpumask_clear(part);
+	for_each_cpu(cpu, of) {
+		if (!fuzz_one_in(t, 3))
+			cpumask_set_cpu(cpu, part);
+	}
+}
+
+/* Something that is asked of a session, and whether it makes sense. */
+static bool fuzz_attr(struct fuzz_thread *t, struct fuzz_slot *slot,
+		      struct kdtl_session_attr *attr)
+{
+	bool good = true;
+
+	attr->pmu = FUZZ_PICK(t, char *, FUZZ_PMU, FUZZ_PMU, FUZZ_PMU, FUZZ_PMU,
+			      FUZZ_PMU, "kdtl_sched", NULL);
+	attr->aux_pages = FUZZ_PICK(t, unsigned int, 1, 1, 2, 4, 16);
+	attr->msg_pages = FUZZ_PICK(t, unsigned int, 0, 1, 1, 2);
+	attr->watermark = FUZZ_PICK(t, unsigned int, 0, 0, 1, KDTL_ENTRY_SIZE, PAGE_SIZE);
+	attr->mask = fuzz_below(t, KDTL_MASK_ALL + 1);
+	attr->flags = fuzz_one_in(t, 2) ? KDTL_SESSION_BLOCK : fuzz_below(t, 4);
+	attr->period = fuzz_ns(t);
+	if (fuzz_one_in(t, 2))
+		attr->done = &slot->done;
+	if (fuzz_one_in(t, 2)) {
+		attr->wake = fuzz_wake;
+		attr->wake_data = slot;
+	}
+	if (fuzz_one_in(t, 2)) {
+		fuzz_part(t, &t->mask, cpu_possible_mask);
+		attr->cpus = &t->mask;
+		good = !cpumask_empty(&t->mask);
+	}
+	if (!fuzz_one_in(t, 8))
+		return good;
+
+	switch (fuzz_below(t, 5)) {
+	case 0:
+		attr->aux_pages = FUZZ_PICK(t, unsigned int, 0, 3, 6, INT_MAX, 1U << 31,
+					    (1 << 20) + 1, 1 << 21, UINT_MAX);
+		break;
+	case 1:
+		attr->msg_pages = FUZZ_PICK(t, unsigned int, 3, 5, 1U << 31, 1 << 21,
+					    UINT_MAX);
+		break;
+	case 2:
+		attr->watermark = FUZZ_PICK(t, unsigned int, 1 << 20, INT_MAX, UINT_MAX);
+		break;
+	case 3:
+		attr->mask = FUZZ_PICK(t, unsigned int, 8, 15, 1U << 31, UINT_MAX);
+		break;
+	default:
+		attr->flags = FUZZ_PICK(t, unsigned int, 4, 7, 1U << 31, UINT_MAX);
+	}
+	return false;
+}
+
+/* What is made of good attributes; what is refused although they are good. */
+static long fuzz_create(struct fuzz_thread *t, struct fuzz_slot *slot, long *want)
+{
+	const unsigned int refusals = fuzz_source_refusals();
+	struct kdtl_session_attr attr = {};
+	struct kdtl_session *s;
+	bool good;
+
+	good = fuzz_attr(t, slot, &attr);
+	*want = good ? 0 : -EINVAL;
+	if (good && fuzz_one_in(t, 16)) {
+		/* More than anyone may have. */
+		if (fuzz_one_in(t, 2))
+			attr.aux_pages = 1 << 20;
+		else
+			attr.msg_pages = 1 << 20;
+		*want = -ENOMEM;
+	} else if (good && fuzz_one_in(t, 16)) {
+		attr.pmu = FUZZ_PICK(t, char *, "", "kdtl", "no_such", "kdtl_fuz");
+		*want = -ENOENT;
+	}
+	if (fuzz_one_in(t, 64)) {
+		s = kdtl_session_create(NULL);
+		*want = -EINVAL;
+	} else {
+		s = kdtl_session_create(&attr);
+	}
+	if (IS_ERR(s)) {
+		if (PTR_ERR(s) == FUZZ_REFUSED && fuzz_source_refusals() != refusals)
+			*want = FUZZ_REFUSED;
+		return PTR_ERR(s);
+	}
+	cpumask_copy(&slot->cpus, attr.cpus ?: cpu_possible_mask);
+	slot->aux_pages = attr.aux_pages;
+	slot->overwrite = attr.flags & KDTL_SESSION_OVERWRITE;
+	slot->block = attr.flags & KDTL_SESSION_BLOCK;
+	slot->fuzz_pmu = attr.pmu && !strcmp(attr.pmu, FUZZ_PMU);
+	slot->own_done = attr.done;
+	slot->ragged = false;
+	slot->state = FUZZ_CREATED;
+	slot->sets = BIT(0);
+	spin_lock(&slot->lock);
+	slot->s = s;
+	spin_unlock(&slot->lock);
+	return 0;
+}
+
+static long fuzz_kdtl_session_create(struct fuzz_thread *t, struct fuzz_slot *slot, long *want)
+{
+	long ret = FUZZ_NONE;
+
+	/* A wait for who closes it is a wait for who sleeps in it. */
+	if (!mutex_trylock(&slot->verbs))
+		return FUZZ_NONE;
+	if (!READ_ONCE(slot->s))
+		ret = fuzz_create(t, slot, want);
+	mutex_unlock(&slot->verbs);
+	return ret;
+}
+
+/* The thread is where kdtl_session_close() may begin: inside, or not at all. */
+static bool fuzz_may_close(struct fuzz_slot *slot, struct fuzz_thread *threads,
+			   unsigned int nr)
+{
+	unsigned int i, asleep = 0, users;
+
+	spin_lock(&slot->lock);
+	users = slot->users;
+	spin_unlock(&slot->lock);
+	for (i = 0; i < nr; i++) {
+		/* Pairs with the release before the sleep. */
+		if (smp_load_acquire(&threads[i].sleeps) == slot && threads[i].task &&
+		    READ_ONCE(threads[i].task->__state) & TASK_INTERRUPTIBLE)
+			asleep++;
+	}
+	return asleep == users;
+}
+
+/**
+ * fuzz_slot_close() - close a slot's session
+ * @slot: the slot, with its verbs lock held
+ * @threads: of the program
+ * @nr: how many
+ *
+ * No call may begin after kdtl_session_close() has, but those that sleep in the
+ * session may: they are to be woken.
+ */
+void fuzz_slot_close(struct fuzz_slot *slot, struct fuzz_thread *threads,
+		     unsigned int nr)
+{
+	struct kdtl_session *s = slot->s;
+	unsigned int users;
+	int wakes;
+
+	lockdep_assert_held(&slot->verbs);
+	if (!s)
+		return;
+	spin_lock(&slot->lock);
+	slot->s = NULL;
+	spin_unlock(&slot->lock);
+	while (!fuzz_may_close(slot, threads, nr))
+		usleep_range(50, 100);
+
+	kdtl_merge_destroy(slot->merge);
+	slot->merge = NULL;
+	kdtl_session_close(s);
+
+	wakes = atomic_read(&slot->wakes);
+	if (slot->own_done)
+		reinit_completion(&slot->done);
+	do {
+		spin_lock(&slot->lock);
+		users = slot->users;
+		spin_unlock(&slot->lock);
+		if (users)
+			usleep_range(50, 100);
+	} while (users);
+	/* Nobody wakes anybody any more. */
+	if (atomic_read(&slot->wakes) != wakes ||
+	    (slot->own_done && completion_done(&slot->done)))
+		fuzz_fail(&threads[0], "a wake-up after kdtl_session_close()");
+}
+
+static long fuzz_kdtl_session_close(struct fuzz_thread *t, struct fuzz_slot *slot, long *want)
+{
+	if (fuzz_one_in(t, 8)) {
+		kdtl_session_close(NULL);
+		kdtl_session_close(ERR_PTR(-ENOMEM));
+	}
+	if (!mutex_trylock(&slot->verbs))
+		return FUZZ_NONE;
+	fuzz_slot_close(slot, t - t->id, FUZZ_THREADS);
+	mutex_unlock(&slot->verbs);
+	*want = 0;
+	return 0;
+}
+
+/* -------------------------------------------------------------------- states */
+
+/**
+ * fuzz_masked() - has an overflow masked the session?
+ * @slot: its slot, of a program with one thread
+ * @s: the session
+ *
+ * Looks without a change: by what is refused.
+ */
+bool fuzz_masked(struct fuzz_slot *slot, struct kdtl_session *s)
+{
+	switch (slot->state) {
+	case FUZZ_LOADED:
+		return kdtl_write_config(s, NULL, 0) == -EBUSY;
+	case FUZZ_STARTED:
+		return kdtl_start(s) == -EBUSY;
+	default:
+		return false;
+	}
+}
+
+static long fuzz_kdtl_load(struct fuzz_thread *t, struct fuzz_slot *slot, long *want)
+{
+	const struct cpumask *cpus = NULL;
+	long ret;
+
+	*want = 0;
+	switch (fuzz_below(t, 8)) {
+	case 0:
+	case 1:
+	case 2:
+		fuzz_part(t, &t->mask, &slot->cpus);
+		cpus = &t->mask;
+		break;
+	case 3:
+		fuzz_part(t, &t->mask, cpu_possible_mask);
+		cpus = &t->mask;
+		break;
+	}
+	if (cpus && (cpumask_empty(cpus) || !cpumask_subset(cpus, &slot->cpus)))
+		*want = -EINVAL;
+	if (slot->state != FUZZ_CREATED)
+		*want = -EBUSY;
+	ret = kdtl_load(t->s, cpus);
+	if (!ret)
+		slot->state = FUZZ_LOADED;
+	return ret;
+}
+
+static long fuzz_kdtl_unload(struct fuzz_thread *t, struct fuzz_slot *slot, long *want)
+{
+	long ret = kdtl_unload(t->s);
+
+	*want = 0;
+	if (!ret)
+		slot->state = FUZZ_CREATED;
+	return ret;
+}
+
+static long fuzz_kdtl_start(struct fuzz_thread *t, struct fuzz_slot *slot, long *want)
+{
+	const unsigned int refusals = fuzz_source_refusals();
+	long ret;
+
+	if (slot->state == FUZZ_CREATED)
+		*want = -EINVAL;
+	else
+		*want = t->solo && fuzz_masked(slot, t->s) ? -EBUSY : 0;
+	ret = kdtl_start(t->s);
+	/* Refused on one CPU is refused on all. */
+	if (slot->state == FUZZ_LOADED && !*want && fuzz_source_refusals() != refusals)
+		*want = FUZZ_REFUSED;
+	if (ret)
+		return ret;
+	slot->state = FUZZ_STARTED;
+	/* So that more happens than that it is stopped again. */
+	if (slot->fuzz_pmu)
+		fuzz_emit(cpumask_first(&slot->cpus), KDTL_KIND_CEDE, fuzz_below(t, 4), 1);
+	return 0;
+}
+
+static long fuzz_kdtl_stop(struct fuzz_thread *t, struct fuzz_slot *slot, long *want)
+{
+	long ret;
+
+	*want = slot->state == FUZZ_CREATED ? -EINVAL : 0;
+	ret = kdtl_stop(t->s);
+	if (!ret)
+		slot->state = FUZZ_LOADED;
+	return ret;
+}
+
+static long fuzz_kdtl_restart(struct fuzz_thread *t, struct fuzz_slot *slot, long *want)
+{
+	const unsigned int refusals = fuzz_source_refusals();
+	long ret;
+
+	if (slot->state == FUZZ_CREATED)
+		*want = -EINVAL;
+	else
+		*want = t->solo && fuzz_masked(slot, t->s) ? 0 : -EBUSY;
+	ret = kdtl_restart(t->s);
+	/* Nobody else could be refused meanwhile. */
+	if (!*want && fuzz_source_refusals() != refusals)
+		*want = FUZZ_REFUSED;
+	return ret;
+}
+
+const struct fuzz_verb fuzz_session_verbs[] = {
+	{ "kdtl_session_create", 8, fuzz_kdtl_session_create, true,
+	  { -EINVAL, -ENOENT, -ENOMEM, FUZZ_REFUSED } },
+	{ "kdtl_session_close", 2, fuzz_kdtl_session_close, true },
+	{ "kdtl_load", 8, fuzz_kdtl_load, false,
+	  { -EBUSY, -EINVAL, -ENOMEM, -ESHUTDOWN } },
+	{ "kdtl_unload", 3, fuzz_kdtl_unload, false, { -ESHUTDOWN } },
+	{ "kdtl_start", 10, fuzz_kdtl_start, false,
+	  { -EINVAL, -EBUSY, -ESHUTDOWN, FUZZ_REFUSED } },
+	{ "kdtl_stop", 4, fuzz_kdtl_stop, false, { -EINVAL, -ESHUTDOWN } },
+	{ "kdtl_restart", 4, fuzz_kdtl_restart, false,
+	  { -EINVAL, -EBUSY, -ESHUTDOWN, FUZZ_REFUSED } },
+	{ }
+};

@@ -29,6 +29,12 @@ static void kdtl_config_apply(struct kdtl_session *s, void *element)
 	kdtl_set_config(kdtl_session_set(s, req->set), req->mask, req->period);
 }
 
+static const struct kdtl_vector_verb kdtl_config_write_verb = {
+	.when		= KDTL_VECTOR_NOT_STARTED,
+	.check		= kdtl_config_check,
+	.apply		= kdtl_config_apply,
+};
+
 /**
  * kdtl_write_config() - say what event sets log
  * @s: the session
@@ -53,17 +59,8 @@ int kdtl_write_config(struct kdtl_session *s, struct kdtl_config *req,
 		      unsigned int nr)
 {
 	const struct kdtl_vector v = KDTL_VECTOR(req, nr);
-	int err = kdtl_session_enter(s);
 
-	if (err)
-		return err;
-	err = kdtl_session_idle(s, true);
-	if (!err)
-		err = kdtl_vector_check(s, &v, kdtl_config_check);
-	if (!err)
-		kdtl_vector_apply(s, &v, kdtl_config_apply);
-	kdtl_session_leave(s);
-	return err;
+	return kdtl_vector_call(s, &v, &kdtl_config_write_verb);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_write_config, KDTL_NS);
 
@@ -105,6 +102,8 @@ static void kdtl_counter_apply(struct kdtl_session *s, void *element)
 	struct kdtl_aux *aux;
 	int cpu;
 
+	/* A CPU that comes now starts with the old values or the new ones. */
+	cpus_read_lock();
 	set->setup[req->counter] = (struct kdtl_counter_setup) {
 		.value		= req->value,
 		.long_reset	= req->long_reset,
@@ -127,7 +126,14 @@ static void kdtl_counter_apply(struct kdtl_session *s, void *element)
 		if (aux)
 			kdtl_counter_write(aux, set, req->counter, req->value);
 	}
+	cpus_read_unlock();
 }
+
+static const struct kdtl_vector_verb kdtl_counter_write_verb = {
+	.when		= KDTL_VECTOR_NOT_STARTED,
+	.check		= kdtl_counter_write_check,
+	.apply		= kdtl_counter_apply,
+};
 
 /**
  * kdtl_write_counters() - set counters, and say what their overflow does
@@ -163,21 +169,8 @@ int kdtl_write_counters(struct kdtl_session *s, struct kdtl_counter_req *req,
 			unsigned int nr)
 {
 	const struct kdtl_vector v = KDTL_VECTOR(req, nr);
-	int err = kdtl_session_enter(s);
 
-	if (err)
-		return err;
-	err = kdtl_session_idle(s, true);
-	if (!err)
-		err = kdtl_vector_check(s, &v, kdtl_counter_write_check);
-	if (!err) {
-		/* A CPU that comes now starts with the old values or the new ones. */
-		cpus_read_lock();
-		kdtl_vector_apply(s, &v, kdtl_counter_apply);
-		cpus_read_unlock();
-	}
-	kdtl_session_leave(s);
-	return err;
+	return kdtl_vector_call(s, &v, &kdtl_counter_write_verb);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_write_counters, KDTL_NS);
 
@@ -185,9 +178,7 @@ static int kdtl_counter_read_check(struct kdtl_session *s, void *element)
 {
 	struct kdtl_counter_req *req = element;
 
-	if (req->cpu != -1 && !kdtl_session_has_cpu(s, req->cpu))
-		return -EINVAL;
-	return kdtl_counter_check(s, element);
+	return kdtl_cpu_check(s, req->cpu) ?: kdtl_counter_check(s, element);
 }
 
 static void kdtl_counter_fetch(struct kdtl_session *s, void *element)
@@ -201,7 +192,7 @@ static void kdtl_counter_fetch(struct kdtl_session *s, void *element)
 
 	for_each_cpu(cpu, s->cpus) {
 		aux = kdtl_session_aux(s, cpu);
-		if (!aux || (req->cpu != -1 && req->cpu != cpu))
+		if (!aux || !kdtl_cpu_meant(req->cpu, cpu))
 			continue;
 		value += kdtl_counter_read(aux, set, req->counter);
 		found = true;
@@ -209,6 +200,12 @@ static void kdtl_counter_fetch(struct kdtl_session *s, void *element)
 	/* Never loaded: what was written, which is what it will start with. */
 	req->value = found ? value : set->setup[req->counter].value;
 }
+
+static const struct kdtl_vector_verb kdtl_counter_read_verb = {
+	.when		= KDTL_VECTOR_ALWAYS,
+	.check		= kdtl_counter_read_check,
+	.apply		= kdtl_counter_fetch,
+};
 
 /**
  * kdtl_read_counters() - read counters
@@ -233,14 +230,7 @@ int kdtl_read_counters(struct kdtl_session *s, struct kdtl_counter_req *req,
 		       unsigned int nr)
 {
 	const struct kdtl_vector v = KDTL_VECTOR(req, nr);
-	int err = kdtl_session_enter(s);
 
-	if (err)
-		return err;
-	err = kdtl_vector_check(s, &v, kdtl_counter_read_check);
-	if (!err)
-		kdtl_vector_apply(s, &v, kdtl_counter_fetch);
-	kdtl_session_leave(s);
-	return err;
+	return kdtl_vector_call(s, &v, &kdtl_counter_read_verb);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_read_counters, KDTL_NS);

@@ -85,7 +85,10 @@ static int kdtl_evtsets_add(struct kdtl_session *s, const struct kdtl_vector *v)
 	struct kdtl_evtset *req;
 	LIST_HEAD(new);
 	unsigned int i;
+	int err = kdtl_evtset_twins(s, v);
 
+	if (err)
+		return err;
 	for (i = 0; i < v->nr; i++) {
 		req = kdtl_vector_at(v, i);
 		if (!req->id)
@@ -106,6 +109,13 @@ free:
 		kdtl_set_free(set);
 	return kdtl_vector_fail(v, i, -ENOMEM);
 }
+
+static const struct kdtl_vector_verb kdtl_evtset_create_verb = {
+	.when		= KDTL_VECTOR_NOT_LOADED,
+	.check		= kdtl_evtset_check,
+	.prepare	= kdtl_evtsets_add,
+	.apply		= kdtl_evtset_apply,
+};
 
 /**
  * kdtl_create_evtsets() - create event sets
@@ -137,21 +147,8 @@ int kdtl_create_evtsets(struct kdtl_session *s, struct kdtl_evtset *req,
 			unsigned int nr)
 {
 	const struct kdtl_vector v = KDTL_VECTOR(req, nr);
-	int err = kdtl_session_enter(s);
 
-	if (err)
-		return err;
-	err = kdtl_session_idle(s, false);
-	if (!err)
-		err = kdtl_vector_check(s, &v, kdtl_evtset_check);
-	if (!err)
-		err = kdtl_evtset_twins(s, &v);
-	if (!err)
-		err = kdtl_evtsets_add(s, &v);
-	if (!err)
-		kdtl_vector_apply(s, &v, kdtl_evtset_apply);
-	kdtl_session_leave(s);
-	return err;
+	return kdtl_vector_call(s, &v, &kdtl_evtset_create_verb);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_create_evtsets, KDTL_NS);
 
@@ -186,6 +183,12 @@ static void kdtl_evtset_delete(struct kdtl_session *s, void *element)
 	kdtl_set_free(set);
 }
 
+static const struct kdtl_vector_verb kdtl_evtset_delete_verb = {
+	.when		= KDTL_VECTOR_NOT_LOADED,
+	.check		= kdtl_evtset_delete_check,
+	.apply		= kdtl_evtset_delete,
+};
+
 /**
  * kdtl_delete_evtsets() - delete event sets, with their counters
  * @s: the session
@@ -208,26 +211,18 @@ int kdtl_delete_evtsets(struct kdtl_session *s, struct kdtl_evtset *req,
 			unsigned int nr)
 {
 	const struct kdtl_vector v = KDTL_VECTOR(req, nr);
-	int err = kdtl_session_enter(s);
 
-	if (err)
-		return err;
-	err = kdtl_session_idle(s, false);
-	if (!err)
-		err = kdtl_vector_check(s, &v, kdtl_evtset_delete_check);
-	if (!err)
-		kdtl_vector_apply(s, &v, kdtl_evtset_delete);
-	kdtl_session_leave(s);
-	return err;
+	return kdtl_vector_call(s, &v, &kdtl_evtset_delete_verb);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_delete_evtsets, KDTL_NS);
 
 static int kdtl_evtset_info_check(struct kdtl_session *s, void *element)
 {
 	struct kdtl_evtset_info *req = element;
+	int err = kdtl_cpu_check(s, req->cpu);
 
-	if (req->cpu != -1 && !kdtl_session_has_cpu(s, req->cpu))
-		return -EINVAL;
+	if (err)
+		return err;
 	return kdtl_session_set(s, req->id) ? 0 : kdtl_no_set(s, req->id);
 }
 
@@ -248,7 +243,7 @@ static void kdtl_evtset_info_fetch(struct kdtl_session *s, void *element)
 
 	for_each_cpu(cpu, s->cpus) {
 		aux = kdtl_session_aux(s, cpu);
-		if (!aux || (req->cpu != -1 && req->cpu != cpu))
+		if (!aux || !kdtl_cpu_meant(req->cpu, cpu))
 			continue;
 		sc = per_cpu_ptr(set->cpu, cpu);
 		req->active_now |= s->state != KDTL_CREATED &&
@@ -259,6 +254,12 @@ static void kdtl_evtset_info_fetch(struct kdtl_session *s, void *element)
 		req->overflowed |= READ_ONCE(sc->overflowed);
 	}
 }
+
+static const struct kdtl_vector_verb kdtl_evtset_info_verb = {
+	.when		= KDTL_VECTOR_ALWAYS,
+	.check		= kdtl_evtset_info_check,
+	.apply		= kdtl_evtset_info_fetch,
+};
 
 /**
  * kdtl_getinfo_evtsets() - what became of event sets
@@ -280,14 +281,7 @@ int kdtl_getinfo_evtsets(struct kdtl_session *s, struct kdtl_evtset_info *req,
 			 unsigned int nr)
 {
 	const struct kdtl_vector v = KDTL_VECTOR(req, nr);
-	int err = kdtl_session_enter(s);
 
-	if (err)
-		return err;
-	err = kdtl_vector_check(s, &v, kdtl_evtset_info_check);
-	if (!err)
-		kdtl_vector_apply(s, &v, kdtl_evtset_info_fetch);
-	kdtl_session_leave(s);
-	return err;
+	return kdtl_vector_call(s, &v, &kdtl_evtset_info_verb);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_getinfo_evtsets, KDTL_NS);

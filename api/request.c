@@ -18,17 +18,9 @@ int kdtl_vector_fail(const struct kdtl_vector *v, unsigned int i, int err)
 	return err;
 }
 
-/**
- * kdtl_vector_check() - check every element, mark the first bad one
- * @s: the session
- * @v: the vector
- * @check: returns 0 or an errno
- *
- * Context: under kdtl_session::lock.
- * Return: 0 or an errno.
- */
-int kdtl_vector_check(struct kdtl_session *s, const struct kdtl_vector *v,
-		      int (*check)(struct kdtl_session *s, void *element))
+/* Every element; the first bad one is marked. */
+static int kdtl_vector_check(struct kdtl_session *s, const struct kdtl_vector *v,
+			     int (*check)(struct kdtl_session *s, void *element))
 {
 	unsigned int i;
 	int err;
@@ -53,21 +45,48 @@ int kdtl_vector_check(struct kdtl_session *s, const struct kdtl_vector *v,
 	return 0;
 }
 
-/**
- * kdtl_vector_apply() - do what every element asks for
- * @s: the session
- * @v: the vector, checked
- * @apply: does it
- *
- * Context: under kdtl_session::lock.
- */
-void kdtl_vector_apply(struct kdtl_session *s, const struct kdtl_vector *v,
-		       void (*apply)(struct kdtl_session *s, void *element))
+/* A masked session is started. */
+static bool kdtl_vector_is_now(struct kdtl_session *s, enum kdtl_vector_when when)
 {
+	switch (when) {
+	case KDTL_VECTOR_NOT_LOADED:
+		return s->state == KDTL_CREATED;
+	case KDTL_VECTOR_NOT_STARTED:
+		return s->state == KDTL_CREATED ||
+		       (s->state == KDTL_LOADED && !atomic_read(&s->nr_masked));
+	case KDTL_VECTOR_ALWAYS:
+		break;
+	}
+	return true;
+}
+
+/**
+ * kdtl_vector_call() - a verb that takes a vector: all or nothing
+ * @s: the session
+ * @v: the vector
+ * @verb: what is to be done
+ *
+ * Context: task, may sleep.
+ * Return: 0, or the errno of the session's state or of the first bad element.
+ */
+int kdtl_vector_call(struct kdtl_session *s, const struct kdtl_vector *v,
+		     const struct kdtl_vector_verb *verb)
+{
+	int err = kdtl_session_enter(s);
 	unsigned int i;
 
-	for (i = 0; i < v->nr; i++)
-		apply(s, kdtl_vector_at(v, i));
+	if (err)
+		return err;
+	if (!kdtl_vector_is_now(s, verb->when))
+		err = -EBUSY;
+	if (!err)
+		err = kdtl_vector_check(s, v, verb->check);
+	if (!err && verb->prepare)
+		err = verb->prepare(s, v);
+	for (i = 0; !err && i < v->nr; i++)
+		verb->apply(s, kdtl_vector_at(v, i));
+	kdtl_session_leave(s);
+	return err;
 }
 
 /* A request's set is unknown: -EINVAL, and a line that says which. */
@@ -92,4 +111,10 @@ bool kdtl_session_has_cpu(struct kdtl_session *s, int cpu)
 	pr_warn_ratelimited("%s: CPU %d is not one of the session's %*pbl\n",
 			    s->owner, cpu, cpumask_pr_args(s->cpus));
 	return false;
+}
+
+/* A request's cpu: 0, or -EINVAL with a line in the log. */
+int kdtl_cpu_check(struct kdtl_session *s, int which)
+{
+	return which == -1 || kdtl_session_has_cpu(s, which) ? 0 : -EINVAL;
 }

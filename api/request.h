@@ -26,10 +26,31 @@ struct kdtl_vector {
 	.error	= offsetof(typeof(*(req)), error),	\
 }
 
-int kdtl_vector_check(struct kdtl_session *s, const struct kdtl_vector *v,
-		      int (*check)(struct kdtl_session *s, void *element));
-void kdtl_vector_apply(struct kdtl_session *s, const struct kdtl_vector *v,
-		       void (*apply)(struct kdtl_session *s, void *element));
+/* In which states a verb may be called. */
+enum kdtl_vector_when {
+	KDTL_VECTOR_ALWAYS,
+	KDTL_VECTOR_NOT_STARTED,
+	KDTL_VECTOR_NOT_LOADED,
+};
+
+/**
+ * struct kdtl_vector_verb - what a verb does with its vector
+ * @when: else -EBUSY
+ * @check: an element: 0 or an errno
+ * @prepare: what may fail for all of them when they are good; may be NULL
+ * @apply: do what an element asks for
+ *
+ * All under kdtl_session::lock.
+ */
+struct kdtl_vector_verb {
+	enum kdtl_vector_when	when;
+	int	(*check)(struct kdtl_session *s, void *element);
+	int	(*prepare)(struct kdtl_session *s, const struct kdtl_vector *v);
+	void	(*apply)(struct kdtl_session *s, void *element);
+};
+
+int kdtl_vector_call(struct kdtl_session *s, const struct kdtl_vector *v,
+		     const struct kdtl_vector_verb *verb);
 int kdtl_vector_fail(const struct kdtl_vector *v, unsigned int i, int err);
 
 static inline void *kdtl_vector_at(const struct kdtl_vector *v, unsigned int i)
@@ -39,5 +60,12 @@ static inline void *kdtl_vector_at(const struct kdtl_vector *v, unsigned int i)
 
 int kdtl_no_set(struct kdtl_session *s, u16 id);
 bool kdtl_session_has_cpu(struct kdtl_session *s, int cpu);
+int kdtl_cpu_check(struct kdtl_session *s, int which);
+
+/* Is @cpu what a request's cpu stands for? */
+static inline bool kdtl_cpu_meant(int which, int cpu)
+{
+	return which == -1 || which == cpu;
+}
 
 #endif /* _KDTL_REQUEST_H */

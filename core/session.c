@@ -62,23 +62,6 @@ void kdtl_session_leave(struct kdtl_session *s)
 }
 
 /**
- * kdtl_session_idle() - may what the session logs be changed?
- * @s: the session
- * @loaded: also if it is loaded
- *
- * Context: under kdtl_session::lock.
- * Return: 0 or -EBUSY.
- */
-int kdtl_session_idle(struct kdtl_session *s, bool loaded)
-{
-	lockdep_assert_held(&s->lock);
-	if (s->state == KDTL_CREATED)
-		return 0;
-	return loaded && s->state == KDTL_LOADED && !atomic_read(&s->nr_masked) ?
-		0 : -EBUSY;
-}
-
-/**
  * kdtl_session_set() - find an event set
  * @s: the session
  * @id: the set's

@@ -103,7 +103,6 @@ void kdtl_session_release(struct kdtl_session *s);
 int kdtl_session_enter(struct kdtl_session *s);
 void kdtl_session_leave(struct kdtl_session *s);
 
-int kdtl_session_idle(struct kdtl_session *s, bool loaded);
 struct kdtl_set *kdtl_session_set(struct kdtl_session *s, u16 id);
 
 /* core/debugfs.c */

@@ -146,6 +146,10 @@ figures()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-docs.XXXXXX")
 partial "$work"
 exported >"$work/exported"
+# 150 MB, unpacked 1.8 GB: not for who is in a hurry.
+if [ "${KDTL_QUICK:-0}" = 1 ] && ! compgen -G "$KDTL_CACHE/src/linux-source-*" >/dev/null; then
+	skip_all "no sources of a kernel in the cache, which have kernel-doc; not in the quick run"
+fi
 "$top/scripts/kernel" x86_64-7.2 source >/dev/null ||
 	skip_all "no sources of a kernel, which have kernel-doc"
 plan 8

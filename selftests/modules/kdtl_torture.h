@@ -20,6 +20,7 @@
 #include <linux/percpu.h>
 #include <linux/prandom.h>
 #include <linux/rwsem.h>
+#include <linux/sizes.h>
 
 /* ------------------------------------------------------------------- entries */
 
@@ -87,6 +88,7 @@ int torture_sources_start(struct torture_source *sources, unsigned int nr,
 			  u32 seed, unsigned int period_us);
 void torture_sources_stop(void);
 void torture_burst(unsigned int nr);
+u32 torture_ticks(int cpu);
 
 /* --------------------------------------------------------------------- errors */
 
@@ -152,6 +154,7 @@ struct torture_reader {
 #define TORTURE_EXACT		0x04	/* the only session of its source */
 #define TORTURE_SCHED		0x08	/* kdtl_sched's entries */
 #define TORTURE_GUEST		0x10	/* of a source that comes and goes */
+#define TORTURE_ROOMY		0x20	/* full long after its reader is to be woken */
 
 /* Event sets that a slot may have; 0 always. */
 #define TORTURE_SETS		4
@@ -206,7 +209,8 @@ struct torture_slot {
  * @wait: counts the beginnings and ends of kdtl_wait(): odd inside
  * @heads: by CPU, before it
  * @late_wait: the kdtl_wait() that should have ended
- * @late_since: jiffies when that was noticed
+ * @late_cpu: the CPU whose data it does not see
+ * @late_tick: of that CPU, when that was noticed
  */
 struct torture_thread {
 	struct task_struct	*task;
@@ -220,11 +224,13 @@ struct torture_thread {
 	unsigned int		wait;
 	u64			*heads;
 	unsigned int		late_wait;
-	unsigned long		late_since;
+	int			late_cpu;
+	u32			late_tick;
 };
 
-/* The largest area, and so the largest snapshot. */
+/* The largest area of those that are not roomy, and so the largest snapshot. */
 #define TORTURE_PAGES		4
+#define TORTURE_ROOMY_PAGES	(SZ_1M >> PAGE_SHIFT)
 
 static inline u32 torture_random(struct torture_thread *t, u32 below)
 {
@@ -248,9 +254,22 @@ void torture_close(struct torture_thread *t, struct torture_slot *slot);
 int torture_load(struct torture_slot *slot, struct kdtl_session *s);
 void torture_check(struct torture_slot *slot, struct kdtl_session *s);
 
+/**
+ * enum torture_haste - how a reader reads
+ * @TORTURE_DAWDLE: as much as comes to mind, and maybe asleep over it
+ * @TORTURE_ALL: all there is
+ * @TORTURE_CHASE: if there is nothing, it waits for the next entry without sleep,
+ *	to be there while that is written
+ */
+enum torture_haste {
+	TORTURE_DAWDLE,
+	TORTURE_ALL,
+	TORTURE_CHASE,
+};
+
 /* read */
 void torture_drain(struct torture_thread *t, struct torture_slot *slot,
-		   struct kdtl_session *s, int cpu, bool all);
+		   struct kdtl_session *s, int cpu, enum torture_haste haste);
 void torture_snapshot(struct torture_thread *t, struct torture_slot *slot,
 		      struct kdtl_session *s, int cpu);
 void torture_messages(struct torture_slot *slot, struct kdtl_session *s);

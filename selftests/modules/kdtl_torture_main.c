@@ -23,6 +23,7 @@
 #include <linux/sched/clock.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 
 #include "kdtl_torture.h"
 
@@ -38,9 +39,9 @@ static unsigned int threads;
 module_param(threads, uint, 0444);
 MODULE_PARM_DESC(threads, "that do verbs at random (default 0: two for each CPU)");
 
-static unsigned int sessions = 14;
+static unsigned int sessions = 16;
 module_param(sessions, uint, 0444);
-MODULE_PARM_DESC(sessions, "at a time, at most (default 14: two of each kind)");
+MODULE_PARM_DESC(sessions, "at a time, at most (default 16: two of each kind)");
 
 static unsigned int onoff_ms = 300;
 module_param(onoff_ms, uint, 0444);
@@ -50,13 +51,14 @@ static unsigned int period_us = 500;
 module_param(period_us, uint, 0444);
 MODULE_PARM_DESC(period_us, "between bursts of a CPU's timer (default 500)");
 
-static bool stop_on_error;
-module_param(stop_on_error, bool, 0444);
-MODULE_PARM_DESC(stop_on_error, "end at the first error (default: no)");
+static char *until = "";
+module_param(until, charp, 0444);
+MODULE_PARM_DESC(until, "errors of which the first is the end, for instance torn,order (default: none is)");
 
-/* The first is for many sessions, each of the others for one alone. */
+/* The first and the last are for many sessions, each of the others for one alone. */
 static const char * const torture_names[] = {
 	"kdtl_torture", "kdtl_torture1", "kdtl_torture2", "kdtl_torture3",
+	"kdtl_torture_calm",
 };
 
 #define TORTURE_SOURCES		ARRAY_SIZE(torture_names)
@@ -80,6 +82,7 @@ static const unsigned int torture_kinds[] = {
 	0,
 	TORTURE_STEADY | TORTURE_SCHED,
 	TORTURE_STEADY | TORTURE_GUEST,
+	TORTURE_STEADY | TORTURE_ROOMY,
 	TORTURE_OVERWRITE | TORTURE_SCHED,
 };
 
@@ -96,6 +99,7 @@ static atomic64_t torture_entries, torture_lost_sum;
 static atomic_long_t torture_error_nr[TORTURE_NR_ERRORS];
 static atomic_long_t torture_opened, torture_closed, torture_perf, torture_deaths;
 static atomic_long_t torture_hotplugs;
+static unsigned long torture_until;	/* 1 << enum torture_error */
 static atomic_t torture_first;
 static enum torture_error first_error;
 static u64 first_entries, first_ns;
@@ -131,11 +135,11 @@ void torture_err(enum torture_error what, const char *fmt, ...)
 	struct va_format vaf = { .fmt = fmt };
 	va_list args;
 
-	if (!atomic_xchg(&torture_first, 1)) {
+	if (torture_until & BIT(what) && !atomic_xchg(&torture_first, 1)) {
 		first_error = what;
 		first_entries = atomic64_read(&torture_entries);
 		first_ns = local_clock() - began;
-		if (stop_on_error)
+		if (*until)
 			WRITE_ONCE(ending, true);
 	}
 	if (atomic_long_inc_return(&torture_error_nr[what]) > 5)
@@ -316,7 +320,7 @@ static int torture_report_show(struct seq_file *m, void *unused)
 			seq_printf(m, " %s=%ld", torture_errors[i],
 				   atomic_long_read(&torture_error_nr[i]));
 	}
-	if (errors)
+	if (atomic_read(&torture_first))
 		seq_printf(m, " first=%s first_entries=%llu first_ms=%llu",
 			   torture_errors[first_error], first_entries,
 			   div_u64(first_ns, NSEC_PER_MSEC));
@@ -351,7 +355,7 @@ static int torture_main(void *arg)
 
 	me->self = current;
 	while (!kthread_should_stop() && !torture_ending() && time_before(jiffies, end)) {
-		msleep_interruptible(100);
+		msleep_interruptible(50);
 		for (i = 0; i < nr_workers; i++) {
 			if (!workers[i].slot)
 				continue;
@@ -393,7 +397,7 @@ static int torture_slots_init(void)
 		slot = &slots[i];
 		slot->id = i;
 		slot->flags = torture_kinds[i % ARRAY_SIZE(torture_kinds)];
-		if (slot->flags & TORTURE_EXACT && alone == TORTURE_SOURCES - 1)
+		if (slot->flags & TORTURE_EXACT && alone == TORTURE_SOURCES - 2)
 			slot->flags &= ~TORTURE_EXACT;
 		if (slot->flags & TORTURE_SCHED) {
 			slot->pmu = "kdtl_sched";
@@ -401,7 +405,9 @@ static int torture_slots_init(void)
 			slot->pmu = "kdtl_torture_pmu";
 		} else {
 			slot->source = &torture_sources_here[0];
-			if (slot->flags & TORTURE_EXACT)
+			if (slot->flags & TORTURE_ROOMY)
+				slot->source = &torture_sources_here[TORTURE_SOURCES - 1];
+			else if (slot->flags & TORTURE_EXACT)
 				slot->source = &torture_sources_here[++alone];
 			slot->pmu = slot->source->p.name;
 		}
@@ -441,13 +447,35 @@ static int torture_workers_init(void)
 	return 0;
 }
 
+/* Errors by name; all if none is named. */
+static int __init torture_parse_until(void)
+{
+	char *words = kstrdup(until, GFP_KERNEL), *rest = words, *word;
+	int i, err = words ? 0 : -ENOMEM;
+
+	while (!err && (word = strsep(&rest, ","))) {
+		if (!*word)
+			continue;
+		i = match_string(torture_errors, TORTURE_NR_ERRORS, word);
+		if (i < 0)
+			err = i;
+		else
+			torture_until |= BIT(i);
+	}
+	kfree(words);
+	if (!torture_until)
+		torture_until = BIT(TORTURE_NR_ERRORS) - 1;
+	return err;
+}
+
 static int __init torture_init(void)
 {
 	unsigned int i;
 	int err;
 
-	if (!sessions || !seconds)
-		return -EINVAL;
+	err = torture_parse_until();
+	if (err || !sessions || !seconds)
+		return err ?: -EINVAL;
 	while (!seed)
 		seed = get_random_u32();
 	err = torture_sources_start(torture_sources_here, TORTURE_SOURCES, torture_names,

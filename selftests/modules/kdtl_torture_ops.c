@@ -194,7 +194,22 @@ static int op_read_aux(struct torture_thread *t, struct torture_slot *slot,
 	if (slot->flags & TORTURE_OVERWRITE)
 		torture_snapshot(t, slot, s, op_cpu(t));
 	else
-		torture_drain(t, slot, s, op_cpu(t), torture_random(t, 2));
+		torture_drain(t, slot, s, op_cpu(t), torture_random(t, 2) ?
+			      TORTURE_ALL : TORTURE_DAWDLE);
+	return 0;
+}
+
+static int op_chase(struct torture_thread *t, struct torture_slot *slot,
+		    struct kdtl_session *s)
+{
+	const int cpu = op_cpu(t);
+	unsigned int i;
+
+	/* Not the CPU that one is on: nothing is written there meanwhile. */
+	if (slot->flags & TORTURE_OVERWRITE || cpu == raw_smp_processor_id())
+		return 0;
+	for (i = 0; i < 8; i++)
+		torture_drain(t, slot, s, cpu, TORTURE_CHASE);
 	return 0;
 }
 
@@ -245,6 +260,7 @@ static const struct torture_op_desc torture_ops[] = {
 	{ "read_wait", 1, OP_WILD | OP_SLEEPS | OP_VERB, {}, op_read_wait },
 	{ "wait", 4, OP_WILD | OP_SLEEPS | OP_VERB, { -ETIMEDOUT }, op_wait },
 	{ "read_aux", 80, 0, {}, op_read_aux },
+	{ "chase", 30, 0, {}, op_chase },
 	{ "aux_info", 10, 0, {}, op_aux_info },
 	{ "check", 2, OP_WILD | OP_ALONE, {}, op_check },
 };

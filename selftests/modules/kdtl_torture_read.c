@@ -9,11 +9,15 @@
  */
 #include <linux/delay.h>
 #include <linux/kthread.h>
+#include <linux/sched/clock.h>
 
 #include "kdtl_torture.h"
 
-/* A reader that is still asleep after so long was not woken. */
-#define TORTURE_PATIENCE	(5 * HZ)
+/* So long who chases a writer waits for an entry. */
+#define TORTURE_CHASE_NS	(300 * NSEC_PER_USEC)
+
+/* After so many interrupts of a CPU what woke someone before has been done. */
+#define TORTURE_TICKS		3
 
 /* ------------------------------------------------------------------- entries */
 
@@ -116,13 +120,14 @@ static void torture_check_gaps(struct torture_slot *slot, struct kdtl_session *s
  * @slot: of which session
  * @s: the session
  * @cpu: whose entries
- * @all: all there are; else as many as come to mind, and maybe asleep over them
+ * @haste: how
  *
  * Nobody loads the session meanwhile.
  */
 void torture_drain(struct torture_thread *t, struct torture_slot *slot,
-		   struct kdtl_session *s, int cpu, bool all)
+		   struct kdtl_session *s, int cpu, enum torture_haste haste)
 {
+	const u64 end = local_clock() + TORTURE_CHASE_NS;
 	struct torture_reader *r = per_cpu_ptr(slot->readers, cpu);
 	struct torture_view v = {
 		.slot	= slot,
@@ -140,7 +145,9 @@ void torture_drain(struct torture_thread *t, struct torture_slot *slot,
 	v.last = r->last;
 	v.gaps = r->gaps;
 	again = v;
-	len = kdtl_aux_peek(s, cpu, &span);
+	do {
+		len = kdtl_aux_peek(s, cpu, &span);
+	} while (!len && haste == TORTURE_CHASE && local_clock() < end);
 	if (len < 0 || len % KDTL_ENTRY_SIZE) {
 		torture_err(TORTURE_VERB, "slot %u: aux_peek: %zd", slot->id, len);
 		goto unlock;
@@ -148,10 +155,10 @@ void torture_drain(struct torture_thread *t, struct torture_slot *slot,
 	nr = len / KDTL_ENTRY_SIZE;
 	if (!nr)
 		goto unlock;
-	if (!all)
+	if (haste == TORTURE_DAWDLE)
 		nr = 1 + torture_random(t, nr);
 	torture_see(&v, span, nr);
-	if (!all && !torture_random(t, 16)) {
+	if (haste == TORTURE_DAWDLE && !torture_random(t, 16)) {
 		/* It does not change while it is ours. */
 		usleep_range(100, 2000);
 		torture_see(&again, span, nr);
@@ -321,7 +328,8 @@ static void torture_sleeper_read(struct torture_thread *t, struct torture_slot *
 		torture_messages(slot, s);
 	for_each_possible_cpu(cpu) {
 		if (torture_random(t, 16))
-			torture_drain(t, slot, s, cpu, torture_random(t, 2));
+			torture_drain(t, slot, s, cpu, torture_random(t, 2) ?
+				      TORTURE_ALL : TORTURE_DAWDLE);
 	}
 }
 
@@ -344,7 +352,8 @@ int torture_sleeper(void *thread)
 		s = torture_enter(t, slot);
 		if (!s) {
 			torture_open(t, slot);
-			msleep(20 + torture_random(t, 200));
+			/* Time for the source to go. */
+			msleep(20 + torture_random(t, slot->flags & TORTURE_GUEST ? 2000 : 200));
 			continue;
 		}
 		ret = torture_sleep(t, slot, s);
@@ -366,8 +375,9 @@ int torture_sleeper(void *thread)
 	return 0;
 }
 
-static bool torture_should_wake(struct torture_thread *t, struct torture_slot *slot,
-				struct kdtl_session *s)
+/* A CPU that has come a watermark further since; -1: none. */
+static int torture_should_wake(struct torture_thread *t, struct torture_slot *slot,
+			       struct kdtl_session *s)
 {
 	struct kdtl_aux_info info;
 	int cpu;
@@ -377,9 +387,36 @@ static bool torture_should_wake(struct torture_thread *t, struct torture_slot *s
 		if (kdtl_aux_info(s, cpu, &info) || !READ_ONCE(t->heads[cpu]))
 			continue;
 		if (info.head - READ_ONCE(t->heads[cpu]) >= slot->watermark)
-			return true;
+			return cpu;
 	}
-	return false;
+	return -1;
+}
+
+static void torture_watch_wait(struct torture_thread *t, struct torture_slot *slot,
+			       struct kdtl_session *s)
+{
+	/* Pairs with the release in torture_sleep(). */
+	const unsigned int wait = smp_load_acquire(&t->wait);
+	int cpu;
+
+	if (wait % 2 == 0)
+		return;
+	if (t->late_wait != wait) {
+		cpu = torture_should_wake(t, slot, s);
+		if (cpu < 0)
+			return;
+		t->late_wait = wait;
+		t->late_cpu = cpu;
+		t->late_tick = torture_ticks(cpu);
+		return;
+	}
+	if (torture_ticks(t->late_cpu) - t->late_tick < TORTURE_TICKS)
+		return;
+	/* The ticks, then how it is: pairs with the wake-up's own barrier. */
+	smp_rmb();
+	if (torture_asleep(t) && READ_ONCE(t->wait) == wait)
+		torture_err(TORTURE_WAKEUP, "slot %u: asleep although there is a watermark of data on CPU %d",
+			    slot->id, t->late_cpu);
 }
 
 /**
@@ -387,28 +424,17 @@ static bool torture_should_wake(struct torture_thread *t, struct torture_slot *s
  * @me: who asks, often enough
  * @t: the sleeper
  *
- * It is late if a writer has come a watermark further since before it began
- * to wait, and is to be woken: so it does not count how long it waits for a CPU.
+ * It should not when a writer has come a watermark further since before it began
+ * to wait, and its CPU has taken interrupts since: so it does not matter how slow
+ * the machine is.
  */
 void torture_watch(struct torture_thread *me, struct torture_thread *t)
 {
 	struct torture_slot *slot = t->slot;
 	struct kdtl_session *s = torture_enter(me, slot);
-	/* Pairs with the release in torture_sleep(). */
-	const unsigned int wait = smp_load_acquire(&t->wait);
 
 	if (!s)
 		return;
-	if (wait % 2 && torture_should_wake(t, slot, s) && torture_asleep(t) &&
-	    READ_ONCE(t->wait) == wait) {
-		if (t->late_wait != wait) {
-			t->late_wait = wait;
-			t->late_since = jiffies;
-		} else if (time_after(jiffies, t->late_since + TORTURE_PATIENCE)) {
-			torture_err(TORTURE_WAKEUP, "slot %u: asleep for %u ms although there is a watermark of data",
-				    slot->id, jiffies_to_msecs(jiffies - t->late_since));
-			t->late_since = jiffies;
-		}
-	}
+	torture_watch_wait(t, slot, s);
 	torture_leave(me);
 }

@@ -230,13 +230,15 @@ int torture_load(struct torture_slot *slot, struct kdtl_session *s)
  */
 int torture_open(struct torture_thread *t, struct torture_slot *slot)
 {
-	const u32 pages = 1U << torture_random(t, ilog2(TORTURE_PAGES) + 1);
+	const bool roomy = slot->flags & TORTURE_ROOMY;
+	const u32 pages = roomy ? TORTURE_ROOMY_PAGES :
+				  1U << torture_random(t, ilog2(TORTURE_PAGES) + 1);
 	const bool steady = slot->flags & TORTURE_STEADY;
 	struct kdtl_session_attr attr = {
 		.pmu		= slot->pmu,
 		.aux_pages	= pages,
 		.msg_pages	= 1U << torture_random(t, 3),
-		.watermark	= torture_random(t, pages * PAGE_SIZE),
+		.watermark	= torture_random(t, roomy ? SZ_8K : pages * PAGE_SIZE),
 	};
 	struct kdtl_session *s;
 	int err = -EBUSY;
@@ -289,7 +291,7 @@ static void torture_finish(struct torture_thread *t, struct torture_slot *slot,
 	if (!(slot->flags & TORTURE_STEADY) || slot->flags & TORTURE_OVERWRITE)
 		return;
 	for_each_possible_cpu(cpu)
-		torture_drain(t, slot, s, cpu, true);
+		torture_drain(t, slot, s, cpu, TORTURE_ALL);
 	torture_messages(slot, s);
 	kdtl_unload(s);
 	torture_messages(slot, s);

@@ -45,7 +45,7 @@ bool kdtl_session_mem_allowed(struct kdtl_session *s, u64 more)
 }
 
 static noinline struct perf_event *kdtl_event_create(struct kdtl_session *s,
-					    struct kdtl_aux *aux)
+						     struct kdtl_aux *aux)
 {
 	struct perf_event_attr attr = {
 		.type		= s->pmu->pmu.type,

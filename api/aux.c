@@ -45,7 +45,7 @@ ssize_t kdtl_aux_peek(struct kdtl_session *s, int cpu, const void **span)
 	if (aux->overwrite)
 		return -EINVAL;
 
-	/* C, pairs with B in kdtl_sink_store(): who sees head sees the data. */
+	/* [aux.C] pairs with B in kdtl_sink_store(): who sees head sees the data. */
 	head = smp_load_acquire(&aux->sink.head);
 	tail = READ_ONCE(aux->tail);
 	*span = aux->area.base + (tail & aux->sink.pos_mask);
@@ -80,7 +80,7 @@ int kdtl_aux_consume(struct kdtl_session *s, int cpu, size_t bytes)
 				    READ_ONCE(aux->sink.head) - tail);
 		return -EINVAL;
 	}
-	/* D, pairs with A in kdtl_aux_room(): the bytes are read before reuse. */
+	/* [aux.D] pairs with A in kdtl_aux_room(): the bytes are read before reuse. */
 	return cmpxchg64_release(&aux->tail, tail, tail + bytes) == tail ?
 		0 : -EINVAL;
 }
@@ -101,18 +101,18 @@ static ssize_t kdtl_snapshot_try(struct kdtl_aux *aux, void *buf, u64 len, u64 *
 {
 	u64 head, stale;
 
-	/* C, pairs with B in kdtl_sink_store(): who sees head sees the data. */
+	/* [aux.C] pairs with B in kdtl_sink_store(): who sees head sees the data. */
 	head = smp_load_acquire(&aux->sink.head);
 	len = min(len, head - READ_ONCE(aux->start));
 	*from = head - len;
 	/* The writer may be at work on it: what came out torn is found below. */
 	data_race(memcpy(buf, aux->area.base + (*from & aux->sink.pos_mask), len));
 	/*
-	 * S, pairs with O in kdtl_sink_store() and kdtl_aux_output_begin(): who
+	 * [aux.S] pairs with O in kdtl_sink_store() and kdtl_aux_output_begin(): who
 	 * copied bytes of a newer entry sees a head that says so.
 	 */
 	smp_rmb();
-	/* F, pairs with E in kdtl_aux_output_end(): the head below is not older. */
+	/* [aux.F] pairs with E in kdtl_aux_output_end(): the head below is not older. */
 	if (smp_load_acquire(&aux->open))
 		return -EAGAIN;
 	/* The writer is at head, and may be writing the entry there. */
@@ -205,7 +205,7 @@ int kdtl_aux_info(struct kdtl_session *s, int cpu, struct kdtl_aux_info *info)
 	if (!aux)
 		return 0;
 
-	/* T: tail, then head: so that this head is not before this tail. */
+	/* [aux.T] tail, then head: so that this head is not before this tail. */
 	info->tail = smp_load_acquire(&aux->tail);
 	info->head = READ_ONCE(aux->sink.head);
 	info->lost = READ_ONCE(aux->lost);

@@ -239,8 +239,9 @@ void kdtl_session_close(struct kdtl_session *s)
 	mutex_unlock(&s->lock);
 
 	kdtl_session_wake(s);
-	/* The verbs' waiters look at closing; swake_up_all() orders it before. */
+	/* [wake.K] The verbs' waiters look at closing; swake_up_all() orders it before. */
 	swake_up_all(&s->done->wait);
+	/* [wake.U] */
 	if (!refcount_dec_and_test(&s->users))
 		wait_for_completion(&s->idle);
 

@@ -105,7 +105,7 @@ static bool kdtl_session_readable(struct kdtl_session *s)
 		aux = kdtl_session_aux(s, cpu);
 		if (!aux)
 			continue;
-		/* T: tail, then head: so that this head is not before this tail. */
+		/* [aux.T] tail, then head: so that this head is not before this tail. */
 		tail = smp_load_acquire(&aux->tail);
 		if (READ_ONCE(aux->sink.head) - tail >= aux->watermark)
 			return true;
@@ -151,6 +151,7 @@ static int kdtl_wait_for(struct kdtl_session *s, struct kdtl_msg *msg, long time
 	enum kdtl_wait_end end = KDTL_WAIT_ON;
 	long left = 0;
 
+	/* [wake.Q] On the queue first, then a look: the waker does it the other way. */
 	if (timeout)
 		left = swait_event_interruptible_timeout_exclusive(s->done->wait,
 				(end = kdtl_wait_over(s, msg)) != KDTL_WAIT_ON,

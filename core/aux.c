@@ -55,7 +55,7 @@ u64 kdtl_aux_room(struct kdtl_aux *aux)
 	if (aux->overwrite)
 		return aux->area.size;
 
-	/* A, pairs with D in kdtl_aux_consume(): the bytes before tail are read. */
+	/* [aux.A] pairs with D in kdtl_aux_consume(): the bytes before tail are read. */
 	tail = smp_load_acquire(&aux->tail);
 	return aux->area.size - (aux->sink.head - tail);
 }
@@ -130,7 +130,7 @@ static void kdtl_aux_lost_end(struct kdtl_aux *aux)
  */
 void kdtl_aux_advance(struct kdtl_aux *aux, u64 size)
 {
-	/* B, pairs with C in kdtl_aux_peek(): publishes the data. */
+	/* [aux.B] pairs with C in kdtl_aux_peek(): publishes the data. */
 	smp_store_release(&aux->sink.head, aux->sink.head + size);
 	if (size)
 		kdtl_aux_lost_end(aux);
@@ -244,7 +244,7 @@ void kdtl_aux_post(struct kdtl_aux *aux, struct kdtl_msg *msg)
  */
 void kdtl_aux_settle(struct kdtl_aux *aux)
 {
-	irq_work_sync(&aux->wake);
+	irq_work_sync(&aux->wake);	/* [wake.S] */
 	kdtl_aux_report(aux, true);
 }
 
@@ -383,7 +383,7 @@ void kdtl_aux_reset(struct kdtl_aux *aux)
 	aux->lost_run = 0;
 	aux->announced = head;
 	WRITE_ONCE(aux->start, head);
-	smp_store_release(&aux->tail, head); /* D */
+	smp_store_release(&aux->tail, head); /* [aux.D] */
 	aux->next_wake = head + aux->watermark;
 	kdtl_sets_load(aux);
 }

@@ -76,7 +76,7 @@ static struct kdtl_aux *kdtl_cpu_area(struct kdtl_session *s, int cpu)
 	if (!aux)
 		return NULL;
 	atomic64_add(mem, &s->mem);
-	/* P: who finds the area finds it complete. Pairs with the address dependency. */
+	/* [aux.P] who finds the area finds it complete. Pairs with the address dependency. */
 	smp_store_release(per_cpu_ptr(s->aux, cpu), aux);
 	return aux;
 }

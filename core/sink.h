@@ -121,7 +121,7 @@ static __always_inline bool kdtl_sink_is_slow(const struct kdtl_sink *sink, u64 
 static __always_inline void *kdtl_sink_slot(const struct kdtl_sink *sink, u64 head)
 {
 	/*
-	 * O: the last head is seen before this entry's bytes take the place of
+	 * [aux.O] The last head is seen before this entry's bytes take the place of
 	 * older ones.  Pairs with the read barrier in kdtl_aux_snapshot() (S).
 	 */
 	smp_wmb();
@@ -131,7 +131,7 @@ static __always_inline void *kdtl_sink_slot(const struct kdtl_sink *sink, u64 he
 static __always_inline void kdtl_sink_publish(struct kdtl_sink *sink, u64 head)
 {
 	/*
-	 * B: publishes the entry at @head.  Pairs with C, the acquire of head in
+	 * [aux.B] Publishes the entry at @head.  Pairs with C, the acquire of head in
 	 * kdtl_aux_peek() and kdtl_aux_snapshot().
 	 */
 	smp_store_release(&sink->head, head + KDTL_ENTRY_SIZE);

@@ -110,7 +110,7 @@ static void kdtl_user_flush(struct kdtl_user *u)
 	kdtl_user_put(ua, &handle, u->stage, staged);
 
 	/*
-	 * U: perf stores the new head with WRITE_ONCE(): order the entries before
+	 * [user.U] perf stores the new head with WRITE_ONCE(): order the entries before
 	 * it.  Pairs with the read barrier that the ABI asks of user space.
 	 */
 	smp_wmb();

@@ -18,7 +18,7 @@
  *	H: barrier				   read entry (after a barrier)
  *	   write i + 1 to dtl_idx		W: read dtl_idx again (likewise)
  *
- * H pairs with V: an entry that is counted is there.  With W it tells an entry
+ * H pairs with V ([vpa.H] in the models): an entry that is counted is there.  With W it tells an entry
  * that was overwritten while it was read: before the hypervisor touches its
  * slot again it has counted n - 1 more.  H is PAPR's promise, and the smp_wmb() in
  * KVM's __kvmppc_create_dtl_entry(); between two entries lies a whole dispatch.
@@ -275,10 +275,10 @@ static u64 kdtl_vpa_fresh(struct kdtl_vpa_cpu *c)
 {
 	u64 index, fresh;
 
-	/* W: after the entry that was read before, if any. Pairs with H. */
+	/* [vpa.W] After the entry that was read before, if any. Pairs with H. */
 	virt_rmb();
 	index = be64_to_cpu(get_lppaca()->dtl_idx);
-	/* V: before the entries. Pairs with H. */
+	/* [vpa.V] Before the entries. Pairs with [vpa.H]. */
 	virt_rmb();
 
 	fresh = index - c->next;
@@ -413,7 +413,7 @@ static int kdtl_vpa_register(struct kdtl_vpa_cpu *c, u32 mask)
 	kdtl_vpa_limit_interval(c);
 	c->interval = c->max_interval;
 	c->seen = 0;
-	/* The hypervisor sees the index before it begins to count. */
+	/* [vpa.M] The hypervisor sees the index before it begins to count. */
 	virt_wmb();
 	WRITE_ONCE(lppaca->dtl_enable_mask, mask);
 	c->mask = mask;

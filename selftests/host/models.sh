@@ -1,0 +1,264 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The models of selftests/models: what is right is right in every state, each
+# mistake that they know of is found, and each barrier of the code names the place
+# in a model that it is.
+#
+# KDTL_MODELS=large (selftests/deep/models.sh): larger ones, which take minutes.
+#
+# shellcheck disable=SC2015,SC2016,SC2317 # || shows the output; awk; functions
+# that ok() calls
+
+here=$(dirname -- "$(readlink -f -- "$0")")
+top=$(dirname -- "$(dirname -- "$here")")
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
+. "$top/scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
+. "$here/lib/ktap.sh"
+
+models=$top/selftests/models
+
+# Model, then what to set: it must hold for each line. The first is the one in
+# which the mistakes are looked for.
+small='
+aux
+aux       -DENTRIES=4 -DAREA=7
+snapshot  -DENTRIES=3
+wake      -DCPUS=1
+wake      -DCPUS=2 -DENTRIES=1
+'
+large='
+aux       -DENTRIES=8
+aux       -DENTRIES=6 -DAREA=8 -DENTRY=3
+snapshot
+snapshot  -DENTRIES=6 -DAREA=7
+snapshot  -DENTRIES=5 -DAREA=8 -DENTRY=3
+wake      -DCPUS=1 -DENTRIES=4
+wake      -DCPUS=1 -DENTRIES=2 -DWAITERS=2
+'
+
+# search MODEL SETTING...: every state that can be reached; the verdict is in
+# $work/out.
+search()
+{
+	local model=$1
+
+	shift
+	rm -rf -- "$work/pan"
+	mkdir -- "$work/pan"
+	# Spin writes where it stands, and is a front of cpp.
+	(cd -- "$work/pan" && cp -- "$models"/*.pml . &&
+		spin -a "$@" "$model.pml" &&
+		gcc-12 -O1 -DSAFETY -DMEMLIM=4000 -o pan pan.c) >"$work/err" 2>&1 || {
+		cat -- "$work/err"
+		return 2
+	}
+	(cd -- "$work/pan" && ./pan -m1000000) >"$work/out" 2>&1
+	! grep -E 'max search depth too small|out of memory|memory limit|resized|aborting' \
+		"$work/out"
+}
+
+# errors: how many were found, nothing if the search did not come to its end.
+errors()
+{
+	sed -n 's/.*errors: \([0-9]*\)$/\1/p' "$work/out"
+}
+
+states()
+{
+	awk '/ states, stored/ { print $1 }' "$work/out"
+}
+
+holds()
+{
+	search "$@" || return
+	[ "$(errors)" = 0 ] || {
+		cat -- "$work/out"
+		return 1
+	}
+}
+
+# A mistake shows as a claim that does not hold, or as someone who waits for ever.
+found()
+{
+	search "$@" || return
+	[ "$(errors)" = 1 ] &&
+		grep -E '^pan:1: (assertion violated|invalid end state)' "$work/out" || {
+		cat -- "$work/out"
+		return 1
+	}
+}
+
+mistakes()
+{
+	sed -n 's/^ \*\t\(BUG_[A-Z]*\).*/\1/p' "$models/$1.pml"
+}
+
+# What is described is what can be chosen.
+known()
+{
+	local model
+
+	for model in aux snapshot wake; do
+		diff <(mistakes "$model" | sort) \
+			<(grep -oE '^#(ifn?def) BUG_[A-Z]+' "$models/$model.pml" |
+				awk '{ print $2 }' | sort -u) || return
+	done
+}
+
+# --- litmus tests -------------------------------------------------------------------
+
+# litmus FILE [LABEL]: as it is, or with the line of LABEL as it must not be.
+litmus()
+{
+	local name=${1##*/}
+
+	name=${name%.litmus}
+	if [ $# -gt 1 ]; then
+		sed -E -e "s|^C $name\$|&-$2|" \
+			-e "/\[$2\] BUG:/s|^(\t+).*BUG: ?(.*)\*/|\1\2|" "$1"
+	else
+		cat -- "$1"
+	fi | sed 's|/\* \[[^*]*\*/||'
+}
+
+# observed Never|Sometimes FILE
+observed()
+{
+	"$top/scripts/herd" "$2" >"$work/out" 2>&1
+	grep -q "^Observation .* $1 " "$work/out" || {
+		cat -- "$work/out"
+		return 1
+	}
+	# Right is also without a race.
+	[ "$1" = Sometimes ] || ! grep '^Flag' "$work/out"
+}
+
+litmus_tests()
+{
+	local file name label
+
+	for file in "$models"/litmus/*.litmus; do
+		name=${file##*/}
+		name=${name%.litmus}
+		litmus "$file" >"$work/$name.litmus"
+		ok "litmus $name: never" observed Never "$work/$name.litmus"
+		for label in $(bugs "$file"); do
+			litmus "$file" "$label" >"$work/bug.litmus"
+			ok "litmus $name without $label: sometimes" \
+				observed Sometimes "$work/bug.litmus"
+		done
+	done
+}
+
+# bugs FILE...: the labels of lines that can be wrong
+bugs()
+{
+	grep -ohE '\[[a-z]+\.[A-Z]\] BUG:' "$@" | grep -oE '[a-z]+\.[A-Z]' | sort -u
+}
+
+# --- labels -------------------------------------------------------------------------
+
+labels()
+{
+	grep -rohE '\[(aux|user|vpa|wake)\.[A-Z]\]' "$@" | sort -u
+}
+
+same_labels()
+{
+	diff <(labels "$top/core" "$top/api" --include='*.[ch]') <(labels "$models") ||
+		{ echo "< only in the code, > only in the models"; return 1; }
+}
+
+# Each barrier has a label of its own, beside it or in the comment before it.
+all_labelled()
+{
+	find "$top/core" "$top/api" -name '*.[ch]' -print0 | sort -z |
+		xargs -0 awk -v top="$top/" '
+	BEGIN {
+		barrier = "(smp|virt|dma)_(mb|rmb|wmb|store_release|store_mb|load_acquire|mb__[a-z_]+)\\(|" \
+			"(atomic|cmpxchg|xchg)[a-z0-9_]*_(acquire|release)\\("
+	}
+	FNR == 1 || /^$/ { label = "" }
+	/\[[a-z]+\.[A-Z]\]/ { label = FNR }
+	/^[ \t]*(\/?\*)/ { next }
+	$0 ~ barrier {
+		seen++
+		if (label == "") {
+			sub(top, "", FILENAME)
+			printf "%s:%d: [aux.?], which place in a model? %s\n",
+				FILENAME, FNR, $0
+			bad = 1
+		}
+		label = ""
+	}
+	END {
+		print seen " barriers"
+		exit bad || seen < 10
+	}'
+}
+
+# ------------------------------------------------------------------------------------
+
+"$top/scripts/install-deps" models
+work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-models.XXXXXX")
+partial "$work"
+
+cases=$small
+[ "${KDTL_MODELS:-small}" = small ] || cases=$large
+herd=
+why=
+[ "${KDTL_QUICK:-0}" = 0 ] || why="gets herdtools7 and linux-source"
+if [ -z "$why" ]; then
+	if "$top/scripts/herd" --get 2>"$work/err"; then
+		herd=yes
+	else
+		cat -- "$work/err" >&2
+		why="no herdtools7: $(tail -n 1 "$work/err")"
+	fi
+fi
+
+nr=$(awk 'NF { n++ } END { print n }' <<<"$cases")
+for model in aux snapshot wake; do
+	nr=$((nr + $(mistakes "$model" | wc -l)))
+done
+if [ -n "$herd" ]; then
+	for file in "$models"/litmus/*.litmus; do
+		nr=$((nr + 1 + $(bugs "$file" | wc -l)))
+	done
+else
+	nr=$((nr + 1))
+fi
+plan $((nr + 3))
+
+ok "each mistake that is described can be made" known
+ok "the code and the models name the same places" same_labels
+ok "each barrier of the code names its place in a model" all_labelled
+
+total=0
+declare -A setting
+while read -r model settings; do
+	[ -n "$model" ] || continue
+	[ -n "${setting[$model]+set}" ] || setting[$model]=$settings
+	# shellcheck disable=SC2086 # several settings
+	ok "$model ${settings:-as it is}: holds in every state" holds "$model" $settings
+	note_ktap "$(states) states"
+	total=$((total + $(states)))
+done <<<"$cases"
+for model in aux snapshot wake; do
+	for bug in $(mistakes "$model"); do
+		# shellcheck disable=SC2086 # several settings
+		ok "$model with $bug: found" found "$model" ${setting[$model]} "-D$bug"
+		note_ktap "$(grep -m 1 '^pan:1' "$work/out"), $(states) states"
+		total=$((total + $(states)))
+	done
+done
+note_ktap "$total states in all"
+
+if [ -n "$herd" ]; then
+	litmus_tests
+else
+	skip "litmus tests" "$why"
+fi
+finish

@@ -30,6 +30,8 @@ struct {
 } records SEC(".maps");
 
 __u64 lost;
+/* So many bytes that are unread wake the reader; 0: nothing does. */
+const volatile __u64 watermark;
 
 SEC("tp_btf/sched_switch")
 int BPF_PROG(bpf_switch, _Bool preempt, struct task_struct *prev,
@@ -48,7 +50,8 @@ int BPF_PROG(bpf_switch, _Bool preempt, struct task_struct *prev,
 	r->next_prio = next->prio;
 	r->prev_state = prev_state;
 	__builtin_memcpy(r->next_comm, next->comm, sizeof(r->next_comm));
-	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+	bpf_ringbuf_submit(r, watermark && bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) >=
+			   watermark ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 	return 0;
 }
 

@@ -10,7 +10,6 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -64,11 +63,6 @@ static void cost(int fd)
 	       instructions(none) / ROUNDS);
 }
 
-static void ended(int sig)
-{
-	(void)sig;
-}
-
 static int watch(int fd, char **argv)
 {
 	const struct sched_param param = { .sched_priority = 1 };
@@ -77,24 +71,17 @@ static int watch(int fd, char **argv)
 	int status;
 	pid_t pid;
 
-	signal(SIGCHLD, ended);
-	pid = fork();
-	if (pid < 0)
-		err(1, "fork");
-	if (!pid) {
-		execv(argv[0], argv);
-		err(127, "%s", argv[0]);
-	}
+	pid = spawn_only(argv);
 	/* At best: nobody is before it. */
 	if (sched_setscheduler(0, SCHED_FIFO, &param))
 		err(1, "scheduler");
-	while (!waitpid(pid, &status, WNOHANG)) {
+	while (!ended(pid, &status)) {
 		nanosleep(&ms, NULL);
 		entries += read_all(fd);
 	}
 	entries += read_all(fd);
 	fprintf(stderr, "dtl_read: entries %lu\n", entries);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+	return status;
 }
 
 int main(int argc, char **argv)

@@ -62,3 +62,22 @@ session_bytes()
 	done
 	echo $(((taken - was) / 8))
 }
+
+# lttng_modules: load them, where they could be built.
+lttng_modules()
+{
+	[ -e "$BENCH/lttng/order" ] || return 0
+	while read -r m; do
+		insmod "$BENCH/lttng/$m.ko" || die "$m does not load"
+	done <"$BENCH/lttng/order"
+}
+
+# has TRACER: could it be built?
+has()
+{
+	case $1 in
+	bpf_ringbuf) [ -e "$BENCH/bpf_switch" ] ;;
+	lttng) [ -e "$BENCH/lttng/order" ] ;;
+	*) true ;;
+	esac
+}

@@ -1,91 +1,114 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# In the guest, under -icount: how many more instructions a crowd takes that
-# talks through pipes, with each tracer. Who runs when depends on where the
-# timer's ticks fall, so no two runs are the same: they come in pairs, with and
-# without; the result is the ratio of the sums, and of the pairs the least and
-# the most.
-# kdtl has its reader (the sampler), the others write only.
+# In the guest: how much longer a crowd that talks through pipes takes, and a pair
+# that plays ping-pong, with each tracer. All write only, into buffers that hold
+# all of it. Runs come in pairs, with and without, which is first alternates; the
+# result is the median of the pairs' ratios, and where the true median is with a
+# probability of 95 % (.low, .high: order statistics; of fewer than six pairs
+# the least and the most).
 #
-# load.sh PAIRS GROUPS ROUNDS
+# load.sh NAME PAIRS
+#	NAME is load (under -icount: instructions) or wall (time)
 
 # shellcheck source-path=SCRIPTDIR source=guest.sh
 . "$(dirname "$0")/guest.sh"
 
-pairs=$1 groups=$2 rounds=$3
-work="$BENCH/messages $groups 10 $rounds"
+name=$1 pairs=$2
 
-kdtl_on()
+crowd="$BENCH/messages -f 2 10 50"
+pipe="$BENCH/pingpong 5000"
+
+kdtl_with()
 {
-	load kdtl_sampler aux_pages=256
+	load bench_kdtl aux_pages=4096 >&2
+	"$@"
+	rmmod bench_kdtl
 }
 
-kdtl_off()
-{
-	rmmod kdtl_sampler
-}
-
-ftrace_on()
+ftrace_with()
 {
 	echo 1 >"$TRACING/events/sched/sched_switch/enable"
-}
-
-ftrace_off()
-{
+	"$@"
 	echo 0 >"$TRACING/events/sched/sched_switch/enable"
+	echo >"$TRACING/trace"
 }
 
-# with NAME: ns.
-# shellcheck disable=SC2086 # $work is several words
-with()
+perf_with()
 {
-	case $1 in
-	kdtl | ftrace)
-		"$1_on"
-		$work
-		"$1_off"
-		;;
-	perf) "$BENCH/perf_switch" $work 2>/dev/null ;;
-	bpf_ringbuf)
-		"$BENCH/bpf_switch" "$BENCH/bpf_switch.bpf.o" $work 2>/dev/null
-		;;
-	nothing) $work ;;
-	esac
+	"$BENCH/perf_switch" "$@" 2>/dev/null
 }
 
-# pair NAME NR: ns with, ns without; which comes first alternates.
+bpf_ringbuf_with()
+{
+	"$BENCH/bpf_switch" "$BENCH/bpf_switch.bpf.o" "$@" 2>/dev/null
+}
+
+lttng_with()
+{
+	"$BENCH/lttng_switch" sched_switch "$@"
+}
+
+nothing_with()
+{
+	"$@"
+}
+
+# pair TRACER NR COMMAND...: what it took with, and without.
 pair()
 {
-	if [ $(($2 % 2)) -eq 0 ]; then
-		without=$($work)
-		with=$(with "$1") || return
+	tracer=$1 nr=$2
+	shift 2
+	if [ $((nr % 2)) -eq 0 ]; then
+		without=$("$@") || return
+		with=$("${tracer}_with" "$@") || return
 	else
-		with=$(with "$1") || return
-		without=$($work)
+		with=$("${tracer}_with" "$@") || return
+		without=$("$@") || return
 	fi
 	echo "$with $without"
 }
 
-mkdir -p "${RESULTS%/*}"
-load kdtl
-load kdtl_sched
-# The first runs meet memory that no later one does.
-for i in 1 2 3 4 5; do
-	$work >/dev/null
-done
-# Nothing against nothing says how much the rest can be trusted.
-for tracer in nothing kdtl ftrace perf bpf_ringbuf; do
-	[ "$tracer" != bpf_ringbuf ] || [ -e "$BENCH/bpf_switch" ] || continue
+# compare TRACER WORKLOAD COMMAND...
+compare()
+{
+	tracer=$1 workload=$2
+	shift 2
 	i=0
 	while [ $i -lt "$pairs" ]; do
-		pair "$tracer" "$i" || die "$tracer"
+		pair "$tracer" "$i" "$@" || die "$tracer: $*"
 		i=$((i + 1))
-	done >"/tmp/$tracer"
-	awk '{ printf "%.4f\n", $1 / $2 }' "/tmp/$tracer" |
-		sort -n >"/tmp/$tracer.sorted"
-	result "load.$tracer" "$(awk '{ with += $1; without += $2 }
-		END { printf "%.4f", with / without }' "/tmp/$tracer")" ratio
-	result "load.$tracer.least" "$(sed -n 1p "/tmp/$tracer.sorted")" ratio
-	result "load.$tracer.most" "$(sed -n '$p' "/tmp/$tracer.sorted")" ratio
+	done | awk '{ print $1 / $2 }' | sort -n >/tmp/ratios
+	awk -v name="$name.$workload.$tracer" '
+		{ r[NR] = $1 }
+		END {
+			low = int((NR - 1.96 * sqrt(NR)) / 2)
+			if (low < 1)
+				low = 1
+			middle = (r[int((NR + 1) / 2)] + r[int(NR / 2) + 1]) / 2
+			printf "%s\t%.5f\tratio\n", name, middle
+			printf "%s.low\t%.5f\tratio\n", name, r[low]
+			printf "%s.high\t%.5f\tratio\n", name, r[NR + 1 - low]
+		}' /tmp/ratios | tee -a "$RESULTS"
+}
+
+mkdir -p "${RESULTS%/*}"
+# Who runs stays until it waits: nobody is to be held up for the others' sake.
+echo -1 >/proc/sys/kernel/sched_rt_runtime_us
+echo 16384 >"$TRACING/buffer_size_kb"
+load kdtl
+load kdtl_sched
+lttng_modules
+# The first runs meet memory that no later one does.
+for i in 1 2 3 4 5; do
+	$crowd >/dev/null
+	$pipe >/dev/null
+done
+# Nothing against nothing says how much the rest can be trusted.
+for tracer in nothing kdtl ftrace perf bpf_ringbuf lttng; do
+	has "$tracer" || continue
+	# shellcheck disable=SC2086 # several words
+	compare "$tracer" crowd $crowd
+	# shellcheck disable=SC2086
+	compare "$tracer" pipe $pipe
 done

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * messages GROUPS PAIRS ROUNDS - a crowd that talks through pipes
+ * messages [-f] GROUPS PAIRS ROUNDS - a crowd that talks through pipes
  *
  * In each group PAIRS senders write ROUNDS messages of 100 bytes to each of
  * PAIRS receivers: many runnable tasks, waits and wake-ups.
+ * -f: under SCHED_FIFO, all of the same priority. Nobody is preempted, so who runs
+ * when does not depend on where the timer's ticks fall, and each run is like
+ * the other.
  * Prints how long it took in ns.
  */
 #define _GNU_SOURCE
 #include <err.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,20 +106,23 @@ static double now(void)
 
 int main(int argc, char **argv)
 {
-	const struct sched_param param = { 0 };
+	const bool fifo = argc > 1 && !strcmp(argv[1], "-f");
+	const struct sched_param param = { .sched_priority = fifo };
 	int groups, pairs, status;
 	long rounds;
 	double t;
 
+	argc -= fifo;
+	argv += fifo;
 	if (argc != 4)
-		errx(2, "usage: messages GROUPS PAIRS ROUNDS");
+		errx(2, "usage: messages [-f] GROUPS PAIRS ROUNDS");
 	groups = atoi(argv[1]);
 	pairs = atoi(argv[2]);
 	rounds = atol(argv[3]);
 	if (groups <= 0 || pairs <= 0 || pairs > MAX_PAIRS || rounds <= 0)
 		errx(2, "1 group or more, 1 to %d pairs, 1 round or more", MAX_PAIRS);
 	/* A wake-up is then no preemption: runs differ less from each other. */
-	if (sched_setscheduler(0, SCHED_BATCH, &param))
+	if (sched_setscheduler(0, fifo ? SCHED_FIFO : SCHED_BATCH, &param))
 		err(1, "scheduler");
 	if (pipe(start))
 		err(1, "pipe");

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * pingpong ROUNDS - two threads wake each other through pipes
+ * pingpong ROUNDS [TICKS] - two threads wake each other through pipes
  *
  * Prints the time-stamp counter's ticks per context switch: with QEMU's
  * -icount that is instructions.  SCHED_BATCH, because one wake-up then is one
  * switch: under SCHED_NORMAL there are one or two, and it changes in mid-run.
+ * TICKS: each of them works so long, between two switches.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -18,6 +19,16 @@
 #define WARM_UP	2000
 
 static int to[2], from[2];
+static unsigned long pause_ticks;
+
+static void work(void)
+{
+	unsigned long turns;
+
+	/* Of two instructions each: the same work whoever interrupts it. */
+	for (turns = pause_ticks / 2; turns; turns--)
+		asm volatile("" : "+r" (turns));
+}
 
 static void other(void)
 {
@@ -25,8 +36,11 @@ static void other(void)
 
 	close(to[1]);
 	close(from[0]);
-	while (read(to[0], &x, 1) == 1 && write(from[1], &x, 1) == 1)
-		;
+	while (read(to[0], &x, 1) == 1) {
+		work();
+		if (write(from[1], &x, 1) != 1)
+			break;
+	}
 	_exit(0);
 }
 
@@ -35,6 +49,7 @@ static void rounds(long n)
 	char x = 0;
 
 	while (n--) {
+		work();
 		if (write(to[1], &x, 1) != 1 || read(from[0], &x, 1) != 1)
 			err(1, "pipe");
 	}
@@ -43,13 +58,14 @@ static void rounds(long n)
 int main(int argc, char **argv)
 {
 	const struct sched_param param = { 0 };
-	const long n = argc == 2 ? atol(argv[1]) : 0;
+	const long n = argc > 1 ? atol(argv[1]) : 0;
 	unsigned long long ticks;
 	cpu_set_t cpus;
 	pid_t pid;
 
-	if (n <= 0)
-		errx(1, "usage: pingpong ROUNDS");
+	if (n <= 0 || argc > 3)
+		errx(1, "usage: pingpong ROUNDS [TICKS]");
+	pause_ticks = argc == 3 ? strtoul(argv[2], NULL, 0) : 0;
 	CPU_ZERO(&cpus);
 	CPU_SET(0, &cpus);
 	if (sched_setaffinity(0, sizeof(cpus), &cpus) ||
@@ -65,7 +81,7 @@ int main(int argc, char **argv)
 	close(to[0]);
 	close(from[1]);
 
-	rounds(WARM_UP);
+	rounds(pause_ticks ? WARM_UP / 20 : WARM_UP);
 	ticks = __rdtsc();
 	rounds(n);
 	ticks = __rdtsc() - ticks;

@@ -39,7 +39,9 @@ probe()
 
 sessions()
 {
-	load bench_kdtl "sessions=$1"
+	n=$1
+	shift
+	load bench_kdtl "sessions=$n" "$@"
 	pingpong
 	rmmod bench_kdtl
 	[ "$(said bench_kdtl lost)" = 0 ] || die "kdtl lost entries"
@@ -82,6 +84,9 @@ group_kdtl()
 {
 	with_kdtl added kdtl_sched.idle pingpong
 	with_kdtl each_sessions 1 2 8
+	with_kdtl added kdtl_sched.stopped sessions 1 stopped=1
+	# Of page faults, which this source does not have.
+	with_kdtl added kdtl_sched.masked sessions 1 mask=4
 }
 
 # The few figures that make check looks at.
@@ -104,16 +109,14 @@ group_peers()
 
 	added perf "$BENCH/perf_switch" "$BENCH/pingpong" "$ROUNDS"
 	added perf.fewest "$BENCH/perf_switch" -m "$BENCH/pingpong" "$ROUNDS"
-	if [ -e "$BENCH/bpf_switch" ]; then
+	if has bpf_ringbuf; then
 		added bpf_ringbuf "$BENCH/bpf_switch" "$BENCH/bpf_switch.bpf.o" \
 			"$BENCH/pingpong" "$ROUNDS"
 	else
 		skipped dispatch.bpf_ringbuf "the program was not built"
 	fi
-	if [ -e "$BENCH/lttng/order" ]; then
-		while read -r m; do
-			insmod "$BENCH/lttng/$m.ko" || die "$m does not load"
-		done <"$BENCH/lttng/order"
+	if has lttng; then
+		lttng_modules
 		added lttng "$BENCH/lttng_switch" sched_switch \
 			"$BENCH/pingpong" "$ROUNDS"
 		added lttng.wakeup "$BENCH/lttng_switch" \

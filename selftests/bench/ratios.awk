@@ -14,11 +14,23 @@ BEGIN {
 	peer["dispatch.lttng"] = peer["dispatch.bpf_ringbuf"] = 1
 	peer["consume.trace_ring_buffer"] = peer["consume.kfifo"] = 1
 	peer["consume.relay"] = peer["consume.perf"] = 1
+	# Linux's own readers of the hypervisor's log.
+	peer["hv.poll.vpa_dtl"] = peer["hv.poll.debugfs_dtl"] = 1
+	peer["hv.consume.debugfs_dtl"] = 1
+	peer["hv.sudden.vpa_dtl"] = peer["hv.rate.vpa_dtl"] = 1
+	peer["hv.entry.vpa_dtl.80000"] = 1
 }
 
+# Of hv.* the first two words; of hv.entry.WHO.RATE also the rate.
 {
 	kind = $1
-	sub(/\..*/, "", kind)
+	if (split($1, word, ".") > 2 && word[1] == "hv") {
+		kind = word[1] "." word[2]
+		if (word[2] == "entry")
+			kind = kind "." word[split($1, word, ".")]
+	} else {
+		sub(/\..*/, "", kind)
+	}
 }
 
 NR == FNR {

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # In the guest, under -icount: how the cost of a dispatch depends on the number
-# of sessions and on the size of their areas, and what a session takes itself.
+# of sessions, on the size of their areas and on how many there are a second, and
+# what a session takes itself.
 
 # shellcheck source-path=SCRIPTDIR source=guest.sh
 . "$(dirname "$0")/guest.sh"
@@ -28,11 +29,29 @@ scale()
 	before=$after
 }
 
+# rate N: what a dispatch takes, with its share of a reader that is woken when
+# half of 64 KiB is full, if there are about N a second: the work between
+# them makes it so. For half a second.
+rate()
+{
+	rounds=$(($1 / 4))
+	ticks=$((1000000000 / $1 - ${idle%.*}))
+	was=$("$BENCH/pingpong" "$rounds" "$ticks")
+	load bench_kdtl aux_pages=16 reading=1
+	with=$("$BENCH/pingpong" "$rounds" "$ticks") || die "rate"
+	rmmod bench_kdtl
+	[ "$(said bench_kdtl lost)" = 0 ] || die "kdtl lost entries"
+	after=$("$BENCH/pingpong" "$rounds" "$ticks")
+	result "rate.$1" "$(echo "$with" "$was" "$after" |
+		awk '{ printf "%.1f", $1 - ($2 + $3) / 2 }')" instructions
+}
+
 mkdir -p "${RESULTS%/*}"
 load kdtl
 load kdtl_sched
 pingpong >/dev/null
-before=$(pingpong)
+idle=$(pingpong)
+before=$idle
 for n in 1 2 4 8 16 32; do
 	scale "sessions.$n" "sessions=$n" aux_pages=512
 	result "open.sessions.$n" "$(said bench_kdtl open_ns)" ns
@@ -48,3 +67,6 @@ done
 # And one that is: every entry is counted as lost.
 scale full aux_pages=1
 [ "$(said bench_kdtl lost)" -gt 0 ] || die "nothing was lost"
+for n in 5000 20000 50000 100000; do
+	rate "$n"
+done

@@ -4,13 +4,25 @@
 #define _KDTL_BENCH_SPAWN_H
 
 #include <err.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static inline int spawn(char **argv)
+static inline void spawn_wake(int sig)
 {
-	int status;
-	pid_t pid = fork();
+	(void)sig;
+}
+
+/* Whoever polls meanwhile is interrupted when it ends. */
+static inline pid_t spawn_only(char **argv)
+{
+	const struct sigaction wake = { .sa_handler = spawn_wake };
+	pid_t pid;
+
+	if (sigaction(SIGCHLD, &wake, NULL))
+		err(1, "sigaction");
+	pid = fork();
 
 	if (pid < 0)
 		err(1, "fork");
@@ -18,9 +30,27 @@ static inline int spawn(char **argv)
 		execv(argv[0], argv);
 		err(127, "%s", argv[0]);
 	}
-	if (waitpid(pid, &status, 0) != pid)
+	return pid;
+}
+
+static inline bool ended(pid_t pid, int *status)
+{
+	int how;
+
+	if (waitpid(pid, &how, WNOHANG) != pid)
+		return false;
+	*status = WIFEXITED(how) ? WEXITSTATUS(how) : 128;
+	return true;
+}
+
+static inline int spawn(char **argv)
+{
+	pid_t pid = spawn_only(argv);
+	int how;
+
+	if (waitpid(pid, &how, 0) != pid)
 		err(1, "waitpid");
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+	return WIFEXITED(how) ? WEXITSTATUS(how) : 128;
 }
 
 #endif /* _KDTL_BENCH_SPAWN_H */

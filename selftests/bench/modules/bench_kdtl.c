@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * bench_kdtl - so many sessions, without a reader
+ * bench_kdtl - so many sessions, without a reader or with one
  *
  * Loading it creates and starts them, unloading closes them; both say in the
  * log what it cost, and unloading what was lost.
@@ -8,6 +8,7 @@
 #define pr_fmt(fmt) "bench_kdtl: " fmt
 
 #include <linux/kdtl.h>
+#include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
 
@@ -25,9 +26,17 @@ static char *pmu = "kdtl_sched";
 module_param(pmu, charp, 0444);
 MODULE_PARM_DESC(pmu, "the source (default kdtl_sched)");
 
-static unsigned long period;
-module_param(period, ulong, 0444);
-MODULE_PARM_DESC(period, "in ns, see struct kdtl_config (default 0)");
+static unsigned int mask;
+module_param(mask, uint, 0444);
+MODULE_PARM_DESC(mask, "KDTL_MASK_* (default 0: all)");
+
+static bool stopped;
+module_param(stopped, bool, 0444);
+MODULE_PARM_DESC(stopped, "sessions are loaded, and not started");
+
+static bool reading;
+module_param(reading, bool, 0444);
+MODULE_PARM_DESC(reading, "the first session is read, whenever its watermark says so");
 
 static bool overwrite;
 module_param(overwrite, bool, 0444);
@@ -35,20 +44,61 @@ MODULE_PARM_DESC(overwrite, "sessions keep the newest entries");
 
 static struct kdtl_session *bench_sessions[BENCH_MAX_SESSIONS];
 
+static struct task_struct *bench_reader;
+static u64 bench_sum;	/* of all that was read, so that it is */
+
+static void bench_read(struct kdtl_session *s)
+{
+	const struct kdtl_entry *e;
+	const void *span;
+	ssize_t len;
+	int cpu;
+
+	for_each_online_cpu(cpu) {
+		while ((len = kdtl_aux_peek(s, cpu, &span)) > 0) {
+			kdtl_for_each_entry(e, span, len)
+				bench_sum += kdtl_entry_time(e) + kdtl_entry_wait(e) +
+					     kdtl_entry_pid(e) + e->srr0 + e->srr1;
+			kdtl_aux_consume(s, cpu, len);
+		}
+	}
+}
+
+/* kdtl_stop() and close wake it. */
+static int bench_reader_fn(void *arg)
+{
+	while (!kthread_should_stop()) {
+		kdtl_wait(arg, HZ);
+		bench_read(arg);
+	}
+	return 0;
+}
+
+static int bench_reader_start(void)
+{
+	struct task_struct *task;
+
+	task = kthread_run(bench_reader_fn, bench_sessions[0], "bench_kdtl");
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	bench_reader = task;
+	return 0;
+}
+
 static void bench_close(void)
 {
 	while (sessions--)
 		kdtl_session_close(bench_sessions[sessions]);
 }
 
-/* Its own watermark is never reached: no wake-up is part of the figures. */
+/* Without a reader the watermark is never reached: no wake-up is in the figures. */
 static struct kdtl_session *bench_open(void)
 {
 	const struct kdtl_session_attr attr = {
 		.pmu		= pmu,
 		.aux_pages	= aux_pages,
-		.watermark	= aux_pages << PAGE_SHIFT,
-		.period		= period,
+		.mask		= mask,
+		.watermark	= reading ? 0 : aux_pages << PAGE_SHIFT,
 		.flags		= overwrite ? KDTL_SESSION_OVERWRITE : 0,
 	};
 	struct kdtl_session *s;
@@ -58,7 +108,7 @@ static struct kdtl_session *bench_open(void)
 	if (IS_ERR(s))
 		return s;
 	err = kdtl_load(s, NULL);
-	if (!err)
+	if (!err && !stopped)
 		err = kdtl_start(s);
 	if (!err)
 		return s;
@@ -71,6 +121,7 @@ static int __init bench_kdtl_init(void)
 	const unsigned int wanted = sessions;
 	const u64 before = ktime_get_ns();
 	struct kdtl_session *s;
+	int err;
 
 	if (!sessions || sessions > BENCH_MAX_SESSIONS) {
 		pr_err("sessions=%u: must be 1 to %d\n", sessions, BENCH_MAX_SESSIONS);
@@ -86,7 +137,10 @@ static int __init bench_kdtl_init(void)
 		bench_sessions[sessions] = s;
 	}
 	pr_info("open_ns %llu\n", div_u64(ktime_get_ns() - before, wanted));
-	return 0;
+	err = reading ? bench_reader_start() : 0;
+	if (err)
+		bench_close();
+	return err;
 }
 
 static void __exit bench_kdtl_exit(void)
@@ -96,6 +150,8 @@ static void __exit bench_kdtl_exit(void)
 	unsigned int i, nr = sessions;
 	int cpu;
 
+	if (bench_reader)
+		kthread_stop(bench_reader);
 	/* A source that is polled hands out the rest. */
 	before = ktime_get_ns();
 	for (i = 0; i < nr; i++)

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# What follows from the figures: awk -v dir=DIR -f derive.awk results.tsv writes
+# goals.tsv, rates.tsv, settings.tsv and fleet.tsv there.
+
+BEGIN {
+	FS = OFS = "\t"
+	hz = 2.5e9	# one instruction per cycle at 2.5 GHz
+	entry = 48
+	limit = 0.005	# of a CPU
+	many = 100000	# dispatches a second and CPU
+}
+
+{ v[$1] = $2 }
+
+function min(a, b)
+{
+	return a == "" || (b != "" && b + 0 < a + 0) ? b : a
+}
+
+# goal WHAT, AT MOST (or -1: at least), what it is
+function goal(what, kind, bound, is)
+{
+	if (is != "")
+		print what, kind " " bound, sprintf("%.2f", is),
+			((kind == "at most") ? is <= bound : is >= bound) ? "yes" : "no" \
+			> (dir "/goals.tsv")
+}
+
+function over(a, b)
+{
+	return a != "" && b + 0 ? a / b : ""
+}
+
+# Instructions for a dispatch, logged and read, with an area of so many KiB.
+function logged(kib)
+{
+	return p + c + w / wake_every(kib)
+}
+
+# Entries between two wake-ups: half an area.
+function wake_every(kib)
+{
+	return int(kib * 1024 / entry / 2)
+}
+
+function percent(instructions, rate)
+{
+	return sprintf("%.3f %%", 100 * instructions * rate / hz)
+}
+
+function setting(what, instructions, kib)
+{
+	print what, sprintf("%.0f", instructions), percent(instructions, many),
+		instructions * many / hz <= limit ? "yes" : "no", kib " KiB" \
+		> (dir "/settings.tsv")
+}
+
+function rate(r,	fill)
+{
+	fill = 256 * 1024 / entry / r
+	print r, percent(logged(256), r),
+		("rate." r) in v ? percent(v["rate." r], r) : "-",
+		fill < 1 ? sprintf("%.0f ms", fill * 1000) : sprintf("%.1f s", fill),
+		sprintf("%.1f", r / wake_every(256)), sprintf("%.2f MB/s", r * entry / 1e6) \
+		> (dir "/rates.tsv")
+}
+
+function fleet(what, one, all)
+{
+	print what, one, all > (dir "/fleet.tsv")
+}
+
+END {
+	p = v["dispatch.kdtl_sched.1"]
+	c = v["consume.kdtl"]
+	w = v["wakeup.kdtl"]
+	m = v["dispatch.kdtl_sched.masked"]
+	s = v["dispatch.kdtl_sched.stopped"]
+	peer = min(min(v["dispatch.ftrace"], v["dispatch.perf"]),
+		   min(v["dispatch.lttng"], v["dispatch.bpf_ringbuf"]))
+	if (p == "" || c == "" || w == "" || m == "" || s == "") {
+		print "derive: dispatch or consume was not measured" > "/dev/stderr"
+		exit 1
+	}
+
+	goal("a dispatch, one session, to the record floor", "at most", 1.5,
+	     over(p, v["dispatch.record_floor"]))
+	goal("the same, to the cheapest complete peer", "at most", 0.5, over(p, peer))
+	# A copy and a release store take 28.
+	goal("each further session, instructions", "at most", 28,
+	     over(v["dispatch.kdtl_sched.8"] - p, 7))
+	goal("reading large spans, to reading memory", "at least", 0.95,
+	     over(v["bandwidth.kdtl"], v["bandwidth.memread"]))
+	goal("from entry to reader, to irq_work and complete()", "at most", 1.1,
+	     over(w, v["wakeup.floor"]))
+	goal("the hypervisor's entries without loss, to Linux's vpa_dtl", "at least", 1,
+	     over(v["hv.rate.kdtl"], v["hv.rate.vpa_dtl"]))
+	goal("the same, out of nowhere", "at least", 1,
+	     over(v["hv.sudden.kdtl"], v["hv.sudden.vpa_dtl"]))
+
+	rate(1000)
+	rate(5000)
+	rate(20000)
+	rate(50000)
+	rate(100000)
+
+	setting("everything, 256 KiB for each CPU", logged(256), 256)
+	setting("everything, 4 MiB: fewer wake-ups", logged(4096), 4096)
+	setting("everything, kept until a snapshot: no reader", p, 256)
+	setting("a mask that a fourth passes", m + (logged(256) - m) / 4, 256)
+	setting("a mask that nothing passes", m, 256)
+	setting("stopped", s, 256)
+	# s + d * (logged - s) = limit
+	d = (limit * hz / many - s) / (logged(256) - s)
+	if (d > 1)
+		d = 1
+	setting(sprintf("everything, started %.0f %% of the time", 100 * d),
+		s + d * (logged(256) - s), 256)
+
+	n = 4096
+	hosts = 10000
+	cpus = 64
+	fleet("CPUs", n, hosts * cpus)
+	fleet("share of all cycles", percent(logged(256), many), percent(logged(256), many))
+	fleet("that are so many whole CPUs", sprintf("%.1f", n * logged(256) * many / hz),
+	      sprintf("%.0f", hosts * cpus * logged(256) * many / hz))
+	fleet("of them for reading", sprintf("%.1f", n * (logged(256) - p) * many / hz),
+	      sprintf("%.0f", hosts * cpus * (logged(256) - p) * many / hz))
+	fleet("entries a second", sprintf("%.2g", n * many), sprintf("%.2g", hosts * cpus * many))
+	fleet("written, and read, a second", sprintf("%.1f GB", n * many * entry / 1e9),
+	      sprintf("%.1f TB", hosts * cpus * many * entry / 1e12))
+	fleet("memory, 256 KiB for each CPU", sprintf("%.1f GiB", n / 4096),
+	      sprintf("%.0f GiB (%.0f MiB a host)", hosts * cpus / 4096, cpus / 4))
+	fleet("wake-ups a second, 256 KiB", sprintf("%.0f", n * many / wake_every(256)),
+	      sprintf("%.2g", hosts * cpus * many / wake_every(256)))
+	fleet("wake-ups a second, 4 MiB", sprintf("%.0f", n * many / wake_every(4096)),
+	      sprintf("%.2g", hosts * cpus * many / wake_every(4096)))
+}

@@ -13,6 +13,6 @@ load kdtl
 load bench_cpus
 # 512 ticks of the time base are 1,000 instructions.
 for which in least most; do
-	result "scale.cpus.$1.$which" "$(awk "BEGIN { printf \"%.1f\",
+	result "cpus.$1.$which" "$(awk "BEGIN { printf \"%.1f\",
 		$(said bench_cpus "$which") * 1000 / 512 / 32 }")" instructions
 done

@@ -61,6 +61,7 @@ void kdtl_session_wake(struct kdtl_session *s)
  * Then it is taken, with the count that it left behind.
  *
  * Context: any that may take a raw spinlock, hard irq at most.
+ * Return: whether there was one.
  */
 bool kdtl_session_take_wake(struct kdtl_session *s)
 {

@@ -115,6 +115,7 @@ bool kdtl_msgq_get(struct kdtl_msgq *q, struct kdtl_msg *msg, bool *last)
  * @q: the queue
  *
  * Context: any but NMI.
+ * Return: whether there is not.
  */
 bool kdtl_msgq_empty(struct kdtl_msgq *q)
 {

@@ -161,6 +161,9 @@ ssize_t stream_read(struct file *file, char __user *buf, size_t count, loff_t *p
  *
  * Of a mapped file: has it been woken since the last poll()?  What the mapping
  * says is brought up to date.
+ *
+ * Return: EPOLLIN: read() would not wait; EPOLLHUP: and there will be no more;
+ * EPOLLERR: it cannot be set up.
  */
 __poll_t stream_poll(struct file *file, struct poll_table_struct *pt)
 {

@@ -24,6 +24,18 @@ builds()
 	"$top/scripts/docs" "$work/html"
 }
 
+# Of what is not exported as well.
+kernel_doc_is_whole()
+{
+	local source
+
+	source=$("$top/scripts/kernel" x86_64-7.2 source) || return
+	(cd -- "$top" && git ls-files -z 'api/*.[ch]' 'core/*.[ch]' 'clients/*.[ch]' |
+		grep -z -v '^clients/stream/tool/' |
+		PYTHONDONTWRITEBYTECODE=1 xargs -0 python3 \
+			"$source/tools/docs/kernel-doc" -none -Wall) 2>&1 | none kernel-doc
+}
+
 exported()
 {
 	grep -h -o -E '^EXPORT_SYMBOL\w*\(\w+' "$top"/api/*.c "$top"/core/*.c |
@@ -152,10 +164,11 @@ if [ "${KDTL_QUICK:-0}" = 1 ] && ! compgen -G "$KDTL_CACHE/src/linux-source-*" >
 fi
 "$top/scripts/kernel" x86_64-7.2 source >/dev/null ||
 	skip_all "no sources of a kernel, which have kernel-doc"
-plan 8
+plan 9
 ok "it builds without a warning" builds
 ok "all $(wc -l <"$work/exported") exported functions have their comment" documented
-ok "and are in the reference" in_reference
+ok "kernel-doc finds nothing missing, there and inside" kernel_doc_is_whole
+ok "what is exported is in the reference" in_reference
 ok "so is all that the header declares" declared
 ok "no link is dead" links
 ok "functions and files that the text names are there" names

@@ -117,10 +117,13 @@ chroot_install()
 		exec apt-get -q -y install --no-install-recommends "$@"' install "$@"
 }
 
-# chroot_clone DIR: the repository as it is committed, as DIR/kdtl.bundle.
-chroot_bundle()
+# chroot_repository DIR: the repository as it is committed, as DIR/kdtl.git.
+chroot_repository()
 {
-	git -C "$top" bundle create -q "$1/kdtl.bundle" HEAD || return
+	git init -q --bare -b main "$1/kdtl.git" || return
+	# This may be a shallow clone.
+	git -C "$1/kdtl.git" config receive.shallowUpdate true
+	git -C "$top" push -q "$1/kdtl.git" HEAD:refs/heads/main || return
 	git -C "$top" diff --quiet HEAD ||
-		note "not committed, so not tested: $(git -C "$top" diff --stat HEAD | tail -n 1)"
+		note "not committed, so not tested: $(git -C "$top" diff --shortstat HEAD)"
 }

@@ -27,7 +27,8 @@ tool:
 ## install      modules, headers for clients, kdtl(1): after make and make tool; also
 ##              PREFIX=/usr/local INSTALL_MOD_PATH= DESTDIR=
 ## uninstall    remove just that
-.PHONY: install uninstall install-headers
+## install-dkms the sources in /usr/src, for dkms install kdtl/VERSION
+.PHONY: install uninstall install-headers install-dkms
 PREFIX	?= /usr/local
 install:
 	@KDIR='$(KDIR)' PREFIX='$(PREFIX)' INSTALL_MOD_PATH='$(INSTALL_MOD_PATH)' \
@@ -35,6 +36,16 @@ install:
 uninstall:
 	@KDIR='$(KDIR)' PREFIX='$(PREFIX)' INSTALL_MOD_PATH='$(INSTALL_MOD_PATH)' \
 		DESTDIR='$(DESTDIR)' scripts/install --uninstall
+# What DKMS builds the modules from.
+kdtl-version = $(shell sed -n 's/^## \([0-9][^ ]*\).*/\1/p' CHANGELOG.md | head -n 1)
+DKMS	= $(DESTDIR)/usr/src/kdtl-$(kdtl-version)
+install-dkms:
+	install -D -m 644 -t $(DKMS) dkms.conf COPYING Kbuild Kconfig Makefile CHANGELOG.md
+	install -D -m 755 -t $(DKMS)/scripts scripts/dkms-post-build
+	install -D -m 644 -t $(DKMS)/scripts scripts/kernels
+	find core api clients -path clients/stream/tool -prune -o			\
+		\( -name '*.[ch]' ! -name '*.mod.c' -o -name Kbuild \)			\
+		-exec install -D -m 644 '{}' '$(DKMS)/{}' ';'
 # uapi twice: for modules, and where programs look for it.
 install-headers:
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/src/kdtl api/client.mk
@@ -67,6 +78,11 @@ check-deep:
 bench:
 	@selftests/bench/run
 
+## release      VERSION=1.2.3: date CHANGELOG.md, debian/changelog; commit, tag, tarball
+.PHONY: release
+release:
+	@scripts/release $(VERSION)
+
 ## docs         Documentation/output/index.html, with Sphinx and kernel-doc
 .PHONY: docs
 docs:
@@ -80,7 +96,7 @@ checkpatch:
 sparse:
 	@scripts/install-deps check
 	$(MAKE) KDIR="$(or $(wildcard $(KDIR)),$$(scripts/kernel x86_64-6.1 kdir))"	\
-		C=2 CF=-D__CHECK_ENDIAN__ modules
+		CONFIG_KDTL_SELFTESTS=m C=2 CF=-D__CHECK_ENDIAN__ modules
 
 ## cocci        look for misuse of kdtl, here or in a client (M=FOLDER; MODE=report,
 ##              patch, context or org)

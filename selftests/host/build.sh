@@ -59,7 +59,8 @@ check_spdx()
 {
 	local missing
 
-	missing=$(cd -- "$top" && git ls-files | grep -v -x -e COPYING -e .gitignore |
+	missing=$(cd -- "$top" && git ls-files | grep -v -x -e COPYING -e .gitignore \
+		-e debian/changelog -e debian/source/format |
 		grep -v -E '\.(svg|png|tsv)$' | xargs grep -L 'SPDX-License-Identifier') || :
 	[ -z "$missing" ] || { echo "without SPDX line:" "$missing"; return 1; }
 }

@@ -1,0 +1,185 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The ways to install kdtl on a plain Debian, in a chroot with Debian's own kernel
+# headers: DKMS from the sources, then the Debian packages, built there from the
+# tarball that a release is. What DKMS makes is loaded in a virtual machine,
+# together with a client built against the installed packages.
+#
+# shellcheck disable=SC2154,SC2317 # set by libraries; functions that ok() calls
+
+here=$(dirname -- "$(readlink -f -- "$0")")
+top=$(dirname -- "$(dirname -- "$here")")
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
+. "$top/scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/apt.sh
+. "$top/scripts/lib/apt.sh"
+# shellcheck source-path=SCRIPTDIR source=../host/lib/ktap.sh
+. "$top/selftests/host/lib/ktap.sh"
+# shellcheck source-path=SCRIPTDIR source=../host/lib/block.sh
+. "$top/selftests/host/lib/block.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/chroot.sh
+. "$here/lib/chroot.sh"
+
+reason=$(chroot_possible) || skip_all "$reason"
+[ "$(dpkg --print-architecture)" = amd64 ] || skip_all "amd64 only"
+"$top/scripts/install-deps" chroot demo
+
+modules='kdtl kdtl_sched kdtl_recorder kdtl_sampler kdtl_stream kdtl_watch'
+
+# inside COMMAND: a line of shell, in the chroot.
+inside()
+{
+	chroot_run "$root" env V="$version" R="$release" DEBIAN_FRONTEND=noninteractive \
+		sh -e -c "cd /root; $1" </dev/null
+}
+
+# all_there: every module, signed, and what clients need.
+all_there()
+{
+	local m dir=$root/lib/modules/$release/updates/dkms
+
+	for m in $modules; do
+		[ -e "$dir/$m.ko" ] || { echo "no $m.ko"; return 1; }
+		grep -q -a 'Module signature appended' "$dir/$m.ko" || {
+			echo "$m.ko is not signed"
+			return 1
+		}
+	done
+	[ "$(find "$dir" -name '*.ko' | wc -l)" -eq "$(wc -w <<<"$modules")" ] &&
+		grep -q kdtl_session_create \
+			"$root/var/lib/dkms/kdtl/kernel-$release-x86_64/Module.symvers"
+}
+
+none_there()
+{
+	! find "$root"/lib/modules "$root"/usr/src "$root"/var/lib/dkms \
+		"$root"/usr/bin "$root"/usr/include "$root"/usr/share/man \
+		-name '*kdtl*' | grep .
+}
+
+dkms_by_hand()
+{
+	inside 'tar -xf /kdtl-$V.tar.xz; make -s -C kdtl-$V install-dkms
+		dkms add kdtl/$V; dkms build kdtl/$V -k $R || {
+			cat /var/lib/dkms/kdtl/$V/build/make.log; exit 1; }
+		dkms install kdtl/$V -k $R; dkms status' && all_there
+}
+
+dkms_goes()
+{
+	inside 'dkms remove kdtl/$V --all; rm -r /usr/src/kdtl-$V' && none_there
+}
+
+# Outside the range DKMS does not even try.
+dkms_range()
+{
+	inside 'rc=0
+	cp -r /lib/modules/$R /lib/modules/5.10.0-1-amd64
+	dkms build kdtl/$V -k 5.10.0-1-amd64 >/tmp/log 2>&1 || rc=$?
+	rm -r /lib/modules/5.10.0-1-amd64
+	cat /tmp/log
+	[ $rc -ne 0 ]; grep -q BUILD_EXCLUSIVE /tmp/log'
+}
+
+packages_build()
+{
+	inside 'rm -rf kdtl-$V; tar -xf /kdtl-$V.tar.xz; cd kdtl-$V
+		dpkg-buildpackage -us -uc' &&
+		ls "$root"/root/kdtl{,-dev,-dkms}_"$version"_a*.deb
+}
+
+lintian_clean()
+{
+	inside 'lintian --allow-root --info --display-info --pedantic \
+		--fail-on error,warning,info,pedantic kdtl_${V}_amd64.changes'
+}
+
+packages_install()
+{
+	inside 'apt-get -q -y install --no-install-recommends \
+		./kdtl_${V}_amd64.deb ./kdtl-dev_${V}_all.deb ./kdtl-dkms_${V}_all.deb
+		kdtl --help >/dev/null; dkms status' && all_there
+}
+
+client_builds()
+{
+	mkdir -p -- "$root/root/client"
+	block longest.c >"$root/root/client/longest.c"
+	printf 'obj-m := longest.o\ninclude /usr/src/kdtl/client.mk\n' \
+		>"$root/root/client/Kbuild"
+	inside 'make -C /lib/modules/$R/build M=/root/client modules >log 2>&1 || {
+			cat log; exit 1; }
+		! grep -i warning log
+		printf "#include <linux/kdtl.h>\nint main(void) { return sizeof(struct kdtl_entry) != 48; }\n" >u.c
+		cc -Wall -Werror -o u u.c; ./u'
+}
+
+# They load, in the order that depmod found, and the client says something twice.
+they_run()
+{
+	local order
+
+	order=$(inside 'modprobe -a -n -v -S $R kdtl_sched kdtl_recorder kdtl_sampler kdtl_stream \
+			kdtl_watch' | sed -n 's|^insmod .*/||p' | awk '!seen[$1]++')
+	[ "$(wc -l <<<"$order")" -eq "$(wc -w <<<"$modules")" ] || {
+		echo "modprobe would load: $order"
+		return 1
+	}
+	order=${order//$'\n'/ }
+	run_group "$top/selftests/vm/run" x86_64-6.1 --quiet --timeout 300 \
+		--modules "$root/lib/modules/$release/updates/dkms" \
+		--modules "$root/root/client/longest.ko" --log "$work/console" -- "
+		cd /lib/kdtl
+		for m in $order longest.ko; do insmod \$m || exit; done
+		until [ \$(dmesg | grep -c 'longest: [0-9]* ns on CPU') -ge 2 ]; do
+			usleep 100000
+		done
+		lsmod && dmesg | grep longest: && rmmod longest &&
+			grep -q '^all' /sys/kernel/debug/kdtl_sampler/table ||
+			cat /sys/kernel/debug/kdtl_sampler/table"
+}
+
+packages_go()
+{
+	inside 'apt-get -q -y purge kdtl kdtl-dev kdtl-dkms' && none_there
+}
+
+work=$(mktemp -d "${TMPDIR:-/var/tmp}/kdtl-package.XXXXXX")
+partial "$work"
+root=$work/root
+mkdir -- "$root"
+chroot_base
+step "unpack it" chroot_new "$root"
+step "install DKMS, debhelper, lintian and Debian's kernel headers" chroot_install "$root" \
+	dkms openssl linux-headers-amd64 build-essential debhelper dh-dkms lintian
+release=$(ls "$root/lib/modules")
+capture "$top/scripts/kernel" x86_64-6.1 version
+if [ "$captured" != "$release" ]; then
+	note "Debian has $release by now, the cache $captured"
+	capture "$top/scripts/kernel" --update x86_64-6.1 version
+fi
+[ "$captured" = "$release" ] || bail_out "headers of $release, but a kernel $captured to boot"
+capture "$top/scripts/release" --tarball "$root"
+version=$(basename -- "$captured" .tar.xz)
+version=${version#kdtl-}
+# Not those of this machine's environment.
+export DEBFULLNAME='' DEBEMAIL=''
+
+plan 9
+start=$SECONDS
+ok "dkms add, build and install, from the sources" dkms_by_hand
+note_ktap "took $((SECONDS - start)) s"
+ok "dkms build refuses a kernel outside the range" dkms_range
+ok "dkms remove leaves nothing" dkms_goes
+start=$SECONDS
+ok "the Debian packages are built from the release's tarball" packages_build
+note_ktap "took $((SECONDS - start)) s"
+ok "lintian has nothing to say" lintian_clean
+start=$SECONDS
+ok "they install, and DKMS builds the modules" packages_install
+note_ktap "took $((SECONDS - start)) s"
+ok "a client builds against them, and a program" client_builds
+ok "the modules run, and the client" they_run
+ok "purging them leaves nothing" packages_go
+finish

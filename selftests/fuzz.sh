@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Random programs of kdtl's verbs (modules/fuzz/): nothing that a caller does
-# leaves anything behind, and every answer is one that is documented. A few
-# programs of a fixed seed.
+# Random programs of kdtl's verbs (modules/fuzz/), and of system calls on /dev/kdtl
+# (fuzz_dev.c): nothing that a caller does leaves anything behind, and every answer
+# is one that is documented. A few programs of a fixed seed; deep/fuzz.sh runs more.
 #
 #   SEED      decides everything (1)
-#   PROGRAMS  how many (40)
+#   PROGRAMS  how many of each (40)
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -28,6 +28,20 @@ fuzz()
 	return "$1"
 }
 
+nothing_left()
+{
+	now=$(vmalloc_used)
+	[ $((now - before)) -lt 512 ] && return
+	note "vmalloc: $before KiB before, $now KiB now"
+	return 1
+}
+
+# Every area of every session is a mapping of the kernel's.
+vmalloc_used()
+{
+	awk '/VmallocUsed/ { print $2 }' /proc/meminfo
+}
+
 # All sessions are closed; the heading is there.
 no_sessions()
 {
@@ -47,10 +61,24 @@ have_module kdtl_fuzz || skip_all "no module kdtl_fuzz"
 read -r level _ </proc/sys/kernel/printk
 echo 4 >/proc/sys/kernel/printk
 
-plan 4
+plan 9
 ok "programs of verbs, seed $SEED" fuzz "$PROGRAMS" "$SEED"
 ok "no session is left" no_sessions
 ok "nobody holds the source" until_true nobody_holds kdtl_fuzz 0
 ok "nor the scheduler's" until_true nobody_holds kdtl_sched 0
+if have_module kdtl_stream && load kdtl_stream; then
+	"$dir/fuzz_dev" "$SEED" 1 >/dev/null
+	before=$(vmalloc_used)
+	ok "programs of system calls, seed $SEED" "$dir/fuzz_dev" "$SEED" "$PROGRAMS"
+	ok "nothing is left of them" until_true nothing_left
+	ok "no session either" until_true no_sessions
+	ok "nobody holds the device" until_true nobody_holds kdtl_stream 0
+	ok "nor the scheduler's source" until_true nobody_holds kdtl_sched 0
+else
+	for what in "programs of system calls" "nothing is left" "no session" \
+		"the device" "its source"; do
+		skip "$what" "no module kdtl_stream"
+	done
+fi
 echo "$level" >/proc/sys/kernel/printk
 finish

@@ -1,0 +1,77 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Random programs of kdtl's verbs and of system calls on /dev/kdtl, as
+# selftests/fuzz.sh, but many, and others each time. One that went wrong:
+#
+#	SEED=12345 ROUNDS=1 selftests/deep/fuzz.sh
+#
+#   SEED      of the first round (by chance); each round has the next
+#   ROUNDS    how many (10)
+#   PROGRAMS  of a round (200)
+#   TARGETS   where ("x86_64-6.1", and "x86_64-7.2-debug" if that has been built)
+#
+# shellcheck disable=SC2154,SC2317
+
+here=$(dirname -- "$(readlink -f -- "$0")")
+tests=$(dirname -- "$here")
+top=$(dirname -- "$tests")
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
+. "$top/scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=../host/lib/ktap.sh
+. "$tests/host/lib/ktap.sh"
+
+SEED=${SEED:-$((RANDOM << 15 | RANDOM))}
+ROUNDS=${ROUNDS:-10}
+PROGRAMS=${PROGRAMS:-200}
+if [ -z "${TARGETS:-}" ]; then
+	TARGETS=x86_64-6.1
+	[ ! -e "$KDTL_CACHE/kernel/x86_64-7.2-debug/version" ] ||
+		TARGETS+=' x86_64-7.2-debug'
+fi
+logs=${KDTL_LOGS:-$KDTL_CACHE}/fuzz
+
+# round TARGET SEED: its KTAP is in the log, and told of if it failed.
+round()
+{
+	local target=$1 seed=$2 log=$logs/$1-$2
+
+	"$tests/vm/run" "$target" --cpus 4 --timeout 3600 --quiet --log "$log" \
+		--modules "$modules" --add "$tests:/selftests" \
+		--add "$work/programs:/selftests" -- \
+		env KDTL_PARAMS= SEED="$seed" PROGRAMS="$PROGRAMS" \
+		sh /selftests/run-all fuzz
+}
+
+# Calls of all rounds.
+sum()
+{
+	cat -- "$logs"/* | tr -d '\r' | awk '
+		/# seed [0-9]+: [0-9]+ programs/ {
+			sub(/.*# seed/, "")
+			programs += $2
+			for (i = 3; i <= NF; i++)
+				if ($i ~ /^calls/)
+					calls += $(i - 1)
+		}
+		END { printf "%d programs, %d calls\n", programs, calls }'
+}
+
+"$top/scripts/install-deps" demo || skip_all "no QEMU"
+rm -rf -- "$logs"
+mkdir -p -- "$logs"
+work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-fuzz.XXXXXX")
+partial "$work"
+make -s -C "$tests" OUTPUT="$work/programs"
+
+read -r -a targets <<<"$TARGETS"
+plan $((ROUNDS * ${#targets[@]}))
+for target in "${targets[@]}"; do
+	capture "$top/scripts/build" "$target"
+	modules=$captured
+	for ((i = 0; i < ROUNDS; i++)); do
+		ok "$target, seed $((SEED + i)), $PROGRAMS programs" round "$target" $((SEED + i))
+	done
+done
+note_ktap "$(sum); logs: $logs"
+finish

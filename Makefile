@@ -40,7 +40,7 @@ uninstall:
 kdtl-version = $(shell sed -n 's/^## \([0-9][^ ]*\).*/\1/p' CHANGELOG.md | head -n 1)
 DKMS	= $(DESTDIR)/usr/src/kdtl-$(kdtl-version)
 install-dkms:
-	install -D -m 644 -t $(DKMS) dkms.conf COPYING Kbuild Kconfig Makefile CHANGELOG.md
+	install -D -m 644 -t $(DKMS) dkms.conf Kbuild Kconfig Makefile
 	install -D -m 755 -t $(DKMS)/scripts scripts/dkms-post-build
 	install -D -m 644 -t $(DKMS)/scripts scripts/kernels
 	find core api clients -path clients/stream/tool -prune -o			\

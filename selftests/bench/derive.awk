@@ -52,8 +52,18 @@ function percent(instructions, rate)
 function setting(what, instructions, kib)
 {
 	print what, sprintf("%.0f", instructions), percent(instructions, many),
-		instructions * many / hz <= limit ? "yes" : "no", kib " KiB" \
+		instructions * many / hz <= limit ? "yes" : "no", kib ? kib " KiB" : "-" \
 		> (dir "/settings.tsv")
+}
+
+# For which part of the time, if it costs off for the rest of it: so that
+# off + d * (logged - off) = limit.
+function part(what, off,	d)
+{
+	d = (limit * hz / many - off) / (logged(256) - off)
+	d = d > 1 ? 1 : d < 0 ? 0 : d
+	setting(sprintf("%s %.0f %% of the time", what, 100 * d),
+		off + d * (logged(256) - off), 256)
 }
 
 function rate(r,	fill)
@@ -77,9 +87,10 @@ END {
 	w = v["wakeup.kdtl"]
 	m = v["dispatch.kdtl_sched.masked"]
 	s = v["dispatch.kdtl_sched.stopped"]
+	i = v["dispatch.kdtl_sched.idle"]
 	peer = min(min(v["dispatch.ftrace"], v["dispatch.perf"]),
 		   min(v["dispatch.lttng"], v["dispatch.bpf_ringbuf"]))
-	if (p == "" || c == "" || w == "" || m == "" || s == "") {
+	if (p == "" || c == "" || w == "" || m == "" || s == "" || i == "") {
 		print "derive: dispatch or consume was not measured" > "/dev/stderr"
 		exit 1
 	}
@@ -110,13 +121,10 @@ END {
 	setting("everything, kept until a snapshot: no reader", p, 256)
 	setting("a mask that a fourth passes", m + (logged(256) - m) / 4, 256)
 	setting("a mask that nothing passes", m, 256)
-	setting("stopped", s, 256)
-	# s + d * (logged - s) = limit
-	d = (limit * hz / many - s) / (logged(256) - s)
-	if (d > 1)
-		d = 1
-	setting(sprintf("everything, started %.0f %% of the time", 100 * d),
-		s + d * (logged(256) - s), 256)
+	setting("loaded and stopped", s, 256)
+	setting("no session", i, 0)
+	part("everything, started", s)
+	part("everything, a session for", i)
 
 	n = 4096
 	hosts = 10000

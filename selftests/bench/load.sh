@@ -16,8 +16,8 @@
 
 name=$1 pairs=$2
 
-crowd="$BENCH/messages -f 2 10 50"
-pipe="$BENCH/pingpong 5000"
+crowd="$BENCH/messages -f 2 10 20"
+pipe="$BENCH/pingpong 1000"
 
 kdtl_with()
 {
@@ -100,7 +100,7 @@ load kdtl
 load kdtl_sched
 lttng_modules
 # The first runs meet memory that no later one does.
-for i in 1 2 3 4 5; do
+for i in 1 2; do
 	$crowd >/dev/null
 	$pipe >/dev/null
 done

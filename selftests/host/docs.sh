@@ -122,7 +122,7 @@ names()
 				'clients/*.[ch]' 'selftests/*.[ch]' ||
 				echo "${file##*/}: $name()"
 		done | none "no such function"
-	grep -o -H -E '\b(api|core|clients|scripts|selftests|Documentation)/[A-Za-z0-9_./-]*\w' \
+	grep -o -H -P '(?<![\w\/.])(api|core|clients|scripts|selftests|Documentation)/[A-Za-z0-9_./-]*\w' \
 		"$top"/Documentation/*.rst "$top"/*.md "$top/MAINTAINERS" | sort -u |
 		while IFS=: read -r file name; do
 			[[ $name != *.ko && $name != *NAME* ]] || continue

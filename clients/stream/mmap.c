@@ -118,7 +118,7 @@ static void stream_ring_take_tail(struct stream *st, const struct kdtl_aux_info 
 	u64 n = smp_load_acquire(&st->ring->page->aux_tail) - info->tail;
 
 	if (n <= info->head - info->tail)
-		kdtl_aux_consume(st->session, st->cpu, n - n % KDTL_ENTRY_SIZE);
+		kdtl_aux_consume(st->session, st->cpu, stream_whole(n));
 }
 
 /**

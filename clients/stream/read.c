@@ -30,7 +30,7 @@ u64 stream_peek(struct stream *st, int cpu, const void **span)
 		*span += sc->ahead;
 	}
 	spin_unlock(&sc->lock);
-	return n - n % KDTL_ENTRY_SIZE;
+	return stream_whole(n);
 }
 
 /* The most that is unread of a CPU. */

@@ -138,7 +138,7 @@ static void stream_spd_release(struct splice_pipe_desc *spd, unsigned int i)
 static u64 stream_fit(const void *span, u64 len, unsigned int slots)
 {
 	len = min_t(u64, len, ((u64)slots << PAGE_SHIFT) - offset_in_page(span));
-	return len - len % KDTL_ENTRY_SIZE;
+	return stream_whole(len);
 }
 
 /* One CPU's span into the pipe. */

@@ -5,6 +5,7 @@
 
 #include <linux/fs.h>
 #include <linux/irq_work.h>
+#include <linux/math64.h>
 #include <linux/kdtl.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -73,6 +74,15 @@ struct stream {
 	struct stream_ring		*ring;
 	unsigned int			aux_maps;
 };
+
+/* So many of these bytes are whole entries; 32 bits have no % of 64. */
+static inline u64 stream_whole(u64 bytes)
+{
+	u32 rest;
+
+	div_u64_rem(bytes, KDTL_ENTRY_SIZE, &rest);
+	return bytes - rest;
+}
 
 /* The session if there is one: then all that does not change can be read. */
 static inline struct kdtl_session *stream_session(struct stream *st)

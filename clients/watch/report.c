@@ -108,7 +108,8 @@ void watch_report_stuck(int cpu, u64 wait)
  */
 int watch_report_init(void)
 {
-	ratelimit_state_init(&alarm_limit, pause_s * HZ, 1);
+	/* The interval is an int, in jiffies. */
+	ratelimit_state_init(&alarm_limit, min_t(u32, pause_s, INT_MAX / HZ) * HZ, 1);
 	ratelimit_set_flags(&alarm_limit, RATELIMIT_MSG_ON_RELEASE);
 	device = platform_device_register_simple("kdtl_watch", PLATFORM_DEVID_NONE,
 						 NULL, 0);

@@ -14,6 +14,7 @@ dir=$(dirname "$0")
 title()
 {
 	case $1 in
+	edges) echo "numbers at the edges of 31, 32, 63 and 64 bits" ;;
 	setup) echo "setting up: every wrong attribute has its errno" ;;
 	read) echo "read: whole entries, in order, all of them" ;;
 	defaults) echo "without setting up a read starts on all CPUs" ;;

@@ -150,6 +150,61 @@ static size_t drain(int fd, unsigned int *ours)
 
 /* ------------------------------------------------------------ set up and read */
 
+/* Numbers whose bytes do not fit somewhere on the way, and times without end. */
+static void test_edges(void)
+{
+	static const uint32_t pages[] = {
+		(1 << 20) + 1, 1 << 21, 1 << 30, INT32_MAX, 1U << 31, UINT32_MAX,
+	};
+	static const uint32_t watermarks[] = {
+		INT32_MAX, 1U << 31, UINT32_MAX - 1, UINT32_MAX,
+	};
+	static const uint64_t periods[] = {
+		INT64_MAX / 2, INT64_MAX, 1ULL << 63, UINT64_MAX,
+	};
+	struct kdtl_stream_attr attr = { };
+	struct kdtl_stream_info info = { };
+	static unsigned char set[4096];
+	unsigned int i;
+	int fd = open_dev(0);
+
+	for (i = 0; i < sizeof(pages) / sizeof(*pages); i++) {
+		attr.aux_pages = pages[i];
+		refused(ioctl(fd, KDTL_IOC_SETUP, &attr), EINVAL);
+	}
+	/* 4 GiB a CPU, and more than the cap. */
+	attr.aux_pages = 1 << 20;
+	refused(ioctl(fd, KDTL_IOC_SETUP, &attr), ENOMEM);
+	attr.aux_pages = 1;
+	for (i = 0; i < sizeof(watermarks) / sizeof(*watermarks); i++) {
+		attr.watermark = watermarks[i];
+		refused(ioctl(fd, KDTL_IOC_SETUP, &attr), EINVAL);
+	}
+	attr.watermark = 0;
+	/* Of a longer set only what the kernel has CPUs for is read. */
+	attr.cpus = UINT64_MAX;
+	attr.cpus_len = UINT32_MAX;
+	refused(ioctl(fd, KDTL_IOC_SETUP, &attr), EFAULT);
+	memset(set, 0xff, sizeof(set));
+	attr.cpus = (uintptr_t)set;
+	must(!ioctl(fd, KDTL_IOC_SETUP, &attr));
+	info.cpu = INT32_MAX;
+	refused(ioctl(fd, KDTL_IOC_INFO, &info), EINVAL);
+	close(fd);
+
+	/* A timer that goes off at once would wake the reader for an entry. */
+	for (i = 0; i < sizeof(periods) / sizeof(*periods); i++) {
+		struct pollfd p = { .events = POLLIN };
+
+		p.fd = setup_as(0, (struct kdtl_stream_attr){ .period = periods[i] });
+		must(!ioctl(p.fd, KDTL_IOC_START));
+		dispatches(3);
+		if (poll(&p, 1, 20))
+			die("a period of %llu ns is over", (unsigned long long)periods[i]);
+		close(p.fd);
+	}
+}
+
 static void test_setup(void)
 {
 	const struct kdtl_stream_attr good = { .aux_pages = PAGES };
@@ -904,6 +959,7 @@ static const struct {
 	void		(*fn)(void);
 } tests[] = {
 	{ "setup", test_setup },
+	{ "edges", test_edges },
 	{ "read", test_read },
 	{ "defaults", test_defaults },
 	{ "fault", test_fault },

@@ -14,6 +14,7 @@
 /* main.c runs them. */
 extern struct kunit_suite kdtl_aux_suite;
 extern struct kunit_suite kdtl_counters_suite;
+extern struct kunit_suite kdtl_edges_suite;
 extern struct kunit_suite kdtl_evtsets_suite;
 extern struct kunit_suite kdtl_hammer_suite;
 extern struct kunit_suite kdtl_masks_suite;

@@ -128,6 +128,15 @@ walk_calls()
 	[ $errors -gt 0 ]
 }
 
+# As a subtest.
+verbs()
+{
+	kunit kdtl_test_faults >/tmp/verbs
+	status=$?
+	sed 's/^/    /' /tmp/verbs
+	unload kdtl_test_faults && return $status
+}
+
 # Less than what one session's areas take.
 nothing_left()
 {
@@ -151,36 +160,32 @@ plan $((3 + 4 + 3 + 2 * $# + 1))
 prepare
 load kdtl_test_nth || bail_out "kdtl_test_nth does not load"
 
-ok "kdtl: its init" walk_init kdtl
 load kdtl && load kdtl_sched && unload kdtl_sched || bail_out "kdtl does not load"
 before=$(vmalloc_used)
-ok "kdtl_sched: its init" walk_init kdtl_sched
 load kdtl_sched || bail_out "kdtl_sched does not load"
-for m in $clients; do
-	ok "$m: its init" walk_init "$m"
-done
-
 calls_on
 note "$injected functions of kdtl's fail"
-verbs()
-{
-	kunit kdtl_test_faults >/tmp/verbs
-	status=$?
-	sed 's/^/    /' /tmp/verbs
-	unload kdtl_test_faults && return $status
-}
 ok "the verbs" verbs
-for m in $clients; do
-	[ "$m" = kdtl_stream ] || ok "$m: the calls of its init" walk_calls "$m"
-done
 load kdtl_stream || bail_out "kdtl_stream does not load"
 for t; do
 	ok "$t: memory and calls" "$dir/fault_test" "$t"
 done
+unload kdtl_stream
+for m in $clients; do
+	[ "$m" = kdtl_stream ] || ok "$m: the calls of its init" walk_calls "$m"
+done
 calls_off
+load kdtl_stream || bail_out "kdtl_stream does not load"
 for t; do
 	ok "$t: memory" "$dir/fault_test" "$t"
 done
 unload kdtl_stream
+for m in $clients; do
+	ok "$m: its init" walk_init "$m"
+done
+unload kdtl_sched
+ok "kdtl_sched: its init" walk_init kdtl_sched
 ok "nothing is left" until_true nothing_left
+unload kdtl
+ok "kdtl: its init" walk_init kdtl
 finish

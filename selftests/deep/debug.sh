@@ -19,23 +19,23 @@ hours=${KDTL_HOURS:-5}
 kernels=${*:-debug kcsan rt}
 logs=${KDTL_LOGS:-$KDTL_CACHE}/debug
 
-# The mistakes of kdtl_wrong.ko, and how each is reported.
+# The mistakes of kdtl_wrong.ko, and how each is reported. lockdep first: others' reports
+# switch it off.
 declare -A mistakes=(
-	[debug]='uaf:BUG: KASAN: slab-use-after-free in .*kdtl_wrong
+	[debug]='deadlock:WARNING: possible circular locking dependency
+uaf:BUG: KASAN: slab-use-after-free in .*kdtl_wrong
 bounds:BUG: KASAN: vmalloc-out-of-bounds in .*kdtl_wrong
 shift:UBSAN: shift-out-of-bounds in .*kdtl_wrong
 list:list_del corruption
 warn:WARNING: .*kdtl_wrong
 sleep:BUG: sleeping function called from invalid context
-deadlock:WARNING: possible circular locking dependency
-leak:unreferenced object .*size 1'
+leak:unreferenced object .*size 1
+schedule:BUG: scheduling while atomic: insmod'
 	[kcsan]='race:BUG: KCSAN: data-race in .*kdtl_wrong
 list:list_del corruption
 warn:WARNING: .*kdtl_wrong'
-	[rt]='list:list_del corruption
-warn:WARNING: .*kdtl_wrong
-sleep:BUG: sleeping function called from invalid context
-deadlock:WARNING: possible circular locking dependency'
+	[rt]='warn:WARNING: .*kdtl_wrong
+schedule:BUG: scheduling while atomic: insmod'
 )
 
 guest_tests()

@@ -18,7 +18,7 @@
 
 static char *what = "";
 module_param(what, charp, 0444);
-MODULE_PARM_DESC(what, "uaf, bounds, shift, leak, deadlock, sleep, list, race or warn");
+MODULE_PARM_DESC(what, "uaf, bounds, shift, leak, deadlock, sleep, schedule, list, race or warn");
 
 static DEFINE_MUTEX(wrong_a);
 static DEFINE_MUTEX(wrong_b);
@@ -83,6 +83,14 @@ static void wrong_sleep(void)
 	raw_spin_unlock(&wrong_lock);
 }
 
+/* Not only could have: it does. */
+static void wrong_schedule(void)
+{
+	raw_spin_lock(&wrong_lock);
+	schedule_timeout_uninterruptible(1);
+	raw_spin_unlock(&wrong_lock);
+}
+
 static void wrong_list(void)
 {
 	static LIST_HEAD(list);
@@ -131,6 +139,7 @@ static const struct {
 	{ "leak", wrong_leak },
 	{ "deadlock", wrong_deadlock },
 	{ "sleep", wrong_sleep },
+	{ "schedule", wrong_schedule },
 	{ "list", wrong_list },
 	{ "race", wrong_race },
 	{ "warn", wrong_warn },

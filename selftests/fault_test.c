@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /dev/kdtl and perf events on a kdtl source while memory fails: the 1st
- * allocation of a call, the 2nd, ... until it succeeds without a fault
+ * /dev/kdtl and perf events on a kdtl source while memory fails, or kdtl's own
+ * functions do: the 1st of a call, the 2nd, ... until it succeeds without a fault
  *
  *	fault_test		the names of all calls
- *	fault_test NAME		exit status 0: passed
+ *	fault_test NAME		each allocation fails; exit status 0: passed
+ *	fault_test NAME calls	each function that fail_function knows
+ *	fault_test load FILE	insmod, without another way if it fails
  *
  * After each fault: the errno, what the call left, and that it succeeds then.
  * Run by faults.sh, as root; see Documentation/fault-injection of the kernel.
@@ -32,6 +34,7 @@
 
 static size_t page;
 static int nth_fd, dev = -1, event = -1, pipes[2];
+static bool functions;
 static void *ring, *aux;
 
 #define die(...) do {							\
@@ -48,22 +51,57 @@ static void *ring, *aux;
 
 /* ---------------------------------------------------------------------- faults */
 
+#define FUNCTION	"/sys/kernel/debug/fail_function/"
+
+static void put(const char *path, int value)
+{
+	FILE *f = fopen(path, "we");
+
+	must(f && fprintf(f, "%d", value) > 0 && !fclose(f));
+}
+
+static int get(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	int value;
+
+	must(f && fscanf(f, "%d", &value) == 1 && !fclose(f));
+	return value;
+}
+
+/* Its interrupts and the threads that work for it count, too: by no task. */
+static void arm_functions(int nth)
+{
+	put(FUNCTION "space", nth);
+	put(FUNCTION "times", 1);
+	put(FUNCTION "probability", nth ? 100 : 0);
+}
+
 static void arm(int nth)
 {
 	char buf[16];
 	int len = snprintf(buf, sizeof(buf), "%d", nth);
 
-	must(pwrite(nth_fd, buf, len, 0) == len);
+	if (functions)
+		arm_functions(nth);
+	else
+		must(pwrite(nth_fd, buf, len, 0) == len);
 }
 
 /* Has the fault been met? */
 static bool disarm(void)
 {
 	char buf[16] = "";
+	bool met;
 
-	must(pread(nth_fd, buf, sizeof(buf) - 1, 0) > 0);
+	if (functions) {
+		met = !get(FUNCTION "times");
+	} else {
+		must(pread(nth_fd, buf, sizeof(buf) - 1, 0) > 0);
+		met = !atoi(buf);
+	}
 	arm(0);
-	return !atoi(buf);
+	return met;
 }
 
 /* ------------------------------------------------------------------------ state */
@@ -151,8 +189,8 @@ static void prepare_started(void)
 {
 	prepare_start();
 	must(!do_start());
-	/* Something to read. */
-	for (int i = 0; i < 50; i++)
+	/* Something to read, more than once. */
+	for (int i = 0; i < 200; i++)
 		usleep(1);
 }
 
@@ -172,9 +210,7 @@ static int do_read(void)
 {
 	static struct kdtl_entry e[8];
 
-	if (read(dev, e, sizeof(e)) >= 0 || errno == EAGAIN)
-		return 0;
-	return -1;
+	return read(dev, e, sizeof(e)) > 0 ? 0 : -1;
 }
 
 static int do_poll(void)
@@ -202,9 +238,7 @@ static void prepare_splice(void)
 
 static int do_splice(void)
 {
-	if (splice(dev, NULL, pipes[1], NULL, 4096, SPLICE_F_NONBLOCK) >= 0 || errno == EAGAIN)
-		return 0;
-	return -1;
+	return splice(dev, NULL, pipes[1], NULL, 4096, SPLICE_F_NONBLOCK) > 0 ? 0 : -1;
 }
 
 static void undo_splice(void)
@@ -374,11 +408,25 @@ static void walk(const struct call *c)
 	}
 	if (met)
 		die("%s: no end of faults", c->name);
-	printf("# %s: %d faults, %d errors\n", c->name, nth - 2, errors);
+	printf("# %s: %d %s failed, %d errors\n", c->name, nth - 2,
+	       functions ? "functions" : "allocations", errors);
+}
+
+/* busybox's insmod loads the file's content after the file was refused. */
+static int load(const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	must(fd >= 0);
+	if (!syscall(SYS_finit_module, fd, "", 0))
+		return 0;
+	printf("%s\n", strerror(errno));
+	return 1;
 }
 
 int main(int argc, char **argv)
 {
+	cpu_set_t set;
 	size_t i;
 
 	if (argc < 2) {
@@ -387,7 +435,14 @@ int main(int argc, char **argv)
 		puts("");
 		return 0;
 	}
+	if (argc > 2 && !strcmp(argv[1], "load"))
+		return load(argv[2]);
+	functions = argc > 2;
 	page = sysconf(_SC_PAGESIZE);
+	/* The CPU that is logged. */
+	CPU_ZERO(&set);
+	CPU_SET(0, &set);
+	must(!sched_setaffinity(0, sizeof(set), &set));
 	nth_fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
 	if (nth_fd < 0) {
 		printf("# no /proc/thread-self/fail-nth: CONFIG_FAULT_INJECTION\n");

@@ -32,7 +32,7 @@ unnamed()
 	FNR == 1 { on = c = 0 }
 	/^\.\. code-block:: c$/ { c = 1 }
 	/^[^ \t]/ && !/^\.\. code-block:: c$/ { c = 0; on = /::$/ && !/^\.\. / }
-	on && !c && /^[ \t].*[;{]$/ && !/\$ / { print FILENAME ":" FNR ": " $0 }' \
+	on && !c && /^[ \t].*[;{]$/ && !/\$ |\\;$/ { print FILENAME ":" FNR ": " $0 }' \
 		"$top"/Documentation/*.rst
 }
 

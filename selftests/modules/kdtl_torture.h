@@ -177,6 +177,8 @@ struct torture_thread;
  * @sets_gone: one was deleted since kdtl_load(), and what it had counted
  * @msgs_lost: sum of the KDTL_MSG_LOST
  * @msgs_dropped: messages that found the queue full
+ * @msgs_room: how many fit
+ * @msgs_full: so many came at once: some may have been dropped, and none told
  * @sleeper: sleeps in kdtl_wait(); NULL: not in this slot
  */
 struct torture_slot {
@@ -194,6 +196,8 @@ struct torture_slot {
 	bool				sets_gone;
 	u64				msgs_lost;
 	u64				msgs_dropped;
+	unsigned int			msgs_room;
+	bool				msgs_full;
 	struct torture_thread		*sleeper;
 };
 

@@ -191,11 +191,13 @@ unlock:
 void torture_messages(struct torture_slot *slot, struct kdtl_session *s)
 {
 	struct torture_reader *r;
+	unsigned int nr = 0;
 	struct kdtl_msg msg;
 	ssize_t ret;
 
 	while ((ret = kdtl_read(s, &msg, sizeof(msg), true)) == sizeof(msg)) {
 		slot->msgs_dropped += msg.dropped;
+		slot->msgs_full |= ++nr == slot->msgs_room;
 		switch (msg.type) {
 		case KDTL_MSG_AUX:
 			r = per_cpu_ptr(slot->readers, msg.cpu);

@@ -218,6 +218,7 @@ int torture_load(struct torture_slot *slot, struct kdtl_session *s)
 	slot->sets_gone = false;
 	slot->msgs_lost = 0;
 	slot->msgs_dropped = 0;
+	slot->msgs_full = false;
 	return 0;
 }
 
@@ -263,6 +264,7 @@ int torture_open(struct torture_thread *t, struct torture_slot *slot)
 		goto unlock;
 	}
 	slot->sets = BIT(0);
+	slot->msgs_room = attr.msg_pages * PAGE_SIZE / sizeof(struct kdtl_msg);
 	slot->watermark = attr.watermark ?: pages * PAGE_SIZE / 2;
 	down_write(&slot->verbs);
 	err = torture_load(slot, s);
@@ -281,7 +283,7 @@ unlock:
 	return err;
 }
 
-/* Everything is read to the end, the last message tells of those dropped. */
+/* Everything is read to the end. */
 static void torture_finish(struct torture_thread *t, struct torture_slot *slot,
 			   struct kdtl_session *s)
 {
@@ -292,7 +294,10 @@ static void torture_finish(struct torture_thread *t, struct torture_slot *slot,
 		return;
 	for_each_possible_cpu(cpu)
 		torture_drain(t, slot, s, cpu, TORTURE_ALL);
+	/* Whether any were dropped is told with the next one only. */
 	torture_messages(slot, s);
+	if (!slot->msgs_full)
+		torture_check_messages(slot, s);
 	kdtl_unload(s);
 	torture_messages(slot, s);
 	torture_check_messages(slot, s);

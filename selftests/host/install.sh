@@ -50,6 +50,20 @@ installs()
 		test -e "$work/root/usr/share/man/man1/kdtl.1"
 }
 
+# DKMS has to be told by name what is built.
+dkms_modules()
+{
+	env -i PATH="$PATH" bash -c '. "$1"; for i in "${!BUILT_MODULE_NAME[@]}"; do
+		echo "${BUILT_MODULE_LOCATION[i]}/${BUILT_MODULE_NAME[i]}"
+	done' dkms_modules "$top/dkms.conf" | sed 's|^\./||' | sort
+}
+
+in_dkms()
+{
+	diff <(dkms_modules) <(sed -e "s#^$work/kdtl/##" -e 's/\.k\{0,1\}o$//' \
+		"$work/kdtl/modules.order" | sort)
+}
+
 no_tests()
 {
 	! find "$work/root" | grep -E 'test|hog|bench|crash'
@@ -129,10 +143,11 @@ echo theirs >"$work/root/usr/bin/theirs"
 echo theirs >"$work/root/lib/modules/$release/extra/kdtl/theirs.ko"
 tree >"$work/before"
 
-plan 10
+plan 11
 ok "make and make tool build what is installed" builds
 ok "make install" installs
 ok "without the tests" no_tests
+ok "DKMS builds the same modules" in_dkms
 ok "a client builds against it, with client.mk" client_builds
 ok "and says so if it is not there" client_needs_kdtl
 ok "a program finds the header for user space" header_for_programs

@@ -126,13 +126,15 @@ uninstalls()
 
 refuses_tests()
 {
-	in_copy CONFIG_KDTL_SELFTESTS=m -j"$(nproc)" modules || return
+	# As make CONFIG_KDTL_SELFTESTS=m leaves it, without the time that takes.
+	echo "$work/kdtl/selftests/modules/kdtl_test.ko" >>"$work/kdtl/modules.order"
 	! in_copy install 2>"$work/log" && grep 'not to be installed' "$work/log" &&
 		tree >"$work/after" && diff "$work/before" "$work/after"
 }
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-install.XXXXXX")
 partial "$work"
+"$top/scripts/install-deps" build
 capture "$top/scripts/kernel" x86_64-6.1 kdir
 kdir=$captured
 capture "$top/scripts/kernel" x86_64-6.1 version

@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Does kdtl_vpa poll as often as needed, and no more? Counted in virtual time, so
+# that it is the same on any machine: rates that its log must stand, out of
+# nowhere and reached in steps, and the polls when there is nothing.
+#
+# shellcheck disable=SC2154,SC2317
+
+here=$(dirname -- "$(readlink -f -- "$0")")
+top=$(dirname -- "$(dirname -- "$here")")
+bench=$top/selftests/bench
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
+. "$top/scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
+. "$here/lib/ktap.sh"
+
+target=ppc64le-6.1
+
+measure()
+{
+	make -s -C "$bench" OUTPUT="$work/bench" \
+		CROSS_COMPILE=powerpc64le-linux-gnu- "$work/bench/spin" &&
+		cp -- "$bench"/*.sh "$work/bench/" &&
+		"$top/selftests/vm/run" "$target" --quiet --icount --timeout 900 \
+			--modules "$captured" --add "$work/bench:/bench" \
+			--out "$work" -- sh /bench/hv.sh guard
+}
+
+# value NAME CONDITION: awk's, of x.
+value()
+{
+	awk -F '\t' -v name="$1" '
+		$1 == name { x = $2; n++ }
+		END {
+			print name ": " x
+			exit !(n == 1 && ('"$2"'))
+		}' "$work/results.tsv"
+}
+
+[ "${KDTL_QUICK:-0}" = 0 ] || skip_all "the quick run has no ppc64le"
+"$top/scripts/install-deps" ppc64le
+work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-pace.XXXXXX")
+partial "$work"
+capture "$top/scripts/build" "$target"
+
+plan 5
+ok "reading the hypervisor's log is measured" measure
+ok "a log at rest is polled 250 times a second" \
+	value hv.polls.kdtl.0 'x > 200 && x < 300'
+ok "300,000 entries a second out of nowhere: none is lost" \
+	value hv.lost.kdtl.300000 'x == 0'
+ok "1,000,000 a second, reached in steps: none is lost" \
+	value hv.lost.kdtl.1000000 'x == 0'
+# Else the two above say nothing.
+ok "what a log of 4096 bytes cannot hold is seen to be lost" \
+	value hv.lost.kdtl.4096.300000 'x > 0'
+finish

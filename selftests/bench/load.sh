@@ -10,6 +10,7 @@
 #
 # load.sh NAME PAIRS
 #	NAME is load (under -icount: instructions) or wall (time)
+# TRACERS	which (default: all)
 
 # shellcheck source-path=SCRIPTDIR source=guest.sh
 . "$(dirname "$0")/guest.sh"
@@ -79,12 +80,14 @@ compare()
 		pair "$tracer" "$i" "$@" || die "$tracer: $*"
 		i=$((i + 1))
 	done | awk '{ print $1 / $2 }' | sort -n >/tmp/ratios
+	# busybox has no sqrt(): the last low with (NR - 2 low)^2 >= 1.96^2 NR.
 	awk -v name="$name.$workload.$tracer" '
 		{ r[NR] = $1 }
 		END {
-			low = int((NR - 1.96 * sqrt(NR)) / 2)
-			if (low < 1)
-				low = 1
+			low = 1
+			while (NR > 2 * low + 2 &&
+			       (NR - 2 * low - 2) * (NR - 2 * low - 2) >= 3.8416 * NR)
+				low++
 			middle = (r[int((NR + 1) / 2)] + r[int(NR / 2) + 1]) / 2
 			printf "%s\t%.5f\tratio\n", name, middle
 			printf "%s.low\t%.5f\tratio\n", name, r[low]
@@ -105,7 +108,7 @@ for i in 1 2; do
 	$pipe >/dev/null
 done
 # Nothing against nothing says how much the rest can be trusted.
-for tracer in nothing kdtl ftrace perf bpf_ringbuf lttng; do
+for tracer in ${TRACERS:-nothing kdtl ftrace perf bpf_ringbuf lttng}; do
 	has "$tracer" || continue
 	# shellcheck disable=SC2086 # several words
 	compare "$tracer" crowd $crowd

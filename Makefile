@@ -65,13 +65,16 @@ demo:
 ## check        all tests, in real kernels; ends with "N passed, N failed"
 ## check-quick  the same in under five minutes, x86-64 only
 ## check-deep   debug kernels, faults, torture, fuzzing: hours
-.PHONY: check check-quick check-deep
+## check-matrix every kernel of scripts/kernels: built for, booted, tested
+.PHONY: check check-quick check-deep check-matrix
 check:
 	@selftests/check
 check-quick:
 	@selftests/check --quick
 check-deep:
 	@selftests/check --deep
+check-matrix:
+	@selftests/check --deep matrix
 
 ## bench        measure, side by side with other tracers
 .PHONY: bench

@@ -16,17 +16,17 @@
 #error "kdtl needs a kernel with CONFIG_PERF_EVENTS"
 #endif
 
-/*
- * v6.16, "perf/aux: Allocate non-contiguous AUX pages by default": single pages
- * unless the PMU asks for large ones.
- */
 #include <linux/perf_event.h>
 #ifndef PERF_PMU_CAP_AUX_PREFER_LARGE
+/*
+ * v6.16, "perf/aux: Allocate non-contiguous AUX pages by default": single pages
+ * unless the PMU asks for large ones.  Stable kernels have it too.
+ */
 #define PERF_PMU_CAP_AUX_PREFER_LARGE	0
 #endif
 
-/* v6.13, "hrtimers: Introduce hrtimer_setup() to replace hrtimer_init()" */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+/* v6.13, "hrtimers: Introduce hrtimer_setup() to replace hrtimer_init()" */
 #include <linux/hrtimer.h>
 static inline void hrtimer_setup(struct hrtimer *timer,
 				 enum hrtimer_restart (*function)(struct hrtimer *),
@@ -37,8 +37,8 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 }
 #endif
 
-/* v6.3, "mm: introduce vma->vm_flags wrapper functions" */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+/* v6.3, "mm: introduce vma->vm_flags wrapper functions" */
 #include <linux/mm.h>
 static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 {
@@ -46,23 +46,20 @@ static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 }
 #endif
 
-/* v6.3, "ring_buffer: Remove unused "event" parameter" */
 #include <linux/ring_buffer.h>
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+/* v6.3, "ring_buffer: Remove unused "event" parameter" */
 #define kdtl_ring_buffer_commit(buffer, event)	ring_buffer_unlock_commit(buffer, event)
 #else
 #define kdtl_ring_buffer_commit(buffer, event)	ring_buffer_unlock_commit(buffer)
 #endif
 
-/*
- * Is the task inside a page fault from user mode?  The memory controller's
- * mark; v6.11, "mm: memcg: put struct task_struct::in_user_fault under
- * CONFIG_MEMCG_V1", moved it there from CONFIG_MEMCG.
- */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
-#define KDTL_HAVE_USER_FAULT	IS_ENABLED(CONFIG_MEMCG_V1)
-#else
+/* Is the task inside a page fault from user mode?  The memory controller's mark. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
+/* v6.11, "mm: memcg: put struct task_struct::in_user_fault under CONFIG_MEMCG_V1" */
 #define KDTL_HAVE_USER_FAULT	IS_ENABLED(CONFIG_MEMCG)
+#else
+#define KDTL_HAVE_USER_FAULT	IS_ENABLED(CONFIG_MEMCG_V1)
 #endif
 #if KDTL_HAVE_USER_FAULT
 #define kdtl_task_in_user_fault(t)	((t)->in_user_fault)
@@ -70,14 +67,12 @@ static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 #define kdtl_task_in_user_fault(t)	false
 #endif
 
-/*
- * v6.11, "lib min_heap: Add type safe interface" and "lib min_heap: Add args for
- * min_heap_callbacks": heaps of a type, callbacks with an argument.  v6.13,
- * "lib/min_heap: introduce non-inline versions of min heap API functions": the
- * old names need CONFIG_MIN_HEAP, which no module can set.
- */
 #include <linux/min_heap.h>
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
+/*
+ * v6.11, "lib min_heap: Add type safe interface" and "lib min_heap: Add args for
+ * min_heap_callbacks": heaps of a type, callbacks with an argument.
+ */
 #define KDTL_HEAP_LESS(fn, a, b)	static bool fn(const void *a, const void *b)
 #define KDTL_HEAP_SWAP(fn, a, b)	static void fn(void *a, void *b)
 #define KDTL_HEAP_OPS(type, l, s)	{ sizeof(type), .less = (l), .swp = (s) }
@@ -96,6 +91,10 @@ static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 #define KDTL_HEAP_OPS(type, l, s)	{ .less = (l), .swp = (s) }
 #define kdtl_heap_nr(h)			((h)->nr)
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+/*
+ * v6.13, "lib/min_heap: introduce non-inline versions of min heap API functions":
+ * the old names need CONFIG_MIN_HEAP, which no module can set.
+ */
 #define kdtl_heap_init(h, d, n)		min_heap_init(h, d, n)
 #define kdtl_heap_push(h, e, ops)	min_heap_push(h, e, ops, NULL)
 #define kdtl_heap_pop(h, ops)		min_heap_pop(h, ops, NULL)

@@ -224,7 +224,8 @@ classes()
 		v["ctr_fault"] == 512 && v["ctr_unknown"] == 65536 - 1280)'
 }
 
-# start_fails TEXT: with such an error ("/": I/O or Input/output error), and it works again as soon as it may.
+# start_fails TEXT: with such an error ("/": I/O or Input/output error), and it works
+# again as soon as it may.
 start_fails()
 {
 	ctl open || return

@@ -1,5 +1,5 @@
-# shellcheck shell=sh
 # SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=sh
 #
 # For the tests that run in the kernel under test: KTAP, and modules. Sourced.
 #

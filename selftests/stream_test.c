@@ -327,7 +327,10 @@ static void on_alarm(int sig)
 
 static void test_signal(void)
 {
-	struct kdtl_stream_attr attr = { .period = 1000000000ULL * 3600, .watermark = PAGES * page };
+	struct kdtl_stream_attr attr = {
+		.period = 1000000000ULL * 3600,
+		.watermark = PAGES * page,
+	};
 	struct sigaction act = { .sa_handler = on_alarm };
 	int fd = setup_as(0, attr);
 	struct kdtl_entry e;

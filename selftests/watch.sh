@@ -71,7 +71,8 @@ not_hogging()
 victim_seen()
 {
 	until_true not_hogging && until_true at_least 1 3 1 &&
-		at_least 1 5 $threshold && dmesg | grep -q "kdtl_watch: CPU 1: .*:[0-9]* waited [0-9]* ms"
+		at_least 1 5 $threshold &&
+		dmesg | grep -q "kdtl_watch: CPU 1: .*:[0-9]* waited [0-9]* ms"
 }
 
 traced()

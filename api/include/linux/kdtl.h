@@ -38,11 +38,12 @@
 
 #include <uapi/linux/kdtl.h>
 
-/* The symbol namespace's spelling changed in 6.13 (cdd30ebb1b9f). */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
-#define KDTL_NS		"KDTL"
-#else
+/* The symbol namespace of all that kdtl exports. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+/* v6.13, "module: Convert symbol namespace to string literal" */
 #define KDTL_NS		KDTL
+#else
+#define KDTL_NS		"KDTL"
 #endif
 
 /* ------------------------------------------------------------------ entries */

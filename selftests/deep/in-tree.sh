@@ -1,0 +1,150 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# kdtl in the newest kernel's tree: the series that scripts/patches writes passes
+# checkpatch, applies, builds as modules and built in; its tests run under the
+# kernel's own runners, kselftest and kunit.py.
+#
+# kunit.py's kernel is built once for a version of the sources, and then only what
+# changed: KDTL_CACHE/in-tree/kunit.
+
+here=$(dirname -- "$(readlink -f -- "$0")")
+top=$(dirname -- "$(dirname -- "$here")")
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
+. "$top/scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/kernels.sh
+. "$top/scripts/lib/kernels.sh"
+# shellcheck source-path=SCRIPTDIR source=../host/lib/ktap.sh
+. "$top/selftests/host/lib/ktap.sh"
+
+target=x86_64-7.2
+cache=$KDTL_CACHE/in-tree
+tests='modules aux kapi sched sampler watch'
+
+# The first commit of the tree, with nothing else beside it, and the patches.
+applies()
+{
+	local base
+
+	base=$(git -C "$tree" rev-list --max-parents=0 main) &&
+		git clone -q "$tree" "$work/clean" && cd -- "$work/clean" &&
+		git config user.name test && git config user.email test@localhost &&
+		git checkout -q -B clean "$base" && git am -q "${patches[@]}" && git diff --exit-code --stat clean origin/main
+}
+
+# configure DIR VALUE: KDTL is VALUE, in a small kernel.
+configure()
+{
+	local dir=$1 value=$2
+
+	mkdir -p -- "$dir"
+	printf '%s\n' CONFIG_SMP=y CONFIG_64BIT=y CONFIG_MODULES=y CONFIG_PERF_EVENTS=y \
+		CONFIG_DEBUG_FS=y CONFIG_FTRACE=y CONFIG_ENABLE_DEFAULT_TRACERS=y \
+		CONFIG_HIGH_RES_TIMERS=y CONFIG_PRINTK=y CONFIG_MMU=y CONFIG_WERROR=y \
+		CONFIG_KUNIT="$value" CONFIG_KDTL{,_SCHED,_RECORDER,_SAMPLER,_STREAM,_WATCH,_KUNIT_TEST}="$value" \
+		>"$dir/kdtl.config" || return
+	[ "$value" = y ] || echo CONFIG_KDTL_SELFTESTS=m >>"$dir/kdtl.config"
+	kmake O="$dir" KCONFIG_ALLCONFIG="$dir/kdtl.config" allnoconfig &&
+		[ "$(grep -c "^CONFIG_KDTL.*=$value" "$dir/.config")" -eq \
+			"$(grep -c '^CONFIG_KDTL' "$dir/kdtl.config")" ]
+}
+
+kmake()
+{
+	nice make -C "$tree" "${make_args[@]}" HOSTCC=gcc-12 -j"$(nproc)" "$@"
+}
+
+# builds DIR VALUE OBJECT: without a warning, and OBJECT has a function of the API.
+builds()
+{
+	configure "$1" "$2" && kmake O="$1" prepare || return
+	kmake O="$1" W=1 drivers/kdtl/ >"$work/log" 2>&1 || { tail -n 20 "$work/log"; return 1; }
+	! grep -E -A 3 'warning:|WARNING' "$work/log" &&
+		nm "$1/drivers/kdtl/$3" | grep -q ' T kdtl_session_create$'
+}
+
+# The kernel is Debian's, the modules are from the tree.
+modules_from_tree()
+{
+	mkdir -p -- "$work/modules"
+	kmake O="$kdir" M="$tree/drivers/kdtl" MO="$work/modules" W=1 \
+		CONFIG_KDTL{,_SCHED,_RECORDER,_SAMPLER,_STREAM,_WATCH,_SELFTESTS}=m modules
+}
+
+# What kselftest installs goes to the machine whole, with its runner.
+installed()
+{
+	nice make -C "$tree/tools/testing/selftests" TARGETS=kdtl CC=gcc-12 \
+		KHDR_INCLUDES="-isystem $tree/include/uapi" SKIP_TARGETS= FORCE_TARGETS=1 \
+		OUTPUT="$work/built" INSTALL_PATH="$work/kselftest" install &&
+		[ -x "$work/kselftest/run_kselftest.sh" ] &&
+		[ -x "$work/kselftest/kdtl/kapi.sh" ] && [ -x "$work/kselftest/kdtl/stream_test" ]
+}
+
+# The runner's own words: "ok N selftests: kdtl: kapi.sh", or "not ok".
+kselftest()
+{
+	local test args='' rc=0
+
+	for test in $tests; do
+		args+=" -t kdtl:$test.sh"
+	done
+	mkdir -p -- "$work/ko" && find "$work/modules" -name '*.ko' -exec cp {} "$work/ko" \; &&
+		"$top/selftests/vm/run" $target --cpus 2 --timeout 1800 --quiet \
+			--log "$cache/kselftest.console" --out "$work/out" \
+			--modules "$work/ko" --add "$work/kselftest:/kselftest" -- \
+			"mkdir -p /out; cd /kselftest; export KDTL_QUICK=1
+			./run_kselftest.sh $args >/out/kselftest 2>&1" || rc=$?
+	grep -E '^(not )?ok ' "$work/out/kselftest"
+	[ "$(grep -c '^ok .*selftests: kdtl: ' "$work/out/kselftest")" -eq \
+		"$(wc -w <<<"$tests")" ] && ! grep -q '^not ok ' "$work/out/kselftest"
+}
+
+kunit_py()
+{
+	local off=()
+
+	# What a kernel for tests alone does not need.
+	for option in NET PCI USB_SUPPORT BLOCK SUSPEND IOMMU_SUPPORT CPU_FREQ HID_SUPPORT \
+		INPUT RTC_CLASS HWMON VIRTUALIZATION SECURITY CRYPTO AGP THERMAL \
+		CPU_MITIGATIONS VT; do
+		off+=(--kconfig_add "CONFIG_$option=n")
+	done
+	(cd -- "$tree" && nice tools/testing/kunit/kunit.py run --arch x86_64 --jobs "$(nproc)" \
+		--kunitconfig=drivers/kdtl/tests --build_dir="$cache/kunit" --timeout 1800 \
+		--make_options CC=gcc-12 --make_options HOSTCC=gcc-12 "${off[@]}" \
+		--qemu_args '-smp 2') >"$work/kunit" 2>&1 || { tail -n 40 "$work/kunit"; return 1; }
+	grep 'Testing complete' "$work/kunit"
+	grep -q 'kdtl_session' "$work/kunit" && grep -q 'kdtl_sched' "$work/kunit"
+}
+
+"$top/scripts/install-deps" in-tree
+work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-in-tree.XXXXXX")
+partial "$work"
+mkdir -p -- "$cache"
+series=$cache/series
+tree=$series/linux
+kernel_make_args $target
+capture "$top/scripts/kernel" $target kdir
+# shellcheck disable=SC2154 # set by capture
+kdir=$captured
+patches=()
+plan 9
+ok "the series is written" "$top/scripts/patches" "$series"
+# All but the cover letter.
+patches=("$series"/patches/00*.patch)
+patches=("${patches[@]:1}")
+ok "checkpatch --strict finds nothing in it" \
+	"$top/scripts/checkpatch" --patches "${patches[@]}"
+ok "it applies to a clean tree, with git am" applies
+ok "it builds as modules (W=1)" builds "$cache/m" m kdtl.o
+ok "it builds built in (W=1)" builds "$cache/y" y built-in.a
+ok "its modules build for Debian's kernel" modules_from_tree
+ok "make -C tools/testing/selftests TARGETS=kdtl install" installed
+ok "run_kselftest.sh: $tests" kselftest
+if [ "${KDTL_QUICK:-0}" = 1 ]; then
+	skip "kunit.py run" "builds a kernel"
+else
+	ok "kunit.py run" kunit_py
+fi
+finish

@@ -1,0 +1,181 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Every kernel of scripts/kernels: built for without a warning, by gcc and by
+# clang; booted, and the quick tests run there. Those that cannot be booted are
+# built for. `make check-matrix`.
+#
+#   KDTL_TARGETS  only these
+
+here=$(dirname -- "$(readlink -f -- "$0")")
+top=$(dirname -- "$(dirname -- "$here")")
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
+. "$top/scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/kernels.sh
+. "$top/scripts/lib/kernels.sh"
+# shellcheck source-path=SCRIPTDIR source=../host/lib/ktap.sh
+. "$top/selftests/host/lib/ktap.sh"
+
+tests='modules kapi aux sched sampler watch fakehv'
+logs=${KDTL_LOGS:-$KDTL_CACHE/matrix}
+
+# quiet LOG COMMAND...: fails if it does, or if the compiler or modpost warns. Of
+# what there is no kernel modpost knows no symbols.
+quiet()
+{
+	local log=$1 rc=0 known='compiler differs from|  (The kernel was built|You are using)'
+
+	shift
+	"$@" >"$log" 2>&1 || rc=$?
+	[[ $target != ppc64-* ]] ||
+		known+='|modpost: ".*undefined!|suppressed .* unresolved symbol'
+	! grep -E -A 3 'warning|error:|WARNING|ERROR' "$log" | grep -v -E "$known" |
+		grep -E 'warning|error:|WARNING|ERROR' && [ "$rc" -eq 0 ]
+}
+
+# copy DIR: without what other builds left, so that every warning is seen.
+copy()
+{
+	rm -rf -- "$1" && mkdir -p -- "$1" &&
+		(cd -- "$top" && git ls-files -z --cached --others --exclude-standard |
+			xargs -0 sh -c 'for f; do [ ! -f "$f" ] || printf "%s\0" "$f"; done' -) |
+		tar -C "$top" --null -T - -cf - | tar -C "$1" -xf -
+}
+
+build()
+{
+	local undefined=()
+
+	[[ $target != ppc64-* ]] || undefined=(KBUILD_MODPOST_WARN=1)
+	# shellcheck disable=SC2154 # set by kernel_make_args
+	make -C "$work/src" KDIR="$kdir" -j"$(nproc)" CONFIG_KDTL_SELFTESTS=m W=1 \
+		"${make_args[@]}" "${undefined[@]}" "$@" modules
+}
+
+with_gcc()
+{
+	copy "$work/src" && quiet "$logs/$target.gcc" build
+}
+
+# Debian's kernels are gcc's: without the options that only gcc has. A later CC=
+# wins.
+with_clang()
+{
+	copy "$work/src" && quiet "$logs/$target.clang" build CC=clang-19 \
+		CONFIG_CC_IS_GCC= CONFIG_CC_IS_CLANG=y CC_FLAGS_FTRACE= \
+		CONFIG_CC_IMPLICIT_FALLTHROUGH=-Wimplicit-fallthrough \
+		KCFLAGS=-Wno-unknown-warning-option
+}
+
+programs()
+{
+	local cross=''
+
+	[[ $target != ppc64le-* ]] || cross=powerpc64le-linux-gnu-
+	make -s -C "$top/selftests" OUTPUT="$work/programs" CROSS_COMPILE=$cross
+}
+
+# The KTAP of each test is kept in $logs/TARGET.
+boot()
+{
+	local test status rc=0 bad=0
+
+	mkdir -p -- "$work/modules" &&
+		find "$work/src" -name '*.ko' -exec cp {} "$work/modules" \; &&
+		programs || return
+	"$top/selftests/vm/run" "$target" --cpus 2 --timeout 1800 --quiet \
+		--log "$logs/$target.console" --out "$logs/$target" \
+		--modules "$work/modules" --add "$top/selftests:/selftests" \
+		--add "$work/programs:/selftests" -- \
+		env KDTL_QUICK=1 sh /selftests/run-all $tests || rc=$?
+	for test in $tests; do
+		read -r status 2>/dev/null <"$logs/$target/$test.status" || status=none
+		case $status in
+		0 | 4) ;;
+		*)
+			echo "$test: status $status"
+			grep -s '^ *not ok' "$logs/$target/$test.ktap"
+			bad=1
+			;;
+		esac
+	done
+	[ $rc -eq 0 ] && [ $bad -eq 0 ]
+}
+
+# kernel_of TARGET: gets it, and sets $kdir.
+kernel_of()
+{
+	capture "$top/scripts/kernel" "$1" kdir && kdir=$captured
+}
+
+# cell NAME COMMAND...: a test, and a word of the table's row.
+cell()
+{
+	local failed=$ktap_failed start=$SECONDS
+
+	ok "$target: $1" "${@:2}"
+	if [ "$failed" -eq "$ktap_failed" ]; then
+		row+=$(printf ' %14s' "$((SECONDS - start)) s")
+	else
+		row+=$(printf ' %14s' FAILED)
+	fi
+}
+
+no_cell()
+{
+	skip "$target: $1" "$2"
+	row+=$(printf ' %14s' -)
+}
+
+# For others more of gcc's options are in the way.
+clang_fits()
+{
+	[[ $target == x86_64-* ]]
+}
+
+"$top/scripts/install-deps" test matrix
+mkdir -p -- "$logs"
+mapfile -t targets < <(kernel_targets stock headers prepared)
+[ -z "${KDTL_TARGETS:-}" ] || read -r -a targets <<<"$KDTL_TARGETS"
+work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-matrix.XXXXXX")
+partial "$work"
+plan $((4 * ${#targets[@]}))
+table=$(printf '%-14s %14s %14s %14s %14s' kernel get 'clang W=1' 'gcc W=1' 'boot, tests')
+for target in "${targets[@]}"; do
+	read -r how _ < <(kernel_target "$target") || die "no such target: $target"
+	row=$(printf '%-14s' "$target")
+	kernel_make_args "$target"
+	# Not in a subshell, which could not keep $kdir.
+	start=$SECONDS
+	ktap_nr=$((ktap_nr + 1))
+	if kernel_of "$target"; then
+		echo "ok $ktap_nr $target: get it"
+		row+=$(printf ' %14s' "$((SECONDS - start)) s")
+	else
+		echo "not ok $ktap_nr $target: get it"
+		ktap_failed=$((ktap_failed + 1))
+		row+=$(printf ' %14s' FAILED)
+		for what in gcc clang boot; do
+			no_cell "$what" "no kernel"
+		done
+		table+=$'\n'$row
+		continue
+	fi
+	if clang_fits; then
+		# First: what gcc built is what is booted.
+		cell "clang builds without a warning (W=1)" with_clang
+	else
+		no_cell "clang builds without a warning (W=1)" \
+			"gcc's options for this kernel are not clang's"
+	fi
+	cell "gcc builds without a warning (W=1)" with_gcc
+	if [ "$how" = stock ]; then
+		cell "boots, and the quick tests pass" boot
+	else
+		no_cell "boots, and the quick tests pass" "to build for only"
+	fi
+	table+=$'\n'$row
+done
+echo "# ${table//$'\n'/$'\n'# }"
+note_ktap "took $SECONDS s; logs: $logs"
+finish

@@ -14,7 +14,7 @@
 #	Caught-As: errors of kdtl_torture, of which one must come
 #
 # TWINS_TARGET   where (ppc64le-6.1: a thread for each CPU, so races are real ones)
-# TWINS_SECONDS  how long until a twin has to be caught (60)
+# TWINS_SECONDS  how long until a twin has to be caught (120)
 # TWINS_SEED     of the torture (1)
 #
 # shellcheck disable=SC2317 # functions that ok() calls
@@ -27,7 +27,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 . "$here/../host/lib/ktap.sh"
 
 target=${TWINS_TARGET:-ppc64le-6.1}
-seconds=${TWINS_SECONDS:-60}
+seconds=${TWINS_SECONDS:-120}
 seed=${TWINS_SEED:-1}
 names=("$@")
 [ $# -gt 0 ] || for patch in "$here"/twins/*.patch; do

@@ -158,9 +158,9 @@ void torture_drain(struct torture_thread *t, struct torture_slot *slot,
 	if (haste == TORTURE_DAWDLE)
 		nr = 1 + torture_random(t, nr);
 	torture_see(&v, span, nr);
-	if (haste == TORTURE_DAWDLE && !torture_random(t, 16)) {
+	if (haste == TORTURE_DAWDLE && !torture_random(t, 4)) {
 		/* It does not change while it is ours. */
-		usleep_range(100, 2000);
+		usleep_range(100, 5000);
 		torture_see(&again, span, nr);
 		if (v.error == TORTURE_NR_ERRORS)
 			v = again;

@@ -151,7 +151,7 @@ ordering_table()
 
 figures()
 {
-	diff -u <("$top/scripts/costs-table" --show) <("$top/scripts/costs-table") ||
+	"$top/scripts/costs-table" --check ||
 		{ echo "run scripts/costs-table --write"; return 1; }
 }
 

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What perf does with events on a source, beside adding and deleting them; and a
+ * source that refuses an event
+ */
+#include <linux/kthread.h>
+#include <linux/perf_event.h>
+#include <linux/smp.h>
+
+#include "test_kapi.h"
+
+/* ------------------------------------------------------------------- source */
+
+static int events_attach_error, events_source_error, events_init_error;
+static u32 events_mask;		/* what CPU 0's source was asked for */
+static struct completion events_entered, events_go;
+
+static int events_attach(struct kdtl_pmu *p)
+{
+	return events_attach_error;
+}
+
+static int events_source(struct kdtl_pmu *p, u32 mask, u64 period)
+{
+	if (mask && events_source_error)
+		return events_source_error;
+	if (!raw_smp_processor_id())
+		events_mask = mask;
+	return 0;
+}
+
+static struct kdtl_pmu events_pmu = {
+	.pmu.module	= THIS_MODULE,
+	.name		= "kdtl_events",
+	.tb_freq	= NSEC_PER_SEC,
+	.attach		= events_attach,
+	.source		= events_source,
+};
+
+/* Takes its time, with the session's lock held, and refuses. */
+static int events_slow_init(struct perf_event *event)
+{
+	if (event->attr.type != event->pmu->type)
+		return -ENOENT;
+	complete(&events_entered);
+	wait_for_completion(&events_go);
+	return events_init_error;
+}
+
+static struct kdtl_pmu events_slow_pmu = {
+	.pmu.module	= THIS_MODULE,
+	.pmu.event_init	= events_slow_init,
+	.name		= "kdtl_events_slow",
+	.tb_freq	= NSEC_PER_SEC,
+};
+
+static void events_emit_here(void *arg)
+{
+	const struct kdtl_entry e = {};
+	unsigned int nr = *(unsigned int *)arg;
+
+	while (nr--)
+		kdtl_pmu_output(&events_pmu, &e, KDTL_KIND_CEDE);
+}
+
+static void events_lose_here(void *unused)
+{
+	kdtl_pmu_lost(&events_pmu, 5);
+}
+
+static void events_emit(unsigned int nr)
+{
+	smp_call_function_single(0, events_emit_here, &nr, 1);
+}
+
+/* ------------------------------------------------------------------- events */
+
+static void events_overflow(struct perf_event *event, struct perf_sample_data *data,
+			    struct pt_regs *regs)
+{
+}
+
+/* On CPU 0, as a perf user's, but for its AUX area. */
+static struct perf_event *events_create(u32 mask)
+{
+	struct perf_event_attr attr = {
+		.type		= events_pmu.pmu.type,
+		.size		= sizeof(attr),
+		.config		= mask,
+		.sample_period	= 1,
+	};
+
+	return perf_event_create_kernel_counter(&attr, 0, NULL, events_overflow, NULL);
+}
+
+/* Entries, all of them when the event is not active. */
+static u64 events_count(struct perf_event *event)
+{
+	u64 enabled, running;
+
+	return perf_event_read_value(event, &enabled, &running);
+}
+
+/* A change of the period stops an event and starts it again; others go on. */
+static void events_restarted(struct kunit *test)
+{
+	struct perf_event *a = events_create(KDTL_MASK_CEDE);
+	struct perf_event *b = events_create(KDTL_MASK_FAULT);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, a);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, b);
+	KUNIT_EXPECT_EQ(test, events_mask, (u32)(KDTL_MASK_CEDE | KDTL_MASK_FAULT));
+	events_emit(3);
+	KUNIT_EXPECT_EQ(test, perf_event_period(a, 2), 0);
+	KUNIT_EXPECT_EQ(test, events_mask, (u32)(KDTL_MASK_CEDE | KDTL_MASK_FAULT));
+	/* What it had was handed over when it stopped. */
+	KUNIT_EXPECT_EQ(test, events_count(a), 3ULL);
+	events_emit(4);
+	perf_event_disable(a);
+	KUNIT_EXPECT_EQ(test, events_mask, (u32)KDTL_MASK_FAULT);
+	KUNIT_EXPECT_EQ(test, events_count(a), 7ULL);
+	KUNIT_EXPECT_EQ(test, events_count(b), 0ULL);
+	perf_event_release_kernel(b);
+	perf_event_release_kernel(a);
+	KUNIT_EXPECT_EQ(test, events_mask, 0U);
+}
+
+/* The source refuses when the event is to start again: nothing comes until it may. */
+static void events_not_restarted(struct kunit *test)
+{
+	struct perf_event *a = events_create(KDTL_MASK_ALL);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, a);
+	events_source_error = -EXDEV;
+	KUNIT_EXPECT_EQ(test, perf_event_period(a, 2), 0);
+	KUNIT_EXPECT_EQ(test, events_mask, 0U);
+	events_emit(3);
+	events_source_error = 0;
+	KUNIT_EXPECT_EQ(test, perf_event_period(a, 3), 0);
+	KUNIT_EXPECT_EQ(test, events_mask, (u32)KDTL_MASK_ALL);
+	events_emit(2);
+	perf_event_disable(a);
+	KUNIT_EXPECT_EQ(test, events_count(a), 2ULL);
+	perf_event_release_kernel(a);
+}
+
+/* What the source lost is no event's entry. */
+static void events_lost(struct kunit *test)
+{
+	struct perf_event *a = events_create(KDTL_MASK_ALL);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, a);
+	events_emit(1);
+	smp_call_function_single(0, events_lose_here, NULL, 1);
+	perf_event_disable(a);
+	KUNIT_EXPECT_EQ(test, events_count(a), 1ULL);
+	perf_event_release_kernel(a);
+}
+
+/* The driver's word is perf's. */
+static void events_attach_fails(struct kunit *test)
+{
+	struct perf_event *a;
+
+	events_attach_error = -EXDEV;
+	a = events_create(KDTL_MASK_ALL);
+	events_attach_error = 0;
+	KUNIT_EXPECT_PTR_EQ(test, a, (struct perf_event *)ERR_PTR(-EXDEV));
+}
+
+/* ------------------------------------------------------- verbs in a row for one lock */
+
+struct events_caller {
+	struct kdtl_session	*s;
+	int			(*call)(struct kdtl_session *s);
+	bool			calls;
+	int			ret;
+	struct task_struct	*task;
+};
+
+static int events_load(struct kdtl_session *s)
+{
+	return kdtl_load(s, NULL);
+}
+
+static int events_close(struct kdtl_session *s)
+{
+	kdtl_session_close(s);
+	return 0;
+}
+
+static int events_caller(void *arg)
+{
+	struct events_caller *c = arg;
+
+	WRITE_ONCE(c->calls, true);
+	c->ret = c->call(c->s);
+	WRITE_ONCE(c->calls, false);
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+	return 0;
+}
+
+static bool events_call(struct events_caller *c)
+{
+	struct task_struct *task = kthread_run(events_caller, c, "events");
+
+	c->task = IS_ERR(task) ? NULL : task;
+	return c->task;
+}
+
+/* It is in the verb, and sleeps there. */
+static bool events_sleeps(struct events_caller *c)
+{
+	return READ_ONCE(c->calls) && READ_ONCE(c->task->__state) & TASK_UNINTERRUPTIBLE;
+}
+
+/*
+ * A load holds the lock, a close waits for it, and then an unload: whichever comes
+ * first, the unload is not lost in a session that is gone.  And the load fails with
+ * what the driver says of its event.
+ */
+static void events_in_a_row(struct kunit *test)
+{
+	const struct kdtl_session_attr attr = {
+		.pmu		= events_slow_pmu.name,
+		.cpus		= cpumask_of(0),
+		.aux_pages	= 1,
+	};
+	struct kdtl_session *s = kdtl_session_create(&attr);
+	struct events_caller load = { s, events_load };
+	struct events_caller close = { s, events_close };
+	struct events_caller unload = { s, kdtl_unload };
+	struct events_caller *all[] = { &load, &close, &unload };
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	init_completion(&events_entered);
+	init_completion(&events_go);
+	events_init_error = -EXDEV;
+	if (events_call(&load)) {
+		wait_for_completion(&events_entered);
+		if (events_call(&close) && kapi_until(events_sleeps(&close)) &&
+		    events_call(&unload))
+			KUNIT_EXPECT_TRUE(test, kapi_until(events_sleeps(&unload)));
+	}
+	complete_all(&events_go);
+	for (i = 0; i < ARRAY_SIZE(all); i++) {
+		KUNIT_EXPECT_TRUE(test, !!all[i]->task);
+		if (!all[i]->task)
+			continue;
+		KUNIT_EXPECT_TRUE(test, kapi_until(!READ_ONCE(all[i]->calls)));
+		kthread_stop(all[i]->task);
+	}
+	KUNIT_EXPECT_EQ(test, load.ret, -EXDEV);
+	KUNIT_EXPECT_TRUE(test, unload.ret == -ESHUTDOWN || !unload.ret);
+}
+
+static int events_suite_init(struct kunit_suite *suite)
+{
+	int err = kdtl_pmu_register(&events_pmu);
+
+	if (err)
+		return err;
+	err = kdtl_pmu_register(&events_slow_pmu);
+	if (err)
+		kdtl_pmu_unregister(&events_pmu);
+	return err;
+}
+
+static void events_suite_exit(struct kunit_suite *suite)
+{
+	kdtl_pmu_unregister(&events_slow_pmu);
+	kdtl_pmu_unregister(&events_pmu);
+}
+
+static struct kunit_case events_cases[] = {
+	KUNIT_CASE(events_restarted),
+	KUNIT_CASE(events_not_restarted),
+	KUNIT_CASE(events_lost),
+	KUNIT_CASE(events_attach_fails),
+	KUNIT_CASE(events_in_a_row),
+	{}
+};
+
+struct kunit_suite kdtl_events_suite = {
+	.name		= "kdtl_events",
+	.suite_init	= events_suite_init,
+	.suite_exit	= events_suite_exit,
+	.init		= kapi_init,
+	.test_cases	= events_cases,
+};

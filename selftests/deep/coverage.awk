@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0
+# What the gcov tool says about several builds, added up: "file:line:count:text" of
+# every line of api/ and core/ that has code.
+#
+#	count:line:text		after a line -:0:Source:file
+
+/^ *-: *0:Source:/ {
+	file = $0
+	sub(/^ *-: *0:Source:/, "", file)
+	wanted = file ~ /^(api|core)\//
+	next
+}
+!wanted || !/^ *[0-9#=]+\*?: *[0-9]+:/ { next }
+{
+	split($0, part, ":")
+	count = part[1] + 0
+	line = part[2] + 0
+	text = $0
+	sub(/^[^:]*:[^:]*:/, "", text)
+	key = file ":" line
+	if (!(key in text_of)) {
+		text_of[key] = text
+		counts[key] = 0
+	}
+	if (count > counts[key])
+		counts[key] = count
+}
+END {
+	for (key in text_of)
+		print key ":" counts[key] ":" text_of[key]
+}

@@ -1,0 +1,131 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Which lines of api/ and core/ do the tests run? The modules are built with gcc's
+# counters, and the tests run as in make check, on x86-64 and on POWER: a line that
+# one of them runs is covered. More than 95 of 100, and for each of the others
+# coverage.reasons says why not.
+#
+# What gcc puts together before it counts is no line of its own: "return -EINVAL"
+# after an if, mostly.
+#
+#   BOOTS  which of make check's machines ("x86_64 nested ppc64le")
+#
+# shellcheck disable=SC2154,SC2317
+
+here=$(dirname -- "$(readlink -f -- "$0")")
+top=$(dirname -- "$(dirname -- "$here")")
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
+. "$top/scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=../host/lib/ktap.sh
+. "$top/selftests/host/lib/ktap.sh"
+
+BOOTS=${BOOTS:-x86_64 nested ppc64le}
+GOAL=95
+
+# gather BOOT TARGET GCOV: what the machine counted, beside what gcc knows. Where
+# it was built is in the files' names; not built again, that would be another one.
+gather()
+{
+	local boot=$1 target=$2 gcov=$3 dir rel file unit=$work/$1
+
+	for file in "$work/logs/check/$boot/gcov"/*; do
+		rel=${file##*/}
+		rel=${rel//\#//}
+		dir=${rel%"/$target-gcov/"*}/$target-gcov
+		rel=${rel#"$dir"/}
+		[[ $rel == api/* || $rel == core/* ]] || continue
+		mkdir -p -- "$unit/${rel%/*}"
+		cp -- "$file" "$unit/$rel"
+		cp -- "$dir/${rel%.gcda}.gcno" "$unit/${rel%/*}/"
+		(cd -- "$work" && "$gcov" -t -r -s "$dir" -o "$boot/$rel" \
+			"$dir/${rel%.gcda}.c") >>"$work/gcov" || return
+	done
+}
+
+table()
+{
+	awk -F : -v all="api/ and core/" '
+	{
+		lines[$1]++
+		covered[$1] += $3 > 0
+		nr++
+		sum += $3 > 0
+	}
+	function row(name, a, b) {
+		return sprintf("%-26s %6d %8d %7.1f", name, a, b, 100 * b / a)
+	}
+	END {
+		printf "%-26s %6s %8s %7s\n", "", "lines", "covered", "%"
+		fflush()
+		for (f in lines)
+			print row(f, lines[f], covered[f]) | "sort"
+		close("sort")
+		print row(all, nr, sum)
+	}' "$work/lines"
+}
+
+enough()
+{
+	awk -F : -v goal="$GOAL" '{ sum += $3 > 0 } END { exit sum <= NR * goal / 100 }' \
+		"$work/lines"
+}
+
+# The lines that did not run, with the reason; fails if one has none.
+uncovered()
+{
+	sort -t : -k 1,1 -k 2,2n "$work/lines" | awk '
+	function trim(s) { gsub(/^[ \t]+|[ \t]+$/, "", s); return s }
+	FNR == NR {
+		if (/^#/ || !/\|/)
+			next
+		split($0, part, " [|] ")
+		reason[part[1] "|" trim(part[2])] = part[3]
+		next
+	}
+	{
+		split($0, part, ":")
+		if (part[3] > 0)
+			next
+		text = $0
+		sub(/^[^:]*:[^:]*:[^:]*:/, "", text)
+		text = trim(text)
+		why = reason[part[1] "|" text]
+		if (!why) {
+			why = "NO REASON"
+			bad = 1
+		}
+		printf "%s:%s: %s\n\t%s\n", part[1], part[2], text, why
+	}
+	END { exit bad }' "$here/coverage.reasons" -
+}
+
+tests_pass()
+{
+	# shellcheck disable=SC2086 # several words
+	KDTL_LOGS=$work/logs KDTL_TIMEOUT=7200 "$top/selftests/check" $BOOTS
+}
+
+"$top/scripts/install-deps" build || skip_all "no gcc"
+work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-coverage.XXXXXX")
+partial "$work"
+export KDTL_VARIANT=gcov
+
+plan 4
+ok "the tests pass while they count" tests_pass
+for boot in $BOOTS; do
+	case $boot in
+	x86_64) gather x86_64 x86_64-6.1 gcov-12 ;;
+	nested | ppc64le) gather "$boot" ppc64le-6.1 powerpc64le-linux-gnu-gcov-12 ;;
+	*) die "BOOTS: $boot is none of x86_64, nested, ppc64le" ;;
+	esac
+done
+ok "gcov has what they counted" test -s "$work/gcov"
+awk -f "$here/coverage.awk" "$work/gcov" >"$work/lines"
+table | sed 's/^/# /'
+status=0
+uncovered >"$work/uncovered" || status=1
+sed 's/^/# /' "$work/uncovered"
+ok "more than $GOAL of 100 lines run" enough
+ok "each of the others has a reason in coverage.reasons" test "$status" = 0
+finish

@@ -18,8 +18,9 @@
  *	H: barrier				   read entry (after a barrier)
  *	   write i + 1 to dtl_idx		W: read dtl_idx again (likewise)
  *
- * H pairs with V ([vpa.H] in the models): an entry that is counted is there.  With W it tells an entry
- * that was overwritten while it was read: before the hypervisor touches its
+ * H pairs with V ([vpa.H] in the models): an entry that is counted is there.
+ * With W it tells an entry that was overwritten while it was read: before
+ * the hypervisor touches its
  * slot again it has counted n - 1 more.  H is PAPR's promise, and the smp_wmb() in
  * KVM's __kvmppc_create_dtl_entry(); between two entries lies a whole dispatch.
  *

@@ -19,10 +19,10 @@
  *	   write i + 1 to dtl_idx		W: read dtl_idx again (likewise)
  *
  * H pairs with V ([vpa.H] in the models): an entry that is counted is there.
- * With W it tells an entry that was overwritten while it was read: before
- * the hypervisor touches its
- * slot again it has counted n - 1 more.  H is PAPR's promise, and the smp_wmb() in
- * KVM's __kvmppc_create_dtl_entry(); between two entries lies a whole dispatch.
+ * With W it tells an entry that was overwritten while it was read: before the
+ * hypervisor touches its slot again it has counted n - 1 more.  H is PAPR's
+ * promise, and the smp_wmb() in KVM's __kvmppc_create_dtl_entry(); between two
+ * entries lies a whole dispatch.
  *
  * There is one log per CPU and one enable mask in the lppaca, for the whole
  * partition: see kdtl_vpa_own() for who else may want it.

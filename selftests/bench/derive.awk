@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # What follows from the figures: awk -v dir=DIR -f derive.awk results.tsv writes
-# goals.tsv, rates.tsv, settings.tsv and fleet.tsv there.
+# goals.tsv, rates.tsv, settings.tsv, slower.tsv and
+# fleet.tsv there.
 
 BEGIN {
 	FS = OFS = "\t"
@@ -76,6 +77,14 @@ function rate(r,	fill)
 		> (dir "/rates.tsv")
 }
 
+function slower(what, added)
+{
+	if (added != "" && v["dispatch.nothing"] + 0)
+		print what, sprintf("%.0f", added),
+			sprintf("%.1f %%", 100 * added / v["dispatch.nothing"]) \
+			> (dir "/slower.tsv")
+}
+
 function fleet(what, one, all)
 {
 	print what, one, all > (dir "/fleet.tsv")
@@ -125,6 +134,12 @@ END {
 	setting("no session", i, 0)
 	part("everything, started", s)
 	part("everything, a session for", i)
+
+	slower("kdtl_sched, one session", p)
+	slower("BPF ring buffer", v["dispatch.bpf_ringbuf"])
+	slower("LTTng", v["dispatch.lttng"])
+	slower("ftrace", v["dispatch.ftrace"])
+	slower("perf", v["dispatch.perf"])
 
 	n = 4096
 	hosts = 10000

@@ -38,18 +38,15 @@ ftrace_lost()
 	echo "$1" >"$TRACING/buffer_size_kb"
 	shift
 	echo >"$TRACING/trace"
-	cat "$TRACING/per_cpu/cpu0/trace_pipe_raw" >/dev/null &
-	reader=$!
 	switches=$(context_switches)
 	echo 1 >"$TRACING/events/sched/sched_switch/enable"
-	"$@" >/dev/null
+	"$BENCH/ftrace_read" "$TRACING/per_cpu/cpu0/trace_pipe_raw" "$@" \
+		>/dev/null || die "ftrace_read"
 	echo 0 >"$TRACING/events/sched/sched_switch/enable"
 	switches=$(($(context_switches) - switches))
 	lost=$(awk -F ': ' '$1 == "overrun" || $1 == "dropped events" { n += $2 }
 		END { print n }' "$TRACING/per_cpu/cpu0/stats")
 	got=$((switches - lost))
-	kill "$reader"
-	wait "$reader" 2>/dev/null
 }
 
 perf_lost()
@@ -90,7 +87,7 @@ load kdtl
 load kdtl_sched
 lttng_modules
 "$BENCH/messages" 2 10 50 >/dev/null
-for tracer in kdtl ftrace perf bpf_ringbuf lttng; do
+for tracer in ${TRACERS:-kdtl ftrace perf bpf_ringbuf lttng}; do
 	has "$tracer" || continue
 	for kib in 16 64 256; do
 		for how in read starved; do

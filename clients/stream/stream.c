@@ -177,8 +177,10 @@ static int stream_start(struct stream *st)
 
 	if (!err)
 		err = kdtl_start(st->session);
-	if (!err)
+	if (!err) {
 		WRITE_ONCE(st->running, true);
+		st->begins = false;
+	}
 	return err;
 }
 
@@ -191,6 +193,7 @@ static int stream_stop(struct stream *st)
 	if (err)
 		return err;
 	stream_publish(st);
+	st->begins = false;
 	WRITE_ONCE(st->running, false);
 	/* Who waits for more: there will be none. */
 	wake_up_interruptible_poll(&st->waitq, EPOLLIN | EPOLLRDNORM);
@@ -206,7 +209,14 @@ static int stream_stop(struct stream *st)
  */
 int stream_begin(struct stream *st)
 {
-	return st->session ? 0 : stream_start(st);
+	int err;
+
+	if (st->session && !st->begins)
+		return 0;
+	err = stream_start(st);
+	/* Set up, but not started: to be tried again, not the end of the log. */
+	st->begins = err && st->session;
+	return err;
 }
 
 static void stream_info_add(struct kdtl_stream_info *sum, const struct kdtl_aux_info *info)

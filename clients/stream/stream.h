@@ -37,6 +37,7 @@ struct stream_cpu {
  * @overwrite: see KDTL_STREAM_OVERWRITE
  * @watermark: in bytes
  * @running: started, not stopped
+ * @begins: set up by a reader for whom it could not be started
  * @next: the CPU to be read first
  * @percpu: by CPU, struct stream_cpu
  * @waitq: where readers and pollers wait
@@ -58,6 +59,7 @@ struct stream {
 	bool				overwrite;
 	u64				watermark;
 	bool				running;
+	bool				begins;
 	int				next;
 	struct stream_cpu __percpu	*percpu;
 

@@ -58,7 +58,7 @@ position q;
  {
  	... when != kdtl_session_create(...)
  	    when != kdtl_session_close(...)
- 	    when != x = \(kmalloc\|kzalloc\|kcalloc\|kzalloc_obj\|kzalloc_node\)(...)
+ 	    when != x = \(kmalloc\|kzalloc\|kcalloc\|kzalloc_obj\|kzalloc_node\|kvcalloc\|kvzalloc\)(...)
 (
  	kfree@q(x)
 |
@@ -78,7 +78,7 @@ position q;
  {
  	... when != kdtl_session_create(...)
  	    when != kdtl_session_close(...)
- 	    when != x = \(kmalloc\|kzalloc\|kcalloc\|kzalloc_obj\|kzalloc_node\)(...)
+ 	    when != x = \(kmalloc\|kzalloc\|kcalloc\|kzalloc_obj\|kzalloc_node\|kvcalloc\|kvzalloc\)(...)
 (
  	kfree@q(x)
 |

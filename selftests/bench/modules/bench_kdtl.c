@@ -58,7 +58,8 @@ static void bench_read(struct kdtl_session *s)
 		while ((len = kdtl_aux_peek(s, cpu, &span)) > 0) {
 			kdtl_for_each_entry(e, span, len)
 				bench_sum += kdtl_entry_time(e) + kdtl_entry_wait(e) +
-					     kdtl_entry_pid(e) + e->srr0 + e->srr1;
+					     kdtl_entry_pid(e) + be64_to_cpu(e->srr0) +
+					     be64_to_cpu(e->srr1);
 			kdtl_aux_consume(s, cpu, len);
 		}
 	}

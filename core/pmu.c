@@ -57,8 +57,11 @@ int kdtl_sink_update(struct kdtl_pmu *p)
 	return kdtl_source_update(p);
 }
 
-/* In a driver's straight path for one event there is no loop. */
-static struct kdtl_sink kdtl_several;
+/*
+ * In a driver's straight path for one event there is no loop: several of them
+ * look like one that wants everything, and never just takes it.
+ */
+static struct kdtl_sink kdtl_several = { .mask = KDTL_MASK_ALL };
 
 static void kdtl_sinks_set(struct kdtl_pmu_cpu *c, struct kdtl_sink *first)
 {

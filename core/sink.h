@@ -77,7 +77,7 @@ struct kdtl_sink {
 /**
  * struct kdtl_pmu_cpu - a source's state on one CPU
  * @sinks: all active events
- * @only: of these, the only one; if there are several, one that wants nothing
+ * @only: of these, the only one; if there are several, one that is always slow
  * @leaving: of these, the one that is about to go: what it wants counts no more
  * @stale: the source still delivers what events wanted that have gone
  */

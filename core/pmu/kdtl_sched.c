@@ -194,6 +194,9 @@ static __always_inline void kdtl_sched_dispatch(bool preempt, struct task_struct
 		slept -= ready;
 	}
 
+	if (!(sink->mask >> why & 1))
+		return;
+
 	queued = now - queued_at;
 	if (unlikely((u64)(queued | ready | slept) > U32_MAX)) {
 		queued = kdtl_saturate(queued);
@@ -208,7 +211,7 @@ static __always_inline void kdtl_sched_dispatch(bool preempt, struct task_struct
 	w3 = cpu_to_be64((u64)next_pid << 32 | prev_pid);
 
 	head = sink->head;
-	if (likely(sink->mask >> why & 1 && !kdtl_sink_is_slow(sink, head))) {
+	if (likely(!kdtl_sink_is_slow(sink, head))) {
 		kdtl_fill(kdtl_sink_slot(sink, head), next, w0, w1, w2, w3);
 		kdtl_sink_publish(sink, head);
 		kdtl_sink_count(sink->counts, why, queued, ready, slept);

@@ -160,7 +160,8 @@ done
 ok "sleep: knows every verb that may sleep" knows_all
 ok "make cocci M=folder checks and repairs a client's own folder" client_folder
 ok "nothing is found in the project" "$top/scripts/cocci"
-source=$(find "$KDTL_CACHE/src" -maxdepth 1 -name 'linux-source-*' ! -name '*@*' 2>/dev/null |
+mkdir -p -- "$KDTL_CACHE/src"
+source=$(find "$KDTL_CACHE/src" -maxdepth 1 -name 'linux-source-*' ! -name '*@*' |
 	sort -V | tail -n 1)
 if [ "${KDTL_QUICK:-0}" != 0 ]; then
 	skip "nor by the kernel's own rules" "takes minutes"

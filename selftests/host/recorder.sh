@@ -78,7 +78,7 @@ title()
 {
 	[ "$how" = oops ] ||
 		grep -a 'Kernel panic - not syncing' "$work/console" || return
-	grep -a -E "kdtl_recorder: (panic|oops): the last 1000 ms of 4 CPUs, $lines of [0-9]+ dispatches" \
+	grep -a -E "kdtl_recorder: (panic|oops): the last 20000 ms of 4 CPUs, $lines of [0-9]+ dispatches" \
 		"$work/console"
 }
 

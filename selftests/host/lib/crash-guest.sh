@@ -44,8 +44,9 @@ else
 	fi
 fi
 
+# While a CPU hangs the others may wait for it, too: for longer than a second.
 insmod $M/kdtl.ko && insmod $M/kdtl_sched.ko &&
-	insmod $M/kdtl_recorder.ko lines="$lines" ms=1000 || exit 1
+	insmod $M/kdtl_recorder.ko lines="$lines" ms=20000 || exit 1
 load
 
 case $how in

@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "../api/include/uapi/linux/kdtl.h"
+#include "must.h"
 
 #define PAGES	16	/* of log */
 #define MOST	5000
@@ -36,18 +37,6 @@ static size_t page;
 static int nth_fd, dev = -1, event = -1, pipes[2];
 static bool functions;
 static void *ring, *aux;
-
-#define die(...) do {							\
-	printf("# line %d: ", __LINE__);				\
-	printf(__VA_ARGS__);						\
-	printf(" (%s)\n", strerror(errno));				\
-	exit(1);							\
-} while (0)
-
-#define must(cond) do {							\
-	if (!(cond))							\
-		die("%s", #cond);					\
-} while (0)
 
 /* ---------------------------------------------------------------------- faults */
 

@@ -29,23 +29,12 @@
 #include <unistd.h>
 
 #include "../api/include/uapi/linux/kdtl.h"
+#include "must.h"
 
 #define ENTRY		sizeof(struct kdtl_entry)
 #define PAGES		16	/* of log per CPU */
 
 static size_t page;
-
-#define die(...) do {							\
-	printf("# line %d: ", __LINE__);				\
-	printf(__VA_ARGS__);						\
-	printf(" (%s)\n", strerror(errno));				\
-	exit(1);							\
-} while (0)
-
-#define must(cond) do {							\
-	if (!(cond))							\
-		die("%s", #cond);					\
-} while (0)
 
 /* The call fails, and says why. */
 #define refused(call, error) do {					\

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* For the programs of the tests: what has to hold, or the process ends and says where. */
+#ifndef _KDTL_MUST_H
+#define _KDTL_MUST_H
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define die(...) do {							\
+	printf("# line %d: ", __LINE__);				\
+	printf(__VA_ARGS__);						\
+	printf(" (%s)\n", strerror(errno));				\
+	exit(1);							\
+} while (0)
+
+#define must(cond) do {							\
+	if (!(cond))							\
+		die("%s", #cond);					\
+} while (0)
+
+#endif /* _KDTL_MUST_H */

@@ -209,12 +209,15 @@ int kdtl_aux_info(struct kdtl_session *s, int cpu, struct kdtl_aux_info *info)
 	info->tail = smp_load_acquire(&aux->tail);
 	info->head = READ_ONCE(aux->sink.head);
 	info->lost = READ_ONCE(aux->lost);
-	/* kdtl_load() moves start to head, then tail: be neither before. */
+	/* kdtl_load() moves start to head, then tail: neither is before. */
 	start = READ_ONCE(aux->start);
 	if ((s64)(info->tail - start) < 0)
 		info->tail = start;
+	if ((s64)(info->head - start) < 0)
+		info->head = start;
 	info->consumed = kdtl_entries(info->tail - start);
-	info->unread = kdtl_entries(info->head - info->tail);
+	/* An entry of which a part was consumed is unread. */
+	info->unread = kdtl_entries(info->head - start) - info->consumed;
 	info->produced = info->consumed + info->lost + info->unread;
 	if (aux->overwrite) {
 		info->unread = min(info->unread, kdtl_entries(kdtl_snapshot_max(aux)));

@@ -192,6 +192,9 @@ static void aux_full(struct kunit *test)
 
 		/* One byte too few for an entry, then as many as it takes. */
 		KUNIT_ASSERT_EQ(test, kdtl_aux_consume(s, 0, KDTL_ENTRY_SIZE - spare - 1), 0);
+		/* Nothing was produced, or lost, by that. */
+		KUNIT_ASSERT_EQ(test, aux_info(test, s, 0).produced, info.produced);
+		KUNIT_ASSERT_EQ(test, aux_info(test, s, 0).unread, (u64)fits);
 		kapi_emit(0, KDTL_KIND_CEDE, 1);
 		KUNIT_ASSERT_EQ(test, aux_info(test, s, 0).lost, ++lost);
 		KUNIT_ASSERT_EQ(test, kdtl_aux_consume(s, 0, 1), 0);

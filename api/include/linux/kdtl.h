@@ -437,7 +437,7 @@ struct kdtl_msg {
  * @produced: entries that the source had for this session since kdtl_load()
  * @consumed: entries given back with kdtl_aux_consume()
  * @lost: entries that found no room, or were overwritten
- * @unread: entries that can be read
+ * @unread: entries that can be read, or of which a part was consumed
  * @tb_freq: ticks per second of the entries' time base
  * @tb_boot: the time base's value at boot
  * @online: the CPU is being logged, or would be if the session were started

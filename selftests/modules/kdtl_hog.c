@@ -18,6 +18,10 @@ static unsigned int ms = 1000;
 module_param(ms, uint, 0444);
 MODULE_PARM_DESC(ms, "how long (default 1000)");
 
+static bool done;
+module_param(done, bool, 0444);
+MODULE_PARM_DESC(done, "shown: the CPU is everyone's again");
+
 static struct task_struct *thread;
 
 static int hog(void *unused)
@@ -27,8 +31,8 @@ static int hog(void *unused)
 	sched_set_fifo(current);
 	while (ktime_before(ktime_get(), end) && !kthread_should_stop())
 		cpu_relax();
-	/* The end can be seen, and awaited. */
 	sched_set_normal(current, 0);
+	WRITE_ONCE(done, true);
 	while (!kthread_should_stop())
 		msleep(20);
 	return 0;

@@ -356,7 +356,7 @@ static const struct call {
 	{ "perf_map_aux", prepare_perf_aux, do_perf_aux, undo_perf_aux, 0, false },
 };
 
-#define NR_CALLS (sizeof(calls) / sizeof(*calls))
+#define NR_CALLS ARRAY_SIZE(calls)
 
 static void walk(const struct call *c)
 {
@@ -384,8 +384,9 @@ static void walk(const struct call *c)
 				die("%s: an error without a fault", c->name);
 			if (err != ENOMEM && err != EIO && err != c->also)
 				die("%s: fault %d: the wrong errno", c->name, nth);
-			if (fds() != call_fds || (!c->keeps &&
-			    (sessions() != call_sessions || pinned() != call_pinned)))
+			if (fds() != call_fds ||
+			    (!c->keeps && (sessions() != call_sessions ||
+					   pinned() != call_pinned)))
 				die("%s: fault %d: left %d files, %d sessions, %ld KiB pinned",
 				    c->name, nth, fds() - call_fds, sessions() - call_sessions,
 				    pinned() - call_pinned);

@@ -32,6 +32,7 @@
 #include <unistd.h>
 
 #include "../api/include/uapi/linux/kdtl.h"
+#include "must.h"
 
 #define FDS		8	/* of /dev/kdtl, and duplicates */
 #define MAPS		6
@@ -153,7 +154,7 @@ static void *wild(void)
 	static void * const at[] = { NULL, (void *)1, (void *)-1, (void *)-4096UL,
 				     (void *)0x8000000000000000UL };
 
-	return at[below(sizeof(at) / sizeof(at[0]))];
+	return at[below(ARRAY_SIZE(at))];
 }
 
 static void setup(int fd)
@@ -380,10 +381,10 @@ static void do_splice(int *fd)
 	}
 	if (one_in(3))
 		result(splice(my.pipe[0], NULL, my.null, NULL, below(65536),
-				      SPLICE_F_NONBLOCK));
+			      SPLICE_F_NONBLOCK));
 	else
 		result(splice(*fd, NULL, my.pipe[1], NULL, 1 + below(200000),
-				      one_in(8) ? 0 : SPLICE_F_NONBLOCK));
+			      one_in(8) ? 0 : SPLICE_F_NONBLOCK));
 	if (one_in(8)) {
 		/* Whichever end goes first. */
 		const int first = below(2);
@@ -501,7 +502,7 @@ static const struct call calls[] = {
 	{ "death", 1, do_die, 0, { } },
 };
 
-#define NR_CALLS	(sizeof(calls) / sizeof(calls[0]))
+#define NR_CALLS	ARRAY_SIZE(calls)
 static_assert(NR_CALLS <= CALLS, "make CALLS larger");
 
 static void step(void)

@@ -20,4 +20,6 @@
 		die("%s", #cond);					\
 } while (0)
 
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+
 #endif /* _KDTL_MUST_H */

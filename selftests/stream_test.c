@@ -157,7 +157,7 @@ static void test_edges(void)
 	unsigned int i;
 	int fd = open_dev(0);
 
-	for (i = 0; i < sizeof(pages) / sizeof(*pages); i++) {
+	for (i = 0; i < ARRAY_SIZE(pages); i++) {
 		attr.aux_pages = pages[i];
 		refused(ioctl(fd, KDTL_IOC_SETUP, &attr), EINVAL);
 	}
@@ -165,7 +165,7 @@ static void test_edges(void)
 	attr.aux_pages = 1 << 20;
 	refused(ioctl(fd, KDTL_IOC_SETUP, &attr), ENOMEM);
 	attr.aux_pages = 1;
-	for (i = 0; i < sizeof(watermarks) / sizeof(*watermarks); i++) {
+	for (i = 0; i < ARRAY_SIZE(watermarks); i++) {
 		attr.watermark = watermarks[i];
 		refused(ioctl(fd, KDTL_IOC_SETUP, &attr), EINVAL);
 	}
@@ -182,7 +182,7 @@ static void test_edges(void)
 	close(fd);
 
 	/* A timer that goes off at once would wake the reader for an entry. */
-	for (i = 0; i < sizeof(periods) / sizeof(*periods); i++) {
+	for (i = 0; i < ARRAY_SIZE(periods); i++) {
 		struct pollfd p = { .events = POLLIN };
 
 		p.fd = setup_as(0, (struct kdtl_stream_attr){ .period = periods[i] });
@@ -981,7 +981,7 @@ int main(int argc, char **argv)
 {
 	page = sysconf(_SC_PAGESIZE);
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(tests); i++) {
 		if (argc == 2 && !strcmp(argv[1], tests[i].name)) {
 			tests[i].fn();
 			return 0;

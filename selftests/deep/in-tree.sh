@@ -43,7 +43,8 @@ configure()
 		CONFIG_HIGH_RES_TIMERS=y CONFIG_PRINTK=y CONFIG_MMU=y CONFIG_WERROR=y \
 		CONFIG_KUNIT="$value" CONFIG_KDTL{,_SCHED,_RECORDER,_SAMPLER,_STREAM,_WATCH,_KUNIT_TEST}="$value" \
 		>"$dir/kdtl.config" || return
-	[ "$value" = y ] || echo CONFIG_KDTL_SELFTESTS=m >>"$dir/kdtl.config"
+	[ "$value" = y ] ||
+		printf '%s\n' CONFIG_MODULE_UNLOAD=y CONFIG_KDTL_SELFTESTS=m >>"$dir/kdtl.config"
 	kmake O="$dir" KCONFIG_ALLCONFIG="$dir/kdtl.config" allnoconfig &&
 		[ "$(grep -c "^CONFIG_KDTL.*=$value" "$dir/.config")" -eq \
 			"$(grep -c '^CONFIG_KDTL' "$dir/kdtl.config")" ]

@@ -7,6 +7,7 @@
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/kdtl.h>
+#include <linux/module.h>
 
 #include "kunit-shim.h"
 #include "kdtl_test_pmu.h"
@@ -28,6 +29,19 @@ extern struct kunit_suite kdtl_wait_suite;
 #define KAPI_MSG_SLOTS	(PAGE_SIZE / sizeof(struct kdtl_msg))
 /* Also in a debug kernel that is emulated: only who fails waits for so long. */
 #define KAPI_FOREVER	msecs_to_jiffies(300 * MSEC_PER_SEC)
+
+/*
+ * How often sessions and events on a source in this module hold it.  Built in, or
+ * if modules are for good, nobody counts: -1.
+ */
+static inline int kapi_held(void)
+{
+#if defined(MODULE) && defined(CONFIG_MODULE_UNLOAD)
+	return module_refcount(THIS_MODULE);
+#else
+	return -1;
+#endif
+}
 
 /*
  * A test's session is in test->priv: kapi_exit() closes it, also after a failed

@@ -164,7 +164,8 @@ int cmd_ctf(int argc, char **argv)
 	if (argc != 2 && argc != 3)
 		usage_error("ctf takes a file and a directory");
 	r = recording_open(path);
-	if (mkdir(out, 0700) || (dir = open(out, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
+	dir = mkdir(out, 0700) ? -1 : open(out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
 		die("%s", out);
 
 	/* A hypervisor's log may go back in time, a CTF stream must not. */

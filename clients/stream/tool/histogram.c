@@ -70,7 +70,7 @@ int cmd_histogram(int argc, char **argv)
 	if (!r.nr)
 		return 0;
 	bars(count);
-	for (size_t i = 0; i < sizeof(permille) / sizeof(permille[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(permille); i++) {
 		printf("p%g ", permille[i] / 10.0);
 		print_ns(wait[(r.nr * permille[i] + 999) / 1000 - 1]);
 		fputs(", ", stdout);

@@ -11,6 +11,8 @@
 
 #include <linux/kdtl.h>
 
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+
 /*
  * A recording: this, then the entries as the kernel had them, a CPU's in the
  * order of time, until the end of the file.  Big-endian like the entries, so

@@ -113,6 +113,9 @@ int watch_report_init(void)
 	ratelimit_set_flags(&alarm_limit, RATELIMIT_MSG_ON_RELEASE);
 	device = platform_device_register_simple("kdtl_watch", PLATFORM_DEVID_NONE,
 						 NULL, 0);
+	/* The platform's bus does not look whether there was memory for the name. */
+	if (device == ERR_PTR(-EINVAL))
+		return -ENOMEM;
 	return PTR_ERR_OR_ZERO(device);
 }
 

@@ -59,9 +59,11 @@ void torture_leave(struct torture_thread *t)
 	smp_store_release(&t->at, NULL);
 }
 
+/* Not only about to be: who is preempted as it looks whether to sleep is on a queue. */
 bool torture_asleep(const struct torture_thread *t)
 {
-	return READ_ONCE(t->self->__state) & (TASK_INTERRUPTIBLE | TASK_UNINTERRUPTIBLE);
+	return READ_ONCE(t->self->__state) & (TASK_INTERRUPTIBLE | TASK_UNINTERRUPTIBLE) &&
+	       !READ_ONCE(t->self->on_rq);
 }
 
 /* Asleep inside of a verb, it has the session: close waits for it, and ends it. */

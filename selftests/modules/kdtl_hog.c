@@ -31,6 +31,7 @@ static int hog(void *unused)
 	sched_set_fifo(current);
 	while (ktime_before(ktime_get(), end) && !kthread_should_stop())
 		cpu_relax();
+	pr_info("CPU %u: %u ms are over\n", cpu, ms);
 	sched_set_normal(current, 0);
 	WRITE_ONCE(done, true);
 	while (!kthread_should_stop())

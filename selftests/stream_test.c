@@ -460,7 +460,8 @@ static void test_splice_close(void)
 	must(!pipe(p) && splice(fd, NULL, p[1], NULL, 100 * ENTRY, 0) == 100 * (ssize_t)ENTRY);
 	must(!close(fd));
 	must(read_all(p[0], buf, sizeof(buf)) == sizeof(buf));
-	must(check_entries(buf, sizeof(buf)) > 50);
+	/* Before each of ours a thread may have run for our timer (PREEMPT_RT). */
+	must(check_entries(buf, sizeof(buf)) > 25);
 }
 
 /* A pipe without a reader takes nothing: nothing is consumed. */

@@ -176,11 +176,15 @@ static int do_start(void)
 
 static void prepare_started(void)
 {
+	struct kdtl_stream_info info = { .cpu = -1 };
+
 	prepare_start();
 	must(!do_start());
-	/* Something to read, more than once. */
-	for (int i = 0; i < 200; i++)
+	/* Something to read, more than once. A sleep may be over before it began. */
+	do {
 		usleep(1);
+		must(!ioctl(dev, KDTL_IOC_INFO, &info));
+	} while (info.unread < 100);
 }
 
 static int do_stop(void)

@@ -12,6 +12,32 @@
 leaks=/sys/kernel/debug/kmemleak
 locks=/proc/lockdep_stats
 
+# Tell the reports, and fail if there are any; but for those of an array that
+# rb_alloc_aux() itself allocated: perf forgets it when there is not one page of
+# memory for the area (seen in 7.2), which faults.sh makes happen.
+leaked()
+{
+	awk '
+		function told() {
+			if (perfs)
+				print "# of perf, in rb_alloc_aux(): " first
+			else
+				printf "%s", text
+			bad += text && !perfs
+			text = ""
+			perfs = traced = 0
+		}
+		/^unreferenced object / { told(); first = $0 }
+		{ text = text "# " $0 "\n" }
+		/^  backtrace/ { traced = 1; next }
+		# The first function that is not the allocator.
+		traced && $1 !~ /^_*k[a-z]*alloc/ {
+			perfs = $1 ~ /^rb_alloc_aux\+/
+			traced = 0
+		}
+		END { told(); exit !bad }' $leaks
+}
+
 # What is younger than 5 s does not count, nor what changes between two scans.
 no_leak()
 {
@@ -19,9 +45,7 @@ no_leak()
 	echo scan >$leaks || return
 	sleep 6
 	echo scan >$leaks || return
-	cat $leaks >/tmp/leaks
-	sed 's/^/# /' /tmp/leaks
-	! grep -q . /tmp/leaks
+	! leaked
 }
 
 # lockdep gives up at its first report, and when its tables are full.

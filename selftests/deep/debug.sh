@@ -5,6 +5,10 @@
 # reported. Before that, each kernel has to find mistakes that are there.
 #
 #	selftests/deep/debug.sh [debug|kcsan|rt]...
+#
+# TORTURE_SECONDS  how long selftests/torture.sh does its worst in each (60)
+# PROGRAMS         how many random ones selftests/fuzz.sh runs, of each kind (40)
+# KDTL_HOURS       how long all tests in a kernel may take (5)
 
 here=$(dirname -- "$(readlink -f -- "$0")")
 tests=$(dirname -- "$here")
@@ -95,7 +99,9 @@ run()
 	boot "$kernel" console --timeout $((hours * 3600)) --out "$out" \
 		--append "$append" \
 		--add "$tests:/selftests" --add "$out/programs:/selftests" -- \
-		env ROUNDS=20 KDTL_PANIC_ON_WARN=$panic sh /selftests/run-all "$@"
+		env ROUNDS=20 KDTL_PANIC_ON_WARN=$panic \
+		TORTURE_SECONDS="${TORTURE_SECONDS:-60}" PROGRAMS="${PROGRAMS:-40}" \
+		sh /selftests/run-all "$@"
 }
 
 # result KERNEL NAME: a test's KTAP as a subtest.

@@ -46,8 +46,8 @@ ssize_t kdtl_aux_peek(struct kdtl_session *s, int cpu, const void **span)
 		return -EINVAL;
 
 	/* [aux.C] pairs with B in kdtl_sink_store(): who sees head sees the data. */
-	head = smp_load_acquire(&aux->sink.head);
-	tail = READ_ONCE(aux->tail);
+	head = kdtl_u64_acquire(&aux->sink.head);
+	tail = kdtl_u64_read(&aux->tail);
 	*span = aux->area.base + (tail & aux->sink.pos_mask);
 	return head - tail;
 }
@@ -73,15 +73,15 @@ int kdtl_aux_consume(struct kdtl_session *s, int cpu, size_t bytes)
 	if (!aux)
 		return bytes ? -EINVAL : 0;
 
-	tail = READ_ONCE(aux->tail);
-	if (bytes > READ_ONCE(aux->sink.head) - tail) {
+	tail = kdtl_u64_read(&aux->tail);
+	if (bytes > kdtl_u64_read(&aux->sink.head) - tail) {
 		pr_warn_ratelimited("%s: CPU %d: consume of %zu bytes, but only %llu are unread\n",
 				    s->owner, cpu, bytes,
-				    READ_ONCE(aux->sink.head) - tail);
+				    kdtl_u64_read(&aux->sink.head) - tail);
 		return -EINVAL;
 	}
 	/* [aux.D] pairs with A in kdtl_aux_room(): the bytes are read before reuse. */
-	return cmpxchg64_release(&aux->tail, tail, tail + bytes) == tail ?
+	return kdtl_u64_cmpxchg_release(&aux->tail, tail, tail + bytes) == tail ?
 		0 : -EINVAL;
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_aux_consume, KDTL_NS);
@@ -102,8 +102,8 @@ static ssize_t kdtl_snapshot_try(struct kdtl_aux *aux, void *buf, u64 len, u64 *
 	u64 head, stale;
 
 	/* [aux.C] pairs with B in kdtl_sink_store(): who sees head sees the data. */
-	head = smp_load_acquire(&aux->sink.head);
-	len = min(len, head - READ_ONCE(aux->start));
+	head = kdtl_u64_acquire(&aux->sink.head);
+	len = min(len, head - kdtl_u64_read(&aux->start));
 	*from = head - len;
 	/* The writer may be at work on it: what came out torn is found below. */
 	data_race(memcpy(buf, aux->area.base + (*from & aux->sink.pos_mask), len));
@@ -116,7 +116,7 @@ static ssize_t kdtl_snapshot_try(struct kdtl_aux *aux, void *buf, u64 len, u64 *
 	if (smp_load_acquire(&aux->open))
 		return -EAGAIN;
 	/* The writer is at head, and may be writing the entry there. */
-	head = READ_ONCE(aux->sink.head) + KDTL_ENTRY_SIZE - aux->area.size;
+	head = kdtl_u64_read(&aux->sink.head) + KDTL_ENTRY_SIZE - aux->area.size;
 	if ((s64)(head - *from) <= 0)
 		return len;
 	stale = kdtl_entries(head - *from + KDTL_ENTRY_SIZE - 1) * KDTL_ENTRY_SIZE;
@@ -171,7 +171,7 @@ ssize_t kdtl_aux_snapshot(struct kdtl_session *s, int cpu, void *buf, size_t len
 		got = kdtl_snapshot_try(aux, buf, len, &from);
 	} while (got == -EAGAIN && --tries);
 	if (missed && got >= 0)
-		*missed = kdtl_entries(max_t(s64, from - READ_ONCE(aux->start), 0));
+		*missed = kdtl_entries(max_t(s64, from - kdtl_u64_read(&aux->start), 0));
 	return got;
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_aux_snapshot, KDTL_NS);
@@ -206,11 +206,11 @@ int kdtl_aux_info(struct kdtl_session *s, int cpu, struct kdtl_aux_info *info)
 		return 0;
 
 	/* [aux.T] tail, then head: so that this head is not before this tail. */
-	info->tail = smp_load_acquire(&aux->tail);
-	info->head = READ_ONCE(aux->sink.head);
-	info->lost = READ_ONCE(aux->lost);
+	info->tail = kdtl_u64_acquire(&aux->tail);
+	info->head = kdtl_u64_read(&aux->sink.head);
+	info->lost = kdtl_u64_read(&aux->lost);
 	/* kdtl_load() moves start to head, then tail: neither is before. */
-	start = READ_ONCE(aux->start);
+	start = kdtl_u64_read(&aux->start);
 	if ((s64)(info->tail - start) < 0)
 		info->tail = start;
 	if ((s64)(info->head - start) < 0)

@@ -248,7 +248,7 @@ static void kdtl_evtset_info_fetch(struct kdtl_session *s, void *element)
 		sc = per_cpu_ptr(set->cpu, cpu);
 		req->active_now |= s->state != KDTL_CREATED &&
 				   READ_ONCE(aux->set) == set;
-		req->runs = max(req->runs, READ_ONCE(sc->runs));
+		req->runs = max(req->runs, kdtl_u64_read(&sc->runs));
 		req->active += kdtl_set_active(aux, set);
 		req->remaining = min(req->remaining, kdtl_set_remaining(aux, set));
 		req->overflowed |= READ_ONCE(sc->overflowed);

@@ -87,7 +87,7 @@ void kdtl_aux_output_end(struct perf_output_handle *handle, unsigned long size)
 		size = handle->head - (unsigned long)aux->sink.head;
 	if (WARN_ON_ONCE(size > kdtl_aux_room(aux)))
 		size = 0;
-	data_race(aux->sink.counts->entries[KDTL_KIND_UNKNOWN] += size / KDTL_ENTRY_SIZE);
+	kdtl_u64_add(&aux->sink.counts->entries[KDTL_KIND_UNKNOWN], size / KDTL_ENTRY_SIZE);
 	aux->flags |= handle->aux_flags;
 	if (aux->flags & PERF_AUX_FLAG_TRUNCATED)
 		irq_work_queue(&aux->wake);

@@ -107,8 +107,8 @@ static bool kdtl_session_readable(struct kdtl_session *s)
 		if (!aux)
 			continue;
 		/* [aux.T] tail, then head: so that this head is not before this tail. */
-		tail = smp_load_acquire(&aux->tail);
-		if (READ_ONCE(aux->sink.head) - tail >= aux->watermark)
+		tail = kdtl_u64_acquire(&aux->tail);
+		if (kdtl_u64_read(&aux->sink.head) - tail >= aux->watermark)
 			return true;
 	}
 	return false;

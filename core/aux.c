@@ -56,7 +56,7 @@ u64 kdtl_aux_room(struct kdtl_aux *aux)
 		return aux->area.size;
 
 	/* [aux.A] pairs with D in kdtl_aux_consume(): the bytes before tail are read. */
-	tail = smp_load_acquire(&aux->tail);
+	tail = kdtl_u64_acquire(&aux->tail);
 	return aux->area.size - (aux->sink.head - tail);
 }
 
@@ -89,7 +89,7 @@ static void kdtl_aux_check_wake(struct kdtl_aux *aux)
 	div64_u64_rem(past, aux->watermark, &rest);
 	aux->next_wake += past - rest + aux->watermark;
 	trace_kdtl_watermark(aux, aux->sink.head,
-			     aux->sink.head - READ_ONCE(aux->tail));
+			     aux->sink.head - kdtl_u64_read(&aux->tail));
 	irq_work_queue(&aux->wake);
 }
 
@@ -99,8 +99,8 @@ static void kdtl_aux_check_wake(struct kdtl_aux *aux)
  */
 static void kdtl_aux_lost(struct kdtl_aux *aux, u64 nr, u64 flag)
 {
-	WRITE_ONCE(aux->lost, aux->lost + nr);
-	WRITE_ONCE(aux->sink.counts->lost, aux->sink.counts->lost + nr);
+	kdtl_u64_set(&aux->lost, aux->lost + nr);
+	kdtl_u64_add(&aux->sink.counts->lost, nr);
 	if (aux->lost == aux->lost_told + nr)
 		aux->gap = aux->sink.head;
 	aux->flags |= flag;
@@ -131,7 +131,7 @@ static void kdtl_aux_lost_end(struct kdtl_aux *aux)
 void kdtl_aux_advance(struct kdtl_aux *aux, u64 size)
 {
 	/* [aux.B] pairs with C in kdtl_aux_peek(): publishes the data. */
-	smp_store_release(&aux->sink.head, aux->sink.head + size);
+	kdtl_u64_release(&aux->sink.head, aux->sink.head + size);
 	if (size)
 		kdtl_aux_lost_end(aux);
 	kdtl_aux_check_wake(aux);
@@ -163,7 +163,7 @@ static void kdtl_aux_sink_lost(struct kdtl_sink *sink, u64 nr)
 
 	if (aux->masked)
 		return;
-	data_race(sink->counts->entries[KDTL_KIND_UNKNOWN] += nr);
+	kdtl_u64_add(&sink->counts->entries[KDTL_KIND_UNKNOWN], nr);
 	kdtl_aux_lost(aux, nr, PERF_AUX_FLAG_PARTIAL);
 	kdtl_aux_lost_end(aux);
 	kdtl_set_check(aux);
@@ -218,7 +218,7 @@ static void kdtl_aux_wake(struct irq_work *work)
 	struct kdtl_aux *aux = container_of(work, struct kdtl_aux, wake);
 	struct kdtl_set_cpu *sc = per_cpu_ptr(aux->set->cpu, aux->cpu);
 
-	WRITE_ONCE(sc->wakeups, sc->wakeups + 1);
+	kdtl_u64_set(&sc->wakeups, sc->wakeups + 1);
 	kdtl_aux_report(aux, false);
 	kdtl_session_wake(aux->session);
 }
@@ -378,12 +378,12 @@ void kdtl_aux_reset(struct kdtl_aux *aux)
 	const u64 head = aux->sink.head;
 
 	aux->flags = 0;
-	WRITE_ONCE(aux->lost, 0);
+	kdtl_u64_set(&aux->lost, 0);
 	aux->lost_told = 0;
 	aux->lost_run = 0;
 	aux->announced = head;
-	WRITE_ONCE(aux->start, head);
-	smp_store_release(&aux->tail, head); /* [aux.D] */
+	kdtl_u64_set(&aux->start, head);
+	kdtl_u64_release(&aux->tail, head); /* [aux.D] */
 	aux->next_wake = head + aux->watermark;
 	kdtl_sets_load(aux);
 }

@@ -61,7 +61,7 @@ struct kdtl_aux {
 	u64			next_wake;
 	u64			announced;
 	u64			flags;
-	u64			lost;
+	aligned_u64		lost;
 	u64			lost_told;
 	u64			lost_run;
 	u64			gap;
@@ -82,8 +82,8 @@ struct kdtl_aux {
 	struct hrtimer		period_timer;
 	struct irq_work		wake;
 
-	u64			tail ____cacheline_aligned_in_smp;
-	u64			start;
+	aligned_u64		tail ____cacheline_aligned_in_smp;
+	aligned_u64		start;
 
 	struct kdtl_area	area;
 	void			**pages;

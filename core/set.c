@@ -116,7 +116,7 @@ static u64 kdtl_counts_entries(const struct kdtl_counts *c)
 	int kind;
 
 	for (kind = 0; kind < KDTL_NR_KINDS; kind++)
-		sum += READ_ONCE(c->entries[kind]);
+		sum += kdtl_u64_read(&c->entries[kind]);
 	return sum;
 }
 
@@ -142,19 +142,19 @@ static u64 kdtl_counted(struct kdtl_aux *aux, struct kdtl_set *set,
 	case KDTL_CTR_PREEMPT:
 	case KDTL_CTR_FAULT:
 	case KDTL_CTR_UNKNOWN:
-		return READ_ONCE(n->entries[c - KDTL_CTR_CEDE]);
+		return kdtl_u64_read(&n->entries[c - KDTL_CTR_CEDE]);
 	case KDTL_CTR_QUEUED:
-		return READ_ONCE(n->queued);
+		return kdtl_u64_read(&n->queued);
 	case KDTL_CTR_READY:
-		return READ_ONCE(n->ready);
+		return kdtl_u64_read(&n->ready);
 	case KDTL_CTR_SLEPT:
-		return READ_ONCE(n->slept);
+		return kdtl_u64_read(&n->slept);
 	case KDTL_CTR_BYTES:
-		return (kdtl_counts_entries(n) - READ_ONCE(n->lost)) * KDTL_ENTRY_SIZE;
+		return (kdtl_counts_entries(n) - kdtl_u64_read(&n->lost)) * KDTL_ENTRY_SIZE;
 	case KDTL_CTR_LOST:
-		return READ_ONCE(n->lost);
+		return kdtl_u64_read(&n->lost);
 	case KDTL_CTR_WAKEUPS:
-		return READ_ONCE(sc->wakeups);
+		return kdtl_u64_read(&sc->wakeups);
 	case KDTL_CTR_ENABLED:
 		return kdtl_clock_read(aux, aux->enabled, true);
 	case KDTL_CTR_RUNNING:
@@ -243,8 +243,8 @@ static void kdtl_set_enter(struct kdtl_aux *aux, struct kdtl_set *set)
 
 	WRITE_ONCE(aux->set, set);
 	aux->sink.counts = &sc->counts;
-	WRITE_ONCE(sc->runs, sc->runs + 1);
-	WRITE_ONCE(sc->remaining, set->timeout);
+	kdtl_u64_set(&sc->runs, sc->runs + 1);
+	kdtl_u64_set(&sc->remaining, set->timeout);
 	sc->overflows = 0;
 }
 
@@ -271,8 +271,8 @@ static void kdtl_timer_stop(struct kdtl_aux *aux)
 
 	/* On the timer's CPU with interrupts off: it is not running. */
 	if (hrtimer_try_to_cancel(&aux->set_timer) == 1)
-		WRITE_ONCE(sc->remaining,
-			   max_t(s64, 1, ktime_to_ns(hrtimer_get_remaining(&aux->set_timer))));
+		kdtl_u64_set(&sc->remaining,
+			     max_t(s64, 1, ktime_to_ns(hrtimer_get_remaining(&aux->set_timer))));
 }
 
 static void kdtl_period_start(struct kdtl_aux *aux)
@@ -503,7 +503,7 @@ u64 kdtl_set_remaining(struct kdtl_aux *aux, struct kdtl_set *set)
 		return set->timeout;
 	if (hrtimer_active(&aux->set_timer))
 		return max_t(s64, 0, ktime_to_ns(hrtimer_get_remaining(&aux->set_timer)));
-	return READ_ONCE(kdtl_set_here(aux, set)->remaining);
+	return kdtl_u64_read(&kdtl_set_here(aux, set)->remaining);
 }
 
 /**

@@ -28,10 +28,10 @@ struct kdtl_set_cpu {
 	struct kdtl_counts	counts;
 	u64			base[KDTL_NR_COUNTERS];
 	u64			last[KDTL_NR_COUNTERS];
-	u64			wakeups;
-	u64			runs;
+	aligned_u64		wakeups;
+	aligned_u64		runs;
 	u64			active;
-	u64			remaining;
+	aligned_u64		remaining;
 	u32			overflows;
 	u32			overflowed;
 };

@@ -12,6 +12,8 @@
 #include <linux/kdtl.h>
 #include <linux/percpu.h>
 
+#include "u64.h"
+
 /**
  * struct kdtl_counts - what a sink saw, by kind and phase of waiting
  * @entries: by &enum kdtl_kind, the lost ones too
@@ -21,11 +23,11 @@
  * @lost: of @entries, and those that the source itself lost
  */
 struct kdtl_counts {
-	u64	entries[KDTL_NR_KINDS];
-	u64	queued;
-	u64	ready;
-	u64	slept;
-	u64	lost;
+	aligned_u64	entries[KDTL_NR_KINDS];
+	aligned_u64	queued;
+	aligned_u64	ready;
+	aligned_u64	slept;
+	aligned_u64	lost;
 };
 
 struct kdtl_sink;
@@ -66,7 +68,7 @@ struct kdtl_sink {
 	struct kdtl_counts	*counts;
 	void			*base;
 	u64			pos_mask;
-	u64			head;
+	aligned_u64		head;
 	u64			stop_at;
 	u32			mask;
 	bool			linked;
@@ -105,10 +107,10 @@ static __always_inline void kdtl_sink_count(struct kdtl_counts *c,
 					    unsigned long kind, u64 queued,
 					    u64 ready, u64 slept)
 {
-	data_race(c->entries[kind]++);
-	data_race(c->queued += queued);
-	data_race(c->ready += ready);
-	data_race(c->slept += slept);
+	kdtl_u64_add(&c->entries[kind], 1);
+	kdtl_u64_add(&c->queued, queued);
+	kdtl_u64_add(&c->ready, ready);
+	kdtl_u64_add(&c->slept, slept);
 }
 
 /* Is there more to do for the next entry than to store it? */
@@ -134,7 +136,7 @@ static __always_inline void kdtl_sink_publish(struct kdtl_sink *sink, u64 head)
 	 * [aux.B] Publishes the entry at @head.  Pairs with C, the acquire of head in
 	 * kdtl_aux_peek() and kdtl_aux_snapshot().
 	 */
-	smp_store_release(&sink->head, head + KDTL_ENTRY_SIZE);
+	kdtl_u64_release(&sink->head, head + KDTL_ENTRY_SIZE);
 }
 
 /* Both of the above, and count. */

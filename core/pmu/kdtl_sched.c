@@ -34,7 +34,8 @@
  * A task's own record is ordered by the scheduler, which hands the task from
  * CPU to CPU.  Another task of the same slot may write at the same time: then
  * the two words do not fit each other, the pid comes out wrong, and the record
- * is as good as pushed out.  An empty slot has pid 0, which is nobody's.
+ * is as good as pushed out.  An empty slot has pid 0, which is nobody's.  On a CPU
+ * of 32 bits, which would tear the words, there are no more pids than slots.
  */
 struct kdtl_departure {
 	u64	when;
@@ -51,6 +52,7 @@ static_assert(PID_MAX_LIMIT <= 1 << KDTL_PID_BITS);
 
 /* By the pid's lower half, 1 MiB in all. */
 #define KDTL_SLOTS		(U16_MAX + 1UL)
+static_assert(IS_ENABLED(CONFIG_64BIT) || PID_MAX_LIMIT <= KDTL_SLOTS);
 
 static struct kdtl_departure *departures __read_mostly;
 static struct tracepoint *sched_switch_tp;

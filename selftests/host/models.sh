@@ -173,11 +173,11 @@ same_labels()
 # Each barrier has a label of its own, beside it or in the comment before it.
 all_labelled()
 {
-	find "$top/core" "$top/api" -name '*.[ch]' -print0 | sort -z |
+	find "$top/core" "$top/api" -name '*.[ch]' ! -name u64.h -print0 | sort -z |
 		xargs -0 awk -v top="$top/" '
 	BEGIN {
 		barrier = "(smp|virt|dma)_(mb|rmb|wmb|store_release|store_mb|load_acquire|mb__[a-z_]+)\\(|" \
-			"(atomic|cmpxchg|xchg)[a-z0-9_]*_(acquire|release)\\("
+			"(atomic|cmpxchg|xchg)[a-z0-9_]*_(acquire|release)\\(|kdtl_u64_[a-z_]*(acquire|release)\\("
 	}
 	FNR == 1 || /^$/ { label = "" }
 	/\[[a-z]+\.[A-Z]\]/ { label = FNR }

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Positions and counts that one CPU writes and others read meanwhile
+ *
+ * They are u64 and must be read and written whole.  A CPU of 32 bits does that
+ * with its 64-bit atomics only; on one of 64 bits these are what READ_ONCE(),
+ * smp_load_acquire() and their like are.
+ */
+#ifndef _KDTL_U64_H
+#define _KDTL_U64_H
+
+#include <linux/atomic.h>
+
+static __always_inline u64 kdtl_u64_read(const u64 *p)
+{
+	return atomic64_read((const atomic64_t *)p);
+}
+
+static __always_inline void kdtl_u64_set(u64 *p, u64 value)
+{
+	atomic64_set((atomic64_t *)p, value);
+}
+
+/* For the only one who writes it. */
+static __always_inline void kdtl_u64_add(u64 *p, u64 value)
+{
+	if (IS_ENABLED(CONFIG_64BIT))
+		data_race(*p += value);
+	else
+		kdtl_u64_set(p, *p + value);
+}
+
+static __always_inline u64 kdtl_u64_acquire(const u64 *p)
+{
+	return atomic64_read_acquire((const atomic64_t *)p);
+}
+
+static __always_inline void kdtl_u64_release(u64 *p, u64 value)
+{
+	atomic64_set_release((atomic64_t *)p, value);
+}
+
+/* Returns what was there, as atomic64_cmpxchg_release(). */
+static __always_inline u64 kdtl_u64_cmpxchg_release(u64 *p, u64 old, u64 new)
+{
+	return atomic64_cmpxchg_release((atomic64_t *)p, old, new);
+}
+
+#endif /* _KDTL_U64_H */

@@ -17,7 +17,7 @@ static void probe_run(struct work_struct *work)
 {
 	struct watch_cpu *w = container_of(work, struct watch_cpu, probe);
 
-	WRITE_ONCE(w->asked, 0);
+	atomic64_set(&w->asked, 0);
 }
 
 static bool probe_was_idle(int cpu, struct watch_cpu *w)
@@ -39,7 +39,7 @@ static bool probe_was_idle(int cpu, struct watch_cpu *w)
 void watch_probe(int cpu)
 {
 	struct watch_cpu *w = per_cpu_ptr(&watch_cpus, cpu);
-	const u64 asked = READ_ONCE(w->asked), now = local_clock();
+	const u64 asked = atomic64_read(&w->asked), now = local_clock();
 	const bool idle = probe_was_idle(cpu, w);
 
 	if (!watch_threshold(w))
@@ -50,7 +50,7 @@ void watch_probe(int cpu)
 			return;
 		cpus_read_lock();
 		if (cpu_online(cpu)) {
-			WRITE_ONCE(w->asked, now);
+			atomic64_set(&w->asked, now);
 			schedule_work_on(cpu, &w->probe);
 		}
 		cpus_read_unlock();

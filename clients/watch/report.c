@@ -43,8 +43,9 @@ static void report_uevent(int cpu, u64 wait, const char *what)
 static void report(int cpu, u64 wait, const char *what)
 {
 	struct watch_cpu *w = per_cpu_ptr(&watch_cpus, cpu);
+	const unsigned long ms = div_u64(wait, NSEC_PER_MSEC);
 
-	WRITE_ONCE(w->longest, max(w->longest, wait));
+	WRITE_ONCE(w->longest, max(w->longest, ms));
 	if (__ratelimit(&line_limit))
 		pr_warn("%s\n", what);
 	if (!__ratelimit(&alarm_limit))

@@ -26,10 +26,9 @@ static int cpus_show(struct seq_file *m, void *unused)
 		if (kdtl_aux_info(watch_session, cpu, &info))
 			continue;
 		w = per_cpu_ptr(&watch_cpus, cpu);
-		seq_printf(m, "%4d %13u %9llu %9llu %11llu %9llu\n", cpu,
+		seq_printf(m, "%4d %13u %9lu %9lu %11lu %9llu\n", cpu,
 			   READ_ONCE(w->threshold_ms), READ_ONCE(w->late),
-			   READ_ONCE(w->stuck),
-			   div_u64(READ_ONCE(w->longest), NSEC_PER_MSEC), info.lost);
+			   READ_ONCE(w->stuck), READ_ONCE(w->longest), info.lost);
 	}
 	return 0;
 }

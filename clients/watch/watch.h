@@ -10,7 +10,7 @@
  * @threshold_ms: longest wait that is all right; 0: any. Written from debugfs
  * @late: dispatches that had waited for longer
  * @stuck: times that nobody could be dispatched for longer
- * @longest: of the waits of @late and @stuck, in ns
+ * @longest: of the waits of @late and @stuck, in ms
  * @probe: is queued to see whether the CPU dispatches anyone
  * @asked: local_clock() when @probe was queued; 0: it has run
  * @told: its delay has been reported
@@ -20,11 +20,11 @@
  */
 struct watch_cpu {
 	unsigned int		threshold_ms;
-	u64			late;
-	u64			stuck;
-	u64			longest;
+	unsigned long		late;
+	unsigned long		stuck;
+	unsigned long		longest;
 	struct work_struct	probe;
-	u64			asked;
+	atomic64_t		asked;
 	bool			told;
 	u64			idle;
 };

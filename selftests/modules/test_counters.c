@@ -720,24 +720,26 @@ struct counters_reader {
 static int counters_read_all(void *arg)
 {
 	struct counters_reader *r = arg;
-	u64 last[2 * KDTL_NR_COUNTERS] = {};
-	struct kdtl_counter_req req[2 * KDTL_NR_COUNTERS] = {};
-	unsigned int i;
+	u64 last[2][KDTL_NR_COUNTERS] = {};
+	struct kdtl_counter_req req[KDTL_NR_COUNTERS] = {};
+	unsigned int i, set = 0;
+	u64 was;
 
-	for (i = 0; i < ARRAY_SIZE(req); i++) {
-		req[i].set = i / KDTL_NR_COUNTERS;
-		req[i].counter = i % KDTL_NR_COUNTERS;
-		req[i].cpu = 0;
-	}
 	while (!kthread_should_stop()) {
+		for (i = 0; i < ARRAY_SIZE(req); i++) {
+			req[i].set = set;
+			req[i].counter = i;
+		}
 		KUNIT_EXPECT_EQ(r->test, kdtl_read_counters(r->s, req, ARRAY_SIZE(req)), 0);
 		for (i = 0; i < ARRAY_SIZE(req); i++) {
-			if (req[i].value < last[i] && req[i].counter != KDTL_CTR_FAULT &&
-			    (r->clocks || req[i].counter < KDTL_CTR_ENABLED))
+			was = last[set][i];
+			if (req[i].value < was && i != KDTL_CTR_FAULT &&
+			    (r->clocks || i < KDTL_CTR_ENABLED))
 				KUNIT_FAIL(r->test, "set %u counter %u went back: %llu, %llu",
-					   req[i].set, req[i].counter, last[i], req[i].value);
-			last[i] = req[i].value;
+					   set, i, was, req[i].value);
+			last[set][i] = req[i].value;
 		}
+		set = !set;
 		r->reads++;
 		cond_resched();
 	}

@@ -51,7 +51,7 @@ static void bench_nothing_exit(void)
 /* A ring that overwrites: one mask, no test for room, one release. */
 struct bench_ring {
 	struct bench_record	*base;
-	u64			head;
+	unsigned long		head;
 };
 
 static DEFINE_PER_CPU(struct bench_ring, bench_ring);
@@ -61,7 +61,7 @@ static void bench_record(void *data, bool preempt, struct task_struct *prev,
 			 struct task_struct *next, unsigned int prev_state)
 {
 	struct bench_ring *ring = this_cpu_ptr(&bench_ring);
-	const u64 head = ring->head;
+	const unsigned long head = ring->head;
 
 	bench_record_fill(&ring->base[head & bench_mask], prev, next, prev_state);
 	/* Nobody reads; a reader would acquire head, then read. */

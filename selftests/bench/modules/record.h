@@ -14,7 +14,7 @@ struct bench_record {
 	pid_t		next_pid;
 	u32		cpu;
 	int		next_prio;
-	unsigned long	prev_state;
+	u64		prev_state;
 	char		next_comm[TASK_COMM_LEN];
 };
 

@@ -122,7 +122,7 @@ static struct kdtl_session *kdtl_session_alloc(const struct kdtl_session_attr *a
 	set = kdtl_set_alloc(0);
 	if (set)
 		list_add(&set->node, &s->sets);
-	if (!s->aux || !set || kdtl_msgq_init(&s->msgs, attr->msg_pages))
+	if (!s->aux || !set || kdtl_msgq_init(&s->msgs, attr->msg_pages, s->block))
 		goto free;
 	kdtl_set_config(set, attr->mask, attr->period);
 	return s;

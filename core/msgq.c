@@ -16,21 +16,23 @@
  * kdtl_msgq_init() - make a queue
  * @q: the queue
  * @pages: its size; 0: no queue, every message is forgotten
+ * @block: an overflow masks
  *
  * Context: may sleep.
  * Return: 0 or -ENOMEM.
  */
-int kdtl_msgq_init(struct kdtl_msgq *q, unsigned int pages)
+int kdtl_msgq_init(struct kdtl_msgq *q, unsigned int pages, bool block)
 {
 	const size_t size = (size_t)pages << PAGE_SHIFT;
 
 	raw_spin_lock_init(&q->lock);
 	if (!pages)
 		return 0;
-	q->slots = vzalloc(size);
+	q->nr_slots = size / sizeof(*q->slots);
+	q->block = block;
+	q->slots = vzalloc(array_size(q->nr_slots + KDTL_MSGQ_KEPT, sizeof(*q->slots)));
 	if (!q->slots)
 		return -ENOMEM;
-	q->nr_slots = size / sizeof(*q->slots);
 	return 0;
 }
 ALLOW_ERROR_INJECTION(kdtl_msgq_init, ERRNO);
@@ -51,8 +53,27 @@ static struct kdtl_msg *kdtl_msgq_slot(struct kdtl_msgq *q, u64 pos)
 {
 	u32 rest;
 
-	div_u64_rem(pos, q->nr_slots, &rest);
+	div_u64_rem(pos, q->nr_slots + KDTL_MSGQ_KEPT, &rest);
 	return &q->slots[rest];
+}
+
+/*
+ * So many may be in the queue before this one.
+ *
+ * One slot is enough for the overflows that mask, of however many CPUs: when it is
+ * taken, the newest message is such an overflow, and the kdtl_restart() of who
+ * reads it is for all CPUs.
+ */
+static unsigned int kdtl_msgq_limit(struct kdtl_msgq *q, const struct kdtl_msg *msg)
+{
+	switch (msg->type) {
+	case KDTL_MSG_END:
+		return q->nr_slots + KDTL_MSGQ_KEPT;
+	case KDTL_MSG_OVERFLOW:
+		return q->nr_slots + q->block;
+	default:
+		return q->nr_slots;
+	}
 }
 
 /**
@@ -74,7 +95,7 @@ void kdtl_msgq_put(struct kdtl_msgq *q, struct kdtl_msg *msg)
 	msg->time = local_clock();
 
 	raw_spin_lock_irqsave(&q->lock, flags);
-	if (q->head - q->tail == q->nr_slots) {
+	if (q->head - q->tail >= kdtl_msgq_limit(q, msg)) {
 		q->dropped++;
 	} else {
 		msg->dropped = q->dropped;

@@ -6,11 +6,15 @@
 #include <linux/kdtl.h>
 #include <linux/spinlock.h>
 
+/* For a KDTL_MSG_OVERFLOW that masks, and for KDTL_MSG_END. */
+#define KDTL_MSGQ_KEPT	2
+
 /**
  * struct kdtl_msgq - first in, first out; the newest are dropped when full
  * @lock: protects the rest.  A leaf: taken under the runqueue lock
  * @slots: the messages; NULL: there is no queue
- * @nr_slots: how many fit
+ * @nr_slots: how many fit, of any type; KDTL_MSGQ_KEPT more are kept for some
+ * @block: an overflow masks, so a reader that is not told would wait for ever
  * @head: messages put in, ever
  * @tail: messages taken out, ever
  * @dropped: since the last one that fit
@@ -19,12 +23,13 @@ struct kdtl_msgq {
 	raw_spinlock_t	lock;
 	struct kdtl_msg	*slots;
 	unsigned int	nr_slots;
+	bool		block;
 	u64		head;
 	u64		tail;
 	u64		dropped;
 };
 
-int kdtl_msgq_init(struct kdtl_msgq *q, unsigned int pages);
+int kdtl_msgq_init(struct kdtl_msgq *q, unsigned int pages, bool block);
 void kdtl_msgq_free(struct kdtl_msgq *q);
 void kdtl_msgq_put(struct kdtl_msgq *q, struct kdtl_msg *msg);
 bool kdtl_msgq_get(struct kdtl_msgq *q, struct kdtl_msg *msg, bool *last);

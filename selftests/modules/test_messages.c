@@ -296,6 +296,74 @@ static void messages_full(struct kunit *test)
 	}
 }
 
+/* As many as there are; the last one is returned. */
+static struct kdtl_msg messages_read_all(struct kdtl_session *s, unsigned int *nr, u64 *dropped)
+{
+	struct kdtl_msg msg, last = {};
+
+	*nr = 0;
+	*dropped = 0;
+	while (kdtl_read(s, &msg, sizeof(msg), true) > 0) {
+		*dropped += msg.dropped;
+		++*nr;
+		last = msg;
+	}
+	return last;
+}
+
+/* A full queue keeps nobody from being told that CPUs are masked, and of the end. */
+static void messages_full_kept(struct kunit *test)
+{
+	const struct kdtl_session_attr attr = {
+		.pmu		= KDTL_TEST_PMU,
+		.aux_pages	= KAPI_AUX_PAGES,
+		.msg_pages	= 1,
+		.watermark	= KDTL_ENTRY_SIZE,
+		.flags		= KDTL_SESSION_BLOCK,
+	};
+	struct kdtl_counter_req req = {
+		.counter	= KDTL_CTR_PREEMPT,
+		.flags		= KDTL_COUNTER_NOTIFY,
+		.value		= -1,
+		.long_reset	= -1,
+	};
+	struct kdtl_session *s = kapi_create(test, &attr);
+	const int cpu = num_online_cpus() - 1;
+	unsigned int i, nr, round;
+	struct kdtl_msg last;
+	u64 dropped;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_GT(test, cpu, 0);
+	KUNIT_ASSERT_EQ(test, kdtl_write_counters(s, &req, 1), 0);
+	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	for (round = 0; round < 3; round++) {
+		for (i = 0; i < KAPI_MSG_SLOTS + 3; i++)
+			kapi_emit(0, KDTL_KIND_CEDE, 1);
+		kapi_emit(0, KDTL_KIND_PREEMPT, 1);
+		kapi_emit(cpu, KDTL_KIND_PREEMPT, 1);
+		/* Both are masked, and one message is enough to know. */
+		last = messages_read_all(s, &nr, &dropped);
+		KUNIT_EXPECT_EQ(test, nr, (unsigned int)KAPI_MSG_SLOTS + 1);
+		KUNIT_EXPECT_EQ(test, last.type, KDTL_MSG_OVERFLOW + 0);
+		KUNIT_EXPECT_EQ(test, last.dropped, 3ULL);
+		KUNIT_EXPECT_EQ(test, dropped, round ? 6ULL : 3ULL);
+		KUNIT_EXPECT_EQ(test, kdtl_restart(s), 0);
+		KUNIT_EXPECT_EQ(test, kdtl_restart(s), -EBUSY);
+		kapi_drain(s, 0);
+		kapi_drain(s, cpu);
+	}
+
+	for (i = 0; i < KAPI_MSG_SLOTS + 3; i++)
+		kapi_emit(0, KDTL_KIND_CEDE, 1);
+	kapi_emit(0, KDTL_KIND_PREEMPT, 1);
+	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
+	last = messages_read_all(s, &nr, &dropped);
+	KUNIT_EXPECT_EQ(test, nr, (unsigned int)KAPI_MSG_SLOTS + 2);
+	KUNIT_EXPECT_EQ(test, last.type, KDTL_MSG_END + 0);
+	KUNIT_EXPECT_GT(test, dropped, 3ULL);
+}
+
 /* Posted = read + dropped, whatever the reader does meanwhile. */
 static void messages_add_up(struct kunit *test)
 {
@@ -363,6 +431,7 @@ static struct kunit_case messages_cases[] = {
 	KUNIT_CASE(messages_cpu_masked),
 #endif
 	KUNIT_CASE(messages_full),
+	KUNIT_CASE(messages_full_kept),
 	KUNIT_CASE(messages_add_up),
 	KUNIT_CASE(messages_read_errors),
 	{}

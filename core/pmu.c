@@ -13,6 +13,7 @@
 #define pr_fmt(fmt) "kdtl: " fmt
 
 #include <linux/capability.h>
+#include <linux/ctype.h>
 #include <linux/error-injection.h>
 #include <linux/list.h>
 #include <linux/module.h>
@@ -368,6 +369,32 @@ void kdtl_pmu_detach(struct kdtl_pmu *p)
 	mutex_unlock(&kdtl_pmus_lock);
 }
 
+/* What an event's name may have in it for the perf tool. */
+static bool kdtl_name_valid(const char *name)
+{
+	if (!name || !isalpha(*name))
+		return false;
+	while (isalnum(*name) || *name == '_' || *name == '-')
+		name++;
+	return !*name;
+}
+
+/* What keeps it from being registered, or NULL. */
+static const char *kdtl_pmu_wrong(const struct kdtl_pmu *p)
+{
+	if (!kdtl_name_valid(p->name))
+		return "needs a name: a letter, then letters, digits, _ and -";
+	if (!p->pmu.module)
+		return "needs a pmu.module";
+	if (!p->tb_freq || p->tb_freq > U32_MAX)
+		return "needs a tb_freq from 1 to 2^32 - 1";
+	if (p->pmu.setup_aux && !p->pmu.free_aux)
+		return "has setup_aux, so it needs free_aux";
+	if (p->pmu.capabilities & PERF_PMU_CAP_EXCLUSIVE)
+		return "must not be PERF_PMU_CAP_EXCLUSIVE: that is one event a CPU";
+	return NULL;
+}
+
 /**
  * kdtl_pmu_add() - what kdtl_pmu_register() does
  * @p: the source
@@ -377,13 +404,11 @@ void kdtl_pmu_detach(struct kdtl_pmu *p)
  */
 int kdtl_pmu_add(struct kdtl_pmu *p)
 {
+	const char *wrong = kdtl_pmu_wrong(p);
 	int err;
 
-	if (!p->name || !p->pmu.module || !p->tb_freq || p->tb_freq > U32_MAX ||
-	    (p->pmu.setup_aux && !p->pmu.free_aux) ||
-	    p->pmu.capabilities & PERF_PMU_CAP_EXCLUSIVE) {
-		pr_warn("PMU %s: needs a name, a module, a tb_freq below 2^32, free_aux with setup_aux, and must not be PERF_PMU_CAP_EXCLUSIVE\n",
-			p->name ?: "(null)");
+	if (wrong) {
+		pr_warn("PMU \"%s\": %s\n", p->name ?: "", wrong);
 		return -EINVAL;
 	}
 

@@ -89,6 +89,49 @@ static void session_nothing_left(struct kunit *test, const char *what)
 #define SESSION_PMU	"kdtl_session_test"
 #define SESSION_GOOD	.pmu = SESSION_PMU, .aux_pages = 1
 
+static void *session_setup_aux(struct perf_event *event, void **pages, int nr_pages,
+			       bool overwrite)
+{
+	return NULL;
+}
+
+static void session_bad_pmu(struct kunit *test)
+{
+	static const struct {
+		const char	*what;
+		int		err;
+		struct kdtl_pmu	p;
+	} bad[] = {
+		{ "no name", -EINVAL, { .pmu.module = THIS_MODULE, .tb_freq = 1 } },
+		{ "an empty name", -EINVAL, { .name = "", .pmu.module = THIS_MODULE, .tb_freq = 1 } },
+		{ "a digit first", -EINVAL, { .name = "1", .pmu.module = THIS_MODULE, .tb_freq = 1 } },
+		{ "a slash", -EINVAL, { .name = "a/b", .pmu.module = THIS_MODULE, .tb_freq = 1 } },
+#ifdef MODULE
+		{ "no module", -EINVAL, { .name = "kdtl_bad", .tb_freq = 1 } },
+#endif
+		{ "no tb_freq", -EINVAL, { .name = "kdtl_bad", .pmu.module = THIS_MODULE } },
+		{ "2^32 Hz", -EINVAL,
+		  { .name = "kdtl_bad", .pmu.module = THIS_MODULE, .tb_freq = 1ULL << 32 } },
+		{ "setup_aux alone", -EINVAL,
+		  { .name = "kdtl_bad", .pmu = { .module = THIS_MODULE, .setup_aux = session_setup_aux },
+		    .tb_freq = 1 } },
+		{ "exclusive", -EINVAL,
+		  { .name = "kdtl_bad", .pmu = { .module = THIS_MODULE,
+						 .capabilities = PERF_PMU_CAP_EXCLUSIVE },
+		    .tb_freq = 1 } },
+		{ "a name that is taken", -EEXIST,
+		  { .name = SESSION_PMU, .pmu.module = THIS_MODULE, .tb_freq = 1 } },
+	};
+	static struct kdtl_pmu p;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		memcpy(&p, &bad[i].p, sizeof(p));
+		KUNIT_EXPECT_EQ_MSG(test, kdtl_pmu_register(&p), bad[i].err, "%s", bad[i].what);
+	}
+	session_nothing_left(test, "sources that are refused");
+}
+
 static void session_bad_attr(struct kunit *test)
 {
 	static const struct {
@@ -376,6 +419,7 @@ static void session_suite_exit(struct kunit_suite *suite)
 
 static struct kunit_case session_cases[] = {
 	KUNIT_CASE(session_bad_attr),
+	KUNIT_CASE(session_bad_pmu),
 	KUNIT_CASE(session_impossible_cpus),
 	KUNIT_CASE(session_cap),
 	KUNIT_CASE(session_attach_fails),

@@ -19,6 +19,13 @@ static struct kdtl_aux *kdtl_reader_aux(struct kdtl_session *s, int cpu)
 		ERR_PTR(-EINVAL);
 }
 
+static int kdtl_no_consumer(struct kdtl_session *s, const char *what)
+{
+	pr_warn_ratelimited("%s: %s: an overwrite session has nothing to hold, take kdtl_aux_snapshot()\n",
+			    s->owner, what);
+	return -EINVAL;
+}
+
 /**
  * kdtl_aux_peek() - find a CPU's unread entries, in place
  * @s: the session
@@ -40,10 +47,12 @@ ssize_t kdtl_aux_peek(struct kdtl_session *s, int cpu, const void **span)
 	struct kdtl_aux *aux = kdtl_reader_aux(s, cpu);
 	u64 head, tail;
 
-	if (IS_ERR_OR_NULL(aux))
+	if (IS_ERR(aux))
 		return PTR_ERR(aux);
-	if (aux->overwrite)
-		return -EINVAL;
+	if (s->layout.overwrite)
+		return kdtl_no_consumer(s, "peek");
+	if (!aux)
+		return 0;
 
 	/* [aux.C] pairs with B in kdtl_sink_store(): who sees head sees the data. */
 	head = kdtl_u64_acquire(&aux->sink.head);
@@ -61,7 +70,9 @@ EXPORT_SYMBOL_NS_GPL(kdtl_aux_peek, KDTL_NS);
  *
  * Context: any. Orders like a release: reads of the span come before it.
  * Return: 0, or -EINVAL and nothing changes: @bytes is more than what is
- * unread, @cpu is not one of the session's, or another reader came between.
+ * unread, @cpu is not one of the session's, it is in overwrite mode, or another
+ * reader is consuming just now.  A second reader that consumes later is not noticed,
+ * and takes what nobody has read.
  */
 int kdtl_aux_consume(struct kdtl_session *s, int cpu, size_t bytes)
 {
@@ -70,6 +81,8 @@ int kdtl_aux_consume(struct kdtl_session *s, int cpu, size_t bytes)
 
 	if (IS_ERR(aux))
 		return PTR_ERR(aux);
+	if (s->layout.overwrite)
+		return kdtl_no_consumer(s, "consume");
 	if (!aux)
 		return bytes ? -EINVAL : 0;
 

@@ -148,17 +148,32 @@ static void snapshot_newest(struct kunit *test)
 
 static void snapshot_errors(struct kunit *test)
 {
-	struct kdtl_session *s = snapshot_session(test, 1);
+	const struct kdtl_session_attr attr = {
+		.pmu		= KDTL_TEST_PMU,
+		.aux_pages	= 1,
+		.flags		= KDTL_SESSION_OVERWRITE,
+	};
+	struct kdtl_session *s = kapi_create(test, &attr);
+	struct kdtl_aux_info info;
 	struct kdtl_entry e;
 	const void *span;
 	u64 missed = 1;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)-EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 0), -EINVAL);
+	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	kapi_emit(0, KDTL_KIND_CEDE, 3);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_snapshot(s, -1, &e, sizeof(e), &missed), (ssize_t)-EINVAL);
 	KUNIT_EXPECT_EQ(test, missed, 0ULL);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_snapshot(s, nr_cpu_ids, &e, sizeof(e), NULL),
 			(ssize_t)-EINVAL);
+	/* Nothing is held, so nothing can be given back. */
 	KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)-EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 3 * KDTL_ENTRY_SIZE), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
+	KUNIT_EXPECT_EQ(test, info.consumed, 0ULL);
+	KUNIT_EXPECT_EQ(test, info.unread, 3ULL);
 	kapi_close(test);
 	s = kapi_session(test, 0);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);

@@ -192,13 +192,20 @@ static int kdtl_wait_for(struct kdtl_session *s, struct kdtl_msg *msg, long time
  * * 1: there is something
  * * 0: woken without: someone else completed the completion, or kthread_stop()
  * * -ETIMEDOUT: nothing came
+ * * -EINVAL: @timeout is below 0
  * * -ERESTARTSYS: a signal is pending
  * * -ESHUTDOWN: the session is being closed
  */
 int kdtl_wait(struct kdtl_session *s, long timeout)
 {
-	int ret = kdtl_session_hold(s);
+	int ret;
 
+	if (timeout < 0) {
+		pr_warn_ratelimited("%s: wait of %ld jiffies: must be 0 or more\n",
+				    s->owner, timeout);
+		return -EINVAL;
+	}
+	ret = kdtl_session_hold(s);
 	if (ret)
 		return ret;
 	if (kdtl_session_readable(s)) {
@@ -242,8 +249,8 @@ ssize_t kdtl_read(struct kdtl_session *s, struct kdtl_msg *msg, size_t size,
 	int ret;
 
 	if (!msg || size != sizeof(*msg)) {
-		pr_warn_ratelimited("%s: read of %zu bytes, a message has %zu\n",
-				    s->owner, size, sizeof(*msg));
+		pr_warn_ratelimited("%s: read of %zu bytes to %s, must be sizeof(struct kdtl_msg), %zu, to somewhere\n",
+				    s->owner, size, msg ? "a message" : "NULL", sizeof(*msg));
 		return -EINVAL;
 	}
 	ret = kdtl_session_hold(s);

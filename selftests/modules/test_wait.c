@@ -309,6 +309,8 @@ static void wait_timeout(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, kdtl_wait(s, -1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_wait(s, LONG_MIN), -EINVAL);
 	before = ktime_get_ns();
 	KUNIT_EXPECT_EQ(test, kdtl_wait(s, msecs_to_jiffies(30)), -ETIMEDOUT);
 	took = ktime_get_ns() - before;

@@ -146,23 +146,28 @@ bool sampler_look(int cpu, struct sampler_row *row)
 	return row->info.online || row->info.produced;
 }
 
+static void sampler_zero(int cpu, u64 lost)
+{
+	struct sampler_stats *st = per_cpu_ptr(sampler.stats, cpu);
+
+	memset(st, 0, sizeof(*st));
+	st->steal = kcpustat_cpu(cpu).cpustat[CPUTIME_STEAL];
+	st->lost = lost;
+}
+
 /**
  * sampler_reset() - count from now on
  */
 void sampler_reset(void)
 {
 	struct kdtl_aux_info info;
-	struct sampler_stats *st;
 	int cpu;
 
 	sampler_drain();
 	mutex_lock(&sampler.lock);
 	for_each_cpu(cpu, sampler.cpus) {
-		st = per_cpu_ptr(sampler.stats, cpu);
-		memset(st, 0, sizeof(*st));
-		st->steal = kcpustat_cpu(cpu).cpustat[CPUTIME_STEAL];
 		if (!kdtl_aux_info(sampler.session, cpu, &info))
-			st->lost = info.lost;
+			sampler_zero(cpu, info.lost);
 	}
 	sampler.since = ktime_get_boottime_ns();
 	mutex_unlock(&sampler.lock);
@@ -192,12 +197,14 @@ int sampler_set_running(bool on)
 
 static int __init sampler_init(void)
 {
-	int err;
+	int cpu, err;
 
 	sampler.cpus = cpu_possible_mask;
 	sampler.stats = alloc_percpu(struct sampler_stats);
 	if (!sampler.stats)
 		return -ENOMEM;
+	for_each_cpu(cpu, sampler.cpus)
+		sampler_zero(cpu, 0);
 	sampler.since = ktime_get_boottime_ns();
 
 	err = sampler_begin();
@@ -207,7 +214,6 @@ static int __init sampler_init(void)
 		return err;
 	}
 	sampler.running = true;
-	sampler_reset();
 	sampler_show_init();
 	return 0;
 }

@@ -172,8 +172,12 @@ struct kdtl_session *kdtl_session_create(const struct kdtl_session_attr *attr)
 
 	s->pmu = kdtl_pmu_get(attr->pmu);
 	if (!s->pmu) {
-		pr_warn("no PMU %s: load kdtl_sched or kdtl_vpa\n",
-			attr->pmu ?: "at all");
+		if (attr->pmu)
+			pr_warn("%s: no PMU %s: is its module loaded?\n", s->owner,
+				attr->pmu);
+		else
+			pr_warn("%s: no PMU at all: load kdtl_sched or kdtl_vpa\n",
+				s->owner);
 		err = -ENOENT;
 		goto free;
 	}
@@ -262,7 +266,7 @@ static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
 		return -EBUSY;
 	if (!cpumask_and(s->loaded, cpus ?: s->cpus, s->cpus) ||
 	    (cpus && !cpumask_subset(cpus, s->cpus))) {
-		pr_warn("%s: load: CPUs %*pbl, but the session is for %*pbl\n",
+		pr_warn("%s: load: CPUs \"%*pbl\", must be some of the session's, %*pbl\n",
 			s->owner, cpumask_pr_args(cpus ?: s->cpus),
 			cpumask_pr_args(s->cpus));
 		return -EINVAL;

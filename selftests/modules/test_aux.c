@@ -491,7 +491,20 @@ static void aux_race(struct kunit *test)
 	kunit_info(test, "%llu entries, %llu of them lost", p.made, missing);
 }
 
+/* A client copies it with all that FORTIFY_SOURCE looks at. */
+static void aux_comm(struct kunit *test)
+{
+	struct kdtl_entry e = {};
+	char comm[TASK_COMM_LEN];
+
+	memcpy(&e.srr0, "fifteen", 8 - 1);
+	memset((char *)&e + offsetof(struct kdtl_entry, srr0) + 7, 'x', 8);
+	KUNIT_EXPECT_EQ(test, strscpy(comm, kdtl_entry_comm(&e), sizeof(comm)), (ssize_t)15);
+	KUNIT_EXPECT_EQ(test, strcmp(comm, "fifteenxxxxxxxx"), 0);
+}
+
 static struct kunit_case aux_cases[] = {
+	KUNIT_CASE(aux_comm),
 	KUNIT_CASE(aux_wrap),
 	KUNIT_CASE(aux_mirror),
 	KUNIT_CASE(aux_goes_on),

@@ -71,17 +71,37 @@ KDTL_HEAP_SWAP(kdtl_cursor_swap, a, b)
 static const struct min_heap_callbacks kdtl_heap_ops =
 	KDTL_HEAP_OPS(struct kdtl_cursor *, kdtl_cursor_less, kdtl_cursor_swap);
 
+static bool kdtl_merge_begin(struct kdtl_session *s)
+{
+	bool free;
+
+	mutex_lock(&s->lock);
+	free = !s->merged;
+	s->merged = true;
+	mutex_unlock(&s->lock);
+	return free;
+}
+
+static void kdtl_merge_end(struct kdtl_session *s)
+{
+	mutex_lock(&s->lock);
+	s->merged = false;
+	mutex_unlock(&s->lock);
+}
+
 /**
  * kdtl_merge_create() - begin to read a session in the order of time
  * @s: the session; not in overwrite mode
  *
  * The merge is the session's reader: nobody else may consume meanwhile, and it
- * is destroyed before the session is closed.
+ * is destroyed before the session is closed.  Entries that it has returned are
+ * given back to the writers by the next kdtl_merge_sync().
  *
  * Context: task, may sleep.
  * Return:
  * * the merge, or ERR_PTR
  * * -EINVAL: the session is in overwrite mode
+ * * -EBUSY: it has a merge already
  * * -EOPNOTSUPP: its source cannot tell when all has been handed out
  * * -ENOMEM: no memory
  */
@@ -99,11 +119,17 @@ struct kdtl_merge *kdtl_merge_create(struct kdtl_session *s)
 		pr_warn("%s: merge: %s has no sync()\n", s->owner, s->pmu->name);
 		return ERR_PTR(-EOPNOTSUPP);
 	}
+	if (!kdtl_merge_begin(s)) {
+		pr_warn("%s: merge: there is one already, and a session has one reader\n",
+			s->owner);
+		return ERR_PTR(-EBUSY);
+	}
 	m = kvzalloc(struct_size(m, cursors, nr_cpu_ids), GFP_KERNEL);
 	slots = kvcalloc(nr_cpu_ids, sizeof(*slots), GFP_KERNEL);
 	if (!m || !slots) {
 		kvfree(slots);
 		kvfree(m);
+		kdtl_merge_end(s);
 		return ERR_PTR(-ENOMEM);
 	}
 	m->session = s;
@@ -154,6 +180,7 @@ void kdtl_merge_destroy(struct kdtl_merge *m)
 	kdtl_merge_advance(m);
 	for_each_cpu(cpu, m->session->cpus)
 		kdtl_cursor_consume(m, cpu);
+	kdtl_merge_end(m->session);
 	kvfree(m->heap.data);
 	kvfree(m);
 }
@@ -234,3 +261,18 @@ const struct kdtl_entry *kdtl_merge_next(struct kdtl_merge *m)
 	return m->last->e;
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_merge_next, KDTL_NS);
+
+/**
+ * kdtl_merge_cpu() - whose area the last entry of kdtl_merge_next() lies in
+ * @m: the merge
+ *
+ * kdtl_entry_cpu() of an entry of kdtl_vpa is not a number of this kernel's.
+ *
+ * Context: any.
+ * Return: the CPU, or -EINVAL: kdtl_merge_next() has not returned an entry.
+ */
+int kdtl_merge_cpu(const struct kdtl_merge *m)
+{
+	return m->last ? m->last - m->cursors : -EINVAL;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_merge_cpu, KDTL_NS);

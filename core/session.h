@@ -37,9 +37,10 @@ enum kdtl_state {
  * @aux: areas by CPU; set once, freed by close
  * @layout: of the areas
  * @sets: event sets by id; set 0 is always there
- * @block: an overflow's message masks the CPU
+ * @block: an overflow that notifies masks the CPU
  * @nr_masked: CPUs that wait for kdtl_restart()
  * @msgs: messages to the reader
+ * @merged: there is a struct kdtl_merge; under @lock
  * @mem: bytes accounted to the session
  * @done: what is completed on a wake-up
  * @own_done: @done, if the caller has none
@@ -73,6 +74,7 @@ struct kdtl_session {
 	bool			block;
 	atomic_t		nr_masked;
 	struct kdtl_msgq	msgs;
+	bool			merged;
 	atomic64_t		mem;
 
 	struct completion	*done;

@@ -76,6 +76,7 @@ static void merge_expect(struct kunit *test, struct kdtl_merge *m, int cpu, u64 
 	KUNIT_EXPECT_EQ(test, e ? kdtl_entry_time(e) : 0, time);
 	if (e && time)
 		KUNIT_EXPECT_EQ(test, (int)kdtl_entry_cpu(e), cpu);
+	KUNIT_EXPECT_EQ(test, kdtl_merge_cpu(m), e ? cpu : -EINVAL);
 }
 
 /* Interleaved, in runs, and on some CPUs only. */
@@ -90,6 +91,7 @@ static void merge_order(struct kunit *test)
 	KUNIT_ASSERT_GE(test, num_online_cpus(), 2U);
 	m = kdtl_merge_create(s);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(m));
+	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_merge_create(s)), (long)-EBUSY);
 	merge_expect(test, m, 0, 0);
 	merge_make(0, 10);
 	merge_make(1, 11);

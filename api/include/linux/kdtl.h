@@ -57,6 +57,10 @@
  * kdtl_entry_cpu() - the CPU that was given away
  * @e: entry
  *
+ * Of kdtl_vpa the hypervisor's: a processor of the machine, which may be any
+ * number.  Which of this kernel's CPUs it is about says whose area it lies in, see
+ * kdtl_merge_cpu() also.
+ *
  * Context: any.
  * Return: the CPU.
  */
@@ -182,7 +186,8 @@ static inline pid_t kdtl_entry_prev_pid(const struct kdtl_entry *e)
  */
 static inline const char *kdtl_entry_comm(const struct kdtl_entry *e)
 {
-	return (const char *)&e->srr0;
+	/* Not &e->srr0: of that FORTIFY_SOURCE would allow 8 bytes. */
+	return (const char *)e + offsetof(struct kdtl_entry, srr0);
 }
 
 const char *kdtl_dispatch_reason_name(unsigned int reason);
@@ -207,7 +212,7 @@ struct kdtl_session;	/* opaque */
 
 /* kdtl_session_attr::flags */
 #define KDTL_SESSION_OVERWRITE	0x1	/* keep the newest, see kdtl_aux_snapshot() */
-#define KDTL_SESSION_BLOCK	0x2	/* an overflow's message masks the CPU */
+#define KDTL_SESSION_BLOCK	0x2	/* an overflow that notifies masks the CPU */
 
 /**
  * struct kdtl_session_attr - what a session is to be
@@ -506,6 +511,7 @@ struct kdtl_merge *kdtl_merge_create(struct kdtl_session *s);
 void kdtl_merge_destroy(struct kdtl_merge *m);
 void kdtl_merge_sync(struct kdtl_merge *m);
 const struct kdtl_entry *kdtl_merge_next(struct kdtl_merge *m);
+int kdtl_merge_cpu(const struct kdtl_merge *m);
 
 /* Between clients: who notices that something is wrong tells who wants to know. */
 int kdtl_alarm_register(struct notifier_block *nb);

@@ -236,6 +236,8 @@ static void fuzz_merge_next(struct fuzz_thread *t, struct fuzz_slot *slot)
 	const struct kdtl_entry *e;
 
 	while (nr-- && (e = kdtl_merge_next(slot->merge))) {
+		if (!cpumask_test_cpu(kdtl_merge_cpu(slot->merge), &slot->cpus))
+			fuzz_fail(t, "CPU %d", kdtl_merge_cpu(slot->merge));
 		/* A load has begun anew, and where entries begin is not known. */
 		if (!t->solo || slot->ragged)
 			continue;

@@ -15,7 +15,10 @@
 #define METRICS_MIN_BITS	10
 #define METRICS_MAX_BITS	34
 
-static const unsigned int metrics_permille[] = { 500, 990, 999 };
+static const struct {
+	unsigned int	permille;
+	const char	*label;
+} metrics_quantiles[] = { { 500, "0.5" }, { 990, "0.99" }, { 999, "0.999" } };
 
 static void metrics_head(struct seq_file *m, const char *name, const char *type,
 			 const char *help)
@@ -58,10 +61,10 @@ static void metrics_summary_cpu(struct seq_file *m, int cpu,
 {
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(metrics_permille); i++) {
-		seq_printf(m, "kdtl_cpu_wait_seconds{cpu=\"%d\",quantile=\"0.%03u\"} ",
-			   cpu, metrics_permille[i]);
-		metrics_seconds(m, stats_quantile(st, metrics_permille[i]));
+	for (i = 0; i < ARRAY_SIZE(metrics_quantiles); i++) {
+		seq_printf(m, "kdtl_cpu_wait_seconds{cpu=\"%d\",quantile=\"%s\"} ",
+			   cpu, metrics_quantiles[i].label);
+		metrics_seconds(m, stats_quantile(st, metrics_quantiles[i].permille));
 		seq_putc(m, '\n');
 	}
 	seq_printf(m, "kdtl_cpu_wait_seconds_sum{cpu=\"%d\"} ", cpu);

@@ -43,7 +43,7 @@ has_values()
 	local name
 
 	for name in kdtl_wait_seconds_count \
-		'kdtl_cpu_wait_seconds{cpu="1",quantile="0.990"}' \
+		'kdtl_cpu_wait_seconds{cpu="1",quantile="0.99"}' \
 		'kdtl_cpu_wait_seconds_count{cpu="0"}' \
 		'kdtl_wait_max_seconds{cpu="0"}'; do
 		awk -v name="$name" '$1 == name && $2 > 0 { found = 1 }

@@ -189,6 +189,8 @@ static const char *table_why(unsigned int reason)
 static void table_row(const struct table *t, const struct table_cpu *c, bool tasks)
 {
 	const struct kdtl_entry *e = c->from;
+	/* kdtl_entry_cpu() of kdtl_vpa is the hypervisor's. */
+	const int cpu = c - t->cpus;
 	char who[TABLE_WHO], before[TABLE_WHO], waited[24];
 	u64 when = table_time(t, e);
 	u32 frac = do_div(when, NSEC_PER_SEC);
@@ -196,16 +198,16 @@ static void table_row(const struct table *t, const struct table_cpu *c, bool tas
 	table_span(waited, sizeof(waited),
 		   kdtl_ticks_to_ns(&t->info, kdtl_entry_wait(e)));
 	if (!tasks) {
-		pr_warn("%5llu.%06u %3u %8s %-24s %s\n", when,
-			frac / (u32)NSEC_PER_USEC, kdtl_entry_cpu(e), waited,
+		pr_warn("%5llu.%06u %3d %8s %-24s %s\n", when,
+			frac / (u32)NSEC_PER_USEC, cpu, waited,
 			kdtl_preempt_reason_name(kdtl_entry_preempt_reason(e)),
 			kdtl_dispatch_reason_name(kdtl_entry_dispatch_reason(e)));
 		return;
 	}
 	snprintf(who, sizeof(who), "%s:%d", kdtl_entry_comm(e), kdtl_entry_pid(e));
 	table_before(before, sizeof(before), c);
-	pr_warn("%5llu.%06u %3u %8s %-22s %-22s %s\n", when,
-		frac / (u32)NSEC_PER_USEC, kdtl_entry_cpu(e), waited, who, before,
+	pr_warn("%5llu.%06u %3d %8s %-22s %-22s %s\n", when,
+		frac / (u32)NSEC_PER_USEC, cpu, waited, who, before,
 		table_why(kdtl_entry_dispatch_reason(e)));
 }
 

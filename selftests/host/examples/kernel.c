@@ -46,6 +46,13 @@ static int __maybe_unused client_merge(struct kdtl_session *s)
 	return 0;
 }
 
+static int __maybe_unused client_overflow(struct kdtl_session *s)
+{
+	int err;
+	/* @client-overflow@ */
+	return 0;
+}
+
 static void __maybe_unused client_end(struct kdtl_session *s, struct task_struct *thread)
 {
 	/* @client-end@ */

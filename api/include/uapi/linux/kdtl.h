@@ -48,7 +48,7 @@
  * struct kdtl_entry - one dispatch, as PAPR lays it out (48 bytes, big-endian)
  * @dispatch_reason: why the runner was put on, &enum kdtl_dispatch_reason
  * @preempt_reason: why a runner was taken off, &enum kdtl_preempt_reason
- * @processor_id: CPU that was given away
+ * @processor_id: CPU that was given away, as the source numbers it
  * @enqueue_to_dispatch_time: ticks that the runner waited in this CPU's queue
  * @ready_to_enqueue_time: ticks between being ready and entering that queue
  * @waiting_to_ready_time: ticks that the runner had slept before it was ready
@@ -58,7 +58,7 @@
  * @srr1: see Documentation/, differs between sources
  *
  * The same layout on every source (PAPR, "Dispatch Trace Log Buffer"), so that
- * one decoder reads them all.  Use the accessors below, not the fields.
+ * one decoder reads them all.  In the kernel <linux/kdtl.h> has accessors.
  */
 struct kdtl_entry {
 	__u8	dispatch_reason;

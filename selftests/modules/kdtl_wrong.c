@@ -58,8 +58,11 @@ static void wrong_leak(void)
 {
 	unsigned int i;
 
-	/* A pointer to the last one may be left in some register. */
-	for (i = 0; i < 10; i++)
+	/*
+	 * A pointer to the last one may be left in some register, and to those
+	 * before in the allocator's own array, a sheaf, until that is filled again.
+	 */
+	for (i = 0; i < 1000; i++)
 		WRITE_ONCE(wrong_lost, kmalloc(111, GFP_KERNEL));
 	WRITE_ONCE(wrong_lost, NULL);
 }

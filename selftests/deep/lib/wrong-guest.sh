@@ -16,6 +16,6 @@ if [ -e $leaks ]; then
 	sleep 6
 	echo scan >$leaks
 	echo scan >$leaks
-	sed 's/^/kmemleak: /' $leaks
+	head -n 30 $leaks | sed 's/^/kmemleak: /'
 fi
 exit 0

@@ -47,12 +47,6 @@ calls_off()
 	echo >$functions/inject
 }
 
-# What kdtl holds of the kernel: KiB of pages in areas, and modules in use.
-vmalloc_used()
-{
-	awk '/VmallocUsed/ { print $2 }' /proc/meminfo
-}
-
 held()
 {
 	awk '/^kdtl/ { printf "%s %s,", $1, $3 }' /proc/modules
@@ -139,15 +133,6 @@ verbs()
 	unload kdtl_test_faults && return $status
 }
 
-# Less than what one session's areas take.
-nothing_left()
-{
-	now=$(vmalloc_used)
-	[ $((now - before)) -lt 256 ] && return
-	note "vmalloc: $before KiB before, $now KiB now"
-	return 1
-}
-
 [ -d $debug/failslab ] || skip_all "no fault injection: CONFIG_FAILSLAB, CONFIG_FAULT_INJECTION_DEBUG_FS"
 for m in kdtl kdtl_sched kdtl_test_faults kdtl_test_nth; do
 	have_module $m || skip_all "no module $m"
@@ -163,7 +148,7 @@ prepare
 load kdtl_test_nth || bail_out "kdtl_test_nth does not load"
 
 load kdtl && load kdtl_sched && unload kdtl_sched || bail_out "kdtl does not load"
-before=$(vmalloc_used)
+before=$(areas)
 load kdtl_sched || bail_out "kdtl_sched does not load"
 ok "the verbs" verbs
 load kdtl_stream || bail_out "kdtl_stream does not load"
@@ -185,7 +170,7 @@ for m in $clients; do
 done
 unload kdtl_sched
 ok "kdtl_sched: memory in its init" walk_init kdtl_sched
-ok "nothing is left" until_true nothing_left
+ok "nothing is left" until_true areas_are "$before"
 unload kdtl
 ok "kdtl: memory in its init" walk_init kdtl
 finish

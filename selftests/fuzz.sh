@@ -28,20 +28,6 @@ fuzz()
 	return "$1"
 }
 
-nothing_left()
-{
-	now=$(vmalloc_used)
-	[ $((now - before)) -lt 512 ] && return
-	note "vmalloc: $before KiB before, $now KiB now"
-	return 1
-}
-
-# Every area of every session is a mapping of the kernel's.
-vmalloc_used()
-{
-	awk '/VmallocUsed/ { print $2 }' /proc/meminfo
-}
-
 # All sessions are closed; the heading is there.
 no_sessions()
 {
@@ -68,9 +54,9 @@ ok "nobody holds the source" until_true nobody_holds kdtl_fuzz 0
 ok "nor the scheduler's" until_true nobody_holds kdtl_sched 0
 if have_module kdtl_stream && load kdtl_stream; then
 	"$dir/fuzz_dev" "$SEED" 1 >/dev/null
-	before=$(vmalloc_used)
+	before=$(areas)
 	ok "programs of system calls, seed $SEED" "$dir/fuzz_dev" "$SEED" "$PROGRAMS"
-	ok "nothing is left of them" until_true nothing_left
+	ok "nothing is left of them" until_true areas_are "$before"
 	ok "no session either" until_true no_sessions
 	ok "nobody holds the device" until_true nobody_holds kdtl_stream 0
 	ok "nor the scheduler's source" until_true nobody_holds kdtl_sched 0

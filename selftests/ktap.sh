@@ -94,6 +94,19 @@ until_true()
 	done
 }
 
+# areas: what kdtl's modules have mapped, in bytes; also those that are gone by now,
+# whose functions have no names any more.
+areas()
+{
+	awk '/\[kdtl/ || $3 ~ /^0x/ { sum += $2 } END { print sum + 0 }' /proc/vmallocinfo
+}
+
+# areas_are BYTES: for until_true.
+areas_are()
+{
+	[ "$(areas)" = "$1" ]
+}
+
 have_module()
 {
 	[ -e "$KTAP_MODULES/$1.ko" ] && return

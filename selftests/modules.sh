@@ -16,12 +16,6 @@ for m in kdtl kdtl_sched kdtl_sampler; do
 	have_module $m || skip_all "no module $m"
 done
 
-# What the kernel counts of its own as used by modules, in KiB.
-vmalloc_used()
-{
-	awk '/VmallocUsed/ { print $2 }' /proc/meminfo
-}
-
 come_and_go()
 {
 	i=0
@@ -39,15 +33,6 @@ come_and_go_vpa()
 		i=$((i + 1))
 		load kdtl && load kdtl_vpa && unload kdtl_vpa && unload kdtl || return
 	done
-}
-
-# As many pages as before, but for what is freed later and cached per CPU.
-nothing_left()
-{
-	now=$(vmalloc_used)
-	[ $((now - before)) -lt 256 ] && return
-	note "vmalloc: $before KiB before, $now KiB now"
-	return 1
 }
 
 refused()
@@ -73,9 +58,9 @@ pmu_listed()
 plan 11
 load kdtl && load kdtl_sched && load kdtl_sampler
 unload kdtl_sampler && unload kdtl_sched && unload kdtl
-before=$(vmalloc_used)
+before=$(areas)
 ok "all load and unload $ROUNDS times" come_and_go
-ok "nothing is left of them" nothing_left
+ok "nothing is left of them" until_true areas_are "$before"
 if have_module kdtl_vpa && load kdtl && load kdtl_vpa 2>/dev/null; then
 	unload kdtl_vpa && unload kdtl
 	ok "kdtl_vpa loads and unloads $ROUNDS times" come_and_go_vpa

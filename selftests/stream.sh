@@ -48,20 +48,6 @@ nobody_holds()
 	is "$(awk '$1 == "kdtl_stream" { print $3 }' /proc/modules)" 0
 }
 
-# Every area of every session is a mapping of the kernel's.
-vmalloc_used()
-{
-	awk '/VmallocUsed/ { print $2 }' /proc/meminfo
-}
-
-nothing_left()
-{
-	now=$(vmalloc_used)
-	[ $((now - before)) -lt 512 ] && return
-	note "vmalloc: $before KiB before, $now KiB now"
-	return 1
-}
-
 tests=$("$dir/stream_test") || skip_all "no stream_test"
 need kdtl kdtl_sched
 have_module kdtl_stream || skip_all "no module kdtl_stream"
@@ -71,11 +57,11 @@ load kdtl_stream || bail_out "kdtl_stream does not load"
 set -- $tests
 plan $(($# + 3))
 "$dir/stream_test" read >/dev/null
-before=$(vmalloc_used)
+before=$(areas)
 for t; do
 	ok "$(title "$t")" "$dir/stream_test" "$t"
 done
 ok "nobody holds the module" until_true nobody_holds
-ok "nothing is left" until_true nothing_left
+ok "nothing is left" until_true areas_are "$before"
 ok "it unloads" unload kdtl_stream
 finish

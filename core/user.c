@@ -29,6 +29,7 @@
  * @pmu: the source
  * @timer: bounds the time that entries stay in @stage
  * @stage: entries not yet handed over
+ * @gap: some are lost that perf has not been told of
  *
  * Belongs to the event's CPU, interrupts off.
  */
@@ -39,6 +40,7 @@ struct kdtl_user {
 	struct kdtl_pmu		*pmu;
 	struct hrtimer		timer;
 	u8			stage[KDTL_USER_STAGE];
+	bool			gap;
 };
 
 /**
@@ -70,14 +72,17 @@ static void kdtl_user_put(struct kdtl_user_area *ua,
 	handle->head += len;
 }
 
-/* Hand over what is staged.  What has no room is dropped whole and counted. */
+/*
+ * Hand over what is staged.  What has no room is dropped whole and counted; the
+ * record says that there is a gap, here or before it.
+ */
 static void kdtl_user_flush(struct kdtl_user *u)
 {
 	struct perf_output_handle handle;
 	struct kdtl_user_area *ua;
 	unsigned long staged = u->sink.head, done = 0, room;
 
-	if (!staged)
+	if (!staged && !u->gap)
 		return;
 	u->sink.head = 0;
 	local64_add(staged / KDTL_ENTRY_SIZE, &u->event->count);
@@ -86,6 +91,7 @@ static void kdtl_user_flush(struct kdtl_user *u)
 	if (!ua) {
 		/* No area, or a full one: perf disables the event then. */
 		u->counts.lost += staged / KDTL_ENTRY_SIZE;
+		u->gap = true;
 		return;
 	}
 
@@ -104,9 +110,12 @@ static void kdtl_user_flush(struct kdtl_user *u)
 	if (staged > room) {
 		room -= room % KDTL_ENTRY_SIZE;
 		u->counts.lost += (staged - room) / KDTL_ENTRY_SIZE;
-		perf_aux_output_flag(&handle, PERF_AUX_FLAG_PARTIAL);
+		u->gap = true;
 		staged = room;
 	}
+	if (u->gap)
+		perf_aux_output_flag(&handle, PERF_AUX_FLAG_PARTIAL);
+	u->gap = false;
 	kdtl_user_put(ua, &handle, u->stage, staged);
 
 	/*
@@ -127,6 +136,7 @@ static void kdtl_user_slow(struct kdtl_sink *sink, const struct kdtl_entry *e,
 static void kdtl_user_lost(struct kdtl_sink *sink, u64 nr)
 {
 	sink->counts->lost += nr;
+	container_of(sink, struct kdtl_user, sink)->gap = true;
 }
 
 static void kdtl_user_link(struct kdtl_sink *sink)

@@ -52,7 +52,7 @@ killed()
 	until_true unload kdtl_sched 2>/dev/null && load kdtl_sched
 }
 
-plan 16
+plan 17
 for pmu in kdtl_sched kdtl_test kdtl_test_raw; do
 	ok "$pmu: format and events are listed" format $pmu
 	ok "$pmu: what mmap and perf_event_open refuse" "$here/perf_mmap" rules $pmu
@@ -61,6 +61,7 @@ ok "every dispatch of a task" "$here/perf_mmap" exact
 ok "a full area" "$here/perf_mmap" full
 ok "every entry of all kinds" "$here/perf_mmap" made 7
 ok "every entry of one kind" "$here/perf_mmap" made 2
+ok "what the source loses is told" "$here/perf_mmap" gap
 ok "a read-only area has the newest" "$here/perf_mmap" overwrite
 ok "a driver that writes by itself" "$here/perf_mmap" raw
 ok "every dispatch of a task, beside a session" beside_session

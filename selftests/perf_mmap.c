@@ -7,6 +7,7 @@
  *	perf_mmap exact		kdtl_sched: a child's dispatches, to the entry
  *	perf_mmap full		kdtl_sched: an area that nobody reads, and after
  *	perf_mmap made [MASK]	kdtl_test: what the drive module made, to the entry
+ *	perf_mmap gap		kdtl_test: what the source itself loses is told
  *	perf_mmap overwrite	kdtl_test: a read-only area: the newest
  *	perf_mmap raw		kdtl_test_raw: a driver that writes by itself
  *	perf_mmap garbage	kdtl_test: writes nonsense into the metadata page
@@ -723,6 +724,34 @@ static int made(unsigned int mask)
 	return wrong != 0;
 }
 
+/* Whatever the driver is told to do, on CPU 0; what it is to be flagged as. */
+static void gap_step(const char *todo, uint64_t flags)
+{
+	struct event *e = &events[0];
+
+	e->flags = 0;
+	all_ioctl(PERF_EVENT_IOC_ENABLE);
+	write_file(DRIVE "do", "%s", todo);
+	all_ioctl(PERF_EVENT_IOC_DISABLE);
+	drain();
+	if (e->flags != flags)
+		complain("%s: AUX flags %#llx, not %#llx", todo,
+			 (unsigned long long)e->flags, (unsigned long long)flags);
+}
+
+/* Once, and also if no entry follows. */
+static int gap(void)
+{
+	self_validating = true;
+	open_all("kdtl_test", 7, 4, PROT_READ | PROT_WRITE);
+	gap_step("burst 0 10", 0);
+	gap_step("lost 0 5", PERF_AUX_FLAG_PARTIAL);
+	gap_step("burst 0 10", 0);
+	if (events[0].entries != 20)
+		complain("%llu entries, not 20", (unsigned long long)events[0].entries);
+	return wrong != 0;
+}
+
 /* Read-only: nobody is waited for. At the end the newest are there, in a row. */
 static int overwrite(void)
 {
@@ -886,6 +915,8 @@ int main(int argc, char **argv)
 		return full();
 	if (!strcmp(what, "made"))
 		return made(arg ? atoi(arg) : 7);
+	if (!strcmp(what, "gap"))
+		return gap();
 	if (!strcmp(what, "overwrite"))
 		return overwrite();
 	if (!strcmp(what, "raw"))
@@ -895,6 +926,6 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "follow"))
 		return follow(arg ?: "kdtl_sched");
 	fprintf(stderr,
-		"usage: perf_mmap rules|exact|full|made|overwrite|raw|garbage|follow [ARGUMENT]\n");
+		"usage: perf_mmap rules|exact|full|made|gap|overwrite|raw|garbage|follow [ARGUMENT]\n");
 	return 2;
 }

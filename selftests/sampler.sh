@@ -210,8 +210,10 @@ measure
 ! preemptible || outer_n=$((outer_n * 11 / 10))
 note "dispatches: $count, by the scheduler: $inner_n to $outer_n"
 note "waits: $wait_ns ns, by the scheduler: $inner_ns to $outer_ns"
+# The scheduler does not count who was preempted on its way to sleep: more of them
+# the slower the kernel is.
 ok "it counts as many dispatches as the scheduler" \
-	between "$inner_n" "$count" "$outer_n"
+	between "$inner_n" "$count" $((outer_n * 104 / 100))
 # Not the first wait of a new task in the queue of a CPU that it then left: the
 # source knows no earlier moment of it. And for the source a wait ends at the switch;
 # for the scheduler earlier, when it begins to choose, which emulated takes long.

@@ -38,6 +38,7 @@ struct kdtl_session;
  * @error: why the source could not be switched on, for kdtl_start() and
  *	kdtl_restart()
  * @set_timer: the active set's timeout
+ * @set_until: when that is, in ns of CLOCK_MONOTONIC; 0: it does not run
  * @period_timer: bounds the time that entries lie unseen
  * @wake: wakes the reader, out of the source's context
  * @tail: where the reader is
@@ -79,6 +80,7 @@ struct kdtl_aux {
 
 	int			error;
 	struct hrtimer		set_timer;
+	aligned_u64		set_until;
 	struct hrtimer		period_timer;
 	struct irq_work		wake;
 

@@ -260,9 +260,11 @@ static void kdtl_timer_start(struct kdtl_aux *aux)
 {
 	struct kdtl_set_cpu *sc = kdtl_set_here(aux, aux->set);
 
-	if (sc->remaining && !aux->masked)
-		hrtimer_start(&aux->set_timer, ns_to_ktime(sc->remaining),
-			      HRTIMER_MODE_REL_PINNED_HARD);
+	if (!sc->remaining || aux->masked)
+		return;
+	hrtimer_start(&aux->set_timer, ns_to_ktime(sc->remaining),
+		      HRTIMER_MODE_REL_PINNED_HARD);
+	kdtl_u64_set(&aux->set_until, ktime_to_ns(hrtimer_get_expires(&aux->set_timer)));
 }
 
 static void kdtl_timer_stop(struct kdtl_aux *aux)
@@ -273,6 +275,7 @@ static void kdtl_timer_stop(struct kdtl_aux *aux)
 	if (hrtimer_try_to_cancel(&aux->set_timer) == 1)
 		kdtl_u64_set(&sc->remaining,
 			     max_t(s64, 1, ktime_to_ns(hrtimer_get_remaining(&aux->set_timer))));
+	kdtl_u64_set(&aux->set_until, 0);
 }
 
 static void kdtl_period_start(struct kdtl_aux *aux)
@@ -499,10 +502,14 @@ int kdtl_set_restart(struct kdtl_aux *aux)
  */
 u64 kdtl_set_remaining(struct kdtl_aux *aux, struct kdtl_set *set)
 {
+	u64 until;
+
 	if (READ_ONCE(aux->set) != set)
 		return set->timeout;
-	if (hrtimer_active(&aux->set_timer))
-		return max_t(s64, 0, ktime_to_ns(hrtimer_get_remaining(&aux->set_timer)));
+	/* The timer belongs to the CPU: others do not ask whether it runs. */
+	until = kdtl_u64_read(&aux->set_until);
+	if (until)
+		return max_t(s64, 0, until - ktime_get_ns());
 	return kdtl_u64_read(&kdtl_set_here(aux, set)->remaining);
 }
 

@@ -8,6 +8,7 @@
 #include <linux/export.h>
 #include <linux/kdtl.h>
 #include <linux/log2.h>
+#include <linux/mutex.h>
 #include <linux/prandom.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
@@ -89,6 +90,7 @@ static u64 cost_of(struct kunit *test, unsigned int cpus)
 		now = i % COST_PER_CPU ? now + prandom_u32_state(&rnd) % 1000 : 1;
 		cost_entries[i].timebase = cpu_to_be64(now);
 	}
+	mutex_init(&s->lock);
 	s->pmu = &pmu;
 	m = cost_merge_create(s);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(m));

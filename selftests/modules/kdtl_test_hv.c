@@ -163,6 +163,10 @@ struct fakehv_cpu {
 	unsigned int		burst;
 };
 
+static bool papr;
+module_param(papr, bool, 0644);
+MODULE_PARM_DESC(papr, "write only reasons that PAPR has: the perf tool's decoder needs it (default 0)");
+
 static struct fakehv_cpu *cpus;		/* by CPU */
 static struct tracepoint *hcall_entry, *hcall_exit;
 static long refuse_reg, refuse_dereg;
@@ -190,8 +194,9 @@ static void fakehv_write(struct fakehv_cpu *c, int cpu, enum fakehv_op op)
 	struct kdtl_entry *e = &c->log[c->slot];
 	u64 tb = max(get_tb(), c->last_tb + 1);
 
-	e->dispatch_reason = fakehv_dispatch_reason(seq);
-	e->preempt_reason = fakehv_preempt_reason(seq);
+	/* Every pair of codes there is, PAPR's or not, in 2^16 entries in a row. */
+	e->dispatch_reason = papr ? seq % (KDTL_DISPATCH_PRIV_DOORBELL + 1) : seq;
+	e->preempt_reason = papr ? seq % (KDTL_PREEMPT_HDEC_ADJUNCT + 1) : seq + (seq >> 8);
 	e->processor_id = cpu_to_be16(cpu);
 	e->enqueue_to_dispatch_time = cpu_to_be32(seq * 3);
 	e->ready_to_enqueue_time = cpu_to_be32(seq * 5);

@@ -35,15 +35,4 @@ static inline bool fakehv_entry_ok(const struct kdtl_entry *e)
 	return be64_to_cpu(e->srr1) == fakehv_sum(e);
 }
 
-/* Every pair of codes there is, PAPR's or not, in 2^16 entries in a row. */
-static inline u8 fakehv_dispatch_reason(u64 seq)
-{
-	return seq;
-}
-
-static inline u8 fakehv_preempt_reason(u64 seq)
-{
-	return seq + (seq >> 8);
-}
-
 #endif /* _KDTL_TEST_HV_H */

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * vpa_data FILE - what of kdtl_test_hv's entries is in a perf.data
+ *
+ * Prints a line of key=value:
+ *
+ *	right		as the hypervisor wrote them, each newer than all before
+ *	again		the same one once more
+ *	older		as it wrote them, not newer than one before
+ *	false		not as it wrote them: in pieces, or never written
+ *	timed		of all these, those that perf report -D shows: with a time base
+ *	gaps		AUX records that say that something is missing (PARTIAL)
+ *	truncated	AUX records that say that there was no room
+ *	perf_lost	records that perf itself has lost
+ *
+ * The perf tool's decoder does not show all of an entry, and does not survive all
+ * that stands in a false one.
+ */
+#include <endian.h>
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../../must.h"
+
+#define PERF_RECORD_AUXTRACE	71
+#define MAGIC			"PERFILE2"
+
+struct file_section {
+	uint64_t offset, size;
+};
+
+struct file_header {
+	char		magic[8];
+	uint64_t	size;
+	uint64_t	attr_size;
+	struct file_section attrs, data;
+};
+
+struct auxtrace {
+	struct perf_event_header header;
+	uint64_t	size;
+	uint64_t	offset;
+	uint64_t	reference;
+	uint32_t	idx;
+	uint32_t	tid;
+	uint32_t	cpu;
+	uint32_t	reserved;
+};
+
+struct entry {
+	uint8_t		dispatch_reason;
+	uint8_t		preempt_reason;
+	uint16_t	processor_id;
+	uint32_t	queued;
+	uint32_t	ready;
+	uint32_t	slept;
+	uint64_t	timebase;
+	uint64_t	fault_addr;
+	uint64_t	srr0;
+	uint64_t	srr1;
+};
+
+struct seen {
+	uint64_t	timebase;
+	uint64_t	seq;
+};
+
+static unsigned long right, again, older, wrong, timed, gaps, truncated, lost;
+static struct seen *seen;
+static size_t nr_seen, max_seen;
+
+/* As fakehv_sum() has it. */
+static uint64_t entry_sum(const struct entry *e)
+{
+	uint64_t sum = 0x6b64746c, word;
+	int i;
+
+	for (i = 0; i < 5; i++) {
+		memcpy(&word, (const char *)e + 8 * i, 8);
+		sum = (sum ^ word) * 0xff51afd7ed558ccdULL;
+		sum = sum << 31 | sum >> 33;
+	}
+	return sum;
+}
+
+/* Few are not newer: those look at all that were before. */
+static bool seen_before(const struct seen *s)
+{
+	size_t i;
+
+	for (i = 0; i < nr_seen; i++)
+		if (seen[i].timebase == s->timebase && seen[i].seq == s->seq)
+			return true;
+	return false;
+}
+
+static void note_seen(struct seen s)
+{
+	if (nr_seen == max_seen) {
+		max_seen = max_seen ? 2 * max_seen : 1024;
+		seen = realloc(seen, max_seen * sizeof(*seen));
+		must(seen);
+	}
+	seen[nr_seen++] = s;
+}
+
+static void look_at(const struct entry *e)
+{
+	static uint64_t newest;
+	const struct seen s = { be64toh(e->timebase), be64toh(e->srr0) };
+
+	timed += !!e->timebase;
+	if (be64toh(e->srr1) != entry_sum(e)) {
+		wrong++;
+		return;
+	}
+	if (s.timebase > newest) {
+		right++;
+		newest = s.timebase;
+	} else if (seen_before(&s)) {
+		again++;
+		return;
+	} else {
+		older++;
+	}
+	note_seen(s);
+}
+
+/* The very first one tells the time base, not of a dispatch. */
+static void look_into(const char *data, uint64_t size)
+{
+	static bool begun;
+	struct entry e;
+
+	for (; size >= sizeof(e); size -= sizeof(e), data += sizeof(e)) {
+		memcpy(&e, data, sizeof(e));
+		if (begun || e.timebase)
+			look_at(&e);
+		begun = true;
+	}
+	/* A piece of one. */
+	wrong += !!size;
+}
+
+static char *read_all(const char *path, size_t *size)
+{
+	FILE *f = fopen(path, "r");
+	char *data;
+
+	if (!f)
+		die("%s", path);
+	must(!fseek(f, 0, SEEK_END));
+	*size = ftell(f);
+	rewind(f);
+	data = malloc(*size + 1);
+	must(data && fread(data, 1, *size, f) == *size);
+	fclose(f);
+	return data;
+}
+
+int main(int argc, char **argv)
+{
+	struct perf_event_header header;
+	struct file_header file;
+	struct auxtrace auxtrace;
+	uint64_t pos, end, word;
+	size_t size;
+	char *data;
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: vpa_data FILE\n");
+		return 2;
+	}
+	data = read_all(argv[1], &size);
+	must(size >= sizeof(file));
+	memcpy(&file, data, sizeof(file));
+	must(!memcmp(file.magic, MAGIC, 8));
+	pos = file.data.offset;
+	end = pos + file.data.size;
+	must(end <= size);
+
+	for (; pos < end; pos += header.size) {
+		must(end - pos >= sizeof(header));
+		memcpy(&header, data + pos, sizeof(header));
+		must(header.size >= sizeof(header) && header.size <= end - pos);
+		switch (header.type) {
+		case PERF_RECORD_AUX:
+			/* offset, size, flags */
+			must(header.size >= sizeof(header) + 24);
+			memcpy(&word, data + pos + sizeof(header) + 16, 8);
+			gaps += !!(word & PERF_AUX_FLAG_PARTIAL);
+			truncated += !!(word & PERF_AUX_FLAG_TRUNCATED);
+			break;
+		case PERF_RECORD_LOST:
+			/* id, how many */
+			must(header.size >= sizeof(header) + 16);
+			memcpy(&word, data + pos + sizeof(header) + 8, 8);
+			lost += word;
+			break;
+		case PERF_RECORD_AUXTRACE:
+			must(header.size >= sizeof(auxtrace));
+			memcpy(&auxtrace, data + pos, sizeof(auxtrace));
+			must(auxtrace.size <= end - pos - header.size);
+			look_into(data + pos + header.size, auxtrace.size);
+			pos += auxtrace.size;
+			break;
+		}
+	}
+	printf("right=%lu again=%lu older=%lu false=%lu timed=%lu gaps=%lu truncated=%lu perf_lost=%lu\n",
+	       right, again, older, wrong, timed, gaps, truncated, lost);
+	return 0;
+}

@@ -61,7 +61,7 @@ builds()
 	configure "$1" "$2" && kmake O="$1" prepare || return
 	kmake O="$1" W=1 drivers/kdtl/ >"$work/log" 2>&1 || { tail -n 20 "$work/log"; return 1; }
 	! grep -E -A 3 'warning:|WARNING' "$work/log" &&
-		nm "$1/drivers/kdtl/$3" | grep -q ' T kdtl_session_create$'
+		nm "$1/drivers/kdtl/$3" | grep ' T kdtl_session_create$'
 }
 
 # The kernel is Debian's, the modules are from the tree.

@@ -64,6 +64,7 @@ with_clang()
 	copy "$work/src" && quiet "$logs/$target.clang" build CC=clang-19 \
 		CONFIG_CC_IS_GCC= CONFIG_CC_IS_CLANG=y CC_FLAGS_FTRACE= \
 		CONFIG_CC_IMPLICIT_FALLTHROUGH=-Wimplicit-fallthrough \
+		CONFIG_UBSAN_BOUNDS_STRICT= CONFIG_UBSAN_ARRAY_BOUNDS=y \
 		KCFLAGS=-Wno-unknown-warning-option
 }
 

@@ -358,7 +358,7 @@ static void aux_watermark_odd(struct kunit *test)
 		for (n = fits - 3; n <= fits; n++) {
 			kapi_emit(0, KDTL_KIND_CEDE, 1);
 			KUNIT_EXPECT_EQ_MSG(test, kapi_counter(test, s, 0, KDTL_CTR_WAKEUPS, 0),
-					    (u64)n * KDTL_ENTRY_SIZE / watermark,
+					    div_u64((u64)n * KDTL_ENTRY_SIZE, watermark),
 					    "watermark %u, %u entries", watermark, n);
 		}
 		kapi_emit(0, KDTL_KIND_CEDE, 1);

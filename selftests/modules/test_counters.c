@@ -153,7 +153,7 @@ static void counters_wakeups(struct kunit *test)
 	for (i = 1; i <= 1000; i++) {
 		kapi_emit(0, KDTL_KIND_CEDE, 1);
 		KUNIT_ASSERT_EQ_MSG(test, kapi_counter(test, s, 0, KDTL_CTR_WAKEUPS, 0),
-				    (u64)i * KDTL_ENTRY_SIZE / attr.watermark,
+				    div_u64((u64)i * KDTL_ENTRY_SIZE, attr.watermark),
 				    "after %u entries", i);
 	}
 }
@@ -184,8 +184,9 @@ static void counters_times(struct kunit *test)
 	enabled = kapi_counter(test, s, 0, KDTL_CTR_ENABLED, -1);
 	running = kapi_counter(test, s, 0, KDTL_CTR_RUNNING, -1);
 	KUNIT_EXPECT_EQ(test, enabled, running);
-	KUNIT_EXPECT_GE(test, enabled + enabled / 50 + TICK_NSEC * nr_cpus, inner * nr_cpus);
-	KUNIT_EXPECT_LE(test, enabled, (outer + outer / 50 + TICK_NSEC) * nr_cpus);
+	KUNIT_EXPECT_GE(test, enabled + div_u64(enabled, 50) + TICK_NSEC * nr_cpus,
+			inner * nr_cpus);
+	KUNIT_EXPECT_LE(test, enabled, (outer + div_u64(outer, 50) + TICK_NSEC) * nr_cpus);
 
 	/* Stopped: the clocks stand. */
 	msleep(20);
@@ -205,7 +206,7 @@ static void counters_times(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_restart(s), 0);
 	was = kapi_counter(test, s, 0, KDTL_CTR_RUNNING, 0);
 	outer = ktime_get_ns() - before;
-	KUNIT_EXPECT_LE(test, was, running + outer + outer / 50 + TICK_NSEC);
+	KUNIT_EXPECT_LE(test, was, running + outer + div_u64(outer, 50) + TICK_NSEC);
 	msleep(20);
 	KUNIT_EXPECT_GE(test, kapi_counter(test, s, 0, KDTL_CTR_RUNNING, 0),
 			running + 15 * NSEC_PER_MSEC);

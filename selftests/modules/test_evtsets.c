@@ -219,13 +219,13 @@ static void evtsets_timeout(struct kunit *test)
 			active += info.active;
 			runs += info.runs;
 			/* A run is as long as the timeout, and not much longer. */
-			KUNIT_EXPECT_GE(test, info.active + info.active / 50,
+			KUNIT_EXPECT_GE(test, info.active + div_u64(info.active, 50),
 					timeout * (info.runs - 1));
 		}
 		running = kapi_counter(test, s, 0, KDTL_CTR_ENABLED, cpu);
 		KUNIT_EXPECT_EQ(test, active, running);
 		KUNIT_EXPECT_GE(test, runs, 3 * 8 - 2ULL);
-		KUNIT_EXPECT_LE(test, runs, div64_u64(elapsed, timeout) * 51 / 50 + 2);
+		KUNIT_EXPECT_LE(test, runs, div_u64(div64_u64(elapsed, timeout) * 51, 50) + 2);
 		KUNIT_EXPECT_GE(test, evtsets_active(test, s, ids, 3, cpu), 0);
 	}
 

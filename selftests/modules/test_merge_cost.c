@@ -116,14 +116,15 @@ static u64 cost_of(struct kunit *test, unsigned int cpus)
 static void cost_log(struct kunit *test)
 {
 	unsigned int cpus;
-	u64 looks, most;
+	u64 looks, most, whole;
+	u32 part;
 
 	for (cpus = 1; cpus <= 1024; cpus *= 4) {
 		looks = cost_of(test, cpus);
 		most = (u64)cpus * COST_PER_CPU * (4 * ilog2(cpus) + 1);
-		kunit_info(test, "%u CPUs: %llu.%02llu looks at an entry's time per entry", cpus,
-			   looks / (cpus * COST_PER_CPU),
-			   looks * 100 / (cpus * COST_PER_CPU) % 100);
+		whole = div_u64_rem(div_u64(looks * 100, cpus * COST_PER_CPU), 100, &part);
+		kunit_info(test, "%u CPUs: %llu.%02u looks at an entry's time per entry", cpus,
+			   whole, part);
 		KUNIT_EXPECT_LE(test, looks, most);
 	}
 }

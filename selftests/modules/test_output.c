@@ -198,7 +198,7 @@ static void output_room(struct kunit *test)
 
 		room = OUTPUT_SIZE - unread;
 		/* Small ones, large ones, and all there is. */
-		tx.len = r % 16 ? (r >> 8) % (min(room, 700ULL) + 1) : room;
+		tx.len = r % 16 ? (r >> 8) % (u32)(min(room, 700ULL) + 1) : room;
 		output_tx(test, 0, &tx);
 		KUNIT_ASSERT_EQ(test, !!tx.priv, room > 0);
 		if (room) {
@@ -208,7 +208,7 @@ static void output_room(struct kunit *test)
 		wrong += output_wrong(test, s, 0, first);
 		KUNIT_ASSERT_EQ(test, wrong, 0ULL);
 		if (prandom_u32_state(&rnd) % 3 == 0) {
-			r = prandom_u32_state(&rnd) % (unread + 1);
+			r = prandom_u32_state(&rnd) % (u32)(unread + 1);
 			KUNIT_ASSERT_EQ(test, kdtl_aux_consume(s, 0, r), 0);
 			unread -= r;
 		}

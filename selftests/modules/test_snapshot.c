@@ -118,7 +118,7 @@ static void snapshot_newest(struct kunit *test)
 		kapi_emit(0, KDTL_KIND_CEDE, more[i]);
 		made += more[i];
 		for (v.len = 0; v.len <= PAGE_SIZE; v.len += 80) {
-			want = min3(made, (u64)most, (u64)v.len / KDTL_ENTRY_SIZE);
+			want = min3(made, (u64)most, (u64)(v.len / KDTL_ENTRY_SIZE));
 			snapshot_take(s, &v);
 			KUNIT_EXPECT_EQ(test, v.got, (ssize_t)(want * KDTL_ENTRY_SIZE));
 			KUNIT_EXPECT_EQ(test, v.missed, made - want);
@@ -323,7 +323,7 @@ static void snapshot_panic(struct kunit *test)
 		st.views[cpu].cpu = cpu;
 		st.views[cpu].len = PAGE_SIZE;
 		st.views[cpu].buf = kmalloc(PAGE_SIZE, GFP_KERNEL);
-		kapi_emit(cpu, KDTL_KIND_CEDE, 200);
+		kapi_emit(cpu, KDTL_KIND_CEDE, snapshot_most(1) + 1);
 	}
 	writer = kthread_run(snapshot_write, &w, "kdtl-snapshot");
 	for (i = 0; i < 50; i++) {

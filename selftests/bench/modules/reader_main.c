@@ -45,9 +45,11 @@ struct kdtl_session *bench_reader_open(unsigned int aux_pages, unsigned int wate
 
 void bench_result(const char *name, u64 ticks, u64 nr)
 {
-	const u64 tenths = div64_u64(10 * ticks + nr / 2, nr);
+	u32 tenths;
+	u64 whole;
 
-	pr_info("%s %llu.%llu\n", name, div_u64(tenths, 10), tenths % 10);
+	whole = div_u64_rem(div64_u64(10 * ticks + nr / 2, nr), 10, &tenths);
+	pr_info("%s %llu.%u\n", name, whole, tenths);
 }
 
 static int __init bench_reader_init(void)

@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # A hypervisor that misbehaves, under Linux's own vpa_dtl and under kdtl_vpa: the
-# same cases, recorded by the same perf, in a POWER machine with KASAN. Prints a
-# table of what was seen. kdtl_vpa has to stand all of them and account for every
-# dispatch; what vpa_dtl does is only told.
+# same cases, recorded by the same perf, in a POWER machine whose allocator has red
+# zones and poison. Prints a table of what was seen. kdtl_vpa has to stand all of
+# them and account for every dispatch; what vpa_dtl does is only told.
 #
 #	selftests/deep/mainline-vpa.sh [CASE]...
 #
-#   TARGET  the kernel (ppc64le-7.2-kasan); with ppc64le-7.2 it takes minutes, and
-#           the allocator's red zones and poison find what KASAN does not
+#   TARGET  the kernel (ppc64le-7.2); ppc64le-7.2-kasan has KASAN as well
 #
 # shellcheck disable=SC2154,SC2317 # $captured; functions that ok() calls
 
@@ -21,7 +20,7 @@ top=$(dirname -- "$tests")
 # shellcheck source-path=SCRIPTDIR source=../host/lib/ktap.sh
 . "$tests/host/lib/ktap.sh"
 
-target=${TARGET:-ppc64le-7.2-kasan}
+target=${TARGET:-ppc64le-7.2}
 logs=${KDTL_LOGS:-$KDTL_CACHE}/mainline-vpa
 
 # perf decodes entries of PMUs whose name begins with vpa_dtl.

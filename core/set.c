@@ -183,7 +183,12 @@ u64 kdtl_counter_read(struct kdtl_aux *aux, struct kdtl_set *set,
 
 	do {
 		seq = raw_read_seqcount_begin(&aux->seq);
-		value = kdtl_set_here(aux, set)->base[c] + kdtl_counted(aux, set, c);
+		/*
+		 * What changes meanwhile is read again. KCSAN knows that of such
+		 * a section, but not any more if the task is preempted in it.
+		 */
+		value = data_race(kdtl_set_here(aux, set)->base[c] +
+				  kdtl_counted(aux, set, c));
 	} while (read_seqcount_retry(&aux->seq, seq));
 	return value;
 }
@@ -528,7 +533,8 @@ u64 kdtl_set_active(struct kdtl_aux *aux, struct kdtl_set *set)
 
 	do {
 		seq = raw_read_seqcount_begin(&aux->seq);
-		active = kdtl_counted(aux, set, KDTL_CTR_RUNNING);
+		/* As in kdtl_counter_read(). */
+		active = data_race(kdtl_counted(aux, set, KDTL_CTR_RUNNING));
 	} while (read_seqcount_retry(&aux->seq, seq));
 	return active;
 }

@@ -65,7 +65,7 @@ with_clang()
 		CONFIG_CC_IS_GCC= CONFIG_CC_IS_CLANG=y CC_FLAGS_FTRACE= \
 		CONFIG_CC_IMPLICIT_FALLTHROUGH=-Wimplicit-fallthrough \
 		CONFIG_UBSAN_BOUNDS_STRICT= CONFIG_UBSAN_ARRAY_BOUNDS=y \
-		KCFLAGS=-Wno-unknown-warning-option
+		KCFLAGS="-Wno-unknown-warning-option -Wno-duplicate-decl-specifier"
 }
 
 programs()

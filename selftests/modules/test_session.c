@@ -95,6 +95,8 @@ static void *session_setup_aux(struct perf_event *event, void **pages, int nr_pa
 	return NULL;
 }
 
+#define SESSION_SOURCE	.pmu.module = THIS_MODULE, .tb_freq = 1
+
 static void session_bad_pmu(struct kunit *test)
 {
 	static const struct {
@@ -102,10 +104,10 @@ static void session_bad_pmu(struct kunit *test)
 		int		err;
 		struct kdtl_pmu	p;
 	} bad[] = {
-		{ "no name", -EINVAL, { .pmu.module = THIS_MODULE, .tb_freq = 1 } },
-		{ "an empty name", -EINVAL, { .name = "", .pmu.module = THIS_MODULE, .tb_freq = 1 } },
-		{ "a digit first", -EINVAL, { .name = "1", .pmu.module = THIS_MODULE, .tb_freq = 1 } },
-		{ "a slash", -EINVAL, { .name = "a/b", .pmu.module = THIS_MODULE, .tb_freq = 1 } },
+		{ "no name", -EINVAL, { SESSION_SOURCE } },
+		{ "an empty name", -EINVAL, { SESSION_SOURCE, .name = "" } },
+		{ "a digit first", -EINVAL, { SESSION_SOURCE, .name = "1" } },
+		{ "a slash", -EINVAL, { SESSION_SOURCE, .name = "a/b" } },
 #ifdef MODULE
 		{ "no module", -EINVAL, { .name = "kdtl_bad", .tb_freq = 1 } },
 #endif
@@ -113,14 +115,11 @@ static void session_bad_pmu(struct kunit *test)
 		{ "2^32 Hz", -EINVAL,
 		  { .name = "kdtl_bad", .pmu.module = THIS_MODULE, .tb_freq = 1ULL << 32 } },
 		{ "setup_aux alone", -EINVAL,
-		  { .name = "kdtl_bad", .pmu = { .module = THIS_MODULE, .setup_aux = session_setup_aux },
-		    .tb_freq = 1 } },
+		  { SESSION_SOURCE, .name = "kdtl_bad", .pmu.setup_aux = session_setup_aux } },
 		{ "exclusive", -EINVAL,
-		  { .name = "kdtl_bad", .pmu = { .module = THIS_MODULE,
-						 .capabilities = PERF_PMU_CAP_EXCLUSIVE },
-		    .tb_freq = 1 } },
-		{ "a name that is taken", -EEXIST,
-		  { .name = SESSION_PMU, .pmu.module = THIS_MODULE, .tb_freq = 1 } },
+		  { SESSION_SOURCE, .name = "kdtl_bad",
+		    .pmu.capabilities = PERF_PMU_CAP_EXCLUSIVE } },
+		{ "a name that is taken", -EEXIST, { SESSION_SOURCE, .name = SESSION_PMU } },
 	};
 	static struct kdtl_pmu p;
 	unsigned int i;

@@ -44,11 +44,13 @@ struct kdtl_merge *cost_merge_create(struct kdtl_session *s);
 void cost_merge_destroy(struct kdtl_merge *m);
 void cost_merge_sync(struct kdtl_merge *m);
 const struct kdtl_entry *cost_merge_next(struct kdtl_merge *m);
+int cost_merge_cpu(const struct kdtl_merge *m);
 
 #define kdtl_merge_create	cost_merge_create
 #define kdtl_merge_destroy	cost_merge_destroy
 #define kdtl_merge_sync		cost_merge_sync
 #define kdtl_merge_next		cost_merge_next
+#define kdtl_merge_cpu		cost_merge_cpu
 #define kdtl_entry_time		cost_time
 #define kdtl_aux_peek		cost_peek
 #define kdtl_aux_consume	cost_consume

@@ -107,13 +107,12 @@ kselftest()
 
 kunit_py()
 {
-	local off=()
+	local config=(--kconfig_add CONFIG_EXPERT=y)
 
-	# What a kernel for tests alone does not need.
-	for option in NET PCI USB_SUPPORT BLOCK SUSPEND IOMMU_SUPPORT CPU_FREQ HID_SUPPORT \
-		INPUT RTC_CLASS HWMON VIRTUALIZATION SECURITY CRYPTO AGP THERMAL \
-		CPU_MITIGATIONS VT; do
-		off+=(--kconfig_add "CONFIG_$option=n")
+	# What a kernel for tests alone does not need, as far as it can be switched off.
+	for option in NET PCI USB_SUPPORT BLOCK SUSPEND IOMMU_SUPPORT INPUT RTC_CLASS HWMON \
+		VIRTUALIZATION SECURITY CRYPTO CPU_MITIGATIONS VT; do
+		config+=(--kconfig_add "CONFIG_$option=n")
 	done
 	# It works in the tree that it lies in itself, links resolved.
 	cp -rL -- "$tree/tools/testing/kunit" "$work/kunit.d" &&
@@ -121,7 +120,7 @@ kunit_py()
 		mv -- "$work/kunit.d" "$tree/tools/testing/kunit" || return
 	(cd -- "$tree" && nice tools/testing/kunit/kunit.py run --arch x86_64 --jobs "$(nproc)" \
 		--kunitconfig=drivers/kdtl/tests --build_dir="$cache/kunit" --timeout 1800 \
-		--make_options CC=gcc-12 --make_options HOSTCC=gcc-12 "${off[@]}" \
+		--make_options CC=gcc-12 --make_options HOSTCC=gcc-12 "${config[@]}" \
 		--qemu_args '-smp 2') >"$work/kunit" 2>&1 || { tail -n 40 "$work/kunit"; return 1; }
 	grep 'Testing complete' "$work/kunit"
 	grep -q 'kdtl_session' "$work/kunit" && grep -q 'kdtl_sched' "$work/kunit"

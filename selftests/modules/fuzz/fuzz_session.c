@@ -135,7 +135,8 @@ static long fuzz_create(struct fuzz_thread *t, struct fuzz_slot *slot, long *wan
 	slot->state = FUZZ_CREATED;
 	slot->sets = BIT(0);
 	spin_lock(&slot->lock);
-	slot->s = s;
+	/* fuzz_step() looks without the lock. */
+	WRITE_ONCE(slot->s, s);
 	spin_unlock(&slot->lock);
 	return 0;
 }
@@ -191,7 +192,7 @@ void fuzz_slot_close(struct fuzz_slot *slot, struct fuzz_thread *threads,
 	if (!s)
 		return;
 	spin_lock(&slot->lock);
-	slot->s = NULL;
+	WRITE_ONCE(slot->s, NULL);
 	spin_unlock(&slot->lock);
 	while (!fuzz_may_close(slot, threads, nr))
 		usleep_range(50, 100);

@@ -384,8 +384,11 @@ static const char *kdtl_pmu_wrong(const struct kdtl_pmu *p)
 {
 	if (!kdtl_name_valid(p->name))
 		return "needs a name: a letter, then letters, digits, _ and -";
+#ifdef MODULE
+	/* Built in, as drivers may be then, THIS_MODULE is NULL. */
 	if (!p->pmu.module)
 		return "needs a pmu.module";
+#endif
 	if (!p->tb_freq || p->tb_freq > U32_MAX)
 		return "needs a tb_freq from 1 to 2^32 - 1";
 	if (p->pmu.setup_aux && !p->pmu.free_aux)

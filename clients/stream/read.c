@@ -49,7 +49,7 @@ static u64 stream_unread(struct stream *st)
 static bool stream_readable(struct stream *st)
 {
 	/* Before the look: a wake-up after it is for something else. */
-	const unsigned int wakes = READ_ONCE(st->wakes);
+	const unsigned int wakes = atomic_read(&st->wakes);
 	const u64 unread = stream_unread(st);
 
 	if (!unread)
@@ -60,7 +60,7 @@ static bool stream_readable(struct stream *st)
 /* The same of a mapped file, of which only the user knows what is unread. */
 static bool stream_mapped_readable(struct stream *st)
 {
-	const unsigned int wakes = READ_ONCE(st->wakes);
+	const unsigned int wakes = atomic_read(&st->wakes);
 
 	return xchg(&st->seen, wakes) != wakes || stream_unread(st) >= st->watermark;
 }

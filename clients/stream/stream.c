@@ -68,7 +68,8 @@ static void stream_wake(struct irq_work *work)
 	struct stream *st = container_of(work, struct stream, wake);
 
 	stream_publish(st);
-	WRITE_ONCE(st->wakes, st->wakes + 1);
+	/* The same irq_work may run on two CPUs, if it is queued again while it runs. */
+	atomic_inc(&st->wakes);
 	wake_up_interruptible_poll(&st->waitq, EPOLLIN | EPOLLRDNORM);
 }
 

@@ -65,7 +65,7 @@ struct stream {
 
 	wait_queue_head_t		waitq;
 	struct irq_work			wake;
-	unsigned int			wakes;
+	atomic_t			wakes;
 	unsigned int			seen;
 
 	struct mm_struct		*mm;

@@ -245,7 +245,7 @@ static void evtsets_remaining(struct kunit *test)
 {
 	static const u16 ids[] = { 0, 1 };
 	/* Longer than an emulated machine may stand still. */
-	const u64 timeout = 4 * NSEC_PER_SEC;
+	const u64 timeout = 4ULL * NSEC_PER_SEC;
 	struct kdtl_session *s = kapi_session(test, KDTL_SESSION_BLOCK);
 	u64 left;
 

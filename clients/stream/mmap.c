@@ -11,6 +11,7 @@
 #include <linux/vmalloc.h>
 
 #include "../../core/compat.h"
+#include "../../core/u64.h"
 #include "stream.h"
 
 /**
@@ -57,23 +58,12 @@ struct stream_rec_lost_samples {
 	u64				lost;
 };
 
-/* Positions that user space shares: a CPU of 32 bits would tear a u64. */
-static u64 stream_pos_acquire(const __u64 *pos)
-{
-	return atomic64_read_acquire((const atomic64_t *)pos);
-}
-
-static void stream_pos_release(__u64 *pos, u64 value)
-{
-	atomic64_set_release((atomic64_t *)pos, value);
-}
-
 static bool stream_ring_put(struct stream_ring *ring, const void *rec, u16 size)
 {
 	const u64 at = ring->head & (ring->size - 1);
 	const u64 first = min_t(u64, size, ring->size - at);
 	/* Pairs with the user's release, after it has read up to there. */
-	const u64 tail = stream_pos_acquire(&ring->page->data_tail);
+	const u64 tail = kdtl_u64_acquire(&ring->page->data_tail);
 
 	/* A tail that cannot be makes no room. */
 	if (ring->keep && (ring->head - tail > ring->size ||
@@ -83,7 +73,7 @@ static bool stream_ring_put(struct stream_ring *ring, const void *rec, u16 size)
 	memcpy(ring->data, rec + first, size - first);
 	ring->head += size;
 	/* Pairs with the user's acquire: who sees the head sees the record. */
-	stream_pos_release(&ring->page->data_head, ring->head);
+	kdtl_u64_release(&ring->page->data_head, ring->head);
 	return true;
 }
 
@@ -126,7 +116,7 @@ static void stream_ring_msg(struct stream_ring *ring, const struct kdtl_msg *msg
 static void stream_ring_take_tail(struct stream *st, const struct kdtl_aux_info *info)
 {
 	/* Pairs with the user's release, after it has read up to there. */
-	u64 n = stream_pos_acquire(&st->ring->page->aux_tail) - info->tail;
+	u64 n = kdtl_u64_acquire(&st->ring->page->aux_tail) - info->tail;
 
 	if (n <= info->head - info->tail)
 		kdtl_aux_consume(st->session, st->cpu, stream_whole(n));
@@ -156,7 +146,7 @@ void stream_publish(struct stream *st)
 		if (!st->overwrite)
 			stream_ring_take_tail(st, &info);
 		/* Pairs with the user's acquire: who sees the head sees the data. */
-		stream_pos_release(&st->ring->page->aux_head, info.head);
+		kdtl_u64_release(&st->ring->page->aux_head, info.head);
 	}
 	spin_unlock_irqrestore(&st->ring_lock, flags);
 }
@@ -275,7 +265,7 @@ static int stream_map_aux(struct stream *st, struct vm_area_struct *vma)
 		return err;
 	if (!st->aux_maps) {
 		ring->aux_pgoff = vma->vm_pgoff;
-		stream_pos_release(&ring->page->aux_tail, info.tail);
+		kdtl_u64_release(&ring->page->aux_tail, info.tail);
 	}
 	ring->maps++;
 	stream_aux_maps(st, 1);

@@ -297,37 +297,16 @@ static ssize_t do_kdtl_aux_info(struct kdtl_session *s)
 	return kdtl_aux_info(s, cpumask_first(cpu_online_mask), &info);
 }
 
-static bool states_unread(struct kdtl_session *s)
-{
-	struct kdtl_aux_info info;
-	bool unread = false;
-	int cpu;
-
-	for_each_online_cpu(cpu)
-		unread |= !kdtl_aux_info(s, cpu, &info) && info.unread;
-	return unread;
-}
-
-static ssize_t states_merged(struct kdtl_merge *m)
-{
-	ssize_t nr = 0;
-
-	kdtl_merge_sync(m);
-	while (kdtl_merge_next(m))
-		nr++;
-	return nr;
-}
-
-/* What is there is held back until all CPUs' clocks have passed it. */
 static ssize_t do_kdtl_merge_next(struct kdtl_session *s)
 {
 	struct kdtl_merge *m = kdtl_merge_create(s);
-	const bool unread = states_unread(s);
-	ssize_t nr;
+	ssize_t nr = 0;
 
 	if (IS_ERR(m))
 		return PTR_ERR(m);
-	kapi_until((nr = states_merged(m)) || !unread);
+	kdtl_merge_sync(m);
+	while (kdtl_merge_next(m))
+		nr++;
 	kdtl_merge_destroy(m);
 	return nr;
 }

@@ -35,23 +35,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../api/include/uapi/linux/kdtl.h"
+
 #define MAX_CPUS	256
 #define ENTRY_SIZE	48
 #define DEVICES		"/sys/bus/event_source/devices/"
 #define DRIVE		"/sys/kernel/debug/kdtl_test/"
-
-struct entry {
-	uint8_t		dispatch_reason;
-	uint8_t		preempt_reason;
-	uint16_t	processor_id;
-	uint32_t	queued;
-	uint32_t	ready;
-	uint32_t	slept;
-	uint64_t	timebase;
-	uint64_t	fault_addr;
-	uint64_t	srr0;
-	uint64_t	srr1;
-};
 
 /* One CPU's event and its mapping, and what came from it. */
 struct event {
@@ -244,7 +233,7 @@ static void read_records(struct event *e)
 }
 
 /* As kdtl_test_hash() has it. */
-static uint64_t entry_hash(const struct entry *entry)
+static uint64_t entry_hash(const struct kdtl_entry *entry)
 {
 	uint64_t hash = 0xcbf29ce484222325ULL, word;
 	int i;
@@ -257,7 +246,7 @@ static uint64_t entry_hash(const struct entry *entry)
 	return hash;
 }
 
-static void see_entry(struct event *e, const struct entry *entry)
+static void see_entry(struct event *e, const struct kdtl_entry *entry)
 {
 	const uint64_t time = be64toh(entry->timebase), seq = be64toh(entry->srr0);
 
@@ -293,7 +282,7 @@ static void read_aux(struct event *e)
 {
 	const uint64_t head = __atomic_load_n(&e->meta->aux_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = e->meta->aux_tail;
-	struct entry entry;
+	struct kdtl_entry entry;
 
 	for (; head - tail >= ENTRY_SIZE; tail += ENTRY_SIZE) {
 		copy_from(&entry, e->aux, e->aux_size, tail, ENTRY_SIZE);
@@ -769,7 +758,7 @@ static int overwrite(void)
 		const uint64_t want = made_for(e->cpu, 7) - started_at[i];
 		const uint64_t head = e->meta->aux_head;
 		uint64_t pos = head - per_area * ENTRY_SIZE, last = 0, seq;
-		struct entry entry;
+		struct kdtl_entry entry;
 
 		if (head != (want + 1) * ENTRY_SIZE)
 			complain("CPU %d: %llu bytes for %llu entries", e->cpu,

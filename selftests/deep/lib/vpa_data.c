@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../../../api/include/uapi/linux/kdtl.h"
 #include "../../must.h"
 
 #define PERF_RECORD_AUXTRACE	71
@@ -48,19 +49,6 @@ struct auxtrace {
 	uint32_t	reserved;
 };
 
-struct entry {
-	uint8_t		dispatch_reason;
-	uint8_t		preempt_reason;
-	uint16_t	processor_id;
-	uint32_t	queued;
-	uint32_t	ready;
-	uint32_t	slept;
-	uint64_t	timebase;
-	uint64_t	fault_addr;
-	uint64_t	srr0;
-	uint64_t	srr1;
-};
-
 struct seen {
 	uint64_t	timebase;
 	uint64_t	seq;
@@ -71,7 +59,7 @@ static struct seen *seen;
 static size_t nr_seen, max_seen;
 
 /* As fakehv_sum() has it. */
-static uint64_t entry_sum(const struct entry *e)
+static uint64_t entry_sum(const struct kdtl_entry *e)
 {
 	uint64_t sum = 0x6b64746c, word;
 	int i;
@@ -105,7 +93,7 @@ static void note_seen(struct seen s)
 	seen[nr_seen++] = s;
 }
 
-static void look_at(const struct entry *e)
+static void look_at(const struct kdtl_entry *e)
 {
 	static uint64_t newest;
 	const struct seen s = { be64toh(e->timebase), be64toh(e->srr0) };
@@ -131,7 +119,7 @@ static void look_at(const struct entry *e)
 static void look_into(const char *data, uint64_t size)
 {
 	static bool begun;
-	struct entry e;
+	struct kdtl_entry e;
 
 	for (; size >= sizeof(e); size -= sizeof(e), data += sizeof(e)) {
 		memcpy(&e, data, sizeof(e));

@@ -296,13 +296,11 @@ static void messages_full(struct kunit *test)
 	}
 }
 
-/* As many as there are; the last one is returned. */
-static struct kdtl_msg messages_read_all(struct kdtl_session *s, unsigned int *nr, u64 *dropped)
+/* All there are, added to what was before; the last one is returned. */
+static struct kdtl_msg messages_read_all(struct kdtl_session *s, u64 *nr, u64 *dropped)
 {
 	struct kdtl_msg msg, last = {};
 
-	*nr = 0;
-	*dropped = 0;
 	while (kdtl_read(s, &msg, sizeof(msg), true) > 0) {
 		*dropped += msg.dropped;
 		++*nr;
@@ -329,9 +327,9 @@ static void messages_full_kept(struct kunit *test)
 	};
 	struct kdtl_session *s = kapi_create(test, &attr);
 	const int cpu = num_online_cpus() - 1;
-	unsigned int i, nr, round;
+	unsigned int i, round;
 	struct kdtl_msg last;
-	u64 dropped;
+	u64 nr, dropped;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	KUNIT_ASSERT_GT(test, cpu, 0);
@@ -343,8 +341,10 @@ static void messages_full_kept(struct kunit *test)
 		kapi_emit(0, KDTL_KIND_PREEMPT, 1);
 		kapi_emit(cpu, KDTL_KIND_PREEMPT, 1);
 		/* Both are masked, and one message is enough to know. */
+		nr = 0;
+		dropped = 0;
 		last = messages_read_all(s, &nr, &dropped);
-		KUNIT_EXPECT_EQ(test, nr, (unsigned int)KAPI_MSG_SLOTS + 1);
+		KUNIT_EXPECT_EQ(test, nr, (u64)KAPI_MSG_SLOTS + 1);
 		KUNIT_EXPECT_EQ(test, last.type, KDTL_MSG_OVERFLOW + 0);
 		KUNIT_EXPECT_EQ(test, last.dropped, 3ULL);
 		KUNIT_EXPECT_EQ(test, dropped, round ? 6ULL : 3ULL);
@@ -358,8 +358,10 @@ static void messages_full_kept(struct kunit *test)
 		kapi_emit(0, KDTL_KIND_CEDE, 1);
 	kapi_emit(0, KDTL_KIND_PREEMPT, 1);
 	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
+	nr = 0;
+	dropped = 0;
 	last = messages_read_all(s, &nr, &dropped);
-	KUNIT_EXPECT_EQ(test, nr, (unsigned int)KAPI_MSG_SLOTS + 2);
+	KUNIT_EXPECT_EQ(test, nr, (u64)KAPI_MSG_SLOTS + 2);
 	KUNIT_EXPECT_EQ(test, last.type, KDTL_MSG_END + 0);
 	KUNIT_EXPECT_GT(test, dropped, 3ULL);
 }
@@ -387,16 +389,10 @@ static void messages_add_up(struct kunit *test)
 		}
 		kapi_drain(s, 0);
 	}
-	while (kdtl_read(s, &msg, sizeof(msg), true) > 0) {
-		got++;
-		dropped += msg.dropped;
-	}
+	messages_read_all(s, &got, &dropped);
 	kapi_emit(0, KDTL_KIND_CEDE, 1);
 	posted += 2;
-	while (kdtl_read(s, &msg, sizeof(msg), true) > 0) {
-		got++;
-		dropped += msg.dropped;
-	}
+	messages_read_all(s, &got, &dropped);
 	KUNIT_EXPECT_EQ(test, got + dropped, posted);
 	KUNIT_EXPECT_GT(test, dropped, 0ULL);
 }

@@ -49,7 +49,7 @@ static const struct kdtl_vector_verb kdtl_config_write_verb = {
  * Context: task, may sleep.
  * Return:
  * * 0, also if @nr is 0
- * * -EBUSY: the session is started or masked
+ * * -EBUSY: the session is started or masked, whatever @nr is
  * * -EINVAL: unknown set or mask bits (a line in the log says which), or @req
  *   is NULL
  * * -E2BIG: too many
@@ -159,7 +159,7 @@ static const struct kdtl_vector_verb kdtl_counter_write_verb = {
  * Context: task, may sleep.
  * Return:
  * * 0, also if @nr is 0
- * * -EBUSY: the session is started or masked
+ * * -EBUSY: the session is started or masked, whatever @nr is
  * * -EINVAL: unknown set, counter, flags or resets (a line in the log says
  *   which), or @req is NULL
  * * -E2BIG: too many
@@ -214,7 +214,8 @@ static const struct kdtl_vector_verb kdtl_counter_read_verb = {
  * @nr: how many, at most KDTL_MAX_REQUESTS
  *
  * Exact when the session is stopped or masked, running values while it is
- * started.  Reading disturbs nobody.
+ * started.  Reading disturbs nobody.  Cpu -1 is the sum over the CPUs that have
+ * been online since kdtl_load(): the others have no counters.
  *
  * perfmon2: pfmk_read_pmds().
  *

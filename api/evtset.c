@@ -136,7 +136,7 @@ static const struct kdtl_vector_verb kdtl_evtset_create_verb = {
  * Context: task, may sleep.
  * Return:
  * * 0, also if @nr is 0
- * * -EBUSY: the session is loaded
+ * * -EBUSY: the session is loaded, whatever @nr is
  * * -EINVAL: timeout and overflows together, or @req is NULL
  * * -EEXIST: there is such a set, or it is in the vector twice
  * * -ENOMEM: no memory
@@ -202,7 +202,7 @@ static const struct kdtl_vector_verb kdtl_evtset_delete_verb = {
  * Context: task, may sleep.
  * Return:
  * * 0, also if @nr is 0
- * * -EBUSY: the session is loaded
+ * * -EBUSY: the session is loaded, whatever @nr is
  * * -EINVAL: set 0, or there is no such set, or @req is NULL
  * * -E2BIG: too many
  * * -ESHUTDOWN: it is being closed

@@ -10,8 +10,9 @@
  * any more.  Entries before the horizon are merged, the others wait for the
  * next sync.  No clock is trusted beyond that it does not go back on its CPU.
  *
- * So an entry is held back until the second kdtl_merge_sync() after it was made
- * at most: by the first, if that began after it was made on every CPU's clock.
+ * So an entry is held back until the first kdtl_merge_sync() that begins after it
+ * was made by every CPU's clock: the next, unless the clocks differ by more than
+ * has passed since.
  */
 #define pr_fmt(fmt) "kdtl: " fmt
 

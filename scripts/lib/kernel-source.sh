@@ -13,10 +13,18 @@ _fragments()
 	[[ $1 != *-*-* ]] || echo "$_configs/${1##*-}.config"
 }
 
+# _assembly_header TARGET: what its assembly files begin with; of few kernels.
+_assembly_header()
+{
+	local header=$_configs/${1%%-*}-${1##*-}.h
+
+	[ ! -e "$header" ] || echo "$header"
+}
+
 _config_key()
 {
 	# shellcheck disable=SC2046 # several words, without spaces of their own
-	cat -- $(_fragments "$1") | sha256sum | cut -c 1-8
+	cat -- $(_fragments "$1") $(_assembly_header "$1") | sha256sum | cut -c 1-8
 }
 
 # source_config_is_current TARGET: true as well for what is not built here.
@@ -93,10 +101,12 @@ _source_unpack()
 # _source_make TARGET SRC DIR ARGUMENT...
 _source_make()
 {
-	local target=$1 src=$2 dir=$3 make_args
+	local target=$1 src=$2 dir=$3 make_args header
 
 	shift 3
 	kernel_make_args "$target"
+	header=$(_assembly_header "$target")
+	[ -z "$header" ] || make_args+=(KAFLAGS="-include $header")
 	nice -n 19 make -C "$src" O="$dir/build" HOSTCC=gcc-12 \
 		KBUILD_BUILD_USER=kdtl KBUILD_BUILD_HOST=kdtl "${make_args[@]}" "$@"
 }

@@ -61,10 +61,13 @@ line ~ /^(list_(add|del) corruption|general protection fault|Unable to handle|wa
 }
 
 keep {
-	# The two innermost functions of each of the accesses that race.
+	# The two innermost functions of each of the accesses that race; but capable()
+	# notes in the task's own flags, which the scheduler reads, that it was asked.
 	if (race) {
 		if (line ~ / (to|at) 0x[0-9a-f]+ of [0-9]+ bytes by /)
 			frames = 2
+		else if (frames == 2 && line ~ / capable\+0x/)
+			frames = 0
 		else if (frames-- > 0 && index(line, "[" races))
 			hit = 1
 	}

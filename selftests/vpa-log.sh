@@ -215,7 +215,7 @@ trap 'cleanup; ktap_exit' EXIT
 need kdtl kdtl_test_vpa
 is_written || skip_all "this hypervisor does not write a dispatch trace log (QEMU's emulation does not)"
 
-plan 29
+plan 31
 ok "kdtl_vpa loads" load kdtl_vpa
 
 # ------------------------------------------------------------ all vCPUs busy
@@ -293,6 +293,40 @@ ok "what is lost is exact" each "$add_up && $counted && $sound && $ctr_lost"
 ctl close
 unload kdtl_vpa
 load kdtl_vpa || bail_out "kdtl_vpa does not come back"
+
+# --------------------------------------------- all CPUs' entries in one order
+merged()
+{
+	awk -v key="$1" '/^merge/ {
+		for (i = 2; i <= NF; i++) {
+			split($i, f, "=")
+			if (f[1] == key)
+				print f[2]
+		}
+	}' "$tmp.report"
+}
+more_merged()
+{
+	report
+	[ "$(merged entries)" -gt "$1" ]
+}
+ctl open && ctl merge && ctl start || bail_out "it is not merged"
+for _ in 1 2 3 4 5; do
+	report
+	had=$(merged entries)
+	for cpu in $(seq 0 $((cpus - 1))); do
+		ctl hcalls "$cpu" 100
+	done
+	until_true more_merged "$had" || break
+done
+ctl stop
+report
+note "merged $(merged entries) entries of $cpus CPUs, lost $(value lost 0 0) on CPU 0"
+ok "merged: $cpus CPUs' entries, in the order of time" \
+	[ "$(merged disordered)" -eq 0 -a "$(merged entries)" -ge $((500 * cpus)) ]
+ok "merged: all are there, once" \
+	each "$add_up && $counted && $sound && $ctr_lost && v[\"entries\"] >= 500"
+ctl close
 
 # ------------------------------------------------------- a CPU goes and comes
 if [ -w $cpu1 ]; then

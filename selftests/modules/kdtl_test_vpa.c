@@ -11,13 +11,14 @@
  *	stop		stop the second, then the first, read what is left
  *	close		close both
  *	hold		do not read until they are stopped
+ *	merge		until it stops, read the first one's CPUs in one order
  *	hcalls CPU N	N hypervisor calls on the CPU, interrupts off: so many
  *			dispatches in a KVM guest, and nobody polls meanwhile
  *	own CPU		register a log of the test's own, as the kernel's users do
  *	disown		and give it back
  *
  * report: a line of key=value for each CPU's lppaca, one for each session and
- * CPU, and one for each CPU that compares what the two saw.
+ * CPU, one for each CPU that compares what the two saw, and one about the merge.
  *
  * entries: what the first session saw, CPU by CPU, a line for each: CPU, time,
  * dispatch and preempt reason, times queued, ready and slept, processor, srr0.
@@ -103,12 +104,20 @@ struct test_cpu {
  * @s: the session
  * @started: local_clock() before kdtl_start()
  * @stopped: local_clock() after kdtl_stop()
+ * @merge: reads it, if not NULL
+ * @merged: entries that it gave
+ * @disordered: of these, older than the one before
+ * @last: time of the last of them
  * @cpus: by CPU
  */
 struct test_session {
 	struct kdtl_session		*s;
 	u64				started;
 	u64				stopped;
+	struct kdtl_merge		*merge;
+	u64				merged;
+	u64				disordered;
+	u64				last;
 	struct test_cpu __percpu	*cpus;
 };
 
@@ -160,7 +169,25 @@ static void test_entry(struct test_session *ts, struct test_cpu *tc,
 	tc->rest += kdtl_entry_ready(e) + kdtl_entry_slept(e);
 }
 
-static void test_read(struct test_session *ts)
+static void test_read_merged(struct test_session *ts)
+{
+	const struct kdtl_entry *e;
+	struct kdtl_aux_info info;
+	int cpu;
+
+	kdtl_merge_sync(ts->merge);
+	while ((e = kdtl_merge_next(ts->merge))) {
+		cpu = kdtl_merge_cpu(ts->merge);
+		ts->merged++;
+		if (kdtl_entry_time(e) < ts->last)
+			ts->disordered++;
+		ts->last = kdtl_entry_time(e);
+		if (!kdtl_aux_info(ts->s, cpu, &info))
+			test_entry(ts, per_cpu_ptr(ts->cpus, cpu), &info, e);
+	}
+}
+
+static void test_read_cpus(struct test_session *ts)
 {
 	const struct kdtl_entry *e;
 	struct kdtl_aux_info info;
@@ -168,7 +195,6 @@ static void test_read(struct test_session *ts)
 	ssize_t len;
 	int cpu;
 
-	mutex_lock(&read_lock);
 	for_each_possible_cpu(cpu) {
 		len = kdtl_aux_peek(ts->s, cpu, &span);
 		if (len <= 0 || kdtl_aux_info(ts->s, cpu, &info))
@@ -177,6 +203,36 @@ static void test_read(struct test_session *ts)
 			test_entry(ts, per_cpu_ptr(ts->cpus, cpu), &info, e);
 		kdtl_aux_consume(ts->s, cpu, len);
 	}
+}
+
+static void test_read(struct test_session *ts)
+{
+	mutex_lock(&read_lock);
+	if (ts->merge)
+		test_read_merged(ts);
+	else
+		test_read_cpus(ts);
+	mutex_unlock(&read_lock);
+}
+
+static int test_merge(struct test_session *ts)
+{
+	struct kdtl_merge *m = kdtl_merge_create(ts->s);
+
+	if (IS_ERR(m))
+		return PTR_ERR(m);
+	mutex_lock(&read_lock);
+	ts->merge = m;
+	mutex_unlock(&read_lock);
+	return 0;
+}
+
+/* With it goes what it has not yet given back. */
+static void test_merge_end(struct test_session *ts)
+{
+	mutex_lock(&read_lock);
+	kdtl_merge_destroy(ts->merge);
+	ts->merge = NULL;
 	mutex_unlock(&read_lock);
 }
 
@@ -202,6 +258,9 @@ static int test_session_open(struct test_session *ts, unsigned int bytes)
 
 	ts->started = 0;
 	ts->stopped = 0;
+	ts->merged = 0;
+	ts->disordered = 0;
+	ts->last = 0;
 	for_each_possible_cpu(cpu) {
 		struct test_cpu *tc = per_cpu_ptr(ts->cpus, cpu);
 
@@ -274,6 +333,7 @@ static int test_stop_one(struct test_session *ts)
 		return err;
 	WRITE_ONCE(ts->stopped, local_clock());
 	test_read(ts);
+	test_merge_end(ts);
 	return 0;
 }
 
@@ -291,6 +351,7 @@ static int test_close(void)
 {
 	kthread_stop(reader);
 	reader = NULL;
+	test_merge_end(&sessions[0]);
 	kdtl_session_close(sessions[1].s);
 	kdtl_session_close(sessions[0].s);
 	return 0;
@@ -372,6 +433,8 @@ static int test_command(const char *cmd)
 		WRITE_ONCE(hold, true);
 		return 0;
 	}
+	if (sysfs_streq(cmd, "merge"))
+		return test_merge(&sessions[0]);
 	return -EINVAL;
 }
 
@@ -468,6 +531,8 @@ static int test_report_show(struct seq_file *m, void *unused)
 				test_show_cpu(m, i, cpu);
 			test_show_same(m, cpu);
 		}
+		seq_printf(m, "merge entries=%llu disordered=%llu\n",
+			   sessions[0].merged, sessions[0].disordered);
 	}
 	mutex_unlock(&test_lock);
 	return 0;

@@ -29,7 +29,8 @@ applies()
 	base=$(git -C "$tree" rev-list --max-parents=0 main) &&
 		git clone -q "$tree" "$work/clean" && cd -- "$work/clean" &&
 		git config user.name test && git config user.email test@localhost &&
-		git checkout -q -B clean "$base" && git am -q "${patches[@]}" && git diff --exit-code --stat clean origin/main
+		git checkout -q -B clean "$base" && git am -q "${patches[@]}" &&
+		git diff --exit-code --stat clean origin/main
 }
 
 # configure DIR VALUE: KDTL is VALUE, in a small kernel.
@@ -41,7 +42,8 @@ configure()
 	printf '%s\n' CONFIG_SMP=y CONFIG_64BIT=y CONFIG_MODULES=y CONFIG_PERF_EVENTS=y \
 		CONFIG_DEBUG_FS=y CONFIG_FTRACE=y CONFIG_ENABLE_DEFAULT_TRACERS=y \
 		CONFIG_HIGH_RES_TIMERS=y CONFIG_PRINTK=y CONFIG_MMU=y CONFIG_WERROR=y \
-		CONFIG_KUNIT="$value" CONFIG_KDTL{,_SCHED,_RECORDER,_SAMPLER,_STREAM,_WATCH,_KUNIT_TEST}="$value" \
+		CONFIG_KUNIT="$value" \
+		CONFIG_KDTL{,_SCHED,_RECORDER,_SAMPLER,_STREAM,_WATCH,_KUNIT_TEST}="$value" \
 		>"$dir/kdtl.config" || return
 	[ "$value" = y ] ||
 		printf '%s\n' CONFIG_MODULE_UNLOAD=y CONFIG_KDTL_SELFTESTS=m >>"$dir/kdtl.config"
@@ -59,7 +61,10 @@ kmake()
 builds()
 {
 	configure "$1" "$2" && kmake O="$1" prepare || return
-	kmake O="$1" W=1 drivers/kdtl/ >"$work/log" 2>&1 || { tail -n 20 "$work/log"; return 1; }
+	kmake O="$1" W=1 drivers/kdtl/ >"$work/log" 2>&1 || {
+		tail -n 20 "$work/log"
+		return 1
+	}
 	! grep -E -A 3 'warning:|WARNING' "$work/log" &&
 		nm "$1/drivers/kdtl/$3" | grep ' T kdtl_session_create$'
 }
@@ -118,10 +123,11 @@ kunit_py()
 	cp -rL -- "$tree/tools/testing/kunit" "$work/kunit.d" &&
 		rm -r -- "$tree/tools/testing/kunit" &&
 		mv -- "$work/kunit.d" "$tree/tools/testing/kunit" || return
-	(cd -- "$tree" && PATH=$here/lib/tcg:$PATH nice tools/testing/kunit/kunit.py run --arch x86_64 --jobs "$(nproc)" \
-		--kunitconfig=drivers/kdtl/tests --build_dir="$cache/kunit" --timeout 1800 \
-		--make_options CC=gcc-12 --make_options HOSTCC=gcc-12 "${config[@]}" \
-		--qemu_args '-smp 2') >"$work/kunit" 2>&1 || { tail -n 40 "$work/kunit"; return 1; }
+	(cd -- "$tree" && PATH=$here/lib/tcg:$PATH nice tools/testing/kunit/kunit.py run \
+		--arch x86_64 --qemu_args '-smp 2' --jobs "$(nproc)" --timeout 1800 \
+		--kunitconfig=drivers/kdtl/tests --build_dir="$cache/kunit" \
+		--make_options CC=gcc-12 --make_options HOSTCC=gcc-12 "${config[@]}") \
+		>"$work/kunit" 2>&1 || { tail -n 40 "$work/kunit"; return 1; }
 	grep 'Testing complete' "$work/kunit"
 	grep -q 'kdtl_session' "$work/kunit" && grep -q 'kdtl_sched' "$work/kunit"
 }

@@ -54,6 +54,19 @@ void kdtl_session_wake(struct kdtl_session *s)
 	raw_spin_unlock_irqrestore(&s->wake_lock, flags);
 }
 
+static bool kdtl_take_pending(struct kdtl_session *s)
+{
+	const bool pending = s->pending;
+
+	lockdep_assert_held(&s->wake_lock);
+	s->pending = false;
+	if (pending && s->own_wake) {
+		try_wait_for_completion(s->done);
+		s->own_wake = false;
+	}
+	return pending;
+}
+
 /**
  * kdtl_session_take_wake() - was there a wake-up?
  * @s: the session
@@ -69,12 +82,7 @@ bool kdtl_session_take_wake(struct kdtl_session *s)
 	bool pending;
 
 	raw_spin_lock_irqsave(&s->wake_lock, flags);
-	pending = s->pending;
-	s->pending = false;
-	if (pending && s->own_wake) {
-		try_wait_for_completion(s->done);
-		s->own_wake = false;
-	}
+	pending = kdtl_take_pending(s);
 	raw_spin_unlock_irqrestore(&s->wake_lock, flags);
 	return pending;
 }
@@ -122,24 +130,47 @@ enum kdtl_wait_end {
 };
 
 /*
+ * Take a count.  It is a wake-up's if that came since the look at pending: so no
+ * wake-up may come while we look which it is.
+ */
+static enum kdtl_wait_end kdtl_take_count(struct kdtl_session *s)
+{
+	enum kdtl_wait_end end = KDTL_WAIT_ON;
+	unsigned long flags;
+
+	if (!completion_done(s->done))
+		return KDTL_WAIT_ON;
+	raw_spin_lock_irqsave(&s->wake_lock, flags);
+	if (kdtl_take_pending(s))
+		end = KDTL_WAIT_READY;
+	else if (try_wait_for_completion(s->done))
+		end = KDTL_WAIT_OTHER;
+	raw_spin_unlock_irqrestore(&s->wake_lock, flags);
+	return end;
+}
+
+/*
  * What a waiter looks at, each time it is woken.  With @msg only a message is
  * worth it, and is taken at once; without, anything is.
  */
 static enum kdtl_wait_end kdtl_wait_over(struct kdtl_session *s,
 					 struct kdtl_msg *msg)
 {
+	enum kdtl_wait_end end;
+
 	if (READ_ONCE(s->closing))
 		return KDTL_WAIT_CLOSED;
-	if (msg) {
-		if (kdtl_take_msg(s, msg))
-			return KDTL_WAIT_READY;
-		if (kdtl_session_take_wake(s))
-			return KDTL_WAIT_OTHER;
-	} else if (kdtl_session_take_wake(s) || kdtl_session_readable(s)) {
+	if (msg && kdtl_take_msg(s, msg))
 		return KDTL_WAIT_READY;
-	}
-	if (try_wait_for_completion(s->done))
-		return KDTL_WAIT_OTHER;
+	if (kdtl_session_take_wake(s) || (!msg && kdtl_session_readable(s)))
+		end = KDTL_WAIT_READY;
+	else
+		end = kdtl_take_count(s);
+	/* What the wake-up was for may have come since we looked for a message. */
+	if (msg && end == KDTL_WAIT_READY && !kdtl_take_msg(s, msg))
+		end = KDTL_WAIT_OTHER;
+	if (end != KDTL_WAIT_ON)
+		return end;
 	/* kthread_stop() wakes the thread, and completes nothing. */
 	if (current->flags & PF_KTHREAD && kthread_should_stop())
 		return KDTL_WAIT_OTHER;

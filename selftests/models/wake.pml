@@ -7,12 +7,14 @@
  * comes either at any time or when everything has been read.
  *
  * Shown: nobody sleeps over entries, nor over close; close returns; nothing of
- * the session is touched after it; no count piles up in the completion.
+ * the session is touched after it; no count piles up in the completion; nobody is
+ * told of someone else's count that is not there.
  *
  * Each of these breaks it, and has to be found:
  *	BUG_IRQ		the irq_work is free again only when it is done
  *	BUG_QUEUE	a waiter looks, and goes on the queue afterwards
  *	BUG_COUNT	a count is added whether or not one is left
+ *	BUG_OTHER	a waiter takes a count for someone else's without the lock
  *	BUG_CLOSE	close wakes nobody
  *	BUG_ORDER	close wakes before it says closing
  *	BUG_SYNC	close does not wait for the irq_work
@@ -119,6 +121,40 @@ inline take_wake(was)
 	}
 }
 
+/* Whose count is it? */
+inline take_count(was, over)
+{
+	if
+	:: done == 0
+	:: done > 0 ->
+#ifdef BUG_OTHER
+		atomic {
+			if
+			:: done > 0 -> done--; over = true; assert(others > 0)
+			:: else
+			fi
+		}
+#else
+		atomic {
+			!wake_lock ->
+			was = pending;
+			pending = false;
+			over = was;
+			if
+			:: was && own_wake ->
+				own_wake = false;
+				done = (done > 0 -> done - 1 : 0)
+			:: !was && done > 0 ->
+				done--;
+				over = true;
+				assert(others > 0)
+			:: else
+			fi
+		}
+#endif
+	fi
+}
+
 proctype writer(byte cpu)
 {
 	do
@@ -205,15 +241,7 @@ proctype waiter(byte me)
 					take_wake(was);
 					if
 					:: was || !all_read -> over = true
-					:: else ->
-						atomic {
-							if
-							:: done > 0 ->
-								done--;
-								over = true
-							:: else
-							fi
-						}
+					:: else -> take_count(was, over)
 					fi
 				fi;
 #ifdef BUG_QUEUE

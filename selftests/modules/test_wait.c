@@ -390,6 +390,7 @@ struct wait_race {
 	int			cpu;
 	unsigned int		waiting;	/* rounds that the consumer began */
 	unsigned int		slept;		/* of these, the entry found it asleep */
+	unsigned int		others;		/* waits that blamed someone else */
 	int			delay;		/* the producer's; negative: the consumer's */
 	struct task_struct	*consumer;
 };
@@ -453,15 +454,17 @@ static bool wait_race_round(struct wait_race *r)
 {
 	const int delay = READ_ONCE(r->delay);
 	const void *span;
-	ssize_t len;
+	ssize_t len, ret;
 
 	/* Pairs with the acquire in wait_race_produce(). */
 	smp_store_release(&r->waiting, r->waiting + 1);
 	wait_race_spin(-delay);
 	/* The last round's wake-up may come now that its entry has been read. */
 	do {
-		if (wait_race_wait_once(r) < 0)
+		ret = wait_race_wait_once(r);
+		if (ret < 0)
 			return false;
+		r->others += !ret;
 		len = kdtl_aux_peek(r->s, r->cpu, &span);
 	} while (len <= 0);
 	return !kdtl_aux_consume(r->s, r->cpu, len);
@@ -533,6 +536,9 @@ static void wait_race_way(struct kunit *test, enum wait_way way)
 	kthread_stop(producer);
 
 	KUNIT_EXPECT_EQ(test, rounds, r.waiting);
+	/* Nobody else completes it, and kdtl_wait() tells. */
+	if (way == WAIT_BY_WAIT)
+		KUNIT_EXPECT_EQ(test, r.others, 0U);
 	KUNIT_EXPECT_GE(test, rounds, 300U);
 	/*
 	 * It was the race that was run. Where CPUs are emulated in turns the

@@ -94,11 +94,43 @@ static void kdtl_aux_check_wake(struct kdtl_aux *aux)
 }
 
 /*
+ * Post what is new: data, and gaps that have ended. From the irq_work, from the
+ * writer, interrupts off on the area's CPU, or after all of them.
+ */
+static void kdtl_aux_report(struct kdtl_aux *aux, bool settled)
+{
+	const u64 head = aux->sink.head;
+	struct kdtl_msg msg = { .cpu = aux->cpu, .set = aux->set->id };
+
+	if (head != aux->announced || aux->flags) {
+		msg.type = KDTL_MSG_AUX;
+		msg.aux.offset = aux->announced;
+		msg.aux.size = head - aux->announced;
+		msg.aux.flags = aux->flags;
+		if (aux->overwrite)
+			msg.aux.flags |= PERF_AUX_FLAG_OVERWRITE;
+		kdtl_msgq_put(&aux->session->msgs, &msg);
+		aux->announced = head;
+		aux->flags = 0;
+	}
+	if (aux->lost != aux->lost_told && (settled || !aux->lost_run)) {
+		msg.type = KDTL_MSG_LOST;
+		msg.lost.count = aux->lost - aux->lost_told;
+		msg.lost.offset = aux->gap;
+		kdtl_msgq_put(&aux->session->msgs, &msg);
+		aux->lost_told = aux->lost;
+	}
+}
+
+/*
  * Account for entries that did not get into the area.  The first of a run wakes
  * the reader: there is no room, or there was a gap.
  */
 static void kdtl_aux_lost(struct kdtl_aux *aux, u64 nr, u64 flag)
 {
+	/* The wake-up that tells of the last gap has not come yet, and here is another. */
+	if (!aux->lost_run && aux->lost != aux->lost_told && aux->sink.head != aux->gap)
+		kdtl_aux_report(aux, false);
 	kdtl_u64_set(&aux->lost, aux->lost + nr);
 	kdtl_u64_add(&aux->sink.counts->lost, nr);
 	if (aux->lost == aux->lost_told + nr)
@@ -185,32 +217,6 @@ static const struct kdtl_sink_ops kdtl_aux_sink_ops = {
 	.link	= kdtl_aux_link,
 	.unlink	= kdtl_aux_unlink,
 };
-
-/* Post what is new: data, and gaps that have ended. */
-static void kdtl_aux_report(struct kdtl_aux *aux, bool settled)
-{
-	const u64 head = aux->sink.head;
-	struct kdtl_msg msg = { .cpu = aux->cpu, .set = aux->set->id };
-
-	if (head != aux->announced || aux->flags) {
-		msg.type = KDTL_MSG_AUX;
-		msg.aux.offset = aux->announced;
-		msg.aux.size = head - aux->announced;
-		msg.aux.flags = aux->flags;
-		if (aux->overwrite)
-			msg.aux.flags |= PERF_AUX_FLAG_OVERWRITE;
-		kdtl_msgq_put(&aux->session->msgs, &msg);
-		aux->announced = head;
-		aux->flags = 0;
-	}
-	if (aux->lost != aux->lost_told && (settled || !aux->lost_run)) {
-		msg.type = KDTL_MSG_LOST;
-		msg.lost.count = aux->lost - aux->lost_told;
-		msg.lost.offset = aux->gap;
-		kdtl_msgq_put(&aux->session->msgs, &msg);
-		aux->lost_told = aux->lost;
-	}
-}
 
 /* Hard irq, on the area's CPU. */
 static void kdtl_aux_wake(struct irq_work *work)

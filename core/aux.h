@@ -24,7 +24,7 @@ struct kdtl_session;
  * @lost: entries lost since kdtl_load(), in all sets
  * @lost_told: of these, told by KDTL_MSG_LOST
  * @lost_run: entries lost since the last one that found room
- * @gap: position of the first gap not told
+ * @gap: position of the gap that is not told
  * @open: between kdtl_aux_output_begin() and _end()
  * @set: the active event set
  * @seq: guards @clock to @masked, the sets' bases and clocks for other CPUs

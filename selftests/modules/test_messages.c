@@ -94,6 +94,52 @@ static void messages_lost(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_msgs_of(s, KDTL_MSG_LOST), 0U);
 }
 
+#define MESSAGES_GAPS	3
+
+/* The area is full again and again, and no wake-up comes in between. */
+static long messages_fill(void *arg)
+{
+	struct kdtl_session *s = arg;
+	unsigned int gap, nr = KAPI_AUX_PAGES * PAGE_SIZE / KDTL_ENTRY_SIZE;
+	const void *span;
+	ssize_t len = 0;
+	unsigned int i;
+
+	local_irq_disable();
+	for (gap = 1; gap <= MESSAGES_GAPS; gap++) {
+		for (i = 0; i < nr + gap; i++)
+			kdtl_test_emit_here(KDTL_KIND_CEDE, 0, 0, 0);
+		len = kdtl_aux_peek(s, 0, &span);
+		if (len > 0)
+			kdtl_aux_consume(s, 0, len);
+	}
+	kdtl_test_emit_here(KDTL_KIND_CEDE, 0, 0, 0);
+	local_irq_enable();
+	return len;
+}
+
+/* Gaps that nobody was told of in time are still told one by one. */
+static void messages_lost_late(struct kunit *test)
+{
+	struct kdtl_session *s = kapi_session_of(test, 4, 0, NULL);
+	struct kdtl_aux_info info;
+	struct kdtl_msg msg;
+	unsigned int gap;
+	long len;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	KUNIT_ASSERT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
+	len = kdtl_test_work_on(0, messages_fill, s);
+	KUNIT_ASSERT_GT(test, len, 0L);
+	for (gap = 1; gap <= MESSAGES_GAPS; gap++) {
+		KUNIT_ASSERT_TRUE(test, kapi_msg_of(s, KDTL_MSG_LOST, &msg));
+		KUNIT_EXPECT_EQ(test, msg.lost.count, (u64)gap);
+		KUNIT_EXPECT_EQ(test, msg.lost.offset, info.head + (u64)gap * len);
+	}
+	KUNIT_EXPECT_EQ(test, kapi_msgs_of(s, KDTL_MSG_LOST), 0U);
+}
+
 /* Loss shows in the data's flags as well. */
 static void messages_flags(struct kunit *test)
 {
@@ -419,6 +465,7 @@ static void messages_read_errors(struct kunit *test)
 static struct kunit_case messages_cases[] = {
 	KUNIT_CASE(messages_aux),
 	KUNIT_CASE(messages_lost),
+	KUNIT_CASE(messages_lost_late),
 	KUNIT_CASE(messages_flags),
 	KUNIT_CASE(messages_overflow),
 	KUNIT_CASE(messages_end),

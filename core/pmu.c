@@ -139,6 +139,11 @@ static int kdtl_event_init(struct perf_event *event)
 	if (aux) {
 		/* A session's: the session has attached itself to the source. */
 		event->pmu_private = &aux->sink;
+		/*
+		 * Where one hardware event was refused perf takes no further one, so
+		 * a start that fails would end other sessions.
+		 */
+		event->event_caps |= PERF_EV_CAP_SOFTWARE;
 		return 0;
 	}
 

@@ -46,7 +46,9 @@ static int session_source(struct kdtl_pmu *p, u32 mask, u64 period)
 	if (!irqs_disabled())
 		atomic_inc(&session_src.wrong);
 	atomic_inc(&session_src.calls);
-	if (mask && session_src.source_error && cpu == session_src.refusing_cpu)
+	/* It may refuse to deliver more, never what it does already. */
+	if (mask & ~this_cpu_read(session_mask) && session_src.source_error &&
+	    cpu == session_src.refusing_cpu)
 		return session_src.source_error;
 	atomic_add(!!mask - !!this_cpu_read(session_mask), &session_src.on);
 	this_cpu_write(session_mask, mask);
@@ -299,6 +301,36 @@ static void session_start_fails(struct kunit *test)
 	session_nothing_left(test, "start");
 }
 
+/* What one is refused is no other's loss, whichever of them was loaded first. */
+static void session_start_fails_alone(struct kunit *test)
+{
+	const struct kdtl_session_attr cede = { SESSION_GOOD, .mask = KDTL_MASK_CEDE };
+	const struct kdtl_session_attr all = { SESSION_GOOD };
+	struct kdtl_session *s, *refused;
+	unsigned int last;
+
+	for (last = 0; last < 2; last++) {
+		s = kapi_create(test, &cede);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+		refused = kdtl_session_create(&all);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(refused));
+		KUNIT_EXPECT_EQ(test, kdtl_load(last ? refused : s, NULL), 0);
+		KUNIT_EXPECT_EQ(test, kdtl_load(last ? s : refused, NULL), 0);
+		KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
+		session_src.refusing_cpu = 0;
+		session_src.source_error = -EXDEV;
+		KUNIT_EXPECT_EQ(test, kdtl_start(refused), -EXDEV);
+		session_src.source_error = 0;
+		KUNIT_EXPECT_EQ(test, per_cpu(session_mask, 0), (u32)KDTL_MASK_CEDE);
+		KUNIT_EXPECT_EQ(test, atomic_read(&session_src.on), (int)num_online_cpus());
+		KUNIT_EXPECT_EQ(test, kdtl_start(refused), 0);
+		KUNIT_EXPECT_EQ(test, per_cpu(session_mask, 0), (u32)KDTL_MASK_ALL);
+		kdtl_session_close(refused);
+		kapi_close(test);
+		session_nothing_left(test, "start of one of two");
+	}
+}
+
 static void session_emit(void *unused)
 {
 	const struct kdtl_entry e = { .processor_id = cpu_to_be16(raw_smp_processor_id()) };
@@ -425,6 +457,7 @@ static struct kunit_case session_cases[] = {
 	KUNIT_CASE(session_any_pmu),
 	KUNIT_CASE(session_bad_load),
 	KUNIT_CASE(session_start_fails),
+	KUNIT_CASE(session_start_fails_alone),
 	KUNIT_CASE(session_restart_fails),
 	KUNIT_CASE(session_close_leaves_nothing),
 	KUNIT_CASE(session_two),

@@ -62,7 +62,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_pmu_output, KDTL_NS);
 /**
  * kdtl_pmu_lost() - the source itself has lost entries
  * @p: the source
- * @nr: how many
+ * @nr: how many; 0: nothing happens
  *
  * Nobody knows of what kind they were: every active event of this CPU counts
  * them as lost.
@@ -73,6 +73,8 @@ void kdtl_pmu_lost(struct kdtl_pmu *p, u64 nr)
 {
 	struct kdtl_sink *sink;
 
+	if (!nr)
+		return;
 	for (sink = kdtl_pmu_sinks(p); sink; sink = sink->next) {
 		if (sink->mask)
 			sink->ops->lost(sink, nr);

@@ -382,6 +382,31 @@ static void session_restart_fails(struct kunit *test)
 	}
 }
 
+static void session_lose(void *nr)
+{
+	kdtl_pmu_lost(&session_pmu, *(u64 *)nr);
+}
+
+/* A driver that says that it has lost nothing. */
+static void session_lost_none(struct kunit *test)
+{
+	const struct kdtl_session_attr attr = { SESSION_GOOD, .msg_pages = 1 };
+	struct kdtl_session *s = kapi_create(test, &attr);
+	struct kdtl_msg msg;
+	u64 nr = 0;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	smp_call_function_single(0, session_lose, &nr, 1);
+	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, kdtl_read(s, &msg, sizeof(msg), true), (ssize_t)-EAGAIN);
+	nr = 1;
+	smp_call_function_single(0, session_lose, &nr, 1);
+	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
+	KUNIT_EXPECT_EQ(test, kapi_msg(test, s).type, KDTL_MSG_AUX);
+	KUNIT_EXPECT_EQ(test, kapi_msg(test, s).lost.count, 1ULL);
+}
+
 /* In every state, many times over. */
 static void session_close_leaves_nothing(struct kunit *test)
 {
@@ -459,6 +484,7 @@ static struct kunit_case session_cases[] = {
 	KUNIT_CASE(session_start_fails),
 	KUNIT_CASE(session_start_fails_alone),
 	KUNIT_CASE(session_restart_fails),
+	KUNIT_CASE(session_lost_none),
 	KUNIT_CASE(session_close_leaves_nothing),
 	KUNIT_CASE(session_two),
 	{}

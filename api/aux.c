@@ -33,7 +33,8 @@ static int kdtl_no_consumer(struct kdtl_session *s, const char *what)
  * @span: set to the first unread byte
  *
  * The span is contiguous, also across the area's end, and stays valid and
- * unchanged until kdtl_aux_consume() gives it back or the session is closed.
+ * unchanged until kdtl_aux_consume() gives it back or the session is loaded
+ * again or closed.
  * One reader per CPU at a time.
  *
  * In overwrite mode nothing can be held, so nothing can be peeked.

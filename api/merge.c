@@ -45,6 +45,7 @@ DEFINE_MIN_HEAP(struct kdtl_cursor *, kdtl_heap);
  * @heap: CPUs that have an entry before @horizon, the oldest on top
  * @last: the cursor whose entry kdtl_merge_next() has returned
  * @horizon: nothing older can come any more
+ * @loads: the session's, when @cursors were set
  * @cursors: by CPU
  */
 struct kdtl_merge {
@@ -52,6 +53,7 @@ struct kdtl_merge {
 	struct kdtl_heap	heap;
 	struct kdtl_cursor	*last;
 	u64			horizon;
+	u32			loads;
 	struct kdtl_cursor	cursors[];
 };
 
@@ -96,7 +98,8 @@ static void kdtl_merge_end(struct kdtl_session *s)
  *
  * The merge is the session's reader: nobody else may consume meanwhile, and it
  * is destroyed before the session is closed.  Entries that it has returned are
- * given back to the writers by the next kdtl_merge_sync().
+ * given back to the writers by the next kdtl_merge_sync().  It may go on over a
+ * kdtl_unload() and kdtl_load(): of what was before there is nothing more then.
  *
  * Context: task, may sleep.
  * Return:
@@ -148,11 +151,28 @@ static void kdtl_cursor_consume(struct kdtl_merge *m, int cpu)
 	c->passed = 0;
 }
 
+/* kdtl_load() has dropped what was to be returned, and to be given back. */
+static void kdtl_merge_forget(struct kdtl_merge *m)
+{
+	int cpu;
+
+	m->last = NULL;
+	kdtl_heap_init(&m->heap, m->heap.data, nr_cpu_ids);
+	for_each_cpu(cpu, m->session->cpus)
+		m->cursors[cpu].passed = 0;
+}
+
 /* Step over the entry that was returned last. */
 static void kdtl_merge_advance(struct kdtl_merge *m)
 {
-	struct kdtl_cursor *c = m->last;
+	const u32 loads = READ_ONCE(m->session->loads);
+	struct kdtl_cursor *c;
 
+	if (m->loads != loads) {
+		m->loads = loads;
+		kdtl_merge_forget(m);
+	}
+	c = m->last;
 	if (!c)
 		return;
 	m->last = NULL;

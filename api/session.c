@@ -272,6 +272,7 @@ static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
 		return -EINVAL;
 	}
 
+	WRITE_ONCE(s->loads, s->loads + 1);
 	kdtl_msgq_reset(&s->msgs);
 	for_each_possible_cpu(cpu) {
 		aux = kdtl_session_aux(s, cpu);

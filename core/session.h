@@ -32,6 +32,7 @@ enum kdtl_state {
  * @pmu: the source
  * @cpus: where it may be loaded
  * @loaded: where it is loaded
+ * @loads: how often it was loaded, for who has looked at the areas
  * @hotplug: in the list of sessions that follow CPUs
  * @hotplug_error: first error of a CPU's preparation, for kdtl_load()
  * @aux: areas by CPU; set once, freed by close
@@ -65,6 +66,7 @@ struct kdtl_session {
 	struct kdtl_pmu		*pmu;
 	cpumask_var_t		cpus;
 	cpumask_var_t		loaded;
+	u32			loads;
 	struct hlist_node	hotplug;
 	int			hotplug_error;
 

@@ -298,6 +298,47 @@ static void merge_offline(struct kunit *test)
 }
 #endif
 
+/*
+ * A session that is loaded again: nothing of before is returned, and nothing new is
+ * given back for it.
+ */
+static void merge_reload(struct kunit *test)
+{
+	struct kdtl_session *s = merge_session(test, MERGE_PMU, 1);
+	struct kdtl_aux_info info;
+	struct kdtl_merge *m;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	m = kdtl_merge_create(s);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(m));
+	for (i = 0; i < 4; i++)
+		merge_make(0, 10 + i);
+	merge_clocks(20);
+	kdtl_merge_sync(m);
+	merge_expect(test, m, 0, 10);
+	merge_expect(test, m, 0, 11);
+	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
+	/* What was unread stays, until it is loaded again. */
+	merge_expect(test, m, 0, 12);
+	KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+	merge_expect(test, m, 0, 0);
+	for (i = 0; i < 4; i++)
+		merge_make(0, 30 + i);
+	merge_clocks(40);
+	kdtl_merge_sync(m);
+	for (i = 0; i < 4; i++)
+		merge_expect(test, m, 0, 30 + i);
+	merge_expect(test, m, 0, 0);
+	/* And to give back only. */
+	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
+	KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+	merge_make(0, 50);
+	kdtl_merge_destroy(m);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
+	KUNIT_EXPECT_EQ(test, info.unread, 1ULL);
+}
+
 /* ------------------------------------------------------------------------ load */
 
 /* While all CPUs make entries: in order, and none is missing. */
@@ -362,6 +403,7 @@ static struct kunit_case merge_cases[] = {
 	KUNIT_CASE(merge_skew),
 	KUNIT_CASE(merge_bound),
 	KUNIT_CASE(merge_errors),
+	KUNIT_CASE(merge_reload),
 #ifdef CONFIG_HOTPLUG_CPU
 	KUNIT_CASE(merge_offline),
 #endif

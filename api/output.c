@@ -58,6 +58,16 @@ void *kdtl_aux_output_begin(struct perf_output_handle *handle,
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_aux_output_begin, KDTL_NS);
 
+/* Entries by position, as kdtl_aux_info() has them: writes need not be of whole ones. */
+static void kdtl_output_count(struct kdtl_aux *aux, u64 size)
+{
+	const u64 from = aux->sink.head - kdtl_u64_read(&aux->start);
+	const u64 nr = kdtl_entries(from + size) - kdtl_entries(from);
+
+	kdtl_u64_add(&aux->sink.counts->entries[KDTL_KIND_UNKNOWN], nr);
+	kdtl_u64_add(&aux->sink.counts->odd, size - nr * KDTL_ENTRY_SIZE);
+}
+
 /**
  * kdtl_aux_output_end() - publish what was written
  * @handle: from kdtl_aux_output_begin()
@@ -87,7 +97,7 @@ void kdtl_aux_output_end(struct perf_output_handle *handle, unsigned long size)
 		size = handle->head - (unsigned long)aux->sink.head;
 	if (WARN_ON_ONCE(size > kdtl_aux_room(aux)))
 		size = 0;
-	kdtl_u64_add(&aux->sink.counts->entries[KDTL_KIND_UNKNOWN], size / KDTL_ENTRY_SIZE);
+	kdtl_output_count(aux, size);
 	aux->flags |= handle->aux_flags;
 	if (aux->flags & PERF_AUX_FLAG_TRUNCATED)
 		irq_work_queue(&aux->wake);
@@ -117,6 +127,7 @@ int kdtl_aux_output_skip(struct perf_output_handle *handle, unsigned long size)
 		return perf_aux_output_skip(handle, size);
 	if (size > handle->size)
 		return -ENOSPC;
+	kdtl_output_count(aux, size);
 	kdtl_aux_advance(aux, size);
 	handle->head = aux->sink.head;
 	handle->size -= size;

@@ -150,7 +150,8 @@ static u64 kdtl_counted(struct kdtl_aux *aux, struct kdtl_set *set,
 	case KDTL_CTR_SLEPT:
 		return kdtl_u64_read(&n->slept);
 	case KDTL_CTR_BYTES:
-		return (kdtl_counts_entries(n) - kdtl_u64_read(&n->lost)) * KDTL_ENTRY_SIZE;
+		return (kdtl_counts_entries(n) - kdtl_u64_read(&n->lost)) * KDTL_ENTRY_SIZE +
+		       kdtl_u64_read(&n->odd);
 	case KDTL_CTR_LOST:
 		return kdtl_u64_read(&n->lost);
 	case KDTL_CTR_WAKEUPS:

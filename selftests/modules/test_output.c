@@ -217,6 +217,26 @@ static void output_room(struct kunit *test)
 	KUNIT_EXPECT_GT(test, output_head(test, s, 0) - first, 20ULL * OUTPUT_SIZE);
 }
 
+/* In pieces that are no whole entries: bytes are exact, entries as kdtl_aux_info() has them. */
+static void output_pieces(struct kunit *test)
+{
+	struct kdtl_session *s = output_go(test, 0, 0);
+	struct kdtl_aux_info info;
+	struct output_tx tx = {};
+	u64 bytes = 0;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	for (tx.len = 0; tx.len < 130; tx.len += 13) {
+		tx.skip = tx.len % 5;
+		output_tx(test, 0, &tx);
+		bytes += tx.skip + tx.len;
+		KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
+		KUNIT_EXPECT_EQ(test, info.produced, div_u64(bytes, KDTL_ENTRY_SIZE));
+		KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, 0), info.produced);
+		KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_BYTES, 0), bytes);
+	}
+}
+
 /* P.6: tail moves forward only, and not past head. */
 static void output_consume(struct kunit *test)
 {
@@ -683,6 +703,7 @@ static void output_cpu_refused(struct kunit *test)
 static struct kunit_case output_cases[] = {
 	KUNIT_CASE(output_private),
 	KUNIT_CASE(output_room),
+	KUNIT_CASE(output_pieces),
 	KUNIT_CASE(output_consume),
 	KUNIT_CASE(output_skip),
 	KUNIT_CASE(output_flag),

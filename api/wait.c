@@ -236,6 +236,9 @@ int kdtl_wait(struct kdtl_session *s, long timeout)
 				    s->owner, timeout);
 		return -EINVAL;
 	}
+	/* Who always finds something never sleeps, and may be all that runs here. */
+	if (timeout)
+		cond_resched();
 	ret = kdtl_session_hold(s);
 	if (ret)
 		return ret;
@@ -288,10 +291,13 @@ ssize_t kdtl_read(struct kdtl_session *s, struct kdtl_msg *msg, size_t size,
 	if (ret)
 		return ret;
 
-	if (!noblock)
+	if (!noblock) {
+		/* As in kdtl_wait(). */
+		cond_resched();
 		ret = kdtl_wait_for(s, msg, MAX_SCHEDULE_TIMEOUT);
-	else
+	} else {
 		ret = kdtl_take_msg(s, msg) ? 1 : -EAGAIN;
+	}
 	kdtl_session_release(s);
 	return ret == 1 ? sizeof(*msg) : ret;
 }

@@ -329,6 +329,70 @@ static void wait_timeout(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
 }
 
+/* Reads nothing, so kdtl_wait() never sleeps; until someone else had this CPU, too. */
+struct wait_hog {
+	struct kdtl_session	*s;
+	bool			other;
+	bool			gave_way;
+	struct completion	ended;
+};
+
+static int wait_hog(void *arg)
+{
+	const unsigned long end = jiffies + 10 * HZ;
+	struct wait_hog *h = arg;
+
+	while (!READ_ONCE(h->other) && time_before(jiffies, end))
+		kdtl_wait(h->s, HZ);
+	h->gave_way = READ_ONCE(h->other);
+	complete(&h->ended);
+	while (!kthread_should_stop())
+		schedule_timeout_idle(1);
+	return 0;
+}
+
+static int wait_other_thread(void *arg)
+{
+	struct wait_hog *h = arg;
+
+	WRITE_ONCE(h->other, true);
+	while (!kthread_should_stop())
+		schedule_timeout_idle(1);
+	return 0;
+}
+
+/* A reader that cannot keep up does not keep the CPU. */
+static void wait_gives_way(struct kunit *test)
+{
+	struct kdtl_session *s = wait_session(test, KDTL_ENTRY_SIZE);
+	struct wait_hog h = { s };
+	struct task_struct *hog, *other;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	kapi_emit(0, KDTL_KIND_CEDE, 1);
+	init_completion(&h.ended);
+	hog = kthread_create(wait_hog, &h, "kdtl_hog");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(hog));
+	kthread_bind(hog, 0);
+	other = kthread_create(wait_other_thread, &h, "kdtl_other");
+	if (IS_ERR(other)) {
+		kthread_stop(hog);
+		KUNIT_FAIL(test, "no thread");
+		return;
+	}
+	kthread_bind(other, 0);
+	/* Both wait for this CPU: the one that came first has it, and has to let it go. */
+	preempt_disable();
+	wake_up_process(hog);
+	wake_up_process(other);
+	preempt_enable();
+	wait_for_completion(&h.ended);
+	KUNIT_EXPECT_TRUE(test, h.gave_way);
+	kthread_stop(other);
+	kthread_stop(hog);
+}
+
 /* The rest is below the watermark: it is stop that wakes for it. */
 static void wait_stop(struct kunit *test)
 {
@@ -603,6 +667,7 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_after_close),
 	KUNIT_CASE(wait_timeout),
 	KUNIT_CASE(wait_long_period),
+	KUNIT_CASE(wait_gives_way),
 	KUNIT_CASE(wait_stop),
 	KUNIT_CASE(wait_many),
 	KUNIT_CASE(wait_race_wait),

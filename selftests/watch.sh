@@ -45,7 +45,7 @@ thresholds()
 
 refuses()
 {
-	for bad in x "0" "0 y" "-1 5" "4096 5" "all"; do
+	for bad in x "0" "0 y" "-1 5" "4096 5" "all" "0 5 6" "0 4294967296"; do
 		! echo "$bad" >$cpus 2>/dev/null || return
 	done
 	is "$(seen 0 2)" $threshold

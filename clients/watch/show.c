@@ -7,6 +7,7 @@
 #define pr_fmt(fmt) "kdtl_watch: " fmt
 
 #include <linux/debugfs.h>
+#include <linux/kstrtox.h>
 #include <linux/seq_file.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -41,7 +42,7 @@ static int cpus_open(struct inode *inode, struct file *file)
 static ssize_t cpus_write(struct file *file, const char __user *buf, size_t len,
 			  loff_t *pos)
 {
-	char line[32], who[16];
+	char line[32], *who, *ms_at;
 	unsigned int ms;
 	int cpu, only = -1;
 
@@ -50,7 +51,9 @@ static ssize_t cpus_write(struct file *file, const char __user *buf, size_t len,
 	if (copy_from_user(line, buf, len))
 		return -EFAULT;
 	line[len] = '\0';
-	if (sscanf(line, "%15s %u", who, &ms) != 2 ||
+	ms_at = strim(line);
+	who = strsep(&ms_at, " \t");
+	if (!ms_at || kstrtouint(skip_spaces(ms_at), 10, &ms) ||
 	    (strcmp(who, "all") && (kstrtoint(who, 10, &only) || only < 0 ||
 				    only >= nr_cpu_ids || !cpu_possible(only)))) {
 		pr_warn("cpus: write \"CPU MS\" or \"all MS\", MS 0 for no threshold\n");

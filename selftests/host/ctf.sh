@@ -110,6 +110,13 @@ killed_can_be_read()
 		kdtl print "$work/kill.data" 2>&1 >/dev/null | grep -q 'its end is missing'
 }
 
+cut_is_told()
+{
+	head -c 2000 "$work/command.data" >"$work/cut.data" &&
+		kdtl print "$work/cut.data" 2>&1 >/dev/null | grep -q 'its end is missing' &&
+		! kdtl print "$work/command.data" 2>&1 >/dev/null | grep .
+}
+
 only_cpu_1()
 {
 	kdtl print "$work/one.data" | awk '/^#/ { next } { n++ } $2 != 1 { bad = 1 }
@@ -198,7 +205,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-ctf.XXXXXX")
 partial "$work"
 capture "$top/scripts/build" x86_64-6.1
 
-plan 16
+plan 17
 ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
 ok "a machine records" "$top/selftests/vm/run" x86_64-6.1 --quiet --cpus 4 \
 	--modules "$captured" --add "$work/tool:/kdtl" --out "$work" -- "$guest"
@@ -208,6 +215,7 @@ ok "every process of it is there" children
 ok "in the order of time" in_order
 ok "Ctrl-C: whole as well" whole int 0
 ok "kill -9: what there is can be read" killed_can_be_read
+ok "a copy that was cut off is told from a whole one" cut_is_told
 ok "only CPUs that were asked for" only_cpu_1
 ok "the machine read the same" cmp "$work/command.txt" <(kdtl print "$work/command.data")
 ok "the histogram adds up" histogram_adds_up

@@ -47,6 +47,8 @@ struct recording recording_open(const char *path)
 	r.sched = !strcmp(r.head.source, "kdtl_sched");
 	if (!r.head.complete)
 		fprintf(stderr, "kdtl: %s: the recording was killed, its end is missing\n", path);
+	else if ((st.st_size - r.head.size) % sizeof(struct kdtl_entry))
+		fprintf(stderr, "kdtl: %s: was cut off, its end is missing\n", path);
 	return r;
 }
 

@@ -18,7 +18,7 @@ static BLOCKING_NOTIFIER_HEAD(kdtl_alarms);
  * @nb: called with a string that says what is wrong; in task context
  *
  * Context: task, may sleep.
- * Return: 0 or -EEXIST: it is registered already.
+ * Return: 0 or -EEXIST: it is registered already, which the kernel warns about.
  */
 int kdtl_alarm_register(struct notifier_block *nb)
 {

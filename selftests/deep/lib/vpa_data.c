@@ -19,7 +19,6 @@
 #include <endian.h>
 #include <linux/perf_event.h>
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "../../../api/include/uapi/linux/kdtl.h"
 #include "../../must.h"
@@ -28,30 +27,30 @@
 #define MAGIC			"PERFILE2"
 
 struct file_section {
-	uint64_t offset, size;
+	__u64 offset, size;
 };
 
 struct file_header {
 	char		magic[8];
-	uint64_t	size;
-	uint64_t	attr_size;
+	__u64		size;
+	__u64		attr_size;
 	struct file_section attrs, data;
 };
 
 struct auxtrace {
 	struct perf_event_header header;
-	uint64_t	size;
-	uint64_t	offset;
-	uint64_t	reference;
-	uint32_t	idx;
-	uint32_t	tid;
-	uint32_t	cpu;
-	uint32_t	reserved;
+	__u64		size;
+	__u64		offset;
+	__u64		reference;
+	__u32		idx;
+	__u32		tid;
+	__u32		cpu;
+	__u32		reserved;
 };
 
 struct seen {
-	uint64_t	timebase;
-	uint64_t	seq;
+	__u64		timebase;
+	__u64		seq;
 };
 
 static unsigned long right, again, older, wrong, timed, gaps, truncated, lost;
@@ -59,9 +58,9 @@ static struct seen *seen;
 static size_t nr_seen, max_seen;
 
 /* As fakehv_sum() has it. */
-static uint64_t entry_sum(const struct kdtl_entry *e)
+static __u64 entry_sum(const struct kdtl_entry *e)
 {
-	uint64_t sum = 0x6b64746c, word;
+	__u64 sum = 0x6b64746c, word;
 	int i;
 
 	for (i = 0; i < 5; i++) {
@@ -95,7 +94,7 @@ static void note_seen(struct seen s)
 
 static void look_at(const struct kdtl_entry *e)
 {
-	static uint64_t newest;
+	static __u64 newest;
 	const struct seen s = { be64toh(e->timebase), be64toh(e->srr0) };
 
 	timed += !!e->timebase;
@@ -103,12 +102,13 @@ static void look_at(const struct kdtl_entry *e)
 		wrong++;
 		return;
 	}
+	if (s.timebase <= newest && seen_before(&s)) {
+		again++;
+		return;
+	}
 	if (s.timebase > newest) {
 		right++;
 		newest = s.timebase;
-	} else if (seen_before(&s)) {
-		again++;
-		return;
 	} else {
 		older++;
 	}
@@ -116,7 +116,7 @@ static void look_at(const struct kdtl_entry *e)
 }
 
 /* The very first one tells the time base, not of a dispatch. */
-static void look_into(const char *data, uint64_t size)
+static void look_into(const char *data, __u64 size)
 {
 	static bool begun;
 	struct kdtl_entry e;
@@ -152,7 +152,7 @@ int main(int argc, char **argv)
 	struct perf_event_header header;
 	struct file_header file;
 	struct auxtrace auxtrace;
-	uint64_t pos, end, word;
+	__u64 pos, end, word;
 	size_t size;
 	char *data;
 
@@ -195,7 +195,8 @@ int main(int argc, char **argv)
 			break;
 		}
 	}
-	printf("right=%lu again=%lu older=%lu false=%lu timed=%lu gaps=%lu truncated=%lu perf_lost=%lu\n",
-	       right, again, older, wrong, timed, gaps, truncated, lost);
+	printf("right=%lu again=%lu older=%lu false=%lu timed=%lu ", right, again, older,
+	       wrong, timed);
+	printf("gaps=%lu truncated=%lu perf_lost=%lu\n", gaps, truncated, lost);
 	return 0;
 }

@@ -296,7 +296,8 @@ static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
  *
  * Takes the memory, and makes a perf event on each CPU.  CPUs that are offline
  * are logged when they come, and again when they come back; what they left
- * unread stays.  Unread data and counts of an earlier load are dropped.
+ * unread stays.  Unread data and counts of an earlier load are dropped, also if
+ * a CPU then fails.
  *
  * perfmon2: pfmk_load_context().
  *
@@ -357,7 +358,8 @@ static int kdtl_start_locked(struct kdtl_session *s)
  * kdtl_start() - begin to log
  * @s: the session
  *
- * On every CPU or on none.  When it returns the sources are on.
+ * On every CPU or on none.  When it returns the sources are on.  If one of them
+ * refuses, what others had logged by then is there to be read.
  *
  * perfmon2: pfmk_start().
  *

@@ -232,6 +232,21 @@ static void kdtl_cpus_enable(struct kdtl_session *s, bool enable)
 	}
 }
 
+/* No entry is written any more, and the reader can be told of all there are. */
+static void kdtl_cpus_off(struct kdtl_session *s)
+{
+	struct kdtl_aux *aux;
+	int cpu;
+
+	WRITE_ONCE(s->state, KDTL_LOADED);
+	kdtl_cpus_enable(s, false);
+	for_each_cpu(cpu, s->loaded) {
+		aux = kdtl_session_aux(s, cpu);
+		if (aux)
+			kdtl_aux_settle(aux);
+	}
+}
+
 /**
  * kdtl_cpus_start() - switch every CPU's event on, or none
  * @s: the session, loaded
@@ -257,10 +272,8 @@ int kdtl_cpus_start(struct kdtl_session *s)
 			break;
 		}
 	}
-	if (err) {
-		WRITE_ONCE(s->state, KDTL_LOADED);
-		kdtl_cpus_enable(s, false);
-	}
+	if (err)
+		kdtl_cpus_off(s);
 	cpus_read_unlock();
 	return err;
 }
@@ -273,18 +286,9 @@ int kdtl_cpus_start(struct kdtl_session *s)
  */
 void kdtl_cpus_stop(struct kdtl_session *s)
 {
-	struct kdtl_aux *aux;
-	int cpu;
-
 	lockdep_assert_held(&s->lock);
 	cpus_read_lock();
-	WRITE_ONCE(s->state, KDTL_LOADED);
-	kdtl_cpus_enable(s, false);
-	for_each_cpu(cpu, s->loaded) {
-		aux = kdtl_session_aux(s, cpu);
-		if (aux)
-			kdtl_aux_settle(aux);
-	}
+	kdtl_cpus_off(s);
 	cpus_read_unlock();
 }
 

@@ -18,13 +18,16 @@ static struct {
 	int		attach_error;
 	int		source_error;
 	int		refusing_cpu;
+	int		emitting_cpu;
 	atomic_t	users;
 	atomic_t	on;
 	atomic_t	wrong;
 	atomic_t	calls;
-} session_src;
+} session_src = { .emitting_cpu = -1 };
 
 static DEFINE_PER_CPU(u32, session_mask);
+
+static void session_emit(void *unused);
 
 static int session_attach(struct kdtl_pmu *p)
 {
@@ -52,6 +55,8 @@ static int session_source(struct kdtl_pmu *p, u32 mask, u64 period)
 		return session_src.source_error;
 	atomic_add(!!mask - !!this_cpu_read(session_mask), &session_src.on);
 	this_cpu_write(session_mask, mask);
+	if (mask && cpu == session_src.emitting_cpu)
+		session_emit(NULL);
 	return 0;
 }
 
@@ -382,6 +387,31 @@ static void session_restart_fails(struct kunit *test)
 	}
 }
 
+/* What a CPU has logged before another one refuses is no secret. */
+static void session_start_fails_late(struct kunit *test)
+{
+	const struct kdtl_session_attr attr = { SESSION_GOOD, .msg_pages = 1 };
+	struct kdtl_session *s = kapi_create(test, &attr);
+	struct kdtl_aux_info info;
+	struct kdtl_msg msg;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, kdtl_load(s, NULL), 0);
+	session_src.emitting_cpu = 0;
+	session_src.refusing_cpu = kapi_other_cpu(0);
+	session_src.source_error = -EXDEV;
+	KUNIT_EXPECT_EQ(test, kdtl_start(s), session_src.refusing_cpu < 0 ? 0 : -EXDEV);
+	session_src.emitting_cpu = -1;
+	session_src.source_error = 0;
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
+	KUNIT_EXPECT_GE(test, info.unread, 1ULL);
+	msg = kapi_msg(test, s);
+	KUNIT_EXPECT_EQ(test, msg.type, KDTL_MSG_AUX);
+	KUNIT_EXPECT_EQ(test, msg.cpu, 0);
+	KUNIT_EXPECT_EQ(test, msg.aux.offset + msg.aux.size, info.head);
+}
+
 static void session_lose(void *nr)
 {
 	kdtl_pmu_lost(&session_pmu, *(u64 *)nr);
@@ -459,6 +489,7 @@ static void session_exit(struct kunit *test)
 {
 	session_src.attach_error = 0;
 	session_src.source_error = 0;
+	session_src.emitting_cpu = -1;
 	kapi_exit(test);
 	atomic_set(&session_src.calls, 0);
 }
@@ -483,6 +514,7 @@ static struct kunit_case session_cases[] = {
 	KUNIT_CASE(session_bad_load),
 	KUNIT_CASE(session_start_fails),
 	KUNIT_CASE(session_start_fails_alone),
+	KUNIT_CASE(session_start_fails_late),
 	KUNIT_CASE(session_restart_fails),
 	KUNIT_CASE(session_lost_none),
 	KUNIT_CASE(session_close_leaves_nothing),

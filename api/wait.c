@@ -45,7 +45,8 @@ void kdtl_session_wake(struct kdtl_session *s)
 
 	raw_spin_lock_irqsave(&s->wake_lock, flags);
 	s->pending = true;
-	if (!kdtl_completion_kept(s->done)) {
+	/* A count that is not ours, but of a session that shares it, is taken for that. */
+	if (!s->own_wake || !kdtl_completion_kept(s->done)) {
 		complete(s->done);
 		s->own_wake = true;
 	}

@@ -93,7 +93,7 @@ inline session_wake()
 #endif
 	atomic {
 		if
-		:: !kept ->
+		:: !kept || !own_wake ->
 			done++;
 			assert(done <= 1 + others);
 			swake_up_one();

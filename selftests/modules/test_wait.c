@@ -329,6 +329,42 @@ static void wait_timeout(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
 }
 
+/* Two that share a completion: who takes the one's wake-up leaves the other's. */
+static void wait_shared(struct kunit *test)
+{
+	const struct kdtl_session_attr attr = {
+		.pmu		= KDTL_TEST_PMU,
+		.aux_pages	= KAPI_AUX_PAGES,
+		.watermark	= 10 * KDTL_ENTRY_SIZE,
+		.done		= &wait_done,
+	};
+	struct kdtl_session *a, *b;
+	unsigned int i;
+
+	init_completion(&wait_done);
+	a = kapi_create(test, &attr);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, a);
+	b = kdtl_session_create(&attr);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(b));
+	KUNIT_EXPECT_EQ(test, kapi_go(a), 0);
+	KUNIT_EXPECT_EQ(test, kapi_go(b), 0);
+	/* Both have a watermark, and another one does not add to that. */
+	for (i = 0; i < 2; i++)
+		kapi_emit(0, KDTL_KIND_CEDE, 10);
+	KUNIT_EXPECT_EQ(test, wait_done.done, 2U);
+	KUNIT_EXPECT_EQ(test, kdtl_wait(a, 0), 1);
+	kapi_drain(a, 0);
+	KUNIT_EXPECT_TRUE(test, completion_done(&wait_done));
+	/* For a it is someone else's. */
+	KUNIT_EXPECT_EQ(test, kdtl_wait(a, HZ), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_wait(b, 0), 1);
+	kapi_drain(b, 0);
+	KUNIT_EXPECT_EQ(test, kdtl_wait(a, 0), -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, kdtl_wait(b, 0), -ETIMEDOUT);
+	KUNIT_EXPECT_FALSE(test, completion_done(&wait_done));
+	kdtl_session_close(b);
+}
+
 /* Reads nothing, so kdtl_wait() never sleeps; until someone else had this CPU, too. */
 struct wait_hog {
 	struct kdtl_session	*s;
@@ -667,6 +703,7 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_after_close),
 	KUNIT_CASE(wait_timeout),
 	KUNIT_CASE(wait_long_period),
+	KUNIT_CASE(wait_shared),
 	KUNIT_CASE(wait_gives_way),
 	KUNIT_CASE(wait_stop),
 	KUNIT_CASE(wait_many),

@@ -48,14 +48,18 @@ nobody_holds()
 	is "$(awk '$1 == "kdtl_stream" { print $3 }' /proc/modules)" 0
 }
 
+bad_parameter()
+{
+	! load kdtl_stream aux_pages=3 && load kdtl_stream
+}
+
 tests=$("$dir/stream_test") || skip_all "no stream_test"
 need kdtl kdtl_sched
 have_module kdtl_stream || skip_all "no module kdtl_stream"
-load kdtl_stream || bail_out "kdtl_stream does not load"
-
 # shellcheck disable=SC2086 # several words
 set -- $tests
-plan $(($# + 3))
+plan $(($# + 4))
+ok "it loads, but not with pages that are no power of two" bad_parameter
 "$dir/stream_test" read >/dev/null
 before=$(areas)
 for t; do

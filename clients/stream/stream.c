@@ -7,6 +7,7 @@
 #define pr_fmt(fmt) "kdtl_stream: " fmt
 
 #include <linux/capability.h>
+#include <linux/log2.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/poll.h>
@@ -407,6 +408,11 @@ static struct miscdevice stream_device = {
 /* After the sources, when built in: they are device_initcalls. */
 static int __init stream_init(void)
 {
+	/* Now, and not only when a file is opened. */
+	if (!is_power_of_2(aux_pages)) {
+		pr_warn("aux_pages=%u: must be a power of two\n", aux_pages);
+		return -EINVAL;
+	}
 	return misc_register(&stream_device);
 }
 

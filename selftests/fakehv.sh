@@ -224,6 +224,22 @@ classes()
 		v["ctr_fault"] == 512 && v["ctr_unknown"] == 65536 - 1280)'
 }
 
+# Two sessions that want different ones, the second more often than the log needs.
+# The first 256 entries have each preempt reason once; PAPR has no more than 5 of
+# known kind.
+masks()
+{
+	again && ctl attr 0 1 0 && ctl attr 1 2 1000000 || return
+	begin
+	mask=$(info mask)
+	hv play 0 put=256 || return
+	end
+	is "$mask" 3 && each "$sound"' && v["lost"] == 0 && v["ctr_fault"] == 0 &&
+		(v["cpu"] != 0 ||
+		v["session"] == 0 && v["ctr_cede"] == 2 && v["produced"] == 253 ||
+		v["session"] == 1 && v["ctr_preempt"] == 1 && v["produced"] == 252)'
+}
+
 # start_fails TEXT: with such an error ("/": I/O or Input/output error), and it works
 # again as soon as it may.
 start_fails()
@@ -324,6 +340,29 @@ unmasked()
 	is "$entries $lost" "20 1" && said "someone else has used its log"
 }
 
+refused_since()
+{
+	[ "$(info refusals)" -gt "$1" ]
+}
+
+# Someone else has had the log, and at first it cannot be had again.
+taken_for_long()
+{
+	again || return
+	begin
+	hv play 0 put=10 || return
+	until_true produced_is 10 || return
+	refusals=$(info refusals)
+	hv refuse 1 0
+	hv play 0 take || return
+	until_true refused_since $((refusals + 2)) || return
+	hv refuse 0 0
+	until_true produced_is 11 || return
+	hv play 0 put=10 || return
+	end
+	is "$entries $lost" "20 1" && said "someone else has used its log"
+}
+
 # Two laps between each two polls, and CPU 1 goes and comes.
 hotplug()
 {
@@ -394,8 +433,9 @@ load kdtl_test_vpa fake=1 || bail_out "kdtl_test_vpa does not load"
 load kdtl_vpa || bail_out "kdtl_vpa does not load"
 tainted=$(cat /proc/sys/kernel/tainted)
 
-plan 54
+plan 56
 ok "every pair of codes: masks' classes, nothing lost" classes
+ok "each session has what its mask says" masks
 
 for log in 4096 65536; do
 	n=$((log / 48))
@@ -445,6 +485,7 @@ ok "the log is not taken back: its memory is not used again" kept
 ok "not taken back, and registered again" kept_and_again
 ok "the enable mask is cleared" unmasked unmask
 ok "someone else has had the log" unmasked take
+ok "someone else has had it, and it is refused at first" taken_for_long
 ok "CPU 1 goes and comes while its log is lapped" hotplug
 ok "modules come and go while it writes" come_and_go
 ok "the hypervisor has nothing to complain about" no_complaint

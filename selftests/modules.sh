@@ -55,7 +55,7 @@ pmu_listed()
 	[ -d /sys/bus/event_source/devices/"$1" ]
 }
 
-plan 11
+plan 12
 load kdtl && load kdtl_sched && load kdtl_sampler
 unload kdtl_sampler && unload kdtl_sched && unload kdtl
 before=$(areas)
@@ -70,6 +70,8 @@ else
 fi
 
 load kdtl || bail_out "kdtl does not load"
+ok "without any source the sampler says so" \
+	refuses kdtl_sampler aux_pages=1 'no PMU at all'
 ok "kdtl_sched loads" load kdtl_sched
 ok "perf lists it" pmu_listed kdtl_sched
 ok "the sampler names an unknown source" \

@@ -7,6 +7,7 @@
  *
  * ctl, write only; the write fails as the verb does:
  *	open [BYTES]	create two sessions, load them; AUX area per CPU
+ *	attr N MASK NS	what the Nth of the next two logs, and its period
  *	start		start the first, then the second
  *	stop		stop the second, then the first, read what is left
  *	close		close both
@@ -104,6 +105,8 @@ struct test_cpu {
  * @s: the session
  * @started: local_clock() before kdtl_start()
  * @stopped: local_clock() after kdtl_stop()
+ * @mask: what it will log, 0: all
+ * @period: of its wake-ups, ns
  * @merge: reads it, if not NULL
  * @merged: entries that it gave
  * @disordered: of these, older than the one before
@@ -114,6 +117,8 @@ struct test_session {
 	struct kdtl_session		*s;
 	u64				started;
 	u64				stopped;
+	u32				mask;
+	u64				period;
 	struct kdtl_merge		*merge;
 	u64				merged;
 	u64				disordered;
@@ -253,9 +258,13 @@ static int test_session_open(struct test_session *ts, unsigned int bytes)
 	const struct kdtl_session_attr attr = {
 		.pmu		= pmu,
 		.aux_pages	= DIV_ROUND_UP(bytes, PAGE_SIZE),
+		.mask		= ts->mask,
+		.period		= ts->period,
 	};
 	int cpu, err;
 
+	ts->mask = 0;
+	ts->period = 0;
 	ts->started = 0;
 	ts->stopped = 0;
 	ts->merged = 0;
@@ -408,12 +417,19 @@ static int test_disown(void)
 
 static int test_command(const char *cmd)
 {
-	unsigned int cpu, nr;
+	unsigned int cpu, nr, mask;
+	u64 period;
 
 	if (sysfs_streq(cmd, "open"))
 		return test_open(SZ_512K);
 	if (sscanf(cmd, "open %u", &nr) == 1)
 		return test_open(nr);
+	if (sscanf(cmd, "attr %u %u %llu", &nr, &mask, &period) == 3 &&
+	    nr < ARRAY_SIZE(sessions)) {
+		sessions[nr].mask = mask;
+		sessions[nr].period = period;
+		return 0;
+	}
 	if (sscanf(cmd, "own %u", &cpu) == 1 && cpu < nr_cpu_ids)
 		return test_own(cpu);
 	if (sysfs_streq(cmd, "disown"))

@@ -20,7 +20,8 @@
  * Return:
  * * 0
  * * -EINVAL: something of the above is missing (a line in the log says what)
- * * -EEXIST: the name is taken
+ * * -EEXIST: the name is taken; if it is by a PMU that is not kdtl's, the kernel
+ *   prints a call trace as well
  * * -ENOMEM, or what perf_pmu_register() says
  */
 int kdtl_pmu_register(struct kdtl_pmu *p)

@@ -172,8 +172,8 @@ static enum kdtl_wait_end kdtl_wait_over(struct kdtl_session *s,
 		end = KDTL_WAIT_OTHER;
 	if (end != KDTL_WAIT_ON)
 		return end;
-	/* kthread_stop() wakes the thread, and completes nothing. */
-	if (current->flags & PF_KTHREAD && kthread_should_stop())
+	/* kthread_stop() and _park() wake the thread, and complete nothing. */
+	if (current->flags & PF_KTHREAD && (kthread_should_stop() || kthread_should_park()))
 		return KDTL_WAIT_OTHER;
 	return KDTL_WAIT_ON;
 }
@@ -222,7 +222,8 @@ static int kdtl_wait_for(struct kdtl_session *s, struct kdtl_msg *msg, long time
  * Context: task, may sleep (not if @timeout is 0).
  * Return:
  * * 1: there is something
- * * 0: woken without: someone else completed the completion, or kthread_stop()
+ * * 0: woken without: someone else completed the completion, kthread_stop() or
+ *   kthread_park()
  * * -ETIMEDOUT: nothing came
  * * -EINVAL: @timeout is below 0
  * * -ERESTARTSYS: a signal is pending
@@ -272,7 +273,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_wait, KDTL_NS);
  * Return:
  * * sizeof(struct kdtl_msg)
  * * 0: woken without one: someone else completed the completion, there is data
- *   but its message was dropped, or kthread_stop()
+ *   but its message was dropped, kthread_stop() or kthread_park()
  * * -EAGAIN: @noblock, and there is none
  * * -EINVAL: @msg is NULL or @size is not its size
  * * -ERESTARTSYS: a signal is pending

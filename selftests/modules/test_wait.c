@@ -41,8 +41,11 @@ static int wait_sleep(void *arg)
 	else
 		m->ret = kdtl_wait(m->s, MAX_SCHEDULE_TIMEOUT);
 	complete_all(&m->ended);
-	while (!kthread_should_stop())
+	while (!kthread_should_stop()) {
+		if (kthread_should_park())
+			kthread_parkme();
 		schedule_timeout_idle(1);
+	}
 	return 0;
 }
 
@@ -162,6 +165,37 @@ static void wait_thread_stop(struct kunit *test)
 		kthread_stop(m.task);
 		KUNIT_EXPECT_EQ(test, m.ret, (ssize_t)0);
 	}
+}
+
+static struct task_struct *wait_parked;
+
+static void wait_park_timeout(struct work_struct *work)
+{
+	send_sig(SIGUSR1, wait_parked, 1);
+}
+
+/* A thread of one CPU is parked when that goes: who parks it waits until it is. */
+static void wait_thread_park(struct kunit *test)
+{
+	struct kdtl_session *s = kapi_session_of(test, 1, 0, NULL);
+	struct delayed_work timeout;
+	struct wait_sleeper m;
+	enum wait_verb verb;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	INIT_DELAYED_WORK_ONSTACK(&timeout, wait_park_timeout);
+	for (verb = WAIT_READ; verb <= WAIT_WAIT; verb++) {
+		if (!wait_start(test, &m, s, verb))
+			break;
+		KUNIT_EXPECT_TRUE(test, wait_sleeps(&m));
+		wait_parked = m.task;
+		schedule_delayed_work(&timeout, KAPI_FOREVER);
+		KUNIT_EXPECT_EQ(test, kthread_park(m.task), 0);
+		cancel_delayed_work_sync(&timeout);
+		kthread_unpark(m.task);
+		KUNIT_EXPECT_EQ(test, wait_result(test, &m), (ssize_t)0);
+	}
+	destroy_delayed_work_on_stack(&timeout);
 }
 
 /* Close ends all of them, in whatever state. */
@@ -695,6 +729,7 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_other),
 	KUNIT_CASE(wait_signal),
 	KUNIT_CASE(wait_thread_stop),
+	KUNIT_CASE(wait_thread_park),
 	KUNIT_CASE(wait_close),
 	KUNIT_CASE(wait_no_stale),
 	KUNIT_CASE(wait_dropped_wakes),

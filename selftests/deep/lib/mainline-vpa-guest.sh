@@ -19,6 +19,8 @@
 # is reported, and of what the driver and the case itself say: "report PMU CASE ...",
 # "said PMU CASE ...".
 #
+# It ends with 3 after a case that KASAN has reported something in.
+#
 # usage: mainline-vpa-guest.sh PMU CASE...	(run by mainline-vpa.sh)
 #        mainline-vpa-guest.sh --play PMU CASE	(run by perf record)
 
@@ -261,6 +263,8 @@ fi
 }
 for name; do
 	seen
+	# KASAN reports once, the next cases need it to be awake.
+	! grep -q '^BUG: KASAN' $tmp.reports || exit 3
 done
 [ "$(sed -n 's/.*complaint=//p' $fake/info | sort -u)" = none ] ||
 	grep complaint $fake/info

@@ -11,6 +11,8 @@
  * - A small table of when and why a task last left a CPU.  It is a cache: one
  *   slot per hash of the pid, the last one wins.  A task whose record was
  *   pushed out looks like one that has never run: how long it slept is 0.
+ *   One that has really never run has none: a record of its pid is of a task
+ *   that had the pid before.
  *
  * Documentation/pmu-sched.rst says what stands in each field.
  */
@@ -189,7 +191,7 @@ static __always_inline void kdtl_sched_dispatch(bool preempt, struct task_struct
 	when = READ_ONCE(kdtl_slot(next_pid)->when);
 	waited = kdtl_waited_id(next, next_pid) -
 		 (when ^ READ_ONCE(kdtl_slot(next_pid)->check));
-	if (likely(!(waited & (BIT(KDTL_PID_BITS) - 1)))) {
+	if (likely(!(waited & (BIT(KDTL_PID_BITS) - 1)) && next->sched_info.pcount)) {
 		why = when & 3;
 		slept = queued_at - (when >> 2);
 		ready = why == KDTL_KIND_PREEMPT ? slept : waited >> KDTL_PID_BITS;

@@ -9,11 +9,13 @@
 #include <linux/completion.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
+#include <linux/idr.h>
 #include <linux/kdtl.h>
 #include <linux/kthread.h>
 #include <linux/log2.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
+#include <linux/pid_namespace.h>
 #include <linux/sched/clock.h>
 #include <linux/tracepoint.h>
 #include <linux/vmalloc.h>
@@ -489,6 +491,71 @@ static void kdtl_sched_sessions_share(struct kunit *test)
 	kunit_info(test, "%u after sleep, %u after preemption", took[0], took[1]);
 }
 
+static int wait_and_sleep(void *unused)
+{
+	while (!kthread_should_stop()) {
+		schedule_timeout_idle(1);
+		cond_resched();
+	}
+	return 0;
+}
+
+/* The first dispatch of @pid since @since, on any CPU. */
+static const struct kdtl_entry *first_of(pid_t pid, u64 since)
+{
+	const struct kdtl_entry *e, *first = NULL;
+	struct seen *seen;
+	unsigned int i;
+	int cpu;
+
+	for_each_online_cpu(cpu) {
+		seen = seen_of(0, cpu);
+		for (i = 0; i < seen->nr; i++) {
+			e = &seen->entries[i];
+			if (kdtl_entry_pid(e) == pid && kdtl_entry_time(e) >= since &&
+			    (!first || kdtl_entry_time(e) < kdtl_entry_time(first)))
+				first = e;
+		}
+	}
+	return first;
+}
+
+/* A new task knows nothing of the one that had its pid before. */
+static void kdtl_sched_pid_again(struct kunit *test)
+{
+	const unsigned long end = jiffies + TEST_TIMEOUT;
+	const struct kdtl_entry *e;
+	struct task_struct *t;
+	pid_t pid, got;
+	u64 since;
+
+	KUNIT_ASSERT_EQ(test, capture_start(0, PAGES_FOR_ALL, 0), 0);
+	t = kthread_run(wait_and_sleep, NULL, "kdtl_first");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(t));
+	pid = t->pid;
+	msleep(50);
+	kthread_stop(t);
+	/* The pid is free some time later, and others may be given it. */
+	do {
+		msleep(20);
+		idr_set_cursor(&init_pid_ns.idr, pid);
+		since = local_clock();
+		t = kthread_run(wait_and_sleep, NULL, "kdtl_second");
+		KUNIT_ASSERT_FALSE(test, IS_ERR(t));
+		got = t->pid;
+		msleep(20);
+		kthread_stop(t);
+	} while (got != pid && time_before(jiffies, end));
+	KUNIT_EXPECT_EQ(test, got, pid);
+	KUNIT_EXPECT_EQ(test, capture_stop(0), 0);
+	capture_read(0);
+
+	e = first_of(pid, since);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, e);
+	KUNIT_EXPECT_EQ(test, kdtl_entry_ready(e), 0U);
+	KUNIT_EXPECT_EQ(test, kdtl_entry_slept(e), 0U);
+}
+
 /* ------------------------------------------------------------------------ */
 
 static int sched_case_init(struct kunit *test)
@@ -580,6 +647,7 @@ static struct kunit_case sched_cases[] = {
 	KUNIT_CASE(kdtl_sched_every_dispatch),
 	KUNIT_CASE(kdtl_sched_exact_loss),
 	KUNIT_CASE(kdtl_sched_sessions_share),
+	KUNIT_CASE(kdtl_sched_pid_again),
 	{ }
 };
 

@@ -220,7 +220,8 @@ struct kdtl_session;	/* opaque */
  * @cpus: CPUs it may be loaded on; NULL: all
  * @aux_pages: AUX pages per CPU, a power of two
  * @msg_pages: pages for messages, a power of two, or 0: none
- * @watermark: unread bytes of a CPU that wake the reader; 0: half the area
+ * @watermark: unread bytes of a CPU that wake the reader; 0: half the area; of
+ *	more than the whole entries that fit it is the first loss that wakes
  * @mask: KDTL_MASK_*, which dispatches set 0 logs; 0: all
  * @flags: KDTL_SESSION_*
  * @period: of set 0, see struct kdtl_config

@@ -432,7 +432,7 @@ static void session_lost_none(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_read(s, &msg, sizeof(msg), true), (ssize_t)-EAGAIN);
 	nr = 1;
 	smp_call_function_single(0, session_lose, &nr, 1);
-	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
+	KUNIT_EXPECT_EQ(test, kdtl_wait(s, KAPI_FOREVER), 1);
 	KUNIT_EXPECT_EQ(test, kapi_msg(test, s).type, KDTL_MSG_AUX);
 	KUNIT_EXPECT_EQ(test, kapi_msg(test, s).lost.count, 1ULL);
 }

@@ -8,7 +8,7 @@
 #	--add selftests:/selftests -- sh /selftests/vpa-log.sh
 #
 # SECONDS_BUSY  of the main run (default 2)
-# ROUNDS        of loading and unloading (default 100)
+# ROUNDS        of loading and unloading (default 50)
 #
 # The other user of the log is the test module: in a KVM guest the kernel's own,
 # /proc/powerpc/vcpudispatch_stats, never ends (process_dtl_buffer() makes a
@@ -21,7 +21,7 @@
 . "$(dirname "$0")/ktap.sh"
 
 busy=${SECONDS_BUSY:-2}
-rounds=${ROUNDS:-100}
+rounds=${ROUNDS:-50}
 [ "${KDTL_QUICK:-0}" = 0 ] || rounds=20
 test=/sys/kernel/debug/kdtl_test_vpa
 cpu1=/sys/devices/system/cpu/cpu1/online

@@ -158,6 +158,13 @@ steps_said()
 	again log_bytes=$log && steps "$@" && said "$text"
 }
 
+# A session that has read ten.
+begin_with_ten()
+{
+	begin
+	hv play 0 put=10 && until_true produced_is 10
+}
+
 # jump COUNT ENTRIES STEP...: a count that cannot be; one is lost as a sign that
 # some are, and it goes on.
 jump()
@@ -166,9 +173,7 @@ jump()
 	want_entries=$2
 	shift 2
 	again log_bytes=$log || return
-	begin
-	hv play 0 put=10 || return
-	until_true produced_is 10 || return
+	begin_with_ten || return
 	hv play 0 jump=$count || return
 	until_true produced_is 11 || return
 	hv play 0 "$@" || return
@@ -323,21 +328,25 @@ kept_and_again()
 	is "$(info registered)" 0
 }
 
+# Its log is back: ten more are read, and one is lost as a sign that some are.
+ten_more_and_end()
+{
+	hv play 0 put=10 || return
+	end
+	is "$entries $lost" "20 1" && said "someone else has used its log"
+}
+
 # unmasked STEP: the log is registered again, that some are lost is told.
 unmasked()
 {
 	again || return
-	begin
-	hv play 0 put=10 || return
-	until_true produced_is 10 || return
+	begin_with_ten || return
 	registrations=$(info registrations)
 	hv play 0 "$1" || return
 	until_true produced_is 11 || return
 	is $(($(info registrations) - registrations)) 1 || return
 	is "$(info mask)" 7 || return
-	hv play 0 put=10 || return
-	end
-	is "$entries $lost" "20 1" && said "someone else has used its log"
+	ten_more_and_end
 }
 
 refused_since()
@@ -349,18 +358,14 @@ refused_since()
 taken_for_long()
 {
 	again || return
-	begin
-	hv play 0 put=10 || return
-	until_true produced_is 10 || return
+	begin_with_ten || return
 	refusals=$(info refusals)
 	hv refuse 1 0
 	hv play 0 take || return
 	until_true refused_since $((refusals + 2)) || return
 	hv refuse 0 0
 	until_true produced_is 11 || return
-	hv play 0 put=10 || return
-	end
-	is "$entries $lost" "20 1" && said "someone else has used its log"
+	ten_more_and_end
 }
 
 # Two laps between each two polls, and CPU 1 goes and comes.

@@ -297,13 +297,7 @@ load kdtl_vpa || bail_out "kdtl_vpa does not come back"
 # --------------------------------------------- all CPUs' entries in one order
 merged()
 {
-	awk -v key="$1" '/^merge/ {
-		for (i = 2; i <= NF; i++) {
-			split($i, f, "=")
-			if (f[1] == key)
-				print f[2]
-		}
-	}' "$tmp.report"
+	sed -n "s/^merge.* $1=\\([0-9]*\\).*/\\1/p" "$tmp.report"
 }
 more_merged()
 {

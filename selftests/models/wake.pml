@@ -106,18 +106,24 @@ inline session_wake()
 	}
 }
 
+/* Under the lock. */
+inline take_pending(was)
+{
+	was = pending;
+	pending = false;
+	if
+	:: was && own_wake ->
+		own_wake = false;
+		done = (done > 0 -> done - 1 : 0)
+	:: else
+	fi
+}
+
 inline take_wake(was)
 {
 	atomic {
 		!wake_lock ->
-		was = pending;
-		pending = false;
-		if
-		:: was && own_wake ->
-			own_wake = false;
-			done = (done > 0 -> done - 1 : 0)
-		:: else
-		fi
+		take_pending(was)
 	}
 }
 
@@ -137,13 +143,9 @@ inline take_count(was, over)
 #else
 		atomic {
 			!wake_lock ->
-			was = pending;
-			pending = false;
+			take_pending(was);
 			over = was;
 			if
-			:: was && own_wake ->
-				own_wake = false;
-				done = (done > 0 -> done - 1 : 0)
 			:: !was && done > 0 ->
 				done--;
 				over = true;

@@ -491,12 +491,10 @@ static void kdtl_sched_sessions_share(struct kunit *test)
 	kunit_info(test, "%u after sleep, %u after preemption", took[0], took[1]);
 }
 
-static int wait_and_sleep(void *unused)
+static int sleep_thread(void *unused)
 {
-	while (!kthread_should_stop()) {
+	while (!kthread_should_stop())
 		schedule_timeout_idle(1);
-		cond_resched();
-	}
 	return 0;
 }
 
@@ -530,7 +528,7 @@ static void kdtl_sched_pid_again(struct kunit *test)
 	u64 since;
 
 	KUNIT_ASSERT_EQ(test, capture_start(0, PAGES_FOR_ALL, 0), 0);
-	t = kthread_run(wait_and_sleep, NULL, "kdtl_first");
+	t = kthread_run(sleep_thread, NULL, "kdtl_first");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(t));
 	pid = t->pid;
 	msleep(50);
@@ -540,7 +538,7 @@ static void kdtl_sched_pid_again(struct kunit *test)
 		msleep(20);
 		idr_set_cursor(&init_pid_ns.idr, pid);
 		since = local_clock();
-		t = kthread_run(wait_and_sleep, NULL, "kdtl_second");
+		t = kthread_run(sleep_thread, NULL, "kdtl_second");
 		KUNIT_ASSERT_FALSE(test, IS_ERR(t));
 		got = t->pid;
 		msleep(20);

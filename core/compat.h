@@ -67,6 +67,18 @@ static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 #define kdtl_task_in_user_fault(t)	false
 #endif
 
+/*
+ * v6.12, "sched/fair: Implement delayed dequeue": a task that sleeps may stay in its
+ * queue, and be moved to another.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+#define KDTL_HAVE_DELAYED_DEQUEUE	0
+#define kdtl_task_dequeue_delayed(t)	false
+#else
+#define KDTL_HAVE_DELAYED_DEQUEUE	1
+#define kdtl_task_dequeue_delayed(t)	((t)->se.sched_delayed)
+#endif
+
 #include <linux/min_heap.h>
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
 /*

@@ -14,12 +14,19 @@
  *   One that has really never run has none: a record of its pid is of a task
  *   that had the pid before.
  *
+ * Where a task may be left in its queue when it goes to sleep, and be moved to
+ * another (sched_migrate_task), the scheduler takes it for queued from then on.
+ * Its record is marked, and says that the time in the queue is not known.
+ *
  * Documentation/pmu-sched.rst says what stands in each field.
  */
 #define pr_fmt(fmt) "kdtl_sched: " fmt
 
 #include <linux/kdtl.h>
 #include <linux/module.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/clock.h>
+#include <linux/sched/signal.h>
 #include <linux/tracepoint.h>
 #include <linux/vmalloc.h>
 #include <trace/events/sched.h>
@@ -38,6 +45,9 @@
  * the two words do not fit each other, the pid comes out wrong, and the record
  * is as good as pushed out.  An empty slot has pid 0, which is nobody's.  On a CPU
  * of 32 bits, which would tear the words, there are no more pids than slots.
+ *
+ * The mark of a task that was moved asleep is the complement of @check.  That
+ * fits nobody: all pids of a slot have the same lower half.
  */
 struct kdtl_departure {
 	u64	when;
@@ -50,6 +60,7 @@ static_assert(offsetof(struct kdtl_entry, srr0) == 4 * sizeof(__be64));
 
 /* Where times of writers that meet differ, the pid is: in the low bits. */
 #define KDTL_PID_BITS		22
+#define KDTL_PID_MASK		(BIT(KDTL_PID_BITS) - 1)
 static_assert(PID_MAX_LIMIT <= 1 << KDTL_PID_BITS);
 
 /* By the pid's lower half, 1 MiB in all. */
@@ -57,7 +68,7 @@ static_assert(PID_MAX_LIMIT <= 1 << KDTL_PID_BITS);
 static_assert(IS_ENABLED(CONFIG_64BIT) || PID_MAX_LIMIT <= KDTL_SLOTS);
 
 static struct kdtl_departure *departures __read_mostly;
-static struct tracepoint *sched_switch_tp;
+static struct tracepoint *sched_switch_tp, *sched_migrate_tp;
 static struct kdtl_pmu kdtl_sched_pmu;
 
 static __always_inline struct kdtl_departure *kdtl_slot(unsigned long pid)
@@ -79,6 +90,15 @@ static __always_inline void kdtl_depart(const struct task_struct *t, unsigned lo
 
 	WRITE_ONCE(slot->when, when);
 	WRITE_ONCE(slot->check, when ^ kdtl_waited_id(t, pid));
+}
+
+/*
+ * Is a record with @id = when ^ check the one of @pid, marked?  The empty slot of
+ * the largest pid there can be is none.
+ */
+static bool kdtl_is_marked(u64 when, u64 id, unsigned long pid)
+{
+	return when && !((~id ^ pid) & KDTL_PID_MASK);
 }
 
 /* 32 bits of nanoseconds are 4.29 s: longer ones say so, by their largest. */
@@ -168,7 +188,7 @@ static __always_inline void kdtl_sched_dispatch(bool preempt, struct task_struct
 	unsigned long off = KDTL_KIND_CEDE, why = KDTL_KIND_CEDE;
 	const unsigned long prev_pid = (u32)prev->pid, next_pid = (u32)next->pid;
 	s64 queued, ready = 0, slept = 0;
-	u64 when, waited, queued_at, head;
+	u64 when, id, waited, queued_at, head;
 	__be64 w0, w1, w2, w3;
 	struct kdtl_sink *sink;
 	u32 reasons;
@@ -189,13 +209,19 @@ static __always_inline void kdtl_sched_dispatch(bool preempt, struct task_struct
 		queued_at = now;
 
 	when = READ_ONCE(kdtl_slot(next_pid)->when);
-	waited = kdtl_waited_id(next, next_pid) -
-		 (when ^ READ_ONCE(kdtl_slot(next_pid)->check));
-	if (likely(!(waited & (BIT(KDTL_PID_BITS) - 1)) && next->sched_info.pcount)) {
+	id = when ^ READ_ONCE(kdtl_slot(next_pid)->check);
+	waited = kdtl_waited_id(next, next_pid) - id;
+	if (likely(!(waited & KDTL_PID_MASK) && next->sched_info.pcount)) {
 		why = when & 3;
 		slept = queued_at - (when >> 2);
 		ready = why == KDTL_KIND_PREEMPT ? slept : waited >> KDTL_PID_BITS;
 		slept -= ready;
+	} else if (KDTL_HAVE_DELAYED_DEQUEUE && kdtl_is_marked(when, id, next_pid) &&
+		   next->sched_info.pcount) {
+		/* It awoke, and was queued: when, is not known. */
+		why = when & 3;
+		queued_at = now;
+		slept = now - (when >> 2);
 	}
 
 	if (!(sink->mask >> why & 1))
@@ -242,16 +268,71 @@ static void kdtl_sched_switch(void *data, bool preempt, struct task_struct *prev
 		kdtl_sched_anchor(preempt, prev, next);
 }
 
+/*
+ * It sleeps, and the scheduler takes it for queued.  What orders its record is the
+ * lock of the queue that it is in.  If that was pushed out, it sleeps since now.
+ */
+static void kdtl_mark(const struct task_struct *t)
+{
+	const unsigned long pid = (u32)t->pid;
+	struct kdtl_departure *slot = kdtl_slot(pid);
+	u64 when = READ_ONCE(slot->when);
+	const u64 id = when ^ READ_ONCE(slot->check);
+
+	if ((id ^ pid) & KDTL_PID_MASK && !kdtl_is_marked(when, id, pid)) {
+		when = local_clock() << 2 | KDTL_KIND_CEDE;
+		WRITE_ONCE(slot->when, when);
+	}
+	WRITE_ONCE(slot->check, ~(when ^ kdtl_waited_id(t, pid)));
+}
+
+static void kdtl_sched_migrate(void *data, struct task_struct *t, int cpu)
+{
+	if (unlikely(kdtl_task_dequeue_delayed(t)))
+		kdtl_mark(t);
+}
+
+/*
+ * Those that were moved before the probe was there.  One that awakes meanwhile may
+ * be marked too: then one wait is not known.
+ */
+static void kdtl_mark_sleepers(void)
+{
+	struct task_struct *process, *t;
+
+	rcu_read_lock();
+	for_each_process_thread(process, t) {
+		if (data_race(t->sched_info.last_queued &&
+			      (!t->on_rq || kdtl_task_dequeue_delayed(t))))
+			kdtl_mark(t);
+	}
+	rcu_read_unlock();
+}
+
 static int kdtl_sched_attach(struct kdtl_pmu *p)
 {
+	int err;
+
 	/* Records of an earlier use would make sleeps out of our absence. */
 	memset(departures, 0, KDTL_SLOTS * sizeof(*departures));
-	return tracepoint_probe_register(sched_switch_tp, kdtl_sched_switch, NULL);
+	err = tracepoint_probe_register(sched_switch_tp, kdtl_sched_switch, NULL);
+	if (err || !KDTL_HAVE_DELAYED_DEQUEUE)
+		return err;
+	err = tracepoint_probe_register(sched_migrate_tp, kdtl_sched_migrate, NULL);
+	if (err) {
+		tracepoint_probe_unregister(sched_switch_tp, kdtl_sched_switch, NULL);
+		tracepoint_synchronize_unregister();
+		return err;
+	}
+	kdtl_mark_sleepers();
+	return 0;
 }
 
 static void kdtl_sched_detach(struct kdtl_pmu *p)
 {
 	tracepoint_probe_unregister(sched_switch_tp, kdtl_sched_switch, NULL);
+	if (KDTL_HAVE_DELAYED_DEQUEUE)
+		tracepoint_probe_unregister(sched_migrate_tp, kdtl_sched_migrate, NULL);
 	tracepoint_synchronize_unregister();
 }
 
@@ -273,19 +354,21 @@ static struct kdtl_pmu kdtl_sched_pmu = {
 	.sync		= kdtl_sched_sync,
 };
 
-static void kdtl_find_sched_switch(struct tracepoint *tp, void *priv)
+static void kdtl_find_tracepoint(struct tracepoint *tp, void *priv)
 {
 	if (!strcmp(tp->name, "sched_switch"))
 		sched_switch_tp = tp;
+	else if (!strcmp(tp->name, "sched_migrate_task"))
+		sched_migrate_tp = tp;
 }
 
 static int __init kdtl_sched_init(void)
 {
 	int err;
 
-	for_each_kernel_tracepoint(kdtl_find_sched_switch, NULL);
-	if (!sched_switch_tp) {
-		pr_warn("this kernel has no sched_switch tracepoint\n");
+	for_each_kernel_tracepoint(kdtl_find_tracepoint, NULL);
+	if (!sched_switch_tp || !sched_migrate_tp) {
+		pr_warn("this kernel has no tracepoints sched_switch and sched_migrate_task\n");
 		return -ENODEV;
 	}
 

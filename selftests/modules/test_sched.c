@@ -21,6 +21,7 @@
 #include <linux/vmalloc.h>
 #include <trace/events/sched.h>
 
+#include "../../core/compat.h"
 #include "kunit-shim.h"
 
 /* Per CPU: no case makes so many dispatches. */
@@ -554,6 +555,174 @@ static void kdtl_sched_pid_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_entry_slept(e), 0U);
 }
 
+/* --------------------------------------------------- moved while it sleeps */
+
+/**
+ * struct sleeper - a task that computes longer than its share, and sleeps
+ * @task: it
+ * @cpu: where it shares the CPU with @rival
+ * @rival: one that never sleeps
+ * @rounds: how often it has awoken
+ */
+struct sleeper {
+	struct task_struct	*task;
+	struct task_struct	*rival;
+	int			cpu;
+	unsigned int		rounds;
+};
+
+#define SLEEPER_MS	300
+
+static int rival_thread(void *unused)
+{
+	while (!kthread_should_stop()) {
+		udelay(20);
+		cond_resched();
+	}
+	return 0;
+}
+
+static int sleeper_thread(void *data)
+{
+	struct sleeper *s = data;
+
+	while (!kthread_should_stop()) {
+		mdelay(10);
+		set_current_state(TASK_IDLE);
+		if (!kthread_should_stop())
+			schedule();
+		__set_current_state(TASK_RUNNING);
+		WRITE_ONCE(s->rounds, s->rounds + 1);
+	}
+	return 0;
+}
+
+static bool sleeper_asleep(const struct sleeper *s)
+{
+	return READ_ONCE(s->task->__state) == TASK_IDLE && !READ_ONCE(s->task->on_cpu);
+}
+
+static bool sleeper_in_round(const struct sleeper *s, unsigned int round)
+{
+	return READ_ONCE(s->rounds) == round && sleeper_asleep(s);
+}
+
+static bool wait_for_sleeper(const struct sleeper *s, unsigned int round)
+{
+	const unsigned long end = jiffies + TEST_TIMEOUT;
+
+	while (!sleeper_in_round(s, round)) {
+		if (time_after(jiffies, end))
+			return false;
+		usleep_range(100, 200);
+	}
+	return true;
+}
+
+/*
+ * It sleeps, and is sent to the CPU @to: it goes there asleep if the scheduler
+ * has left it in its queue, and else when it awakes.
+ */
+static bool move_sleeper(struct sleeper *s, int to)
+{
+	const u64 moves = s->task->se.nr_migrations;
+
+	return !set_cpus_allowed_ptr(s->task, cpumask_of(to)) && sleeper_asleep(s) &&
+	       s->task->se.nr_migrations != moves;
+}
+
+/* Until it has been moved asleep, where that can be. */
+static bool sleep_and_move(struct sleeper *s, int to)
+{
+	const bool can = KDTL_HAVE_DELAYED_DEQUEUE && to != s->cpu;
+	const unsigned long end = jiffies + TEST_TIMEOUT;
+	unsigned int round = 0;
+
+	while (wait_for_sleeper(s, round) && time_before(jiffies, end)) {
+		if (move_sleeper(s, to) == can)
+			return true;
+		set_cpus_allowed_ptr(s->task, cpumask_of(s->cpu));
+		wake_up_process(s->task);
+		round++;
+	}
+	return false;
+}
+
+static struct task_struct *thread_on(int (*fn)(void *), void *data, int cpu)
+{
+	struct task_struct *t = kthread_create(fn, data, "kdtl_sleeper");
+
+	if (!IS_ERR(t)) {
+		set_cpus_allowed_ptr(t, cpumask_of(cpu));
+		wake_up_process(t);
+	}
+	return t;
+}
+
+static int start_sleeper(struct sleeper *s)
+{
+	s->cpu = cpumask_first(cpu_online_mask);
+	s->rival = thread_on(rival_thread, NULL, s->cpu);
+	if (IS_ERR(s->rival))
+		return PTR_ERR(s->rival);
+	s->task = thread_on(sleeper_thread, s, s->cpu);
+	if (!IS_ERR(s->task))
+		return 0;
+	kthread_stop(s->rival);
+	return PTR_ERR(s->task);
+}
+
+/* Its sleep is no wait, whether the session saw it leave and move or not. */
+static void expect_sleep_is_no_wait(struct kunit *test, bool session_first)
+{
+	const struct kdtl_entry *e;
+	struct sleeper s = { };
+	unsigned int round;
+	u64 since, waited;
+	pid_t pid;
+	int to;
+
+	KUNIT_ASSERT_EQ(test, start_sleeper(&s), 0);
+	to = cpumask_next(s.cpu, cpu_online_mask);
+	if (to >= nr_cpu_ids)
+		to = s.cpu;
+	pid = s.task->pid;
+	if (session_first)
+		KUNIT_EXPECT_EQ(test, capture_start(0, PAGES_FOR_ALL, 0), 0);
+	KUNIT_EXPECT_TRUE(test, sleep_and_move(&s, to));
+	if (!session_first)
+		KUNIT_EXPECT_EQ(test, capture_start(0, PAGES_FOR_ALL, 0), 0);
+	msleep(SLEEPER_MS);
+	round = s.rounds + 1;
+	since = local_clock();
+	wake_up_process(s.task);
+	KUNIT_EXPECT_TRUE(test, wait_for_sleeper(&s, round));
+	kthread_stop(s.rival);
+	kthread_stop(s.task);
+	KUNIT_EXPECT_EQ(test, capture_stop(0), 0);
+	capture_read(0);
+
+	/* Two CPUs' clocks may differ by a tick or two. */
+	since -= SLEEPER_MS / 2 * NSEC_PER_MSEC;
+	e = first_of(pid, since);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, e);
+	waited = kdtl_entry_wait(e);
+	KUNIT_EXPECT_LE(test, waited, kdtl_entry_time(e) - since);
+	if (session_first)
+		KUNIT_EXPECT_GE(test, waited + kdtl_entry_slept(e),
+				SLEEPER_MS * NSEC_PER_MSEC / 2);
+}
+
+static void kdtl_sched_moved_asleep(struct kunit *test)
+{
+	expect_sleep_is_no_wait(test, true);
+}
+
+static void kdtl_sched_moved_before(struct kunit *test)
+{
+	expect_sleep_is_no_wait(test, false);
+}
+
 /* ------------------------------------------------------------------------ */
 
 static int sched_case_init(struct kunit *test)
@@ -646,6 +815,8 @@ static struct kunit_case sched_cases[] = {
 	KUNIT_CASE(kdtl_sched_exact_loss),
 	KUNIT_CASE(kdtl_sched_sessions_share),
 	KUNIT_CASE(kdtl_sched_pid_again),
+	KUNIT_CASE(kdtl_sched_moved_asleep),
+	KUNIT_CASE(kdtl_sched_moved_before),
 	{ }
 };
 

@@ -77,7 +77,7 @@ void kdtl_pmu_lost(struct kdtl_pmu *p, u64 nr)
 	if (!nr)
 		return;
 	for (sink = kdtl_pmu_sinks(p); sink; sink = sink->next) {
-		if (sink->mask)
+		if (sink->wants[KDTL_KIND_UNKNOWN])
 			sink->ops->lost(sink, nr);
 	}
 }

@@ -39,7 +39,7 @@ static int kdtl_source_update(struct kdtl_pmu *p)
 	for (sink = this_cpu_read(p->cpu->sinks); sink; sink = sink->next) {
 		if (sink == this_cpu_read(p->cpu->leaving))
 			continue;
-		mask |= sink->mask;
+		mask |= kdtl_sink_mask(sink);
 		if (sink->period && (!period || sink->period < period))
 			period = sink->period;
 	}
@@ -56,18 +56,6 @@ static int kdtl_source_update(struct kdtl_pmu *p)
 int kdtl_sink_update(struct kdtl_pmu *p)
 {
 	return kdtl_source_update(p);
-}
-
-/*
- * In a driver's straight path for one event there is no loop: several of them
- * look like one that wants everything, and never just takes it.
- */
-static struct kdtl_sink kdtl_several = { .mask = KDTL_MASK_ALL };
-
-static void kdtl_sinks_set(struct kdtl_pmu_cpu *c, struct kdtl_sink *first)
-{
-	c->sinks = first;
-	c->only = first && first->next ? &kdtl_several : first;
 }
 
 /*
@@ -89,7 +77,6 @@ static void kdtl_sink_unlink(struct kdtl_pmu *p, struct kdtl_sink *sink, bool so
 	while (*at != sink)
 		at = &(*at)->next;
 	*at = sink->next;
-	kdtl_sinks_set(c, c->sinks);
 	c->leaving = NULL;
 	sink->ops->unlink(sink);
 	sink->linked = false;
@@ -108,10 +95,10 @@ static noinline int kdtl_sink_link(struct kdtl_pmu *p, struct kdtl_sink *sink)
 		kdtl_source_update(p);
 	sink->ops->link(sink);
 	sink->next = c->sinks;
-	kdtl_sinks_set(c, sink);
+	c->sinks = sink;
 	err = kdtl_source_update(p);
 	if (err) {
-		kdtl_sinks_set(c, sink->next);
+		c->sinks = sink->next;
 		sink->ops->unlink(sink);
 		return err;
 	}

@@ -257,7 +257,7 @@ static void kdtl_set_enter(struct kdtl_aux *aux, struct kdtl_set *set)
 /* Let the active set's settings act on the sink. */
 static void kdtl_set_apply(struct kdtl_aux *aux)
 {
-	aux->sink.mask = aux->masked ? 0 : aux->set->mask;
+	kdtl_sink_set_mask(&aux->sink, aux->masked ? 0 : aux->set->mask);
 	aux->sink.period = aux->set->period;
 	kdtl_aux_set_stop(aux);
 }

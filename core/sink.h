@@ -60,7 +60,7 @@ struct kdtl_sink_ops {
  * @head: position of the next entry, published to the reader
  * @stop_at: positions from here on take the slow path: the room is at its end, the
  *	reader is to be woken, or a counter is watched
- * @mask: KDTL_MASK_*
+ * @wants: by &enum kdtl_kind, from its mask: see kdtl_sink_set_mask()
  * @linked: in the fan-out
  * @period: see struct kdtl_session_attr
  * @ops: what is not on the path of every entry
@@ -72,7 +72,7 @@ struct kdtl_sink {
 	u64			pos_mask;
 	aligned_u64		head;
 	u64			stop_at;
-	u32			mask;
+	bool			wants[KDTL_NR_KINDS];
 	bool			linked;
 	u64			period;
 	const struct kdtl_sink_ops *ops;
@@ -81,13 +81,11 @@ struct kdtl_sink {
 /**
  * struct kdtl_pmu_cpu - a source's state on one CPU
  * @sinks: all active events
- * @only: of these, the only one; if there are several, one that is always slow
  * @leaving: of these, the one that is about to go: what it wants counts no more
  * @stale: the source still delivers what events wanted that have gone
  */
 struct kdtl_pmu_cpu {
 	struct kdtl_sink	*sinks;
-	struct kdtl_sink	*only;
 	struct kdtl_sink	*leaving;
 	bool			stale;
 };
@@ -98,10 +96,33 @@ static inline u64 kdtl_entries(u64 bytes)
 	return div_u64(bytes, KDTL_ENTRY_SIZE);
 }
 
-/* Which masks want which kind. */
-static __always_inline u32 kdtl_kind_mask(enum kdtl_kind kind)
+/* KDTL_MASK_*.  Whoever wants anything wants what is of no known kind. */
+static inline void kdtl_sink_set_mask(struct kdtl_sink *sink, u32 mask)
 {
-	return kind == KDTL_KIND_UNKNOWN ? KDTL_MASK_ALL : 1U << kind;
+	unsigned int kind;
+
+	for (kind = 0; kind < KDTL_KIND_UNKNOWN; kind++)
+		sink->wants[kind] = mask >> kind & 1;
+	sink->wants[KDTL_KIND_UNKNOWN] = mask;
+}
+
+static inline u32 kdtl_sink_mask(const struct kdtl_sink *sink)
+{
+	unsigned int kind;
+	u32 mask = 0;
+
+	for (kind = 0; kind < KDTL_KIND_UNKNOWN; kind++)
+		mask |= sink->wants[kind] << kind;
+	return mask;
+}
+
+/* The first of them that wants this kind, if any. */
+static __always_inline struct kdtl_sink *kdtl_sink_wanting(struct kdtl_sink *sink,
+							   unsigned long kind)
+{
+	while (sink && unlikely(!sink->wants[kind]))
+		sink = sink->next;
+	return sink;
 }
 
 /* Other CPUs may read them at any time: exact when nothing is logged. */
@@ -159,15 +180,12 @@ static __always_inline void kdtl_fan_out(struct kdtl_sink *sink,
 					 const struct kdtl_entry *e,
 					 enum kdtl_kind kind)
 {
-	const u32 wanted = kdtl_kind_mask(kind);
-
-	for (; sink; sink = sink->next) {
-		if (!(sink->mask & wanted))
-			continue;
+	while ((sink = kdtl_sink_wanting(sink, kind))) {
 		if (unlikely(kdtl_sink_is_slow(sink, sink->head)))
 			sink->ops->slow(sink, e, kind);
 		else
 			kdtl_sink_store(sink, e, kind);
+		sink = sink->next;
 	}
 }
 

@@ -207,7 +207,7 @@ int kdtl_user_init(struct kdtl_pmu *p, struct perf_event *event)
 	u->sink.base = u->stage;
 	u->sink.pos_mask = U64_MAX;
 	u->sink.stop_at = sizeof(u->stage) + 1;
-	u->sink.mask = event->attr.config;
+	kdtl_sink_set_mask(&u->sink, event->attr.config);
 	hrtimer_setup(&u->timer, kdtl_user_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_PINNED_HARD);
 

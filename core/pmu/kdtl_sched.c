@@ -148,37 +148,15 @@ static __always_inline void kdtl_fill(void *to, const struct task_struct *next,
 	memcpy(&e[4], next->comm, TASK_COMM_LEN);
 }
 
-static noinline void kdtl_sched_slow(struct kdtl_sink *sink, enum kdtl_kind kind,
+/* One that does not just take the entry, and those after it. */
+static noinline void kdtl_sched_slow(struct kdtl_sink *sink, unsigned long kind,
 				     const struct task_struct *next,
 				     __be64 w0, __be64 w1, __be64 w2, __be64 w3)
 {
 	struct kdtl_entry e;
 
 	kdtl_fill(&e, next, w0, w1, w2, w3);
-	sink->ops->slow(sink, &e, kind);
-}
-
-/* Several sessions, or one that does not just take the entry. */
-static noinline void kdtl_sched_fan_out(unsigned long kind, const struct task_struct *next,
-					__be64 w0, __be64 w1, __be64 w2, __be64 w3)
-{
-	const u64 queued = (u32)be64_to_cpu(w0);
-	const u64 ready = be64_to_cpu(w1) >> 32, slept = (u32)be64_to_cpu(w1);
-	struct kdtl_sink *sink;
-	u64 head;
-
-	for (sink = kdtl_pmu_sinks(&kdtl_sched_pmu); sink; sink = sink->next) {
-		if (!(sink->mask >> kind & 1))
-			continue;
-		head = sink->head;
-		if (unlikely(kdtl_sink_is_slow(sink, head))) {
-			kdtl_sched_slow(sink, kind, next, w0, w1, w2, w3);
-			continue;
-		}
-		kdtl_fill(kdtl_sink_slot(sink, head), next, w0, w1, w2, w3);
-		kdtl_sink_publish(sink, head);
-		kdtl_sink_count(sink->counts, kind, queued, ready, slept);
-	}
+	kdtl_fan_out(sink, &e, kind);
 }
 
 static __always_inline void kdtl_sched_dispatch(bool preempt, struct task_struct *prev,
@@ -199,7 +177,7 @@ static __always_inline void kdtl_sched_dispatch(bool preempt, struct task_struct
 	}
 	if (!next_pid)
 		return;
-	sink = this_cpu_read(kdtl_sched_pmu.cpu->only);
+	sink = kdtl_pmu_sinks(&kdtl_sched_pmu);
 	if (!sink)
 		return;
 
@@ -210,8 +188,9 @@ static __always_inline void kdtl_sched_dispatch(bool preempt, struct task_struct
 
 	when = READ_ONCE(kdtl_slot(next_pid)->when);
 	id = when ^ READ_ONCE(kdtl_slot(next_pid)->check);
-	waited = kdtl_waited_id(next, next_pid) - id;
-	if (likely(!(waited & KDTL_PID_MASK) && next->sched_info.pcount)) {
+	/* Who has never run has none: its id is made another one's. */
+	waited = kdtl_waited_id(next, next_pid) + !next->sched_info.pcount - id;
+	if (likely(!(waited & KDTL_PID_MASK))) {
 		why = when & 3;
 		slept = queued_at - (when >> 2);
 		ready = why == KDTL_KIND_PREEMPT ? slept : waited >> KDTL_PID_BITS;
@@ -224,7 +203,8 @@ static __always_inline void kdtl_sched_dispatch(bool preempt, struct task_struct
 		slept = now - (when >> 2);
 	}
 
-	if (!(sink->mask >> why & 1))
+	sink = kdtl_sink_wanting(sink, why);
+	if (!sink)
 		return;
 
 	queued = now - queued_at;
@@ -240,14 +220,21 @@ static __always_inline void kdtl_sched_dispatch(bool preempt, struct task_struct
 	w2 = cpu_to_be64(now);
 	w3 = cpu_to_be64((u64)next_pid << 32 | prev_pid);
 
-	head = sink->head;
-	if (likely(!kdtl_sink_is_slow(sink, head))) {
+	do {
+		head = sink->head;
+		if (unlikely(kdtl_sink_is_slow(sink, head))) {
+			kdtl_sched_slow(sink, why, next, w0, w1, w2, w3);
+			return;
+		}
 		kdtl_fill(kdtl_sink_slot(sink, head), next, w0, w1, w2, w3);
 		kdtl_sink_publish(sink, head);
 		kdtl_sink_count(sink->counts, why, queued, ready, slept);
-	} else {
-		kdtl_sched_fan_out(why, next, w0, w1, w2, w3);
-	}
+		/* Mostly there is one. */
+		sink = sink->next;
+		if (likely(!sink))
+			return;
+		sink = kdtl_sink_wanting(sink, why);
+	} while (sink);
 }
 
 static noinline void kdtl_sched_anchor(bool preempt, struct task_struct *prev,

@@ -196,6 +196,14 @@ free:
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_session_create, KDTL_NS);
 
+/* One wake-up is one waiter's: the others see that there was a stop. */
+static void kdtl_session_end_waits(struct kdtl_session *s)
+{
+	lockdep_assert_held(&s->lock);
+	WRITE_ONCE(s->stops, s->stops + 1);
+	kdtl_session_wake(s);
+}
+
 static void kdtl_unload_locked(struct kdtl_session *s)
 {
 	struct kdtl_msg end = { .type = KDTL_MSG_END, .cpu = -1 };
@@ -211,7 +219,7 @@ static void kdtl_unload_locked(struct kdtl_session *s)
 	kdtl_cpus_unload(s);
 	atomic_set(&s->nr_masked, 0);
 	kdtl_msgq_put(&s->msgs, &end);
-	kdtl_session_wake(s);
+	kdtl_session_end_waits(s);
 	trace_kdtl_session(s, "unloaded");
 }
 
@@ -392,8 +400,8 @@ EXPORT_SYMBOL_NS_GPL(kdtl_start, KDTL_NS);
  * kdtl_stop() - log no more
  * @s: the session
  *
- * When it returns no entry is being written, the numbers are exact, and the
- * reader has been woken for the rest, however little it is.  A masked session
+ * When it returns no entry is being written, the numbers are exact, and whoever
+ * waited has been woken for the rest, however little it is.  A masked session
  * stays masked.
  *
  * perfmon2: pfmk_stop().
@@ -412,7 +420,7 @@ int kdtl_stop(struct kdtl_session *s)
 		err = -EINVAL;
 	} else if (s->state == KDTL_STARTED) {
 		kdtl_cpus_stop(s);
-		kdtl_session_wake(s);
+		kdtl_session_end_waits(s);
 		trace_kdtl_session(s, "stopped");
 	}
 	kdtl_session_leave(s);

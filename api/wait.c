@@ -100,9 +100,10 @@ static bool kdtl_take_msg(struct kdtl_session *s, struct kdtl_msg *msg)
 	return true;
 }
 
-/* Is there a message, or has any CPU enough unread data? */
+/* Is there a message, or has any CPU enough unread data?  No more will come after stop. */
 static bool kdtl_session_readable(struct kdtl_session *s)
 {
+	const bool started = READ_ONCE(s->state) == KDTL_STARTED;
 	struct kdtl_aux *aux;
 	u64 tail;
 	int cpu;
@@ -117,7 +118,7 @@ static bool kdtl_session_readable(struct kdtl_session *s)
 			continue;
 		/* [aux.T] tail, then head: so that this head is not before this tail. */
 		tail = kdtl_u64_acquire(&aux->tail);
-		if (kdtl_u64_read(&aux->sink.head) - tail >= aux->watermark)
+		if (kdtl_u64_read(&aux->sink.head) - tail >= (started ? aux->watermark : 1))
 			return true;
 	}
 	return false;
@@ -152,10 +153,11 @@ static enum kdtl_wait_end kdtl_take_count(struct kdtl_session *s)
 
 /*
  * What a waiter looks at, each time it is woken.  With @msg only a message is
- * worth it, and is taken at once; without, anything is.
+ * worth it, and is taken at once; without, anything is.  Each stop since there
+ * had been @stops ends it, whoever took the wake-up.
  */
 static enum kdtl_wait_end kdtl_wait_over(struct kdtl_session *s,
-					 struct kdtl_msg *msg)
+					 struct kdtl_msg *msg, unsigned int stops)
 {
 	enum kdtl_wait_end end;
 
@@ -163,7 +165,8 @@ static enum kdtl_wait_end kdtl_wait_over(struct kdtl_session *s,
 		return KDTL_WAIT_CLOSED;
 	if (msg && kdtl_take_msg(s, msg))
 		return KDTL_WAIT_READY;
-	if (kdtl_session_take_wake(s) || (!msg && kdtl_session_readable(s)))
+	if (kdtl_session_take_wake(s) || READ_ONCE(s->stops) != stops ||
+	    (!msg && kdtl_session_readable(s)))
 		end = KDTL_WAIT_READY;
 	else
 		end = kdtl_take_count(s);
@@ -181,16 +184,17 @@ static enum kdtl_wait_end kdtl_wait_over(struct kdtl_session *s,
 /* Sleep until kdtl_wait_over() says why not. */
 static int kdtl_wait_for(struct kdtl_session *s, struct kdtl_msg *msg, long timeout)
 {
+	const unsigned int stops = READ_ONCE(s->stops);
 	enum kdtl_wait_end end = KDTL_WAIT_ON;
 	long left = 0;
 
 	/* [wake.Q] On the queue first, then a look: the waker does it the other way. */
 	if (timeout)
 		left = swait_event_interruptible_timeout_exclusive(s->done->wait,
-				(end = kdtl_wait_over(s, msg)) != KDTL_WAIT_ON,
+				(end = kdtl_wait_over(s, msg, stops)) != KDTL_WAIT_ON,
 				timeout);
 	else
-		end = kdtl_wait_over(s, msg);
+		end = kdtl_wait_over(s, msg, stops);
 
 	/* A wake-up wakes one: let the next waiter see what it finds. */
 	if (end != KDTL_WAIT_ON)
@@ -214,10 +218,10 @@ static int kdtl_wait_for(struct kdtl_session *s, struct kdtl_msg *msg, long time
  * @s: the session
  * @timeout: in jiffies; 0: only look; MAX_SCHEDULE_TIMEOUT: for ever
  *
- * Returns when a CPU has a watermark of unread bytes, has lost entries, when
- * the session was stopped with whatever is left, and at the end of the wait.
- * It looks for unread data first, so none is slept over; a reader that leaves
- * a watermark of bytes unread does not sleep.
+ * Returns when a CPU has a watermark of unread bytes, has lost entries, and when
+ * the session is stopped or unloaded, which ends all waits.  It looks for unread
+ * data first, so none is slept over; a reader that leaves a watermark of bytes
+ * unread, or anything after a stop, does not sleep.
  *
  * Context: task, may sleep (not if @timeout is 0).
  * Return:
@@ -272,8 +276,9 @@ EXPORT_SYMBOL_NS_GPL(kdtl_wait, KDTL_NS);
  * Context: task, may sleep (not if @noblock).
  * Return:
  * * sizeof(struct kdtl_msg)
- * * 0: woken without one: someone else completed the completion, there is data
- *   but its message was dropped, kthread_stop() or kthread_park()
+ * * 0: woken without one: the session was stopped, there is data but its message
+ *   was dropped, someone else completed the completion, kthread_stop() or
+ *   kthread_park()
  * * -EAGAIN: @noblock, and there is none
  * * -EINVAL: @msg is NULL or @size is not its size
  * * -ERESTARTSYS: a signal is pending

@@ -51,6 +51,8 @@ enum kdtl_state {
  *	Taken in hard irq, with no other kdtl lock inside
  * @pending: there was a wake-up that no kdtl_wait() has returned yet
  * @own_wake: the last count in @done is ours, not someone else's
+ * @stops: times that it was stopped or unloaded, each of which ends all waits; written
+ *	under @lock
  * @owner: who called kdtl_session_create(), by name: an address in a module's
  *	init code would soon mean nothing
  * @id: for people, 1 and up
@@ -86,6 +88,7 @@ struct kdtl_session {
 	raw_spinlock_t		wake_lock;
 	bool			pending;
 	bool			own_wake;
+	unsigned int		stops;
 
 	char			owner[KDTL_OWNER_LEN];
 	u32			id;

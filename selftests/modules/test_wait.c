@@ -479,6 +479,34 @@ static void wait_stop(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, 0), 1ULL);
 }
 
+/* Who waits for data and who waits for a message are both told, in either order. */
+static void wait_stop_two(struct kunit *test)
+{
+	struct kdtl_session *s = kapi_session_of(test, 1, 0, NULL);
+	struct wait_sleeper m[2];
+	unsigned int first;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, kdtl_load(s, NULL), 0);
+	for (first = 0; first < 4; first++) {
+		KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
+		KUNIT_EXPECT_TRUE(test, wait_start(test, &m[first % 2], s, first % 2));
+		KUNIT_EXPECT_TRUE(test, wait_start(test, &m[!(first % 2)], s, !(first % 2)));
+		/* The second time, with something left. */
+		if (first >= 2)
+			kapi_emit(0, KDTL_KIND_CEDE, 1);
+		KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+		KUNIT_EXPECT_EQ(test, wait_result(test, &m[WAIT_READ]),
+				(ssize_t)(first < 2 ? 0 : sizeof(m[0].msg)));
+		KUNIT_EXPECT_EQ(test, wait_result(test, &m[WAIT_WAIT]), (ssize_t)1);
+	}
+	/* No more will come: what is left is worth reading. */
+	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
+	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
+	kapi_drain(s, 0);
+	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
+}
+
 /* Each entry's message is one reader's: as many messages end as many reads. */
 static void wait_many(struct kunit *test)
 {
@@ -741,6 +769,7 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_shared),
 	KUNIT_CASE(wait_gives_way),
 	KUNIT_CASE(wait_stop),
+	KUNIT_CASE(wait_stop_two),
 	KUNIT_CASE(wait_many),
 	KUNIT_CASE(wait_race_wait),
 	KUNIT_CASE(wait_race_read),

@@ -110,11 +110,18 @@ killed_can_be_read()
 		kdtl print "$work/kill.data" 2>&1 >/dev/null | grep -q 'its end is missing'
 }
 
+# In an entry, and between two.
 cut_is_told()
 {
-	head -c 2000 "$work/command.data" >"$work/cut.data" &&
-		kdtl print "$work/cut.data" 2>&1 >/dev/null | grep -q 'its end is missing' &&
-		! kdtl print "$work/command.data" 2>&1 >/dev/null | grep .
+	local bytes
+
+	for bytes in 30 48; do
+		head -c -$bytes "$work/command.data" >"$work/cut.data" &&
+			kdtl print "$work/cut.data" 2>&1 >/dev/null |
+			grep -q " $(($(said command) - 1)) entries, $(said command) were" ||
+			return
+	done
+	! kdtl print "$work/command.data" 2>&1 >/dev/null | grep .
 }
 
 only_cpu_1()
@@ -195,7 +202,7 @@ wrong_command_lines()
 	local line
 
 	for line in '' 'nothing' 'record -C x' 'record -C 3-1' 'record -d 0' \
-		'record -m 3' 'print a b' 'ctf' 'list x'; do
+		'record -m 3' 'record -o -' 'record -z' 'record -o' 'print a b' 'ctf' 'list x'; do
 		wrong "$line" || { echo "kdtl $line: is taken"; return 1; }
 	done
 }

@@ -35,6 +35,7 @@ struct recording recording_open(const char *path)
 	r.head.tb_boot = be64toh(head.tb_boot);
 	r.head.boot_time = be64toh(head.boot_time);
 	r.head.lost = be64toh(head.lost);
+	r.head.entries = be64toh(head.entries);
 	if (memcmp(head.magic, KDTL_FILE_MAGIC, sizeof(head.magic)) ||
 	    r.head.size < sizeof(head) || r.head.size > st.st_size || !r.head.tb_freq)
 		die("%s: not a recording of kdtl", path);
@@ -47,8 +48,9 @@ struct recording recording_open(const char *path)
 	r.sched = !strcmp(r.head.source, "kdtl_sched");
 	if (!r.head.complete)
 		fprintf(stderr, "kdtl: %s: the recording was killed, its end is missing\n", path);
-	else if ((st.st_size - r.head.size) % sizeof(struct kdtl_entry))
-		fprintf(stderr, "kdtl: %s: was cut off, its end is missing\n", path);
+	else if (r.nr != r.head.entries)
+		fprintf(stderr, "kdtl: %s: has %zu entries, %llu were recorded\n", path, r.nr,
+			(unsigned long long)r.head.entries);
 	return r;
 }
 

@@ -31,6 +31,7 @@ struct kdtl_file {
 	char		source[KDTL_SOURCE_LEN];
 	char		host[64];
 	char		release[64];
+	uint64_t	entries;	/* that follow, if it is complete */
 };
 
 /**

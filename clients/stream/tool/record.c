@@ -86,9 +86,12 @@ static struct record parse(int argc, char **argv)
 	char *end;
 	int opt;
 
+	opterr = 0;
 	while ((opt = getopt(argc, argv, "+o:d:s:C:m:q")) != -1) {
 		switch (opt) {
 		case 'o':
+			if (!strcmp(optarg, "-"))
+				usage_error("-o -: should be a file, whose head is written last");
 			r.path = optarg;
 			break;
 		case 'd':
@@ -113,7 +116,7 @@ static struct record parse(int argc, char **argv)
 			r.quiet = true;
 			break;
 		default:
-			usage_error("see record");
+			usage_error("record -%c: no such option, or no value", optopt);
 		}
 	}
 	if (argv[optind])
@@ -284,6 +287,7 @@ int cmd_record(int argc, char **argv)
 	while (drain(&r))
 		;
 	r.head.lost = htobe64(stream_info(&r).lost);
+	r.head.entries = htobe64(r.bytes / sizeof(struct kdtl_entry));
 	r.head.complete = htobe32(1);
 	write_head(&r);
 	progress(&r, start, true);

@@ -27,6 +27,7 @@ aux       -DENTRIES=4 -DAREA=7
 snapshot  -DENTRIES=3
 wake      -DCPUS=1
 wake      -DCPUS=2 -DENTRIES=1
+wake      -DCPUS=1 -DENTRIES=1 -DWAITERS=2
 '
 large='
 aux       -DENTRIES=8

@@ -6,7 +6,7 @@
  * kdtl_wait(); someone else may complete the completion once; and close, which
  * comes either at any time or when everything has been read.
  *
- * Shown: nobody sleeps over entries, nor over close; close returns; nothing of
+ * Shown: nobody sleeps over entries, nor over stop and close; close returns; nothing of
  * the session is touched after it; no count piles up in the completion; nobody is
  * told of someone else's count that is not there.
  *
@@ -15,6 +15,7 @@
  *	BUG_QUEUE	a waiter looks, and goes on the queue afterwards
  *	BUG_COUNT	a count is added whether or not one is left
  *	BUG_OTHER	a waiter takes a count for someone else's without the lock
+ *	BUG_STOP	a stop is a wake-up like any other
  *	BUG_CLOSE	close wakes nobody
  *	BUG_ORDER	close wakes before it says closing
  *	BUG_SYNC	close does not wait for the irq_work
@@ -27,13 +28,19 @@
 #define ENTRIES	2
 #endif
 #ifndef WAITERS
+#ifdef BUG_STOP
+#define WAITERS	2		/* one alone has the wake-up */
+#else
 #define WAITERS	1
+#endif
 #endif
 
 byte head[CPUS], tail[CPUS];
 bool irq_pending[CPUS], irq_running[CPUS];
 byte writers = CPUS;		/* not yet done */
 bool stop;			/* the source is off */
+byte stops;			/* times that kdtl_stop() was there */
+byte waiting;			/* who went to wait before it, and still does */
 
 bool wake_lock;			/* kdtl_session::wake_lock */
 bool pending, own_wake;
@@ -218,6 +225,7 @@ inline go_to_sleep()
 proctype waiter(byte me)
 {
 	bool was, over;
+	byte stops_before;
 
 	do
 	:: true ->
@@ -230,6 +238,13 @@ proctype waiter(byte me)
 		if
 		:: !all_read -> take_wake(was)
 		:: else ->
+			atomic {
+				stops_before = stops;
+				if
+				:: !stops -> waiting++
+				:: else
+				fi
+			};
 			do
 			:: !over ->
 				assert(!freed);
@@ -243,6 +258,9 @@ proctype waiter(byte me)
 					take_wake(was);
 					if
 					:: was || !all_read -> over = true
+#ifndef BUG_STOP
+					:: stops != stops_before -> over = true
+#endif
 					:: else -> take_count(was, over)
 					fi
 				fi;
@@ -259,7 +277,11 @@ proctype waiter(byte me)
 			:: else -> break
 			od;
 			atomic { queued[me] = false; asleep[me] = false };
-			swake_up_one()
+			swake_up_one();
+			if
+			:: !stops_before -> waiting--
+			:: else
+			fi
 		fi;
 		if
 		:: !closing -> read_all()
@@ -289,7 +311,9 @@ proctype closer()
 #ifndef BUG_SYNC
 	irq_idle;				/* [wake.S] */
 #endif
+	stops++;
 	session_wake();
+	waiting == 0;
 #ifdef BUG_ORDER
 	session_wake();
 	swake_up_all();

@@ -79,6 +79,12 @@ static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 #define kdtl_task_dequeue_delayed(t)	((t)->se.sched_delayed)
 #endif
 
+#include <linux/compiler_types.h>
+#ifndef __data_racy
+/* v6.10, "kcsan, compiler_types: Introduce __data_racy type qualifier" */
+#define __data_racy
+#endif
+
 #include <linux/min_heap.h>
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
 /*

@@ -18,6 +18,8 @@
 #include <linux/mutex.h>
 #include <linux/prandom.h>
 
+#include "../../../core/compat.h"
+
 #define FUZZ_PMU	"kdtl_fuzz"
 #define FUZZ_SLOTS	3
 #define FUZZ_THREADS	4
@@ -70,10 +72,10 @@ struct fuzz_slot {
 	bool			overwrite;
 	bool			block;
 	bool			fuzz_pmu;
-	bool			ragged;
-
-	enum fuzz_state		state;
-	u32			sets;
+	/* Several threads' guesses: only one that is alone checks what it gets by them. */
+	bool __data_racy ragged;
+	enum fuzz_state __data_racy state;
+	u32 __data_racy sets;
 };
 
 /* Room for the longest vector of any request. */

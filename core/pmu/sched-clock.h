@@ -7,8 +7,9 @@
  * converted in place.  It need not be what local_clock() is made of: if the
  * rates differ by 1 ppm (a guest's paravirtual clock), the error is at most
  * 5.6 ns before the next anchor.  A TSC that jumps, or stopped, is out of the
- * anchor's reach: too far, or behind it.  Other architectures, and kernels that
- * do not trust the TSC, have local_clock().
+ * anchor's reach: too far, or behind it.  Where a hypervisor took the CPU away
+ * between the readings of the two there is no anchor.  Other architectures, and
+ * kernels that do not trust the TSC, have local_clock().
  */
 #ifndef _KDTL_SCHED_CLOCK_H
 #define _KDTL_SCHED_CLOCK_H
@@ -22,6 +23,8 @@
 
 #define KDTL_CLOCK_REACH	BIT_ULL(24)
 #define KDTL_CLOCK_SHIFT	28
+/* An anchor's two readings are at most so many cycles apart: 1.4 us at 3 GHz. */
+#define KDTL_CLOCK_GAP		BIT_ULL(12)
 /* 2^24 cycles at this rate or a higher one: the product fits 64 bits. */
 #define KDTL_CLOCK_MIN_KHZ	1000
 
@@ -46,7 +49,8 @@ static noinline u64 kdtl_clock_anchor(void)
 	const u64 last = c->ns + ((KDTL_CLOCK_REACH * c->mult) >> KDTL_CLOCK_SHIFT);
 	const u64 cycles = rdtsc(), ns = max(local_clock(), last);
 
-	if (check_tsc_unstable() || tsc_khz < KDTL_CLOCK_MIN_KHZ) {
+	if (check_tsc_unstable() || tsc_khz < KDTL_CLOCK_MIN_KHZ ||
+	    rdtsc() - cycles > KDTL_CLOCK_GAP) {
 		c->cycles = U64_MAX / 2;
 		c->mult = 0;
 	} else {

@@ -19,7 +19,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 
 target=x86_64-7.2
 cache=$KDTL_CACHE/in-tree
-tests='modules aux kapi sched sampler watch'
+tests='modules aux kapi clock sched sampler watch'
 
 # The first commit of the tree, with nothing else beside it, and the patches.
 applies()

@@ -16,7 +16,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 # shellcheck source-path=SCRIPTDIR source=../host/lib/ktap.sh
 . "$top/selftests/host/lib/ktap.sh"
 
-tests='modules kapi aux sched sampler watch fakehv'
+tests='modules kapi aux clock sched sampler watch fakehv'
 logs=${KDTL_LOGS:-$KDTL_CACHE/matrix}
 
 # quiet LOG COMMAND...: fails if it does, or if the compiler or modpost warns. Of

@@ -340,11 +340,30 @@ static unsigned int nr_misfits(int cpu, const struct seen *seen, unsigned int at
 	return bad;
 }
 
+/* Where it begins to go wrong, if no gap explains it. */
+static void tell_misfit(struct kunit *test, int cpu, const struct seen *seen, unsigned int at)
+{
+	const struct note *n = per_cpu(witnesses, cpu).notes + at;
+	const struct kdtl_entry *e = seen->entries;
+	unsigned int i = 0;
+
+	while (i < seen->nr && entry_fits(&e[i], cpu, at + i))
+		i++;
+	if (i == seen->nr || at + i + 1 >= notes_nr(cpu))
+		return;
+	kunit_info(test, "entry %u: %llu %d after %d, reasons %u %u", i,
+		   kdtl_entry_time(&e[i]), kdtl_entry_pid(&e[i]), kdtl_entry_prev_pid(&e[i]),
+		   kdtl_entry_dispatch_reason(&e[i]), kdtl_entry_preempt_reason(&e[i]));
+	kunit_info(test, "note  %u: %llu %d after %d, slept %d %d; the next at %llu", at + i,
+		   n[i].time, n[i].next, n[i].prev, n[i].next_slept, n[i].prev_slept,
+		   n[i + 1].time);
+}
+
 /* Each entry is the next dispatch that there was, and no gap is unsaid. */
 static void expect_all(struct kunit *test, int id, const struct kdtl_msg *msgs,
 		       unsigned int nr_msgs)
 {
-	unsigned int bad, least;
+	unsigned int bad, least, best;
 	struct kdtl_aux_info info;
 	struct seen *seen;
 	int cpu;
@@ -357,13 +376,18 @@ static void expect_all(struct kunit *test, int id, const struct kdtl_msg *msgs,
 
 		/* The first is one of those that came while it was started. */
 		least = UINT_MAX;
+		best = seen->before;
 		for (seen->at = seen->before; ; seen->at++) {
 			bad = nr_misfits(cpu, seen, seen->at, info.head, msgs,
 					 msgs + nr_msgs);
+			if (bad < least)
+				best = seen->at;
 			least = min(least, bad);
 			if (!bad || seen->at >= seen->started)
 				break;
 		}
+		if (least)
+			tell_misfit(test, cpu, seen, best);
 		KUNIT_EXPECT_EQ_MSG(test, least, 0U, "of %u entries of CPU %d",
 				    seen->nr, cpu);
 		KUNIT_EXPECT_GE(test, seen->at + info.produced, (u64)seen->stopping);

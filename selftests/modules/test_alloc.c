@@ -9,6 +9,8 @@
 #include <linux/list.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
+#include <linux/notifier.h>
+#include <linux/oom.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -210,17 +212,39 @@ static void alloc_too_large(struct kunit *test)
  * struct alloc_hog - memory that is taken so that no two free pages touch
  * @pages: single ones, by page->lru
  * @rows: what was still in a row, by page->lru; the order in page->private
+ * @oom: somebody else needs a row, a stack for instance, and would have tasks killed
+ * @spare: for them
+ * @nr_spare: what is left of it
  */
 struct alloc_hog {
 	struct list_head	pages;
 	struct list_head	rows;
+	struct notifier_block	oom;
+	struct page		*spare[8];
+	unsigned int		nr_spare;
 };
+
+#define ALLOC_SPARE_ORDER	3
+
+static int alloc_hog_oom(struct notifier_block *nb, unsigned long unused, void *freed)
+{
+	struct alloc_hog *hog = container_of(nb, struct alloc_hog, oom);
+
+	if (hog->nr_spare) {
+		__free_pages(hog->spare[--hog->nr_spare], ALLOC_SPARE_ORDER);
+		*(unsigned long *)freed += 1 << ALLOC_SPARE_ORDER;
+	}
+	return NOTIFY_OK;
+}
 
 static void alloc_hog_free(struct alloc_hog *hog)
 {
 	struct page *page, *next;
 	unsigned int order;
 
+	unregister_oom_notifier(&hog->oom);
+	while (hog->nr_spare)
+		__free_pages(hog->spare[--hog->nr_spare], ALLOC_SPARE_ORDER);
 	list_for_each_entry_safe(page, next, &hog->pages, lru) {
 		list_del(&page->lru);
 		__free_page(page);
@@ -254,6 +278,15 @@ static void alloc_hog_fill(struct alloc_hog *hog)
 
 	INIT_LIST_HEAD(&hog->pages);
 	INIT_LIST_HEAD(&hog->rows);
+	hog->nr_spare = 0;
+	while (hog->nr_spare < ARRAY_SIZE(hog->spare)) {
+		page = alloc_pages(GFP_KERNEL, ALLOC_SPARE_ORDER);
+		if (!page)
+			break;
+		hog->spare[hog->nr_spare++] = page;
+	}
+	hog->oom = (struct notifier_block) { .notifier_call = alloc_hog_oom };
+	register_oom_notifier(&hog->oom);
 	while ((page = alloc_page(ALLOC_SCARCE))) {
 		list_add(&page->lru, &hog->pages);
 		if (si_mem_available() < (32 << 20) >> PAGE_SHIFT)

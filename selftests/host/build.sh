@@ -65,9 +65,19 @@ check_spdx()
 	[ -z "$missing" ] || { echo "without SPDX line:" "$missing"; return 1; }
 }
 
+# selftests/deep/twins.sh would be the first to see one that does not, months later.
+twins_fit()
+{
+	local patch
+
+	for patch in "$top"/selftests/deep/twins/*.patch; do
+		patch -p1 --dry-run --fuzz=0 -d "$top" <"$patch" || return
+	done
+}
+
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-build.XXXXXX")
 partial "$work"
-plan 6
+plan 7
 "$top/scripts/install-deps" check ppc64le
 for target in x86_64-6.1 ppc64le-6.1; do
 	capture "$top/scripts/kernel" $target kdir
@@ -79,4 +89,5 @@ for target in x86_64-6.1 ppc64le-6.1; do
 done
 ok "shellcheck finds nothing" check_shell
 ok "every file has its SPDX line" check_spdx
+ok "the twins' mistakes can still be made" twins_fit
 finish

@@ -81,7 +81,7 @@ boot()
 {
 	local test status rc=0 bad=0
 
-	mkdir -p -- "$work/modules" &&
+	rm -rf -- "$work/modules" && mkdir -- "$work/modules" &&
 		find "$work/src" -name '*.ko' -exec cp {} "$work/modules" \; &&
 		programs || return
 	"$top/selftests/vm/run" "$target" --cpus 2 --timeout 1800 --quiet \

@@ -257,7 +257,7 @@ static void kdtl_sched_switch(void *data, bool preempt, struct task_struct *prev
 
 /*
  * It sleeps, and the scheduler takes it for queued.  What orders its record is the
- * lock of the queue that it is in.  If that was pushed out, it sleeps since now.
+ * lock of the queue that it is in.  If it has none any more, it sleeps since now.
  */
 static void kdtl_mark(const struct task_struct *t)
 {

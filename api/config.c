@@ -49,7 +49,7 @@ static const struct kdtl_vector_verb kdtl_config_write_verb = {
  * Context: task, may sleep.
  * Return:
  * * 0, also if @nr is 0
- * * -EBUSY: the session is started or masked, whatever @nr is
+ * * -EBUSY: the session is started or paused, whatever @nr is
  * * -EINVAL: unknown set or mask bits (a line in the log says which), or @req
  *   is NULL
  * * -E2BIG: too many
@@ -145,7 +145,7 @@ static const struct kdtl_vector_verb kdtl_counter_write_verb = {
  * 2^64, on a CPU: it loads the counter's (and its resets') short reset value,
  * posts one KDTL_MSG_OVERFLOW for all counters that overflowed at once if one
  * of them has KDTL_COUNTER_NOTIFY, and counts towards the set's switch.  With
- * KDTL_SESSION_BLOCK a notifying overflow masks the CPU instead, until
+ * KDTL_SESSION_PAUSE a notifying overflow pauses the CPU instead, until
  * kdtl_restart(), which loads the long reset values.
  *
  * Overflow is looked for at each entry and loss, so a counter of time
@@ -159,7 +159,7 @@ static const struct kdtl_vector_verb kdtl_counter_write_verb = {
  * Context: task, may sleep.
  * Return:
  * * 0, also if @nr is 0
- * * -EBUSY: the session is started or masked, whatever @nr is
+ * * -EBUSY: the session is started or paused, whatever @nr is
  * * -EINVAL: unknown set, counter, flags or resets (a line in the log says
  *   which), or @req is NULL
  * * -E2BIG: too many
@@ -213,7 +213,7 @@ static const struct kdtl_vector_verb kdtl_counter_read_verb = {
  * @req: vector of requests: set, counter and cpu in, value out
  * @nr: how many, at most KDTL_MAX_REQUESTS
  *
- * Exact when the session is stopped or masked, running values while it is
+ * Exact when the session is stopped or paused, running values while it is
  * started.  Reading disturbs nobody.  Cpu -1 is the sum over the CPUs that have
  * been online since kdtl_load(): the others have no counters.
  *

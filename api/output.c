@@ -22,7 +22,7 @@
  * Context: on the event's CPU, interrupts off.
  * Return: what the driver's setup_aux() returned (struct kdtl_area * if that
  * was left to kdtl); NULL if the event has no area, the area is full, or an
- * overflow has masked the CPU.
+ * overflow has paused the CPU.
  */
 void *kdtl_aux_output_begin(struct perf_output_handle *handle,
 			    struct perf_event *event)
@@ -39,7 +39,7 @@ void *kdtl_aux_output_begin(struct perf_output_handle *handle,
 	if (WARN_ON_ONCE(aux->open))
 		return NULL;
 	/* Not set up yet (the CPU is coming up), or waiting for a restart. */
-	if (!READ_ONCE(aux->priv) || aux->masked)
+	if (!READ_ONCE(aux->priv) || aux->paused)
 		return NULL;
 	room = kdtl_aux_room(aux);
 	if (!room) {
@@ -65,7 +65,7 @@ static void kdtl_output_count(struct kdtl_aux *aux, u64 size)
 	const u64 nr = kdtl_entries(from + size) - kdtl_entries(from);
 
 	kdtl_u64_add(&aux->sink.counts->entries[KDTL_KIND_UNKNOWN], nr);
-	kdtl_u64_add(&aux->sink.counts->odd, size - nr * KDTL_ENTRY_SIZE);
+	kdtl_u64_add(&aux->sink.counts->partial, size - nr * KDTL_ENTRY_SIZE);
 }
 
 /**

@@ -45,7 +45,7 @@ static int kdtl_vector_check(struct kdtl_session *s, const struct kdtl_vector *v
 	return 0;
 }
 
-/* A masked session is started. */
+/* A paused session is started. */
 static bool kdtl_vector_is_now(struct kdtl_session *s, enum kdtl_vector_when when)
 {
 	switch (when) {
@@ -53,7 +53,7 @@ static bool kdtl_vector_is_now(struct kdtl_session *s, enum kdtl_vector_when whe
 		return s->state == KDTL_CREATED;
 	case KDTL_VECTOR_NOT_STARTED:
 		return s->state == KDTL_CREATED ||
-		       (s->state == KDTL_LOADED && !atomic_read(&s->nr_masked));
+		       (s->state == KDTL_STOPPED && !atomic_read(&s->nr_paused));
 	case KDTL_VECTOR_ALWAYS:
 		break;
 	}

@@ -16,7 +16,7 @@
 #include "../core/session.h"
 #include "../core/trace.h"
 
-#define KDTL_SESSION_FLAGS	(KDTL_SESSION_OVERWRITE | KDTL_SESSION_BLOCK)
+#define KDTL_SESSION_FLAGS	(KDTL_SESSION_OVERWRITE | KDTL_SESSION_PAUSE)
 
 /* 2^20 pages of 4 KiB: beyond that a position's distance gets too long. */
 #define KDTL_MAX_PAGES		(1U << 20)
@@ -101,7 +101,7 @@ static struct kdtl_session *kdtl_session_alloc(const struct kdtl_session_attr *a
 	s->done = attr->done ?: &s->own_done;
 	s->wake = attr->wake;
 	s->wake_data = attr->wake_data;
-	s->block = attr->flags & KDTL_SESSION_BLOCK;
+	s->pause = attr->flags & KDTL_SESSION_PAUSE;
 	INIT_LIST_HEAD(&s->sets);
 	s->layout.nr_pages = attr->aux_pages;
 	s->layout.watermark = attr->watermark ?:
@@ -122,7 +122,7 @@ static struct kdtl_session *kdtl_session_alloc(const struct kdtl_session_attr *a
 	set = kdtl_set_alloc(0);
 	if (set)
 		list_add(&set->node, &s->sets);
-	if (!s->aux || !set || kdtl_msgq_init(&s->msgs, attr->msg_pages, s->block))
+	if (!s->aux || !set || kdtl_msgq_init(&s->msgs, attr->msg_pages, s->pause))
 		goto free;
 	kdtl_set_config(set, attr->mask, attr->period);
 	return s;
@@ -217,7 +217,7 @@ static void kdtl_unload_locked(struct kdtl_session *s)
 	/* First, so that CPUs do not tell of their going. */
 	WRITE_ONCE(s->state, KDTL_CREATED);
 	kdtl_cpus_unload(s);
-	atomic_set(&s->nr_masked, 0);
+	atomic_set(&s->nr_paused, 0);
 	kdtl_msgq_put(&s->msgs, &end);
 	kdtl_session_end_waits(s);
 	trace_kdtl_session(s, "unloaded");
@@ -292,7 +292,7 @@ static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
 	err = kdtl_cpus_load(s);
 	if (err)
 		return err;
-	WRITE_ONCE(s->state, KDTL_LOADED);
+	WRITE_ONCE(s->state, KDTL_STOPPED);
 	trace_kdtl_session(s, "loaded");
 	return 0;
 }
@@ -375,7 +375,7 @@ static int kdtl_start_locked(struct kdtl_session *s)
  * Return:
  * * 0, also if it was started
  * * -EINVAL: it is not loaded
- * * -EBUSY: it is masked, see kdtl_restart()
+ * * -EBUSY: it is paused, see kdtl_restart()
  * * -ESHUTDOWN: it is being closed
  * * what the source says, -EBUSY for instance
  */
@@ -387,9 +387,9 @@ int kdtl_start(struct kdtl_session *s)
 		return err;
 	if (s->state == KDTL_CREATED)
 		err = -EINVAL;
-	else if (atomic_read(&s->nr_masked))
+	else if (atomic_read(&s->nr_paused))
 		err = -EBUSY;
-	else if (s->state == KDTL_LOADED)
+	else if (s->state == KDTL_STOPPED)
 		err = kdtl_start_locked(s);
 	kdtl_session_leave(s);
 	return err;
@@ -401,8 +401,8 @@ EXPORT_SYMBOL_NS_GPL(kdtl_start, KDTL_NS);
  * @s: the session
  *
  * When it returns no entry is being written, the numbers are exact, and whoever
- * waited has been woken for the rest, however little it is.  A masked session
- * stays masked.
+ * waited has been woken for the rest, however little it is.  A paused session
+ * stays paused.
  *
  * perfmon2: pfmk_stop().
  *
@@ -429,10 +429,10 @@ int kdtl_stop(struct kdtl_session *s)
 EXPORT_SYMBOL_NS_GPL(kdtl_stop, KDTL_NS);
 
 /**
- * kdtl_restart() - go on after an overflow that masked the session
+ * kdtl_restart() - go on after an overflow that paused the session
  * @s: the session
  *
- * On every CPU that is masked: the counters that overflowed, and those that
+ * On every CPU that is paused: the counters that overflowed, and those that
  * they reset, get their long reset values; an event set whose overflows were
  * up is followed by the next one; and entries are logged again, if the session
  * is started.
@@ -443,9 +443,9 @@ EXPORT_SYMBOL_NS_GPL(kdtl_stop, KDTL_NS);
  * Return:
  * * 0
  * * -EINVAL: it is not loaded
- * * -EBUSY: it is not masked
+ * * -EBUSY: it is not paused
  * * -ESHUTDOWN: it is being closed
- * * what the source says; the CPUs that it refuses stay masked
+ * * what the source says; the CPUs that it refuses stay paused
  */
 int kdtl_restart(struct kdtl_session *s)
 {
@@ -455,7 +455,7 @@ int kdtl_restart(struct kdtl_session *s)
 		return err;
 	if (s->state == KDTL_CREATED)
 		err = -EINVAL;
-	else if (!atomic_read(&s->nr_masked))
+	else if (!atomic_read(&s->nr_paused))
 		err = -EBUSY;
 	else
 		err = kdtl_cpus_restart(s);

@@ -113,12 +113,12 @@ static void kdtl_aux_report(struct kdtl_aux *aux, bool settled)
 		aux->announced = head;
 		aux->flags = 0;
 	}
-	if (aux->lost != aux->lost_told && (settled || !aux->lost_run)) {
+	if (aux->lost != aux->lost_reported && (settled || !aux->lost_run)) {
 		msg.type = KDTL_MSG_LOST;
-		msg.lost.count = aux->lost - aux->lost_told;
+		msg.lost.count = aux->lost - aux->lost_reported;
 		msg.lost.offset = aux->gap;
 		kdtl_msgq_put(&aux->session->msgs, &msg);
-		aux->lost_told = aux->lost;
+		aux->lost_reported = aux->lost;
 	}
 }
 
@@ -129,11 +129,11 @@ static void kdtl_aux_report(struct kdtl_aux *aux, bool settled)
 static void kdtl_aux_lost(struct kdtl_aux *aux, u64 nr, u64 flag)
 {
 	/* The wake-up that tells of the last gap has not come yet, and here is another. */
-	if (!aux->lost_run && aux->lost != aux->lost_told && aux->sink.head != aux->gap)
+	if (!aux->lost_run && aux->lost != aux->lost_reported && aux->sink.head != aux->gap)
 		kdtl_aux_report(aux, false);
 	kdtl_u64_set(&aux->lost, aux->lost + nr);
 	kdtl_u64_add(&aux->sink.counts->lost, nr);
-	if (aux->lost == aux->lost_told + nr)
+	if (aux->lost == aux->lost_reported + nr)
 		aux->gap = aux->sink.head;
 	aux->flags |= flag;
 	if (!aux->lost_run) {
@@ -193,7 +193,7 @@ static void kdtl_aux_sink_lost(struct kdtl_sink *sink, u64 nr)
 {
 	struct kdtl_aux *aux = container_of(sink, struct kdtl_aux, sink);
 
-	if (aux->masked)
+	if (aux->paused)
 		return;
 	kdtl_u64_add(&sink->counts->entries[KDTL_KIND_UNKNOWN], nr);
 	kdtl_aux_lost(aux, nr, PERF_AUX_FLAG_PARTIAL);
@@ -385,7 +385,7 @@ void kdtl_aux_reset(struct kdtl_aux *aux)
 
 	aux->flags = 0;
 	kdtl_u64_set(&aux->lost, 0);
-	aux->lost_told = 0;
+	aux->lost_reported = 0;
 	aux->lost_run = 0;
 	aux->announced = head;
 	kdtl_u64_set(&aux->start, head);

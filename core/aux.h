@@ -22,16 +22,16 @@ struct kdtl_session;
  * @announced: position up to which KDTL_MSG_AUX has been posted
  * @flags: PERF_AUX_FLAG_* for the next one
  * @lost: entries lost since kdtl_load(), in all sets
- * @lost_told: of these, told by KDTL_MSG_LOST
+ * @lost_reported: of these, told by KDTL_MSG_LOST
  * @lost_run: entries lost since the last one that found room
  * @gap: position of the gap that is not told
  * @open: between kdtl_aux_output_begin() and _end()
  * @set: the active event set
- * @seq: guards @clock to @masked, the sets' bases and clocks for other CPUs
+ * @seq: guards @clock to @paused, the sets' bases and clocks for other CPUs
  * @clock: when the clocks were looked at last, local_clock()
  * @enabled: ns that the event was active since kdtl_load()
  * @ticking: the event is active: the clocks go on from @clock
- * @masked: nothing is logged until kdtl_restart()
+ * @paused: nothing is logged until kdtl_restart()
  * @switch_due: a set switch waits for it
  * @reset_due: and these counters' long resets
  * @random: state of the resets' randomness
@@ -63,7 +63,7 @@ struct kdtl_aux {
 	u64			announced;
 	u64			flags;
 	aligned_u64		lost;
-	u64			lost_told;
+	u64			lost_reported;
 	u64			lost_run;
 	u64			gap;
 	bool			open;
@@ -73,7 +73,7 @@ struct kdtl_aux {
 	u64			clock;
 	u64			enabled;
 	bool			ticking;
-	bool			masked;
+	bool			paused;
 	bool			switch_due;
 	u32			reset_due;
 	struct rnd_state	random;

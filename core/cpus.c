@@ -238,7 +238,7 @@ static void kdtl_cpus_off(struct kdtl_session *s)
 	struct kdtl_aux *aux;
 	int cpu;
 
-	WRITE_ONCE(s->state, KDTL_LOADED);
+	WRITE_ONCE(s->state, KDTL_STOPPED);
 	kdtl_cpus_enable(s, false);
 	for_each_cpu(cpu, s->loaded) {
 		aux = kdtl_session_aux(s, cpu);
@@ -300,11 +300,11 @@ static void kdtl_cpu_restart(void *arg)
 }
 
 /**
- * kdtl_cpus_restart() - log again wherever an overflow masked a CPU
+ * kdtl_cpus_restart() - log again wherever an overflow paused a CPU
  * @s: the session
  *
  * Context: under kdtl_session::lock; may sleep.
- * Return: 0, or what the source said on the first CPU that stays masked.
+ * Return: 0, or what the source said on the first CPU that stays paused.
  */
 int kdtl_cpus_restart(struct kdtl_session *s)
 {

@@ -67,11 +67,11 @@ static const char *session_state(struct kdtl_session *s)
 {
 	static const char * const names[] = {
 		[KDTL_CREATED]	= "created",
-		[KDTL_LOADED]	= "loaded",
+		[KDTL_STOPPED]	= "stopped",
 		[KDTL_STARTED]	= "started",
 	};
 
-	return atomic_read(&s->nr_masked) ? "masked" : names[READ_ONCE(s->state)];
+	return atomic_read(&s->nr_paused) ? "paused" : names[READ_ONCE(s->state)];
 }
 
 static int sessions_show(struct seq_file *m, void *v)
@@ -117,7 +117,7 @@ static int areas_show(struct seq_file *m, void *v)
 			continue;
 		kdtl_aux_info(s, cpu, &info);
 		seq_printf(m, "%4u %4d %-8s %20llu %20llu %8llu %8llu %12llu\n",
-			   s->id, cpu, READ_ONCE(aux->masked) ? "masked" :
+			   s->id, cpu, READ_ONCE(aux->paused) ? "paused" :
 			   info.online ? "online" : "offline",
 			   info.head, info.tail, info.size, info.unread, info.lost);
 	}

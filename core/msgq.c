@@ -16,12 +16,12 @@
  * kdtl_msgq_init() - make a queue
  * @q: the queue
  * @pages: its size; 0: no queue, every message is forgotten
- * @block: an overflow masks
+ * @pause: an overflow pauses
  *
  * Context: may sleep.
  * Return: 0 or -ENOMEM.
  */
-int kdtl_msgq_init(struct kdtl_msgq *q, unsigned int pages, bool block)
+int kdtl_msgq_init(struct kdtl_msgq *q, unsigned int pages, bool pause)
 {
 	const size_t size = (size_t)pages << PAGE_SHIFT;
 
@@ -29,7 +29,7 @@ int kdtl_msgq_init(struct kdtl_msgq *q, unsigned int pages, bool block)
 	if (!pages)
 		return 0;
 	q->nr_slots = size / sizeof(*q->slots);
-	q->block = block;
+	q->pause = pause;
 	q->slots = vzalloc(array_size(q->nr_slots + KDTL_MSGQ_KEPT, sizeof(*q->slots)));
 	if (!q->slots)
 		return -ENOMEM;
@@ -70,7 +70,7 @@ static unsigned int kdtl_msgq_limit(struct kdtl_msgq *q, const struct kdtl_msg *
 	case KDTL_MSG_END:
 		return q->nr_slots + KDTL_MSGQ_KEPT;
 	case KDTL_MSG_OVERFLOW:
-		return q->nr_slots + q->block;
+		return q->nr_slots + q->pause;
 	default:
 		return q->nr_slots;
 	}

@@ -137,7 +137,7 @@ static int kdtl_event_init(struct perf_event *event)
 	/* The entries tell who runs on the whole machine. */
 	if (!perfmon_capable())
 		return -EACCES;
-	return kdtl_user_init(to_kdtl_pmu(event->pmu), event);
+	return kdtl_perf_init(to_kdtl_pmu(event->pmu), event);
 }
 
 static void kdtl_event_start(struct perf_event *event, int flags)
@@ -203,7 +203,7 @@ static void *kdtl_setup_aux(struct perf_event *event, void **pages,
 {
 	struct kdtl_aux *aux = kdtl_event_aux(event);
 
-	return aux ? &aux->area : kdtl_user_setup_aux(pages, nr_pages, overwrite);
+	return aux ? &aux->area : kdtl_perf_setup_aux(pages, nr_pages, overwrite);
 }
 
 static void kdtl_free_aux(void *priv)
@@ -211,7 +211,7 @@ static void kdtl_free_aux(void *priv)
 	struct kdtl_area *area = priv;
 
 	if (!area->borrowed)
-		kdtl_user_free_aux(priv);
+		kdtl_perf_free_aux(priv);
 }
 
 PMU_FORMAT_ATTR(event, "config:0-2");

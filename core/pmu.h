@@ -19,9 +19,9 @@ int kdtl_sink_update(struct kdtl_pmu *p);
 int kdtl_pmu_add(struct kdtl_pmu *p);
 void kdtl_pmu_del(struct kdtl_pmu *p);
 
-/* core/user.c: events of perf's users */
-int kdtl_user_init(struct kdtl_pmu *p, struct perf_event *event);
-void *kdtl_user_setup_aux(void **pages, int nr_pages, bool overwrite);
-void kdtl_user_free_aux(void *priv);
+/* core/perf_sink.c: events of perf's users */
+int kdtl_perf_init(struct kdtl_pmu *p, struct perf_event *event);
+void *kdtl_perf_setup_aux(void **pages, int nr_pages, bool overwrite);
+void kdtl_perf_free_aux(void *priv);
 
 #endif /* _KDTL_PMU_H */

@@ -17,7 +17,7 @@
 
 enum kdtl_state {
 	KDTL_CREATED,
-	KDTL_LOADED,		/* or stopped */
+	KDTL_STOPPED,		/* loaded, not started */
 	KDTL_STARTED,
 };
 
@@ -38,8 +38,8 @@ enum kdtl_state {
  * @aux: areas by CPU; set once, freed by close
  * @layout: of the areas
  * @sets: event sets by id; set 0 is always there
- * @block: an overflow that notifies masks the CPU
- * @nr_masked: CPUs that wait for kdtl_restart()
+ * @pause: an overflow that notifies pauses the CPU
+ * @nr_paused: CPUs that wait for kdtl_restart()
  * @msgs: messages to the reader
  * @merged: there is a struct kdtl_merge; under @lock
  * @mem: bytes accounted to the session
@@ -75,8 +75,8 @@ struct kdtl_session {
 	struct kdtl_aux * __percpu *aux;
 	struct kdtl_aux_layout	layout;
 	struct list_head	sets;
-	bool			block;
-	atomic_t		nr_masked;
+	bool			pause;
+	atomic_t		nr_paused;
 	struct kdtl_msgq	msgs;
 	bool			merged;
 	atomic64_t		mem;

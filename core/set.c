@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Event sets: switching, counters, overflow, masking
+ * Event sets: switching, counters, overflow, pausing
  *
  * Each CPU of a session has an active set of its own and switches by itself,
  * so nothing here is shared between CPUs.  Switching changes the sink's mask
@@ -97,7 +97,7 @@ static void kdtl_clocks_begin(struct kdtl_aux *aux)
 	raw_write_seqcount_begin(&aux->seq);
 	if (aux->ticking) {
 		aux->enabled += now - aux->clock;
-		if (!aux->masked)
+		if (!aux->paused)
 			kdtl_set_here(aux, aux->set)->active += now - aux->clock;
 	}
 	aux->clock = now;
@@ -121,7 +121,7 @@ static u64 kdtl_counts_entries(const struct kdtl_counts *c)
 }
 
 /* How far the set's clock is past what is in @stored, seen from any CPU. */
-static u64 kdtl_clock_read(struct kdtl_aux *aux, u64 stored, bool runs)
+static u64 kdtl_set_clock(struct kdtl_aux *aux, u64 stored, bool runs)
 {
 	const s64 since = local_clock() - aux->clock;
 
@@ -151,16 +151,16 @@ static u64 kdtl_counted(struct kdtl_aux *aux, struct kdtl_set *set,
 		return kdtl_u64_read(&n->slept);
 	case KDTL_CTR_BYTES:
 		return (kdtl_counts_entries(n) - kdtl_u64_read(&n->lost)) * KDTL_ENTRY_SIZE +
-		       kdtl_u64_read(&n->odd);
+		       kdtl_u64_read(&n->partial);
 	case KDTL_CTR_LOST:
 		return kdtl_u64_read(&n->lost);
 	case KDTL_CTR_WAKEUPS:
 		return kdtl_u64_read(&sc->wakeups);
 	case KDTL_CTR_ENABLED:
-		return kdtl_clock_read(aux, aux->enabled, true);
+		return kdtl_set_clock(aux, aux->enabled, true);
 	case KDTL_CTR_RUNNING:
-		return kdtl_clock_read(aux, sc->active,
-				       aux->set == set && !aux->masked);
+		return kdtl_set_clock(aux, sc->active,
+				       aux->set == set && !aux->paused);
 	case KDTL_NR_COUNTERS:
 		break;
 	}
@@ -257,7 +257,7 @@ static void kdtl_set_enter(struct kdtl_aux *aux, struct kdtl_set *set)
 /* Let the active set's settings act on the sink. */
 static void kdtl_set_apply(struct kdtl_aux *aux)
 {
-	kdtl_sink_set_mask(&aux->sink, aux->masked ? 0 : aux->set->mask);
+	kdtl_sink_set_mask(&aux->sink, aux->paused ? 0 : aux->set->mask);
 	aux->sink.period = aux->set->period;
 	kdtl_aux_set_stop(aux);
 }
@@ -266,7 +266,7 @@ static void kdtl_timer_start(struct kdtl_aux *aux)
 {
 	struct kdtl_set_cpu *sc = kdtl_set_here(aux, aux->set);
 
-	if (!sc->remaining || aux->masked)
+	if (!sc->remaining || aux->paused)
 		return;
 	hrtimer_start(&aux->set_timer, ns_to_ktime(sc->remaining),
 		      HRTIMER_MODE_REL_PINNED_HARD);
@@ -304,7 +304,7 @@ void kdtl_sets_load(struct kdtl_aux *aux)
 	int c;
 
 	aux->enabled = 0;
-	aux->masked = false;
+	aux->paused = false;
 	list_for_each_entry(set, &s->sets, node) {
 		memset(kdtl_set_here(aux, set), 0, sizeof(struct kdtl_set_cpu));
 		for (c = 0; c < KDTL_NR_COUNTERS; c++)
@@ -391,13 +391,13 @@ int kdtl_set_switch(struct kdtl_aux *aux)
 }
 
 /* Capture stops on this CPU until kdtl_restart(). */
-static void kdtl_set_mask(struct kdtl_aux *aux)
+static void kdtl_set_pause(struct kdtl_aux *aux)
 {
 	kdtl_timer_stop(aux);
 	kdtl_clocks_begin(aux);
-	aux->masked = true;
+	aux->paused = true;
 	kdtl_clocks_end(aux);
-	atomic_inc(&aux->session->nr_masked);
+	atomic_inc(&aux->session->nr_paused);
 	kdtl_set_apply(aux);
 	/* Less than it was: a driver cannot refuse that. */
 	WARN_ON_ONCE(kdtl_sink_update(aux->session->pmu));
@@ -421,7 +421,7 @@ void kdtl_set_check(struct kdtl_aux *aux)
 	bool due;
 	u64 value;
 
-	if (aux->masked)
+	if (aux->paused)
 		return;
 	for_each_set_bit(c, &watched, KDTL_NR_COUNTERS) {
 		value = sc->base[c] + kdtl_counted(aux, set, c);
@@ -448,10 +448,10 @@ void kdtl_set_check(struct kdtl_aux *aux)
 		};
 
 		kdtl_aux_post(aux, &msg);
-		if (aux->session->block) {
+		if (aux->session->pause) {
 			aux->reset_due = reset;
 			aux->switch_due = due;
-			kdtl_set_mask(aux);
+			kdtl_set_pause(aux);
 			return;
 		}
 	}
@@ -461,11 +461,11 @@ void kdtl_set_check(struct kdtl_aux *aux)
 }
 
 /**
- * kdtl_set_restart() - go on after an overflow that masked the CPU
+ * kdtl_set_restart() - go on after an overflow that paused the CPU
  * @aux: the CPU's area
  *
  * The source may have been switched off, and refuse now: then the CPU stays
- * masked.
+ * paused.
  *
  * Context: on the CPU with interrupts off, or while no event is active there.
  * Return: 0, or what the source says.
@@ -474,13 +474,13 @@ int kdtl_set_restart(struct kdtl_aux *aux)
 {
 	int err = 0;
 
-	if (!aux->masked)
+	if (!aux->paused)
 		return 0;
 	kdtl_counters_reset(aux, aux->reset_due, true);
 	kdtl_clocks_begin(aux);
-	aux->masked = false;
+	aux->paused = false;
 	kdtl_clocks_end(aux);
-	atomic_dec(&aux->session->nr_masked);
+	atomic_dec(&aux->session->nr_paused);
 	if (aux->switch_due) {
 		err = kdtl_set_switch(aux);
 	} else {
@@ -493,7 +493,7 @@ int kdtl_set_restart(struct kdtl_aux *aux)
 	if (err) {
 		aux->reset_due = 0;
 		aux->switch_due = false;
-		kdtl_set_mask(aux);
+		kdtl_set_pause(aux);
 	}
 	return err;
 }

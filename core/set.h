@@ -16,7 +16,7 @@ struct kdtl_aux;
  * @last: a watched counter's value when it was looked at last
  * @wakeups: of the reader
  * @runs: times that the set became active
- * @active: ns that it was active and not masked
+ * @active: ns that it was active and not paused
  * @remaining: ns until the timeout, while the timer does not run
  * @overflows: counters that overflowed since it became active
  * @overflowed: counters of the last overflow

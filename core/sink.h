@@ -21,7 +21,7 @@
  * @ready: sum of ready_to_enqueue_time
  * @slept: sum of waiting_to_ready_time
  * @lost: of @entries, and those that the source itself lost
- * @odd: bytes beside those of @entries, of a driver that writes by itself
+ * @partial: bytes beside those of @entries, of a driver that writes by itself
  */
 struct kdtl_counts {
 	aligned_u64	entries[KDTL_NR_KINDS];
@@ -29,7 +29,7 @@ struct kdtl_counts {
 	aligned_u64	ready;
 	aligned_u64	slept;
 	aligned_u64	lost;
-	aligned_u64	odd;
+	aligned_u64	partial;
 };
 
 struct kdtl_sink;

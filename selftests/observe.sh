@@ -54,7 +54,7 @@ listed()
 
 started()
 {
-	do_it load && is "$(column sessions state)" loaded && do_it start &&
+	do_it load && is "$(column sessions state)" stopped && do_it start &&
 		is "$(column sessions state) $(column areas state)" "started online" &&
 		is "$(life)" "created loaded started "
 }
@@ -101,7 +101,7 @@ lost_over()
 stopped()
 {
 	forget
-	do_it stop && is "$(column sessions state)" loaded && do_it unload &&
+	do_it stop && is "$(column sessions state)" stopped && do_it unload &&
 		is "$(column sessions state) $(column areas state)" "created offline" &&
 		is "$(life)" "stopped unloaded "
 }

@@ -250,7 +250,7 @@ int torture_open(struct torture_thread *t, struct torture_slot *slot)
 		attr.flags |= KDTL_SESSION_OVERWRITE;
 	if (!steady) {
 		attr.mask = torture_random(t, KDTL_MASK_ALL + 1);
-		attr.flags |= torture_random(t, 2) ? KDTL_SESSION_BLOCK : 0;
+		attr.flags |= torture_random(t, 2) ? KDTL_SESSION_PAUSE : 0;
 		attr.period = torture_random(t, 4) ? 0 : 1000000;
 	}
 	if (!mutex_trylock(&slot->life))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counters: values, thresholds, resets, masking, and vectors of requests
+ * Counters: values, thresholds, resets, pausing, and vectors of requests
  *
  * The test source produces a known number of entries, so every value has one
  * right answer.
@@ -158,10 +158,10 @@ static void counters_wakeups(struct kunit *test)
 	}
 }
 
-/* ENABLED while started, RUNNING unless masked: within what we measure around. */
+/* ENABLED while started, RUNNING unless paused: within what we measure around. */
 static void counters_times(struct kunit *test)
 {
-	struct kdtl_session *s = kapi_session(test, KDTL_SESSION_BLOCK);
+	struct kdtl_session *s = kapi_session(test, KDTL_SESSION_PAUSE);
 	u64 before, after, inner, outer, enabled, running, was;
 	unsigned int nr_cpus = num_online_cpus();
 
@@ -193,7 +193,7 @@ static void counters_times(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENABLED, -1), enabled);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_RUNNING, -1), running);
 
-	/* Masked: only ENABLED goes on. */
+	/* Paused: only ENABLED goes on. */
 	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
 	kapi_emit(0, KDTL_KIND_CEDE, 1);
 	was = kapi_counter(test, s, 0, KDTL_CTR_ENABLED, 0);
@@ -307,7 +307,7 @@ static void counters_each_overflows(struct kunit *test)
 /* Without KDTL_COUNTER_NOTIFY there is no message, but the reset. */
 static void counters_quiet(struct kunit *test)
 {
-	struct kdtl_session *s = kapi_session(test, KDTL_SESSION_BLOCK);
+	struct kdtl_session *s = kapi_session(test, KDTL_SESSION_PAUSE);
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	KUNIT_ASSERT_EQ(test, counters_write(s, 0, KDTL_CTR_CEDE, 0, -4, -7, -100), 0);
@@ -434,11 +434,11 @@ static void counters_per_cpu(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_CEDE, other), (u64)-10);
 }
 
-/* ------------------------------------------------------------------ masking */
+/* ------------------------------------------------------------------ pausing */
 
 static void counters_mask(struct kunit *test)
 {
-	struct kdtl_session *s = kapi_session(test, KDTL_SESSION_BLOCK);
+	struct kdtl_session *s = kapi_session(test, KDTL_SESSION_PAUSE);
 	const int other = kapi_other_cpu(0);
 	const struct kdtl_entry *e;
 	struct kdtl_msg msg;
@@ -491,7 +491,7 @@ static void counters_mask(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_restart(s), -EBUSY);
 }
 
-/* On both, one restart for both; an overflow without notify does not mask. */
+/* On both, one restart for both; an overflow without notify does not pause. */
 static void counters_mask_all(struct kunit *test)
 {
 	struct kdtl_counter_req req[] = {
@@ -502,7 +502,7 @@ static void counters_mask_all(struct kunit *test)
 		{ .counter = KDTL_CTR_FAULT, .value = 50, .short_reset = 60,
 		  .long_reset = 70 },
 	};
-	struct kdtl_session *s = kapi_session(test, KDTL_SESSION_BLOCK);
+	struct kdtl_session *s = kapi_session(test, KDTL_SESSION_PAUSE);
 	int cpu;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
@@ -518,7 +518,7 @@ static void counters_mask_all(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, kapi_msgs_of(s, KDTL_MSG_OVERFLOW), num_online_cpus());
 
-	/* Stop leaves it masked, and restart does not start it. */
+	/* Stop leaves it paused, and restart does not start it. */
 	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_start(s), -EBUSY);
 	KUNIT_EXPECT_EQ(test, kdtl_restart(s), 0);
@@ -537,14 +537,14 @@ static void counters_mask_all(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_conserved(test, s), 3ULL * num_online_cpus());
 }
 
-/* Another session and a masked one do not see each other. */
+/* Another session and a paused one do not see each other. */
 static void counters_mask_alone(struct kunit *test)
 {
 	struct kdtl_session *s, *free;
 
 	free = kapi_session(test, 0);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, free);
-	s = kapi_session(test, KDTL_SESSION_BLOCK);
+	s = kapi_session(test, KDTL_SESSION_PAUSE);
 	if (!s) {
 		kdtl_session_close(free);
 		return;

@@ -240,13 +240,13 @@ static void evtsets_timeout(struct kunit *test)
 	}
 }
 
-/* Stopped or masked, a set's time stands still. */
+/* Stopped or paused, a set's time stands still. */
 static void evtsets_remaining(struct kunit *test)
 {
 	static const u16 ids[] = { 0, 1 };
 	/* Longer than an emulated machine may stand still. */
 	const u64 timeout = 4ULL * NSEC_PER_SEC;
-	struct kdtl_session *s = kapi_session(test, KDTL_SESSION_BLOCK);
+	struct kdtl_session *s = kapi_session(test, KDTL_SESSION_PAUSE);
 	u64 left;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
@@ -437,7 +437,7 @@ static void evtsets_load(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 0);
 }
 
-/* ------------------------------------------------------------------ masking */
+/* ------------------------------------------------------------------ pausing */
 
 /* A switch that is due waits for the restart, with the long reset. */
 static void evtsets_mask_first(struct kunit *test)
@@ -447,7 +447,7 @@ static void evtsets_mask_first(struct kunit *test)
 		.counter = KDTL_CTR_CEDE, .flags = KDTL_COUNTER_NOTIFY,
 		.value = -2, .short_reset = -50, .long_reset = -60,
 	};
-	struct kdtl_session *s = kapi_session(test, KDTL_SESSION_BLOCK);
+	struct kdtl_session *s = kapi_session(test, KDTL_SESSION_PAUSE);
 	struct kdtl_msg msg;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);

@@ -59,7 +59,7 @@ static ssize_t hammer_kdtl_write_config(struct kdtl_session *s)
 	return kdtl_write_config(s, &req, 1);
 }
 
-/* Every hundredth entry masks the CPU that it is on. */
+/* Every hundredth entry pauses the CPU that it is on. */
 static ssize_t hammer_kdtl_write_counters(struct kdtl_session *s)
 {
 	struct kdtl_counter_req req = {
@@ -202,9 +202,9 @@ static const struct hammer_verb {
 	int		may[5];
 	int		closing;
 } hammer_verbs[] = {
-#define KDTL_VERB(verb, created, loaded, started, masked, unloaded, closing)	\
+#define KDTL_VERB(verb, created, stopped, started, paused, unloaded, closing)	\
 	{ #verb, hammer_ ## verb,						\
-	  { created, loaded, started, masked, unloaded }, closing },
+	  { created, stopped, started, paused, unloaded }, closing },
 #include "states.def"
 #undef KDTL_VERB
 };
@@ -309,7 +309,7 @@ static void hammer_works(struct kunit *test, struct kdtl_session *s)
 
 static void hammer_verbs_at_random(struct kunit *test)
 {
-	struct kdtl_session *s = kapi_session(test, KDTL_SESSION_BLOCK);
+	struct kdtl_session *s = kapi_session(test, KDTL_SESSION_PAUSE);
 	struct task_struct *producer[4] = {};
 	struct hammer h[HAMMER_THREADS] = {};
 	unsigned long good = 0, refused = 0, end;

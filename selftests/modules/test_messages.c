@@ -277,14 +277,14 @@ static void messages_cpu(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, info.unread, 7ULL);
 }
 
-/* Masked stays masked while it is away, and is restarted there. */
-static void messages_cpu_masked(struct kunit *test)
+/* Paused stays paused while it is away, and is restarted there. */
+static void messages_cpu_paused(struct kunit *test)
 {
 	struct kdtl_counter_req req = {
 		.counter = KDTL_CTR_CEDE, .flags = KDTL_COUNTER_NOTIFY,
 		.value = -1, .long_reset = -10,
 	};
-	struct kdtl_session *s = kapi_session(test, KDTL_SESSION_BLOCK);
+	struct kdtl_session *s = kapi_session(test, KDTL_SESSION_PAUSE);
 	const int cpu = num_online_cpus() - 1;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
@@ -357,7 +357,7 @@ static struct kdtl_msg messages_read_all(struct kdtl_session *s, u64 *nr, u64 *d
 	return last;
 }
 
-/* A full queue keeps nobody from being told that CPUs are masked, and of the end. */
+/* A full queue keeps nobody from being told that CPUs are paused, and of the end. */
 static void messages_full_kept(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = {
@@ -365,7 +365,7 @@ static void messages_full_kept(struct kunit *test)
 		.aux_pages	= KAPI_AUX_PAGES,
 		.msg_pages	= 1,
 		.watermark	= KDTL_ENTRY_SIZE,
-		.flags		= KDTL_SESSION_BLOCK,
+		.flags		= KDTL_SESSION_PAUSE,
 	};
 	struct kdtl_counter_req req = {
 		.counter	= KDTL_CTR_PREEMPT,
@@ -388,7 +388,7 @@ static void messages_full_kept(struct kunit *test)
 			kapi_emit(0, KDTL_KIND_CEDE, 1);
 		kapi_emit(0, KDTL_KIND_PREEMPT, 1);
 		kapi_emit(cpu, KDTL_KIND_PREEMPT, 1);
-		/* Both are masked, and one message is enough to know. */
+		/* Both are paused, and one message is enough to know. */
 		nr = 0;
 		dropped = 0;
 		last = messages_read_all(s, &nr, &dropped);
@@ -473,7 +473,7 @@ static struct kunit_case messages_cases[] = {
 	KUNIT_CASE(messages_end),
 #ifdef CONFIG_HOTPLUG_CPU
 	KUNIT_CASE(messages_cpu),
-	KUNIT_CASE(messages_cpu_masked),
+	KUNIT_CASE(messages_cpu_paused),
 #endif
 	KUNIT_CASE(messages_full),
 	KUNIT_CASE(messages_full_kept),

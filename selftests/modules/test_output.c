@@ -419,14 +419,14 @@ static void output_full(struct kunit *test)
 	}
 }
 
-/* K.6: what an overflow has masked gets no room until kdtl_restart(). */
-static void output_masked(struct kunit *test)
+/* K.6: what an overflow has paused gets no room until kdtl_restart(). */
+static void output_paused(struct kunit *test)
 {
 	struct kdtl_counter_req req = {
 		.counter = KDTL_CTR_ENTRIES, .flags = KDTL_COUNTER_NOTIFY,
 		.value = -4, .long_reset = -100,
 	};
-	struct kdtl_session *s = output_session(test, KDTL_SESSION_BLOCK, 0, NULL);
+	struct kdtl_session *s = output_session(test, KDTL_SESSION_PAUSE, 0, NULL);
 	struct output_tx tx = { .len = 48 };
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
@@ -709,7 +709,7 @@ static struct kunit_case output_cases[] = {
 	KUNIT_CASE(output_flag),
 	KUNIT_CASE(output_watermark),
 	KUNIT_CASE(output_full),
-	KUNIT_CASE(output_masked),
+	KUNIT_CASE(output_paused),
 	KUNIT_CASE(output_overwrite),
 	KUNIT_CASE(output_no_area),
 	KUNIT_CASE(output_refused),

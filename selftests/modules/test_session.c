@@ -344,13 +344,13 @@ static void session_emit(void *unused)
 }
 
 /*
- * The source was off while an overflow masked the CPU, and is refused when it is
- * to go on: the CPU stays masked, whether a set switch was due or not.
+ * The source was off while an overflow paused the CPU, and is refused when it is
+ * to go on: the CPU stays paused, whether a set switch was due or not.
  */
 static void session_restart_fails(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = {
-		SESSION_GOOD, .msg_pages = 1, .flags = KDTL_SESSION_BLOCK,
+		SESSION_GOOD, .msg_pages = 1, .flags = KDTL_SESSION_PAUSE,
 	};
 	struct kdtl_counter_req req = {
 		.counter	= KDTL_CTR_ENTRIES,

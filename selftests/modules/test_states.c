@@ -18,9 +18,9 @@
 
 enum states_state {
 	STATES_CREATED,
-	STATES_LOADED,
+	STATES_STOPPED,
 	STATES_STARTED,
-	STATES_MASKED,
+	STATES_PAUSED,
 	STATES_UNLOADED,
 	STATES_NR,
 	STATES_CLOSED,
@@ -29,9 +29,9 @@ enum states_state {
 
 static const char * const states_names[] = {
 	[STATES_CREATED]	= "created",
-	[STATES_LOADED]		= "loaded",
+	[STATES_STOPPED]		= "stopped",
 	[STATES_STARTED]	= "started",
-	[STATES_MASKED]		= "masked",
+	[STATES_PAUSED]		= "paused",
 	[STATES_UNLOADED]	= "unloaded",
 	[STATES_CLOSED]		= "closed",
 };
@@ -89,7 +89,7 @@ static long states_emit(void *unused)
 
 /* ------------------------------------------------------------ ways to states */
 
-/* An entry makes a message, and masks a session that is to be masked. */
+/* An entry makes a message, and pauses a session that is to be paused. */
 static void states_start(struct kdtl_session *s, int cpu)
 {
 	kdtl_load(s, NULL);
@@ -117,7 +117,7 @@ static void states_way_stop(struct kdtl_session *s)
 	kdtl_stop(s);
 }
 
-static void states_way_mask(struct kdtl_session *s)
+static void states_way_pause(struct kdtl_session *s)
 {
 	struct kdtl_counter_req req = {
 		.counter	= KDTL_CTR_ENTRIES,
@@ -129,15 +129,15 @@ static void states_way_mask(struct kdtl_session *s)
 	states_way_start(s);
 }
 
-static void states_way_mask_stop(struct kdtl_session *s)
+static void states_way_pause_stop(struct kdtl_session *s)
 {
-	states_way_mask(s);
+	states_way_pause(s);
 	kdtl_stop(s);
 }
 
 static void states_way_restart(struct kdtl_session *s)
 {
-	states_way_mask(s);
+	states_way_pause(s);
 	kdtl_restart(s);
 }
 
@@ -147,15 +147,15 @@ static void states_way_unload(struct kdtl_session *s)
 	kdtl_unload(s);
 }
 
-static void states_way_unload_masked(struct kdtl_session *s)
+static void states_way_unload_paused(struct kdtl_session *s)
 {
-	states_way_mask(s);
+	states_way_pause(s);
 	kdtl_unload(s);
 }
 
 static void states_way_reload(struct kdtl_session *s)
 {
-	states_way_unload_masked(s);
+	states_way_unload_paused(s);
 	kdtl_load(s, NULL);
 }
 
@@ -163,19 +163,19 @@ static const struct states_way {
 	const char		*name;
 	enum states_state	to;
 	bool			data;		/* there is something to read */
-	bool			stopped;	/* masked, but stopped as well */
+	bool			stopped;	/* paused, but stopped as well */
 	void			(*go)(struct kdtl_session *s);
 } states_ways[] = {
 	{ "create", STATES_CREATED, false, false, states_way_none },
-	{ "load", STATES_LOADED, false, false, states_way_load },
-	{ "stop", STATES_LOADED, true, false, states_way_stop },
-	{ "reload", STATES_LOADED, false, false, states_way_reload },
+	{ "load", STATES_STOPPED, false, false, states_way_load },
+	{ "stop", STATES_STOPPED, true, false, states_way_stop },
+	{ "reload", STATES_STOPPED, false, false, states_way_reload },
 	{ "start", STATES_STARTED, true, false, states_way_start },
 	{ "restart", STATES_STARTED, true, false, states_way_restart },
-	{ "mask", STATES_MASKED, true, false, states_way_mask },
-	{ "mask and stop", STATES_MASKED, true, true, states_way_mask_stop },
+	{ "pause", STATES_PAUSED, true, false, states_way_pause },
+	{ "pause and stop", STATES_PAUSED, true, true, states_way_pause_stop },
 	{ "unload", STATES_UNLOADED, true, false, states_way_unload },
-	{ "unload masked", STATES_UNLOADED, true, false, states_way_unload_masked },
+	{ "unload paused", STATES_UNLOADED, true, false, states_way_unload_paused },
 };
 
 /* -------------------------------------------------------------------- verbs */
@@ -346,8 +346,8 @@ static const struct states_verb {
 	struct states_cell	in[STATES_NR];
 	struct states_cell	closing;
 } states_verbs[] = {
-#define KDTL_VERB(verb, created, loaded, started, masked, unloaded, close)	\
-	{ #verb, do_ ## verb, { created, loaded, started, masked, unloaded }, close },
+#define KDTL_VERB(verb, created, stopped, started, paused, unloaded, close)	\
+	{ #verb, do_ ## verb, { created, stopped, started, paused, unloaded }, close },
 #include "states.def"
 #undef KDTL_VERB
 };
@@ -372,7 +372,7 @@ static struct kdtl_session *states_session(struct kunit *test,
 		.aux_pages	= 1,
 		.msg_pages	= 1,
 		.watermark	= KDTL_ENTRY_SIZE,
-		.flags		= KDTL_SESSION_BLOCK |
+		.flags		= KDTL_SESSION_PAUSE |
 				  (verb->call == do_kdtl_aux_snapshot ?
 				   KDTL_SESSION_OVERWRITE : 0),
 	};
@@ -393,8 +393,8 @@ static enum states_state states_probe(struct kdtl_session *s, enum states_state 
 	if (!kdtl_create_evtsets(s, NULL, 0))
 		return like == STATES_CREATED ? STATES_CREATED : STATES_UNLOADED;
 	if (!kdtl_write_config(s, NULL, 0))
-		return STATES_LOADED;
-	return kdtl_restart(s) == -EBUSY ? STATES_STARTED : STATES_MASKED;
+		return STATES_STOPPED;
+	return kdtl_restart(s) == -EBUSY ? STATES_STARTED : STATES_PAUSED;
 }
 
 static void states_cell(struct kunit *test, const struct states_verb *verb,
@@ -426,9 +426,9 @@ static void states_cell(struct kunit *test, const struct states_verb *verb,
 	if (then == STATES_CLOSED)
 		return;
 
-	/* A session that was stopped while masked is not started by a restart. */
+	/* A session that was stopped while paused is not started by a restart. */
 	if (way->stopped && then == STATES_STARTED)
-		then = STATES_LOADED;
+		then = STATES_STOPPED;
 	KUNIT_EXPECT_EQ_MSG(test, states_probe(s, then), then,
 			    "after %s in %s (%s)", verb->name,
 			    states_names[way->to], way->name);

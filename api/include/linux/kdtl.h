@@ -212,7 +212,7 @@ struct kdtl_session;	/* opaque */
 
 /* kdtl_session_attr::flags */
 #define KDTL_SESSION_OVERWRITE	0x1	/* keep the newest, see kdtl_aux_snapshot() */
-#define KDTL_SESSION_BLOCK	0x2	/* an overflow that notifies masks the CPU */
+#define KDTL_SESSION_PAUSE	0x2	/* an overflow that notifies pauses the CPU */
 
 /**
  * struct kdtl_session_attr - what a session is to be
@@ -262,7 +262,7 @@ struct kdtl_session_attr {
  * @KDTL_CTR_LOST: entries that found no room, or that the source lost
  * @KDTL_CTR_WAKEUPS: wake-ups of the reader on this CPU's behalf
  * @KDTL_CTR_ENABLED: ns that the session was started
- * @KDTL_CTR_RUNNING: ns of these that the set was active and not masked
+ * @KDTL_CTR_RUNNING: ns of these that the set was active and not paused
  * @KDTL_NR_COUNTERS: how many there are
  */
 enum kdtl_counter {
@@ -313,7 +313,7 @@ struct kdtl_config {
  * @cpu: read only: whose; -1: the sum of all
  * @value: 64 bits. A counter that is set to minus a threshold overflows, on
  *	each CPU by itself, when it wraps past 2^64
- * @long_reset: loaded at kdtl_restart() after an overflow that masked
+ * @long_reset: loaded at kdtl_restart() after an overflow that paused
  * @short_reset: loaded at once after any other overflow
  * @random_mask: with KDTL_COUNTER_RANDOM: up to so much is taken off a reset
  * @resets: further counters that this one's overflow resets, 1 << counter
@@ -354,7 +354,7 @@ struct kdtl_evtset {
  *	of any CPU, @active the sum, @remaining the least
  * @active_now: the set is the CPU's (any CPU's) active one
  * @runs: times that it became active since kdtl_load()
- * @active: ns that it was active and not masked
+ * @active: ns that it was active and not paused
  * @timeout: the real value
  * @remaining: ns until the next set takes over
  * @overflowed: counters of the last overflow, 1 << counter

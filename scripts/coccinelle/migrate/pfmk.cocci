@@ -456,7 +456,7 @@ struct pfarg_ctx *p;
 @depends on patch && !sampling@
 @@
 -PFM_FL_SYSTEM_WIDE
-+KDTL_SESSION_OVERWRITE | KDTL_SESSION_BLOCK
++KDTL_SESSION_OVERWRITE | KDTL_SESSION_PAUSE
 
 @depends on sampling@
 @@

@@ -30,7 +30,7 @@
 
 enum fuzz_state {
 	FUZZ_CREATED,
-	FUZZ_LOADED,
+	FUZZ_STOPPED,
 	FUZZ_STARTED,
 };
 
@@ -49,7 +49,7 @@ enum fuzz_state {
  * @cpus: the session's
  * @aux_pages: the session's
  * @overwrite: the session's mode
- * @block: the session's mode
+ * @pause: the session's mode
  * @fuzz_pmu: it is on the source of this module
  * @ragged: something else than whole entries was consumed
  * @state: the model's
@@ -70,7 +70,7 @@ struct fuzz_slot {
 	struct cpumask		cpus;
 	unsigned int		aux_pages;
 	bool			overwrite;
-	bool			block;
+	bool			pause;
 	bool			fuzz_pmu;
 	/* Several threads' guesses: only one that is alone checks what it gets by them. */
 	bool __data_racy ragged;
@@ -200,7 +200,7 @@ void fuzz_lose(int cpu, u64 nr);
 /* fuzz_session.c */
 void fuzz_slot_close(struct fuzz_slot *slot, struct fuzz_thread *threads,
 		     unsigned int nr);
-bool fuzz_masked(struct fuzz_slot *slot, struct kdtl_session *s);
+bool fuzz_paused(struct fuzz_slot *slot, struct kdtl_session *s);
 int fuzz_cpu(struct fuzz_thread *t, struct fuzz_slot *slot, bool *good);
 
 /* What can be called. */

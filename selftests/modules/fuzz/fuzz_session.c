@@ -56,7 +56,7 @@ static bool fuzz_attr(struct fuzz_thread *t, struct fuzz_slot *slot,
 	attr->msg_pages = FUZZ_PICK(t, unsigned int, 0, 1, 1, 2);
 	attr->watermark = FUZZ_PICK(t, unsigned int, 0, 0, 1, KDTL_ENTRY_SIZE, PAGE_SIZE);
 	attr->mask = fuzz_below(t, KDTL_MASK_ALL + 1);
-	attr->flags = fuzz_one_in(t, 2) ? KDTL_SESSION_BLOCK : fuzz_below(t, 4);
+	attr->flags = fuzz_one_in(t, 2) ? KDTL_SESSION_PAUSE : fuzz_below(t, 4);
 	attr->period = fuzz_ns(t);
 	if (fuzz_one_in(t, 2))
 		attr->done = &slot->done;
@@ -128,7 +128,7 @@ static long fuzz_create(struct fuzz_thread *t, struct fuzz_slot *slot, long *wan
 	cpumask_copy(&slot->cpus, attr.cpus ?: cpu_possible_mask);
 	slot->aux_pages = attr.aux_pages;
 	slot->overwrite = attr.flags & KDTL_SESSION_OVERWRITE;
-	slot->block = attr.flags & KDTL_SESSION_BLOCK;
+	slot->pause = attr.flags & KDTL_SESSION_PAUSE;
 	slot->fuzz_pmu = attr.pmu && !strcmp(attr.pmu, FUZZ_PMU);
 	slot->own_done = attr.done;
 	slot->ragged = false;
@@ -234,16 +234,16 @@ static long fuzz_kdtl_session_close(struct fuzz_thread *t, struct fuzz_slot *slo
 /* -------------------------------------------------------------------- states */
 
 /**
- * fuzz_masked() - has an overflow masked the session?
+ * fuzz_paused() - has an overflow paused the session?
  * @slot: its slot, of a program with one thread
  * @s: the session
  *
  * Looks without a change: by what is refused.
  */
-bool fuzz_masked(struct fuzz_slot *slot, struct kdtl_session *s)
+bool fuzz_paused(struct fuzz_slot *slot, struct kdtl_session *s)
 {
 	switch (slot->state) {
-	case FUZZ_LOADED:
+	case FUZZ_STOPPED:
 		return kdtl_write_config(s, NULL, 0) == -EBUSY;
 	case FUZZ_STARTED:
 		return kdtl_start(s) == -EBUSY;
@@ -276,7 +276,7 @@ static long fuzz_kdtl_load(struct fuzz_thread *t, struct fuzz_slot *slot, long *
 		*want = -EBUSY;
 	ret = kdtl_load(t->s, cpus);
 	if (!ret)
-		slot->state = FUZZ_LOADED;
+		slot->state = FUZZ_STOPPED;
 	return ret;
 }
 
@@ -298,10 +298,10 @@ static long fuzz_kdtl_start(struct fuzz_thread *t, struct fuzz_slot *slot, long 
 	if (slot->state == FUZZ_CREATED)
 		*want = -EINVAL;
 	else
-		*want = t->solo && fuzz_masked(slot, t->s) ? -EBUSY : 0;
+		*want = t->solo && fuzz_paused(slot, t->s) ? -EBUSY : 0;
 	ret = kdtl_start(t->s);
 	/* Refused on one CPU is refused on all. */
-	if (slot->state == FUZZ_LOADED && !*want && fuzz_source_refusals() != refusals)
+	if (slot->state == FUZZ_STOPPED && !*want && fuzz_source_refusals() != refusals)
 		*want = FUZZ_REFUSED;
 	if (ret)
 		return ret;
@@ -319,7 +319,7 @@ static long fuzz_kdtl_stop(struct fuzz_thread *t, struct fuzz_slot *slot, long *
 	*want = slot->state == FUZZ_CREATED ? -EINVAL : 0;
 	ret = kdtl_stop(t->s);
 	if (!ret)
-		slot->state = FUZZ_LOADED;
+		slot->state = FUZZ_STOPPED;
 	return ret;
 }
 
@@ -331,7 +331,7 @@ static long fuzz_kdtl_restart(struct fuzz_thread *t, struct fuzz_slot *slot, lon
 	if (slot->state == FUZZ_CREATED)
 		*want = -EINVAL;
 	else
-		*want = t->solo && fuzz_masked(slot, t->s) ? 0 : -EBUSY;
+		*want = t->solo && fuzz_paused(slot, t->s) ? 0 : -EBUSY;
 	ret = kdtl_restart(t->s);
 	/* Nobody else could be refused meanwhile. */
 	if (!*want && fuzz_source_refusals() != refusals)

@@ -54,13 +54,13 @@ static long fuzz_want(unsigned int nr, const void *base, long state, long elemen
 	return base ? element : -EINVAL;
 }
 
-/* The session may not be changed now: when it is started or masked, or loaded. */
+/* The session may not be changed now: when it is started or paused, or loaded. */
 static long fuzz_idle(struct fuzz_thread *t, struct fuzz_slot *slot, bool loaded)
 {
 	if (slot->state == FUZZ_CREATED)
 		return 0;
-	return loaded && slot->state == FUZZ_LOADED && t->solo &&
-	       !fuzz_masked(slot, t->s) ? 0 : -EBUSY;
+	return loaded && slot->state == FUZZ_STOPPED && t->solo &&
+	       !fuzz_paused(slot, t->s) ? 0 : -EBUSY;
 }
 
 /* The bad element, and no other, is marked with what was returned. */

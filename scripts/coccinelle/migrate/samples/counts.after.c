@@ -115,7 +115,7 @@ static int counts_open(struct kdtl_session **desc)
 	struct kdtl_session_attr ctx;
 
 	memset(&ctx, 0, sizeof(ctx));
-	ctx.flags = KDTL_SESSION_OVERWRITE | KDTL_SESSION_BLOCK;
+	ctx.flags = KDTL_SESSION_OVERWRITE | KDTL_SESSION_PAUSE;
 	ctx.aux_pages = 1;
 	ctx.msg_pages = 1;
 	ctx.done = &wake;

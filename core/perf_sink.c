@@ -5,7 +5,7 @@
  * Such an event's AUX area is perf's own.  Entries are staged in a small
  * buffer and handed over in one transaction, because each transaction costs a
  * 64-byte record: when the buffer is full, when the event stops, and at the
- * latest after KDTL_USER_FLUSH.  begin, write and end stay within one section
+ * latest after KDTL_PERF_FLUSH.  begin, write and end stay within one section
  * with interrupts off: two events that share a buffer (PERF_EVENT_IOC_SET_OUTPUT)
  * would otherwise meet perf's check for nested writers.
  */
@@ -18,11 +18,11 @@
 #include "compat.h"
 #include "pmu.h"
 
-#define KDTL_USER_STAGE		(85 * sizeof(struct kdtl_entry))
-#define KDTL_USER_FLUSH		ms_to_ktime(10)
+#define KDTL_PERF_STAGE		(85 * sizeof(struct kdtl_entry))
+#define KDTL_PERF_FLUSH		ms_to_ktime(10)
 
 /**
- * struct kdtl_user - a perf user's event
+ * struct kdtl_perf_sink - a perf user's event
  * @sink: writes to @stage; head starts at 0 after every flush
  * @counts: what came, and what was lost
  * @event: perf's
@@ -33,23 +33,23 @@
  *
  * Belongs to the event's CPU, interrupts off.
  */
-struct kdtl_user {
+struct kdtl_perf_sink {
 	struct kdtl_sink	sink;
 	struct kdtl_counts	counts;
 	struct perf_event	*event;
 	struct kdtl_pmu		*pmu;
 	struct hrtimer		timer;
-	u8			stage[KDTL_USER_STAGE];
+	u8			stage[KDTL_PERF_STAGE];
 	bool			gap;
 };
 
 /**
- * struct kdtl_user_area - a perf user's AUX area
+ * struct kdtl_perf_area - a perf user's AUX area
  * @area: perf's pages, mapped twice
  * @overwrite: perf's mode: the driver moves the head
  * @has_timebase: the entry that tells the time base has been written
  */
-struct kdtl_user_area {
+struct kdtl_perf_area {
 	struct kdtl_area	area;
 	bool			overwrite;
 	bool			has_timebase;
@@ -64,7 +64,7 @@ struct kdtl_timebase_entry {
 };
 static_assert(sizeof(struct kdtl_timebase_entry) == KDTL_ENTRY_SIZE);
 
-static void kdtl_user_put(struct kdtl_user_area *ua,
+static void kdtl_perf_put(struct kdtl_perf_area *ua,
 			  struct perf_output_handle *handle,
 			  const void *data, unsigned long len)
 {
@@ -76,10 +76,10 @@ static void kdtl_user_put(struct kdtl_user_area *ua,
  * Hand over what is staged.  What has no room is dropped whole and counted; the
  * record says that there is a gap, here or before it.
  */
-static void kdtl_user_flush(struct kdtl_user *u)
+static void kdtl_perf_flush(struct kdtl_perf_sink *u)
 {
 	struct perf_output_handle handle;
-	struct kdtl_user_area *ua;
+	struct kdtl_perf_area *ua;
 	unsigned long staged = u->sink.head, done = 0, room;
 
 	if (!staged && !u->gap)
@@ -102,7 +102,7 @@ static void kdtl_user_flush(struct kdtl_user *u)
 			.tb_freq = u->pmu->tb_freq,
 		};
 
-		kdtl_user_put(ua, &handle, &tb, sizeof(tb));
+		kdtl_perf_put(ua, &handle, &tb, sizeof(tb));
 		ua->has_timebase = true;
 		done = sizeof(tb);
 		room -= sizeof(tb);
@@ -116,7 +116,7 @@ static void kdtl_user_flush(struct kdtl_user *u)
 	if (u->gap)
 		perf_aux_output_flag(&handle, PERF_AUX_FLAG_PARTIAL);
 	u->gap = false;
-	kdtl_user_put(ua, &handle, u->stage, staged);
+	kdtl_perf_put(ua, &handle, u->stage, staged);
 
 	/*
 	 * [user.U] perf stores the new head with WRITE_ONCE(): order the entries before
@@ -126,57 +126,57 @@ static void kdtl_user_flush(struct kdtl_user *u)
 	perf_aux_output_end(&handle, done + staged);
 }
 
-static void kdtl_user_slow(struct kdtl_sink *sink, const struct kdtl_entry *e,
+static void kdtl_perf_slow(struct kdtl_sink *sink, const struct kdtl_entry *e,
 			   enum kdtl_kind kind)
 {
-	kdtl_user_flush(container_of(sink, struct kdtl_user, sink));
+	kdtl_perf_flush(container_of(sink, struct kdtl_perf_sink, sink));
 	kdtl_sink_store(sink, e, kind);
 }
 
-static void kdtl_user_lost(struct kdtl_sink *sink, u64 nr)
+static void kdtl_perf_lost(struct kdtl_sink *sink, u64 nr)
 {
 	sink->counts->lost += nr;
-	container_of(sink, struct kdtl_user, sink)->gap = true;
+	container_of(sink, struct kdtl_perf_sink, sink)->gap = true;
 }
 
-static void kdtl_user_link(struct kdtl_sink *sink)
+static void kdtl_perf_link(struct kdtl_sink *sink)
 {
-	struct kdtl_user *u = container_of(sink, struct kdtl_user, sink);
+	struct kdtl_perf_sink *u = container_of(sink, struct kdtl_perf_sink, sink);
 
-	hrtimer_start(&u->timer, KDTL_USER_FLUSH, HRTIMER_MODE_REL_PINNED_HARD);
+	hrtimer_start(&u->timer, KDTL_PERF_FLUSH, HRTIMER_MODE_REL_PINNED_HARD);
 }
 
-static void kdtl_user_unlink(struct kdtl_sink *sink)
+static void kdtl_perf_unlink(struct kdtl_sink *sink)
 {
-	struct kdtl_user *u = container_of(sink, struct kdtl_user, sink);
+	struct kdtl_perf_sink *u = container_of(sink, struct kdtl_perf_sink, sink);
 
 	/* If the timer is running elsewhere, it finds itself on the wrong CPU. */
 	hrtimer_try_to_cancel(&u->timer);
-	kdtl_user_flush(u);
+	kdtl_perf_flush(u);
 }
 
-static enum hrtimer_restart kdtl_user_timer(struct hrtimer *timer)
+static enum hrtimer_restart kdtl_perf_timer(struct hrtimer *timer)
 {
-	struct kdtl_user *u = container_of(timer, struct kdtl_user, timer);
+	struct kdtl_perf_sink *u = container_of(timer, struct kdtl_perf_sink, timer);
 
 	if (smp_processor_id() != u->event->cpu || !u->sink.linked)
 		return HRTIMER_NORESTART;
-	kdtl_user_flush(u);
-	hrtimer_forward_now(timer, KDTL_USER_FLUSH);
+	kdtl_perf_flush(u);
+	hrtimer_forward_now(timer, KDTL_PERF_FLUSH);
 	return HRTIMER_RESTART;
 }
 
-static const struct kdtl_sink_ops kdtl_user_sink_ops = {
-	.slow		= kdtl_user_slow,
-	.lost		= kdtl_user_lost,
-	.link		= kdtl_user_link,
-	.unlink		= kdtl_user_unlink,
+static const struct kdtl_sink_ops kdtl_perf_ops = {
+	.slow		= kdtl_perf_slow,
+	.lost		= kdtl_perf_lost,
+	.link		= kdtl_perf_link,
+	.unlink		= kdtl_perf_unlink,
 };
 
-static void kdtl_user_destroy(struct perf_event *event)
+static void kdtl_perf_destroy(struct perf_event *event)
 {
 	struct kdtl_sink *sink = event->pmu_private;
-	struct kdtl_user *u = container_of(sink, struct kdtl_user, sink);
+	struct kdtl_perf_sink *u = container_of(sink, struct kdtl_perf_sink, sink);
 
 	hrtimer_cancel(&u->timer);
 	kdtl_pmu_detach(u->pmu);
@@ -184,16 +184,16 @@ static void kdtl_user_destroy(struct perf_event *event)
 }
 
 /**
- * kdtl_user_init() - event_init() of an event that is no session's
+ * kdtl_perf_init() - event_init() of an event that is no session's
  * @p: the source
  * @event: perf's
  *
  * Context: may sleep.
  * Return: 0, -ENOMEM, or what the driver's attach() said.
  */
-int kdtl_user_init(struct kdtl_pmu *p, struct perf_event *event)
+int kdtl_perf_init(struct kdtl_pmu *p, struct perf_event *event)
 {
-	struct kdtl_user *u;
+	struct kdtl_perf_sink *u;
 	int err;
 
 	u = kzalloc_node(sizeof(*u), GFP_KERNEL, cpu_to_node(event->cpu));
@@ -202,13 +202,13 @@ int kdtl_user_init(struct kdtl_pmu *p, struct perf_event *event)
 
 	u->event = event;
 	u->pmu = p;
-	u->sink.ops = &kdtl_user_sink_ops;
+	u->sink.ops = &kdtl_perf_ops;
 	u->sink.counts = &u->counts;
 	u->sink.base = u->stage;
 	u->sink.pos_mask = U64_MAX;
 	u->sink.stop_at = sizeof(u->stage) + 1;
 	kdtl_sink_set_mask(&u->sink, event->attr.config);
-	hrtimer_setup(&u->timer, kdtl_user_timer, CLOCK_MONOTONIC,
+	hrtimer_setup(&u->timer, kdtl_perf_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_PINNED_HARD);
 
 	err = kdtl_pmu_attach(p);
@@ -220,23 +220,23 @@ int kdtl_user_init(struct kdtl_pmu *p, struct perf_event *event)
 	/* Nothing to adjust: a frequency would only make perf stop us each tick. */
 	event->attr.freq = 0;
 	event->pmu_private = &u->sink;
-	event->destroy = kdtl_user_destroy;
+	event->destroy = kdtl_perf_destroy;
 	return 0;
 }
 
 /**
- * kdtl_user_setup_aux() - setup_aux() for perf's own AUX areas
+ * kdtl_perf_setup_aux() - setup_aux() for perf's own AUX areas
  * @pages: page addresses
  * @nr_pages: how many
  * @overwrite: perf's mode
  *
  * Context: may sleep.
- * Return: struct kdtl_user_area, whose first field is a struct kdtl_area; NULL
+ * Return: struct kdtl_perf_area, whose first field is a struct kdtl_area; NULL
  * if there is no memory.
  */
-void *kdtl_user_setup_aux(void **pages, int nr_pages, bool overwrite)
+void *kdtl_perf_setup_aux(void **pages, int nr_pages, bool overwrite)
 {
-	struct kdtl_user_area *ua;
+	struct kdtl_perf_area *ua;
 
 	ua = kzalloc(sizeof(*ua), GFP_KERNEL);
 	if (!ua)
@@ -248,17 +248,17 @@ void *kdtl_user_setup_aux(void **pages, int nr_pages, bool overwrite)
 	}
 	return ua;
 }
-ALLOW_ERROR_INJECTION(kdtl_user_setup_aux, NULL);
+ALLOW_ERROR_INJECTION(kdtl_perf_setup_aux, NULL);
 
 /**
- * kdtl_user_free_aux() - undo kdtl_user_setup_aux()
+ * kdtl_perf_free_aux() - undo kdtl_perf_setup_aux()
  * @priv: what it returned
  *
  * Context: may sleep.
  */
-void kdtl_user_free_aux(void *priv)
+void kdtl_perf_free_aux(void *priv)
 {
-	struct kdtl_user_area *ua = priv;
+	struct kdtl_perf_area *ua = priv;
 
 	kdtl_area_unmap(&ua->area);
 	kfree(ua);

@@ -6,6 +6,7 @@
 #include <linux/export.h>
 
 #include "../core/compat.h"
+#include "../core/counter.h"
 #include "request.h"
 
 static int kdtl_config_check(struct kdtl_session *s, void *element)

@@ -6,6 +6,7 @@
 #include <linux/hrtimer.h>
 
 #include "../core/compat.h"
+#include "../core/counter.h"
 #include "request.h"
 
 /* A set that is active for less time than this only switches. */

@@ -10,6 +10,7 @@
 
 #include "../core/aux.h"
 #include "../core/compat.h"
+#include "../core/writer.h"
 
 /**
  * kdtl_aux_output_begin() - begin to write to an event's AUX area

@@ -1,55 +1,97 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Registering a source, and feeding it, for PMU drivers. */
+#define pr_fmt(fmt) "kdtl: " fmt
+
+#include <linux/ctype.h>
 #include <linux/export.h>
 #include <linux/module.h>
 
 #include "../core/compat.h"
-#include "../core/pmu.h"
+#include "../core/event.h"
+#include "../core/fanout.h"
+#include "../core/source.h"
+
+/* The characters that the perf tool accepts in the name of a PMU. */
+static bool kdtl_name_valid(const char *name)
+{
+	if (!name || !isalpha(*name))
+		return false;
+	while (isalnum(*name) || *name == '_' || *name == '-')
+		name++;
+	return !*name;
+}
+
+/* The reason why a source cannot be registered, or NULL. */
+static const char *kdtl_pmu_invalid(const struct kdtl_pmu *p)
+{
+	if (!kdtl_name_valid(p->name))
+		return "needs a name: a letter, then letters, digits, _ and -";
+#ifdef MODULE
+	/* Drivers may be built in only if kdtl is, and then THIS_MODULE is NULL. */
+	if (!p->pmu.module)
+		return "needs a pmu.module";
+#endif
+	if (!p->tb_freq || p->tb_freq > U32_MAX)
+		return "needs a tb_freq from 1 to 2^32 - 1";
+	if (p->pmu.setup_aux && !p->pmu.free_aux)
+		return "has setup_aux, so it needs free_aux";
+	if (p->pmu.capabilities & PERF_PMU_CAP_EXCLUSIVE)
+		return "must not be PERF_PMU_CAP_EXCLUSIVE: that is one event a CPU";
+	return NULL;
+}
 
 /**
  * kdtl_pmu_register() - register a source with perf and with kdtl
- * @p: name, tb_freq, pmu.module and what the driver wants to do itself are
- *	set, the rest is zero; must stay until kdtl_pmu_unregister() returns
+ * @p: the source.  The driver sets name, tb_freq, pmu.module and the callbacks
+ *	that it provides itself, and zeroes the rest; @p must stay until
+ *	kdtl_pmu_unregister() returns
  *
- * The PMU is system-wide: one event per CPU. Several events may be active on
- * a CPU at once, each with its own mask, so it must not be
- * PERF_PMU_CAP_EXCLUSIVE.  pmu.module must be the driver's THIS_MODULE: a
- * mapping can outlive every event, and calls free_aux then.
+ * The PMU is system-wide, with one event per CPU for each user.  Several events
+ * may be active on a CPU at once, each with its own mask, so the PMU must not
+ * be PERF_PMU_CAP_EXCLUSIVE.  pmu.module must be the driver's THIS_MODULE,
+ * because a mapping can outlive every event, and then calls free_aux().
  *
  * Context: task, may sleep.
  * Return:
  * * 0
  * * -EINVAL: something of the above is missing (a line in the log says what)
- * * -EEXIST: the name is taken; if it is by a PMU that is not kdtl's, the kernel
+ * * -EEXIST: the name is taken; if another subsystem's PMU has it, the kernel
  *   prints a call trace as well
- * * -ENOMEM, or what perf_pmu_register() says
+ * * -ENOMEM, or the error of perf_pmu_register()
  */
 int kdtl_pmu_register(struct kdtl_pmu *p)
 {
-	return kdtl_pmu_add(p);
+	const char *invalid = kdtl_pmu_invalid(p);
+
+	if (invalid) {
+		pr_warn("PMU \"%s\": %s\n", p->name ?: "", invalid);
+		return -EINVAL;
+	}
+	kdtl_event_callbacks(&p->pmu);
+	return kdtl_source_add(p);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_pmu_register, KDTL_NS);
 
 /**
  * kdtl_pmu_unregister() - undo kdtl_pmu_register()
- * @p: the source; sessions and events on it hold its module, so there are none
+ * @p: the source; it has no users, because each would hold its module
  *
  * Context: task, may sleep.
  */
 void kdtl_pmu_unregister(struct kdtl_pmu *p)
 {
-	kdtl_pmu_del(p);
+	kdtl_source_del(p);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_pmu_unregister, KDTL_NS);
 
 /**
- * kdtl_pmu_output() - hand an entry to everyone who asked for its kind
+ * kdtl_pmu_output() - hand an entry to every event that asked for its kind
  * @p: the source
  * @e: the entry
- * @kind: what it is about
+ * @kind: its kind
  *
- * Writes to every active event of this CPU whose mask fits.  Never sleeps and
- * never wakes anyone directly.
+ * Writes to every active event of this CPU whose mask has the kind.  Never
+ * sleeps, and leaves wake-ups to an irq_work.
  *
  * Context: interrupts off, also under the runqueue lock; not NMI.
  */
@@ -63,10 +105,10 @@ EXPORT_SYMBOL_NS_GPL(kdtl_pmu_output, KDTL_NS);
 /**
  * kdtl_pmu_lost() - the source itself has lost entries
  * @p: the source
- * @nr: how many; 0: nothing happens
+ * @nr: number of entries; with 0 nothing happens
  *
- * Nobody knows of what kind they were: every active event of this CPU counts
- * them as lost.
+ * Their kinds are not known, so every active event of this CPU counts them as
+ * lost.
  *
  * Context: as kdtl_pmu_output().
  */

@@ -14,7 +14,10 @@
 
 #include "../core/compat.h"
 #include "../core/session.h"
+#include "../core/source.h"
 #include "../core/trace.h"
+#include "../core/wake.h"
+#include "debugfs.h"
 
 #define KDTL_SESSION_FLAGS	(KDTL_SESSION_OVERWRITE | KDTL_SESSION_PAUSE)
 
@@ -170,7 +173,7 @@ struct kdtl_session *kdtl_session_create(const struct kdtl_session_attr *attr)
 		return ERR_PTR(-ENOMEM);
 	snprintf(s->owner, sizeof(s->owner), "%ps", __builtin_return_address(0));
 
-	s->pmu = kdtl_pmu_get(attr->pmu);
+	s->pmu = kdtl_source_get(attr->pmu);
 	if (!s->pmu) {
 		if (attr->pmu)
 			pr_warn("%s: no PMU %s: is its module loaded?\n", s->owner,
@@ -181,7 +184,7 @@ struct kdtl_session *kdtl_session_create(const struct kdtl_session_attr *attr)
 		err = -ENOENT;
 		goto free;
 	}
-	err = kdtl_pmu_attach(s->pmu);
+	err = kdtl_source_attach(s->pmu);
 	if (err)
 		goto put_pmu;
 	kdtl_session_list(s);
@@ -189,7 +192,7 @@ struct kdtl_session *kdtl_session_create(const struct kdtl_session_attr *attr)
 	return s;
 
 put_pmu:
-	kdtl_pmu_put(s->pmu);
+	kdtl_source_put(s->pmu);
 free:
 	kdtl_session_free(s);
 	return ERR_PTR(err);
@@ -259,8 +262,8 @@ void kdtl_session_close(struct kdtl_session *s)
 
 	trace_kdtl_session(s, "closed");
 	kdtl_session_unlist(s);
-	kdtl_pmu_detach(s->pmu);
-	kdtl_pmu_put(s->pmu);
+	kdtl_source_detach(s->pmu);
+	kdtl_source_put(s->pmu);
 	kdtl_session_free(s);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_session_close, KDTL_NS);

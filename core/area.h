@@ -3,7 +3,7 @@
 #ifndef _KDTL_AREA_H
 #define _KDTL_AREA_H
 
-#include <linux/kdtl.h>
+#include <linux/kdtl_pmu.h>
 
 void **kdtl_pages_alloc(unsigned int nr, int cpu, int caps, u64 watermark,
 			bool overwrite);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One AUX area of a session: its writer's side and its life. */
+/* An AUX area of a session. */
 #ifndef _KDTL_AUX_H
 #define _KDTL_AUX_H
 
@@ -10,52 +10,51 @@
 #include <linux/seqlock.h>
 
 #include "area.h"
+#include "fanout.h"
 #include "set.h"
-#include "sink.h"
 
 struct kdtl_session;
 
 /**
  * struct kdtl_aux - a session's AUX area on one CPU
- * @sink: where entries are written; @sink.head is published to the reader
+ * @sink: the sink of the CPU's event; @sink.head is published to the reader
  * @next_wake: position at which the reader is woken next
  * @announced: position up to which KDTL_MSG_AUX has been posted
- * @flags: PERF_AUX_FLAG_* for the next one
+ * @flags: PERF_AUX_FLAG_* for the next KDTL_MSG_AUX
  * @lost: entries lost since kdtl_load(), in all sets
- * @lost_reported: of these, told by KDTL_MSG_LOST
+ * @lost_reported: those of @lost that a KDTL_MSG_LOST has reported
  * @lost_run: entries lost since the last one that found room
- * @gap: position of the gap that is not told
+ * @gap: position of the losses that are not reported yet
  * @open: between kdtl_aux_output_begin() and _end()
  * @set: the active event set
- * @seq: guards @clock to @paused, the sets' bases and clocks for other CPUs
- * @clock: when the clocks were looked at last, local_clock()
+ * @seq: lets other CPUs read @clock to @paused, the sets' bases and their clocks
+ * @clock: local_clock() when the clocks were updated last
  * @enabled: ns that the event was active since kdtl_load()
- * @ticking: the event is active: the clocks go on from @clock
+ * @ticking: the event is active, so the clocks go on from @clock
  * @paused: nothing is logged until kdtl_restart()
- * @switch_due: a set switch waits for it
- * @reset_due: and these counters' long resets
- * @random: state of the resets' randomness
- * @error: why the source could not be switched on, for kdtl_start() and
- *	kdtl_restart()
+ * @switch_due: kdtl_restart() has to switch to the next set
+ * @reset_due: counters for which kdtl_restart() has to load the long reset
+ * @random: state of the random lengthening of resets
+ * @error: why the source refused the event, for kdtl_start() and kdtl_restart()
  * @set_timer: the active set's timeout
- * @set_until: when that is, in ns of CLOCK_MONOTONIC; 0: it does not run
- * @period_timer: bounds the time that entries lie unseen
- * @wake: wakes the reader, out of the source's context
- * @tail: where the reader is
+ * @set_until: expiry of @set_timer in ns of CLOCK_MONOTONIC; 0 if it is not running
+ * @period_timer: bounds the time until the reader is woken for new entries
+ * @wake: wakes the reader, because the source's context must not
+ * @tail: position of the reader
  * @start: @tail at kdtl_load()
- * @area: the pages' mapping
- * @pages: the pages, as the driver's setup_aux() saw them
- * @nr_pages: how many
- * @watermark: in bytes
- * @overwrite: nobody waits for the reader
- * @cpu: whose
- * @priv: the driver's, from setup_aux()
+ * @area: the mapping of the pages
+ * @pages: addresses of the pages, as the driver's setup_aux() got them
+ * @nr_pages: number of pages
+ * @watermark: unread bytes at which the reader is woken
+ * @overwrite: unread entries may be overwritten
+ * @cpu: the CPU that writes
+ * @priv: what the driver's setup_aux() returned
  * @free_aux: gives @priv back
- * @session: whose
+ * @session: the session of the area
  * @event: the CPU's perf event while it is loaded and online
  *
- * The first part belongs to the CPU (interrupts off), @tail and @start to the
- * reader, the rest does not change while there is a writer.
+ * The fields up to @wake belong to the CPU (interrupts off), @tail and @start
+ * to the reader.  The others do not change while there is a writer.
  */
 struct kdtl_aux {
 	struct kdtl_sink	sink ____cacheline_aligned_in_smp;
@@ -99,7 +98,14 @@ struct kdtl_aux {
 	struct perf_event	*event;
 };
 
-/* How an area is to be; the same for every CPU of a session. */
+/* The state of @set on the area's CPU. */
+static inline struct kdtl_set_cpu *kdtl_set_here(struct kdtl_aux *aux,
+						 struct kdtl_set *set)
+{
+	return per_cpu_ptr(set->cpu, aux->cpu);
+}
+
+/* The properties that the areas of all CPUs of a session share. */
 struct kdtl_aux_layout {
 	unsigned int	nr_pages;
 	u64		watermark;
@@ -110,19 +116,13 @@ struct kdtl_aux *kdtl_aux_alloc(struct kdtl_session *s, int cpu);
 void kdtl_aux_free(struct kdtl_aux *aux);
 int kdtl_aux_setup(struct kdtl_aux *aux, struct perf_event *event);
 void kdtl_aux_reset(struct kdtl_aux *aux);
-u64 kdtl_aux_room(struct kdtl_aux *aux);
-void kdtl_aux_advance(struct kdtl_aux *aux, u64 size);
-void kdtl_aux_set_stop(struct kdtl_aux *aux);
-void kdtl_aux_post(struct kdtl_aux *aux, struct kdtl_msg *msg);
-void kdtl_aux_settle(struct kdtl_aux *aux);
 
-/* The memory that an area of @nr_pages takes, for the cap. */
+/* The memory that an area of @nr_pages takes, for the limit of a session. */
 static inline u64 kdtl_aux_mem(u64 nr_pages)
 {
 	return (nr_pages << PAGE_SHIFT) + sizeof(struct kdtl_aux);
 }
 
-/* The area of a session's event; NULL for any other event. */
 struct kdtl_aux *kdtl_event_aux(struct perf_event *event);
 void kdtl_overflow(struct perf_event *event, struct perf_sample_data *data,
 		   struct pt_regs *regs);

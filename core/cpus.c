@@ -17,6 +17,8 @@
 #include <linux/perf_event.h>
 
 #include "session.h"
+#include "wake.h"
+#include "writer.h"
 
 static unsigned int max_session_mb = 1024;
 module_param(max_session_mb, uint, 0644);

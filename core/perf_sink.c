@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events of perf's users: perf_event_open() and mmap on a kdtl source
+ * Sinks of events that perf's users open with perf_event_open()
  *
- * Such an event's AUX area is perf's own.  Entries are staged in a small
- * buffer and handed over in one transaction, because each transaction costs a
- * 64-byte record: when the buffer is full, when the event stops, and at the
- * latest after KDTL_PERF_FLUSH.  begin, write and end stay within one section
- * with interrupts off: two events that share a buffer (PERF_EVENT_IOC_SET_OUTPUT)
- * would otherwise meet perf's check for nested writers.
+ * The AUX area of such an event is perf's own, and each transaction on it costs
+ * a 64-byte record.  So entries are staged in a small buffer, which is handed
+ * over in one transaction: when it is full, when the event stops, and at the
+ * latest after KDTL_PERF_FLUSH.
+ *
+ * Begin, write and end stay within one section with interrupts off.  Otherwise
+ * two events that share a buffer (PERF_EVENT_IOC_SET_OUTPUT) would run into
+ * perf's check for nested writers.
  */
 #include <linux/error-injection.h>
 #include <linux/hrtimer.h>
@@ -16,22 +18,24 @@
 
 #include "area.h"
 #include "compat.h"
-#include "pmu.h"
+#include "fanout.h"
+#include "perf_sink.h"
+#include "source.h"
 
 #define KDTL_PERF_STAGE		(85 * sizeof(struct kdtl_entry))
 #define KDTL_PERF_FLUSH		ms_to_ktime(10)
 
 /**
- * struct kdtl_perf_sink - a perf user's event
+ * struct kdtl_perf_sink - the sink of a perf user's event
  * @sink: writes to @stage; head starts at 0 after every flush
- * @counts: what came, and what was lost
- * @event: perf's
+ * @counts: entries that came, and how many of them were lost
+ * @event: the perf event
  * @pmu: the source
  * @timer: bounds the time that entries stay in @stage
- * @stage: entries not yet handed over
- * @gap: some are lost that perf has not been told of
+ * @stage: entries that are not handed over yet
+ * @gap: entries were lost since the last record, so the next is to say so
  *
- * Belongs to the event's CPU, interrupts off.
+ * All of it belongs to the event's CPU, interrupts off.
  */
 struct kdtl_perf_sink {
 	struct kdtl_sink	sink;
@@ -46,8 +50,8 @@ struct kdtl_perf_sink {
 /**
  * struct kdtl_perf_area - a perf user's AUX area
  * @area: perf's pages, mapped twice
- * @overwrite: perf's mode: the driver moves the head
- * @has_timebase: the entry that tells the time base has been written
+ * @overwrite: perf's overwrite mode, in which the driver moves the head
+ * @has_timebase: the entry that carries the time base has been written
  */
 struct kdtl_perf_area {
 	struct kdtl_area	area;
@@ -55,11 +59,11 @@ struct kdtl_perf_area {
 	bool			has_timebase;
 };
 
-/* The first entry, as the perf tool's decoder expects it. Host byte order. */
+/* The first entry, in host byte order, as the perf tool's decoder expects it. */
 struct kdtl_timebase_entry {
 	u64	boot_tb;
 	u64	tb_freq;
-	u64	timebase;	/* 0 tells it from a dispatch */
+	u64	timebase;	/* 0, which no dispatch has */
 	u64	padded[3];
 };
 static_assert(sizeof(struct kdtl_timebase_entry) == KDTL_ENTRY_SIZE);
@@ -73,8 +77,9 @@ static void kdtl_perf_put(struct kdtl_perf_area *ua,
 }
 
 /*
- * Hand over what is staged.  What has no room is dropped whole and counted; the
- * record says that there is a gap, here or before it.
+ * Hand over the staged entries.  Those that have no room are dropped whole and
+ * counted, and PERF_AUX_FLAG_PARTIAL says that there is a gap in or before this
+ * record.
  */
 static void kdtl_perf_flush(struct kdtl_perf_sink *u)
 {
@@ -89,7 +94,7 @@ static void kdtl_perf_flush(struct kdtl_perf_sink *u)
 
 	ua = perf_aux_output_begin(&handle, u->event);
 	if (!ua) {
-		/* No area, or a full one: perf disables the event then. */
+		/* There is no area, or it is full; perf then disables the event. */
 		u->counts.lost += staged / KDTL_ENTRY_SIZE;
 		u->gap = true;
 		return;
@@ -119,8 +124,9 @@ static void kdtl_perf_flush(struct kdtl_perf_sink *u)
 	kdtl_perf_put(ua, &handle, u->stage, staged);
 
 	/*
-	 * [user.U] perf stores the new head with WRITE_ONCE(): order the entries before
-	 * it.  Pairs with the read barrier that the ABI asks of user space.
+	 * [user.U] Orders the entries before the new head, which perf stores with
+	 * WRITE_ONCE() only.  Pairs with the read barrier that the ABI asks of user
+	 * space.
 	 */
 	smp_wmb();
 	perf_aux_output_end(&handle, done + staged);
@@ -150,7 +156,7 @@ static void kdtl_perf_unlink(struct kdtl_sink *sink)
 {
 	struct kdtl_perf_sink *u = container_of(sink, struct kdtl_perf_sink, sink);
 
-	/* If the timer is running elsewhere, it finds itself on the wrong CPU. */
+	/* A timer that runs on another CPU finds that this is not its event's, and ends. */
 	hrtimer_try_to_cancel(&u->timer);
 	kdtl_perf_flush(u);
 }
@@ -179,17 +185,17 @@ static void kdtl_perf_destroy(struct perf_event *event)
 	struct kdtl_perf_sink *u = container_of(sink, struct kdtl_perf_sink, sink);
 
 	hrtimer_cancel(&u->timer);
-	kdtl_pmu_detach(u->pmu);
+	kdtl_source_detach(u->pmu);
 	kfree(u);
 }
 
 /**
- * kdtl_perf_init() - event_init() of an event that is no session's
+ * kdtl_perf_init() - make the sink of a perf user's event
  * @p: the source
- * @event: perf's
+ * @event: the event, in perf's event_init()
  *
  * Context: may sleep.
- * Return: 0, -ENOMEM, or what the driver's attach() said.
+ * Return: 0, -ENOMEM, or the error of the driver's attach().
  */
 int kdtl_perf_init(struct kdtl_pmu *p, struct perf_event *event)
 {
@@ -211,13 +217,16 @@ int kdtl_perf_init(struct kdtl_pmu *p, struct perf_event *event)
 	hrtimer_setup(&u->timer, kdtl_perf_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_PINNED_HARD);
 
-	err = kdtl_pmu_attach(p);
+	err = kdtl_source_attach(p);
 	if (err) {
 		kfree(u);
 		return err;
 	}
 
-	/* Nothing to adjust: a frequency would only make perf stop us each tick. */
+	/*
+	 * There is no period that perf could adjust to reach a frequency; it would
+	 * only stop and start the event at each tick.
+	 */
 	event->attr.freq = 0;
 	event->pmu_private = &u->sink;
 	event->destroy = kdtl_perf_destroy;
@@ -226,12 +235,12 @@ int kdtl_perf_init(struct kdtl_pmu *p, struct perf_event *event)
 
 /**
  * kdtl_perf_setup_aux() - setup_aux() for perf's own AUX areas
- * @pages: page addresses
- * @nr_pages: how many
- * @overwrite: perf's mode
+ * @pages: array of page addresses
+ * @nr_pages: number of pages
+ * @overwrite: perf's overwrite mode
  *
  * Context: may sleep.
- * Return: struct kdtl_perf_area, whose first field is a struct kdtl_area; NULL
+ * Return: a struct kdtl_perf_area, whose first field is a struct kdtl_area; NULL
  * if there is no memory.
  */
 void *kdtl_perf_setup_aux(void **pages, int nr_pages, bool overwrite)

@@ -11,7 +11,6 @@
 
 #include "aux.h"
 #include "msgq.h"
-#include "pmu.h"
 
 #define KDTL_OWNER_LEN	64	/* "function [module]" */
 
@@ -43,16 +42,16 @@ enum kdtl_state {
  * @msgs: messages to the reader
  * @merged: there is a struct kdtl_merge; under @lock
  * @mem: bytes accounted to the session
- * @done: what is completed on a wake-up
- * @own_done: @done, if the caller has none
- * @wake: what else is called on a wake-up, under @wake_lock
+ * @done: the completion that is completed on a wake-up: the caller's, or @own_done
+ * @own_done: used if the caller has none
+ * @wake: the caller's function to call on a wake-up, under @wake_lock; may be NULL
  * @wake_data: its argument
- * @wake_lock: protects @pending and @own_wake, and makes a wake-up one step.
- *	Taken in hard irq, with no other kdtl lock inside
- * @pending: there was a wake-up that no kdtl_wait() has returned yet
+ * @wake_lock: protects @pending, and makes a wake-up one step.  Taken in hard
+ *	irq; no other kdtl lock is taken inside
+ * @pending: there was a wake-up that no kdtl_wait() has returned for yet
  * @own_wake: the last count in @done is ours, not someone else's
- * @stops: times that it was stopped or unloaded, each of which ends all waits; written
- *	under @lock
+ * @stops: number of kdtl_stop() and kdtl_unload(), each of which ends all waits;
+ *	written under @lock
  * @owner: who called kdtl_session_create(), by name: an address in a module's
  *	init code would soon mean nothing
  * @id: for people, 1 and up
@@ -112,12 +111,6 @@ void kdtl_session_leave(struct kdtl_session *s);
 
 struct kdtl_set *kdtl_session_set(struct kdtl_session *s, u16 id);
 
-/* core/debugfs.c */
-void kdtl_session_list(struct kdtl_session *s);
-void kdtl_session_unlist(struct kdtl_session *s);
-void kdtl_debugfs_init(void);
-void kdtl_debugfs_exit(void);
-
 /* core/cpus.c */
 int kdtl_cpus_init(void);
 void kdtl_cpus_exit(void);
@@ -127,9 +120,5 @@ int kdtl_cpus_start(struct kdtl_session *s);
 void kdtl_cpus_stop(struct kdtl_session *s);
 int kdtl_cpus_restart(struct kdtl_session *s);
 bool kdtl_session_mem_allowed(struct kdtl_session *s, u64 more);
-
-/* api/wait.c */
-void kdtl_session_wake(struct kdtl_session *s);
-bool kdtl_session_take_wake(struct kdtl_session *s);
 
 #endif /* _KDTL_SESSION_H */

@@ -1,27 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Event sets: switching, counters, overflow, pausing
+ * Event sets: which one is active on a CPU, and what an overflow does
  *
- * Each CPU of a session has an active set of its own and switches by itself,
- * so nothing here is shared between CPUs.  Switching changes the sink's mask
- * and where it counts, with interrupts off: the sink stays in the fan-out, so
- * no entry that both sets want is lost.
- *
- * kdtl_aux::seq lets other CPUs read a counter while its base or its clocks
- * change; what is counted on the path of an entry is read without it.
+ * Each CPU of a session has an active set of its own and switches by itself, so
+ * nothing here is shared between CPUs.  A switch changes the sink's mask and
+ * the place where it counts, with interrupts off.  The sink stays in the
+ * fan-out, so no entry that both sets want is lost.
  */
 #include <linux/error-injection.h>
 #include <linux/hrtimer.h>
-#include <linux/prandom.h>
-#include <linux/sched/clock.h>
 #include <linux/slab.h>
 
 #include "aux.h"
-#include "pmu.h"
+#include "counter.h"
 #include "session.h"
 #include "trace.h"
+#include "writer.h"
 
-/* A timer that fires more often would leave no time for anything else. */
+/* A timer that fires more often would leave no time for other work. */
 #define KDTL_MIN_PERIOD		(50 * NSEC_PER_USEC)
 
 /**
@@ -51,7 +47,7 @@ ALLOW_ERROR_INJECTION(kdtl_set_alloc, NULL);
 
 /**
  * kdtl_set_free() - undo kdtl_set_alloc()
- * @set: in no list any more; NULL is fine
+ * @set: the set, in no list any more; may be NULL
  *
  * Context: may sleep.
  */
@@ -74,165 +70,9 @@ void kdtl_set_free(struct kdtl_set *set)
 void kdtl_set_config(struct kdtl_set *set, u32 mask, u64 period)
 {
 	set->mask = mask ?: KDTL_MASK_ALL;
-	/* Beyond what a timer takes it would go off at once, and always. */
+	/* A timer whose expiry overflows would fire at once, again and again. */
 	set->period = period ? clamp_t(u64, period, KDTL_MIN_PERIOD, KTIME_MAX / 2) : 0;
 }
-
-static struct kdtl_set_cpu *kdtl_set_here(struct kdtl_aux *aux,
-					  struct kdtl_set *set)
-{
-	return per_cpu_ptr(set->cpu, aux->cpu);
-}
-
-/* ------------------------------------------------------------------ clocks */
-
-/*
- * Add what has passed since the clocks were looked at last.  What decides how
- * they go on is changed before kdtl_clocks_end(): other CPUs see both or none.
- */
-static void kdtl_clocks_begin(struct kdtl_aux *aux)
-{
-	const u64 now = local_clock();
-
-	raw_write_seqcount_begin(&aux->seq);
-	if (aux->ticking) {
-		aux->enabled += now - aux->clock;
-		if (!aux->paused)
-			kdtl_set_here(aux, aux->set)->active += now - aux->clock;
-	}
-	aux->clock = now;
-}
-
-static void kdtl_clocks_end(struct kdtl_aux *aux)
-{
-	raw_write_seqcount_end(&aux->seq);
-}
-
-/* ---------------------------------------------------------------- counters */
-
-static u64 kdtl_counts_entries(const struct kdtl_counts *c)
-{
-	u64 sum = 0;
-	int kind;
-
-	for (kind = 0; kind < KDTL_NR_KINDS; kind++)
-		sum += kdtl_u64_read(&c->entries[kind]);
-	return sum;
-}
-
-/* How far the set's clock is past what is in @stored, seen from any CPU. */
-static u64 kdtl_set_clock(struct kdtl_aux *aux, u64 stored, bool runs)
-{
-	const s64 since = local_clock() - aux->clock;
-
-	return stored + (runs && aux->ticking ? max_t(s64, since, 0) : 0);
-}
-
-/* What was counted, without the base. */
-static u64 kdtl_counted(struct kdtl_aux *aux, struct kdtl_set *set,
-			enum kdtl_counter c)
-{
-	struct kdtl_set_cpu *sc = kdtl_set_here(aux, set);
-	const struct kdtl_counts *n = &sc->counts;
-
-	switch (c) {
-	case KDTL_CTR_ENTRIES:
-		return kdtl_counts_entries(n);
-	case KDTL_CTR_CEDE:
-	case KDTL_CTR_PREEMPT:
-	case KDTL_CTR_FAULT:
-	case KDTL_CTR_UNKNOWN:
-		return kdtl_u64_read(&n->entries[c - KDTL_CTR_CEDE]);
-	case KDTL_CTR_QUEUED:
-		return kdtl_u64_read(&n->queued);
-	case KDTL_CTR_READY:
-		return kdtl_u64_read(&n->ready);
-	case KDTL_CTR_SLEPT:
-		return kdtl_u64_read(&n->slept);
-	case KDTL_CTR_BYTES:
-		return (kdtl_counts_entries(n) - kdtl_u64_read(&n->lost)) * KDTL_ENTRY_SIZE +
-		       kdtl_u64_read(&n->partial);
-	case KDTL_CTR_LOST:
-		return kdtl_u64_read(&n->lost);
-	case KDTL_CTR_WAKEUPS:
-		return kdtl_u64_read(&sc->wakeups);
-	case KDTL_CTR_ENABLED:
-		return kdtl_set_clock(aux, aux->enabled, true);
-	case KDTL_CTR_RUNNING:
-		return kdtl_set_clock(aux, sc->active,
-				       aux->set == set && !aux->paused);
-	case KDTL_NR_COUNTERS:
-		break;
-	}
-	return 0;
-}
-
-/**
- * kdtl_counter_read() - a counter's value on one CPU
- * @aux: the CPU's area
- * @set: the set
- * @c: the counter
- *
- * Context: task.
- * Return: the value; exact when no event is active on the CPU.
- */
-u64 kdtl_counter_read(struct kdtl_aux *aux, struct kdtl_set *set,
-		      enum kdtl_counter c)
-{
-	unsigned int seq;
-	u64 value;
-
-	do {
-		seq = raw_read_seqcount_begin(&aux->seq);
-		/*
-		 * What changes meanwhile is read again. KCSAN knows that of such
-		 * a section, but not any more if the task is preempted in it.
-		 */
-		value = data_race(kdtl_set_here(aux, set)->base[c] +
-				  kdtl_counted(aux, set, c));
-	} while (read_seqcount_retry(&aux->seq, seq));
-	return value;
-}
-
-/**
- * kdtl_counter_write() - set a counter's value on one CPU
- * @aux: the CPU's area
- * @set: the set
- * @c: the counter
- * @value: from here on it counts
- *
- * Context: on the CPU with interrupts off, or while no event is active there.
- */
-void kdtl_counter_write(struct kdtl_aux *aux, struct kdtl_set *set,
-			enum kdtl_counter c, u64 value)
-{
-	struct kdtl_set_cpu *sc = kdtl_set_here(aux, set);
-
-	raw_write_seqcount_begin(&aux->seq);
-	sc->base[c] = value - kdtl_counted(aux, set, c);
-	sc->last[c] = value;
-	raw_write_seqcount_end(&aux->seq);
-}
-
-static void kdtl_counters_reset(struct kdtl_aux *aux, u32 which, bool full)
-{
-	struct kdtl_set *set = aux->set;
-	const struct kdtl_counter_setup *setup;
-	unsigned long bits = which;
-	unsigned int c;
-	u64 value;
-
-	for_each_set_bit(c, &bits, KDTL_NR_COUNTERS) {
-		setup = &set->setup[c];
-		value = full ? setup->long_reset : setup->short_reset;
-		if (setup->random_mask)
-			value -= ((u64)prandom_u32_state(&aux->random) << 32 |
-				  prandom_u32_state(&aux->random)) & setup->random_mask;
-		kdtl_counter_write(aux, set, c, value);
-	}
-}
-
-/* -------------------------------------------------------------------- sets */
 
 static struct kdtl_set *kdtl_set_after(struct kdtl_session *s,
 				       struct kdtl_set *set)
@@ -242,7 +82,7 @@ static struct kdtl_set *kdtl_set_after(struct kdtl_session *s,
 		list_next_entry(set, node);
 }
 
-/* The set becomes the CPU's active one, from its beginning. */
+/* Make @set the CPU's active one, from its beginning. */
 static void kdtl_set_enter(struct kdtl_aux *aux, struct kdtl_set *set)
 {
 	struct kdtl_set_cpu *sc = kdtl_set_here(aux, set);
@@ -254,7 +94,7 @@ static void kdtl_set_enter(struct kdtl_aux *aux, struct kdtl_set *set)
 	sc->overflows = 0;
 }
 
-/* Let the active set's settings act on the sink. */
+/* Apply the active set's settings to the sink. */
 static void kdtl_set_apply(struct kdtl_aux *aux)
 {
 	kdtl_sink_set_mask(&aux->sink, aux->paused ? 0 : aux->set->mask);
@@ -292,7 +132,7 @@ static void kdtl_period_start(struct kdtl_aux *aux)
 }
 
 /**
- * kdtl_sets_load() - begin with the first set, all counters at their start
+ * kdtl_sets_load() - begin with the first set and the counters' start values
  * @aux: the CPU's area; no event is active
  *
  * Context: any.
@@ -316,7 +156,7 @@ void kdtl_sets_load(struct kdtl_aux *aux)
 
 /**
  * kdtl_sets_rewind() - make the first set the CPU's active one
- * @aux: the CPU's area; no event is active, and none has been since unload
+ * @aux: the CPU's area; no event was active since kdtl_unload()
  *
  * Context: under kdtl_session::lock.
  */
@@ -327,7 +167,7 @@ void kdtl_sets_rewind(struct kdtl_aux *aux)
 }
 
 /**
- * kdtl_set_on() - the CPU's event is about to become active
+ * kdtl_set_on() - prepare the active set for an event that becomes active
  * @aux: the CPU's area
  *
  * Context: on the CPU, interrupts off.
@@ -343,7 +183,7 @@ void kdtl_set_on(struct kdtl_aux *aux)
 }
 
 /**
- * kdtl_set_off() - the CPU's event is active no more
+ * kdtl_set_off() - stop the active set's timers and clocks with its event
  * @aux: the CPU's area
  *
  * Context: on the CPU, interrupts off.
@@ -358,11 +198,12 @@ void kdtl_set_off(struct kdtl_aux *aux)
 }
 
 /**
- * kdtl_set_switch() - the next set takes over
+ * kdtl_set_switch() - switch to the next set
  * @aux: the CPU's area
  *
  * Context: on the CPU, interrupts off.
- * Return: 0, or what the source says: only if it was off, after an overflow.
+ * Return: 0, or the source's error, which is possible only if the source was
+ * off because of a pause.
  */
 int kdtl_set_switch(struct kdtl_aux *aux)
 {
@@ -384,13 +225,13 @@ int kdtl_set_switch(struct kdtl_aux *aux)
 	if (aux->sink.linked) {
 		kdtl_timer_start(aux);
 		kdtl_period_start(aux);
-		err = kdtl_sink_update(aux->session->pmu);
+		err = kdtl_fanout_update(aux->session->pmu);
 	}
 	kdtl_aux_post(aux, &msg);
 	return err;
 }
 
-/* Capture stops on this CPU until kdtl_restart(). */
+/* Log nothing on this CPU until kdtl_restart(). */
 static void kdtl_set_pause(struct kdtl_aux *aux)
 {
 	kdtl_timer_stop(aux);
@@ -399,15 +240,15 @@ static void kdtl_set_pause(struct kdtl_aux *aux)
 	kdtl_clocks_end(aux);
 	atomic_inc(&aux->session->nr_paused);
 	kdtl_set_apply(aux);
-	/* Less than it was: a driver cannot refuse that. */
-	WARN_ON_ONCE(kdtl_sink_update(aux->session->pmu));
+	/* The source delivers less than before, so a driver cannot refuse. */
+	WARN_ON_ONCE(kdtl_fanout_update(aux->session->pmu));
 }
 
 /**
- * kdtl_set_check() - look for overflows, and do what they ask for
+ * kdtl_set_check() - look for counters that overflowed, and act on them
  * @aux: the CPU's area
  *
- * All counters that overflowed at once are one overflow with one message.
+ * Counters that overflowed at once make one overflow with one message.
  *
  * Context: on the CPU, interrupts off, maybe under the runqueue lock.
  */
@@ -424,7 +265,7 @@ void kdtl_set_check(struct kdtl_aux *aux)
 	if (aux->paused)
 		return;
 	for_each_set_bit(c, &watched, KDTL_NR_COUNTERS) {
-		value = sc->base[c] + kdtl_counted(aux, set, c);
+		value = kdtl_counter_now(aux, set, c);
 		if (value < sc->last[c]) {
 			over |= BIT(c);
 			reset |= BIT(c) | set->setup[c].resets;
@@ -461,14 +302,14 @@ void kdtl_set_check(struct kdtl_aux *aux)
 }
 
 /**
- * kdtl_set_restart() - go on after an overflow that paused the CPU
+ * kdtl_set_restart() - end the pause of a CPU
  * @aux: the CPU's area
  *
- * The source may have been switched off, and refuse now: then the CPU stays
- * paused.
+ * If the source was off meanwhile, it may refuse to be switched on.  Then the
+ * CPU stays paused.
  *
  * Context: on the CPU with interrupts off, or while no event is active there.
- * Return: 0, or what the source says.
+ * Return: 0, or the source's error.
  */
 int kdtl_set_restart(struct kdtl_aux *aux)
 {
@@ -487,7 +328,7 @@ int kdtl_set_restart(struct kdtl_aux *aux)
 		kdtl_set_apply(aux);
 		if (aux->sink.linked) {
 			kdtl_timer_start(aux);
-			err = kdtl_sink_update(aux->session->pmu);
+			err = kdtl_fanout_update(aux->session->pmu);
 		}
 	}
 	if (err) {
@@ -499,9 +340,9 @@ int kdtl_set_restart(struct kdtl_aux *aux)
 }
 
 /**
- * kdtl_set_remaining() - time until the next set takes over
+ * kdtl_set_remaining() - read the time until the next set takes over
  * @aux: the CPU's area
- * @set: whose
+ * @set: the set
  *
  * Context: any.
  * Return: ns; 0 if the set has no timeout.
@@ -512,7 +353,7 @@ u64 kdtl_set_remaining(struct kdtl_aux *aux, struct kdtl_set *set)
 
 	if (READ_ONCE(aux->set) != set)
 		return set->timeout;
-	/* The timer belongs to the CPU: others do not ask whether it runs. */
+	/* The timer belongs to its CPU; others read only when it will expire. */
 	until = kdtl_u64_read(&aux->set_until);
 	if (until)
 		return max_t(s64, 0, until - ktime_get_ns());
@@ -520,22 +361,38 @@ u64 kdtl_set_remaining(struct kdtl_aux *aux, struct kdtl_set *set)
 }
 
 /**
- * kdtl_set_active() - time that a set was active
- * @aux: the CPU's area
- * @set: whose
+ * kdtl_set_timer() - switch sets when the active one's timeout has passed
+ * @timer: kdtl_aux::set_timer
  *
- * Context: task.
- * Return: ns since kdtl_load().
+ * Context: hard irq.
+ * Return: HRTIMER_NORESTART.
  */
-u64 kdtl_set_active(struct kdtl_aux *aux, struct kdtl_set *set)
+enum hrtimer_restart kdtl_set_timer(struct hrtimer *timer)
 {
-	unsigned int seq;
-	u64 active;
+	struct kdtl_aux *aux = container_of(timer, struct kdtl_aux, set_timer);
 
-	do {
-		seq = raw_read_seqcount_begin(&aux->seq);
-		/* As in kdtl_counter_read(). */
-		active = data_race(kdtl_counted(aux, set, KDTL_CTR_RUNNING));
-	} while (read_seqcount_retry(&aux->seq, seq));
-	return active;
+	/* On another CPU, this area must not be touched. */
+	if (smp_processor_id() == aux->cpu && aux->sink.linked)
+		WARN_ON_ONCE(kdtl_set_switch(aux));
+	/* If the next set has a timeout, it has started the timer again. */
+	return HRTIMER_NORESTART;
+}
+
+/**
+ * kdtl_period_timer() - wake the reader for entries that are below the watermark
+ * @timer: kdtl_aux::period_timer
+ *
+ * Context: hard irq.
+ * Return: whether the timer goes on.
+ */
+enum hrtimer_restart kdtl_period_timer(struct hrtimer *timer)
+{
+	struct kdtl_aux *aux = container_of(timer, struct kdtl_aux, period_timer);
+
+	if (smp_processor_id() != aux->cpu || !aux->sink.linked || !aux->sink.period)
+		return HRTIMER_NORESTART;
+	if (aux->sink.head != aux->announced)
+		kdtl_aux_wake(&aux->wake);
+	hrtimer_forward_now(timer, ns_to_ktime(aux->sink.period));
+	return HRTIMER_RESTART;
 }

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Event sets: what is logged and counted while one is a CPU's active set. */
+/* Event sets: the entries that are logged and counted while a set is active. */
 #ifndef _KDTL_SET_H
 #define _KDTL_SET_H
 
+#include <linux/hrtimer.h>
 #include <linux/list.h>
 
-#include "sink.h"
+#include "fanout.h"
 
 struct kdtl_aux;
 
 /**
  * struct kdtl_set_cpu - a set's state on one CPU
- * @counts: what came while the set was active
- * @base: a counter's value is this plus what was counted
- * @last: a watched counter's value when it was looked at last
- * @wakeups: of the reader
+ * @counts: of the entries that came while the set was active
+ * @base: a counter's value is its base plus its count
+ * @last: the value of a watched counter when it was checked last
+ * @wakeups: wake-ups of the reader
  * @runs: times that the set became active
  * @active: ns that it was active and not paused
  * @remaining: ns until the timeout, while the timer does not run
- * @overflows: counters that overflowed since it became active
+ * @overflows: counters that overflowed since the set became active
  * @overflowed: counters of the last overflow
  *
- * Belongs to the CPU (interrupts off); when no event is active there, to who
- * holds kdtl_session::lock.
+ * All of it belongs to the CPU (interrupts off); while no event is active there,
+ * to the holder of kdtl_session::lock.
  */
 struct kdtl_set_cpu {
 	struct kdtl_counts	counts;
@@ -37,12 +38,12 @@ struct kdtl_set_cpu {
 };
 
 /**
- * struct kdtl_counter_setup - how a set's counter starts and goes on
- * @value: at kdtl_load()
- * @long_reset: after kdtl_restart()
- * @short_reset: after any other overflow
- * @random_mask: what resets may be lengthened by
- * @resets: further counters that an overflow resets
+ * struct kdtl_counter_setup - the values that a set's counter starts from
+ * @value: loaded by kdtl_load()
+ * @long_reset: loaded by kdtl_restart()
+ * @short_reset: loaded after an overflow that does not pause
+ * @random_mask: a random number of these bits is taken off a reset
+ * @resets: further counters that an overflow resets, 1 << counter
  */
 struct kdtl_counter_setup {
 	u64	value;
@@ -61,7 +62,7 @@ struct kdtl_counter_setup {
  * @timeout: ns, 0: none
  * @switch_overflows: overflows after which the next set takes over, 0: none
  * @watched: counters whose overflow means something
- * @notify: of these, which post a message
+ * @notify: those of @watched whose overflow posts a message
  * @setup: by counter
  * @cpu: state by CPU
  *
@@ -84,7 +85,6 @@ struct kdtl_set *kdtl_set_alloc(u16 id);
 void kdtl_set_free(struct kdtl_set *set);
 void kdtl_set_config(struct kdtl_set *set, u32 mask, u64 period);
 u64 kdtl_set_remaining(struct kdtl_aux *aux, struct kdtl_set *set);
-u64 kdtl_set_active(struct kdtl_aux *aux, struct kdtl_set *set);
 
 void kdtl_sets_load(struct kdtl_aux *aux);
 void kdtl_sets_rewind(struct kdtl_aux *aux);
@@ -93,9 +93,8 @@ void kdtl_set_off(struct kdtl_aux *aux);
 int kdtl_set_switch(struct kdtl_aux *aux);
 void kdtl_set_check(struct kdtl_aux *aux);
 int kdtl_set_restart(struct kdtl_aux *aux);
-u64 kdtl_counter_read(struct kdtl_aux *aux, struct kdtl_set *set,
-		      enum kdtl_counter c);
-void kdtl_counter_write(struct kdtl_aux *aux, struct kdtl_set *set,
-			enum kdtl_counter c, u64 value);
+
+enum hrtimer_restart kdtl_set_timer(struct hrtimer *timer);
+enum hrtimer_restart kdtl_period_timer(struct hrtimer *timer);
 
 #endif /* _KDTL_SET_H */

@@ -22,7 +22,7 @@
  */
 #define pr_fmt(fmt) "kdtl_sched: " fmt
 
-#include <linux/kdtl.h>
+#include <linux/kdtl_pmu.h>
 #include <linux/module.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/clock.h>
@@ -32,7 +32,7 @@
 #include <trace/events/sched.h>
 
 #include "../compat.h"
-#include "../sink.h"
+#include "../fanout.h"
 #include "sched-clock.h"
 
 /**

@@ -35,7 +35,7 @@
 #include <linux/cpu.h>
 #include <linux/hrtimer.h>
 #include <linux/irq_work.h>
-#include <linux/kdtl.h>
+#include <linux/kdtl_pmu.h>
 #include <linux/kthread.h>
 #include <linux/log2.h>
 #include <linux/module.h>
@@ -50,7 +50,7 @@
 #include <asm/time.h>
 
 #include "../compat.h"
-#include "../sink.h"
+#include "../fanout.h"
 
 static char *name = "kdtl_vpa";
 module_param(name, charp, 0444);

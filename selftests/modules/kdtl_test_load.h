@@ -3,7 +3,7 @@
 #ifndef _KDTL_TEST_LOAD_H
 #define _KDTL_TEST_LOAD_H
 
-#include <linux/kdtl.h>
+#include <linux/kdtl_pmu.h>
 
 #include "kdtl_test_pmu.h"
 

@@ -4,7 +4,7 @@
 #define _KDTL_TEST_PMU_H
 
 #include <linux/cpu.h>
-#include <linux/kdtl.h>
+#include <linux/kdtl_pmu.h>
 #include <linux/workqueue.h>
 
 #define KDTL_TEST_PMU	"kdtl_test"

@@ -4,7 +4,7 @@
 #define _KDTL_TEST_RAW_H
 
 #include <linux/atomic.h>
-#include <linux/kdtl.h>
+#include <linux/kdtl_pmu.h>
 #include <linux/percpu.h>
 
 /* Events that may be active on a CPU at once. */

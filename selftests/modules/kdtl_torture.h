@@ -15,7 +15,7 @@
 
 #include <linux/atomic.h>
 #include <linux/cpumask.h>
-#include <linux/kdtl.h>
+#include <linux/kdtl_pmu.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/prandom.h>

@@ -6,7 +6,7 @@
  * compiled once more, between a session and a number of CPUs that are made up.
  */
 #include <linux/export.h>
-#include <linux/kdtl.h>
+#include <linux/kdtl_pmu.h>
 #include <linux/log2.h>
 #include <linux/mutex.h>
 #include <linux/prandom.h>

@@ -30,13 +30,15 @@
 #include <linux/cpumask.h>
 #include <linux/math64.h>
 #include <linux/notifier.h>
-#include <linux/perf_event.h>
 #include <linux/sched.h>
 #include <linux/time64.h>
 #include <linux/types.h>
 #include <linux/version.h>
 
 #include <uapi/linux/kdtl.h>
+#include <uapi/linux/perf_event.h>
+
+struct vm_area_struct;
 
 /* The symbol namespace of all that kdtl exports. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
@@ -533,90 +535,5 @@ static inline u64 kdtl_ticks_to_ns(const struct kdtl_aux_info *info, u64 ticks)
 		return ticks;
 	return mul_u64_u32_div(ticks, NSEC_PER_SEC, (u32)info->tb_freq);
 }
-
-/* -------------------------------------------------------------- PMU drivers */
-
-/**
- * enum kdtl_kind - what an entry is about, for the masks and the counts
- * @KDTL_KIND_CEDE: the runner had slept
- * @KDTL_KIND_PREEMPT: it had been preempted
- * @KDTL_KIND_FAULT: it had waited for a page
- * @KDTL_KIND_UNKNOWN: the source does not tell: every mask gets it
- * @KDTL_NR_KINDS: how many there are
- */
-enum kdtl_kind {
-	KDTL_KIND_CEDE,
-	KDTL_KIND_PREEMPT,
-	KDTL_KIND_FAULT,
-	KDTL_KIND_UNKNOWN,
-	KDTL_NR_KINDS,
-};
-
-/**
- * struct kdtl_area - AUX pages in one piece
- * @base: the pages, mapped twice in a row: a span that starts anywhere in the
- *	first copy is contiguous up to the whole @size
- * @size: in bytes, a power of two
- *
- * What kdtl_aux_output_begin() returns to a driver that leaves setup_aux to
- * kdtl.  It writes at @base + (handle->head & (@size - 1)).
- */
-struct kdtl_area {
-	void	*base;
-	u64	size;
-	/* private: */
-	bool	borrowed;	/* from the session: not the driver's to free */
-};
-
-/**
- * struct kdtl_pmu - a source of dispatch trace log entries
- * @pmu: perf's view.  The driver sets module and capabilities; callbacks
- *	that it leaves NULL become kdtl's
- * @name: under which perf and sessions find it
- * @rating: a session that names no source gets the highest rated one
- * @tb_freq: ticks per second of the entries' time base, below 2^32
- * @tb_boot: the time base's value at boot
- * @attach: the first user has come; may sleep; optional
- * @detach: the last user has gone; may sleep; optional
- * @source: make this CPU's source deliver @mask's entries, looked at every
- *	@period ns or more often if it is polled (0: the driver's choice); mask
- *	0: switch it off, which must work.  A polled source first hands out what
- *	it has: it is called before an event joins or leaves, and again from
- *	within, when a counter overflows.  On the CPU, interrupts off, maybe
- *	inside the scheduler.  An error refuses the event that asked, and leaves
- *	the source as it was
- * @sync: hand out all that has happened on this CPU until now, and return the
- *	time base's value from before: no later entry of the CPU is older. On the
- *	CPU, interrupts off; optional, but without it there is no kdtl_merge_sync()
- */
-struct kdtl_pmu {
-	struct pmu	pmu;
-	const char	*name;
-	unsigned int	rating;
-	u64		tb_freq;
-	u64		tb_boot;
-	int		(*attach)(struct kdtl_pmu *p);
-	void		(*detach)(struct kdtl_pmu *p);
-	int		(*source)(struct kdtl_pmu *p, u32 mask, u64 period);
-	u64		(*sync)(struct kdtl_pmu *p);
-	/* private: */
-	struct list_head		node;
-	struct kdtl_pmu_cpu __percpu	*cpu;
-	unsigned int			users;
-};
-
-int kdtl_pmu_register(struct kdtl_pmu *p);
-void kdtl_pmu_unregister(struct kdtl_pmu *p);
-
-void kdtl_pmu_output(struct kdtl_pmu *p, const struct kdtl_entry *e,
-		     enum kdtl_kind kind);
-void kdtl_pmu_lost(struct kdtl_pmu *p, u64 nr);
-
-void *kdtl_aux_output_begin(struct perf_output_handle *handle,
-			    struct perf_event *event);
-void kdtl_aux_output_end(struct perf_output_handle *handle, unsigned long size);
-int kdtl_aux_output_skip(struct perf_output_handle *handle, unsigned long size);
-void kdtl_aux_output_flag(struct perf_output_handle *handle, u64 flags);
-void *kdtl_get_aux(struct perf_output_handle *handle);
 
 #endif /* _LINUX_KDTL_H */

@@ -3,7 +3,7 @@
 #ifndef _KDTL_BENCH_READER_H
 #define _KDTL_BENCH_READER_H
 
-#include <linux/kdtl.h>
+#include <linux/kdtl_pmu.h>
 #include <linux/timex.h>
 
 extern struct kdtl_pmu bench_source;

@@ -13,7 +13,7 @@
 
 #include <linux/completion.h>
 #include <linux/cpumask.h>
-#include <linux/kdtl.h>
+#include <linux/kdtl_pmu.h>
 #include <linux/kthread.h>
 #include <linux/mutex.h>
 #include <linux/prandom.h>

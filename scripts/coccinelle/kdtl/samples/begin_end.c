@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What begin_end.cocci finds, BAD, and what it must not. */
-#include <linux/kdtl.h>
+#include <linux/kdtl_pmu.h>
 
 static int bad_early(struct perf_event *event, bool stop)
 {

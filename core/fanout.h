@@ -1,27 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Where a source's entries go: one sink for each active event of a CPU.
+ * The path of an entry: from its source to a sink for each active event of a CPU
  *
- * This is the path of an entry.  Everything here runs on the sink's own CPU
- * with interrupts off, maybe under the runqueue lock: no lock, no allocation,
- * no wake-up, no call through a pointer unless the entry needs special care.
+ * Everything here runs on the sink's own CPU with interrupts off, maybe under
+ * the runqueue lock.  So it takes no lock, allocates nothing and wakes nobody,
+ * and it calls through a pointer only if an entry needs special care.
+ *
+ * This is the one header of core/ that a PMU driver of core/pmu/ includes.
  */
-#ifndef _KDTL_SINK_H
-#define _KDTL_SINK_H
+#ifndef _KDTL_FANOUT_H
+#define _KDTL_FANOUT_H
 
-#include <linux/kdtl.h>
+#include <linux/kdtl_pmu.h>
 #include <linux/percpu.h>
 
 #include "u64.h"
 
 /**
- * struct kdtl_counts - what a sink saw, by kind and phase of waiting
- * @entries: by &enum kdtl_kind, the lost ones too
+ * struct kdtl_counts - the entries that a sink was offered
+ * @entries: by &enum kdtl_kind, including those that were lost
  * @queued: sum of enqueue_to_dispatch_time
  * @ready: sum of ready_to_enqueue_time
  * @slept: sum of waiting_to_ready_time
- * @lost: of @entries, and those that the source itself lost
- * @partial: bytes beside those of @entries, of a driver that writes by itself
+ * @lost: those of @entries that found no room, or that the source itself lost
+ * @partial: bytes that are not part of whole entries: a driver that writes by
+ *	itself (kdtl_aux_output_end()) may end in the middle of one
  */
 struct kdtl_counts {
 	aligned_u64	entries[KDTL_NR_KINDS];
@@ -35,13 +38,13 @@ struct kdtl_counts {
 struct kdtl_sink;
 
 /**
- * struct kdtl_sink_ops - what tells a session's sink from a perf user's
- * @slow: write the entry, or count it lost; keeps the counts too
- * @lost: the source itself lost @nr entries
+ * struct kdtl_sink_ops - how a session's sink differs from a perf user's
+ * @slow: write the entry and count it, or count it as lost
+ * @lost: the source itself has lost @nr entries
  * @link: the sink is about to join the fan-out
- * @unlink: it has left, or could not join
+ * @unlink: the sink has left the fan-out, or could not join it
  *
- * All on the sink's CPU, interrupts off.
+ * All are called on the sink's CPU, interrupts off.
  */
 struct kdtl_sink_ops {
 	void	(*slow)(struct kdtl_sink *sink, const struct kdtl_entry *e,
@@ -53,17 +56,17 @@ struct kdtl_sink_ops {
 
 /**
  * struct kdtl_sink - one event's place in its CPU's fan-out
- * @next: the CPU's next one; changed with interrupts off on that CPU
+ * @next: the CPU's next sink; changed with interrupts off on that CPU
  * @counts: where entries are counted
- * @base: of a mapping that lets an entry straddle the end
- * @pos_mask: position to offset
+ * @base: start of a mapping in which an entry may straddle the area's end
+ * @pos_mask: turns a position into an offset
  * @head: position of the next entry, published to the reader
- * @stop_at: positions from here on take the slow path: the room is at its end, the
- *	reader is to be woken, or a counter is watched
- * @wants: by &enum kdtl_kind, from its mask: see kdtl_sink_set_mask()
- * @linked: in the fan-out
- * @period: see struct kdtl_session_attr
- * @ops: what is not on the path of every entry
+ * @stop_at: an entry that would end at this position or beyond takes the slow
+ *	path: there is no room, the reader is to be woken, or a counter is watched
+ * @wants: by &enum kdtl_kind, from the mask: see kdtl_sink_set_mask()
+ * @linked: the sink is in the fan-out
+ * @period: see struct kdtl_config
+ * @ops: the slow path
  */
 struct kdtl_sink {
 	struct kdtl_sink	*next;
@@ -80,9 +83,11 @@ struct kdtl_sink {
 
 /**
  * struct kdtl_pmu_cpu - a source's state on one CPU
- * @sinks: all active events
- * @leaving: of these, the one that is about to go: what it wants counts no more
- * @stale: the source still delivers what events wanted that have gone
+ * @sinks: of all active events
+ * @leaving: the one of @sinks that is about to go, so the source need no longer
+ *	deliver what only this one wants
+ * @stale: the source still delivers for sinks that have gone, see
+ *	kdtl_fanout_settle()
  */
 struct kdtl_pmu_cpu {
 	struct kdtl_sink	*sinks;
@@ -90,13 +95,16 @@ struct kdtl_pmu_cpu {
 	bool			stale;
 };
 
-/* Whole entries in so many bytes. */
+/* The number of whole entries in @bytes. */
 static inline u64 kdtl_entries(u64 bytes)
 {
 	return div_u64(bytes, KDTL_ENTRY_SIZE);
 }
 
-/* KDTL_MASK_*.  Whoever wants anything wants what is of no known kind. */
+/*
+ * @mask: KDTL_MASK_*.  An entry of unknown kind might be any of them, so a sink
+ * that wants any kind wants it.
+ */
 static inline void kdtl_sink_set_mask(struct kdtl_sink *sink, u32 mask)
 {
 	unsigned int kind;
@@ -116,7 +124,7 @@ static inline u32 kdtl_sink_mask(const struct kdtl_sink *sink)
 	return mask;
 }
 
-/* The first of them that wants this kind, if any. */
+/* The first sink, from @sink on, that wants this kind; or NULL. */
 static __always_inline struct kdtl_sink *kdtl_sink_wanting(struct kdtl_sink *sink,
 							   unsigned long kind)
 {
@@ -125,7 +133,7 @@ static __always_inline struct kdtl_sink *kdtl_sink_wanting(struct kdtl_sink *sin
 	return sink;
 }
 
-/* Other CPUs may read them at any time: exact when nothing is logged. */
+/* Other CPUs may read the counts at any time; they are exact while nothing is logged. */
 static __always_inline void kdtl_sink_count(struct kdtl_counts *c,
 					    unsigned long kind, u64 queued,
 					    u64 ready, u64 slept)
@@ -136,18 +144,18 @@ static __always_inline void kdtl_sink_count(struct kdtl_counts *c,
 	kdtl_u64_add(&c->slept, slept);
 }
 
-/* Is there more to do for the next entry than to store it? */
+/* Does the entry at @head need more than to be stored? */
 static __always_inline bool kdtl_sink_is_slow(const struct kdtl_sink *sink, u64 head)
 {
 	return (s64)(head + KDTL_ENTRY_SIZE - sink->stop_at) >= 0;
 }
 
-/* Where the entry at @head goes. */
+/* The memory for the entry at @head. */
 static __always_inline void *kdtl_sink_slot(const struct kdtl_sink *sink, u64 head)
 {
 	/*
-	 * [aux.O] The last head is seen before this entry's bytes take the place of
-	 * older ones.  Pairs with the read barrier in kdtl_aux_snapshot() (S).
+	 * [aux.O] Orders the store of the last head before this entry's bytes, which
+	 * replace older ones.  Pairs with S in kdtl_snapshot_try().
 	 */
 	smp_wmb();
 	return sink->base + (head & sink->pos_mask);
@@ -156,13 +164,13 @@ static __always_inline void *kdtl_sink_slot(const struct kdtl_sink *sink, u64 he
 static __always_inline void kdtl_sink_publish(struct kdtl_sink *sink, u64 head)
 {
 	/*
-	 * [aux.B] Publishes the entry at @head.  Pairs with C, the acquire of head in
-	 * kdtl_aux_peek() and kdtl_aux_snapshot().
+	 * [aux.B] Publishes the entry at @head.  Pairs with C, the load-acquire of head
+	 * in kdtl_aux_peek() and in kdtl_snapshot_try().
 	 */
 	kdtl_u64_release(&sink->head, head + KDTL_ENTRY_SIZE);
 }
 
-/* Both of the above, and count. */
+/* Write an entry that has room, and count it. */
 static __always_inline void kdtl_sink_store(struct kdtl_sink *sink,
 					    const struct kdtl_entry *e,
 					    enum kdtl_kind kind)
@@ -194,4 +202,9 @@ static __always_inline struct kdtl_sink *kdtl_pmu_sinks(struct kdtl_pmu *p)
 	return this_cpu_read(p->cpu->sinks);
 }
 
-#endif /* _KDTL_SINK_H */
+int kdtl_fanout_update(struct kdtl_pmu *p);
+int kdtl_fanout_link(struct kdtl_pmu *p, struct kdtl_sink *sink);
+void kdtl_fanout_unlink(struct kdtl_pmu *p, struct kdtl_sink *sink, bool defer);
+void kdtl_fanout_settle(struct kdtl_pmu *p);
+
+#endif /* _KDTL_FANOUT_H */

@@ -8,7 +8,8 @@
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
 
-#include "session.h"
+#include "../core/session.h"
+#include "debugfs.h"
 
 /*
  * Protects the list and numbers of sessions.  A session on it is complete, and

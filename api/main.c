@@ -2,7 +2,8 @@
 /* kdtl.ko */
 #include <linux/module.h>
 
-#include "session.h"
+#include "../core/session.h"
+#include "debugfs.h"
 
 static int __init kdtl_init(void)
 {

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The list of sessions, in debugfs. */
+#ifndef _KDTL_DEBUGFS_H
+#define _KDTL_DEBUGFS_H
+
+struct kdtl_session;
+
+void kdtl_session_list(struct kdtl_session *s);
+void kdtl_session_unlist(struct kdtl_session *s);
+
+void kdtl_debugfs_init(void);
+void kdtl_debugfs_exit(void);
+
+#endif /* _KDTL_DEBUGFS_H */

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * kdtl_pmu.h - the PMU drivers' half of kdtl: sources of entries
+ *
+ * A driver fills in a struct kdtl_pmu and registers it.  For each entry it then
+ * calls kdtl_pmu_output(), and kdtl hands the entry to every session and every
+ * perf event that asked for it.  A driver that has its own format of data
+ * writes to AUX areas itself, with kdtl_aux_output_begin() and
+ * kdtl_aux_output_end(), which follow perf's functions of the same names.
+ *
+ * Clients of kdtl do not need this header: theirs is <linux/kdtl.h>.
+ * Documentation/writing-a-pmu-driver.rst shows a whole driver.
+ */
+#ifndef _LINUX_KDTL_PMU_H
+#define _LINUX_KDTL_PMU_H
+
+#include <linux/list.h>
+#include <linux/perf_event.h>
+#include <linux/types.h>
+
+#include <linux/kdtl.h>
+
+/**
+ * enum kdtl_kind - why the runner had been off its CPU, for masks and counts
+ * @KDTL_KIND_CEDE: the runner had slept
+ * @KDTL_KIND_PREEMPT: the runner had been preempted
+ * @KDTL_KIND_FAULT: the runner had waited for a page
+ * @KDTL_KIND_UNKNOWN: the source does not know, so the entry passes every mask
+ * @KDTL_NR_KINDS: number of kinds
+ */
+enum kdtl_kind {
+	KDTL_KIND_CEDE,
+	KDTL_KIND_PREEMPT,
+	KDTL_KIND_FAULT,
+	KDTL_KIND_UNKNOWN,
+	KDTL_NR_KINDS,
+};
+
+/**
+ * struct kdtl_area - AUX pages in one piece
+ * @base: the pages, mapped twice in a row, so that a span of up to @size bytes
+ *	that starts in the first copy is contiguous
+ * @size: in bytes, a power of two
+ *
+ * kdtl_aux_output_begin() returns this to a driver that leaves setup_aux to
+ * kdtl.  The driver writes at @base + (handle->head & (@size - 1)).
+ */
+struct kdtl_area {
+	void	*base;
+	u64	size;
+	/* private: */
+	bool	borrowed;	/* the session's: free_aux() leaves it alone */
+};
+
+/**
+ * struct kdtl_pmu - a source of dispatch trace log entries
+ * @pmu: the perf PMU.  The driver sets module and capabilities, and kdtl fills
+ *	in the callbacks that the driver leaves NULL
+ * @name: name by which perf and sessions find the source
+ * @rating: a session that names no source gets the one with the highest rating
+ * @tb_freq: ticks per second of the entries' time base, below 2^32
+ * @tb_boot: the time base's value at boot
+ * @attach: called when the first user comes.  May sleep; optional
+ * @detach: called when the last user has gone.  May sleep; optional
+ * @source: make this CPU's source deliver entries of the kinds in @mask.  A
+ *	source that has to be polled is polled every @period ns or more often; 0
+ *	leaves that to the driver.  Mask 0 switches the source off and must not
+ *	fail.  The callback runs before an event joins or leaves, so a polled
+ *	source first hands out the entries that it has; if a counter overflows
+ *	meanwhile, the callback is called again from within itself.  It runs on
+ *	the CPU with interrupts off, maybe inside the scheduler.  An error refuses
+ *	the event that asked, and leaves the source as it was
+ * @sync: hand out all entries of this CPU up to now, and return a value that the
+ *	time base had before: no later entry of this CPU is older.  It runs on the
+ *	CPU with interrupts off.  Optional, but a source without it has no
+ *	kdtl_merge_sync()
+ */
+struct kdtl_pmu {
+	struct pmu	pmu;
+	const char	*name;
+	unsigned int	rating;
+	u64		tb_freq;
+	u64		tb_boot;
+	int		(*attach)(struct kdtl_pmu *p);
+	void		(*detach)(struct kdtl_pmu *p);
+	int		(*source)(struct kdtl_pmu *p, u32 mask, u64 period);
+	u64		(*sync)(struct kdtl_pmu *p);
+	/* private: */
+	struct list_head		node;
+	struct kdtl_pmu_cpu __percpu	*cpu;
+	unsigned int			users;
+};
+
+int kdtl_pmu_register(struct kdtl_pmu *p);
+void kdtl_pmu_unregister(struct kdtl_pmu *p);
+
+void kdtl_pmu_output(struct kdtl_pmu *p, const struct kdtl_entry *e,
+		     enum kdtl_kind kind);
+void kdtl_pmu_lost(struct kdtl_pmu *p, u64 nr);
+
+void *kdtl_aux_output_begin(struct perf_output_handle *handle,
+			    struct perf_event *event);
+void kdtl_aux_output_end(struct perf_output_handle *handle, unsigned long size);
+int kdtl_aux_output_skip(struct perf_output_handle *handle, unsigned long size);
+void kdtl_aux_output_flag(struct perf_output_handle *handle, u64 flags);
+void *kdtl_get_aux(struct perf_output_handle *handle);
+
+#endif /* _LINUX_KDTL_PMU_H */

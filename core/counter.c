@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The clocks and counters of event sets, by CPU
+ *
+ * The CPU updates them with interrupts off.  kdtl_aux::seq lets other CPUs read
+ * a counter while its base or its clocks change; the counts of entries, which
+ * each entry changes, are read without it.
+ */
+#include <linux/prandom.h>
+#include <linux/sched/clock.h>
+
+#include "counter.h"
+
+/**
+ * kdtl_clocks_begin() - bring the clocks up to date, before they stop or change
+ * @aux: the CPU's area
+ *
+ * Whatever decides how the clocks go on is changed between this and
+ * kdtl_clocks_end(), so that other CPUs see both changes or none.
+ *
+ * Context: on the CPU, interrupts off.
+ */
+void kdtl_clocks_begin(struct kdtl_aux *aux)
+{
+	const u64 now = local_clock();
+
+	raw_write_seqcount_begin(&aux->seq);
+	if (aux->ticking) {
+		aux->enabled += now - aux->clock;
+		if (!aux->paused)
+			kdtl_set_here(aux, aux->set)->active += now - aux->clock;
+	}
+	aux->clock = now;
+}
+
+/**
+ * kdtl_clocks_end() - let other CPUs see the clocks again
+ * @aux: the CPU's area
+ *
+ * Context: as kdtl_clocks_begin().
+ */
+void kdtl_clocks_end(struct kdtl_aux *aux)
+{
+	raw_write_seqcount_end(&aux->seq);
+}
+
+static u64 kdtl_counts_entries(const struct kdtl_counts *c)
+{
+	u64 sum = 0;
+	int kind;
+
+	for (kind = 0; kind < KDTL_NR_KINDS; kind++)
+		sum += kdtl_u64_read(&c->entries[kind]);
+	return sum;
+}
+
+/* The value now of a clock that stood at @stored when the clocks were updated last. */
+static u64 kdtl_set_clock(struct kdtl_aux *aux, u64 stored, bool runs)
+{
+	const s64 since = local_clock() - aux->clock;
+
+	return stored + (runs && aux->ticking ? max_t(s64, since, 0) : 0);
+}
+
+/* The count since kdtl_load(), without the counter's base. */
+static u64 kdtl_counted(struct kdtl_aux *aux, struct kdtl_set *set,
+			enum kdtl_counter c)
+{
+	struct kdtl_set_cpu *sc = kdtl_set_here(aux, set);
+	const struct kdtl_counts *n = &sc->counts;
+
+	switch (c) {
+	case KDTL_CTR_ENTRIES:
+		return kdtl_counts_entries(n);
+	case KDTL_CTR_CEDE:
+	case KDTL_CTR_PREEMPT:
+	case KDTL_CTR_FAULT:
+	case KDTL_CTR_UNKNOWN:
+		return kdtl_u64_read(&n->entries[c - KDTL_CTR_CEDE]);
+	case KDTL_CTR_QUEUED:
+		return kdtl_u64_read(&n->queued);
+	case KDTL_CTR_READY:
+		return kdtl_u64_read(&n->ready);
+	case KDTL_CTR_SLEPT:
+		return kdtl_u64_read(&n->slept);
+	case KDTL_CTR_BYTES:
+		return (kdtl_counts_entries(n) - kdtl_u64_read(&n->lost)) * KDTL_ENTRY_SIZE +
+		       kdtl_u64_read(&n->partial);
+	case KDTL_CTR_LOST:
+		return kdtl_u64_read(&n->lost);
+	case KDTL_CTR_WAKEUPS:
+		return kdtl_u64_read(&sc->wakeups);
+	case KDTL_CTR_ENABLED:
+		return kdtl_set_clock(aux, aux->enabled, true);
+	case KDTL_CTR_RUNNING:
+		return kdtl_set_clock(aux, sc->active,
+				       aux->set == set && !aux->paused);
+	case KDTL_NR_COUNTERS:
+		break;
+	}
+	return 0;
+}
+
+/**
+ * kdtl_counter_now() - read a counter on its own CPU
+ * @aux: the CPU's area
+ * @set: the set
+ * @c: the counter
+ *
+ * Context: on the CPU, interrupts off.
+ * Return: the value.
+ */
+u64 kdtl_counter_now(struct kdtl_aux *aux, struct kdtl_set *set,
+		     enum kdtl_counter c)
+{
+	return kdtl_set_here(aux, set)->base[c] + kdtl_counted(aux, set, c);
+}
+
+/**
+ * kdtl_counter_read() - read a counter of any CPU
+ * @aux: the CPU's area
+ * @set: the set
+ * @c: the counter
+ *
+ * Context: task.
+ * Return: the value; exact when no event is active on the CPU.
+ */
+u64 kdtl_counter_read(struct kdtl_aux *aux, struct kdtl_set *set,
+		      enum kdtl_counter c)
+{
+	unsigned int seq;
+	u64 value;
+
+	do {
+		seq = raw_read_seqcount_begin(&aux->seq);
+		/*
+		 * A value that changes meanwhile is read again.  KCSAN knows that of
+		 * a seqcount section, but forgets it if the task is preempted there.
+		 */
+		value = data_race(kdtl_counter_now(aux, set, c));
+	} while (read_seqcount_retry(&aux->seq, seq));
+	return value;
+}
+
+/**
+ * kdtl_counter_write() - set a counter of one CPU
+ * @aux: the CPU's area
+ * @set: the set
+ * @c: the counter
+ * @value: the value from which the counter goes on
+ *
+ * Context: on the CPU with interrupts off, or while no event is active there.
+ */
+void kdtl_counter_write(struct kdtl_aux *aux, struct kdtl_set *set,
+			enum kdtl_counter c, u64 value)
+{
+	struct kdtl_set_cpu *sc = kdtl_set_here(aux, set);
+
+	raw_write_seqcount_begin(&aux->seq);
+	sc->base[c] = value - kdtl_counted(aux, set, c);
+	sc->last[c] = value;
+	raw_write_seqcount_end(&aux->seq);
+}
+
+/**
+ * kdtl_counters_reset() - load the reset values of counters of the active set
+ * @aux: the CPU's area
+ * @which: the counters, 1 << counter
+ * @long_reset: load the long reset values instead of the short ones
+ *
+ * Context: on the CPU with interrupts off, or while no event is active there.
+ */
+void kdtl_counters_reset(struct kdtl_aux *aux, u32 which, bool long_reset)
+{
+	struct kdtl_set *set = aux->set;
+	const struct kdtl_counter_setup *setup;
+	unsigned long bits = which;
+	unsigned int c;
+	u64 value;
+
+	for_each_set_bit(c, &bits, KDTL_NR_COUNTERS) {
+		setup = &set->setup[c];
+		value = long_reset ? setup->long_reset : setup->short_reset;
+		if (setup->random_mask)
+			value -= ((u64)prandom_u32_state(&aux->random) << 32 |
+				  prandom_u32_state(&aux->random)) & setup->random_mask;
+		kdtl_counter_write(aux, set, c, value);
+	}
+}
+
+/**
+ * kdtl_set_active() - read how long a set was active on a CPU
+ * @aux: the CPU's area
+ * @set: the set
+ *
+ * Context: task.
+ * Return: ns since kdtl_load().
+ */
+u64 kdtl_set_active(struct kdtl_aux *aux, struct kdtl_set *set)
+{
+	unsigned int seq;
+	u64 active;
+
+	do {
+		seq = raw_read_seqcount_begin(&aux->seq);
+		/* As in kdtl_counter_read(). */
+		active = data_race(kdtl_counted(aux, set, KDTL_CTR_RUNNING));
+	} while (read_seqcount_retry(&aux->seq, seq));
+	return active;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The clocks and counters of event sets, by CPU. */
+#ifndef _KDTL_COUNTER_H
+#define _KDTL_COUNTER_H
+
+#include "aux.h"
+
+void kdtl_clocks_begin(struct kdtl_aux *aux);
+void kdtl_clocks_end(struct kdtl_aux *aux);
+
+u64 kdtl_counter_now(struct kdtl_aux *aux, struct kdtl_set *set,
+		     enum kdtl_counter c);
+u64 kdtl_counter_read(struct kdtl_aux *aux, struct kdtl_set *set,
+		      enum kdtl_counter c);
+void kdtl_counter_write(struct kdtl_aux *aux, struct kdtl_set *set,
+			enum kdtl_counter c, u64 value);
+void kdtl_counters_reset(struct kdtl_aux *aux, u32 which, bool long_reset);
+u64 kdtl_set_active(struct kdtl_aux *aux, struct kdtl_set *set);
+
+#endif /* _KDTL_COUNTER_H */

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The perf callbacks that kdtl provides for a source's events
+ *
+ * perf's add() and del() put an event's sink into its CPU's fan-out and take
+ * it out.  An event that a session made has the session's AUX area as its
+ * sink; any other event has a struct kdtl_perf_sink.
+ */
+#include <linux/capability.h>
+#include <linux/perf_event.h>
+
+#include "aux.h"
+#include "event.h"
+#include "fanout.h"
+#include "perf_sink.h"
+
+static struct kdtl_pmu *to_kdtl_pmu(struct pmu *pmu)
+{
+	return container_of(pmu, struct kdtl_pmu, pmu);
+}
+
+static int kdtl_event_init(struct perf_event *event)
+{
+	struct kdtl_aux *aux = kdtl_event_aux(event);
+	const u64 mask = event->attr.config;
+
+	if (event->attr.type != event->pmu->type)
+		return -ENOENT;
+	if (event->cpu < 0 || event->attach_state & PERF_ATTACH_TASK)
+		return -EOPNOTSUPP;
+	if (event->attr.sample_type & PERF_SAMPLE_BRANCH_STACK)
+		return -EOPNOTSUPP;
+	if (!mask || mask & ~(u64)KDTL_MASK_ALL)
+		return -EINVAL;
+
+	if (aux) {
+		/* The session is a user of the source already. */
+		event->pmu_private = &aux->sink;
+		/*
+		 * Once perf could not add a hardware event it adds no further ones, so a
+		 * start that fails would stop other sessions' events.  Software events
+		 * are exempt.
+		 */
+		event->event_caps |= PERF_EV_CAP_SOFTWARE;
+		return 0;
+	}
+
+	/* The entries tell who runs on the whole machine. */
+	if (!perfmon_capable())
+		return -EACCES;
+	return kdtl_perf_init(to_kdtl_pmu(event->pmu), event);
+}
+
+static void kdtl_event_start(struct perf_event *event, int flags)
+{
+	if (kdtl_fanout_link(to_kdtl_pmu(event->pmu), event->pmu_private))
+		event->hw.state = PERF_HES_STOPPED;
+	else
+		event->hw.state = 0;
+}
+
+static void kdtl_event_stop(struct perf_event *event, int flags)
+{
+	kdtl_fanout_unlink(to_kdtl_pmu(event->pmu), event->pmu_private, false);
+	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
+}
+
+static int kdtl_event_add(struct perf_event *event, int flags)
+{
+	struct kdtl_aux *aux = kdtl_event_aux(event);
+	int err = 0;
+
+	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
+	if (flags & PERF_EF_START) {
+		err = kdtl_fanout_link(to_kdtl_pmu(event->pmu), event->pmu_private);
+		if (!err)
+			event->hw.state = 0;
+	}
+	/* perf drops the error of a pinned event, so keep it for kdtl_start(). */
+	if (aux)
+		WRITE_ONCE(aux->error, err);
+	return err;
+}
+
+static void kdtl_event_del(struct perf_event *event, int flags)
+{
+	kdtl_fanout_unlink(to_kdtl_pmu(event->pmu), event->pmu_private, true);
+	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
+}
+
+static void kdtl_pmu_disable(struct pmu *pmu)
+{
+}
+
+/* perf deletes and re-adds events even to start one; update the source once, afterwards. */
+static void kdtl_pmu_enable(struct pmu *pmu)
+{
+	kdtl_fanout_settle(to_kdtl_pmu(pmu));
+}
+
+static void kdtl_event_read(struct perf_event *event)
+{
+}
+
+static void *kdtl_setup_aux(struct perf_event *event, void **pages,
+			    int nr_pages, bool overwrite)
+{
+	struct kdtl_aux *aux = kdtl_event_aux(event);
+
+	return aux ? &aux->area : kdtl_perf_setup_aux(pages, nr_pages, overwrite);
+}
+
+static void kdtl_free_aux(void *priv)
+{
+	struct kdtl_area *area = priv;
+
+	if (!area->borrowed)
+		kdtl_perf_free_aux(priv);
+}
+
+PMU_FORMAT_ATTR(event, "config:0-2");
+
+static struct attribute *kdtl_format_attrs[] = {
+	&format_attr_event.attr,
+	NULL,
+};
+
+static const struct attribute_group kdtl_format_group = {
+	.name = "format",
+	.attrs = kdtl_format_attrs,
+};
+
+PMU_EVENT_ATTR_STRING(dtl_cede, kdtl_attr_cede, "event=0x1");
+PMU_EVENT_ATTR_STRING(dtl_preempt, kdtl_attr_preempt, "event=0x2");
+PMU_EVENT_ATTR_STRING(dtl_fault, kdtl_attr_fault, "event=0x4");
+PMU_EVENT_ATTR_STRING(dtl_all, kdtl_attr_all, "event=0x7");
+
+static struct attribute *kdtl_event_attrs[] = {
+	&kdtl_attr_cede.attr.attr,
+	&kdtl_attr_preempt.attr.attr,
+	&kdtl_attr_fault.attr.attr,
+	&kdtl_attr_all.attr.attr,
+	NULL,
+};
+
+static const struct attribute_group kdtl_events_group = {
+	.name = "events",
+	.attrs = kdtl_event_attrs,
+};
+
+static const struct attribute_group *kdtl_attr_groups[] = {
+	&kdtl_format_group,
+	&kdtl_events_group,
+	NULL,
+};
+
+/**
+ * kdtl_event_callbacks() - fill in the callbacks that a driver leaves to kdtl
+ * @pmu: the driver's; callbacks that it has set stay
+ *
+ * Context: any, before @pmu is registered.
+ */
+void kdtl_event_callbacks(struct pmu *pmu)
+{
+#define KDTL_FILL(field, value) do {				\
+		if (!pmu->field)				\
+			pmu->field = value;			\
+	} while (0)
+
+	KDTL_FILL(attr_groups, kdtl_attr_groups);
+	KDTL_FILL(event_init, kdtl_event_init);
+	KDTL_FILL(add, kdtl_event_add);
+	KDTL_FILL(del, kdtl_event_del);
+	/* perf provides its own pair only if neither is set, so fill in both or none. */
+	if (!pmu->pmu_enable && !pmu->pmu_disable) {
+		pmu->pmu_enable = kdtl_pmu_enable;
+		pmu->pmu_disable = kdtl_pmu_disable;
+	}
+	KDTL_FILL(start, kdtl_event_start);
+	KDTL_FILL(stop, kdtl_event_stop);
+	KDTL_FILL(read, kdtl_event_read);
+	if (!pmu->setup_aux) {
+		pmu->setup_aux = kdtl_setup_aux;
+		pmu->free_aux = kdtl_free_aux;
+	}
+#undef KDTL_FILL
+
+	/* Events belong to a CPU, not to a task, and cannot exclude user or kernel. */
+	pmu->task_ctx_nr = perf_invalid_context;
+	pmu->capabilities |= PERF_PMU_CAP_NO_EXCLUDE;
+}

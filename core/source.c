@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The registered sources and their users
+ *
+ * kdtl_sources_lock protects the list of sources and their users counts.  It is
+ * held across attach() and detach(), and these may register a tracepoint, which
+ * takes the CPU hotplug lock (for a static key).  So kdtl_sources_lock must not
+ * be taken under the CPU hotplug lock.
+ */
+#define pr_fmt(fmt) "kdtl: " fmt
+
+#include <linux/error-injection.h>
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+
+#include "fanout.h"
+#include "source.h"
+
+static LIST_HEAD(kdtl_sources);
+static DEFINE_MUTEX(kdtl_sources_lock);
+
+static struct kdtl_pmu *kdtl_source_find(const char *name)
+{
+	struct kdtl_pmu *p, *best = NULL;
+
+	lockdep_assert_held(&kdtl_sources_lock);
+	list_for_each_entry(p, &kdtl_sources, node) {
+		if (name ? !strcmp(p->name, name) : !best || p->rating > best->rating)
+			best = p;
+	}
+	return best;
+}
+
+/**
+ * kdtl_source_get() - find a source and hold its module
+ * @name: NULL for the source with the highest rating
+ *
+ * Context: may sleep.
+ * Return: the source, or NULL.
+ */
+struct kdtl_pmu *kdtl_source_get(const char *name)
+{
+	struct kdtl_pmu *p;
+
+	mutex_lock(&kdtl_sources_lock);
+	p = kdtl_source_find(name);
+	if (p && !try_module_get(p->pmu.module))
+		p = NULL;
+	mutex_unlock(&kdtl_sources_lock);
+	return p;
+}
+ALLOW_ERROR_INJECTION(kdtl_source_get, NULL);
+
+/**
+ * kdtl_source_put() - undo kdtl_source_get()
+ * @p: the source
+ *
+ * Context: any.
+ */
+void kdtl_source_put(struct kdtl_pmu *p)
+{
+	module_put(p->pmu.module);
+}
+
+/**
+ * kdtl_source_attach() - count one more user; the first calls the driver's attach()
+ * @p: the source
+ *
+ * Context: may sleep; not under the CPU hotplug lock.
+ * Return: 0, or the error of attach().
+ */
+int kdtl_source_attach(struct kdtl_pmu *p)
+{
+	int err = 0;
+
+	mutex_lock(&kdtl_sources_lock);
+	if (!p->users && p->attach)
+		err = p->attach(p);
+	if (!err)
+		p->users++;
+	mutex_unlock(&kdtl_sources_lock);
+	return err;
+}
+ALLOW_ERROR_INJECTION(kdtl_source_attach, ERRNO);
+
+/**
+ * kdtl_source_detach() - undo kdtl_source_attach()
+ * @p: the source
+ *
+ * Context: may sleep; not under the CPU hotplug lock.
+ */
+void kdtl_source_detach(struct kdtl_pmu *p)
+{
+	mutex_lock(&kdtl_sources_lock);
+	if (!--p->users && p->detach)
+		p->detach(p);
+	mutex_unlock(&kdtl_sources_lock);
+}
+
+/**
+ * kdtl_source_add() - register a source with perf, and list it
+ * @p: the source, with all of perf's callbacks
+ *
+ * Context: may sleep.
+ * Return: 0; -EEXIST if the name is taken; -ENOMEM; or the error of
+ * perf_pmu_register().
+ */
+int kdtl_source_add(struct kdtl_pmu *p)
+{
+	int err;
+
+	p->cpu = alloc_percpu(struct kdtl_pmu_cpu);
+	if (!p->cpu)
+		return -ENOMEM;
+	p->users = 0;
+
+	mutex_lock(&kdtl_sources_lock);
+	if (kdtl_source_find(p->name)) {
+		pr_warn("PMU %s is registered already\n", p->name);
+		err = -EEXIST;
+	} else {
+		err = perf_pmu_register(&p->pmu, p->name, -1);
+	}
+	if (!err)
+		list_add_tail(&p->node, &kdtl_sources);
+	mutex_unlock(&kdtl_sources_lock);
+
+	if (err)
+		free_percpu(p->cpu);
+	return err;
+}
+
+/**
+ * kdtl_source_del() - undo kdtl_source_add()
+ * @p: the source; nobody uses it
+ *
+ * Context: may sleep.
+ */
+void kdtl_source_del(struct kdtl_pmu *p)
+{
+	mutex_lock(&kdtl_sources_lock);
+	list_del(&p->node);
+	mutex_unlock(&kdtl_sources_lock);
+	perf_pmu_unregister(&p->pmu);
+	free_percpu(p->cpu);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The registered sources and their users. */
+#ifndef _KDTL_SOURCE_H
+#define _KDTL_SOURCE_H
+
+#include <linux/kdtl_pmu.h>
+
+struct kdtl_pmu *kdtl_source_get(const char *name);
+void kdtl_source_put(struct kdtl_pmu *p);
+int kdtl_source_attach(struct kdtl_pmu *p);
+void kdtl_source_detach(struct kdtl_pmu *p);
+
+int kdtl_source_add(struct kdtl_pmu *p);
+void kdtl_source_del(struct kdtl_pmu *p);
+
+#endif /* _KDTL_SOURCE_H */

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Waking the reader, and waiting
+ * Waiting for something to read
  *
- * Entries are written where nobody may be woken (under the runqueue lock, in
- * hard irq), so the writer queues an irq_work, at most one in flight per CPU,
- * and that completes the session's completion.
- *
- * No wake-up is lost: kdtl_session_wake() sets pending before it completes,
- * and a waiter is on the completion's queue before it looks at pending.  No
- * count piles up: ours is at most one, and who takes pending takes it along.
+ * No wake-up is lost: kdtl_session_wake() sets pending before it completes, and a
+ * waiter is on the completion's queue before it looks at pending.
  */
 #define pr_fmt(fmt) "kdtl: " fmt
 
@@ -21,7 +16,7 @@
 #include "../core/session.h"
 #include "../core/wake.h"
 
-/* Take a message.  What woke us for the last one must not end the next wait. */
+/* Take a message.  With the last one goes its wake-up, which must not end the next wait. */
 static bool kdtl_take_msg(struct kdtl_session *s, struct kdtl_msg *msg)
 {
 	bool last;
@@ -33,7 +28,10 @@ static bool kdtl_take_msg(struct kdtl_session *s, struct kdtl_msg *msg)
 	return true;
 }
 
-/* Is there a message, or has any CPU enough unread data?  No more will come after stop. */
+/*
+ * Is there a message, or does a CPU have enough unread data?  While the session is
+ * stopped no more data comes, so then any is enough.
+ */
 static bool kdtl_session_readable(struct kdtl_session *s)
 {
 	const bool started = READ_ONCE(s->state) == KDTL_STARTED;
@@ -49,7 +47,7 @@ static bool kdtl_session_readable(struct kdtl_session *s)
 		aux = kdtl_session_aux(s, cpu);
 		if (!aux)
 			continue;
-		/* [aux.T] tail, then head: so that this head is not before this tail. */
+		/* [aux.T] Read tail, then head, so that this head is not before this tail. */
 		tail = kdtl_u64_acquire(&aux->tail);
 		if (kdtl_u64_read(&aux->sink.head) - tail >= (started ? aux->watermark : 1))
 			return true;
@@ -57,93 +55,55 @@ static bool kdtl_session_readable(struct kdtl_session *s)
 	return false;
 }
 
-enum kdtl_wait_end {
-	KDTL_WAIT_ON,
-	KDTL_WAIT_CLOSED,
-	KDTL_WAIT_READY,
-	KDTL_WAIT_OTHER,
-};
-
 /*
- * Take a count.  It is a wake-up's if that came since the look at pending: so no
- * wake-up may come while we look which it is.
+ * Decide whether a wait is over: each time the waiter is woken, and before it
+ * sleeps.  With @msg it waits for a message, which is taken at once, otherwise for
+ * anything to read.  A stop ends every wait that began before it, so a waiter
+ * compares kdtl_session::stops with the value from its beginning, @stops.
+ *
+ * Returns -EAGAIN: go on waiting; 1: there is something to read; 0: woken without;
+ * -ESHUTDOWN.
  */
-static enum kdtl_wait_end kdtl_take_count(struct kdtl_session *s)
+static int kdtl_wait_over(struct kdtl_session *s, struct kdtl_msg *msg,
+			  unsigned int stops)
 {
-	enum kdtl_wait_end end = KDTL_WAIT_ON;
-	unsigned long flags;
-
-	if (!completion_done(s->done))
-		return KDTL_WAIT_ON;
-	raw_spin_lock_irqsave(&s->wake_lock, flags);
-	if (kdtl_take_pending(s))
-		end = KDTL_WAIT_READY;
-	else if (try_wait_for_completion(s->done))
-		end = KDTL_WAIT_OTHER;
-	raw_spin_unlock_irqrestore(&s->wake_lock, flags);
-	return end;
-}
-
-/*
- * What a waiter looks at, each time it is woken.  With @msg only a message is
- * worth it, and is taken at once; without, anything is.  Each stop since there
- * had been @stops ends it, whoever took the wake-up.
- */
-static enum kdtl_wait_end kdtl_wait_over(struct kdtl_session *s,
-					 struct kdtl_msg *msg, unsigned int stops)
-{
-	enum kdtl_wait_end end;
-
 	if (READ_ONCE(s->closing))
-		return KDTL_WAIT_CLOSED;
+		return -ESHUTDOWN;
 	if (msg && kdtl_take_msg(s, msg))
-		return KDTL_WAIT_READY;
-	if (kdtl_session_take_wake(s) || READ_ONCE(s->stops) != stops ||
-	    (!msg && kdtl_session_readable(s)))
-		end = KDTL_WAIT_READY;
-	else
-		end = kdtl_take_count(s);
-	/* What the wake-up was for may have come since we looked for a message. */
-	if (msg && end == KDTL_WAIT_READY && !kdtl_take_msg(s, msg))
-		end = KDTL_WAIT_OTHER;
-	if (end != KDTL_WAIT_ON)
-		return end;
-	/* kthread_stop() and _park() wake the thread, and complete nothing. */
+		return 1;
+	/* A message may have been posted since, and then the wake-up was for it. */
+	if (kdtl_session_take_wake(s) || READ_ONCE(s->stops) != stops)
+		return !msg || kdtl_take_msg(s, msg);
+	if (!msg && kdtl_session_readable(s))
+		return 1;
+	if (kdtl_session_take_foreign(s))
+		return 0;
+	/* kthread_stop() and kthread_park() wake the thread but complete nothing. */
 	if (current->flags & PF_KTHREAD && (kthread_should_stop() || kthread_should_park()))
-		return KDTL_WAIT_OTHER;
-	return KDTL_WAIT_ON;
+		return 0;
+	return -EAGAIN;
 }
 
-/* Sleep until kdtl_wait_over() says why not. */
+/* Sleep until kdtl_wait_over() ends the wait, and return its reason. */
 static int kdtl_wait_for(struct kdtl_session *s, struct kdtl_msg *msg, long timeout)
 {
 	const unsigned int stops = READ_ONCE(s->stops);
-	enum kdtl_wait_end end = KDTL_WAIT_ON;
+	int end = -EAGAIN;
 	long left = 0;
 
-	/* [wake.Q] On the queue first, then a look: the waker does it the other way. */
+	/* [wake.Q] The waiter queues itself, then looks; the waker does the opposite. */
 	if (timeout)
 		left = swait_event_interruptible_timeout_exclusive(s->done->wait,
-				(end = kdtl_wait_over(s, msg, stops)) != KDTL_WAIT_ON,
+				(end = kdtl_wait_over(s, msg, stops)) != -EAGAIN,
 				timeout);
 	else
 		end = kdtl_wait_over(s, msg, stops);
 
-	/* A wake-up wakes one: let the next waiter see what it finds. */
-	if (end != KDTL_WAIT_ON)
-		swake_up_one(&s->done->wait);
-
-	switch (end) {
-	case KDTL_WAIT_CLOSED:
-		return -ESHUTDOWN;
-	case KDTL_WAIT_READY:
-		return 1;
-	case KDTL_WAIT_OTHER:
-		return 0;
-	case KDTL_WAIT_ON:
-		break;
-	}
-	return left < 0 ? left : -ETIMEDOUT;
+	if (end == -EAGAIN)
+		return left < 0 ? left : -ETIMEDOUT;
+	/* complete() wakes one waiter only, but the reason may concern others too. */
+	swake_up_one(&s->done->wait);
+	return end;
 }
 
 /**
@@ -151,16 +111,16 @@ static int kdtl_wait_for(struct kdtl_session *s, struct kdtl_msg *msg, long time
  * @s: the session
  * @timeout: in jiffies; 0: only look; MAX_SCHEDULE_TIMEOUT: for ever
  *
- * Returns when a CPU has a watermark of unread bytes, has lost entries, and when
- * the session is stopped or unloaded, which ends all waits.  It looks for unread
- * data first, so none is slept over; a reader that leaves a watermark of bytes
- * unread, or anything after a stop, does not sleep.
+ * Returns when a CPU has a watermark of unread bytes or has lost entries, and
+ * when the session is stopped or unloaded, which ends all waits.  It looks for
+ * unread data before it sleeps.  So it returns at once as long as a CPU has a
+ * watermark of unread bytes or, in a stopped session, any.
  *
  * Context: task, may sleep (not if @timeout is 0).
  * Return:
- * * 1: there is something
- * * 0: woken without: someone else completed the completion, kthread_stop() or
- *   kthread_park()
+ * * 1: there is something to read
+ * * 0: woken without: somebody else completed the completion, or kthread_stop()
+ *   or kthread_park() was called
  * * -ETIMEDOUT: nothing came
  * * -EINVAL: @timeout is below 0
  * * -ERESTARTSYS: a signal is pending
@@ -175,7 +135,7 @@ int kdtl_wait(struct kdtl_session *s, long timeout)
 				    s->owner, timeout);
 		return -EINVAL;
 	}
-	/* Who always finds something never sleeps, and may be all that runs here. */
+	/* A reader that always finds something never sleeps: let other tasks run. */
 	if (timeout)
 		cond_resched();
 	ret = kdtl_session_hold(s);
@@ -197,22 +157,22 @@ EXPORT_SYMBOL_NS_GPL(kdtl_wait, KDTL_NS);
  * @s: the session
  * @msg: filled in
  * @size: of @msg, sizeof(struct kdtl_msg)
- * @noblock: do not wait for one
+ * @noblock: return if there is none
  *
- * Messages come in the order in which they were posted; those that find the
- * queue full are dropped, and the next one that fits tells how many.  A read
- * that finds a message leaves no completion count behind.  A session without
- * message pages never has one: a read waits for the next wake-up.
+ * Messages come in the order in which they were posted.  If the queue is full a
+ * new one is dropped, and the next one that fits says how many were.  A read that
+ * finds a message leaves no count in the completion.  A session without message
+ * pages has no messages, so a read waits for the next wake-up.
  *
  * perfmon2: pfmk_read().
  *
  * Context: task, may sleep (not if @noblock).
  * Return:
  * * sizeof(struct kdtl_msg)
- * * 0: woken without one: the session was stopped, there is data but its message
- *   was dropped, someone else completed the completion, kthread_stop() or
- *   kthread_park()
- * * -EAGAIN: @noblock, and there is none
+ * * 0: woken without a message: the session was stopped; or there is data, but
+ *   its message was dropped; or somebody else completed the completion; or
+ *   kthread_stop() or kthread_park() was called
+ * * -EAGAIN: there is none, and @noblock is set
  * * -EINVAL: @msg is NULL or @size is not its size
  * * -ERESTARTSYS: a signal is pending
  * * -ESHUTDOWN: the session is being closed

@@ -49,7 +49,6 @@ enum kdtl_state {
  * @wake_lock: protects @pending, and makes a wake-up one step.  Taken in hard
  *	irq; no other kdtl lock is taken inside
  * @pending: there was a wake-up that no kdtl_wait() has returned for yet
- * @own_wake: the last count in @done is ours, not someone else's
  * @stops: number of kdtl_stop() and kdtl_unload(), each of which ends all waits;
  *	written under @lock
  * @owner: who called kdtl_session_create(), by name: an address in a module's
@@ -86,7 +85,6 @@ struct kdtl_session {
 	void			*wake_data;
 	raw_spinlock_t		wake_lock;
 	bool			pending;
-	bool			own_wake;
 	unsigned int		stops;
 
 	char			owner[KDTL_OWNER_LEN];

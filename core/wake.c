@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Waking a session's reader; the other half is in api/wait.c. */
+/*
+ * Waking a session's reader
+ *
+ * Entries are written where nobody may be woken: under the runqueue lock, or in
+ * hard irq.  So the writer queues an irq_work, at most one in flight per CPU,
+ * and that wakes the reader.
+ *
+ * Each wake-up sets kdtl_session::pending, completes the completion and calls
+ * the caller's wake().  kdtl_wait() and kdtl_read() look at pending and sleep on
+ * the completion's queue, because whoever else completes it ends their sleep
+ * too.  While pending is set, one count of the completion belongs to it.
+ */
 #include "session.h"
 #include "wake.h"
 
-/*
- * Is a count left, for someone who will look at the areas only after taking it?
- *
- * [wake.D] A look without the queue's lock may find a count that was being taken
- * by someone who had looked already: his store is seen late, our head by him too.
- * completion_done() takes the lock after such a look, so a second look sees the
- * store if he was there before; and if he was not, he sees our head.
- */
-static bool kdtl_completion_kept(struct completion *done)
-{
-	return completion_done(done) && completion_done(done);
-}
-
 /**
- * kdtl_session_wake() - there is something for the reader
+ * kdtl_session_wake() - tell the reader that there is something to read
  * @s: the session
  *
  * Context: any that may take a raw spinlock, hard irq at most.
@@ -27,38 +25,22 @@ void kdtl_session_wake(struct kdtl_session *s)
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&s->wake_lock, flags);
+	/* Replace the last wake-up's count if it is still there: counts must not pile up. */
+	if (s->pending)
+		try_wait_for_completion(s->done);
 	s->pending = true;
-	/* A count that is not ours, but of a session that shares it, is taken for that. */
-	if (!s->own_wake || !kdtl_completion_kept(s->done)) {
-		complete(s->done);
-		s->own_wake = true;
-	}
+	complete(s->done);
 	if (s->wake)
 		s->wake(s->wake_data);
 	raw_spin_unlock_irqrestore(&s->wake_lock, flags);
 }
 
-bool kdtl_take_pending(struct kdtl_session *s)
-{
-	const bool pending = s->pending;
-
-	lockdep_assert_held(&s->wake_lock);
-	s->pending = false;
-	if (pending && s->own_wake) {
-		try_wait_for_completion(s->done);
-		s->own_wake = false;
-	}
-	return pending;
-}
-
 /**
- * kdtl_session_take_wake() - was there a wake-up?
+ * kdtl_session_take_wake() - take the wake-ups since the last call, with their count
  * @s: the session
  *
- * Then it is taken, with the count that it left behind.
- *
  * Context: any that may take a raw spinlock, hard irq at most.
- * Return: whether there was one.
+ * Return: whether there was a wake-up.
  */
 bool kdtl_session_take_wake(struct kdtl_session *s)
 {
@@ -66,7 +48,28 @@ bool kdtl_session_take_wake(struct kdtl_session *s)
 	bool pending;
 
 	raw_spin_lock_irqsave(&s->wake_lock, flags);
-	pending = kdtl_take_pending(s);
+	pending = s->pending;
+	s->pending = false;
+	if (pending)
+		try_wait_for_completion(s->done);
 	raw_spin_unlock_irqrestore(&s->wake_lock, flags);
 	return pending;
+}
+
+/**
+ * kdtl_session_take_foreign() - take a count that is not a wake-up's
+ * @s: the session
+ *
+ * Context: any that may take a raw spinlock, hard irq at most.
+ * Return: whether there was one: somebody else has completed the completion.
+ */
+bool kdtl_session_take_foreign(struct kdtl_session *s)
+{
+	unsigned long flags;
+	bool foreign;
+
+	raw_spin_lock_irqsave(&s->wake_lock, flags);
+	foreign = !s->pending && try_wait_for_completion(s->done);
+	raw_spin_unlock_irqrestore(&s->wake_lock, flags);
+	return foreign;
 }

@@ -7,6 +7,6 @@ struct kdtl_session;
 
 void kdtl_session_wake(struct kdtl_session *s);
 bool kdtl_session_take_wake(struct kdtl_session *s);
-bool kdtl_take_pending(struct kdtl_session *s);
+bool kdtl_session_take_foreign(struct kdtl_session *s);
 
 #endif /* _KDTL_WAKE_H */

@@ -55,7 +55,7 @@ ssize_t kdtl_aux_peek(struct kdtl_session *s, int cpu, const void **span)
 	if (!aux)
 		return 0;
 
-	/* [aux.C] pairs with B in kdtl_sink_store(): who sees head sees the data. */
+	/* [aux.C] pairs with B in kdtl_sink_publish(): who sees head sees the data. */
 	head = kdtl_u64_acquire(&aux->sink.head);
 	tail = kdtl_u64_read(&aux->tail);
 	*span = aux->area.base + (tail & aux->sink.pos_mask);
@@ -115,14 +115,14 @@ static ssize_t kdtl_snapshot_try(struct kdtl_aux *aux, void *buf, u64 len, u64 *
 {
 	u64 head, stale;
 
-	/* [aux.C] pairs with B in kdtl_sink_store(): who sees head sees the data. */
+	/* [aux.C] pairs with B in kdtl_sink_publish(): who sees head sees the data. */
 	head = kdtl_u64_acquire(&aux->sink.head);
 	len = min(len, head - kdtl_u64_read(&aux->start));
 	*from = head - len;
 	/* The writer may be at work on it: what came out torn is found below. */
 	data_race(memcpy(buf, aux->area.base + (*from & aux->sink.pos_mask), len));
 	/*
-	 * [aux.S] pairs with O in kdtl_sink_store() and kdtl_aux_output_begin(): who
+	 * [aux.S] pairs with O in kdtl_sink_slot() and kdtl_aux_output_begin(): who
 	 * copied bytes of a newer entry sees a head that says so.
 	 */
 	smp_rmb();

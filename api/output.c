@@ -49,7 +49,7 @@ void *kdtl_aux_output_begin(struct perf_output_handle *handle,
 	}
 
 	WRITE_ONCE(aux->open, true);
-	/* [aux.O] see kdtl_sink_store(): open is seen before old bytes change. */
+	/* [aux.O] see kdtl_sink_slot(): open is seen before old bytes change. */
 	smp_wmb();
 	handle->event = event;
 	handle->rb = NULL;
@@ -104,7 +104,7 @@ void kdtl_aux_output_end(struct perf_output_handle *handle, unsigned long size)
 		irq_work_queue(&aux->wake);
 	kdtl_aux_advance(aux, size);
 	kdtl_set_check(aux);
-	/* [aux.E] pairs with F in kdtl_aux_snapshot(): closed, so the head is the new one. */
+	/* [aux.E] pairs with F in kdtl_snapshot_try(): closed, so the head is the new one. */
 	smp_store_release(&aux->open, false);
 	handle->event = NULL;
 }

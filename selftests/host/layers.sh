@@ -1,0 +1,275 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Who uses whom? Control flows down: api uses core, and core uses nothing above
+# itself. No two files need each other, clients see the public headers only, and
+# each driver touches core through one header. The answers come from the built
+# objects, and from the headers that the compiler read.
+#
+# shellcheck disable=SC2317 # functions that ok() calls
+
+here=$(dirname -- "$(readlink -f -- "$0")")
+top=$(dirname -- "$(dirname -- "$here")")
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
+. "$top/scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
+. "$here/lib/ktap.sh"
+
+# sources DIR FOLDER...: the C files of these folders, without what kbuild wrote.
+sources()
+{
+	(cd -- "$1" && shift && find "$@" -maxdepth 1 -name '*.c' ! -name '*.mod.c') | sort
+}
+
+# clients DIR: their folders.
+clients()
+{
+	(cd -- "$1" && find clients -mindepth 1 -maxdepth 1 -type d) | sort
+}
+
+# uses DIR FOLDER...: "user used symbol" for each symbol that one object of these
+# folders takes from another.
+uses()
+{
+	local dir=$1 f
+
+	sources "$@" | while read -r f; do
+		nm -g -- "$dir/${f%.c}.o" | awk -v o="${f%.c}.o" '{ print o, $(NF - 1), $NF }'
+	done | awk '
+		$2 == "U" { user[++n] = $1; needs[n] = $3; next }
+		{ at[$3] = $1 }
+		END {
+			for (i = 1; i <= n; i++)
+				if (needs[i] in at)
+					print user[i], at[needs[i]], needs[i]
+		}' | sort -u
+}
+
+# circles: the shortest circle through each object of what uses() prints.
+circles()
+{
+	awk '
+	{
+		if (!(($1, $2) in by))
+			next_of[$1] = next_of[$1] " " $2
+		by[$1, $2] = $3
+		name[$1]
+	}
+	# From start back to start, breadth first.
+	function circle(start,   queue, head, tail, from, near, n, i, o) {
+		queue[tail++] = start
+		while (head < tail) {
+			o = queue[head++]
+			n = split(next_of[o], near, " ")
+			for (i = 1; i <= n; i++) {
+				if (near[i] in from)
+					continue
+				from[near[i]] = o
+				if (near[i] == start)
+					return told(start, from)
+				queue[tail++] = near[i]
+			}
+		}
+		return ""
+	}
+	# Each circle is told once, from the first of its names.
+	function told(start, from,   path, n, i, o, first, text) {
+		o = start
+		do {
+			path[n++] = o
+			o = from[o]
+		} while (o != start)
+		for (i = 0; i < n; i++)
+			if (path[i] < path[first + 0])
+				first = i
+		text = path[first + 0]
+		for (i = 1; i <= n; i++) {
+			o = path[(first - i + n) % n]
+			text = text " -> " o " (" by[path[(first - i + 1 + n) % n], o] ")"
+		}
+		return text
+	}
+	END {
+		for (o in name) {
+			text = circle(o)
+			if (text != "" && !seen[text]++)
+				print text
+		}
+	}' | sort
+}
+
+# --- what has to be so; DIR is a build of scripts/build, or like one ------------------
+
+# complete DIR: what was not compiled cannot be judged.
+complete()
+{
+	local f missing=0
+
+	# shellcheck disable=SC2046 # folders have no spaces
+	for f in $(sources "$1" core api $(clients "$1")); do
+		[ -f "$1/${f%.c}.o" ] && [ -f "$1/${f%/*}/.$(basename "$f" .c).o.cmd" ] && continue
+		echo "$f was not compiled"
+		missing=1
+	done
+	[ $missing -eq 0 ] && uses "$1" core api | grep -q '^api/.* core/'
+}
+
+# no_circle DIR FOLDER
+no_circle()
+{
+	local found
+
+	found=$(uses "$@" | circles)
+	[ -z "$found" ] || { printf 'a circle: %s\n' "${found//$'\n'/$'\n'a circle: }"; return 1; }
+}
+
+no_circle_in_clients()
+{
+	local client rc=0
+
+	for client in $(clients "$1"); do
+		no_circle "$1" "$client" || rc=1
+	done
+	return $rc
+}
+
+core_calls_no_api()
+{
+	uses "$1" core api | awk '$1 ~ /^core\// && $2 ~ /^api\// {
+			print $1 " -> " $2 " (" $3 ")"
+			bad = 1
+		}
+		END { exit bad }'
+}
+
+# clients_include_public DIR: headers of this project that the compiler read, however
+# they were included.
+clients_include_public()
+{
+	local client f header rc=0
+
+	for client in $(clients "$1"); do
+		for f in $(sources "$1" "$client"); do
+			while read -r header; do
+				case $header in
+				api/include/* | "$client"/*) continue ;;
+				esac
+				echo "$f includes $header"
+				rc=1
+			done < <(sed -n 's/^  \(\/.*\.h\) \\$/\1/p' \
+				"$1/$client/.$(basename "$f" .c).o.cmd" |
+				xargs -r realpath -m -s | sed -n "s|^$1/||p" | sort -u)
+		done
+	done
+	return $rc
+}
+
+# drivers_include_one DIR: what a driver and its own headers include themselves. From
+# the source: kdtl_vpa is for POWER only.
+drivers_include_one()
+{
+	(cd -- "$1/core/pmu" && grep -H -o '^#include "\.\./.*"' ./*.[ch]) |
+		sed 's|^\./\(.*\):#include "\.\./\(.*\)"|\1 \2|' | awk '
+		$2 ~ /^\.\./ { print $1 " includes core/" $2; bad = 1; next }
+		$2 != "compat.h" { n[$1]++; all[$1] = all[$1] " core/" $2 }
+		END {
+			for (f in n)
+				if (n[f] > 1) {
+					print f " includes" all[f]
+					bad = 1
+				}
+			exit bad || NR == 0
+		}'
+}
+
+# --- can that fail? -----------------------------------------------------------------
+
+# plant FILE [USED...]: a source with a function of its own name that calls those of
+# others, and what kbuild would make of it.
+plant()
+{
+	local f=$work/planted/$1 name used
+
+	mkdir -p -- "${f%/*}"
+	name=$(basename "$f" .c)
+	shift
+	{
+		for used; do
+			echo "void $used(void);"
+		done
+		echo "void $name(void);"
+		echo "void $name(void)"
+		echo "{"
+		for used; do
+			echo "	$used();"
+		done
+		echo "}"
+	} >"$f"
+	gcc-12 -O2 -c -o "${f%.c}.o" "$f"
+	printf '%s\n' "deps_$f := \\" "  /usr/include/stdio.h \\" \
+		"  $work/planted/api/include/linux/kdtl.h \\" >"${f%/*}/.$name.o.cmd"
+}
+
+plant_all()
+{
+	local d=$work/planted
+
+	plant core/low.c
+	plant core/one.c two low
+	plant core/two.c three
+	plant core/three.c one
+	plant core/up.c verb
+	plant api/verb.c helper low
+	plant api/helper.c verb
+	plant clients/good/good.c part
+	plant clients/good/part.c
+	plant clients/bad/bad.c piece
+	plant clients/bad/piece.c bad
+	printf '%s\n' "  $d/clients/bad/../../core/low.h \\" "  $d/clients/bad/bad.h \\" \
+		>>"$d/clients/bad/.bad.o.cmd"
+	mkdir "$d/core/pmu"
+	printf '#include "../%s.h"\n' compat low >"$d/core/pmu/good.c"
+	printf '#include "../%s.h"\n' compat low one >"$d/core/pmu/bad.c"
+}
+
+# finds EXPECTED COMMAND...: the command fails, and says just that.
+finds()
+{
+	local expected=$1
+
+	shift
+	! "$@" >"$work/said" || { echo "nothing was found"; return 1; }
+	diff -u <(echo "$expected") "$work/said"
+}
+
+# ------------------------------------------------------------------------------------
+
+"$top/scripts/install-deps" check
+work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-layers.XXXXXX")
+partial "$work"
+plan 12
+capture "$top/scripts/build" x86_64-6.1
+built=$captured
+ok "every file was compiled" complete "$built"
+ok "no circle between files of core" no_circle "$built" core
+ok "no circle between files of api" no_circle "$built" api
+ok "core uses nothing of api" core_calls_no_api "$built"
+ok "no circle between files of a client" no_circle_in_clients "$built"
+ok "clients include the public headers and their own" clients_include_public "$built"
+ok "each driver includes one header of core, and compat.h" drivers_include_one "$built"
+
+plant_all
+d=$work/planted
+ok "a circle would be found" finds \
+	"a circle: core/one.o -> core/two.o (two) -> core/three.o (three) -> core/one.o (one)" \
+	no_circle "$d" core
+ok "a use of api in core would be found" finds "core/up.o -> api/verb.o (verb)" \
+	core_calls_no_api "$d"
+ok "a circle in a client would be found" finds \
+	"a circle: clients/bad/bad.o -> clients/bad/piece.o (piece) -> clients/bad/bad.o (bad)" \
+	no_circle_in_clients "$d"
+ok "a client's look into core would be found" finds \
+	"clients/bad/bad.c includes core/low.h" clients_include_public "$d"
+ok "a driver's second header would be found" finds \
+	"bad.c includes core/low.h core/one.h" drivers_include_one "$d"
+finish

@@ -199,6 +199,184 @@ all_labelled()
 	}'
 }
 
+# labelled DIR: each comment of core/ and api/ there that has a label, in one line:
+# file, first line, last line, the function in which it stands (- if in none), text,
+# and those of its labels that are not only named as another's partner. A comment
+# right above a function belongs to it.
+labelled()
+{
+	(cd -- "$1" && find core api -name '*.[ch]' -print0 | sort -z | xargs -0 awk '
+	function put(where,   own) {
+		if (text ~ /\[[a-z]+\.[A-Z]\]/) {
+			own = text
+			gsub(/[Pp]airs with \[[a-z]+\.[A-Z]\]/, "", own)
+			print file "\t" first "\t" last "\t" where "\t" text "\t" own
+		}
+		text = ""
+	}
+	FNR == 1 { put("-"); fn = "-"; open = 0; file = FILENAME }
+	open || /^[ \t]*\/\*/ || (fn != "-" && /\/\*.*\*\/$/) {
+		if (!open) {
+			put(fn)
+			first = FNR
+		}
+		line = $0
+		if (!open)
+			sub(/.*\/\*+/, "", line)
+		open = line !~ /\*\//
+		sub(/\*\/.*/, "", line)
+		sub(/^[ \t]*\**[ \t]*/, "", line)
+		text = text (text == "" ? "" : " ") line
+		last = FNR
+		next
+	}
+	/^[a-z].*[a-z0-9_]\(/ && !/;$/ {
+		fn = $0
+		sub(/\(.*/, "", fn)
+		sub(/.*[ *]/, "", fn)
+	}
+	{ put(fn) }
+	/^}/ { fn = "-" }
+	END { put("-") }' /dev/null)
+}
+
+# partners DIR: what those comments say of the other end: file, first line, last line,
+# its labels, the function. "[aux.O] see f()" says that this label is there, too.
+partners()
+{
+	labelled "$1" | awk -F '\t' '
+	function functions(clause,   name) {
+		while (match(clause, /kdtl_[a-z0-9_]+\(\)/)) {
+			name = substr(clause, RSTART, RLENGTH - 2)
+			clause = substr(clause, RSTART + RLENGTH)
+			print $1 "\t" $2 "\t" $3 "\t" labels "\t" name
+		}
+	}
+	function clause_after(re,   clause) {
+		if (!match($5, re))
+			return ""
+		clause = substr($5, RSTART + RLENGTH)
+		sub(/[.:;]( .*)?$/, "", clause)
+		return clause
+	}
+	{
+		match($5, /\[[a-z]+\.[A-Z]\]/)
+		own = substr($5, RSTART, RLENGTH)
+		group = own
+		sub(/\..*/, ".", group)
+		labels = own
+		functions(clause_after("\\[[a-z]+\\.[A-Z]\\] see "))
+
+		clause = clause_after("[Pp]airs with ")
+		labels = ""
+		# Labels may stand as [aux.B], or as B alone.
+		rest = " " clause " "
+		gsub(/kdtl_[a-z0-9_]+\(\)/, "-", rest)
+		while (match(rest, /[^A-Za-z0-9_][A-Z][^A-Za-z0-9_]/)) {
+			labels = labels group substr(rest, RSTART + 1, 1) "]"
+			rest = substr(rest, RSTART + 2)
+		}
+		functions(clause)
+	}'
+}
+
+# partners_named DIR: the label of the other end stands in the function that the
+# comment names.
+partners_named()
+{
+	local dir=$1
+
+	awk -F '\t' '
+	FNR == NR {
+		while (match($6, /\[[a-z]+\.[A-Z]\]/)) {
+			at[substr($6, RSTART, RLENGTH), $4]
+			$6 = substr($6, RSTART + RLENGTH)
+		}
+		next
+	}
+	{
+		seen++
+		good = 0
+		n = split($4, label, "]")
+		for (i = 1; i < n; i++)
+			good += (label[i] "]", $5) in at
+		if (good)
+			next
+		bad = 1
+		printf "%s:%d: %s() has no %s\n", $1, $2, $5, $4 == "" ? "label" : $4
+	}
+	END { exit bad || seen < 5 }' <(labelled "$dir") <(partners "$dir")
+}
+
+# table FILE: the rows of design.rst that have a letter, as "letters functions" for
+# each of their two ends.
+table()
+{
+	awk '
+	function put(   rest, out) {
+		rest = cell[nr]
+		out = ""
+		while (match(rest, /kdtl_[a-z0-9_]+\(\)/)) {
+			out = out " " substr(rest, RSTART, RLENGTH - 2)
+			rest = substr(rest, RSTART + RLENGTH)
+		}
+		if (nr == 2 && cell[1] ~ /^[A-Z]$/)
+			print cell[1] out
+		else if (nr == 3 && match(cell[3], /^[A-Z]( and [A-Z])*(:|$)/)) {
+			rest = substr(cell[3], 1, RLENGTH)
+			gsub(/ and |:/, "", rest)
+			if (out != "")
+				print rest out
+		}
+	}
+	/^   \* -/ { on = 1; put(); nr = 1; cell[1] = $3; next }
+	!on { next }
+	/^     - / { put(); nr++; sub(/^     - /, ""); cell[nr] = $0; next }
+	/^       / { sub(/^ */, ""); cell[nr] = cell[nr] " " $0; next }
+	{ put(); nr = 0; on = 0 }' "$1"
+}
+
+# table_names DIR: the functions in the table are those with that label. Waiting has
+# letters of its own, which are not in it.
+table_names()
+{
+	local letters functions wrong=0 nr=0
+
+	while read -r letters functions; do
+		nr=$((nr + 1))
+		diff <(tr ' ' '\n' <<<"$functions" | sed '/^$/d' | sort -u) \
+			<(labelled "$1" | awk -F '\t' -v label="\\[(aux|user|vpa)[.][$letters]\\]" \
+				'$4 != "-" && $6 ~ label { print $4 }' | sort -u) || {
+			echo "the row of $letters: < in design.rst, > with that label"
+			wrong=1
+		}
+	done < <(table "$1/Documentation/design.rst")
+	[ $wrong -eq 0 ] && [ $nr -gt 10 ]
+}
+
+# Each of those names, made wrong, is noticed.
+drift_is_seen()
+{
+	local copy=$work/drift file first last name nr=0
+
+	mkdir -- "$copy"
+	while IFS=$'\t' read -r file first last _ name; do
+		rm -rf -- "${copy:?}"/*
+		cp -r -- "$top/core" "$top/api" "$copy"
+		sed -i "$first,${last}s/\b$name()/kdtl_session_close()/" "$copy/$file"
+		! partners_named "$copy" >"$work/said" || {
+			echo "$file:$first: not noticed: kdtl_session_close() for $name()"
+			return 1
+		}
+		grep -q "^$file:$first: kdtl_session_close() has no " "$work/said" || {
+			cat -- "$work/said"
+			return 1
+		}
+		nr=$((nr + 1))
+	done < <(partners "$top")
+	[ "$nr" -ge 5 ]
+}
+
 # ------------------------------------------------------------------------------------
 
 "$top/scripts/install-deps" models
@@ -230,11 +408,14 @@ if [ -n "$herd" ]; then
 else
 	nr=$((nr + 1))
 fi
-plan $((nr + 3))
+plan $((nr + 6))
 
 ok "each mistake that is described can be made" known
 ok "the code and the models name the same places" same_labels
 ok "each barrier of the code names its place in a model" all_labelled
+ok "and the function in which its other end stands" partners_named "$top"
+ok "another function's name would be noticed" drift_is_seen
+ok "the table in design.rst names the same functions" table_names "$top"
 
 total=0
 declare -A setting

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Alarms: a client tells the others that something is wrong now
+ * Alarms: a client notifies other clients of a problem
  *
- * So that who notices (a watchdog) and who keeps the evidence (a flight
- * recorder) need not know of each other, nor both be there.
+ * One client notices a problem (a watchdog), and another has the evidence (a
+ * flight recorder).  With alarms neither depends on the other.
  */
 #include <linux/export.h>
 #include <linux/kdtl.h>
@@ -14,11 +14,11 @@
 static BLOCKING_NOTIFIER_HEAD(kdtl_alarms);
 
 /**
- * kdtl_alarm_register() - be told of alarms
- * @nb: called with a string that says what is wrong; in task context
+ * kdtl_alarm_register() - register a notifier of alarms
+ * @nb: called in task context, with a string that describes the problem
  *
  * Context: task, may sleep.
- * Return: 0 or -EEXIST: it is registered already, which the kernel warns about.
+ * Return: 0, or -EEXIST: @nb is registered already (the kernel warns about it).
  */
 int kdtl_alarm_register(struct notifier_block *nb)
 {
@@ -27,11 +27,11 @@ int kdtl_alarm_register(struct notifier_block *nb)
 EXPORT_SYMBOL_NS_GPL(kdtl_alarm_register, KDTL_NS);
 
 /**
- * kdtl_alarm_unregister() - be told no more
- * @nb: not called any more when this returns
+ * kdtl_alarm_unregister() - undo kdtl_alarm_register()
+ * @nb: the notifier; it is not called any more when this returns
  *
  * Context: task, may sleep.
- * Return: 0 or -ENOENT: it was not registered.
+ * Return: 0, or -ENOENT: @nb was not registered.
  */
 int kdtl_alarm_unregister(struct notifier_block *nb)
 {
@@ -40,10 +40,10 @@ int kdtl_alarm_unregister(struct notifier_block *nb)
 EXPORT_SYMBOL_NS_GPL(kdtl_alarm_unregister, KDTL_NS);
 
 /**
- * kdtl_alarm() - something is wrong now
- * @what: a short line without an end of line
+ * kdtl_alarm() - notify other clients of a problem
+ * @what: describes the problem in one short line, without an end of line
  *
- * Returns when everyone who wants to know has been told.
+ * Returns when all registered notifiers have been called.
  *
  * Context: task, may sleep.
  */

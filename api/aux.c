@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reading AUX areas in place
- *
- * The reader's half of the protocol in core/aux.c.
+ * Reading AUX areas in place: the reader's side of core/writer.c
  */
 #define pr_fmt(fmt) "kdtl: " fmt
 
@@ -12,7 +10,7 @@
 #include "../core/compat.h"
 #include "request.h"
 
-/* The CPU's area, NULL if there is none (yet), or ERR_PTR(-EINVAL). */
+/* The area of a CPU; NULL if it has none yet; ERR_PTR(-EINVAL) for a wrong CPU. */
 static struct kdtl_aux *kdtl_reader_aux(struct kdtl_session *s, int cpu)
 {
 	return kdtl_session_has_cpu(s, cpu) ? kdtl_session_aux(s, cpu) :
@@ -21,27 +19,26 @@ static struct kdtl_aux *kdtl_reader_aux(struct kdtl_session *s, int cpu)
 
 static int kdtl_no_consumer(struct kdtl_session *s, const char *what)
 {
-	pr_warn_ratelimited("%s: %s: an overwrite session has nothing to hold, take kdtl_aux_snapshot()\n",
+	pr_warn_ratelimited("%s: %s: an overwrite session keeps nothing for a reader, use kdtl_aux_snapshot()\n",
 			    s->owner, what);
 	return -EINVAL;
 }
 
 /**
- * kdtl_aux_peek() - find a CPU's unread entries, in place
+ * kdtl_aux_peek() - get a CPU's unread entries, in place
  * @s: the session
- * @cpu: whose
+ * @cpu: the CPU
  * @span: set to the first unread byte
  *
- * The span is contiguous, also across the area's end, and stays valid and
- * unchanged until kdtl_aux_consume() gives it back or the session is loaded
- * again or closed.
- * One reader per CPU at a time.
+ * The span is contiguous, also across the area's end.  It stays valid and
+ * unchanged until kdtl_aux_consume() gives it back, or the session is loaded
+ * again or closed.  Each CPU may have one reader at a time.
  *
- * In overwrite mode nothing can be held, so nothing can be peeked.
+ * In overwrite mode the writer does not wait for a reader, so there is no span.
  *
- * Context: any. Orders like an acquire: reads of the span come after it.
- * Return: length in bytes, 0 if there is nothing to read, or -EINVAL: @cpu is
- * not one of the session's, or it is in overwrite mode.
+ * Context: any.  Orders like an acquire: reads of the span come after it.
+ * Return: the length in bytes; 0 if there is nothing to read; or -EINVAL: @cpu is
+ * not one of the session's, or the session is in overwrite mode.
  */
 ssize_t kdtl_aux_peek(struct kdtl_session *s, int cpu, const void **span)
 {
@@ -66,14 +63,16 @@ EXPORT_SYMBOL_NS_GPL(kdtl_aux_peek, KDTL_NS);
 /**
  * kdtl_aux_consume() - give bytes back to the writer
  * @s: the session
- * @cpu: whose
- * @bytes: how many, from the beginning of the span
+ * @cpu: the CPU
+ * @bytes: number of bytes, from the beginning of the span
  *
- * Context: any. Orders like a release: reads of the span come before it.
- * Return: 0, or -EINVAL and nothing changes: @bytes is more than what is
- * unread, @cpu is not one of the session's, it is in overwrite mode, or another
- * reader is consuming just now.  A second reader that consumes later is not noticed,
- * and takes what nobody has read.
+ * Two readers of one CPU are noticed only if they consume at the same moment.
+ * Otherwise the second one gives back entries that it has not seen.
+ *
+ * Context: any.  Orders like a release: reads of the span come before it.
+ * Return: 0, or -EINVAL and nothing changes: @bytes is more than what is unread,
+ * @cpu is not one of the session's, the session is in overwrite mode, or another
+ * reader is consuming at this moment.
  */
 int kdtl_aux_consume(struct kdtl_session *s, int cpu, size_t bytes)
 {
@@ -100,16 +99,16 @@ int kdtl_aux_consume(struct kdtl_session *s, int cpu, size_t bytes)
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_aux_consume, KDTL_NS);
 
-/* So much is whole while the writer may be at the next entry. */
+/* The bytes of the newest entries that are whole while the writer writes the next. */
 static u64 kdtl_snapshot_max(struct kdtl_aux *aux)
 {
 	return (kdtl_entries(aux->area.size) - 1) * KDTL_ENTRY_SIZE;
 }
 
 /*
- * Copy the newest bytes, then see how many the writer has overwritten
- * meanwhile.  Returns how many are left, moved to the beginning of @buf; -EAGAIN
- * if the writer has been all over it.
+ * Copy the newest bytes, then find out how many the writer has overwritten
+ * meanwhile.  Returns the number of bytes that are left, moved to the beginning of
+ * @buf; -EAGAIN if the writer has overwritten everything.
  */
 static ssize_t kdtl_snapshot_try(struct kdtl_aux *aux, void *buf, u64 len, u64 *from)
 {
@@ -119,7 +118,7 @@ static ssize_t kdtl_snapshot_try(struct kdtl_aux *aux, void *buf, u64 len, u64 *
 	head = kdtl_u64_acquire(&aux->sink.head);
 	len = min(len, head - kdtl_u64_read(&aux->start));
 	*from = head - len;
-	/* The writer may be at work on it: what came out torn is found below. */
+	/* The writer may overwrite bytes during the copy; the torn ones are dropped below. */
 	data_race(memcpy(buf, aux->area.base + (*from & aux->sink.pos_mask), len));
 	/*
 	 * [aux.S] pairs with O in kdtl_sink_slot() and kdtl_aux_output_begin(): who
@@ -129,7 +128,7 @@ static ssize_t kdtl_snapshot_try(struct kdtl_aux *aux, void *buf, u64 len, u64 *
 	/* [aux.F] pairs with E in kdtl_aux_output_end(): the head below is not older. */
 	if (smp_load_acquire(&aux->open))
 		return -EAGAIN;
-	/* The writer is at head, and may be writing the entry there. */
+	/* The writer may be writing the entry at head. */
 	head = kdtl_u64_read(&aux->sink.head) + KDTL_ENTRY_SIZE - aux->area.size;
 	if ((s64)(head - *from) <= 0)
 		return len;
@@ -141,27 +140,28 @@ static ssize_t kdtl_snapshot_try(struct kdtl_aux *aux, void *buf, u64 len, u64 *
 	return len - stale;
 }
 
-/* A writer that laps the copy every time is faster than memory: give up. */
+/* If the writer laps the copy this often, it always will: give up. */
 #define KDTL_SNAPSHOT_TRIES	16
 
 /**
  * kdtl_aux_snapshot() - copy the newest entries of an overwrite area
  * @s: the session, created with KDTL_SESSION_OVERWRITE
- * @cpu: whose
- * @buf: where to
- * @len: its size in bytes
- * @missed: set to the entries since kdtl_load() that are not in @buf; NULL is
- *	fine
+ * @cpu: the CPU
+ * @buf: the buffer to copy to
+ * @len: size of @buf in bytes
+ * @missed: set to the number of entries since kdtl_load() that are not in @buf;
+ *	may be NULL
  *
- * Whole entries, in order, the newest last, and all of them valid although the
- * writer may go on meanwhile.  Takes no lock and waits for nobody, so it works
- * when other CPUs have been stopped, from a panic notifier for instance.
+ * Copies whole entries in order, the newest last.  All of them are valid although
+ * the writer may go on meanwhile.  Takes no lock and waits for nothing, so it works
+ * while other CPUs are stopped, for instance from a panic notifier.
  *
  * Context: any, NMI too.
  * Return:
- * * bytes
- * * -EINVAL: @cpu is not one of the session's, or it is not in overwrite mode
- * * -EAGAIN: the writer overwrote everything while it was copied, each time
+ * * the number of bytes
+ * * -EINVAL: @cpu is not one of the session's, or the session is not in overwrite
+ *   mode
+ * * -EAGAIN: the writer overwrote everything during each of several copies
  */
 ssize_t kdtl_aux_snapshot(struct kdtl_session *s, int cpu, void *buf, size_t len,
 			  u64 *missed)
@@ -191,13 +191,13 @@ ssize_t kdtl_aux_snapshot(struct kdtl_session *s, int cpu, void *buf, size_t len
 EXPORT_SYMBOL_NS_GPL(kdtl_aux_snapshot, KDTL_NS);
 
 /**
- * kdtl_aux_info() - a CPU's AUX area at a glance
+ * kdtl_aux_info() - read the positions and the numbers of a CPU's AUX area
  * @s: the session
- * @cpu: whose
+ * @cpu: the CPU
  * @info: filled in
  *
- * produced = consumed + lost + unread holds in every answer; the numbers do
- * not move any more once the session is stopped.
+ * In every answer produced = consumed + lost + unread.  Once the session is stopped
+ * the numbers do not change any more, except by reading.
  *
  * Context: any.
  * Return: 0, or -EINVAL: @cpu is not one of the session's.
@@ -219,18 +219,18 @@ int kdtl_aux_info(struct kdtl_session *s, int cpu, struct kdtl_aux_info *info)
 	if (!aux)
 		return 0;
 
-	/* [aux.T] tail, then head: so that this head is not before this tail. */
+	/* [aux.T] Read tail, then head, so that this head is not before this tail. */
 	info->tail = kdtl_u64_acquire(&aux->tail);
 	info->head = kdtl_u64_read(&aux->sink.head);
 	info->lost = kdtl_u64_read(&aux->lost);
-	/* kdtl_load() moves start to head, then tail: neither is before. */
+	/* kdtl_load() moves start up to head, and then tail; neither may seem older. */
 	start = kdtl_u64_read(&aux->start);
 	if ((s64)(info->tail - start) < 0)
 		info->tail = start;
 	if ((s64)(info->head - start) < 0)
 		info->head = start;
 	info->consumed = kdtl_entries(info->tail - start);
-	/* An entry of which a part was consumed is unread. */
+	/* An entry that is consumed in part still counts as unread. */
 	info->unread = kdtl_entries(info->head - start) - info->consumed;
 	info->produced = info->consumed + info->lost + info->unread;
 	if (aux->overwrite) {
@@ -245,12 +245,13 @@ EXPORT_SYMBOL_NS_GPL(kdtl_aux_info, KDTL_NS);
 /**
  * kdtl_aux_mmap() - map a CPU's AUX area into user space
  * @s: the session
- * @cpu: whose
+ * @cpu: the CPU
  * @vma: from a file's mmap(), as large as the area
  *
- * The pages stay until the last mapping has gone, also if the session is closed
- * before.  Positions are not in there: show the reader kdtl_aux_info::head, and
- * pass on what it has read to kdtl_aux_consume().
+ * The pages stay until the last mapping has gone, even if the session is closed
+ * before that.  They do not contain positions: the caller passes on
+ * kdtl_aux_info::head to user space, and what user space has read to
+ * kdtl_aux_consume().
  *
  * Context: in an mmap() callback, which holds the mmap lock.
  * Return:

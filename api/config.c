@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What event sets log, and what is counted: config and counters. */
+/* The configuration of event sets, and their counters. */
 #define pr_fmt(fmt) "kdtl: " fmt
 
 #include <linux/cpu.h>
@@ -37,13 +37,13 @@ static const struct kdtl_vector_verb kdtl_config_write_verb = {
 };
 
 /**
- * kdtl_write_config() - say what event sets log
+ * kdtl_write_config() - configure what event sets log
  * @s: the session
  * @req: vector of requests
- * @nr: how many, at most KDTL_MAX_REQUESTS
+ * @nr: number of requests, at most KDTL_MAX_REQUESTS
  *
- * All or nothing: at the first bad element its error is set, and nothing
- * changes.
+ * All or nothing: if an element is bad, the first such one has its error set and
+ * nothing changes.
  *
  * perfmon2: pfmk_write_pmcs().
  *
@@ -53,8 +53,8 @@ static const struct kdtl_vector_verb kdtl_config_write_verb = {
  * * -EBUSY: the session is started or paused, whatever @nr is
  * * -EINVAL: unknown set or mask bits (a line in the log says which), or @req
  *   is NULL
- * * -E2BIG: too many
- * * -ESHUTDOWN: it is being closed
+ * * -E2BIG: @nr is above KDTL_MAX_REQUESTS
+ * * -ESHUTDOWN: the session is being closed
  */
 int kdtl_write_config(struct kdtl_session *s, struct kdtl_config *req,
 		      unsigned int nr)
@@ -103,7 +103,7 @@ static void kdtl_counter_apply(struct kdtl_session *s, void *element)
 	struct kdtl_aux *aux;
 	int cpu;
 
-	/* A CPU that comes now starts with the old values or the new ones. */
+	/* A CPU that comes online meanwhile sees all of the new values or none. */
 	cpus_read_lock();
 	set->setup[req->counter] = (struct kdtl_counter_setup) {
 		.value		= req->value,
@@ -116,7 +116,7 @@ static void kdtl_counter_apply(struct kdtl_session *s, void *element)
 	set->notify &= ~bit;
 	if (req->flags & KDTL_COUNTER_NOTIFY)
 		set->notify |= bit;
-	/* A counter that starts at 0 and asks for nothing never overflows. */
+	/* A counter that starts at 0 and has no resets need not be watched. */
 	set->watched &= ~bit;
 	if (req->flags & KDTL_COUNTER_NOTIFY || req->value || req->resets ||
 	    req->long_reset || req->short_reset)
@@ -137,23 +137,25 @@ static const struct kdtl_vector_verb kdtl_counter_write_verb = {
 };
 
 /**
- * kdtl_write_counters() - set counters, and say what their overflow does
+ * kdtl_write_counters() - set counters, and configure their overflow
  * @s: the session
  * @req: vector of requests
- * @nr: how many, at most KDTL_MAX_REQUESTS
+ * @nr: number of requests, at most KDTL_MAX_REQUESTS
  *
- * On every CPU, and again at each kdtl_load().  An overflow is the wrap past
- * 2^64, on a CPU: it loads the counter's (and its resets') short reset value,
- * posts one KDTL_MSG_OVERFLOW for all counters that overflowed at once if one
- * of them has KDTL_COUNTER_NOTIFY, and counts towards the set's switch.  With
- * KDTL_SESSION_PAUSE a notifying overflow pauses the CPU instead, until
- * kdtl_restart(), which loads the long reset values.
+ * Sets them on every CPU now, and again at each kdtl_load().
  *
- * Overflow is looked for at each entry and loss, so a counter of time
+ * A counter overflows when it wraps past 2^64 on a CPU.  The overflow loads the
+ * short reset values of the counter and of its resets, and counts towards the
+ * switch to the next set.  If one of the counters that overflowed at once has
+ * KDTL_COUNTER_NOTIFY, it also posts one KDTL_MSG_OVERFLOW for all of them.
+ * With KDTL_SESSION_PAUSE such an overflow pauses the CPU instead, until
+ * kdtl_restart() loads the long reset values.
+ *
+ * Overflow is checked at each entry and each loss, so a counter of time
  * overflows at the next entry.
  *
- * All or nothing: at the first bad element its error is set, and nothing
- * changes.
+ * All or nothing: if an element is bad, the first such one has its error set and
+ * nothing changes.
  *
  * perfmon2: pfmk_write_pmds().
  *
@@ -163,8 +165,8 @@ static const struct kdtl_vector_verb kdtl_counter_write_verb = {
  * * -EBUSY: the session is started or paused, whatever @nr is
  * * -EINVAL: unknown set, counter, flags or resets (a line in the log says
  *   which), or @req is NULL
- * * -E2BIG: too many
- * * -ESHUTDOWN: it is being closed
+ * * -E2BIG: @nr is above KDTL_MAX_REQUESTS
+ * * -ESHUTDOWN: the session is being closed
  */
 int kdtl_write_counters(struct kdtl_session *s, struct kdtl_counter_req *req,
 			unsigned int nr)
@@ -198,7 +200,7 @@ static void kdtl_counter_fetch(struct kdtl_session *s, void *element)
 		value += kdtl_counter_read(aux, set, req->counter);
 		found = true;
 	}
-	/* Never loaded: what was written, which is what it will start with. */
+	/* No CPU has it before the first load: return the value it will start with. */
 	req->value = found ? value : set->setup[req->counter].value;
 }
 
@@ -212,11 +214,11 @@ static const struct kdtl_vector_verb kdtl_counter_read_verb = {
  * kdtl_read_counters() - read counters
  * @s: the session
  * @req: vector of requests: set, counter and cpu in, value out
- * @nr: how many, at most KDTL_MAX_REQUESTS
+ * @nr: number of requests, at most KDTL_MAX_REQUESTS
  *
- * Exact when the session is stopped or paused, running values while it is
- * started.  Reading disturbs nobody.  Cpu -1 is the sum over the CPUs that have
- * been online since kdtl_load(): the others have no counters.
+ * The values are exact while the session is stopped or paused; while it is started
+ * they go on.  Reading interrupts no CPU.  The sum for cpu -1 is over the CPUs that
+ * were online at any time since kdtl_load(), because the others have no counters.
  *
  * perfmon2: pfmk_read_pmds().
  *
@@ -224,9 +226,9 @@ static const struct kdtl_vector_verb kdtl_counter_read_verb = {
  * Return:
  * * 0, also if @nr is 0
  * * -EINVAL: unknown set, counter or CPU (a line in the log says which), or
- *   @req is NULL; no value has been filled in
- * * -E2BIG: too many
- * * -ESHUTDOWN: it is being closed
+ *   @req is NULL; then no value is filled in
+ * * -E2BIG: @nr is above KDTL_MAX_REQUESTS
+ * * -ESHUTDOWN: the session is being closed
  */
 int kdtl_read_counters(struct kdtl_session *s, struct kdtl_counter_req *req,
 		       unsigned int nr)

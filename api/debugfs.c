@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What sessions there are: kdtl/sessions and kdtl/areas in debugfs
+ * The list of sessions: kdtl/sessions and kdtl/areas in debugfs
  *
- * For whoever writes a client and wonders.  The numbers are those that
- * kdtl_aux_info() tells the client itself.
+ * It shows authors of clients what their sessions do.  The numbers are those of
+ * kdtl_aux_info().
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -12,8 +12,8 @@
 #include "debugfs.h"
 
 /*
- * Protects the list and numbers of sessions.  A session on it is complete, and
- * stays so until it has left.  No other kdtl lock is taken inside.
+ * Protects the list of sessions and their ids.  A session is complete while it is
+ * on the list.  No other kdtl lock is taken inside.
  */
 static DEFINE_MUTEX(kdtl_list_lock);
 static LIST_HEAD(kdtl_list);
@@ -22,7 +22,7 @@ static u32 kdtl_last_id;
 static struct dentry *kdtl_debugfs;
 
 /**
- * kdtl_session_list() - number a new session, and show it
+ * kdtl_session_list() - give a new session its id, and show it
  * @s: the session, complete
  *
  * Context: may sleep.
@@ -36,7 +36,7 @@ void kdtl_session_list(struct kdtl_session *s)
 }
 
 /**
- * kdtl_session_unlist() - nobody sees the session any more
+ * kdtl_session_unlist() - undo kdtl_session_list()
  * @s: the session
  *
  * Context: may sleep.

@@ -9,10 +9,10 @@
 #include "../core/counter.h"
 #include "request.h"
 
-/* A set that is active for less time than this only switches. */
+/* With a shorter timeout a set would do little but switch. */
 #define KDTL_MIN_TIMEOUT	(100 * NSEC_PER_USEC)
 
-/* What the timer can really do. */
+/* Round a timeout to what the timer can do. */
 static u64 kdtl_real_timeout(u64 ns)
 {
 	if (!ns)
@@ -31,7 +31,7 @@ static int kdtl_evtset_check(struct kdtl_session *s, void *element)
 			s->owner, req->id);
 		return -EINVAL;
 	}
-	/* Set 0 is there already: creating it says how it is left. */
+	/* Set 0 exists already; "creating" it sets when the next set takes over. */
 	if (req->id && kdtl_session_set(s, req->id)) {
 		pr_warn("%s: event set %u exists\n", s->owner, req->id);
 		return -EEXIST;
@@ -79,7 +79,7 @@ static void kdtl_evtset_apply(struct kdtl_session *s, void *element)
 	set->switch_overflows = req->overflows;
 }
 
-/* The new sets of a vector, or none of them. */
+/* Add the new sets of a vector, or none of them. */
 static int kdtl_evtsets_add(struct kdtl_session *s, const struct kdtl_vector *v)
 {
 	struct kdtl_set *set, *next;
@@ -121,16 +121,16 @@ static const struct kdtl_vector_verb kdtl_evtset_create_verb = {
 /**
  * kdtl_create_evtsets() - create event sets
  * @s: the session
- * @req: vector of requests; timeout comes back as what the timer really does
- * @nr: how many, at most KDTL_MAX_REQUESTS
+ * @req: vector of requests; each timeout is returned as it was rounded
+ * @nr: number of requests, at most KDTL_MAX_REQUESTS
  *
- * A new set logs everything; kdtl_write_config() says otherwise.  Set 0 always
- * exists: "creating" it says when it is left.  Each CPU goes through the sets
- * in the order of their ids and around, by itself; the sets take no memory
- * that counts towards the cap.
+ * A new set logs everything until kdtl_write_config() changes that.  Set 0 always
+ * exists; "creating" it sets when the next set takes over.  Each CPU goes through
+ * the sets in the order of their ids and around, independently of other CPUs.
+ * The memory of sets does not count towards the session's limit.
  *
- * All or nothing: at the first bad element its error is set, and nothing
- * changes.
+ * All or nothing: if an element is bad, the first such one has its error set and
+ * nothing changes.
  *
  * perfmon2: pfmk_create_evtsets().
  *
@@ -141,8 +141,8 @@ static const struct kdtl_vector_verb kdtl_evtset_create_verb = {
  * * -EINVAL: timeout and overflows together, or @req is NULL
  * * -EEXIST: there is such a set, or it is in the vector twice
  * * -ENOMEM: no memory
- * * -E2BIG: too many
- * * -ESHUTDOWN: it is being closed
+ * * -E2BIG: @nr is above KDTL_MAX_REQUESTS
+ * * -ESHUTDOWN: the session is being closed
  */
 int kdtl_create_evtsets(struct kdtl_session *s, struct kdtl_evtset *req,
 			unsigned int nr)
@@ -171,10 +171,10 @@ static void kdtl_evtset_delete(struct kdtl_session *s, void *element)
 	struct kdtl_aux *aux;
 	int cpu;
 
-	/* Twice in one vector: the first was enough. */
+	/* The vector may name a set twice, and then it is gone already. */
 	if (!set)
 		return;
-	/* After kdtl_unload() it may still be a CPU's last one. */
+	/* After kdtl_unload() it may still be the last active set of a CPU. */
 	for_each_possible_cpu(cpu) {
 		aux = kdtl_session_aux(s, cpu);
 		if (aux && aux->set == set)
@@ -193,10 +193,10 @@ static const struct kdtl_vector_verb kdtl_evtset_delete_verb = {
 /**
  * kdtl_delete_evtsets() - delete event sets, with their counters
  * @s: the session
- * @req: vector of requests, only the ids matter
- * @nr: how many, at most KDTL_MAX_REQUESTS
+ * @req: vector of requests, of which only the ids are used
+ * @nr: number of requests, at most KDTL_MAX_REQUESTS
  *
- * All or nothing, as kdtl_create_evtsets().
+ * All or nothing, as with kdtl_create_evtsets().
  *
  * perfmon2: pfmk_delete_evtsets().
  *
@@ -205,8 +205,8 @@ static const struct kdtl_vector_verb kdtl_evtset_delete_verb = {
  * * 0, also if @nr is 0
  * * -EBUSY: the session is loaded, whatever @nr is
  * * -EINVAL: set 0, or there is no such set, or @req is NULL
- * * -E2BIG: too many
- * * -ESHUTDOWN: it is being closed
+ * * -E2BIG: @nr is above KDTL_MAX_REQUESTS
+ * * -ESHUTDOWN: the session is being closed
  */
 int kdtl_delete_evtsets(struct kdtl_session *s, struct kdtl_evtset *req,
 			unsigned int nr)
@@ -263,10 +263,10 @@ static const struct kdtl_vector_verb kdtl_evtset_info_verb = {
 };
 
 /**
- * kdtl_getinfo_evtsets() - what became of event sets
+ * kdtl_getinfo_evtsets() - read the state of event sets
  * @s: the session
  * @req: vector of requests: id and cpu in, the rest out
- * @nr: how many, at most KDTL_MAX_REQUESTS
+ * @nr: number of requests, at most KDTL_MAX_REQUESTS
  *
  * perfmon2: pfmk_getinfo_evtsets(), which also tells the remaining timeout.
  *
@@ -274,9 +274,9 @@ static const struct kdtl_vector_verb kdtl_evtset_info_verb = {
  * Return:
  * * 0, also if @nr is 0
  * * -EINVAL: there is no such set or CPU (the element's error is set, a line in
- *   the log says which), or @req is NULL; nothing has been filled in
- * * -E2BIG: too many
- * * -ESHUTDOWN: it is being closed
+ *   the log says which), or @req is NULL; then nothing is filled in
+ * * -E2BIG: @nr is above KDTL_MAX_REQUESTS
+ * * -ESHUTDOWN: the session is being closed
  */
 int kdtl_getinfo_evtsets(struct kdtl_session *s, struct kdtl_evtset_info *req,
 			 unsigned int nr)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* kdtl.ko */
+/* The module kdtl.ko. */
 #include <linux/module.h>
 
 #include "../core/session.h"
@@ -20,7 +20,7 @@ static void __exit kdtl_exit(void)
 	kdtl_cpus_exit();
 }
 
-/* Before the sources and clients, when built in: they are device_initcalls. */
+/* If built in: before the sources and clients, which are device_initcalls. */
 subsys_initcall(kdtl_init);
 module_exit(kdtl_exit);
 

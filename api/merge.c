@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * All CPUs' entries in one order of time
+ * Reading the entries of all CPUs in the order of time
  *
- * The difficulty is an entry that is not there yet: made, but still on its way
- * into its CPU's area.  kdtl_merge_sync() interrupts every CPU of the session
- * once.  A source writes with interrupts off, so what a CPU hands out after it
- * was interrupted is not older than what its clock said then; and the oldest
- * such time of all CPUs, the horizon, is a time before which nothing can come
- * any more.  Entries before the horizon are merged, the others wait for the
- * next sync.  No clock is trusted beyond that it does not go back on its CPU.
+ * The difficulty is an entry that has its time already but is not in its CPU's
+ * area yet.  kdtl_merge_sync() therefore interrupts every CPU of the session once
+ * and reads its clock there.  A source writes with interrupts off, so an entry
+ * that comes later on that CPU is not older than this reading.  The oldest of
+ * these readings is the horizon: no entry that is still to come is older.  Entries
+ * before the horizon are merged, the others wait for the next sync.  The only
+ * thing that a clock must do is not to go back on its own CPU.
  *
- * So an entry is held back until the first kdtl_merge_sync() that begins after it
- * was made by every CPU's clock: the next, unless the clocks differ by more than
- * has passed since.
+ * So an entry is held back until the first kdtl_merge_sync() that begins after
+ * every CPU's clock has passed the entry's time.  That is the next sync, unless the
+ * clocks differ by more than the time between the entry and the sync.
  */
 #define pr_fmt(fmt) "kdtl: " fmt
 
@@ -24,11 +24,11 @@
 #include "../core/session.h"
 
 /**
- * struct kdtl_cursor - where the merge is in a CPU's area
+ * struct kdtl_cursor - the merge's position in a CPU's area
  * @e: next entry
- * @end: after the last one that was there at the last sync
- * @passed: bytes before @e that have not been given back
- * @horizon: the CPU's time at the last sync
+ * @end: end of the entries that were there at the last sync
+ * @passed: bytes before @e that have not been given back yet
+ * @horizon: the CPU's clock at the last sync
  */
 struct kdtl_cursor {
 	const struct kdtl_entry	*e;
@@ -41,11 +41,11 @@ DEFINE_MIN_HEAP(struct kdtl_cursor *, kdtl_heap);
 
 /**
  * struct kdtl_merge - see kdtl_merge_create()
- * @session: whose entries
- * @heap: CPUs that have an entry before @horizon, the oldest on top
- * @last: the cursor whose entry kdtl_merge_next() has returned
- * @horizon: nothing older can come any more
- * @loads: the session's, when @cursors were set
+ * @session: the session
+ * @heap: cursors that have an entry before @horizon, the oldest entry on top
+ * @last: the cursor of the entry that kdtl_merge_next() returned last
+ * @horizon: no entry that is still to come is older
+ * @loads: kdtl_session::loads when @cursors were set
  * @cursors: by CPU
  */
 struct kdtl_merge {
@@ -97,16 +97,16 @@ static void kdtl_merge_end(struct kdtl_session *s)
  * @s: the session; not in overwrite mode
  *
  * The merge is the session's reader: nobody else may consume meanwhile, and it
- * is destroyed before the session is closed.  Entries that it has returned are
- * given back to the writers by the next kdtl_merge_sync().  It may go on over a
- * kdtl_unload() and kdtl_load(): of what was before there is nothing more then.
+ * must be destroyed before the session is closed.  The next kdtl_merge_sync()
+ * gives the entries that were returned back to the writers.  The merge may be kept
+ * over kdtl_unload() and kdtl_load(), which drops the unread entries as usual.
  *
  * Context: task, may sleep.
  * Return:
  * * the merge, or ERR_PTR
  * * -EINVAL: the session is in overwrite mode
  * * -EBUSY: it has a merge already
- * * -EOPNOTSUPP: its source cannot tell when all has been handed out
+ * * -EOPNOTSUPP: its source has no sync()
  * * -ENOMEM: no memory
  */
 struct kdtl_merge *kdtl_merge_create(struct kdtl_session *s)
@@ -151,7 +151,7 @@ static void kdtl_cursor_consume(struct kdtl_merge *m, int cpu)
 	c->passed = 0;
 }
 
-/* kdtl_load() has dropped what was to be returned, and to be given back. */
+/* kdtl_load() has dropped the entries that were to be returned or given back. */
 static void kdtl_merge_forget(struct kdtl_merge *m)
 {
 	int cpu;
@@ -162,7 +162,7 @@ static void kdtl_merge_forget(struct kdtl_merge *m)
 		m->cursors[cpu].passed = 0;
 }
 
-/* Step over the entry that was returned last. */
+/* Step beyond the entry that was returned last. */
 static void kdtl_merge_advance(struct kdtl_merge *m)
 {
 	const u32 loads = READ_ONCE(m->session->loads);
@@ -186,9 +186,9 @@ static void kdtl_merge_advance(struct kdtl_merge *m)
 
 /**
  * kdtl_merge_destroy() - end a merge
- * @m: the merge; ERR_PTR and NULL are fine
+ * @m: the merge; may be NULL or ERR_PTR
  *
- * What was returned is given back; what was not stays unread.
+ * Entries that were returned are given back to the writers; the others stay unread.
  *
  * Context: task, may sleep.
  */
@@ -217,11 +217,11 @@ static void kdtl_merge_sync_cpu(void *arg)
 }
 
 /**
- * kdtl_merge_sync() - let everything that has happened until now take part
+ * kdtl_merge_sync() - take in all entries up to now
  * @m: the merge
  *
- * Entries that kdtl_merge_next() has returned are given back to the writers.
- * Interrupts every CPU of the session once.
+ * Interrupts every CPU of the session once.  Entries that kdtl_merge_next() has
+ * returned are given back to the writers.
  *
  * Context: task, may sleep.
  */
@@ -240,7 +240,7 @@ void kdtl_merge_sync(struct kdtl_merge *m)
 		m->cursors[cpu].horizon = U64_MAX;
 	}
 
-	/* CPUs that are offline stay at U64_MAX: nothing comes from them. */
+	/* Offline CPUs stay at U64_MAX, because nothing comes from them. */
 	cpus_read_lock();
 	on_each_cpu_mask(s->cpus, kdtl_merge_sync_cpu, m, true);
 	cpus_read_unlock();
@@ -263,15 +263,15 @@ void kdtl_merge_sync(struct kdtl_merge *m)
 EXPORT_SYMBOL_NS_GPL(kdtl_merge_sync, KDTL_NS);
 
 /**
- * kdtl_merge_next() - the next entry in the order of time
+ * kdtl_merge_next() - get the next entry in the order of time
  * @m: the merge
  *
- * The time base of what is returned never goes back, over all CPUs, also from
- * one kdtl_merge_sync() to the next.  Costs O(log CPUs).
+ * The times of the entries never go back, over all CPUs and from one
+ * kdtl_merge_sync() to the next.  Takes O(log CPUs).
  *
  * Context: any.
- * Return: the entry, valid until the next call with this merge; NULL: no more
- * until kdtl_merge_sync().
+ * Return: the entry, valid until the next call with this merge; NULL: there are no
+ * more until kdtl_merge_sync().
  */
 const struct kdtl_entry *kdtl_merge_next(struct kdtl_merge *m)
 {
@@ -284,10 +284,11 @@ const struct kdtl_entry *kdtl_merge_next(struct kdtl_merge *m)
 EXPORT_SYMBOL_NS_GPL(kdtl_merge_next, KDTL_NS);
 
 /**
- * kdtl_merge_cpu() - whose area the last entry of kdtl_merge_next() lies in
+ * kdtl_merge_cpu() - the CPU in whose area the last returned entry lies
  * @m: the merge
  *
- * kdtl_entry_cpu() of an entry of kdtl_vpa is not a number of this kernel's.
+ * For kdtl_vpa, kdtl_entry_cpu() returns the hypervisor's processor number; this
+ * function returns Linux's.
  *
  * Context: any.
  * Return: the CPU, or -EINVAL: kdtl_merge_next() has not returned an entry.

@@ -39,7 +39,7 @@ static const char * const kdtl_preempt_names[] = {
  * The names are those of PAPR and of the perf tool.
  *
  * Context: any.
- * Return: a constant string, "unknown" for a code that PAPR does not have.
+ * Return: a constant string; "unknown" for a code that PAPR does not define.
  */
 const char *kdtl_dispatch_reason_name(unsigned int reason)
 {
@@ -53,7 +53,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_dispatch_reason_name, KDTL_NS);
  * @reason: from kdtl_entry_preempt_reason()
  *
  * Context: any.
- * Return: a constant string, "unknown" for a code that PAPR does not have.
+ * Return: a constant string; "unknown" for a code that PAPR does not define.
  */
 const char *kdtl_preempt_reason_name(unsigned int reason)
 {

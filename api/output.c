@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Writing to AUX areas, for PMU drivers: perf's transactions, perf's names
+ * Writing to AUX areas, for PMU drivers: perf's transactions by perf's names
  *
- * An event of a session works on the session's area, any other event on
- * perf's: one write path in the driver serves both.
+ * For an event of a session these functions write to the session's area, for
+ * any other event to perf's.  So one write path in the driver serves both.
  */
 #include <linux/export.h>
 #include <linux/perf_event.h>
@@ -15,15 +15,15 @@
 /**
  * kdtl_aux_output_begin() - begin to write to an event's AUX area
  * @handle: filled in: size is the room in bytes, head the position
- * @event: whose area
+ * @event: the event
  *
- * As perf_aux_output_begin(): what has not been read is not part of the room.
- * Nested writers are refused, and warned about once.
+ * As with perf_aux_output_begin(), unread bytes are not part of the room.  A
+ * nested call is refused, with one warning.
  *
  * Context: on the event's CPU, interrupts off.
- * Return: what the driver's setup_aux() returned (struct kdtl_area * if that
- * was left to kdtl); NULL if the event has no area, the area is full, or an
- * overflow has paused the CPU.
+ * Return: the value that the driver's setup_aux() returned, or a struct kdtl_area
+ * if the driver leaves setup_aux() to kdtl; NULL if the event has no area, the
+ * area is full, or an overflow has paused the CPU.
  */
 void *kdtl_aux_output_begin(struct perf_output_handle *handle,
 			    struct perf_event *event)
@@ -39,7 +39,7 @@ void *kdtl_aux_output_begin(struct perf_output_handle *handle,
 	handle->aux_flags = 0;
 	if (WARN_ON_ONCE(aux->open))
 		return NULL;
-	/* Not set up yet (the CPU is coming up), or waiting for a restart. */
+	/* The area is not set up yet (the CPU is coming up), or the CPU is paused. */
 	if (!READ_ONCE(aux->priv) || aux->paused)
 		return NULL;
 	room = kdtl_aux_room(aux);
@@ -49,7 +49,7 @@ void *kdtl_aux_output_begin(struct perf_output_handle *handle,
 	}
 
 	WRITE_ONCE(aux->open, true);
-	/* [aux.O] see kdtl_sink_slot(): open is seen before old bytes change. */
+	/* [aux.O] as in kdtl_sink_slot(): open is seen before old bytes change. */
 	smp_wmb();
 	handle->event = event;
 	handle->rb = NULL;
@@ -59,7 +59,10 @@ void *kdtl_aux_output_begin(struct perf_output_handle *handle,
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_aux_output_begin, KDTL_NS);
 
-/* Entries by position, as kdtl_aux_info() has them: writes need not be of whole ones. */
+/*
+ * Count entries by position, as kdtl_aux_info() does, because a driver need not
+ * write whole entries.
+ */
 static void kdtl_output_count(struct kdtl_aux *aux, u64 size)
 {
 	const u64 from = aux->sink.head - kdtl_u64_read(&aux->start);
@@ -72,10 +75,10 @@ static void kdtl_output_count(struct kdtl_aux *aux, u64 size)
 /**
  * kdtl_aux_output_end() - publish what was written
  * @handle: from kdtl_aux_output_begin()
- * @size: in bytes, at most what there was room for
+ * @size: number of bytes, at most the room
  *
- * As perf_aux_output_end(): all stores before it are seen by whoever sees the
- * new head, on every architecture.
+ * As with perf_aux_output_end(), a reader that sees the new head sees all stores
+ * before it, on every architecture.
  *
  * Context: as kdtl_aux_output_begin(), same CPU.
  */
@@ -85,15 +88,15 @@ void kdtl_aux_output_end(struct perf_output_handle *handle, unsigned long size)
 
 	if (!aux) {
 		/*
-		 * [user.U] perf stores the new head with WRITE_ONCE(): order the data
-		 * before it.  Pairs with the read barrier that the ABI asks of
-		 * user space.
+		 * [user.U] Orders the data before the new head, which perf stores
+		 * with WRITE_ONCE() only.  Pairs with the read barrier that the ABI
+		 * asks of user space.
 		 */
 		smp_wmb();
 		perf_aux_output_end(handle, size);
 		return;
 	}
-	/* In overwrite mode the driver moves handle->head, as perf has it. */
+	/* In overwrite mode the driver moves handle->head, as with perf. */
 	if (aux->overwrite)
 		size = handle->head - (unsigned long)aux->sink.head;
 	if (WARN_ON_ONCE(size > kdtl_aux_room(aux)))
@@ -104,18 +107,19 @@ void kdtl_aux_output_end(struct perf_output_handle *handle, unsigned long size)
 		irq_work_queue(&aux->wake);
 	kdtl_aux_advance(aux, size);
 	kdtl_set_check(aux);
-	/* [aux.E] pairs with F in kdtl_snapshot_try(): closed, so the head is the new one. */
+	/* [aux.E] pairs with F in kdtl_snapshot_try(): not open, so the head is the new one. */
 	smp_store_release(&aux->open, false);
 	handle->event = NULL;
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_aux_output_end, KDTL_NS);
 
 /**
- * kdtl_aux_output_skip() - pass over bytes, for alignment
+ * kdtl_aux_output_skip() - skip bytes, for alignment
  * @handle: from kdtl_aux_output_begin()
- * @size: in bytes
+ * @size: number of bytes
  *
- * As perf_aux_output_skip(). The reader sees the bytes, with what was there.
+ * As with perf_aux_output_skip(), the reader sees these bytes with their old
+ * contents.
  *
  * Context: as kdtl_aux_output_begin(), same CPU.
  * Return: 0, or -ENOSPC if there is less room than @size.
@@ -137,12 +141,13 @@ int kdtl_aux_output_skip(struct perf_output_handle *handle, unsigned long size)
 EXPORT_SYMBOL_NS_GPL(kdtl_aux_output_skip, KDTL_NS);
 
 /**
- * kdtl_aux_output_flag() - say something about the data
+ * kdtl_aux_output_flag() - set flags for the reader
  * @handle: from kdtl_aux_output_begin()
- * @flags: PERF_AUX_FLAG_TRUNCATED, _PARTIAL or _COLLISION
+ * @flags: PERF_AUX_FLAG_TRUNCATED, _PARTIAL or _COLLISION.  Only kdtl itself sets
+ *	PERF_AUX_FLAG_OVERWRITE
  *
- * As perf_aux_output_flag(): also after a kdtl_aux_output_begin() that failed,
- * and then nobody hears of it. PERF_AUX_FLAG_OVERWRITE is not a driver's to set.
+ * As perf_aux_output_flag(), it may be called after kdtl_aux_output_begin() has
+ * failed, but then the flags reach nobody.
  *
  * Context: as kdtl_aux_output_begin(), same CPU.
  */
@@ -158,7 +163,7 @@ void kdtl_aux_output_flag(struct perf_output_handle *handle, u64 flags)
 EXPORT_SYMBOL_NS_GPL(kdtl_aux_output_flag, KDTL_NS);
 
 /**
- * kdtl_get_aux() - what the driver's setup_aux() returned
+ * kdtl_get_aux() - get the value that the driver's setup_aux() returned
  * @handle: from kdtl_aux_output_begin()
  *
  * Context: as kdtl_aux_output_begin(), same CPU.

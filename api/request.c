@@ -7,7 +7,7 @@
 /**
  * kdtl_vector_fail() - mark an element as why the call fails
  * @v: the vector
- * @i: which element
+ * @i: index of the element
  * @err: errno
  *
  * Return: @err.
@@ -18,7 +18,7 @@ int kdtl_vector_fail(const struct kdtl_vector *v, unsigned int i, int err)
 	return err;
 }
 
-/* Every element; the first bad one is marked. */
+/* Check every element, and mark the first bad one. */
 static int kdtl_vector_check(struct kdtl_session *s, const struct kdtl_vector *v,
 			     int (*check)(struct kdtl_session *s, void *element))
 {
@@ -45,7 +45,7 @@ static int kdtl_vector_check(struct kdtl_session *s, const struct kdtl_vector *v
 	return 0;
 }
 
-/* A paused session is started. */
+/* A paused session counts as started. */
 static bool kdtl_vector_is_now(struct kdtl_session *s, enum kdtl_vector_when when)
 {
 	switch (when) {
@@ -61,10 +61,10 @@ static bool kdtl_vector_is_now(struct kdtl_session *s, enum kdtl_vector_when whe
 }
 
 /**
- * kdtl_vector_call() - a verb that takes a vector: all or nothing
+ * kdtl_vector_call() - run a verb on a vector of requests: all or nothing
  * @s: the session
  * @v: the vector
- * @verb: what is to be done
+ * @verb: the verb
  *
  * Context: task, may sleep.
  * Return: 0, or the errno of the session's state or of the first bad element.
@@ -89,7 +89,7 @@ int kdtl_vector_call(struct kdtl_session *s, const struct kdtl_vector *v,
 	return err;
 }
 
-/* A request's set is unknown: -EINVAL, and a line that says which. */
+/* Log that a request names an unknown set.  Returns -EINVAL. */
 int kdtl_no_set(struct kdtl_session *s, u16 id)
 {
 	pr_warn("%s: there is no event set %u\n", s->owner, id);
@@ -113,7 +113,7 @@ bool kdtl_session_has_cpu(struct kdtl_session *s, int cpu)
 	return false;
 }
 
-/* A request's cpu: 0, or -EINVAL with a line in the log. */
+/* Check the cpu of a request.  Returns 0, or -EINVAL with a line in the log. */
 int kdtl_cpu_check(struct kdtl_session *s, int which)
 {
 	return which == -1 || kdtl_session_has_cpu(s, which) ? 0 : -EINVAL;

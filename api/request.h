@@ -8,9 +8,9 @@
 /**
  * struct kdtl_vector - a vector of requests of any type
  * @base: first element
- * @nr: how many
- * @size: of an element
- * @error: offset of its int error
+ * @nr: number of elements
+ * @size: size of an element
+ * @error: offset of the field "int error" in an element
  */
 struct kdtl_vector {
 	void		*base;
@@ -26,7 +26,7 @@ struct kdtl_vector {
 	.error	= offsetof(typeof(*(req)), error),	\
 }
 
-/* In which states a verb may be called. */
+/* The states in which a verb may be called. */
 enum kdtl_vector_when {
 	KDTL_VECTOR_ALWAYS,
 	KDTL_VECTOR_NOT_STARTED,
@@ -35,12 +35,13 @@ enum kdtl_vector_when {
 
 /**
  * struct kdtl_vector_verb - what a verb does with its vector
- * @when: else -EBUSY
- * @check: an element: 0 or an errno
- * @prepare: what may fail for all of them when they are good; may be NULL
- * @apply: do what an element asks for
+ * @when: in other states the verb returns -EBUSY
+ * @check: check an element; returns 0 or an errno
+ * @prepare: take the resources for all elements, which have been checked; may be
+ *	NULL
+ * @apply: apply an element; cannot fail
  *
- * All under kdtl_session::lock.
+ * All are called under kdtl_session::lock.
  */
 struct kdtl_vector_verb {
 	enum kdtl_vector_when	when;
@@ -62,7 +63,7 @@ int kdtl_no_set(struct kdtl_session *s, u16 id);
 bool kdtl_session_has_cpu(struct kdtl_session *s, int cpu);
 int kdtl_cpu_check(struct kdtl_session *s, int which);
 
-/* Is @cpu what a request's cpu stands for? */
+/* Does a request for CPU @which (-1: all) include @cpu? */
 static inline bool kdtl_cpu_meant(int which, int cpu)
 {
 	return which == -1 || which == cpu;

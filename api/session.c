@@ -21,7 +21,7 @@
 
 #define KDTL_SESSION_FLAGS	(KDTL_SESSION_OVERWRITE | KDTL_SESSION_PAUSE)
 
-/* 2^20 pages of 4 KiB: beyond that a position's distance gets too long. */
+/* 4 GiB with pages of 4 KiB, about as far as a watermark of 32 bits reaches. */
 #define KDTL_MAX_PAGES		(1U << 20)
 
 static bool kdtl_pages_valid(const char *what, unsigned int nr, bool none)
@@ -137,27 +137,29 @@ free:
 
 /**
  * kdtl_session_create() - create a session
- * @attr: what it is to be
+ * @attr: its attributes
  *
- * The session holds the source's module.  No memory is taken for AUX areas
- * yet, but what they will take on the CPUs that are online now is checked
+ * The session holds the source's module.  AUX areas are not allocated yet, but
+ * the memory that they will take on the CPUs that are online now is checked
  * against the module parameter max_session_mb.
  *
- * The caller's completion (@attr->done) is completed on every wake-up, also
- * if nobody waits, until kdtl_session_close() returns, and never after.
+ * The caller's completion (@attr->done) is completed on every wake-up, even if
+ * nobody waits, until kdtl_session_close() returns, and never after that.  At
+ * most one count of it is the session's: a wake-up replaces the count of the last
+ * one if it is still there.
  *
  * perfmon2: pfmk_create_context().
  *
  * Context: task, may sleep.
  * Return:
  * * the session, or ERR_PTR
- * * -EINVAL: pages not a power of two, unknown mask or flag bits, watermark
- *   above the area's size, no possible CPU in the set (a line in the log says
- *   which)
+ * * -EINVAL: pages are not a power of two, the mask or the flags have unknown bits,
+ *   the watermark is above the area's size, or the CPU set has no possible CPU (a
+ *   line in the log says which)
  * * -ENOENT: there is no such source, or none at all
- * * -ENOMEM: no memory, or over the cap (a line in the log names it)
- * * anything that the source says when it is switched on, -EBUSY for instance
- *   if someone else owns the hypervisor's log
+ * * -ENOMEM: memory is short, or max_session_mb is exceeded (a line in the log)
+ * * the error of the source's attach(), for instance -EBUSY if somebody else owns
+ *   the hypervisor's log
  */
 struct kdtl_session *kdtl_session_create(const struct kdtl_session_attr *attr)
 {
@@ -199,7 +201,7 @@ free:
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_session_create, KDTL_NS);
 
-/* One wake-up is one waiter's: the others see that there was a stop. */
+/* Only one waiter takes the wake-up; the others see that the session was stopped. */
 static void kdtl_session_end_waits(struct kdtl_session *s)
 {
 	lockdep_assert_held(&s->lock);
@@ -217,7 +219,7 @@ static void kdtl_unload_locked(struct kdtl_session *s)
 		kdtl_cpus_stop(s);
 		trace_kdtl_session(s, "stopped");
 	}
-	/* First, so that CPUs do not tell of their going. */
+	/* Change the state first, so that the CPUs post no messages about going offline. */
 	WRITE_ONCE(s->state, KDTL_CREATED);
 	kdtl_cpus_unload(s);
 	atomic_set(&s->nr_paused, 0);
@@ -228,16 +230,16 @@ static void kdtl_unload_locked(struct kdtl_session *s)
 
 /**
  * kdtl_session_close() - end a session, in any state
- * @s: the session; ERR_PTR and NULL are fine
+ * @s: the session; may be NULL or ERR_PTR
  *
- * Stops and unloads it, ends every kdtl_wait() on it with -ESHUTDOWN, waits
- * until the last writer and the last verb have left, and frees everything.
- * When it returns nothing of the session is left: no area, no wake-up.  Spans
- * from kdtl_aux_peek() are gone, so readers must have stopped using them.
+ * Stops and unloads it, ends every kdtl_wait() and kdtl_read() on it with
+ * -ESHUTDOWN, waits until the last writer and the last verb have left, and frees
+ * everything.  After it has returned there are no more wake-ups.  Spans from
+ * kdtl_aux_peek() become invalid, so readers must have stopped using them.
  *
  * perfmon2: close() of the context.
  *
- * Context: task, may sleep. Not from a verb's callback or an interrupt.
+ * Context: task, may sleep.  Not from kdtl_session_attr::wake().
  */
 void kdtl_session_close(struct kdtl_session *s)
 {
@@ -254,7 +256,7 @@ void kdtl_session_close(struct kdtl_session *s)
 	mutex_unlock(&s->lock);
 
 	kdtl_session_wake(s);
-	/* [wake.K] The verbs' waiters look at closing; swake_up_all() orders it before. */
+	/* [wake.K] Waiters look at closing, which swake_up_all() orders before the wake-up. */
 	swake_up_all(&s->done->wait);
 	/* [wake.U] */
 	if (!refcount_dec_and_test(&s->users))
@@ -290,7 +292,7 @@ static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
 		if (aux)
 			kdtl_aux_reset(aux);
 	}
-	/* What was to be read is gone: nobody need wake for it. */
+	/* The unread data is gone, so an earlier wake-up has no reason any more. */
 	kdtl_session_take_wake(s);
 	err = kdtl_cpus_load(s);
 	if (err)
@@ -303,23 +305,23 @@ static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
 /**
  * kdtl_load() - bind a session to CPUs
  * @s: the session
- * @cpus: which ones of those it was created for; NULL: all of them
+ * @cpus: a part of the CPUs for which it was created; NULL: all of them
  *
- * Takes the memory, and makes a perf event on each CPU.  CPUs that are offline
- * are logged when they come, and again when they come back; what they left
- * unread stays.  Unread data and counts of an earlier load are dropped, also if
- * a CPU then fails.
+ * Allocates the AUX areas, and creates a perf event on each CPU.  A CPU that is
+ * offline is logged from when it comes online; the unread entries of a CPU that
+ * goes offline stay.  Unread data and counts of an earlier load are dropped, even
+ * if the load then fails.
  *
  * perfmon2: pfmk_load_context().
  *
  * Context: task, may sleep.
  * Return:
  * * 0
- * * -EBUSY: it is loaded
- * * -EINVAL: @cpus is empty or not a part of what the session is for
- * * -ENOMEM: no memory, or over the cap
- * * -ESHUTDOWN: it is being closed
- * * what perf or the source says on a CPU, -EBUSY for instance
+ * * -EBUSY: it is loaded already
+ * * -EINVAL: @cpus is empty, or has CPUs that the session was not created for
+ * * -ENOMEM: memory is short, or max_session_mb is exceeded
+ * * -ESHUTDOWN: the session is being closed
+ * * the error of perf or of the source on a CPU, for instance -EBUSY
  */
 int kdtl_load(struct kdtl_session *s, const struct cpumask *cpus)
 {
@@ -334,7 +336,7 @@ int kdtl_load(struct kdtl_session *s, const struct cpumask *cpus)
 EXPORT_SYMBOL_NS_GPL(kdtl_load, KDTL_NS);
 
 /**
- * kdtl_unload() - take a session off its CPUs, stopping it first
+ * kdtl_unload() - release a session from its CPUs, stopping it first
  * @s: the session
  *
  * Unread data and counts stay until the next kdtl_load() or close.
@@ -342,7 +344,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_load, KDTL_NS);
  * perfmon2: pfmk_unload_context().
  *
  * Context: task, may sleep.
- * Return: 0, also if nothing was loaded; -ESHUTDOWN: it is being closed.
+ * Return: 0, also if it was not loaded; -ESHUTDOWN: the session is being closed.
  */
 int kdtl_unload(struct kdtl_session *s)
 {
@@ -369,8 +371,8 @@ static int kdtl_start_locked(struct kdtl_session *s)
  * kdtl_start() - begin to log
  * @s: the session
  *
- * On every CPU or on none.  When it returns the sources are on.  If one of them
- * refuses, what others had logged by then is there to be read.
+ * Starts on every CPU or on none.  When it returns 0 the sources are on.  If the
+ * source refuses a CPU, entries that other CPUs had logged by then can be read.
  *
  * perfmon2: pfmk_start().
  *
@@ -379,8 +381,8 @@ static int kdtl_start_locked(struct kdtl_session *s)
  * * 0, also if it was started
  * * -EINVAL: it is not loaded
  * * -EBUSY: it is paused, see kdtl_restart()
- * * -ESHUTDOWN: it is being closed
- * * what the source says, -EBUSY for instance
+ * * -ESHUTDOWN: the session is being closed
+ * * the error of the source, for instance -EBUSY
  */
 int kdtl_start(struct kdtl_session *s)
 {
@@ -400,18 +402,18 @@ int kdtl_start(struct kdtl_session *s)
 EXPORT_SYMBOL_NS_GPL(kdtl_start, KDTL_NS);
 
 /**
- * kdtl_stop() - log no more
+ * kdtl_stop() - stop logging
  * @s: the session
  *
- * When it returns no entry is being written, the numbers are exact, and whoever
- * waited has been woken for the rest, however little it is.  A paused session
- * stays paused.
+ * When it returns, no entry is being written, the numbers are exact, and all
+ * waiting readers have been woken for the rest, however little it is.  A paused
+ * session stays paused.
  *
  * perfmon2: pfmk_stop().
  *
  * Context: task, may sleep.
- * Return: 0, also if it was stopped; -EINVAL: it is not loaded; -ESHUTDOWN: it
- * is being closed.
+ * Return: 0, also if it was stopped already; -EINVAL: it is not loaded;
+ * -ESHUTDOWN: the session is being closed.
  */
 int kdtl_stop(struct kdtl_session *s)
 {
@@ -432,13 +434,13 @@ int kdtl_stop(struct kdtl_session *s)
 EXPORT_SYMBOL_NS_GPL(kdtl_stop, KDTL_NS);
 
 /**
- * kdtl_restart() - go on after an overflow that paused the session
+ * kdtl_restart() - resume after an overflow that paused the session
  * @s: the session
  *
- * On every CPU that is paused: the counters that overflowed, and those that
- * they reset, get their long reset values; an event set whose overflows were
- * up is followed by the next one; and entries are logged again, if the session
- * is started.
+ * On every CPU that is paused, the counters that overflowed, and those that they
+ * reset, get their long reset values.  If the active set has reached its number of
+ * overflows, the next one takes over.  Entries are logged again if the session is
+ * started.
  *
  * perfmon2: pfmk_restart().
  *
@@ -447,8 +449,8 @@ EXPORT_SYMBOL_NS_GPL(kdtl_stop, KDTL_NS);
  * * 0
  * * -EINVAL: it is not loaded
  * * -EBUSY: it is not paused
- * * -ESHUTDOWN: it is being closed
- * * what the source says; the CPUs that it refuses stay paused
+ * * -ESHUTDOWN: the session is being closed
+ * * the error of the source; the CPUs that it refuses stay paused
  */
 int kdtl_restart(struct kdtl_session *s)
 {

@@ -6,10 +6,10 @@
  * runner at this time, after waiting this long, for this reason.  Kernel
  * threads and modules read the entries of every CPU in place:
  *
- *	s = kdtl_session_create(&attr);		what to log, how much memory
- *	kdtl_load(s, NULL);			bind to the CPUs
+ *	s = kdtl_session_create(&attr);		choose what to log
+ *	kdtl_load(s, NULL);			bind to the CPUs, allocate memory
  *	kdtl_start(s);
- *	while (kdtl_wait(s, timeout) ...)	sleep until it is worth reading
+ *	while (kdtl_wait(s, timeout) ...)	sleep until there is enough to read
  *		for_each_cpu(cpu, mask) {
  *			len = kdtl_aux_peek(s, cpu, &span);
  *			kdtl_for_each_entry(e, span, len)
@@ -18,10 +18,11 @@
  *		}
  *	kdtl_session_close(s);
  *
- * clients/sampler is a complete client, written to be copied.  The verbs are
- * documented where they are defined, in api/; Documentation/ has the reference.
+ * clients/sampler is a complete client, written to be copied.  The functions are
+ * documented where they are defined, in api/, and Documentation/ has a reference.
  *
- * A module that uses any of this says MODULE_IMPORT_NS(KDTL_NS).
+ * A module that uses them needs MODULE_IMPORT_NS(KDTL_NS).  PMU drivers include
+ * <linux/kdtl_pmu.h>.
  */
 #ifndef _LINUX_KDTL_H
 #define _LINUX_KDTL_H
@@ -40,7 +41,7 @@
 
 struct vm_area_struct;
 
-/* The symbol namespace of all that kdtl exports. */
+/* The symbol namespace of kdtl's exports. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 /* v6.13, "module: Convert symbol namespace to string literal" */
 #define KDTL_NS		KDTL
@@ -52,19 +53,20 @@ struct vm_area_struct;
 
 /*
  * struct kdtl_entry, the reasons and KDTL_MASK_* are in <uapi/linux/kdtl.h>.
- * Accessors: in host byte order, times in ticks of the source's time base.
+ * The accessors here return values in host byte order, and times in ticks of the
+ * source's time base.
  */
 
 /**
- * kdtl_entry_cpu() - the CPU that was given away
+ * kdtl_entry_cpu() - the CPU that was given to the runner
  * @e: entry
  *
- * Of kdtl_vpa the hypervisor's: a processor of the machine, which may be any
- * number.  Which of this kernel's CPUs it is about says whose area it lies in, see
- * kdtl_merge_cpu() also.
+ * For kdtl_vpa this is the hypervisor's number of a physical processor.  The
+ * kernel's own CPU is the one in whose area the entry lies; kdtl_merge_cpu()
+ * returns it for merged entries.
  *
  * Context: any.
- * Return: the CPU.
+ * Return: the CPU, as the source numbers it.
  */
 static inline unsigned int kdtl_entry_cpu(const struct kdtl_entry *e)
 {
@@ -72,7 +74,7 @@ static inline unsigned int kdtl_entry_cpu(const struct kdtl_entry *e)
 }
 
 /**
- * kdtl_entry_time() - when it was
+ * kdtl_entry_time() - the time of the dispatch
  * @e: entry
  *
  * Context: any.
@@ -96,7 +98,7 @@ static inline u32 kdtl_entry_queued(const struct kdtl_entry *e)
 }
 
 /**
- * kdtl_entry_ready() - how long it was ready before it came into that queue
+ * kdtl_entry_ready() - how long the runner was ready before it entered that queue
  * @e: entry
  *
  * Context: any.
@@ -108,7 +110,7 @@ static inline u32 kdtl_entry_ready(const struct kdtl_entry *e)
 }
 
 /**
- * kdtl_entry_slept() - how long it had slept before it was ready
+ * kdtl_entry_slept() - how long the runner had slept before it was ready
  * @e: entry
  *
  * Context: any.
@@ -120,11 +122,11 @@ static inline u32 kdtl_entry_slept(const struct kdtl_entry *e)
 }
 
 /**
- * kdtl_entry_wait() - how long the runner wanted a CPU and had none
+ * kdtl_entry_wait() - how long the runner could have run but had no CPU
  * @e: entry
  *
  * Context: any.
- * Return: ticks: the time in the queue and the time before it, without sleep.
+ * Return: ticks: kdtl_entry_ready() plus kdtl_entry_queued(), without sleep.
  */
 static inline u64 kdtl_entry_wait(const struct kdtl_entry *e)
 {
@@ -132,11 +134,11 @@ static inline u64 kdtl_entry_wait(const struct kdtl_entry *e)
 }
 
 /**
- * kdtl_entry_dispatch_reason() - why the runner was put on
+ * kdtl_entry_dispatch_reason() - why the runner was dispatched
  * @e: entry
  *
  * Context: any.
- * Return: enum kdtl_dispatch_reason, or what a later PAPR defines.
+ * Return: enum kdtl_dispatch_reason, or a code that a later PAPR defines.
  */
 static inline unsigned int kdtl_entry_dispatch_reason(const struct kdtl_entry *e)
 {
@@ -144,11 +146,11 @@ static inline unsigned int kdtl_entry_dispatch_reason(const struct kdtl_entry *e
 }
 
 /**
- * kdtl_entry_preempt_reason() - why the CPU's last runner was taken off
+ * kdtl_entry_preempt_reason() - why the CPU's last runner was preempted
  * @e: entry
  *
  * Context: any.
- * Return: enum kdtl_preempt_reason, or what a later PAPR defines.
+ * Return: enum kdtl_preempt_reason, or a code that a later PAPR defines.
  */
 static inline unsigned int kdtl_entry_preempt_reason(const struct kdtl_entry *e)
 {
@@ -156,11 +158,11 @@ static inline unsigned int kdtl_entry_preempt_reason(const struct kdtl_entry *e)
 }
 
 /**
- * kdtl_entry_pid() - who was dispatched; kdtl_sched only
+ * kdtl_entry_pid() - the task that was dispatched; kdtl_sched only
  * @e: entry
  *
  * Context: any.
- * Return: the pid in the initial namespace.
+ * Return: its pid in the initial namespace.
  */
 static inline pid_t kdtl_entry_pid(const struct kdtl_entry *e)
 {
@@ -168,11 +170,11 @@ static inline pid_t kdtl_entry_pid(const struct kdtl_entry *e)
 }
 
 /**
- * kdtl_entry_prev_pid() - who had the CPU before; kdtl_sched only
+ * kdtl_entry_prev_pid() - the task that had the CPU before; kdtl_sched only
  * @e: entry
  *
  * Context: any.
- * Return: the pid in the initial namespace; 0: the idle task.
+ * Return: its pid in the initial namespace; 0: the idle task.
  */
 static inline pid_t kdtl_entry_prev_pid(const struct kdtl_entry *e)
 {
@@ -180,15 +182,15 @@ static inline pid_t kdtl_entry_prev_pid(const struct kdtl_entry *e)
 }
 
 /**
- * kdtl_entry_comm() - the name of who was dispatched; kdtl_sched only
+ * kdtl_entry_comm() - the name of the task that was dispatched; kdtl_sched only
  * @e: entry
  *
  * Context: any.
- * Return: TASK_COMM_LEN bytes inside @e, always terminated.
+ * Return: a string inside @e, of at most TASK_COMM_LEN bytes, always terminated.
  */
 static inline const char *kdtl_entry_comm(const struct kdtl_entry *e)
 {
-	/* Not &e->srr0: of that FORTIFY_SOURCE would allow 8 bytes. */
+	/* FORTIFY_SOURCE would allow a copy of only 8 bytes from &e->srr0. */
 	return (const char *)e + offsetof(struct kdtl_entry, srr0);
 }
 
@@ -198,8 +200,8 @@ const char *kdtl_preempt_reason_name(unsigned int reason);
 /**
  * kdtl_for_each_entry() - iterate over the whole entries of a span
  * @e: cursor, ``const struct kdtl_entry *``
- * @span: what kdtl_aux_peek() pointed at
- * @len: its length in bytes
+ * @span: the span of kdtl_aux_peek()
+ * @len: the length of the span in bytes
  *
  * Context: any.
  */
@@ -213,28 +215,29 @@ const char *kdtl_preempt_reason_name(unsigned int reason);
 struct kdtl_session;	/* opaque */
 
 /* kdtl_session_attr::flags */
-#define KDTL_SESSION_OVERWRITE	0x1	/* keep the newest, see kdtl_aux_snapshot() */
+#define KDTL_SESSION_OVERWRITE	0x1	/* keep the newest entries, see kdtl_aux_snapshot() */
 #define KDTL_SESSION_PAUSE	0x2	/* an overflow that notifies pauses the CPU */
 
 /**
- * struct kdtl_session_attr - what a session is to be
- * @pmu: source by name ("kdtl_sched", "kdtl_vpa"); NULL: the best one there is
- * @cpus: CPUs it may be loaded on; NULL: all
+ * struct kdtl_session_attr - attributes of a session
+ * @pmu: name of the source ("kdtl_sched", "kdtl_vpa"); NULL: the one with the
+ *	highest rating
+ * @cpus: CPUs on which the session may be loaded; NULL: all
  * @aux_pages: AUX pages per CPU, a power of two
- * @msg_pages: pages for messages, a power of two, or 0: none
- * @watermark: unread bytes of a CPU that wake the reader; 0: half the area; of
- *	more than the whole entries that fit it is the first loss that wakes
- * @mask: KDTL_MASK_*, which dispatches set 0 logs; 0: all
+ * @msg_pages: pages for messages, a power of two; 0: no messages
+ * @watermark: unread bytes of a CPU that wake the reader; 0: half the area.  If it
+ *	exceeds the whole entries that fit, the first loss wakes the reader
+ * @mask: KDTL_MASK_*, the dispatches that set 0 logs; 0: all
  * @flags: KDTL_SESSION_*
  * @period: of set 0, see struct kdtl_config
- * @done: completed on every wake-up, until kdtl_session_close() returns;
- *	NULL: the session's own, inside
- * @wake: called on every wake-up, until kdtl_session_close() returns, with
- *	interrupts off and a raw spinlock held: for those who cannot sleep in
- *	kdtl_wait(), to queue an irq_work of theirs; NULL: nothing is
- * @wake_data: for @wake
+ * @done: the caller's completion, completed on every wake-up until
+ *	kdtl_session_close() returns; NULL: the session uses one of its own
+ * @wake: called on every wake-up until kdtl_session_close() returns, with
+ *	interrupts off and a raw spinlock held; may be NULL.  It is for clients
+ *	that cannot sleep in kdtl_wait(), and can queue an irq_work for instance
+ * @wake_data: argument of @wake
  *
- * Zero what you do not set.
+ * @done and @wake are two forms of one notification.  Zero all other fields.
  */
 struct kdtl_session_attr {
 	const char		*pmu;
@@ -251,21 +254,22 @@ struct kdtl_session_attr {
 };
 
 /**
- * enum kdtl_counter - what is counted, per CPU and event set
- * @KDTL_CTR_ENTRIES: entries that the source had, lost or not
- * @KDTL_CTR_CEDE: of these, dispatches after sleep
- * @KDTL_CTR_PREEMPT: after preemption
- * @KDTL_CTR_FAULT: after a page fault
- * @KDTL_CTR_UNKNOWN: the source did not tell, or lost them itself
+ * enum kdtl_counter - the counters of each CPU and event set
+ * @KDTL_CTR_ENTRIES: entries that the source produced, including lost ones
+ * @KDTL_CTR_CEDE: those of dispatches after sleep
+ * @KDTL_CTR_PREEMPT: those of dispatches after preemption
+ * @KDTL_CTR_FAULT: those of dispatches after a page fault
+ * @KDTL_CTR_UNKNOWN: those of unknown kind, or that the source itself lost
  * @KDTL_CTR_QUEUED: sum of enqueue_to_dispatch_time, in ticks
  * @KDTL_CTR_READY: sum of ready_to_enqueue_time, in ticks
  * @KDTL_CTR_SLEPT: sum of waiting_to_ready_time, in ticks
  * @KDTL_CTR_BYTES: bytes written to the AUX area
  * @KDTL_CTR_LOST: entries that found no room, or that the source lost
- * @KDTL_CTR_WAKEUPS: wake-ups of the reader on this CPU's behalf
+ * @KDTL_CTR_WAKEUPS: wake-ups of the reader that this CPU caused
  * @KDTL_CTR_ENABLED: ns that the session was started
- * @KDTL_CTR_RUNNING: ns of these that the set was active and not paused
- * @KDTL_NR_COUNTERS: how many there are
+ * @KDTL_CTR_RUNNING: ns that the session was started with this set active and the
+ *	CPU not paused
+ * @KDTL_NR_COUNTERS: number of counters
  */
 enum kdtl_counter {
 	KDTL_CTR_ENTRIES,
@@ -284,17 +288,17 @@ enum kdtl_counter {
 	KDTL_NR_COUNTERS,
 };
 
-/* A vector of requests has at most so many elements, else -E2BIG. */
+/* The most elements that a vector of requests may have, else -E2BIG. */
 #define KDTL_MAX_REQUESTS	256
 
 /**
- * struct kdtl_config - what an event set logs, for kdtl_write_config()
- * @set: id
- * @mask: KDTL_MASK_*; 0: all
- * @period: longest time in ns that entries wait for the watermark: then the
- *	reader is woken for what there is, and a source that has to be polled
- *	is polled at least as often; 0: no bound. Below 50000 it becomes 50000
- * @error: set if this element is why the call failed
+ * struct kdtl_config - configuration of an event set, for kdtl_write_config()
+ * @set: id of the event set
+ * @mask: KDTL_MASK_*, the dispatches to log; 0: all
+ * @period: longest time in ns until entries below the watermark wake the reader;
+ *	a source that has to be polled is polled at least this often.  0: no
+ *	bound.  Values below 50000 become 50000
+ * @error: set to the errno if the call failed because of this element
  */
 struct kdtl_config {
 	u16	set;
@@ -305,21 +309,22 @@ struct kdtl_config {
 
 /* kdtl_counter_req::flags */
 #define KDTL_COUNTER_NOTIFY	0x1	/* an overflow posts a message */
-#define KDTL_COUNTER_RANDOM	0x2	/* resets are lengthened by chance */
+#define KDTL_COUNTER_RANDOM	0x2	/* resets are lengthened at random */
 
 /**
  * struct kdtl_counter_req - one counter, for kdtl_{read,write}_counters()
  * @set: id of the event set
  * @counter: &enum kdtl_counter
  * @flags: KDTL_COUNTER_*
- * @cpu: read only: whose; -1: the sum of all
- * @value: 64 bits. A counter that is set to minus a threshold overflows, on
- *	each CPU by itself, when it wraps past 2^64
- * @long_reset: loaded at kdtl_restart() after an overflow that paused
- * @short_reset: loaded at once after any other overflow
- * @random_mask: with KDTL_COUNTER_RANDOM: up to so much is taken off a reset
- * @resets: further counters that this one's overflow resets, 1 << counter
- * @error: set if this element is why the call failed
+ * @cpu: the CPU to read; -1: the sum of all.  Ignored by kdtl_write_counters()
+ * @value: the counter's value.  A counter overflows when it wraps past 2^64, on
+ *	each CPU separately, so set it to minus the threshold
+ * @long_reset: value that kdtl_restart() loads after an overflow that paused
+ * @short_reset: value that is loaded at once after any other overflow
+ * @random_mask: with KDTL_COUNTER_RANDOM, a random number of these bits is taken
+ *	off a reset value
+ * @resets: further counters that an overflow of this one resets, 1 << counter
+ * @error: set to the errno if the call failed because of this element
  */
 struct kdtl_counter_req {
 	u16	set;
@@ -336,11 +341,12 @@ struct kdtl_counter_req {
 
 /**
  * struct kdtl_evtset - an event set, for kdtl_{create,delete}_evtsets()
- * @id: sets run in the order of their ids, and around
- * @timeout: ns after which the next set takes over; rounded up to what the
- *	timer can do, the real value comes back; 0: none
- * @overflows: counter overflows after which it does; 0: none. Not both
- * @error: set if this element is why the call failed
+ * @id: the sets become active in the order of their ids, and around
+ * @timeout: ns after which the next set takes over; 0: never.  It is rounded up to
+ *	the timer's resolution, and the rounded value is returned here
+ * @overflows: counter overflows after which the next set takes over; 0: never.
+ *	Only one of @timeout and @overflows may be set
+ * @error: set to the errno if the call failed because of this element
  */
 struct kdtl_evtset {
 	u16	id;
@@ -350,17 +356,17 @@ struct kdtl_evtset {
 };
 
 /**
- * struct kdtl_evtset_info - what became of a set, for kdtl_getinfo_evtsets()
- * @id: which
- * @cpu: where, each CPU switches by itself; -1: all. Then @runs is the most
- *	of any CPU, @active the sum, @remaining the least
- * @active_now: the set is the CPU's (any CPU's) active one
- * @runs: times that it became active since kdtl_load()
- * @active: ns that it was active and not paused
- * @timeout: the real value
+ * struct kdtl_evtset_info - state of an event set, for kdtl_getinfo_evtsets()
+ * @id: id of the event set
+ * @cpu: the CPU, because each CPU switches separately; -1: all CPUs, and then
+ *	@runs is the maximum, @active the sum and @remaining the minimum
+ * @active_now: the set is active on the CPU, or on any CPU
+ * @runs: times that the set became active since kdtl_load()
+ * @active: ns that the set was active and not paused
+ * @timeout: the timeout as it was rounded, in ns
  * @remaining: ns until the next set takes over
  * @overflowed: counters of the last overflow, 1 << counter
- * @error: set if this element is why the call failed
+ * @error: set to the errno if the call failed because of this element
  */
 struct kdtl_evtset_info {
 	u16	id;
@@ -375,13 +381,14 @@ struct kdtl_evtset_info {
 };
 
 /**
- * enum kdtl_msg_type - what a message is about
- * @KDTL_MSG_AUX: there is data: aux.offset, .size and .flags (PERF_AUX_FLAG_*)
- * @KDTL_MSG_LOST: there is a gap: lost.count entries, before position .offset
- * @KDTL_MSG_OVERFLOW: overflow.counters of the set have overflowed, all at once
- * @KDTL_MSG_SET_SWITCH: set_switch.from was followed by kdtl_msg.set
- * @KDTL_MSG_CPU: cpu_state.online: it came or went
- * @KDTL_MSG_END: the session was unloaded: nothing more will come
+ * enum kdtl_msg_type - the types of messages
+ * @KDTL_MSG_AUX: there is new data: aux.offset, .size and .flags
+ *	(PERF_AUX_FLAG_*)
+ * @KDTL_MSG_LOST: lost.count entries were lost before position lost.offset
+ * @KDTL_MSG_OVERFLOW: the counters overflow.counters of the set overflowed at once
+ * @KDTL_MSG_SET_SWITCH: the set kdtl_msg.set took over from set_switch.from
+ * @KDTL_MSG_CPU: the CPU went online or offline: cpu_state.online
+ * @KDTL_MSG_END: the session was unloaded, so nothing more will come
  */
 enum kdtl_msg_type {
 	KDTL_MSG_AUX = 1,
@@ -395,11 +402,11 @@ enum kdtl_msg_type {
 /**
  * struct kdtl_msg - a message
  * @type: &enum kdtl_msg_type
- * @size: of the message in bytes
- * @cpu: where; -1 for KDTL_MSG_END
+ * @size: size of the message in bytes
+ * @cpu: the CPU that posted it; -1 for KDTL_MSG_END
  * @time: local_clock() when it was posted, in ns
- * @dropped: messages before this one that found the queue full
- * @set: the CPU's active set
+ * @dropped: messages before this one that were dropped because the queue was full
+ * @set: the CPU's active event set
  * @aux: for KDTL_MSG_AUX
  * @lost: for KDTL_MSG_LOST
  * @overflow: for KDTL_MSG_OVERFLOW
@@ -437,20 +444,20 @@ struct kdtl_msg {
 
 /**
  * struct kdtl_aux_info - a CPU's AUX area at a glance
- * @source: the session's, by name; valid until it is closed
- * @head: where the writer is: free running, in bytes
- * @tail: where the reader is: free running, in bytes
- * @size: of the area, in bytes
- * @watermark: in bytes
- * @produced: entries that the source had for this session since kdtl_load()
+ * @source: name of the session's source; valid until the session is closed
+ * @head: position of the writer in bytes, free running
+ * @tail: position of the reader in bytes, free running
+ * @size: size of the area in bytes
+ * @watermark: unread bytes that wake the reader
+ * @produced: entries that the source produced for this session since kdtl_load()
  * @consumed: entries given back with kdtl_aux_consume()
  * @lost: entries that found no room, or were overwritten
- * @unread: entries that can be read, or of which a part was consumed
+ * @unread: entries that can be read, including one that is consumed in part
  * @tb_freq: ticks per second of the entries' time base
  * @tb_boot: the time base's value at boot
- * @online: the CPU is being logged, or would be if the session were started
+ * @online: the CPU is logged, or will be when the session is started
  *
- * @produced = @consumed + @lost + @unread, whenever it is looked at.
+ * @produced = @consumed + @lost + @unread, in every answer.
  */
 struct kdtl_aux_info {
 	const char *source;
@@ -502,10 +509,10 @@ int kdtl_aux_info(struct kdtl_session *s, int cpu, struct kdtl_aux_info *info);
 int kdtl_aux_mmap(struct kdtl_session *s, int cpu, struct vm_area_struct *vma);
 
 /*
- * All CPUs' entries in one order of time, while logging goes on:
+ * Reading the entries of all CPUs in the order of time, while logging goes on:
  *
- *	kdtl_merge_sync(m);			up to now
- *	while ((e = kdtl_merge_next(m)))	never goes back in time
+ *	kdtl_merge_sync(m);			take all entries up to now
+ *	while ((e = kdtl_merge_next(m)))	times never go back
  *		...
  */
 struct kdtl_merge;	/* opaque */
@@ -516,15 +523,15 @@ void kdtl_merge_sync(struct kdtl_merge *m);
 const struct kdtl_entry *kdtl_merge_next(struct kdtl_merge *m);
 int kdtl_merge_cpu(const struct kdtl_merge *m);
 
-/* Between clients: who notices that something is wrong tells who wants to know. */
+/* Alarms: a client that notices a problem notifies other clients. */
 int kdtl_alarm_register(struct notifier_block *nb);
 int kdtl_alarm_unregister(struct notifier_block *nb);
 void kdtl_alarm(const char *what);
 
 /**
- * kdtl_ticks_to_ns() - convert a time span of a session's entries
- * @info: from kdtl_aux_info(), any CPU of the session
- * @ticks: of the entries' time base
+ * kdtl_ticks_to_ns() - convert a length of time
+ * @info: from kdtl_aux_info(), for any CPU of the session
+ * @ticks: ticks of the entries' time base
  *
  * Context: any.
  * Return: nanoseconds.

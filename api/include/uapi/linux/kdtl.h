@@ -2,39 +2,38 @@
 /*
  * kdtl - dispatch trace logs: the entries, and /dev/kdtl
  *
- * A file of /dev/kdtl is a session on the CPUs that it asks for:
+ * Each open file of /dev/kdtl is a session on the CPUs that the program asks for:
  *
  *	fd = open("/dev/kdtl", O_RDWR);
- *	ioctl(fd, KDTL_IOC_SETUP, &attr);	what to log
+ *	ioctl(fd, KDTL_IOC_SETUP, &attr);	choose what to log
  *	ioctl(fd, KDTL_IOC_START);
  *	read(fd, entries, sizeof(entries));	whole entries
- *	ioctl(fd, KDTL_IOC_STOP);		read then returns the rest, then 0
+ *	ioctl(fd, KDTL_IOC_STOP);		read() then returns the rest, then 0
  *	close(fd);
  *
  * Without SETUP and START the first read() or poll() starts to log everything.
  *
- * read() and splice() return a CPU's entries in the order of time, one CPU's
- * after another's.  They wait until there is a watermark of entries on any CPU,
- * or any entry older than the period; with O_NONBLOCK they take what there is.
- * poll() says POLLIN when read() would not wait.
+ * read() and splice() return the entries of one CPU after the other, each CPU's
+ * in the order of time.  They wait until a CPU has a watermark of unread bytes
+ * or an entry that is older than the period; with O_NONBLOCK they return the
+ * entries that there are.  poll() reports POLLIN when read() would not wait.
  *
- * Who opens it needs CAP_PERFMON, whatever perf_event_paranoid says.  Memory is
- * charged to who opened it, as pinned: RLIMIT_MEMLOCK is the limit, but not for
- * CAP_IPC_LOCK.
+ * Opening the device needs CAP_PERFMON, whatever perf_event_paranoid says.  The
+ * session's memory is charged to the user who opened it, as pinned memory:
+ * RLIMIT_MEMLOCK limits it, unless the user has CAP_IPC_LOCK.
  *
- * A file whose session is for one CPU can be mapped, exactly as a perf event:
- * first, at offset 0, a struct perf_event_mmap_page and 2^n pages of records,
- * or none; then, when aux_offset and aux_size have been written there, the AUX
- * area of kdtl_stream_attr::aux_pages pages.  The records are
+ * A file whose session is for one CPU can be mapped exactly as a perf event can.
+ * First the program maps, at offset 0, a struct perf_event_mmap_page and 2^n or
+ * no pages of records.  Then it writes aux_offset and aux_size there, and maps
+ * the AUX area of kdtl_stream_attr::aux_pages pages.  The records are
  *
- *	PERF_RECORD_AUX			there is data
- *	PERF_RECORD_LOST_SAMPLES	so many entries found no room
- *	PERF_RECORD_LOST		so many records found no room
+ *	PERF_RECORD_AUX			there is new data
+ *	PERF_RECORD_LOST_SAMPLES	number of entries that found no room
+ *	PERF_RECORD_LOST		number of records that found no room
  *
- * without sample_id.  aux_head is published at each wake-up and by poll(),
- * which is also when the kernel looks at aux_tail; so is both by KDTL_IOC_INFO.
- * A session with KDTL_STREAM_OVERWRITE is for a read-only mapping of the AUX
- * area and needs no reader; all others for a writable one.
+ * without sample_id.  The kernel publishes aux_head and reads aux_tail at each
+ * wake-up, in poll() and in KDTL_IOC_INFO.  With KDTL_STREAM_OVERWRITE the AUX
+ * area is mapped read-only and needs no reader; otherwise it is mapped writable.
  */
 #ifndef _UAPI_LINUX_KDTL_H
 #define _UAPI_LINUX_KDTL_H
@@ -46,19 +45,19 @@
 
 /**
  * struct kdtl_entry - one dispatch, as PAPR lays it out (48 bytes, big-endian)
- * @dispatch_reason: why the runner was put on, &enum kdtl_dispatch_reason
- * @preempt_reason: why a runner was taken off, &enum kdtl_preempt_reason
- * @processor_id: CPU that was given away, as the source numbers it
+ * @dispatch_reason: why the runner was dispatched, &enum kdtl_dispatch_reason
+ * @preempt_reason: why a runner was preempted, &enum kdtl_preempt_reason
+ * @processor_id: the CPU that was given to the runner, as the source numbers it
  * @enqueue_to_dispatch_time: ticks that the runner waited in this CPU's queue
- * @ready_to_enqueue_time: ticks between being ready and entering that queue
- * @waiting_to_ready_time: ticks that the runner had slept before it was ready
- * @timebase: when, in ticks
- * @fault_addr: see Documentation/, differs between sources
- * @srr0: see Documentation/, differs between sources
- * @srr1: see Documentation/, differs between sources
+ * @ready_to_enqueue_time: ticks from becoming ready to entering that queue
+ * @waiting_to_ready_time: ticks that the runner had slept before it became ready
+ * @timebase: time of the dispatch, in ticks
+ * @fault_addr: depends on the source, see Documentation/
+ * @srr0: depends on the source, see Documentation/
+ * @srr1: depends on the source, see Documentation/
  *
- * The same layout on every source (PAPR, "Dispatch Trace Log Buffer"), so that
- * one decoder reads them all.  In the kernel <linux/kdtl.h> has accessors.
+ * All sources use this layout (PAPR, "Dispatch Trace Log Buffer"), so that one
+ * decoder reads them all.  Kernel code uses the accessors in <linux/kdtl.h>.
  */
 struct kdtl_entry {
 	__u8	dispatch_reason;
@@ -76,19 +75,19 @@ struct kdtl_entry {
 #define KDTL_ENTRY_SIZE		48
 
 /**
- * enum kdtl_dispatch_reason - why the runner was put on, PAPR's codes
- * @KDTL_DISPATCH_EXTERNAL_INTERRUPT: for an interrupt from outside
- * @KDTL_DISPATCH_FIRMWARE: for the firmware's own purposes
+ * enum kdtl_dispatch_reason - why the runner was dispatched, PAPR's codes
+ * @KDTL_DISPATCH_EXTERNAL_INTERRUPT: an external interrupt
+ * @KDTL_DISPATCH_FIRMWARE: internal to the firmware
  * @KDTL_DISPATCH_PROD: it was woken. kdtl_sched: it had slept, or is new
  * @KDTL_DISPATCH_DECREMENTER: its timer expired
- * @KDTL_DISPATCH_SYSTEM_RESET: for a system reset
- * @KDTL_DISPATCH_FIRMWARE_2: for the firmware's own purposes
- * @KDTL_DISPATCH_CONFERRED: another one gave it its processor
- * @KDTL_DISPATCH_TIME_SLICE: its turn. kdtl_sched: it had been preempted
- * @KDTL_DISPATCH_PAGE_FAULT: the page is there. kdtl_sched: it had slept in a
+ * @KDTL_DISPATCH_SYSTEM_RESET: a system reset
+ * @KDTL_DISPATCH_FIRMWARE_2: internal to the firmware
+ * @KDTL_DISPATCH_CONFERRED: another runner gave it its processor
+ * @KDTL_DISPATCH_TIME_SLICE: a new time slice. kdtl_sched: it had been preempted
+ * @KDTL_DISPATCH_PAGE_FAULT: its page is present. kdtl_sched: it had slept in a
  *	page fault
- * @KDTL_DISPATCH_EXPROPRIATED: its processor had been given to an adjunct
- * @KDTL_DISPATCH_PRIV_DOORBELL: for a privileged doorbell
+ * @KDTL_DISPATCH_EXPROPRIATED: its processor comes back from an adjunct
+ * @KDTL_DISPATCH_PRIV_DOORBELL: a privileged doorbell
  */
 enum kdtl_dispatch_reason {
 	KDTL_DISPATCH_EXTERNAL_INTERRUPT	= 0,
@@ -105,18 +104,18 @@ enum kdtl_dispatch_reason {
 };
 
 /**
- * enum kdtl_preempt_reason - why a runner was taken off, PAPR's codes
- * @KDTL_PREEMPT_UNUSED: the hypervisor does not tell
- * @KDTL_PREEMPT_FIRMWARE: for the firmware's own purposes
+ * enum kdtl_preempt_reason - why a runner was preempted, PAPR's codes
+ * @KDTL_PREEMPT_UNUSED: the hypervisor does not report a reason
+ * @KDTL_PREEMPT_FIRMWARE: internal to the firmware
  * @KDTL_PREEMPT_CEDE: it gave its processor up. kdtl_sched: it went to sleep
- * @KDTL_PREEMPT_CONFER: it gave its processor to another one
- * @KDTL_PREEMPT_TIME_SLICE: its time was up. kdtl_sched: it could have gone on
- * @KDTL_PREEMPT_MIGRATION: it waits for a page: the partition migrates
+ * @KDTL_PREEMPT_CONFER: it gave its processor to another runner
+ * @KDTL_PREEMPT_TIME_SLICE: its time slice ended. kdtl_sched: it was still runnable
+ * @KDTL_PREEMPT_MIGRATION: it waits for a page while the partition migrates
  * @KDTL_PREEMPT_PAGE_FAULT: it waits for a page. kdtl_sched: it sleeps in a
  *	page fault
  * @KDTL_PREEMPT_CONFER_ADJUNCT: as CONFER, by an adjunct
  * @KDTL_PREEMPT_HCALL_ADJUNCT: a hypervisor call, by an adjunct
- * @KDTL_PREEMPT_HDEC_ADJUNCT: the hypervisor's timer, in an adjunct
+ * @KDTL_PREEMPT_HDEC_ADJUNCT: the hypervisor's timer expired in an adjunct
  */
 enum kdtl_preempt_reason {
 	KDTL_PREEMPT_UNUSED			= 0,
@@ -131,8 +130,8 @@ enum kdtl_preempt_reason {
 	KDTL_PREEMPT_HDEC_ADJUNCT		= 9,
 };
 
-/* Which dispatches to log: the runner had ... before. PAPR's enable mask. */
-#define KDTL_MASK_CEDE		0x1	/* ... given its processor up */
+/* PAPR's enable mask: log dispatches of runners that had ... before. */
+#define KDTL_MASK_CEDE		0x1	/* ... given their processor up */
 #define KDTL_MASK_PREEMPT	0x2	/* ... been preempted */
 #define KDTL_MASK_FAULT		0x4	/* ... waited for a page */
 #define KDTL_MASK_ALL		0x7
@@ -142,22 +141,23 @@ enum kdtl_preempt_reason {
 #define KDTL_SOURCE_LEN		32
 
 /* kdtl_stream_attr::flags */
-#define KDTL_STREAM_OVERWRITE	0x1	/* keep the newest: only for mmap */
+#define KDTL_STREAM_OVERWRITE	0x1	/* keep the newest entries; only for mmap */
 
 /**
- * struct kdtl_stream_attr - what a file's session is to be
+ * struct kdtl_stream_attr - attributes of a file's session
  * @flags: KDTL_STREAM_*
  * @aux_pages: pages of log per CPU, a power of two; 0: the module's default
  * @watermark: unread bytes of a CPU that wake the reader; 0: half its log
- * @mask: KDTL_MASK_*, which dispatches; 0: all
- * @period: longest time in ns that entries wait for the watermark; 0: 100 ms
+ * @mask: KDTL_MASK_*, the dispatches to log; 0: all
+ * @period: longest time in ns until entries below the watermark wake the reader;
+ *	0: 100 ms
  * @cpus: address of a CPU mask as for sched_setaffinity(2); 0: all CPUs
- * @cpus_len: its size in bytes
+ * @cpus_len: size of that mask in bytes
  * @reserved: 0
- * @source: by name; empty: the module's default
+ * @source: name of the source; empty: the module's default
  *
- * Zero is the default of everything.  Fields may be added at the end: the
- * kernel knows the size from the ioctl's number.
+ * Each field may be 0 for its default.  Later versions may add fields at the end;
+ * the kernel sees the size in the ioctl's number.
  */
 struct kdtl_stream_attr {
 	__u32		flags;
@@ -172,22 +172,22 @@ struct kdtl_stream_attr {
 };
 
 /* kdtl_stream_info::state */
-#define KDTL_STREAM_ONLINE	0x1	/* of the CPU, or of any */
-#define KDTL_STREAM_RUNNING	0x2	/* started, not stopped */
+#define KDTL_STREAM_ONLINE	0x1	/* the CPU, or any CPU, is online */
+#define KDTL_STREAM_RUNNING	0x2	/* the session is started */
 
 /**
- * struct kdtl_stream_info - what a file's session is
- * @cpu: in: whose numbers; -1: the sum of all
+ * struct kdtl_stream_info - the state and the numbers of a file's session
+ * @cpu: set by the program: the CPU; -1: the sum of all
  * @state: KDTL_STREAM_*
  * @tb_freq: ticks per second of the entries' time base
  * @tb_boot: the time base's value at boot
- * @aux_size: bytes of a CPU's log
- * @watermark: in bytes
- * @produced: entries that the source had
- * @consumed: of these, read
- * @lost: found no room, or were overwritten
- * @unread: can be read
- * @source: by name
+ * @aux_size: size of a CPU's log, in bytes
+ * @watermark: unread bytes of a CPU that wake the reader
+ * @produced: entries that the source produced
+ * @consumed: those of @produced that were read
+ * @lost: those that found no room or were overwritten
+ * @unread: those that can be read
+ * @source: name of the source
  *
  * produced = consumed + lost + unread.
  */
@@ -206,13 +206,14 @@ struct kdtl_stream_info {
 };
 
 /*
- * SETUP	EBUSY: it has been set up, or was read without; EINVAL: something
- *		that makes no sense (the log says what); ENOENT: no such source;
+ * SETUP	EBUSY: the file has a session already; EINVAL: an attribute is not
+ *		allowed (the kernel log says which); ENOENT: no such source;
  *		EPERM: over RLIMIT_MEMLOCK; ENOMEM
  * START, STOP	may be repeated
  * INFO		EINVAL: the CPU is not one of the session's
  *
- * All but SETUP set up the module's defaults first if nothing is set up.
+ * If the file has no session yet, all but SETUP first make one with the module's
+ * defaults.
  */
 #define KDTL_IOC_SETUP	_IOW(0xdc, 0, struct kdtl_stream_attr)
 #define KDTL_IOC_START	_IO(0xdc, 1)

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Waking the reader, and closing under him: api/wait.c, core/aux.c, api/session.c
+ * Waking the reader, and closing the session under it: core/wake.c, api/wait.c,
+ * core/writer.c, api/session.c
  *
- * CPUS writers of ENTRIES each, whose watermark is one entry; WAITERS readers in
- * kdtl_wait(); someone else may complete the completion once; and close, which
+ * There are CPUS writers of ENTRIES each, whose watermark is one entry, and WAITERS
+ * readers in kdtl_wait().  Someone else may complete the completion once.  Close
  * comes either at any time or when everything has been read.
  *
- * Shown: nobody sleeps over entries, nor over stop and close; close returns; nothing of
- * the session is touched after it; no count piles up in the completion; nobody is
- * told of someone else's count that is not there.
+ * The model shows that no reader sleeps while there are entries, or after a stop or
+ * a close; that close returns; that nothing of the session is touched after it; that
+ * no counts pile up in the completion; and that a reader which returns for someone
+ * else's count has taken one.
  *
- * Each of these breaks it, and has to be found:
+ * Each of these mistakes breaks it, and has to be found:
  *	BUG_IRQ		the irq_work is free again only when it is done
  *	BUG_QUEUE	a waiter looks, and goes on the queue afterwards
- *	BUG_COUNT	a count is added whether or not one is left
+ *	BUG_COUNT	a wake-up does not replace the last one's count
  *	BUG_OTHER	a waiter takes a count for someone else's without the lock
  *	BUG_STOP	a stop is a wake-up like any other
  *	BUG_CLOSE	close wakes nobody
- *	BUG_ORDER	close wakes before it says closing
+ *	BUG_ORDER	close wakes before it sets closing
  *	BUG_SYNC	close does not wait for the irq_work
  *	BUG_USERS	close does not wait for the verbs
  */
@@ -40,23 +42,23 @@ bool irq_pending[CPUS], irq_running[CPUS];
 byte writers = CPUS;		/* not yet done */
 bool stop;			/* the source is off */
 byte stops;			/* times that kdtl_stop() was there */
-byte waiting;			/* who went to wait before it, and still does */
+byte waiting;			/* waiters that began before it, and still wait */
 
 bool wake_lock;			/* kdtl_session::wake_lock */
-bool pending, own_wake;
+bool pending;
 byte done;			/* the completion's count */
-byte others;			/* of it, added by someone else, at most */
+byte others;			/* at most this many of them are someone else's */
 bool queued[WAITERS], asleep[WAITERS];
 
 bool closing, freed;
 byte users = 1;			/* one until close */
-byte returned;			/* waiters that were told of close */
+byte returned;			/* waiters that have seen closing */
 
 #define all_read	(head[0] == tail[0] && head[CPUS - 1] == tail[CPUS - 1])
 #define irq_idle	(!irq_pending[0] && !irq_running[0] && \
 			 !irq_pending[CPUS - 1] && !irq_running[CPUS - 1])
 
-/* Under the queue's lock: one of those who sleep. */
+/* Under the queue's lock: wake one sleeper. */
 inline swake_up_one()
 {
 	atomic {
@@ -83,8 +85,8 @@ inline swake_up_all()
 }
 
 /*
- * Between locking and unlocking, only the count may change under one's hands: so
- * a step ends where it has been looked at.
+ * Under the lock.  Others take and add counts of the completion without it, so the
+ * step that replaces the count ends before the one that adds it.
  */
 inline session_wake()
 {
@@ -92,22 +94,15 @@ inline session_wake()
 	atomic {
 		!wake_lock ->
 		wake_lock = true;
-		pending = true;
-		kept = done > 0			/* [wake.D] */
-	};
-#ifdef BUG_COUNT
-	kept = false;
+#ifndef BUG_COUNT
+		done = (pending && done > 0 -> done - 1 : done)
 #endif
+	};
 	atomic {
-		if
-		:: !kept || !own_wake ->
-			done++;
-			assert(done <= 1 + others);
-			swake_up_one();
-			own_wake = true
-		:: else
-		fi;
-		kept = false;
+		pending = true;
+		done++;
+		assert(done <= 1 + others);
+		swake_up_one();
 		wake_lock = false;
 		assert(!freed)
 	}
@@ -118,12 +113,7 @@ inline take_pending(was)
 {
 	was = pending;
 	pending = false;
-	if
-	:: was && own_wake ->
-		own_wake = false;
-		done = (done > 0 -> done - 1 : 0)
-	:: else
-	fi
+	done = (was && done > 0 -> done - 1 : done)
 }
 
 inline take_wake(was)
@@ -134,34 +124,25 @@ inline take_wake(was)
 	}
 }
 
-/* Whose count is it? */
-inline take_count(was, over)
+/* Under the lock, a count without a wake-up is someone else's. */
+inline take_foreign(over)
 {
-	if
-	:: done == 0
-	:: done > 0 ->
-#ifdef BUG_OTHER
-		atomic {
-			if
-			:: done > 0 -> done--; over = true; assert(others > 0)
-			:: else
-			fi
-		}
-#else
-		atomic {
-			!wake_lock ->
-			take_pending(was);
-			over = was;
-			if
-			:: !was && done > 0 ->
-				done--;
-				over = true;
-				assert(others > 0)
-			:: else
-			fi
-		}
+	atomic {
+#ifndef BUG_OTHER
+		!wake_lock ->
 #endif
-	fi
+		if
+#ifdef BUG_OTHER
+		:: done > 0 ->
+#else
+		:: !pending && done > 0 ->
+#endif
+			done--;
+			over = true;
+			assert(others > 0)
+		:: else
+		fi
+	}
 }
 
 proctype writer(byte cpu)
@@ -169,7 +150,7 @@ proctype writer(byte cpu)
 	do
 	:: !stop && head[cpu] < ENTRIES ->
 		head[cpu]++;
-		/* irq_work_queue(): one at most is under way */
+		/* irq_work_queue(): at most one is pending */
 		irq_pending[cpu] = true
 	:: head[cpu] == ENTRIES || stop -> break
 	od;
@@ -178,8 +159,6 @@ proctype writer(byte cpu)
 
 proctype irq(byte cpu)
 {
-	bool kept;
-
 	do
 	:: atomic { irq_pending[cpu] -> irq_running[cpu] = true }
 #ifndef BUG_IRQ
@@ -194,7 +173,7 @@ proctype irq(byte cpu)
 	od
 }
 
-/* Someone else's complete(), of a completion that is the caller's. */
+/* Someone else completes the completion, which is the caller's. */
 proctype other()
 {
 	if
@@ -261,7 +240,7 @@ proctype waiter(byte me)
 #ifndef BUG_STOP
 					:: stops != stops_before -> over = true
 #endif
-					:: else -> take_count(was, over)
+					:: else -> take_foreign(over)
 					fi
 				fi;
 #ifdef BUG_QUEUE
@@ -295,7 +274,7 @@ proctype waiter(byte me)
 
 proctype closer()
 {
-	bool at_any_time, kept;
+	bool at_any_time;
 
 	if
 	:: at_any_time = true

@@ -6,8 +6,8 @@
 #
 #	selftests/deep/debug.sh [debug|kcsan|rt]...
 #
-# TORTURE_SECONDS  how long selftests/torture.sh does its worst in each (60)
-# PROGRAMS         how many random ones selftests/fuzz.sh runs, of each kind (40)
+# TORTURE_SECONDS  how long selftests/guest/torture.sh does its worst in each (60)
+# PROGRAMS         how many random ones selftests/guest/fuzz.sh runs, of each kind (40)
 # KDTL_HOURS       how long all tests in a kernel may take (5)
 
 here=$(dirname -- "$(readlink -f -- "$0")")
@@ -44,7 +44,7 @@ schedule:BUG: scheduling while atomic: insmod'
 
 guest_tests()
 {
-	find "$tests" -maxdepth 1 -name '*.sh' ! -name ktap.sh ! -name checkers.sh \
+	find "$tests/guest" -name '*.sh' ! -name ktap.sh ! -name checkers.sh \
 		-printf '%f\n' | sed 's/\.sh$//' | sort
 	echo checkers
 }
@@ -98,7 +98,7 @@ run()
 	[ "$kernel" != kcsan ] || panic=0 append=
 	boot "$kernel" console --timeout $((hours * 3600)) --out "$out" \
 		--append "$append" \
-		--add "$tests:/selftests" --add "$out/programs:/selftests" -- \
+		--add "$tests:/selftests" --add "$out/programs:/selftests/guest" -- \
 		env ROUNDS=20 KDTL_PANIC_ON_WARN=$panic \
 		TORTURE_SECONDS="${TORTURE_SECONDS:-60}" PROGRAMS="${PROGRAMS:-40}" \
 		sh /selftests/run-all "$@"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Random programs of kdtl's verbs and of system calls on /dev/kdtl, as
-# selftests/fuzz.sh, but many, and others each time. One that went wrong:
+# selftests/guest/fuzz.sh, but many, and others each time. One that went wrong:
 #
 #	SEED=12345 ROUNDS=1 selftests/deep/fuzz.sh
 #
@@ -38,7 +38,7 @@ round()
 
 	"$tests/vm/run" "$target" --cpus 4 --timeout 3600 --quiet --log "$log" \
 		--modules "$modules" --add "$tests:/selftests" \
-		--add "$work/programs:/selftests" -- \
+		--add "$work/programs:/selftests/guest" -- \
 		env KDTL_PARAMS= SEED="$seed" PROGRAMS="$PROGRAMS" \
 		sh /selftests/run-all fuzz
 }

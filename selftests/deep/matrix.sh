@@ -87,7 +87,7 @@ boot()
 	"$top/selftests/vm/run" "$target" --cpus 2 --timeout 1800 --quiet \
 		--log "$logs/$target.console" --out "$logs/$target" \
 		--modules "$work/modules" --add "$top/selftests:/selftests" \
-		--add "$work/programs:/selftests" -- \
+		--add "$work/programs:/selftests/guest" -- \
 		env KDTL_QUICK=1 sh /selftests/run-all $tests || rc=$?
 	for test in $tests; do
 		read -r status 2>/dev/null <"$logs/$target/$test.status" || status=none

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# selftests/torture.sh for minutes: on x86-64, and on POWER with a thread for each
+# selftests/guest/torture.sh for minutes: on x86-64, and on POWER with a thread for each
 # of four CPUs, where races are real ones.
 #
 #	selftests/deep/torture.sh [TARGET]...
@@ -33,7 +33,7 @@ torture()
 		--quiet --log "$work/$1" --modules "$captured" \
 		--add "$top/selftests:/selftests" -- \
 		env TORTURE_SECONDS="$seconds" TORTURE_PARAMS="${TORTURE_PARAMS:-}" \
-		sh /selftests/torture.sh || status=$?
+		sh /selftests/guest/torture.sh || status=$?
 	[ "$status" -eq 0 ] || tail -n 60 -- "$work/$1"
 	return "$status"
 }

@@ -78,7 +78,7 @@ torture()
 		--quiet --log "$work/console" --modules "$captured" \
 		--add "$top/selftests:/selftests" -- \
 		env TORTURE_SECONDS="$seconds" TORTURE_PARAMS="seed=$seed until=$2" \
-		sh /selftests/torture.sh >"$work/said" 2>&1 || status=$?
+		sh /selftests/guest/torture.sh >"$work/said" 2>&1 || status=$?
 	sed -n 's/^# seed=/seed=/p' "$work/console" | head -n 1 >"$work/$1"
 	[ "$status" -le 1 ] && [ -s "$work/$1" ] && return "$status"
 	cat -- "$work/said" "$work/console"

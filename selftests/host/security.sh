@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Documentation/security.rst: modes of files, and what lockdown refuses. (Who may
-# open /dev/kdtl without being root: selftests/stream.sh.) A machine of its own,
+# open /dev/kdtl without being root: selftests/guest/stream.sh.) A machine of its own,
 # because there is no way back from lockdown.
 #
 # shellcheck disable=SC2154,SC2317 # $captured; functions that ok() calls

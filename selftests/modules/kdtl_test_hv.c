@@ -18,7 +18,7 @@
  * slot: whoever else writes there is found out.  For what lies around the log,
  * boot with slub_debug=FZPU.
  *
- * Driven by selftests/fakehv.sh through debugfs, kdtl_test_hv/:
+ * Driven by selftests/guest/fakehv.sh through debugfs, kdtl_test_hv/:
  *
  * ctl, write only:
  *	play CPU STEP...	do the steps on the CPU in one go, interrupts off

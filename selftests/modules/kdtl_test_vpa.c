@@ -2,7 +2,7 @@
 /*
  * kdtl_test_vpa - two sessions on kdtl_vpa, and what they saw
  *
- * Driven by selftests/vpa-log.sh, fakehv.sh and perf-vpa.sh through debugfs,
+ * Driven by selftests/guest/vpa-log.sh, fakehv.sh and perf-vpa.sh through debugfs,
  * kdtl_test_vpa/:
  *
  * ctl, write only; the write fails as the verb does:
@@ -674,6 +674,6 @@ static void __exit test_exit(void)
 module_init(test_init);
 module_exit(test_exit);
 
-MODULE_DESCRIPTION("Two sessions on the POWER hypervisor's log, for selftests/vpa-log.sh");
+MODULE_DESCRIPTION("Two sessions on the POWER hypervisor's log, for selftests/guest/vpa-log.sh");
 MODULE_LICENSE("GPL");
 MODULE_IMPORT_NS(KDTL_NS);

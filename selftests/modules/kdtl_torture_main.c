@@ -7,7 +7,7 @@
  *
  * For a chosen time threads do what comes to mind with sessions that others
  * work on too: verbs, reading, closing, bursts of entries, events of perf users,
- * on CPUs that come and go.  selftests/torture.sh loads and unloads sources
+ * on CPUs that come and go.  selftests/guest/torture.sh loads and unloads sources
  * meanwhile.  Then debugfs kdtl_torture/report has one line, and what was wrong
  * is in the log.
  */

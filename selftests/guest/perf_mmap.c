@@ -35,7 +35,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../api/include/uapi/linux/kdtl.h"
+#include "../../api/include/uapi/linux/kdtl.h"
 
 #define MAX_CPUS	256
 #define ENTRY_SIZE	48

@@ -6,7 +6,7 @@
 #
 #   selftests/vm/run ppc64le-nested --modules "$(scripts/build ppc64le-6.1)" \
 #	--add "$(selftests/vm/perf-files):/" --add selftests:/selftests \
-#	-- sh /selftests/perf-vpa.sh
+#	-- sh /selftests/guest/perf-vpa.sh
 #
 # shellcheck disable=SC2086,SC2317 # names without blanks; functions that ok()
 # calls

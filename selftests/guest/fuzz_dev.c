@@ -31,7 +31,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../api/include/uapi/linux/kdtl.h"
+#include "../../api/include/uapi/linux/kdtl.h"
 #include "must.h"
 
 #define FDS		8	/* of /dev/kdtl, and duplicates */

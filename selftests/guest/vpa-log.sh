@@ -5,7 +5,7 @@
 # than one vCPU for each of the host's CPUs.
 #
 #   selftests/vm/run ppc64le-nested --modules "$(scripts/build ppc64le-6.1)" \
-#	--add selftests:/selftests -- sh /selftests/vpa-log.sh
+#	--add selftests:/selftests -- sh /selftests/guest/vpa-log.sh
 #
 # SECONDS_BUSY  of the main run (default 2)
 # ROUNDS        of loading and unloading (default 50)

@@ -6,7 +6,7 @@
 #
 #   selftests/vm/run ppc64le-6.1 --cpus 2 --append slub_debug=FZPU \
 #	--modules "$(scripts/build ppc64le-6.1)" \
-#	--add selftests:/selftests -- sh /selftests/fakehv.sh
+#	--add selftests:/selftests -- sh /selftests/guest/fakehv.sh
 #
 # With slub_debug there are red zones around each log, and freed logs are
 # poisoned: who writes there is reported when it is freed or allocated again.

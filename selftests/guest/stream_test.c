@@ -28,7 +28,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../api/include/uapi/linux/kdtl.h"
+#include "../../api/include/uapi/linux/kdtl.h"
 #include "must.h"
 
 #define ENTRY		sizeof(struct kdtl_entry)

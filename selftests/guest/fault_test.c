@@ -27,7 +27,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../api/include/uapi/linux/kdtl.h"
+#include "../../api/include/uapi/linux/kdtl.h"
 #include "must.h"
 
 #define PAGES	16	/* of log */

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Kernels built from Debian's linux-source packages: allnoconfig and the
-# fragments in selftests/vm/configs. Needs common.sh, apt.sh and kernels.sh.
+# fragments in selftests/run/configs. Needs common.sh, apt.sh and kernels.sh.
 
-_configs=$here/../selftests/vm/configs
+_configs=$here/../selftests/run/configs
 
 # _fragments TARGET: ARCH-SERIES[-VARIANT] is made of base, ARCH and VARIANT.
 _fragments()

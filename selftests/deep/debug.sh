@@ -63,7 +63,7 @@ boot()
 	local target=x86_64-7.2-$1 out=$logs/$1
 
 	shift
-	run_group "$tests/vm/run" "$target" --cpus 4 --quiet \
+	run_group "$tests/run/vm" "$target" --cpus 4 --quiet \
 		--log "$out/$1" --modules "$modules" \
 		--append "rcupdate.rcu_cpu_stall_suppress=1 nosoftlockup" "${@:2}" >&2
 }
@@ -101,7 +101,7 @@ run()
 		--add "$tests:/selftests" --add "$out/programs:/selftests/guest" -- \
 		env ROUNDS=20 KDTL_PANIC_ON_WARN=$panic \
 		TORTURE_SECONDS="${TORTURE_SECONDS:-60}" PROGRAMS="${PROGRAMS:-40}" \
-		sh /selftests/run-all "$@"
+		sh /selftests/run/tests "$@"
 }
 
 # result KERNEL NAME: a test's KTAP as a subtest.

@@ -36,11 +36,11 @@ round()
 {
 	local target=$1 seed=$2 log=$logs/$1-$2
 
-	"$tests/vm/run" "$target" --cpus 4 --timeout 3600 --quiet --log "$log" \
+	"$tests/run/vm" "$target" --cpus 4 --timeout 3600 --quiet --log "$log" \
 		--modules "$modules" --add "$tests:/selftests" \
 		--add "$work/programs:/selftests/guest" -- \
 		env KDTL_PARAMS= SEED="$seed" PROGRAMS="$PROGRAMS" \
-		sh /selftests/run-all fuzz
+		sh /selftests/run/tests fuzz
 }
 
 # Calls of all rounds.

@@ -99,7 +99,7 @@ kselftest()
 		args+=" -t kdtl:$test.sh"
 	done
 	mkdir -p -- "$work/ko" && find "$work/modules" -name '*.ko' -exec cp {} "$work/ko" \; &&
-		"$top/selftests/vm/run" $target --cpus 2 --timeout 1800 --quiet \
+		"$top/selftests/run/vm" $target --cpus 2 --timeout 1800 --quiet \
 			--log "$cache/kselftest.console" --out "$work/out" \
 			--modules "$work/ko" --add "$work/kselftest:/kselftest" -- \
 			"mkdir -p /out; cd /kselftest; export KDTL_QUICK=1

@@ -66,7 +66,7 @@ boot()
 	local pmu=$1
 
 	boots=$((boots + 1))
-	nice "$tests/vm/run" "$target" --cpus 2 --mem 2G --timeout 5400 --quiet \
+	nice "$tests/run/vm" "$target" --cpus 2 --mem 2G --timeout 5400 --quiet \
 		--log "$logs/$pmu.$boots" --survive-oops \
 		--append slub_debug=FZPU \
 		--modules "$modules" --add "$perf:/" --add "$work/vpa_data:/bin/" \
@@ -240,7 +240,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-mainline-vpa.XXXXXX")
 partial "$work"
 capture "$top/scripts/build" "$target"
 modules=$captured
-capture "$tests/vm/perf-files"
+capture "$tests/run/perf-files"
 perf=$captured
 step "build vpa_data" powerpc64le-linux-gnu-gcc -O2 -Wall -Wextra -std=gnu11 -static \
 	-o "$work/vpa_data" "$here/lib/vpa_data.c" || bail_out "vpa_data does not build"

@@ -84,11 +84,11 @@ boot()
 	rm -rf -- "$work/modules" && mkdir -- "$work/modules" &&
 		find "$work/src" -name '*.ko' -exec cp {} "$work/modules" \; &&
 		programs || return
-	"$top/selftests/vm/run" "$target" --cpus 2 --timeout 1800 --quiet \
+	"$top/selftests/run/vm" "$target" --cpus 2 --timeout 1800 --quiet \
 		--log "$logs/$target.console" --out "$logs/$target" \
 		--modules "$work/modules" --add "$top/selftests:/selftests" \
 		--add "$work/programs:/selftests/guest" -- \
-		env KDTL_QUICK=1 sh /selftests/run-all $tests || rc=$?
+		env KDTL_QUICK=1 sh /selftests/run/tests $tests || rc=$?
 	for test in $tests; do
 		read -r status 2>/dev/null <"$logs/$target/$test.status" || status=none
 		case $status in

@@ -127,7 +127,7 @@ they_run()
 		return 1
 	}
 	order=${order//$'\n'/ }
-	run_group "$top/selftests/vm/run" x86_64-6.1 --quiet --timeout 300 \
+	run_group "$top/selftests/run/vm" x86_64-6.1 --quiet --timeout 300 \
 		--modules "$root/lib/modules/$release/updates/dkms" \
 		--modules "$root/root/client/longest.ko" --log "$work/console" -- "
 		cd /lib/kdtl

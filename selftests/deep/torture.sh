@@ -29,7 +29,7 @@ torture()
 	local status=0
 
 	capture "$top/scripts/build" "$1" || return
-	"$top/selftests/vm/run" "$1" --cpus 4 --timeout $((seconds * 2 + 300)) \
+	"$top/selftests/run/vm" "$1" --cpus 4 --timeout $((seconds * 2 + 300)) \
 		--quiet --log "$work/$1" --modules "$captured" \
 		--add "$top/selftests:/selftests" -- \
 		env TORTURE_SECONDS="$seconds" TORTURE_PARAMS="${TORTURE_PARAMS:-}" \

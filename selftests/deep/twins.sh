@@ -74,7 +74,7 @@ torture()
 	local status=0
 
 	capture build || return 2
-	"$top/selftests/vm/run" "$target" --cpus 4 --timeout $((seconds * 3 + 300)) \
+	"$top/selftests/run/vm" "$target" --cpus 4 --timeout $((seconds * 3 + 300)) \
 		--quiet --log "$work/console" --modules "$captured" \
 		--add "$top/selftests:/selftests" -- \
 		env TORTURE_SECONDS="$seconds" TORTURE_PARAMS="seed=$seed until=$2" \

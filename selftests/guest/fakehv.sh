@@ -4,7 +4,7 @@
 # kdtl_vpa against a hypervisor that misbehaves: kdtl_test_hv plays it, in an
 # emulated machine whose own hypervisor never writes to the log.
 #
-#   selftests/vm/run ppc64le-6.1 --cpus 2 --append slub_debug=FZPU \
+#   selftests/run/vm ppc64le-6.1 --cpus 2 --append slub_debug=FZPU \
 #	--modules "$(scripts/build ppc64le-6.1)" \
 #	--add selftests:/selftests -- sh /selftests/guest/fakehv.sh
 #

@@ -4,8 +4,8 @@
 # The perf tool on kdtl_vpa, under the name by which it knows the hypervisor's
 # log: what its decoder reads is, entry by entry, what a kernel session saw.
 #
-#   selftests/vm/run ppc64le-nested --modules "$(scripts/build ppc64le-6.1)" \
-#	--add "$(selftests/vm/perf-files):/" --add selftests:/selftests \
+#   selftests/run/vm ppc64le-nested --modules "$(scripts/build ppc64le-6.1)" \
+#	--add "$(selftests/run/perf-files):/" --add selftests:/selftests \
 #	-- sh /selftests/guest/perf-vpa.sh
 #
 # shellcheck disable=SC2086,SC2317 # names without blanks; functions that ok()

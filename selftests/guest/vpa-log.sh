@@ -4,7 +4,7 @@
 # kdtl_vpa against a hypervisor that writes: in a guest of KVM-HV, with more
 # than one vCPU for each of the host's CPUs.
 #
-#   selftests/vm/run ppc64le-nested --modules "$(scripts/build ppc64le-6.1)" \
+#   selftests/run/vm ppc64le-nested --modules "$(scripts/build ppc64le-6.1)" \
 #	--add selftests:/selftests -- sh /selftests/guest/vpa-log.sh
 #
 # SECONDS_BUSY  of the main run (default 2)

@@ -52,7 +52,7 @@ measure()
 {
 	make -s -C "$bench" OUTPUT="$work/bench" "$work/bench/pingpong" &&
 		cp -- "$bench"/*.sh "$work/bench/" &&
-		"$top/selftests/vm/run" "$target" --quiet --icount \
+		"$top/selftests/run/vm" "$target" --quiet --icount \
 			--modules "$captured" --add "$work/bench:/bench" \
 			--out "$work" -- env ROUNDS=5000 sh /bench/producer.sh guard
 }

@@ -214,7 +214,7 @@ capture "$top/scripts/build" x86_64-6.1
 
 plan 17
 ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
-ok "a machine records" "$top/selftests/vm/run" x86_64-6.1 --quiet --cpus 4 \
+ok "a machine records" "$top/selftests/run/vm" x86_64-6.1 --quiet --cpus 4 \
 	--modules "$captured" --add "$work/tool:/kdtl" --out "$work" -- "$guest"
 ok "the source is listed" grep -q '^kdtl_sched .*default' "$work/list"
 ok "a command's recording is whole, and its status comes back" whole command 7

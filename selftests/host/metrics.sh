@@ -60,7 +60,7 @@ partial "$work"
 capture "$top/scripts/build" x86_64-6.1
 
 plan 5
-ok "a machine writes its metrics" "$top/selftests/vm/run" x86_64-6.1 --quiet \
+ok "a machine writes its metrics" "$top/selftests/run/vm" x86_64-6.1 --quiet \
 	--modules "$captured" --out "$work" -- "$guest"
 ok "there are values" has_values
 ok "promtool takes them" promtool_takes "$work/kdtl.prom"

@@ -91,7 +91,7 @@ builds()
 
 works()
 {
-	"$top/selftests/vm/run" x86_64-6.1 --quiet --modules "$built" \
+	"$top/selftests/run/vm" x86_64-6.1 --quiet --modules "$built" \
 		--add "$work/clients:/clients" --add "$here/lib/migrate-guest.sh:/" \
 		-- sh /migrate-guest.sh
 }

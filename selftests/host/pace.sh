@@ -22,7 +22,7 @@ measure()
 	make -s -C "$bench" OUTPUT="$work/bench" \
 		CROSS_COMPILE=powerpc64le-linux-gnu- "$work/bench/spin" &&
 		cp -- "$bench"/*.sh "$work/bench/" &&
-		"$top/selftests/vm/run" "$target" --quiet --icount --timeout 900 \
+		"$top/selftests/run/vm" "$target" --quiet --icount --timeout 900 \
 			--modules "$captured" --add "$work/bench:/bench" \
 			--out "$work" -- sh /bench/hv.sh guard
 }

@@ -75,7 +75,7 @@ builds()
 # It says twice whose wait was the longest, and goes.
 runs()
 {
-	run_group "$top/selftests/vm/run" $target --quiet --timeout 120 \
+	run_group "$top/selftests/run/vm" $target --quiet --timeout 120 \
 		--modules "$kdtl" --modules "$work/longest.ko" --log "$work/console" -- '
 		cd /lib/kdtl && insmod kdtl.ko && insmod kdtl_sched.ko &&
 			insmod longest.ko || exit

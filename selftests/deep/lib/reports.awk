@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The reports of a debug kernel's checkers on its console: each with the test that
-# ran ("# NAME" of run-all's) and what follows, up to 60 lines.
+# ran ("# NAME" of run/tests) and what follows, up to 60 lines.
 #
 #	awk -v races=kdtl -f reports.awk CONSOLE
 #

@@ -65,7 +65,7 @@ build()
 {
 	"$tree/scripts/build" "$target" \
 		CONFIG='CONFIG_KDTL=m CONFIG_KDTL_SCHED=m CONFIG_KDTL_SELFTESTS=m' \
-		kunit-m= selftests-m='kdtl_torture.o kdtl_torture_pmu.o'
+		kunit-m= selftests-m= fuzz-m=
 }
 
 # torture NAME UNTIL: 1 if there were errors; the report's line is in $work/NAME.

@@ -2,13 +2,12 @@
 /*
  * kdtl_torture: many sessions, verbs at random, and entries that prove themselves
  *
- *	kdtl_torture_source.c	makes the entries: in kdtl_torture.ko, and in
- *				kdtl_torture_pmu.ko, which comes and goes
- *				(kdtl_torture_guest.c)
- *	kdtl_torture_slot.c	sessions' lives, and their conservation
- *	kdtl_torture_read.c	readers, and what they check
- *	kdtl_torture_ops.c	verbs at random
- *	kdtl_torture_main.c	threads, CPU hotplug, the report
+ *	source.c	makes the entries, in both modules
+ *	pmu.c		kdtl_torture_pmu.ko: a source that is loaded and unloaded
+ *	slot.c		sessions' lives, and their conservation
+ *	read.c		readers, and what they check
+ *	ops.c		verbs at random
+ *	main.c		threads, CPU hotplug, the report
  */
 #ifndef _KDTL_TORTURE_H
 #define _KDTL_TORTURE_H

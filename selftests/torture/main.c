@@ -25,7 +25,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "kdtl_torture.h"
+#include "torture.h"
 
 static unsigned int seconds = 20;
 module_param(seconds, uint, 0444);

@@ -3,7 +3,7 @@
 #include <linux/delay.h>
 #include <linux/perf_event.h>
 
-#include "kdtl_torture.h"
+#include "torture.h"
 
 /* torture_op_desc::flags */
 #define OP_WILD		0x01	/* changes what is logged: not in a steady session */

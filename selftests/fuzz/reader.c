@@ -4,7 +4,7 @@
 
 #include <linux/mm_types.h>
 
-#include "../kdtl_test_pmu.h"
+#include "../modules/kdtl_test_pmu.h"
 #include "fuzz.h"
 
 /* From now on the thread is only interruptible inside of the verb. */

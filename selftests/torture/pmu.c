@@ -2,7 +2,7 @@
 /* kdtl_torture_pmu: a source that is loaded and unloaded while sessions come and go. */
 #include <linux/module.h>
 
-#include "kdtl_torture.h"
+#include "torture.h"
 
 static struct torture_source torture_guest;
 static const char * const torture_guest_name = "kdtl_torture_pmu";

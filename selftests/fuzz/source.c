@@ -10,7 +10,7 @@
 #include <linux/slab.h>
 #include <linux/smp.h>
 
-#include "../kdtl_test_pmu.h"
+#include "../modules/kdtl_test_pmu.h"
 #include "fuzz.h"
 
 bool fuzz_refuse_attach, fuzz_refuse_source;

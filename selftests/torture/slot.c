@@ -11,7 +11,7 @@
 #include <linux/log2.h>
 #include <linux/sched.h>
 
-#include "kdtl_torture.h"
+#include "torture.h"
 
 int torture_slot_init(struct torture_slot *slot)
 {

@@ -18,7 +18,7 @@
 #include <linux/mutex.h>
 #include <linux/prandom.h>
 
-#include "../../../core/compat.h"
+#include "../../core/compat.h"
 
 #define FUZZ_PMU	"kdtl_fuzz"
 #define FUZZ_SLOTS	3
@@ -146,7 +146,7 @@ struct fuzz_verb {
 	int		errnos[FUZZ_ERRNOS];
 };
 
-/* fuzz_main.c */
+/* main.c */
 __printf(2, 3) void fuzz_fail(struct fuzz_thread *t, const char *fmt, ...);
 
 static inline u32 fuzz_below(struct fuzz_thread *t, u32 end)
@@ -188,7 +188,7 @@ static inline u64 fuzz_ns(struct fuzz_thread *t)
 	}
 }
 
-/* fuzz_source.c */
+/* source.c */
 extern bool fuzz_refuse_attach, fuzz_refuse_source;
 int fuzz_source_init(void);
 void fuzz_source_exit(void);
@@ -197,7 +197,7 @@ bool fuzz_source_clean(void);
 void fuzz_emit(int cpu, enum kdtl_kind kind, unsigned int nr, u32 time);
 void fuzz_lose(int cpu, u64 nr);
 
-/* fuzz_session.c */
+/* session.c */
 void fuzz_slot_close(struct fuzz_slot *slot, struct fuzz_thread *threads,
 		     unsigned int nr);
 bool fuzz_paused(struct fuzz_slot *slot, struct kdtl_session *s);

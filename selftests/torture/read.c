@@ -11,7 +11,7 @@
 #include <linux/kthread.h>
 #include <linux/sched/clock.h>
 
-#include "kdtl_torture.h"
+#include "torture.h"
 
 /* So long who chases a writer waits for an entry. */
 #define TORTURE_CHASE_NS	(300 * NSEC_PER_USEC)

@@ -15,7 +15,7 @@
 #include <trace/events/sched.h>
 
 #include "../../core/compat.h"
-#include "kdtl_torture.h"
+#include "torture.h"
 
 /* Timers take one part in so many of a CPU, however slow the machine is. */
 #define TORTURE_SHARE	8

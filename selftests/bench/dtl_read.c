@@ -2,7 +2,7 @@
 /*
  * dtl_read cost | dtl_read COMMAND... - read debugfs powerpc/dtl/cpu-0
  *
- * cost: have kdtl_test_hv write 80 entries, read them and add up all their words,
+ * cost: have kdtl_fake_hv write 80 entries, read them and add up all their words,
  * again and again.  Prints instructions for each entry, and for a read when there
  * is none.
  * COMMAND: run it, read every ms, and say on stderr how many entries there were.
@@ -18,7 +18,7 @@
 #include "spawn.h"
 
 #define DTL		"/sys/kernel/debug/powerpc/dtl/cpu-0"
-#define FAKEHV		"/sys/kernel/debug/kdtl_test_hv/ctl"
+#define FAKEHV		"/sys/kernel/debug/kdtl_fake_hv/ctl"
 #define PUT		"play 0 put=80"
 #define ENTRIES		80
 #define WORDS		6

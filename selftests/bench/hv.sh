@@ -3,7 +3,7 @@
 #
 # In the guest, ppc64le under -icount: what it costs to read the hypervisor's log,
 # with kdtl_vpa and with Linux's own users of it, and which rates they stand.
-# kdtl_test_hv plays the hypervisor: its timer interrupts a fixed amount of work.
+# kdtl_fake_hv plays the hypervisor: its timer interrupts a fixed amount of work.
 # What is more than with a log that nobody reads was for reading it.
 
 #
@@ -14,8 +14,8 @@
 
 # A fourth of an instruction each, as the compiler makes it: 50 ms.
 export LOOPS="${LOOPS:-200000000}"
-fake=/sys/kernel/debug/kdtl_test_hv
-own=/sys/kernel/debug/kdtl_test_vpa/ctl
+fake=/sys/kernel/debug/kdtl_fake_hv
+own=/sys/kernel/debug/kdtl_client_vpa/ctl
 rates='1000 10000 40000 80000 90000 200000 300000 400000 600000 800000 1000000 1500000'
 
 calc()
@@ -217,8 +217,8 @@ mkdir -p "${RESULTS%/*}"
 printf '#!/bin/sh\nexec sh %s/hv.sh work "$1" "$2"\n' "$BENCH" >"$BENCH/hv-work"
 chmod +x "$BENCH/hv-work"
 load kdtl
-load kdtl_test_hv
-load kdtl_test_vpa
+load kdtl_fake_hv
+load kdtl_client_vpa
 if [ "$1" = guard ]; then
 	guard
 	exit

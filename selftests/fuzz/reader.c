@@ -4,7 +4,7 @@
 
 #include <linux/mm_types.h>
 
-#include "../modules/kdtl_test_pmu.h"
+#include "../fake/kdtl_fake_pmu.h"
 #include "fuzz.h"
 
 /* From now on the thread is only interruptible inside of the verb. */
@@ -69,7 +69,7 @@ static bool fuzz_entries_good(struct fuzz_slot *slot, const void *span, size_t l
 	if (!slot->fuzz_pmu || slot->ragged)
 		return true;
 	kdtl_for_each_entry(e, span, len) {
-		if (!kdtl_test_entry_seq(e))
+		if (!kdtl_fake_entry_seq(e))
 			return false;
 	}
 	return true;

@@ -10,7 +10,7 @@
 #include <linux/slab.h>
 #include <linux/smp.h>
 
-#include "../modules/kdtl_test_pmu.h"
+#include "../fake/kdtl_fake_pmu.h"
 #include "fuzz.h"
 
 bool fuzz_refuse_attach, fuzz_refuse_source;
@@ -128,7 +128,7 @@ static void fuzz_do(void *arg)
 	unsigned int i;
 
 	for (i = 0; i < job->nr; i++) {
-		kdtl_test_entry_fill(&e, job->kind, job->time, job->time, job->time);
+		kdtl_fake_entry_fill(&e, job->kind, job->time, job->time, job->time);
 		kdtl_pmu_output(&fuzz_pmu, &e, job->kind);
 	}
 	if (job->lost)

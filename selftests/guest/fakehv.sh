@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# kdtl_vpa against a hypervisor that misbehaves: kdtl_test_hv plays it, in an
+# kdtl_vpa against a hypervisor that misbehaves: kdtl_fake_hv plays it, in an
 # emulated machine whose own hypervisor never writes to the log.
 #
 #   selftests/run/vm ppc64le-6.1 --cpus 2 --append slub_debug=FZPU \
@@ -17,8 +17,8 @@
 # shellcheck source-path=SCRIPTDIR source=ktap.sh
 . "$(dirname "$0")/ktap.sh"
 
-test=/sys/kernel/debug/kdtl_test_vpa
-fake=/sys/kernel/debug/kdtl_test_hv
+test=/sys/kernel/debug/kdtl_client_vpa
+fake=/sys/kernel/debug/kdtl_fake_hv
 cpu1=/sys/devices/system/cpu/cpu1/online
 tmp=${TMPDIR:-/tmp}/fakehv.$$
 
@@ -425,7 +425,7 @@ memory_is_well()
 	skip_all "this hypervisor writes to the log itself"
 [ "$(grep -c '^processor' /proc/cpuinfo)" -ge 2 ] || skip_all "one CPU only"
 have_module kdtl_vpa || skip_all "no module kdtl_vpa"
-have_module kdtl_test_hv || skip_all "no module kdtl_test_hv"
+have_module kdtl_fake_hv || skip_all "no module kdtl_fake_hv"
 cleanup()
 {
 	status=$?
@@ -433,8 +433,8 @@ cleanup()
 	return $status
 }
 trap 'cleanup; ktap_exit' EXIT
-need kdtl kdtl_test_hv
-load kdtl_test_vpa fake=1 || bail_out "kdtl_test_vpa does not load"
+need kdtl kdtl_fake_hv
+load kdtl_client_vpa fake=1 || bail_out "kdtl_client_vpa does not load"
 load kdtl_vpa || bail_out "kdtl_vpa does not load"
 tainted=$(cat /proc/sys/kernel/tainted)
 

@@ -15,7 +15,7 @@ dir=$(dirname "$0")
 
 debug=/sys/kernel/debug
 functions=$debug/fail_function
-nth=/sys/module/kdtl_test_nth/parameters
+nth=/sys/module/kdtl_fail_nth/parameters
 
 # Whatever may fail does when a task says so (fail-nth), and says nothing itself.
 prepare()
@@ -134,7 +134,7 @@ verbs()
 }
 
 [ -d $debug/failslab ] || skip_all "no fault injection: CONFIG_FAILSLAB, CONFIG_FAULT_INJECTION_DEBUG_FS"
-for m in kdtl kdtl_sched kdtl_test_faults kdtl_test_nth; do
+for m in kdtl kdtl_sched kdtl_test_faults kdtl_fail_nth; do
 	have_module $m || skip_all "no module $m"
 done
 [ -x "$dir/fault_test" ] || skip_all "no fault_test: make -C selftests"
@@ -145,7 +145,7 @@ clients='kdtl_sampler kdtl_watch kdtl_recorder kdtl_stream'
 set -- $tests
 plan $((3 + 4 + 3 + 2 * $# + 1))
 prepare
-load kdtl_test_nth || bail_out "kdtl_test_nth does not load"
+load kdtl_fail_nth || bail_out "kdtl_fail_nth does not load"
 
 load kdtl && load kdtl_sched && unload kdtl_sched || bail_out "kdtl does not load"
 before=$(areas)

@@ -39,7 +39,7 @@ nobody_holds()
 	is "$(awk -v name="$1" '$1 == name { print $3 }' /proc/modules)" "$2"
 }
 
-need kdtl kdtl_sched kdtl_test_pmu
+need kdtl kdtl_sched kdtl_fake_pmu
 have_module kdtl_fuzz || skip_all "no module kdtl_fuzz"
 [ -e /sys/kernel/debug/kdtl ] || skip_all "no debugfs"
 

@@ -13,13 +13,13 @@ here=$(dirname "$0")
 [ "$(nproc)" -gt 1 ] || skip_all "only one CPU"
 [ -w /sys/devices/system/cpu/cpu1/online ] || skip_all "CPUs do not come and go here"
 [ -x "$here/perf_mmap" ] || skip_all "no perf_mmap: make -C selftests"
-need kdtl kdtl_sched kdtl_test_pmu kdtl_test_drive kdtl_sampler
+need kdtl kdtl_sched kdtl_fake_pmu kdtl_fake_drive kdtl_sampler
 have_module kdtl_test_hotplug || skip_all "no module kdtl_test_hotplug"
 
 # Beside them: a user of each source, reading all the time.
 users_start()
 {
-	for pmu in kdtl_sched kdtl_test; do
+	for pmu in kdtl_sched kdtl_fake; do
 		"$here/perf_mmap" follow $pmu >/tmp/follow.$pmu &
 		eval "user_$pmu=$!"
 		until_true grep -q following /tmp/follow.$pmu || return
@@ -30,7 +30,7 @@ users_start()
 users_end()
 {
 	status=0
-	for pmu in kdtl_sched kdtl_test; do
+	for pmu in kdtl_sched kdtl_fake; do
 		eval "user=\${user_$pmu:?}"
 		kill "${user:?}"
 		wait "$user" || status=1

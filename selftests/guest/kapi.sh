@@ -9,7 +9,7 @@
 # shellcheck source-path=SCRIPTDIR source=ktap.sh
 . "$(dirname "$0")/ktap.sh"
 
-need kdtl kdtl_test_pmu
+need kdtl kdtl_fake_pmu
 have_module kdtl_test || skip_all "no module kdtl_test"
 
 kunit kdtl_test "${KDTL_CASES:-*}"

@@ -9,7 +9,7 @@
 # shellcheck source-path=SCRIPTDIR source=ktap.sh
 . "$(dirname "$0")/ktap.sh"
 
-act=/sys/module/kdtl_scene/parameters/act
+act=/sys/module/kdtl_client_sh/parameters/act
 files=/sys/kernel/debug/kdtl
 tracing=/sys/kernel/tracing
 
@@ -31,7 +31,7 @@ forget()
 
 life()
 {
-	sed -n "s/^.* kdtl_session: session=$id \([a-z]*\) owner=.*\[kdtl_scene\].*/\1/p" \
+	sed -n "s/^.* kdtl_session: session=$id \([a-z]*\) owner=.*\[kdtl_client_sh\].*/\1/p" \
 		$tracing/trace | tr '\n' ' '
 }
 
@@ -45,10 +45,10 @@ column()
 
 listed()
 {
-	id=$(awk '/scene_init.*\[kdtl_scene\]/ { print $1 }' $files/sessions)
+	id=$(awk '/client_init.*\[kdtl_client_sh\]/ { print $1 }' $files/sessions)
 	[ -n "$id" ] && is "$(life)" "created " &&
 		is "$(column sessions state) $(column sessions pmu) $(column sessions mode) $(column sessions pages) $(column sessions watermark)" \
-			"created kdtl_test keep 1 960" &&
+			"created kdtl_fake keep 1 960" &&
 		is "$(column areas cpu)" ""
 }
 
@@ -109,7 +109,7 @@ stopped()
 closed()
 {
 	forget
-	unload kdtl_scene && is "$(column sessions state)" "" &&
+	unload kdtl_client_sh && is "$(column sessions state)" "" &&
 		is "$(grep -c 'kdtl_session:.* closed ' $tracing/trace)" 1
 }
 
@@ -119,8 +119,8 @@ churn()
 	background sh -c "while :; do cat $files/sessions $files/areas; done >/dev/null"
 	n=0
 	while [ $n -lt 30 ]; do
-		load kdtl_scene && do_it load && do_it start && do_it emit 200 &&
-			unload kdtl_scene || return
+		load kdtl_client_sh && do_it load && do_it start && do_it emit 200 &&
+			unload kdtl_client_sh || return
 		n=$((n + 1))
 	done
 	is "$(awk 'END { print NR }' $files/sessions)" "$1"
@@ -130,19 +130,19 @@ off()
 {
 	echo 0 >$tracing/events/kdtl/enable
 	forget
-	load kdtl_scene && do_it load && do_it start && do_it emit 200 &&
-		unload kdtl_scene && is "$(events kdtl_)" 0
+	load kdtl_client_sh && do_it load && do_it start && do_it emit 200 &&
+		unload kdtl_client_sh && is "$(events kdtl_)" 0
 }
 
-need kdtl kdtl_test_pmu
-have_module kdtl_scene || skip_all "no module kdtl_scene"
+need kdtl kdtl_fake_pmu
+have_module kdtl_client_sh || skip_all "no module kdtl_client_sh"
 [ -d $tracing/events/kdtl ] || skip_all "a kernel without tracepoints"
 
 plan 11
 others=$(awk 'END { print NR }' $files/sessions)
 echo 1 >$tracing/events/kdtl/enable
 forget
-ok "a session" load kdtl_scene
+ok "a session" load kdtl_client_sh
 ok "it is listed, and was traced" listed
 ok "loaded and started" started
 ok "overflows, a set switch, a watermark: each once" sets

@@ -15,7 +15,7 @@
 . "$(dirname "$0")/ktap.sh"
 
 pmu=vpa_dtl
-test=/sys/kernel/debug/kdtl_test_vpa
+test=/sys/kernel/debug/kdtl_client_vpa
 sysfs=/sys/bus/event_source/devices/$pmu
 cpus=$(grep -c '^processor' /proc/cpuinfo)
 tmp=${TMPDIR:-/tmp}/perf-vpa.$$
@@ -191,7 +191,7 @@ cleanup()
 }
 trap 'cleanup; ktap_exit' EXIT
 need kdtl
-load kdtl_test_vpa pmu=$pmu || skip_all "no module kdtl_test_vpa"
+load kdtl_client_vpa pmu=$pmu || skip_all "no module kdtl_client_vpa"
 ctl own 0 && ctl hcalls 0 100 && sleep 1
 grep -q '^lppaca cpu=0 .*index=0$' $test/report &&
 	skip_all "this hypervisor does not write a dispatch trace log (QEMU's emulation does not)"
@@ -216,6 +216,6 @@ ok "perf has what the session saw, entry by entry" same_in_session
 ok "nothing lost or truncated on perf's side" flags_clean
 ctl close
 ok "kdtl_vpa does not unload while perf records" refuses_to_unload
-unload kdtl_test_vpa
+unload kdtl_client_vpa
 ok "and does afterwards" gone
 finish

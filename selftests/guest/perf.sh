@@ -11,8 +11,8 @@ here=$(dirname "$0")
 . "$here/ktap.sh"
 
 [ -x "$here/perf_mmap" ] || skip_all "no perf_mmap: make -C selftests"
-[ -d /sys/kernel/debug/kdtl_test ] || mount -t debugfs debugfs /sys/kernel/debug 2>/dev/null
-need kdtl kdtl_sched kdtl_test_pmu kdtl_test_drive
+[ -d /sys/kernel/debug/kdtl_fake ] || mount -t debugfs debugfs /sys/kernel/debug 2>/dev/null
+need kdtl kdtl_sched kdtl_fake_pmu kdtl_fake_drive
 
 format()
 {
@@ -53,7 +53,7 @@ killed()
 }
 
 plan 17
-for pmu in kdtl_sched kdtl_test kdtl_test_raw; do
+for pmu in kdtl_sched kdtl_fake kdtl_fake_raw; do
 	ok "$pmu: format and events are listed" format $pmu
 	ok "$pmu: what mmap and perf_event_open refuse" "$here/perf_mmap" rules $pmu
 done
@@ -66,6 +66,6 @@ ok "a read-only area has the newest" "$here/perf_mmap" overwrite
 ok "a driver that writes by itself" "$here/perf_mmap" raw
 ok "every dispatch of a task, beside a session" beside_session
 ok "every dispatch of a task, beside another user" beside follow kdtl_sched exact
-ok "every entry, beside a user who writes nonsense" beside garbage kdtl_test made 7
+ok "every entry, beside a user who writes nonsense" beside garbage kdtl_fake made 7
 ok "killed, it leaves nothing behind" killed
 finish

@@ -6,11 +6,11 @@
  *	perf_mmap rules PMU	what mmap and perf_event_open() refuse
  *	perf_mmap exact		kdtl_sched: a child's dispatches, to the entry
  *	perf_mmap full		kdtl_sched: an area that nobody reads, and after
- *	perf_mmap made [MASK]	kdtl_test: what the drive module made, to the entry
- *	perf_mmap gap		kdtl_test: what the source itself loses is told
- *	perf_mmap overwrite	kdtl_test: a read-only area: the newest
- *	perf_mmap raw		kdtl_test_raw: a driver that writes by itself
- *	perf_mmap garbage	kdtl_test: writes nonsense into the metadata page
+ *	perf_mmap made [MASK]	kdtl_fake: what the drive module made, to the entry
+ *	perf_mmap gap		kdtl_fake: what the source itself loses is told
+ *	perf_mmap overwrite	kdtl_fake: a read-only area: the newest
+ *	perf_mmap raw		kdtl_fake_raw: a driver that writes by itself
+ *	perf_mmap garbage	kdtl_fake: writes nonsense into the metadata page
  *	perf_mmap follow PMU	read until SIGTERM
  *
  * Exits 0 if all was as it should be; says on standard output what was not.
@@ -40,7 +40,7 @@
 #define MAX_CPUS	256
 #define ENTRY_SIZE	48
 #define DEVICES		"/sys/bus/event_source/devices/"
-#define DRIVE		"/sys/kernel/debug/kdtl_test/"
+#define DRIVE		"/sys/kernel/debug/kdtl_fake/"
 
 /* One CPU's event and its mapping, and what came from it. */
 struct event {
@@ -232,7 +232,7 @@ static void read_records(struct event *e)
 	__atomic_store_n(&e->meta->data_tail, tail, __ATOMIC_RELEASE);
 }
 
-/* As kdtl_test_hash() has it. */
+/* As kdtl_fake_hash() has it. */
 static uint64_t entry_hash(const struct kdtl_entry *entry)
 {
 	uint64_t hash = 0xcbf29ce484222325ULL, word;
@@ -691,7 +691,7 @@ static int made(unsigned int mask)
 	uint64_t all;
 	int i;
 
-	open_all("kdtl_test", mask, 16, PROT_READ | PROT_WRITE);
+	open_all("kdtl_fake", mask, 16, PROT_READ | PROT_WRITE);
 	drive_start(mask);
 	while (made_for(events[0].cpu, mask) - started_at[0] < 10000) {
 		wait_for_data(20);
@@ -732,7 +732,7 @@ static void gap_step(const char *todo, uint64_t flags)
 static int gap(void)
 {
 	self_validating = true;
-	open_all("kdtl_test", 7, 4, PROT_READ | PROT_WRITE);
+	open_all("kdtl_fake", 7, 4, PROT_READ | PROT_WRITE);
 	gap_step("burst 0 10", 0);
 	gap_step("lost 0 5", PERF_AUX_FLAG_PARTIAL);
 	gap_step("burst 0 10", 0);
@@ -747,7 +747,7 @@ static int overwrite(void)
 	const unsigned int per_area = 4 * page / ENTRY_SIZE;
 	int i;
 
-	open_all("kdtl_test", 7, 4, PROT_READ);
+	open_all("kdtl_fake", 7, 4, PROT_READ);
 	drive_start(7);
 	while (made_for(events[0].cpu, 7) - started_at[0] < 10 * per_area)
 		usleep(10000);
@@ -786,7 +786,7 @@ static int raw(void)
 	uint64_t head;
 	int i, round;
 
-	open_all("kdtl_test_raw", 7, 4, PROT_READ | PROT_WRITE);
+	open_all("kdtl_fake_raw", 7, 4, PROT_READ | PROT_WRITE);
 	self_validating = true;
 	all_ioctl(PERF_EVENT_IOC_ENABLE);
 	for (round = 1; round <= 50; round++)
@@ -868,7 +868,7 @@ static int garbage(void)
 	int i;
 
 	signal(SIGTERM, end);
-	open_all("kdtl_test", 7, 4, PROT_READ | PROT_WRITE);
+	open_all("kdtl_fake", 7, 4, PROT_READ | PROT_WRITE);
 	all_ioctl(PERF_EVENT_IOC_ENABLE);
 	printf("# following %d CPUs\n", nr_events);
 	fflush(stdout);

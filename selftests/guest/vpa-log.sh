@@ -23,7 +23,7 @@
 busy=${SECONDS_BUSY:-2}
 rounds=${ROUNDS:-50}
 [ "${KDTL_QUICK:-0}" = 0 ] || rounds=20
-test=/sys/kernel/debug/kdtl_test_vpa
+test=/sys/kernel/debug/kdtl_client_vpa
 cpu1=/sys/devices/system/cpu/cpu1/online
 cpus=$(grep -c '^processor' /proc/cpuinfo)
 tmp=${TMPDIR:-/tmp}/vpa.$$
@@ -212,7 +212,7 @@ cleanup()
 	return $status
 }
 trap 'cleanup; ktap_exit' EXIT
-need kdtl kdtl_test_vpa
+need kdtl kdtl_client_vpa
 is_written || skip_all "this hypervisor does not write a dispatch trace log (QEMU's emulation does not)"
 
 plan 31
@@ -388,7 +388,7 @@ ok "$rounds times: unload, load, open, start, stop, close" again
 ok "unloaded: nobody has the log" eval 'unload kdtl_vpa && restored'
 gone()
 {
-	unload kdtl_test_vpa && unload kdtl &&
+	unload kdtl_client_vpa && unload kdtl &&
 		[ ! -e /sys/bus/event_source/devices/kdtl_vpa ] && no_warning
 }
 ok "all of it unloads, and the kernel has not warned" gone

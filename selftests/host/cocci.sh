@@ -21,8 +21,8 @@ kdtl=$top/scripts/coccinelle/kdtl
 meant='
 clients/stream/read.c           locks-mini_lock         its caller has locked
 core/session.c                  locks-mini_lock         returns with the lock
-selftests/modules/kdtl_crash.c  locks-double_lock       has to hang
-selftests/modules/kdtl_wrong.c  free-kfree              has to be reported
+selftests/fake/kdtl_crash.c  locks-double_lock       has to hang
+selftests/fake/kdtl_wrong.c  free-kfree              has to be reported
 '
 
 has_mode()

@@ -20,7 +20,7 @@ void many_read(struct many *m, int cpu)
 
 	if (len <= 0)
 		return;
-	kdtl_test_see(&m->seen[cpu], cpu, m->mask, span, len);
+	kdtl_fake_see(&m->seen[cpu], cpu, m->mask, span, len);
 	kdtl_aux_consume(m->s, cpu, len);
 }
 
@@ -32,7 +32,7 @@ void many_snapshot(struct many *m, int cpu)
 
 	memset(&m->seen[cpu], 0, sizeof(m->seen[cpu]));
 	if (len > 0)
-		kdtl_test_see(&m->seen[cpu], cpu, m->mask, m->buf, len);
+		kdtl_fake_see(&m->seen[cpu], cpu, m->mask, m->buf, len);
 }
 
 static void many_messages(struct many *m)
@@ -75,7 +75,7 @@ static int many_reader(void *arg)
 int many_create(struct many *m, u32 mask, bool overwrite)
 {
 	const struct kdtl_session_attr attr = {
-		.pmu		= KDTL_TEST_PMU,
+		.pmu		= KDTL_FAKE_PMU,
 		.aux_pages	= MANY_PAGES,
 		.msg_pages	= 4,
 		.watermark	= overwrite ? 0 : PAGE_SIZE,
@@ -102,7 +102,7 @@ int many_start(struct many *m)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		m->made[cpu] = kdtl_test_load_made_for(cpu, m->mask);
+		m->made[cpu] = kdtl_fake_load_made_for(cpu, m->mask);
 	m->task = kthread_run(many_reader, m, "kdtl-many");
 	if (IS_ERR(m->task)) {
 		m->task = NULL;
@@ -136,8 +136,8 @@ void many_destroy(struct many *m)
 /* Stopped: what it got on a CPU is what was made there, to the entry. */
 void many_expect_exact(struct kunit *test, struct many *m, int cpu)
 {
-	const u64 made = kdtl_test_load_made_for(cpu, m->mask) - m->made[cpu];
-	struct kdtl_test_seen *seen = &m->seen[cpu];
+	const u64 made = kdtl_fake_load_made_for(cpu, m->mask) - m->made[cpu];
+	struct kdtl_fake_seen *seen = &m->seen[cpu];
 	struct kdtl_aux_info info = {};
 	u64 all;
 
@@ -145,7 +145,7 @@ void many_expect_exact(struct kunit *test, struct many *m, int cpu)
 		many_snapshot(m, cpu);
 	else
 		many_read(m, cpu);
-	all = kdtl_test_seen_all(seen);
+	all = kdtl_fake_seen_all(seen);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(m->s, cpu, &info), 0);
 	KUNIT_EXPECT_GT(test, made, 0ULL);
 	KUNIT_EXPECT_EQ(test, info.produced, made);

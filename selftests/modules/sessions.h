@@ -3,7 +3,7 @@
 #ifndef _KDTL_TEST_SESSIONS_H
 #define _KDTL_TEST_SESSIONS_H
 
-#include "kdtl_test_load.h"
+#include "../fake/load.h"
 #include "test_kapi.h"
 
 #define MANY_NR		8
@@ -33,7 +33,7 @@ struct many {
 	bool			overwrite;
 	struct task_struct	*task;
 	u64			*made;
-	struct kdtl_test_seen	*seen;
+	struct kdtl_fake_seen	*seen;
 	unsigned int		*went;
 	unsigned int		*came;
 	void			*buf;

@@ -16,10 +16,10 @@
 #include <linux/string.h>
 
 #include "../../core/compat.h"
-#include "kdtl_test_raw.h"
+#include "../fake/raw.h"
 #include "aux_suites.h"
 
-#define ALLOC_PMU	"kdtl_test_alloc"
+#define ALLOC_PMU	"kdtl_fake_alloc"
 #define ALLOC_MAX_ORDER	ilog2(KMALLOC_MAX_SIZE >> PAGE_SHIFT)
 
 static struct kdtl_raw alloc_raw;

@@ -14,7 +14,7 @@ static struct kdtl_session *aux_session(struct kunit *test, unsigned int pages,
 					unsigned int watermark)
 {
 	const struct kdtl_session_attr attr = {
-		.pmu		= KDTL_TEST_PMU,
+		.pmu		= KDTL_FAKE_PMU,
 		.aux_pages	= pages,
 		.watermark	= watermark,
 	};
@@ -43,7 +43,7 @@ static void aux_check(struct kunit *test, const void *span, ssize_t len, u64 *se
 
 	KUNIT_ASSERT_EQ(test, len, (ssize_t)nr * KDTL_ENTRY_SIZE);
 	kdtl_for_each_entry(e, span, len) {
-		got = kdtl_test_entry_seq(e);
+		got = kdtl_fake_entry_seq(e);
 		KUNIT_ASSERT_GT(test, got, 0ULL);
 		if (*seq)
 			KUNIT_ASSERT_EQ(test, got, *seq);
@@ -205,7 +205,7 @@ static void aux_full(struct kunit *test)
 		/* Without the first, and with the last one after a gap. */
 		KUNIT_ASSERT_EQ(test, kdtl_aux_peek(s, 0, &span),
 				(ssize_t)fits * KDTL_ENTRY_SIZE);
-		first = kdtl_test_entry_seq(span);
+		first = kdtl_fake_entry_seq(span);
 		if (seq)
 			KUNIT_ASSERT_EQ(test, first, seq + 1);
 		seq = first;
@@ -219,7 +219,7 @@ static void aux_full(struct kunit *test)
 /* Nothing to read is no error; to give back what is not there is one. */
 static void aux_empty(struct kunit *test)
 {
-	const struct kdtl_session_attr attr = { .pmu = KDTL_TEST_PMU, .aux_pages = 1 };
+	const struct kdtl_session_attr attr = { .pmu = KDTL_FAKE_PMU, .aux_pages = 1 };
 	struct kdtl_session *s = kapi_create(test, &attr);
 	struct kdtl_aux_info info;
 	const void *span;
@@ -378,7 +378,7 @@ static void aux_cpus(struct kunit *test)
 	const int other = kapi_other_cpu(0);
 	const int bad[] = { -1, INT_MIN, nr_cpu_ids, INT_MAX, other };
 	const struct kdtl_session_attr attr = {
-		.pmu		= KDTL_TEST_PMU,
+		.pmu		= KDTL_FAKE_PMU,
 		.cpus		= cpumask_of(0),
 		.aux_pages	= 1,
 	};
@@ -413,7 +413,7 @@ static int aux_produce(void *arg)
 
 	while (!kthread_should_stop()) {
 		local_irq_disable();
-		kdtl_test_emit_here(KDTL_KIND_CEDE, 0, 0, 0);
+		kdtl_fake_emit_here(KDTL_KIND_CEDE, 0, 0, 0);
 		local_irq_enable();
 		p->made++;
 		cond_resched();
@@ -451,7 +451,7 @@ static void aux_race(struct kunit *test)
 		len = kdtl_aux_peek(s, cpu, &span);
 		take = min_t(ssize_t, len, (1 + prandom_u32_state(&rnd) % 100) * KDTL_ENTRY_SIZE);
 		kdtl_for_each_entry(e, span, take) {
-			seq = kdtl_test_entry_seq(e);
+			seq = kdtl_fake_entry_seq(e);
 			if (!seq || seq < next) {
 				bad++;
 				continue;
@@ -475,7 +475,7 @@ static void aux_race(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, info.consumed, got);
 	len = kdtl_aux_peek(s, cpu, &span);
 	kdtl_for_each_entry(e, span, len) {
-		seq = kdtl_test_entry_seq(e);
+		seq = kdtl_fake_entry_seq(e);
 		missing += seq - next;
 		next = seq + 1;
 	}
@@ -486,7 +486,7 @@ static void aux_race(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
 	kapi_emit(cpu, KDTL_KIND_CEDE, 1);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, cpu, &span), (ssize_t)KDTL_ENTRY_SIZE);
-	missing += kdtl_test_entry_seq(span) - next;
+	missing += kdtl_fake_entry_seq(span) - next;
 	KUNIT_EXPECT_EQ(test, missing, info.lost);
 	kunit_info(test, "%llu entries, %llu of them lost", p.made, missing);
 }

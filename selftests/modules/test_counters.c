@@ -50,7 +50,7 @@ static void counters_produce(u64 *want, int cpu)
 
 	for (i = 0; i < ARRAY_SIZE(counters_bursts); i++) {
 		b = &counters_bursts[i];
-		kdtl_test_emit(cpu, b->kind, b->nr, b->queued, b->ready, b->slept);
+		kdtl_fake_emit(cpu, b->kind, b->nr, b->queued, b->ready, b->slept);
 		want[KDTL_CTR_ENTRIES] += b->nr;
 		want[KDTL_CTR_CEDE + b->kind] += b->nr;
 		want[KDTL_CTR_QUEUED] += (u64)b->nr * b->queued;
@@ -73,7 +73,7 @@ static void counters_values(struct kunit *test)
 		for (round = 0; round <= cpu; round++)
 			counters_produce(want, cpu);
 		/* The source's own losses: of no known kind. */
-		kdtl_test_lost(cpu, 17);
+		kdtl_fake_lost(cpu, 17);
 		want[KDTL_CTR_ENTRIES] += 17;
 		want[KDTL_CTR_UNKNOWN] += 17;
 		want[KDTL_CTR_LOST] += 17;
@@ -120,7 +120,7 @@ static void counters_full(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
-	kdtl_test_emit(0, KDTL_KIND_CEDE, fits + 100, 2, 0, 0);
+	kdtl_fake_emit(0, KDTL_KIND_CEDE, fits + 100, 2, 0, 0);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, 0),
 			(u64)fits + 100);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_CEDE, 0),
@@ -141,7 +141,7 @@ static void counters_full(struct kunit *test)
 static void counters_wakeups(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = {
-		.pmu		= KDTL_TEST_PMU,
+		.pmu		= KDTL_FAKE_PMU,
 		.aux_pages	= KAPI_AUX_PAGES,
 		.watermark	= 10 * KDTL_ENTRY_SIZE + 8,
 	};
@@ -290,10 +290,10 @@ static void counters_each_overflows(struct kunit *test)
 		/* The clocks are looked at with the next entry. */
 		udelay(2);
 		for (left = 3; left; left--) {
-			kdtl_test_emit(0, KDTL_KIND_CEDE, 1, 1, 1, 1);
-			kdtl_test_emit(0, KDTL_KIND_PREEMPT, 1, 1, 1, 1);
-			kdtl_test_emit(0, KDTL_KIND_FAULT, 1, 1, 1, 1);
-			kdtl_test_lost(0, 1);
+			kdtl_fake_emit(0, KDTL_KIND_CEDE, 1, 1, 1, 1);
+			kdtl_fake_emit(0, KDTL_KIND_PREEMPT, 1, 1, 1, 1);
+			kdtl_fake_emit(0, KDTL_KIND_FAULT, 1, 1, 1, 1);
+			kdtl_fake_lost(0, 1);
 		}
 		KUNIT_EXPECT_TRUE_MSG(test, kapi_msg_of(s, KDTL_MSG_OVERFLOW, &msg),
 				      "counter %d", c);
@@ -334,11 +334,11 @@ static void counters_resets(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	KUNIT_ASSERT_EQ(test, kdtl_write_counters(s, req, ARRAY_SIZE(req)), 0);
 	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
-	kdtl_test_emit(0, KDTL_KIND_CEDE, 2, 5, 6, 7);
-	kdtl_test_emit(0, KDTL_KIND_PREEMPT, 3, 5, 6, 7);
+	kdtl_fake_emit(0, KDTL_KIND_CEDE, 2, 5, 6, 7);
+	kdtl_fake_emit(0, KDTL_KIND_PREEMPT, 3, 5, 6, 7);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_CEDE, 0), 1002ULL);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_QUEUED, 0), 25ULL);
-	kdtl_test_emit(0, KDTL_KIND_PREEMPT, 1, 5, 6, 7);
+	kdtl_fake_emit(0, KDTL_KIND_PREEMPT, 1, 5, 6, 7);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, 0), (u64)-6);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_CEDE, 0), 2000ULL);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_QUEUED, 0), 0ULL);
@@ -401,11 +401,11 @@ static void counters_together(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	KUNIT_ASSERT_EQ(test, kdtl_write_counters(s, req, ARRAY_SIZE(req)), 0);
 	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
-	kdtl_test_emit(0, KDTL_KIND_CEDE, 4, 0, 10, 10);
+	kdtl_fake_emit(0, KDTL_KIND_CEDE, 4, 0, 10, 10);
 	KUNIT_ASSERT_TRUE(test, kapi_msg_of(s, KDTL_MSG_OVERFLOW, &msg));
 	KUNIT_EXPECT_EQ(test, msg.overflow.counters, all);
 	KUNIT_EXPECT_EQ(test, kapi_msgs_of(s, KDTL_MSG_OVERFLOW), 0U);
-	kdtl_test_emit(0, KDTL_KIND_CEDE, 1, 0, 1, 1);
+	kdtl_fake_emit(0, KDTL_KIND_CEDE, 1, 0, 1, 1);
 	KUNIT_ASSERT_TRUE(test, kapi_msg_of(s, KDTL_MSG_OVERFLOW, &msg));
 	KUNIT_EXPECT_EQ(test, msg.overflow.counters, BIT(KDTL_CTR_READY) + 0U);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_CEDE, 0), (u64)-7);
@@ -464,8 +464,8 @@ static void counters_mask(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_msgs_of(s, KDTL_MSG_OVERFLOW), 0U);
 
 	/* Nor does it count what the source loses meanwhile. */
-	kdtl_test_lost(0, 5);
-	kdtl_test_lost(other, 5);
+	kdtl_fake_lost(0, 5);
+	kdtl_fake_lost(other, 5);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_LOST, 0), 0ULL);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_LOST, other), 5ULL);
 
@@ -752,7 +752,7 @@ static void counters_while_running(struct kunit *test)
 {
 	struct kdtl_evtset sets[] = { { .id = 0, .overflows = 1 }, { .id = 1, .overflows = 1 } };
 	const struct kdtl_session_attr attr = {
-		.pmu		= KDTL_TEST_PMU,
+		.pmu		= KDTL_FAKE_PMU,
 		.aux_pages	= KAPI_AUX_PAGES,
 	};
 	struct kdtl_session *s = kapi_create(test, &attr);
@@ -776,7 +776,7 @@ static void counters_while_running(struct kunit *test)
 		wake_up_process(r[i].task);
 	}
 	for (i = 0; i < COUNTERS_ROUNDS; i++) {
-		kdtl_test_emit(0, KDTL_KIND_FAULT, 1 + i % 7, 0, 1, 2);
+		kdtl_fake_emit(0, KDTL_KIND_FAULT, 1 + i % 7, 0, 1, 2);
 		sum += 1 + i % 7;
 		if (i % 64 == 0)
 			kapi_drain(s, 0);

@@ -30,7 +30,7 @@ static const u64 ages[] = {
 static struct kdtl_session *edges_session(struct kunit *test, u32 flags, u64 period)
 {
 	const struct kdtl_session_attr attr = {
-		.pmu		= KDTL_TEST_PMU,
+		.pmu		= KDTL_FAKE_PMU,
 		.aux_pages	= 1,
 		.msg_pages	= 1,
 		.flags		= flags,
@@ -44,7 +44,7 @@ static long edges_create(unsigned int aux_pages, unsigned int msg_pages,
 			 unsigned int watermark)
 {
 	const struct kdtl_session_attr attr = {
-		.pmu		= KDTL_TEST_PMU,
+		.pmu		= KDTL_FAKE_PMU,
 		.aux_pages	= aux_pages,
 		.msg_pages	= msg_pages,
 		.watermark	= watermark,

@@ -568,7 +568,7 @@ static int evtsets_produce(void *arg)
 			continue;
 		}
 		local_irq_disable();
-		kdtl_test_emit_here(KDTL_KIND_CEDE, 0, 0, 0);
+		kdtl_fake_emit_here(KDTL_KIND_CEDE, 0, 0, 0);
 		local_irq_enable();
 		p->made++;
 		if (p->made % 32 == 0)
@@ -590,7 +590,7 @@ static u64 evtsets_read(struct kunit *test, struct kdtl_session *s, int cpu, u64
 	if (len <= 0)
 		return 0;
 	kdtl_for_each_entry(e, span, len) {
-		const u64 seq = kdtl_test_entry_seq(e);
+		const u64 seq = kdtl_fake_entry_seq(e);
 
 		if (*next)
 			KUNIT_EXPECT_EQ(test, seq, *next);
@@ -605,7 +605,7 @@ static u64 evtsets_read(struct kunit *test, struct kdtl_session *s, int cpu, u64
 static void evtsets_lossless(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = {
-		.pmu		= KDTL_TEST_PMU,
+		.pmu		= KDTL_FAKE_PMU,
 		.aux_pages	= 64,
 	};
 	struct kdtl_session *s = kapi_create(test, &attr);

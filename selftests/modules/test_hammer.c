@@ -148,7 +148,7 @@ static ssize_t hammer_kdtl_aux_consume(struct kdtl_session *s)
 	if (len <= 0)
 		return len;
 	kdtl_for_each_entry(e, span, len)
-		bad |= !kdtl_test_entry_seq(e);
+		bad |= !kdtl_fake_entry_seq(e);
 	if (kdtl_aux_consume(s, cpu, len))
 		return 0;
 	return bad ? -EBADMSG : 0;
@@ -255,7 +255,7 @@ static int hammer_produce(void *arg)
 {
 	while (!kthread_should_stop()) {
 		local_irq_disable();
-		kdtl_test_emit_here(KDTL_KIND_CEDE, 1, 1, 1);
+		kdtl_fake_emit_here(KDTL_KIND_CEDE, 1, 1, 1);
 		local_irq_enable();
 		usleep_range(20, 40);
 	}
@@ -359,7 +359,7 @@ static int hammer_sessions_thread(void *arg)
 {
 	struct hammer *h = arg;
 	const struct kdtl_session_attr attr = {
-		.pmu		= KDTL_TEST_PMU,
+		.pmu		= KDTL_FAKE_PMU,
 		.aux_pages	= 1,
 		.msg_pages	= 1,
 		.watermark	= KDTL_ENTRY_SIZE,

@@ -26,15 +26,15 @@ static void hotplug_begin(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, many_create(&hotplug[i], many_masks[i], i % 2), 0);
 		KUNIT_EXPECT_EQ(test, many_start(&hotplug[i]), 0);
 	}
-	KUNIT_EXPECT_EQ(test, kdtl_test_load_start(MANY_PERIOD, MANY_BURST), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_fake_load_start(MANY_PERIOD, MANY_BURST), 0);
 }
 
 /* Entries come on that CPU again. */
 static bool hotplug_runs(int cpu)
 {
-	const u64 made = kdtl_test_load_made_for(cpu, KDTL_MASK_ALL);
+	const u64 made = kdtl_fake_load_made_for(cpu, KDTL_MASK_ALL);
 
-	return kapi_until(kdtl_test_load_made_for(cpu, KDTL_MASK_ALL) > made + 100);
+	return kapi_until(kdtl_fake_load_made_for(cpu, KDTL_MASK_ALL) > made + 100);
 }
 
 /* What was made on a CPU while it lived is there, and it was said when it went. */
@@ -44,7 +44,7 @@ static void hotplug_end(struct kunit *test, unsigned int times)
 	struct many *m;
 	int i, cpu;
 
-	kdtl_test_load_stop();
+	kdtl_fake_load_stop();
 	for (i = 0; i < MANY_NR; i++) {
 		m = &hotplug[i];
 		many_end_reading(m);
@@ -61,7 +61,7 @@ static void hotplug_close(struct kunit *test)
 {
 	int i;
 
-	kdtl_test_load_stop();
+	kdtl_fake_load_stop();
 	for (i = 0; i < MANY_NR; i++)
 		many_destroy(&hotplug[i]);
 }
@@ -86,9 +86,9 @@ static void hotplug_each(struct kunit *test)
 			KUNIT_EXPECT_TRUE(test, hotplug_runs(cpu));
 			KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
 			/* The others go on, and this one does not. */
-			made = kdtl_test_load_made_for(cpu, KDTL_MASK_ALL);
+			made = kdtl_fake_load_made_for(cpu, KDTL_MASK_ALL);
 			KUNIT_EXPECT_TRUE(test, hotplug_runs(first));
-			KUNIT_EXPECT_EQ(test, kdtl_test_load_made_for(cpu, KDTL_MASK_ALL), made);
+			KUNIT_EXPECT_EQ(test, kdtl_fake_load_made_for(cpu, KDTL_MASK_ALL), made);
 			KUNIT_ASSERT_EQ(test, add_cpu(cpu), 0);
 			KUNIT_EXPECT_TRUE(test, hotplug_runs(cpu));
 		}

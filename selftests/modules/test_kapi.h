@@ -10,7 +10,7 @@
 #include <linux/module.h>
 
 #include "kunit-shim.h"
-#include "kdtl_test_pmu.h"
+#include "../fake/kdtl_fake_pmu.h"
 
 /* main.c runs them. */
 extern struct kunit_suite kdtl_aux_suite;
@@ -72,7 +72,7 @@ static inline struct kdtl_session *kapi_session_of(struct kunit *test,
 						   struct completion *done)
 {
 	const struct kdtl_session_attr attr = {
-		.pmu		= KDTL_TEST_PMU,
+		.pmu		= KDTL_FAKE_PMU,
 		.aux_pages	= KAPI_AUX_PAGES,
 		.msg_pages	= msg_pages,
 		.watermark	= watermark,
@@ -86,7 +86,7 @@ static inline struct kdtl_session *kapi_session_of(struct kunit *test,
 static inline struct kdtl_session *kapi_session(struct kunit *test, u32 flags)
 {
 	const struct kdtl_session_attr attr = {
-		.pmu		= KDTL_TEST_PMU,
+		.pmu		= KDTL_FAKE_PMU,
 		.aux_pages	= KAPI_AUX_PAGES,
 		.msg_pages	= 4,
 		.flags		= flags,
@@ -116,7 +116,7 @@ static inline int kapi_per_entry(struct kdtl_session *s, enum kdtl_kind kind)
 /* As many entries of one kind on a CPU, now. */
 static inline int kapi_emit(int cpu, enum kdtl_kind kind, unsigned int nr)
 {
-	return kdtl_test_emit(cpu, kind, nr, 0, 0, 0);
+	return kdtl_fake_emit(cpu, kind, nr, 0, 0, 0);
 }
 
 static inline u64 kapi_counter(struct kunit *test, struct kdtl_session *s,

@@ -23,11 +23,11 @@ static void many_masks_exact(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, many_create(&many[i], many_masks[i], i % 2), 0);
 	for (i = 0; i < MANY_NR; i++)
 		KUNIT_ASSERT_EQ(test, many_start(&many[i]), 0);
-	KUNIT_ASSERT_EQ(test, kdtl_test_load_start(MANY_PERIOD, MANY_BURST), 0);
+	KUNIT_ASSERT_EQ(test, kdtl_fake_load_start(MANY_PERIOD, MANY_BURST), 0);
 	/* Until the smallest of the overwriting areas has been lapped. */
-	KUNIT_EXPECT_TRUE(test, kapi_until(kdtl_test_load_made_for(0, 1) -
+	KUNIT_EXPECT_TRUE(test, kapi_until(kdtl_fake_load_made_for(0, 1) -
 			many[0].made[0] > 4 * MANY_PAGES * PAGE_SIZE / KDTL_ENTRY_SIZE));
-	kdtl_test_load_stop();
+	kdtl_fake_load_stop();
 	for (i = 0; i < MANY_NR; i++) {
 		many_end_reading(&many[i]);
 		KUNIT_EXPECT_EQ(test, kdtl_stop(many[i].s), 0);
@@ -44,21 +44,21 @@ static void many_kinds(struct kunit *test)
 	int i;
 
 	for (kind = 0; kind < KDTL_NR_KINDS; kind++)
-		made[kind] = kdtl_test_load_made(0, kind);
+		made[kind] = kdtl_fake_load_made(0, kind);
 	for (i = 0; i < MANY_NR; i++) {
 		KUNIT_ASSERT_EQ(test, many_create(&many[i], many_masks[i], i % 2), 0);
 		KUNIT_ASSERT_EQ(test, many_start(&many[i]), 0);
 	}
-	KUNIT_ASSERT_EQ(test, kdtl_test_load_start(MANY_PERIOD, MANY_BURST), 0);
-	KUNIT_EXPECT_TRUE(test, kapi_until(kdtl_test_load_made(0, 0) - made[0] > 1000));
-	kdtl_test_load_stop();
+	KUNIT_ASSERT_EQ(test, kdtl_fake_load_start(MANY_PERIOD, MANY_BURST), 0);
+	KUNIT_EXPECT_TRUE(test, kapi_until(kdtl_fake_load_made(0, 0) - made[0] > 1000));
+	kdtl_fake_load_stop();
 	for (i = 0; i < MANY_NR; i++) {
 		KUNIT_EXPECT_EQ(test, kdtl_stop(many[i].s), 0);
 		for (kind = 0; kind < KDTL_NR_KINDS; kind++)
 			KUNIT_EXPECT_EQ(test,
 					kapi_counter(test, many[i].s, 0, KDTL_CTR_CEDE + kind, 0),
 					kind == KDTL_KIND_UNKNOWN || many[i].mask & BIT(kind) ?
-					kdtl_test_load_made(0, kind) - made[kind] : 0ULL);
+					kdtl_fake_load_made(0, kind) - made[kind] : 0ULL);
 	}
 }
 
@@ -120,13 +120,13 @@ static void many_undisturbed(struct kunit *test)
 		guests[i].task = kthread_run(many_come_and_go, &guests[i], "kdtl-guest");
 		KUNIT_EXPECT_FALSE(test, IS_ERR(guests[i].task));
 	}
-	KUNIT_EXPECT_EQ(test, kdtl_test_load_start(MANY_PERIOD, MANY_BURST), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_fake_load_start(MANY_PERIOD, MANY_BURST), 0);
 	for (i = 0; i < MANY_NR - 2; i++) {
 		KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(guests[i].rounds) >= 10));
 		kthread_stop(guests[i].task);
 		KUNIT_EXPECT_EQ(test, guests[i].wrong, 0ULL);
 	}
-	kdtl_test_load_stop();
+	kdtl_fake_load_stop();
 	for (i = 0; i < 2; i++) {
 		many_end_reading(&many[i]);
 		KUNIT_EXPECT_EQ(test, kdtl_stop(many[i].s), 0);
@@ -146,7 +146,7 @@ static void many_exit(struct kunit *test)
 {
 	int i;
 
-	kdtl_test_load_stop();
+	kdtl_fake_load_stop();
 	for (i = 0; i < MANY_NR; i++)
 		many_destroy(&many[i]);
 }

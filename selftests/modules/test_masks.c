@@ -7,7 +7,7 @@
 static struct kdtl_session *masks_session(struct kunit *test, u32 mask)
 {
 	const struct kdtl_session_attr attr = {
-		.pmu		= KDTL_TEST_PMU,
+		.pmu		= KDTL_FAKE_PMU,
 		.aux_pages	= KAPI_AUX_PAGES,
 		.mask		= mask,
 	};
@@ -50,7 +50,7 @@ static void masks_check(struct kunit *test, struct kdtl_session *s, int cpu, u32
 
 	len = kdtl_aux_peek(s, cpu, &span);
 	kdtl_for_each_entry(e, span, len) {
-		KUNIT_EXPECT_NE(test, kdtl_test_entry_seq(e), 0ULL);
+		KUNIT_EXPECT_NE(test, kdtl_fake_entry_seq(e), 0ULL);
 		kind = kdtl_entry_dispatch_reason(e);
 		KUNIT_ASSERT_TRUE(test, kind < KDTL_NR_KINDS);
 		got[kind]++;

@@ -10,10 +10,10 @@
 #include <linux/slab.h>
 #include <linux/smp.h>
 
-#include "kdtl_test_load.h"
+#include "../fake/load.h"
 #include "aux_suites.h"
 
-#define MERGE_PMU	"kdtl_test_merge"
+#define MERGE_PMU	"kdtl_fake_merge"
 #define MERGE_CPUS	4
 
 /* ------------------------------------------------------- a source with set clocks */
@@ -250,7 +250,7 @@ static void merge_errors(struct kunit *test)
 	kapi_close(test);
 
 	memset(&no_sync, 0, sizeof(no_sync));
-	no_sync.name = "kdtl_test_no_sync";
+	no_sync.name = "kdtl_fake_no_sync";
 	no_sync.pmu.module = THIS_MODULE;
 	no_sync.tb_freq = 1;
 	KUNIT_ASSERT_EQ(test, kdtl_pmu_register(&no_sync), 0);
@@ -344,9 +344,9 @@ static void merge_reload(struct kunit *test)
 /* While all CPUs make entries: in order, and none is missing. */
 static void merge_load(struct kunit *test)
 {
-	struct kdtl_session *s = merge_session(test, KDTL_TEST_PMU, 64);
+	struct kdtl_session *s = merge_session(test, KDTL_FAKE_PMU, 64);
 	u64 made = 0, got = 0, lost = 0, backwards = 0, last = 0, wrong = 0, syncs = 0;
-	struct kdtl_test_seen *seen;
+	struct kdtl_fake_seen *seen;
 	struct kdtl_aux_info info;
 	const struct kdtl_entry *e;
 	struct kdtl_merge *m;
@@ -357,10 +357,10 @@ static void merge_load(struct kunit *test)
 	seen = kcalloc(nr_cpu_ids, sizeof(*seen), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, seen);
 	for_each_online_cpu(cpu)
-		made -= kdtl_test_load_made_for(cpu, KDTL_MASK_ALL);
+		made -= kdtl_fake_load_made_for(cpu, KDTL_MASK_ALL);
 	m = kdtl_merge_create(s);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(m));
-	KUNIT_EXPECT_EQ(test, kdtl_test_load_start(NSEC_PER_MSEC, 16), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_fake_load_start(NSEC_PER_MSEC, 16), 0);
 	for (;;) {
 		kdtl_merge_sync(m);
 		syncs++;
@@ -369,7 +369,7 @@ static void merge_load(struct kunit *test)
 			backwards += kdtl_entry_time(e) < last;
 			last = kdtl_entry_time(e);
 			if (cpu < nr_cpu_ids)
-				kdtl_test_see(&seen[cpu], cpu, KDTL_MASK_ALL, e, sizeof(*e));
+				kdtl_fake_see(&seen[cpu], cpu, KDTL_MASK_ALL, e, sizeof(*e));
 			else
 				wrong++;
 			got++;
@@ -377,14 +377,14 @@ static void merge_load(struct kunit *test)
 		if (!running)
 			break;
 		if (got > 100000) {
-			kdtl_test_load_stop();
+			kdtl_fake_load_stop();
 			running = false;
 		}
 		usleep_range(500, 1000);
 	}
 	kdtl_merge_destroy(m);
 	for_each_online_cpu(cpu) {
-		made += kdtl_test_load_made_for(cpu, KDTL_MASK_ALL);
+		made += kdtl_fake_load_made_for(cpu, KDTL_MASK_ALL);
 		wrong += seen[cpu].wrong;
 		KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
 		KUNIT_EXPECT_EQ(test, info.unread, 0ULL);
@@ -424,7 +424,7 @@ static int merge_init(struct kunit *test)
 
 static void merge_exit(struct kunit *test)
 {
-	kdtl_test_load_stop();
+	kdtl_fake_load_stop();
 	kapi_exit(test);
 	kdtl_pmu_unregister(&merge_pmu);
 }

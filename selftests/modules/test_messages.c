@@ -78,7 +78,7 @@ static void messages_lost(struct kunit *test)
 		kapi_drain(s, 0);
 	}
 	/* Of the source's own losses there is nothing to wait for. */
-	kdtl_test_lost(0, 7);
+	kdtl_fake_lost(0, 7);
 	KUNIT_ASSERT_TRUE(test, kapi_msg_of(s, KDTL_MSG_LOST, &msg));
 	KUNIT_EXPECT_EQ(test, msg.lost.count, 7ULL);
 	KUNIT_EXPECT_EQ(test, msg.lost.offset, gap + KDTL_ENTRY_SIZE);
@@ -108,12 +108,12 @@ static long messages_fill(void *arg)
 	local_irq_disable();
 	for (gap = 1; gap <= MESSAGES_GAPS; gap++) {
 		for (i = 0; i < nr + gap; i++)
-			kdtl_test_emit_here(KDTL_KIND_CEDE, 0, 0, 0);
+			kdtl_fake_emit_here(KDTL_KIND_CEDE, 0, 0, 0);
 		len = kdtl_aux_peek(s, 0, &span);
 		if (len > 0)
 			kdtl_aux_consume(s, 0, len);
 	}
-	kdtl_test_emit_here(KDTL_KIND_CEDE, 0, 0, 0);
+	kdtl_fake_emit_here(KDTL_KIND_CEDE, 0, 0, 0);
 	local_irq_enable();
 	return len;
 }
@@ -130,7 +130,7 @@ static void messages_lost_late(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
 	KUNIT_ASSERT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
-	len = kdtl_test_work_on(0, messages_fill, s);
+	len = kdtl_fake_work_on(0, messages_fill, s);
 	KUNIT_ASSERT_GT(test, len, 0L);
 	/* The irq_work takes a while on POWER. */
 	KUNIT_EXPECT_EQ(test, kdtl_wait(s, KAPI_FOREVER), 1);
@@ -151,7 +151,7 @@ static void messages_flags(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
-	kdtl_test_lost(0, 1);
+	kdtl_fake_lost(0, 1);
 	while (kapi_msg_of(s, KDTL_MSG_AUX, &msg))
 		flags |= msg.aux.flags;
 	KUNIT_EXPECT_EQ(test, flags, (u64)PERF_AUX_FLAG_PARTIAL);
@@ -361,7 +361,7 @@ static struct kdtl_msg messages_read_all(struct kdtl_session *s, u64 *nr, u64 *d
 static void messages_full_kept(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = {
-		.pmu		= KDTL_TEST_PMU,
+		.pmu		= KDTL_FAKE_PMU,
 		.aux_pages	= KAPI_AUX_PAGES,
 		.msg_pages	= 1,
 		.watermark	= KDTL_ENTRY_SIZE,

@@ -10,10 +10,10 @@
 #include <linux/prandom.h>
 #include <linux/slab.h>
 
-#include "kdtl_test_raw.h"
+#include "../fake/raw.h"
 #include "aux_suites.h"
 
-#define OUTPUT_PMU	"kdtl_test_output"
+#define OUTPUT_PMU	"kdtl_fake_output"
 #define OUTPUT_PAGES	4
 #define OUTPUT_SIZE	(OUTPUT_PAGES * PAGE_SIZE)
 

@@ -62,7 +62,7 @@ static int session_source(struct kdtl_pmu *p, u32 mask, u64 period)
 
 static struct kdtl_pmu session_pmu = {
 	.pmu.module	= THIS_MODULE,
-	.name		= "kdtl_session_test",
+	.name		= "kdtl_fake_session",
 	.rating		= UINT_MAX,
 	.tb_freq	= NSEC_PER_SEC,
 	.attach		= session_attach,
@@ -93,7 +93,7 @@ static void session_nothing_left(struct kunit *test, const char *what)
 
 /* ------------------------------------------------------------------- create */
 
-#define SESSION_PMU	"kdtl_session_test"
+#define SESSION_PMU	"kdtl_fake_session"
 #define SESSION_GOOD	.pmu = SESSION_PMU, .aux_pages = 1
 
 static void *session_setup_aux(struct perf_event *event, void **pages, int nr_pages,

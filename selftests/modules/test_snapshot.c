@@ -9,7 +9,7 @@
 #include <linux/smp.h>
 #include <linux/stop_machine.h>
 
-#include "kdtl_test_raw.h"
+#include "../fake/raw.h"
 #include "aux_suites.h"
 
 static unsigned int snapshot_laps = 20000;
@@ -25,7 +25,7 @@ static unsigned int snapshot_most(unsigned int pages)
 static struct kdtl_session *snapshot_session(struct kunit *test, unsigned int pages)
 {
 	const struct kdtl_session_attr attr = {
-		.pmu		= KDTL_TEST_PMU,
+		.pmu		= KDTL_FAKE_PMU,
 		.aux_pages	= pages,
 		.msg_pages	= 1,
 		.flags		= KDTL_SESSION_OVERWRITE,
@@ -73,7 +73,7 @@ static void snapshot_take(struct kdtl_session *s, struct snapshot_view *v)
 		return;
 	v->wrong += v->got % KDTL_ENTRY_SIZE != 0;
 	kdtl_for_each_entry(e, v->buf, v->got) {
-		seq = kdtl_test_entry_seq(e);
+		seq = kdtl_fake_entry_seq(e);
 		if (!v->first)
 			v->first = seq;
 		v->wrong += !seq || (v->last && seq != v->last + 1);
@@ -149,7 +149,7 @@ static void snapshot_newest(struct kunit *test)
 static void snapshot_errors(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = {
-		.pmu		= KDTL_TEST_PMU,
+		.pmu		= KDTL_FAKE_PMU,
 		.aux_pages	= 1,
 		.flags		= KDTL_SESSION_OVERWRITE,
 	};
@@ -200,7 +200,7 @@ static int snapshot_write(void *arg)
 	while (!kthread_should_stop()) {
 		local_irq_disable();
 		for (i = 0; i < w->burst; i++)
-			kdtl_test_emit_here(KDTL_KIND_CEDE, 0, 0, 0);
+			kdtl_fake_emit_here(KDTL_KIND_CEDE, 0, 0, 0);
 		WRITE_ONCE(w->written, w->written + w->burst);
 		local_irq_enable();
 		cond_resched();
@@ -372,7 +372,7 @@ static void snapshot_inside(struct perf_event *event, void *arg)
 static void snapshot_open(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = {
-		.pmu		= "kdtl_test_snapshot",
+		.pmu		= "kdtl_fake_snapshot",
 		.aux_pages	= 1,
 		.flags		= KDTL_SESSION_OVERWRITE,
 	};

@@ -367,7 +367,7 @@ static void wait_timeout(struct kunit *test)
 static void wait_shared(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = {
-		.pmu		= KDTL_TEST_PMU,
+		.pmu		= KDTL_FAKE_PMU,
 		.aux_pages	= KAPI_AUX_PAGES,
 		.watermark	= 10 * KDTL_ENTRY_SIZE,
 		.done		= &wait_done,
@@ -591,7 +591,7 @@ static int wait_race_produce(void *arg)
 		r->slept += asleep;
 		WRITE_ONCE(r->delay, delay);
 		local_irq_disable();
-		kdtl_test_emit_here(KDTL_KIND_CEDE, 0, 0, 0);
+		kdtl_fake_emit_here(KDTL_KIND_CEDE, 0, 0, 0);
 		local_irq_enable();
 	}
 	return 0;
@@ -733,7 +733,7 @@ static void wait_long_period(struct kunit *test)
 {
 	static const u64 periods[] = { KTIME_MAX - 1, KTIME_MAX, (u64)KTIME_MAX + 1, U64_MAX };
 	struct kdtl_session_attr attr = {
-		.pmu		= KDTL_TEST_PMU,
+		.pmu		= KDTL_FAKE_PMU,
 		.aux_pages	= 1,
 	};
 	struct kdtl_session *s;

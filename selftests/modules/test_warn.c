@@ -7,7 +7,7 @@
  */
 #include <linux/module.h>
 
-#include "kdtl_test_raw.h"
+#include "../fake/raw.h"
 #include "test_kapi.h"
 
 static struct kdtl_raw warn_raw;
@@ -16,7 +16,7 @@ static struct kdtl_raw warn_raw;
 static struct kdtl_session *warn_session(struct kunit *test, u32 flags)
 {
 	const struct kdtl_session_attr attr = {
-		.pmu		= "kdtl_test_warn",
+		.pmu		= "kdtl_fake_warn",
 		.aux_pages	= 1,
 		.msg_pages	= 1,
 		.watermark	= KDTL_ENTRY_SIZE,
@@ -170,7 +170,7 @@ static struct kunit_case warn_cases[] = {
 static int warn_init(struct kunit *test)
 {
 	memset(&warn_raw, 0, sizeof(warn_raw));
-	return kdtl_raw_register(&warn_raw, "kdtl_test_warn", 0, false);
+	return kdtl_raw_register(&warn_raw, "kdtl_fake_warn", 0, false);
 }
 
 static void warn_exit(struct kunit *test)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# perf record on a PMU that reads the hypervisor's log, while kdtl_test_hv plays
+# perf record on a PMU that reads the hypervisor's log, while kdtl_fake_hv plays
 # the hypervisor, case by case. For each a line that says it begins, and one of
 # what was seen:
 #
@@ -24,9 +24,9 @@
 # usage: mainline-vpa-guest.sh PMU CASE...	(run by mainline-vpa.sh)
 #        mainline-vpa-guest.sh --play PMU CASE	(run by perf record)
 
-fake=/sys/kernel/debug/kdtl_test_hv
-test=/sys/kernel/debug/kdtl_test_vpa
-papr=/sys/module/kdtl_test_hv/parameters/papr
+fake=/sys/kernel/debug/kdtl_fake_hv
+test=/sys/kernel/debug/kdtl_client_vpa
+papr=/sys/module/kdtl_fake_hv/parameters/papr
 slab=/sys/kernel/slab/dtl
 tmp=/tmp/mainline
 
@@ -251,11 +251,11 @@ fi
 pmu=$1
 shift
 cd /lib/kdtl || exit
-insmod kdtl_test_hv.ko papr=1 || exit
+insmod kdtl_fake_hv.ko papr=1 || exit
 if [ "$pmu" != vpa_dtl ]; then
 	# As large as vpa_dtl's logs: the cases are the same ones.
 	insmod kdtl.ko && insmod kdtl_vpa.ko name="$pmu" log_bytes=4096 &&
-		insmod kdtl_test_vpa.ko pmu="$pmu" fake=1 || exit
+		insmod kdtl_client_vpa.ko pmu="$pmu" fake=1 || exit
 fi
 [ -d "/sys/bus/event_source/devices/$pmu" ] || {
 	echo "no PMU $pmu"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * vpa_data FILE - what of kdtl_test_hv's entries is in a perf.data
+ * vpa_data FILE - what of kdtl_fake_hv's entries is in a perf.data
  *
  * Prints a line of key=value:
  *

@@ -55,10 +55,10 @@ try before "find an owner in debugfs" grep -r sampler_init $debug/kdtl
 try before "an address in debugfs" grep -r -E 'ffff[0-9a-f]{12}|0x[0-9a-f]{12}' \
 	$debug/kdtl $debug/kdtl_sampler/table
 all before
-try before "load an unsigned module" insmod kdtl_test_pmu.ko
-rmmod kdtl_test_pmu
+try before "load an unsigned module" insmod kdtl_fake_pmu.ko
+rmmod kdtl_fake_pmu
 for level in integrity confidentiality; do
 	echo $level >/sys/kernel/security/lockdown || exit
 	all $level
-	try $level "load an unsigned module" insmod kdtl_test_pmu.ko
+	try $level "load an unsigned module" insmod kdtl_fake_pmu.ko
 done

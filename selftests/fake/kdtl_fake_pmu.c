@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdtl_test: a source whose entries tests make, and can check
+ * kdtl_fake: a source whose entries tests make, and can check
  *
  * An entry carries a number, one more than that of its CPU's entry before (srr0),
  * and a hash of all its bytes (srr1): a torn, stale or misplaced one does not
@@ -12,25 +12,25 @@
 #include <linux/sched/clock.h>
 #include <linux/workqueue.h>
 
-#include "kdtl_test_pmu.h"
+#include "kdtl_fake_pmu.h"
 
-static u64 kdtl_test_sync(struct kdtl_pmu *p)
+static u64 kdtl_fake_sync(struct kdtl_pmu *p)
 {
 	return local_clock();
 }
 
-static struct kdtl_pmu kdtl_test_pmu = {
+static struct kdtl_pmu kdtl_fake_pmu = {
 	.pmu.module	= THIS_MODULE,
-	.name		= KDTL_TEST_PMU,
+	.name		= KDTL_FAKE_PMU,
 	.tb_freq	= NSEC_PER_SEC,
-	.sync		= kdtl_test_sync,
+	.sync		= kdtl_fake_sync,
 };
 
 /* The number of the CPU's last entry: the first is 1. */
-static DEFINE_PER_CPU(u64, kdtl_test_seq);
+static DEFINE_PER_CPU(u64, kdtl_fake_seq);
 
 /* FNV-1a over the words before srr1. */
-static u64 kdtl_test_hash(const struct kdtl_entry *e)
+static u64 kdtl_fake_hash(const struct kdtl_entry *e)
 {
 	const u64 *word = (const u64 *)e;
 	u64 hash = 0xcbf29ce484222325ULL;
@@ -44,7 +44,7 @@ static u64 kdtl_test_hash(const struct kdtl_entry *e)
 }
 
 /**
- * kdtl_test_entry_fill() - make the next entry of this CPU
+ * kdtl_fake_entry_fill() - make the next entry of this CPU
  * @e: filled in
  * @kind: what kind
  * @queued: its enqueue_to_dispatch_time
@@ -55,7 +55,7 @@ static u64 kdtl_test_hash(const struct kdtl_entry *e)
  *
  * Context: interrupts off, also under the runqueue lock.
  */
-void kdtl_test_entry_fill(struct kdtl_entry *e, enum kdtl_kind kind,
+void kdtl_fake_entry_fill(struct kdtl_entry *e, enum kdtl_kind kind,
 			  u32 queued, u32 ready, u32 slept)
 {
 	*e = (struct kdtl_entry) {
@@ -65,14 +65,14 @@ void kdtl_test_entry_fill(struct kdtl_entry *e, enum kdtl_kind kind,
 		.ready_to_enqueue_time	= cpu_to_be32(ready),
 		.waiting_to_ready_time	= cpu_to_be32(slept),
 		.timebase		= cpu_to_be64(local_clock()),
-		.srr0			= cpu_to_be64(this_cpu_inc_return(kdtl_test_seq)),
+		.srr0			= cpu_to_be64(this_cpu_inc_return(kdtl_fake_seq)),
 	};
-	e->srr1 = cpu_to_be64(kdtl_test_hash(e));
+	e->srr1 = cpu_to_be64(kdtl_fake_hash(e));
 }
-EXPORT_SYMBOL_NS_GPL(kdtl_test_entry_fill, KDTL_NS);
+EXPORT_SYMBOL_NS_GPL(kdtl_fake_entry_fill, KDTL_NS);
 
 /**
- * kdtl_test_emit_here() - one entry, on this CPU
+ * kdtl_fake_emit_here() - one entry, on this CPU
  * @kind: what kind
  * @queued: its enqueue_to_dispatch_time
  * @ready: its ready_to_enqueue_time
@@ -80,16 +80,16 @@ EXPORT_SYMBOL_NS_GPL(kdtl_test_entry_fill, KDTL_NS);
  *
  * Context: interrupts off, also under the runqueue lock.
  */
-void kdtl_test_emit_here(enum kdtl_kind kind, u32 queued, u32 ready, u32 slept)
+void kdtl_fake_emit_here(enum kdtl_kind kind, u32 queued, u32 ready, u32 slept)
 {
 	struct kdtl_entry e;
 
-	kdtl_test_entry_fill(&e, kind, queued, ready, slept);
-	kdtl_pmu_output(&kdtl_test_pmu, &e, kind);
+	kdtl_fake_entry_fill(&e, kind, queued, ready, slept);
+	kdtl_pmu_output(&kdtl_fake_pmu, &e, kind);
 }
-EXPORT_SYMBOL_NS_GPL(kdtl_test_emit_here, KDTL_NS);
+EXPORT_SYMBOL_NS_GPL(kdtl_fake_emit_here, KDTL_NS);
 
-struct kdtl_test_job {
+struct kdtl_fake_job {
 	enum kdtl_kind	kind;
 	unsigned int	nr;
 	u32		queued;
@@ -99,7 +99,7 @@ struct kdtl_test_job {
 	unsigned int	torn;
 };
 
-static void kdtl_test_nothing(struct irq_work *work)
+static void kdtl_fake_nothing(struct irq_work *work)
 {
 }
 
@@ -107,9 +107,9 @@ static void kdtl_test_nothing(struct irq_work *work)
  * Returns false if this is not the CPU.  The irq_work that the entries raised
  * has run at the end: one interrupt runs them all, and ours is among them.
  */
-static bool kdtl_test_do(int cpu, const struct kdtl_test_job *job)
+static bool kdtl_fake_do(int cpu, const struct kdtl_fake_job *job)
 {
-	struct irq_work last = IRQ_WORK_INIT_HARD(kdtl_test_nothing);
+	struct irq_work last = IRQ_WORK_INIT_HARD(kdtl_fake_nothing);
 	struct kdtl_entry e;
 	unsigned int i;
 
@@ -119,13 +119,13 @@ static bool kdtl_test_do(int cpu, const struct kdtl_test_job *job)
 		return false;
 	}
 	for (i = 0; i < job->nr; i++)
-		kdtl_test_emit_here(job->kind, job->queued, job->ready, job->slept);
+		kdtl_fake_emit_here(job->kind, job->queued, job->ready, job->slept);
 	if (job->lost)
-		kdtl_pmu_lost(&kdtl_test_pmu, job->lost);
+		kdtl_pmu_lost(&kdtl_fake_pmu, job->lost);
 	for (i = 0; i < job->torn; i++) {
-		kdtl_test_entry_fill(&e, KDTL_KIND_UNKNOWN, 0, 0, 0);
+		kdtl_fake_entry_fill(&e, KDTL_KIND_UNKNOWN, 0, 0, 0);
 		e.timebase = ~e.timebase;
-		kdtl_pmu_output(&kdtl_test_pmu, &e, KDTL_KIND_UNKNOWN);
+		kdtl_pmu_output(&kdtl_fake_pmu, &e, KDTL_KIND_UNKNOWN);
 	}
 	irq_work_queue(&last);
 	local_irq_enable();
@@ -133,21 +133,21 @@ static bool kdtl_test_do(int cpu, const struct kdtl_test_job *job)
 	return true;
 }
 
-static long kdtl_test_work(void *arg)
+static long kdtl_fake_work(void *arg)
 {
-	return kdtl_test_do(raw_smp_processor_id(), arg) ? 0 : -EXDEV;
+	return kdtl_fake_do(raw_smp_processor_id(), arg) ? 0 : -EXDEV;
 }
 
 /* At once if this is the CPU; a worker takes its time. */
-static int kdtl_test_on(int cpu, struct kdtl_test_job *job)
+static int kdtl_fake_on(int cpu, struct kdtl_fake_job *job)
 {
-	if (kdtl_test_do(cpu, job))
+	if (kdtl_fake_do(cpu, job))
 		return 0;
-	return kdtl_test_work_on(cpu, kdtl_test_work, job);
+	return kdtl_fake_work_on(cpu, kdtl_fake_work, job);
 }
 
 /**
- * kdtl_test_emit() - entries on any CPU
+ * kdtl_fake_emit() - entries on any CPU
  * @cpu: on which
  * @kind: what kind
  * @nr: how many, in one go with interrupts off
@@ -160,10 +160,10 @@ static int kdtl_test_on(int cpu, struct kdtl_test_job *job)
  * Context: may sleep.
  * Return: 0, or -ENODEV: the CPU is offline.
  */
-int kdtl_test_emit(int cpu, enum kdtl_kind kind, unsigned int nr,
+int kdtl_fake_emit(int cpu, enum kdtl_kind kind, unsigned int nr,
 		   u32 queued, u32 ready, u32 slept)
 {
-	struct kdtl_test_job job = {
+	struct kdtl_fake_job job = {
 		.kind	= kind,
 		.nr	= nr,
 		.queued	= queued,
@@ -171,67 +171,67 @@ int kdtl_test_emit(int cpu, enum kdtl_kind kind, unsigned int nr,
 		.slept	= slept,
 	};
 
-	return kdtl_test_on(cpu, &job);
+	return kdtl_fake_on(cpu, &job);
 }
-EXPORT_SYMBOL_NS_GPL(kdtl_test_emit, KDTL_NS);
+EXPORT_SYMBOL_NS_GPL(kdtl_fake_emit, KDTL_NS);
 
 /**
- * kdtl_test_lost() - the source itself loses entries
+ * kdtl_fake_lost() - the source itself loses entries
  * @cpu: on which
  * @nr: how many
  *
  * Context: may sleep.
  * Return: 0, or -ENODEV: the CPU is offline.
  */
-int kdtl_test_lost(int cpu, u64 nr)
+int kdtl_fake_lost(int cpu, u64 nr)
 {
-	struct kdtl_test_job job = { .lost = nr };
+	struct kdtl_fake_job job = { .lost = nr };
 
-	return kdtl_test_on(cpu, &job);
+	return kdtl_fake_on(cpu, &job);
 }
-EXPORT_SYMBOL_NS_GPL(kdtl_test_lost, KDTL_NS);
+EXPORT_SYMBOL_NS_GPL(kdtl_fake_lost, KDTL_NS);
 
 /**
- * kdtl_test_emit_torn() - entries that kdtl_test_entry_seq() must find out
+ * kdtl_fake_emit_torn() - entries that kdtl_fake_entry_seq() must find out
  * @cpu: on which
  * @nr: how many
  *
  * Context: may sleep.
  * Return: 0, or -ENODEV: the CPU is offline.
  */
-int kdtl_test_emit_torn(int cpu, unsigned int nr)
+int kdtl_fake_emit_torn(int cpu, unsigned int nr)
 {
-	struct kdtl_test_job job = { .torn = nr };
+	struct kdtl_fake_job job = { .torn = nr };
 
-	return kdtl_test_on(cpu, &job);
+	return kdtl_fake_on(cpu, &job);
 }
-EXPORT_SYMBOL_NS_GPL(kdtl_test_emit_torn, KDTL_NS);
+EXPORT_SYMBOL_NS_GPL(kdtl_fake_emit_torn, KDTL_NS);
 
 /**
- * kdtl_test_entry_seq() - check an entry
+ * kdtl_fake_entry_seq() - check an entry
  * @e: the entry
  *
  * Context: any.
  * Return: its number; 0: this is not as it was written.
  */
-u64 kdtl_test_entry_seq(const struct kdtl_entry *e)
+u64 kdtl_fake_entry_seq(const struct kdtl_entry *e)
 {
-	return be64_to_cpu(e->srr1) == kdtl_test_hash(e) ? be64_to_cpu(e->srr0) : 0;
+	return be64_to_cpu(e->srr1) == kdtl_fake_hash(e) ? be64_to_cpu(e->srr0) : 0;
 }
-EXPORT_SYMBOL_NS_GPL(kdtl_test_entry_seq, KDTL_NS);
+EXPORT_SYMBOL_NS_GPL(kdtl_fake_entry_seq, KDTL_NS);
 
-static int __init kdtl_test_pmu_init(void)
+static int __init kdtl_fake_pmu_init(void)
 {
-	return kdtl_pmu_register(&kdtl_test_pmu);
-}
-
-static void __exit kdtl_test_pmu_exit(void)
-{
-	kdtl_pmu_unregister(&kdtl_test_pmu);
+	return kdtl_pmu_register(&kdtl_fake_pmu);
 }
 
-module_init(kdtl_test_pmu_init);
-module_exit(kdtl_test_pmu_exit);
+static void __exit kdtl_fake_pmu_exit(void)
+{
+	kdtl_pmu_unregister(&kdtl_fake_pmu);
+}
+
+module_init(kdtl_fake_pmu_init);
+module_exit(kdtl_fake_pmu_exit);
 
 MODULE_DESCRIPTION("Source of dispatch trace log entries for kdtl's tests");
 MODULE_LICENSE("GPL");

@@ -11,8 +11,8 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
-#include "kdtl_test_pmu.h"
-#include "kdtl_test_raw.h"
+#include "kdtl_fake_pmu.h"
+#include "raw.h"
 
 static struct kdtl_raw *kdtl_raw_of(struct perf_event *event)
 {
@@ -248,6 +248,6 @@ int kdtl_raw_on(struct kdtl_raw *raw, int cpu,
 {
 	struct kdtl_raw_call call = { .raw = raw, .fn = fn, .arg = arg };
 
-	return kdtl_test_work_on(cpu, kdtl_raw_work, &call);
+	return kdtl_fake_work_on(cpu, kdtl_raw_work, &call);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_raw_on, KDTL_NS);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdtl_test_drive.ko: entries at any rate, a third party's driver, and faults on
+ * kdtl_fake_drive.ko: entries at any rate, a third party's driver, and faults on
  * command, for shell scripts and programs
  *
- * In debugfs, below kdtl_test:
+ * In debugfs, below kdtl_fake:
  *
  *	load	"NS BURST": on every CPU a burst of entries each so many ns; "0": no more
  *	made	entries made so far, by CPU and kind
@@ -11,8 +11,8 @@
  *		"lost CPU N"	N entries that the source had and lost
  *		"stall CPU N"	the load's next N bursts come late, all at once
  *		"torn CPU N"	N entries whose bytes do not fit each other
- *		"raw CPU N"	N entries by kdtl_test_raw, as far as there is room
- *		"short CPU N"	a transaction of kdtl_test_raw that publishes N bytes
+ *		"raw CPU N"	N entries by kdtl_fake_raw, as far as there is room
+ *		"short CPU N"	a transaction of kdtl_fake_raw that publishes N bytes
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -20,8 +20,8 @@
 #include <linux/sched/clock.h>
 #include <linux/uaccess.h>
 
-#include "kdtl_test_load.h"
-#include "kdtl_test_raw.h"
+#include "load.h"
+#include "raw.h"
 
 static struct kdtl_raw drive_raw;
 static struct dentry *drive_dir;
@@ -50,8 +50,8 @@ static ssize_t drive_load_write(struct file *file, const char __user *from,
 	n = sscanf(line, "%llu %u", &ns, &burst);
 	if (n < 1 || (ns && n < 2) || (ns && ns < NSEC_PER_USEC))
 		return -EINVAL;
-	kdtl_test_load_stop();
-	err = ns ? kdtl_test_load_start(ns, burst) : 0;
+	kdtl_fake_load_stop();
+	err = ns ? kdtl_fake_load_start(ns, burst) : 0;
 	return err ?: len;
 }
 
@@ -69,7 +69,7 @@ static int drive_made_show(struct seq_file *m, void *unused)
 	for_each_possible_cpu(cpu) {
 		seq_printf(m, "%d", cpu);
 		for (kind = 0; kind < KDTL_NR_KINDS; kind++)
-			seq_printf(m, " %llu", kdtl_test_load_made(cpu, kind));
+			seq_printf(m, " %llu", kdtl_fake_load_made(cpu, kind));
 		seq_putc(m, '\n');
 	}
 	return 0;
@@ -89,7 +89,7 @@ static void drive_raw_entries(struct perf_event *event, void *arg)
 	if (!area)
 		return;
 	while (len < nr * sizeof(e) && handle.size - len >= sizeof(e)) {
-		kdtl_test_entry_fill(&e, KDTL_KIND_UNKNOWN, 0, 0, 0);
+		kdtl_fake_entry_fill(&e, KDTL_KIND_UNKNOWN, 0, 0, 0);
 		memcpy(area->base + ((handle.head + len) & (area->size - 1)), &e, sizeof(e));
 		len += sizeof(e);
 	}
@@ -124,13 +124,13 @@ static ssize_t drive_do_write(struct file *file, const char __user *from,
 		return -EINVAL;
 
 	if (!strcmp(what, "burst"))
-		err = kdtl_test_emit(cpu, KDTL_KIND_CEDE, nr, 0, 0, 0);
+		err = kdtl_fake_emit(cpu, KDTL_KIND_CEDE, nr, 0, 0, 0);
 	else if (!strcmp(what, "lost"))
-		err = kdtl_test_lost(cpu, nr);
+		err = kdtl_fake_lost(cpu, nr);
 	else if (!strcmp(what, "torn"))
-		err = kdtl_test_emit_torn(cpu, nr);
+		err = kdtl_fake_emit_torn(cpu, nr);
 	else if (!strcmp(what, "stall"))
-		kdtl_test_load_stall(cpu, nr);
+		kdtl_fake_load_stall(cpu, nr);
 	else if (!strcmp(what, "raw"))
 		err = kdtl_raw_on(&drive_raw, cpu, drive_raw_entries, &nr);
 	else if (!strcmp(what, "short"))
@@ -148,11 +148,11 @@ static const struct file_operations drive_do_fops = {
 
 static int __init drive_init(void)
 {
-	int err = kdtl_raw_register(&drive_raw, "kdtl_test_raw", 0, false);
+	int err = kdtl_raw_register(&drive_raw, "kdtl_fake_raw", 0, false);
 
 	if (err)
 		return err;
-	drive_dir = debugfs_create_dir("kdtl_test", NULL);
+	drive_dir = debugfs_create_dir("kdtl_fake", NULL);
 	debugfs_create_file("load", 0200, drive_dir, NULL, &drive_load_fops);
 	debugfs_create_file("made", 0400, drive_dir, NULL, &drive_made_fops);
 	debugfs_create_file("do", 0200, drive_dir, NULL, &drive_do_fops);
@@ -162,7 +162,7 @@ static int __init drive_init(void)
 static void __exit drive_exit(void)
 {
 	debugfs_remove_recursive(drive_dir);
-	kdtl_test_load_stop();
+	kdtl_fake_load_stop();
 	kdtl_raw_unregister(&drive_raw);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* A third party's PMU driver: writes to AUX areas by itself. */
-#ifndef _KDTL_TEST_RAW_H
-#define _KDTL_TEST_RAW_H
+#ifndef _KDTL_FAKE_RAW_H
+#define _KDTL_FAKE_RAW_H
 
 #include <linux/atomic.h>
 #include <linux/kdtl_pmu.h>
@@ -78,4 +78,4 @@ void kdtl_raw_end(struct perf_output_handle *handle, unsigned long size);
 int kdtl_raw_on(struct kdtl_raw *raw, int cpu,
 		void (*fn)(struct perf_event *event, void *arg), void *arg);
 
-#endif /* _KDTL_TEST_RAW_H */
+#endif /* _KDTL_FAKE_RAW_H */

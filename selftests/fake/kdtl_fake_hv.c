@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdtl_test_hv - plays the hypervisor that writes the dispatch trace log
+ * kdtl_fake_hv - plays the hypervisor that writes the dispatch trace log
  *
  * For a machine whose hypervisor accepts H_REGISTER_VPA for a log and never
  * writes to it, as QEMU's software emulation does.  This module then writes
@@ -18,7 +18,7 @@
  * slot: whoever else writes there is found out.  For what lies around the log,
  * boot with slub_debug=FZPU.
  *
- * Driven by selftests/guest/fakehv.sh through debugfs, kdtl_test_hv/:
+ * Driven by selftests/guest/fakehv.sh through debugfs, kdtl_fake_hv/:
  *
  * ctl, write only:
  *	play CPU STEP...	do the steps on the CPU in one go, interrupts off
@@ -34,7 +34,7 @@
  *
  * info: a line of key=value for each CPU.
  */
-#define pr_fmt(fmt) "kdtl_test_hv: " fmt
+#define pr_fmt(fmt) "kdtl_fake_hv: " fmt
 
 #include <linux/cpu.h>
 #include <linux/debugfs.h>
@@ -59,7 +59,7 @@
 #include <asm/time.h>
 
 #include "../../core/compat.h"
-#include "kdtl_test_hv.h"
+#include "kdtl_fake_hv.h"
 
 #define FAKEHV_MAX_LOG		SZ_64K
 #define FAKEHV_MAX_STEPS	8
@@ -390,7 +390,7 @@ static int fakehv_run(int cpu, int from, u64 ns, unsigned int burst)
 	if (from == cpu)
 		return smp_call_function_single(cpu, fakehv_timer_start, c, 1);
 
-	writer = kthread_create_on_cpu(fakehv_writer, c, from, "kdtl_test_hv/%u");
+	writer = kthread_create_on_cpu(fakehv_writer, c, from, "kdtl_fake_hv/%u");
 	if (IS_ERR(writer))
 		return PTR_ERR(writer);
 	c->writer = writer;
@@ -669,7 +669,7 @@ static int __init fakehv_init(void)
 	err = tracepoint_probe_register(hcall_exit, fakehv_hcall_exit, NULL);
 	if (err)
 		goto unregister_entry;
-	fakehv_dir = debugfs_create_dir("kdtl_test_hv", NULL);
+	fakehv_dir = debugfs_create_dir("kdtl_fake_hv", NULL);
 	debugfs_create_file("ctl", 0200, fakehv_dir, NULL, &fakehv_ctl_fops);
 	debugfs_create_file("info", 0400, fakehv_dir, NULL, &fakehv_info_fops);
 	return 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdtl_test_nth - let an allocation, or a call, in a module's init function fail
+ * kdtl_fail_nth - let an allocation, or a call, in a module's init function fail
  *
- *	echo 3 >/sys/module/kdtl_test_nth/parameters/nth
+ *	echo 3 >/sys/module/kdtl_fail_nth/parameters/nth
  *	insmod kdtl_sampler.ko				its 3rd fails
- *	cat /sys/module/kdtl_test_nth/parameters/met	Y: there was a 3rd
+ *	cat /sys/module/kdtl_fail_nth/parameters/met	Y: there was a 3rd
  *
  * Only the init function: not the module loader is to be tested here.  So the
  * fault is armed where the kernel calls it.

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdtl_scene - a session that a shell script leads through a scene
+ * kdtl_client_sh - a session that a shell script leads through a scene
  *
  * On CPU 0 of the test source, with a watermark every 20 entries and two event
  * sets: set 0 overflows every 10 entries, and after two overflows set 1 takes
  * over.  So how many of which event there have to be is known to the entry.
  *
- *	echo "emit 30" >/sys/module/kdtl_scene/parameters/act
+ *	echo "emit 30" >/sys/module/kdtl_client_sh/parameters/act
  */
-#define pr_fmt(fmt) "kdtl_scene: " fmt
+#define pr_fmt(fmt) "kdtl_client_sh: " fmt
 
 #include <linux/err.h>
 #include <linux/module.h>
 #include <linux/string.h>
 
-#include "kdtl_test_pmu.h"
+#include "kdtl_fake_pmu.h"
 
 static struct kdtl_session *session;
 
-static int scene_consume(void)
+static int client_consume(void)
 {
 	const void *span;
 	ssize_t len;
@@ -27,16 +27,16 @@ static int scene_consume(void)
 	return len < 0 ? len : kdtl_aux_consume(session, 0, len);
 }
 
-static int scene_act(const char *val, const struct kernel_param *kp)
+static int client_act(const char *val, const struct kernel_param *kp)
 {
 	unsigned int nr;
 
 	if (IS_ERR_OR_NULL(session))
 		return -ENODEV;
 	if (sscanf(val, "emit %u", &nr) == 1)
-		return kdtl_test_emit(0, KDTL_KIND_CEDE, nr, 0, 0, 0);
+		return kdtl_fake_emit(0, KDTL_KIND_CEDE, nr, 0, 0, 0);
 	if (sysfs_streq(val, "consume"))
-		return scene_consume();
+		return client_consume();
 	if (sysfs_streq(val, "start"))
 		return kdtl_start(session);
 	if (sysfs_streq(val, "stop"))
@@ -48,14 +48,14 @@ static int scene_act(const char *val, const struct kernel_param *kp)
 	return -EINVAL;
 }
 
-static const struct kernel_param_ops act_ops = { .set = scene_act };
+static const struct kernel_param_ops act_ops = { .set = client_act };
 module_param_cb(act, &act_ops, NULL, 0200);
 MODULE_PARM_DESC(act, "emit N, consume, load, start, stop or unload");
 
-static int __init scene_init(void)
+static int __init client_init(void)
 {
 	const struct kdtl_session_attr attr = {
-		.pmu		= KDTL_TEST_PMU,
+		.pmu		= KDTL_FAKE_PMU,
 		.cpus		= cpumask_of(0),
 		.aux_pages	= 1,
 		.watermark	= 20 * KDTL_ENTRY_SIZE,
@@ -82,13 +82,13 @@ static int __init scene_init(void)
 	return err;
 }
 
-static void __exit scene_exit(void)
+static void __exit client_exit(void)
 {
 	kdtl_session_close(session);
 }
 
-module_init(scene_init);
-module_exit(scene_exit);
+module_init(client_init);
+module_exit(client_exit);
 
 MODULE_DESCRIPTION("kdtl test: a session led by a shell script");
 MODULE_LICENSE("GPL");

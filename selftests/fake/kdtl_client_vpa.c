@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdtl_test_vpa - two sessions on kdtl_vpa, and what they saw
+ * kdtl_client_vpa - two sessions on kdtl_vpa, and what they saw
  *
  * Driven by selftests/guest/vpa-log.sh, fakehv.sh and perf-vpa.sh through debugfs,
- * kdtl_test_vpa/:
+ * kdtl_client_vpa/:
  *
  * ctl, write only; the write fails as the verb does:
  *	open [BYTES]	create two sessions, load them; AUX area per CPU
@@ -24,7 +24,7 @@
  * entries: what the first session saw, CPU by CPU, a line for each: CPU, time,
  * dispatch and preempt reason, times queued, ready and slept, processor, srr0.
  */
-#define pr_fmt(fmt) "kdtl_test_vpa: " fmt
+#define pr_fmt(fmt) "kdtl_client_vpa: " fmt
 
 #include <linux/debugfs.h>
 #include <linux/kdtl.h>
@@ -42,7 +42,7 @@
 #include <asm/dtl.h>
 #include <asm/plpar_wrappers.h>
 
-#include "kdtl_test_hv.h"
+#include "kdtl_fake_hv.h"
 
 static char *pmu = "kdtl_vpa";
 module_param(pmu, charp, 0444);
@@ -50,7 +50,7 @@ MODULE_PARM_DESC(pmu, "the source (default kdtl_vpa)");
 
 static bool fake;
 module_param(fake, bool, 0444);
-MODULE_PARM_DESC(fake, "the entries are kdtl_test_hv's: look at their checksums");
+MODULE_PARM_DESC(fake, "the entries are kdtl_fake_hv's: look at their checksums");
 
 /* Entries per session and CPU that are kept, for comparisons. */
 #define TEST_KEPT	131072
@@ -67,7 +67,7 @@ MODULE_PARM_DESC(fake, "the entries are kdtl_test_hv's: look at their checksums"
  * @time_slice: with dispatch reason 7
  * @unused: with preempt reason 0
  * @bad_sum: with a wrong checksum
- * @repeated: that are not newer by kdtl_test_hv's number
+ * @repeated: that are not newer by kdtl_fake_hv's number
  * @next_seq: the number that the next one has at least
  * @outside: with a time before the start or after the stop
  * @queued: sum of enqueue_to_dispatch_time
@@ -297,7 +297,7 @@ static int test_open(unsigned int bytes)
 	if (err)
 		goto close_first;
 	hold = false;
-	reader = kthread_run(test_reader, NULL, "kdtl_test_vpa");
+	reader = kthread_run(test_reader, NULL, "kdtl_client_vpa");
 	if (!IS_ERR(reader))
 		return 0;
 	err = PTR_ERR(reader);
@@ -651,7 +651,7 @@ static int __init test_init(void)
 				goto free;
 		}
 	}
-	test_dir = debugfs_create_dir("kdtl_test_vpa", NULL);
+	test_dir = debugfs_create_dir("kdtl_client_vpa", NULL);
 	debugfs_create_file("ctl", 0200, test_dir, NULL, &test_ctl_fops);
 	debugfs_create_file("report", 0400, test_dir, NULL, &test_report_fops);
 	debugfs_create_file("entries", 0400, test_dir, NULL, &test_entries_fops);

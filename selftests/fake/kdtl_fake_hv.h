@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What kdtl_test_hv writes to the log, for whoever reads it
+ * What kdtl_fake_hv writes to the log, for whoever reads it
  *
  * An entry says which it is since the log was registered (srr0) and carries a
  * checksum (srr1).
  */
-#ifndef _KDTL_TEST_HV_H
-#define _KDTL_TEST_HV_H
+#ifndef _KDTL_FAKE_HV_H
+#define _KDTL_FAKE_HV_H
 
 #include <linux/bitops.h>
 #include <linux/build_bug.h>
@@ -35,4 +35,4 @@ static inline bool fakehv_entry_ok(const struct kdtl_entry *e)
 	return be64_to_cpu(e->srr1) == fakehv_sum(e);
 }
 
-#endif /* _KDTL_TEST_HV_H */
+#endif /* _KDTL_FAKE_HV_H */

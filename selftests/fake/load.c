@@ -13,7 +13,7 @@
 #include <linux/percpu.h>
 
 #include "../../core/compat.h"
-#include "kdtl_test_load.h"
+#include "load.h"
 
 /**
  * struct kdtl_load_cpu - a CPU's production
@@ -49,7 +49,7 @@ static void kdtl_load_make(struct kdtl_load_cpu *c)
 		kind = c->random >> 30;
 		n = c->made[kind];
 		WRITE_ONCE(c->made[kind], c->made[kind] + 1);
-		kdtl_test_emit_here(kind, n, kind, ~n);
+		kdtl_fake_emit_here(kind, n, kind, ~n);
 	}
 }
 
@@ -86,7 +86,7 @@ static int kdtl_load_offline(unsigned int cpu)
 }
 
 /**
- * kdtl_test_load_start() - begin to make entries
+ * kdtl_fake_load_start() - begin to make entries
  * @period: ns between bursts
  * @burst: entries of a burst
  *
@@ -96,7 +96,7 @@ static int kdtl_load_offline(unsigned int cpu)
  * Context: may sleep.
  * Return: 0, -EBUSY: they are being made, or an errno.
  */
-int kdtl_test_load_start(u64 period, unsigned int burst)
+int kdtl_fake_load_start(u64 period, unsigned int burst)
 {
 	int ret;
 
@@ -104,55 +104,55 @@ int kdtl_test_load_start(u64 period, unsigned int burst)
 		return -EBUSY;
 	kdtl_load_period = ns_to_ktime(period);
 	kdtl_load_burst = burst;
-	ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "kdtl_test:load",
+	ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "kdtl_fake:load",
 				kdtl_load_online, kdtl_load_offline);
 	if (ret < 0)
 		return ret;
 	kdtl_load_state = ret;
 	return 0;
 }
-EXPORT_SYMBOL_NS_GPL(kdtl_test_load_start, KDTL_NS);
+EXPORT_SYMBOL_NS_GPL(kdtl_fake_load_start, KDTL_NS);
 
 /**
- * kdtl_test_load_stop() - make no more; then none is being made
+ * kdtl_fake_load_stop() - make no more; then none is being made
  *
  * Context: may sleep.
  */
-void kdtl_test_load_stop(void)
+void kdtl_fake_load_stop(void)
 {
 	if (kdtl_load_state < 0)
 		return;
 	cpuhp_remove_state(kdtl_load_state);
 	kdtl_load_state = -1;
 }
-EXPORT_SYMBOL_NS_GPL(kdtl_test_load_stop, KDTL_NS);
+EXPORT_SYMBOL_NS_GPL(kdtl_fake_load_stop, KDTL_NS);
 
 /**
- * kdtl_test_load_stall() - let a CPU's next bursts come late, all at once
+ * kdtl_fake_load_stall() - let a CPU's next bursts come late, all at once
  * @cpu: which CPU
  * @bursts: how many of them
  *
  * Context: any.
  */
-void kdtl_test_load_stall(int cpu, unsigned int bursts)
+void kdtl_fake_load_stall(int cpu, unsigned int bursts)
 {
 	WRITE_ONCE(per_cpu(kdtl_load_here, cpu).stall, bursts);
 }
-EXPORT_SYMBOL_NS_GPL(kdtl_test_load_stall, KDTL_NS);
+EXPORT_SYMBOL_NS_GPL(kdtl_fake_load_stall, KDTL_NS);
 
 /**
- * kdtl_test_load_made() - how many entries were made
+ * kdtl_fake_load_made() - how many entries were made
  * @cpu: where
  * @kind: of which kind
  *
  * Context: any.
  * Return: since the module was loaded.
  */
-u64 kdtl_test_load_made(int cpu, enum kdtl_kind kind)
+u64 kdtl_fake_load_made(int cpu, enum kdtl_kind kind)
 {
 	return READ_ONCE(per_cpu(kdtl_load_here, cpu).made[kind]);
 }
-EXPORT_SYMBOL_NS_GPL(kdtl_test_load_made, KDTL_NS);
+EXPORT_SYMBOL_NS_GPL(kdtl_fake_load_made, KDTL_NS);
 
 /* Does the mask want the kind?  Said again, not asked of the core. */
 static bool kdtl_load_wanted(u32 mask, enum kdtl_kind kind)
@@ -161,26 +161,26 @@ static bool kdtl_load_wanted(u32 mask, enum kdtl_kind kind)
 }
 
 /**
- * kdtl_test_load_made_for() - how many entries were made that a mask wants
+ * kdtl_fake_load_made_for() - how many entries were made that a mask wants
  * @cpu: where
  * @mask: KDTL_MASK_*
  *
  * Context: any.
  * Return: since the module was loaded.
  */
-u64 kdtl_test_load_made_for(int cpu, u32 mask)
+u64 kdtl_fake_load_made_for(int cpu, u32 mask)
 {
 	enum kdtl_kind kind;
 	u64 sum = 0;
 
 	for (kind = 0; kind < KDTL_NR_KINDS; kind++)
-		sum += kdtl_load_wanted(mask, kind) ? kdtl_test_load_made(cpu, kind) : 0;
+		sum += kdtl_load_wanted(mask, kind) ? kdtl_fake_load_made(cpu, kind) : 0;
 	return sum;
 }
-EXPORT_SYMBOL_NS_GPL(kdtl_test_load_made_for, KDTL_NS);
+EXPORT_SYMBOL_NS_GPL(kdtl_fake_load_made_for, KDTL_NS);
 
 /**
- * kdtl_test_see() - check entries
+ * kdtl_fake_see() - check entries
  * @seen: zeroed before the first one
  * @cpu: whose they are
  * @mask: what the reader asked for
@@ -189,7 +189,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_test_load_made_for, KDTL_NS);
  *
  * Context: any.
  */
-void kdtl_test_see(struct kdtl_test_seen *seen, int cpu, u32 mask,
+void kdtl_fake_see(struct kdtl_fake_seen *seen, int cpu, u32 mask,
 		   const void *span, size_t len)
 {
 	const struct kdtl_entry *e;
@@ -198,7 +198,7 @@ void kdtl_test_see(struct kdtl_test_seen *seen, int cpu, u32 mask,
 	u32 n;
 
 	kdtl_for_each_entry(e, span, len) {
-		seq = kdtl_test_entry_seq(e);
+		seq = kdtl_fake_entry_seq(e);
 		n = kdtl_entry_queued(e);
 		kind = kdtl_entry_ready(e);
 		if (!seq || seq <= seen->last || kind >= KDTL_NR_KINDS ||
@@ -214,16 +214,16 @@ void kdtl_test_see(struct kdtl_test_seen *seen, int cpu, u32 mask,
 		seen->last = seq;
 	}
 }
-EXPORT_SYMBOL_NS_GPL(kdtl_test_see, KDTL_NS);
+EXPORT_SYMBOL_NS_GPL(kdtl_fake_see, KDTL_NS);
 
 /**
- * kdtl_test_seen_all() - how many entries were seen
+ * kdtl_fake_seen_all() - how many entries were seen
  * @seen: by whom
  *
  * Context: any.
  * Return: the sum of all kinds.
  */
-u64 kdtl_test_seen_all(const struct kdtl_test_seen *seen)
+u64 kdtl_fake_seen_all(const struct kdtl_fake_seen *seen)
 {
 	enum kdtl_kind kind;
 	u64 sum = 0;
@@ -232,4 +232,4 @@ u64 kdtl_test_seen_all(const struct kdtl_test_seen *seen)
 		sum += seen->seen[kind];
 	return sum;
 }
-EXPORT_SYMBOL_NS_GPL(kdtl_test_seen_all, KDTL_NS);
+EXPORT_SYMBOL_NS_GPL(kdtl_fake_seen_all, KDTL_NS);

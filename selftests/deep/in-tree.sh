@@ -125,7 +125,7 @@ kunit_py()
 		mv -- "$work/kunit.d" "$tree/tools/testing/kunit" || return
 	(cd -- "$tree" && PATH=$here/lib/tcg:$PATH nice tools/testing/kunit/kunit.py run \
 		--arch x86_64 --qemu_args '-smp 2' --jobs "$(nproc)" --timeout 1800 \
-		--kunitconfig=drivers/kdtl/tests --build_dir="$cache/kunit" \
+		--kunitconfig=drivers/kdtl/tests/kunit --build_dir="$cache/kunit" \
 		--make_options CC=gcc-12 --make_options HOSTCC=gcc-12 "${config[@]}") \
 		>"$work/kunit" 2>&1 || { tail -n 40 "$work/kunit"; return 1; }
 	grep 'Testing complete' "$work/kunit"

@@ -65,7 +65,7 @@ build()
 {
 	"$tree/scripts/build" "$target" \
 		CONFIG='CONFIG_KDTL=m CONFIG_KDTL_SCHED=m CONFIG_KDTL_SELFTESTS=m' \
-		fake-m= actors-m= kunit-m= selftests-m= fuzz-m=
+		fake-m= actors-m= kunit-m= faults-m= fuzz-m=
 }
 
 # torture NAME UNTIL: 1 if there were errors; the report's line is in $work/NAME.

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# AUX areas from both sides, by kdtl_test_aux.ko in the kernel: drivers that write
+# AUX areas from both sides, by kdtl_kunit_aux.ko in the kernel: drivers that write
 # by themselves, allocation, snapshots, many sessions, time order.
 #
 # KDTL_CASES  run only what matches, for instance 'kdtl_many.*'
@@ -10,6 +10,6 @@
 . "$(dirname "$0")/ktap.sh"
 
 need kdtl kdtl_fake_pmu kdtl_fake_drive
-have_module kdtl_test_aux || skip_all "no module kdtl_test_aux"
+have_module kdtl_kunit_aux || skip_all "no module kdtl_kunit_aux"
 
-kunit kdtl_test_aux "${KDTL_CASES:-*}"
+kunit kdtl_kunit_aux "${KDTL_CASES:-*}"

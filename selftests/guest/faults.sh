@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Every allocation, and every function of kdtl's that can fail, fails once: of the
-# verbs, by kdtl_test_faults.ko in the kernel; of each module's init; of /dev/kdtl and
+# verbs, by kdtl_kunit_faults.ko in the kernel; of each module's init; of /dev/kdtl and
 # perf events, by fault_test.c. Nothing may be left of any of it.
 #
 # Needs a kernel with fault injection: selftests/deep/debug.sh.
@@ -127,14 +127,14 @@ walk_calls()
 # As a subtest.
 verbs()
 {
-	kunit kdtl_test_faults >/tmp/verbs
+	kunit kdtl_kunit_faults >/tmp/verbs
 	status=$?
 	sed 's/^/    /' /tmp/verbs
-	unload kdtl_test_faults && return $status
+	unload kdtl_kunit_faults && return $status
 }
 
 [ -d $debug/failslab ] || skip_all "no fault injection: CONFIG_FAILSLAB, CONFIG_FAULT_INJECTION_DEBUG_FS"
-for m in kdtl kdtl_sched kdtl_test_faults kdtl_fail_nth; do
+for m in kdtl kdtl_sched kdtl_kunit_faults kdtl_fail_nth; do
 	have_module $m || skip_all "no module $m"
 done
 [ -x "$dir/fault_test" ] || skip_all "no fault_test: make -C selftests"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # CPUs go and come back, and the machine is suspended, while eight sessions of
-# kdtl_test_hotplug.ko, the sampler and two users of perf log.
+# kdtl_kunit_hotplug.ko, the sampler and two users of perf log.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -14,7 +14,7 @@ here=$(dirname "$0")
 [ -w /sys/devices/system/cpu/cpu1/online ] || skip_all "CPUs do not come and go here"
 [ -x "$here/perf_mmap" ] || skip_all "no perf_mmap: make -C selftests"
 need kdtl kdtl_sched kdtl_fake_pmu kdtl_fake_drive kdtl_sampler
-have_module kdtl_test_hotplug || skip_all "no module kdtl_test_hotplug"
+have_module kdtl_kunit_hotplug || skip_all "no module kdtl_kunit_hotplug"
 
 # Beside them: a user of each source, reading all the time.
 users_start()
@@ -45,10 +45,10 @@ users_end()
 suites()
 {
 	users_start || return
-	kunit kdtl_test_hotplug "$1" >/tmp/suites
+	kunit kdtl_kunit_hotplug "$1" >/tmp/suites
 	suites=$?
 	sed 's/^/    /' /tmp/suites
-	unload kdtl_test_hotplug
+	unload kdtl_kunit_hotplug
 	users_end "$2" && [ $suites -eq 0 ]
 }
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The session verbs, by kdtl_test.ko in the kernel: each in every state, what it
+# The session verbs, by kdtl_kunit_kapi.ko in the kernel: each in every state, what it
 # refuses, counters, event sets, messages, waiting. Its KTAP becomes ours.
 #
 # KDTL_CASES  run only what matches, for instance 'kdtl_wait.*'
@@ -10,6 +10,6 @@
 . "$(dirname "$0")/ktap.sh"
 
 need kdtl kdtl_fake_pmu
-have_module kdtl_test || skip_all "no module kdtl_test"
+have_module kdtl_kunit_kapi || skip_all "no module kdtl_kunit_kapi"
 
-kunit kdtl_test "${KDTL_CASES:-*}"
+kunit kdtl_kunit_kapi "${KDTL_CASES:-*}"

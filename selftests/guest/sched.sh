@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# kdtl_sched against a second witness, by kdtl_sched_test.ko in the kernel.
+# kdtl_sched against a second witness, by kdtl_kunit_sched.ko in the kernel.
 
 # shellcheck source-path=SCRIPTDIR source=ktap.sh
 . "$(dirname "$0")/ktap.sh"
 
-have_module kdtl_sched_test || skip_all "no module kdtl_sched_test"
+have_module kdtl_kunit_sched || skip_all "no module kdtl_kunit_sched"
 need kdtl kdtl_sched
-kunit kdtl_sched_test "${KDTL_CASES:-*}"
+kunit kdtl_kunit_sched "${KDTL_CASES:-*}"

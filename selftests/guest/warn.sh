@@ -9,12 +9,12 @@
 . "$(dirname "$0")/ktap.sh"
 
 need kdtl kdtl_fake_pmu kdtl_fake_drive
-have_module kdtl_test_warn || skip_all "no module kdtl_test_warn"
+have_module kdtl_kunit_warn || skip_all "no module kdtl_kunit_warn"
 
 panic_on_warn=/proc/sys/kernel/panic_on_warn
 was=$(cat $panic_on_warn)
 echo 0 >$panic_on_warn
-kunit kdtl_test_warn
+kunit kdtl_kunit_warn
 status=$?
 dmesg >/tmp/warn.log
 echo "$was" >$panic_on_warn

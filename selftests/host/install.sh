@@ -127,7 +127,7 @@ uninstalls()
 refuses_tests()
 {
 	# As make CONFIG_KDTL_SELFTESTS=m leaves it, without the time that takes.
-	echo "$work/kdtl/selftests/modules/kdtl_test.ko" >>"$work/kdtl/modules.order"
+	echo "$work/kdtl/selftests/kunit/kdtl_kunit_kapi.ko" >>"$work/kdtl/modules.order"
 	! in_copy install 2>"$work/log" && grep 'not to be installed' "$work/log" &&
 		tree >"$work/after" && diff "$work/before" "$work/after"
 }

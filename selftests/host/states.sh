@@ -30,7 +30,7 @@ complete()
 			-e kdtl_merge_create -e kdtl_merge_destroy -e kdtl_merge_sync |
 		sort) \
 		<(sed -n 's/^KDTL_VERB(\([a-z_]*\),.*/\1/p' \
-			"$top/selftests/modules/states.def" | sort)
+			"$top/selftests/kunit/states.def" | sort)
 }
 
 plan 2

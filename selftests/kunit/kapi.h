@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What the tests of the session verbs have in common. */
-#ifndef _KDTL_TEST_KAPI_H
-#define _KDTL_TEST_KAPI_H
+#ifndef _KDTL_KUNIT_KAPI_H
+#define _KDTL_KUNIT_KAPI_H
 
 #include <linux/cpumask.h>
 #include <linux/delay.h>
@@ -12,7 +12,7 @@
 #include "kunit-shim.h"
 #include "../fake/kdtl_fake_pmu.h"
 
-/* main.c runs them. */
+/* kapi_main.c runs them. */
 extern struct kunit_suite kdtl_aux_suite;
 extern struct kunit_suite kdtl_counters_suite;
 extern struct kunit_suite kdtl_edges_suite;
@@ -234,4 +234,4 @@ static inline void kapi_exit(struct kunit *test)
 	kapi_close(test);
 }
 
-#endif /* _KDTL_TEST_KAPI_H */
+#endif /* _KDTL_KUNIT_KAPI_H */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Sessions with a reader each, that know what they must get. */
-#ifndef _KDTL_TEST_SESSIONS_H
-#define _KDTL_TEST_SESSIONS_H
+#ifndef _KDTL_KUNIT_SESSIONS_H
+#define _KDTL_KUNIT_SESSIONS_H
 
 #include "../fake/load.h"
-#include "test_kapi.h"
+#include "kapi.h"
 
 #define MANY_NR		8
 #define MANY_PERIOD	NSEC_PER_MSEC
@@ -47,4 +47,4 @@ void many_end_reading(struct many *m);
 void many_destroy(struct many *m);
 void many_expect_exact(struct kunit *test, struct many *m, int cpu);
 
-#endif /* _KDTL_TEST_SESSIONS_H */
+#endif /* _KDTL_KUNIT_SESSIONS_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* kdtl_test_aux.ko: the tests of AUX areas, from both sides. */
+/* kdtl_kunit_aux.ko: the tests of AUX areas, from both sides. */
 #include <linux/module.h>
 
 #include "aux_suites.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdtl_clock_test.ko: core/pmu/sched-clock.h, on a TSC that does as it is told
+ * kdtl_kunit_clock.ko: core/pmu/sched-clock.h, on a TSC that does as it is told
  *
  * A hypervisor takes the CPU away where it likes, and firmware writes the TSC; no
  * test can make a real one do that at the instruction where it matters.

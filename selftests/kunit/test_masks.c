@@ -2,7 +2,7 @@
 /* Masks: which kinds of entries a session gets, alone and beside others. */
 #include <linux/module.h>
 
-#include "test_kapi.h"
+#include "kapi.h"
 
 static struct kdtl_session *masks_session(struct kunit *test, u32 mask)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* kdtl_test.ko: the tests of the session verbs. */
+/* kdtl_kunit_kapi.ko: the tests of the session verbs. */
 #include <linux/module.h>
 
-#include "test_kapi.h"
+#include "kapi.h"
 
 kunit_test_suites(&kdtl_session_suite, &kdtl_states_suite, &kdtl_aux_suite,
 		  &kdtl_masks_suite, &kdtl_counters_suite, &kdtl_evtsets_suite,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdtl_test_warn.ko: what a PMU driver must not do is refused, and warned about
+ * kdtl_kunit_warn.ko: what a PMU driver must not do is refused, and warned about
  *
  * Each case makes the kernel warn once, so this is a module of its own: it is
  * not loaded where a warning is a panic.
@@ -8,7 +8,7 @@
 #include <linux/module.h>
 
 #include "../fake/raw.h"
-#include "test_kapi.h"
+#include "kapi.h"
 
 static struct kdtl_raw warn_raw;
 

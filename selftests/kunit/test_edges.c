@@ -10,7 +10,7 @@
 #include <linux/limits.h>
 #include <linux/mm.h>
 
-#include "test_kapi.h"
+#include "kapi.h"
 
 /* Sizes that are too large for anything here. */
 static const size_t huge[] = {

@@ -9,7 +9,7 @@
 #include <linux/kthread.h>
 #include <linux/prandom.h>
 
-#include "test_kapi.h"
+#include "kapi.h"
 
 #define HAMMER_THREADS	8
 #define HAMMER_TIME	(3 * HZ)

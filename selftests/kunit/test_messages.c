@@ -4,7 +4,7 @@
  */
 #include <linux/cpu.h>
 
-#include "test_kapi.h"
+#include "kapi.h"
 
 /* -------------------------------------------------------------------- types */
 

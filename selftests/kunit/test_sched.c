@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdtl_sched_test.ko: kdtl_sched against a second witness
+ * kdtl_kunit_sched.ko: kdtl_sched against a second witness
  *
  * A probe of the test's own on the same tracepoint, registered before
  * kdtl_sched's, so that it runs just before it at every switch: it notes who and

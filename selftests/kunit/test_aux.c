@@ -8,7 +8,7 @@
 #include <linux/prandom.h>
 #include <linux/slab.h>
 
-#include "test_kapi.h"
+#include "kapi.h"
 
 static struct kdtl_session *aux_session(struct kunit *test, unsigned int pages,
 					unsigned int watermark)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdtl_test_hotplug.ko: CPUs go and come back, and the machine is suspended, while
+ * kdtl_kunit_hotplug.ko: CPUs go and come back, and the machine is suspended, while
  * eight sessions log; N.3
  *
  * Who loads it may have more users of the same sources beside them.  For the

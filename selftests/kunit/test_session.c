@@ -9,7 +9,7 @@
 #include <linux/log2.h>
 #include <linux/module.h>
 
-#include "test_kapi.h"
+#include "kapi.h"
 
 /* ------------------------------------------------------------------- source */
 

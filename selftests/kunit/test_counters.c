@@ -9,7 +9,7 @@
 #include <linux/ktime.h>
 #include <linux/slab.h>
 
-#include "test_kapi.h"
+#include "kapi.h"
 
 /* One counter of set 0, or of another. */
 static int counters_write(struct kdtl_session *s, u16 set, enum kdtl_counter counter,

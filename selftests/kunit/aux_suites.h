@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* kdtl_test_aux.ko: the suites that aux_main.c runs. */
+/* kdtl_kunit_aux.ko: the suites that aux_main.c runs. */
 #ifndef _KDTL_AUX_SUITES_H
 #define _KDTL_AUX_SUITES_H
 
-#include "test_kapi.h"
+#include "kapi.h"
 
 extern struct kunit_suite kdtl_alloc_suite;
 extern struct kunit_suite kdtl_many_suite;

@@ -14,7 +14,7 @@
 #include <linux/module.h>
 #include <linux/workqueue.h>
 
-#include "test_kapi.h"
+#include "kapi.h"
 
 enum states_state {
 	STATES_CREATED,

@@ -17,7 +17,7 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 
-#include "test_kapi.h"
+#include "kapi.h"
 
 #define FAULTS_PMU	"kdtl_faults"
 #define FAULTS_OTHER	"kdtl_faults_other"

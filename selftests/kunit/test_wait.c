@@ -6,7 +6,7 @@
 #include <linux/prandom.h>
 #include <linux/sched/signal.h>
 
-#include "test_kapi.h"
+#include "kapi.h"
 
 /* --------------------------------------------------------------- one sleeper */
 

@@ -11,7 +11,7 @@
 #include <linux/prandom.h>
 #include <linux/slab.h>
 
-#include "test_kapi.h"
+#include "kapi.h"
 
 static int evtsets_create(struct kdtl_session *s, u16 id, u64 timeout, u32 overflows)
 {

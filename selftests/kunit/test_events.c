@@ -7,7 +7,7 @@
 #include <linux/perf_event.h>
 #include <linux/smp.h>
 
-#include "test_kapi.h"
+#include "kapi.h"
 
 /* ------------------------------------------------------------------- source */
 

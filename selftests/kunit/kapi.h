@@ -57,6 +57,21 @@ static inline struct kdtl_session *kapi_create(struct kunit *test,
 	return test->priv;
 }
 
+static inline int kapi_go(struct kdtl_session *s)
+{
+	return kdtl_load(s, NULL) ?: kdtl_start(s);
+}
+
+static inline struct kdtl_session *kapi_started(struct kunit *test,
+						const struct kdtl_session_attr *attr)
+{
+	struct kdtl_session *s = kapi_create(test, attr);
+
+	if (s)
+		KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+	return s;
+}
+
 static inline void kapi_close(struct kunit *test)
 {
 	struct kdtl_session *s = test->priv;
@@ -93,11 +108,6 @@ static inline struct kdtl_session *kapi_session(struct kunit *test, u32 flags)
 	};
 
 	return kapi_create(test, &attr);
-}
-
-static inline int kapi_go(struct kdtl_session *s)
-{
-	return kdtl_load(s, NULL) ?: kdtl_start(s);
 }
 
 /* Each entry of the kind posts one KDTL_MSG_OVERFLOW. */

@@ -18,11 +18,8 @@ static struct kdtl_session *aux_session(struct kunit *test, unsigned int pages,
 		.aux_pages	= pages,
 		.watermark	= watermark,
 	};
-	struct kdtl_session *s = kapi_create(test, &attr);
 
-	if (s)
-		KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
-	return s;
+	return kapi_started(test, &attr);
 }
 
 static struct kdtl_aux_info aux_info(struct kunit *test, struct kdtl_session *s, int cpu)

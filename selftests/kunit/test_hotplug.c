@@ -115,10 +115,8 @@ static void hotplug_alone(struct kunit *test)
 	}
 	/* One that begins now follows the CPUs as they come. */
 	s = kapi_session(test, 0);
-	if (s) {
-		KUNIT_EXPECT_EQ(test, kdtl_load(s, NULL), 0);
-		KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
-	}
+	if (s)
+		KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
 	for_each_cpu(cpu, &all) {
 		if (cpu != first)
 			KUNIT_EXPECT_EQ(test, add_cpu(cpu), 0);

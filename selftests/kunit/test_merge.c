@@ -59,13 +59,8 @@ static struct kdtl_session *merge_session(struct kunit *test, const char *pmu,
 		.pmu		= pmu,
 		.aux_pages	= pages,
 	};
-	struct kdtl_session *s = kapi_create(test, &attr);
 
-	if (!s)
-		return NULL;
-	KUNIT_EXPECT_EQ(test, kdtl_load(s, NULL), 0);
-	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
-	return s;
+	return kapi_started(test, &attr);
 }
 
 /* The next entry is that CPU's of that time; time 0: there is none. */

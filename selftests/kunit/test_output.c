@@ -124,10 +124,8 @@ static struct kdtl_session *output_go(struct kunit *test, u32 flags,
 {
 	struct kdtl_session *s = output_session(test, flags, watermark, NULL);
 
-	if (!s)
-		return NULL;
-	KUNIT_EXPECT_EQ(test, kdtl_load(s, NULL), 0);
-	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
+	if (s)
+		KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
 	return s;
 }
 

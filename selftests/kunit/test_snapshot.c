@@ -30,13 +30,8 @@ static struct kdtl_session *snapshot_session(struct kunit *test, unsigned int pa
 		.msg_pages	= 1,
 		.flags		= KDTL_SESSION_OVERWRITE,
 	};
-	struct kdtl_session *s = kapi_create(test, &attr);
 
-	if (!s)
-		return NULL;
-	KUNIT_EXPECT_EQ(test, kdtl_load(s, NULL), 0);
-	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
-	return s;
+	return kapi_started(test, &attr);
 }
 
 /**

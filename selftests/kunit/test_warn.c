@@ -22,13 +22,8 @@ static struct kdtl_session *warn_session(struct kunit *test, u32 flags)
 		.watermark	= KDTL_ENTRY_SIZE,
 		.flags		= flags,
 	};
-	struct kdtl_session *s = kapi_create(test, &attr);
 
-	if (!s)
-		return NULL;
-	KUNIT_EXPECT_EQ(test, kdtl_load(s, NULL), 0);
-	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
-	return s;
+	return kapi_started(test, &attr);
 }
 
 static u64 warn_unread(struct kdtl_session *s)

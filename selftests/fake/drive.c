@@ -18,23 +18,13 @@
 #include <linux/module.h>
 #include <linux/seq_file.h>
 #include <linux/sched/clock.h>
-#include <linux/uaccess.h>
 
+#include "line.h"
 #include "load.h"
 #include "raw.h"
 
 static struct kdtl_raw drive_raw;
 static struct dentry *drive_dir;
-
-static int drive_copy(char *line, size_t size, const char __user *from, size_t len)
-{
-	if (len >= size)
-		return -EINVAL;
-	if (copy_from_user(line, from, len))
-		return -EFAULT;
-	line[len] = '\0';
-	return 0;
-}
 
 static ssize_t drive_load_write(struct file *file, const char __user *from,
 				size_t len, loff_t *pos)
@@ -44,7 +34,7 @@ static ssize_t drive_load_write(struct file *file, const char __user *from,
 	char line[64];
 	int err, n;
 
-	err = drive_copy(line, sizeof(line), from, len);
+	err = kdtl_fake_line(line, sizeof(line), from, len);
 	if (err)
 		return err;
 	n = sscanf(line, "%llu %u", &ns, &burst);
@@ -116,7 +106,7 @@ static ssize_t drive_do_write(struct file *file, const char __user *from,
 	char line[64], what[16];
 	int err;
 
-	err = drive_copy(line, sizeof(line), from, len);
+	err = kdtl_fake_line(line, sizeof(line), from, len);
 	if (err)
 		return err;
 	if (sscanf(line, "%15s %u %u", what, &cpu, &nr) != 3 || cpu >= nr_cpu_ids ||

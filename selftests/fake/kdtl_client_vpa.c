@@ -37,12 +37,12 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
-#include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 #include <asm/dtl.h>
 #include <asm/plpar_wrappers.h>
 
 #include "kdtl_fake_hv.h"
+#include "line.h"
 
 static char *pmu = "kdtl_vpa";
 module_param(pmu, charp, 0444);
@@ -460,11 +460,9 @@ static ssize_t test_ctl_write(struct file *file, const char __user *ubuf,
 	char cmd[32];
 	int err;
 
-	if (count >= sizeof(cmd))
-		return -EINVAL;
-	if (copy_from_user(cmd, ubuf, count))
-		return -EFAULT;
-	cmd[count] = 0;
+	err = kdtl_fake_line(cmd, sizeof(cmd), ubuf, count);
+	if (err)
+		return err;
 	mutex_lock(&test_lock);
 	err = test_command(cmd);
 	mutex_unlock(&test_lock);

@@ -49,7 +49,6 @@
 #include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
-#include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 #include <asm/dtl.h>
 #include <asm/firmware.h>
@@ -60,6 +59,7 @@
 
 #include "../../core/compat.h"
 #include "kdtl_fake_hv.h"
+#include "line.h"
 
 #define FAKEHV_MAX_LOG		SZ_64K
 #define FAKEHV_MAX_STEPS	8
@@ -593,11 +593,9 @@ static ssize_t fakehv_ctl_write(struct file *file, const char __user *ubuf,
 	char cmd[128];
 	int err;
 
-	if (count >= sizeof(cmd))
-		return -EINVAL;
-	if (copy_from_user(cmd, ubuf, count))
-		return -EFAULT;
-	cmd[count] = 0;
+	err = kdtl_fake_line(cmd, sizeof(cmd), ubuf, count);
+	if (err)
+		return err;
 	mutex_lock(&ctl_lock);
 	err = fakehv_command(strim(cmd));
 	mutex_unlock(&ctl_lock);

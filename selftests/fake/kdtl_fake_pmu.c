@@ -12,6 +12,7 @@
 #include <linux/sched/clock.h>
 #include <linux/workqueue.h>
 
+#include "hash.h"
 #include "kdtl_fake_pmu.h"
 
 static u64 kdtl_fake_sync(struct kdtl_pmu *p)
@@ -28,20 +29,6 @@ static struct kdtl_pmu kdtl_fake_pmu = {
 
 /* The number of the CPU's last entry: the first is 1. */
 static DEFINE_PER_CPU(u64, kdtl_fake_seq);
-
-/* FNV-1a over the words before srr1. */
-static u64 kdtl_fake_hash(const struct kdtl_entry *e)
-{
-	const u64 *word = (const u64 *)e;
-	u64 hash = 0xcbf29ce484222325ULL;
-	unsigned int i;
-
-	for (i = 0; i < offsetof(struct kdtl_entry, srr1) / sizeof(*word); i++) {
-		hash = (hash ^ word[i]) * 0x100000001b3ULL;
-		hash ^= hash >> 32;
-	}
-	return hash;
-}
 
 /**
  * kdtl_fake_entry_fill() - make the next entry of this CPU

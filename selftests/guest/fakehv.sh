@@ -35,25 +35,13 @@ hv()
 # info KEY [CPU]: what the hypervisor knows.
 info()
 {
-	awk -v key="$1" -v c="cpu=${2:-0}" '$1 == c {
-		for (i = 1; i <= NF; i++) {
-			split($i, f, "=")
-			if (f[1] == key)
-				print f[2]
-		}
-	}' $fake/info
+	field "$1" "cpu=${2:-0}" <$fake/info
 }
 
 # value KEY [CPU]: what the first session knows.
 value()
 {
-	awk -v key="$1" -v c="cpu=${2:-0}" '$1 == "session=0" && $2 == c {
-		for (i = 1; i <= NF; i++) {
-			split($i, f, "=")
-			if (f[1] == key)
-				print f[2]
-		}
-	}' "$tmp.report"
+	field "$1" session=0 "cpu=${2:-0}" <"$tmp.report"
 }
 
 report()

@@ -82,6 +82,19 @@ is()
 	return 1
 }
 
+# field KEY WORD...: in the lines on stdin that begin with these words, the value of
+# KEY=VALUE.
+field()
+{
+	ktap_key=$1
+	shift
+	awk -v key="$ktap_key" -v words="$* " 'index($0 " ", words) == 1 {
+		for (i = 1; i <= NF; i++)
+			if (index($i, key "=") == 1)
+				print substr($i, length(key) + 2)
+	}'
+}
+
 # until_true COMMAND...: as soon as it does; false after two minutes, or longer on a
 # machine where all takes longer.
 until_true()

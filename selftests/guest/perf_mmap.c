@@ -232,7 +232,7 @@ static void read_records(struct event *e)
 	__atomic_store_n(&e->meta->data_tail, tail, __ATOMIC_RELEASE);
 }
 
-/* As kdtl_fake_hash() has it. */
+/* As kdtl_fake_hash() does it. */
 static uint64_t entry_hash(const struct kdtl_entry *entry)
 {
 	uint64_t hash = 0xcbf29ce484222325ULL, word;

@@ -104,13 +104,7 @@ each()
 # value KEY SESSION CPU
 value()
 {
-	awk -v key="$1" -v s="session=$2" -v c="cpu=$3" '$1 == s && $2 == c {
-		for (i = 1; i <= NF; i++) {
-			split($i, f, "=")
-			if (f[1] == key)
-				print f[2]
-		}
-	}' "$tmp.report"
+	field "$1" "session=$2" "cpu=$3" <"$tmp.report"
 }
 
 # The hypervisor's own count of a CPU's dispatches.

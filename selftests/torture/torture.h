@@ -21,21 +21,9 @@
 #include <linux/rwsem.h>
 #include <linux/sizes.h>
 
+#include "../fake/hash.h"
+
 /* ------------------------------------------------------------------- entries */
-
-/* FNV-1a over the words before srr1. */
-static inline u64 torture_hash(const struct kdtl_entry *e)
-{
-	const u64 *word = (const u64 *)e;
-	u64 hash = 0xcbf29ce484222325ULL;
-	unsigned int i;
-
-	for (i = 0; i < offsetof(struct kdtl_entry, srr1) / sizeof(*word); i++) {
-		hash = (hash ^ word[i]) * 0x100000001b3ULL;
-		hash ^= hash >> 32;
-	}
-	return hash;
-}
 
 /* The number among the source's dispatches on that CPU, those that it lost too. */
 static inline u64 torture_entry_seq(const struct kdtl_entry *e)
@@ -51,7 +39,7 @@ static inline u64 torture_entry_nr(const struct kdtl_entry *e)
 
 static inline bool torture_entry_ok(const struct kdtl_entry *e, int cpu)
 {
-	return be64_to_cpu(e->srr1) == torture_hash(e) && kdtl_entry_cpu(e) == cpu;
+	return be64_to_cpu(e->srr1) == kdtl_fake_hash(e) && kdtl_entry_cpu(e) == cpu;
 }
 
 /* ------------------------------------------------------------------- sources */

@@ -7,7 +7,7 @@
 
 #define TASK_COMM_LEN	16
 
-/* What is used of it; the loader finds where it is in the kernel's BTF. */
+/* Only the fields used here; the loader relocates them by the kernel's BTF. */
 struct task_struct {
 	int	pid;
 	int	prio;
@@ -30,7 +30,7 @@ struct {
 } records SEC(".maps");
 
 __u64 lost;
-/* So many bytes that are unread wake the reader; 0: nothing does. */
+/* Unread bytes that wake the reader; 0: nothing wakes it. */
 const volatile __u64 watermark;
 
 SEC("tp_btf/sched_switch")

@@ -16,7 +16,7 @@
 
 #include "spawn.h"
 
-static uint64_t sum;	/* of all that was read, so that it is */
+static uint64_t sum;	/* so that what is read is used */
 
 static int count_one(void *records, void *data, size_t size)
 {

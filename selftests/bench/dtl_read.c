@@ -72,7 +72,7 @@ static int watch(int fd, char **argv)
 	pid_t pid;
 
 	pid = spawn_only(argv);
-	/* At best: nobody is before it. */
+	/* The best case: no other task runs first. */
 	if (sched_setscheduler(0, SCHED_FIFO, &param))
 		err(1, "scheduler");
 	while (!ended(pid, &status)) {
@@ -95,7 +95,7 @@ int main(int argc, char **argv)
 	if (strcmp(argv[1], "cost"))
 		return watch(fd, argv + 1);
 	cost(fd);
-	/* The sum is wanted by nobody but must be made. */
+	/* Nobody needs the sum, but it must be computed. */
 	asm volatile("" : : "r" (sum));
 	return 0;
 }

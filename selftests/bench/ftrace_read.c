@@ -13,7 +13,7 @@
 
 #include "spawn.h"
 
-static uint64_t sum;	/* of all that was read, so that it is */
+static uint64_t sum;	/* so that what is read is used */
 
 static void read_some(int fd)
 {
@@ -39,7 +39,7 @@ int main(int argc, char **argv)
 		err(1, "%s", argv[1]);
 	pid = spawn_only(argv + 2);
 	while (!ended(pid, &status)) {
-		/* Not for ever: the signal may come just before. */
+		/* With a timeout: the signal may come just before. */
 		if (poll(&fds, 1, 1000) > 0)
 			read_some(fds.fd);
 	}

@@ -60,7 +60,7 @@ struct lttng_event {
 #define LTTNG_GET_DISCARDED	_IOR(0xF6, 0x22, uint64_t)
 
 #define MAX_CPUS		64
-/* The least that is of use: nobody is woken but by this timer. */
+/* As short as is useful: only this timer wakes a reader. */
 #define READ_TIMER_US		1000
 
 /* A CPU's buffer. */
@@ -72,7 +72,7 @@ struct stream {
 
 static struct stream streams[MAX_CPUS];
 static int nr_streams;
-static uint64_t sum;	/* of all that was read, so that it is */
+static uint64_t sum;	/* so that what is read is used */
 
 static int call(int fd, unsigned long request, void *arg, const char *what)
 {
@@ -102,7 +102,7 @@ static void stream_read(struct stream *s)
 		call(s->fd, LTTNG_GET_MMAP_OFFSET, &offset, "offset");
 		for (i = 0; i < size / sizeof(sum); i++)
 			sum += ((const uint64_t *)(s->map + offset))[i];
-		/* All until then. */
+		/* The total so far. */
 		call(s->fd, LTTNG_GET_DISCARDED, &s->discarded, "discarded");
 		call(s->fd, LTTNG_PUT_NEXT, NULL, "put");
 	}
@@ -121,7 +121,7 @@ static int read_meanwhile(int session, char **argv)
 	}
 	pid = spawn_only(argv);
 	while (!ended(pid, &status)) {
-		/* Not for ever: the signal may come just before. */
+		/* With a timeout: the signal may come just before. */
 		poll(fds, nr_streams, 1000);
 		for (i = 0; i < nr_streams; i++)
 			stream_read(&streams[i]);
@@ -160,7 +160,7 @@ int main(int argc, char **argv)
 		err(1, "/proc/lttng");
 	session = call(lttng, LTTNG_SESSION, NULL, "session");
 	chan = call(session, LTTNG_CHANNEL, &channel, "channel");
-	/* One a CPU, then -ENOENT. */
+	/* One for each CPU, then -ENOENT. */
 	while (nr_streams < MAX_CPUS && (fd = ioctl(chan, LTTNG_STREAM, NULL)) >= 0)
 		streams[nr_streams++].fd = fd;
 	for (name = strtok(argv[1], ","); name; name = strtok(NULL, ",")) {

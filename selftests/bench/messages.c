@@ -4,9 +4,9 @@
  *
  * In each group PAIRS senders write ROUNDS messages of 100 bytes to each of
  * PAIRS receivers: many runnable tasks, waits and wake-ups.
- * -f: under SCHED_FIFO, all of the same priority. Nobody is preempted, so who runs
- * when does not depend on where the timer's ticks fall, and each run is like
- * the other.
+ * -f: under SCHED_FIFO, all of the same priority. Nobody is preempted, so the
+ * schedule does not depend on where the timer's ticks fall, and all runs are
+ * alike.
  * Prints how long it took in ns.
  */
 #define _GNU_SOURCE
@@ -79,7 +79,7 @@ static void group(int pairs, long rounds)
 	int pipes[MAX_PAIRS][2];
 	int i;
 
-	/* Small pipes: whoever fills or empties one has to wait. */
+	/* Small pipes: a task that fills or empties one has to wait. */
 	for (i = 0; i < pairs; i++) {
 		if (pipe(pipes[i]) || fcntl(pipes[i][1], F_SETPIPE_SZ, 4096) < 0)
 			err(1, "pipe");
@@ -121,7 +121,7 @@ int main(int argc, char **argv)
 	rounds = atol(argv[3]);
 	if (groups <= 0 || pairs <= 0 || pairs > MAX_PAIRS || rounds <= 0)
 		errx(2, "1 group or more, 1 to %d pairs, 1 round or more", MAX_PAIRS);
-	/* A wake-up is then no preemption: runs differ less from each other. */
+	/* A wake-up then preempts nobody: runs differ less. */
 	if (sched_setscheduler(0, fifo ? SCHED_FIFO : SCHED_BATCH, &param))
 		err(1, "scheduler");
 	if (pipe(start))

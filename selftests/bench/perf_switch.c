@@ -134,7 +134,7 @@ static int read_meanwhile(const struct area *areas, int cpus, char **argv)
 		fds[cpu] = (struct pollfd){ .fd = areas[cpu].fd, .events = POLLIN };
 	pid = spawn_only(argv);
 	while (!ended(pid, &status)) {
-		/* Not for ever: the signal may come just before. */
+		/* With a timeout: the signal may come just before. */
 		poll(fds, cpus, 1000);
 		for (cpu = 0; cpu < cpus; cpu++)
 			read_some(&areas[cpu], &s);

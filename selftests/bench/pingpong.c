@@ -5,7 +5,7 @@
  * Prints the time-stamp counter's ticks per context switch: with QEMU's
  * -icount that is instructions.  SCHED_BATCH, because one wake-up then is one
  * switch: under SCHED_NORMAL there are one or two, and it changes in mid-run.
- * TICKS: each of them works so long, between two switches.
+ * TICKS: how long each thread works between two switches.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -25,7 +25,7 @@ static void work(void)
 {
 	unsigned long turns;
 
-	/* Of two instructions each: the same work whoever interrupts it. */
+	/* Two instructions an iteration: the same work, whatever interrupts it. */
 	for (turns = pause_ticks / 2; turns; turns--)
 		asm volatile("" : "+r" (turns));
 }

@@ -36,7 +36,7 @@ int main(int argc, char **argv)
 		records += i;
 	}
 	ticks = __rdtsc() - ticks;
-	/* The sum is wanted by nobody but must be made. */
+	/* Nobody needs the sum, but it must be computed. */
 	asm volatile("" : : "r" (sum));
 	if (n < 0 || !records)
 		err(1, "%s", argv[1]);

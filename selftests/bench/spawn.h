@@ -14,7 +14,7 @@ static inline void spawn_wake(int sig)
 	(void)sig;
 }
 
-/* Whoever polls meanwhile is interrupted when it ends. */
+/* Interrupts a poll() when the command ends. */
 static inline pid_t spawn_only(char **argv)
 {
 	const struct sigaction wake = { .sa_handler = spawn_wake };

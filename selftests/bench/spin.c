@@ -6,7 +6,7 @@
  * all of it after the last COMMAND.  At last STOP is written; before each
  * COMMAND but the first one, too.
  * Prints how many instructions passed in all, and how many timer interrupts there
- * were: what is more than for the work alone was somebody else's.
+ * were: what exceeds the work alone was spent in interrupts.
  */
 #include <err.h>
 #include <fcntl.h>

@@ -66,13 +66,16 @@ int main(int argc, char **argv)
 
 	status = spawn(argv + 2);
 
-	/* What is in the log when the event goes is lost: let it be polled again. */
+	/*
+	 * Entries in the log are lost when the event ends: let it poll once
+	 * more.
+	 */
 	usleep(20000);
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	entries = __atomic_load_n(&meta->aux_head, __ATOMIC_ACQUIRE) / ENTRY_SIZE;
 	if (entries >= AUX_SIZE / ENTRY_SIZE - 1)
 		errx(1, "the AUX area was full");
-	/* The first one is not an entry: it tells the time base. */
+	/* The first one is no entry: it carries the time base. */
 	fprintf(stderr, "vpa_dtl: entries %lu\n", entries ? entries - 1 : 0);
 	return status;
 }

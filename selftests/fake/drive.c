@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * kdtl_fake_drive.ko: entries at any rate, a third party's driver, and faults on
- * command, for shell scripts and programs
+ * demand, for shell scripts and programs
  *
  * In debugfs, below kdtl_fake:
  *
- *	load	"NS BURST": on every CPU a burst of entries each so many ns; "0": no more
+ *	load	"NS BURST": BURST entries every NS ns on every CPU; "0": stop
  *	made	entries made so far, by CPU and kind
  *	do	"burst CPU N"	N entries at once
  *		"lost CPU N"	N entries that the source had and lost
- *		"stall CPU N"	the load's next N bursts come late, all at once
- *		"torn CPU N"	N entries whose bytes do not fit each other
+ *		"stall CPU N"	delay the load's next N bursts, then make them at once
+ *		"torn CPU N"	N entries with a wrong hash
  *		"raw CPU N"	N entries by kdtl_fake_raw, as far as there is room
  *		"short CPU N"	a transaction of kdtl_fake_raw that publishes N bytes
  */

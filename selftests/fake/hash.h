@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A hash of an entry, for its last word: a reader sees that the entry is whole. */
+/* The hash in an entry's last word shows a reader that the entry is whole. */
 #ifndef _KDTL_FAKE_HASH_H
 #define _KDTL_FAKE_HASH_H
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdtl_client_sh - a session that a shell script leads through a scene
+ * kdtl_client_sh - a session whose verbs a shell script calls
  *
  * On CPU 0 of the test source, with a watermark every 20 entries and two event
  * sets: set 0 overflows every 10 entries, and after two overflows set 1 takes
- * over.  So how many of which event there have to be is known to the entry.
+ * over.  So the script knows exactly how many events of each kind must come.
  *
  *	echo "emit 30" >/sys/module/kdtl_client_sh/parameters/act
  */

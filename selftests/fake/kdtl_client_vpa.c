@@ -67,8 +67,8 @@ MODULE_PARM_DESC(fake, "the entries are kdtl_fake_hv's: look at their checksums"
  * @time_slice: with dispatch reason 7
  * @unused: with preempt reason 0
  * @bad_sum: with a wrong checksum
- * @repeated: that are not newer by kdtl_fake_hv's number
- * @next_seq: the number that the next one has at least
+ * @repeated: that are not newer, by kdtl_fake_hv's number
+ * @next_seq: the least number that the next one may have
  * @outside: with a time before the start or after the stop
  * @queued: sum of enqueue_to_dispatch_time
  * @rest: sum of the other two times
@@ -105,7 +105,7 @@ struct test_cpu {
  * @s: the session
  * @started: local_clock() before kdtl_start()
  * @stopped: local_clock() after kdtl_stop()
- * @mask: what it will log, 0: all
+ * @mask: what it will log; 0: everything
  * @period: of its wake-ups, ns
  * @merge: reads it, if not NULL
  * @merged: entries that it gave
@@ -232,7 +232,7 @@ static int test_merge(struct test_session *ts)
 	return 0;
 }
 
-/* With it goes what it has not yet given back. */
+/* Entries that it has not returned yet are dropped with it. */
 static void test_merge_end(struct test_session *ts)
 {
 	mutex_lock(&read_lock);
@@ -308,7 +308,7 @@ close_first:
 	return err;
 }
 
-/* As /proc/stat has it. */
+/* The value that /proc/stat shows. */
 static u64 test_stolen(int cpu)
 {
 	return kcpustat_cpu(cpu).cpustat[CPUTIME_STEAL];
@@ -366,7 +366,7 @@ static int test_close(void)
 	return 0;
 }
 
-/* A call that changes nothing: this CPU is not asleep. */
+/* This call changes nothing, as the CPU is not asleep. */
 static void test_hcalls(void *nr)
 {
 	const unsigned int hw = hard_smp_processor_id();

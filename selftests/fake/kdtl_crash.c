@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdtl_crash - do to the kernel, on purpose, what the recorder is for
+ * kdtl_crash - crash or hang the kernel, to test the recorder
  *
  * insmod kdtl_crash.ko how=bug|spin|irqspin|hang: in a thread kdtl_crash, so
  * that the recorder's table has a name to show.  Only the kernel's own

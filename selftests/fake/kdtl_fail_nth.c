@@ -6,8 +6,8 @@
  *	insmod kdtl_sampler.ko				its 3rd fails
  *	cat /sys/module/kdtl_fail_nth/parameters/met	Y: there was a 3rd
  *
- * Only the init function: not the module loader is to be tested here.  So the
- * fault is armed where the kernel calls it.
+ * Only the init function fails, not the module loader: the fault is armed where
+ * the kernel calls the init function.
  */
 #include <linux/kprobes.h>
 #include <linux/module.h>
@@ -23,7 +23,7 @@ static bool met;
 module_param(met, bool, 0444);
 MODULE_PARM_DESC(met, "whether there were that many");
 
-/* Who loads the next kdtl module. */
+/* The task that loads the next kdtl module. */
 static struct task_struct *loader;
 
 static int nth_module(struct notifier_block *nb, unsigned long event, void *data)

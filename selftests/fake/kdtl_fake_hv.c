@@ -7,16 +7,16 @@
  * the entries and counts them in lppaca::dtl_idx, in the order that KVM's
  * __kvmppc_create_dtl_entry() does, or wrongly in ways that a test asks for.
  *
- * Where the log is it learns as a hypervisor does: from the hypervisor call,
- * through the kernel's own hcall_entry and hcall_exit tracepoints.  So nothing
- * in kdtl_vpa knows about it, and what the driver tells its hypervisor is tested
- * as well.  A log is written to from the end of the call that registers it, not
- * before: the machine's own hypervisor reads the log's size from its first entry
- * meanwhile.  To make a hypervisor call fail takes a kprobe.
+ * It learns where the log is as a hypervisor does: from the hypervisor call,
+ * through the kernel's own hcall_entry and hcall_exit tracepoints.  So kdtl_vpa
+ * needs no knowledge of this module, and its hypervisor calls are tested as well.
+ * This module writes to a log only after the call that registers it has ended:
+ * during the call the machine's own hypervisor reads the log's size from the
+ * first entry.  A kprobe makes hypervisor calls fail.
  *
- * It keeps a copy of the log, with a pattern in what is left behind the last
- * slot: whoever else writes there is found out.  For what lies around the log,
- * boot with slub_debug=FZPU.
+ * It keeps a copy of the log, with a pattern after the last slot, so that it
+ * detects other writers.  To detect writes around the log, boot with
+ * slub_debug=FZPU.
  *
  * Driven by selftests/guest/fakehv.sh through debugfs, kdtl_fake_hv/:
  *
@@ -67,17 +67,17 @@
 
 /**
  * enum fakehv_op - what the hypervisor does
- * @FAKEHV_PUT: write so many entries, count each
- * @FAKEHV_HALF: the same, but only as far as the time base
- * @FAKEHV_ZERO: so many with time base 0
- * @FAKEHV_OLD: so many with the time base of the one before
- * @FAKEHV_FUTURE: so many from an hour ahead
- * @FAKEHV_WRITE: write so many, count none yet
- * @FAKEHV_COUNT: now count so many of them
- * @FAKEHV_SKIP: count so many that are not written
- * @FAKEHV_JUMP: add so much to the count, at once
+ * @FAKEHV_PUT: write n entries and count each
+ * @FAKEHV_HALF: the same, but write an entry only up to its time base
+ * @FAKEHV_ZERO: n entries with time base 0
+ * @FAKEHV_OLD: n entries with the time base of the one before
+ * @FAKEHV_FUTURE: n entries from an hour ahead
+ * @FAKEHV_WRITE: write n entries, count none yet
+ * @FAKEHV_COUNT: now count n of them
+ * @FAKEHV_SKIP: count n entries that are not written
+ * @FAKEHV_JUMP: add n to the count, at once
  * @FAKEHV_UNMASK: clear the enable mask
- * @FAKEHV_TAKE: the same, and forget the log: someone else had it
+ * @FAKEHV_TAKE: the same, and forget the log, as if someone else had taken it
  */
 enum fakehv_op {
 	FAKEHV_PUT,
@@ -110,7 +110,7 @@ static const char * const fakehv_ops[] = {
 /**
  * struct fakehv_step - what to do, and how often
  * @op: what
- * @n: see there
+ * @n: see enum fakehv_op
  */
 struct fakehv_step {
 	enum fakehv_op	op;
@@ -119,14 +119,14 @@ struct fakehv_step {
 
 /**
  * struct fakehv_cpu - a CPU's hypervisor
- * @lock: all of this but @timer, @writer, @ns and @burst
+ * @lock: protects all but @timer, @writer, @ns and @burst
  * @offered: what is being registered, until the call returns
  * @log: where it writes to; NULL: not registered
- * @kept: it was to be given back, which was refused
+ * @kept: its return was refused
  * @copy: what stands there
  * @bytes: size of the log
  * @slots: entries in it
- * @index: dispatches since the log was registered, as it tells them
+ * @index: dispatches since the log was registered, as the guest sees them
  * @slot: where the next entry goes
  * @uncounted: entries written and not yet counted
  * @seq: of the next entry
@@ -274,7 +274,7 @@ static void fakehv_step(struct fakehv_cpu *c, int cpu, const struct fakehv_step 
 		c->log = NULL;
 		fallthrough;
 	case FAKEHV_UNMASK:
-		/* Who finds that registers it again. */
+		/* A driver that finds this registers the log again. */
 		c->kept = true;
 		WRITE_ONCE(lppaca_of(cpu).dtl_enable_mask, 0);
 		break;
@@ -300,7 +300,7 @@ static bool fakehv_steps(int cpu, const struct fakehv_step *steps, unsigned int 
 /**
  * struct fakehv_play - steps for a CPU
  * @steps: what to do
- * @nr: so many
+ * @nr: how many
  * @registered: there was a log to write to
  */
 struct fakehv_play {
@@ -414,7 +414,7 @@ static u32 fakehv_log_size(u64 addr)
 {
 	const struct kdtl_entry *log = __va(addr);
 
-	/* PAPR: the second word says how large it is. */
+	/* PAPR: the second word is the log's size. */
 	return be32_to_cpu(log->enqueue_to_dispatch_time);
 }
 
@@ -423,7 +423,10 @@ static void fakehv_offer(struct fakehv_cpu *c, u64 addr)
 	struct kdtl_entry *log = __va(addr);
 
 	c->registrations++;
-	/* The same one again starts over: so a driver whose mask was cleared. */
+	/*
+	 * Registering the same log again starts over: a driver does so if its
+	 * mask was cleared.
+	 */
 	if (c->log && c->log != log && !c->kept)
 		fakehv_complain(c, "a log is registered over another");
 	c->log = NULL;
@@ -493,7 +496,10 @@ static void fakehv_hcall_entry(void *unused, unsigned long opcode, unsigned long
 	raw_spin_unlock_irqrestore(&c->lock, flags);
 }
 
-/* Logs are registered by their own CPUs, interrupts off: no call is between. */
+/*
+ * A CPU registers its own log with interrupts off: no other call comes in
+ * between.
+ */
 static void fakehv_hcall_exit(void *unused, unsigned long opcode, long retval,
 			      unsigned long *retbuf)
 {
@@ -509,7 +515,7 @@ static void fakehv_hcall_exit(void *unused, unsigned long opcode, long retval,
 	raw_spin_unlock_irqrestore(&c->lock, flags);
 }
 
-/* A log that is not taken back is written to on and on. */
+/* A log whose return was refused is still written to. */
 static int fakehv_refuse_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	const unsigned long func = (regs->gpr[4] >> H_VPA_FUNC_SHIFT) & H_VPA_FUNC_MASK;
@@ -534,13 +540,16 @@ static int fakehv_refuse_pre(struct kprobe *kp, struct pt_regs *regs)
 		c->refusals++;
 		c->kept |= func == H_VPA_DEREG_DTL;
 	}
-	/* Back to the caller, who hears no. */
+	/* Return to the caller, with the refusal. */
 	regs->gpr[3] = rc;
 	regs_set_return_ip(regs, regs->link);
 	return 1;
 }
 
-/* With this the probe is a trap, which can change where to go on. */
+/*
+ * A post handler makes the probe a trap, so it can change where execution goes
+ * on.
+ */
 static void fakehv_refuse_post(struct kprobe *kp, struct pt_regs *regs,
 			       unsigned long flags)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What kdtl_fake_hv writes to the log, for whoever reads it
+ * The entries that kdtl_fake_hv writes, and their check
  *
- * An entry says which it is since the log was registered (srr0) and carries a
- * checksum (srr1).
+ * srr0 numbers the entries since the log was registered; srr1 is a checksum.
  */
 #ifndef _KDTL_FAKE_HV_H
 #define _KDTL_FAKE_HV_H
@@ -12,7 +11,7 @@
 #include <linux/build_bug.h>
 #include <linux/kdtl.h>
 
-/* Over everything but srr1. Big-endian as it lies there. */
+/* Over everything but srr1, in the stored, big-endian words. */
 static inline u64 fakehv_sum(const struct kdtl_entry *e)
 {
 	const u64 *word = (const u64 *)e;

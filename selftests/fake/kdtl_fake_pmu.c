@@ -38,7 +38,7 @@ static DEFINE_PER_CPU(u64, kdtl_fake_seq);
  * @ready: its ready_to_enqueue_time
  * @slept: its waiting_to_ready_time
  *
- * For who hands it out by himself.
+ * For drivers that hand the entry out themselves.
  *
  * Context: interrupts off, also under the runqueue lock.
  */
@@ -92,7 +92,8 @@ static void kdtl_fake_nothing(struct irq_work *work)
 
 /*
  * Returns false if this is not the CPU.  The irq_work that the entries raised
- * has run at the end: one interrupt runs them all, and ours is among them.
+ * has run when this returns: one interrupt runs all queued irq_work, and ours
+ * is queued last.
  */
 static bool kdtl_fake_do(int cpu, const struct kdtl_fake_job *job)
 {
@@ -125,7 +126,7 @@ static long kdtl_fake_work(void *arg)
 	return kdtl_fake_do(raw_smp_processor_id(), arg) ? 0 : -EXDEV;
 }
 
-/* At once if this is the CPU; a worker takes its time. */
+/* Directly if this is the CPU: a worker would take longer. */
 static int kdtl_fake_on(int cpu, struct kdtl_fake_job *job)
 {
 	if (kdtl_fake_do(cpu, job))
@@ -179,7 +180,7 @@ int kdtl_fake_lost(int cpu, u64 nr)
 EXPORT_SYMBOL_NS_GPL(kdtl_fake_lost, KDTL_NS);
 
 /**
- * kdtl_fake_emit_torn() - entries that kdtl_fake_entry_seq() must find out
+ * kdtl_fake_emit_torn() - entries that kdtl_fake_entry_seq() must reject
  * @cpu: on which
  * @nr: how many
  *

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* kdtl_hog - keep a CPU from everyone else for a while, in a thread kdtl_hog. */
+/* kdtl_hog - occupy a CPU for a while, in a thread called kdtl_hog. */
 #define pr_fmt(fmt) "kdtl_hog: " fmt
 
 #include <linux/cpumask.h>

@@ -37,7 +37,7 @@ static void wrong_uaf(void)
 		pr_info("%u\n", READ_ONCE(p[7]));
 }
 
-/* Behind the pages that are mapped, as behind an AUX area. */
+/* Past the mapped pages, as past an AUX area. */
 static void wrong_bounds(void)
 {
 	u8 *p = vmalloc(100);
@@ -86,7 +86,7 @@ static void wrong_sleep(void)
 	raw_spin_unlock(&wrong_lock);
 }
 
-/* Not only could have: it does. */
+/* Here it really sleeps. */
 static void wrong_schedule(void)
 {
 	raw_spin_lock(&wrong_lock);

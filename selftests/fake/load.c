@@ -4,8 +4,8 @@
  *
  * A timer on each CPU makes a burst of entries of the test source, of all kinds
  * in a pattern that does not repeat soon.  An entry carries its number among
- * those of its kind and CPU, so that a reader sees by itself what is missing,
- * whatever its mask, and what the entry's fields say twice must fit.
+ * those of its kind and CPU, so that a reader sees what is missing, whatever its
+ * mask.  Two of its fields carry the number, and must agree.
  */
 #include <linux/cpuhotplug.h>
 #include <linux/export.h>
@@ -20,8 +20,8 @@
  * @timer: makes a burst
  * @made: entries made since the module was loaded, by kind
  * @random: decides the next one's kind
- * @stall: bursts that are to come late
- * @late: bursts that are
+ * @stall: bursts to delay
+ * @late: bursts that were delayed
  *
  * Belongs to the CPU, interrupts off.
  */
@@ -114,7 +114,7 @@ int kdtl_fake_load_start(u64 period, unsigned int burst)
 EXPORT_SYMBOL_NS_GPL(kdtl_fake_load_start, KDTL_NS);
 
 /**
- * kdtl_fake_load_stop() - make no more; then none is being made
+ * kdtl_fake_load_stop() - stop making entries, and wait until no CPU does
  *
  * Context: may sleep.
  */
@@ -128,7 +128,7 @@ void kdtl_fake_load_stop(void)
 EXPORT_SYMBOL_NS_GPL(kdtl_fake_load_stop, KDTL_NS);
 
 /**
- * kdtl_fake_load_stall() - let a CPU's next bursts come late, all at once
+ * kdtl_fake_load_stall() - delay a CPU's next bursts, then make them at once
  * @cpu: which CPU
  * @bursts: how many of them
  *
@@ -154,7 +154,7 @@ u64 kdtl_fake_load_made(int cpu, enum kdtl_kind kind)
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_fake_load_made, KDTL_NS);
 
-/* Does the mask want the kind?  Said again, not asked of the core. */
+/* Does the mask want the kind?  Decided here, independently of the core. */
 static bool kdtl_load_wanted(u32 mask, enum kdtl_kind kind)
 {
 	return kind == KDTL_KIND_UNKNOWN || mask & BIT(kind);

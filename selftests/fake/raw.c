@@ -58,7 +58,7 @@ static void kdtl_raw_free_aux(void *priv)
 }
 
 /**
- * kdtl_raw_begin() - kdtl_aux_output_begin(), and the area knows
+ * kdtl_raw_begin() - kdtl_aux_output_begin(), counted in the area
  * @handle: for kdtl_raw_end()
  * @event: whose area
  *
@@ -213,7 +213,10 @@ static void kdtl_raw_nothing(struct irq_work *work)
 {
 }
 
-/* The irq_work that @fn raises has run at the end: one interrupt runs them all. */
+/*
+ * The irq_work that @fn raised has run when this returns: one interrupt runs
+ * all.
+ */
 static long kdtl_raw_work(void *arg)
 {
 	struct irq_work last = IRQ_WORK_INIT_HARD(kdtl_raw_nothing);

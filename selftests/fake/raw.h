@@ -14,11 +14,11 @@ struct kdtl_raw;
 
 /**
  * struct kdtl_raw_area - what setup_aux() of a driver with its own returns
- * @raw: whose
+ * @raw: the driver
  * @pages: as setup_aux() got them; perf's array, valid until free_aux()
  * @nr_pages: how many
  * @cpu: of the event
- * @overwrite: no reader is waited for
+ * @overwrite: the writer waits for no reader
  * @writers: transactions that are open
  */
 struct kdtl_raw_area {
@@ -48,7 +48,7 @@ struct kdtl_raw_cpu {
  * @cpu: the CPUs' active events
  * @hold: keep a transaction open from add() to del(), as hardware tracers do
  * @refuse: what add() returns
- * @fail_setup: so many more calls of setup_aux() succeed, then one fails;
+ * @fail_setup: how many more calls of setup_aux() succeed before one fails;
  *	negative: all succeed
  * @setups: calls of setup_aux() that succeeded
  * @frees: calls of free_aux()

@@ -2,11 +2,11 @@
 /*
  * kdtl_fuzz: random programs of kdtl's verbs
  *
- * A program is what its seed says: so many threads, each with so many calls on a
- * small pool of sessions, with good, edge and bad arguments.  In a program of one
- * thread the model here knows each session's state, so it knows what every call
- * has to return.  With more threads a call may return anything that its
- * documentation has.
+ * The seed decides a program: how many threads it has, and which calls each thread
+ * makes on a small pool of sessions, with good, edge and bad arguments.  In a
+ * program of one thread a model follows each session's state, so it knows what
+ * every call has to return.  With more threads a call may return anything that
+ * its documentation lists.
  */
 #ifndef _KDTL_FUZZ_H
 #define _KDTL_FUZZ_H
@@ -25,7 +25,7 @@
 #define FUZZ_THREADS	4
 #define FUZZ_SETS	6	/* ids below are used, and U16_MAX */
 
-/* What kdtl's source says when it refuses: nothing else says that. */
+/* The errno with which kdtl_fuzz's source refuses; nothing else returns it. */
 #define FUZZ_REFUSED	(-EXDEV)
 
 enum fuzz_state {
@@ -39,7 +39,7 @@ enum fuzz_state {
  * @lock: protects @s and @users
  * @s: the session; NULL: none, or one that is being closed
  * @users: calls at work on it
- * @verbs: one that makes or ends a session or a merge at a time
+ * @verbs: serialises the calls that make or end a session or a merge
  * @reader: one reader at a time
  * @merge: the reader, while there is one
  * @time: of the merge's last entry
@@ -51,7 +51,7 @@ enum fuzz_state {
  * @overwrite: the session's mode
  * @pause: the session's mode
  * @fuzz_pmu: it is on the source of this module
- * @ragged: something else than whole entries was consumed
+ * @ragged: what was consumed was not whole entries
  * @state: the model's
  * @sets: the model's: 1 << id, bit FUZZ_SETS for U16_MAX
  */
@@ -72,7 +72,10 @@ struct fuzz_slot {
 	bool			overwrite;
 	bool			pause;
 	bool			fuzz_pmu;
-	/* Several threads' guesses: only one that is alone checks what it gets by them. */
+	/*
+	 * With several threads these are guesses: only a thread that is alone
+	 * checks against them.
+	 */
 	bool __data_racy ragged;
 	enum fuzz_state __data_racy state;
 	u32 __data_racy sets;
@@ -88,17 +91,17 @@ union fuzz_requests {
 };
 
 /**
- * struct fuzz_thread - who makes a program's calls
+ * struct fuzz_thread - a thread of a program
  * @task: the thread
  * @rnd: decides everything
  * @slots: the program's pool
  * @id: 0 and up
- * @solo: it is the only one: the model holds
+ * @solo: it is the only one, so the model holds
  * @calls: how many it makes
  * @call: at which one it is
  * @verb: and which that is
  * @s: the session that it is made on
- * @sleeps: in this slot's verb, which may sleep for ever
+ * @sleeps: the slot in whose verb it may sleep for ever
  * @over: it has made them all
  * @failures: calls that went wrong
  * @req: of its calls
@@ -154,7 +157,7 @@ static inline u32 fuzz_below(struct fuzz_thread *t, u32 end)
 	return prandom_u32_state(&t->rnd) % end;
 }
 
-/* True once in so many times. */
+/* True once in @n times, on average. */
 static inline bool fuzz_one_in(struct fuzz_thread *t, u32 n)
 {
 	return !fuzz_below(t, n);

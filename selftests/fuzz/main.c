@@ -34,8 +34,8 @@ static bool trace;
 module_param(trace, bool, 0444);
 MODULE_PARM_DESC(trace, "log each call, before it is made and afterwards (default N)");
 
-/* A call of each program may go wrong, the rest is not told. */
-#define FUZZ_TOLD	5
+/* How many failed calls of a program are reported. */
+#define FUZZ_REPORTED	5
 
 /* The first verb of all makes sessions. */
 static const struct fuzz_verb * const fuzz_tables[] = {
@@ -55,7 +55,7 @@ void fuzz_fail(struct fuzz_thread *t, const char *fmt, ...)
 	struct va_format vaf = { .fmt = fmt };
 	va_list args;
 
-	if (t->failures++ >= FUZZ_TOLD)
+	if (t->failures++ >= FUZZ_REPORTED)
 		return;
 	va_start(args, fmt);
 	vaf.va = &args;
@@ -151,7 +151,7 @@ static int fuzz_thread(void *arg)
 	return 0;
 }
 
-/* All have made their calls.  Those that sleep for ever are woken: by a close. */
+/* All calls have been made.  A close wakes the threads that sleep for ever. */
 static void fuzz_join(struct fuzz_thread *threads, unsigned int nr)
 {
 	struct fuzz_slot *slot;
@@ -176,7 +176,7 @@ static void fuzz_join(struct fuzz_thread *threads, unsigned int nr)
 		kthread_stop(threads[i].task);
 }
 
-/* What the program left behind still works, as if nothing had been. */
+/* What the program left behind still works, as if it had never run. */
 static void fuzz_aftermath(struct fuzz_thread *t, struct fuzz_slot *slot)
 {
 	struct kdtl_counter_req counters[KDTL_NR_COUNTERS] = {};
@@ -271,7 +271,7 @@ static int fuzz_run(struct fuzz_slot *slots, struct fuzz_thread *threads)
 	return failures;
 }
 
-/* A leak is the program's, so that it can be found again. */
+/* A leak is reported as this program's, so that it can be found again. */
 static bool fuzz_clean(int refs)
 {
 	if (fuzz_source_clean() && module_refcount(THIS_MODULE) == refs)

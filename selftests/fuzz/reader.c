@@ -90,7 +90,7 @@ static long fuzz_kdtl_aux_peek(struct fuzz_thread *t, struct fuzz_slot *slot, lo
 	return ret;
 }
 
-/* Another reader, or a load, may come between: then it is refused. */
+/* Another reader or a load may come in between; then the call is refused. */
 static long fuzz_consume(struct fuzz_thread *t, struct fuzz_slot *slot, int cpu, long *want)
 {
 	const void *span = NULL;
@@ -238,7 +238,7 @@ static void fuzz_merge_next(struct fuzz_thread *t, struct fuzz_slot *slot)
 	while (nr-- && (e = kdtl_merge_next(slot->merge))) {
 		if (!cpumask_test_cpu(kdtl_merge_cpu(slot->merge), &slot->cpus))
 			fuzz_fail(t, "CPU %d", kdtl_merge_cpu(slot->merge));
-		/* A load has begun anew, and where entries begin is not known. */
+		/* A load has begun anew, so it is not known where entries begin. */
 		if (!t->solo || slot->ragged)
 			continue;
 		if (kdtl_entry_time(e) < slot->time)

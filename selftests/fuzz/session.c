@@ -44,7 +44,7 @@ static void fuzz_part(struct fuzz_thread *t, struct cpumask *part, const struct 
 	}
 }
 
-/* Something that is asked of a session, and whether it makes sense. */
+/* An attribute of a session, and whether it is valid. */
 static bool fuzz_attr(struct fuzz_thread *t, struct fuzz_slot *slot,
 		      struct kdtl_session_attr *attr)
 {
@@ -93,7 +93,7 @@ static bool fuzz_attr(struct fuzz_thread *t, struct fuzz_slot *slot,
 	return false;
 }
 
-/* What is made of good attributes; what is refused although they are good. */
+/* Create a session; some attributes are good and yet refused. */
 static long fuzz_create(struct fuzz_thread *t, struct fuzz_slot *slot, long *want)
 {
 	const unsigned int refusals = fuzz_source_refusals();
@@ -104,7 +104,7 @@ static long fuzz_create(struct fuzz_thread *t, struct fuzz_slot *slot, long *wan
 	good = fuzz_attr(t, slot, &attr);
 	*want = good ? 0 : -EINVAL;
 	if (good && fuzz_one_in(t, 16)) {
-		/* More than anyone may have. */
+		/* More than any session may have. */
 		if (fuzz_one_in(t, 2))
 			attr.aux_pages = 1 << 20;
 		else
@@ -145,7 +145,10 @@ static long fuzz_kdtl_session_create(struct fuzz_thread *t, struct fuzz_slot *sl
 {
 	long ret = FUZZ_NONE;
 
-	/* A wait for who closes it is a wait for who sleeps in it. */
+	/*
+	 * The thread that closes waits for those that sleep in the session: do
+	 * not wait for it.
+	 */
 	if (!mutex_trylock(&slot->verbs))
 		return FUZZ_NONE;
 	if (!READ_ONCE(slot->s))
@@ -154,7 +157,10 @@ static long fuzz_kdtl_session_create(struct fuzz_thread *t, struct fuzz_slot *sl
 	return ret;
 }
 
-/* The thread is where kdtl_session_close() may begin: inside, or not at all. */
+/*
+ * kdtl_session_close() may begin: the thread is inside a verb, or not in the
+ * session.
+ */
 static bool fuzz_may_close(struct fuzz_slot *slot, struct fuzz_thread *threads,
 			   unsigned int nr)
 {
@@ -178,8 +184,8 @@ static bool fuzz_may_close(struct fuzz_slot *slot, struct fuzz_thread *threads,
  * @threads: of the program
  * @nr: how many
  *
- * No call may begin after kdtl_session_close() has, but those that sleep in the
- * session may: they are to be woken.
+ * No call may begin once kdtl_session_close() has begun.  Calls that already
+ * sleep in the session may go on: close has to wake them.
  */
 void fuzz_slot_close(struct fuzz_slot *slot, struct fuzz_thread *threads,
 		     unsigned int nr)
@@ -211,7 +217,7 @@ void fuzz_slot_close(struct fuzz_slot *slot, struct fuzz_thread *threads,
 		if (users)
 			usleep_range(50, 100);
 	} while (users);
-	/* Nobody wakes anybody any more. */
+	/* No more wake-ups. */
 	if (atomic_read(&slot->wakes) != wakes ||
 	    (slot->own_done && completion_done(&slot->done)))
 		fuzz_fail(&threads[0], "a wake-up after kdtl_session_close()");
@@ -238,7 +244,7 @@ static long fuzz_kdtl_session_close(struct fuzz_thread *t, struct fuzz_slot *slo
  * @slot: its slot, of a program with one thread
  * @s: the session
  *
- * Looks without a change: by what is refused.
+ * Changes nothing: what is refused shows the state.
  */
 bool fuzz_paused(struct fuzz_slot *slot, struct kdtl_session *s)
 {
@@ -300,13 +306,13 @@ static long fuzz_kdtl_start(struct fuzz_thread *t, struct fuzz_slot *slot, long 
 	else
 		*want = t->solo && fuzz_paused(slot, t->s) ? -EBUSY : 0;
 	ret = kdtl_start(t->s);
-	/* Refused on one CPU is refused on all. */
+	/* If one CPU refuses, none is started. */
 	if (slot->state == FUZZ_STOPPED && !*want && fuzz_source_refusals() != refusals)
 		*want = FUZZ_REFUSED;
 	if (ret)
 		return ret;
 	slot->state = FUZZ_STARTED;
-	/* So that more happens than that it is stopped again. */
+	/* Log something before it is stopped again. */
 	if (slot->fuzz_pmu)
 		fuzz_emit(cpumask_first(&slot->cpus), KDTL_KIND_CEDE, fuzz_below(t, 4), 1);
 	return 0;
@@ -333,7 +339,7 @@ static long fuzz_kdtl_restart(struct fuzz_thread *t, struct fuzz_slot *slot, lon
 	else
 		*want = t->solo && fuzz_paused(slot, t->s) ? 0 : -EBUSY;
 	ret = kdtl_restart(t->s);
-	/* Nobody else could be refused meanwhile. */
+	/* With one thread, only this call can have been refused. */
 	if (!*want && fuzz_source_refusals() != refusals)
 		*want = FUZZ_REFUSED;
 	return ret;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The source of the fuzzed sessions, which refuses when it is told to, and knows
- * what it was asked for and not let go of; and the verbs of drivers
+ * The source of the fuzzed sessions, which refuses on demand and checks that
+ * all it was asked for is given back; and the verbs of drivers
  */
 #define pr_fmt(fmt) "kdtl_fuzz: " fmt
 
@@ -35,7 +35,7 @@ static void fuzz_detach(struct kdtl_pmu *p)
 	fuzz_attached = false;
 }
 
-/* Who has it already is not refused: no driver may. */
+/* A session that has it already is not refused: no driver may do that. */
 static int fuzz_source(struct kdtl_pmu *p, u32 mask, u64 period)
 {
 	if (READ_ONCE(fuzz_refuse_source) && mask && !this_cpu_read(fuzz_on)) {
@@ -51,7 +51,7 @@ static u64 fuzz_sync(struct kdtl_pmu *p)
 	return local_clock();
 }
 
-/* Each area is told of once, and let go of once. */
+/* Each area is set up once, and freed once. */
 static void *fuzz_setup_aux(struct perf_event *event, void **pages, int nr_pages,
 			    bool overwrite)
 {
@@ -86,13 +86,13 @@ void fuzz_source_exit(void)
 	kdtl_pmu_unregister(&fuzz_pmu);
 }
 
-/* How often somebody was refused. */
+/* How many requests were refused. */
 unsigned int fuzz_source_refusals(void)
 {
 	return atomic_read(&fuzz_refusals);
 }
 
-/* Nobody uses it: no session, no event, no area. */
+/* Nothing uses it: no session, no event, no area. */
 bool fuzz_source_clean(void)
 {
 	bool clean = true;
@@ -170,7 +170,7 @@ static long fuzz_kdtl_pmu_lost(struct fuzz_thread *t, struct fuzz_slot *slot, lo
 	return 0;
 }
 
-/* From now on, or no more. */
+/* From now on, or no longer. */
 static long fuzz_refuse(struct fuzz_thread *t, struct fuzz_slot *slot, long *want)
 {
 	WRITE_ONCE(fuzz_refuse_attach, fuzz_one_in(t, 8));
@@ -238,7 +238,7 @@ static int fuzz_alarmed(struct notifier_block *nb, unsigned long unused, void *w
 	return NOTIFY_OK;
 }
 
-/* Registered, told, and no more: a thread's own. */
+/* Registered, called and unregistered, by one thread. */
 static long fuzz_kdtl_alarm(struct fuzz_thread *t, struct fuzz_slot *slot, long *want)
 {
 	struct notifier_block nb = {

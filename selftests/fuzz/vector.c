@@ -17,7 +17,7 @@ static u16 fuzz_id(struct fuzz_thread *t, u32 of, u32 *bit)
 	return id == FUZZ_SETS ? U16_MAX : id;
 }
 
-/* How many elements, and where: mostly what there are. */
+/* How many elements: mostly a few. */
 static unsigned int fuzz_nr(struct fuzz_thread *t)
 {
 	switch (fuzz_below(t, 64)) {
@@ -42,8 +42,8 @@ static unsigned int fuzz_fill(unsigned int nr)
 }
 
 /*
- * What a vector is answered with: @state is what the session's state alone
- * answers with, @element what its first bad element does.
+ * What a call with a vector returns: @state if the session's state decides,
+ * @element if the first bad element does.
  */
 static long fuzz_want(unsigned int nr, const void *base, long state, long element)
 {
@@ -130,7 +130,7 @@ static bool fuzz_counter(struct fuzz_thread *t, struct fuzz_slot *slot,
 		.short_reset	= fuzz_value(t),
 		.error		= -EBADE,
 	};
-	/* What entries move, so that there are overflows. */
+	/* A counter that entries move, so that it overflows. */
 	if (fuzz_one_in(t, 2))
 		req->counter = FUZZ_PICK(t, u16, KDTL_CTR_ENTRIES, KDTL_CTR_CEDE,
 					 KDTL_CTR_BYTES, KDTL_CTR_LOST);

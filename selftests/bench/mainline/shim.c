@@ -14,7 +14,7 @@
 struct kmem_cache *dtl_cache;
 DECLARE_RWSEM(dtl_access_lock);
 
-/* Handed on to perf's user space, which is not here. */
+/* perf's user space would read it; there is none here. */
 u64 get_boot_tb(void)
 {
 	return 0;

@@ -75,7 +75,7 @@ static int bench_all(void)
 		running++;
 		wake_up_process(task);
 	}
-	/* Also those that there are, if one could not be made. */
+	/* If one could not be created, those that exist end here. */
 	complete_all(&bench_begin);
 	while (running--)
 		wait_for_completion(&bench_done);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * bench_kdtl - so many sessions, without a reader or with one
+ * bench_kdtl - a number of sessions, without a reader or with one
  *
  * Loading it creates and starts them, unloading closes them; both say in the
  * log what it cost, and unloading what was lost.
@@ -45,7 +45,7 @@ MODULE_PARM_DESC(overwrite, "sessions keep the newest entries");
 static struct kdtl_session *bench_sessions[BENCH_MAX_SESSIONS];
 
 static struct task_struct *bench_reader;
-static u64 bench_sum;	/* of all that was read, so that it is */
+static u64 bench_sum;	/* so that what is read is used */
 
 static void bench_read(struct kdtl_session *s)
 {

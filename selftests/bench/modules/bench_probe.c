@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * bench_probe - what a module could hang on sched_switch instead of kdtl
+ * bench_probe - what a module could attach to sched_switch instead of kdtl
  *
  * The same 48-byte record into each kind of buffer that the kernel offers.
  * Nothing reads it meanwhile, and nothing is to be woken: what is measured is

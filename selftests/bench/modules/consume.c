@@ -138,7 +138,7 @@ static int bench_consume_kdtl(void)
 	return err;
 }
 
-/* What reading so much memory costs at the least. */
+/* The least that reading this much memory costs. */
 static int bench_memread(void)
 {
 	const size_t bytes = BENCH_RECORDS * KDTL_ENTRY_SIZE;

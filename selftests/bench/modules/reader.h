@@ -14,7 +14,7 @@ extern struct kdtl_pmu bench_source;
 struct kdtl_session *bench_reader_open(unsigned int aux_pages, unsigned int watermark,
 				       struct completion *done);
 
-/* "name value" in the log, ticks per one of so many, to a tenth. */
+/* Log "name value": ticks for one of @nr, to a tenth. */
 void bench_result(const char *name, u64 ticks, u64 nr);
 
 int bench_consume(void);

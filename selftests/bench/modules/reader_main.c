@@ -12,7 +12,7 @@
 
 #include "reader.h"
 
-/* A source that hands out what the bench makes up. */
+/* A source that hands out the benchmark's own entries. */
 struct kdtl_pmu bench_source = {
 	.pmu.module	= THIS_MODULE,
 	.name		= "bench_source",

@@ -2,9 +2,9 @@
 /*
  * From an entry to the running reader
  *
- * The floor is the least that may be done from where entries are made: an
- * irq_work that completes what a thread waits for.  A real-time thread, so
- * that it runs as soon as it is woken; the writer is this module's loader.
+ * The floor is the least that is allowed where entries are made: an irq_work
+ * that completes what a thread waits for.  That thread is a real-time one, so
+ * it runs as soon as it is woken; the task that loads this module writes.
  */
 #include <linux/completion.h>
 #include <linux/irq_work.h>
@@ -100,12 +100,12 @@ static int bench_wakeup_one(const struct bench_waker *w)
 		bench_written = get_cycles();
 		w->write();
 		local_irq_restore(flags);
-		/* A second is forever here: the reader was not woken. */
+		/* After a second it is clear that the reader was not woken. */
 		if (!wait_for_completion_timeout(&bench_seen, HZ))
 			break;
 	}
 	err = i == BENCH_WAKE_UPS ? 0 : -EIO;
-	/* A reader that still waits gets through its loop now. */
+	/* This lets a reader that still waits finish its loop. */
 	if (err)
 		complete_all(&bench_wake);
 	if (kthread_stop(reader))

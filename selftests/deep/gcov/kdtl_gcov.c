@@ -9,7 +9,7 @@
  * added to what was counted before; debugfs has them as the .gcda files that the
  * gcov tool reads.
  *
- * To be loaded first: the other modules need __gcov_merge_add().
+ * Load it first: the other modules need __gcov_merge_add().
  */
 #define pr_fmt(fmt) "kdtl_gcov: " fmt
 
@@ -75,7 +75,7 @@ static LIST_HEAD(gcov_units);
 static DEFINE_MUTEX(gcov_lock);		/* the list and the units on it */
 static struct dentry *gcov_dir;
 
-/* Only its address is looked at: this counter is one that adds up. */
+/* Only its address matters: it marks a counter that adds up. */
 void __gcov_merge_add(s64 *counters, u32 nr);
 void __gcov_merge_add(s64 *counters, u32 nr)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * vpa_data FILE - what of kdtl_fake_hv's entries is in a perf.data
+ * vpa_data FILE - which of kdtl_fake_hv's entries a perf.data has
  *
  * Prints a line of key=value:
  *
@@ -8,7 +8,7 @@
  *	again		the same one once more
  *	older		as it wrote them, not newer than one before
  *	false		not as it wrote them: in pieces, or never written
- *	timed		of all these, those that perf report -D shows: with a time base
+ *	timed		of all these, those that perf report -D shows, with a time base
  *	gaps		AUX records that say that something is missing (PARTIAL)
  *	truncated	AUX records that say that there was no room
  *	perf_lost	records that perf itself has lost
@@ -57,7 +57,7 @@ static unsigned long right, again, older, wrong, timed, gaps, truncated, lost;
 static struct seen *seen;
 static size_t nr_seen, max_seen;
 
-/* As fakehv_sum() has it. */
+/* As fakehv_sum() computes it. */
 static __u64 entry_sum(const struct kdtl_entry *e)
 {
 	__u64 sum = 0x6b64746c, word;
@@ -71,7 +71,7 @@ static __u64 entry_sum(const struct kdtl_entry *e)
 	return sum;
 }
 
-/* Few are not newer: those look at all that were before. */
+/* Few entries are not newer, so they may be searched for among all before. */
 static bool seen_before(const struct seen *s)
 {
 	size_t i;
@@ -115,7 +115,7 @@ static void look_at(const struct kdtl_entry *e)
 	note_seen(s);
 }
 
-/* The very first one tells the time base, not of a dispatch. */
+/* The very first one carries the time base, no dispatch. */
 static void look_into(const char *data, __u64 size)
 {
 	static bool begun;

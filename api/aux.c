@@ -243,6 +243,22 @@ int kdtl_aux_info(struct kdtl_session *s, int cpu, struct kdtl_aux_info *info)
 EXPORT_SYMBOL_NS_GPL(kdtl_aux_info, KDTL_NS);
 
 /**
+ * kdtl_mmap_flags() - make a mapping like one of a perf event
+ * @vma: from a file's mmap()
+ *
+ * A child does not inherit it, it cannot grow, and no core dump has it.
+ * kdtl_aux_mmap() does this itself: call it for what else a client maps, such
+ * as positions.
+ *
+ * Context: in an mmap() callback, which holds the mmap lock.
+ */
+void kdtl_mmap_flags(struct vm_area_struct *vma)
+{
+	vm_flags_set(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP);
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_mmap_flags, KDTL_NS);
+
+/**
  * kdtl_aux_mmap() - map a CPU's AUX area into user space
  * @s: the session
  * @cpu: the CPU
@@ -272,6 +288,7 @@ int kdtl_aux_mmap(struct kdtl_session *s, int cpu, struct vm_area_struct *vma)
 	if (!aux || vma_pages(vma) != aux->nr_pages)
 		return -EINVAL;
 
+	kdtl_mmap_flags(vma);
 	for (i = 0; i < aux->nr_pages && !err; i++, addr += PAGE_SIZE)
 		err = vm_insert_page(vma, addr, virt_to_page(aux->pages[i]));
 	return err;

@@ -507,6 +507,7 @@ ssize_t kdtl_aux_snapshot(struct kdtl_session *s, int cpu, void *buf, size_t len
 			  u64 *missed);
 int kdtl_aux_info(struct kdtl_session *s, int cpu, struct kdtl_aux_info *info);
 int kdtl_aux_mmap(struct kdtl_session *s, int cpu, struct vm_area_struct *vma);
+void kdtl_mmap_flags(struct vm_area_struct *vma);
 
 /*
  * Reading the entries of all CPUs in the order of time, while logging goes on:

@@ -1,178 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * mmap(): the layout and the rules of a perf event's
+ * mmap(): with the layout and the rules of a perf event
  *
  * At offset 0 a struct perf_event_mmap_page and 2^n pages of records, or none;
- * at aux_offset the AUX area.  See perf_mmap() in kernel/events/core.c.
+ * at aux_offset the AUX area. See perf_mmap() in kernel/events/core.c.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
-#include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-#include "../../core/compat.h"
-#include "../../core/u64.h"
 #include "stream.h"
-
-/**
- * struct stream_ring - what is mapped at offset 0
- * @page: the first page; the user writes to it as well
- * @data: the records
- * @size: of @data in bytes, a power of two or 0
- * @head: where the next record goes
- * @lost: records that found no room
- * @keep: the user honours data_tail: nothing unread is overwritten
- * @pages: how many, in all
- * @maps: mappings, of the AUX area too
- * @aux_pgoff: where the AUX area is mapped, in pages
- */
-struct stream_ring {
-	struct perf_event_mmap_page	*page;
-	void				*data;
-	u64				size;
-	u64				head;
-	u64				lost;
-	bool				keep;
-	unsigned long			pages;
-	unsigned int			maps;
-	unsigned long			aux_pgoff;
-};
-
-/* ----------------------------------------------------------------- records */
-
-struct stream_rec_aux {
-	struct perf_event_header	header;
-	u64				offset;
-	u64				size;
-	u64				flags;
-};
-
-struct stream_rec_lost {
-	struct perf_event_header	header;
-	u64				id;
-	u64				lost;
-};
-
-struct stream_rec_lost_samples {
-	struct perf_event_header	header;
-	u64				lost;
-};
-
-static bool stream_ring_put(struct stream_ring *ring, const void *rec, u16 size)
-{
-	const u64 at = ring->head & (ring->size - 1);
-	const u64 first = min_t(u64, size, ring->size - at);
-	/* Pairs with the user's release, after it has read up to there. */
-	const u64 tail = kdtl_u64_acquire(&ring->page->data_tail);
-
-	/* A tail that cannot be makes no room. */
-	if (ring->keep && (ring->head - tail > ring->size ||
-			   ring->size - (ring->head - tail) < size))
-		return false;
-	memcpy(ring->data + at, rec, first);
-	memcpy(ring->data, rec + first, size - first);
-	ring->head += size;
-	/* Pairs with the user's acquire: who sees the head sees the record. */
-	kdtl_u64_release(&ring->page->data_head, ring->head);
-	return true;
-}
-
-static void stream_ring_record(struct stream_ring *ring, const void *rec, u16 size)
-{
-	struct stream_rec_lost lost = {
-		.header = { .type = PERF_RECORD_LOST, .size = sizeof(lost) },
-		.lost = ring->lost,
-	};
-
-	if (!ring->size)
-		return;
-	if (ring->lost && stream_ring_put(ring, &lost, sizeof(lost)))
-		ring->lost = 0;
-	if (ring->lost || !stream_ring_put(ring, rec, size))
-		ring->lost++;
-}
-
-static void stream_ring_msg(struct stream_ring *ring, const struct kdtl_msg *msg)
-{
-	struct stream_rec_aux aux = {
-		.header = { .type = PERF_RECORD_AUX, .size = sizeof(aux) },
-		.offset = msg->aux.offset,
-		.size = msg->aux.size,
-		.flags = msg->aux.flags,
-	};
-	struct stream_rec_lost_samples lost = {
-		.header = { .type = PERF_RECORD_LOST_SAMPLES, .size = sizeof(lost) },
-		.lost = msg->lost.count,
-	};
-
-	ring->lost += msg->dropped;
-	if (msg->type == KDTL_MSG_AUX)
-		stream_ring_record(ring, &aux, sizeof(aux));
-	else if (msg->type == KDTL_MSG_LOST)
-		stream_ring_record(ring, &lost, sizeof(lost));
-}
-
-/* Give back what the user has read; what cannot be is not looked at. */
-static void stream_ring_take_tail(struct stream *st, const struct kdtl_aux_info *info)
-{
-	/* Pairs with the user's release, after it has read up to there. */
-	u64 n = kdtl_u64_acquire(&st->ring->page->aux_tail) - info->tail;
-
-	if (n <= info->head - info->tail)
-		kdtl_aux_consume(st->session, st->cpu, stream_whole(n));
-}
-
-/**
- * stream_publish() - bring what is mapped up to date, and take the user's tail
- * @st: the stream
- *
- * Context: any but NMI.
- */
-void stream_publish(struct stream *st)
-{
-	struct kdtl_aux_info info;
-	struct kdtl_session *s;
-	struct kdtl_msg msg;
-	unsigned long flags;
-
-	spin_lock_irqsave(&st->ring_lock, flags);
-	s = stream_session(st);
-	/* Messages that nobody has mapped records for are forgotten. */
-	while (s && kdtl_read(s, &msg, sizeof(msg), true) > 0) {
-		if (st->ring)
-			stream_ring_msg(st->ring, &msg);
-	}
-	if (s && st->aux_maps && !kdtl_aux_info(s, st->cpu, &info)) {
-		if (!st->overwrite)
-			stream_ring_take_tail(st, &info);
-		/* Pairs with the user's acquire: who sees the head sees the data. */
-		kdtl_u64_release(&st->ring->page->aux_head, info.head);
-	}
-	spin_unlock_irqrestore(&st->ring_lock, flags);
-}
-
-/* ---------------------------------------------------------------- mappings */
-
-static struct stream_ring *stream_ring_alloc(unsigned long pages)
-{
-	struct stream_ring *ring;
-
-	ring = kzalloc(sizeof(*ring), GFP_KERNEL);
-	if (!ring)
-		return ERR_PTR(-ENOMEM);
-	ring->page = vmalloc_user(pages << PAGE_SHIFT);
-	if (!ring->page) {
-		kfree(ring);
-		return ERR_PTR(-ENOMEM);
-	}
-	ring->pages = pages;
-	ring->size = (pages - 1) << PAGE_SHIFT;
-	ring->data = (void *)ring->page + PAGE_SIZE;
-	ring->page->size = offsetof(struct perf_event_mmap_page, __reserved);
-	ring->page->data_offset = PAGE_SIZE;
-	ring->page->data_size = ring->size;
-	return ring;
-}
 
 static void stream_ring_set(struct stream *st, struct stream_ring *ring)
 {
@@ -192,7 +29,7 @@ static void stream_aux_maps(struct stream *st, int more)
 	spin_unlock_irqrestore(&st->ring_lock, flags);
 }
 
-/* The last mapping has gone: another size may follow. */
+/* After the last mapping the ring goes, and the next one may have another size. */
 static void stream_ring_unmap(struct stream *st)
 {
 	struct stream_ring *ring = st->ring;
@@ -200,9 +37,8 @@ static void stream_ring_unmap(struct stream *st)
 	if (--ring->maps)
 		return;
 	stream_ring_set(st, NULL);
-	vfree(ring->page);
 	stream_uncharge(st->mm, ring->pages);
-	kfree(ring);
+	stream_ring_free(ring);
 }
 
 static int stream_map_ring(struct stream *st, struct vm_area_struct *vma)
@@ -221,14 +57,15 @@ static int stream_map_ring(struct stream *st, struct vm_area_struct *vma)
 		if (err)
 			return err;
 		ring = stream_ring_alloc(pages);
-		if (IS_ERR(ring)) {
+		if (!ring) {
 			stream_uncharge(st->mm, pages);
-			return PTR_ERR(ring);
+			return -ENOMEM;
 		}
 		ring->keep = vma->vm_flags & VM_WRITE;
 		stream_ring_set(st, ring);
 	}
 	ring->maps++;
+	kdtl_mmap_flags(vma);
 	err = remap_vmalloc_range(vma, ring->page, 0);
 	if (err)
 		stream_ring_unmap(st);
@@ -256,7 +93,7 @@ static int stream_map_aux(struct stream *st, struct vm_area_struct *vma)
 		return err;
 	if (size != (u64)pages << PAGE_SHIFT || size != info.size)
 		return -EINVAL;
-	/* perf would make it so; here the session has been made before. */
+	/* perf takes the mode from the mapping; this session already has its mode. */
 	if (!(vma->vm_flags & VM_WRITE) != st->overwrite)
 		return -EINVAL;
 
@@ -265,14 +102,14 @@ static int stream_map_aux(struct stream *st, struct vm_area_struct *vma)
 		return err;
 	if (!st->aux_maps) {
 		ring->aux_pgoff = vma->vm_pgoff;
-		kdtl_u64_release(&ring->page->aux_tail, info.tail);
+		stream_ring_start_aux(ring, info.tail);
 	}
 	ring->maps++;
 	stream_aux_maps(st, 1);
 	return 0;
 }
 
-/* A copy of the mapping at another address: mremap(). */
+/* mremap() has copied the mapping to another address. */
 static void stream_vm_open(struct vm_area_struct *vma)
 {
 	struct stream *st = vma->vm_private_data;
@@ -295,7 +132,7 @@ static void stream_vm_close(struct vm_area_struct *vma)
 	mutex_unlock(&st->maps);
 }
 
-/* A part of it is of no use. */
+/* A part of the ring or of the area would be of no use. */
 static int stream_vm_may_split(struct vm_area_struct *vma, unsigned long addr)
 {
 	return -EINVAL;
@@ -310,14 +147,16 @@ static const struct vm_operations_struct stream_vm_ops = {
 /**
  * stream_mmap() - map a file of one CPU
  * @file: of /dev/kdtl, set up
- * @vma: what is to be mapped
+ * @vma: where to
  *
+ * Context: system call, under the mmap lock.
  * Return: 0, or
  *
- * * -EINVAL: private; not set up, or for several CPUs; not 1 + 2^n pages; not
- *   where and as large as aux_offset and aux_size say, or not as large as the
- *   area; not as an earlier mapping that is still there; writable in overwrite
- *   mode, or read-only if not
+ * * -EINVAL: the mapping is private; the file is not set up, or is for several
+ *   CPUs; there are not 1 + 2^n pages; offset or size of the area differ from
+ *   aux_offset and aux_size, from the area itself, or from a mapping that is
+ *   still there; the area is mapped writable in overwrite mode, or read-only
+ *   in any other
  * * -EPERM: over RLIMIT_MEMLOCK
  * * -ENOMEM
  */
@@ -334,8 +173,6 @@ int stream_mmap(struct file *file, struct vm_area_struct *vma)
 	mutex_lock(&st->maps);
 	err = vma->vm_pgoff ? stream_map_aux(st, vma) : stream_map_ring(st, vma);
 	if (!err) {
-		/* A child has no business here: its parent is charged. */
-		vm_flags_set(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP);
 		vma->vm_ops = &stream_vm_ops;
 		vma->vm_private_data = st;
 	}

@@ -1,102 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* read() and poll(): whole entries, CPU by CPU. */
 #include <linux/poll.h>
-#include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
 #include "stream.h"
 
-/**
- * stream_peek() - find what a reader has not had of a CPU
- * @st: the stream
- * @cpu: whose
- * @span: set to the first byte
- *
- * Context: any.
- * Return: bytes, whole entries.
- */
-u64 stream_peek(struct stream *st, int cpu, const void **span)
-{
-	struct stream_cpu *sc = per_cpu_ptr(st->percpu, cpu);
-	ssize_t len;
-	u64 n = 0;
-
-	*span = NULL;
-	/* A chunk that comes back moves the tail and ahead. */
-	spin_lock(&sc->lock);
-	len = kdtl_aux_peek(st->session, cpu, span);
-	if (len > 0) {
-		n = len - sc->ahead;
-		*span += sc->ahead;
-	}
-	spin_unlock(&sc->lock);
-	return stream_whole(n);
-}
-
-/* The most that is unread of a CPU. */
-static u64 stream_unread(struct stream *st)
-{
-	const void *span;
-	u64 most = 0;
-	int cpu;
-
-	for_each_cpu(cpu, st->cpus)
-		most = max(most, stream_peek(st, cpu, &span));
-	return most;
-}
-
-/* Is it worth reading? */
-static bool stream_readable(struct stream *st)
-{
-	/* Before the look: a wake-up after it is for something else. */
-	const unsigned int wakes = atomic_read(&st->wakes);
-	const u64 unread = stream_unread(st);
-
-	if (!unread)
-		WRITE_ONCE(st->seen, wakes);
-	return unread >= st->watermark || (unread && wakes != READ_ONCE(st->seen));
-}
-
-/* The same of a mapped file, of which only the user knows what is unread. */
-static bool stream_mapped_readable(struct stream *st)
-{
-	const unsigned int wakes = atomic_read(&st->wakes);
-
-	return xchg(&st->seen, wakes) != wakes || stream_unread(st) >= st->watermark;
-}
-
-/**
- * stream_wait() - wait until there is something to read
- * @st: the stream, set up
- * @noblock: do not wait
- *
- * Context: under st->verbs, which is released meanwhile.
- * Return: 1: there may be something; 0: there will be nothing more; -EAGAIN:
- * there is nothing now; -ERESTARTSYS.
- */
-int stream_wait(struct stream *st, bool noblock)
-{
-	int err;
-
-	if (st->overwrite)
-		return -EINVAL;
-	if (READ_ONCE(st->aux_maps))
-		return -EBUSY;
-	if (noblock)
-		return stream_unread(st) ? 1 : st->running ? -EAGAIN : 0;
-
-	while (st->running && !stream_readable(st)) {
-		mutex_unlock(&st->verbs);
-		err = wait_event_interruptible(st->waitq, stream_readable(st) ||
-					       !READ_ONCE(st->running));
-		mutex_lock(&st->verbs);
-		if (err)
-			return err;
-	}
-	return stream_unread(st) ? 1 : 0;
-}
-
-/* As much as there is; the next call begins with the CPU where this one ends. */
+/* Copy as much as there is; the next call goes on with the CPU where this ends. */
 static ssize_t stream_copy(struct stream *st, char __user *buf, size_t count)
 {
 	const size_t room = count - count % KDTL_ENTRY_SIZE;
@@ -114,9 +23,7 @@ static ssize_t stream_copy(struct stream *st, char __user *buf, size_t count)
 		done += len;
 		if (done == room)
 			break;
-		st->next = cpumask_next(st->next, st->cpus);
-		if (st->next >= nr_cpu_ids)
-			st->next = cpumask_first(st->cpus);
+		stream_next_cpu(st);
 	}
 	return done;
 }
@@ -125,15 +32,16 @@ static ssize_t stream_copy(struct stream *st, char __user *buf, size_t count)
  * stream_read() - read whole entries
  * @file: of /dev/kdtl
  * @buf: where to
- * @count: its size
+ * @count: size of @buf
  * @pos: not used
  *
+ * Context: system call.
  * Return: bytes; 0: stopped, and all has been read; or
  *
- * * -EINVAL: @count is less than an entry, or it is in overwrite mode
+ * * -EINVAL: @count is less than an entry, or the file is in overwrite mode
  * * -EBUSY: the AUX area is mapped
  * * -EAGAIN, -EFAULT, -ERESTARTSYS
- * * of an error of the defaults, see kdtl_session_create()
+ * * if the file was not set up, an error of kdtl_session_create()
  */
 ssize_t stream_read(struct file *file, char __user *buf, size_t count, loff_t *pos)
 {
@@ -145,9 +53,7 @@ ssize_t stream_read(struct file *file, char __user *buf, size_t count, loff_t *p
 	ret = mutex_lock_interruptible(&st->verbs);
 	if (ret)
 		return ret;
-	ret = stream_begin(st);
-	if (!ret)
-		ret = stream_wait(st, file->f_flags & O_NONBLOCK);
+	ret = stream_wait(st, file->f_flags & O_NONBLOCK);
 	if (ret > 0)
 		ret = stream_copy(st, buf, count);
 	mutex_unlock(&st->verbs);
@@ -159,11 +65,12 @@ ssize_t stream_read(struct file *file, char __user *buf, size_t count, loff_t *p
  * @file: of /dev/kdtl
  * @pt: poll table
  *
- * Of a mapped file: has it been woken since the last poll()?  What the mapping
- * says is brought up to date.
+ * Where the AUX area is mapped, it says whether there was a wake-up since the
+ * last poll(), and brings the mapped positions up to date.
  *
- * Return: EPOLLIN: read() would not wait; EPOLLHUP: and there will be no more;
- * EPOLLERR: it cannot be set up.
+ * Context: system call.
+ * Return: EPOLLIN: read() would not wait; EPOLLHUP: stopped, and all has been
+ * read; EPOLLERR: it cannot be started.
  */
 __poll_t stream_poll(struct file *file, struct poll_table_struct *pt)
 {
@@ -172,7 +79,7 @@ __poll_t stream_poll(struct file *file, struct poll_table_struct *pt)
 	int err;
 
 	mutex_lock(&st->verbs);
-	err = stream_begin(st);
+	err = stream_start_default(st);
 	mutex_unlock(&st->verbs);
 	if (err)
 		return EPOLLERR;

@@ -1,24 +1,56 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a file of /dev/kdtl is. */
+/*
+ * A file of /dev/kdtl
+ *
+ * Its code is in layers; a file calls only those below it:
+ *
+ *	stream.c			the device: open, ioctl, release
+ *	read.c, splice.c, mmap.c	the ways to get at the entries
+ *	reader.c			which entries are next, and giving them back
+ *	session.c			the kdtl session of the file
+ *	ring.c				the records and positions that are mapped
+ */
 #ifndef _KDTL_STREAM_H
 #define _KDTL_STREAM_H
 
 #include <linux/fs.h>
 #include <linux/irq_work.h>
-#include <linux/math64.h>
 #include <linux/kdtl.h>
 #include <linux/list.h>
+#include <linux/math64.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 
-struct stream_ring;
+/**
+ * struct stream_ring - what is mapped at offset 0
+ * @page: the first page; user space writes to it as well
+ * @data: the records
+ * @size: bytes of @data, a power of two or 0
+ * @head: where the next record goes
+ * @lost: records that found no room
+ * @keep: user space moves data_tail, so unread records are not overwritten
+ * @pages: pages in all
+ * @maps: mappings of the ring and of the AUX area
+ * @aux_pgoff: where the AUX area is mapped, in pages
+ */
+struct stream_ring {
+	struct perf_event_mmap_page	*page;
+	void				*data;
+	u64				size;
+	u64				head;
+	u64				lost;
+	bool				keep;
+	unsigned long			pages;
+	unsigned int			maps;
+	unsigned long			aux_pgoff;
+};
 
 /**
- * struct stream_cpu - what was read of a CPU, but not yet given back
- * @lock: protects the rest
- * @chunks: in pipes, oldest first
- * @ahead: their bytes: what was read beyond the tail
+ * struct stream_cpu - entries of a CPU that were read, but not yet given back
+ * @lock: protects the other fields
+ * @chunks: what is in pipes, oldest first
+ * @ahead: bytes that were read beyond the area's tail
  */
 struct stream_cpu {
 	spinlock_t		lock;
@@ -28,28 +60,28 @@ struct stream_cpu {
 
 /**
  * struct stream - a file of /dev/kdtl
- * @verbs: serialises setting up, start, stop and readers; protects what is set
- *	by them. Held while user memory is accessed, so never taken under the
+ * @verbs: serialises setup, start, stop and readers; protects the fields that
+ *	they set. Held while user memory is accessed, so never taken under the
  *	mmap lock
  * @session: set once; cleared by release, under @ring_lock
- * @cpus: the session's; does not change once @session is set
- * @cpu: the only one, or -1
- * @overwrite: see KDTL_STREAM_OVERWRITE
+ * @cpus: CPUs of the session; constant once @session is set
+ * @cpu: the CPU, if there is only one, or -1
+ * @overwrite: set up with KDTL_STREAM_OVERWRITE
  * @watermark: in bytes
- * @running: started, not stopped
- * @begins: set up by a reader for whom it could not be started
- * @next: the CPU to be read first
- * @percpu: by CPU, struct stream_cpu
+ * @running: started, and not stopped since
+ * @start_again: a reader set it up but could not start it: the next one tries
+ * @next: the CPU to read first
+ * @percpu: struct stream_cpu of each CPU
  * @waitq: where readers and pollers wait
- * @wake: wakes them, out of the session's context
- * @wakes: how many wake-ups there were
- * @seen: of these, when nothing more was found to read
- * @mm: of who opened it, charged with the memory
- * @charged: pages of the session
+ * @wake: wakes them, outside the session's own context
+ * @wakes: number of wake-ups
+ * @seen: value of @wakes when a reader last found nothing to read
+ * @mm: memory of the process that opened the file; charged for ours
+ * @charged: pages charged for the session
  * @maps: protects the mappings. Taken under the mmap lock
  * @ring_lock: protects @ring and its content from @wake; taken in hard irq
  * @ring: what is mapped at offset 0; changed under both locks
- * @aux_maps: mappings of the AUX area
+ * @aux_maps: mappings of the AUX area; changed under both locks
  */
 struct stream {
 	struct mutex			verbs;
@@ -59,7 +91,7 @@ struct stream {
 	bool				overwrite;
 	u64				watermark;
 	bool				running;
-	bool				begins;
+	bool				start_again;
 	int				next;
 	struct stream_cpu __percpu	*percpu;
 
@@ -77,7 +109,7 @@ struct stream {
 	unsigned int			aux_maps;
 };
 
-/* So many of these bytes are whole entries; 32 bits have no % of 64. */
+/* Round down to whole entries. CPUs of 32 bits have no % of 64. */
 static inline u64 stream_whole(u64 bytes)
 {
 	u32 rest;
@@ -86,31 +118,55 @@ static inline u64 stream_whole(u64 bytes)
 	return bytes - rest;
 }
 
-/* The session if there is one: then all that does not change can be read. */
+/* Once this returns a session, all that setup wrote can be read without a lock. */
 static inline struct kdtl_session *stream_session(struct stream *st)
 {
 	/* Pairs with the release in stream_setup(). */
 	return smp_load_acquire(&st->session);
 }
 
-/* stream.c */
+/* ring.c */
+struct stream_ring *stream_ring_alloc(unsigned long pages);
+void stream_ring_free(struct stream_ring *ring);
+void stream_ring_start_aux(struct stream_ring *ring, u64 tail);
+void stream_publish(struct stream *st);
+
+/* session.c */
+bool stream_defaults_valid(void);
 int stream_charge(struct mm_struct *mm, unsigned long pages);
 void stream_uncharge(struct mm_struct *mm, unsigned long pages);
-int stream_begin(struct stream *st);
+void stream_session_init(struct stream *st);
+int stream_setup(struct stream *st, const struct kdtl_stream_attr *attr);
+int stream_start(struct stream *st);
+int stream_start_default(struct stream *st);
+int stream_stop(struct stream *st);
+int stream_info(struct stream *st, struct kdtl_stream_info *info);
+void stream_session_close(struct stream *st);
+
+/* reader.c */
+struct stream_chunk;
+
+u64 stream_peek(struct stream *st, int cpu, const void **span);
+void stream_consume(struct stream *st, int cpu, u64 bytes);
+void stream_next_cpu(struct stream *st);
+u64 stream_unread(struct stream *st);
+bool stream_readable(struct stream *st);
+bool stream_mapped_readable(struct stream *st);
+int stream_wait(struct stream *st, bool noblock);
+struct stream_chunk *stream_chunk_add(struct file *file, int cpu, u64 bytes);
+void stream_chunk_cancel(struct stream_chunk *c);
+void stream_chunk_get(struct stream_chunk *c);
+void stream_chunk_put(struct stream_chunk *c);
 
 /* read.c */
-u64 stream_peek(struct stream *st, int cpu, const void **span);
-int stream_wait(struct stream *st, bool noblock);
 ssize_t stream_read(struct file *file, char __user *buf, size_t count, loff_t *pos);
 __poll_t stream_poll(struct file *file, struct poll_table_struct *pt);
 
 /* splice.c */
-void stream_consume(struct stream *st, int cpu, u64 bytes);
 ssize_t stream_splice(struct file *file, loff_t *pos, struct pipe_inode_info *pipe,
 		      size_t len, unsigned int flags);
 
 /* mmap.c */
 int stream_mmap(struct file *file, struct vm_area_struct *vma);
-void stream_publish(struct stream *st);
 
 #endif /* _KDTL_STREAM_H */

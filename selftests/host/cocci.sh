@@ -19,7 +19,7 @@ kdtl=$top/scripts/coccinelle/kdtl
 
 # Found by the kernel's rules, and meant so: file, rule.
 meant='
-clients/stream/read.c           locks-mini_lock         its caller has locked
+clients/stream/reader.c         locks-mini_lock         its caller has locked
 core/session.c                  locks-mini_lock         returns with the lock
 selftests/fake/kdtl_crash.c  locks-double_lock       has to hang
 selftests/fake/kdtl_wrong.c  free-kfree              has to be reported

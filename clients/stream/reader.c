@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a reader gets next, and what goes back to the writer
+ *
+ * The pages of a chunk are in a pipe, so they must not be written again until
+ * the last pipe has dropped them. Chunks go back in the order in which their
+ * entries were logged; entries that are read meanwhile are added to the last
+ * chunk.
+ */
+#include <linux/file.h>
+#include <linux/refcount.h>
+#include <linux/slab.h>
+
+#include "stream.h"
+
+/**
+ * struct stream_chunk - bytes of a CPU that are in a pipe
+ * @node: in stream_cpu::chunks
+ * @users: pipe buffers, and its maker
+ * @done: there are no users any more
+ * @bytes: up to the next chunk
+ * @cpu: whose entries they are
+ * @file: held, and with it the stream and the module
+ */
+struct stream_chunk {
+	struct list_head	node;
+	refcount_t		users;
+	bool			done;
+	u64			bytes;
+	int			cpu;
+	struct file		*file;
+};
+
+/**
+ * stream_peek() - find the entries of a CPU that have not been read
+ * @st: the stream
+ * @cpu: the CPU
+ * @span: set to the first byte
+ *
+ * Context: task; stream::session is set.
+ * Return: length in bytes, whole entries.
+ */
+u64 stream_peek(struct stream *st, int cpu, const void **span)
+{
+	struct stream_cpu *sc = per_cpu_ptr(st->percpu, cpu);
+	ssize_t len;
+	u64 n = 0;
+
+	*span = NULL;
+	/* A chunk that comes back moves both the tail and ahead. */
+	spin_lock(&sc->lock);
+	len = kdtl_aux_peek(st->session, cpu, span);
+	if (len > 0) {
+		n = len - sc->ahead;
+		*span += sc->ahead;
+	}
+	spin_unlock(&sc->lock);
+	return stream_whole(n);
+}
+
+/**
+ * stream_consume() - give back what stream_peek() showed
+ * @st: the stream
+ * @cpu: the CPU
+ * @bytes: length of what was read
+ *
+ * Context: under stream::verbs.
+ */
+void stream_consume(struct stream *st, int cpu, u64 bytes)
+{
+	struct stream_cpu *sc = per_cpu_ptr(st->percpu, cpu);
+
+	spin_lock(&sc->lock);
+	if (list_empty(&sc->chunks)) {
+		kdtl_aux_consume(st->session, cpu, bytes);
+	} else {
+		list_last_entry(&sc->chunks, struct stream_chunk, node)->bytes += bytes;
+		sc->ahead += bytes;
+	}
+	spin_unlock(&sc->lock);
+}
+
+/**
+ * stream_next_cpu() - go on to the next CPU, so that each gets its turn
+ * @st: the stream
+ *
+ * Context: under stream::verbs.
+ */
+void stream_next_cpu(struct stream *st)
+{
+	st->next = cpumask_next(st->next, st->cpus);
+	if (st->next >= nr_cpu_ids)
+		st->next = cpumask_first(st->cpus);
+}
+
+/* ------------------------------------------------------------------ chunks */
+
+/**
+ * stream_chunk_add() - consume bytes, but keep them until a pipe has dropped them
+ * @file: of /dev/kdtl
+ * @cpu: the CPU
+ * @bytes: length, from what stream_peek() showed
+ *
+ * Context: under stream::verbs.
+ * Return: a chunk with one user, the caller; NULL: no memory.
+ */
+struct stream_chunk *stream_chunk_add(struct file *file, int cpu, u64 bytes)
+{
+	struct stream *st = file->private_data;
+	struct stream_cpu *sc = per_cpu_ptr(st->percpu, cpu);
+	struct stream_chunk *c = kzalloc(sizeof(*c), GFP_KERNEL);
+
+	if (!c)
+		return NULL;
+	refcount_set(&c->users, 1);
+	c->bytes = bytes;
+	c->cpu = cpu;
+	c->file = get_file(file);
+	spin_lock(&sc->lock);
+	list_add_tail(&c->node, &sc->chunks);
+	sc->ahead += bytes;
+	spin_unlock(&sc->lock);
+	return c;
+}
+
+/**
+ * stream_chunk_cancel() - the bytes did not get into the pipe: they are unread
+ * @c: the chunk; the caller is still a user
+ *
+ * Context: under stream::verbs, since stream_chunk_add().
+ */
+void stream_chunk_cancel(struct stream_chunk *c)
+{
+	struct stream *st = c->file->private_data;
+	struct stream_cpu *sc = per_cpu_ptr(st->percpu, c->cpu);
+
+	spin_lock(&sc->lock);
+	sc->ahead -= c->bytes;
+	c->bytes = 0;
+	spin_unlock(&sc->lock);
+}
+
+/**
+ * stream_chunk_get() - add a user
+ * @c: the chunk
+ *
+ * Context: any.
+ */
+void stream_chunk_get(struct stream_chunk *c)
+{
+	refcount_inc(&c->users);
+}
+
+/**
+ * stream_chunk_put() - remove a user; the last one gives the bytes back
+ * @c: the chunk
+ *
+ * Context: task.
+ */
+void stream_chunk_put(struct stream_chunk *c)
+{
+	struct stream *st = c->file->private_data;
+	struct stream_cpu *sc = per_cpu_ptr(st->percpu, c->cpu);
+	struct stream_chunk *next;
+	LIST_HEAD(gone);
+
+	if (!refcount_dec_and_test(&c->users))
+		return;
+	spin_lock(&sc->lock);
+	c->done = true;
+	list_for_each_entry_safe(c, next, &sc->chunks, node) {
+		if (!c->done)
+			break;
+		kdtl_aux_consume(st->session, c->cpu, c->bytes);
+		sc->ahead -= c->bytes;
+		list_move_tail(&c->node, &gone);
+	}
+	spin_unlock(&sc->lock);
+
+	list_for_each_entry_safe(c, next, &gone, node) {
+		fput(c->file);
+		kfree(c);
+	}
+}
+
+/* ----------------------------------------------------------------- waiting */
+
+/**
+ * stream_unread() - the largest number of unread bytes of any CPU
+ * @st: the stream
+ *
+ * Context: task; stream::session is set.
+ * Return: bytes.
+ */
+u64 stream_unread(struct stream *st)
+{
+	const void *span;
+	u64 most = 0;
+	int cpu;
+
+	for_each_cpu(cpu, st->cpus)
+		most = max(most, stream_peek(st, cpu, &span));
+	return most;
+}
+
+/**
+ * stream_readable() - is it time to read?
+ * @st: the stream
+ *
+ * Context: task; stream::session is set.
+ * Return: true if a CPU has its watermark, or if there are entries and the
+ * session has woken the reader since there were none.
+ */
+bool stream_readable(struct stream *st)
+{
+	/* Before the look at the entries: a later wake-up is about later ones. */
+	const unsigned int wakes = atomic_read(&st->wakes);
+	const u64 unread = stream_unread(st);
+
+	if (!unread)
+		WRITE_ONCE(st->seen, wakes);
+	return unread >= st->watermark || (unread && wakes != READ_ONCE(st->seen));
+}
+
+/**
+ * stream_mapped_readable() - stream_readable() of a file whose area is mapped
+ * @st: the stream
+ *
+ * Only user space knows how far it has read, so each wake-up counts once.
+ *
+ * Context: task; stream::session is set.
+ * Return: true if there was a wake-up, or there is a watermark of entries.
+ */
+bool stream_mapped_readable(struct stream *st)
+{
+	const unsigned int wakes = atomic_read(&st->wakes);
+
+	return xchg(&st->seen, wakes) != wakes || stream_unread(st) >= st->watermark;
+}
+
+/**
+ * stream_wait() - wait until there is something to read
+ * @st: the stream; started with the defaults if it was not set up
+ * @noblock: do not wait
+ *
+ * Context: under stream::verbs, which is released meanwhile.
+ * Return:
+ *
+ * * 1: there may be something
+ * * 0: it is stopped, and all has been read
+ * * -EAGAIN: there is nothing now
+ * * -EINVAL: it is in overwrite mode
+ * * -EBUSY: the AUX area is mapped
+ * * -ERESTARTSYS: a signal
+ * * an error of stream_start_default()
+ */
+int stream_wait(struct stream *st, bool noblock)
+{
+	int err = stream_start_default(st);
+
+	if (err)
+		return err;
+	if (st->overwrite)
+		return -EINVAL;
+	if (READ_ONCE(st->aux_maps))
+		return -EBUSY;
+	if (noblock)
+		return stream_unread(st) ? 1 : st->running ? -EAGAIN : 0;
+
+	while (st->running && !stream_readable(st)) {
+		mutex_unlock(&st->verbs);
+		err = wait_event_interruptible(st->waitq, stream_readable(st) ||
+					       !READ_ONCE(st->running));
+		mutex_lock(&st->verbs);
+		if (err)
+			return err;
+	}
+	return stream_unread(st) ? 1 : 0;
+}

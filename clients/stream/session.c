@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The kdtl session of a file: setup, start, stop, and what wakes its reader. */
+#define pr_fmt(fmt) "kdtl_stream: " fmt
+
+#include <linux/capability.h>
+#include <linux/log2.h>
+#include <linux/module.h>
+#include <linux/poll.h>
+#include <linux/sched/signal.h>
+#include <linux/uaccess.h>
+
+#include "stream.h"
+
+static char *pmu;
+module_param(pmu, charp, 0444);
+MODULE_PARM_DESC(pmu, "source of files that name none: kdtl_sched or kdtl_vpa (default: the best there is)");
+
+static unsigned int aux_pages = 64;
+module_param(aux_pages, uint, 0444);
+MODULE_PARM_DESC(aux_pages, "pages per CPU of files that name no number, a power of two (default 64)");
+
+#define STREAM_PERIOD	(100 * NSEC_PER_MSEC)
+
+/**
+ * stream_defaults_valid() - check the parameters when the module is loaded
+ *
+ * Otherwise they would fail only when a file is used.
+ *
+ * Return: true if they are valid; if not, the log says why.
+ */
+bool stream_defaults_valid(void)
+{
+	if (is_power_of_2(aux_pages))
+		return true;
+	pr_warn("aux_pages=%u: must be a power of two\n", aux_pages);
+	return false;
+}
+
+/**
+ * stream_charge() - account for memory that a user has pinned
+ * @mm: memory of the process
+ * @pages: number of pages
+ *
+ * perf does the same with what exceeds perf_event_mlock_kb, an allowance that
+ * modules cannot see.
+ *
+ * Context: any.
+ * Return: 0, or -EPERM: more than RLIMIT_MEMLOCK, without CAP_IPC_LOCK.
+ */
+int stream_charge(struct mm_struct *mm, unsigned long pages)
+{
+	const u64 limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+
+	if ((u64)atomic64_add_return(pages, &mm->pinned_vm) <= limit ||
+	    capable(CAP_IPC_LOCK))
+		return 0;
+	stream_uncharge(mm, pages);
+	return -EPERM;
+}
+
+/**
+ * stream_uncharge() - undo stream_charge()
+ * @mm: memory of the process
+ * @pages: number of pages
+ *
+ * Context: any.
+ */
+void stream_uncharge(struct mm_struct *mm, unsigned long pages)
+{
+	atomic64_sub(pages, &mm->pinned_vm);
+}
+
+/* In hard irq, or on PREEMPT_RT in a thread: waking is allowed here. */
+static void stream_wake(struct irq_work *work)
+{
+	struct stream *st = container_of(work, struct stream, wake);
+
+	stream_publish(st);
+	/* Atomic: queued again while it runs, the irq_work may run on two CPUs. */
+	atomic_inc(&st->wakes);
+	wake_up_interruptible_poll(&st->waitq, EPOLLIN | EPOLLRDNORM);
+}
+
+static void stream_session_wake(void *data)
+{
+	struct stream *st = data;
+
+	irq_work_queue(&st->wake);
+}
+
+/**
+ * stream_session_init() - prepare for a session and its wake-ups
+ * @st: the stream
+ *
+ * Context: when the file is opened.
+ */
+void stream_session_init(struct stream *st)
+{
+	init_waitqueue_head(&st->waitq);
+	init_irq_work(&st->wake, stream_wake);
+}
+
+static int stream_get_cpus(struct stream *st, const struct kdtl_stream_attr *attr)
+{
+	const size_t len = min_t(size_t, attr->cpus_len, cpumask_size());
+
+	if (!attr->cpus && !attr->cpus_len) {
+		cpumask_copy(st->cpus, cpu_possible_mask);
+	} else {
+		cpumask_clear(st->cpus);
+		if (copy_from_user(cpumask_bits(st->cpus), u64_to_user_ptr(attr->cpus), len))
+			return -EFAULT;
+		cpumask_and(st->cpus, st->cpus, cpu_possible_mask);
+	}
+	st->cpu = cpumask_weight(st->cpus) == 1 ? cpumask_first(st->cpus) : -1;
+	return 0;
+}
+
+/* Only CPUs that are online have memory; those that come later are not charged. */
+static unsigned long stream_pages(struct stream *st, unsigned int per_cpu)
+{
+	unsigned int cpu, nr = 0;
+
+	for_each_cpu_and(cpu, st->cpus, cpu_online_mask)
+		nr++;
+	return (unsigned long)nr * per_cpu;
+}
+
+/**
+ * stream_setup() - create and load the session
+ * @st: the stream
+ * @attr: what to log
+ *
+ * Context: under stream::verbs.
+ * Return: 0 or an errno, see KDTL_IOC_SETUP.
+ */
+int stream_setup(struct stream *st, const struct kdtl_stream_attr *attr)
+{
+	struct kdtl_session_attr sa = {
+		.pmu		= attr->source[0] ? attr->source : pmu,
+		.cpus		= st->cpus,
+		.aux_pages	= attr->aux_pages ?: aux_pages,
+		.watermark	= attr->watermark,
+		.mask		= attr->mask,
+		.period		= attr->period ?: STREAM_PERIOD,
+		.wake		= stream_session_wake,
+		.wake_data	= st,
+	};
+	struct kdtl_session *s;
+	unsigned long pages;
+	int err;
+
+	if (st->session)
+		return -EBUSY;
+	if (attr->flags & ~KDTL_STREAM_OVERWRITE || attr->reserved ||
+	    strnlen(attr->source, KDTL_SOURCE_LEN) == KDTL_SOURCE_LEN)
+		return -EINVAL;
+	err = stream_get_cpus(st, attr);
+	if (err)
+		return err;
+	if (attr->flags & KDTL_STREAM_OVERWRITE)
+		sa.flags |= KDTL_SESSION_OVERWRITE;
+	/* Messages become records, and only a file of one CPU can map those. */
+	sa.msg_pages = st->cpu >= 0;
+
+	pages = stream_pages(st, sa.aux_pages);
+	err = stream_charge(st->mm, pages);
+	if (err)
+		return err;
+	s = kdtl_session_create(&sa);
+	if (IS_ERR(s)) {
+		err = PTR_ERR(s);
+		goto uncharge;
+	}
+	err = kdtl_load(s, NULL);
+	if (err)
+		goto close;
+
+	st->charged = pages;
+	st->overwrite = attr->flags & KDTL_STREAM_OVERWRITE;
+	st->watermark = attr->watermark ?: (u64)sa.aux_pages << (PAGE_SHIFT - 1);
+	st->next = cpumask_first(st->cpus);
+	/* Pairs with the acquire in stream_session(). */
+	smp_store_release(&st->session, s);
+	return 0;
+
+close:
+	kdtl_session_close(s);
+	irq_work_sync(&st->wake);
+uncharge:
+	stream_uncharge(st->mm, pages);
+	return err;
+}
+
+static int stream_setup_default(struct stream *st)
+{
+	const struct kdtl_stream_attr attr = { };
+
+	return st->session ? 0 : stream_setup(st, &attr);
+}
+
+/**
+ * stream_start() - start logging, with the defaults if nothing is set up
+ * @st: the stream
+ *
+ * Context: under stream::verbs.
+ * Return: 0 or an errno.
+ */
+int stream_start(struct stream *st)
+{
+	int err = stream_setup_default(st);
+
+	if (!err)
+		err = kdtl_start(st->session);
+	if (!err) {
+		WRITE_ONCE(st->running, true);
+		st->start_again = false;
+	}
+	return err;
+}
+
+/**
+ * stream_start_default() - start a file that is read before it was set up
+ * @st: the stream
+ *
+ * Context: under stream::verbs.
+ * Return: 0 or an errno.
+ */
+int stream_start_default(struct stream *st)
+{
+	int err;
+
+	if (st->session && !st->start_again)
+		return 0;
+	err = stream_start(st);
+	/* Else the next reader would take it for one that was stopped. */
+	st->start_again = err && st->session;
+	return err;
+}
+
+/**
+ * stream_stop() - stop logging
+ * @st: the stream
+ *
+ * Context: under stream::verbs.
+ * Return: 0 or an errno.
+ */
+int stream_stop(struct stream *st)
+{
+	int err = stream_setup_default(st);
+
+	if (!err)
+		err = kdtl_stop(st->session);
+	if (err)
+		return err;
+	stream_publish(st);
+	st->start_again = false;
+	WRITE_ONCE(st->running, false);
+	/* Readers that wait for more entries will not get any. */
+	wake_up_interruptible_poll(&st->waitq, EPOLLIN | EPOLLRDNORM);
+	return 0;
+}
+
+static void stream_info_add(struct kdtl_stream_info *sum, const struct kdtl_aux_info *info)
+{
+	sum->state |= info->online ? KDTL_STREAM_ONLINE : 0;
+	sum->produced += info->produced;
+	sum->consumed += info->consumed;
+	sum->lost += info->lost;
+	sum->unread += info->unread;
+}
+
+/**
+ * stream_info() - state and counts of the session
+ * @st: the stream
+ * @out: filled in, for the CPU that it names
+ *
+ * Context: under stream::verbs.
+ * Return: 0 or an errno.
+ */
+int stream_info(struct stream *st, struct kdtl_stream_info *out)
+{
+	struct kdtl_stream_info sum = { .cpu = out->cpu };
+	struct kdtl_aux_info info;
+	int cpu, err;
+
+	err = stream_setup_default(st);
+	if (err)
+		return err;
+	stream_publish(st);
+	if (out->cpu >= 0) {
+		err = kdtl_aux_info(st->session, out->cpu, &info);
+		if (err)
+			return err;
+		stream_info_add(&sum, &info);
+	} else {
+		for_each_cpu(cpu, st->cpus) {
+			kdtl_aux_info(st->session, cpu, &info);
+			stream_info_add(&sum, &info);
+		}
+	}
+	sum.state |= st->running ? KDTL_STREAM_RUNNING : 0;
+	sum.tb_freq = info.tb_freq;
+	sum.tb_boot = info.tb_boot;
+	sum.aux_size = info.size;
+	sum.watermark = info.watermark;
+	strscpy(sum.source, info.source, sizeof(sum.source));
+	*out = sum;
+	return 0;
+}
+
+/**
+ * stream_session_close() - close the session, if there is one
+ * @st: the stream
+ *
+ * Nobody reads or maps the file, and no pipe has a chunk of it: each of those
+ * holds a reference to the file.
+ *
+ * Context: when the last reference to the file has gone.
+ */
+void stream_session_close(struct stream *st)
+{
+	struct kdtl_session *s = st->session;
+
+	/* stream_wake() may be running on another CPU. */
+	spin_lock_irq(&st->ring_lock);
+	WRITE_ONCE(st->session, NULL);
+	spin_unlock_irq(&st->ring_lock);
+	kdtl_session_close(s);
+	irq_work_sync(&st->wake);
+	stream_uncharge(st->mm, st->charged);
+}

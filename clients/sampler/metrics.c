@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The sampler's numbers for Prometheus, in its text format 0.0.4
+ * The sampler's counts for Prometheus, in its text format 0.0.4
  *
- * What node_exporter's textfile collector takes.  A histogram of each CPU would
- * be some thirty series a CPU, so there is one of all CPUs, which can be added
- * up over a fleet, and a summary of each CPU.
+ * node_exporter's textfile collector reads it. A histogram for each CPU would
+ * make some thirty time series per CPU, so there is one histogram of all CPUs,
+ * which can be added up over a fleet, and a summary for each CPU.
  */
 #include <linux/math64.h>
 #include <linux/time64.h>
@@ -45,7 +45,7 @@ static void metrics_histogram(struct seq_file *m, const struct sampler_stats *st
 		below += stats_log2(st, bits);
 		if (bits < METRICS_MIN_BITS)
 			continue;
-		/* Whole ns: less than 2^bits is at most 2^bits - 1. */
+		/* Below 2^bits whole ns means: at most 2^bits - 1. */
 		seq_puts(m, "kdtl_wait_seconds_bucket{le=\"");
 		metrics_seconds(m, (1ULL << bits) - 1);
 		seq_printf(m, "\"} %llu\n", below);
@@ -80,49 +80,55 @@ static void metrics_cpu_seconds(struct seq_file *m, const char *name, int cpu, u
 	seq_putc(m, '\n');
 }
 
-/**
- * metrics_show() - all numbers since counting began
- * @m: where to
- * @row: room for one CPU's
- * @all: room for the sum, zeroed
- *
- * A reset looks like a restart to Prometheus, whose rate() expects those.
- *
- * Context: under sampler.lock.
- */
-void metrics_show(struct seq_file *m, struct sampler_row *row,
-		  struct sampler_stats *all)
+static void metrics_summary(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
 {
 	int cpu;
 
 	metrics_head(m, "kdtl_cpu_wait_seconds", "summary",
 		     "Time that a runner waited for the CPU, quantiles at most 6.25 % too high.");
-	for_each_cpu(cpu, sampler.cpus) {
-		if (!sampler_look(cpu, row))
+	for_each_possible_cpu(cpu) {
+		if (!stats_look(s, cpu, &r->row))
 			continue;
-		metrics_summary_cpu(m, cpu, &row->stats);
-		stats_merge(all, &row->stats);
+		metrics_summary_cpu(m, cpu, &r->row.stats);
+		stats_merge(&r->all, &r->row.stats);
 	}
-	metrics_histogram(m, all);
+}
+
+/**
+ * show_metrics() - all numbers since counting began
+ * @m: where to
+ * @s: the sampler
+ * @r: zeroed rows
+ *
+ * A reset looks like a restart to Prometheus, whose rate() expects those.
+ *
+ * Context: under sampler.lock.
+ */
+void show_metrics(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
+{
+	int cpu;
+
+	metrics_summary(m, s, r);
+	metrics_histogram(m, &r->all);
 
 	metrics_head(m, "kdtl_wait_max_seconds", "gauge",
 		     "Longest wait since counting began.");
-	for_each_cpu(cpu, sampler.cpus)
-		if (sampler_look(cpu, row))
+	for_each_possible_cpu(cpu)
+		if (stats_look(s, cpu, &r->row))
 			metrics_cpu_seconds(m, "kdtl_wait_max_seconds", cpu,
-					    row->stats.max);
+					    r->row.stats.max);
 
 	metrics_head(m, "kdtl_stolen_seconds_total", "counter",
 		     "Time that the hypervisor gave to others, as in /proc/stat.");
-	for_each_cpu(cpu, sampler.cpus)
-		if (sampler_look(cpu, row))
+	for_each_possible_cpu(cpu)
+		if (stats_look(s, cpu, &r->row))
 			metrics_cpu_seconds(m, "kdtl_stolen_seconds_total", cpu,
-					    row->stats.steal);
+					    r->row.stats.steal);
 
 	metrics_head(m, "kdtl_lost_total", "counter",
 		     "Dispatches that found no room in the log.");
-	for_each_cpu(cpu, sampler.cpus)
-		if (sampler_look(cpu, row))
+	for_each_possible_cpu(cpu)
+		if (stats_look(s, cpu, &r->row))
 			seq_printf(m, "kdtl_lost_total{cpu=\"%d\"} %llu\n", cpu,
-				   row->stats.lost);
+				   r->row.stats.lost);
 }

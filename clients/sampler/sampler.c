@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdtl_sampler - dispatches and waits per CPU, by a kernel thread
+ * kdtl_sampler - dispatches and waits per CPU, counted by a kernel thread
  *
- * The example client: copy it.  All that it takes to be one stands between
- * the two rulers; the rest is counting (stats.c) and showing (show.c).
+ * The example client: copy it. Everything that uses the session is in this
+ * file; stats.c counts, show.c and metrics.c print.
  */
 #define pr_fmt(fmt) "kdtl_sampler: " fmt
 
-#include <linux/cpu.h>
+#include <linux/debugfs.h>
 #include <linux/jiffies.h>
-#include <linux/kernel_stat.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
-#include <linux/timekeeping.h>
+#include <linux/slab.h>
 
 #include "sampler.h"
 
@@ -24,7 +23,7 @@ static unsigned int aux_pages = 64;
 module_param(aux_pages, uint, 0444);
 MODULE_PARM_DESC(aux_pages, "pages per CPU, a power of two (default 64)");
 
-/* Not 0: the thread would only look and never sleep. */
+/* With 0 the thread would never sleep. */
 static int period_set(const char *val, const struct kernel_param *kp)
 {
 	return param_set_uint_minmax(val, kp, 1, 3600 * MSEC_PER_SEC);
@@ -39,36 +38,47 @@ static unsigned int period_ms = 100;
 module_param_cb(period_ms, &period_ops, &period_ms, 0644);
 MODULE_PARM_DESC(period_ms, "longest time between two looks, in ms (1 to 3600000, default 100)");
 
-struct sampler sampler = {
+static struct sampler sampler = {
 	.lock = __MUTEX_INITIALIZER(sampler.lock),
 };
-
-/* -------------------------------------------------- from create to close */
 
 static struct task_struct *thread;
 static DECLARE_COMPLETION(wake);
 
-/* Read what is new of one CPU, in place, and give it back. */
-static void sampler_drain_cpu(int cpu, const struct kdtl_aux_info *info)
+/* ---------------------------------------------------- from create to close */
+
+/* Count a CPU's new entries, in place, and give them back. */
+static void sampler_read_cpu(int cpu)
 {
 	struct sampler_stats *st = per_cpu_ptr(sampler.stats, cpu);
 	const struct kdtl_entry *e;
+	struct kdtl_aux_info info;
 	const void *span;
 	ssize_t len;
 
 	len = kdtl_aux_peek(sampler.session, cpu, &span);
-	if (len <= 0)
+	if (len <= 0 || kdtl_aux_info(sampler.session, cpu, &info))
 		return;
 	kdtl_for_each_entry(e, span, len)
-		stats_add(st, kdtl_ticks_to_ns(info, kdtl_entry_wait(e)));
+		stats_add(st, kdtl_ticks_to_ns(&info, kdtl_entry_wait(e)));
 	kdtl_aux_consume(sampler.session, cpu, len);
+}
+
+static void sampler_read(void)
+{
+	int cpu;
+
+	mutex_lock(&sampler.lock);
+	for_each_possible_cpu(cpu)
+		sampler_read_cpu(cpu);
+	mutex_unlock(&sampler.lock);
 }
 
 static int sampler_thread(void *unused)
 {
 	while (!kthread_should_stop()) {
 		kdtl_wait(sampler.session, msecs_to_jiffies(READ_ONCE(period_ms)));
-		sampler_drain();
+		sampler_read();
 	}
 	return 0;
 }
@@ -86,6 +96,7 @@ static int sampler_begin(void)
 	if (IS_ERR(sampler.session))
 		return PTR_ERR(sampler.session);
 
+	stats_reset(&sampler);
 	err = kdtl_load(sampler.session, NULL);
 	if (!err)
 		err = kdtl_start(sampler.session);
@@ -110,122 +121,110 @@ static void sampler_end(void)
 	kdtl_session_close(sampler.session);
 }
 
-/* ------------------------------------------------------------------------ */
+/* ------------------------------------------- what it counts, in debugfs */
 
-/**
- * sampler_drain() - count what is new on every CPU
- */
-void sampler_drain(void)
+static const struct sampler_view {
+	const char	*name;
+	void		(*show)(struct seq_file *m, struct sampler *s,
+				struct sampler_rows *r);
+} views[] = {
+	{ "table",	show_table },		/* for people */
+	{ "lines",	show_lines },		/* for programs */
+	{ "histogram",	show_histogram },
+	{ "metrics",	show_metrics },		/* for Prometheus */
+};
+
+static struct dentry *sampler_dir;
+static bool sampler_running = true;
+
+static int view_show(struct seq_file *m, void *unused)
 {
-	struct kdtl_aux_info info;
-	int cpu;
+	const struct sampler_view *view = m->private;
+	struct sampler_rows *rows;
 
+	rows = kvzalloc(sizeof(*rows), GFP_KERNEL);
+	if (!rows)
+		return -ENOMEM;
+	sampler_read();
 	mutex_lock(&sampler.lock);
-	for_each_cpu(cpu, sampler.cpus) {
-		if (!kdtl_aux_info(sampler.session, cpu, &info) && info.unread)
-			sampler_drain_cpu(cpu, &info);
-	}
+	view->show(m, &sampler, rows);
 	mutex_unlock(&sampler.lock);
+	kvfree(rows);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(view);
+
+static int reset_set(void *unused, u64 val)
+{
+	sampler_read();
+	stats_reset(&sampler);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(reset_fops, NULL, reset_set, "%llu\n");
+
+static int running_get(void *unused, u64 *val)
+{
+	*val = READ_ONCE(sampler_running);
+	return 0;
 }
 
-/**
- * sampler_look() - everything about one CPU at this moment
- * @cpu: whose
- * @row: filled in
- *
- * Context: under sampler.lock.
- * Return: false if the CPU is offline and always was.
- */
-bool sampler_look(int cpu, struct sampler_row *row)
+/* Once stopped, everything that was logged is counted. */
+static int running_set(void *unused, u64 val)
 {
-	lockdep_assert_held(&sampler.lock);
-	row->stats = *per_cpu_ptr(sampler.stats, cpu);
-	kdtl_aux_info(sampler.session, cpu, &row->info);
-	row->stats.lost = row->info.lost - row->stats.lost;
-	row->stats.steal = kcpustat_cpu(cpu).cpustat[CPUTIME_STEAL] - row->stats.steal;
-	return row->info.online || row->info.produced;
-}
-
-static void sampler_zero(int cpu, u64 lost)
-{
-	struct sampler_stats *st = per_cpu_ptr(sampler.stats, cpu);
-
-	memset(st, 0, sizeof(*st));
-	st->steal = kcpustat_cpu(cpu).cpustat[CPUTIME_STEAL];
-	st->lost = lost;
-}
-
-/**
- * sampler_reset() - count from now on
- */
-void sampler_reset(void)
-{
-	struct kdtl_aux_info info;
-	int cpu;
-
-	sampler_drain();
-	mutex_lock(&sampler.lock);
-	for_each_cpu(cpu, sampler.cpus) {
-		if (!kdtl_aux_info(sampler.session, cpu, &info))
-			sampler_zero(cpu, info.lost);
-	}
-	sampler.since = ktime_get_boottime_ns();
-	mutex_unlock(&sampler.lock);
-}
-
-/**
- * sampler_set_running() - stop, or go on
- * @on: which
- *
- * Return: 0 or an errno. Stopped, everything that was logged is counted.
- */
-int sampler_set_running(bool on)
-{
-	/* Of two who ask at once, the session and the file say the same. */
+	/* Of two concurrent writers, session and file keep the same one's value. */
 	static DEFINE_MUTEX(lock);
 	int err;
 
 	mutex_lock(&lock);
-	err = on ? kdtl_start(sampler.session) : kdtl_stop(sampler.session);
+	err = val ? kdtl_start(sampler.session) : kdtl_stop(sampler.session);
 	if (!err) {
-		sampler_drain();
-		WRITE_ONCE(sampler.running, on);
+		sampler_read();
+		WRITE_ONCE(sampler_running, val);
 	}
 	mutex_unlock(&lock);
 	return err;
 }
+DEFINE_DEBUGFS_ATTRIBUTE(running_fops, running_get, running_set, "%llu\n");
+
+static void sampler_debugfs(void)
+{
+	unsigned int i;
+
+	sampler_dir = debugfs_create_dir("kdtl_sampler", NULL);
+	for (i = 0; i < ARRAY_SIZE(views); i++)
+		debugfs_create_file(views[i].name, 0400, sampler_dir,
+				    (void *)&views[i], &view_fops);
+	debugfs_create_file("reset", 0200, sampler_dir, NULL, &reset_fops);
+	debugfs_create_file("running", 0600, sampler_dir, NULL, &running_fops);
+}
+
+/* ------------------------------------------------------------- the module */
 
 static int __init sampler_init(void)
 {
-	int cpu, err;
+	int err;
 
-	sampler.cpus = cpu_possible_mask;
 	sampler.stats = alloc_percpu(struct sampler_stats);
 	if (!sampler.stats)
 		return -ENOMEM;
-	for_each_cpu(cpu, sampler.cpus)
-		sampler_zero(cpu, 0);
-	sampler.since = ktime_get_boottime_ns();
-
 	err = sampler_begin();
 	if (err) {
 		pr_err("no session (%d)\n", err);
 		free_percpu(sampler.stats);
 		return err;
 	}
-	sampler.running = true;
-	sampler_show_init();
+	sampler_debugfs();
 	return 0;
 }
 
 static void __exit sampler_exit(void)
 {
-	sampler_show_exit();
+	debugfs_remove(sampler_dir);
 	sampler_end();
 	free_percpu(sampler.stats);
 }
 
-/* After the sources, when built in: they are device_initcalls. */
+/* When built in, after the sources: those are device_initcalls. */
 late_initcall(sampler_init);
 module_exit(sampler_exit);
 

@@ -9,47 +9,47 @@
 #include "stats.h"
 
 /**
- * struct sampler - the one sampler
+ * struct sampler - a session, and what was counted of it
  * @session: where the entries come from
- * @cpus: that it reads
- * @running: not stopped by a write to debugfs
- * @lock: protects @stats and @since, between the thread and debugfs
- * @stats: by CPU, struct sampler_stats
+ * @lock: makes the thread and debugfs one reader; protects @stats and @since
+ * @stats: struct sampler_stats of each CPU
  * @since: when counting began, CLOCK_BOOTTIME in ns
  */
 struct sampler {
 	struct kdtl_session		*session;
-	const struct cpumask		*cpus;
-	bool				running;
 	struct mutex			lock;
 	struct sampler_stats __percpu	*stats;
 	u64				since;
 };
 
-extern struct sampler sampler;
-
 /**
- * struct sampler_row - what is known of one CPU at a moment
+ * struct sampler_row - one CPU at one moment
  * @stats: since counting began, @stats.lost and @stats.steal too
- * @info: of the CPU's area
+ * @info: about the CPU's area
  */
 struct sampler_row {
 	struct sampler_stats	stats;
 	struct kdtl_aux_info	info;
 };
 
-/* sampler.c */
-bool sampler_look(int cpu, struct sampler_row *row);
-void sampler_drain(void);
-void sampler_reset(void);
-int sampler_set_running(bool on);
+/**
+ * struct sampler_rows - what a view works with
+ * @row: the CPU that it is at
+ * @all: sum of the CPUs so far
+ */
+struct sampler_rows {
+	struct sampler_row	row;
+	struct sampler_stats	all;
+};
 
-/* show.c */
-void sampler_show_init(void);
-void sampler_show_exit(void);
+/* stats.c */
+void stats_reset(struct sampler *s);
+bool stats_look(struct sampler *s, int cpu, struct sampler_row *row);
 
-/* metrics.c */
-void metrics_show(struct seq_file *m, struct sampler_row *row,
-		  struct sampler_stats *all);
+/* show.c, metrics.c: the views. Under sampler.lock, with rows that are zero. */
+void show_table(struct seq_file *m, struct sampler *s, struct sampler_rows *r);
+void show_lines(struct seq_file *m, struct sampler *s, struct sampler_rows *r);
+void show_histogram(struct seq_file *m, struct sampler *s, struct sampler_rows *r);
+void show_metrics(struct seq_file *m, struct sampler *s, struct sampler_rows *r);
 
 #endif /* _KDTL_SAMPLER_H */

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Waiting times as a histogram with a known error. */
+/* Counting waits, and what the counts say. */
 #include <linux/bitops.h>
+#include <linux/kernel_stat.h>
+#include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 
-#include "stats.h"
+#include "sampler.h"
 
 static unsigned int stats_bucket(u64 ns)
 {
@@ -17,7 +19,7 @@ static unsigned int stats_bucket(u64 ns)
 	return (shift + 1) * STATS_STEPS + (ns >> shift) - STATS_STEPS;
 }
 
-/* The largest value that falls into the bucket. */
+/* The longest wait that falls into the bucket. */
 static u64 stats_upper(unsigned int bucket)
 {
 	unsigned int shift;
@@ -29,9 +31,9 @@ static u64 stats_upper(unsigned int bucket)
 }
 
 /**
- * stats_add() - count one wait
- * @st: where
- * @ns: how long
+ * stats_add() - count a dispatch
+ * @st: counts of its CPU
+ * @ns: how long it waited
  */
 void stats_add(struct sampler_stats *st, u64 ns)
 {
@@ -42,9 +44,9 @@ void stats_add(struct sampler_stats *st, u64 ns)
 }
 
 /**
- * stats_merge() - add one CPU's numbers to another's
- * @to: is added to
- * @from: is not changed
+ * stats_merge() - add a CPU's counts to a sum
+ * @to: the sum
+ * @from: counts of the CPU
  */
 void stats_merge(struct sampler_stats *to, const struct sampler_stats *from)
 {
@@ -60,9 +62,9 @@ void stats_merge(struct sampler_stats *to, const struct sampler_stats *from)
 }
 
 /**
- * stats_quantile() - the wait that so many stay below
- * @st: whose
- * @permille: 500 for the median
+ * stats_quantile() - the wait that a given share of dispatches does not exceed
+ * @st: the counts
+ * @permille: the share; 500 for the median
  *
  * Return: ns, at most 6.25 % above the exact value and never above the
  * longest; 0 if nothing was counted.
@@ -82,11 +84,11 @@ u64 stats_quantile(const struct sampler_stats *st, unsigned int permille)
 }
 
 /**
- * stats_log2() - how many waits had that many bits
- * @st: whose
- * @bits: 0: the wait was 0; n: from 2^(n-1) up to but not 2^n ns
+ * stats_log2() - count waits in a power of two
+ * @st: the counts
+ * @bits: 0: waits of 0 ns; n: from 2^(n-1) to 2^n - 1 ns
  *
- * Return: how many.
+ * Return: number of waits.
  */
 u64 stats_log2(const struct sampler_stats *st, unsigned int bits)
 {
@@ -100,4 +102,53 @@ u64 stats_log2(const struct sampler_stats *st, unsigned int bits)
 	for (i = first; i <= last; i++)
 		sum += st->hist[i];
 	return sum;
+}
+
+static u64 sampler_steal(int cpu)
+{
+	return kcpustat_cpu(cpu).cpustat[CPUTIME_STEAL];
+}
+
+/**
+ * stats_reset() - count from now on
+ * @s: the sampler, with a session
+ *
+ * Context: may sleep.
+ */
+void stats_reset(struct sampler *s)
+{
+	struct kdtl_aux_info info;
+	struct sampler_stats *st;
+	int cpu;
+
+	mutex_lock(&s->lock);
+	for_each_possible_cpu(cpu) {
+		if (kdtl_aux_info(s->session, cpu, &info))
+			continue;
+		st = per_cpu_ptr(s->stats, cpu);
+		memset(st, 0, sizeof(*st));
+		st->lost = info.lost;
+		st->steal = sampler_steal(cpu);
+	}
+	s->since = ktime_get_boottime_ns();
+	mutex_unlock(&s->lock);
+}
+
+/**
+ * stats_look() - what was counted of a CPU, up to this moment
+ * @s: the sampler
+ * @cpu: the CPU
+ * @row: filled in
+ *
+ * Context: under sampler.lock.
+ * Return: false if the CPU is offline and always was.
+ */
+bool stats_look(struct sampler *s, int cpu, struct sampler_row *row)
+{
+	lockdep_assert_held(&s->lock);
+	row->stats = *per_cpu_ptr(s->stats, cpu);
+	kdtl_aux_info(s->session, cpu, &row->info);
+	row->stats.lost = row->info.lost - row->stats.lost;
+	row->stats.steal = sampler_steal(cpu) - row->stats.steal;
+	return row->info.online || row->info.produced;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Waiting times as a histogram with a known error. */
+/* What is counted of one CPU: waits as a histogram with a known error. */
 #ifndef _KDTL_SAMPLER_STATS_H
 #define _KDTL_SAMPLER_STATS_H
 
 #include <linux/types.h>
 
 /*
- * Buckets: each power of two in 16 steps, so a value read from a bucket's
- * upper edge is at most 1/16 = 6.25 % too high.  Up to 2^36 ns (68 s), more
- * than an entry's waits can be.
+ * Each power of two has 16 buckets, so a bucket's upper edge is at most 1/16 =
+ * 6.25 % above a wait in it.  The last one ends at 2^36 ns (68 s), more than
+ * an entry can hold.
  */
 #define STATS_STEP_BITS		4
 #define STATS_STEPS		(1U << STATS_STEP_BITS)
@@ -16,13 +16,13 @@
 #define STATS_BUCKETS		((STATS_MAX_BITS - STATS_STEP_BITS + 1) * STATS_STEPS)
 
 /**
- * struct sampler_stats - what was seen of one CPU
- * @dispatches: how many
- * @wait: their waiting times, sum in ns
- * @max: the longest, in ns
- * @hist: how many waits fell into each bucket
- * @lost: entries that found no room, when counting began
- * @steal: stolen time in ns, when counting began
+ * struct sampler_stats - what was counted of one CPU
+ * @dispatches: number of dispatches
+ * @wait: sum of their waits, in ns
+ * @max: longest wait, in ns
+ * @hist: number of waits in each bucket
+ * @lost: entries that had been lost when counting began
+ * @steal: time that had been stolen when counting began, in ns
  */
 struct sampler_stats {
 	u64	dispatches;

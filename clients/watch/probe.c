@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who waits and is never dispatched leaves no entry: ask
+ * Finding tasks that wait and are never dispatched
  *
- * A CPU that has not been idle between two looks is given a piece of work.  If
- * that is not done after the threshold, nobody of normal priority gets through.
- * Idle CPUs are left alone.
+ * They leave no entry in the log. So a CPU that has not been idle between two
+ * looks gets a work item: if that has not run when the threshold has passed, no
+ * task of normal priority gets the CPU. Idle CPUs are left alone.
  */
 #include <linux/cpu.h>
 #include <linux/kernel_stat.h>
@@ -17,7 +17,7 @@ static void probe_run(struct work_struct *work)
 {
 	struct watch_cpu *w = container_of(work, struct watch_cpu, probe);
 
-	atomic64_set(&w->asked, 0);
+	atomic64_set(&w->queued, 0);
 }
 
 static bool probe_was_idle(int cpu, struct watch_cpu *w)
@@ -31,38 +31,38 @@ static bool probe_was_idle(int cpu, struct watch_cpu *w)
 }
 
 /**
- * watch_probe() - look whether a CPU still dispatches
- * @cpu: which
+ * watch_probe() - check whether a CPU still dispatches
+ * @cpu: the CPU
  *
  * Context: the watching thread.
  */
 void watch_probe(int cpu)
 {
 	struct watch_cpu *w = per_cpu_ptr(&watch_cpus, cpu);
-	const u64 asked = atomic64_read(&w->asked), now = local_clock();
+	const u64 queued = atomic64_read(&w->queued), now = local_clock();
 	const bool idle = probe_was_idle(cpu, w);
 
 	if (!watch_threshold(w))
 		return;
-	if (!asked) {
-		w->told = false;
+	if (!queued) {
+		w->reported = false;
 		if (idle)
 			return;
 		cpus_read_lock();
 		if (cpu_online(cpu)) {
-			atomic64_set(&w->asked, now);
+			atomic64_set(&w->queued, now);
 			schedule_work_on(cpu, &w->probe);
 		}
 		cpus_read_unlock();
-	} else if (!w->told && cpu_online(cpu) &&
-		   (s64)(now - asked) > (s64)watch_threshold(w)) {
-		w->told = true;
-		watch_report_stuck(cpu, now - asked);
+	} else if (!w->reported && cpu_online(cpu) &&
+		   (s64)(now - queued) > (s64)watch_threshold(w)) {
+		w->reported = true;
+		watch_report_stuck(cpu, now - queued);
 	}
 }
 
 /**
- * watch_probe_init() - be ready to ask
+ * watch_probe_init() - prepare for watch_probe()
  */
 void watch_probe_init(void)
 {

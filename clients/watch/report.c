@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A wait took too long: tell everyone who should know
+ * Reporting waits that took too long
  *
- * A count and a tracepoint for each; a line in the log, a uevent and an alarm
- * for other clients (the recorder prints its table) at a bounded rate.
+ * Each one is counted and traced. A line in the log, a uevent and an alarm for
+ * other clients (the recorder prints its table) come at a limited rate.
  */
 #define pr_fmt(fmt) "kdtl_watch: " fmt
 
@@ -19,15 +19,17 @@
 
 static bool uevent;
 module_param(uevent, bool, 0644);
-MODULE_PARM_DESC(uevent, "send a uevent too (default 0)");
+MODULE_PARM_DESC(uevent, "send a uevent as well (default 0)");
 
 static unsigned int pause_s = 10;
 module_param(pause_s, uint, 0444);
-MODULE_PARM_DESC(pause_s, "least time between two uevents or alarms, in s (default 10)");
+MODULE_PARM_DESC(pause_s, "shortest time between two uevents or alarms, in s (default 10)");
+
+DEFINE_PER_CPU(struct watch_cpu, watch_cpus);
 
 static DEFINE_RATELIMIT_STATE(line_limit, 5 * HZ, 10);
 static struct ratelimit_state alarm_limit;
-static struct platform_device *device;	/* whose uevents they are */
+static struct platform_device *device;	/* sends the uevents */
 
 static void report_uevent(int cpu, u64 wait, const char *what)
 {
@@ -56,19 +58,19 @@ static void report(int cpu, u64 wait, const char *what)
 }
 
 /**
- * watch_report_late() - someone was dispatched too late
+ * watch_report_late() - report a task that was dispatched too late
  * @cpu: where
- * @e: the entry
- * @tasks: it tells the task
- * @wait: how long it waited, in ns
+ * @e: its entry
+ * @tasks: the source's entries name their tasks
+ * @wait: how long the task waited, in ns
  *
  * Context: the watching thread.
  */
 void watch_report_late(int cpu, const struct kdtl_entry *e, bool tasks, u64 wait)
 {
 	struct watch_cpu *w = per_cpu_ptr(&watch_cpus, cpu);
-	static const char nobody[TASK_COMM_LEN];
-	const char *comm = tasks ? kdtl_entry_comm(e) : nobody;
+	static const char no_comm[TASK_COMM_LEN];
+	const char *comm = tasks ? kdtl_entry_comm(e) : no_comm;
 	const pid_t pid = tasks ? kdtl_entry_pid(e) : 0;
 	const u64 ms = div_u64(wait, NSEC_PER_MSEC);
 	char what[80];
@@ -84,8 +86,8 @@ void watch_report_late(int cpu, const struct kdtl_entry *e, bool tasks, u64 wait
 }
 
 /**
- * watch_report_stuck() - nobody is dispatched
- * @cpu: where
+ * watch_report_stuck() - report a CPU that dispatches no task
+ * @cpu: the CPU
  * @wait: for how long by now, in ns
  *
  * Context: the watching thread.
@@ -97,13 +99,13 @@ void watch_report_stuck(int cpu, u64 wait)
 
 	WRITE_ONCE(w->stuck, w->stuck + 1);
 	trace_kdtl_watch_stuck(cpu, wait, watch_threshold(w));
-	snprintf(what, sizeof(what), "CPU %d: dispatches nobody, for %llu ms now",
+	snprintf(what, sizeof(what), "CPU %d: no task dispatched for %llu ms",
 		 cpu, div_u64(wait, NSEC_PER_MSEC));
 	report(cpu, wait, what);
 }
 
 /**
- * watch_report_init() - make what uevents come from
+ * watch_report_init() - make the device that sends uevents
  *
  * Return: 0 or an errno.
  */
@@ -114,7 +116,7 @@ int watch_report_init(void)
 	ratelimit_set_flags(&alarm_limit, RATELIMIT_MSG_ON_RELEASE);
 	device = platform_device_register_simple("kdtl_watch", PLATFORM_DEVID_NONE,
 						 NULL, 0);
-	/* The platform's bus does not look whether there was memory for the name. */
+	/* The platform bus reports a name for which there was no memory as -EINVAL. */
 	if (device == ERR_PTR(-EINVAL))
 		return -ENOMEM;
 	return PTR_ERR_OR_ZERO(device);

@@ -2,7 +2,7 @@
 /*
  * The watch in debugfs: kdtl_watch/cpus
  *
- * Read: a table.  Write "CPU MS" or "all MS": the threshold, 0 for none.
+ * Reading gives a table; writing "CPU MS" or "all MS" sets thresholds, 0 for none.
  */
 #define pr_fmt(fmt) "kdtl_watch: " fmt
 
@@ -18,13 +18,14 @@ static struct dentry *show_dir;
 
 static int cpus_show(struct seq_file *m, void *unused)
 {
+	struct kdtl_session *s = m->private;
 	struct kdtl_aux_info info;
 	struct watch_cpu *w;
 	int cpu;
 
 	seq_puts(m, " CPU  threshold ms      late     stuck  longest ms      lost\n");
 	for_each_possible_cpu(cpu) {
-		if (kdtl_aux_info(watch_session, cpu, &info))
+		if (kdtl_aux_info(s, cpu, &info))
 			continue;
 		w = per_cpu_ptr(&watch_cpus, cpu);
 		seq_printf(m, "%4d %13u %9lu %9lu %11lu %9llu\n", cpu,
@@ -36,7 +37,7 @@ static int cpus_show(struct seq_file *m, void *unused)
 
 static int cpus_open(struct inode *inode, struct file *file)
 {
-	return single_open(file, cpus_show, NULL);
+	return single_open(file, cpus_show, inode->i_private);
 }
 
 static ssize_t cpus_write(struct file *file, const char __user *buf, size_t len,
@@ -76,15 +77,16 @@ static const struct file_operations cpus_fops = {
 
 /**
  * watch_show_init() - make the file
+ * @s: the session
  */
-void watch_show_init(void)
+void watch_show_init(struct kdtl_session *s)
 {
 	show_dir = debugfs_create_dir("kdtl_watch", NULL);
-	debugfs_create_file("cpus", 0600, show_dir, NULL, &cpus_fops);
+	debugfs_create_file("cpus", 0600, show_dir, s, &cpus_fops);
 }
 
 /**
- * watch_show_exit() - remove it; nobody uses it afterwards
+ * watch_show_exit() - remove the file; when this returns, it is not in use
  */
 void watch_show_exit(void)
 {

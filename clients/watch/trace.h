@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Waits that took too long, as events of ftrace and perf. */
+/* Tracepoints for waits that took too long. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM kdtl
 

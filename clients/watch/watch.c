@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdtl_watch - a watchdog over the time that dispatches wait
+ * kdtl_watch - a watchdog over the time that tasks wait for a CPU
  *
- * A thread reads every dispatch and looks how long it had waited; probe.c finds
- * those that still wait.
+ * A thread reads how long each dispatched task had waited; probe.c finds out
+ * where tasks are still waiting.
  */
 #define pr_fmt(fmt) "kdtl_watch: " fmt
 
@@ -16,7 +16,7 @@
 
 static char *pmu = "kdtl_sched";
 module_param(pmu, charp, 0444);
-MODULE_PARM_DESC(pmu, "source: kdtl_sched (default, tells the tasks) or kdtl_vpa");
+MODULE_PARM_DESC(pmu, "source: kdtl_sched (default, names tasks) or kdtl_vpa");
 
 static unsigned int aux_pages = 64;
 module_param(aux_pages, uint, 0444);
@@ -24,14 +24,13 @@ MODULE_PARM_DESC(aux_pages, "pages per CPU, a power of two (default 64)");
 
 static unsigned int threshold_ms = 500;
 module_param(threshold_ms, uint, 0444);
-MODULE_PARM_DESC(threshold_ms, "longest wait that is all right, in ms, 0: any (default 500; by CPU in debugfs)");
+MODULE_PARM_DESC(threshold_ms, "longest wait that is not reported, in ms, 0: report none (default 500; by CPU in debugfs)");
 
 static unsigned int period_ms = 100;
 module_param(period_ms, uint, 0644);
 MODULE_PARM_DESC(period_ms, "longest time between two looks, in ms (default 100)");
 
-struct kdtl_session *watch_session;
-DEFINE_PER_CPU(struct watch_cpu, watch_cpus);
+static struct kdtl_session *session;
 static struct task_struct *thread;
 
 static void watch_read(int cpu, const struct kdtl_aux_info *info)
@@ -44,7 +43,7 @@ static void watch_read(int cpu, const struct kdtl_aux_info *info)
 	ssize_t len;
 	u64 wait;
 
-	len = kdtl_aux_peek(watch_session, cpu, &span);
+	len = kdtl_aux_peek(session, cpu, &span);
 	if (len <= 0)
 		return;
 	kdtl_for_each_entry(e, span, len) {
@@ -52,7 +51,7 @@ static void watch_read(int cpu, const struct kdtl_aux_info *info)
 		if (wait > threshold)
 			watch_report_late(cpu, e, tasks, wait);
 	}
-	kdtl_aux_consume(watch_session, cpu, len);
+	kdtl_aux_consume(session, cpu, len);
 }
 
 static int watch_thread(void *unused)
@@ -60,12 +59,12 @@ static int watch_thread(void *unused)
 	struct kdtl_aux_info info;
 	int cpu;
 
-	/* Who watches the starving must not starve. */
+	/* A thread that watches for starvation must not starve itself. */
 	sched_set_fifo(current);
 	while (!kthread_should_stop()) {
-		kdtl_wait(watch_session, msecs_to_jiffies(READ_ONCE(period_ms)) ?: 1);
+		kdtl_wait(session, msecs_to_jiffies(READ_ONCE(period_ms)) ?: 1);
 		for_each_possible_cpu(cpu) {
-			if (!kdtl_aux_info(watch_session, cpu, &info))
+			if (!kdtl_aux_info(session, cpu, &info))
 				watch_read(cpu, &info);
 			watch_probe(cpu);
 		}
@@ -73,7 +72,7 @@ static int watch_thread(void *unused)
 	return 0;
 }
 
-/* -------------------------------------------------- from create to close */
+/* ---------------------------------------------------- from create to close */
 
 static int watch_begin(void)
 {
@@ -83,12 +82,12 @@ static int watch_begin(void)
 	};
 	int err;
 
-	watch_session = kdtl_session_create(&attr);
-	if (IS_ERR(watch_session))
-		return PTR_ERR(watch_session);
-	err = kdtl_load(watch_session, NULL);
+	session = kdtl_session_create(&attr);
+	if (IS_ERR(session))
+		return PTR_ERR(session);
+	err = kdtl_load(session, NULL);
 	if (!err)
-		err = kdtl_start(watch_session);
+		err = kdtl_start(session);
 	if (err)
 		goto close;
 	thread = kthread_run(watch_thread, NULL, "kdtl_watch");
@@ -99,14 +98,14 @@ static int watch_begin(void)
 	return 0;
 
 close:
-	kdtl_session_close(watch_session);
+	kdtl_session_close(session);
 	return err;
 }
 
 static void watch_end(void)
 {
 	kthread_stop(thread);
-	kdtl_session_close(watch_session);
+	kdtl_session_close(session);
 }
 
 /* ------------------------------------------------------------------------ */
@@ -127,7 +126,7 @@ static int __init watch_init(void)
 		watch_report_exit();
 		return err;
 	}
-	watch_show_init();
+	watch_show_init(session);
 	return 0;
 }
 
@@ -139,11 +138,11 @@ static void __exit watch_exit(void)
 	watch_report_exit();
 }
 
-/* After the sources, when built in: they are device_initcalls. */
+/* When built in, after the sources: those are device_initcalls. */
 late_initcall(watch_init);
 module_exit(watch_exit);
 
-MODULE_DESCRIPTION("kdtl watchdog: says when a dispatch waits too long");
+MODULE_DESCRIPTION("kdtl watchdog: reports tasks that wait too long for a CPU");
 MODULE_LICENSE("GPL");
 MODULE_IMPORT_NS(KDTL_NS);
 MODULE_SOFTDEP("pre: kdtl_sched kdtl_vpa");

@@ -62,7 +62,7 @@ hogged()
 caught_in_time()
 {
 	until_true at_least 1 4 1 && until_true hogged && dmesg | awk '
-		/kdtl_watch: CPU 1: dispatches nobody/ { caught = 1 }
+		/kdtl_watch: CPU 1: no task dispatched for/ { caught = 1 }
 		/kdtl_hog: CPU 1: .* are over/ { exit }
 		END { exit !caught }'
 }

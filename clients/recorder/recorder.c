@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdtl_recorder - a flight recorder: who had which CPU just before it happened
+ * kdtl_recorder - a flight recorder: the last dispatches before a crash
  *
  * An overwrite session keeps each CPU's newest dispatches.  On an oops, a
- * panic, an alarm of another client or a write to its trigger file they go to
- * the kernel's log as one table.  Nobody reads them otherwise, so the recorder
- * has no thread.
+ * panic, an alarm of another client or a write to the trigger file, they are
+ * printed to the kernel's log as one table.  They are not read at any other
+ * time, so the recorder has no thread.
  *
  * panic() runs its notifiers after the other CPUs have been stopped and before
- * kmsg_dump(), so what they print reaches the console and pstore alike; an oops
- * calls the die notifiers before it dumps, too.  Documentation/client-recorder.rst
- * tells the exceptions (kdump).
+ * kmsg_dump(), so what they print reaches both the console and pstore; an oops
+ * also calls the die notifiers before it dumps.  Documentation/client-recorder.rst
+ * has the exceptions (kdump).
  */
 #define pr_fmt(fmt) "kdtl_recorder: " fmt
 
@@ -26,7 +26,7 @@
 
 static char *pmu = "kdtl_sched";
 module_param(pmu, charp, 0444);
-MODULE_PARM_DESC(pmu, "source: kdtl_sched (default, tells the tasks) or kdtl_vpa");
+MODULE_PARM_DESC(pmu, "source: kdtl_sched (default, names tasks) or kdtl_vpa");
 
 static unsigned int aux_pages = 16;
 module_param(aux_pages, uint, 0444);
@@ -38,14 +38,14 @@ MODULE_PARM_DESC(ms, "how far a table goes back, in ms (default 100)");
 
 static unsigned int lines = 80;
 module_param(lines, uint, 0444);
-MODULE_PARM_DESC(lines, "most rows of a table (default 80: what fits into pstore's usual 10 KiB)");
+MODULE_PARM_DESC(lines, "most rows of a table (default 80: they fit into pstore's usual 10 KiB)");
 
-/* What panic() needs is its own: the other CPUs stop where they are. */
+/* panic() has a table of its own: a stopped CPU may have been using the other. */
 static struct table live_table, panic_table;
 static struct kdtl_session *session;
 static struct dentry *debug_dir;
 
-/* live_table is in use.  Not a lock: nobody waits for it. */
+/* Set while live_table is in use.  Not a lock: nothing waits for it. */
 static atomic_t live_busy;
 
 /* local_clock() at the last oops' table; 0: none. */
@@ -69,7 +69,7 @@ static int recorder_print_live(const char *why)
 
 /* ---------------------------------------------------------------- triggers */
 
-/* Maybe in NMI, maybe inside the scheduler; the other CPUs go on. */
+/* Perhaps in NMI or inside the scheduler; the other CPUs keep running. */
 static int recorder_die(struct notifier_block *nb, unsigned long val, void *data)
 {
 	if (val == DIE_OOPS && !recorder_print_live("oops"))
@@ -77,18 +77,18 @@ static int recorder_die(struct notifier_block *nb, unsigned long val, void *data
 	return NOTIFY_DONE;
 }
 
-/* Interrupts off, maybe in NMI; the other CPUs have been stopped. */
+/* Interrupts off, perhaps in NMI; the other CPUs have been stopped. */
 static int recorder_panic(struct notifier_block *nb, unsigned long val, void *data)
 {
 	const u64 oops = READ_ONCE(oops_at);
 	static bool done;
 
-	/* A panic within this one, or because of the oops just told? */
+	/* No second table: after a panic in here, or an oops that has printed one. */
 	if (done)
 		return NOTIFY_DONE;
 	done = true;
 	if (oops && local_clock() - oops < NSEC_PER_SEC)
-		pr_emerg("the oops' table stands above\n");
+		pr_emerg("see the table of the oops above\n");
 	else
 		recorder_print(&panic_table, "panic");
 	return NOTIFY_DONE;
@@ -103,7 +103,7 @@ static int recorder_alarm(struct notifier_block *nb, unsigned long val, void *da
 static struct notifier_block die_nb = { .notifier_call = recorder_die };
 static struct notifier_block alarm_nb = { .notifier_call = recorder_alarm };
 
-/* Early: some platform's notifiers end the machine, the last ones at INT_MIN. */
+/* Early: the notifiers of some platforms end the machine. */
 static struct notifier_block panic_nb = {
 	.notifier_call	= recorder_panic,
 	.priority	= INT_MAX - 1,
@@ -147,7 +147,7 @@ static void recorder_unhook(void)
 	unregister_die_notifier(&die_nb);
 }
 
-/* -------------------------------------------------- from create to close */
+/* ---------------------------------------------------- from create to close */
 
 static int recorder_begin(void)
 {
@@ -208,7 +208,7 @@ static void __exit recorder_exit(void)
 	table_free(&live_table);
 }
 
-/* After the sources, when built in: they are device_initcalls. */
+/* When built in, after the sources: those are device_initcalls. */
 late_initcall(recorder_init);
 module_exit(recorder_exit);
 

@@ -2,9 +2,9 @@
 /*
  * The newest dispatches of all CPUs as one table in the kernel's log
  *
- * Safe when the kernel is dying: no lock, no allocation, no waiting.  The
- * entries are copied first, so that the table is of one moment.  Then it is
- * laid out backwards in time from each CPU's newest entry, and printed forwards.
+ * Safe when the kernel is dying: no lock, no allocation, no waiting.  All entries
+ * are copied first, so that the table shows one moment.  Rows are then chosen
+ * backwards in time, from each CPU's newest entry, and printed forwards.
  */
 #define pr_fmt(fmt) "kdtl_recorder: " fmt
 
@@ -15,12 +15,12 @@
 #include "table.h"
 
 /**
- * table_alloc() - take the room for a table
+ * table_alloc() - allocate a table
  * @t: the table
  * @lines: most rows that it may have
  *
  * Context: may sleep.
- * Return: 0 or -ENOMEM; table_free() is due either way.
+ * Return: 0 or -ENOMEM; call table_free() in both cases.
  */
 int table_alloc(struct table *t, unsigned int lines)
 {
@@ -42,13 +42,13 @@ void table_free(struct table *t)
 	vfree(t->cpus);
 }
 
-/* In ns since boot, as the log's own time stamps. */
+/* In ns since boot, like the time stamps of the kernel's log. */
 static u64 table_time(const struct table *t, const struct kdtl_entry *e)
 {
 	return kdtl_ticks_to_ns(&t->info, kdtl_entry_time(e) - t->info.tb_boot);
 }
 
-/* Copy what there is.  Returns on how many CPUs there is something. */
+/* Copy the newest entries.  Returns the number of CPUs that have any. */
 static unsigned int table_take(struct table *t, struct kdtl_session *s, u64 *total)
 {
 	struct kdtl_entry *to = t->entries;
@@ -108,8 +108,8 @@ static struct table_cpu *table_oldest(struct table *t)
 }
 
 /*
- * Choose what to print: of every CPU the last dispatch, however old it is (who
- * hangs there has been there for long), then back in time.
+ * Choose the rows to print: the last dispatch of every CPU, however old it is,
+ * since a task that hangs was dispatched long ago; then back in time.
  */
 static unsigned int table_choose(struct table *t, unsigned int found, u64 oldest)
 {
@@ -163,7 +163,7 @@ static void table_before(char *buf, size_t size, const struct table_cpu *c)
 	const struct kdtl_entry *e = c->from;
 	const pid_t pid = kdtl_entry_prev_pid(e);
 
-	/* Entries have the last runner's pid only; its own entry has the name. */
+	/* An entry has the previous task's pid only; its name is in its own entry. */
 	if (!pid)
 		snprintf(buf, size, "idle");
 	else if (e > c->start && kdtl_entry_pid(e - 1) == pid)
@@ -172,7 +172,7 @@ static void table_before(char *buf, size_t size, const struct table_cpu *c)
 		snprintf(buf, size, ":%d", pid);
 }
 
-/* kdtl_sched has three reasons, and plainer words for them than PAPR. */
+/* kdtl_sched has three reasons, for which there are plainer words than PAPR's. */
 static const char *table_why(unsigned int reason)
 {
 	switch (reason) {
@@ -189,7 +189,7 @@ static const char *table_why(unsigned int reason)
 static void table_row(const struct table *t, const struct table_cpu *c, bool tasks)
 {
 	const struct kdtl_entry *e = c->from;
-	/* kdtl_entry_cpu() of kdtl_vpa is the hypervisor's. */
+	/* For kdtl_vpa, kdtl_entry_cpu() is the hypervisor's processor number. */
 	const int cpu = c - t->cpus;
 	char who[TABLE_WHO], before[TABLE_WHO], waited[24];
 	u64 when = table_time(t, e);
@@ -213,13 +213,13 @@ static void table_row(const struct table *t, const struct table_cpu *c, bool tas
 
 /**
  * table_print() - print the newest dispatches of all CPUs, oldest first
- * @t: the table, not in use by anyone else
+ * @t: the table; the caller is its only user
  * @s: an overwrite session
- * @tasks: the entries tell tasks
+ * @tasks: the source's entries name their tasks
  * @ms: how far to go back
  * @why: for the title
  *
- * Context: any, NMI too, also when the other CPUs have been stopped.
+ * Context: any, including NMI and a panic that has stopped the other CPUs.
  */
 void table_print(struct table *t, struct kdtl_session *s, bool tasks,
 		 unsigned int ms, const char *why)

@@ -6,8 +6,8 @@
 #include <linux/kdtl.h>
 
 /**
- * struct table_cpu - one CPU's share of a table
- * @start: copy of its newest entries
+ * struct table_cpu - one CPU's part of a table
+ * @start: the copied entries, oldest first
  * @from: the first one to print
  * @end: behind the newest one
  */
@@ -18,11 +18,11 @@ struct table_cpu {
 };
 
 /**
- * struct table - room for a table, taken before it is needed
+ * struct table - a table, allocated before it is needed
  * @lines: most rows that it may have
  * @entries: @lines for each CPU
- * @cpus: by CPU
- * @info: how to read the times
+ * @cpus: struct table_cpu of each CPU
+ * @info: how to convert the times
  * @now: when the copies were taken, in ns since boot
  */
 struct table {

@@ -2,8 +2,8 @@
 /*
  * kdtl ctf: a trace in the Common Trace Format 1.8
  *
- * A stream per CPU, in packets; big-endian, nothing aligned to more than a
- * byte.  Times are ns since boot, the clock's offset makes them times of day.
+ * Each CPU has a stream, in packets; big-endian, nothing aligned to more than a
+ * byte.  Times are ns since boot; the clock's offset makes them times of day.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,6 @@ struct stream {
 };
 
 static struct stream *streams[MAX_CPUS];
-
 
 static void put(struct stream *s, uint64_t v, unsigned int bytes)
 {
@@ -104,7 +103,7 @@ static void put_enum(FILE *f, const char *field, const char *const *names, unsig
 	fprintf(f, " } %s;\n", field);
 }
 
-/* Names of hosts and kernels go into strings: nothing that would end one. */
+/* Host and kernel names become strings: replace what would end a string. */
 static void put_env(FILE *f, const char *name, const char *value)
 {
 	fprintf(f, "\t%s = \"", name);
@@ -162,13 +161,13 @@ int cmd_ctf(int argc, char **argv)
 	int dir, fd;
 
 	if (argc != 2 && argc != 3)
-		usage_error("ctf takes a file and a directory");
+		usage_error("ctf: expected [FILE] DIRECTORY");
 	r = recording_open(path);
 	dir = mkdir(out, 0700) ? -1 : open(out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		die("%s", out);
 
-	/* A hypervisor's log may go back in time, a CTF stream must not. */
+	/* A hypervisor's log may go back in time; a CTF stream must not. */
 	sorted = recording_sorted(&r);
 	for (size_t i = 0; i < r.nr; i++) {
 		cpu = be16toh(sorted[i]->processor_id);

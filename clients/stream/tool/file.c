@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Recordings: reading them. */
+/* Reading recordings. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -69,7 +69,7 @@ static int by_time(const void *a, const void *b)
 
 	if (s != t)
 		return s < t ? -1 : 1;
-	/* A CPU's are in order. */
+	/* Entries of a CPU are in order already: keep it. */
 	return x < y ? -1 : x > y;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* kdtl histogram: how long was waited; percentiles are exact. */
+/* kdtl histogram: the waits by powers of two, and exact percentiles. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -55,7 +55,7 @@ int cmd_histogram(int argc, char **argv)
 	struct recording r;
 
 	if (argc > 2)
-		usage_error("histogram takes one file");
+		usage_error("histogram: expected at most one file");
 	r = recording_open(argc > 1 ? argv[1] : "kdtl.data");
 	wait = calloc(r.nr + 1, sizeof(*wait));
 	if (!wait)

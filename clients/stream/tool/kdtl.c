@@ -10,20 +10,21 @@
 
 static const char usage[] =
 	"usage: kdtl COMMAND [OPTION]...\n"
-	"  list                         the sources of this machine\n"
+	"  list                         list the sources of this machine\n"
 	"  record [OPTION]... [COMMAND [ARGUMENT]...]\n"
-	"      -o FILE      where to (kdtl.data)\n"
-	"      -d SECONDS   for so long; else until COMMAND ends, or Ctrl-C\n"
-	"      -s SOURCE    kdtl_sched or kdtl_vpa (the best there is)\n"
-	"      -C CPUS      such as 0-3,8 (all)\n"
-	"      -m PAGES     of log per CPU, a power of two\n"
-	"      -q           no progress\n"
-	"  print [FILE]                 the entries, in the order of time\n"
-	"  histogram [FILE]             how long they waited\n"
-	"  ctf [FILE] DIRECTORY         convert for babeltrace2, Trace Compass\n"
-	"kdtl(1) tells more.\n";
+	"                               record until COMMAND ends, or Ctrl-C\n"
+	"      -o FILE      write to FILE (default: kdtl.data)\n"
+	"      -d SECONDS   record for SECONDS\n"
+	"      -s SOURCE    kdtl_sched or kdtl_vpa (default: the best there is)\n"
+	"      -C CPUS      record CPUS, such as 0-3,8 (default: all)\n"
+	"      -m PAGES     pages of log per CPU, a power of two\n"
+	"      -q           print neither progress nor summary\n"
+	"  print [FILE]                 print the entries in the order of time\n"
+	"  histogram [FILE]             show how long tasks waited\n"
+	"  ctf [FILE] DIRECTORY         convert for babeltrace2 and Trace Compass\n"
+	"See kdtl(1).\n";
 
-/* The names of PAPR and of the perf tool. */
+/* As PAPR and the perf tool name the reasons. */
 const char *const dispatch_names[NR_DISPATCH_NAMES] = {
 	"external_interrupt", "firmware_internal_event", "H_PROD",
 	"decrementer_interrupt", "system_reset", "firmware_internal_event",
@@ -74,7 +75,7 @@ int open_device(void)
 	if (errno == ENOENT)
 		die("/dev/kdtl: load the module kdtl_stream");
 	if (errno == EACCES)
-		die("/dev/kdtl: needs CAP_PERFMON, be root for instance");
+		die("/dev/kdtl: needs CAP_PERFMON; root has it");
 	die("/dev/kdtl");
 }
 
@@ -104,7 +105,7 @@ int main(int argc, char **argv)
 	};
 
 	if (argc < 2)
-		usage_error("which command?");
+		usage_error("a command is missing");
 	if (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help")) {
 		fputs(usage, stdout);
 		return 0;

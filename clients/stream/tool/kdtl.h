@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* kdtl(1): what its parts know of each other. */
+/* kdtl(1): declarations shared by its files. */
 #ifndef KDTL_TOOL_H
 #define KDTL_TOOL_H
 
@@ -14,15 +14,15 @@
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
 /*
- * A recording: this, then the entries as the kernel had them, a CPU's in the
- * order of time, until the end of the file.  Big-endian like the entries, so
- * that any machine can read it.
+ * A recording: this head, then the entries as the kernel wrote them, up to the
+ * end of the file; those of one CPU are in the order of time.  The head is
+ * big-endian like the entries, so that any machine can read it.
  */
 #define KDTL_FILE_MAGIC		"KDTLDATA"
 
 struct kdtl_file {
 	char		magic[8];
-	uint32_t	size;		/* of this: the entries follow */
+	uint32_t	size;		/* of this head */
 	uint32_t	complete;	/* the recording was not killed */
 	uint64_t	tb_freq;	/* ticks per second */
 	uint64_t	tb_boot;	/* ticks at boot */
@@ -31,15 +31,15 @@ struct kdtl_file {
 	char		source[KDTL_SOURCE_LEN];
 	char		host[64];
 	char		release[64];
-	uint64_t	entries;	/* that follow, if it is complete */
+	uint64_t	entries;	/* number that follows, if complete */
 };
 
 /**
  * struct recording - a file in memory
  * @head: its head, in the machine's byte order
  * @entry: the entries, as in the file
- * @nr: how many
- * @sched: they are kdtl_sched's, which say who was dispatched
+ * @nr: number of entries
+ * @sched: they are from kdtl_sched, so they name tasks
  */
 struct recording {
 	struct kdtl_file	head;
@@ -53,9 +53,9 @@ extern const char *const preempt_names[];
 #define NR_DISPATCH_NAMES	11
 #define NR_PREEMPT_NAMES	10
 
-/* Ends with status 1, after "kdtl: ...: what errno says". */
+/* Print "kdtl: MESSAGE: ERROR", ERROR being that of errno, and exit with 1. */
 void die(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
-/* Ends with status 2: the command line is wrong. */
+/* The command line is wrong: print why and the usage, and exit with 2. */
 void usage_error(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
 /* kdtl.c */
@@ -93,7 +93,7 @@ static inline int entry_prev_pid(const struct kdtl_entry *e)
 	return (int32_t)be64toh(e->fault_addr);
 }
 
-/* 16 bytes, whatever they are, and a NUL. */
+/* The name is 16 bytes of any value; add a NUL. */
 static inline void entry_comm(const struct kdtl_entry *e, char comm[17])
 {
 	memcpy(comm, &e->srr0, 16);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* kdtl list: the sources, and which one is taken if none is named. */
+/* kdtl list: the sources, and the one that is used by default. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #define DEVICES	"/sys/bus/event_source/devices"
 
-/* A session that is never started: it takes a page of each CPU for a moment. */
+/* Set up a session, but never start it: it has one page per CPU for a moment. */
 static bool source_info(const char *source, struct kdtl_stream_info *info)
 {
 	struct kdtl_stream_attr attr = { .aux_pages = 1 };
@@ -36,9 +36,9 @@ int cmd_list(int argc, char **argv)
 	DIR *dir;
 
 	if (argc > 1)
-		usage_error("list takes no %s", argv[1]);
+		usage_error("list: unexpected argument %s", argv[1]);
 	if (!source_info("", &def))
-		die("no source: load the module kdtl_sched or kdtl_vpa");
+		die("there is no source: load the module kdtl_sched or kdtl_vpa");
 	dir = opendir(DEVICES);
 	if (!dir)
 		die(DEVICES);

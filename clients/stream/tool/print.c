@@ -14,7 +14,7 @@ static const char *name_of(const char *const *names, unsigned int nr, unsigned i
 	return number;
 }
 
-/* The longest name that the source has. */
+/* Width of the longest name that the source uses. */
 static int preempt_width(const struct recording *r)
 {
 	return r->sched ? 25 : 32;
@@ -50,7 +50,7 @@ int cmd_print(int argc, char **argv)
 	struct recording r;
 
 	if (argc > 2)
-		usage_error("print takes one file");
+		usage_error("print: expected at most one file");
 	r = recording_open(argc > 1 ? argv[1] : "kdtl.data");
 	sorted = recording_sorted(&r);
 

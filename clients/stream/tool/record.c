@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* kdtl record: from /dev/kdtl to a file, without copying in between. */
+/* kdtl record: from /dev/kdtl through a pipe to a file, without copying. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 
 #include "kdtl.h"
 
-/* What a pipe holds. */
+/* Capacity of a pipe. */
 #define PIPE_BYTES	(1 << 16)
 
 struct record {
@@ -55,7 +55,7 @@ static uint64_t now_ns(clockid_t clock)
 
 static void parse_cpus(struct record *r, const char *list)
 {
-	const int max = 1 << 16;	/* an entry has 16 bits for it */
+	const int max = 1 << 16;	/* an entry has 16 bits for the CPU */
 	const char *p = list;
 	unsigned long from, to;
 	char *end;
@@ -66,12 +66,12 @@ static void parse_cpus(struct record *r, const char *list)
 	CPU_ZERO_S(CPU_ALLOC_SIZE(max), r->cpus);
 	do {
 		if (!isdigit((unsigned char)*p))
-			usage_error("-C %s: should be such as 0-3,8", list);
+			usage_error("-C %s: must be a list such as 0-3,8", list);
 		from = to = strtoul(p, &end, 10);
 		if (*end == '-' && isdigit((unsigned char)end[1]))
 			to = strtoul(end + 1, &end, 10);
 		if (to < from || to >= (unsigned long)max || (*end && *end != ','))
-			usage_error("-C %s: should be such as 0-3,8", list);
+			usage_error("-C %s: must be a list such as 0-3,8", list);
 		for (; from <= to; from++)
 			CPU_SET_S(from, CPU_ALLOC_SIZE(max), r->cpus);
 		p = end + 1;
@@ -91,13 +91,13 @@ static struct record parse(int argc, char **argv)
 		switch (opt) {
 		case 'o':
 			if (!strcmp(optarg, "-"))
-				usage_error("-o -: should be a file, whose head is written last");
+				usage_error("-o -: must be a file, because its head is written last");
 			r.path = optarg;
 			break;
 		case 'd':
 			r.seconds = strtod(optarg, &end);
 			if (*end || !(r.seconds > 0))
-				usage_error("-d %s: should be seconds", optarg);
+				usage_error("-d %s: must be a number of seconds", optarg);
 			break;
 		case 's':
 			if (strlen(optarg) >= sizeof(r.attr.source))
@@ -110,13 +110,13 @@ static struct record parse(int argc, char **argv)
 		case 'm':
 			r.attr.aux_pages = strtoul(optarg, &end, 0);
 			if (*end || !r.attr.aux_pages || r.attr.aux_pages & (r.attr.aux_pages - 1))
-				usage_error("-m %s: should be a power of two", optarg);
+				usage_error("-m %s: must be a power of two", optarg);
 			break;
 		case 'q':
 			r.quiet = true;
 			break;
 		default:
-			usage_error("record -%c: no such option, or no value", optopt);
+			usage_error("record -%c: no such option, or its value is missing", optopt);
 		}
 	}
 	if (argv[optind])
@@ -124,7 +124,7 @@ static struct record parse(int argc, char **argv)
 	return r;
 }
 
-static struct kdtl_stream_info stream_info(const struct record *r)
+static struct kdtl_stream_info session_info(const struct record *r)
 {
 	struct kdtl_stream_info info = { .cpu = -1 };
 
@@ -149,10 +149,10 @@ static void begin(struct record *r)
 		if (errno == ENOENT)
 			die("no source %s: see kdtl list", r->attr.source);
 		if (errno == EPERM)
-			die("log of all CPUs: more than RLIMIT_MEMLOCK, take -m or -C less");
-		die("cannot be set up, the kernel's log may say why");
+			die("the log would exceed RLIMIT_MEMLOCK: use fewer pages (-m) or CPUs (-C)");
+		die("cannot set up the session; the kernel's log may say why");
 	}
-	info = stream_info(r);
+	info = session_info(r);
 
 	r->out = open(r->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (r->out < 0)
@@ -171,12 +171,13 @@ static void begin(struct record *r)
 	snprintf(r->head.release, sizeof(r->head.release), "%.63s", uts.release);
 	write_head(r);
 	if (lseek(r->out, sizeof(r->head), SEEK_SET) < 0)
-		die("%s: should be a file", r->path);
+		die("%s: must be a file", r->path);
 }
 
 /*
- * What there is, to the file, but not for ever: it may come as fast as it goes.
- * Returns false when it was stopped and that was all.
+ * Move what there is to the file.  The number of rounds is limited, since new
+ * entries may come as fast as they go.  Returns false when the session has been
+ * stopped and all was moved.
  */
 static bool drain(struct record *r)
 {
@@ -199,7 +200,7 @@ static bool drain(struct record *r)
 static void progress(const struct record *r, uint64_t start, bool last)
 {
 	const bool tty = isatty(STDERR_FILENO);
-	const struct kdtl_stream_info info = stream_info(r);
+	const struct kdtl_stream_info info = session_info(r);
 
 	if (r->quiet || (!last && !tty))
 		return;
@@ -208,7 +209,7 @@ static void progress(const struct record *r, uint64_t start, bool last)
 		(unsigned long long)(r->bytes / sizeof(struct kdtl_entry)),
 		(unsigned long long)info.lost, r->bytes / 1e6, last ? "\n" : "   ");
 	if (last && info.lost)
-		fprintf(stderr, "kdtl: -m with more pages loses less\n");
+		fprintf(stderr, "kdtl: with more pages (-m) fewer would be lost\n");
 }
 
 static pid_t run(char **command, const sigset_t *mask)
@@ -225,7 +226,7 @@ static pid_t run(char **command, const sigset_t *mask)
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
-/* Until the time is up, the command has ended, or somebody wants it to end. */
+/* Record until the time is up, the command has ended, or a signal comes. */
 static void record(struct record *r, const sigset_t *mask, uint64_t start)
 {
 	struct pollfd p = { .fd = r->dev, .events = POLLIN };
@@ -262,7 +263,7 @@ int cmd_record(int argc, char **argv)
 	sigset_t block, mask;
 	pid_t pid = 0;
 
-	/* Only ppoll() lets them through, so that none comes between. */
+	/* Only ppoll() unblocks them, so none is missed between a check and a sleep. */
 	sigaction(SIGINT, &act, NULL);
 	sigaction(SIGTERM, &act, NULL);
 	sigaction(SIGHUP, &act, NULL);
@@ -277,16 +278,16 @@ int cmd_record(int argc, char **argv)
 	begin(&r);
 	start = now_ns(CLOCK_MONOTONIC);
 	if (ioctl(r.dev, KDTL_IOC_START))
-		die("cannot be started");
+		die("cannot start recording");
 	if (r.command)
 		pid = run(r.command, &mask);
 	record(&r, &mask, start);
 
 	if (ioctl(r.dev, KDTL_IOC_STOP))
-		die("cannot be stopped");
+		die("cannot stop recording");
 	while (drain(&r))
 		;
-	r.head.lost = htobe64(stream_info(&r).lost);
+	r.head.lost = htobe64(session_info(&r).lost);
 	r.head.entries = htobe64(r.bytes / sizeof(struct kdtl_entry));
 	r.head.complete = htobe32(1);
 	write_head(&r);

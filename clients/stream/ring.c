@@ -107,7 +107,7 @@ static bool stream_ring_put(struct stream_ring *ring, const void *rec, u16 size)
 	memcpy(ring->data + at, rec, first);
 	memcpy(ring->data, rec + first, size - first);
 	ring->head += size;
-	/* Pairs with user space's acquire: who sees the head sees the record. */
+	/* Pairs with user space's acquire: a reader that sees the head sees the record. */
 	stream_pos_release(&ring->page->data_head, ring->head);
 	return true;
 }
@@ -180,7 +180,7 @@ void stream_publish(struct stream *st)
 	if (s && st->aux_maps && !kdtl_aux_info(s, st->cpu, &info)) {
 		if (!st->overwrite)
 			stream_ring_take_tail(st, &info);
-		/* Pairs with user space's acquire: who sees the head sees the data. */
+		/* Pairs with user space's acquire: a reader that sees the head sees the data. */
 		stream_pos_release(&st->ring->page->aux_head, info.head);
 	}
 	spin_unlock_irqrestore(&st->ring_lock, flags);

@@ -78,10 +78,34 @@ static void stream_free(struct stream *st)
 	kfree(st);
 }
 
+static struct stream *stream_alloc(void)
+{
+	struct stream *st;
+	int cpu;
+
+	st = kzalloc(sizeof(*st), GFP_KERNEL);
+	if (!st)
+		return NULL;
+	mutex_init(&st->verbs);
+	mutex_init(&st->maps);
+	spin_lock_init(&st->ring_lock);
+	stream_session_init(st);
+	st->percpu = alloc_percpu(struct stream_cpu);
+	if (!st->percpu || !zalloc_cpumask_var(&st->cpus, GFP_KERNEL)) {
+		stream_free(st);
+		return NULL;
+	}
+	for_each_possible_cpu(cpu) {
+		spin_lock_init(&per_cpu_ptr(st->percpu, cpu)->lock);
+		INIT_LIST_HEAD(&per_cpu_ptr(st->percpu, cpu)->chunks);
+	}
+	return st;
+}
+
 static int stream_file_open(struct inode *inode, struct file *file)
 {
 	struct stream *st;
-	int cpu, err;
+	int err;
 
 	/*
 	 * perf asks for the same capability for system-wide events.  Modules cannot
@@ -96,22 +120,9 @@ static int stream_file_open(struct inode *inode, struct file *file)
 	if (err)
 		return err;
 
-	st = kzalloc(sizeof(*st), GFP_KERNEL);
+	st = stream_alloc();
 	if (!st)
 		return -ENOMEM;
-	mutex_init(&st->verbs);
-	mutex_init(&st->maps);
-	spin_lock_init(&st->ring_lock);
-	stream_session_init(st);
-	st->percpu = alloc_percpu(struct stream_cpu);
-	if (!st->percpu || !zalloc_cpumask_var(&st->cpus, GFP_KERNEL)) {
-		stream_free(st);
-		return -ENOMEM;
-	}
-	for_each_possible_cpu(cpu) {
-		spin_lock_init(&per_cpu_ptr(st->percpu, cpu)->lock);
-		INIT_LIST_HEAD(&per_cpu_ptr(st->percpu, cpu)->chunks);
-	}
 	st->mm = current->mm;
 	mmgrab(st->mm);
 	file->private_data = st;

@@ -128,8 +128,8 @@ END {
 	setting("everything, 256 KiB for each CPU", logged(256), 256)
 	setting("everything, 4 MiB: fewer wake-ups", logged(4096), 4096)
 	setting("everything, kept until a snapshot: no reader", p, 256)
-	setting("a mask that a fourth passes", m + (logged(256) - m) / 4, 256)
-	setting("a mask that nothing passes", m, 256)
+	setting("a mask that passes a fourth", m + (logged(256) - m) / 4, 256)
+	setting("a mask that passes nothing", m, 256)
 	setting("loaded and stopped", s, 256)
 	setting("no session", i, 0)
 	part("everything, started", s)
@@ -146,9 +146,9 @@ END {
 	cpus = 64
 	fleet("CPUs", n, hosts * cpus)
 	fleet("share of all cycles", percent(logged(256), many), percent(logged(256), many))
-	fleet("that are so many whole CPUs", sprintf("%.1f", n * logged(256) * many / hz),
+	fleet("the same, in whole CPUs", sprintf("%.1f", n * logged(256) * many / hz),
 	      sprintf("%.0f", hosts * cpus * logged(256) * many / hz))
-	fleet("of them for reading", sprintf("%.1f", n * (logged(256) - p) * many / hz),
+	fleet("of these, for reading", sprintf("%.1f", n * (logged(256) - p) * many / hz),
 	      sprintf("%.0f", hosts * cpus * (logged(256) - p) * many / hz))
 	fleet("entries a second", sprintf("%.2g", n * many), sprintf("%.2g", hosts * cpus * many))
 	fleet("written, and read, a second", sprintf("%.1f GB", n * many * entry / 1e9),

@@ -2,23 +2,24 @@
 /*
  * kdtl_sched - the scheduler as a source of dispatch trace log entries
  *
- * One entry for each time a task (the idle task is none) is given a CPU, from
- * the sched_switch tracepoint alone.  What the entry says beyond that comes
- * from two places:
+ * One entry for each time that a task other than the idle task gets a CPU, from
+ * the sched_switch tracepoint.  The times and reasons in an entry come from two
+ * places:
  *
  * - task_struct::sched_info, which the scheduler keeps anyway: since when the
  *   task has been in this CPU's queue, and how long it waited in others.
- * - A small table of when and why a task last left a CPU.  It is a cache: one
- *   slot per hash of the pid, the last one wins.  A task whose record was
- *   pushed out looks like one that has never run: how long it slept is 0.
- *   One that has really never run has none: a record of its pid is of a task
- *   that had the pid before.
+ * - A small table of when and why each task last left a CPU.  The table is a
+ *   cache with one slot for each lower half of a pid; a new record replaces the
+ *   old one.  A task whose record was replaced looks like one that has never
+ *   run, so its sleep is given as 0.  For a task that has really never run, a
+ *   record of its pid belongs to an earlier task, and is ignored.
  *
- * Where a task may be left in its queue when it goes to sleep, and be moved to
- * another (sched_migrate_task), the scheduler takes it for queued from then on.
- * Its record is marked, and says that the time in the queue is not known.
+ * From Linux 6.12 on, a task that goes to sleep may stay in its queue for a
+ * while.  If it is moved to another queue meanwhile (sched_migrate_task), the
+ * scheduler counts it as queued from then on, although it sleeps.  A mark in the
+ * task's record says so: the time that it was queued is then not known.
  *
- * Documentation/pmu-sched.rst says what stands in each field.
+ * Documentation/pmu-sched.rst describes each field of an entry.
  */
 #define pr_fmt(fmt) "kdtl_sched: " fmt
 
@@ -40,30 +41,30 @@
  * @when: time << 2 | enum kdtl_kind
  * @check: @when ^ kdtl_waited_id()
  *
- * A task's own record is ordered by the scheduler, which hands the task from
- * CPU to CPU.  Another task of the same slot may write at the same time: then
- * the two words do not fit each other, the pid comes out wrong, and the record
- * is as good as pushed out.  An empty slot has pid 0, which is nobody's.  On a CPU
- * of 32 bits, which would tear the words, there are no more pids than slots.
+ * The scheduler hands a task from CPU to CPU, which orders the accesses to the
+ * task's own record.  Another task with the same slot may write at the same
+ * time.  Then the two words do not match, they give a wrong pid, and the record
+ * counts as replaced.  An empty slot gives pid 0, the idle task's, which has no
+ * record.  A 32-bit CPU would tear the words, but it has no more pids than slots.
  *
- * The mark of a task that was moved asleep is the complement of @check.  That
- * fits nobody: all pids of a slot have the same lower half.
+ * In a marked record, @check is complemented.  No task takes it for an unmarked
+ * one: all pids of a slot have the same lower half, and the complement's differs.
  */
 struct kdtl_departure {
 	u64	when;
 	u64	check;
 };
 
-/* srr0 and srr1 hold the name; kdtl_fill() counts on where they are. */
+/* srr0 and srr1 hold the task's name; kdtl_fill() relies on their offset. */
 static_assert(TASK_COMM_LEN == 2 * sizeof(__be64));
 static_assert(offsetof(struct kdtl_entry, srr0) == 4 * sizeof(__be64));
 
-/* Where times of writers that meet differ, the pid is: in the low bits. */
+/* Keep the pid in the low bits, where racing timestamps differ. */
 #define KDTL_PID_BITS		22
 #define KDTL_PID_MASK		(BIT(KDTL_PID_BITS) - 1)
 static_assert(PID_MAX_LIMIT <= 1 << KDTL_PID_BITS);
 
-/* By the pid's lower half, 1 MiB in all. */
+/* One slot for each lower half of a pid: 1 MiB in all. */
 #define KDTL_SLOTS		(U16_MAX + 1UL)
 static_assert(IS_ENABLED(CONFIG_64BIT) || PID_MAX_LIMIT <= KDTL_SLOTS);
 
@@ -76,50 +77,50 @@ static __always_inline struct kdtl_departure *kdtl_slot(unsigned long pid)
 	return &departures[(u16)pid];
 }
 
-/* Who, and how long it has waited in its life, modulo 2^42 ns (73 minutes). */
+/* The pid, and above it the task's whole wait so far, modulo 2^42 ns (73 minutes). */
 static __always_inline u64 kdtl_waited_id(const struct task_struct *t, unsigned long pid)
 {
 	return ((u64)t->sched_info.run_delay << KDTL_PID_BITS) + pid;
 }
 
 static __always_inline void kdtl_depart(const struct task_struct *t, unsigned long pid,
-					u64 now, unsigned long why)
+					u64 now, unsigned long kind)
 {
 	struct kdtl_departure *slot = kdtl_slot(pid);
-	const u64 when = now << 2 | why;
+	const u64 when = now << 2 | kind;
 
 	WRITE_ONCE(slot->when, when);
 	WRITE_ONCE(slot->check, when ^ kdtl_waited_id(t, pid));
 }
 
 /*
- * Is a record with @id = when ^ check the one of @pid, marked?  The empty slot of
- * the largest pid there can be is none.
+ * Is this a marked record of @pid, with @id = when ^ check?  An empty slot would
+ * look like that for the largest possible pid, so @when must not be 0.
  */
 static bool kdtl_is_marked(u64 when, u64 id, unsigned long pid)
 {
 	return when && !((~id ^ pid) & KDTL_PID_MASK);
 }
 
-/* 32 bits of nanoseconds are 4.29 s: longer ones say so, by their largest. */
+/* An entry's times have 32 bits of ns; longer times are given as the maximum, 4.29 s. */
 static u32 kdtl_saturate(s64 ns)
 {
 	return clamp_t(s64, ns, 0, U32_MAX);
 }
 
 /*
- * On its way off: did it sleep, and where?  A task that is to sleep but has a
- * signal pending stays runnable, and its state says so here.
+ * Why @prev leaves its CPU.  A task that was going to sleep but has a signal
+ * pending stays runnable: the scheduler has reset its state already.
  */
-static __always_inline unsigned long kdtl_why(bool preempt,
-					      const struct task_struct *prev)
+static __always_inline unsigned long kdtl_departure_kind(bool preempt,
+							 const struct task_struct *prev)
 {
 	if (preempt || READ_ONCE(prev->__state) == TASK_RUNNING)
 		return KDTL_KIND_PREEMPT;
 	return kdtl_task_in_user_fault(prev) ? KDTL_KIND_FAULT : KDTL_KIND_CEDE;
 }
 
-/* By kind, where they stand in the entry's first half word. */
+/* Reason codes by kind, shifted to their place in the entry's first 32 bits. */
 static const u32 kdtl_dispatch_codes[] = {
 	[KDTL_KIND_CEDE]	= KDTL_DISPATCH_PROD << 24,
 	[KDTL_KIND_PREEMPT]	= KDTL_DISPATCH_TIME_SLICE << 24,
@@ -132,10 +133,10 @@ static const u32 kdtl_preempt_codes[] = {
 	[KDTL_KIND_FAULT]	= KDTL_PREEMPT_PAGE_FAULT << 16,
 };
 
-/* The CPU's number has half a word in the entry. */
+/* The entry has 16 bits for the CPU's number. */
 static_assert(CONFIG_NR_CPUS <= 1 << 16);
 
-/* Six stores: an entry is made in place, not copied. */
+/* Write an entry in place, in six stores, rather than build and copy it. */
 static __always_inline void kdtl_fill(void *to, const struct task_struct *next,
 				      __be64 w0, __be64 w1, __be64 w2, __be64 w3)
 {
@@ -148,7 +149,7 @@ static __always_inline void kdtl_fill(void *to, const struct task_struct *next,
 	memcpy(&e[4], next->comm, TASK_COMM_LEN);
 }
 
-/* One that does not just take the entry, and those after it. */
+/* @sink needs more than a plain store: serve it and the sinks after it. */
 static noinline void kdtl_sched_slow(struct kdtl_sink *sink, unsigned long kind,
 				     const struct task_struct *next,
 				     __be64 w0, __be64 w1, __be64 w2, __be64 w3)
@@ -162,8 +163,8 @@ static noinline void kdtl_sched_slow(struct kdtl_sink *sink, unsigned long kind,
 static __always_inline void kdtl_sched_dispatch(bool preempt, struct task_struct *prev,
 						struct task_struct *next, u64 now)
 {
-	/* enum kdtl_kind, ready to be an index */
-	unsigned long off = KDTL_KIND_CEDE, why = KDTL_KIND_CEDE;
+	/* enum kdtl_kind, as unsigned long because they are indexes */
+	unsigned long prev_kind = KDTL_KIND_CEDE, kind = KDTL_KIND_CEDE;
 	const unsigned long prev_pid = (u32)prev->pid, next_pid = (u32)next->pid;
 	s64 queued, ready = 0, slept = 0;
 	u64 when, id, waited, queued_at, head;
@@ -172,8 +173,8 @@ static __always_inline void kdtl_sched_dispatch(bool preempt, struct task_struct
 	u32 reasons;
 
 	if (prev_pid) {
-		off = kdtl_why(preempt, prev);
-		kdtl_depart(prev, prev_pid, now, off);
+		prev_kind = kdtl_departure_kind(preempt, prev);
+		kdtl_depart(prev, prev_pid, now, prev_kind);
 	}
 	if (!next_pid)
 		return;
@@ -181,29 +182,29 @@ static __always_inline void kdtl_sched_dispatch(bool preempt, struct task_struct
 	if (!sink)
 		return;
 
-	/* Not queued: it never waited here. The scheduler says so with a 0. */
+	/* 0: the scheduler did not queue the task, so it has not waited here. */
 	queued_at = next->sched_info.last_queued;
 	if (unlikely(!queued_at))
 		queued_at = now;
 
 	when = READ_ONCE(kdtl_slot(next_pid)->when);
 	id = when ^ READ_ONCE(kdtl_slot(next_pid)->check);
-	/* Who has never run has none: its id is made another one's. */
+	/* A task that never ran has no record: make the ids differ. */
 	waited = kdtl_waited_id(next, next_pid) + !next->sched_info.pcount - id;
 	if (likely(!(waited & KDTL_PID_MASK))) {
-		why = when & 3;
+		kind = when & 3;
 		slept = queued_at - (when >> 2);
-		ready = why == KDTL_KIND_PREEMPT ? slept : waited >> KDTL_PID_BITS;
+		ready = kind == KDTL_KIND_PREEMPT ? slept : waited >> KDTL_PID_BITS;
 		slept -= ready;
 	} else if (KDTL_HAVE_DELAYED_DEQUEUE && kdtl_is_marked(when, id, next_pid) &&
 		   next->sched_info.pcount) {
-		/* It awoke, and was queued: when, is not known. */
-		why = when & 3;
+		/* Nobody knows when the task woke up and was queued. */
+		kind = when & 3;
 		queued_at = now;
 		slept = now - (when >> 2);
 	}
 
-	sink = kdtl_sink_wanting(sink, why);
+	sink = kdtl_sink_wanting(sink, kind);
 	if (!sink)
 		return;
 
@@ -213,7 +214,7 @@ static __always_inline void kdtl_sched_dispatch(bool preempt, struct task_struct
 		ready = kdtl_saturate(ready);
 		slept = kdtl_saturate(slept);
 	}
-	reasons = kdtl_dispatch_codes[why] | kdtl_preempt_codes[off] |
+	reasons = kdtl_dispatch_codes[kind] | kdtl_preempt_codes[prev_kind] |
 		  raw_smp_processor_id();
 	w0 = cpu_to_be64((u64)reasons << 32 | queued);
 	w1 = cpu_to_be64((u64)ready << 32 | slept);
@@ -223,17 +224,17 @@ static __always_inline void kdtl_sched_dispatch(bool preempt, struct task_struct
 	do {
 		head = sink->head;
 		if (unlikely(kdtl_sink_is_slow(sink, head))) {
-			kdtl_sched_slow(sink, why, next, w0, w1, w2, w3);
+			kdtl_sched_slow(sink, kind, next, w0, w1, w2, w3);
 			return;
 		}
 		kdtl_fill(kdtl_sink_slot(sink, head), next, w0, w1, w2, w3);
 		kdtl_sink_publish(sink, head);
-		kdtl_sink_count(sink->counts, why, queued, ready, slept);
-		/* Mostly there is one. */
+		kdtl_sink_count(sink->counts, kind, queued, ready, slept);
+		/* Usually there is only one sink. */
 		sink = sink->next;
 		if (likely(!sink))
 			return;
-		sink = kdtl_sink_wanting(sink, why);
+		sink = kdtl_sink_wanting(sink, kind);
 	} while (sink);
 }
 
@@ -243,7 +244,7 @@ static noinline void kdtl_sched_anchor(bool preempt, struct task_struct *prev,
 	kdtl_sched_dispatch(preempt, prev, next, kdtl_clock_anchor());
 }
 
-/* Interrupts off, runqueue lock held, on the CPU in question. */
+/* Runs on the CPU that switches, with interrupts off and the runqueue lock held. */
 static void kdtl_sched_switch(void *data, bool preempt, struct task_struct *prev,
 			      struct task_struct *next, unsigned int prev_state)
 {
@@ -256,8 +257,9 @@ static void kdtl_sched_switch(void *data, bool preempt, struct task_struct *prev
 }
 
 /*
- * It sleeps, and the scheduler takes it for queued.  What orders its record is the
- * lock of the queue that it is in.  If it has none any more, it sleeps since now.
+ * @t sleeps, but the scheduler counts it as queued.  While @t is moved, the lock
+ * of its queue orders the accesses to its record.  If the record was replaced, the
+ * new one has the sleep begin now.
  */
 static void kdtl_mark(const struct task_struct *t)
 {
@@ -280,8 +282,8 @@ static void kdtl_sched_migrate(void *data, struct task_struct *t, int cpu)
 }
 
 /*
- * Those that were moved before the probe was there.  One that awakes meanwhile may
- * be marked too: then one wait is not known.
+ * Mark the tasks that were moved asleep before the probe was there.  A task that
+ * wakes up meanwhile may be marked too; then one of its waits is not known.
  */
 static void kdtl_mark_sleepers(void)
 {
@@ -300,7 +302,7 @@ static int kdtl_sched_attach(struct kdtl_pmu *p)
 {
 	int err;
 
-	/* Records of an earlier use would make sleeps out of our absence. */
+	/* Old records would count the time since the last detach as sleep. */
 	memset(departures, 0, KDTL_SLOTS * sizeof(*departures));
 	err = tracepoint_probe_register(sched_switch_tp, kdtl_sched_switch, NULL);
 	if (err || !KDTL_HAVE_DELAYED_DEQUEUE)
@@ -323,7 +325,7 @@ static void kdtl_sched_detach(struct kdtl_pmu *p)
 	tracepoint_synchronize_unregister();
 }
 
-/* With interrupts off here, no switch of this CPU is half way through. */
+/* Interrupts are off, so this CPU is not in the middle of a task switch. */
 static u64 kdtl_sched_sync(struct kdtl_pmu *p)
 {
 	u64 now;
@@ -355,7 +357,7 @@ static int __init kdtl_sched_init(void)
 
 	for_each_kernel_tracepoint(kdtl_find_tracepoint, NULL);
 	if (!sched_switch_tp || !sched_migrate_tp) {
-		pr_warn("this kernel has no tracepoints sched_switch and sched_migrate_task\n");
+		pr_warn("this kernel lacks the tracepoint sched_switch or sched_migrate_task\n");
 		return -ENODEV;
 	}
 

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * local_clock() in a quarter of the instructions, for each switch of a CPU
+ * local_clock() in a third of the instructions, because each task switch reads it
  *
- * While the kernel itself trusts the TSC, a reading of local_clock() serves as
- * an anchor for the next 2^24 cycles (5.6 ms at 3 GHz), during which the TSC is
- * converted in place.  It need not be what local_clock() is made of: if the
- * rates differ by 1 ppm (a guest's paravirtual clock), the error is at most
- * 5.6 ns before the next anchor.  A TSC that jumps, or stopped, is out of the
- * anchor's reach: too far, or behind it.  Where a hypervisor took the CPU away
- * between the readings of the two there is no anchor.  Other architectures, and
- * kernels that do not trust the TSC, have local_clock().
+ * While the kernel trusts the TSC, a reading of local_clock() serves as an anchor
+ * for the next 2^24 cycles (5.6 ms at 3 GHz).  Within that reach, the time is the
+ * anchor's plus the TSC cycles since then, converted to ns.
+ *
+ * local_clock() itself need not be based on the TSC: if the rates differ by 1 ppm
+ * (a guest's paravirtual clock), the error is at most 5.6 ns when the next anchor
+ * is taken.  After a jump of the TSC, forwards or backwards, the anchor is out of
+ * reach.  If a hypervisor took the CPU away between the readings of the two
+ * clocks, they do not become an anchor.  Other architectures, and kernels that do
+ * not trust the TSC, use local_clock().
  */
 #ifndef _KDTL_SCHED_CLOCK_H
 #define _KDTL_SCHED_CLOCK_H
@@ -23,16 +25,16 @@
 
 #define KDTL_CLOCK_REACH	BIT_ULL(24)
 #define KDTL_CLOCK_SHIFT	28
-/* An anchor's two readings are at most so many cycles apart: 1.4 us at 3 GHz. */
+/* Most cycles between the TSC's readings around local_clock(): 1.4 us at 3 GHz. */
 #define KDTL_CLOCK_GAP		BIT_ULL(12)
-/* 2^24 cycles at this rate or a higher one: the product fits 64 bits. */
+/* At this rate or above, KDTL_CLOCK_REACH * mult fits in 64 bits. */
 #define KDTL_CLOCK_MIN_KHZ	1000
 
 /**
  * struct kdtl_clock - a CPU's anchor
- * @cycles: the TSC then; no TSC comes close if that is not trusted
- * @ns: local_clock() then
- * @mult: ns in a cycle, << KDTL_CLOCK_SHIFT
+ * @cycles: TSC at the anchor; without an anchor, a value that no TSC comes near
+ * @ns: local_clock() at the anchor
+ * @mult: ns per cycle, << KDTL_CLOCK_SHIFT
  */
 struct kdtl_clock {
 	u64	cycles;
@@ -42,7 +44,7 @@ struct kdtl_clock {
 
 static DEFINE_PER_CPU(struct kdtl_clock, kdtl_clock);
 
-/* A new anchor.  Its time is not before any that the last one gave. */
+/* Take a new anchor.  Its time is not before any that the last anchor gave. */
 static noinline u64 kdtl_clock_anchor(void)
 {
 	struct kdtl_clock *c = this_cpu_ptr(&kdtl_clock);
@@ -61,7 +63,7 @@ static noinline u64 kdtl_clock_anchor(void)
 	return ns;
 }
 
-/* Interrupts off.  Else there is none, and kdtl_clock_anchor() says the time. */
+/* With interrupts off.  If this returns false, kdtl_clock_anchor() has the time. */
 static __always_inline bool kdtl_clock_read(u64 *now)
 {
 	const struct kdtl_clock *c = this_cpu_ptr(&kdtl_clock);

@@ -2,32 +2,32 @@
 /*
  * kdtl_vpa - the POWER hypervisor as a source of dispatch trace log entries
  *
- * One entry for each time the hypervisor gives this partition's virtual
- * processor a real one.  The hypervisor writes them into a log per CPU that is
- * registered with it, and counts them in lppaca::dtl_idx.  It tells nobody, and
- * goes around without looking whether they have been read: so a timer on each
- * CPU polls the log, and what it cannot read is counted.
+ * One entry for each time the hypervisor runs one of this partition's virtual
+ * processors on a real one.  Each CPU registers a log with the hypervisor, which
+ * writes the entries there and counts them in lppaca::dtl_idx.  The hypervisor
+ * raises no interrupt, and wraps around without regard to the reader.  So a timer
+ * on each CPU polls the log, and entries that were overwritten count as lost.
  *
- * Linux's own users register 4096 bytes, 85 entries. That is too little: while
- * a virtual processor confers its cycles to the holder of a lock, interrupts
- * off, each attempt makes an entry and no timer comes. So the largest log that
- * the hypervisor takes is registered, from log_bytes down to 4096.
+ * Linux's own users register 4096 bytes, 85 entries.  That is too little: while a
+ * virtual processor confers its cycles to the holder of a lock, interrupts are off
+ * and the timer does not run, but each attempt makes an entry.  So kdtl_vpa
+ * registers the largest log that the hypervisor takes, from log_bytes down to 4096.
  *
  *	hypervisor				poll
  *	   write entry i into slot i % n	V: read dtl_idx
  *	H: barrier				   read entry (after a barrier)
  *	   write i + 1 to dtl_idx		W: read dtl_idx again (likewise)
  *
- * H pairs with V ([vpa.H] in the models): an entry that is counted is there.
- * With W it tells an entry that was overwritten while it was read: before the
- * hypervisor touches its slot again it has counted n - 1 more.  H is PAPR's
- * promise, and the smp_wmb() in KVM's __kvmppc_create_dtl_entry(); between two
- * entries lies a whole dispatch.
+ * H pairs with V ([vpa.H] in the models): an entry that is counted is complete.
+ * H also pairs with W, to detect an entry that was overwritten while it was read:
+ * before the hypervisor writes to that slot again, it has counted n - 1 more.  PAPR
+ * promises H, and KVM has it as the smp_wmb() in __kvmppc_create_dtl_entry().
+ * Between two entries lies a whole dispatch.
  *
- * There is one log per CPU and one enable mask in the lppaca, for the whole
- * partition: see kdtl_vpa_own() for who else may want it.
+ * Each CPU has just one log, and one enable mask in its lppaca, for all users in
+ * the partition.  KDTL_VPA_OTHERS lists the other users.
  *
- * Documentation/pmu-vpa.rst says what stands in each field.
+ * Documentation/pmu-vpa.rst describes each field of an entry.
  */
 #define pr_fmt(fmt) "kdtl_vpa: " fmt
 
@@ -54,11 +54,11 @@
 
 static char *name = "kdtl_vpa";
 module_param(name, charp, 0444);
-MODULE_PARM_DESC(name, "of the PMU (default kdtl_vpa; the perf tool decodes names that start with vpa_dtl)");
+MODULE_PARM_DESC(name, "name of the PMU (default kdtl_vpa; the perf tool decodes names that start with vpa_dtl)");
 
 static unsigned int log_bytes = 65536;
 module_param(log_bytes, uint, 0444);
-MODULE_PARM_DESC(log_bytes, "of each CPU's log, a power of two from 4096 to 65536 (default 65536); the hypervisor may take only less");
+MODULE_PARM_DESC(log_bytes, "size of each CPU's log, a power of two from 4096 to 65536 (default 65536); smaller if the hypervisor refuses it");
 
 #define KDTL_VPA_MIN_LOG	DISPATCH_LOG_BYTES
 #define KDTL_VPA_MAX_LOG	65536U
@@ -67,30 +67,30 @@ static_assert(sizeof(struct kdtl_entry) == sizeof(struct dtl_entry));
 static_assert(KDTL_MASK_ALL == DTL_LOG_ALL);
 
 /*
- * However quiet it was before: so many a second do not overrun the log, or one
- * that is too small for that is polled every millisecond at least.
+ * Even after a quiet time, this many entries a second must not overrun the log.  A
+ * log that is too small for that is polled every millisecond or more often.
  */
 #define KDTL_VPA_SUDDEN_RATE	340000
 #define KDTL_VPA_SMALL_INTERVAL	NSEC_PER_MSEC
 #define KDTL_VPA_MIN_INTERVAL	(50 * NSEC_PER_USEC)
 
 /*
- * The next poll is to find the log filled to this part at the rate that was
- * seen: so the rate may become this many times as high until then.
+ * At the last poll's rate, the next poll finds 1 / KDTL_VPA_HEADROOM of the log
+ * filled.  So the rate may grow by this factor until then.
  */
 #define KDTL_VPA_HEADROOM	4
 
 /**
- * enum kdtl_vpa_problem - what there is to say about a CPU's log
- * @KDTL_VPA_FINE: nothing
- * @KDTL_VPA_IN_USE: someone else has it
- * @KDTL_VPA_REFUSED: the hypervisor does not register it
- * @KDTL_VPA_KEPT: the hypervisor does not give it back
- * @KDTL_VPA_TAKEN: someone else had it meanwhile
+ * enum kdtl_vpa_problem - the problems with a CPU's log that are printed
+ * @KDTL_VPA_FINE: no problem
+ * @KDTL_VPA_IN_USE: another user has the log
+ * @KDTL_VPA_REFUSED: the hypervisor does not register the log
+ * @KDTL_VPA_KEPT: the hypervisor does not give the log back
+ * @KDTL_VPA_TAKEN: another user has had the log meanwhile
  * @KDTL_VPA_INDEX: dtl_idx makes no sense
  * @KDTL_VPA_ENTRY: an entry is not newer than the one before
  * @KDTL_VPA_FUTURE: an entry is from the future
- * @KDTL_VPA_NR_PROBLEMS: how many there are
+ * @KDTL_VPA_NR_PROBLEMS: number of the above
  */
 enum kdtl_vpa_problem {
 	KDTL_VPA_FINE,
@@ -106,28 +106,28 @@ enum kdtl_vpa_problem {
 
 /**
  * struct kdtl_vpa_cpu - a CPU's log
- * @log: what the hypervisor writes to while @mask is not 0
- * @entries: that it holds
+ * @log: the log, to which the hypervisor writes while @mask is not 0
+ * @entries: number of entries that fit @log
  * @next: index of the first entry not yet handed out
  * @slot: @next % @entries
  * @last_tb: time base of the newest entry handed out
  * @polled_tb: time base at the last poll
- * @now: time base when it was last needed, no entry may be newer
+ * @now_tb: a recent time base; read again before a newer entry is refused
  * @mask: KDTL_MASK_*, as in the lppaca; 0: not registered
- * @wanted: what @mask is to become
+ * @wanted: the value that @mask is to get
  * @polling: entries are being handed out, which may change @wanted
- * @kept: the hypervisor may write to @log for ever
+ * @kept: the hypervisor did not give @log back, so it may still write there
  * @interval: ns until the next poll
- * @max_interval: the longest that the events and the log's size allow
- * @period: the longest that the events allow, 0: any
+ * @max_interval: the longest @interval that the events and the log's size allow
+ * @period: the longest @interval that the events allow; 0: any
  * @seen: entries since the timer's last poll
  * @timer: polls, on this CPU
- * @problem: for @tell
- * @detail: of it
- * @tell: says it, where printk() may be called
+ * @problem: the problem that @print is to print
+ * @detail: the number in its message
+ * @print: prints @problem in a context where printk() may be called
  *
- * Belongs to the CPU (interrupts off) while there are events on it, else to
- * attach() and detach().
+ * All of it belongs to the CPU (interrupts off) while there are events on it, else
+ * to attach() and detach().
  */
 struct kdtl_vpa_cpu {
 	struct kdtl_entry	*log;
@@ -136,7 +136,7 @@ struct kdtl_vpa_cpu {
 	unsigned int		slot;
 	u64			last_tb;
 	u64			polled_tb;
-	u64			now;
+	u64			now_tb;
 	u32			mask;
 	u32			wanted;
 	bool			polling;
@@ -148,7 +148,7 @@ struct kdtl_vpa_cpu {
 	struct hrtimer		timer;
 	enum kdtl_vpa_problem	problem;
 	s64			detail;
-	struct irq_work		tell;
+	struct irq_work		print;
 };
 
 static DEFINE_PER_CPU(struct kdtl_vpa_cpu, kdtl_vpa_cpus);
@@ -157,12 +157,12 @@ static struct kdtl_pmu kdtl_vpa_pmu;
 
 #define KDTL_VPA_OTHERS								\
 	(IS_ENABLED(CONFIG_VIRT_CPU_ACCOUNTING_NATIVE) ?			\
-	 "this kernel needs it itself, it has CONFIG_VIRT_CPU_ACCOUNTING_NATIVE" : \
+	 "this kernel itself uses it (CONFIG_VIRT_CPU_ACCOUNTING_NATIVE)" :	\
 	 "stop /proc/powerpc/vcpudispatch_stats, debugfs powerpc/dtl, vpa_dtl events")
 
-static void kdtl_vpa_tell(struct irq_work *work)
+static void kdtl_vpa_print(struct irq_work *work)
 {
-	struct kdtl_vpa_cpu *c = container_of(work, struct kdtl_vpa_cpu, tell);
+	struct kdtl_vpa_cpu *c = container_of(work, struct kdtl_vpa_cpu, print);
 	const int cpu = smp_processor_id();
 
 	if (!__ratelimit(&kdtl_vpa_limits[c->problem]))
@@ -179,7 +179,7 @@ static void kdtl_vpa_tell(struct irq_work *work)
 			cpu, c->detail);
 		break;
 	case KDTL_VPA_KEPT:
-		pr_warn("CPU %d: the hypervisor does not give its log back, so its memory is not used again (H_REGISTER_VPA: %lld)\n",
+		pr_warn("CPU %d: the hypervisor does not give its log back, so its memory is not freed (H_REGISTER_VPA: %lld)\n",
 			cpu, c->detail);
 		break;
 	case KDTL_VPA_TAKEN:
@@ -201,20 +201,20 @@ static void kdtl_vpa_tell(struct irq_work *work)
 	}
 }
 
-/* Interrupts are off, maybe under the runqueue lock: not the place to print. */
-static void kdtl_vpa_problem(struct kdtl_vpa_cpu *c,
-			     enum kdtl_vpa_problem problem, s64 detail)
+/* Interrupts are off, maybe under the runqueue lock, so let an irq_work print. */
+static void kdtl_vpa_report(struct kdtl_vpa_cpu *c,
+			    enum kdtl_vpa_problem problem, s64 detail)
 {
 	c->problem = problem;
 	c->detail = detail;
-	irq_work_queue(&c->tell);
+	irq_work_queue(&c->print);
 }
 
 /* ----------------------------------------------------------------- polling */
 
 /*
- * By why the processor was taken away.  Adjuncts and the firmware's own doings
- * are in none of PAPR's three classes, and KVM leaves the field 0.
+ * Kinds by preempt reason.  Reasons of adjuncts and of the firmware are in none of
+ * PAPR's three classes, and KVM leaves the field 0.
  */
 static const u8 kdtl_vpa_kinds[] = {
 	[KDTL_PREEMPT_UNUSED]		= KDTL_KIND_UNKNOWN,
@@ -238,26 +238,27 @@ static enum kdtl_kind kdtl_vpa_kind(const struct kdtl_entry *e)
 }
 
 /*
- * A slot is given up as soon as the hypervisor may be writing to it: when all
- * the others have been counted since.
+ * The maximum number of entries that are safe to read: if there is one more, the
+ * hypervisor may be overwriting the oldest one already.
  */
 static unsigned int kdtl_vpa_max_fresh(const struct kdtl_vpa_cpu *c)
 {
 	return c->entries - 1;
 }
 
-/* More than the log holds: go on with the oldest entry that is safe. */
+/* The hypervisor has lapped us: go on with the oldest entry that is safe to read. */
 static noinline u64 kdtl_vpa_lapped(struct kdtl_vpa_cpu *c, u64 index)
 {
 	const u64 fresh = index - c->next;
 	u64 lost;
 
 	/*
-	 * Not even a tick per dispatch, or fewer than there were: that is no
-	 * count.  Nobody knows how many are lost, but readers see that some are.
+	 * More dispatches than ticks, or a count that went back (a huge difference):
+	 * the count makes no sense.  Nobody knows how many entries are lost, but one
+	 * that counts as lost shows readers that there is a gap.
 	 */
 	if (fresh > c->entries + (get_tb() - c->polled_tb)) {
-		kdtl_vpa_problem(c, KDTL_VPA_INDEX, fresh);
+		kdtl_vpa_report(c, KDTL_VPA_INDEX, fresh);
 		c->next = index;
 		lost = 1;
 	} else {
@@ -265,21 +266,21 @@ static noinline u64 kdtl_vpa_lapped(struct kdtl_vpa_cpu *c, u64 index)
 		c->next += lost;
 	}
 	c->slot = c->next % c->entries;
-	/* Faster than any guess: kdtl_vpa_pace() finds the way back. */
+	/* Entries come faster than planned: poll often until kdtl_vpa_pace() slows down. */
 	c->interval = min_t(u64, KDTL_VPA_MIN_INTERVAL, c->max_interval);
 	kdtl_pmu_lost(&kdtl_vpa_pmu, lost);
 	return index - c->next;
 }
 
-/* How many entries there are, after what cannot be read has been counted. */
+/* The number of entries to read; those that can no longer be read count as lost. */
 static u64 kdtl_vpa_fresh(struct kdtl_vpa_cpu *c)
 {
 	u64 index, fresh;
 
-	/* [vpa.W] After the entry that was read before, if any. Pairs with H. */
+	/* [vpa.W] Reads the index after the entry that was just copied. Pairs with H. */
 	virt_rmb();
 	index = be64_to_cpu(get_lppaca()->dtl_idx);
-	/* [vpa.V] Before the entries. Pairs with [vpa.H]. */
+	/* [vpa.V] Reads the index before the entries that it counts. Pairs with [vpa.H]. */
 	virt_rmb();
 
 	fresh = index - c->next;
@@ -291,19 +292,19 @@ static void kdtl_vpa_hand_out(struct kdtl_vpa_cpu *c, const struct kdtl_entry *e
 	const u64 tb = kdtl_entry_time(e);
 
 	/*
-	 * What the hypervisor has counted but not written: there was a dispatch,
-	 * and what stands in the slot is not about it.
+	 * The hypervisor has counted the dispatch without writing its entry: the slot
+	 * holds something older.
 	 */
 	if (unlikely((s64)(tb - c->last_tb) <= 0)) {
-		kdtl_vpa_problem(c, KDTL_VPA_ENTRY, tb - c->last_tb);
+		kdtl_vpa_report(c, KDTL_VPA_ENTRY, tb - c->last_tb);
 		kdtl_pmu_lost(&kdtl_vpa_pmu, 1);
 		return;
 	}
-	/* If it were handed out, all until then would look old. */
-	if (tb > c->now) {
-		c->now = get_tb();
-		if (unlikely(tb > c->now)) {
-			kdtl_vpa_problem(c, KDTL_VPA_FUTURE, tb - c->now);
+	/* If an entry from the future were handed out, all until then would look old. */
+	if (tb > c->now_tb) {
+		c->now_tb = get_tb();
+		if (unlikely(tb > c->now_tb)) {
+			kdtl_vpa_report(c, KDTL_VPA_FUTURE, tb - c->now_tb);
 			kdtl_pmu_lost(&kdtl_vpa_pmu, 1);
 			return;
 		}
@@ -313,8 +314,9 @@ static void kdtl_vpa_hand_out(struct kdtl_vpa_cpu *c, const struct kdtl_entry *e
 }
 
 /*
- * Hand out what is in the log, and say whether that was all.  At most one round:
- * a hypervisor that counts as fast as this reads does not keep the CPU here.
+ * Hand out the entries in the log, and return whether those were all.  Read at
+ * most as many as fit the log: a hypervisor that writes as fast as this loop reads
+ * must not keep the CPU here.
  */
 static bool kdtl_vpa_poll(struct kdtl_vpa_cpu *c)
 {
@@ -324,7 +326,7 @@ static bool kdtl_vpa_poll(struct kdtl_vpa_cpu *c)
 
 	c->polling = true;
 	for (fresh = kdtl_vpa_fresh(c); fresh && budget; budget--) {
-		/* The entry may change while it is read: not in the events. */
+		/* kdtl_vpa_fresh() moves c->next on if the entry was overwritten meanwhile. */
 		e = c->log[c->slot];
 		next = c->next;
 		fresh = kdtl_vpa_fresh(c);
@@ -338,14 +340,15 @@ static bool kdtl_vpa_poll(struct kdtl_vpa_cpu *c)
 		kdtl_vpa_hand_out(c, &e);
 	}
 	c->polled_tb = get_tb();
-	c->now = c->polled_tb;
+	c->now_tb = c->polled_tb;
 	c->polling = false;
 	return !fresh;
 }
 
 /*
- * As often as needed: in proportion to what came since the timer's last poll.
- * At once if there was more than planned, doubled at most if there was less.
+ * Adapt the interval to the number of entries since the timer's last poll.  If
+ * there were more than planned, it shrinks at once by that ratio; if there were
+ * fewer, it grows by that ratio, but at most to its double.
  */
 static void kdtl_vpa_pace(struct kdtl_vpa_cpu *c)
 {
@@ -374,7 +377,7 @@ static void kdtl_vpa_start_timer(struct kdtl_vpa_cpu *c)
 		      HRTIMER_MODE_REL_PINNED_HARD);
 }
 
-/* ------------------------------------------------------- the CPU's log, on and off */
+/* ------------------------------------------------------- switching a log on and off */
 
 static int kdtl_vpa_register(struct kdtl_vpa_cpu *c, u32 mask)
 {
@@ -382,16 +385,16 @@ static int kdtl_vpa_register(struct kdtl_vpa_cpu *c, u32 mask)
 	unsigned int size;
 	long rc;
 
-	/* After attach() has looked. */
+	/* Another user may have come since attach() looked. */
 	if (lppaca->dtl_enable_mask) {
-		kdtl_vpa_problem(c, KDTL_VPA_IN_USE, 0);
+		kdtl_vpa_report(c, KDTL_VPA_IN_USE, 0);
 		return -EBUSY;
 	}
 
 	memset(c->log, 0, log_bytes);
 	size = log_bytes;
 	for (;;) {
-		/* PAPR: the second word says how large it is. */
+		/* PAPR: the second word of a new log is its size. */
 		c->log->enqueue_to_dispatch_time = cpu_to_be32(size);
 		rc = register_dtl(hard_smp_processor_id(), __pa(c->log));
 		if (rc != H_PARAMETER || size == KDTL_VPA_MIN_LOG)
@@ -399,22 +402,22 @@ static int kdtl_vpa_register(struct kdtl_vpa_cpu *c, u32 mask)
 		size /= 2;
 	}
 	if (rc) {
-		kdtl_vpa_problem(c, KDTL_VPA_REFUSED, rc);
+		kdtl_vpa_report(c, KDTL_VPA_REFUSED, rc);
 		return rc == H_BUSY ? -EBUSY : -EIO;
 	}
 	c->entries = size / sizeof(struct kdtl_entry);
 
-	/* An earlier owner's: it starts over with the log. */
+	/* dtl_idx is still an earlier owner's, and starts over with a new log. */
 	lppaca->dtl_idx = 0;
 	c->next = 0;
 	c->slot = 0;
 	c->last_tb = 0;
 	c->polled_tb = get_tb();
-	c->now = c->polled_tb;
+	c->now_tb = c->polled_tb;
 	kdtl_vpa_limit_interval(c);
 	c->interval = c->max_interval;
 	c->seen = 0;
-	/* [vpa.M] The hypervisor sees the index before it begins to count. */
+	/* [vpa.M] The hypervisor must see the new index before it begins to count. */
 	virt_wmb();
 	WRITE_ONCE(lppaca->dtl_enable_mask, mask);
 	c->mask = mask;
@@ -430,12 +433,12 @@ static void kdtl_vpa_unregister(struct kdtl_vpa_cpu *c)
 	rc = unregister_dtl(hard_smp_processor_id());
 	c->kept = rc;
 	if (rc)
-		kdtl_vpa_problem(c, KDTL_VPA_KEPT, rc);
+		kdtl_vpa_report(c, KDTL_VPA_KEPT, rc);
 }
 
 /*
- * Bring the log into the state that the events want.  The last poll of a log
- * that goes off may make an event want something else.
+ * Bring the log into the state that the events want.  This is a loop because the
+ * last poll, after the log was switched off, may make an event want something else.
  */
 static int kdtl_vpa_apply(struct kdtl_vpa_cpu *c)
 {
@@ -448,14 +451,14 @@ static int kdtl_vpa_apply(struct kdtl_vpa_cpu *c)
 				c->wanted = 0;
 				return err;
 			}
-			/* The timer itself may be who asks: it goes on, then. */
+			/* If kdtl_vpa_timer() called this, it restarts the timer itself. */
 			if (!hrtimer_callback_running(&c->timer))
 				kdtl_vpa_start_timer(c);
 		} else if (!c->wanted) {
 			kdtl_vpa_unregister(c);
-			/* On its own CPU with interrupts off: if it runs, it is who asks. */
+			/* Fails only in kdtl_vpa_timer(), which then stops the timer itself. */
 			hrtimer_try_to_cancel(&c->timer);
-			/* What came until then; nothing comes any more. */
+			/* Read the last entries; the hypervisor writes no more. */
 			kdtl_vpa_poll(c);
 		} else {
 			WRITE_ONCE(get_lppaca()->dtl_enable_mask, c->wanted);
@@ -465,7 +468,7 @@ static int kdtl_vpa_apply(struct kdtl_vpa_cpu *c)
 	return 0;
 }
 
-/* Someone took the log, although it was in use, and has let it go since. */
+/* Another user took the log away from us, and has released it since. */
 static void kdtl_vpa_retake(struct kdtl_vpa_cpu *c)
 {
 	const u32 mask = c->mask;
@@ -476,7 +479,7 @@ static void kdtl_vpa_retake(struct kdtl_vpa_cpu *c)
 		c->mask = mask;
 		return;
 	}
-	kdtl_vpa_problem(c, KDTL_VPA_TAKEN, 0);
+	kdtl_vpa_report(c, KDTL_VPA_TAKEN, 0);
 	c->polling = true;
 	kdtl_pmu_lost(&kdtl_vpa_pmu, 1);
 	c->polling = false;
@@ -504,13 +507,13 @@ static int kdtl_vpa_source(struct kdtl_pmu *p, u32 mask, u64 period)
 	c->wanted = mask;
 	c->period = period;
 	kdtl_vpa_limit_interval(c);
-	/* A counter overflowed: whoever polls does the rest. */
+	/* A counter overflowed during a poll; its caller goes on to kdtl_vpa_apply(). */
 	if (c->polling)
 		return 0;
-	/* What there is belongs to the events as they were until now. */
+	/* Entries that are there already belong to the events as they were. */
 	if (c->mask)
 		kdtl_vpa_poll(c);
-	/* Who has just come does not wait for a poll that is far away. */
+	/* A new event must not wait for a poll that is far away. */
 	if (c->mask && c->interval > c->max_interval) {
 		c->interval = c->max_interval;
 		kdtl_vpa_start_timer(c);
@@ -518,7 +521,7 @@ static int kdtl_vpa_source(struct kdtl_pmu *p, u32 mask, u64 period)
 	return kdtl_vpa_apply(c);
 }
 
-/* An entry is counted before its processor runs on, so all until now are there. */
+/* An entry is counted before its virtual processor runs, so all up to now are there. */
 static u64 kdtl_vpa_sync(struct kdtl_pmu *p)
 {
 	struct kdtl_vpa_cpu *c = this_cpu_ptr(&kdtl_vpa_cpus);
@@ -535,8 +538,9 @@ static u64 kdtl_vpa_sync(struct kdtl_pmu *p)
 /* ---------------------------------------------------------------- ownership */
 
 /*
- * dtl_access_lock says who has the partition's logs.  It is not exported: a
- * module sees other users by the enable mask, and they do not see the module.
+ * Users of the partition's logs exclude each other by dtl_access_lock.  It is not
+ * exported, so a module only detects other users, by their enable mask, and they
+ * do not detect the module.
  */
 #ifdef MODULE
 
@@ -553,12 +557,12 @@ static void kdtl_vpa_unlock(void)
 
 /**
  * struct kdtl_vpa_owner - the thread that holds dtl_access_lock
- * @task: it
- * @tried: it has tried
- * @has_it: and succeeded
+ * @task: the thread
+ * @tried: completed when @task has tried to take the lock
+ * @has_it: @task holds the lock
  *
- * A rwsem is released by the task that took it, and the first user and the
- * last are seldom the same.
+ * A rwsem must be released by the task that took it, but the first user and the
+ * last one are seldom the same task.
  */
 static struct kdtl_vpa_owner {
 	struct task_struct	*task;
@@ -566,7 +570,7 @@ static struct kdtl_vpa_owner {
 	bool			has_it;
 } kdtl_vpa_owner;
 
-static int kdtl_vpa_own_thread(void *arg)
+static int kdtl_vpa_lock_thread(void *arg)
 {
 	struct kdtl_vpa_owner *o = arg;
 
@@ -589,7 +593,7 @@ static int kdtl_vpa_lock(void)
 	struct kdtl_vpa_owner *o = &kdtl_vpa_owner;
 
 	init_completion(&o->tried);
-	o->task = kthread_run(kdtl_vpa_own_thread, o, "kdtl_vpa");
+	o->task = kthread_run(kdtl_vpa_lock_thread, o, "kdtl_vpa");
 	if (IS_ERR(o->task))
 		return PTR_ERR(o->task);
 	wait_for_completion(&o->tried);
@@ -618,7 +622,7 @@ static bool kdtl_vpa_in_use(void)
 	return used;
 }
 
-static int kdtl_vpa_own(void)
+static int kdtl_vpa_claim(void)
 {
 	int err = kdtl_vpa_lock();
 
@@ -639,7 +643,7 @@ static void kdtl_vpa_free(void)
 
 	for_each_possible_cpu(cpu) {
 		c = per_cpu_ptr(&kdtl_vpa_cpus, cpu);
-		irq_work_sync(&c->tell);
+		irq_work_sync(&c->print);
 		if (c->kept)
 			continue;
 		kfree(c->log);
@@ -652,14 +656,14 @@ static int kdtl_vpa_attach(struct kdtl_pmu *p)
 	struct kdtl_vpa_cpu *c;
 	int cpu, err;
 
-	err = kdtl_vpa_own();
+	err = kdtl_vpa_claim();
 	if (err)
 		return err;
 	for_each_possible_cpu(cpu) {
 		c = per_cpu_ptr(&kdtl_vpa_cpus, cpu);
 		if (c->log)
 			continue;
-		/* A power of two: aligned to its size, as the hypervisor wants it. */
+		/* kmalloc() aligns a power of two to its size, as the hypervisor wants. */
 		c->log = kzalloc_node(log_bytes, GFP_KERNEL, cpu_to_node(cpu));
 		if (!c->log) {
 			kdtl_vpa_free();
@@ -686,9 +690,9 @@ static struct kdtl_pmu kdtl_vpa_pmu = {
 };
 
 /*
- * The time base at which sched_clock() was 0: the kernel's own is not exported.
- * The hypervisor may take the processor away between two reads, for milliseconds:
- * the best of some tries.
+ * The time base at which sched_clock() was 0; the kernel's own boot_tb is not
+ * exported.  The hypervisor may take the processor away for milliseconds between
+ * the reads, so try several times and use the closest ones.
  */
 static u64 __init kdtl_vpa_boot_tb(void)
 {
@@ -713,7 +717,7 @@ static int __init kdtl_vpa_init(void)
 	struct kdtl_vpa_cpu *c;
 	int cpu, i;
 
-	/* KVM's guests have it as well. */
+	/* KVM guests have this feature as well. */
 	if (!firmware_has_feature(FW_FEATURE_SPLPAR)) {
 		pr_info("no hypervisor that logs dispatches\n");
 		return -ENODEV;
@@ -733,9 +737,9 @@ static int __init kdtl_vpa_init(void)
 		c = per_cpu_ptr(&kdtl_vpa_cpus, cpu);
 		hrtimer_setup(&c->timer, kdtl_vpa_timer, CLOCK_MONOTONIC,
 			      HRTIMER_MODE_REL_PINNED_HARD);
-		init_irq_work(&c->tell, kdtl_vpa_tell);
+		init_irq_work(&c->print, kdtl_vpa_print);
 	}
-	/* One line of each kind, not one for each poll of each CPU. */
+	/* Limit each kind of message: each poll of each CPU might print one. */
 	for (i = 0; i < KDTL_VPA_NR_PROBLEMS; i++)
 		ratelimit_state_init(&kdtl_vpa_limits[i], 10 * HZ, 1);
 	kdtl_vpa_pmu.name = name;

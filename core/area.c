@@ -20,10 +20,10 @@
 #define KDTL_AUX_GFP	(GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN | __GFP_NORETRY)
 
 /*
- * The highest order that can be had, from @order down.  The order is left in
- * the first page's private field, where a driver looks for it.
+ * Allocate pages of the highest order available, from @order down.  The order
+ * stays in the first page's private field, where a driver looks for it.
  */
-static struct page *kdtl_page_alloc(int node, unsigned int order)
+static struct page *kdtl_chunk_alloc(int node, unsigned int order)
 {
 	struct page *page;
 
@@ -41,7 +41,7 @@ static struct page *kdtl_page_alloc(int node, unsigned int order)
 	return page;
 }
 
-/* Where perf starts: single pages, unless the PMU wants them in a row. */
+/* The order that perf tries first: 0, unless the PMU wants contiguous pages. */
 static unsigned int kdtl_first_order(unsigned int nr, int caps, u64 watermark,
 				     bool overwrite)
 {
@@ -56,11 +56,11 @@ static unsigned int kdtl_first_order(unsigned int nr, int caps, u64 watermark,
 
 /**
  * kdtl_pages_alloc() - allocate the pages of an AUX area
- * @nr: how many, a power of two
- * @cpu: near which CPU
+ * @nr: number of pages, a power of two
+ * @cpu: the CPU near which the memory should be
  * @caps: the PMU's PERF_PMU_CAP_AUX_* capabilities
- * @watermark: in bytes: chunks of a PMU that wants large ones start with it
- * @overwrite: a PMU that cannot scatter gets one piece or nothing
+ * @watermark: in bytes; the size to try first if the PMU wants contiguous pages
+ * @overwrite: with PERF_PMU_CAP_AUX_NO_SG, all pages must be contiguous
  *
  * Context: may sleep.
  * Return: an array of page addresses, or NULL.
@@ -79,7 +79,7 @@ void **kdtl_pages_alloc(unsigned int nr, int cpu, int caps, u64 watermark,
 		return NULL;
 
 	while (done < nr) {
-		page = kdtl_page_alloc(node, min_t(unsigned int, first, ilog2(nr - done)));
+		page = kdtl_chunk_alloc(node, min_t(unsigned int, first, ilog2(nr - done)));
 		if (!page)
 			goto free;
 		for (last = done + (1U << page_private(page)); done < last; done++)
@@ -101,7 +101,7 @@ ALLOW_ERROR_INJECTION(kdtl_pages_alloc, NULL);
 /**
  * kdtl_pages_free() - free what kdtl_pages_alloc() returned
  * @pages: array of page addresses
- * @nr: how many
+ * @nr: number of pages
  *
  * Context: may sleep.
  */
@@ -123,7 +123,7 @@ void kdtl_pages_free(void **pages, unsigned int nr)
  * kdtl_area_map() - map pages twice in a row
  * @area: filled in
  * @pages: array of page addresses
- * @nr: how many, a power of two
+ * @nr: number of pages, a power of two
  *
  * Context: may sleep.
  * Return: 0 or -ENOMEM.
@@ -148,7 +148,7 @@ ALLOW_ERROR_INJECTION(kdtl_area_map, ERRNO);
 
 /**
  * kdtl_area_unmap() - undo kdtl_area_map()
- * @area: nobody reads or writes it any more
+ * @area: the area, which nobody reads or writes any more
  *
  * Context: may sleep.
  */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What differs between the supported kernels, and nothing else does.
+ * Everything that differs between the supported kernels
  *
- * The rest of the project is written for the newest of them.  Each shim names
- * the version and the change that it stands in for: it goes when the oldest
- * supported kernel has that.
+ * The rest of the project is written for the newest kernel.  Each shim names the
+ * version and the change that it stands in for, and goes when the oldest supported
+ * kernel has that change.
  */
 #ifndef _KDTL_COMPAT_H
 #define _KDTL_COMPAT_H
@@ -54,7 +54,7 @@ static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 #define kdtl_ring_buffer_commit(buffer, event)	ring_buffer_unlock_commit(buffer)
 #endif
 
-/* Is the task inside a page fault from user mode?  The memory controller's mark. */
+/* Is the task inside a page fault from user mode?  The memory controller marks it. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
 /* v6.11, "mm: memcg: put struct task_struct::in_user_fault under CONFIG_MEMCG_V1" */
 #define KDTL_HAVE_USER_FAULT	IS_ENABLED(CONFIG_MEMCG)
@@ -69,7 +69,7 @@ static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 
 /*
  * v6.12, "sched/fair: Implement delayed dequeue": a task that sleeps may stay in its
- * queue, and be moved to another.
+ * queue, and may even be moved to another one.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
 #define KDTL_HAVE_DELAYED_DEQUEUE	0
@@ -89,7 +89,7 @@ static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
 /*
  * v6.11, "lib min_heap: Add type safe interface" and "lib min_heap: Add args for
- * min_heap_callbacks": heaps of a type, callbacks with an argument.
+ * min_heap_callbacks": typed heaps, and callbacks with an argument.
  */
 #define KDTL_HEAP_LESS(fn, a, b)	static bool fn(const void *a, const void *b)
 #define KDTL_HEAP_SWAP(fn, a, b)	static void fn(void *a, void *b)

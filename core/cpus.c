@@ -2,12 +2,12 @@
 /*
  * A session's perf events, one per CPU, as CPUs come and go
  *
- * A kernel event dies with its CPU, and none can be made on a CPU that is
- * offline.  So each loaded session is an instance of a CPU hotplug state: its
- * event is made when the CPU comes (or the session is loaded), and released
- * when it goes (or the session is unloaded).  The AUX area and its unread data
+ * A kernel event dies with its CPU, and none can be created on an offline CPU.
+ * So each loaded session is an instance of a CPU hotplug state: a CPU's event is
+ * created when the CPU comes up or the session is loaded, and released when the
+ * CPU goes down or the session is unloaded.  The AUX area and its unread data
  * stay.  The callbacks run with the hotplug lock held, so they must not take
- * kdtl_session::lock, which is held around adding an instance.
+ * kdtl_session::lock, which is held while an instance is added.
  */
 #define pr_fmt(fmt) "kdtl: " fmt
 
@@ -22,14 +22,14 @@
 
 static unsigned int max_session_mb = 1024;
 module_param(max_session_mb, uint, 0644);
-MODULE_PARM_DESC(max_session_mb, "most memory that one session may have, in MiB (default 1024)");
+MODULE_PARM_DESC(max_session_mb, "maximum memory of a session, in MiB (default 1024)");
 
 static enum cpuhp_state kdtl_hotplug_state;
 
 /**
- * kdtl_session_mem_allowed() - may the session have that much more memory?
+ * kdtl_session_mem_allowed() - check a session's memory against max_session_mb
  * @s: the session
- * @more: bytes
+ * @more: bytes that it asks for on top of what it has
  *
  * Context: any.
  * Return: true, or false with a line in the log.
@@ -52,11 +52,11 @@ static noinline struct perf_event *kdtl_event_create(struct kdtl_session *s,
 	struct perf_event_attr attr = {
 		.type		= s->pmu->pmu.type,
 		.size		= sizeof(attr),
-		/* For perf's eyes; what counts is the active set's mask. */
+		/* perf shows this one, but the active set's mask decides. */
 		.config		= KDTL_MASK_ALL,
-		/* It may write as soon as it is enabled: not without its area. */
+		/* An enabled event writes at once, so it needs its area first. */
 		.disabled	= 1,
-		/* A task's pinned events must not push ours out for a while. */
+		/* A task's pinned events must not displace this one. */
 		.pinned		= 1,
 	};
 
@@ -78,14 +78,17 @@ static struct kdtl_aux *kdtl_cpu_area(struct kdtl_session *s, int cpu)
 	if (!aux)
 		return NULL;
 	atomic64_add(mem, &s->mem);
-	/* [aux.P] who finds the area finds it complete. Pairs with the address dependency. */
+	/*
+	 * [aux.P] A reader that finds the area finds it complete.  Pairs with the address
+	 * dependency: see kdtl_session_aux().
+	 */
 	smp_store_release(per_cpu_ptr(s->aux, cpu), aux);
 	return aux;
 }
 
 /*
- * perf drops the error of a pinned event's add(): what is left is the event's
- * state, and for kdtl's own add() the error is kept.
+ * perf drops the error of a pinned event's add(), and only puts the event into
+ * the error state.  kdtl's own add() keeps the error in @aux.
  */
 static int kdtl_event_refused(struct kdtl_aux *aux, struct perf_event *event)
 {
@@ -94,7 +97,7 @@ static int kdtl_event_refused(struct kdtl_aux *aux, struct perf_event *event)
 	return READ_ONCE(aux->error) ?: -EBUSY;
 }
 
-/* Make the CPU's event.  The source's state follows the session's. */
+/* Create the CPU's event, and enable it if the session is started. */
 static int kdtl_cpu_open(struct kdtl_session *s, int cpu)
 {
 	struct perf_event *event;
@@ -133,8 +136,8 @@ static void kdtl_cpu_close(struct kdtl_session *s, int cpu)
 	kdtl_aux_settle(aux);
 }
 
-/* Not while the session is loaded or unloaded: CPUs did not change then. */
-static void kdtl_cpu_tell(struct kdtl_session *s, int cpu, bool online)
+/* Nothing to announce if the callbacks run for loading or unloading. */
+static void kdtl_cpu_announce(struct kdtl_session *s, int cpu, bool online)
 {
 	struct kdtl_aux *aux = kdtl_session_aux(s, cpu);
 	struct kdtl_msg msg = {
@@ -152,8 +155,8 @@ static void kdtl_cpu_tell(struct kdtl_session *s, int cpu, bool online)
 }
 
 /*
- * Never fails: an error must not keep a CPU from coming up.  kdtl_cpus_load()
- * looks at hotplug_error; for a CPU that comes later the log has to do.
+ * Never fails, because an error would keep the CPU from coming up.  kdtl_cpus_load()
+ * checks hotplug_error; the error of a CPU that comes up later is only logged.
  */
 static int kdtl_cpu_online(unsigned int cpu, struct hlist_node *node)
 {
@@ -170,7 +173,7 @@ static int kdtl_cpu_online(unsigned int cpu, struct hlist_node *node)
 			s->hotplug_error = err;
 		return 0;
 	}
-	kdtl_cpu_tell(s, cpu, true);
+	kdtl_cpu_announce(s, cpu, true);
 	return 0;
 }
 
@@ -181,16 +184,16 @@ static int kdtl_cpu_offline(unsigned int cpu, struct hlist_node *node)
 	if (!cpumask_test_cpu(cpu, s->loaded))
 		return 0;
 	kdtl_cpu_close(s, cpu);
-	kdtl_cpu_tell(s, cpu, false);
+	kdtl_cpu_announce(s, cpu, false);
 	return 0;
 }
 
 /**
- * kdtl_cpus_load() - make the events of all loaded CPUs, and follow hotplug
+ * kdtl_cpus_load() - create the events of all loaded CPUs, and follow hotplug
  * @s: the session
  *
  * Context: under kdtl_session::lock; may sleep.
- * Return: 0, or the first CPU's error, and then nothing is left behind.
+ * Return: 0, or the first error of a CPU, and then no CPU has an event.
  */
 int kdtl_cpus_load(struct kdtl_session *s)
 {
@@ -207,7 +210,7 @@ int kdtl_cpus_load(struct kdtl_session *s)
 }
 
 /**
- * kdtl_cpus_unload() - undo kdtl_cpus_load(): no event writes any more
+ * kdtl_cpus_unload() - undo kdtl_cpus_load(); then no event writes any more
  * @s: the session
  *
  * Context: under kdtl_session::lock; may sleep.
@@ -234,7 +237,7 @@ static void kdtl_cpus_enable(struct kdtl_session *s, bool enable)
 	}
 }
 
-/* No entry is written any more, and the reader can be told of all there are. */
+/* Disable all events, then report everything that they have written. */
 static void kdtl_cpus_off(struct kdtl_session *s)
 {
 	struct kdtl_aux *aux;
@@ -250,11 +253,11 @@ static void kdtl_cpus_off(struct kdtl_session *s)
 }
 
 /**
- * kdtl_cpus_start() - switch every CPU's event on, or none
+ * kdtl_cpus_start() - enable every CPU's event, or none
  * @s: the session, loaded
  *
  * Context: under kdtl_session::lock; may sleep.
- * Return: 0, or what the source said on the first CPU where it failed.
+ * Return: 0, or the source's error on the first CPU that it refused.
  */
 int kdtl_cpus_start(struct kdtl_session *s)
 {
@@ -281,7 +284,7 @@ int kdtl_cpus_start(struct kdtl_session *s)
 }
 
 /**
- * kdtl_cpus_stop() - switch every CPU's event off; then no entry is written
+ * kdtl_cpus_stop() - disable every CPU's event; then no entry is written any more
  * @s: the session, started
  *
  * Context: under kdtl_session::lock; may sleep.
@@ -302,11 +305,11 @@ static void kdtl_cpu_restart(void *arg)
 }
 
 /**
- * kdtl_cpus_restart() - log again wherever an overflow paused a CPU
+ * kdtl_cpus_restart() - log again on the CPUs that an overflow has paused
  * @s: the session
  *
  * Context: under kdtl_session::lock; may sleep.
- * Return: 0, or what the source said on the first CPU that stays paused.
+ * Return: 0, or the source's error on the first CPU that stays paused.
  */
 int kdtl_cpus_restart(struct kdtl_session *s)
 {
@@ -319,7 +322,7 @@ int kdtl_cpus_restart(struct kdtl_session *s)
 		aux = kdtl_session_aux(s, cpu);
 		if (!aux)
 			continue;
-		/* An offline CPU has no event, so nobody else looks at its set. */
+		/* An offline CPU has no event, so its set may be touched from here. */
 		if (smp_call_function_single(cpu, kdtl_cpu_restart, aux, 1))
 			kdtl_cpu_restart(aux);
 		if (!aux->error)

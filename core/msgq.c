@@ -2,8 +2,8 @@
 /*
  * A session's queue of messages
  *
- * All CPUs post, one reader takes.  A lock is good enough: messages are one
- * per watermark or overflow, not per entry.
+ * All CPUs post messages, and one reader takes them.  A lock is good enough: there
+ * is one message per watermark or overflow, not one per entry.
  */
 #include <linux/error-injection.h>
 #include <linux/mm.h>
@@ -13,10 +13,10 @@
 #include "msgq.h"
 
 /**
- * kdtl_msgq_init() - make a queue
+ * kdtl_msgq_init() - initialize a queue
  * @q: the queue
- * @pages: its size; 0: no queue, every message is forgotten
- * @pause: an overflow pauses
+ * @pages: its size; 0: the session has no queue, and messages are thrown away
+ * @pause: an overflow pauses the CPU
  *
  * Context: may sleep.
  * Return: 0 or -ENOMEM.
@@ -39,7 +39,7 @@ ALLOW_ERROR_INJECTION(kdtl_msgq_init, ERRNO);
 
 /**
  * kdtl_msgq_free() - undo kdtl_msgq_init()
- * @q: the queue, also one that failed to be made
+ * @q: the queue, even if kdtl_msgq_init() has failed
  *
  * Context: may sleep.
  */
@@ -58,11 +58,11 @@ static struct kdtl_msg *kdtl_msgq_slot(struct kdtl_msgq *q, u64 pos)
 }
 
 /*
- * So many may be in the queue before this one.
+ * The number of queued messages at which @msg is dropped.
  *
- * One slot is enough for the overflows that mask, of however many CPUs: when it is
- * taken, the newest message is such an overflow, and the kdtl_restart() of who
- * reads it is for all CPUs.
+ * One extra slot is enough for the overflows that pause, whatever the number of
+ * CPUs.  While it is taken, the newest message is such an overflow, and the
+ * kdtl_restart() of the reader that gets it restarts all CPUs.
  */
 static unsigned int kdtl_msgq_limit(struct kdtl_msgq *q, const struct kdtl_msg *msg)
 {
@@ -79,7 +79,7 @@ static unsigned int kdtl_msgq_limit(struct kdtl_msgq *q, const struct kdtl_msg *
 /**
  * kdtl_msgq_put() - post a message, or count that it was dropped
  * @q: the queue
- * @msg: type, cpu, set and what belongs to the type; the rest is filled in
+ * @msg: with type, cpu, set and the type's own fields; the rest is filled in
  *
  * Never waits for the reader.
  *
@@ -110,10 +110,10 @@ void kdtl_msgq_put(struct kdtl_msgq *q, struct kdtl_msg *msg)
  * kdtl_msgq_get() - take the oldest message
  * @q: the queue
  * @msg: filled in
- * @last: set if it was the last one, and none has been dropped after it
+ * @last: set to whether the queue is empty now, and no message was dropped since
  *
  * Context: any but NMI.
- * Return: whether there was one.
+ * Return: whether there was a message.
  */
 bool kdtl_msgq_get(struct kdtl_msgq *q, struct kdtl_msg *msg, bool *last)
 {
@@ -132,11 +132,11 @@ bool kdtl_msgq_get(struct kdtl_msgq *q, struct kdtl_msg *msg, bool *last)
 }
 
 /**
- * kdtl_msgq_empty() - is there nothing to take?
+ * kdtl_msgq_empty() - check for messages
  * @q: the queue
  *
  * Context: any but NMI.
- * Return: whether there is not.
+ * Return: whether there is no message.
  */
 bool kdtl_msgq_empty(struct kdtl_msgq *q)
 {
@@ -144,7 +144,7 @@ bool kdtl_msgq_empty(struct kdtl_msgq *q)
 }
 
 /**
- * kdtl_msgq_reset() - forget everything
+ * kdtl_msgq_reset() - throw all messages away
  * @q: the queue
  *
  * Context: any but NMI.

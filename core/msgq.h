@@ -6,18 +6,20 @@
 #include <linux/kdtl.h>
 #include <linux/spinlock.h>
 
-/* For a KDTL_MSG_OVERFLOW that pauses, and for KDTL_MSG_END. */
+/* Extra slots: one for a KDTL_MSG_OVERFLOW that pauses, one for KDTL_MSG_END. */
 #define KDTL_MSGQ_KEPT	2
 
 /**
- * struct kdtl_msgq - first in, first out; the newest are dropped when full
- * @lock: protects the rest.  A leaf: taken under the runqueue lock
- * @slots: the messages; NULL: there is no queue
- * @nr_slots: how many fit, of any type; KDTL_MSGQ_KEPT more are kept for some
- * @pause: an overflow pauses, so a reader that is not told would wait for ever
- * @head: messages put in, ever
- * @tail: messages taken out, ever
- * @dropped: since the last one that fit
+ * struct kdtl_msgq - a FIFO that drops new messages when it is full
+ * @lock: protects the rest.  No other lock is taken inside; taken under the
+ *	runqueue lock
+ * @slots: the messages; NULL if the session has no queue
+ * @nr_slots: slots for messages of any type; there are KDTL_MSGQ_KEPT more
+ * @pause: an overflow pauses the CPU, so a reader without its message would wait
+ *	for ever
+ * @head: number of messages ever put in
+ * @tail: number of messages ever taken out
+ * @dropped: messages dropped since the last one that was put in
  */
 struct kdtl_msgq {
 	raw_spinlock_t	lock;

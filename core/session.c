@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Holding a session while a verb is at work on it. */
+/* Holding a session while a verb works on it. */
 #include "session.h"
 
 /**
- * kdtl_session_hold() - keep close from freeing the session
+ * kdtl_session_hold() - keep kdtl_session_close() from freeing the session
  * @s: the session
  *
  * Context: any.
- * Return: 0, or -ESHUTDOWN: it is being closed.
+ * Return: 0, or -ESHUTDOWN if the session is being closed.
  */
 int kdtl_session_hold(struct kdtl_session *s)
 {
@@ -33,7 +33,7 @@ void kdtl_session_release(struct kdtl_session *s)
  * @s: the session
  *
  * Context: may sleep.
- * Return: 0, or -ESHUTDOWN: it is being closed.
+ * Return: 0, or -ESHUTDOWN if the session is being closed.
  */
 int kdtl_session_enter(struct kdtl_session *s)
 {
@@ -64,7 +64,7 @@ void kdtl_session_leave(struct kdtl_session *s)
 /**
  * kdtl_session_set() - find an event set
  * @s: the session
- * @id: the set's
+ * @id: the set's id
  *
  * Context: under kdtl_session::lock.
  * Return: the set or NULL.

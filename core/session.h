@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A session, as the verbs in api/ and the CPUs' comings and goings see it. */
+/* A session, as the verbs in api/ and CPU hotplug see it. */
 #ifndef _KDTL_SESSION_H
 #define _KDTL_SESSION_H
 
@@ -23,24 +23,24 @@ enum kdtl_state {
 /**
  * struct kdtl_session - see kdtl_session_create()
  * @lock: serialises the verbs that change the session; protects @state,
- *	@loaded and the life of the areas. Taken before the CPU hotplug lock
+ *	@loaded and the life of the areas.  Taken before the CPU hotplug lock
  * @state: written under @lock and the hotplug lock (read side)
- * @closing: kdtl_session_close() has begun; every verb refuses
- * @users: verbs at work, and one until close
+ * @closing: kdtl_session_close() has begun, so every verb refuses
+ * @users: number of verbs at work, plus one until kdtl_session_close()
  * @idle: completed by the last user
  * @pmu: the source
- * @cpus: where it may be loaded
- * @loaded: where it is loaded
- * @loads: how often it was loaded, for who has looked at the areas
- * @hotplug: in the list of sessions that follow CPUs
- * @hotplug_error: first error of a CPU's preparation, for kdtl_load()
- * @aux: areas by CPU; set once, freed by close
- * @layout: of the areas
- * @sets: event sets by id; set 0 is always there
+ * @cpus: CPUs where it may be loaded
+ * @loaded: CPUs where it is loaded
+ * @loads: number of kdtl_load(), so that a merge notices new areas and positions
+ * @hotplug: in the list of sessions that follow CPU hotplug
+ * @hotplug_error: the first error of a CPU, for kdtl_load()
+ * @aux: areas by CPU; set once, freed by kdtl_session_close()
+ * @layout: properties of all areas
+ * @sets: event sets by id; set 0 always exists
  * @pause: an overflow that notifies pauses the CPU
  * @nr_paused: CPUs that wait for kdtl_restart()
  * @msgs: messages to the reader
- * @merged: there is a struct kdtl_merge; under @lock
+ * @merged: a struct kdtl_merge reads the session; under @lock
  * @mem: bytes accounted to the session
  * @done: the completion that is completed on a wake-up: the caller's, or @own_done
  * @own_done: used if the caller has none
@@ -51,9 +51,9 @@ enum kdtl_state {
  * @pending: there was a wake-up that no kdtl_wait() has returned for yet
  * @stops: number of kdtl_stop() and kdtl_unload(), each of which ends all waits;
  *	written under @lock
- * @owner: who called kdtl_session_create(), by name: an address in a module's
- *	init code would soon mean nothing
- * @id: for people, 1 and up
+ * @owner: name of the function that called kdtl_session_create(), because an
+ *	address in a module's init code soon means nothing
+ * @id: number for people to read, from 1
  * @node: in the list of all sessions
  */
 struct kdtl_session {

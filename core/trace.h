@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Events of ftrace and perf: what becomes of sessions
+ * Trace events about sessions
  *
- * None of them is on the path of an entry that has room: those are what the
- * sessions themselves are for.
+ * None of them is on the path of an entry that finds room: the sessions themselves
+ * log those.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM kdtl
@@ -16,7 +16,7 @@
 
 #include "session.h"
 
-/* A session's life: each verb that changed its state. */
+/* A verb has changed the session's state; @what names the verb. */
 TRACE_EVENT(kdtl_session,
 
 	TP_PROTO(const struct kdtl_session *s, const char *what),
@@ -39,7 +39,7 @@ TRACE_EVENT(kdtl_session,
 		  __entry->owner)
 );
 
-/* A CPU has a watermark of unread bytes: the reader is about to be woken. */
+/* A CPU has written up to the next watermark: the reader is about to be woken. */
 TRACE_EVENT(kdtl_watermark,
 
 	TP_PROTO(const struct kdtl_aux *aux, u64 position, u64 unread),
@@ -65,8 +65,8 @@ TRACE_EVENT(kdtl_watermark,
 );
 
 /*
- * Entries are lost from here on (over=0), or no more (over=1): @run of them in
- * a row, @lost since the session was loaded.
+ * A run of lost entries begins (over=0) or ends (over=1).  run counts the entries
+ * of this run so far, lost those since the session was loaded.
  */
 TRACE_EVENT(kdtl_lost,
 
@@ -94,7 +94,7 @@ TRACE_EVENT(kdtl_lost,
 		  __entry->cpu, __entry->run, __entry->lost, __entry->over)
 );
 
-/* Counters of the active set overflowed, 1 << counter, all at once. */
+/* Counters of the active set have overflowed together; each is a bit, 1 << counter. */
 TRACE_EVENT(kdtl_overflow,
 
 	TP_PROTO(const struct kdtl_aux *aux, u16 set, u32 counters),
@@ -119,7 +119,7 @@ TRACE_EVENT(kdtl_overflow,
 		  __entry->cpu, __entry->set, __entry->counters)
 );
 
-/* One set follows another on a CPU. */
+/* A CPU switches to another event set. */
 TRACE_EVENT(kdtl_set_switch,
 
 	TP_PROTO(const struct kdtl_aux *aux, u16 from, u16 to),
@@ -146,7 +146,7 @@ TRACE_EVENT(kdtl_set_switch,
 
 #endif /* _KDTL_TRACE_H */
 
-/* Found through -I, which Kbuild sets for both ways to build. */
+/* The -I in Kbuild finds it, in and out of tree. */
 #undef TRACE_INCLUDE_PATH
 #define TRACE_INCLUDE_PATH .
 #undef TRACE_INCLUDE_FILE

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Positions and counts that one CPU writes and others read meanwhile
+ * Positions and counts that one CPU writes while others read them
  *
- * They are u64 and must be read and written whole.  A CPU of 32 bits does that
- * with its 64-bit atomics only; on one of 64 bits these are what READ_ONCE(),
- * smp_load_acquire() and their like are.
+ * They are u64, and must not tear.  On a 32-bit CPU only 64-bit atomics ensure
+ * that; on a 64-bit CPU these functions are READ_ONCE(), smp_load_acquire() and
+ * the like.
  */
 #ifndef _KDTL_U64_H
 #define _KDTL_U64_H
@@ -21,7 +21,7 @@ static __always_inline void kdtl_u64_set(u64 *p, u64 value)
 	atomic64_set((atomic64_t *)p, value);
 }
 
-/* For the only one who writes it. */
+/* Only for a value that has a single writer. */
 static __always_inline void kdtl_u64_add(u64 *p, u64 value)
 {
 	if (IS_ENABLED(CONFIG_64BIT))
@@ -40,7 +40,7 @@ static __always_inline void kdtl_u64_release(u64 *p, u64 value)
 	atomic64_set_release((atomic64_t *)p, value);
 }
 
-/* Returns what was there, as atomic64_cmpxchg_release(). */
+/* Returns the value that it found, as atomic64_cmpxchg_release() does. */
 static __always_inline u64 kdtl_u64_cmpxchg_release(u64 *p, u64 old, u64 new)
 {
 	return atomic64_cmpxchg_release((atomic64_t *)p, old, new);

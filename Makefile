@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # Thin front: kbuild and the scripts do the work. `make help` prints the lines
-# that begin with ##, in the order in which they stand here.
+# that begin with ##, in this order.
 
 ARCH	?= $(shell uname -m | sed -e s/i.86/x86/ -e s/ppc64.*/powerpc/)
 KDIR	?= /lib/modules/$(shell uname -r)/build
@@ -26,8 +26,8 @@ tool:
 
 ## install      modules, headers for clients, kdtl(1): after make and make tool; also
 ##              PREFIX=/usr/local INSTALL_MOD_PATH= DESTDIR=
-## uninstall    remove just that
-## install-dkms the sources in /usr/src, for dkms install kdtl/VERSION
+## uninstall    remove what install installed
+## install-dkms put the sources into /usr/src, for dkms install kdtl/VERSION
 .PHONY: install uninstall install-headers install-dkms
 PREFIX	?= /usr/local
 install:
@@ -36,7 +36,7 @@ install:
 uninstall:
 	@KDIR='$(KDIR)' PREFIX='$(PREFIX)' INSTALL_MOD_PATH='$(INSTALL_MOD_PATH)' \
 		DESTDIR='$(DESTDIR)' scripts/install --uninstall
-# What DKMS builds the modules from.
+# The files from which DKMS builds the modules.
 kdtl-version = $(shell sed -n 's/^## \([0-9][^ ]*\).*/\1/p' CHANGELOG.md | head -n 1)
 DKMS	= $(DESTDIR)/usr/src/kdtl-$(kdtl-version)
 install-dkms:
@@ -46,7 +46,7 @@ install-dkms:
 	find core api clients -path clients/stream/tool -prune -o			\
 		\( -name '*.[ch]' ! -name '*.mod.c' -o -name Kbuild \)			\
 		-exec install -D -m 644 '{}' '$(DKMS)/{}' ';'
-# uapi twice: for modules, and where programs look for it.
+# The uapi headers go to two places: one for modules, one where programs look.
 install-headers:
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/src/kdtl api/client.mk
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/src/kdtl/include/linux \
@@ -56,8 +56,8 @@ install-headers:
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/linux \
 		$(wildcard api/include/uapi/linux/kdtl*.h)
 
-## demo         boot a VM and print who waited for a CPU (ARCH=powerpc: as a
-##              guest of a real hypervisor); installs what is missing
+## demo         boot a VM and print which tasks waited for a CPU (ARCH=powerpc: as
+##              a guest of a real hypervisor); installs what is missing
 .PHONY: demo
 demo:
 	@scripts/demo $(ARCH)
@@ -65,7 +65,7 @@ demo:
 ## check        all tests, in real kernels; ends with "N passed, N failed"
 ## check-quick  the same in under five minutes, x86-64 only
 ## check-deep   debug kernels, faults, torture, fuzzing: hours
-## check-matrix every kernel of scripts/kernels: built for, booted, tested
+## check-matrix build for every kernel of scripts/kernels, boot it and test
 .PHONY: check check-quick check-deep check-matrix
 check:
 	@selftests/check
@@ -76,7 +76,7 @@ check-deep:
 check-matrix:
 	@selftests/check --deep matrix
 
-## bench        measure, side by side with other tracers
+## bench        measure kdtl side by side with other tracers
 .PHONY: bench
 bench:
 	@selftests/bench/run

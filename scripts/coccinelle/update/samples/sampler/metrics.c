@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The sampler's numbers for Prometheus, in its text format 0.0.4
+ *
+ * What node_exporter's textfile collector takes.  A histogram of each CPU would
+ * be some thirty series a CPU, so there is one of all CPUs, which can be added
+ * up over a fleet, and a summary of each CPU.
+ */
+#include <linux/math64.h>
+#include <linux/time64.h>
+
+#include "sampler.h"
+
+/* The histogram's bounds: powers of two from about 1 us to about 17 s. */
+#define METRICS_MIN_BITS	10
+#define METRICS_MAX_BITS	34
+
+static const struct {
+	unsigned int	permille;
+	const char	*label;
+} metrics_quantiles[] = { { 500, "0.5" }, { 990, "0.99" }, { 999, "0.999" } };
+
+static void metrics_head(struct seq_file *m, const char *name, const char *type,
+			 const char *help)
+{
+	seq_printf(m, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void metrics_seconds(struct seq_file *m, u64 ns)
+{
+	u32 frac;
+
+	ns = div_u64_rem(ns, NSEC_PER_SEC, &frac);
+	seq_printf(m, "%llu.%09u", ns, frac);
+}
+
+static void metrics_histogram(struct seq_file *m, const struct sampler_stats *st)
+{
+	unsigned int bits;
+	u64 below = 0;
+
+	metrics_head(m, "kdtl_wait_seconds", "histogram",
+		     "Time that a runner waited for a CPU before it was dispatched.");
+	for (bits = 0; bits <= METRICS_MAX_BITS; bits++) {
+		below += stats_log2(st, bits);
+		if (bits < METRICS_MIN_BITS)
+			continue;
+		/* Whole ns: less than 2^bits is at most 2^bits - 1. */
+		seq_puts(m, "kdtl_wait_seconds_bucket{le=\"");
+		metrics_seconds(m, (1ULL << bits) - 1);
+		seq_printf(m, "\"} %llu\n", below);
+	}
+	seq_printf(m, "kdtl_wait_seconds_bucket{le=\"+Inf\"} %llu\n", st->dispatches);
+	seq_puts(m, "kdtl_wait_seconds_sum ");
+	metrics_seconds(m, st->wait);
+	seq_printf(m, "\nkdtl_wait_seconds_count %llu\n", st->dispatches);
+}
+
+static void metrics_summary_cpu(struct seq_file *m, int cpu,
+				const struct sampler_stats *st)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(metrics_quantiles); i++) {
+		seq_printf(m, "kdtl_cpu_wait_seconds{cpu=\"%d\",quantile=\"%s\"} ",
+			   cpu, metrics_quantiles[i].label);
+		metrics_seconds(m, stats_quantile(st, metrics_quantiles[i].permille));
+		seq_putc(m, '\n');
+	}
+	seq_printf(m, "kdtl_cpu_wait_seconds_sum{cpu=\"%d\"} ", cpu);
+	metrics_seconds(m, st->wait);
+	seq_printf(m, "\nkdtl_cpu_wait_seconds_count{cpu=\"%d\"} %llu\n", cpu,
+		   st->dispatches);
+}
+
+static void metrics_cpu_seconds(struct seq_file *m, const char *name, int cpu, u64 ns)
+{
+	seq_printf(m, "%s{cpu=\"%d\"} ", name, cpu);
+	metrics_seconds(m, ns);
+	seq_putc(m, '\n');
+}
+
+/**
+ * metrics_show() - all numbers since counting began
+ * @m: where to
+ * @row: room for one CPU's
+ * @all: room for the sum, zeroed
+ *
+ * A reset looks like a restart to Prometheus, whose rate() expects those.
+ *
+ * Context: under sampler.lock.
+ */
+void metrics_show(struct seq_file *m, struct sampler_row *row,
+		  struct sampler_stats *all)
+{
+	int cpu;
+
+	metrics_head(m, "kdtl_cpu_wait_seconds", "summary",
+		     "Time that a runner waited for the CPU, quantiles at most 6.25 % too high.");
+	for_each_cpu(cpu, sampler.cpus) {
+		if (!sampler_look(cpu, row))
+			continue;
+		metrics_summary_cpu(m, cpu, &row->stats);
+		stats_merge(all, &row->stats);
+	}
+	metrics_histogram(m, all);
+
+	metrics_head(m, "kdtl_wait_max_seconds", "gauge",
+		     "Longest wait since counting began.");
+	for_each_cpu(cpu, sampler.cpus)
+		if (sampler_look(cpu, row))
+			metrics_cpu_seconds(m, "kdtl_wait_max_seconds", cpu,
+					    row->stats.max);
+
+	metrics_head(m, "kdtl_stolen_seconds_total", "counter",
+		     "Time that the hypervisor gave to others, as in /proc/stat.");
+	for_each_cpu(cpu, sampler.cpus)
+		if (sampler_look(cpu, row))
+			metrics_cpu_seconds(m, "kdtl_stolen_seconds_total", cpu,
+					    row->stats.steal);
+
+	metrics_head(m, "kdtl_lost_total", "counter",
+		     "Dispatches that found no room in the log.");
+	for_each_cpu(cpu, sampler.cpus)
+		if (sampler_look(cpu, row))
+			seq_printf(m, "kdtl_lost_total{cpu=\"%d\"} %llu\n", cpu,
+				   row->stats.lost);
+}

@@ -33,6 +33,21 @@ applies()
 		git diff --exit-code --stat clean origin/main
 }
 
+# get_maintainer.pl finds our entry for each file that the series adds.
+has_maintainer()
+{
+	local base
+
+	cd -- "$tree" && base=$(git rev-list --max-parents=0 main) &&
+		git diff --name-only --diff-filter=A "$base" main >"$work/added" || return
+	# shellcheck disable=SC2016 # the inner shell's
+	nice xargs -P "$(nproc)" -I {} sh -c 'scripts/get_maintainer.pl --nogit \
+		--nogit-fallback --subsystem -f "$1" | grep -q "^KDTL " || echo "$1"' - {} \
+		<"$work/added" >"$work/orphans"
+	cat -- "$work/orphans"
+	[ "$(wc -l <"$work/added")" -gt 100 ] && [ ! -s "$work/orphans" ]
+}
+
 # configure DIR VALUE: KDTL is VALUE, in a small kernel.
 configure()
 {
@@ -143,13 +158,14 @@ capture "$top/scripts/kernel" $target kdir
 # shellcheck disable=SC2154 # set by capture
 kdir=$captured
 patches=()
-plan 9
+plan 10
 ok "the series is written" "$top/scripts/patches" "$series"
 # All but the cover letter.
 patches=("$series"/patches/00*.patch)
 patches=("${patches[@]:1}")
 ok "checkpatch --strict finds nothing in it" \
 	"$top/scripts/checkpatch" --patches "${patches[@]}"
+ok "get_maintainer.pl knows each file's maintainer" has_maintainer
 ok "it applies to a clean tree, with git am" applies
 ok "it builds as modules (W=1)" builds "$cache/m" m kdtl.o
 ok "it builds built in (W=1)" builds "$cache/y" y built-in.a

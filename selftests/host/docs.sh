@@ -149,6 +149,34 @@ ordering_table()
 	done | none "orders memory, not in design.rst"
 }
 
+# Each file has a maintainer, for the kernel's get_maintainer.pl, in a tree that has the
+# names of our files, and the folders by which that knows a kernel's tree. One file is
+# nobody's, to see that it would be named. In a hurry, one file of each folder.
+maintainers()
+{
+	local source tree=$work/tree
+
+	source=$("$top/scripts/kernel" x86_64-7.2 source) &&
+		git -C "$top" ls-files --cached --others --exclude-standard >"$work/files" &&
+		cp -- "$work/files" "$work/ours" || return
+	[ "${KDTL_QUICK:-0}" = 0 ] || awk '{ folder = "."; if (match($0, /.*\//))
+			folder = substr($0, 1, RLENGTH) } !seen[folder]++' \
+		"$work/files" >"$work/ours"
+	echo nobodys/file | tee -a "$work/ours" >>"$work/files"
+	mkdir -p -- "$tree"/{arch,include,drivers,fs,init,ipc,kernel,lib} &&
+		cd -- "$tree" && touch CREDITS README && git init -q &&
+		sed 's|[^/]*$|.|' "$work/files" | sort -u | xargs mkdir -p -- &&
+		xargs touch -- <"$work/files" && cp -- "$top/MAINTAINERS" . &&
+		git add -f . || return
+	"$source/scripts/get_maintainer.pl" --self-test=sections,patterns 2>&1 |
+		none MAINTAINERS || return
+	# shellcheck disable=SC2016 # the inner shell's
+	xargs -P "$(nproc)" -I {} sh -c '"$0" --nogit --nogit-fallback --no-rolestats \
+		-f "$1" | grep -q @ || echo "$1"' "$source/scripts/get_maintainer.pl" {} \
+		<"$work/ours" >"$work/orphans"
+	[ "$(wc -l <"$work/ours")" -gt 40 ] && diff <(echo nobodys/file) "$work/orphans"
+}
+
 figures()
 {
 	"$top/scripts/costs-table" --check ||
@@ -164,7 +192,7 @@ if [ "${KDTL_QUICK:-0}" = 1 ] && ! compgen -G "$KDTL_CACHE/src/linux-source-*" >
 fi
 "$top/scripts/kernel" x86_64-7.2 source >/dev/null ||
 	skip_all "no sources of a kernel, which have kernel-doc"
-plan 9
+plan 10
 ok "it builds without a warning" builds
 ok "all $(wc -l <"$work/exported") exported functions have their comment" documented
 ok "kernel-doc finds nothing missing, there and inside" kernel_doc_is_whole
@@ -173,5 +201,6 @@ ok "so is all that the header declares" declared
 ok "no link is dead" links
 ok "functions and files that the text names are there" names
 ok "who orders memory is in the table of barriers" ordering_table
+ok "every file has a maintainer" maintainers
 ok "the figures in why-not.rst are those of performance.rst" figures
 finish

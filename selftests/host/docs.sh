@@ -77,9 +77,9 @@ in_reference()
 # And what the header declares for drivers and clients is exported.
 declared()
 {
-	sed -n 's/^[a-z].*\b\(kdtl_[a-z_]*\)(.*/\1/p' "$top/api/include/linux/kdtl.h" |
+	sed -n 's/^[a-z].*\b\(kdtl_[a-z_]*\)(.*/\1/p' "$top"/api/include/linux/kdtl*.h |
 		sort >"$work/declared"
-	grep -o -E '^static inline .*\bkdtl_\w+\(' "$top/api/include/linux/kdtl.h" |
+	grep -h -o -E '^static inline .*\bkdtl_\w+\(' "$top"/api/include/linux/kdtl*.h |
 		sed 's/.*\b\(kdtl_\w*\)($/\1/' | sort >"$work/inline"
 	comm -23 "$work/declared" <(sort "$work/exported" "$work/inline") |
 		none "declared, not exported"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An AUX area: its writer (core/sink.h, core/aux.c) and its reader (api/aux.c)
+ * An AUX area: its writer (core/fanout.h, core/writer.c) and its reader (api/aux.c)
  *
  * Entries of ENTRY words in an area of AREA words, which is no multiple, so that
  * entries straddle its end as 48 bytes do in 2^n pages; positions run freely

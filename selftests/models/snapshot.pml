@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * An overwrite area and its snapshot: kdtl_snapshot_try() in api/aux.c against
- * entry after entry (core/sink.h), and against a transaction that writes several
+ * entry after entry (core/fanout.h), and against a transaction that writes several
  * at once (api/output.c)
  *
  * As in aux.pml, each word of an entry is its number.  The writer never waits:

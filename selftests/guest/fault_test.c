@@ -110,7 +110,7 @@ static long pinned(void)
 	return kib;
 }
 
-/* Of all processes: the sessions there are. */
+/* How many sessions there are, of all processes. */
 static int sessions(void)
 {
 	FILE *f = fopen("/sys/kernel/debug/kdtl/sessions", "re");
@@ -180,7 +180,10 @@ static void prepare_started(void)
 
 	prepare_start();
 	must(!do_start());
-	/* Something to read, more than once. A sleep may be over before it began. */
+	/*
+	 * Make something to read, more than once: a sleep may be over before it
+	 * began.
+	 */
 	do {
 		usleep(1);
 		must(!ioctl(dev, KDTL_IOC_INFO, &info));
@@ -443,7 +446,7 @@ int main(int argc, char **argv)
 		printf("# no /proc/thread-self/fail-nth: CONFIG_FAULT_INJECTION\n");
 		return 4;
 	}
-	/* A page fault of ours is not what is to fail. */
+	/* A page fault of this process must not be what fails. */
 	must(!mlockall(MCL_CURRENT));
 	for (i = 0; i < NR_CALLS; i++) {
 		if (strcmp(argv[1], calls[i].name))

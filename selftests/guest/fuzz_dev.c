@@ -4,10 +4,10 @@
  *
  *	fuzz_dev SEED PROGRAMS [FIRST]
  *
- * Each program is a child, whose calls its seed decides: open, ioctl, mmap, munmap,
+ * Each program is a child whose seed decides its calls: open, ioctl, mmap, munmap,
  * read, poll, splice, dup, fork, exec and more in any order, with good and bad
- * arguments.  It ends as it likes: by exit, by a signal, in the middle.  After each
- * nobody may hold the module or a session; and every errno is one that is expected.
+ * arguments.  It ends by exit or by a signal, at any point.  Afterwards nothing may
+ * hold the module or a session, and every errno must be an expected one.
  *
  * Run by fuzz.sh, as root.  Exit status 0: passed.
  */
@@ -38,7 +38,7 @@
 #define MAPS		6
 #define STEPS		150	/* at most, of a process */
 #define FORKS		6	/* at most, of a program */
-#define FIRST_FD	100	/* so that a program that was executed finds them */
+#define FIRST_FD	100	/* so that a program finds them after exec */
 #define SHARED_FD	90	/* what all processes count in */
 #define WAIT_MS		20000
 
@@ -92,7 +92,7 @@ static int one_in(uint32_t n)
 
 static void bad(const char *what, long value)
 {
-	/* The first few are enough. */
+	/* Only the first few are reported. */
 	if (__atomic_add_fetch(&shared->bad, 1, __ATOMIC_RELAXED) > 10)
 		return;
 	printf("# seed %lu, program %u, step %u: %s: %ld\n", my.seed, my.program, my.step,
@@ -309,7 +309,7 @@ static void do_mmap(int *fd)
 	my.maps[i].prot = prot;
 }
 
-/* Reads are of what is there, writes are what no reader should ever write. */
+/* Reads what is there, and writes what no reader should ever write. */
 static void do_touch(int *fd)
 {
 	const unsigned int i = below(MAPS);
@@ -386,7 +386,7 @@ static void do_splice(int *fd)
 		result(splice(*fd, NULL, my.pipe[1], NULL, 1 + below(200000),
 			      one_in(8) ? 0 : SPLICE_F_NONBLOCK));
 	if (one_in(8)) {
-		/* Whichever end goes first. */
+		/* Close either end first. */
 		const int first = below(2);
 
 		close(my.pipe[first]);
@@ -437,7 +437,7 @@ static void do_fork(int *fd)
 	memset(my.maps, 0, sizeof(my.maps));
 	my.rnd ^= 0x9e3779b97f4a7c15ULL * getpid();
 	my.rnd |= 1;
-	/* Without, a process that waits for ever would not die. */
+	/* Without it, a process that waits for ever would not die. */
 	setitimer(ITIMER_REAL, &(struct itimerval) { { 0, 20000 }, { 0, 20000 } }, NULL);
 }
 
@@ -515,7 +515,7 @@ static void step(void)
 	at = below(sum);
 	for (call = 0; at >= calls[call].weight; call++)
 		at -= calls[call].weight;
-	/* Nothing goes without a file. */
+	/* Nothing works without a file. */
 	if (*fd < 0 && (calls[call].fd || !one_in(4)))
 		call = 0;
 	my.call = call;
@@ -533,7 +533,7 @@ static void program(void)
 {
 	const struct sigaction sa = { .sa_handler = nothing };
 
-	/* What waits is interrupted, not begun again. */
+	/* A call that waits is interrupted, not restarted. */
 	sigaction(SIGALRM, &sa, NULL);
 	setitimer(ITIMER_REAL, &(struct itimerval) { { 0, 20000 }, { 0, 20000 } }, NULL);
 	signal(SIGPIPE, SIG_IGN);
@@ -558,7 +558,7 @@ static long uses(void)
 	return nr;
 }
 
-/* All of the program's processes have gone, and what they had with them. */
+/* All processes of the program have ended, and nothing of theirs is left. */
 static int clean(pid_t group)
 {
 	unsigned int ms;
@@ -567,7 +567,7 @@ static int clean(pid_t group)
 	for (ms = 0; ms < WAIT_MS; ms++) {
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
-		/* Whoever was forked too late for the signal. */
+		/* Processes that were forked too late for the signal. */
 		kill(-group, SIGKILL);
 		nr = uses();
 		if (!nr)
@@ -646,7 +646,7 @@ int main(int argc, char **argv)
 	nr = strtoul(argv[2], NULL, 0);
 	if (argc > 3)
 		first = strtoul(argv[3], NULL, 0);
-	/* Orphans are ours to wait for. */
+	/* This process has to wait for orphans. */
 	if (make_shared() || prctl(PR_SET_CHILD_SUBREAPER, 1)) {
 		perror("fuzz_dev");
 		return 1;

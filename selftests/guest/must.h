@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* For the programs of the tests: what has to hold, or the process ends and says where. */
+/*
+ * For the test programs: a condition that must hold, or the process ends and
+ * says where.
+ */
 #ifndef _KDTL_MUST_H
 #define _KDTL_MUST_H
 

@@ -5,15 +5,15 @@
  *
  *	perf_mmap rules PMU	what mmap and perf_event_open() refuse
  *	perf_mmap exact		kdtl_sched: a child's dispatches, to the entry
- *	perf_mmap full		kdtl_sched: an area that nobody reads, and after
+ *	perf_mmap full		kdtl_sched: a full area, and one that is read again
  *	perf_mmap made [MASK]	kdtl_fake: what the drive module made, to the entry
- *	perf_mmap gap		kdtl_fake: what the source itself loses is told
+ *	perf_mmap gap		kdtl_fake: what the source itself loses is reported
  *	perf_mmap overwrite	kdtl_fake: a read-only area: the newest
  *	perf_mmap raw		kdtl_fake_raw: a driver that writes by itself
  *	perf_mmap garbage	kdtl_fake: writes nonsense into the metadata page
  *	perf_mmap follow PMU	read until SIGTERM
  *
- * Exits 0 if all was as it should be; says on standard output what was not.
+ * Exits 0 if everything was right; prints what was not.
  */
 #define _GNU_SOURCE
 #include <endian.h>
@@ -51,7 +51,7 @@ struct event {
 	struct perf_event_mmap_page *meta;
 	uint8_t		*aux;
 
-	uint64_t	entries;	/* without those that tell the time base */
+	uint64_t	entries;	/* without those that carry the time base */
 	uint64_t	timebases;
 	uint64_t	last_time;
 	uint64_t	last_seq;
@@ -74,7 +74,7 @@ static void __attribute__((format(printf, 1, 2))) complain(const char *fmt, ...)
 {
 	va_list args;
 
-	/* A thousand of a kind say no more than ten. */
+	/* Print ten of a kind, not a thousand. */
 	if (wrong++ >= 10)
 		return;
 	printf("# ");
@@ -310,7 +310,7 @@ static bool wait_for_data(int ms)
 	struct pollfd fds[MAX_CPUS];
 	int i, n;
 
-	/* perf hangs up when an event has no reader any more, and then for ever. */
+	/* POLLHUP: the event has no reader any more, and never will. */
 	for (i = 0; i < nr_events; i++) {
 		fds[i].fd = events[i].gone ? -1 : events[i].fd;
 		fds[i].events = POLLIN;
@@ -322,7 +322,7 @@ static bool wait_for_data(int ms)
 	return n > 0;
 }
 
-/* perf's own count of an event: what the source had for it. */
+/* perf's own count of an event: how many entries the source made for it. */
 static uint64_t event_count(struct event *e)
 {
 	uint64_t count = 0;
@@ -446,7 +446,7 @@ static long switches(pid_t pid)
 	return state == 'S' ? sum : -1;
 }
 
-/* Asleep, and it has really left the CPU. */
+/* It sleeps, and has really left the CPU. */
 static long asleep(pid_t pid)
 {
 	long n = switches(pid);
@@ -458,8 +458,8 @@ static long asleep(pid_t pid)
 }
 
 /*
- * A child that another one wakes for as often as it likes, and which sleeps for
- * good in between; it goes where the scheduler puts it.
+ * A child that another one wakes as often as it likes, and which otherwise
+ * sleeps; the scheduler chooses its CPU.
  */
 static pid_t start_child(int go, int back, int trips)
 {
@@ -600,7 +600,10 @@ static int exact(void)
 	return wrong != 0;
 }
 
-/* Nobody reads: what there is stays, it says so, and goes on when read. */
+/*
+ * Nobody reads: the entries stay, the loss is reported, and reading lets it go
+ * on.
+ */
 static int full(void)
 {
 	uint64_t dropped = 0, flags = 0, before;
@@ -635,7 +638,7 @@ static int full(void)
 	printf("# %llu entries dropped, AUX flags %#llx\n", (unsigned long long)dropped,
 	       (unsigned long long)flags);
 
-	/* There is room again: as before. */
+	/* There is room again: logging goes on as before. */
 	before = sum_of_pid();
 	child_asleep(&c);
 	all_ioctl(PERF_EVENT_IOC_ENABLE);
@@ -728,7 +731,7 @@ static void gap_step(const char *todo, uint64_t flags)
 			 (unsigned long long)e->flags, (unsigned long long)flags);
 }
 
-/* Once, and also if no entry follows. */
+/* It is reported once, also if no entry follows. */
 static int gap(void)
 {
 	self_validating = true;
@@ -741,7 +744,10 @@ static int gap(void)
 	return wrong != 0;
 }
 
-/* Read-only: nobody is waited for. At the end the newest are there, in a row. */
+/*
+ * Read-only: the writer does not wait. At the end the newest entries are there,
+ * in a row.
+ */
 static int overwrite(void)
 {
 	const unsigned int per_area = 4 * page / ENTRY_SIZE;
@@ -780,7 +786,10 @@ static int overwrite(void)
 	return wrong != 0;
 }
 
-/* A driver with its own add() and writes: kdtl hands it on to perf. */
+/*
+ * A driver with its own add() that writes by itself: kdtl passes this on to
+ * perf.
+ */
 static int raw(void)
 {
 	uint64_t head;
@@ -805,7 +814,7 @@ static int raw(void)
 			complain("%d writes of 8 bytes make %llu", i,
 				 (unsigned long long)(events[0].meta->aux_head - head));
 	}
-	/* More than there is room for: the driver gets what there is, and stops. */
+	/* More than fits: the driver gets the room there is, and stops. */
 	events[0].meta->aux_tail = events[0].meta->aux_head;
 	write_file(DRIVE "do", "raw %d 1000", events[0].cpu);
 	head = events[0].meta->aux_head - events[0].meta->aux_tail;
@@ -825,7 +834,10 @@ static void end(int sig)
 	ended = 1;
 }
 
-/* What came until a CPU went is there; while frozen there may be too much. */
+/*
+ * Entries from before the CPU went are there; those made while tasks were
+ * frozen may not fit.
+ */
 static int follow(const char *pmu)
 {
 	uint64_t all = 0;
@@ -861,7 +873,7 @@ static int follow(const char *pmu)
 	return wrong != 0;
 }
 
-/* M.3: what a user writes where only readers write harms that user alone. */
+/* M.3: nonsense in what only readers write harms nobody but that user. */
 static int garbage(void)
 {
 	uint64_t random = 1;

@@ -36,7 +36,7 @@
 
 static size_t page;
 
-/* The call fails, and says why. */
+/* The call fails with this errno. */
 #define refused(call, error) do {					\
 	errno = 0;							\
 	if ((long)(call) != -1 || errno != (error))			\
@@ -51,7 +51,7 @@ static int open_dev(int flags)
 	return fd;
 }
 
-/* The scheduler's log of one CPU, the one that this runs on, or of all. */
+/* The scheduler's log of one CPU (the one this runs on), or of all. */
 static int setup_as(int cpu, struct kdtl_stream_attr attr)
 {
 	int fd = open_dev(O_NONBLOCK);
@@ -84,7 +84,7 @@ static struct kdtl_stream_info info_of(int fd)
 	return info;
 }
 
-/* Be dispatched so many times: a sleep may be over before it began. */
+/* Be dispatched @n times: a sleep may be over before it began. */
 static void dispatches(int nr)
 {
 	struct rusage ru;
@@ -103,7 +103,10 @@ static int pid_of(const struct kdtl_entry *e)
 	return be64toh(e->fault_addr) >> 32;
 }
 
-/* Entries in the order of time by CPU; how many of them are ours? */
+/*
+ * Are entries in the order of time, by CPU?  Returns how many are of this
+ * process.
+ */
 static unsigned int check_entries(const struct kdtl_entry *e, size_t len)
 {
 	static uint64_t last[CPU_SETSIZE];
@@ -139,7 +142,7 @@ static size_t drain(int fd, unsigned int *ours)
 
 /* ------------------------------------------------------------ set up and read */
 
-/* Numbers whose bytes do not fit somewhere on the way, and times without end. */
+/* Sizes whose bytes overflow somewhere on the way, and times without end. */
 static void test_edges(void)
 {
 	static const uint32_t pages[] = {
@@ -170,7 +173,7 @@ static void test_edges(void)
 		refused(ioctl(fd, KDTL_IOC_SETUP, &attr), EINVAL);
 	}
 	attr.watermark = 0;
-	/* Of a longer set only what the kernel has CPUs for is read. */
+	/* If the set is longer, only the part for the kernel's CPUs is read. */
 	attr.cpus = UINT64_MAX;
 	attr.cpus_len = UINT32_MAX;
 	refused(ioctl(fd, KDTL_IOC_SETUP, &attr), EFAULT);
@@ -228,7 +231,7 @@ static void test_setup(void)
 	refused(ioctl(fd, KDTL_IOC_SETUP, NULL), EFAULT);
 	refused(ioctl(fd, _IO(0xdc, 9)), ENOTTY);
 
-	/* A newer and longer structure: fine, as long as its news are zero. */
+	/* A newer and longer structure is accepted if its new part is zero. */
 	longer.more = 1;
 	refused(ioctl(fd, _IOW(0xdc, 0, typeof(longer)), &longer), E2BIG);
 	longer.more = 0;
@@ -268,14 +271,14 @@ static void test_read(void)
 	printf("# %u entries of ours in %zu\n", ours, sum / ENTRY);
 	must(ours >= 1000);
 
-	/* And on. */
+	/* And it goes on. */
 	must(!ioctl(fd, KDTL_IOC_START));
 	dispatches(10);
 	must(drain(fd, &ours) > 0);
 	refused(read(fd, &e, ENTRY), EAGAIN);
 }
 
-/* Nothing is set up: all CPUs, from the first read on, which waits. */
+/* Without a set-up: all CPUs, from the first read on, which waits. */
 static void test_defaults(void)
 {
 	struct kdtl_entry buf[1000];
@@ -356,7 +359,7 @@ static void test_poll(void)
 	must(poll(&p, 1, 0) == 1 && p.revents == POLLHUP);
 }
 
-/* What is slower than the watermark comes with the period. */
+/* Entries that do not reach the watermark come with the period. */
 static void test_period(void)
 {
 	struct kdtl_stream_attr attr = { .period = 20000000 };
@@ -369,7 +372,7 @@ static void test_period(void)
 	must(info_of(fd).unread * ENTRY < info_of(fd).watermark);
 }
 
-/* Nobody reads: what is lost is counted, and then it goes on. */
+/* Nobody reads: losses are counted, and then it goes on. */
 static void test_lost(void)
 {
 	struct kdtl_stream_attr attr = { .aux_pages = 1 };
@@ -409,7 +412,7 @@ static size_t read_all(int fd, void *buf, size_t len)
 	return sum;
 }
 
-/* The pages are in the pipe: the log gets them back when they are read. */
+/* The pipe holds the pages: the log gets them back when the pipe is read. */
 static void test_splice(void)
 {
 	static struct kdtl_entry buf[2000];
@@ -425,7 +428,7 @@ static void test_splice(void)
 	must(info_of(fd).consumed == 0);
 	b = splice(fd, NULL, p[1], NULL, 50 * ENTRY, 0);
 	must(b == 50 * (ssize_t)ENTRY);
-	/* read() goes on behind it, and what it had waits for the pipe. */
+	/* read() continues after them, and what it consumed waits for the pipe. */
 	c = read(fd, buf, 10 * ENTRY);
 	must(c == 10 * (ssize_t)ENTRY && info_of(fd).consumed == 0);
 
@@ -447,7 +450,7 @@ static void test_splice(void)
 	}
 	must(a == 0 && info_of(fd).consumed == unread);
 	printf("# %u entries of ours in %llu\n", ours, (unsigned long long)unread);
-	/* But for ten that were read. */
+	/* All but the ten that were read. */
 	must(ours >= 490);
 }
 
@@ -460,7 +463,10 @@ static void test_splice_close(void)
 	must(!pipe(p) && splice(fd, NULL, p[1], NULL, 100 * ENTRY, 0) == 100 * (ssize_t)ENTRY);
 	must(!close(fd));
 	must(read_all(p[0], buf, sizeof(buf)) == sizeof(buf));
-	/* Before each of ours a thread may have run for our timer (PREEMPT_RT). */
+	/*
+	 * Before each of our dispatches a thread may have run for our timer
+	 * (PREEMPT_RT).
+	 */
 	must(check_entries(buf, sizeof(buf)) > 25);
 }
 
@@ -478,7 +484,7 @@ static void test_splice_epipe(void)
 	must(drain(fd, &ours) == unread * ENTRY && info_of(fd).consumed == unread);
 }
 
-/* The way to a file: sendfile() wants a file that can be sought. */
+/* To get into a file: sendfile() wants a source that can seek. */
 static void test_splice_file(void)
 {
 	static struct kdtl_entry buf[2000];
@@ -543,7 +549,7 @@ static void test_mmap_aux(void)
 	void *aux, *again;
 
 	must(m != MAP_FAILED);
-	/* Nothing is said of an AUX area yet. */
+	/* The AUX area's place has not been set yet. */
 	refused(map(fd, RW, PAGES, 3), EINVAL);
 #define aux_refused(offset, size, pages, at) do {			\
 	m->aux_offset = (offset) * page;				\
@@ -569,7 +575,7 @@ static void test_mmap_aux(void)
 	must(again != MAP_FAILED && !munmap(again, PAGES * page));
 	refused(munmap(aux, page), EINVAL);
 
-	/* Reading is the mapping's now. */
+	/* From now on only the mapping can read. */
 	must(!ioctl(fd, KDTL_IOC_START));
 	refused(read(fd, &(struct kdtl_entry) { }, ENTRY), EBUSY);
 	again = mremap(aux, PAGES * page, PAGES * page, MREMAP_MAYMOVE | MREMAP_FIXED,
@@ -615,7 +621,10 @@ static struct kdtl_entry aux_entry(const struct mapping *x, uint64_t at)
 	return e;
 }
 
-/* Take what is new in the AUX area; returns entries of ours. */
+/*
+ * Consume what is new in the AUX area; returns how many entries are of this
+ * process.
+ */
 static unsigned int aux_drain(const struct mapping *x, uint64_t *seen)
 {
 	const uint64_t head = __atomic_load_n(&x->m->aux_head, __ATOMIC_ACQUIRE);
@@ -632,7 +641,7 @@ static unsigned int aux_drain(const struct mapping *x, uint64_t *seen)
 	return ours;
 }
 
-/* Take the records; sums of what they say. */
+/* Consume the records; adds up what they say. */
 static void ring_drain(const struct mapping *x, uint64_t *bytes, uint64_t *lost,
 		       uint64_t *dropped)
 {
@@ -664,7 +673,7 @@ static void ring_drain(const struct mapping *x, uint64_t *bytes, uint64_t *lost,
 	__atomic_store_n(&x->m->data_tail, tail, __ATOMIC_RELEASE);
 }
 
-/* Several times around, by the book: everything comes, and is accounted for. */
+/* Several times around, by the rules: everything arrives, and is accounted for. */
 static void test_mmap_read(void)
 {
 	struct kdtl_stream_attr attr = { .aux_pages = 2 };
@@ -707,7 +716,7 @@ static void test_mmap_lost(void)
 	must(poll(&p, 1, 10000) == 1);
 	aux_drain(&x, &seen);
 	must(seen == page / ENTRY);
-	/* The poll takes the tail; then there is room. */
+	/* poll() reads the tail; then there is room. */
 	for (rounds = 0; rounds < 10; rounds++) {
 		poll(&p, 1, 0);
 		dispatches(page / ENTRY / 4);
@@ -720,7 +729,7 @@ static void test_mmap_lost(void)
 	must(seen == bytes / ENTRY && info_of(x.fd).consumed == seen);
 }
 
-/* Records that nobody takes are counted, and told when there is room. */
+/* Records that nobody consumes are counted, and reported when there is room. */
 static void test_mmap_ring_full(void)
 {
 	/* Each wake-up makes a record: as many as it takes to fill the ring. */
@@ -761,7 +770,7 @@ static void test_mmap_garbage(void)
 	must(info_of(x.fd).consumed == 0);
 	x.m->aux_tail = tail - 1;
 	must(info_of(x.fd).consumed == 0);
-	/* Not a whole entry: not given back yet. */
+	/* It is no whole entry, so it is not given back yet. */
 	x.m->aux_tail = tail + ENTRY + 1;
 	must(info_of(x.fd).consumed == 1);
 	x.m->aux_tail = tail + 2 * ENTRY;
@@ -798,7 +807,7 @@ static void test_mmap_garbage(void)
 	must(bytes >= 50 * ENTRY);
 }
 
-/* Overwrite mode: nobody reads, the newest is there. */
+/* Overwrite mode: nobody reads, and the newest entries are there. */
 static void test_mmap_overwrite(void)
 {
 	struct kdtl_stream_attr attr = { .flags = KDTL_STREAM_OVERWRITE, .aux_pages = 2 };
@@ -844,7 +853,7 @@ static void test_nobody(void)
 
 	caps(0);
 	refused(open("/dev/kdtl", O_RDWR), EACCES);
-	/* What root opened goes on. */
+	/* What root opened keeps working. */
 	must(!ioctl(fd, KDTL_IOC_START));
 }
 
@@ -889,7 +898,10 @@ static void test_memlock(void)
 	must(pinned_kb() == 0);
 	fd = setup(0);
 	must(pinned_kb() == PAGES * kb);
-	/* Another: no room. A ring: two pages and the first, but not five. */
+	/*
+	 * Another area does not fit. A ring of two pages and the first one
+	 * does, one of five does not.
+	 */
 	refused(ioctl(open_dev(0), KDTL_IOC_START), EPERM);
 	refused(map(fd, RW, 1 + 4, 0), EPERM);
 	m = map(fd, RW, 1 + 2, 0);
@@ -898,7 +910,7 @@ static void test_memlock(void)
 	must(!close(fd) && pinned_kb() == 0);
 }
 
-/* A child has no mapping, and its death takes nothing away. */
+/* A child does not inherit the mapping, and its death changes nothing. */
 static void test_fork(void)
 {
 	struct mapping x = map_all((struct kdtl_stream_attr) { }, 1);
@@ -921,7 +933,7 @@ static void test_fork(void)
 	must(aux_drain(&x, &seen) >= 50);
 }
 
-/* One that is killed with everything open leaves nothing; see stream.sh. */
+/* A process that is killed with everything open leaves nothing; see stream.sh. */
 static void test_killed(void)
 {
 	int ready[2], status;

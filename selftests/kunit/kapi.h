@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the tests of the session verbs have in common. */
+/* Shared by the tests of the session verbs. */
 #ifndef _KDTL_KUNIT_KAPI_H
 #define _KDTL_KUNIT_KAPI_H
 
@@ -27,12 +27,15 @@ extern struct kunit_suite kdtl_wait_suite;
 
 #define KAPI_AUX_PAGES	16
 #define KAPI_MSG_SLOTS	(PAGE_SIZE / sizeof(struct kdtl_msg))
-/* Also in a debug kernel that is emulated: only who fails waits for so long. */
+/*
+ * Long enough for an emulated debug kernel: only a failed test waits for all of
+ * it.
+ */
 #define KAPI_FOREVER	msecs_to_jiffies(300 * MSEC_PER_SEC)
 
 /*
- * How often sessions and events on a source in this module hold it.  Built in, or
- * if modules are for good, nobody counts: -1.
+ * How many references sessions and events on a source of this module hold.  -1
+ * if nothing counts: built in, or modules cannot be unloaded.
  */
 static inline int kapi_held(void)
 {
@@ -97,7 +100,7 @@ static inline struct kdtl_session *kapi_session_of(struct kunit *test,
 	return kapi_create(test, &attr);
 }
 
-/* With what most tests want. */
+/* With the attributes that most tests want. */
 static inline struct kdtl_session *kapi_session(struct kunit *test, u32 flags)
 {
 	const struct kdtl_session_attr attr = {
@@ -123,7 +126,7 @@ static inline int kapi_per_entry(struct kdtl_session *s, enum kdtl_kind kind)
 	return kdtl_write_counters(s, &req, 1);
 }
 
-/* As many entries of one kind on a CPU, now. */
+/* Make entries of one kind on a CPU, now. */
 static inline int kapi_emit(int cpu, enum kdtl_kind kind, unsigned int nr)
 {
 	return kdtl_fake_emit(cpu, kind, nr, 0, 0, 0);
@@ -162,7 +165,7 @@ static inline struct kdtl_msg kapi_msg(struct kunit *test, struct kdtl_session *
 	return msg;
 }
 
-/* The next message of a type; those before it are passed over. */
+/* The next message of a type; those before it are skipped. */
 static inline bool kapi_msg_of(struct kdtl_session *s, enum kdtl_msg_type type,
 			       struct kdtl_msg *msg)
 {
@@ -173,7 +176,7 @@ static inline bool kapi_msg_of(struct kdtl_session *s, enum kdtl_msg_type type,
 	return false;
 }
 
-/* How many of a type are left; all messages are gone then. */
+/* How many messages of a type are left; consumes all messages. */
 static inline unsigned int kapi_msgs_of(struct kdtl_session *s,
 					enum kdtl_msg_type type)
 {
@@ -195,7 +198,7 @@ static inline void kapi_drain(struct kdtl_session *s, int cpu)
 		kdtl_aux_consume(s, cpu, len);
 }
 
-/* produced = consumed + lost + unread on every CPU; the sum of produced. */
+/* Check produced = consumed + lost + unread on every CPU; the sum of produced. */
 static inline u64 kapi_conserved(struct kunit *test, struct kdtl_session *s)
 {
 	struct kdtl_aux_info info;
@@ -223,7 +226,7 @@ static inline int kapi_other_cpu(int cpu)
 	return -1;
 }
 
-/* Wait until a condition holds; false if it did not for ever. */
+/* Wait until a condition holds; false if it did not in KAPI_FOREVER. */
 #define kapi_until(cond)						\
 ({									\
 	unsigned long __end = jiffies + KAPI_FOREVER;			\
@@ -233,7 +236,7 @@ static inline int kapi_other_cpu(int cpu)
 	__met;								\
 })
 
-/* On CPU 0, where most entries are made: without a worker in between. */
+/* Run on CPU 0, where most entries are made: then no worker is needed. */
 static inline int kapi_init(struct kunit *test)
 {
 	return set_cpus_allowed_ptr(current, cpumask_of(0));

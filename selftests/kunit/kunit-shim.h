@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * KUnit, or what these tests use of it for kernels that have none
+ * KUnit, or, for kernels without it, the parts that these tests use
  *
  * Distributions' kernels come without CONFIG_KUNIT.  There, a module with
  * kunit_test_suites() runs them while it is loaded and writes KTAP to the kernel
  * log, as KUnit does, each case in a thread of its own.  The module stays loaded
- * whatever came out.  The parameter filter_glob is the module's, not kunit's.
+ * whatever the result.  The parameter filter_glob is the module's, not kunit's.
  */
 #ifndef _KDTL_KUNIT_SHIM_H
 #define _KDTL_KUNIT_SHIM_H
@@ -56,8 +56,8 @@ struct kunit_suite {
 #define kunit_info(test, fmt, ...)					\
 	pr_info("    # %s: " fmt "\n", (test)->name, ##__VA_ARGS__)
 
-/* So many are told of: a loop that fails must not flush the log. */
-#define KUNIT_SHIM_TOLD		10
+/* How many failures are reported: a loop that fails must not flush the log. */
+#define KUNIT_SHIM_REPORTED	10
 
 static inline __printf(4, 5)
 void kunit_shim_fail(struct kunit *test, const char *file, int line, const char *fmt, ...)
@@ -65,7 +65,7 @@ void kunit_shim_fail(struct kunit *test, const char *file, int line, const char 
 	struct va_format vaf = { .fmt = fmt };
 	va_list args;
 
-	if (test->failures++ >= KUNIT_SHIM_TOLD)
+	if (test->failures++ >= KUNIT_SHIM_REPORTED)
 		return;
 	va_start(args, fmt);
 	vaf.va = &args;
@@ -169,7 +169,7 @@ static inline bool kunit_shim_case(struct kunit_suite *suite, struct kunit_case 
 	init_completion(&test.done);
 	if (IS_ERR(kthread_run(kunit_shim_thread, &test, "kunit_shim")))
 		return false;
-	/* For as long as it takes, but not so that it looks like a hung task. */
+	/* Wait as long as it takes, but do not look like a hung task. */
 	while (!wait_for_completion_timeout(&test.done, HZ))
 		;
 	if (suite->exit)
@@ -226,7 +226,7 @@ static inline int __init kunit_shim_init(void)
 	unsigned int i, nr = 0;
 	bool ok;
 
-	/* As KUnit: a suite with no case that is wanted is not there. */
+	/* As in KUnit, a suite of which no case is wanted does not count. */
 	for (i = 0; i < kunit_shim_nr_suites; i++)
 		nr += !!kunit_shim_count(kunit_shim_suites[i], kunit_shim_glob);
 	pr_info("KTAP version 1\n");

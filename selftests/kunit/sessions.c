@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sessions with a reader each, that know what they must get
- *
- * Entries are numbered by kind, so each reader proves it for itself.
+ * Sessions with a reader each, which check what they get
+ * Entries are numbered by kind, so each reader can check on its own.
  */
 #include <linux/kthread.h>
 #include <linux/slab.h>
 
 #include "sessions.h"
 
-/* Each mask that there is, and one twice. */
+/* Each mask, and one of them twice. */
 const u32 many_masks[MANY_NR] = { 1, 7, 2, 5, 4, 6, 3, 7 };
 
 /* Check and give back what is unread. */
@@ -24,7 +23,7 @@ void many_read(struct many *m, int cpu)
 	kdtl_aux_consume(m->s, cpu, len);
 }
 
-/* Check the newest, of an overwriting session. */
+/* Check the newest entries of an overwriting session. */
 void many_snapshot(struct many *m, int cpu)
 {
 	ssize_t len = kdtl_aux_snapshot(m->s, cpu, m->buf,
@@ -59,7 +58,7 @@ static int many_reader(void *arg)
 			kdtl_wait(m->s, HZ / 20);
 		else
 			usleep_range(2000, 4000);
-		/* Those that have gone, too. */
+		/* Also CPUs that have gone. */
 		for_each_possible_cpu(cpu) {
 			if (m->overwrite)
 				many_snapshot(m, cpu);
@@ -71,7 +70,7 @@ static int many_reader(void *arg)
 	return 0;
 }
 
-/* Zeroed before; many_destroy() in any case. */
+/* @m is zeroed before; call many_destroy() in any case. */
 int many_create(struct many *m, u32 mask, bool overwrite)
 {
 	const struct kdtl_session_attr attr = {
@@ -96,7 +95,7 @@ int many_create(struct many *m, u32 mask, bool overwrite)
 	return kdtl_load(m->s, NULL);
 }
 
-/* Nothing is being made meanwhile: what had been made is exact. */
+/* No entries are being made meanwhile, so the count at the start is exact. */
 int many_start(struct many *m)
 {
 	int cpu;
@@ -133,7 +132,7 @@ void many_destroy(struct many *m)
 	memset(m, 0, sizeof(*m));
 }
 
-/* Stopped: what it got on a CPU is what was made there, to the entry. */
+/* It is stopped: it has got exactly the entries that were made on the CPU. */
 void many_expect_exact(struct kunit *test, struct many *m, int cpu)
 {
 	const u64 made = kdtl_fake_load_made_for(cpu, m->mask) - m->made[cpu];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Sessions with a reader each, that know what they must get. */
+/* Sessions with a reader each, which check what they get. */
 #ifndef _KDTL_KUNIT_SESSIONS_H
 #define _KDTL_KUNIT_SESSIONS_H
 
@@ -20,11 +20,11 @@ extern const u32 many_masks[MANY_NR];
  * @s: the session
  * @mask: what it logs
  * @overwrite: keeps the newest
- * @task: reads
+ * @task: the reader
  * @made: what had been made for it when it started, by CPU
  * @seen: what was read, by CPU
- * @went: messages that a CPU went, by CPU
- * @came: and that it came
+ * @went: messages that a CPU went offline, by CPU
+ * @came: messages that a CPU came online, by CPU
  * @buf: for snapshots
  */
 struct many {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * How AUX areas are allocated: as perf does it, P.12
- *
- * A driver's setup_aux() sees the pages, and what perf tells about them: the
- * order of a chunk stands in its first page's private field.
+ * A driver's setup_aux() sees the pages, and what perf says about them: a
+ * chunk's order is in the private field of its first page.
  */
 #include <linux/gfp.h>
 #include <linux/list.h>
@@ -97,7 +96,7 @@ static struct kdtl_session *alloc_create(struct kunit *test, unsigned int pages,
 	return kapi_create(test, &attr);
 }
 
-/* Load such a session: what setup_aux() saw is in alloc_seen. */
+/* Load a session; alloc_seen has what setup_aux() saw. */
 static int alloc_load(struct kunit *test, unsigned int pages,
 		      unsigned int watermark, u32 flags)
 {
@@ -138,7 +137,7 @@ static void alloc_single(struct kunit *test)
 	alloc_expect_freed(test);
 }
 
-/* One that wants them in a row gets chunks of the watermark's size. */
+/* A PMU that wants pages in a row gets chunks of the watermark's size. */
 static void alloc_rows(struct kunit *test, int caps)
 {
 	static const struct {
@@ -163,7 +162,7 @@ static void alloc_rows(struct kunit *test, int caps)
 		KUNIT_EXPECT_EQ(test, alloc_seen.chunks[want[i].order],
 				num_online_cpus() * want[i].pages >> want[i].order);
 	}
-	/* Nobody reads in overwrite mode: one piece. */
+	/* In overwrite mode nobody reads: one piece. */
 	KUNIT_EXPECT_EQ(test, alloc_load(test, 64, PAGE_SIZE, KDTL_SESSION_OVERWRITE), 0);
 	KUNIT_EXPECT_EQ(test, alloc_seen.chunks[6], num_online_cpus());
 	alloc_expect_freed(test);
@@ -174,7 +173,7 @@ static void alloc_no_sg(struct kunit *test)
 	alloc_rows(test, PERF_PMU_CAP_AUX_NO_SG);
 }
 
-/* Where the kernel does not know it, it is 0, and means nothing. */
+/* A kernel that does not know the flag has it as 0: then it means nothing. */
 static void alloc_prefer_large(struct kunit *test)
 {
 	if (PERF_PMU_CAP_AUX_PREFER_LARGE)
@@ -197,7 +196,7 @@ static void alloc_too_large(struct kunit *test)
 	alloc_expect_freed(test);
 	kdtl_raw_unregister(&alloc_raw);
 
-	/* One that merely prefers large pieces is content with less. */
+	/* A PMU that only prefers large pieces is content with smaller ones. */
 	alloc_register(test, PERF_PMU_CAP_AUX_PREFER_LARGE);
 	KUNIT_EXPECT_EQ(test, alloc_load(test, pages, 0, KDTL_SESSION_OVERWRITE), 0);
 	alloc_expect_freed(test);
@@ -211,10 +210,11 @@ static void alloc_too_large(struct kunit *test)
 /**
  * struct alloc_hog - memory that is taken so that no two free pages touch
  * @pages: single ones, by page->lru
- * @rows: what was still in a row, by page->lru; the order in page->private
- * @oom: somebody else needs a row, a stack for instance, and would have tasks killed
- * @spare: for them
- * @nr_spare: what is left of it
+ * @rows: larger free blocks, by page->lru; the order in page->private
+ * @oom: gives @spare to others that need a row, for a stack for instance, before the
+ *	kernel kills tasks
+ * @spare: blocks for them
+ * @nr_spare: how many are left
  */
 struct alloc_hog {
 	struct list_head	pages;
@@ -257,7 +257,7 @@ static void alloc_hog_free(struct alloc_hog *hog)
 	}
 }
 
-/* Take what is left in rows, the longest first. */
+/* Take the free blocks that are left, the largest first. */
 static void alloc_hog_rows(struct alloc_hog *hog, unsigned int down_to)
 {
 	struct page *page;
@@ -347,7 +347,7 @@ static void alloc_fallback(struct kunit *test)
 
 /* ------------------------------------------------------------------- failures */
 
-/* setup_aux() fails on one CPU after the other: nothing is left behind. */
+/* setup_aux() fails on each CPU in turn: nothing is left behind. */
 static void alloc_setup_fails(struct kunit *test)
 {
 	struct kdtl_session *s;
@@ -366,7 +366,7 @@ static void alloc_setup_fails(struct kunit *test)
 			KUNIT_EXPECT_FALSE(test, info.online);
 		}
 		KUNIT_EXPECT_EQ(test, kdtl_start(s), -EINVAL);
-		/* And it can be tried again. */
+		/* And it can be repeated. */
 		alloc_raw.fail_setup = -1;
 		KUNIT_EXPECT_EQ(test, kdtl_load(s, NULL), 0);
 		KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);

@@ -31,7 +31,7 @@ static struct kdtl_aux_info aux_info(struct kunit *test, struct kdtl_session *s,
 	return info;
 }
 
-/* Are these so many good entries, numbered from *seq on?  0: from any. */
+/* Are these @nr good entries, numbered from *seq on?  0: from any number. */
 static void aux_check(struct kunit *test, const void *span, ssize_t len, u64 *seq,
 		      unsigned int nr)
 {
@@ -93,7 +93,7 @@ static void aux_wrap(struct kunit *test)
 }
 
 /*
- * The whole area in one span, beginning anywhere: what is behind the end is the
+ * The whole area in one span that begins anywhere: what follows the end is the
  * beginning.
  */
 static void aux_mirror(struct kunit *test)
@@ -115,7 +115,7 @@ static void aux_mirror(struct kunit *test)
 			len = kdtl_aux_peek(s, 0, &span);
 			aux_check(test, span, len, &seq, fits);
 			KUNIT_ASSERT_EQ(test, kdtl_aux_consume(s, 0, len), 0);
-			/* By one entry on, so that the spans begin all over. */
+			/* Move on by one entry, so that spans begin everywhere. */
 			kapi_emit(0, KDTL_KIND_CEDE, 1);
 			kapi_drain(s, 0);
 			seq++;
@@ -125,7 +125,7 @@ static void aux_mirror(struct kunit *test)
 	}
 }
 
-/* Stop and start go on where it was; load begins anew, at the same position. */
+/* Stop and start continue where it was; load begins anew, at the same position. */
 static void aux_goes_on(struct kunit *test)
 {
 	struct kdtl_session *s = aux_session(test, 1, 0);
@@ -165,7 +165,7 @@ static void aux_goes_on(struct kunit *test)
 
 /* ----------------------------------------------------------- full and empty */
 
-/* The last entry that fits, none more; what is unread stays as it is. */
+/* The last entry that fits is stored, and none more; what is unread stays. */
 static void aux_full(struct kunit *test)
 {
 	const unsigned int fits = PAGE_SIZE / KDTL_ENTRY_SIZE;
@@ -199,7 +199,7 @@ static void aux_full(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, aux_info(test, s, 0).lost, lost);
 		KUNIT_ASSERT_EQ(test, kdtl_aux_consume(s, 0, spare), 0);
 
-		/* Without the first, and with the last one after a gap. */
+		/* The first is gone, and the last one comes after a gap. */
 		KUNIT_ASSERT_EQ(test, kdtl_aux_peek(s, 0, &span),
 				(ssize_t)fits * KDTL_ENTRY_SIZE);
 		first = kdtl_fake_entry_seq(span);
@@ -213,7 +213,7 @@ static void aux_full(struct kunit *test)
 	}
 }
 
-/* Nothing to read is no error; to give back what is not there is one. */
+/* Nothing to read is no error; giving back what is not there is one. */
 static void aux_empty(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = { .pmu = KDTL_FAKE_PMU, .aux_pages = 1 };
@@ -269,7 +269,7 @@ static void aux_consume_more(struct kunit *test)
 	}
 }
 
-/* Bytes by any number: together they are all the entries. */
+/* Consume any number of bytes: together they are all the entries. */
 static void aux_odd_sizes(struct kunit *test)
 {
 	struct kdtl_session *s = aux_session(test, 1, 0);
@@ -326,7 +326,7 @@ static void aux_watermark_full(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
 		kapi_drain(s, 0);
 		kapi_emit(0, KDTL_KIND_CEDE, 1);
-		/* The gap has ended: that is told as well, once. */
+		/* The gap has ended: that is reported as well, once. */
 		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
 		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
 		KUNIT_ASSERT_EQ(test, kdtl_unload(s), 0);
@@ -335,8 +335,8 @@ static void aux_watermark_full(struct kunit *test)
 }
 
 /*
- * Watermarks that are no multiple of anything: crossed by the right entry, and
- * the area is full when it is full, also if one of both is just below 2^64.
+ * Watermarks that are no multiple of anything: the right entry crosses them,
+ * and the area fills up correctly, also if a position is just below 2^64.
  */
 static void aux_watermark_odd(struct kunit *test)
 {
@@ -419,8 +419,9 @@ static int aux_produce(void *arg)
 }
 
 /*
- * A writer at full speed, a reader that takes odd pieces and is late at times:
- * each entry is whole, in order, and those missing are those counted lost.
+ * A writer at full speed, and a reader that takes partial spans and is
+ * sometimes late: each entry is whole and in order, and exactly those counted
+ * as lost are missing.
  */
 static void aux_race(struct kunit *test)
 {
@@ -453,7 +454,10 @@ static void aux_race(struct kunit *test)
 				bad++;
 				continue;
 			}
-			/* The first one is number 1, or what came before us. */
+			/*
+			 * The first one is number 1, or follows those before
+			 * this test.
+			 */
 			if (next)
 				missing += seq - next;
 			next = seq + 1;
@@ -476,7 +480,7 @@ static void aux_race(struct kunit *test)
 		missing += seq - next;
 		next = seq + 1;
 	}
-	/* A gap at the end has nothing behind it. */
+	/* Nothing follows a gap at the end. */
 	KUNIT_EXPECT_LE(test, missing, info.lost);
 	KUNIT_EXPECT_GT(test, missing, 0ULL);
 	kapi_drain(s, cpu);
@@ -488,7 +492,7 @@ static void aux_race(struct kunit *test)
 	kunit_info(test, "%llu entries, %llu of them lost", p.made, missing);
 }
 
-/* A client copies it with all that FORTIFY_SOURCE looks at. */
+/* A client may copy it, under all checks of FORTIFY_SOURCE. */
 static void aux_comm(struct kunit *test)
 {
 	struct kdtl_entry e = {};

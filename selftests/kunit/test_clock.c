@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdtl_kunit_clock.ko: core/pmu/sched-clock.h, on a TSC that does as it is told
+ * kdtl_kunit_clock.ko: core/pmu/sched-clock.h, on a TSC that the test controls
  *
  * A hypervisor takes the CPU away where it likes, and firmware writes the TSC; no
  * test can make a real one do that at the instruction where it matters.
@@ -30,7 +30,7 @@ static u64 tsc_ns(void)
 	return tsc * 2 / 5 + ns_ahead;
 }
 
-/* In the middle of it the CPU is away for @stolen cycles, once. */
+/* The CPU is away for @stolen cycles in the middle of it, once. */
 static u64 fake_local_clock(void)
 {
 	tsc += READING + stolen;
@@ -46,10 +46,13 @@ static u64 fake_local_clock(void)
 #include "../../core/pmu/sched-clock.h"
 
 #define REACH		KDTL_CLOCK_REACH
-/* By which a time may be off: the readings of the two, and what the shift drops. */
+/*
+ * How far off a time may be: the two readings, and the bits that the shift
+ * drops.
+ */
 #define NEAR_NS		(4LL * READING)
 
-/* As kdtl_sched does: is it from the anchor? */
+/* As kdtl_sched does; returns whether the time comes from the anchor. */
 static bool clock_now(u64 *now)
 {
 	if (kdtl_clock_read(now))
@@ -103,7 +106,10 @@ static void clock_between(struct kunit *test)
 	clock_end();
 }
 
-/* Between the readings of the TSC and of local_clock(): they do not belong together. */
+/*
+ * The CPU is away between the readings of the TSC and of local_clock(): they do
+ * not match.
+ */
 static void clock_taken_away(struct kunit *test)
 {
 	u64 now;
@@ -121,7 +127,7 @@ static void clock_taken_away(struct kunit *test)
 	clock_end();
 }
 
-/* A time is not before any other, wherever the two clocks go. */
+/* No time is before an earlier one, however the two clocks run. */
 static void clock_never_back(struct kunit *test)
 {
 	u64 now, before;
@@ -143,7 +149,7 @@ static void clock_never_back(struct kunit *test)
 	tsc += 2 * REACH;
 	clock_now(&now);
 	KUNIT_EXPECT_GE(test, now, before);
-	/* And goes on when local_clock() has caught up. */
+	/* And it goes on when local_clock() has caught up. */
 	ns_ahead += 2 * (s64)NSEC_PER_SEC;
 	tsc += REACH;
 	KUNIT_EXPECT_FALSE(test, clock_now(&now));

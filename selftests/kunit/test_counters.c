@@ -29,7 +29,7 @@ static int counters_write(struct kdtl_session *s, u16 set, enum kdtl_counter cou
 
 /* ------------------------------------------------------------------- values */
 
-/* What the source is told to produce on one CPU. */
+/* What the source produces on one CPU. */
 static const struct counters_burst {
 	enum kdtl_kind	kind;
 	unsigned int	nr;
@@ -91,13 +91,13 @@ static void counters_values(struct kunit *test)
 				    "counter %d, all CPUs", c);
 	KUNIT_EXPECT_EQ(test, kapi_conserved(test, s), sum[KDTL_CTR_ENTRIES]);
 
-	/* Off: nobody counts. */
+	/* Stopped: nothing is counted. */
 	for_each_online_cpu(cpu)
 		counters_produce(want, cpu);
 	for (c = 0; c <= KDTL_CTR_LOST; c++)
 		KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, c, -1), sum[c]);
 
-	/* On again: it goes on. */
+	/* Started again: counting goes on. */
 	KUNIT_ASSERT_EQ(test, kdtl_start(s), 0);
 	kapi_emit(0, KDTL_KIND_FAULT, 1);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_FAULT, -1),
@@ -112,7 +112,7 @@ static void counters_values(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, c, -1), 0ULL);
 }
 
-/* What found no room is counted, but is not in BYTES. */
+/* Entries that found no room are counted, but not in BYTES. */
 static void counters_full(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session(test, 0);
@@ -137,7 +137,7 @@ static void counters_full(struct kunit *test)
 			(u64)(fits + 1) * KDTL_ENTRY_SIZE);
 }
 
-/* The entries that make a wake-up, and no others, one wake-up each. */
+/* Only the entries that cross the watermark count as wake-ups, one each. */
 static void counters_wakeups(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = {
@@ -158,7 +158,10 @@ static void counters_wakeups(struct kunit *test)
 	}
 }
 
-/* ENABLED while started, RUNNING unless paused: within what we measure around. */
+/*
+ * ENABLED runs while started, RUNNING unless paused: both within what is
+ * measured around them.
+ */
 static void counters_times(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session(test, KDTL_SESSION_PAUSE);
@@ -180,7 +183,7 @@ static void counters_times(struct kunit *test)
 	after = ktime_get_ns();
 	outer = after - before;
 
-	/* local_clock() is not ktime: 2% and a tick apart. */
+	/* local_clock() and ktime may differ by 2 % and a tick. */
 	enabled = kapi_counter(test, s, 0, KDTL_CTR_ENABLED, -1);
 	running = kapi_counter(test, s, 0, KDTL_CTR_RUNNING, -1);
 	KUNIT_EXPECT_EQ(test, enabled, running);
@@ -188,12 +191,12 @@ static void counters_times(struct kunit *test)
 			inner * nr_cpus);
 	KUNIT_EXPECT_LE(test, enabled, (outer + div_u64(outer, 50) + TICK_NSEC) * nr_cpus);
 
-	/* Stopped: the clocks stand. */
+	/* Stopped: the clocks stand still. */
 	msleep(20);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENABLED, -1), enabled);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_RUNNING, -1), running);
 
-	/* Paused: only ENABLED goes on. */
+	/* Paused: only ENABLED runs. */
 	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
 	kapi_emit(0, KDTL_KIND_CEDE, 1);
 	was = kapi_counter(test, s, 0, KDTL_CTR_ENABLED, 0);
@@ -212,7 +215,7 @@ static void counters_times(struct kunit *test)
 			running + 15 * NSEC_PER_MSEC);
 }
 
-/* Before anything is loaded: zero, or what was written. */
+/* Before the load: zero, or what was written. */
 static void counters_created(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session(test, 0);
@@ -241,7 +244,10 @@ static void counters_created(struct kunit *test)
 
 /* ----------------------------------------------------------------- overflow */
 
-/* The wrap past 2^64, not before; then the short reset, again and again. */
+/*
+ * It overflows at the wrap past 2^64, not before; then the short reset, again
+ * and again.
+ */
 static void counters_threshold(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session(test, 0);
@@ -267,14 +273,14 @@ static void counters_threshold(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 0, 0).overflowed,
 			BIT(KDTL_CTR_ENTRIES) + 0U);
-	/* Nobody waits for a restart. */
+	/* No restart is needed. */
 	KUNIT_EXPECT_EQ(test, kdtl_restart(s), -EBUSY);
-	/* Nothing was left out of the area. */
+	/* Every entry is in the area. */
 	KUNIT_EXPECT_EQ(test, kapi_conserved(test, s), 9 + 5 * 3ULL);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_CEDE, 0), 9 + 5 * 3ULL);
 }
 
-/* Every counter that the source moves can overflow, each by its own steps. */
+/* Every counter that the source moves can overflow, each in its own steps. */
 static void counters_each_overflows(struct kunit *test)
 {
 	struct kdtl_session *s;
@@ -287,7 +293,7 @@ static void counters_each_overflows(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, counters_write(s, 0, c, KDTL_COUNTER_NOTIFY,
 						     -1, 0, 0), 0);
 		KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
-		/* The clocks are looked at with the next entry. */
+		/* Clocks are checked with the next entry. */
 		udelay(2);
 		for (left = 3; left; left--) {
 			kdtl_fake_emit(0, KDTL_KIND_CEDE, 1, 1, 1, 1);
@@ -298,13 +304,13 @@ static void counters_each_overflows(struct kunit *test)
 		KUNIT_EXPECT_TRUE_MSG(test, kapi_msg_of(s, KDTL_MSG_OVERFLOW, &msg),
 				      "counter %d", c);
 		KUNIT_EXPECT_EQ(test, msg.overflow.counters, BIT(c) + 0U);
-		/* The short reset is 0: never again. */
+		/* The short reset is 0, so it never overflows again. */
 		KUNIT_EXPECT_EQ(test, kapi_msgs_of(s, KDTL_MSG_OVERFLOW), 0U);
 		kapi_close(test);
 	}
 }
 
-/* Without KDTL_COUNTER_NOTIFY there is no message, but the reset. */
+/* Without KDTL_COUNTER_NOTIFY there is a reset, but no message. */
 static void counters_quiet(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session(test, KDTL_SESSION_PAUSE);
@@ -320,7 +326,7 @@ static void counters_quiet(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_conserved(test, s), 25ULL);
 }
 
-/* A counter that was told nothing just goes on, past any other's overflow. */
+/* A counter without a threshold just goes on, past any other's overflow. */
 static void counters_resets(struct kunit *test)
 {
 	struct kdtl_counter_req req[] = {
@@ -344,12 +350,12 @@ static void counters_resets(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_QUEUED, 0), 0ULL);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_PREEMPT, 0), 3004ULL);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_READY, 0), 36ULL);
-	/* Only what overflowed is told, not what it reset. */
+	/* Only the counter that overflowed is reported, not those that it reset. */
 	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 0, 0).overflowed,
 			BIT(KDTL_CTR_ENTRIES) + 0U);
 }
 
-/* By chance, but always longer, by no more than the mask. */
+/* A random period, always longer, by no more than the mask. */
 static void counters_random(struct kunit *test)
 {
 	struct kdtl_counter_req req = {
@@ -378,11 +384,11 @@ static void counters_random(struct kunit *test)
 		seen |= 1 << (-value - 5);
 		kapi_drain(s, 0);
 	}
-	/* Of 500 throws of an eight-sided die each side came up. */
+	/* Of 500 throws of an eight-sided die, each side came up. */
 	KUNIT_EXPECT_EQ(test, seen, 0xffU);
 }
 
-/* All at once are one overflow with one message. */
+/* Several counters at once are one overflow with one message. */
 static void counters_together(struct kunit *test)
 {
 	struct kdtl_counter_req req[] = {
@@ -412,7 +418,7 @@ static void counters_together(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_SLEPT, 0), (u64)-3999);
 }
 
-/* Each CPU overflows by itself. */
+/* Each CPU overflows on its own. */
 static void counters_per_cpu(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session(test, 0);
@@ -463,7 +469,7 @@ static void counters_mask(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, msg.cpu, 0);
 	KUNIT_EXPECT_EQ(test, kapi_msgs_of(s, KDTL_MSG_OVERFLOW), 0U);
 
-	/* Nor does it count what the source loses meanwhile. */
+	/* Nor does it count what the source loses while paused. */
 	kdtl_fake_lost(0, 5);
 	kdtl_fake_lost(other, 5);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_LOST, 0), 0ULL);
@@ -491,7 +497,10 @@ static void counters_mask(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_restart(s), -EBUSY);
 }
 
-/* On both, one restart for both; an overflow without notify does not pause. */
+/*
+ * Both CPUs pause, and one restart is for both; an overflow without notify does
+ * not pause.
+ */
 static void counters_mask_all(struct kunit *test)
 {
 	struct kdtl_counter_req req[] = {
@@ -537,7 +546,7 @@ static void counters_mask_all(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_conserved(test, s), 3ULL * num_online_cpus());
 }
 
-/* Another session and a paused one do not see each other. */
+/* Another session and a paused one do not affect each other. */
 static void counters_mask_alone(struct kunit *test)
 {
 	struct kdtl_session *s, *free;
@@ -567,7 +576,7 @@ static void counters_mask_alone(struct kunit *test)
 
 #define COUNTERS_SENTINEL	(-12345)
 
-/* Of three elements the second is bad: it is marked, and nothing changes. */
+/* The second of three elements is bad: it is marked, and nothing changes. */
 static void counters_vector(struct kunit *test)
 {
 	static const struct {
@@ -689,7 +698,10 @@ static void counters_config(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, 0), 2ULL);
 	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
 
-	/* Loaded: acts from the next start on. UNKNOWN goes to every mask. */
+	/*
+	 * Loaded: it takes effect with the next start. UNKNOWN goes to every
+	 * mask.
+	 */
 	KUNIT_EXPECT_EQ(test, kdtl_write_config(s, req, 1), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
 	kapi_emit(0, KDTL_KIND_CEDE, 10);
@@ -715,8 +727,8 @@ struct counters_reader {
 };
 
 /*
- * Values never go back.  FAULT does, it is reset at each entry; and the clocks
- * may if they are read on another CPU, as CPUs' clocks need not be in step.
+ * Values never go back, except FAULT, which is reset at each entry, and the
+ * clocks if they are read on another CPU, whose clock need not be in step.
  */
 static int counters_read_all(void *arg)
 {
@@ -747,7 +759,7 @@ static int counters_read_all(void *arg)
 	return 0;
 }
 
-/* Two sets that change places at each entry, and are read all the time. */
+/* Two sets that alternate at each entry, and are read all the time. */
 static void counters_while_running(struct kunit *test)
 {
 	struct kdtl_evtset sets[] = { { .id = 0, .overflows = 1 }, { .id = 1, .overflows = 1 } };

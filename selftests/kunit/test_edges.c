@@ -3,8 +3,8 @@
  * Every size, count, distance and time that a caller gives, at its edges: where
  * 31, 32, 63 and 64 bits end
  *
- * What is refused leaves everything as it was; what is taken is not cut short on
- * its way. The positions' own edge, 2^64, is aux_start's (selftests/check, wrap).
+ * What is refused leaves everything as it was; what is accepted is not truncated
+ * on its way. kdtl.aux_start tests positions at 2^64 (selftests/check, wrap).
  */
 #include <linux/ktime.h>
 #include <linux/limits.h>
@@ -12,7 +12,7 @@
 
 #include "kapi.h"
 
-/* Sizes that are too large for anything here. */
+/* Sizes that are too large for any call. */
 static const size_t huge[] = {
 	INT_MAX, BIT(31), UINT_MAX, LONG_MAX, (size_t)LONG_MAX + 1,
 	SIZE_MAX - PAGE_SIZE, SIZE_MAX - KDTL_ENTRY_SIZE + 1, SIZE_MAX,
@@ -21,7 +21,7 @@ static const size_t huge[] = {
 #endif
 };
 
-/* Times that no timer of ours takes as they are. */
+/* Times that no kernel timer takes unchanged. */
 static const u64 ages[] = {
 	KTIME_MAX / 2, KTIME_MAX / 2 + 1, KTIME_MAX - 1, KTIME_MAX,
 	(u64)KTIME_MAX + 1, U64_MAX - NSEC_PER_SEC, U64_MAX,
@@ -57,7 +57,7 @@ static long edges_create(unsigned int aux_pages, unsigned int msg_pages,
 	return 0;
 }
 
-/* No power of two, or one whose bytes do not fit somewhere on the way. */
+/* Not a power of two, or one whose bytes overflow on the way. */
 static void edges_pages(struct kunit *test)
 {
 	static const unsigned int bad[] = {
@@ -135,7 +135,7 @@ static void edges_timeout(struct kunit *test)
 	}
 }
 
-/* More than is unread, by a byte or by all that a size can hold. */
+/* More than is unread: by a byte, or by as much as a size can hold. */
 static void edges_consume(struct kunit *test)
 {
 	const size_t unread = 2 * KDTL_ENTRY_SIZE;
@@ -157,7 +157,10 @@ static void edges_consume(struct kunit *test)
 	kapi_conserved(test, s);
 }
 
-/* A buffer as large as can be said gets what there is; one too small, nothing. */
+/*
+ * A buffer of the largest size gets what there is; one that is too small,
+ * nothing.
+ */
 static void edges_snapshot(struct kunit *test)
 {
 	struct kdtl_session *s = edges_session(test, KDTL_SESSION_OVERWRITE, 0);
@@ -200,7 +203,7 @@ static void edges_message(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_read(s, &msg, sizeof(msg), true), (ssize_t)-EAGAIN);
 }
 
-/* A threshold is all 64 bits of it. */
+/* A threshold uses all 64 bits. */
 static void edges_threshold(struct kunit *test)
 {
 	static const u64 far[] = {
@@ -231,7 +234,7 @@ static void edges_threshold(struct kunit *test)
 	}
 }
 
-/* How many elements: their bytes would wrap, so none is looked at. */
+/* So many elements that their bytes would overflow: none is looked at. */
 static void edges_vectors(struct kunit *test)
 {
 	static const unsigned int many[] = {
@@ -254,7 +257,7 @@ static void edges_vectors(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kdtl_delete_evtsets(s, &set, many[i]), -E2BIG);
 		KUNIT_EXPECT_EQ(test, kdtl_getinfo_evtsets(s, &info, many[i]), -E2BIG);
 	}
-	/* There is no set 1: nothing was made of the first element either. */
+	/* There is no set 1, so the first element has no effect either. */
 	KUNIT_EXPECT_EQ(test, kdtl_create_evtsets(s, &set, 1), 0);
 }
 

@@ -12,7 +12,7 @@
 /* ------------------------------------------------------------------- source */
 
 static int events_attach_error, events_source_error, events_init_error;
-static u32 events_mask;		/* what CPU 0's source was asked for */
+static u32 events_mask;		/* what was requested from CPU 0's source */
 static struct completion events_entered, events_go;
 
 static int events_attach(struct kdtl_pmu *p)
@@ -37,7 +37,7 @@ static struct kdtl_pmu events_pmu = {
 	.source		= events_source,
 };
 
-/* Takes its time, with the session's lock held, and refuses. */
+/* Takes a while, with the session's lock held, and refuses. */
 static int events_slow_init(struct perf_event *event)
 {
 	if (event->attr.type != event->pmu->type)
@@ -80,7 +80,7 @@ static void events_overflow(struct perf_event *event, struct perf_sample_data *d
 {
 }
 
-/* On CPU 0, as a perf user's, but for its AUX area. */
+/* On CPU 0, like a perf user's event, but without an AUX area. */
 static struct perf_event *events_create(u32 mask)
 {
 	struct perf_event_attr attr = {
@@ -93,7 +93,7 @@ static struct perf_event *events_create(u32 mask)
 	return perf_event_create_kernel_counter(&attr, 0, NULL, events_overflow, NULL);
 }
 
-/* Entries, all of them when the event is not active. */
+/* The event's count of entries; complete when it is not active. */
 static u64 events_count(struct perf_event *event)
 {
 	u64 enabled, running;
@@ -113,7 +113,7 @@ static void events_restarted(struct kunit *test)
 	events_emit(3);
 	KUNIT_EXPECT_EQ(test, perf_event_period(a, 2), 0);
 	KUNIT_EXPECT_EQ(test, events_mask, (u32)(KDTL_MASK_CEDE | KDTL_MASK_FAULT));
-	/* What it had was handed over when it stopped. */
+	/* Its count was handed over when it stopped. */
 	KUNIT_EXPECT_EQ(test, events_count(a), 3ULL);
 	events_emit(4);
 	perf_event_disable(a);
@@ -125,7 +125,10 @@ static void events_restarted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, events_mask, 0U);
 }
 
-/* The source refuses when the event is to start again: nothing comes until it may. */
+/*
+ * The source refuses when the event is to start again: no entries until it
+ * accepts.
+ */
 static void events_not_restarted(struct kunit *test)
 {
 	struct perf_event *a = events_create(KDTL_MASK_ALL);
@@ -144,7 +147,7 @@ static void events_not_restarted(struct kunit *test)
 	perf_event_release_kernel(a);
 }
 
-/* What the source lost is no event's entry. */
+/* Entries that the source lost are not counted by any event. */
 static void events_lost(struct kunit *test)
 {
 	struct perf_event *a = events_create(KDTL_MASK_ALL);
@@ -157,7 +160,7 @@ static void events_lost(struct kunit *test)
 	perf_event_release_kernel(a);
 }
 
-/* The driver's word is perf's. */
+/* The driver's error is perf's error. */
 static void events_attach_fails(struct kunit *test)
 {
 	struct perf_event *a;
@@ -209,16 +212,16 @@ static bool events_call(struct events_caller *c)
 	return c->task;
 }
 
-/* It is in the verb, and sleeps there. */
+/* It is in the verb, asleep. */
 static bool events_sleeps(struct events_caller *c)
 {
 	return READ_ONCE(c->calls) && READ_ONCE(c->task->__state) & TASK_UNINTERRUPTIBLE;
 }
 
 /*
- * A load holds the lock, a close waits for it, and then an unload: whichever comes
- * first, the unload is not lost in a session that is gone.  And the load fails with
- * what the driver says of its event.
+ * A load holds the lock, a close waits for it, and then an unload.  Whichever
+ * comes first, the unload does not fail in a session that is gone; and the load
+ * fails with the driver's error.
  */
 static void events_in_a_row(struct kunit *test)
 {

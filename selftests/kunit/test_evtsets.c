@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Event sets: their order, how one follows the other, and what each of them sees
- *
+ * Event sets: their order, how they switch, and what each of them counts
  * Sets that are left by overflow switch at an entry that the test knows, so a
- * few lines here foretell what every counter of every set has to be.
+ * few lines here predict every counter of every set.
  */
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>
@@ -101,7 +100,7 @@ static void evtsets_order(struct kunit *test)
 	}
 }
 
-/* After so many overflows, whichever counters they are of. */
+/* After a number of overflows, of whichever counters. */
 static void evtsets_overflow_count(struct kunit *test)
 {
 	static const u16 ids[] = { 0, 1 };
@@ -124,7 +123,7 @@ static void evtsets_overflow_count(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 1, KDTL_CTR_FAULT, 0), 1000ULL);
 }
 
-/* Each CPU by itself. */
+/* Each CPU on its own. */
 static void evtsets_per_cpu(struct kunit *test)
 {
 	static const u16 ids[] = { 0, 1 };
@@ -141,7 +140,7 @@ static void evtsets_per_cpu(struct kunit *test)
 	kapi_emit(0, KDTL_KIND_CEDE, 9);
 	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 0);
 	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, other), 1);
-	/* All CPUs: active somewhere, the most runs. */
+	/* For all CPUs: active anywhere, and the most runs. */
 	KUNIT_EXPECT_TRUE(test, kapi_info(test, s, 0, -1).active_now);
 	KUNIT_EXPECT_TRUE(test, kapi_info(test, s, 1, -1).active_now);
 	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 1, -1).runs, 1ULL);
@@ -152,7 +151,7 @@ static void evtsets_per_cpu(struct kunit *test)
 
 /* ------------------------------------------------------------------ timeout */
 
-/* What comes back is what the timer can do, and what getinfo says. */
+/* The timeout that comes back is one that the timer can do, and getinfo agrees. */
 static void evtsets_real_timeout(struct kunit *test)
 {
 	static const u64 asked[] = {
@@ -173,14 +172,14 @@ static void evtsets_real_timeout(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kapi_info(test, s, i + 101, -1).timeout, req.timeout);
 		KUNIT_EXPECT_EQ(test, kapi_info(test, s, i + 101, -1).remaining, req.timeout);
 	}
-	/* None asked for, none given. */
+	/* None asked for, none set. */
 	req = (struct kdtl_evtset){ .id = 50 };
 	KUNIT_EXPECT_EQ(test, kdtl_create_evtsets(s, &req, 1), 0);
 	KUNIT_EXPECT_EQ(test, req.timeout, 0ULL);
 	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 50, -1).timeout, 0ULL);
 }
 
-/* Time makes them change; the active times add up to the running time. */
+/* Timeouts switch them; the active times add up to the running time. */
 static void evtsets_timeout(struct kunit *test)
 {
 	static const u16 ids[] = { 0, 1, 2 };
@@ -229,7 +228,7 @@ static void evtsets_timeout(struct kunit *test)
 		KUNIT_EXPECT_GE(test, evtsets_active(test, s, ids, 3, cpu), 0);
 	}
 
-	/* Told, in the order of the ids. */
+	/* Reported in the order of the ids. */
 	from = 0;
 	while (kapi_msg_of(s, KDTL_MSG_SET_SWITCH, &msg)) {
 		if (msg.cpu != 0)
@@ -244,7 +243,7 @@ static void evtsets_timeout(struct kunit *test)
 static void evtsets_remaining(struct kunit *test)
 {
 	static const u16 ids[] = { 0, 1 };
-	/* Longer than an emulated machine may stand still. */
+	/* Longer than an emulated machine may stall. */
 	const u64 timeout = 4ULL * NSEC_PER_SEC;
 	struct kdtl_session *s = kapi_session(test, KDTL_SESSION_PAUSE);
 	u64 left;
@@ -308,7 +307,7 @@ static void evtsets_errors(struct kunit *test)
 				    "%s", bad[i].what);
 		KUNIT_EXPECT_EQ(test, req[0].error, 0);
 		KUNIT_EXPECT_EQ_MSG(test, req[1].error, bad[i].err, "%s", bad[i].what);
-		/* None of them is there. */
+		/* None of them was created. */
 		KUNIT_EXPECT_EQ(test, kdtl_getinfo_evtsets(s, &info, 1), -EINVAL);
 		KUNIT_EXPECT_EQ(test, info.error, -EINVAL);
 	}
@@ -343,7 +342,10 @@ static void evtsets_delete(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, req[1].error, -EINVAL);
 	KUNIT_EXPECT_EQ(test, kdtl_getinfo_evtsets(s, &info, 1), 0);
 
-	/* getinfo fills in nothing if one is unknown, also past the highest id. */
+	/*
+	 * getinfo fills in nothing if one id is unknown, also beyond the
+	 * highest id.
+	 */
 	KUNIT_EXPECT_EQ(test, kdtl_getinfo_evtsets(s, two, 2), -EINVAL);
 	KUNIT_EXPECT_EQ(test, two[0].error, 0);
 	KUNIT_EXPECT_EQ(test, two[0].runs, 99ULL);
@@ -363,12 +365,12 @@ static void evtsets_delete(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_delete_evtsets(s, NULL, 0), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_delete_evtsets(s, NULL, 1), -EINVAL);
 	KUNIT_EXPECT_EQ(test, kdtl_delete_evtsets(s, req, KDTL_MAX_REQUESTS + 1), -E2BIG);
-	/* Its counters and its config went along. */
+	/* Its counters and its config are gone, too. */
 	KUNIT_EXPECT_EQ(test, evtsets_mask(s, 1, KDTL_MASK_ALL), -EINVAL);
 	KUNIT_EXPECT_EQ(test, evtsets_every(s, 1, KDTL_CTR_CEDE, 1, 0), -EINVAL);
 }
 
-/* A set that was a CPU's active one when the session was unloaded. */
+/* Delete a set that was active on a CPU when the session was unloaded. */
 static void evtsets_delete_last(struct kunit *test)
 {
 	static const u16 ids[] = { 0, 1 };
@@ -390,7 +392,7 @@ static void evtsets_delete_last(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_conserved(test, s), 5ULL);
 	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
 	kapi_emit(0, KDTL_KIND_CEDE, 4);
-	/* Alone, it follows itself. */
+	/* It is the only set, so it follows itself. */
 	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 0, 0).runs, 3ULL);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, 0), 4ULL);
 }
@@ -479,7 +481,7 @@ static void evtsets_mask_first(struct kunit *test)
 
 #define EVTSETS_MODEL	4
 
-/* A set as it has to be. */
+/* What a set must show. */
 struct evtsets_model {
 	u32	mask;
 	u64	every;		/* entries of its mask from switch to switch */
@@ -503,7 +505,7 @@ static void evtsets_model_entry(struct evtsets_model *m, unsigned int *now,
 	m[*now].runs++;
 }
 
-/* Each set sees its mask's entries, from the switch to it to the next. */
+/* Each set counts the entries of its mask from the switch to it until the next. */
 static void evtsets_exact_masks(struct kunit *test)
 {
 	struct evtsets_model m[EVTSETS_MODEL] = {
@@ -553,8 +555,8 @@ struct evtsets_producer {
 };
 
 /*
- * On its CPU, with interrupts on in between: timers may switch at any point.
- * Waits for a reader that is late, so that nothing may be lost.
+ * Runs on its CPU, with interrupts on in between, so timers may switch sets at
+ * any point.  Waits for a late reader, so that nothing is lost.
  */
 static int evtsets_produce(void *arg)
 {
@@ -578,7 +580,7 @@ static int evtsets_produce(void *arg)
 	return 0;
 }
 
-/* Are the sequence numbers without a gap?  Gives the entries back. */
+/* Are the sequence numbers without a gap?  Also gives the entries back. */
 static u64 evtsets_read(struct kunit *test, struct kdtl_session *s, int cpu, u64 *next)
 {
 	const struct kdtl_entry *e;
@@ -601,7 +603,7 @@ static u64 evtsets_read(struct kunit *test, struct kdtl_session *s, int cpu, u64
 	return nr;
 }
 
-/* Thousands of switches by the timer, between sets that both want it all. */
+/* Thousands of switches by the timer, between two sets that log everything. */
 static void evtsets_lossless(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = {

@@ -29,7 +29,7 @@ static u64 faults_sync(struct kdtl_pmu *p)
 	return local_clock();
 }
 
-/* Ours: the module's use count tells of sessions and events that were left. */
+/* A source of this module: its use count shows sessions and events that leaked. */
 static struct kdtl_pmu faults_pmu = {
 	.pmu.module	= THIS_MODULE,
 	.name		= FAULTS_PMU,
@@ -52,12 +52,12 @@ struct faults {
 };
 
 /**
- * struct faults_verb - what is walked
+ * struct faults_verb - a verb, and what to do around its faults
  * @name: for people
- * @prepare: makes what it works on; nothing fails
+ * @prepare: makes what it works on, without faults
  * @call: the verb, with faults
- * @unchanged: after an error; nothing fails
- * @undo: the verb has succeeded, or was not called at all
+ * @unchanged: checks that an error changed nothing, without faults
+ * @undo: undoes @call and @prepare; the verb has succeeded, or was not called
  * @allocates: there must be faults, else there must be none
  */
 struct faults_verb {
@@ -85,7 +85,7 @@ static bool faults_disarm(struct task_struct *task)
 	return met;
 }
 
-/* The thread that makes a CPU's events; to be put. */
+/* The thread that makes a CPU's events; the caller puts it. */
 static struct task_struct *faults_thread(int cpu)
 {
 	struct task_struct *task, *found = NULL;
@@ -175,7 +175,7 @@ static void faults_loaded(struct kunit *test, struct faults *f)
 	KUNIT_ASSERT_EQ(test, kdtl_load(f->s, NULL), 0);
 }
 
-/* Areas and all are there from an earlier load. */
+/* Areas and everything else exist since an earlier load. */
 static void faults_unloaded(struct kunit *test, struct faults *f)
 {
 	faults_loaded(test, f);
@@ -256,7 +256,7 @@ static int faults_do_create_evtsets(struct faults *f)
 	return kdtl_create_evtsets(f->s, f->sets, FAULTS_SETS);
 }
 
-/* None of them is there, and the one that failed is marked. */
+/* None of them was created, and the one that failed is marked. */
 static void faults_no_sets(struct kunit *test, struct faults *f)
 {
 	struct kdtl_evtset_info info;
@@ -458,7 +458,7 @@ static void faults_register(struct kunit *test)
 	faults_walk(test, &v);
 }
 
-/* All others need no memory, so they cannot fail for want of it. */
+/* All other verbs need no memory, so they cannot fail for lack of it. */
 static void faults_none(struct kunit *test)
 {
 	static const struct faults_verb verbs[] = {

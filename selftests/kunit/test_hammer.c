@@ -2,9 +2,9 @@
 /*
  * Many threads, one session: no verb ever sees it half changed
  *
- * Whatever the others do, a verb returns something that states.def has for it in
+ * Whatever the others do, a verb returns something that states.def lists for it in
  * some state, an area's numbers add up, and an entry that was read and could be
- * given back is a good one.  Afterwards everything works as if nothing had been.
+ * given back is a good one.  Afterwards everything works as before.
  */
 #include <linux/kthread.h>
 #include <linux/prandom.h>
@@ -13,7 +13,7 @@
 
 #define HAMMER_THREADS	8
 #define HAMMER_TIME	(3 * HZ)
-/* No fewer, however slow the machine is. */
+/* At least this many, however slow the machine is. */
 #define HAMMER_CALLS	200UL
 
 struct hammer {
@@ -79,7 +79,7 @@ static ssize_t hammer_kdtl_read_counters(struct kdtl_session *s)
 	return kdtl_read_counters(s, &req, 1);
 }
 
-/* There already, or there now: nobody can tell. */
+/* It may have existed, or exist only now. */
 static ssize_t hammer_kdtl_create_evtsets(struct kdtl_session *s)
 {
 	struct kdtl_evtset req = { .id = 1, .overflows = 1 };
@@ -96,7 +96,7 @@ static ssize_t hammer_kdtl_delete_evtsets(struct kdtl_session *s)
 	return err == -EINVAL ? 0 : err;
 }
 
-/* Set 0 is always there, and as long as it is the only one, active. */
+/* Set 0 always exists, and is active as long as it is the only one. */
 static ssize_t hammer_kdtl_getinfo_evtsets(struct kdtl_session *s)
 {
 	struct kdtl_evtset_info req = { .cpu = -1 };
@@ -133,7 +133,7 @@ static ssize_t hammer_kdtl_aux_peek(struct kdtl_session *s)
 }
 
 /*
- * Another reader, or a load, may come between: then the entries are no longer
+ * Another reader or a load may come in between: then the entries are no longer
  * ours, and giving them back fails.
  */
 static ssize_t hammer_kdtl_aux_consume(struct kdtl_session *s)
@@ -159,7 +159,7 @@ static ssize_t hammer_kdtl_aux_snapshot(struct kdtl_session *s)
 	struct kdtl_entry e;
 	const ssize_t ret = kdtl_aux_snapshot(s, hammer_cpu(), &e, sizeof(e), NULL);
 
-	/* This session is not in overwrite mode: that is all it may say. */
+	/* This session is not in overwrite mode: no other answer is allowed. */
 	return ret == -EINVAL ? 0 : -EBADMSG;
 }
 
@@ -175,13 +175,13 @@ static ssize_t hammer_kdtl_aux_info(struct kdtl_session *s)
 	return err;
 }
 
-/* One reader of a session at a time, which is another case's. */
+/* A session has one reader at a time; another case tests that. */
 static ssize_t hammer_kdtl_merge_next(struct kdtl_session *s)
 {
 	return 0;
 }
 
-/* Not while others use it. */
+/* Not called while others use the session. */
 static ssize_t hammer_kdtl_session_close(struct kdtl_session *s)
 {
 	return 0;
@@ -273,7 +273,7 @@ static bool hammer_enough(const struct hammer *h, unsigned int nr)
 	return true;
 }
 
-/* From wherever it is: everything as on the first day. */
+/* From whatever state it is in: everything works as in a new session. */
 static void hammer_works(struct kunit *test, struct kdtl_session *s)
 {
 	struct kdtl_evtset one = { .id = 1 };
@@ -354,7 +354,7 @@ static void hammer_verbs_at_random(struct kunit *test)
 	kunit_info(test, "%lu calls, %lu of them refused", good + refused, refused);
 }
 
-/* Sessions of as many threads, made and closed all the time. */
+/* Each thread creates and closes sessions of its own, all the time. */
 static int hammer_sessions_thread(void *arg)
 {
 	struct hammer *h = arg;

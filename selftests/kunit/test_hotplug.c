@@ -3,8 +3,8 @@
  * kdtl_kunit_hotplug.ko: CPUs go and come back, and the machine is suspended, while
  * eight sessions log; N.3
  *
- * Who loads it may have more users of the same sources beside them.  For the
- * suite kdtl_suspend /sys/power/pm_test must be set, or somebody must wake it.
+ * There may be more users of the same sources beside them.  For the suite
+ * kdtl_suspend, set /sys/power/pm_test, or something else must wake the machine.
  */
 #include <linux/cpu.h>
 #include <linux/module.h>
@@ -37,7 +37,10 @@ static bool hotplug_runs(int cpu)
 	return kapi_until(kdtl_fake_load_made_for(cpu, KDTL_MASK_ALL) > made + 100);
 }
 
-/* What was made on a CPU while it lived is there, and it was said when it went. */
+/*
+ * The entries made on a CPU while it was online are there, and a message says
+ * when it went.
+ */
 static void hotplug_end(struct kunit *test, unsigned int times)
 {
 	const int first = cpumask_first(cpu_online_mask);
@@ -85,7 +88,7 @@ static void hotplug_each(struct kunit *test)
 				continue;
 			KUNIT_EXPECT_TRUE(test, hotplug_runs(cpu));
 			KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
-			/* The others go on, and this one does not. */
+			/* The other CPUs go on, and this one does not. */
 			made = kdtl_fake_load_made_for(cpu, KDTL_MASK_ALL);
 			KUNIT_EXPECT_TRUE(test, hotplug_runs(first));
 			KUNIT_EXPECT_EQ(test, kdtl_fake_load_made_for(cpu, KDTL_MASK_ALL), made);
@@ -96,7 +99,7 @@ static void hotplug_each(struct kunit *test)
 	hotplug_end(test, rounds);
 }
 
-/* All but the first are away at once, and sessions come and go meanwhile. */
+/* All CPUs but the first are away at once, and sessions come and go meanwhile. */
 static void hotplug_alone(struct kunit *test)
 {
 	const int first = cpumask_first(cpu_online_mask);
@@ -113,7 +116,7 @@ static void hotplug_alone(struct kunit *test)
 		if (cpu != first)
 			KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
 	}
-	/* One that begins now follows the CPUs as they come. */
+	/* A session that starts now follows the CPUs as they come. */
 	s = kapi_session(test, 0);
 	if (s)
 		KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
@@ -135,7 +138,7 @@ static void hotplug_alone(struct kunit *test)
 #endif
 
 #ifdef CONFIG_SUSPEND
-/* Who loads the module waits for its end and cannot be frozen. */
+/* The task that loads the module waits for the test's end and cannot be frozen. */
 static int suspend_suite_init(struct kunit_suite *suite)
 {
 	current->flags |= PF_NOFREEZE;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Many sessions at once on the same CPUs: each gets exactly its own
- *
+ * Many sessions at once on the same CPUs: each gets exactly its entries
  * N.2 and N.3: whatever the others ask for, and whenever they start and stop.
- * Entries are numbered by kind, so each reader proves it for itself.
+ * Entries are numbered by kind, so each reader can check on its own.
  */
 #include <linux/kthread.h>
 #include <linux/sched/clock.h>
@@ -36,7 +35,7 @@ static void many_masks_exact(struct kunit *test)
 	}
 }
 
-/* Counters of one session say of each kind what was made. */
+/* One session's counters say how many entries of each kind were made. */
 static void many_kinds(struct kunit *test)
 {
 	u64 made[KDTL_NR_KINDS];
@@ -62,7 +61,7 @@ static void many_kinds(struct kunit *test)
 	}
 }
 
-/* What comes and goes beside them, as fast as it can. */
+/* Sessions that come and go beside them, as fast as they can. */
 struct many_guest {
 	struct many		m;
 	u32			mask;
@@ -89,7 +88,10 @@ static int many_come_and_go(void *arg)
 			usleep_range(500, 2000);
 			g->wrong += !!kdtl_unload(m->s);
 		}
-		/* It, too, has all from its start to its stop, twice. */
+		/*
+		 * This session, too, has everything from its start to its stop,
+		 * twice.
+		 */
 		for_each_online_cpu(cpu) {
 			if (m->overwrite)
 				many_snapshot(m, cpu);

@@ -15,7 +15,7 @@ static struct kdtl_session *masks_session(struct kunit *test, u32 mask)
 	return kapi_create(test, &attr);
 }
 
-/* So many of each kind, all different. */
+/* A number of entries of each kind, all different. */
 static void masks_emit(int cpu)
 {
 	enum kdtl_kind kind;
@@ -24,7 +24,7 @@ static void masks_emit(int cpu)
 		kapi_emit(cpu, kind, 3 + 2 * kind);
 }
 
-/* What the source does not tell apart is for every mask. */
+/* Entries of unknown kind go to every mask. */
 static unsigned int masks_wanted(u32 mask, enum kdtl_kind kind)
 {
 	static const u32 bit[KDTL_NR_KINDS] = {
@@ -37,7 +37,7 @@ static unsigned int masks_wanted(u32 mask, enum kdtl_kind kind)
 	return !mask || mask & bit[kind] ? 3 + 2 * kind : 0;
 }
 
-/* After masks_emit(): these kinds and no others, counted and in the area. */
+/* After masks_emit(): exactly these kinds, counted and in the area. */
 static void masks_check(struct kunit *test, struct kdtl_session *s, int cpu, u32 mask,
 			unsigned int times)
 {
@@ -85,7 +85,7 @@ static void masks_each(struct kunit *test)
 	}
 }
 
-/* All of them at once on the same CPUs: each gets its own. */
+/* All masks at once on the same CPUs: each session gets its own entries. */
 static void masks_side_by_side(struct kunit *test)
 {
 	struct kdtl_session *s[KDTL_MASK_ALL + 1] = {};
@@ -94,11 +94,11 @@ static void masks_side_by_side(struct kunit *test)
 	for (mask = 0; mask <= KDTL_MASK_ALL; mask++) {
 		s[mask] = masks_session(test, mask);
 		KUNIT_EXPECT_EQ(test, s[mask] ? kapi_go(s[mask]) : -ENOMEM, 0);
-		/* Not of test->priv: there are eight. */
+		/* Not in test->priv: there are eight. */
 		test->priv = NULL;
 	}
 	masks_emit(0);
-	/* One leaves: the others go on as they were. */
+	/* One session goes: the others go on as before. */
 	kdtl_session_close(s[KDTL_MASK_PREEMPT]);
 	s[KDTL_MASK_PREEMPT] = NULL;
 	masks_emit(0);
@@ -109,7 +109,7 @@ static void masks_side_by_side(struct kunit *test)
 	}
 }
 
-/* Written anew between stop and start: what is logged from then on. */
+/* A mask written between stop and start applies from then on. */
 static void masks_rewritten(struct kunit *test)
 {
 	struct kdtl_session *s = masks_session(test, KDTL_MASK_FAULT);
@@ -124,7 +124,7 @@ static void masks_rewritten(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kdtl_write_config(s, &req, 1), -EBUSY);
 		masks_emit(0);
 		masks_check(test, s, 0, mask, 1);
-		/* Stopped, it gets none at all. */
+		/* Stopped, it gets no entries. */
 		KUNIT_ASSERT_EQ(test, kdtl_stop(s), 0);
 		masks_emit(0);
 		masks_check(test, s, 0, mask, 1);

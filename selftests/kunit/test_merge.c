@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Time order: kdtl_merge_*(), N.4
- *
- * A source with a clock of its own for each CPU, set by the tests: so what must
- * come when is known to the entry.  And the test source under load.
+ * The tests set a source's clock on each CPU, so they know exactly which entry
+ * has to come when.  And the test source under load.
  */
 #include <linux/cpu.h>
 #include <linux/prandom.h>
@@ -37,7 +36,7 @@ static void merge_output(void *arg)
 	kdtl_pmu_output(&merge_pmu, &e, KDTL_KIND_CEDE);
 }
 
-/* An entry of that time, on that CPU, whose clock is there now. */
+/* Make an entry of that time on that CPU, and set its clock to it. */
 static void merge_make(int cpu, u64 time)
 {
 	merge_clock[cpu] = time;
@@ -63,7 +62,7 @@ static struct kdtl_session *merge_session(struct kunit *test, const char *pmu,
 	return kapi_started(test, &attr);
 }
 
-/* The next entry is that CPU's of that time; time 0: there is none. */
+/* Expect the next entry: its CPU and time; time 0: there is none. */
 static void merge_expect(struct kunit *test, struct kdtl_merge *m, int cpu, u64 time)
 {
 	const struct kdtl_entry *e = kdtl_merge_next(m);
@@ -105,12 +104,12 @@ static void merge_order(struct kunit *test)
 	merge_expect(test, m, 1, 13);
 	merge_expect(test, m, 1, 14);
 	merge_expect(test, m, 0, 15);
-	/* One that comes meanwhile waits for the next sync. */
+	/* An entry that comes meanwhile waits for the next sync. */
 	merge_make(1, 20);
 	merge_expect(test, m, 0, 16);
 	merge_expect(test, m, 0, 0);
 	merge_expect(test, m, 0, 0);
-	/* What was returned was given back by the next sync, and not before. */
+	/* The next sync gave back what had been returned, and not before. */
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
 	KUNIT_EXPECT_EQ(test, info.unread, 4ULL);
 	merge_clocks(21);
@@ -119,7 +118,10 @@ static void merge_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, info.unread, 0ULL);
 	KUNIT_EXPECT_EQ(test, info.consumed, 4ULL);
 	merge_expect(test, m, 1, 20);
-	/* The end gives back what was returned, and leaves the rest. */
+	/*
+	 * kdtl_merge_destroy() gives back what was returned, and leaves the
+	 * rest.
+	 */
 	merge_make(0, 22);
 	merge_make(0, 23);
 	merge_clocks(24);
@@ -142,7 +144,7 @@ static void merge_order(struct kunit *test)
 
 /*
  * A clock that is ahead: its entries are held back until the others' clocks
- * have passed them, and not longer; so a late one of the others comes first.
+ * have passed them, and no longer, so a late entry of another CPU comes first.
  */
 static void merge_skew(struct kunit *test)
 {
@@ -157,14 +159,14 @@ static void merge_skew(struct kunit *test)
 	merge_make(1, 1000);
 	merge_make(0, 50);
 	kdtl_merge_sync(m);
-	/* CPU 0's clock says 50: at 50 there may be more of it. */
+	/* CPU 0's clock is at 50: it may make more entries of time 50. */
 	merge_expect(test, m, 0, 0);
 	merge_clock[0] = 100;
 	merge_clock[1] = 1050;
 	kdtl_merge_sync(m);
 	merge_expect(test, m, 0, 50);
 	merge_expect(test, m, 0, 0);
-	/* A late one. */
+	/* A late entry. */
 	merge_make(0, 999);
 	merge_clocks(1000);
 	merge_clock[1] = 2000;
@@ -181,8 +183,8 @@ static void merge_skew(struct kunit *test)
 }
 
 /*
- * The bound: an entry comes with the second sync after it was made at the
- * latest; with the first, if that began after its time on every clock.
+ * The bound: an entry comes at the latest with the second sync after it was
+ * made, or with the first, if that began after the entry's time on every clock.
  */
 static void merge_bound(struct kunit *test)
 {
@@ -207,7 +209,7 @@ static void merge_bound(struct kunit *test)
 			merge_make(cpu, max(merge_clock[cpu], now + prandom_u32_state(&rnd) % 20));
 			made++;
 		}
-		/* Between two syncs all clocks go past what was made before. */
+		/* Between two syncs all clocks pass the entries made before. */
 		for (cpu = 0; cpu < MERGE_CPUS; cpu++)
 			merge_clock[cpu] = max(merge_clock[cpu], now);
 		now += 21;
@@ -220,7 +222,10 @@ static void merge_bound(struct kunit *test)
 		KUNIT_ASSERT_GE(test, got, made_before);
 	}
 	KUNIT_EXPECT_EQ(test, backwards, 0ULL);
-	/* All clocks past the last one: the first sync brings everything. */
+	/*
+	 * All clocks have passed the last entry: the first sync brings
+	 * everything.
+	 */
 	merge_clocks(now + 100);
 	kdtl_merge_sync(m);
 	while (kdtl_merge_next(m))
@@ -261,7 +266,7 @@ static void merge_errors(struct kunit *test)
 }
 
 #ifdef CONFIG_HOTPLUG_CPU
-/* What a CPU left behind takes part, and a CPU that is away holds nothing back. */
+/* Entries of an offline CPU take part, and an offline CPU holds nothing back. */
 static void merge_offline(struct kunit *test)
 {
 	const int cpu = cpumask_last(cpu_online_mask);
@@ -294,7 +299,7 @@ static void merge_offline(struct kunit *test)
 #endif
 
 /*
- * A session that is loaded again: nothing of before is returned, and nothing new is
+ * A session that is loaded again: no earlier entry is returned, and no new one
  * given back for it.
  */
 static void merge_reload(struct kunit *test)
@@ -314,7 +319,7 @@ static void merge_reload(struct kunit *test)
 	merge_expect(test, m, 0, 10);
 	merge_expect(test, m, 0, 11);
 	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
-	/* What was unread stays, until it is loaded again. */
+	/* Unread entries stay until the session is loaded again. */
 	merge_expect(test, m, 0, 12);
 	KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
 	merge_expect(test, m, 0, 0);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What merging costs: O(log CPUs) looks at an entry's time, counted
- *
- * No machine of the tests has a thousand CPUs, so this is api/merge.c itself,
- * compiled once more, between a session and a number of CPUs that are made up.
+ * No test machine has a thousand CPUs, so this compiles api/merge.c itself once
+ * more, between a fake session and fake CPUs.
  */
 #include <linux/export.h>
 #include <linux/kdtl_pmu.h>
@@ -112,8 +111,8 @@ static u64 cost_of(struct kunit *test, unsigned int cpus)
 }
 
 /*
- * Two children are compared, and the smaller one with its parent: at most two
- * comparisons of two times on each level; and one with the horizon.
+ * On each level, two children are compared, and the smaller one with its
+ * parent: at most two comparisons of two times; and one with the horizon.
  */
 static void cost_log(struct kunit *test)
 {

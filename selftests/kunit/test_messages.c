@@ -8,7 +8,7 @@
 
 /* -------------------------------------------------------------------- types */
 
-/* Every byte is announced once, in order, and what is unread at the stop too. */
+/* Every byte is announced once, in order, also those unread at the stop. */
 static void messages_aux(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session_of(test, 4, 20 * KDTL_ENTRY_SIZE, NULL);
@@ -47,7 +47,7 @@ static void messages_aux(struct kunit *test)
 	KUNIT_EXPECT_GE(test, nr, 300 * 7 / 20 / 2U);
 }
 
-/* A gap is told once it has ended, where it was and how long. */
+/* A gap is reported once it has ended: where it was, and how long. */
 static void messages_lost(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session_of(test, 4, 0, NULL);
@@ -65,7 +65,10 @@ static void messages_lost(struct kunit *test)
 		KUNIT_EXPECT_LT(test, info.size - (info.head - info.tail),
 				(u64)KDTL_ENTRY_SIZE);
 		gap = info.head;
-		/* It is full, but the gap goes on: no number yet. */
+		/*
+		 * The area is full, but the gap goes on: its length is not
+		 * known yet.
+		 */
 		KUNIT_EXPECT_FALSE(test, kapi_msg_of(s, KDTL_MSG_LOST, &msg));
 		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
 		kapi_drain(s, 0);
@@ -77,13 +80,13 @@ static void messages_lost(struct kunit *test)
 		told += msg.lost.count;
 		kapi_drain(s, 0);
 	}
-	/* Of the source's own losses there is nothing to wait for. */
+	/* The source's own losses are reported at once. */
 	kdtl_fake_lost(0, 7);
 	KUNIT_ASSERT_TRUE(test, kapi_msg_of(s, KDTL_MSG_LOST, &msg));
 	KUNIT_EXPECT_EQ(test, msg.lost.count, 7ULL);
 	KUNIT_EXPECT_EQ(test, msg.lost.offset, gap + KDTL_ENTRY_SIZE);
 	told += 7;
-	/* A gap that does not end is told at the stop. */
+	/* A gap that has not ended is reported at the stop. */
 	kapi_emit(0, KDTL_KIND_CEDE, 2 * KAPI_AUX_PAGES * PAGE_SIZE / KDTL_ENTRY_SIZE);
 	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
 	KUNIT_ASSERT_TRUE(test, kapi_msg_of(s, KDTL_MSG_LOST, &msg));
@@ -118,7 +121,7 @@ static long messages_fill(void *arg)
 	return len;
 }
 
-/* Gaps that nobody was told of in time are still told one by one. */
+/* Gaps that were not reported in time are still reported one by one. */
 static void messages_lost_late(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session_of(test, 4, 0, NULL);
@@ -182,7 +185,7 @@ static void messages_overflow(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, kdtl_write_counters(s, req, 2), 0);
 	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
 	kapi_emit(cpu, KDTL_KIND_FAULT, 1);
-	/* In the order in which it happened. */
+	/* In the order of events. */
 	msg = kapi_msg(test, s);
 	KUNIT_EXPECT_EQ(test, msg.type, KDTL_MSG_OVERFLOW + 0);
 	KUNIT_EXPECT_EQ(test, (size_t)msg.size, sizeof(msg));
@@ -204,7 +207,7 @@ static void messages_overflow(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, msg.set_switch.from, 6);
 }
 
-/* The end comes once, and last. */
+/* The end message comes once, and last. */
 static void messages_end(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session_of(test, 4, 0, NULL);
@@ -229,7 +232,7 @@ static void messages_end(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_read(s, &msg, sizeof(msg), true), (ssize_t)-EAGAIN);
 
-	/* What was not read is gone with the next load, and its wake-up too. */
+	/* The next load drops unread messages, and their wake-up. */
 	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
 	kapi_emit(0, KDTL_KIND_CEDE, 3);
 	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
@@ -240,7 +243,7 @@ static void messages_end(struct kunit *test)
 }
 
 #ifdef CONFIG_HOTPLUG_CPU
-/* A CPU goes and comes back: told, and what it left stays. */
+/* A CPU goes and comes back: that is reported, and its entries stay. */
 static void messages_cpu(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session_of(test, 4, 0, NULL);
@@ -277,7 +280,7 @@ static void messages_cpu(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, info.unread, 7ULL);
 }
 
-/* Paused stays paused while it is away, and is restarted there. */
+/* A paused CPU stays paused while it is offline, and a restart applies to it. */
 static void messages_cpu_paused(struct kunit *test)
 {
 	struct kdtl_counter_req req = {
@@ -309,7 +312,10 @@ static void messages_cpu_paused(struct kunit *test)
 
 /* -------------------------------------------------------------------- queue */
 
-/* First in, first out; when full the newest go, and the next that fits tells. */
+/*
+ * First in, first out; a full queue drops the newest, and the next message that
+ * fits says so.
+ */
 static void messages_full(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session_of(test, 1, 0, NULL);
@@ -344,7 +350,7 @@ static void messages_full(struct kunit *test)
 	}
 }
 
-/* All there are, added to what was before; the last one is returned. */
+/* Read all messages, adding up what they say; the last one is returned. */
 static struct kdtl_msg messages_read_all(struct kdtl_session *s, u64 *nr, u64 *dropped)
 {
 	struct kdtl_msg msg, last = {};
@@ -357,7 +363,7 @@ static struct kdtl_msg messages_read_all(struct kdtl_session *s, u64 *nr, u64 *d
 	return last;
 }
 
-/* A full queue keeps nobody from being told that CPUs are paused, and of the end. */
+/* Even with a full queue, the reader hears that CPUs are paused, and of the end. */
 static void messages_full_kept(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = {
@@ -388,7 +394,7 @@ static void messages_full_kept(struct kunit *test)
 			kapi_emit(0, KDTL_KIND_CEDE, 1);
 		kapi_emit(0, KDTL_KIND_PREEMPT, 1);
 		kapi_emit(cpu, KDTL_KIND_PREEMPT, 1);
-		/* Both are paused, and one message is enough to know. */
+		/* Both are paused, and one message suffices. */
 		nr = 0;
 		dropped = 0;
 		last = messages_read_all(s, &nr, &dropped);
@@ -456,7 +462,7 @@ static void messages_read_errors(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_read(s, &msg, sizeof(msg) + 1, false), (ssize_t)-EINVAL);
 	KUNIT_EXPECT_EQ(test, kdtl_read(s, &msg, 0, true), (ssize_t)-EINVAL);
 	KUNIT_EXPECT_EQ(test, kdtl_read(s, &msg, sizeof(msg), true), (ssize_t)-EAGAIN);
-	/* A message is the caller's alone: what is not filled in is zero. */
+	/* A message holds nothing but its fields: the rest is zero. */
 	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
 	memset(&msg, 0xff, sizeof(msg));
 	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);

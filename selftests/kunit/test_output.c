@@ -2,8 +2,8 @@
 /*
  * The producer's side: kdtl_aux_output_*() with perf's semantics
  *
- * A third party's driver writes as it likes to; the session reads.  Promises
- * P.1 to P.11 of an AUX area, one by one; what is warned about: test_warn.c.
+ * A third party's driver writes, the session reads.  Promises P.1 to P.11 of an
+ * AUX area, one by one; test_warn.c tests what is warned about.
  */
 #include <linux/cpu.h>
 #include <linux/kthread.h>
@@ -50,7 +50,7 @@ struct output_tx {
 	u64		head;
 };
 
-/* What stands at a position of the data's stream: tells where it belongs. */
+/* The byte at a position of the data's stream, which shows where it belongs. */
 static u8 output_byte(u64 pos)
 {
 	return (pos * 0x9e3779b97f4a7c15ULL) >> 56;
@@ -66,7 +66,7 @@ static void output_write(struct perf_event *event, void *arg)
 	area = kdtl_aux_output_begin(&handle, event);
 	tx->priv = area;
 	if (!area) {
-		/* A driver may say it anyway, as it may to perf. */
+		/* A driver may set flags anyway, as with perf. */
 		if (tx->flags)
 			kdtl_aux_output_flag(&handle, tx->flags);
 		return;
@@ -91,7 +91,7 @@ static void output_tx(struct kunit *test, int cpu, struct output_tx *tx)
 	KUNIT_EXPECT_EQ(test, kdtl_raw_on(&output_raw, cpu, output_write, tx), 0);
 }
 
-/* Write so many bytes; the room before. */
+/* Write @len bytes; returns the room before. */
 static u64 output_bytes(struct kunit *test, int cpu, unsigned long len)
 {
 	struct output_tx tx = { .len = len };
@@ -137,7 +137,7 @@ static u64 output_head(struct kunit *test, struct kdtl_session *s, int cpu)
 	return info.head;
 }
 
-/* How many of the unread bytes are not what output_write() put there. */
+/* How many of the unread bytes differ from what output_write() wrote. */
 static size_t output_wrong(struct kunit *test, struct kdtl_session *s, int cpu,
 			   u64 seed)
 {
@@ -179,7 +179,7 @@ static void output_private(struct kunit *test)
 	}
 }
 
-/* P.2, P.4, P.5: exactly what was written, never over what is unread. */
+/* P.2, P.4, P.5: exactly what was written, and never over unread data. */
 static void output_room(struct kunit *test)
 {
 	struct kdtl_session *s = output_go(test, 0, 0);
@@ -195,7 +195,7 @@ static void output_room(struct kunit *test)
 		u32 r = prandom_u32_state(&rnd);
 
 		room = OUTPUT_SIZE - unread;
-		/* Small ones, large ones, and all there is. */
+		/* Small ones, large ones, and the whole room. */
 		tx.len = r % 16 ? (r >> 8) % (u32)(min(room, 700ULL) + 1) : room;
 		output_tx(test, 0, &tx);
 		KUNIT_ASSERT_EQ(test, !!tx.priv, room > 0);
@@ -215,7 +215,10 @@ static void output_room(struct kunit *test)
 	KUNIT_EXPECT_GT(test, output_head(test, s, 0) - first, 20ULL * OUTPUT_SIZE);
 }
 
-/* In pieces that are no whole entries: bytes are exact, entries as kdtl_aux_info() has them. */
+/*
+ * In pieces that are no whole entries: bytes are exact, kdtl_aux_info() counts
+ * entries.
+ */
 static void output_pieces(struct kunit *test)
 {
 	struct kdtl_session *s = output_go(test, 0, 0);
@@ -276,13 +279,13 @@ static void output_skip(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 32), 0);
 	KUNIT_EXPECT_EQ(test, output_wrong(test, s, 0, 0), (size_t)0);
 
-	/* One byte past the room is too far, and nothing changes. */
+	/* One byte past the room is too far: nothing changes. */
 	far.skip = OUTPUT_SIZE - 64 + 1;
 	output_tx(test, 0, &far);
 	KUNIT_EXPECT_EQ(test, far.ret, -ENOSPC);
 	KUNIT_EXPECT_EQ(test, far.size_skipped, OUTPUT_SIZE - 64ULL);
 	KUNIT_EXPECT_EQ(test, output_head(test, s, 0), first + 96);
-	/* All of it is not. */
+	/* The whole room is not too far. */
 	far.skip = OUTPUT_SIZE - 64;
 	output_tx(test, 0, &far);
 	KUNIT_EXPECT_EQ(test, far.ret, 0);
@@ -299,7 +302,7 @@ static u64 output_flags(struct kdtl_session *s)
 	return kapi_msg_of(s, KDTL_MSG_AUX, &msg) ? msg.aux.flags : U64_MAX;
 }
 
-/* P.7: each flag gets into one message; TRUNCATED at once, with no data even. */
+/* P.7: each flag is in one message; TRUNCATED at once, even without data. */
 static void output_flag(struct kunit *test)
 {
 	static const u64 flags[] = {
@@ -322,7 +325,7 @@ static void output_flag(struct kunit *test)
 		tx.flags = flags[i];
 		tx.len = 0;
 		output_tx(test, 0, &tx);
-		/* It merely reports: nobody is woken for it. */
+		/* The flag is only reported: it wakes nobody. */
 		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
 		KUNIT_EXPECT_EQ(test, output_flags(s), U64_MAX);
 		output_bytes(test, 0, 96);
@@ -332,7 +335,7 @@ static void output_flag(struct kunit *test)
 		kapi_drain(s, 0);
 		kdtl_wait(s, 0);
 	}
-	/* One that no data follows is told at the stop. */
+	/* A flag that no data follows is reported at the stop. */
 	tx.flags = PERF_AUX_FLAG_COLLISION;
 	output_tx(test, 0, &tx);
 	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
@@ -355,7 +358,10 @@ static void output_watermark(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_WAKEUPS, 0), 0ULL);
 	output_bytes(test, 0, 1);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_WAKEUPS, 0), 1ULL);
-	/* Several at once are one; the next is a multiple on. */
+	/*
+	 * Several watermarks at once are one wake-up; the next is a multiple
+	 * further.
+	 */
 	output_bytes(test, 0, 3500);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_WAKEUPS, 0), 2ULL);
 	output_bytes(test, 0, 499);
@@ -365,7 +371,7 @@ static void output_watermark(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
 	KUNIT_EXPECT_EQ(test, output_head(test, s, 0), first + 5000);
 
-	/* The messages tile what was written. */
+	/* The messages cover exactly what was written. */
 	while (kapi_msg_of(s, KDTL_MSG_AUX, &msg)) {
 		KUNIT_EXPECT_EQ(test, msg.aux.offset, first);
 		first += msg.aux.size;
@@ -373,7 +379,7 @@ static void output_watermark(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, output_head(test, s, 0), first);
 	kapi_close(test);
 
-	/* None asked for: half the area. */
+	/* No watermark asked for: half the area. */
 	s = output_go(test, 0, 0);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
@@ -384,7 +390,10 @@ static void output_watermark(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
 }
 
-/* P.9: it is refused cleanly, the reader is woken, and reading lets it go on. */
+/*
+ * P.9: a full area refuses cleanly, the reader is woken, and reading lets it go
+ * on.
+ */
 static void output_full(struct kunit *test)
 {
 	struct kdtl_session *s = output_go(test, 0, 0);
@@ -405,7 +414,7 @@ static void output_full(struct kunit *test)
 		KUNIT_EXPECT_PTR_EQ(test, no.priv, NULL);
 		KUNIT_EXPECT_EQ(test, output_head(test, s, 0), head);
 		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
-		/* No record of nothing. */
+		/* No message without data. */
 		KUNIT_EXPECT_EQ(test, output_flags(s), U64_MAX);
 		/* One byte of room is enough. */
 		KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 1), 0);
@@ -417,7 +426,7 @@ static void output_full(struct kunit *test)
 	}
 }
 
-/* K.6: what an overflow has paused gets no room until kdtl_restart(). */
+/* K.6: a CPU that an overflow has paused gets no room until kdtl_restart(). */
 static void output_paused(struct kunit *test)
 {
 	struct kdtl_counter_req req = {
@@ -459,12 +468,12 @@ static void output_lap(struct perf_event *event, void *arg)
 	for (i = 0; i < tx->len; i++)
 		((u8 *)area->base)[(handle.head + i) & (area->size - 1)] =
 			output_byte(handle.head + i - tx->seed);
-	/* As perf has it: the driver says where it is. */
+	/* As with perf, the driver sets the head. */
 	handle.head += tx->len;
 	kdtl_aux_output_end(&handle, tx->len);
 }
 
-/* P.10: no room to speak of, no wake-ups; the newest is there. */
+/* P.10: no limit on room, no wake-ups; the newest data is there. */
 static void output_overwrite(struct kunit *test)
 {
 	struct kdtl_session *s = output_go(test, KDTL_SESSION_OVERWRITE, 96);
@@ -488,7 +497,7 @@ static void output_overwrite(struct kunit *test)
 		head = output_head(test, s, 0);
 		KUNIT_EXPECT_EQ(test, head, first + round * 480);
 		len = kdtl_aux_snapshot(s, 0, buf, OUTPUT_SIZE, &missed);
-		/* All but an entry that might be being written. */
+		/* All but an entry that may be being written. */
 		KUNIT_EXPECT_EQ(test, len, (ssize_t)min_t(u64, head - first, most));
 		KUNIT_EXPECT_EQ(test, missed * KDTL_ENTRY_SIZE + len, head - first);
 		for (i = 0; i < len; i++)
@@ -514,7 +523,7 @@ static void output_no_area(struct kunit *test)
 	struct output_tx tx = { .len = 1 };
 	struct perf_event *event;
 
-	/* Somebody's own event, with no AUX area of perf's mapped. */
+	/* A kernel user's own event, without an AUX area of perf's. */
 	event = perf_event_create_kernel_counter(&attr, 0, NULL, NULL, NULL);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, event);
 	tx.priv = &tx;
@@ -523,7 +532,10 @@ static void output_no_area(struct kunit *test)
 	perf_event_release_kernel(event);
 }
 
-/* An error of the driver's add() is kdtl_start()'s: on all CPUs or on none. */
+/*
+ * An error of the driver's add() is returned by kdtl_start(), which starts all
+ * CPUs or none.
+ */
 static void output_refused(struct kunit *test)
 {
 	struct kdtl_session *s = output_session(test, 0, 0, NULL);
@@ -542,7 +554,7 @@ static void output_refused(struct kunit *test)
 
 /* -------------------------------------------------------------------- lifetime */
 
-/* The driver with its own setup_aux(), whose areas say when they are misused. */
+/* The driver with its own setup_aux(), whose areas report misuse. */
 static void output_own_setup(struct kunit *test)
 {
 	kdtl_raw_unregister(&output_raw);
@@ -597,7 +609,7 @@ static void output_held(struct kunit *test)
 	}
 }
 
-/* Keeps a transaction open for a while, and scribbles over the whole area. */
+/* Keeps a transaction open for a while, and overwrites the whole area. */
 static void output_scribble(struct perf_event *event, void *arg)
 {
 	struct perf_output_handle handle;
@@ -646,7 +658,10 @@ static void output_last_writer(struct kunit *test)
 }
 
 #ifdef CONFIG_HOTPLUG_CPU
-/* A CPU that comes up while it is started: there is an area when add() asks. */
+/*
+ * A CPU that comes up while the session is started: the area exists when add()
+ * asks.
+ */
 static void output_cpu_comes(struct kunit *test)
 {
 	const int cpu = cpumask_last(cpu_online_mask);
@@ -663,7 +678,7 @@ static void output_cpu_comes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
 	KUNIT_EXPECT_TRUE(test, info.online);
 	KUNIT_EXPECT_EQ(test, per_cpu_ptr(output_raw.cpu, cpu)->nr, 1U);
-	/* And once more, with the area that it has left. */
+	/* And again, with the area from before. */
 	KUNIT_EXPECT_EQ(test, remove_cpu(cpu), 0);
 	KUNIT_EXPECT_EQ(test, add_cpu(cpu), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
@@ -673,7 +688,7 @@ static void output_cpu_comes(struct kunit *test)
 	output_expect_freed(test, num_online_cpus());
 }
 
-/* One that the driver refuses then is not logged, and nothing else suffers. */
+/* A CPU that the driver then refuses is not logged, and nothing else suffers. */
 static void output_cpu_refused(struct kunit *test)
 {
 	const int cpu = cpumask_last(cpu_online_mask);

@@ -3,8 +3,8 @@
  * kdtl_kunit_sched.ko: kdtl_sched against a second witness
  *
  * A probe of the test's own on the same tracepoint, registered before
- * kdtl_sched's, so that it runs just before it at every switch: it notes who and
- * when.  An entry belongs to the note whose time is the last before its own.
+ * kdtl_sched's, so that it runs just before it at every switch: it notes the tasks
+ * and the time.  An entry belongs to the last note before its own time.
  */
 #include <linux/completion.h>
 #include <linux/cpumask.h>
@@ -24,11 +24,11 @@
 #include "../../core/compat.h"
 #include "kunit-shim.h"
 
-/* Per CPU: no case makes so many dispatches. */
+/* Per CPU; no case makes that many dispatches. */
 #define WITNESS_NOTES	65536
 #define WITNESS_PIDS	8192
 
-/* AUX pages for all that a case can make, and entries that one page takes. */
+/* AUX pages for all entries of a case, and how many entries a page holds. */
 #define PAGES_FOR_ALL	roundup_pow_of_two(DIV_ROUND_UP(WITNESS_NOTES * KDTL_ENTRY_SIZE, \
 							PAGE_SIZE))
 #define PAGE_ROOM	(PAGE_SIZE / KDTL_ENTRY_SIZE)
@@ -38,10 +38,10 @@
 /**
  * struct note - what the witness saw of a dispatch
  * @time: local_clock()
- * @next: who came
- * @prev: who went
- * @prev_slept: it went to sleep
- * @next_slept: @next had, when it last went; -1: that was never seen
+ * @next: the task that was dispatched
+ * @prev: the task that left
+ * @prev_slept: @prev left to sleep
+ * @next_slept: @next left to sleep, last time; -1: that was never seen
  */
 struct note {
 	u64	time;
@@ -56,7 +56,10 @@ struct witness {
 	unsigned int	nr;
 };
 
-/* How a task last went: pid << 1 | slept. Two of one slot: neither is known. */
+/*
+ * How a task last left: pid << 1 | slept. Two tasks in one slot: neither is
+ * known.
+ */
 static u32 departed[WITNESS_PIDS];
 static DEFINE_PER_CPU(struct witness, witnesses);
 static struct tracepoint *switch_tp;
@@ -94,9 +97,9 @@ static unsigned int notes_nr(int cpu)
 /* -------------------------------------------------------------------- load */
 
 /**
- * struct pair - per CPU, two that wake each other; and one that only computes
- * @turn: whose
- * @quota: notes up to which they do so; then they mostly sleep
+ * struct pair - per CPU, two tasks that wake each other, and one that only computes
+ * @turn: whose turn it is
+ * @quota: how many notes they make; then they mostly sleep
  */
 struct pair {
 	struct completion	turn[2];
@@ -178,14 +181,14 @@ static int start_load(void)
 #define NR_MSGS		4096
 
 /**
- * struct seen - what a session's reader has got from a CPU
+ * struct seen - what a session's reader got from a CPU
  * @entries: a copy of them
  * @nr: how many
  * @at: the first one's note
  * @before: how many notes there were before the session was started
- * @started: after
- * @stopping: before it was stopped
- * @stopped: after
+ * @started: how many after that
+ * @stopping: how many before it was stopped
+ * @stopped: how many after that
  */
 struct seen {
 	struct kdtl_entry	*entries;
@@ -266,8 +269,8 @@ static void capture_read(int id)
 }
 
 /*
- * Until every CPU has dispatched so often since @id was started, while its
- * reader reads or not; false if that takes too long.
+ * Wait until every CPU has made enough dispatches since @id was started, while
+ * its reader reads or not; false if that takes too long.
  */
 static bool wait_for_notes(int id, unsigned int nr, bool reading)
 {
@@ -289,8 +292,8 @@ static bool wait_for_notes(int id, unsigned int nr, bool reading)
 }
 
 /*
- * Is this what the note says?  Where the clock is unstable it stands still
- * between two ticks, so times can be equal.
+ * Does the entry agree with the note?  Where the clock is unstable it stands
+ * still between two ticks, so times can be equal.
  */
 static bool entry_fits(const struct kdtl_entry *e, int cpu, unsigned int at)
 {
@@ -306,7 +309,7 @@ static bool entry_fits(const struct kdtl_entry *e, int cpu, unsigned int at)
 	if (kdtl_entry_cpu(e) != cpu || kdtl_entry_pid(e) != n->next ||
 	    kdtl_entry_prev_pid(e) != n->prev)
 		return false;
-	/* The idle task's departure is nothing to speak of. */
+	/* How the idle task left does not matter. */
 	if (n->prev && kdtl_entry_preempt_reason(e) != off &&
 	    kdtl_entry_preempt_reason(e) != KDTL_PREEMPT_PAGE_FAULT)
 		return false;
@@ -316,8 +319,8 @@ static bool entry_fits(const struct kdtl_entry *e, int cpu, unsigned int at)
 }
 
 /*
- * How many entries are not what the note says that is so many after the first's,
- * gaps included?  LOST messages say where those are.
+ * How many entries disagree with their notes, counted from the first one's note
+ * on, gaps included?  LOST messages say where the gaps are.
  */
 static unsigned int nr_misfits(int cpu, const struct seen *seen, unsigned int at,
 			       u64 head, const struct kdtl_msg *m,
@@ -340,7 +343,7 @@ static unsigned int nr_misfits(int cpu, const struct seen *seen, unsigned int at
 	return bad;
 }
 
-/* Where it begins to go wrong, if no gap explains it. */
+/* Report the first mismatch that no gap explains. */
 static void tell_misfit(struct kunit *test, int cpu, const struct seen *seen, unsigned int at)
 {
 	const struct note *n = per_cpu(witnesses, cpu).notes + at;
@@ -359,7 +362,7 @@ static void tell_misfit(struct kunit *test, int cpu, const struct seen *seen, un
 		   n[i + 1].time);
 }
 
-/* Each entry is the next dispatch that there was, and no gap is unsaid. */
+/* Each entry is the next dispatch, and every gap is reported. */
 static void expect_all(struct kunit *test, int id, const struct kdtl_msg *msgs,
 		       unsigned int nr_msgs)
 {
@@ -374,7 +377,7 @@ static void expect_all(struct kunit *test, int id, const struct kdtl_msg *msgs,
 		KUNIT_EXPECT_EQ(test, info.consumed, (u64)seen->nr);
 		KUNIT_EXPECT_EQ(test, info.produced, info.consumed + info.lost);
 
-		/* The first is one of those that came while it was started. */
+		/* The first entry is one of those made while it was started. */
 		least = UINT_MAX;
 		best = seen->before;
 		for (seen->at = seen->before; ; seen->at++) {
@@ -395,7 +398,7 @@ static void expect_all(struct kunit *test, int id, const struct kdtl_msg *msgs,
 	}
 }
 
-/* A reader that keeps up gets every dispatch there is, as it was. */
+/* A reader that keeps up gets every dispatch, exactly as it was. */
 static void kdtl_sched_every_dispatch(struct kunit *test)
 {
 	struct kdtl_aux_info info;
@@ -417,8 +420,8 @@ static void kdtl_sched_every_dispatch(struct kunit *test)
 }
 
 /*
- * The reader sleeps, reads, sleeps: what it gets and what it is told is lost
- * make up every dispatch there was, and each gap is where it is said to be.
+ * The reader sleeps, reads, sleeps: what it gets and what is reported as lost
+ * are together every dispatch, and each gap is where it is reported.
  */
 static void kdtl_sched_exact_loss(struct kunit *test)
 {
@@ -455,8 +458,8 @@ static void kdtl_sched_exact_loss(struct kunit *test)
 }
 
 /*
- * One session takes all, one what slept, one what was preempted: while all three
- * run, the second and third together have just what the first has.
+ * One session logs all, one what slept, one what was preempted: while all three
+ * run, the second and third together have exactly what the first has.
  */
 static void kdtl_sched_sessions_share(struct kunit *test)
 {
@@ -489,7 +492,7 @@ static void kdtl_sched_sessions_share(struct kunit *test)
 
 			k = kdtl_entry_dispatch_reason(e) == KDTL_DISPATCH_TIME_SLICE;
 			s = seen_of(1 + k, cpu);
-			/* What was logged before the window: only at its start. */
+			/* Entries from before the window: only at its start. */
 			while (!in_window[k] && next[k] < s->nr &&
 			       memcmp(&s->entries[next[k]], e, sizeof(*e)))
 				next[k]++;
@@ -543,7 +546,7 @@ static const struct kdtl_entry *first_of(pid_t pid, u64 since)
 	return first;
 }
 
-/* A new task knows nothing of the one that had its pid before. */
+/* A new task has no record of the one that had its pid before. */
 static void kdtl_sched_pid_again(struct kunit *test)
 {
 	const unsigned long end = jiffies + TEST_TIMEOUT;
@@ -558,7 +561,7 @@ static void kdtl_sched_pid_again(struct kunit *test)
 	pid = t->pid;
 	msleep(50);
 	kthread_stop(t);
-	/* The pid is free some time later, and others may be given it. */
+	/* The pid becomes free some time later, and another task may get it. */
 	do {
 		msleep(20);
 		idr_set_cursor(&init_pid_ns.idr, pid);
@@ -583,10 +586,10 @@ static void kdtl_sched_pid_again(struct kunit *test)
 
 /**
  * struct sleeper - a task that computes longer than its share, and sleeps
- * @task: it
- * @cpu: where it shares the CPU with @rival
- * @rival: one that never sleeps
- * @rounds: how often it has awoken
+ * @task: the task
+ * @cpu: the CPU that it shares with @rival
+ * @rival: a task that never sleeps
+ * @rounds: how often it has woken up
  */
 struct sleeper {
 	struct task_struct	*task;
@@ -644,8 +647,8 @@ static bool wait_for_sleeper(const struct sleeper *s, unsigned int round)
 }
 
 /*
- * It sleeps, and is sent to the CPU @to: it goes there asleep if the scheduler
- * has left it in its queue, and else when it awakes.
+ * It sleeps, and is moved to the CPU @to: at once if the scheduler has kept it
+ * in its queue, or else when it wakes up.
  */
 static bool move_sleeper(struct sleeper *s, int to)
 {
@@ -655,7 +658,7 @@ static bool move_sleeper(struct sleeper *s, int to)
 	       s->task->se.nr_migrations != moves;
 }
 
-/* Until it has been moved asleep, where that can be. */
+/* Wait until it has been moved asleep, where that is possible. */
 static bool sleep_and_move(struct sleeper *s, int to)
 {
 	const bool can = KDTL_HAVE_DELAYED_DEQUEUE && to != s->cpu;
@@ -696,7 +699,7 @@ static int start_sleeper(struct sleeper *s)
 	return PTR_ERR(s->task);
 }
 
-/* Its sleep is no wait, whether the session saw it leave and move or not. */
+/* Its sleep is no wait, whether or not the session saw it leave and move. */
 static void expect_sleep_is_no_wait(struct kunit *test, bool session_first)
 {
 	const struct kdtl_entry *e;
@@ -770,7 +773,10 @@ static void sched_case_exit(struct kunit *test)
 			kdtl_session_close(sessions[i]);
 		sessions[i] = NULL;
 	}
-	/* kdtl_sched's probe is off the tracepoint: so is the next after ours. */
+	/*
+	 * kdtl_sched's probe is off the tracepoint: then the next one is
+	 * registered after ours.
+	 */
 	for_each_possible_cpu(cpu)
 		WRITE_ONCE(per_cpu(witnesses, cpu).nr, 0);
 }

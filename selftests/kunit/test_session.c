@@ -13,7 +13,7 @@
 
 /* ------------------------------------------------------------------- source */
 
-/* What the source is to say; and what it was told. */
+/* What the source must answer, and what it was asked. */
 static struct {
 	int		attach_error;
 	int		source_error;
@@ -49,7 +49,7 @@ static int session_source(struct kdtl_pmu *p, u32 mask, u64 period)
 	if (!irqs_disabled())
 		atomic_inc(&session_src.wrong);
 	atomic_inc(&session_src.calls);
-	/* It may refuse to deliver more, never what it does already. */
+	/* A source may refuse to deliver more, but not what it already delivers. */
 	if (mask & ~this_cpu_read(session_mask) && session_src.source_error &&
 	    cpu == session_src.refusing_cpu)
 		return session_src.source_error;
@@ -80,7 +80,7 @@ static int session_init(struct kunit *test)
 	return kapi_init(test);
 }
 
-/* As if there had never been a session. */
+/* Everything is as before the first session. */
 static void session_nothing_left(struct kunit *test, const char *what)
 {
 	/* perf frees an event after a grace period. */
@@ -182,7 +182,7 @@ static void session_bad_attr(struct kunit *test)
 	kdtl_session_close(ERR_PTR(-ENOMEM));
 }
 
-/* CPUs that can never be. */
+/* CPUs that are not possible. */
 static void session_impossible_cpus(struct kunit *test)
 {
 	struct kdtl_session_attr attr = { SESSION_GOOD };
@@ -194,7 +194,7 @@ static void session_impossible_cpus(struct kunit *test)
 	attr.cpus = cpus;
 	s = kdtl_session_create(&attr);
 	KUNIT_EXPECT_EQ(test, PTR_ERR(s), (long)-EINVAL);
-	/* With one that can be, they do no harm. */
+	/* Beside a possible CPU they do no harm. */
 	cpumask_set_cpu(0, cpus);
 	s = kdtl_session_create(&attr);
 	free_cpumask_var(cpus);
@@ -212,7 +212,7 @@ static void session_cap(struct kunit *test)
 	struct kdtl_session_attr attr = { SESSION_GOOD };
 	struct kdtl_session *s;
 
-	/* With what else a session takes, a GiB does not fit into one. */
+	/* With everything else that a session takes, no GiB is left for one. */
 	attr.aux_pages = pages;
 	attr.cpus = cpumask_of(0);
 	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_create(&attr)), (long)-ENOMEM);
@@ -222,7 +222,7 @@ static void session_cap(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_create(&attr)), (long)-ENOMEM);
 	session_nothing_left(test, "over the cap");
 
-	/* Half of it fits, as nothing is taken before it is loaded. */
+	/* Half of it fits: nothing is allocated before the load. */
 	attr.aux_pages /= 2;
 	s = kapi_create(test, &attr);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
@@ -268,9 +268,9 @@ static void session_bad_load(struct kunit *test)
 	KUNIT_ASSERT_GT(test, other, 0);
 	KUNIT_EXPECT_EQ(test, kdtl_load(s, cpu_none_mask), -EINVAL);
 	KUNIT_EXPECT_EQ(test, kdtl_load(s, cpumask_of(other)), -EINVAL);
-	/* Also if there is one that it is for. */
+	/* Also if one of the CPUs is the session's. */
 	KUNIT_EXPECT_EQ(test, kdtl_load(s, cpu_online_mask), -EINVAL);
-	/* No harm was done. */
+	/* The session still works. */
 	KUNIT_EXPECT_EQ(test, kdtl_start(s), -EINVAL);
 	KUNIT_EXPECT_EQ(test, atomic_read(&session_src.calls), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_load(s, cpumask_of(0)), 0);
@@ -280,7 +280,10 @@ static void session_bad_load(struct kunit *test)
 	session_nothing_left(test, "load");
 }
 
-/* One CPU's source refuses: then none is on, and the error is the source's. */
+/*
+ * If the source refuses on one CPU, it is on nowhere, and the error is the
+ * source's.
+ */
 static void session_start_fails(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = { SESSION_GOOD };
@@ -306,7 +309,10 @@ static void session_start_fails(struct kunit *test)
 	session_nothing_left(test, "start");
 }
 
-/* What one is refused is no other's loss, whichever of them was loaded first. */
+/*
+ * What one session is refused does not affect the other, whichever was loaded
+ * first.
+ */
 static void session_start_fails_alone(struct kunit *test)
 {
 	const struct kdtl_session_attr cede = { SESSION_GOOD, .mask = KDTL_MASK_CEDE };
@@ -344,7 +350,7 @@ static void session_emit(void *unused)
 }
 
 /*
- * The source was off while an overflow paused the CPU, and is refused when it is
+ * The source was off while an overflow paused the CPU, and refuses when it is
  * to go on: the CPU stays paused, whether a set switch was due or not.
  */
 static void session_restart_fails(struct kunit *test)
@@ -387,7 +393,7 @@ static void session_restart_fails(struct kunit *test)
 	}
 }
 
-/* What a CPU has logged before another one refuses is no secret. */
+/* Entries that a CPU logged before another one refused can be read. */
 static void session_start_fails_late(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = { SESSION_GOOD, .msg_pages = 1 };
@@ -417,7 +423,7 @@ static void session_lose(void *nr)
 	kdtl_pmu_lost(&session_pmu, *(u64 *)nr);
 }
 
-/* A driver that says that it has lost nothing. */
+/* A driver that reports a loss of nothing. */
 static void session_lost_none(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = { SESSION_GOOD, .msg_pages = 1 };
@@ -437,7 +443,7 @@ static void session_lost_none(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_msg(test, s).lost.count, 1ULL);
 }
 
-/* In every state, many times over. */
+/* Close in every state, many times. */
 static void session_close_leaves_nothing(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = { SESSION_GOOD, .msg_pages = 1 };
@@ -462,7 +468,7 @@ static void session_close_leaves_nothing(struct kunit *test)
 	session_nothing_left(test, "close");
 }
 
-/* Two at once: the source is on for as long as either of them wants it. */
+/* Two sessions at once: the source is on for as long as either wants it. */
 static void session_two(struct kunit *test)
 {
 	const struct kdtl_session_attr cede = { SESSION_GOOD, .mask = KDTL_MASK_CEDE };

@@ -16,7 +16,7 @@ static unsigned int snapshot_laps = 20000;
 module_param(snapshot_laps, uint, 0444);
 MODULE_PARM_DESC(snapshot_laps, "laps of an area during snapshots of it (default 20000)");
 
-/* So many entries of an area can be in a snapshot: one may be being written. */
+/* The most entries that a snapshot can have: one may be being written. */
 static unsigned int snapshot_most(unsigned int pages)
 {
 	return pages * PAGE_SIZE / KDTL_ENTRY_SIZE - 1;
@@ -91,7 +91,7 @@ static u64 snapshot_first(struct kunit *test, struct kdtl_session *s, int cpu)
 
 /* ------------------------------------------------------------------- quiescent */
 
-/* Nothing, some, all, and after laps; into buffers of any size. */
+/* Empty, partly full, full, and after laps; into buffers of any size. */
 static void snapshot_newest(struct kunit *test)
 {
 	static const unsigned int more[] = { 1, 5, 77, 1, 1, 84, 85, 86, 1000, 3 };
@@ -129,7 +129,7 @@ static void snapshot_newest(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, v.wrong, 0ULL);
 
-	/* It stays after the stop, and goes with the next load. */
+	/* The data stays after the stop, and goes with the next load. */
 	v.len = PAGE_SIZE;
 	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
 	snapshot_take(s, &v);
@@ -163,7 +163,7 @@ static void snapshot_errors(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, missed, 0ULL);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_snapshot(s, nr_cpu_ids, &e, sizeof(e), NULL),
 			(ssize_t)-EINVAL);
-	/* Nothing is held, so nothing can be given back. */
+	/* A snapshot holds nothing, so nothing can be given back. */
 	KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)-EINVAL);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 3 * KDTL_ENTRY_SIZE), -EINVAL);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
@@ -228,13 +228,19 @@ static void snapshot_race(struct kunit *test, unsigned int pages, unsigned int b
 	kthread_bind(writer, v.cpu);
 	wake_up_process(writer);
 	while (READ_ONCE(w.written) < laps * (snapshot_most(pages) + 1)) {
-		/* As a panic notifier would: it must not need anybody. */
+		/*
+		 * As a panic notifier would call it: it must not need anyone
+		 * else.
+		 */
 		local_irq_save(flags);
 		snapshot_take(s, &v);
 		local_irq_restore(flags);
 		taken++;
 		if (v.got > 0) {
-			/* What it says is missing is all before the first one. */
+			/*
+			 * All that it reports as missing is before the first
+			 * entry.
+			 */
 			dishonest += v.missed != v.first - first;
 			backwards += v.last < last;
 			last = v.last;
@@ -256,7 +262,7 @@ static void snapshot_race(struct kunit *test, unsigned int pages, unsigned int b
 	KUNIT_EXPECT_EQ(test, dishonest, 0ULL);
 	KUNIT_EXPECT_EQ(test, backwards, 0ULL);
 	KUNIT_EXPECT_GT(test, full + part, 0ULL);
-	/* Stopped, it is the newest of all that was written. */
+	/* After the stop it has the newest of all entries written. */
 	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
 	snapshot_take(s, &v);
 	KUNIT_EXPECT_EQ(test, v.wrong, 0ULL);
@@ -302,7 +308,7 @@ static int snapshot_stopped(void *arg)
 	return 0;
 }
 
-/* P.10: usable when the machine stands still, and entries were in the making. */
+/* P.10: it can be used when the machine stands still with entries half written. */
 static void snapshot_panic(struct kunit *test)
 {
 	struct kdtl_session *s = snapshot_session(test, 1);
@@ -347,7 +353,7 @@ struct snapshot_open {
 	u64			head;
 };
 
-/* A driver's transaction is open and has scribbled over everything. */
+/* A driver's transaction is open and has overwritten everything. */
 static void snapshot_inside(struct perf_event *event, void *arg)
 {
 	struct perf_output_handle handle;
@@ -363,7 +369,10 @@ static void snapshot_inside(struct perf_event *event, void *arg)
 	kdtl_aux_output_end(&handle, area->size);
 }
 
-/* Nobody knows what such a driver is writing: nothing can be given, and it says so. */
+/*
+ * It is not known what such a driver is writing: the snapshot is empty, and
+ * says so.
+ */
 static void snapshot_open(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = {

@@ -2,9 +2,9 @@
 /*
  * Every verb in every state
  *
- * states.def says what each verb does in each state; this puts a session into
- * each state, in each way that leads there, calls each verb and looks at what
- * it returns and at the state afterwards.  Documentation/states.rst shows the
+ * states.def says what each verb does in each state.  This puts a session into
+ * each state, in each way that leads there, calls each verb and checks what it
+ * returns and the state afterwards.  Documentation/states.rst shows the
  * same table.
  *
  * A source of its own, for its detach(): kdtl_session_close() calls that when
@@ -70,7 +70,7 @@ static void states_nothing(struct irq_work *work)
 {
 }
 
-/* On the CPU. The irq_work that the entry raised has run when this is over. */
+/* Runs on the CPU. The irq_work that the entry raised has run when this is over. */
 static long states_emit(void *unused)
 {
 	struct irq_work last = IRQ_WORK_INIT_HARD(states_nothing);
@@ -89,7 +89,7 @@ static long states_emit(void *unused)
 
 /* ------------------------------------------------------------ ways to states */
 
-/* An entry makes a message, and pauses a session that is to be paused. */
+/* An entry posts a message, and pauses a session if it is to be paused. */
 static void states_start(struct kdtl_session *s, int cpu)
 {
 	kdtl_load(s, NULL);
@@ -234,7 +234,7 @@ static ssize_t do_kdtl_create_evtsets(struct kdtl_session *s)
 	return kdtl_create_evtsets(s, &req, 1);
 }
 
-/* Set 1 is there from the beginning. */
+/* Set 1 exists from the beginning. */
 static ssize_t do_kdtl_delete_evtsets(struct kdtl_session *s)
 {
 	struct kdtl_evtset req = { .id = 1 };
@@ -323,7 +323,7 @@ static ssize_t do_kdtl_session_close(struct kdtl_session *s)
  * struct states_cell - what a verb does in a state
  * @ret: what it returns; a positive number is as good as 0
  * @then: the state afterwards
- * @empty: with nothing to read it says so
+ * @empty: it reports that there is nothing to read
  * @out: not to be called
  */
 struct states_cell {
@@ -352,7 +352,7 @@ static const struct states_verb {
 #undef KDTL_VERB
 };
 
-/* These look for something to read: without, they say so. */
+/* What a verb returns that finds nothing to read. */
 static bool states_is_empty(const struct states_verb *verb, ssize_t ret)
 {
 	if (verb->call == do_kdtl_read)
@@ -385,8 +385,8 @@ static struct kdtl_session *states_session(struct kunit *test,
 }
 
 /*
- * Where is it?  By what is refused: kdtl_restart() comes last, as it would be
- * the only one to change anything.
+ * In which state is it?  Decided by what is refused: kdtl_restart() comes last,
+ * as it alone could change the state.
  */
 static enum states_state states_probe(struct kdtl_session *s, enum states_state like)
 {
@@ -426,7 +426,7 @@ static void states_cell(struct kunit *test, const struct states_verb *verb,
 	if (then == STATES_CLOSED)
 		return;
 
-	/* A session that was stopped while paused is not started by a restart. */
+	/* A restart does not start a session that was stopped while paused. */
 	if (way->stopped && then == STATES_STARTED)
 		then = STATES_STOPPED;
 	KUNIT_EXPECT_EQ_MSG(test, states_probe(s, then), then,
@@ -448,7 +448,7 @@ static void states_table(struct kunit *test)
 		   ARRAY_SIZE(states_ways) + 1);
 }
 
-/* There is data where the table says that a verb finds some. */
+/* There is data wherever the table says that a verb finds some. */
 static void states_data(struct kunit *test)
 {
 	unsigned int v, w;
@@ -497,7 +497,7 @@ static void states_check_closing(struct kdtl_session *s)
 	}
 }
 
-/* detach() is called by close, at its end. */
+/* kdtl_session_close() calls detach(), at its end. */
 static void states_closing_table(struct kunit *test)
 {
 	unsigned int w;

@@ -2,7 +2,7 @@
 /*
  * kdtl_kunit_warn.ko: what a PMU driver must not do is refused, and warned about
  *
- * Each case makes the kernel warn once, so this is a module of its own: it is
+ * Each case makes the kernel warn once.  So this is a module of its own, which is
  * not loaded where a warning is a panic.
  */
 #include <linux/module.h>
@@ -12,7 +12,7 @@
 
 static struct kdtl_raw warn_raw;
 
-/* Overwriting or not; a page, a wake-up for each entry, and started. */
+/* A started session with an area of one page and a wake-up for each entry. */
 static struct kdtl_session *warn_session(struct kunit *test, u32 flags)
 {
 	const struct kdtl_session_attr attr = {
@@ -54,7 +54,10 @@ static void warn_nest(struct perf_event *event, void *arg)
 	kdtl_aux_output_end(&handle, KDTL_ENTRY_SIZE);
 }
 
-/* P.3: caught, refused; the outer one is none the worse, and so is the next. */
+/*
+ * P.3: a nested transaction is refused; the outer one and the next one are
+ * unharmed.
+ */
 static void warn_nested(struct kunit *test)
 {
 	struct kdtl_session *s = warn_session(test, 0);
@@ -79,7 +82,10 @@ static void warn_end_far(struct perf_event *event, void *arg)
 	kdtl_aux_output_end(&handle, handle.size + *(long *)arg);
 }
 
-/* More than there is room for: nothing of it, the reader gets no old bytes. */
+/*
+ * More than there is room for: nothing is published, so the reader gets no old
+ * bytes.
+ */
 static void warn_too_much(struct kunit *test)
 {
 	static const long sizes[] = { 1, 4096, LONG_MAX, -4097 };
@@ -110,7 +116,10 @@ static void warn_move_head(struct perf_event *event, void *arg)
 	kdtl_aux_output_end(&handle, 0);
 }
 
-/* A torn index: in overwrite mode the driver says where it is, back or far. */
+/*
+ * A torn index: in overwrite mode the driver sets the head, too far back or
+ * forward.
+ */
 static void warn_torn_index(struct kunit *test)
 {
 	static const long moves[] = { -48, PAGE_SIZE + 1, LONG_MIN, LONG_MAX };
@@ -141,7 +150,7 @@ static void warn_flag(struct perf_event *event, void *arg)
 	kdtl_aux_output_end(&handle, KDTL_ENTRY_SIZE);
 }
 
-/* P.7: OVERWRITE is the core's own. */
+/* P.7: OVERWRITE belongs to the core. */
 static void warn_flag_overwrite(struct kunit *test)
 {
 	u64 flags = PERF_AUX_FLAG_OVERWRITE | PERF_AUX_FLAG_PARTIAL;

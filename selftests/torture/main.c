@@ -2,14 +2,14 @@
 /*
  * kdtl_torture: threads, CPU hotplug, the report
  *
- * After the kernel's own torture tests (kernel/torture.c), with threads of its
+ * Modelled on the kernel's torture tests (kernel/torture.c), but with threads of its
  * own: CONFIG_TORTURE_TEST is off in the kernels that people run.
  *
- * For a chosen time threads do what comes to mind with sessions that others
- * work on too: verbs, reading, closing, bursts of entries, events of perf users,
- * on CPUs that come and go.  selftests/guest/torture.sh loads and unloads sources
- * meanwhile.  Then debugfs kdtl_torture/report has one line, and what was wrong
- * is in the log.
+ * For a chosen time threads do random things to sessions that they share:
+ * verbs, reading, closing, bursts of entries, events of perf users, on CPUs that
+ * come and go.  selftests/guest/torture.sh loads and unloads sources
+ * meanwhile.  Then debugfs kdtl_torture/report has one line, and the log has the
+ * errors.
  */
 #define pr_fmt(fmt) "kdtl_torture: " fmt
 
@@ -55,7 +55,10 @@ static char *until = "";
 module_param(until, charp, 0444);
 MODULE_PARM_DESC(until, "errors of which the first is the end, for instance torn,order (default: none is)");
 
-/* The first and the last are for many sessions, each of the others for one alone. */
+/*
+ * Many sessions use the first and the last source; each of the others has one
+ * alone.
+ */
 static const char * const torture_names[] = {
 	"kdtl_torture", "kdtl_torture1", "kdtl_torture2", "kdtl_torture3",
 	"kdtl_torture_calm",
@@ -74,7 +77,7 @@ static const char * const torture_errors[] = {
 	[TORTURE_VERB]		= "verb",
 };
 
-/* By turns; three that are alone on their sources at most. */
+/* Assigned in turn; at most three slots are alone on their sources. */
 static const unsigned int torture_kinds[] = {
 	TORTURE_STEADY,
 	TORTURE_EXACT,
@@ -126,8 +129,8 @@ void torture_count(u64 entries, u64 lost)
 }
 
 /**
- * torture_err() - something is wrong
- * @what: what
+ * torture_err() - report an error
+ * @what: its kind
  * @fmt: a line for the log, if it is among the first
  */
 void torture_err(enum torture_error what, const char *fmt, ...)
@@ -152,7 +155,7 @@ void torture_err(enum torture_error what, const char *fmt, ...)
 
 /* ------------------------------------------------------------------ what threads do */
 
-/* An event as a perf user's, without an area: it counts. */
+/* An event like a perf user's, without an area: it counts. */
 static void torture_perf_user(struct torture_thread *t)
 {
 	struct perf_event_attr attr = {
@@ -194,7 +197,10 @@ static int torture_worker(void *arg)
 		slot = &slots[torture_random(t, sessions)];
 		switch (torture_random(t, 64)) {
 		case 0:
-			/* If it has gone, the scheduler's choice is as good. */
+			/*
+			 * If the CPU has gone, the scheduler chooses another
+			 * one.
+			 */
 			set_cpus_allowed_ptr(current, torture_random(t, 4) ?
 					     cpumask_of(torture_random(t, nr_cpu_ids)) :
 					     cpu_possible_mask);
@@ -257,7 +263,7 @@ static struct task_struct *torture_run(int (*fn)(void *), void *arg, const char 
 
 	if (IS_ERR(task))
 		return NULL;
-	/* It may die by itself. */
+	/* It may end by itself. */
 	get_task_struct(task);
 	wake_up_process(task);
 	return task;
@@ -271,7 +277,7 @@ static void torture_stop(struct task_struct *task)
 	put_task_struct(task);
 }
 
-/* A sleeper that has died is followed by another. */
+/* Another sleeper follows one that has ended. */
 static void torture_rebirth(struct torture_thread *t)
 {
 	struct task_struct *old = t->task;
@@ -331,7 +337,7 @@ DEFINE_SHOW_ATTRIBUTE(torture_report);
 
 /* -------------------------------------------------------------------- from end to end */
 
-/* Sleepers hear of the end by their sessions' being closed. */
+/* Sleepers notice the end when their sessions are closed. */
 static void torture_end(struct torture_thread *me)
 {
 	unsigned int i;
@@ -447,7 +453,7 @@ static int torture_workers_init(void)
 	return 0;
 }
 
-/* Errors by name; all if none is named. */
+/* Error kinds by name; all if none is named. */
 static int __init torture_parse_until(void)
 {
 	char *words = kstrdup(until, GFP_KERNEL), *rest = words, *word;

@@ -8,7 +8,7 @@
 /* torture_op_desc::flags */
 #define OP_WILD		0x01	/* changes what is logged: not in a steady session */
 #define OP_ALONE	0x02	/* nothing else in the session meanwhile */
-#define OP_SLEEPS	0x04	/* for so long that nobody waits for it */
+#define OP_SLEEPS	0x04	/* takes so long that nobody waits for it */
 #define OP_VERB		0x08	/* one verb, which holds the session itself */
 
 /* A CPU at random, online or not. */
@@ -48,7 +48,7 @@ static int op_restart(struct torture_thread *t, struct torture_slot *slot,
 	return kdtl_restart(s);
 }
 
-/* An event set that exists; who asks holds sets_lock. */
+/* An event set that exists; the caller holds sets_lock. */
 static u16 op_set(struct torture_thread *t, struct torture_slot *slot)
 {
 	const u16 set = torture_random(t, TORTURE_SETS);
@@ -72,7 +72,7 @@ static int op_write_config(struct torture_thread *t, struct torture_slot *slot,
 	return err;
 }
 
-/* Not of the two that torture_check() looks at. */
+/* Not of the two counters that torture_check() compares. */
 static int op_write_counters(struct torture_thread *t, struct torture_slot *slot,
 			     struct kdtl_session *s)
 {
@@ -205,7 +205,7 @@ static int op_chase(struct torture_thread *t, struct torture_slot *slot,
 	const int cpu = op_cpu(t);
 	unsigned int i;
 
-	/* Not the CPU that one is on: nothing is written there meanwhile. */
+	/* Not of this CPU: nothing is written here meanwhile. */
 	if (slot->flags & TORTURE_OVERWRITE || cpu == raw_smp_processor_id())
 		return 0;
 	for (i = 0; i < 8; i++)
@@ -287,7 +287,7 @@ static bool torture_may(const struct torture_op_desc *op, int ret)
 {
 	unsigned int i;
 
-	/* It is closed while this is asleep in it. */
+	/* The session is closed while this sleeps in it. */
 	if (!ret || (ret == -ESHUTDOWN && op->flags & OP_VERB))
 		return true;
 	for (i = 0; i < ARRAY_SIZE(op->may); i++) {

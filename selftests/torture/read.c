@@ -2,10 +2,9 @@
 /*
  * kdtl_torture: readers, and what they check
  *
- * Of a steady session nothing is missing but what was counted as lost, at any
- * time: the gaps in the entries' numbers are no more than what is lost when
- * they have been read, and no less than what was lost before the last entry was
- * made.
+ * A steady session misses nothing but what was counted as lost, at any time: the
+ * gaps in the entries' numbers are no more than what is lost once they have been
+ * read, and no less than what was lost before the last entry was made.
  */
 #include <linux/delay.h>
 #include <linux/kthread.h>
@@ -13,10 +12,13 @@
 
 #include "torture.h"
 
-/* So long who chases a writer waits for an entry. */
+/* How long a reader that chases a writer waits for an entry. */
 #define TORTURE_CHASE_NS	(300 * NSEC_PER_USEC)
 
-/* After so many interrupts of a CPU what woke someone before has been done. */
+/*
+ * After this many timer interrupts of a CPU, earlier wake-ups from it have been
+ * done.
+ */
 #define TORTURE_TICKS		3
 
 /* ------------------------------------------------------------------- entries */
@@ -108,7 +110,10 @@ static void torture_check_gaps(struct torture_slot *slot, struct kdtl_session *s
 	}
 	if (!r->mark) {
 		r->mark_lost = lost;
-		/* Pairs with torture_emit(): what is lost by now has a number. */
+		/*
+		 * Pairs with torture_emit(): losses counted so far have a
+		 * number.
+		 */
 		smp_rmb();
 		r->mark = READ_ONCE(per_cpu_ptr(slot->source->cpu, cpu)->seq);
 	}
@@ -159,7 +164,7 @@ void torture_drain(struct torture_thread *t, struct torture_slot *slot,
 		nr = 1 + torture_random(t, nr);
 	torture_see(&v, span, nr);
 	if (haste == TORTURE_DAWDLE && !torture_random(t, 4)) {
-		/* It does not change while it is ours. */
+		/* It does not change while this reader holds it. */
 		usleep_range(100, 5000);
 		torture_see(&again, span, nr);
 		if (v.error == TORTURE_NR_ERRORS)
@@ -265,7 +270,7 @@ void torture_snapshot(struct torture_thread *t, struct torture_slot *slot,
 			    slot->id, cpu, i, nr);
 		return;
 	}
-	/* It never changes: whoever is first says what it is. */
+	/* It never changes: the first reader sets it. */
 	base = torture_entry_nr(e) - missed;
 	was = cmpxchg64(&r->base, 0, base);
 	if (was && was != base)
@@ -300,7 +305,7 @@ void torture_look(struct torture_slot *slot, struct kdtl_session *s, int cpu)
 
 /* ---------------------------------------------------------------------- sleepers */
 
-/* Where the writers are, and then sleep: from here on a watermark wakes. */
+/* Note where the writers are, then sleep: from here on a watermark wakes. */
 static int torture_sleep(struct torture_thread *t, struct torture_slot *slot,
 			 struct kdtl_session *s)
 {
@@ -339,8 +344,8 @@ static void torture_sleeper_read(struct torture_thread *t, struct torture_slot *
  * torture_sleeper() - a thread that sleeps until it is worth reading
  * @thread: its struct torture_thread
  *
- * It is the only one that waits in its slot.  Now and then it dies, with data
- * unread and none to read it until another one is born.
+ * It is the only one that waits in its slot.  Now and then it ends with data
+ * unread, and nobody reads until another sleeper starts.
  */
 int torture_sleeper(void *thread)
 {
@@ -354,7 +359,7 @@ int torture_sleeper(void *thread)
 		s = torture_enter(t, slot);
 		if (!s) {
 			torture_open(t, slot);
-			/* Time for the source to go. */
+			/* Leave the source time to go. */
 			msleep(20 + torture_random(t, slot->flags & TORTURE_GUEST ? 2000 : 200));
 			continue;
 		}
@@ -377,7 +382,7 @@ int torture_sleeper(void *thread)
 	return 0;
 }
 
-/* A CPU that has come a watermark further since; -1: none. */
+/* A CPU whose writer has advanced by a watermark since; -1: none. */
 static int torture_should_wake(struct torture_thread *t, struct torture_slot *slot,
 			       struct kdtl_session *s)
 {
@@ -385,7 +390,7 @@ static int torture_should_wake(struct torture_thread *t, struct torture_slot *sl
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		/* An area that is younger than its sleeper's wait has no head there. */
+		/* An area that was made after the wait began has no head noted. */
 		if (kdtl_aux_info(s, cpu, &info) || !READ_ONCE(t->heads[cpu]))
 			continue;
 		if (info.head - READ_ONCE(t->heads[cpu]) >= slot->watermark)
@@ -423,12 +428,12 @@ static void torture_watch_wait(struct torture_thread *t, struct torture_slot *sl
 
 /**
  * torture_watch() - does a sleeper sleep although it should not?
- * @me: who asks, often enough
+ * @me: the thread that calls this, often enough
  * @t: the sleeper
  *
- * It should not when a writer has come a watermark further since before it began
- * to wait, and its CPU has taken interrupts since: so it does not matter how slow
- * the machine is.
+ * It must not sleep when a writer has advanced by a watermark since before the
+ * wait began, and the writer's CPU has taken interrupts since then.  Counting
+ * interrupts makes this independent of the machine's speed.
  */
 void torture_watch(struct torture_thread *me, struct torture_thread *t)
 {

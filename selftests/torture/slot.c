@@ -2,10 +2,10 @@
 /*
  * kdtl_torture: sessions' lives, and their conservation
  *
- * A slot has one session after another.  A session is closed while verbs are
- * asleep in it, which is allowed, but no verb may begin then: who uses a session
- * says so before he looks whether it is there, and who closes it takes it away
- * before he looks who uses it.
+ * A slot has one session after another.  A session may be closed while verbs are
+ * asleep in it, but no verb may begin then.  So a thread that uses a session says
+ * so before it checks that the session is there; a thread that closes it takes it
+ * away before it checks which threads use it.
  */
 #include <linux/delay.h>
 #include <linux/log2.h>
@@ -66,7 +66,10 @@ bool torture_asleep(const struct torture_thread *t)
 	       !READ_ONCE(t->self->on_rq);
 }
 
-/* Asleep inside of a verb, it has the session: close waits for it, and ends it. */
+/*
+ * It sleeps inside a verb that holds the session: close waits for the verb, and
+ * ends it.
+ */
 static bool torture_in_the_way(struct torture_thread *t, struct torture_slot *slot)
 {
 	/* Pairs with the release in torture_leave(). */
@@ -141,11 +144,11 @@ static void torture_check_cpu(struct torture_slot *slot, struct kdtl_session *s,
 			torture_err(TORTURE_BALANCE, "slot %u CPU %d: %llu counted as lost, %llu lost",
 				    slot->id, cpu, lost, info.lost);
 	}
-	torture_count(0, info.lost - r->told);
-	r->told = info.lost;
+	torture_count(0, info.lost - r->reported);
+	r->reported = info.lost;
 }
 
-/* All messages have been read: do they tell what happened? */
+/* All messages have been read: do they agree with what happened? */
 static void torture_check_messages(struct torture_slot *slot, struct kdtl_session *s)
 {
 	struct torture_reader *r;
@@ -211,7 +214,7 @@ int torture_load(struct torture_slot *slot, struct kdtl_session *s)
 		r->gaps = 0;
 		r->mark = 0;
 		r->base = 0;
-		r->told = 0;
+		r->reported = 0;
 		r->announced = TORTURE_NEVER;
 		/* Not started: the source is off, or on for nobody. */
 		if (slot->flags & TORTURE_EXACT)
@@ -276,7 +279,10 @@ int torture_open(struct torture_thread *t, struct torture_slot *slot)
 		torture_err(TORTURE_VERB, "slot %u: load or start: %d", slot->id, err);
 		kdtl_session_close(s);
 	} else {
-		/* Whoever sees the session sees the slot that goes with it. */
+		/*
+		 * A thread that sees the session sees the slot that goes with
+		 * it.
+		 */
 		smp_store_release(&slot->s, s);
 	}
 	up_write(&slot->verbs);
@@ -296,7 +302,7 @@ static void torture_finish(struct torture_thread *t, struct torture_slot *slot,
 		return;
 	for_each_possible_cpu(cpu)
 		torture_drain(t, slot, s, cpu, TORTURE_ALL);
-	/* Whether any were dropped is told with the next one only. */
+	/* Only the next message says whether any were dropped. */
 	torture_messages(slot, s);
 	if (!slot->msgs_full)
 		torture_check_messages(slot, s);

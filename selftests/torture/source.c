@@ -2,10 +2,10 @@
 /*
  * kdtl_torture: sources whose entries prove themselves
  *
- * Entries come from wherever a real source's may: a hard irq timer on each CPU,
- * the scheduler under its runqueue lock, and tasks with interrupts off, in bursts
- * from one entry to more than an area holds.  An entry says which one it is and
- * carries a hash of itself; a dispatch that the source loses takes a number too.
+ * Entries come from everywhere that a real source's may: a hard irq timer on each
+ * CPU, the scheduler under its runqueue lock, and tasks with interrupts off, in
+ * bursts from one entry to more than an area holds.  An entry carries its number
+ * and a hash; a dispatch that the source loses takes a number too.
  */
 #include <linux/cpuhotplug.h>
 #include <linux/hrtimer.h>
@@ -17,15 +17,18 @@
 #include "../../core/compat.h"
 #include "torture.h"
 
-/* Timers take one part in so many of a CPU, however slow the machine is. */
+/*
+ * Timers take at most one part in this many of a CPU, however slow the machine
+ * is.
+ */
 #define TORTURE_SHARE	8
 
 /**
  * struct torture_cpu - what makes entries on a CPU
  * @timer: makes a burst
- * @random: its luck
+ * @random: its random state
  * @ticks: of the timer
- * @on: the CPU's sessions have come, and have not gone
+ * @on: kdtl's sessions follow the CPU
  */
 struct torture_cpu {
 	struct hrtimer	timer;
@@ -75,7 +78,7 @@ static void torture_emit(struct torture_source *source, u32 luck)
 	kdtl_pmu_output(&source->p, &e, kind);
 }
 
-/* Between two entries: so that a reader that has seen any sees the gap. */
+/* Lose between two entries, so that a reader that has seen any sees the gap. */
 static void torture_lose(struct torture_source *source, u32 nr)
 {
 	struct torture_source_cpu *c = this_cpu_ptr(source->cpu);
@@ -119,7 +122,7 @@ static void torture_make(unsigned int nr)
  * torture_ticks() - interrupts that a CPU's timer has made
  * @cpu: whose
  *
- * When it has changed, irq_work that was queued there before has been run.
+ * When it has changed, irq_work queued there earlier has run.
  *
  * Context: any.
  */
@@ -163,7 +166,7 @@ static void torture_switch(void *data, bool preempt, struct task_struct *prev,
 	torture_make(1);
 }
 
-/* kdtl's sessions have come before, and go after. */
+/* kdtl's sessions have followed the CPU before, and leave it after. */
 static int torture_online(unsigned int cpu)
 {
 	struct torture_cpu *c = this_cpu_ptr(&torture_here);

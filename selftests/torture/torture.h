@@ -48,8 +48,8 @@ static inline bool torture_entry_ok(const struct kdtl_entry *e, int cpu)
  * struct torture_source_cpu - a source on one CPU
  * @seq: of the last dispatch
  * @nr: of the last entry
- * @mask: what the active events want between them
- * @wanted: dispatches that they did
+ * @mask: what the active events want, together
+ * @wanted: dispatches that they wanted
  *
  * Belongs to the CPU, interrupts off; others read @seq and @wanted.
  */
@@ -118,7 +118,7 @@ __printf(2, 3) void torture_err(enum torture_error what, const char *fmt, ...);
  * @base: number of the entry before the first; 0: not known yet
  * @wanted: the source's torture_source_cpu::wanted at kdtl_load()
  * @announced: end of the last KDTL_MSG_AUX, or TORTURE_NEVER
- * @told: of those lost, told to torture_count()
+ * @reported: of those lost, how many torture_count() knows
  */
 struct torture_reader {
 	struct mutex	lock;		/* one reader */
@@ -130,7 +130,7 @@ struct torture_reader {
 	u64		base;
 	u64		wanted;
 	u64		announced;
-	u64		told;
+	u64		reported;
 };
 
 #define TORTURE_NEVER	U64_MAX
@@ -150,7 +150,7 @@ struct torture_thread;
 
 /**
  * struct torture_slot - a place for one session after another
- * @id: for people
+ * @id: its number
  * @flags: TORTURE_*
  * @pmu: the source by name
  * @source: the source, if it is ours
@@ -165,7 +165,7 @@ struct torture_thread;
  * @msgs_lost: sum of the KDTL_MSG_LOST
  * @msgs_dropped: messages that found the queue full
  * @msgs_room: how many fit
- * @msgs_full: so many came at once: some may have been dropped, and none told
+ * @msgs_full: the queue was full: some may have been dropped and not reported
  * @sleeper: sleeps in kdtl_wait(); NULL: not in this slot
  */
 struct torture_slot {
@@ -190,11 +190,11 @@ struct torture_slot {
 
 /**
  * struct torture_thread - one that works on sessions
- * @task: it, for who stops it
- * @self: it, since it runs
+ * @task: the thread, for kthread_stop()
+ * @self: the thread, once it runs
  * @at: the slot whose session it uses
  * @in_verb: inside of one verb that holds the session while it sleeps
- * @rnd: its luck
+ * @rnd: its random state
  * @buf: for snapshots
  * @slot: a sleeper's
  * @wait: counts the beginnings and ends of kdtl_wait(): odd inside
@@ -247,10 +247,10 @@ void torture_check(struct torture_slot *slot, struct kdtl_session *s);
 
 /**
  * enum torture_haste - how a reader reads
- * @TORTURE_DAWDLE: as much as comes to mind, and maybe asleep over it
+ * @TORTURE_DAWDLE: a random amount, with a sleep in between at times
  * @TORTURE_ALL: all there is
- * @TORTURE_CHASE: if there is nothing, it waits for the next entry without sleep,
- *	to be there while that is written
+ * @TORTURE_CHASE: if there is nothing, spin until the next entry, so that it is
+ *	read while it is written
  */
 enum torture_haste {
 	TORTURE_DAWDLE,

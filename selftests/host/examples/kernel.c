@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What stands around the pieces of kernel code in Documentation/: each comment of
- * one @name@ is replaced by the block that the text calls so (tutorial.sh).
+ * The frame of the pieces of kernel code in Documentation/: tutorial.sh replaces
+ * each comment @name@ by the block of that name.
  */
 /* @client-module@ */
 #include <linux/kthread.h>

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * What stands around the pieces of user-space code in Documentation/, see
- * kernel.c.
- */
+/* The frame of the pieces of user-space code in Documentation/, see kernel.c. */
 #include <fcntl.h>
 #include <linux/kdtl.h>
 #include <linux/perf_event.h>

@@ -57,8 +57,8 @@ function setting(what, instructions, kib)
 		> (dir "/settings.tsv")
 }
 
-# For which part of the time, if it costs off for the rest of it: so that
-# off + d * (logged - off) = limit.
+# For which part d of the time it may log, if it costs off for the rest: off + d *
+# (logged - off) = limit.
 function part(what, off,	d)
 {
 	d = (limit * hz / many - off) / (logged(256) - off)

@@ -42,7 +42,7 @@ said()
 	dmesg | sed -n "s/.*\] $1: .*\<$2 \([0-9.]*\).*/\1/p" | tail -n 1
 }
 
-# free_bytes: of the whole machine, also what waits in the per-CPU lists.
+# free_bytes: of the whole machine, including the per-CPU lists.
 free_bytes()
 {
 	cat /proc/sys/vm/stat_refresh
@@ -50,7 +50,7 @@ free_bytes()
 		END { printf "%.0f\n", n * 4096 }' /proc/zoneinfo
 }
 
-# session_bytes PAGES: what one more session takes: eight against one.
+# session_bytes PAGES: what one more session takes: nine sessions against one.
 session_bytes()
 {
 	for n in 1 1 9; do
@@ -72,7 +72,7 @@ lttng_modules()
 	done <"$BENCH/lttng/order"
 }
 
-# has TRACER: could it be built?
+# has TRACER: whether it could be built.
 has()
 {
 	case $1 in

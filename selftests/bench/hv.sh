@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # In the guest, ppc64le under -icount: what it costs to read the hypervisor's log,
-# with kdtl_vpa and with Linux's own users of it, and which rates they stand.
-# kdtl_fake_hv plays the hypervisor: its timer interrupts a fixed amount of work.
-# What is more than with a log that nobody reads was for reading it.
+# with kdtl_vpa and with Linux's own readers, and which rates they can sustain.
+# kdtl_fake_hv plays the hypervisor: its timer interrupts a fixed amount of work. What
+# the work takes more than with a log that nobody reads is the cost of reading.
 
 #
 # hv.sh [guard]	all (default), or the few figures that make check looks at
@@ -28,8 +28,8 @@ counted()
 	sed -n 's/^cpu=0 .* counted=\([0-9]*\).*/\1/p' $fake/info
 }
 
-# run RATE: the command that has so many entries a second. Evenly; above 100,000
-# some every 10 us, or it would do nothing else.
+# run RATE: the command for a rate of entries a second: evenly, but above 100,000 a
+# few every 10 us, or nothing else would run.
 run()
 {
 	if [ "$1" -le 100000 ]; then
@@ -39,8 +39,8 @@ run()
 	fi
 }
 
-# work RATE: prints how many instructions it took and how many timer interrupts
-# there were. With $ramp: the rate is doubled until it is reached.
+# work RATE: prints how many instructions it took and how many timer interrupts there
+# were. With $ramp, the rate doubles until it is reached.
 work()
 {
 	if [ "$1" -eq 0 ]; then
@@ -103,7 +103,7 @@ reader_debugfs_dtl()
 	got=$(sed -n 's/^dtl_read: entries //p' /tmp/said)
 }
 
-# What it takes when nobody reads, and how many timer interrupts there are.
+# What the work takes when nobody reads, and how many timer interrupts there are.
 nobody()
 {
 	for rate in 0 $rates; do
@@ -130,7 +130,7 @@ idle()
 		instructions
 }
 
-# sudden NAME READER: rates out of nowhere, until entries are lost.
+# sudden NAME READER: rates that start at once, until entries are lost.
 sudden()
 {
 	best=0 lossy=''
@@ -141,7 +141,7 @@ sudden()
 			"$polls polls"
 		result "hv.lost.$1.$rate" "$(calc %.4f "1 - $got / $hv")" ratio
 		if [ "$got" -ne "$hv" ]; then
-			# One more, to see where it leads.
+			# One rate more, to see where it leads.
 			[ -z "$lossy" ] || break
 			lossy=$rate
 			continue
@@ -149,14 +149,15 @@ sudden()
 		[ -n "$lossy" ] || best=$rate
 		result "hv.entry.$1.$rate" "$(calc %.1f \
 			"($ns - $(nobody_is 2 "$rate")) / $hv")" instructions
-		# At higher rates they often fall together with the hypervisor's.
+		# At higher rates the polls often coincide with the hypervisor's
+		# timer.
 		[ "$rate" -gt 10000 ] || result "hv.polls.$1.$rate" \
 			"$(calc %.0f "$polls * 1e9 / $ns")" polls/s
 	done
 	result "hv.sudden.$1" "$best" entries/s
 }
 
-# rising NAME READER: rates that were reached in steps, until entries are lost.
+# rising NAME READER: rates that are reached in steps, until entries are lost.
 rising()
 {
 	ramp=yes
@@ -172,8 +173,8 @@ rising()
 	result "hv.rate.$1" "$best" entries/s
 }
 
-# What make check looks at: polls at rest, and rates that must be stood. That the
-# small log does not stand one of them shows that losses are seen.
+# What make check looks at: polls at rest, and rates that must be sustained. The small
+# log fails at one of them, which shows that losses are detected.
 guard()
 {
 	measure nobody 0

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # In the guest: how much longer a crowd that talks through pipes takes, and a pair
-# that plays ping-pong, with each tracer. All write only, into buffers that hold
-# all of it. Runs come in pairs, with and without, which is first alternates; the
-# result is the median of the pairs' ratios, and where the true median is with a
-# probability of 95 % (.low, .high: order statistics; of fewer than six pairs
-# the least and the most).
+# that plays ping-pong, with each tracer. All only write, into buffers that hold
+# everything. Runs come in pairs, with and without the tracer, in alternating order.
+# The result is the median of the pairs' ratios, and the interval that has the true
+# median with a probability of 95 % (.low, .high: order statistics; of fewer than six
+# pairs the least and the most).
 #
 # load.sh NAME PAIRS
 #	NAME is load (under -icount: instructions) or wall (time)
@@ -96,18 +96,18 @@ compare()
 }
 
 mkdir -p "${RESULTS%/*}"
-# Who runs stays until it waits: nobody is to be held up for the others' sake.
+# A task runs until it waits: none is to be delayed for the others' sake.
 echo -1 >/proc/sys/kernel/sched_rt_runtime_us
 echo 16384 >"$TRACING/buffer_size_kb"
 load kdtl
 load kdtl_sched
 lttng_modules
-# The first runs meet memory that no later one does.
+# The first runs touch memory for the first time; no later one does.
 for i in 1 2; do
 	$crowd >/dev/null
 	$pipe >/dev/null
 done
-# Nothing against nothing says how much the rest can be trusted.
+# The comparison of nothing with nothing shows how far the others can be trusted.
 for tracer in ${TRACERS:-nothing kdtl ftrace perf bpf_ringbuf lttng}; do
 	has "$tracer" || continue
 	# shellcheck disable=SC2086 # several words

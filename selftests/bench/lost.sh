@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# In the guest, under -icount: which part of the dispatches each tracer loses of
-# the same crowd, with buffers of the same size and a reader that is woken when
-# half of it is full. starved: the crowd is of a real-time class and has the only
-# CPU until it is done, so that what fits into the buffer is all there will be.
+# In the guest, under -icount: which part of the dispatches each tracer loses of the
+# same crowd, with buffers of the same size and a reader that is woken when half of it
+# is full. starved: the crowd is of a real-time class and has the only CPU until it is
+# done, so a tracer keeps only what fits into its buffer.
 
 # shellcheck source-path=SCRIPTDIR source=guest.sh
 . "$(dirname "$0")/guest.sh"
@@ -15,7 +15,7 @@ field()
 	sed -n "s/.*\<$1:\{0,1\} \([0-9]*\).*/\1/p" "$2" | tail -n 1
 }
 
-# What those that do not say it themselves have had.
+# What tracers got that do not report it themselves.
 context_switches()
 {
 	awk '$1 == "ctxt" { print $2 }' /proc/stat

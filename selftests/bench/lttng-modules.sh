@@ -5,8 +5,8 @@
 # measured; nothing is installed. Needs common.sh, apt.sh and initramfs.sh, and
 # $top.
 
-# Only what traces the scheduler: a probe whose tracepoint a stable kernel has
-# changed since must not keep the rest from being built.
+# Only what traces the scheduler: another probe, whose tracepoint a stable kernel has
+# changed since, must not keep the rest from being built.
 _lttng_build()
 {
 	local src=$1 kdir=$2

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # In the guest, under -icount: what each tracer adds to a context switch, in
-# instructions. Nothing reads meanwhile and nobody is woken: the producer alone.
+# instructions. Nothing reads meanwhile and nothing is woken, so this is the producer
+# alone.
 #
 # producer.sh [GROUP]...	of floor, kdtl, peers (default), guard
 
@@ -16,9 +17,9 @@ pingpong()
 	"$BENCH/pingpong" "$ROUNDS"
 }
 
-# added NAME COMMAND...: COMMAND runs the ping-pong, and prints what it said.
-# Compared with nothing before and after: the kernel's own state drifts by a
-# few instructions.
+# added NAME COMMAND...: COMMAND runs the ping-pong, and prints the result. Compared
+# with no tracer, before and after: the kernel's own state drifts by a few
+# instructions.
 added()
 {
 	name=$1
@@ -128,7 +129,7 @@ group_peers()
 }
 
 mkdir -p "${RESULTS%/*}"
-# The first run meets caches that no later one does.
+# The first run has cold caches; no later one does.
 pingpong >/dev/null
 before=$(pingpong)
 result dispatch.nothing "$before" instructions

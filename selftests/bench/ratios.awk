@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Two passes over lines of name, value, unit: add each value's ratio to the
-# floor of its kind, and to the best of those that one would use instead of
-# kdtl. "-" where there is nothing to compare with.
+# Two passes over lines of name, value, unit: add each value's ratio to the floor of
+# its kind, and to the best alternative to kdtl. "-" where there is nothing to compare
+# with.
 
 BEGIN {
 	OFS = "\t"
 	floor_of["dispatch"] = "dispatch.record_floor"
 	floor_of["wakeup"] = "wakeup.floor"
 	floor_of["bandwidth"] = "bandwidth.memread"
-	# Complete tracers; the rest are pieces to build one of.
+	# Complete tracers; the others are parts to build one from.
 	peer["dispatch.ftrace"] = peer["dispatch.perf"] = 1
 	peer["dispatch.lttng"] = peer["dispatch.bpf_ringbuf"] = 1
 	peer["consume.trace_ring_buffer"] = peer["consume.kfifo"] = 1

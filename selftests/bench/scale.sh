@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# In the guest, under -icount: how the cost of a dispatch depends on the number
-# of sessions, on the size of their areas and on how many there are a second, and
-# what a session takes itself.
+# In the guest, under -icount: how the cost of a dispatch depends on the number of
+# sessions, on the size of their areas and on the rate of dispatches, and what a
+# session itself takes.
 
 # shellcheck source-path=SCRIPTDIR source=guest.sh
 . "$(dirname "$0")/guest.sh"
@@ -29,9 +29,9 @@ scale()
 	before=$after
 }
 
-# rate N: what a dispatch takes, with its share of a reader that is woken when
-# half of 64 KiB is full, if there are about N a second: the work between
-# them makes it so. For half a second.
+# rate N: what a dispatch takes at about N a second, with its share of a reader that
+# is woken when half of 64 KiB is full. The work between dispatches sets the rate. For
+# half a second.
 rate()
 {
 	rounds=$(($1 / 4))
@@ -64,7 +64,7 @@ done
 for pages in 1 4 16 64 256 1024 4096 16384; do
 	scale "overwrite.KiB.$((pages * 4))" "aux_pages=$pages" overwrite=1
 done
-# And one that is: every entry is counted as lost.
+# And one that is full: every entry is counted as lost.
 scale full aux_pages=1
 [ "$(said bench_kdtl lost)" -gt 0 ] || die "nothing was lost"
 for n in 5000 20000 50000 100000; do

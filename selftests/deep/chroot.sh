@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The README's commands on a machine with nothing but a Debian base image and what
-# the README says is needed to begin with. Prints every message, with its time, and
-# the time until the first table. Then make check-quick, or, as KDTL_CHROOT_CHECK
-# says: full, none, or the names of tests.
+# The README's commands on a machine with nothing but a Debian base image and what the
+# README asks for. Prints every message, with its time, and the time until the first
+# table. Then make check-quick, or what KDTL_CHROOT_CHECK says: full, none, or the
+# names of tests.
 #
 # shellcheck disable=SC2154,SC2317 # set by libraries; functions that ok() calls
 
@@ -22,8 +22,8 @@ top=$(dirname -- "$(dirname -- "$here")")
 reason=$(chroot_possible) || skip_all "$reason"
 "$top/scripts/install-deps" chroot
 
-# readme_commands: the lines of the README's first block of commands, for the
-# repository at hand.
+# readme_commands: the lines of the README's first block of commands, for this
+# repository.
 readme_commands()
 {
 	awk '/^## Two commands/ { on = 1 }
@@ -32,7 +32,7 @@ readme_commands()
 		sed 's|<this repository>|/kdtl.git|'
 }
 
-# timed LOG: what comes in, with the seconds since, shown and kept.
+# timed LOG: show and keep the input, with the seconds since the start.
 timed()
 {
 	local line start=$SECONDS
@@ -42,7 +42,7 @@ timed()
 	done | tee -- "$1" >&"$say_fd"
 }
 
-# in_clone LOG COMMAND: there; its messages in LOG.
+# in_clone LOG COMMAND: run it there, with its messages in LOG.
 in_clone()
 {
 	chroot_run "$root" sh -c "cd /root && $2" </dev/null 2>&1 | timed "$1"

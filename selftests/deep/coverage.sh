@@ -3,11 +3,11 @@
 #
 # Which lines of api/ and core/ do the tests run? The modules are built with gcc's
 # counters, and the tests run as in make check, on x86-64 and on POWER: a line that
-# one of them runs is covered. More than 95 of 100, and for each of the others
-# coverage.reasons says why not.
+# one of them runs is covered. More than 95 % must be covered, and coverage.reasons
+# says why the others are not.
 #
-# What gcc puts together before it counts is no line of its own: "return -EINVAL"
-# after an if, mostly.
+# Lines that gcc merges before it counts are not separate lines: mostly "return
+# -EINVAL" after an if.
 #
 #   BOOTS  which of make check's machines ("x86_64 nested ppc64le")
 #
@@ -23,8 +23,9 @@ top=$(dirname -- "$(dirname -- "$here")")
 BOOTS=${BOOTS:-x86_64 nested ppc64le}
 GOAL=95
 
-# gather BOOT TARGET GCOV: what the machine counted, beside what gcc knows. Where
-# it was built is in the files' names; not built again, that would be another one.
+# gather BOOT TARGET GCOV: what the machine counted, beside gcc's notes. The files'
+# names say where the module was built; it is not built again, as that would be
+# another build.
 gather()
 {
 	local boot=$1 target=$2 gcov=$3 dir rel file unit=$work/$1

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# All tests, and all clients, in kernels that look for mistakes: none may be
-# reported. Before that, each kernel has to find mistakes that are there.
+# All tests, and all clients, in kernels with checkers: nothing may be reported.
+# Before that, each kernel has to find mistakes made on purpose.
 #
 #	selftests/deep/debug.sh [debug|kcsan|rt]...
 #
-# TORTURE_SECONDS  how long selftests/guest/torture.sh does its worst in each (60)
-# PROGRAMS         how many random ones selftests/guest/fuzz.sh runs, of each kind (40)
+# TORTURE_SECONDS  how long selftests/guest/torture.sh runs in each (60)
+# PROGRAMS         how many programs of each kind selftests/guest/fuzz.sh runs (40)
 # KDTL_HOURS       how long all tests in a kernel may take (5)
 
 here=$(dirname -- "$(readlink -f -- "$0")")
@@ -18,13 +18,13 @@ top=$(dirname -- "$tests")
 # shellcheck source-path=SCRIPTDIR source=../host/lib/ktap.sh
 . "$tests/host/lib/ktap.sh"
 
-# An hour is what it takes on two idle CPUs: a test that waits for ever ends here.
+# It takes an hour on two idle CPUs; a test that waits for ever ends here.
 hours=${KDTL_HOURS:-5}
 kernels=${*:-debug kcsan rt}
 logs=${KDTL_LOGS:-$KDTL_CACHE}/debug
 
-# The mistakes of kdtl_wrong.ko, and how each is reported. lockdep first: others' reports
-# switch it off.
+# The mistakes of kdtl_wrong.ko, and how each is reported. lockdep first: reports of
+# other checkers switch it off.
 declare -A mistakes=(
 	[debug]='deadlock:WARNING: possible circular locking dependency
 uaf:BUG: KASAN: slab-use-after-free in .*kdtl_wrong
@@ -49,7 +49,7 @@ guest_tests()
 	echo checkers
 }
 
-# reports CONSOLE: of races only those that kdtl has a part in.
+# reports CONSOLE: data races only if kdtl is involved.
 reports()
 {
 	awk -v races=kdtl -f "$here/lib/reports.awk" "$1"
@@ -57,7 +57,7 @@ reports()
 
 # boot KERNEL NAME OPTION... -- COMMAND...: what it says is in $logs/KERNEL/NAME.
 #
-# The time that a starved machine loses looks like a stalled CPU's: not looked at.
+# Time that a starved machine loses looks like a stalled CPU: not checked.
 boot()
 {
 	local target=x86_64-7.2-$1 out=$logs/$1
@@ -94,7 +94,7 @@ run()
 	shift
 	mkdir -p -- "$out/programs"
 	step "build test programs" make -s -C "$tests" OUTPUT="$out/programs" || return
-	# Other people's data races are no reason to end.
+	# Data races elsewhere in the kernel do not end the run.
 	[ "$kernel" != kcsan ] || panic=0 append=
 	boot "$kernel" console --timeout $((hours * 3600)) --out "$out" \
 		--append "$append" \

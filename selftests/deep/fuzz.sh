@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Random programs of kdtl's verbs and of system calls on /dev/kdtl, as
-# selftests/guest/fuzz.sh, but many, and others each time. One that went wrong:
+# Random programs of kdtl's verbs and of system calls on /dev/kdtl, as in
+# selftests/guest/fuzz.sh, but many, with other seeds each time. To repeat one that
+# failed:
 #
 #	SEED=12345 ROUNDS=1 selftests/deep/fuzz.sh
 #
@@ -31,7 +32,7 @@ if [ -z "${TARGETS:-}" ]; then
 fi
 logs=${KDTL_LOGS:-$KDTL_CACHE}/fuzz
 
-# round TARGET SEED: its KTAP is in the log, and told of if it failed.
+# round TARGET SEED: its KTAP is in the log, and printed if it failed.
 round()
 {
 	local target=$1 seed=$2 log=$logs/$1-$2

@@ -5,8 +5,8 @@
 # checkpatch, applies, builds as modules and built in; its tests run under the
 # kernel's own runners, kselftest and kunit.py.
 #
-# kunit.py's kernel is built once for a version of the sources, and then only what
-# changed: KDTL_CACHE/in-tree/kunit.
+# kunit.py's kernel is built once for a version of the sources; later builds only
+# compile what changed: KDTL_CACHE/in-tree/kunit.
 
 here=$(dirname -- "$(readlink -f -- "$0")")
 top=$(dirname -- "$(dirname -- "$here")")
@@ -92,10 +92,10 @@ modules_from_tree()
 		CONFIG_KDTL{,_SCHED,_RECORDER,_SAMPLER,_STREAM,_WATCH,_SELFTESTS}=m modules
 }
 
-# What kselftest installs goes to the machine whole, with its runner.
+# What kselftest installs is copied to the machine as it is, with its runner.
 installed()
 {
-	# All that `make headers` would make that Debian's own headers have not.
+	# All that `make headers` makes and Debian's own headers lack.
 	mkdir -p -- "$work/built" "$work/uapi/linux" &&
 		cp -- "$tree/include/uapi/linux/kdtl.h" "$work/uapi/linux" || return
 	nice make -C "$tree/tools/testing/selftests" TARGETS=kdtl CC=gcc-12 \
@@ -105,7 +105,7 @@ installed()
 		[ -x "$work/kselftest/kdtl/kapi.sh" ] && [ -x "$work/kselftest/kdtl/stream_test" ]
 }
 
-# The runner's own words: "ok N selftests: kdtl: kapi.sh", or "not ok".
+# The runner prints "ok N selftests: kdtl: kapi.sh", or "not ok".
 kselftest()
 {
 	local test args=''
@@ -129,12 +129,12 @@ kunit_py()
 {
 	local config=(--kconfig_add CONFIG_EXPERT=y)
 
-	# What a kernel for tests alone does not need, as far as it can be switched off.
+	# Switch off what a kernel for tests alone does not need.
 	for option in NET PCI USB_SUPPORT BLOCK SUSPEND IOMMU_SUPPORT INPUT RTC_CLASS HWMON \
 		VIRTUALIZATION SECURITY CRYPTO CPU_MITIGATIONS VT; do
 		config+=(--kconfig_add "CONFIG_$option=n")
 	done
-	# It works in the tree that it lies in itself, links resolved.
+	# kunit.py works in the tree in which it lies, after resolving links.
 	cp -rL -- "$tree/tools/testing/kunit" "$work/kunit.d" &&
 		rm -r -- "$tree/tools/testing/kunit" &&
 		mv -- "$work/kunit.d" "$tree/tools/testing/kunit" || return

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A hypervisor that misbehaves, under Linux's own vpa_dtl and under kdtl_vpa: the
-# same cases, recorded by the same perf, in a POWER machine whose allocator has red
-# zones and poison. Prints a table of what was seen. kdtl_vpa has to stand all of
-# them and account for every dispatch; what vpa_dtl does is only told.
+# A hypervisor that misbehaves, under Linux's own vpa_dtl and under kdtl_vpa: the same
+# cases, recorded by the same perf, in a POWER machine whose allocator has red zones
+# and poison. Prints a table of the results. kdtl_vpa has to survive all cases and
+# account for every dispatch; vpa_dtl's results are only shown.
 #
 #	selftests/deep/mainline-vpa.sh [CASE]...
 #
@@ -27,8 +27,8 @@ logs=${KDTL_LOGS:-$KDTL_CACHE}/mainline-vpa
 kdtl=vpa_dtl_kdtl
 
 # Each case (mainline-vpa-guest.sh plays it), and what kdtl_vpa makes of it: entries
-# that perf has, and what is lost. "*": right and lost are what the hypervisor has
-# counted. "1+": one lost entry stands for an unknown number.
+# that perf has, and what is lost. "*": right and lost together are what the
+# hypervisor counted. "1+": one lost entry stands for an unknown number.
 cases='
 ordinary            50  0
 all-but-one         84  0
@@ -74,8 +74,8 @@ boot()
 		sh /mainline-vpa-guest.sh "$@" >&2
 }
 
-# try_all PMU CASE...: a case that ends the machine is told of, and the others are
-# tried in a new one; as they are after a case that KASAN has reported (3).
+# try_all PMU CASE...: reports a case that ends the machine, and tries the others in a
+# new one; likewise after a case that KASAN has reported (3).
 try_all()
 {
 	local pmu=$1 boots=0 status name began left
@@ -107,7 +107,7 @@ value()
 	sed -n "s/^seen $1 $2 \\(.* \\)\\{0,1\\}$3=\\([^ ]*\\).*/\\2/p" "$logs/seen" | tail -n 1
 }
 
-# What perf's own tool shows is what vpa_data finds, unless it has died of it.
+# perf's own tool shows what vpa_data finds, unless it has crashed.
 perf_agrees()
 {
 	awk '
@@ -128,7 +128,7 @@ perf_agrees()
 	END { exit bad || !n }' "$logs/seen"
 }
 
-# stands CASE RIGHT LOST: kdtl_vpa has come through, and all is accounted for.
+# stands CASE RIGHT LOST: kdtl_vpa has survived the case and accounts for everything.
 stands()
 {
 	local right=$2 lost=$3 key
@@ -155,11 +155,11 @@ stands()
 	'*') ;;
 	*) [ "${v[lost]}" -eq "$lost" ] || return ;;
 	esac
-	# The session beside perf: to the entry.
+	# The session beside perf must be exact.
 	[ "${v[produced]}" -eq $((v[consumed] + v[lost])) ] || return
 	[ "$lost" = 1+ ] || [ "${v[produced]}" -eq "${v[counted]}" ] || return
 	[ "$lost" = full ] || [ "${v[right]}" -eq "${v[consumed]}" ] || return
-	# perf is told that something is missing, and only then.
+	# perf hears of missing entries if, and only if, there are any.
 	[ $((v[gaps] > 0)) -eq $((v[produced] > v[right])) ]
 }
 

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Every kernel of scripts/kernels: built for without a warning, by gcc and by
-# clang; booted, and the quick tests run there. Those that cannot be booted are
-# built for. `make check-matrix`.
+# Every kernel of scripts/kernels: modules build for it without a warning, by gcc and
+# by clang; it is booted, and the quick tests run there. For kernels that cannot be
+# booted modules are only built. `make check-matrix`.
 #
 #   KDTL_TARGETS  only these
 
@@ -19,8 +19,8 @@ top=$(dirname -- "$(dirname -- "$here")")
 tests='modules kapi aux clock sched sampler watch fakehv'
 logs=${KDTL_LOGS:-$KDTL_CACHE/matrix}
 
-# quiet LOG COMMAND...: fails if it does, or if the compiler or modpost warns. Of
-# what there is no kernel modpost knows no symbols.
+# quiet LOG COMMAND...: fails if COMMAND does, or if the compiler or modpost warns.
+# Without a kernel to link against, modpost knows no symbols.
 quiet()
 {
 	local log=$1 rc=0 known='compiler differs from|  (The kernel was built|You are using)'
@@ -57,7 +57,7 @@ with_gcc()
 	copy "$work/src" && quiet "$logs/$target.gcc" build
 }
 
-# Debian's kernels are gcc's: without the options that only gcc has. A later CC=
+# Debian's kernels are built by gcc: drop the options that only gcc has. A later CC=
 # wins.
 with_clang()
 {
@@ -128,7 +128,7 @@ no_cell()
 	row+=$(printf ' %14s' -)
 }
 
-# For others more of gcc's options are in the way.
+# For other kernels more of gcc's options would have to be dropped.
 clang_fits()
 {
 	[[ $target == x86_64-* ]]
@@ -163,7 +163,7 @@ for target in "${targets[@]}"; do
 		continue
 	fi
 	if clang_fits; then
-		# First: what gcc built is what is booted.
+		# gcc first: its modules are booted.
 		cell "clang builds without a warning (W=1)" with_clang
 	else
 		no_cell "clang builds without a warning (W=1)" \

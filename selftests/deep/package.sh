@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The ways to install kdtl on a plain Debian, in a chroot with Debian's own kernel
-# headers: DKMS from the sources, then the Debian packages, built there from the
-# tarball that a release is. What DKMS makes is loaded in a virtual machine,
+# headers: DKMS from the sources, then the Debian packages, built there from a
+# release's tarball. The modules that DKMS builds are loaded in a virtual machine,
 # together with a client built against the installed packages.
 #
 # shellcheck disable=SC2154,SC2317 # set by libraries; functions that ok() calls
@@ -115,7 +115,7 @@ client_builds()
 		cc -Wall -Werror -o u u.c; ./u'
 }
 
-# They load, in the order that depmod found, and the client says something twice.
+# The modules load, in the order that depmod found, and the client prints twice.
 they_run()
 {
 	local order

@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The torture that catches nothing proves nothing: kdtl with one rule broken, by a
-# patch in selftests/deep/twins, must be caught by it in time, and for what is wrong.
-# First of all the sources as they are must not.
+# A torture test that catches nothing proves nothing. So it must catch each kdtl that
+# has one rule broken, by a patch in selftests/deep/twins, in time and for the right
+# reason. First of all it must find nothing in the sources as they are.
 #
 #	selftests/deep/twins.sh [NAME]...
 #
-# A patch begins with lines of what it is about:
+# A patch begins with these lines:
 #
 #	Rule: what holds
 #	Broken: what the twin does instead
-#	Caught-As: errors of kdtl_torture, of which one must come
+#	Caught-As: errors of kdtl_torture, one of which must come
 #
 # TWINS_TARGET   where (ppc64le-6.1: a thread for each CPU, so races are real ones)
 # TWINS_SECONDS  how long until a twin has to be caught (120)
@@ -46,7 +46,7 @@ about()
 	sed -n "s/^$2: *//p" "$here/twins/$1.patch"
 }
 
-# The tree as the sources are, where it is not; with a new time, to be built.
+# Copy the sources that differ into the tree; with a new time, so that they are built.
 pristine()
 {
 	local f

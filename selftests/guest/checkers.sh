@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# What the kernel's own checkers have found until now, as far as they have to be
-# asked: the last test in a debug kernel (selftests/deep/debug.sh).
+# What the kernel's own checkers have found so far, if they have to be asked for it:
+# the last test in a debug kernel (selftests/deep/debug.sh).
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -12,8 +12,8 @@
 leaks=/sys/kernel/debug/kmemleak
 locks=/proc/lockdep_stats
 
-# Tell the reports, and fail if there are any; but for those of an array that
-# rb_alloc_aux() itself allocated: perf forgets it when there is not one page of
+# Print the reports, and fail if there are any. Not reported: an array that
+# rb_alloc_aux() itself allocated. perf forgets it when there is not one page of
 # memory for the area (seen in 7.2), which faults.sh makes happen.
 leaked()
 {
@@ -38,7 +38,7 @@ leaked()
 		END { told(); exit !bad }' $leaks
 }
 
-# What is younger than 5 s does not count, nor what changes between two scans.
+# kmemleak ignores what is younger than 5 s, or changes between two scans.
 no_leak()
 {
 	sleep 6
@@ -63,8 +63,8 @@ else
 	skip "kmemleak: nothing is leaked" "no CONFIG_DEBUG_KMEMLEAK"
 fi
 if [ -e $locks ]; then
-	ok "lockdep was on to the end" lockdep_on
+	ok "lockdep was on until the end" lockdep_on
 else
-	skip "lockdep was on to the end" "no CONFIG_LOCKDEP"
+	skip "lockdep was on until the end" "no CONFIG_LOCKDEP"
 fi
 finish

@@ -9,7 +9,7 @@
 #	--add selftests:/selftests -- sh /selftests/guest/fakehv.sh
 #
 # With slub_debug there are red zones around each log, and freed logs are
-# poisoned: who writes there is reported when it is freed or allocated again.
+# poisoned: a write there is reported when the memory is freed or allocated again.
 #
 # shellcheck disable=SC2016,SC2086,SC2317 # awk expressions; steps; functions
 # that ok() calls
@@ -68,8 +68,8 @@ each()
 	END { exit bad || !n }' "$tmp.report"
 }
 
-# Whatever the hypervisor did: no entry is handed out that it did not write, or
-# twice, or in the wrong order; and what is not handed out is counted.
+# Whatever the hypervisor did: every entry that is handed out was written by it, and
+# is handed out once and in order; all others are counted.
 sound='v["bad_sum"] == 0 && v["repeated"] == 0 && v["backwards"] == 0 &&
 	v["produced"] == v["consumed"] + v["lost"] + v["unread"] &&
 	v["consumed"] == v["entries"] && v["unread"] == 0 &&
@@ -88,7 +88,7 @@ log_since()
 	dmesg | sed "1,/fakehv.sh: mark $mark\$/d"
 }
 
-# said TEXT: kdtl_vpa said so; once, its lines are limited.
+# said TEXT: kdtl_vpa logged it once, as its messages are rate-limited.
 said()
 {
 	is "$(log_since | grep -c "kdtl_vpa: .*$1")" 1
@@ -119,14 +119,14 @@ end()
 	ctl close
 }
 
-# The lines of each kind come once in 10 s: with a module that is new, now.
+# Messages of a kind come once in 10 s: load the module anew to get them now.
 again()
 {
 	unload kdtl_vpa && load kdtl_vpa "$@"
 }
 
-# steps ENTRIES LOST STEP...: in one go, between two polls; so many are read,
-# and so many are lost, which is what the hypervisor counted.
+# steps ENTRIES LOST STEP...: all steps between two polls; then ENTRIES are read and
+# LOST are lost, and together they are what the hypervisor counted.
 steps()
 {
 	want_entries=$1
@@ -153,8 +153,8 @@ begin_with_ten()
 	hv play 0 put=10 && until_true produced_is 10
 }
 
-# jump COUNT ENTRIES STEP...: a count that cannot be; one is lost as a sign that
-# some are, and it goes on.
+# jump COUNT ENTRIES STEP...: an impossible count; one lost entry stands for an
+# unknown number, and logging goes on.
 jump()
 {
 	count=$1
@@ -186,8 +186,8 @@ counted_are()
 	has_counted_more 0 $((counted + $1 - 1))
 }
 
-# at_rate FROM NS BURST N: from a timer (CPU 0) or another CPU, until it has
-# counted so many.
+# at_rate FROM NS BURST N: from a timer (CPU 0) or another CPU, until it has counted
+# N.
 at_rate()
 {
 	begin
@@ -233,8 +233,8 @@ masks()
 		v["session"] == 1 && v["ctr_preempt"] == 1 && v["produced"] == 252)'
 }
 
-# start_fails TEXT: with such an error ("/": I/O or Input/output error), and it works
-# again as soon as it may.
+# start_fails TEXT: starting fails with this error ("/": I/O or Input/output error),
+# and works again as soon as the hypervisor allows it.
 start_fails()
 {
 	ctl open || return
@@ -281,7 +281,8 @@ all_refused()
 		is $(($(info refusals) - refusals)) 5
 }
 
-# It goes on writing to a log that was given back, although the module has gone.
+# The hypervisor goes on writing to a log that was given back, although the module has
+# gone.
 kept()
 {
 	again || return
@@ -299,7 +300,7 @@ kept()
 	is "$(info complaint)" none && each "$sound" && load kdtl_vpa
 }
 
-# Session after session, the first log is still the hypervisor's.
+# In session after session, the first log still belongs to the hypervisor.
 kept_and_again()
 {
 	again || return
@@ -316,7 +317,8 @@ kept_and_again()
 	is "$(info registered)" 0
 }
 
-# Its log is back: ten more are read, and one is lost as a sign that some are.
+# It has its log again: ten more are read, and one lost entry stands for those that
+# are lost.
 ten_more_and_end()
 {
 	hv play 0 put=10 || return
@@ -324,7 +326,7 @@ ten_more_and_end()
 	is "$entries $lost" "20 1" && said "someone else has used its log"
 }
 
-# unmasked STEP: the log is registered again, that some are lost is told.
+# unmasked STEP: the log is registered again, and the loss is reported.
 unmasked()
 {
 	again || return
@@ -342,7 +344,7 @@ refused_since()
 	[ "$(info refusals)" -gt "$1" ]
 }
 
-# Someone else has had the log, and at first it cannot be had again.
+# Someone else has taken the log, and at first it cannot be registered again.
 taken_for_long()
 {
 	again || return
@@ -371,7 +373,7 @@ hotplug()
 	hv halt 1
 	report
 	note "CPU 1: $(value produced 1) dispatches, $(value lost 1) lost"
-	# Numbers begin anew with each registration.
+	# Each registration starts the numbers anew.
 	each "${sound%%&&*} && v[\"backwards\"] == 0 &&
 		v[\"produced\"] == v[\"consumed\"] + v[\"lost\"]" || return
 	ctl close

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Every allocation, and every function of kdtl's that can fail, fails once: of the
-# verbs, by kdtl_kunit_faults.ko in the kernel; of each module's init; of /dev/kdtl and
-# perf events, by fault_test.c. Nothing may be left of any of it.
+# Every allocation, and every function of kdtl that can be made to fail, fails once:
+# those of the verbs, by kdtl_kunit_faults.ko in the kernel; of each module's init; of
+# /dev/kdtl and perf events, by fault_test.c. Nothing may be left behind.
 #
 # Needs a kernel with fault injection: selftests/deep/debug.sh.
 #
@@ -17,7 +17,7 @@ debug=/sys/kernel/debug
 functions=$debug/fail_function
 nth=/sys/module/kdtl_fail_nth/parameters
 
-# Whatever may fail does when a task says so (fail-nth), and says nothing itself.
+# Faults hit only tasks that ask for them (fail-nth), and print nothing.
 prepare()
 {
 	for attr in failslab fail_page_alloc fail_function; do
@@ -85,7 +85,7 @@ walk_init()
 	[ $n -gt 1 ]
 }
 
-# The same for the calls wherever they are made, by their order.
+# The same for functions, wherever they are called, in their order.
 walk_calls()
 {
 	walked=$1

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Random programs of kdtl's verbs (modules/fuzz/), and of system calls on /dev/kdtl
-# (fuzz_dev.c): nothing that a caller does leaves anything behind, and every answer
-# is one that is documented. A few programs of a fixed seed; deep/fuzz.sh runs more.
+# Random programs of kdtl's verbs (fuzz/), and of system calls on /dev/kdtl
+# (fuzz_dev.c): no call leaves anything behind, and every answer is a documented one.
+# A few programs of a fixed seed; deep/fuzz.sh runs more.
 #
 #   SEED      decides everything (1)
 #   PROGRAMS  how many of each (40)
@@ -18,7 +18,7 @@ SEED=${SEED:-1}
 PROGRAMS=${PROGRAMS:-40}
 [ "${KDTL_QUICK:-0}" = 0 ] || PROGRAMS=20
 
-# fuzz PROGRAMS SEED: what it called is told whatever came out.
+# fuzz PROGRAMS SEED: prints what it called, whatever the result.
 fuzz()
 {
 	dmesg -c >/dev/null

@@ -52,14 +52,14 @@ suites()
 	users_end "$2" && [ $suites -eq 0 ]
 }
 
-# Nothing in the log that the kernel's own checks have to say. KCSAN's reports are about
-# all of the kernel: deep/debug.sh looks which of them are kdtl's.
+# The kernel's own checkers reported nothing. KCSAN reports races of all of the
+# kernel: deep/debug.sh finds out which are kdtl's.
 quiet()
 {
 	! dmesg | grep -v 'BUG: KCSAN: ' | grep -E 'WARNING|BUG|is not logged|leak'
 }
 
-# sampler_goes_on: it has dispatches of every CPU, also since they came back.
+# sampler_goes_on: it has dispatches of every CPU, also since the CPUs came back.
 sampler_goes_on()
 {
 	echo 1 >/sys/kernel/debug/kdtl_sampler/reset
@@ -77,9 +77,9 @@ plan 6
 before=$(areas)
 ok "every CPU goes and comes back" suites 'kdtl_hotplug.*' "$(nproc)"
 ok "the sampler goes on" sampler_goes_on
-ok "nothing was complained about" quiet
+ok "the kernel reported nothing" quiet
 
-# As far as it goes without anybody who wakes the machine.
+# As far as suspending works without anybody to wake the machine.
 test_level=
 if grep -q mem /sys/power/state 2>/dev/null; then
 	for level in core processors; do
@@ -94,10 +94,10 @@ if [ -n "$test_level" ]; then
 	ok "suspended, as far as pm_test=$test_level goes" \
 		suites 'kdtl_suspend.*' 0
 	echo none >/sys/power/pm_test
-	ok "nothing was complained about then" quiet
+	ok "the kernel reported nothing then" quiet
 else
 	skip "suspended" "no /sys/power/pm_test, or no mem in /sys/power/state"
-	skip "nothing was complained about then" "not suspended"
+	skip "the kernel reported nothing then" "not suspended"
 fi
 ok "nothing is left of it" until_true areas_are "$before"
 finish

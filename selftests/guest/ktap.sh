@@ -20,7 +20,7 @@ ktap_failed=0
 ktap_loaded=
 ktap_pids=
 
-# plan N: so many tests will follow.
+# plan N: N tests will follow.
 plan()
 {
 	ktap_plan=$1
@@ -95,8 +95,8 @@ field()
 	}'
 }
 
-# until_true COMMAND...: as soon as it does; false after two minutes, or longer on a
-# machine where all takes longer.
+# until_true COMMAND...: returns as soon as COMMAND succeeds; false after two minutes,
+# or longer on a slow machine.
 until_true()
 {
 	ktap_tries=0
@@ -107,8 +107,8 @@ until_true()
 	done
 }
 
-# areas: what kdtl's modules have mapped, in bytes; also those that are gone by now,
-# whose functions have no names any more.
+# areas: the bytes that kdtl's modules have mapped, also modules that are gone, whose
+# functions have no names any more.
 areas()
 {
 	awk '/\[kdtl/ || $3 ~ /^0x/ { sum += $2 } END { print sum + 0 }' /proc/vmallocinfo
@@ -146,7 +146,7 @@ load()
 	ktap_loaded="$ktap_mod $ktap_loaded"
 }
 
-# need NAME...: load them, or there is no point.
+# need NAME...: load them; without them the tests are skipped.
 need()
 {
 	for ktap_need; do

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The tracepoints and debugfs files of kdtl.ko against a session of which is
-# known, to the entry, what becomes of it.
+# The tracepoints and debugfs files of kdtl.ko, against a session whose events are
+# known exactly.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -18,7 +18,7 @@ do_it()
 	echo "$*" >$act
 }
 
-# events PATTERN: how many match since they were counted last.
+# events PATTERN: how many match since the last count.
 events()
 {
 	grep -c "$1" $tracing/trace
@@ -35,7 +35,7 @@ life()
 		$tracing/trace | tr '\n' ' '
 }
 
-# column FILE NAME: of the scene's line, by the title of the column.
+# column FILE NAME: of the session's line, by the title of the column.
 column()
 {
 	awk -v id="$id" -v name="$2" '
@@ -76,7 +76,7 @@ unread()
 		"30 0 30"
 }
 
-# As many as fit, and seven more.
+# As many entries as fit, and seven more.
 lost()
 {
 	forget
@@ -146,9 +146,9 @@ ok "a session" load kdtl_client_sh
 ok "it is listed, and was traced" listed
 ok "loaded and started" started
 ok "overflows, a set switch, a watermark: each once" sets
-ok "unread, as the files tell it" unread
-ok "where entries are lost" lost
-ok "and where no more, with their number" lost_over
+ok "unread entries, in the files" unread
+ok "a loss begins: it is traced" lost
+ok "a loss ends: it is traced, with its number" lost_over
 ok "stopped and unloaded" stopped
 ok "closed: listed no more" closed
 ok "files are read while sessions come and go" churn "$others"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The perf tool on kdtl_vpa, under the name by which it knows the hypervisor's
-# log: what its decoder reads is, entry by entry, what a kernel session saw.
+# The perf tool on kdtl_vpa, under the name by which the tool knows the hypervisor's
+# log: its decoder reads, entry by entry, what a kernel session got.
 #
 #   selftests/run/vm ppc64le-nested --modules "$(scripts/build ppc64le-6.1)" \
 #	--add "$(selftests/run/perf-files):/" --add selftests:/selftests \
@@ -41,8 +41,8 @@ record()
 	return $status
 }
 
-# A line for each entry, with the same fields as the test module's, and the
-# second when it was. perf prints an entry on two lines.
+# A line for each entry, with the same fields as kdtl_client_vpa's, and its time in
+# seconds. perf prints an entry on two lines.
 decode_script()
 {
 	perf script -i "$tmp.data" >"$tmp.script" 2>"$tmp.err" || return
@@ -96,7 +96,7 @@ same_in_dump()
 	cmp "$tmp.a" "$tmp.b"
 }
 
-# In front of each CPU's entries, once: what the session has as its time base.
+# Each CPU's entries begin with one that has the session's time base.
 time_base_entry()
 {
 	for cpu in $(seq 0 $((cpus - 1))); do
@@ -149,7 +149,7 @@ same_in_session()
 	}' $test/entries "$tmp.decoded"
 }
 
-# Nothing lost, truncated or in pieces, and no record of it lost.
+# Nothing is lost, truncated or partial, and no record is lost.
 flags_clean()
 {
 	grep -q 'PERF_RECORD_AUX offset' "$tmp.dump" &&
@@ -217,5 +217,5 @@ ok "nothing lost or truncated on perf's side" flags_clean
 ctl close
 ok "kdtl_vpa does not unload while perf records" refuses_to_unload
 unload kdtl_client_vpa
-ok "and does afterwards" gone
+ok "and it unloads afterwards" gone
 finish

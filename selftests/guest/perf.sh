@@ -29,7 +29,7 @@ beside_session()
 	unload kdtl_sampler && [ $beside -eq 0 ]
 }
 
-# beside MODE PMU COMMAND...: while another user is at it.
+# beside MODE PMU COMMAND...: while another user is active.
 beside()
 {
 	"$here/perf_mmap" "$1" "$2" >/tmp/beside &
@@ -41,7 +41,8 @@ beside()
 	wait $user && [ $beside -eq 0 ]
 }
 
-# Killed with everything open and mapped: nothing is left that holds the module.
+# A user that is killed with everything open and mapped: nothing holds the module
+# afterwards.
 killed()
 {
 	"$here/perf_mmap" follow kdtl_sched >/tmp/follow &
@@ -61,7 +62,7 @@ ok "every dispatch of a task" "$here/perf_mmap" exact
 ok "a full area" "$here/perf_mmap" full
 ok "every entry of all kinds" "$here/perf_mmap" made 7
 ok "every entry of one kind" "$here/perf_mmap" made 2
-ok "what the source loses is told" "$here/perf_mmap" gap
+ok "what the source loses is reported" "$here/perf_mmap" gap
 ok "a read-only area has the newest" "$here/perf_mmap" overwrite
 ok "a driver that writes by itself" "$here/perf_mmap" raw
 ok "every dispatch of a task, beside a session" beside_session

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The sampler: does it count what the scheduler itself counts, do its files add
-# up, and do reset, running and the parameters do as they are told?
+# up, and do reset, running and the parameters work?
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -46,8 +46,8 @@ work()
 	done
 }
 
-# Count with the sampler and with the scheduler: outside of the sampler's window
-# the latter sees more, inside less.
+# Count with the sampler and with the scheduler. The scheduler's count is read twice:
+# around the sampler's window, which gives more, and inside it, which gives less.
 measure()
 {
 	echo 0 >$sampler/running
@@ -197,13 +197,15 @@ ok "as is one of more than an hour" refuses_period 3600001
 measure
 note "dispatches: $count, by the scheduler: $inner_n to $outer_n"
 note "waits: $wait_ns ns, by the scheduler: $inner_ns to $outer_ns"
-# The scheduler does not count who was preempted on its way to sleep: more of them
-# the slower the kernel is. (That it is every dispatch, test_sched.c proves.)
+# The scheduler does not count tasks that were preempted on their way to sleep: the
+# slower the kernel, the more of them. (test_sched.c proves that every dispatch is
+# logged.)
 ok "it counts as many dispatches as the scheduler" \
 	between "$inner_n" "$count" $((outer_n * 104 / 100))
-# Not the first wait of a new task in the queue of a CPU that it then left: the
-# source knows no earlier moment of it. And for the source a wait ends at the switch;
-# for the scheduler earlier, when it begins to choose, which emulated takes long.
+# Excluded: the first wait of a new task in the queue of a CPU that it then left, as
+# the source knows no earlier moment of it. And for the source a wait ends at the
+# switch; for the scheduler it ends when it begins to choose, which is earlier, and
+# choosing takes long in an emulator.
 ok "it measures the same waits" \
 	between $((inner_ns * 4 / 5)) "$wait_ns" $((outer_ns * 11 / 10))
 ok "produced = consumed + unread + lost, by CPU" conserved

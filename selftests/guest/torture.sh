@@ -21,7 +21,7 @@ over()
 	! grep -q running "$report"
 }
 
-# A source is gone for a moment, if nobody has a session on it.
+# A source may be gone for a moment, if no session is on it.
 come_and_go()
 {
 	rmmod "$1" 2>/dev/null || return
@@ -29,7 +29,7 @@ come_and_go()
 	insmod "$KTAP_MODULES/$1.ko" && loads=$((loads + 1))
 }
 
-# torture: it ends by itself; on a busy machine late.
+# torture: wait for its end, which is late on a busy machine.
 torture()
 {
 	limit=$((seconds * 2 + 120))

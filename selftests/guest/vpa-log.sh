@@ -10,8 +10,8 @@
 # SECONDS_BUSY  of the main run (default 2)
 # ROUNDS        of loading and unloading (default 50)
 #
-# The other user of the log is the test module: in a KVM guest the kernel's own,
-# /proc/powerpc/vcpudispatch_stats, never ends (process_dtl_buffer() makes a
+# kdtl_client_vpa is also the other user of the log: in a KVM guest the kernel's own
+# user, /proc/powerpc/vcpudispatch_stats, never ends (process_dtl_buffer() makes a
 # hypervisor call for each entry, and KVM an entry for each call).
 #
 # shellcheck disable=SC2016,SC2086,SC2317 # awk expressions; lists of pids;
@@ -40,7 +40,7 @@ begin()
 	ctl start || bail_out "it does not start"
 }
 
-# The error that a command's write ends with is what sh says about it.
+# sh prints the error with which a command's write ends.
 ctl_is_busy()
 {
 	case $(ctl "$@" 2>&1) in
@@ -116,7 +116,7 @@ index()
 	}' $test/report
 }
 
-# Entries that come after $2: the CPU is logged now.
+# CPU $1 has more than $2 entries: it is logged now.
 more_entries()
 {
 	report
@@ -139,10 +139,9 @@ same()
 	END { exit bad || !n }' "$tmp.report"
 }
 
-# The kernel counts stolen time from the VPA's totals, KVM adds to them what it
-# writes to the log. A session starts and stops CPU by CPU, so there are two
-# bounds; and the kernel looks at the totals in ticks only, so they may be 50 ms or
-# 5 % off.
+# The kernel takes stolen time from the VPA's totals, to which KVM adds what it writes
+# to the log. A session starts and stops CPU by CPU, so there are two bounds; and the
+# kernel reads the totals only in ticks, so they may be 50 ms or 5 % off.
 steal_fits()
 {
 	for cpu in $(seq 0 $((cpus - 1))); do
@@ -157,7 +156,7 @@ steal_fits()
 	done
 }
 
-# Nobody's log: the mask is clear, and what the hypervisor would log is not
+# Nobody owns the log: the mask is clear, and the hypervisor's dispatches are not
 # counted (KVM does not look at the mask).
 restored()
 {
@@ -169,7 +168,7 @@ restored()
 	done
 }
 
-# An owner of its own sees the hypervisor write.
+# The test registers a log itself, and sees the hypervisor write.
 is_written()
 {
 	ctl own 0 || return
@@ -213,8 +212,8 @@ plan 31
 ok "kdtl_vpa loads" load kdtl_vpa
 
 # ------------------------------------------------------------ all vCPUs busy
-# A vCPU that confers its cycles to a lock's holder laps its log, with each
-# attempt a dispatch and interrupts off. Then there is another window.
+# A vCPU that confers its cycles to a lock's holder laps its log: each attempt is a
+# dispatch, with interrupts off. Then another window is tried.
 busy_window()
 {
 	begin
@@ -236,7 +235,7 @@ ok "entries on every CPU" each 'v["entries"] > 0'
 ok "time never goes back, and is the sessions' time" \
 	each 'v["backwards"] == 0 && v["outside"] == 0'
 if grep -q linux,kvm /proc/device-tree/hypervisor/compatible 2>/dev/null; then
-	ok "dispatch reason 7, preempt reason 0: KVM does not tell more" \
+	ok "dispatch reason 7, preempt reason 0: KVM reports no others" \
 		each 'v["time_slice"] == v["entries"] && v["unused"] == v["entries"]'
 else
 	ok "valid reasons" each 'v["bad_reason"] == 0 && v["bad_preempt"] == 0'
@@ -355,7 +354,7 @@ ok "someone else has come before the start: -EBUSY" ctl_is_busy start
 ctl disown
 ok "and has gone: it starts" ctl start
 
-# It need not know of a module, and takes the log from a session.
+# Another owner need not know of the module, and may take the log from a session.
 until_true more_entries 0 0
 ctl own 0
 ctl hcalls 0 100
@@ -366,7 +365,7 @@ ok "the log was taken from a session: it comes back" \
 ctl stop
 report
 note "CPU 0: $(value entries 0 0) entries, $(value lost 0 0) lost"
-ok "that some are lost is told" \
+ok "the loss is reported" \
 	each "$add_up && $sound && (v[\"cpu\"] > 0 || v[\"lost\"] > 0)"
 ctl close
 

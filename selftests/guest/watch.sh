@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The watch: quiet on an idle machine, and soon there when someone starves, with
-# the recorder's table.
+# The watch: quiet on an idle machine, and quick when a task starves, with the
+# recorder's table.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -26,7 +26,8 @@ at_least()
 }
 
 # Five seconds in which nobody is late. On a busy host an emulated machine stands
-# still now and then, and who waits meanwhile is late indeed: another five, then.
+# still now and then, and tasks that wait meanwhile are late: then five more seconds
+# are tried.
 idle()
 {
 	for _ in 1 2 3 4 5 6; do
@@ -57,8 +58,8 @@ hogged()
 	grep -q Y /sys/module/kdtl_hog/parameters/done
 }
 
-# By the order in the log: with PREEMPT_RT programs may have to wait until the hog is
-# through, for RCU, whose callbacks run in a thread of CPU 1's.
+# Compared by their order in the log: with PREEMPT_RT programs may have to wait until
+# the hog ends, for RCU, whose callbacks run in a thread on CPU 1.
 caught_in_time()
 {
 	until_true at_least 1 4 1 && until_true hogged && dmesg | awk '
@@ -85,13 +86,13 @@ table()
 	dmesg | sed -n '/kdtl_recorder: CPU 1: /,/end of table/p' | grep -q "kdtl_hog"
 }
 
-told_user_space()
+uevent_came()
 {
 	grep -q '^KDTL_CPU=1$' "$uevents" && grep -q '^KDTL_WATCH=CPU 1: ' "$uevents" &&
 		grep -q '^KDTL_WAIT_NS=[0-9]\{10,\}$' "$uevents"
 }
 
-# Someone may have fled from CPU 1's queue and was dispatched late elsewhere.
+# A task may have moved away from CPU 1's queue, and been dispatched late elsewhere.
 others_quiet()
 {
 	is "$(seen all 4)" "$(seen 1 4)"
@@ -116,7 +117,8 @@ for server in /sys/kernel/debug/sched/*_server/cpu1/runtime; do
 	[ ! -e "$server" ] || echo 0 >"$server"
 done
 
-# What the hog takes the CPU from is the victim, and nothing of the test.
+# The victim is the task from which the hog takes the CPU; no process of the test is
+# on it.
 taskset -p 1 $$ >/dev/null
 
 plan 15
@@ -128,7 +130,7 @@ ok "idle for 5 s: it is quiet" idle
 ok "thresholds by CPU" thresholds
 ok "what is no threshold is refused" refuses
 
-# busybox: runs the command for every event, with its variables.
+# busybox runs the command for every event, with its variables.
 uevents=$(mktemp)
 background uevent sh -c "env >>$uevents"
 
@@ -140,8 +142,8 @@ ok "a hog on CPU 1" load kdtl_hog cpu=1 ms=6000
 ok "it is caught while it hogs" caught_in_time
 ok "traced" traced stuck
 ok "the recorder's table names the hog" until_true table
-ok "a uevent" until_true told_user_space
-ok "who had to wait is seen too" victim_seen
+ok "a uevent" until_true uevent_came
+ok "the task that had to wait is seen, too" victim_seen
 ok "traced" traced late
 ok "no other CPU is stuck" others_quiet
 ok "no threshold: quiet" none

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Does an entry still cost what it did? In instructions, counted exactly, so
-# that a change of a few per cent is seen on any machine.
+# Does an entry still cost the same? In instructions, counted exactly, so that a
+# change of a few per cent is seen on any machine.
 #
 # shellcheck disable=SC2154,SC2317
 
@@ -68,11 +68,11 @@ results=$work/results.tsv
 recorded=$bench/recorded.tsv
 ok "a record's floor is where it was, so the rest can be compared" \
 	as_recorded dispatch.record_floor "$results" "$recorded"
-ok "an entry costs what it did" \
+ok "an entry costs no more than before" \
 	as_recorded dispatch.kdtl_sched.1 "$results" "$recorded"
-ok "one more session costs what it did" \
+ok "one more session costs no more than before" \
 	as_recorded dispatch.kdtl_sched.2 "$results" "$recorded"
-# Else the tests above say nothing.
+# Without this the tests above would prove nothing.
 awk -F '\t' -v OFS='\t' -v allowed="$allowed" \
 	'{ $2 /= 1 + (allowed + 1) / 100; print }' "$results" >"$work/less.tsv"
 ok "growth by one per cent more than that is seen" \

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# kdtl(1): record in a machine, read here, as text and, converted to CTF, with
-# babeltrace2. However it ends, the recording is whole.
+# kdtl(1): record in a machine, read the recording here, as text and, converted to
+# CTF, with babeltrace2. The recording is complete however the command ends.
 #
 # shellcheck disable=SC2154,SC2317
 
@@ -13,7 +13,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 # shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
 . "$here/lib/ktap.sh"
 
-# Runs in the machine. What becomes of the recordings is seen here.
+# Runs in the machine. The recordings are checked here.
 # shellcheck disable=SC2016
 guest='
 	PATH=$PATH:/kdtl
@@ -74,7 +74,7 @@ entries()
 	kdtl print "$work/$1.data" | grep -vc '^#'
 }
 
-# Not one less than was said.
+# Exactly as many as the summary says.
 whole()
 {
 	local n
@@ -110,8 +110,8 @@ killed_can_be_read()
 		kdtl print "$work/kill.data" 2>&1 >/dev/null | grep -q 'its end is missing'
 }
 
-# In an entry, and between two.
-cut_is_told()
+# Cut off within an entry, and between two.
+cut_is_seen()
 {
 	local bytes
 
@@ -187,7 +187,7 @@ wrong()
 	[ $status -eq 2 ]
 }
 
-# The last thing that the machine did: there is no way back.
+# Last in this machine, as there is no way back.
 locked_down()
 {
 	[ "$(cat "$work/lockdown.status")" -eq 1 ] &&
@@ -220,9 +220,9 @@ ok "the source is listed" grep -q '^kdtl_sched .*default' "$work/list"
 ok "a command's recording is whole, and its status comes back" whole command 7
 ok "every process of it is there" children
 ok "in the order of time" in_order
-ok "Ctrl-C: whole as well" whole int 0
-ok "kill -9: what there is can be read" killed_can_be_read
-ok "a copy that was cut off is told from a whole one" cut_is_told
+ok "after Ctrl-C it is whole as well" whole int 0
+ok "after kill -9 what was written can be read" killed_can_be_read
+ok "a copy that was cut off is detected" cut_is_seen
 ok "only CPUs that were asked for" only_cpu_1
 ok "the machine read the same" cmp "$work/command.txt" <(kdtl print "$work/command.data")
 ok "the histogram adds up" histogram_adds_up

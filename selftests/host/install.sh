@@ -15,13 +15,13 @@ top=$(dirname -- "$(dirname -- "$here")")
 # shellcheck source-path=SCRIPTDIR source=lib/block.sh
 . "$here/lib/block.sh"
 
-# in_copy ARGUMENT...: make, in a checkout of what is here.
+# in_copy ARGUMENT...: run make, in a copy of this checkout.
 in_copy()
 {
 	make -s -C "$work/kdtl" KDIR="$kdir" CC=gcc-12 DESTDIR="$work/root" PREFIX=/usr "$@"
 }
 
-# tree: all that is there, and what it holds.
+# tree: all files there, and their content.
 tree()
 {
 	(cd -- "$work/root" && find . -printf '%y %P %l\n' && find . -type f \
@@ -50,7 +50,7 @@ installs()
 		test -e "$work/root/usr/share/man/man1/kdtl.1"
 }
 
-# DKMS has to be told by name what is built.
+# DKMS needs the names of all modules.
 dkms_modules()
 {
 	env -i PATH="$PATH" bash -c '. "$1"; for i in "${!BUILT_MODULE_NAME[@]}"; do
@@ -98,7 +98,7 @@ header_for_programs()
 			"$work/user.c" && "$work/user"
 }
 
-# A second time: nothing is there twice, nothing is missed.
+# A second time: nothing is installed twice, and nothing is missing.
 again()
 {
 	local lists=$work/root/usr/share/kdtl
@@ -107,7 +107,7 @@ again()
 		cmp "$work/list" "$lists/installed-$release"
 }
 
-# What two kernels share goes with the second of them.
+# What two kernels share goes with the last of them.
 another_kernel()
 {
 	local lists=$work/root/usr/share/kdtl
@@ -126,7 +126,7 @@ uninstalls()
 
 refuses_tests()
 {
-	# As make CONFIG_KDTL_SELFTESTS=m leaves it, without the time that takes.
+	# As make CONFIG_KDTL_SELFTESTS=m leaves it, without taking that long.
 	echo "$work/kdtl/selftests/kunit/kdtl_kunit_kapi.ko" >>"$work/kdtl/modules.order"
 	! in_copy install 2>"$work/log" && grep 'not to be installed' "$work/log" &&
 		tree >"$work/after" && diff "$work/before" "$work/after"
@@ -139,7 +139,7 @@ capture "$top/scripts/kernel" x86_64-6.1 kdir
 kdir=$captured
 capture "$top/scripts/kernel" x86_64-6.1 version
 release=$captured
-# Someone else's files, one where ours go.
+# Files of someone else, one of them where ours go.
 mkdir -p -- "$work/kdtl" "$work/root/usr/bin" "$work/root/lib/modules/$release/extra/kdtl"
 echo theirs >"$work/root/usr/bin/theirs"
 echo theirs >"$work/root/lib/modules/$release/extra/kdtl/theirs.ko"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The sampler's metrics, from a machine at work: does Prometheus' own checker
-# take them?
+# The sampler's metrics, from a busy machine: does Prometheus' own checker accept
+# them?
 #
 # shellcheck disable=SC2154,SC2317
 
@@ -31,7 +31,7 @@ promtool_takes()
 	promtool check metrics <"$1"
 }
 
-# Else the test above says nothing.
+# Without this the test above would prove nothing.
 promtool_refuses()
 {
 	! promtool check metrics <"$1"
@@ -63,10 +63,10 @@ plan 5
 ok "a machine writes its metrics" "$top/selftests/run/vm" x86_64-6.1 --quiet \
 	--modules "$captured" --out "$work" -- "$guest"
 ok "there are values" has_values
-ok "promtool takes them" promtool_takes "$work/kdtl.prom"
+ok "promtool accepts them" promtool_takes "$work/kdtl.prom"
 sed 's/_bucket{le="0.001048575"}.*/_bucket{le="0.001048575"} many/' \
 	"$work/kdtl.prom" >"$work/bad.prom"
-ok "and would refuse a wrong value" promtool_refuses "$work/bad.prom"
+ok "promtool refuses a wrong value" promtool_refuses "$work/bad.prom"
 sed '/^# HELP/d' "$work/kdtl.prom" >"$work/bad.prom"
-ok "or a metric without help" promtool_refuses "$work/bad.prom"
+ok "promtool refuses a metric without help" promtool_refuses "$work/bad.prom"
 finish

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Does kdtl_vpa poll as often as needed, and no more? Counted in virtual time, so
-# that it is the same on any machine: rates that its log must stand, out of
-# nowhere and reached in steps, and the polls when there is nothing.
+# Does kdtl_vpa poll as often as needed, and no more? Counted in virtual time, so that
+# the result is the same on any machine: rates that its log must sustain, that start
+# at once or are reached in steps, and the polls when there is nothing.
 #
 # shellcheck disable=SC2154,SC2317
 
@@ -48,11 +48,11 @@ plan 5
 ok "reading the hypervisor's log is measured" measure
 ok "a log at rest is polled 250 times a second" \
 	value hv.polls.kdtl.0 'x > 200 && x < 300'
-ok "300,000 entries a second out of nowhere: none is lost" \
+ok "300,000 entries a second, from a standing start: none is lost" \
 	value hv.lost.kdtl.300000 'x == 0'
 ok "1,000,000 a second, reached in steps: none is lost" \
 	value hv.lost.kdtl.1000000 'x == 0'
-# Else the two above say nothing.
-ok "what a log of 4096 bytes cannot hold is seen to be lost" \
+# Without this the two above would prove nothing.
+ok "losses of a log of 4096 bytes are detected" \
 	value hv.lost.kdtl.4096.300000 'x > 0'
 finish

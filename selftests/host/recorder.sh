@@ -15,7 +15,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 
 lines=40
 
-# target, what crashes it, who has to be on the CPU that it happens on
+# target, what crashes it, the task that has to be on the CPU where it happens
 crashes='
 x86_64-6.1   sysrq    kdtl_crash
 x86_64-6.1   oops     kdtl_crash
@@ -34,7 +34,7 @@ ppc64le-6.1  irqspin  kdtl_crash
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-recorder.XXXXXX")
 partial "$work" "$work.out"
 
-# crash TARGET HOW: the console in $work/console, what survived in $work/kept.
+# crash TARGET HOW: the console goes to $work/console, what survived to $work/kept.
 crash()
 {
 	local target=$1 how=$2 extra=() off
@@ -82,7 +82,7 @@ title()
 		"$work/console"
 }
 
-# rows: as many as may be, each whole, and in the order of time.
+# rows: as many as allowed, each whole, and in the order of time.
 rows()
 {
 	table "$work/console" >"$work/rows"
@@ -94,7 +94,7 @@ rows()
 	[ "$(awk '{ print $2 }' "$work/rows" | sort -u | wc -l)" -eq 4 ]
 }
 
-# culprit NAME: was the last to be given one of the CPUs.
+# culprit NAME: the task was the last to be dispatched on one of the CPUs.
 culprit()
 {
 	awk '{ last[$2] = $0 } END { for (c in last) print last[c] }' "$work/rows" |
@@ -108,7 +108,7 @@ goes_on()
 		grep 'kdtl_recorder: asked for: end of table'
 }
 
-# survived: the end of the console's table, as much as there was room for.
+# survived: the end of the console's table, as far as there was room.
 survived()
 {
 	table "$work/kept" >"$work/kept.rows"

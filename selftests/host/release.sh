@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What says the version and the range of kernels in more than one place says the
-# same, and scripts/release makes a release of a clean tree only. In a clone.
+# All places that name the version and the range of kernels agree, and scripts/release
+# makes a release of a clean tree only. In a clone.
 #
 # shellcheck disable=SC2154,SC2317 # $captured; functions that ok() calls
 
@@ -13,7 +13,8 @@ top=$(dirname -- "$(dirname -- "$here")")
 # shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
 . "$here/lib/ktap.sh"
 
-# refused REGEX ARGUMENT...: scripts/release fails, says so, and changes nothing.
+# refused REGEX ARGUMENT...: scripts/release fails with this message, and changes
+# nothing.
 refused()
 {
 	local regex=$1 head
@@ -107,7 +108,7 @@ disagree()
 	! "$work/kdtl/scripts/release" --check
 }
 
-# The checkout's files, in a repository of their own: whatever state this one is in.
+# The checkout's files, in a repository of their own, whatever state this one is in.
 copy()
 {
 	mkdir -- "$work/kdtl" || return
@@ -129,11 +130,11 @@ copy
 plan 9
 ok "CHANGELOG.md, debian/changelog and dkms.conf agree" "$top/scripts/release" --check
 ok "DKMS has the range of scripts/kernels" same_range
-ok "nothing new is no release" refused 'no items' 99.0.0
+ok "without news there is no release" refused 'no items' 99.0.0
 ok "an older version is refused" refused 'not newer' 0.0.1
-ok "and what is no version" refused 'a version is like' '1.0; rm'
+ok "something that is no version is refused" refused 'a version is like' '1.0; rm'
 ok "a tree that is not clean is refused" dirty
-ok "else there is a commit, a tag and a tarball" releases
+ok "a release makes a commit, a tag and a tarball" releases
 ok "the tarball is what is committed" is_tarball
 ok "files that disagree are found" disagree
 finish

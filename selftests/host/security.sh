@@ -32,7 +32,8 @@ modes()
 			grep -v '^mode [246]00 '
 }
 
-# answers WHEN YES|NO PATTERN: all that match, and there is one, went so.
+# answers WHEN YES|NO PATTERN: at least one try matches, and all that match had this
+# result.
 answers()
 {
 	grep "^$1 " "$work/results" | grep -E "$3" >"$work/these" &&
@@ -46,7 +47,7 @@ capture "$top/scripts/build" $target
 modules=$captured
 touch -- "$work/results"
 plan 7
-ok "the machine goes through it all" boots
+ok "the machine makes all tries" boots
 ok "only root's files, but for /dev/kdtl" modes
 ok "no address in debugfs" answers before no 'an address'
 ok "root may do all of it" answers before yes '/dev/kdtl|read|write|tracefs|find|load'

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Documentation/states.rst says what the test in the kernel checks.
+# Documentation/states.rst shows the table that the test in the kernel checks.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 

@@ -25,7 +25,7 @@ blocks()
 		"$top"/Documentation/*.rst | sort
 }
 
-# What looks like C, in a block that is not called so.
+# Blocks that look like C, but have no name.
 unnamed()
 {
 	awk '
@@ -36,7 +36,7 @@ unnamed()
 		"$top"/Documentation/*.rst
 }
 
-# fill IN OUT: IN with the blocks that its comments name.
+# fill IN OUT: copy IN, with the blocks that its comments name.
 fill()
 {
 	local line name
@@ -72,7 +72,7 @@ builds()
 	}
 }
 
-# It says twice whose wait was the longest, and goes.
+# It prints twice which task waited longest, and unloads.
 runs()
 {
 	run_group "$top/selftests/run/vm" $target --quiet --timeout 120 \
@@ -99,7 +99,7 @@ fill "$here/examples/kernel.c" "$work/pieces.c"
 fill "$here/examples/user.c" "$work/user.c"
 plan 4
 ok "the kernel code in Documentation builds without warnings" builds
-ok "and what is for user space" user_builds
-ok "that is all the C there is" all_used
+ok "the code for user space builds" user_builds
+ok "no other C is in Documentation" all_used
 ok "the module in writing-a-client.rst runs" runs
 finish

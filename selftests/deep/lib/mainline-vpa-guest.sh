@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# perf record on a PMU that reads the hypervisor's log, while kdtl_fake_hv plays
-# the hypervisor, case by case. For each a line that says it begins, and one of
-# what was seen:
+# perf record on a PMU that reads the hypervisor's log, while kdtl_fake_hv plays the
+# hypervisor, case by case. Each case prints a line when it begins, and one with the
+# results:
 #
 #	begin PMU CASE
 #	seen PMU CASE perf=N dump=N dumped=N counted=N produced=N consumed=N ...
@@ -15,11 +15,11 @@
 # kept           logs that the driver has neither freed nor uses, vpa_dtl only
 # reports        of the kernel's checkers
 #
-# and vpa_data's words about what perf record has written. Before that, a line of what
-# is reported, and of what the driver and the case itself say: "report PMU CASE ...",
-# "said PMU CASE ...".
+# and vpa_data's words about perf's recording. Before that come lines with reports and
+# with messages of the driver and the case: "report PMU CASE ...", "said PMU CASE
+# ...".
 #
-# It ends with 3 after a case that KASAN has reported something in.
+# Exits with 3 after a case in which KASAN has reported something.
 #
 # usage: mainline-vpa-guest.sh PMU CASE...	(run by mainline-vpa.sh)
 #        mainline-vpa-guest.sh --play PMU CASE	(run by perf record)
@@ -46,7 +46,7 @@ counted()
 	value $fake/info cpu=0 counted
 }
 
-# counts_to N: wait until the hypervisor has counted so many, or has no log any more.
+# counts_to N: wait until the hypervisor has counted N, or has no log any more.
 counts_to()
 {
 	until [ "$(counted)" -ge "$1" ]; do
@@ -55,8 +55,7 @@ counts_to()
 	done
 }
 
-# A session beside perf, where the log stays the same all the time: it says what
-# was lost, to the entry.
+# A session beside perf, where the log stays in place: it knows exactly what was lost.
 with_session()
 {
 	[ "$pmu" != vpa_dtl ] || return
@@ -65,8 +64,8 @@ with_session()
 	esac
 }
 
-# polled N: until the driver has seen so many since the case began. A session knows;
-# without one, much longer than it takes from one poll to the next.
+# polled N: until the driver has seen N since the case began. A session knows; without
+# one, wait much longer than from one poll to the next.
 polled()
 {
 	if ! with_session; then
@@ -217,7 +216,7 @@ seen()
 		lost=$(value $tmp.report 'session=0 cpu=0' lost)
 	fi
 	counted=$(($(counted) - before))
-	# It goes on writing to a log that it has not given back.
+	# The hypervisor goes on writing to a log that it has not given back.
 	[ "$name" != kept ] || hv play 0 put=100
 	hv refuse 0 0
 	echo 1 >$papr
@@ -253,7 +252,7 @@ shift
 cd /lib/kdtl || exit
 insmod kdtl_fake_hv.ko papr=1 || exit
 if [ "$pmu" != vpa_dtl ]; then
-	# As large as vpa_dtl's logs: the cases are the same ones.
+	# As large as vpa_dtl's logs, so that the cases are the same.
 	insmod kdtl.ko && insmod kdtl_vpa.ko name="$pmu" log_bytes=4096 &&
 		insmod kdtl_client_vpa.ko pmu="$pmu" fake=1 || exit
 fi
@@ -263,7 +262,7 @@ fi
 }
 for name; do
 	seen
-	# KASAN reports once, the next cases need it to be awake.
+	# KASAN reports only once, so the next cases need a new machine.
 	! grep -q '^BUG: KASAN' $tmp.reports || exit 3
 done
 [ "$(sed -n 's/.*complaint=//p' $fake/info | sort -u)" = none ] ||

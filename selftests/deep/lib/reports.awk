@@ -6,7 +6,7 @@
 #
 #	awk -v races=kdtl -f reports.awk CONSOLE
 #
-# races: of data races only those with that in one of the places that race.
+# races: report a data race only if this is in one of the places that race.
 
 function flush_report() {
 	if (keep && (!race || hit))
@@ -35,10 +35,10 @@ line ~ /^# [a-z0-9-]+$/ {
 	next
 }
 
-# The test of warnings provokes them.
+# The test of warnings provokes these.
 test == "warn" && line ~ /^(WARNING|------------\[ cut here)/ { next }
 
-# It looks itself whose they are, and fails if they are kdtl's.
+# That test finds out itself which are kdtl's, and fails if any are.
 test == "checkers" && line ~ /^kmemleak: [0-9]+ new suspected memory leaks/ { next }
 
 line ~ /^BUG: KCSAN: / {

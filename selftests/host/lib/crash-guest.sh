@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# In the machine of recorder.sh: crash it in the way that $1 says, with the
-# recorder on; after the reboot leave what was kept in /out. $2: most rows.
+# In the machine of recorder.sh: crash it in the way $1, with the recorder on; after
+# the reboot leave what was kept in /out. $2: the most rows.
 #
 # Exit status: 0 the second boot, or it survived an oops; 4 cannot crash in that
 # way; 1 did not crash.
@@ -16,7 +16,7 @@ sysctl()
 	echo "$2" >"/proc/sys/kernel/$1"
 }
 
-# Something to record: more than the table may have.
+# Make something to record: more than the table can hold.
 load()
 {
 	for _ in 1 2 3 4; do
@@ -28,7 +28,8 @@ load()
 	done
 }
 
-# After a reboot: pStore, or pSeries' NVRAM; nothing in them: the first boot.
+# After a reboot pstore, or pSeries' NVRAM, has something; if not, this is the first
+# boot.
 mkdir -p /out
 if [ -e /dev/nvram ]; then
 	cat /dev/nvram >/out/nvram
@@ -56,7 +57,7 @@ sysrq)
 	/tmp/kdtl_crash
 	;;
 oops)
-	# Not the end: it has to go on, and the recorder too.
+	# The machine has to go on, and so does the recorder.
 	insmod $M/kdtl_crash.ko how=bug
 	until dmesg | grep -q 'oops: end of table'; do
 		usleep 100000
@@ -73,7 +74,7 @@ spin)
 	insmod $M/kdtl_crash.ko how=spin
 	;;
 irqspin)
-	# Without an NMI nobody can tell from a CPU that it hangs.
+	# Without an NMI nothing can detect on a CPU that it hangs.
 	read -r nmi </proc/sys/kernel/nmi_watchdog
 	[ "$nmi" = 1 ] || exit 4
 	sysctl hardlockup_panic 1

@@ -5,7 +5,7 @@
 
 ktap_plan=0 ktap_nr=0 ktap_failed=0
 
-# plan N: so many tests will follow.
+# plan N: N tests will follow.
 plan()
 {
 	ktap_plan=$1

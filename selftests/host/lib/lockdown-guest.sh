@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# In the machine: who may open what, and then what a locked-down kernel leaves.
-# Leaves lines of what was tried and how it went; selftests/host/security.sh judges.
+# In the machine: which users may open what, and then what a locked-down kernel
+# allows. Leaves lines with each try and its result; selftests/host/security.sh
+# judges.
 
 exec >/out/results
 cd /lib/kdtl || exit
@@ -50,7 +51,7 @@ all()
 
 find $debug/kdtl* -type f -exec stat -c 'mode %a %n' {} \; | sed "s|$debug/||"
 stat -c 'mode %a %n' $debug /dev/kdtl
-# Nothing tells where in the kernel's memory anything lies.
+# Nothing reveals addresses in the kernel's memory.
 try before "find an owner in debugfs" grep -r sampler_init $debug/kdtl
 try before "an address in debugfs" grep -r -E 'ffff[0-9a-f]{12}|0x[0-9a-f]{12}' \
 	$debug/kdtl $debug/kdtl_sampler/table

@@ -1,9 +1,9 @@
 # shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: GPL-2.0
 #
-# KVM or TCG? That /dev/kvm exists says nothing: on some machines a guest hangs
-# under it. So a small guest has to come up first; the verdict holds until the
-# host is booted again. Needs common.sh and initramfs.sh.
+# KVM or TCG? A /dev/kvm proves nothing: on some machines a guest hangs under it. So a
+# small guest has to come up first; the verdict holds until the host is booted again.
+# Needs common.sh and initramfs.sh.
 
 # choose_accel TARGET VMLINUZ: kvm or tcg in $accel.
 choose_accel()

@@ -1,10 +1,11 @@
 # shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: GPL-2.0
 #
-# Initial RAM disks: a cached base (busybox and empty directories) and, behind
-# it, an archive of what this run adds. Needs common.sh and apt.sh.
+# Initial RAM disks: a cached base (busybox and empty directories), followed by an
+# archive of what this run adds. Needs common.sh and apt.sh.
 
-# deb_tree PACKAGE ARCH: unpacked in the cache; its directory in $deb_tree.
+# deb_tree PACKAGE ARCH: unpack the package in the cache; its directory is in
+# $deb_tree.
 deb_tree()
 {
 	local package=$1 arch=$2 link version
@@ -26,7 +27,7 @@ deb_tree()
 	ln -sfn -- "${deb_tree##*/}" "$link"
 }
 
-# initramfs_pack ROOT: as an archive, on stdout.
+# initramfs_pack ROOT: write it as an archive to stdout.
 initramfs_pack()
 {
 	(cd -- "$1" && find . -mindepth 1 -print0 | LC_ALL=C sort -z |
@@ -85,9 +86,9 @@ add_files()
 	fi
 }
 
-# kmod_files MODULES NAME: of the kernel's own modules in the directory
-# MODULES, the file of NAME behind all that it depends on, in order of loading.
-# Nothing for one that is built in.
+# kmod_files MODULES NAME: the file of NAME among the kernel's own modules in the
+# directory MODULES, after all files that it depends on, in order of loading. Nothing
+# if it is built in.
 kmod_files()
 {
 	local modules=$1 name=${2//-/_}

@@ -4,8 +4,8 @@
 # The virtual machine of each target: QEMU's options and the kernel's. Needs
 # common.sh.
 
-# Before 8.1 a thread of QEMU's can go on with code that another CPU has patched,
-# and traps for ever: modules are loaded and probes attached all the time here.
+# Before 8.1 a thread of QEMU can continue in code that another CPU has patched, and
+# trap for ever. The tests load modules and attach probes all the time.
 x86_threads()
 {
 	local version

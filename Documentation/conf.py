@@ -22,7 +22,9 @@ highlight_language = "none"
 primary_domain = "c"
 html_theme = "alabaster"
 html_theme_options = {"description": "dispatch trace logs inside the kernel",
-                      "page_width": "72em", "fixed_sidebar": True}
+                      "page_width": "min(72em, 96vw)", "fixed_sidebar": True}
+html_static_path = ["pages.css"]
+html_css_files = ["pages.css"]
 html_show_copyright = False
 html_copy_source = False
 

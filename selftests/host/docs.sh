@@ -110,6 +110,46 @@ links()
 		done) | none "dead link"
 }
 
+# Text of the pictures that are made by hand stays in its box.
+pictures()
+{
+	local drawn
+
+	drawn=$(grep -L -i -E 'made by|gnuplot' "$top"/Documentation/*.svg)
+	[ -n "$drawn" ] || return
+	# shellcheck disable=SC2086 # names without spaces
+	python3 - $drawn <<-'END' 2>&1 | none "runs out of its box"
+	import re
+	import sys
+	import xml.etree.ElementTree as ET
+
+	SVG = "{http://www.w3.org/2000/svg}"
+
+
+	def width(text, cls):
+	    """In DejaVu Sans, and a little more: the em of each character."""
+	    ems = {"[fijlrtI.,:;()'| -]": .4, "[mwMW…]": .95, "[A-Z_]": .72, ".": .63}
+	    if cls == "mono":
+	        ems = {".": .61}
+	    em = sum(next(w for r, w in ems.items() if re.match(r, c)) for c in text)
+	    return em * {"b": 1.12 * 13, "s": 11, "mono": 12}.get(cls, 13)
+
+
+	for svg in sys.argv[1:]:
+	    boxes = []
+	    for e in ET.parse(svg).getroot().iter():
+	        at = lambda n: float(e.get(n, 0))
+	        if e.tag == SVG + "rect":
+	            boxes.append((at("x"), at("y"), at("x") + at("width"), at("y") + at("height")))
+	        elif e.tag == SVG + "text":
+	            text = "".join(e.itertext())
+	            # The last box that was drawn around its beginning is the innermost.
+	            right = [b[2] for b in boxes if b[0] <= at("x") < b[2] and b[1] < at("y") < b[3]][-1]
+	            if at("x") + width(text, e.get("class")) > right - 4:
+	                print(f"{svg}: {text}")
+	END
+}
+
 # Functions, files and scripts that the text names, but for what stands for any.
 names()
 {
@@ -192,13 +232,14 @@ if [ "${KDTL_QUICK:-0}" = 1 ] && ! compgen -G "$KDTL_CACHE/src/linux-source-*" >
 fi
 "$top/scripts/kernel" x86_64-7.2 source >/dev/null ||
 	skip_all "no sources of a kernel, which have kernel-doc"
-plan 10
+plan 11
 ok "it builds without a warning" builds
 ok "all $(wc -l <"$work/exported") exported functions have their comment" documented
 ok "kernel-doc finds nothing missing, there and inside" kernel_doc_is_whole
 ok "what is exported is in the reference" in_reference
 ok "so is all that the header declares" declared
 ok "no link is dead" links
+ok "text in pictures stays in its box" pictures
 ok "functions and files that the text names are there" names
 ok "who orders memory is in the table of barriers" ordering_table
 ok "every file has a maintainer" maintainers

@@ -246,9 +246,8 @@ EXPORT_SYMBOL_NS_GPL(kdtl_aux_info, KDTL_NS);
  * kdtl_mmap_flags() - make a mapping like one of a perf event
  * @vma: from a file's mmap()
  *
- * A child does not inherit it, it cannot grow, and no core dump has it.
- * kdtl_aux_mmap() does this itself: call it for what else a client maps, such
- * as positions.
+ * Sets VM_DONTCOPY, VM_DONTEXPAND and VM_DONTDUMP.  kdtl_aux_mmap() does this
+ * itself; a client calls it for its other mappings, such as a page of positions.
  *
  * Context: in an mmap() callback, which holds the mmap lock.
  */

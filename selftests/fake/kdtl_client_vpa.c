@@ -13,8 +13,8 @@
  *	close		close both
  *	hold		do not read until they are stopped
  *	merge		until it stops, read the first one's CPUs in one order
- *	hcalls CPU N	N hypervisor calls on the CPU, interrupts off: so many
- *			dispatches in a KVM guest, and nobody polls meanwhile
+ *	hcalls CPU N	N hypervisor calls on the CPU, interrupts off: that makes
+ *			N dispatches in a KVM guest, and no poll comes in between
  *	own CPU		register a log of the test's own, as the kernel's users do
  *	disown		and give it back
  *

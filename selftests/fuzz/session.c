@@ -16,7 +16,7 @@ static void fuzz_wake(void *data)
 
 /**
  * fuzz_cpu() - a CPU number
- * @t: who asks
+ * @t: the thread
  * @slot: whose session
  * @good: set if it is one of the session's
  */

@@ -259,7 +259,7 @@ static long fuzz_kdtl_alarm(struct fuzz_thread *t, struct fuzz_slot *slot, long 
 	kdtl_alarm("fuzz");
 	ret = kdtl_alarm_unregister(&nb);
 	if (atomic_read(&fuzz_alarms) == before)
-		fuzz_fail(t, "nobody was told");
+		fuzz_fail(t, "no notifier was called");
 	return ret;
 }
 

@@ -18,7 +18,7 @@ locks=/proc/lockdep_stats
 leaked()
 {
 	awk '
-		function told() {
+		function print_report() {
 			if (perfs)
 				print "# of perf, in rb_alloc_aux(): " first
 			else
@@ -27,7 +27,7 @@ leaked()
 			text = ""
 			perfs = traced = 0
 		}
-		/^unreferenced object / { told(); first = $0 }
+		/^unreferenced object / { print_report(); first = $0 }
 		{ text = text "# " $0 "\n" }
 		/^  backtrace/ { traced = 1; next }
 		# The first function that is not the allocator.
@@ -35,7 +35,7 @@ leaked()
 			perfs = $1 ~ /^rb_alloc_aux\+/
 			traced = 0
 		}
-		END { told(); exit !bad }' $leaks
+		END { print_report(); exit !bad }' $leaks
 }
 
 # kmemleak ignores what is younger than 5 s, or changes between two scans.

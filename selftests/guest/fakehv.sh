@@ -467,7 +467,7 @@ for log in 4096 65536; do
 	ok "$what count near 2^64" jump -13 $((10 + n - 1)) put=$((n - 1))
 	again log_bytes=$log
 	ok "$what bursts between polls" at_rate 0 2000000 $((n / 2)) 20000
-	ok "$what while it is read: all is told apart" at_rate 1 0 7 500000
+	ok "$what while it is read: right and wrong entries are told apart" at_rate 1 0 7 500000
 done
 
 again

@@ -278,7 +278,7 @@ static void do_mmap(int *fd)
 	case 1:
 		len = page * (1 + (one_in(2) ? 0 : 1 << below(4)));
 		break;
-	case 2:		/* an AUX area, as the ring's page has been told */
+	case 2:		/* an AUX area, as set in the ring's page */
 		len = page << below(5);
 		offset = page * (1 + below(4));
 		for (i = 0; i < MAPS; i++) {

@@ -716,7 +716,7 @@ static int made(unsigned int mask)
 	return wrong != 0;
 }
 
-/* Whatever the driver is told to do, on CPU 0; what it is to be flagged as. */
+/* Give the driver a command, on CPU 0; its data must have this flag. */
 static void gap_step(const char *todo, uint64_t flags)
 {
 	struct event *e = &events[0];

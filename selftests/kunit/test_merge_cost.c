@@ -72,7 +72,10 @@ static u64 cost_sync(struct kdtl_pmu *p)
 	return U64_MAX;
 }
 
-/* Looks for all entries of so many CPUs, in order, after the sync. */
+/*
+ * The looks that merging all entries of @cpus CPUs takes, in order, after the
+ * sync.
+ */
 static u64 cost_of(struct kunit *test, unsigned int cpus)
 {
 	struct kdtl_pmu pmu = { .sync = cost_sync };

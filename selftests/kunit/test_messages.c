@@ -53,7 +53,7 @@ static void messages_lost(struct kunit *test)
 	struct kdtl_session *s = kapi_session_of(test, 4, 0, NULL);
 	struct kdtl_aux_info info;
 	struct kdtl_msg msg;
-	u64 told = 0, gap;
+	u64 reported = 0, gap;
 	unsigned int round;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
@@ -76,8 +76,8 @@ static void messages_lost(struct kunit *test)
 		KUNIT_ASSERT_TRUE(test, kapi_msg_of(s, KDTL_MSG_LOST, &msg));
 		KUNIT_EXPECT_EQ(test, msg.cpu, 0);
 		KUNIT_EXPECT_EQ(test, msg.lost.offset, gap);
-		KUNIT_EXPECT_EQ(test, told + msg.lost.count, info.lost);
-		told += msg.lost.count;
+		KUNIT_EXPECT_EQ(test, reported + msg.lost.count, info.lost);
+		reported += msg.lost.count;
 		kapi_drain(s, 0);
 	}
 	/* The source's own losses are reported at once. */
@@ -85,15 +85,15 @@ static void messages_lost(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, kapi_msg_of(s, KDTL_MSG_LOST, &msg));
 	KUNIT_EXPECT_EQ(test, msg.lost.count, 7ULL);
 	KUNIT_EXPECT_EQ(test, msg.lost.offset, gap + KDTL_ENTRY_SIZE);
-	told += 7;
+	reported += 7;
 	/* A gap that has not ended is reported at the stop. */
 	kapi_emit(0, KDTL_KIND_CEDE, 2 * KAPI_AUX_PAGES * PAGE_SIZE / KDTL_ENTRY_SIZE);
 	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
 	KUNIT_ASSERT_TRUE(test, kapi_msg_of(s, KDTL_MSG_LOST, &msg));
-	told += msg.lost.count;
+	reported += msg.lost.count;
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
-	KUNIT_EXPECT_EQ(test, told, info.lost);
-	KUNIT_EXPECT_EQ(test, told, kapi_counter(test, s, 0, KDTL_CTR_LOST, 0));
+	KUNIT_EXPECT_EQ(test, reported, info.lost);
+	KUNIT_EXPECT_EQ(test, reported, kapi_counter(test, s, 0, KDTL_CTR_LOST, 0));
 	KUNIT_EXPECT_EQ(test, kapi_msgs_of(s, KDTL_MSG_LOST), 0U);
 }
 

@@ -208,7 +208,7 @@ void torture_messages(struct torture_slot *slot, struct kdtl_session *s)
 			r = per_cpu_ptr(slot->readers, msg.cpu);
 			if (r->announced != TORTURE_NEVER && !slot->msgs_dropped &&
 			    msg.aux.offset != r->announced)
-				torture_err(TORTURE_MESSAGE, "slot %u CPU %d: told of data at %llu after %llu",
+				torture_err(TORTURE_MESSAGE, "slot %u CPU %d: data reported at %llu after %llu",
 					    slot->id, msg.cpu, msg.aux.offset,
 					    r->announced);
 			r->announced = msg.aux.offset + msg.aux.size;

@@ -59,7 +59,10 @@ void torture_leave(struct torture_thread *t)
 	smp_store_release(&t->at, NULL);
 }
 
-/* Not only about to be: who is preempted as it looks whether to sleep is on a queue. */
+/*
+ * Is it asleep on a wait queue?  A thread that is preempted just before it
+ * sleeps is still on a run queue.
+ */
 bool torture_asleep(const struct torture_thread *t)
 {
 	return READ_ONCE(t->self->__state) & (TASK_INTERRUPTIBLE | TASK_UNINTERRUPTIBLE) &&
@@ -164,11 +167,11 @@ static void torture_check_messages(struct torture_slot *slot, struct kdtl_sessio
 			return;
 		lost += info.lost;
 		if (info.consumed && r->announced != info.head)
-			torture_err(TORTURE_MESSAGE, "slot %u CPU %d: at %llu, told of %llu",
+			torture_err(TORTURE_MESSAGE, "slot %u CPU %d: at %llu, reported %llu",
 				    slot->id, cpu, info.head, r->announced);
 	}
 	if (lost != slot->msgs_lost)
-		torture_err(TORTURE_MESSAGE, "slot %u: %llu lost, told of %llu",
+		torture_err(TORTURE_MESSAGE, "slot %u: %llu lost, reported %llu",
 			    slot->id, lost, slot->msgs_lost);
 }
 

@@ -116,7 +116,7 @@ END {
 	     over(w, v["wakeup.floor"]))
 	goal("the hypervisor's entries without loss, to Linux's vpa_dtl", "at least", 1,
 	     over(v["hv.rate.kdtl"], v["hv.rate.vpa_dtl"]))
-	goal("the same, out of nowhere", "at least", 1,
+	goal("the same, at a sudden rate", "at least", 1,
 	     over(v["hv.sudden.kdtl"], v["hv.sudden.vpa_dtl"]))
 
 	rate(1000)

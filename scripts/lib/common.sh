@@ -101,24 +101,36 @@ _in_child()
 	_children=() _partial=()
 }
 
-# run_group COMMAND...: run in a process group of its own and wait; signals
-# are acted upon at once, and take the whole group along.
-run_group()
+# start_group COMMAND...: run in a process group of its own, which is $group, beside
+# this script. Signals take the whole group along.
+start_group()
 {
-	local pid rc=0
-
 	set -m
 	(
 		set +m
 		_in_child
 		"$@"
 	) &
-	pid=$!
+	group=$!
 	set +m
-	_children+=("$pid")
-	wait "$pid" || rc=$?
-	_forget_child "$pid"
+	_children+=("$group")
+}
+
+# wait_group PID: until that group has ended; fails as its command did.
+wait_group()
+{
+	local rc=0
+
+	wait "$1" || rc=$?
+	_forget_child "$1"
 	return "$rc"
+}
+
+# run_group COMMAND...: both; signals are acted upon at once.
+run_group()
+{
+	start_group "$@"
+	wait_group "$group"
 }
 
 _forget_child()

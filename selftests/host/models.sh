@@ -21,6 +21,11 @@ models=$top/selftests/models
 
 # Model, then what to set: it must hold for each line. The first is the one in
 # which the mistakes are looked for.
+quick='
+aux
+snapshot  -DENTRIES=3
+wake      -DCPUS=1
+'
 small='
 aux
 aux       -DENTRIES=4 -DAREA=7
@@ -384,6 +389,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-models.XXXXXX")
 partial "$work"
 
 cases=$small
+[ "${KDTL_QUICK:-0}" = 0 ] || cases=$quick
 [ "${KDTL_MODELS:-small}" = small ] || cases=$large
 herd=
 why=

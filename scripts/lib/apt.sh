@@ -6,8 +6,8 @@
 # database is neither read nor changed. The mirror is whichever one the
 # machine's apt uses, signed by the keyring already here. Needs common.sh.
 
-# _mirror LABEL: the address the machine gets LABEL (Debian or
-# Debian-Security) from.
+# _mirror LABEL: the address from which this machine gets LABEL (Debian or
+# Debian-Security).
 _mirror()
 {
 	# shellcheck disable=SC2016 # expanded by apt-get
@@ -43,9 +43,8 @@ _apt_sources()
 	fi
 }
 
-# apt_state SUITE ARCH: choose the state that the functions below work with,
-# and fetch its package lists if they are more than a day old (KDTL_UPDATE=1:
-# in any case).
+# apt_state SUITE ARCH: choose the state for the functions below, and fetch its
+# package lists if they are more than a day old (KDTL_UPDATE=1: always).
 apt_state()
 {
 	local suite=$1 arch=$2 dir=$KDTL_CACHE/apt/$1-$2 age which
@@ -54,7 +53,7 @@ apt_state()
 	: >>"$dir/status"
 	apt_conf=$dir/apt.conf
 	{
-		# The proxy and the like, but no hooks.
+		# Keep settings such as the proxy, but no hooks.
 		apt-config dump | grep '^Acquire::' || :
 		cat <<-END
 		APT::Architecture "$arch";
@@ -88,9 +87,9 @@ apt_state()
 		touch -- "$dir/updated"
 		return
 	fi
-	# The security archive and the updates are synced apart from the release,
-	# and can stay half-synced for one architecture. The release has the same
-	# packages, a little older. Look again after an hour.
+	# Mirrors sync the security archive and the updates apart from the release,
+	# so these can be incomplete for one architecture. The release has the same
+	# packages, a little older. Try again after an hour.
 	for which in updates release; do
 		_apt_sources "$suite" "$which" >"$dir/sources.list"
 		step "package lists of $suite for $arch, no more than $which" \
@@ -102,8 +101,8 @@ apt_state()
 	die "no package lists of $suite for $arch"
 }
 
-# The mirror is now and then half-synced for some minutes: a list or a file
-# then has not yet the size that its index gives.
+# While a mirror syncs, which takes minutes, a list or a file may not have the size
+# that its index gives.
 apt_retry()
 {
 	local try out
@@ -116,14 +115,14 @@ apt_retry()
 		fi
 		printf '%s\n' "$out"
 		[ "$try" -lt 4 ] || break
-		note "try $try failed, the mirror may be half-synced:" \
+		note "try $try failed, the mirror may be syncing:" \
 			"again in $((try * 10)) s"
 		sleep $((try * 10))
 	done
 	return 1
 }
 
-# apt_field PACKAGE FIELD: of the candidate.
+# apt_field PACKAGE FIELD: that field of the candidate version.
 apt_field()
 {
 	local version
@@ -134,15 +133,14 @@ apt_field()
 		sed -n "0,/^$2: /s/^$2: //p"
 }
 
-# apt_version PACKAGE: the candidate's, or nothing.
+# apt_version PACKAGE: the candidate version, or nothing.
 apt_version()
 {
 	APT_CONFIG=$apt_conf apt-cache policy "$1" |
 		awk '/Candidate:/ && $2 != "(none)" { print $2 }'
 }
 
-# apt_has PACKAGE[=VERSION]: for a version that is not there apt says nothing, and
-# that it is well.
+# apt_has PACKAGE[=VERSION]: for a missing version apt prints nothing, and succeeds.
 apt_has()
 {
 	[ -n "$(APT_CONFIG=$apt_conf apt-cache show "$1" 2>/dev/null)" ]

@@ -1,17 +1,17 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Shared by the set-up scripts: what is being done and how long it took, the
-# cache, and leaving nothing behind when interrupted. Sourced, not run.
+# Shared by the scripts: progress messages, the cache, and cleaning up when
+# interrupted. Sourced, not run.
 #
-# Everything is said on stderr: stdout belongs to the answer of the script.
+# Messages go to stderr, because stdout is for the result of the script.
 
 set -euo pipefail
 
 KDTL_CACHE=${KDTL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kdtl}
 export KDTL_CACHE
 
-# stderr as it was given to us, also inside a step
+# our own stderr, also while a step has redirected it
 exec {say_fd}>&2
 
 say()
@@ -41,10 +41,10 @@ need_tool()
 	done
 }
 
-# --- leaving nothing behind -------------------------------------------------
+# --- cleaning up -------------------------------------------------
 
-# Children run in process groups of their own, so that all of a child can be
-# killed without touching the make or shell that started this script.
+# Children run in process groups of their own, so that a child and its children can be
+# killed, but not the make or shell that started this script.
 _children=()
 _partial=()
 
@@ -94,15 +94,15 @@ trap '_interrupted INT' INT
 trap '_interrupted TERM' TERM
 trap '_interrupted HUP' HUP
 
-# What the parent has to clean up is not for its children to remove.
+# A child must not remove what its parent will clean up.
 _in_child()
 {
 	trap - INT TERM HUP EXIT
 	_children=() _partial=()
 }
 
-# start_group COMMAND...: run in a process group of its own, which is $group, beside
-# this script. Signals take the whole group along.
+# start_group COMMAND...: run the command in the background, in a process group of its
+# own, and set $group to it. A signal that ends this script ends the group.
 start_group()
 {
 	set -m
@@ -116,7 +116,7 @@ start_group()
 	_children+=("$group")
 }
 
-# wait_group PID: until that group has ended; fails as its command did.
+# wait_group PID: wait until that group has ended, and return its command's status.
 wait_group()
 {
 	local rc=0
@@ -126,7 +126,8 @@ wait_group()
 	return "$rc"
 }
 
-# run_group COMMAND...: both; signals are acted upon at once.
+# run_group COMMAND...: do both. Unlike for a foreground command, a signal is handled
+# at once.
 run_group()
 {
 	start_group "$@"
@@ -156,8 +157,8 @@ took()
 	fi
 }
 
-# What a running step is at: on a terminal one line rewritten in place, else a
-# line a minute. Ends with the step: it is in the list of children.
+# Show the progress of a step: on a terminal in one line that is rewritten, otherwise
+# in a line a minute. It is a child, so it ends with the step.
 _progress()
 {
 	local text=$1 log=$2 start=$SECONDS last width
@@ -175,9 +176,9 @@ _progress()
 	done
 }
 
-# step TEXT COMMAND...: run it, its output kept aside and shown when it fails;
-# then one line with the time it took. In a function used as COMMAND set -e is
-# without effect where the step's own result is tested: chain with || return.
+# step TEXT COMMAND...: run the command, print one line with the time that it took, and
+# show the end of its output if it fails. set -e has no effect inside a function used
+# as COMMAND if the step's result is tested, so chain with || return there.
 step()
 {
 	local text=$1 start=$SECONDS log rc=0 progress
@@ -213,8 +214,8 @@ step()
 	return "$rc"
 }
 
-# capture COMMAND...: its stdout goes to $captured. Unlike $(...) a signal
-# does not wait for the command to end.
+# capture COMMAND...: set $captured to its stdout. Unlike with $(...), a signal is
+# handled before the command ends.
 capture()
 {
 	local out rc=0
@@ -231,7 +232,7 @@ capture()
 
 # --- cache ----------------------------------------------------------------------
 
-# with_lock NAME: only one process at a time makes the same thing. Held until
+# with_lock NAME: let only one process at a time prepare NAME. The lock is held until
 # the script ends.
 with_lock()
 {

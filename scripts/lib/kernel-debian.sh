@@ -4,11 +4,11 @@
 # Stock Debian kernels, image and headers, unpacked side by side in the cache.
 # Needs common.sh, apt.sh, kernels.sh and kernel-source.sh.
 
-# The release whose compiler builds here, and whose build tools run.
+# The release of this machine's compiler, whose build tools run here.
 _debian_here=bookworm
 
-# debian_kernel TARGET stock|headers SUITE META: META is the meta-package that
-# names the present version.
+# debian_kernel TARGET stock|headers SUITE META: META is the meta-package that depends
+# on the present version.
 debian_kernel()
 {
 	local target=$1 how=$2 suite=$3 meta=$4 arch package version release final
@@ -29,7 +29,7 @@ debian_kernel()
 				"half-synced? try again later"
 		kbuild=$(apt_dependency "$headers" 'linux-kbuild-.*')
 		if [ "$how" = stock ]; then
-			# Newer ones come in parts.
+			# Newer headers are split into several packages.
 			mapfile -t parts < <(echo "$package"
 				apt_dependency "$package" 'linux-binary-[0-9].*'
 				apt_dependency "$package" 'linux-modules-[0-9].*') || :
@@ -50,11 +50,10 @@ debian_kernel()
 	ln -sfn -- "${final##*/}" "$KDTL_CACHE/kernel/$target"
 }
 
-# _debian_tools TARGET RELEASE VERSION KBUILD DIR SUITE: the build tools, which run
-# here, whatever the target. The same version if it can be had. Kernels of other
-# releases have tools that ask for a newer C library, and a configuration that asks
-# for a newer compiler: then a tree is made from their sources, configured the same
-# but for that.
+# _debian_tools TARGET RELEASE VERSION KBUILD DIR SUITE: get the build tools, which run
+# on this machine, if possible in the same version. Other releases' tools need a newer
+# C library, and their configurations a newer compiler. For those make a tree from
+# their sources, configured the same except for the compiler.
 _debian_tools()
 {
 	local target=$1 release=$2 version=$3 kbuild=$4 dir=$5 suite=$6 src
@@ -71,8 +70,8 @@ _debian_tools()
 	step "get $kbuild" apt_unpack "$dir/root" "$kbuild"
 }
 
-# _debian_arrange DIR RELEASE stock|headers: DIR/{vmlinuz,kdir,modules,version}
-# out of DIR/root.
+# _debian_arrange DIR RELEASE stock|headers: make DIR/{vmlinuz,kdir,modules,version}
+# from DIR/root.
 _debian_arrange()
 {
 	local dir=$1 release=$2 image kdir top
@@ -80,7 +79,7 @@ _debian_arrange()
 	if [ -d "$dir/build" ]; then
 		ln -s build "$dir/kdir" || return
 	else
-		# Debian's headers name their other half by an absolute path.
+		# Debian's headers refer to their common part by an absolute path.
 		kdir=$dir/root/usr/src/linux-headers-$release
 		sed -i 's|^include /usr/src/|include ../|' "$kdir/Makefile" || return
 		ln -s "root/usr/src/${kdir##*/}" "$dir/kdir" || return
@@ -95,7 +94,7 @@ _debian_arrange()
 		[ -d "$top/lib/modules/$release/kernel" ] || top=$dir/root/usr
 		ln -s "${top#"$dir"/}" "$dir/modules" || return
 		rm -f -- "$top/lib/modules/$release/"{build,source} || return
-		# insmod in the guests wants them uncompressed.
+		# insmod in the guests needs them uncompressed.
 		find "$top/lib/modules" -name '*.ko.xz' -exec xz -d {} + || return
 		busybox depmod -b "$top" "$release" || return
 	fi

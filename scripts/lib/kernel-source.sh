@@ -13,7 +13,7 @@ _fragments()
 	[[ $1 != *-*-* ]] || echo "$_configs/${1##*-}.config"
 }
 
-# _assembly_header TARGET: what its assembly files begin with; of few kernels.
+# _assembly_header TARGET: a header that its assembly files include first, if any.
 _assembly_header()
 {
 	local header=$_configs/${1%%-*}-${1##*-}.h
@@ -27,7 +27,7 @@ _config_key()
 	cat -- $(_fragments "$1") $(_assembly_header "$1") | sha256sum | cut -c 1-8
 }
 
-# source_config_is_current TARGET: true as well for what is not built here.
+# source_config_is_current TARGET: also true for a kernel that is not built here.
 source_config_is_current()
 {
 	local link
@@ -37,8 +37,8 @@ source_config_is_current()
 	[ "${link##*+}" = "$(_config_key "$1")" ]
 }
 
-# source_tree SERIES SUITE [VERSION]: its newest sources, or those, are in $src,
-# their version is $version.
+# source_tree SERIES SUITE [VERSION]: get its newest sources, or those of VERSION, and
+# set $src to their folder and $version to their version.
 source_tree()
 {
 	local package=linux-source-$1 suite=$2 want=${3:-}
@@ -73,8 +73,8 @@ source_kernel()
 	[[ $target != ppc64* ]] || need_tool ppc64le powerpc64le-linux-gnu-gcc-12
 	source_tree "$2" "$4"
 
-	# A build tree knows its own name: it is not moved into place, but
-	# in use only once the link points to it.
+	# A build tree contains its own path, so it cannot be moved into place.
+	# Instead it is used only once the link points to it.
 	final=$KDTL_CACHE/kernel/$target@$version+$(_config_key "$target")
 	if [ ! -e "$final/version" ]; then
 		rm -rf -- "$final"
@@ -116,7 +116,7 @@ _source_configure()
 	local target=$1 dir=$3 want line rc=0
 
 	want=$dir/fragment.config
-	# Of two fragments the later one has its way.
+	# Later fragments override earlier ones.
 	# shellcheck disable=SC2046 # see _config_key
 	awk '
 	match($0, /CONFIG_[A-Za-z0-9_]+[= ]/) && /^(# )?CONFIG_/ {
@@ -131,7 +131,7 @@ _source_configure()
 	}' $(_fragments "$target") >"$want" || return
 	_source_make "$@" KCONFIG_ALLCONFIG="$want" allnoconfig || return
 
-	# What Kconfig did not accept would be missed only much later.
+	# Fail now if Kconfig did not accept an option; it would be missed much later.
 	while read -r line; do
 		case $line in
 		CONFIG_*=*) grep -q -x -F -e "$line" "$dir/build/.config" ;;
@@ -141,7 +141,7 @@ _source_configure()
 			;;
 		*) continue ;;
 		esac || {
-			echo "not taken: $line"
+			echo "Kconfig did not accept: $line"
 			rc=1
 		}
 	done <"$want"
@@ -165,7 +165,7 @@ _source_source()
 	echo "$release" >"$dir/version"
 }
 
-# Without a kernel there are no exported symbols: modpost cannot know them.
+# Without a built kernel modpost has no list of exported symbols.
 _source_prepared()
 {
 	local dir=$3
@@ -176,10 +176,9 @@ _source_prepared()
 	cp -- "$dir/build/include/config/kernel.release" "$dir/version"
 }
 
-# source_prepare_for TARGET SRC DIR HEADERS: out of SRC, in DIR/build, what
-# modules need to build for the kernel that HEADERS are of. The configuration is
-# that kernel's, so that all structures are: only what it says of its compiler is
-# said of this machine's.
+# source_prepare_for TARGET SRC DIR HEADERS: make in DIR/build, from SRC, what modules
+# need to build for the kernel of HEADERS. It has that kernel's configuration, so that
+# all structures are the same, except for what describes the compiler.
 source_prepare_for()
 {
 	local target=$1 src=$2 dir=$3 headers=$4 release f

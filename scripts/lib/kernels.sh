@@ -1,31 +1,31 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What scripts/kernels says, and how to build for a target. Needs common.sh.
+# Read scripts/kernels, and build for a target. Needs common.sh.
 
 _kernels=$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../kernels
 
-# kernel_targets [HOW]...: all, or those of a kind.
+# kernel_targets [HOW]...: all targets, or those of these kinds.
 kernel_targets()
 {
 	awk -v how=" $* " '!/^#/ && NF == 4 && (how == "  " || index(how, " " $2 " ")) {
 		print $1 }' "$_kernels"
 }
 
-# kernel_target TARGET: its "how suite package", or false.
+# kernel_target TARGET: print its how, suite and package; fail if there is none.
 kernel_target()
 {
 	awk -v target="$1" '!/^#/ && NF == 4 && $1 == target { print $2, $3, $4; n++ }
 		END { exit !n }' "$_kernels"
 }
 
-# kernel_series TARGET: 7.2 of x86_64-7.2-debug.
+# kernel_series TARGET: for instance 7.2 for x86_64-7.2-debug.
 kernel_series()
 {
 	cut -d - -f 2 <<<"$1"
 }
 
-# kernel_deb_arch TARGET: its architecture as Debian calls it.
+# kernel_deb_arch TARGET: Debian's name of its architecture.
 kernel_deb_arch()
 {
 	case $1 in
@@ -35,8 +35,8 @@ kernel_deb_arch()
 	esac
 }
 
-# kernel_make_args TARGET: what make has to be told to build for it; the compiler
-# is this machine's, whichever one Debian used. They go to ${make_args[@]}.
+# kernel_make_args TARGET: set ${make_args[@]} to make's arguments to build for it. The
+# compiler is this machine's, whichever one Debian used.
 kernel_make_args()
 {
 	case $1 in

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Does everything build without a warning, and is the style kept? The compiler
-# with W=1, sparse with endianness, shellcheck; then inside a kernel tree.
+# Everything builds without a warning, with W=1 and with sparse, and shellcheck finds
+# nothing.
 
 here=$(dirname -- "$(readlink -f -- "$0")")
 top=$(dirname -- "$(dirname -- "$here")")
@@ -12,8 +12,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 # shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
 . "$here/lib/ktap.sh"
 
-# A copy without what other builds left: every file is compiled, every warning
-# seen.
+# Copy only the sources, so that every file is compiled and every warning seen.
 copy()
 {
 	mkdir -- "$work/$1"
@@ -22,7 +21,7 @@ copy()
 		tar -C "$top" --null -T - -cf - | tar -C "$work/$1" -xf -
 }
 
-# quiet_make TARGET ARGUMENT...: fails if make does, or if anything warns.
+# quiet_make TARGET ARGUMENT...: fail if make fails, or if there is a warning.
 quiet_make()
 {
 	local target=$1 cross=() rc=0
@@ -35,7 +34,7 @@ quiet_make()
 	! grep -E -A 3 'warning|error:|WARNING|ERROR' "$work/log" && [ $rc -eq 0 ]
 }
 
-# Of all that is in git and has such a first line.
+# shell_scripts: the files in git whose first line is a shell script's.
 shell_scripts()
 {
 	local f
@@ -54,7 +53,7 @@ check_shell()
 	(cd -- "$top" && shell_scripts | xargs -0 shellcheck -x -S warning)
 }
 
-# Everything says under which licence it is.
+# Each file names its licence.
 check_spdx()
 {
 	local missing
@@ -65,7 +64,7 @@ check_spdx()
 	[ -z "$missing" ] || { echo "without SPDX line:" "$missing"; return 1; }
 }
 
-# selftests/deep/twins.sh would be the first to see one that does not, months later.
+# Otherwise only selftests/deep/twins.sh, which rarely runs, would notice.
 twins_fit()
 {
 	local patch
@@ -100,5 +99,5 @@ for target in x86_64-6.1 ppc64le-6.1; do
 done
 ok "shellcheck finds nothing" check_shell
 ok "every file has its SPDX line" check_spdx
-ok "the twins' mistakes can still be made" twins_fit
+ok "the patches of the twins' mistakes apply" twins_fit
 finish

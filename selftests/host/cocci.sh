@@ -1,12 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The semantic patches for clients and drivers: does each find all that is bad in
-# its sample, at its line, and nothing that is good, in every mode? And is the
-# project clean, by these and by the kernel's own?
+# Each semantic patch for clients and drivers finds exactly the bad lines of its sample,
+# in every mode, and neither these nor the kernel's own find anything in the project.
 #
-# In a sample, BAD marks a line that is to be found; "patch: by hand", that patch
-# mode leaves it.
+# In a sample, BAD marks a line that must be found, and "patch: by hand" one that patch
+# mode does not change.
 
 here=$(dirname -- "$(readlink -f -- "$0")")
 top=$(dirname -- "$(dirname -- "$here")")
@@ -17,12 +16,12 @@ top=$(dirname -- "$(dirname -- "$here")")
 
 kdtl=$top/scripts/coccinelle/kdtl
 
-# Found by the kernel's rules, and meant so: file, rule.
+# Found by the kernel's rules, but correct: file, rule, reason.
 meant='
-clients/stream/reader.c         locks-mini_lock         its caller has locked
-core/session.c                  locks-mini_lock         returns with the lock
-selftests/fake/kdtl_crash.c  locks-double_lock       has to hang
-selftests/fake/kdtl_wrong.c  free-kfree              has to be reported
+clients/stream/reader.c         locks-mini_lock         its caller holds the lock
+core/session.c                  locks-mini_lock         returns with the lock held
+selftests/fake/kdtl_crash.c  locks-double_lock       must hang
+selftests/fake/kdtl_wrong.c  free-kfree              must be reported
 '
 
 has_mode()
@@ -37,7 +36,7 @@ cocci()
 		"$3" 2>"$work/err" || { cat -- "$work/err"; return 1; }
 }
 
-# lines PATTERN FILE: numbers of the lines that match.
+# lines PATTERN FILE: the numbers of the lines that match.
 lines()
 {
 	grep -n -E "$1" "$2" | cut -d : -f 1
@@ -53,7 +52,7 @@ reports()
 	cut -d : -f 2 "$work/out" | sort -n -u | diff -u "$work/bad" -
 }
 
-# What context mode takes out of the file is what it points at.
+# Context mode marks lines as removed to point at them.
 points()
 {
 	local sample=$kdtl/samples/$1.c
@@ -74,7 +73,7 @@ links()
 	done
 }
 
-# When the patch is in, nothing is found but what is left to a person.
+# After the patch, only the lines that are left to a person are found.
 repairs()
 {
 	local sample=$kdtl/samples/$1.c
@@ -90,7 +89,7 @@ repairs()
 	cut -d : -f 2 "$work/out" | sort -n -u | diff -u "$work/bad" -
 }
 
-# sleep.cocci knows every verb that may sleep, by what its comment says.
+# sleep.cocci lists every function whose kernel-doc says that it may sleep.
 knows_all()
 {
 	local name verb
@@ -100,7 +99,7 @@ knows_all()
 	awk '/^ \* kdtl_[a-z_]*\(\)/ { sub(/\(\).*/, "", $2); name = $2; said = 0 }
 	     /^ \* Context: / { print name, /task, may sleep/ ? "sleeps" : "any" }' \
 		"$top"/api/*.c >"$work/comments"
-	# What is not exported is no verb.
+	# Only exported functions count.
 	grep -h -o -E '^EXPORT_SYMBOL\w*\(\w+' "$top"/api/*.c | sed 's/.*(//' >"$work/exported"
 	grep -w -F -f "$work/exported" "$work/comments" >"$work/verbs"
 	grep -q sleeps "$work/verbs" || return
@@ -136,7 +135,7 @@ kernel_rules()
 	done <<<"$meant"
 	cat -- "$work/out"
 	tail -n 3 "$work/err"
-	# 1: something was found; but each rule has to have run.
+	# Status 1 says that something was found. Each rule must have run.
 	[ ! -s "$work/out" ] && [ "$status" -le 1 ] &&
 		grep -q ' rules over ' "$work/err" && ! grep 'rules failed' "$work/err"
 }
@@ -157,17 +156,17 @@ for rule in "${rules[@]}"; do
 	ok "$rule: org links to them" links "$rule"
 	! has_mode "$rule" patch || ok "$rule: patch repairs them" repairs "$rule"
 done
-ok "sleep: knows every verb that may sleep" knows_all
+ok "sleep: lists every function that may sleep" knows_all
 ok "make cocci M=folder checks and repairs a client's own folder" client_folder
 ok "nothing is found in the project" "$top/scripts/cocci"
 mkdir -p -- "$KDTL_CACHE/src"
 source=$(find "$KDTL_CACHE/src" -maxdepth 1 -name 'linux-source-*' ! -name '*@*' |
 	sort -V | tail -n 1)
 if [ "${KDTL_QUICK:-0}" != 0 ]; then
-	skip "nor by the kernel's own rules" "takes minutes"
+	skip "the kernel's own rules find nothing, either" "takes minutes"
 elif [ -z "$source" ]; then
-	skip "nor by the kernel's own rules" "no linux-source in the cache"
+	skip "the kernel's own rules find nothing, either" "no linux-source in the cache"
 else
-	ok "nor by the kernel's own rules (${source##*/})" kernel_rules "$source"
+	ok "the kernel's own rules find nothing, either (${source##*/})" kernel_rules "$source"
 fi
 finish

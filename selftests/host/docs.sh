@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Does the documentation build without a warning, does the reference have all that
-# is exported, and does the text name nothing that is not there?
+# The documentation builds without a warning, the reference has everything that is
+# exported, and the text names nothing that does not exist.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -13,7 +13,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 # shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
 . "$here/lib/ktap.sh"
 
-# none WHAT: passes if there is nothing on stdin, which is shown.
+# none WHAT: pass if stdin is empty, otherwise show it.
 none()
 {
 	! sed "s/^/$1: /" | grep .
@@ -24,7 +24,7 @@ builds()
 	"$top/scripts/docs" "$work/html"
 }
 
-# Of what is not exported as well.
+# kernel_doc_is_whole: also of functions that are not exported.
 kernel_doc_is_whole()
 {
 	local source
@@ -66,7 +66,7 @@ documented()
 	done <"$work/exported" | none "no kernel-doc, or not whole"
 }
 
-# Each is a function with an entry of its own in the page.
+# in_reference: each exported function has its entry in the page.
 in_reference()
 {
 	grep -o 'id="c\.[a-z0-9_]*"' "$work/html/api.html" |
@@ -74,7 +74,7 @@ in_reference()
 	comm -23 "$work/exported" "$work/reference" | none "not in api.rst"
 }
 
-# And what the header declares for drivers and clients is exported.
+# declared: what the headers declare for drivers and clients is exported.
 declared()
 {
 	sed -n 's/^[a-z].*\b\(kdtl_[a-z_]*\)(.*/\1/p' "$top"/api/include/linux/kdtl*.h |
@@ -86,7 +86,7 @@ declared()
 	comm -23 "$work/inline" "$work/reference" | none "not in api.rst"
 }
 
-# Links and pictures lead to files that are there, and to places in them.
+# links: links and pictures lead to files, and places in them, that exist.
 links()
 {
 	local page ref file id
@@ -150,7 +150,7 @@ pictures()
 	END
 }
 
-# Functions, files and scripts that the text names, but for what stands for any.
+# names: the functions and files that the text names exist, except for placeholders.
 names()
 {
 	local file name
@@ -171,7 +171,7 @@ names()
 		done | none "no such file"
 }
 
-# Functions that order memory, by themselves or for their caller.
+# ordering: functions that order memory, by themselves or for their caller.
 ordering()
 {
 	find "$top/core" "$top/api" "$top/clients" -name '*.[ch]' ! -path '*/tool/*' \
@@ -189,9 +189,10 @@ ordering_table()
 	done | none "orders memory, not in design.rst"
 }
 
-# Each file has a maintainer, for the kernel's get_maintainer.pl, in a tree that has the
-# names of our files, and the folders by which that knows a kernel's tree. One file is
-# nobody's, to see that it would be named. In a hurry, one file of each folder.
+# maintainers: the kernel's get_maintainer.pl finds a maintainer for each file, or in the
+# quick run for one file of each folder. It runs in a tree of empty files with our
+# names, beside the folders by which it recognizes a kernel's tree. One more file has
+# no maintainer, to see that this is noticed.
 maintainers()
 {
 	local source tree=$work/tree
@@ -226,22 +227,22 @@ figures()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-docs.XXXXXX")
 partial "$work"
 exported >"$work/exported"
-# 150 MB, unpacked 1.8 GB: not for who is in a hurry.
+# The sources take 150 MB, and 1.8 GB unpacked: too much for the quick run to download.
 if [ "${KDTL_QUICK:-0}" = 1 ] && ! compgen -G "$KDTL_CACHE/src/linux-source-*" >/dev/null; then
 	skip_all "no sources of a kernel in the cache, which have kernel-doc; not in the quick run"
 fi
 "$top/scripts/kernel" x86_64-7.2 source >/dev/null ||
 	skip_all "no sources of a kernel, which have kernel-doc"
 plan 11
-ok "it builds without a warning" builds
-ok "all $(wc -l <"$work/exported") exported functions have their comment" documented
-ok "kernel-doc finds nothing missing, there and inside" kernel_doc_is_whole
-ok "what is exported is in the reference" in_reference
-ok "so is all that the header declares" declared
+ok "the documentation builds without a warning" builds
+ok "all $(wc -l <"$work/exported") exported functions have kernel-doc" documented
+ok "kernel-doc finds nothing missing, also inside" kernel_doc_is_whole
+ok "exported functions are in the reference" in_reference
+ok "what the headers declare is exported" declared
 ok "no link is dead" links
 ok "text in pictures stays in its box" pictures
-ok "functions and files that the text names are there" names
-ok "who orders memory is in the table of barriers" ordering_table
+ok "functions and files that the text names exist" names
+ok "functions that order memory are in the table of barriers" ordering_table
 ok "every file has a maintainer" maintainers
 ok "the figures in why-not.rst are those of performance.rst" figures
 finish

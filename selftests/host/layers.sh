@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Who uses whom? Control flows down: api uses core, and core uses nothing above
-# itself. No two files need each other, clients see the public headers only, and
-# each driver touches core through one header. The answers come from the built
-# objects, and from the headers that the compiler read.
+# Control flows down: api uses core, and core uses nothing of api. No files use each
+# other in a circle, clients include only the public headers, and each driver includes
+# one header of core. The test finds this out from the built objects, and from the
+# headers that the compiler read.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -15,7 +15,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 # shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
 . "$here/lib/ktap.sh"
 
-# sources DIR FOLDER...: the C files of these folders, without what kbuild wrote.
+# sources DIR FOLDER...: the C files of these folders, without those of kbuild.
 sources()
 {
 	(cd -- "$1" && shift && find "$@" -maxdepth 1 -name '*.c' ! -name '*.mod.c') | sort
@@ -27,8 +27,8 @@ clients()
 	(cd -- "$1" && find clients -mindepth 1 -maxdepth 1 -type d) | sort
 }
 
-# uses DIR FOLDER...: "user used symbol" for each symbol that one object of these
-# folders takes from another.
+# uses DIR FOLDER...: "user used symbol" for each symbol that an object of these folders
+# uses and another one of them defines.
 uses()
 {
 	local dir=$1 f
@@ -45,7 +45,7 @@ uses()
 		}' | sort -u
 }
 
-# circles: the shortest circle through each object of what uses() prints.
+# circles: the shortest circle through each object, from the output of uses().
 circles()
 {
 	awk '
@@ -66,14 +66,14 @@ circles()
 					continue
 				from[near[i]] = o
 				if (near[i] == start)
-					return told(start, from)
+					return as_text(start, from)
 				queue[tail++] = near[i]
 			}
 		}
 		return ""
 	}
-	# Each circle is told once, from the first of its names.
-	function told(start, from,   path, n, i, o, first, text) {
+	# Write a circle from the first of its names, so that it is the same each time.
+	function as_text(start, from,   path, n, i, o, first, text) {
 		o = start
 		do {
 			path[n++] = o
@@ -98,9 +98,9 @@ circles()
 	}' | sort
 }
 
-# --- what has to be so; DIR is a build of scripts/build, or like one ------------------
+# --- the rules; DIR is a folder of scripts/build, or one that is planted ----------------
 
-# complete DIR: what was not compiled cannot be judged.
+# complete DIR: each file was compiled, because only then it can be checked.
 complete()
 {
 	local f missing=0
@@ -142,8 +142,8 @@ core_calls_no_api()
 		END { exit bad }'
 }
 
-# clients_include_public DIR: headers of this project that the compiler read, however
-# they were included.
+# clients_include_public DIR: looks at all headers of this project that the compiler
+# read, also if another header includes them.
 clients_include_public()
 {
 	local client f header rc=0
@@ -164,8 +164,8 @@ clients_include_public()
 	return $rc
 }
 
-# drivers_include_one DIR: what a driver and its own headers include themselves. From
-# the source: kdtl_vpa is for POWER only.
+# drivers_include_one DIR: looks at what a driver and its own headers include themselves,
+# in the source, because kdtl_vpa is only built for POWER.
 drivers_include_one()
 {
 	(cd -- "$1/core/pmu" && grep -H -o '^#include "\.\./.*"' ./*.[ch]) |
@@ -182,10 +182,10 @@ drivers_include_one()
 		}'
 }
 
-# --- can that fail? -----------------------------------------------------------------
+# --- each rule can fail -------------------------------------------------------------
 
-# plant FILE [USED...]: a source with a function of its own name that calls those of
-# others, and what kbuild would make of it.
+# plant FILE [USED...]: a source with a function of its own name that calls the USED
+# ones, and the products that kbuild would make of it.
 plant()
 {
 	local f=$work/planted/$1 name used
@@ -232,7 +232,7 @@ plant_all()
 	printf '#include "../%s.h"\n' compat low one >"$d/core/pmu/bad.c"
 }
 
-# finds EXPECTED COMMAND...: the command fails, and says just that.
+# finds EXPECTED COMMAND...: the command fails, and prints exactly this.
 finds()
 {
 	local expected=$1

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The models of selftests/models: what is right is right in every state, each
-# mistake that they know of is found, and each barrier of the code names the place
-# in a model that it is.
+# The models of selftests/models hold in every state, each mistake that can be made in
+# them is found, and each barrier in the code names its place in a model and the
+# function of its partner.
 #
-# KDTL_MODELS=large (selftests/deep/models.sh): larger ones, which take minutes.
+# KDTL_MODELS=large (selftests/deep/models.sh) uses larger settings, which take minutes.
 #
 # shellcheck disable=SC2015,SC2016,SC2317 # || shows the output; awk; functions
 # that ok() calls
@@ -19,8 +19,8 @@ top=$(dirname -- "$(dirname -- "$here")")
 
 models=$top/selftests/models
 
-# Model, then what to set: it must hold for each line. The first is the one in
-# which the mistakes are looked for.
+# The models and their settings: each line must hold. The mistakes are made in the
+# first line of a model.
 quick='
 aux
 snapshot  -DENTRIES=3
@@ -44,7 +44,7 @@ wake      -DCPUS=1 -DENTRIES=4
 wake      -DCPUS=1 -DENTRIES=2 -DWAITERS=2
 '
 
-# search MODEL SETTING...: every state that can be reached; the verdict is in
+# search MODEL SETTING...: visit every state that can be reached. The verdict is in
 # $work/out.
 search()
 {
@@ -53,7 +53,7 @@ search()
 	shift
 	rm -rf -- "$work/pan"
 	mkdir -- "$work/pan"
-	# Spin writes where it stands, and is a front of cpp.
+	# Spin writes to the current folder, and runs cpp, which includes from there.
 	(cd -- "$work/pan" && cp -- "$models"/*.pml . &&
 		spin -a "$@" "$model.pml" &&
 		gcc-12 -O1 -DSAFETY -DCOLLAPSE -DMEMLIM=3000 -o pan pan.c) >"$work/err" 2>&1 || {
@@ -64,7 +64,7 @@ search()
 	! grep -E 'max search depth too small|out of memory|MEMLIM' "$work/out"
 }
 
-# errors: how many were found, nothing if the search did not come to its end.
+# errors: how many were found, or nothing if the search did not end.
 errors()
 {
 	sed -n 's/.*errors: \([0-9]*\)$/\1/p' "$work/out"
@@ -84,7 +84,7 @@ holds()
 	}
 }
 
-# A mistake shows as a claim that does not hold, or as someone who waits for ever.
+# A mistake shows as a failed assertion, or as a process that waits for ever.
 found()
 {
 	search "$@" || return
@@ -100,7 +100,7 @@ mistakes()
 	sed -n 's/^ \*\t\(BUG_[A-Z]*\).*/\1/p' "$models/$1.pml"
 }
 
-# What is described is what can be chosen.
+# known: the mistakes that are described are those that can be chosen.
 known()
 {
 	local model
@@ -114,7 +114,7 @@ known()
 
 # --- litmus tests -------------------------------------------------------------------
 
-# litmus FILE [LABEL]: as it is, or with the line of LABEL as it must not be.
+# litmus FILE [LABEL]: the test as it is, or with the line of LABEL made wrong.
 litmus()
 {
 	local name=${1##*/}
@@ -136,7 +136,7 @@ observed()
 		cat -- "$work/out"
 		return 1
 	}
-	# Right is also without a race.
+	# A correct test has no data race, either.
 	[ "$1" = Sometimes ] || ! grep '^Flag' "$work/out"
 }
 
@@ -157,7 +157,7 @@ litmus_tests()
 	done
 }
 
-# bugs FILE...: the labels of lines that can be wrong
+# bugs FILE...: the labels of the lines that can be made wrong.
 bugs()
 {
 	grep -ohE '\[[a-z]+\.[A-Z]\] BUG:' "$@" | grep -oE '[a-z]+\.[A-Z]' | sort -u
@@ -176,7 +176,8 @@ same_labels()
 		{ echo "< only in the code, > only in the models"; return 1; }
 }
 
-# Each barrier has a label of its own, beside it or in the comment before it.
+# all_labelled: each barrier has a label of its own, beside it or in the comment
+# before it.
 all_labelled()
 {
 	find "$top/core" "$top/api" -name '*.[ch]' ! -name u64.h -print0 | sort -z |
@@ -192,7 +193,7 @@ all_labelled()
 		seen++
 		if (label == "") {
 			sub(top, "", FILENAME)
-			printf "%s:%d: [aux.?], which place in a model? %s\n",
+			printf "%s:%d: no label of a place in a model: %s\n",
 				FILENAME, FNR, $0
 			bad = 1
 		}
@@ -204,10 +205,9 @@ all_labelled()
 	}'
 }
 
-# labelled DIR: each comment of core/ and api/ there that has a label, in one line:
-# file, first line, last line, the function in which it stands (- if in none), text,
-# and those of its labels that are not only named as another's partner. A comment
-# right above a function belongs to it.
+# labelled DIR: one line for each comment in core/ and api/ that has a label: file, first
+# line, last line, function (- for none), text, and the text without the labels that
+# follow "pairs with". A comment right above a function belongs to the function.
 labelled()
 {
 	(cd -- "$1" && find core api -name '*.[ch]' -print0 | sort -z | xargs -0 awk '
@@ -245,8 +245,9 @@ labelled()
 	END { put("-") }' /dev/null)
 }
 
-# partners DIR: what those comments say of the other end: file, first line, last line,
-# its labels, the function. "[aux.O] see f()" says that this label is there, too.
+# partners DIR: one line for each function that those comments name as the other end:
+# file, first line, last line, the label of the other end, the function. After
+# "[aux.O] see f()" f() has the same label.
 partners()
 {
 	labelled "$1" | awk -F '\t' '
@@ -285,8 +286,7 @@ partners()
 	}'
 }
 
-# partners_named DIR: the label of the other end stands in the function that the
-# comment names.
+# partners_named DIR: each function that a comment names as the other end has that label.
 partners_named()
 {
 	local dir=$1
@@ -313,8 +313,8 @@ partners_named()
 	END { exit bad || seen < 5 }' <(labelled "$dir") <(partners "$dir")
 }
 
-# table FILE: the rows of design.rst that have a letter, as "letters functions" for
-# each of their two ends.
+# table FILE: print "letters functions" for both ends of each row of design.rst that has
+# a letter.
 table()
 {
 	awk '
@@ -341,8 +341,8 @@ table()
 	{ put(); nr = 0; on = 0 }' "$1"
 }
 
-# table_names DIR: the functions in the table are those with that label. Waiting has
-# letters of its own, which are not in it.
+# table_names DIR: the table names exactly the functions that have the label. It does
+# not have the letters of waiting.
 table_names()
 {
 	local letters functions wrong=0 nr=0
@@ -359,7 +359,7 @@ table_names()
 	[ $wrong -eq 0 ] && [ $nr -gt 10 ]
 }
 
-# Each of those names, made wrong, is noticed.
+# drift_is_seen: replace each of those names by a wrong one; each time it is noticed.
 drift_is_seen()
 {
 	local copy=$work/drift file first last name nr=0
@@ -419,8 +419,8 @@ plan $((nr + 6))
 ok "each mistake that is described can be made" known
 ok "the code and the models name the same places" same_labels
 ok "each barrier of the code names its place in a model" all_labelled
-ok "and the function in which its other end stands" partners_named "$top"
-ok "another function's name would be noticed" drift_is_seen
+ok "comments name the function of a barrier's other end" partners_named "$top"
+ok "a wrong function there is noticed" drift_is_seen
 ok "the table in design.rst names the same functions" table_names "$top"
 
 total=0

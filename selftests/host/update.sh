@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Clients and drivers of kdtl 0.1: does the semantic patch make of them what it
-# should, does that build, and does it work? A client and a driver use every name that
-# has changed; the sampler and the tutorial are those of 0.1, and use none.
+# The semantic patch that updates clients and drivers of kdtl 0.1 gives the expected
+# code, which builds and works. A client and a driver use every name that has changed.
+# The sampler and the tutorial of 0.1 use none.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -18,7 +18,7 @@ samples=$top/scripts/coccinelle/update/samples
 changing='client.c driver.c driver.h'
 modules='driver client tutorial old_sampler'
 
-# copy FOLDER: the samples as they were, and how to build them.
+# copy FOLDER: the samples for 0.1, and a Kbuild for them.
 copy()
 {
 	local f
@@ -38,13 +38,13 @@ copy()
 	} >"$work/$1/Kbuild"
 }
 
-# update: what scripts/cocci prints, applied as its usage says.
+# update: apply what scripts/cocci prints, as its usage says.
 update()
 {
 	(cd -- "$work" && "$top/scripts/cocci" --update 0.1 new | patch -p0)
 }
 
-# rewrites FILE: to the letter.
+# rewrites FILE: the updated file is exactly as expected.
 rewrites()
 {
 	diff -u "$samples/${1%.*}.after.${1##*.}" "$work/new/$1"
@@ -62,14 +62,14 @@ is_done()
 	! grep . "$work/again"
 }
 
-# build FOLDER: as modules.
+# build FOLDER: build the modules.
 build()
 {
 	make -C "$kdir" M="$work/$1" KBUILD_EXTRA_SYMBOLS="$built/Module.symvers" \
 		W=1 -k modules >"$work/log" 2>&1
 }
 
-# The compiler stops at each of the names, so none is misunderstood.
+# The compiler refuses each of the old names.
 old_is_refused()
 {
 	local name

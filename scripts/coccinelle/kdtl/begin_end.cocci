@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/// A transaction that kdtl_aux_output_begin() opened must be closed on every
-/// path: the area refuses the next one until then.
+/// A transaction that kdtl_aux_output_begin() opened must be closed on every path,
+/// because the area refuses the next one until then.
 ///
 // Confidence: High
-// Comments: after patch mode see that begin cannot have returned NULL there; the
-// Comments: end of a void function is left alone, as both ways mostly meet there
+// Comments: after patch mode check that begin cannot have returned NULL there; the
+// Comments: end of a void function is not changed, as both paths mostly meet there
 // Options: --no-includes
 
 virtual patch

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /// A session completes the caller's completion until kdtl_session_close()
-/// returns: whatever holds it must stay until then.
+/// returns, so the memory that holds the completion must stay until then.
 ///
 // Confidence: Moderate
 // Comments: a close in another function is not seen
@@ -10,7 +10,7 @@ virtual context
 virtual org
 virtual report
 
-// Which structures hold a completion that a session has?
+// The structures that hold a session's completion.
 @held@
 identifier T, c;
 struct T *x;
@@ -89,7 +89,7 @@ position q;
  	... when any
  }
 
-// On the stack: gone with the function.
+// On the stack, which is gone when the function returns.
 @stack exists@
 declarer name DECLARE_COMPLETION_ONSTACK;
 identifier c, a;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/// kdtl_session_create() and kdtl_merge_create() return an ERR_PTR, never NULL:
-/// look before the first use, with IS_ERR().
+/// kdtl_session_create() and kdtl_merge_create() return an ERR_PTR, never NULL,
+/// so check the result with IS_ERR() before using it.
 ///
 // Confidence: High
 // Options: --no-includes

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/// What is built on kdtl is exported as kdtl is: to GPL modules only, and its
-/// own names in its namespace.
+/// Symbols of a module that uses kdtl are exported to GPL modules only, as kdtl's
+/// are, and kdtl's own symbols in kdtl's namespace.
 ///
 // Confidence: High
 // Options: --no-includes
@@ -21,7 +21,7 @@ position p;
 @@
  EXPORT_SYMBOL@p(f);
 
-// kdtl's own names are kdtl's anywhere, others if the file uses kdtl.
+// kdtl's own names count in any file, others only if the file uses kdtl.
 @mine@
 declarer name EXPORT_SYMBOL, EXPORT_SYMBOL_GPL;
 identifier f =~ "^kdtl_";

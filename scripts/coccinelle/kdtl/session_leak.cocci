@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/// A session that nobody else has must be closed on every path that gives up.
+/// A session that was stored nowhere else must be closed on every error path.
 ///
 // Confidence: Moderate
 // Comments: the file's variables are only followed in what module_init() names,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/// Most verbs take a mutex: not under a spinlock, with interrupts or preemption
-/// off, in an RCU reader, or in a callback that runs in interrupts.
+/// Most functions that take a session lock a mutex, so they must not be called under
+/// a spinlock, with interrupts or preemption off, in an RCU reader, or in a callback
+/// that runs in interrupts.
 ///
 // Confidence: Moderate
 // Comments: calls through other functions are not followed
@@ -67,7 +68,7 @@ position p, q;
  verb@q(...)
 )
 
-// Who runs where nobody sleeps.
+// Functions that run where nothing may sleep.
 @callback@
 identifier f, reg =~ "^register_trace_";
 expression A, B;
@@ -165,4 +166,4 @@ f << callback.f;
 q << atomic.q;
 verb << atomic.verb;
 @@
-coccilib.report.print_report(q[0], "%s() may sleep, but %s() runs where nobody may" % (verb, f))
+coccilib.report.print_report(q[0], "%s() may sleep, but %s() runs where nothing may" % (verb, f))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/// What kdtl_aux_peek() showed is the writer's again once it was given back
-/// with kdtl_aux_consume(), and gone after kdtl_session_close().
+/// After kdtl_aux_consume() the writer may overwrite a span of kdtl_aux_peek(), and
+/// after kdtl_session_close() its memory is gone.
 ///
 // Confidence: High
 // Options: --no-includes
@@ -9,7 +9,8 @@ virtual context
 virtual org
 virtual report
 
-// Of a part of the span the rest may still be used: only all of it counts.
+// If only a part was given back, the rest may still be used: only giving back the
+// whole span counts.
 @span exists@
 expression L, S, C, P, N;
 position p, q;

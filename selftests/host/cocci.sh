@@ -96,7 +96,7 @@ knows_all()
 
 	verb=$(sed -n 's/^identifier verb =~ "\(.*\)";$/\1/p' "$kdtl/sleep.cocci" | sort -u)
 	[ "$(wc -l <<<"$verb")" -eq 1 ] || { echo "two lists: $verb"; return 1; }
-	awk '/^ \* kdtl_[a-z_]*\(\)/ { sub(/\(\).*/, "", $2); name = $2; said = 0 }
+	awk '/^ \* kdtl_[a-z_]*\(\) - / { sub(/\(\).*/, "", $2); name = $2; said = 0 }
 	     /^ \* Context: / { print name, /task, may sleep/ ? "sleeps" : "any" }' \
 		"$top"/api/*.c >"$work/comments"
 	# Only exported functions count.

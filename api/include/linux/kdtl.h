@@ -30,6 +30,7 @@
 #include <linux/completion.h>
 #include <linux/cpumask.h>
 #include <linux/math64.h>
+#include <linux/module.h>
 #include <linux/notifier.h>
 #include <linux/sched.h>
 #include <linux/time64.h>

@@ -111,7 +111,7 @@ complete()
 		echo "$f was not compiled"
 		missing=1
 	done
-	[ $missing -eq 0 ] && uses "$1" core api | grep -q '^api/.* core/'
+	[ $missing -eq 0 ] && grep -q '^api/.* core/' <<<"$(uses "$1" core api)"
 }
 
 # no_circle DIR FOLDER

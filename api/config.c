@@ -20,7 +20,7 @@ static int kdtl_config_check(struct kdtl_session *s, void *element)
 			s->owner, req->mask, KDTL_MASK_ALL);
 		return -EINVAL;
 	}
-	return 0;
+	return kdtl_session_mask_check(s, req->mask);
 }
 
 static void kdtl_config_apply(struct kdtl_session *s, void *element)
@@ -53,6 +53,7 @@ static const struct kdtl_vector_verb kdtl_config_write_verb = {
  * * -EBUSY: the session is started or paused, whatever @nr is
  * * -EINVAL: unknown set or mask bits (a line in the log says which), or @req
  *   is NULL
+ * * -EOPNOTSUPP: the source distinguishes none of the mask's kinds
  * * -E2BIG: @nr is above KDTL_MAX_REQUESTS
  * * -ESHUTDOWN: the session is being closed
  */

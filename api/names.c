@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Names of PAPR's reason codes. */
+/* Names of reason codes. */
 #include <linux/export.h>
 #include <linux/kdtl.h>
 
@@ -36,13 +36,16 @@ static const char * const kdtl_preempt_names[] = {
  * kdtl_dispatch_reason_name() - name a dispatch reason
  * @reason: from kdtl_entry_dispatch_reason()
  *
- * The names are those of PAPR and of the perf tool.
+ * The names are those of PAPR and of the perf tool, and "throttled".
  *
  * Context: any.
- * Return: a constant string; "unknown" for a code that PAPR does not define.
+ * Return: a constant string; "unknown" for a code that neither PAPR nor kdtl
+ * defines.
  */
 const char *kdtl_dispatch_reason_name(unsigned int reason)
 {
+	if (reason == KDTL_DISPATCH_THROTTLED)
+		return "throttled";
 	return reason < ARRAY_SIZE(kdtl_dispatch_names) ?
 		kdtl_dispatch_names[reason] : "unknown";
 }
@@ -53,10 +56,13 @@ EXPORT_SYMBOL_NS_GPL(kdtl_dispatch_reason_name, KDTL_NS);
  * @reason: from kdtl_entry_preempt_reason()
  *
  * Context: any.
- * Return: a constant string; "unknown" for a code that PAPR does not define.
+ * Return: a constant string; "unknown" for a code that neither PAPR nor kdtl
+ * defines.
  */
 const char *kdtl_preempt_reason_name(unsigned int reason)
 {
+	if (reason == KDTL_PREEMPT_THROTTLED)
+		return "throttled";
 	return reason < ARRAY_SIZE(kdtl_preempt_names) ?
 		kdtl_preempt_names[reason] : "unknown";
 }

@@ -2,6 +2,7 @@
 /* Vectors of requests: checked as a whole before anything is done. */
 #define pr_fmt(fmt) "kdtl: " fmt
 
+#include "../core/fanout.h"
 #include "request.h"
 
 /**
@@ -117,4 +118,23 @@ bool kdtl_session_has_cpu(struct kdtl_session *s, int cpu)
 int kdtl_cpu_check(struct kdtl_session *s, int which)
 {
 	return which == -1 || kdtl_session_has_cpu(s, which) ? 0 : -EINVAL;
+}
+
+/**
+ * kdtl_session_mask_check() - does the source distinguish any of a mask's kinds?
+ * @s: the session
+ * @mask: KDTL_MASK_*; 0: all
+ *
+ * Context: any.
+ * Return: 0, or -EOPNOTSUPP with a line in the log.
+ */
+int kdtl_session_mask_check(struct kdtl_session *s, u32 mask)
+{
+	const u32 known = kdtl_pmu_mask(s->pmu);
+
+	if (!mask || mask & known)
+		return 0;
+	pr_warn("%s: mask=%#x: %s distinguishes only %#x\n", s->owner, mask,
+		s->pmu->name, known);
+	return -EOPNOTSUPP;
 }

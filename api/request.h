@@ -62,6 +62,7 @@ static inline void *kdtl_vector_at(const struct kdtl_vector *v, unsigned int i)
 int kdtl_no_set(struct kdtl_session *s, u16 id);
 bool kdtl_session_has_cpu(struct kdtl_session *s, int cpu);
 int kdtl_cpu_check(struct kdtl_session *s, int which);
+int kdtl_session_mask_check(struct kdtl_session *s, u32 mask);
 
 /* Does a request for CPU @which (-1: all) include @cpu? */
 static inline bool kdtl_cpu_meant(int which, int cpu)

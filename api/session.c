@@ -18,6 +18,7 @@
 #include "../core/trace.h"
 #include "../core/wake.h"
 #include "debugfs.h"
+#include "request.h"
 
 #define KDTL_SESSION_FLAGS	(KDTL_SESSION_OVERWRITE | KDTL_SESSION_PAUSE)
 
@@ -157,6 +158,7 @@ free:
  *   the watermark is above the area's size, or the CPU set has no possible CPU (a
  *   line in the log says which)
  * * -ENOENT: there is no such source, or none at all
+ * * -EOPNOTSUPP: the source distinguishes none of the mask's kinds
  * * -ENOMEM: memory is short, or max_session_mb is exceeded (a line in the log)
  * * the error of the source's attach(), for instance -EBUSY if somebody else owns
  *   the hypervisor's log
@@ -186,7 +188,9 @@ struct kdtl_session *kdtl_session_create(const struct kdtl_session_attr *attr)
 		err = -ENOENT;
 		goto free;
 	}
-	err = kdtl_source_attach(s->pmu);
+	err = kdtl_session_mask_check(s, attr->mask);
+	if (!err)
+		err = kdtl_source_attach(s->pmu);
 	if (err)
 		goto put_pmu;
 	kdtl_session_list(s);

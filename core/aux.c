@@ -50,8 +50,7 @@ static void kdtl_aux_slow(struct kdtl_sink *sink, const struct kdtl_entry *e,
 	struct kdtl_aux *aux = container_of(sink, struct kdtl_aux, sink);
 
 	if (WARN_ON_ONCE(aux->open) || kdtl_aux_room(aux) < sizeof(*e)) {
-		kdtl_sink_count(sink->counts, kind, kdtl_entry_queued(e),
-				kdtl_entry_ready(e), kdtl_entry_slept(e));
+		kdtl_sink_count_entry(sink->counts, e, kind);
 		kdtl_aux_lost(aux, 1, PERF_AUX_FLAG_TRUNCATED);
 	} else {
 		kdtl_sink_store(sink, e, kind);

@@ -75,6 +75,7 @@ static u64 kdtl_counted(struct kdtl_aux *aux, struct kdtl_set *set,
 	case KDTL_CTR_CEDE:
 	case KDTL_CTR_PREEMPT:
 	case KDTL_CTR_FAULT:
+	case KDTL_CTR_THROTTLE:
 	case KDTL_CTR_UNKNOWN:
 		return kdtl_u64_read(&n->entries[c - KDTL_CTR_CEDE]);
 	case KDTL_CTR_QUEUED:
@@ -83,6 +84,8 @@ static u64 kdtl_counted(struct kdtl_aux *aux, struct kdtl_set *set,
 		return kdtl_u64_read(&n->ready);
 	case KDTL_CTR_SLEPT:
 		return kdtl_u64_read(&n->slept);
+	case KDTL_CTR_THROTTLED:
+		return kdtl_u64_read(&n->throttled);
 	case KDTL_CTR_BYTES:
 		return (kdtl_counts_entries(n) - kdtl_u64_read(&n->lost)) * KDTL_ENTRY_SIZE +
 		       kdtl_u64_read(&n->partial);

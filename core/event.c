@@ -32,6 +32,8 @@ static int kdtl_event_init(struct perf_event *event)
 		return -EOPNOTSUPP;
 	if (!mask || mask & ~(u64)KDTL_MASK_ALL)
 		return -EINVAL;
+	if (!(mask & kdtl_pmu_mask(to_kdtl_pmu(event->pmu))))
+		return -EOPNOTSUPP;
 
 	if (aux) {
 		/* The session is a user of the source already. */
@@ -118,7 +120,7 @@ static void kdtl_free_aux(void *priv)
 		kdtl_perf_free_aux(priv);
 }
 
-PMU_FORMAT_ATTR(event, "config:0-2");
+PMU_FORMAT_ATTR(event, "config:0-3");
 
 static struct attribute *kdtl_format_attrs[] = {
 	&format_attr_event.attr,
@@ -133,19 +135,33 @@ static const struct attribute_group kdtl_format_group = {
 PMU_EVENT_ATTR_STRING(dtl_cede, kdtl_attr_cede, "event=0x1");
 PMU_EVENT_ATTR_STRING(dtl_preempt, kdtl_attr_preempt, "event=0x2");
 PMU_EVENT_ATTR_STRING(dtl_fault, kdtl_attr_fault, "event=0x4");
-PMU_EVENT_ATTR_STRING(dtl_all, kdtl_attr_all, "event=0x7");
+PMU_EVENT_ATTR_STRING(dtl_throttle, kdtl_attr_throttle, "event=0x8");
+PMU_EVENT_ATTR_STRING(dtl_all, kdtl_attr_all, "event=0xf");
 
 static struct attribute *kdtl_event_attrs[] = {
 	&kdtl_attr_cede.attr.attr,
 	&kdtl_attr_preempt.attr.attr,
 	&kdtl_attr_fault.attr.attr,
+	&kdtl_attr_throttle.attr.attr,
 	&kdtl_attr_all.attr.attr,
 	NULL,
 };
 
+/* Show only the kinds that the source distinguishes. */
+static umode_t kdtl_event_visible(struct kobject *kobj, struct attribute *attr, int n)
+{
+	struct kdtl_pmu *p = to_kdtl_pmu(dev_get_drvdata(kobj_to_dev(kobj)));
+
+	if (attr == &kdtl_attr_throttle.attr.attr &&
+	    !(kdtl_pmu_mask(p) & KDTL_MASK_THROTTLE))
+		return 0;
+	return attr->mode;
+}
+
 static const struct attribute_group kdtl_events_group = {
 	.name = "events",
 	.attrs = kdtl_event_attrs,
+	.is_visible = kdtl_event_visible,
 };
 
 static const struct attribute_group *kdtl_attr_groups[] = {

@@ -35,7 +35,7 @@ int kdtl_fanout_update(struct kdtl_pmu *p)
 		if (sink->period && (!period || sink->period < period))
 			period = sink->period;
 	}
-	return p->source(p, mask, period);
+	return p->source(p, mask & kdtl_pmu_mask(p), period);
 }
 
 /**

@@ -20,8 +20,9 @@
  * struct kdtl_counts - the entries that a sink was offered
  * @entries: by &enum kdtl_kind, including those that were lost
  * @queued: sum of enqueue_to_dispatch_time
- * @ready: sum of ready_to_enqueue_time
+ * @ready: sum of ready_to_enqueue_time of runners that were not throttled
  * @slept: sum of waiting_to_ready_time
+ * @throttled: sum of ready_to_enqueue_time of runners that were throttled
  * @lost: those of @entries that found no room, or that the source itself lost
  * @partial: bytes that are not part of whole entries: a driver that writes by
  *	itself (kdtl_aux_output_end()) may end in the middle of one
@@ -31,6 +32,7 @@ struct kdtl_counts {
 	aligned_u64	queued;
 	aligned_u64	ready;
 	aligned_u64	slept;
+	aligned_u64	throttled;
 	aligned_u64	lost;
 	aligned_u64	partial;
 };
@@ -133,7 +135,10 @@ static __always_inline struct kdtl_sink *kdtl_sink_wanting(struct kdtl_sink *sin
 	return sink;
 }
 
-/* Other CPUs may read the counts at any time; they are exact while nothing is logged. */
+/*
+ * Count an entry whose runner was not throttled.  Other CPUs may read the counts at
+ * any time; they are exact while nothing is logged.
+ */
 static __always_inline void kdtl_sink_count(struct kdtl_counts *c,
 					    unsigned long kind, u64 queued,
 					    u64 ready, u64 slept)
@@ -142,6 +147,17 @@ static __always_inline void kdtl_sink_count(struct kdtl_counts *c,
 	kdtl_u64_add(&c->queued, queued);
 	kdtl_u64_add(&c->ready, ready);
 	kdtl_u64_add(&c->slept, slept);
+}
+
+static __always_inline void kdtl_sink_count_entry(struct kdtl_counts *c,
+						  const struct kdtl_entry *e,
+						  enum kdtl_kind kind)
+{
+	const u32 throttled = kind == KDTL_KIND_THROTTLE ? kdtl_entry_ready(e) : 0;
+
+	kdtl_sink_count(c, kind, kdtl_entry_queued(e),
+			kdtl_entry_ready(e) - throttled, kdtl_entry_slept(e));
+	kdtl_u64_add(&c->throttled, throttled);
 }
 
 /* Does the entry at @head need more than to be stored? */
@@ -179,8 +195,7 @@ static __always_inline void kdtl_sink_store(struct kdtl_sink *sink,
 
 	memcpy(kdtl_sink_slot(sink, head), e, sizeof(*e));
 	kdtl_sink_publish(sink, head);
-	kdtl_sink_count(sink->counts, kind, kdtl_entry_queued(e),
-			kdtl_entry_ready(e), kdtl_entry_slept(e));
+	kdtl_sink_count_entry(sink->counts, e, kind);
 }
 
 /* Hand an entry to every active event of this CPU that asked for its kind. */
@@ -195,6 +210,12 @@ static __always_inline void kdtl_fan_out(struct kdtl_sink *sink,
 			kdtl_sink_store(sink, e, kind);
 		sink = sink->next;
 	}
+}
+
+/* The kinds that a source distinguishes. */
+static inline u32 kdtl_pmu_mask(const struct kdtl_pmu *p)
+{
+	return p->mask ?: KDTL_MASK_CEDE | KDTL_MASK_PREEMPT | KDTL_MASK_FAULT;
 }
 
 static __always_inline struct kdtl_sink *kdtl_pmu_sinks(struct kdtl_pmu *p)

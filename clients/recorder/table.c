@@ -172,7 +172,7 @@ static void table_before(char *buf, size_t size, const struct table_cpu *c)
 		snprintf(buf, size, ":%d", pid);
 }
 
-/* kdtl_sched has three reasons, for which there are plainer words than PAPR's. */
+/* For kdtl_sched's reasons there are plainer words than PAPR's. */
 static const char *table_why(unsigned int reason)
 {
 	switch (reason) {

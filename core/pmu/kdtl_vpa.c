@@ -64,7 +64,7 @@ MODULE_PARM_DESC(log_bytes, "size of each CPU's log, a power of two from 4096 to
 #define KDTL_VPA_MAX_LOG	65536U
 
 static_assert(sizeof(struct kdtl_entry) == sizeof(struct dtl_entry));
-static_assert(KDTL_MASK_ALL == DTL_LOG_ALL);
+static_assert((KDTL_MASK_CEDE | KDTL_MASK_PREEMPT | KDTL_MASK_FAULT) == DTL_LOG_ALL);
 
 /*
  * Even after a quiet time, this many entries a second must not overrun the log.  A

@@ -23,6 +23,7 @@ static u64 kdtl_fake_sync(struct kdtl_pmu *p)
 static struct kdtl_pmu kdtl_fake_pmu = {
 	.pmu.module	= THIS_MODULE,
 	.name		= KDTL_FAKE_PMU,
+	.mask		= KDTL_MASK_ALL,
 	.tb_freq	= NSEC_PER_SEC,
 	.sync		= kdtl_fake_sync,
 };

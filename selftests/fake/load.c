@@ -46,7 +46,7 @@ static void kdtl_load_make(struct kdtl_load_cpu *c)
 
 	for (i = 0; i < kdtl_load_burst; i++) {
 		c->random = c->random * 1664525 + 1013904223;
-		kind = c->random >> 30;
+		kind = (u64)c->random * KDTL_NR_KINDS >> 32;
 		n = c->made[kind];
 		WRITE_ONCE(c->made[kind], c->made[kind] + 1);
 		kdtl_fake_emit_here(kind, n, kind, ~n);

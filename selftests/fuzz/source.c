@@ -69,6 +69,7 @@ static struct kdtl_pmu fuzz_pmu = {
 	.pmu.setup_aux	= fuzz_setup_aux,
 	.pmu.free_aux	= fuzz_free_aux,
 	.name		= FUZZ_PMU,
+	.mask		= KDTL_MASK_ALL,
 	.tb_freq	= NSEC_PER_SEC,
 	.attach		= fuzz_attach,
 	.detach		= fuzz_detach,

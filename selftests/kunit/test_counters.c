@@ -40,6 +40,7 @@ static const struct counters_burst {
 	{ KDTL_KIND_CEDE, 11, 7, 100, 1000 },
 	{ KDTL_KIND_PREEMPT, 5, U32_MAX, 0, 3 },
 	{ KDTL_KIND_FAULT, 3, 0, U32_MAX, 1 },
+	{ KDTL_KIND_THROTTLE, 4, 9, 77, 5 },
 	{ KDTL_KIND_UNKNOWN, 2, 1, 1, U32_MAX },
 };
 
@@ -54,7 +55,8 @@ static void counters_produce(u64 *want, int cpu)
 		want[KDTL_CTR_ENTRIES] += b->nr;
 		want[KDTL_CTR_CEDE + b->kind] += b->nr;
 		want[KDTL_CTR_QUEUED] += (u64)b->nr * b->queued;
-		want[KDTL_CTR_READY] += (u64)b->nr * b->ready;
+		want[b->kind == KDTL_KIND_THROTTLE ? KDTL_CTR_THROTTLED : KDTL_CTR_READY] +=
+			(u64)b->nr * b->ready;
 		want[KDTL_CTR_SLEPT] += (u64)b->nr * b->slept;
 		want[KDTL_CTR_BYTES] += b->nr * KDTL_ENTRY_SIZE;
 	}

@@ -32,6 +32,7 @@ static int events_source(struct kdtl_pmu *p, u32 mask, u64 period)
 static struct kdtl_pmu events_pmu = {
 	.pmu.module	= THIS_MODULE,
 	.name		= "kdtl_events",
+	.mask		= KDTL_MASK_ALL,
 	.tb_freq	= NSEC_PER_SEC,
 	.attach		= events_attach,
 	.source		= events_source,
@@ -277,12 +278,42 @@ static void events_suite_exit(struct kunit_suite *suite)
 	kdtl_pmu_unregister(&events_pmu);
 }
 
+/* A source never sees a kind that it does not distinguish; to ask for no other fails. */
+static void events_unknown_kinds(struct kunit *test)
+{
+	struct kdtl_session_attr attr = {
+		.pmu		= events_pmu.name,
+		.aux_pages	= 1,
+		.mask		= KDTL_MASK_THROTTLE,
+	};
+	struct kdtl_config req = { .mask = KDTL_MASK_THROTTLE };
+	struct kdtl_session *s;
+	struct perf_event *a;
+
+	events_pmu.mask = 0;
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(events_create(KDTL_MASK_THROTTLE)),
+			-EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(kdtl_session_create(&attr)), -EOPNOTSUPP);
+	a = events_create(KDTL_MASK_ALL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, a);
+	KUNIT_EXPECT_EQ(test, events_mask, (u32)(KDTL_MASK_ALL & ~KDTL_MASK_THROTTLE));
+	perf_event_release_kernel(a);
+	attr.mask = KDTL_MASK_THROTTLE | KDTL_MASK_CEDE;
+	s = kdtl_session_create(&attr);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kdtl_write_config(s, &req, 1), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, req.error, -EOPNOTSUPP);
+	kdtl_session_close(s);
+	events_pmu.mask = KDTL_MASK_ALL;
+}
+
 static struct kunit_case events_cases[] = {
 	KUNIT_CASE(events_restarted),
 	KUNIT_CASE(events_not_restarted),
 	KUNIT_CASE(events_lost),
 	KUNIT_CASE(events_attach_fails),
 	KUNIT_CASE(events_in_a_row),
+	KUNIT_CASE(events_unknown_kinds),
 	{}
 };
 

@@ -33,6 +33,7 @@ static u64 faults_sync(struct kdtl_pmu *p)
 static struct kdtl_pmu faults_pmu = {
 	.pmu.module	= THIS_MODULE,
 	.name		= FAULTS_PMU,
+	.mask		= KDTL_MASK_ALL,
 	.tb_freq	= NSEC_PER_SEC,
 	.sync		= faults_sync,
 };

@@ -31,6 +31,7 @@ static unsigned int masks_wanted(u32 mask, enum kdtl_kind kind)
 		[KDTL_KIND_CEDE]	= KDTL_MASK_CEDE,
 		[KDTL_KIND_PREEMPT]	= KDTL_MASK_PREEMPT,
 		[KDTL_KIND_FAULT]	= KDTL_MASK_FAULT,
+		[KDTL_KIND_THROTTLE]	= KDTL_MASK_THROTTLE,
 		[KDTL_KIND_UNKNOWN]	= KDTL_MASK_ALL,
 	};
 
@@ -94,7 +95,7 @@ static void masks_side_by_side(struct kunit *test)
 	for (mask = 0; mask <= KDTL_MASK_ALL; mask++) {
 		s[mask] = masks_session(test, mask);
 		KUNIT_EXPECT_EQ(test, s[mask] ? kapi_go(s[mask]) : -ENOMEM, 0);
-		/* Not in test->priv: there are eight. */
+		/* Not in test->priv: there are sixteen. */
 		test->priv = NULL;
 	}
 	masks_emit(0);

@@ -63,6 +63,7 @@ static int session_source(struct kdtl_pmu *p, u32 mask, u64 period)
 static struct kdtl_pmu session_pmu = {
 	.pmu.module	= THIS_MODULE,
 	.name		= "kdtl_fake_session",
+	.mask		= KDTL_MASK_ALL,
 	.rating		= UINT_MAX,
 	.tb_freq	= NSEC_PER_SEC,
 	.attach		= session_attach,
@@ -157,7 +158,7 @@ static void session_bad_attr(struct kunit *test)
 		{ "2^31 message pages", -EINVAL, { SESSION_GOOD, .msg_pages = 1U << 31 } },
 		{ "2^20 message pages: over the cap", -ENOMEM,
 		  { SESSION_GOOD, .msg_pages = 1 << 20 } },
-		{ "mask 8", -EINVAL, { SESSION_GOOD, .mask = KDTL_MASK_ALL + 1 } },
+		{ "mask 16", -EINVAL, { SESSION_GOOD, .mask = KDTL_MASK_ALL + 1 } },
 		{ "mask 2^31", -EINVAL, { SESSION_GOOD, .mask = 1U << 31 } },
 		{ "flag 4", -EINVAL, { SESSION_GOOD, .flags = 4 } },
 		{ "flag 2^31", -EINVAL, { SESSION_GOOD, .flags = 1U << 31 } },

@@ -61,6 +61,7 @@ static void states_detach(struct kdtl_pmu *p)
 static struct kdtl_pmu states_pmu = {
 	.pmu.module	= THIS_MODULE,
 	.name		= "kdtl_states",
+	.mask		= KDTL_MASK_ALL,
 	.tb_freq	= NSEC_PER_SEC,
 	.sync		= states_now,
 	.detach		= states_detach,

@@ -102,6 +102,8 @@ static inline u32 kdtl_entry_queued(const struct kdtl_entry *e)
  * kdtl_entry_ready() - how long the runner was ready before it entered that queue
  * @e: entry
  *
+ * For a runner that was throttled, this is kdtl_entry_throttled().
+ *
  * Context: any.
  * Return: ticks.
  */
@@ -123,15 +125,45 @@ static inline u32 kdtl_entry_slept(const struct kdtl_entry *e)
 }
 
 /**
+ * kdtl_entry_is_throttled() - did a limit on CPU time hold the runner back?
+ * @e: entry
+ *
+ * Context: any.
+ * Return: true if so, and then the runner's wait for a CPU is not known: it is
+ * part of kdtl_entry_throttled().
+ */
+static inline bool kdtl_entry_is_throttled(const struct kdtl_entry *e)
+{
+	return e->dispatch_reason == KDTL_DISPATCH_THROTTLED;
+}
+
+/**
+ * kdtl_entry_throttled() - how long a limit on CPU time held the runner back
+ * @e: entry
+ *
+ * The kernel does not tell when the limit was lifted, so the time includes the
+ * runner's wait in the queue after that.
+ *
+ * Context: any.
+ * Return: ticks; 0 if the runner was not throttled.
+ */
+static inline u32 kdtl_entry_throttled(const struct kdtl_entry *e)
+{
+	return kdtl_entry_is_throttled(e) ? kdtl_entry_ready(e) : 0;
+}
+
+/**
  * kdtl_entry_wait() - how long the runner could have run but had no CPU
  * @e: entry
  *
  * Context: any.
- * Return: ticks: kdtl_entry_ready() plus kdtl_entry_queued(), without sleep.
+ * Return: ticks: kdtl_entry_ready() plus kdtl_entry_queued(), without sleep; 0 if
+ * the runner was throttled, see kdtl_entry_is_throttled().
  */
 static inline u64 kdtl_entry_wait(const struct kdtl_entry *e)
 {
-	return (u64)kdtl_entry_queued(e) + kdtl_entry_ready(e);
+	return kdtl_entry_is_throttled(e) ? 0 :
+		(u64)kdtl_entry_queued(e) + kdtl_entry_ready(e);
 }
 
 /**
@@ -260,10 +292,14 @@ struct kdtl_session_attr {
  * @KDTL_CTR_CEDE: those of dispatches after sleep
  * @KDTL_CTR_PREEMPT: those of dispatches after preemption
  * @KDTL_CTR_FAULT: those of dispatches after a page fault
+ * @KDTL_CTR_THROTTLE: those of dispatches after a limit on CPU time had held the
+ *	runner back
  * @KDTL_CTR_UNKNOWN: those of unknown kind, or that the source itself lost
  * @KDTL_CTR_QUEUED: sum of enqueue_to_dispatch_time, in ticks
- * @KDTL_CTR_READY: sum of ready_to_enqueue_time, in ticks
+ * @KDTL_CTR_READY: sum of ready_to_enqueue_time of runners that were not
+ *	throttled, in ticks
  * @KDTL_CTR_SLEPT: sum of waiting_to_ready_time, in ticks
+ * @KDTL_CTR_THROTTLED: sum of kdtl_entry_throttled(), in ticks
  * @KDTL_CTR_BYTES: bytes written to the AUX area
  * @KDTL_CTR_LOST: entries that found no room, or that the source lost
  * @KDTL_CTR_WAKEUPS: wake-ups of the reader that this CPU caused
@@ -277,10 +313,12 @@ enum kdtl_counter {
 	KDTL_CTR_CEDE,
 	KDTL_CTR_PREEMPT,
 	KDTL_CTR_FAULT,
+	KDTL_CTR_THROTTLE,
 	KDTL_CTR_UNKNOWN,
 	KDTL_CTR_QUEUED,
 	KDTL_CTR_READY,
 	KDTL_CTR_SLEPT,
+	KDTL_CTR_THROTTLED,
 	KDTL_CTR_BYTES,
 	KDTL_CTR_LOST,
 	KDTL_CTR_WAKEUPS,

@@ -25,6 +25,7 @@
  * @KDTL_KIND_CEDE: the runner had slept
  * @KDTL_KIND_PREEMPT: the runner had been preempted
  * @KDTL_KIND_FAULT: the runner had waited for a page
+ * @KDTL_KIND_THROTTLE: a limit on CPU time had held the runner back
  * @KDTL_KIND_UNKNOWN: the source does not know, so the entry passes every mask
  * @KDTL_NR_KINDS: number of kinds
  */
@@ -32,6 +33,7 @@ enum kdtl_kind {
 	KDTL_KIND_CEDE,
 	KDTL_KIND_PREEMPT,
 	KDTL_KIND_FAULT,
+	KDTL_KIND_THROTTLE,
 	KDTL_KIND_UNKNOWN,
 	KDTL_NR_KINDS,
 };
@@ -58,6 +60,8 @@ struct kdtl_area {
  *	in the callbacks that the driver leaves NULL
  * @name: name by which perf and sessions find the source
  * @rating: a session that names no source gets the one with the highest rating
+ * @mask: KDTL_MASK_*, the kinds that the source distinguishes; 0: PAPR's three.
+ *	An event that wants none of these is refused
  * @tb_freq: ticks per second of the entries' time base, below 2^32
  * @tb_boot: the time base's value at boot
  * @attach: called when the first user comes.  May sleep; optional
@@ -79,6 +83,7 @@ struct kdtl_pmu {
 	struct pmu	pmu;
 	const char	*name;
 	unsigned int	rating;
+	u32		mask;
 	u64		tb_freq;
 	u64		tb_boot;
 	int		(*attach)(struct kdtl_pmu *p);

@@ -99,8 +99,8 @@ static void put_enum(FILE *f, const char *field, const char *const *names, unsig
 {
 	fputs("\t\tenum : uint8_t {", f);
 	for (unsigned int i = 0; i < nr; i++)
-		fprintf(f, "%s %s = %u", i ? "," : "", names[i], i);
-	fprintf(f, " } %s;\n", field);
+		fprintf(f, " %s = %u,", names[i], i);
+	fprintf(f, " throttled = %u } %s;\n", KDTL_DISPATCH_THROTTLED, field);
 }
 
 /* Host and kernel names become strings: replace what would end a string. */

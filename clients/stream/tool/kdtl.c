@@ -24,7 +24,7 @@ static const char usage[] =
 	"  ctf [FILE] DIRECTORY         convert for babeltrace2 and Trace Compass\n"
 	"See kdtl(1).\n";
 
-/* As PAPR and the perf tool name the reasons. */
+/* As PAPR and the perf tool name the reasons.  "throttled" is not among theirs. */
 const char *const dispatch_names[NR_DISPATCH_NAMES] = {
 	"external_interrupt", "firmware_internal_event", "H_PROD",
 	"decrementer_interrupt", "system_reset", "firmware_internal_event",

@@ -10,6 +10,8 @@ static const char *name_of(const char *const *names, unsigned int nr, unsigned i
 
 	if (code < nr)
 		return names[code];
+	if (code == KDTL_DISPATCH_THROTTLED)
+		return "throttled";
 	snprintf(number, sizeof(number), "%u", code);
 	return number;
 }

@@ -49,7 +49,8 @@
  * @preempt_reason: why a runner was preempted, &enum kdtl_preempt_reason
  * @processor_id: the CPU that was given to the runner, as the source numbers it
  * @enqueue_to_dispatch_time: ticks that the runner waited in this CPU's queue
- * @ready_to_enqueue_time: ticks from becoming ready to entering that queue
+ * @ready_to_enqueue_time: ticks from becoming ready to entering that queue; if the
+ *	runner was throttled, the ticks that it was held back or waited
  * @waiting_to_ready_time: ticks that the runner had slept before it became ready
  * @timebase: time of the dispatch, in ticks
  * @fault_addr: depends on the source, see Documentation/
@@ -75,7 +76,7 @@ struct kdtl_entry {
 #define KDTL_ENTRY_SIZE		48
 
 /**
- * enum kdtl_dispatch_reason - why the runner was dispatched, PAPR's codes
+ * enum kdtl_dispatch_reason - why the runner was dispatched; below 128, PAPR's codes
  * @KDTL_DISPATCH_EXTERNAL_INTERRUPT: an external interrupt
  * @KDTL_DISPATCH_FIRMWARE: internal to the firmware
  * @KDTL_DISPATCH_PROD: it was woken. kdtl_sched: it had slept, or is new
@@ -88,6 +89,7 @@ struct kdtl_entry {
  *	page fault
  * @KDTL_DISPATCH_EXPROPRIATED: its processor comes back from an adjunct
  * @KDTL_DISPATCH_PRIV_DOORBELL: a privileged doorbell
+ * @KDTL_DISPATCH_THROTTLED: kdtl_sched: a limit on CPU time had held it back
  */
 enum kdtl_dispatch_reason {
 	KDTL_DISPATCH_EXTERNAL_INTERRUPT	= 0,
@@ -101,10 +103,11 @@ enum kdtl_dispatch_reason {
 	KDTL_DISPATCH_PAGE_FAULT		= 8,
 	KDTL_DISPATCH_EXPROPRIATED		= 9,
 	KDTL_DISPATCH_PRIV_DOORBELL		= 10,
+	KDTL_DISPATCH_THROTTLED			= 128,
 };
 
 /**
- * enum kdtl_preempt_reason - why a runner was preempted, PAPR's codes
+ * enum kdtl_preempt_reason - why a runner was preempted; below 128, PAPR's codes
  * @KDTL_PREEMPT_UNUSED: the hypervisor does not report a reason
  * @KDTL_PREEMPT_FIRMWARE: internal to the firmware
  * @KDTL_PREEMPT_CEDE: it gave its processor up. kdtl_sched: it went to sleep
@@ -116,6 +119,7 @@ enum kdtl_dispatch_reason {
  * @KDTL_PREEMPT_CONFER_ADJUNCT: as CONFER, by an adjunct
  * @KDTL_PREEMPT_HCALL_ADJUNCT: a hypervisor call, by an adjunct
  * @KDTL_PREEMPT_HDEC_ADJUNCT: the hypervisor's timer expired in an adjunct
+ * @KDTL_PREEMPT_THROTTLED: kdtl_sched: a limit on CPU time took effect
  */
 enum kdtl_preempt_reason {
 	KDTL_PREEMPT_UNUSED			= 0,
@@ -128,13 +132,15 @@ enum kdtl_preempt_reason {
 	KDTL_PREEMPT_CONFER_ADJUNCT		= 7,
 	KDTL_PREEMPT_HCALL_ADJUNCT		= 8,
 	KDTL_PREEMPT_HDEC_ADJUNCT		= 9,
+	KDTL_PREEMPT_THROTTLED			= 128,
 };
 
-/* PAPR's enable mask: log dispatches of runners that had ... before. */
+/* Log dispatches of runners that had ... before.  The first three are PAPR's. */
 #define KDTL_MASK_CEDE		0x1	/* ... given their processor up */
 #define KDTL_MASK_PREEMPT	0x2	/* ... been preempted */
 #define KDTL_MASK_FAULT		0x4	/* ... waited for a page */
-#define KDTL_MASK_ALL		0x7
+#define KDTL_MASK_THROTTLE	0x8	/* ... been held back by a limit on CPU time */
+#define KDTL_MASK_ALL		0xf
 
 /* ---------------------------------------------------------------- /dev/kdtl */
 

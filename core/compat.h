@@ -79,6 +79,20 @@ static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 #define kdtl_task_dequeue_delayed(t)	((t)->se.sched_delayed)
 #endif
 
+/*
+ * v6.18, "sched/fair: Switch to task based throttle model": a throttled task knows
+ * it.  Before, only its group did.
+ */
+#ifndef CONFIG_CFS_BANDWIDTH
+#define KDTL_HAVE_GROUP_THROTTLE	0
+#define kdtl_task_throttled(t)		false
+#elif LINUX_VERSION_CODE < KERNEL_VERSION(6, 18, 0)
+#define KDTL_HAVE_GROUP_THROTTLE	1
+#else
+#define KDTL_HAVE_GROUP_THROTTLE	0
+#define kdtl_task_throttled(t)		((t)->throttled)
+#endif
+
 #include <linux/compiler_types.h>
 #ifndef __data_racy
 /* v6.10, "kcsan, compiler_types: Introduce __data_racy type qualifier" */

@@ -19,15 +19,17 @@
  * scheduler counts it as queued from then on, although it sleeps.  A mark in the
  * task's record says so: the time that it was queued is then not known.
  *
+ * A task that was throttled has a record of the kind THROTTLE, see sched-throttle.h.
+ *
  * Documentation/pmu-sched.rst describes each field of an entry.
  */
 #define pr_fmt(fmt) "kdtl_sched: " fmt
 
 #include <linux/kdtl_pmu.h>
 #include <linux/module.h>
+#include <linux/pid_namespace.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/clock.h>
-#include <linux/sched/signal.h>
 #include <linux/tracepoint.h>
 #include <linux/vmalloc.h>
 #include <trace/events/sched.h>
@@ -35,6 +37,7 @@
 #include "../compat.h"
 #include "../fanout.h"
 #include "sched-clock.h"
+#include "sched-throttle.h"
 
 /**
  * struct kdtl_departure - when and why a task left its CPU
@@ -54,6 +57,9 @@ struct kdtl_departure {
 	u64	when;
 	u64	check;
 };
+
+/* kdtl_mark_throttled() sets the kind with an OR. */
+static_assert(KDTL_KIND_THROTTLE == 3);
 
 /* srr0 and srr1 hold the task's name; kdtl_fill() relies on their offset. */
 static_assert(TASK_COMM_LEN == 2 * sizeof(__be64));
@@ -83,6 +89,15 @@ static __always_inline u64 kdtl_waited_id(const struct task_struct *t, unsigned 
 	return ((u64)t->sched_info.run_delay << KDTL_PID_BITS) + pid;
 }
 
+/*
+ * What kdtl_waited_id() must have been if a record is to be used.  A task that never
+ * ran has no record, unless it was throttled before: make the ids differ.
+ */
+static __always_inline u64 kdtl_next_id(const struct task_struct *t, unsigned long pid)
+{
+	return kdtl_waited_id(t, pid) + !t->sched_info.pcount;
+}
+
 static __always_inline void kdtl_depart(const struct task_struct *t, unsigned long pid,
 					u64 now, unsigned long kind)
 {
@@ -102,21 +117,18 @@ static bool kdtl_is_marked(u64 when, u64 id, unsigned long pid)
 	return when && !((~id ^ pid) & KDTL_PID_MASK);
 }
 
-/* An entry's times have 32 bits of ns; longer times are given as the maximum, 4.29 s. */
-static u32 kdtl_saturate(s64 ns)
-{
-	return clamp_t(s64, ns, 0, U32_MAX);
-}
-
 /*
  * Why @prev leaves its CPU.  A task that was going to sleep but has a signal
  * pending stays runnable: the scheduler has reset its state already.
  */
 static __always_inline unsigned long kdtl_departure_kind(bool preempt,
-							 const struct task_struct *prev)
+							 const struct task_struct *prev,
+							 const struct task_struct *next,
+							 u64 now)
 {
 	if (preempt || READ_ONCE(prev->__state) == TASK_RUNNING)
-		return KDTL_KIND_PREEMPT;
+		return kdtl_is_throttled(prev, next, now) ? KDTL_KIND_THROTTLE :
+							    KDTL_KIND_PREEMPT;
 	return kdtl_task_in_user_fault(prev) ? KDTL_KIND_FAULT : KDTL_KIND_CEDE;
 }
 
@@ -125,12 +137,14 @@ static const u32 kdtl_dispatch_codes[] = {
 	[KDTL_KIND_CEDE]	= KDTL_DISPATCH_PROD << 24,
 	[KDTL_KIND_PREEMPT]	= KDTL_DISPATCH_TIME_SLICE << 24,
 	[KDTL_KIND_FAULT]	= KDTL_DISPATCH_PAGE_FAULT << 24,
+	[KDTL_KIND_THROTTLE]	= (u32)KDTL_DISPATCH_THROTTLED << 24,
 };
 
 static const u32 kdtl_preempt_codes[] = {
 	[KDTL_KIND_CEDE]	= KDTL_PREEMPT_CEDE << 16,
 	[KDTL_KIND_PREEMPT]	= KDTL_PREEMPT_TIME_SLICE << 16,
 	[KDTL_KIND_FAULT]	= KDTL_PREEMPT_PAGE_FAULT << 16,
+	[KDTL_KIND_THROTTLE]	= KDTL_PREEMPT_THROTTLED << 16,
 };
 
 /* The entry has 16 bits for the CPU's number. */
@@ -160,20 +174,65 @@ static noinline void kdtl_sched_slow(struct kdtl_sink *sink, unsigned long kind,
 	kdtl_fan_out(sink, &e, kind);
 }
 
+/*
+ * An entry whose runner was throttled, or with a time that has more than 32 bits: the
+ * entry holds the maximum, 4.29 s, and the counts get all of it.
+ */
+static noinline void kdtl_sched_rare(struct kdtl_sink *sink, unsigned long kind,
+				     const struct task_struct *next, u64 reasons,
+				     u64 queued, u64 ready, u64 slept, u64 now, u64 pids)
+{
+	const u64 max = U32_MAX, q = min(queued, max), r = min(ready, max),
+		  s = min(slept, max);
+	struct kdtl_sink *each = sink;
+	struct kdtl_entry e;
+
+	while ((each = kdtl_sink_wanting(each, kind))) {
+		kdtl_u64_add(&each->counts->queued, queued - q);
+		kdtl_u64_add(kind == KDTL_KIND_THROTTLE ? &each->counts->throttled :
+							  &each->counts->ready, ready - r);
+		kdtl_u64_add(&each->counts->slept, slept - s);
+		each = each->next;
+	}
+	kdtl_fill(&e, next, cpu_to_be64(reasons << 32 | q), cpu_to_be64(r << 32 | s),
+		  cpu_to_be64(now), cpu_to_be64(pids));
+	kdtl_fan_out(sink, &e, kind);
+}
+
+static __always_inline u64 kdtl_reasons(unsigned long kind, unsigned long prev_kind)
+{
+	return kdtl_dispatch_codes[kind] | kdtl_preempt_codes[prev_kind] |
+	       raw_smp_processor_id();
+}
+
+/*
+ * The scheduler did not queue @next, so it has not waited here.  Or it may have been
+ * throttled since it was queued: then its record is changed to say so.
+ */
+static noinline u64 kdtl_queued_at(const struct task_struct *next, u64 now)
+{
+	const u64 queued_at = next->sched_info.last_queued;
+
+	if (!queued_at)
+		return now;
+	kdtl_throttle_check(next, queued_at);
+	return queued_at;
+}
+
 static __always_inline void kdtl_sched_dispatch(bool preempt, struct task_struct *prev,
 						struct task_struct *next, u64 now)
 {
 	/* enum kdtl_kind, as unsigned long because they are indexes */
 	unsigned long prev_kind = KDTL_KIND_CEDE, kind = KDTL_KIND_CEDE;
 	const unsigned long prev_pid = (u32)prev->pid, next_pid = (u32)next->pid;
+	const u64 pids = (u64)next_pid << 32 | prev_pid;
 	s64 queued, ready = 0, slept = 0;
 	u64 when, id, waited, queued_at, head;
 	__be64 w0, w1, w2, w3;
 	struct kdtl_sink *sink;
-	u32 reasons;
 
 	if (prev_pid) {
-		prev_kind = kdtl_departure_kind(preempt, prev);
+		prev_kind = kdtl_departure_kind(preempt, prev, next, now);
 		kdtl_depart(prev, prev_pid, now, prev_kind);
 	}
 	if (!next_pid)
@@ -182,19 +241,28 @@ static __always_inline void kdtl_sched_dispatch(bool preempt, struct task_struct
 	if (!sink)
 		return;
 
-	/* 0: the scheduler did not queue the task, so it has not waited here. */
 	queued_at = next->sched_info.last_queued;
-	if (unlikely(!queued_at))
-		queued_at = now;
+	if (unlikely(kdtl_throttle_doubt(queued_at)))
+		queued_at = kdtl_queued_at(next, now);
 
 	when = READ_ONCE(kdtl_slot(next_pid)->when);
 	id = when ^ READ_ONCE(kdtl_slot(next_pid)->check);
-	/* A task that never ran has no record: make the ids differ. */
-	waited = kdtl_waited_id(next, next_pid) + !next->sched_info.pcount - id;
+	waited = kdtl_next_id(next, next_pid) - id;
 	if (likely(!(waited & KDTL_PID_MASK))) {
 		kind = when & 3;
 		slept = queued_at - (when >> 2);
-		ready = kind == KDTL_KIND_PREEMPT ? slept : waited >> KDTL_PID_BITS;
+		ready = waited >> KDTL_PID_BITS;
+		if (kind & KDTL_KIND_PREEMPT) {
+			if (unlikely(kind == KDTL_KIND_THROTTLE)) {
+				/* The limit held the task back, or it waited: nobody knows. */
+				slept = max(slept - ready, 0LL);
+				ready = max(now - queued_at + ready, 0LL);
+				kdtl_sched_rare(sink, kind, next, kdtl_reasons(kind, prev_kind),
+						0, ready, slept, now, pids);
+				return;
+			}
+			ready = slept;
+		}
 		slept -= ready;
 	} else if (KDTL_HAVE_DELAYED_DEQUEUE && kdtl_is_marked(when, id, next_pid) &&
 		   next->sched_info.pcount) {
@@ -210,16 +278,20 @@ static __always_inline void kdtl_sched_dispatch(bool preempt, struct task_struct
 
 	queued = now - queued_at;
 	if (unlikely((u64)(queued | ready | slept) > U32_MAX)) {
-		queued = kdtl_saturate(queued);
-		ready = kdtl_saturate(ready);
-		slept = kdtl_saturate(slept);
+		/* The scheduler's clock may be behind, so differences may be negative. */
+		queued = max(queued, 0LL);
+		ready = max(ready, 0LL);
+		slept = max(slept, 0LL);
+		if ((queued | ready | slept) > U32_MAX) {
+			kdtl_sched_rare(sink, kind, next, kdtl_reasons(kind, prev_kind),
+					queued, ready, slept, now, pids);
+			return;
+		}
 	}
-	reasons = kdtl_dispatch_codes[kind] | kdtl_preempt_codes[prev_kind] |
-		  raw_smp_processor_id();
-	w0 = cpu_to_be64((u64)reasons << 32 | queued);
+	w0 = cpu_to_be64(kdtl_reasons(kind, prev_kind) << 32 | queued);
 	w1 = cpu_to_be64((u64)ready << 32 | slept);
 	w2 = cpu_to_be64(now);
-	w3 = cpu_to_be64((u64)next_pid << 32 | prev_pid);
+	w3 = cpu_to_be64(pids);
 
 	do {
 		head = sink->head;
@@ -275,6 +347,28 @@ static void kdtl_mark(const struct task_struct *t)
 	WRITE_ONCE(slot->check, ~(when ^ kdtl_waited_id(t, pid)));
 }
 
+/*
+ * @t, which is queued, waits for its limit rather than for a CPU.  The lock of its
+ * queue is held.  If its record was replaced, it has not slept.
+ */
+static void kdtl_mark_throttled(const struct task_struct *t)
+{
+	const unsigned long pid = (u32)t->pid;
+	struct kdtl_departure *slot = kdtl_slot(pid);
+	u64 when = READ_ONCE(slot->when), id = when ^ READ_ONCE(slot->check);
+
+	if ((id ^ kdtl_next_id(t, pid)) & KDTL_PID_MASK) {
+		/* The wait of a marked record is not known anyway. */
+		if (kdtl_is_marked(when, id, pid))
+			return;
+		when = t->sched_info.last_queued << 2;
+		id = kdtl_next_id(t, pid);
+	}
+	when |= KDTL_KIND_THROTTLE;
+	WRITE_ONCE(slot->when, when);
+	WRITE_ONCE(slot->check, when ^ id);
+}
+
 static void kdtl_sched_migrate(void *data, struct task_struct *t, int cpu)
 {
 	if (unlikely(kdtl_task_dequeue_delayed(t)))
@@ -283,19 +377,28 @@ static void kdtl_sched_migrate(void *data, struct task_struct *t, int cpu)
 
 /*
  * Mark the tasks that were moved asleep before the probe was there.  A task that
- * wakes up meanwhile may be marked too; then one of its waits is not known.
+ * wakes up meanwhile may be marked too; then one of its waits is not known.  There
+ * may be millions of tasks, so there is a section for each.
  */
 static void kdtl_mark_sleepers(void)
 {
-	struct task_struct *process, *t;
+	struct task_struct *t;
+	struct pid *pid;
+	int nr = 1;
 
-	rcu_read_lock();
-	for_each_process_thread(process, t) {
-		if (data_race(t->sched_info.last_queued &&
-			      (!t->on_rq || kdtl_task_dequeue_delayed(t))))
-			kdtl_mark(t);
-	}
-	rcu_read_unlock();
+	do {
+		rcu_read_lock();
+		pid = find_ge_pid(nr, &init_pid_ns);
+		if (pid) {
+			nr = pid_nr(pid) + 1;
+			t = pid_task(pid, PIDTYPE_PID);
+			if (t && data_race(t->sched_info.last_queued &&
+					   (!t->on_rq || kdtl_task_dequeue_delayed(t))))
+				kdtl_mark(t);
+		}
+		rcu_read_unlock();
+		cond_resched();
+	} while (pid);
 }
 
 static int kdtl_sched_attach(struct kdtl_pmu *p)
@@ -304,6 +407,7 @@ static int kdtl_sched_attach(struct kdtl_pmu *p)
 
 	/* Old records would count the time since the last detach as sleep. */
 	memset(departures, 0, KDTL_SLOTS * sizeof(*departures));
+	kdtl_throttle_attach();
 	err = tracepoint_probe_register(sched_switch_tp, kdtl_sched_switch, NULL);
 	if (err || !KDTL_HAVE_DELAYED_DEQUEUE)
 		return err;
@@ -311,6 +415,7 @@ static int kdtl_sched_attach(struct kdtl_pmu *p)
 	if (err) {
 		tracepoint_probe_unregister(sched_switch_tp, kdtl_sched_switch, NULL);
 		tracepoint_synchronize_unregister();
+		kdtl_throttle_detach();
 		return err;
 	}
 	kdtl_mark_sleepers();
@@ -323,6 +428,7 @@ static void kdtl_sched_detach(struct kdtl_pmu *p)
 	if (KDTL_HAVE_DELAYED_DEQUEUE)
 		tracepoint_probe_unregister(sched_migrate_tp, kdtl_sched_migrate, NULL);
 	tracepoint_synchronize_unregister();
+	kdtl_throttle_detach();
 }
 
 /* Interrupts are off, so this CPU is not in the middle of a task switch. */
@@ -337,6 +443,7 @@ static struct kdtl_pmu kdtl_sched_pmu = {
 	.pmu.module	= THIS_MODULE,
 	.name		= "kdtl_sched",
 	.rating		= 100,
+	.mask		= KDTL_MASK_ALL,
 	.tb_freq	= NSEC_PER_SEC,
 	.attach		= kdtl_sched_attach,
 	.detach		= kdtl_sched_detach,
@@ -349,6 +456,7 @@ static void kdtl_find_tracepoint(struct tracepoint *tp, void *priv)
 		sched_switch_tp = tp;
 	else if (!strcmp(tp->name, "sched_migrate_task"))
 		sched_migrate_tp = tp;
+	kdtl_throttle_find(tp);
 }
 
 static int __init kdtl_sched_init(void)

@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Whom kdtl_sched says was throttled, against the cgroup's own account: one test a
+ * run
+ *
+ *	throttle_test NAME	exit status 0: passed
+ *
+ * Run by throttle.sh, as root, on an otherwise idle machine with two CPUs or more.
+ */
+#define _GNU_SOURCE
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../api/include/uapi/linux/kdtl.h"
+#include "must.h"
+
+#define MS		1000000ULL
+#define ROOT		"/tmp/kdtl-cgroup"
+#define GROUP		ROOT "/kdtl"
+#define NAME_LEN	64
+
+/* What the entries say of one task. */
+struct sums {
+	unsigned int	nr;
+	unsigned int	nr_throttled;
+	unsigned int	nr_left_throttled;	/* seen by the next task's entry */
+	uint64_t	wait;
+	uint64_t	longest_wait;
+	uint64_t	throttled;
+	uint64_t	longest_sleep;
+};
+
+static int dev;
+
+/* ------------------------------------------------------------------- cgroup */
+
+static void put(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY);
+
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		die("%s to %s", text, path);
+	close(fd);
+}
+
+static void put_group(const char *group, const char *file, const char *text)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", group, file);
+	put(path, text);
+}
+
+static void make_group(const char *group, const char *max)
+{
+	mkdir(ROOT, 0755);
+	if (access(ROOT "/cgroup.controllers", F_OK))
+		must(!mount("none", ROOT, "cgroup2", 0, NULL));
+	put(ROOT "/cgroup.subtree_control", "+cpu");
+	must(!mkdir(group, 0755));
+	put_group(group, "cpu.max", max);
+}
+
+static void remove_group(const char *group)
+{
+	/* Until the last task has left it. */
+	while (rmdir(group)) {
+		must(errno == EBUSY);
+		usleep(1000);
+	}
+}
+
+/* How long and how often the group was throttled. */
+static uint64_t group_stat(const char *group, const char *what)
+{
+	char path[PATH_MAX], name[NAME_LEN];
+	unsigned long long n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/cpu.stat", group);
+	f = fopen(path, "r");
+	must(f);
+	while (fscanf(f, "%63s %llu", name, &n) == 2) {
+		if (!strcmp(name, what)) {
+			fclose(f);
+			return n;
+		}
+	}
+	die("no %s in %s", what, path);
+}
+
+static void until_throttled(uint64_t times)
+{
+	const uint64_t from = group_stat(GROUP, "nr_throttled");
+
+	while (group_stat(GROUP, "nr_throttled") < from + times)
+		usleep(10000);
+}
+
+/* -------------------------------------------------------------------- tasks */
+
+static void burn(void)
+{
+	for (;;)
+		;
+}
+
+/* Mostly asleep: 1 ms at a time. */
+static void doze(void)
+{
+	for (;;)
+		usleep(1000);
+}
+
+/* A little work between sleeps, so the quota often runs out when it sleeps. */
+static void nibble(void)
+{
+	const struct timespec pause = { .tv_nsec = 50000 };
+	volatile unsigned int i;
+
+	for (;;) {
+		for (i = 0; i < 20000; i++)
+			;
+		nanosleep(&pause, NULL);
+	}
+}
+
+static void pin(pid_t pid, int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	must(!sched_setaffinity(pid, sizeof(set), &set));
+}
+
+/* @fn in a process of its own, on @cpu, in @group (NULL: in none). */
+static pid_t task(void (*fn)(void), int cpu, const char *group, int fifo)
+{
+	const struct sched_param param = { .sched_priority = fifo };
+	char text[NAME_LEN];
+	pid_t pid = fork();
+
+	must(pid >= 0);
+	if (pid) {
+		/* It is stopped, and so in its group before it computes. */
+		must(waitpid(pid, NULL, WUNTRACED) == pid);
+		if (group) {
+			snprintf(text, sizeof(text), "%d", pid);
+			put_group(group, "cgroup.procs", text);
+		}
+		must(!kill(pid, SIGCONT));
+		return pid;
+	}
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	close(dev);
+	pin(0, cpu);
+	if (fifo)
+		must(!sched_setscheduler(0, SCHED_FIFO, &param));
+	raise(SIGSTOP);
+	fn();
+	exit(0);
+}
+
+static void end(pid_t pid)
+{
+	must(!kill(pid, SIGKILL));
+	must(waitpid(pid, NULL, 0) == pid);
+}
+
+/* ---------------------------------------------------------------------- log */
+
+static void log_open(void)
+{
+	struct kdtl_stream_attr attr = { .aux_pages = 256, .source = "kdtl_sched" };
+
+	pin(0, 0);
+	dev = open("/dev/kdtl", O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	must(dev >= 0);
+	must(!ioctl(dev, KDTL_IOC_SETUP, &attr));
+}
+
+static void log_start(void)
+{
+	must(!ioctl(dev, KDTL_IOC_START));
+}
+
+/* Also ends the log. */
+static void log_read(const pid_t *pids, struct sums *sums, unsigned int nr)
+{
+	struct kdtl_stream_info info = { .cpu = -1 };
+	struct kdtl_entry buf[256], *e;
+	unsigned int i;
+	ssize_t len;
+
+	must(!ioctl(dev, KDTL_IOC_STOP));
+	memset(sums, 0, nr * sizeof(*sums));
+	while ((len = read(dev, buf, sizeof(buf))) > 0) {
+		for (e = buf; (char *)e < (char *)buf + len; e++) {
+			const uint64_t queued = be32toh(e->enqueue_to_dispatch_time),
+				       ready = be32toh(e->ready_to_enqueue_time),
+				       slept = be32toh(e->waiting_to_ready_time);
+			const pid_t pid = be64toh(e->fault_addr) >> 32,
+				    prev = be64toh(e->fault_addr);
+
+			for (i = 0; i < nr; i++) {
+				struct sums *s = &sums[i];
+
+				if (prev == pids[i] &&
+				    e->preempt_reason == KDTL_PREEMPT_THROTTLED)
+					s->nr_left_throttled++;
+				if (pid != pids[i])
+					continue;
+				s->nr++;
+				if (slept > s->longest_sleep)
+					s->longest_sleep = slept;
+				if (e->dispatch_reason == KDTL_DISPATCH_THROTTLED) {
+					s->nr_throttled++;
+					s->throttled += ready;
+					must(!queued);
+					continue;
+				}
+				s->wait += queued + ready;
+				if (queued + ready > s->longest_wait)
+					s->longest_wait = queued + ready;
+			}
+		}
+	}
+	must(!len);
+	must(!ioctl(dev, KDTL_IOC_INFO, &info) && !info.lost);
+	for (i = 0; i < nr; i++) {
+		printf("# %d: %u dispatches, waited %llu ms, longest %llu ms; throttled %u times, %llu ms; left so %u times\n",
+		       i, sums[i].nr, (unsigned long long)(sums[i].wait / MS),
+		       (unsigned long long)(sums[i].longest_wait / MS), sums[i].nr_throttled,
+		       (unsigned long long)(sums[i].throttled / MS), sums[i].nr_left_throttled);
+	}
+}
+
+/* ------------------------------------------------------------------- cpu.max */
+
+/* Alone on its CPU: it never waits for it. */
+static void test_alone(void)
+{
+	uint64_t throttled;
+	struct sums s;
+	pid_t pid;
+
+	make_group(GROUP, "20000 100000");
+	log_open();
+	pid = task(burn, 1, GROUP, 0);
+	until_throttled(1);
+	log_start();
+	throttled = group_stat(GROUP, "throttled_usec");
+	until_throttled(20);
+	throttled = (group_stat(GROUP, "throttled_usec") - throttled) * 1000;
+	log_read(&pid, &s, 1);
+	printf("# the group was throttled for %llu ms\n", (unsigned long long)(throttled / MS));
+	must(s.nr_throttled >= 18);
+	must(s.throttled > throttled * 8 / 10 && s.throttled < throttled * 12 / 10 + 100 * MS);
+	must(s.wait < throttled / 20);
+	end(pid);
+}
+
+/* Two of them: one is in the queue when the quota runs out, or wakes up later. */
+static void pair_in_group(void (*other)(void), int other_cpu)
+{
+	struct sums s[2];
+	pid_t pids[2];
+
+	make_group(GROUP, "20000 200000");
+	log_open();
+	pids[0] = task(burn, 1, GROUP, 0);
+	pids[1] = task(other, other_cpu, GROUP, 0);
+	until_throttled(3);
+	log_start();
+	until_throttled(10);
+	log_read(pids, s, 2);
+	/* A wait for a CPU ends after a few time slices, throttling after up to 190 ms. */
+	must(s[0].nr_throttled && s[1].nr_throttled);
+	must(s[0].longest_wait < 60 * MS);
+	must(s[1].longest_wait < 60 * MS);
+	if (other == doze)
+		must(s[1].longest_sleep < 100 * MS);
+	end(pids[0]);
+	end(pids[1]);
+}
+
+static void test_queued(void)
+{
+	pair_in_group(burn, 1);
+}
+
+static void test_woken(void)
+{
+	pair_in_group(doze, 1);
+}
+
+static void test_sleepers(void)
+{
+	pair_in_group(nibble, 1);
+}
+
+/* The quota is used up elsewhere: the group is throttled when the task wakes up. */
+static void test_elsewhere(void)
+{
+	pair_in_group(doze, 0);
+}
+
+/* The quota of the group above. */
+static void test_nested(void)
+{
+	struct sums s;
+	pid_t pid;
+
+	make_group(GROUP, "20000 100000");
+	put(GROUP "/cgroup.subtree_control", "+cpu");
+	make_group(GROUP "/below", "max");
+	log_open();
+	pid = task(burn, 1, GROUP "/below", 0);
+	until_throttled(1);
+	log_start();
+	until_throttled(10);
+	log_read(&pid, &s, 1);
+	must(s.nr_throttled >= 9);
+	must(s.wait < s.throttled / 20);
+	end(pid);
+	remove_group(GROUP "/below");
+}
+
+/* No quota, or one that is never used up: nobody is throttled, all wait. */
+static void test_contention(void)
+{
+	struct sums s[4];
+	pid_t pids[4];
+
+	make_group(GROUP, "max");
+	make_group(GROUP "2", "max");
+	log_open();
+	log_start();
+	pids[0] = task(burn, 1, GROUP, 0);
+	pids[1] = task(burn, 1, GROUP "2", 0);
+	pids[2] = task(nibble, 1, GROUP, 0);
+	pids[3] = task(doze, 1, NULL, 0);
+	sleep(3);
+	log_read(pids, s, 4);
+	for (int i = 0; i < 4; i++) {
+		must(!s[i].nr_throttled && !s[i].nr_left_throttled);
+		end(pids[i]);
+	}
+	must(s[0].wait > 500 * MS && s[1].wait > 500 * MS);
+	remove_group(GROUP "2");
+}
+
+/* Beside a group that is throttled, a task of another group waits as always. */
+static void test_beside(void)
+{
+	struct sums s[3];
+	pid_t pids[3];
+
+	make_group(GROUP, "20000 100000");
+	make_group(GROUP "2", "max");
+	log_open();
+	pids[0] = task(burn, 1, GROUP, 0);
+	pids[1] = task(burn, 1, GROUP "2", 0);
+	pids[2] = task(doze, 1, GROUP "2", 0);
+	until_throttled(3);
+	log_start();
+	until_throttled(10);
+	log_read(pids, s, 3);
+	must(s[0].nr_throttled);
+	must(!s[1].nr_throttled && !s[2].nr_throttled);
+	must(s[1].nr && s[1].wait && s[2].nr);
+	for (int i = 0; i < 3; i++)
+		end(pids[i]);
+	remove_group(GROUP "2");
+}
+
+/* ---------------------------------------------------------------- real time */
+
+/* The kernel keeps some time for others: in that, a real-time task is throttled. */
+static void test_real_time(void)
+{
+	struct sums s[2];
+	pid_t pids[2];
+
+	make_group(GROUP, "max");
+	log_open();
+	pids[1] = task(burn, 1, NULL, 0);
+	pids[0] = task(burn, 1, NULL, 10);
+	log_start();
+	sleep(5);
+	log_read(pids, s, 2);
+	must(s[0].nr_throttled >= 2 && s[0].nr_left_throttled >= 2);
+	must(s[0].wait < s[0].throttled / 10);
+	/* The other one waits for the CPU. */
+	must(!s[1].nr_throttled && s[1].wait > 500 * MS);
+	end(pids[0]);
+	end(pids[1]);
+}
+
+static const struct {
+	const char	*name;
+	void		(*fn)(void);
+} tests[] = {
+	{ "alone", test_alone },
+	{ "queued", test_queued },
+	{ "woken", test_woken },
+	{ "sleepers", test_sleepers },
+	{ "elsewhere", test_elsewhere },
+	{ "nested", test_nested },
+	{ "contention", test_contention },
+	{ "beside", test_beside },
+	{ "real_time", test_real_time },
+};
+
+int main(int argc, char **argv)
+{
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(tests); i++) {
+		if (argc == 2 && !strcmp(argv[1], tests[i].name)) {
+			tests[i].fn();
+			remove_group(GROUP);
+			return 0;
+		}
+		if (argc < 2)
+			puts(tests[i].name);
+	}
+	return argc >= 2;
+}

@@ -20,35 +20,43 @@
 static LIST_HEAD(kdtl_sources);
 static DEFINE_MUTEX(kdtl_sources_lock);
 
-static struct kdtl_pmu *kdtl_source_find(const char *name)
+static bool kdtl_source_exists(const char *name)
 {
-	struct kdtl_pmu *p, *best = NULL;
+	struct kdtl_pmu *p;
 
 	lockdep_assert_held(&kdtl_sources_lock);
 	list_for_each_entry(p, &kdtl_sources, node) {
-		if (name ? !strcmp(p->name, name) : !best || p->rating > best->rating)
-			best = p;
+		if (!strcmp(p->name, name))
+			return true;
 	}
-	return best;
+	return false;
 }
 
 /**
  * kdtl_source_get() - find a source and hold its module
  * @name: NULL for the source with the highest rating
  *
+ * A source whose module is being unloaded does not count.
+ *
  * Context: may sleep.
  * Return: the source, or NULL.
  */
 struct kdtl_pmu *kdtl_source_get(const char *name)
 {
-	struct kdtl_pmu *p;
+	struct kdtl_pmu *p, *best = NULL;
 
 	mutex_lock(&kdtl_sources_lock);
-	p = kdtl_source_find(name);
-	if (p && !try_module_get(p->pmu.module))
-		p = NULL;
+	list_for_each_entry(p, &kdtl_sources, node) {
+		if (name ? strcmp(p->name, name) : best && p->rating <= best->rating)
+			continue;
+		if (!try_module_get(p->pmu.module))
+			continue;
+		if (best)
+			module_put(best->pmu.module);
+		best = p;
+	}
 	mutex_unlock(&kdtl_sources_lock);
-	return p;
+	return best;
 }
 ALLOW_ERROR_INJECTION(kdtl_source_get, NULL);
 
@@ -116,7 +124,7 @@ int kdtl_source_add(struct kdtl_pmu *p)
 	p->users = 0;
 
 	mutex_lock(&kdtl_sources_lock);
-	if (kdtl_source_find(p->name)) {
+	if (kdtl_source_exists(p->name)) {
 		pr_warn("PMU %s is registered already\n", p->name);
 		err = -EEXIST;
 	} else {

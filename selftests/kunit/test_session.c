@@ -64,7 +64,7 @@ static struct kdtl_pmu session_pmu = {
 	.pmu.module	= THIS_MODULE,
 	.name		= "kdtl_fake_session",
 	.mask		= KDTL_MASK_ALL,
-	.rating		= UINT_MAX,
+	.rating		= UINT_MAX - 1,
 	.tb_freq	= NSEC_PER_SEC,
 	.attach		= session_attach,
 	.detach		= session_detach,
@@ -256,6 +256,33 @@ static void session_any_pmu(struct kunit *test)
 	kapi_close(test);
 	session_nothing_left(test, "any source");
 }
+
+#ifdef MODULE
+/* The best source's module is being unloaded: the next best one is taken. */
+static void session_pmu_goes(struct kunit *test)
+{
+	static struct module going = { .state = MODULE_STATE_GOING };
+	static struct kdtl_pmu p;
+	const struct kdtl_session_attr attr = { .aux_pages = 1 };
+	const struct kdtl_session_attr named = { .pmu = "kdtl_going", .aux_pages = 1 };
+	struct kdtl_session *s;
+
+	p = (struct kdtl_pmu) {
+		.pmu.module	= &going,
+		.name		= "kdtl_going",
+		.rating		= UINT_MAX,
+		.tb_freq	= 1,
+	};
+	KUNIT_ASSERT_EQ(test, kdtl_pmu_register(&p), 0);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_create(&named)), (long)-ENOENT);
+	s = kapi_create(test, &attr);
+	KUNIT_EXPECT_EQ(test, atomic_read(&session_src.users), 1);
+	if (s)
+		kapi_close(test);
+	kdtl_pmu_unregister(&p);
+	session_nothing_left(test, "a source that goes");
+}
+#endif
 
 /* --------------------------------------------------------- load, start, close */
 
@@ -518,6 +545,9 @@ static struct kunit_case session_cases[] = {
 	KUNIT_CASE(session_cap),
 	KUNIT_CASE(session_attach_fails),
 	KUNIT_CASE(session_any_pmu),
+#ifdef MODULE
+	KUNIT_CASE(session_pmu_goes),
+#endif
 	KUNIT_CASE(session_bad_load),
 	KUNIT_CASE(session_start_fails),
 	KUNIT_CASE(session_start_fails_alone),

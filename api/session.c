@@ -31,8 +31,8 @@ static bool kdtl_pages_valid(const char *what, unsigned int nr, bool none)
 		return true;
 	if (is_power_of_2(nr) && nr <= KDTL_MAX_PAGES)
 		return true;
-	pr_warn("%s=%u: must be a power of two up to %u%s\n", what, nr,
-		KDTL_MAX_PAGES, none ? ", or 0" : "");
+	pr_warn_ratelimited("%s=%u: must be a power of two up to %u%s\n", what, nr,
+			    KDTL_MAX_PAGES, none ? ", or 0" : "");
 	return false;
 }
 
@@ -46,22 +46,22 @@ static int kdtl_attr_check(const struct kdtl_session_attr *attr)
 	    !kdtl_pages_valid("msg_pages", attr->msg_pages, true))
 		return -EINVAL;
 	if (attr->mask & ~KDTL_MASK_ALL) {
-		pr_warn("mask=%#x: unknown bits, allowed are %#x\n",
-			attr->mask, KDTL_MASK_ALL);
+		pr_warn_ratelimited("mask=%#x: unknown bits, allowed are %#x\n",
+				    attr->mask, KDTL_MASK_ALL);
 		return -EINVAL;
 	}
 	if (attr->flags & ~KDTL_SESSION_FLAGS) {
-		pr_warn("flags=%#x: unknown bits, allowed are %#x\n",
-			attr->flags, KDTL_SESSION_FLAGS);
+		pr_warn_ratelimited("flags=%#x: unknown bits, allowed are %#x\n",
+				    attr->flags, KDTL_SESSION_FLAGS);
 		return -EINVAL;
 	}
 	if (attr->watermark > (u64)attr->aux_pages << PAGE_SHIFT) {
-		pr_warn("watermark=%u: more than the area's %llu bytes\n",
-			attr->watermark, (u64)attr->aux_pages << PAGE_SHIFT);
+		pr_warn_ratelimited("watermark=%u: more than the area's %llu bytes\n",
+				    attr->watermark, (u64)attr->aux_pages << PAGE_SHIFT);
 		return -EINVAL;
 	}
 	if (attr->cpus && !cpumask_intersects(attr->cpus, cpu_possible_mask)) {
-		pr_warn("no CPU asked for: cpus must hold at least one possible CPU\n");
+		pr_warn_ratelimited("no CPU asked for: cpus must hold at least one possible CPU\n");
 		return -EINVAL;
 	}
 	return 0;
@@ -179,12 +179,13 @@ struct kdtl_session *kdtl_session_create(const struct kdtl_session_attr *attr)
 
 	s->pmu = kdtl_source_get(attr->pmu);
 	if (!s->pmu) {
+		/* The name may come from user space, and must not add a line to the log. */
 		if (attr->pmu)
-			pr_warn("%s: no PMU %s: is its module loaded?\n", s->owner,
-				attr->pmu);
+			pr_warn_ratelimited("%s: no PMU \"%*pE\": is its module loaded?\n",
+					    s->owner, (int)strlen(attr->pmu), attr->pmu);
 		else
-			pr_warn("%s: no PMU at all: load kdtl_sched or kdtl_vpa\n",
-				s->owner);
+			pr_warn_ratelimited("%s: no PMU at all: load kdtl_sched or kdtl_vpa\n",
+					    s->owner);
 		err = -ENOENT;
 		goto free;
 	}
@@ -283,9 +284,9 @@ static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
 		return -EBUSY;
 	if (!cpumask_and(s->loaded, cpus ?: s->cpus, s->cpus) ||
 	    (cpus && !cpumask_subset(cpus, s->cpus))) {
-		pr_warn("%s: load: CPUs \"%*pbl\", must be some of the session's, %*pbl\n",
-			s->owner, cpumask_pr_args(cpus ?: s->cpus),
-			cpumask_pr_args(s->cpus));
+		pr_warn_ratelimited("%s: load: CPUs \"%*pbl\", must be some of the session's, %*pbl\n",
+				    s->owner, cpumask_pr_args(cpus ?: s->cpus),
+				    cpumask_pr_args(s->cpus));
 		return -EINVAL;
 	}
 

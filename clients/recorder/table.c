@@ -138,7 +138,7 @@ static unsigned int table_choose(struct table *t, unsigned int found, u64 oldest
 
 /* ------------------------------------------------------------------ rows */
 
-#define TABLE_WHO	28
+#define TABLE_WHO	80
 
 /* Three digits and a unit. */
 static void table_span(char *buf, size_t size, u64 ns)
@@ -158,6 +158,14 @@ static void table_span(char *buf, size_t size, u64 ns)
 		snprintf(buf, size, "%llu %s", ns, unit[i]);
 }
 
+/* A task chooses its name, which must not add a line to the log. */
+static void table_task(char *buf, size_t size, const struct kdtl_entry *e)
+{
+	const char *comm = kdtl_entry_comm(e);
+
+	snprintf(buf, size, "%*pE:%d", (int)strlen(comm), comm, kdtl_entry_pid(e));
+}
+
 static void table_before(char *buf, size_t size, const struct table_cpu *c)
 {
 	const struct kdtl_entry *e = c->from;
@@ -167,7 +175,7 @@ static void table_before(char *buf, size_t size, const struct table_cpu *c)
 	if (!pid)
 		snprintf(buf, size, "idle");
 	else if (e > c->start && kdtl_entry_pid(e - 1) == pid)
-		snprintf(buf, size, "%s:%d", kdtl_entry_comm(e - 1), pid);
+		table_task(buf, size, e - 1);
 	else
 		snprintf(buf, size, ":%d", pid);
 }
@@ -204,7 +212,7 @@ static void table_row(const struct table *t, const struct table_cpu *c, bool tas
 			kdtl_dispatch_reason_name(kdtl_entry_dispatch_reason(e)));
 		return;
 	}
-	snprintf(who, sizeof(who), "%s:%d", kdtl_entry_comm(e), kdtl_entry_pid(e));
+	table_task(who, sizeof(who), e);
 	table_before(before, sizeof(before), c);
 	pr_warn("%5llu.%06u %3d %8s %-22s %-22s %s\n", when,
 		frac / (u32)NSEC_PER_USEC, cpu, waited, who, before,

@@ -25,6 +25,9 @@ static unsigned int pause_s = 10;
 module_param(pause_s, uint, 0444);
 MODULE_PARM_DESC(pause_s, "shortest time between two uevents or alarms, in s (default 10)");
 
+/* Enough for a line with a task's name, whose bytes may take four characters each. */
+#define REPORT_WHAT	128
+
 DEFINE_PER_CPU(struct watch_cpu, watch_cpus);
 
 static DEFINE_RATELIMIT_STATE(line_limit, 5 * HZ, 10);
@@ -33,7 +36,7 @@ static struct platform_device *device;	/* sends the uevents */
 
 static void report_uevent(int cpu, u64 wait, const char *what)
 {
-	char cpu_var[24], wait_var[40], what_var[96];
+	char cpu_var[24], wait_var[40], what_var[REPORT_WHAT + 16];
 	char *env[] = { cpu_var, wait_var, what_var, NULL };
 
 	snprintf(cpu_var, sizeof(cpu_var), "KDTL_CPU=%d", cpu);
@@ -73,13 +76,14 @@ void watch_report_late(int cpu, const struct kdtl_entry *e, bool tasks, u64 wait
 	const char *comm = tasks ? kdtl_entry_comm(e) : no_comm;
 	const pid_t pid = tasks ? kdtl_entry_pid(e) : 0;
 	const u64 ms = div_u64(wait, NSEC_PER_MSEC);
-	char what[80];
+	char what[REPORT_WHAT];
 
 	WRITE_ONCE(w->late, w->late + 1);
 	trace_kdtl_watch_late(cpu, pid, comm, wait, watch_threshold(w));
 	if (tasks)
-		snprintf(what, sizeof(what), "CPU %d: %s:%d waited %llu ms", cpu,
-			 comm, pid, ms);
+		/* A task chooses its name, which must not add a line to the log. */
+		snprintf(what, sizeof(what), "CPU %d: %*pE:%d waited %llu ms", cpu,
+			 (int)strlen(comm), comm, pid, ms);
 	else
 		snprintf(what, sizeof(what), "CPU %d waited %llu ms", cpu, ms);
 	report(cpu, wait, what);
@@ -95,7 +99,7 @@ void watch_report_late(int cpu, const struct kdtl_entry *e, bool tasks, u64 wait
 void watch_report_stuck(int cpu, u64 wait)
 {
 	struct watch_cpu *w = per_cpu_ptr(&watch_cpus, cpu);
-	char what[80];
+	char what[REPORT_WHAT];
 
 	WRITE_ONCE(w->stuck, w->stuck + 1);
 	trace_kdtl_watch_stuck(cpu, wait, watch_threshold(w));

@@ -57,7 +57,7 @@ static ssize_t cpus_write(struct file *file, const char __user *buf, size_t len,
 	if (!ms_at || kstrtouint(skip_spaces(ms_at), 10, &ms) ||
 	    (strcmp(who, "all") && (kstrtoint(who, 10, &only) || only < 0 ||
 				    only >= nr_cpu_ids || !cpu_possible(only)))) {
-		pr_warn("cpus: write \"CPU MS\" or \"all MS\", MS 0 for no threshold\n");
+		pr_warn_ratelimited("cpus: write \"CPU MS\" or \"all MS\", MS 0 for no threshold\n");
 		return -EINVAL;
 	}
 	for_each_possible_cpu(cpu) {

@@ -631,8 +631,8 @@ static int kdtl_vpa_claim(void)
 		err = -EBUSY;
 	}
 	if (err == -EBUSY)
-		pr_warn("the partition's dispatch trace log is in use: %s\n",
-			KDTL_VPA_OTHERS);
+		pr_warn_ratelimited("the partition's dispatch trace log is in use: %s\n",
+				    KDTL_VPA_OTHERS);
 	return err;
 }
 

@@ -186,7 +186,7 @@ have_module kdtl_sampler || skip_all "no module kdtl_sampler"
 
 plan 17
 ok "a source that is none is refused" \
-	refuses_to_load pmu=nothing 'no PMU nothing'
+	refuses_to_load pmu=nothing 'no PMU "nothing"'
 ok "pages that are no power of two are refused" \
 	refuses_to_load aux_pages=3 'aux_pages=3: must be a power of two'
 ok "a period of 0 is refused" refuses_to_load period_ms=0 "period_ms"

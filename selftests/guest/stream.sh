@@ -36,6 +36,7 @@ title()
 	mmap_overwrite) echo "overwrite: the newest is there" ;;
 	nobody) echo "without CAP_PERFMON it cannot be opened" ;;
 	perfmon) echo "with nothing but CAP_PERFMON it can" ;;
+	log) echo "and the log can be neither forged nor flooded" ;;
 	memlock) echo "RLIMIT_MEMLOCK holds, and all is given back" ;;
 	fork) echo "a child has no mapping" ;;
 	killed) echo "a process is killed with everything open" ;;

@@ -26,6 +26,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../../api/include/uapi/linux/kdtl.h"
@@ -863,6 +864,74 @@ static void test_perfmon(void)
 	setup(0);
 }
 
+/* An attribute that every setup refuses, with a line in the log. */
+static void refused_setup(int fd, unsigned int which)
+{
+	struct kdtl_stream_attr attr = { .aux_pages = PAGES };
+	static unsigned long none;
+
+	switch (which) {
+	case 0:
+		strcpy(attr.source, "x\nforged\033[2J");
+		break;
+	case 1:
+		attr.aux_pages = 3;
+		break;
+	case 2:
+		attr.aux_pages = 1 << 20;
+		break;
+	case 3:
+		attr.watermark = UINT32_MAX;
+		break;
+	case 4:
+		attr.mask = 1U << 31;
+		break;
+	case 5:
+		attr.cpus = (uintptr_t)&none;
+		attr.cpus_len = sizeof(none);
+		break;
+	}
+	must(ioctl(fd, KDTL_IOC_SETUP, &attr) == -1);
+}
+
+/*
+ * Someone with CAP_PERFMON can neither forge a line of the log nor flood it.  Each of
+ * the lines comes at most 10 times in 5 s, and then one says how many were left out.
+ */
+static void test_log(void)
+{
+	const unsigned int kinds = 6, tries = 300;
+	const struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
+	int log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK);
+	int fd = open_dev(0);
+	unsigned int lines = 0, most;
+	struct timespec from, to;
+	char line[8192];
+	ssize_t len;
+
+	must(log >= 0 && lseek(log, 0, SEEK_END) >= 0);
+	must(!setrlimit(RLIMIT_MEMLOCK, &limit));
+	caps(1ULL << CAP_PERFMON);
+	must(!clock_gettime(CLOCK_MONOTONIC, &from));
+	for (unsigned int i = 0; i < kinds * tries; i++)
+		refused_setup(fd, i % kinds);
+	must(!clock_gettime(CLOCK_MONOTONIC, &to));
+
+	while ((len = read(log, line, sizeof(line) - 1)) > 0) {
+		line[len] = '\0';
+		if (!strstr(line, "kdtl"))
+			continue;
+		lines++;
+		/* This is how /dev/kmsg shows control characters. */
+		if (strstr(line, "\\x0a") || strstr(line, "\\x1b"))
+			die("forged: %s", line);
+	}
+	must(errno == EAGAIN);
+	most = kinds * 11 * ((to.tv_sec - from.tv_sec) / 5 + 2);
+	if (!lines || lines > most)
+		die("%u lines, at most %u should be there", lines, most);
+}
+
 static unsigned long pinned_kb(void)
 {
 	unsigned long kb = 0;
@@ -985,6 +1054,7 @@ static const struct {
 	{ "mmap_overwrite", test_mmap_overwrite },
 	{ "nobody", test_nobody },
 	{ "perfmon", test_perfmon },
+	{ "log", test_log },
 	{ "memlock", test_memlock },
 	{ "fork", test_fork },
 	{ "killed", test_killed },

@@ -98,6 +98,13 @@ others_quiet()
 	is "$(seen all 4)" "$(seen 1 4)"
 }
 
+# A newline in a task's name begins no line of the log.
+not_forged()
+{
+	dmesg | grep -q 'kdtl_watch: CPU 1: x\\nforged:[0-9]* waited' &&
+		! dmesg | grep '^[^a-z]*forged'
+}
+
 none()
 {
 	echo "all 0" >$cpus
@@ -121,7 +128,7 @@ done
 # on it.
 taskset -p 1 $$ >/dev/null
 
-plan 15
+plan 16
 dmesg -c >/dev/null
 ok "the recorder loads" load kdtl_recorder lines=200 ms=4000
 ok "the watch loads" load kdtl_watch threshold_ms=$threshold uevent=1
@@ -138,6 +145,15 @@ background uevent sh -c "env >>$uevents"
 rt=$(cat /proc/sys/kernel/sched_rt_runtime_us)
 echo -1 >/proc/sys/kernel/sched_rt_runtime_us
 background taskset 2 sh -c 'while :; do usleep 10000; done'
+# A script's name is its task's name. This one always wants CPU 1.
+names=$(mktemp -d)
+cat >"$names/x
+forged" <<'EOF'
+#!/bin/sh
+while :; do :; done
+EOF
+chmod +x "$names"/*
+background taskset 2 "$names"/*
 ok "a hog on CPU 1" load kdtl_hog cpu=1 ms=6000
 ok "it is caught while it hogs" caught_in_time
 ok "traced" traced stuck
@@ -145,6 +161,7 @@ ok "the recorder's table names the hog" until_true table
 ok "a uevent" until_true uevent_came
 ok "the task that had to wait is seen, too" victim_seen
 ok "traced" traced late
+ok "a task's name forges no line" not_forged
 ok "no other CPU is stuck" others_quiet
 ok "no threshold: quiet" none
 echo "$rt" >/proc/sys/kernel/sched_rt_runtime_us

@@ -87,6 +87,7 @@ static_assert((KDTL_MASK_CEDE | KDTL_MASK_PREEMPT | KDTL_MASK_FAULT) == DTL_LOG_
  * @KDTL_VPA_REFUSED: the hypervisor does not register the log
  * @KDTL_VPA_KEPT: the hypervisor does not give the log back
  * @KDTL_VPA_TAKEN: another user has had the log meanwhile
+ * @KDTL_VPA_THEIRS: another user has the log now
  * @KDTL_VPA_INDEX: dtl_idx makes no sense
  * @KDTL_VPA_ENTRY: an entry is not newer than the one before
  * @KDTL_VPA_FUTURE: an entry is from the future
@@ -98,6 +99,7 @@ enum kdtl_vpa_problem {
 	KDTL_VPA_REFUSED,
 	KDTL_VPA_KEPT,
 	KDTL_VPA_TAKEN,
+	KDTL_VPA_THEIRS,
 	KDTL_VPA_INDEX,
 	KDTL_VPA_ENTRY,
 	KDTL_VPA_FUTURE,
@@ -116,7 +118,8 @@ enum kdtl_vpa_problem {
  * @mask: KDTL_MASK_*, as in the lppaca; 0: not registered
  * @wanted: the value that @mask is to get
  * @polling: entries are being handed out, which may change @wanted
- * @kept: the hypervisor did not give @log back, so it may still write there
+ * @kept: @log was not given back, so the hypervisor may still write there
+ * @theirs: another user seems to have registered its own log over @log
  * @interval: ns until the next poll
  * @max_interval: the longest @interval that the events and the log's size allow
  * @period: the longest @interval that the events allow; 0: any
@@ -141,6 +144,7 @@ struct kdtl_vpa_cpu {
 	u32			wanted;
 	bool			polling;
 	bool			kept;
+	bool			theirs;
 	u64			interval;
 	u64			max_interval;
 	u64			period;
@@ -185,6 +189,9 @@ static void kdtl_vpa_print(struct irq_work *work)
 	case KDTL_VPA_TAKEN:
 		pr_warn("CPU %d: someone else has used its log, now it is registered again; dispatches meanwhile are lost\n",
 			cpu);
+		break;
+	case KDTL_VPA_THEIRS:
+		pr_warn("CPU %d: someone else uses its log now, and keeps it\n", cpu);
 		break;
 	case KDTL_VPA_INDEX:
 		pr_warn("CPU %d: the hypervisor's count of dispatches made a jump of %lld: some are lost, it is unknown how many\n",
@@ -252,6 +259,9 @@ static noinline u64 kdtl_vpa_lapped(struct kdtl_vpa_cpu *c, u64 index)
 	const u64 fresh = index - c->next;
 	u64 lost;
 
+	/* The count starts over for a new log. */
+	if ((s64)fresh < 0)
+		c->theirs = true;
 	/*
 	 * More dispatches than ticks, or a count that went back (a huge difference):
 	 * the count makes no sense.  Nobody knows how many entries are lost, but one
@@ -310,6 +320,7 @@ static void kdtl_vpa_hand_out(struct kdtl_vpa_cpu *c, const struct kdtl_entry *e
 		}
 	}
 	c->last_tb = tb;
+	c->theirs = false;
 	kdtl_fan_out(kdtl_pmu_sinks(&kdtl_vpa_pmu), e, kdtl_vpa_kind(e));
 }
 
@@ -411,6 +422,7 @@ static int kdtl_vpa_register(struct kdtl_vpa_cpu *c, u32 mask)
 	lppaca->dtl_idx = 0;
 	c->next = 0;
 	c->slot = 0;
+	c->theirs = false;
 	c->last_tb = 0;
 	c->polled_tb = get_tb();
 	c->now_tb = c->polled_tb;
@@ -424,10 +436,31 @@ static int kdtl_vpa_register(struct kdtl_vpa_cpu *c, u32 mask)
 	return 0;
 }
 
+/*
+ * Another user who takes the log registers a buffer of its own, whose entries are
+ * counted from 0.  It shows by another mask, or by a count that went back and no new
+ * entry in our buffer since.  In the first entries of a log, neither needs to show.
+ */
+static bool kdtl_vpa_is_theirs(struct kdtl_vpa_cpu *c)
+{
+	const u32 mask = READ_ONCE(get_lppaca()->dtl_enable_mask);
+
+	if (mask && mask != c->mask)
+		c->theirs = true;
+	return mask && c->theirs;
+}
+
 static void kdtl_vpa_unregister(struct kdtl_vpa_cpu *c)
 {
 	long rc;
 
+	if (kdtl_vpa_is_theirs(c)) {
+		c->mask = 0;
+		/* If it is ours after all, the hypervisor goes on writing. */
+		c->kept = true;
+		kdtl_vpa_report(c, KDTL_VPA_THEIRS, 0);
+		return;
+	}
 	WRITE_ONCE(get_lppaca()->dtl_enable_mask, 0);
 	c->mask = 0;
 	rc = unregister_dtl(hard_smp_processor_id());
@@ -459,9 +492,11 @@ static int kdtl_vpa_apply(struct kdtl_vpa_cpu *c)
 			/* Fails only in kdtl_vpa_timer(), which then stops the timer itself. */
 			hrtimer_try_to_cancel(&c->timer);
 			/* Read the last entries; the hypervisor writes no more. */
-			kdtl_vpa_poll(c);
+			if (!c->theirs)
+				kdtl_vpa_poll(c);
 		} else {
-			WRITE_ONCE(get_lppaca()->dtl_enable_mask, c->wanted);
+			if (!kdtl_vpa_is_theirs(c))
+				WRITE_ONCE(get_lppaca()->dtl_enable_mask, c->wanted);
 			c->mask = c->wanted;
 		}
 	}

@@ -62,6 +62,7 @@
 #include "line.h"
 
 #define FAKEHV_MAX_LOG		SZ_64K
+#define FAKEHV_OTHER_LOG	DISPATCH_LOG_BYTES
 #define FAKEHV_MAX_STEPS	8
 #define FAKEHV_PATTERN		0x5a
 
@@ -78,6 +79,7 @@
  * @FAKEHV_JUMP: add n to the count, at once
  * @FAKEHV_UNMASK: clear the enable mask
  * @FAKEHV_TAKE: the same, and forget the log, as if someone else had taken it
+ * @FAKEHV_STEAL: register someone else's log instead, with the mask n
  */
 enum fakehv_op {
 	FAKEHV_PUT,
@@ -91,6 +93,7 @@ enum fakehv_op {
 	FAKEHV_JUMP,
 	FAKEHV_UNMASK,
 	FAKEHV_TAKE,
+	FAKEHV_STEAL,
 };
 
 static const char * const fakehv_ops[] = {
@@ -105,6 +108,7 @@ static const char * const fakehv_ops[] = {
 	[FAKEHV_JUMP]	= "jump",
 	[FAKEHV_UNMASK]	= "unmask",
 	[FAKEHV_TAKE]	= "take",
+	[FAKEHV_STEAL]	= "steal",
 };
 
 /**
@@ -123,6 +127,8 @@ struct fakehv_step {
  * @offered: what is being registered, until the call returns
  * @log: where it writes to; NULL: not registered
  * @kept: its return was refused
+ * @stolen: @log is @other
+ * @other: someone else's log
  * @copy: what stands there
  * @bytes: size of the log
  * @slots: entries in it
@@ -145,6 +151,8 @@ struct fakehv_cpu {
 	struct kdtl_entry	*offered;
 	struct kdtl_entry	*log;
 	bool			kept;
+	bool			stolen;
+	struct kdtl_entry	other[FAKEHV_OTHER_LOG / sizeof(struct kdtl_entry)];
 	u8			copy[FAKEHV_MAX_LOG];
 	unsigned int		bytes;
 	unsigned int		slots;
@@ -270,7 +278,20 @@ static void fakehv_step(struct fakehv_cpu *c, int cpu, const struct fakehv_step 
 		fakehv_tell(c, cpu, s->n);
 		c->slot = c->index % c->slots;
 		break;
+	case FAKEHV_STEAL:
+		c->stolen = true;
+		c->log = c->other;
+		c->bytes = sizeof(c->other);
+		c->slots = ARRAY_SIZE(c->other);
+		memcpy(c->copy, c->other, c->bytes);
+		c->index = 0;
+		c->slot = 0;
+		c->uncounted = 0;
+		WRITE_ONCE(lppaca_of(cpu).dtl_idx, 0);
+		WRITE_ONCE(lppaca_of(cpu).dtl_enable_mask, s->n);
+		break;
 	case FAKEHV_TAKE:
+		c->stolen = false;
 		c->log = NULL;
 		fallthrough;
 	case FAKEHV_UNMASK:
@@ -453,6 +474,7 @@ static void fakehv_register(struct fakehv_cpu *c)
 	c->seq = 0;
 	c->uncounted = 0;
 	c->kept = false;
+	c->stolen = false;
 	c->log = log;
 }
 
@@ -460,6 +482,8 @@ static void fakehv_deregister(struct fakehv_cpu *c)
 {
 	if (!c->log)
 		fakehv_complain(c, "no log is there to be given back");
+	if (c->stolen)
+		fakehv_complain(c, "someone else's log is given back");
 	fakehv_check_log(c);
 	c->log = NULL;
 }

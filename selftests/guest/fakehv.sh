@@ -358,6 +358,19 @@ taken_for_long()
 	ten_more_and_end
 }
 
+# stolen MASK: someone else has registered its own log, and keeps it when we stop.
+stolen()
+{
+	again || return
+	begin_with_ten || return
+	hv play 0 steal="$1" put=3 || return
+	end
+	is "$(info mask) $(info registered) $(info complaint)" "$1 1 none" &&
+		said "someone else uses its log now" && is "$produced" 11 && each "$sound" ||
+		return
+	! ctl open 2>/dev/null && hv play 0 take && steps 10 0 put=10
+}
+
 # Two laps between each two polls, and CPU 1 goes and comes.
 hotplug()
 {
@@ -428,7 +441,7 @@ load kdtl_client_vpa fake=1 || bail_out "kdtl_client_vpa does not load"
 load kdtl_vpa || bail_out "kdtl_vpa does not load"
 tainted=$(cat /proc/sys/kernel/tainted)
 
-plan 56
+plan 58
 ok "every pair of codes: masks' classes, nothing lost" classes
 ok "each session has what its mask says" masks
 
@@ -481,6 +494,8 @@ ok "not taken back, and registered again" kept_and_again
 ok "the enable mask is cleared" unmasked unmask
 ok "someone else has had the log" unmasked take
 ok "someone else has had it, and it is refused at first" taken_for_long
+ok "someone else has it, with the same mask" stolen 7
+ok "someone else has it, with another mask" stolen 1
 ok "CPU 1 goes and comes while its log is lapped" hotplug
 ok "modules come and go while it writes" come_and_go
 ok "the hypervisor has nothing to complain about" no_complaint

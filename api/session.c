@@ -77,6 +77,7 @@ static void kdtl_session_free(struct kdtl_session *s)
 			kdtl_aux_free(kdtl_session_aux(s, cpu));
 		free_percpu(s->aux);
 	}
+	free_percpu(s->fresh);
 	list_for_each_entry_safe(set, next, &s->sets, node)
 		kdtl_set_free(set);
 	kdtl_msgq_free(&s->msgs);
@@ -123,10 +124,11 @@ static struct kdtl_session *kdtl_session_alloc(const struct kdtl_session_attr *a
 		goto free;
 
 	s->aux = alloc_percpu(struct kdtl_aux *);
+	s->fresh = alloc_percpu(struct kdtl_aux *);
 	set = kdtl_set_alloc(0);
 	if (set)
 		list_add(&set->node, &s->sets);
-	if (!s->aux || !set || kdtl_msgq_init(&s->msgs, attr->msg_pages, s->pause))
+	if (!s->aux || !s->fresh || !set || kdtl_msgq_init(&s->msgs, attr->msg_pages, s->pause))
 		goto free;
 	kdtl_set_config(set, attr->mask, attr->period);
 	return s;
@@ -300,11 +302,9 @@ static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
 	/* The unread data is gone, so an earlier wake-up has no reason any more. */
 	kdtl_session_take_wake(s);
 	err = kdtl_cpus_load(s);
-	if (err)
-		return err;
-	WRITE_ONCE(s->state, KDTL_STOPPED);
-	trace_kdtl_session(s, "loaded");
-	return 0;
+	if (!err)
+		trace_kdtl_session(s, "loaded");
+	return err;
 }
 
 /**
@@ -316,6 +316,10 @@ static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
  * offline is logged from when it comes online; the unread entries of a CPU that
  * goes offline stay.  Unread data and counts of an earlier load are dropped, even
  * if the load then fails.
+ *
+ * A load that fails ends with the first CPU's error, says in the log what failed,
+ * and frees what it has allocated.  Areas of an earlier load stay until
+ * kdtl_session_close().
  *
  * perfmon2: pfmk_load_context().
  *

@@ -26,6 +26,11 @@ MODULE_PARM_DESC(max_session_mb, "maximum memory of a session, in MiB (default 1
 
 static enum cpuhp_state kdtl_hotplug_state;
 
+/* What the log says of a CPU that cannot be opened; the source has other reasons. */
+static const char kdtl_no_memory[] = "out of memory";
+static const char kdtl_over_cap[] = "over max_session_mb";
+static const char kdtl_refused[] = "the PMU refuses it";
+
 /**
  * kdtl_session_mem_allowed() - check a session's memory against max_session_mb
  * @s: the session
@@ -65,25 +70,57 @@ static noinline struct perf_event *kdtl_event_create(struct kdtl_session *s,
 }
 ALLOW_ERROR_INJECTION(kdtl_event_create, ERRNO);
 
-static struct kdtl_aux *kdtl_cpu_area(struct kdtl_session *s, int cpu)
+/* The CPU's area, also one that readers do not find yet. */
+static struct kdtl_aux *kdtl_cpu_aux(struct kdtl_session *s, int cpu)
 {
-	struct kdtl_aux *aux = kdtl_session_aux(s, cpu);
+	return kdtl_session_aux(s, cpu) ?: *per_cpu_ptr(s->fresh, cpu);
+}
+
+static struct kdtl_aux *kdtl_cpu_area(struct kdtl_session *s, int cpu,
+				      const char **why)
+{
+	struct kdtl_aux *aux = kdtl_cpu_aux(s, cpu);
 	const u64 mem = kdtl_aux_mem(s->layout.nr_pages);
 
 	if (aux)
 		return aux;
+	*why = kdtl_over_cap;
 	if (!kdtl_session_mem_allowed(s, mem))
-		return NULL;
+		return ERR_PTR(-ENOMEM);
+	*why = kdtl_no_memory;
 	aux = kdtl_aux_alloc(s, cpu);
 	if (!aux)
-		return NULL;
+		return ERR_PTR(-ENOMEM);
 	atomic64_add(mem, &s->mem);
+	*per_cpu_ptr(s->fresh, cpu) = aux;
+	return aux;
+}
+
+/* From now on readers find the area, so it stays until the session is closed. */
+static void kdtl_cpu_publish(struct kdtl_session *s, int cpu)
+{
+	struct kdtl_aux **fresh = per_cpu_ptr(s->fresh, cpu);
+
+	if (!*fresh)
+		return;
 	/*
 	 * [aux.P] A reader that finds the area finds it complete.  Pairs with the address
 	 * dependency: see kdtl_session_aux().
 	 */
-	smp_store_release(per_cpu_ptr(s->aux, cpu), aux);
-	return aux;
+	smp_store_release(per_cpu_ptr(s->aux, cpu), *fresh);
+	*fresh = NULL;
+}
+
+/* Give back an area that no reader has found. */
+static void kdtl_cpu_drop(struct kdtl_session *s, int cpu)
+{
+	struct kdtl_aux **fresh = per_cpu_ptr(s->fresh, cpu);
+
+	if (!*fresh)
+		return;
+	kdtl_aux_free(*fresh);
+	*fresh = NULL;
+	atomic64_sub(kdtl_aux_mem(s->layout.nr_pages), &s->mem);
 }
 
 /*
@@ -98,21 +135,28 @@ static int kdtl_event_refused(struct kdtl_aux *aux, struct perf_event *event)
 }
 
 /* Create the CPU's event, and enable it if the session is started. */
-static int kdtl_cpu_open(struct kdtl_session *s, int cpu)
+static int kdtl_cpu_open(struct kdtl_session *s, int cpu, const char **why)
 {
 	struct perf_event *event;
 	struct kdtl_aux *aux;
 	int err = 0;
 
-	aux = kdtl_cpu_area(s, cpu);
-	if (!aux)
-		return -ENOMEM;
+	aux = kdtl_cpu_area(s, cpu, why);
+	if (IS_ERR(aux))
+		return PTR_ERR(aux);
 
 	event = kdtl_event_create(s, aux);
-	if (IS_ERR(event))
-		return PTR_ERR(event);
+	if (IS_ERR(event)) {
+		err = PTR_ERR(event);
+		*why = err == -ENOMEM ? kdtl_no_memory : kdtl_refused;
+		return err;
+	}
+	*why = kdtl_refused;
 	if (!aux->priv)
 		err = kdtl_aux_setup(aux, event);
+	/* A session that is being loaded publishes the areas of all CPUs, or none. */
+	if (!err && s->state != KDTL_CREATED)
+		kdtl_cpu_publish(s, cpu);
 	if (!err && s->state == KDTL_STARTED) {
 		perf_event_enable(event);
 		err = kdtl_event_refused(aux, event);
@@ -127,7 +171,7 @@ static int kdtl_cpu_open(struct kdtl_session *s, int cpu)
 
 static void kdtl_cpu_close(struct kdtl_session *s, int cpu)
 {
-	struct kdtl_aux *aux = kdtl_session_aux(s, cpu);
+	struct kdtl_aux *aux = kdtl_cpu_aux(s, cpu);
 
 	if (!aux || !aux->event)
 		return;
@@ -155,22 +199,25 @@ static void kdtl_cpu_announce(struct kdtl_session *s, int cpu, bool online)
 }
 
 /*
- * Never fails, because an error would keep the CPU from coming up.  kdtl_cpus_load()
- * checks hotplug_error; the error of a CPU that comes up later is only logged.
+ * Never fails, because an error would keep the CPU from coming up.  The first CPU's
+ * error ends a kdtl_load(); the error of a CPU that comes up later is only logged.
  */
 static int kdtl_cpu_online(unsigned int cpu, struct hlist_node *node)
 {
 	struct kdtl_session *s = hlist_entry(node, struct kdtl_session, hotplug);
+	const char *why;
 	int err;
 
 	if (!cpumask_test_cpu(cpu, s->loaded))
 		return 0;
-	err = kdtl_cpu_open(s, cpu);
+	if (s->state == KDTL_CREATED && s->load_error)
+		return 0;
+	err = kdtl_cpu_open(s, cpu, &why);
 	if (err) {
-		pr_warn("%s: CPU %u is not logged: %s refuses it (%d)\n",
-			s->owner, cpu, s->pmu->name, err);
-		if (!s->hotplug_error)
-			s->hotplug_error = err;
+		kdtl_cpu_drop(s, cpu);
+		pr_warn_ratelimited("%s: CPU %u is not logged by %s: %s (%d)\n",
+				    s->owner, cpu, s->pmu->name, why, err);
+		s->load_error = err;
 		return 0;
 	}
 	kdtl_cpu_announce(s, cpu, true);
@@ -188,25 +235,46 @@ static int kdtl_cpu_offline(unsigned int cpu, struct hlist_node *node)
 	return 0;
 }
 
+/* Undo a load that has failed.  Areas of earlier loads stay: there may be readers. */
+static void kdtl_cpus_load_undo(struct kdtl_session *s)
+{
+	int cpu;
+
+	kdtl_cpus_unload(s);
+	for_each_possible_cpu(cpu)
+		kdtl_cpu_drop(s, cpu);
+}
+
 /**
  * kdtl_cpus_load() - create the events of all loaded CPUs, and follow hotplug
- * @s: the session
+ * @s: the session, which becomes KDTL_STOPPED
  *
  * Context: under kdtl_session::lock; may sleep.
- * Return: 0, or the first error of a CPU, and then no CPU has an event.
+ * Return: 0, or the first error of a CPU; then no CPU has an event, and the memory
+ * that was allocated is freed.
  */
 int kdtl_cpus_load(struct kdtl_session *s)
 {
-	int err;
+	int cpu, err;
 
 	lockdep_assert_held(&s->lock);
-	s->hotplug_error = 0;
+	s->load_error = 0;
 	err = cpuhp_state_add_instance(kdtl_hotplug_state, &s->hotplug);
 	if (err)
 		return err;
-	if (s->hotplug_error)
-		kdtl_cpus_unload(s);
-	return s->hotplug_error;
+
+	/* No CPU may come up between the publication and the change of the state. */
+	cpus_read_lock();
+	err = s->load_error;
+	if (!err) {
+		for_each_possible_cpu(cpu)
+			kdtl_cpu_publish(s, cpu);
+		WRITE_ONCE(s->state, KDTL_STOPPED);
+	}
+	cpus_read_unlock();
+	if (err)
+		kdtl_cpus_load_undo(s);
+	return err;
 }
 
 /**
@@ -272,8 +340,8 @@ int kdtl_cpus_start(struct kdtl_session *s)
 		aux = kdtl_session_aux(s, cpu);
 		err = aux && aux->event ? kdtl_event_refused(aux, aux->event) : 0;
 		if (err) {
-			pr_warn("%s: not started: %s refuses CPU %d (%d)\n",
-				s->owner, s->pmu->name, cpu, err);
+			pr_warn_ratelimited("%s: not started: %s refuses CPU %d (%d)\n",
+					    s->owner, s->pmu->name, cpu, err);
 			break;
 		}
 	}
@@ -327,8 +395,8 @@ int kdtl_cpus_restart(struct kdtl_session *s)
 			kdtl_cpu_restart(aux);
 		if (!aux->error)
 			continue;
-		pr_warn("%s: not restarted: %s refuses CPU %d (%d)\n",
-			s->owner, s->pmu->name, cpu, aux->error);
+		pr_warn_ratelimited("%s: not restarted: %s refuses CPU %d (%d)\n",
+				    s->owner, s->pmu->name, cpu, aux->error);
 		err = err ?: aux->error;
 	}
 	cpus_read_unlock();

@@ -33,8 +33,9 @@ enum kdtl_state {
  * @loaded: CPUs where it is loaded
  * @loads: number of kdtl_load(), so that a merge notices new areas and positions
  * @hotplug: in the list of sessions that follow CPU hotplug
- * @hotplug_error: the first error of a CPU, for kdtl_load()
+ * @load_error: an error of a CPU, for kdtl_load()
  * @aux: areas by CPU; set once, freed by kdtl_session_close()
+ * @fresh: areas by CPU that readers do not find yet, because the load may still fail
  * @layout: properties of all areas
  * @sets: event sets by id; set 0 always exists
  * @pause: an overflow that notifies pauses the CPU
@@ -68,9 +69,10 @@ struct kdtl_session {
 	cpumask_var_t		loaded;
 	u32			loads;
 	struct hlist_node	hotplug;
-	int			hotplug_error;
+	int			load_error;
 
 	struct kdtl_aux * __percpu *aux;
+	struct kdtl_aux * __percpu *fresh;
 	struct kdtl_aux_layout	layout;
 	struct list_head	sets;
 	bool			pause;

@@ -73,7 +73,22 @@ sampler_goes_on()
 	return 1
 }
 
-plan 6
+# A CPU that comes up may find no memory. The log says that, and does not blame the
+# source; and the next time it is logged.
+no_memory()
+{
+	cap=/sys/module/kdtl/parameters/max_session_mb
+	online=/sys/devices/system/cpu/cpu1/online
+	had=$(cat $cap)
+	unload kdtl_sampler && echo 0 >$online && load kdtl_sampler &&
+		echo 0 >$cap && echo 1 >$online && echo 0 >$online &&
+		echo "$had" >$cap && echo 1 >$online || return
+	is "$(dmesg | grep 'CPU 1 is not logged' | sed 's/.*kdtl_sched: //')" \
+		"over max_session_mb (-12)" &&
+		sampler_goes_on
+}
+
+plan 7
 before=$(areas)
 ok "every CPU goes and comes back" suites 'kdtl_hotplug.*' "$(nproc)"
 ok "the sampler goes on" sampler_goes_on
@@ -99,5 +114,6 @@ else
 	skip "suspended" "no /sys/power/pm_test, or no mem in /sys/power/state"
 	skip "the kernel reported nothing then" "not suspended"
 fi
+ok "no memory for a CPU that comes" no_memory
 ok "nothing is left of it" until_true areas_are "$before"
 finish

@@ -15,6 +15,7 @@
 #include <linux/string.h>
 
 #include "../../core/compat.h"
+#include "../../core/session.h"
 #include "../fake/raw.h"
 #include "aux_suites.h"
 
@@ -347,20 +348,29 @@ static void alloc_fallback(struct kunit *test)
 
 /* ------------------------------------------------------------------- failures */
 
-/* setup_aux() fails on each CPU in turn: nothing is left behind. */
+/*
+ * setup_aux() fails on each CPU in turn.  The load ends there, and gives its memory
+ * back at once.
+ */
 static void alloc_setup_fails(struct kunit *test)
 {
 	struct kdtl_session *s;
 	struct kdtl_aux_info info;
 	unsigned int i;
-	int cpu;
+	int cpu, setups;
+	s64 mem;
 
 	alloc_register(test, 0);
 	for (i = 0; i < num_online_cpus(); i++) {
 		s = alloc_create(test, 16, 0, 0);
 		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+		mem = atomic64_read(&s->mem);
+		setups = atomic_read(&alloc_raw.setups);
 		alloc_raw.fail_setup = i;
 		KUNIT_EXPECT_EQ(test, kdtl_load(s, NULL), -ENOMEM);
+		KUNIT_EXPECT_EQ(test, atomic_read(&alloc_raw.setups) - setups, (int)i);
+		KUNIT_EXPECT_EQ(test, (s64)atomic64_read(&s->mem), mem);
+		alloc_expect_freed(test);
 		for_each_online_cpu(cpu) {
 			KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
 			KUNIT_EXPECT_FALSE(test, info.online);
@@ -371,11 +381,35 @@ static void alloc_setup_fails(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kdtl_load(s, NULL), 0);
 		KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
 		kapi_close(test);
-		/* Each area was set up once, and freed once. */
-		KUNIT_EXPECT_EQ(test, atomic_read(&alloc_raw.setups),
-				(int)((i + 1) * num_online_cpus()));
+		KUNIT_EXPECT_EQ(test, atomic_read(&alloc_raw.setups) - setups,
+				(int)(i + num_online_cpus()));
 		alloc_expect_freed(test);
 	}
+}
+
+/* A load that fails keeps the areas of an earlier one: readers may have found them. */
+static void alloc_earlier_stays(struct kunit *test)
+{
+	struct kdtl_session *s;
+	s64 mem;
+
+	KUNIT_ASSERT_GT(test, num_online_cpus(), 1U);
+	alloc_register(test, 0);
+	s = alloc_create(test, 16, 0, 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kdtl_load(s, cpumask_of(0)), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
+	mem = atomic64_read(&s->mem);
+	alloc_raw.fail_setup = 0;
+	KUNIT_EXPECT_EQ(test, kdtl_load(s, NULL), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, atomic_read(&alloc_raw.setups), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&alloc_raw.frees), 0);
+	KUNIT_EXPECT_EQ(test, (s64)atomic64_read(&s->mem), mem);
+	KUNIT_EXPECT_EQ(test, kdtl_load(s, NULL), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&alloc_raw.setups), (int)num_online_cpus());
+	kapi_close(test);
+	alloc_expect_freed(test);
 }
 
 static struct kunit_case alloc_cases[] = {
@@ -385,6 +419,7 @@ static struct kunit_case alloc_cases[] = {
 	KUNIT_CASE(alloc_too_large),
 	KUNIT_CASE(alloc_fallback),
 	KUNIT_CASE(alloc_setup_fails),
+	KUNIT_CASE(alloc_earlier_stays),
 	{}
 };
 

@@ -237,7 +237,7 @@ int kdtl_aux_info(struct kdtl_session *s, int cpu, struct kdtl_aux_info *info)
 		info->unread = min(info->unread, kdtl_entries(kdtl_snapshot_max(aux)));
 		info->lost = info->produced - info->consumed - info->unread;
 	}
-	info->online = READ_ONCE(aux->event);
+	info->online = READ_ONCE(aux->event) && !READ_ONCE(aux->error);
 	return 0;
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_aux_info, KDTL_NS);

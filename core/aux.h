@@ -35,7 +35,7 @@ struct kdtl_session;
  * @switch_due: kdtl_restart() has to switch to the next set
  * @reset_due: counters for which kdtl_restart() has to load the long reset
  * @random: state of the random lengthening of resets
- * @error: why the source refused the event, for kdtl_start() and kdtl_restart()
+ * @error: why the driver refused the event; 0: it is logged, or was not started
  * @set_timer: the active set's timeout
  * @set_until: expiry of @set_timer in ns of CLOCK_MONOTONIC; 0 if it is not running
  * @period_timer: bounds the time until the reader is woken for new entries

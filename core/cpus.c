@@ -123,17 +123,6 @@ static void kdtl_cpu_drop(struct kdtl_session *s, int cpu)
 	atomic64_sub(kdtl_aux_mem(s->layout.nr_pages), &s->mem);
 }
 
-/*
- * perf drops the error of a pinned event's add(), and only puts the event into
- * the error state.  kdtl's own add() keeps the error in @aux.
- */
-static int kdtl_event_refused(struct kdtl_aux *aux, struct perf_event *event)
-{
-	if (READ_ONCE(event->state) != PERF_EVENT_STATE_ERROR)
-		return 0;
-	return READ_ONCE(aux->error) ?: -EBUSY;
-}
-
 /* Create the CPU's event, and enable it if the session is started. */
 static int kdtl_cpu_open(struct kdtl_session *s, int cpu, const char **why)
 {
@@ -145,6 +134,7 @@ static int kdtl_cpu_open(struct kdtl_session *s, int cpu, const char **why)
 	if (IS_ERR(aux))
 		return PTR_ERR(aux);
 
+	WRITE_ONCE(aux->error, 0);
 	event = kdtl_event_create(s, aux);
 	if (IS_ERR(event)) {
 		err = PTR_ERR(event);
@@ -154,19 +144,23 @@ static int kdtl_cpu_open(struct kdtl_session *s, int cpu, const char **why)
 	*why = kdtl_refused;
 	if (!aux->priv)
 		err = kdtl_aux_setup(aux, event);
+	if (err)
+		goto release;
 	/* A session that is being loaded publishes the areas of all CPUs, or none. */
-	if (!err && s->state != KDTL_CREATED)
+	if (s->state != KDTL_CREATED)
 		kdtl_cpu_publish(s, cpu);
-	if (!err && s->state == KDTL_STARTED) {
+	if (s->state == KDTL_STARTED)
 		perf_event_enable(event);
-		err = kdtl_event_refused(aux, event);
-	}
-	if (err) {
-		perf_event_release_kernel(event);
-		return err;
-	}
+	/* An event that is refused after this posts a message itself. */
 	WRITE_ONCE(aux->event, event);
-	return 0;
+	err = READ_ONCE(aux->error);
+	if (!err)
+		return 0;
+
+	WRITE_ONCE(aux->event, NULL);
+release:
+	perf_event_release_kernel(event);
+	return err;
 }
 
 static void kdtl_cpu_close(struct kdtl_session *s, int cpu)
@@ -181,13 +175,13 @@ static void kdtl_cpu_close(struct kdtl_session *s, int cpu)
 }
 
 /* Nothing to announce if the callbacks run for loading or unloading. */
-static void kdtl_cpu_announce(struct kdtl_session *s, int cpu, bool online)
+static void kdtl_cpu_announce(struct kdtl_session *s, int cpu, bool online, int err)
 {
 	struct kdtl_aux *aux = kdtl_session_aux(s, cpu);
 	struct kdtl_msg msg = {
 		.type		= KDTL_MSG_CPU,
 		.cpu		= cpu,
-		.cpu_state	= { .online = online },
+		.cpu_state	= { .online = online, .error = err },
 	};
 
 	if (s->state == KDTL_CREATED)
@@ -200,7 +194,7 @@ static void kdtl_cpu_announce(struct kdtl_session *s, int cpu, bool online)
 
 /*
  * Never fails, because an error would keep the CPU from coming up.  The first CPU's
- * error ends a kdtl_load(); the error of a CPU that comes up later is only logged.
+ * error ends a kdtl_load(); the reader gets a message about one that comes up later.
  */
 static int kdtl_cpu_online(unsigned int cpu, struct hlist_node *node)
 {
@@ -218,9 +212,8 @@ static int kdtl_cpu_online(unsigned int cpu, struct hlist_node *node)
 		pr_warn_ratelimited("%s: CPU %u is not logged by %s: %s (%d)\n",
 				    s->owner, cpu, s->pmu->name, why, err);
 		s->load_error = err;
-		return 0;
 	}
-	kdtl_cpu_announce(s, cpu, true);
+	kdtl_cpu_announce(s, cpu, !err, err);
 	return 0;
 }
 
@@ -231,7 +224,7 @@ static int kdtl_cpu_offline(unsigned int cpu, struct hlist_node *node)
 	if (!cpumask_test_cpu(cpu, s->loaded))
 		return 0;
 	kdtl_cpu_close(s, cpu);
-	kdtl_cpu_announce(s, cpu, false);
+	kdtl_cpu_announce(s, cpu, false, 0);
 	return 0;
 }
 
@@ -315,8 +308,11 @@ static void kdtl_cpus_off(struct kdtl_session *s)
 	kdtl_cpus_enable(s, false);
 	for_each_cpu(cpu, s->loaded) {
 		aux = kdtl_session_aux(s, cpu);
-		if (aux)
-			kdtl_aux_settle(aux);
+		if (!aux)
+			continue;
+		kdtl_aux_settle(aux);
+		/* The next start tries again. */
+		WRITE_ONCE(aux->error, 0);
 	}
 }
 
@@ -335,10 +331,13 @@ int kdtl_cpus_start(struct kdtl_session *s)
 	lockdep_assert_held(&s->lock);
 	cpus_read_lock();
 	WRITE_ONCE(s->state, KDTL_STARTED);
+	/* Events that are refused meanwhile are the caller's error, and post no message. */
+	WRITE_ONCE(s->starting, true);
 	kdtl_cpus_enable(s, true);
+	WRITE_ONCE(s->starting, false);
 	for_each_cpu(cpu, s->loaded) {
 		aux = kdtl_session_aux(s, cpu);
-		err = aux && aux->event ? kdtl_event_refused(aux, aux->event) : 0;
+		err = aux ? READ_ONCE(aux->error) : 0;
 		if (err) {
 			pr_warn_ratelimited("%s: not started: %s refuses CPU %d (%d)\n",
 					    s->owner, s->pmu->name, cpu, err);
@@ -365,11 +364,16 @@ void kdtl_cpus_stop(struct kdtl_session *s)
 	cpus_read_unlock();
 }
 
+struct kdtl_restart {
+	struct kdtl_aux	*aux;
+	int		err;
+};
+
 static void kdtl_cpu_restart(void *arg)
 {
-	struct kdtl_aux *aux = arg;
+	struct kdtl_restart *r = arg;
 
-	aux->error = kdtl_set_restart(aux);
+	r->err = kdtl_set_restart(r->aux);
 }
 
 /**
@@ -381,23 +385,23 @@ static void kdtl_cpu_restart(void *arg)
  */
 int kdtl_cpus_restart(struct kdtl_session *s)
 {
-	struct kdtl_aux *aux;
+	struct kdtl_restart r;
 	int cpu, err = 0;
 
 	lockdep_assert_held(&s->lock);
 	cpus_read_lock();
 	for_each_cpu(cpu, s->loaded) {
-		aux = kdtl_session_aux(s, cpu);
-		if (!aux)
+		r.aux = kdtl_session_aux(s, cpu);
+		if (!r.aux)
 			continue;
 		/* An offline CPU has no event, so its set may be touched from here. */
-		if (smp_call_function_single(cpu, kdtl_cpu_restart, aux, 1))
-			kdtl_cpu_restart(aux);
-		if (!aux->error)
+		if (smp_call_function_single(cpu, kdtl_cpu_restart, &r, 1))
+			kdtl_cpu_restart(&r);
+		if (!r.err)
 			continue;
 		pr_warn_ratelimited("%s: not restarted: %s refuses CPU %d (%d)\n",
-				    s->owner, s->pmu->name, cpu, aux->error);
-		err = err ?: aux->error;
+				    s->owner, s->pmu->name, cpu, r.err);
+		err = err ?: r.err;
 	}
 	cpus_read_unlock();
 	return err;

@@ -13,6 +13,8 @@
 #include "event.h"
 #include "fanout.h"
 #include "perf_sink.h"
+#include "session.h"
+#include "writer.h"
 
 static struct kdtl_pmu *to_kdtl_pmu(struct pmu *pmu)
 {
@@ -67,9 +69,8 @@ static void kdtl_event_stop(struct perf_event *event, int flags)
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 }
 
-static int kdtl_event_add(struct perf_event *event, int flags)
+static int kdtl_event_link(struct perf_event *event, int flags)
 {
-	struct kdtl_aux *aux = kdtl_event_aux(event);
 	int err = 0;
 
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
@@ -78,9 +79,38 @@ static int kdtl_event_add(struct perf_event *event, int flags)
 		if (!err)
 			event->hw.state = 0;
 	}
-	/* perf drops the error of a pinned event, so keep it for kdtl_start(). */
+	return err;
+}
+
+/*
+ * perf drops the error of a pinned event's add(), puts the event into the error
+ * state and does not try again.  So keep the error, and tell the reader, unless
+ * kdtl_start() or CPU hotplug is enabling the event and takes the error itself.
+ */
+static void kdtl_event_added(struct kdtl_aux *aux, int err)
+{
+	struct kdtl_session *s = aux->session;
+	struct kdtl_msg msg = {
+		.type		= KDTL_MSG_CPU,
+		.cpu		= aux->cpu,
+		.set		= aux->set->id,
+		.cpu_state	= { .error = err },
+	};
+
+	WRITE_ONCE(aux->error, err);
+	if (err && READ_ONCE(aux->event) && !READ_ONCE(s->starting))
+		kdtl_aux_post(aux, &msg);
+}
+
+static int kdtl_event_add(struct perf_event *event, int flags)
+{
+	struct kdtl_pmu *p = to_kdtl_pmu(event->pmu);
+	struct kdtl_aux *aux = kdtl_event_aux(event);
+	int err;
+
+	err = p->add ? p->add(event, flags) : kdtl_event_link(event, flags);
 	if (aux)
-		WRITE_ONCE(aux->error, err);
+		kdtl_event_added(aux, err);
 	return err;
 }
 
@@ -172,7 +202,7 @@ static const struct attribute_group *kdtl_attr_groups[] = {
 
 /**
  * kdtl_event_callbacks() - fill in the callbacks that a driver leaves to kdtl
- * @pmu: the driver's; callbacks that it has set stay
+ * @pmu: the driver's; kdtl calls its add(), and its other callbacks stay
  *
  * Context: any, before @pmu is registered.
  */
@@ -185,7 +215,6 @@ void kdtl_event_callbacks(struct pmu *pmu)
 
 	KDTL_FILL(attr_groups, kdtl_attr_groups);
 	KDTL_FILL(event_init, kdtl_event_init);
-	KDTL_FILL(add, kdtl_event_add);
 	KDTL_FILL(del, kdtl_event_del);
 	/* perf provides its own pair only if neither is set, so fill in both or none. */
 	if (!pmu->pmu_enable && !pmu->pmu_disable) {
@@ -200,6 +229,11 @@ void kdtl_event_callbacks(struct pmu *pmu)
 		pmu->free_aux = kdtl_free_aux;
 	}
 #undef KDTL_FILL
+
+	/* A source may be registered again. */
+	if (pmu->add != kdtl_event_add)
+		to_kdtl_pmu(pmu)->add = pmu->add;
+	pmu->add = kdtl_event_add;
 
 	/* Events belong to a CPU, not to a task, and cannot exclude user or kernel. */
 	pmu->task_ctx_nr = perf_invalid_context;

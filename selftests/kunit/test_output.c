@@ -544,12 +544,68 @@ static void output_refused(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	KUNIT_ASSERT_EQ(test, kdtl_load(s, NULL), 0);
 	output_raw.refuse = -ENODEV;
-	KUNIT_EXPECT_LT(test, kdtl_start(s), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_start(s), -ENODEV);
 	output_raw.refuse = 0;
 	output_tx(test, 0, &tx);
 	KUNIT_EXPECT_PTR_EQ(test, tx.priv, NULL);
+	/* The caller knows, so no message says it again. */
+	KUNIT_EXPECT_EQ(test, kapi_msgs_of(s, KDTL_MSG_CPU), 0U);
 	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
 	output_bytes(test, 0, 1);
+}
+
+/* perf adds all pinned events of a CPU again when one joins them. */
+static void output_again(struct kunit *test, int cpu)
+{
+	struct perf_event_attr attr = {
+		.type	= output_raw.p.pmu.type,
+		.size	= sizeof(attr),
+		.config	= KDTL_MASK_ALL,
+		.pinned	= 1,
+	};
+	struct perf_event *event;
+
+	event = perf_event_create_kernel_counter(&attr, cpu, NULL, NULL, NULL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, event);
+	perf_event_release_kernel(event);
+}
+
+/*
+ * The driver refuses an event that it had accepted: the reader gets a message with the
+ * driver's error, and the CPU does not seem to be logged.
+ */
+static void output_refused_later(struct kunit *test)
+{
+	const int cpu = kapi_other_cpu(0);
+	struct kdtl_session *s = output_go(test, 0, 0);
+	struct kdtl_aux_info info;
+	struct kdtl_msg msg;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_GT(test, cpu, 0);
+	output_again(test, cpu);
+	KUNIT_EXPECT_EQ(test, kapi_msgs_of(s, KDTL_MSG_CPU), 0U);
+	output_raw.refuse = -ENODEV;
+	output_again(test, cpu);
+	output_raw.refuse = 0;
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
+	KUNIT_EXPECT_FALSE(test, info.online);
+	KUNIT_EXPECT_EQ(test, kdtl_wait(s, KAPI_FOREVER), 1);
+	KUNIT_ASSERT_TRUE(test, kapi_msg_of(s, KDTL_MSG_CPU, &msg));
+	KUNIT_EXPECT_EQ(test, msg.cpu, cpu);
+	KUNIT_EXPECT_FALSE(test, msg.cpu_state.online);
+	KUNIT_EXPECT_EQ(test, msg.cpu_state.error, -ENODEV);
+	KUNIT_EXPECT_EQ(test, kapi_msgs_of(s, KDTL_MSG_CPU), 0U);
+
+	/* The other CPUs go on, and the next start tries again. */
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
+	KUNIT_EXPECT_TRUE(test, info.online);
+	output_bytes(test, 0, 1);
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
+	KUNIT_EXPECT_TRUE(test, info.online);
+	output_bytes(test, cpu, 1);
 }
 
 /* -------------------------------------------------------------------- lifetime */
@@ -692,6 +748,7 @@ static void output_cpu_comes(struct kunit *test)
 static void output_cpu_refused(struct kunit *test)
 {
 	const int cpu = cpumask_last(cpu_online_mask);
+	struct kdtl_msg msg;
 	struct kdtl_aux_info info = {};
 	struct kdtl_session *s;
 
@@ -704,6 +761,12 @@ static void output_cpu_refused(struct kunit *test)
 	output_raw.refuse = 0;
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
 	KUNIT_EXPECT_FALSE(test, info.online);
+	KUNIT_ASSERT_TRUE(test, kapi_msg_of(s, KDTL_MSG_CPU, &msg));
+	KUNIT_EXPECT_EQ(test, msg.cpu_state.error, 0);
+	KUNIT_ASSERT_TRUE(test, kapi_msg_of(s, KDTL_MSG_CPU, &msg));
+	KUNIT_EXPECT_EQ(test, msg.cpu, cpu);
+	KUNIT_EXPECT_FALSE(test, msg.cpu_state.online);
+	KUNIT_EXPECT_EQ(test, msg.cpu_state.error, -ENODEV);
 	output_bytes(test, 0, 1);
 	KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
 	KUNIT_ASSERT_EQ(test, add_cpu(cpu), 0);
@@ -726,6 +789,7 @@ static struct kunit_case output_cases[] = {
 	KUNIT_CASE(output_overwrite),
 	KUNIT_CASE(output_no_area),
 	KUNIT_CASE(output_refused),
+	KUNIT_CASE(output_refused_later),
 	KUNIT_CASE(output_once),
 	KUNIT_CASE(output_held),
 	KUNIT_CASE(output_last_writer),

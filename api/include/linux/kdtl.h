@@ -426,7 +426,8 @@ struct kdtl_evtset_info {
  * @KDTL_MSG_LOST: lost.count entries were lost before position lost.offset
  * @KDTL_MSG_OVERFLOW: the counters overflow.counters of the set overflowed at once
  * @KDTL_MSG_SET_SWITCH: the set kdtl_msg.set took over from set_switch.from
- * @KDTL_MSG_CPU: the CPU went online or offline: cpu_state.online
+ * @KDTL_MSG_CPU: the CPU is logged from now on, or not any more: cpu_state.online;
+ *	cpu_state.error is 0, or why a CPU that is online is not logged
  * @KDTL_MSG_END: the session was unloaded, so nothing more will come
  */
 enum kdtl_msg_type {
@@ -477,6 +478,7 @@ struct kdtl_msg {
 		} set_switch;
 		struct {
 			bool	online;
+			int	error;
 		} cpu_state;
 	};
 };
@@ -494,7 +496,8 @@ struct kdtl_msg {
  * @unread: entries that can be read, including one that is consumed in part
  * @tb_freq: ticks per second of the entries' time base
  * @tb_boot: the time base's value at boot
- * @online: the CPU is logged, or will be when the session is started
+ * @online: the CPU is logged, or will be when the session is started; false as well
+ *	if it is online and cannot be logged, see KDTL_MSG_CPU
  *
  * @produced = @consumed + @lost + @unread, in every answer.
  */

@@ -91,6 +91,7 @@ struct kdtl_pmu {
 	int		(*source)(struct kdtl_pmu *p, u32 mask, u64 period);
 	u64		(*sync)(struct kdtl_pmu *p);
 	/* private: */
+	int		(*add)(struct perf_event *event, int flags);
 	struct list_head		node;
 	struct kdtl_pmu_cpu __percpu	*cpu;
 	unsigned int			users;

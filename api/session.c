@@ -329,6 +329,7 @@ static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
  * * -EBUSY: it is loaded already
  * * -EINVAL: @cpus is empty, or has CPUs that the session was not created for
  * * -ENOMEM: memory is short, or max_session_mb is exceeded
+ * * -EOPNOTSUPP: the CPU's data cache aliases, so no area can be mapped
  * * -ESHUTDOWN: the session is being closed
  * * the error of perf or of the source on a CPU, for instance -EBUSY
  */

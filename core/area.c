@@ -6,6 +6,8 @@
  * own by the same rules (rb_alloc_aux() in kernel/events/ring_buffer.c), so a
  * driver's setup_aux() cannot tell the difference.
  */
+#define pr_fmt(fmt) "kdtl: " fmt
+
 #include <linux/error-injection.h>
 #include <linux/gfp.h>
 #include <linux/log2.h>
@@ -119,20 +121,34 @@ void kdtl_pages_free(void **pages, unsigned int nr)
 	kvfree(pages);
 }
 
+/* A function of its own, so that tests can change the answer. */
+static noinline bool kdtl_area_aliases(void)
+{
+	barrier();
+	return cpu_dcache_is_aliasing();
+}
+
 /**
  * kdtl_area_map() - map pages twice in a row
  * @area: filled in
  * @pages: array of page addresses
  * @nr: number of pages, a power of two
  *
+ * If the data cache aliases, what is written through one mapping may be read as
+ * something older through another one.
+ *
  * Context: may sleep.
- * Return: 0 or -ENOMEM.
+ * Return: 0; -ENOMEM; or -EOPNOTSUPP with a line in the log: the data cache aliases.
  */
 int kdtl_area_map(struct kdtl_area *area, void **pages, unsigned int nr)
 {
 	struct page **twice;
 	unsigned int i;
 
+	if (kdtl_area_aliases()) {
+		pr_warn_ratelimited("this CPU's data cache aliases, so AUX areas cannot be mapped twice\n");
+		return -EOPNOTSUPP;
+	}
 	twice = kvcalloc(nr, 2 * sizeof(*twice), GFP_KERNEL);
 	if (!twice)
 		return -ENOMEM;

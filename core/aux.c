@@ -96,15 +96,16 @@ static const struct kdtl_sink_ops kdtl_aux_sink_ops = {
  * @cpu: for which CPU
  *
  * Context: may sleep.
- * Return: the area, or NULL if memory is short.
+ * Return: the area; ERR_PTR(-ENOMEM); or the error of kdtl_area_map().
  */
 struct kdtl_aux *kdtl_aux_alloc(struct kdtl_session *s, int cpu)
 {
 	struct kdtl_aux *aux;
+	int err = -ENOMEM;
 
 	aux = kzalloc_node(sizeof(*aux), GFP_KERNEL, cpu_to_node(cpu));
 	if (!aux)
-		return NULL;
+		return ERR_PTR(-ENOMEM);
 
 	aux->session = s;
 	aux->cpu = cpu;
@@ -124,7 +125,8 @@ struct kdtl_aux *kdtl_aux_alloc(struct kdtl_session *s, int cpu)
 				      aux->overwrite);
 	if (!aux->pages)
 		goto free_aux;
-	if (kdtl_area_map(&aux->area, aux->pages, aux->nr_pages))
+	err = kdtl_area_map(&aux->area, aux->pages, aux->nr_pages);
+	if (err)
 		goto free_pages;
 
 	aux->area.borrowed = true;
@@ -140,7 +142,7 @@ free_pages:
 	kdtl_pages_free(aux->pages, aux->nr_pages);
 free_aux:
 	kfree(aux);
-	return NULL;
+	return ERR_PTR(err);
 }
 
 /**

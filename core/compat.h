@@ -46,6 +46,26 @@ static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 }
 #endif
 
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 9, 0)
+/* v6.9, "Introduce cpu_dcache_is_aliasing() across all architectures" */
+#if defined(CONFIG_ARM)
+#include <asm/cachetype.h>
+#define cpu_dcache_is_aliasing()	(cache_is_vivt() || cache_is_vipt_aliasing())
+#elif defined(CONFIG_MIPS)
+#include <asm/cpu-features.h>
+#define cpu_dcache_is_aliasing()	cpu_has_dc_aliases
+#elif defined(CONFIG_CSKY) || defined(CONFIG_M68K) || defined(CONFIG_NIOS2) ||	\
+	defined(CONFIG_PARISC) || defined(CONFIG_SPARC) || defined(CONFIG_SUPERH) || \
+	defined(CONFIG_XTENSA)
+/* Not all of their CPUs, but nobody has tried the others. */
+#define cpu_dcache_is_aliasing()	true
+#else
+#define cpu_dcache_is_aliasing()	false
+#endif
+#else
+#include <linux/cacheinfo.h>
+#endif
+
 #include <linux/ring_buffer.h>
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
 /* v6.3, "ring_buffer: Remove unused "event" parameter" */

@@ -29,6 +29,7 @@ static enum cpuhp_state kdtl_hotplug_state;
 /* What the log says of a CPU that cannot be opened; the source has other reasons. */
 static const char kdtl_no_memory[] = "out of memory";
 static const char kdtl_over_cap[] = "over max_session_mb";
+static const char kdtl_not_mapped[] = "its AUX area cannot be mapped";
 static const char kdtl_refused[] = "the PMU refuses it";
 
 /**
@@ -87,10 +88,11 @@ static struct kdtl_aux *kdtl_cpu_area(struct kdtl_session *s, int cpu,
 	*why = kdtl_over_cap;
 	if (!kdtl_session_mem_allowed(s, mem))
 		return ERR_PTR(-ENOMEM);
-	*why = kdtl_no_memory;
 	aux = kdtl_aux_alloc(s, cpu);
-	if (!aux)
-		return ERR_PTR(-ENOMEM);
+	if (IS_ERR(aux)) {
+		*why = PTR_ERR(aux) == -ENOMEM ? kdtl_no_memory : kdtl_not_mapped;
+		return aux;
+	}
 	atomic64_add(mem, &s->mem);
 	*per_cpu_ptr(s->fresh, cpu) = aux;
 	return aux;

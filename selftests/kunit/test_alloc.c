@@ -5,6 +5,7 @@
  * chunk's order is in the private field of its first page.
  */
 #include <linux/gfp.h>
+#include <linux/kprobes.h>
 #include <linux/list.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -412,6 +413,38 @@ static void alloc_earlier_stays(struct kunit *test)
 	alloc_expect_freed(test);
 }
 
+#ifdef CONFIG_KRETPROBES
+static int alloc_says_yes(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	regs_set_return_value(regs, true);
+	return 0;
+}
+
+/*
+ * Where the data cache aliases, areas are refused.  No such machine is tested: a probe
+ * changes the answer of this one's.
+ */
+static void alloc_aliases(struct kunit *test)
+{
+	struct kretprobe probe = {
+		.kp.symbol_name	= "kdtl_area_aliases",
+		.handler	= alloc_says_yes,
+	};
+	struct kdtl_session *s;
+
+	alloc_register(test, 0);
+	s = alloc_create(test, 16, 0, 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&probe), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_load(s, NULL), -EOPNOTSUPP);
+	unregister_kretprobe(&probe);
+	KUNIT_EXPECT_EQ(test, alloc_seen.areas, 0U);
+	KUNIT_EXPECT_EQ(test, kdtl_load(s, NULL), 0);
+	kapi_close(test);
+	alloc_expect_freed(test);
+}
+#endif
+
 static struct kunit_case alloc_cases[] = {
 	KUNIT_CASE(alloc_single),
 	KUNIT_CASE(alloc_no_sg),
@@ -420,6 +453,9 @@ static struct kunit_case alloc_cases[] = {
 	KUNIT_CASE(alloc_fallback),
 	KUNIT_CASE(alloc_setup_fails),
 	KUNIT_CASE(alloc_earlier_stays),
+#ifdef CONFIG_KRETPROBES
+	KUNIT_CASE(alloc_aliases),
+#endif
 	{}
 };
 

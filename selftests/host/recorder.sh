@@ -23,10 +23,14 @@ x86_64-6.1   bug      kdtl_crash
 x86_64-6.1   spin     kdtl_crash
 x86_64-6.1   irqspin  kdtl_crash
 x86_64-6.1   hang     khungtaskd
+x86_64-6.1   fanout   kdtl_crash
+x86_64-6.1   locks    cpuhp/0
 ppc64le-6.1  sysrq    kdtl_crash
 ppc64le-6.1  bug      kdtl_crash
 ppc64le-6.1  spin     kdtl_crash
 ppc64le-6.1  irqspin  kdtl_crash
+ppc64le-6.1  fanout   kdtl_crash
+ppc64le-6.1  locks    cpuhp/0
 '
 [ $# -eq 0 ] || crashes=$*
 [ "${KDTL_QUICK:-0}" = 0 ] || crashes='x86_64-6.1 sysrq kdtl_crash'
@@ -74,6 +78,25 @@ table()
 	END { for (i = 1; i <= last; i++) print out[i] }'
 }
 
+# inside: every session was read in the panic, although kdtl cannot go on.
+inside()
+{
+	case $how in
+	locks)
+		grep -a -E 'Kernel panic - not syncing: the locks of 3 sessions are held, and [1-3] CPUs are in the fan-out' \
+			"$work/console" &&
+			grep -a -E 'kdtl_crash_inside: read [1-9][0-9]* entries of 3 sessions, merged [1-9]' \
+				"$work/console"
+		;;
+	fanout)
+		grep -a -E 'kdtl_crash_inside: read [1-9][0-9]* entries of 2 sessions' \
+			"$work/console" &&
+			sed -n '/cut here/,/Kernel panic/p' "$work/console" |
+			grep -a -F inside_watermark
+		;;
+	esac
+}
+
 title()
 {
 	[ "$how" = oops ] ||
@@ -117,7 +140,7 @@ survived()
 	diff <(tail -n "$(wc -l <"$work/kept.rows")" "$work/rows") "$work/kept.rows"
 }
 
-plan $((5 * $(grep -c . <<<"$crashes")))
+plan $((5 * $(grep -c . <<<"$crashes") + $(grep -c -E ' (fanout|locks) ' <<<"$crashes")))
 while read -r target how who; do
 	[ -n "$target" ] || continue
 	name="$target, $how"
@@ -131,6 +154,7 @@ while read -r target how who; do
 	fi
 	ok "$name: it crashes and goes on" [ "$status" -eq 0 ]
 	ok "$name: the console has the table" title
+	[[ $how != @(fanout|locks) ]] || ok "$name: it crashed inside kdtl" inside
 	ok "$name: $lines rows, all CPUs, in the order of time" rows
 	ok "$name: $who was the last on its CPU" culprit "$who"
 	if [ "$how" = oops ]; then

@@ -81,6 +81,9 @@ irqspin)
 	sysctl watchdog_thresh 3
 	insmod $M/kdtl_crash.ko how=irqspin
 	;;
+fanout | locks)
+	insmod $M/kdtl_crash_inside.ko how="$how"
+	;;
 hang)
 	sysctl hung_task_panic 1
 	sysctl hung_task_timeout_secs 2

@@ -26,6 +26,7 @@ static struct {
 } session_src = { .emitting_cpu = -1 };
 
 static DEFINE_PER_CPU(u32, session_mask);
+static DEFINE_PER_CPU(u64, session_period);
 
 static void session_emit(void *unused);
 
@@ -55,6 +56,7 @@ static int session_source(struct kdtl_pmu *p, u32 mask, u64 period)
 		return session_src.source_error;
 	atomic_add(!!mask - !!this_cpu_read(session_mask), &session_src.on);
 	this_cpu_write(session_mask, mask);
+	this_cpu_write(session_period, period);
 	if (mask && cpu == session_src.emitting_cpu)
 		session_emit(NULL);
 	return 0;
@@ -519,6 +521,38 @@ static void session_two(struct kunit *test)
 	session_nothing_left(test, "two");
 }
 
+/* The source gets the shortest period of the sessions, but none below 50 us. */
+static void session_periods(struct kunit *test)
+{
+	static const u64 periods[][2] = {
+		/* asked for, and what it becomes */
+		{ 0, 0 }, { 1, 50000 }, { 49999, 50000 }, { 50000, 50000 }, { 50001, 50001 },
+		{ NSEC_PER_SEC, NSEC_PER_SEC },
+	};
+	struct kdtl_session_attr attr = { SESSION_GOOD };
+	struct kdtl_session *a, *b;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(periods); i++) {
+		attr.period = periods[i][0];
+		a = kapi_create(test, &attr);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, a);
+		KUNIT_EXPECT_EQ(test, kapi_go(a), 0);
+		KUNIT_EXPECT_EQ(test, per_cpu(session_period, 0), periods[i][1]);
+
+		attr.period = 60000;
+		b = kdtl_session_create(&attr);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(b));
+		KUNIT_EXPECT_EQ(test, kapi_go(b), 0);
+		KUNIT_EXPECT_EQ(test, per_cpu(session_period, 0),
+				min(periods[i][1] ?: 60000, 60000ULL));
+		kdtl_session_close(b);
+		KUNIT_EXPECT_EQ(test, per_cpu(session_period, 0), periods[i][1]);
+		kapi_close(test);
+	}
+	session_nothing_left(test, "periods");
+}
+
 static void session_exit(struct kunit *test)
 {
 	session_src.attach_error = 0;
@@ -556,6 +590,7 @@ static struct kunit_case session_cases[] = {
 	KUNIT_CASE(session_lost_none),
 	KUNIT_CASE(session_close_leaves_nothing),
 	KUNIT_CASE(session_two),
+	KUNIT_CASE(session_periods),
 	{}
 };
 

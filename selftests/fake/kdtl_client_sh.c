@@ -7,6 +7,7 @@
  * over.  So the script knows exactly how many events of each kind must come.
  *
  *	echo "emit 30" >/sys/module/kdtl_client_sh/parameters/act
+ *	echo "emit 30 5000" >...	entries that waited for 5000 ns
  */
 #define pr_fmt(fmt) "kdtl_client_sh: " fmt
 
@@ -29,12 +30,12 @@ static int client_consume(void)
 
 static int client_act(const char *val, const struct kernel_param *kp)
 {
-	unsigned int nr;
+	unsigned int nr, wait = 0;
 
 	if (IS_ERR_OR_NULL(session))
 		return -ENODEV;
-	if (sscanf(val, "emit %u", &nr) == 1)
-		return kdtl_fake_emit(0, KDTL_KIND_CEDE, nr, 0, 0, 0);
+	if (sscanf(val, "emit %u %u", &nr, &wait) >= 1)
+		return kdtl_fake_emit(0, KDTL_KIND_CEDE, nr, wait, 0, 0);
 	if (sysfs_streq(val, "consume"))
 		return client_consume();
 	if (sysfs_streq(val, "start"))
@@ -50,7 +51,7 @@ static int client_act(const char *val, const struct kernel_param *kp)
 
 static const struct kernel_param_ops act_ops = { .set = client_act };
 module_param_cb(act, &act_ops, NULL, 0200);
-MODULE_PARM_DESC(act, "emit N, consume, load, start, stop or unload");
+MODULE_PARM_DESC(act, "emit N [NS], consume, load, start, stop or unload");
 
 static int __init client_init(void)
 {

@@ -167,6 +167,52 @@ reset_forgets()
 	is "$(column 6)" 0 && is "$(column 11)" 0 && conserved
 }
 
+# waits: lines of number and ns, of all sizes, in the order of ns.
+waits()
+{
+	awk 'BEGIN {
+		for (ns = 0; ns < 4e9; ns = int(ns * 1.17) + 1)
+			printf "%d %.0f\n", 1 + ns % 7, ns
+	}'
+}
+
+waits_seen()
+{
+	[ "$(column 6)" = "$1" ]
+}
+
+# known_waits: p50, p99 and p99.9 of waits that are known are not below the true ones, and
+# at most a sixteenth above; the sum and the longest are exact.
+known_waits()
+{
+	unload kdtl_sampler && load kdtl_fake_pmu && load kdtl_client_sh &&
+		load kdtl_sampler pmu=kdtl_fake || return
+	waits | while read -r n ns; do
+		echo "emit $n $ns" >/sys/module/kdtl_client_sh/parameters/act || exit
+	done || return
+	until_true waits_seen "$(waits | awk '{ n += $1 } END { print n }')" || return
+	waits | awk '
+	function check(what, is, share,   i, sum) {
+		for (i = 1; (sum += count[i]) < share * all; i++)
+			;
+		if (is < wait[i] || is > wait[i] * 17 / 16)
+			bad = 1
+		print "# " what " of " all ": " is " ns, is in fact " wait[i] " ns"
+	}
+	NR == FNR { count[NR] = $1; wait[NR] = $2; all += $1; total += $1 * $2; next }
+	$1 == 0 {
+		check("p50", $8, 0.5)
+		check("p99", $9, 0.99)
+		check("p99.9", $10, 0.999)
+		found = 1
+		printf "# sum %.0f ns, is in fact %.0f, longest %.0f, %.0f\n", $7, total,
+			$11, wait[NR - FNR]
+		if ($7 != total || $11 != wait[NR - FNR])
+			bad = 1
+	}
+	END { exit bad || !found }' - $sampler/lines
+}
+
 refuses_period()
 {
 	# shellcheck disable=SC2320 # echo's status is write's
@@ -184,7 +230,7 @@ need kdtl kdtl_sched
 have_module kdtl_sampler || skip_all "no module kdtl_sampler"
 [ -e /proc/schedstat ] || skip_all "no /proc/schedstat: CONFIG_SCHEDSTATS"
 
-plan 17
+plan 18
 ok "a source that is none is refused" \
 	refuses_to_load pmu=nothing 'no PMU "nothing"'
 ok "pages that are no power of two are refused" \
@@ -217,5 +263,6 @@ ok "a percentile is where the histogram has it" quantile_in_bucket
 ok "stopped, it stands still" stopped_stands_still
 ok "running, it goes on" running_goes_on
 ok "reset forgets" reset_forgets
+ok "of waits that are known, too" known_waits
 unload kdtl_sampler
 finish

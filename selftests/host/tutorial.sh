@@ -62,6 +62,20 @@ user_builds()
 	gcc -Wall -Wextra -Werror -O2 -I"$top/api/include/uapi" -o "$work/user" "$work/user.c"
 }
 
+# no_holes HEADER: in its structures.
+no_holes()
+{
+	gcc -Wpadded -Werror -fsyntax-only -I"$top/api/include/uapi" -include "$1" \
+		-x c /dev/null
+}
+
+structures()
+{
+	no_holes linux/kdtl.h || return
+	echo 'struct hole { char c; long l; };' >"$work/hole.h"
+	! no_holes "$work/hole.h" 2>/dev/null
+}
+
 builds()
 {
 	make -C "$kdir" M="$work" KDTL="$kdtl" W=1 \
@@ -97,9 +111,10 @@ block Kbuild >"$work/Kbuild"
 echo "obj-m += pieces.o" >>"$work/Kbuild"
 fill "$here/examples/kernel.c" "$work/pieces.c"
 fill "$here/examples/user.c" "$work/user.c"
-plan 4
+plan 5
 ok "the kernel code in Documentation builds without warnings" builds
 ok "the code for user space builds" user_builds
+ok "no structure for user space has a hole" structures
 ok "no other C is in Documentation" all_used
 ok "the module in writing-a-client.rst runs" runs
 finish

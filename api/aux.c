@@ -154,9 +154,11 @@ static ssize_t kdtl_snapshot_try(struct kdtl_aux *aux, void *buf, u64 len, u64 *
  *
  * Copies whole entries in order, the newest last.  All of them are valid although
  * the writer may go on meanwhile.  Takes no lock and waits for nothing, so it works
- * while other CPUs are stopped, for instance from a panic notifier.
+ * while other CPUs are stopped, for instance from a panic notifier, whatever locks
+ * the caller holds.
  *
- * Context: any, NMI too.
+ * Context: any, NMI too; with CONFIG_GENERIC_ATOMIC64 (some 32-bit CPUs) not in NMI,
+ * because there a read of 64 bits takes a lock.
  * Return:
  * * the number of bytes
  * * -EINVAL: @cpu is not one of the session's, or the session is not in overwrite
@@ -196,10 +198,11 @@ EXPORT_SYMBOL_NS_GPL(kdtl_aux_snapshot, KDTL_NS);
  * @cpu: the CPU
  * @info: filled in
  *
- * In every answer produced = consumed + lost + unread.  Once the session is stopped
- * the numbers do not change any more, except by reading.
+ * Produced is computed, as consumed + lost + unread; the tests compare it with what
+ * the sources themselves have counted.  Once the session is stopped the numbers do not
+ * change any more, except by reading.
  *
- * Context: any.
+ * Context: as kdtl_aux_snapshot().
  * Return: 0, or -EINVAL: @cpu is not one of the session's.
  */
 int kdtl_aux_info(struct kdtl_session *s, int cpu, struct kdtl_aux_info *info)

@@ -3,9 +3,9 @@
  * Event sets: which one is active on a CPU, and what an overflow does
  *
  * Each CPU of a session has an active set of its own and switches by itself, so
- * nothing here is shared between CPUs.  A switch changes the sink's mask and
- * the place where it counts, with interrupts off.  The sink stays in the
- * fan-out, so no entry that both sets want is lost.
+ * CPUs share nothing here but the number of paused CPUs.  A switch changes the
+ * sink's mask and the place where it counts, with interrupts off.  The sink stays
+ * in the fan-out, so no entry that both sets want is lost.
  */
 #include <linux/error-injection.h>
 #include <linux/hrtimer.h>

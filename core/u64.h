@@ -3,8 +3,8 @@
  * Positions and counts that one CPU writes while others read them
  *
  * They are u64, and must not tear.  On a 32-bit CPU only 64-bit atomics ensure
- * that; on a 64-bit CPU these functions are READ_ONCE(), smp_load_acquire() and
- * the like.
+ * that, and take a lock if the CPU has none (CONFIG_GENERIC_ATOMIC64); on a 64-bit
+ * CPU these functions are READ_ONCE(), smp_load_acquire() and the like.
  */
 #ifndef _KDTL_U64_H
 #define _KDTL_U64_H

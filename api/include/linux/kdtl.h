@@ -499,7 +499,7 @@ struct kdtl_msg {
  * @online: the CPU is logged, or will be when the session is started; false as well
  *	if it is online and cannot be logged, see KDTL_MSG_CPU
  *
- * @produced = @consumed + @lost + @unread, in every answer.
+ * @produced is the sum of @consumed, @lost and @unread, in every answer.
  */
 struct kdtl_aux_info {
 	const char *source;

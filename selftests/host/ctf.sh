@@ -137,6 +137,24 @@ histogram_adds_up()
 		"$(said command)" ]
 }
 
+# Lines of value and unit as numbers in ns; 1000 us is 1.00 ms.
+in_ns()
+{
+	awk '{ print $1 * ($2 == "us" ? 1e3 : $2 == "ms" ? 1e6 : $2 == "s" ? 1e9 : 1) }'
+}
+
+# p50, p99, p99.9 and max are the waits of these ranks, as print shows them.
+percentiles_are_exact()
+{
+	kdtl print "$work/command.data" | awk '!/^#/ { print $3, $4 }' | in_ns |
+		LC_ALL=C sort -g | awk '
+		function at(permille) { return wait[int((NR * permille + 999) / 1000)] }
+		{ wait[NR] = $1 }
+		END { print at(500) "\n" at(990) "\n" at(999) "\n" wait[NR] }' >"$work/ranks"
+	kdtl histogram "$work/command.data" | tail -n 1 | tr , '\n' |
+		awk '{ print $2, $3 }' | in_ns | diff - "$work/ranks"
+}
+
 converts()
 {
 	kdtl ctf "$work/command.data" "$work/ctf" &&
@@ -212,7 +230,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-ctf.XXXXXX")
 partial "$work"
 capture "$top/scripts/build" x86_64-6.1
 
-plan 17
+plan 18
 ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
 ok "a machine records" "$top/selftests/run/vm" x86_64-6.1 --quiet --cpus 4 \
 	--modules "$captured" --add "$work/tool:/kdtl" --out "$work" -- "$guest"
@@ -226,6 +244,7 @@ ok "a copy that was cut off is detected" cut_is_seen
 ok "only CPUs that were asked for" only_cpu_1
 ok "the machine read the same" cmp "$work/command.txt" <(kdtl print "$work/command.data")
 ok "the histogram adds up" histogram_adds_up
+ok "its percentiles are exact" percentiles_are_exact
 ok "it converts to CTF, once" converts
 ok "babeltrace2 reads the same entries" same_in_ctf
 ok "with the time of day" time_of_day

@@ -13,6 +13,11 @@
  * So an entry is held back until the first kdtl_merge_sync() that begins after
  * every CPU's clock has passed the entry's time.  That is the next sync, unless the
  * clocks differ by more than the time between the entry and the sync.
+ *
+ * A CPU that is offline at the time of a sync has no say in the horizon.  When it
+ * comes online, its first entries may be older than what has been returned, if its
+ * clock is behind.  They are late: they are not
+ * returned, because times would go back, but counted.
  */
 #define pr_fmt(fmt) "kdtl: " fmt
 
@@ -27,12 +32,14 @@
  * struct kdtl_cursor - the merge's position in a CPU's area
  * @e: next entry
  * @end: end of the entries that were there at the last sync
+ * @time: that of @e, while the cursor is in the heap
  * @passed: bytes before @e that have not been given back yet
  * @horizon: the CPU's clock at the last sync
  */
 struct kdtl_cursor {
 	const struct kdtl_entry	*e;
 	const struct kdtl_entry	*end;
+	u64			time;
 	size_t			passed;
 	u64			horizon;
 };
@@ -44,7 +51,9 @@ DEFINE_MIN_HEAP(struct kdtl_cursor *, kdtl_heap);
  * @session: the session
  * @heap: cursors that have an entry before @horizon, the oldest entry on top
  * @last: the cursor of the entry that kdtl_merge_next() returned last
- * @horizon: no entry that is still to come is older
+ * @horizon: no entry that is still to come is older, unless it is late
+ * @returned: time of that last entry
+ * @late: entries that came after a newer one had been returned
  * @loads: kdtl_session::loads when @cursors were set
  * @cursors: by CPU
  */
@@ -53,6 +62,8 @@ struct kdtl_merge {
 	struct kdtl_heap	heap;
 	struct kdtl_cursor	*last;
 	u64			horizon;
+	u64			returned;
+	u64			late;
 	u32			loads;
 	struct kdtl_cursor	cursors[];
 };
@@ -61,7 +72,7 @@ KDTL_HEAP_LESS(kdtl_cursor_less, a, b)
 {
 	const struct kdtl_cursor * const *l = a, * const *r = b;
 
-	return kdtl_entry_time((*l)->e) < kdtl_entry_time((*r)->e);
+	return (*l)->time < (*r)->time;
 }
 
 KDTL_HEAP_SWAP(kdtl_cursor_swap, a, b)
@@ -162,6 +173,15 @@ static void kdtl_merge_forget(struct kdtl_merge *m)
 		m->cursors[cpu].passed = 0;
 }
 
+/* Does the cursor have an entry that is to be returned before the next sync? */
+static bool kdtl_cursor_due(const struct kdtl_merge *m, struct kdtl_cursor *c)
+{
+	if (c->e == c->end)
+		return false;
+	c->time = kdtl_entry_time(c->e);
+	return c->time < m->horizon;
+}
+
 /* Step beyond the entry that was returned last. */
 static void kdtl_merge_advance(struct kdtl_merge *m)
 {
@@ -178,7 +198,7 @@ static void kdtl_merge_advance(struct kdtl_merge *m)
 	m->last = NULL;
 	c->e++;
 	c->passed += sizeof(*c->e);
-	if (c->e < c->end && kdtl_entry_time(c->e) < m->horizon)
+	if (kdtl_cursor_due(m, c))
 		kdtl_heap_fix_top(&m->heap, &kdtl_heap_ops);
 	else
 		kdtl_heap_pop(&m->heap, &kdtl_heap_ops);
@@ -216,6 +236,42 @@ static void kdtl_merge_sync_cpu(void *arg)
 	m->cursors[smp_processor_id()].horizon = p->sync(p);
 }
 
+static u64 kdtl_merge_find_horizon(struct kdtl_merge *m)
+{
+	struct kdtl_session *s = m->session;
+	u64 horizon = U64_MAX;
+	int cpu;
+
+	for_each_cpu(cpu, s->cpus)
+		m->cursors[cpu].horizon = U64_MAX;
+	/* Offline CPUs stay at U64_MAX, because nothing comes from them. */
+	on_each_cpu_mask(s->cpus, kdtl_merge_sync_cpu, m, true);
+	for_each_cpu(cpu, s->cpus)
+		horizon = min(horizon, m->cursors[cpu].horizon);
+	return horizon;
+}
+
+/* Take in a CPU's entries, without those that are late: they are its oldest. */
+static void kdtl_cursor_take_in(struct kdtl_merge *m, int cpu)
+{
+	struct kdtl_cursor *c = &m->cursors[cpu];
+	const void *span;
+	ssize_t len;
+
+	len = kdtl_aux_peek(m->session, cpu, &span);
+	if (len < (ssize_t)sizeof(*c->e))
+		return;
+	c->e = span;
+	c->end = c->e + kdtl_entries(len);
+	while (kdtl_cursor_due(m, c) && c->time < m->returned) {
+		c->e++;
+		c->passed += sizeof(*c->e);
+		m->late++;
+	}
+	if (kdtl_cursor_due(m, c))
+		kdtl_heap_push(&m->heap, &c, &kdtl_heap_ops);
+}
+
 /**
  * kdtl_merge_sync() - take in all entries up to now
  * @m: the merge
@@ -228,37 +284,17 @@ static void kdtl_merge_sync_cpu(void *arg)
 void kdtl_merge_sync(struct kdtl_merge *m)
 {
 	struct kdtl_session *s = m->session;
-	u64 horizon = U64_MAX;
-	struct kdtl_cursor *c;
-	const void *span;
-	ssize_t len;
 	int cpu;
 
-	kdtl_merge_advance(m);
-	for_each_cpu(cpu, s->cpus) {
-		kdtl_cursor_consume(m, cpu);
-		m->cursors[cpu].horizon = U64_MAX;
-	}
-
-	/* Offline CPUs stay at U64_MAX, because nothing comes from them. */
 	cpus_read_lock();
-	on_each_cpu_mask(s->cpus, kdtl_merge_sync_cpu, m, true);
-	cpus_read_unlock();
+	kdtl_merge_advance(m);
 	for_each_cpu(cpu, s->cpus)
-		horizon = min(horizon, m->cursors[cpu].horizon);
-	m->horizon = horizon;
-
+		kdtl_cursor_consume(m, cpu);
+	m->horizon = kdtl_merge_find_horizon(m);
 	kdtl_heap_init(&m->heap, m->heap.data, nr_cpu_ids);
-	for_each_cpu(cpu, s->cpus) {
-		c = &m->cursors[cpu];
-		len = kdtl_aux_peek(s, cpu, &span);
-		if (len < (ssize_t)sizeof(*c->e))
-			continue;
-		c->e = span;
-		c->end = c->e + kdtl_entries(len);
-		if (kdtl_entry_time(c->e) < horizon)
-			kdtl_heap_push(&m->heap, &c, &kdtl_heap_ops);
-	}
+	for_each_cpu(cpu, s->cpus)
+		kdtl_cursor_take_in(m, cpu);
+	cpus_read_unlock();
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_merge_sync, KDTL_NS);
 
@@ -267,7 +303,8 @@ EXPORT_SYMBOL_NS_GPL(kdtl_merge_sync, KDTL_NS);
  * @m: the merge
  *
  * The times of the entries never go back, over all CPUs and from one
- * kdtl_merge_sync() to the next.  Takes O(log CPUs).
+ * kdtl_merge_sync() to the next.  An entry for which they would have to is not
+ * returned but counted: see kdtl_merge_late().  Takes O(log CPUs).
  *
  * Context: any.
  * Return: the entry, valid until the next call with this merge; NULL: there are no
@@ -279,6 +316,7 @@ const struct kdtl_entry *kdtl_merge_next(struct kdtl_merge *m)
 	if (!kdtl_heap_nr(&m->heap))
 		return NULL;
 	m->last = m->heap.data[0];
+	m->returned = m->last->time;
 	return m->last->e;
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_merge_next, KDTL_NS);
@@ -298,3 +336,21 @@ int kdtl_merge_cpu(const struct kdtl_merge *m)
 	return m->last ? m->last - m->cursors : -EINVAL;
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_merge_cpu, KDTL_NS);
+
+/**
+ * kdtl_merge_late() - count the entries that came too late to be returned
+ * @m: the merge
+ *
+ * An entry is late if a newer one had been returned before the entry's CPU came
+ * online.  That happens only if the CPU's clock is behind: the entries that it
+ * makes until its clock has caught up may be late.  They count as consumed, so produced = consumed + lost +
+ * unread holds, and consumed = returned + late.
+ *
+ * Context: any.
+ * Return: the number since kdtl_merge_create(), up to the last kdtl_merge_sync().
+ */
+u64 kdtl_merge_late(const struct kdtl_merge *m)
+{
+	return m->late;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_merge_late, KDTL_NS);

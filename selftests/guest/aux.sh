@@ -9,7 +9,7 @@
 # shellcheck source-path=SCRIPTDIR source=ktap.sh
 . "$(dirname "$0")/ktap.sh"
 
-need kdtl kdtl_fake_pmu kdtl_fake_drive
+need kdtl kdtl_sched kdtl_fake_pmu kdtl_fake_drive
 have_module kdtl_kunit_aux || skip_all "no module kdtl_kunit_aux"
 
 kunit kdtl_kunit_aux "${KDTL_CASES:-*}"

@@ -296,6 +296,151 @@ static void merge_offline(struct kunit *test)
 	merge_expect(test, m, 0, 0);
 	kdtl_merge_destroy(m);
 }
+
+struct merge_sum {
+	u64	got;
+	u64	last;
+	u64	backwards;
+};
+
+static void merge_drain(struct kdtl_merge *m, struct merge_sum *sum)
+{
+	const struct kdtl_entry *e;
+
+	kdtl_merge_sync(m);
+	while ((e = kdtl_merge_next(m))) {
+		sum->backwards += kdtl_entry_time(e) < sum->last;
+		sum->last = kdtl_entry_time(e);
+		sum->got++;
+	}
+}
+
+/* A CPU comes online, and its clock is behind what has been returned. */
+static void merge_behind(struct kunit *test)
+{
+	const int cpu = cpumask_last(cpu_online_mask);
+	struct kdtl_session *s = merge_session(test, MERGE_PMU, 4);
+	struct kdtl_aux_info info;
+	struct kdtl_merge *m;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_GT(test, cpu, 0);
+	KUNIT_ASSERT_GT(test, MERGE_CPUS, cpu);
+	m = kdtl_merge_create(s);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(m));
+	KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
+	merge_make(0, 190);
+	merge_clocks(200);
+	kdtl_merge_sync(m);
+	merge_expect(test, m, 0, 190);
+	KUNIT_ASSERT_EQ(test, add_cpu(cpu), 0);
+	merge_make(cpu, 180);
+	merge_make(cpu, 189);
+	/* Behind the horizon, but not behind what was returned. */
+	merge_make(cpu, 190);
+	merge_make(cpu, 195);
+	merge_make(0, 210);
+	merge_clocks(220);
+	KUNIT_EXPECT_EQ(test, kdtl_merge_late(m), 0ULL);
+	kdtl_merge_sync(m);
+	KUNIT_EXPECT_EQ(test, kdtl_merge_late(m), 2ULL);
+	merge_expect(test, m, cpu, 190);
+	merge_expect(test, m, cpu, 195);
+	merge_expect(test, m, 0, 210);
+	merge_expect(test, m, 0, 0);
+	/* Late entries are consumed, like those that were returned. */
+	kdtl_merge_destroy(m);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
+	KUNIT_EXPECT_EQ(test, info.consumed, 4ULL);
+	KUNIT_EXPECT_EQ(test, info.unread, 0ULL);
+}
+
+/* CPUs come and go, and their clocks differ: each entry is returned in order, or late. */
+static void merge_comes_and_goes(struct kunit *test)
+{
+	const int last_cpu = min_t(int, num_online_cpus(), MERGE_CPUS) - 1;
+	struct kdtl_session *s = merge_session(test, MERGE_PMU, 16);
+	struct merge_sum sum = {};
+	u64 now = 1000, made = 0;
+	unsigned int round, i;
+	struct rnd_state rnd;
+	struct kdtl_merge *m;
+	int cpu, gone = 0;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_GT(test, last_cpu, 0);
+	m = kdtl_merge_create(s);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(m));
+	prandom_seed_state(&rnd, 15);
+	for (round = 0; round < 60; round++) {
+		if (gone)
+			KUNIT_ASSERT_EQ(test, add_cpu(gone), 0);
+		gone = round % 3 ? 0 : 1 + prandom_u32_state(&rnd) % last_cpu;
+		if (gone)
+			KUNIT_ASSERT_EQ(test, remove_cpu(gone), 0);
+		for (i = 0; i < 50; i++) {
+			cpu = prandom_u32_state(&rnd) % (last_cpu + 1);
+			now += prandom_u32_state(&rnd) % 3;
+			if (cpu == gone)
+				continue;
+			/* The higher the CPU, the further its clock is behind. */
+			merge_make(cpu, now - 40 * cpu);
+			made++;
+		}
+		merge_drain(m, &sum);
+	}
+	if (gone)
+		KUNIT_ASSERT_EQ(test, add_cpu(gone), 0);
+	merge_clocks(now + 100);
+	merge_drain(m, &sum);
+	kunit_info(test, "%llu entries in order, %llu late", sum.got, kdtl_merge_late(m));
+	KUNIT_EXPECT_EQ(test, sum.backwards, 0ULL);
+	KUNIT_EXPECT_GT(test, kdtl_merge_late(m), 0ULL);
+	KUNIT_EXPECT_EQ(test, sum.got + kdtl_merge_late(m), made);
+	kdtl_merge_destroy(m);
+}
+
+/*
+ * The scheduler's entries, while CPUs come and go.  Where the kernel does not trust
+ * the TSC, the CPUs' clocks differ.
+ */
+static void merge_sched(struct kunit *test)
+{
+	struct kdtl_session *s = merge_session(test, "kdtl_sched", 64);
+	struct merge_sum sum = {};
+	struct kdtl_aux_info info;
+	u64 produced = 0, lost = 0;
+	struct kdtl_merge *m;
+	struct cpumask all;
+	int round, cpu;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	cpumask_copy(&all, cpu_online_mask);
+	m = kdtl_merge_create(s);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(m));
+	for (round = 0; round < 5; round++) {
+		for_each_cpu(cpu, &all) {
+			if (cpu == cpumask_first(&all))
+				continue;
+			KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
+			merge_drain(m, &sum);
+			KUNIT_ASSERT_EQ(test, add_cpu(cpu), 0);
+			merge_drain(m, &sum);
+		}
+	}
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+	merge_drain(m, &sum);
+	kunit_info(test, "%llu entries in order, %llu late", sum.got, kdtl_merge_late(m));
+	KUNIT_EXPECT_EQ(test, sum.backwards, 0ULL);
+	for_each_cpu(cpu, &all) {
+		KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
+		produced += info.produced;
+		lost += info.lost;
+	}
+	KUNIT_EXPECT_GT(test, sum.got, 0ULL);
+	KUNIT_EXPECT_LE(test, sum.got + kdtl_merge_late(m) + lost, produced);
+	kdtl_merge_destroy(m);
+}
 #endif
 
 /*
@@ -406,6 +551,9 @@ static struct kunit_case merge_cases[] = {
 	KUNIT_CASE(merge_reload),
 #ifdef CONFIG_HOTPLUG_CPU
 	KUNIT_CASE(merge_offline),
+	KUNIT_CASE(merge_behind),
+	KUNIT_CASE(merge_comes_and_goes),
+	KUNIT_CASE(merge_sched),
 #endif
 	KUNIT_CASE(merge_load),
 	{}

@@ -44,12 +44,24 @@ void cost_merge_destroy(struct kdtl_merge *m);
 void cost_merge_sync(struct kdtl_merge *m);
 const struct kdtl_entry *cost_merge_next(struct kdtl_merge *m);
 int cost_merge_cpu(const struct kdtl_merge *m);
+u64 cost_merge_late(const struct kdtl_merge *m);
 
+/* A comparison of two CPUs takes two looks, at copies of their next entries' times. */
+static bool cost_less(const void *a, const void *b);
+KDTL_HEAP_LESS(kdtl_cursor_less, a, b)
+{
+	cost_looks += 2;
+	return cost_less(a, b);
+}
+
+#undef KDTL_HEAP_LESS
+#define KDTL_HEAP_LESS(fn, a, b)	static bool cost_less(const void *a, const void *b)
 #define kdtl_merge_create	cost_merge_create
 #define kdtl_merge_destroy	cost_merge_destroy
 #define kdtl_merge_sync		cost_merge_sync
 #define kdtl_merge_next		cost_merge_next
 #define kdtl_merge_cpu		cost_merge_cpu
+#define kdtl_merge_late		cost_merge_late
 #define kdtl_entry_time		cost_time
 #define kdtl_aux_peek		cost_peek
 #define kdtl_aux_consume	cost_consume

@@ -565,6 +565,7 @@ void kdtl_merge_destroy(struct kdtl_merge *m);
 void kdtl_merge_sync(struct kdtl_merge *m);
 const struct kdtl_entry *kdtl_merge_next(struct kdtl_merge *m);
 int kdtl_merge_cpu(const struct kdtl_merge *m);
+u64 kdtl_merge_late(const struct kdtl_merge *m);
 
 /* Alarms: a client that notices a problem notifies other clients. */
 int kdtl_alarm_register(struct notifier_block *nb);

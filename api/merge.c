@@ -3,7 +3,7 @@
  * Reading the entries of all CPUs in the order of time
  *
  * The difficulty is an entry that has its time already but is not in its CPU's
- * area yet.  kdtl_merge_sync() therefore interrupts every CPU of the session once
+ * area yet.  kdtl_merge_sync() therefore interrupts every CPU that is logged once
  * and reads its clock there.  A source writes with interrupts off, so an entry
  * that comes later on that CPU is not older than this reading.  The oldest of
  * these readings is the horizon: no entry that is still to come is older.  Entries
@@ -14,10 +14,19 @@
  * every CPU's clock has passed the entry's time.  That is the next sync, unless the
  * clocks differ by more than the time between the entry and the sync.
  *
- * A CPU that is offline at the time of a sync has no say in the horizon.  When it
- * comes online, its first entries may be older than what has been returned, if its
- * clock is behind.  They are late: they are not
+ * A CPU that is not logged at the time of a sync (offline, not loaded, stopped) has
+ * no say in the horizon.  When it is logged later, its first entries may be older
+ * than what has been returned, if its clock is behind.  They are late: they are not
  * returned, because times would go back, but counted.
+ *
+ * Idle CPUs are interrupted too, because idle_cpu() does not prove that a CPU will
+ * read its clock only later.  On its way out of the idle loop a CPU may pull a task
+ * from another one, become busy and read its clock without a full barrier in
+ * between, and x86 does not order the TSC after earlier stores.  So the CPU may
+ * look idle when it has read its clock already.  An RCU grace period would prove
+ * it without an interrupt, but takes milliseconds, and does not end while a
+ * real-time task starves RCU.  And the log of kdtl_vpa can only be read on its own
+ * CPU.
  */
 #define pr_fmt(fmt) "kdtl: " fmt
 
@@ -227,7 +236,7 @@ void kdtl_merge_destroy(struct kdtl_merge *m)
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_merge_destroy, KDTL_NS);
 
-/* On each CPU, interrupts off. */
+/* On each CPU that is logged, interrupts off. */
 static void kdtl_merge_sync_cpu(void *arg)
 {
 	struct kdtl_merge *m = arg;
@@ -236,16 +245,27 @@ static void kdtl_merge_sync_cpu(void *arg)
 	m->cursors[smp_processor_id()].horizon = p->sync(p);
 }
 
+/* Only a CPU that has an event can write entries. */
+static bool kdtl_merge_is_logged(int cpu, void *arg)
+{
+	struct kdtl_merge *m = arg;
+	struct kdtl_aux *aux = kdtl_session_aux(m->session, cpu);
+
+	return aux && READ_ONCE(aux->event);
+}
+
 static u64 kdtl_merge_find_horizon(struct kdtl_merge *m)
 {
 	struct kdtl_session *s = m->session;
 	u64 horizon = U64_MAX;
 	int cpu;
 
+	if (s->state != KDTL_STARTED)
+		return horizon;
 	for_each_cpu(cpu, s->cpus)
 		m->cursors[cpu].horizon = U64_MAX;
-	/* Offline CPUs stay at U64_MAX, because nothing comes from them. */
-	on_each_cpu_mask(s->cpus, kdtl_merge_sync_cpu, m, true);
+	on_each_cpu_cond_mask(kdtl_merge_is_logged, kdtl_merge_sync_cpu, m, true,
+			      s->cpus);
 	for_each_cpu(cpu, s->cpus)
 		horizon = min(horizon, m->cursors[cpu].horizon);
 	return horizon;
@@ -276,8 +296,9 @@ static void kdtl_cursor_take_in(struct kdtl_merge *m, int cpu)
  * kdtl_merge_sync() - take in all entries up to now
  * @m: the merge
  *
- * Interrupts every CPU of the session once.  Entries that kdtl_merge_next() has
- * returned are given back to the writers.
+ * Interrupts once every CPU that is logged, idle ones too, but no CPU that is not
+ * loaded, and none if the session is not started.  Entries that kdtl_merge_next()
+ * has returned are given back to the writers.
  *
  * Context: task, may sleep.
  */
@@ -286,6 +307,8 @@ void kdtl_merge_sync(struct kdtl_merge *m)
 	struct kdtl_session *s = m->session;
 	int cpu;
 
+	/* While the locks are held, no other CPU begins to be logged. */
+	mutex_lock(&s->lock);
 	cpus_read_lock();
 	kdtl_merge_advance(m);
 	for_each_cpu(cpu, s->cpus)
@@ -295,6 +318,7 @@ void kdtl_merge_sync(struct kdtl_merge *m)
 	for_each_cpu(cpu, s->cpus)
 		kdtl_cursor_take_in(m, cpu);
 	cpus_read_unlock();
+	mutex_unlock(&s->lock);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_merge_sync, KDTL_NS);
 
@@ -341,9 +365,10 @@ EXPORT_SYMBOL_NS_GPL(kdtl_merge_cpu, KDTL_NS);
  * kdtl_merge_late() - count the entries that came too late to be returned
  * @m: the merge
  *
- * An entry is late if a newer one had been returned before the entry's CPU came
- * online.  That happens only if the CPU's clock is behind: the entries that it
- * makes until its clock has caught up may be late.  They count as consumed, so produced = consumed + lost +
+ * An entry is late if a newer one had been returned before the entry's CPU was
+ * logged.  That happens only if the CPU's clock is behind: when the CPU comes
+ * online, is loaded or started, the entries that it makes until its clock has
+ * caught up may be late.  They count as consumed, so produced = consumed + lost +
  * unread holds, and consumed = returned + late.
  *
  * Context: any.

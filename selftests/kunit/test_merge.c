@@ -18,10 +18,14 @@
 /* ------------------------------------------------------- a source with set clocks */
 
 static u64 merge_clock[MERGE_CPUS];
+static unsigned int merge_syncs[MERGE_CPUS];
 
 static u64 merge_sync(struct kdtl_pmu *p)
 {
-	return merge_clock[min(raw_smp_processor_id(), MERGE_CPUS - 1)];
+	const int cpu = min(raw_smp_processor_id(), MERGE_CPUS - 1);
+
+	merge_syncs[cpu]++;
+	return merge_clock[cpu];
 }
 
 static struct kdtl_pmu merge_pmu;
@@ -234,6 +238,42 @@ static void merge_bound(struct kunit *test)
 	kdtl_merge_destroy(m);
 }
 
+/* Only CPUs that can write are interrupted: those that are loaded and started. */
+static void merge_interrupts(struct kunit *test)
+{
+	const struct kdtl_session_attr attr = {
+		.pmu		= MERGE_PMU,
+		.aux_pages	= 1,
+	};
+	struct kdtl_session *s = kapi_create(test, &attr);
+	const int other = kapi_other_cpu(0);
+	struct kdtl_merge *m;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_TRUE(test, other > 0 && other < MERGE_CPUS);
+	m = kdtl_merge_create(s);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(m));
+	KUNIT_EXPECT_EQ(test, kdtl_load(s, cpumask_of(0)), 0);
+	kdtl_merge_sync(m);
+	KUNIT_EXPECT_EQ(test, merge_syncs[0], 0U);
+	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
+	merge_make(0, 10);
+	/* A CPU that is not loaded holds nothing back. */
+	merge_clock[0] = 20;
+	kdtl_merge_sync(m);
+	KUNIT_EXPECT_EQ(test, merge_syncs[0], 1U);
+	KUNIT_EXPECT_EQ(test, merge_syncs[other], 0U);
+	merge_expect(test, m, 0, 10);
+	/* Once the session is stopped, nothing is to come: everything is returned. */
+	merge_make(0, 30);
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+	kdtl_merge_sync(m);
+	KUNIT_EXPECT_EQ(test, merge_syncs[0], 1U);
+	merge_expect(test, m, 0, 30);
+	merge_expect(test, m, 0, 0);
+	kdtl_merge_destroy(m);
+}
+
 static void merge_errors(struct kunit *test)
 {
 	static struct kdtl_pmu no_sync;
@@ -391,7 +431,7 @@ static void merge_comes_and_goes(struct kunit *test)
 	}
 	if (gone)
 		KUNIT_ASSERT_EQ(test, add_cpu(gone), 0);
-	merge_clocks(now + 100);
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
 	merge_drain(m, &sum);
 	kunit_info(test, "%llu entries in order, %llu late", sum.got, kdtl_merge_late(m));
 	KUNIT_EXPECT_EQ(test, sum.backwards, 0ULL);
@@ -438,7 +478,7 @@ static void merge_sched(struct kunit *test)
 		lost += info.lost;
 	}
 	KUNIT_EXPECT_GT(test, sum.got, 0ULL);
-	KUNIT_EXPECT_LE(test, sum.got + kdtl_merge_late(m) + lost, produced);
+	KUNIT_EXPECT_EQ(test, sum.got + kdtl_merge_late(m) + lost, produced);
 	kdtl_merge_destroy(m);
 }
 #endif
@@ -547,6 +587,7 @@ static struct kunit_case merge_cases[] = {
 	KUNIT_CASE(merge_order),
 	KUNIT_CASE(merge_skew),
 	KUNIT_CASE(merge_bound),
+	KUNIT_CASE(merge_interrupts),
 	KUNIT_CASE(merge_errors),
 	KUNIT_CASE(merge_reload),
 #ifdef CONFIG_HOTPLUG_CPU
@@ -567,6 +608,7 @@ static int merge_init(struct kunit *test)
 	merge_pmu.tb_freq = NSEC_PER_SEC;
 	merge_pmu.sync = merge_sync;
 	merge_clocks(1);
+	memset(merge_syncs, 0, sizeof(merge_syncs));
 	return kdtl_pmu_register(&merge_pmu);
 }
 

@@ -70,7 +70,7 @@ KDTL_HEAP_LESS(kdtl_cursor_less, a, b)
 #undef for_each_cpu
 #define for_each_cpu(cpu, mask)	for ((cpu) = 0; (cpu) < cost_cpus; (cpu)++)
 /* Every clock is far ahead. */
-#define on_each_cpu_mask(mask, fn, arg, wait)	((void)(fn))
+#define on_each_cpu_cond_mask(cond, fn, arg, wait, mask)	((void)(cond), (void)(fn))
 #undef EXPORT_SYMBOL_NS_GPL
 #define EXPORT_SYMBOL_NS_GPL(symbol, ns)	static_assert(true)
 
@@ -107,6 +107,7 @@ static u64 cost_of(struct kunit *test, unsigned int cpus)
 		cost_entries[i].timebase = cpu_to_be64(now);
 	}
 	mutex_init(&s->lock);
+	s->state = KDTL_STARTED;
 	s->pmu = &pmu;
 	m = cost_merge_create(s);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(m));

@@ -44,16 +44,6 @@ void kdtl_clocks_end(struct kdtl_aux *aux)
 	raw_write_seqcount_end(&aux->seq);
 }
 
-static u64 kdtl_counts_entries(const struct kdtl_counts *c)
-{
-	u64 sum = 0;
-	int kind;
-
-	for (kind = 0; kind < KDTL_NR_KINDS; kind++)
-		sum += kdtl_u64_read(&c->entries[kind]);
-	return sum;
-}
-
 /* The value now of a clock that stood at @stored when the clocks were updated last. */
 static u64 kdtl_set_clock(struct kdtl_aux *aux, u64 stored, bool runs)
 {

@@ -132,6 +132,7 @@ static void kdtl_pmu_enable(struct pmu *pmu)
 
 static void kdtl_event_read(struct perf_event *event)
 {
+	kdtl_perf_read(event);
 }
 
 static void *kdtl_setup_aux(struct perf_event *event, void **pages,

@@ -103,6 +103,17 @@ static inline u64 kdtl_entries(u64 bytes)
 	return div_u64(bytes, KDTL_ENTRY_SIZE);
 }
 
+/* The number of entries counted. */
+static inline u64 kdtl_counts_entries(const struct kdtl_counts *c)
+{
+	u64 sum = 0;
+	int kind;
+
+	for (kind = 0; kind < KDTL_NR_KINDS; kind++)
+		sum += kdtl_u64_read(&c->entries[kind]);
+	return sum;
+}
+
 /*
  * @mask: KDTL_MASK_*.  An entry of unknown kind might be any of them, so a sink
  * that wants any kind wants it.

@@ -90,7 +90,6 @@ static void kdtl_perf_flush(struct kdtl_perf_sink *u)
 	if (!staged && !u->gap)
 		return;
 	u->sink.head = 0;
-	local64_add(staged / KDTL_ENTRY_SIZE, &u->event->count);
 
 	ua = perf_aux_output_begin(&handle, u->event);
 	if (!ua) {
@@ -152,6 +151,14 @@ static void kdtl_perf_link(struct kdtl_sink *sink)
 	hrtimer_start(&u->timer, KDTL_PERF_FLUSH, HRTIMER_MODE_REL_PINNED_HARD);
 }
 
+/* Bring perf's count up to date.  An NMI may come between, and do the same. */
+static void kdtl_perf_count(struct kdtl_perf_sink *u)
+{
+	const u64 now = kdtl_counts_entries(&u->counts);
+
+	local64_add(now - local64_xchg(&u->event->hw.prev_count, now), &u->event->count);
+}
+
 static void kdtl_perf_unlink(struct kdtl_sink *sink)
 {
 	struct kdtl_perf_sink *u = container_of(sink, struct kdtl_perf_sink, sink);
@@ -159,6 +166,7 @@ static void kdtl_perf_unlink(struct kdtl_sink *sink)
 	/* A timer that runs on another CPU finds that this is not its event's, and ends. */
 	hrtimer_try_to_cancel(&u->timer);
 	kdtl_perf_flush(u);
+	kdtl_perf_count(u);
 }
 
 static enum hrtimer_restart kdtl_perf_timer(struct hrtimer *timer)
@@ -179,10 +187,16 @@ static const struct kdtl_sink_ops kdtl_perf_ops = {
 	.unlink		= kdtl_perf_unlink,
 };
 
-static void kdtl_perf_destroy(struct perf_event *event)
+static struct kdtl_perf_sink *kdtl_perf_sink_of(struct perf_event *event)
 {
 	struct kdtl_sink *sink = event->pmu_private;
-	struct kdtl_perf_sink *u = container_of(sink, struct kdtl_perf_sink, sink);
+
+	return container_of(sink, struct kdtl_perf_sink, sink);
+}
+
+static void kdtl_perf_destroy(struct perf_event *event)
+{
+	struct kdtl_perf_sink *u = kdtl_perf_sink_of(event);
 
 	hrtimer_cancel(&u->timer);
 	kdtl_source_detach(u->pmu);
@@ -231,6 +245,27 @@ int kdtl_perf_init(struct kdtl_pmu *p, struct perf_event *event)
 	event->pmu_private = &u->sink;
 	event->destroy = kdtl_perf_destroy;
 	return 0;
+}
+
+/**
+ * kdtl_perf_read() - bring the count of a perf user's event up to date
+ * @event: any event of a source; nothing happens if kdtl_perf_init() did not
+ *	make its sink
+ *
+ * Context: on the event's CPU, interrupts off, or NMI: a sample of another event
+ * may contain this one's count.
+ */
+void kdtl_perf_read(struct perf_event *event)
+{
+	struct kdtl_perf_sink *u;
+
+	if (event->destroy != kdtl_perf_destroy)
+		return;
+	u = kdtl_perf_sink_of(event);
+	/* A polled source has entries that it has not handed out yet. */
+	if (u->sink.linked && u->pmu->sync && !in_nmi())
+		u->pmu->sync(u->pmu);
+	kdtl_perf_count(u);
 }
 
 /**

@@ -565,6 +565,9 @@ static u64 kdtl_vpa_sync(struct kdtl_pmu *p)
 
 	if (!c->mask)
 		return now;
+	/* A BPF program that a poll's tracepoint runs may read an event. */
+	if (c->polling)
+		return c->last_tb;
 	all = kdtl_vpa_poll(c);
 	kdtl_vpa_apply(c);
 	return all ? now : c->last_tb;

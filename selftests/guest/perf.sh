@@ -53,11 +53,12 @@ killed()
 	until_true unload kdtl_sched 2>/dev/null && load kdtl_sched
 }
 
-plan 17
+plan 18
 for pmu in kdtl_sched kdtl_fake kdtl_fake_raw; do
 	ok "$pmu: format and events are listed" format $pmu
 	ok "$pmu: what mmap and perf_event_open refuse" "$here/perf_mmap" rules $pmu
 done
+ok "read() and reset are exact at once" "$here/perf_mmap" count
 ok "every dispatch of a task" "$here/perf_mmap" exact
 ok "a full area" "$here/perf_mmap" full
 ok "every entry of all kinds" "$here/perf_mmap" made 7

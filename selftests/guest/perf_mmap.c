@@ -4,6 +4,7 @@
  * records and the AUX area; poll; and every entry checked.
  *
  *	perf_mmap rules PMU	what mmap and perf_event_open() refuse
+ *	perf_mmap count		kdtl_fake: read() and reset, in each state of an event
  *	perf_mmap exact		kdtl_sched: a child's dispatches, to the entry
  *	perf_mmap full		kdtl_sched: a full area, and one that is read again
  *	perf_mmap made [MASK]	kdtl_fake: what the drive module made, to the entry
@@ -330,6 +331,124 @@ static uint64_t event_count(struct event *e)
 	if (read(e->fd, &count, sizeof(count)) != sizeof(count))
 		die("read");
 	return count;
+}
+
+/* -------------------------------------------------------------------- counting */
+
+static void expect_count(const char *when, uint64_t got, uint64_t want)
+{
+	if (got != want)
+		complain("%s: %llu counted, not %llu", when, (unsigned long long)got,
+			 (unsigned long long)want);
+}
+
+static void burst(unsigned int nr)
+{
+	write_file(DRIVE "do", "burst 0 %u", nr);
+}
+
+/* An event that only counts, in every state. */
+static void count_states(struct event *e)
+{
+	int other;
+
+	ioctl(e->fd, PERF_EVENT_IOC_ENABLE, 0);
+	burst(10);
+	expect_count("active", event_count(e), 10);
+	burst(200);
+	expect_count("more than are staged", event_count(e), 210);
+	ioctl(e->fd, PERF_EVENT_IOC_RESET, 0);
+	expect_count("reset", event_count(e), 0);
+	burst(7);
+	expect_count("after a reset", event_count(e), 7);
+	write_file(DRIVE "do", "lost 0 5");
+	expect_count("lost by the source", event_count(e), 7);
+
+	/* perf deletes and adds the events of a CPU when another one joins. */
+	other = event_open(pmu_type("kdtl_fake"), 1, -1, 0, 0);
+	ioctl(other, PERF_EVENT_IOC_ENABLE, 0);
+	burst(3);
+	expect_count("beside another", event_count(e), 10);
+	close(other);
+	expect_count("alone again", event_count(e), 10);
+
+	ioctl(e->fd, PERF_EVENT_IOC_DISABLE, 0);
+	expect_count("disabled", event_count(e), 10);
+	burst(5);
+	expect_count("while disabled", event_count(e), 10);
+	ioctl(e->fd, PERF_EVENT_IOC_RESET, 0);
+	expect_count("reset while disabled", event_count(e), 0);
+	ioctl(e->fd, PERF_EVENT_IOC_ENABLE, 0);
+	burst(2);
+	expect_count("enabled again", event_count(e), 2);
+}
+
+/* All events of a group are read at once. */
+static void count_group(void)
+{
+	struct perf_event_attr attr = {
+		.type		= pmu_type("kdtl_fake"),
+		.size		= sizeof(attr),
+		.config		= 7,
+		.read_format	= PERF_FORMAT_GROUP,
+	};
+	uint64_t got[4] = { 0 };
+	int leader, cede, fault;
+
+	leader = syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0);
+	attr.config = 1;
+	cede = syscall(SYS_perf_event_open, &attr, -1, 0, leader, 0);
+	attr.config = 4;
+	fault = syscall(SYS_perf_event_open, &attr, -1, 0, leader, 0);
+	burst(11);
+	if (read(leader, got, sizeof(got)) != sizeof(got) || got[0] != 3)
+		die("read of a group");
+	expect_count("group: all", got[1], 11);
+	expect_count("group: cede", got[2], 11);
+	expect_count("group: fault", got[3], 0);
+	close(fault);
+	close(cede);
+	close(leader);
+}
+
+/* Nobody reads the area: entries count that found no room in it, too. */
+static void count_full(void)
+{
+	struct event *e = &events[nr_events++];
+	uint64_t head;
+
+	e->fd = event_open(pmu_type("kdtl_fake"), 7, -1, 0, 0);
+	if (e->fd < 0 || !event_map(e, 8, 4, PROT_READ | PROT_WRITE))
+		die("an event with an area");
+	self_validating = true;
+	ioctl(e->fd, PERF_EVENT_IOC_ENABLE, 0);
+	burst(100);
+	expect_count("with an area", event_count(e), 100);
+	burst(1000);
+	expect_count("full area", event_count(e), 1100);
+	/* perf may have disabled it already, or does it at the next entry. */
+	ioctl(e->fd, PERF_EVENT_IOC_DISABLE, 0);
+	expect_count("full area, disabled", event_count(e), 1100);
+	drain();
+	head = e->entries;
+	ioctl(e->fd, PERF_EVENT_IOC_ENABLE, 0);
+	burst(10);
+	expect_count("read area", event_count(e), 1110);
+	ioctl(e->fd, PERF_EVENT_IOC_DISABLE, 0);
+	drain();
+	expect_count("read area: entries in it", e->entries, head + 10);
+}
+
+static int count(void)
+{
+	struct event e = { .fd = event_open(pmu_type("kdtl_fake"), 7, -1, 0, 0) };
+
+	if (e.fd < 0)
+		die("perf_event_open");
+	count_states(&e);
+	count_group();
+	count_full();
+	return wrong != 0;
 }
 
 /* ---------------------------------------------------------------------- rules */
@@ -910,6 +1029,8 @@ int main(int argc, char **argv)
 	page = sysconf(_SC_PAGESIZE);
 	if (!strcmp(what, "rules"))
 		return rules(arg ?: "kdtl_sched");
+	if (!strcmp(what, "count"))
+		return count();
 	if (!strcmp(what, "exact"))
 		return exact();
 	if (!strcmp(what, "full"))
@@ -927,6 +1048,6 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "follow"))
 		return follow(arg ?: "kdtl_sched");
 	fprintf(stderr,
-		"usage: perf_mmap rules|exact|full|made|gap|overwrite|raw|garbage|follow [ARGUMENT]\n");
+		"usage: perf_mmap rules|count|exact|full|made|gap|overwrite|raw|garbage|follow [ARGUMENT]\n");
 	return 2;
 }

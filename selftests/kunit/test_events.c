@@ -94,7 +94,7 @@ static struct perf_event *events_create(u32 mask)
 	return perf_event_create_kernel_counter(&attr, 0, NULL, events_overflow, NULL);
 }
 
-/* The event's count of entries; complete when it is not active. */
+/* The event's count of entries. */
 static u64 events_count(struct perf_event *event)
 {
 	u64 enabled, running;
@@ -112,9 +112,9 @@ static void events_restarted(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, b);
 	KUNIT_EXPECT_EQ(test, events_mask, (u32)(KDTL_MASK_CEDE | KDTL_MASK_FAULT));
 	events_emit(3);
+	KUNIT_EXPECT_EQ(test, events_count(a), 3ULL);
 	KUNIT_EXPECT_EQ(test, perf_event_period(a, 2), 0);
 	KUNIT_EXPECT_EQ(test, events_mask, (u32)(KDTL_MASK_CEDE | KDTL_MASK_FAULT));
-	/* Its count was handed over when it stopped. */
 	KUNIT_EXPECT_EQ(test, events_count(a), 3ULL);
 	events_emit(4);
 	perf_event_disable(a);

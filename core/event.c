@@ -140,7 +140,9 @@ static void *kdtl_setup_aux(struct perf_event *event, void **pages,
 {
 	struct kdtl_aux *aux = kdtl_event_aux(event);
 
-	return aux ? &aux->area : kdtl_perf_setup_aux(pages, nr_pages, overwrite);
+	if (aux)
+		return &aux->area;
+	return kdtl_perf_setup_aux(event, pages, nr_pages, overwrite);
 }
 
 static void kdtl_free_aux(void *priv)

@@ -5,7 +5,8 @@
  * The AUX area of such an event is perf's own, and each transaction on it costs
  * a 64-byte record.  So entries are staged in a small buffer, which is handed
  * over in one transaction: when it is full, when the event stops, and at the
- * latest after KDTL_PERF_FLUSH.
+ * latest after KDTL_PERF_FLUSH.  The first entry of a batch takes the slow path
+ * and starts the timer for that, so a CPU without entries has no timer.
  *
  * Begin, write and end stay within one section with interrupts off.  Otherwise
  * two events that share a buffer (PERF_EVENT_IOC_SET_OUTPUT) would run into
@@ -14,6 +15,7 @@
 #include <linux/error-injection.h>
 #include <linux/hrtimer.h>
 #include <linux/mm.h>
+#include <linux/smp.h>
 #include <linux/slab.h>
 
 #include "area.h"
@@ -27,7 +29,7 @@
 
 /**
  * struct kdtl_perf_sink - the sink of a perf user's event
- * @sink: writes to @stage; head starts at 0 after every flush
+ * @sink: writes to @stage; head and stop_at start at 0 after every flush
  * @counts: entries that came, and how many of them were lost
  * @event: the perf event
  * @pmu: the source
@@ -90,6 +92,7 @@ static void kdtl_perf_flush(struct kdtl_perf_sink *u)
 	if (!staged && !u->gap)
 		return;
 	u->sink.head = 0;
+	u->sink.stop_at = 0;
 
 	ua = perf_aux_output_begin(&handle, u->event);
 	if (!ua) {
@@ -131,24 +134,40 @@ static void kdtl_perf_flush(struct kdtl_perf_sink *u)
 	perf_aux_output_end(&handle, done + staged);
 }
 
+/*
+ * Flush before long.  An event that only counts has no buffer to flush to.
+ *
+ * The scheduler itself starts pinned timers in hard irq under the runqueue lock.
+ */
+static void kdtl_perf_arm(struct kdtl_perf_sink *u)
+{
+	if (READ_ONCE(u->event->rb) && !hrtimer_is_queued(&u->timer))
+		hrtimer_start(&u->timer, KDTL_PERF_FLUSH, HRTIMER_MODE_REL_PINNED_HARD);
+}
+
 static void kdtl_perf_slow(struct kdtl_sink *sink, const struct kdtl_entry *e,
 			   enum kdtl_kind kind)
 {
-	kdtl_perf_flush(container_of(sink, struct kdtl_perf_sink, sink));
+	struct kdtl_perf_sink *u = container_of(sink, struct kdtl_perf_sink, sink);
+
+	if (sink->head)
+		kdtl_perf_flush(u);
 	kdtl_sink_store(sink, e, kind);
+	sink->stop_at = sizeof(u->stage) + 1;
+	kdtl_perf_arm(u);
 }
 
 static void kdtl_perf_lost(struct kdtl_sink *sink, u64 nr)
 {
+	struct kdtl_perf_sink *u = container_of(sink, struct kdtl_perf_sink, sink);
+
 	sink->counts->lost += nr;
-	container_of(sink, struct kdtl_perf_sink, sink)->gap = true;
+	u->gap = true;
+	kdtl_perf_arm(u);
 }
 
 static void kdtl_perf_link(struct kdtl_sink *sink)
 {
-	struct kdtl_perf_sink *u = container_of(sink, struct kdtl_perf_sink, sink);
-
-	hrtimer_start(&u->timer, KDTL_PERF_FLUSH, HRTIMER_MODE_REL_PINNED_HARD);
 }
 
 /* Bring perf's count up to date.  An NMI may come between, and do the same. */
@@ -173,11 +192,10 @@ static enum hrtimer_restart kdtl_perf_timer(struct hrtimer *timer)
 {
 	struct kdtl_perf_sink *u = container_of(timer, struct kdtl_perf_sink, timer);
 
-	if (smp_processor_id() != u->event->cpu || !u->sink.linked)
-		return HRTIMER_NORESTART;
-	kdtl_perf_flush(u);
-	hrtimer_forward_now(timer, KDTL_PERF_FLUSH);
-	return HRTIMER_RESTART;
+	if (smp_processor_id() == u->event->cpu && u->sink.linked)
+		kdtl_perf_flush(u);
+	/* The next entry starts it again. */
+	return HRTIMER_NORESTART;
 }
 
 static const struct kdtl_sink_ops kdtl_perf_ops = {
@@ -226,7 +244,6 @@ int kdtl_perf_init(struct kdtl_pmu *p, struct perf_event *event)
 	u->sink.counts = &u->counts;
 	u->sink.base = u->stage;
 	u->sink.pos_mask = U64_MAX;
-	u->sink.stop_at = sizeof(u->stage) + 1;
 	kdtl_sink_set_mask(&u->sink, event->attr.config);
 	hrtimer_setup(&u->timer, kdtl_perf_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_PINNED_HARD);
@@ -268,8 +285,18 @@ void kdtl_perf_read(struct perf_event *event)
 	kdtl_perf_count(u);
 }
 
+/* Entries that were staged while there was no buffer have no timer yet. */
+static void kdtl_perf_has_buffer(void *arg)
+{
+	struct kdtl_perf_sink *u = arg;
+
+	if (u->sink.linked && (u->sink.head || u->gap))
+		kdtl_perf_arm(u);
+}
+
 /**
  * kdtl_perf_setup_aux() - setup_aux() for perf's own AUX areas
+ * @event: the event whose buffer gets the area
  * @pages: array of page addresses
  * @nr_pages: number of pages
  * @overwrite: perf's overwrite mode
@@ -278,7 +305,8 @@ void kdtl_perf_read(struct perf_event *event)
  * Return: a struct kdtl_perf_area, whose first field is a struct kdtl_area; NULL
  * if there is no memory.
  */
-void *kdtl_perf_setup_aux(void **pages, int nr_pages, bool overwrite)
+void *kdtl_perf_setup_aux(struct perf_event *event, void **pages, int nr_pages,
+			  bool overwrite)
 {
 	struct kdtl_perf_area *ua;
 
@@ -290,6 +318,9 @@ void *kdtl_perf_setup_aux(void **pages, int nr_pages, bool overwrite)
 		kfree(ua);
 		return NULL;
 	}
+	if (event->destroy == kdtl_perf_destroy)
+		smp_call_function_single(event->cpu, kdtl_perf_has_buffer,
+					 kdtl_perf_sink_of(event), 1);
 	return ua;
 }
 ALLOW_ERROR_INJECTION(kdtl_perf_setup_aux, NULL);

@@ -38,7 +38,8 @@ struct kdtl_session;
  * @error: why the driver refused the event; 0: it is logged, or was not started
  * @set_timer: the active set's timeout
  * @set_until: expiry of @set_timer in ns of CLOCK_MONOTONIC; 0 if it is not running
- * @period_timer: bounds the time until the reader is woken for new entries
+ * @period_timer: bounds the time until the reader is woken for new entries; runs
+ *	from the first of them on
  * @wake: wakes the reader, because the source's context must not
  * @tail: position of the reader
  * @start: @tail at kdtl_load()

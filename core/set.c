@@ -124,11 +124,23 @@ static void kdtl_timer_stop(struct kdtl_aux *aux)
 	kdtl_u64_set(&aux->set_until, 0);
 }
 
-static void kdtl_period_start(struct kdtl_aux *aux)
+/**
+ * kdtl_period_start() - bound the time until the reader is told of new entries
+ * @aux: the CPU's area
+ *
+ * Nothing happens if there are none, if a wake-up is under way, or if the timer
+ * runs already.
+ *
+ * Context: on the CPU, interrupts off, maybe under the runqueue lock: the scheduler
+ * itself starts pinned timers in hard irq there.
+ */
+void kdtl_period_start(struct kdtl_aux *aux)
 {
-	if (aux->sink.period)
-		hrtimer_start(&aux->period_timer, ns_to_ktime(aux->sink.period),
-			      HRTIMER_MODE_REL_PINNED_HARD);
+	if (!aux->sink.period || aux->sink.head == aux->announced ||
+	    irq_work_is_pending(&aux->wake) || hrtimer_is_queued(&aux->period_timer))
+		return;
+	hrtimer_start(&aux->period_timer, ns_to_ktime(aux->sink.period),
+		      HRTIMER_MODE_REL_PINNED_HARD);
 }
 
 /**
@@ -221,10 +233,11 @@ int kdtl_set_switch(struct kdtl_aux *aux)
 	kdtl_clocks_begin(aux);
 	kdtl_set_enter(aux, to);
 	kdtl_clocks_end(aux);
+	/* The message wakes the reader for the entries so far; then comes a new period. */
+	hrtimer_try_to_cancel(&aux->period_timer);
 	kdtl_set_apply(aux);
 	if (aux->sink.linked) {
 		kdtl_timer_start(aux);
-		kdtl_period_start(aux);
 		err = kdtl_fanout_update(aux->session->pmu);
 	}
 	kdtl_aux_post(aux, &msg);
@@ -383,16 +396,17 @@ enum hrtimer_restart kdtl_set_timer(struct hrtimer *timer)
  * @timer: kdtl_aux::period_timer
  *
  * Context: hard irq.
- * Return: whether the timer goes on.
+ * Return: HRTIMER_NORESTART; the next entry starts the timer again.
  */
 enum hrtimer_restart kdtl_period_timer(struct hrtimer *timer)
 {
 	struct kdtl_aux *aux = container_of(timer, struct kdtl_aux, period_timer);
 
-	if (smp_processor_id() != aux->cpu || !aux->sink.linked || !aux->sink.period)
+	/* On another CPU, this area must not be touched. */
+	if (smp_processor_id() != aux->cpu || !aux->sink.linked)
 		return HRTIMER_NORESTART;
 	if (aux->sink.head != aux->announced)
 		kdtl_aux_wake(&aux->wake);
-	hrtimer_forward_now(timer, ns_to_ktime(aux->sink.period));
-	return HRTIMER_RESTART;
+	kdtl_aux_set_stop(aux);
+	return HRTIMER_NORESTART;
 }

@@ -42,7 +42,7 @@ u64 kdtl_aux_room(struct kdtl_aux *aux)
 
 /**
  * kdtl_aux_set_stop() - decide how far the fast path may go from now on
- * @aux: the area; its head, tail, next_wake or set has changed
+ * @aux: the area; its head, tail, next_wake, set or period timer has changed
  *
  * Context: on the area's CPU, interrupts off.
  */
@@ -53,7 +53,9 @@ void kdtl_aux_set_stop(struct kdtl_aux *aux)
 
 	if (!aux->overwrite)
 		span = min(span, aux->next_wake - head);
-	if (aux->set->watched)
+	/* Counters are checked at each entry; and the first entry of a period starts it. */
+	if (aux->set->watched ||
+	    (aux->sink.period && !hrtimer_is_queued(&aux->period_timer)))
 		span = 0;
 	aux->sink.stop_at = head + span;
 }
@@ -155,6 +157,7 @@ void kdtl_aux_written(struct kdtl_aux *aux)
 {
 	kdtl_aux_lost_end(aux);
 	kdtl_aux_check_wake(aux);
+	kdtl_period_start(aux);
 }
 
 /**

@@ -1,0 +1,197 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# An idle CPU pays nothing: no timer of kdtl fires on a CPU that has no entries to
+# tell of. And isolated CPUs are left alone: on a machine that was booted with
+# isolcpus= or nohz_full=.
+#
+# shellcheck disable=SC2317 # functions that ok() calls
+
+here=$(dirname "$0")
+# shellcheck source-path=SCRIPTDIR source=ktap.sh
+. "$here/ktap.sh"
+
+tracing=/sys/kernel/tracing
+seconds=2
+
+[ -x "$here/idle" ] || skip_all "no idle: make -C selftests"
+[ -d $tracing/events ] || mount -t tracefs tracefs $tracing 2>/dev/null
+[ -d $tracing/events/timer/hrtimer_expire_entry ] || skip_all "a kernel without tracepoints"
+[ -d /sys/kernel/debug/kdtl_fake ] || mount -t debugfs debugfs /sys/kernel/debug 2>/dev/null
+need kdtl kdtl_sched kdtl_fake_pmu kdtl_fake_drive kdtl_stream
+
+cpus=$(getconf _NPROCESSORS_CONF 2>/dev/null || grep -c ^processor /proc/cpuinfo)
+last=$((cpus - 1))
+
+# hold COMMAND...: the program $here/idle, or another one, in the background; returns
+# when it has opened everything.
+hold()
+{
+	: >/tmp/hold
+	"$@" >/tmp/hold &
+	held="$held $!"
+	ktap_pids="$ktap_pids $!"
+	until_true grep -Eq 'active|following' /tmp/hold
+}
+
+release()
+{
+	# shellcheck disable=SC2086 # several words
+	kill $held && wait $held 2>/dev/null
+	held=
+}
+
+# ticks: timer interrupts of the last CPU.
+ticks()
+{
+	awk -v n=$((cpus + 1)) '$1 == "LOC:" { print $n }' /proc/interrupts
+}
+
+# timers [CPU]: expiries of kdtl's timers since watch().
+timers()
+{
+	grep -c 'hrtimer_expire_entry:.*function=kdtl_' \
+		$tracing/${1:+per_cpu/cpu$1/}trace
+}
+
+watch()
+{
+	echo >$tracing/trace
+}
+
+# The timers are there to be seen: otherwise the other tests would prove nothing.
+timers_are_seen()
+{
+	hold "$here/idle" sessions kdtl_fake 1 10000000
+	watch
+	echo "burst $last 1" >/sys/kernel/debug/kdtl_fake/do
+	until_true is_told 1
+	seen=$?
+	release
+	return $seen
+}
+
+is_told()
+{
+	[ "$(timers $last)" -ge "$1" ]
+}
+
+# 8 sessions with a period of 10 ms, and perf's users, on a source that has
+# no entries: nothing of ours goes off, on any CPU.
+nothing_to_tell()
+{
+	watch
+	before=$(ticks)
+	sleep $seconds
+	alone=$(($(ticks) - before))
+
+	hold "$here/idle" sessions kdtl_fake 8 10000000
+	hold "$here/idle" events kdtl_fake
+	hold "$here/perf_mmap" follow kdtl_fake
+	watch
+	before=$(ticks)
+	sleep $seconds
+	ours=$(timers) watched=$(($(ticks) - before))
+	release
+	note "in $seconds s on CPU $last: $alone timer interrupts, $watched when watched"
+	# Other tasks may come by, and then the tick runs, at 250 Hz.
+	is "$ours" 0 && [ "$watched" -le $((alone + seconds * 300)) ]
+}
+
+# Ten entries: each session's timer goes off once, and so does that of an event with an
+# AUX area. Those that only count have none.
+each_tells_once()
+{
+	hold "$here/idle" sessions kdtl_fake 8 10000000
+	hold "$here/idle" events kdtl_fake
+	hold "$here/perf_mmap" follow kdtl_fake
+	watch
+	echo "burst $last 10" >/sys/kernel/debug/kdtl_fake/do
+	until_true is_told 9
+	sleep $seconds
+	ours=$(timers)
+	release
+	is "$ours" 9
+}
+
+# The scheduler's entries: no timer goes off that no entry has started.
+sessions_follow_entries()
+{
+	echo 1 >$tracing/events/sched/sched_switch/enable
+	hold "$here/idle" sessions kdtl_sched 8 10000000
+	hold "$here/idle" events kdtl_sched
+	watch
+	sleep $seconds
+	echo 0 >$tracing/tracing_on
+	ours=$(timers $last)
+	entries=$(grep 'sched_switch:' $tracing/per_cpu/cpu$last/trace |
+		grep -vc 'next_pid=0 ')
+	echo 0 >$tracing/events/sched/sched_switch/enable
+	echo 1 >$tracing/tracing_on
+	release
+	note "in $seconds s on CPU $last: $entries entries, $ours timers of 8 sessions"
+	# One more each: an entry just before.
+	[ "$ours" -le $((8 * (entries + 1))) ] && [ "$ours" -lt $((8 * seconds * 300)) ]
+}
+
+counting_has_no_timer()
+{
+	hold "$here/idle" events kdtl_sched
+	watch
+	sleep $seconds
+	ours=$(timers)
+	release
+	is "$ours" 0
+}
+
+# list MASK: "0-2,5" as "0 1 2 5".
+list()
+{
+	echo "$1" | tr ',' '\n' | awk -F- 'NF {
+		for (i = $1; i <= (NF > 1 ? $2 : $1); i++)
+			printf " %d", i
+	}'
+}
+
+# are_active CPUS COMMAND...
+are_active()
+{
+	want=$1
+	shift
+	hold "$@"
+	got=$(sed -n 's/^active://p' /tmp/hold)
+	release
+	is "$got" "$want"
+}
+
+isolated=$(list "$(cat /sys/devices/system/cpu/isolated /sys/devices/system/cpu/nohz_full |
+	grep -v null | sort -u)")
+rest=
+for cpu in $(list "$(cat /sys/devices/system/cpu/online)"); do
+	case "$isolated " in
+	*" $cpu "*) ;;
+	*) rest="$rest $cpu" ;;
+	esac
+done
+
+if [ -n "$isolated" ]; then
+	plan $((1 + $(echo "$isolated" | wc -w)))
+	ok "a session for all CPUs leaves$isolated alone" \
+		are_active "$rest" "$here/idle" sessions kdtl_sched 1 0
+	for cpu in $isolated; do
+		ok "CPU $cpu is logged if asked for" \
+			are_active " $cpu" "$here/idle" sessions kdtl_sched 1 0 "$cpu"
+	done
+	finish
+fi
+
+echo 1 >$tracing/events/timer/hrtimer_expire_entry/enable
+plan 6
+ok "a timer is seen" timers_are_seen
+ok "nothing to tell: no timer on any CPU" nothing_to_tell
+ok "some entries: each tells of them once" each_tells_once
+ok "the scheduler's entries: no timer without one" sessions_follow_entries
+ok "events that only count have no timer" counting_has_no_timer
+ok "all CPUs are logged" are_active "$rest" "$here/idle" sessions kdtl_sched 1 0
+echo 0 >$tracing/events/timer/hrtimer_expire_entry/enable
+finish

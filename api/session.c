@@ -10,6 +10,7 @@
 
 #include <linux/export.h>
 #include <linux/log2.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 
 #include "../core/compat.h"
@@ -87,6 +88,22 @@ static void kdtl_session_free(struct kdtl_session *s)
 	kfree(s);
 }
 
+/* Choose the CPUs of a load that names none.  Isolated CPUs must be asked for. */
+static void kdtl_session_choose_cpus(struct kdtl_session *s)
+{
+	int cpu;
+
+	cpumask_copy(s->loaded, s->cpus);
+	if (s->named)
+		return;
+	rcu_read_lock();
+	for_each_cpu(cpu, s->cpus) {
+		if (kdtl_cpu_is_isolated(cpu))
+			cpumask_clear_cpu(cpu, s->loaded);
+	}
+	rcu_read_unlock();
+}
+
 static struct kdtl_session *kdtl_session_alloc(const struct kdtl_session_attr *attr)
 {
 	unsigned int nr_cpus = 0;
@@ -118,7 +135,9 @@ static struct kdtl_session *kdtl_session_alloc(const struct kdtl_session_attr *a
 	    !zalloc_cpumask_var(&s->loaded, GFP_KERNEL))
 		goto free;
 	cpumask_and(s->cpus, attr->cpus ?: cpu_possible_mask, cpu_possible_mask);
-	for_each_cpu_and(cpu, s->cpus, cpu_online_mask)
+	s->named = attr->cpus;
+	kdtl_session_choose_cpus(s);
+	for_each_cpu_and(cpu, s->loaded, cpu_online_mask)
 		nr_cpus++;
 	if (!kdtl_session_mem_allowed(s, nr_cpus * kdtl_aux_mem(attr->aux_pages)))
 		goto free;
@@ -284,8 +303,11 @@ static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
 
 	if (s->state != KDTL_CREATED)
 		return -EBUSY;
-	if (!cpumask_and(s->loaded, cpus ?: s->cpus, s->cpus) ||
-	    (cpus && !cpumask_subset(cpus, s->cpus))) {
+	if (cpus)
+		cpumask_and(s->loaded, cpus, s->cpus);
+	else
+		kdtl_session_choose_cpus(s);
+	if (cpumask_empty(s->loaded) || (cpus && !cpumask_subset(cpus, s->cpus))) {
 		pr_warn_ratelimited("%s: load: CPUs \"%*pbl\", must be some of the session's, %*pbl\n",
 				    s->owner, cpumask_pr_args(cpus ?: s->cpus),
 				    cpumask_pr_args(s->cpus));
@@ -310,7 +332,8 @@ static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
 /**
  * kdtl_load() - bind a session to CPUs
  * @s: the session
- * @cpus: a part of the CPUs for which it was created; NULL: all of them
+ * @cpus: a part of the CPUs for which it was created; NULL: all of them, but
+ *	isolated ones only if &struct kdtl_session_attr.cpus named them
  *
  * Allocates the AUX areas, and creates a perf event on each CPU.  A CPU that is
  * offline is logged from when it comes online; the unread entries of a CPU that

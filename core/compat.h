@@ -65,6 +65,20 @@ static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 #else
 #include <linux/cacheinfo.h>
 #endif
+/*
+ * The CPUs of isolcpus=, nohz_full= and isolated cpusets.  v6.8, "cgroup/cpuset:
+ * Include isolated cpuset CPUs in cpu_is_isolated() check"; newer kernels leave
+ * nohz_full= out there.  To be called in an RCU reader.
+ */
+#include <linux/sched/isolation.h>
+static inline bool kdtl_cpu_is_isolated(int cpu)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)
+	return !housekeeping_cpu(cpu, HK_TYPE_DOMAIN) || !housekeeping_cpu(cpu, HK_TYPE_TICK);
+#else
+	return cpu_is_isolated(cpu) || !housekeeping_cpu(cpu, HK_TYPE_TICK);
+#endif
+}
 
 #include <linux/ring_buffer.h>
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)

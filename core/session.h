@@ -30,6 +30,8 @@ enum kdtl_state {
  * @idle: completed by the last user
  * @pmu: the source
  * @cpus: CPUs where it may be loaded
+ * @named: the caller named @cpus; if not, they are all, and kdtl_load() leaves
+ *	isolated ones out unless its caller names them
  * @loaded: CPUs where it is loaded
  * @loads: number of kdtl_load(), so that a merge notices new areas and positions
  * @hotplug: in the list of sessions that follow CPU hotplug
@@ -67,6 +69,7 @@ struct kdtl_session {
 
 	struct kdtl_pmu		*pmu;
 	cpumask_var_t		cpus;
+	bool			named;
 	cpumask_var_t		loaded;
 	u32			loads;
 	struct hlist_node	hotplug;

@@ -138,7 +138,7 @@ int stream_setup(struct stream *st, const struct kdtl_stream_attr *attr)
 {
 	struct kdtl_session_attr sa = {
 		.pmu		= attr->source[0] ? attr->source : pmu,
-		.cpus		= st->cpus,
+		.cpus		= attr->cpus ? st->cpus : NULL,
 		.aux_pages	= attr->aux_pages ?: aux_pages,
 		.watermark	= attr->watermark,
 		.mask		= attr->mask,

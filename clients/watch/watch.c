@@ -64,9 +64,12 @@ static int watch_thread(void *unused)
 	while (!kthread_should_stop()) {
 		kdtl_wait(session, msecs_to_jiffies(READ_ONCE(period_ms)) ?: 1);
 		for_each_possible_cpu(cpu) {
-			if (!kdtl_aux_info(session, cpu, &info))
-				watch_read(cpu, &info);
-			watch_probe(cpu);
+			if (kdtl_aux_info(session, cpu, &info))
+				continue;
+			watch_read(cpu, &info);
+			/* Isolated CPUs are not in the session, and must not be disturbed. */
+			if (info.online)
+				watch_probe(cpu);
 		}
 	}
 	return 0;

@@ -255,7 +255,9 @@ struct kdtl_session;	/* opaque */
  * struct kdtl_session_attr - attributes of a session
  * @pmu: name of the source ("kdtl_sched", "kdtl_vpa"); NULL: the one with the
  *	highest rating
- * @cpus: CPUs on which the session may be loaded; NULL: all
+ * @cpus: CPUs on which the session may be loaded; NULL: all.  Isolated CPUs
+ *	(isolcpus=, nohz_full=, isolated cpusets) are only loaded if they are asked
+ *	for: by this mask or by that of kdtl_load()
  * @aux_pages: AUX pages per CPU, a power of two
  * @msg_pages: pages for messages, a power of two; 0: no messages
  * @watermark: unread bytes of a CPU that wake the reader; 0: half the area.  If it

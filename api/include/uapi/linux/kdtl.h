@@ -157,7 +157,8 @@ enum kdtl_preempt_reason {
  * @mask: KDTL_MASK_*, the dispatches to log; 0: all
  * @period: longest time in ns until entries below the watermark wake the reader;
  *	0: 100 ms
- * @cpus: address of a CPU mask as for sched_setaffinity(2); 0: all CPUs
+ * @cpus: address of a CPU mask as for sched_setaffinity(2); 0: all CPUs that are
+ *	not isolated
  * @cpus_len: size of that mask in bytes
  * @reserved: 0
  * @source: name of the source; empty: the module's default

@@ -8,6 +8,7 @@
  *	load	"NS BURST": BURST entries every NS ns on every CPU; "0": stop
  *	made	entries made so far, by CPU and kind
  *	do	"burst CPU N"	N entries at once
+ *		"wait CPU N"	one entry of a runner that waited for N s
  *		"lost CPU N"	N entries that the source had and lost
  *		"stall CPU N"	delay the load's next N bursts, then make them at once
  *		"torn CPU N"	N entries with a wrong hash
@@ -115,6 +116,9 @@ static ssize_t drive_do_write(struct file *file, const char __user *from,
 
 	if (!strcmp(what, "burst"))
 		err = kdtl_fake_emit(cpu, KDTL_KIND_CEDE, nr, 0, 0, 0);
+	else if (!strcmp(what, "wait"))
+		err = kdtl_fake_emit(cpu, KDTL_KIND_CEDE, 1,
+				     min_t(u64, (u64)nr * NSEC_PER_SEC, KDTL_TIME_MAX), 0, 0);
 	else if (!strcmp(what, "lost"))
 		err = kdtl_fake_lost(cpu, nr);
 	else if (!strcmp(what, "torn"))

@@ -261,6 +261,28 @@ static void edges_vectors(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_create_evtsets(s, &set, 1), 0);
 }
 
+/* A wait is a lower bound if, and only if, one of its two times is at its maximum. */
+static void edges_saturated(struct kunit *test)
+{
+	static const u32 times[] = { 0, 1, KDTL_TIME_MAX - 1, KDTL_TIME_MAX };
+	struct kdtl_entry e = {};
+	unsigned int i, j, k;
+
+	for (i = 0; i < 64; i++) {
+		j = i % 4;
+		k = i / 4 % 4;
+		e.enqueue_to_dispatch_time = cpu_to_be32(times[j]);
+		e.ready_to_enqueue_time = cpu_to_be32(times[k]);
+		e.waiting_to_ready_time = cpu_to_be32(times[i / 16]);
+		KUNIT_EXPECT_EQ(test, kdtl_entry_wait(&e), (u64)times[j] + times[k]);
+		KUNIT_EXPECT_EQ(test, kdtl_entry_wait_saturated(&e), j == 3 || k == 3);
+	}
+	/* A throttled runner has no wait. */
+	e.dispatch_reason = KDTL_DISPATCH_THROTTLED;
+	KUNIT_EXPECT_EQ(test, kdtl_entry_wait(&e), 0ULL);
+	KUNIT_EXPECT_FALSE(test, kdtl_entry_wait_saturated(&e));
+}
+
 static struct kunit_case edges_cases[] = {
 	KUNIT_CASE(edges_pages),
 	KUNIT_CASE(edges_watermark),
@@ -271,6 +293,7 @@ static struct kunit_case edges_cases[] = {
 	KUNIT_CASE(edges_message),
 	KUNIT_CASE(edges_threshold),
 	KUNIT_CASE(edges_vectors),
+	KUNIT_CASE(edges_saturated),
 	{}
 };
 

@@ -167,6 +167,24 @@ static inline u64 kdtl_entry_wait(const struct kdtl_entry *e)
 }
 
 /**
+ * kdtl_entry_wait_saturated() - was the wait longer than the entry can say?
+ * @e: entry
+ *
+ * Print and add up such a wait only with a mark that says so.  Other times of an
+ * entry are saturated if they are KDTL_TIME_MAX.
+ *
+ * Context: any.
+ * Return: true if kdtl_entry_wait() may be too low, because one of the times that
+ * it adds up is KDTL_TIME_MAX.
+ */
+static inline bool kdtl_entry_wait_saturated(const struct kdtl_entry *e)
+{
+	return !kdtl_entry_is_throttled(e) &&
+	       (kdtl_entry_queued(e) == KDTL_TIME_MAX ||
+		kdtl_entry_ready(e) == KDTL_TIME_MAX);
+}
+
+/**
  * kdtl_entry_dispatch_reason() - why the runner was dispatched
  * @e: entry
  *

@@ -75,6 +75,9 @@ struct kdtl_entry {
 
 #define KDTL_ENTRY_SIZE		48
 
+/* One of an entry's three times with this value may have been longer. */
+#define KDTL_TIME_MAX		0xffffffffU
+
 /**
  * enum kdtl_dispatch_reason - why the runner was dispatched; below 128, PAPR's codes
  * @KDTL_DISPATCH_EXTERNAL_INTERRUPT: an external interrupt

@@ -59,12 +59,14 @@ static void metrics_histogram(struct seq_file *m, const struct sampler_stats *st
 static void metrics_summary_cpu(struct seq_file *m, int cpu,
 				const struct sampler_stats *st)
 {
+	bool saturated;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(metrics_quantiles); i++) {
 		seq_printf(m, "kdtl_cpu_wait_seconds{cpu=\"%d\",quantile=\"%s\"} ",
 			   cpu, metrics_quantiles[i].label);
-		metrics_seconds(m, stats_quantile(st, metrics_quantiles[i].permille));
+		metrics_seconds(m, stats_quantile(st, metrics_quantiles[i].permille,
+						  &saturated));
 		seq_putc(m, '\n');
 	}
 	seq_printf(m, "kdtl_cpu_wait_seconds_sum{cpu=\"%d\"} ", cpu);
@@ -117,6 +119,13 @@ void show_metrics(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
 		if (stats_look(s, cpu, &r->row))
 			metrics_cpu_seconds(m, "kdtl_wait_max_seconds", cpu,
 					    r->row.stats.max);
+
+	metrics_head(m, "kdtl_wait_saturated_total", "counter",
+		     "Waits longer than an entry can say: sum, quantiles and maximum may be too low.");
+	for_each_possible_cpu(cpu)
+		if (stats_look(s, cpu, &r->row))
+			seq_printf(m, "kdtl_wait_saturated_total{cpu=\"%d\"} %llu\n", cpu,
+				   r->row.stats.saturated);
 
 	metrics_head(m, "kdtl_stolen_seconds_total", "counter",
 		     "Time that the hypervisor gave to others, as in /proc/stat.");

@@ -60,7 +60,8 @@ static void sampler_read_cpu(int cpu)
 	if (len <= 0 || kdtl_aux_info(sampler.session, cpu, &info))
 		return;
 	kdtl_for_each_entry(e, span, len)
-		stats_add(st, kdtl_ticks_to_ns(&info, kdtl_entry_wait(e)));
+		stats_add(st, kdtl_ticks_to_ns(&info, kdtl_entry_wait(e)),
+			  kdtl_entry_wait_saturated(e));
 	kdtl_aux_consume(sampler.session, cpu, len);
 }
 

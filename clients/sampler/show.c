@@ -8,10 +8,10 @@
 
 #define SHOW_BAR	50
 
-/* Three digits and a unit, eight columns wide. */
-static void show_ns(struct seq_file *m, u64 ns)
+/* Three digits and a unit, eight columns wide; a + for "or more". */
+static void show_ns(struct seq_file *m, u64 ns, bool saturated)
 {
-	static const char * const unit[] = { "ns", "us", "ms", "s " };
+	const char * const unit[] = { "ns", "us", "ms", saturated ? "s+" : "s " };
 	unsigned int i = 0, frac = 0;
 
 	while (ns >= 1000 && i < ARRAY_SIZE(unit) - 1) {
@@ -26,16 +26,25 @@ static void show_ns(struct seq_file *m, u64 ns)
 		seq_printf(m, " %2llu.%02u %s", ns, frac / 10, unit[i]);
 }
 
+static void show_quantile(struct seq_file *m, const struct sampler_stats *st,
+			  unsigned int permille)
+{
+	bool saturated;
+	const u64 ns = stats_quantile(st, permille, &saturated);
+
+	show_ns(m, ns, saturated);
+}
+
 static void show_table_row(struct seq_file *m, const struct sampler_stats *st, u64 ms)
 {
 	seq_printf(m, " %11llu %8llu %6llu", st->dispatches,
 		   ms ? div64_u64(st->dispatches * MSEC_PER_SEC, ms) : 0, st->lost);
-	show_ns(m, st->wait);
-	show_ns(m, stats_quantile(st, 500));
-	show_ns(m, stats_quantile(st, 990));
-	show_ns(m, stats_quantile(st, 999));
-	show_ns(m, st->max);
-	show_ns(m, st->steal);
+	show_ns(m, st->wait, st->saturated);
+	show_quantile(m, st, 500);
+	show_quantile(m, st, 990);
+	show_quantile(m, st, 999);
+	show_ns(m, st->max, st->saturated);
+	show_ns(m, st->steal, false);
 	seq_putc(m, '\n');
 }
 
@@ -63,6 +72,9 @@ void show_table(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
 	seq_puts(m, " all");
 	show_table_row(m, &r->all, ms);
 	seq_puts(m, "p50 to p99.9 are at most 6.25 % too high; stolen is /proc/stat's\n");
+	if (r->all.saturated)
+		seq_printf(m, "+: or more, as %llu waits were longer than an entry can say\n",
+			   r->all.saturated);
 }
 
 /**
@@ -77,25 +89,27 @@ void show_lines(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
 {
 	const struct sampler_stats *st = &r->row.stats;
 	const struct kdtl_aux_info *info = &r->row.info;
+	bool saturated;
 	int cpu;
 
-	seq_puts(m, "#cpu\tproduced\tconsumed\tunread\tlost\tdispatches\twait_ns\tp50_ns\tp99_ns\tp999_ns\tmax_ns\tstolen_ns\n");
+	seq_puts(m, "#cpu\tproduced\tconsumed\tunread\tlost\tdispatches\twait_ns\tp50_ns\tp99_ns\tp999_ns\tmax_ns\tstolen_ns\tsaturated\n");
 	for_each_possible_cpu(cpu) {
 		if (!stats_look(s, cpu, &r->row))
 			continue;
-		seq_printf(m, "%d\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\n",
+		seq_printf(m, "%d\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\n",
 			   cpu, info->produced, info->consumed, info->unread, info->lost,
-			   st->dispatches, st->wait, stats_quantile(st, 500),
-			   stats_quantile(st, 990), stats_quantile(st, 999), st->max,
-			   st->steal);
+			   st->dispatches, st->wait, stats_quantile(st, 500, &saturated),
+			   stats_quantile(st, 990, &saturated),
+			   stats_quantile(st, 999, &saturated), st->max, st->steal,
+			   st->saturated);
 	}
 }
 
-static void show_bar(struct seq_file *m, unsigned int bits, u64 n, u64 most)
+static void show_bar(struct seq_file *m, u64 ns, bool saturated, u64 n, u64 most)
 {
 	unsigned int bar;
 
-	show_ns(m, 1ULL << bits);
+	show_ns(m, ns, saturated);
 	seq_printf(m, " %11llu |", n);
 	for (bar = div64_u64(n * SHOW_BAR + most - 1, most); bar; bar--)
 		seq_putc(m, '#');
@@ -106,7 +120,7 @@ static void show_bars(struct seq_file *m, const struct sampler_stats *st)
 {
 	unsigned int bits, first = STATS_MAX_BITS, last = 0;
 	bool gap = false;
-	u64 most = 1, n;
+	u64 most = max(st->saturated, 1ULL), n;
 
 	for (bits = 0; bits <= STATS_MAX_BITS; bits++) {
 		n = stats_log2(st, bits);
@@ -120,11 +134,13 @@ static void show_bars(struct seq_file *m, const struct sampler_stats *st)
 	for (bits = first; bits <= last && st->dispatches; bits++) {
 		n = stats_log2(st, bits);
 		if (n)
-			show_bar(m, bits, n, most);
+			show_bar(m, 1ULL << bits, false, n, most);
 		else if (!gap)
 			seq_puts(m, "  ...\n");
 		gap = !n;
 	}
+	if (st->saturated)
+		show_bar(m, st->least, true, st->saturated, most);
 }
 
 /**

@@ -30,17 +30,29 @@ static u64 stats_upper(unsigned int bucket)
 	return ((bucket % STATS_STEPS + STATS_STEPS + 1ULL) << shift) - 1;
 }
 
+/* The shortest one. */
+static u64 stats_lower(unsigned int bucket)
+{
+	return bucket ? stats_upper(bucket - 1) + 1 : 0;
+}
+
 /**
  * stats_add() - count a dispatch
  * @st: counts of its CPU
  * @ns: how long it waited
+ * @saturated: it waited that long or longer
  */
-void stats_add(struct sampler_stats *st, u64 ns)
+void stats_add(struct sampler_stats *st, u64 ns, bool saturated)
 {
 	st->dispatches++;
 	st->wait += ns;
 	st->max = max(st->max, ns);
-	st->hist[stats_bucket(ns)]++;
+	if (saturated) {
+		st->saturated++;
+		st->least = min_not_zero(st->least, ns);
+	} else {
+		st->hist[stats_bucket(ns)]++;
+	}
 }
 
 /**
@@ -55,6 +67,8 @@ void stats_merge(struct sampler_stats *to, const struct sampler_stats *from)
 	to->dispatches += from->dispatches;
 	to->wait += from->wait;
 	to->max = max(to->max, from->max);
+	to->saturated += from->saturated;
+	to->least = min_not_zero(to->least, from->least);
 	to->lost += from->lost;
 	to->steal += from->steal;
 	for (i = 0; i < STATS_BUCKETS; i++)
@@ -65,22 +79,29 @@ void stats_merge(struct sampler_stats *to, const struct sampler_stats *from)
  * stats_quantile() - the wait that a given share of dispatches does not exceed
  * @st: the counts
  * @permille: the share; 500 for the median
+ * @saturated: set to whether the wait was as long as this, or longer
  *
  * Return: ns, at most 6.25 % above the exact value and never above the
- * longest; 0 if nothing was counted.
+ * longest; 0 if nothing was counted.  If @saturated, the exact value is not below.
  */
-u64 stats_quantile(const struct sampler_stats *st, unsigned int permille)
+u64 stats_quantile(const struct sampler_stats *st, unsigned int permille,
+		   bool *saturated)
 {
 	const u64 rank = div_u64(st->dispatches * permille + 999, 1000);
 	u64 seen = 0;
 	unsigned int i;
 
-	for (i = 0; i < STATS_BUCKETS && st->dispatches; i++) {
+	*saturated = false;
+	if (!st->dispatches)
+		return 0;
+	/* Saturated waits count as the longest, but may be as short as @least. */
+	for (i = 0; i < STATS_BUCKETS; i++) {
 		seen += st->hist[i];
-		if (seen >= rank)
+		if (seen >= rank && (!st->saturated || stats_lower(i) <= st->least))
 			return min(stats_upper(i), st->max);
 	}
-	return st->max;
+	*saturated = true;
+	return st->least;
 }
 
 /**
@@ -88,7 +109,7 @@ u64 stats_quantile(const struct sampler_stats *st, unsigned int permille)
  * @st: the counts
  * @bits: 0: waits of 0 ns; n: from 2^(n-1) to 2^n - 1 ns
  *
- * Return: number of waits.
+ * Return: number of waits, without those that are saturated.
  */
 u64 stats_log2(const struct sampler_stats *st, unsigned int bits)
 {

@@ -8,7 +8,7 @@
 /*
  * Each power of two has 16 buckets, so a bucket's upper edge is at most 1/16 =
  * 6.25 % above a wait in it.  The last one ends at 2^36 ns (68 s), more than
- * an entry can hold.
+ * an entry can hold.  A wait that was longer than its entry can say is in none.
  */
 #define STATS_STEP_BITS		4
 #define STATS_STEPS		(1U << STATS_STEP_BITS)
@@ -20,7 +20,10 @@
  * @dispatches: number of dispatches
  * @wait: sum of their waits, in ns
  * @max: longest wait, in ns
- * @hist: number of waits in each bucket
+ * @saturated: waits that were longer than an entry can say: @wait and @max have the
+ *	longest that it can say, so they are too low
+ * @least: the shortest that these can have been, in ns; 0 without any
+ * @hist: number of waits in each bucket, without @saturated
  * @lost: entries that had been lost when counting began
  * @steal: time that had been stolen when counting began, in ns
  */
@@ -28,14 +31,17 @@ struct sampler_stats {
 	u64	dispatches;
 	u64	wait;
 	u64	max;
+	u64	saturated;
+	u64	least;
 	u64	hist[STATS_BUCKETS];
 	u64	lost;
 	u64	steal;
 };
 
-void stats_add(struct sampler_stats *st, u64 ns);
+void stats_add(struct sampler_stats *st, u64 ns, bool saturated);
 void stats_merge(struct sampler_stats *to, const struct sampler_stats *from);
-u64 stats_quantile(const struct sampler_stats *st, unsigned int permille);
+u64 stats_quantile(const struct sampler_stats *st, unsigned int permille,
+		   bool *saturated);
 u64 stats_log2(const struct sampler_stats *st, unsigned int bits);
 
 #endif /* _KDTL_SAMPLER_STATS_H */

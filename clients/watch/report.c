@@ -34,10 +34,11 @@ static DEFINE_RATELIMIT_STATE(line_limit, 5 * HZ, 10);
 static struct ratelimit_state alarm_limit;
 static struct platform_device *device;	/* sends the uevents */
 
-static void report_uevent(int cpu, u64 wait, const char *what)
+static void report_uevent(int cpu, u64 wait, bool saturated, const char *what)
 {
 	char cpu_var[24], wait_var[40], what_var[REPORT_WHAT + 16];
-	char *env[] = { cpu_var, wait_var, what_var, NULL };
+	char *env[] = { cpu_var, wait_var, what_var,
+			saturated ? "KDTL_WAIT_SATURATED=1" : NULL, NULL };
 
 	snprintf(cpu_var, sizeof(cpu_var), "KDTL_CPU=%d", cpu);
 	snprintf(wait_var, sizeof(wait_var), "KDTL_WAIT_NS=%llu", wait);
@@ -45,7 +46,7 @@ static void report_uevent(int cpu, u64 wait, const char *what)
 	kobject_uevent_env(&device->dev.kobj, KOBJ_CHANGE, env);
 }
 
-static void report(int cpu, u64 wait, const char *what)
+static void report(int cpu, u64 wait, bool saturated, const char *what)
 {
 	struct watch_cpu *w = per_cpu_ptr(&watch_cpus, cpu);
 	const unsigned long ms = div_u64(wait, NSEC_PER_MSEC);
@@ -56,7 +57,7 @@ static void report(int cpu, u64 wait, const char *what)
 	if (!__ratelimit(&alarm_limit))
 		return;
 	if (READ_ONCE(uevent))
-		report_uevent(cpu, wait, what);
+		report_uevent(cpu, wait, saturated, what);
 	kdtl_alarm(what);
 }
 
@@ -75,18 +76,22 @@ void watch_report_late(int cpu, const struct kdtl_entry *e, bool tasks, u64 wait
 	static const char no_comm[TASK_COMM_LEN];
 	const char *comm = tasks ? kdtl_entry_comm(e) : no_comm;
 	const pid_t pid = tasks ? kdtl_entry_pid(e) : 0;
+	const bool saturated = kdtl_entry_wait_saturated(e);
+	const char *at_least = saturated ? "at least " : "";
 	const u64 ms = div_u64(wait, NSEC_PER_MSEC);
 	char what[REPORT_WHAT];
 
 	WRITE_ONCE(w->late, w->late + 1);
-	trace_kdtl_watch_late(cpu, pid, comm, wait, watch_threshold(w));
+	WRITE_ONCE(w->saturated, w->saturated + saturated);
+	trace_kdtl_watch_late(cpu, pid, comm, wait, saturated, watch_threshold(w));
 	if (tasks)
 		/* A task chooses its name, which must not add a line to the log. */
-		snprintf(what, sizeof(what), "CPU %d: %*pE:%d waited %llu ms", cpu,
-			 (int)strlen(comm), comm, pid, ms);
+		snprintf(what, sizeof(what), "CPU %d: %*pE:%d waited %s%llu ms", cpu,
+			 (int)strlen(comm), comm, pid, at_least, ms);
 	else
-		snprintf(what, sizeof(what), "CPU %d waited %llu ms", cpu, ms);
-	report(cpu, wait, what);
+		snprintf(what, sizeof(what), "CPU %d waited %s%llu ms", cpu, at_least,
+			 ms);
+	report(cpu, wait, saturated, what);
 }
 
 /**
@@ -105,7 +110,7 @@ void watch_report_stuck(int cpu, u64 wait)
 	trace_kdtl_watch_stuck(cpu, wait, watch_threshold(w));
 	snprintf(what, sizeof(what), "CPU %d: no task dispatched for %llu ms",
 		 cpu, div_u64(wait, NSEC_PER_MSEC));
-	report(cpu, wait, what);
+	report(cpu, wait, false, what);
 }
 
 /**

@@ -28,9 +28,10 @@ static int cpus_show(struct seq_file *m, void *unused)
 		if (kdtl_aux_info(s, cpu, &info))
 			continue;
 		w = per_cpu_ptr(&watch_cpus, cpu);
-		seq_printf(m, "%4d %13u %9lu %9lu %11lu %9llu\n", cpu,
+		seq_printf(m, "%4d %13u %9lu %9lu %11lu%c %8llu\n", cpu,
 			   READ_ONCE(w->threshold_ms), READ_ONCE(w->late),
-			   READ_ONCE(w->stuck), READ_ONCE(w->longest), info.lost);
+			   READ_ONCE(w->stuck), READ_ONCE(w->longest),
+			   READ_ONCE(w->saturated) ? '+' : ' ', info.lost);
 	}
 	return 0;
 }

@@ -11,9 +11,10 @@
 
 TRACE_EVENT(kdtl_watch_late,
 
-	TP_PROTO(int cpu, pid_t pid, const char *comm, u64 wait, u64 threshold),
+	TP_PROTO(int cpu, pid_t pid, const char *comm, u64 wait, bool saturated,
+		 u64 threshold),
 
-	TP_ARGS(cpu, pid, comm, wait, threshold),
+	TP_ARGS(cpu, pid, comm, wait, saturated, threshold),
 
 	TP_STRUCT__entry(
 		__field(int,	cpu)
@@ -21,6 +22,7 @@ TRACE_EVENT(kdtl_watch_late,
 		__array(char,	comm, TASK_COMM_LEN)
 		__field(u64,	wait)
 		__field(u64,	threshold)
+		__field(bool,	saturated)
 	),
 
 	TP_fast_assign(
@@ -29,11 +31,13 @@ TRACE_EVENT(kdtl_watch_late,
 		memcpy(__entry->comm, comm, TASK_COMM_LEN);
 		__entry->wait = wait;
 		__entry->threshold = threshold;
+		__entry->saturated = saturated;
 	),
 
-	TP_printk("cpu=%d comm=%s pid=%d wait=%llu threshold=%llu [ns]",
+	/* A + for "or more". */
+	TP_printk("cpu=%d comm=%s pid=%d wait=%llu%s threshold=%llu [ns]",
 		  __entry->cpu, __entry->comm, __entry->pid, __entry->wait,
-		  __entry->threshold)
+		  __entry->saturated ? "+" : "", __entry->threshold)
 );
 
 TRACE_EVENT(kdtl_watch_stuck,

@@ -36,7 +36,7 @@ static struct task_struct *thread;
 static void watch_read(int cpu, const struct kdtl_aux_info *info)
 {
 	const struct watch_cpu *w = per_cpu_ptr(&watch_cpus, cpu);
-	const u64 threshold = watch_threshold(w) ?: U64_MAX;
+	const u64 threshold = watch_threshold(w);
 	const bool tasks = !strcmp(pmu, "kdtl_sched");
 	const struct kdtl_entry *e;
 	const void *span;
@@ -48,7 +48,8 @@ static void watch_read(int cpu, const struct kdtl_aux_info *info)
 		return;
 	kdtl_for_each_entry(e, span, len) {
 		wait = kdtl_ticks_to_ns(info, kdtl_entry_wait(e));
-		if (wait > threshold)
+		/* A saturated wait may have been longer than any threshold. */
+		if (threshold && (wait > threshold || kdtl_entry_wait_saturated(e)))
 			watch_report_late(cpu, e, tasks, wait);
 	}
 	kdtl_aux_consume(session, cpu, len);

@@ -9,8 +9,10 @@
  * struct watch_cpu - the watch over one CPU
  * @threshold_ms: longest wait that is not reported; 0: none is
  * @late: dispatches that had waited longer than that
+ * @saturated: those of @late that waited longer than an entry can say
  * @stuck: times that no task was dispatched for longer than that
- * @longest: longest wait among @late and @stuck, in ms
+ * @longest: longest wait among @late and @stuck, in ms; may be too low if there are
+ *	@saturated ones
  * @probe: work item, queued to see whether the CPU dispatches any task
  * @queued: local_clock() when @probe was queued; 0: it has run
  * @reported: the delay of @probe has been reported
@@ -22,6 +24,7 @@
 struct watch_cpu {
 	unsigned int		threshold_ms;
 	unsigned long		late;
+	unsigned long		saturated;
 	unsigned long		stuck;
 	unsigned long		longest;
 	struct work_struct	probe;

@@ -73,7 +73,8 @@ victim_seen()
 {
 	until_true hogged && until_true at_least 1 3 1 &&
 		at_least 1 5 $threshold &&
-		dmesg | grep -q "kdtl_watch: CPU 1: .*:[0-9]* waited [0-9]* ms"
+		dmesg | grep -q "kdtl_watch: CPU 1: .*:[0-9]* waited at least 4294 ms" &&
+		is "$(awk '$1 == 1 { print $5 }' $cpus)" "$(seen 1 5)+"
 }
 
 traced()

@@ -140,10 +140,10 @@ static unsigned int table_choose(struct table *t, unsigned int found, u64 oldest
 
 #define TABLE_WHO	80
 
-/* Three digits and a unit. */
-static void table_span(char *buf, size_t size, u64 ns)
+/* Three digits and a unit; a + for "or more". */
+static void table_span(char *buf, size_t size, u64 ns, bool saturated)
 {
-	static const char * const unit[] = { "ns", "us", "ms", "s" };
+	const char * const unit[] = { "ns", "us", "ms", saturated ? "s+" : "s" };
 	unsigned int i = 0, frac = 0;
 
 	while (ns >= 1000 && i < ARRAY_SIZE(unit) - 1) {
@@ -204,7 +204,8 @@ static void table_row(const struct table *t, const struct table_cpu *c, bool tas
 	u32 frac = do_div(when, NSEC_PER_SEC);
 
 	table_span(waited, sizeof(waited),
-		   kdtl_ticks_to_ns(&t->info, kdtl_entry_wait(e)));
+		   kdtl_ticks_to_ns(&t->info, kdtl_entry_wait(e)),
+		   kdtl_entry_wait_saturated(e));
 	if (!tasks) {
 		pr_warn("%5llu.%06u %3d %8s %-24s %s\n", when,
 			frac / (u32)NSEC_PER_USEC, cpu, waited,

@@ -1,0 +1,151 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Waits that are too long for an entry: of 5, 60 and 5000 s by the test source, beside
+# some that fit, and of 5 s by the scheduler. No client shows them as exact.
+#
+# shellcheck disable=SC2317 # functions that ok() calls
+
+# shellcheck source-path=SCRIPTDIR source=ktap.sh
+. "$(dirname "$0")/ktap.sh"
+
+sampler=/sys/kernel/debug/kdtl_sampler
+watch=/sys/kernel/debug/kdtl_watch/cpus
+tracing=/sys/kernel/tracing
+
+# waits SECONDS...: a dispatch on CPU 0 after each of these waits.
+waits()
+{
+	for s; do
+		echo "wait 0 $s" >/sys/kernel/debug/kdtl_fake/do || return
+	done
+}
+
+# said FILE PATTERN: how many lines match.
+said()
+{
+	grep -c "$2" "$1"
+}
+
+logged()
+{
+	[ "$(dmesg | grep -c "$2")" -eq "$1" ]
+}
+
+# The sampler's waits that are saturated.
+saturated()
+{
+	awk '!/^#/ { sum += $13 } END { print sum + 0 }' $sampler/lines
+}
+
+# Sum, p50, p99, p99.9 and maximum of all CPUs.
+row()
+{
+	awk '$1 == "all" { print $5, $6, $7, $8, $9, $10, $11, $12, $13, $14 }' \
+		$sampler/table
+}
+
+exact()
+{
+	waits 1 2 3 4 && is "$(row)" "10.0 s 2.01 s 4.00 s 4.00 s 4.00 s" &&
+		is "$(saturated)" 0 && is "$(said $sampler/table '+')" 0 &&
+		logged 0 'kdtl_watch: CPU'
+}
+
+# The exact ones among them stay exact.
+table_marks()
+{
+	is "$(row)" "22.8 s+ 4.02 s 4.29 s+ 4.29 s+ 4.29 s+" && is "$(saturated)" 3 &&
+		is "$(said $sampler/table '^+: or more, as 3 waits')" 1
+}
+
+histogram_is_open()
+{
+	is "$(sed -n 's/^ *\([0-9.]* s[ +]\) *\([0-9]*\) |.*/\1 \2/p' $sampler/histogram |
+		tr '\n' ',')" "1.07 s  1,2.14 s  1,4.29 s  2,4.29 s+ 3,"
+}
+
+# bucket LE: of the histogram for Prometheus.
+bucket()
+{
+	sed -n "s/^kdtl_wait_seconds_bucket{le=\"$1\"} //p" $sampler/metrics
+}
+
+metrics_are_open()
+{
+	is "$(bucket 4.294967295) $(bucket 17.179869183) $(bucket +Inf)" "4 4 7" &&
+		is "$(said $sampler/metrics '^kdtl_wait_saturated_total{cpu="0"} 3$')" 1
+}
+
+# Each may have been longer than the threshold of 10 s.
+watch_reports()
+{
+	until_true logged 3 'kdtl_watch: CPU 0 waited at least 4294 ms' &&
+		is "$(awk '$1 == 0 { print $3, $5 }' $watch)" "3 4294+" &&
+		is "$(said $tracing/trace 'kdtl_watch_late: .* wait=4294967295+ ')" 3
+}
+
+recorder_marks()
+{
+	# The watch's alarm has made it print a table already.
+	dmesg -c >/dev/null
+	echo 1 >/sys/kernel/debug/kdtl_recorder/trigger
+	logged 3 'kdtl_recorder: .* 0  *4.29 s+ ' && logged 1 'kdtl_recorder: .* 0  *4.00 s '
+}
+
+# The CPU is everyone's again.
+hogged()
+{
+	grep -q Y /sys/module/kdtl_hog/parameters/done
+}
+
+any_saturated()
+{
+	[ "$(saturated)" -ge 1 ]
+}
+
+victim_marked()
+{
+	until_true hogged && until_true any_saturated &&
+		is "$(row | cut -d ' ' -f 9-)" "4.29 s+"
+}
+
+need kdtl kdtl_sched kdtl_fake_pmu kdtl_fake_drive
+have_module kdtl_hog || skip_all "no module kdtl_hog"
+
+plan 10
+dmesg -c >/dev/null
+ok "the sampler loads" load kdtl_sampler pmu=kdtl_fake
+ok "the watch loads" load kdtl_watch pmu=kdtl_fake threshold_ms=10000
+ok "the recorder loads" load kdtl_recorder pmu=kdtl_fake ms=600000
+echo 1 >$tracing/events/kdtl/enable
+ok "waits that fit are exact" exact
+waits 5 60 5000
+ok "the sampler's table marks the others" table_marks
+ok "its histogram is open" histogram_is_open
+ok "so is Prometheus' histogram" metrics_are_open
+ok "the watch reports them, whatever the threshold" watch_reports
+ok "the recorder marks them" recorder_marks
+echo 0 >$tracing/events/kdtl/enable
+unload kdtl_recorder
+unload kdtl_watch
+unload kdtl_sampler
+
+if [ ! -e /sys/devices/system/cpu/cpu1 ]; then
+	skip "a task that waited for 5 s" "needs two CPUs"
+	finish
+fi
+# Since v6.12 the deadline server lets others run for 50 ms in each second.
+for server in /sys/kernel/debug/sched/*_server/cpu1/runtime; do
+	[ ! -e "$server" ] || echo 0 >"$server"
+done
+taskset -p 1 $$ >/dev/null
+# Without a limit for real-time tasks nobody else gets the CPU.
+rt=$(cat /proc/sys/kernel/sched_rt_runtime_us)
+echo -1 >/proc/sys/kernel/sched_rt_runtime_us
+load kdtl_sampler pmu=kdtl_sched
+background taskset 2 sh -c 'while :; do usleep 10000; done'
+load kdtl_hog cpu=1 ms=5000
+ok "a task that waited for 5 s" victim_marked
+echo "$rt" >/proc/sys/kernel/sched_rt_runtime_us
+finish

@@ -51,6 +51,9 @@ guest='
 	kill -KILL $p
 	wait $p
 	kdtl record -q -C 1 -o one.data sh /tmp/work
+	insmod /lib/kdtl/kdtl_fake_pmu.ko && insmod /lib/kdtl/kdtl_fake_drive.ko &&
+		kdtl record -q -s kdtl_fake -o long.data sh -c "for s in 1 2 3 4 5 60 5000; do
+			echo wait 0 \$s >/sys/kernel/debug/kdtl_fake/do; done"
 	kdtl print command.data >command.txt
 	mount -t securityfs securityfs /sys/kernel/security &&
 		echo confidentiality >/sys/kernel/security/lockdown &&
@@ -155,6 +158,24 @@ percentiles_are_exact()
 		awk '{ print $2, $3 }' | in_ns | diff - "$work/ranks"
 }
 
+# Waits of 5, 60 and 5000 s are too long for an entry. Those of 1 to 4 s are exact.
+long_waits_marked()
+{
+	[ "$(kdtl print "$work/long.data" | awk '!/^#/ { printf "%s %s, ", $3, $4 }')" = \
+		"1.00 s, 2.00 s, 3.00 s, 4.00 s, 4.29 s+, 4.29 s+, 4.29 s+, " ] &&
+		[ "$(kdtl histogram "$work/long.data" | sed -n -e 's/ *[|].*//p' \
+			-e '/^p50/p' | tr -s ' ' | tr '\n' ';')" = \
+			" 1.07 s 1; 2.15 s 1; 4.29 s 2; 4.29 s+ 3;p50 4.00 s , p99 4.29 s+, p99.9 4.29 s+, max 4.29 s+;" ] &&
+		kdtl ctf "$work/long.data" "$work/long" &&
+		[ "$(babeltrace2 "$work/long" |
+			grep -c 'queued_ns = 4294967295, .* queued_saturated = 1, ')" -eq 3 ] &&
+		[ "$(babeltrace2 "$work/long" | grep -c ' queued_saturated = 0, ')" -eq 4 ] &&
+		return
+	kdtl print "$work/long.data"
+	kdtl histogram "$work/long.data"
+	return 1
+}
+
 converts()
 {
 	kdtl ctf "$work/command.data" "$work/ctf" &&
@@ -230,7 +251,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-ctf.XXXXXX")
 partial "$work"
 capture "$top/scripts/build" x86_64-6.1
 
-plan 18
+plan 19
 ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
 ok "a machine records" "$top/selftests/run/vm" x86_64-6.1 --quiet --cpus 4 \
 	--modules "$captured" --add "$work/tool:/kdtl" --out "$work" -- "$guest"
@@ -245,6 +266,7 @@ ok "only CPUs that were asked for" only_cpu_1
 ok "the machine read the same" cmp "$work/command.txt" <(kdtl print "$work/command.data")
 ok "the histogram adds up" histogram_adds_up
 ok "its percentiles are exact" percentiles_are_exact
+ok "waits too long for an entry are marked" long_waits_marked
 ok "it converts to CTF, once" converts
 ok "babeltrace2 reads the same entries" same_in_ctf
 ok "with the time of day" time_of_day

@@ -80,6 +80,9 @@ static void put_entry(struct stream *s, const struct recording *r, const struct 
 	put(s, ticks_to_ns(r, be32toh(e->enqueue_to_dispatch_time)), 8);
 	put(s, ticks_to_ns(r, be32toh(e->ready_to_enqueue_time)), 8);
 	put(s, entry_slept(r, e), 8);
+	put(s, be32toh(e->enqueue_to_dispatch_time) == KDTL_TIME_MAX, 1);
+	put(s, be32toh(e->ready_to_enqueue_time) == KDTL_TIME_MAX, 1);
+	put(s, be32toh(e->waiting_to_ready_time) == KDTL_TIME_MAX, 1);
 	if (r->sched) {
 		put(s, entry_pid(e), 4);
 		put(s, entry_prev_pid(e), 4);
@@ -93,7 +96,7 @@ static void put_entry(struct stream *s, const struct recording *r, const struct 
 }
 
 /* The largest event. */
-#define EVENT_MAX	(8 + 2 + 3 * 8 + 24)
+#define EVENT_MAX	(8 + 2 + 3 * 8 + 3 + 24)
 
 static void put_enum(FILE *f, const char *field, const char *const *names, unsigned int nr)
 {
@@ -142,7 +145,9 @@ static void put_metadata(FILE *f, const struct recording *r)
 	      "event {\n\tname = \"kdtl:dispatch\";\n\tfields := struct {\n", f);
 	put_enum(f, "_dispatch_reason", dispatch_names, NR_DISPATCH_NAMES);
 	put_enum(f, "_preempt_reason", preempt_names, NR_PREEMPT_NAMES);
-	fputs("\t\tuint64_t _queued_ns;\n\t\tuint64_t _ready_ns;\n\t\tuint64_t _slept_ns;\n", f);
+	fputs("\t\tuint64_t _queued_ns;\n\t\tuint64_t _ready_ns;\n\t\tuint64_t _slept_ns;\n"
+	      "\t\tuint8_t _queued_saturated;\n\t\tuint8_t _ready_saturated;\n"
+	      "\t\tuint8_t _slept_saturated;\n", f);
 	if (r->sched)
 		fputs("\t\tint32_t _pid;\n\t\tint32_t _prev_pid;\n\t\tchar_t _comm[16];\n", f);
 	else

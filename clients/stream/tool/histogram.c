@@ -20,10 +20,20 @@ static unsigned int bits_of(uint64_t v)
 	return v ? 64 - __builtin_clzll(v) : 0;
 }
 
-static void bars(const uint64_t *count)
+static void bar(uint64_t ns, bool open, uint64_t count, uint64_t most)
+{
+	print_ns(ns, open);
+	printf(" %12llu |", (unsigned long long)count);
+	for (uint64_t n = (count * BAR + most - 1) / most; n; n--)
+		putchar('#');
+	putchar('\n');
+}
+
+/* @saturated waits were of @least ns or more. */
+static void bars(const uint64_t *count, uint64_t saturated, uint64_t least)
 {
 	unsigned int first = 0, last = BUCKETS - 1, i;
-	uint64_t most = 1;
+	uint64_t most = saturated > 1 ? saturated : 1;
 	bool gap = false;
 
 	while (first < last && !count[first])
@@ -35,23 +45,20 @@ static void bars(const uint64_t *count)
 			most = count[i];
 	puts("wait below       count");
 	for (i = first; i <= last; i++) {
-		if (count[i]) {
-			print_ns(i < 64 ? 1ULL << i : UINT64_MAX);
-			printf(" %12llu |", (unsigned long long)count[i]);
-			for (uint64_t n = (count[i] * BAR + most - 1) / most; n; n--)
-				putchar('#');
-			putchar('\n');
-		} else if (!gap) {
+		if (count[i])
+			bar(i < 64 ? 1ULL << i : UINT64_MAX, false, count[i], most);
+		else if (!gap && first < last)
 			puts("   ...");
-		}
 		gap = !count[i];
 	}
+	if (saturated)
+		bar(least, true, saturated, most);
 }
 
 int cmd_histogram(int argc, char **argv)
 {
 	static const unsigned int permille[] = { 500, 990, 999 };
-	uint64_t count[BUCKETS] = { 0 }, *wait;
+	uint64_t count[BUCKETS] = { 0 }, *wait, saturated = 0, least = UINT64_MAX, ns;
 	struct recording r;
 
 	if (argc > 2)
@@ -62,21 +69,29 @@ int cmd_histogram(int argc, char **argv)
 		die("%zu entries", r.nr);
 	for (size_t i = 0; i < r.nr; i++) {
 		wait[i] = entry_wait(&r, &r.entry[i]);
-		count[bits_of(wait[i])]++;
+		if (!entry_wait_saturated(&r.entry[i])) {
+			count[bits_of(wait[i])]++;
+			continue;
+		}
+		saturated++;
+		if (wait[i] < least)
+			least = wait[i];
 	}
 	qsort(wait, r.nr, sizeof(*wait), by_value);
 
 	printf("%zu dispatches, %llu lost\n", r.nr, (unsigned long long)r.head.lost);
 	if (!r.nr)
 		return 0;
-	bars(count);
+	bars(count, saturated, least);
+	/* Saturated waits are at their lower bounds, so what is below all is exact. */
 	for (size_t i = 0; i < ARRAY_SIZE(permille); i++) {
 		printf("p%g ", permille[i] / 10.0);
-		print_ns(wait[(r.nr * permille[i] + 999) / 1000 - 1]);
+		ns = wait[(r.nr * permille[i] + 999) / 1000 - 1];
+		print_ns(ns, ns >= least);
 		fputs(", ", stdout);
 	}
 	fputs("max ", stdout);
-	print_ns(wait[r.nr - 1]);
+	print_ns(wait[r.nr - 1], saturated);
 	putchar('\n');
 	return 0;
 }

@@ -79,10 +79,10 @@ int open_device(void)
 	die("/dev/kdtl");
 }
 
-/* Three digits and a unit, nine columns wide. */
-void print_ns(uint64_t ns)
+/* Three digits and a unit, nine columns wide; a + for "or more". */
+void print_ns(uint64_t ns, bool saturated)
 {
-	static const char *const unit[] = { "ns", "us", "ms", "s " };
+	const char *const unit[] = { "ns", "us", "ms", saturated ? "s+" : "s " };
 	unsigned int i = 0;
 	double v = ns;
 

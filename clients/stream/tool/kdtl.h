@@ -60,7 +60,7 @@ void usage_error(const char *fmt, ...) __attribute__((noreturn, format(printf, 1
 
 /* kdtl.c */
 int open_device(void);
-void print_ns(uint64_t ns);
+void print_ns(uint64_t ns, bool saturated);
 
 /* file.c */
 struct recording recording_open(const char *path);
@@ -76,6 +76,19 @@ static inline uint64_t entry_wait(const struct recording *r, const struct kdtl_e
 {
 	return ticks_to_ns(r, (uint64_t)be32toh(e->enqueue_to_dispatch_time) +
 			      be32toh(e->ready_to_enqueue_time));
+}
+
+/* The wait was as long as entry_wait(), or longer. */
+static inline bool entry_wait_saturated(const struct kdtl_entry *e)
+{
+	return e->dispatch_reason != KDTL_DISPATCH_THROTTLED &&
+	       (be32toh(e->enqueue_to_dispatch_time) == KDTL_TIME_MAX ||
+		be32toh(e->ready_to_enqueue_time) == KDTL_TIME_MAX);
+}
+
+static inline bool entry_slept_saturated(const struct kdtl_entry *e)
+{
+	return be32toh(e->waiting_to_ready_time) == KDTL_TIME_MAX;
 }
 
 static inline uint64_t entry_slept(const struct recording *r, const struct kdtl_entry *e)

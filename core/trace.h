@@ -2,8 +2,8 @@
 /*
  * Trace events about sessions
  *
- * None of them is on the path of an entry that finds room: the sessions themselves
- * log those.
+ * None of them is on the path of an entry that only has to be stored: the sessions
+ * themselves log those.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM kdtl

@@ -50,10 +50,10 @@ static void metrics_histogram(struct seq_file *m, const struct sampler_stats *st
 		metrics_seconds(m, (1ULL << bits) - 1);
 		seq_printf(m, "\"} %llu\n", below);
 	}
-	seq_printf(m, "kdtl_wait_seconds_bucket{le=\"+Inf\"} %llu\n", st->dispatches);
+	seq_printf(m, "kdtl_wait_seconds_bucket{le=\"+Inf\"} %llu\n", stats_waits(st));
 	seq_puts(m, "kdtl_wait_seconds_sum ");
 	metrics_seconds(m, st->wait);
-	seq_printf(m, "\nkdtl_wait_seconds_count %llu\n", st->dispatches);
+	seq_printf(m, "\nkdtl_wait_seconds_count %llu\n", stats_waits(st));
 }
 
 static void metrics_summary_cpu(struct seq_file *m, int cpu,
@@ -72,7 +72,7 @@ static void metrics_summary_cpu(struct seq_file *m, int cpu,
 	seq_printf(m, "kdtl_cpu_wait_seconds_sum{cpu=\"%d\"} ", cpu);
 	metrics_seconds(m, st->wait);
 	seq_printf(m, "\nkdtl_cpu_wait_seconds_count{cpu=\"%d\"} %llu\n", cpu,
-		   st->dispatches);
+		   stats_waits(st));
 }
 
 static void metrics_cpu_seconds(struct seq_file *m, const char *name, int cpu, u64 ns)
@@ -126,6 +126,20 @@ void show_metrics(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
 		if (stats_look(s, cpu, &r->row))
 			seq_printf(m, "kdtl_wait_saturated_total{cpu=\"%d\"} %llu\n", cpu,
 				   r->row.stats.saturated);
+
+	metrics_head(m, "kdtl_throttled_total", "counter",
+		     "Dispatches of runners that a limit on CPU time had held back.");
+	for_each_possible_cpu(cpu)
+		if (stats_look(s, cpu, &r->row))
+			seq_printf(m, "kdtl_throttled_total{cpu=\"%d\"} %llu\n", cpu,
+				   r->row.stats.throttles);
+
+	metrics_head(m, "kdtl_throttled_seconds_total", "counter",
+		     "Time that these runners were held back or, after that, waited.");
+	for_each_possible_cpu(cpu)
+		if (stats_look(s, cpu, &r->row))
+			metrics_cpu_seconds(m, "kdtl_throttled_seconds_total", cpu,
+					    r->row.stats.throttled);
 
 	metrics_head(m, "kdtl_stolen_seconds_total", "counter",
 		     "Time that the hypervisor gave to others, as in /proc/stat.");

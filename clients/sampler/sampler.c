@@ -59,9 +59,13 @@ static void sampler_read_cpu(int cpu)
 	len = kdtl_aux_peek(sampler.session, cpu, &span);
 	if (len <= 0 || kdtl_aux_info(sampler.session, cpu, &info))
 		return;
-	kdtl_for_each_entry(e, span, len)
-		stats_add(st, kdtl_ticks_to_ns(&info, kdtl_entry_wait(e)),
-			  kdtl_entry_wait_saturated(e));
+	kdtl_for_each_entry(e, span, len) {
+		if (kdtl_entry_is_throttled(e))
+			stats_add_throttled(st, kdtl_ticks_to_ns(&info, kdtl_entry_throttled(e)));
+		else
+			stats_add(st, kdtl_ticks_to_ns(&info, kdtl_entry_wait(e)),
+				  kdtl_entry_wait_saturated(e));
+	}
 	kdtl_aux_consume(sampler.session, cpu, len);
 }
 

@@ -72,6 +72,12 @@ void show_table(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
 	seq_puts(m, " all");
 	show_table_row(m, &r->all, ms);
 	seq_puts(m, "p50 to p99.9 are at most 6.25 % too high; stolen is /proc/stat's\n");
+	if (r->all.throttles) {
+		seq_printf(m, "not in the waits: %llu dispatches of tasks that were throttled, for",
+			   r->all.throttles);
+		show_ns(m, r->all.throttled, false);
+		seq_putc(m, '\n');
+	}
 	if (r->all.saturated)
 		seq_printf(m, "+: or more, as %llu waits were longer than an entry can say\n",
 			   r->all.saturated);
@@ -92,16 +98,16 @@ void show_lines(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
 	bool saturated;
 	int cpu;
 
-	seq_puts(m, "#cpu\tproduced\tconsumed\tunread\tlost\tdispatches\twait_ns\tp50_ns\tp99_ns\tp999_ns\tmax_ns\tstolen_ns\tsaturated\n");
+	seq_puts(m, "#cpu\tproduced\tconsumed\tunread\tlost\tdispatches\twait_ns\tp50_ns\tp99_ns\tp999_ns\tmax_ns\tstolen_ns\tsaturated\tthrottles\tthrottled_ns\n");
 	for_each_possible_cpu(cpu) {
 		if (!stats_look(s, cpu, &r->row))
 			continue;
-		seq_printf(m, "%d\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\n",
+		seq_printf(m, "%d\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\n",
 			   cpu, info->produced, info->consumed, info->unread, info->lost,
 			   st->dispatches, st->wait, stats_quantile(st, 500, &saturated),
 			   stats_quantile(st, 990, &saturated),
 			   stats_quantile(st, 999, &saturated), st->max, st->steal,
-			   st->saturated);
+			   st->saturated, st->throttles, st->throttled);
 	}
 }
 
@@ -131,7 +137,7 @@ static void show_bars(struct seq_file *m, const struct sampler_stats *st)
 		most = max(most, n);
 	}
 	seq_puts(m, "  wait below       count\n");
-	for (bits = first; bits <= last && st->dispatches; bits++) {
+	for (bits = first; bits <= last && stats_waits(st); bits++) {
 		n = stats_log2(st, bits);
 		if (n)
 			show_bar(m, 1ULL << bits, false, n, most);

@@ -56,6 +56,18 @@ void stats_add(struct sampler_stats *st, u64 ns, bool saturated)
 }
 
 /**
+ * stats_add_throttled() - count the dispatch of a runner that was throttled
+ * @st: counts of its CPU
+ * @ns: how long a limit on CPU time held the runner back
+ */
+void stats_add_throttled(struct sampler_stats *st, u64 ns)
+{
+	st->dispatches++;
+	st->throttles++;
+	st->throttled += ns;
+}
+
+/**
  * stats_merge() - add a CPU's counts to a sum
  * @to: the sum
  * @from: counts of the CPU
@@ -65,6 +77,8 @@ void stats_merge(struct sampler_stats *to, const struct sampler_stats *from)
 	unsigned int i;
 
 	to->dispatches += from->dispatches;
+	to->throttles += from->throttles;
+	to->throttled += from->throttled;
 	to->wait += from->wait;
 	to->max = max(to->max, from->max);
 	to->saturated += from->saturated;
@@ -87,12 +101,12 @@ void stats_merge(struct sampler_stats *to, const struct sampler_stats *from)
 u64 stats_quantile(const struct sampler_stats *st, unsigned int permille,
 		   bool *saturated)
 {
-	const u64 rank = div_u64(st->dispatches * permille + 999, 1000);
+	const u64 rank = div_u64(stats_waits(st) * permille + 999, 1000);
 	u64 seen = 0;
 	unsigned int i;
 
 	*saturated = false;
-	if (!st->dispatches)
+	if (!stats_waits(st))
 		return 0;
 	/* Saturated waits count as the longest, but may be as short as @least. */
 	for (i = 0; i < STATS_BUCKETS; i++) {

@@ -18,6 +18,9 @@
 /**
  * struct sampler_stats - what was counted of one CPU
  * @dispatches: number of dispatches
+ * @throttles: those whose runners a limit on CPU time had held back: they have no
+ *	wait that is known
+ * @throttled: for how long these were held back, in ns
  * @wait: sum of their waits, in ns
  * @max: longest wait, in ns
  * @saturated: waits that were longer than an entry can say: @wait and @max have the
@@ -29,6 +32,8 @@
  */
 struct sampler_stats {
 	u64	dispatches;
+	u64	throttles;
+	u64	throttled;
 	u64	wait;
 	u64	max;
 	u64	saturated;
@@ -39,9 +44,16 @@ struct sampler_stats {
 };
 
 void stats_add(struct sampler_stats *st, u64 ns, bool saturated);
+void stats_add_throttled(struct sampler_stats *st, u64 ns);
 void stats_merge(struct sampler_stats *to, const struct sampler_stats *from);
 u64 stats_quantile(const struct sampler_stats *st, unsigned int permille,
 		   bool *saturated);
 u64 stats_log2(const struct sampler_stats *st, unsigned int bits);
+
+/* The number of waits. */
+static inline u64 stats_waits(const struct sampler_stats *st)
+{
+	return st->dispatches - st->throttles;
+}
 
 #endif /* _KDTL_SAMPLER_STATS_H */

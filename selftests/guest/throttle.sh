@@ -25,15 +25,28 @@ title()
 	esac
 }
 
+# The sampler, meanwhile: CPU 1 is not blamed for the quota.
+sampled()
+{
+	cat /sys/kernel/debug/kdtl_sampler/lines
+	cat /sys/kernel/debug/kdtl_sampler/table
+	awk '$1 == 1 { exit !($14 && $15 > 5 * $7) }' /sys/kernel/debug/kdtl_sampler/lines &&
+		grep -q '^not in the waits: [0-9]* dispatches of tasks that were throttled' \
+			/sys/kernel/debug/kdtl_sampler/table
+}
+
 tests=$("$dir/throttle_test") || skip_all "no throttle_test"
+[ -d /sys/kernel/debug/tracing ] || mount -t debugfs none /sys/kernel/debug 2>/dev/null
 have_module kdtl_stream || skip_all "no module kdtl_stream"
 [ "$(nproc)" -gt 1 ] || skip_all "only one CPU"
 grep -q '^cpu\>' /proc/cgroups || skip_all "no cgroups with the controller cpu"
 need kdtl kdtl_sched kdtl_stream
 # shellcheck disable=SC2086 # several words
 set -- $tests
-plan $#
+plan $(($# + 1))
+load kdtl_sampler || bail_out "kdtl_sampler does not load"
 for t; do
 	ok "$(title "$t")" "$dir/throttle_test" "$t"
+	[ "$t" != alone ] || ok "and the sampler says so" sampled
 done
 finish

@@ -140,9 +140,7 @@ static void *kdtl_setup_aux(struct perf_event *event, void **pages,
 {
 	struct kdtl_aux *aux = kdtl_event_aux(event);
 
-	if (aux)
-		return &aux->area;
-	return kdtl_perf_setup_aux(event, pages, nr_pages, overwrite);
+	return aux ? &aux->area : kdtl_perf_setup_aux(pages, nr_pages, overwrite);
 }
 
 static void kdtl_free_aux(void *priv)

@@ -15,7 +15,6 @@
 #include <linux/error-injection.h>
 #include <linux/hrtimer.h>
 #include <linux/mm.h>
-#include <linux/smp.h>
 #include <linux/slab.h>
 
 #include "area.h"
@@ -135,7 +134,8 @@ static void kdtl_perf_flush(struct kdtl_perf_sink *u)
 }
 
 /*
- * Flush before long.  An event that only counts has no buffer to flush to.
+ * Flush before long.  An event that only counts has no buffer to flush to.  perf
+ * stops an event before it gives it another buffer, and then nothing is staged.
  *
  * The scheduler itself starts pinned timers in hard irq under the runqueue lock.
  */
@@ -285,18 +285,8 @@ void kdtl_perf_read(struct perf_event *event)
 	kdtl_perf_count(u);
 }
 
-/* Entries that were staged while there was no buffer have no timer yet. */
-static void kdtl_perf_has_buffer(void *arg)
-{
-	struct kdtl_perf_sink *u = arg;
-
-	if (u->sink.linked && (u->sink.head || u->gap))
-		kdtl_perf_arm(u);
-}
-
 /**
  * kdtl_perf_setup_aux() - setup_aux() for perf's own AUX areas
- * @event: the event whose buffer gets the area
  * @pages: array of page addresses
  * @nr_pages: number of pages
  * @overwrite: perf's overwrite mode
@@ -305,8 +295,7 @@ static void kdtl_perf_has_buffer(void *arg)
  * Return: a struct kdtl_perf_area, whose first field is a struct kdtl_area; NULL
  * if there is no memory.
  */
-void *kdtl_perf_setup_aux(struct perf_event *event, void **pages, int nr_pages,
-			  bool overwrite)
+void *kdtl_perf_setup_aux(void **pages, int nr_pages, bool overwrite)
 {
 	struct kdtl_perf_area *ua;
 
@@ -318,9 +307,6 @@ void *kdtl_perf_setup_aux(struct perf_event *event, void **pages, int nr_pages,
 		kfree(ua);
 		return NULL;
 	}
-	if (event->destroy == kdtl_perf_destroy)
-		smp_call_function_single(event->cpu, kdtl_perf_has_buffer,
-					 kdtl_perf_sink_of(event), 1);
 	return ua;
 }
 ALLOW_ERROR_INJECTION(kdtl_perf_setup_aux, NULL);

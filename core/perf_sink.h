@@ -7,8 +7,7 @@
 
 int kdtl_perf_init(struct kdtl_pmu *p, struct perf_event *event);
 void kdtl_perf_read(struct perf_event *event);
-void *kdtl_perf_setup_aux(struct perf_event *event, void **pages, int nr_pages,
-			  bool overwrite);
+void *kdtl_perf_setup_aux(void **pages, int nr_pages, bool overwrite);
 void kdtl_perf_free_aux(void *priv);
 
 #endif /* _KDTL_PERF_SINK_H */

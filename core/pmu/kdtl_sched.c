@@ -256,7 +256,7 @@ static __always_inline void kdtl_sched_dispatch(bool preempt, struct task_struct
 			if (unlikely(kind == KDTL_KIND_THROTTLE)) {
 				/* The limit held the task back, or it waited: nobody knows. */
 				slept = max(slept - ready, 0LL);
-				ready = max(now - queued_at + ready, 0LL);
+				ready = max_t(s64, now - (when >> 2) - slept, 0);
 				kdtl_sched_rare(sink, kind, next, kdtl_reasons(kind, prev_kind),
 						0, ready, slept, now, pids);
 				return;
@@ -278,8 +278,11 @@ static __always_inline void kdtl_sched_dispatch(bool preempt, struct task_struct
 
 	queued = now - queued_at;
 	if (unlikely((u64)(queued | ready | slept) > U32_MAX)) {
-		/* The scheduler's clock may be behind, so differences may be negative. */
-		queued = max(queued, 0LL);
+		/*
+		 * The scheduler read its clock before the tracepoint, or on another CPU.  A
+		 * task that was queued before it left did not wait then.
+		 */
+		queued = max(queued + min(ready, 0LL) + min(slept, 0LL), 0LL);
 		ready = max(ready, 0LL);
 		slept = max(slept, 0LL);
 		if ((queued | ready | slept) > U32_MAX) {

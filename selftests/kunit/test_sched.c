@@ -750,6 +750,68 @@ static void kdtl_sched_moved_before(struct kunit *test)
 	expect_sleep_is_no_wait(test, false);
 }
 
+/* ---------------------------------------------------- against other clocks */
+
+/* A task on @cpu's entry with a time above @after, up to @until; the first one. */
+static const struct kdtl_entry *entry_between(int cpu, pid_t pid, u64 after, u64 until)
+{
+	const struct seen *seen = seen_of(0, cpu);
+	const struct kdtl_entry *e;
+
+	for (e = seen->entries; e < seen->entries + seen->nr; e++) {
+		if (kdtl_entry_pid(e) == pid && kdtl_entry_time(e) > after)
+			return kdtl_entry_time(e) <= until ? e : NULL;
+	}
+	return NULL;
+}
+
+/*
+ * The next entry says when a task left.  At its next one, its times add up to the
+ * time since.
+ */
+static void kdtl_sched_times_add_up(struct kunit *test)
+{
+	unsigned int i, k, checked[2] = { }, bad = 0;
+	const struct kdtl_entry *left, *back;
+	const struct seen *seen;
+	u64 sum, since;
+	int cpu;
+
+	KUNIT_ASSERT_EQ(test, capture_start(0, PAGES_FOR_ALL, 0), 0);
+	KUNIT_EXPECT_TRUE(test, wait_for_notes(0, 1000, true));
+	KUNIT_EXPECT_EQ(test, capture_stop(0), 0);
+	capture_read(0);
+
+	for_each_online_cpu(cpu) {
+		seen = seen_of(0, cpu);
+		for (i = 1; i < seen->nr; i++) {
+			left = &seen->entries[i];
+			for (k = 0; k < 3; k++) {
+				if (kdtl_entry_prev_pid(left) == tasks[3 * cpu + k]->pid)
+					break;
+			}
+			back = k == 3 ? NULL :
+				entry_between(cpu, tasks[3 * cpu + k]->pid,
+					      kdtl_entry_time(left), U64_MAX);
+			if (!back)
+				continue;
+			sum = kdtl_entry_wait(back) + kdtl_entry_slept(back);
+			since = kdtl_entry_time(back) - kdtl_entry_time(left);
+			checked[kdtl_entry_dispatch_reason(back) == KDTL_DISPATCH_TIME_SLICE]++;
+			if (sum == since)
+				continue;
+			if (!bad++)
+				kunit_info(test, "left %llu ago; queued %u, ready %u, slept %u",
+					   since, kdtl_entry_queued(back),
+					   kdtl_entry_ready(back), kdtl_entry_slept(back));
+		}
+	}
+	KUNIT_EXPECT_EQ(test, bad, 0U);
+	KUNIT_EXPECT_GT(test, checked[0], 0U);
+	KUNIT_EXPECT_GT(test, checked[1], 0U);
+	kunit_info(test, "%u after sleep, %u after preemption", checked[0], checked[1]);
+}
+
 /* ------------------------------------------------------------------------ */
 
 static int sched_case_init(struct kunit *test)
@@ -845,6 +907,7 @@ static struct kunit_case sched_cases[] = {
 	KUNIT_CASE(kdtl_sched_exact_loss),
 	KUNIT_CASE(kdtl_sched_sessions_share),
 	KUNIT_CASE(kdtl_sched_pid_again),
+	KUNIT_CASE(kdtl_sched_times_add_up),
 	KUNIT_CASE(kdtl_sched_moved_asleep),
 	KUNIT_CASE(kdtl_sched_moved_before),
 	{ }

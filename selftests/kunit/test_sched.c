@@ -680,7 +680,8 @@ static struct task_struct *thread_on(int (*fn)(void *), void *data, int cpu)
 	struct task_struct *t = kthread_create(fn, data, "kdtl_sleeper");
 
 	if (!IS_ERR(t)) {
-		set_cpus_allowed_ptr(t, cpumask_of(cpu));
+		/* Without this, new kernels let it run anywhere once it runs. */
+		kthread_bind(t, cpu);
 		wake_up_process(t);
 	}
 	return t;

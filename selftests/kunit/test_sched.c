@@ -9,6 +9,7 @@
 #include <linux/completion.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
+#include <linux/hrtimer.h>
 #include <linux/idr.h>
 #include <linux/kdtl.h>
 #include <linux/kthread.h>
@@ -813,6 +814,211 @@ static void kdtl_sched_times_add_up(struct kunit *test)
 	kunit_info(test, "%u after sleep, %u after preemption", checked[0], checked[1]);
 }
 
+#define DOZES	200
+
+/**
+ * struct doze - a task and the timer that wakes it, on one CPU
+ * @timer: the timer
+ * @task: the task
+ * @cpu: the CPU
+ * @done: the task has finished
+ * @round: which one this is
+ * @rounds: for each, by local_clock(), when the timer began to wake the task, and had
+ *	done so; when the task ran again; the growth of its sched_info; and how often
+ *	it left the CPU, by itself and preempted
+ */
+struct doze {
+	struct hrtimer		timer;
+	struct task_struct	*task;
+	int			cpu;
+	struct completion	done;
+	unsigned int		round;
+	struct {
+		u64		waking;
+		u64		woken;
+		u64		ran;
+		u64		run_delay;
+		unsigned long	pcount;
+		unsigned long	nvcsw;
+		unsigned long	nivcsw;
+	} rounds[DOZES];
+};
+
+static enum hrtimer_restart doze_ends(struct hrtimer *timer)
+{
+	struct doze *a = container_of(timer, struct doze, timer);
+
+	a->rounds[a->round].waking = local_clock();
+	wake_up_process(a->task);
+	a->rounds[a->round].woken = local_clock();
+	return HRTIMER_NORESTART;
+}
+
+static int doze_thread(void *data)
+{
+	const struct sched_info *info = &current->sched_info;
+	struct doze *a = data;
+
+	for (a->round = 0; a->round < DOZES; a->round++) {
+		a->rounds[a->round].pcount = info->pcount;
+		a->rounds[a->round].run_delay = info->run_delay;
+		a->rounds[a->round].nvcsw = current->nvcsw;
+		a->rounds[a->round].nivcsw = current->nivcsw;
+		set_current_state(TASK_IDLE);
+		hrtimer_start(&a->timer, ns_to_ktime(NSEC_PER_MSEC), HRTIMER_MODE_REL_PINNED_HARD);
+		while (!READ_ONCE(a->rounds[a->round].woken)) {
+			schedule();
+			set_current_state(TASK_IDLE);
+		}
+		__set_current_state(TASK_RUNNING);
+		a->rounds[a->round].ran = local_clock();
+		a->rounds[a->round].pcount = info->pcount - a->rounds[a->round].pcount;
+		a->rounds[a->round].run_delay = info->run_delay - a->rounds[a->round].run_delay;
+		a->rounds[a->round].nvcsw = current->nvcsw - a->rounds[a->round].nvcsw;
+		a->rounds[a->round].nivcsw = current->nivcsw - a->rounds[a->round].nivcsw;
+	}
+	complete(&a->done);
+	return sleep_thread(NULL);
+}
+
+/**
+ * struct busy - a task that never sleeps
+ * @done: it has finished
+ * @from: when it began, by local_clock()
+ * @until: when it ended
+ * @pcount: the growth of its sched_info meanwhile
+ * @run_delay: likewise
+ */
+struct busy {
+	struct completion	done;
+	u64			from;
+	u64			until;
+	unsigned long		pcount;
+	u64			run_delay;
+};
+
+#define BUSY_MS		400
+
+static int busy_thread(void *data)
+{
+	const struct sched_info *info = &current->sched_info;
+	struct busy *b = data;
+
+	preempt_disable();
+	b->from = local_clock();
+	b->pcount = info->pcount;
+	b->run_delay = info->run_delay;
+	preempt_enable();
+	while (local_clock() - b->from < BUSY_MS * NSEC_PER_MSEC)
+		cond_resched();
+	preempt_disable();
+	b->until = local_clock();
+	b->pcount = info->pcount - b->pcount;
+	b->run_delay = info->run_delay - b->run_delay;
+	preempt_enable();
+	complete(&b->done);
+	return sleep_thread(NULL);
+}
+
+/*
+ * What an entry's wait may differ from the truth: kdtl_sched converts the TSC itself,
+ * which costs up to 6 ns.
+ */
+#define CLOCK_ERROR	10
+
+/*
+ * A wait begins while the timer wakes the task up, and ends before the task runs.
+ * /proc/PID/schedstat lets it end when __schedule() has read the clock, or even then
+ * when the task was woken.
+ */
+static void expect_dozes(struct kunit *test, const struct doze *a, const char *what)
+{
+	u64 wait, waited = 0, run_delay = 0, least = 0, most = 0;
+	unsigned int i, nr = 0, missing = 0, wrong = 0;
+	const struct kdtl_entry *e;
+
+	for (i = 0; i < DOZES; i++) {
+		/* The timer was faster, or the task was also preempted. */
+		if (a->rounds[i].pcount != 1 || a->rounds[i].nvcsw != 1 ||
+		    a->rounds[i].nivcsw)
+			continue;
+		e = entry_between(a->cpu, a->task->pid, a->rounds[i].woken - 1,
+				  a->rounds[i].ran + CLOCK_ERROR);
+		if (!e) {
+			missing++;
+			continue;
+		}
+		wait = kdtl_entry_wait(e);
+		wrong += wait + CLOCK_ERROR < kdtl_entry_time(e) - a->rounds[i].woken ||
+			 wait > a->rounds[i].ran - a->rounds[i].waking + CLOCK_ERROR ||
+			 wait + CLOCK_ERROR < a->rounds[i].run_delay;
+		waited += wait;
+		run_delay += a->rounds[i].run_delay;
+		least += a->rounds[i].ran - a->rounds[i].woken;
+		most += a->rounds[i].ran - a->rounds[i].waking;
+		nr++;
+	}
+	kunit_info(test, "%s: %u dispatches, waited %llu, run_delay %llu, ran %llu to %llu after",
+		   what, nr, waited, run_delay, least, most);
+	KUNIT_EXPECT_EQ(test, missing, 0U);
+	KUNIT_EXPECT_EQ(test, wrong, 0U);
+	KUNIT_EXPECT_GT(test, nr, DOZES / 2U);
+}
+
+static void expect_busy(struct kunit *test, const struct busy *b, int cpu, pid_t pid)
+{
+	const struct kdtl_entry *e;
+	unsigned long nr = 0;
+	u64 at, waited = 0;
+
+	for (at = b->from; (e = entry_between(cpu, pid, at, b->until)); nr++) {
+		at = kdtl_entry_time(e);
+		waited += kdtl_entry_wait(e);
+	}
+	kunit_info(test, "busy: %lu dispatches, waited %llu, run_delay %llu", nr, waited,
+		   b->run_delay);
+	KUNIT_EXPECT_EQ(test, nr, b->pcount);
+}
+
+static void kdtl_sched_schedstat(struct kunit *test)
+{
+	static struct doze dozes[2];
+	static struct busy busy[2];
+	struct task_struct *t[2];
+	struct doze *a;
+	int i, cpu = 0;
+
+	KUNIT_ASSERT_EQ(test, capture_start(0, PAGES_FOR_ALL, 0), 0);
+	memset(dozes, 0, sizeof(dozes));
+	for (i = 0; i < 2; i++)
+		init_completion(&busy[i].done);
+	/* The second time with two tasks that compute. */
+	for (a = dozes; a < dozes + 2; a++) {
+		init_completion(&a->done);
+		a->cpu = cpu;
+		hrtimer_setup(&a->timer, doze_ends, CLOCK_MONOTONIC,
+			      HRTIMER_MODE_REL_PINNED_HARD);
+		for (i = 0; i < 2 && a != dozes; i++)
+			t[i] = thread_on(busy_thread, &busy[i], cpu);
+		a->task = kthread_create(doze_thread, a, "kdtl_doze");
+		kthread_bind(a->task, cpu);
+		wake_up_process(a->task);
+		wait_for_completion(&a->done);
+	}
+	for (i = 0; i < 2; i++)
+		wait_for_completion(&busy[i].done);
+	KUNIT_EXPECT_EQ(test, capture_stop(0), 0);
+	capture_read(0);
+	expect_dozes(test, &dozes[0], "woken, idle");
+	expect_dozes(test, &dozes[1], "woken, busy");
+	for (i = 0; i < 2; i++)
+		expect_busy(test, &busy[i], cpu, t[i]->pid);
+	for (i = 0; i < 2; i++) {
+		kthread_stop(dozes[i].task);
+		kthread_stop(t[i]);
+	}
+}
+
 /* ------------------------------------------------------------------------ */
 
 static int sched_case_init(struct kunit *test)
@@ -909,6 +1115,7 @@ static struct kunit_case sched_cases[] = {
 	KUNIT_CASE(kdtl_sched_sessions_share),
 	KUNIT_CASE(kdtl_sched_pid_again),
 	KUNIT_CASE(kdtl_sched_times_add_up),
+	KUNIT_CASE(kdtl_sched_schedstat),
 	KUNIT_CASE(kdtl_sched_moved_asleep),
 	KUNIT_CASE(kdtl_sched_moved_before),
 	{ }

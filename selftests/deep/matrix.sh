@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Every kernel of scripts/kernels: modules build for it without a warning, by gcc and
-# by clang; it is booted, and the quick tests run there. For kernels that cannot be
-# booted modules are only built. `make check-matrix`.
+# Every kernel of scripts/kernels but those of debug.sh: modules build for it without
+# a warning, by gcc and by clang; it is booted, and the quick tests run there. For
+# kernels that cannot be booted modules are only built. `make check-matrix`.
 #
 #   KDTL_TARGETS  only these
 
@@ -16,7 +16,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 # shellcheck source-path=SCRIPTDIR source=../host/lib/ktap.sh
 . "$top/selftests/host/lib/ktap.sh"
 
-tests='modules kapi aux clock sched sampler watch fakehv'
+tests='modules kapi aux clock sched scx sampler watch fakehv'
 logs=${KDTL_LOGS:-$KDTL_CACHE/matrix}
 
 # quiet LOG COMMAND...: fails if COMMAND does, or if the compiler or modpost warns.
@@ -137,14 +137,15 @@ clang_fits()
 "$top/scripts/install-deps" test matrix
 mkdir -p -- "$logs"
 mapfile -t targets < <(kernel_targets stock headers prepared)
+targets+=(x86_64-7.2-proxy)
 [ -z "${KDTL_TARGETS:-}" ] || read -r -a targets <<<"$KDTL_TARGETS"
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-matrix.XXXXXX")
 partial "$work"
 plan $((4 * ${#targets[@]}))
-table=$(printf '%-14s %14s %14s %14s %14s' kernel get 'clang W=1' 'gcc W=1' 'boot, tests')
+table=$(printf '%-16s %14s %14s %14s %14s' kernel get 'clang W=1' 'gcc W=1' 'boot, tests')
 for target in "${targets[@]}"; do
 	read -r how _ < <(kernel_target "$target") || die "no such target: $target"
-	row=$(printf '%-14s' "$target")
+	row=$(printf '%-16s' "$target")
 	kernel_make_args "$target"
 	# Not in a subshell, which could not keep $kdir.
 	start=$SECONDS
@@ -170,7 +171,7 @@ for target in "${targets[@]}"; do
 			"gcc's options for this kernel are not clang's"
 	fi
 	cell "gcc builds without a warning (W=1)" with_gcc
-	if [ "$how" = stock ]; then
+	if [[ $how == s* ]]; then
 		cell "boots, and the quick tests pass" boot
 	else
 		no_cell "boots, and the quick tests pass" "to build for only"

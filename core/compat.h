@@ -114,6 +114,12 @@ static inline bool kdtl_cpu_is_isolated(int cpu)
 #endif
 
 /*
+ * v6.17, "sched: Add CONFIG_SCHED_PROXY_EXEC & boot argument to enable/disable": a task
+ * that waits for a mutex may stay in a queue, so that the owner runs in its place.
+ */
+#define KDTL_HAVE_PROXY_EXEC		IS_ENABLED(CONFIG_SCHED_PROXY_EXEC)
+
+/*
  * v6.18, "sched/fair: Switch to task based throttle model": a throttled task knows
  * it.  Before, only its group did.
  */

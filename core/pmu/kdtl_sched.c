@@ -19,6 +19,11 @@
  * scheduler counts it as queued from then on, although it sleeps.  A mark in the
  * task's record says so: the time that it was queued is then not known.
  *
+ * With proxy execution, a task that waits for a mutex may also stay in a queue, and
+ * be moved to others.  When it wakes up, the scheduler does not count it as queued, or
+ * does so since it was moved.  Its record is marked when it leaves its CPU, and
+ * sched_wakeup adds the length of the sleep to a marked record.
+ *
  * A task that was throttled has a record of the kind THROTTLE, see sched-throttle.h.
  *
  * Documentation/pmu-sched.rst describes each field of an entry.
@@ -52,6 +57,7 @@
  *
  * In a marked record, @check is complemented.  No task takes it for an unmarked
  * one: all pids of a slot have the same lower half, and the complement's differs.
+ * Above the pid it has how long the task slept; 0: not known.
  */
 struct kdtl_departure {
 	u64	when;
@@ -75,7 +81,7 @@ static_assert(PID_MAX_LIMIT <= 1 << KDTL_PID_BITS);
 static_assert(IS_ENABLED(CONFIG_64BIT) || PID_MAX_LIMIT <= KDTL_SLOTS);
 
 static struct kdtl_departure *departures __read_mostly;
-static struct tracepoint *sched_switch_tp, *sched_migrate_tp;
+static struct tracepoint *sched_switch_tp, *sched_migrate_tp, *sched_wakeup_tp;
 static struct kdtl_pmu kdtl_sched_pmu;
 
 static __always_inline struct kdtl_departure *kdtl_slot(unsigned long pid)
@@ -115,6 +121,31 @@ static __always_inline void kdtl_depart(const struct task_struct *t, unsigned lo
 static bool kdtl_is_marked(u64 when, u64 id, unsigned long pid)
 {
 	return when && !((~id ^ pid) & KDTL_PID_MASK);
+}
+
+/*
+ * @t sleeps, but the scheduler may count it as queued.  The lock of its queue orders
+ * the accesses to its record.  If the record was replaced, the new one has the sleep
+ * begin now.
+ */
+static noinline void kdtl_mark(const struct task_struct *t)
+{
+	const unsigned long pid = (u32)t->pid;
+	struct kdtl_departure *slot = kdtl_slot(pid);
+	u64 when = READ_ONCE(slot->when);
+	const u64 id = when ^ READ_ONCE(slot->check);
+
+	if ((id ^ pid) & KDTL_PID_MASK && !kdtl_is_marked(when, id, pid)) {
+		when = local_clock() << 2 | KDTL_KIND_CEDE;
+		WRITE_ONCE(slot->when, when);
+	}
+	WRITE_ONCE(slot->check, ~(when ^ pid));
+}
+
+/* Does @t, which goes to sleep, stay in its queue?  See KDTL_HAVE_PROXY_EXEC. */
+static __always_inline bool kdtl_stays_queued(const struct task_struct *t)
+{
+	return KDTL_HAVE_PROXY_EXEC && t->on_rq && !kdtl_task_dequeue_delayed(t);
 }
 
 /*
@@ -234,6 +265,8 @@ static __always_inline void kdtl_sched_dispatch(bool preempt, struct task_struct
 	if (prev_pid) {
 		prev_kind = kdtl_departure_kind(preempt, prev, next, now);
 		kdtl_depart(prev, prev_pid, now, prev_kind);
+		if (!(prev_kind & KDTL_KIND_PREEMPT) && unlikely(kdtl_stays_queued(prev)))
+			kdtl_mark(prev);
 	}
 	if (!next_pid)
 		return;
@@ -266,10 +299,18 @@ static __always_inline void kdtl_sched_dispatch(bool preempt, struct task_struct
 		slept -= ready;
 	} else if (KDTL_HAVE_DELAYED_DEQUEUE && kdtl_is_marked(when, id, next_pid) &&
 		   next->sched_info.pcount) {
-		/* Nobody knows when the task woke up and was queued. */
 		kind = when & 3;
-		queued_at = now;
-		slept = now - (when >> 2);
+		when >>= 2;
+		slept = ~id >> KDTL_PID_BITS;
+		if (KDTL_HAVE_PROXY_EXEC && slept) {
+			/* If it was moved after it woke up, it was queued again then. */
+			queued_at = max_t(u64, next->sched_info.last_queued, when + slept);
+			ready = queued_at - when - slept;
+		} else {
+			/* Nobody knows when the task woke up and was queued. */
+			queued_at = now;
+			slept = now - when;
+		}
 	}
 
 	sink = kdtl_sink_wanting(sink, kind);
@@ -332,25 +373,6 @@ static void kdtl_sched_switch(void *data, bool preempt, struct task_struct *prev
 }
 
 /*
- * @t sleeps, but the scheduler counts it as queued.  While @t is moved, the lock
- * of its queue orders the accesses to its record.  If the record was replaced, the
- * new one has the sleep begin now.
- */
-static void kdtl_mark(const struct task_struct *t)
-{
-	const unsigned long pid = (u32)t->pid;
-	struct kdtl_departure *slot = kdtl_slot(pid);
-	u64 when = READ_ONCE(slot->when);
-	const u64 id = when ^ READ_ONCE(slot->check);
-
-	if ((id ^ pid) & KDTL_PID_MASK && !kdtl_is_marked(when, id, pid)) {
-		when = local_clock() << 2 | KDTL_KIND_CEDE;
-		WRITE_ONCE(slot->when, when);
-	}
-	WRITE_ONCE(slot->check, ~(when ^ kdtl_waited_id(t, pid)));
-}
-
-/*
  * @t, which is queued, waits for its limit rather than for a CPU.  The lock of its
  * queue is held.  If its record was replaced, it has not slept.
  */
@@ -378,6 +400,29 @@ static void kdtl_sched_migrate(void *data, struct task_struct *t, int cpu)
 		kdtl_mark(t);
 }
 
+/* @t wakes up.  The lock of its queue is held.  Sleep above 73 minutes is not known. */
+static void kdtl_sched_wakeup(void *data, struct task_struct *t)
+{
+	const unsigned long pid = (u32)t->pid;
+	struct kdtl_departure *slot = kdtl_slot(pid);
+	const u64 when = READ_ONCE(slot->when);
+	s64 slept;
+
+	if (likely(!kdtl_is_marked(when, when ^ READ_ONCE(slot->check), pid)))
+		return;
+	slept = max_t(s64, local_clock() - (when >> 2), 1);
+	if (!(slept >> (64 - KDTL_PID_BITS)))
+		WRITE_ONCE(slot->check, ~(when ^ ((u64)slept << KDTL_PID_BITS | pid)));
+}
+
+/* Does @t sleep, although the scheduler may count it as queued? */
+static bool kdtl_looks_queued(const struct task_struct *t)
+{
+	if (!t->on_rq || kdtl_task_dequeue_delayed(t))
+		return t->sched_info.last_queued;
+	return kdtl_stays_queued(t) && READ_ONCE(t->__state) != TASK_RUNNING;
+}
+
 /*
  * Mark the tasks that were moved asleep before the probe was there.  A task that
  * wakes up meanwhile may be marked too; then one of its waits is not known.  There
@@ -395,8 +440,7 @@ static void kdtl_mark_sleepers(void)
 		if (pid) {
 			nr = pid_nr(pid) + 1;
 			t = pid_task(pid, PIDTYPE_PID);
-			if (t && data_race(t->sched_info.last_queued &&
-					   (!t->on_rq || kdtl_task_dequeue_delayed(t))))
+			if (t && data_race(kdtl_looks_queued(t)))
 				kdtl_mark(t);
 		}
 		rcu_read_unlock();
@@ -415,14 +459,22 @@ static int kdtl_sched_attach(struct kdtl_pmu *p)
 	if (err || !KDTL_HAVE_DELAYED_DEQUEUE)
 		return err;
 	err = tracepoint_probe_register(sched_migrate_tp, kdtl_sched_migrate, NULL);
-	if (err) {
-		tracepoint_probe_unregister(sched_switch_tp, kdtl_sched_switch, NULL);
-		tracepoint_synchronize_unregister();
-		kdtl_throttle_detach();
-		return err;
-	}
+	if (err)
+		goto no_migrate;
+	if (KDTL_HAVE_PROXY_EXEC)
+		err = tracepoint_probe_register(sched_wakeup_tp, kdtl_sched_wakeup, NULL);
+	if (err)
+		goto no_wakeup;
 	kdtl_mark_sleepers();
 	return 0;
+
+no_wakeup:
+	tracepoint_probe_unregister(sched_migrate_tp, kdtl_sched_migrate, NULL);
+no_migrate:
+	tracepoint_probe_unregister(sched_switch_tp, kdtl_sched_switch, NULL);
+	tracepoint_synchronize_unregister();
+	kdtl_throttle_detach();
+	return err;
 }
 
 static void kdtl_sched_detach(struct kdtl_pmu *p)
@@ -430,6 +482,8 @@ static void kdtl_sched_detach(struct kdtl_pmu *p)
 	tracepoint_probe_unregister(sched_switch_tp, kdtl_sched_switch, NULL);
 	if (KDTL_HAVE_DELAYED_DEQUEUE)
 		tracepoint_probe_unregister(sched_migrate_tp, kdtl_sched_migrate, NULL);
+	if (KDTL_HAVE_PROXY_EXEC)
+		tracepoint_probe_unregister(sched_wakeup_tp, kdtl_sched_wakeup, NULL);
 	tracepoint_synchronize_unregister();
 	kdtl_throttle_detach();
 }
@@ -459,6 +513,8 @@ static void kdtl_find_tracepoint(struct tracepoint *tp, void *priv)
 		sched_switch_tp = tp;
 	else if (!strcmp(tp->name, "sched_migrate_task"))
 		sched_migrate_tp = tp;
+	else if (!strcmp(tp->name, "sched_wakeup"))
+		sched_wakeup_tp = tp;
 	kdtl_throttle_find(tp);
 }
 
@@ -467,8 +523,8 @@ static int __init kdtl_sched_init(void)
 	int err;
 
 	for_each_kernel_tracepoint(kdtl_find_tracepoint, NULL);
-	if (!sched_switch_tp || !sched_migrate_tp) {
-		pr_warn("this kernel lacks the tracepoint sched_switch or sched_migrate_task\n");
+	if (!sched_switch_tp || !sched_migrate_tp || !sched_wakeup_tp) {
+		pr_warn("this kernel lacks sched_switch, sched_migrate_task or sched_wakeup\n");
 		return -ENODEV;
 	}
 

@@ -15,6 +15,7 @@
 #include <linux/kthread.h>
 #include <linux/log2.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/pid_namespace.h>
 #include <linux/sched/clock.h>
@@ -752,6 +753,197 @@ static void kdtl_sched_moved_before(struct kunit *test)
 	expect_sleep_is_no_wait(test, false);
 }
 
+/* ------------------------------------------------------ blocked by a mutex */
+
+/**
+ * struct hold - a task holds a mutex, another one waits for it
+ * @mutex: the mutex
+ * @owner: a task that computes while it holds @mutex, or sleeps
+ * @waiter: a task on the CPU @home
+ * @home: the waiter's CPU
+ * @away: another CPU, if there is one
+ * @held: the owner has @mutex
+ * @sleep: the owner is to sleep
+ * @wake: it is to go on
+ * @unlock: it is to unlock @mutex
+ * @unlocking: when it did
+ */
+struct hold {
+	struct mutex		mutex;
+	struct task_struct	*owner;
+	struct task_struct	*waiter;
+	int			home;
+	int			away;
+	struct completion	held;
+	bool			sleep;
+	struct completion	wake;
+	bool			unlock;
+	u64			unlocking;
+};
+
+#define HOLD_MS		200
+
+/* Having unlocked the mutex it keeps its CPU for a while: nobody can preempt it. */
+static int owner_thread(void *data)
+{
+	struct hold *h = data;
+
+	mutex_lock(&h->mutex);
+	complete(&h->held);
+	while (!READ_ONCE(h->unlock)) {
+		if (READ_ONCE(h->sleep))
+			wait_for_completion(&h->wake);
+		udelay(20);
+		cond_resched();
+	}
+	sched_set_fifo(current);
+	h->unlocking = local_clock();
+	mutex_unlock(&h->mutex);
+	mdelay(HOLD_MS);
+	sched_set_normal(current, 0);
+	return sleep_thread(NULL);
+}
+
+static int waiter_thread(void *data)
+{
+	struct hold *h = data;
+
+	mutex_lock(&h->mutex);
+	mutex_unlock(&h->mutex);
+	return sleep_thread(NULL);
+}
+
+/* It sleeps in its queue no more, or, with proxy execution, in that of @cpu. */
+static bool waiter_blocked(const struct hold *h, int cpu)
+{
+	const struct task_struct *t = h->waiter;
+
+	return READ_ONCE(t->__state) == TASK_UNINTERRUPTIBLE && !READ_ONCE(t->on_cpu) &&
+	       (!READ_ONCE(t->on_rq) || kdtl_task_dequeue_delayed(t) || task_cpu(t) == cpu);
+}
+
+static bool wait_for_waiter(const struct hold *h, int cpu)
+{
+	const unsigned long end = jiffies + TEST_TIMEOUT;
+
+	while (!waiter_blocked(h, cpu)) {
+		if (time_after(jiffies, end))
+			return false;
+		usleep_range(100, 200);
+	}
+	return true;
+}
+
+static int start_hold(struct hold *h, int cpu)
+{
+	mutex_init(&h->mutex);
+	init_completion(&h->held);
+	init_completion(&h->wake);
+	h->home = cpumask_first(cpu_online_mask);
+	h->away = cpumask_next(h->home, cpu_online_mask);
+	if (h->away >= nr_cpu_ids)
+		h->away = h->home;
+	h->owner = thread_on(owner_thread, h, cpu ? h->away : h->home);
+	if (IS_ERR(h->owner))
+		return PTR_ERR(h->owner);
+	wait_for_completion(&h->held);
+	h->waiter = thread_on(waiter_thread, h, h->home);
+	if (!IS_ERR(h->waiter))
+		return 0;
+	WRITE_ONCE(h->unlock, true);
+	kthread_stop(h->owner);
+	return PTR_ERR(h->waiter);
+}
+
+/* Where the owner is, and what it does, while the other task waits for the mutex. */
+enum hold_how {
+	HOLD_HERE,		/* on the waiter's CPU */
+	HOLD_THERE,		/* on another CPU */
+	HOLD_THERE_AND_BACK,	/* there first, then here */
+	HOLD_ASLEEP,		/* there, and goes to sleep */
+};
+
+static void hold(struct kunit *test, struct hold *h, enum hold_how how)
+{
+	KUNIT_EXPECT_TRUE(test, wait_for_waiter(h, how == HOLD_HERE ? h->home : h->away));
+	if (how == HOLD_THERE_AND_BACK) {
+		KUNIT_EXPECT_EQ(test, set_cpus_allowed_ptr(h->owner, cpumask_of(h->home)), 0);
+		KUNIT_EXPECT_TRUE(test, wait_for_waiter(h, h->home));
+	}
+	if (how == HOLD_ASLEEP)
+		WRITE_ONCE(h->sleep, true);
+	msleep(HOLD_MS);
+}
+
+/* The time until the mutex is unlocked is sleep, and then the task waits for its CPU. */
+static void expect_block_is_no_wait(struct kunit *test, enum hold_how how,
+				    bool session_first)
+{
+	const bool ends_here = how == HOLD_HERE || how == HOLD_THERE_AND_BACK;
+	const struct kdtl_entry *e;
+	struct hold h = { };
+	pid_t pid;
+	u64 since;
+
+	if (session_first)
+		KUNIT_ASSERT_EQ(test, capture_start(0, PAGES_FOR_ALL, 0), 0);
+	KUNIT_ASSERT_EQ(test, start_hold(&h, how != HOLD_HERE), 0);
+	pid = h.waiter->pid;
+	hold(test, &h, how);
+	if (!session_first) {
+		KUNIT_EXPECT_EQ(test, capture_start(0, PAGES_FOR_ALL, 0), 0);
+		msleep(HOLD_MS);
+	}
+	WRITE_ONCE(h.unlock, true);
+	WRITE_ONCE(h.sleep, false);
+	complete(&h.wake);
+	kthread_stop(h.owner);
+	kthread_stop(h.waiter);
+	KUNIT_EXPECT_EQ(test, capture_stop(0), 0);
+	capture_read(0);
+
+	/* Two CPUs' clocks may differ by a tick or two. */
+	since = h.unlocking;
+	if (!ends_here)
+		since -= HOLD_MS / 2 * NSEC_PER_MSEC;
+	e = first_of(pid, since);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, e);
+	kunit_info(test, "queued %u, ready %u, slept %u; unlocked %llu before",
+		   kdtl_entry_queued(e), kdtl_entry_ready(e), kdtl_entry_slept(e),
+		   kdtl_entry_time(e) - h.unlocking);
+	KUNIT_EXPECT_LE(test, kdtl_entry_wait(e), kdtl_entry_time(e) - since);
+	if (ends_here)
+		KUNIT_EXPECT_GE(test, kdtl_entry_wait(e), HOLD_MS / 2 * NSEC_PER_MSEC);
+	/* Without a record, no sleep is known. */
+	if (session_first || kdtl_entry_slept(e))
+		KUNIT_EXPECT_GE(test, kdtl_entry_slept(e), HOLD_MS / 2 * NSEC_PER_MSEC);
+}
+
+static void kdtl_sched_mutex_here(struct kunit *test)
+{
+	expect_block_is_no_wait(test, HOLD_HERE, true);
+}
+
+static void kdtl_sched_mutex_there(struct kunit *test)
+{
+	expect_block_is_no_wait(test, HOLD_THERE, true);
+}
+
+static void kdtl_sched_mutex_back(struct kunit *test)
+{
+	expect_block_is_no_wait(test, HOLD_THERE_AND_BACK, true);
+}
+
+static void kdtl_sched_mutex_asleep(struct kunit *test)
+{
+	expect_block_is_no_wait(test, HOLD_ASLEEP, true);
+}
+
+static void kdtl_sched_mutex_before(struct kunit *test)
+{
+	expect_block_is_no_wait(test, HOLD_THERE_AND_BACK, false);
+}
+
 /* ---------------------------------------------------- against other clocks */
 
 /* A task on @cpu's entry with a time above @after, up to @until; the first one. */
@@ -1118,6 +1310,11 @@ static struct kunit_case sched_cases[] = {
 	KUNIT_CASE(kdtl_sched_schedstat),
 	KUNIT_CASE(kdtl_sched_moved_asleep),
 	KUNIT_CASE(kdtl_sched_moved_before),
+	KUNIT_CASE(kdtl_sched_mutex_here),
+	KUNIT_CASE(kdtl_sched_mutex_there),
+	KUNIT_CASE(kdtl_sched_mutex_back),
+	KUNIT_CASE(kdtl_sched_mutex_asleep),
+	KUNIT_CASE(kdtl_sched_mutex_before),
 	{ }
 };
 

@@ -77,7 +77,7 @@ void watch_report_late(int cpu, const struct kdtl_entry *e, bool tasks, u64 wait
 	const char *comm = tasks ? kdtl_entry_comm(e) : no_comm;
 	const pid_t pid = tasks ? kdtl_entry_pid(e) : 0;
 	const bool saturated = kdtl_entry_wait_saturated(e);
-	const char *at_least = saturated ? "at least " : "";
+	const char *bound = saturated ? "at least " : "";
 	const u64 ms = div_u64(wait, NSEC_PER_MSEC);
 	char what[REPORT_WHAT];
 
@@ -87,9 +87,9 @@ void watch_report_late(int cpu, const struct kdtl_entry *e, bool tasks, u64 wait
 	if (tasks)
 		/* A task chooses its name, which must not add a line to the log. */
 		snprintf(what, sizeof(what), "CPU %d: %*pE:%d waited %s%llu ms", cpu,
-			 (int)strlen(comm), comm, pid, at_least, ms);
+			 (int)strlen(comm), comm, pid, bound, ms);
 	else
-		snprintf(what, sizeof(what), "CPU %d waited %s%llu ms", cpu, at_least,
+		snprintf(what, sizeof(what), "CPU %d waited %s%llu ms", cpu, bound,
 			 ms);
 	report(cpu, wait, saturated, what);
 }

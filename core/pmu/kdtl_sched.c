@@ -128,7 +128,7 @@ static bool kdtl_is_marked(u64 when, u64 id, unsigned long pid)
  * the accesses to its record.  If the record was replaced, the new one has the sleep
  * begin now.
  */
-static noinline void kdtl_mark(const struct task_struct *t)
+static void kdtl_mark(const struct task_struct *t)
 {
 	const unsigned long pid = (u32)t->pid;
 	struct kdtl_departure *slot = kdtl_slot(pid);
@@ -153,13 +153,10 @@ static __always_inline bool kdtl_stays_queued(const struct task_struct *t)
  * pending stays runnable: the scheduler has reset its state already.
  */
 static __always_inline unsigned long kdtl_departure_kind(bool preempt,
-							 const struct task_struct *prev,
-							 const struct task_struct *next,
-							 u64 now)
+							 const struct task_struct *prev)
 {
 	if (preempt || READ_ONCE(prev->__state) == TASK_RUNNING)
-		return kdtl_is_throttled(prev, next, now) ? KDTL_KIND_THROTTLE :
-							    KDTL_KIND_PREEMPT;
+		return KDTL_KIND_PREEMPT;
 	return kdtl_task_in_user_fault(prev) ? KDTL_KIND_FAULT : KDTL_KIND_CEDE;
 }
 
@@ -240,7 +237,7 @@ static __always_inline u64 kdtl_reasons(unsigned long kind, unsigned long prev_k
  * The scheduler did not queue @next, so it has not waited here.  Or it may have been
  * throttled since it was queued: then its record is changed to say so.
  */
-static noinline u64 kdtl_queued_at(const struct task_struct *next, u64 now)
+static u64 kdtl_queued_at(const struct task_struct *next, u64 now)
 {
 	const u64 queued_at = next->sched_info.last_queued;
 
@@ -250,33 +247,66 @@ static noinline u64 kdtl_queued_at(const struct task_struct *next, u64 now)
 	return queued_at;
 }
 
-static __always_inline void kdtl_sched_dispatch(bool preempt, struct task_struct *prev,
-						struct task_struct *next, u64 now)
+/*
+ * Both halves of a task switch have a usual form and a full one, by the constant
+ * @full.  The usual one leaves what is rare to the full one, which begins again: then
+ * it needs no function call across which it would have to keep anything.  It returns
+ * false if the full one is to be called.
+ */
+
+/* @prev leaves its CPU for @next.  Sets the kind. */
+static __always_inline bool kdtl_sched_leave(const bool full, bool preempt,
+					     const struct task_struct *prev,
+					     const struct task_struct *next, u64 now,
+					     unsigned long *prev_kind)
 {
-	/* enum kdtl_kind, as unsigned long because they are indexes */
-	unsigned long prev_kind = KDTL_KIND_CEDE, kind = KDTL_KIND_CEDE;
-	const unsigned long prev_pid = (u32)prev->pid, next_pid = (u32)next->pid;
+	const unsigned long pid = (u32)prev->pid;
+	unsigned long kind = KDTL_KIND_CEDE;
+	bool rare;
+
+	if (pid) {
+		kind = kdtl_departure_kind(preempt, prev);
+		rare = kind == KDTL_KIND_PREEMPT ? kdtl_may_be_throttled(prev) :
+						   kdtl_stays_queued(prev);
+		if (unlikely(rare)) {
+			if (!full)
+				return false;
+			if (kind == KDTL_KIND_PREEMPT && kdtl_is_throttled(prev, next, now))
+				kind = KDTL_KIND_THROTTLE;
+		}
+		kdtl_depart(prev, pid, now, kind);
+		if (full && rare && !(kind & KDTL_KIND_PREEMPT))
+			kdtl_mark(prev);
+	}
+	*prev_kind = kind;
+	return true;
+}
+
+/* @next gets the CPU. */
+static __always_inline bool kdtl_sched_arrive(const bool full, const struct task_struct *next,
+					      unsigned long prev_pid,
+					      unsigned long prev_kind, u64 now)
+{
+	const unsigned long next_pid = (u32)next->pid;
 	const u64 pids = (u64)next_pid << 32 | prev_pid;
+	unsigned long kind = KDTL_KIND_CEDE;	/* unsigned long as it is an index */
 	s64 queued, ready = 0, slept = 0;
 	u64 when, id, waited, queued_at, head;
 	__be64 w0, w1, w2, w3;
 	struct kdtl_sink *sink;
 
-	if (prev_pid) {
-		prev_kind = kdtl_departure_kind(preempt, prev, next, now);
-		kdtl_depart(prev, prev_pid, now, prev_kind);
-		if (!(prev_kind & KDTL_KIND_PREEMPT) && unlikely(kdtl_stays_queued(prev)))
-			kdtl_mark(prev);
-	}
 	if (!next_pid)
-		return;
+		return true;
 	sink = kdtl_pmu_sinks(&kdtl_sched_pmu);
 	if (!sink)
-		return;
+		return true;
 
 	queued_at = next->sched_info.last_queued;
-	if (unlikely(kdtl_throttle_doubt(queued_at)))
+	if (unlikely(kdtl_throttle_doubt(queued_at))) {
+		if (!full)
+			return false;
 		queued_at = kdtl_queued_at(next, now);
+	}
 
 	when = READ_ONCE(kdtl_slot(next_pid)->when);
 	id = when ^ READ_ONCE(kdtl_slot(next_pid)->check);
@@ -287,35 +317,40 @@ static __always_inline void kdtl_sched_dispatch(bool preempt, struct task_struct
 		ready = waited >> KDTL_PID_BITS;
 		if (kind & KDTL_KIND_PREEMPT) {
 			if (unlikely(kind == KDTL_KIND_THROTTLE)) {
+				if (!full)
+					return false;
 				/* The limit held the task back, or it waited: nobody knows. */
 				slept = max(slept - ready, 0LL);
 				ready = max_t(s64, now - (when >> 2) - slept, 0);
 				kdtl_sched_rare(sink, kind, next, kdtl_reasons(kind, prev_kind),
 						0, ready, slept, now, pids);
-				return;
+				return true;
 			}
 			ready = slept;
 		}
 		slept -= ready;
-	} else if (KDTL_HAVE_DELAYED_DEQUEUE && kdtl_is_marked(when, id, next_pid) &&
-		   next->sched_info.pcount) {
-		kind = when & 3;
-		when >>= 2;
-		slept = ~id >> KDTL_PID_BITS;
-		if (KDTL_HAVE_PROXY_EXEC && slept) {
-			/* If it was moved after it woke up, it was queued again then. */
-			queued_at = max_t(u64, next->sched_info.last_queued, when + slept);
-			ready = queued_at - when - slept;
-		} else {
-			/* Nobody knows when the task woke up and was queued. */
-			queued_at = now;
-			slept = now - when;
+	} else if (KDTL_HAVE_DELAYED_DEQUEUE) {
+		if (!full)
+			return false;
+		if (kdtl_is_marked(when, id, next_pid) && next->sched_info.pcount) {
+			kind = when & 3;
+			when >>= 2;
+			slept = ~id >> KDTL_PID_BITS;
+			if (KDTL_HAVE_PROXY_EXEC && slept) {
+				/* If it was moved after it woke up, it was queued again then. */
+				queued_at = max_t(u64, next->sched_info.last_queued, when + slept);
+				ready = queued_at - when - slept;
+			} else {
+				/* Nobody knows when the task woke up and was queued. */
+				queued_at = now;
+				slept = now - when;
+			}
 		}
 	}
 
 	sink = kdtl_sink_wanting(sink, kind);
 	if (!sink)
-		return;
+		return true;
 
 	queued = now - queued_at;
 	if (unlikely((u64)(queued | ready | slept) > U32_MAX)) {
@@ -326,10 +361,12 @@ static __always_inline void kdtl_sched_dispatch(bool preempt, struct task_struct
 		queued = max(queued + min(ready, 0LL) + min(slept, 0LL), 0LL);
 		ready = max(ready, 0LL);
 		slept = max(slept, 0LL);
-		if ((queued | ready | slept) > U32_MAX) {
+		if ((u64)(queued | ready | slept) > U32_MAX) {
+			if (!full)
+				return false;
 			kdtl_sched_rare(sink, kind, next, kdtl_reasons(kind, prev_kind),
 					queued, ready, slept, now, pids);
-			return;
+			return true;
 		}
 	}
 	w0 = cpu_to_be64(kdtl_reasons(kind, prev_kind) << 32 | queued);
@@ -341,7 +378,7 @@ static __always_inline void kdtl_sched_dispatch(bool preempt, struct task_struct
 		head = sink->head;
 		if (unlikely(kdtl_sink_is_slow(sink, head))) {
 			kdtl_sched_slow(sink, kind, next, w0, w1, w2, w3);
-			return;
+			return true;
 		}
 		kdtl_fill(kdtl_sink_slot(sink, head), next, w0, w1, w2, w3);
 		kdtl_sink_publish(sink, head);
@@ -349,27 +386,50 @@ static __always_inline void kdtl_sched_dispatch(bool preempt, struct task_struct
 		/* Usually there is only one sink. */
 		sink = sink->next;
 		if (likely(!sink))
-			return;
+			return true;
 		sink = kdtl_sink_wanting(sink, kind);
 	} while (sink);
+	return true;
 }
 
-static noinline void kdtl_sched_anchor(bool preempt, struct task_struct *prev,
-				       struct task_struct *next)
+/* With interrupts off. */
+static u64 kdtl_sched_now(void)
 {
-	kdtl_sched_dispatch(preempt, prev, next, kdtl_clock_anchor());
+	u64 now;
+
+	return likely(kdtl_clock_read(&now)) ? now : kdtl_clock_anchor();
+}
+
+static noinline void kdtl_sched_arrive_full(const struct task_struct *next,
+					    unsigned long prev_pid,
+					    unsigned long prev_kind, u64 now)
+{
+	kdtl_sched_arrive(true, next, prev_pid, prev_kind, now);
+}
+
+static noinline void kdtl_sched_full(bool preempt, const struct task_struct *prev,
+				     const struct task_struct *next)
+{
+	const u64 now = kdtl_sched_now();
+	unsigned long prev_kind;
+
+	kdtl_sched_leave(true, preempt, prev, next, now, &prev_kind);
+	kdtl_sched_arrive_full(next, (u32)prev->pid, prev_kind, now);
 }
 
 /* Runs on the CPU that switches, with interrupts off and the runqueue lock held. */
 static void kdtl_sched_switch(void *data, bool preempt, struct task_struct *prev,
 			      struct task_struct *next, unsigned int prev_state)
 {
+	const unsigned long prev_pid = (u32)prev->pid;
+	unsigned long prev_kind;
 	u64 now;
 
-	if (likely(kdtl_clock_read(&now)))
-		kdtl_sched_dispatch(preempt, prev, next, now);
-	else
-		kdtl_sched_anchor(preempt, prev, next);
+	if (unlikely(!kdtl_clock_read(&now)) ||
+	    unlikely(!kdtl_sched_leave(false, preempt, prev, next, now, &prev_kind)))
+		kdtl_sched_full(preempt, prev, next);
+	else if (unlikely(!kdtl_sched_arrive(false, next, prev_pid, prev_kind, now)))
+		kdtl_sched_arrive_full(next, prev_pid, prev_kind, now);
 }
 
 /*
@@ -491,9 +551,7 @@ static void kdtl_sched_detach(struct kdtl_pmu *p)
 /* Interrupts are off, so this CPU is not in the middle of a task switch. */
 static u64 kdtl_sched_sync(struct kdtl_pmu *p)
 {
-	u64 now;
-
-	return likely(kdtl_clock_read(&now)) ? now : kdtl_clock_anchor();
+	return kdtl_sched_now();
 }
 
 static struct kdtl_pmu kdtl_sched_pmu = {

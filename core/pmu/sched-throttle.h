@@ -50,8 +50,8 @@ static bool kdtl_same_cookie(const struct task_struct *a, const struct task_stru
 }
 
 /* @prev is a real-time or deadline task that could run. */
-static noinline bool kdtl_rt_throttled(const struct task_struct *prev,
-				       const struct task_struct *next)
+static bool kdtl_rt_throttled(const struct task_struct *prev,
+			      const struct task_struct *next)
 {
 	if (dl_prio(prev->prio))
 		return prev->dl.dl_throttled;
@@ -60,13 +60,17 @@ static noinline bool kdtl_rt_throttled(const struct task_struct *prev,
 
 #if !KDTL_HAVE_GROUP_THROTTLE
 
-/* @prev leaves its CPU and could run.  Is it throttled? */
-static __always_inline bool kdtl_is_throttled(const struct task_struct *prev,
-					      const struct task_struct *next, u64 now)
+/* @prev leaves its CPU and could run.  Is a closer look due? */
+static __always_inline bool kdtl_may_be_throttled(const struct task_struct *prev)
 {
-	if (unlikely(prev->prio < MAX_RT_PRIO))
-		return kdtl_rt_throttled(prev, next);
-	return kdtl_task_throttled(prev);
+	return unlikely(prev->prio < MAX_RT_PRIO || kdtl_task_throttled(prev));
+}
+
+/* Is it throttled? */
+static inline bool kdtl_is_throttled(const struct task_struct *prev,
+				     const struct task_struct *next, u64 now)
+{
+	return prev->prio >= MAX_RT_PRIO || kdtl_rt_throttled(prev, next);
 }
 
 /* Was the task not queued at all, or may it have been throttled since then? */
@@ -144,7 +148,7 @@ static void kdtl_throttle_queue_work(struct irq_work *unused)
 static DEFINE_IRQ_WORK(kdtl_throttle_irq_work, kdtl_throttle_queue_work);
 
 /* Only a task may register probes, and the scheduler's lock forbids to wake one. */
-static noinline void kdtl_held_note(const void *group, u64 now)
+static void kdtl_held_note(const void *group, u64 now)
 {
 	struct kdtl_held *h = kdtl_held_slot(group);
 
@@ -157,24 +161,28 @@ static noinline void kdtl_held_note(const void *group, u64 now)
 	}
 }
 
-/* @prev leaves its CPU and could run.  Is it throttled? */
-static __always_inline bool kdtl_is_throttled(const struct task_struct *prev,
-					      const struct task_struct *next, u64 now)
+/* @prev leaves its CPU and could run.  Is a closer look due? */
+static __always_inline bool kdtl_may_be_throttled(const struct task_struct *prev)
 {
-	const void *group;
+	return unlikely(prev->prio < MAX_RT_PRIO || kdtl_dequeued_group(&prev->se));
+}
 
-	if (unlikely(prev->prio < MAX_RT_PRIO)) {
+/* Is it throttled? */
+static bool kdtl_is_throttled(const struct task_struct *prev,
+			      const struct task_struct *next, u64 now)
+{
+	const void *group = kdtl_dequeued_group(&prev->se);
+
+	if (prev->prio < MAX_RT_PRIO) {
 		if (!kdtl_rt_throttled(prev, next))
 			return false;
 		if (dl_prio(prev->prio))
 			return true;
 		__this_cpu_write(kdtl_held_rt, READ_ONCE(kdtl_throttle_followed));
 		group = &kdtl_held_rt;
-	} else {
-		group = kdtl_dequeued_group(&prev->se);
+	} else if (!prev->se.on_rq) {
 		/* A task of sched_ext is in none of the groups' queues. */
-		if (likely(!group) || !prev->se.on_rq)
-			return false;
+		return false;
 	}
 	kdtl_held_note(group, now);
 	return true;

@@ -125,25 +125,6 @@ static void kdtl_timer_stop(struct kdtl_aux *aux)
 }
 
 /**
- * kdtl_period_start() - bound the time until the reader is told of new entries
- * @aux: the CPU's area
- *
- * Nothing happens if there are none, if a wake-up is under way, or if the timer
- * runs already.
- *
- * Context: on the CPU, interrupts off, maybe under the runqueue lock: the scheduler
- * itself starts pinned timers in hard irq there.
- */
-void kdtl_period_start(struct kdtl_aux *aux)
-{
-	if (!aux->sink.period || aux->sink.head == aux->announced ||
-	    irq_work_is_pending(&aux->wake) || hrtimer_is_queued(&aux->period_timer))
-		return;
-	hrtimer_start(&aux->period_timer, ns_to_ktime(aux->sink.period),
-		      HRTIMER_MODE_REL_PINNED_HARD);
-}
-
-/**
  * kdtl_sets_load() - begin with the first set and the counters' start values
  * @aux: the CPU's area; no event is active
  *
@@ -191,7 +172,7 @@ void kdtl_set_on(struct kdtl_aux *aux)
 	kdtl_clocks_end(aux);
 	kdtl_set_apply(aux);
 	kdtl_timer_start(aux);
-	kdtl_period_start(aux);
+	kdtl_aux_period_start(aux);
 }
 
 /**

@@ -148,6 +148,25 @@ void kdtl_aux_lost_end(struct kdtl_aux *aux)
 }
 
 /**
+ * kdtl_aux_period_start() - bound the time until the reader is told of new entries
+ * @aux: the CPU's area
+ *
+ * Nothing happens if there are none, if a wake-up is under way, or if the timer
+ * runs already.
+ *
+ * Context: on the CPU, interrupts off, maybe under the runqueue lock: the scheduler
+ * itself starts pinned timers in hard irq there.
+ */
+void kdtl_aux_period_start(struct kdtl_aux *aux)
+{
+	if (!aux->sink.period || aux->sink.head == aux->announced ||
+	    irq_work_is_pending(&aux->wake) || hrtimer_is_queued(&aux->period_timer))
+		return;
+	hrtimer_start(&aux->period_timer, ns_to_ktime(aux->sink.period),
+		      HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+/**
  * kdtl_aux_written() - follow up on a head that has moved
  * @aux: the area
  *
@@ -157,7 +176,7 @@ void kdtl_aux_written(struct kdtl_aux *aux)
 {
 	kdtl_aux_lost_end(aux);
 	kdtl_aux_check_wake(aux);
-	kdtl_period_start(aux);
+	kdtl_aux_period_start(aux);
 }
 
 /**

@@ -37,7 +37,7 @@
 
 #include "../compat.h"
 
-static void kdtl_mark_throttled(const struct task_struct *t);
+static void __maybe_unused kdtl_mark_throttled(const struct task_struct *t);
 
 /* Core scheduling may run a task of a lower class because of its cookie. */
 static bool kdtl_same_cookie(const struct task_struct *a, const struct task_struct *b)

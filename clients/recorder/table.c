@@ -203,9 +203,12 @@ static void table_row(const struct table *t, const struct table_cpu *c, bool tas
 	u64 when = table_time(t, e);
 	u32 frac = do_div(when, NSEC_PER_SEC);
 
-	table_span(waited, sizeof(waited),
-		   kdtl_ticks_to_ns(&t->info, kdtl_entry_wait(e)),
-		   kdtl_entry_wait_saturated(e));
+	if (kdtl_entry_is_throttled(e))
+		strscpy(waited, "?", sizeof(waited));
+	else
+		table_span(waited, sizeof(waited),
+			   kdtl_ticks_to_ns(&t->info, kdtl_entry_wait(e)),
+			   kdtl_entry_wait_saturated(e));
 	if (!tasks) {
 		pr_warn("%5llu.%06u %3d %8s %-24s %s\n", when,
 			frac / (u32)NSEC_PER_USEC, cpu, waited,

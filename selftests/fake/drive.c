@@ -119,6 +119,9 @@ static ssize_t drive_do_write(struct file *file, const char __user *from,
 	else if (!strcmp(what, "wait"))
 		err = kdtl_fake_emit(cpu, KDTL_KIND_CEDE, 1,
 				     min_t(u64, (u64)nr * NSEC_PER_SEC, KDTL_TIME_MAX), 0, 0);
+	else if (!strcmp(what, "throttle"))
+		err = kdtl_fake_emit(cpu, KDTL_KIND_THROTTLE, 1, 0,
+				     min_t(u64, (u64)nr * NSEC_PER_SEC, KDTL_TIME_MAX), 0);
 	else if (!strcmp(what, "lost"))
 		err = kdtl_fake_lost(cpu, nr);
 	else if (!strcmp(what, "torn"))

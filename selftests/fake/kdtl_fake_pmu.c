@@ -47,7 +47,8 @@ void kdtl_fake_entry_fill(struct kdtl_entry *e, enum kdtl_kind kind,
 			  u32 queued, u32 ready, u32 slept)
 {
 	*e = (struct kdtl_entry) {
-		.dispatch_reason	= kind,
+		.dispatch_reason	= kind == KDTL_KIND_THROTTLE ?
+					  KDTL_DISPATCH_THROTTLED : kind,
 		.processor_id		= cpu_to_be16(raw_smp_processor_id()),
 		.enqueue_to_dispatch_time = cpu_to_be32(queued),
 		.ready_to_enqueue_time	= cpu_to_be32(ready),

@@ -53,7 +53,10 @@ guest='
 	kdtl record -q -C 1 -o one.data sh /tmp/work
 	insmod /lib/kdtl/kdtl_fake_pmu.ko && insmod /lib/kdtl/kdtl_fake_drive.ko &&
 		kdtl record -q -s kdtl_fake -o long.data sh -c "for s in 1 2 3 4 5 60 5000; do
-			echo wait 0 \$s >/sys/kernel/debug/kdtl_fake/do; done"
+			echo wait 0 \$s >/sys/kernel/debug/kdtl_fake/do; done" &&
+		kdtl record -q -s kdtl_fake -o throttled.data sh -c "for s in 1 2; do
+			echo wait 0 \$s >/sys/kernel/debug/kdtl_fake/do
+			echo throttle 0 \$s >/sys/kernel/debug/kdtl_fake/do; done"
 	kdtl print command.data >command.txt
 	mount -t securityfs securityfs /sys/kernel/security &&
 		echo confidentiality >/sys/kernel/security/lockdown &&
@@ -176,6 +179,22 @@ long_waits_marked()
 	return 1
 }
 
+# A runner that was throttled for 1 and 2 s did not wait for a CPU.
+throttled_apart()
+{
+	[ "$(kdtl print "$work/throttled.data" | awk '!/^#/ { printf "%s %s %s, ", $3, $4, $7 }')" = \
+		"1.00 s external_interrupt, ? ns throttled, 2.00 s external_interrupt, ? ns throttled, " ] &&
+		[ "$(kdtl histogram "$work/throttled.data" | sed -n -e '/^not/p' -e '/^p50/p' |
+			tr -s ' ' | tr '\n' ';')" = \
+			"not in the waits: 2 dispatches of runners that were throttled, for 3.00 s ;p50 1.00 s , p99 2.00 s , p99.9 2.00 s , max 2.00 s ;" ] &&
+		kdtl ctf "$work/throttled.data" "$work/throttled" &&
+		[ "$(babeltrace2 "$work/throttled" | grep -c 'dispatch_reason = .*throttled')" -eq 2 ] &&
+		return
+	kdtl print "$work/throttled.data"
+	kdtl histogram "$work/throttled.data"
+	return 1
+}
+
 converts()
 {
 	kdtl ctf "$work/command.data" "$work/ctf" &&
@@ -251,7 +270,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-ctf.XXXXXX")
 partial "$work"
 capture "$top/scripts/build" x86_64-6.1
 
-plan 19
+plan 20
 ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
 ok "a machine records" "$top/selftests/run/vm" x86_64-6.1 --quiet --cpus 4 \
 	--modules "$captured" --add "$work/tool:/kdtl" --out "$work" -- "$guest"
@@ -267,6 +286,7 @@ ok "the machine read the same" cmp "$work/command.txt" <(kdtl print "$work/comma
 ok "the histogram adds up" histogram_adds_up
 ok "its percentiles are exact" percentiles_are_exact
 ok "waits too long for an entry are marked" long_waits_marked
+ok "throttled runners are in no wait" throttled_apart
 ok "it converts to CTF, once" converts
 ok "babeltrace2 reads the same entries" same_in_ctf
 ok "with the time of day" time_of_day

@@ -52,7 +52,8 @@ static void masks_check(struct kunit *test, struct kdtl_session *s, int cpu, u32
 	len = kdtl_aux_peek(s, cpu, &span);
 	kdtl_for_each_entry(e, span, len) {
 		KUNIT_EXPECT_NE(test, kdtl_fake_entry_seq(e), 0ULL);
-		kind = kdtl_entry_dispatch_reason(e);
+		kind = kdtl_entry_is_throttled(e) ? KDTL_KIND_THROTTLE :
+						    kdtl_entry_dispatch_reason(e);
 		KUNIT_ASSERT_TRUE(test, kind < KDTL_NR_KINDS);
 		got[kind]++;
 	}

@@ -59,6 +59,7 @@ int cmd_histogram(int argc, char **argv)
 {
 	static const unsigned int permille[] = { 500, 990, 999 };
 	uint64_t count[BUCKETS] = { 0 }, *wait, saturated = 0, least = UINT64_MAX, ns;
+	uint64_t throttled = 0, nr = 0;
 	struct recording r;
 
 	if (argc > 2)
@@ -68,30 +69,41 @@ int cmd_histogram(int argc, char **argv)
 	if (!wait)
 		die("%zu entries", r.nr);
 	for (size_t i = 0; i < r.nr; i++) {
-		wait[i] = entry_wait(&r, &r.entry[i]);
+		if (entry_is_throttled(&r.entry[i])) {
+			throttled += entry_throttled(&r, &r.entry[i]);
+			continue;
+		}
+		ns = entry_wait(&r, &r.entry[i]);
+		wait[nr++] = ns;
 		if (!entry_wait_saturated(&r.entry[i])) {
-			count[bits_of(wait[i])]++;
+			count[bits_of(ns)]++;
 			continue;
 		}
 		saturated++;
-		if (wait[i] < least)
-			least = wait[i];
+		if (ns < least)
+			least = ns;
 	}
-	qsort(wait, r.nr, sizeof(*wait), by_value);
+	qsort(wait, nr, sizeof(*wait), by_value);
 
 	printf("%zu dispatches, %llu lost\n", r.nr, (unsigned long long)r.head.lost);
-	if (!r.nr)
+	if (nr < r.nr) {
+		printf("not in the waits: %zu dispatches of runners that were throttled, for",
+		       r.nr - (size_t)nr);
+		print_ns(throttled, false);
+		putchar('\n');
+	}
+	if (!nr)
 		return 0;
 	bars(count, saturated, least);
 	/* Saturated waits are at their lower bounds, so what is below all is exact. */
 	for (size_t i = 0; i < ARRAY_SIZE(permille); i++) {
 		printf("p%g ", permille[i] / 10.0);
-		ns = wait[(r.nr * permille[i] + 999) / 1000 - 1];
+		ns = wait[(nr * permille[i] + 999) / 1000 - 1];
 		print_ns(ns, ns >= least);
 		fputs(", ", stdout);
 	}
 	fputs("max ", stdout);
-	print_ns(wait[r.nr - 1], saturated);
+	print_ns(wait[nr - 1], saturated);
 	putchar('\n');
 	return 0;
 }

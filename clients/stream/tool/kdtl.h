@@ -72,16 +72,30 @@ static inline uint64_t entry_time(const struct recording *r, const struct kdtl_e
 	return ticks_to_ns(r, be64toh(e->timebase) - r->head.tb_boot);
 }
 
+/* A limit on CPU time held the runner back, so its wait for a CPU is not known. */
+static inline bool entry_is_throttled(const struct kdtl_entry *e)
+{
+	return e->dispatch_reason == KDTL_DISPATCH_THROTTLED;
+}
+
+/* For how long. */
+static inline uint64_t entry_throttled(const struct recording *r, const struct kdtl_entry *e)
+{
+	return entry_is_throttled(e) ? ticks_to_ns(r, be32toh(e->ready_to_enqueue_time)) : 0;
+}
+
+/* 0 if the runner was throttled. */
 static inline uint64_t entry_wait(const struct recording *r, const struct kdtl_entry *e)
 {
-	return ticks_to_ns(r, (uint64_t)be32toh(e->enqueue_to_dispatch_time) +
-			      be32toh(e->ready_to_enqueue_time));
+	return entry_is_throttled(e) ? 0 :
+		ticks_to_ns(r, (uint64_t)be32toh(e->enqueue_to_dispatch_time) +
+			       be32toh(e->ready_to_enqueue_time));
 }
 
 /* The wait was as long as entry_wait(), or longer. */
 static inline bool entry_wait_saturated(const struct kdtl_entry *e)
 {
-	return e->dispatch_reason != KDTL_DISPATCH_THROTTLED &&
+	return !entry_is_throttled(e) &&
 	       (be32toh(e->enqueue_to_dispatch_time) == KDTL_TIME_MAX ||
 		be32toh(e->ready_to_enqueue_time) == KDTL_TIME_MAX);
 }

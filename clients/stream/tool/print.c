@@ -29,7 +29,10 @@ static void print_entry(const struct recording *r, const struct kdtl_entry *e)
 
 	printf("%8llu.%09llu %4u  ", (unsigned long long)(t / 1000000000),
 	       (unsigned long long)(t % 1000000000), be16toh(e->processor_id));
-	print_ns(entry_wait(r, e), entry_wait_saturated(e));
+	if (entry_is_throttled(e))
+		printf("%6s ns", "?");
+	else
+		print_ns(entry_wait(r, e), entry_wait_saturated(e));
 	fputs("  ", stdout);
 	print_ns(entry_slept(r, e), entry_slept_saturated(e));
 	printf("  %-25s", name_of(dispatch_names, NR_DISPATCH_NAMES, e->dispatch_reason));

@@ -137,8 +137,11 @@ static void hold_locks(struct kdtl_session *s)
 	int cpu;
 
 	(void)mutex_trylock(&s->lock);
-	(void)raw_spin_trylock(&s->wake_lock);
-	(void)raw_spin_trylock(&s->msgs.lock);
+	/* Never given back, which sparse would complain of. */
+	if (raw_spin_trylock(&s->wake_lock))
+		__release(&s->wake_lock);
+	if (raw_spin_trylock(&s->msgs.lock))
+		__release(&s->msgs.lock);
 	for_each_possible_cpu(cpu) {
 		aux = kdtl_session_aux(s, cpu);
 		if (aux)

@@ -61,13 +61,13 @@ done
 ok "read() and reset are exact at once" "$here/perf_mmap" count
 ok "every dispatch of a task" "$here/perf_mmap" exact
 ok "a full area" "$here/perf_mmap" full
-ok "every entry of all kinds" "$here/perf_mmap" made 7
+ok "every entry of all kinds" "$here/perf_mmap" made 15
 ok "every entry of one kind" "$here/perf_mmap" made 2
 ok "what the source loses is reported" "$here/perf_mmap" gap
 ok "a read-only area has the newest" "$here/perf_mmap" overwrite
 ok "a driver that writes by itself" "$here/perf_mmap" raw
 ok "every dispatch of a task, beside a session" beside_session
 ok "every dispatch of a task, beside another user" beside follow kdtl_sched exact
-ok "every entry, beside a user who writes nonsense" beside garbage kdtl_fake made 7
+ok "every entry, beside a user who writes nonsense" beside garbage kdtl_fake made 15
 ok "killed, it leaves nothing behind" killed
 finish

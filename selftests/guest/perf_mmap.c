@@ -417,7 +417,7 @@ static void count_full(void)
 	struct event *e = &events[nr_events++];
 	uint64_t head;
 
-	e->fd = event_open(pmu_type("kdtl_fake"), 7, -1, 0, 0);
+	e->fd = event_open(pmu_type("kdtl_fake"), 15, -1, 0, 0);
 	if (e->fd < 0 || !event_map(e, 8, 4, PROT_READ | PROT_WRITE))
 		die("an event with an area");
 	self_validating = true;
@@ -441,7 +441,7 @@ static void count_full(void)
 
 static int count(void)
 {
-	struct event e = { .fd = event_open(pmu_type("kdtl_fake"), 7, -1, 0, 0) };
+	struct event e = { .fd = event_open(pmu_type("kdtl_fake"), 15, -1, 0, 0) };
 
 	if (e.fd < 0)
 		die("perf_event_open");
@@ -489,7 +489,7 @@ static int rules(const char *pmu)
 	int fd;
 
 	refuse_event("no dispatch asked for", type, 0, -1, 0, EINVAL);
-	refuse_event("an unknown dispatch", type, 8, -1, 0, EINVAL);
+	refuse_event("an unknown dispatch", type, 16, -1, 0, EINVAL);
 	refuse_event("all dispatches and an unknown", type, 1ULL << 40 | 7, -1, 0, EINVAL);
 	refuse_event("a task", type, 7, 0, -1, EOPNOTSUPP);
 	refuse_event("a task on a CPU", type, 7, 0, 0, EOPNOTSUPP);
@@ -692,7 +692,7 @@ static int exact(void)
 	int wakeups = 0;
 
 	child_start(&c, 5000);
-	open_all("kdtl_sched", 7, 16, PROT_READ | PROT_WRITE);
+	open_all("kdtl_sched", 15, 16, PROT_READ | PROT_WRITE);
 	before = child_asleep(&c);
 	all_ioctl(PERF_EVENT_IOC_ENABLE);
 	if (write(c.go, "x", 1) != 1)
@@ -731,7 +731,7 @@ static int full(void)
 	int i;
 
 	child_start(&c, 2000);
-	open_all("kdtl_sched", 7, 1, PROT_READ | PROT_WRITE);
+	open_all("kdtl_sched", 15, 1, PROT_READ | PROT_WRITE);
 	child_asleep(&c);
 	all_ioctl(PERF_EVENT_IOC_ENABLE);
 	if (write(c.go, "x", 1) != 1)
@@ -778,18 +778,19 @@ static int full(void)
 /* Entries made on a CPU that a mask wants; the test's own source. */
 static uint64_t made_for(int cpu, unsigned int mask)
 {
-	unsigned long long n[4];
+	unsigned long long n[5];
 	FILE *f = fopen(DRIVE "made", "r");
 	int at;
 
 	if (!f)
 		die(DRIVE "made");
-	while (fscanf(f, "%d %llu %llu %llu %llu", &at, &n[0], &n[1], &n[2], &n[3]) == 5) {
+	while (fscanf(f, "%d %llu %llu %llu %llu %llu", &at, &n[0], &n[1], &n[2], &n[3],
+		      &n[4]) == 6) {
 		if (at != cpu)
 			continue;
 		fclose(f);
 		return (mask & 1 ? n[0] : 0) + (mask & 2 ? n[1] : 0) +
-			(mask & 4 ? n[2] : 0) + n[3];
+			(mask & 4 ? n[2] : 0) + (mask & 8 ? n[3] : 0) + n[4];
 	}
 	errno = ENOENT;
 	die(DRIVE "made");
@@ -854,7 +855,7 @@ static void gap_step(const char *todo, uint64_t flags)
 static int gap(void)
 {
 	self_validating = true;
-	open_all("kdtl_fake", 7, 4, PROT_READ | PROT_WRITE);
+	open_all("kdtl_fake", 15, 4, PROT_READ | PROT_WRITE);
 	gap_step("burst 0 10", 0);
 	gap_step("lost 0 5", PERF_AUX_FLAG_PARTIAL);
 	gap_step("burst 0 10", 0);
@@ -872,15 +873,15 @@ static int overwrite(void)
 	const unsigned int per_area = 4 * page / ENTRY_SIZE;
 	int i;
 
-	open_all("kdtl_fake", 7, 4, PROT_READ);
-	drive_start(7);
-	while (made_for(events[0].cpu, 7) - started_at[0] < 10 * per_area)
+	open_all("kdtl_fake", 15, 4, PROT_READ);
+	drive_start(15);
+	while (made_for(events[0].cpu, 15) - started_at[0] < 10 * per_area)
 		usleep(10000);
 	write_file(DRIVE "load", "0");
 	all_ioctl(PERF_EVENT_IOC_DISABLE);
 	for (i = 0; i < nr_events; i++) {
 		struct event *e = &events[i];
-		const uint64_t want = made_for(e->cpu, 7) - started_at[i];
+		const uint64_t want = made_for(e->cpu, 15) - started_at[i];
 		const uint64_t head = e->meta->aux_head;
 		uint64_t pos = head - per_area * ENTRY_SIZE, last = 0, seq;
 		struct kdtl_entry entry;
@@ -999,7 +1000,7 @@ static int garbage(void)
 	int i;
 
 	signal(SIGTERM, end);
-	open_all("kdtl_fake", 7, 4, PROT_READ | PROT_WRITE);
+	open_all("kdtl_fake", 15, 4, PROT_READ | PROT_WRITE);
 	all_ioctl(PERF_EVENT_IOC_ENABLE);
 	printf("# following %d CPUs\n", nr_events);
 	fflush(stdout);

@@ -301,6 +301,7 @@ static void counters_each_overflows(struct kunit *test)
 			kdtl_fake_emit(0, KDTL_KIND_CEDE, 1, 1, 1, 1);
 			kdtl_fake_emit(0, KDTL_KIND_PREEMPT, 1, 1, 1, 1);
 			kdtl_fake_emit(0, KDTL_KIND_FAULT, 1, 1, 1, 1);
+			kdtl_fake_emit(0, KDTL_KIND_THROTTLE, 1, 1, 1, 1);
 			kdtl_fake_lost(0, 1);
 		}
 		KUNIT_EXPECT_TRUE_MSG(test, kapi_msg_of(s, KDTL_MSG_OVERFLOW, &msg),

@@ -48,6 +48,28 @@ void kdtl_session_unlist(struct kdtl_session *s)
 	mutex_unlock(&kdtl_list_lock);
 }
 
+/**
+ * kdtl_session_hold_of() - find and hold a session of a module
+ * @module: the module
+ *
+ * Context: may sleep.
+ * Return: a session that nobody closes, held; NULL: there is none.
+ */
+struct kdtl_session *kdtl_session_hold_of(const struct module *module)
+{
+	struct kdtl_session *s, *found = NULL;
+
+	mutex_lock(&kdtl_list_lock);
+	list_for_each_entry(s, &kdtl_list, node) {
+		if (s->module != module || kdtl_session_hold(s))
+			continue;
+		found = s;
+		break;
+	}
+	mutex_unlock(&kdtl_list_lock);
+	return found;
+}
+
 static void *list_start(struct seq_file *m, loff_t *pos)
 {
 	mutex_lock(&kdtl_list_lock);

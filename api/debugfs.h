@@ -4,9 +4,11 @@
 #define _KDTL_DEBUGFS_H
 
 struct kdtl_session;
+struct module;
 
 void kdtl_session_list(struct kdtl_session *s);
 void kdtl_session_unlist(struct kdtl_session *s);
+struct kdtl_session *kdtl_session_hold_of(const struct module *module);
 
 void kdtl_debugfs_init(void);
 void kdtl_debugfs_exit(void);

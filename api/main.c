@@ -4,19 +4,27 @@
 
 #include "../core/session.h"
 #include "debugfs.h"
+#include "session.h"
 
 static int __init kdtl_init(void)
 {
 	int err = kdtl_cpus_init();
 
-	if (!err)
-		kdtl_debugfs_init();
-	return err;
+	if (err)
+		return err;
+	err = kdtl_modules_init();
+	if (err) {
+		kdtl_cpus_exit();
+		return err;
+	}
+	kdtl_debugfs_init();
+	return 0;
 }
 
 static void __exit kdtl_exit(void)
 {
 	kdtl_debugfs_exit();
+	kdtl_modules_exit();
 	kdtl_cpus_exit();
 }
 

@@ -94,21 +94,48 @@ KDTL_HEAP_SWAP(kdtl_cursor_swap, a, b)
 static const struct min_heap_callbacks kdtl_heap_ops =
 	KDTL_HEAP_OPS(struct kdtl_cursor *, kdtl_cursor_less, kdtl_cursor_swap);
 
-static bool kdtl_merge_begin(struct kdtl_session *s)
+static void kdtl_merge_free(struct kdtl_merge *m)
 {
+	kvfree(m->heap.data);
+	kvfree(m);
+}
+
+static struct kdtl_merge *kdtl_merge_alloc(struct kdtl_session *s)
+{
+	struct kdtl_cursor **slots;
+	struct kdtl_merge *m;
+
+	m = kvzalloc(struct_size(m, cursors, nr_cpu_ids), GFP_KERNEL);
+	slots = kvcalloc(nr_cpu_ids, sizeof(*slots), GFP_KERNEL);
+	if (!m || !slots) {
+		kvfree(slots);
+		kvfree(m);
+		return NULL;
+	}
+	m->session = s;
+	kdtl_heap_init(&m->heap, slots, nr_cpu_ids);
+	return m;
+}
+
+static bool kdtl_merge_begin(struct kdtl_merge *m)
+{
+	struct kdtl_session *s = m->session;
 	bool free;
 
 	mutex_lock(&s->lock);
-	free = !s->merged;
-	s->merged = true;
+	free = !s->merge;
+	if (free)
+		s->merge = m;
 	mutex_unlock(&s->lock);
 	return free;
 }
 
-static void kdtl_merge_end(struct kdtl_session *s)
+static void kdtl_merge_end(struct kdtl_merge *m)
 {
+	struct kdtl_session *s = m->session;
+
 	mutex_lock(&s->lock);
-	s->merged = false;
+	s->merge = NULL;
 	mutex_unlock(&s->lock);
 }
 
@@ -131,7 +158,6 @@ static void kdtl_merge_end(struct kdtl_session *s)
  */
 struct kdtl_merge *kdtl_merge_create(struct kdtl_session *s)
 {
-	struct kdtl_cursor **slots;
 	struct kdtl_merge *m;
 
 	if (s->layout.overwrite) {
@@ -143,21 +169,15 @@ struct kdtl_merge *kdtl_merge_create(struct kdtl_session *s)
 		pr_warn("%s: merge: %s has no sync()\n", s->owner, s->pmu->name);
 		return ERR_PTR(-EOPNOTSUPP);
 	}
-	if (!kdtl_merge_begin(s)) {
+	m = kdtl_merge_alloc(s);
+	if (!m)
+		return ERR_PTR(-ENOMEM);
+	if (!kdtl_merge_begin(m)) {
 		pr_warn("%s: merge: there is one already, and a session has one reader\n",
 			s->owner);
+		kdtl_merge_free(m);
 		return ERR_PTR(-EBUSY);
 	}
-	m = kvzalloc(struct_size(m, cursors, nr_cpu_ids), GFP_KERNEL);
-	slots = kvcalloc(nr_cpu_ids, sizeof(*slots), GFP_KERNEL);
-	if (!m || !slots) {
-		kvfree(slots);
-		kvfree(m);
-		kdtl_merge_end(s);
-		return ERR_PTR(-ENOMEM);
-	}
-	m->session = s;
-	kdtl_heap_init(&m->heap, slots, nr_cpu_ids);
 	return m;
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_merge_create, KDTL_NS);
@@ -230,9 +250,8 @@ void kdtl_merge_destroy(struct kdtl_merge *m)
 	kdtl_merge_advance(m);
 	for_each_cpu(cpu, m->session->cpus)
 		kdtl_cursor_consume(m, cpu);
-	kdtl_merge_end(m->session);
-	kvfree(m->heap.data);
-	kvfree(m);
+	kdtl_merge_end(m);
+	kdtl_merge_free(m);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_merge_destroy, KDTL_NS);
 

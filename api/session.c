@@ -10,6 +10,7 @@
 
 #include <linux/export.h>
 #include <linux/log2.h>
+#include <linux/module.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 
@@ -20,6 +21,7 @@
 #include "../core/wake.h"
 #include "debugfs.h"
 #include "request.h"
+#include "session.h"
 
 #define KDTL_SESSION_FLAGS	(KDTL_SESSION_OVERWRITE | KDTL_SESSION_PAUSE)
 
@@ -158,33 +160,15 @@ free:
 }
 
 /**
- * kdtl_session_create() - create a session
- * @attr: its attributes
- *
- * The session holds the source's module.  AUX areas are not allocated yet, but
- * the memory that they will take on the CPUs that are online now is checked
- * against the module parameter max_session_mb.
- *
- * The caller's completion (@attr->done) is completed on every wake-up, even if
- * nobody waits, until kdtl_session_close() returns, and never after that.  At
- * most one count of it is the session's: a wake-up replaces the count of the last
- * one if it is still there.
- *
- * perfmon2: pfmk_create_context().
+ * __kdtl_session_create() - kdtl_session_create() on behalf of a module
+ * @attr: the session's attributes
+ * @owner: the module to which the session belongs; NULL: the kernel itself
  *
  * Context: task, may sleep.
- * Return:
- * * the session, or ERR_PTR
- * * -EINVAL: pages are not a power of two, the mask or the flags have unknown bits,
- *   the watermark is above the area's size, or the CPU set has no possible CPU (a
- *   line in the log says which)
- * * -ENOENT: there is no such source, or none at all
- * * -EOPNOTSUPP: the source distinguishes none of the mask's kinds
- * * -ENOMEM: memory is short, or max_session_mb is exceeded (a line in the log)
- * * the error of the source's attach(), for instance -EBUSY if somebody else owns
- *   the hypervisor's log
+ * Return: as kdtl_session_create().
  */
-struct kdtl_session *kdtl_session_create(const struct kdtl_session_attr *attr)
+struct kdtl_session *__kdtl_session_create(const struct kdtl_session_attr *attr,
+					   struct module *owner)
 {
 	struct kdtl_session *s;
 	int err;
@@ -196,6 +180,7 @@ struct kdtl_session *kdtl_session_create(const struct kdtl_session_attr *attr)
 	s = kdtl_session_alloc(attr);
 	if (!s)
 		return ERR_PTR(-ENOMEM);
+	s->module = owner;
 	snprintf(s->owner, sizeof(s->owner), "%ps", __builtin_return_address(0));
 
 	s->pmu = kdtl_source_get(attr->pmu);
@@ -225,7 +210,7 @@ free:
 	kdtl_session_free(s);
 	return ERR_PTR(err);
 }
-EXPORT_SYMBOL_NS_GPL(kdtl_session_create, KDTL_NS);
+EXPORT_SYMBOL_NS_GPL(__kdtl_session_create, KDTL_NS);
 
 /* Only one waiter takes the wake-up; the others see that the session was stopped. */
 static void kdtl_session_end_waits(struct kdtl_session *s)
@@ -254,33 +239,23 @@ static void kdtl_unload_locked(struct kdtl_session *s)
 	trace_kdtl_session(s, "unloaded");
 }
 
-/**
- * kdtl_session_close() - end a session, in any state
- * @s: the session; may be NULL or ERR_PTR
- *
- * Stops and unloads it, ends every kdtl_wait() and kdtl_read() on it with
- * -ESHUTDOWN, waits until the last writer and the last verb have left, and frees
- * everything.  After it has returned there are no more wake-ups.  Spans from
- * kdtl_aux_peek() become invalid, so readers must have stopped using them.
- *
- * perfmon2: close() of the context.
- *
- * Context: task, may sleep.  Not from kdtl_session_attr::wake().
- */
-void kdtl_session_close(struct kdtl_session *s)
+/* Begin to close a session.  Returns false if somebody else has begun. */
+static bool kdtl_session_shut(struct kdtl_session *s)
 {
-	if (IS_ERR_OR_NULL(s))
-		return;
+	bool first;
 
 	mutex_lock(&s->lock);
-	if (WARN_ON_ONCE(s->closing)) {
-		mutex_unlock(&s->lock);
-		return;
+	first = !s->closing;
+	if (first) {
+		kdtl_unload_locked(s);
+		WRITE_ONCE(s->closing, true);
 	}
-	kdtl_unload_locked(s);
-	WRITE_ONCE(s->closing, true);
 	mutex_unlock(&s->lock);
+	return first;
+}
 
+static void kdtl_session_end(struct kdtl_session *s)
+{
 	kdtl_session_wake(s);
 	/* [wake.K] Waiters look at closing, which swake_up_all() orders before the wake-up. */
 	swake_up_all(&s->done->wait);
@@ -294,7 +269,85 @@ void kdtl_session_close(struct kdtl_session *s)
 	kdtl_source_put(s->pmu);
 	kdtl_session_free(s);
 }
+
+/**
+ * kdtl_session_close() - end a session, in any state
+ * @s: the session; may be NULL or ERR_PTR
+ *
+ * Stops and unloads it, ends every kdtl_wait() and kdtl_read() on it with
+ * -ESHUTDOWN, waits until the last writer and the last verb have left, and frees
+ * everything.  After it has returned there are no more wake-ups.  Spans from
+ * kdtl_aux_peek() become invalid, so readers must have stopped using them.
+ *
+ * When a module goes, or its init fails, kdtl closes the sessions that the module has
+ * left open, destroys their merges, and says in the log which function had created
+ * them.  A thread of the module that sleeps in kdtl_wait() or kdtl_read() then has
+ * time to end, if it does not sleep any more.
+ *
+ * perfmon2: close() of the context.
+ *
+ * Context: task, may sleep.  Not from kdtl_session_attr::wake().
+ */
+void kdtl_session_close(struct kdtl_session *s)
+{
+	if (IS_ERR_OR_NULL(s))
+		return;
+	if (WARN_ON_ONCE(!kdtl_session_shut(s)))
+		return;
+	kdtl_session_end(s);
+}
 EXPORT_SYMBOL_NS_GPL(kdtl_session_close, KDTL_NS);
+
+/* Close a session that is held and that its module has left open. */
+static void kdtl_session_close_left(struct kdtl_session *s)
+{
+	bool first;
+
+	pr_warn("module %s leaves session %u of %s open: kdtl closes it\n",
+		module_name(s->module), s->id, s->owner);
+	kdtl_merge_destroy(s->merge);
+	first = kdtl_session_shut(s);
+	kdtl_session_release(s);
+	if (first)
+		kdtl_session_end(s);
+}
+
+/*
+ * A module goes, also because its init has failed: its memory is freed when this
+ * returns.  Its sessions must not keep the source busy for ever, nor wake what is
+ * in that memory.
+ */
+static int kdtl_module_going(struct notifier_block *nb, unsigned long state, void *module)
+{
+	struct kdtl_session *s;
+	bool left = false;
+
+	if (state != MODULE_STATE_GOING)
+		return NOTIFY_DONE;
+	while ((s = kdtl_session_hold_of(module))) {
+		kdtl_session_close_left(s);
+		left = true;
+	}
+	/* A reader that has left kdtl_wait() is in the module's code until it ends. */
+	if (left)
+		synchronize_rcu_tasks();
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block kdtl_module_nb = {
+	.notifier_call = kdtl_module_going,
+};
+
+/* Watch for modules that go. */
+int __init kdtl_modules_init(void)
+{
+	return register_module_notifier(&kdtl_module_nb);
+}
+
+void kdtl_modules_exit(void)
+{
+	unregister_module_notifier(&kdtl_module_nb);
+}
 
 static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
 {

@@ -12,6 +12,9 @@
 #include "aux.h"
 #include "msgq.h"
 
+struct kdtl_merge;
+struct module;
+
 #define KDTL_OWNER_LEN	64	/* "function [module]" */
 
 enum kdtl_state {
@@ -44,7 +47,7 @@ enum kdtl_state {
  * @pause: an overflow that notifies pauses the CPU
  * @nr_paused: CPUs that wait for kdtl_restart()
  * @msgs: messages to the reader
- * @merged: a struct kdtl_merge reads the session; under @lock
+ * @merge: the merge that reads the session, or NULL; under @lock
  * @mem: bytes accounted to the session
  * @done: the completion that is completed on a wake-up: the caller's, or @own_done
  * @own_done: used if the caller has none
@@ -55,6 +58,7 @@ enum kdtl_state {
  * @pending: there was a wake-up that no kdtl_wait() has returned for yet
  * @stops: number of kdtl_stop() and kdtl_unload(), each of which ends all waits;
  *	written under @lock
+ * @module: the module that called kdtl_session_create(); NULL: the kernel itself
  * @owner: name of the function that called kdtl_session_create(), because an
  *	address in a module's init code soon means nothing
  * @id: number for people to read, from 1
@@ -83,7 +87,7 @@ struct kdtl_session {
 	bool			pause;
 	atomic_t		nr_paused;
 	struct kdtl_msgq	msgs;
-	bool			merged;
+	struct kdtl_merge	*merge;
 	atomic64_t		mem;
 
 	struct completion	*done;
@@ -94,6 +98,7 @@ struct kdtl_session {
 	bool			pending;
 	unsigned int		stops;
 
+	struct module		*module;
 	char			owner[KDTL_OWNER_LEN];
 	u32			id;
 	struct list_head	node;

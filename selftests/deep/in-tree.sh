@@ -81,7 +81,7 @@ builds()
 		return 1
 	}
 	! grep -E -A 3 'warning:|WARNING' "$work/log" &&
-		nm "$1/drivers/kdtl/$3" | grep ' T kdtl_session_create$'
+		nm "$1/drivers/kdtl/$3" | grep ' T __kdtl_session_create$'
 }
 
 # The kernel is Debian's, the modules are from the tree.

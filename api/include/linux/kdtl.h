@@ -536,7 +536,41 @@ struct kdtl_aux_info {
 	bool	online;
 };
 
-struct kdtl_session *kdtl_session_create(const struct kdtl_session_attr *attr);
+struct kdtl_session *__kdtl_session_create(const struct kdtl_session_attr *attr,
+					   struct module *owner);
+
+/**
+ * kdtl_session_create() - create a session
+ * @attr: its attributes, ``const struct kdtl_session_attr *``
+ *
+ * The session holds the source's module.  AUX areas are not allocated yet, but
+ * the memory that they will take on the CPUs that are online now is checked
+ * against the module parameter max_session_mb.
+ *
+ * The session belongs to the module that calls this, and must be closed before the
+ * module goes.  kdtl closes one that was forgotten, see kdtl_session_close().
+ *
+ * The caller's completion (@attr->done) is completed on every wake-up, even if
+ * nobody waits, until kdtl_session_close() returns, and never after that.  At
+ * most one count of it is the session's: a wake-up replaces the count of the last
+ * one if it is still there.
+ *
+ * perfmon2: pfmk_create_context().
+ *
+ * Context: task, may sleep.
+ * Return:
+ * * the session, ``struct kdtl_session *``, or ERR_PTR
+ * * -EINVAL: pages are not a power of two, the mask or the flags have unknown bits,
+ *   the watermark is above the area's size, or the CPU set has no possible CPU (a
+ *   line in the log says which)
+ * * -ENOENT: there is no such source, or none at all
+ * * -EOPNOTSUPP: the source distinguishes none of the mask's kinds
+ * * -ENOMEM: memory is short, or max_session_mb is exceeded (a line in the log)
+ * * the error of the source's attach(), for instance -EBUSY if somebody else owns
+ *   the hypervisor's log
+ */
+#define kdtl_session_create(attr)	__kdtl_session_create(attr, THIS_MODULE)
+
 void kdtl_session_close(struct kdtl_session *s);
 
 int kdtl_load(struct kdtl_session *s, const struct cpumask *cpus);

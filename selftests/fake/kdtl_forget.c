@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kdtl_forget - a client that does not close its session
+ *
+ *	insmod kdtl_forget.ko leave=done
+ *	insmod kdtl_forget.ko leave=merge fail=1	its init fails
+ *
+ * The session logs CPU 0 of the test source.
+ */
+#define pr_fmt(fmt) "kdtl_forget: " fmt
+
+#include <linux/delay.h>
+#include <linux/err.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/string.h>
+
+#include "kdtl_fake_pmu.h"
+
+static char *leave = "";
+module_param(leave, charp, 0444);
+MODULE_PARM_DESC(leave, "what is left with the session: done, wake, wait or merge");
+
+static bool fail;
+module_param(fail, bool, 0444);
+MODULE_PARM_DESC(fail, "init fails");
+
+static struct kdtl_session *session;
+static struct kdtl_merge *merge;
+static DECLARE_COMPLETION(forget_done);
+static unsigned int forget_wakes;
+
+static void forget_wake(void *data)
+{
+	(*(unsigned int *)data)++;
+}
+
+static int forget_reader(void *unused)
+{
+	while (kdtl_wait(session, MAX_SCHEDULE_TIMEOUT) >= 0)
+		;
+	return 0;
+}
+
+/* A thread that sleeps in kdtl_wait() when this returns. */
+static int forget_wait(void)
+{
+	struct task_struct *t = kthread_run(forget_reader, NULL, "kdtl_forget");
+
+	if (IS_ERR(t))
+		return PTR_ERR(t);
+	while (READ_ONCE(t->__state) != TASK_INTERRUPTIBLE)
+		msleep(20);
+	return 0;
+}
+
+/* A merge that has just returned an entry. */
+static int forget_merge(void)
+{
+	int err;
+
+	merge = kdtl_merge_create(session);
+	if (IS_ERR(merge))
+		return PTR_ERR(merge);
+	err = kdtl_fake_emit(0, KDTL_KIND_CEDE, 2, 0, 0, 0);
+	if (err)
+		return err;
+	kdtl_merge_sync(merge);
+	return kdtl_merge_next(merge) ? 0 : -ENODATA;
+}
+
+/* The function that the log names. */
+static noinline struct kdtl_session *forget_create(void)
+{
+	const struct kdtl_session_attr attr = {
+		.pmu		= KDTL_FAKE_PMU,
+		.cpus		= cpumask_of(0),
+		.aux_pages	= 1,
+		.watermark	= 10 * KDTL_ENTRY_SIZE,
+		.done		= !strcmp(leave, "done") ? &forget_done : NULL,
+		.wake		= !strcmp(leave, "wake") ? forget_wake : NULL,
+		.wake_data	= &forget_wakes,
+	};
+	struct kdtl_session *s = kdtl_session_create(&attr);
+
+	/* Not a tail call, after which the log would name the caller. */
+	barrier();
+	return s;
+}
+
+static int __init forget_init(void)
+{
+	int err;
+
+	session = forget_create();
+	if (IS_ERR(session))
+		return PTR_ERR(session);
+	err = kdtl_load(session, NULL);
+	if (!err)
+		err = kdtl_start(session);
+	if (!err && !strcmp(leave, "wait"))
+		err = forget_wait();
+	if (!err && !strcmp(leave, "merge"))
+		err = forget_merge();
+	if (err)
+		pr_err("cannot be set up (%d)\n", err);
+	/* A script sees that init failed where it should. */
+	return err ?: fail ? -ECANCELED : 0;
+}
+
+static void __exit forget_exit(void)
+{
+}
+
+module_init(forget_init);
+module_exit(forget_exit);
+
+MODULE_DESCRIPTION("kdtl test: a client that does not close its session");
+MODULE_LICENSE("GPL");
+MODULE_IMPORT_NS(KDTL_NS);

@@ -1,0 +1,83 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# A client that goes and leaves its session open harms nobody: kdtl closes the session
+# before the client's memory is freed, and says so.
+#
+# shellcheck disable=SC2317 # functions that ok() calls
+
+# shellcheck source-path=SCRIPTDIR source=ktap.sh
+. "$(dirname "$0")/ktap.sh"
+
+need kdtl kdtl_fake_pmu
+have_module kdtl_forget || skip_all "no module kdtl_forget"
+
+sessions=/sys/kernel/debug/kdtl/sessions
+act=/sys/module/kdtl_client_sh/parameters/act
+
+left()
+{
+	grep -c 'kdtl_forget' "$sessions"
+}
+
+# One line names the module, the session and the function that created it. An insmod
+# that fails may try twice.
+is_said()
+{
+	dmesg | sed -n 's/.*kdtl: module kdtl_forget leaves session \([0-9]*\) of forget_create \[kdtl_forget\] open: kdtl closes it$/\1/p' >/tmp/forgotten
+	[ -s /tmp/forgotten ] && is "$(uniq -d /tmp/forgotten)" ''
+}
+
+# gone: no session, no thread, and the line in the log.
+gone()
+{
+	is "$(left)" 0 && ! is_loaded kdtl_forget && is_said || return
+	until_true no_reader
+}
+
+no_reader()
+{
+	! cat /proc/[0-9]*/comm 2>/dev/null | grep -q '^kdtl_forget$'
+}
+
+# The source wakes the readers of all its sessions: memory that is gone must not be
+# touched.
+entries_come()
+{
+	load kdtl_client_sh && echo load >"$act" && echo start >"$act" &&
+		echo "emit 50" >"$act" && unload kdtl_client_sh
+}
+
+# is_forgotten WHAT: rmmod.
+is_forgotten()
+{
+	dmesg -c >/dev/null
+	load kdtl_forget leave="$1" && is "$(left)" 1 && unload kdtl_forget &&
+		entries_come && gone
+}
+
+# is_forgotten_early WHAT: a failed init.
+is_forgotten_early()
+{
+	dmesg -c >/dev/null
+	! load kdtl_forget leave="$1" fail=1 2>/dev/null && entries_come && gone
+}
+
+# The session of another module is left alone.
+other_stays()
+{
+	dmesg -c >/dev/null
+	load kdtl_client_sh && load kdtl_forget leave=wake && unload kdtl_forget &&
+		gone && is "$(grep -c kdtl_client_sh "$sessions")" 1 &&
+		unload kdtl_client_sh
+}
+
+plan 11
+for what in wake "done" wait merge; do
+	ok "rmmod leaves a session with $what: it is closed" is_forgotten "$what"
+	ok "a failed init leaves one with $what: it is closed" is_forgotten_early "$what"
+done
+ok "the session of another module stays" other_stays
+ok "the source unloads" unload kdtl_fake_pmu
+ok "kdtl unloads" unload kdtl
+finish

@@ -28,25 +28,30 @@
 /* 4 GiB with pages of 4 KiB, about as far as a watermark of 32 bits reaches. */
 #define KDTL_MAX_PAGES		(1U << 20)
 
-static bool kdtl_pages_valid(const char *what, unsigned int nr, bool none)
+static bool kdtl_pages_valid(const char *what, unsigned int nr)
 {
-	if (none && !nr)
+	if (!nr || (is_power_of_2(nr) && nr <= KDTL_MAX_PAGES))
 		return true;
-	if (is_power_of_2(nr) && nr <= KDTL_MAX_PAGES)
-		return true;
-	pr_warn_ratelimited("%s=%u: must be a power of two up to %u%s\n", what, nr,
-			    KDTL_MAX_PAGES, none ? ", or 0" : "");
+	pr_warn_ratelimited("%s=%u: must be a power of two up to %u, or 0\n", what, nr,
+			    KDTL_MAX_PAGES);
 	return false;
+}
+
+static unsigned int kdtl_attr_aux_pages(const struct kdtl_session_attr *attr)
+{
+	return attr->aux_pages ?: KDTL_DEFAULT_AUX_PAGES;
 }
 
 static int kdtl_attr_check(const struct kdtl_session_attr *attr)
 {
+	u64 size;
+
 	if (!attr) {
 		pr_warn("kdtl_session_create() needs attributes\n");
 		return -EINVAL;
 	}
-	if (!kdtl_pages_valid("aux_pages", attr->aux_pages, false) ||
-	    !kdtl_pages_valid("msg_pages", attr->msg_pages, true))
+	if (!kdtl_pages_valid("aux_pages", attr->aux_pages) ||
+	    !kdtl_pages_valid("msg_pages", attr->msg_pages))
 		return -EINVAL;
 	if (attr->mask & ~KDTL_MASK_ALL) {
 		pr_warn_ratelimited("mask=%#x: unknown bits, allowed are %#x\n",
@@ -58,9 +63,10 @@ static int kdtl_attr_check(const struct kdtl_session_attr *attr)
 				    attr->flags, KDTL_SESSION_FLAGS);
 		return -EINVAL;
 	}
-	if (attr->watermark > (u64)attr->aux_pages << PAGE_SHIFT) {
+	size = (u64)kdtl_attr_aux_pages(attr) << PAGE_SHIFT;
+	if (attr->watermark > size) {
 		pr_warn_ratelimited("watermark=%u: more than the area's %llu bytes\n",
-				    attr->watermark, (u64)attr->aux_pages << PAGE_SHIFT);
+				    attr->watermark, size);
 		return -EINVAL;
 	}
 	if (attr->cpus && !cpumask_intersects(attr->cpus, cpu_possible_mask)) {
@@ -108,6 +114,7 @@ static void kdtl_session_choose_cpus(struct kdtl_session *s)
 
 static struct kdtl_session *kdtl_session_alloc(const struct kdtl_session_attr *attr)
 {
+	const unsigned int aux_pages = kdtl_attr_aux_pages(attr);
 	unsigned int nr_cpus = 0;
 	struct kdtl_session *s;
 	struct kdtl_set *set;
@@ -127,9 +134,8 @@ static struct kdtl_session *kdtl_session_alloc(const struct kdtl_session_attr *a
 	s->wake_data = attr->wake_data;
 	s->pause = attr->flags & KDTL_SESSION_PAUSE;
 	INIT_LIST_HEAD(&s->sets);
-	s->layout.nr_pages = attr->aux_pages;
-	s->layout.watermark = attr->watermark ?:
-		(u64)attr->aux_pages << (PAGE_SHIFT - 1);
+	s->layout.nr_pages = aux_pages;
+	s->layout.watermark = attr->watermark ?: (u64)aux_pages << (PAGE_SHIFT - 1);
 	s->layout.overwrite = attr->flags & KDTL_SESSION_OVERWRITE;
 	atomic64_set(&s->mem, sizeof(*s) + ((u64)attr->msg_pages << PAGE_SHIFT));
 
@@ -141,7 +147,7 @@ static struct kdtl_session *kdtl_session_alloc(const struct kdtl_session_attr *a
 	kdtl_session_choose_cpus(s);
 	for_each_cpu_and(cpu, s->loaded, cpu_online_mask)
 		nr_cpus++;
-	if (!kdtl_session_mem_allowed(s, nr_cpus * kdtl_aux_mem(attr->aux_pages)))
+	if (!kdtl_session_mem_allowed(s, nr_cpus * kdtl_aux_mem(aux_pages)))
 		goto free;
 
 	s->aux = alloc_percpu(struct kdtl_aux *);

@@ -52,7 +52,7 @@ static bool fuzz_attr(struct fuzz_thread *t, struct fuzz_slot *slot,
 
 	attr->pmu = FUZZ_PICK(t, char *, FUZZ_PMU, FUZZ_PMU, FUZZ_PMU, FUZZ_PMU,
 			      FUZZ_PMU, "kdtl_sched", NULL);
-	attr->aux_pages = FUZZ_PICK(t, unsigned int, 1, 1, 2, 4, 16);
+	attr->aux_pages = FUZZ_PICK(t, unsigned int, 0, 1, 1, 2, 4, 16);
 	attr->msg_pages = FUZZ_PICK(t, unsigned int, 0, 1, 1, 2);
 	attr->watermark = FUZZ_PICK(t, unsigned int, 0, 0, 1, KDTL_ENTRY_SIZE, PAGE_SIZE);
 	attr->mask = fuzz_below(t, KDTL_MASK_ALL + 1);
@@ -74,7 +74,7 @@ static bool fuzz_attr(struct fuzz_thread *t, struct fuzz_slot *slot,
 
 	switch (fuzz_below(t, 5)) {
 	case 0:
-		attr->aux_pages = FUZZ_PICK(t, unsigned int, 0, 3, 6, INT_MAX, 1U << 31,
+		attr->aux_pages = FUZZ_PICK(t, unsigned int, 3, 6, INT_MAX, 1U << 31,
 					    (1 << 20) + 1, 1 << 21, UINT_MAX);
 		break;
 	case 1:
@@ -126,7 +126,7 @@ static long fuzz_create(struct fuzz_thread *t, struct fuzz_slot *slot, long *wan
 		return PTR_ERR(s);
 	}
 	cpumask_copy(&slot->cpus, attr.cpus ?: cpu_possible_mask);
-	slot->aux_pages = attr.aux_pages;
+	slot->aux_pages = attr.aux_pages ?: KDTL_DEFAULT_AUX_PAGES;
 	slot->overwrite = attr.flags & KDTL_SESSION_OVERWRITE;
 	slot->pause = attr.flags & KDTL_SESSION_PAUSE;
 	slot->fuzz_pmu = attr.pmu && !strcmp(attr.pmu, FUZZ_PMU);

@@ -148,7 +148,8 @@ static void session_bad_attr(struct kunit *test)
 		int				err;
 		struct kdtl_session_attr	attr;
 	} bad[] = {
-		{ "no pages", -EINVAL, { .pmu = SESSION_PMU } },
+		{ "watermark above the default area", -EINVAL,
+		  { .pmu = SESSION_PMU, .watermark = SZ_256K + 1 } },
 		{ "3 pages", -EINVAL, { .pmu = SESSION_PMU, .aux_pages = 3 } },
 		{ "2^20 + 1 pages", -EINVAL, { .pmu = SESSION_PMU, .aux_pages = (1 << 20) + 1 } },
 		{ "2^21 pages", -EINVAL, { .pmu = SESSION_PMU, .aux_pages = 1 << 21 } },
@@ -257,6 +258,32 @@ static void session_any_pmu(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&session_src.users), 1);
 	kapi_close(test);
 	session_nothing_left(test, "any source");
+}
+
+/* {}: the best source, all CPUs, all kinds, the default area, half of it as watermark. */
+static void session_zeroed(struct kunit *test)
+{
+	const struct kdtl_session_attr attr = {};
+	struct kdtl_session *s = kapi_create(test, &attr);
+	struct kdtl_aux_info info;
+	struct kdtl_msg msg;
+	int cpu;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&session_src.on), (int)num_online_cpus());
+	for_each_online_cpu(cpu) {
+		KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
+		KUNIT_EXPECT_TRUE(test, !strcmp(info.source, SESSION_PMU));
+		KUNIT_EXPECT_EQ(test, info.size, (u64)SZ_256K);
+		KUNIT_EXPECT_EQ(test, info.watermark, (u64)SZ_128K);
+		KUNIT_EXPECT_TRUE(test, info.online);
+	}
+	KUNIT_EXPECT_EQ(test, kdtl_read(s, &msg, sizeof(msg), true), (ssize_t)-EAGAIN);
+	smp_call_function_single(0, session_emit, NULL, 1);
+	KUNIT_EXPECT_EQ(test, kapi_conserved(test, s), 1ULL);
+	kapi_close(test);
+	session_nothing_left(test, "an attribute of zeroes");
 }
 
 #ifdef MODULE
@@ -579,6 +606,7 @@ static struct kunit_case session_cases[] = {
 	KUNIT_CASE(session_cap),
 	KUNIT_CASE(session_attach_fails),
 	KUNIT_CASE(session_any_pmu),
+	KUNIT_CASE(session_zeroed),
 #ifdef MODULE
 	KUNIT_CASE(session_pmu_goes),
 #endif

@@ -33,6 +33,7 @@
 #include <linux/module.h>
 #include <linux/notifier.h>
 #include <linux/sched.h>
+#include <linux/sizes.h>
 #include <linux/time64.h>
 #include <linux/types.h>
 #include <linux/version.h>
@@ -265,6 +266,9 @@ const char *kdtl_preempt_reason_name(unsigned int reason);
 
 struct kdtl_session;	/* opaque */
 
+/* AUX pages per CPU of a session that names no number: 256 KiB. */
+#define KDTL_DEFAULT_AUX_PAGES	(SZ_256K / PAGE_SIZE)
+
 /* kdtl_session_attr::flags */
 #define KDTL_SESSION_OVERWRITE	0x1	/* keep the newest entries, see kdtl_aux_snapshot() */
 #define KDTL_SESSION_PAUSE	0x2	/* an overflow that notifies pauses the CPU */
@@ -276,7 +280,7 @@ struct kdtl_session;	/* opaque */
  * @cpus: CPUs on which the session may be loaded; NULL: all.  Isolated CPUs
  *	(isolcpus=, nohz_full=, isolated cpusets) are only loaded if they are asked
  *	for: by this mask or by that of kdtl_load()
- * @aux_pages: AUX pages per CPU, a power of two
+ * @aux_pages: AUX pages per CPU, a power of two; 0: KDTL_DEFAULT_AUX_PAGES
  * @msg_pages: pages for messages, a power of two; 0: no messages
  * @watermark: unread bytes of a CPU that wake the reader; 0: half the area.  If it
  *	exceeds the whole entries that fit, the first loss wakes the reader
@@ -290,7 +294,9 @@ struct kdtl_session;	/* opaque */
  *	that cannot sleep in kdtl_wait(), and can queue an irq_work for instance
  * @wake_data: argument of @wake
  *
- * @done and @wake are two forms of one notification.  Zero all other fields.
+ * @done and @wake are two forms of one notification.  A field that is zero has its
+ * default, so the attribute {} is valid: it logs all dispatches of the best source on
+ * all CPUs.
  */
 struct kdtl_session_attr {
 	const char		*pmu;

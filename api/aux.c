@@ -8,6 +8,7 @@
 #include <linux/mm.h>
 
 #include "../core/compat.h"
+#include "reader.h"
 #include "request.h"
 
 /* The area of a CPU; NULL if it has none yet; ERR_PTR(-EINVAL) for a wrong CPU. */
@@ -17,11 +18,66 @@ static struct kdtl_aux *kdtl_reader_aux(struct kdtl_session *s, int cpu)
 		ERR_PTR(-EINVAL);
 }
 
-static int kdtl_no_consumer(struct kdtl_session *s, const char *what)
+/*
+ * Why kdtl_aux_peek() and kdtl_aux_consume() are refused.  They look at no_reader
+ * without a lock; a merge must be created before or after they are called anyway.
+ */
+static noinline int kdtl_no_reader(struct kdtl_session *s, const char *what)
 {
+	if (!s->layout.overwrite) {
+		pr_warn_ratelimited("%s: %s: a merge is the session's reader, and there is only one\n",
+				    s->owner, what);
+		return -EBUSY;
+	}
 	pr_warn_ratelimited("%s: %s: an overwrite session keeps nothing for a reader, use kdtl_aux_snapshot()\n",
 			    s->owner, what);
 	return -EINVAL;
+}
+
+static __always_inline ssize_t kdtl_area_peek(struct kdtl_aux *aux, const void **span)
+{
+	u64 head, tail;
+
+	if (unlikely(!aux))
+		return 0;
+
+	/* [aux.C] pairs with B in kdtl_sink_publish(): who sees head sees the data. */
+	head = kdtl_u64_acquire(&aux->sink.head);
+	tail = kdtl_u64_read(&aux->tail);
+	*span = aux->area.base + (tail & aux->sink.pos_mask);
+	return head - tail;
+}
+
+static __always_inline int kdtl_area_consume(struct kdtl_session *s, struct kdtl_aux *aux,
+					     int cpu, size_t bytes)
+{
+	u64 tail;
+
+	if (!aux)
+		return bytes ? -EINVAL : 0;
+
+	tail = kdtl_u64_read(&aux->tail);
+	if (bytes > kdtl_u64_read(&aux->sink.head) - tail) {
+		pr_warn_ratelimited("%s: CPU %d: consume of %zu bytes, but only %llu are unread\n",
+				    s->owner, cpu, bytes,
+				    kdtl_u64_read(&aux->sink.head) - tail);
+		return -EINVAL;
+	}
+	/* [aux.D] pairs with A in kdtl_aux_room(): the bytes are read before reuse. */
+	return kdtl_u64_cmpxchg_release(&aux->tail, tail, tail + bytes) == tail ?
+		0 : -EINVAL;
+}
+
+/* kdtl_aux_peek() for the merge, with a CPU of the session. */
+ssize_t kdtl_reader_peek(struct kdtl_session *s, int cpu, const void **span)
+{
+	return kdtl_area_peek(kdtl_session_aux(s, cpu), span);
+}
+
+/* kdtl_aux_consume() for the merge, with a CPU of the session. */
+int kdtl_reader_consume(struct kdtl_session *s, int cpu, size_t bytes)
+{
+	return kdtl_area_consume(s, kdtl_session_aux(s, cpu), cpu, bytes);
 }
 
 /**
@@ -37,26 +93,20 @@ static int kdtl_no_consumer(struct kdtl_session *s, const char *what)
  * In overwrite mode the writer does not wait for a reader, so there is no span.
  *
  * Context: any.  Orders like an acquire: reads of the span come after it.
- * Return: the length in bytes; 0 if there is nothing to read; or -EINVAL: @cpu is
- * not one of the session's, or the session is in overwrite mode.
+ * Return:
+ * * the length in bytes; 0 if there is nothing to read
+ * * -EINVAL: @cpu is not one of the session's, or the session is in overwrite mode
+ * * -EBUSY: the session has a merge, which is its only reader
  */
 ssize_t kdtl_aux_peek(struct kdtl_session *s, int cpu, const void **span)
 {
 	struct kdtl_aux *aux = kdtl_reader_aux(s, cpu);
-	u64 head, tail;
 
 	if (IS_ERR(aux))
 		return PTR_ERR(aux);
-	if (s->layout.overwrite)
-		return kdtl_no_consumer(s, "peek");
-	if (!aux)
-		return 0;
-
-	/* [aux.C] pairs with B in kdtl_sink_publish(): who sees head sees the data. */
-	head = kdtl_u64_acquire(&aux->sink.head);
-	tail = kdtl_u64_read(&aux->tail);
-	*span = aux->area.base + (tail & aux->sink.pos_mask);
-	return head - tail;
+	if (data_race(s->no_reader))
+		return kdtl_no_reader(s, "peek");
+	return kdtl_area_peek(aux, span);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_aux_peek, KDTL_NS);
 
@@ -70,32 +120,21 @@ EXPORT_SYMBOL_NS_GPL(kdtl_aux_peek, KDTL_NS);
  * Otherwise the second one gives back entries that it has not seen.
  *
  * Context: any.  Orders like a release: reads of the span come before it.
- * Return: 0, or -EINVAL and nothing changes: @bytes is more than what is unread,
- * @cpu is not one of the session's, the session is in overwrite mode, or another
- * reader is consuming at this moment.
+ * Return:
+ * * 0; in case of an error nothing changes
+ * * -EINVAL: @bytes is more than what is unread, @cpu is not one of the session's,
+ *   the session is in overwrite mode, or another reader is consuming at this moment
+ * * -EBUSY: the session has a merge, which is its only reader
  */
 int kdtl_aux_consume(struct kdtl_session *s, int cpu, size_t bytes)
 {
 	struct kdtl_aux *aux = kdtl_reader_aux(s, cpu);
-	u64 tail;
 
 	if (IS_ERR(aux))
 		return PTR_ERR(aux);
-	if (s->layout.overwrite)
-		return kdtl_no_consumer(s, "consume");
-	if (!aux)
-		return bytes ? -EINVAL : 0;
-
-	tail = kdtl_u64_read(&aux->tail);
-	if (bytes > kdtl_u64_read(&aux->sink.head) - tail) {
-		pr_warn_ratelimited("%s: CPU %d: consume of %zu bytes, but only %llu are unread\n",
-				    s->owner, cpu, bytes,
-				    kdtl_u64_read(&aux->sink.head) - tail);
-		return -EINVAL;
-	}
-	/* [aux.D] pairs with A in kdtl_aux_room(): the bytes are read before reuse. */
-	return kdtl_u64_cmpxchg_release(&aux->tail, tail, tail + bytes) == tail ?
-		0 : -EINVAL;
+	if (data_race(s->no_reader))
+		return kdtl_no_reader(s, "consume");
+	return kdtl_area_consume(s, aux, cpu, bytes);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_aux_consume, KDTL_NS);
 

@@ -35,7 +35,7 @@
 #include <linux/smp.h>
 
 #include "../core/compat.h"
-#include "../core/session.h"
+#include "reader.h"
 
 /**
  * struct kdtl_cursor - the merge's position in a CPU's area
@@ -57,7 +57,7 @@ DEFINE_MIN_HEAP(struct kdtl_cursor *, kdtl_heap);
 
 /**
  * struct kdtl_merge - see kdtl_merge_create()
- * @session: the session
+ * @session: the session; NULL once it is closed
  * @heap: cursors that have an entry before @horizon, the oldest entry on top
  * @last: the cursor of the entry that kdtl_merge_next() returned last
  * @horizon: no entry that is still to come is older, unless it is late
@@ -124,8 +124,10 @@ static bool kdtl_merge_begin(struct kdtl_merge *m)
 
 	mutex_lock(&s->lock);
 	free = !s->merge;
-	if (free)
+	if (free) {
 		s->merge = m;
+		WRITE_ONCE(s->no_reader, true);
+	}
 	mutex_unlock(&s->lock);
 	return free;
 }
@@ -136,17 +138,28 @@ static void kdtl_merge_end(struct kdtl_merge *m)
 
 	mutex_lock(&s->lock);
 	s->merge = NULL;
+	WRITE_ONCE(s->no_reader, false);
 	mutex_unlock(&s->lock);
+}
+
+/* Is the session closed? */
+static bool kdtl_merge_is_over(const struct kdtl_merge *m, const char *what)
+{
+	if (likely(m->session))
+		return false;
+	pr_warn_ratelimited("%s(): the session is closed\n", what);
+	return true;
 }
 
 /**
  * kdtl_merge_create() - begin to read a session in the order of time
  * @s: the session; not in overwrite mode
  *
- * The merge is the session's reader: nobody else may consume meanwhile, and it
- * must be destroyed before the session is closed.  The next kdtl_merge_sync()
- * gives the entries that were returned back to the writers.  The merge may be kept
- * over kdtl_unload() and kdtl_load(), which drops the unread entries as usual.
+ * The merge is the session's reader until kdtl_merge_destroy(): meanwhile
+ * kdtl_aux_peek(), kdtl_aux_consume() and a second merge are refused with -EBUSY, and
+ * a line in the log.  The next kdtl_merge_sync() gives the entries that were returned
+ * back to the writers.  The merge may be kept over kdtl_unload() and kdtl_load(), which
+ * drops the unread entries as usual.  Destroy it before the session is closed.
  *
  * Context: task, may sleep.
  * Return:
@@ -187,7 +200,7 @@ static void kdtl_cursor_consume(struct kdtl_merge *m, int cpu)
 	struct kdtl_cursor *c = &m->cursors[cpu];
 
 	if (c->passed)
-		kdtl_aux_consume(m->session, cpu, c->passed);
+		kdtl_reader_consume(m->session, cpu, c->passed);
 	c->passed = 0;
 }
 
@@ -238,6 +251,7 @@ static void kdtl_merge_advance(struct kdtl_merge *m)
  * @m: the merge; may be NULL or ERR_PTR
  *
  * Entries that were returned are given back to the writers; the others stay unread.
+ * If the session is closed already, only the merge's memory is freed.
  *
  * Context: task, may sleep.
  */
@@ -247,13 +261,30 @@ void kdtl_merge_destroy(struct kdtl_merge *m)
 
 	if (IS_ERR_OR_NULL(m))
 		return;
-	kdtl_merge_advance(m);
-	for_each_cpu(cpu, m->session->cpus)
-		kdtl_cursor_consume(m, cpu);
-	kdtl_merge_end(m);
+	if (m->session) {
+		kdtl_merge_advance(m);
+		for_each_cpu(cpu, m->session->cpus)
+			kdtl_cursor_consume(m, cpu);
+		kdtl_merge_end(m);
+	}
 	kdtl_merge_free(m);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_merge_destroy, KDTL_NS);
+
+/**
+ * kdtl_merge_detach() - let a merge outlive its session
+ * @m: the merge
+ *
+ * Context: under kdtl_session::lock, while the session is being closed.
+ */
+void kdtl_merge_detach(struct kdtl_merge *m)
+{
+	pr_warn_ratelimited("%s: close: the session's merge was not destroyed before\n",
+			    m->session->owner);
+	kdtl_heap_init(&m->heap, m->heap.data, nr_cpu_ids);
+	m->last = NULL;
+	m->session = NULL;
+}
 
 /* On each CPU that is logged, interrupts off. */
 static void kdtl_merge_sync_cpu(void *arg)
@@ -297,7 +328,7 @@ static void kdtl_cursor_take_in(struct kdtl_merge *m, int cpu)
 	const void *span;
 	ssize_t len;
 
-	len = kdtl_aux_peek(m->session, cpu, &span);
+	len = kdtl_reader_peek(m->session, cpu, &span);
 	if (len < (ssize_t)sizeof(*c->e))
 		return;
 	c->e = span;
@@ -320,12 +351,15 @@ static void kdtl_cursor_take_in(struct kdtl_merge *m, int cpu)
  * has returned are given back to the writers.
  *
  * Context: task, may sleep.
+ * Return: 0, or -ESHUTDOWN: the session is closed.
  */
-void kdtl_merge_sync(struct kdtl_merge *m)
+int kdtl_merge_sync(struct kdtl_merge *m)
 {
 	struct kdtl_session *s = m->session;
 	int cpu;
 
+	if (kdtl_merge_is_over(m, __func__))
+		return -ESHUTDOWN;
 	/* While the locks are held, no other CPU begins to be logged. */
 	mutex_lock(&s->lock);
 	cpus_read_lock();
@@ -338,6 +372,7 @@ void kdtl_merge_sync(struct kdtl_merge *m)
 		kdtl_cursor_take_in(m, cpu);
 	cpus_read_unlock();
 	mutex_unlock(&s->lock);
+	return 0;
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_merge_sync, KDTL_NS);
 
@@ -350,11 +385,14 @@ EXPORT_SYMBOL_NS_GPL(kdtl_merge_sync, KDTL_NS);
  * returned but counted: see kdtl_merge_late().  Takes O(log CPUs).
  *
  * Context: any.
- * Return: the entry, valid until the next call with this merge; NULL: there are no
- * more until kdtl_merge_sync().
+ * Return: the entry, valid until the next kdtl_merge_sync() or kdtl_merge_destroy();
+ * NULL: there are no more until kdtl_merge_sync(), or the session is closed (a line in
+ * the log).
  */
 const struct kdtl_entry *kdtl_merge_next(struct kdtl_merge *m)
 {
+	if (kdtl_merge_is_over(m, __func__))
+		return NULL;
 	kdtl_merge_advance(m);
 	if (!kdtl_heap_nr(&m->heap))
 		return NULL;

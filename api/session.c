@@ -20,6 +20,7 @@
 #include "../core/trace.h"
 #include "../core/wake.h"
 #include "debugfs.h"
+#include "reader.h"
 #include "request.h"
 #include "session.h"
 
@@ -137,6 +138,7 @@ static struct kdtl_session *kdtl_session_alloc(const struct kdtl_session_attr *a
 	s->layout.nr_pages = aux_pages;
 	s->layout.watermark = attr->watermark ?: (u64)aux_pages << (PAGE_SHIFT - 1);
 	s->layout.overwrite = attr->flags & KDTL_SESSION_OVERWRITE;
+	s->no_reader = s->layout.overwrite;
 	atomic64_set(&s->mem, sizeof(*s) + ((u64)attr->msg_pages << PAGE_SHIFT));
 
 	if (!zalloc_cpumask_var(&s->cpus, GFP_KERNEL) ||
@@ -254,6 +256,8 @@ static bool kdtl_session_shut(struct kdtl_session *s)
 	first = !s->closing;
 	if (first) {
 		kdtl_unload_locked(s);
+		if (s->merge)
+			kdtl_merge_detach(s->merge);
 		WRITE_ONCE(s->closing, true);
 	}
 	mutex_unlock(&s->lock);
@@ -283,7 +287,9 @@ static void kdtl_session_end(struct kdtl_session *s)
  * Stops and unloads it, ends every kdtl_wait() and kdtl_read() on it with
  * -ESHUTDOWN, waits until the last writer and the last verb have left, and frees
  * everything.  After it has returned there are no more wake-ups.  Spans from
- * kdtl_aux_peek() become invalid, so readers must have stopped using them.
+ * kdtl_aux_peek() and entries of a merge become invalid, so readers must have
+ * stopped using them.  A merge that is left returns no more entries, and must still be
+ * destroyed.
  *
  * When a module goes, or its init fails, kdtl closes the sessions that the module has
  * left open, destroys their merges, and says in the log which function had created

@@ -192,7 +192,7 @@ static __always_inline void kdtl_sink_publish(struct kdtl_sink *sink, u64 head)
 {
 	/*
 	 * [aux.B] Publishes the entry at @head.  Pairs with C, the load-acquire of head
-	 * in kdtl_aux_peek() and in kdtl_snapshot_try().
+	 * in kdtl_area_peek() and in kdtl_snapshot_try().
 	 */
 	kdtl_u64_release(&sink->head, head + KDTL_ENTRY_SIZE);
 }

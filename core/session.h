@@ -48,6 +48,8 @@ enum kdtl_state {
  * @nr_paused: CPUs that wait for kdtl_restart()
  * @msgs: messages to the reader
  * @merge: the merge that reads the session, or NULL; under @lock
+ * @no_reader: kdtl_aux_peek() and kdtl_aux_consume() are refused, because there is
+ *	a merge or the session is in overwrite mode: one flag, so that they look once
  * @mem: bytes accounted to the session
  * @done: the completion that is completed on a wake-up: the caller's, or @own_done
  * @own_done: used if the caller has none
@@ -88,6 +90,7 @@ struct kdtl_session {
 	atomic_t		nr_paused;
 	struct kdtl_msgq	msgs;
 	struct kdtl_merge	*merge;
+	bool			no_reader;
 	atomic64_t		mem;
 
 	struct completion	*done;

@@ -35,7 +35,7 @@ u64 kdtl_aux_room(struct kdtl_aux *aux)
 	if (aux->overwrite)
 		return aux->area.size;
 
-	/* [aux.A] pairs with D in kdtl_aux_consume(): the bytes before tail are read. */
+	/* [aux.A] pairs with D in kdtl_area_consume(): the bytes before tail are read. */
 	tail = kdtl_u64_acquire(&aux->tail);
 	return aux->area.size - (aux->sink.head - tail);
 }
@@ -188,7 +188,7 @@ void kdtl_aux_written(struct kdtl_aux *aux)
  */
 void kdtl_aux_advance(struct kdtl_aux *aux, u64 size)
 {
-	/* [aux.B] pairs with C in kdtl_aux_peek(): publishes the data. */
+	/* [aux.B] pairs with C in kdtl_area_peek(): publishes the data. */
 	kdtl_u64_release(&aux->sink.head, aux->sink.head + size);
 	if (size)
 		kdtl_aux_written(aux);

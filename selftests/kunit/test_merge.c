@@ -305,6 +305,89 @@ static void merge_errors(struct kunit *test)
 	kdtl_merge_destroy(ERR_PTR(-EINVAL));
 }
 
+/* While there is a merge nobody else reads; before and after, everybody may. */
+static void merge_is_the_reader(struct kunit *test)
+{
+	struct kdtl_session *s = merge_session(test, MERGE_PMU, 1);
+	const void *span;
+	struct kdtl_merge *m;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	merge_make(0, 10);
+	merge_make(0, 11);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, &span), 2 * (ssize_t)KDTL_ENTRY_SIZE);
+	m = kdtl_merge_create(s);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(m));
+	KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)-EBUSY);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, KDTL_ENTRY_SIZE), -EBUSY);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 0), -EBUSY);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_merge_create(s)), (long)-EBUSY);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, nr_cpu_ids, &span), (ssize_t)-EINVAL);
+	merge_clocks(12);
+	kdtl_merge_sync(m);
+	merge_expect(test, m, 0, 10);
+	kdtl_merge_destroy(m);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)KDTL_ENTRY_SIZE);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, KDTL_ENTRY_SIZE), 0);
+	kapi_close(test);
+}
+
+/* What was returned is not written again before the next sync. */
+static void merge_valid_until_sync(struct kunit *test)
+{
+	const u64 room = PAGE_SIZE / KDTL_ENTRY_SIZE;
+	struct kdtl_session *s = merge_session(test, MERGE_PMU, 1);
+	const struct kdtl_entry *first;
+	struct kdtl_aux_info info;
+	struct kdtl_merge *m;
+	u64 i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	m = kdtl_merge_create(s);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(m));
+	for (i = 1; i <= room; i++)
+		merge_make(0, i);
+	merge_clocks(room + 1);
+	kdtl_merge_sync(m);
+	first = kdtl_merge_next(m);
+	KUNIT_ASSERT_TRUE(test, first);
+	for (i = 2; i <= room; i++)
+		merge_expect(test, m, 0, i);
+	merge_expect(test, m, 0, 0);
+	merge_make(0, room + 2);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
+	KUNIT_EXPECT_EQ(test, info.lost, 1ULL);
+	KUNIT_EXPECT_EQ(test, kdtl_entry_time(first), 1ULL);
+	kdtl_merge_sync(m);
+	merge_make(0, room + 3);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
+	KUNIT_EXPECT_EQ(test, info.unread, 1ULL);
+	kdtl_merge_destroy(m);
+	kapi_close(test);
+}
+
+/* A merge that outlives its session answers with errors. */
+static void merge_closed(struct kunit *test)
+{
+	struct kdtl_session *s = merge_session(test, MERGE_PMU, 1);
+	struct kdtl_merge *m;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	m = kdtl_merge_create(s);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(m));
+	merge_make(0, 10);
+	merge_make(0, 11);
+	merge_clocks(12);
+	KUNIT_EXPECT_EQ(test, kdtl_merge_sync(m), 0);
+	merge_expect(test, m, 0, 10);
+	kapi_close(test);
+	merge_expect(test, m, 0, 0);
+	KUNIT_EXPECT_EQ(test, kdtl_merge_sync(m), -ESHUTDOWN);
+	merge_expect(test, m, 0, 0);
+	KUNIT_EXPECT_EQ(test, kdtl_merge_late(m), 0ULL);
+	kdtl_merge_destroy(m);
+}
+
 #ifdef CONFIG_HOTPLUG_CPU
 /* Entries of an offline CPU take part, and an offline CPU holds nothing back. */
 static void merge_offline(struct kunit *test)
@@ -589,6 +672,9 @@ static struct kunit_case merge_cases[] = {
 	KUNIT_CASE(merge_bound),
 	KUNIT_CASE(merge_interrupts),
 	KUNIT_CASE(merge_errors),
+	KUNIT_CASE(merge_is_the_reader),
+	KUNIT_CASE(merge_valid_until_sync),
+	KUNIT_CASE(merge_closed),
 	KUNIT_CASE(merge_reload),
 #ifdef CONFIG_HOTPLUG_CPU
 	KUNIT_CASE(merge_offline),

@@ -41,7 +41,8 @@ static int cost_consume(struct kdtl_session *s, int cpu, size_t bytes)
 
 struct kdtl_merge *cost_merge_create(struct kdtl_session *s);
 void cost_merge_destroy(struct kdtl_merge *m);
-void cost_merge_sync(struct kdtl_merge *m);
+void cost_merge_detach(struct kdtl_merge *m);
+int cost_merge_sync(struct kdtl_merge *m);
 const struct kdtl_entry *cost_merge_next(struct kdtl_merge *m);
 int cost_merge_cpu(const struct kdtl_merge *m);
 u64 cost_merge_late(const struct kdtl_merge *m);
@@ -63,8 +64,9 @@ KDTL_HEAP_LESS(kdtl_cursor_less, a, b)
 #define kdtl_merge_cpu		cost_merge_cpu
 #define kdtl_merge_late		cost_merge_late
 #define kdtl_entry_time		cost_time
-#define kdtl_aux_peek		cost_peek
-#define kdtl_aux_consume	cost_consume
+#define kdtl_merge_detach	cost_merge_detach
+#define kdtl_reader_peek	cost_peek
+#define kdtl_reader_consume	cost_consume
 #undef nr_cpu_ids
 #define nr_cpu_ids		cost_cpus
 #undef for_each_cpu

@@ -616,13 +616,13 @@ void kdtl_mmap_flags(struct vm_area_struct *vma);
  *
  *	kdtl_merge_sync(m);			take all entries up to now
  *	while ((e = kdtl_merge_next(m)))	times never go back
- *		...
+ *		...			until the next sync, e is valid
  */
 struct kdtl_merge;	/* opaque */
 
 struct kdtl_merge *kdtl_merge_create(struct kdtl_session *s);
 void kdtl_merge_destroy(struct kdtl_merge *m);
-void kdtl_merge_sync(struct kdtl_merge *m);
+int kdtl_merge_sync(struct kdtl_merge *m);
 const struct kdtl_entry *kdtl_merge_next(struct kdtl_merge *m);
 int kdtl_merge_cpu(const struct kdtl_merge *m);
 u64 kdtl_merge_late(const struct kdtl_merge *m);

@@ -85,7 +85,7 @@ static bool fuzz_attr(struct fuzz_thread *t, struct fuzz_slot *slot,
 		attr->watermark = FUZZ_PICK(t, unsigned int, 1 << 20, INT_MAX, UINT_MAX);
 		break;
 	case 3:
-		attr->mask = FUZZ_PICK(t, unsigned int, 8, 15, 1U << 31, UINT_MAX);
+		attr->mask = FUZZ_PICK(t, unsigned int, 16, 31, 1U << 31, UINT_MAX);
 		break;
 	default:
 		attr->flags = FUZZ_PICK(t, unsigned int, 4, 7, 1U << 31, UINT_MAX);

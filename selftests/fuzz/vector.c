@@ -89,7 +89,7 @@ static long fuzz_kdtl_write_config(struct fuzz_thread *t, struct fuzz_slot *slot
 			.error	= -EBADE,
 		};
 		if (fuzz_one_in(t, 64))
-			req[i].mask = FUZZ_PICK(t, u32, 8, 15, 1U << 31, U32_MAX);
+			req[i].mask = FUZZ_PICK(t, u32, 16, 31, 1U << 31, U32_MAX);
 		if (bad == UINT_MAX && (!(slot->sets & bit) || req[i].mask > KDTL_MASK_ALL))
 			bad = i;
 	}

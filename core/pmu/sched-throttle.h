@@ -101,7 +101,7 @@ static inline void kdtl_throttle_find(struct tracepoint *tp)
 
 /**
  * struct kdtl_held - a throttled group
- * @group: its sched_entity, or &kdtl_held_rt for the real-time tasks of this CPU
+ * @group: its sched_entity, or &kdtl_rt_group for the real-time tasks of this CPU
  * @seen: when it was last seen to be throttled
  */
 struct kdtl_held {
@@ -115,6 +115,9 @@ struct kdtl_held {
  */
 static DEFINE_PER_CPU(u64, kdtl_held_seen);
 static DEFINE_PER_CPU(struct kdtl_held [BIT(KDTL_HELD_BITS)], kdtl_held_groups);
+
+/* Only its address is used. */
+static const char kdtl_rt_group;
 
 /* Are real-time tasks held back on this CPU?  Under the lock of its runqueue. */
 static DEFINE_PER_CPU(bool, kdtl_held_rt);
@@ -179,7 +182,7 @@ static bool kdtl_is_throttled(const struct task_struct *prev,
 		if (dl_prio(prev->prio))
 			return true;
 		__this_cpu_write(kdtl_held_rt, READ_ONCE(kdtl_throttle_followed));
-		group = &kdtl_held_rt;
+		group = &kdtl_rt_group;
 	} else if (!prev->se.on_rq) {
 		/* A task of sched_ext is in none of the groups' queues. */
 		return false;
@@ -208,7 +211,7 @@ static void kdtl_throttle_check(const struct task_struct *next, u64 queued_at)
 	bool held = false;
 
 	if (rt_prio(next->prio))
-		held = kdtl_is_held(&kdtl_held_rt, queued_at);
+		held = kdtl_is_held(&kdtl_rt_group, queued_at);
 	else if (se->on_rq)
 		while (!held && (se = se->parent))
 			held = kdtl_is_held(se, queued_at);

@@ -75,9 +75,10 @@ static void make_group(const char *group, const char *max)
 	if (access(ROOT "/cgroup.controllers", F_OK))
 		must(!mount("none", ROOT, "cgroup2", 0, NULL));
 	put(ROOT "/cgroup.subtree_control", "+cpu");
-	/* A test that failed may have left it behind. */
+	/* A test that failed may have left it behind, with tasks that are being killed. */
 	rmdir(GROUP "/below");
-	rmdir(group);
+	while (rmdir(group) && errno == EBUSY)
+		usleep(1000);
 	must(!mkdir(group, 0755));
 	put_group(group, "cpu.max", max);
 }
@@ -110,12 +111,19 @@ static uint64_t group_stat(const char *group, const char *what)
 	die("no %s in %s", what, path);
 }
 
-static void until_throttled(uint64_t times)
+static void until_above(const char *what, uint64_t n)
 {
-	const uint64_t from = group_stat(GROUP, "nr_throttled");
-
-	while (group_stat(GROUP, "nr_throttled") < from + times)
+	while (group_stat(GROUP, what) <= n)
 		usleep(10000);
+}
+
+/* Until the group has run and been throttled so many times. */
+static void until_throttled(unsigned int times)
+{
+	while (times--) {
+		until_above("usage_usec", group_stat(GROUP, "usage_usec") + 5000);
+		until_above("nr_throttled", group_stat(GROUP, "nr_throttled"));
+	}
 }
 
 /* -------------------------------------------------------------------- tasks */

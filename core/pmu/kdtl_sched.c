@@ -264,7 +264,7 @@ static __always_inline bool kdtl_sched_leave(const bool full, bool preempt,
 	unsigned long kind = KDTL_KIND_CEDE;
 	bool rare;
 
-	if (pid) {
+	if (likely(pid)) {
 		kind = kdtl_departure_kind(preempt, prev);
 		rare = kind == KDTL_KIND_PREEMPT ? kdtl_may_be_throttled(prev) :
 						   kdtl_stays_queued(prev);
@@ -315,7 +315,7 @@ static __always_inline bool kdtl_sched_arrive(const bool full, const struct task
 		kind = when & 3;
 		slept = queued_at - (when >> 2);
 		ready = waited >> KDTL_PID_BITS;
-		if (kind & KDTL_KIND_PREEMPT) {
+		if (unlikely(kind & KDTL_KIND_PREEMPT)) {
 			if (unlikely(kind == KDTL_KIND_THROTTLE)) {
 				if (!full)
 					return false;

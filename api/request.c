@@ -134,7 +134,7 @@ int kdtl_session_mask_check(struct kdtl_session *s, u32 mask)
 
 	if (!mask || mask & known)
 		return 0;
-	pr_warn("%s: mask=%#x: %s distinguishes only %#x\n", s->owner, mask,
-		s->pmu->name, known);
+	pr_warn_ratelimited("%s: mask=%#x: %s distinguishes only %#x\n", s->owner, mask,
+			    s->pmu->name, known);
 	return -EOPNOTSUPP;
 }

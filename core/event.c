@@ -130,11 +130,6 @@ static void kdtl_pmu_enable(struct pmu *pmu)
 	kdtl_fanout_settle(to_kdtl_pmu(pmu));
 }
 
-static void kdtl_event_read(struct perf_event *event)
-{
-	kdtl_perf_read(event);
-}
-
 static void *kdtl_setup_aux(struct perf_event *event, void **pages,
 			    int nr_pages, bool overwrite)
 {
@@ -224,7 +219,7 @@ void kdtl_event_callbacks(struct pmu *pmu)
 	}
 	KDTL_FILL(start, kdtl_event_start);
 	KDTL_FILL(stop, kdtl_event_stop);
-	KDTL_FILL(read, kdtl_event_read);
+	KDTL_FILL(read, kdtl_perf_read);
 	if (!pmu->setup_aux) {
 		pmu->setup_aux = kdtl_setup_aux;
 		pmu->free_aux = kdtl_free_aux;

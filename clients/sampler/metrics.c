@@ -75,13 +75,6 @@ static void metrics_summary_cpu(struct seq_file *m, int cpu,
 		   stats_waits(st));
 }
 
-static void metrics_cpu_seconds(struct seq_file *m, const char *name, int cpu, u64 ns)
-{
-	seq_printf(m, "%s{cpu=\"%d\"} ", name, cpu);
-	metrics_seconds(m, ns);
-	seq_putc(m, '\n');
-}
-
 static void metrics_summary(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
 {
 	int cpu;
@@ -93,6 +86,55 @@ static void metrics_summary(struct seq_file *m, struct sampler *s, struct sample
 			continue;
 		metrics_summary_cpu(m, cpu, &r->row.stats);
 		stats_merge(&r->all, &r->row.stats);
+	}
+}
+
+/* Each has one value of each CPU: @field of its struct sampler_stats. */
+static const struct {
+	const char	*name;
+	const char	*type;
+	const char	*help;
+	size_t		field;
+	bool		seconds;
+} metrics_by_cpu[] = {
+	{ "kdtl_wait_max_seconds", "gauge",
+	  "Longest wait since counting began.",
+	  offsetof(struct sampler_stats, max), true },
+	{ "kdtl_wait_saturated_total", "counter",
+	  "Waits longer than an entry can say: sum, quantiles and maximum may be too low.",
+	  offsetof(struct sampler_stats, saturated) },
+	{ "kdtl_throttled_total", "counter",
+	  "Dispatches of runners that a limit on CPU time had held back.",
+	  offsetof(struct sampler_stats, throttles) },
+	{ "kdtl_throttled_seconds_total", "counter",
+	  "Time that these runners were held back or, after that, waited.",
+	  offsetof(struct sampler_stats, throttled), true },
+	{ "kdtl_stolen_seconds_total", "counter",
+	  "Time that the hypervisor gave to others, as in /proc/stat.",
+	  offsetof(struct sampler_stats, steal), true },
+	{ "kdtl_lost_total", "counter",
+	  "Dispatches that found no room in the log.",
+	  offsetof(struct sampler_stats, lost) },
+};
+
+static void metrics_one_by_cpu(struct seq_file *m, struct sampler *s,
+			       struct sampler_row *row, unsigned int i)
+{
+	u64 value;
+	int cpu;
+
+	metrics_head(m, metrics_by_cpu[i].name, metrics_by_cpu[i].type,
+		     metrics_by_cpu[i].help);
+	for_each_possible_cpu(cpu) {
+		if (!stats_look(s, cpu, row))
+			continue;
+		value = *(u64 *)((void *)&row->stats + metrics_by_cpu[i].field);
+		seq_printf(m, "%s{cpu=\"%d\"} ", metrics_by_cpu[i].name, cpu);
+		if (metrics_by_cpu[i].seconds)
+			metrics_seconds(m, value);
+		else
+			seq_printf(m, "%llu", value);
+		seq_putc(m, '\n');
 	}
 }
 
@@ -108,50 +150,10 @@ static void metrics_summary(struct seq_file *m, struct sampler *s, struct sample
  */
 void show_metrics(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
 {
-	int cpu;
+	unsigned int i;
 
 	metrics_summary(m, s, r);
 	metrics_histogram(m, &r->all);
-
-	metrics_head(m, "kdtl_wait_max_seconds", "gauge",
-		     "Longest wait since counting began.");
-	for_each_possible_cpu(cpu)
-		if (stats_look(s, cpu, &r->row))
-			metrics_cpu_seconds(m, "kdtl_wait_max_seconds", cpu,
-					    r->row.stats.max);
-
-	metrics_head(m, "kdtl_wait_saturated_total", "counter",
-		     "Waits longer than an entry can say: sum, quantiles and maximum may be too low.");
-	for_each_possible_cpu(cpu)
-		if (stats_look(s, cpu, &r->row))
-			seq_printf(m, "kdtl_wait_saturated_total{cpu=\"%d\"} %llu\n", cpu,
-				   r->row.stats.saturated);
-
-	metrics_head(m, "kdtl_throttled_total", "counter",
-		     "Dispatches of runners that a limit on CPU time had held back.");
-	for_each_possible_cpu(cpu)
-		if (stats_look(s, cpu, &r->row))
-			seq_printf(m, "kdtl_throttled_total{cpu=\"%d\"} %llu\n", cpu,
-				   r->row.stats.throttles);
-
-	metrics_head(m, "kdtl_throttled_seconds_total", "counter",
-		     "Time that these runners were held back or, after that, waited.");
-	for_each_possible_cpu(cpu)
-		if (stats_look(s, cpu, &r->row))
-			metrics_cpu_seconds(m, "kdtl_throttled_seconds_total", cpu,
-					    r->row.stats.throttled);
-
-	metrics_head(m, "kdtl_stolen_seconds_total", "counter",
-		     "Time that the hypervisor gave to others, as in /proc/stat.");
-	for_each_possible_cpu(cpu)
-		if (stats_look(s, cpu, &r->row))
-			metrics_cpu_seconds(m, "kdtl_stolen_seconds_total", cpu,
-					    r->row.stats.steal);
-
-	metrics_head(m, "kdtl_lost_total", "counter",
-		     "Dispatches that found no room in the log.");
-	for_each_possible_cpu(cpu)
-		if (stats_look(s, cpu, &r->row))
-			seq_printf(m, "kdtl_lost_total{cpu=\"%d\"} %llu\n", cpu,
-				   r->row.stats.lost);
+	for (i = 0; i < ARRAY_SIZE(metrics_by_cpu); i++)
+		metrics_one_by_cpu(m, s, &r->row, i);
 }

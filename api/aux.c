@@ -265,6 +265,7 @@ int kdtl_aux_info(struct kdtl_session *s, int cpu, struct kdtl_aux_info *info)
 	info->tail = kdtl_u64_acquire(&aux->tail);
 	info->head = kdtl_u64_read(&aux->sink.head);
 	info->lost = kdtl_u64_read(&aux->lost);
+	info->filtered = kdtl_u64_read(&aux->filtered);
 	/* kdtl_load() moves start up to head, and then tail; neither may seem older. */
 	start = kdtl_u64_read(&aux->start);
 	if ((s64)(info->tail - start) < 0)

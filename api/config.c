@@ -27,7 +27,8 @@ static void kdtl_config_apply(struct kdtl_session *s, void *element)
 {
 	struct kdtl_config *req = element;
 
-	kdtl_set_config(kdtl_session_set(s, req->set), req->mask, req->period);
+	kdtl_set_config(kdtl_session_set(s, req->set), req->mask, req->period,
+			req->min_wait);
 }
 
 static const struct kdtl_vector_verb kdtl_config_write_verb = {

@@ -159,7 +159,7 @@ static struct kdtl_session *kdtl_session_alloc(const struct kdtl_session_attr *a
 		list_add(&set->node, &s->sets);
 	if (!s->aux || !s->fresh || !set || kdtl_msgq_init(&s->msgs, attr->msg_pages, s->pause))
 		goto free;
-	kdtl_set_config(set, attr->mask, attr->period);
+	kdtl_set_config(set, attr->mask, attr->period, attr->min_wait);
 	return s;
 
 free:

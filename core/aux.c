@@ -44,11 +44,29 @@ struct kdtl_aux *kdtl_event_aux(struct perf_event *event)
 		event->overflow_handler_context : NULL;
 }
 
+/* Is the entry only counted?  See struct kdtl_config::min_wait. */
+static bool kdtl_aux_filters(const struct kdtl_aux *aux, const struct kdtl_entry *e)
+{
+	const u32 queued = kdtl_entry_queued(e), ready = kdtl_entry_ready(e);
+
+	if ((u64)queued + ready >= aux->min_wait)
+		return false;
+	return aux->min_wait == U64_MAX ||
+	       (queued != KDTL_TIME_MAX && ready != KDTL_TIME_MAX);
+}
+
 static void kdtl_aux_slow(struct kdtl_sink *sink, const struct kdtl_entry *e,
 			  enum kdtl_kind kind)
 {
 	struct kdtl_aux *aux = container_of(sink, struct kdtl_aux, sink);
 
+	if (kdtl_aux_filters(aux, e)) {
+		kdtl_sink_count_entry(sink->counts, e, kind);
+		kdtl_u64_add(&sink->counts->filtered, 1);
+		kdtl_u64_add(&aux->filtered, 1);
+		kdtl_set_check(aux);
+		return;
+	}
 	if (WARN_ON_ONCE(aux->open) || kdtl_aux_room(aux) < sizeof(*e)) {
 		kdtl_sink_count_entry(sink->counts, e, kind);
 		kdtl_aux_lost(aux, 1, PERF_AUX_FLAG_TRUNCATED);
@@ -200,6 +218,7 @@ void kdtl_aux_reset(struct kdtl_aux *aux)
 
 	aux->flags = 0;
 	kdtl_u64_set(&aux->lost, 0);
+	kdtl_u64_set(&aux->filtered, 0);
 	aux->lost_reported = 0;
 	aux->lost_run = 0;
 	aux->announced = head;

@@ -27,6 +27,8 @@ struct kdtl_session;
  * @gap: position of the losses that are not reported yet
  * @open: between kdtl_aux_output_begin() and _end()
  * @set: the active event set
+ * @min_wait: of @set, in ticks
+ * @filtered: entries that were only counted since kdtl_load(), in all sets
  * @seq: lets other CPUs read @clock to @paused, the sets' bases and their clocks
  * @clock: local_clock() when the clocks were updated last
  * @enabled: ns that the event was active since kdtl_load()
@@ -69,6 +71,8 @@ struct kdtl_aux {
 	bool			open;
 
 	struct kdtl_set		*set;
+	u64			min_wait;
+	aligned_u64		filtered;
 	seqcount_t		seq;
 	u64			clock;
 	u64			enabled;

@@ -77,10 +77,13 @@ static u64 kdtl_counted(struct kdtl_aux *aux, struct kdtl_set *set,
 	case KDTL_CTR_THROTTLED:
 		return kdtl_u64_read(&n->throttled);
 	case KDTL_CTR_BYTES:
-		return (kdtl_counts_entries(n) - kdtl_u64_read(&n->lost)) * KDTL_ENTRY_SIZE +
+		return (kdtl_counts_entries(n) - kdtl_u64_read(&n->lost) -
+			kdtl_u64_read(&n->filtered)) * KDTL_ENTRY_SIZE +
 		       kdtl_u64_read(&n->partial);
 	case KDTL_CTR_LOST:
 		return kdtl_u64_read(&n->lost);
+	case KDTL_CTR_FILTERED:
+		return kdtl_u64_read(&n->filtered);
 	case KDTL_CTR_WAKEUPS:
 		return kdtl_u64_read(&sc->wakeups);
 	case KDTL_CTR_ENABLED:

@@ -24,6 +24,7 @@
  * @slept: sum of waiting_to_ready_time
  * @throttled: sum of ready_to_enqueue_time of runners that were throttled
  * @lost: those of @entries that found no room, or that the source itself lost
+ * @filtered: those of @entries that were only counted
  * @partial: bytes that are not part of whole entries: a driver that writes by
  *	itself (kdtl_aux_output_end()) may end in the middle of one
  */
@@ -34,6 +35,7 @@ struct kdtl_counts {
 	aligned_u64	slept;
 	aligned_u64	throttled;
 	aligned_u64	lost;
+	aligned_u64	filtered;
 	aligned_u64	partial;
 };
 

@@ -64,14 +64,16 @@ void kdtl_set_free(struct kdtl_set *set)
  * @set: the set
  * @mask: KDTL_MASK_*, 0: all
  * @period: see struct kdtl_config
+ * @min_wait: see struct kdtl_config
  *
  * Context: under kdtl_session::lock, the session not started.
  */
-void kdtl_set_config(struct kdtl_set *set, u32 mask, u64 period)
+void kdtl_set_config(struct kdtl_set *set, u32 mask, u64 period, u64 min_wait)
 {
 	set->mask = mask ?: KDTL_MASK_ALL;
 	/* A timer whose expiry overflows would fire at once, again and again. */
 	set->period = period ? clamp_t(u64, period, KDTL_MIN_PERIOD, KTIME_MAX / 2) : 0;
+	set->min_wait = min_wait;
 }
 
 static struct kdtl_set *kdtl_set_after(struct kdtl_session *s,
@@ -94,11 +96,23 @@ static void kdtl_set_enter(struct kdtl_aux *aux, struct kdtl_set *set)
 	sc->overflows = 0;
 }
 
+/* The fewest ticks that are not less than @ns. */
+static u64 kdtl_ticks(const struct kdtl_pmu *p, u64 ns)
+{
+	u64 ticks;
+
+	if (p->tb_freq == NSEC_PER_SEC || ns == U64_MAX)
+		return ns;
+	ticks = mul_u64_u32_div(ns, (u32)p->tb_freq, NSEC_PER_SEC);
+	return ticks + (mul_u64_u32_div(ticks, NSEC_PER_SEC, (u32)p->tb_freq) < ns);
+}
+
 /* Apply the active set's settings to the sink. */
 static void kdtl_set_apply(struct kdtl_aux *aux)
 {
 	kdtl_sink_set_mask(&aux->sink, aux->paused ? 0 : aux->set->mask);
 	aux->sink.period = aux->set->period;
+	aux->min_wait = kdtl_ticks(aux->session->pmu, aux->set->min_wait);
 	kdtl_aux_set_stop(aux);
 }
 

@@ -59,6 +59,7 @@ struct kdtl_counter_setup {
  * @id: 0 always exists
  * @mask: KDTL_MASK_*
  * @period: see struct kdtl_config
+ * @min_wait: see struct kdtl_config
  * @timeout: ns, 0: none
  * @switch_overflows: overflows after which the next set takes over, 0: none
  * @watched: counters whose overflow means something
@@ -73,6 +74,7 @@ struct kdtl_set {
 	u16				id;
 	u32				mask;
 	u64				period;
+	u64				min_wait;
 	u64				timeout;
 	u32				switch_overflows;
 	u32				watched;
@@ -83,7 +85,7 @@ struct kdtl_set {
 
 struct kdtl_set *kdtl_set_alloc(u16 id);
 void kdtl_set_free(struct kdtl_set *set);
-void kdtl_set_config(struct kdtl_set *set, u32 mask, u64 period);
+void kdtl_set_config(struct kdtl_set *set, u32 mask, u64 period, u64 min_wait);
 u64 kdtl_set_remaining(struct kdtl_aux *aux, struct kdtl_set *set);
 
 void kdtl_sets_load(struct kdtl_aux *aux);

@@ -53,8 +53,11 @@ void kdtl_aux_set_stop(struct kdtl_aux *aux)
 
 	if (!aux->overwrite)
 		span = min(span, aux->next_wake - head);
-	/* Counters are checked at each entry; and the first entry of a period starts it. */
-	if (aux->set->watched ||
+	/*
+	 * Counters and waits are checked at each entry; and the first entry of a period
+	 * starts it.
+	 */
+	if (aux->set->watched || aux->min_wait ||
 	    (aux->sink.period && !hrtimer_is_queued(&aux->period_timer)))
 		span = 0;
 	aux->sink.stop_at = head + span;

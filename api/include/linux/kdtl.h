@@ -287,6 +287,7 @@ struct kdtl_session;	/* opaque */
  * @mask: KDTL_MASK_*, the dispatches that set 0 logs; 0: all
  * @flags: KDTL_SESSION_*
  * @period: of set 0, see struct kdtl_config
+ * @min_wait: of set 0, see struct kdtl_config
  * @done: the caller's completion, completed on every wake-up until
  *	kdtl_session_close() returns; NULL: the session uses one of its own
  * @wake: called on every wake-up until kdtl_session_close() returns, with
@@ -307,6 +308,7 @@ struct kdtl_session_attr {
 	u32			mask;
 	u32			flags;
 	u64			period;
+	u64			min_wait;
 	struct completion	*done;
 	void			(*wake)(void *data);
 	void			*wake_data;
@@ -314,7 +316,7 @@ struct kdtl_session_attr {
 
 /**
  * enum kdtl_counter - the counters of each CPU and event set
- * @KDTL_CTR_ENTRIES: entries that the source produced, including lost ones
+ * @KDTL_CTR_ENTRIES: entries that the source produced, including lost and filtered ones
  * @KDTL_CTR_CEDE: those of dispatches after sleep
  * @KDTL_CTR_PREEMPT: those of dispatches after preemption
  * @KDTL_CTR_FAULT: those of dispatches after a page fault
@@ -328,6 +330,7 @@ struct kdtl_session_attr {
  * @KDTL_CTR_THROTTLED: sum of kdtl_entry_throttled(), in ticks
  * @KDTL_CTR_BYTES: bytes written to the AUX area
  * @KDTL_CTR_LOST: entries that found no room, or that the source lost
+ * @KDTL_CTR_FILTERED: entries that were only counted, see struct kdtl_config::min_wait
  * @KDTL_CTR_WAKEUPS: wake-ups of the reader that this CPU caused
  * @KDTL_CTR_ENABLED: ns that the session was started
  * @KDTL_CTR_RUNNING: ns that the session was started with this set active and the
@@ -347,6 +350,7 @@ enum kdtl_counter {
 	KDTL_CTR_THROTTLED,
 	KDTL_CTR_BYTES,
 	KDTL_CTR_LOST,
+	KDTL_CTR_FILTERED,
 	KDTL_CTR_WAKEUPS,
 	KDTL_CTR_ENABLED,
 	KDTL_CTR_RUNNING,
@@ -363,12 +367,17 @@ enum kdtl_counter {
  * @period: longest time in ns until entries below the watermark wake the reader;
  *	a source that has to be polled is polled at least this often.  0: no
  *	bound.  Values below 50000 become 50000
+ * @min_wait: in ns; a dispatch whose runner waited less is counted (&KDTL_CTR_FILTERED
+ *	and the other counters) but not stored, so it takes no room.  0: all are stored,
+ *	U64_MAX: none.  The wait of a throttled runner is kdtl_entry_throttled().  A wait
+ *	that is longer than an entry can say is stored, unless @min_wait is U64_MAX
  * @error: set to the errno if the call failed because of this element
  */
 struct kdtl_config {
 	u16	set;
 	u32	mask;
 	u64	period;
+	u64	min_wait;
 	int	error;
 };
 
@@ -520,6 +529,8 @@ struct kdtl_msg {
  * @consumed: entries given back with kdtl_aux_consume()
  * @lost: entries that found no room, or were overwritten
  * @unread: entries that can be read, including one that is consumed in part
+ * @filtered: entries that were counted but not stored, see struct kdtl_config::min_wait.
+ *	They are not part of @produced, as if the session's mask had left them out
  * @tb_freq: ticks per second of the entries' time base
  * @tb_boot: the time base's value at boot
  * @online: the CPU is logged, or will be when the session is started; false as well
@@ -537,6 +548,7 @@ struct kdtl_aux_info {
 	u64	consumed;
 	u64	lost;
 	u64	unread;
+	u64	filtered;
 	u64	tb_freq;
 	u64	tb_boot;
 	bool	online;

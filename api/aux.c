@@ -24,6 +24,11 @@ static struct kdtl_aux *kdtl_reader_aux(struct kdtl_session *s, int cpu)
  */
 static noinline int kdtl_no_reader(struct kdtl_session *s, const char *what)
 {
+	if (!s->layout.nr_pages) {
+		pr_warn_ratelimited("%s: %s: a session with KDTL_SESSION_NO_AUX only counts\n",
+				    s->owner, what);
+		return -EINVAL;
+	}
 	if (!s->layout.overwrite) {
 		pr_warn_ratelimited("%s: %s: a merge is the session's reader, and there is only one\n",
 				    s->owner, what);
@@ -95,7 +100,8 @@ int kdtl_reader_consume(struct kdtl_session *s, int cpu, size_t bytes)
  * Context: any.  Orders like an acquire: reads of the span come after it.
  * Return:
  * * the length in bytes; 0 if there is nothing to read
- * * -EINVAL: @cpu is not one of the session's, or the session is in overwrite mode
+ * * -EINVAL: @cpu is not one of the session's, or the session is in overwrite mode or
+ *   only counts
  * * -EBUSY: the session has a merge, which is its only reader
  */
 ssize_t kdtl_aux_peek(struct kdtl_session *s, int cpu, const void **span)
@@ -123,7 +129,8 @@ EXPORT_SYMBOL_NS_GPL(kdtl_aux_peek, KDTL_NS);
  * Return:
  * * 0; in case of an error nothing changes
  * * -EINVAL: @bytes is more than what is unread, @cpu is not one of the session's,
- *   the session is in overwrite mode, or another reader is consuming at this moment
+ *   the session is in overwrite mode or only counts, or another reader is consuming at
+ *   this moment
  * * -EBUSY: the session has a merge, which is its only reader
  */
 int kdtl_aux_consume(struct kdtl_session *s, int cpu, size_t bytes)

@@ -20,6 +20,11 @@ static int kdtl_config_check(struct kdtl_session *s, void *element)
 			s->owner, req->mask, KDTL_MASK_ALL);
 		return -EINVAL;
 	}
+	if (req->min_wait && !s->layout.nr_pages) {
+		pr_warn("%s: min_wait=%llu: a session with KDTL_SESSION_NO_AUX only counts\n",
+			s->owner, req->min_wait);
+		return -EINVAL;
+	}
 	return kdtl_session_mask_check(s, req->mask);
 }
 
@@ -52,8 +57,8 @@ static const struct kdtl_vector_verb kdtl_config_write_verb = {
  * Return:
  * * 0, also if @nr is 0
  * * -EBUSY: the session is started or paused, whatever @nr is
- * * -EINVAL: unknown set or mask bits (a line in the log says which), or @req
- *   is NULL
+ * * -EINVAL: unknown set or mask bits, or a min_wait in a session that only counts
+ *   (a line in the log says which), or @req is NULL
  * * -EOPNOTSUPP: the source distinguishes none of the mask's kinds
  * * -E2BIG: @nr is above KDTL_MAX_REQUESTS
  * * -ESHUTDOWN: the session is being closed

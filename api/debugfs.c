@@ -116,6 +116,7 @@ static int sessions_show(struct seq_file *m, void *v)
 	}
 	seq_printf(m, "%4u %-7s %-9s %-10s %5u %9llu %9llu %12llu %12llu %12llu %s\n",
 		   s->id, session_state(s),
+		   !s->layout.nr_pages ? "count" :
 		   s->layout.overwrite ? "overwrite" : "keep", s->pmu->name,
 		   s->layout.nr_pages, s->layout.watermark,
 		   (u64)atomic64_read(&s->mem) >> 10, produced, unread, lost,

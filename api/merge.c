@@ -153,7 +153,7 @@ static bool kdtl_merge_is_over(const struct kdtl_merge *m, const char *what)
 
 /**
  * kdtl_merge_create() - begin to read a session in the order of time
- * @s: the session; not in overwrite mode
+ * @s: the session; not in overwrite mode, and not one that only counts
  *
  * The merge is the session's reader until kdtl_merge_destroy(): meanwhile
  * kdtl_aux_peek(), kdtl_aux_consume() and a second merge are refused with -EBUSY, and
@@ -164,7 +164,7 @@ static bool kdtl_merge_is_over(const struct kdtl_merge *m, const char *what)
  * Context: task, may sleep.
  * Return:
  * * the merge, or ERR_PTR
- * * -EINVAL: the session is in overwrite mode
+ * * -EINVAL: the session is in overwrite mode or only counts
  * * -EBUSY: it has a merge already
  * * -EOPNOTSUPP: its source has no sync()
  * * -ENOMEM: no memory
@@ -173,9 +173,9 @@ struct kdtl_merge *kdtl_merge_create(struct kdtl_session *s)
 {
 	struct kdtl_merge *m;
 
-	if (s->layout.overwrite) {
-		pr_warn("%s: merge: an overwrite session has nothing to consume\n",
-			s->owner);
+	if (s->layout.overwrite || !s->layout.nr_pages) {
+		pr_warn("%s: merge: %s session has nothing to consume\n", s->owner,
+			s->layout.overwrite ? "an overwrite" : "a KDTL_SESSION_NO_AUX");
 		return ERR_PTR(-EINVAL);
 	}
 	if (!s->pmu->sync) {

@@ -24,10 +24,25 @@
 #include "request.h"
 #include "session.h"
 
-#define KDTL_SESSION_FLAGS	(KDTL_SESSION_OVERWRITE | KDTL_SESSION_PAUSE)
+#define KDTL_SESSION_FLAGS	(KDTL_SESSION_OVERWRITE | KDTL_SESSION_PAUSE |	\
+				 KDTL_SESSION_NO_AUX)
 
 /* 4 GiB with pages of 4 KiB, about as far as a watermark of 32 bits reaches. */
 #define KDTL_MAX_PAGES		(1U << 20)
+
+/* What contradicts KDTL_SESSION_NO_AUX; NULL: nothing. */
+static const char *kdtl_attr_needs_aux(const struct kdtl_session_attr *attr)
+{
+	if (!(attr->flags & KDTL_SESSION_NO_AUX))
+		return NULL;
+	if (attr->aux_pages)
+		return "aux_pages";
+	if (attr->flags & KDTL_SESSION_OVERWRITE)
+		return "KDTL_SESSION_OVERWRITE";
+	if (attr->watermark)
+		return "watermark";
+	return attr->min_wait ? "min_wait" : NULL;
+}
 
 static bool kdtl_pages_valid(const char *what, unsigned int nr)
 {
@@ -40,11 +55,14 @@ static bool kdtl_pages_valid(const char *what, unsigned int nr)
 
 static unsigned int kdtl_attr_aux_pages(const struct kdtl_session_attr *attr)
 {
+	if (attr->flags & KDTL_SESSION_NO_AUX)
+		return 0;
 	return attr->aux_pages ?: KDTL_DEFAULT_AUX_PAGES;
 }
 
 static int kdtl_attr_check(const struct kdtl_session_attr *attr)
 {
+	const char *needs;
 	u64 size;
 
 	if (!attr) {
@@ -62,6 +80,17 @@ static int kdtl_attr_check(const struct kdtl_session_attr *attr)
 	if (attr->flags & ~KDTL_SESSION_FLAGS) {
 		pr_warn_ratelimited("flags=%#x: unknown bits, allowed are %#x\n",
 				    attr->flags, KDTL_SESSION_FLAGS);
+		return -EINVAL;
+	}
+	needs = kdtl_attr_needs_aux(attr);
+	if (needs) {
+		pr_warn_ratelimited("KDTL_SESSION_NO_AUX and %s: a session that only counts has no area\n",
+				    needs);
+		return -EINVAL;
+	}
+	if (attr->msg_types & ~KDTL_MSG_TYPES) {
+		pr_warn_ratelimited("msg_types=%#x: unknown bits, allowed are %#x\n",
+				    attr->msg_types, (u32)KDTL_MSG_TYPES);
 		return -EINVAL;
 	}
 	size = (u64)kdtl_attr_aux_pages(attr) << PAGE_SHIFT;
@@ -138,7 +167,7 @@ static struct kdtl_session *kdtl_session_alloc(const struct kdtl_session_attr *a
 	s->layout.nr_pages = aux_pages;
 	s->layout.watermark = attr->watermark ?: (u64)aux_pages << (PAGE_SHIFT - 1);
 	s->layout.overwrite = attr->flags & KDTL_SESSION_OVERWRITE;
-	s->no_reader = s->layout.overwrite;
+	s->no_reader = s->layout.overwrite || !aux_pages;
 	atomic64_set(&s->mem, sizeof(*s) + ((u64)attr->msg_pages << PAGE_SHIFT));
 
 	if (!zalloc_cpumask_var(&s->cpus, GFP_KERNEL) ||
@@ -157,7 +186,7 @@ static struct kdtl_session *kdtl_session_alloc(const struct kdtl_session_attr *a
 	set = kdtl_set_alloc(0);
 	if (set)
 		list_add(&set->node, &s->sets);
-	if (!s->aux || !s->fresh || !set || kdtl_msgq_init(&s->msgs, attr->msg_pages, s->pause))
+	if (!s->aux || !s->fresh || !set || kdtl_msgq_init(&s->msgs, attr->msg_pages, attr->msg_types, s->pause))
 		goto free;
 	kdtl_set_config(set, attr->mask, attr->period, attr->min_wait);
 	return s;

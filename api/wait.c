@@ -41,7 +41,7 @@ static bool kdtl_session_readable(struct kdtl_session *s)
 
 	if (!kdtl_msgq_empty(&s->msgs))
 		return true;
-	if (s->layout.overwrite)
+	if (s->layout.overwrite || !s->layout.nr_pages)
 		return false;
 	for_each_cpu(cpu, s->cpus) {
 		aux = kdtl_session_aux(s, cpu);
@@ -72,8 +72,13 @@ static int kdtl_wait_over(struct kdtl_session *s, struct kdtl_msg *msg,
 	if (msg && kdtl_take_msg(s, msg))
 		return 1;
 	/* A message may have been posted since, and then the wake-up was for it. */
-	if (kdtl_session_take_wake(s) || READ_ONCE(s->stops) != stops)
-		return !msg || kdtl_take_msg(s, msg);
+	if (kdtl_session_take_wake(s) || READ_ONCE(s->stops) != stops) {
+		if (!msg || kdtl_take_msg(s, msg))
+			return 1;
+		/* It may have been for something of which the client wants no message. */
+		if (kdtl_msgq_takes_all(&s->msgs) || READ_ONCE(s->stops) != stops)
+			return 0;
+	}
 	if (!msg && kdtl_session_readable(s))
 		return 1;
 	if (kdtl_session_take_foreign(s))
@@ -162,7 +167,9 @@ EXPORT_SYMBOL_NS_GPL(kdtl_wait, KDTL_NS);
  * Messages come in the order in which they were posted.  If the queue is full a
  * new one is dropped, and the next one that fits says how many were.  A read that
  * finds a message leaves no count in the completion.  A session without message
- * pages has no messages, so a read waits for the next wake-up.
+ * pages has no messages, so a read waits for the next wake-up.  In a session that
+ * chose its types of messages (&struct kdtl_session_attr.msg_types), new data does not
+ * end a read.
  *
  * perfmon2: pfmk_read().
  *

@@ -108,6 +108,26 @@ static const struct kdtl_sink_ops kdtl_aux_sink_ops = {
 	.unlink	= kdtl_aux_unlink,
 };
 
+/* Allocate the area's pages and map them. */
+static int kdtl_aux_alloc_pages(struct kdtl_aux *aux, int caps)
+{
+	int err;
+
+	aux->pages = kdtl_pages_alloc(aux->nr_pages, aux->cpu, caps, aux->watermark,
+				      aux->overwrite);
+	if (!aux->pages)
+		return -ENOMEM;
+	err = kdtl_area_map(&aux->area, aux->pages, aux->nr_pages);
+	if (err) {
+		kdtl_pages_free(aux->pages, aux->nr_pages);
+		return err;
+	}
+	aux->area.borrowed = true;
+	aux->sink.base = aux->area.base;
+	aux->sink.pos_mask = aux->area.size - 1;
+	return 0;
+}
+
 /**
  * kdtl_aux_alloc() - allocate an AUX area and map it
  * @s: the session, loaded or about to be
@@ -119,7 +139,7 @@ static const struct kdtl_sink_ops kdtl_aux_sink_ops = {
 struct kdtl_aux *kdtl_aux_alloc(struct kdtl_session *s, int cpu)
 {
 	struct kdtl_aux *aux;
-	int err = -ENOMEM;
+	int err = 0;
 
 	aux = kzalloc_node(sizeof(*aux), GFP_KERNEL, cpu_to_node(cpu));
 	if (!aux)
@@ -138,34 +158,23 @@ struct kdtl_aux *kdtl_aux_alloc(struct kdtl_session *s, int cpu)
 	hrtimer_setup(&aux->period_timer, kdtl_period_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_PINNED_HARD);
 
-	aux->pages = kdtl_pages_alloc(aux->nr_pages, cpu,
-				      s->pmu->pmu.capabilities, aux->watermark,
-				      aux->overwrite);
-	if (!aux->pages)
-		goto free_aux;
-	err = kdtl_area_map(&aux->area, aux->pages, aux->nr_pages);
-	if (err)
-		goto free_pages;
-
-	aux->area.borrowed = true;
+	/* A session that only counts has no pages. */
+	if (aux->nr_pages)
+		err = kdtl_aux_alloc_pages(aux, s->pmu->pmu.capabilities);
+	if (err) {
+		kfree(aux);
+		return ERR_PTR(err);
+	}
 	aux->tail = aux_start;
 	aux->sink.head = aux_start;
-	aux->sink.base = aux->area.base;
-	aux->sink.pos_mask = aux->area.size - 1;
 	aux->sink.ops = &kdtl_aux_sink_ops;
 	kdtl_aux_reset(aux);
 	return aux;
-
-free_pages:
-	kdtl_pages_free(aux->pages, aux->nr_pages);
-free_aux:
-	kfree(aux);
-	return ERR_PTR(err);
 }
 
 /**
  * kdtl_aux_setup() - let the driver prepare itself for the area
- * @aux: the area
+ * @aux: the area, which has pages
  * @event: the event that will write to it
  *
  * To be called once in an area's life; kdtl_aux_free() calls free_aux().
@@ -201,8 +210,10 @@ void kdtl_aux_free(struct kdtl_aux *aux)
 	irq_work_sync(&aux->wake);
 	if (aux->priv)
 		aux->free_aux(aux->priv);
-	kdtl_area_unmap(&aux->area);
-	kdtl_pages_free(aux->pages, aux->nr_pages);
+	if (aux->nr_pages) {
+		kdtl_area_unmap(&aux->area);
+		kdtl_pages_free(aux->pages, aux->nr_pages);
+	}
 	kfree(aux);
 }
 

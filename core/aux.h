@@ -27,7 +27,7 @@ struct kdtl_session;
  * @gap: position of the losses that are not reported yet
  * @open: between kdtl_aux_output_begin() and _end()
  * @set: the active event set
- * @min_wait: of @set, in ticks
+ * @min_wait: of @set, in ticks; U64_MAX: entries are only counted
  * @filtered: entries that were only counted since kdtl_load(), in all sets
  * @seq: lets other CPUs read @clock to @paused, the sets' bases and their clocks
  * @clock: local_clock() when the clocks were updated last
@@ -47,7 +47,7 @@ struct kdtl_session;
  * @start: @tail at kdtl_load()
  * @area: the mapping of the pages
  * @pages: addresses of the pages, as the driver's setup_aux() got them
- * @nr_pages: number of pages
+ * @nr_pages: number of pages; 0: the session only counts
  * @watermark: unread bytes at which the reader is woken
  * @overwrite: unread entries may be overwritten
  * @cpu: the CPU that writes
@@ -112,7 +112,7 @@ static inline struct kdtl_set_cpu *kdtl_set_here(struct kdtl_aux *aux,
 
 /* The properties that the areas of all CPUs of a session share. */
 struct kdtl_aux_layout {
-	unsigned int	nr_pages;
+	unsigned int	nr_pages;	/* 0: entries are only counted */
 	u64		watermark;
 	bool		overwrite;
 };

@@ -144,7 +144,7 @@ static int kdtl_cpu_open(struct kdtl_session *s, int cpu, const char **why)
 		return err;
 	}
 	*why = kdtl_refused;
-	if (!aux->priv)
+	if (aux->nr_pages && !aux->priv)
 		err = kdtl_aux_setup(aux, event);
 	if (err)
 		goto release;

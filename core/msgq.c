@@ -16,12 +16,13 @@
  * kdtl_msgq_init() - initialize a queue
  * @q: the queue
  * @pages: its size; 0: the session has no queue, and messages are thrown away
+ * @types: those to post, 1 << &enum kdtl_msg_type, besides KDTL_MSG_END; 0: all
  * @pause: an overflow pauses the CPU
  *
  * Context: may sleep.
  * Return: 0 or -ENOMEM.
  */
-int kdtl_msgq_init(struct kdtl_msgq *q, unsigned int pages, bool pause)
+int kdtl_msgq_init(struct kdtl_msgq *q, unsigned int pages, u32 types, bool pause)
 {
 	const size_t size = (size_t)pages << PAGE_SHIFT;
 
@@ -29,6 +30,7 @@ int kdtl_msgq_init(struct kdtl_msgq *q, unsigned int pages, bool pause)
 	if (!pages)
 		return 0;
 	q->nr_slots = size / sizeof(*q->slots);
+	q->types = (types ?: KDTL_MSG_TYPES) | BIT(KDTL_MSG_END);
 	q->pause = pause;
 	q->slots = vzalloc(array_size(q->nr_slots + KDTL_MSGQ_KEPT, sizeof(*q->slots)));
 	if (!q->slots)
@@ -89,7 +91,7 @@ void kdtl_msgq_put(struct kdtl_msgq *q, struct kdtl_msg *msg)
 {
 	unsigned long flags;
 
-	if (!q->slots)
+	if (!q->slots || !(q->types & BIT(msg->type)))
 		return;
 	msg->size = sizeof(*msg);
 	msg->time = local_clock();

@@ -112,7 +112,8 @@ static void kdtl_set_apply(struct kdtl_aux *aux)
 {
 	kdtl_sink_set_mask(&aux->sink, aux->paused ? 0 : aux->set->mask);
 	aux->sink.period = aux->set->period;
-	aux->min_wait = kdtl_ticks(aux->session->pmu, aux->set->min_wait);
+	aux->min_wait = !aux->nr_pages ? U64_MAX :
+			kdtl_ticks(aux->session->pmu, aux->set->min_wait);
 	kdtl_aux_set_stop(aux);
 }
 

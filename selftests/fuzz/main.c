@@ -205,7 +205,7 @@ static void fuzz_aftermath(struct fuzz_thread *t, struct fuzz_slot *slot)
 		fuzz_fail(t, "the session does not start again: %d", err);
 		return;
 	}
-	if (!slot->fuzz_pmu)
+	if (!slot->fuzz_pmu || !slot->aux_pages)
 		return;
 	for_each_cpu_and(cpu, &slot->cpus, cpu_online_mask) {
 		kdtl_aux_info(s, cpu, &info);

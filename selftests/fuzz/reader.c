@@ -84,7 +84,7 @@ static long fuzz_kdtl_aux_peek(struct fuzz_thread *t, struct fuzz_slot *slot, lo
 
 	*want = good ? FUZZ_ANY : -EINVAL;
 	/* A merge of another thread may come and go. */
-	if (good && !slot->overwrite && ret < 0 &&
+	if (good && !slot->overwrite && slot->aux_pages && ret < 0 &&
 	    (ret != -EBUSY || (t->solo && !slot->merge)))
 		fuzz_fail(t, "CPU %d: %ld", cpu, ret);
 	if (good && t->solo && slot->merge && ret != -EBUSY)
@@ -223,7 +223,7 @@ static long fuzz_merge_create(struct fuzz_thread *t, struct fuzz_slot *slot, lon
 {
 	struct kdtl_merge *m;
 
-	*want = slot->overwrite ? -EINVAL : 0;
+	*want = slot->overwrite || !slot->aux_pages ? -EINVAL : 0;
 	m = kdtl_merge_create(t->s);
 	if (IS_ERR(m)) {
 		kdtl_merge_destroy(m);

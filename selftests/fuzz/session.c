@@ -58,6 +58,14 @@ static bool fuzz_attr(struct fuzz_thread *t, struct fuzz_slot *slot,
 	attr->mask = fuzz_below(t, KDTL_MASK_ALL + 1);
 	attr->flags = fuzz_one_in(t, 2) ? KDTL_SESSION_PAUSE : fuzz_below(t, 4);
 	attr->period = fuzz_ns(t);
+	attr->min_wait = fuzz_one_in(t, 2) ? 0 : fuzz_ns(t);
+	attr->msg_types = fuzz_one_in(t, 2) ? 0 : fuzz_below(t, 1 << (KDTL_NR_MSG_TYPES - 1)) << 1;
+	if (fuzz_one_in(t, 8)) {
+		attr->flags = (attr->flags & KDTL_SESSION_PAUSE) | KDTL_SESSION_NO_AUX;
+		attr->aux_pages = 0;
+		attr->watermark = 0;
+		attr->min_wait = 0;
+	}
 	if (fuzz_one_in(t, 2))
 		attr->done = &slot->done;
 	if (fuzz_one_in(t, 2)) {
@@ -72,7 +80,7 @@ static bool fuzz_attr(struct fuzz_thread *t, struct fuzz_slot *slot,
 	if (!fuzz_one_in(t, 8))
 		return good;
 
-	switch (fuzz_below(t, 5)) {
+	switch (fuzz_below(t, 6)) {
 	case 0:
 		attr->aux_pages = FUZZ_PICK(t, unsigned int, 3, 6, INT_MAX, 1U << 31,
 					    (1 << 20) + 1, 1 << 21, UINT_MAX);
@@ -87,8 +95,11 @@ static bool fuzz_attr(struct fuzz_thread *t, struct fuzz_slot *slot,
 	case 3:
 		attr->mask = FUZZ_PICK(t, unsigned int, 16, 31, 1U << 31, UINT_MAX);
 		break;
+	case 4:
+		attr->msg_types = FUZZ_PICK(t, u32, 1, 1 << KDTL_NR_MSG_TYPES, U32_MAX);
+		break;
 	default:
-		attr->flags = FUZZ_PICK(t, unsigned int, 4, 7, 1U << 31, UINT_MAX);
+		attr->flags = FUZZ_PICK(t, unsigned int, 6, 8, 1U << 31, UINT_MAX);
 	}
 	return false;
 }
@@ -105,7 +116,7 @@ static long fuzz_create(struct fuzz_thread *t, struct fuzz_slot *slot, long *wan
 	*want = good ? 0 : -EINVAL;
 	if (good && fuzz_one_in(t, 16)) {
 		/* More than any session may have. */
-		if (fuzz_one_in(t, 2))
+		if (fuzz_one_in(t, 2) && !(attr.flags & KDTL_SESSION_NO_AUX))
 			attr.aux_pages = 1 << 20;
 		else
 			attr.msg_pages = 1 << 20;
@@ -126,7 +137,8 @@ static long fuzz_create(struct fuzz_thread *t, struct fuzz_slot *slot, long *wan
 		return PTR_ERR(s);
 	}
 	cpumask_copy(&slot->cpus, attr.cpus ?: cpu_possible_mask);
-	slot->aux_pages = attr.aux_pages ?: KDTL_DEFAULT_AUX_PAGES;
+	slot->aux_pages = attr.flags & KDTL_SESSION_NO_AUX ? 0 :
+			  attr.aux_pages ?: KDTL_DEFAULT_AUX_PAGES;
 	slot->overwrite = attr.flags & KDTL_SESSION_OVERWRITE;
 	slot->pause = attr.flags & KDTL_SESSION_PAUSE;
 	slot->fuzz_pmu = attr.pmu && !strcmp(attr.pmu, FUZZ_PMU);

@@ -86,11 +86,13 @@ static long fuzz_kdtl_write_config(struct fuzz_thread *t, struct fuzz_slot *slot
 			.set	= fuzz_id(t, slot->sets, &bit),
 			.mask	= fuzz_below(t, KDTL_MASK_ALL + 1),
 			.period	= fuzz_ns(t),
+			.min_wait = fuzz_one_in(t, 2) ? 0 : fuzz_ns(t),
 			.error	= -EBADE,
 		};
 		if (fuzz_one_in(t, 64))
 			req[i].mask = FUZZ_PICK(t, u32, 16, 31, 1U << 31, U32_MAX);
-		if (bad == UINT_MAX && (!(slot->sets & bit) || req[i].mask > KDTL_MASK_ALL))
+		if (bad == UINT_MAX && (!(slot->sets & bit) || req[i].mask > KDTL_MASK_ALL ||
+					 (req[i].min_wait && !slot->aux_pages)))
 			bad = i;
 	}
 	*want = fuzz_want(nr, req, fuzz_idle(t, slot, true),

@@ -285,6 +285,7 @@ static void counters_threshold(struct kunit *test)
 /* Every counter that the source moves can overflow, each in its own steps. */
 static void counters_each_overflows(struct kunit *test)
 {
+	struct kdtl_config filter = { .min_wait = 10 };
 	struct kdtl_session *s;
 	struct kdtl_msg msg;
 	int c, left;
@@ -292,6 +293,8 @@ static void counters_each_overflows(struct kunit *test)
 	for (c = 0; c < KDTL_NR_COUNTERS; c++) {
 		s = kapi_session(test, 0);
 		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+		if (c == KDTL_CTR_FILTERED)
+			KUNIT_EXPECT_EQ(test, kdtl_write_config(s, &filter, 1), 0);
 		KUNIT_EXPECT_EQ(test, counters_write(s, 0, c, KDTL_COUNTER_NOTIFY,
 						     -1, 0, 0), 0);
 		KUNIT_ASSERT_EQ(test, kapi_go(s), 0);

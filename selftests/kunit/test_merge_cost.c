@@ -111,6 +111,7 @@ static u64 cost_of(struct kunit *test, unsigned int cpus)
 	mutex_init(&s->lock);
 	s->state = KDTL_STARTED;
 	s->pmu = &pmu;
+	s->layout.nr_pages = 1;
 	m = cost_merge_create(s);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(m));
 	cost_merge_sync(m);

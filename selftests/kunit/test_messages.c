@@ -451,6 +451,35 @@ static void messages_add_up(struct kunit *test)
 	KUNIT_EXPECT_GT(test, dropped, 0ULL);
 }
 
+/* Only the types that were chosen are posted; and the end. */
+static void messages_chosen(struct kunit *test)
+{
+	const struct kdtl_session_attr attr = {
+		.pmu		= KDTL_FAKE_PMU,
+		.aux_pages	= KAPI_AUX_PAGES,
+		.watermark	= KDTL_ENTRY_SIZE,
+		.msg_pages	= 1,
+		.msg_types	= 1 << KDTL_MSG_OVERFLOW,
+	};
+	struct kdtl_session *s = kapi_create(test, &attr);
+	struct kdtl_msg msg;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, kapi_per_entry(s, KDTL_KIND_FAULT), 0);
+	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	kapi_emit(0, KDTL_KIND_CEDE, 2 * KAPI_AUX_PAGES * PAGE_SIZE / KDTL_ENTRY_SIZE);
+	kdtl_fake_lost(0, 5);
+	/* The data still wakes a kdtl_wait(). */
+	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
+	KUNIT_EXPECT_EQ(test, kdtl_read(s, &msg, sizeof(msg), true), (ssize_t)-EAGAIN);
+	kapi_emit(0, KDTL_KIND_FAULT, 1);
+	KUNIT_EXPECT_EQ(test, kapi_msg(test, s).type, KDTL_MSG_OVERFLOW + 0);
+	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
+	msg = kapi_msg(test, s);
+	KUNIT_EXPECT_EQ(test, msg.type, KDTL_MSG_END + 0);
+	KUNIT_EXPECT_EQ(test, msg.dropped, 0ULL);
+}
+
 static void messages_read_errors(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session_of(test, 1, 0, NULL);
@@ -484,6 +513,7 @@ static struct kunit_case messages_cases[] = {
 	KUNIT_CASE(messages_full),
 	KUNIT_CASE(messages_full_kept),
 	KUNIT_CASE(messages_add_up),
+	KUNIT_CASE(messages_chosen),
 	KUNIT_CASE(messages_read_errors),
 	{}
 };

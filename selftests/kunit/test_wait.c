@@ -93,6 +93,36 @@ static ssize_t wait_result(struct kunit *test, struct wait_sleeper *m)
 	return wait_ended(m);
 }
 
+/* A reader that wants overflows is not told of data, but of a stop. */
+static void wait_chosen(struct kunit *test)
+{
+	const struct kdtl_session_attr attr = {
+		.pmu		= KDTL_FAKE_PMU,
+		.aux_pages	= KAPI_AUX_PAGES,
+		.watermark	= KDTL_ENTRY_SIZE,
+		.msg_pages	= 1,
+		.msg_types	= 1 << KDTL_MSG_OVERFLOW,
+	};
+	struct kdtl_session *s = kapi_create(test, &attr);
+	struct wait_sleeper m;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, kapi_per_entry(s, KDTL_KIND_FAULT), 0);
+	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	KUNIT_ASSERT_TRUE(test, wait_start(test, &m, s, WAIT_READ));
+	kapi_emit(0, KDTL_KIND_CEDE, 9);
+	KUNIT_EXPECT_TRUE(test, wait_sleeps(&m));
+	kapi_emit(0, KDTL_KIND_FAULT, 1);
+	KUNIT_EXPECT_EQ(test, wait_result(test, &m), (ssize_t)sizeof(m.msg));
+	KUNIT_EXPECT_EQ(test, m.msg.type, KDTL_MSG_OVERFLOW + 0);
+
+	KUNIT_ASSERT_TRUE(test, wait_start(test, &m, s, WAIT_READ));
+	kapi_emit(0, KDTL_KIND_CEDE, 9);
+	KUNIT_EXPECT_TRUE(test, wait_sleeps(&m));
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+	KUNIT_EXPECT_EQ(test, wait_result(test, &m), 0L);
+}
+
 static void wait_blocking(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session_of(test, 1, 10 * KDTL_ENTRY_SIZE, NULL);
@@ -754,6 +784,7 @@ static void wait_long_period(struct kunit *test)
 
 static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_blocking),
+	KUNIT_CASE(wait_chosen),
 	KUNIT_CASE(wait_other),
 	KUNIT_CASE(wait_signal),
 	KUNIT_CASE(wait_thread_stop),

@@ -272,6 +272,7 @@ struct kdtl_session;	/* opaque */
 /* kdtl_session_attr::flags */
 #define KDTL_SESSION_OVERWRITE	0x1	/* keep the newest entries, see kdtl_aux_snapshot() */
 #define KDTL_SESSION_PAUSE	0x2	/* an overflow that notifies pauses the CPU */
+#define KDTL_SESSION_NO_AUX	0x4	/* only count: no area, no entries to read */
 
 /**
  * struct kdtl_session_attr - attributes of a session
@@ -280,8 +281,11 @@ struct kdtl_session;	/* opaque */
  * @cpus: CPUs on which the session may be loaded; NULL: all.  Isolated CPUs
  *	(isolcpus=, nohz_full=, isolated cpusets) are only loaded if they are asked
  *	for: by this mask or by that of kdtl_load()
- * @aux_pages: AUX pages per CPU, a power of two; 0: KDTL_DEFAULT_AUX_PAGES
+ * @aux_pages: AUX pages per CPU, a power of two; 0: KDTL_DEFAULT_AUX_PAGES,
+ *	or none with KDTL_SESSION_NO_AUX
  * @msg_pages: pages for messages, a power of two; 0: no messages
+ * @msg_types: the types of messages to post, 1 << &enum kdtl_msg_type; 0: all.
+ *	KDTL_MSG_END is always posted
  * @watermark: unread bytes of a CPU that wake the reader; 0: half the area.  If it
  *	exceeds the whole entries that fit, the first loss wakes the reader
  * @mask: KDTL_MASK_*, the dispatches that set 0 logs; 0: all
@@ -304,6 +308,7 @@ struct kdtl_session_attr {
 	const struct cpumask	*cpus;
 	unsigned int		aux_pages;
 	unsigned int		msg_pages;
+	u32			msg_types;
 	unsigned int		watermark;
 	u32			mask;
 	u32			flags;
@@ -464,6 +469,7 @@ struct kdtl_evtset_info {
  * @KDTL_MSG_CPU: the CPU is logged from now on, or not any more: cpu_state.online;
  *	cpu_state.error is 0, or why a CPU that is online is not logged
  * @KDTL_MSG_END: the session was unloaded, so nothing more will come
+ * @KDTL_NR_MSG_TYPES: one more than the last type
  */
 enum kdtl_msg_type {
 	KDTL_MSG_AUX = 1,
@@ -472,6 +478,7 @@ enum kdtl_msg_type {
 	KDTL_MSG_SET_SWITCH,
 	KDTL_MSG_CPU,
 	KDTL_MSG_END,
+	KDTL_NR_MSG_TYPES,
 };
 
 /**
@@ -578,9 +585,10 @@ struct kdtl_session *__kdtl_session_create(const struct kdtl_session_attr *attr,
  * Context: task, may sleep.
  * Return:
  * * the session, ``struct kdtl_session *``, or ERR_PTR
- * * -EINVAL: pages are not a power of two, the mask or the flags have unknown bits,
- *   the watermark is above the area's size, or the CPU set has no possible CPU (a
- *   line in the log says which)
+ * * -EINVAL: pages are not a power of two, the mask, the flags or the message types
+ *   have unknown bits, the watermark is above the area's size, the CPU set has no
+ *   possible CPU, or KDTL_SESSION_NO_AUX comes with what needs an area: pages, a
+ *   watermark, a min_wait or KDTL_SESSION_OVERWRITE (a line in the log says which)
  * * -ENOENT: there is no such source, or none at all
  * * -EOPNOTSUPP: the source distinguishes none of the mask's kinds
  * * -ENOMEM: memory is short, or max_session_mb is exceeded (a line in the log)

@@ -79,6 +79,18 @@ ssize_t kdtl_reader_peek(struct kdtl_session *s, int cpu, const void **span)
 	return kdtl_area_peek(kdtl_session_aux(s, cpu), span);
 }
 
+/*
+ * The entries that a CPU of the session has lost between two places in its span, both
+ * included, for the merge.
+ */
+u64 kdtl_reader_lost(struct kdtl_session *s, int cpu, size_t from, size_t to)
+{
+	struct kdtl_aux *aux = kdtl_session_aux(s, cpu);
+	const u64 tail = kdtl_u64_read(&aux->tail);
+
+	return kdtl_gaps_sum(&aux->gaps, tail + from, tail + to);
+}
+
 /* kdtl_aux_consume() for the merge, with a CPU of the session. */
 int kdtl_reader_consume(struct kdtl_session *s, int cpu, size_t bytes)
 {
@@ -144,6 +156,45 @@ int kdtl_aux_consume(struct kdtl_session *s, int cpu, size_t bytes)
 	return kdtl_area_consume(s, aux, cpu, bytes);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_aux_consume, KDTL_NS);
+
+/**
+ * kdtl_aux_gap() - find the first gap among a CPU's unread entries
+ * @s: the session
+ * @cpu: the CPU
+ * @at: set to where it is: the bytes of kdtl_aux_peek()'s span that come before it
+ * @lost: set to the number of entries that were lost there
+ *
+ * Call it after kdtl_aux_peek(): it knows all gaps in that span.  A gap at the span's
+ * end may still grow; it is there again, at 0, when entries have followed.  Consume the
+ * entries before a gap and the one after it to find the next one.
+ *
+ * Context: any but NMI.
+ * Return:
+ * * 1: there is a gap; 0: there is none
+ * * -EINVAL: @cpu is not one of the session's, or the session is in overwrite mode or
+ *   only counts
+ * * -EBUSY: the session has a merge, which is its only reader: see kdtl_merge_lost()
+ */
+int kdtl_aux_gap(struct kdtl_session *s, int cpu, size_t *at, u64 *lost)
+{
+	struct kdtl_aux *aux = kdtl_reader_aux(s, cpu);
+	struct kdtl_gap gap;
+	u64 tail;
+
+	if (IS_ERR(aux))
+		return PTR_ERR(aux);
+	if (data_race(s->no_reader))
+		return kdtl_no_reader(s, "gap");
+	if (!aux)
+		return 0;
+	tail = kdtl_u64_read(&aux->tail);
+	if (!kdtl_gaps_next(&aux->gaps, tail, &gap))
+		return 0;
+	*at = gap.pos - tail;
+	*lost = gap.lost;
+	return 1;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_aux_gap, KDTL_NS);
 
 /* The bytes of the newest entries that are whole while the writer writes the next. */
 static u64 kdtl_snapshot_max(struct kdtl_aux *aux)

@@ -43,6 +43,8 @@
  * @end: end of the entries that were there at the last sync
  * @time: that of @e, while the cursor is in the heap
  * @passed: bytes before @e that have not been given back yet
+ * @told: bytes before which kdtl_merge_lost() has told of losses, at most @passed
+ * @lost: entries that were lost before late ones, and not told yet
  * @horizon: the CPU's clock at the last sync
  */
 struct kdtl_cursor {
@@ -50,6 +52,8 @@ struct kdtl_cursor {
 	const struct kdtl_entry	*end;
 	u64			time;
 	size_t			passed;
+	size_t			told;
+	u64			lost;
 	u64			horizon;
 };
 
@@ -202,6 +206,7 @@ static void kdtl_cursor_consume(struct kdtl_merge *m, int cpu)
 	if (c->passed)
 		kdtl_reader_consume(m->session, cpu, c->passed);
 	c->passed = 0;
+	c->told = 0;
 }
 
 /* kdtl_load() has dropped the entries that were to be returned or given back. */
@@ -211,8 +216,11 @@ static void kdtl_merge_forget(struct kdtl_merge *m)
 
 	m->last = NULL;
 	kdtl_heap_init(&m->heap, m->heap.data, nr_cpu_ids);
-	for_each_cpu(cpu, m->session->cpus)
+	for_each_cpu(cpu, m->session->cpus) {
 		m->cursors[cpu].passed = 0;
+		m->cursors[cpu].told = 0;
+		m->cursors[cpu].lost = 0;
+	}
 }
 
 /* Does the cursor have an entry that is to be returned before the next sync? */
@@ -240,6 +248,8 @@ static void kdtl_merge_advance(struct kdtl_merge *m)
 	m->last = NULL;
 	c->e++;
 	c->passed += sizeof(*c->e);
+	c->told = c->passed;
+	c->lost = 0;
 	if (kdtl_cursor_due(m, c))
 		kdtl_heap_fix_top(&m->heap, &kdtl_heap_ops);
 	else
@@ -334,8 +344,10 @@ static void kdtl_cursor_take_in(struct kdtl_merge *m, int cpu)
 	c->e = span;
 	c->end = c->e + kdtl_entries(len);
 	while (kdtl_cursor_due(m, c) && c->time < m->returned) {
+		c->lost += kdtl_reader_lost(m->session, cpu, c->told, c->passed);
 		c->e++;
 		c->passed += sizeof(*c->e);
+		c->told = c->passed;
 		m->late++;
 	}
 	if (kdtl_cursor_due(m, c))
@@ -417,6 +429,25 @@ int kdtl_merge_cpu(const struct kdtl_merge *m)
 	return m->last ? m->last - m->cursors : -EINVAL;
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_merge_cpu, KDTL_NS);
+
+/**
+ * kdtl_merge_lost() - count the entries that were lost before the last returned one
+ * @m: the merge
+ *
+ * They are entries of the same CPU, since that CPU's entry before.
+ *
+ * Context: any but NMI.
+ * Return: the number; 0 also if kdtl_merge_next() has not returned an entry.
+ */
+u64 kdtl_merge_lost(const struct kdtl_merge *m)
+{
+	const struct kdtl_cursor *c = m->last;
+
+	if (!c)
+		return 0;
+	return c->lost + kdtl_reader_lost(m->session, kdtl_merge_cpu(m), c->told, c->passed);
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_merge_lost, KDTL_NS);
 
 /**
  * kdtl_merge_late() - count the entries that came too late to be returned

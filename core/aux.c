@@ -89,6 +89,8 @@ static void kdtl_aux_sink_lost(struct kdtl_sink *sink, u64 nr)
 	kdtl_aux_lost(aux, nr, PERF_AUX_FLAG_PARTIAL);
 	kdtl_aux_lost_end(aux);
 	kdtl_set_check(aux);
+	/* The next entry may have to be lost too, see core/gaps.c. */
+	kdtl_aux_set_stop(aux);
 }
 
 static void kdtl_aux_link(struct kdtl_sink *sink)
@@ -153,6 +155,7 @@ struct kdtl_aux *kdtl_aux_alloc(struct kdtl_session *s, int cpu)
 	prandom_seed_state(&aux->random, local_clock() + cpu);
 	aux->wake = IRQ_WORK_INIT_HARD(kdtl_aux_wake);
 	seqcount_init(&aux->seq);
+	kdtl_gaps_init(&aux->gaps);
 	hrtimer_setup(&aux->set_timer, kdtl_set_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_PINNED_HARD);
 	hrtimer_setup(&aux->period_timer, kdtl_period_timer, CLOCK_MONOTONIC,
@@ -233,6 +236,7 @@ void kdtl_aux_reset(struct kdtl_aux *aux)
 	aux->lost_reported = 0;
 	aux->lost_run = 0;
 	aux->announced = head;
+	kdtl_gaps_reset(&aux->gaps);
 	kdtl_u64_set(&aux->start, head);
 	kdtl_u64_release(&aux->tail, head); /* [aux.D] */
 	aux->next_wake = head + aux->watermark;

@@ -11,6 +11,7 @@
 
 #include "area.h"
 #include "fanout.h"
+#include "gaps.h"
 #include "set.h"
 
 struct kdtl_session;
@@ -45,6 +46,7 @@ struct kdtl_session;
  * @wake: wakes the reader, because the source's context must not
  * @tail: position of the reader
  * @start: @tail at kdtl_load()
+ * @gaps: where entries are missing among the unread ones; not in overwrite mode
  * @area: the mapping of the pages
  * @pages: addresses of the pages, as the driver's setup_aux() got them
  * @nr_pages: number of pages; 0: the session only counts
@@ -57,7 +59,8 @@ struct kdtl_session;
  * @event: the CPU's perf event while it is loaded and online
  *
  * The fields up to @wake belong to the CPU (interrupts off), @tail and @start
- * to the reader.  The others do not change while there is a writer.
+ * to the reader, and @gaps has a lock.  The others do not change while there is a
+ * writer.
  */
 struct kdtl_aux {
 	struct kdtl_sink	sink ____cacheline_aligned_in_smp;
@@ -90,6 +93,7 @@ struct kdtl_aux {
 
 	aligned_u64		tail ____cacheline_aligned_in_smp;
 	aligned_u64		start;
+	struct kdtl_gaps	gaps;
 
 	struct kdtl_area	area;
 	void			**pages;

@@ -26,7 +26,8 @@
  * @aux: the area
  *
  * Context: on the area's CPU, interrupts off.
- * Return: the bytes that are not unread; in overwrite mode the whole area.
+ * Return: the bytes that are not unread; in overwrite mode the whole area; 0 if there
+ * are so many gaps that the last one has to grow.
  */
 u64 kdtl_aux_room(struct kdtl_aux *aux)
 {
@@ -37,6 +38,8 @@ u64 kdtl_aux_room(struct kdtl_aux *aux)
 
 	/* [aux.A] pairs with D in kdtl_area_consume(): the bytes before tail are read. */
 	tail = kdtl_u64_acquire(&aux->tail);
+	if (kdtl_gaps_full(&aux->gaps, tail, aux->sink.head))
+		return 0;
 	return aux->area.size - (aux->sink.head - tail);
 }
 
@@ -123,6 +126,8 @@ void kdtl_aux_lost(struct kdtl_aux *aux, u64 nr, u64 flag)
 	/* A message has room for one gap, so post an earlier one that is still due. */
 	if (!aux->lost_run && aux->lost != aux->lost_reported && aux->sink.head != aux->gap)
 		kdtl_aux_report(aux, false);
+	if (!aux->overwrite)
+		kdtl_gaps_add(&aux->gaps, kdtl_u64_read(&aux->tail), aux->sink.head, nr);
 	kdtl_u64_set(&aux->lost, aux->lost + nr);
 	kdtl_u64_add(&aux->sink.counts->lost, nr);
 	if (aux->lost == aux->lost_reported + nr)

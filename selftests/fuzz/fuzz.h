@@ -47,7 +47,7 @@ enum fuzz_state {
  * @own_done: the session was created with @done
  * @wakes: calls of the session's wake()
  * @cpus: the session's
- * @aux_pages: the session's
+ * @aux_pages: the session's; 0: it only counts
  * @overwrite: the session's mode
  * @pause: the session's mode
  * @fuzz_pmu: it is on the source of this module

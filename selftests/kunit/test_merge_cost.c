@@ -39,6 +39,11 @@ static int cost_consume(struct kdtl_session *s, int cpu, size_t bytes)
 	return 0;
 }
 
+static u64 cost_lost(struct kdtl_session *s, int cpu, size_t from, size_t to)
+{
+	return 0;
+}
+
 struct kdtl_merge *cost_merge_create(struct kdtl_session *s);
 void cost_merge_destroy(struct kdtl_merge *m);
 void cost_merge_detach(struct kdtl_merge *m);
@@ -46,6 +51,7 @@ int cost_merge_sync(struct kdtl_merge *m);
 const struct kdtl_entry *cost_merge_next(struct kdtl_merge *m);
 int cost_merge_cpu(const struct kdtl_merge *m);
 u64 cost_merge_late(const struct kdtl_merge *m);
+u64 cost_merge_lost(const struct kdtl_merge *m);
 
 /* A comparison of two CPUs takes two looks, at copies of their next entries' times. */
 static bool cost_less(const void *a, const void *b);
@@ -63,10 +69,12 @@ KDTL_HEAP_LESS(kdtl_cursor_less, a, b)
 #define kdtl_merge_next		cost_merge_next
 #define kdtl_merge_cpu		cost_merge_cpu
 #define kdtl_merge_late		cost_merge_late
+#define kdtl_merge_lost		cost_merge_lost
 #define kdtl_entry_time		cost_time
 #define kdtl_merge_detach	cost_merge_detach
 #define kdtl_reader_peek	cost_peek
 #define kdtl_reader_consume	cost_consume
+#define kdtl_reader_lost	cost_lost
 #undef nr_cpu_ids
 #define nr_cpu_ids		cost_cpus
 #undef for_each_cpu

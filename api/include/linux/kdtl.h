@@ -624,6 +624,7 @@ ssize_t kdtl_read(struct kdtl_session *s, struct kdtl_msg *msg, size_t size,
 int kdtl_wait(struct kdtl_session *s, long timeout);
 
 ssize_t kdtl_aux_peek(struct kdtl_session *s, int cpu, const void **span);
+int kdtl_aux_gap(struct kdtl_session *s, int cpu, size_t *at, u64 *lost);
 int kdtl_aux_consume(struct kdtl_session *s, int cpu, size_t bytes);
 ssize_t kdtl_aux_snapshot(struct kdtl_session *s, int cpu, void *buf, size_t len,
 			  u64 *missed);
@@ -645,6 +646,7 @@ void kdtl_merge_destroy(struct kdtl_merge *m);
 int kdtl_merge_sync(struct kdtl_merge *m);
 const struct kdtl_entry *kdtl_merge_next(struct kdtl_merge *m);
 int kdtl_merge_cpu(const struct kdtl_merge *m);
+u64 kdtl_merge_lost(const struct kdtl_merge *m);
 u64 kdtl_merge_late(const struct kdtl_merge *m);
 
 /* Alarms: a client that notices a problem notifies other clients. */

@@ -186,7 +186,8 @@ static struct kdtl_session *kdtl_session_alloc(const struct kdtl_session_attr *a
 	set = kdtl_set_alloc(0);
 	if (set)
 		list_add(&set->node, &s->sets);
-	if (!s->aux || !s->fresh || !set || kdtl_msgq_init(&s->msgs, attr->msg_pages, attr->msg_types, s->pause))
+	if (!s->aux || !s->fresh || !set ||
+	    kdtl_msgq_init(&s->msgs, attr->msg_pages, attr->msg_types, s->pause))
 		goto free;
 	kdtl_set_config(set, attr->mask, attr->period, attr->min_wait);
 	return s;

@@ -91,8 +91,9 @@ static long fuzz_kdtl_write_config(struct fuzz_thread *t, struct fuzz_slot *slot
 		};
 		if (fuzz_one_in(t, 64))
 			req[i].mask = FUZZ_PICK(t, u32, 16, 31, 1U << 31, U32_MAX);
-		if (bad == UINT_MAX && (!(slot->sets & bit) || req[i].mask > KDTL_MASK_ALL ||
-					 (req[i].min_wait && !slot->aux_pages)))
+		if (bad == UINT_MAX &&
+		    (!(slot->sets & bit) || req[i].mask > KDTL_MASK_ALL ||
+		     (req[i].min_wait && !slot->aux_pages)))
 			bad = i;
 	}
 	*want = fuzz_want(nr, req, fuzz_idle(t, slot, true),

@@ -265,7 +265,10 @@ static void filter_ticks(struct kunit *test)
 	static const struct {
 		u64	min_wait;	/* ns */
 		u32	ticks;		/* the fewest that are not less */
-	} cases[] = { { 1, 1 }, { 3, 2 }, { 1000, 512 }, { 1001, 513 }, { NSEC_PER_SEC, 512000000 } };
+	} cases[] = {
+		{ 1, 1 }, { 3, 2 }, { 1000, 512 }, { 1001, 513 },
+		{ NSEC_PER_SEC, 512000000 },
+	};
 	struct kdtl_session_attr attr = { .pmu = "kdtl_fake_512" };
 	struct kdtl_session *s;
 	unsigned int i;

@@ -39,6 +39,22 @@ static u64 __maybe_unused client_info(struct kdtl_session *s, int cpu)
 	return info.produced - info.consumed - info.lost - info.unread;
 }
 
+static void __maybe_unused client_gap(struct kdtl_session *s, int cpu)
+{
+	const void *span;
+	u64 missing;
+	ssize_t len;
+	size_t at;
+	/* @client-gap@ */
+	pr_info("%zd\n", len);
+}
+
+static struct kdtl_session * __maybe_unused client_filter(void)
+{
+	/* @client-filter@ */
+	return kdtl_session_create(&attr);
+}
+
 static int __maybe_unused client_merge(struct kdtl_session *s)
 {
 	const struct kdtl_entry *e;

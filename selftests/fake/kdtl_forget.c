@@ -19,7 +19,7 @@
 
 static char *leave = "";
 module_param(leave, charp, 0444);
-MODULE_PARM_DESC(leave, "what is left with the session: done, wake, wait or merge");
+MODULE_PARM_DESC(leave, "what is left with the session: done, wake, wait or merge; nothing: it is closed");
 
 static bool fail;
 module_param(fail, bool, 0444);
@@ -110,6 +110,8 @@ static int __init forget_init(void)
 
 static void __exit forget_exit(void)
 {
+	if (!*leave)
+		kdtl_session_close(session);
 }
 
 module_init(forget_init);

@@ -13,6 +13,8 @@ top=$(dirname -- "$(dirname -- "$here")")
 . "$top/scripts/lib/common.sh"
 # shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
 . "$here/lib/ktap.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/block.sh
+. "$here/lib/block.sh"
 
 kdtl=$top/scripts/coccinelle/kdtl
 
@@ -112,6 +114,45 @@ knows_all()
 	done <"$work/verbs"
 }
 
+# The clients in the text that are whole.
+in_the_text()
+{
+	local name
+
+	mkdir -- "$work/text" || return
+	for name in $(sed -n 's/^ *:name: *\(.*\.c\)$/\1/p' "$top"/Documentation/*.rst); do
+		block "$name" >"$work/text/$name"
+	done
+	"$top/scripts/cocci" "$work/text"
+}
+
+# forgotten.cocci follows calls from file to file of a module, where early() is left to
+# init, and end() is not.
+files_of_a_module()
+{
+	local two=$work/two
+
+	mkdir -- "$two" || return
+	cat >"$two/main.c" <<-'END'
+	#include <linux/kdtl.h>
+	static int __init my_init(void) { return begin() ?: early(); }
+	module_init(my_init);
+	static void __exit my_exit(void) { end(); }
+	module_exit(my_exit);
+	END
+	cat >"$two/session.c" <<-'END'
+	#include <linux/kdtl.h>
+	struct kdtl_session *first, *second;
+	int begin(void) { first = kdtl_session_create(&attr); return second(); }
+	int second(void) { second = kdtl_session_create(&attr); return 0; }
+	int early(void) { kdtl_session_close(second); return -EIO; }
+	void end(void) { kdtl_session_close(first); }
+	END
+	! "$top/scripts/cocci" "$two" >"$work/out" || return
+	cat -- "$work/out"
+	[ "$(wc -l <"$work/out")" = 1 ] && grep "^$two/session.c:4:.*\[forgotten\]$" "$work/out"
+}
+
 client_folder()
 {
 	mkdir -- "$work/client"
@@ -149,7 +190,7 @@ patching=0
 for rule in "${rules[@]}"; do
 	! has_mode "$rule" patch || patching=$((patching + 1))
 done
-plan $((3 * ${#rules[@]} + patching + 4))
+plan $((3 * ${#rules[@]} + patching + 6))
 for rule in "${rules[@]}"; do
 	ok "$rule: report finds the bad, not the good" reports "$rule"
 	ok "$rule: context points at them" points "$rule"
@@ -158,6 +199,8 @@ for rule in "${rules[@]}"; do
 done
 ok "sleep: lists every function that may sleep" knows_all
 ok "make cocci M=folder checks and repairs a client's own folder" client_folder
+ok "forgotten: files of one module are taken together" files_of_a_module
+ok "nothing is found in the text's clients" in_the_text
 ok "nothing is found in the project" "$top/scripts/cocci"
 mkdir -p -- "$KDTL_CACHE/src"
 source=$(find "$KDTL_CACHE/src" -maxdepth 1 -name 'linux-source-*' ! -name '*@*' |

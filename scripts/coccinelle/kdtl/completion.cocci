@@ -34,8 +34,9 @@ struct T *x;
 identifier S;
 expression x, E;
 position p, q;
+identifier create = { kdtl_session_create, kdtl_session_open };
 @@
- x->S = kdtl_session_create@p(...)
+ x->S = create@p(...)
  ... when != true IS_ERR(x->S)
      when != PTR_ERR_OR_ZERO(x->S)
      when != kdtl_session_close(x->S)
@@ -57,6 +58,7 @@ position q;
  f(...)
  {
  	... when != kdtl_session_create(...)
+ 	    when != kdtl_session_open(...)
  	    when != kdtl_session_close(...)
  	    when != x = \(kmalloc\|kzalloc\|kcalloc\|kzalloc_obj\|kzalloc_node\|kvcalloc\|kvzalloc\)(...)
 (
@@ -77,6 +79,7 @@ position q;
  f(...)
  {
  	... when != kdtl_session_create(...)
+ 	    when != kdtl_session_open(...)
  	    when != kdtl_session_close(...)
  	    when != x = \(kmalloc\|kzalloc\|kcalloc\|kzalloc_obj\|kzalloc_node\|kvcalloc\|kvzalloc\)(...)
 (
@@ -96,6 +99,7 @@ identifier c, a;
 struct kdtl_session_attr at;
 expression S;
 position p, q;
+identifier create = { kdtl_session_create, kdtl_session_open };
 @@
 (
  DECLARE_COMPLETION_ONSTACK(c);
@@ -109,7 +113,7 @@ position p, q;
  at.done = &c;
 )
  ... when any
- S = kdtl_session_create@p(...)
+ S = create@p(...)
  ... when != true IS_ERR(S)
      when != kdtl_session_close(S)
  return@q ...;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/// kdtl_session_create() and kdtl_merge_create() return an ERR_PTR, never NULL,
-/// so check the result with IS_ERR() before using it.
+/// kdtl_session_create(), kdtl_session_open() and kdtl_merge_create() return an
+/// ERR_PTR, never NULL, so check the result with IS_ERR() before using it.
 ///
 // Confidence: High
 // Options: --no-includes
@@ -16,6 +16,8 @@ position q;
 @@
 (
  S = kdtl_session_create(...)
+|
+ S = kdtl_session_open(...)
 |
  S = kdtl_merge_create(...)
 )
@@ -57,6 +59,8 @@ position p, q;
 (
  S = kdtl_session_create@p(...)
 |
+ S = kdtl_session_open@p(...)
+|
  S = kdtl_merge_create@p(...)
 )
  ... when != S = E
@@ -73,14 +77,13 @@ position p, q;
 
 @depends on patch@
 identifier f, verb =~ "^kdtl_(load|start|write|create|aux|merge)";
-identifier create = { kdtl_session_create, kdtl_merge_create };
-expression E;
+identifier create = { kdtl_session_create, kdtl_session_open, kdtl_merge_create };
 local idexpression S;
 @@
  int f(...)
  {
  	<...
- 	S = create(E);
+ 	S = create(...);
 +	if (IS_ERR(S))
 +		return PTR_ERR(S);
  	... when != IS_ERR(S)

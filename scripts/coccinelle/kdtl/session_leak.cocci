@@ -16,8 +16,9 @@ local idexpression s;
 expression E, X, Y;
 identifier other !~ "^(kdtl_.*|IS_ERR|IS_ERR_OR_NULL|PTR_ERR)$";
 position p, q;
+identifier create = { kdtl_session_create, kdtl_session_open };
 @@
- s = kdtl_session_create@p(...)
+ s = create@p(...)
  ... when != true IS_ERR(s)
      when != true IS_ERR_OR_NULL(s)
      when != PTR_ERR_OR_ZERO(s)
@@ -39,8 +40,9 @@ expression E, R, X, Y;
 statement S;
 identifier other !~ "^(kdtl_.*|IS_ERR|IS_ERR_OR_NULL|PTR_ERR)$";
 position p, q;
+identifier create = { kdtl_session_create, kdtl_session_open };
 @@
- s = kdtl_session_create@p(...)
+ s = create@p(...)
  ... when != s = E
  R = PTR_ERR_OR_ZERO(s);
  if (R) S
@@ -74,11 +76,12 @@ expression R;
 identifier verb =~ "^kdtl_";
 identifier other !~ "^(kdtl_.*|pr_.*|printk|IS_ERR|PTR_ERR)$";
 position p, q;
+identifier create = { kdtl_session_create, kdtl_session_open };
 @@
  f(...)
  {
  	... when any
- 	s = kdtl_session_create@p(...)
+ 	s = create@p(...)
  	... when any
  	    when != kdtl_session_close(s)
  	R = verb(s, ...);
@@ -95,8 +98,9 @@ position p, q;
 local idexpression s;
 expression E, X, Y;
 identifier other !~ "^(kdtl_.*|IS_ERR|IS_ERR_OR_NULL|PTR_ERR)$";
+identifier create = { kdtl_session_create, kdtl_session_open };
 @@
- s = kdtl_session_create(...)
+ s = create(...)
  ... when != true IS_ERR(s)
      when != true IS_ERR_OR_NULL(s)
      when != PTR_ERR_OR_ZERO(s)
@@ -118,8 +122,9 @@ local idexpression s;
 expression E, R, X, Y;
 statement S;
 identifier other !~ "^(kdtl_.*|IS_ERR|IS_ERR_OR_NULL|PTR_ERR)$";
+identifier create = { kdtl_session_create, kdtl_session_open };
 @@
- s = kdtl_session_create(...)
+ s = create(...)
  ... when != s = E
  R = PTR_ERR_OR_ZERO(s);
  if (R) S

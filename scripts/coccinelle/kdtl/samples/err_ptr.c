@@ -15,6 +15,12 @@ static int bad_null(void)
 	return kdtl_load(session, NULL);
 }
 
+static int bad_opened(void)
+{
+	session = kdtl_session_open(&attr, NULL);
+	return session == NULL ? -ENOMEM : 0; /* BAD */
+}
+
 static int bad_unlooked(void)
 {
 	struct kdtl_session *s;

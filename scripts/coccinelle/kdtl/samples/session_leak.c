@@ -46,6 +46,18 @@ out:
 	return err; /* BAD */
 }
 
+static int bad_opened(struct owner *o)
+{
+	struct kdtl_session *s = kdtl_session_open(&attr, NULL);
+
+	if (IS_ERR(s))
+		return PTR_ERR(s);
+	if (!o)
+		return -EINVAL; /* BAD */
+	o->s = s;
+	return 0;
+}
+
 static int bad_zero(struct owner *o)
 {
 	struct kdtl_session *s;

@@ -49,6 +49,8 @@ install-dkms:
 # The uapi headers go to two places: one for modules, one where programs look.
 install-headers:
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/src/kdtl api/client.mk
+	sed -i 's|^kdtl-prefix := .*|kdtl-prefix := $(PREFIX)|' \
+		$(DESTDIR)$(PREFIX)/src/kdtl/client.mk
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/src/kdtl/include/linux \
 		$(wildcard api/include/linux/kdtl*.h)
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/src/kdtl/include/uapi/linux \

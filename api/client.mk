@@ -8,14 +8,26 @@
 # kdtl's headers, and the versions of its symbols in the kernel that the module is
 # built for: as make install left them, or DKMS.
 
-kdtl-client := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
+kdtl-client := $(patsubst %/,%,$(abspath $(dir $(lastword $(MAKEFILE_LIST)))))
 kdtl-release := $(shell sed -n 's/^.define UTS_RELEASE "\(.*\)"$$/\1/p'	\
 	$(objtree)/include/generated/utsrelease.h)
-kdtl-symvers := $(firstword $(wildcard						\
-	$(INSTALL_MOD_PATH)/lib/modules/$(kdtl-release)/extra/kdtl/Module.symvers	\
-	/var/lib/dkms/kdtl/kernel-$(kdtl-release)-*/Module.symvers))
+
+# make install with a DESTDIR has put all below it: first look there. It sets the PREFIX.
+kdtl-prefix := /usr/local
+kdtl-root := $(patsubst %$(kdtl-prefix)/src/kdtl,%/,$(kdtl-client))
+kdtl-places := $(foreach r,$(kdtl-root) $(filter-out $(kdtl-root),/),		\
+	$(r:/=)$(INSTALL_MOD_PATH)/lib/modules/$(kdtl-release)/extra/kdtl	\
+	$(r:/=)/var/lib/dkms/kdtl/kernel-$(kdtl-release)-*)
+kdtl-symvers := $(firstword $(wildcard $(addsuffix /Module.symvers,$(kdtl-places))))
+
+define kdtl-missing
+kdtl is not installed for $(kdtl-release). There is no Module.symvers in$(foreach p,$(kdtl-places),
+    $(p))
+Run dkms install kdtl/VERSION -k $(kdtl-release). Or run make and make install in
+kdtl's sources, with this kernel's KDIR, and with the INSTALL_MOD_PATH of this build
+endef
 ifeq ($(kdtl-symvers),)
-$(error kdtl is not installed for $(kdtl-release): make install, or dkms install kdtl -k $(kdtl-release))
+$(error $(kdtl-missing))
 endif
 
 ccflags-y += -I$(kdtl-client)/include

@@ -69,25 +69,48 @@ no_tests()
 	! find "$work/root" | grep -E 'test|hog|bench|crash'
 }
 
-# client.mk takes the symbols' versions from /lib/modules, here the other root's.
+# client_builds ROOT PREFIX ARGUMENT...: against what is installed below ROOT, and nothing
+# else, because client.mk knows where it is.
 client_builds()
 {
-	mkdir -p -- "$work/client" && block longest.c >"$work/client/longest.c" &&
-		printf 'obj-m := longest.o\ninclude %s\n' \
-			"$work/root/usr/src/kdtl/client.mk" >"$work/client/Kbuild" &&
-		make -C "$kdir" M="$work/client" CC=gcc-12 INSTALL_MOD_PATH="$work/root" \
+	local root=$1 prefix=$2
+
+	shift 2
+	rm -rf -- "$work/client"
+	mkdir -- "$work/client" && block longest.c >"$work/client/longest.c" &&
+		printf 'obj-m := longest.o\ninclude %s\n$(info from $(kdtl-symvers))\n' \
+			"$root$prefix/src/kdtl/client.mk" >"$work/client/Kbuild" &&
+		make -C "$kdir" M="$work/client" CC=gcc-12 "$@" \
 			modules >"$work/client/log" 2>&1 &&
-		! grep -E 'warning|WARNING' "$work/client/log" || {
+		! grep -E 'warning|WARNING' "$work/client/log" &&
+		grep "^from $root/" "$work/client/log" || {
 		cat -- "$work/client/log"
 		return 1
 	}
 }
 
+# All variables of make install at once.
+all_variables()
+{
+	local dirs=(DESTDIR="$work/other" PREFIX=/opt/kdtl INSTALL_MOD_PATH=/image)
+
+	in_copy install "${dirs[@]}" &&
+		client_builds "$work/other" /opt/kdtl INSTALL_MOD_PATH=/image &&
+		in_copy uninstall "${dirs[@]}" && ! find "$work/other" -type f | grep .
+}
+
 client_needs_kdtl()
 {
+	local place
+
 	! make -C "$kdir" M="$work/client" CC=gcc-12 INSTALL_MOD_PATH=/nowhere \
-		modules >"$work/client/log" 2>&1 &&
-		grep "kdtl is not installed for $release" "$work/client/log"
+		modules >"$work/client/log" 2>&1 || return
+	grep "kdtl is not installed for $release" "$work/client/log" || return
+	for place in "$work/root"{/nowhere/lib/modules/"$release"/extra/kdtl,"/var/lib/dkms/kdtl/kernel-$release-*"} \
+		"/nowhere/lib/modules/$release/extra/kdtl" "/var/lib/dkms/kdtl/kernel-$release-*"; do
+		grep -q -F "    $place" "$work/client/log" || { echo "not in $place?"; return 1; }
+	done
+	grep "dkms install kdtl/VERSION -k $release" "$work/client/log"
 }
 
 header_for_programs()
@@ -145,13 +168,16 @@ echo theirs >"$work/root/usr/bin/theirs"
 echo theirs >"$work/root/lib/modules/$release/extra/kdtl/theirs.ko"
 tree >"$work/before"
 
-plan 11
+plan 13
 ok "make and make tool build what is installed" builds
 ok "make install" installs
 ok "without the tests" no_tests
 ok "DKMS builds the same modules" in_dkms
-ok "a client builds against it, with client.mk" client_builds
-ok "and says so if it is not there" client_needs_kdtl
+ok "a client builds against it, with client.mk" client_builds "$work/root" /usr
+ok "the same with INSTALL_MOD_PATH as well" client_builds "$work/root" /usr \
+	INSTALL_MOD_PATH="$work/root"
+ok "and says where it has looked if it is not there" client_needs_kdtl
+ok "the same with all variables of make install" all_variables
 ok "a program finds the header for user space" header_for_programs
 ok "installing again changes nothing" again
 ok "what two kernels share stays until the second goes" another_kernel

@@ -24,11 +24,11 @@ modules clean:
 tool:
 	$(MAKE) -C clients/stream/tool
 
-## install      modules, headers for clients, kdtl(1): after make and make tool; also
-##              PREFIX=/usr/local INSTALL_MOD_PATH= DESTDIR=
+## install      modules, headers and manual pages for clients, kdtl(1): after make and
+##              make tool; also PREFIX=/usr/local INSTALL_MOD_PATH= DESTDIR=
 ## uninstall    remove what install installed
 ## install-dkms put the sources into /usr/src, for dkms install kdtl/VERSION
-.PHONY: install uninstall install-headers install-dkms
+.PHONY: install uninstall install-headers install-man install-dkms
 PREFIX	?= /usr/local
 install:
 	@KDIR='$(KDIR)' PREFIX='$(PREFIX)' INSTALL_MOD_PATH='$(INSTALL_MOD_PATH)' \
@@ -57,6 +57,8 @@ install-headers:
 		$(wildcard api/include/uapi/linux/kdtl*.h)
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/linux \
 		$(wildcard api/include/uapi/linux/kdtl*.h)
+install-man:
+	scripts/man $(DESTDIR)$(PREFIX)/share/man/man9
 
 ## demo         boot a VM and print which tasks waited for a CPU (ARCH=powerpc: as
 ##              a guest of a real hypervisor); installs what is missing

@@ -47,7 +47,8 @@ installs()
 		test -e "$modules/$f.ko" || return
 	done
 	test -e "$modules/Module.symvers" && test -x "$work/root/usr/bin/kdtl" &&
-		test -e "$work/root/usr/share/man/man1/kdtl.1"
+		test -e "$work/root/usr/share/man/man1/kdtl.1" &&
+		test -e "$work/root/usr/share/man/man9/kdtl_aux_peek.9"
 }
 
 # DKMS needs the names of all modules.

@@ -1,0 +1,170 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Each public function, macro, structure and enum has a manual page with all that its
+# comment says, and neither man nor mandoc complains about it.
+#
+# shellcheck disable=SC2317 # functions that ok() calls
+
+here=$(dirname -- "$(readlink -f -- "$0")")
+top=$(dirname -- "$(dirname -- "$here")")
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
+. "$top/scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
+. "$here/lib/ktap.sh"
+
+headers=("$top"/api/include/linux/kdtl*.h "$top/api/include/uapi/linux/kdtl.h")
+
+# none WHAT: pass if stdin is empty, otherwise show it.
+none()
+{
+	! sed "s/^/$1: /" | grep .
+}
+
+makes()
+{
+	make -s -C "$top" install-man DESTDIR="$work" PREFIX=/usr && [ -e "$pages/kdtl.9" ]
+}
+
+# public: the names that the headers offer.
+public()
+{
+	{
+		sed -n -E 's/^(static inline )?[a-z].*\b(kdtl_[a-z_]+)\(.*/\2/p
+			s/^(struct|enum) (kdtl_[a-z_]+) \{$/\2/p' "${headers[@]}"
+		# Macros that are for clients have comments.
+		sed -n 's/^ \* \(kdtl_[a-z_]*\)() - .*/\1/p' "${headers[@]}"
+	} | sort -u
+}
+
+all_public()
+{
+	[ "$(public | wc -l)" -gt 60 ] || return
+	public | while read -r name; do
+		[ -e "$pages/$name.9" ] || echo "$name"
+	done | none "no page"
+}
+
+# comment NAME: the lines of the comments that are to be in the page.
+comment()
+{
+	awk -v name="$1" '
+	/^ \* / && !on { on = $2 == name "()" || $2 ~ /^(struct|enum)$/ && $3 == name ? 1 : -1
+		if (on == 1) { sub(/.* - /, "") } }
+	on == 1 && /^ \*\// { print "" }
+	/^\/\*\*/ { on = 0; next }
+	/^ \*\// { on = -1 }
+	on == 1 { sub(/^ \* ?/, ""); sub(/^(Context|Return):/, ""); print }
+	BEGIN { on = -1 }' "$top"/api/*.c "${headers[@]}"
+}
+
+# letters: what is left if the form changes and the text does not.
+letters()
+{
+	tr -cd 'A-Za-z0-9_\n'
+}
+
+shown()
+{
+	MANWIDTH=9999 man -E ascii -l "$pages/$1.9" | tr '\n' ' ' | letters
+}
+
+whole()
+{
+	local page name text line
+
+	for page in "$pages"/kdtl_*.9; do
+		name=$(basename "$page" .9)
+		text=$(shown "$name")
+		comment "$name" | letters >"$work/comment"
+		[ "$(wc -l <"$work/comment")" -gt 1 ] || echo "$name: no comment"
+		while read -r line; do
+			[[ $text == *"$line"* ]] || echo "$name: $line"
+		done <"$work/comment"
+	done | none "not in the page"
+}
+
+# Functions say where they may be called, and what they return.
+sections()
+{
+	local page name
+
+	for page in "$pages"/kdtl_*.9; do
+		name=$(basename "$page" .9)
+		grep -q '^\.B #include <linux/kdtl' "$page" || echo "$name: no #include"
+		grep -q "^\.BR kdtl (9)$" "$page" || echo "$name: does not lead to kdtl(9)"
+		grep -q -F ".BR $name (9)" "$pages/kdtl.9" || echo "$name: not in kdtl(9)"
+		grep -q -E "\\b$name\\(" <(sed -n '/^.SH SYNOPSIS/,/^.fi/p' "$page") || continue
+		grep -q '^.SH CONTEXT' "$page" || echo "$name: no context"
+		grep -q -E "^(void|#define kdtl_for_each)" "$page" ||
+			grep -q '^.SH RETURN VALUE' "$page" || echo "$name: no return value"
+	done | none page
+}
+
+drivers_header()
+{
+	grep -q -F '#include <linux/kdtl_pmu.h>' "$pages/kdtl_pmu_register.9" &&
+		grep -q -F '#include <linux/kdtl.h>' "$pages/kdtl_load.9"
+}
+
+# See also: each name has its page.
+leads()
+{
+	sed -n 's/^\.BR \(kdtl[a-z_]*\) (9).*/\1/p' "$pages"/*.9 | sort -u | while read -r name; do
+		[ -e "$pages/$name.9" ] || echo "$name"
+	done | none "leads nowhere"
+}
+
+found_by_man()
+{
+	man -M "$work/usr/share/man" kdtl_aux_peek >"$work/shown" 2>&1 || return
+	grep 'ssize_t kdtl_aux_peek(struct kdtl_session \*s, int cpu, const void \*\*span);' \
+		"$work/shown"
+}
+
+man_is_silent()
+{
+	local page
+
+	for page in "$pages"/*.9; do
+		man --warnings -E UTF-8 -l -Tutf8 -Z "$page" 2>&1 >/dev/null
+	done | none man
+}
+
+mandoc_is_silent()
+{
+	mandoc -T lint -W warning "$pages"/*.9 2>&1 | none mandoc
+}
+
+# For apropos and whatis.
+indexed()
+{
+	lexgrog "$pages"/*.9 | sed -E '/\/(kdtl\w*)\.9: "\1 - .+"$/d' | none lexgrog
+}
+
+# Debian has mawk, other distributions have another one.
+another_awk()
+{
+	mkdir -p -- "$work/bin" && ln -s -- "$(command -v busybox)" "$work/bin/awk" &&
+		PATH=$work/bin:$PATH "$top/scripts/man" "$work/other" &&
+		diff -r "$pages" "$work/other"
+}
+
+"$top/scripts/install-deps" man vm
+work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-man.XXXXXX")
+partial "$work"
+pages=$work/usr/share/man/man9
+export LC_ALL=C.UTF-8
+plan 11
+ok "make install-man" makes
+ok "all of the headers has a page" all_public
+ok "nothing of the comments is missing" whole
+ok "synopsis, context, return value, and kdtl(9) lists each page" sections
+ok "the header to include is the right one" drivers_header
+ok "see also leads to pages" leads
+ok "man kdtl_aux_peek" found_by_man
+ok "man has no warnings" man_is_silent
+ok "mandoc has no warnings" mandoc_is_silent
+ok "whatis finds each page" indexed
+ok "busybox' awk makes the same pages" another_awk
+finish

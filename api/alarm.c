@@ -5,17 +5,24 @@
  * One client notices a problem (a watchdog), and another has the evidence (a
  * flight recorder).  With alarms neither depends on the other.
  */
+#define pr_fmt(fmt) "kdtl: " fmt
+
 #include <linux/export.h>
 #include <linux/kdtl.h>
+#include <linux/module.h>
 #include <linux/notifier.h>
 
 #include "../core/compat.h"
+#include "session.h"
 
 static BLOCKING_NOTIFIER_HEAD(kdtl_alarms);
 
 /**
  * kdtl_alarm_register() - register a notifier of alarms
  * @nb: called in task context, with a string that describes the problem
+ *
+ * The module that has @nb's function must unregister it before the module goes.  kdtl
+ * unregisters one that was forgotten, and says so in the log.
  *
  * Context: task, may sleep.
  * Return: 0, or -EEXIST: @nb is registered already (the kernel warns about it).
@@ -38,6 +45,35 @@ int kdtl_alarm_unregister(struct notifier_block *nb)
 	return blocking_notifier_chain_unregister(&kdtl_alarms, nb);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_alarm_unregister, KDTL_NS);
+
+static struct notifier_block *kdtl_alarm_of(const struct module *module)
+{
+	struct notifier_block *nb;
+
+	down_read(&kdtl_alarms.rwsem);
+	nb = rcu_dereference_protected(kdtl_alarms.head, lockdep_is_held(&kdtl_alarms.rwsem));
+	while (nb && !within_module((unsigned long)nb->notifier_call, module))
+		nb = rcu_dereference_protected(nb->next, lockdep_is_held(&kdtl_alarms.rwsem));
+	up_read(&kdtl_alarms.rwsem);
+	return nb;
+}
+
+/**
+ * kdtl_alarm_unregister_left() - unregister what a module has left registered
+ * @module: the module, which goes
+ *
+ * Context: task, may sleep.
+ */
+void kdtl_alarm_unregister_left(struct module *module)
+{
+	struct notifier_block *nb;
+
+	while ((nb = kdtl_alarm_of(module))) {
+		pr_warn("module %s leaves the alarm of %ps registered: kdtl unregisters it\n",
+			module_name(module), nb->notifier_call);
+		kdtl_alarm_unregister(nb);
+	}
+}
 
 /**
  * kdtl_alarm() - notify other clients of a problem

@@ -357,7 +357,7 @@ static void kdtl_session_close_left(struct kdtl_session *s)
 /*
  * A module goes, also because its init has failed: its memory is freed when this
  * returns.  Its sessions must not keep the source busy for ever, nor wake what is
- * in that memory.
+ * in that memory, and nothing may call what was there.
  */
 static int kdtl_module_going(struct notifier_block *nb, unsigned long state, void *module)
 {
@@ -373,6 +373,7 @@ static int kdtl_module_going(struct notifier_block *nb, unsigned long state, voi
 	/* A reader that has left kdtl_wait() is in the module's code until it ends. */
 	if (left)
 		synchronize_rcu_tasks();
+	kdtl_alarm_unregister_left(module);
 	return NOTIFY_DONE;
 }
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Sessions whose module goes. */
+/* What a module has left when it goes. */
 #ifndef _KDTL_API_SESSION_H
 #define _KDTL_API_SESSION_H
 
+struct module;
+
 int kdtl_modules_init(void);
 void kdtl_modules_exit(void);
+void kdtl_alarm_unregister_left(struct module *module);
 
 #endif /* _KDTL_API_SESSION_H */

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdtl_forget - a client that does not close its session
+ * kdtl_forget - a client that does not close its session, nor unregister anything
  *
+ *	insmod kdtl_forget.ko				leaves nothing
  *	insmod kdtl_forget.ko leave=done
  *	insmod kdtl_forget.ko leave=merge fail=1	its init fails
  *
- * The session logs CPU 0 of the test source.
+ * The session logs CPU 0 of the test source.  At the end of init there is an alarm.
  */
 #define pr_fmt(fmt) "kdtl_forget: " fmt
 
@@ -19,7 +20,7 @@
 
 static char *leave = "";
 module_param(leave, charp, 0444);
-MODULE_PARM_DESC(leave, "what is left with the session: done, wake, wait or merge; nothing: it is closed");
+MODULE_PARM_DESC(leave, "what is left: a session with done, wake, wait or merge; alarm");
 
 static bool fail;
 module_param(fail, bool, 0444);
@@ -69,7 +70,18 @@ static int forget_merge(void)
 	return kdtl_merge_next(merge) ? 0 : -ENODATA;
 }
 
-/* The function that the log names. */
+/* The function that the log names, of an alarm. */
+static int forget_alarm(struct notifier_block *nb, unsigned long unused, void *what)
+{
+	pr_info("alarm: %s\n", (const char *)what);
+	return NOTIFY_OK;
+}
+
+static struct notifier_block forget_nb = {
+	.notifier_call = forget_alarm,
+};
+
+/* The function that the log names, of a session. */
 static noinline struct kdtl_session *forget_create(void)
 {
 	const struct kdtl_session_attr attr = {
@@ -88,7 +100,7 @@ static noinline struct kdtl_session *forget_create(void)
 	return s;
 }
 
-static int __init forget_init(void)
+static int forget_session(void)
 {
 	int err;
 
@@ -102,6 +114,18 @@ static int __init forget_init(void)
 		err = forget_wait();
 	if (!err && !strcmp(leave, "merge"))
 		err = forget_merge();
+	return err;
+}
+
+static int __init forget_init(void)
+{
+	int err = 0;
+
+	if (!*leave || !strcmp(leave, "alarm"))
+		err = kdtl_alarm_register(&forget_nb);
+	if (!err && strcmp(leave, "alarm"))
+		err = forget_session();
+	kdtl_alarm("forget");
 	if (err)
 		pr_err("cannot be set up (%d)\n", err);
 	/* A script sees that init failed where it should. */
@@ -110,13 +134,15 @@ static int __init forget_init(void)
 
 static void __exit forget_exit(void)
 {
-	if (!*leave)
-		kdtl_session_close(session);
+	if (*leave)
+		return;
+	kdtl_session_close(session);
+	kdtl_alarm_unregister(&forget_nb);
 }
 
 module_init(forget_init);
 module_exit(forget_exit);
 
-MODULE_DESCRIPTION("kdtl test: a client that does not close its session");
+MODULE_DESCRIPTION("kdtl test: a client that leaves something behind");
 MODULE_LICENSE("GPL");
 MODULE_IMPORT_NS(KDTL_NS);

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# A client that goes and leaves its session open harms nobody: kdtl closes the session
-# before the client's memory is freed, and says so.
+# A client that goes and leaves its session open, or an alarm registered,
+# harms nobody: kdtl closes or unregisters it before the client's memory is freed, and
+# says so.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -72,12 +73,56 @@ other_stays()
 		unload kdtl_client_sh
 }
 
-plan 11
+# registered WHAT: of alarms, the one at the end of init tells.
+registered()
+{
+	case $1 in
+	alarm) dmesg | grep -q 'kdtl_forget: alarm: forget$' ;;
+	esac
+}
+
+# unregistered NAME: one line in the log.
+unregistered()
+{
+	dmesg >/tmp/log
+	is "$(grep -c "kdtl: module kdtl_forget leaves $1 registered: kdtl unregisters it\$" \
+		/tmp/log)" 1 && ! is_loaded kdtl_forget
+}
+
+# Neither the next alarm nor the next session finds what is gone, and the names are free.
+nothing_is_found()
+{
+	dmesg -c >/dev/null
+	load kdtl_forget && entries_come && is "$(dmesg | grep -c 'alarm: forget$')" 1 &&
+		unload kdtl_forget && ! dmesg | grep 'kdtl: module kdtl_forget'
+}
+
+# stays_registered WHAT NAME: rmmod.
+stays_registered()
+{
+	dmesg -c >/dev/null
+	load kdtl_forget leave="$1" && registered "$1" && unload kdtl_forget &&
+		unregistered "$2" && nothing_is_found
+}
+
+# stays_registered_early WHAT NAME: a failed init. An insmod that fails may try twice.
+stays_registered_early()
+{
+	dmesg -c >/dev/null
+	! load kdtl_forget leave="$1" fail=1 2>/dev/null &&
+		dmesg | grep -q "kdtl: module kdtl_forget leaves $2 registered" &&
+		! is_loaded kdtl_forget && nothing_is_found
+}
+
+plan 13
 for what in wake "done" wait merge; do
 	ok "rmmod leaves a session with $what: it is closed" is_forgotten "$what"
 	ok "a failed init leaves one with $what: it is closed" is_forgotten_early "$what"
 done
 ok "the session of another module stays" other_stays
+alarm='the alarm of forget_alarm \[kdtl_forget\]'
+ok "rmmod leaves an alarm: it is unregistered" stays_registered alarm "$alarm"
+ok "a failed init leaves an alarm: it is unregistered" stays_registered_early alarm "$alarm"
 ok "the source unloads" unload kdtl_fake_pmu
 ok "kdtl unloads" unload kdtl
 finish

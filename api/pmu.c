@@ -10,6 +10,7 @@
 #include "../core/event.h"
 #include "../core/fanout.h"
 #include "../core/source.h"
+#include "session.h"
 
 /* The characters that the perf tool accepts in the name of a PMU. */
 static bool kdtl_name_valid(const char *name)
@@ -49,7 +50,9 @@ static const char *kdtl_pmu_invalid(const struct kdtl_pmu *p)
  * The PMU is system-wide, with one event per CPU for each user.  Several events
  * may be active on a CPU at once, each with its own mask, so the PMU must not
  * be PERF_PMU_CAP_EXCLUSIVE.  pmu.module must be the driver's THIS_MODULE,
- * because a mapping can outlive every event, and then calls free_aux().
+ * because a mapping can outlive every event, and then calls free_aux().  When that
+ * module goes and has forgotten to unregister the source, kdtl does so, and says so in
+ * the log.
  *
  * Context: task, may sleep.
  * Return:
@@ -83,6 +86,23 @@ void kdtl_pmu_unregister(struct kdtl_pmu *p)
 	kdtl_source_del(p);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_pmu_unregister, KDTL_NS);
+
+/**
+ * kdtl_pmu_unregister_left() - unregister what a module has left registered
+ * @module: the module, which goes
+ *
+ * Context: task, may sleep.
+ */
+void kdtl_pmu_unregister_left(struct module *module)
+{
+	struct kdtl_pmu *p;
+
+	while ((p = kdtl_source_of(module))) {
+		pr_warn("module %s leaves the PMU %s registered: kdtl unregisters it\n",
+			module_name(module), p->name);
+		kdtl_pmu_unregister(p);
+	}
+}
 
 /**
  * kdtl_pmu_output() - hand an entry to every event that asked for its kind

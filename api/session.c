@@ -374,6 +374,7 @@ static int kdtl_module_going(struct notifier_block *nb, unsigned long state, voi
 	if (left)
 		synchronize_rcu_tasks();
 	kdtl_alarm_unregister_left(module);
+	kdtl_pmu_unregister_left(module);
 	return NOTIFY_DONE;
 }
 

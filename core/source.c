@@ -61,6 +61,28 @@ struct kdtl_pmu *kdtl_source_get(const char *name)
 ALLOW_ERROR_INJECTION(kdtl_source_get, NULL);
 
 /**
+ * kdtl_source_of() - find a source of a module
+ * @module: the module
+ *
+ * Context: may sleep.
+ * Return: the source, which is not held, or NULL.
+ */
+struct kdtl_pmu *kdtl_source_of(const struct module *module)
+{
+	struct kdtl_pmu *p, *found = NULL;
+
+	mutex_lock(&kdtl_sources_lock);
+	list_for_each_entry(p, &kdtl_sources, node) {
+		if (p->pmu.module == module) {
+			found = p;
+			break;
+		}
+	}
+	mutex_unlock(&kdtl_sources_lock);
+	return found;
+}
+
+/**
  * kdtl_source_put() - undo kdtl_source_get()
  * @p: the source
  *

@@ -6,6 +6,7 @@
 #include <linux/kdtl_pmu.h>
 
 struct kdtl_pmu *kdtl_source_get(const char *name);
+struct kdtl_pmu *kdtl_source_of(const struct module *module);
 void kdtl_source_put(struct kdtl_pmu *p);
 int kdtl_source_attach(struct kdtl_pmu *p);
 void kdtl_source_detach(struct kdtl_pmu *p);

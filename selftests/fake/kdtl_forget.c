@@ -20,7 +20,7 @@
 
 static char *leave = "";
 module_param(leave, charp, 0444);
-MODULE_PARM_DESC(leave, "what is left: a session with done, wake, wait or merge; alarm");
+MODULE_PARM_DESC(leave, "what is left: a session with done, wake, wait or merge; alarm; pmu");
 
 static bool fail;
 module_param(fail, bool, 0444);
@@ -81,6 +81,12 @@ static struct notifier_block forget_nb = {
 	.notifier_call = forget_alarm,
 };
 
+static struct kdtl_pmu forget_pmu = {
+	.pmu.module	= THIS_MODULE,
+	.name		= "kdtl_forget",
+	.tb_freq	= NSEC_PER_SEC,
+};
+
 /* The function that the log names, of a session. */
 static noinline struct kdtl_session *forget_create(void)
 {
@@ -123,7 +129,9 @@ static int __init forget_init(void)
 
 	if (!*leave || !strcmp(leave, "alarm"))
 		err = kdtl_alarm_register(&forget_nb);
-	if (!err && strcmp(leave, "alarm"))
+	if (!err && (!*leave || !strcmp(leave, "pmu")))
+		err = kdtl_pmu_register(&forget_pmu);
+	if (!err && strcmp(leave, "alarm") && strcmp(leave, "pmu"))
 		err = forget_session();
 	kdtl_alarm("forget");
 	if (err)
@@ -137,6 +145,7 @@ static void __exit forget_exit(void)
 	if (*leave)
 		return;
 	kdtl_session_close(session);
+	kdtl_pmu_unregister(&forget_pmu);
 	kdtl_alarm_unregister(&forget_nb);
 }
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# A client that goes and leaves its session open, or an alarm registered,
+# A client that goes and leaves its session open, or an alarm or a source registered,
 # harms nobody: kdtl closes or unregisters it before the client's memory is freed, and
 # says so.
 #
@@ -73,11 +73,14 @@ other_stays()
 		unload kdtl_client_sh
 }
 
+devices=/sys/bus/event_source/devices
+
 # registered WHAT: of alarms, the one at the end of init tells.
 registered()
 {
 	case $1 in
 	alarm) dmesg | grep -q 'kdtl_forget: alarm: forget$' ;;
+	pmu) [ -e "$devices/kdtl_forget" ] ;;
 	esac
 }
 
@@ -86,7 +89,7 @@ unregistered()
 {
 	dmesg >/tmp/log
 	is "$(grep -c "kdtl: module kdtl_forget leaves $1 registered: kdtl unregisters it\$" \
-		/tmp/log)" 1 && ! is_loaded kdtl_forget
+		/tmp/log)" 1 && ! is_loaded kdtl_forget && [ ! -e "$devices/kdtl_forget" ]
 }
 
 # Neither the next alarm nor the next session finds what is gone, and the names are free.
@@ -114,7 +117,7 @@ stays_registered_early()
 		! is_loaded kdtl_forget && nothing_is_found
 }
 
-plan 13
+plan 15
 for what in wake "done" wait merge; do
 	ok "rmmod leaves a session with $what: it is closed" is_forgotten "$what"
 	ok "a failed init leaves one with $what: it is closed" is_forgotten_early "$what"
@@ -123,6 +126,9 @@ ok "the session of another module stays" other_stays
 alarm='the alarm of forget_alarm \[kdtl_forget\]'
 ok "rmmod leaves an alarm: it is unregistered" stays_registered alarm "$alarm"
 ok "a failed init leaves an alarm: it is unregistered" stays_registered_early alarm "$alarm"
+ok "rmmod leaves a source: it is unregistered" stays_registered pmu "the PMU kdtl_forget"
+ok "a failed init leaves a source: it is unregistered" stays_registered_early pmu \
+	"the PMU kdtl_forget"
 ok "the source unloads" unload kdtl_fake_pmu
 ok "kdtl unloads" unload kdtl
 finish

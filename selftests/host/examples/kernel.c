@@ -49,7 +49,7 @@ static void __maybe_unused client_gap(struct kdtl_session *s, int cpu)
 	pr_info("%zd\n", len);
 }
 
-static struct kdtl_session * __maybe_unused client_filter(void)
+static __maybe_unused struct kdtl_session *client_filter(void)
 {
 	/* @client-filter@ */
 	return kdtl_session_create(&attr);

@@ -8,6 +8,7 @@
 #define pr_fmt(fmt) "kdtl: " fmt
 
 #include <linux/export.h>
+#include <linux/instruction_pointer.h>
 #include <linux/kdtl.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
@@ -17,6 +18,12 @@
 
 static BLOCKING_NOTIFIER_HEAD(kdtl_alarms);
 
+static int kdtl_alarm_refuse(const char *verb, const char *what, unsigned long caller)
+{
+	pr_warn_ratelimited("%ps: %s() without %s\n", (void *)caller, verb, what);
+	return -EINVAL;
+}
+
 /**
  * kdtl_alarm_register() - register a notifier of alarms
  * @nb: called in task context, with a string that describes the problem
@@ -25,10 +32,13 @@ static BLOCKING_NOTIFIER_HEAD(kdtl_alarms);
  * unregisters one that was forgotten, and says so in the log.
  *
  * Context: task, may sleep.
- * Return: 0, or -EEXIST: @nb is registered already (the kernel warns about it).
+ * Return: 0; -EEXIST: @nb is registered already (the kernel warns about it); -EINVAL:
+ * @nb is NULL, or has no function to call.
  */
 int kdtl_alarm_register(struct notifier_block *nb)
 {
+	if (!nb || !nb->notifier_call)
+		return kdtl_alarm_refuse(__func__, "a notifier", _RET_IP_);
 	return blocking_notifier_chain_register(&kdtl_alarms, nb);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_alarm_register, KDTL_NS);
@@ -38,10 +48,12 @@ EXPORT_SYMBOL_NS_GPL(kdtl_alarm_register, KDTL_NS);
  * @nb: the notifier; it is not called any more when this returns
  *
  * Context: task, may sleep.
- * Return: 0, or -ENOENT: @nb was not registered.
+ * Return: 0; -ENOENT: @nb was not registered; -EINVAL: it is NULL.
  */
 int kdtl_alarm_unregister(struct notifier_block *nb)
 {
+	if (!nb)
+		return kdtl_alarm_refuse(__func__, "a notifier", _RET_IP_);
 	return blocking_notifier_chain_unregister(&kdtl_alarms, nb);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_alarm_unregister, KDTL_NS);
@@ -79,12 +91,17 @@ void kdtl_alarm_unregister_left(struct module *module)
  * kdtl_alarm() - notify other clients of a problem
  * @what: describes the problem in one short line, without an end of line
  *
- * Returns when all registered notifiers have been called.
+ * Returns when all registered notifiers have been called.  Without a description none
+ * is called.
  *
  * Context: task, may sleep.
  */
 void kdtl_alarm(const char *what)
 {
+	if (!what) {
+		kdtl_alarm_refuse(__func__, "a description", _RET_IP_);
+		return;
+	}
 	blocking_notifier_call_chain(&kdtl_alarms, 0, (void *)what);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_alarm, KDTL_NS);

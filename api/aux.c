@@ -11,11 +11,15 @@
 #include "reader.h"
 #include "request.h"
 
-/* The area of a CPU; NULL if it has none yet; ERR_PTR(-EINVAL) for a wrong CPU. */
-static struct kdtl_aux *kdtl_reader_aux(struct kdtl_session *s, int cpu)
+/*
+ * Refuse a pointer that is NULL.  @what names it.  It must not be asked for where @s may
+ * not be a session.
+ */
+static noinline int kdtl_null_refuse(const struct kdtl_session *s, const char *verb,
+				     const char *what)
 {
-	return kdtl_session_has_cpu(s, cpu) ? kdtl_session_aux(s, cpu) :
-		ERR_PTR(-EINVAL);
+	pr_warn_ratelimited("%s: %s(): %s is NULL\n", s->owner, verb, what);
+	return -EINVAL;
 }
 
 /*
@@ -112,19 +116,19 @@ int kdtl_reader_consume(struct kdtl_session *s, int cpu, size_t bytes)
  * Context: any.  Orders like an acquire: reads of the span come after it.
  * Return:
  * * the length in bytes; 0 if there is nothing to read
- * * -EINVAL: @cpu is not one of the session's, or the session is in overwrite mode or
- *   only counts
+ * * -EINVAL: @cpu is not one of the session's, the session is in overwrite mode or
+ *   only counts, or @s or @span is NULL
  * * -EBUSY: the session has a merge, which is its only reader
  */
 ssize_t kdtl_aux_peek(struct kdtl_session *s, int cpu, const void **span)
 {
-	struct kdtl_aux *aux = kdtl_reader_aux(s, cpu);
-
-	if (IS_ERR(aux))
-		return PTR_ERR(aux);
+	if (!kdtl_session_has_cpu(s, cpu))
+		return kdtl_cpu_refuse(s, cpu, __func__, _RET_IP_);
 	if (data_race(s->no_reader))
 		return kdtl_no_reader(s, "peek");
-	return kdtl_area_peek(aux, span);
+	if (unlikely(!span))
+		return kdtl_null_refuse(s, __func__, "span");
+	return kdtl_area_peek(kdtl_session_aux(s, cpu), span);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_aux_peek, KDTL_NS);
 
@@ -141,19 +145,17 @@ EXPORT_SYMBOL_NS_GPL(kdtl_aux_peek, KDTL_NS);
  * Return:
  * * 0; in case of an error nothing changes
  * * -EINVAL: @bytes is more than what is unread, @cpu is not one of the session's,
- *   the session is in overwrite mode or only counts, or another reader is consuming at
- *   this moment
+ *   the session is in overwrite mode or only counts, @s is NULL, or another reader is
+ *   consuming at this moment
  * * -EBUSY: the session has a merge, which is its only reader
  */
 int kdtl_aux_consume(struct kdtl_session *s, int cpu, size_t bytes)
 {
-	struct kdtl_aux *aux = kdtl_reader_aux(s, cpu);
-
-	if (IS_ERR(aux))
-		return PTR_ERR(aux);
+	if (!kdtl_session_has_cpu(s, cpu))
+		return kdtl_cpu_refuse(s, cpu, __func__, _RET_IP_);
 	if (data_race(s->no_reader))
 		return kdtl_no_reader(s, "consume");
-	return kdtl_area_consume(s, aux, cpu, bytes);
+	return kdtl_area_consume(s, kdtl_session_aux(s, cpu), cpu, bytes);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_aux_consume, KDTL_NS);
 
@@ -171,20 +173,23 @@ EXPORT_SYMBOL_NS_GPL(kdtl_aux_consume, KDTL_NS);
  * Context: any but NMI.
  * Return:
  * * 1: there is a gap; 0: there is none
- * * -EINVAL: @cpu is not one of the session's, or the session is in overwrite mode or
- *   only counts
+ * * -EINVAL: @cpu is not one of the session's, the session is in overwrite mode or
+ *   only counts, or @s, @at or @lost is NULL
  * * -EBUSY: the session has a merge, which is its only reader: see kdtl_merge_lost()
  */
 int kdtl_aux_gap(struct kdtl_session *s, int cpu, size_t *at, u64 *lost)
 {
-	struct kdtl_aux *aux = kdtl_reader_aux(s, cpu);
+	struct kdtl_aux *aux;
 	struct kdtl_gap gap;
 	u64 tail;
 
-	if (IS_ERR(aux))
-		return PTR_ERR(aux);
+	if (!kdtl_session_has_cpu(s, cpu))
+		return kdtl_cpu_refuse(s, cpu, __func__, _RET_IP_);
 	if (data_race(s->no_reader))
 		return kdtl_no_reader(s, "gap");
+	if (!at || !lost)
+		return kdtl_null_refuse(s, __func__, at ? "lost" : "at");
+	aux = kdtl_session_aux(s, cpu);
 	if (!aux)
 		return 0;
 	tail = kdtl_u64_read(&aux->tail);
@@ -258,24 +263,27 @@ static ssize_t kdtl_snapshot_try(struct kdtl_aux *aux, void *buf, u64 len, u64 *
  * because there a read of 64 bits takes a lock.
  * Return:
  * * the number of bytes
- * * -EINVAL: @cpu is not one of the session's, or the session is not in overwrite
- *   mode
+ * * -EINVAL: @cpu is not one of the session's, the session is not in overwrite mode,
+ *   or @s or @buf is NULL
  * * -EAGAIN: the writer overwrote everything during each of several copies
  */
 ssize_t kdtl_aux_snapshot(struct kdtl_session *s, int cpu, void *buf, size_t len,
 			  u64 *missed)
 {
-	struct kdtl_aux *aux = kdtl_reader_aux(s, cpu);
 	unsigned int tries = KDTL_SNAPSHOT_TRIES;
+	struct kdtl_aux *aux;
 	ssize_t got;
 	u64 from;
 
 	if (missed)
 		*missed = 0;
-	if (IS_ERR(aux))
-		return PTR_ERR(aux);
+	if (!kdtl_session_has_cpu(s, cpu))
+		return kdtl_cpu_refuse(s, cpu, __func__, _RET_IP_);
 	if (!s->layout.overwrite)
 		return -EINVAL;
+	if (!buf && len)
+		return kdtl_null_refuse(s, __func__, "buf");
+	aux = kdtl_session_aux(s, cpu);
 	if (!aux)
 		return 0;
 
@@ -300,15 +308,18 @@ EXPORT_SYMBOL_NS_GPL(kdtl_aux_snapshot, KDTL_NS);
  * change any more, except by reading.
  *
  * Context: as kdtl_aux_snapshot().
- * Return: 0, or -EINVAL: @cpu is not one of the session's.
+ * Return: 0, or -EINVAL: @cpu is not one of the session's, or @s or @info is NULL.
  */
 int kdtl_aux_info(struct kdtl_session *s, int cpu, struct kdtl_aux_info *info)
 {
-	struct kdtl_aux *aux = kdtl_reader_aux(s, cpu);
+	struct kdtl_aux *aux;
 	u64 start;
 
-	if (IS_ERR(aux))
-		return PTR_ERR(aux);
+	if (!kdtl_session_has_cpu(s, cpu))
+		return kdtl_cpu_refuse(s, cpu, __func__, _RET_IP_);
+	if (!info)
+		return kdtl_null_refuse(s, __func__, "info");
+	aux = kdtl_session_aux(s, cpu);
 
 	memset(info, 0, sizeof(*info));
 	info->source = s->pmu->name;
@@ -373,22 +384,26 @@ EXPORT_SYMBOL_NS_GPL(kdtl_mmap_flags, KDTL_NS);
  * Return:
  * * 0
  * * -EINVAL: @cpu is not one of the session's, or not loaded, or @vma is not
- *   as large as the area
+ *   as large as the area, or @s or @vma is NULL
  * * -ENOMEM: no memory for page tables
  */
 int kdtl_aux_mmap(struct kdtl_session *s, int cpu, struct vm_area_struct *vma)
 {
-	struct kdtl_aux *aux = kdtl_reader_aux(s, cpu);
-	unsigned long addr = vma->vm_start;
+	struct kdtl_aux *aux;
+	unsigned long addr;
 	unsigned int i;
 	int err = 0;
 
-	if (IS_ERR(aux))
-		return PTR_ERR(aux);
+	if (!kdtl_session_has_cpu(s, cpu))
+		return kdtl_cpu_refuse(s, cpu, __func__, _RET_IP_);
+	if (!vma)
+		return kdtl_null_refuse(s, __func__, "vma");
+	aux = kdtl_session_aux(s, cpu);
 	if (!aux || vma_pages(vma) != aux->nr_pages)
 		return -EINVAL;
 
 	kdtl_mmap_flags(vma);
+	addr = vma->vm_start;
 	for (i = 0; i < aux->nr_pages && !err; i++, addr += PAGE_SIZE)
 		err = vm_insert_page(vma, addr, virt_to_page(aux->pages[i]));
 	return err;

@@ -146,13 +146,26 @@ static void kdtl_merge_end(struct kdtl_merge *m)
 	mutex_unlock(&s->lock);
 }
 
-/* Is the session closed? */
-static bool kdtl_merge_is_over(const struct kdtl_merge *m, const char *what)
+/*
+ * Refuse a merge that was not created, or whose session is closed.  Returns -EINVAL or
+ * -ESHUTDOWN.
+ */
+static noinline int kdtl_merge_refuse(const struct kdtl_merge *m, const char *verb,
+				      unsigned long caller)
 {
-	if (likely(m->session))
-		return false;
-	pr_warn_ratelimited("%s(): the session is closed\n", what);
-	return true;
+	if (IS_ERR_OR_NULL(m)) {
+		pr_warn_ratelimited("%ps: %s() without a merge (%ld): did kdtl_merge_create() fail?\n",
+				    (void *)caller, verb, PTR_ERR(m));
+		return -EINVAL;
+	}
+	pr_warn_ratelimited("%ps: %s(): the session is closed\n", (void *)caller, verb);
+	return -ESHUTDOWN;
+}
+
+/* Is there a merge, and is its session not closed? */
+static bool kdtl_merge_is_live(const struct kdtl_merge *m)
+{
+	return likely(!IS_ERR_OR_NULL(m) && m->session);
 }
 
 /**
@@ -168,7 +181,7 @@ static bool kdtl_merge_is_over(const struct kdtl_merge *m, const char *what)
  * Context: task, may sleep.
  * Return:
  * * the merge, or ERR_PTR
- * * -EINVAL: the session is in overwrite mode or only counts
+ * * -EINVAL: the session is in overwrite mode or only counts, or @s is NULL
  * * -EBUSY: it has a merge already
  * * -EOPNOTSUPP: its source has no sync()
  * * -ENOMEM: no memory
@@ -177,6 +190,8 @@ struct kdtl_merge *kdtl_merge_create(struct kdtl_session *s)
 {
 	struct kdtl_merge *m;
 
+	if (IS_ERR_OR_NULL(s))
+		return ERR_PTR(kdtl_session_refuse(s, __func__, _RET_IP_));
 	if (s->layout.overwrite || !s->layout.nr_pages) {
 		pr_warn("%s: merge: %s session has nothing to consume\n", s->owner,
 			s->layout.overwrite ? "an overwrite" : "a KDTL_SESSION_NO_AUX");
@@ -363,15 +378,16 @@ static void kdtl_cursor_take_in(struct kdtl_merge *m, int cpu)
  * has returned are given back to the writers.
  *
  * Context: task, may sleep.
- * Return: 0, or -ESHUTDOWN: the session is closed.
+ * Return: 0; -ESHUTDOWN: the session is closed; -EINVAL: @m is NULL.
  */
 int kdtl_merge_sync(struct kdtl_merge *m)
 {
-	struct kdtl_session *s = m->session;
+	struct kdtl_session *s;
 	int cpu;
 
-	if (kdtl_merge_is_over(m, __func__))
-		return -ESHUTDOWN;
+	if (!kdtl_merge_is_live(m))
+		return kdtl_merge_refuse(m, __func__, _RET_IP_);
+	s = m->session;
 	/* While the locks are held, no other CPU begins to be logged. */
 	mutex_lock(&s->lock);
 	cpus_read_lock();
@@ -398,13 +414,15 @@ EXPORT_SYMBOL_NS_GPL(kdtl_merge_sync, KDTL_NS);
  *
  * Context: any.
  * Return: the entry, valid until the next kdtl_merge_sync() or kdtl_merge_destroy();
- * NULL: there are no more until kdtl_merge_sync(), or the session is closed (a line in
- * the log).
+ * NULL: there are no more until kdtl_merge_sync(), or the session is closed, or @m is
+ * NULL (a line in the log).
  */
 const struct kdtl_entry *kdtl_merge_next(struct kdtl_merge *m)
 {
-	if (kdtl_merge_is_over(m, __func__))
+	if (!kdtl_merge_is_live(m)) {
+		kdtl_merge_refuse(m, __func__, _RET_IP_);
 		return NULL;
+	}
 	kdtl_merge_advance(m);
 	if (!kdtl_heap_nr(&m->heap))
 		return NULL;
@@ -422,11 +440,12 @@ EXPORT_SYMBOL_NS_GPL(kdtl_merge_next, KDTL_NS);
  * function returns Linux's.
  *
  * Context: any.
- * Return: the CPU, or -EINVAL: kdtl_merge_next() has not returned an entry.
+ * Return: the CPU, or -EINVAL: kdtl_merge_next() has not returned an entry, or @m is
+ * NULL.
  */
 int kdtl_merge_cpu(const struct kdtl_merge *m)
 {
-	return m->last ? m->last - m->cursors : -EINVAL;
+	return !IS_ERR_OR_NULL(m) && m->last ? m->last - m->cursors : -EINVAL;
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_merge_cpu, KDTL_NS);
 
@@ -437,14 +456,16 @@ EXPORT_SYMBOL_NS_GPL(kdtl_merge_cpu, KDTL_NS);
  * They are entries of the same CPU, since that CPU's entry before.
  *
  * Context: any but NMI.
- * Return: the number; 0 also if kdtl_merge_next() has not returned an entry.
+ * Return: the number; 0 also if kdtl_merge_next() has not returned an entry, or @m is
+ * NULL.
  */
 u64 kdtl_merge_lost(const struct kdtl_merge *m)
 {
-	const struct kdtl_cursor *c = m->last;
+	const struct kdtl_cursor *c;
 
-	if (!c)
+	if (IS_ERR_OR_NULL(m) || !m->last)
 		return 0;
+	c = m->last;
 	return c->lost + kdtl_reader_lost(m->session, kdtl_merge_cpu(m), c->told, c->passed);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_merge_lost, KDTL_NS);
@@ -460,10 +481,11 @@ EXPORT_SYMBOL_NS_GPL(kdtl_merge_lost, KDTL_NS);
  * unread holds, and consumed = returned + late.
  *
  * Context: any.
- * Return: the number since kdtl_merge_create(), up to the last kdtl_merge_sync().
+ * Return: the number since kdtl_merge_create(), up to the last kdtl_merge_sync(); 0 if
+ * @m is NULL.
  */
 u64 kdtl_merge_late(const struct kdtl_merge *m)
 {
-	return m->late;
+	return IS_ERR_OR_NULL(m) ? 0 : m->late;
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_merge_late, KDTL_NS);

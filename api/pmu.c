@@ -57,17 +57,19 @@ static const char *kdtl_pmu_invalid(const struct kdtl_pmu *p)
  * Context: task, may sleep.
  * Return:
  * * 0
- * * -EINVAL: something of the above is missing (a line in the log says what)
+ * * -EINVAL: @p is NULL, or something of the above is missing (a line in the log says
+ *   what)
  * * -EEXIST: the name is taken; if another subsystem's PMU has it, the kernel
  *   prints a call trace as well
  * * -ENOMEM, or the error of perf_pmu_register()
  */
 int kdtl_pmu_register(struct kdtl_pmu *p)
 {
-	const char *invalid = kdtl_pmu_invalid(p);
+	const char *invalid;
 
+	invalid = p ? kdtl_pmu_invalid(p) : "is NULL";
 	if (invalid) {
-		pr_warn("PMU \"%s\": %s\n", p->name ?: "", invalid);
+		pr_warn("PMU \"%s\": %s\n", p && p->name ? p->name : "", invalid);
 		return -EINVAL;
 	}
 	kdtl_event_callbacks(&p->pmu);
@@ -77,13 +79,14 @@ EXPORT_SYMBOL_NS_GPL(kdtl_pmu_register, KDTL_NS);
 
 /**
  * kdtl_pmu_unregister() - undo kdtl_pmu_register()
- * @p: the source; it has no users, because each would hold its module
+ * @p: the source; it has no users, because each would hold its module.  May be NULL
  *
  * Context: task, may sleep.
  */
 void kdtl_pmu_unregister(struct kdtl_pmu *p)
 {
-	kdtl_source_del(p);
+	if (p)
+		kdtl_source_del(p);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_pmu_unregister, KDTL_NS);
 

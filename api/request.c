@@ -73,7 +73,7 @@ static bool kdtl_vector_is_now(struct kdtl_session *s, enum kdtl_vector_when whe
 int kdtl_vector_call(struct kdtl_session *s, const struct kdtl_vector *v,
 		     const struct kdtl_vector_verb *verb)
 {
-	int err = kdtl_session_enter(s);
+	int err = kdtl_session_enter(s, v->verb, v->caller);
 	unsigned int i;
 
 	if (err)
@@ -98,26 +98,30 @@ int kdtl_no_set(struct kdtl_session *s, u16 id)
 }
 
 /**
- * kdtl_session_has_cpu() - is the CPU one of the session's?
- * @s: the session
- * @cpu: any number
+ * kdtl_cpu_refuse() - say why kdtl_session_has_cpu() is false
+ * @s: the session, NULL or ERR_PTR
+ * @cpu: the number that is not one of its CPUs
+ * @verb: name of the verb that was called
+ * @caller: address in the function that called it
  *
  * Context: any.
- * Return: true, or false with a line in the log.
+ * Return: -EINVAL.
  */
-bool kdtl_session_has_cpu(struct kdtl_session *s, int cpu)
+noinline int kdtl_cpu_refuse(const struct kdtl_session *s, int cpu, const char *verb,
+			     unsigned long caller)
 {
-	if (cpu >= 0 && cpu < nr_cpu_ids && cpumask_test_cpu(cpu, s->cpus))
-		return true;
+	if (IS_ERR_OR_NULL(s))
+		return kdtl_session_refuse(s, verb, caller);
 	pr_warn_ratelimited("%s: CPU %d is not one of the session's %*pbl\n",
 			    s->owner, cpu, cpumask_pr_args(s->cpus));
-	return false;
+	return -EINVAL;
 }
 
 /* Check the cpu of a request.  Returns 0, or -EINVAL with a line in the log. */
 int kdtl_cpu_check(struct kdtl_session *s, int which)
 {
-	return which == -1 || kdtl_session_has_cpu(s, which) ? 0 : -EINVAL;
+	return which == -1 || kdtl_session_has_cpu(s, which) ? 0 :
+		kdtl_cpu_refuse(s, which, __func__, _RET_IP_);
 }
 
 /**

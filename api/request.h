@@ -3,6 +3,8 @@
 #ifndef _KDTL_REQUEST_H
 #define _KDTL_REQUEST_H
 
+#include <linux/err.h>
+
 #include "../core/session.h"
 
 /**
@@ -11,12 +13,16 @@
  * @nr: number of elements
  * @size: size of an element
  * @error: offset of the field "int error" in an element
+ * @verb: name of the verb that was called
+ * @caller: address in the function that called it
  */
 struct kdtl_vector {
 	void		*base;
 	unsigned int	nr;
 	size_t		size;
 	size_t		error;
+	const char	*verb;
+	unsigned long	caller;
 };
 
 #define KDTL_VECTOR(req, n) {				\
@@ -24,6 +30,8 @@ struct kdtl_vector {
 	.nr	= (n),					\
 	.size	= sizeof(*(req)),			\
 	.error	= offsetof(typeof(*(req)), error),	\
+	.verb	= __func__,				\
+	.caller	= _RET_IP_,				\
 }
 
 /* The states in which a verb may be called. */
@@ -60,9 +68,17 @@ static inline void *kdtl_vector_at(const struct kdtl_vector *v, unsigned int i)
 }
 
 int kdtl_no_set(struct kdtl_session *s, u16 id);
-bool kdtl_session_has_cpu(struct kdtl_session *s, int cpu);
+int kdtl_cpu_refuse(const struct kdtl_session *s, int cpu, const char *verb,
+		    unsigned long caller);
 int kdtl_cpu_check(struct kdtl_session *s, int which);
 int kdtl_session_mask_check(struct kdtl_session *s, u32 mask);
+
+/* Is there such a session, and does it have this CPU?  Inline: readers ask often. */
+static __always_inline bool kdtl_session_has_cpu(const struct kdtl_session *s, int cpu)
+{
+	return !IS_ERR_OR_NULL(s) && (unsigned int)cpu < nr_cpu_ids &&
+	       cpumask_test_cpu(cpu, s->cpus);
+}
 
 /* Does a request for CPU @which (-1: all) include @cpu? */
 static inline bool kdtl_cpu_meant(int which, int cpu)

@@ -455,7 +455,7 @@ static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
  */
 int kdtl_load(struct kdtl_session *s, const struct cpumask *cpus)
 {
-	int err = kdtl_session_enter(s);
+	int err = kdtl_session_enter(s, __func__, _RET_IP_);
 
 	if (err)
 		return err;
@@ -478,7 +478,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_load, KDTL_NS);
  */
 int kdtl_unload(struct kdtl_session *s)
 {
-	int err = kdtl_session_enter(s);
+	int err = kdtl_session_enter(s, __func__, _RET_IP_);
 
 	if (err)
 		return err;
@@ -516,7 +516,7 @@ static int kdtl_start_locked(struct kdtl_session *s)
  */
 int kdtl_start(struct kdtl_session *s)
 {
-	int err = kdtl_session_enter(s);
+	int err = kdtl_session_enter(s, __func__, _RET_IP_);
 
 	if (err)
 		return err;
@@ -547,7 +547,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_start, KDTL_NS);
  */
 int kdtl_stop(struct kdtl_session *s)
 {
-	int err = kdtl_session_enter(s);
+	int err = kdtl_session_enter(s, __func__, _RET_IP_);
 
 	if (err)
 		return err;
@@ -584,7 +584,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_stop, KDTL_NS);
  */
 int kdtl_restart(struct kdtl_session *s)
 {
-	int err = kdtl_session_enter(s);
+	int err = kdtl_session_enter(s, __func__, _RET_IP_);
 
 	if (err)
 		return err;

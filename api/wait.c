@@ -127,7 +127,7 @@ static int kdtl_wait_for(struct kdtl_session *s, struct kdtl_msg *msg, long time
  * * 0: woken without: somebody else completed the completion, or kthread_stop()
  *   or kthread_park() was called
  * * -ETIMEDOUT: nothing came
- * * -EINVAL: @timeout is below 0
+ * * -EINVAL: @timeout is below 0, or @s is NULL
  * * -ERESTARTSYS: a signal is pending
  * * -ESHUTDOWN: the session is being closed
  */
@@ -135,6 +135,8 @@ int kdtl_wait(struct kdtl_session *s, long timeout)
 {
 	int ret;
 
+	if (IS_ERR_OR_NULL(s))
+		return kdtl_session_refuse(s, __func__, _RET_IP_);
 	if (timeout < 0) {
 		pr_warn_ratelimited("%s: wait of %ld jiffies: must be 0 or more\n",
 				    s->owner, timeout);
@@ -180,7 +182,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_wait, KDTL_NS);
  *   its message was dropped; or somebody else completed the completion; or
  *   kthread_stop() or kthread_park() was called
  * * -EAGAIN: there is none, and @noblock is set
- * * -EINVAL: @msg is NULL or @size is not its size
+ * * -EINVAL: @s or @msg is NULL, or @size is not its size
  * * -ERESTARTSYS: a signal is pending
  * * -ESHUTDOWN: the session is being closed
  */
@@ -189,6 +191,8 @@ ssize_t kdtl_read(struct kdtl_session *s, struct kdtl_msg *msg, size_t size,
 {
 	int ret;
 
+	if (IS_ERR_OR_NULL(s))
+		return kdtl_session_refuse(s, __func__, _RET_IP_);
 	if (!msg || size != sizeof(*msg)) {
 		pr_warn_ratelimited("%s: read of %zu bytes to %s, must be sizeof(struct kdtl_msg), %zu, to somewhere\n",
 				    s->owner, size, msg ? "a message" : "NULL", sizeof(*msg));

@@ -1,6 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Holding a session while a verb works on it. */
+#define pr_fmt(fmt) "kdtl: " fmt
+
+#include <linux/err.h>
+#include <linux/printk.h>
+
 #include "session.h"
+
+/**
+ * kdtl_session_refuse() - refuse a pointer that is not a session
+ * @s: NULL or ERR_PTR
+ * @verb: name of the verb
+ * @caller: address in the function that called it
+ *
+ * Context: any.
+ * Return: -EINVAL.
+ */
+int kdtl_session_refuse(const struct kdtl_session *s, const char *verb,
+			unsigned long caller)
+{
+	pr_warn_ratelimited("%ps: %s() without a session (%ld): did kdtl_session_create() fail?\n",
+			    (void *)caller, verb, PTR_ERR(s));
+	return -EINVAL;
+}
 
 /**
  * kdtl_session_hold() - keep kdtl_session_close() from freeing the session
@@ -29,16 +51,22 @@ void kdtl_session_release(struct kdtl_session *s)
 }
 
 /**
- * kdtl_session_enter() - hold and lock the session
- * @s: the session
+ * kdtl_session_enter() - the first thing that a verb does: hold and lock the session
+ * @s: the session, if the verb's caller has passed one
+ * @verb: name of the verb
+ * @caller: address in the function that called it
  *
  * Context: may sleep.
- * Return: 0, or -ESHUTDOWN if the session is being closed.
+ * Return: 0; -EINVAL: @s is NULL or ERR_PTR; -ESHUTDOWN: it is being closed.
  */
-int kdtl_session_enter(struct kdtl_session *s)
+int kdtl_session_enter(struct kdtl_session *s, const char *verb,
+		       unsigned long caller)
 {
-	int err = kdtl_session_hold(s);
+	int err;
 
+	if (IS_ERR_OR_NULL(s))
+		return kdtl_session_refuse(s, verb, caller);
+	err = kdtl_session_hold(s);
 	if (err)
 		return err;
 	mutex_lock(&s->lock);

@@ -113,13 +113,17 @@ static inline struct kdtl_aux *kdtl_session_aux(struct kdtl_session *s, int cpu)
 	return READ_ONCE(*per_cpu_ptr(s->aux, cpu));
 }
 
+int kdtl_session_refuse(const struct kdtl_session *s, const char *verb,
+			unsigned long caller);
+
 /*
  * Every verb that may sleep holds the session, so that kdtl_session_close()
  * waits for it; enter and leave take the lock as well.
  */
 int kdtl_session_hold(struct kdtl_session *s);
 void kdtl_session_release(struct kdtl_session *s);
-int kdtl_session_enter(struct kdtl_session *s);
+int kdtl_session_enter(struct kdtl_session *s, const char *verb,
+		       unsigned long caller);
 void kdtl_session_leave(struct kdtl_session *s);
 
 struct kdtl_set *kdtl_session_set(struct kdtl_session *s, u16 id);

@@ -75,6 +75,7 @@ KDTL_HEAP_LESS(kdtl_cursor_less, a, b)
 #define kdtl_reader_peek	cost_peek
 #define kdtl_reader_consume	cost_consume
 #define kdtl_reader_lost	cost_lost
+#define kdtl_session_refuse(...)	(-EINVAL)
 #undef nr_cpu_ids
 #define nr_cpu_ids		cost_cpus
 #undef for_each_cpu

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Mistakes of a client's author: they get an errno, and harm nobody
+ *
+ * selftests/guest/kapi.sh looks for the lines that say so.
+ */
+#include <linux/notifier.h>
+
+#include "kapi.h"
+
+/* ----------------------------------------------------------------- sessions */
+
+/* What a function returns that creates something and fails; the author did not look. */
+static const long misuse_bad[] = { 0, -ENOMEM, -MAX_ERRNO };
+
+static void misuse_no_session(struct kunit *test)
+{
+	struct kdtl_counter_req counter = { .cpu = -1 };
+	struct kdtl_evtset_info set_info = { .cpu = -1 };
+	struct kdtl_evtset set = { .id = 1 };
+	struct kdtl_config config = {};
+	struct kdtl_entry entry;
+	struct kdtl_aux_info info;
+	struct kdtl_session *s;
+	struct kdtl_msg msg;
+	const void *span;
+	unsigned int i;
+	u64 missed;
+	size_t at;
+
+	for (i = 0; i < ARRAY_SIZE(misuse_bad); i++) {
+		s = ERR_PTR(misuse_bad[i]);
+		KUNIT_EXPECT_EQ(test, kdtl_load(s, NULL), -EINVAL);
+		KUNIT_EXPECT_EQ(test, kdtl_unload(s), -EINVAL);
+		KUNIT_EXPECT_EQ(test, kdtl_start(s), -EINVAL);
+		KUNIT_EXPECT_EQ(test, kdtl_stop(s), -EINVAL);
+		KUNIT_EXPECT_EQ(test, kdtl_restart(s), -EINVAL);
+		KUNIT_EXPECT_EQ(test, kdtl_write_config(s, &config, 1), -EINVAL);
+		KUNIT_EXPECT_EQ(test, kdtl_write_counters(s, &counter, 1), -EINVAL);
+		KUNIT_EXPECT_EQ(test, kdtl_read_counters(s, &counter, 1), -EINVAL);
+		KUNIT_EXPECT_EQ(test, kdtl_create_evtsets(s, &set, 1), -EINVAL);
+		KUNIT_EXPECT_EQ(test, kdtl_delete_evtsets(s, &set, 1), -EINVAL);
+		KUNIT_EXPECT_EQ(test, kdtl_getinfo_evtsets(s, &set_info, 1), -EINVAL);
+		KUNIT_EXPECT_EQ(test, kdtl_read(s, &msg, sizeof(msg), true), (ssize_t)-EINVAL);
+		KUNIT_EXPECT_EQ(test, kdtl_read(s, NULL, 0, false), (ssize_t)-EINVAL);
+		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -EINVAL);
+		KUNIT_EXPECT_EQ(test, kdtl_wait(s, MAX_SCHEDULE_TIMEOUT), -EINVAL);
+		KUNIT_EXPECT_EQ(test, kdtl_wait(s, -1), -EINVAL);
+		KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)-EINVAL);
+		KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 0), -EINVAL);
+		KUNIT_EXPECT_EQ(test, kdtl_aux_gap(s, 0, &at, &missed), -EINVAL);
+		KUNIT_EXPECT_EQ(test, kdtl_aux_snapshot(s, 0, &entry, sizeof(entry), &missed),
+				(ssize_t)-EINVAL);
+		KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), -EINVAL);
+		KUNIT_EXPECT_EQ(test, kdtl_aux_mmap(s, 0, NULL), -EINVAL);
+		KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_merge_create(s)), (long)-EINVAL);
+		kdtl_session_close(s);
+	}
+}
+
+/* ---------------------------------------------------------- other pointers */
+
+static void misuse_null(struct kunit *test)
+{
+	struct kdtl_session *s = kapi_session(test, 0);
+	struct kdtl_entry entry;
+	size_t at;
+	u64 lost;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 1), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_write_config(s, NULL, 1), -EBUSY);
+	KUNIT_EXPECT_EQ(test, kdtl_read_counters(s, NULL, 1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_getinfo_evtsets(s, NULL, 1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_read(s, NULL, sizeof(struct kdtl_msg), true),
+			(ssize_t)-EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, NULL), (ssize_t)-EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_gap(s, 0, NULL, &lost), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_gap(s, 0, &at, NULL), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, NULL), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_mmap(s, 0, NULL), -EINVAL);
+	/* The entry is still there. */
+	KUNIT_EXPECT_EQ(test, kapi_conserved(test, s), 1ULL);
+	kapi_close(test);
+
+	s = kapi_session(test, KDTL_SESSION_OVERWRITE);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 1), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_snapshot(s, 0, NULL, sizeof(entry), NULL),
+			(ssize_t)-EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_snapshot(s, 0, NULL, 0, NULL), (ssize_t)0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_snapshot(s, 0, &entry, sizeof(entry), NULL),
+			(ssize_t)sizeof(entry));
+}
+
+/* kdtl_merge_create() may have failed, too. */
+static void misuse_no_merge(struct kunit *test)
+{
+	struct kdtl_merge *m;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(misuse_bad); i++) {
+		m = ERR_PTR(misuse_bad[i]);
+		KUNIT_EXPECT_EQ(test, kdtl_merge_sync(m), -EINVAL);
+		KUNIT_EXPECT_TRUE(test, !kdtl_merge_next(m));
+		KUNIT_EXPECT_EQ(test, kdtl_merge_cpu(m), -EINVAL);
+		KUNIT_EXPECT_EQ(test, kdtl_merge_late(m), 0ULL);
+		KUNIT_EXPECT_EQ(test, kdtl_merge_lost(m), 0ULL);
+		kdtl_merge_destroy(m);
+	}
+}
+
+static void misuse_no_notifier(struct kunit *test)
+{
+	struct notifier_block empty = {};
+
+	KUNIT_EXPECT_EQ(test, kdtl_alarm_register(NULL), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_alarm_register(&empty), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_alarm_unregister(NULL), -EINVAL);
+	kdtl_alarm(NULL);
+}
+
+static void misuse_no_source(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, kdtl_pmu_register(NULL), -EINVAL);
+	kdtl_pmu_unregister(NULL);
+}
+
+static struct kunit_case misuse_cases[] = {
+	KUNIT_CASE(misuse_no_session),
+	KUNIT_CASE(misuse_null),
+	KUNIT_CASE(misuse_no_merge),
+	KUNIT_CASE(misuse_no_notifier),
+	KUNIT_CASE(misuse_no_source),
+	{}
+};
+
+struct kunit_suite kdtl_misuse_suite = {
+	.name		= "kdtl_misuse",
+	.init		= kapi_init,
+	.exit		= kapi_exit,
+	.test_cases	= misuse_cases,
+};

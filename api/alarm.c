@@ -37,6 +37,7 @@ static int kdtl_alarm_refuse(const char *verb, const char *what, unsigned long c
  */
 int kdtl_alarm_register(struct notifier_block *nb)
 {
+	might_sleep();
 	if (!nb || !nb->notifier_call)
 		return kdtl_alarm_refuse(__func__, "a notifier", _RET_IP_);
 	return blocking_notifier_chain_register(&kdtl_alarms, nb);
@@ -52,6 +53,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_alarm_register, KDTL_NS);
  */
 int kdtl_alarm_unregister(struct notifier_block *nb)
 {
+	might_sleep();
 	if (!nb)
 		return kdtl_alarm_refuse(__func__, "a notifier", _RET_IP_);
 	return blocking_notifier_chain_unregister(&kdtl_alarms, nb);
@@ -98,6 +100,7 @@ void kdtl_alarm_unregister_left(struct module *module)
  */
 void kdtl_alarm(const char *what)
 {
+	might_sleep();
 	if (!what) {
 		kdtl_alarm_refuse(__func__, "a description", _RET_IP_);
 		return;

@@ -190,6 +190,7 @@ struct kdtl_merge *kdtl_merge_create(struct kdtl_session *s)
 {
 	struct kdtl_merge *m;
 
+	might_sleep();
 	if (IS_ERR_OR_NULL(s))
 		return ERR_PTR(kdtl_session_refuse(s, __func__, _RET_IP_));
 	if (s->layout.overwrite || !s->layout.nr_pages) {
@@ -284,6 +285,7 @@ void kdtl_merge_destroy(struct kdtl_merge *m)
 {
 	int cpu;
 
+	might_sleep();
 	if (IS_ERR_OR_NULL(m))
 		return;
 	if (m->session) {
@@ -385,6 +387,7 @@ int kdtl_merge_sync(struct kdtl_merge *m)
 	struct kdtl_session *s;
 	int cpu;
 
+	might_sleep();
 	if (!kdtl_merge_is_live(m))
 		return kdtl_merge_refuse(m, __func__, _RET_IP_);
 	s = m->session;

@@ -67,6 +67,7 @@ int kdtl_pmu_register(struct kdtl_pmu *p)
 {
 	const char *invalid;
 
+	might_sleep();
 	invalid = p ? kdtl_pmu_invalid(p) : "is NULL";
 	if (invalid) {
 		pr_warn("PMU \"%s\": %s\n", p && p->name ? p->name : "", invalid);
@@ -85,6 +86,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_pmu_register, KDTL_NS);
  */
 void kdtl_pmu_unregister(struct kdtl_pmu *p)
 {
+	might_sleep();
 	if (p)
 		kdtl_source_del(p);
 }

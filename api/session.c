@@ -211,6 +211,7 @@ struct kdtl_session *__kdtl_session_create(const struct kdtl_session_attr *attr,
 	struct kdtl_session *s;
 	int err;
 
+	might_sleep();
 	err = kdtl_attr_check(attr);
 	if (err)
 		return ERR_PTR(err);
@@ -332,6 +333,7 @@ static void kdtl_session_end(struct kdtl_session *s)
  */
 void kdtl_session_close(struct kdtl_session *s)
 {
+	might_sleep();
 	if (IS_ERR_OR_NULL(s))
 		return;
 	if (WARN_ON_ONCE(!kdtl_session_shut(s)))

@@ -135,6 +135,7 @@ int kdtl_wait(struct kdtl_session *s, long timeout)
 {
 	int ret;
 
+	might_sleep_if(timeout);
 	if (IS_ERR_OR_NULL(s))
 		return kdtl_session_refuse(s, __func__, _RET_IP_);
 	if (timeout < 0) {
@@ -191,6 +192,7 @@ ssize_t kdtl_read(struct kdtl_session *s, struct kdtl_msg *msg, size_t size,
 {
 	int ret;
 
+	might_sleep_if(!noblock);
 	if (IS_ERR_OR_NULL(s))
 		return kdtl_session_refuse(s, __func__, _RET_IP_);
 	if (!msg || size != sizeof(*msg)) {

@@ -64,6 +64,7 @@ int kdtl_session_enter(struct kdtl_session *s, const char *verb,
 {
 	int err;
 
+	might_sleep();
 	if (IS_ERR_OR_NULL(s))
 		return kdtl_session_refuse(s, verb, caller);
 	err = kdtl_session_hold(s);

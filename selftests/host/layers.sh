@@ -4,7 +4,7 @@
 # Control flows down: api uses core, and core uses nothing of api. No files use each
 # other in a circle, clients include only the public headers, and each driver includes
 # one header of core. The test finds this out from the built objects, and from the
-# headers that the compiler read.
+# headers that the compiler read. And each verb that may sleep says so first.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -182,6 +182,41 @@ drivers_include_one()
 		}'
 }
 
+# says_sleep_first DIR: what a verb that may sleep calls first is might_sleep(), or a
+# function that begins so. Then an atomic caller is found also if the verb does not sleep
+# this time.
+says_sleep_first()
+{
+	(cd -- "$1" && cat api/*.c core/session.c) | awk '
+	/^ \* _*kdtl_[a-z_]*\(\) - / { sub(/\(\).*/, "", $2); doc = $2 }
+	/^ \* Context: / && /may sleep/ { sleeps[doc] }
+	/^[a-z].*\(/ && !/;$/ {
+		name = $0
+		sub(/\(.*/, "", name)
+		sub(/.*[ *]/, "", name)
+	}
+	/^EXPORT_SYMBOL/ { split($0, part, /[(,]/); exported[part[2]] }
+	/^}/ { name = "" }
+	name != "" && /^\t/ && !(name in first) && match($0, /[a-z_]+\(/) {
+		first[name] = substr($0, RSTART, RLENGTH - 1)
+	}
+	function says(f) {
+		return f ~ /^might_sleep(_if)?$/ || (f in first && says(first[f]))
+	}
+	END {
+		for (verb in exported) {
+			if (!(verb in sleeps))
+				continue
+			n++
+			if (says(verb))
+				continue
+			print verb "() may sleep, but first calls " first[verb] "()"
+			bad = 1
+		}
+		exit bad || !n
+	}'
+}
+
 # --- each rule can fail -------------------------------------------------------------
 
 # plant FILE [USED...]: a source with a function of its own name that calls the USED
@@ -228,6 +263,17 @@ plant_all()
 	printf '%s\n' "  $d/clients/bad/../../core/low.h \\" "  $d/clients/bad/bad.h \\" \
 		>>"$d/clients/bad/.bad.o.cmd"
 	mkdir "$d/core/pmu"
+	# Of these verbs, two say first that they may sleep.
+	: >"$d/core/session.c"
+	{
+		printf 'void enter(int a,\n\t   int b)\n{\n\tmight_sleep();\n}\n'
+		printf '/**\n * kdtl_%s() - x\n * Context: task, may sleep.\n */\n' good
+		printf 'int kdtl_good(void)\n{\n\tint err = enter(1, 2);\n}\nEXPORT_SYMBOL_NS_GPL(kdtl_good, KDTL_NS);\n'
+		printf '/**\n * kdtl_%s() - x\n * Context: task, may sleep.\n */\n' fair
+		printf 'int kdtl_fair(bool b)\n{\n\tint i = 1;\n\n\tmight_sleep_if(b);\n}\nEXPORT_SYMBOL_NS_GPL(kdtl_fair, KDTL_NS);\n'
+		printf '/**\n * kdtl_%s() - x\n * Context: task, may sleep.\n */\n' bad
+		printf 'int kdtl_bad(void)\n{\n\tint err = work();\n\n\tmight_sleep();\n}\nEXPORT_SYMBOL_NS_GPL(kdtl_bad, KDTL_NS);\n'
+	} >"$d/api/sleep.c"
 	printf '#include "../%s.h"\n' compat low >"$d/core/pmu/good.c"
 	printf '#include "../%s.h"\n' compat low one >"$d/core/pmu/bad.c"
 }
@@ -247,7 +293,7 @@ finds()
 "$top/scripts/install-deps" check
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-layers.XXXXXX")
 partial "$work"
-plan 12
+plan 14
 capture "$top/scripts/build" x86_64-6.1
 built=$captured
 ok "every file was compiled" complete "$built"
@@ -257,6 +303,7 @@ ok "core uses nothing of api" core_calls_no_api "$built"
 ok "no circle between files of a client" no_circle_in_clients "$built"
 ok "clients include the public headers and their own" clients_include_public "$built"
 ok "each driver includes one header of core, and compat.h" drivers_include_one "$built"
+ok "a verb that may sleep says so first" says_sleep_first "$top"
 
 plant_all
 d=$work/planted
@@ -272,4 +319,6 @@ ok "a client's look into core would be found" finds \
 	"clients/bad/bad.c includes core/low.h" clients_include_public "$d"
 ok "a driver's second header would be found" finds \
 	"bad.c includes core/low.h core/one.h" drivers_include_one "$d"
+ok "a verb that does not say so would be found" finds \
+	"kdtl_bad() may sleep, but first calls work()" says_sleep_first "$d"
 finish

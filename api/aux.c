@@ -11,10 +11,7 @@
 #include "reader.h"
 #include "request.h"
 
-/*
- * Refuse a pointer that is NULL.  @what names it.  It must not be asked for where @s may
- * not be a session.
- */
+/* Refuse a pointer other than @s that is NULL: @what names it. */
 static noinline int kdtl_null_refuse(const struct kdtl_session *s, const char *verb,
 				     const char *what)
 {

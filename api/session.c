@@ -44,12 +44,12 @@ static const char *kdtl_attr_needs_aux(const struct kdtl_session_attr *attr)
 	return attr->min_wait ? "min_wait" : NULL;
 }
 
-static bool kdtl_pages_valid(const char *what, unsigned int nr)
+static bool kdtl_pages_valid(const char *owner, const char *what, unsigned int nr)
 {
 	if (!nr || (is_power_of_2(nr) && nr <= KDTL_MAX_PAGES))
 		return true;
-	pr_warn_ratelimited("%s=%u: must be a power of two up to %u, or 0\n", what, nr,
-			    KDTL_MAX_PAGES);
+	pr_warn_ratelimited("%s: %s=%u: must be a power of two up to %u, or 0\n", owner,
+			    what, nr, KDTL_MAX_PAGES);
 	return false;
 }
 
@@ -60,47 +60,48 @@ static unsigned int kdtl_attr_aux_pages(const struct kdtl_session_attr *attr)
 	return attr->aux_pages ?: KDTL_DEFAULT_AUX_PAGES;
 }
 
-static int kdtl_attr_check(const struct kdtl_session_attr *attr)
+static int kdtl_attr_check(const char *owner, const struct kdtl_session_attr *attr)
 {
 	const char *needs;
 	u64 size;
 
 	if (!attr) {
-		pr_warn("kdtl_session_create() needs attributes\n");
+		pr_warn_ratelimited("%s: kdtl_session_create() needs attributes\n", owner);
 		return -EINVAL;
 	}
-	if (!kdtl_pages_valid("aux_pages", attr->aux_pages) ||
-	    !kdtl_pages_valid("msg_pages", attr->msg_pages))
+	if (!kdtl_pages_valid(owner, "aux_pages", attr->aux_pages) ||
+	    !kdtl_pages_valid(owner, "msg_pages", attr->msg_pages))
 		return -EINVAL;
 	if (attr->mask & ~KDTL_MASK_ALL) {
-		pr_warn_ratelimited("mask=%#x: unknown bits, allowed are %#x\n",
-				    attr->mask, KDTL_MASK_ALL);
+		pr_warn_ratelimited("%s: mask=%#x: unknown bits, allowed are %#x\n",
+				    owner, attr->mask, KDTL_MASK_ALL);
 		return -EINVAL;
 	}
 	if (attr->flags & ~KDTL_SESSION_FLAGS) {
-		pr_warn_ratelimited("flags=%#x: unknown bits, allowed are %#x\n",
-				    attr->flags, KDTL_SESSION_FLAGS);
+		pr_warn_ratelimited("%s: flags=%#x: unknown bits, allowed are %#x\n",
+				    owner, attr->flags, KDTL_SESSION_FLAGS);
 		return -EINVAL;
 	}
 	needs = kdtl_attr_needs_aux(attr);
 	if (needs) {
-		pr_warn_ratelimited("KDTL_SESSION_NO_AUX and %s: a session that only counts has no area\n",
-				    needs);
+		pr_warn_ratelimited("%s: KDTL_SESSION_NO_AUX and %s: a session that only counts has no area\n",
+				    owner, needs);
 		return -EINVAL;
 	}
 	if (attr->msg_types & ~KDTL_MSG_TYPES) {
-		pr_warn_ratelimited("msg_types=%#x: unknown bits, allowed are %#x\n",
-				    attr->msg_types, (u32)KDTL_MSG_TYPES);
+		pr_warn_ratelimited("%s: msg_types=%#x: unknown bits, allowed are %#x\n",
+				    owner, attr->msg_types, (u32)KDTL_MSG_TYPES);
 		return -EINVAL;
 	}
 	size = (u64)kdtl_attr_aux_pages(attr) << PAGE_SHIFT;
 	if (attr->watermark > size) {
-		pr_warn_ratelimited("watermark=%u: more than the area's %llu bytes\n",
-				    attr->watermark, size);
+		pr_warn_ratelimited("%s: watermark=%u: more than the area's %llu bytes\n",
+				    owner, attr->watermark, size);
 		return -EINVAL;
 	}
 	if (attr->cpus && !cpumask_intersects(attr->cpus, cpu_possible_mask)) {
-		pr_warn_ratelimited("no CPU asked for: cpus must hold at least one possible CPU\n");
+		pr_warn_ratelimited("%s: no CPU asked for: cpus must hold at least one possible CPU\n",
+				    owner);
 		return -EINVAL;
 	}
 	return 0;
@@ -142,7 +143,8 @@ static void kdtl_session_choose_cpus(struct kdtl_session *s)
 	rcu_read_unlock();
 }
 
-static struct kdtl_session *kdtl_session_alloc(const struct kdtl_session_attr *attr)
+static struct kdtl_session *kdtl_session_alloc(const char *owner,
+					       const struct kdtl_session_attr *attr)
 {
 	const unsigned int aux_pages = kdtl_attr_aux_pages(attr);
 	unsigned int nr_cpus = 0;
@@ -154,6 +156,7 @@ static struct kdtl_session *kdtl_session_alloc(const struct kdtl_session_attr *a
 	if (!s)
 		return NULL;
 
+	strscpy(s->owner, owner, sizeof(s->owner));
 	mutex_init(&s->lock);
 	refcount_set(&s->users, 1);
 	init_completion(&s->idle);
@@ -208,19 +211,20 @@ free:
 struct kdtl_session *__kdtl_session_create(const struct kdtl_session_attr *attr,
 					   struct module *owner)
 {
+	char caller[KDTL_OWNER_LEN];
 	struct kdtl_session *s;
 	int err;
 
 	might_sleep();
-	err = kdtl_attr_check(attr);
+	snprintf(caller, sizeof(caller), "%ps", __builtin_return_address(0));
+	err = kdtl_attr_check(caller, attr);
 	if (err)
 		return ERR_PTR(err);
 
-	s = kdtl_session_alloc(attr);
+	s = kdtl_session_alloc(caller, attr);
 	if (!s)
 		return ERR_PTR(-ENOMEM);
 	s->module = owner;
-	snprintf(s->owner, sizeof(s->owner), "%ps", __builtin_return_address(0));
 
 	s->pmu = kdtl_source_get(attr->pmu);
 	if (!s->pmu) {

@@ -47,8 +47,8 @@ bool kdtl_session_mem_allowed(struct kdtl_session *s, u64 more)
 
 	if (have + more <= cap)
 		return true;
-	pr_warn_ratelimited("a session of %llu KiB is over the cap: max_session_mb=%u (/sys/module/kdtl/parameters)\n",
-			    (have + more) >> 10, READ_ONCE(max_session_mb));
+	pr_warn_ratelimited("%s: a session of %llu KiB is over the cap: max_session_mb=%u (/sys/module/kdtl/parameters)\n",
+			    s->owner, (have + more) >> 10, READ_ONCE(max_session_mb));
 	return false;
 }
 

@@ -2,7 +2,7 @@
 /*
  * Mistakes of a client's author: they get an errno, and harm nobody
  *
- * selftests/guest/kapi.sh looks for the lines that say so.
+ * selftests/guest/misuse.sh looks for the lines that say so.
  */
 #include <linux/notifier.h>
 
@@ -56,6 +56,31 @@ static void misuse_no_session(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_merge_create(s)), (long)-EINVAL);
 		kdtl_session_close(s);
 	}
+}
+
+/* The lines about them name this function. */
+static void misuse_attr(struct kunit *test)
+{
+	static const struct {
+		int				err;
+		struct kdtl_session_attr	attr;
+	} bad[] = {
+		{ -EINVAL, { .pmu = KDTL_FAKE_PMU, .aux_pages = 3 } },
+		{ -EINVAL, { .pmu = KDTL_FAKE_PMU, .msg_pages = 5 } },
+		{ -EINVAL, { .pmu = KDTL_FAKE_PMU, .mask = 1U << 31 } },
+		{ -EINVAL, { .pmu = KDTL_FAKE_PMU, .flags = 1U << 31 } },
+		{ -EINVAL, { .pmu = KDTL_FAKE_PMU, .msg_types = 1U << 31 } },
+		{ -EINVAL, { .pmu = KDTL_FAKE_PMU, .aux_pages = 1, .flags = KDTL_SESSION_NO_AUX } },
+		{ -EINVAL, { .pmu = KDTL_FAKE_PMU, .watermark = UINT_MAX } },
+		{ -EINVAL, { .pmu = KDTL_FAKE_PMU, .cpus = cpu_none_mask } },
+		{ -ENOMEM, { .pmu = KDTL_FAKE_PMU, .aux_pages = 1 << 20 } },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_create(&bad[i].attr)),
+				(long)bad[i].err);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_create(NULL)), (long)-EINVAL);
 }
 
 /* ---------------------------------------------------------- other pointers */
@@ -130,6 +155,7 @@ static void misuse_no_source(struct kunit *test)
 
 static struct kunit_case misuse_cases[] = {
 	KUNIT_CASE(misuse_no_session),
+	KUNIT_CASE(misuse_attr),
 	KUNIT_CASE(misuse_null),
 	KUNIT_CASE(misuse_no_merge),
 	KUNIT_CASE(misuse_no_notifier),

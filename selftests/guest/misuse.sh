@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Mistakes of a client's author, by the suite kdtl_misuse of kdtl_kunit_kapi.ko: each is
+# refused, and a line in the log says what was wrong and which function did it.
+
+# shellcheck source-path=SCRIPTDIR source=ktap.sh
+. "$(dirname "$0")/ktap.sh"
+
+need kdtl kdtl_fake_pmu
+have_module kdtl_kunit_kapi || skip_all "no module kdtl_kunit_kapi"
+
+kunit kdtl_kunit_kapi 'kdtl_misuse.*' || exit 1
+dmesg >/tmp/misuse.log
+
+# is_said FUNCTION LINE
+is_said()
+{
+	grep -q -F "kdtl: $1 [kdtl_kunit_kapi]: $2" /tmp/misuse.log && return
+	echo "Bail out! Not in the log: $1: $2"
+	exit 1
+}
+
+is_said misuse_no_session "kdtl_load() without a session (0)"
+is_said misuse_no_session "kdtl_read_counters() without a session (0)"
+is_said misuse_no_merge "kdtl_merge_sync() without a merge (-12)"
+is_said misuse_no_notifier "kdtl_alarm_register() without a notifier"
+is_said misuse_no_notifier "kdtl_alarm() without a description"
+is_said kapi_session "kdtl_aux_peek(): span is NULL"
+is_said misuse_attr "kdtl_session_create() needs attributes"
+is_said misuse_attr "aux_pages=3: must be a power of two up to 1048576, or 0"
+is_said misuse_attr "msg_pages=5: must be a power of two up to 1048576, or 0"
+is_said misuse_attr "mask=0x80000000: unknown bits, allowed are "
+is_said misuse_attr "flags=0x80000000: unknown bits, allowed are "
+is_said misuse_attr "msg_types=0x80000000: unknown bits, allowed are "
+is_said misuse_attr "KDTL_SESSION_NO_AUX and aux_pages: "
+is_said misuse_attr "watermark=4294967295: more than the area's "
+is_said misuse_attr "no CPU asked for: cpus must hold at least one possible CPU"
+is_said misuse_attr "a session of "
+rm -f /tmp/misuse.log

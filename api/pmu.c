@@ -2,7 +2,6 @@
 /* Registering a source, and feeding it, for PMU drivers. */
 #define pr_fmt(fmt) "kdtl: " fmt
 
-#include <linux/ctype.h>
 #include <linux/export.h>
 #include <linux/module.h>
 
@@ -12,20 +11,10 @@
 #include "../core/source.h"
 #include "session.h"
 
-/* The characters that the perf tool accepts in the name of a PMU. */
-static bool kdtl_name_valid(const char *name)
-{
-	if (!name || !isalpha(*name))
-		return false;
-	while (isalnum(*name) || *name == '_' || *name == '-')
-		name++;
-	return !*name;
-}
-
 /* The reason why a source cannot be registered, or NULL. */
 static const char *kdtl_pmu_invalid(const struct kdtl_pmu *p)
 {
-	if (!kdtl_name_valid(p->name))
+	if (!kdtl_source_name_valid(p->name))
 		return "needs a name: a letter, then letters, digits, _ and -";
 #ifdef MODULE
 	/* Drivers may be built in only if kdtl is, and then THIS_MODULE is NULL. */

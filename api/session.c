@@ -235,7 +235,7 @@ struct kdtl_session *__kdtl_session_create(const struct kdtl_session_attr *attr,
 		else
 			pr_warn_ratelimited("%s: no PMU at all: load kdtl_sched or kdtl_vpa\n",
 					    s->owner);
-		err = -ENOENT;
+		err = -ENODEV;
 		goto free;
 	}
 	err = kdtl_session_mask_check(s, attr->mask);

@@ -9,7 +9,9 @@
  */
 #define pr_fmt(fmt) "kdtl: " fmt
 
+#include <linux/ctype.h>
 #include <linux/error-injection.h>
+#include <linux/kmod.h>
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -33,15 +35,22 @@ static bool kdtl_source_exists(const char *name)
 }
 
 /**
- * kdtl_source_get() - find a source and hold its module
- * @name: NULL for the source with the highest rating
+ * kdtl_source_name_valid() - does a name have only what the perf tool accepts?
+ * @name: may be NULL
  *
- * A source whose module is being unloaded does not count.
- *
- * Context: may sleep.
- * Return: the source, or NULL.
+ * Context: any.
+ * Return: true if a source may have this name.
  */
-struct kdtl_pmu *kdtl_source_get(const char *name)
+bool kdtl_source_name_valid(const char *name)
+{
+	if (!name || !isalpha(*name))
+		return false;
+	while (isalnum(*name) || *name == '_' || *name == '-')
+		name++;
+	return !*name;
+}
+
+static struct kdtl_pmu *kdtl_source_find(const char *name)
 {
 	struct kdtl_pmu *p, *best = NULL;
 
@@ -57,6 +66,30 @@ struct kdtl_pmu *kdtl_source_get(const char *name)
 	}
 	mutex_unlock(&kdtl_sources_lock);
 	return best;
+}
+
+/**
+ * kdtl_source_get() - find a source and hold its module
+ * @name: NULL for the source with the highest rating
+ *
+ * If there is none, it asks modprobe once.  A source whose module is being unloaded does
+ * not count.
+ *
+ * Context: may sleep.
+ * Return: the source, or NULL.
+ */
+struct kdtl_pmu *kdtl_source_get(const char *name)
+{
+	struct kdtl_pmu *p = kdtl_source_find(name);
+
+	if (p)
+		return p;
+	/* The name may come from user space: modprobe gets none that no source can have. */
+	if (!name)
+		request_module("kdtl-pmu");
+	else if (kdtl_source_name_valid(name))
+		request_module("kdtl-pmu-%s", name);
+	return kdtl_source_find(name);
 }
 ALLOW_ERROR_INJECTION(kdtl_source_get, NULL);
 

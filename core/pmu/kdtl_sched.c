@@ -606,4 +606,6 @@ module_exit(kdtl_sched_exit);
 
 MODULE_DESCRIPTION("Dispatch trace log entries from the Linux scheduler");
 MODULE_LICENSE("GPL");
+MODULE_ALIAS("kdtl-pmu");
+MODULE_ALIAS("kdtl-pmu-kdtl_sched");
 MODULE_IMPORT_NS(KDTL_NS);

@@ -796,4 +796,6 @@ module_exit(kdtl_vpa_exit);
 
 MODULE_DESCRIPTION("Dispatch trace log entries from the POWER hypervisor");
 MODULE_LICENSE("GPL");
+MODULE_ALIAS("kdtl-pmu");
+MODULE_ALIAS("kdtl-pmu-kdtl_vpa");
 MODULE_IMPORT_NS(KDTL_NS);

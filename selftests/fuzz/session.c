@@ -123,7 +123,7 @@ static long fuzz_create(struct fuzz_thread *t, struct fuzz_slot *slot, long *wan
 		*want = -ENOMEM;
 	} else if (good && fuzz_one_in(t, 16)) {
 		attr.pmu = FUZZ_PICK(t, char *, "", "kdtl", "no_such", "kdtl_fuz");
-		*want = -ENOENT;
+		*want = -ENODEV;
 	}
 	if (fuzz_one_in(t, 64)) {
 		s = kdtl_session_create(NULL);
@@ -359,7 +359,7 @@ static long fuzz_kdtl_restart(struct fuzz_thread *t, struct fuzz_slot *slot, lon
 
 const struct fuzz_verb fuzz_session_verbs[] = {
 	{ "kdtl_session_create", 8, fuzz_kdtl_session_create, true,
-	  { -EINVAL, -ENOENT, -ENOMEM, FUZZ_REFUSED } },
+	  { -EINVAL, -ENODEV, -ENOMEM, FUZZ_REFUSED } },
 	{ "kdtl_session_close", 2, fuzz_kdtl_session_close, true },
 	{ "kdtl_load", 8, fuzz_kdtl_load, false,
 	  { -EBUSY, -EINVAL, -ENOMEM, -ESHUTDOWN } },

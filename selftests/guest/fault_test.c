@@ -349,11 +349,11 @@ static const struct call {
 	bool		keeps;		/* the session, if it could not be started */
 } calls[] = {
 	{ "open", NULL, do_open, undo_open, 0, false },
-	{ "setup", prepare_setup, do_setup, undo_open, ENOENT, false },
+	{ "setup", prepare_setup, do_setup, undo_open, ENODEV, false },
 	{ "start", prepare_start, do_start, undo_open, 0, false },
 	{ "stop", prepare_started, do_stop, undo_open, 0, false },
 	{ "info", prepare_started, do_info, undo_open, 0, false },
-	{ "begin", prepare_setup, do_begin, undo_open, ENOENT, true },
+	{ "begin", prepare_setup, do_begin, undo_open, ENODEV, true },
 	{ "read", prepare_started, do_read, undo_open, 0, false },
 	{ "poll", prepare_started, do_poll, undo_open, 0, false },
 	{ "splice", prepare_splice, do_splice, undo_splice, 0, false },

@@ -479,7 +479,7 @@ static void do_die(int *fd)
 static const struct call calls[] = {
 	{ "open", 8, do_open, 0, { } },
 	/* The second: see do_open(). */
-	{ "KDTL_IOC_SETUP", 12, do_setup, 1, { SETS_UP, ENOENT, EFAULT, E2BIG } },
+	{ "KDTL_IOC_SETUP", 12, do_setup, 1, { SETS_UP, ENODEV, EFAULT, E2BIG } },
 	{ "KDTL_IOC_START", 8, do_start, 1, { SETS_UP } },
 	{ "KDTL_IOC_STOP", 4, do_stop, 1, { SETS_UP } },
 	{ "KDTL_IOC_INFO", 8, do_info, 1, { SETS_UP, EFAULT } },

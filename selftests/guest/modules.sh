@@ -12,6 +12,8 @@
 ROUNDS=${ROUNDS:-100}
 [ "${KDTL_QUICK:-0}" = 0 ] || ROUNDS=20
 
+modprobe=/proc/sys/kernel/modprobe
+
 for m in kdtl kdtl_sched kdtl_sampler; do
 	have_module $m || skip_all "no module $m"
 done
@@ -50,12 +52,48 @@ refuses()
 	dmesg | tail -n 8 | grep -q "$3"
 }
 
+# no_device MODULE: what insmod prints if it does not load.
+no_device()
+{
+	load "$1" 2>&1 | grep -q 'No such device'
+}
+
+# The kernel runs this instead of modprobe: it writes down what it is asked for, and
+# loads the only source.
+modprobe_is_ours()
+{
+	cat >/tmp/modprobe <<-END
+		#!/bin/sh
+		echo "\$*" >>/tmp/modprobe.log
+		insmod $KTAP_MODULES/kdtl_sched.ko
+	END
+	chmod +x /tmp/modprobe
+	was=$(cat $modprobe) && echo /tmp/modprobe >$modprobe
+}
+
+# asks_for ALIAS PARAMETER...: the sampler loads, after modprobe was asked once.
+asks_for()
+{
+	alias=$1
+	shift
+	rm -f /tmp/modprobe.log
+	load kdtl_sampler "$@" && is "$(cat /tmp/modprobe.log)" "-q -- $alias" &&
+		unload kdtl_sampler && rmmod kdtl_sched
+}
+
+# A name that no source can have is none that modprobe should see.
+asks_for_nothing()
+{
+	rm -f /tmp/modprobe.log
+	! load kdtl_sampler pmu=kdtl/sched 2>/dev/null && [ ! -e /tmp/modprobe.log ]
+}
+
 pmu_listed()
 {
 	[ -d /sys/bus/event_source/devices/"$1" ]
 }
 
-plan 12
+plan 16
 load kdtl && load kdtl_sched && load kdtl_sampler
 unload kdtl_sampler && unload kdtl_sched && unload kdtl
 before=$(areas)
@@ -72,6 +110,12 @@ fi
 load kdtl || bail_out "kdtl does not load"
 ok "without any source the sampler says so" \
 	refuses kdtl_sampler aux_pages=1 'no PMU at all'
+ok "and insmod says that there is no such device" no_device kdtl_sampler
+modprobe_is_ours || bail_out "no $modprobe"
+ok "modprobe is asked for any source" asks_for kdtl-pmu
+ok "modprobe is asked for a source by its name" asks_for kdtl-pmu-kdtl_sched pmu=kdtl_sched
+ok "but not for a name that no source can have" asks_for_nothing
+echo "$was" >$modprobe
 ok "kdtl_sched loads" load kdtl_sched
 ok "perf lists it" pmu_listed kdtl_sched
 ok "the sampler names an unknown source" \

@@ -228,7 +228,7 @@ static void test_setup(void)
 	memset(attr.source, 'x', sizeof(attr.source));
 	refused(ioctl(fd, KDTL_IOC_SETUP, &attr), EINVAL);
 	attr.source[3] = '\0';
-	refused(ioctl(fd, KDTL_IOC_SETUP, &attr), ENOENT);
+	refused(ioctl(fd, KDTL_IOC_SETUP, &attr), ENODEV);
 	refused(ioctl(fd, KDTL_IOC_SETUP, NULL), EFAULT);
 	refused(ioctl(fd, _IO(0xdc, 9)), ENOTTY);
 

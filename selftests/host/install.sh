@@ -65,6 +65,16 @@ in_dkms()
 		"$work/kdtl/modules.order" | sort)
 }
 
+# What kdtl_session_create() asks modprobe for.
+has_aliases()
+{
+	local source=$work/root/lib/modules/$release/extra/kdtl/core/pmu/kdtl_sched.ko alias
+
+	for alias in kdtl-pmu kdtl-pmu-kdtl_sched; do
+		tr '\0' '\n' <"$source" | grep -a -q -x "alias=$alias" || return
+	done
+}
+
 no_tests()
 {
 	! find "$work/root" | grep -E 'test|hog|bench|crash'
@@ -169,9 +179,10 @@ echo theirs >"$work/root/usr/bin/theirs"
 echo theirs >"$work/root/lib/modules/$release/extra/kdtl/theirs.ko"
 tree >"$work/before"
 
-plan 13
+plan 14
 ok "make and make tool build what is installed" builds
 ok "make install" installs
+ok "the source has the aliases by which modprobe finds it" has_aliases
 ok "without the tests" no_tests
 ok "DKMS builds the same modules" in_dkms
 ok "a client builds against it, with client.mk" client_builds "$work/root" /usr

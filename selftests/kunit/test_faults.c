@@ -345,7 +345,7 @@ static void faults_no_pmu(struct kunit *test, struct faults *f)
 {
 	const struct kdtl_session_attr attr = { .pmu = FAULTS_OTHER, .aux_pages = 1 };
 
-	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_create(&attr)), (long)-ENOENT);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_create(&attr)), (long)-ENODEV);
 }
 
 static int faults_do_register(struct faults *f)

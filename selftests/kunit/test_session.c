@@ -168,9 +168,9 @@ static void session_bad_attr(struct kunit *test)
 		{ "flag 2^31", -EINVAL, { SESSION_GOOD, .flags = 1U << 31 } },
 		{ "watermark", -EINVAL, { SESSION_GOOD, .watermark = PAGE_SIZE + 1 } },
 		{ "no CPU", -EINVAL, { SESSION_GOOD, .cpus = cpu_none_mask } },
-		{ "no such PMU", -ENOENT, { .pmu = "kdtl_nowhere", .aux_pages = 1 } },
-		{ "PMU without a name", -ENOENT, { .pmu = "", .aux_pages = 1 } },
-		{ "a PMU that is not ours", -ENOENT, { .pmu = "software", .aux_pages = 1 } },
+		{ "no such PMU", -ENODEV, { .pmu = "kdtl_nowhere", .aux_pages = 1 } },
+		{ "PMU without a name", -ENODEV, { .pmu = "", .aux_pages = 1 } },
+		{ "a PMU that is not ours", -ENODEV, { .pmu = "software", .aux_pages = 1 } },
 	};
 	struct kdtl_session *s;
 	unsigned int i;
@@ -304,7 +304,7 @@ static void session_pmu_goes(struct kunit *test)
 		.tb_freq	= 1,
 	};
 	KUNIT_ASSERT_EQ(test, kdtl_pmu_register(&p), 0);
-	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_create(&named)), (long)-ENOENT);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_create(&named)), (long)-ENODEV);
 	s = kapi_create(test, &attr);
 	KUNIT_EXPECT_EQ(test, atomic_read(&session_src.users), 1);
 	if (s)

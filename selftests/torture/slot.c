@@ -267,7 +267,7 @@ int torture_open(struct torture_thread *t, struct torture_slot *slot)
 	if (IS_ERR(s)) {
 		err = PTR_ERR(s);
 		/* The source comes and goes. */
-		if (err != -ENOENT || !(slot->flags & (TORTURE_GUEST | TORTURE_SCHED)))
+		if (err != -ENODEV || !(slot->flags & (TORTURE_GUEST | TORTURE_SCHED)))
 			torture_err(TORTURE_VERB, "slot %u: create: %d", slot->id, err);
 		goto unlock;
 	}

@@ -568,7 +568,9 @@ struct kdtl_session *__kdtl_session_create(const struct kdtl_session_attr *attr,
  * kdtl_session_create() - create a session
  * @attr: its attributes, ``const struct kdtl_session_attr *``
  *
- * The session holds the source's module.  AUX areas are not allocated yet, but
+ * The session holds the source's module.  If the source is not there, its module is
+ * loaded by the alias "kdtl-pmu-" and its name, or any source's by the alias "kdtl-pmu",
+ * if modprobe finds it.  AUX areas are not allocated yet, but
  * the memory that they will take on the CPUs that are online now is checked
  * against the module parameter max_session_mb.
  *
@@ -589,7 +591,8 @@ struct kdtl_session *__kdtl_session_create(const struct kdtl_session_attr *attr,
  *   have unknown bits, the watermark is above the area's size, the CPU set has no
  *   possible CPU, or KDTL_SESSION_NO_AUX comes with what needs an area: pages, a
  *   watermark, a min_wait or KDTL_SESSION_OVERWRITE (a line in the log says which)
- * * -ENOENT: there is no such source, or none at all
+ * * -ENODEV: there is no such source, or none at all, also after modprobe was asked for
+ *   one
  * * -EOPNOTSUPP: the source distinguishes none of the mask's kinds
  * * -ENOMEM: memory is short, or max_session_mb is exceeded (a line in the log)
  * * the error of the source's attach(), for instance -EBUSY if somebody else owns

@@ -146,7 +146,7 @@ static void begin(struct record *r)
 
 	r->dev = open_device();
 	if (ioctl(r->dev, KDTL_IOC_SETUP, &r->attr)) {
-		if (errno == ENOENT)
+		if (errno == ENODEV)
 			die("no source %s: see kdtl list", r->attr.source);
 		if (errno == EPERM)
 			die("the log would exceed RLIMIT_MEMLOCK: use fewer pages (-m) or CPUs (-C)");

@@ -217,7 +217,7 @@ struct kdtl_stream_info {
 
 /*
  * SETUP	EBUSY: the file has a session already; EINVAL: an attribute is not
- *		allowed (the kernel log says which); ENOENT: no such source;
+ *		allowed (the kernel log says which); ENODEV: no such source;
  *		EPERM: over RLIMIT_MEMLOCK; ENOMEM
  * START, STOP	may be repeated
  * INFO		EINVAL: the CPU is not one of the session's

@@ -99,6 +99,12 @@ static int kdtl_counter_write_check(struct kdtl_session *s, void *element)
 			req->resets, KDTL_ALL_COUNTERS);
 		return -EINVAL;
 	}
+	/* A client that forgets cpu means all CPUs; who names one would be misled. */
+	if (req->cpu && req->cpu != -1) {
+		pr_warn("%s: counter %u: cpu=%d: counters are set on all CPUs, so it must be -1\n",
+			s->owner, req->counter, req->cpu);
+		return -EINVAL;
+	}
 	return kdtl_counter_check(s, element);
 }
 
@@ -149,7 +155,8 @@ static const struct kdtl_vector_verb kdtl_counter_write_verb = {
  * @req: vector of requests
  * @nr: number of requests, at most KDTL_MAX_REQUESTS
  *
- * Sets them on every CPU now, and again at each kdtl_load().
+ * Sets them on every CPU now, and again at each kdtl_load().  They cannot be set on one
+ * CPU only: a CPU that comes online would not know what to start with.
  *
  * A counter overflows when it wraps past 2^64 on a CPU.  The overflow loads the
  * short reset values of the counter and of its resets, and counts towards the
@@ -170,8 +177,8 @@ static const struct kdtl_vector_verb kdtl_counter_write_verb = {
  * Return:
  * * 0, also if @nr is 0
  * * -EBUSY: the session is started or paused, whatever @nr is
- * * -EINVAL: unknown set, counter, flags or resets (a line in the log says
- *   which), or @req is NULL
+ * * -EINVAL: unknown set, counter, flags or resets, or a cpu other than -1 and 0 (a
+ *   line in the log says which), or @req is NULL
  * * -E2BIG: @nr is above KDTL_MAX_REQUESTS
  * * -ESHUTDOWN: the session is being closed
  */

@@ -165,6 +165,11 @@ static long fuzz_kdtl_write_counters(struct fuzz_thread *t, struct fuzz_slot *sl
 			req[i].resets = FUZZ_PICK(t, u32, BIT(KDTL_NR_COUNTERS), 1U << 31,
 						  U32_MAX);
 			good = false;
+		} else if (fuzz_one_in(t, 128)) {
+			req[i].cpu = FUZZ_PICK(t, int, 1, 77, -2, INT_MIN);
+			good = false;
+		} else if (fuzz_one_in(t, 8)) {
+			req[i].cpu = 0;
 		}
 		if (!good && bad == UINT_MAX)
 			bad = i;

@@ -120,6 +120,34 @@ static void misuse_null(struct kunit *test)
 			(ssize_t)sizeof(entry));
 }
 
+/* Counters are set on all CPUs: who names one is told. */
+static void misuse_write_cpu(struct kunit *test)
+{
+	static const int bad[] = { 1, 77, -2, INT_MAX, INT_MIN };
+	struct kdtl_session *s = kapi_session(test, 0);
+	struct kdtl_counter_req req[2] = {
+		{ .counter = KDTL_CTR_ENTRIES, .value = 5, .cpu = -1 },
+		{ .counter = KDTL_CTR_CEDE, .value = 6 },
+	};
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		req[1].cpu = bad[i];
+		KUNIT_EXPECT_EQ(test, kdtl_write_counters(s, req, 2), -EINVAL);
+		KUNIT_EXPECT_EQ(test, req[0].error, 0);
+		KUNIT_EXPECT_EQ(test, req[1].error, -EINVAL);
+		KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, -1), 0ULL);
+	}
+	req[1].cpu = 0;
+	KUNIT_EXPECT_EQ(test, kdtl_write_counters(s, req, 2), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_load(s, NULL), 0);
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, 0), 5ULL);
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_CEDE, 0), 6ULL);
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_CEDE, -1),
+			6ULL * num_online_cpus());
+}
+
 /* kdtl_merge_create() may have failed, too. */
 static void misuse_no_merge(struct kunit *test)
 {
@@ -157,6 +185,7 @@ static struct kunit_case misuse_cases[] = {
 	KUNIT_CASE(misuse_no_session),
 	KUNIT_CASE(misuse_attr),
 	KUNIT_CASE(misuse_null),
+	KUNIT_CASE(misuse_write_cpu),
 	KUNIT_CASE(misuse_no_merge),
 	KUNIT_CASE(misuse_no_notifier),
 	KUNIT_CASE(misuse_no_source),

@@ -395,7 +395,8 @@ struct kdtl_config {
  * @set: id of the event set
  * @counter: &enum kdtl_counter
  * @flags: KDTL_COUNTER_*
- * @cpu: the CPU to read; -1: the sum of all.  Ignored by kdtl_write_counters()
+ * @cpu: the CPU to read; -1: the sum of all.  kdtl_write_counters() sets all CPUs, so
+ *	there it is -1, or 0 as in a request of zeroes
  * @value: the counter's value.  A counter overflows when it wraps past 2^64, on
  *	each CPU separately, so set it to minus the threshold
  * @long_reset: value that kdtl_restart() loads after an overflow that paused

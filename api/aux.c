@@ -51,7 +51,17 @@ static __always_inline ssize_t kdtl_area_peek(struct kdtl_aux *aux, const void *
 	head = kdtl_u64_acquire(&aux->sink.head);
 	tail = kdtl_u64_read(&aux->tail);
 	*span = aux->area.base + (tail & aux->sink.pos_mask);
+	kdtl_u64_set(&aux->shown, head);
 	return head - tail;
+}
+
+static noinline int kdtl_consume_refuse(struct kdtl_session *s, struct kdtl_aux *aux,
+					int cpu, size_t bytes)
+{
+	pr_warn_ratelimited("%s: CPU %d: consume of %zu bytes, but only %llu of the last span are left: is there a second reader?\n",
+			    s->owner, cpu, bytes,
+			    kdtl_u64_read(&aux->shown) - kdtl_u64_read(&aux->tail));
+	return -EINVAL;
 }
 
 static __always_inline int kdtl_area_consume(struct kdtl_session *s, struct kdtl_aux *aux,
@@ -63,15 +73,13 @@ static __always_inline int kdtl_area_consume(struct kdtl_session *s, struct kdtl
 		return bytes ? -EINVAL : 0;
 
 	tail = kdtl_u64_read(&aux->tail);
-	if (bytes > kdtl_u64_read(&aux->sink.head) - tail) {
-		pr_warn_ratelimited("%s: CPU %d: consume of %zu bytes, but only %llu are unread\n",
-				    s->owner, cpu, bytes,
-				    kdtl_u64_read(&aux->sink.head) - tail);
-		return -EINVAL;
-	}
+	/* Nobody can have read what was not shown.  This also finds a second reader. */
+	if (unlikely(bytes > kdtl_u64_read(&aux->shown) - tail))
+		return kdtl_consume_refuse(s, aux, cpu, bytes);
 	/* [aux.D] pairs with A in kdtl_aux_room(): the bytes are read before reuse. */
-	return kdtl_u64_cmpxchg_release(&aux->tail, tail, tail + bytes) == tail ?
-		0 : -EINVAL;
+	if (unlikely(kdtl_u64_cmpxchg_release(&aux->tail, tail, tail + bytes) != tail))
+		return kdtl_consume_refuse(s, aux, cpu, bytes);
+	return 0;
 }
 
 /* kdtl_aux_peek() for the merge, with a CPU of the session. */
@@ -106,7 +114,8 @@ int kdtl_reader_consume(struct kdtl_session *s, int cpu, size_t bytes)
  *
  * The span is contiguous, also across the area's end.  It stays valid and
  * unchanged until kdtl_aux_consume() gives it back, or the session is loaded
- * again or closed.  Each CPU may have one reader at a time.
+ * again or closed.  Each CPU may have one reader at a time; whoever else wants to know
+ * how much is unread calls kdtl_aux_info().
  *
  * In overwrite mode the writer does not wait for a reader, so there is no span.
  *
@@ -135,15 +144,18 @@ EXPORT_SYMBOL_NS_GPL(kdtl_aux_peek, KDTL_NS);
  * @cpu: the CPU
  * @bytes: number of bytes, from the beginning of the span
  *
- * Two readers of one CPU are noticed only if they consume at the same moment.
- * Otherwise the second one gives back entries that it has not seen.
+ * The bytes are usually all of the span, or the entries that were read of it.  A reader
+ * that copies bytes may give back a part of an entry.
+ *
+ * Only what the last kdtl_aux_peek() on this CPU has shown can be given back.  So if two
+ * readers share a CPU, sooner or later one of them is refused: the other one has given
+ * its span back.
  *
  * Context: any.  Orders like a release: reads of the span come before it.
  * Return:
  * * 0; in case of an error nothing changes
- * * -EINVAL: @bytes is more than what is unread, @cpu is not one of the session's,
- *   the session is in overwrite mode or only counts, @s is NULL, or another reader is
- *   consuming at this moment
+ * * -EINVAL: @bytes is more than what is left of the last span, @cpu is not one of the
+ *   session's, the session is in overwrite mode or only counts, or @s is NULL
  * * -EBUSY: the session has a merge, which is its only reader
  */
 int kdtl_aux_consume(struct kdtl_session *s, int cpu, size_t bytes)

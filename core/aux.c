@@ -169,6 +169,7 @@ struct kdtl_aux *kdtl_aux_alloc(struct kdtl_session *s, int cpu)
 		return ERR_PTR(err);
 	}
 	aux->tail = aux_start;
+	aux->shown = aux_start;
 	aux->sink.head = aux_start;
 	aux->sink.ops = &kdtl_aux_sink_ops;
 	kdtl_aux_reset(aux);
@@ -238,6 +239,7 @@ void kdtl_aux_reset(struct kdtl_aux *aux)
 	aux->announced = head;
 	kdtl_gaps_reset(&aux->gaps);
 	kdtl_u64_set(&aux->start, head);
+	kdtl_u64_set(&aux->shown, head);
 	kdtl_u64_release(&aux->tail, head); /* [aux.D] */
 	aux->next_wake = head + aux->watermark;
 	kdtl_sets_load(aux);

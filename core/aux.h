@@ -46,6 +46,7 @@ struct kdtl_session;
  * @wake: wakes the reader, because the source's context must not
  * @tail: position of the reader
  * @start: @tail at kdtl_load()
+ * @shown: end of the span that the reader got last: it can consume no more
  * @gaps: where entries are missing among the unread ones; not in overwrite mode
  * @area: the mapping of the pages
  * @pages: addresses of the pages, as the driver's setup_aux() got them
@@ -58,9 +59,8 @@ struct kdtl_session;
  * @session: the session of the area
  * @event: the CPU's perf event while it is loaded and online
  *
- * The fields up to @wake belong to the CPU (interrupts off), @tail and @start
- * to the reader, and @gaps has a lock.  The others do not change while there is a
- * writer.
+ * The fields up to @wake belong to the CPU (interrupts off), @tail to @shown to the
+ * reader, and @gaps has a lock.  The others do not change while there is a writer.
  */
 struct kdtl_aux {
 	struct kdtl_sink	sink ____cacheline_aligned_in_smp;
@@ -93,6 +93,7 @@ struct kdtl_aux {
 
 	aligned_u64		tail ____cacheline_aligned_in_smp;
 	aligned_u64		start;
+	aligned_u64		shown;
 	struct kdtl_gaps	gaps;
 
 	struct kdtl_area	area;

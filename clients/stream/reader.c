@@ -189,17 +189,26 @@ void stream_chunk_put(struct stream_chunk *c)
  * stream_unread() - the largest number of unread bytes of any CPU
  * @st: the stream
  *
+ * For any number of pollers beside the reader, so it must not peek.
+ *
  * Context: task; stream::session is set.
  * Return: bytes.
  */
 u64 stream_unread(struct stream *st)
 {
-	const void *span;
+	struct kdtl_aux_info info;
+	struct stream_cpu *sc;
 	u64 most = 0;
 	int cpu;
 
-	for_each_cpu(cpu, st->cpus)
-		most = max(most, stream_peek(st, cpu, &span));
+	for_each_cpu(cpu, st->cpus) {
+		sc = per_cpu_ptr(st->percpu, cpu);
+		/* A chunk that comes back moves both the tail and ahead. */
+		spin_lock(&sc->lock);
+		kdtl_aux_info(st->session, cpu, &info);
+		most = max(most, stream_whole(info.head - info.tail - sc->ahead));
+		spin_unlock(&sc->lock);
+	}
 	return most;
 }
 

@@ -151,9 +151,12 @@ static void stream_ring_msg(struct stream_ring *ring, const struct kdtl_msg *msg
 static void stream_ring_take_tail(struct stream *st, const struct kdtl_aux_info *info)
 {
 	/* Pairs with user space's release, after it has read up to there. */
-	u64 n = stream_pos_acquire(&st->ring->page->aux_tail) - info->tail;
+	const u64 n = stream_pos_acquire(&st->ring->page->aux_tail) - info->tail;
+	const void *span;
 
-	if (n <= info->head - info->tail)
+	/* User space has read without a peek, so it is made up for here. */
+	if (n <= info->head - info->tail &&
+	    kdtl_aux_peek(st->session, st->cpu, &span) >= (ssize_t)n)
 		kdtl_aux_consume(st->session, st->cpu, stream_whole(n));
 }
 

@@ -80,8 +80,13 @@ static long fuzz_kdtl_aux_peek(struct fuzz_thread *t, struct fuzz_slot *slot, lo
 	const void *span = NULL;
 	bool good;
 	const int cpu = fuzz_cpu(t, slot, &good);
-	const long ret = kdtl_aux_peek(t->s, cpu, &span);
+	long ret;
 
+	/* A peek beside another reader's would let that one's consume be refused. */
+	if (!mutex_trylock(&slot->reader))
+		return FUZZ_NONE;
+	ret = kdtl_aux_peek(t->s, cpu, &span);
+	mutex_unlock(&slot->reader);
 	*want = good ? FUZZ_ANY : -EINVAL;
 	/* A merge of another thread may come and go. */
 	if (good && !slot->overwrite && slot->aux_pages && ret < 0 &&
@@ -134,9 +139,6 @@ static long fuzz_consume(struct fuzz_thread *t, struct fuzz_slot *slot, int cpu,
 	default:
 		bytes = len;
 	}
-	/* The source may write meanwhile, if it is the scheduler. */
-	if (*want && bytes <= SIZE_MAX / 2 && !slot->fuzz_pmu)
-		*want = FUZZ_ANY;
 	ret = kdtl_aux_consume(t->s, cpu, bytes);
 	if (!ret && bytes == len && !good)
 		fuzz_fail(t, "CPU %d: a torn entry in %ld bytes", cpu, len);

@@ -13,10 +13,12 @@ have_module kdtl_kunit_kapi || skip_all "no module kdtl_kunit_kapi"
 kunit kdtl_kunit_kapi 'kdtl_misuse.*' || exit 1
 dmesg >/tmp/misuse.log
 
+any='[a-z_]*'	# the compiler may have inlined the function
+
 # is_said FUNCTION LINE
 is_said()
 {
-	grep -q -F "kdtl: $1 [kdtl_kunit_kapi]: $2" /tmp/misuse.log && return
+	grep -q "kdtl: $1 \[kdtl_kunit_kapi\]: $2" /tmp/misuse.log && return
 	echo "Bail out! Not in the log: $1: $2"
 	exit 1
 }
@@ -26,8 +28,9 @@ is_said misuse_no_session "kdtl_read_counters() without a session (0)"
 is_said misuse_no_merge "kdtl_merge_sync() without a merge (-12)"
 is_said misuse_no_notifier "kdtl_alarm_register() without a notifier"
 is_said misuse_no_notifier "kdtl_alarm() without a description"
-is_said kapi_session "kdtl_aux_peek(): span is NULL"
-is_said kapi_session "counter 1: cpu=77: counters are set on all CPUs, so it must be -1"
+is_said "$any" "kdtl_aux_peek(): span is NULL"
+is_said "$any" "CPU 0: consume of 192 bytes, but only 144 of the last span are left"
+is_said "$any" "counter 1: cpu=77: counters are set on all CPUs, so it must be -1"
 is_said misuse_attr "kdtl_session_create() needs attributes"
 is_said misuse_attr "aux_pages=3: must be a power of two up to 1048576, or 0"
 is_said misuse_attr "msg_pages=5: must be a power of two up to 1048576, or 0"

@@ -187,6 +187,7 @@ static void aux_full(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, info.unread, (u64)fits);
 		KUNIT_ASSERT_LE(test, info.head - info.tail, info.size);
 
+		kdtl_aux_peek(s, 0, &span);
 		/* One byte too few for an entry, then as many as it takes. */
 		KUNIT_ASSERT_EQ(test, kdtl_aux_consume(s, 0, KDTL_ENTRY_SIZE - spare - 1), 0);
 		/* Nothing was produced, or lost, by that. */

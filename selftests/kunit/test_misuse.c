@@ -120,6 +120,71 @@ static void misuse_null(struct kunit *test)
 			(ssize_t)sizeof(entry));
 }
 
+/* ------------------------------------------------------------------ reading */
+
+/* Three entries of CPU 0, of which a reader has seen all. */
+static struct kdtl_session *misuse_reading(struct kunit *test)
+{
+	struct kdtl_session *s = kapi_session(test, 0);
+	const void *span;
+
+	if (!s)
+		return NULL;
+	KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 3), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)(3 * KDTL_ENTRY_SIZE));
+	return s;
+}
+
+static u64 misuse_unread(struct kunit *test, struct kdtl_session *s)
+{
+	struct kdtl_aux_info info = {};
+
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
+	return info.unread;
+}
+
+/* Nobody can have read what no peek has shown. */
+static void misuse_consume(struct kunit *test)
+{
+	struct kdtl_session *s = misuse_reading(test);
+	const void *span;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	/* These have come since the peek. */
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 5), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 4 * KDTL_ENTRY_SIZE), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 3 * KDTL_ENTRY_SIZE + 1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, misuse_unread(test, s), 8ULL);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 2 * KDTL_ENTRY_SIZE), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 2 * KDTL_ENTRY_SIZE), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, KDTL_ENTRY_SIZE), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, KDTL_ENTRY_SIZE), -EINVAL);
+	KUNIT_EXPECT_EQ(test, misuse_unread(test, s), 5ULL);
+
+	/* A load drops what was shown. */
+	KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)(5 * KDTL_ENTRY_SIZE));
+	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
+	KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 5), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, KDTL_ENTRY_SIZE), -EINVAL);
+	KUNIT_EXPECT_EQ(test, misuse_unread(test, s), 5ULL);
+}
+
+/* Two readers have seen the same entries: the second one is refused. */
+static void misuse_two_readers(struct kunit *test)
+{
+	struct kdtl_session *s = misuse_reading(test);
+	const void *span;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)(3 * KDTL_ENTRY_SIZE));
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 3), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 3 * KDTL_ENTRY_SIZE), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 3 * KDTL_ENTRY_SIZE), -EINVAL);
+	KUNIT_EXPECT_EQ(test, misuse_unread(test, s), 3ULL);
+}
+
 /* Counters are set on all CPUs: who names one is told. */
 static void misuse_write_cpu(struct kunit *test)
 {
@@ -185,6 +250,8 @@ static struct kunit_case misuse_cases[] = {
 	KUNIT_CASE(misuse_no_session),
 	KUNIT_CASE(misuse_attr),
 	KUNIT_CASE(misuse_null),
+	KUNIT_CASE(misuse_consume),
+	KUNIT_CASE(misuse_two_readers),
 	KUNIT_CASE(misuse_write_cpu),
 	KUNIT_CASE(misuse_no_merge),
 	KUNIT_CASE(misuse_no_notifier),

@@ -243,9 +243,11 @@ static void output_consume(struct kunit *test)
 {
 	struct kdtl_session *s = output_go(test, 0, 0);
 	struct kdtl_aux_info before, after;
+	const void *span;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	output_bytes(test, 0, 480);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)480);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 96), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &before), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 385), -EINVAL);
@@ -266,6 +268,7 @@ static void output_skip(struct kunit *test)
 	struct kdtl_session *s = output_go(test, 0, 0);
 	struct output_tx tx = { .skip = 32, .len = 64 };
 	struct output_tx far = {}, no = {};
+	const void *span;
 	u64 first;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
@@ -275,6 +278,7 @@ static void output_skip(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tx.size, (u64)OUTPUT_SIZE);
 	KUNIT_EXPECT_EQ(test, tx.size_skipped, OUTPUT_SIZE - 32ULL);
 	KUNIT_EXPECT_EQ(test, output_head(test, s, 0), first + 96);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)96);
 	/* The data stands behind the gap. */
 	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 32), 0);
 	KUNIT_EXPECT_EQ(test, output_wrong(test, s, 0, 0), (size_t)0);
@@ -400,6 +404,7 @@ static void output_full(struct kunit *test)
 	struct output_tx no = { .len = 1, .flags = PERF_AUX_FLAG_TRUNCATED };
 	struct kdtl_aux_info info;
 	struct kdtl_msg msg;
+	const void *span;
 	unsigned int i;
 	u64 head;
 
@@ -416,6 +421,7 @@ static void output_full(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
 		/* No message without data. */
 		KUNIT_EXPECT_EQ(test, output_flags(s), U64_MAX);
+		KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)OUTPUT_SIZE);
 		/* One byte of room is enough. */
 		KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 1), 0);
 		KUNIT_EXPECT_EQ(test, output_bytes(test, 0, 1), 1ULL);

@@ -52,6 +52,31 @@ const char *kdtl_dispatch_reason_name(unsigned int reason)
 EXPORT_SYMBOL_NS_GPL(kdtl_dispatch_reason_name, KDTL_NS);
 
 /**
+ * kdtl_task_reason_name() - name a dispatch reason of kdtl_sched in the words of tasks
+ * @reason: from kdtl_entry_dispatch_reason()
+ *
+ * "woken": the task had slept, or is new; "preempted": it had been preempted; "page
+ * fault": it had waited for a page; "throttled": a limit on CPU time had held it back.
+ *
+ * Context: any.
+ * Return: a constant string; kdtl_dispatch_reason_name() for a reason that kdtl_sched
+ * does not give.
+ */
+const char *kdtl_task_reason_name(unsigned int reason)
+{
+	switch (reason) {
+	case KDTL_DISPATCH_PROD:
+		return "woken";
+	case KDTL_DISPATCH_TIME_SLICE:
+		return "preempted";
+	case KDTL_DISPATCH_PAGE_FAULT:
+		return "page fault";
+	}
+	return kdtl_dispatch_reason_name(reason);
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_task_reason_name, KDTL_NS);
+
+/**
  * kdtl_preempt_reason_name() - name a preempt reason
  * @reason: from kdtl_entry_preempt_reason()
  *

@@ -180,20 +180,6 @@ static void table_before(char *buf, size_t size, const struct table_cpu *c)
 		snprintf(buf, size, ":%d", pid);
 }
 
-/* For kdtl_sched's reasons there are plainer words than PAPR's. */
-static const char *table_why(unsigned int reason)
-{
-	switch (reason) {
-	case KDTL_DISPATCH_PROD:
-		return "woken";
-	case KDTL_DISPATCH_TIME_SLICE:
-		return "was preempted";
-	case KDTL_DISPATCH_PAGE_FAULT:
-		return "page fault";
-	}
-	return kdtl_dispatch_reason_name(reason);
-}
-
 static void table_row(const struct table *t, const struct table_cpu *c, bool tasks)
 {
 	const struct kdtl_entry *e = c->from;
@@ -220,7 +206,7 @@ static void table_row(const struct table *t, const struct table_cpu *c, bool tas
 	table_before(before, sizeof(before), c);
 	pr_warn("%5llu.%06u %3d %8s %-22s %-22s %s\n", when,
 		frac / (u32)NSEC_PER_USEC, cpu, waited, who, before,
-		table_why(kdtl_entry_dispatch_reason(e)));
+		kdtl_task_reason_name(kdtl_entry_dispatch_reason(e)));
 }
 
 /**

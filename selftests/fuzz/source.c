@@ -269,7 +269,8 @@ static long fuzz_kdtl_reason_name(struct fuzz_thread *t, struct fuzz_slot *slot,
 	const unsigned int reason = fuzz_one_in(t, 4) ? (u32)fuzz_u64(t) : fuzz_below(t, 16);
 
 	if (!strlen(kdtl_dispatch_reason_name(reason)) ||
-	    !strlen(kdtl_preempt_reason_name(reason)))
+	    !strlen(kdtl_preempt_reason_name(reason)) ||
+	    !strlen(kdtl_task_reason_name(reason)))
 		fuzz_fail(t, "reason %u has no name", reason);
 	*want = 0;
 	return 0;

@@ -111,7 +111,7 @@ rows()
 	table "$work/console" >"$work/rows"
 	cat -- "$work/rows"
 	[ "$(wc -l <"$work/rows")" -eq $lines ] || return
-	! grep -v -E '^ *[0-9]+\.[0-9]{6} +[0-3] +[0-9.]+ (ns|us|ms|s) +[^ ].*:[0-9]+ +(idle|[^ ].*:[0-9]+) +(woken|was preempted|page fault)$' \
+	! grep -v -E '^ *[0-9]+\.[0-9]{6} +[0-3] +[0-9.]+ (ns|us|ms|s) +[^ ].*:[0-9]+ +(idle|[^ ].*:[0-9]+) +(woken|preempted|page fault)$' \
 		"$work/rows" || return
 	sort -c -s -n -k 1,1 "$work/rows" || return
 	[ "$(awk '{ print $2 }' "$work/rows" | sort -u | wc -l)" -eq 4 ]

@@ -283,6 +283,28 @@ static void edges_saturated(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, kdtl_entry_wait_saturated(&e));
 }
 
+/* Reasons in the words of tasks; the others keep PAPR's names. */
+static void edges_task_reasons(struct kunit *test)
+{
+	static const struct {
+		unsigned int	reason;
+		const char	*name;
+	} reasons[] = {
+		{ KDTL_DISPATCH_PROD, "woken" },
+		{ KDTL_DISPATCH_TIME_SLICE, "preempted" },
+		{ KDTL_DISPATCH_PAGE_FAULT, "page fault" },
+		{ KDTL_DISPATCH_THROTTLED, "throttled" },
+		{ KDTL_DISPATCH_CONFERRED, "conferred_cycles" },
+		{ 127, "unknown" },
+		{ UINT_MAX, "unknown" },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(reasons); i++)
+		KUNIT_EXPECT_TRUE_MSG(test, !strcmp(kdtl_task_reason_name(reasons[i].reason),
+						    reasons[i].name), "%s", reasons[i].name);
+}
+
 static struct kunit_case edges_cases[] = {
 	KUNIT_CASE(edges_pages),
 	KUNIT_CASE(edges_watermark),
@@ -294,6 +316,7 @@ static struct kunit_case edges_cases[] = {
 	KUNIT_CASE(edges_threshold),
 	KUNIT_CASE(edges_vectors),
 	KUNIT_CASE(edges_saturated),
+	KUNIT_CASE(edges_task_reasons),
 	{}
 };
 

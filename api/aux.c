@@ -306,29 +306,11 @@ ssize_t kdtl_aux_snapshot(struct kdtl_session *s, int cpu, void *buf, size_t len
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_aux_snapshot, KDTL_NS);
 
-/**
- * kdtl_aux_info() - read the positions and the numbers of a CPU's AUX area
- * @s: the session
- * @cpu: the CPU
- * @info: filled in
- *
- * Produced is computed, as consumed + lost + unread; the tests compare it with what
- * the sources themselves have counted.  Once the session is stopped the numbers do not
- * change any more, except by reading.
- *
- * Context: as kdtl_aux_snapshot().
- * Return: 0, or -EINVAL: @cpu is not one of the session's, or @s or @info is NULL.
- */
-int kdtl_aux_info(struct kdtl_session *s, int cpu, struct kdtl_aux_info *info)
+/* The numbers of an area; NULL: of none. */
+static void kdtl_area_info(struct kdtl_session *s, struct kdtl_aux *aux,
+			   struct kdtl_aux_info *info)
 {
-	struct kdtl_aux *aux;
 	u64 start;
-
-	if (!kdtl_session_has_cpu(s, cpu))
-		return kdtl_cpu_refuse(s, cpu, __func__, _RET_IP_);
-	if (!info)
-		return kdtl_null_refuse(s, __func__, "info");
-	aux = kdtl_session_aux(s, cpu);
 
 	memset(info, 0, sizeof(*info));
 	info->source = s->pmu->name;
@@ -337,7 +319,7 @@ int kdtl_aux_info(struct kdtl_session *s, int cpu, struct kdtl_aux_info *info)
 	info->tb_freq = s->pmu->tb_freq;
 	info->tb_boot = s->pmu->tb_boot;
 	if (!aux)
-		return 0;
+		return;
 
 	/* [aux.T] Read tail, then head, so that this head is not before this tail. */
 	info->tail = kdtl_u64_acquire(&aux->tail);
@@ -359,6 +341,50 @@ int kdtl_aux_info(struct kdtl_session *s, int cpu, struct kdtl_aux_info *info)
 		info->lost = info->produced - info->consumed - info->unread;
 	}
 	info->online = READ_ONCE(aux->event) && !READ_ONCE(aux->error);
+}
+
+/* The sums over all areas. */
+static void kdtl_session_info(struct kdtl_session *s, struct kdtl_aux_info *sum)
+{
+	struct kdtl_aux_info info;
+	int cpu;
+
+	kdtl_area_info(s, NULL, sum);
+	for_each_cpu(cpu, s->cpus) {
+		kdtl_area_info(s, kdtl_session_aux(s, cpu), &info);
+		sum->head += info.head;
+		sum->tail += info.tail;
+		sum->produced += info.produced;
+		sum->consumed += info.consumed;
+		sum->lost += info.lost;
+		sum->unread += info.unread;
+		sum->online |= info.online;
+	}
+}
+
+/**
+ * kdtl_aux_info() - read the positions and the numbers of a CPU's AUX area
+ * @s: the session
+ * @cpu: the CPU; -1: the sums over the session's CPUs
+ * @info: filled in
+ *
+ * Produced is computed, as consumed + lost + unread; the tests compare it with what
+ * the sources themselves have counted.  Once the session is stopped the numbers do not
+ * change any more, except by reading.
+ *
+ * Context: as kdtl_aux_snapshot().
+ * Return: 0, or -EINVAL: @cpu is not one of the session's, or @s or @info is NULL.
+ */
+int kdtl_aux_info(struct kdtl_session *s, int cpu, struct kdtl_aux_info *info)
+{
+	if (cpu == -1 ? IS_ERR_OR_NULL(s) : !kdtl_session_has_cpu(s, cpu))
+		return kdtl_cpu_refuse(s, cpu, __func__, _RET_IP_);
+	if (!info)
+		return kdtl_null_refuse(s, __func__, "info");
+	if (cpu == -1)
+		kdtl_session_info(s, info);
+	else
+		kdtl_area_info(s, kdtl_session_aux(s, cpu), info);
 	return 0;
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_aux_info, KDTL_NS);

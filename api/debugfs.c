@@ -100,27 +100,20 @@ static const char *session_state(struct kdtl_session *s)
 static int sessions_show(struct seq_file *m, void *v)
 {
 	struct kdtl_session *s = list_entry(v, struct kdtl_session, node);
-	u64 produced = 0, unread = 0, lost = 0;
 	struct kdtl_aux_info info;
-	int cpu;
 
 	if (v == &kdtl_list) {
 		seq_puts(m, "  id state   mode      pmu        pages watermark   mem KiB     produced       unread         lost owner\n");
 		return 0;
 	}
-	for_each_cpu(cpu, s->cpus) {
-		kdtl_aux_info(s, cpu, &info);
-		produced += info.produced;
-		unread += info.unread;
-		lost += info.lost;
-	}
+	kdtl_aux_info(s, -1, &info);
 	seq_printf(m, "%4u %-7s %-9s %-10s %5u %9llu %9llu %12llu %12llu %12llu %s\n",
 		   s->id, session_state(s),
 		   !s->layout.nr_pages ? "count" :
 		   s->layout.overwrite ? "overwrite" : "keep", s->pmu->name,
 		   s->layout.nr_pages, s->layout.watermark,
-		   (u64)atomic64_read(&s->mem) >> 10, produced, unread, lost,
-		   s->owner);
+		   (u64)atomic64_read(&s->mem) >> 10, info.produced, info.unread,
+		   info.lost, s->owner);
 	return 0;
 }
 

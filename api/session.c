@@ -399,6 +399,25 @@ void kdtl_modules_exit(void)
 	unregister_module_notifier(&kdtl_module_nb);
 }
 
+/**
+ * kdtl_session_cpus() - the CPUs on which a session may be loaded
+ * @s: the session
+ *
+ * These are the possible ones of kdtl_session_attr::cpus.  All verbs that take a CPU accept
+ * them, also while the session is not loaded there, and while they are offline.
+ *
+ * Context: any.
+ * Return: the CPUs, until kdtl_session_close(); no CPU if @s is NULL.
+ */
+const struct cpumask *kdtl_session_cpus(const struct kdtl_session *s)
+{
+	if (!IS_ERR_OR_NULL(s))
+		return s->cpus;
+	kdtl_session_refuse(s, __func__, _RET_IP_);
+	return cpu_none_mask;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_session_cpus, KDTL_NS);
+
 static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
 {
 	struct kdtl_aux *aux;

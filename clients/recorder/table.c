@@ -60,7 +60,7 @@ static unsigned int table_take(struct table *t, struct kdtl_session *s, u64 *tot
 
 	*total = 0;
 	t->now = local_clock();
-	for_each_possible_cpu(cpu) {
+	kdtl_for_each_cpu(cpu, s) {
 		c = &t->cpus[cpu];
 		len = kdtl_aux_snapshot(s, cpu, to, t->lines * sizeof(*to), &missed);
 		if (len < 0) {
@@ -227,7 +227,7 @@ void table_print(struct table *t, struct kdtl_session *s, bool tasks,
 	struct table_cpu *c;
 	u64 total;
 
-	if (kdtl_aux_info(s, cpumask_first(cpu_possible_mask), &t->info))
+	if (kdtl_aux_info(s, -1, &t->info))
 		return;
 	found = table_take(t, s, &total);
 	rows = table_choose(t, found, t->now > span ? t->now - span : 0);

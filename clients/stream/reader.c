@@ -201,7 +201,7 @@ u64 stream_unread(struct stream *st)
 	u64 most = 0;
 	int cpu;
 
-	for_each_cpu(cpu, st->cpus) {
+	kdtl_for_each_cpu(cpu, st->session) {
 		sc = per_cpu_ptr(st->percpu, cpu);
 		/* A chunk that comes back moves both the tail and ahead. */
 		spin_lock(&sc->lock);

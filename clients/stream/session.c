@@ -261,15 +261,6 @@ int stream_stop(struct stream *st)
 	return 0;
 }
 
-static void stream_info_add(struct kdtl_stream_info *sum, const struct kdtl_aux_info *info)
-{
-	sum->state |= info->online ? KDTL_STREAM_ONLINE : 0;
-	sum->produced += info->produced;
-	sum->consumed += info->consumed;
-	sum->lost += info->lost;
-	sum->unread += info->unread;
-}
-
 /**
  * stream_info() - state and counts of the session
  * @st: the stream
@@ -280,32 +271,30 @@ static void stream_info_add(struct kdtl_stream_info *sum, const struct kdtl_aux_
  */
 int stream_info(struct stream *st, struct kdtl_stream_info *out)
 {
-	struct kdtl_stream_info sum = { .cpu = out->cpu };
 	struct kdtl_aux_info info;
-	int cpu, err;
+	int err;
 
 	err = stream_setup_default(st);
 	if (err)
 		return err;
 	stream_publish(st);
-	if (out->cpu >= 0) {
-		err = kdtl_aux_info(st->session, out->cpu, &info);
-		if (err)
-			return err;
-		stream_info_add(&sum, &info);
-	} else {
-		for_each_cpu(cpu, st->cpus) {
-			kdtl_aux_info(st->session, cpu, &info);
-			stream_info_add(&sum, &info);
-		}
-	}
-	sum.state |= st->running ? KDTL_STREAM_RUNNING : 0;
-	sum.tb_freq = info.tb_freq;
-	sum.tb_boot = info.tb_boot;
-	sum.aux_size = info.size;
-	sum.watermark = info.watermark;
-	strscpy(sum.source, info.source, sizeof(sum.source));
-	*out = sum;
+	err = kdtl_aux_info(st->session, max(out->cpu, -1), &info);
+	if (err)
+		return err;
+	*out = (struct kdtl_stream_info) {
+		.cpu		= out->cpu,
+		.state		= (info.online ? KDTL_STREAM_ONLINE : 0) |
+				  (st->running ? KDTL_STREAM_RUNNING : 0),
+		.produced	= info.produced,
+		.consumed	= info.consumed,
+		.lost		= info.lost,
+		.unread		= info.unread,
+		.tb_freq	= info.tb_freq,
+		.tb_boot	= info.tb_boot,
+		.aux_size	= info.size,
+		.watermark	= info.watermark,
+	};
+	strscpy(out->source, info.source, sizeof(out->source));
 	return 0;
 }
 

@@ -192,14 +192,15 @@ static long fuzz_kdtl_aux_info(struct fuzz_thread *t, struct fuzz_slot *slot, lo
 	bool good;
 	const int cpu = fuzz_cpu(t, slot, &good);
 	const long ret = kdtl_aux_info(t->s, cpu, &info);
+	const u64 areas = cpu == -1 ? cpumask_weight(&slot->cpus) : 1;
 
-	*want = good ? 0 : -EINVAL;
+	*want = good || cpu == -1 ? 0 : -EINVAL;
 	if (ret)
 		return ret;
 	if (info.produced != info.consumed + info.lost + info.unread ||
-	    info.unread * KDTL_ENTRY_SIZE > info.size ||
+	    info.unread * KDTL_ENTRY_SIZE > areas * info.size ||
 	    info.size != (u64)slot->aux_pages << PAGE_SHIFT || !info.source ||
-	    (!slot->overwrite && info.head - info.tail > info.size))
+	    (!slot->overwrite && info.head - info.tail > areas * info.size))
 		fuzz_fail(t, "CPU %d: %llu produced, %llu consumed, %llu lost, %llu unread, head %llu, tail %llu",
 			  cpu, info.produced, info.consumed, info.lost, info.unread,
 			  info.head, info.tail);

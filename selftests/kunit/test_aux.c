@@ -391,12 +391,56 @@ static void aux_cpus(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, bad[i], &span), (ssize_t)-EINVAL);
 		KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, bad[i], 0), -EINVAL);
-		KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, bad[i], &info), -EINVAL);
+		KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, bad[i], &info),
+				bad[i] == -1 ? 0 : -EINVAL);
 	}
 	/* Nothing comes from a CPU that was not asked for. */
 	kapi_emit(other, KDTL_KIND_CEDE, 10);
 	kapi_emit(0, KDTL_KIND_CEDE, 3);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, -1), 3ULL);
+}
+
+/* The numbers of a session are the sums of its CPUs', and add up as theirs do. */
+static void aux_sums(struct kunit *test)
+{
+	struct kdtl_session *s = aux_session(test, 1, 0);
+	const unsigned int fits = PAGE_SIZE / KDTL_ENTRY_SIZE;
+	struct kdtl_aux_info sum, info;
+	u64 head = 0, tail = 0, lost = 0, consumed = 0;
+	unsigned int nr = 0;
+	int cpu;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_TRUE(test, cpumask_equal(kdtl_session_cpus(s), cpu_possible_mask));
+	kdtl_for_each_cpu(cpu, s) {
+		if (!cpu_online(cpu))
+			continue;
+		kapi_emit(cpu, KDTL_KIND_CEDE, 5 + nr++);
+		kapi_drain(s, cpu);
+		kapi_emit(cpu, KDTL_KIND_CEDE, fits + nr);
+	}
+	kdtl_for_each_cpu(cpu, s) {
+		info = aux_info(test, s, cpu);
+		head += info.head;
+		tail += info.tail;
+		lost += info.lost;
+		consumed += info.consumed;
+	}
+	sum = aux_info(test, s, -1);
+	KUNIT_EXPECT_EQ(test, sum.head, head);
+	KUNIT_EXPECT_EQ(test, sum.tail, tail);
+	KUNIT_EXPECT_EQ(test, sum.lost, lost);
+	KUNIT_EXPECT_EQ(test, sum.lost, nr * (nr + 1) / 2ULL);
+	KUNIT_EXPECT_EQ(test, sum.consumed, consumed);
+	KUNIT_EXPECT_EQ(test, sum.unread, (u64)nr * fits);
+	KUNIT_EXPECT_EQ(test, sum.size, (u64)PAGE_SIZE);
+	KUNIT_EXPECT_TRUE(test, sum.online);
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, -1), sum.produced);
+	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
+	KUNIT_EXPECT_FALSE(test, aux_info(test, s, -1).online);
+	kapi_close(test);
+	KUNIT_EXPECT_TRUE(test, cpumask_empty(kdtl_session_cpus(NULL)));
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(NULL, -1, &sum), -EINVAL);
 }
 
 /* ------------------------------------------------------------- while it runs */
@@ -517,6 +561,7 @@ static struct kunit_case aux_cases[] = {
 	KUNIT_CASE(aux_watermark_full),
 	KUNIT_CASE(aux_watermark_odd),
 	KUNIT_CASE(aux_cpus),
+	KUNIT_CASE(aux_sums),
 	KUNIT_CASE(aux_race),
 	{}
 };

@@ -546,6 +546,10 @@ struct kdtl_msg {
  *	if it is online and cannot be logged, see KDTL_MSG_CPU
  *
  * @produced is the sum of @consumed, @lost and @unread, in every answer.
+ *
+ * For all CPUs, the counts of entries and the positions are sums (so @head minus @tail is
+ * still the number of unread bytes), @online holds if it does for any of them, and the
+ * others are the same for each CPU.
  */
 struct kdtl_aux_info {
 	const char *source;
@@ -603,6 +607,17 @@ struct kdtl_session *__kdtl_session_create(const struct kdtl_session_attr *attr,
 #define kdtl_session_create(attr)	__kdtl_session_create(attr, THIS_MODULE)
 
 void kdtl_session_close(struct kdtl_session *s);
+
+const struct cpumask *kdtl_session_cpus(const struct kdtl_session *s);
+
+/**
+ * kdtl_for_each_cpu() - iterate over the CPUs on which a session may be loaded
+ * @cpu: cursor, ``int``
+ * @s: the session
+ *
+ * Context: any.
+ */
+#define kdtl_for_each_cpu(cpu, s)	for_each_cpu(cpu, kdtl_session_cpus(s))
 
 int kdtl_load(struct kdtl_session *s, const struct cpumask *cpus);
 int kdtl_unload(struct kdtl_session *s);

@@ -413,7 +413,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_mmap_flags, KDTL_NS);
  * The pages stay until the last mapping has gone, even if the session is closed
  * before that.  They do not contain positions: the caller passes on
  * kdtl_aux_info::head to user space, and what user space has read to
- * kdtl_aux_consume().
+ * kdtl_aux_consume(), after a kdtl_aux_peek() that covers it.
  *
  * Context: in an mmap() callback, which holds the mmap lock.
  * Return:

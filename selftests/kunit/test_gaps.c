@@ -126,6 +126,7 @@ static void gaps_places(struct kunit *test)
 static void gaps_of_source(struct kunit *test)
 {
 	struct kdtl_session *s = gaps_session(test, 0);
+	const void *span;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	kdtl_fake_lost(0, 2);
@@ -135,6 +136,7 @@ static void gaps_of_source(struct kunit *test)
 	kapi_emit(0, KDTL_KIND_CEDE, 4);
 	kdtl_fake_lost(0, 7);
 	gaps_expect(test, s, 0, 5);
+	KUNIT_ASSERT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)(4 * KDTL_ENTRY_SIZE));
 	KUNIT_ASSERT_EQ(test, kdtl_aux_consume(s, 0, KDTL_ENTRY_SIZE), 0);
 	gaps_expect(test, s, 3, 7);
 	/* A new load knows of none. */

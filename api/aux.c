@@ -22,6 +22,7 @@ static noinline int kdtl_null_refuse(const struct kdtl_session *s, const char *v
 /*
  * Why kdtl_aux_peek() and kdtl_aux_consume() are refused.  They look at no_reader
  * without a lock; a merge must be created before or after they are called anyway.
+ * kdtl_session_open() returns the session when it has its reader.
  */
 static noinline int kdtl_no_reader(struct kdtl_session *s, const char *what)
 {
@@ -31,8 +32,8 @@ static noinline int kdtl_no_reader(struct kdtl_session *s, const char *what)
 		return -EINVAL;
 	}
 	if (!s->layout.overwrite) {
-		pr_warn_ratelimited("%s: %s: a merge is the session's reader, and there is only one\n",
-				    s->owner, what);
+		pr_warn_ratelimited("%s: %s: %s is the session's reader, and there is only one\n",
+				    s->owner, what, kdtl_reader_name(s));
 		return -EBUSY;
 	}
 	pr_warn_ratelimited("%s: %s: an overwrite session keeps nothing for a reader, use kdtl_aux_snapshot()\n",
@@ -82,7 +83,7 @@ static __always_inline int kdtl_area_consume(struct kdtl_session *s, struct kdtl
 	return 0;
 }
 
-/* kdtl_aux_peek() for the merge, with a CPU of the session. */
+/* kdtl_aux_peek() for the one that has claimed the session, with a CPU of it. */
 ssize_t kdtl_reader_peek(struct kdtl_session *s, int cpu, const void **span)
 {
 	return kdtl_area_peek(kdtl_session_aux(s, cpu), span);
@@ -100,7 +101,7 @@ u64 kdtl_reader_lost(struct kdtl_session *s, int cpu, size_t from, size_t to)
 	return kdtl_gaps_sum(&aux->gaps, tail + from, tail + to);
 }
 
-/* kdtl_aux_consume() for the merge, with a CPU of the session. */
+/* kdtl_aux_consume() for the one that has claimed the session, with a CPU of it. */
 int kdtl_reader_consume(struct kdtl_session *s, int cpu, size_t bytes)
 {
 	return kdtl_area_consume(s, kdtl_session_aux(s, cpu), cpu, bytes);
@@ -124,7 +125,7 @@ int kdtl_reader_consume(struct kdtl_session *s, int cpu, size_t bytes)
  * * the length in bytes; 0 if there is nothing to read
  * * -EINVAL: @cpu is not one of the session's, the session is in overwrite mode or
  *   only counts, or @s or @span is NULL
- * * -EBUSY: the session has a merge, which is its only reader
+ * * -EBUSY: a merge, or that of kdtl_session_open(), is the session's only reader
  */
 ssize_t kdtl_aux_peek(struct kdtl_session *s, int cpu, const void **span)
 {
@@ -156,7 +157,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_aux_peek, KDTL_NS);
  * * 0; in case of an error nothing changes
  * * -EINVAL: @bytes is more than what is left of the last span, @cpu is not one of the
  *   session's, the session is in overwrite mode or only counts, or @s is NULL
- * * -EBUSY: the session has a merge, which is its only reader
+ * * -EBUSY: a merge, or that of kdtl_session_open(), is the session's only reader
  */
 int kdtl_aux_consume(struct kdtl_session *s, int cpu, size_t bytes)
 {
@@ -184,7 +185,8 @@ EXPORT_SYMBOL_NS_GPL(kdtl_aux_consume, KDTL_NS);
  * * 1: there is a gap; 0: there is none
  * * -EINVAL: @cpu is not one of the session's, the session is in overwrite mode or
  *   only counts, or @s, @at or @lost is NULL
- * * -EBUSY: the session has a merge, which is its only reader: see kdtl_merge_lost()
+ * * -EBUSY: a merge, or that of kdtl_session_open(), is the session's only reader: see
+ *   kdtl_merge_lost() and kdtl_span::lost
  */
 int kdtl_aux_gap(struct kdtl_session *s, int cpu, size_t *at, u64 *lost)
 {

@@ -124,16 +124,14 @@ static struct kdtl_merge *kdtl_merge_alloc(struct kdtl_session *s)
 static bool kdtl_merge_begin(struct kdtl_merge *m)
 {
 	struct kdtl_session *s = m->session;
-	bool free;
+	bool claimed;
 
 	mutex_lock(&s->lock);
-	free = !s->merge;
-	if (free) {
+	claimed = kdtl_reader_claim(s);
+	if (claimed)
 		s->merge = m;
-		WRITE_ONCE(s->no_reader, true);
-	}
 	mutex_unlock(&s->lock);
-	return free;
+	return claimed;
 }
 
 static void kdtl_merge_end(struct kdtl_merge *m)
@@ -142,7 +140,7 @@ static void kdtl_merge_end(struct kdtl_merge *m)
 
 	mutex_lock(&s->lock);
 	s->merge = NULL;
-	WRITE_ONCE(s->no_reader, false);
+	kdtl_reader_unclaim(s);
 	mutex_unlock(&s->lock);
 }
 
@@ -182,7 +180,7 @@ static bool kdtl_merge_is_live(const struct kdtl_merge *m)
  * Return:
  * * the merge, or ERR_PTR
  * * -EINVAL: the session is in overwrite mode or only counts, or @s is NULL
- * * -EBUSY: it has a merge already
+ * * -EBUSY: it has a reader already, a merge or that of kdtl_session_open()
  * * -EOPNOTSUPP: its source has no sync()
  * * -ENOMEM: no memory
  */
@@ -206,8 +204,8 @@ struct kdtl_merge *kdtl_merge_create(struct kdtl_session *s)
 	if (!m)
 		return ERR_PTR(-ENOMEM);
 	if (!kdtl_merge_begin(m)) {
-		pr_warn("%s: merge: there is one already, and a session has one reader\n",
-			s->owner);
+		pr_warn("%s: merge: %s is the session's reader, and there is only one\n",
+			s->owner, kdtl_reader_name(s));
 		kdtl_merge_free(m);
 		return ERR_PTR(-EBUSY);
 	}

@@ -1,14 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Reading areas on behalf of the merge, which is the session's reader. */
+/* A session has one reader: its client, a merge or a reader that kdtl runs. */
 #ifndef _KDTL_READER_H
 #define _KDTL_READER_H
 
 #include "../core/session.h"
 
+/* Become the session's only reader.  Returns false if there is one, or can be none. */
+static inline bool kdtl_reader_claim(struct kdtl_session *s)
+{
+	lockdep_assert_held(&s->lock);
+	if (s->no_reader)
+		return false;
+	WRITE_ONCE(s->no_reader, true);
+	return true;
+}
+
+static inline void kdtl_reader_unclaim(struct kdtl_session *s)
+{
+	lockdep_assert_held(&s->lock);
+	WRITE_ONCE(s->no_reader, false);
+}
+
+/* What reads the session, for the log. */
+static inline const char *kdtl_reader_name(const struct kdtl_session *s)
+{
+	return s->runner ? "that of kdtl_session_open()" : "a merge";
+}
+
+/* aux.c */
 ssize_t kdtl_reader_peek(struct kdtl_session *s, int cpu, const void **span);
 u64 kdtl_reader_lost(struct kdtl_session *s, int cpu, size_t from, size_t to);
 int kdtl_reader_consume(struct kdtl_session *s, int cpu, size_t bytes);
 
+/* merge.c */
 void kdtl_merge_detach(struct kdtl_merge *m);
+
+/* reader.c */
+int kdtl_reader_check(const struct kdtl_reader *reader, void *caller);
+int kdtl_reader_start(struct kdtl_session *s, const struct kdtl_reader *reader);
+void kdtl_reader_end(struct kdtl_session *s);
+bool kdtl_reader_calls(const struct kdtl_session *s);
 
 #endif /* _KDTL_READER_H */

@@ -200,23 +200,16 @@ free:
 	return NULL;
 }
 
-/**
- * __kdtl_session_create() - kdtl_session_create() on behalf of a module
- * @attr: the session's attributes
- * @owner: the module to which the session belongs; NULL: the kernel itself
- *
- * Context: task, may sleep.
- * Return: as kdtl_session_create().
- */
-struct kdtl_session *__kdtl_session_create(const struct kdtl_session_attr *attr,
-					   struct module *owner)
+/* @from is an address in the function that the log names. */
+static struct kdtl_session *kdtl_session_make(const struct kdtl_session_attr *attr,
+					      struct module *owner, void *from)
 {
 	char caller[KDTL_OWNER_LEN];
 	struct kdtl_session *s;
 	int err;
 
 	might_sleep();
-	snprintf(caller, sizeof(caller), "%ps", __builtin_return_address(0));
+	snprintf(caller, sizeof(caller), "%ps", from);
 	err = kdtl_attr_check(caller, attr);
 	if (err)
 		return ERR_PTR(err);
@@ -252,6 +245,20 @@ put_pmu:
 free:
 	kdtl_session_free(s);
 	return ERR_PTR(err);
+}
+
+/**
+ * __kdtl_session_create() - kdtl_session_create() on behalf of a module
+ * @attr: the session's attributes
+ * @owner: the module to which the session belongs; NULL: the kernel itself
+ *
+ * Context: task, may sleep.
+ * Return: as kdtl_session_create().
+ */
+struct kdtl_session *__kdtl_session_create(const struct kdtl_session_attr *attr,
+					   struct module *owner)
+{
+	return kdtl_session_make(attr, owner, __builtin_return_address(0));
 }
 EXPORT_SYMBOL_NS_GPL(__kdtl_session_create, KDTL_NS);
 
@@ -307,6 +314,7 @@ static void kdtl_session_end(struct kdtl_session *s)
 	/* [wake.U] */
 	if (!refcount_dec_and_test(&s->users))
 		wait_for_completion(&s->idle);
+	kdtl_reader_end(s);
 
 	trace_kdtl_session(s, "closed");
 	kdtl_session_unlist(s);
@@ -326,6 +334,10 @@ static void kdtl_session_end(struct kdtl_session *s)
  * stopped using them.  A merge that is left returns no more entries, and must still be
  * destroyed.
  *
+ * The reader of kdtl_session_open() gets what was logged until then, in a last round,
+ * in which other verbs return -ESHUTDOWN.  It is never called after
+ * kdtl_session_close() has returned.  Do not hold a lock that its callbacks take.
+ *
  * When a module goes, or its init fails, kdtl closes the sessions that the module has
  * left open, destroys their merges, and says in the log which function had created
  * them.  A thread of the module that sleeps in kdtl_wait() or kdtl_read() then has
@@ -333,13 +345,18 @@ static void kdtl_session_end(struct kdtl_session *s)
  *
  * perfmon2: close() of the context.
  *
- * Context: task, may sleep.  Not from kdtl_session_attr::wake().
+ * Context: task, may sleep.  Not from kdtl_session_attr::wake().  From a callback of the
+ * session's own reader nothing happens, but a line in the log.
  */
 void kdtl_session_close(struct kdtl_session *s)
 {
 	might_sleep();
 	if (IS_ERR_OR_NULL(s))
 		return;
+	if (kdtl_reader_calls(s)) {
+		pr_warn("%s: close: not from a callback of the session's reader\n", s->owner);
+		return;
+	}
 	if (WARN_ON_ONCE(!kdtl_session_shut(s)))
 		return;
 	kdtl_session_end(s);
@@ -623,3 +640,53 @@ int kdtl_restart(struct kdtl_session *s)
 	return err;
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_restart, KDTL_NS);
+
+/* Load and start a session that was just created, and run its reader. */
+static int kdtl_session_run(struct kdtl_session *s, const struct kdtl_reader *reader)
+{
+	int err;
+
+	if (s->no_reader) {
+		pr_warn("%s: open: %s session keeps nothing for a reader\n", s->owner,
+			s->layout.overwrite ? "an overwrite" : "a KDTL_SESSION_NO_AUX");
+		return -EINVAL;
+	}
+	err = kdtl_load(s, NULL);
+	if (!err)
+		err = kdtl_start(s);
+	if (!err)
+		err = kdtl_reader_start(s, reader);
+	return err;
+}
+
+/**
+ * __kdtl_session_open() - kdtl_session_open() on behalf of a module
+ * @attr: the session's attributes
+ * @reader: its reader
+ * @owner: the module to which the session belongs; NULL: the kernel itself
+ *
+ * Context: task, may sleep.
+ * Return: as kdtl_session_open().
+ */
+struct kdtl_session *__kdtl_session_open(const struct kdtl_session_attr *attr,
+					 const struct kdtl_reader *reader,
+					 struct module *owner)
+{
+	void *caller = __builtin_return_address(0);
+	struct kdtl_session *s;
+	int err;
+
+	err = kdtl_reader_check(reader, caller);
+	if (err)
+		return ERR_PTR(err);
+	s = kdtl_session_make(attr, owner, caller);
+	if (IS_ERR(s))
+		return s;
+	err = kdtl_session_run(s, reader);
+	if (err) {
+		kdtl_session_close(s);
+		return ERR_PTR(err);
+	}
+	return s;
+}
+EXPORT_SYMBOL_NS_GPL(__kdtl_session_open, KDTL_NS);

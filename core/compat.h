@@ -139,6 +139,18 @@ static inline bool kdtl_cpu_is_isolated(int cpu)
 #define __data_racy
 #endif
 
+#include <linux/timer.h>
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+/* v6.2, "timers: Rename del_timer_sync() to timer_delete_sync()" */
+#define timer_delete_sync(timer)	del_timer_sync(timer)
+#endif
+
+#include <linux/kthread.h>
+#ifndef kthread_run_worker
+/* v6.14, "kthread: Unify kthread_create_on_cpu() and kthread_create_worker_on_cpu()" */
+#define kthread_run_worker(flags, ...)	kthread_create_worker(flags, __VA_ARGS__)
+#endif
+
 #include <linux/min_heap.h>
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
 /*

@@ -13,6 +13,7 @@
 #include "msgq.h"
 
 struct kdtl_merge;
+struct kdtl_runner;
 struct module;
 
 #define KDTL_OWNER_LEN	64	/* "function [module]" */
@@ -48,8 +49,10 @@ enum kdtl_state {
  * @nr_paused: CPUs that wait for kdtl_restart()
  * @msgs: messages to the reader
  * @merge: the merge that reads the session, or NULL; under @lock
- * @no_reader: kdtl_aux_peek() and kdtl_aux_consume() are refused, because there is
- *	a merge or the session is in overwrite mode: one flag, so that they look once
+ * @runner: the reader that kdtl_session_open() runs, or NULL
+ * @no_reader: kdtl_aux_peek() and kdtl_aux_consume() are refused, because @merge or
+ *	@runner reads, or the session is in overwrite mode: one flag, so that they look
+ *	once; written under @lock
  * @mem: bytes accounted to the session
  * @done: the completion that is completed on a wake-up: the caller's, or @own_done
  * @own_done: used if the caller has none
@@ -90,6 +93,7 @@ struct kdtl_session {
 	atomic_t		nr_paused;
 	struct kdtl_msgq	msgs;
 	struct kdtl_merge	*merge;
+	struct kdtl_runner	*runner;
 	bool			no_reader;
 	atomic64_t		mem;
 

@@ -15,12 +15,13 @@
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/string.h>
+#include <linux/workqueue.h>
 
 #include "kdtl_fake_pmu.h"
 
 static char *leave = "";
 module_param(leave, charp, 0444);
-MODULE_PARM_DESC(leave, "what is left: a session with done, wake, wait or merge; alarm; pmu");
+MODULE_PARM_DESC(leave, "what is left: a session with done, wake, wait, merge, open or work; alarm; pmu");
 
 static bool fail;
 module_param(fail, bool, 0444);
@@ -70,6 +71,26 @@ static int forget_merge(void)
 	return kdtl_merge_next(merge) ? 0 : -ENODATA;
 }
 
+/* The callback of a reader that kdtl runs, and what it touches. */
+static void forget_span(const struct kdtl_span *span, void *data)
+{
+	(*(unsigned int *)data)++;
+}
+
+static __always_inline
+struct kdtl_session *forget_open(const struct kdtl_session_attr *attr, bool work)
+{
+	const struct kdtl_reader reader = {
+		.span		= forget_span,
+		.data		= &forget_wakes,
+		.interval_ms	= 1,
+		.name		= work ? NULL : "kdtl_forget",
+		.wq		= work ? system_long_wq : NULL,
+	};
+
+	return kdtl_session_open(attr, &reader);
+}
+
 /* The function that the log names, of an alarm. */
 static int forget_alarm(struct notifier_block *nb, unsigned long unused, void *what)
 {
@@ -99,8 +120,12 @@ static noinline struct kdtl_session *forget_create(void)
 		.wake		= !strcmp(leave, "wake") ? forget_wake : NULL,
 		.wake_data	= &forget_wakes,
 	};
-	struct kdtl_session *s = kdtl_session_create(&attr);
+	struct kdtl_session *s;
 
+	if (!strcmp(leave, "open") || !strcmp(leave, "work"))
+		s = forget_open(&attr, !strcmp(leave, "work"));
+	else
+		s = kdtl_session_create(&attr);
 	/* Not a tail call, after which the log would name the caller. */
 	barrier();
 	return s;
@@ -113,8 +138,9 @@ static int forget_session(void)
 	session = forget_create();
 	if (IS_ERR(session))
 		return PTR_ERR(session);
+	/* A session that was opened is loaded already. */
 	err = kdtl_load(session, NULL);
-	if (!err)
+	if (!err || err == -EBUSY)
 		err = kdtl_start(session);
 	if (!err && !strcmp(leave, "wait"))
 		err = forget_wait();

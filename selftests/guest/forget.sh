@@ -117,8 +117,8 @@ stays_registered_early()
 		! is_loaded kdtl_forget && nothing_is_found
 }
 
-plan 15
-for what in wake "done" wait merge; do
+plan 19
+for what in wake "done" wait merge open work; do
 	ok "rmmod leaves a session with $what: it is closed" is_forgotten "$what"
 	ok "a failed init leaves one with $what: it is closed" is_forgotten_early "$what"
 done

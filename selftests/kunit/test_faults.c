@@ -217,6 +217,18 @@ static int faults_do_create(struct faults *f)
 	return PTR_ERR_OR_ZERO(f->s);
 }
 
+static void faults_span(const struct kdtl_span *span, void *unused)
+{
+}
+
+static int faults_do_open(struct faults *f)
+{
+	static const struct kdtl_reader reader = { .span = faults_span };
+
+	f->s = kdtl_session_open(&faults_attr, &reader);
+	return PTR_ERR_OR_ZERO(f->s);
+}
+
 static int faults_do_load(struct faults *f)
 {
 	return kdtl_load(f->s, NULL);
@@ -377,6 +389,18 @@ static void faults_create(struct kunit *test)
 	faults_walk(test, &faults_create_verb);
 }
 
+static void faults_open(struct kunit *test)
+{
+	static const struct faults_verb v = {
+		.name		= "kdtl_session_open()",
+		.call		= faults_do_open,
+		.undo		= faults_close,
+		.allocates	= true,
+	};
+
+	faults_walk(test, &v);
+}
+
 static void faults_load_everywhere(struct kunit *test, const struct faults_verb *v)
 {
 	struct task_struct *task;
@@ -487,6 +511,7 @@ static void faults_none(struct kunit *test)
 
 static struct kunit_case faults_cases[] = {
 	KUNIT_CASE(faults_create),
+	KUNIT_CASE(faults_open),
 	KUNIT_CASE(faults_load),
 	KUNIT_CASE(faults_reload),
 	KUNIT_CASE(faults_create_evtsets),

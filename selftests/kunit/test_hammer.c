@@ -181,6 +181,11 @@ static ssize_t hammer_kdtl_merge_next(struct kdtl_session *s)
 	return 0;
 }
 
+static ssize_t hammer_kdtl_flush(struct kdtl_session *s)
+{
+	return kdtl_flush(s);
+}
+
 /* Not called while others use the session. */
 static ssize_t hammer_kdtl_session_close(struct kdtl_session *s)
 {

@@ -54,6 +54,7 @@ static void misuse_no_session(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), -EINVAL);
 		KUNIT_EXPECT_EQ(test, kdtl_aux_mmap(s, 0, NULL), -EINVAL);
 		KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_merge_create(s)), (long)-EINVAL);
+		KUNIT_EXPECT_EQ(test, kdtl_flush(s), -EINVAL);
 		kdtl_session_close(s);
 	}
 }

@@ -312,6 +312,11 @@ static ssize_t do_kdtl_merge_next(struct kdtl_session *s)
 	return nr;
 }
 
+static ssize_t do_kdtl_flush(struct kdtl_session *s)
+{
+	return kdtl_flush(s);
+}
+
 static ssize_t do_kdtl_session_close(struct kdtl_session *s)
 {
 	kdtl_session_close(s);

@@ -4,9 +4,16 @@
  *
  * A dispatch trace log (DTL) entry says: this processor was given to that
  * runner at this time, after waiting this long, for this reason.  Kernel
- * threads and modules read the entries of every CPU in place:
+ * threads and modules read the entries of every CPU in place.  In the simple form
+ * kdtl runs the thread, and calls the client with each span of entries:
  *
- *	s = kdtl_session_create(&attr);		choose what to log
+ *	s = kdtl_session_open(&attr, &reader);	choose what to log, and begin
+ *	...					kdtl calls reader.span()
+ *	kdtl_session_close(s);
+ *
+ * A client with a thread of its own uses the verbs of which this is made:
+ *
+ *	s = kdtl_session_create(&attr);
  *	kdtl_load(s, NULL);			bind to the CPUs, allocate memory
  *	kdtl_start(s);
  *	while (kdtl_wait(s, timeout) ...)	sleep until there is enough to read
@@ -18,7 +25,7 @@
  *		}
  *	kdtl_session_close(s);
  *
- * clients/sampler is a complete client, written to be copied.  The functions are
+ * clients/sampler is a complete client of the simple form.  The functions are
  * documented where they are defined, in api/, and Documentation/ has a reference.
  *
  * A module that uses them needs MODULE_IMPORT_NS(KDTL_NS).  PMU drivers include
@@ -42,6 +49,7 @@
 #include <uapi/linux/perf_event.h>
 
 struct vm_area_struct;
+struct workqueue_struct;
 
 /* The symbol namespace of kdtl's exports. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
@@ -651,6 +659,107 @@ ssize_t kdtl_aux_snapshot(struct kdtl_session *s, int cpu, void *buf, size_t len
 int kdtl_aux_info(struct kdtl_session *s, int cpu, struct kdtl_aux_info *info);
 int kdtl_aux_mmap(struct kdtl_session *s, int cpu, struct vm_area_struct *vma);
 void kdtl_mmap_flags(struct vm_area_struct *vma);
+
+/* The simple form: kdtl runs the reader. */
+
+/**
+ * struct kdtl_span - entries of a CPU, for kdtl_reader::span()
+ * @session: the session
+ * @cpu: the CPU in whose area the entries lie
+ * @entries: the first entry; the entries are one array, in the area itself
+ * @nr: number of entries
+ * @lost: number of entries that were lost just before the first one
+ * @info: the CPU's positions and numbers, with the entries still unread; and the time
+ *	base, for kdtl_ticks_to_ns()
+ *
+ * The span and its entries are valid until span() returns.  A loss ends a span, so @lost
+ * is exact: no entry is missing inside.  Losses after a CPU's last entry are in no span,
+ * but in @info->lost of a later one and in kdtl_aux_info().
+ */
+struct kdtl_span {
+	struct kdtl_session		*session;
+	int				cpu;
+	const struct kdtl_entry		*entries;
+	size_t				nr;
+	u64				lost;
+	const struct kdtl_aux_info	*info;
+};
+
+/**
+ * kdtl_span_for_each_entry() - iterate over the entries of a span
+ * @e: cursor, ``const struct kdtl_entry *``
+ * @span: ``const struct kdtl_span *``
+ *
+ * Context: any.
+ */
+#define kdtl_span_for_each_entry(e, span)				\
+	for ((e) = (span)->entries; (e) < (span)->entries + (span)->nr; (e)++)
+
+/* kdtl_reader::interval_ms if it is 0. */
+#define KDTL_DEFAULT_INTERVAL_MS	100
+
+/**
+ * struct kdtl_reader - a reader that kdtl runs, for kdtl_session_open()
+ * @span: called for each span of unread entries, which go back to the writer
+ *	afterwards
+ * @round: called after the spans of all CPUs, also if there were none; may be NULL.
+ *	Returns the longest time until the next look, in ms; 0: @interval_ms
+ * @data: argument of @span and @round
+ * @interval_ms: longest time between two looks; 0: KDTL_DEFAULT_INTERVAL_MS.  A
+ *	watermark of unread entries, or a loss, makes kdtl look at once
+ * @name: of the thread; NULL: "kdtl_reader"
+ * @fifo: the thread is a real-time one, see sched_set_fifo()
+ * @nice: the nice value of the thread without @fifo
+ * @wq: run on this workqueue, not in a thread of its own; the caller destroys it only
+ *	after kdtl_session_close()
+ *
+ * @span and @round are called in task context, may sleep, and are never called at the
+ * same time.  They may call other verbs, but neither kdtl_session_close() nor
+ * kdtl_flush() for their own session.  They may be called before kdtl_session_open()
+ * has returned, so they use the session that they are given.
+ */
+struct kdtl_reader {
+	void			(*span)(const struct kdtl_span *span, void *data);
+	unsigned int		(*round)(struct kdtl_session *s, void *data);
+	void			*data;
+	unsigned int		interval_ms;
+	const char		*name;
+	bool			fifo;
+	int			nice;
+	struct workqueue_struct	*wq;
+};
+
+struct kdtl_session *__kdtl_session_open(const struct kdtl_session_attr *attr,
+					 const struct kdtl_reader *reader,
+					 struct module *owner);
+
+/**
+ * kdtl_session_open() - create, load and start a session, and run its reader
+ * @attr: its attributes, ``const struct kdtl_session_attr *``
+ * @reader: what to call, ``const struct kdtl_reader *``; kdtl copies it
+ *
+ * As kdtl_session_create(), kdtl_load() and kdtl_start(), but the session comes with a
+ * reader: a thread that kdtl runs, or a work item.  It looks at all CPUs when one of them
+ * has a watermark of unread entries or has lost some, and at least every
+ * @reader->interval_ms.  It is the session's only reader, so kdtl_aux_peek(),
+ * kdtl_aux_consume() and kdtl_merge_create() are refused with -EBUSY.  All other verbs
+ * work as usual, also @attr->done and @attr->wake.  kdtl_session_close() ends the
+ * reader.
+ *
+ * If it fails, @reader was not called, and nothing is left.
+ *
+ * Context: task, may sleep.
+ * Return:
+ * * the session, ``struct kdtl_session *``, or ERR_PTR
+ * * -EINVAL: @reader is NULL or has no span(), its nice value is out of range or comes
+ *   with fifo, or it has both a workqueue and properties of a thread; or the session is
+ *   in overwrite mode or only counts (a line in the log says which)
+ * * -EINTR: the caller was killed
+ * * the errors of kdtl_session_create(), kdtl_load() and kdtl_start()
+ */
+#define kdtl_session_open(attr, reader)	__kdtl_session_open(attr, reader, THIS_MODULE)
+
+int kdtl_flush(struct kdtl_session *s);
 
 /*
  * Reading the entries of all CPUs in the order of time, while logging goes on:

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The simple form: a reader that kdtl runs
+ *
+ * One work item looks at all CPUs: on a thread of its own (a kthread_worker) or on the
+ * client's workqueue.  It is queued by the session's wake-ups, by a timer for the longest
+ * time between two looks, and by kdtl_flush().  It does not sleep in kdtl_wait(), which
+ * would take wake-ups away from a client that waits for messages.
+ *
+ * A wake-up comes with a raw spinlock held (core/wake.c).  To queue work is allowed
+ * there, with PREEMPT_RT too: the locks of both kinds of workers are raw.
+ */
+#define pr_fmt(fmt) "kdtl: " fmt
+
+#include <linux/export.h>
+#include <linux/jiffies.h>
+#include <linux/kthread.h>
+#include <linux/sched.h>
+#include <linux/sched/prio.h>
+#include <linux/slab.h>
+#include <linux/timer.h>
+#include <linux/workqueue.h>
+
+#include "../core/compat.h"
+#include "../core/gaps.h"
+#include "reader.h"
+
+/**
+ * struct kdtl_runner - a reader that kdtl runs
+ * @session: its session
+ * @reader: what to call, and how to run
+ * @worker: the thread; NULL: @reader.wq
+ * @thread_work: the work item for @worker
+ * @wq_work: the work item for @reader.wq
+ * @timer: queues the work item; not started any more once kdtl_session::wake is the
+ *	client's again
+ * @task: the one that is calling @reader, or NULL
+ * @wake: the client's kdtl_session::wake
+ * @wake_data: its argument
+ */
+struct kdtl_runner {
+	struct kdtl_session	*session;
+	struct kdtl_reader	reader;
+	struct kthread_worker	*worker;
+	struct kthread_work	thread_work;
+	struct work_struct	wq_work;
+	struct timer_list	timer;
+	struct task_struct	*task;
+	void			(*wake)(void *data);
+	void			*wake_data;
+};
+
+/**
+ * kdtl_reader_check() - check a reader's properties
+ * @reader: the reader
+ * @caller: an address in the function that opens the session, for the log
+ *
+ * Context: any.
+ * Return: 0 or -EINVAL.
+ */
+int kdtl_reader_check(const struct kdtl_reader *reader, void *caller)
+{
+	const char *why = NULL;
+
+	if (!reader || !reader->span)
+		why = "needs a reader with span()";
+	else if (reader->nice < MIN_NICE || reader->nice > MAX_NICE)
+		why = "the reader's nice value is out of range";
+	else if (reader->fifo && reader->nice)
+		why = "a reader has fifo or a nice value, not both";
+	else if (reader->wq && (reader->name || reader->fifo || reader->nice))
+		why = "a reader on a workqueue has no thread, so no name, fifo or nice value";
+	if (!why)
+		return 0;
+	pr_warn("%ps: open: %s\n", caller, why);
+	return -EINVAL;
+}
+
+static void kdtl_runner_queue(struct kdtl_runner *r)
+{
+	if (r->worker)
+		kthread_queue_work(r->worker, &r->thread_work);
+	else
+		queue_work(r->reader.wq, &r->wq_work);
+}
+
+/* Let it look from now on, and wait until it has. */
+static void kdtl_runner_flush(struct kdtl_runner *r)
+{
+	kdtl_runner_queue(r);
+	if (r->worker)
+		kthread_flush_work(&r->thread_work);
+	else
+		flush_work(&r->wq_work);
+}
+
+static void kdtl_runner_timer(struct timer_list *timer)
+{
+	kdtl_runner_queue(container_of(timer, struct kdtl_runner, timer));
+}
+
+/* The session's wake(). */
+static void kdtl_runner_wake(void *data)
+{
+	struct kdtl_runner *r = data;
+
+	if (r->wake)
+		r->wake(r->wake_data);
+	kdtl_runner_queue(r);
+}
+
+/* Cut @span off before the next loss, and say what was lost before its first entry. */
+static void kdtl_runner_cut(struct kdtl_aux *aux, struct kdtl_span *span)
+{
+	const u64 tail = kdtl_u64_read(&aux->tail);
+	struct kdtl_gap gap;
+
+	if (!kdtl_gaps_next(&aux->gaps, tail, &gap))
+		return;
+	if (gap.pos == tail) {
+		span->lost = gap.lost;
+		/* There is an entry behind this gap, so that it does not grow any more. */
+		if (!kdtl_gaps_next(&aux->gaps, tail + 1, &gap))
+			return;
+	}
+	span->nr = min_t(u64, span->nr, kdtl_entries(gap.pos - tail));
+}
+
+/*
+ * Read one span of at most @most entries.  Returns how many it had, or 0 if this was the
+ * last one.
+ */
+static u64 kdtl_runner_read(struct kdtl_runner *r, int cpu, u64 most)
+{
+	struct kdtl_session *s = r->session;
+	struct kdtl_aux_info info;
+	struct kdtl_span span = { .session = s, .cpu = cpu, .info = &info };
+	const void *first = NULL;
+	ssize_t len;
+	u32 loads;
+
+	mutex_lock(&s->lock);
+	loads = s->loads;
+	kdtl_aux_info(s, cpu, &info);
+	len = kdtl_reader_peek(s, cpu, &first);
+	if (len >= (ssize_t)KDTL_ENTRY_SIZE) {
+		span.entries = first;
+		span.nr = min(most, kdtl_entries(len));
+		kdtl_runner_cut(kdtl_session_aux(s, cpu), &span);
+	}
+	mutex_unlock(&s->lock);
+	if (!span.nr)
+		return 0;
+	r->reader.span(&span, r->reader.data);
+
+	mutex_lock(&s->lock);
+	/* Otherwise kdtl_load() has dropped the entries. */
+	if (s->loads == loads)
+		kdtl_reader_consume(s, cpu, span.nr * KDTL_ENTRY_SIZE);
+	else
+		span.nr = 0;
+	mutex_unlock(&s->lock);
+	return span.nr;
+}
+
+/* Read what is unread now; what comes meanwhile is for the next look. */
+static void kdtl_runner_read_cpu(struct kdtl_runner *r, int cpu)
+{
+	struct kdtl_aux_info info;
+	u64 nr;
+
+	if (kdtl_aux_info(r->session, cpu, &info))
+		return;
+	while (info.unread) {
+		nr = kdtl_runner_read(r, cpu, info.unread);
+		if (!nr)
+			break;
+		info.unread -= nr;
+	}
+}
+
+/* Start the timer, unless kdtl_reader_end() has begun. */
+static void kdtl_runner_sleep(struct kdtl_runner *r, unsigned int ms)
+{
+	struct kdtl_session *s = r->session;
+
+	raw_spin_lock_irq(&s->wake_lock);
+	if (s->wake == kdtl_runner_wake)
+		mod_timer(&r->timer, jiffies + (msecs_to_jiffies(ms) ?: 1));
+	raw_spin_unlock_irq(&s->wake_lock);
+}
+
+static void kdtl_runner_look(struct kdtl_runner *r)
+{
+	unsigned int ms = 0;
+	int cpu;
+
+	WRITE_ONCE(r->task, current);
+	for_each_cpu(cpu, r->session->cpus)
+		kdtl_runner_read_cpu(r, cpu);
+	if (r->reader.round)
+		ms = r->reader.round(r->session, r->reader.data);
+	WRITE_ONCE(r->task, NULL);
+	kdtl_runner_sleep(r, ms ?: r->reader.interval_ms ?: KDTL_DEFAULT_INTERVAL_MS);
+}
+
+static void kdtl_runner_thread_work(struct kthread_work *work)
+{
+	kdtl_runner_look(container_of(work, struct kdtl_runner, thread_work));
+}
+
+static void kdtl_runner_wq_work(struct work_struct *work)
+{
+	kdtl_runner_look(container_of(work, struct kdtl_runner, wq_work));
+}
+
+static struct kthread_worker *kdtl_runner_thread(const struct kdtl_reader *reader)
+{
+	struct kthread_worker *worker;
+
+	worker = kthread_run_worker(0, "%s", reader->name ?: "kdtl_reader");
+	if (IS_ERR(worker))
+		return worker;
+	if (reader->fifo)
+		sched_set_fifo(worker->task);
+	else
+		set_user_nice(worker->task, reader->nice);
+	return worker;
+}
+
+/* Exchange the session's wake-up for one that queues the work item, or back. */
+static void kdtl_runner_swap_wake(struct kdtl_runner *r, void (*wake)(void *data),
+				  void *wake_data)
+{
+	struct kdtl_session *s = r->session;
+
+	raw_spin_lock_irq(&s->wake_lock);
+	s->wake = wake;
+	s->wake_data = wake_data;
+	raw_spin_unlock_irq(&s->wake_lock);
+}
+
+/**
+ * kdtl_reader_start() - run a session's reader
+ * @s: the session, just created, of which nobody else knows
+ * @reader: the reader, checked; it is copied
+ *
+ * Context: may sleep.
+ * Return: 0, or an errno of making the thread: -ENOMEM, -EINTR.
+ */
+int kdtl_reader_start(struct kdtl_session *s, const struct kdtl_reader *reader)
+{
+	struct kdtl_runner *r = kzalloc(sizeof(*r), GFP_KERNEL);
+	int err;
+
+	if (!r)
+		return -ENOMEM;
+	r->session = s;
+	r->reader = *reader;
+	r->wake = s->wake;
+	r->wake_data = s->wake_data;
+	kthread_init_work(&r->thread_work, kdtl_runner_thread_work);
+	INIT_WORK(&r->wq_work, kdtl_runner_wq_work);
+	timer_setup(&r->timer, kdtl_runner_timer, 0);
+	if (!reader->wq) {
+		r->worker = kdtl_runner_thread(reader);
+		if (IS_ERR(r->worker)) {
+			err = PTR_ERR(r->worker);
+			kfree(r);
+			return err;
+		}
+	}
+	mutex_lock(&s->lock);
+	kdtl_reader_claim(s);
+	s->runner = r;
+	mutex_unlock(&s->lock);
+	kdtl_runner_swap_wake(r, kdtl_runner_wake, r);
+	/* For what was logged before. */
+	kdtl_runner_queue(r);
+	return 0;
+}
+
+/**
+ * kdtl_reader_end() - end a session's reader, if kdtl runs one, after a last look
+ * @s: the session, unloaded, of which all users have gone
+ *
+ * Context: may sleep.
+ */
+void kdtl_reader_end(struct kdtl_session *s)
+{
+	struct kdtl_runner *r = s->runner;
+
+	if (!r)
+		return;
+	/* From now on neither a wake-up nor the timer queues the work item. */
+	kdtl_runner_swap_wake(r, r->wake, r->wake_data);
+	timer_delete_sync(&r->timer);
+	kdtl_runner_flush(r);
+	if (r->worker)
+		kthread_destroy_worker(r->worker);
+	s->runner = NULL;
+	kfree(r);
+}
+
+/**
+ * kdtl_reader_calls() - is this a callback of the session's reader?
+ * @s: the session
+ *
+ * Context: task.
+ * Return: true if so: the reader cannot be waited for.
+ */
+bool kdtl_reader_calls(const struct kdtl_session *s)
+{
+	return s->runner && READ_ONCE(s->runner->task) == current;
+}
+
+/**
+ * kdtl_flush() - give the reader of kdtl_session_open() what was logged until now
+ * @s: the session
+ *
+ * When it returns, kdtl_reader::span() has been called with all entries that had been
+ * logged when kdtl_flush() was called, and kdtl_reader::round() after them.  So after
+ * kdtl_stop() and kdtl_flush() the client has seen everything.
+ *
+ * Context: task, may sleep.  Without a lock that the callbacks take.
+ * Return:
+ * * 0
+ * * -EINVAL: the session has no reader that kdtl runs, or @s is NULL
+ * * -EDEADLK: called by the reader's own callback
+ * * -ESHUTDOWN: the session is being closed
+ */
+int kdtl_flush(struct kdtl_session *s)
+{
+	int err;
+
+	might_sleep();
+	if (IS_ERR_OR_NULL(s))
+		return kdtl_session_refuse(s, __func__, _RET_IP_);
+	err = kdtl_session_hold(s);
+	if (err)
+		return err;
+	if (!s->runner) {
+		pr_warn_ratelimited("%s: flush: only sessions of kdtl_session_open() have a reader to wait for\n",
+				    s->owner);
+		err = -EINVAL;
+	} else if (kdtl_reader_calls(s)) {
+		pr_warn_ratelimited("%s: flush: not from a callback of the session's reader\n",
+				    s->owner);
+		err = -EDEADLK;
+	} else {
+		kdtl_runner_flush(s->runner);
+	}
+	kdtl_session_release(s);
+	return err;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_flush, KDTL_NS);

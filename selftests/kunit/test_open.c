@@ -1,0 +1,805 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The simple form: kdtl_session_open() and the reader that kdtl runs
+ *
+ * Its source is one of this module: what a session that could not be opened leaves
+ * behind shows in the module's use count.
+ */
+#include <linux/completion.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/sched/prio.h>
+#include <linux/string.h>
+#include <linux/workqueue.h>
+
+#include "kapi.h"
+
+#define OPEN_PMU	"kdtl_fake_open"
+#define OPEN_MARK	10U		/* entries to a wake-up */
+#define OPEN_HOUR	3600000U	/* ms: no look but those that the test asks for */
+
+/* ------------------------------------------------------------------- source */
+
+/* What the source answers. */
+static struct {
+	int	attach_error;
+	int	setup_error;
+	int	source_error;
+} open_src;
+
+static int open_attach(struct kdtl_pmu *p)
+{
+	return open_src.attach_error;
+}
+
+static void *open_setup_aux(struct perf_event *event, void **pages, int nr_pages,
+			    bool overwrite)
+{
+	return open_src.setup_error ? NULL : &open_src;
+}
+
+static void open_free_aux(void *priv)
+{
+}
+
+static int open_source(struct kdtl_pmu *p, u32 mask, u64 period)
+{
+	return mask ? open_src.source_error : 0;
+}
+
+static struct kdtl_pmu open_pmu = {
+	.pmu.module	= THIS_MODULE,
+	.pmu.setup_aux	= open_setup_aux,
+	.pmu.free_aux	= open_free_aux,
+	.name		= OPEN_PMU,
+	.mask		= KDTL_MASK_ALL,
+	.tb_freq	= NSEC_PER_SEC / 2,
+	.attach		= open_attach,
+	.source		= open_source,
+};
+
+/* -------------------------------------------------------------------- reader */
+
+/**
+ * struct open_seen - what the callbacks saw
+ * @spans: number of spans
+ * @rounds: number of rounds
+ * @entries: number of entries, by CPU
+ * @lost: entries that the spans say were lost
+ * @lost_at: the same by the number of entries that CPU 0 had before
+ * @numbered: entries that are lost take a number, too
+ * @last: number of the last entry, by CPU: the source numbers them
+ * @bad: entries that were not the next one, and spans that were not as they should be
+ * @in_round: entries that had been seen when a round was called
+ * @task: who called
+ * @interval: what round() returns
+ * @session: which session they were called with
+ * @act: called in each span; may be NULL
+ * @act_ret: what it returned
+ * @entered: completed in each span, if @held
+ * @leave: each span waits for it, if @held
+ * @held: see above
+ */
+static struct open_seen {
+	unsigned int		spans;
+	unsigned int		rounds;
+	u64			entries[2];
+	u64			lost;
+	u64			lost_at[16];
+	bool			numbered;
+	u64			last[2];
+	unsigned int		bad;
+	u64			in_round;
+	struct task_struct	*task;
+	unsigned int		interval;
+	struct kdtl_session	*session;
+	int			(*act)(struct kdtl_session *s);
+	int			act_ret;
+	struct completion	entered;
+	struct completion	leave;
+	bool			held;
+} open_seen;
+
+static u64 open_all(void)
+{
+	return READ_ONCE(open_seen.entries[0]) + READ_ONCE(open_seen.entries[1]);
+}
+
+static void open_span(const struct kdtl_span *span, void *data)
+{
+	struct open_seen *o = data;
+	const int cpu = min(span->cpu, 1);
+	u64 skip = o->numbered ? span->lost : 0;
+	const struct kdtl_entry *e;
+
+	o->task = current;
+	o->session = span->session;
+	o->lost += span->lost;
+	o->lost_at[min(o->entries[0], 15ULL)] += span->lost;
+	o->bad += !span->nr || span->info->unread < span->nr;
+	kdtl_span_for_each_entry(e, span) {
+		o->bad += o->last[cpu] && kdtl_fake_entry_seq(e) != o->last[cpu] + 1 + skip;
+		skip = 0;
+		o->bad += kdtl_entry_cpu(e) != span->cpu;
+		o->last[cpu] = kdtl_fake_entry_seq(e);
+		WRITE_ONCE(o->entries[cpu], o->entries[cpu] + 1);
+	}
+	if (o->act)
+		o->act_ret = o->act(span->session);
+	if (o->held) {
+		complete(&o->entered);
+		wait_for_completion(&o->leave);
+	}
+	WRITE_ONCE(o->spans, o->spans + 1);
+}
+
+static unsigned int open_round(struct kdtl_session *s, void *data)
+{
+	struct open_seen *o = data;
+
+	o->session = s;
+	o->task = current;
+	o->in_round = open_all();
+	WRITE_ONCE(o->rounds, o->rounds + 1);
+	return o->interval;
+}
+
+static const struct kdtl_reader open_reader = {
+	.span		= open_span,
+	.round		= open_round,
+	.data		= &open_seen,
+	.interval_ms	= OPEN_HOUR,
+};
+
+static const struct kdtl_session_attr open_attr = {
+	.pmu		= KDTL_FAKE_PMU,
+	.aux_pages	= KAPI_AUX_PAGES,
+	.watermark	= OPEN_MARK * KDTL_ENTRY_SIZE,
+};
+
+/* The first look, which comes after the open, has ended. */
+static struct kdtl_session *open_with(struct kunit *test, const struct kdtl_session_attr *attr,
+				      const struct kdtl_reader *reader)
+{
+	struct kdtl_session *s = kdtl_session_open(attr, reader);
+
+	KUNIT_EXPECT_FALSE(test, IS_ERR_OR_NULL(s));
+	if (IS_ERR(s))
+		return NULL;
+	test->priv = s;
+	KUNIT_EXPECT_EQ(test, kdtl_flush(s), 0);
+	return s;
+}
+
+static struct kdtl_session *open_session(struct kunit *test)
+{
+	return open_with(test, &open_attr, &open_reader);
+}
+
+static int open_refs;
+
+static int open_init(struct kunit *test)
+{
+	memset(&open_seen, 0, sizeof(open_seen));
+	init_completion(&open_seen.entered);
+	init_completion(&open_seen.leave);
+	open_refs = kapi_held();
+	return kapi_init(test);
+}
+
+/* A case that has failed must not hold its callback for ever. */
+static void open_exit(struct kunit *test)
+{
+	open_seen.held = false;
+	open_seen.act = NULL;
+	complete_all(&open_seen.leave);
+	kapi_exit(test);
+}
+
+/* --------------------------------------------------------------------- reading */
+
+/* Each entry is seen once, in its order, with its CPU, and goes back to the writer. */
+static void open_spans(struct kunit *test)
+{
+	const int other = kapi_other_cpu(0);
+	struct kdtl_session *s = open_session(test);
+	struct kdtl_aux_info info;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 7), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_flush(s), 0);
+	KUNIT_EXPECT_EQ(test, open_seen.spans, 1U);
+	KUNIT_EXPECT_EQ(test, open_seen.entries[0], 7ULL);
+	KUNIT_EXPECT_EQ(test, open_seen.in_round, 7ULL);
+	KUNIT_EXPECT_PTR_EQ(test, open_seen.session, s);
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 4), 0);
+	if (other > 0)
+		KUNIT_EXPECT_EQ(test, kapi_emit(other, KDTL_KIND_PREEMPT, 5), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_flush(s), 0);
+	KUNIT_EXPECT_EQ(test, open_seen.entries[0], 11ULL);
+	KUNIT_EXPECT_EQ(test, open_seen.entries[1], other > 0 ? 5ULL : 0ULL);
+	KUNIT_EXPECT_EQ(test, open_seen.in_round, open_all());
+	KUNIT_EXPECT_EQ(test, open_seen.bad, 0U);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
+	KUNIT_EXPECT_EQ(test, info.unread, 0ULL);
+	KUNIT_EXPECT_EQ(test, info.consumed, 11ULL);
+	KUNIT_EXPECT_EQ(test, info.lost, 0ULL);
+}
+
+/* Spans end where entries were lost, and the next one says how many. */
+#define OPEN_ROOM	(PAGE_SIZE / KDTL_ENTRY_SIZE)
+
+static void open_lost(struct kunit *test)
+{
+	struct kdtl_session_attr attr = open_attr;
+	struct kdtl_aux_info info;
+	struct kdtl_session *s;
+
+	attr.aux_pages = 1;
+	attr.watermark = 0;
+	s = open_with(test, &attr, &open_reader);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	/* Losses before the first entry, between two, two times in a row, and at the end. */
+	kdtl_fake_lost(0, 3);
+	kapi_emit(0, KDTL_KIND_CEDE, 2);
+	kdtl_fake_lost(0, 4);
+	kapi_emit(0, KDTL_KIND_CEDE, 1);
+	kdtl_fake_lost(0, 5);
+	kdtl_fake_lost(0, 6);
+	kapi_emit(0, KDTL_KIND_CEDE, 7);
+	kdtl_fake_lost(0, 8);
+	/* A loss wakes the reader, which may have read a part by now. */
+	KUNIT_EXPECT_EQ(test, kdtl_flush(s), 0);
+	KUNIT_EXPECT_EQ(test, open_all(), 10ULL);
+	KUNIT_EXPECT_EQ(test, open_seen.lost, 18ULL);
+	kapi_emit(0, KDTL_KIND_CEDE, 1);
+	KUNIT_EXPECT_EQ(test, kdtl_flush(s), 0);
+	KUNIT_EXPECT_EQ(test, open_seen.lost, 26ULL);
+	KUNIT_EXPECT_EQ(test, open_seen.lost_at[0], 3ULL);
+	KUNIT_EXPECT_EQ(test, open_seen.lost_at[2], 4ULL);
+	KUNIT_EXPECT_EQ(test, open_seen.lost_at[3], 11ULL);
+	KUNIT_EXPECT_EQ(test, open_seen.lost_at[10], 8ULL);
+	KUNIT_EXPECT_EQ(test, open_seen.bad, 0U);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
+	KUNIT_EXPECT_EQ(test, info.lost, 26ULL);
+	KUNIT_EXPECT_EQ(test, info.consumed, 11ULL);
+}
+
+/* The area is full while a callback looks: the span says how many entries that cost. */
+static int open_fill(struct kdtl_session *s)
+{
+	open_seen.act = NULL;
+	return kapi_emit(0, KDTL_KIND_CEDE, OPEN_ROOM + 20);
+}
+
+static void open_full(struct kunit *test)
+{
+	struct kdtl_session_attr attr = open_attr;
+	struct kdtl_session *s;
+
+	attr.aux_pages = 1;
+	attr.watermark = 0;
+	s = open_with(test, &attr, &open_reader);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	open_seen.numbered = true;
+	open_seen.act = open_fill;
+	kapi_emit(0, KDTL_KIND_CEDE, 5);
+	KUNIT_EXPECT_EQ(test, kdtl_flush(s), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_flush(s), 0);
+	KUNIT_EXPECT_EQ(test, open_all(), (u64)OPEN_ROOM);
+	KUNIT_EXPECT_EQ(test, open_seen.lost, 0ULL);
+	kapi_emit(0, KDTL_KIND_CEDE, 1);
+	KUNIT_EXPECT_EQ(test, kdtl_flush(s), 0);
+	KUNIT_EXPECT_EQ(test, open_all(), OPEN_ROOM + 1ULL);
+	KUNIT_EXPECT_EQ(test, open_seen.lost, 25ULL);
+	KUNIT_EXPECT_EQ(test, open_seen.bad, 0U);
+}
+
+/* The time base comes with the span. */
+static u64 open_ns;
+
+static void open_ns_span(const struct kdtl_span *span, void *unused)
+{
+	open_ns = kdtl_ticks_to_ns(span->info, kdtl_entry_wait(span->entries));
+}
+
+static void open_ticks(struct kunit *test)
+{
+	const struct kdtl_reader reader = { .span = open_ns_span };
+	struct kdtl_session *s = open_with(test, &open_attr, &reader);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kdtl_fake_emit(0, KDTL_KIND_CEDE, 1, 40, 2, 0), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_flush(s), 0);
+	KUNIT_EXPECT_EQ(test, open_ns, 42ULL);
+}
+
+/* A watermark of entries makes kdtl look, without waiting for the interval. */
+static void open_watermark(struct kunit *test)
+{
+	struct kdtl_session *s = open_session(test);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, OPEN_MARK), 0);
+	KUNIT_EXPECT_TRUE(test, kapi_until(open_all() == OPEN_MARK));
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 3 * OPEN_MARK), 0);
+	KUNIT_EXPECT_TRUE(test, kapi_until(open_all() == 4 * OPEN_MARK));
+	KUNIT_EXPECT_EQ(test, open_seen.bad, 0U);
+}
+
+/* Rounds come without entries, too: after the interval, or what the last one asked for. */
+static void open_rounds(struct kunit *test)
+{
+	struct kdtl_reader reader = open_reader;
+	struct kdtl_session *s;
+
+	reader.interval_ms = 1;
+	s = open_with(test, &open_attr, &reader);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(open_seen.rounds) >= 5));
+	kapi_close(test);
+	KUNIT_EXPECT_EQ(test, open_seen.spans, 0U);
+
+	open_seen.interval = 1;
+	s = open_session(test);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	open_seen.rounds = 0;
+	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(open_seen.rounds) >= 5));
+}
+
+/* One look an hour: then only flushes make rounds, one each. */
+static void open_flush(struct kunit *test)
+{
+	struct kdtl_session_attr attr = open_attr;
+	struct kdtl_session *s;
+	unsigned int i, rounds;
+
+	attr.watermark = 0;
+	s = open_with(test, &attr, &open_reader);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	rounds = open_seen.rounds;
+	for (i = 1; i <= 20; i++) {
+		KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 1), 0);
+		KUNIT_EXPECT_EQ(test, kdtl_flush(s), 0);
+		KUNIT_EXPECT_EQ(test, open_all(), (u64)i);
+		KUNIT_EXPECT_EQ(test, open_seen.rounds, rounds + i);
+	}
+}
+
+/* Once stopped, one flush delivers everything; the other verbs work, too. */
+static void open_verbs(struct kunit *test)
+{
+	struct kdtl_session *s = open_session(test);
+	struct kdtl_aux_info info;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 3), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_flush(s), 0);
+	KUNIT_EXPECT_EQ(test, open_all(), 3ULL);
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 3), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 2), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_flush(s), 0);
+	KUNIT_EXPECT_EQ(test, open_all(), 5ULL);
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, -1), 5ULL);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
+	KUNIT_EXPECT_EQ(test, info.consumed, 5ULL);
+	/* Unloaded, what is left is still delivered. */
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 4), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_flush(s), 0);
+	KUNIT_EXPECT_EQ(test, open_all(), 9ULL);
+	KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 1), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_flush(s), 0);
+	KUNIT_EXPECT_EQ(test, open_all(), 10ULL);
+}
+
+/* A load drops entries that a callback is looking at: newer ones are not given back. */
+static int open_reload(struct kdtl_session *s)
+{
+	open_seen.act = NULL;
+	return kdtl_unload(s) ?: kapi_go(s) ?: kapi_emit(0, KDTL_KIND_CEDE, 6);
+}
+
+static void open_loaded_inside(struct kunit *test)
+{
+	struct kdtl_session *s = open_session(test);
+	struct kdtl_aux_info info;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	open_seen.act = open_reload;
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 4), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_flush(s), 0);
+	KUNIT_EXPECT_EQ(test, open_seen.act_ret, 0);
+	KUNIT_EXPECT_EQ(test, kdtl_flush(s), 0);
+	KUNIT_EXPECT_EQ(test, open_all(), 10ULL);
+	KUNIT_EXPECT_EQ(test, open_seen.bad, 0U);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
+	KUNIT_EXPECT_EQ(test, info.consumed, 6ULL);
+	KUNIT_EXPECT_EQ(test, info.unread, 0ULL);
+}
+
+/* The caller's own notifications are as without the reader, which takes none away. */
+static atomic_t open_wakes;
+
+static void open_wake(void *data)
+{
+	atomic_inc(data);
+}
+
+static void open_notified(struct kunit *test)
+{
+	struct kdtl_session_attr attr = open_attr;
+	struct completion done;
+	struct kdtl_session *s;
+	struct kdtl_msg msg;
+	unsigned int i;
+
+	init_completion(&done);
+	atomic_set(&open_wakes, 0);
+	attr.done = &done;
+	attr.wake = open_wake;
+	attr.wake_data = &open_wakes;
+	attr.msg_pages = 1;
+	s = open_with(test, &attr, &open_reader);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	while (kdtl_read(s, &msg, sizeof(msg), true) > 0)
+		;
+	for (i = 1; i <= 5; i++) {
+		atomic_set(&open_wakes, 0);
+		KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, OPEN_MARK), 0);
+		KUNIT_EXPECT_TRUE(test, kapi_until(open_all() == i * OPEN_MARK));
+		KUNIT_EXPECT_EQ(test, kdtl_flush(s), 0);
+		KUNIT_EXPECT_EQ(test, atomic_read(&open_wakes), 1);
+		KUNIT_EXPECT_TRUE(test, completion_done(&done));
+		KUNIT_EXPECT_EQ(test, kapi_msg(test, s).type, KDTL_MSG_AUX + 0);
+		/* With the message goes its count. */
+		KUNIT_EXPECT_FALSE(test, completion_done(&done));
+	}
+	kapi_close(test);
+}
+
+/* ------------------------------------------------------------- where it runs */
+
+static struct {
+	int	policy;
+	int	rt_priority;
+	int	nice;
+	bool	worker;
+	char	comm[TASK_COMM_LEN];
+} open_as;
+
+static void open_as_span(const struct kdtl_span *span, void *unused)
+{
+	open_as.policy = current->policy;
+	open_as.rt_priority = current->rt_priority;
+	open_as.nice = task_nice(current);
+	open_as.worker = current->flags & PF_WQ_WORKER;
+	get_task_comm(open_as.comm, current);
+}
+
+static void open_run_as(struct kunit *test, const struct kdtl_reader *reader)
+{
+	struct kdtl_session *s = open_with(test, &open_attr, reader);
+
+	memset(&open_as, 0, sizeof(open_as));
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 1), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_flush(s), 0);
+	kapi_close(test);
+}
+
+static void open_thread(struct kunit *test)
+{
+	const struct kdtl_reader plain = { .span = open_as_span };
+	const struct kdtl_reader nice = {
+		.span = open_as_span, .name = "open_nice", .nice = -7,
+	};
+	const struct kdtl_reader fifo = {
+		.span = open_as_span, .name = "open_fifo", .fifo = true,
+	};
+
+	open_run_as(test, &plain);
+	KUNIT_EXPECT_FALSE(test, strcmp(open_as.comm, "kdtl_reader"));
+	KUNIT_EXPECT_EQ(test, open_as.policy, SCHED_NORMAL);
+	KUNIT_EXPECT_EQ(test, open_as.nice, 0);
+	open_run_as(test, &nice);
+	KUNIT_EXPECT_FALSE(test, strcmp(open_as.comm, "open_nice"));
+	KUNIT_EXPECT_EQ(test, open_as.nice, -7);
+	open_run_as(test, &fifo);
+	KUNIT_EXPECT_FALSE(test, strcmp(open_as.comm, "open_fifo"));
+	KUNIT_EXPECT_EQ(test, open_as.policy, SCHED_FIFO);
+	KUNIT_EXPECT_GT(test, open_as.rt_priority, 0);
+	KUNIT_EXPECT_FALSE(test, open_as.worker);
+}
+
+/* On a workqueue: it looks at a wake-up, after the interval, and for a flush. */
+static void open_workqueue(struct kunit *test)
+{
+	struct workqueue_struct *wq = alloc_workqueue("open_wq", WQ_UNBOUND, 0);
+	const struct kdtl_reader as = { .span = open_as_span, .wq = wq };
+	struct kdtl_reader reader = open_reader;
+	struct kdtl_session *s;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, wq);
+	open_run_as(test, &as);
+	KUNIT_EXPECT_TRUE(test, open_as.worker);
+
+	reader.wq = wq;
+	s = open_with(test, &open_attr, &reader);
+	if (s) {
+		KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 3), 0);
+		KUNIT_EXPECT_EQ(test, kdtl_flush(s), 0);
+		KUNIT_EXPECT_EQ(test, open_all(), 3ULL);
+		KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 2 * OPEN_MARK), 0);
+		KUNIT_EXPECT_TRUE(test, kapi_until(open_all() == 3 + 2 * OPEN_MARK));
+		kapi_close(test);
+	}
+	reader.interval_ms = 1;
+	open_seen.rounds = 0;
+	s = open_with(test, &open_attr, &reader);
+	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(open_seen.rounds) >= 5));
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 4), 0);
+	kapi_close(test);
+	KUNIT_EXPECT_EQ(test, open_all(), 7ULL + 2 * OPEN_MARK);
+	KUNIT_EXPECT_EQ(test, open_seen.bad, 0U);
+	destroy_workqueue(wq);
+}
+
+/* --------------------------------------------------------------------- refused */
+
+static void open_nothing_left(struct kunit *test, const char *what)
+{
+	/* perf frees an event after a grace period. */
+	KUNIT_EXPECT_TRUE_MSG(test, kapi_until(kapi_held() == open_refs),
+			      "%s: %d uses more", what, kapi_held() - open_refs);
+	KUNIT_EXPECT_EQ_MSG(test, open_seen.rounds, 0U, "%s", what);
+}
+
+static void open_bad_reader(struct kunit *test)
+{
+	const struct kdtl_session_attr attr = { .pmu = OPEN_PMU, .aux_pages = 1 };
+	static const struct {
+		const char		*what;
+		struct kdtl_reader	reader;
+	} bad[] = {
+		{ "no span()", { .round = open_round } },
+		{ "nice 20", { .span = open_span, .nice = MAX_NICE + 1 } },
+		{ "nice -21", { .span = open_span, .nice = MIN_NICE - 1 } },
+		{ "fifo and nice", { .span = open_span, .fifo = true, .nice = 1 } },
+	};
+	struct kdtl_reader wq = { .span = open_span, .name = "x" };
+	unsigned int i;
+
+	wq.wq = alloc_workqueue("open_wq", WQ_UNBOUND, 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, wq.wq);
+
+	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_open(&attr, NULL)), (long)-EINVAL);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_open(NULL, &open_reader)), (long)-EINVAL);
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		KUNIT_EXPECT_EQ_MSG(test, PTR_ERR(kdtl_session_open(&attr, &bad[i].reader)),
+				    (long)-EINVAL, "%s", bad[i].what);
+		open_nothing_left(test, bad[i].what);
+	}
+	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_open(&attr, &wq)), (long)-EINVAL);
+	wq.name = NULL;
+	wq.fifo = true;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_open(&attr, &wq)), (long)-EINVAL);
+	wq.fifo = false;
+	wq.nice = 1;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_open(&attr, &wq)), (long)-EINVAL);
+	open_nothing_left(test, "a workqueue with a thread's properties");
+	destroy_workqueue(wq.wq);
+}
+
+/* What create, load and start refuse: the reader was never called. */
+static void open_refuse(struct kunit *test, const struct kdtl_session_attr *attr, int err,
+			const char *what)
+{
+	KUNIT_EXPECT_EQ_MSG(test, PTR_ERR(kdtl_session_open(attr, &open_reader)), (long)err,
+			    "%s", what);
+	memset(&open_src, 0, sizeof(open_src));
+	open_nothing_left(test, what);
+}
+
+static void open_refused(struct kunit *test)
+{
+	struct kdtl_session_attr attr = { .pmu = OPEN_PMU, .aux_pages = 3 };
+
+	open_refuse(test, &attr, -EINVAL, "3 pages");
+	attr.aux_pages = 1;
+	open_src.attach_error = -EBUSY;
+	open_refuse(test, &attr, -EBUSY, "create");
+	open_src.setup_error = 1;
+	open_refuse(test, &attr, -ENOMEM, "load");
+	open_src.source_error = -EXDEV;
+	open_refuse(test, &attr, -EXDEV, "start");
+	attr.flags = KDTL_SESSION_OVERWRITE;
+	open_refuse(test, &attr, -EINVAL, "overwrite");
+	attr = (struct kdtl_session_attr){ .pmu = OPEN_PMU, .flags = KDTL_SESSION_NO_AUX };
+	open_refuse(test, &attr, -EINVAL, "no area");
+	attr.flags = 0;
+	open_with(test, &attr, &open_reader);
+	kapi_close(test);
+	open_seen.rounds = 0;
+	open_nothing_left(test, "a session");
+}
+
+/* It is the session's only reader. */
+static void open_one_reader(struct kunit *test)
+{
+	struct kdtl_session *s = open_session(test);
+	const void *span;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 2), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)-EBUSY);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, KDTL_ENTRY_SIZE), -EBUSY);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_merge_create(s)), (long)-EBUSY);
+	KUNIT_EXPECT_EQ(test, kdtl_flush(s), 0);
+	KUNIT_EXPECT_EQ(test, open_all(), 2ULL);
+}
+
+/* ------------------------------------------------------------------------ close */
+
+/* What was logged until the close is delivered, and after it nothing is called. */
+static void open_close(struct kunit *test)
+{
+	struct kdtl_session *s = open_session(test);
+	unsigned int rounds;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, OPEN_MARK - 1), 0);
+	KUNIT_EXPECT_EQ(test, open_all(), 0ULL);
+	kapi_close(test);
+	KUNIT_EXPECT_EQ(test, open_all(), OPEN_MARK - 1ULL);
+	rounds = open_seen.rounds;
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 2 * OPEN_MARK), 0);
+	KUNIT_EXPECT_EQ(test, open_all(), OPEN_MARK - 1ULL);
+	KUNIT_EXPECT_EQ(test, open_seen.rounds, rounds);
+}
+
+/* The last round comes when the session is unloaded. */
+static int open_stop(struct kdtl_session *s)
+{
+	return kdtl_stop(s);
+}
+
+static void open_close_verb(struct kunit *test)
+{
+	struct kdtl_session *s = open_session(test);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	open_seen.act = open_stop;
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 1), 0);
+	kapi_close(test);
+	KUNIT_EXPECT_EQ(test, open_seen.spans, 1U);
+	KUNIT_EXPECT_EQ(test, open_seen.act_ret, -ESHUTDOWN);
+}
+
+static struct completion open_closed;
+
+static int open_closer(void *s)
+{
+	kdtl_session_close(s);
+	complete(&open_closed);
+	return 0;
+}
+
+/* close waits for a callback that runs. */
+static void open_close_waits(struct kunit *test)
+{
+	struct kdtl_session *s = open_session(test);
+	struct task_struct *closer;
+	unsigned int spans;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	init_completion(&open_closed);
+	open_seen.held = true;
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, OPEN_MARK), 0);
+	KUNIT_ASSERT_TRUE(test, wait_for_completion_timeout(&open_seen.entered, KAPI_FOREVER));
+	closer = kthread_run(open_closer, s, "open_closer");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(closer));
+	test->priv = NULL;
+	/* It has begun, and waits. */
+	KUNIT_EXPECT_TRUE(test, kapi_until(kdtl_stop(s) == -ESHUTDOWN));
+	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(closer->__state) == TASK_UNINTERRUPTIBLE));
+	KUNIT_EXPECT_FALSE(test, completion_done(&open_closed));
+	KUNIT_EXPECT_EQ(test, READ_ONCE(open_seen.spans), 0U);
+	complete_all(&open_seen.leave);
+	KUNIT_EXPECT_TRUE(test, wait_for_completion_timeout(&open_closed, KAPI_FOREVER));
+	spans = open_seen.spans;
+	KUNIT_EXPECT_EQ(test, spans, 1U);
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, OPEN_MARK), 0);
+	KUNIT_EXPECT_EQ(test, open_seen.spans, spans);
+}
+
+/* A callback that closes its session, or waits for itself, would wait for ever. */
+static int open_self_close(struct kdtl_session *s)
+{
+	kdtl_session_close(s);
+	return kdtl_flush(s);
+}
+
+static void open_closes_itself(struct kunit *test)
+{
+	struct kdtl_session *s = open_session(test);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	open_seen.act = open_self_close;
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 2), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_flush(s), 0);
+	KUNIT_EXPECT_EQ(test, open_seen.act_ret, -EDEADLK);
+	open_seen.act = NULL;
+	/* The session is as before. */
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 2), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_flush(s), 0);
+	KUNIT_EXPECT_EQ(test, open_all(), 4ULL);
+}
+
+/* Open, log and close, while the source makes entries all the time. */
+static void open_again(struct kunit *test)
+{
+	struct workqueue_struct *wq = alloc_workqueue("open_wq", WQ_UNBOUND, 0);
+	struct kdtl_reader reader = open_reader;
+	struct kdtl_session *s;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, wq);
+	reader.interval_ms = 1;
+	for (i = 0; i < 50; i++) {
+		reader.wq = i & 1 ? wq : NULL;
+		s = kdtl_session_open(&open_attr, &reader);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(s));
+		kapi_emit(0, KDTL_KIND_CEDE, OPEN_MARK + i);
+		kdtl_session_close(s);
+	}
+	destroy_workqueue(wq);
+	KUNIT_EXPECT_EQ(test, open_all(), 50ULL * OPEN_MARK + 49 * 50 / 2);
+}
+
+static struct kunit_case open_cases[] = {
+	KUNIT_CASE(open_spans),
+	KUNIT_CASE(open_lost),
+	KUNIT_CASE(open_full),
+	KUNIT_CASE(open_ticks),
+	KUNIT_CASE(open_watermark),
+	KUNIT_CASE(open_rounds),
+	KUNIT_CASE(open_flush),
+	KUNIT_CASE(open_verbs),
+	KUNIT_CASE(open_loaded_inside),
+	KUNIT_CASE(open_notified),
+	KUNIT_CASE(open_thread),
+	KUNIT_CASE(open_workqueue),
+	KUNIT_CASE(open_bad_reader),
+	KUNIT_CASE(open_refused),
+	KUNIT_CASE(open_one_reader),
+	KUNIT_CASE(open_close),
+	KUNIT_CASE(open_close_verb),
+	KUNIT_CASE(open_close_waits),
+	KUNIT_CASE(open_closes_itself),
+	KUNIT_CASE(open_again),
+	{}
+};
+
+static int open_suite_init(struct kunit_suite *suite)
+{
+	return kdtl_pmu_register(&open_pmu);
+}
+
+static void open_suite_exit(struct kunit_suite *suite)
+{
+	kdtl_pmu_unregister(&open_pmu);
+}
+
+struct kunit_suite kdtl_open_suite = {
+	.name		= "kdtl_open",
+	.suite_init	= open_suite_init,
+	.suite_exit	= open_suite_exit,
+	.init		= open_init,
+	.exit		= open_exit,
+	.test_cases	= open_cases,
+};

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The client in Documentation/writing-a-client.rst, taken from the text: it
-# builds from the public header alone, and runs. All other pieces of C in
+# The clients in Documentation/writing-a-client.rst, taken from the text: they
+# build from the public header alone, and run. All other pieces of C in
 # Documentation/ build too, with what examples/ puts around them.
 #
 # shellcheck disable=SC2154,SC2317 # $captured; functions that ok() calls
@@ -86,18 +86,30 @@ builds()
 	}
 }
 
-# It prints twice which task waited longest, and unloads.
+# From SPDX to MODULE_LICENSE() and MODULE_IMPORT_NS(): no more lines than promised.
+is_short()
+{
+	[ "$(wc -l <"$work/late.c")" -le 30 ] || { wc -l "$work/late.c"; return 1; }
+}
+
+# late reports the task of low priority that waits behind another one on its CPU; longest
+# prints twice which task waited longest. Both unload.
 runs()
 {
 	run_group "$top/selftests/run/vm" $target --quiet --timeout 120 \
-		--modules "$kdtl" --modules "$work/longest.ko" --log "$work/console" -- '
+		--modules "$kdtl" --modules "$work/longest.ko" --modules "$work/late.ko" --log "$work/console" -- '
 		cd /lib/kdtl && insmod kdtl.ko && insmod kdtl_sched.ko &&
-			insmod longest.ko || exit
+			insmod late.ko && insmod longest.ko || exit
+		taskset 1 sh -c "while :; do :; done" &
+		taskset 1 nice -n 19 sh -c "while :; do :; done" &
 		until [ $(dmesg | grep -c "longest: [0-9]* ns on CPU") -ge 2 ]; do
 			usleep 100000
 		done
 		dmesg | grep "longest:"
-		rmmod longest && rmmod kdtl_sched && rmmod kdtl'
+		until dmesg | grep "late: pid $!"; do
+			usleep 100000
+		done
+		rmmod late && rmmod longest && rmmod kdtl_sched && rmmod kdtl'
 }
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-tutorial.XXXXXX")
@@ -106,15 +118,17 @@ capture "$top/scripts/build" $target
 kdtl=$captured
 capture "$top/scripts/kernel" $target kdir
 kdir=$captured
+printf '%s\n' "$(block late.c | sed '/./,$!d')" >"$work/late.c"
 block longest.c >"$work/longest.c"
 block Kbuild >"$work/Kbuild"
-echo "obj-m += pieces.o" >>"$work/Kbuild"
+echo "obj-m += longest.o pieces.o" >>"$work/Kbuild"
 fill "$here/examples/kernel.c" "$work/pieces.c"
 fill "$here/examples/user.c" "$work/user.c"
-plan 5
+plan 6
 ok "the kernel code in Documentation builds without warnings" builds
+ok "a complete client has at most 30 lines" is_short
 ok "the code for user space builds" user_builds
 ok "no structure for user space has a hole" structures
 ok "no other C is in Documentation" all_used
-ok "the module in writing-a-client.rst runs" runs
+ok "the modules in writing-a-client.rst run" runs
 finish

@@ -15,6 +15,25 @@ static void look_at(const struct kdtl_entry *e)
 	pr_info("%llu\n", kdtl_entry_wait(e));
 }
 
+static void my_span(const struct kdtl_span *span, void *data)
+{
+	const struct kdtl_entry *e;
+
+	kdtl_span_for_each_entry(e, span)
+		look_at(e);
+}
+
+static unsigned int my_round(struct kdtl_session *s, void *data)
+{
+	return 0;
+}
+
+static int __maybe_unused client_open(void *my_data)
+{
+	struct kdtl_session *s;
+	/* @client-open@ */
+}
+
 static int __maybe_unused client_start(void)
 {
 	struct kdtl_session *s;

@@ -2,15 +2,13 @@
 /*
  * kdtl_watch - a watchdog over the time that tasks wait for a CPU
  *
- * A thread reads how long each dispatched task had waited; probe.c finds out
- * where tasks are still waiting.
+ * The session's reader looks how long each dispatched task had waited; probe.c finds
+ * out where tasks are still waiting.
  */
 #define pr_fmt(fmt) "kdtl_watch: " fmt
 
-#include <linux/jiffies.h>
-#include <linux/kthread.h>
 #include <linux/module.h>
-#include <linux/sched.h>
+#include <linux/string.h>
 
 #include "watch.h"
 
@@ -30,89 +28,53 @@ static unsigned int period_ms = 100;
 module_param(period_ms, uint, 0644);
 MODULE_PARM_DESC(period_ms, "longest time between two looks, in ms (default 100)");
 
-static struct kdtl_session *session;
-static struct task_struct *thread;
-
-static void watch_read(int cpu, const struct kdtl_aux_info *info)
+static void watch_span(const struct kdtl_span *span, void *unused)
 {
-	const struct watch_cpu *w = per_cpu_ptr(&watch_cpus, cpu);
+	const struct watch_cpu *w = per_cpu_ptr(&watch_cpus, span->cpu);
 	const u64 threshold = watch_threshold(w);
-	const bool tasks = !strcmp(pmu, "kdtl_sched");
+	const bool tasks = !strcmp(span->info->source, "kdtl_sched");
 	const struct kdtl_entry *e;
-	const void *span;
-	ssize_t len;
 	u64 wait;
 
-	len = kdtl_aux_peek(session, cpu, &span);
-	if (len <= 0)
-		return;
-	kdtl_for_each_entry(e, span, len) {
-		wait = kdtl_ticks_to_ns(info, kdtl_entry_wait(e));
+	kdtl_span_for_each_entry(e, span) {
+		wait = kdtl_ticks_to_ns(span->info, kdtl_entry_wait(e));
 		/* A saturated wait may have been longer than any threshold. */
 		if (threshold && (wait > threshold || kdtl_entry_wait_saturated(e)))
-			watch_report_late(cpu, e, tasks, wait);
+			watch_report_late(span->cpu, e, tasks, wait);
 	}
-	kdtl_aux_consume(session, cpu, len);
 }
 
-static int watch_thread(void *unused)
+static unsigned int watch_round(struct kdtl_session *s, void *unused)
 {
 	struct kdtl_aux_info info;
 	int cpu;
 
-	/* A thread that watches for starvation must not starve itself. */
-	sched_set_fifo(current);
-	while (!kthread_should_stop()) {
-		kdtl_wait(session, msecs_to_jiffies(READ_ONCE(period_ms)) ?: 1);
-		for_each_possible_cpu(cpu) {
-			if (kdtl_aux_info(session, cpu, &info))
-				continue;
-			watch_read(cpu, &info);
-			/* Isolated CPUs are not in the session, and must not be disturbed. */
-			if (info.online)
-				watch_probe(cpu);
-		}
+	for_each_possible_cpu(cpu) {
+		/* Isolated CPUs are not in the session, and must not be disturbed. */
+		if (!kdtl_aux_info(s, cpu, &info) && info.online)
+			watch_probe(cpu);
 	}
-	return 0;
+	return READ_ONCE(period_ms);
 }
 
-/* ---------------------------------------------------- from create to close */
-
-static int watch_begin(void)
+static struct kdtl_session *watch_open(void)
 {
 	const struct kdtl_session_attr attr = {
 		.pmu		= pmu,
 		.aux_pages	= aux_pages,
 	};
-	int err;
+	const struct kdtl_reader reader = {
+		.span		= watch_span,
+		.round		= watch_round,
+		.name		= "kdtl_watch",
+		/* A thread that watches for starvation must not starve itself. */
+		.fifo		= true,
+	};
 
-	session = kdtl_session_create(&attr);
-	if (IS_ERR(session))
-		return PTR_ERR(session);
-	err = kdtl_load(session, NULL);
-	if (!err)
-		err = kdtl_start(session);
-	if (err)
-		goto close;
-	thread = kthread_run(watch_thread, NULL, "kdtl_watch");
-	if (IS_ERR(thread)) {
-		err = PTR_ERR(thread);
-		goto close;
-	}
-	return 0;
-
-close:
-	kdtl_session_close(session);
-	return err;
+	return kdtl_session_open(&attr, &reader);
 }
 
-static void watch_end(void)
-{
-	kthread_stop(thread);
-	kdtl_session_close(session);
-}
-
-/* ------------------------------------------------------------------------ */
+static struct kdtl_session *session;
 
 static int __init watch_init(void)
 {
@@ -124,8 +86,9 @@ static int __init watch_init(void)
 	err = watch_report_init();
 	if (err)
 		return err;
-	err = watch_begin();
-	if (err) {
+	session = watch_open();
+	if (IS_ERR(session)) {
+		err = PTR_ERR(session);
 		pr_err("no session of %s (%d)\n", pmu, err);
 		watch_report_exit();
 		return err;
@@ -137,7 +100,7 @@ static int __init watch_init(void)
 static void __exit watch_exit(void)
 {
 	watch_show_exit();
-	watch_end();
+	kdtl_session_close(session);
 	watch_probe_exit();
 	watch_report_exit();
 }

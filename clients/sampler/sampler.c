@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdtl_sampler - dispatches and waits per CPU, counted by a kernel thread
+ * kdtl_sampler - dispatches and waits per CPU, counted by the session's reader
  *
  * The example client: copy it. Everything that uses the session is in this
  * file; stats.c counts, show.c and metrics.c print.
@@ -8,8 +8,6 @@
 #define pr_fmt(fmt) "kdtl_sampler: " fmt
 
 #include <linux/debugfs.h>
-#include <linux/jiffies.h>
-#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 
@@ -23,7 +21,7 @@ static unsigned int aux_pages = 64;
 module_param(aux_pages, uint, 0444);
 MODULE_PARM_DESC(aux_pages, "pages per CPU, a power of two (default 64)");
 
-/* With 0 the thread would never sleep. */
+/* 0 would mean the default. */
 static int period_set(const char *val, const struct kernel_param *kp)
 {
 	return param_set_uint_minmax(val, kp, 1, 3600 * MSEC_PER_SEC);
@@ -42,50 +40,30 @@ static struct sampler sampler = {
 	.lock = __MUTEX_INITIALIZER(sampler.lock),
 };
 
-static struct task_struct *thread;
-static DECLARE_COMPLETION(wake);
+/* ---------------------------------------------------- from open to close */
 
-/* ---------------------------------------------------- from create to close */
-
-/* Count a CPU's new entries, in place, and give them back. */
-static void sampler_read_cpu(int cpu)
+/* Count a CPU's new entries, in place. */
+static void sampler_span(const struct kdtl_span *span, void *unused)
 {
-	struct sampler_stats *st = per_cpu_ptr(sampler.stats, cpu);
+	struct sampler_stats *st = per_cpu_ptr(sampler.stats, span->cpu);
 	const struct kdtl_entry *e;
-	struct kdtl_aux_info info;
-	const void *span;
-	ssize_t len;
-
-	len = kdtl_aux_peek(sampler.session, cpu, &span);
-	if (len <= 0 || kdtl_aux_info(sampler.session, cpu, &info))
-		return;
-	kdtl_for_each_entry(e, span, len) {
-		if (kdtl_entry_is_throttled(e))
-			stats_add_throttled(st, kdtl_ticks_to_ns(&info, kdtl_entry_throttled(e)));
-		else
-			stats_add(st, kdtl_ticks_to_ns(&info, kdtl_entry_wait(e)),
-				  kdtl_entry_wait_saturated(e));
-	}
-	kdtl_aux_consume(sampler.session, cpu, len);
-}
-
-static void sampler_read(void)
-{
-	int cpu;
 
 	mutex_lock(&sampler.lock);
-	for_each_possible_cpu(cpu)
-		sampler_read_cpu(cpu);
+	kdtl_span_for_each_entry(e, span) {
+		if (kdtl_entry_is_throttled(e))
+			stats_add_throttled(st, kdtl_ticks_to_ns(span->info,
+								 kdtl_entry_throttled(e)));
+		else
+			stats_add(st, kdtl_ticks_to_ns(span->info, kdtl_entry_wait(e)),
+				  kdtl_entry_wait_saturated(e));
+	}
 	mutex_unlock(&sampler.lock);
 }
 
-static int sampler_thread(void *unused)
+/* The parameter may have been changed. */
+static unsigned int sampler_round(struct kdtl_session *s, void *unused)
 {
-	while (!kthread_should_stop()) {
-		kdtl_wait(sampler.session, msecs_to_jiffies(READ_ONCE(period_ms)));
-		sampler_read();
-	}
-	return 0;
+	return READ_ONCE(period_ms);
 }
 
 static int sampler_begin(void)
@@ -93,37 +71,16 @@ static int sampler_begin(void)
 	const struct kdtl_session_attr attr = {
 		.pmu		= pmu,
 		.aux_pages	= aux_pages,
-		.done		= &wake,
 	};
-	int err;
-
-	sampler.session = kdtl_session_create(&attr);
-	if (IS_ERR(sampler.session))
-		return PTR_ERR(sampler.session);
+	const struct kdtl_reader reader = {
+		.span		= sampler_span,
+		.round		= sampler_round,
+		.name		= "kdtl_sampler",
+	};
 
 	stats_reset(&sampler);
-	err = kdtl_load(sampler.session, NULL);
-	if (!err)
-		err = kdtl_start(sampler.session);
-	if (err)
-		goto close;
-
-	thread = kthread_run(sampler_thread, NULL, "kdtl_sampler");
-	if (IS_ERR(thread)) {
-		err = PTR_ERR(thread);
-		goto close;
-	}
-	return 0;
-
-close:
-	kdtl_session_close(sampler.session);
-	return err;
-}
-
-static void sampler_end(void)
-{
-	kthread_stop(thread);
-	kdtl_session_close(sampler.session);
+	sampler.session = kdtl_session_open(&attr, &reader);
+	return PTR_ERR_OR_ZERO(sampler.session);
 }
 
 /* ------------------------------------------- what it counts, in debugfs */
@@ -150,7 +107,7 @@ static int view_show(struct seq_file *m, void *unused)
 	rows = kvzalloc(sizeof(*rows), GFP_KERNEL);
 	if (!rows)
 		return -ENOMEM;
-	sampler_read();
+	kdtl_flush(sampler.session);
 	mutex_lock(&sampler.lock);
 	view->show(m, &sampler, rows);
 	mutex_unlock(&sampler.lock);
@@ -161,7 +118,7 @@ DEFINE_SHOW_ATTRIBUTE(view);
 
 static int reset_set(void *unused, u64 val)
 {
-	sampler_read();
+	kdtl_flush(sampler.session);
 	stats_reset(&sampler);
 	return 0;
 }
@@ -183,7 +140,7 @@ static int running_set(void *unused, u64 val)
 	mutex_lock(&lock);
 	err = val ? kdtl_start(sampler.session) : kdtl_stop(sampler.session);
 	if (!err) {
-		sampler_read();
+		kdtl_flush(sampler.session);
 		WRITE_ONCE(sampler_running, val);
 	}
 	mutex_unlock(&lock);
@@ -225,7 +182,7 @@ static int __init sampler_init(void)
 static void __exit sampler_exit(void)
 {
 	debugfs_remove(sampler_dir);
-	sampler_end();
+	kdtl_session_close(sampler.session);
 	free_percpu(sampler.stats);
 }
 

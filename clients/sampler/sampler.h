@@ -10,8 +10,8 @@
 
 /**
  * struct sampler - a session, and what was counted of it
- * @session: where the entries come from
- * @lock: makes the thread and debugfs one reader; protects @stats and @since
+ * @session: where the entries come from; NULL before it is opened
+ * @lock: protects @stats and @since: the session's reader counts, debugfs shows
  * @stats: struct sampler_stats of each CPU
  * @since: when counting began, CLOCK_BOOTTIME in ns
  */

@@ -144,25 +144,30 @@ static u64 sampler_steal(int cpu)
 	return kcpustat_cpu(cpu).cpustat[CPUTIME_STEAL];
 }
 
+/* Before the session is opened, nothing has been lost. */
+static u64 sampler_lost(struct sampler *s, int cpu)
+{
+	struct kdtl_aux_info info;
+
+	return s->session && !kdtl_aux_info(s->session, cpu, &info) ? info.lost : 0;
+}
+
 /**
  * stats_reset() - count from now on
- * @s: the sampler, with a session
+ * @s: the sampler
  *
  * Context: may sleep.
  */
 void stats_reset(struct sampler *s)
 {
-	struct kdtl_aux_info info;
 	struct sampler_stats *st;
 	int cpu;
 
 	mutex_lock(&s->lock);
 	for_each_possible_cpu(cpu) {
-		if (kdtl_aux_info(s->session, cpu, &info))
-			continue;
 		st = per_cpu_ptr(s->stats, cpu);
 		memset(st, 0, sizeof(*st));
-		st->lost = info.lost;
+		st->lost = sampler_lost(s, cpu);
 		st->steal = sampler_steal(cpu);
 	}
 	s->since = ktime_get_boottime_ns();

@@ -115,6 +115,18 @@ static const struct {
 	{ "kdtl_lost_total", "counter",
 	  "Dispatches that found no room in the log.",
 	  offsetof(struct sampler_stats, lost) },
+	{ "kdtl_dispatches_total", "counter",
+	  "Dispatches, logged or not.",
+	  offsetof(struct sampler_stats, counted.dispatches) },
+	{ "kdtl_waited_seconds_total", "counter",
+	  "Time that the runners of these dispatches waited for the CPU.",
+	  offsetof(struct sampler_stats, counted.wait), true },
+	{ "kdtl_logging_seconds_total", "counter",
+	  "Time in which dispatches were logged: the histogram, summary and maximum are of it.",
+	  offsetof(struct sampler_stats, counted.logging), true },
+	{ "kdtl_counting_seconds_total", "counter",
+	  "Time in which dispatches were logged or only counted.",
+	  offsetof(struct sampler_stats, counted.counting), true },
 };
 
 static void metrics_one_by_cpu(struct seq_file *m, struct sampler *s,

@@ -38,7 +38,21 @@ MODULE_PARM_DESC(period_ms, "longest time between two looks, in ms (1 to 3600000
 
 static struct sampler sampler = {
 	.lock = __MUTEX_INITIALIZER(sampler.lock),
+	.share = 100,
 };
+
+static int share_set(const char *val, const struct kernel_param *kp)
+{
+	return param_set_uint_minmax(val, kp, 1, 100);
+}
+
+static const struct kernel_param_ops share_ops = {
+	.set = share_set,
+	.get = param_get_uint,
+};
+
+module_param_cb(share, &share_ops, &sampler.share, 0444);
+MODULE_PARM_DESC(share, "per cent of the time in which dispatches are logged, not only counted (1 to 100, default 100)");
 
 /* ---------------------------------------------------- from open to close */
 
@@ -66,6 +80,33 @@ static unsigned int sampler_round(struct kdtl_session *s, void *unused)
 	return READ_ONCE(period_ms);
 }
 
+/*
+ * Log for a share of each second and only count for the rest of it: one event set does
+ * this, and one that.
+ */
+static int sampler_share(struct kdtl_session *s)
+{
+	const u64 logged = sampler.share * (NSEC_PER_SEC / 100);
+	struct kdtl_evtset sets[] = {
+		{ .id = 0, .timeout = logged },
+		{ .id = 1, .timeout = NSEC_PER_SEC - logged },
+	};
+	struct kdtl_config count = { .set = 1, .min_wait = U64_MAX };
+	int err;
+
+	/* Sets are made before a load. */
+	err = kdtl_unload(s);
+	if (!err)
+		err = kdtl_create_evtsets(s, sets, ARRAY_SIZE(sets));
+	if (!err)
+		err = kdtl_write_config(s, &count, 1);
+	if (!err)
+		err = kdtl_load(s, NULL);
+	if (!err)
+		err = kdtl_start(s);
+	return err;
+}
+
 static int sampler_begin(void)
 {
 	const struct kdtl_session_attr attr = {
@@ -77,10 +118,23 @@ static int sampler_begin(void)
 		.round		= sampler_round,
 		.name		= "kdtl_sampler",
 	};
+	int err;
 
 	stats_reset(&sampler);
 	sampler.session = kdtl_session_open(&attr, &reader);
-	return PTR_ERR_OR_ZERO(sampler.session);
+	if (IS_ERR(sampler.session))
+		return PTR_ERR(sampler.session);
+	if (sampler.share == 100)
+		return 0;
+	err = sampler_share(sampler.session);
+	if (err) {
+		kdtl_session_close(sampler.session);
+		return err;
+	}
+	/* Forget what was logged before there were two sets. */
+	kdtl_flush(sampler.session);
+	stats_reset(&sampler);
+	return 0;
 }
 
 /* ------------------------------------------- what it counts, in debugfs */

@@ -12,12 +12,14 @@
  * struct sampler - a session, and what was counted of it
  * @session: where the entries come from; NULL before it is opened
  * @lock: protects @stats and @since: the session's reader counts, debugfs shows
+ * @share: per cent of the time in which dispatches are logged
  * @stats: struct sampler_stats of each CPU
  * @since: when counting began, CLOCK_BOOTTIME in ns
  */
 struct sampler {
 	struct kdtl_session		*session;
 	struct mutex			lock;
+	unsigned int			share;
 	struct sampler_stats __percpu	*stats;
 	u64				since;
 };

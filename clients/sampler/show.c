@@ -35,17 +35,32 @@ static void show_quantile(struct seq_file *m, const struct sampler_stats *st,
 	show_ns(m, ns, saturated);
 }
 
-static void show_table_row(struct seq_file *m, const struct sampler_stats *st, u64 ms)
+/* If only a part of the dispatches is logged, all that can be counted is counted. */
+static void show_table_row(struct seq_file *m, const struct sampler_stats *st, u64 ms,
+			   bool part)
 {
-	seq_printf(m, " %11llu %8llu %6llu", st->dispatches,
-		   ms ? div64_u64(st->dispatches * MSEC_PER_SEC, ms) : 0, st->lost);
-	show_ns(m, st->wait, st->saturated);
+	const u64 dispatches = part ? st->counted.dispatches : st->dispatches;
+
+	seq_printf(m, " %11llu %8llu %6llu", dispatches,
+		   ms ? div64_u64(dispatches * MSEC_PER_SEC, ms) : 0, st->lost);
+	show_ns(m, part ? st->counted.wait : st->wait, !part && st->saturated);
 	show_quantile(m, st, 500);
 	show_quantile(m, st, 990);
 	show_quantile(m, st, 999);
 	show_ns(m, st->max, st->saturated);
 	show_ns(m, st->steal, false);
 	seq_putc(m, '\n');
+}
+
+/* Say which part was logged.  Nothing is scaled up. */
+static void show_part(struct seq_file *m, const char *what, const struct sampler_stats *st)
+{
+	const u64 permille = st->counted.counting ?
+		div64_u64(st->counted.logging * 1000, st->counted.counting) : 0;
+
+	seq_printf(m, "%s of %llu of %llu dispatches: logged for %llu.%llu %% of the time\n",
+		   what, st->dispatches, st->counted.dispatches, permille / 10,
+		   permille % 10);
 }
 
 /**
@@ -59,6 +74,7 @@ static void show_table_row(struct seq_file *m, const struct sampler_stats *st, u
 void show_table(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
 {
 	const u64 ms = div_u64(ktime_get_boottime_ns() - s->since, NSEC_PER_MSEC);
+	const bool part = s->share < 100;
 	int cpu;
 
 	seq_puts(m, " CPU  dispatches   rate/s   lost     wait      p50      p99    p99.9      max   stolen\n");
@@ -67,10 +83,12 @@ void show_table(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
 			continue;
 		stats_merge(&r->all, &r->row.stats);
 		seq_printf(m, "%4d", cpu);
-		show_table_row(m, &r->row.stats, ms);
+		show_table_row(m, &r->row.stats, ms, part);
 	}
 	seq_puts(m, " all");
-	show_table_row(m, &r->all, ms);
+	show_table_row(m, &r->all, ms, part);
+	if (part)
+		show_part(m, "p50 to max are", &r->all);
 	seq_puts(m, "p50 to p99.9 are at most 6.25 % too high; stolen is /proc/stat's\n");
 	if (r->all.throttles) {
 		seq_printf(m, "not in the waits: %llu dispatches of tasks that were throttled, for",
@@ -98,16 +116,18 @@ void show_lines(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
 	bool saturated;
 	int cpu;
 
-	seq_puts(m, "#cpu\tproduced\tconsumed\tunread\tlost\tdispatches\twait_ns\tp50_ns\tp99_ns\tp999_ns\tmax_ns\tstolen_ns\tsaturated\tthrottles\tthrottled_ns\n");
+	seq_puts(m, "#cpu\tproduced\tconsumed\tunread\tlost\tdispatches\twait_ns\tp50_ns\tp99_ns\tp999_ns\tmax_ns\tstolen_ns\tsaturated\tthrottles\tthrottled_ns\tcounted\tcounted_wait_ns\tlogging_ns\tcounting_ns\n");
 	for_each_possible_cpu(cpu) {
 		if (!stats_look(s, cpu, &r->row))
 			continue;
-		seq_printf(m, "%d\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\n",
+		seq_printf(m, "%d\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\n",
 			   cpu, info->produced, info->consumed, info->unread, info->lost,
 			   st->dispatches, st->wait, stats_quantile(st, 500, &saturated),
 			   stats_quantile(st, 990, &saturated),
 			   stats_quantile(st, 999, &saturated), st->max, st->steal,
-			   st->saturated, st->throttles, st->throttled);
+			   st->saturated, st->throttles, st->throttled,
+			   st->counted.dispatches, st->counted.wait,
+			   st->counted.logging, st->counted.counting);
 	}
 }
 
@@ -165,4 +185,6 @@ void show_histogram(struct seq_file *m, struct sampler *s, struct sampler_rows *
 		if (stats_look(s, cpu, &r->row))
 			stats_merge(&r->all, &r->row.stats);
 	show_bars(m, &r->all);
+	if (s->share < 100)
+		show_part(m, "the counts are", &r->all);
 }

@@ -85,6 +85,10 @@ void stats_merge(struct sampler_stats *to, const struct sampler_stats *from)
 	to->least = min_not_zero(to->least, from->least);
 	to->lost += from->lost;
 	to->steal += from->steal;
+	to->counted.dispatches += from->counted.dispatches;
+	to->counted.wait += from->counted.wait;
+	to->counted.logging += from->counted.logging;
+	to->counted.counting += from->counted.counting;
 	for (i = 0; i < STATS_BUCKETS; i++)
 		to->hist[i] += from->hist[i];
 }
@@ -152,6 +156,40 @@ static u64 sampler_lost(struct sampler *s, int cpu)
 	return s->session && !kdtl_aux_info(s->session, cpu, &info) ? info.lost : 0;
 }
 
+/* Set 0 logs; set 1, if there is one, only counts. */
+static struct sampler_counted sampler_counted(struct sampler *s, int cpu)
+{
+	enum { ENTRIES, QUEUED, READY, RUNNING, NR };
+	struct kdtl_counter_req req[2 * NR] = {
+		[ENTRIES] = { .counter = KDTL_CTR_ENTRIES },
+		[QUEUED] = { .counter = KDTL_CTR_QUEUED },
+		[READY] = { .counter = KDTL_CTR_READY },
+		[RUNNING] = { .counter = KDTL_CTR_RUNNING },
+	};
+	struct sampler_counted c = {};
+	struct kdtl_aux_info info;
+	unsigned int i;
+	u64 ticks = 0;
+
+	if (!s->session || kdtl_aux_info(s->session, cpu, &info))
+		return c;
+	for (i = 0; i < ARRAY_SIZE(req); i++) {
+		req[i] = req[i % NR];
+		req[i].set = i / NR;
+		req[i].cpu = cpu;
+	}
+	if (kdtl_read_counters(s->session, req, s->share < 100 ? 2 * NR : NR))
+		return c;
+	for (i = 0; i < 2 * NR; i += NR) {
+		c.dispatches += req[i + ENTRIES].value;
+		ticks += req[i + QUEUED].value + req[i + READY].value;
+		c.counting += req[i + RUNNING].value;
+	}
+	c.wait = kdtl_ticks_to_ns(&info, ticks);
+	c.logging = req[RUNNING].value;
+	return c;
+}
+
 /**
  * stats_reset() - count from now on
  * @s: the sampler
@@ -168,6 +206,7 @@ void stats_reset(struct sampler *s)
 		st = per_cpu_ptr(s->stats, cpu);
 		memset(st, 0, sizeof(*st));
 		st->lost = sampler_lost(s, cpu);
+		st->counted = sampler_counted(s, cpu);
 		st->steal = sampler_steal(cpu);
 	}
 	s->since = ktime_get_boottime_ns();
@@ -185,8 +224,15 @@ void stats_reset(struct sampler *s)
  */
 bool stats_look(struct sampler *s, int cpu, struct sampler_row *row)
 {
+	const struct sampler_counted now = sampler_counted(s, cpu);
+	struct sampler_counted *c = &row->stats.counted;
+
 	lockdep_assert_held(&s->lock);
 	row->stats = *per_cpu_ptr(s->stats, cpu);
+	c->dispatches = now.dispatches - c->dispatches;
+	c->wait = now.wait - c->wait;
+	c->logging = now.logging - c->logging;
+	c->counting = now.counting - c->counting;
 	kdtl_aux_info(s->session, cpu, &row->info);
 	row->stats.lost = row->info.lost - row->stats.lost;
 	row->stats.steal = sampler_steal(cpu) - row->stats.steal;

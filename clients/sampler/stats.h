@@ -16,7 +16,21 @@
 #define STATS_BUCKETS		((STATS_MAX_BITS - STATS_STEP_BITS + 1) * STATS_STEPS)
 
 /**
- * struct sampler_stats - what was counted of one CPU
+ * struct sampler_counted - the session's counters of one CPU
+ * @dispatches: number of dispatches, logged or not
+ * @wait: sum of their waits, in ns, without those of throttled runners
+ * @logging: time in which dispatches were logged, in ns
+ * @counting: time in which they were logged or only counted, in ns
+ */
+struct sampler_counted {
+	u64	dispatches;
+	u64	wait;
+	u64	logging;
+	u64	counting;
+};
+
+/**
+ * struct sampler_stats - what was counted of one CPU's log
  * @dispatches: number of dispatches
  * @throttles: those whose runners a limit on CPU time had held back: they have no
  *	wait that is known
@@ -29,6 +43,7 @@
  * @hist: number of waits in each bucket, without @saturated
  * @lost: entries that had been lost when counting began
  * @steal: time that had been stolen when counting began, in ns
+ * @counted: the session's counters when counting began
  */
 struct sampler_stats {
 	u64	dispatches;
@@ -41,6 +56,7 @@ struct sampler_stats {
 	u64	hist[STATS_BUCKETS];
 	u64	lost;
 	u64	steal;
+	struct sampler_counted	counted;
 };
 
 void stats_add(struct sampler_stats *st, u64 ns, bool saturated);

@@ -46,7 +46,7 @@ work()
 	done
 }
 
-# Count with the sampler and with the scheduler. The scheduler's count is read twice:
+# measure [COLUMN]: count with the sampler and with the scheduler. The scheduler's count is read twice:
 # around the sampler's window, which gives more, and inside it, which gives less.
 measure()
 {
@@ -63,8 +63,8 @@ measure()
 	echo 0 >$sampler/running
 	outer_n=$(($(schedstat 10) - outer_n))
 	outer_ns=$(($(schedstat 9) - outer_ns))
-	count=$(column 6)
-	wait_ns=$(column 7)
+	count=$(column "${1:-6}")
+	wait_ns=$(column $((${1:-6} + 1)))
 }
 
 # between LOW N HIGH: within a hundredth.
@@ -213,6 +213,70 @@ known_waits()
 	END { exit bad || !found }' - $sampler/lines
 }
 
+# The table, the histogram and the metrics say which part was logged.
+says_part()
+{
+	grep -q '^p50 to max are of [0-9]* of [0-9]* dispatches: logged for [0-9.]* % of' \
+		$sampler/table &&
+		grep -q '^the counts are of [0-9]* of [0-9]* dispatches: logged for' \
+			$sampler/histogram &&
+		is "$(awk '/^kdtl_dispatches_total/ { n += $2 } END { print n }' \
+			$sampler/metrics)" "$(column 16)"
+}
+
+says_no_part()
+{
+	! grep -q 'logged for' $sampler/table $sampler/histogram
+}
+
+# share_is LOW HIGH: per cent of the time in which each CPU logged, and some of its
+# dispatches, not all, are in the log.
+share_is()
+{
+	awk -v low="$1" -v high="$2" '!/^#/ {
+		percent = 100 * $18 / $19
+		if (percent < low || percent > high) {
+			print "# CPU " $1 " logged for " percent " % of the time"
+			bad = 1
+		}
+		logged += $6
+		counted += $16
+	}
+	END {
+		print "# logged " logged " of " counted
+		exit bad || !logged || logged >= counted
+	}' $sampler/lines
+}
+
+# The table counts all dispatches and waits, not only those that were logged.
+table_counts_all()
+{
+	awk '$1 == "all" { n = $2 } END { print n }' $sampler/table >/tmp/all
+	is "$(cat /tmp/all)" "$(column 16)"
+}
+
+# emitted N NS: all are counted, with all of their waits.
+emitted()
+{
+	[ "$(column 16)" = "$1" ] && [ "$(column 17)" = $(($1 * $2)) ]
+}
+
+# While entries come, sets take turns: of 400 bursts over more than two seconds some are
+# logged and some are not, but each is counted.
+known_share()
+{
+	unload kdtl_sampler && load kdtl_sampler pmu=kdtl_fake share=50 || return
+	bursts=0
+	until [ $bursts -ge 100 ] && share_is 1 99 >/dev/null; do
+		echo "emit 10 5000" >/sys/module/kdtl_client_sh/parameters/act || return
+		bursts=$((bursts + 1))
+		[ $bursts -lt 10000 ] || return
+		usleep 5000
+	done
+	echo 0 >$sampler/running
+	emitted $((bursts * 10)) 5000 && conserved && histogram_adds_up
+}
+
 refuses_period()
 {
 	# shellcheck disable=SC2320 # echo's status is write's
@@ -230,12 +294,14 @@ need kdtl kdtl_sched
 have_module kdtl_sampler || skip_all "no module kdtl_sampler"
 [ -e /proc/schedstat ] || skip_all "no /proc/schedstat: CONFIG_SCHEDSTATS"
 
-plan 18
+plan 29
 ok "a source that is none is refused" \
 	refuses_to_load pmu=nothing 'no PMU "nothing"'
 ok "pages that are no power of two are refused" \
 	refuses_to_load aux_pages=3 'aux_pages=3: must be a power of two'
 ok "a period of 0 is refused" refuses_to_load period_ms=0 "period_ms"
+ok "a share of nothing is refused" refuses_to_load share=0 "share"
+ok "as is one of more than everything" refuses_to_load share=101 "share"
 ok "it loads" load kdtl_sampler pmu=kdtl_sched
 ok "a period of 0 is refused when it runs" refuses_period 0
 ok "as is one of more than an hour" refuses_period 3600001
@@ -260,9 +326,23 @@ ok "the table adds up" table_adds_up
 ok "the histogram adds up" histogram_adds_up
 ok "the metrics add up" metrics_add_up
 ok "a percentile is where the histogram has it" quantile_in_bucket
+ok "everything was logged, and nothing else is said" says_no_part
 ok "stopped, it stands still" stopped_stands_still
 ok "running, it goes on" running_goes_on
 ok "reset forgets" reset_forgets
 ok "of waits that are known, too" known_waits
+
+unload kdtl_sampler
+ok "it logs for a tenth of the time" load kdtl_sampler pmu=kdtl_sched share=10
+measure 16
+note "dispatches: $count, by the scheduler: $inner_n to $outer_n"
+note "waits: $wait_ns ns, by the scheduler: $inner_ns to $outer_ns"
+ok "it counts all the time" between "$inner_n" "$count" $((outer_n * 104 / 100))
+ok "waits, too" between $((inner_ns * 4 / 5)) "$wait_ns" $((outer_ns * 11 / 10))
+ok "and logs for about a tenth of it" share_is 5 20
+ok "it says so" says_part
+ok "the table has all dispatches" table_counts_all
+ok "a percentile is where the histogram has it" quantile_in_bucket
+ok "of waits that are known, half is logged and all is counted" known_share
 unload kdtl_sampler
 finish

@@ -163,7 +163,7 @@ static noinline int kdtl_merge_refuse(const struct kdtl_merge *m, const char *ve
 /* Is there a merge, and is its session not closed? */
 static bool kdtl_merge_is_live(const struct kdtl_merge *m)
 {
-	return likely(!IS_ERR_OR_NULL(m) && m->session);
+	return !IS_ERR_OR_NULL(m) && m->session;
 }
 
 /**

@@ -143,6 +143,7 @@ int stream_setup(struct stream *st, const struct kdtl_stream_attr *attr)
 		.watermark	= attr->watermark,
 		.mask		= attr->mask,
 		.period		= attr->period ?: STREAM_PERIOD,
+		.min_wait	= attr->min_wait,
 		.wake		= stream_session_wake,
 		.wake_data	= st,
 	};
@@ -289,6 +290,7 @@ int stream_info(struct stream *st, struct kdtl_stream_info *out)
 		.consumed	= info.consumed,
 		.lost		= info.lost,
 		.unread		= info.unread,
+		.filtered	= info.filtered,
 		.tb_freq	= info.tb_freq,
 		.tb_boot	= info.tb_boot,
 		.aux_size	= info.size,

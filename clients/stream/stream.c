@@ -24,17 +24,27 @@ static int stream_ioctl_setup(struct stream *st, unsigned int cmd, void __user *
 	return err ?: stream_setup(st, &attr);
 }
 
-static int stream_ioctl_info(struct stream *st, void __user *arg)
+static int stream_ioctl_info(struct stream *st, unsigned int cmd, void __user *arg)
 {
-	struct kdtl_stream_info info;
+	const size_t size = min_t(size_t, _IOC_SIZE(cmd), sizeof(struct kdtl_stream_info));
+	struct kdtl_stream_info info = { .cpu = -1 };
 	int err;
 
-	if (copy_from_user(&info, arg, sizeof(info)))
+	/* An older caller's is shorter; of a newer one's, the new part stays as it is. */
+	if (copy_from_user(&info.cpu, arg, min(size, sizeof(info.cpu))))
 		return -EFAULT;
 	err = stream_info(st, &info);
-	if (!err && copy_to_user(arg, &info, sizeof(info)))
+	if (!err && copy_to_user(arg, &info, size))
 		err = -EFAULT;
 	return err;
+}
+
+/* Is it this command, with a structure of whatever size? */
+static bool stream_ioctl_is(unsigned int cmd, unsigned int which)
+{
+	const unsigned int size = _IOC_SIZEMASK << _IOC_SIZESHIFT;
+
+	return (cmd & ~size) == (which & ~size);
 }
 
 static long stream_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
@@ -53,14 +63,11 @@ static long stream_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	case KDTL_IOC_STOP:
 		err = stream_stop(st);
 		break;
-	case KDTL_IOC_INFO:
-		err = stream_ioctl_info(st, argp);
-		break;
 	default:
-		if (_IOC_TYPE(cmd) == _IOC_TYPE(KDTL_IOC_SETUP) &&
-		    _IOC_NR(cmd) == _IOC_NR(KDTL_IOC_SETUP) &&
-		    _IOC_DIR(cmd) == _IOC_DIR(KDTL_IOC_SETUP))
+		if (stream_ioctl_is(cmd, KDTL_IOC_SETUP))
 			err = stream_ioctl_setup(st, cmd, argp);
+		else if (stream_ioctl_is(cmd, KDTL_IOC_INFO))
+			err = stream_ioctl_info(st, cmd, argp);
 		else
 			err = -ENOTTY;
 		break;

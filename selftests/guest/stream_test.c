@@ -17,6 +17,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -205,7 +206,7 @@ static void test_setup(void)
 	struct kdtl_stream_attr attr;
 	struct kdtl_stream_info info;
 	cpu_set_t none;
-	int fd = open_dev(0);
+	int fd = open_dev(0), fd2 = open_dev(0);
 
 #define bad(field, value, error) do {					\
 	attr = good;							\
@@ -231,6 +232,15 @@ static void test_setup(void)
 	refused(ioctl(fd, KDTL_IOC_SETUP, &attr), ENODEV);
 	refused(ioctl(fd, KDTL_IOC_SETUP, NULL), EFAULT);
 	refused(ioctl(fd, _IO(0xdc, 9)), ENOTTY);
+
+	/* An older program's structures end before the newest fields. */
+	must(!ioctl(fd2, _IOC(_IOC_WRITE, 0xdc, 0, offsetof(typeof(attr), min_wait)), &good));
+	memset(&info, 0xff, sizeof(info));
+	info.cpu = -1;
+	must(!ioctl(fd2, _IOC(_IOC_READ | _IOC_WRITE, 0xdc, 3,
+			      offsetof(typeof(info), filtered)), &info));
+	must(info.aux_size == PAGES * page && info.filtered == UINT64_MAX);
+	close(fd2);
 
 	/* A newer and longer structure is accepted if its new part is zero. */
 	longer.more = 1;
@@ -358,6 +368,34 @@ static void test_poll(void)
 	must(poll(&p, 1, 0) == 1 && p.revents == POLLIN);
 	drain(fd, &ours);
 	must(poll(&p, 1, 0) == 1 && p.revents == POLLHUP);
+}
+
+/* Only what waited long enough is logged, by the entries' own words. */
+static void test_min_wait(void)
+{
+	const struct kdtl_stream_attr attr = { .min_wait = UINT64_MAX };
+	struct kdtl_stream_info info;
+	struct kdtl_entry e;
+	int fd = setup_as(0, attr), all = setup(0), some;
+
+	some = setup_as(0, (struct kdtl_stream_attr){ .min_wait = 5000 });
+	must(!ioctl(fd, KDTL_IOC_START) && !ioctl(some, KDTL_IOC_START) &&
+	     !ioctl(all, KDTL_IOC_START));
+	dispatches(50);
+	must(!ioctl(all, KDTL_IOC_STOP) && !ioctl(some, KDTL_IOC_STOP) &&
+	     !ioctl(fd, KDTL_IOC_STOP));
+	info = info_of(fd);
+	must(!info.produced && info.filtered >= 50 && info_of(all).filtered == 0);
+	must(read(fd, &e, ENTRY) == 0);
+	info = info_of(some);
+	must(info.produced + info.filtered >= info_of(all).produced);
+	for (; read(some, &e, ENTRY) == ENTRY; info.unread--)
+		must((uint64_t)be32toh(e.enqueue_to_dispatch_time) +
+		     be32toh(e.ready_to_enqueue_time) >= 5000);
+	must(!info.unread);
+	close(some);
+	close(all);
+	close(fd);
 }
 
 /* Entries that do not reach the watermark come with the period. */
@@ -1040,6 +1078,7 @@ static const struct {
 	{ "signal", test_signal },
 	{ "poll", test_poll },
 	{ "period", test_period },
+	{ "min_wait", test_min_wait },
 	{ "lost", test_lost },
 	{ "splice", test_splice },
 	{ "splice_close", test_splice_close },

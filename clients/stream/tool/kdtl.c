@@ -17,6 +17,7 @@ static const char usage[] =
 	"      -d SECONDS   record for SECONDS\n"
 	"      -s SOURCE    kdtl_sched or kdtl_vpa (default: the best there is)\n"
 	"      -C CPUS      record CPUS, such as 0-3,8 (default: all)\n"
+	"      -w MS        record only dispatches after a wait of MS ms or longer\n"
 	"      -m PAGES     pages of log per CPU, a power of two\n"
 	"      -q           print neither progress nor summary\n"
 	"  print [FILE]                 print the entries in the order of time\n"

@@ -83,11 +83,12 @@ static void parse_cpus(struct record *r, const char *list)
 static struct record parse(int argc, char **argv)
 {
 	struct record r = { .path = "kdtl.data" };
+	double ms;
 	char *end;
 	int opt;
 
 	opterr = 0;
-	while ((opt = getopt(argc, argv, "+o:d:s:C:m:q")) != -1) {
+	while ((opt = getopt(argc, argv, "+o:d:s:C:w:m:q")) != -1) {
 		switch (opt) {
 		case 'o':
 			if (!strcmp(optarg, "-"))
@@ -106,6 +107,13 @@ static struct record parse(int argc, char **argv)
 			break;
 		case 'C':
 			parse_cpus(&r, optarg);
+			break;
+		case 'w':
+			ms = strtod(optarg, &end);
+			if (*end || !(ms > 0 && ms < 1e12))
+				usage_error("-w %s: must be a number of milliseconds", optarg);
+			/* Rounded up: 0 would be no bound. */
+			r.attr.min_wait = ms * 1e6 < 1 ? 1 : ms * 1e6;
 			break;
 		case 'm':
 			r.attr.aux_pages = strtoul(optarg, &end, 0);
@@ -208,6 +216,9 @@ static void progress(const struct record *r, uint64_t start, bool last)
 		tty ? "\r" : "", r->path, (now_ns(CLOCK_MONOTONIC) - start) / 1e9,
 		(unsigned long long)(r->bytes / sizeof(struct kdtl_entry)),
 		(unsigned long long)info.lost, r->bytes / 1e6, last ? "\n" : "   ");
+	if (last && r->attr.min_wait)
+		fprintf(stderr, "kdtl: %llu more waited less than -w says\n",
+			(unsigned long long)info.filtered);
 	if (last && info.lost)
 		fprintf(stderr, "kdtl: with more pages (-m) fewer would be lost\n");
 }

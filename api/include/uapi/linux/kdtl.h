@@ -165,6 +165,8 @@ enum kdtl_preempt_reason {
  * @cpus_len: size of that mask in bytes
  * @reserved: 0
  * @source: name of the source; empty: the module's default
+ * @min_wait: in ns; dispatches whose runners waited less are counted, but not logged.
+ *	The wait of a throttled runner is the time that it was held back
  *
  * Each field may be 0 for its default.  Later versions may add fields at the end;
  * the kernel sees the size in the ioctl's number.
@@ -179,6 +181,7 @@ struct kdtl_stream_attr {
 	__u32		cpus_len;
 	__u32		reserved;
 	char		source[KDTL_SOURCE_LEN];
+	__aligned_u64	min_wait;
 };
 
 /* kdtl_stream_info::state */
@@ -198,8 +201,10 @@ struct kdtl_stream_attr {
  * @lost: those that found no room or were overwritten
  * @unread: those that can be read
  * @source: name of the source
+ * @filtered: dispatches that waited less than kdtl_stream_attr::min_wait; they are not
+ *	part of @produced
  *
- * produced = consumed + lost + unread.
+ * produced = consumed + lost + unread.  Later versions may add fields at the end.
  */
 struct kdtl_stream_info {
 	__s32		cpu;
@@ -213,6 +218,7 @@ struct kdtl_stream_info {
 	__aligned_u64	lost;
 	__aligned_u64	unread;
 	char		source[KDTL_SOURCE_LEN];
+	__aligned_u64	filtered;
 };
 
 /*

@@ -49,8 +49,8 @@ static unsigned int watch_round(struct kdtl_session *s, void *unused)
 	struct kdtl_aux_info info;
 	int cpu;
 
-	for_each_possible_cpu(cpu) {
-		/* Isolated CPUs are not in the session, and must not be disturbed. */
+	kdtl_for_each_cpu(cpu, s) {
+		/* Isolated CPUs are not logged, and must not be disturbed. */
 		if (!kdtl_aux_info(s, cpu, &info) && info.online)
 			watch_probe(cpu);
 	}

@@ -25,8 +25,8 @@
  *		}
  *	kdtl_session_close(s);
  *
- * clients/sampler is a complete client of the simple form.  The functions are
- * documented where they are defined, in api/, and Documentation/ has a reference.
+ * clients/sampler is a complete client of the simple form.  The functions have
+ * manual pages, which "man 9 kdtl" lists, with the text above their definitions in api/.
  *
  * A module that uses them needs MODULE_IMPORT_NS(KDTL_NS).  PMU drivers include
  * <linux/kdtl_pmu.h>.

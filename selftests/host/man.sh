@@ -96,7 +96,7 @@ sections()
 		grep -q -F ".BR $name (9)" "$pages/kdtl.9" || echo "$name: not in kdtl(9)"
 		grep -q -E "\\b$name\\(" <(sed -n '/^.SH SYNOPSIS/,/^.fi/p' "$page") || continue
 		grep -q '^.SH CONTEXT' "$page" || echo "$name: no context"
-		grep -q -E "^(void|#define kdtl_for_each)" "$page" ||
+		grep -q -E "^(void|#define kdtl_\\w*for_each)" "$page" ||
 			grep -q '^.SH RETURN VALUE' "$page" || echo "$name: no return value"
 	done | none page
 }

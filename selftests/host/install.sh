@@ -71,7 +71,7 @@ has_aliases()
 	local source=$work/root/lib/modules/$release/extra/kdtl/core/pmu/kdtl_sched.ko alias
 
 	for alias in kdtl-pmu kdtl-pmu-kdtl_sched; do
-		tr '\0' '\n' <"$source" | grep -a -q -x "alias=$alias" || return
+		tr '\0' '\n' <"$source" | grep -a -x "alias=$alias" || return
 	done
 }
 

@@ -7,7 +7,8 @@ KDIR	?= /lib/modules/$(shell uname -r)/build
 
 # Out of tree there is no .config to ask.
 CONFIG	:= CONFIG_KDTL=m CONFIG_KDTL_SCHED=m CONFIG_KDTL_SAMPLER=m	\
-	   CONFIG_KDTL_RECORDER=m CONFIG_KDTL_STREAM=m CONFIG_KDTL_WATCH=m
+	   CONFIG_KDTL_RECORDER=m CONFIG_KDTL_STREAM=m CONFIG_KDTL_TRACE=m	\
+	   CONFIG_KDTL_WATCH=m
 ifeq ($(ARCH),powerpc)
 CONFIG	+= CONFIG_KDTL_VPA=m
 endif

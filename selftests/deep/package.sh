@@ -25,7 +25,7 @@ reason=$(chroot_possible) || skip_all "$reason"
 [ "$(dpkg --print-architecture)" = amd64 ] || skip_all "amd64 only"
 "$top/scripts/install-deps" chroot demo
 
-modules='kdtl kdtl_sched kdtl_recorder kdtl_sampler kdtl_stream kdtl_watch'
+modules='kdtl kdtl_sched kdtl_recorder kdtl_sampler kdtl_stream kdtl_trace kdtl_watch'
 
 # inside COMMAND: a line of shell, in the chroot.
 inside()
@@ -122,7 +122,7 @@ they_run()
 	local order
 
 	order=$(inside 'modprobe -a -n -v -S $R kdtl_sched kdtl_recorder kdtl_sampler kdtl_stream \
-			kdtl_watch' | sed -n 's|^insmod .*/||p' | awk '!seen[$1]++')
+			kdtl_trace kdtl_watch' | sed -n 's|^insmod .*/||p' | awk '!seen[$1]++')
 	[ "$(wc -l <<<"$order")" -eq "$(wc -w <<<"$modules")" ] || {
 		echo "modprobe would load: $order"
 		return 1

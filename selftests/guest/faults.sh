@@ -140,10 +140,10 @@ done
 [ -x "$dir/fault_test" ] || skip_all "no fault_test: make -C selftests"
 
 tests=$("$dir/fault_test")
-clients='kdtl_sampler kdtl_watch kdtl_recorder kdtl_stream'
+clients='kdtl_sampler kdtl_trace kdtl_watch kdtl_recorder kdtl_stream'
 # shellcheck disable=SC2086 # several words
 set -- $tests
-plan $((3 + 4 + 3 + 2 * $# + 1))
+plan $((3 + 5 + 4 + 2 * $# + 1))
 prepare
 load kdtl_fail_nth || bail_out "kdtl_fail_nth does not load"
 

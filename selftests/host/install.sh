@@ -43,7 +43,7 @@ installs()
 	in_copy install || return
 	for f in kdtl core/pmu/kdtl_sched clients/sampler/kdtl_sampler \
 		clients/recorder/kdtl_recorder clients/stream/kdtl_stream \
-		clients/watch/kdtl_watch; do
+		clients/trace/kdtl_trace clients/watch/kdtl_watch; do
 		test -e "$modules/$f.ko" || return
 	done
 	test -e "$modules/Module.symvers" && test -x "$work/root/usr/bin/kdtl" &&

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kdtl_trace - every entry again as a trace event, kdtl:kdtl_dispatch
+ *
+ * A thread reads all CPUs in the order of time, so ftrace, perf and BPF programs get
+ * the entries outside the scheduler's path.  While nobody uses the event there is no
+ * session, and the thread sleeps.
+ */
+#define pr_fmt(fmt) "kdtl_trace: " fmt
+
+#include <linux/completion.h>
+#include <linux/jiffies.h>
+#include <linux/kdtl.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/wait.h>
+
+#define CREATE_TRACE_POINTS
+#include "trace.h"
+
+static char *pmu = "kdtl_sched";
+module_param(pmu, charp, 0444);
+MODULE_PARM_DESC(pmu, "source: kdtl_sched (default, names tasks) or kdtl_vpa");
+
+static unsigned int aux_pages = 64;
+module_param(aux_pages, uint, 0444);
+MODULE_PARM_DESC(aux_pages, "pages per CPU, a power of two (default 64)");
+
+static unsigned int min_wait_us;
+module_param(min_wait_us, uint, 0644);
+MODULE_PARM_DESC(min_wait_us, "shortest wait that is traced, in us (default 0: trace every entry)");
+
+static unsigned int period_ms = 100;
+module_param(period_ms, uint, 0644);
+MODULE_PARM_DESC(period_ms, "longest time until an entry is traced, in ms (default 100)");
+
+static struct task_struct *thread;
+static DECLARE_WAIT_QUEUE_HEAD(wake);
+static DECLARE_COMPLETION(done);	/* wakes the thread while it reads */
+static bool listened;
+
+/*
+ * The event's first user comes, and the last one goes.  The callers hold
+ * tracepoints_mutex, which kdtl_sched needs to attach, so the session is the thread's
+ * business.  kdtl_trace_unlisten() may run even after kdtl_trace_exit(), when the kernel removes
+ * the event.
+ */
+int kdtl_trace_listen(void)
+{
+	WRITE_ONCE(listened, true);
+	wake_up(&wake);
+	return 0;
+}
+
+void kdtl_trace_unlisten(void)
+{
+	WRITE_ONCE(listened, false);
+	wake_up(&wake);
+	complete(&done);
+}
+
+static void reader_trace(const struct kdtl_entry *e, int cpu,
+			 const struct kdtl_aux_info *info)
+{
+	const u64 min_wait = (u64)READ_ONCE(min_wait_us) * NSEC_PER_USEC;
+
+	/* A saturated wait may have been longer than any minimum. */
+	if (kdtl_ticks_to_ns(info, kdtl_entry_wait(e)) >= min_wait ||
+	    kdtl_entry_wait_saturated(e))
+		trace_kdtl_dispatch(e, cpu, info, !strcmp(info->source, "kdtl_sched"));
+}
+
+static void reader_loop(struct kdtl_session *s, struct kdtl_merge *m)
+{
+	struct kdtl_aux_info info = {};
+	const struct kdtl_entry *e;
+	int cpu;
+
+	while (READ_ONCE(listened) && !kthread_should_stop()) {
+		kdtl_wait(s, msecs_to_jiffies(READ_ONCE(period_ms)) ?: 1);
+		kdtl_merge_sync(m);
+		while ((e = kdtl_merge_next(m))) {
+			cpu = kdtl_merge_cpu(m);
+			/* The time base is that of all CPUs. */
+			if (info.source || !kdtl_aux_info(s, cpu, &info))
+				reader_trace(e, cpu, &info);
+			cond_resched();
+		}
+	}
+}
+
+static struct kdtl_session *reader_create(void)
+{
+	const struct kdtl_session_attr attr = {
+		.pmu		= pmu,
+		.aux_pages	= aux_pages,
+		.done		= &done,
+	};
+
+	return kdtl_session_create(&attr);
+}
+
+/* One session, for as long as somebody uses the event. */
+static int reader_run(void)
+{
+	struct kdtl_session *s = reader_create();
+	struct kdtl_merge *m;
+	int err;
+
+	if (IS_ERR(s))
+		return PTR_ERR(s);
+	m = kdtl_merge_create(s);
+	err = PTR_ERR_OR_ZERO(m);
+	if (!err)
+		err = kdtl_load(s, NULL);
+	if (!err)
+		err = kdtl_start(s);
+	if (!err)
+		reader_loop(s, m);
+	kdtl_merge_destroy(m);
+	kdtl_session_close(s);
+	return err;
+}
+
+static int reader_thread(void *unused)
+{
+	int err;
+
+	for (;;) {
+		wait_event_idle(wake, READ_ONCE(listened) || kthread_should_stop());
+		if (kthread_should_stop())
+			return 0;
+		err = reader_run();
+		if (err)
+			pr_err("no session of %s (%d)\n", pmu, err);
+		/* Try again for the next user, not for this one. */
+		wait_event_idle(wake, !READ_ONCE(listened) || kthread_should_stop());
+	}
+}
+
+static int __init kdtl_trace_init(void)
+{
+	struct kdtl_session *s;
+
+	/* Refuse wrong parameters now, and not when somebody uses the event. */
+	s = reader_create();
+	if (IS_ERR(s)) {
+		pr_err("no session of %s (%ld)\n", pmu, PTR_ERR(s));
+		return PTR_ERR(s);
+	}
+	kdtl_session_close(s);
+	thread = kthread_run(reader_thread, NULL, "kdtl_trace");
+	return PTR_ERR_OR_ZERO(thread);
+}
+
+static void __exit kdtl_trace_exit(void)
+{
+	kthread_stop(thread);
+}
+
+/* When built in, after the sources: those are device_initcalls. */
+late_initcall(kdtl_trace_init);
+module_exit(kdtl_trace_exit);
+
+MODULE_DESCRIPTION("kdtl's entries as a trace event, in the order of time");
+MODULE_LICENSE("GPL");
+MODULE_IMPORT_NS(KDTL_NS);
+MODULE_SOFTDEP("pre: kdtl_sched kdtl_vpa");

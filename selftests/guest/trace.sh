@@ -52,13 +52,16 @@ each()
 	sed -n "s/^.* kdtl_dispatch:.* $1=\([^ ]*\).*/\1/p" $tracing/trace
 }
 
-# column FILE NAME: of the client's session, by the title of the column.
-column()
+# entries KIND: of the client's session: produced, unread, lost or consumed.
+entries()
 {
-	awk -v id="$(awk '/\[kdtl_trace\]/ { print $1 }' $files/sessions)" -v name="$2" '
-	NR == 1 { sub(/mem KiB/, "mem"); for (i = 1; i <= NF; i++) if ($i == name) n = i; next }
-	$1 == id { sum += $n }
-	END { print sum + 0 }' "$files/$1"
+	awk -v kind="$1" '/\[kdtl_trace\]/ {
+		n["produced"] = $8
+		n["unread"] = $9
+		n["lost"] = $10
+		n["consumed"] = $8 - $9 - $10
+		print n[kind]
+	}' $files/sessions
 }
 
 # switches: how often the thread was.
@@ -117,7 +120,7 @@ merged()
 	for cpu in $cpus; do
 		is "$(each cpu | grep -c "^$cpu$")" 140 || return
 	done
-	is "$(column areas lost)" 0
+	is "$(entries lost)" 0
 }
 
 waits()
@@ -175,9 +178,9 @@ totals()
 # Between what the session has consumed and what it has produced.
 agrees()
 {
-	consumed=$(column areas consumed)
+	consumed=$(entries consumed)
 	hits=$(totals)
-	produced=$(column sessions produced)
+	produced=$(entries produced)
 	[ "$consumed" -gt 0 ] && [ "$consumed" -le "$hits" ] && [ "$hits" -le "$produced" ] &&
 		return
 	note "consumed $consumed, hits $hits, produced $produced"
@@ -219,7 +222,7 @@ task()
 	[ $status -eq 0 ] || note "$nr dispatches, $(grep -c " pid=$pid " $tracing/trace) traced"
 	kill -KILL $pid
 	wait $pid 2>/dev/null
-	is "$(column areas lost)" 0 && each time >/tmp/times && sort -c -n /tmp/times &&
+	is "$(entries lost)" 0 && each time >/tmp/times && sort -c -n /tmp/times &&
 		[ $status -eq 0 ]
 }
 

@@ -1,0 +1,107 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Debian's perf and bpftrace on the trace client's event: each sees every entry that a
+# test source makes, in the order of time.
+#
+# shellcheck disable=SC2154,SC2317 # $captured; functions that ok() calls
+
+here=$(dirname -- "$(readlink -f -- "$0")")
+top=$(dirname -- "$(dirname -- "$here")")
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
+. "$top/scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
+. "$here/lib/ktap.sh"
+
+target=x86_64-6.1
+
+# Runs in the machine, below the tool. Returns when all has been traced.
+# shellcheck disable=SC2016
+load='#!/bin/sh
+	sessions=/sys/kernel/debug/kdtl/sessions
+	until grep -q " started .*kdtl_trace" $sessions; do usleep 50000; done
+	for cpu in 0 1 2 3 0 1 2 3; do
+		echo burst $cpu 50 >/sys/kernel/debug/kdtl_fake/do
+	done
+	echo wait 1 2 >/sys/kernel/debug/kdtl_fake/do
+	until grep -q " 401  *0  *0 .*kdtl_trace" $sessions; do usleep 50000; done
+'
+# shellcheck disable=SC2016
+guest='
+	cd /lib/kdtl
+	for m in kdtl kdtl_sched kdtl_fake_pmu kdtl_fake_drive; do
+		insmod $m.ko || exit
+	done
+	insmod kdtl_trace.ko pmu=kdtl_fake || exit
+	ended() {
+		while grep -q "\[kdtl_trace\]" /sys/kernel/debug/kdtl/sessions; do usleep 50000; done
+	}
+	cd /out
+	perf record -a -e kdtl:kdtl_dispatch -o perf.data sh /load >perf.log 2>&1
+	echo $? >perf.status
+	perf script -i perf.data -F trace >perf.txt 2>>perf.log
+	ended
+	bpftrace -c "/bin/sh /load" -e "tracepoint:kdtl:kdtl_dispatch {
+		@by[args->cpu] = count(); @longest = max(args->wait);
+		if (args->time < @last) { @back = count(); } @last = args->time; }" \
+		>bpftrace.txt 2>&1
+	echo $? >bpftrace.status
+	ended
+'
+
+# with_libraries PROGRAM: into the machine, with all it is linked with.
+with_libraries()
+{
+	local f
+
+	for f in "$1" $(ldd "$1" | sed -n 's/^.*[[:space:]]\(\/[^ ]*\) (0x.*$/\1/p'); do
+		mkdir -p -- "$work/root$(dirname -- "$f")" &&
+			cp -L -- "$f" "$work/root$f" || return
+	done
+}
+
+runs()
+{
+	"$top/selftests/run/vm" $target --quiet --cpus 4 --mem 2G --timeout 300 \
+		--log "$work/console" --out "$work" --modules "$kdtl" --add "$work/root:/" \
+		-- "$guest"
+}
+
+perf_sees_all()
+{
+	cat -- "$work/perf.log"
+	tail -n 3 -- "$work/perf.txt"
+	[ "$(cat "$work/perf.status")" -eq 0 ] || return
+	[ "$(sed -n 's/.*cpu=\([0-3]\) .*/\1/p' "$work/perf.txt" | sort | uniq -c |
+		tr -s ' \n' ' ')" = " 100 0 101 1 100 2 100 3 " ] &&
+		[ "$(grep -c 'wait=2000000000 ' "$work/perf.txt")" -eq 1 ] &&
+		sed -n 's/.* time=\([0-9]*\) .*/\1/p' "$work/perf.txt" | sort -c -n
+}
+
+bpftrace_sees_all()
+{
+	cat -- "$work/bpftrace.txt"
+	[ "$(cat "$work/bpftrace.status")" -eq 0 ] &&
+		[ "$(sed -n 's/^@by\[\([0-3]\)\]: /\1 /p' "$work/bpftrace.txt" | sort |
+			tr '\n' ' ')" = "0 100 1 101 2 100 3 100 " ] &&
+		grep -q '^@longest: 2000000000$' "$work/bpftrace.txt" &&
+		! grep -q '^@back: [1-9]' "$work/bpftrace.txt"
+}
+
+[ "${KDTL_QUICK:-0}" = 0 ] || skip_all "needs a large machine: in the full run"
+"$top/scripts/install-deps" tracers
+work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-tracers.XXXXXX")
+partial "$work"
+capture "$top/scripts/build" $target
+kdtl=$captured
+mkdir -p -- "$work/root"
+echo "$load" >"$work/root/load"
+for program in perf bpftrace; do
+	with_libraries "/usr/bin/$program" || die "no $program"
+done
+
+plan 3
+ok "perf and bpftrace run" runs
+ok "perf record and perf script: every entry, in the order of time" perf_sees_all
+ok "bpftrace: every entry, in the order of time" bpftrace_sees_all
+finish

@@ -104,7 +104,7 @@ checkpatch:
 sparse:
 	@scripts/install-deps check
 	$(MAKE) KDIR="$(or $(wildcard $(KDIR)),$$(scripts/kernel x86_64-6.1 kdir))"	\
-		CONFIG_KDTL_SELFTESTS=m C=2 CF=-D__CHECK_ENDIAN__ modules
+		CONFIG_KDTL_SELFTESTS=m CONFIG_KDTL_EXAMPLES=m C=2 CF=-D__CHECK_ENDIAN__ modules
 
 ## cocci        look for misuse of kdtl, here or in a client (M=FOLDER; MODE=report,
 ##              patch, context or org)

@@ -61,7 +61,8 @@ configure()
 		CONFIG_KDTL{,_SCHED,_RECORDER,_SAMPLER,_STREAM,_TRACE,_WATCH,_KUNIT_TEST}="$value" \
 		>"$dir/kdtl.config" || return
 	[ "$value" = y ] ||
-		printf '%s\n' CONFIG_MODULE_UNLOAD=y CONFIG_KDTL_SELFTESTS=m >>"$dir/kdtl.config"
+		printf '%s\n' CONFIG_MODULE_UNLOAD=y CONFIG_KDTL_{EXAMPLES,SELFTESTS}=m \
+			>>"$dir/kdtl.config"
 	kmake O="$dir" KCONFIG_ALLCONFIG="$dir/kdtl.config" allnoconfig &&
 		[ "$(grep -c "^CONFIG_KDTL.*=$value" "$dir/.config")" -eq \
 			"$(grep -c '^CONFIG_KDTL' "$dir/kdtl.config")" ]

@@ -48,7 +48,8 @@ build()
 
 	[[ $target != ppc64-* ]] || undefined=(KBUILD_MODPOST_WARN=1)
 	# shellcheck disable=SC2154 # set by kernel_make_args
-	make -C "$work/src" KDIR="$kdir" -j"$(nproc)" CONFIG_KDTL_SELFTESTS=m W=1 \
+	make -C "$work/src" KDIR="$kdir" -j"$(nproc)" CONFIG_KDTL_SELFTESTS=m \
+		CONFIG_KDTL_EXAMPLES=m W=1 \
 		"${make_args[@]}" "${undefined[@]}" "$@" modules
 }
 

@@ -25,7 +25,7 @@ copy()
 # run leaves out the modules of the tests, which are most of the work.
 quiet_make()
 {
-	local target=$1 cross=() rc=0 tests=(CONFIG_KDTL_SELFTESTS=m)
+	local target=$1 cross=() rc=0 tests=(CONFIG_KDTL_SELFTESTS=m CONFIG_KDTL_EXAMPLES=m)
 
 	shift
 	[ "$quick" = 0 ] || tests=()

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Which tasks have waited longest for a CPU, in all: debugfs/kdtl_top */
+#include <linux/debugfs.h>
+#include <linux/jiffies.h>
+#include <linux/kdtl.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/xarray.h>
+
+#define TOP_ROWS	20
+
+struct task_waits {
+	char	comm[TASK_COMM_LEN];
+	pid_t	pid;
+	u64	dispatches;
+	u64	wait;
+	u64	longest;
+	bool	saturated;	/* wait and longest are lower bounds */
+};
+
+static struct kdtl_session *session;
+static struct task_struct *thread;
+static struct dentry *file;
+
+static DEFINE_MUTEX(lock);	/* one reader at a time; protects what follows */
+static DEFINE_XARRAY(tasks);	/* by pid */
+static struct task_waits others = { .comm = "(no memory)" };
+
+static struct task_waits *top_find(pid_t pid)
+{
+	struct task_waits *t = xa_load(&tasks, pid);
+
+	if (t)
+		return t;
+	t = kzalloc(sizeof(*t), GFP_KERNEL);
+	if (!t)
+		return &others;
+	t->pid = pid;
+	if (!xa_err(xa_store(&tasks, pid, t, GFP_KERNEL)))
+		return t;
+	kfree(t);
+	return &others;
+}
+
+static void top_count(const struct kdtl_entry *e)
+{
+	struct task_waits *t = top_find(kdtl_entry_pid(e));
+	const u64 wait = kdtl_entry_wait(e);	/* kdtl_sched's ticks are ns */
+
+	if (t != &others)
+		strscpy(t->comm, kdtl_entry_comm(e), sizeof(t->comm));
+	t->dispatches++;
+	t->wait += wait;
+	t->longest = max(t->longest, wait);
+	t->saturated |= kdtl_entry_wait_saturated(e);
+}
+
+static void top_read_cpu(int cpu)
+{
+	const struct kdtl_entry *e;
+	const void *span;
+	ssize_t len;
+
+	len = kdtl_aux_peek(session, cpu, &span);
+	if (len <= 0)
+		return;
+	kdtl_for_each_entry(e, span, len)
+		top_count(e);
+	kdtl_aux_consume(session, cpu, len);
+}
+
+static void top_read(void)
+{
+	int cpu;
+
+	mutex_lock(&lock);
+	for_each_possible_cpu(cpu)
+		top_read_cpu(cpu);
+	mutex_unlock(&lock);
+}
+
+static int top_thread(void *unused)
+{
+	while (!kthread_should_stop()) {
+		kdtl_wait(session, msecs_to_jiffies(100));
+		top_read();
+	}
+	return 0;
+}
+
+static int top_show(struct seq_file *m, void *unused)
+{
+	const struct task_waits *rank[TOP_ROWS] = {}, *t;
+	struct task_waits *each;
+	unsigned long pid;
+	int i;
+
+	top_read();
+	mutex_lock(&lock);
+	xa_for_each(&tasks, pid, each) {
+		t = each;
+		for (i = 0; t && i < TOP_ROWS; i++) {
+			if (!rank[i] || t->wait > rank[i]->wait)
+				swap(rank[i], t);
+		}
+	}
+	seq_puts(m, "    pid  dispatches         wait ns      longest ns    command\n");
+	for (i = 0; i <= TOP_ROWS; i++) {
+		t = i < TOP_ROWS ? rank[i] : &others;
+		if (t && t->dispatches)
+			seq_printf(m, "%7d %11llu %15llu %15llu %c  %*pE\n", t->pid,
+				   t->dispatches, t->wait, t->longest,
+				   t->saturated ? '+' : ' ', (int)strlen(t->comm), t->comm);
+	}
+	mutex_unlock(&lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(top);
+
+static int top_begin(void)
+{
+	const struct kdtl_session_attr attr = { .pmu = "kdtl_sched" };
+	int err;
+
+	session = kdtl_session_create(&attr);
+	if (IS_ERR(session))
+		return PTR_ERR(session);
+	err = kdtl_load(session, NULL);
+	if (!err)
+		err = kdtl_start(session);
+	if (err)
+		goto close;
+	thread = kthread_run(top_thread, NULL, "kdtl_top");
+	if (!IS_ERR(thread))
+		return 0;
+	err = PTR_ERR(thread);
+close:
+	kdtl_session_close(session);
+	return err;
+}
+
+static int __init top_init(void)
+{
+	int err = top_begin();
+
+	if (!err)
+		file = debugfs_create_file("kdtl_top", 0400, NULL, NULL, &top_fops);
+	return err;
+}
+
+static void __exit top_exit(void)
+{
+	struct task_waits *t;
+	unsigned long pid;
+
+	debugfs_remove(file);
+	kthread_stop(thread);
+	kdtl_session_close(session);
+	xa_for_each(&tasks, pid, t)
+		kfree(t);
+	xa_destroy(&tasks);
+}
+
+late_initcall(top_init);
+module_exit(top_exit);
+
+MODULE_DESCRIPTION("kdtl example: the tasks that waited longest for a CPU");
+MODULE_LICENSE("GPL");
+MODULE_IMPORT_NS(KDTL_NS);
+MODULE_SOFTDEP("pre: kdtl_sched");

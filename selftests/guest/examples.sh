@@ -62,13 +62,59 @@ top_is_sorted()
 	[ -s /tmp/waits ] && sort -c -n -r /tmp/waits
 }
 
+# --- inorder ----------------------------------------------------------------------
+
+# ordered FILE: lines that begin with a time, which never goes back.
+ordered()
+{
+	awk '$1 < last { print "# after " last ": " $0; bad = 1 } { last = $1 }
+		END { exit bad || !NR }' "$1"
+}
+
+# Two readings, of which each is in order, and the second goes on where the first ended.
+inorder()
+{
+	cat $debug/kdtl_inorder >/tmp/inorder
+	n=0
+	while [ $n -lt 50 ]; do
+		usleep 20000
+		n=$((n + 1))
+	done
+	cat $debug/kdtl_inorder >>/tmp/inorder
+	ordered /tmp/inorder || return
+	is "$(grep -vc '^[0-9]* CPU [0-9]*: .*:[0-9]* waited [0-9]* ns' /tmp/inorder)" 0 &&
+		[ "$(grep -c ' usleep:[0-9]* ' /tmp/inorder)" -ge 50 ] &&
+		! awk '{ print $1, $3 }' /tmp/inorder | sort | uniq -d | grep .
+}
+
+# Whoever stops early loses nothing: the next reader goes on with the entry after.
+inorder_in_pieces()
+{
+	dd if=$debug/kdtl_inorder bs=1 count=1 2>/dev/null >/dev/null
+	sleep 1 &
+	wait $!
+	cat $debug/kdtl_inorder $debug/kdtl_inorder >/tmp/pieces
+	ordered /tmp/pieces && grep -q ' sleep:[0-9]* ' /tmp/pieces
+}
+
+inorder_one_reader()
+{
+	cat $debug/kdtl_inorder >/dev/null || return
+	! cat $debug/kdtl_inorder <$debug/kdtl_inorder 2>/dev/null
+}
+
 [ -e /sys/devices/system/cpu/cpu1 ] || skip_all "needs two CPUs"
 need kdtl kdtl_sched
 have_module kdtl_top || skip_all "no examples: CONFIG_KDTL_EXAMPLES"
 
-plan 4
+plan 9
 ok "top: it loads" load kdtl_top
 ok "top: dispatches and waits are those of schedstat" top_agrees
 ok "top: the longest waits first" top_is_sorted
 ok "top: it unloads" unload kdtl_top
+ok "inorder: it loads" load kdtl_inorder
+ok "inorder: all CPUs in the order of time" inorder
+ok "inorder: in pieces" inorder_in_pieces
+ok "inorder: one reader at a time" inorder_one_reader
+ok "inorder: it unloads" unload kdtl_inorder
 finish

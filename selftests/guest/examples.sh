@@ -103,11 +103,43 @@ inorder_one_reader()
 	! cat $debug/kdtl_inorder <$debug/kdtl_inorder 2>/dev/null
 }
 
+# --- overload ---------------------------------------------------------------------
+
+# alarms CPU: how many there were.
+alarms()
+{
+	dmesg | grep -c "kdtl_overload: CPU $1: tasks waited for 300 ms in [0-9]* ms"
+}
+
+alarmed()
+{
+	[ "$(alarms 1)" -ge "$1" ]
+}
+
+# Three tasks want CPU 1: two of them wait all the time, so it takes them 150 ms or more.
+# After each alarm counting goes on.
+overload()
+{
+	dmesg -c >/dev/null
+	background taskset 2 sh -c 'while :; do :; done'
+	one=$!
+	background taskset 2 sh -c 'while :; do :; done'
+	two=$!
+	background taskset 2 sh -c 'while :; do :; done'
+	three=$!
+	until_true alarmed 3
+	status=$?
+	kill -KILL $one $two $three
+	wait $one $two $three 2>/dev/null
+	[ $status -eq 0 ] && dmesg | awk '/kdtl_overload: CPU 1:/ && $(NF - 1) < 100 {
+		print "# " $0; bad = 1 } END { exit bad }'
+}
+
 [ -e /sys/devices/system/cpu/cpu1 ] || skip_all "needs two CPUs"
 need kdtl kdtl_sched
 have_module kdtl_top || skip_all "no examples: CONFIG_KDTL_EXAMPLES"
 
-plan 9
+plan 12
 ok "top: it loads" load kdtl_top
 ok "top: dispatches and waits are those of schedstat" top_agrees
 ok "top: the longest waits first" top_is_sorted
@@ -117,4 +149,7 @@ ok "inorder: all CPUs in the order of time" inorder
 ok "inorder: in pieces" inorder_in_pieces
 ok "inorder: one reader at a time" inorder_one_reader
 ok "inorder: it unloads" unload kdtl_inorder
+ok "overload: alarms" load kdtl_overload wait_ms=300 pause_ms=100
+ok "overload: a busy CPU, again and again" overload
+ok "overload: it unloads" unload kdtl_overload
 finish

@@ -135,11 +135,46 @@ overload()
 		print "# " $0; bad = 1 } END { exit bad }'
 }
 
+# --- softirq ----------------------------------------------------------------------
+
+# run: softirqs that ran, on all CPUs.
+softirqs()
+{
+	awk 'NR > 1 { for (i = 2; i <= NF; i++) sum += $i } END { print sum }' /proc/softirqs
+}
+
+produced()
+{
+	awk '/kdtl_softirq .*\[kdtl_sampler\]/ { print $8 }' $debug/kdtl/sessions
+}
+
+# Each softirq that runs had been raised: the source sees as many as the kernel counts.
+softirqs_agree()
+{
+	load kdtl_sampler pmu=kdtl_softirq || return
+	# Those that had been raised before.
+	usleep 100000
+	least=$(softirqs)
+	from=$(produced)
+	most=$(softirqs)
+	n=0
+	while [ $n -lt 100 ]; do
+		usleep 1000
+		n=$((n + 1))
+	done
+	most=$(($(softirqs) - most))
+	entries=$(($(produced) - from))
+	least=$(($(softirqs) - least))
+	note "$entries entries, softirqs: $most to $least"
+	[ "$entries" -ge "$most" ] && [ "$entries" -le "$least" ] && [ "$most" -gt 0 ] &&
+		unload kdtl_sampler
+}
+
 [ -e /sys/devices/system/cpu/cpu1 ] || skip_all "needs two CPUs"
 need kdtl kdtl_sched
 have_module kdtl_top || skip_all "no examples: CONFIG_KDTL_EXAMPLES"
 
-plan 12
+plan 13
 ok "top: it loads" load kdtl_top
 ok "top: dispatches and waits are those of schedstat" top_agrees
 ok "top: the longest waits first" top_is_sorted
@@ -152,4 +187,6 @@ ok "inorder: it unloads" unload kdtl_inorder
 ok "overload: alarms" load kdtl_overload wait_ms=300 pause_ms=100
 ok "overload: a busy CPU, again and again" overload
 ok "overload: it unloads" unload kdtl_overload
+load kdtl_softirq || bail_out "kdtl_softirq does not load"
+ok "softirq: as many as the kernel counts" softirqs_agree
 finish

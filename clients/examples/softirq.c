@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A source of entries: how long each softirq waited for its CPU
+ *
+ * Every client that takes a pmu= works with it, for instance
+ * modprobe kdtl_sampler pmu=kdtl_softirq.  srr0 is the softirq's number.
+ */
+#include <linux/interrupt.h>
+#include <linux/kdtl_pmu.h>
+#include <linux/module.h>
+#include <linux/percpu.h>
+#include <linux/sched/clock.h>
+#include <linux/tracepoint.h>
+
+static struct tracepoint *raise_tp, *entry_tp;
+static DEFINE_PER_CPU(u64 [NR_SOFTIRQS], raised_at);
+
+static u64 softirq_sync(struct kdtl_pmu *p)
+{
+	return local_clock();
+}
+
+static int softirq_attach(struct kdtl_pmu *p);
+static void softirq_detach(struct kdtl_pmu *p);
+
+static struct kdtl_pmu softirq_pmu = {
+	.pmu.module	= THIS_MODULE,
+	.name		= "kdtl_softirq",
+	.tb_freq	= NSEC_PER_SEC,
+	.attach		= softirq_attach,
+	.detach		= softirq_detach,
+	.sync		= softirq_sync,
+};
+
+/* With interrupts off. */
+static void softirq_raise(void *data, unsigned int nr)
+{
+	u64 *at = this_cpu_ptr(&raised_at[nr]);
+
+	if (!*at)
+		*at = local_clock();
+}
+
+static void softirq_output(unsigned int nr, u64 since)
+{
+	const u64 now = local_clock();
+	const struct kdtl_entry e = {
+		.dispatch_reason		= KDTL_DISPATCH_EXTERNAL_INTERRUPT,
+		.processor_id			= cpu_to_be16(smp_processor_id()),
+		.enqueue_to_dispatch_time	= cpu_to_be32(min(now - since, KDTL_TIME_MAX)),
+		.timebase			= cpu_to_be64(now),
+		.srr0				= cpu_to_be64(nr),
+	};
+
+	kdtl_pmu_output(&softirq_pmu, &e, KDTL_KIND_UNKNOWN);
+}
+
+/* With interrupts on: the next one may raise the same softirq. */
+static void softirq_entry(void *data, unsigned int nr)
+{
+	unsigned long flags;
+	u64 since;
+
+	local_irq_save(flags);
+	since = this_cpu_xchg(raised_at[nr], 0);
+	if (since)
+		softirq_output(nr, since);
+	local_irq_restore(flags);
+}
+
+static int softirq_attach(struct kdtl_pmu *p)
+{
+	int cpu, err;
+
+	for_each_possible_cpu(cpu)
+		memset(per_cpu_ptr(&raised_at, cpu), 0, sizeof(raised_at));
+	err = tracepoint_probe_register(raise_tp, softirq_raise, NULL);
+	if (err)
+		return err;
+	err = tracepoint_probe_register(entry_tp, softirq_entry, NULL);
+	if (err)
+		tracepoint_probe_unregister(raise_tp, softirq_raise, NULL);
+	return err;
+}
+
+static void softirq_detach(struct kdtl_pmu *p)
+{
+	tracepoint_probe_unregister(raise_tp, softirq_raise, NULL);
+	tracepoint_probe_unregister(entry_tp, softirq_entry, NULL);
+	tracepoint_synchronize_unregister();
+}
+
+static void softirq_find(struct tracepoint *tp, void *unused)
+{
+	if (!strcmp(tp->name, "softirq_raise"))
+		raise_tp = tp;
+	else if (!strcmp(tp->name, "softirq_entry"))
+		entry_tp = tp;
+}
+
+static int __init softirq_source_init(void)
+{
+	for_each_kernel_tracepoint(softirq_find, NULL);
+	if (!raise_tp || !entry_tp)
+		return -ENODEV;
+	return kdtl_pmu_register(&softirq_pmu);
+}
+
+static void __exit softirq_source_exit(void)
+{
+	kdtl_pmu_unregister(&softirq_pmu);
+}
+
+module_init(softirq_source_init);
+module_exit(softirq_source_exit);
+
+MODULE_DESCRIPTION("kdtl example: softirqs as a source of entries");
+MODULE_LICENSE("GPL");
+MODULE_IMPORT_NS(KDTL_NS);

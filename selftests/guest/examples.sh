@@ -170,11 +170,74 @@ softirqs_agree()
 		unload kdtl_sampler
 }
 
+# --- irq and irq_time -------------------------------------------------------------
+
+# runs IRQ: how often its handlers ran, as the example says.
+runs()
+{
+	awk -v irq="$1" '$1 == irq { n = $2 } END { print n + 0 }' $debug/kdtl_irq_time
+}
+
+# interrupts IRQ: the same, as the kernel says.
+interrupts()
+{
+	awk -v irq="$1:" '$1 == irq { for (i = 2; $i ~ /^[0-9]+$/; i++) sum += $i }
+		END { print sum + 0 }' /proc/interrupts
+}
+
+# interrupt: the console has some.
+interrupt()
+{
+	n=0
+	while [ $n -lt 20 ]; do
+		echo "# the console has an interrupt" >/dev/console
+		n=$((n + 1))
+	done
+	usleep 100000
+}
+
+# between MIN VALUE MAX
+between()
+{
+	note "$2 runs of a handler, interrupts: $1 to $3"
+	[ "$1" -le "$2" ] && [ "$2" -le "$3" ] && [ "$1" -gt 0 ]
+}
+
+irqs_agree()
+{
+	load kdtl_irq_time || return
+	most=$(interrupts "$irq")
+	from=$(runs "$irq")
+	least=$(interrupts "$irq")
+	interrupt
+	least=$(($(interrupts "$irq") - least))
+	ran=$(($(runs "$irq") - from))
+	most=$(($(interrupts "$irq") - most))
+	between $least $ran $most && grep -q '^lost *0$' $debug/kdtl_irq_time
+}
+
+# A user of perf has the same records, beside the session.
+perf_agrees()
+{
+	most=$(interrupts "$irq")
+	"$here/perf_mmap" irq "$irq" >/tmp/irqs &
+	user=$!
+	ktap_pids="$ktap_pids $user"
+	until_true grep -q following /tmp/irqs || return
+	least=$(interrupts "$irq")
+	interrupt
+	least=$(($(interrupts "$irq") - least))
+	kill $user
+	wait $user || return
+	most=$(($(interrupts "$irq") - most))
+	between $least "$(sed -n 's/^runs //p' /tmp/irqs)" $most
+}
+
 [ -e /sys/devices/system/cpu/cpu1 ] || skip_all "needs two CPUs"
 need kdtl kdtl_sched
 have_module kdtl_top || skip_all "no examples: CONFIG_KDTL_EXAMPLES"
 
-plan 13
+plan 16
 ok "top: it loads" load kdtl_top
 ok "top: dispatches and waits are those of schedstat" top_agrees
 ok "top: the longest waits first" top_is_sorted
@@ -189,4 +252,15 @@ ok "overload: a busy CPU, again and again" overload
 ok "overload: it unloads" unload kdtl_overload
 load kdtl_softirq || bail_out "kdtl_softirq does not load"
 ok "softirq: as many as the kernel counts" softirqs_agree
+load kdtl_irq || bail_out "kdtl_irq does not load"
+irq=$(awk '/ttyS0|hvc_console/ { print $1 + 0; exit }' /proc/interrupts)
+if [ -n "$irq" ] && [ -x "$here/perf_mmap" ]; then
+	ok "irq: as many as the kernel counts" irqs_agree
+	ok "irq: a user of perf has them too" perf_agrees
+	ok "irq_time: it unloads" unload kdtl_irq_time
+else
+	for what in sessions perf unloads; do
+		skip "irq: $what" "the console has no interrupt, or there is no perf_mmap"
+	done
+fi
 finish

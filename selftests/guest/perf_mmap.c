@@ -13,6 +13,7 @@
  *	perf_mmap raw		kdtl_fake_raw: a driver that writes by itself
  *	perf_mmap garbage	kdtl_fake: writes nonsense into the metadata page
  *	perf_mmap follow PMU	read until SIGTERM
+ *	perf_mmap irq IRQ	kdtl_irq, an example: the runs of its handlers until SIGTERM
  *
  * Exits 0 if everything was right; prints what was not.
  */
@@ -993,6 +994,53 @@ static int follow(const char *pmu)
 	return wrong != 0;
 }
 
+/* struct irq_record of clients/examples/irq.h: whole, and in the order of time. */
+static uint64_t read_irqs(struct event *e, uint32_t irq)
+{
+	const uint64_t head = __atomic_load_n(&e->meta->aux_head, __ATOMIC_ACQUIRE);
+	struct {
+		uint64_t time;
+		uint32_t irq, ns;
+	} run;
+	uint64_t tail = e->meta->aux_tail, runs = 0;
+
+	for (; head - tail >= sizeof(run); tail += sizeof(run)) {
+		copy_from(&run, e->aux, e->aux_size, tail, sizeof(run));
+		if (run.time < e->last_time)
+			complain("CPU %d: an interrupt before the last one", e->cpu);
+		e->last_time = run.time;
+		runs += run.irq == irq;
+	}
+	if (tail != head)
+		complain("CPU %d: %llu bytes are no record", e->cpu,
+			 (unsigned long long)(head - tail));
+	__atomic_store_n(&e->meta->aux_tail, tail, __ATOMIC_RELEASE);
+	read_records(e);
+	return runs;
+}
+
+static int irqs(uint32_t irq)
+{
+	uint64_t runs = 0;
+	int i;
+
+	signal(SIGTERM, end);
+	open_all("kdtl_irq", 7, 4, PROT_READ | PROT_WRITE);
+	all_ioctl(PERF_EVENT_IOC_ENABLE);
+	printf("# following %d CPUs\n", nr_events);
+	fflush(stdout);
+	while (!ended) {
+		wait_for_data(50);
+		for (i = 0; i < nr_events; i++)
+			runs += read_irqs(&events[i], irq);
+	}
+	all_ioctl(PERF_EVENT_IOC_DISABLE);
+	for (i = 0; i < nr_events; i++)
+		runs += read_irqs(&events[i], irq);
+	printf("runs %llu\n", (unsigned long long)runs);
+	return wrong != 0;
+}
+
 /* M.3: nonsense in what only readers write harms nobody but that user. */
 static int garbage(void)
 {
@@ -1048,7 +1096,9 @@ int main(int argc, char **argv)
 		return garbage();
 	if (!strcmp(what, "follow"))
 		return follow(arg ?: "kdtl_sched");
+	if (!strcmp(what, "irq") && arg)
+		return irqs(atoi(arg));
 	fprintf(stderr,
-		"usage: perf_mmap rules|count|exact|full|made|gap|overwrite|raw|garbage|follow [ARGUMENT]\n");
+		"usage: perf_mmap rules|count|exact|full|made|gap|overwrite|raw|garbage|follow|irq [ARGUMENT]\n");
 	return 2;
 }

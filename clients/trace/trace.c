@@ -28,7 +28,7 @@ MODULE_PARM_DESC(aux_pages, "pages per CPU, a power of two (default 64)");
 
 static unsigned int min_wait_us;
 module_param(min_wait_us, uint, 0644);
-MODULE_PARM_DESC(min_wait_us, "shortest wait that is traced, in us (default 0: trace every entry)");
+MODULE_PARM_DESC(min_wait_us, "shortest wait that is traced, in us, for the next session (default 0: every entry)");
 
 static unsigned int period_ms = 100;
 module_param(period_ms, uint, 0644);
@@ -59,31 +59,22 @@ void kdtl_trace_unlisten(void)
 	complete(&done);
 }
 
-static void reader_trace(const struct kdtl_entry *e, int cpu,
-			 const struct kdtl_aux_info *info)
-{
-	const u64 min_wait = (u64)READ_ONCE(min_wait_us) * NSEC_PER_USEC;
-
-	/* A saturated wait may have been longer than any minimum. */
-	if (kdtl_ticks_to_ns(info, kdtl_entry_wait(e)) >= min_wait ||
-	    kdtl_entry_wait_saturated(e))
-		trace_kdtl_dispatch(e, cpu, info, !strcmp(info->source, "kdtl_sched"));
-}
-
 static void reader_loop(struct kdtl_session *s, struct kdtl_merge *m)
 {
-	struct kdtl_aux_info info = {};
 	const struct kdtl_entry *e;
-	int cpu;
+	struct kdtl_aux_info info;
+	bool tasks;
 
+	/* The time base and the source's name, which are the same for each CPU. */
+	if (kdtl_aux_info(s, -1, &info))
+		return;
+	tasks = !strcmp(info.source, "kdtl_sched");
 	while (READ_ONCE(listened) && !kthread_should_stop()) {
 		kdtl_wait(s, msecs_to_jiffies(READ_ONCE(period_ms)) ?: 1);
 		kdtl_merge_sync(m);
 		while ((e = kdtl_merge_next(m))) {
-			cpu = kdtl_merge_cpu(m);
-			/* The time base is that of all CPUs. */
-			if (info.source || !kdtl_aux_info(s, cpu, &info))
-				reader_trace(e, cpu, &info);
+			trace_kdtl_dispatch(e, kdtl_merge_cpu(m), kdtl_merge_lost(m), &info,
+					    tasks);
 			cond_resched();
 		}
 	}
@@ -94,6 +85,7 @@ static struct kdtl_session *reader_create(void)
 	const struct kdtl_session_attr attr = {
 		.pmu		= pmu,
 		.aux_pages	= aux_pages,
+		.min_wait	= (u64)READ_ONCE(min_wait_us) * NSEC_PER_USEC,
 		.done		= &done,
 	};
 

@@ -15,10 +15,10 @@ void kdtl_trace_unlisten(void);
 
 TRACE_EVENT_FN(kdtl_dispatch,
 
-	TP_PROTO(const struct kdtl_entry *e, int cpu,
+	TP_PROTO(const struct kdtl_entry *e, int cpu, u64 lost,
 		 const struct kdtl_aux_info *info, bool tasks),
 
-	TP_ARGS(e, cpu, info, tasks),
+	TP_ARGS(e, cpu, lost, info, tasks),
 
 	TP_STRUCT__entry(
 		__field(u64,	time)
@@ -26,6 +26,7 @@ TRACE_EVENT_FN(kdtl_dispatch,
 		__field(u64,	queued)
 		__field(u64,	ready)
 		__field(u64,	slept)
+		__field(u64,	lost)
 		__field(int,	cpu)
 		__field(pid_t,	pid)
 		__field(pid_t,	prev_pid)
@@ -41,11 +42,13 @@ TRACE_EVENT_FN(kdtl_dispatch,
 		__entry->queued = kdtl_ticks_to_ns(info, kdtl_entry_queued(e));
 		__entry->ready = kdtl_ticks_to_ns(info, kdtl_entry_ready(e));
 		__entry->slept = kdtl_ticks_to_ns(info, kdtl_entry_slept(e));
+		__entry->lost = lost;
 		__entry->cpu = cpu;
 		__entry->pid = tasks ? kdtl_entry_pid(e) : 0;
 		__entry->prev_pid = tasks ? kdtl_entry_prev_pid(e) : 0;
 		strscpy(__entry->comm, tasks ? kdtl_entry_comm(e) : "", TASK_COMM_LEN);
-		strscpy(__entry->dispatch_reason,
+		strscpy(__entry->dispatch_reason, tasks ?
+			kdtl_task_reason_name(kdtl_entry_dispatch_reason(e)) :
 			kdtl_dispatch_reason_name(kdtl_entry_dispatch_reason(e)),
 			sizeof(__entry->dispatch_reason));
 		strscpy(__entry->preempt_reason,
@@ -55,11 +58,11 @@ TRACE_EVENT_FN(kdtl_dispatch,
 	),
 
 	/* A + for "or more". */
-	TP_printk("cpu=%d comm=%s pid=%d prev_pid=%d wait=%llu%s queued=%llu ready=%llu slept=%llu time=%llu [ns] dispatch_reason=%s preempt_reason=%s",
+	TP_printk("cpu=%d comm=%s pid=%d prev_pid=%d wait=%llu%s queued=%llu ready=%llu slept=%llu time=%llu [ns] dispatch_reason=%s preempt_reason=%s lost=%llu",
 		  __entry->cpu, __entry->comm, __entry->pid, __entry->prev_pid,
 		  __entry->wait, __entry->saturated ? "+" : "", __entry->queued,
 		  __entry->ready, __entry->slept, __entry->time,
-		  __entry->dispatch_reason, __entry->preempt_reason),
+		  __entry->dispatch_reason, __entry->preempt_reason, __entry->lost),
 
 	kdtl_trace_listen, kdtl_trace_unlisten
 );

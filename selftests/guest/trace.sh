@@ -133,13 +133,16 @@ waits()
 
 long_ones()
 {
+	unlisten && echo 2500000 >/sys/module/kdtl_trace/parameters/min_wait_us && listen ||
+		return
 	forget
-	echo 2500000 >/sys/module/kdtl_trace/parameters/min_wait_us || return
 	echo "wait 0 2" >$fake && burst 10 && echo "wait 0 3" >$fake &&
 		echo "wait 0 5" >$fake && until_true traced 2 &&
 		is "$(each wait)" "3000000000
 4294967295+"
 	status=$?
+	# The others took no room.
+	is "$(entries produced) $(entries lost)" "2 0" || status=1
 	echo 0 >/sys/module/kdtl_trace/parameters/min_wait_us
 	return $status
 }
@@ -156,6 +159,24 @@ again()
 	listen || return
 	forget
 	burst 3 && until_true traced $((3 * $(echo "$cpus" | wc -w)))
+}
+
+# More entries at once than a CPU's area holds: the next event tells of the others.
+lost()
+{
+	load kdtl_trace pmu=kdtl_fake aux_pages=1 && listen || return
+	forget
+	echo "burst 1 2000" >$fake && until_true consumed_all || return
+	fit=$(entries consumed)
+	burst 1 && until_true traced $((fit + $(echo "$cpus" | wc -w))) &&
+		is "$(each lost | sort -n | uniq -c | tr -s ' \n' ' ')" \
+			" $((fit + $(echo "$cpus" | wc -w) - 1)) 0 1 $((2000 - fit)) " &&
+		is "$(entries lost)" $((2000 - fit)) && unlisten && unload kdtl_trace
+}
+
+consumed_all()
+{
+	[ "$(entries unread)" -eq 0 ] && [ "$(entries produced)" -eq 2000 ]
 }
 
 # The event goes with the module, and its users with the event.
@@ -191,7 +212,7 @@ histogram()
 {
 	echo 'hist:keys=comm,dispatch_reason:vals=wait,slept' >$event/trigger &&
 		until_true started && until_true agrees || return
-	grep -q '{ comm: *kdtl_trace *, *dispatch_reason: *[^ ]' $event/hist
+	grep -q '{ comm: *kdtl_trace *, *dispatch_reason: *woken *}' $event/hist
 	status=$?
 	echo '!hist:keys=comm,dispatch_reason:vals=wait,slept' >$event/trigger &&
 		until_true logs 0 && [ $status -eq 0 ]
@@ -245,7 +266,7 @@ need kdtl kdtl_sched kdtl_fake_pmu kdtl_fake_drive
 have_module kdtl_trace || skip_all "no module kdtl_trace"
 cpus=$(sed -n 's/^cpu\([0-9][0-9]*\).*/\1/p' /proc/stat)
 
-plan 15
+plan 16
 ok "wrong parameters are refused" refuses
 ok "it loads" load kdtl_trace pmu=kdtl_fake
 ok "nobody listens: no session, and the thread sleeps" silent
@@ -256,6 +277,7 @@ ok "only the long ones" long_ones
 ok "nobody listens any more: nothing is traced" off
 ok "somebody listens again" again
 ok "it unloads while its event is used" used
+ok "what is lost is told" lost
 ok "it loads for the scheduler's log" load kdtl_trace
 ok "a histogram of tasks" histogram
 ok "every dispatch of a task" task

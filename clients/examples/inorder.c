@@ -37,7 +37,11 @@ static int inorder_show(struct seq_file *m, void *at)
 {
 	const struct kdtl_entry *e = at;
 	const char *comm = kdtl_entry_comm(e);
+	const u64 lost = kdtl_merge_lost(merge);
 
+	if (lost)
+		seq_printf(m, "%llu CPU %d: %llu were lost before\n", kdtl_entry_time(e),
+			   kdtl_merge_cpu(merge), lost);
 	seq_printf(m, "%llu CPU %d: %*pE:%d waited %llu ns%s\n", kdtl_entry_time(e),
 		   kdtl_merge_cpu(merge), (int)strlen(comm), comm, kdtl_entry_pid(e),
 		   kdtl_entry_wait(e), kdtl_entry_wait_saturated(e) ? " or more" : "");

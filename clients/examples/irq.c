@@ -186,3 +186,4 @@ module_exit(irq_driver_exit);
 MODULE_DESCRIPTION("kdtl example: a PMU driver with records of its own");
 MODULE_LICENSE("GPL");
 MODULE_IMPORT_NS(KDTL_NS);
+MODULE_ALIAS("kdtl-pmu-kdtl_irq");

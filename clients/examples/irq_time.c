@@ -57,7 +57,7 @@ static void irq_time_read(void)
 	int cpu;
 
 	mutex_lock(&lock);
-	for_each_possible_cpu(cpu)
+	kdtl_for_each_cpu(cpu, session)
 		irq_time_read_cpu(cpu);
 	mutex_unlock(&lock);
 }

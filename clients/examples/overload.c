@@ -50,9 +50,9 @@ static int overload_begin(void)
 {
 	const struct kdtl_session_attr attr = {
 		.pmu		= "kdtl_sched",
-		.aux_pages	= 1,
 		.msg_pages	= 1,
-		.flags		= KDTL_SESSION_PAUSE,
+		.msg_types	= 1 << KDTL_MSG_OVERFLOW,
+		.flags		= KDTL_SESSION_NO_AUX | KDTL_SESSION_PAUSE,
 	};
 	const u64 threshold = -(u64)wait_ms * NSEC_PER_MSEC;
 	struct kdtl_counter_req req = {

@@ -40,7 +40,7 @@ static int snapshot_panic(struct notifier_block *nb, unsigned long val, void *da
 {
 	int cpu;
 
-	for_each_possible_cpu(cpu)
+	kdtl_for_each_cpu(cpu, session)
 		snapshot_cpu(cpu);
 	return NOTIFY_DONE;
 }

@@ -117,3 +117,4 @@ module_exit(softirq_source_exit);
 MODULE_DESCRIPTION("kdtl example: softirqs as a source of entries");
 MODULE_LICENSE("GPL");
 MODULE_IMPORT_NS(KDTL_NS);
+MODULE_ALIAS("kdtl-pmu-kdtl_softirq");

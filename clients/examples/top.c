@@ -76,7 +76,7 @@ static void top_read(void)
 	int cpu;
 
 	mutex_lock(&lock);
-	for_each_possible_cpu(cpu)
+	kdtl_for_each_cpu(cpu, session)
 		top_read_cpu(cpu);
 	mutex_unlock(&lock);
 }

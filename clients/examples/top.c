@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Which tasks have waited longest for a CPU, in all: debugfs/kdtl_top */
 #include <linux/debugfs.h>
-#include <linux/jiffies.h>
 #include <linux/kdtl.h>
-#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -21,11 +19,11 @@ struct task_waits {
 };
 
 static struct kdtl_session *session;
-static struct task_struct *thread;
 static struct dentry *file;
 
-static DEFINE_MUTEX(lock);	/* one reader at a time; protects what follows */
+static DEFINE_MUTEX(lock);	/* protects what follows */
 static DEFINE_XARRAY(tasks);	/* by pid */
+static u64 lost;
 static struct task_waits others = { .comm = "(no memory)" };
 
 static struct task_waits *top_find(pid_t pid)
@@ -44,10 +42,10 @@ static struct task_waits *top_find(pid_t pid)
 	return &others;
 }
 
-static void top_count(const struct kdtl_entry *e)
+static void top_count(const struct kdtl_entry *e, const struct kdtl_aux_info *info)
 {
+	const u64 wait = kdtl_ticks_to_ns(info, kdtl_entry_wait(e));
 	struct task_waits *t = top_find(kdtl_entry_pid(e));
-	const u64 wait = kdtl_entry_wait(e);	/* kdtl_sched's ticks are ns */
 
 	if (t != &others)
 		strscpy(t->comm, kdtl_entry_comm(e), sizeof(t->comm));
@@ -57,37 +55,15 @@ static void top_count(const struct kdtl_entry *e)
 	t->saturated |= kdtl_entry_wait_saturated(e);
 }
 
-static void top_read_cpu(int cpu)
+static void top_span(const struct kdtl_span *span, void *unused)
 {
 	const struct kdtl_entry *e;
-	const void *span;
-	ssize_t len;
-
-	len = kdtl_aux_peek(session, cpu, &span);
-	if (len <= 0)
-		return;
-	kdtl_for_each_entry(e, span, len)
-		top_count(e);
-	kdtl_aux_consume(session, cpu, len);
-}
-
-static void top_read(void)
-{
-	int cpu;
 
 	mutex_lock(&lock);
-	kdtl_for_each_cpu(cpu, session)
-		top_read_cpu(cpu);
+	lost += span->lost;
+	kdtl_span_for_each_entry(e, span)
+		top_count(e, span->info);
 	mutex_unlock(&lock);
-}
-
-static int top_thread(void *unused)
-{
-	while (!kthread_should_stop()) {
-		kdtl_wait(session, msecs_to_jiffies(100));
-		top_read();
-	}
-	return 0;
 }
 
 static int top_show(struct seq_file *m, void *unused)
@@ -97,7 +73,7 @@ static int top_show(struct seq_file *m, void *unused)
 	unsigned long pid;
 	int i;
 
-	top_read();
+	kdtl_flush(session);
 	mutex_lock(&lock);
 	xa_for_each(&tasks, pid, each) {
 		t = each;
@@ -114,40 +90,22 @@ static int top_show(struct seq_file *m, void *unused)
 				   t->dispatches, t->wait, t->longest,
 				   t->saturated ? '+' : ' ', (int)strlen(t->comm), t->comm);
 	}
+	seq_printf(m, "   lost %11llu\n", lost);
 	mutex_unlock(&lock);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(top);
 
-static int top_begin(void)
-{
-	const struct kdtl_session_attr attr = { .pmu = "kdtl_sched" };
-	int err;
-
-	session = kdtl_session_create(&attr);
-	if (IS_ERR(session))
-		return PTR_ERR(session);
-	err = kdtl_load(session, NULL);
-	if (!err)
-		err = kdtl_start(session);
-	if (err)
-		goto close;
-	thread = kthread_run(top_thread, NULL, "kdtl_top");
-	if (!IS_ERR(thread))
-		return 0;
-	err = PTR_ERR(thread);
-close:
-	kdtl_session_close(session);
-	return err;
-}
-
 static int __init top_init(void)
 {
-	int err = top_begin();
+	const struct kdtl_session_attr attr = { .pmu = "kdtl_sched" };
+	const struct kdtl_reader reader = { .span = top_span };
 
-	if (!err)
-		file = debugfs_create_file("kdtl_top", 0400, NULL, NULL, &top_fops);
-	return err;
+	session = kdtl_session_open(&attr, &reader);
+	if (IS_ERR(session))
+		return PTR_ERR(session);
+	file = debugfs_create_file("kdtl_top", 0400, NULL, NULL, &top_fops);
+	return 0;
 }
 
 static void __exit top_exit(void)
@@ -156,7 +114,6 @@ static void __exit top_exit(void)
 	unsigned long pid;
 
 	debugfs_remove(file);
-	kthread_stop(thread);
 	kdtl_session_close(session);
 	xa_for_each(&tasks, pid, t)
 		kfree(t);

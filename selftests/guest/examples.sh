@@ -58,7 +58,7 @@ top_agrees()
 # The rows are sorted by the waits.
 top_is_sorted()
 {
-	awk 'NR > 1 { print $3 }' $debug/kdtl_top >/tmp/waits
+	awk 'NR > 1 && $1 != "lost" { print $3 }' $debug/kdtl_top >/tmp/waits
 	[ -s /tmp/waits ] && sort -c -n -r /tmp/waits
 }
 

@@ -92,6 +92,12 @@ is_short()
 	[ "$(wc -l <"$work/late.c")" -le 30 ] || { wc -l "$work/late.c"; return 1; }
 }
 
+# clients/examples has the same client.
+is_example()
+{
+	diff -u "$work/late.c" <(expand -- "$top/clients/examples/late.c")
+}
+
 # late reports the task of low priority that waits behind another one on its CPU; longest
 # prints twice which task waited longest. Both unload.
 runs()
@@ -124,9 +130,10 @@ block Kbuild >"$work/Kbuild"
 echo "obj-m += longest.o pieces.o" >>"$work/Kbuild"
 fill "$here/examples/kernel.c" "$work/pieces.c"
 fill "$here/examples/user.c" "$work/user.c"
-plan 6
+plan 7
 ok "the kernel code in Documentation builds without warnings" builds
 ok "a complete client has at most 30 lines" is_short
+ok "clients/examples has it too" is_example
 ok "the code for user space builds" user_builds
 ok "no structure for user space has a hole" structures
 ok "no other C is in Documentation" all_used

@@ -672,14 +672,14 @@ struct kdtl_session *__kdtl_session_open(const struct kdtl_session_attr *attr,
 					 const struct kdtl_reader *reader,
 					 struct module *owner)
 {
-	void *caller = __builtin_return_address(0);
 	struct kdtl_session *s;
 	int err;
 
-	err = kdtl_reader_check(reader, caller);
+	might_sleep();
+	err = kdtl_reader_check(reader, __builtin_return_address(0));
 	if (err)
 		return ERR_PTR(err);
-	s = kdtl_session_make(attr, owner, caller);
+	s = kdtl_session_make(attr, owner, __builtin_return_address(0));
 	if (IS_ERR(s))
 		return s;
 	err = kdtl_session_run(s, reader);

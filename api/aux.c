@@ -360,6 +360,7 @@ static void kdtl_session_info(struct kdtl_session *s, struct kdtl_aux_info *sum)
 		sum->consumed += info.consumed;
 		sum->lost += info.lost;
 		sum->unread += info.unread;
+		sum->filtered += info.filtered;
 		sum->online |= info.online;
 	}
 }

@@ -26,6 +26,7 @@ extern struct kunit_suite kdtl_misuse_suite;
 extern struct kunit_suite kdtl_open_suite;
 extern struct kunit_suite kdtl_session_suite;
 extern struct kunit_suite kdtl_states_suite;
+extern struct kunit_suite kdtl_timebase_suite;
 extern struct kunit_suite kdtl_wait_suite;
 
 #define KAPI_AUX_PAGES	16

@@ -798,4 +798,77 @@ static inline u64 kdtl_ticks_to_ns(const struct kdtl_aux_info *info, u64 ticks)
 	return mul_u64_u32_div(ticks, NSEC_PER_SEC, (u32)info->tb_freq);
 }
 
+/**
+ * struct kdtl_timebase - a session's time base beside the kernel's clocks
+ * @ticks: the time base at the last kdtl_timebase_sync()
+ * @mono: CLOCK_MONOTONIC at that moment, in ns
+ * @boot: CLOCK_BOOTTIME minus CLOCK_MONOTONIC, in ns
+ * @real: CLOCK_REALTIME minus CLOCK_MONOTONIC, in ns
+ * @mult: ns of CLOCK_MONOTONIC per tick, times 2^32
+ * @error: ns by which the clocks and the time base may have been read apart: less than
+ *	100 usually, more if a hypervisor took the CPU away each time
+ */
+struct kdtl_timebase {
+	u64	ticks;
+	u64	mono;
+	s64	boot;
+	s64	real;
+	u64	mult;
+	u64	error;
+	/* private: */
+	struct kdtl_timebase_point {
+		u64	ticks;
+		u64	mono;
+		u64	error;
+	} from, mid;
+};
+
+int kdtl_timebase_sync(struct kdtl_session *s, struct kdtl_timebase *tb);
+
+/**
+ * kdtl_entry_mono_ns() - the time of the dispatch by CLOCK_MONOTONIC
+ * @e: entry
+ * @tb: from kdtl_timebase_sync(), which says how exact it is
+ *
+ * Context: any.
+ * Return: as ktime_get_ns() would have at the dispatch.
+ */
+static inline u64 kdtl_entry_mono_ns(const struct kdtl_entry *e,
+				     const struct kdtl_timebase *tb)
+{
+	const s64 after = kdtl_entry_time(e) - tb->ticks;
+
+	if (after < 0)
+		return tb->mono - mul_u64_u64_shr(-after, tb->mult, 32);
+	return tb->mono + mul_u64_u64_shr(after, tb->mult, 32);
+}
+
+/**
+ * kdtl_entry_boot_ns() - the time of the dispatch by CLOCK_BOOTTIME
+ * @e: entry
+ * @tb: from kdtl_timebase_sync()
+ *
+ * Context: any.
+ * Return: as ktime_get_boottime_ns() would have at the dispatch.
+ */
+static inline u64 kdtl_entry_boot_ns(const struct kdtl_entry *e,
+				     const struct kdtl_timebase *tb)
+{
+	return kdtl_entry_mono_ns(e, tb) + tb->boot;
+}
+
+/**
+ * kdtl_entry_real_ns() - the time of the dispatch by the wall clock
+ * @e: entry
+ * @tb: from kdtl_timebase_sync()
+ *
+ * Context: any.
+ * Return: as ktime_get_real_ns() would have at the dispatch.
+ */
+static inline u64 kdtl_entry_real_ns(const struct kdtl_entry *e,
+				     const struct kdtl_timebase *tb)
+{
+	return kdtl_entry_mono_ns(e, tb) + tb->real;
+}
+
 #endif /* _LINUX_KDTL_H */

@@ -64,6 +64,7 @@ struct kdtl_area {
  *	An event that wants none of these is refused
  * @tb_freq: ticks per second of the entries' time base, below 2^32
  * @tb_boot: the time base's value at boot
+ * @clock: the time base, now.  Called with interrupts off; NULL: local_clock()
  * @attach: called when the first user comes.  May sleep; optional
  * @detach: called when the last user has gone.  May sleep; optional
  * @source: make this CPU's source deliver entries of the kinds in @mask.  A
@@ -86,6 +87,7 @@ struct kdtl_pmu {
 	u32		mask;
 	u64		tb_freq;
 	u64		tb_boot;
+	u64		(*clock)(struct kdtl_pmu *p);
 	int		(*attach)(struct kdtl_pmu *p);
 	void		(*detach)(struct kdtl_pmu *p);
 	int		(*source)(struct kdtl_pmu *p, u32 mask, u64 period);

@@ -301,6 +301,30 @@ int stream_info(struct stream *st, struct kdtl_stream_info *out)
 }
 
 /**
+ * stream_clock() - the time base and the clocks at one moment
+ * @st: the stream
+ * @clock: filled in
+ *
+ * Context: under stream::verbs.
+ * Return: 0 or an errno.
+ */
+int stream_clock(struct stream *st, struct kdtl_stream_clock *clock)
+{
+	struct kdtl_timebase tb = {};
+	int err = stream_setup_default(st);
+
+	if (!err)
+		err = kdtl_timebase_sync(st->session, &tb);
+	if (err)
+		return err;
+	clock->ticks = tb.ticks;
+	clock->monotonic = tb.mono;
+	clock->boottime = tb.mono + tb.boot;
+	clock->realtime = tb.mono + tb.real;
+	return 0;
+}
+
+/**
  * stream_session_close() - close the session, if there is one
  * @st: the stream
  *

@@ -47,6 +47,16 @@ static bool stream_ioctl_is(unsigned int cmd, unsigned int which)
 	return (cmd & ~size) == (which & ~size);
 }
 
+static int stream_ioctl_clock(struct stream *st, void __user *arg)
+{
+	struct kdtl_stream_clock clock;
+	int err = stream_clock(st, &clock);
+
+	if (!err && copy_to_user(arg, &clock, sizeof(clock)))
+		err = -EFAULT;
+	return err;
+}
+
 static long stream_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	struct stream *st = file->private_data;
@@ -62,6 +72,9 @@ static long stream_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		break;
 	case KDTL_IOC_STOP:
 		err = stream_stop(st);
+		break;
+	case KDTL_IOC_CLOCK:
+		err = stream_ioctl_clock(st, argp);
 		break;
 	default:
 		if (stream_ioctl_is(cmd, KDTL_IOC_SETUP))

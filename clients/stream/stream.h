@@ -141,6 +141,7 @@ int stream_start(struct stream *st);
 int stream_start_default(struct stream *st);
 int stream_stop(struct stream *st);
 int stream_info(struct stream *st, struct kdtl_stream_info *info);
+int stream_clock(struct stream *st, struct kdtl_stream_clock *clock);
 void stream_session_close(struct stream *st);
 
 /* reader.c */

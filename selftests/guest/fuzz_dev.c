@@ -242,6 +242,13 @@ static void do_info(int *fd)
 		bad("produced is not consumed + lost + unread", info.produced);
 }
 
+static void do_clock(int *fd)
+{
+	struct kdtl_stream_clock c;
+
+	result(ioctl(*fd, KDTL_IOC_CLOCK, one_in(32) ? wild() : &c));
+}
+
 static void do_read(int *fd)
 {
 	static const size_t sizes[] = { 0, 1, sizeof(struct kdtl_entry) - 1,
@@ -483,6 +490,7 @@ static const struct call calls[] = {
 	{ "KDTL_IOC_START", 8, do_start, 1, { SETS_UP } },
 	{ "KDTL_IOC_STOP", 4, do_stop, 1, { SETS_UP } },
 	{ "KDTL_IOC_INFO", 8, do_info, 1, { SETS_UP, EFAULT } },
+	{ "KDTL_IOC_CLOCK", 2, do_clock, 1, { SETS_UP, EFAULT } },
 	{ "other ioctl", 2, do_ioctl, 1, { SETS_UP, ENOTTY, EFAULT, E2BIG } },
 	{ "read", 10, do_read, 1, { SETS_UP, EAGAIN, EFAULT } },
 	{ "poll", 6, do_poll, 1, { EINTR } },

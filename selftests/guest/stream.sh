@@ -18,6 +18,7 @@ title()
 	setup) echo "setting up: every wrong attribute has its errno" ;;
 	read) echo "read: whole entries, in order, all of them" ;;
 	defaults) echo "without setting up a read starts on all CPUs" ;;
+	clock) echo "the time base and the clocks are those of now" ;;
 	fault) echo "a fault loses nothing" ;;
 	signal) echo "a signal ends a read" ;;
 	poll) echo "poll wakes at the watermark, and says when it is over" ;;

@@ -184,6 +184,7 @@ static void test_edges(void)
 	must(!ioctl(fd, KDTL_IOC_SETUP, &attr));
 	info.cpu = INT32_MAX;
 	refused(ioctl(fd, KDTL_IOC_INFO, &info), EINVAL);
+	refused(ioctl(fd, KDTL_IOC_CLOCK, NULL), EFAULT);
 	close(fd);
 
 	/* A timer that goes off at once would wake the reader for an entry. */
@@ -321,6 +322,33 @@ static void test_fault(void)
 	must(info_of(fd).unread == unread);
 	must(read(fd, p + page - ENTRY, ENTRY) == (ssize_t)ENTRY);
 	must(info_of(fd).unread == unread - 1);
+}
+
+static uint64_t clock_ns(clockid_t id)
+{
+	struct timespec t;
+
+	must(!clock_gettime(id, &t));
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+/* All clocks were read between two of our own readings. */
+static void test_clock(void)
+{
+	struct kdtl_stream_clock c;
+	uint64_t mono, boot, real;
+	int fd = open_dev(0), i;
+
+	for (i = 0; i < 100; i++) {
+		mono = clock_ns(CLOCK_MONOTONIC);
+		boot = clock_ns(CLOCK_BOOTTIME);
+		real = clock_ns(CLOCK_REALTIME);
+		must(!ioctl(fd, KDTL_IOC_CLOCK, &c));
+		must(c.monotonic >= mono && c.monotonic <= clock_ns(CLOCK_MONOTONIC));
+		must(c.boottime >= boot && c.boottime <= clock_ns(CLOCK_BOOTTIME));
+		must(c.realtime >= real && c.realtime <= clock_ns(CLOCK_REALTIME));
+		must(c.ticks);
+	}
 }
 
 static void on_alarm(int sig)
@@ -1075,6 +1103,7 @@ static const struct {
 	{ "read", test_read },
 	{ "defaults", test_defaults },
 	{ "fault", test_fault },
+	{ "clock", test_clock },
 	{ "signal", test_signal },
 	{ "poll", test_poll },
 	{ "period", test_period },

@@ -147,6 +147,23 @@ static void write_head(struct record *r)
 		die("%s", r->path);
 }
 
+/*
+ * When the time base was tb_boot.  It is not slewed as the wall clock is, so this is only
+ * right for entries of about now.
+ */
+static void set_boot_time(struct record *r)
+{
+	const uint64_t freq = be64toh(r->head.tb_freq);
+	struct kdtl_stream_clock clock;
+	uint64_t ticks;
+
+	if (ioctl(r->dev, KDTL_IOC_CLOCK, &clock))
+		die("/dev/kdtl");
+	ticks = clock.ticks - be64toh(r->head.tb_boot);
+	r->head.boot_time = htobe64(clock.realtime - ticks / freq * 1000000000 -
+				    ticks % freq * 1000000000 / freq);
+}
+
 static void begin(struct record *r)
 {
 	struct kdtl_stream_info info;
@@ -172,7 +189,7 @@ static void begin(struct record *r)
 	r->head.size = htobe32(sizeof(r->head));
 	r->head.tb_freq = htobe64(info.tb_freq);
 	r->head.tb_boot = htobe64(info.tb_boot);
-	r->head.boot_time = htobe64(now_ns(CLOCK_REALTIME) - now_ns(CLOCK_BOOTTIME));
+	set_boot_time(r);
 	strcpy(r->head.source, info.source);
 	uname(&uts);
 	snprintf(r->head.host, sizeof(r->head.host), "%.63s", uts.nodename);
@@ -298,6 +315,7 @@ int cmd_record(int argc, char **argv)
 		die("cannot stop recording");
 	while (drain(&r))
 		;
+	set_boot_time(&r);
 	r.head.lost = htobe64(session_info(&r).lost);
 	r.head.entries = htobe64(r.bytes / sizeof(struct kdtl_entry));
 	r.head.complete = htobe32(1);

@@ -221,12 +221,30 @@ struct kdtl_stream_info {
 	__aligned_u64	filtered;
 };
 
+/**
+ * struct kdtl_stream_clock - the entries' time base and the clocks at one moment
+ * @ticks: the time base
+ * @monotonic: CLOCK_MONOTONIC, in ns
+ * @boottime: CLOCK_BOOTTIME, in ns
+ * @realtime: CLOCK_REALTIME, in ns
+ *
+ * The clocks' rates are slewed, that of the time base is not: read them when entries are
+ * read, and convert only times that are near.
+ */
+struct kdtl_stream_clock {
+	__aligned_u64	ticks;
+	__aligned_u64	monotonic;
+	__aligned_u64	boottime;
+	__aligned_u64	realtime;
+};
+
 /*
  * SETUP	EBUSY: the file has a session already; EINVAL: an attribute is not
  *		allowed (the kernel log says which); ENODEV: no such source;
  *		EPERM: over RLIMIT_MEMLOCK; ENOMEM
  * START, STOP	may be repeated
  * INFO		EINVAL: the CPU is not one of the session's
+ * CLOCK	no errors of its own
  *
  * If the file has no session yet, all but SETUP first make one with the module's
  * defaults.
@@ -235,5 +253,6 @@ struct kdtl_stream_info {
 #define KDTL_IOC_START	_IO(0xdc, 1)
 #define KDTL_IOC_STOP	_IO(0xdc, 2)
 #define KDTL_IOC_INFO	_IOWR(0xdc, 3, struct kdtl_stream_info)
+#define KDTL_IOC_CLOCK	_IOR(0xdc, 4, struct kdtl_stream_clock)
 
 #endif /* _UAPI_LINUX_KDTL_H */

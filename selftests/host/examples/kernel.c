@@ -60,12 +60,11 @@ static u64 __maybe_unused client_info(struct kdtl_session *s, int cpu)
 
 static void __maybe_unused client_gap(struct kdtl_session *s, int cpu)
 {
+	ssize_t __maybe_unused len;
 	const void *span;
 	u64 missing;
-	ssize_t len;
 	size_t at;
 	/* @client-gap@ */
-	pr_info("%zd\n", len);
 }
 
 static __maybe_unused struct kdtl_session *client_filter(void)

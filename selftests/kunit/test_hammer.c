@@ -154,6 +154,14 @@ static ssize_t hammer_kdtl_aux_consume(struct kdtl_session *s)
 	return bad ? -EBADMSG : 0;
 }
 
+static ssize_t hammer_kdtl_aux_gap(struct kdtl_session *s)
+{
+	size_t at;
+	u64 lost;
+
+	return kdtl_aux_gap(s, hammer_cpu(), &at, &lost);
+}
+
 static ssize_t hammer_kdtl_aux_snapshot(struct kdtl_session *s)
 {
 	struct kdtl_entry e;

@@ -284,6 +284,14 @@ static ssize_t do_kdtl_aux_consume(struct kdtl_session *s)
 	return err ?: len;
 }
 
+static ssize_t do_kdtl_aux_gap(struct kdtl_session *s)
+{
+	size_t at;
+	u64 lost;
+
+	return kdtl_aux_gap(s, cpumask_first(cpu_online_mask), &at, &lost);
+}
+
 static ssize_t do_kdtl_aux_snapshot(struct kdtl_session *s)
 {
 	struct kdtl_entry e;

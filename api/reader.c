@@ -34,6 +34,7 @@
  * @wq_work: the work item for @reader.wq
  * @timer: queues the work item; not started any more once kdtl_session::wake is the
  *	client's again
+ * @mute: @reader is not called any more
  * @task: the one that is calling @reader, or NULL
  * @wake: the client's kdtl_session::wake
  * @wake_data: its argument
@@ -45,6 +46,7 @@ struct kdtl_runner {
 	struct kthread_work	thread_work;
 	struct work_struct	wq_work;
 	struct timer_list	timer;
+	bool			mute;
 	struct task_struct	*task;
 	void			(*wake)(void *data);
 	void			*wake_data;
@@ -195,6 +197,8 @@ static void kdtl_runner_look(struct kdtl_runner *r)
 	unsigned int ms = 0;
 	int cpu;
 
+	if (READ_ONCE(r->mute))
+		return;
 	WRITE_ONCE(r->task, current);
 	for_each_cpu(cpu, r->session->cpus)
 		kdtl_runner_read_cpu(r, cpu);
@@ -278,6 +282,20 @@ int kdtl_reader_start(struct kdtl_session *s, const struct kdtl_reader *reader)
 	/* For what was logged before. */
 	kdtl_runner_queue(r);
 	return 0;
+}
+
+/**
+ * kdtl_reader_mute() - do not call the reader any more, not even for a last look
+ * @s: the session
+ *
+ * Its module goes without a close: its code is still there, but its data may be gone.
+ *
+ * Context: any.
+ */
+void kdtl_reader_mute(struct kdtl_session *s)
+{
+	if (s->runner)
+		WRITE_ONCE(s->runner->mute, true);
 }
 
 /**

@@ -38,6 +38,7 @@ void kdtl_merge_detach(struct kdtl_merge *m);
 /* reader.c */
 int kdtl_reader_check(const struct kdtl_reader *reader, void *caller);
 int kdtl_reader_start(struct kdtl_session *s, const struct kdtl_reader *reader);
+void kdtl_reader_mute(struct kdtl_session *s);
 void kdtl_reader_end(struct kdtl_session *s);
 bool kdtl_reader_calls(const struct kdtl_session *s);
 

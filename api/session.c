@@ -370,6 +370,7 @@ static void kdtl_session_close_left(struct kdtl_session *s)
 
 	pr_warn("module %s leaves session %u of %s open: kdtl closes it\n",
 		module_name(s->module), s->id, s->owner);
+	kdtl_reader_mute(s);
 	kdtl_merge_destroy(s->merge);
 	first = kdtl_session_shut(s);
 	kdtl_session_release(s);

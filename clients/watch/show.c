@@ -8,6 +8,7 @@
 
 #include <linux/debugfs.h>
 #include <linux/kstrtox.h>
+#include <linux/mutex.h>
 #include <linux/seq_file.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -44,9 +45,12 @@ static int cpus_open(struct inode *inode, struct file *file)
 static ssize_t cpus_write(struct file *file, const char __user *buf, size_t len,
 			  loff_t *pos)
 {
+	/* Of two concurrent writers, the session gets the thresholds of both. */
+	static DEFINE_MUTEX(lock);
+	struct seq_file *m = file->private_data;
 	char line[32], *who, *ms_at;
 	unsigned int ms;
-	int cpu, only = -1;
+	int cpu, err, only = -1;
 
 	if (len >= sizeof(line))
 		return -EINVAL;
@@ -61,11 +65,14 @@ static ssize_t cpus_write(struct file *file, const char __user *buf, size_t len,
 		pr_warn_ratelimited("cpus: write \"CPU MS\" or \"all MS\", MS 0 for no threshold\n");
 		return -EINVAL;
 	}
+	mutex_lock(&lock);
 	for_each_possible_cpu(cpu) {
 		if (only < 0 || cpu == only)
 			WRITE_ONCE(per_cpu_ptr(&watch_cpus, cpu)->threshold_ms, ms);
 	}
-	return len;
+	err = watch_filter(m->private);
+	mutex_unlock(&lock);
+	return err ?: len;
 }
 
 static const struct file_operations cpus_fops = {

@@ -38,6 +38,9 @@ static inline u64 watch_threshold(const struct watch_cpu *w)
 	return (u64)READ_ONCE(w->threshold_ms) * NSEC_PER_MSEC;
 }
 
+/* watch.c */
+int watch_filter(struct kdtl_session *s);
+
 /* probe.c */
 void watch_probe_init(void);
 void watch_probe_exit(void);

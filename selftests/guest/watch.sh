@@ -38,6 +38,13 @@ idle()
 	return 1
 }
 
+# Tasks are dispatched all the time, but only those that are late are in the log.
+logs_only_late()
+{
+	is "$(awk '/\[kdtl_watch\]$/ { print $8 }' /sys/kernel/debug/kdtl/sessions)" \
+		"$(seen all 3)"
+}
+
 thresholds()
 {
 	echo "0 77" >$cpus && is "$(seen 0 2) $(seen 1 2)" "77 $threshold" &&
@@ -134,12 +141,13 @@ done
 # on it.
 taskset -p 1 $$ >/dev/null
 
-plan 16
+plan 17
 dmesg -c >/dev/null
 ok "the recorder loads" load kdtl_recorder lines=200 ms=4000
 ok "the watch loads" load kdtl_watch threshold_ms=$threshold uevent=1
 echo 1 >$tracing/events/kdtl/enable
 ok "idle for 5 s: it is quiet" idle
+ok "it logs only what is late" logs_only_late
 ok "thresholds by CPU" thresholds
 ok "what is no threshold is refused" refuses
 

@@ -68,7 +68,7 @@ int kdtl_pmu_register(struct kdtl_pmu *p)
 EXPORT_SYMBOL_NS_GPL(kdtl_pmu_register, KDTL_NS);
 
 /**
- * kdtl_pmu_unregister() - undo kdtl_pmu_register()
+ * kdtl_pmu_unregister() - undo kdtl_pmu_register(), which may be called again then
  * @p: the source; it has no users, because each would hold its module.  May be NULL
  *
  * Context: task, may sleep.

@@ -206,5 +206,7 @@ void kdtl_source_del(struct kdtl_pmu *p)
 	list_del(&p->node);
 	mutex_unlock(&kdtl_sources_lock);
 	perf_pmu_unregister(&p->pmu);
+	/* Otherwise newer kernels would take it for the device of the next registration. */
+	p->pmu.dev = NULL;
 	free_percpu(p->cpu);
 }

@@ -151,9 +151,11 @@ static void kdtl_merge_end(struct kdtl_merge *m)
 static noinline int kdtl_merge_refuse(const struct kdtl_merge *m, const char *verb,
 				      unsigned long caller)
 {
+	const long err = PTR_ERR(m);	/* 0 for NULL, where %pe prints an address */
+
 	if (IS_ERR_OR_NULL(m)) {
 		pr_warn_ratelimited("%ps: %s() without a merge (%ld): did kdtl_merge_create() fail?\n",
-				    (void *)caller, verb, PTR_ERR(m));
+				    (void *)caller, verb, err);
 		return -EINVAL;
 	}
 	pr_warn_ratelimited("%ps: %s(): the session is closed\n", (void *)caller, verb);

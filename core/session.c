@@ -19,8 +19,10 @@
 int kdtl_session_refuse(const struct kdtl_session *s, const char *verb,
 			unsigned long caller)
 {
+	const long err = PTR_ERR(s);	/* 0 for NULL, where %pe prints an address */
+
 	pr_warn_ratelimited("%ps: %s() without a session (%ld): did kdtl_session_create() fail?\n",
-			    (void *)caller, verb, PTR_ERR(s));
+			    (void *)caller, verb, err);
 	return -EINVAL;
 }
 

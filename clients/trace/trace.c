@@ -133,12 +133,14 @@ static int reader_thread(void *unused)
 static int __init kdtl_trace_init(void)
 {
 	struct kdtl_session *s;
+	int err;
 
 	/* Refuse wrong parameters now, and not when somebody uses the event. */
 	s = reader_create();
 	if (IS_ERR(s)) {
-		pr_err("no session of %s (%ld)\n", pmu, PTR_ERR(s));
-		return PTR_ERR(s);
+		err = PTR_ERR(s);
+		pr_err("no session of %s (%d)\n", pmu, err);
+		return err;
 	}
 	kdtl_session_close(s);
 	thread = kthread_run(reader_thread, NULL, "kdtl_trace");

@@ -17,6 +17,33 @@
 
 static struct dentry *show_dir;
 
+/**
+ * watch_min_wait() - the shortest wait that somebody wants to know of
+ *
+ * Context: any.
+ * Return: the least threshold of all CPUs, in ns; U64_MAX if no CPU has one.
+ */
+u64 watch_min_wait(void)
+{
+	u64 threshold, least = U64_MAX;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		threshold = watch_threshold(per_cpu_ptr(&watch_cpus, cpu));
+		if (threshold)
+			least = min(least, threshold);
+	}
+	return least;
+}
+
+/* Log what the thresholds ask for, which have changed. */
+static int cpus_apply(struct kdtl_session *s)
+{
+	struct kdtl_config config = { .min_wait = watch_min_wait() };
+
+	return kdtl_stop(s) ?: kdtl_write_config(s, &config, 1) ?: kdtl_start(s);
+}
+
 static int cpus_show(struct seq_file *m, void *unused)
 {
 	struct kdtl_session *s = m->private;
@@ -70,7 +97,7 @@ static ssize_t cpus_write(struct file *file, const char __user *buf, size_t len,
 		if (only < 0 || cpu == only)
 			WRITE_ONCE(per_cpu_ptr(&watch_cpus, cpu)->threshold_ms, ms);
 	}
-	err = watch_filter(m->private);
+	err = cpus_apply(m->private);
 	mutex_unlock(&lock);
 	return err ?: len;
 }

@@ -57,34 +57,6 @@ static unsigned int watch_round(struct kdtl_session *s, void *unused)
 	return READ_ONCE(period_ms);
 }
 
-/* The shortest wait that somebody wants to know of; none: U64_MAX. */
-static u64 watch_min_wait(void)
-{
-	u64 threshold, least = U64_MAX;
-	int cpu;
-
-	for_each_possible_cpu(cpu) {
-		threshold = watch_threshold(per_cpu_ptr(&watch_cpus, cpu));
-		if (threshold)
-			least = min(least, threshold);
-	}
-	return least;
-}
-
-/**
- * watch_filter() - log what the thresholds ask for, which have changed
- * @s: the session
- *
- * Context: task, may sleep.
- * Return: 0, or an errno of kdtl_start().
- */
-int watch_filter(struct kdtl_session *s)
-{
-	struct kdtl_config config = { .min_wait = watch_min_wait() };
-
-	return kdtl_stop(s) ?: kdtl_write_config(s, &config, 1) ?: kdtl_start(s);
-}
-
 /* Each dispatch that is logged is late on some CPU, so it wakes the reader. */
 static struct kdtl_session *watch_open(void)
 {

@@ -38,9 +38,6 @@ static inline u64 watch_threshold(const struct watch_cpu *w)
 	return (u64)READ_ONCE(w->threshold_ms) * NSEC_PER_MSEC;
 }
 
-/* watch.c */
-int watch_filter(struct kdtl_session *s);
-
 /* probe.c */
 void watch_probe_init(void);
 void watch_probe_exit(void);
@@ -54,6 +51,7 @@ void watch_report_late(int cpu, const struct kdtl_entry *e, bool tasks, u64 wait
 void watch_report_stuck(int cpu, u64 wait);
 
 /* show.c */
+u64 watch_min_wait(void);
 void watch_show_init(struct kdtl_session *s);
 void watch_show_exit(void);
 

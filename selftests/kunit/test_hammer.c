@@ -171,6 +171,13 @@ static ssize_t hammer_kdtl_aux_snapshot(struct kdtl_session *s)
 	return ret == -EINVAL ? 0 : -EBADMSG;
 }
 
+static ssize_t hammer_kdtl_timebase_sync(struct kdtl_session *s)
+{
+	struct kdtl_timebase tb = {};
+
+	return kdtl_timebase_sync(s, &tb);
+}
+
 static ssize_t hammer_kdtl_aux_info(struct kdtl_session *s)
 {
 	struct kdtl_aux_info info;

@@ -306,6 +306,13 @@ static ssize_t do_kdtl_aux_info(struct kdtl_session *s)
 	return kdtl_aux_info(s, cpumask_first(cpu_online_mask), &info);
 }
 
+static ssize_t do_kdtl_timebase_sync(struct kdtl_session *s)
+{
+	struct kdtl_timebase tb = {};
+
+	return kdtl_timebase_sync(s, &tb);
+}
+
 static ssize_t do_kdtl_merge_next(struct kdtl_session *s)
 {
 	struct kdtl_merge *m = kdtl_merge_create(s);
@@ -373,8 +380,6 @@ static bool states_is_empty(const struct states_verb *verb, ssize_t ret)
 		return ret == -EAGAIN;
 	if (verb->call == do_kdtl_wait)
 		return ret == -ETIMEDOUT;
-	if (verb->call == do_kdtl_aux_info)
-		return ret == 0;
 	return ret == 0;
 }
 

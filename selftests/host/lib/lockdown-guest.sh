@@ -52,7 +52,7 @@ all()
 find $debug/kdtl* -type f -exec stat -c 'mode %a %n' {} \; | sed "s|$debug/||"
 stat -c 'mode %a %n' $debug /dev/kdtl
 # Nothing reveals addresses in the kernel's memory.
-try before "find an owner in debugfs" grep -r sampler_init $debug/kdtl
+try before "find an owner in debugfs" grep -rF "[kdtl_sampler]" $debug/kdtl
 try before "an address in debugfs" grep -r -E 'ffff[0-9a-f]{12}|0x[0-9a-f]{12}' \
 	$debug/kdtl $debug/kdtl_sampler/table
 all before

@@ -28,6 +28,7 @@ extern struct kunit_suite kdtl_session_suite;
 extern struct kunit_suite kdtl_states_suite;
 extern struct kunit_suite kdtl_timebase_suite;
 extern struct kunit_suite kdtl_wait_suite;
+extern struct kunit_suite kdtl_who_suite;
 
 #define KAPI_AUX_PAGES	16
 #define KAPI_MSG_SLOTS	(PAGE_SIZE / sizeof(struct kdtl_msg))

@@ -778,6 +778,50 @@ int kdtl_merge_cpu(const struct kdtl_merge *m);
 u64 kdtl_merge_lost(const struct kdtl_merge *m);
 u64 kdtl_merge_late(const struct kdtl_merge *m);
 
+/**
+ * struct kdtl_ran - how long a task had a CPU
+ * @pid: its pid in the initial namespace
+ * @comm: its name when it got the CPU first
+ * @ticks: for how long it had the CPU, in ticks
+ */
+struct kdtl_ran {
+	pid_t	pid;
+	char	comm[TASK_COMM_LEN];
+	u64	ticks;
+};
+
+/**
+ * struct kdtl_who - who had a CPU in a span of time; kdtl_sched only
+ * @ran: the caller's array of tasks; after kdtl_who_end() the longest comes first
+ * @size: number of tasks for which @ran has room
+ * @nr: number of tasks in @ran
+ * @others: ticks of tasks that are not in @ran
+ * @unknown: ticks in which nobody knows who had the CPU, or since when it was idle
+ *
+ * The ticks of @ran, @others and @unknown add up to the span::
+ *
+ *	kdtl_who_begin(&who, kdtl_entry_time(e) - kdtl_entry_wait(e), kdtl_entry_time(e));
+ *	kdtl_for_each_entry(each, span, len)
+ *		kdtl_who_entry(&who, each);
+ *	kdtl_who_end(&who, false);
+ */
+struct kdtl_who {
+	struct kdtl_ran	*ran;
+	unsigned int	size;
+	unsigned int	nr;
+	u64		others;
+	u64		unknown;
+	/* private: */
+	u64		at;
+	u64		to;
+	bool		known;
+	struct kdtl_ran	task;
+};
+
+void kdtl_who_begin(struct kdtl_who *w, u64 from, u64 to);
+void kdtl_who_entry(struct kdtl_who *w, const struct kdtl_entry *e);
+void kdtl_who_end(struct kdtl_who *w, bool busy);
+
 /* Alarms: a client that notices a problem notifies other clients. */
 int kdtl_alarm_register(struct notifier_block *nb);
 int kdtl_alarm_unregister(struct notifier_block *nb);

@@ -67,6 +67,14 @@ static void __maybe_unused client_gap(struct kdtl_session *s, int cpu)
 	/* @client-gap@ */
 }
 
+static u64 __maybe_unused client_who(const struct kdtl_entry *late, const void *span,
+				     ssize_t len)
+{
+	const struct kdtl_entry *e;
+	/* @client-who@ */
+	return who.nr ? who.ran[0].ticks : who.unknown;
+}
+
 static __maybe_unused struct kdtl_session *client_filter(void)
 {
 	/* @client-filter@ */

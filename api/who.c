@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who had a CPU in a span of time, from the entries of kdtl_sched
+ *
+ * An entry says which task got the CPU, and which one had it before.  So if the task of
+ * one entry is the one before the next entry, it had the CPU all the time in between.
+ * Otherwise the CPU was idle, and no entry says since when, or entries are missing: then
+ * that time is not known.
+ */
+#include <linux/export.h>
+#include <linux/kdtl.h>
+#include <linux/string.h>
+
+#include "../core/compat.h"
+
+/* The row of a task; NULL: it has none. */
+static struct kdtl_ran *kdtl_who_row(struct kdtl_who *w, pid_t pid)
+{
+	unsigned int i;
+
+	for (i = 0; i < w->nr; i++) {
+		if (w->ran[i].pid == pid)
+			return &w->ran[i];
+	}
+	return NULL;
+}
+
+/* The row with the least time, which makes room for a task that has more. */
+static struct kdtl_ran *kdtl_who_least(struct kdtl_who *w)
+{
+	struct kdtl_ran *least = &w->ran[0];
+	unsigned int i;
+
+	for (i = 1; i < w->nr; i++) {
+		if (w->ran[i].ticks < least->ticks)
+			least = &w->ran[i];
+	}
+	return least;
+}
+
+/* The current task had the CPU for that long, within the span. */
+static void kdtl_who_add(struct kdtl_who *w, u64 ticks)
+{
+	struct kdtl_ran *row = kdtl_who_row(w, w->task.pid);
+
+	if (!row && w->nr < w->size) {
+		row = &w->ran[w->nr++];
+		*row = w->task;
+	} else if (!row && w->size && kdtl_who_least(w)->ticks < ticks) {
+		row = kdtl_who_least(w);
+		w->others += row->ticks;
+		*row = w->task;
+	}
+	if (row)
+		row->ticks += ticks;
+	else
+		w->others += ticks;
+}
+
+/* Account for the time from @w->at until @to. */
+static void kdtl_who_until(struct kdtl_who *w, u64 to, bool known)
+{
+	u64 ticks;
+
+	/* Times are compared by their distance, as positions are. */
+	if ((s64)(to - w->to) > 0)
+		to = w->to;
+	if ((s64)(to - w->at) <= 0)
+		return;
+	ticks = to - w->at;
+	w->at = to;
+	if (known)
+		kdtl_who_add(w, ticks);
+	else
+		w->unknown += ticks;
+}
+
+/**
+ * kdtl_who_begin() - begin to find out who had a CPU
+ * @w: its @ran has room for @size tasks; the rest is filled in
+ * @from: begin of the span, in ticks
+ * @to: end of the span, in ticks
+ *
+ * Then give it the CPU's entries in the order of time, from one before the span on, with
+ * kdtl_who_entry(), and end with kdtl_who_end().
+ *
+ * Context: any.
+ */
+void kdtl_who_begin(struct kdtl_who *w, u64 from, u64 to)
+{
+	w->nr = 0;
+	w->others = 0;
+	w->unknown = 0;
+	w->at = from;
+	w->to = to;
+	w->known = false;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_who_begin, KDTL_NS);
+
+/**
+ * kdtl_who_entry() - take the next entry of the CPU into account
+ * @w: from kdtl_who_begin()
+ * @e: entry of kdtl_sched, from a span, a merge or a snapshot
+ *
+ * Context: any.
+ */
+void kdtl_who_entry(struct kdtl_who *w, const struct kdtl_entry *e)
+{
+	kdtl_who_until(w, kdtl_entry_time(e),
+		       w->known && kdtl_entry_prev_pid(e) == w->task.pid);
+	w->known = true;
+	w->task.pid = kdtl_entry_pid(e);
+	w->task.ticks = 0;
+	memcpy(w->task.comm, kdtl_entry_comm(e), sizeof(w->task.comm));
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_who_entry, KDTL_NS);
+
+/**
+ * kdtl_who_end() - account for the time after the last entry, and sort
+ * @w: from kdtl_who_begin()
+ * @busy: the caller knows that the CPU was not idle at the end of the span, so the task
+ *	of the last entry still had it.  Otherwise that time is not known
+ *
+ * The ticks of all rows, @w->others and @w->unknown add up to the span, exactly.
+ *
+ * Context: any.
+ */
+void kdtl_who_end(struct kdtl_who *w, bool busy)
+{
+	unsigned int i, k;
+
+	kdtl_who_until(w, w->to, w->known && busy);
+	for (i = 1; i < w->nr; i++) {
+		for (k = i; k && w->ran[k - 1].ticks < w->ran[k].ticks; k--)
+			swap(w->ran[k - 1], w->ran[k]);
+	}
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_who_end, KDTL_NS);

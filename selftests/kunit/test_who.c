@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Who had a CPU: from entries that are made here. */
+#include <linux/string.h>
+
+#include "kapi.h"
+
+#define WHO_ROWS	3
+
+/* @pid gets the CPU at @time, from @prev. */
+static void who_switch(struct kdtl_who *w, u64 time, pid_t prev, pid_t pid)
+{
+	struct kdtl_entry e = {
+		.timebase	= cpu_to_be64(time),
+		.fault_addr	= cpu_to_be64((u64)pid << 32 | (u32)prev),
+	};
+	char comm[TASK_COMM_LEN] = {};
+
+	snprintf(comm, sizeof(comm), "task%d", pid);
+	memcpy((void *)&e + offsetof(struct kdtl_entry, srr0), comm, sizeof(comm));
+	kdtl_who_entry(w, &e);
+}
+
+static void who_expect(struct kunit *test, const struct kdtl_who *w, unsigned int i,
+		       pid_t pid, u64 ticks)
+{
+	char comm[TASK_COMM_LEN];
+
+	KUNIT_ASSERT_TRUE(test, i < w->nr);
+	KUNIT_EXPECT_EQ(test, w->ran[i].pid, pid);
+	KUNIT_EXPECT_EQ(test, w->ran[i].ticks, ticks);
+	snprintf(comm, sizeof(comm), "task%d", pid);
+	KUNIT_EXPECT_EQ(test, strcmp(w->ran[i].comm, comm), 0);
+}
+
+static void who_sums_to(struct kunit *test, const struct kdtl_who *w, u64 span)
+{
+	u64 sum = w->others + w->unknown;
+	unsigned int i;
+
+	for (i = 0; i < w->nr; i++) {
+		sum += w->ran[i].ticks;
+		if (i)
+			KUNIT_EXPECT_LE(test, w->ran[i].ticks, w->ran[i - 1].ticks);
+	}
+	KUNIT_EXPECT_EQ(test, sum, span);
+}
+
+/* From within one task's time to within another's, without a gap; also around 2^64. */
+static void who_busy(struct kunit *test)
+{
+	static const u64 starts[] = { 0, 1000, -45, -100 };
+	struct kdtl_ran ran[WHO_ROWS];
+	struct kdtl_who w = { .ran = ran, .size = WHO_ROWS };
+	unsigned int i;
+	u64 t;
+
+	for (i = 0; i < ARRAY_SIZE(starts); i++) {
+		t = starts[i];
+		kdtl_who_begin(&w, t + 10, t + 100);
+		who_switch(&w, t, 9, 1);
+		who_switch(&w, t + 30, 1, 2);
+		who_switch(&w, t + 40, 2, 1);
+		who_switch(&w, t + 45, 1, 3);
+		who_switch(&w, t + 100, 3, 4);
+		who_switch(&w, t + 110, 4, 5);
+		kdtl_who_end(&w, false);
+		KUNIT_EXPECT_EQ(test, w.nr, 3U);
+		who_expect(test, &w, 0, 3, 55);
+		who_expect(test, &w, 1, 1, 25);
+		who_expect(test, &w, 2, 2, 10);
+		KUNIT_EXPECT_EQ(test, w.unknown, 0ULL);
+		KUNIT_EXPECT_EQ(test, w.others, 0ULL);
+		who_sums_to(test, &w, 90);
+	}
+}
+
+/* Before the first entry, around idle time, where entries are missing, at the end. */
+static void who_unknown(struct kunit *test)
+{
+	struct kdtl_ran ran[WHO_ROWS];
+	struct kdtl_who w = { .ran = ran, .size = WHO_ROWS };
+
+	kdtl_who_begin(&w, 100, 200);
+	who_switch(&w, 110, 9, 1);	/* 10: since when 9? */
+	who_switch(&w, 120, 1, 2);
+	who_switch(&w, 135, 0, 3);	/* 15: since when idle? */
+	who_switch(&w, 150, 8, 4);	/* 15: where is 8's entry? */
+	who_switch(&w, 157, 4, 5);
+	kdtl_who_end(&w, false);	/* 43: is 5 still there? */
+	KUNIT_EXPECT_EQ(test, w.nr, 2U);
+	who_expect(test, &w, 0, 1, 10);
+	who_expect(test, &w, 1, 4, 7);
+	KUNIT_EXPECT_EQ(test, w.unknown, 10 + 15 + 15 + 43ULL);
+	who_sums_to(test, &w, 100);
+
+	/* The same, but somebody knows that the CPU was busy at the end. */
+	kdtl_who_begin(&w, 150, 200);
+	who_switch(&w, 149, 8, 5);
+	kdtl_who_end(&w, true);
+	who_expect(test, &w, 0, 5, 50);
+	KUNIT_EXPECT_EQ(test, w.unknown, 0ULL);
+
+	/* Nothing at all, and an empty span. */
+	kdtl_who_begin(&w, 150, 200);
+	kdtl_who_end(&w, true);
+	KUNIT_EXPECT_EQ(test, w.nr, 0U);
+	KUNIT_EXPECT_EQ(test, w.unknown, 50ULL);
+	kdtl_who_begin(&w, 150, 150);
+	who_switch(&w, 100, 8, 5);
+	who_switch(&w, 160, 5, 6);
+	kdtl_who_end(&w, true);
+	KUNIT_EXPECT_EQ(test, w.nr, 0U);
+	who_sums_to(test, &w, 0);
+}
+
+/* More tasks than rows: those with much time push out those with little. */
+static void who_many(struct kunit *test)
+{
+	struct kdtl_ran ran[WHO_ROWS];
+	struct kdtl_who w = { .ran = ran, .size = WHO_ROWS };
+	u64 t = 0;
+	int pid;
+
+	kdtl_who_begin(&w, 0, 1000);
+	who_switch(&w, 0, 9, 1);
+	for (pid = 1; pid <= 20; pid++) {
+		t += pid == 7 ? 400 : pid == 18 ? 300 : 10;
+		who_switch(&w, t, pid, pid + 1);
+	}
+	kdtl_who_end(&w, false);
+	KUNIT_EXPECT_EQ(test, w.nr, (unsigned int)WHO_ROWS);
+	who_expect(test, &w, 0, 7, 400);
+	who_expect(test, &w, 1, 18, 300);
+	KUNIT_EXPECT_EQ(test, w.others, 170ULL);
+	who_sums_to(test, &w, 1000);
+
+	/* Without rows there are only others. */
+	w.size = 0;
+	kdtl_who_begin(&w, 0, 50);
+	who_switch(&w, 0, 9, 1);
+	who_switch(&w, 50, 1, 2);
+	kdtl_who_end(&w, false);
+	KUNIT_EXPECT_EQ(test, w.others, 50ULL);
+}
+
+static struct kunit_case who_cases[] = {
+	KUNIT_CASE(who_busy),
+	KUNIT_CASE(who_unknown),
+	KUNIT_CASE(who_many),
+	{}
+};
+
+struct kunit_suite kdtl_who_suite = {
+	.name		= "kdtl_who",
+	.test_cases	= who_cases,
+};

@@ -11,6 +11,7 @@
 #include <linux/module.h>
 #include <linux/platform_device.h>
 #include <linux/ratelimit.h>
+#include <linux/sched/clock.h>
 
 #include "watch.h"
 
@@ -27,6 +28,7 @@ MODULE_PARM_DESC(pause_s, "shortest time between two uevents or alarms, in s (de
 
 /* Enough for a line with a task's name, whose bytes may take four characters each. */
 #define REPORT_WHAT	128
+#define REPORT_BEHIND	320
 
 DEFINE_PER_CPU(struct watch_cpu, watch_cpus);
 
@@ -34,30 +36,32 @@ static DEFINE_RATELIMIT_STATE(line_limit, 5 * HZ, 10);
 static struct ratelimit_state alarm_limit;
 static struct platform_device *device;	/* sends the uevents */
 
-static void report_uevent(int cpu, u64 wait, bool saturated, const char *what)
+static void report_uevent(int cpu, u64 wait, bool saturated, const char *what,
+			  const char *behind)
 {
-	char cpu_var[24], wait_var[40], what_var[REPORT_WHAT + 16];
+	char cpu_var[24], wait_var[40], what_var[REPORT_WHAT + REPORT_BEHIND + 16];
 	char *env[] = { cpu_var, wait_var, what_var,
 			saturated ? "KDTL_WAIT_SATURATED=1" : NULL, NULL };
 
 	snprintf(cpu_var, sizeof(cpu_var), "KDTL_CPU=%d", cpu);
 	snprintf(wait_var, sizeof(wait_var), "KDTL_WAIT_NS=%llu", wait);
-	snprintf(what_var, sizeof(what_var), "KDTL_WATCH=%s", what);
+	snprintf(what_var, sizeof(what_var), "KDTL_WATCH=%s%s", what, behind);
 	kobject_uevent_env(&device->dev.kobj, KOBJ_CHANGE, env);
 }
 
-static void report(int cpu, u64 wait, bool saturated, const char *what)
+static void report(int cpu, u64 wait, bool saturated, const char *what,
+		   const char *behind)
 {
 	struct watch_cpu *w = per_cpu_ptr(&watch_cpus, cpu);
 	const unsigned long ms = div_u64(wait, NSEC_PER_MSEC);
 
 	WRITE_ONCE(w->longest, max(w->longest, ms));
 	if (__ratelimit(&line_limit))
-		pr_warn("%s\n", what);
+		pr_warn("%s%s\n", what, behind);
 	if (!__ratelimit(&alarm_limit))
 		return;
 	if (READ_ONCE(uevent))
-		report_uevent(cpu, wait, saturated, what);
+		report_uevent(cpu, wait, saturated, what, behind);
 	kdtl_alarm(what);
 }
 
@@ -79,7 +83,7 @@ void watch_report_late(int cpu, const struct kdtl_entry *e, bool tasks, u64 wait
 	const bool saturated = kdtl_entry_wait_saturated(e);
 	const char *bound = saturated ? "at least " : "";
 	const u64 ms = div_u64(wait, NSEC_PER_MSEC);
-	char what[REPORT_WHAT];
+	char what[REPORT_WHAT], behind[REPORT_BEHIND];
 
 	WRITE_ONCE(w->late, w->late + 1);
 	WRITE_ONCE(w->saturated, w->saturated + saturated);
@@ -91,7 +95,8 @@ void watch_report_late(int cpu, const struct kdtl_entry *e, bool tasks, u64 wait
 	else
 		snprintf(what, sizeof(what), "CPU %d waited %s%llu ms", cpu, bound,
 			 ms);
-	report(cpu, wait, saturated, what);
+	watch_behind_entry(cpu, e, behind, sizeof(behind));
+	report(cpu, wait, saturated, what, behind);
 }
 
 /**
@@ -104,13 +109,15 @@ void watch_report_late(int cpu, const struct kdtl_entry *e, bool tasks, u64 wait
 void watch_report_stuck(int cpu, u64 wait)
 {
 	struct watch_cpu *w = per_cpu_ptr(&watch_cpus, cpu);
-	char what[REPORT_WHAT];
+	char what[REPORT_WHAT], behind[REPORT_BEHIND];
+	const u64 now = local_clock();
 
 	WRITE_ONCE(w->stuck, w->stuck + 1);
 	trace_kdtl_watch_stuck(cpu, wait, watch_threshold(w));
 	snprintf(what, sizeof(what), "CPU %d: no task dispatched for %llu ms",
 		 cpu, div_u64(wait, NSEC_PER_MSEC));
-	report(cpu, wait, false, what);
+	watch_behind(cpu, now - wait, now, behind, sizeof(behind));
+	report(cpu, wait, false, what, behind);
 }
 
 /**

@@ -89,10 +89,16 @@ static int __init watch_init(void)
 	err = watch_report_init();
 	if (err)
 		return err;
-	session = watch_open();
-	if (IS_ERR(session)) {
-		err = PTR_ERR(session);
+	/* Before the thread, which asks for what it keeps. */
+	if (!strcmp(pmu, "kdtl_sched"))
+		err = watch_behind_init(aux_pages);
+	if (!err) {
+		session = watch_open();
+		err = PTR_ERR_OR_ZERO(session);
+	}
+	if (err) {
 		pr_err("no session of %s (%d)\n", pmu, err);
+		watch_behind_exit();
 		watch_report_exit();
 		return err;
 	}
@@ -104,6 +110,7 @@ static void __exit watch_exit(void)
 {
 	watch_show_exit();
 	kdtl_session_close(session);
+	watch_behind_exit();
 	watch_probe_exit();
 	watch_report_exit();
 }

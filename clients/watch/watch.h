@@ -38,6 +38,12 @@ static inline u64 watch_threshold(const struct watch_cpu *w)
 	return (u64)READ_ONCE(w->threshold_ms) * NSEC_PER_MSEC;
 }
 
+/* behind.c */
+int watch_behind_init(unsigned int pages);
+void watch_behind_exit(void);
+void watch_behind(int cpu, u64 from, u64 to, char *text, size_t size);
+void watch_behind_entry(int cpu, const struct kdtl_entry *e, char *text, size_t size);
+
 /* probe.c */
 void watch_probe_init(void);
 void watch_probe_exit(void);

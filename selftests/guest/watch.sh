@@ -41,7 +41,7 @@ idle()
 # Tasks are dispatched all the time, but only those that are late are in the log.
 logs_only_late()
 {
-	is "$(awk '/\[kdtl_watch\]$/ { print $8 }' /sys/kernel/debug/kdtl/sessions)" \
+	is "$(awk '$3 == "keep" && /\[kdtl_watch\]$/ { print $8 }' /sys/kernel/debug/kdtl/sessions)" \
 		"$(seen all 3)"
 }
 
@@ -82,6 +82,19 @@ victim_seen()
 		at_least 1 5 $threshold &&
 		dmesg | grep -q "kdtl_watch: CPU 1: .*:[0-9]* waited at least 4294 ms" &&
 		is "$(awk '$1 == 1 { print $5 }' $cpus)" "$(seen 1 5)+"
+}
+
+# Who had the CPU meanwhile, and for how long: at least 900 of 1000 ms, 4 of 4.3 s.
+culprit_named()
+{
+	dmesg | awk '
+		/kdtl_watch: CPU 1: .* (for|waited) .* behind kdtl_hog:[0-9]+ [0-9]+ ms/ {
+			ms = $0
+			sub(/.* behind kdtl_hog:[0-9]+ /, "", ms)
+			stuck += / for / && ms + 0 >= 900
+			late += /at least 4294 ms/ && ms + 0 >= 4000
+		}
+		END { exit !stuck || !late }'
 }
 
 traced()
@@ -141,7 +154,7 @@ done
 # on it.
 taskset -p 1 $$ >/dev/null
 
-plan 17
+plan 18
 dmesg -c >/dev/null
 ok "the recorder loads" load kdtl_recorder lines=200 ms=4000
 ok "the watch loads" load kdtl_watch threshold_ms=$threshold uevent=1
@@ -177,6 +190,7 @@ ok "the recorder's table names the hog" until_true table
 ok "a uevent" until_true uevent_came
 ok "the task that had to wait is seen, too" victim_seen
 ok "traced" traced late
+ok "both reports name the hog and its time" culprit_named
 ok "a task's name forges no line" not_forged
 ok "no other CPU is stuck" others_quiet
 ok "no threshold: quiet" none

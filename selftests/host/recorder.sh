@@ -48,7 +48,7 @@ crash()
 		extra=(--kmod ramoops --append 'memmap=1M$0x30000000')
 	[ "$how" != oops ] || extra+=(--survive-oops)
 	capture "$top/scripts/build" "$target" || return
-	"$top/selftests/run/vm" "$target" --reboot --cpus 4 --timeout 200 \
+	"$top/selftests/run/vm" "$target" --reboot --cpus 4 --timeout 600 \
 		--quiet --log "$work/console" --out "$work" \
 		--modules "$captured" --add "$here/lib/crash-guest.sh:/" \
 		"${extra[@]}" -- sh /crash-guest.sh "$how" $lines || return

@@ -18,7 +18,7 @@ target=x86_64-6.1
 
 boots()
 {
-	run_group "$top/selftests/run/vm" $target --quiet --timeout 300 \
+	run_group "$top/selftests/run/vm" $target --quiet --timeout 600 \
 		--modules "$modules" --add "$here/lib/lockdown-guest.sh:/lockdown" \
 		--log "$work/console" --out "$work" -- sh /lockdown
 }

@@ -28,7 +28,7 @@ guest='
 
 panics()
 {
-	"$top/selftests/run/vm" $target --quiet --cpus 4 --expect-panic --timeout 200 \
+	"$top/selftests/run/vm" $target --quiet --cpus 4 --expect-panic --timeout 600 \
 		--log "$work/console" --modules "$kdtl" -- "$guest"
 	sed -n 's/^.*kdtl_snapshot: //p' "$work/console" | tr -d '\r' >"$work/rows"
 }

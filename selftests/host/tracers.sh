@@ -62,7 +62,7 @@ with_libraries()
 
 runs()
 {
-	"$top/selftests/run/vm" $target --quiet --cpus 4 --mem 2G --timeout 300 \
+	"$top/selftests/run/vm" $target --quiet --cpus 4 --mem 2G --timeout 600 \
 		--log "$work/console" --out "$work" --modules "$kdtl" --add "$work/root:/" \
 		-- "$guest"
 }

@@ -102,7 +102,7 @@ is_example()
 # prints twice which task waited longest. Both unload.
 runs()
 {
-	run_group "$top/selftests/run/vm" $target --quiet --timeout 120 \
+	run_group "$top/selftests/run/vm" $target --quiet --timeout 600 \
 		--modules "$kdtl" --modules "$work/longest.ko" --modules "$work/late.ko" --log "$work/console" -- '
 		cd /lib/kdtl && insmod kdtl.ko && insmod kdtl_sched.ko &&
 			insmod late.ko && insmod longest.ko || exit

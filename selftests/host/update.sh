@@ -90,7 +90,7 @@ builds()
 
 works()
 {
-	"$top/selftests/run/vm" x86_64-6.1 --quiet --timeout 120 --modules "$built" \
+	"$top/selftests/run/vm" x86_64-6.1 --quiet --timeout 600 --modules "$built" \
 		--add "$work/modules:/clients" -- '
 		cd /lib/kdtl && insmod kdtl.ko && insmod kdtl_sched.ko && cd /clients || exit
 		for m in '"$modules"'; do

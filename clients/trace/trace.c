@@ -109,6 +109,10 @@ static int reader_run(void)
 		err = kdtl_start(s);
 	if (!err)
 		reader_loop(s, m);
+	/* Those of CPUs whose clocks were behind when they came online. */
+	if (kdtl_merge_late(m))
+		pr_warn("%llu dispatches were not traced: they came too late to be in order\n",
+			kdtl_merge_late(m));
 	kdtl_merge_destroy(m);
 	kdtl_session_close(s);
 	return err;

@@ -148,16 +148,9 @@ static u64 sampler_steal(int cpu)
 	return kcpustat_cpu(cpu).cpustat[CPUTIME_STEAL];
 }
 
-/* Before the session is opened, nothing has been lost. */
-static u64 sampler_lost(struct sampler *s, int cpu)
-{
-	struct kdtl_aux_info info;
-
-	return s->session && !kdtl_aux_info(s->session, cpu, &info) ? info.lost : 0;
-}
-
 /* Set 0 logs; set 1, if there is one, only counts. */
-static struct sampler_counted sampler_counted(struct sampler *s, int cpu)
+static struct sampler_counted sampler_counted(struct sampler *s, int cpu,
+					      const struct kdtl_aux_info *info)
 {
 	enum { ENTRIES, QUEUED, READY, RUNNING, NR };
 	struct kdtl_counter_req req[2 * NR] = {
@@ -167,12 +160,9 @@ static struct sampler_counted sampler_counted(struct sampler *s, int cpu)
 		[RUNNING] = { .counter = KDTL_CTR_RUNNING },
 	};
 	struct sampler_counted c = {};
-	struct kdtl_aux_info info;
 	unsigned int i;
 	u64 ticks = 0;
 
-	if (!s->session || kdtl_aux_info(s->session, cpu, &info))
-		return c;
 	for (i = 0; i < ARRAY_SIZE(req); i++) {
 		req[i] = req[i % NR];
 		req[i].set = i / NR;
@@ -185,7 +175,7 @@ static struct sampler_counted sampler_counted(struct sampler *s, int cpu)
 		ticks += req[i + QUEUED].value + req[i + READY].value;
 		c.counting += req[i + RUNNING].value;
 	}
-	c.wait = kdtl_ticks_to_ns(&info, ticks);
+	c.wait = kdtl_ticks_to_ns(info, ticks);
 	c.logging = req[RUNNING].value;
 	return c;
 }
@@ -198,6 +188,7 @@ static struct sampler_counted sampler_counted(struct sampler *s, int cpu)
  */
 void stats_reset(struct sampler *s)
 {
+	struct kdtl_aux_info info;
 	struct sampler_stats *st;
 	int cpu;
 
@@ -205,8 +196,11 @@ void stats_reset(struct sampler *s)
 	for_each_possible_cpu(cpu) {
 		st = per_cpu_ptr(s->stats, cpu);
 		memset(st, 0, sizeof(*st));
-		st->lost = sampler_lost(s, cpu);
-		st->counted = sampler_counted(s, cpu);
+		/* Before the session is opened, nothing has been lost or counted. */
+		if (s->session && !kdtl_aux_info(s->session, cpu, &info)) {
+			st->lost = info.lost;
+			st->counted = sampler_counted(s, cpu, &info);
+		}
 		st->steal = sampler_steal(cpu);
 	}
 	s->since = ktime_get_boottime_ns();
@@ -224,16 +218,16 @@ void stats_reset(struct sampler *s)
  */
 bool stats_look(struct sampler *s, int cpu, struct sampler_row *row)
 {
-	const struct sampler_counted now = sampler_counted(s, cpu);
-	struct sampler_counted *c = &row->stats.counted;
+	struct sampler_counted *c = &row->stats.counted, now;
 
 	lockdep_assert_held(&s->lock);
+	kdtl_aux_info(s->session, cpu, &row->info);
+	now = sampler_counted(s, cpu, &row->info);
 	row->stats = *per_cpu_ptr(s->stats, cpu);
 	c->dispatches = now.dispatches - c->dispatches;
 	c->wait = now.wait - c->wait;
 	c->logging = now.logging - c->logging;
 	c->counting = now.counting - c->counting;
-	kdtl_aux_info(s->session, cpu, &row->info);
 	row->stats.lost = row->info.lost - row->stats.lost;
 	row->stats.steal = sampler_steal(cpu) - row->stats.steal;
 	return row->info.online || row->info.produced;

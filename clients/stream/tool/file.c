@@ -54,11 +54,14 @@ struct recording recording_open(const char *path)
 	return r;
 }
 
+uint64_t ticks_at_to_ns(uint64_t freq, uint64_t ticks)
+{
+	return ticks / freq * 1000000000 + ticks % freq * 1000000000 / freq;
+}
+
 uint64_t ticks_to_ns(const struct recording *r, uint64_t ticks)
 {
-	const uint64_t freq = r->head.tb_freq;
-
-	return ticks / freq * 1000000000 + ticks % freq * 1000000000 / freq;
+	return ticks_at_to_ns(r->head.tb_freq, ticks);
 }
 
 static int by_time(const void *a, const void *b)

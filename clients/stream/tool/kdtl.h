@@ -65,6 +65,7 @@ void print_ns(uint64_t ns, bool saturated);
 /* file.c */
 struct recording recording_open(const char *path);
 const struct kdtl_entry **recording_sorted(const struct recording *r);
+uint64_t ticks_at_to_ns(uint64_t freq, uint64_t ticks);
 uint64_t ticks_to_ns(const struct recording *r, uint64_t ticks);
 
 static inline uint64_t entry_time(const struct recording *r, const struct kdtl_entry *e)

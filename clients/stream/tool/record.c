@@ -153,15 +153,14 @@ static void write_head(struct record *r)
  */
 static void set_boot_time(struct record *r)
 {
-	const uint64_t freq = be64toh(r->head.tb_freq);
 	struct kdtl_stream_clock clock;
 	uint64_t ticks;
 
 	if (ioctl(r->dev, KDTL_IOC_CLOCK, &clock))
 		die("/dev/kdtl");
 	ticks = clock.ticks - be64toh(r->head.tb_boot);
-	r->head.boot_time = htobe64(clock.realtime - ticks / freq * 1000000000 -
-				    ticks % freq * 1000000000 / freq);
+	r->head.boot_time = htobe64(clock.realtime -
+				    ticks_at_to_ns(be64toh(r->head.tb_freq), ticks));
 }
 
 static void begin(struct record *r)

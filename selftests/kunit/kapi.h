@@ -181,6 +181,25 @@ static inline bool kapi_msg_of(struct kdtl_session *s, enum kdtl_msg_type type,
 	return false;
 }
 
+/* A session that is told of overflows only: each entry of kind FAULT makes one. */
+static inline struct kdtl_session *kapi_overflows_only(struct kunit *test)
+{
+	const struct kdtl_session_attr attr = {
+		.pmu		= KDTL_FAKE_PMU,
+		.aux_pages	= KAPI_AUX_PAGES,
+		.watermark	= KDTL_ENTRY_SIZE,
+		.msg_pages	= 1,
+		.msg_types	= 1 << KDTL_MSG_OVERFLOW,
+	};
+	struct kdtl_session *s = kapi_create(test, &attr);
+
+	if (s) {
+		KUNIT_EXPECT_EQ(test, kapi_per_entry(s, KDTL_KIND_FAULT), 0);
+		KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+	}
+	return s;
+}
+
 /* How many messages of a type are left; consumes all messages. */
 static inline unsigned int kapi_msgs_of(struct kdtl_session *s,
 					enum kdtl_msg_type type)

@@ -454,19 +454,10 @@ static void messages_add_up(struct kunit *test)
 /* Only the types that were chosen are posted; and the end. */
 static void messages_chosen(struct kunit *test)
 {
-	const struct kdtl_session_attr attr = {
-		.pmu		= KDTL_FAKE_PMU,
-		.aux_pages	= KAPI_AUX_PAGES,
-		.watermark	= KDTL_ENTRY_SIZE,
-		.msg_pages	= 1,
-		.msg_types	= 1 << KDTL_MSG_OVERFLOW,
-	};
-	struct kdtl_session *s = kapi_create(test, &attr);
+	struct kdtl_session *s = kapi_overflows_only(test);
 	struct kdtl_msg msg;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
-	KUNIT_ASSERT_EQ(test, kapi_per_entry(s, KDTL_KIND_FAULT), 0);
-	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
 	kapi_emit(0, KDTL_KIND_CEDE, 2 * KAPI_AUX_PAGES * PAGE_SIZE / KDTL_ENTRY_SIZE);
 	kdtl_fake_lost(0, 5);
 	/* The data still wakes a kdtl_wait(). */

@@ -96,19 +96,10 @@ static ssize_t wait_result(struct kunit *test, struct wait_sleeper *m)
 /* A reader that wants overflows is not told of data, but of a stop. */
 static void wait_chosen(struct kunit *test)
 {
-	const struct kdtl_session_attr attr = {
-		.pmu		= KDTL_FAKE_PMU,
-		.aux_pages	= KAPI_AUX_PAGES,
-		.watermark	= KDTL_ENTRY_SIZE,
-		.msg_pages	= 1,
-		.msg_types	= 1 << KDTL_MSG_OVERFLOW,
-	};
-	struct kdtl_session *s = kapi_create(test, &attr);
+	struct kdtl_session *s = kapi_overflows_only(test);
 	struct wait_sleeper m;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
-	KUNIT_ASSERT_EQ(test, kapi_per_entry(s, KDTL_KIND_FAULT), 0);
-	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
 	KUNIT_ASSERT_TRUE(test, wait_start(test, &m, s, WAIT_READ));
 	kapi_emit(0, KDTL_KIND_CEDE, 9);
 	KUNIT_EXPECT_TRUE(test, wait_sleeps(&m));

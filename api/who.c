@@ -25,14 +25,14 @@ static struct kdtl_ran *kdtl_who_row(struct kdtl_who *w, pid_t pid)
 	return NULL;
 }
 
-/* The row with the least time, which makes room for a task that has more. */
+/* The row with the least time, which makes room for a task that has more; or NULL. */
 static struct kdtl_ran *kdtl_who_least(struct kdtl_who *w)
 {
-	struct kdtl_ran *least = &w->ran[0];
+	struct kdtl_ran *least = NULL;
 	unsigned int i;
 
-	for (i = 1; i < w->nr; i++) {
-		if (w->ran[i].ticks < least->ticks)
+	for (i = 0; i < w->nr; i++) {
+		if (!least || w->ran[i].ticks < least->ticks)
 			least = &w->ran[i];
 	}
 	return least;
@@ -46,15 +46,16 @@ static void kdtl_who_add(struct kdtl_who *w, u64 ticks)
 	if (!row && w->nr < w->size) {
 		row = &w->ran[w->nr++];
 		*row = w->task;
-	} else if (!row && w->size && kdtl_who_least(w)->ticks < ticks) {
+	} else if (!row) {
 		row = kdtl_who_least(w);
+		if (!row || row->ticks >= ticks) {
+			w->others += ticks;
+			return;
+		}
 		w->others += row->ticks;
 		*row = w->task;
 	}
-	if (row)
-		row->ticks += ticks;
-	else
-		w->others += ticks;
+	row->ticks += ticks;
 }
 
 /* Account for the time from @w->at until @to. */

@@ -193,9 +193,9 @@ struct kdtl_merge *kdtl_merge_create(struct kdtl_session *s)
 	might_sleep();
 	if (IS_ERR_OR_NULL(s))
 		return ERR_PTR(kdtl_session_refuse(s, __func__, _RET_IP_));
-	if (s->layout.overwrite || !s->layout.nr_pages) {
+	if (kdtl_reader_none(s)) {
 		pr_warn("%s: merge: %s session has nothing to consume\n", s->owner,
-			s->layout.overwrite ? "an overwrite" : "a KDTL_SESSION_NO_AUX");
+			kdtl_reader_none(s));
 		return ERR_PTR(-EINVAL);
 	}
 	if (!s->pmu->sync) {

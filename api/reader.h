@@ -5,6 +5,17 @@
 
 #include "../core/session.h"
 
+/*
+ * What a session is whose entries nobody can read in turn, for the log; NULL: it keeps
+ * them for a reader.
+ */
+static inline const char *kdtl_reader_none(const struct kdtl_session *s)
+{
+	if (!s->layout.nr_pages)
+		return "a KDTL_SESSION_NO_AUX";
+	return s->layout.overwrite ? "an overwrite" : NULL;
+}
+
 /* Become the session's only reader.  Returns false if there is one, or can be none. */
 static inline bool kdtl_reader_claim(struct kdtl_session *s)
 {

@@ -170,7 +170,7 @@ static struct kdtl_session *kdtl_session_alloc(const char *owner,
 	s->layout.nr_pages = aux_pages;
 	s->layout.watermark = attr->watermark ?: (u64)aux_pages << (PAGE_SHIFT - 1);
 	s->layout.overwrite = attr->flags & KDTL_SESSION_OVERWRITE;
-	s->no_reader = s->layout.overwrite || !aux_pages;
+	s->no_reader = kdtl_reader_none(s);
 	atomic64_set(&s->mem, sizeof(*s) + ((u64)attr->msg_pages << PAGE_SHIFT));
 
 	if (!zalloc_cpumask_var(&s->cpus, GFP_KERNEL) ||
@@ -647,9 +647,9 @@ static int kdtl_session_run(struct kdtl_session *s, const struct kdtl_reader *re
 {
 	int err;
 
-	if (s->no_reader) {
+	if (kdtl_reader_none(s)) {
 		pr_warn("%s: open: %s session keeps nothing for a reader\n", s->owner,
-			s->layout.overwrite ? "an overwrite" : "a KDTL_SESSION_NO_AUX");
+			kdtl_reader_none(s));
 		return -EINVAL;
 	}
 	err = kdtl_load(s, NULL);

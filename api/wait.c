@@ -15,6 +15,7 @@
 #include "../core/compat.h"
 #include "../core/session.h"
 #include "../core/wake.h"
+#include "reader.h"
 
 /* Take a message.  With the last one goes its wake-up, which must not end the next wait. */
 static bool kdtl_take_msg(struct kdtl_session *s, struct kdtl_msg *msg)
@@ -41,7 +42,7 @@ static bool kdtl_session_readable(struct kdtl_session *s)
 
 	if (!kdtl_msgq_empty(&s->msgs))
 		return true;
-	if (s->layout.overwrite || !s->layout.nr_pages)
+	if (kdtl_reader_none(s))
 		return false;
 	for_each_cpu(cpu, s->cpus) {
 		aux = kdtl_session_aux(s, cpu);

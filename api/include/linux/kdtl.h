@@ -552,6 +552,8 @@ struct kdtl_msg {
  * @tb_boot: the time base's value at boot
  * @online: the CPU is logged, or will be when the session is started; false as well
  *	if it is online and cannot be logged, see KDTL_MSG_CPU
+ * @tasks: the entries name Linux tasks: kdtl_entry_pid(), kdtl_entry_comm() and
+ *	kdtl_task_at() are meaningful
  *
  * @produced is the sum of @consumed, @lost and @unread, in every answer.
  *
@@ -573,6 +575,7 @@ struct kdtl_aux_info {
 	u64	tb_freq;
 	u64	tb_boot;
 	bool	online;
+	bool	tasks;
 };
 
 struct kdtl_session *__kdtl_session_create(const struct kdtl_session_attr *attr,
@@ -821,6 +824,12 @@ struct kdtl_who {
 void kdtl_who_begin(struct kdtl_who *w, u64 from, u64 to);
 void kdtl_who_entry(struct kdtl_who *w, const struct kdtl_entry *e);
 void kdtl_who_end(struct kdtl_who *w, bool busy);
+
+/* What the tasks were at the time of an entry; for sources whose entries name tasks. */
+int kdtl_task_at(struct kdtl_session *s, pid_t pid, u64 time, struct kdtl_task *task);
+int kdtl_tasks_read(struct kdtl_session *s, u64 *seq, struct kdtl_task *tasks,
+		    unsigned int nr, u64 *lost);
+int kdtl_cgroup_path(struct kdtl_session *s, u64 id, char *path, size_t size);
 
 /* Alarms: a client that notices a problem notifies other clients. */
 int kdtl_alarm_register(struct notifier_block *nb);

@@ -64,6 +64,8 @@ struct kdtl_area {
  *	An event that wants none of these is refused
  * @tb_freq: ticks per second of the entries' time base, below 2^32
  * @tb_boot: the time base's value at boot
+ * @tasks: the entries name Linux tasks as those of kdtl_sched do, and the time base is
+ *	local_clock(): kdtl then keeps a table of the tasks, for kdtl_task_at()
  * @clock: the time base, now.  Called with interrupts off; NULL: local_clock()
  * @attach: called when the first user comes.  May sleep; optional
  * @detach: called when the last user has gone.  May sleep; optional
@@ -87,6 +89,7 @@ struct kdtl_pmu {
 	u32		mask;
 	u64		tb_freq;
 	u64		tb_boot;
+	bool		tasks;
 	u64		(*clock)(struct kdtl_pmu *p);
 	int		(*attach)(struct kdtl_pmu *p);
 	void		(*detach)(struct kdtl_pmu *p);

@@ -145,6 +145,36 @@ enum kdtl_preempt_reason {
 #define KDTL_MASK_THROTTLE	0x8	/* ... been held back by a limit on CPU time */
 #define KDTL_MASK_ALL		0xf
 
+/* -------------------------------------------------------------------- tasks */
+
+/**
+ * struct kdtl_task - what a task was from a moment on; kdtl_sched only
+ * @seq: number of this record; a later one has a higher number
+ * @since: from when on the record holds, in ticks, until the next one of the same pid; 0:
+ *	it held already when the first session began
+ * @cgroup: id of the task's cgroup, as in cgroup.id of bpftrace: the inode number of its
+ *	folder, in the hierarchy that has the cpu controller
+ * @pid: in the initial namespace
+ * @tgid: pid of its thread group's leader, in the initial namespace
+ * @policy: SCHED_*, see sched(7)
+ * @nice: -20 to 19
+ * @rt_priority: 1 to 99 for SCHED_FIFO and SCHED_RR, else 0
+ * @reserved: 0
+ * @comm: its name
+ */
+struct kdtl_task {
+	__aligned_u64	seq;
+	__aligned_u64	since;
+	__aligned_u64	cgroup;
+	__u32		pid;
+	__u32		tgid;
+	__u32		policy;
+	__s32		nice;
+	__u32		rt_priority;
+	__u32		reserved;
+	char		comm[16];
+};
+
 /* ---------------------------------------------------------------- /dev/kdtl */
 
 #define KDTL_SOURCE_LEN		32

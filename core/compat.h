@@ -139,6 +139,33 @@ static inline bool kdtl_cpu_is_isolated(int cpu)
 #define __data_racy
 #endif
 
+/* The arguments of tracepoints that core/tasks.c probes. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
+/* v6.16, "exit: move and extend sched_process_exit() tracepoint" */
+#define KDTL_EXIT_GROUP_DEAD
+#else
+#define KDTL_EXIT_GROUP_DEAD	, bool group_dead
+#endif
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 18, 0)
+/* v6.18, "copy_process: pass clone_flags as u64 across calltree" */
+typedef unsigned long kdtl_clone_flags_t;
+#else
+typedef u64 kdtl_clone_flags_t;
+#endif
+
+/* The first argument of a probed function.  Not all architectures had the function. */
+#if !defined(CONFIG_KRETPROBES)
+#define KDTL_HAVE_KRETPROBES	0
+#elif defined(CONFIG_HAVE_FUNCTION_ARG_ACCESS_API)
+#define KDTL_HAVE_KRETPROBES	1
+#define kdtl_regs_first(regs)	regs_get_kernel_argument(regs, 0)
+#elif defined(CONFIG_PPC64)
+#define KDTL_HAVE_KRETPROBES	1
+#define kdtl_regs_first(regs)	((regs)->gpr[3])
+#else
+#define KDTL_HAVE_KRETPROBES	0
+#endif
+
 #include <linux/timer.h>
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
 /* v6.2, "timers: Rename del_timer_sync() to timer_delete_sync()" */

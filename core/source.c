@@ -18,6 +18,7 @@
 
 #include "fanout.h"
 #include "source.h"
+#include "tasks.h"
 
 static LIST_HEAD(kdtl_sources);
 static DEFINE_MUTEX(kdtl_sources_lock);
@@ -126,20 +127,40 @@ void kdtl_source_put(struct kdtl_pmu *p)
 	module_put(p->pmu.module);
 }
 
+static int kdtl_source_begin(struct kdtl_pmu *p)
+{
+	int err = p->tasks ? kdtl_tasks_begin() : 0;
+
+	if (err || !p->attach)
+		return err;
+	err = p->attach(p);
+	if (err && p->tasks)
+		kdtl_tasks_end();
+	return err;
+}
+
+static void kdtl_source_end(struct kdtl_pmu *p)
+{
+	if (p->detach)
+		p->detach(p);
+	if (p->tasks)
+		kdtl_tasks_end();
+}
+
 /**
  * kdtl_source_attach() - count one more user; the first calls the driver's attach()
  * @p: the source
  *
  * Context: may sleep; not under the CPU hotplug lock.
- * Return: 0, or the error of attach().
+ * Return: 0, the error of attach(), or of kdtl_tasks_begin().
  */
 int kdtl_source_attach(struct kdtl_pmu *p)
 {
 	int err = 0;
 
 	mutex_lock(&kdtl_sources_lock);
-	if (!p->users && p->attach)
-		err = p->attach(p);
+	if (!p->users)
+		err = kdtl_source_begin(p);
 	if (!err)
 		p->users++;
 	mutex_unlock(&kdtl_sources_lock);
@@ -156,8 +177,8 @@ ALLOW_ERROR_INJECTION(kdtl_source_attach, ERRNO);
 void kdtl_source_detach(struct kdtl_pmu *p)
 {
 	mutex_lock(&kdtl_sources_lock);
-	if (!--p->users && p->detach)
-		p->detach(p);
+	if (!--p->users)
+		kdtl_source_end(p);
 	mutex_unlock(&kdtl_sources_lock);
 }
 

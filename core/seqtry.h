@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A sequence lock whose readers give up
+ *
+ * The kernel's own readers wait until the writer has finished.  A reader in NMI, or in a
+ * panic that has stopped the writer's CPU, would wait for ever.
+ */
+#ifndef _KDTL_SEQTRY_H
+#define _KDTL_SEQTRY_H
+
+#include <linux/processor.h>
+#include <linux/seqlock.h>
+#include <linux/spinlock.h>
+
+#define KDTL_SEQ_TRIES	10000
+
+/**
+ * struct kdtl_seqtry - a lock for data that are seldom written
+ * @lock: of the writers, taken with interrupts off
+ * @seq: odd while somebody writes
+ */
+struct kdtl_seqtry {
+	raw_spinlock_t			lock;
+	seqcount_raw_spinlock_t		seq;
+};
+
+#define KDTL_SEQTRY_INIT(name)	{						\
+	.lock = __RAW_SPIN_LOCK_UNLOCKED((name).lock),				\
+	.seq = SEQCNT_RAW_SPINLOCK_ZERO((name).seq, &(name).lock),		\
+}
+
+static inline void kdtl_seqtry_write(struct kdtl_seqtry *l, unsigned long *flags)
+	__acquires(&l->lock)
+{
+	raw_spin_lock_irqsave(&l->lock, *flags);
+	write_seqcount_begin(&l->seq);
+}
+
+static inline void kdtl_seqtry_written(struct kdtl_seqtry *l, unsigned long flags)
+	__releases(&l->lock)
+{
+	write_seqcount_end(&l->seq);
+	raw_spin_unlock_irqrestore(&l->lock, flags);
+}
+
+/* Run @read, which may see anything, until nobody wrote meanwhile: true; or give up. */
+#define kdtl_seqtry_read(l, read)						\
+({										\
+	unsigned int __tries = KDTL_SEQ_TRIES, __seq;				\
+	bool __done = false;							\
+										\
+	while (!__done && __tries--) {						\
+		__seq = raw_read_seqcount(&(l)->seq);				\
+		if (__seq & 1) {						\
+			cpu_relax();						\
+			continue;						\
+		}								\
+		read;								\
+		__done = !read_seqcount_retry(&(l)->seq, __seq);		\
+	}									\
+	__done;									\
+})
+
+#endif /* _KDTL_SEQTRY_H */

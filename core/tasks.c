@@ -1,0 +1,686 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The table of tasks: what each one was, from when on
+ *
+ * An entry has a pid and a name.  The table says whose task that was at the time: its
+ * thread group, cgroup and scheduling.  It is kept from the events that change these
+ * (fork, exec, exit, a new name, a move to another cgroup, a new policy or nice value), so
+ * that a dispatch costs nothing more.
+ *
+ * Each change makes a new record, and the older ones are kept as history.  Memory is
+ * bounded: when all records are used, the one goes that was replaced, or whose task
+ * exited, the longest time ago.  A record of a live task that holds stays.
+ *
+ * The kernel has no tracepoint for a new policy or nice value.  Two kretprobes stand in.
+ * Where these cannot be, both are as they were at the task's last other change.
+ */
+#define pr_fmt(fmt) "kdtl: " fmt
+
+#include <linux/hash.h>
+#include <linux/kprobes.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/pid_namespace.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/clock.h>
+#include <linux/sched/signal.h>
+#include <linux/tracepoint.h>
+#include <linux/vmalloc.h>
+
+#include "cgroups.h"
+#include "compat.h"
+#include "seqtry.h"
+#include "tasks.h"
+
+static unsigned int task_records;
+module_param(task_records, uint, 0444);
+MODULE_PARM_DESC(task_records, "records of the table of tasks, kept while kdtl_sched logs (default 0: four for each task, at least 16384)");
+
+#define KDTL_MIN_RECORDS	16384
+#define KDTL_MAX_RECORDS	(1 << 22)
+#define KDTL_NO_RECORD		U32_MAX
+
+/* A task's first dispatch may seem older than its fork, if the clocks of CPUs differ. */
+#define KDTL_TASK_SKEW		(20 * NSEC_PER_MSEC)
+
+/**
+ * struct kdtl_record - what a task was, from a moment on
+ * @task: that
+ * @start: task_struct::start_time, which tells tasks of the same pid apart
+ * @chain: the next older record with the same hash of the pid
+ * @older: the record with the next lower number
+ * @newer: the record with the next higher number
+ * @next: the next free record, or the next one that was retired
+ * @retired: the task has exited, or has a newer record
+ * @first: the task began with this record, which was made when it forked
+ */
+struct kdtl_record {
+	struct kdtl_task	task;
+	u64			start;
+	u32			chain;
+	u32			older;
+	u32			newer;
+	u32			next;
+	bool			retired;
+	bool			first;
+};
+
+/**
+ * struct kdtl_table - the table of tasks
+ * @lock: protects the rest
+ * @nr: number of @all, and of @heads, a power of two
+ * @all: the records
+ * @heads: the newest record of each chain
+ * @seq: number of the last change, whether there was a record for it or not
+ * @oldest: the record with the lowest number
+ * @newest: the record with the highest number
+ * @free: the first free record
+ * @retired_first: the one that was retired first
+ * @retired_last: the one that was retired last
+ */
+struct kdtl_table {
+	struct kdtl_seqtry	lock;
+	u32			nr;
+	struct kdtl_record	*all;
+	u32			*heads;
+	u64			seq;
+	u32			oldest;
+	u32			newest;
+	u32			free;
+	u32			retired_first;
+	u32			retired_last;
+};
+
+static struct kdtl_table table = { .lock = KDTL_SEQTRY_INIT(table.lock) };
+
+/* Number of users of the table; under kdtl_sources_lock, as all that begins and ends it. */
+static unsigned int kdtl_tasks_users;
+
+/* ------------------------------------------------------------------ records */
+
+static u32 *kdtl_record_head(u32 pid)
+{
+	return &table.heads[hash_32(pid, ilog2(table.nr))];
+}
+
+/* NULL for KDTL_NO_RECORD, and for what a reader may see while somebody writes. */
+static struct kdtl_record *kdtl_record(u32 i)
+{
+	return i < table.nr ? &table.all[i] : NULL;
+}
+
+static u32 kdtl_record_index(const struct kdtl_record *r)
+{
+	return r - table.all;
+}
+
+/* The next record of @pid, from the one on to which @i points. */
+static struct kdtl_record *kdtl_record_of(u32 pid, u32 i, u32 *steps)
+{
+	struct kdtl_record *r;
+
+	while ((r = kdtl_record(i)) && (*steps)--) {
+		if (READ_ONCE(r->task.pid) == pid)
+			return r;
+		i = READ_ONCE(r->chain);
+	}
+	return NULL;
+}
+
+static struct kdtl_record *kdtl_record_newest(u32 pid)
+{
+	u32 steps = table.nr;
+
+	return kdtl_record_of(pid, READ_ONCE(*kdtl_record_head(pid)), &steps);
+}
+
+static void kdtl_record_retire(struct kdtl_record *r)
+{
+	struct kdtl_record *last;
+
+	lockdep_assert_held(&table.lock.lock);
+	if (!r || r->retired)
+		return;
+	r->retired = true;
+	r->next = KDTL_NO_RECORD;
+	last = kdtl_record(table.retired_last);
+	if (last)
+		last->next = kdtl_record_index(r);
+	else
+		table.retired_first = kdtl_record_index(r);
+	table.retired_last = kdtl_record_index(r);
+}
+
+/* Take a record out of its chain, and out of the order of numbers. */
+static void kdtl_record_unlink(struct kdtl_record *r)
+{
+	struct kdtl_record *older = kdtl_record(r->older), *newer = kdtl_record(r->newer);
+	u32 *at = kdtl_record_head(r->task.pid);
+
+	while (*at != kdtl_record_index(r))
+		at = &table.all[*at].chain;
+	WRITE_ONCE(*at, r->chain);
+	if (older)
+		older->newer = r->newer;
+	else
+		table.oldest = r->newer;
+	if (newer)
+		newer->older = r->older;
+	else
+		table.newest = r->older;
+}
+
+/* A free record, or else the one that was retired first; or NULL. */
+static struct kdtl_record *kdtl_record_take(void)
+{
+	struct kdtl_record *r = kdtl_record(table.free);
+
+	if (r) {
+		table.free = r->next;
+		return r;
+	}
+	r = kdtl_record(table.retired_first);
+	if (!r)
+		return NULL;
+	table.retired_first = r->next;
+	if (r->next == KDTL_NO_RECORD)
+		table.retired_last = KDTL_NO_RECORD;
+	kdtl_record_unlink(r);
+	return r;
+}
+
+/* Link a record whose @task is filled in. */
+static void kdtl_record_link(struct kdtl_record *r)
+{
+	struct kdtl_record *newest = kdtl_record(table.newest);
+	u32 *head = kdtl_record_head(r->task.pid);
+	const u32 i = kdtl_record_index(r);
+
+	r->older = table.newest;
+	r->newer = KDTL_NO_RECORD;
+	if (newest)
+		newest->newer = i;
+	else
+		table.oldest = i;
+	table.newest = i;
+	r->chain = *head;
+	WRITE_ONCE(*head, i);
+}
+
+/* ---------------------------------------------------------------- changes */
+
+/* What @t is now.  @comm: the name that it is about to get, or NULL. */
+static void kdtl_task_describe(struct task_struct *t, const char *comm,
+			       struct kdtl_task *task)
+{
+	*task = (struct kdtl_task) {
+		.cgroup		= kdtl_cgroup_of(t),
+		.pid		= t->pid,
+		.tgid		= t->tgid,
+		.policy		= t->policy,
+		.nice		= task_nice(t),
+		.rt_priority	= t->rt_priority,
+	};
+	static_assert(sizeof(task->comm) == TASK_COMM_LEN);
+	/* Somebody may be renaming the task: then that makes the next record. */
+	strscpy(task->comm, comm ?: t->comm, sizeof(task->comm));
+}
+
+static bool kdtl_task_same(const struct kdtl_task *a, const struct kdtl_task *b)
+{
+	return a->cgroup == b->cgroup && a->tgid == b->tgid && a->policy == b->policy &&
+	       a->nice == b->nice && a->rt_priority == b->rt_priority &&
+	       !strncmp(a->comm, b->comm, sizeof(a->comm));
+}
+
+enum kdtl_note {
+	KDTL_NOTE_BASE,		/* it was there when the table was begun */
+	KDTL_NOTE_FORK,
+	KDTL_NOTE_CHANGE,
+};
+
+static void kdtl_task_add(struct task_struct *t, const struct kdtl_task *task,
+			  enum kdtl_note why)
+{
+	struct kdtl_record *last = kdtl_record_newest(task->pid), *r;
+
+	if (last && last->start == t->start_time &&
+	    (why == KDTL_NOTE_BASE || kdtl_task_same(&last->task, task)))
+		return;
+	table.seq++;
+	r = kdtl_record_take();
+	if (!r)
+		return;
+	/* The last one may just have been taken. */
+	kdtl_record_retire(kdtl_record_newest(task->pid));
+	r->task = *task;
+	r->task.seq = table.seq;
+	r->task.since = why == KDTL_NOTE_BASE ? 0 : local_clock();
+	r->start = t->start_time;
+	r->retired = false;
+	r->first = why != KDTL_NOTE_CHANGE;
+	kdtl_record_link(r);
+	/* Otherwise kdtl_task_exit() comes later, and gets the lock after us. */
+	if (t->flags & PF_EXITING)
+		kdtl_record_retire(r);
+}
+
+/* Make a record if anything has changed. */
+static void kdtl_task_note(struct task_struct *t, const char *comm, enum kdtl_note why)
+{
+	struct kdtl_task task;
+	unsigned long flags;
+
+	rcu_read_lock();
+	kdtl_task_describe(t, comm, &task);
+	rcu_read_unlock();
+	kdtl_seqtry_write(&table.lock, &flags);
+	kdtl_task_add(t, &task, why);
+	kdtl_seqtry_written(&table.lock, flags);
+}
+
+static void kdtl_task_forked(void *data, struct task_struct *t, kdtl_clone_flags_t clone_flags)
+{
+	kdtl_task_note(t, NULL, KDTL_NOTE_FORK);
+}
+
+static void kdtl_task_renamed(void *data, struct task_struct *t, const char *comm)
+{
+	kdtl_task_note(t, comm, KDTL_NOTE_CHANGE);
+}
+
+static void kdtl_task_exit(u32 pid)
+{
+	unsigned long flags;
+
+	kdtl_seqtry_write(&table.lock, &flags);
+	kdtl_record_retire(kdtl_record_newest(pid));
+	kdtl_seqtry_written(&table.lock, flags);
+}
+
+/* A thread that calls exec() gets the pid of its group's leader. */
+static void kdtl_task_exec(void *data, struct task_struct *t, pid_t old_pid,
+			   struct linux_binprm *bprm)
+{
+	if (old_pid != t->pid)
+		kdtl_task_exit(old_pid);
+	kdtl_task_note(t, NULL, KDTL_NOTE_CHANGE);
+}
+
+static void kdtl_task_exited(void *data, struct task_struct *t KDTL_EXIT_GROUP_DEAD)
+{
+	kdtl_task_exit(t->pid);
+}
+
+#ifdef CONFIG_CGROUPS
+static void kdtl_task_moved(void *data, struct cgroup *to, const char *path,
+			    struct task_struct *leader, bool threadgroup)
+{
+	struct task_struct *t;
+
+	if (!threadgroup) {
+		kdtl_task_note(leader, NULL, KDTL_NOTE_CHANGE);
+		return;
+	}
+	rcu_read_lock();
+	for_each_thread(leader, t)
+		kdtl_task_note(t, NULL, KDTL_NOTE_CHANGE);
+	rcu_read_unlock();
+}
+#endif
+
+static struct {
+	const char		*name;
+	void			*probe;
+	struct tracepoint	*tp;
+} kdtl_task_probes[] = {
+	{ "task_newtask", kdtl_task_forked },
+	{ "task_rename", kdtl_task_renamed },
+	{ "sched_process_exec", kdtl_task_exec },
+	{ "sched_process_exit", kdtl_task_exited },
+#ifdef CONFIG_CGROUPS
+	{ "cgroup_attach_task", kdtl_task_moved },
+	{ "cgroup_transfer_tasks", kdtl_task_moved },
+#endif
+};
+
+static void kdtl_task_find(struct tracepoint *tp, void *unused)
+{
+	unsigned int i;
+
+	kdtl_cgroups_find(tp);
+	for (i = 0; i < ARRAY_SIZE(kdtl_task_probes); i++) {
+		if (!strcmp(tp->name, kdtl_task_probes[i].name))
+			kdtl_task_probes[i].tp = tp;
+	}
+}
+
+static void kdtl_tasks_unprobe(unsigned int nr)
+{
+	while (nr--)
+		tracepoint_probe_unregister(kdtl_task_probes[nr].tp,
+					    kdtl_task_probes[nr].probe, NULL);
+	tracepoint_synchronize_unregister();
+}
+
+static int kdtl_tasks_probe(void)
+{
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < ARRAY_SIZE(kdtl_task_probes); i++) {
+		err = tracepoint_probe_register(kdtl_task_probes[i].tp,
+						kdtl_task_probes[i].probe, NULL);
+		if (err) {
+			kdtl_tasks_unprobe(i);
+			return err;
+		}
+	}
+	return 0;
+}
+
+/* ------------------------------------------------- policies and nice values */
+
+#if KDTL_HAVE_KRETPROBES
+
+/* The function's first argument is the task, whose new values hold when it returns. */
+static int kdtl_sched_enter(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	*(unsigned long *)ri->data = kdtl_regs_first(regs);
+	return 0;
+}
+
+static int kdtl_sched_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	kdtl_task_note(*(struct task_struct **)ri->data, NULL, KDTL_NOTE_CHANGE);
+	return 0;
+}
+
+static const char * const kdtl_sched_functions[] = {
+	"__sched_setscheduler",
+	"set_user_nice",
+};
+
+static struct kretprobe kdtl_sched_probes[ARRAY_SIZE(kdtl_sched_functions)];
+static bool kdtl_sched_probed;
+
+static void kdtl_sched_probe(void)
+{
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < ARRAY_SIZE(kdtl_sched_functions); i++) {
+		/* The kernel leaves its own marks in a probe that was registered before. */
+		kdtl_sched_probes[i] = (struct kretprobe) {
+			.kp.symbol_name	= kdtl_sched_functions[i],
+			.entry_handler	= kdtl_sched_enter,
+			.handler	= kdtl_sched_return,
+			.data_size	= sizeof(unsigned long),
+		};
+		err = register_kretprobe(&kdtl_sched_probes[i]);
+		if (err)
+			break;
+	}
+	kdtl_sched_probed = !err;
+	if (!err)
+		return;
+	pr_info("cannot follow policies and nice values (no probe of %s: %d): a task has those of its last other change\n",
+		kdtl_sched_functions[i], err);
+	while (i--)
+		unregister_kretprobe(&kdtl_sched_probes[i]);
+}
+
+static void kdtl_sched_unprobe(void)
+{
+	unsigned int i;
+
+	for (i = 0; kdtl_sched_probed && i < ARRAY_SIZE(kdtl_sched_functions); i++)
+		unregister_kretprobe(&kdtl_sched_probes[i]);
+}
+
+#else
+
+static void kdtl_sched_probe(void)
+{
+	pr_info_once("this kernel has no kretprobes: a task has the policy and the nice value of its last other change\n");
+}
+
+static void kdtl_sched_unprobe(void)
+{
+}
+
+#endif
+
+/* ------------------------------------------------------------ begin and end */
+
+/* Call @each, unless it is NULL, for each task that there is.  Returns the number. */
+static u32 kdtl_tasks_walk(void (*each)(struct task_struct *t))
+{
+	struct task_struct *t;
+	struct pid *pid;
+	int nr = 1;
+	u32 sum = 0;
+
+	/* There may be millions of tasks, so there is a section for each. */
+	do {
+		rcu_read_lock();
+		pid = find_ge_pid(nr, &init_pid_ns);
+		if (pid) {
+			nr = pid_nr(pid) + 1;
+			t = pid_task(pid, PIDTYPE_PID);
+			sum += !!t;
+			if (t && each)
+				each(t);
+		}
+		rcu_read_unlock();
+		cond_resched();
+	} while (pid);
+	return sum;
+}
+
+static void kdtl_task_base(struct task_struct *t)
+{
+	kdtl_task_note(t, NULL, KDTL_NOTE_BASE);
+}
+
+static int kdtl_tasks_alloc(void)
+{
+	u32 nr = task_records ?: max(KDTL_MIN_RECORDS, 4 * kdtl_tasks_walk(NULL)), i;
+
+	table.nr = roundup_pow_of_two(clamp(nr, 2, KDTL_MAX_RECORDS));
+	table.all = vcalloc(table.nr, sizeof(*table.all));
+	table.heads = vcalloc(table.nr, sizeof(*table.heads));
+	if (!table.all || !table.heads)
+		return -ENOMEM;
+	for (i = 0; i < table.nr; i++) {
+		table.heads[i] = KDTL_NO_RECORD;
+		table.all[i].next = i + 1;
+	}
+	table.free = 0;
+	table.oldest = KDTL_NO_RECORD;
+	table.newest = KDTL_NO_RECORD;
+	table.retired_first = KDTL_NO_RECORD;
+	table.retired_last = KDTL_NO_RECORD;
+	return 0;
+}
+
+static void kdtl_tasks_free(void)
+{
+	vfree(table.heads);
+	vfree(table.all);
+	table.heads = NULL;
+	table.all = NULL;
+}
+
+static int kdtl_tasks_begin_first(void)
+{
+	int err;
+
+	for_each_kernel_tracepoint(kdtl_task_find, NULL);
+	err = kdtl_cgroups_begin();
+	if (err)
+		return err;
+	err = kdtl_tasks_alloc();
+	if (!err)
+		err = kdtl_tasks_probe();
+	if (err) {
+		kdtl_tasks_free();
+		kdtl_cgroups_end();
+		return err;
+	}
+	kdtl_sched_probe();
+	/* What changes from here on makes records by itself. */
+	kdtl_tasks_walk(kdtl_task_base);
+	return 0;
+}
+
+/**
+ * kdtl_tasks_begin() - keep the table for one more user
+ *
+ * Context: under kdtl_sources_lock; may sleep; not under the CPU hotplug lock.
+ * Return: 0, -ENOMEM, or the error of registering a probe.
+ */
+int kdtl_tasks_begin(void)
+{
+	int err = 0;
+
+	if (!kdtl_tasks_users)
+		err = kdtl_tasks_begin_first();
+	if (!err)
+		kdtl_tasks_users++;
+	return err;
+}
+
+/**
+ * kdtl_tasks_end() - undo kdtl_tasks_begin()
+ *
+ * Context: as kdtl_tasks_begin().
+ */
+void kdtl_tasks_end(void)
+{
+	if (--kdtl_tasks_users)
+		return;
+	kdtl_sched_unprobe();
+	kdtl_tasks_unprobe(ARRAY_SIZE(kdtl_task_probes));
+	kdtl_tasks_free();
+	kdtl_cgroups_end();
+}
+
+/* ------------------------------------------------------------------ readers */
+
+/**
+ * kdtl_tasks_seq() - the number of the last change
+ *
+ * Context: any but NMI.
+ * Return: the number.
+ */
+u64 kdtl_tasks_seq(void)
+{
+	unsigned long flags;
+	u64 seq;
+
+	raw_spin_lock_irqsave(&table.lock.lock, flags);
+	seq = table.seq;
+	raw_spin_unlock_irqrestore(&table.lock.lock, flags);
+	return seq;
+}
+
+static int kdtl_tasks_look(u32 pid, u64 time, struct kdtl_task *task)
+{
+	u32 steps = table.nr, i = READ_ONCE(*kdtl_record_head(pid));
+	struct kdtl_record *r, *first = NULL;
+
+	/* From the newest to the oldest. */
+	while ((r = kdtl_record_of(pid, i, &steps))) {
+		first = r;
+		if ((s64)(time - r->task.since) >= 0)
+			break;
+		i = READ_ONCE(r->chain);
+	}
+	if (!r && first && first->first && first->task.since - time < KDTL_TASK_SKEW)
+		r = first;
+	if (!r)
+		return -ENOENT;
+	*task = r->task;
+	return 0;
+}
+
+/**
+ * kdtl_tasks_at() - what a task was at a time
+ * @pid: its pid in the initial namespace, not 0
+ * @time: local_clock() at that time
+ * @task: filled in
+ *
+ * Context: any, between kdtl_tasks_begin() and kdtl_tasks_end().
+ * Return: 0, -ENOENT or -EAGAIN, see kdtl_task_at().
+ */
+int kdtl_tasks_at(pid_t pid, u64 time, struct kdtl_task *task)
+{
+	int err;
+
+	if (!kdtl_seqtry_read(&table.lock, err = kdtl_tasks_look(pid, time, task)))
+		return -EAGAIN;
+	return err;
+}
+
+/* The first record with a number above @seq, from the end that seems nearer; or NULL. */
+static struct kdtl_record *kdtl_record_after(u64 seq)
+{
+	struct kdtl_record *r = kdtl_record(table.oldest), *older;
+
+	if (!r)
+		return NULL;
+	if (seq < r->task.seq || seq - r->task.seq < table.seq - seq) {
+		while (r && r->task.seq <= seq)
+			r = kdtl_record(r->newer);
+		return r;
+	}
+	r = kdtl_record(table.newest);
+	if (r->task.seq <= seq)
+		return NULL;
+	while ((older = kdtl_record(r->older)) && older->task.seq > seq)
+		r = older;
+	return r;
+}
+
+/* The numbers between @seq and @next, which nobody has any more, above @from. */
+static u64 kdtl_record_gap(u64 from, u64 seq, u64 next)
+{
+	seq = max(seq, from);
+	return next > seq + 1 ? next - seq - 1 : 0;
+}
+
+/**
+ * kdtl_tasks_after() - read the records in the order of their numbers
+ * @from: losses of lower numbers do not count
+ * @seq: the last number that was read; changed
+ * @to: filled in
+ * @nr: room in @to, a few
+ * @lost: set to the number of records that are missing
+ *
+ * Context: any but NMI, between kdtl_tasks_begin() and kdtl_tasks_end().
+ * Return: number of records.
+ */
+unsigned int kdtl_tasks_after(u64 from, u64 *seq, struct kdtl_task *to, unsigned int nr,
+			      u64 *lost)
+{
+	struct kdtl_record *r;
+	unsigned long flags;
+	unsigned int n = 0;
+
+	*lost = 0;
+	raw_spin_lock_irqsave(&table.lock.lock, flags);
+	for (r = kdtl_record_after(*seq); r && n < nr; r = kdtl_record(r->newer)) {
+		*lost += kdtl_record_gap(from, *seq, r->task.seq);
+		*seq = r->task.seq;
+		to[n++] = r->task;
+	}
+	if (!r) {
+		*lost += kdtl_record_gap(from, *seq, table.seq + 1);
+		*seq = max(*seq, table.seq);
+	}
+	raw_spin_unlock_irqrestore(&table.lock.lock, flags);
+	return n;
+}

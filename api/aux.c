@@ -11,14 +11,6 @@
 #include "reader.h"
 #include "request.h"
 
-/* Refuse a pointer other than @s that is NULL: @what names it. */
-static noinline int kdtl_null_refuse(const struct kdtl_session *s, const char *verb,
-				     const char *what)
-{
-	pr_warn_ratelimited("%s: %s(): %s is NULL\n", s->owner, verb, what);
-	return -EINVAL;
-}
-
 /*
  * Why kdtl_aux_peek() and kdtl_aux_consume() are refused.  They look at no_reader
  * without a lock; a merge must be created before or after they are called anyway.
@@ -320,6 +312,7 @@ static void kdtl_area_info(struct kdtl_session *s, struct kdtl_aux *aux,
 	info->watermark = s->layout.watermark;
 	info->tb_freq = s->pmu->tb_freq;
 	info->tb_boot = s->pmu->tb_boot;
+	info->tasks = s->pmu->tasks;
 	if (!aux)
 		return;
 

@@ -17,6 +17,7 @@
 #include "../core/compat.h"
 #include "../core/session.h"
 #include "../core/source.h"
+#include "../core/tasks.h"
 #include "../core/trace.h"
 #include "../core/wake.h"
 #include "debugfs.h"
@@ -236,6 +237,8 @@ static struct kdtl_session *kdtl_session_make(const struct kdtl_session_attr *at
 		err = kdtl_source_attach(s->pmu);
 	if (err)
 		goto put_pmu;
+	if (s->pmu->tasks)
+		s->tasks_from = kdtl_tasks_seq();
 	kdtl_session_list(s);
 	trace_kdtl_session(s, "created");
 	return s;

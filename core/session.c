@@ -27,6 +27,21 @@ int kdtl_session_refuse(const struct kdtl_session *s, const char *verb,
 }
 
 /**
+ * kdtl_null_refuse() - refuse a pointer other than the session that is NULL
+ * @s: the session
+ * @verb: name of the verb
+ * @what: names the pointer
+ *
+ * Context: any.
+ * Return: -EINVAL.
+ */
+int kdtl_null_refuse(const struct kdtl_session *s, const char *verb, const char *what)
+{
+	pr_warn_ratelimited("%s: %s(): %s is NULL\n", s->owner, verb, what);
+	return -EINVAL;
+}
+
+/**
  * kdtl_session_hold() - keep kdtl_session_close() from freeing the session
  * @s: the session
  *

@@ -67,6 +67,7 @@ enum kdtl_state {
  * @owner: name of the function that called kdtl_session_create(), because an
  *	address in a module's init code soon means nothing
  * @id: number for people to read, from 1
+ * @tasks_from: number of the last change of a task before the session began
  * @node: in the list of all sessions
  */
 struct kdtl_session {
@@ -108,6 +109,7 @@ struct kdtl_session {
 	struct module		*module;
 	char			owner[KDTL_OWNER_LEN];
 	u32			id;
+	u64			tasks_from;
 	struct list_head	node;
 };
 
@@ -119,6 +121,7 @@ static inline struct kdtl_aux *kdtl_session_aux(struct kdtl_session *s, int cpu)
 
 int kdtl_session_refuse(const struct kdtl_session *s, const char *verb,
 			unsigned long caller);
+int kdtl_null_refuse(const struct kdtl_session *s, const char *verb, const char *what);
 
 /*
  * Every verb that may sleep holds the session, so that kdtl_session_close()

@@ -560,6 +560,7 @@ static struct kdtl_pmu kdtl_sched_pmu = {
 	.rating		= 100,
 	.mask		= KDTL_MASK_ALL,
 	.tb_freq	= NSEC_PER_SEC,
+	.tasks		= true,
 	.attach		= kdtl_sched_attach,
 	.detach		= kdtl_sched_detach,
 	.sync		= kdtl_sched_sync,

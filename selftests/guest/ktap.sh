@@ -172,16 +172,18 @@ background()
 	ktap_pids="$ktap_pids $!"
 }
 
-# kunit MODULE [GLOB]: load it, which runs its suites; their KTAP becomes ours.
+# kunit MODULE [GLOB [PARAM...]]: load it, which runs its suites; their KTAP becomes ours.
 kunit()
 {
 	ktap_suites=$1
+	ktap_glob=${2:-*}
+	shift
+	[ $# -eq 0 ] || shift
 	# Debug kernels may have KUnit itself, which has the parameter.
 	if [ -d /sys/module/kunit ] || modprobe kunit 2>/dev/null; then
-		echo "${2:-*}" >/sys/module/kunit/parameters/filter_glob 2>/dev/null
-		set --
+		echo "$ktap_glob" >/sys/module/kunit/parameters/filter_glob 2>/dev/null
 	else
-		set -- "filter_glob=${2:-*}"
+		set -- "filter_glob=$ktap_glob" "$@"
 	fi
 	dmesg -c >/dev/null
 	load "$ktap_suites" "$@" || bail_out "$ktap_suites does not load"

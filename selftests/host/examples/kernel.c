@@ -75,6 +75,11 @@ static u64 __maybe_unused client_who(const struct kdtl_entry *late, const void *
 	return who.nr ? who.ran[0].ticks : who.unknown;
 }
 
+static void __maybe_unused client_task(struct kdtl_session *s, const struct kdtl_entry *e)
+{
+	/* @client-task@ */
+}
+
 static __maybe_unused struct kdtl_session *client_filter(void)
 {
 	/* @client-filter@ */

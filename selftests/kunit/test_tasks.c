@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kdtl_kunit_tasks.ko: what tasks were, at which time
+ *
+ * Tasks of all kinds change while a session is open: threads of the kernel, and a shell
+ * that the test runs.  The test knows what it did, in which order.
+ */
+#include <linux/cgroup.h>
+#include <linux/delay.h>
+#include <linux/idr.h>
+#include <linux/kmod.h>
+#include <linux/kthread.h>
+#include <linux/pid_namespace.h>
+#include <linux/sched/clock.h>
+#include <linux/slab.h>
+#include <linux/umh.h>
+#include <uapi/linux/sched/types.h>
+
+#include "kapi.h"
+
+static char *cgroup = "/sys/fs/cgroup";
+module_param(cgroup, charp, 0444);
+MODULE_PARM_DESC(cgroup, "where the hierarchy with the cpu controller is mounted");
+
+static unsigned int records;
+module_param(records, uint, 0444);
+MODULE_PARM_DESC(records, "task_records of kdtl.ko; 0: its default");
+
+#define TASKS_MOST	20000
+#define TASKS_PATH	64
+
+static struct kdtl_session *tasks_session(struct kunit *test)
+{
+	static const struct kdtl_session_attr attr = { .pmu = "kdtl_sched", .aux_pages = 1 };
+
+	return kapi_create(test, &attr);
+}
+
+static int tasks_thread(void *unused)
+{
+	while (!kthread_should_stop())
+		schedule_timeout_idle(1);
+	return 0;
+}
+
+/* A thread that ends by itself, after a millisecond. */
+static int tasks_short_thread(void *data)
+{
+	struct completion *done = data;
+
+	udelay(1000);
+	complete(done);
+	return 0;
+}
+
+/* All records of the session, in the order of their numbers. */
+static unsigned int tasks_all(struct kunit *test, struct kdtl_session *s,
+			      struct kdtl_task *all, u64 *lost)
+{
+	unsigned int nr = 0;
+	u64 seq = 0, more;
+	int got;
+
+	*lost = 0;
+	do {
+		got = kdtl_tasks_read(s, &seq, all + nr, TASKS_MOST - nr, &more);
+		KUNIT_ASSERT_GE(test, got, 0);
+		*lost += more;
+		nr += got;
+	} while (got);
+	return nr;
+}
+
+/* The task @pid at @time is called @comm; NULL: nobody knows. */
+static void tasks_expect(struct kunit *test, struct kdtl_session *s, pid_t pid, u64 time,
+			 const char *comm)
+{
+	struct kdtl_task task = {};
+	const int err = kdtl_task_at(s, pid, time, &task);
+
+	if (!comm) {
+		KUNIT_EXPECT_EQ(test, err, -ENOENT);
+		return;
+	}
+	KUNIT_EXPECT_EQ(test, err, 0);
+	KUNIT_EXPECT_EQ_MSG(test, strcmp(task.comm, comm), 0, "%.16s, not %s", task.comm, comm);
+	KUNIT_EXPECT_EQ(test, task.pid, (u32)pid);
+}
+
+/* A task that was there before, and one that nobody has ever seen. */
+static void tasks_before(struct kunit *test)
+{
+	struct kdtl_session *s = tasks_session(test);
+	struct kdtl_task task = {};
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kdtl_task_at(s, current->pid, local_clock(), &task), 0);
+	KUNIT_EXPECT_EQ(test, strncmp(task.comm, current->comm, TASK_COMM_LEN), 0);
+	KUNIT_EXPECT_EQ(test, task.tgid, (u32)current->tgid);
+	KUNIT_EXPECT_EQ(test, task.policy, (u32)current->policy);
+	KUNIT_EXPECT_EQ(test, task.nice, task_nice(current));
+	KUNIT_EXPECT_EQ(test, task.since, 0ULL);
+	KUNIT_EXPECT_EQ(test, kdtl_task_at(s, 0, local_clock(), &task), 0);
+	KUNIT_EXPECT_EQ(test, strcmp(task.comm, "idle"), 0);
+	tasks_expect(test, s, PID_MAX_LIMIT - 1, local_clock(), NULL);
+}
+
+/* One that lives a millisecond is known when it has gone; not before it came. */
+static void tasks_short(struct kunit *test)
+{
+	struct kdtl_session *s = tasks_session(test);
+	const u64 before = local_clock() - NSEC_PER_SEC;
+	DECLARE_COMPLETION_ONSTACK(done);
+	struct task_struct *t;
+	u64 during;
+	pid_t pid;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	t = kthread_create(tasks_short_thread, &done, "kdtl_short");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(t));
+	pid = t->pid;
+	wake_up_process(t);
+	wait_for_completion(&done);
+	during = local_clock();
+	msleep(50);
+	tasks_expect(test, s, pid, during, "kdtl_short");
+	tasks_expect(test, s, pid, local_clock(), "kdtl_short");
+	tasks_expect(test, s, pid, before, NULL);
+}
+
+/* A pid that two tasks had is each one's in its time. */
+static void tasks_pid_again(struct kunit *test)
+{
+	const unsigned long end = jiffies + KAPI_FOREVER;
+	struct kdtl_session *s = tasks_session(test);
+	struct task_struct *t;
+	pid_t pid, got;
+	u64 first;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	t = kthread_run(tasks_thread, NULL, "kdtl_first");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(t));
+	pid = t->pid;
+	first = local_clock();
+	kthread_stop(t);
+	/* The pid becomes free some time later, and another task may get it. */
+	do {
+		msleep(20);
+		idr_set_cursor(&init_pid_ns.idr, pid);
+		t = kthread_run(tasks_thread, NULL, "kdtl_second");
+		KUNIT_ASSERT_FALSE(test, IS_ERR(t));
+		got = t->pid;
+		if (got == pid) {
+			tasks_expect(test, s, pid, local_clock(), "kdtl_second");
+			tasks_expect(test, s, pid, first, "kdtl_first");
+		}
+		kthread_stop(t);
+	} while (got != pid && time_before(jiffies, end));
+	KUNIT_EXPECT_EQ(test, got, pid);
+}
+
+/* Nice values and policies, from when on. */
+static void tasks_policy(struct kunit *test)
+{
+	struct kdtl_session *s = tasks_session(test);
+	struct kdtl_task task = {};
+	struct task_struct *t;
+	u64 time[4];
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	t = kthread_run(tasks_thread, NULL, "kdtl_policy");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(t));
+	time[0] = local_clock();
+	set_user_nice(t, 7);
+	time[1] = local_clock();
+	sched_set_fifo(t);
+	time[2] = local_clock();
+	sched_set_normal(t, -3);
+	time[3] = local_clock();
+
+	KUNIT_EXPECT_EQ(test, kdtl_task_at(s, t->pid, time[0], &task), 0);
+	KUNIT_EXPECT_EQ(test, task.nice, 0);
+	KUNIT_EXPECT_EQ(test, task.policy, (u32)SCHED_NORMAL);
+	KUNIT_EXPECT_EQ(test, kdtl_task_at(s, t->pid, time[1], &task), 0);
+	KUNIT_EXPECT_EQ(test, task.nice, 7);
+	KUNIT_EXPECT_EQ(test, kdtl_task_at(s, t->pid, time[2], &task), 0);
+	KUNIT_EXPECT_EQ(test, task.policy, (u32)SCHED_FIFO);
+	KUNIT_EXPECT_EQ(test, task.rt_priority, (u32)MAX_RT_PRIO / 2);
+	KUNIT_EXPECT_EQ(test, kdtl_task_at(s, t->pid, time[3], &task), 0);
+	KUNIT_EXPECT_EQ(test, task.policy, (u32)SCHED_NORMAL);
+	KUNIT_EXPECT_EQ(test, task.nice, -3);
+	KUNIT_EXPECT_EQ(test, task.rt_priority, 0U);
+	kthread_stop(t);
+}
+
+/* The path of the cgroup of @task ends with @end. */
+static void tasks_in(struct kunit *test, struct kdtl_session *s, const struct kdtl_task *task,
+		     const char *end)
+{
+	char path[TASKS_PATH] = "";
+	const ssize_t len = kdtl_cgroup_path(s, task->cgroup, path, sizeof(path));
+
+	KUNIT_EXPECT_EQ(test, len, (ssize_t)strlen(path));
+	KUNIT_EXPECT_TRUE_MSG(test, len >= (ssize_t)strlen(end) &&
+			      !strcmp(path + len - strlen(end), end),
+			      "cgroup %llu of %.16s: \"%s\" (%zd), not \"%s\"", task->cgroup,
+			      task->comm, path, len, end);
+}
+
+static const char tasks_script[] =
+	"printf kdtl_here >/proc/$$/comm && mkdir %s/kdtl_there %s/kdtl_else && "
+	"echo $$ >%s/kdtl_there/cgroup.procs && printf kdtl_moved >/proc/$$/comm && "
+	"renice -n 5 -p $$ && printf kdtl_nice >/proc/$$/comm && "
+	"echo $$ >%s/kdtl_else/cgroup.procs && rmdir %s/kdtl_there && "
+	"exec /bin/sleep 0.01";
+
+/* A shell that names itself, moves, becomes nice, moves on, and ends as another program. */
+static void tasks_shell(struct kunit *test)
+{
+	static const struct {
+		const char	*comm;
+		const char	*cgroup;
+		int		nice;
+	} expected[] = {
+		{ "sh", "", 0 }, { "kdtl_here", "", 0 }, { "kdtl_here", "/kdtl_there", 0 },
+		{ "kdtl_moved", "/kdtl_there", 0 }, { "kdtl_moved", "/kdtl_there", 5 },
+		{ "kdtl_nice", "/kdtl_there", 5 }, { "kdtl_nice", "/kdtl_else", 5 },
+		{ "sleep", "/kdtl_else", 5 },
+	};
+	struct kdtl_session *s = tasks_session(test);
+	char *argv[] = { "/bin/sh", "-c", NULL, NULL };
+	char *envp[] = { "PATH=/bin:/sbin:/usr/bin:/usr/sbin", NULL };
+	struct kdtl_task *all, at = {};
+	unsigned int nr, i, k = 0;
+	u32 pid = 0;
+	u64 lost;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	all = kvcalloc(TASKS_MOST, sizeof(*all), GFP_KERNEL);
+	argv[2] = kasprintf(GFP_KERNEL, tasks_script, cgroup, cgroup, cgroup, cgroup, cgroup);
+	KUNIT_ASSERT_TRUE(test, all && argv[2]);
+	KUNIT_EXPECT_EQ(test, call_usermodehelper(argv[0], argv, envp, UMH_WAIT_PROC), 0);
+	kfree(argv[2]);
+	nr = tasks_all(test, s, all, &lost);
+	KUNIT_EXPECT_EQ(test, lost, 0ULL);
+
+	for (i = 0; i < nr && !pid; i++) {
+		if (!strcmp(all[i].comm, "kdtl_here"))
+			pid = all[i].pid;
+	}
+	for (i = 0; i < nr; i++) {
+		if (all[i].pid != pid || (!k && strcmp(all[i].comm, expected[0].comm)))
+			continue;
+		KUNIT_EXPECT_TRUE_MSG(test, k < ARRAY_SIZE(expected) &&
+				      !strcmp(all[i].comm, expected[k].comm) &&
+				      all[i].nice == expected[k].nice,
+				      "record %u: %.16s, nice %d", k, all[i].comm, all[i].nice);
+		KUNIT_EXPECT_EQ(test, all[i].tgid, pid);
+		if (k < ARRAY_SIZE(expected))
+			tasks_in(test, s, &all[i], expected[k].cgroup);
+		k++;
+		/* The same, by the time. */
+		KUNIT_EXPECT_EQ(test, kdtl_task_at(s, pid, all[i].since, &at), 0);
+		KUNIT_EXPECT_EQ(test, at.seq, all[i].seq);
+		KUNIT_EXPECT_EQ(test, kdtl_task_at(s, pid, all[i].since - 1, &at), 0);
+		KUNIT_EXPECT_TRUE(test, at.seq < all[i].seq);
+	}
+	KUNIT_EXPECT_EQ(test, k, (unsigned int)ARRAY_SIZE(expected));
+	kvfree(all);
+}
+
+/* Short threads until some have made another go; those that live stay known. */
+static void tasks_bounded(struct kunit *test)
+{
+	struct kdtl_session *s = tasks_session(test);
+	struct kdtl_task *all, task = {};
+	struct task_struct *t;
+	unsigned int i, nr;
+	u64 lost, first;
+	pid_t pid = 0;
+
+	if (!records) {
+		kunit_info(test, "only with task_records");
+		return;
+	}
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	all = kvcalloc(TASKS_MOST, sizeof(*all), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, all);
+	for (i = 0; i < 2 * records; i++) {
+		t = kthread_run(tasks_thread, NULL, "kdtl_%u", i);
+		if (IS_ERR(t))
+			break;
+		if (!i) {
+			pid = t->pid;
+			first = local_clock();
+			tasks_expect(test, s, pid, first, "kdtl_0");
+		}
+		kthread_stop(t);
+	}
+	KUNIT_EXPECT_EQ(test, i, 2 * records);
+	tasks_expect(test, s, pid, first, NULL);
+	KUNIT_EXPECT_EQ(test, kdtl_task_at(s, 1, local_clock(), &task), 0);
+	nr = tasks_all(test, s, all, &lost);
+	KUNIT_EXPECT_LE(test, nr, records);
+	KUNIT_EXPECT_GT(test, lost, 0ULL);
+	/* Each thread that began makes a record, and one when it gets its name. */
+	KUNIT_EXPECT_GE(test, nr + lost, 2ULL * records);
+	KUNIT_EXPECT_LE(test, all[nr - 1].seq - lost, all[0].seq + nr);
+	kvfree(all);
+}
+
+/* Sources whose entries name no tasks, and pointers that are none. */
+static void tasks_refused(struct kunit *test)
+{
+	struct kdtl_session *s = kapi_session(test, 0);
+	struct kdtl_task task;
+	u64 seq = 0, lost;
+	char path[8];
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kdtl_task_at(s, 1, 0, &task), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, kdtl_tasks_read(s, &seq, &task, 1, &lost), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, kdtl_cgroup_path(s, 1, path, sizeof(path)), -EOPNOTSUPP);
+	kapi_close(test);
+
+	s = tasks_session(test);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kdtl_task_at(NULL, 1, 0, &task), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_task_at(s, -1, 0, &task), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_task_at(s, 1, 0, NULL), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_tasks_read(NULL, &seq, &task, 1, &lost), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_tasks_read(s, NULL, &task, 1, &lost), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_tasks_read(s, &seq, NULL, 1, &lost), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_tasks_read(s, &seq, &task, 1, NULL), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_tasks_read(s, &seq, &task, 0, &lost), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_cgroup_path(NULL, 1, path, sizeof(path)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_cgroup_path(s, 1, NULL, sizeof(path)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_cgroup_path(s, U64_MAX, path, sizeof(path)), -ENOENT);
+	KUNIT_EXPECT_EQ(test, kdtl_task_at(s, 1, local_clock(), &task), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_cgroup_path(s, task.cgroup, path, 1), -E2BIG);
+}
+
+static struct kunit_case tasks_cases[] = {
+	KUNIT_CASE(tasks_before),
+	KUNIT_CASE(tasks_short),
+	KUNIT_CASE(tasks_pid_again),
+	KUNIT_CASE(tasks_policy),
+	KUNIT_CASE(tasks_shell),
+	KUNIT_CASE(tasks_bounded),
+	KUNIT_CASE(tasks_refused),
+	{ }
+};
+
+static struct kunit_suite tasks_suite = {
+	.name		= "kdtl_tasks",
+	.exit		= kapi_exit,
+	.test_cases	= tasks_cases,
+};
+
+kunit_test_suites(&tasks_suite);
+
+MODULE_DESCRIPTION("Tests of kdtl's table of tasks");
+MODULE_LICENSE("GPL");
+MODULE_IMPORT_NS(KDTL_NS);

@@ -277,8 +277,8 @@ static int kdtl_cgroups_alloc(void)
 {
 	u32 i;
 
-	cgroups.nr = clamp(roundup_pow_of_two(4 * kdtl_cgroups_walk(NULL, NULL)),
-			   KDTL_MIN_CGROUPS, KDTL_MAX_CGROUPS);
+	cgroups.nr = clamp_t(u32, roundup_pow_of_two(4 * kdtl_cgroups_walk(NULL, NULL)),
+			     KDTL_MIN_CGROUPS, KDTL_MAX_CGROUPS);
 	cgroups.all = vcalloc(cgroups.nr, sizeof(*cgroups.all));
 	cgroups.heads = vcalloc(cgroups.nr, sizeof(*cgroups.heads));
 	if (!cgroups.all || !cgroups.heads)

@@ -24,6 +24,7 @@
 #include <linux/moduleparam.h>
 #include <linux/pid_namespace.h>
 #include <linux/rcupdate.h>
+#include <linux/seq_file.h>
 #include <linux/sched/clock.h>
 #include <linux/sched/signal.h>
 #include <linux/tracepoint.h>
@@ -74,6 +75,8 @@ struct kdtl_record {
  * @all: the records
  * @heads: the newest record of each chain
  * @seq: number of the last change, whether there was a record for it or not
+ * @forgotten: number of records that went to make room
+ * @dropped: number of changes for which there was no room: all records hold
  * @oldest: the record with the lowest number
  * @newest: the record with the highest number
  * @free: the first free record
@@ -86,6 +89,8 @@ struct kdtl_table {
 	struct kdtl_record	*all;
 	u32			*heads;
 	u64			seq;
+	u64			forgotten;
+	u64			dropped;
 	u32			oldest;
 	u32			newest;
 	u32			free;
@@ -188,6 +193,7 @@ static struct kdtl_record *kdtl_record_take(void)
 	if (r->next == KDTL_NO_RECORD)
 		table.retired_last = KDTL_NO_RECORD;
 	kdtl_record_unlink(r);
+	table.forgotten++;
 	return r;
 }
 
@@ -246,13 +252,17 @@ static void kdtl_task_add(struct task_struct *t, const struct kdtl_task *task,
 {
 	struct kdtl_record *last = kdtl_record_newest(task->pid), *r;
 
-	if (last && last->start == t->start_time &&
-	    (why == KDTL_NOTE_BASE || kdtl_task_same(&last->task, task)))
+	/* What is there already is newer than what was seen on the walk. */
+	if (last && (why == KDTL_NOTE_BASE ||
+		     (last->start == t->start_time && !last->retired &&
+		      kdtl_task_same(&last->task, task))))
 		return;
 	table.seq++;
 	r = kdtl_record_take();
-	if (!r)
+	if (!r) {
+		table.dropped++;
 		return;
+	}
 	/* The last one may just have been taken. */
 	kdtl_record_retire(kdtl_record_newest(task->pid));
 	r->task = *task;
@@ -386,69 +396,85 @@ static int kdtl_tasks_probe(void)
 #if KDTL_HAVE_KRETPROBES
 
 /* The function's first argument is the task, whose new values hold when it returns. */
-static int kdtl_sched_enter(struct kretprobe_instance *ri, struct pt_regs *regs)
+static int kdtl_policy_enter(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	*(unsigned long *)ri->data = kdtl_regs_first(regs);
 	return 0;
 }
 
-static int kdtl_sched_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+static int kdtl_policy_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	kdtl_task_note(*(struct task_struct **)ri->data, NULL, KDTL_NOTE_CHANGE);
 	return 0;
 }
 
-static const char * const kdtl_sched_functions[] = {
+static const char * const kdtl_policy_functions[] = {
 	"__sched_setscheduler",
 	"set_user_nice",
 };
 
-static struct kretprobe kdtl_sched_probes[ARRAY_SIZE(kdtl_sched_functions)];
-static bool kdtl_sched_probed;
+static struct kretprobe kdtl_policy_probes[ARRAY_SIZE(kdtl_policy_functions)];
+static bool kdtl_policy_probed;
 
-static void kdtl_sched_probe(void)
+static void kdtl_policy_probe(void)
 {
 	unsigned int i;
 	int err;
 
-	for (i = 0; i < ARRAY_SIZE(kdtl_sched_functions); i++) {
+	for (i = 0; i < ARRAY_SIZE(kdtl_policy_functions); i++) {
 		/* The kernel leaves its own marks in a probe that was registered before. */
-		kdtl_sched_probes[i] = (struct kretprobe) {
-			.kp.symbol_name	= kdtl_sched_functions[i],
-			.entry_handler	= kdtl_sched_enter,
-			.handler	= kdtl_sched_return,
+		kdtl_policy_probes[i] = (struct kretprobe) {
+			.kp.symbol_name	= kdtl_policy_functions[i],
+			.entry_handler	= kdtl_policy_enter,
+			.handler	= kdtl_policy_return,
 			.data_size	= sizeof(unsigned long),
 		};
-		err = register_kretprobe(&kdtl_sched_probes[i]);
+		err = register_kretprobe(&kdtl_policy_probes[i]);
 		if (err)
 			break;
 	}
-	kdtl_sched_probed = !err;
+	kdtl_policy_probed = !err;
 	if (!err)
 		return;
 	pr_info("cannot follow policies and nice values (no probe of %s: %d): a task has those of its last other change\n",
-		kdtl_sched_functions[i], err);
+		kdtl_policy_functions[i], err);
 	while (i--)
-		unregister_kretprobe(&kdtl_sched_probes[i]);
+		unregister_kretprobe(&kdtl_policy_probes[i]);
 }
 
-static void kdtl_sched_unprobe(void)
+static void kdtl_policy_unprobe(void)
 {
 	unsigned int i;
 
-	for (i = 0; kdtl_sched_probed && i < ARRAY_SIZE(kdtl_sched_functions); i++)
-		unregister_kretprobe(&kdtl_sched_probes[i]);
+	for (i = 0; kdtl_policy_probed && i < ARRAY_SIZE(kdtl_policy_functions); i++)
+		unregister_kretprobe(&kdtl_policy_probes[i]);
+}
+
+/* Calls that were not seen, because too many were under way at once. */
+static u64 kdtl_policy_missed(void)
+{
+	unsigned int i;
+	u64 sum = 0;
+
+	for (i = 0; i < ARRAY_SIZE(kdtl_policy_functions); i++)
+		sum += kdtl_policy_probes[i].nmissed + kdtl_policy_probes[i].kp.nmissed;
+	return sum;
 }
 
 #else
 
-static void kdtl_sched_probe(void)
+static void kdtl_policy_probe(void)
 {
 	pr_info_once("this kernel has no kretprobes: a task has the policy and the nice value of its last other change\n");
 }
 
-static void kdtl_sched_unprobe(void)
+static void kdtl_policy_unprobe(void)
 {
+}
+
+static u64 kdtl_policy_missed(void)
+{
+	return 0;
 }
 
 #endif
@@ -487,9 +513,9 @@ static void kdtl_task_base(struct task_struct *t)
 
 static int kdtl_tasks_alloc(void)
 {
-	u32 nr = task_records ?: max(KDTL_MIN_RECORDS, 4 * kdtl_tasks_walk(NULL)), i;
+	u32 nr = task_records ?: max_t(u32, KDTL_MIN_RECORDS, 4 * kdtl_tasks_walk(NULL)), i;
 
-	table.nr = roundup_pow_of_two(clamp(nr, 2, KDTL_MAX_RECORDS));
+	table.nr = roundup_pow_of_two(clamp_t(u32, nr, 2, KDTL_MAX_RECORDS));
 	table.all = vcalloc(table.nr, sizeof(*table.all));
 	table.heads = vcalloc(table.nr, sizeof(*table.heads));
 	if (!table.all || !table.heads)
@@ -530,7 +556,7 @@ static int kdtl_tasks_begin_first(void)
 		kdtl_cgroups_end();
 		return err;
 	}
-	kdtl_sched_probe();
+	kdtl_policy_probe();
 	/* What changes from here on makes records by itself. */
 	kdtl_tasks_walk(kdtl_task_base);
 	return 0;
@@ -562,13 +588,36 @@ void kdtl_tasks_end(void)
 {
 	if (--kdtl_tasks_users)
 		return;
-	kdtl_sched_unprobe();
+	kdtl_policy_unprobe();
 	kdtl_tasks_unprobe(ARRAY_SIZE(kdtl_task_probes));
 	kdtl_tasks_free();
 	kdtl_cgroups_end();
 }
 
 /* ------------------------------------------------------------------ readers */
+
+/**
+ * kdtl_tasks_show() - print the numbers of the table
+ * @m: a file of debugfs
+ *
+ * Context: may sleep.
+ */
+void kdtl_tasks_show(struct seq_file *m)
+{
+	u64 changes, forgotten, dropped;
+	unsigned long flags;
+	u32 nr;
+
+	raw_spin_lock_irqsave(&table.lock.lock, flags);
+	nr = table.all ? table.nr : 0;
+	changes = table.seq;
+	forgotten = table.forgotten;
+	dropped = table.dropped;
+	raw_spin_unlock_irqrestore(&table.lock.lock, flags);
+	seq_puts(m, "records    changes  forgotten    dropped     missed\n");
+	seq_printf(m, "%7u %10llu %10llu %10llu %10llu\n", nr, changes,
+		   forgotten, dropped, kdtl_policy_missed());
+}
 
 /**
  * kdtl_tasks_seq() - the number of the last change

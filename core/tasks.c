@@ -698,7 +698,7 @@ static struct kdtl_record *kdtl_record_after(u64 seq)
 static u64 kdtl_record_gap(u64 from, u64 seq, u64 next)
 {
 	seq = max(seq, from);
-	return next > seq + 1 ? next - seq - 1 : 0;
+	return next > seq ? next - seq - 1 : 0;
 }
 
 /**

@@ -193,7 +193,14 @@ uncharge:
 	return err;
 }
 
-static int stream_setup_default(struct stream *st)
+/**
+ * stream_setup_default() - give a file that was not set up the defaults
+ * @st: the stream
+ *
+ * Context: under stream::verbs.
+ * Return: 0 or an errno, see KDTL_IOC_SETUP.
+ */
+int stream_setup_default(struct stream *st)
 {
 	const struct kdtl_stream_attr attr = { };
 

@@ -57,6 +57,34 @@ static int stream_ioctl_clock(struct stream *st, void __user *arg)
 	return err;
 }
 
+static int stream_ioctl_tasks(struct stream *st, unsigned int cmd, void __user *arg)
+{
+	const size_t size = min_t(size_t, _IOC_SIZE(cmd), sizeof(struct kdtl_stream_tasks));
+	struct kdtl_stream_tasks tasks;
+	int err;
+
+	err = copy_struct_from_user(&tasks, sizeof(tasks), arg, _IOC_SIZE(cmd));
+	if (!err)
+		err = stream_tasks(st, &tasks);
+	if (!err && copy_to_user(arg, &tasks, size))
+		err = -EFAULT;
+	return err;
+}
+
+static int stream_ioctl_cgroup(struct stream *st, unsigned int cmd, void __user *arg)
+{
+	const size_t size = min_t(size_t, _IOC_SIZE(cmd), sizeof(struct kdtl_stream_cgroup));
+	struct kdtl_stream_cgroup cgroup;
+	int err;
+
+	err = copy_struct_from_user(&cgroup, sizeof(cgroup), arg, _IOC_SIZE(cmd));
+	if (!err)
+		err = stream_cgroup(st, &cgroup);
+	if (!err && copy_to_user(arg, &cgroup, size))
+		err = -EFAULT;
+	return err;
+}
+
 static long stream_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	struct stream *st = file->private_data;
@@ -81,6 +109,10 @@ static long stream_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 			err = stream_ioctl_setup(st, cmd, argp);
 		else if (stream_ioctl_is(cmd, KDTL_IOC_INFO))
 			err = stream_ioctl_info(st, cmd, argp);
+		else if (stream_ioctl_is(cmd, KDTL_IOC_TASKS))
+			err = stream_ioctl_tasks(st, cmd, argp);
+		else if (stream_ioctl_is(cmd, KDTL_IOC_CGROUP))
+			err = stream_ioctl_cgroup(st, cmd, argp);
 		else
 			err = -ENOTTY;
 		break;

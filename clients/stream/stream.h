@@ -6,6 +6,7 @@
  *
  *	stream.c			the device: open, ioctl, release
  *	read.c, splice.c, mmap.c	the ways to get at the entries
+ *	tasks.c				what the tasks of the entries are
  *	reader.c			which entries are next, and giving them back
  *	session.c			the kdtl session of the file
  *	ring.c				the records and positions that are mapped
@@ -137,6 +138,7 @@ int stream_charge(struct mm_struct *mm, unsigned long pages);
 void stream_uncharge(struct mm_struct *mm, unsigned long pages);
 void stream_session_init(struct stream *st);
 int stream_setup(struct stream *st, const struct kdtl_stream_attr *attr);
+int stream_setup_default(struct stream *st);
 int stream_start(struct stream *st);
 int stream_start_default(struct stream *st);
 int stream_stop(struct stream *st);
@@ -166,6 +168,10 @@ __poll_t stream_poll(struct file *file, struct poll_table_struct *pt);
 /* splice.c */
 ssize_t stream_splice(struct file *file, loff_t *pos, struct pipe_inode_info *pipe,
 		      size_t len, unsigned int flags);
+
+/* tasks.c */
+int stream_tasks(struct stream *st, struct kdtl_stream_tasks *req);
+int stream_cgroup(struct stream *st, struct kdtl_stream_cgroup *req);
 
 /* mmap.c */
 int stream_mmap(struct file *file, struct vm_area_struct *vma);

@@ -249,6 +249,35 @@ static void do_clock(int *fd)
 	result(ioctl(*fd, KDTL_IOC_CLOCK, one_in(32) ? wild() : &c));
 }
 
+static void do_tasks(int *fd)
+{
+	struct kdtl_task task[4];
+	struct kdtl_stream_tasks req = {
+		.seq	= one_in(4) ? 0 : one_in(8) ? -1ULL : rnd() >> below(32),
+		.tasks	= one_in(32) ? (uintptr_t)wild() : (uintptr_t)task,
+		.nr	= one_in(32) ? 0 : 1 + below(ARRAY_SIZE(task)),
+		.reserved = one_in(64),
+	};
+
+	if (result(ioctl(*fd, KDTL_IOC_TASKS, one_in(32) ? wild() : &req)) < 0)
+		return;
+	if (req.nr > ARRAY_SIZE(task))
+		bad("tasks: more than there is room for", req.nr);
+}
+
+static void do_cgroup(int *fd)
+{
+	char path[KDTL_CGROUP_LEN];
+	struct kdtl_stream_cgroup req = {
+		.id	= one_in(2) ? below(4) : rnd() >> below(32),
+		.path	= one_in(32) ? (uintptr_t)wild() : (uintptr_t)path,
+		.len	= one_in(4) ? below(4) : sizeof(path),
+		.reserved = one_in(64),
+	};
+
+	result(ioctl(*fd, KDTL_IOC_CGROUP, one_in(32) ? wild() : &req));
+}
+
 static void do_read(int *fd)
 {
 	static const size_t sizes[] = { 0, 1, sizeof(struct kdtl_entry) - 1,
@@ -491,6 +520,8 @@ static const struct call calls[] = {
 	{ "KDTL_IOC_STOP", 4, do_stop, 1, { SETS_UP } },
 	{ "KDTL_IOC_INFO", 8, do_info, 1, { SETS_UP, EFAULT } },
 	{ "KDTL_IOC_CLOCK", 2, do_clock, 1, { SETS_UP, EFAULT } },
+	{ "KDTL_IOC_TASKS", 4, do_tasks, 1, { SETS_UP, EFAULT } },
+	{ "KDTL_IOC_CGROUP", 4, do_cgroup, 1, { SETS_UP, EFAULT, ENOENT, ERANGE } },
 	{ "other ioctl", 2, do_ioctl, 1, { SETS_UP, ENOTTY, EFAULT, E2BIG } },
 	{ "read", 10, do_read, 1, { SETS_UP, EAGAIN, EFAULT } },
 	{ "poll", 6, do_poll, 1, { EINTR } },

@@ -20,6 +20,9 @@ title()
 	defaults) echo "without setting up a read starts on all CPUs" ;;
 	clock) echo "the time base and the clocks are those of now" ;;
 	fault) echo "a fault loses nothing" ;;
+	tasks) echo "what the tasks are, and each change" ;;
+	tasks_misuse) echo "tasks: every wrong request has its errno" ;;
+	cgroup) echo "the path of a cgroup, and every wrong request" ;;
 	signal) echo "a signal ends a read" ;;
 	poll) echo "poll wakes at the watermark, and says when it is over" ;;
 	period) echo "and after the period" ;;
@@ -55,18 +58,28 @@ bad_parameter()
 	! load kdtl_stream aux_pages=3 && load kdtl_stream
 }
 
+no_tasks()
+{
+	load kdtl_fake_pmu && "$dir/stream_test" no_tasks && unload kdtl_fake_pmu
+}
+
 tests=$("$dir/stream_test") || skip_all "no stream_test"
 need kdtl kdtl_sched
 have_module kdtl_stream || skip_all "no module kdtl_stream"
 # shellcheck disable=SC2086 # several words
 set -- $tests
-plan $(($# + 4))
+plan $(($# + 5))
 ok "it loads, but not with pages that are no power of two" bad_parameter
 "$dir/stream_test" read >/dev/null
 before=$(areas)
 for t; do
 	ok "$(title "$t")" "$dir/stream_test" "$t"
 done
+if have_module kdtl_fake_pmu; then
+	ok "a source that names no tasks says so" no_tasks
+else
+	skip "a source that names no tasks says so" "no module kdtl_fake_pmu"
+fi
 ok "nobody holds the module" until_true nobody_holds
 ok "nothing is left" until_true areas_are "$before"
 ok "it unloads" unload kdtl_stream

@@ -351,6 +351,190 @@ static void test_clock(void)
 	}
 }
 
+/* All records after *@seq; the last one of @pid goes to @last.  Returns their number. */
+static unsigned int read_tasks(int fd, uint64_t *seq, pid_t pid, struct kdtl_task *last)
+{
+	struct kdtl_task task[5];
+	struct kdtl_stream_tasks req;
+	unsigned int sum = 0;
+
+	for (;;) {
+		req = (struct kdtl_stream_tasks){
+			.seq = *seq, .tasks = (uintptr_t)task, .nr = ARRAY_SIZE(task),
+			.lost = UINT64_MAX,
+		};
+		must(!ioctl(fd, KDTL_IOC_TASKS, &req));
+		must(req.nr <= ARRAY_SIZE(task) && !req.lost && req.seq >= *seq);
+		if (!req.nr)
+			return sum;
+		for (unsigned int i = 0; i < req.nr; i++) {
+			must(task[i].seq > *seq && !task[i].reserved);
+			*seq = task[i].seq;
+			if ((pid_t)task[i].pid == pid)
+				*last = task[i];
+		}
+		must(req.seq >= *seq);
+		*seq = req.seq;
+		sum += req.nr;
+	}
+}
+
+static uint64_t ticks_of(int fd)
+{
+	struct kdtl_stream_clock c;
+
+	must(!ioctl(fd, KDTL_IOC_CLOCK, &c));
+	return c.ticks;
+}
+
+/* All tasks first, then each change, in order; also of a task that is gone. */
+static void test_tasks(void)
+{
+	const struct sched_param param = { .sched_priority = 0 };
+	struct kdtl_task task = { }, init = { };
+	uint64_t seq = 0, other = 0, before;
+	int fd = setup(0), status;
+	pid_t pid;
+
+	must(read_tasks(fd, &other, 1, &init) > 10 && init.pid == 1 && init.tgid == 1);
+	must(read_tasks(fd, &seq, getpid(), &task) > 10);
+	must((pid_t)task.pid == getpid() && (pid_t)task.tgid == getpid());
+	must(!strcmp(task.comm, "stream_test") && task.policy == SCHED_OTHER);
+	must(!task.nice && !task.rt_priority);
+
+	before = ticks_of(fd);
+	must(!prctl(PR_SET_NAME, "a new name"));
+	must(read_tasks(fd, &seq, getpid(), &task) >= 1 && !strcmp(task.comm, "a new name"));
+	must(task.since >= before && task.since <= ticks_of(fd));
+
+	pid = fork();
+	must(pid >= 0);
+	if (!pid) {
+		must(!sched_setscheduler(0, SCHED_BATCH, &param));
+		must(!prctl(PR_SET_NAME, "a child"));
+		_exit(0);
+	}
+	must(waitpid(pid, &status, 0) == pid && !status);
+	must(read_tasks(fd, &seq, pid, &task) >= 2);
+	must((pid_t)task.pid == pid && (pid_t)task.tgid == pid);
+	must(!strcmp(task.comm, "a child") && task.policy == SCHED_BATCH);
+}
+
+/* What is wrong has its errno, and takes nothing away. */
+static void test_tasks_misuse(void)
+{
+	const struct kdtl_stream_tasks none = { };
+	struct { struct kdtl_stream_tasks req; uint64_t more; } longer = { };
+	struct kdtl_task two[2], one;
+	struct kdtl_stream_tasks req;
+	int fd = setup(0);
+	char *p;
+
+	req = (struct kdtl_stream_tasks){ .tasks = (uintptr_t)two, .nr = 2 };
+	must(!ioctl(fd, KDTL_IOC_TASKS, &req) && req.nr == 2 && req.seq == two[1].seq);
+	must(two[0].seq < two[1].seq);
+	req = (struct kdtl_stream_tasks){ .tasks = (uintptr_t)&one, .nr = 1, .seq = two[0].seq };
+	must(!ioctl(fd, KDTL_IOC_TASKS, &req) && req.nr == 1 && one.seq == two[1].seq);
+
+	refused(ioctl(fd, KDTL_IOC_TASKS, NULL), EFAULT);
+	refused(ioctl(fd, KDTL_IOC_TASKS, &none), EINVAL);
+	req = (struct kdtl_stream_tasks){ .tasks = (uintptr_t)two, .nr = 2, .reserved = 1 };
+	refused(ioctl(fd, KDTL_IOC_TASKS, &req), EINVAL);
+	req = (struct kdtl_stream_tasks){ .tasks = 8, .nr = 2 };
+	refused(ioctl(fd, KDTL_IOC_TASKS, &req), EFAULT);
+	must(!req.seq && req.nr == 2);
+	req.tasks = UINT64_MAX;
+	refused(ioctl(fd, KDTL_IOC_TASKS, &req), EFAULT);
+	/* Room for one record, and a size that says otherwise. */
+	p = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	must(p != MAP_FAILED && !munmap(p + page, page));
+	req.tasks = (uintptr_t)p + page - sizeof(one);
+	req.nr = UINT32_MAX;
+	refused(ioctl(fd, KDTL_IOC_TASKS, &req), EFAULT);
+	req.nr = 1;
+	must(!ioctl(fd, KDTL_IOC_TASKS, &req) && req.nr == 1 && req.seq == two[0].seq);
+	/* After the last one there is none, and none is lost. */
+	for (uint64_t seq = UINT64_MAX; seq; seq = seq == UINT64_MAX ? seq >> 1 : 0) {
+		req = (struct kdtl_stream_tasks){ .tasks = 8, .nr = UINT32_MAX, .seq = seq };
+		must(!ioctl(fd, KDTL_IOC_TASKS, &req));
+		must(!req.nr && !req.lost && req.seq == seq);
+	}
+
+	/* Of other sizes. */
+	longer.req = (struct kdtl_stream_tasks){ .tasks = (uintptr_t)two, .nr = 2 };
+	longer.more = 1;
+	refused(ioctl(fd, _IOWR(0xdc, 5, typeof(longer)), &longer), E2BIG);
+	longer.more = 0;
+	must(!ioctl(fd, _IOWR(0xdc, 5, typeof(longer)), &longer) && longer.req.nr == 2);
+	req = (struct kdtl_stream_tasks){ .tasks = (uintptr_t)two, .nr = 2, .lost = 7 };
+	must(!ioctl(fd, _IOC(_IOC_READ | _IOC_WRITE, 0xdc, 5,
+			     offsetof(typeof(req), lost)), &req));
+	must(req.nr == 2 && req.lost == 7);
+	refused(ioctl(fd, _IOC(_IOC_READ | _IOC_WRITE, 0xdc, 5, 0), &req), EINVAL);
+}
+
+static void test_cgroup(void)
+{
+	struct { struct kdtl_stream_cgroup req; uint64_t more; } longer = { };
+	const struct kdtl_stream_cgroup none = { };
+	struct kdtl_stream_cgroup req;
+	char path[KDTL_CGROUP_LEN];
+	struct kdtl_task task = { };
+	uint64_t seq = 0;
+	int fd = setup(0);
+
+	read_tasks(fd, &seq, getpid(), &task);
+	req = (struct kdtl_stream_cgroup){ .path = (uintptr_t)path, .len = sizeof(path) };
+	refused(ioctl(fd, KDTL_IOC_CGROUP, &req), ENOENT);
+	req.id = UINT64_MAX;
+	refused(ioctl(fd, KDTL_IOC_CGROUP, &req), ENOENT);
+	refused(ioctl(fd, KDTL_IOC_CGROUP, NULL), EFAULT);
+	refused(ioctl(fd, KDTL_IOC_CGROUP, &none), EINVAL);
+	req.reserved = 1;
+	refused(ioctl(fd, KDTL_IOC_CGROUP, &req), EINVAL);
+	if (!task.cgroup) {
+		printf("# a kernel without cgroups\n");
+		return;
+	}
+
+	req = (struct kdtl_stream_cgroup){
+		.id = task.cgroup, .path = (uintptr_t)path, .len = UINT32_MAX,
+	};
+	memset(path, 'x', sizeof(path));
+	must(!ioctl(fd, KDTL_IOC_CGROUP, &req));
+	must(path[0] == '/' && req.len == strnlen(path, sizeof(path)));
+	/* Exactly enough room, and one byte less. */
+	req.len++;
+	must(!ioctl(fd, KDTL_IOC_CGROUP, &req));
+	refused(ioctl(fd, KDTL_IOC_CGROUP, &req), ERANGE);
+	req.len = sizeof(path);
+	req.path = 8;
+	refused(ioctl(fd, KDTL_IOC_CGROUP, &req), EFAULT);
+
+	req.path = (uintptr_t)path;
+	longer.req = req;
+	longer.more = 1;
+	refused(ioctl(fd, _IOWR(0xdc, 6, typeof(longer)), &longer), E2BIG);
+	longer.more = 0;
+	must(!ioctl(fd, _IOWR(0xdc, 6, typeof(longer)), &longer));
+}
+
+/* A source that names no tasks; stream.sh loads it. */
+static void test_no_tasks(void)
+{
+	struct kdtl_stream_attr attr = { .aux_pages = 1, .source = "kdtl_fake" };
+	struct kdtl_task task;
+	struct kdtl_stream_tasks req = { .tasks = (uintptr_t)&task, .nr = 1 };
+	struct kdtl_stream_cgroup cgroup = { .id = 1, .path = (uintptr_t)&task, .len = 1 };
+	int fd = open_dev(0);
+
+	must(!ioctl(fd, KDTL_IOC_SETUP, &attr));
+	refused(ioctl(fd, KDTL_IOC_TASKS, &req), EOPNOTSUPP);
+	refused(ioctl(fd, KDTL_IOC_CGROUP, &cgroup), EOPNOTSUPP);
+	req.nr = 0;
+	refused(ioctl(fd, KDTL_IOC_TASKS, &req), EINVAL);
+}
+
 static void on_alarm(int sig)
 {
 	(void)sig;
@@ -1104,6 +1288,9 @@ static const struct {
 	{ "defaults", test_defaults },
 	{ "fault", test_fault },
 	{ "clock", test_clock },
+	{ "tasks", test_tasks },
+	{ "tasks_misuse", test_tasks_misuse },
+	{ "cgroup", test_cgroup },
 	{ "signal", test_signal },
 	{ "poll", test_poll },
 	{ "period", test_period },
@@ -1126,6 +1313,7 @@ static const struct {
 	{ "memlock", test_memlock },
 	{ "fork", test_fork },
 	{ "killed", test_killed },
+	{ "no_tasks", test_no_tasks },
 };
 
 int main(int argc, char **argv)
@@ -1137,7 +1325,8 @@ int main(int argc, char **argv)
 			tests[i].fn();
 			return 0;
 		}
-		if (argc < 2)
+		/* Not listed, because something must be loaded first. */
+		if (argc < 2 && tests[i].fn != test_no_tasks)
 			puts(tests[i].name);
 	}
 	return argc >= 2;

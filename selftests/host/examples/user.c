@@ -23,11 +23,19 @@ static void stream_mmap(int fd, struct kdtl_stream_attr attr)
 	printf("%p\n", aux);
 }
 
+static void stream_tasks(int fd)
+{
+	struct kdtl_task tasks[64];
+	unsigned int i;
+	/* @stream-tasks@ */
+}
+
 int main(void)
 {
 	struct kdtl_entry entries[64];
 	ssize_t n;
 	/* @stream-read@ */
 	stream_mmap(fd, attr);
+	stream_tasks(fd);
 	return n == sizeof(struct timebase_entry);
 }

@@ -268,6 +268,46 @@ struct kdtl_stream_clock {
 	__aligned_u64	realtime;
 };
 
+/**
+ * struct kdtl_stream_tasks - what the tasks of the entries are, for sources that name tasks
+ * @seq: set by the program: the kdtl_task::seq after which to go on; 0: from the first
+ *	record. Becomes that of the last record
+ * @tasks: address of an array of &struct kdtl_task
+ * @nr: set by the program: elements of the array. Becomes the number of records, which may
+ *	be less than there are; 0: there are no more now
+ * @reserved: 0
+ * @lost: records after @seq that were dropped before they were read
+ *
+ * The records come in the order of kdtl_task::seq. A program that asks for them after it
+ * read entries gets all that these need. Later versions may add fields at the end.
+ */
+struct kdtl_stream_tasks {
+	__aligned_u64	seq;
+	__aligned_u64	tasks;
+	__u32		nr;
+	__u32		reserved;
+	__aligned_u64	lost;
+};
+
+#define KDTL_CGROUP_LEN		256
+
+/**
+ * struct kdtl_stream_cgroup - the path of a cgroup
+ * @id: set by the program: kdtl_task::cgroup
+ * @path: address of room for the path and a NUL; KDTL_CGROUP_LEN bytes are enough
+ * @len: set by the program: that room, in bytes. Becomes the length of the path
+ * @reserved: 0
+ *
+ * Of a very long path it is the end, after "...". Later versions may add fields at the
+ * end.
+ */
+struct kdtl_stream_cgroup {
+	__aligned_u64	id;
+	__aligned_u64	path;
+	__u32		len;
+	__u32		reserved;
+};
+
 /*
  * SETUP	EBUSY: the file has a session already; EINVAL: an attribute is not
  *		allowed (the kernel log says which); ENODEV: no such source;
@@ -275,7 +315,13 @@ struct kdtl_stream_clock {
  * START, STOP	may be repeated
  * INFO		EINVAL: the CPU is not one of the session's
  * CLOCK	no errors of its own
+ * TASKS	EOPNOTSUPP: the source's entries name no tasks; EINVAL: no room for
+ *		a record, or @reserved is not 0; EAGAIN: the records changed all the
+ *		time; ENOMEM
+ * CGROUP	ENOENT: the id is not known; ERANGE: the path needs more room;
+ *		EOPNOTSUPP, EINVAL, EAGAIN: as with TASKS
  *
+ * A structure that is longer than the kernel's is E2BIG if its end is not 0.
  * If the file has no session yet, all but SETUP first make one with the module's
  * defaults.
  */
@@ -284,5 +330,7 @@ struct kdtl_stream_clock {
 #define KDTL_IOC_STOP	_IO(0xdc, 2)
 #define KDTL_IOC_INFO	_IOWR(0xdc, 3, struct kdtl_stream_info)
 #define KDTL_IOC_CLOCK	_IOR(0xdc, 4, struct kdtl_stream_clock)
+#define KDTL_IOC_TASKS	_IOWR(0xdc, 5, struct kdtl_stream_tasks)
+#define KDTL_IOC_CGROUP	_IOWR(0xdc, 6, struct kdtl_stream_cgroup)
 
 #endif /* _UAPI_LINUX_KDTL_H */

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What the tasks of the entries are, beside the entries. */
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "stream.h"
+
+/* Records that a call copies at most: a page of them. */
+#define STREAM_TASKS	64
+
+/**
+ * stream_tasks() - copy records of tasks
+ * @st: the stream
+ * @req: which, and where to; is changed only if all went well
+ *
+ * Context: under stream::verbs.
+ * Return: 0 or an errno, see KDTL_IOC_TASKS.
+ */
+int stream_tasks(struct stream *st, struct kdtl_stream_tasks *req)
+{
+	const unsigned int room = min_t(u32, req->nr, STREAM_TASKS);
+	u64 seq = req->seq, lost = 0;
+	struct kdtl_task *tasks;
+	int nr;
+
+	if (!room || req->reserved)
+		return -EINVAL;
+	nr = stream_setup_default(st);
+	if (nr)
+		return nr;
+	tasks = kmalloc_array(room, sizeof(*tasks), GFP_KERNEL);
+	if (!tasks)
+		return -ENOMEM;
+	nr = kdtl_tasks_read(st->session, &seq, tasks, room, &lost);
+	if (nr > 0 && copy_to_user(u64_to_user_ptr(req->tasks), tasks, nr * sizeof(*tasks)))
+		nr = -EFAULT;
+	kfree(tasks);
+	if (nr < 0)
+		return nr;
+	req->seq = seq;
+	req->nr = nr;
+	req->lost = lost;
+	return 0;
+}
+
+/**
+ * stream_cgroup() - copy the path of a cgroup
+ * @st: the stream
+ * @req: which, and where to; is changed only if all went well
+ *
+ * Context: under stream::verbs.
+ * Return: 0 or an errno, see KDTL_IOC_CGROUP.
+ */
+int stream_cgroup(struct stream *st, struct kdtl_stream_cgroup *req)
+{
+	char path[KDTL_CGROUP_LEN];
+	int len;
+
+	if (!req->len || req->reserved)
+		return -EINVAL;
+	len = stream_setup_default(st);
+	if (len)
+		return len;
+	len = kdtl_cgroup_path(st->session, req->id, path, sizeof(path));
+	if (len < 0)
+		return len;
+	if (len >= req->len)
+		return -ERANGE;
+	if (copy_to_user(u64_to_user_ptr(req->path), path, len + 1))
+		return -EFAULT;
+	req->len = len;
+	return 0;
+}

@@ -27,9 +27,9 @@ guest='
 			usleep 1000
 		done
 	}
-	# until FILE has so many bytes
+	# until FILE has some entries
 	grown() {
-		until [ -s $1 ] && [ $(wc -c <$1) -gt 1000 ]; do
+		until [ $(kdtl print $1 2>/dev/null | grep -c -v "^#") -gt 20 ]; do
 			usleep 50000
 		done
 	}
@@ -51,6 +51,8 @@ guest='
 	kill -KILL $p
 	wait $p
 	kdtl record -q -C 1 -o one.data sh /tmp/work
+	kdtl record -q -m 256 -o tasks.data /programs/tasks_load /out/tasks.truth
+	echo $? >tasks.status
 	insmod /lib/kdtl/kdtl_fake_pmu.ko && insmod /lib/kdtl/kdtl_fake_drive.ko &&
 		kdtl record -q -s kdtl_fake -o long.data sh -c "for s in 1 2 3 4 5 60 5000; do
 			echo wait 0 \$s >/sys/kernel/debug/kdtl_fake/do; done" &&
@@ -58,6 +60,12 @@ guest='
 			echo wait 0 \$s >/sys/kernel/debug/kdtl_fake/do
 			echo throttle 0 \$s >/sys/kernel/debug/kdtl_fake/do; done"
 	kdtl print command.data >command.txt
+	rmmod kdtl_fake_drive kdtl_fake_pmu kdtl_stream kdtl_sched kdtl
+	insmod /lib/kdtl/kdtl.ko task_records=128 && insmod /lib/kdtl/kdtl_sched.ko &&
+		insmod /lib/kdtl/kdtl_stream.ko || exit
+	# Tasks come and go while nobody reads.
+	kdtl record -m 256 -o few.data /programs/tasks_load few.truth few.data 2>few.err
+	echo $? >few.status
 	mount -t securityfs securityfs /sys/kernel/security &&
 		echo confidentiality >/sys/kernel/security/lockdown &&
 		kdtl list 2>lockdown.err
@@ -98,7 +106,7 @@ children()
 {
 	local n
 
-	n=$(kdtl print "$work/command.data" | awk '/ (sh|usleep) / && !seen[$(NF - 1)]++ {
+	n=$(kdtl print "$work/command.data" | awk '/ (sh|usleep) / && !seen[$(NF - 2)]++ {
 		n++ } END { print n + 0 }')
 	echo "$n processes"
 	[ "$n" -ge 904 ]
@@ -211,9 +219,9 @@ same_in_ctf()
 		gsub(/\./, "", $1)
 		sub(/^0*/, "", $1)
 		comm = $9
-		for (i = 10; i <= NF - 2; i++)
+		for (i = 10; i <= NF - 3; i++)
 			comm = comm " " $i
-		print $1, $2, $(NF - 1), $NF, comm
+		print $1, $2, $(NF - 2), $(NF - 1), comm
 	}' | sort >"$work/b"
 	wc -l "$work/babeltrace" "$work/a" "$work/b"
 	[ "$(wc -l <"$work/babeltrace")" -eq "$(said command)" ] &&
@@ -229,6 +237,196 @@ time_of_day()
 	first=$(babeltrace2 --clock-seconds "$work/ctf" | sed -n '1s/^\[\([0-9]*\)\..*/\1/p')
 	echo "now $now, first event $first"
 	[ $((now - first)) -ge 0 ] && [ $((now - first)) -lt 3600 ]
+}
+
+# The entries of a recording, in one form:
+#	TICKS PID TGID POLICY PRIORITY CGROUP COMM
+# What is not known is a ? for each.
+as_printed()
+{
+	kdtl print -a "$work/$1.data" | awk '/^#/ { next } {
+		sub(/\./, "", $1)
+		last = $(NF - 1) == "?" ? 4 : 5
+		comm = $9
+		for (i = 10; i < NF - last; i++)
+			comm = comm " " $i
+		if (last == 4)
+			$(NF + 1) = "?"
+		print $1, $(NF - 5), $(NF - 3), $(NF - 2), $(NF - 1), $NF, comm
+	}'
+}
+
+as_converted()
+{
+	rm -rf -- "$work/$1.ctf" && kdtl ctf "$work/$1.data" "$work/$1.ctf" || return
+	babeltrace2 --clock-cycles "$work/$1.ctf" | sed -n -E -e 's/ cgroup = "",/ cgroup = "?",/' \
+		-e 's/^\[0*([0-9]+)\] .* tgid = ([0-9-]+), policy = ([0-9]+), nice = ([0-9-]+), rt_priority = ([0-9]+), cgroup_id = [0-9]+, cgroup = "(.*)", pid = ([0-9]+), prev_pid = [0-9]+, comm = "(.*)" \}$/\1 \7 \2 \3 \4 \5 \6 \8/p' |
+		awk '{
+			split("other fifo rr batch 4 idle deadline ext", policy)
+			$4 = policy[$4 + 1]
+			$5 = $6 > 0 ? $6 : $5
+			if ($3 < 0)
+				$3 = $4 = $5 = $7 = "?"
+			$6 = ""
+			gsub(/  /, " ")
+			print
+		}'
+}
+
+# attributed TRUTH KNOWN: each entry on stdin, in the form above, is what the load says
+# that its task was. KNOWN is 1 if each must be known, and 0 if some may be unknown.
+attributed()
+{
+	awk -v all="$2" '
+	NR == FNR {
+		n++
+		from[n] = $1; to[n] = $2; of[$3] = of[$3] " " n
+		text[n] = $4 " " $5 " " $6 " " $8 " " $7
+		next
+	}
+	{
+		entries++
+		what = $3 " " $4 " " $5 " " $6 " " $7
+		for (i = 8; i <= NF; i++)
+			what = what " " $i
+		nr = split(of[$2], line, " ")
+		for (i = 1; i <= nr; i++) {
+			k = line[i]
+			if ($1 < from[k] || $1 > to[k])
+				continue
+			if (!all && what ~ /^[?] [?] [?] [?]/) {
+				unknown++
+				continue
+			}
+			seen[k]++
+			if (what != text[k] && bad++ < 10)
+				print "pid", $2, "was", text[k], "and is said to be", what
+		}
+	}
+	END {
+		for (k = 1; k <= n; k++)
+			known += seen[k] > 0
+		print entries + 0, "entries,", known + 0, "of", n, "lines found,",
+			unknown + 0, "entries unknown"
+		exit !n || bad || all && known < n || !known
+	}' "$work/$1.truth" -
+}
+
+loads_ran()
+{
+	[ "$(cat "$work/tasks.status")" -eq 0 ] && [ "$(cat "$work/few.status")" -eq 0 ] &&
+		[ "$(wc -l <"$work/tasks.truth")" -eq 64 ] && return
+	cat -- "$work"/tasks.* "$work/few.err" | tail -n 5
+	return 1
+}
+
+whose_in_print()
+{
+	as_printed tasks | attributed tasks 1
+}
+
+whose_in_ctf()
+{
+	as_converted tasks | attributed tasks 1
+}
+
+# The same entries, whatever is not known.
+print_is_ctf()
+{
+	as_printed tasks | sort >"$work/a"
+	as_converted tasks | sort >"$work/b"
+	[ -s "$work/a" ] && cmp "$work/a" "$work/b"
+}
+
+# Only entries of a process, and only those of a cgroup and below it.
+filters()
+{
+	local leader
+
+	leader=$(awk '$7 == "leader" { print $3 }' "$work/tasks.truth")
+	kdtl print -a "$work/tasks.data" | awk -v p="$leader" '!/^#/ && ($(NF - 3) == p)' >"$work/a"
+	kdtl print -a -p "$leader" "$work/tasks.data" | grep -v '^#' | diff - "$work/a" ||
+		return
+	[ "$(awk '{ print $(NF - 5) }' "$work/a" | sort -u | wc -l)" -eq 3 ] || return
+	kdtl print -a "$work/tasks.data" | grep ' /a-pod[^ ]*/container$' >"$work/a"
+	[ -s "$work/a" ] &&
+		kdtl print -a -g /a-pod-with-a-name-that-is-too-long-for-a-line/ "$work/tasks.data" |
+		grep -v '^#' | diff - "$work/a" || return
+	[ "$(kdtl print -g /a-pod "$work/tasks.data" | wc -l)" -eq 2 ] &&
+		[ "$(kdtl print --cgroup=/ --pid=999999999 "$work/tasks.data" | wc -l)" -eq 2 ]
+}
+
+# A long path loses its middle, unless all is asked for.
+paths_shortened()
+{
+	kdtl print "$work/tasks.data" | grep -v '^#' >"$work/a" &&
+		grep -q '  /a-pod-with-a[.][.][.]a-line/container$' "$work/a" &&
+		! awk 'length($NF) > 32' "$work/a" | grep .
+}
+
+# Wherever a recording is cut off, it has the tasks of the entries that it has.
+cut_off_is_attributed()
+{
+	local bytes part n unknown
+
+	bytes=$(wc -c <"$work/tasks.data")
+	unknown=$(as_printed tasks | grep -c ' ? ? ? ? ')
+	for part in 1 2 3 4 5 6 7 8 9; do
+		head -c $((bytes * part / 10 / 8 * 8)) "$work/tasks.data" >"$work/part.data"
+		n=$(as_printed part 2>/dev/null | grep -c ' ? ? ? ? ')
+		[ "$n" -le "$unknown" ] || { echo "$n unknown after $part/10"; return 1; }
+	done
+	[ "$(as_printed part 2>/dev/null | wc -l)" -gt 50 ]
+}
+
+# More tasks came and went than the table holds: what is said is right, or is not said.
+losses_said()
+{
+	as_printed few | attributed few 0 || return
+	as_converted few | attributed few 0 || return
+	grep -q '^kdtl: [1-9][0-9]* records of tasks were lost: .*task_records=' "$work/few.err" &&
+		kdtl print "$work/few.data" | sed -n 1p |
+		grep -q ' dispatches, 0 lost; [1-9][0-9]* records of tasks, [1-9][0-9]* lost$' &&
+		return
+	cat "$work/few.err"
+	return 1
+}
+
+# The entries alone, as recordings were before there were chunks.
+to_old_format()
+{
+	python3 - "$work/command.data" "$work/old.data" <<-'END'
+	import struct, sys
+	data = open(sys.argv[1], "rb").read()
+	at = struct.unpack(">I", data[8:12])[0]
+	out = b"KDTLDATA" + struct.pack(">I", 216) + data[12:216]
+	while at < len(data):
+	    kind, size = struct.unpack(">II", data[at:at + 8])
+	    if kind == 1:
+	        out += data[at + 8:at + 8 + size]
+	    at += 8 + size
+	open(sys.argv[2], "wb").write(out)
+	END
+}
+
+old_can_be_read()
+{
+	to_old_format || return
+	kdtl print "$work/command.data" | sed '1,2d; s/  [^ ]*$//' >"$work/a"
+	kdtl print "$work/old.data" 2>&1 | sed 1,2d | diff - "$work/a" >/dev/null &&
+		kdtl histogram "$work/old.data" | diff - <(kdtl histogram "$work/command.data") &&
+		kdtl ctf "$work/old.data" "$work/old.ctf" &&
+		[ "$(babeltrace2 "$work/old.ctf" | wc -l)" -eq "$(said command)" ] || return
+	wrong "print -g / $work/old.data"
+}
+
+# Names that steer terminals are shown, not obeyed.
+names_are_escaped()
+{
+	LC_ALL=C sed 's/usleep\x00/\x1b[2J\\\x00\x00/g' "$work/command.data" >"$work/evil.data"
+	kdtl print "$work/evil.data" >"$work/evil.txt" &&
+		grep -q -F ' \x1b[2J\x5c ' "$work/evil.txt" &&
+		! LC_ALL=C grep -q '[^ -~]' "$work/evil.txt"
 }
 
 not_a_recording()
@@ -260,7 +458,8 @@ wrong_command_lines()
 	local line
 
 	for line in '' 'nothing' 'record -C x' 'record -C 3-1' 'record -d 0' \
-		'record -m 3' 'record -o -' 'record -z' 'record -o' 'print a b' 'ctf' 'list x'; do
+		'record -m 3' 'record -o -' 'record -z' 'record -o' 'print a b' 'print -z' 'print -p' \
+		'print -p x' 'print -g a' 'ctf' 'list x'; do
 		wrong "$line" || { echo "kdtl $line: is taken"; return 1; }
 	done
 }
@@ -270,10 +469,11 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-ctf.XXXXXX")
 partial "$work"
 capture "$top/scripts/build" x86_64-6.1
 
-plan 20
+plan 31
 ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
+ok "and a load" make -s -C "$top/selftests" OUTPUT="$work/programs" "$work/programs/tasks_load"
 ok "a machine records" "$top/selftests/run/vm" x86_64-6.1 --quiet --cpus 4 \
-	--modules "$captured" --add "$work/tool:/kdtl" --out "$work" -- "$guest"
+	--modules "$captured" --add "$work/tool:/kdtl" --add "$work/programs:/programs" --out "$work" -- "$guest"
 ok "the source is listed" grep -q '^kdtl_sched .*default' "$work/list"
 ok "a command's recording is whole, and its status comes back" whole command 7
 ok "every process of it is there" children
@@ -290,6 +490,16 @@ ok "throttled runners are in no wait" throttled_apart
 ok "it converts to CTF, once" converts
 ok "babeltrace2 reads the same entries" same_in_ctf
 ok "with the time of day" time_of_day
+ok "loads wrote down what they were" loads_ran
+ok "each entry is attributed to that" whose_in_print
+ok "in CTF, too" whose_in_ctf
+ok "print and CTF say the same of each" print_is_ctf
+ok "entries of a process, and of a cgroup" filters
+ok "long paths of cgroups are shortened" paths_shortened
+ok "what was cut off has the tasks of its entries" cut_off_is_attributed
+ok "what was lost of the tasks is said, and nothing wrong" losses_said
+ok "recordings of an older version can be read" old_can_be_read
+ok "names do not steer the terminal" names_are_escaped
 ok "root of a locked down kernel gets nothing" locked_down
 ok "what is no recording, no option, no command is refused" \
 	eval 'not_a_recording && wrong_command_lines'

@@ -69,6 +69,29 @@ static struct stream *stream_of(int dir, unsigned int cpu)
 	return s;
 }
 
+static void put_string(struct stream *s, const char *text)
+{
+	const size_t len = strnlen(text, KDTL_CGROUP_LEN - 1);
+
+	memcpy(s->buf + s->len, text, len);
+	s->len += len;
+	s->buf[s->len++] = '\0';
+}
+
+/* What is not known has the tgid -1. */
+static void put_task(struct stream *s, const struct recording *r, const struct kdtl_entry *e)
+{
+	static const struct kdtl_task unknown = { .tgid = -1 };
+	const struct kdtl_task *t = entry_task(r, e) ?: &unknown;
+
+	put(s, t->tgid, 4);
+	put(s, t->policy, 4);
+	put(s, t->nice, 4);
+	put(s, t->rt_priority, 4);
+	put(s, t->cgroup, 8);
+	put_string(s, cgroup_path(r, t->cgroup) ?: "");
+}
+
 static void put_entry(struct stream *s, const struct recording *r, const struct kdtl_entry *e)
 {
 	s->end = entry_time(r, e);
@@ -83,6 +106,8 @@ static void put_entry(struct stream *s, const struct recording *r, const struct 
 	put(s, be32toh(e->enqueue_to_dispatch_time) == KDTL_TIME_MAX, 1);
 	put(s, be32toh(e->ready_to_enqueue_time) == KDTL_TIME_MAX, 1);
 	put(s, be32toh(e->waiting_to_ready_time) == KDTL_TIME_MAX, 1);
+	if (r->nr_tasks)
+		put_task(s, r, e);
 	if (r->sched) {
 		put(s, entry_pid(e), 4);
 		put(s, entry_prev_pid(e), 4);
@@ -96,7 +121,7 @@ static void put_entry(struct stream *s, const struct recording *r, const struct 
 }
 
 /* The largest event. */
-#define EVENT_MAX	(8 + 2 + 3 * 8 + 3 + 24)
+#define EVENT_MAX	(8 + 2 + 3 * 8 + 3 + 24 + 4 * 4 + 8 + KDTL_CGROUP_LEN)
 
 static void put_enum(FILE *f, const char *field, const char *const *names, unsigned int nr)
 {
@@ -148,6 +173,10 @@ static void put_metadata(FILE *f, const struct recording *r)
 	fputs("\t\tuint64_t _queued_ns;\n\t\tuint64_t _ready_ns;\n\t\tuint64_t _slept_ns;\n"
 	      "\t\tuint8_t _queued_saturated;\n\t\tuint8_t _ready_saturated;\n"
 	      "\t\tuint8_t _slept_saturated;\n", f);
+	if (r->nr_tasks)
+		fputs("\t\tint32_t _tgid;\n\t\tuint32_t _policy;\n\t\tint32_t _nice;\n"
+		      "\t\tuint32_t _rt_priority;\n\t\tuint64_t _cgroup_id;\n"
+		      "\t\tstring { encoding = UTF8; } _cgroup;\n", f);
 	if (r->sched)
 		fputs("\t\tint32_t _pid;\n\t\tint32_t _prev_pid;\n\t\tchar_t _comm[16];\n", f);
 	else
@@ -158,7 +187,6 @@ static void put_metadata(FILE *f, const struct recording *r)
 int cmd_ctf(int argc, char **argv)
 {
 	const char *path = argc == 3 ? argv[1] : "kdtl.data", *out = argv[argc - 1];
-	const struct kdtl_entry **sorted;
 	struct recording r;
 	struct stream *s;
 	unsigned int cpu;
@@ -173,11 +201,11 @@ int cmd_ctf(int argc, char **argv)
 		die("%s", out);
 
 	/* A hypervisor's log may go back in time; a CTF stream must not. */
-	sorted = recording_sorted(&r);
+	recording_sort(&r);
 	for (size_t i = 0; i < r.nr; i++) {
-		cpu = be16toh(sorted[i]->processor_id);
+		cpu = be16toh(r.entry[i]->processor_id);
 		s = stream_of(dir, cpu);
-		put_entry(s, &r, sorted[i]);
+		put_entry(s, &r, r.entry[i]);
 		if (s->len + EVENT_MAX > sizeof(s->buf))
 			flush_packet(s, cpu);
 	}
@@ -200,6 +228,5 @@ int cmd_ctf(int argc, char **argv)
 	if (fclose(f))
 		die("%s/metadata", out);
 	close(dir);
-	free(sorted);
 	return 0;
 }

@@ -6,13 +6,124 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "kdtl.h"
 
+#define HEAD_ALIGN	8
+
+/* Make room for one more element; @nr is their number. */
+#define grow(array, nr) do {							\
+	if (!((nr) & ((nr) - 1)))						\
+		(array) = resized(array, ((nr) ? 2 * (nr) : 1) * sizeof(*(array)));	\
+} while (0)
+
+static void *resized(void *array, size_t size)
+{
+	array = realloc(array, size);
+	if (!array)
+		die("no memory");
+	return array;
+}
+
+static struct kdtl_file head_of(const char *path, const char *p, size_t size)
+{
+	struct kdtl_file head = { 0 };
+	bool known;
+
+	memcpy(&head, p, KDTL_FILE_SIZE_1);
+	head.size = be32toh(head.size);
+	known = !memcmp(head.magic, KDTL_FILE_MAGIC, sizeof(head.magic)) ||
+		!memcmp(head.magic, KDTL_FILE_MAGIC_1, sizeof(head.magic));
+	if (!known || head.size < KDTL_FILE_SIZE_1 || head.size > size ||
+	    head.size % HEAD_ALIGN || !head.tb_freq)
+		die("%s: not a recording of kdtl", path);
+	if (head.size >= sizeof(head))
+		memcpy(&head.tasks_lost, p + KDTL_FILE_SIZE_1, sizeof(head.tasks_lost));
+	head.complete = be32toh(head.complete);
+	head.tb_freq = be64toh(head.tb_freq);
+	head.tb_boot = be64toh(head.tb_boot);
+	head.boot_time = be64toh(head.boot_time);
+	head.lost = be64toh(head.lost);
+	head.entries = be64toh(head.entries);
+	head.tasks_lost = be64toh(head.tasks_lost);
+	head.source[sizeof(head.source) - 1] = '\0';
+	head.host[sizeof(head.host) - 1] = '\0';
+	head.release[sizeof(head.release) - 1] = '\0';
+	return head;
+}
+
+static void add_entries(struct recording *r, const char *p, size_t size)
+{
+	for (; size >= sizeof(struct kdtl_entry); size -= sizeof(struct kdtl_entry)) {
+		grow(r->entry, r->nr);
+		r->entry[r->nr++] = (const struct kdtl_entry *)p;
+		p += sizeof(struct kdtl_entry);
+	}
+}
+
+static void add_tasks(struct recording *r, const char *p, size_t size)
+{
+	struct kdtl_task t;
+
+	for (; size >= sizeof(t); size -= sizeof(t), p += sizeof(t)) {
+		memcpy(&t, p, sizeof(t));
+		t = task_in_file(t);
+		t.comm[sizeof(t.comm) - 1] = '\0';
+		grow(r->task, r->nr_tasks);
+		r->task[r->nr_tasks++] = (struct task){ t, r->nr_resets };
+	}
+}
+
+static void add_cgroup(struct recording *r, const char *p, size_t size)
+{
+	struct cgroup c;
+
+	if (size <= sizeof(c.id) || p[size - 1])
+		return;
+	memcpy(&c.id, p, sizeof(c.id));
+	c.id = be64toh(c.id);
+	c.path = p + sizeof(c.id);
+	grow(r->cgroup, r->nr_cgroups);
+	r->cgroup[r->nr_cgroups++] = c;
+}
+
+/* The last chunk may be cut off. */
+static void add_chunks(struct recording *r, const char *p, size_t left)
+{
+	struct kdtl_chunk head;
+	size_t size;
+
+	while (left >= sizeof(head)) {
+		memcpy(&head, p, sizeof(head));
+		p += sizeof(head);
+		left -= sizeof(head);
+		size = be32toh(head.size) & ~(HEAD_ALIGN - 1U);
+		if (size > left)
+			size = left;
+		switch (be32toh(head.type)) {
+		case KDTL_CHUNK_ENTRIES:
+			add_entries(r, p, size);
+			break;
+		case KDTL_CHUNK_TASKS:
+			add_tasks(r, p, size);
+			break;
+		case KDTL_CHUNK_CGROUP:
+			add_cgroup(r, p, size);
+			break;
+		case KDTL_CHUNK_RESET:
+			grow(r->reset, r->nr_resets);
+			r->reset[r->nr_resets++] = p;
+			break;
+		}
+		p += size;
+		left -= size;
+	}
+}
+
 struct recording recording_open(const char *path)
 {
-	struct kdtl_file head;
-	struct recording r;
+	struct recording r = { 0 };
 	struct stat st;
 	const char *p;
 	int fd;
@@ -21,31 +132,20 @@ struct recording recording_open(const char *path)
 	if (fd < 0 || fstat(fd, &st))
 		die("%s", path);
 	errno = 0;
-	if (!S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(head))
+	if (!S_ISREG(st.st_mode) || st.st_size < (off_t)KDTL_FILE_SIZE_1)
 		die("%s: not a recording of kdtl", path);
 	p = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (p == MAP_FAILED)
 		die("%s", path);
+	close(fd);
 
-	memcpy(&head, p, sizeof(head));
-	r.head = head;
-	r.head.size = be32toh(head.size);
-	r.head.complete = be32toh(head.complete);
-	r.head.tb_freq = be64toh(head.tb_freq);
-	r.head.tb_boot = be64toh(head.tb_boot);
-	r.head.boot_time = be64toh(head.boot_time);
-	r.head.lost = be64toh(head.lost);
-	r.head.entries = be64toh(head.entries);
-	if (memcmp(head.magic, KDTL_FILE_MAGIC, sizeof(head.magic)) ||
-	    r.head.size < sizeof(head) || r.head.size > st.st_size || !r.head.tb_freq)
-		die("%s: not a recording of kdtl", path);
-	r.head.source[sizeof(r.head.source) - 1] = '\0';
-	r.head.host[sizeof(r.head.host) - 1] = '\0';
-	r.head.release[sizeof(r.head.release) - 1] = '\0';
-
-	r.entry = (const struct kdtl_entry *)(p + r.head.size);
-	r.nr = (st.st_size - r.head.size) / sizeof(struct kdtl_entry);
+	r.head = head_of(path, p, st.st_size);
 	r.sched = !strcmp(r.head.source, "kdtl_sched");
+	if (!memcmp(r.head.magic, KDTL_FILE_MAGIC, sizeof(r.head.magic)))
+		add_chunks(&r, p + r.head.size, st.st_size - r.head.size);
+	else
+		add_entries(&r, p + r.head.size, st.st_size - r.head.size);
+	tasks_sort(&r);
 	if (!r.head.complete)
 		fprintf(stderr, "kdtl: %s: the recording was killed, its end is missing\n", path);
 	else if (r.nr != r.head.entries)
@@ -76,14 +176,8 @@ static int by_time(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-const struct kdtl_entry **recording_sorted(const struct recording *r)
+void recording_sort(struct recording *r)
 {
-	const struct kdtl_entry **sorted = calloc(r->nr + 1, sizeof(*sorted));
-
-	if (!sorted)
-		die("%zu entries", r->nr);
-	for (size_t i = 0; i < r->nr; i++)
-		sorted[i] = &r->entry[i];
-	qsort(sorted, r->nr, sizeof(*sorted), by_time);
-	return sorted;
+	if (r->nr)
+		qsort(r->entry, r->nr, sizeof(*r->entry), by_time);
 }

@@ -69,13 +69,13 @@ int cmd_histogram(int argc, char **argv)
 	if (!wait)
 		die("%zu entries", r.nr);
 	for (size_t i = 0; i < r.nr; i++) {
-		if (entry_is_throttled(&r.entry[i])) {
-			throttled += entry_throttled(&r, &r.entry[i]);
+		if (entry_is_throttled(r.entry[i])) {
+			throttled += entry_throttled(&r, r.entry[i]);
 			continue;
 		}
-		ns = entry_wait(&r, &r.entry[i]);
+		ns = entry_wait(&r, r.entry[i]);
 		wait[nr++] = ns;
-		if (!entry_wait_saturated(&r.entry[i])) {
+		if (!entry_wait_saturated(r.entry[i])) {
 			count[bits_of(ns)]++;
 			continue;
 		}

@@ -20,7 +20,10 @@ static const char usage[] =
 	"      -w MS        record only dispatches after a wait of MS ms or longer\n"
 	"      -m PAGES     pages of log per CPU, a power of two\n"
 	"      -q           print neither progress nor summary\n"
-	"  print [FILE]                 print the entries in the order of time\n"
+	"  print [OPTION]... [FILE]     print the entries in the order of time\n"
+	"      -a           print all that is known of the tasks\n"
+	"      -g CGROUP    only of tasks in CGROUP, a path, or below\n"
+	"      -p PID       only of the task or the process PID\n"
 	"  histogram [FILE]             show how long tasks waited\n"
 	"  ctf [FILE] DIRECTORY         convert for babeltrace2 and Trace Compass\n"
 	"See kdtl(1).\n";
@@ -78,6 +81,21 @@ int open_device(void)
 	if (errno == EACCES)
 		die("/dev/kdtl: needs CAP_PERFMON; root has it");
 	die("/dev/kdtl");
+}
+
+/* Others chose the names, and may have put what steers a terminal into them. */
+const char *printable(char *to, const char *name, size_t len)
+{
+	char *p = to;
+
+	for (; len && *name; len--, name++) {
+		if (*name < ' ' || *name > '~' || *name == '\\')
+			p += sprintf(p, "\\x%02x", (unsigned char)*name);
+		else
+			*p++ = *name;
+	}
+	*p = '\0';
+	return to;
 }
 
 /* Three digits and a unit, nine columns wide; a + for "or more". */

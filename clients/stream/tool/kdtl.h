@@ -14,11 +14,13 @@
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
 /*
- * A recording: this head, then the entries as the kernel wrote them, up to the
- * end of the file; those of one CPU are in the order of time.  The head is
- * big-endian like the entries, so that any machine can read it.
+ * A recording: this head, then chunks.  All numbers are big-endian, as in the entries, so
+ * that any machine can read it.
  */
-#define KDTL_FILE_MAGIC		"KDTLDATA"
+#define KDTL_FILE_MAGIC		"KDTLDAT2"
+
+/* Of an older version, without chunks: the entries follow the head. */
+#define KDTL_FILE_MAGIC_1	"KDTLDATA"
 
 struct kdtl_file {
 	char		magic[8];
@@ -32,20 +34,71 @@ struct kdtl_file {
 	char		host[64];
 	char		release[64];
 	uint64_t	entries;	/* number that follows, if complete */
+	uint64_t	tasks_lost;	/* records of tasks; since KDTL_FILE_MAGIC */
+};
+
+#define KDTL_FILE_SIZE_1	offsetof(struct kdtl_file, tasks_lost)
+
+/*
+ * What was written together; its bytes are a multiple of 8.  An entry comes after the
+ * records that it needs, so that a recording which was cut off has them too.
+ */
+struct kdtl_chunk {
+	uint32_t	type;
+	uint32_t	size;		/* in bytes, without this */
+};
+
+enum kdtl_chunk_type {
+	KDTL_CHUNK_ENTRIES	= 1,	/* those of one CPU are in the order of time */
+	KDTL_CHUNK_TASKS	= 2,	/* struct kdtl_task, in the order of their numbers */
+	KDTL_CHUNK_CGROUP	= 3,	/* id (64 bits) and path, filled up with NULs */
+	KDTL_CHUNK_RESET	= 4,	/* records were lost, all that hold come again */
+};
+
+/**
+ * struct task - a record of a task
+ * @t: the record, in the machine's byte order
+ * @resets: chunks of KDTL_CHUNK_RESET before it
+ */
+struct task {
+	struct kdtl_task	t;
+	size_t			resets;
+};
+
+/**
+ * struct cgroup - the path of a cgroup
+ * @id: its id
+ * @path: its path
+ */
+struct cgroup {
+	uint64_t	id;
+	const char	*path;
 };
 
 /**
  * struct recording - a file in memory
  * @head: its head, in the machine's byte order
- * @entry: the entries, as in the file
+ * @entry: the entries, in the order of the file, as in the file
  * @nr: number of entries
- * @sched: they are from kdtl_sched, so they name tasks
+ * @sched: they are from kdtl_sched
+ * @task: the records of tasks, for task_at()
+ * @nr_tasks: number of records; after a loss some come again
+ * @cgroup: the paths, by id
+ * @nr_cgroups: number of paths
+ * @reset: where the chunks of KDTL_CHUNK_RESET are
+ * @nr_resets: number of those
  */
 struct recording {
 	struct kdtl_file	head;
-	const struct kdtl_entry	*entry;
+	const struct kdtl_entry	**entry;
 	size_t			nr;
 	bool			sched;
+	struct task		*task;
+	size_t			nr_tasks;
+	struct cgroup		*cgroup;
+	size_t			nr_cgroups;
+	const void		**reset;
+	size_t			nr_resets;
 };
 
 extern const char *const dispatch_names[];
@@ -62,9 +115,13 @@ void usage_error(const char *fmt, ...) __attribute__((noreturn, format(printf, 1
 int open_device(void);
 void print_ns(uint64_t ns, bool saturated);
 
+/* Room for a name in which each byte is escaped. */
+#define PRINTABLE(len)	(4 * (len) + 1)
+const char *printable(char *to, const char *name, size_t len);
+
 /* file.c */
 struct recording recording_open(const char *path);
-const struct kdtl_entry **recording_sorted(const struct recording *r);
+void recording_sort(struct recording *r);
 uint64_t ticks_at_to_ns(uint64_t freq, uint64_t ticks);
 uint64_t ticks_to_ns(const struct recording *r, uint64_t ticks);
 
@@ -121,12 +178,58 @@ static inline int entry_prev_pid(const struct kdtl_entry *e)
 	return (int32_t)be64toh(e->fault_addr);
 }
 
-/* The name is 16 bytes of any value; add a NUL. */
-static inline void entry_comm(const struct kdtl_entry *e, char comm[17])
+/* A record of a task, from or to the byte order of a file. */
+static inline struct kdtl_task task_in_file(struct kdtl_task t)
 {
-	memcpy(comm, &e->srr0, 16);
-	comm[16] = '\0';
+	t.seq = htobe64(t.seq);
+	t.since = htobe64(t.since);
+	t.cgroup = htobe64(t.cgroup);
+	t.pid = htobe32(t.pid);
+	t.tgid = htobe32(t.tgid);
+	t.policy = htobe32(t.policy);
+	t.nice = htobe32(t.nice);
+	t.rt_priority = htobe32(t.rt_priority);
+	return t;
 }
+
+/* tasks.c */
+void tasks_sort(struct recording *r);
+const struct kdtl_task *task_at(const struct recording *r, const struct kdtl_entry *e, int pid);
+const char *cgroup_path(const struct recording *r, uint64_t id);
+
+/* The task that an entry is about; NULL: not known. */
+static inline const struct kdtl_task *entry_task(const struct recording *r,
+						 const struct kdtl_entry *e)
+{
+	return task_at(r, e, entry_pid(e));
+}
+
+/**
+ * struct side - saves what the tasks are, beside the entries
+ * @dev: /dev/kdtl
+ * @out: the file
+ * @path: its name
+ * @off: the source names no tasks
+ * @seq: number of the last record
+ * @saved: records that were saved, without those that came again
+ * @lost: records that were lost
+ * @cgroups: ids whose paths were saved, a tree of tsearch(3)
+ */
+struct side {
+	int		dev;
+	int		out;
+	const char	*path;
+	bool		off;
+	uint64_t	seq;
+	uint64_t	saved;
+	uint64_t	lost;
+	void		*cgroups;
+};
+
+/* side.c */
+void write_chunk(int out, const char *path, enum kdtl_chunk_type type, const void *data,
+		 size_t size);
+void side_save(struct side *s);
 
 int cmd_list(int argc, char **argv);
 int cmd_record(int argc, char **argv);

@@ -32,6 +32,7 @@ struct record {
 	int			pipe[2];
 	struct kdtl_file	head;
 	uint64_t		bytes;
+	struct side		side;
 };
 
 static volatile sig_atomic_t stop_signal;
@@ -196,6 +197,7 @@ static void begin(struct record *r)
 	write_head(r);
 	if (lseek(r->out, sizeof(r->head), SEEK_SET) < 0)
 		die("%s: must be a file", r->path);
+	r->side = (struct side){ .dev = r->dev, .out = r->out, .path = r->path };
 }
 
 /*
@@ -210,6 +212,9 @@ static bool drain(struct record *r)
 
 	while (rounds-- && (n = splice(r->dev, NULL, r->pipe[1], NULL, PIPE_BYTES, SPLICE_F_NONBLOCK)) > 0) {
 		r->bytes += n;
+		/* These entries are not newer than the tasks that are saved here. */
+		side_save(&r->side);
+		write_chunk(r->out, r->path, KDTL_CHUNK_ENTRIES, NULL, n);
 		for (; n; n -= done) {
 			done = splice(r->pipe[0], NULL, r->out, NULL, n, 0);
 			if (done <= 0)
@@ -231,12 +236,16 @@ static void progress(const struct record *r, uint64_t start, bool last)
 	fprintf(stderr, "%s%s: %.1f s, %llu dispatches, %llu lost, %.1f MB%s",
 		tty ? "\r" : "", r->path, (now_ns(CLOCK_MONOTONIC) - start) / 1e9,
 		(unsigned long long)(r->bytes / sizeof(struct kdtl_entry)),
-		(unsigned long long)info.lost, r->bytes / 1e6, last ? "\n" : "   ");
+		(unsigned long long)info.lost, lseek(r->out, 0, SEEK_CUR) / 1e6,
+		last ? "\n" : "   ");
 	if (last && r->attr.min_wait)
 		fprintf(stderr, "kdtl: %llu more waited less than -w says\n",
 			(unsigned long long)info.filtered);
 	if (last && info.lost)
 		fprintf(stderr, "kdtl: with more pages (-m) fewer would be lost\n");
+	if (last && r->side.lost)
+		fprintf(stderr, "kdtl: %llu records of tasks were lost: load kdtl with a larger task_records=\n",
+			(unsigned long long)r->side.lost);
 }
 
 static pid_t run(char **command, const sigset_t *mask)
@@ -317,6 +326,7 @@ int cmd_record(int argc, char **argv)
 	set_boot_time(&r);
 	r.head.lost = htobe64(session_info(&r).lost);
 	r.head.entries = htobe64(r.bytes / sizeof(struct kdtl_entry));
+	r.head.tasks_lost = htobe64(r.side.lost);
 	r.head.complete = htobe32(1);
 	write_head(&r);
 	progress(&r, start, true);

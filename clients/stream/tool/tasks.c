@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The tasks of a recording, each as it was at a time. */
+#include <stdlib.h>
+
+#include "kdtl.h"
+
+/* A task's first dispatch may seem older than its fork, if the clocks of CPUs differ. */
+#define SKEW_NS		20000000
+
+static int by_pid_and_time(const void *a, const void *b)
+{
+	const struct task *x = a, *y = b;
+
+	if (x->resets != y->resets)
+		return x->resets < y->resets ? -1 : 1;
+	if (x->t.pid != y->t.pid)
+		return x->t.pid < y->t.pid ? -1 : 1;
+	if (x->t.since != y->t.since)
+		return x->t.since < y->t.since ? -1 : 1;
+	return x->t.seq < y->t.seq ? -1 : x->t.seq > y->t.seq;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct cgroup *x = a, *y = b;
+
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+void tasks_sort(struct recording *r)
+{
+	if (r->nr_tasks)
+		qsort(r->task, r->nr_tasks, sizeof(*r->task), by_pid_and_time);
+	if (r->nr_cgroups)
+		qsort(r->cgroup, r->nr_cgroups, sizeof(*r->cgroup), by_id);
+}
+
+/*
+ * What @pid was at the time of @e; NULL: not known.  Of the records, only those count that
+ * no loss separates from the entry.
+ */
+const struct kdtl_task *task_at(const struct recording *r, const struct kdtl_entry *e, int pid)
+{
+	static const struct kdtl_task idle = { .comm = "idle" };
+	struct task key = {
+		.t = { .seq = UINT64_MAX, .since = be64toh(e->timebase), .pid = pid },
+	};
+	size_t from = 0, to = r->nr_tasks, i;
+	const struct task *t;
+
+	if (!r->nr_tasks)
+		return NULL;
+	if (!pid)
+		return &idle;
+	while (key.resets < r->nr_resets && r->reset[key.resets] < (const void *)e)
+		key.resets++;
+	/* The first one that comes after the key. */
+	while (from < to) {
+		i = from + (to - from) / 2;
+		if (by_pid_and_time(&r->task[i], &key) > 0)
+			to = i;
+		else
+			from = i + 1;
+	}
+	t = &r->task[from];
+	if (from && t[-1].resets == key.resets && t[-1].t.pid == key.t.pid)
+		return &t[-1].t;
+	/* After a loss, the first record that is known need not be the task's first. */
+	if (from < r->nr_tasks && !t->resets && !key.resets && t->t.pid == key.t.pid &&
+	    ticks_to_ns(r, t->t.since - key.t.since) < SKEW_NS)
+		return &t->t;
+	return NULL;
+}
+
+/* NULL: not known. */
+const char *cgroup_path(const struct recording *r, uint64_t id)
+{
+	const struct cgroup key = { .id = id };
+	const struct cgroup *c;
+
+	if (!r->nr_cgroups)
+		return NULL;
+	c = bsearch(&key, r->cgroup, r->nr_cgroups, sizeof(key), by_id);
+	return c ? c->path : NULL;
+}

@@ -15,9 +15,9 @@ static int kdtl_config_check(struct kdtl_session *s, void *element)
 
 	if (!kdtl_session_set(s, req->set))
 		return kdtl_no_set(s, req->set);
-	if (req->mask & ~KDTL_MASK_ALL) {
+	if (req->mask & ~KDTL_MASK_KNOWN) {
 		pr_warn("%s: mask=%#x: unknown bits, allowed are %#x\n",
-			s->owner, req->mask, KDTL_MASK_ALL);
+			s->owner, req->mask, KDTL_MASK_KNOWN);
 		return -EINVAL;
 	}
 	if (req->min_wait && !s->layout.nr_pages) {
@@ -59,7 +59,8 @@ static const struct kdtl_vector_verb kdtl_config_write_verb = {
  * * -EBUSY: the session is started or paused, whatever @nr is
  * * -EINVAL: unknown set or mask bits, or a min_wait in a session that only counts
  *   (a line in the log says which), or @req is NULL
- * * -EOPNOTSUPP: the source distinguishes none of the mask's kinds
+ * * -EOPNOTSUPP: the source distinguishes none of the mask's kinds, or the mask has
+ *   KDTL_MASK_IDLE and the source does not tell when a CPU becomes idle
  * * -E2BIG: @nr is above KDTL_MAX_REQUESTS
  * * -ESHUTDOWN: the session is being closed
  */

@@ -36,7 +36,7 @@ static const char * const kdtl_preempt_names[] = {
  * kdtl_dispatch_reason_name() - name a dispatch reason
  * @reason: from kdtl_entry_dispatch_reason()
  *
- * The names are those of PAPR and of the perf tool, and "throttled".
+ * The names are those of PAPR and of the perf tool, "throttled" and "idle".
  *
  * Context: any.
  * Return: a constant string; "unknown" for a code that neither PAPR nor kdtl
@@ -46,6 +46,8 @@ const char *kdtl_dispatch_reason_name(unsigned int reason)
 {
 	if (reason == KDTL_DISPATCH_THROTTLED)
 		return "throttled";
+	if (reason == KDTL_DISPATCH_IDLE)
+		return "idle";
 	return reason < ARRAY_SIZE(kdtl_dispatch_names) ?
 		kdtl_dispatch_names[reason] : "unknown";
 }
@@ -56,7 +58,8 @@ EXPORT_SYMBOL_NS_GPL(kdtl_dispatch_reason_name, KDTL_NS);
  * @reason: from kdtl_entry_dispatch_reason()
  *
  * "woken": the task had slept, or is new; "preempted": it had been preempted; "page
- * fault": it had waited for a page; "throttled": a limit on CPU time had held it back.
+ * fault": it had waited for a page; "throttled": a limit on CPU time had held it back;
+ * "idle": the CPU became idle.
  *
  * Context: any.
  * Return: a constant string; kdtl_dispatch_reason_name() for a reason that kdtl_sched

@@ -125,20 +125,18 @@ int kdtl_cpu_check(struct kdtl_session *s, int which)
 }
 
 /**
- * kdtl_session_mask_check() - does the source distinguish any of a mask's kinds?
+ * kdtl_session_mask_check() - does the source have the kinds that a mask asks for?
  * @s: the session
- * @mask: KDTL_MASK_*; 0: all
+ * @mask: KDTL_MASK_*; 0: KDTL_MASK_ALL
  *
  * Context: any.
  * Return: 0, or -EOPNOTSUPP with a line in the log.
  */
 int kdtl_session_mask_check(struct kdtl_session *s, u32 mask)
 {
-	const u32 known = kdtl_pmu_mask(s->pmu);
-
-	if (!mask || mask & known)
+	if (!mask || kdtl_pmu_has(s->pmu, mask))
 		return 0;
 	pr_warn_ratelimited("%s: mask=%#x: %s distinguishes only %#x\n", s->owner, mask,
-			    s->pmu->name, known);
+			    s->pmu->name, kdtl_pmu_mask(s->pmu));
 	return -EOPNOTSUPP;
 }

@@ -73,9 +73,9 @@ static int kdtl_attr_check(const char *owner, const struct kdtl_session_attr *at
 	if (!kdtl_pages_valid(owner, "aux_pages", attr->aux_pages) ||
 	    !kdtl_pages_valid(owner, "msg_pages", attr->msg_pages))
 		return -EINVAL;
-	if (attr->mask & ~KDTL_MASK_ALL) {
+	if (attr->mask & ~KDTL_MASK_KNOWN) {
 		pr_warn_ratelimited("%s: mask=%#x: unknown bits, allowed are %#x\n",
-				    owner, attr->mask, KDTL_MASK_ALL);
+				    owner, attr->mask, KDTL_MASK_KNOWN);
 		return -EINVAL;
 	}
 	if (attr->flags & ~KDTL_SESSION_FLAGS) {

@@ -66,6 +66,7 @@ static u64 kdtl_counted(struct kdtl_aux *aux, struct kdtl_set *set,
 	case KDTL_CTR_PREEMPT:
 	case KDTL_CTR_FAULT:
 	case KDTL_CTR_THROTTLE:
+	case KDTL_CTR_IDLE:
 	case KDTL_CTR_UNKNOWN:
 		return kdtl_u64_read(&n->entries[c - KDTL_CTR_CEDE]);
 	case KDTL_CTR_QUEUED:

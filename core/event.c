@@ -32,9 +32,9 @@ static int kdtl_event_init(struct perf_event *event)
 		return -EOPNOTSUPP;
 	if (event->attr.sample_type & PERF_SAMPLE_BRANCH_STACK)
 		return -EOPNOTSUPP;
-	if (!mask || mask & ~(u64)KDTL_MASK_ALL)
+	if (!mask || mask & ~(u64)KDTL_MASK_KNOWN)
 		return -EINVAL;
-	if (!(mask & kdtl_pmu_mask(to_kdtl_pmu(event->pmu))))
+	if (!kdtl_pmu_has(to_kdtl_pmu(event->pmu), mask))
 		return -EOPNOTSUPP;
 
 	if (aux) {
@@ -146,7 +146,7 @@ static void kdtl_free_aux(void *priv)
 		kdtl_perf_free_aux(priv);
 }
 
-PMU_FORMAT_ATTR(event, "config:0-3");
+PMU_FORMAT_ATTR(event, "config:0-4");
 
 static struct attribute *kdtl_format_attrs[] = {
 	&format_attr_event.attr,
@@ -162,6 +162,7 @@ PMU_EVENT_ATTR_STRING(dtl_cede, kdtl_attr_cede, "event=0x1");
 PMU_EVENT_ATTR_STRING(dtl_preempt, kdtl_attr_preempt, "event=0x2");
 PMU_EVENT_ATTR_STRING(dtl_fault, kdtl_attr_fault, "event=0x4");
 PMU_EVENT_ATTR_STRING(dtl_throttle, kdtl_attr_throttle, "event=0x8");
+PMU_EVENT_ATTR_STRING(dtl_idle, kdtl_attr_idle, "event=0x10");
 PMU_EVENT_ATTR_STRING(dtl_all, kdtl_attr_all, "event=0xf");
 
 static struct attribute *kdtl_event_attrs[] = {
@@ -169,6 +170,7 @@ static struct attribute *kdtl_event_attrs[] = {
 	&kdtl_attr_preempt.attr.attr,
 	&kdtl_attr_fault.attr.attr,
 	&kdtl_attr_throttle.attr.attr,
+	&kdtl_attr_idle.attr.attr,
 	&kdtl_attr_all.attr.attr,
 	NULL,
 };
@@ -176,10 +178,11 @@ static struct attribute *kdtl_event_attrs[] = {
 /* Show only the kinds that the source distinguishes. */
 static umode_t kdtl_event_visible(struct kobject *kobj, struct attribute *attr, int n)
 {
-	struct kdtl_pmu *p = to_kdtl_pmu(dev_get_drvdata(kobj_to_dev(kobj)));
+	const u32 mask = kdtl_pmu_mask(to_kdtl_pmu(dev_get_drvdata(kobj_to_dev(kobj))));
 
-	if (attr == &kdtl_attr_throttle.attr.attr &&
-	    !(kdtl_pmu_mask(p) & KDTL_MASK_THROTTLE))
+	if (attr == &kdtl_attr_throttle.attr.attr && !(mask & KDTL_MASK_THROTTLE))
+		return 0;
+	if (attr == &kdtl_attr_idle.attr.attr && !(mask & KDTL_MASK_IDLE))
 		return 0;
 	return attr->mode;
 }

@@ -18,21 +18,23 @@
 
 /**
  * struct kdtl_counts - the entries that a sink was offered
- * @entries: by &enum kdtl_kind, including those that were lost
  * @queued: sum of enqueue_to_dispatch_time
  * @ready: sum of ready_to_enqueue_time of runners that were not throttled
  * @slept: sum of waiting_to_ready_time
+ * @entries: by &enum kdtl_kind, including those that were lost
  * @throttled: sum of ready_to_enqueue_time of runners that were throttled
  * @lost: those of @entries that found no room, or that the source itself lost
  * @filtered: those of @entries that were only counted
  * @partial: bytes that are not part of whole entries: a driver that writes by
  *	itself (kdtl_aux_output_end()) may end in the middle of one
+ *
+ * A dispatch changes the first four, which are within 64 bytes but for unknown kinds.
  */
 struct kdtl_counts {
-	aligned_u64	entries[KDTL_NR_KINDS];
 	aligned_u64	queued;
 	aligned_u64	ready;
 	aligned_u64	slept;
+	aligned_u64	entries[KDTL_NR_KINDS];
 	aligned_u64	throttled;
 	aligned_u64	lost;
 	aligned_u64	filtered;
@@ -225,10 +227,24 @@ static __always_inline void kdtl_fan_out(struct kdtl_sink *sink,
 	}
 }
 
+/* All bits that a mask may have. */
+#define KDTL_MASK_KNOWN		(KDTL_MASK_ALL | KDTL_MASK_IDLE)
+
 /* The kinds that a source distinguishes. */
 static inline u32 kdtl_pmu_mask(const struct kdtl_pmu *p)
 {
 	return p->mask ?: KDTL_MASK_CEDE | KDTL_MASK_PREEMPT | KDTL_MASK_FAULT;
+}
+
+/*
+ * Does the source have what @mask asks for?  A source may lack kinds of dispatches: it
+ * then calls them by another kind.  But nothing stands for idle time.
+ */
+static inline bool kdtl_pmu_has(const struct kdtl_pmu *p, u32 mask)
+{
+	const u32 known = kdtl_pmu_mask(p);
+
+	return mask & known && !(mask & ~known & KDTL_MASK_IDLE);
 }
 
 static __always_inline struct kdtl_sink *kdtl_pmu_sinks(struct kdtl_pmu *p)

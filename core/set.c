@@ -62,7 +62,7 @@ void kdtl_set_free(struct kdtl_set *set)
 /**
  * kdtl_set_config() - say what a set logs
  * @set: the set
- * @mask: KDTL_MASK_*, 0: all
+ * @mask: KDTL_MASK_*, 0: KDTL_MASK_ALL
  * @period: see struct kdtl_config
  * @min_wait: see struct kdtl_config
  *

@@ -3,7 +3,8 @@
  * kdtl_sched - the scheduler as a source of dispatch trace log entries
  *
  * One entry for each time that a task other than the idle task gets a CPU, from
- * the sched_switch tracepoint.  The times and reasons in an entry come from two
+ * the sched_switch tracepoint; and, for events that ask for KDTL_MASK_IDLE, one when
+ * the CPU becomes idle.  The times and reasons in an entry come from two
  * places:
  *
  * - task_struct::sched_info, which the scheduler keeps anyway: since when the
@@ -166,6 +167,7 @@ static const u32 kdtl_dispatch_codes[] = {
 	[KDTL_KIND_PREEMPT]	= KDTL_DISPATCH_TIME_SLICE << 24,
 	[KDTL_KIND_FAULT]	= KDTL_DISPATCH_PAGE_FAULT << 24,
 	[KDTL_KIND_THROTTLE]	= (u32)KDTL_DISPATCH_THROTTLED << 24,
+	[KDTL_KIND_IDLE]	= (u32)KDTL_DISPATCH_IDLE << 24,
 };
 
 static const u32 kdtl_preempt_codes[] = {
@@ -233,6 +235,20 @@ static __always_inline u64 kdtl_reasons(unsigned long kind, unsigned long prev_k
 	       raw_smp_processor_id();
 }
 
+/* Does any event of this CPU ask for KDTL_MASK_IDLE? */
+static DEFINE_PER_CPU(bool, kdtl_idle_wanted);
+
+/* The CPU becomes idle: its idle task @next has not waited. */
+static void kdtl_sched_idle(const struct task_struct *next, u64 now,
+			    unsigned long prev_kind, u64 pids)
+{
+	struct kdtl_entry e;
+
+	kdtl_fill(&e, next, cpu_to_be64(kdtl_reasons(KDTL_KIND_IDLE, prev_kind) << 32), 0,
+		  cpu_to_be64(now), cpu_to_be64(pids));
+	kdtl_fan_out(kdtl_pmu_sinks(&kdtl_sched_pmu), &e, KDTL_KIND_IDLE);
+}
+
 /*
  * The scheduler did not queue @next, so it has not waited here.  Or it may have been
  * throttled since it was queued: then its record is changed to say so.
@@ -295,8 +311,11 @@ static __always_inline bool kdtl_sched_arrive(const bool full, const struct task
 	__be64 w0, w1, w2, w3;
 	struct kdtl_sink *sink;
 
-	if (!next_pid)
-		return true;
+	if (unlikely(!next_pid)) {
+		if (full)
+			kdtl_sched_idle(next, now, prev_kind, pids);
+		return full || !this_cpu_read(kdtl_idle_wanted);
+	}
 	sink = kdtl_pmu_sinks(&kdtl_sched_pmu);
 	if (!sink)
 		return true;
@@ -554,15 +573,22 @@ static u64 kdtl_sched_sync(struct kdtl_pmu *p)
 	return kdtl_sched_now();
 }
 
+static int kdtl_sched_source(struct kdtl_pmu *p, u32 mask, u64 period)
+{
+	this_cpu_write(kdtl_idle_wanted, mask & KDTL_MASK_IDLE);
+	return 0;
+}
+
 static struct kdtl_pmu kdtl_sched_pmu = {
 	.pmu.module	= THIS_MODULE,
 	.name		= "kdtl_sched",
 	.rating		= 100,
-	.mask		= KDTL_MASK_ALL,
+	.mask		= KDTL_MASK_ALL | KDTL_MASK_IDLE,
 	.tb_freq	= NSEC_PER_SEC,
 	.tasks		= true,
 	.attach		= kdtl_sched_attach,
 	.detach		= kdtl_sched_detach,
+	.source		= kdtl_sched_source,
 	.sync		= kdtl_sched_sync,
 };
 

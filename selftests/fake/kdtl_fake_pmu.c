@@ -23,7 +23,7 @@ static u64 kdtl_fake_sync(struct kdtl_pmu *p)
 static struct kdtl_pmu kdtl_fake_pmu = {
 	.pmu.module	= THIS_MODULE,
 	.name		= KDTL_FAKE_PMU,
-	.mask		= KDTL_MASK_ALL,
+	.mask		= KDTL_MASK_ALL | KDTL_MASK_IDLE,
 	.tb_freq	= NSEC_PER_SEC,
 	.sync		= kdtl_fake_sync,
 };
@@ -47,8 +47,8 @@ void kdtl_fake_entry_fill(struct kdtl_entry *e, enum kdtl_kind kind,
 			  u32 queued, u32 ready, u32 slept)
 {
 	*e = (struct kdtl_entry) {
-		.dispatch_reason	= kind == KDTL_KIND_THROTTLE ?
-					  KDTL_DISPATCH_THROTTLED : kind,
+		.dispatch_reason	= kind == KDTL_KIND_THROTTLE ? KDTL_DISPATCH_THROTTLED :
+					  kind == KDTL_KIND_IDLE ? KDTL_DISPATCH_IDLE : kind,
 		.processor_id		= cpu_to_be16(raw_smp_processor_id()),
 		.enqueue_to_dispatch_time = cpu_to_be32(queued),
 		.ready_to_enqueue_time	= cpu_to_be32(ready),

@@ -24,6 +24,7 @@
 #define FUZZ_SLOTS	3
 #define FUZZ_THREADS	4
 #define FUZZ_SETS	6	/* ids below are used, and U16_MAX */
+#define FUZZ_MASKS	(KDTL_MASK_ALL | KDTL_MASK_IDLE)
 
 /* The errno with which kdtl_fuzz's source refuses; nothing else returns it. */
 #define FUZZ_REFUSED	(-EXDEV)

@@ -55,7 +55,7 @@ static bool fuzz_attr(struct fuzz_thread *t, struct fuzz_slot *slot,
 	attr->aux_pages = FUZZ_PICK(t, unsigned int, 0, 1, 1, 2, 4, 16);
 	attr->msg_pages = FUZZ_PICK(t, unsigned int, 0, 1, 1, 2);
 	attr->watermark = FUZZ_PICK(t, unsigned int, 0, 0, 1, KDTL_ENTRY_SIZE, PAGE_SIZE);
-	attr->mask = fuzz_below(t, KDTL_MASK_ALL + 1);
+	attr->mask = fuzz_below(t, FUZZ_MASKS + 1);
 	attr->flags = fuzz_one_in(t, 2) ? KDTL_SESSION_PAUSE : fuzz_below(t, 4);
 	attr->period = fuzz_ns(t);
 	attr->min_wait = fuzz_one_in(t, 2) ? 0 : fuzz_ns(t);
@@ -93,7 +93,7 @@ static bool fuzz_attr(struct fuzz_thread *t, struct fuzz_slot *slot,
 		attr->watermark = FUZZ_PICK(t, unsigned int, 1 << 20, INT_MAX, UINT_MAX);
 		break;
 	case 3:
-		attr->mask = FUZZ_PICK(t, unsigned int, 16, 31, 1U << 31, UINT_MAX);
+		attr->mask = FUZZ_PICK(t, unsigned int, 32, 63, 1U << 31, UINT_MAX);
 		break;
 	case 4:
 		attr->msg_types = FUZZ_PICK(t, u32, 1, 1 << KDTL_NR_MSG_TYPES, U32_MAX);

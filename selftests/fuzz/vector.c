@@ -84,15 +84,15 @@ static long fuzz_kdtl_write_config(struct fuzz_thread *t, struct fuzz_slot *slot
 	for (i = 0; req && i < fill; i++) {
 		req[i] = (struct kdtl_config) {
 			.set	= fuzz_id(t, slot->sets, &bit),
-			.mask	= fuzz_below(t, KDTL_MASK_ALL + 1),
+			.mask	= fuzz_below(t, FUZZ_MASKS + 1),
 			.period	= fuzz_ns(t),
 			.min_wait = fuzz_one_in(t, 2) ? 0 : fuzz_ns(t),
 			.error	= -EBADE,
 		};
 		if (fuzz_one_in(t, 64))
-			req[i].mask = FUZZ_PICK(t, u32, 16, 31, 1U << 31, U32_MAX);
+			req[i].mask = FUZZ_PICK(t, u32, 32, 63, 1U << 31, U32_MAX);
 		if (bad == UINT_MAX &&
-		    (!(slot->sets & bit) || req[i].mask > KDTL_MASK_ALL ||
+		    (!(slot->sets & bit) || req[i].mask > FUZZ_MASKS ||
 		     (req[i].min_wait && !slot->aux_pages)))
 			bad = i;
 	}

@@ -165,7 +165,7 @@ static void setup(int fd)
 		.flags		= one_in(4),
 		.aux_pages	= one_in(4) ? 0 : 1 << below(5),
 		.watermark	= one_in(2) ? 0 : below(page),
-		.mask		= below(8),
+		.mask		= below(32),
 		.period		= one_in(2) ? 0 : below(5000000),
 	};
 	cpu_set_t set;

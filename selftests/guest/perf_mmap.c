@@ -490,7 +490,7 @@ static int rules(const char *pmu)
 	int fd;
 
 	refuse_event("no dispatch asked for", type, 0, -1, 0, EINVAL);
-	refuse_event("an unknown dispatch", type, 16, -1, 0, EINVAL);
+	refuse_event("an unknown dispatch", type, 32, -1, 0, EINVAL);
 	refuse_event("all dispatches and an unknown", type, 1ULL << 40 | 7, -1, 0, EINVAL);
 	refuse_event("a task", type, 7, 0, -1, EOPNOTSUPP);
 	refuse_event("a task on a CPU", type, 7, 0, 0, EOPNOTSUPP);
@@ -779,19 +779,20 @@ static int full(void)
 /* Entries made on a CPU that a mask wants; the test's own source. */
 static uint64_t made_for(int cpu, unsigned int mask)
 {
-	unsigned long long n[5];
+	unsigned long long n[6];
 	FILE *f = fopen(DRIVE "made", "r");
 	int at;
 
 	if (!f)
 		die(DRIVE "made");
-	while (fscanf(f, "%d %llu %llu %llu %llu %llu", &at, &n[0], &n[1], &n[2], &n[3],
-		      &n[4]) == 6) {
+	while (fscanf(f, "%d %llu %llu %llu %llu %llu %llu", &at, &n[0], &n[1], &n[2], &n[3],
+		      &n[4], &n[5]) == 7) {
 		if (at != cpu)
 			continue;
 		fclose(f);
 		return (mask & 1 ? n[0] : 0) + (mask & 2 ? n[1] : 0) +
-			(mask & 4 ? n[2] : 0) + (mask & 8 ? n[3] : 0) + n[4];
+			(mask & 4 ? n[2] : 0) + (mask & 8 ? n[3] : 0) +
+			(mask & 16 ? n[4] : 0) + n[5];
 	}
 	errno = ENOENT;
 	die(DRIVE "made");
@@ -874,15 +875,15 @@ static int overwrite(void)
 	const unsigned int per_area = 4 * page / ENTRY_SIZE;
 	int i;
 
-	open_all("kdtl_fake", 15, 4, PROT_READ);
-	drive_start(15);
-	while (made_for(events[0].cpu, 15) - started_at[0] < 10 * per_area)
+	open_all("kdtl_fake", 31, 4, PROT_READ);
+	drive_start(31);
+	while (made_for(events[0].cpu, 31) - started_at[0] < 10 * per_area)
 		usleep(10000);
 	write_file(DRIVE "load", "0");
 	all_ioctl(PERF_EVENT_IOC_DISABLE);
 	for (i = 0; i < nr_events; i++) {
 		struct event *e = &events[i];
-		const uint64_t want = made_for(e->cpu, 15) - started_at[i];
+		const uint64_t want = made_for(e->cpu, 31) - started_at[i];
 		const uint64_t head = e->meta->aux_head;
 		uint64_t pos = head - per_area * ENTRY_SIZE, last = 0, seq;
 		struct kdtl_entry entry;

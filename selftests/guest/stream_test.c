@@ -217,7 +217,7 @@ static void test_setup(void)
 	bad(flags, 0x2, EINVAL);
 	bad(aux_pages, 3, EINVAL);
 	bad(watermark, PAGES * page + 1, EINVAL);
-	bad(mask, 0x10, EINVAL);
+	bad(mask, 0x20, EINVAL);
 	bad(reserved, 1, EINVAL);
 	bad(cpus, 1, EINVAL);
 	bad(cpus_len, 8, EFAULT);

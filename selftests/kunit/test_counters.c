@@ -41,6 +41,7 @@ static const struct counters_burst {
 	{ KDTL_KIND_PREEMPT, 5, U32_MAX, 0, 3 },
 	{ KDTL_KIND_FAULT, 3, 0, U32_MAX, 1 },
 	{ KDTL_KIND_THROTTLE, 4, 9, 77, 5 },
+	{ KDTL_KIND_IDLE, 6, 0, 0, 0 },
 	{ KDTL_KIND_UNKNOWN, 2, 1, 1, U32_MAX },
 };
 
@@ -65,10 +66,12 @@ static void counters_produce(u64 *want, int cpu)
 static void counters_values(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session(test, 0);
+	struct kdtl_config config = { .mask = KDTL_MASK_ALL | KDTL_MASK_IDLE };
 	u64 want[KDTL_NR_COUNTERS], sum[KDTL_NR_COUNTERS] = {};
 	int c, cpu, round;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, kdtl_write_config(s, &config, 1), 0);
 	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
 	for_each_online_cpu(cpu) {
 		memset(want, 0, sizeof(want));
@@ -285,7 +288,7 @@ static void counters_threshold(struct kunit *test)
 /* Every counter that the source moves can overflow, each in its own steps. */
 static void counters_each_overflows(struct kunit *test)
 {
-	struct kdtl_config filter = { .min_wait = 10 };
+	struct kdtl_config config = { .mask = KDTL_MASK_ALL | KDTL_MASK_IDLE };
 	struct kdtl_session *s;
 	struct kdtl_msg msg;
 	int c, left;
@@ -293,8 +296,8 @@ static void counters_each_overflows(struct kunit *test)
 	for (c = 0; c < KDTL_NR_COUNTERS; c++) {
 		s = kapi_session(test, 0);
 		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
-		if (c == KDTL_CTR_FILTERED)
-			KUNIT_EXPECT_EQ(test, kdtl_write_config(s, &filter, 1), 0);
+		config.min_wait = c == KDTL_CTR_FILTERED ? 10 : 0;
+		KUNIT_EXPECT_EQ(test, kdtl_write_config(s, &config, 1), 0);
 		KUNIT_EXPECT_EQ(test, counters_write(s, 0, c, KDTL_COUNTER_NOTIFY,
 						     -1, 0, 0), 0);
 		KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
@@ -305,6 +308,7 @@ static void counters_each_overflows(struct kunit *test)
 			kdtl_fake_emit(0, KDTL_KIND_PREEMPT, 1, 1, 1, 1);
 			kdtl_fake_emit(0, KDTL_KIND_FAULT, 1, 1, 1, 1);
 			kdtl_fake_emit(0, KDTL_KIND_THROTTLE, 1, 1, 1, 1);
+			kdtl_fake_emit(0, KDTL_KIND_IDLE, 1, 0, 0, 0);
 			kdtl_fake_lost(0, 1);
 		}
 		KUNIT_EXPECT_TRUE_MSG(test, kapi_msg_of(s, KDTL_MSG_OVERFLOW, &msg),
@@ -682,7 +686,7 @@ static void counters_config(struct kunit *test)
 {
 	struct kdtl_config req[3] = {
 		{ .mask = KDTL_MASK_FAULT, .error = COUNTERS_SENTINEL },
-		{ .mask = KDTL_MASK_ALL + 1, .error = COUNTERS_SENTINEL },
+		{ .mask = 32, .error = COUNTERS_SENTINEL },
 		{ .mask = KDTL_MASK_CEDE, .error = COUNTERS_SENTINEL },
 	};
 	struct kdtl_session *s = kapi_session(test, 0);

@@ -307,6 +307,44 @@ static void events_unknown_kinds(struct kunit *test)
 	events_pmu.mask = KDTL_MASK_ALL;
 }
 
+/* Who asks for idle time gets it or is refused, also if the mask has other kinds. */
+static void events_idle(struct kunit *test)
+{
+	static const u32 masks[] = {
+		KDTL_MASK_IDLE, KDTL_MASK_IDLE | KDTL_MASK_CEDE, KDTL_MASK_IDLE | KDTL_MASK_ALL,
+	};
+	struct kdtl_session_attr attr = { .pmu = events_pmu.name, .aux_pages = 1 };
+	struct kdtl_config req = {};
+	struct kdtl_session *s;
+	struct perf_event *a;
+	unsigned int i;
+
+	s = kdtl_session_create(&attr);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	for (i = 0; i < ARRAY_SIZE(masks); i++) {
+		KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(events_create(masks[i])), -EOPNOTSUPP);
+		attr.mask = masks[i];
+		KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(kdtl_session_create(&attr)),
+				-EOPNOTSUPP);
+		req.mask = masks[i];
+		KUNIT_EXPECT_EQ(test, kdtl_write_config(s, &req, 1), -EOPNOTSUPP);
+		KUNIT_EXPECT_EQ(test, req.error, -EOPNOTSUPP);
+	}
+	kdtl_session_close(s);
+
+	events_pmu.mask |= KDTL_MASK_IDLE;
+	for (i = 0; i < ARRAY_SIZE(masks); i++) {
+		a = events_create(masks[i]);
+		KUNIT_EXPECT_FALSE(test, IS_ERR(a));
+		if (IS_ERR(a))
+			continue;
+		KUNIT_EXPECT_EQ(test, events_mask, masks[i]);
+		perf_event_release_kernel(a);
+	}
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(events_create(KDTL_MASK_IDLE << 1)), -EINVAL);
+	events_pmu.mask = KDTL_MASK_ALL;
+}
+
 static struct kunit_case events_cases[] = {
 	KUNIT_CASE(events_restarted),
 	KUNIT_CASE(events_not_restarted),
@@ -314,6 +352,7 @@ static struct kunit_case events_cases[] = {
 	KUNIT_CASE(events_attach_fails),
 	KUNIT_CASE(events_in_a_row),
 	KUNIT_CASE(events_unknown_kinds),
+	KUNIT_CASE(events_idle),
 	{}
 };
 

@@ -88,6 +88,29 @@ static void filter_short(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_FILTERED, 0), 0ULL);
 }
 
+/* That a CPU became idle is no wait: with a min_wait it is counted, and not stored. */
+static void filter_idle(struct kunit *test)
+{
+	struct kdtl_config config = { .mask = KDTL_MASK_ALL | KDTL_MASK_IDLE, .min_wait = 1 };
+	static const u64 stored[] = { 1 }, all[] = { 0, 0, 1 };
+	struct kdtl_session *s = filter_session(test, 0, 0);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	for (i = 0; i < 2; i++) {
+		KUNIT_ASSERT_EQ(test, kdtl_unload(s), 0);
+		KUNIT_ASSERT_EQ(test, kdtl_write_config(s, &config, 1), 0);
+		KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+		kdtl_fake_emit(0, KDTL_KIND_IDLE, 2, 0, 0, 0);
+		kdtl_fake_emit(0, KDTL_KIND_CEDE, 1, 1, 0, 0);
+		filter_expect(test, s, i ? all : stored, i ? 3 : 1);
+		KUNIT_EXPECT_EQ(test, filter_info(test, s).filtered, i ? 0ULL : 2ULL);
+		KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_IDLE, 0), 2ULL);
+		KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, 0), 3ULL);
+		config.min_wait = 0;
+	}
+}
+
 /* In a full area too, what is filtered is not lost. */
 static void filter_full(struct kunit *test)
 {
@@ -389,6 +412,7 @@ static void filter_refused(struct kunit *test)
 
 static struct kunit_case filter_cases[] = {
 	KUNIT_CASE(filter_short),
+	KUNIT_CASE(filter_idle),
 	KUNIT_CASE(filter_full),
 	KUNIT_CASE(filter_extremes),
 	KUNIT_CASE(filter_sets),

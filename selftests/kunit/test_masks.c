@@ -4,6 +4,8 @@
 
 #include "kapi.h"
 
+#define MASKS_KNOWN	(KDTL_MASK_ALL | KDTL_MASK_IDLE)
+
 static struct kdtl_session *masks_session(struct kunit *test, u32 mask)
 {
 	const struct kdtl_session_attr attr = {
@@ -32,10 +34,12 @@ static unsigned int masks_wanted(u32 mask, enum kdtl_kind kind)
 		[KDTL_KIND_PREEMPT]	= KDTL_MASK_PREEMPT,
 		[KDTL_KIND_FAULT]	= KDTL_MASK_FAULT,
 		[KDTL_KIND_THROTTLE]	= KDTL_MASK_THROTTLE,
-		[KDTL_KIND_UNKNOWN]	= KDTL_MASK_ALL,
+		[KDTL_KIND_IDLE]	= KDTL_MASK_IDLE,
+		[KDTL_KIND_UNKNOWN]	= MASKS_KNOWN,
 	};
 
-	return !mask || mask & bit[kind] ? 3 + 2 * kind : 0;
+	/* 0 is all dispatches, but not the CPU's becoming idle. */
+	return (mask ?: KDTL_MASK_ALL) & bit[kind] ? 3 + 2 * kind : 0;
 }
 
 /* After masks_emit(): exactly these kinds, counted and in the area. */
@@ -53,7 +57,7 @@ static void masks_check(struct kunit *test, struct kdtl_session *s, int cpu, u32
 	kdtl_for_each_entry(e, span, len) {
 		KUNIT_EXPECT_NE(test, kdtl_fake_entry_seq(e), 0ULL);
 		kind = kdtl_entry_is_throttled(e) ? KDTL_KIND_THROTTLE :
-						    kdtl_entry_dispatch_reason(e);
+		       kdtl_entry_is_idle(e) ? KDTL_KIND_IDLE : kdtl_entry_dispatch_reason(e);
 		KUNIT_ASSERT_TRUE(test, kind < KDTL_NR_KINDS);
 		got[kind]++;
 	}
@@ -75,7 +79,7 @@ static void masks_each(struct kunit *test)
 	u32 mask;
 	int cpu;
 
-	for (mask = 0; mask <= KDTL_MASK_ALL; mask++) {
+	for (mask = 0; mask <= MASKS_KNOWN; mask++) {
 		s = masks_session(test, mask);
 		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 		KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
@@ -90,10 +94,10 @@ static void masks_each(struct kunit *test)
 /* All masks at once on the same CPUs: each session gets its own entries. */
 static void masks_side_by_side(struct kunit *test)
 {
-	struct kdtl_session *s[KDTL_MASK_ALL + 1] = {};
+	struct kdtl_session *s[MASKS_KNOWN + 1] = {};
 	u32 mask;
 
-	for (mask = 0; mask <= KDTL_MASK_ALL; mask++) {
+	for (mask = 0; mask <= MASKS_KNOWN; mask++) {
 		s[mask] = masks_session(test, mask);
 		KUNIT_EXPECT_EQ(test, s[mask] ? kapi_go(s[mask]) : -ENOMEM, 0);
 		/* Not in test->priv: there are sixteen. */
@@ -104,7 +108,7 @@ static void masks_side_by_side(struct kunit *test)
 	kdtl_session_close(s[KDTL_MASK_PREEMPT]);
 	s[KDTL_MASK_PREEMPT] = NULL;
 	masks_emit(0);
-	for (mask = 0; mask <= KDTL_MASK_ALL; mask++) {
+	for (mask = 0; mask <= MASKS_KNOWN; mask++) {
 		if (s[mask])
 			masks_check(test, s[mask], 0, mask, 2);
 		kdtl_session_close(s[mask]);
@@ -119,7 +123,7 @@ static void masks_rewritten(struct kunit *test)
 	u32 mask;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
-	for (mask = KDTL_MASK_ALL + 1; mask--; ) {
+	for (mask = MASKS_KNOWN + 1; mask--; ) {
 		req.mask = mask;
 		KUNIT_ASSERT_EQ(test, kdtl_write_config(s, &req, 1), 0);
 		KUNIT_ASSERT_EQ(test, kapi_go(s), 0);

@@ -161,7 +161,7 @@ static void torture_perf_user(struct torture_thread *t)
 	struct perf_event_attr attr = {
 		.type	= torture_sources_here[0].p.pmu.type,
 		.size	= sizeof(attr),
-		.config	= 1 + torture_random(t, KDTL_MASK_ALL),
+		.config	= 1 + torture_random(t, TORTURE_MASKS),
 	};
 	const int cpu = cpumask_any(cpu_online_mask);
 	struct perf_event *event;

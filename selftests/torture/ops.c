@@ -60,7 +60,7 @@ static int op_write_config(struct torture_thread *t, struct torture_slot *slot,
 			   struct kdtl_session *s)
 {
 	struct kdtl_config req = {
-		.mask	= torture_random(t, KDTL_MASK_ALL + 1),
+		.mask	= torture_random(t, TORTURE_MASKS + 1),
 		.period	= torture_random(t, 3) ? 0 : 200000,
 	};
 	int err;

@@ -45,10 +45,10 @@ static void torture_see_sched(struct torture_view *v, const struct kdtl_entry *e
 {
 	if (kdtl_entry_cpu(e) != v->cpu ||
 	    (kdtl_entry_dispatch_reason(e) > KDTL_DISPATCH_PRIV_DOORBELL &&
-	     !kdtl_entry_is_throttled(e)) ||
+	     !kdtl_entry_is_throttled(e) && !kdtl_entry_is_idle(e)) ||
 	    (kdtl_entry_preempt_reason(e) > KDTL_PREEMPT_HDEC_ADJUNCT &&
 	     kdtl_entry_preempt_reason(e) != KDTL_PREEMPT_THROTTLED) ||
-	    !kdtl_entry_pid(e) || kdtl_entry_comm(e)[TASK_COMM_LEN - 1])
+	    !kdtl_entry_pid(e) != kdtl_entry_is_idle(e) || kdtl_entry_comm(e)[TASK_COMM_LEN - 1])
 		v->error = TORTURE_TORN;
 	else if (kdtl_entry_time(e) < v->last)
 		v->error = TORTURE_ORDER;

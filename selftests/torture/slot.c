@@ -248,6 +248,7 @@ int torture_open(struct torture_thread *t, struct torture_slot *slot)
 		.aux_pages	= pages,
 		.msg_pages	= 1U << torture_random(t, 3),
 		.watermark	= torture_random(t, roomy ? SZ_8K : pages * PAGE_SIZE),
+		.mask		= TORTURE_MASKS,
 	};
 	struct kdtl_session *s;
 	int err = -EBUSY;
@@ -255,7 +256,7 @@ int torture_open(struct torture_thread *t, struct torture_slot *slot)
 	if (slot->flags & TORTURE_OVERWRITE)
 		attr.flags |= KDTL_SESSION_OVERWRITE;
 	if (!steady) {
-		attr.mask = torture_random(t, KDTL_MASK_ALL + 1);
+		attr.mask = torture_random(t, TORTURE_MASKS + 1);
 		attr.flags |= torture_random(t, 2) ? KDTL_SESSION_PAUSE : 0;
 		attr.period = torture_random(t, 4) ? 0 : 1000000;
 	}

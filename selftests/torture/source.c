@@ -214,7 +214,7 @@ static int torture_register(struct torture_source *source, const char *name,
 	source->p = (struct kdtl_pmu) {
 		.pmu.module	= owner,
 		.name		= name,
-		.mask		= KDTL_MASK_ALL,
+		.mask		= TORTURE_MASKS,
 		.tb_freq	= NSEC_PER_SEC,
 		.source		= torture_source,
 		.sync		= torture_sync,

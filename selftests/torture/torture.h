@@ -25,6 +25,9 @@
 
 /* ------------------------------------------------------------------- entries */
 
+/* All kinds: the sequence has no gaps only for who asks for all of them. */
+#define TORTURE_MASKS	(KDTL_MASK_ALL | KDTL_MASK_IDLE)
+
 /* The number among the source's dispatches on that CPU, those that it lost too. */
 static inline u64 torture_entry_seq(const struct kdtl_entry *e)
 {

@@ -162,6 +162,22 @@ static inline u32 kdtl_entry_throttled(const struct kdtl_entry *e)
 }
 
 /**
+ * kdtl_entry_is_idle() - does the entry say that the CPU became idle?
+ * @e: entry
+ *
+ * Such an entry is no dispatch of a task: kdtl_entry_pid() is 0, kdtl_entry_comm() the
+ * name of the CPU's idle task ("swapper/3"), and its times are 0.  Only sessions that
+ * ask for KDTL_MASK_IDLE have such entries.
+ *
+ * Context: any.
+ * Return: true if so.
+ */
+static inline bool kdtl_entry_is_idle(const struct kdtl_entry *e)
+{
+	return e->dispatch_reason == KDTL_DISPATCH_IDLE;
+}
+
+/**
  * kdtl_entry_wait() - how long the runner could have run but had no CPU
  * @e: entry
  *
@@ -222,7 +238,7 @@ static inline unsigned int kdtl_entry_preempt_reason(const struct kdtl_entry *e)
  * @e: entry
  *
  * Context: any.
- * Return: its pid in the initial namespace.
+ * Return: its pid in the initial namespace; 0: see kdtl_entry_is_idle().
  */
 static inline pid_t kdtl_entry_pid(const struct kdtl_entry *e)
 {
@@ -297,7 +313,7 @@ struct kdtl_session;	/* opaque */
  *	KDTL_MSG_END is always posted
  * @watermark: unread bytes of a CPU that wake the reader; 0: half the area.  If it
  *	exceeds the whole entries that fit, the first loss wakes the reader
- * @mask: KDTL_MASK_*, the dispatches that set 0 logs; 0: all
+ * @mask: KDTL_MASK_*, the dispatches that set 0 logs; 0: KDTL_MASK_ALL
  * @flags: KDTL_SESSION_*
  * @period: of set 0, see struct kdtl_config
  * @min_wait: of set 0, see struct kdtl_config
@@ -336,6 +352,7 @@ struct kdtl_session_attr {
  * @KDTL_CTR_FAULT: those of dispatches after a page fault
  * @KDTL_CTR_THROTTLE: those of dispatches after a limit on CPU time had held the
  *	runner back
+ * @KDTL_CTR_IDLE: those that say that the CPU became idle
  * @KDTL_CTR_UNKNOWN: those of unknown kind, or that the source itself lost
  * @KDTL_CTR_QUEUED: sum of enqueue_to_dispatch_time, in ticks
  * @KDTL_CTR_READY: sum of ready_to_enqueue_time of runners that were not
@@ -357,6 +374,7 @@ enum kdtl_counter {
 	KDTL_CTR_PREEMPT,
 	KDTL_CTR_FAULT,
 	KDTL_CTR_THROTTLE,
+	KDTL_CTR_IDLE,
 	KDTL_CTR_UNKNOWN,
 	KDTL_CTR_QUEUED,
 	KDTL_CTR_READY,
@@ -377,14 +395,15 @@ enum kdtl_counter {
 /**
  * struct kdtl_config - configuration of an event set, for kdtl_write_config()
  * @set: id of the event set
- * @mask: KDTL_MASK_*, the dispatches to log; 0: all
+ * @mask: KDTL_MASK_*, the dispatches to log; 0: KDTL_MASK_ALL
  * @period: longest time in ns until entries below the watermark wake the reader;
  *	a source that has to be polled is polled at least this often.  0: no
  *	bound.  Values below 50000 become 50000
  * @min_wait: in ns; a dispatch whose runner waited less is counted (&KDTL_CTR_FILTERED
  *	and the other counters) but not stored, so it takes no room.  0: all are stored,
- *	U64_MAX: none.  The wait of a throttled runner is kdtl_entry_throttled().  A wait
- *	that is longer than an entry can say is stored, unless @min_wait is U64_MAX
+ *	U64_MAX: none.  The wait of a throttled runner is kdtl_entry_throttled(); that of
+ *	an idle CPU is 0.  A wait that is longer than an entry can say is stored, unless
+ *	@min_wait is U64_MAX
  * @error: set to the errno if the call failed because of this element
  */
 struct kdtl_config {
@@ -610,7 +629,8 @@ struct kdtl_session *__kdtl_session_create(const struct kdtl_session_attr *attr,
  *   watermark, a min_wait or KDTL_SESSION_OVERWRITE (a line in the log says which)
  * * -ENODEV: there is no such source, or none at all, also after modprobe was asked for
  *   one
- * * -EOPNOTSUPP: the source distinguishes none of the mask's kinds
+ * * -EOPNOTSUPP: the source distinguishes none of the mask's kinds, or the mask has
+ *   KDTL_MASK_IDLE and the source does not tell when a CPU becomes idle
  * * -ENOMEM: memory is short, or max_session_mb is exceeded (a line in the log)
  * * the error of the source's attach(), for instance -EBUSY if somebody else owns
  *   the hypervisor's log

@@ -26,6 +26,7 @@
  * @KDTL_KIND_PREEMPT: the runner had been preempted
  * @KDTL_KIND_FAULT: the runner had waited for a page
  * @KDTL_KIND_THROTTLE: a limit on CPU time had held the runner back
+ * @KDTL_KIND_IDLE: there is no runner: the CPU became idle
  * @KDTL_KIND_UNKNOWN: the source does not know, so the entry passes every mask
  * @KDTL_NR_KINDS: number of kinds
  */
@@ -34,6 +35,7 @@ enum kdtl_kind {
 	KDTL_KIND_PREEMPT,
 	KDTL_KIND_FAULT,
 	KDTL_KIND_THROTTLE,
+	KDTL_KIND_IDLE,
 	KDTL_KIND_UNKNOWN,
 	KDTL_NR_KINDS,
 };
@@ -61,7 +63,8 @@ struct kdtl_area {
  * @name: name by which perf and sessions find the source
  * @rating: a session that names no source gets the one with the highest rating
  * @mask: KDTL_MASK_*, the kinds that the source distinguishes; 0: PAPR's three.
- *	An event that wants none of these is refused
+ *	An event that wants none of these is refused, and so is one that wants
+ *	KDTL_MASK_IDLE if that is not among them
  * @tb_freq: ticks per second of the entries' time base, below 2^32
  * @tb_boot: the time base's value at boot
  * @tasks: the entries name Linux tasks as those of kdtl_sched do, and the time base is

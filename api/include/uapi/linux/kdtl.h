@@ -93,6 +93,7 @@ struct kdtl_entry {
  * @KDTL_DISPATCH_EXPROPRIATED: its processor comes back from an adjunct
  * @KDTL_DISPATCH_PRIV_DOORBELL: a privileged doorbell
  * @KDTL_DISPATCH_THROTTLED: kdtl_sched: a limit on CPU time had held it back
+ * @KDTL_DISPATCH_IDLE: kdtl_sched: the CPU became idle, see KDTL_MASK_IDLE
  */
 enum kdtl_dispatch_reason {
 	KDTL_DISPATCH_EXTERNAL_INTERRUPT	= 0,
@@ -107,6 +108,7 @@ enum kdtl_dispatch_reason {
 	KDTL_DISPATCH_EXPROPRIATED		= 9,
 	KDTL_DISPATCH_PRIV_DOORBELL		= 10,
 	KDTL_DISPATCH_THROTTLED			= 128,
+	KDTL_DISPATCH_IDLE			= 129,
 };
 
 /**
@@ -144,6 +146,12 @@ enum kdtl_preempt_reason {
 #define KDTL_MASK_FAULT		0x4	/* ... waited for a page */
 #define KDTL_MASK_THROTTLE	0x8	/* ... been held back by a limit on CPU time */
 #define KDTL_MASK_ALL		0xf
+
+/*
+ * Log also when a CPU becomes idle; kdtl_sched only.  It is not part of KDTL_MASK_ALL,
+ * so a program that does not ask for such entries never sees one.
+ */
+#define KDTL_MASK_IDLE		0x10
 
 /* -------------------------------------------------------------------- tasks */
 
@@ -187,7 +195,7 @@ struct kdtl_task {
  * @flags: KDTL_STREAM_*
  * @aux_pages: pages of log per CPU, a power of two; 0: the module's default
  * @watermark: unread bytes of a CPU that wake the reader; 0: half its log
- * @mask: KDTL_MASK_*, the dispatches to log; 0: all
+ * @mask: KDTL_MASK_*, the dispatches to log; 0: KDTL_MASK_ALL
  * @period: longest time in ns until entries below the watermark wake the reader;
  *	0: 100 ms
  * @cpus: address of a CPU mask as for sched_setaffinity(2); 0: all CPUs that are

@@ -4,8 +4,9 @@
  *
  * An entry says which task got the CPU, and which one had it before.  So if the task of
  * one entry is the one before the next entry, it had the CPU all the time in between.
- * Otherwise the CPU was idle, and no entry says since when, or entries are missing: then
- * that time is not known.
+ * The same holds for the idle task, which has entries if the session asks for them
+ * (KDTL_MASK_IDLE).  Otherwise entries are missing, or the CPU was idle and no entry says
+ * since when: then that time is not known.
  */
 #include <linux/export.h>
 #include <linux/kdtl.h>
@@ -70,10 +71,12 @@ static void kdtl_who_until(struct kdtl_who *w, u64 to, bool known)
 		return;
 	ticks = to - w->at;
 	w->at = to;
-	if (known)
-		kdtl_who_add(w, ticks);
-	else
+	if (!known)
 		w->unknown += ticks;
+	else if (!w->task.pid)
+		w->idle += ticks;
+	else
+		kdtl_who_add(w, ticks);
 }
 
 /**
@@ -91,6 +94,7 @@ void kdtl_who_begin(struct kdtl_who *w, u64 from, u64 to)
 {
 	w->nr = 0;
 	w->others = 0;
+	w->idle = 0;
 	w->unknown = 0;
 	w->at = from;
 	w->to = to;
@@ -111,6 +115,7 @@ void kdtl_who_entry(struct kdtl_who *w, const struct kdtl_entry *e)
 		       w->known && kdtl_entry_prev_pid(e) == w->task.pid);
 	w->known = true;
 	w->task.pid = kdtl_entry_pid(e);
+	w->task.time = kdtl_entry_time(e);
 	w->task.ticks = 0;
 	memcpy(w->task.comm, kdtl_entry_comm(e), sizeof(w->task.comm));
 }
@@ -119,18 +124,21 @@ EXPORT_SYMBOL_NS_GPL(kdtl_who_entry, KDTL_NS);
 /**
  * kdtl_who_end() - account for the time after the last entry, and sort
  * @w: from kdtl_who_begin()
- * @busy: the caller knows that the CPU was not idle at the end of the span, so the task
- *	of the last entry still had it.  Otherwise that time is not known
+ * @still: the task of the last entry, or idle, still had the CPU at the end of the span.
+ *	The caller knows that if the entries end later than the span and include those
+ *	of KDTL_MASK_IDLE, or if the CPU was not idle.  Otherwise the time after the last
+ *	entry is not known
  *
- * The ticks of all rows, @w->others and @w->unknown add up to the span, exactly.
+ * The ticks of all rows, @w->others, @w->idle and @w->unknown add up to the span,
+ * exactly.
  *
  * Context: any.
  */
-void kdtl_who_end(struct kdtl_who *w, bool busy)
+void kdtl_who_end(struct kdtl_who *w, bool still)
 {
 	unsigned int i, k;
 
-	kdtl_who_until(w, w->to, w->known && busy);
+	kdtl_who_until(w, w->to, w->known && still);
 	for (i = 1; i < w->nr; i++) {
 		for (k = i; k && w->ran[k - 1].ticks < w->ran[k].ticks; k--)
 			swap(w->ran[k - 1], w->ran[k]);

@@ -12,6 +12,7 @@
 #include <linux/hrtimer.h>
 #include <linux/idr.h>
 #include <linux/kdtl.h>
+#include <linux/kernel_stat.h>
 #include <linux/kthread.h>
 #include <linux/log2.h>
 #include <linux/module.h>
@@ -19,6 +20,7 @@
 #include <linux/percpu.h>
 #include <linux/pid_namespace.h>
 #include <linux/sched/clock.h>
+#include <linux/tick.h>
 #include <linux/tracepoint.h>
 #include <linux/vmalloc.h>
 #include <trace/events/sched.h>
@@ -519,6 +521,170 @@ static void kdtl_sched_sessions_share(struct kunit *test)
 	KUNIT_EXPECT_GT(test, took[0], 0U);
 	KUNIT_EXPECT_GT(test, took[1], 0U);
 	kunit_info(test, "%u after sleep, %u after preemption", took[0], took[1]);
+}
+
+/* ------------------------------------------------------------------- idle time */
+
+#define NAPS		10
+#define NAP_MS		40
+
+/**
+ * struct napper - a task that computes half of the time, and sleeps the other half
+ * @task: the task
+ * @done: it has finished
+ * @from: when it began, by local_clock()
+ * @until: when it ended
+ * @idle_us: for how long its CPU was idle meanwhile, as the kernel says
+ */
+struct napper {
+	struct task_struct	*task;
+	struct completion	done;
+	u64			from;
+	u64			until;
+	u64			idle_us;
+};
+
+static DEFINE_PER_CPU(struct napper, nappers);
+
+static void napper_now(u64 *time, u64 *idle_us)
+{
+	local_irq_disable();
+	*time = local_clock();
+	*idle_us = get_cpu_idle_time_us(smp_processor_id(), NULL);
+	local_irq_enable();
+}
+
+static int napper_thread(void *data)
+{
+	struct napper *n = data;
+	u64 idle_us, begin;
+	int i;
+
+	napper_now(&n->from, &idle_us);
+	for (i = 0; i < NAPS; i++) {
+		begin = local_clock();
+		while (local_clock() - begin < NAP_MS * NSEC_PER_MSEC)
+			cond_resched();
+		schedule_timeout_idle(msecs_to_jiffies(NAP_MS));
+	}
+	napper_now(&n->until, &n->idle_us);
+	n->idle_us -= idle_us;
+	complete(&n->done);
+	while (!kthread_should_stop())
+		schedule_timeout_idle(1);
+	return 0;
+}
+
+/* From each entry to the next, the CPU is what the entry says, also if that is idle. */
+static void expect_chain(struct kunit *test, int id, int cpu)
+{
+	const struct seen *seen = seen_of(id, cpu);
+	unsigned int i, idle = 0, broken = 0, wrong = 0;
+	const struct kdtl_entry *e;
+	struct kdtl_counter_req req[] = {
+		{ .counter = KDTL_CTR_IDLE, .cpu = cpu },
+		{ .counter = KDTL_CTR_ENTRIES, .cpu = cpu },
+	};
+	char name[TASK_COMM_LEN];
+
+	snprintf(name, sizeof(name), "swapper/%d", cpu);
+	for (i = 0; i < seen->nr; i++) {
+		e = &seen->entries[i];
+		broken += i && kdtl_entry_prev_pid(e) != kdtl_entry_pid(e - 1);
+		wrong += kdtl_entry_is_idle(e) == !!kdtl_entry_pid(e);
+		if (!kdtl_entry_is_idle(e))
+			continue;
+		idle++;
+		wrong += kdtl_entry_queued(e) || kdtl_entry_ready(e) || kdtl_entry_slept(e) ||
+			 kdtl_entry_cpu(e) != cpu || strcmp(kdtl_entry_comm(e), name);
+	}
+	KUNIT_EXPECT_EQ(test, broken, 0U);
+	KUNIT_EXPECT_EQ(test, wrong, 0U);
+	KUNIT_EXPECT_GE(test, idle, (unsigned int)NAPS);
+	KUNIT_EXPECT_EQ(test, kdtl_read_counters(sessions[id], req, ARRAY_SIZE(req)), 0);
+	KUNIT_EXPECT_EQ(test, req[0].value, (u64)idle);
+	KUNIT_EXPECT_EQ(test, req[1].value, (u64)seen->nr);
+}
+
+/* What the log says of a span of time, and what the kernel says. */
+static void expect_who(struct kunit *test, int id, int cpu, const struct napper *n)
+{
+	const struct seen *seen = seen_of(id, cpu);
+	const u64 span = n->until - n->from;
+	const u64 kernel = n->idle_us * NSEC_PER_USEC;
+	u64 sum;
+	struct kdtl_ran ran[2];
+	struct kdtl_who who = { .ran = ran, .size = ARRAY_SIZE(ran) };
+	unsigned int i;
+
+	kdtl_who_begin(&who, n->from, n->until);
+	for (i = 0; i < seen->nr; i++)
+		kdtl_who_entry(&who, &seen->entries[i]);
+	kdtl_who_end(&who, false);
+	sum = who.others + who.idle + who.unknown;
+	for (i = 0; i < who.nr; i++)
+		sum += ran[i].ticks;
+	KUNIT_EXPECT_EQ(test, sum, span);
+	KUNIT_EXPECT_EQ(test, who.unknown, 0ULL);
+	/* Interrupts are not part of the kernel's idle time. */
+	KUNIT_EXPECT_LE(test, max(who.idle, kernel) - min(who.idle, kernel), span / 10);
+	KUNIT_EXPECT_GE(test, who.idle, (u64)NAPS * NAP_MS * NSEC_PER_MSEC / 4);
+	KUNIT_ASSERT_GT(test, who.nr, 0U);
+	KUNIT_EXPECT_EQ(test, ran[0].pid, n->task->pid);
+	KUNIT_EXPECT_GE(test, ran[0].ticks, (u64)NAPS * NAP_MS * NSEC_PER_MSEC / 2);
+	KUNIT_EXPECT_LE(test, ran[0].time, n->from);
+	kunit_info(test, "CPU %d: %llu us, idle %llu, the kernel says %llu; the task %llu",
+		   cpu, span / 1000, who.idle / 1000, n->idle_us, ran[0].ticks / 1000);
+}
+
+/* Without the bit a session has the same dispatches, and nothing else. */
+static void expect_no_idle(struct kunit *test, int id, int with, int cpu)
+{
+	const struct seen *seen = seen_of(id, cpu), *all = seen_of(with, cpu);
+	unsigned int i, k = 0, idle = 0, missing = 0;
+
+	for (i = 0; i < seen->nr; i++) {
+		idle += !kdtl_entry_pid(&seen->entries[i]);
+		while (k < all->nr && (kdtl_entry_is_idle(&all->entries[k]) || !i) &&
+		       memcmp(&all->entries[k], &seen->entries[i], sizeof(*all->entries)))
+			k++;
+		missing += k == all->nr ||
+			   memcmp(&all->entries[k], &seen->entries[i], sizeof(*all->entries));
+		k++;
+	}
+	KUNIT_EXPECT_GT(test, seen->nr, 0U);
+	KUNIT_EXPECT_EQ(test, idle, 0U);
+	KUNIT_EXPECT_EQ(test, missing, 0U);
+}
+
+static void kdtl_sched_idle_time(struct kunit *test)
+{
+	struct napper *n;
+	int cpu;
+
+	KUNIT_ASSERT_EQ(test, capture_start(0, PAGES_FOR_ALL, KDTL_MASK_ALL | KDTL_MASK_IDLE), 0);
+	KUNIT_ASSERT_EQ(test, capture_start(1, PAGES_FOR_ALL, 0), 0);
+	for_each_online_cpu(cpu) {
+		n = per_cpu_ptr(&nappers, cpu);
+		init_completion(&n->done);
+		n->task = kthread_create(napper_thread, n, "kdtl_napper/%d", cpu);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(n->task));
+		kthread_bind(n->task, cpu);
+		wake_up_process(n->task);
+	}
+	for_each_online_cpu(cpu)
+		wait_for_completion(&per_cpu(nappers, cpu).done);
+	KUNIT_EXPECT_EQ(test, capture_stop(1), 0);
+	KUNIT_EXPECT_EQ(test, capture_stop(0), 0);
+	capture_read(0);
+	capture_read(1);
+	for_each_online_cpu(cpu) {
+		n = per_cpu_ptr(&nappers, cpu);
+		expect_chain(test, 0, cpu);
+		expect_who(test, 0, cpu, n);
+		expect_no_idle(test, 1, 0, cpu);
+		kthread_stop(n->task);
+	}
 }
 
 static int sleep_thread(void *unused)
@@ -1309,6 +1475,7 @@ static struct kunit_case sched_cases[] = {
 	KUNIT_CASE(kdtl_sched_every_dispatch),
 	KUNIT_CASE(kdtl_sched_exact_loss),
 	KUNIT_CASE(kdtl_sched_sessions_share),
+	KUNIT_CASE(kdtl_sched_idle_time),
 	KUNIT_CASE(kdtl_sched_pid_again),
 	KUNIT_CASE(kdtl_sched_times_add_up),
 	KUNIT_CASE(kdtl_sched_schedstat),

@@ -34,7 +34,7 @@ static void who_expect(struct kunit *test, const struct kdtl_who *w, unsigned in
 
 static void who_sums_to(struct kunit *test, const struct kdtl_who *w, u64 span)
 {
-	u64 sum = w->others + w->unknown;
+	u64 sum = w->others + w->idle + w->unknown;
 	unsigned int i;
 
 	for (i = 0; i < w->nr; i++) {
@@ -68,6 +68,11 @@ static void who_busy(struct kunit *test)
 		who_expect(test, &w, 0, 3, 55);
 		who_expect(test, &w, 1, 1, 25);
 		who_expect(test, &w, 2, 2, 10);
+		/* The first entry of each that counts, also one before the span. */
+		KUNIT_EXPECT_EQ(test, w.ran[0].time, t + 45);
+		KUNIT_EXPECT_EQ(test, w.ran[1].time, t);
+		KUNIT_EXPECT_EQ(test, w.ran[2].time, t + 30);
+		KUNIT_EXPECT_EQ(test, w.idle, 0ULL);
 		KUNIT_EXPECT_EQ(test, w.unknown, 0ULL);
 		KUNIT_EXPECT_EQ(test, w.others, 0ULL);
 		who_sums_to(test, &w, 90);
@@ -113,6 +118,45 @@ static void who_unknown(struct kunit *test)
 	who_sums_to(test, &w, 0);
 }
 
+/* With entries of idle time only what comes before the first entry is not known. */
+static void who_idle(struct kunit *test)
+{
+	struct kdtl_ran ran[WHO_ROWS];
+	struct kdtl_who w = { .ran = ran, .size = WHO_ROWS };
+
+	kdtl_who_begin(&w, 100, 200);
+	who_switch(&w, 105, 0, 1);	/* 5: since when idle? */
+	who_switch(&w, 120, 1, 0);
+	who_switch(&w, 150, 0, 2);	/* 30 idle */
+	who_switch(&w, 157, 2, 0);
+	who_switch(&w, 160, 3, 4);	/* 3: where is 3's entry? */
+	who_switch(&w, 170, 4, 0);
+	kdtl_who_end(&w, true);		/* 30 idle */
+	KUNIT_EXPECT_EQ(test, w.nr, 3U);
+	who_expect(test, &w, 0, 1, 15);
+	who_expect(test, &w, 1, 4, 10);
+	who_expect(test, &w, 2, 2, 7);
+	KUNIT_EXPECT_EQ(test, w.idle, 60ULL);
+	KUNIT_EXPECT_EQ(test, w.unknown, 8ULL);
+	who_sums_to(test, &w, 100);
+
+	/* Idle from before the span until after it, and from within to who knows when. */
+	kdtl_who_begin(&w, 100, 200);
+	who_switch(&w, 50, 1, 0);
+	who_switch(&w, 300, 0, 1);
+	kdtl_who_end(&w, false);
+	KUNIT_EXPECT_EQ(test, w.nr, 0U);
+	KUNIT_EXPECT_EQ(test, w.idle, 100ULL);
+	who_sums_to(test, &w, 100);
+	kdtl_who_begin(&w, 100, 200);
+	who_switch(&w, 100, 9, 1);
+	who_switch(&w, 160, 1, 0);
+	kdtl_who_end(&w, false);
+	who_expect(test, &w, 0, 1, 60);
+	KUNIT_EXPECT_EQ(test, w.idle, 0ULL);
+	KUNIT_EXPECT_EQ(test, w.unknown, 40ULL);
+}
+
 /* More tasks than rows: those with much time push out those with little. */
 static void who_many(struct kunit *test)
 {
@@ -146,6 +190,7 @@ static void who_many(struct kunit *test)
 static struct kunit_case who_cases[] = {
 	KUNIT_CASE(who_busy),
 	KUNIT_CASE(who_unknown),
+	KUNIT_CASE(who_idle),
 	KUNIT_CASE(who_many),
 	{}
 };

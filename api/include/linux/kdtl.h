@@ -805,11 +805,14 @@ u64 kdtl_merge_late(const struct kdtl_merge *m);
  * struct kdtl_ran - how long a task had a CPU
  * @pid: its pid in the initial namespace
  * @comm: its name when it got the CPU first
+ * @time: when it got the CPU first, in ticks: of its first entry that counts, which may
+ *	be before the span.  kdtl_task_at() says what the task was then
  * @ticks: for how long it had the CPU, in ticks
  */
 struct kdtl_ran {
 	pid_t	pid;
 	char	comm[TASK_COMM_LEN];
+	u64	time;
 	u64	ticks;
 };
 
@@ -819,9 +822,10 @@ struct kdtl_ran {
  * @size: number of tasks for which @ran has room
  * @nr: number of tasks in @ran
  * @others: ticks of tasks that are not in @ran
+ * @idle: ticks in which the CPU was idle; needs entries of KDTL_MASK_IDLE
  * @unknown: ticks in which nobody knows who had the CPU, or since when it was idle
  *
- * The ticks of @ran, @others and @unknown add up to the span::
+ * The ticks of @ran, @others, @idle and @unknown add up to the span::
  *
  *	kdtl_who_begin(&who, kdtl_entry_time(e) - kdtl_entry_wait(e), kdtl_entry_time(e));
  *	kdtl_for_each_entry(each, span, len)
@@ -833,6 +837,7 @@ struct kdtl_who {
 	unsigned int	size;
 	unsigned int	nr;
 	u64		others;
+	u64		idle;
 	u64		unknown;
 	/* private: */
 	u64		at;
@@ -843,7 +848,7 @@ struct kdtl_who {
 
 void kdtl_who_begin(struct kdtl_who *w, u64 from, u64 to);
 void kdtl_who_entry(struct kdtl_who *w, const struct kdtl_entry *e);
-void kdtl_who_end(struct kdtl_who *w, bool busy);
+void kdtl_who_end(struct kdtl_who *w, bool still);
 
 /* What the tasks were at the time of an entry; for sources whose entries name tasks. */
 int kdtl_task_at(struct kdtl_session *s, pid_t pid, u64 time, struct kdtl_task *task);

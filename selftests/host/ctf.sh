@@ -53,6 +53,7 @@ guest='
 	kdtl record -q -C 1 -o one.data sh /tmp/work
 	kdtl record -q -m 256 -o tasks.data /programs/tasks_load /out/tasks.truth
 	echo $? >tasks.status
+	kdtl record -q -i -o idle.data sh /tmp/work
 	insmod /lib/kdtl/kdtl_fake_pmu.ko && insmod /lib/kdtl/kdtl_fake_drive.ko &&
 		kdtl record -q -s kdtl_fake -o long.data sh -c "for s in 1 2 3 4 5 60 5000; do
 			echo wait 0 \$s >/sys/kernel/debug/kdtl_fake/do; done" &&
@@ -201,6 +202,26 @@ throttled_apart()
 	kdtl print "$work/throttled.data"
 	kdtl histogram "$work/throttled.data"
 	return 1
+}
+
+# Each CPU is a task's or idle from entry to entry, and idle time is in no wait. The others
+# have never asked for it.
+idle_apart()
+{
+	kdtl print "$work/idle.data" | awk '/^#/ { next }
+		($2 in pid) && pid[$2] != $NF { print; bad = 1 }
+		{ pid[$2] = $(NF - 1) }
+		$7 == "idle" { idle++; bad = bad || $9 != "swapper/" $2 || pid[$2] }
+		$7 != "idle" { bad = bad || !pid[$2] }
+		END { exit bad || idle < 300 }' &&
+		[ "$(kdtl histogram "$work/idle.data" | sed -n '1s/ .*//p')" -eq \
+			"$(kdtl print "$work/idle.data" | awk '!/^#/ && $7 != "idle"' | wc -l)" ] &&
+		[ "$(kdtl histogram "$work/idle.data" | awk -F'|' 'NF > 1 {
+			split($1, n, " "); sum += n[3] } END { print sum }')" -eq \
+			"$(kdtl histogram "$work/idle.data" | sed -n '1s/ .*//p')" ] &&
+		kdtl ctf "$work/idle.data" "$work/idle" &&
+		babeltrace2 "$work/idle" | grep -q 'dispatch_reason = .*idle.* pid = 0, ' &&
+		! kdtl print "$work/command.data" | grep -q swapper/
 }
 
 converts()
@@ -458,7 +479,7 @@ wrong_command_lines()
 	local line
 
 	for line in '' 'nothing' 'record -C x' 'record -C 3-1' 'record -d 0' \
-		'record -m 3' 'record -o -' 'record -z' 'record -o' 'print a b' 'print -z' 'print -p' \
+		'record -m 3' 'record -i -w 1' 'record -o -' 'record -z' 'record -o' 'print a b' 'print -z' 'print -p' \
 		'print -p x' 'print -g a' 'ctf' 'list x'; do
 		wrong "$line" || { echo "kdtl $line: is taken"; return 1; }
 	done
@@ -469,7 +490,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-ctf.XXXXXX")
 partial "$work"
 capture "$top/scripts/build" x86_64-6.1
 
-plan 31
+plan 32
 ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
 ok "and a load" make -s -C "$top/selftests" OUTPUT="$work/programs" "$work/programs/tasks_load"
 ok "a machine records" "$top/selftests/run/vm" x86_64-6.1 --quiet --cpus 4 \
@@ -487,6 +508,7 @@ ok "the histogram adds up" histogram_adds_up
 ok "its percentiles are exact" percentiles_are_exact
 ok "waits too long for an entry are marked" long_waits_marked
 ok "throttled runners are in no wait" throttled_apart
+ok "idle time is recorded if asked for, and then no gap is left" idle_apart
 ok "it converts to CTF, once" converts
 ok "babeltrace2 reads the same entries" same_in_ctf
 ok "with the time of day" time_of_day

@@ -123,11 +123,14 @@ static void put_entry(struct stream *s, const struct recording *r, const struct 
 /* The largest event. */
 #define EVENT_MAX	(8 + 2 + 3 * 8 + 3 + 24 + 4 * 4 + 8 + KDTL_CGROUP_LEN)
 
-static void put_enum(FILE *f, const char *field, const char *const *names, unsigned int nr)
+static void put_enum(FILE *f, const char *field, const char *const *names, unsigned int nr,
+		     bool idle)
 {
 	fputs("\t\tenum : uint8_t {", f);
 	for (unsigned int i = 0; i < nr; i++)
 		fprintf(f, " %s = %u,", names[i], i);
+	if (idle)
+		fprintf(f, " idle = %u,", KDTL_DISPATCH_IDLE);
 	fprintf(f, " throttled = %u } %s;\n", KDTL_DISPATCH_THROTTLED, field);
 }
 
@@ -168,8 +171,8 @@ static void put_metadata(FILE *f, const struct recording *r)
 	      "\t\tuint64_t packet_size;\n\t\tuint32_t cpu_id;\n\t};\n"
 	      "\tevent.header := struct { time_t timestamp; };\n};\n\n"
 	      "event {\n\tname = \"kdtl:dispatch\";\n\tfields := struct {\n", f);
-	put_enum(f, "_dispatch_reason", dispatch_names, NR_DISPATCH_NAMES);
-	put_enum(f, "_preempt_reason", preempt_names, NR_PREEMPT_NAMES);
+	put_enum(f, "_dispatch_reason", dispatch_names, NR_DISPATCH_NAMES, true);
+	put_enum(f, "_preempt_reason", preempt_names, NR_PREEMPT_NAMES, false);
 	fputs("\t\tuint64_t _queued_ns;\n\t\tuint64_t _ready_ns;\n\t\tuint64_t _slept_ns;\n"
 	      "\t\tuint8_t _queued_saturated;\n\t\tuint8_t _ready_saturated;\n"
 	      "\t\tuint8_t _slept_saturated;\n", f);

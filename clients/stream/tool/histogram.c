@@ -59,7 +59,7 @@ int cmd_histogram(int argc, char **argv)
 {
 	static const unsigned int permille[] = { 500, 990, 999 };
 	uint64_t count[BUCKETS] = { 0 }, *wait, saturated = 0, least = UINT64_MAX, ns;
-	uint64_t throttled = 0, nr = 0;
+	uint64_t throttled = 0, nr = 0, idle = 0;
 	struct recording r;
 
 	if (argc > 2)
@@ -69,6 +69,10 @@ int cmd_histogram(int argc, char **argv)
 	if (!wait)
 		die("%zu entries", r.nr);
 	for (size_t i = 0; i < r.nr; i++) {
+		if (entry_is_idle(r.entry[i])) {
+			idle++;
+			continue;
+		}
 		if (entry_is_throttled(r.entry[i])) {
 			throttled += entry_throttled(&r, r.entry[i]);
 			continue;
@@ -85,10 +89,10 @@ int cmd_histogram(int argc, char **argv)
 	}
 	qsort(wait, nr, sizeof(*wait), by_value);
 
-	printf("%zu dispatches, %llu lost\n", r.nr, (unsigned long long)r.head.lost);
-	if (nr < r.nr) {
+	printf("%llu dispatches, %llu lost\n", (unsigned long long)(r.nr - idle), (unsigned long long)r.head.lost);
+	if (nr + idle < r.nr) {
 		printf("not in the waits: %zu dispatches of runners that were throttled, for",
-		       r.nr - (size_t)nr);
+		       r.nr - (size_t)(nr + idle));
 		print_ns(throttled, false);
 		putchar('\n');
 	}

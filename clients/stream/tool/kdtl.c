@@ -19,6 +19,7 @@ static const char usage[] =
 	"      -C CPUS      record CPUS, such as 0-3,8 (default: all)\n"
 	"      -w MS        record only dispatches after a wait of MS ms or longer\n"
 	"      -m PAGES     pages of log per CPU, a power of two\n"
+	"      -i           record also when CPUs become idle\n"
 	"      -q           print neither progress nor summary\n"
 	"  print [OPTION]... [FILE]     print the entries in the order of time\n"
 	"      -a           print all that is known of the tasks\n"
@@ -28,7 +29,7 @@ static const char usage[] =
 	"  ctf [FILE] DIRECTORY         convert for babeltrace2 and Trace Compass\n"
 	"See kdtl(1).\n";
 
-/* As PAPR and the perf tool name the reasons.  "throttled" is not among theirs. */
+/* As PAPR and the perf tool name the reasons.  "throttled" and "idle" are not among theirs. */
 const char *const dispatch_names[NR_DISPATCH_NAMES] = {
 	"external_interrupt", "firmware_internal_event", "H_PROD",
 	"decrementer_interrupt", "system_reset", "firmware_internal_event",

@@ -136,6 +136,12 @@ static inline bool entry_is_throttled(const struct kdtl_entry *e)
 	return e->dispatch_reason == KDTL_DISPATCH_THROTTLED;
 }
 
+/* The CPU became idle: no dispatch. */
+static inline bool entry_is_idle(const struct kdtl_entry *e)
+{
+	return e->dispatch_reason == KDTL_DISPATCH_IDLE;
+}
+
 /* For how long. */
 static inline uint64_t entry_throttled(const struct recording *r, const struct kdtl_entry *e)
 {

@@ -14,6 +14,8 @@ static const char *name_of(const char *const *names, unsigned int nr, unsigned i
 		return names[code];
 	if (code == KDTL_DISPATCH_THROTTLED)
 		return "throttled";
+	if (code == KDTL_DISPATCH_IDLE)
+		return "idle";
 	snprintf(number, sizeof(number), "%u", code);
 	return number;
 }

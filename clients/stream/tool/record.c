@@ -89,7 +89,7 @@ static struct record parse(int argc, char **argv)
 	int opt;
 
 	opterr = 0;
-	while ((opt = getopt(argc, argv, "+o:d:s:C:w:m:q")) != -1) {
+	while ((opt = getopt(argc, argv, "+o:d:s:C:w:m:iq")) != -1) {
 		switch (opt) {
 		case 'o':
 			if (!strcmp(optarg, "-"))
@@ -121,6 +121,9 @@ static struct record parse(int argc, char **argv)
 			if (*end || !r.attr.aux_pages || r.attr.aux_pages & (r.attr.aux_pages - 1))
 				usage_error("-m %s: must be a power of two", optarg);
 			break;
+		case 'i':
+			r.attr.mask = KDTL_MASK_ALL | KDTL_MASK_IDLE;
+			break;
 		case 'q':
 			r.quiet = true;
 			break;
@@ -128,6 +131,8 @@ static struct record parse(int argc, char **argv)
 			usage_error("record -%c: no such option, or its value is missing", optopt);
 		}
 	}
+	if (r.attr.mask && r.attr.min_wait)
+		usage_error("-i and -w: an idle CPU does not wait, so -w leaves out what -i asks for");
 	if (argv[optind])
 		r.command = argv + optind;
 	return r;
@@ -173,6 +178,8 @@ static void begin(struct record *r)
 	if (ioctl(r->dev, KDTL_IOC_SETUP, &r->attr)) {
 		if (errno == ENODEV)
 			die("no source %s: see kdtl list", r->attr.source);
+		if (errno == EOPNOTSUPP)
+			die("-i: the source does not tell when a CPU becomes idle");
 		if (errno == EPERM)
 			die("the log would exceed RLIMIT_MEMLOCK: use fewer pages (-m) or CPUs (-C)");
 		die("cannot set up the session; the kernel's log may say why");
@@ -233,9 +240,10 @@ static void progress(const struct record *r, uint64_t start, bool last)
 
 	if (r->quiet || (!last && !tty))
 		return;
-	fprintf(stderr, "%s%s: %.1f s, %llu dispatches, %llu lost, %.1f MB%s",
+	fprintf(stderr, "%s%s: %.1f s, %llu %s, %llu lost, %.1f MB%s",
 		tty ? "\r" : "", r->path, (now_ns(CLOCK_MONOTONIC) - start) / 1e9,
 		(unsigned long long)(r->bytes / sizeof(struct kdtl_entry)),
+		r->attr.mask & KDTL_MASK_IDLE ? "entries" : "dispatches",
 		(unsigned long long)info.lost, lseek(r->out, 0, SEEK_CUR) / 1e6,
 		last ? "\n" : "   ");
 	if (last && r->attr.min_wait)

@@ -209,9 +209,9 @@ throttled_apart()
 idle_apart()
 {
 	kdtl print "$work/idle.data" | awk '/^#/ { next }
-		($2 in pid) && pid[$2] != $NF { print; bad = 1 }
-		{ pid[$2] = $(NF - 1) }
-		$7 == "idle" { idle++; bad = bad || $9 != "swapper/" $2 || pid[$2] }
+		($2 in pid) && pid[$2] != $(NF - 1) { print; bad = 1 }
+		{ pid[$2] = $(NF - 2) }
+		$7 == "idle" { idle++; bad = bad || $9 != "swapper/" $2 || pid[$2] || $NF != "-" }
 		$7 != "idle" { bad = bad || !pid[$2] }
 		END { exit bad || idle < 300 }' &&
 		[ "$(kdtl histogram "$work/idle.data" | sed -n '1s/ .*//p')" -eq \

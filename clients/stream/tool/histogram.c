@@ -89,7 +89,8 @@ int cmd_histogram(int argc, char **argv)
 	}
 	qsort(wait, nr, sizeof(*wait), by_value);
 
-	printf("%llu dispatches, %llu lost\n", (unsigned long long)(r.nr - idle), (unsigned long long)r.head.lost);
+	printf("%llu dispatches, %llu lost\n", (unsigned long long)(r.nr - idle),
+	       (unsigned long long)r.head.lost);
 	if (nr + idle < r.nr) {
 		printf("not in the waits: %zu dispatches of runners that were throttled, for",
 		       r.nr - (size_t)(nr + idle));

@@ -148,16 +148,17 @@ static void print_task(const struct recording *r, const struct options *o,
 		       const struct kdtl_entry *e)
 {
 	const struct kdtl_task *t = entry_task(r, e);
-	const char *path = path_of(r, t);
+	/* The idle task is in no cgroup. */
+	const char *unknown = entry_pid(e) ? "?" : "-";
 
-	if (o->all && t) {
+	if (o->all && t && entry_pid(e)) {
 		printf(" %7u", t->tgid);
 		print_policy(t);
 	} else if (o->all) {
-		printf(" %7s %-10s", "?", "?");
+		printf(" %7s %-10s", unknown, unknown);
 	}
 	fputs("  ", stdout);
-	print_path(path ?: "?", o->all);
+	print_path(path_of(r, t) ?: unknown, o->all);
 }
 
 static void print_entry(const struct recording *r, const struct options *o,

@@ -56,7 +56,9 @@ static void metrics_histogram(struct seq_file *m, const struct sampler_stats *st
 	seq_printf(m, "\nkdtl_wait_seconds_count %llu\n", stats_waits(st));
 }
 
+/* @recent: of the last minute, @st: since counting began. */
 static void metrics_summary_cpu(struct seq_file *m, int cpu,
+				const struct sampler_stats *recent,
 				const struct sampler_stats *st)
 {
 	bool saturated;
@@ -65,7 +67,7 @@ static void metrics_summary_cpu(struct seq_file *m, int cpu,
 	for (i = 0; i < ARRAY_SIZE(metrics_quantiles); i++) {
 		seq_printf(m, "kdtl_cpu_wait_seconds{cpu=\"%d\",quantile=\"%s\"} ",
 			   cpu, metrics_quantiles[i].label);
-		metrics_seconds(m, stats_quantile(st, metrics_quantiles[i].permille,
+		metrics_seconds(m, stats_quantile(recent, metrics_quantiles[i].permille,
 						  &saturated));
 		seq_putc(m, '\n');
 	}
@@ -77,54 +79,70 @@ static void metrics_summary_cpu(struct seq_file *m, int cpu,
 
 static void metrics_summary(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
 {
+	const u64 now = windows_now(s);
 	int cpu;
 
 	metrics_head(m, "kdtl_cpu_wait_seconds", "summary",
-		     "Time that a runner waited for the CPU, quantiles at most 6.25 % too high.");
+		     "Time that a runner waited for the CPU. Quantiles: of the last minute, at most 6.25 % too high.");
 	for_each_possible_cpu(cpu) {
 		if (!stats_look(s, cpu, &r->row))
 			continue;
-		metrics_summary_cpu(m, cpu, &r->row.stats);
+		memset(&r->recent, 0, sizeof(r->recent));
+		windows_sum(windows_cpu(cpu), WINDOW_MINUTE, now, &r->recent);
+		metrics_summary_cpu(m, cpu, &r->recent, &r->row.stats);
 		stats_merge(&r->all, &r->row.stats);
 	}
 }
 
-/* Each has one value of each CPU: @field of its struct sampler_stats. */
+static void metrics_max(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
+{
+	const u64 now = windows_now(s);
+	int cpu;
+
+	metrics_head(m, "kdtl_wait_max_seconds", "gauge", "Longest wait of the last minute.");
+	for_each_possible_cpu(cpu) {
+		if (!stats_look(s, cpu, &r->row))
+			continue;
+		memset(&r->recent, 0, sizeof(r->recent));
+		windows_sum(windows_cpu(cpu), WINDOW_MINUTE, now, &r->recent);
+		seq_printf(m, "kdtl_wait_max_seconds{cpu=\"%d\"} ", cpu);
+		metrics_seconds(m, r->recent.max);
+		seq_putc(m, '\n');
+	}
+}
+
+/* Counters with one value of each CPU: @field of its struct sampler_stats. */
 static const struct {
 	const char	*name;
-	const char	*type;
 	const char	*help;
 	size_t		field;
 	bool		seconds;
 } metrics_by_cpu[] = {
-	{ "kdtl_wait_max_seconds", "gauge",
-	  "Longest wait since counting began.",
-	  offsetof(struct sampler_stats, max), true },
-	{ "kdtl_wait_saturated_total", "counter",
+	{ "kdtl_wait_saturated_total",
 	  "Waits longer than an entry can say: sum, quantiles and maximum may be too low.",
 	  offsetof(struct sampler_stats, saturated) },
-	{ "kdtl_throttled_total", "counter",
+	{ "kdtl_throttled_total",
 	  "Dispatches of runners that a limit on CPU time had held back.",
 	  offsetof(struct sampler_stats, throttles) },
-	{ "kdtl_throttled_seconds_total", "counter",
+	{ "kdtl_throttled_seconds_total",
 	  "Time that these runners were held back or, after that, waited.",
 	  offsetof(struct sampler_stats, throttled), true },
-	{ "kdtl_stolen_seconds_total", "counter",
+	{ "kdtl_stolen_seconds_total",
 	  "Time that the hypervisor gave to others, as in /proc/stat.",
 	  offsetof(struct sampler_stats, steal), true },
-	{ "kdtl_lost_total", "counter",
+	{ "kdtl_lost_total",
 	  "Dispatches that found no room in the log.",
 	  offsetof(struct sampler_stats, lost) },
-	{ "kdtl_dispatches_total", "counter",
+	{ "kdtl_dispatches_total",
 	  "Dispatches, logged or not.",
 	  offsetof(struct sampler_stats, counted.dispatches) },
-	{ "kdtl_waited_seconds_total", "counter",
+	{ "kdtl_waited_seconds_total",
 	  "Time that the runners of these dispatches waited for the CPU.",
 	  offsetof(struct sampler_stats, counted.wait), true },
-	{ "kdtl_logging_seconds_total", "counter",
+	{ "kdtl_logging_seconds_total",
 	  "Time in which dispatches were logged: the histogram, summary and maximum are of it.",
 	  offsetof(struct sampler_stats, counted.logging), true },
-	{ "kdtl_counting_seconds_total", "counter",
+	{ "kdtl_counting_seconds_total",
 	  "Time in which dispatches were logged or only counted.",
 	  offsetof(struct sampler_stats, counted.counting), true },
 };
@@ -135,8 +153,7 @@ static void metrics_one_by_cpu(struct seq_file *m, struct sampler *s,
 	u64 value;
 	int cpu;
 
-	metrics_head(m, metrics_by_cpu[i].name, metrics_by_cpu[i].type,
-		     metrics_by_cpu[i].help);
+	metrics_head(m, metrics_by_cpu[i].name, "counter", metrics_by_cpu[i].help);
 	for_each_possible_cpu(cpu) {
 		if (!stats_look(s, cpu, row))
 			continue;
@@ -151,7 +168,7 @@ static void metrics_one_by_cpu(struct seq_file *m, struct sampler *s,
 }
 
 /**
- * show_metrics() - all numbers since counting began
+ * show_metrics() - all numbers since counting began, and some of the last minute
  * @m: where to
  * @s: the sampler
  * @r: zeroed rows
@@ -166,6 +183,7 @@ void show_metrics(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
 
 	metrics_summary(m, s, r);
 	metrics_histogram(m, &r->all);
+	metrics_max(m, s, r);
 	for (i = 0; i < ARRAY_SIZE(metrics_by_cpu); i++)
 		metrics_one_by_cpu(m, s, &r->row, i);
 }

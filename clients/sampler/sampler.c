@@ -3,7 +3,7 @@
  * kdtl_sampler - dispatches and waits per CPU, counted by the session's reader
  *
  * The example client: copy it. Everything that uses the session is in this
- * file; stats.c counts, show.c and metrics.c print.
+ * file; stats.c and windows.c count, show.c and metrics.c print.
  */
 #define pr_fmt(fmt) "kdtl_sampler: " fmt
 
@@ -56,20 +56,33 @@ MODULE_PARM_DESC(share, "per cent of the time in which dispatches are logged, no
 
 /* ---------------------------------------------------- from open to close */
 
+/* What an entry says about its runner's wait. */
+static struct sampler_wait sampler_wait(const struct kdtl_aux_info *info,
+					const struct kdtl_entry *e)
+{
+	const bool throttled = kdtl_entry_is_throttled(e);
+
+	return (struct sampler_wait) {
+		.time		= kdtl_ticks_to_ns(info, kdtl_entry_time(e)),
+		.ns		= kdtl_ticks_to_ns(info, throttled ? kdtl_entry_throttled(e) :
+						   kdtl_entry_wait(e)),
+		.throttled	= throttled,
+		.saturated	= kdtl_entry_wait_saturated(e),
+	};
+}
+
 /* Count a CPU's new entries, in place. */
 static void sampler_span(const struct kdtl_span *span, void *unused)
 {
 	struct sampler_stats *st = per_cpu_ptr(sampler.stats, span->cpu);
 	const struct kdtl_entry *e;
+	struct sampler_wait wait;
 
 	mutex_lock(&sampler.lock);
 	kdtl_span_for_each_entry(e, span) {
-		if (kdtl_entry_is_throttled(e))
-			stats_add_throttled(st, kdtl_ticks_to_ns(span->info,
-								 kdtl_entry_throttled(e)));
-		else
-			stats_add(st, kdtl_ticks_to_ns(span->info, kdtl_entry_wait(e)),
-				  kdtl_entry_wait_saturated(e));
+		wait = sampler_wait(span->info, e);
+		stats_add(st, &wait);
+		windows_add_cpu(span->cpu, &wait);
 	}
 	mutex_unlock(&sampler.lock);
 }
@@ -145,6 +158,7 @@ static const struct sampler_view {
 				struct sampler_rows *r);
 } views[] = {
 	{ "table",	show_table },		/* for people */
+	{ "windows",	show_windows },
 	{ "lines",	show_lines },		/* for programs */
 	{ "histogram",	show_histogram },
 	{ "metrics",	show_metrics },		/* for Prometheus */
@@ -226,6 +240,7 @@ static int __init sampler_init(void)
 	err = sampler_begin();
 	if (err) {
 		pr_err("no session (%d)\n", err);
+		windows_exit();
 		free_percpu(sampler.stats);
 		return err;
 	}
@@ -237,6 +252,7 @@ static void __exit sampler_exit(void)
 {
 	debugfs_remove(sampler_dir);
 	kdtl_session_close(sampler.session);
+	windows_exit();
 	free_percpu(sampler.stats);
 }
 

@@ -38,18 +38,33 @@ struct sampler_row {
  * struct sampler_rows - what a view works with
  * @row: the CPU that it is at
  * @all: sum of the CPUs so far
+ * @recent: what was counted in a window
  */
 struct sampler_rows {
 	struct sampler_row	row;
 	struct sampler_stats	all;
+	struct sampler_stats	recent;
 };
 
 /* stats.c */
 void stats_reset(struct sampler *s);
 bool stats_look(struct sampler *s, int cpu, struct sampler_row *row);
 
+/* windows.c */
+extern const unsigned int windows_seconds[WINDOWS];
+u64 windows_now(struct sampler *s);
+struct sampler_windows *windows_cpu(int cpu);
+void windows_add(struct sampler_windows *w, const struct sampler_wait *wait);
+void windows_add_cpu(int cpu, const struct sampler_wait *wait);
+void windows_sum(const struct sampler_windows *w, unsigned int i, u64 now,
+		 struct sampler_stats *sum);
+u64 windows_ms(const struct sampler *s, unsigned int i, u64 now);
+void windows_reset(int cpu);
+void windows_exit(void);
+
 /* show.c, metrics.c: the views. Under sampler.lock, with rows that are zero. */
 void show_table(struct seq_file *m, struct sampler *s, struct sampler_rows *r);
+void show_windows(struct seq_file *m, struct sampler *s, struct sampler_rows *r);
 void show_lines(struct seq_file *m, struct sampler *s, struct sampler_rows *r);
 void show_histogram(struct seq_file *m, struct sampler *s, struct sampler_rows *r);
 void show_metrics(struct seq_file *m, struct sampler *s, struct sampler_rows *r);

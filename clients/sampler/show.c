@@ -101,6 +101,56 @@ void show_table(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
 			   r->all.saturated);
 }
 
+static void show_window_row(struct seq_file *m, const struct sampler_stats *st, u64 ms)
+{
+	seq_printf(m, " %11llu %8llu", st->dispatches,
+		   ms ? div64_u64(st->dispatches * MSEC_PER_SEC, ms) : 0);
+	show_ns(m, st->wait, st->saturated);
+	show_quantile(m, st, 500);
+	show_quantile(m, st, 990);
+	show_quantile(m, st, 999);
+	show_ns(m, st->max, st->saturated);
+	seq_putc(m, ' ');
+	show_ns(m, st->throttled, false);
+	seq_putc(m, '\n');
+}
+
+/**
+ * show_windows() - a table of each window for people
+ * @m: where to
+ * @s: the sampler
+ * @r: zeroed rows
+ *
+ * Context: under sampler.lock.
+ */
+void show_windows(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
+{
+	const u64 now = windows_now(s);
+	unsigned int i;
+	u64 ms;
+	int cpu;
+
+	for (i = 0; i < WINDOWS; i++) {
+		ms = windows_ms(s, i, now);
+		seq_printf(m, "%slast %u s\n CPU  dispatches   rate/s     wait      p50      p99    p99.9      max throttled\n",
+			   i ? "\n" : "", windows_seconds[i]);
+		memset(&r->all, 0, sizeof(r->all));
+		for_each_possible_cpu(cpu) {
+			if (!stats_look(s, cpu, &r->row))
+				continue;
+			memset(&r->recent, 0, sizeof(r->recent));
+			windows_sum(windows_cpu(cpu), i, now, &r->recent);
+			stats_merge(&r->all, &r->recent);
+			seq_printf(m, "%4d", cpu);
+			show_window_row(m, &r->recent, ms);
+		}
+		seq_puts(m, " all");
+		show_window_row(m, &r->all, ms);
+	}
+	if (s->share < 100)
+		seq_puts(m, "\nonly of the dispatches that were logged, see table\n");
+}
+
 /**
  * show_lines() - the same numbers for programs
  * @m: where to

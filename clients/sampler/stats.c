@@ -39,32 +39,24 @@ static u64 stats_lower(unsigned int bucket)
 /**
  * stats_add() - count a dispatch
  * @st: counts of its CPU
- * @ns: how long it waited
- * @saturated: it waited that long or longer
+ * @wait: what its entry says
  */
-void stats_add(struct sampler_stats *st, u64 ns, bool saturated)
+void stats_add(struct sampler_stats *st, const struct sampler_wait *wait)
 {
 	st->dispatches++;
-	st->wait += ns;
-	st->max = max(st->max, ns);
-	if (saturated) {
-		st->saturated++;
-		st->least = min_not_zero(st->least, ns);
-	} else {
-		st->hist[stats_bucket(ns)]++;
+	if (wait->throttled) {
+		st->throttles++;
+		st->throttled += wait->ns;
+		return;
 	}
-}
-
-/**
- * stats_add_throttled() - count the dispatch of a runner that was throttled
- * @st: counts of its CPU
- * @ns: how long a limit on CPU time held the runner back
- */
-void stats_add_throttled(struct sampler_stats *st, u64 ns)
-{
-	st->dispatches++;
-	st->throttles++;
-	st->throttled += ns;
+	st->wait += wait->ns;
+	st->max = max(st->max, wait->ns);
+	if (wait->saturated) {
+		st->saturated++;
+		st->least = min_not_zero(st->least, wait->ns);
+	} else {
+		st->hist[stats_bucket(wait->ns)]++;
+	}
 }
 
 /**
@@ -202,6 +194,7 @@ void stats_reset(struct sampler *s)
 			st->counted = sampler_counted(s, cpu, &info);
 		}
 		st->steal = sampler_steal(cpu);
+		windows_reset(cpu);
 	}
 	s->since = ktime_get_boottime_ns();
 	mutex_unlock(&s->lock);

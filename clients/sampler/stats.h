@@ -16,6 +16,20 @@
 #define STATS_BUCKETS		((STATS_MAX_BITS - STATS_STEP_BITS + 1) * STATS_STEPS)
 
 /**
+ * struct sampler_wait - what an entry says about a wait
+ * @time: of the dispatch, by the session's time base, in ns
+ * @ns: how long the runner waited or, if @throttled, was held back
+ * @throttled: a limit on CPU time held the runner back, so its wait is not known
+ * @saturated: the runner waited that long or longer
+ */
+struct sampler_wait {
+	u64	time;
+	u64	ns;
+	bool	throttled;
+	bool	saturated;
+};
+
+/**
  * struct sampler_counted - the session's counters of one CPU
  * @dispatches: number of dispatches, logged or not
  * @wait: sum of their waits, in ns, without those of throttled runners
@@ -59,8 +73,29 @@ struct sampler_stats {
 	struct sampler_counted	counted;
 };
 
-void stats_add(struct sampler_stats *st, u64 ns, bool saturated);
-void stats_add_throttled(struct sampler_stats *st, u64 ns);
+#define WINDOWS		3
+#define WINDOW_MINUTE	2	/* index of the last 60 s */
+#define WINDOW_PARTS	5
+
+/**
+ * struct sampler_part - a part of a window
+ * @nr: its number: parts are numbered from time 0 on
+ * @stats: what was counted in it
+ */
+struct sampler_part {
+	u64			nr;
+	struct sampler_stats	stats;
+};
+
+/**
+ * struct sampler_windows - counts of the last 1, 10 and 60 s
+ * @parts: of each window; one more than its length, as the newest is not complete
+ */
+struct sampler_windows {
+	struct sampler_part	parts[WINDOWS][WINDOW_PARTS + 1];
+};
+
+void stats_add(struct sampler_stats *st, const struct sampler_wait *wait);
 void stats_merge(struct sampler_stats *to, const struct sampler_stats *from);
 u64 stats_quantile(const struct sampler_stats *st, unsigned int permille,
 		   bool *saturated);

@@ -9,7 +9,9 @@
  *	made	entries made so far, by CPU and kind
  *	do	"burst CPU N"	N entries at once
  *		"wait CPU N"	one entry of a runner that waited for N s
+ *		"throttle CPU N" one entry of a runner that was throttled for N s
  *		"lost CPU N"	N entries that the source had and lost
+ *		"later CPU N"	N s pass by the clock of the source, on all CPUs
  *		"stall CPU N"	delay the load's next N bursts, then make them at once
  *		"torn CPU N"	N entries with a wrong hash
  *		"raw CPU N"	N entries by kdtl_fake_raw, as far as there is room
@@ -122,6 +124,8 @@ static ssize_t drive_do_write(struct file *file, const char __user *from,
 	else if (!strcmp(what, "throttle"))
 		err = kdtl_fake_emit(cpu, KDTL_KIND_THROTTLE, 1, 0,
 				     min_t(u64, (u64)nr * NSEC_PER_SEC, KDTL_TIME_MAX), 0);
+	else if (!strcmp(what, "later"))
+		kdtl_fake_later((u64)nr * NSEC_PER_SEC);
 	else if (!strcmp(what, "lost"))
 		err = kdtl_fake_lost(cpu, nr);
 	else if (!strcmp(what, "torn"))

@@ -6,6 +6,7 @@
  * and a hash of all its bytes (srr1): a torn, stale or misplaced one does not
  * pass for a good one.
  */
+#include <linux/atomic.h>
 #include <linux/irq_work.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
@@ -15,9 +16,12 @@
 #include "hash.h"
 #include "kdtl_fake_pmu.h"
 
-static u64 kdtl_fake_sync(struct kdtl_pmu *p)
+/* How far the source's clock is ahead of local_clock(), in ns. */
+static atomic64_t kdtl_fake_ahead = ATOMIC64_INIT(0);
+
+static u64 kdtl_fake_clock(struct kdtl_pmu *p)
 {
-	return local_clock();
+	return local_clock() + atomic64_read(&kdtl_fake_ahead);
 }
 
 static struct kdtl_pmu kdtl_fake_pmu = {
@@ -25,7 +29,8 @@ static struct kdtl_pmu kdtl_fake_pmu = {
 	.name		= KDTL_FAKE_PMU,
 	.mask		= KDTL_MASK_ALL | KDTL_MASK_IDLE,
 	.tb_freq	= NSEC_PER_SEC,
-	.sync		= kdtl_fake_sync,
+	.sync		= kdtl_fake_clock,
+	.clock		= kdtl_fake_clock,
 };
 
 /* The number of the CPU's last entry: the first is 1. */
@@ -53,7 +58,7 @@ void kdtl_fake_entry_fill(struct kdtl_entry *e, enum kdtl_kind kind,
 		.enqueue_to_dispatch_time = cpu_to_be32(queued),
 		.ready_to_enqueue_time	= cpu_to_be32(ready),
 		.waiting_to_ready_time	= cpu_to_be32(slept),
-		.timebase		= cpu_to_be64(local_clock()),
+		.timebase		= cpu_to_be64(kdtl_fake_clock(NULL)),
 		.srr0			= cpu_to_be64(this_cpu_inc_return(kdtl_fake_seq)),
 	};
 	e->srr1 = cpu_to_be64(kdtl_fake_hash(e));
@@ -180,6 +185,18 @@ int kdtl_fake_lost(int cpu, u64 nr)
 	return kdtl_fake_on(cpu, &job);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_fake_lost, KDTL_NS);
+
+/**
+ * kdtl_fake_later() - let time pass by the source's clock
+ * @ns: how much
+ *
+ * Context: any.
+ */
+void kdtl_fake_later(u64 ns)
+{
+	atomic64_add(ns, &kdtl_fake_ahead);
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_fake_later, KDTL_NS);
 
 /**
  * kdtl_fake_emit_torn() - entries that kdtl_fake_entry_seq() must reject

@@ -277,6 +277,70 @@ known_share()
 	emitted $((bursts * 10)) 5000 && conserved && histogram_adds_up
 }
 
+# fake WHAT CPU N: the test source does it (selftests/fake/drive.c).
+fake()
+{
+	echo "$@" >/sys/kernel/debug/kdtl_fake/do
+}
+
+# window SECONDS ROW: dispatches, longest wait and throttled time in that window.
+window()
+{
+	awk -v head="last $1 s" -v row="$2" '
+		/^last / { inside = $0 == head }
+		inside && $1 == row { print $2, $(NF - 3), $(NF - 2), $(NF - 1), $NF }
+	' $sampler/windows
+}
+
+# windows_are ROW 1S 10S 60S
+windows_are()
+{
+	is "$(window 1 "$1")" "$2" && is "$(window 10 "$1")" "$3" &&
+		is "$(window 60 "$1")" "$4"
+}
+
+in_all_windows()
+{
+	fake later 0 100 && fake wait 0 2 && fake throttle 0 3 &&
+		windows_are 0 "2 2.00 s 3.00 s" "2 2.00 s 3.00 s" "2 2.00 s 3.00 s"
+}
+
+# A slow machine may take longer than a second from the entry to the table.
+windows_hold()
+{
+	fake wait 1 0 && until_true in_all_windows &&
+		windows_are 1 "0 0 ns 0 ns" "0 0 ns 0 ns" "0 0 ns 0 ns" &&
+		windows_are all "2 2.00 s 3.00 s" "2 2.00 s 3.00 s" "2 2.00 s 3.00 s"
+}
+
+# The longest wait goes when its time is over; a shorter one that is newer stays.
+windows_fall()
+{
+	fake later 0 5 && fake wait 0 1 && fake later 0 2 &&
+		windows_are 0 "0 0 ns 0 ns" "3 2.00 s 3.00 s" "3 2.00 s 3.00 s" &&
+		fake later 0 5 &&
+		windows_are all "0 0 ns 0 ns" "1 1.00 s 0 ns" "3 2.00 s 3.00 s" &&
+		fake later 0 70 &&
+		windows_are all "0 0 ns 0 ns" "0 0 ns 0 ns" "0 0 ns 0 ns" &&
+		awk '$1 == 0 { exit $11 != 2000000000 }' $sampler/lines
+}
+
+# In the metrics, the maximum and the quantiles are of the last minute.
+metrics_fall()
+{
+	fake wait 0 2 && fake later 0 50 && grep -q '^kdtl_wait_max_seconds{cpu="0"} 2.000' \
+		$sampler/metrics && fake later 0 30 &&
+		grep -q '^kdtl_wait_max_seconds{cpu="0"} 0.000' $sampler/metrics &&
+		grep -q '^kdtl_cpu_wait_seconds{cpu="0",quantile="0.99"} 0.000' \
+			$sampler/metrics
+}
+
+windows_are_reset()
+{
+	fake wait 0 2 && is "$(window 60 0)" "1 2.00 s 0 ns" && echo 1 >$sampler/reset &&
+		is "$(window 60 0)" "0 0 ns 0 ns"
+}
+
 refuses_period()
 {
 	# shellcheck disable=SC2320 # echo's status is write's
@@ -294,7 +358,7 @@ need kdtl kdtl_sched
 have_module kdtl_sampler || skip_all "no module kdtl_sampler"
 [ -e /proc/schedstat ] || skip_all "no /proc/schedstat: CONFIG_SCHEDSTATS"
 
-plan 29
+plan 33
 ok "a source that is none is refused" \
 	refuses_to_load pmu=nothing 'no PMU "nothing"'
 ok "pages that are no power of two are refused" \
@@ -331,6 +395,14 @@ ok "stopped, it stands still" stopped_stands_still
 ok "running, it goes on" running_goes_on
 ok "reset forgets" reset_forgets
 ok "of waits that are known, too" known_waits
+
+load kdtl_fake_drive
+echo 1 >$sampler/reset
+ok "new waits are in all windows" windows_hold
+ok "and leave each when it is over" windows_fall
+echo 1 >$sampler/reset
+ok "so they do in the metrics" metrics_fall
+ok "reset empties the windows" windows_are_reset
 
 unload kdtl_sampler
 ok "it logs for a tenth of the time" load kdtl_sampler pmu=kdtl_sched share=10

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Counts of the last 1, 10 and 60 s
+ *
+ * A window is made of parts, each of which counts one stretch of time. A sum leaves out
+ * the parts that are too old, so a count falls although nothing was done for it.
+ */
+#define pr_fmt(fmt) "kdtl_sampler: " fmt
+
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/percpu.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/time64.h>
+#include <linux/topology.h>
+
+#include "sampler.h"
+
+const unsigned int windows_seconds[WINDOWS] = { 1, 10, 60 };
+
+static DEFINE_PER_CPU(struct sampler_windows *, windows_of_cpu);
+
+static u64 windows_part_ns(unsigned int i)
+{
+	return windows_seconds[i] * (NSEC_PER_SEC / WINDOW_PARTS);
+}
+
+/* The oldest part that is in the sum at @now. */
+static u64 windows_oldest(unsigned int i, u64 now)
+{
+	const u64 nr = div64_u64(now, windows_part_ns(i));
+
+	return nr - min_t(u64, nr, WINDOW_PARTS);
+}
+
+/**
+ * windows_now() - the time by which dispatches are counted
+ * @s: the sampler
+ *
+ * Context: may sleep.
+ * Return: the session's time base, in ns.
+ */
+u64 windows_now(struct sampler *s)
+{
+	struct kdtl_timebase tb = {};
+	struct kdtl_aux_info info;
+
+	if (kdtl_timebase_sync(s->session, &tb) || kdtl_aux_info(s->session, -1, &info))
+		return 0;
+	return kdtl_ticks_to_ns(&info, tb.ticks);
+}
+
+/**
+ * windows_cpu() - the windows of a CPU
+ * @cpu: the CPU
+ *
+ * Context: under sampler.lock.
+ * Return: the windows, or NULL if nothing was counted.
+ */
+struct sampler_windows *windows_cpu(int cpu)
+{
+	return per_cpu(windows_of_cpu, cpu);
+}
+
+/**
+ * windows_add() - count a dispatch
+ * @w: the windows
+ * @wait: what its entry says
+ */
+void windows_add(struct sampler_windows *w, const struct sampler_wait *wait)
+{
+	struct sampler_part *part;
+	unsigned int i;
+	u32 at;
+	u64 nr;
+
+	for (i = 0; i < WINDOWS; i++) {
+		nr = div64_u64(wait->time, windows_part_ns(i));
+		div_u64_rem(nr, WINDOW_PARTS + 1, &at);
+		part = &w->parts[i][at];
+		if (part->nr < nr) {
+			memset(part, 0, sizeof(*part));
+			part->nr = nr;
+		}
+		/* Entries of several CPUs come out of order, but hardly that late. */
+		if (part->nr == nr)
+			stats_add(&part->stats, wait);
+	}
+}
+
+/**
+ * windows_add_cpu() - count a dispatch in the windows of its CPU
+ * @cpu: the CPU
+ * @wait: what its entry says
+ *
+ * Context: under sampler.lock, may sleep.
+ */
+void windows_add_cpu(int cpu, const struct sampler_wait *wait)
+{
+	struct sampler_windows **w = per_cpu_ptr(&windows_of_cpu, cpu);
+
+	/* Many possible CPUs never come online. */
+	if (!*w)
+		*w = kvzalloc_node(sizeof(**w), GFP_KERNEL, cpu_to_node(cpu));
+	if (*w)
+		windows_add(*w, wait);
+	else
+		pr_warn_once("no memory for the windows of CPU %d\n", cpu);
+}
+
+/**
+ * windows_sum() - what was counted in a window
+ * @w: the windows, or NULL
+ * @i: which one, as in windows_seconds[]
+ * @now: windows_now()
+ * @sum: is added to
+ */
+void windows_sum(const struct sampler_windows *w, unsigned int i, u64 now,
+		 struct sampler_stats *sum)
+{
+	const u64 oldest = windows_oldest(i, now);
+	unsigned int at;
+
+	for (at = 0; w && at <= WINDOW_PARTS; at++) {
+		if (w->parts[i][at].nr >= oldest)
+			stats_merge(sum, &w->parts[i][at].stats);
+	}
+}
+
+/**
+ * windows_ms() - the time of which windows_sum() is
+ * @s: the sampler
+ * @i: which window, as in windows_seconds[]
+ * @now: windows_now()
+ *
+ * Return: ms; less than the window's length if counting began later.
+ */
+u64 windows_ms(const struct sampler *s, unsigned int i, u64 now)
+{
+	return div_u64(min(now - windows_oldest(i, now) * windows_part_ns(i),
+			   ktime_get_boottime_ns() - s->since), NSEC_PER_MSEC);
+}
+
+/**
+ * windows_reset() - count from now on
+ * @cpu: in the windows of this CPU
+ *
+ * Context: under sampler.lock.
+ */
+void windows_reset(int cpu)
+{
+	struct sampler_windows *w = windows_cpu(cpu);
+
+	if (w)
+		memset(w, 0, sizeof(*w));
+}
+
+/**
+ * windows_exit() - free the windows of all CPUs
+ *
+ * Context: may sleep.
+ */
+void windows_exit(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		kvfree(per_cpu(windows_of_cpu, cpu));
+}

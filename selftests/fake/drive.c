@@ -11,6 +11,8 @@
  *		"wait CPU N"	one entry of a runner that waited for N s
  *		"throttle CPU N" one entry of a runner that was throttled for N s
  *		"lost CPU N"	N entries that the source had and lost
+ *		"task CPU PID PREV MS" one entry of PID, after PREV, that waited for MS
+ *		"held CPU PID PREV MS" the same of one that was throttled for MS
  *		"later CPU N"	N s pass by the clock of the source, on all CPUs
  *		"stall CPU N"	delay the load's next N bursts, then make them at once
  *		"torn CPU N"	N entries with a wrong hash
@@ -105,14 +107,14 @@ static void drive_raw_short(struct perf_event *event, void *arg)
 static ssize_t drive_do_write(struct file *file, const char __user *from,
 			      size_t len, loff_t *pos)
 {
-	unsigned int cpu, nr;
+	unsigned int cpu, nr, prev = 0, ms = 0;
 	char line[64], what[16];
 	int err;
 
 	err = kdtl_fake_line(line, sizeof(line), from, len);
 	if (err)
 		return err;
-	if (sscanf(line, "%15s %u %u", what, &cpu, &nr) != 3 || cpu >= nr_cpu_ids ||
+	if (sscanf(line, "%15s %u %u %u %u", what, &cpu, &nr, &prev, &ms) < 3 || cpu >= nr_cpu_ids ||
 	    !cpu_online(cpu))
 		return -EINVAL;
 
@@ -124,6 +126,11 @@ static ssize_t drive_do_write(struct file *file, const char __user *from,
 	else if (!strcmp(what, "throttle"))
 		err = kdtl_fake_emit(cpu, KDTL_KIND_THROTTLE, 1, 0,
 				     min_t(u64, (u64)nr * NSEC_PER_SEC, KDTL_TIME_MAX), 0);
+	else if (!strcmp(what, "task"))
+		err = kdtl_fake_emit_task(cpu, KDTL_KIND_CEDE, nr, prev, ms * NSEC_PER_MSEC);
+	else if (!strcmp(what, "held"))
+		err = kdtl_fake_emit_task(cpu, KDTL_KIND_THROTTLE, nr, prev,
+					  ms * NSEC_PER_MSEC);
 	else if (!strcmp(what, "later"))
 		kdtl_fake_later((u64)nr * NSEC_PER_SEC);
 	else if (!strcmp(what, "lost"))

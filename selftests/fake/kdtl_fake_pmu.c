@@ -24,6 +24,10 @@ static u64 kdtl_fake_clock(struct kdtl_pmu *p)
 	return local_clock() + atomic64_read(&kdtl_fake_ahead);
 }
 
+static bool tasks;
+module_param(tasks, bool, 0444);
+MODULE_PARM_DESC(tasks, "the entries name tasks, see kdtl_fake_emit_task()");
+
 static struct kdtl_pmu kdtl_fake_pmu = {
 	.pmu.module	= THIS_MODULE,
 	.name		= KDTL_FAKE_PMU,
@@ -91,6 +95,7 @@ struct kdtl_fake_job {
 	u32		slept;
 	u64		lost;
 	unsigned int	torn;
+	u64		pids;
 };
 
 static void kdtl_fake_nothing(struct irq_work *work)
@@ -115,6 +120,12 @@ static bool kdtl_fake_do(int cpu, const struct kdtl_fake_job *job)
 	}
 	for (i = 0; i < job->nr; i++)
 		kdtl_fake_emit_here(job->kind, job->queued, job->ready, job->slept);
+	if (job->pids) {
+		kdtl_fake_entry_fill(&e, job->kind, job->queued, job->ready, 0);
+		e.fault_addr = cpu_to_be64(job->pids);
+		e.srr1 = cpu_to_be64(kdtl_fake_hash(&e));
+		kdtl_pmu_output(&kdtl_fake_pmu, &e, job->kind);
+	}
 	if (job->lost)
 		kdtl_pmu_lost(&kdtl_fake_pmu, job->lost);
 	for (i = 0; i < job->torn; i++) {
@@ -169,6 +180,30 @@ int kdtl_fake_emit(int cpu, enum kdtl_kind kind, unsigned int nr,
 	return kdtl_fake_on(cpu, &job);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_fake_emit, KDTL_NS);
+
+/**
+ * kdtl_fake_emit_task() - one entry of a task, on any CPU
+ * @cpu: on which
+ * @kind: what kind
+ * @pid: the task
+ * @prev: the task before it; 0: the CPU was idle
+ * @wait: for how long it was queued or, if @kind is that, throttled
+ *
+ * Context: may sleep.
+ * Return: 0, or -ENODEV: the CPU is offline.
+ */
+int kdtl_fake_emit_task(int cpu, enum kdtl_kind kind, u32 pid, u32 prev, u32 wait)
+{
+	struct kdtl_fake_job job = {
+		.kind	= kind,
+		.pids	= (u64)pid << 32 | prev,
+		.queued	= kind == KDTL_KIND_THROTTLE ? 0 : wait,
+		.ready	= kind == KDTL_KIND_THROTTLE ? wait : 0,
+	};
+
+	return kdtl_fake_on(cpu, &job);
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_fake_emit_task, KDTL_NS);
 
 /**
  * kdtl_fake_lost() - the source itself loses entries
@@ -229,6 +264,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_fake_entry_seq, KDTL_NS);
 
 static int __init kdtl_fake_pmu_init(void)
 {
+	kdtl_fake_pmu.tasks = tasks;
 	return kdtl_pmu_register(&kdtl_fake_pmu);
 }
 

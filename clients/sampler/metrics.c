@@ -9,6 +9,7 @@
 #include <linux/math64.h>
 #include <linux/time64.h>
 
+#include "cgroups.h"
 #include "sampler.h"
 
 /* The histogram's bounds: powers of two from about 1 us to about 17 s. */
@@ -167,6 +168,105 @@ static void metrics_one_by_cpu(struct seq_file *m, struct sampler *s,
 	}
 }
 
+/* As Prometheus reads them, in label values a backslash and a quote stand for others. */
+static void metrics_path(struct seq_file *m, const char *path)
+{
+	for (; *path; path++) {
+		if (*path == '\\' || *path == '"')
+			seq_putc(m, '\\');
+		seq_putc(m, *path);
+	}
+}
+
+/* NAME{cgroup="PATH" REST} */
+static void metrics_cgroup(struct seq_file *m, const char *name,
+			   const struct sampler_cgroup *c, const char *rest)
+{
+	seq_printf(m, "%s{cgroup=\"", name);
+	metrics_path(m, c->path);
+	seq_printf(m, "\"%s} ", rest);
+}
+
+static void metrics_summary_cgroup(struct seq_file *m, const struct sampler_cgroup *c,
+				   const struct sampler_stats *recent)
+{
+	char quantile[24];
+	bool saturated;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(metrics_quantiles); i++) {
+		snprintf(quantile, sizeof(quantile), ",quantile=\"%s\"",
+			 metrics_quantiles[i].label);
+		metrics_cgroup(m, "kdtl_cgroup_wait_seconds", c, quantile);
+		metrics_seconds(m, stats_quantile(recent, metrics_quantiles[i].permille,
+						  &saturated));
+		seq_putc(m, '\n');
+	}
+	metrics_cgroup(m, "kdtl_cgroup_wait_seconds_sum", c, "");
+	metrics_seconds(m, c->stats.wait);
+	seq_putc(m, '\n');
+	metrics_cgroup(m, "kdtl_cgroup_wait_seconds_count", c, "");
+	seq_printf(m, "%llu\n", stats_waits(&c->stats));
+}
+
+/* Those have one value of each cgroup: @field of its struct sampler_cgroup. */
+static const struct {
+	const char	*name;
+	const char	*type;
+	const char	*help;
+	size_t		field;
+	bool		seconds;
+} metrics_by_cgroup[] = {
+	{ "kdtl_cgroup_wait_max_seconds", "gauge",
+	  "Longest wait of the cgroup's tasks in the last minute.",
+	  offsetof(struct sampler_cgroup, order), true },
+	{ "kdtl_cgroup_throttled_total", "counter",
+	  "Dispatches of the cgroup's tasks that a limit on CPU time had held back.",
+	  offsetof(struct sampler_cgroup, stats.throttles) },
+	{ "kdtl_cgroup_throttled_seconds_total", "counter",
+	  "Time that these tasks were held back or, after that, waited.",
+	  offsetof(struct sampler_cgroup, stats.throttled), true },
+};
+
+static void metrics_one_by_cgroup(struct seq_file *m, unsigned int i)
+{
+	const struct sampler_cgroup *c;
+	u64 value;
+
+	metrics_head(m, metrics_by_cgroup[i].name, metrics_by_cgroup[i].type,
+		     metrics_by_cgroup[i].help);
+	list_for_each_entry(c, &cgroups, list) {
+		metrics_cgroup(m, metrics_by_cgroup[i].name, c, "");
+		value = *(u64 *)((void *)c + metrics_by_cgroup[i].field);
+		if (metrics_by_cgroup[i].seconds)
+			metrics_seconds(m, value);
+		else
+			seq_printf(m, "%llu", value);
+		seq_putc(m, '\n');
+	}
+}
+
+static void metrics_cgroups(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
+{
+	const u64 now = windows_now(s);
+	struct sampler_cgroup *c;
+	unsigned int i;
+
+	cgroups_clean(now);
+	if (list_empty(&cgroups))
+		return;
+	metrics_head(m, "kdtl_cgroup_wait_seconds", "summary",
+		     "Time that the cgroup's tasks waited for a CPU. Quantiles: of the last minute, at most 6.25 % too high.");
+	list_for_each_entry(c, &cgroups, list) {
+		memset(&r->recent, 0, sizeof(r->recent));
+		windows_sum(&c->windows, WINDOW_MINUTE, now, &r->recent);
+		metrics_summary_cgroup(m, c, &r->recent);
+		c->order = r->recent.max;
+	}
+	for (i = 0; i < ARRAY_SIZE(metrics_by_cgroup); i++)
+		metrics_one_by_cgroup(m, i);
+}
+
 /**
  * show_metrics() - all numbers since counting began, and some of the last minute
  * @m: where to
@@ -186,4 +286,5 @@ void show_metrics(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
 	metrics_max(m, s, r);
 	for (i = 0; i < ARRAY_SIZE(metrics_by_cpu); i++)
 		metrics_one_by_cpu(m, s, &r->row, i);
+	metrics_cgroups(m, s, r);
 }

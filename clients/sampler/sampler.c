@@ -3,7 +3,7 @@
  * kdtl_sampler - dispatches and waits per CPU, counted by the session's reader
  *
  * The example client: copy it. Everything that uses the session is in this
- * file; stats.c and windows.c count, show.c and metrics.c print.
+ * file; stats.c, windows.c and cgroups.c count, show.c and metrics.c print.
  */
 #define pr_fmt(fmt) "kdtl_sampler: " fmt
 
@@ -11,6 +11,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
+#include "cgroups.h"
 #include "sampler.h"
 
 static char *pmu;
@@ -83,6 +84,7 @@ static void sampler_span(const struct kdtl_span *span, void *unused)
 		wait = sampler_wait(span->info, e);
 		stats_add(st, &wait);
 		windows_add_cpu(span->cpu, &wait);
+		cgroups_add(span, e, &wait);
 	}
 	mutex_unlock(&sampler.lock);
 }
@@ -159,6 +161,7 @@ static const struct sampler_view {
 } views[] = {
 	{ "table",	show_table },		/* for people */
 	{ "windows",	show_windows },
+	{ "cgroups",	show_cgroups },
 	{ "lines",	show_lines },		/* for programs */
 	{ "histogram",	show_histogram },
 	{ "metrics",	show_metrics },		/* for Prometheus */
@@ -230,6 +233,13 @@ static void sampler_debugfs(void)
 
 /* ------------------------------------------------------------- the module */
 
+static void sampler_free(void)
+{
+	cgroups_reset();
+	windows_exit();
+	free_percpu(sampler.stats);
+}
+
 static int __init sampler_init(void)
 {
 	int err;
@@ -240,8 +250,7 @@ static int __init sampler_init(void)
 	err = sampler_begin();
 	if (err) {
 		pr_err("no session (%d)\n", err);
-		windows_exit();
-		free_percpu(sampler.stats);
+		sampler_free();
 		return err;
 	}
 	sampler_debugfs();
@@ -252,8 +261,7 @@ static void __exit sampler_exit(void)
 {
 	debugfs_remove(sampler_dir);
 	kdtl_session_close(sampler.session);
-	windows_exit();
-	free_percpu(sampler.stats);
+	sampler_free();
 }
 
 /* When built in, after the sources: those are device_initcalls. */

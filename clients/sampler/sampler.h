@@ -65,6 +65,7 @@ void windows_exit(void);
 /* show.c, metrics.c: the views. Under sampler.lock, with rows that are zero. */
 void show_table(struct seq_file *m, struct sampler *s, struct sampler_rows *r);
 void show_windows(struct seq_file *m, struct sampler *s, struct sampler_rows *r);
+void show_cgroups(struct seq_file *m, struct sampler *s, struct sampler_rows *r);
 void show_lines(struct seq_file *m, struct sampler *s, struct sampler_rows *r);
 void show_histogram(struct seq_file *m, struct sampler *s, struct sampler_rows *r);
 void show_metrics(struct seq_file *m, struct sampler *s, struct sampler_rows *r);

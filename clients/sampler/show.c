@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The sampler's counts as a table, as lines and as a histogram. */
 #include <linux/ktime.h>
+#include <linux/list_sort.h>
 #include <linux/math64.h>
 #include <linux/time64.h>
 
+#include "cgroups.h"
 #include "sampler.h"
 
 #define SHOW_BAR	50
@@ -101,6 +103,9 @@ void show_table(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
 			   r->all.saturated);
 }
 
+#define SHOW_WINDOW_HEAD \
+	"  dispatches   rate/s     wait      p50      p99    p99.9      max throttled"
+
 static void show_window_row(struct seq_file *m, const struct sampler_stats *st, u64 ms)
 {
 	seq_printf(m, " %11llu %8llu", st->dispatches,
@@ -112,7 +117,6 @@ static void show_window_row(struct seq_file *m, const struct sampler_stats *st, 
 	show_ns(m, st->max, st->saturated);
 	seq_putc(m, ' ');
 	show_ns(m, st->throttled, false);
-	seq_putc(m, '\n');
 }
 
 /**
@@ -132,8 +136,8 @@ void show_windows(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
 
 	for (i = 0; i < WINDOWS; i++) {
 		ms = windows_ms(s, i, now);
-		seq_printf(m, "%slast %u s\n CPU  dispatches   rate/s     wait      p50      p99    p99.9      max throttled\n",
-			   i ? "\n" : "", windows_seconds[i]);
+		seq_printf(m, "%slast %u s\n CPU" SHOW_WINDOW_HEAD "\n", i ? "\n" : "",
+			   windows_seconds[i]);
 		memset(&r->all, 0, sizeof(r->all));
 		for_each_possible_cpu(cpu) {
 			if (!stats_look(s, cpu, &r->row))
@@ -143,9 +147,69 @@ void show_windows(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
 			stats_merge(&r->all, &r->recent);
 			seq_printf(m, "%4d", cpu);
 			show_window_row(m, &r->recent, ms);
+			seq_putc(m, '\n');
 		}
 		seq_puts(m, " all");
 		show_window_row(m, &r->all, ms);
+		seq_putc(m, '\n');
+	}
+	if (s->share < 100)
+		seq_puts(m, "\nonly of the dispatches that were logged, see table\n");
+}
+
+static int show_order(void *unused, const struct list_head *a, const struct list_head *b)
+{
+	return list_entry(a, struct sampler_cgroup, list)->order <
+	       list_entry(b, struct sampler_cgroup, list)->order;
+}
+
+/* Those whose tasks waited most come first. */
+static void show_window_cgroups(struct seq_file *m, struct sampler *s,
+				struct sampler_rows *r, unsigned int i, u64 now)
+{
+	const u64 ms = windows_ms(s, i, now);
+	struct sampler_cgroup *c;
+
+	list_for_each_entry(c, &cgroups, list) {
+		memset(&r->recent, 0, sizeof(r->recent));
+		windows_sum(&c->windows, i, now, &r->recent);
+		c->order = r->recent.wait;
+	}
+	list_sort(NULL, &cgroups, show_order);
+	seq_printf(m, "last %u s\n" SHOW_WINDOW_HEAD " cgroup\n", windows_seconds[i]);
+	list_for_each_entry(c, &cgroups, list) {
+		memset(&r->recent, 0, sizeof(r->recent));
+		windows_sum(&c->windows, i, now, &r->recent);
+		if (!r->recent.dispatches)
+			continue;
+		show_window_row(m, &r->recent, ms);
+		seq_printf(m, " %s\n", c->path);
+	}
+	seq_putc(m, '\n');
+}
+
+/**
+ * show_cgroups() - a table of each window, and since counting began, by cgroup
+ * @m: where to
+ * @s: the sampler
+ * @r: zeroed rows
+ *
+ * Context: under sampler.lock.
+ */
+void show_cgroups(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
+{
+	const u64 ms = div_u64(ktime_get_boottime_ns() - s->since, NSEC_PER_MSEC);
+	const u64 now = windows_now(s);
+	struct sampler_cgroup *c;
+	unsigned int i;
+
+	cgroups_clean(now);
+	for (i = 0; i < WINDOWS; i++)
+		show_window_cgroups(m, s, r, i, now);
+	seq_puts(m, "since reset\n" SHOW_WINDOW_HEAD " cgroup\n");
+	list_for_each_entry(c, &cgroups, list) {
+		show_window_row(m, &c->stats, ms);
+		seq_printf(m, " %s\n", c->path);
 	}
 	if (s->share < 100)
 		seq_puts(m, "\nonly of the dispatches that were logged, see table\n");

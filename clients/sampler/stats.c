@@ -6,6 +6,7 @@
 #include <linux/math64.h>
 #include <linux/minmax.h>
 
+#include "cgroups.h"
 #include "sampler.h"
 
 static unsigned int stats_bucket(u64 ns)
@@ -196,6 +197,7 @@ void stats_reset(struct sampler *s)
 		st->steal = sampler_steal(cpu);
 		windows_reset(cpu);
 	}
+	cgroups_reset();
 	s->since = ktime_get_boottime_ns();
 	mutex_unlock(&s->lock);
 }

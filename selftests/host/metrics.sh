@@ -18,6 +18,11 @@ top=$(dirname -- "$(dirname -- "$here")")
 guest='
 	cd /lib/kdtl && insmod kdtl.ko && insmod kdtl_sched.ko &&
 		insmod kdtl_sampler.ko || exit
+	# Whoever may make a cgroup must not be able to break the file.
+	name=$(printf "a\"b\\\\c\377 {d}=\t1")
+	mkdir /cg && mount -t cgroup2 none /cg && echo +cpu >/cg/cgroup.subtree_control &&
+		mkdir "/cg/$name" || exit
+	(echo 0 >"/cg/$name/cgroup.procs"; usleep 1000; usleep 1000)
 	i=0
 	while [ $i -lt 200 ]; do
 		i=$((i + 1))
@@ -45,8 +50,10 @@ has_values()
 	for name in kdtl_wait_seconds_count \
 		'kdtl_cpu_wait_seconds{cpu="1",quantile="0.99"}' \
 		'kdtl_cpu_wait_seconds_count{cpu="0"}' \
-		'kdtl_wait_max_seconds{cpu="0"}'; do
-		awk -v name="$name" '$1 == name && $2 > 0 { found = 1 }
+		'kdtl_wait_max_seconds{cpu="0"}' \
+		'kdtl_cgroup_wait_seconds_count{cgroup="/"}' \
+		'kdtl_cgroup_wait_seconds_count{cgroup="/a\"b\\c\\xff {d}=\\x091"}'; do
+		name=$name awk 'index($0, ENVIRON["name"] " ") == 1 && $NF > 0 { found = 1 }
 			END { exit !found }' "$work/kdtl.prom" && continue
 		echo "nothing of $name:"
 		cat -- "$work/kdtl.prom"

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Counts by cgroup. */
+#ifndef _KDTL_SAMPLER_CGROUPS_H
+#define _KDTL_SAMPLER_CGROUPS_H
+
+#include <linux/list.h>
+
+#include "sampler.h"
+
+/* kdtl_cgroup_path() has at most 239 bytes, each of which may become four. */
+#define CGROUP_PATH	960
+
+/**
+ * struct sampler_cgroup - a cgroup that is counted separately
+ * @hash: by @id
+ * @list: in cgroups
+ * @id: its id, or that of the latest one with this path
+ * @seen: time of its last dispatch, as struct sampler_wait has it
+ * @order: by which it is sorted
+ * @stats: its dispatches since counting began, on all CPUs
+ * @windows: its latest dispatches
+ * @path: its path, with "\xHH" for what is not printable
+ */
+struct sampler_cgroup {
+	struct hlist_node	hash;
+	struct list_head	list;
+	u64			id;
+	u64			seen;
+	u64			order;
+	struct sampler_stats	stats;
+	struct sampler_windows	windows;
+	char			path[CGROUP_PATH];
+};
+
+/* cgroups.c: the cgroups that are counted separately. Under sampler.lock. */
+extern struct list_head cgroups;
+struct sampler_cgroup *cgroups_find(struct kdtl_session *s, pid_t pid, u64 ticks);
+struct sampler_cgroup *cgroups_unknown(struct kdtl_session *s);
+struct sampler_cgroup *cgroups_add(const struct kdtl_span *span,
+				   const struct kdtl_entry *e,
+				   const struct sampler_wait *wait);
+void cgroups_clean(u64 now);
+void cgroups_reset(void);
+
+#endif /* _KDTL_SAMPLER_CGROUPS_H */

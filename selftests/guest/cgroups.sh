@@ -1,0 +1,190 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# The sampler by cgroup: the test source names tasks that sleep in cgroups, and says for
+# how long each waited. Then the scheduler does, and all adds up.
+#
+# shellcheck disable=SC2317 # functions that ok() calls
+
+# shellcheck source-path=SCRIPTDIR source=ktap.sh
+. "$(dirname "$0")/ktap.sh"
+
+sampler=/sys/kernel/debug/kdtl_sampler
+root=/tmp/kdtl-cgroups
+
+fake()
+{
+	echo "$@" >/sys/kernel/debug/kdtl_fake/do
+}
+
+# sleeper CGROUP: a task that sleeps there; $pid is its pid.
+sleeper()
+{
+	[ -d "$root/$1" ] || mkdir "$root/$1" || return
+	background sleep 100000
+	pid=$!
+	echo "$pid" >"$root/$1/cgroup.procs"
+}
+
+# metric NAME CGROUP [LABELS]: its value, or nothing. CGROUP is as in the file.
+metric()
+{
+	name="kdtl_cgroup_$1{cgroup=\"$2\"${3:-}}" awk '
+		index($0, ENVIRON["name"] " ") == 1 { print $NF }' $sampler/metrics
+}
+
+# sum NAME: over all cgroups.
+sum()
+{
+	awk -v name="kdtl_cgroup_$1{" 'index($0, name) == 1 { n += $NF }
+		END { printf "%.9f\n", n }' $sampler/metrics
+}
+
+# row SECONDS PATH: dispatches, longest wait and throttled time in that window.
+row()
+{
+	awk -v head="last $1 s" -v path="$2" '
+		/^last / || /^since / { inside = $0 == head }
+		inside && $NF == path { print $1, $(NF - 4), $(NF - 3), $(NF - 2), $(NF - 1) }
+	' $sampler/cgroups
+}
+
+counts()
+{
+	fake task 0 "$hog" 0 0 && fake later 0 2 && fake task 0 "$web" "$hog" 1000 &&
+		fake held 0 "$web" "$web" 3000 &&
+		is "$(metric wait_seconds_count /web)" 1 &&
+		is "$(metric wait_seconds_sum /web)" 1.000000000 &&
+		is "$(metric wait_max_seconds /web)" 1.000000000 &&
+		is "$(metric wait_seconds /web ',quantile="0.99"')" 1.000000000 &&
+		is "$(metric throttled_total /web)" 1 &&
+		is "$(metric throttled_seconds_total /web)" 3.000000000 &&
+		is "$(metric throttled_total /hog)" 0 &&
+		is "$(metric wait_seconds_count /hog)" 1
+}
+
+in_window()
+{
+	is "$(row 60 /web)" "2 1.00 s 3.00 s" && is "$(row 60 /hog)" "1 0 ns 0 ns"
+}
+
+falls()
+{
+	fake later 0 80 && is "$(metric wait_max_seconds /web)" 0.000000000 &&
+		is "$(row 60 /web)" "" && is "$(metric wait_seconds_count /web)" 1
+}
+
+# Prometheus refuses a series that is there twice.
+made_again()
+{
+	sleeper again || return
+	fake task 0 "$pid" 0 10 && kill "$pid" && until_true rmdir $root/again &&
+		sleeper again && fake task 0 "$pid" 0 10 &&
+		is "$(metric wait_seconds_count /again)" 2
+}
+
+# A quote, a backslash and a byte that is no character.
+quotes()
+{
+	sleeper "$(printf 'a"b\\c\377')" || return
+	fake task 0 "$pid" 0 10 &&
+		is "$(metric wait_seconds_count '/a\"b\\c\\xff')" 1 &&
+		grep -q -F '/a"b\c\xff' $sampler/cgroups
+}
+
+goes_when_stale()
+{
+	fake later 0 200 && fake task 0 "$web" 0 10 && fake later 0 200 &&
+		is "$(metric wait_seconds_count /web)" 2 &&
+		is "$(metric wait_seconds_count /hog)" "" &&
+		is "$(grep -c 'kdtl_cgroup_wait_seconds_count{' $sampler/metrics)" 1
+}
+
+reset_forgets()
+{
+	echo 1 >$sampler/reset && ! grep -q kdtl_cgroup_ $sampler/metrics
+}
+
+# Two have rows; a third one is counted with the others, until one goes.
+is_capped()
+{
+	unload kdtl_sampler && load kdtl_sampler pmu=kdtl_fake cgroups=2 || return
+	sleeper third && third=$pid && sleeper fourth || return
+	for p in "$web" "$hog" "$third" "$pid" "$third"; do
+		fake task 0 "$p" 0 10 || return
+	done
+	is "$(metric wait_seconds_count /web)" 1 &&
+		is "$(metric wait_seconds_count /hog)" 1 &&
+		is "$(metric wait_seconds_count other)" 3 &&
+		is "$(metric wait_seconds_count /third)" "" &&
+		fake later 0 290 && fake task 0 "$hog" 0 10 && fake later 0 20 &&
+		fake task 0 "$third" 0 10 && fake task 0 "$pid" 0 10 &&
+		is "$(metric wait_seconds_count /web)" "" &&
+		is "$(metric wait_seconds_count /hog)" 2 &&
+		is "$(metric wait_seconds_count /third)" 1 &&
+		is "$(metric wait_seconds_count other)" 1
+}
+
+can_be_switched_off()
+{
+	unload kdtl_sampler && load kdtl_sampler pmu=kdtl_fake cgroups=0 &&
+		fake task 0 "$web" 0 10 && ! grep -q kdtl_cgroup_ $sampler/metrics
+}
+
+# Loops beside each other, in two cgroups, until both have waited.
+both_waited()
+{
+	metric wait_seconds_sum /web | awk '$1 > 0.05 { found = 1 } END { exit !found }' &&
+		metric wait_seconds_sum /hog |
+		awk '$1 > 0.05 { found = 1 } END { exit !found }'
+}
+
+real_tasks()
+{
+	unload kdtl_sampler && load kdtl_sampler pmu=kdtl_sched || return
+	for group in web hog; do
+		background taskset 1 sh -c "echo \$\$ >$root/$group/cgroup.procs
+			while :; do :; done"
+	done
+	until_true both_waited || return
+	echo 0 >$sampler/running
+	cat $sampler/cgroups
+}
+
+# Each dispatch is of one cgroup.
+adds_up()
+{
+	is "$(sum wait_seconds_count | cut -d . -f 1)" \
+		"$(awk '!/^#/ { n += $6 - $14 } END { print n }' $sampler/lines)" &&
+		is "$(sum throttled_total | cut -d . -f 1)" \
+			"$(awk '!/^#/ { n += $14 } END { print n }' $sampler/lines)"
+}
+
+need kdtl kdtl_sched
+have_module kdtl_sampler || skip_all "no module kdtl_sampler"
+have_module kdtl_fake_drive || skip_all "no module kdtl_fake_drive"
+grep -q '^cpu\>' /proc/cgroups || skip_all "no cgroups with the controller cpu"
+mkdir -p $root
+[ -e $root/cgroup.controllers ] || mount -t cgroup2 none $root || skip_all "no cgroup2"
+echo +cpu >$root/cgroup.subtree_control || skip_all "the controller cpu is in use"
+load kdtl_fake_pmu tasks=1 || bail_out "kdtl_fake_pmu does not load"
+load kdtl_fake_drive || bail_out "kdtl_fake_drive does not load"
+
+plan 12
+ok "it loads" load kdtl_sampler pmu=kdtl_fake
+sleeper web
+web=$pid
+sleeper hog
+hog=$pid
+ok "dispatches, waits and throttled time, by cgroup" counts
+ok "in the windows, too" in_window
+ok "the longest wait goes after a minute" falls
+ok "a cgroup that is made again is no second one" made_again
+ok "a path with bytes that Prometheus would not read" quotes
+ok "what is stale goes" goes_when_stale
+ok "reset forgets" reset_forgets
+ok "no more cgroups than the parameter says are separate" is_capped
+ok "0: none" can_be_switched_off
+ok "real tasks that wait for each other" real_tasks
+ok "the sum over all cgroups is that over all CPUs" adds_up
+finish

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Counts by cgroup. */
+/* Counts by cgroup, and behind whom the tasks of a cgroup waited. */
 #ifndef _KDTL_SAMPLER_CGROUPS_H
 #define _KDTL_SAMPLER_CGROUPS_H
 
@@ -16,6 +16,8 @@
  * @list: in cgroups
  * @id: its id, or that of the latest one with this path
  * @seen: time of its last dispatch, as struct sampler_wait has it
+ * @behind: for how long its tasks waited while those of other cgroups had the CPU, in ns
+ * @culprit: for how long its tasks had a CPU while those of other cgroups waited, in ns
  * @order: by which it is sorted
  * @stats: its dispatches since counting began, on all CPUs
  * @windows: its latest dispatches
@@ -26,6 +28,8 @@ struct sampler_cgroup {
 	struct list_head	list;
 	u64			id;
 	u64			seen;
+	u64			behind;
+	u64			culprit;
 	u64			order;
 	struct sampler_stats	stats;
 	struct sampler_windows	windows;
@@ -41,5 +45,11 @@ struct sampler_cgroup *cgroups_add(const struct kdtl_span *span,
 				   const struct sampler_wait *wait);
 void cgroups_clean(u64 now);
 void cgroups_reset(void);
+
+/* behind.c */
+void behind_add(const struct kdtl_span *span, const struct kdtl_entry *e,
+		struct sampler_cgroup *victim);
+void behind_lost(int cpu);
+void behind_exit(void);
 
 #endif /* _KDTL_SAMPLER_CGROUPS_H */

@@ -226,6 +226,12 @@ static const struct {
 	{ "kdtl_cgroup_throttled_seconds_total", "counter",
 	  "Time that these tasks were held back or, after that, waited.",
 	  offsetof(struct sampler_cgroup, stats.throttled), true },
+	{ "kdtl_cgroup_behind_seconds_total", "counter",
+	  "Time that the cgroup's tasks waited while those of other cgroups had the CPU, in waits from 1 ms on.",
+	  offsetof(struct sampler_cgroup, behind), true },
+	{ "kdtl_cgroup_culprit_seconds_total", "counter",
+	  "Time that tasks of other cgroups waited while the cgroup's tasks had the CPU, in waits from 1 ms on.",
+	  offsetof(struct sampler_cgroup, culprit), true },
 };
 
 static void metrics_one_by_cgroup(struct seq_file *m, unsigned int i)

@@ -77,14 +77,20 @@ static void sampler_span(const struct kdtl_span *span, void *unused)
 {
 	struct sampler_stats *st = per_cpu_ptr(sampler.stats, span->cpu);
 	const struct kdtl_entry *e;
+	struct sampler_cgroup *cgroup;
 	struct sampler_wait wait;
 
 	mutex_lock(&sampler.lock);
+	if (span->lost)
+		behind_lost(span->cpu);
 	kdtl_span_for_each_entry(e, span) {
 		wait = sampler_wait(span->info, e);
 		stats_add(st, &wait);
 		windows_add_cpu(span->cpu, &wait);
-		cgroups_add(span, e, &wait);
+		cgroup = cgroups_add(span, e, &wait);
+		/* With a share, entries are missing that say who had the CPU. */
+		if (cgroup && sampler.share == 100)
+			behind_add(span, e, cgroup);
 	}
 	mutex_unlock(&sampler.lock);
 }
@@ -236,6 +242,7 @@ static void sampler_debugfs(void)
 static void sampler_free(void)
 {
 	cgroups_reset();
+	behind_exit();
 	windows_exit();
 	free_percpu(sampler.stats);
 }

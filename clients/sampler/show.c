@@ -206,9 +206,11 @@ void show_cgroups(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
 	cgroups_clean(now);
 	for (i = 0; i < WINDOWS; i++)
 		show_window_cgroups(m, s, r, i, now);
-	seq_puts(m, "since reset\n" SHOW_WINDOW_HEAD " cgroup\n");
+	seq_puts(m, "since reset\n" SHOW_WINDOW_HEAD "   behind  culprit cgroup\n");
 	list_for_each_entry(c, &cgroups, list) {
 		show_window_row(m, &c->stats, ms);
+		show_ns(m, c->behind, false);
+		show_ns(m, c->culprit, false);
 		seq_printf(m, " %s\n", c->path);
 	}
 	if (s->share < 100)

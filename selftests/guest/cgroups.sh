@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The sampler by cgroup: the test source names tasks that sleep in cgroups, and says for
-# how long each waited. Then the scheduler does, and all adds up.
+# how long each waited behind whom. Then the scheduler does, and all adds up.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -68,10 +68,45 @@ in_window()
 	is "$(row 60 /web)" "2 1.00 s 3.00 s" && is "$(row 60 /hog)" "1 0 ns 0 ns"
 }
 
+# The wait was behind /hog, all of it; the next one behind a task of the same cgroup.
+names_culprit()
+{
+	is "$(metric culprit_seconds_total /hog)" 1.000000000 &&
+		is "$(metric behind_seconds_total /web)" 1.000000000 &&
+		fake later 0 2 && fake task 0 "$web2" "$web" 1000 &&
+		is "$(metric behind_seconds_total /web)" 1.000000000 &&
+		is "$(metric culprit_seconds_total /web)" 0.000000000 &&
+		fake task 1 "$web" "$hog" 500 &&
+		is "$(metric culprit_seconds_total unknown)" 0.500000000 &&
+		is "$(metric behind_seconds_total /web)" 1.500000000
+}
+
+# One cgroup had the CPU for two thirds of the wait, and the other one before that.
+shares_blame()
+{
+	sleeper cron || return
+	fake task 0 "$pid" "$web2" 0 && fake later 0 1 &&
+		fake task 0 "$hog" "$pid" 0 && fake later 0 2 &&
+		fake task 0 "$web" "$hog" 3000 || return
+	metric culprit_seconds_total /cron | awk '{ exit !($1 > 0.9 && $1 < 1.0) }' &&
+		is "$(sum behind_seconds_total)" "$(sum culprit_seconds_total)" &&
+		is "$(metric behind_seconds_total /web)" 4.500000000
+}
+
+# Entries that are lost could be of anybody.
+blames_nobody()
+{
+	before=$(metric culprit_seconds_total /hog)
+	fake task 0 "$hog" "$web" 0 && fake lost 0 1 && fake later 0 2 &&
+		fake task 0 "$web" "$hog" 1000 &&
+		is "$(metric culprit_seconds_total /hog)" "$before" &&
+		is "$(metric behind_seconds_total /web)" 5.500000000
+}
+
 falls()
 {
 	fake later 0 80 && is "$(metric wait_max_seconds /web)" 0.000000000 &&
-		is "$(row 60 /web)" "" && is "$(metric wait_seconds_count /web)" 1
+		is "$(row 60 /web)" "" && is "$(metric wait_seconds_count /web)" 5
 }
 
 # Prometheus refuses a series that is there twice.
@@ -95,7 +130,7 @@ quotes()
 goes_when_stale()
 {
 	fake later 0 200 && fake task 0 "$web" 0 10 && fake later 0 200 &&
-		is "$(metric wait_seconds_count /web)" 2 &&
+		is "$(metric wait_seconds_count /web)" 6 &&
 		is "$(metric wait_seconds_count /hog)" "" &&
 		is "$(grep -c 'kdtl_cgroup_wait_seconds_count{' $sampler/metrics)" 1
 }
@@ -131,11 +166,11 @@ can_be_switched_off()
 		fake task 0 "$web" 0 10 && ! grep -q kdtl_cgroup_ $sampler/metrics
 }
 
-# Loops beside each other, in two cgroups, until both have waited.
+# Loops beside each other, in two cgroups, until both have waited behind the other.
 both_waited()
 {
-	metric wait_seconds_sum /web | awk '$1 > 0.05 { found = 1 } END { exit !found }' &&
-		metric wait_seconds_sum /hog |
+	metric behind_seconds_total /web | awk '$1 > 0.05 { found = 1 } END { exit !found }' &&
+		metric behind_seconds_total /hog |
 		awk '$1 > 0.05 { found = 1 } END { exit !found }'
 }
 
@@ -149,6 +184,8 @@ real_tasks()
 	until_true both_waited || return
 	echo 0 >$sampler/running
 	cat $sampler/cgroups
+	is "$(sum behind_seconds_total)" "$(sum culprit_seconds_total)" &&
+		metric culprit_seconds_total /hog | awk '{ exit !($1 > 0.025) }'
 }
 
 # Each dispatch is of one cgroup.
@@ -170,14 +207,19 @@ echo +cpu >$root/cgroup.subtree_control || skip_all "the controller cpu is in us
 load kdtl_fake_pmu tasks=1 || bail_out "kdtl_fake_pmu does not load"
 load kdtl_fake_drive || bail_out "kdtl_fake_drive does not load"
 
-plan 12
+plan 15
 ok "it loads" load kdtl_sampler pmu=kdtl_fake
+sleeper web
+web2=$pid
 sleeper web
 web=$pid
 sleeper hog
 hog=$pid
 ok "dispatches, waits and throttled time, by cgroup" counts
 ok "in the windows, too" in_window
+ok "it says behind which cgroup another one waited" names_culprit
+ok "or behind which two, and for how long each" shares_blame
+ok "it blames nobody if entries are lost" blames_nobody
 ok "the longest wait goes after a minute" falls
 ok "a cgroup that is made again is no second one" made_again
 ok "a path with bytes that Prometheus would not read" quotes

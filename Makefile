@@ -25,11 +25,11 @@ modules clean:
 tool:
 	$(MAKE) -C clients/stream/tool
 
-## install      modules, headers and manual pages for clients, kdtl(1): after make and
-##              make tool; also PREFIX=/usr/local INSTALL_MOD_PATH= DESTDIR=
+## install      modules, headers and manual pages for clients, kdtl(1), what a fleet
+##              needs: after make and make tool; also PREFIX=/usr/local INSTALL_MOD_PATH= DESTDIR=
 ## uninstall    remove what install installed
 ## install-dkms put the sources into /usr/src, for dkms install kdtl/VERSION
-.PHONY: install uninstall install-headers install-man install-dkms
+.PHONY: install uninstall install-headers install-man install-fleet install-dkms
 PREFIX	?= /usr/local
 install:
 	@KDIR='$(KDIR)' PREFIX='$(PREFIX)' INSTALL_MOD_PATH='$(INSTALL_MOD_PATH)' \
@@ -60,6 +60,11 @@ install-headers:
 		$(wildcard api/include/uapi/linux/kdtl*.h)
 install-man:
 	scripts/man $(DESTDIR)$(PREFIX)/share/man/man9
+UNITDIR	?= $(PREFIX)/lib/systemd/system
+install-fleet:
+	install -D -m 644 -t $(DESTDIR)$(UNITDIR) clients/sampler/fleet/kdtl-metrics.service \
+		clients/sampler/fleet/kdtl-metrics.timer
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/kdtl clients/sampler/fleet/kdtl.*
 
 ## demo         boot a VM and print which tasks waited for a CPU (ARCH=powerpc: as
 ##              a guest of a real hypervisor); installs what is missing

@@ -100,7 +100,9 @@ packages_install()
 	inside 'apt-get -q -y install --no-install-recommends \
 		./kdtl_${V}_amd64.deb ./kdtl-dev_${V}_all.deb ./kdtl-dkms_${V}_all.deb
 		kdtl --help >/dev/null; dkms status' && all_there &&
-		[ -e "$root/usr/share/man/man9/kdtl_aux_peek.9.gz" ]
+		[ -e "$root/usr/share/man/man9/kdtl_aux_peek.9.gz" ] &&
+		[ -e "$root/lib/systemd/system/kdtl-metrics.timer" ] &&
+		! find "$root/etc/systemd" -name 'kdtl*' | grep .
 }
 
 client_builds()

@@ -48,6 +48,8 @@ installs()
 	done
 	test -e "$modules/Module.symvers" && test -x "$work/root/usr/bin/kdtl" &&
 		test -e "$work/root/usr/share/man/man1/kdtl.1" &&
+		test -e "$work/root/usr/lib/systemd/system/kdtl-metrics.timer" &&
+		test -e "$work/root/usr/share/kdtl/kdtl.rules.yml" &&
 		test -e "$work/root/usr/share/man/man9/kdtl_aux_peek.9"
 }
 

@@ -127,8 +127,9 @@ static int reader_thread(void *unused)
 		if (kthread_should_stop())
 			return 0;
 		err = reader_run();
-		if (err)
-			pr_err("no session of %s (%d)\n", pmu, err);
+		if (!err)
+			continue;
+		pr_err("no session of %s (%d)\n", pmu, err);
 		/* Try again for the next user, not for this one. */
 		wait_event_idle(wake, !READ_ONCE(listened) || kthread_should_stop());
 	}

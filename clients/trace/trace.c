@@ -3,8 +3,9 @@
  * kdtl_trace - every entry again as a trace event, kdtl:kdtl_dispatch
  *
  * A thread reads all CPUs in the order of time, so ftrace, perf and BPF programs get
- * the entries outside the scheduler's path.  While nobody uses the event there is no
- * session, and the thread sleeps.
+ * the entries outside the scheduler's path, with what a program in that path could not
+ * know: the cgroup of the task, and behind whom it waited.  While nobody uses the event
+ * there is no session, and the thread sleeps.
  */
 #define pr_fmt(fmt) "kdtl_trace: " fmt
 
@@ -14,6 +15,8 @@
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/wait.h>
+
+#include "client.h"
 
 #define CREATE_TRACE_POINTS
 #include "trace.h"
@@ -59,24 +62,54 @@ void kdtl_trace_unlisten(void)
 	complete(&done);
 }
 
-static void reader_loop(struct kdtl_session *s, struct kdtl_merge *m)
+/* Whose task the entry is about, and behind whom it waited. */
+static void traced_task(struct kdtl_session *s, struct traced *t)
+{
+	const struct kdtl_entry *e = t->entry;
+	struct kdtl_task task;
+
+	if (!kdtl_task_at(s, kdtl_entry_pid(e), kdtl_entry_time(e), &task))
+		t->task = task;
+	if (!t->task.cgroup || kdtl_cgroup_path(s, t->task.cgroup, t->path, sizeof(t->path)) < 0)
+		t->path[0] = '\0';
+	t->culprit = kdtl_trace_behind(t->cpu, e);
+	if (t->culprit.pid && !kdtl_task_at(s, t->culprit.pid, t->culprit.time, &task))
+		t->culprit_cgroup = task.cgroup;
+}
+
+static void reader_round(struct kdtl_session *s, struct kdtl_merge *m,
+			 const struct kdtl_aux_info *info, const struct kdtl_timebase *tb)
 {
 	const struct kdtl_entry *e;
-	struct kdtl_aux_info info;
-	bool tasks;
 
-	/* The time base and the source's name, which are the same for each CPU. */
-	if (kdtl_aux_info(s, -1, &info))
-		return;
-	tasks = !strcmp(info.source, "kdtl_sched");
+	while ((e = kdtl_merge_next(m))) {
+		struct traced t = {
+			.entry	= e,
+			.info	= info,
+			.cpu	= kdtl_merge_cpu(m),
+			.lost	= kdtl_merge_lost(m),
+			.mono	= kdtl_entry_mono_ns(e, tb),
+		};
+
+		if (info->tasks)
+			traced_task(s, &t);
+		trace_kdtl_dispatch(&t);
+		cond_resched();
+	}
+}
+
+static void reader_loop(struct kdtl_session *s, struct kdtl_merge *m,
+			const struct kdtl_aux_info *info)
+{
+	struct kdtl_timebase tb = { };
+
+	kdtl_timebase_sync(s, &tb);
 	while (READ_ONCE(listened) && !kthread_should_stop()) {
 		kdtl_wait(s, msecs_to_jiffies(READ_ONCE(period_ms)) ?: 1);
 		kdtl_merge_sync(m);
-		while ((e = kdtl_merge_next(m))) {
-			trace_kdtl_dispatch(e, kdtl_merge_cpu(m), kdtl_merge_lost(m), &info,
-					    tasks);
-			cond_resched();
-		}
+		kdtl_timebase_sync(s, &tb);
+		kdtl_trace_behind_round();
+		reader_round(s, m, info, &tb);
 	}
 }
 
@@ -96,25 +129,30 @@ static struct kdtl_session *reader_create(void)
 static int reader_run(void)
 {
 	struct kdtl_session *s = reader_create();
+	struct kdtl_aux_info info;
 	struct kdtl_merge *m;
 	int err;
 
 	if (IS_ERR(s))
 		return PTR_ERR(s);
 	m = kdtl_merge_create(s);
-	err = PTR_ERR_OR_ZERO(m);
+	err = PTR_ERR_OR_ZERO(m) ?: kdtl_aux_info(s, -1, &info);
+	/* First, so that it has what was before the first entry that is traced. */
+	if (!err && info.tasks)
+		err = kdtl_trace_behind_begin(pmu, aux_pages);
 	if (!err)
 		err = kdtl_load(s, NULL);
 	if (!err)
 		err = kdtl_start(s);
 	if (!err)
-		reader_loop(s, m);
+		reader_loop(s, m, &info);
 	/* Those of CPUs whose clocks were behind when they came online. */
 	if (kdtl_merge_late(m))
 		pr_warn("%llu dispatches were not traced: they came too late to be in order\n",
 			kdtl_merge_late(m));
 	kdtl_merge_destroy(m);
 	kdtl_session_close(s);
+	kdtl_trace_behind_end();
 	return err;
 }
 

@@ -20,9 +20,15 @@ logs()
 	[ "$(grep -c '\[kdtl_trace\]' $files/sessions)" = "$1" ]
 }
 
+# mine: the client's session that is read. The other one keeps what was before.
+mine()
+{
+	grep '\[kdtl_trace\]' $files/sessions | grep -v behind_begin
+}
+
 started()
 {
-	grep -q ' started .*\[kdtl_trace\]' $files/sessions
+	mine | grep -q ' started '
 }
 
 listen()
@@ -55,13 +61,13 @@ each()
 # entries KIND: of the client's session: produced, unread, lost or consumed.
 entries()
 {
-	awk -v kind="$1" '/\[kdtl_trace\]/ {
+	mine | awk -v kind="$1" '{
 		n["produced"] = $8
 		n["unread"] = $9
 		n["lost"] = $10
 		n["consumed"] = $8 - $9 - $10
 		print n[kind]
-	}' $files/sessions
+	}'
 }
 
 # switches: how often the thread was.
@@ -247,6 +253,111 @@ task()
 		[ $status -eq 0 ]
 }
 
+# spin NAME: a task of that name in a cgroup of that name, which computes on CPU 1.
+spin()
+{
+	printf '#!/bin/sh\nwhile :; do :; done\n' >"/tmp/$1"
+	chmod +x "/tmp/$1"
+	mkdir -p "$cgroups/$1" || return
+	background sh -c "echo \$\$ >$cgroups/$1/cgroup.procs; exec taskset 2 /tmp/$1"
+	eval "$1=$!"
+}
+
+id_of()
+{
+	stat -c %i "$cgroups/$1"
+}
+
+# of_web: the events of its waits of a ms or more for CPU 1, as VALUE of each KEY.
+of_web()
+{
+	sed -n "/ pid=$web /s/^.* kdtl_dispatch: \(cpu=1 \)/\1/p" $tracing/trace |
+		awk -v keys="$*" '
+		BEGIN { nr = split(keys, key) }
+		{
+			for (i = 1; i <= NF; i++)
+				if (p = index($i, "="))
+					v[substr($i, 1, p - 1)] = substr($i, p + 1)
+			if (v["queued"] < 1000000 || v["path"] != "/web")
+				next
+			for (i = 1; i <= nr; i++)
+				printf "%s%s", v[key[i]], i < nr ? " " : "\n"
+		}'
+}
+
+waited_often()
+{
+	[ "$(of_web culprit | grep -c "^$hog$")" -ge 20 ]
+}
+
+# Two tasks share a CPU: whenever one waits, the other one has the CPU for most of it.
+behind_whom()
+{
+	web=$1 hog=$2
+	until_true waited_often || { grep " pid=$web " $tracing/trace | tail -n 3; return 1; }
+	echo 0 >$tracing/tracing_on
+	of_web cgroup | sort -u >/tmp/cgroup
+	of_web culprit culprit_comm culprit_cgroup queued culprit_ns tgid >/tmp/culprits
+	echo 1 >$tracing/tracing_on
+	is "$(cat /tmp/cgroup)" "$(id_of web)" &&
+		awk -v hog="$hog" -v id="$(id_of hog)" -v web="$web" '
+		$5 > $4 || $6 != web { bad = 1; print "# wrong: " $0 }
+		$1 == hog && ($2 != "hog" || $3 != id) { bad = 1; print "# wrong: " $0 }
+		$1 == hog && $5 >= $4 / 2 { most++ }
+		END { print "# " NR " waits, " most " behind the hog"; exit bad || most < NR / 2 }
+	' /tmp/culprits
+}
+
+# behind_all MIN_WAIT_US
+behind_all()
+{
+	unlisten && echo "$1" >/sys/module/kdtl_trace/parameters/min_wait_us && listen || return
+	forget
+	behind_whom "$web" "$hog"
+	status=$?
+	echo 0 >/sys/module/kdtl_trace/parameters/min_wait_us
+	return $status
+}
+
+noisy()
+{
+	mkdir -p $cgroups
+	mount -t cgroup2 none $cgroups && spin web && spin hog
+}
+
+quiet()
+{
+	kill "$web" "$hog"
+	wait "$web" "$hog" 2>/dev/null
+	rmdir "$cgroups/web" "$cgroups/hog" && umount $cgroups
+}
+
+by_cgroup()
+{
+	echo 'hist:keys=path,culprit_comm:vals=wait' >$event/trigger &&
+		until_true grep -q '{ path: /web *, culprit_comm: hog *}' $event/hist
+	status=$?
+	[ $status -eq 0 ] || note "$(cat $event/hist)"
+	echo '!hist:keys=path,culprit_comm:vals=wait' >$event/trigger && [ $status -eq 0 ]
+}
+
+# Events are written when they are read, up to a period after the dispatch.
+by_monotonic()
+{
+	unlisten && echo mono >$tracing/trace_clock && listen && until_true traced_some || return
+	echo 0 >$event/enable
+	sed -n 's/^.* \([0-9]*\)\.\([0-9]*\): kdtl_dispatch: .* mono=\([0-9]*\) .*/\1\2 \3/p' \
+		$tracing/trace >/tmp/mono
+	echo local >$tracing/trace_clock
+	awk '$1 * 1000 + 999 < $2 || $1 * 1000 > $2 + 60e9 { bad++; print "# wrong: " $0 }
+		END { exit bad || !NR }' /tmp/mono
+}
+
+traced_some()
+{
+	grep -q kdtl_dispatch: $tracing/trace
+}
+
 # With an endless period nothing wakes the thread: its own dispatches do not either.
 bounded()
 {
@@ -264,9 +375,12 @@ bounded()
 
 need kdtl kdtl_sched kdtl_fake_pmu kdtl_fake_drive
 have_module kdtl_trace || skip_all "no module kdtl_trace"
+cgroups=/tmp/kdtl-trace
+# The test reads the trace again and again, and each time makes dispatches itself.
+echo 16384 >$tracing/buffer_size_kb
 cpus=$(sed -n 's/^cpu\([0-9][0-9]*\).*/\1/p' /proc/stat)
 
-plan 16
+plan 22
 ok "wrong parameters are refused" refuses
 ok "it loads" load kdtl_trace pmu=kdtl_fake
 ok "nobody listens: no session, and the thread sleeps" silent
@@ -281,6 +395,12 @@ ok "what is lost is told" lost
 ok "it loads for the scheduler's log" load kdtl_trace
 ok "a histogram of tasks" histogram
 ok "every dispatch of a task" task
+ok "two tasks share a CPU, in cgroups" noisy
+ok "each wait with its cgroup and behind whom" behind_all 0
+ok "the same if only long waits are traced" behind_all 1000
+ok "a histogram by cgroup and culprit" by_cgroup
+ok "they end" quiet
+ok "the time is that of CLOCK_MONOTONIC" by_monotonic
 unlisten
 ok "it unloads" unload kdtl_trace
 ok "its own dispatches do not wake it" bounded

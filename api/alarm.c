@@ -7,11 +7,13 @@
  */
 #define pr_fmt(fmt) "kdtl: " fmt
 
+#include <linux/cpumask.h>
 #include <linux/export.h>
 #include <linux/instruction_pointer.h>
 #include <linux/kdtl.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
+#include <linux/string.h>
 
 #include "../core/compat.h"
 #include "session.h"
@@ -26,7 +28,8 @@ static int kdtl_alarm_refuse(const char *verb, const char *what, unsigned long c
 
 /**
  * kdtl_alarm_register() - register a notifier of alarms
- * @nb: called in task context, with a string that describes the problem
+ * @nb: called in task context, with the &struct kdtl_alarm as its data, which it must
+ *	neither change nor keep
  *
  * The module that has @nb's function must unregister it before the module goes.  kdtl
  * unregisters one that was forgotten, and says so in the log.
@@ -89,22 +92,40 @@ void kdtl_alarm_unregister_left(struct module *module)
 	}
 }
 
+/* What is wrong with an alarm; NULL: nothing. */
+static const char *kdtl_alarm_wrong(const struct kdtl_alarm *alarm)
+{
+	if (!alarm || !alarm->what)
+		return "a description";
+	/* Notifiers log it, and a task may have chosen a part of it. */
+	if (strchr(alarm->what, '\n'))
+		return "a description of one line";
+	if (alarm->cpu < -1 || alarm->cpu >= (int)nr_cpu_ids)
+		return "a CPU that there may be, or -1";
+	if (alarm->from > alarm->to)
+		return "a time that ends after it begins";
+	return NULL;
+}
+
 /**
  * kdtl_alarm() - notify other clients of a problem
- * @what: describes the problem in one short line, without an end of line
+ * @alarm: the problem; valid until this returns
  *
- * Returns when all registered notifiers have been called.  Without a description none
- * is called.
+ * Returns when all registered notifiers have been called.  If @alarm is not valid, none
+ * is called, and a line in the log says why.
  *
  * Context: task, may sleep.
+ * Return: 0; -EINVAL: @alarm is NULL, its description is missing or has more than one
+ * line, there is no such CPU, or its time ends before it begins.
  */
-void kdtl_alarm(const char *what)
+int kdtl_alarm(const struct kdtl_alarm *alarm)
 {
+	const char *wrong = kdtl_alarm_wrong(alarm);
+
 	might_sleep();
-	if (!what) {
-		kdtl_alarm_refuse(__func__, "a description", _RET_IP_);
-		return;
-	}
-	blocking_notifier_call_chain(&kdtl_alarms, 0, (void *)what);
+	if (wrong)
+		return kdtl_alarm_refuse(__func__, wrong, _RET_IP_);
+	blocking_notifier_call_chain(&kdtl_alarms, 0, (void *)alarm);
+	return 0;
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_alarm, KDTL_NS);

@@ -96,7 +96,9 @@ static int recorder_panic(struct notifier_block *nb, unsigned long val, void *da
 
 static int recorder_alarm(struct notifier_block *nb, unsigned long val, void *data)
 {
-	recorder_print_live(data);
+	const struct kdtl_alarm *alarm = data;
+
+	recorder_print_live(alarm->what);
 	return NOTIFY_DONE;
 }
 

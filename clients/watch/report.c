@@ -62,7 +62,7 @@ static void report(int cpu, u64 wait, bool saturated, const char *what,
 		return;
 	if (READ_ONCE(uevent))
 		report_uevent(cpu, wait, saturated, what, behind);
-	kdtl_alarm(what);
+	kdtl_alarm(&(struct kdtl_alarm){ .what = what, .cpu = cpu });
 }
 
 /**

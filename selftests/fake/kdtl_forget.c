@@ -92,9 +92,11 @@ struct kdtl_session *forget_open(const struct kdtl_session_attr *attr, bool work
 }
 
 /* The function that the log names, of an alarm. */
-static int forget_alarm(struct notifier_block *nb, unsigned long unused, void *what)
+static int forget_alarm(struct notifier_block *nb, unsigned long unused, void *data)
 {
-	pr_info("alarm: %s\n", (const char *)what);
+	const struct kdtl_alarm *alarm = data;
+
+	pr_info("alarm: %s\n", alarm->what);
 	return NOTIFY_OK;
 }
 
@@ -159,7 +161,7 @@ static int __init forget_init(void)
 		err = kdtl_pmu_register(&forget_pmu);
 	if (!err && strcmp(leave, "alarm") && strcmp(leave, "pmu"))
 		err = forget_session();
-	kdtl_alarm("forget");
+	kdtl_alarm(&(struct kdtl_alarm){ .what = "forget", .cpu = -1 });
 	if (err)
 		pr_err("cannot be set up (%d)\n", err);
 	/* A script sees that init failed where it should. */

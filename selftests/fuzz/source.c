@@ -247,6 +247,12 @@ static long fuzz_kdtl_alarm(struct fuzz_thread *t, struct fuzz_slot *slot, long 
 		.priority	= fuzz_below(t, 3),
 	};
 	const int before = atomic_read(&fuzz_alarms);
+	const struct kdtl_alarm alarm = {
+		.what	= fuzz_one_in(t, 4) ? NULL : "fuzz",
+		.cpu	= fuzz_one_in(t, 4) ? (int)fuzz_u64(t) : -1,
+		.to	= fuzz_u64(t),
+	};
+	const bool wrong = !alarm.what || alarm.cpu < -1 || alarm.cpu >= (int)nr_cpu_ids;
 	long ret;
 
 	*want = 0;
@@ -257,9 +263,10 @@ static long fuzz_kdtl_alarm(struct fuzz_thread *t, struct fuzz_slot *slot, long 
 	ret = kdtl_alarm_register(&nb);
 	if (ret)
 		return ret;
-	kdtl_alarm("fuzz");
+	if (kdtl_alarm(&alarm) != (wrong ? -EINVAL : 0))
+		fuzz_fail(t, "an alarm that is wrong was taken, or one that is not refused");
 	ret = kdtl_alarm_unregister(&nb);
-	if (atomic_read(&fuzz_alarms) == before)
+	if (!wrong && atomic_read(&fuzz_alarms) == before)
 		fuzz_fail(t, "no notifier was called");
 	return ret;
 }

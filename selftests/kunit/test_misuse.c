@@ -238,7 +238,42 @@ static void misuse_no_notifier(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_alarm_register(NULL), -EINVAL);
 	KUNIT_EXPECT_EQ(test, kdtl_alarm_register(&empty), -EINVAL);
 	KUNIT_EXPECT_EQ(test, kdtl_alarm_unregister(NULL), -EINVAL);
-	kdtl_alarm(NULL);
+}
+
+static int misuse_alarms;
+
+static int misuse_alarmed(struct notifier_block *nb, unsigned long unused, void *data)
+{
+	const struct kdtl_alarm *alarm = data;
+
+	misuse_alarms += alarm->cpu == 0 && alarm->from == 1 && alarm->to == 2;
+	return NOTIFY_OK;
+}
+
+/* A notifier relies on what an alarm says, so it gets none that is wrong. */
+static void misuse_alarm(struct kunit *test)
+{
+	const struct kdtl_alarm wrong[] = {
+		{ .cpu = -1 },
+		{ .what = "two\nlines", .cpu = -1 },
+		{ .what = "no such CPU", .cpu = nr_cpu_ids },
+		{ .what = "no such CPU", .cpu = -2 },
+		{ .what = "ends early", .cpu = 0, .from = 2, .to = 1 },
+		{ .what = "no end", .cpu = 0, .from = 2 },
+	};
+	const struct kdtl_alarm right = { .what = "right", .from = 1, .to = 2 };
+	struct notifier_block nb = { .notifier_call = misuse_alarmed };
+	unsigned int i;
+
+	misuse_alarms = 0;
+	KUNIT_ASSERT_EQ(test, kdtl_alarm_register(&nb), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_alarm(NULL), -EINVAL);
+	for (i = 0; i < ARRAY_SIZE(wrong); i++)
+		KUNIT_EXPECT_EQ(test, kdtl_alarm(&wrong[i]), -EINVAL);
+	KUNIT_EXPECT_EQ(test, misuse_alarms, 0);
+	KUNIT_EXPECT_EQ(test, kdtl_alarm(&right), 0);
+	KUNIT_EXPECT_EQ(test, misuse_alarms, 1);
+	KUNIT_EXPECT_EQ(test, kdtl_alarm_unregister(&nb), 0);
 }
 
 static void misuse_no_source(struct kunit *test)
@@ -256,6 +291,7 @@ static struct kunit_case misuse_cases[] = {
 	KUNIT_CASE(misuse_write_cpu),
 	KUNIT_CASE(misuse_no_merge),
 	KUNIT_CASE(misuse_no_notifier),
+	KUNIT_CASE(misuse_alarm),
 	KUNIT_CASE(misuse_no_source),
 	{}
 };

@@ -857,9 +857,24 @@ int kdtl_tasks_read(struct kdtl_session *s, u64 *seq, struct kdtl_task *tasks,
 int kdtl_cgroup_path(struct kdtl_session *s, u64 id, char *path, size_t size);
 
 /* Alarms: a client that notices a problem notifies other clients. */
+
+/**
+ * struct kdtl_alarm - a problem that a client has noticed
+ * @what: describes it in one short line, without an end of line
+ * @cpu: the CPU that it is about; -1: no particular one
+ * @from: when it began, by local_clock(), in ns
+ * @to: when it ended, or until when it is known to last; 0: no time is known
+ */
+struct kdtl_alarm {
+	const char	*what;
+	int		cpu;
+	u64		from;
+	u64		to;
+};
+
 int kdtl_alarm_register(struct notifier_block *nb);
 int kdtl_alarm_unregister(struct notifier_block *nb);
-void kdtl_alarm(const char *what);
+int kdtl_alarm(const struct kdtl_alarm *alarm);
 
 /**
  * kdtl_ticks_to_ns() - convert a length of time

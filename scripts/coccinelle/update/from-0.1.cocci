@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /// Update a client or a driver that was written for kdtl 0.1.
 ///
-/// KDTL_SESSION_BLOCK is KDTL_SESSION_PAUSE now, and what only PMU drivers use has
-/// moved to <linux/kdtl_pmu.h>.
+/// KDTL_SESSION_BLOCK is KDTL_SESSION_PAUSE now, kdtl_alarm() takes a structure, and what
+/// only PMU drivers use has moved to <linux/kdtl_pmu.h>.  A notifier of alarms has to be
+/// changed by hand: it gets the structure, no longer the text.
 ///
 //	scripts/cocci --update 0.1 FOLDER | patch -p0
 //
@@ -17,6 +18,19 @@ virtual patch
 @@
 -KDTL_SESSION_BLOCK
 +KDTL_SESSION_PAUSE
+
+@depends on patch@
+struct kdtl_alarm *alarm;
+expression text;
+@@
+(
+kdtl_alarm(alarm)
+|
+kdtl_alarm(&text)
+|
+-kdtl_alarm(text)
++kdtl_alarm(&(struct kdtl_alarm) { .what = text, .cpu = -1 })
+)
 
 @function@
 identifier f =~ "^kdtl_(pmu_(register|unregister|output|lost)|aux_output_(begin|end|skip|flag)|get_aux)$";

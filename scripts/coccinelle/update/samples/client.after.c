@@ -35,6 +35,10 @@ static int __init client_init(void)
 	session = kdtl_session_create(&attr);
 	if (IS_ERR(session))
 		return PTR_ERR(session);
+	kdtl_alarm(&(struct kdtl_alarm){
+			.what = "client",
+			.cpu = -1
+		});
 	err = kdtl_load(session, NULL);
 	if (!err)
 		err = kdtl_start(session);

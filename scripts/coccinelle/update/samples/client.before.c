@@ -35,6 +35,7 @@ static int __init client_init(void)
 	session = kdtl_session_create(&attr);
 	if (IS_ERR(session))
 		return PTR_ERR(session);
+	kdtl_alarm("client");
 	err = kdtl_load(session, NULL);
 	if (!err)
 		err = kdtl_start(session);

@@ -34,7 +34,7 @@ MODULE_PARM_DESC(aux_pages, "pages per CPU, a power of two (default 16)");
 
 static unsigned int ms = 100;
 module_param(ms, uint, 0644);
-MODULE_PARM_DESC(ms, "how far a table goes back, in ms (default 100)");
+MODULE_PARM_DESC(ms, "how far a table goes back, from now or from the wait that it is about, in ms (default 100)");
 
 static unsigned int lines = 80;
 module_param(lines, uint, 0444);
@@ -51,18 +51,11 @@ static atomic_t live_busy;
 /* local_clock() at the last oops' table; 0: none. */
 static u64 oops_at;
 
-static void recorder_print(struct table *t, const char *why)
-{
-	const bool tasks = !strcmp(pmu, "kdtl_sched");
-
-	table_print(t, session, tasks, READ_ONCE(ms), why);
-}
-
-static int recorder_print_live(const char *why)
+static int recorder_print_live(const struct kdtl_alarm *about)
 {
 	if (atomic_cmpxchg_acquire(&live_busy, 0, 1))
 		return -EBUSY;
-	recorder_print(&live_table, why);
+	table_print(&live_table, session, READ_ONCE(ms), about);
 	atomic_set_release(&live_busy, 0);
 	return 0;
 }
@@ -72,7 +65,9 @@ static int recorder_print_live(const char *why)
 /* Perhaps in NMI or inside the scheduler; the other CPUs keep running. */
 static int recorder_die(struct notifier_block *nb, unsigned long val, void *data)
 {
-	if (val == DIE_OOPS && !recorder_print_live("oops"))
+	const struct kdtl_alarm oops = { .what = "oops", .cpu = raw_smp_processor_id() };
+
+	if (val == DIE_OOPS && !recorder_print_live(&oops))
 		WRITE_ONCE(oops_at, local_clock());
 	return NOTIFY_DONE;
 }
@@ -80,6 +75,7 @@ static int recorder_die(struct notifier_block *nb, unsigned long val, void *data
 /* Interrupts off, perhaps in NMI; the other CPUs have been stopped. */
 static int recorder_panic(struct notifier_block *nb, unsigned long val, void *data)
 {
+	const struct kdtl_alarm panic = { .what = "panic", .cpu = raw_smp_processor_id() };
 	const u64 oops = READ_ONCE(oops_at);
 	static bool done;
 
@@ -90,15 +86,13 @@ static int recorder_panic(struct notifier_block *nb, unsigned long val, void *da
 	if (oops && local_clock() - oops < NSEC_PER_SEC)
 		pr_emerg("see the table of the oops above\n");
 	else
-		recorder_print(&panic_table, "panic");
+		table_print(&panic_table, session, READ_ONCE(ms), &panic);
 	return NOTIFY_DONE;
 }
 
 static int recorder_alarm(struct notifier_block *nb, unsigned long val, void *data)
 {
-	const struct kdtl_alarm *alarm = data;
-
-	recorder_print_live(alarm->what);
+	recorder_print_live(data);
 	return NOTIFY_DONE;
 }
 
@@ -113,7 +107,9 @@ static struct notifier_block panic_nb = {
 
 static int trigger_set(void *unused, u64 val)
 {
-	return recorder_print_live("asked for");
+	const struct kdtl_alarm asked = { .what = "asked for", .cpu = -1 };
+
+	return recorder_print_live(&asked);
 }
 DEFINE_DEBUGFS_ATTRIBUTE(trigger_fops, NULL, trigger_set, "%llu\n");
 
@@ -171,6 +167,13 @@ static int recorder_begin(void)
 	return err;
 }
 
+static void recorder_end(void)
+{
+	kdtl_session_close(session);
+	table_free(&panic_table);
+	table_free(&live_table);
+}
+
 static int __init recorder_init(void)
 {
 	int err;
@@ -179,35 +182,25 @@ static int __init recorder_init(void)
 		pr_warn("lines=%u: must be from 1 to %u\n", lines, RECORDER_MAX_LINES);
 		return -EINVAL;
 	}
-	err = table_alloc(&live_table, lines);
-	if (!err)
-		err = table_alloc(&panic_table, lines);
-	if (err)
-		goto free;
 	err = recorder_begin();
 	if (err) {
 		pr_err("no session of %s (%d)\n", pmu, err);
-		goto free;
+		return err;
 	}
-	err = recorder_hook();
+	err = table_alloc(&live_table, lines, aux_pages);
+	if (!err)
+		err = table_alloc(&panic_table, lines, aux_pages);
+	if (!err)
+		err = recorder_hook();
 	if (err)
-		goto close;
-	return 0;
-
-close:
-	kdtl_session_close(session);
-free:
-	table_free(&panic_table);
-	table_free(&live_table);
+		recorder_end();
 	return err;
 }
 
 static void __exit recorder_exit(void)
 {
 	recorder_unhook();
-	kdtl_session_close(session);
-	table_free(&panic_table);
-	table_free(&live_table);
+	recorder_end();
 }
 
 /* When built in, after the sources: those are device_initcalls. */

@@ -8,8 +8,10 @@
  */
 #define pr_fmt(fmt) "kdtl_recorder: " fmt
 
+#include <linux/mm.h>
 #include <linux/printk.h>
 #include <linux/sched/clock.h>
+#include <linux/timekeeping.h>
 #include <linux/vmalloc.h>
 
 #include "table.h"
@@ -18,16 +20,19 @@
  * table_alloc() - allocate a table
  * @t: the table
  * @lines: most rows that it may have
+ * @pages: pages per CPU of the session, a power of two; 0: kdtl's default
  *
  * Context: may sleep.
  * Return: 0 or -ENOMEM; call table_free() in both cases.
  */
-int table_alloc(struct table *t, unsigned int lines)
+int table_alloc(struct table *t, unsigned int lines, unsigned int pages)
 {
 	t->lines = lines;
+	t->area_size = (size_t)(pages ?: KDTL_DEFAULT_AUX_PAGES) << PAGE_SHIFT;
+	t->area = vmalloc(t->area_size);
 	t->cpus = vcalloc(nr_cpu_ids, sizeof(*t->cpus));
 	t->entries = vcalloc(array_size(nr_cpu_ids, lines), sizeof(*t->entries));
-	return t->cpus && t->entries ? 0 : -ENOMEM;
+	return t->area && t->cpus && t->entries ? 0 : -ENOMEM;
 }
 
 /**
@@ -40,6 +45,7 @@ void table_free(struct table *t)
 {
 	vfree(t->entries);
 	vfree(t->cpus);
+	vfree(t->area);
 }
 
 /* In ns since boot, like the time stamps of the kernel's log. */
@@ -60,6 +66,8 @@ static unsigned int table_take(struct table *t, struct kdtl_session *s, u64 *tot
 
 	*total = 0;
 	t->now = local_clock();
+	/* Safe in NMI, and if the dying CPU was setting the clocks. */
+	t->real = ktime_get_real_fast_ns() - t->now;
 	kdtl_for_each_cpu(cpu, s) {
 		c = &t->cpus[cpu];
 		len = kdtl_aux_snapshot(s, cpu, to, t->lines * sizeof(*to), &missed);
@@ -108,22 +116,32 @@ static struct table_cpu *table_oldest(struct table *t)
 }
 
 /*
- * Choose the rows to print: the last dispatch of every CPU, however old it is,
- * since a task that hangs was dispatched long ago; then back in time.
+ * Choose the rows to print: the last dispatch of every CPU, however old it is, since
+ * a task that hangs was dispatched long ago; then those of @cpu until the task that had
+ * it at @from; then all others, back in time until @oldest.  @cpu is -1 for none.
  */
-static unsigned int table_choose(struct table *t, unsigned int found, u64 oldest)
+static unsigned int table_choose(struct table *t, unsigned int found, int cpu, u64 from,
+				 u64 oldest)
 {
 	unsigned int rows = 0;
 	struct table_cpu *c;
-	int cpu;
+	int each;
 
 	if (found <= t->lines) {
-		for_each_possible_cpu(cpu) {
-			c = &t->cpus[cpu];
+		for_each_possible_cpu(each) {
+			c = &t->cpus[each];
 			if (c->end > c->start) {
 				c->from--;
 				rows++;
 			}
+		}
+	}
+	if (cpu >= 0) {
+		c = &t->cpus[cpu];
+		while (rows < t->lines && c->from > c->start &&
+		       (c->from == c->end || table_time(t, c->from) > from)) {
+			c->from--;
+			rows++;
 		}
 	}
 	while (rows < t->lines) {
@@ -139,6 +157,19 @@ static unsigned int table_choose(struct table *t, unsigned int found, u64 oldest
 /* ------------------------------------------------------------------ rows */
 
 #define TABLE_WHO	80
+#define TABLE_WHEN	24
+#define TABLE_WAITED	24
+
+/* The time of day, in UTC. */
+static void table_when(const struct table *t, char *buf, size_t size, u64 ns)
+{
+	u64 seconds = ns + t->real;
+	const u32 frac = do_div(seconds, NSEC_PER_SEC);
+	const u32 of_day = do_div(seconds, 24 * 60 * 60);
+
+	snprintf(buf, size, "%02u:%02u:%02u.%06u", of_day / 3600, of_day / 60 % 60, of_day % 60,
+		 frac / (u32)NSEC_PER_USEC);
+}
 
 /* Three digits and a unit; a + for "or more". */
 static void table_span(char *buf, size_t size, u64 ns, bool saturated)
@@ -185,10 +216,9 @@ static void table_row(const struct table *t, const struct table_cpu *c, bool tas
 	const struct kdtl_entry *e = c->from;
 	/* For kdtl_vpa, kdtl_entry_cpu() is the hypervisor's processor number. */
 	const int cpu = c - t->cpus;
-	char who[TABLE_WHO], before[TABLE_WHO], waited[24];
-	u64 when = table_time(t, e);
-	u32 frac = do_div(when, NSEC_PER_SEC);
+	char who[TABLE_WHO], before[TABLE_WHO], waited[TABLE_WAITED], when[TABLE_WHEN];
 
+	table_when(t, when, sizeof(when), table_time(t, e));
 	if (kdtl_entry_is_throttled(e))
 		strscpy(waited, "?", sizeof(waited));
 	else
@@ -196,51 +226,134 @@ static void table_row(const struct table *t, const struct table_cpu *c, bool tas
 			   kdtl_ticks_to_ns(&t->info, kdtl_entry_wait(e)),
 			   kdtl_entry_wait_saturated(e));
 	if (!tasks) {
-		pr_warn("%5llu.%06u %3d %8s %-24s %s\n", when,
-			frac / (u32)NSEC_PER_USEC, cpu, waited,
+		pr_warn("%s %3d %8s %-24s %s\n", when, cpu, waited,
 			kdtl_preempt_reason_name(kdtl_entry_preempt_reason(e)),
 			kdtl_dispatch_reason_name(kdtl_entry_dispatch_reason(e)));
 		return;
 	}
 	table_task(who, sizeof(who), e);
 	table_before(before, sizeof(before), c);
-	pr_warn("%5llu.%06u %3d %8s %-22s %-22s %s\n", when,
-		frac / (u32)NSEC_PER_USEC, cpu, waited, who, before,
+	pr_warn("%s %3d %8s %-22s %-22s %s\n", when, cpu, waited, who, before,
 		kdtl_task_reason_name(kdtl_entry_dispatch_reason(e)));
+}
+
+/* ------------------------------------------------------------- who had it */
+
+#define TABLE_RAN	4
+#define TABLE_PATH	64	/* characters of a cgroup's path */
+
+/* The task with its cgroup, unless that is not known or the root. */
+static void table_culprit(struct table *t, struct kdtl_session *s, const struct kdtl_ran *ran,
+			  u64 when, char *buf, size_t size)
+{
+	char *path = t->path;
+	struct kdtl_task task;
+	int at, len;
+
+	at = scnprintf(buf, size, "%*pE:%d", (int)strlen(ran->comm), ran->comm, ran->pid);
+	if (kdtl_task_at(s, ran->pid, when, &task))
+		return;
+	len = kdtl_cgroup_path(s, task.cgroup, path, sizeof(t->path));
+	/* The end says most: that is where a container's own name is. */
+	if (len > TABLE_PATH)
+		scnprintf(buf + at, size - at, " (...%*pE)", TABLE_PATH, path + len - TABLE_PATH);
+	else if (len > 1)
+		scnprintf(buf + at, size - at, " (%*pE)", len, path);
+}
+
+static int table_add(struct table *t, int at, u64 ticks, const char *who)
+{
+	char had[TABLE_WAITED];
+
+	table_span(had, sizeof(had), kdtl_ticks_to_ns(&t->info, ticks), false);
+	return at + scnprintf(t->line + at, sizeof(t->line) - at, "%s %s %s",
+			      at ? "," : "", who, had);
+}
+
+/*
+ * Say in one line who had @cpu from @from to @to.  @busy: somebody waited for it then, or
+ * has it.
+ */
+static void table_culprits(struct table *t, struct kdtl_session *s, int cpu, u64 from,
+			   u64 to, bool busy)
+{
+	char when[TABLE_WHEN], until[TABLE_WHEN], name[TABLE_WHO + TABLE_PATH];
+	struct kdtl_ran ran[TABLE_RAN];
+	struct kdtl_who who = { .ran = ran, .size = ARRAY_SIZE(ran) };
+	const ssize_t len = kdtl_aux_snapshot(s, cpu, t->area, t->area_size, NULL);
+	const struct kdtl_entry *e;
+	unsigned int i;
+	int at = 0;
+
+	if (len <= 0)
+		return;
+	/* The time base of a source that names tasks is local_clock(). */
+	kdtl_who_begin(&who, from, to);
+	kdtl_for_each_entry(e, t->area, len)
+		kdtl_who_entry(&who, e);
+	kdtl_who_end(&who, busy);
+	for (i = 0; i < who.nr; i++) {
+		table_culprit(t, s, &ran[i], to, name, sizeof(name));
+		at = table_add(t, at, ran[i].ticks, name);
+	}
+	if (who.others)
+		at = table_add(t, at, who.others, "others");
+	if (who.unknown)
+		table_add(t, at, who.unknown, "not known");
+	table_when(t, when, sizeof(when), from);
+	table_when(t, until, sizeof(until), to);
+	pr_warn("CPU %d from %s to %s:%s\n", cpu, when, until, t->line);
+}
+
+static void table_title(const struct table *t, const char *why, u64 span, unsigned int found,
+			unsigned int rows, u64 total)
+{
+	const time64_t real = div_u64(t->now + t->real, NSEC_PER_SEC);
+	u64 boot = t->now;
+	const u32 frac = do_div(boot, NSEC_PER_SEC);
+
+	pr_warn("%s: the last %llu ms of %u CPUs, %u of %llu dispatches, oldest first\n",
+		why, div_u64(span, NSEC_PER_MSEC), found, rows, total);
+	pr_warn("%ptTs UTC, %llu.%06u s after boot\n", &real, boot,
+		frac / (u32)NSEC_PER_USEC);
 }
 
 /**
  * table_print() - print the newest dispatches of all CPUs, oldest first
  * @t: the table; the caller is its only user
  * @s: an overwrite session
- * @tasks: the source's entries name their tasks
- * @ms: how far to go back
- * @why: for the title
+ * @ms: how far to go back from now, or from the time of @about
+ * @about: why the table is printed; its CPU and time come first
  *
  * Context: any, including NMI and a panic that has stopped the other CPUs.
  */
-void table_print(struct table *t, struct kdtl_session *s, bool tasks,
-		 unsigned int ms, const char *why)
+void table_print(struct table *t, struct kdtl_session *s, unsigned int ms,
+		 const struct kdtl_alarm *about)
 {
-	const u64 span = (u64)ms * NSEC_PER_MSEC;
+	const u64 margin = (u64)ms * NSEC_PER_MSEC;
 	unsigned int found, rows;
 	struct table_cpu *c;
-	u64 total;
+	u64 total, from, to;
 
 	if (kdtl_aux_info(s, -1, &t->info))
 		return;
 	found = table_take(t, s, &total);
-	rows = table_choose(t, found, t->now > span ? t->now - span : 0);
+	to = about->to ? min(about->to, t->now) : t->now;
+	from = about->to ? min(about->from, to) : to - min(margin, to);
+	rows = table_choose(t, found, about->to ? about->cpu : -1, from,
+			    about->to ? from - min(margin, from) : from);
 
-	pr_warn("%s: the last %u ms of %u CPUs, %u of %llu dispatches, oldest first\n",
-		why, ms, found, rows, total);
-	if (tasks)
-		pr_warn("       when CPU   waited who                    before                 why\n");
+	table_title(t, about->what, about->to ? t->now - from + margin : margin, found, rows,
+		    total);
+	if (t->info.tasks && about->cpu >= 0)
+		table_culprits(t, s, about->cpu, from, to, about->to || current->pid);
+	if (t->info.tasks)
+		pr_warn("when (UTC)      CPU   waited who                    before                 why\n");
 	else
-		pr_warn("       when CPU   waited preempted by             dispatched by\n");
+		pr_warn("when (UTC)      CPU   waited preempted by             dispatched by\n");
 	while ((c = table_oldest(t))) {
-		table_row(t, c, tasks);
+		table_row(t, c, t->info.tasks);
 		c->from++;
 	}
-	pr_warn("%s: end of table\n", why);
+	pr_warn("%s: end of table\n", about->what);
 }

@@ -4,6 +4,10 @@
 #define _KDTL_RECORDER_TABLE_H
 
 #include <linux/kdtl.h>
+#include <linux/limits.h>
+
+/* A line of the log, with the names and cgroups of TABLE_RAN tasks. */
+#define TABLE_LINE	640
 
 /**
  * struct table_cpu - one CPU's part of a table
@@ -22,20 +26,30 @@ struct table_cpu {
  * @lines: most rows that it may have
  * @entries: @lines for each CPU
  * @cpus: struct table_cpu of each CPU
+ * @area: for all entries of one CPU
+ * @area_size: size of @area in bytes
  * @info: how to convert the times
  * @now: when the copies were taken, in ns since boot
+ * @real: the wall clock minus the time since boot, in ns
+ * @line: the line about who had the CPU
+ * @path: of a cgroup
  */
 struct table {
 	unsigned int		lines;
 	struct kdtl_entry	*entries;
 	struct table_cpu	*cpus;
+	struct kdtl_entry	*area;
+	size_t			area_size;
 	struct kdtl_aux_info	info;
 	u64			now;
+	u64			real;
+	char			line[TABLE_LINE];
+	char			path[PATH_MAX];
 };
 
-int table_alloc(struct table *t, unsigned int lines);
+int table_alloc(struct table *t, unsigned int lines, unsigned int pages);
 void table_free(struct table *t);
-void table_print(struct table *t, struct kdtl_session *s, bool tasks,
-		 unsigned int ms, const char *why);
+void table_print(struct table *t, struct kdtl_session *s, unsigned int ms,
+		 const struct kdtl_alarm *about);
 
 #endif /* _KDTL_RECORDER_TABLE_H */

@@ -73,8 +73,7 @@ table()
 	/dispatches, oldest first$/ { n = 0; next }
 	/^asked for: end of table$/ && n { n = 0; next }
 	/: end of table$/ { last = n; for (i = 1; i <= n; i++) out[i] = row[i]; next }
-	/^ *when CPU/ { next }
-	/^ *[0-9]+\.[0-9]+ / { row[++n] = $0 }
+	/^[0-9]+:[0-9]+:[0-9]+\.[0-9]+ / { row[++n] = $0 }
 	END { for (i = 1; i <= last; i++) print out[i] }'
 }
 
@@ -111,10 +110,31 @@ rows()
 	table "$work/console" >"$work/rows"
 	cat -- "$work/rows"
 	[ "$(wc -l <"$work/rows")" -eq $lines ] || return
-	! grep -v -E '^ *[0-9]+\.[0-9]{6} +[0-3] +[0-9.]+ (ns|us|ms|s) +[^ ].*:[0-9]+ +(idle|[^ ].*:[0-9]+) +(woken|preempted|page fault)$' \
+	! grep -v -E '^[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6} +[0-3] +[0-9.]+ (ns|us|ms|s) +[^ ].*:[0-9]+ +(idle|[^ ].*:[0-9]+) +(woken|preempted|page fault)$' \
 		"$work/rows" || return
-	sort -c -s -n -k 1,1 "$work/rows" || return
+	# After midnight the hours begin again.
+	awk '{
+		split($1, t, ":")
+		now = (t[1] * 60 + t[2]) * 60 + t[3]
+		if (now < last && last - now < 43200)
+			exit 1
+		last = now
+	}' "$work/rows" || return
 	[ "$(awk '{ print $2 }' "$work/rows" | sort -u | wc -l)" -eq 4 ]
+}
+
+# when_and_who: the time of day is right, and the table says who had the CPU that died.
+when_and_who()
+{
+	local said
+
+	said=$(sed -n 's/^.*kdtl_recorder: \(.*\) UTC, [0-9.]* s after boot\r*$/\1/p' \
+		"$work/console" | tail -n 1)
+	said=$(date -u -d "$said" +%s) || return
+	echo "$began <= $said <= $ended"
+	[ "$began" -le "$said" ] && [ "$said" -le "$ended" ] &&
+		sed -n '/kdtl_recorder: \(panic\|oops\): the last/,/end of table/p' "$work/console" |
+		grep -a -E 'kdtl_recorder: CPU [0-3] from [0-9:.]+ to [0-9:.]+: .*:[0-9]+ [0-9.]+ (us|ms|s)'
 }
 
 # culprit NAME: the task was the last to be dispatched on one of the CPUs.
@@ -140,14 +160,16 @@ survived()
 	diff <(tail -n "$(wc -l <"$work/kept.rows")" "$work/rows") "$work/kept.rows"
 }
 
-plan $((5 * $(grep -c . <<<"$crashes") + $(grep -c -E ' (fanout|locks) ' <<<"$crashes")))
+plan $((6 * $(grep -c . <<<"$crashes") + $(grep -c -E ' (fanout|locks) ' <<<"$crashes")))
 while read -r target how who; do
 	[ -n "$target" ] || continue
 	name="$target, $how"
 	status=0
+	began=$(date +%s)
 	crash "$target" "$how" </dev/null >"$work.out" 2>&1 || status=$?
+	ended=$(date +%s)
 	if [ "$status" -eq 4 ]; then
-		for what in crash table rows culprit reboot; do
+		for what in crash table rows when culprit reboot; do
 			skip "$name: $what" "no NMI watchdog in this machine"
 		done
 		continue
@@ -156,6 +178,7 @@ while read -r target how who; do
 	ok "$name: the console has the table" title
 	[[ $how != @(fanout|locks) ]] || ok "$name: it crashed inside kdtl" inside
 	ok "$name: $lines rows, all CPUs, in the order of time" rows
+	ok "$name: times of day, and who had the CPU" when_and_who
 	ok "$name: $who was the last on its CPU" culprit "$who"
 	if [ "$how" = oops ]; then
 		ok "$name: the recorder goes on" goes_on

@@ -45,7 +45,7 @@ void watch_probe(int cpu)
 	if (!watch_threshold(w))
 		return;
 	if (!queued) {
-		w->reported = false;
+		w->reported = 0;
 		if (idle)
 			return;
 		cpus_read_lock();
@@ -54,10 +54,11 @@ void watch_probe(int cpu)
 			schedule_work_on(cpu, &w->probe);
 		}
 		cpus_read_unlock();
-	} else if (!w->reported && cpu_online(cpu) &&
-		   (s64)(now - queued) > (s64)watch_threshold(w)) {
-		w->reported = true;
+	} else if (cpu_online(cpu) &&
+		   (s64)(now - queued) > (s64)max(watch_threshold(w), 2 * w->reported)) {
+		/* Again when it is twice as long, so that it does not look over. */
 		watch_report_stuck(cpu, now - queued);
+		w->reported = now - queued;
 	}
 }
 

@@ -3,14 +3,13 @@
  * Reporting waits that took too long
  *
  * Each one is counted and traced. A line in the log, a uevent and an alarm for
- * other clients (the recorder prints its table) come at a limited rate.
+ * other clients (the recorder prints its table) come at a limited rate, see limit.c.
  */
 #define pr_fmt(fmt) "kdtl_watch: " fmt
 
 #include <linux/kobject.h>
 #include <linux/module.h>
 #include <linux/platform_device.h>
-#include <linux/ratelimit.h>
 #include <linux/sched/clock.h>
 
 #include "watch.h"
@@ -24,7 +23,7 @@ MODULE_PARM_DESC(uevent, "send a uevent as well (default 0)");
 
 static unsigned int pause_s = 10;
 module_param(pause_s, uint, 0444);
-MODULE_PARM_DESC(pause_s, "shortest time between two uevents or alarms, in s (default 10)");
+MODULE_PARM_DESC(pause_s, "shortest time between two uevents or alarms, unless the wait is worse, in s (default 10)");
 
 /* Enough for a line with a task's name, whose bytes may take four characters each. */
 #define REPORT_WHAT	128
@@ -32,8 +31,11 @@ MODULE_PARM_DESC(pause_s, "shortest time between two uevents or alarms, in s (de
 
 DEFINE_PER_CPU(struct watch_cpu, watch_cpus);
 
-static DEFINE_RATELIMIT_STATE(line_limit, 5 * HZ, 10);
-static struct ratelimit_state alarm_limit;
+static struct watch_limit lines = { .name = "lines", .seconds = 5, .burst = 10 };
+
+/* Who had to wait is known only when the wait is over, so that has an alarm of its own. */
+static struct watch_limit alarms = { .name = "alarms", .burst = 1 };
+static struct watch_limit stuck_alarms = { .name = "alarms of stuck CPUs", .burst = 1 };
 static struct platform_device *device;	/* sends the uevents */
 
 static void report_uevent(int cpu, u64 wait, bool saturated, const char *what,
@@ -49,16 +51,16 @@ static void report_uevent(int cpu, u64 wait, bool saturated, const char *what,
 	kobject_uevent_env(&device->dev.kobj, KOBJ_CHANGE, env);
 }
 
-static void report(int cpu, u64 wait, bool saturated, const char *what,
-		   const char *behind)
+static void report(int cpu, u64 wait, bool saturated, struct watch_limit *limit,
+		   const char *what, const char *behind)
 {
 	struct watch_cpu *w = per_cpu_ptr(&watch_cpus, cpu);
 	const unsigned long ms = div_u64(wait, NSEC_PER_MSEC);
 
 	WRITE_ONCE(w->longest, max(w->longest, ms));
-	if (__ratelimit(&line_limit))
+	if (watch_limit_pass(&lines, wait, watch_threshold(w)))
 		pr_warn("%s%s\n", what, behind);
-	if (!__ratelimit(&alarm_limit))
+	if (!watch_limit_pass(limit, wait, watch_threshold(w)))
 		return;
 	if (READ_ONCE(uevent))
 		report_uevent(cpu, wait, saturated, what, behind);
@@ -96,7 +98,7 @@ void watch_report_late(int cpu, const struct kdtl_entry *e, bool tasks, u64 wait
 		snprintf(what, sizeof(what), "CPU %d waited %s%llu ms", cpu, bound,
 			 ms);
 	watch_behind_entry(cpu, e, behind, sizeof(behind));
-	report(cpu, wait, saturated, what, behind);
+	report(cpu, wait, saturated, &alarms, what, behind);
 }
 
 /**
@@ -112,12 +114,25 @@ void watch_report_stuck(int cpu, u64 wait)
 	char what[REPORT_WHAT], behind[REPORT_BEHIND];
 	const u64 now = local_clock();
 
-	WRITE_ONCE(w->stuck, w->stuck + 1);
+	if (!w->reported)
+		WRITE_ONCE(w->stuck, w->stuck + 1);
 	trace_kdtl_watch_stuck(cpu, wait, watch_threshold(w));
 	snprintf(what, sizeof(what), "CPU %d: no task dispatched for %llu ms",
 		 cpu, div_u64(wait, NSEC_PER_MSEC));
 	watch_behind(cpu, now - wait, now, behind, sizeof(behind));
-	report(cpu, wait, false, what, behind);
+	report(cpu, wait, false, &stuck_alarms, what, behind);
+}
+
+/**
+ * watch_report_round() - say what was not reported, when its time is over
+ *
+ * Context: the watching thread.
+ */
+void watch_report_round(void)
+{
+	watch_limit_end(&lines);
+	watch_limit_end(&alarms);
+	watch_limit_end(&stuck_alarms);
 }
 
 /**
@@ -127,9 +142,8 @@ void watch_report_stuck(int cpu, u64 wait)
  */
 int watch_report_init(void)
 {
-	/* The interval is an int, in jiffies. */
-	ratelimit_state_init(&alarm_limit, min_t(u32, pause_s, INT_MAX / HZ) * HZ, 1);
-	ratelimit_set_flags(&alarm_limit, RATELIMIT_MSG_ON_RELEASE);
+	alarms.seconds = pause_s;
+	stuck_alarms.seconds = pause_s;
 	device = platform_device_register_simple("kdtl_watch", PLATFORM_DEVID_NONE,
 						 NULL, 0);
 	/* The platform bus reports a name for which there was no memory as -EINVAL. */
@@ -139,9 +153,12 @@ int watch_report_init(void)
 }
 
 /**
- * watch_report_exit() - undo watch_report_init()
+ * watch_report_exit() - undo watch_report_init(); the thread has ended
  */
 void watch_report_exit(void)
 {
+	watch_limit_exit(&lines);
+	watch_limit_exit(&alarms);
+	watch_limit_exit(&stuck_alarms);
 	platform_device_unregister(device);
 }

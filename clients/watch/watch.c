@@ -54,6 +54,7 @@ static unsigned int watch_round(struct kdtl_session *s, void *unused)
 		if (!kdtl_aux_info(s, cpu, &info) && info.online)
 			watch_probe(cpu);
 	}
+	watch_report_round();
 	return READ_ONCE(period_ms);
 }
 

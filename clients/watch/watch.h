@@ -15,7 +15,7 @@
  *	@saturated ones
  * @probe: work item, queued to see whether the CPU dispatches any task
  * @queued: local_clock() when @probe was queued; 0: it has run
- * @reported: the delay of @probe has been reported
+ * @reported: the delay of @probe that was reported last, in ns; 0: none was
  * @idle: time that the CPU had been idle at the last look, in us
  *
  * Only the watching thread writes here; but debugfs writes @threshold_ms, and
@@ -29,7 +29,7 @@ struct watch_cpu {
 	unsigned long		longest;
 	struct work_struct	probe;
 	atomic64_t		queued;
-	bool			reported;
+	u64			reported;
 	u64			idle;
 };
 
@@ -44,6 +44,38 @@ void watch_behind_exit(void);
 void watch_behind(int cpu, u64 from, u64 to, char *text, size_t size);
 void watch_behind_entry(int cpu, const struct kdtl_entry *e, char *text, size_t size);
 
+/* limit.c */
+
+/**
+ * struct watch_limit - how often to report
+ * @name: what is limited
+ * @seconds: the time in which
+ * @burst: this many reports pass
+ * @since: jiffies of the first of them
+ * @passed: reports that have passed since then
+ * @withheld: reports that have not
+ * @longest: longest wait among those, in ns
+ * @worst: longest wait that has passed, in ns
+ * @worst_percent: the same in percent of its threshold
+ *
+ * Only the watching thread uses it.
+ */
+struct watch_limit {
+	const char	*name;
+	unsigned int	seconds;
+	unsigned int	burst;
+	unsigned long	since;
+	unsigned int	passed;
+	unsigned int	withheld;
+	u64		longest;
+	u64		worst;
+	u64		worst_percent;
+};
+
+void watch_limit_end(struct watch_limit *l);
+void watch_limit_exit(struct watch_limit *l);
+bool watch_limit_pass(struct watch_limit *l, u64 wait, u64 threshold);
+
 /* probe.c */
 void watch_probe_init(void);
 void watch_probe_exit(void);
@@ -55,6 +87,7 @@ int watch_report_init(void);
 void watch_report_exit(void);
 void watch_report_late(int cpu, const struct kdtl_entry *e, bool tasks, u64 wait);
 void watch_report_stuck(int cpu, u64 wait);
+void watch_report_round(void);
 
 /* show.c */
 u64 watch_min_wait(void);

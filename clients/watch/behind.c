@@ -5,6 +5,8 @@
  * A second session keeps each CPU's newest dispatches and is not read until there is
  * something to report.
  */
+#include <linux/err.h>
+#include <linux/limits.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -14,31 +16,41 @@
 /* As many as one line of the log can hold. */
 #define BEHIND_TASKS	3
 
+/* The most characters of a cgroup's path in a report. */
+#define BEHIND_PATH	96
+
 static struct kdtl_session *past;	/* NULL if the source knows no tasks */
 static struct kdtl_entry *entries;
-static size_t entries_size;
+static size_t entries_size, entries_len;
 
 /**
- * watch_behind_init() - begin to keep the newest dispatches
+ * watch_behind_init() - begin to keep the newest dispatches, if they name tasks
+ * @pmu: the source
  * @pages: pages per CPU, a power of two; 0: kdtl's default
  *
  * Context: may sleep.
  * Return: 0 or an errno.
  */
-int watch_behind_init(unsigned int pages)
+int watch_behind_init(const char *pmu, unsigned int pages)
 {
 	const struct kdtl_session_attr attr = {
-		.pmu		= "kdtl_sched",
+		.pmu		= pmu,
 		.aux_pages	= pages,
 		.flags		= KDTL_SESSION_OVERWRITE,
 	};
 	struct kdtl_session *s = kdtl_session_create(&attr);
+	struct kdtl_aux_info info;
 	int err;
 
 	if (IS_ERR(s))
 		return PTR_ERR(s);
+	err = kdtl_aux_info(s, -1, &info);
+	if (err || !info.tasks) {
+		kdtl_session_close(s);
+		return err;
+	}
 	past = s;
-	entries_size = (size_t)(pages ?: KDTL_DEFAULT_AUX_PAGES) << PAGE_SHIFT;
+	entries_size = info.size;
 	entries = kvmalloc(entries_size, GFP_KERNEL);
 	err = entries ? 0 : -ENOMEM;
 	if (!err)
@@ -64,40 +76,90 @@ void watch_behind_exit(void)
 }
 
 /**
- * watch_behind() - say in one line who had a CPU in a span of time
+ * watch_name() - name a task and its cgroup, for the log
+ * @comm: its name
+ * @pid: its pid
+ * @time: when, by kdtl_sched's time
+ * @text: "comm:pid (cgroup)"; without the cgroup if that is not known, or the root
+ * @size: of @text
+ *
+ * Context: the watching thread.
+ */
+void watch_name(const char *comm, pid_t pid, u64 time, char *text, size_t size)
+{
+	static char path[PATH_MAX];
+	const char *from = path, *cut = "";
+	struct kdtl_task task;
+	ssize_t len = -ENOENT;
+	int at;
+
+	/* A task chooses its name, which must not add a line to the log. */
+	at = scnprintf(text, size, "%*pE:%d", (int)strlen(comm), comm, pid);
+	if (past && !kdtl_task_at(past, pid, time, &task))
+		len = kdtl_cgroup_path(past, task.cgroup, path, sizeof(path));
+	if (len <= 1)
+		return;
+	/* The end says most: that is where a container's own name is. */
+	if (len > BEHIND_PATH) {
+		cut = "...";
+		from += len - BEHIND_PATH;
+		len = BEHIND_PATH;
+	}
+	scnprintf(text + at, size - at, " (%s%*pE)", cut, (int)len, from);
+}
+
+/**
+ * watch_look_back() - copy the newest dispatches of a CPU, for watch_behind()
  * @cpu: the CPU
+ *
+ * Context: the watching thread.
+ * Return: the last one, valid until the next call; NULL: there is none.
+ */
+const struct kdtl_entry *watch_look_back(int cpu)
+{
+	ssize_t len = -ENOENT;
+
+	if (past)
+		len = kdtl_aux_snapshot(past, cpu, entries, entries_size, NULL);
+	entries_len = max_t(ssize_t, len, 0);
+	return entries_len ? entries + entries_len / sizeof(*entries) - 1 : NULL;
+}
+
+/**
+ * watch_behind() - say in one line who had a CPU in a span of time
  * @from: begin of the span, by kdtl_sched's time
  * @to: its end
  * @text: the line, which begins with a comma; empty if nobody knows
  * @size: of @text
  *
+ * Of the dispatches that watch_look_back() has copied.
+ *
  * Context: the watching thread.
  */
-void watch_behind(int cpu, u64 from, u64 to, char *text, size_t size)
+void watch_behind(u64 from, u64 to, char *text, size_t size)
 {
 	struct kdtl_ran ran[BEHIND_TASKS];
 	struct kdtl_who who = { .ran = ran, .size = ARRAY_SIZE(ran) };
 	const struct kdtl_entry *e;
+	char name[WATCH_NAME];
 	unsigned int i;
-	ssize_t len;
 	int at = 0;
 
 	text[0] = '\0';
-	if (!past)
-		return;
-	len = kdtl_aux_snapshot(past, cpu, entries, entries_size, NULL);
-	if (len <= 0)
-		return;
 	kdtl_who_begin(&who, from, to);
-	kdtl_for_each_entry(e, entries, len)
+	kdtl_for_each_entry(e, entries, entries_len)
 		kdtl_who_entry(&who, e);
 	/* Somebody waited for the CPU all the time, so it was not idle. */
 	kdtl_who_end(&who, true);
 	for (i = 0; i < who.nr; i++) {
-		/* A task chooses its name, which must not add a line to the log. */
-		at += scnprintf(text + at, size - at, "%s %*pE:%d %llu ms",
-				i ? "," : ", behind", (int)strlen(ran[i].comm), ran[i].comm,
-				ran[i].pid, div_u64(ran[i].ticks, NSEC_PER_MSEC));
+		if (i && ran[i].ticks < NSEC_PER_MSEC) {
+			who.others += ran[i].ticks;
+			continue;
+		}
+		watch_name(ran[i].comm, ran[i].pid, to, name, sizeof(name));
+		at += scnprintf(text + at, size - at, "%s %s %llu ms",
+				i ? "," : ", behind", name,
+				div_u64(ran[i].ticks, NSEC_PER_MSEC));
 	}
 	if (who.nr && who.others >= NSEC_PER_MSEC)
 		at += scnprintf(text + at, size - at, ", others %llu ms",
@@ -105,23 +167,4 @@ void watch_behind(int cpu, u64 from, u64 to, char *text, size_t size)
 	if (who.nr && who.unknown >= NSEC_PER_MSEC)
 		scnprintf(text + at, size - at, ", not known %llu ms",
 			  div_u64(who.unknown, NSEC_PER_MSEC));
-}
-
-/**
- * watch_behind_entry() - say in one line who had the CPU while a task waited
- * @cpu: where the task was dispatched
- * @e: its entry
- * @text: the line, as watch_behind() has it
- * @size: of @text
- *
- * Context: the watching thread.
- */
-void watch_behind_entry(int cpu, const struct kdtl_entry *e, char *text, size_t size)
-{
-	const u64 time = kdtl_entry_time(e);
-
-	if (kdtl_entry_ready(e) > kdtl_entry_queued(e))
-		strscpy(text, ", most of it in the queue of another CPU", size);
-	else
-		watch_behind(cpu, time - kdtl_entry_queued(e), time, text, size);
 }

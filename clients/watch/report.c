@@ -2,7 +2,7 @@
 /*
  * Reporting waits that took too long
  *
- * Each one is counted and traced. A line in the log, a uevent and an alarm for
+ * Each one is counted and traced.  A line in the log, a uevent and an alarm for
  * other clients (the recorder prints its table) come at a limited rate, see limit.c.
  */
 #define pr_fmt(fmt) "kdtl_watch: " fmt
@@ -25,9 +25,13 @@ static unsigned int pause_s = 10;
 module_param(pause_s, uint, 0444);
 MODULE_PARM_DESC(pause_s, "shortest time between two uevents or alarms, unless the wait is worse, in s (default 10)");
 
-/* Enough for a line with a task's name, whose bytes may take four characters each. */
-#define REPORT_WHAT	128
-#define REPORT_BEHIND	320
+/* The log cuts lines of more than about 970 characters. */
+#define REPORT_WHAT	240
+#define REPORT_DETAIL	640
+
+/* How to report. */
+#define REPORT_LINE	0x1
+#define REPORT_ALARM	0x2
 
 DEFINE_PER_CPU(struct watch_cpu, watch_cpus);
 
@@ -38,67 +42,143 @@ static struct watch_limit alarms = { .name = "alarms", .burst = 1 };
 static struct watch_limit stuck_alarms = { .name = "alarms of stuck CPUs", .burst = 1 };
 static struct platform_device *device;	/* sends the uevents */
 
-static void report_uevent(int cpu, u64 wait, bool saturated, const char *what,
-			  const char *behind)
+/* Only the watching thread uses them. */
+static char what[REPORT_WHAT], detail[REPORT_DETAIL];
+
+static void report_uevent(int cpu, u64 wait, bool saturated)
 {
-	char cpu_var[24], wait_var[40], what_var[REPORT_WHAT + REPORT_BEHIND + 16];
+	static char cpu_var[24], wait_var[40], what_var[REPORT_WHAT + REPORT_DETAIL + 16];
 	char *env[] = { cpu_var, wait_var, what_var,
 			saturated ? "KDTL_WAIT_SATURATED=1" : NULL, NULL };
 
 	snprintf(cpu_var, sizeof(cpu_var), "KDTL_CPU=%d", cpu);
 	snprintf(wait_var, sizeof(wait_var), "KDTL_WAIT_NS=%llu", wait);
-	snprintf(what_var, sizeof(what_var), "KDTL_WATCH=%s%s", what, behind);
+	snprintf(what_var, sizeof(what_var), "KDTL_WATCH=%s%s", what, detail);
 	kobject_uevent_env(&device->dev.kobj, KOBJ_CHANGE, env);
 }
 
-static void report(int cpu, u64 wait, bool saturated, struct watch_limit *limit,
-		   const char *what, const char *behind)
+/* Returns REPORT_*. */
+static unsigned int report_wanted(int cpu, u64 wait, u64 threshold, struct watch_limit *alarm)
 {
 	struct watch_cpu *w = per_cpu_ptr(&watch_cpus, cpu);
-	const unsigned long ms = div_u64(wait, NSEC_PER_MSEC);
+	unsigned int how = 0;
 
-	WRITE_ONCE(w->longest, max(w->longest, ms));
-	if (watch_limit_pass(&lines, wait, watch_threshold(w)))
-		pr_warn("%s%s\n", what, behind);
-	if (!watch_limit_pass(limit, wait, watch_threshold(w)))
+	WRITE_ONCE(w->longest, max_t(u64, w->longest, div_u64(wait, NSEC_PER_MSEC)));
+	if (watch_limit_pass(&lines, wait, threshold))
+		how |= REPORT_LINE;
+	if (watch_limit_pass(alarm, wait, threshold))
+		how |= REPORT_ALARM;
+	return how;
+}
+
+/* What @what and @detail say, about a wait for @cpu that ended at @to, in ns. */
+static void report(unsigned int how, int cpu, bool throttled, u64 wait, u64 to,
+		   bool saturated)
+{
+	const struct kdtl_alarm alarm = {
+		.what	= what,
+		/* A limit is not the fault of those who had the CPU. */
+		.cpu	= throttled ? -1 : cpu,
+		.from	= to - min(wait, to),
+		.to	= to,
+	};
+
+	if (how & REPORT_LINE)
+		pr_warn("%s%s\n", what, detail);
+	if (!(how & REPORT_ALARM))
 		return;
 	if (READ_ONCE(uevent))
-		report_uevent(cpu, wait, saturated, what, behind);
-	kdtl_alarm(&(struct kdtl_alarm){ .what = what, .cpu = cpu });
+		report_uevent(cpu, wait, saturated);
+	kdtl_alarm(&alarm);
+}
+
+static void report_late_what(const struct kdtl_span *span, const struct kdtl_entry *e,
+			     u64 wait, bool saturated)
+{
+	const char *verb = kdtl_entry_is_throttled(e) ? "was throttled for" : "waited";
+	const char *bound = saturated ? "at least " : "";
+	const u64 ms = div_u64(wait, NSEC_PER_MSEC);
+	char name[WATCH_NAME];
+
+	if (span->info->tasks) {
+		watch_name(kdtl_entry_comm(e), kdtl_entry_pid(e), kdtl_entry_time(e), name,
+			   sizeof(name));
+		scnprintf(what, sizeof(what), "CPU %d: %s %s %s%llu ms", span->cpu, name, verb,
+			  bound, ms);
+	} else {
+		scnprintf(what, sizeof(what), "CPU %d %s %s%llu ms", span->cpu, verb, bound, ms);
+	}
+}
+
+static void report_late_detail(const struct kdtl_span *span, const struct kdtl_entry *e)
+{
+	const u64 time = kdtl_entry_time(e);
+
+	detail[0] = '\0';
+	/* A limit held the task back, whoever had the CPU. */
+	if (!span->info->tasks || kdtl_entry_is_throttled(e))
+		return;
+	if (kdtl_entry_ready(e) > kdtl_entry_queued(e))
+		strscpy(detail, ", most of it in the queue of another CPU", sizeof(detail));
+	else if (watch_look_back(span->cpu))
+		watch_behind(time - kdtl_entry_queued(e), time, detail, sizeof(detail));
 }
 
 /**
  * watch_report_late() - report a task that was dispatched too late
- * @cpu: where
+ * @span: where the entry is from
  * @e: its entry
- * @tasks: the source's entries name their tasks
- * @wait: how long the task waited, in ns
+ * @wait: how long the task waited, or was throttled, in ns
+ * @threshold: the longest wait that is not reported, in ns
  *
  * Context: the watching thread.
  */
-void watch_report_late(int cpu, const struct kdtl_entry *e, bool tasks, u64 wait)
+void watch_report_late(const struct kdtl_span *span, const struct kdtl_entry *e,
+		       u64 wait, u64 threshold)
 {
-	struct watch_cpu *w = per_cpu_ptr(&watch_cpus, cpu);
+	struct watch_cpu *w = per_cpu_ptr(&watch_cpus, span->cpu);
+	const bool tasks = span->info->tasks, throttled = kdtl_entry_is_throttled(e);
+	const bool saturated = kdtl_entry_wait_saturated(e) ||
+			       kdtl_entry_throttled(e) == KDTL_TIME_MAX;
 	static const char no_comm[TASK_COMM_LEN];
-	const char *comm = tasks ? kdtl_entry_comm(e) : no_comm;
-	const pid_t pid = tasks ? kdtl_entry_pid(e) : 0;
-	const bool saturated = kdtl_entry_wait_saturated(e);
-	const char *bound = saturated ? "at least " : "";
-	const u64 ms = div_u64(wait, NSEC_PER_MSEC);
-	char what[REPORT_WHAT], behind[REPORT_BEHIND];
+	unsigned int how;
 
-	WRITE_ONCE(w->late, w->late + 1);
-	WRITE_ONCE(w->saturated, w->saturated + saturated);
-	trace_kdtl_watch_late(cpu, pid, comm, wait, saturated, watch_threshold(w));
-	if (tasks)
-		/* A task chooses its name, which must not add a line to the log. */
-		snprintf(what, sizeof(what), "CPU %d: %*pE:%d waited %s%llu ms", cpu,
-			 (int)strlen(comm), comm, pid, bound, ms);
+	if (throttled)
+		WRITE_ONCE(w->throttled, w->throttled + 1);
 	else
-		snprintf(what, sizeof(what), "CPU %d waited %s%llu ms", cpu, bound,
-			 ms);
-	watch_behind_entry(cpu, e, behind, sizeof(behind));
-	report(cpu, wait, saturated, &alarms, what, behind);
+		WRITE_ONCE(w->late, w->late + 1);
+	WRITE_ONCE(w->saturated, w->saturated + saturated);
+	trace_kdtl_watch_late(span->cpu, tasks ? kdtl_entry_pid(e) : 0,
+			      tasks ? kdtl_entry_comm(e) : no_comm, wait, saturated, threshold,
+			      throttled);
+	how = report_wanted(span->cpu, wait, threshold, &alarms);
+	if (!how)
+		return;
+	report_late_what(span, e, wait, saturated);
+	report_late_detail(span, e);
+	report(how, span->cpu, throttled, wait,
+	       kdtl_ticks_to_ns(span->info, kdtl_entry_time(e) - span->info->tb_boot), saturated);
+}
+
+/* Who waits; @e: who has the CPU. */
+static void report_stuck_detail(int cpu, u64 now, const struct kdtl_entry *e, int at)
+{
+	struct watch_waiting longest;
+	const unsigned int waiting = watch_waiting(cpu, &longest);
+	char name[WATCH_NAME];
+
+	if (e) {
+		watch_name(kdtl_entry_comm(e), kdtl_entry_pid(e), now, name, sizeof(name));
+		at += scnprintf(detail + at, sizeof(detail) - at, "; %s has had it for %llu ms",
+				name, div_u64(now - kdtl_entry_time(e), NSEC_PER_MSEC));
+	}
+	if (waiting) {
+		watch_name(longest.comm, longest.pid, now, name, sizeof(name));
+		at += scnprintf(detail + at, sizeof(detail) - at, "; %s has waited for %llu ms",
+				name, div_u64(now - min(now, longest.since), NSEC_PER_MSEC));
+	}
+	if (waiting > 1)
+		scnprintf(detail + at, sizeof(detail) - at, ", %u others less", waiting - 1);
 }
 
 /**
@@ -111,16 +191,25 @@ void watch_report_late(int cpu, const struct kdtl_entry *e, bool tasks, u64 wait
 void watch_report_stuck(int cpu, u64 wait)
 {
 	struct watch_cpu *w = per_cpu_ptr(&watch_cpus, cpu);
-	char what[REPORT_WHAT], behind[REPORT_BEHIND];
+	const struct kdtl_entry *e = watch_look_back(cpu);
+	static const char no_comm[TASK_COMM_LEN];
 	const u64 now = local_clock();
+	unsigned int how;
 
 	if (!w->reported)
 		WRITE_ONCE(w->stuck, w->stuck + 1);
-	trace_kdtl_watch_stuck(cpu, wait, watch_threshold(w));
-	snprintf(what, sizeof(what), "CPU %d: no task dispatched for %llu ms",
-		 cpu, div_u64(wait, NSEC_PER_MSEC));
-	watch_behind(cpu, now - wait, now, behind, sizeof(behind));
-	report(cpu, wait, false, &stuck_alarms, what, behind);
+	trace_kdtl_watch_stuck(cpu, wait, watch_threshold(w), e ? kdtl_entry_pid(e) : 0,
+			       e ? kdtl_entry_comm(e) : no_comm);
+	how = report_wanted(cpu, wait, watch_threshold(w), &stuck_alarms);
+	if (!how)
+		return;
+	scnprintf(what, sizeof(what), "CPU %d: no task dispatched for %llu ms", cpu,
+		  div_u64(wait, NSEC_PER_MSEC));
+	detail[0] = '\0';
+	if (e)
+		watch_behind(now - wait, now, detail, sizeof(detail));
+	report_stuck_detail(cpu, now, e, strlen(detail));
+	report(how, cpu, false, wait, now, false);
 }
 
 /**

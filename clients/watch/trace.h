@@ -12,9 +12,9 @@
 TRACE_EVENT(kdtl_watch_late,
 
 	TP_PROTO(int cpu, pid_t pid, const char *comm, u64 wait, bool saturated,
-		 u64 threshold),
+		 u64 threshold, bool throttled),
 
-	TP_ARGS(cpu, pid, comm, wait, saturated, threshold),
+	TP_ARGS(cpu, pid, comm, wait, saturated, threshold, throttled),
 
 	TP_STRUCT__entry(
 		__field(int,	cpu)
@@ -23,6 +23,7 @@ TRACE_EVENT(kdtl_watch_late,
 		__field(u64,	wait)
 		__field(u64,	threshold)
 		__field(bool,	saturated)
+		__field(bool,	throttled)
 	),
 
 	TP_fast_assign(
@@ -32,34 +33,42 @@ TRACE_EVENT(kdtl_watch_late,
 		__entry->wait = wait;
 		__entry->threshold = threshold;
 		__entry->saturated = saturated;
+		__entry->throttled = throttled;
 	),
 
 	/* A + for "or more". */
-	TP_printk("cpu=%d comm=%s pid=%d wait=%llu%s threshold=%llu [ns]",
+	TP_printk("cpu=%d comm=%s pid=%d wait=%llu%s threshold=%llu [ns]%s",
 		  __entry->cpu, __entry->comm, __entry->pid, __entry->wait,
-		  __entry->saturated ? "+" : "", __entry->threshold)
+		  __entry->saturated ? "+" : "", __entry->threshold,
+		  __entry->throttled ? " throttled" : "")
 );
 
 TRACE_EVENT(kdtl_watch_stuck,
 
-	TP_PROTO(int cpu, u64 wait, u64 threshold),
+	TP_PROTO(int cpu, u64 wait, u64 threshold, pid_t pid, const char *comm),
 
-	TP_ARGS(cpu, wait, threshold),
+	TP_ARGS(cpu, wait, threshold, pid, comm),
 
 	TP_STRUCT__entry(
 		__field(int,	cpu)
 		__field(u64,	wait)
 		__field(u64,	threshold)
+		__field(pid_t,	pid)
+		__array(char,	comm, TASK_COMM_LEN)
 	),
 
 	TP_fast_assign(
 		__entry->cpu = cpu;
 		__entry->wait = wait;
 		__entry->threshold = threshold;
+		__entry->pid = pid;
+		memcpy(__entry->comm, comm, TASK_COMM_LEN);
 	),
 
-	TP_printk("cpu=%d wait=%llu threshold=%llu [ns]",
-		  __entry->cpu, __entry->wait, __entry->threshold)
+	/* The task that has the CPU; pid 0: nobody knows. */
+	TP_printk("cpu=%d wait=%llu threshold=%llu [ns] comm=%s pid=%d",
+		  __entry->cpu, __entry->wait, __entry->threshold, __entry->comm,
+		  __entry->pid)
 );
 
 #endif /* _KDTL_WATCH_TRACE_H */

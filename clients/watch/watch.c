@@ -8,7 +8,6 @@
 #define pr_fmt(fmt) "kdtl_watch: " fmt
 
 #include <linux/module.h>
-#include <linux/string.h>
 
 #include "watch.h"
 
@@ -32,7 +31,6 @@ static void watch_span(const struct kdtl_span *span, void *unused)
 {
 	const struct watch_cpu *w = per_cpu_ptr(&watch_cpus, span->cpu);
 	const u64 threshold = watch_threshold(w);
-	const bool tasks = !strcmp(span->info->source, "kdtl_sched");
 	const struct kdtl_entry *e;
 	u64 wait;
 
@@ -40,7 +38,7 @@ static void watch_span(const struct kdtl_span *span, void *unused)
 		wait = kdtl_ticks_to_ns(span->info, kdtl_entry_wait(e));
 		/* A saturated wait may have been longer than any threshold. */
 		if (threshold && (wait > threshold || kdtl_entry_wait_saturated(e)))
-			watch_report_late(span->cpu, e, tasks, wait);
+			watch_report_late(span, e, wait, threshold);
 	}
 }
 
@@ -91,8 +89,7 @@ static int __init watch_init(void)
 	if (err)
 		return err;
 	/* Before the thread, which asks for what it keeps. */
-	if (!strcmp(pmu, "kdtl_sched"))
-		err = watch_behind_init(aux_pages);
+	err = watch_behind_init(pmu, aux_pages);
 	if (!err) {
 		session = watch_open();
 		err = PTR_ERR_OR_ZERO(session);

@@ -10,6 +10,7 @@
  * @threshold_ms: longest wait that is not reported; 0: none is
  * @late: dispatches that had waited longer than that
  * @saturated: those of @late that waited longer than an entry can say
+ * @throttled: dispatches that a limit on CPU time had delayed for longer than asked
  * @stuck: times that no task was dispatched for longer than that
  * @longest: longest wait among @late and @stuck, in ms; may be too low if there are
  *	@saturated ones
@@ -25,6 +26,7 @@ struct watch_cpu {
 	unsigned int		threshold_ms;
 	unsigned long		late;
 	unsigned long		saturated;
+	unsigned long		throttled;
 	unsigned long		stuck;
 	unsigned long		longest;
 	struct work_struct	probe;
@@ -38,11 +40,15 @@ static inline u64 watch_threshold(const struct watch_cpu *w)
 	return (u64)READ_ONCE(w->threshold_ms) * NSEC_PER_MSEC;
 }
 
+/* Room for what watch_name() says. */
+#define WATCH_NAME	176
+
 /* behind.c */
-int watch_behind_init(unsigned int pages);
+int watch_behind_init(const char *pmu, unsigned int pages);
 void watch_behind_exit(void);
-void watch_behind(int cpu, u64 from, u64 to, char *text, size_t size);
-void watch_behind_entry(int cpu, const struct kdtl_entry *e, char *text, size_t size);
+void watch_name(const char *comm, pid_t pid, u64 time, char *text, size_t size);
+const struct kdtl_entry *watch_look_back(int cpu);
+void watch_behind(u64 from, u64 to, char *text, size_t size);
 
 /* limit.c */
 
@@ -85,7 +91,8 @@ void watch_probe(int cpu);
 DECLARE_PER_CPU(struct watch_cpu, watch_cpus);
 int watch_report_init(void);
 void watch_report_exit(void);
-void watch_report_late(int cpu, const struct kdtl_entry *e, bool tasks, u64 wait);
+void watch_report_late(const struct kdtl_span *span, const struct kdtl_entry *e,
+		       u64 wait, u64 threshold);
 void watch_report_stuck(int cpu, u64 wait);
 void watch_report_round(void);
 
@@ -93,5 +100,21 @@ void watch_report_round(void);
 u64 watch_min_wait(void);
 void watch_show_init(struct kdtl_session *s);
 void watch_show_exit(void);
+
+/* waiting.c */
+
+/**
+ * struct watch_waiting - a task that waits for a CPU
+ * @pid: its pid in the initial namespace
+ * @comm: its name
+ * @since: when it was queued, by local_clock()
+ */
+struct watch_waiting {
+	pid_t	pid;
+	char	comm[TASK_COMM_LEN];
+	u64	since;
+};
+
+unsigned int watch_waiting(int cpu, struct watch_waiting *longest);
 
 #endif /* _KDTL_WATCH_H */

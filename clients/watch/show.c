@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The watch in debugfs: kdtl_watch/cpus
+ * The watch in debugfs: kdtl_watch/cpus and kdtl_watch/rules
  *
- * Reading gives a table; writing "CPU MS" or "all MS" sets thresholds, 0 for none.
+ * The first gives a table, and takes "CPU MS" and "all MS", MS 0 for no threshold.  The
+ * second gives and takes thresholds of other kinds, see rules.c.
  */
 #define pr_fmt(fmt) "kdtl_watch: " fmt
 
 #include <linux/debugfs.h>
+#include <linux/err.h>
 #include <linux/kstrtox.h>
 #include <linux/mutex.h>
 #include <linux/seq_file.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
@@ -17,29 +20,13 @@
 
 static struct dentry *show_dir;
 
-/**
- * watch_min_wait() - the shortest wait that somebody wants to know of
- *
- * Context: any.
- * Return: the least threshold of all CPUs, in ns; U64_MAX if no CPU has one.
- */
-u64 watch_min_wait(void)
-{
-	u64 threshold, least = U64_MAX;
-	int cpu;
-
-	for_each_possible_cpu(cpu) {
-		threshold = watch_threshold(per_cpu_ptr(&watch_cpus, cpu));
-		if (threshold)
-			least = min(least, threshold);
-	}
-	return least;
-}
+/* Of two concurrent writers, the session gets the thresholds of both. */
+static DEFINE_MUTEX(show_lock);
 
 /* Log what the thresholds ask for, which have changed. */
-static int cpus_apply(struct kdtl_session *s)
+static int show_apply(struct kdtl_session *s)
 {
-	struct kdtl_config config = { .min_wait = watch_min_wait() };
+	struct kdtl_config config = watch_rules_config();
 
 	return kdtl_stop(s) ?: kdtl_write_config(s, &config, 1) ?: kdtl_start(s);
 }
@@ -51,15 +38,16 @@ static int cpus_show(struct seq_file *m, void *unused)
 	struct watch_cpu *w;
 	int cpu;
 
-	seq_puts(m, " CPU  threshold ms      late     stuck  longest ms      lost\n");
+	seq_puts(m, " CPU  threshold ms      late     stuck  longest ms      lost throttled\n");
 	for_each_possible_cpu(cpu) {
 		if (kdtl_aux_info(s, cpu, &info))
 			continue;
 		w = per_cpu_ptr(&watch_cpus, cpu);
-		seq_printf(m, "%4d %13u %9lu %9lu %11lu%c %8llu\n", cpu,
+		seq_printf(m, "%4d %13u %9lu %9lu %11lu%c %8llu %9lu\n", cpu,
 			   READ_ONCE(w->threshold_ms), READ_ONCE(w->late),
 			   READ_ONCE(w->stuck), READ_ONCE(w->longest),
-			   READ_ONCE(w->saturated) ? '+' : ' ', info.lost);
+			   READ_ONCE(w->saturated) ? '+' : ' ', info.lost,
+			   READ_ONCE(w->throttled));
 	}
 	return 0;
 }
@@ -72,8 +60,6 @@ static int cpus_open(struct inode *inode, struct file *file)
 static ssize_t cpus_write(struct file *file, const char __user *buf, size_t len,
 			  loff_t *pos)
 {
-	/* Of two concurrent writers, the session gets the thresholds of both. */
-	static DEFINE_MUTEX(lock);
 	struct seq_file *m = file->private_data;
 	char line[32], *who, *ms_at;
 	unsigned int ms;
@@ -92,13 +78,13 @@ static ssize_t cpus_write(struct file *file, const char __user *buf, size_t len,
 		pr_warn_ratelimited("cpus: write \"CPU MS\" or \"all MS\", MS 0 for no threshold\n");
 		return -EINVAL;
 	}
-	mutex_lock(&lock);
+	mutex_lock(&show_lock);
 	for_each_possible_cpu(cpu) {
 		if (only < 0 || cpu == only)
 			WRITE_ONCE(per_cpu_ptr(&watch_cpus, cpu)->threshold_ms, ms);
 	}
-	err = cpus_apply(m->private);
-	mutex_unlock(&lock);
+	err = show_apply(m->private);
+	mutex_unlock(&show_lock);
 	return err ?: len;
 }
 
@@ -110,18 +96,60 @@ static const struct file_operations cpus_fops = {
 	.release	= single_release,
 };
 
+static int rules_show(struct seq_file *m, void *unused)
+{
+	watch_rules_show(m);
+	return 0;
+}
+
+static int rules_open(struct inode *inode, struct file *file)
+{
+	return single_open(file, rules_show, inode->i_private);
+}
+
+static ssize_t rules_write(struct file *file, const char __user *buf, size_t len,
+			   loff_t *pos)
+{
+	struct seq_file *m = file->private_data;
+	char *line;
+	int err;
+
+	/* Room for the words beside the path. */
+	if (len > PATH_MAX + 32)
+		return -EINVAL;
+	line = memdup_user_nul(buf, len);
+	if (IS_ERR(line))
+		return PTR_ERR(line);
+	mutex_lock(&show_lock);
+	err = watch_rules_write(line) ?: show_apply(m->private);
+	mutex_unlock(&show_lock);
+	kfree(line);
+	if (err == -EINVAL)
+		pr_warn_ratelimited("rules: write \"cgroup PATH MS\", \"prio CLASS MS\" or \"throttled MS\", MS 0 for no threshold, - for no rule\n");
+	return err ?: len;
+}
+
+static const struct file_operations rules_fops = {
+	.open		= rules_open,
+	.read		= seq_read,
+	.write		= rules_write,
+	.llseek		= seq_lseek,
+	.release	= single_release,
+};
+
 /**
- * watch_show_init() - make the file
+ * watch_show_init() - make the files
  * @s: the session
  */
 void watch_show_init(struct kdtl_session *s)
 {
 	show_dir = debugfs_create_dir("kdtl_watch", NULL);
 	debugfs_create_file("cpus", 0600, show_dir, s, &cpus_fops);
+	debugfs_create_file("rules", 0600, show_dir, s, &rules_fops);
 }
 
 /**
- * watch_show_exit() - remove the file; when this returns, it is not in use
+ * watch_show_exit() - remove the files; when this returns, they are not in use
  */
 void watch_show_exit(void)
 {

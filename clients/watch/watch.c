@@ -7,6 +7,7 @@
  */
 #define pr_fmt(fmt) "kdtl_watch: " fmt
 
+#include <linux/limits.h>
 #include <linux/module.h>
 
 #include "watch.h"
@@ -21,21 +22,40 @@ MODULE_PARM_DESC(aux_pages, "pages per CPU, a power of two (default 64)");
 
 static unsigned int threshold_ms = 500;
 module_param(threshold_ms, uint, 0444);
-MODULE_PARM_DESC(threshold_ms, "longest wait that is not reported, in ms, 0: report none (default 500; by CPU in debugfs)");
+MODULE_PARM_DESC(threshold_ms, "longest wait that is not reported, in ms, 0: report none (default 500; by CPU, cgroup and priority in debugfs)");
 
 static unsigned int period_ms = 100;
 module_param(period_ms, uint, 0644);
 MODULE_PARM_DESC(period_ms, "longest time between two looks, in ms (default 100)");
 
+/* How long the task of @e may wait. */
+static u64 watch_threshold_of(const struct kdtl_span *span, const struct kdtl_entry *e)
+{
+	static char path[PATH_MAX];
+	struct kdtl_task task;
+
+	if (!span->info->tasks || kdtl_task_at(span->session, kdtl_entry_pid(e),
+					       kdtl_entry_time(e), &task))
+		return watch_threshold(per_cpu_ptr(&watch_cpus, span->cpu));
+	if (kdtl_cgroup_path(span->session, task.cgroup, path, sizeof(path)) < 0)
+		path[0] = '\0';
+	return watch_rule(&task, path, span->cpu);
+}
+
 static void watch_span(const struct kdtl_span *span, void *unused)
 {
-	const struct watch_cpu *w = per_cpu_ptr(&watch_cpus, span->cpu);
-	const u64 threshold = watch_threshold(w);
 	const struct kdtl_entry *e;
-	u64 wait;
+	u64 wait, threshold;
 
 	kdtl_span_for_each_entry(e, span) {
-		wait = kdtl_ticks_to_ns(span->info, kdtl_entry_wait(e));
+		if (kdtl_entry_is_throttled(e)) {
+			wait = kdtl_entry_throttled(e);
+			threshold = watch_rule_throttled();
+		} else {
+			wait = kdtl_entry_wait(e);
+			threshold = watch_threshold_of(span, e);
+		}
+		wait = kdtl_ticks_to_ns(span->info, wait);
 		/* A saturated wait may have been longer than any threshold. */
 		if (threshold && (wait > threshold || kdtl_entry_wait_saturated(e)))
 			watch_report_late(span, e, wait, threshold);
@@ -59,10 +79,12 @@ static unsigned int watch_round(struct kdtl_session *s, void *unused)
 /* Each dispatch that is logged is late on some CPU, so it wakes the reader. */
 static struct kdtl_session *watch_open(void)
 {
+	const struct kdtl_config config = watch_rules_config();
 	const struct kdtl_session_attr attr = {
 		.pmu		= pmu,
 		.aux_pages	= aux_pages,
-		.min_wait	= watch_min_wait(),
+		.mask		= config.mask,
+		.min_wait	= config.min_wait,
 		.watermark	= sizeof(struct kdtl_entry),
 	};
 	const struct kdtl_reader reader = {
@@ -111,6 +133,7 @@ static void __exit watch_exit(void)
 	watch_behind_exit();
 	watch_probe_exit();
 	watch_report_exit();
+	watch_rules_exit();
 }
 
 /* When built in, after the sources: those are device_initcalls. */

@@ -96,8 +96,17 @@ void watch_report_late(const struct kdtl_span *span, const struct kdtl_entry *e,
 void watch_report_stuck(int cpu, u64 wait);
 void watch_report_round(void);
 
+/* rules.c */
+struct seq_file;
+
+u64 watch_rule(const struct kdtl_task *task, const char *path, int cpu);
+u64 watch_rule_throttled(void);
+struct kdtl_config watch_rules_config(void);
+int watch_rules_write(char *line);
+void watch_rules_show(struct seq_file *m);
+void watch_rules_exit(void);
+
 /* show.c */
-u64 watch_min_wait(void);
 void watch_show_init(struct kdtl_session *s);
 void watch_show_exit(void);
 

@@ -1,0 +1,313 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# What an alarm says: who waited, in which cgroup, behind whom, when, and which waits are
+# worth an alarm. Compared with what the load itself wrote down (alarms_test.c).
+#
+# shellcheck disable=SC2317 # functions that ok() calls
+
+dir=$(dirname "$0")
+# shellcheck source-path=SCRIPTDIR source=ktap.sh
+. "$dir/ktap.sh"
+
+watch=/sys/kernel/debug/kdtl_watch
+group=/tmp/kdtl-alarms
+
+# said PATTERN: how many lines of the log match.
+said()
+{
+	dmesg | grep -c "$1"
+}
+
+has_said()
+{
+	[ "$(said "$1")" -ge "${2:-1}" ]
+}
+
+# within MS LEAST MOST: but for what rounding takes.
+within()
+{
+	[ "$1" -ge $(($2 - 2)) ] && [ "$1" -le $(($3 + 2)) ] && return
+	note "$1 ms, should be from $2 to $3 ms"
+	return 1
+}
+
+# Begins in the cgroup $0. Its process stays the same, so it can be killed.
+# shellcheck disable=SC2016 # expanded by the inner shell
+in_group='echo $$ >"$0/cgroup.procs" && exec "$@"'
+
+# waiter GROUP NAME: wants CPU 1, and writes down into /tmp/NAME when it did not have it.
+waiter()
+{
+	: >"/tmp/$2"
+	sh -c "$in_group" "$group/$1" "$dir/alarms_test" wait "$2" 1 200 >"/tmp/$2" &
+	ktap_pids="$ktap_pids $!"
+	waiters="$waiters $!"
+	until_true is_named "$2"
+}
+
+is_named()
+{
+	grep -q "^$1$" /proc/[0-9]*/comm 2>/dev/null
+}
+
+stop_waiters()
+{
+	# shellcheck disable=SC2086 # several words
+	kill $waiters && wait $waiters 2>/dev/null
+	waiters=
+}
+
+# hog MS: in /batch; sets $held to the time that it had CPU 1.
+hog()
+{
+	held=$(sh -c "$in_group" "$group/batch" "$dir/alarms_test" hog hog 1 "$1")
+}
+
+# longest NAME: of what the waiter wrote down.
+longest()
+{
+	sort -n -k 2 "/tmp/$1" | tail -n 1 | cut -d ' ' -f 2
+}
+
+has_waited()
+{
+	[ -s "/tmp/$1" ]
+}
+
+# ---------------------------------------------------------------- by the test source
+
+# fake WHAT SECONDS [TIMES]
+fake()
+{
+	for _ in $(seq "${3:-1}"); do
+		echo "$1 0 $2" >/sys/kernel/debug/kdtl_fake/do || return
+	done
+}
+
+seen()
+{
+	awk -v n="$1" '$1 == 0 { print $n }' "$watch/cpus"
+}
+
+is_seen()
+{
+	[ "$(seen "$1")" = "$2" ]
+}
+
+# withheld WHAT: the sum that the log says.
+withheld()
+{
+	dmesg | awk -v what="$1" '/kdtl_watch: withheld / && $0 ~ what {
+		sub(/.* withheld /, "")
+		sum += $1
+	}
+	END { print sum + 0 }'
+}
+
+# Lines come at most at a limited rate, but never less for a wait that is worse.
+worse_passes()
+{
+	fake wait 1 15 && fake wait 2 2 && fake wait 4 && until_true is_seen 3 18 &&
+		until_true has_said 'kdtl_watch: CPU 0 waited 2000 ms' &&
+		until_true has_said 'kdtl_watch: CPU 0 waited 4000 ms'
+}
+
+# And so do alarms: the recorder prints a table for each.
+worse_alarms()
+{
+	until_true has_said 'kdtl_recorder: CPU 0 waited 4000 ms: end of table' &&
+		is "$(said 'kdtl_recorder: CPU 0 waited 1000 ms: end of table')" 1 &&
+		is "$(said 'kdtl_recorder: CPU 0 waited 2000 ms: end of table')" 1
+}
+
+# What was not said is counted, and that is said.
+counted()
+{
+	unload kdtl_watch && is "$(withheld lines)" \
+		$((18 - $(said 'kdtl_watch: CPU 0 waited'))) && is "$(withheld alarms)" 15
+}
+
+# A limit that took effect is no wait, and raises an alarm only if asked.
+throttled_if_asked()
+{
+		load kdtl_watch pmu=kdtl_fake threshold_ms=500 && fake throttle 3 && fake wait 1 &&
+		until_true is_seen 3 1 && is "$(seen 7)" 0 && ! has_said 'kdtl_watch: .* throttled' &&
+		echo "throttled 1000" >"$watch/rules" && fake throttle 3 &&
+		until_true has_said 'kdtl_watch: CPU 0 was throttled for 3000 ms' &&
+		is "$(seen 3) $(seen 7)" "1 1"
+}
+
+# ---------------------------------------------------------------- by the scheduler
+
+# number BEFORE: the number after it in $line.
+number()
+{
+	echo "$line" | sed -n "s/.*$1\([0-9]*\).*/\1/p"
+}
+
+# The waiter ran neither while the hog did, nor in what it wrote down.
+alarm_names_both()
+{
+	waiter svc waiter && hog 600 && until_true has_waited waiter &&
+		until_true has_said 'kdtl_watch: CPU 1: waiter:[0-9]* (/svc) waited [0-9]* ms, behind hog:' ||
+		return
+	line=$(dmesg | grep 'kdtl_watch: CPU 1: waiter:[0-9]* (/svc) waited' | tail -n 1)
+	within "$(number 'waited ')" "$held" "$(longest waiter)" &&
+		within "$(number 'behind hog:[0-9]* (\/batch) ')" "$held" "$(longest waiter)"
+}
+
+# While it still waits: who has the CPU, since when, and who waits.
+stuck_names_both()
+{
+	line=$(dmesg | grep 'kdtl_watch: CPU 1: no task dispatched for' | tail -n 1)
+	has_had=$(number '; hog:[0-9]* (\/batch) has had it for ')
+	within "$has_had" "$(number 'dispatched for ')" "$(longest waiter)" &&
+		within "$(number '; waiter:[0-9]* (\/svc) has waited for ')" "$has_had" \
+			"$(longest waiter)"
+}
+
+# apart A B: the ms between two times of day.
+apart()
+{
+	echo "$1:$2" | awk -F: '{
+		ms = (($4 - $1) * 60 + $5 - $2) * 60000 + ($6 - $3) * 1000
+		printf "%d\n", ms < -43200000 ? ms + 86400000 : ms
+	}'
+}
+
+# The table begins before the wait did, and says who had the CPU, at which time of day.
+table_covers()
+{
+	until_true has_said 'kdtl_recorder: CPU 1: waiter:.*: end of table' || return
+	dmesg | sed -n 's/.*kdtl_recorder: //p' |
+		sed -n '/^CPU 1: waiter:.* oldest first$/,/: end of table$/p' >/tmp/table
+	cat /tmp/table
+	line=$(sed -n 's/^CPU 1 from //p' /tmp/table)
+	from=${line%% *}
+	gap=$(sort -n -k 2 /tmp/waiter | tail -n 1 | cut -d ' ' -f 1)
+	first=$(grep -m 1 '^[0-9:.]* *[0-9]' /tmp/table | cut -d ' ' -f 1)
+	within "$(apart "$gap" "$from")" 0 $(($(longest waiter) - held)) &&
+		within "$(number ': hog:[0-9]* (\/batch) ')" "$held" "$(longest waiter)" &&
+		[ "$(apart "$from" "$first")" -le 0 ] &&
+		is "$(sed -n 's/ [0-9:]* UTC, .* after boot$//p' /tmp/table)" "$(date -u +%F)"
+}
+
+reads_back()
+{
+	echo "all 100000" >"$watch/cpus" && echo "cgroup /svc/ 250" >"$watch/rules" &&
+		echo "prio rt 7" >"$watch/rules" &&
+		is "$(grep -v '^throttled\|^prio idle' "$watch/rules" | tr '\n' ',')" \
+			"prio rt 7,cgroup /svc 250," &&
+		echo "prio rt -" >"$watch/rules" && is "$(grep -c rt "$watch/rules")" 0
+}
+
+refuses()
+{
+	rules=$(cat "$watch/rules")
+	for bad in x "cgroup svc 5" "cgroup /svc" "cgroup /svc x" "prio x 5" "prio rt" \
+		"throttled" "throttled x" "nice 19 5" "cgroup /no -" "prio rt 4294967295"; do
+		! echo "$bad" >"$watch/rules" 2>/dev/null || return
+	done
+	is "$(cat "$watch/rules")" "$rules"
+}
+
+# Both wait as long; only one of them is in the cgroup of the rule.
+by_cgroup()
+{
+	stop_waiters
+	waiter svc inside && waiter . outside || return
+	for times in 1 2; do
+		hog 600
+		until_true has_said 'kdtl_watch: CPU 1: inside:[0-9]* (/svc) waited' "$times" || return
+	done
+	until_true has_waited outside && ! has_said 'kdtl_watch: CPU 1: outside:'
+}
+
+by_priority()
+{
+	stop_waiters
+	echo "cgroup /svc -" >"$watch/rules" && echo "prio normal 250" >"$watch/rules" || return
+	waiter svc normal || return
+	for times in 1 2; do
+		hog 600
+		until_true has_said 'kdtl_watch: CPU 1: normal:[0-9]* (/svc) waited' "$times" || return
+	done
+	echo "prio normal -" >"$watch/rules"
+}
+
+# Who takes only what others leave raises no alarm, unless asked.
+idle_if_asked()
+{
+	stop_waiters
+	echo "all 250" >"$watch/cpus"
+	waiter svc modest && renice -n 19 -p "$(pid_of modest)" >/dev/null || return
+	: >/tmp/modest
+	for _ in 1 2; do
+		hog 600
+	done
+	until_true has_waited modest && ! has_said 'kdtl_watch: CPU 1: modest:' &&
+		echo "prio idle 250" >"$watch/rules" || return
+	hog 600
+	until_true has_said 'kdtl_watch: CPU 1: modest:[0-9]* (/svc) waited'
+}
+
+pid_of()
+{
+	grep -l "^$1$" /proc/[0-9]*/comm | head -n 1 | cut -d / -f 3
+}
+
+# A quota holds it back, on a CPU that nobody else wants.
+quota_is_told_apart()
+{
+	stop_waiters
+	echo "all 250" >"$watch/cpus" && echo "throttled 200" >"$watch/rules" &&
+		echo "5000 300000" >"$group/limited/cpu.max" &&
+		waiter limited limited &&
+		until_true has_said 'limited:[0-9]* (/limited) was throttled for [23][0-9][0-9] ms$' &&
+		! has_said 'limited:[0-9]* (/limited) waited'
+}
+
+[ -x "$dir/alarms_test" ] || skip_all "no alarms_test: make -C selftests"
+[ -e /sys/devices/system/cpu/cpu1 ] || skip_all "needs two CPUs"
+grep -q '^cpu\>' /proc/cgroups || skip_all "no cgroups with the controller cpu"
+need kdtl kdtl_sched kdtl_fake_pmu kdtl_fake_drive
+
+# No process of the test is on CPU 1.
+taskset -p 1 $$ >/dev/null
+
+plan 15
+dmesg -c >/dev/null
+load kdtl_recorder pmu=kdtl_fake || bail_out "kdtl_recorder does not load"
+ok "the watch loads" load kdtl_watch pmu=kdtl_fake threshold_ms=500 pause_s=600
+ok "a worse wait is always in the log" worse_passes
+ok "and always raises an alarm" worse_alarms
+ok "what is withheld is counted" counted
+ok "throttled is not late, and told of if asked" throttled_if_asked
+unload kdtl_watch
+unload kdtl_recorder
+
+mkdir -p $group
+mount -t cgroup2 none $group || bail_out "no cgroup2"
+echo +cpu >$group/cgroup.subtree_control
+mkdir $group/svc "$group/batch" $group/limited
+rt=$(cat /proc/sys/kernel/sched_rt_runtime_us)
+echo -1 >/proc/sys/kernel/sched_rt_runtime_us
+# Since v6.12 the deadline server lets others run for 50 ms in each second.
+for server in /sys/kernel/debug/sched/*_server/cpu1/runtime; do
+	[ ! -e "$server" ] || echo 0 >"$server"
+done
+dmesg -c >/dev/null
+load kdtl_recorder lines=100 ms=50 || bail_out "kdtl_recorder does not load"
+ok "the watch loads" load kdtl_watch threshold_ms=250 pause_s=0
+ok "an alarm names both, their cgroups and times" alarm_names_both
+ok "so does one about a wait that goes on" stuck_names_both
+ok "the recorder's table covers the wait" table_covers
+ok "rules can be read" reads_back
+ok "what is no rule is refused" refuses
+ok "a threshold by cgroup" by_cgroup
+ok "a threshold by priority" by_priority
+ok "nice 19: only if asked" idle_if_asked
+ok "a quota is told apart" quota_is_told_apart
+echo "$rt" >/proc/sys/kernel/sched_rt_runtime_us
+finish

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A load that writes down what it does, for alarms.sh
+ *
+ *	alarms_test wait NAME CPU MS	wants the CPU all the time; a line for each time of
+ *					MS or more without it: "HH:MM:SS.uuuuuu MS"
+ *	alarms_test hog NAME CPU MS	has the CPU for MS, as a real-time task; a line
+ *					with the time that it had it
+ *
+ * NAME is the task's.  All times are in ms, and times of day in UTC.
+ */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "must.h"
+
+#define MS	1000000ULL
+
+static uint64_t now(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return t.tv_sec * 1000 * MS + t.tv_nsec;
+}
+
+static void tell(uint64_t real, uint64_t len)
+{
+	const time_t seconds = real / (1000 * MS);
+	struct tm tm;
+
+	gmtime_r(&seconds, &tm);
+	printf("%02d:%02d:%02d.%06u %llu\n", tm.tm_hour, tm.tm_min, tm.tm_sec,
+	       (unsigned int)(real / 1000 % 1000000), (unsigned long long)(len / MS));
+}
+
+static void wait_for_cpu(uint64_t least)
+{
+	uint64_t last = now(CLOCK_MONOTONIC), t;
+
+	for (;;) {
+		t = now(CLOCK_MONOTONIC);
+		if (t - last >= least) {
+			tell(now(CLOCK_REALTIME) - (t - last), t - last);
+			t = now(CLOCK_MONOTONIC);
+		}
+		last = t;
+	}
+}
+
+static void hog(uint64_t len)
+{
+	const struct sched_param param = { .sched_priority = 1 };
+	uint64_t from;
+
+	must(!sched_setscheduler(0, SCHED_FIFO, &param));
+	from = now(CLOCK_MONOTONIC);
+	while (now(CLOCK_MONOTONIC) - from < len)
+		;
+	printf("%llu\n", (unsigned long long)((now(CLOCK_MONOTONIC) - from) / MS));
+}
+
+int main(int argc, char **argv)
+{
+	cpu_set_t set;
+
+	must(argc == 5);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	prctl(PR_SET_NAME, argv[2]);
+	CPU_ZERO(&set);
+	CPU_SET(atoi(argv[3]), &set);
+	must(!sched_setaffinity(0, sizeof(set), &set));
+	if (!strcmp(argv[1], "wait"))
+		wait_for_cpu(atoi(argv[4]) * MS);
+	else
+		hog(atoi(argv[4]) * MS);
+	return 0;
+}

@@ -220,8 +220,9 @@ idle_apart()
 			split($1, n, " "); sum += n[3] } END { print sum }')" -eq \
 			"$(kdtl histogram "$work/idle.data" | sed -n '1s/ .*//p')" ] &&
 		kdtl ctf "$work/idle.data" "$work/idle" &&
-		babeltrace2 "$work/idle" | grep -q 'dispatch_reason = .*idle.* pid = 0, ' &&
-		! kdtl print "$work/command.data" | grep -q swapper/
+		[ "$(babeltrace2 "$work/idle" |
+			grep -c 'dispatch_reason = .*idle.* pid = 0, ')" -ge 300 ] &&
+		! kdtl print "$work/command.data" | grep swapper/
 }
 
 converts()

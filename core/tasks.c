@@ -9,7 +9,8 @@
  *
  * Each change makes a new record, and the older ones are kept as history.  Memory is
  * bounded: when all records are used, the one goes that was replaced, or whose task
- * exited, the longest time ago.  A record of a live task that holds stays.
+ * exited, the longest time ago.  A record of a live task that holds stays, and a new task
+ * for which there is no room is not known.
  *
  * The kernel has no tracepoint for a new policy or nice value.  Two kretprobes stand in.
  * Where these cannot be, both are as they were at the task's last other change.
@@ -258,13 +259,13 @@ static void kdtl_task_add(struct task_struct *t, const struct kdtl_task *task,
 		      kdtl_task_same(&last->task, task))))
 		return;
 	table.seq++;
+	/* Before one is taken: if there is no other, the last one makes room. */
+	kdtl_record_retire(last);
 	r = kdtl_record_take();
 	if (!r) {
 		table.dropped++;
 		return;
 	}
-	/* The last one may just have been taken. */
-	kdtl_record_retire(kdtl_record_newest(task->pid));
 	r->task = *task;
 	r->task.seq = table.seq;
 	r->task.since = why == KDTL_NOTE_BASE ? 0 : local_clock();

@@ -57,6 +57,19 @@ MODULE_PARM_DESC(share, "per cent of the time in which dispatches are logged, no
 
 /* ---------------------------------------------------- from open to close */
 
+/* Count from now on. */
+static void sampler_reset(void)
+{
+	int cpu;
+
+	mutex_lock(&sampler.lock);
+	stats_reset(&sampler);
+	for_each_possible_cpu(cpu)
+		windows_reset(cpu);
+	cgroups_reset();
+	mutex_unlock(&sampler.lock);
+}
+
 /* What an entry says about its runner's wait. */
 static struct sampler_wait sampler_wait(const struct kdtl_aux_info *info,
 					const struct kdtl_entry *e)
@@ -141,7 +154,7 @@ static int sampler_begin(void)
 	};
 	int err;
 
-	stats_reset(&sampler);
+	sampler_reset();
 	sampler.session = kdtl_session_open(&attr, &reader);
 	if (IS_ERR(sampler.session))
 		return PTR_ERR(sampler.session);
@@ -154,7 +167,7 @@ static int sampler_begin(void)
 	}
 	/* Forget what was logged before there were two sets. */
 	kdtl_flush(sampler.session);
-	stats_reset(&sampler);
+	sampler_reset();
 	return 0;
 }
 
@@ -196,7 +209,7 @@ DEFINE_SHOW_ATTRIBUTE(view);
 static int reset_set(void *unused, u64 val)
 {
 	kdtl_flush(sampler.session);
-	stats_reset(&sampler);
+	sampler_reset();
 	return 0;
 }
 DEFINE_DEBUGFS_ATTRIBUTE(reset_fops, NULL, reset_set, "%llu\n");

@@ -6,7 +6,6 @@
 #include <linux/math64.h>
 #include <linux/minmax.h>
 
-#include "cgroups.h"
 #include "sampler.h"
 
 static unsigned int stats_bucket(u64 ns)
@@ -177,7 +176,7 @@ static struct sampler_counted sampler_counted(struct sampler *s, int cpu,
  * stats_reset() - count from now on
  * @s: the sampler
  *
- * Context: may sleep.
+ * Context: under sampler.lock, may sleep.
  */
 void stats_reset(struct sampler *s)
 {
@@ -185,7 +184,6 @@ void stats_reset(struct sampler *s)
 	struct sampler_stats *st;
 	int cpu;
 
-	mutex_lock(&s->lock);
 	for_each_possible_cpu(cpu) {
 		st = per_cpu_ptr(s->stats, cpu);
 		memset(st, 0, sizeof(*st));
@@ -195,11 +193,8 @@ void stats_reset(struct sampler *s)
 			st->counted = sampler_counted(s, cpu, &info);
 		}
 		st->steal = sampler_steal(cpu);
-		windows_reset(cpu);
 	}
-	cgroups_reset();
 	s->since = ktime_get_boottime_ns();
-	mutex_unlock(&s->lock);
 }
 
 /**

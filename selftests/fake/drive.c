@@ -127,7 +127,8 @@ static ssize_t drive_do_write(struct file *file, const char __user *from,
 		err = kdtl_fake_emit(cpu, KDTL_KIND_THROTTLE, 1, 0,
 				     min_t(u64, (u64)nr * NSEC_PER_SEC, KDTL_TIME_MAX), 0);
 	else if (!strcmp(what, "task"))
-		err = kdtl_fake_emit_task(cpu, KDTL_KIND_CEDE, nr, prev, ms * NSEC_PER_MSEC);
+		err = kdtl_fake_emit_task(cpu, KDTL_KIND_CEDE, nr, prev,
+					  ms * NSEC_PER_MSEC);
 	else if (!strcmp(what, "held"))
 		err = kdtl_fake_emit_task(cpu, KDTL_KIND_THROTTLE, nr, prev,
 					  ms * NSEC_PER_MSEC);

@@ -114,8 +114,8 @@ static ssize_t drive_do_write(struct file *file, const char __user *from,
 	err = kdtl_fake_line(line, sizeof(line), from, len);
 	if (err)
 		return err;
-	if (sscanf(line, "%15s %u %u %u %u", what, &cpu, &nr, &prev, &ms) < 3 || cpu >= nr_cpu_ids ||
-	    !cpu_online(cpu))
+	if (sscanf(line, "%15s %u %u %u %u", what, &cpu, &nr, &prev, &ms) < 3 ||
+	    cpu >= nr_cpu_ids || !cpu_online(cpu))
 		return -EINVAL;
 
 	if (!strcmp(what, "burst"))

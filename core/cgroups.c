@@ -24,7 +24,7 @@
 
 #define KDTL_PATH_LEN		240
 #define KDTL_MIN_CGROUPS	1024
-#define KDTL_MAX_CGROUPS	(1 << 16)
+#define KDTL_MAX_CGROUPS	BIT(16)
 #define KDTL_NO_CGROUP		U32_MAX
 
 /**
@@ -352,9 +352,13 @@ static ssize_t kdtl_cgroup_copy_path(u64 id, char *path, size_t size)
  */
 ssize_t kdtl_cgroups_path(u64 id, char *path, size_t size)
 {
+	unsigned int tries = KDTL_SEQ_TRIES, seq;
 	ssize_t len;
 
-	if (!kdtl_seqtry_read(&cgroups.lock, len = kdtl_cgroup_copy_path(id, path, size)))
-		return -EAGAIN;
+	do {
+		if (!kdtl_seqtry_begin(&cgroups.lock, &tries, &seq))
+			return -EAGAIN;
+		len = kdtl_cgroup_copy_path(id, path, size);
+	} while (read_seqcount_retry(&cgroups.lock.seq, seq));
 	return len;
 }

@@ -43,22 +43,26 @@ static inline void kdtl_seqtry_written(struct kdtl_seqtry *l, unsigned long flag
 	raw_spin_unlock_irqrestore(&l->lock, flags);
 }
 
-/* Run @read, which may see anything, until nobody wrote meanwhile: true; or give up. */
-#define kdtl_seqtry_read(l, read)						\
-({										\
-	unsigned int __tries = KDTL_SEQ_TRIES, __seq;				\
-	bool __done = false;							\
-										\
-	while (!__done && __tries--) {						\
-		__seq = raw_read_seqcount(&(l)->seq);				\
-		if (__seq & 1) {						\
-			cpu_relax();						\
-			continue;						\
-		}								\
-		read;								\
-		__done = !read_seqcount_retry(&(l)->seq, __seq);		\
-	}									\
-	__done;									\
-})
+/**
+ * kdtl_seqtry_begin() - begin to read, what may change meanwhile
+ * @l: the lock
+ * @tries: KDTL_SEQ_TRIES at first
+ * @seq: for read_seqcount_retry(), which says whether to begin again
+ *
+ * Context: any.
+ * Return: false: give up.
+ */
+static inline bool kdtl_seqtry_begin(const struct kdtl_seqtry *l, unsigned int *tries,
+				     unsigned int *seq)
+{
+	while (*tries) {
+		--*tries;
+		*seq = raw_read_seqcount(&l->seq);
+		if (!(*seq & 1))
+			return true;
+		cpu_relax();
+	}
+	return false;
+}
 
 #endif /* _KDTL_SEQTRY_H */

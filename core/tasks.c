@@ -41,7 +41,7 @@ module_param(task_records, uint, 0444);
 MODULE_PARM_DESC(task_records, "records of the table of tasks, kept while kdtl_sched logs (default 0: four for each task, at least 16384)");
 
 #define KDTL_MIN_RECORDS	16384
-#define KDTL_MAX_RECORDS	(1 << 22)
+#define KDTL_MAX_RECORDS	BIT(22)
 #define KDTL_NO_RECORD		U32_MAX
 
 /* A task's first dispatch may seem older than its fork, if the clocks of CPUs differ. */
@@ -668,10 +668,14 @@ static int kdtl_tasks_look(u32 pid, u64 time, struct kdtl_task *task)
  */
 int kdtl_tasks_at(pid_t pid, u64 time, struct kdtl_task *task)
 {
+	unsigned int tries = KDTL_SEQ_TRIES, seq;
 	int err;
 
-	if (!kdtl_seqtry_read(&table.lock, err = kdtl_tasks_look(pid, time, task)))
-		return -EAGAIN;
+	do {
+		if (!kdtl_seqtry_begin(&table.lock, &tries, &seq))
+			return -EAGAIN;
+		err = kdtl_tasks_look(pid, time, task);
+	} while (read_seqcount_retry(&table.lock.seq, seq));
 	return err;
 }
 

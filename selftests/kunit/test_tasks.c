@@ -46,9 +46,11 @@ static int tasks_thread(void *unused)
 /* A thread that ends by itself, after a millisecond. */
 static int tasks_short_thread(void *data)
 {
+	const u64 end = local_clock() + NSEC_PER_MSEC;
 	struct completion *done = data;
 
-	udelay(1000);
+	while (local_clock() < end)
+		cpu_relax();
 	complete(done);
 	return 0;
 }
@@ -208,10 +210,15 @@ static void tasks_in(struct kunit *test, struct kdtl_session *s, const struct kd
 }
 
 static const char tasks_script[] =
-	"printf kdtl_here >/proc/$$/comm && mkdir %s/kdtl_there %s/kdtl_else && "
-	"echo $$ >%s/kdtl_there/cgroup.procs && printf kdtl_moved >/proc/$$/comm && "
-	"renice -n 5 -p $$ && printf kdtl_nice >/proc/$$/comm && "
-	"echo $$ >%s/kdtl_else/cgroup.procs && rmdir %s/kdtl_there && "
+	"set -e\n"
+	"printf kdtl_here >/proc/$$/comm\n"
+	"mkdir %s/kdtl_there %s/kdtl_else\n"
+	"echo $$ >%s/kdtl_there/cgroup.procs\n"
+	"printf kdtl_moved >/proc/$$/comm\n"
+	"renice -n 5 -p $$\n"
+	"printf kdtl_nice >/proc/$$/comm\n"
+	"echo $$ >%s/kdtl_else/cgroup.procs\n"
+	"rmdir %s/kdtl_there\n"
 	"exec /bin/sleep 0.01";
 
 /* A shell that names itself, moves, becomes nice, moves on, and ends as another program. */

@@ -1,0 +1,192 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# One load, and what each client says about it: a service that writes down its waits, a
+# real-time hog, two containers, a quota, a task of a millisecond, a pid that is used
+# again, a move between cgroups (scenario_load.c).
+#
+# shellcheck disable=SC2317 # functions that ok() calls
+
+dir=$(dirname "$0")
+# shellcheck source-path=SCRIPTDIR source=ktap.sh
+. "$dir/ktap.sh"
+
+debug=/sys/kernel/debug
+tracing=/sys/kernel/tracing
+root=/tmp/kdtl-scenario
+truth=/tmp/kdtl-truth
+events=/tmp/kdtl-events
+
+# truth WHAT FIELD: what the load wrote down.
+truth()
+{
+	awk -v what="$1" -v field="$2" '$1 == what { print $field }' $truth
+}
+
+# about NS WANTED PART OF: not more than the part away.
+about()
+{
+	awk -v got="$1" -v wanted="$2" -v part="$3" -v of="$4" 'BEGIN {
+		away = got > wanted ? got - wanted : wanted - got
+		exit !(away * of <= wanted * part)
+	}' && return
+	note "$1, should be about $2"
+	return 1
+}
+
+load_did()
+{
+	"$dir/scenario_load" $root >$truth && sed 's/^/# /' $truth
+}
+
+# The clients look every 100 ms.
+settled()
+{
+	grep -q "pid=$(awk '$5 == "kdtl_moved" { print $4 }' $truth) .*path=/kdtl_batch" \
+		$tracing/trace
+}
+
+# ------------------------------------------------------------------------- watch
+
+# The line about the service's worst wait.
+service_line()
+{
+	dmesg | grep "kdtl_watch: CPU 1: kdtl_service:$(truth service 2) (/kdtl_web) waited" |
+		tail -n 1
+}
+
+watch_names_waiter()
+{
+	waited=$(service_line | sed 's/.* waited \([0-9]*\) ms.*/\1/')
+	[ -n "$waited" ] && about "${waited}000000" "$(truth service 5)" 1 20
+}
+
+watch_names_culprit()
+{
+	held=$(service_line |
+		sed -n "s/.* behind .*kdtl_hog:$(truth hog 2) (\/kdtl_batch) \([0-9]*\) ms.*/\1/p")
+	[ -n "$held" ] && about "${held}000000" "$(truth hog 3)" 1 20
+}
+
+watch_knows_quota()
+{
+	! dmesg | grep -q "kdtl_watch: .*kdtl_quota"
+}
+
+# ---------------------------------------------------------------------- recorder
+
+recorder_covers()
+{
+	dmesg | grep "kdtl_recorder: CPU 1 from .*kdtl_hog:$(truth hog 2) (/kdtl_batch) [0-9]* ms" >/dev/null &&
+		dmesg | grep "kdtl_recorder: .* kdtl_hog:$(truth hog 2) .*" >/dev/null
+}
+
+# ----------------------------------------------------------------------- sampler
+
+# metric NAME CGROUP: in ns.
+metric()
+{
+	name="kdtl_cgroup_$1{cgroup=\"/$2\"}" awk '
+		index($0, ENVIRON["name"] " ") == 1 { printf "%.0f\n", $NF * 1e9 }' \
+		$debug/kdtl_sampler/metrics
+}
+
+sampler_blames()
+{
+	about "$(metric behind_seconds_total kdtl_web)" "$(truth service 5)" 1 10 &&
+		about "$(metric culprit_seconds_total kdtl_batch)" "$(truth service 5)" 1 10
+}
+
+sampler_longest()
+{
+	about "$(metric wait_max_seconds kdtl_web)" "$(truth service 5)" 1 20
+}
+
+sampler_quota()
+{
+	about "$(metric throttled_seconds_total kdtl_quota)" "$(truth quota 3)" 1 10 &&
+		[ "$(metric culprit_seconds_total kdtl_quota)" -lt 100000000 ]
+}
+
+# ------------------------------------------------------------------------- trace
+
+# The event of the service's worst wait: its wait, culprit and the culprit's time.
+trace_blames()
+{
+	sed -n "s/.* pid=$(truth service 2) .* wait=\([0-9]*\).* path=\/kdtl_web culprit=\([0-9]*\) culprit_comm=\([^ ]*\) culprit_ns=\([0-9]*\).*/\1 \2 \3 \4/p" \
+		$events | sort -n | tail -n 1 >$events.worst
+	read -r wait culprit comm ns <$events.worst || return
+	note "the worst wait: $wait ns, behind $comm:$culprit $ns ns"
+	about "$wait" "$(truth service 5)" 1 20 && is "$culprit" "$(truth hog 2)" &&
+		is "$comm" kdtl_hog && about "$ns" "$(truth hog 3)" 1 20
+}
+
+# In its time, each task is who it was, where it was: task NR of the load.
+trace_knows()
+{
+	sed -n 's/.* comm=\([^ ]*\) pid=\([0-9]*\) .* mono=\([0-9]*\) .* path=\([^ ]*\) culprit=.*/\2 \3 \1 \4/p' \
+		$events | awk -v nr="$1" '
+		NR == FNR {
+			if ($1 == "task" && ++n == nr) {
+				from = $2; to = $3; pid = $4; comm = $5; path = $6
+			}
+			next
+		}
+		$1 == pid && $2 + 0 >= from + 0 && $2 + 0 <= to + 0 {
+			seen++
+			if ($3 != comm || $4 != path) {
+				print "# " $0 ", should be " comm " in " path
+				wrong++
+			}
+		}
+		END {
+			if (!seen)
+				print "# no dispatch of " comm
+			exit !seen || wrong
+		}' $truth -
+}
+
+[ -x "$dir/scenario_load" ] || skip_all "no scenario_load"
+[ "$(nproc)" -gt 2 ] || skip_all "fewer than three CPUs"
+for module in kdtl_watch kdtl_recorder kdtl_sampler kdtl_trace; do
+	have_module $module || skip_all "no module $module"
+done
+[ -d $debug/tracing ] || mount -t debugfs none $debug 2>/dev/null
+[ -d $tracing/events ] || mount -t tracefs none $tracing || skip_all "no tracefs"
+mkdir -p $root
+mount -t cgroup2 none $root || skip_all "no cgroups"
+grep -q '\<cpu\>' $root/cgroup.controllers || skip_all "no cgroups with the controller cpu"
+
+need kdtl kdtl_sched
+plan 14
+load kdtl_recorder ms=50 || bail_out "kdtl_recorder does not load"
+load kdtl_watch threshold_ms=200 || bail_out "kdtl_watch does not load"
+load kdtl_sampler || bail_out "kdtl_sampler does not load"
+load kdtl_trace || bail_out "kdtl_trace does not load"
+echo 8192 >$tracing/buffer_size_kb
+echo >$tracing/trace
+echo 1 >$tracing/events/kdtl/kdtl_dispatch/enable
+until_true grep -q '\[kdtl_trace\].* started ' $debug/kdtl/sessions
+dmesg -c >/dev/null
+ok "the load runs" load_did
+ok "the last of its dispatches is traced" until_true settled
+echo 0 >$tracing/events/kdtl/kdtl_dispatch/enable
+cp $tracing/trace $events
+
+ok "watch: the service waited, as long as it says" watch_names_waiter
+ok "watch: behind the hog, for as long as that says" watch_names_culprit
+ok "watch: a quota is no wait" watch_knows_quota
+ok "recorder: the table names the hog, and covers its time" recorder_covers
+ok "sampler: /kdtl_web waited behind /kdtl_batch" sampler_blames
+ok "sampler: the longest wait is the service's" sampler_longest
+ok "sampler: /kdtl_quota was throttled, and is nobody's culprit" sampler_quota
+ok "trace: the worst wait, and behind whom" trace_blames
+ok "trace: a task of a millisecond" trace_knows 1
+ok "trace: the first task of a pid" trace_knows 2
+ok "trace: the second task of that pid" trace_knows 3
+both_places()
+{
+	trace_knows 4 && trace_knows 5
+}
+ok "trace: a task before and after it moved" both_places
+finish

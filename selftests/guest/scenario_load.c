@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A machine with two containers, a hog and a quota, which write down what they did
+ *
+ *	scenario_load ROOT
+ *
+ * ROOT is where cgroup v2 is mounted.  Prints lines:
+ *
+ *	service PID COUNT SUM WORST	waits of the service in /kdtl_web, in ns
+ *	hog PID NS			for how long the hog in /kdtl_batch had CPU 1
+ *	quota PID NS			for how long the quota of /kdtl_quota held it back
+ *	task FROM TO PID COMM CGROUP	what a task was, in ns of CLOCK_MONOTONIC; it was
+ *					dispatched meanwhile
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "must.h"
+
+#define MS	1000000ULL
+#define LATE	(20 * MS)	/* the service writes down longer waits only */
+
+static const char *root;
+static volatile sig_atomic_t ended;
+
+static uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000 * MS + t.tv_nsec;
+}
+
+static void sleep_until(uint64_t ns)
+{
+	const struct timespec t = { ns / (1000 * MS), ns % (1000 * MS) };
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+}
+
+static void spin_until(uint64_t ns)
+{
+	while (now() < ns)
+		;
+}
+
+static void put(const char *file, const char *format, const char *text)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", root, file);
+	fd = open(path, O_WRONLY);
+	if (fd < 0 || dprintf(fd, format, text) < 0 || close(fd))
+		die("%s", path);
+}
+
+static void make(const char *cgroup)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", root, cgroup);
+	must(!mkdir(path, 0755) || errno == EEXIST);
+}
+
+/* This task is NAME, in CGROUP, on CPU. */
+static void be(const char *name, const char *cgroup, int cpu)
+{
+	char procs[64];
+	cpu_set_t set;
+
+	snprintf(procs, sizeof(procs), "%s/cgroup.procs", cgroup);
+	put(procs, "%s", "0");
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	must(!sched_setaffinity(0, sizeof(set), &set));
+	prctl(PR_SET_NAME, name);
+}
+
+static void end(int sig)
+{
+	ended = sig;
+}
+
+/* Wants CPU 1 every 5 ms, and notes when it got it late. */
+static void service(void)
+{
+	uint64_t next, late, count = 0, sum = 0, worst = 0;
+
+	be("kdtl_service", "kdtl_web", 1);
+	signal(SIGTERM, end);
+	for (next = now(); !ended; next += 5 * MS) {
+		sleep_until(next);
+		late = now() - next;
+		if (late > LATE) {
+			count++;
+			sum += late;
+			worst = late > worst ? late : worst;
+			next = now();
+		}
+	}
+	printf("service %d %llu %llu %llu\n", getpid(), (unsigned long long)count,
+	       (unsigned long long)sum, (unsigned long long)worst);
+}
+
+static void hog(void)
+{
+	const struct sched_param param = { .sched_priority = 50 };
+	uint64_t from;
+
+	be("kdtl_hog", "kdtl_batch", 1);
+	must(!sched_setscheduler(0, SCHED_FIFO, &param));
+	from = now();
+	spin_until(from + 600 * MS);
+	printf("hog %d %llu\n", getpid(), (unsigned long long)(now() - from));
+}
+
+static uint64_t throttled(void)
+{
+	unsigned long long us = 0;
+	char path[PATH_MAX], line[80];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/kdtl_quota/cpu.stat", root);
+	f = fopen(path, "r");
+	must(f);
+	while (fgets(line, sizeof(line), f))
+		sscanf(line, "throttled_usec %llu", &us);
+	fclose(f);
+	return us * 1000;
+}
+
+static void quota(void)
+{
+	be("kdtl_quota", "kdtl_quota", 2);
+	spin_until(now() + 1000 * MS);
+	/* The time of a quota that is used up is added when it has ended. */
+	usleep(200000);
+	printf("quota %d %llu\n", getpid(), (unsigned long long)throttled());
+}
+
+static void am(uint64_t from, const char *name, const char *cgroup)
+{
+	printf("task %llu %llu %d %s /%s\n", (unsigned long long)from,
+	       (unsigned long long)now(), getpid(), name, cgroup);
+}
+
+/* Lives a millisecond. */
+static void brief(void)
+{
+	uint64_t from;
+
+	be("kdtl_brief", "kdtl_web", 2);
+	from = now();
+	usleep(100);
+	spin_until(from + MS);
+	am(from, "kdtl_brief", "kdtl_web");
+}
+
+static void first(void)
+{
+	uint64_t from;
+
+	be("kdtl_first", "kdtl_web", 2);
+	from = now();
+	usleep(1000);
+	am(from, "kdtl_first", "kdtl_web");
+}
+
+static void second(void)
+{
+	uint64_t from;
+
+	be("kdtl_second", "kdtl_batch", 2);
+	from = now();
+	usleep(1000);
+	am(from, "kdtl_second", "kdtl_batch");
+}
+
+static void mover(void)
+{
+	uint64_t from;
+
+	be("kdtl_mover", "kdtl_web", 2);
+	from = now();
+	usleep(1000);
+	am(from, "kdtl_mover", "kdtl_web");
+	be("kdtl_moved", "kdtl_batch", 2);
+	from = now();
+	usleep(1000);
+	am(from, "kdtl_moved", "kdtl_batch");
+}
+
+/* A process that does @what, with a pid that is free; 0: any. */
+static pid_t start(void (*what)(void), pid_t pid)
+{
+	struct clone_args args = {
+		.exit_signal	= SIGCHLD,
+		.set_tid	= (uintptr_t)&pid,
+		.set_tid_size	= !!pid,
+	};
+
+	fflush(stdout);
+	pid = syscall(SYS_clone3, &args, sizeof(args));
+	must(pid >= 0);
+	if (pid)
+		return pid;
+	what();
+	fflush(stdout);
+	_exit(0);
+}
+
+static void finish(pid_t pid)
+{
+	int status;
+
+	must(waitpid(pid, &status, 0) == pid && !status);
+}
+
+static pid_t run(void (*what)(void), pid_t pid)
+{
+	pid = start(what, pid);
+	finish(pid);
+	return pid;
+}
+
+int main(int argc, char **argv)
+{
+	pid_t waits, pid;
+
+	must(argc == 2);
+	root = argv[1];
+	put("cgroup.subtree_control", "%s", "+cpu");
+	make("kdtl_web");
+	make("kdtl_batch");
+	make("kdtl_quota");
+	put("kdtl_quota/cpu.max", "%s", "10000 100000");
+
+	waits = start(service, 0);
+	usleep(100000);
+	run(hog, 0);
+	usleep(100000);
+	must(!kill(waits, SIGTERM));
+	finish(waits);
+
+	run(quota, 0);
+	run(brief, 0);
+	pid = run(first, 0);
+	must(run(second, pid) == pid);
+	run(mover, 0);
+	return 0;
+}

@@ -120,9 +120,10 @@ static const char *kdtl_alarm_wrong(const struct kdtl_alarm *alarm)
  */
 int kdtl_alarm(const struct kdtl_alarm *alarm)
 {
-	const char *wrong = kdtl_alarm_wrong(alarm);
+	const char *wrong;
 
 	might_sleep();
+	wrong = kdtl_alarm_wrong(alarm);
 	if (wrong)
 		return kdtl_alarm_refuse(__func__, wrong, _RET_IP_);
 	blocking_notifier_call_chain(&kdtl_alarms, 0, (void *)alarm);

@@ -44,10 +44,13 @@ static void kdtl_who_add(struct kdtl_who *w, u64 ticks)
 {
 	struct kdtl_ran *row = kdtl_who_row(w, w->task.pid);
 
-	if (!row && w->nr < w->size) {
+	if (row) {
+		/* A program may be called by its name only since then. */
+		memcpy(row->comm, w->task.comm, sizeof(row->comm));
+	} else if (w->nr < w->size) {
 		row = &w->ran[w->nr++];
 		*row = w->task;
-	} else if (!row) {
+	} else {
 		row = kdtl_who_least(w);
 		if (!row || row->ticks >= ticks) {
 			w->others += ticks;

@@ -187,8 +187,29 @@ static void who_many(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w.others, 50ULL);
 }
 
+/* A task that renames itself has the name of its last dispatch. */
+static void who_renamed(struct kunit *test)
+{
+	struct kdtl_ran ran[WHO_ROWS];
+	struct kdtl_who w = { .ran = ran, .size = WHO_ROWS };
+	struct kdtl_entry e = { .fault_addr = cpu_to_be64(1ULL << 32 | 2) };
+
+	kdtl_who_begin(&w, 10, 100);
+	memcpy((void *)&e + offsetof(struct kdtl_entry, srr0), "before", sizeof("before"));
+	kdtl_who_entry(&w, &e);
+	who_switch(&w, 50, 1, 2);
+	e.timebase = cpu_to_be64(60);
+	memcpy((void *)&e + offsetof(struct kdtl_entry, srr0), "after", sizeof("after"));
+	kdtl_who_entry(&w, &e);
+	kdtl_who_end(&w, true);
+	KUNIT_ASSERT_EQ(test, w.nr, 2U);
+	KUNIT_EXPECT_EQ(test, w.ran[0].ticks, 80ULL);
+	KUNIT_EXPECT_EQ(test, strcmp(w.ran[0].comm, "after"), 0);
+}
+
 static struct kunit_case who_cases[] = {
 	KUNIT_CASE(who_busy),
+	KUNIT_CASE(who_renamed),
 	KUNIT_CASE(who_unknown),
 	KUNIT_CASE(who_idle),
 	KUNIT_CASE(who_many),

@@ -804,7 +804,7 @@ u64 kdtl_merge_late(const struct kdtl_merge *m);
 /**
  * struct kdtl_ran - how long a task had a CPU
  * @pid: its pid in the initial namespace
- * @comm: its name when it got the CPU first
+ * @comm: its name when it got the CPU last
  * @time: when it got the CPU first, in ticks: of its first entry that counts, which may
  *	be before the span.  kdtl_task_at() says what the task was then
  * @ticks: for how long it had the CPU, in ticks

@@ -161,10 +161,11 @@ alarm_names_both()
 stuck_names_both()
 {
 	line=$(dmesg | grep 'kdtl_watch: CPU 1: no task dispatched for' | tail -n 1)
+	note "$line"
 	stuck=$(number 'dispatched for ')
-	# A thread of the kernel may have had the CPU for a moment in between.
-	within "$(number '; hog:[0-9]* (\/batch) has had it for ')" 1 "$(longest waiter)" &&
-		within "$(number '; waiter:[0-9]* (\/svc) has waited for ')" "$stuck" \
+	# A thread of the kernel may have the CPU for a moment, or have waited longer.
+	within "$(number '; [^;]* has had it for ')" 0 "$(longest waiter)" &&
+		within "$(number '; [^;]* has waited for ')" "$stuck" \
 			"$(longest waiter)" &&
 		within "$(number ', behind hog:[0-9]* (\/batch) ')" $((stuck - 10)) "$stuck"
 }

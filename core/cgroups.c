@@ -16,10 +16,10 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include <linux/tracepoint.h>
 #include <linux/vmalloc.h>
 
 #include "cgroups.h"
+#include "probes.h"
 #include "seqtry.h"
 
 #define KDTL_PATH_LEN		240
@@ -204,55 +204,11 @@ static void kdtl_cgroup_removed(void *data, struct cgroup *cgrp, const char *pat
 	kdtl_seqtry_written(&cgroups.lock, flags);
 }
 
-static struct {
-	const char		*name;
-	void			*probe;
-	struct tracepoint	*tp;
-} kdtl_cgroup_probes[] = {
+static struct kdtl_probe kdtl_cgroup_probes[] = {
 	{ "cgroup_mkdir", kdtl_cgroup_made },
 	{ "cgroup_rename", kdtl_cgroup_made },
 	{ "cgroup_rmdir", kdtl_cgroup_removed },
 };
-
-/**
- * kdtl_cgroups_find() - look whether a tracepoint is one of ours
- * @tp: one of the kernel's tracepoints
- *
- * Context: may sleep.
- */
-void kdtl_cgroups_find(struct tracepoint *tp)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(kdtl_cgroup_probes); i++) {
-		if (!strcmp(tp->name, kdtl_cgroup_probes[i].name))
-			kdtl_cgroup_probes[i].tp = tp;
-	}
-}
-
-static void kdtl_cgroups_unprobe(unsigned int nr)
-{
-	while (nr--)
-		tracepoint_probe_unregister(kdtl_cgroup_probes[nr].tp,
-					    kdtl_cgroup_probes[nr].probe, NULL);
-	tracepoint_synchronize_unregister();
-}
-
-static int kdtl_cgroups_probe(void)
-{
-	unsigned int i;
-	int err;
-
-	for (i = 0; i < ARRAY_SIZE(kdtl_cgroup_probes); i++) {
-		err = tracepoint_probe_register(kdtl_cgroup_probes[i].tp,
-						kdtl_cgroup_probes[i].probe, NULL);
-		if (err) {
-			kdtl_cgroups_unprobe(i);
-			return err;
-		}
-	}
-	return 0;
-}
 
 /* Call @add, unless it is NULL, for each cgroup that there is.  Returns the number. */
 static unsigned int kdtl_cgroups_walk(void (*add)(u64 id, const char *path), char *path)
@@ -314,7 +270,8 @@ int kdtl_cgroups_begin(void)
 
 	err = path ? kdtl_cgroups_alloc() : -ENOMEM;
 	if (!err)
-		err = kdtl_cgroups_probe();
+		err = kdtl_probes_register(kdtl_cgroup_probes,
+					   ARRAY_SIZE(kdtl_cgroup_probes));
 	if (err)
 		kdtl_cgroups_free();
 	else
@@ -330,7 +287,7 @@ int kdtl_cgroups_begin(void)
  */
 void kdtl_cgroups_end(void)
 {
-	kdtl_cgroups_unprobe(ARRAY_SIZE(kdtl_cgroup_probes));
+	kdtl_probes_unregister(kdtl_cgroup_probes, ARRAY_SIZE(kdtl_cgroup_probes));
 	kdtl_cgroups_free();
 }
 

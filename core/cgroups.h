@@ -6,16 +6,13 @@
 #include <linux/types.h>
 
 struct task_struct;
-struct tracepoint;
 
 #ifdef CONFIG_CGROUPS
-void kdtl_cgroups_find(struct tracepoint *tp);
 int kdtl_cgroups_begin(void);
 void kdtl_cgroups_end(void);
 u64 kdtl_cgroup_of(const struct task_struct *t);
 ssize_t kdtl_cgroups_path(u64 id, char *path, size_t size);
 #else
-static inline void kdtl_cgroups_find(struct tracepoint *tp) { }
 static inline int kdtl_cgroups_begin(void) { return 0; }
 static inline void kdtl_cgroups_end(void) { }
 static inline u64 kdtl_cgroup_of(const struct task_struct *t) { return 0; }

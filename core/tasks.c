@@ -28,11 +28,11 @@
 #include <linux/seq_file.h>
 #include <linux/sched/clock.h>
 #include <linux/sched/signal.h>
-#include <linux/tracepoint.h>
 #include <linux/vmalloc.h>
 
 #include "cgroups.h"
 #include "compat.h"
+#include "probes.h"
 #include "seqtry.h"
 #include "tasks.h"
 
@@ -342,11 +342,7 @@ static void kdtl_task_moved(void *data, struct cgroup *to, const char *path,
 }
 #endif
 
-static struct {
-	const char		*name;
-	void			*probe;
-	struct tracepoint	*tp;
-} kdtl_task_probes[] = {
+static struct kdtl_probe kdtl_task_probes[] = {
 	{ "task_newtask", kdtl_task_forked },
 	{ "task_rename", kdtl_task_renamed },
 	{ "sched_process_exec", kdtl_task_exec },
@@ -356,41 +352,6 @@ static struct {
 	{ "cgroup_transfer_tasks", kdtl_task_moved },
 #endif
 };
-
-static void kdtl_task_find(struct tracepoint *tp, void *unused)
-{
-	unsigned int i;
-
-	kdtl_cgroups_find(tp);
-	for (i = 0; i < ARRAY_SIZE(kdtl_task_probes); i++) {
-		if (!strcmp(tp->name, kdtl_task_probes[i].name))
-			kdtl_task_probes[i].tp = tp;
-	}
-}
-
-static void kdtl_tasks_unprobe(unsigned int nr)
-{
-	while (nr--)
-		tracepoint_probe_unregister(kdtl_task_probes[nr].tp,
-					    kdtl_task_probes[nr].probe, NULL);
-	tracepoint_synchronize_unregister();
-}
-
-static int kdtl_tasks_probe(void)
-{
-	unsigned int i;
-	int err;
-
-	for (i = 0; i < ARRAY_SIZE(kdtl_task_probes); i++) {
-		err = tracepoint_probe_register(kdtl_task_probes[i].tp,
-						kdtl_task_probes[i].probe, NULL);
-		if (err) {
-			kdtl_tasks_unprobe(i);
-			return err;
-		}
-	}
-	return 0;
-}
 
 /* ------------------------------------------------- policies and nice values */
 
@@ -545,13 +506,12 @@ static int kdtl_tasks_begin_first(void)
 {
 	int err;
 
-	for_each_kernel_tracepoint(kdtl_task_find, NULL);
 	err = kdtl_cgroups_begin();
 	if (err)
 		return err;
 	err = kdtl_tasks_alloc();
 	if (!err)
-		err = kdtl_tasks_probe();
+		err = kdtl_probes_register(kdtl_task_probes, ARRAY_SIZE(kdtl_task_probes));
 	if (err) {
 		kdtl_tasks_free();
 		kdtl_cgroups_end();
@@ -590,7 +550,7 @@ void kdtl_tasks_end(void)
 	if (--kdtl_tasks_users)
 		return;
 	kdtl_policy_unprobe();
-	kdtl_tasks_unprobe(ARRAY_SIZE(kdtl_task_probes));
+	kdtl_probes_unregister(kdtl_task_probes, ARRAY_SIZE(kdtl_task_probes));
 	kdtl_tasks_free();
 	kdtl_cgroups_end();
 }

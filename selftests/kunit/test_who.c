@@ -6,18 +6,24 @@
 
 #define WHO_ROWS	3
 
-/* @pid gets the CPU at @time, from @prev. */
-static void who_switch(struct kdtl_who *w, u64 time, pid_t prev, pid_t pid)
+/* @pid, which is called @name, gets the CPU at @time, from @prev. */
+static void who_named(struct kdtl_who *w, u64 time, pid_t prev, pid_t pid, const char *name)
 {
 	struct kdtl_entry e = {
 		.timebase	= cpu_to_be64(time),
 		.fault_addr	= cpu_to_be64((u64)pid << 32 | (u32)prev),
 	};
-	char comm[TASK_COMM_LEN] = {};
+
+	strscpy((char *)&e + offsetof(struct kdtl_entry, srr0), name, TASK_COMM_LEN);
+	kdtl_who_entry(w, &e);
+}
+
+static void who_switch(struct kdtl_who *w, u64 time, pid_t prev, pid_t pid)
+{
+	char comm[TASK_COMM_LEN];
 
 	snprintf(comm, sizeof(comm), "task%d", pid);
-	memcpy((void *)&e + offsetof(struct kdtl_entry, srr0), comm, sizeof(comm));
-	kdtl_who_entry(w, &e);
+	who_named(w, time, prev, pid, comm);
 }
 
 static void who_expect(struct kunit *test, const struct kdtl_who *w, unsigned int i,
@@ -192,15 +198,11 @@ static void who_renamed(struct kunit *test)
 {
 	struct kdtl_ran ran[WHO_ROWS];
 	struct kdtl_who w = { .ran = ran, .size = WHO_ROWS };
-	struct kdtl_entry e = { .fault_addr = cpu_to_be64(1ULL << 32 | 2) };
 
 	kdtl_who_begin(&w, 10, 100);
-	memcpy((void *)&e + offsetof(struct kdtl_entry, srr0), "before", sizeof("before"));
-	kdtl_who_entry(&w, &e);
+	who_named(&w, 0, 2, 1, "before");
 	who_switch(&w, 50, 1, 2);
-	e.timebase = cpu_to_be64(60);
-	memcpy((void *)&e + offsetof(struct kdtl_entry, srr0), "after", sizeof("after"));
-	kdtl_who_entry(&w, &e);
+	who_named(&w, 60, 2, 1, "after");
 	kdtl_who_end(&w, true);
 	KUNIT_ASSERT_EQ(test, w.nr, 2U);
 	KUNIT_EXPECT_EQ(test, w.ran[0].ticks, 80ULL);

@@ -108,7 +108,8 @@ static void service(void)
 		late = now() - next;
 		count++;
 		sum += late;
-		worst = late > worst ? late : worst;
+		if (late > worst)
+			worst = late;
 		if (late > LATE)
 			next = now();
 	}

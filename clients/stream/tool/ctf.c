@@ -17,7 +17,6 @@
 #define CTF_MAGIC	0xc1fc1fc1
 #define PACKET		(256 * 1024)
 #define HEAD		(4 + 8 * 4 + 4)	/* magic, context */
-#define MAX_CPUS	(1 << 16)
 
 struct stream {
 	int		fd;
@@ -187,7 +186,7 @@ static void put_metadata(FILE *f, const struct recording *r)
 	fputs("\t};\n};\n", f);
 }
 
-int cmd_ctf(int argc, char **argv)
+static int ctf(int argc, char **argv)
 {
 	const char *path = argc == 3 ? argv[1] : "kdtl.data", *out = argv[argc - 1];
 	struct recording r;
@@ -233,3 +232,10 @@ int cmd_ctf(int argc, char **argv)
 	close(dir);
 	return 0;
 }
+
+const struct verb verb_ctf = {
+	.name = "ctf",
+	.brief = "convert for babeltrace2 and Trace Compass",
+	.usage = "ctf [FILE] DIRECTORY",
+	.run = ctf,
+};

@@ -12,13 +12,7 @@
 
 #define HEAD_ALIGN	8
 
-/* Make room for one more element; @nr is their number. */
-#define grow(array, nr) do {							\
-	if (!((nr) & ((nr) - 1)))						\
-		(array) = resized(array, ((nr) ? 2 * (nr) : 1) * sizeof(*(array)));	\
-} while (0)
-
-static void *resized(void *array, size_t size)
+void *resized(void *array, size_t size)
 {
 	array = realloc(array, size);
 	if (!array)
@@ -88,6 +82,22 @@ static void add_cgroup(struct recording *r, const char *p, size_t size)
 	r->cgroup[r->nr_cgroups++] = c;
 }
 
+static void add_clocks(struct recording *r, const char *p, size_t size)
+{
+	struct clock_pair c;
+
+	for (; size >= sizeof(c); size -= sizeof(c), p += sizeof(c)) {
+		memcpy(&c, p, sizeof(c));
+		c.ticks = be64toh(c.ticks);
+		c.realtime = be64toh(c.realtime);
+		/* Others would make no sense, and come from no kernel. */
+		if (r->nr_clocks && c.ticks <= r->clock[r->nr_clocks - 1].ticks)
+			continue;
+		grow(r->clock, r->nr_clocks);
+		r->clock[r->nr_clocks++] = c;
+	}
+}
+
 /* The last chunk may be cut off. */
 static void add_chunks(struct recording *r, const char *p, size_t left)
 {
@@ -114,6 +124,9 @@ static void add_chunks(struct recording *r, const char *p, size_t left)
 		case KDTL_CHUNK_RESET:
 			grow(r->reset, r->nr_resets);
 			r->reset[r->nr_resets++] = p;
+			break;
+		case KDTL_CHUNK_CLOCK:
+			add_clocks(r, p, size);
 			break;
 		}
 		p += size;
@@ -154,16 +167,6 @@ struct recording recording_open(const char *path)
 	return r;
 }
 
-uint64_t ticks_at_to_ns(uint64_t freq, uint64_t ticks)
-{
-	return ticks / freq * 1000000000 + ticks % freq * 1000000000 / freq;
-}
-
-uint64_t ticks_to_ns(const struct recording *r, uint64_t ticks)
-{
-	return ticks_at_to_ns(r->head.tb_freq, ticks);
-}
-
 static int by_time(const void *a, const void *b)
 {
 	const struct kdtl_entry *x = *(const struct kdtl_entry **)a;
@@ -180,4 +183,19 @@ void recording_sort(struct recording *r)
 {
 	if (r->nr)
 		qsort(r->entry, r->nr, sizeof(*r->entry), by_time);
+}
+
+static int by_cpu_and_time(const void *a, const void *b)
+{
+	const unsigned int x = entry_cpu(*(const struct kdtl_entry **)a);
+	const unsigned int y = entry_cpu(*(const struct kdtl_entry **)b);
+
+	return x != y ? (x < y ? -1 : 1) : by_time(a, b);
+}
+
+/* What a CPU did between two of its entries is easily found then. */
+void recording_sort_by_cpu(struct recording *r)
+{
+	if (r->nr)
+		qsort(r->entry, r->nr, sizeof(*r->entry), by_cpu_and_time);
 }

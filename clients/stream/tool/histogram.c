@@ -55,7 +55,7 @@ static void bars(const uint64_t *count, uint64_t saturated, uint64_t least)
 		bar(least, true, saturated, most);
 }
 
-int cmd_histogram(int argc, char **argv)
+static int histogram(int argc, char **argv)
 {
 	static const unsigned int permille[] = { 500, 990, 999 };
 	uint64_t count[BUCKETS] = { 0 }, *wait, saturated = 0, least = UINT64_MAX, ns;
@@ -112,3 +112,10 @@ int cmd_histogram(int argc, char **argv)
 	putchar('\n');
 	return 0;
 }
+
+const struct verb verb_histogram = {
+	.name = "histogram",
+	.brief = "show how long tasks waited",
+	.usage = "histogram [FILE]",
+	.run = histogram,
+};

@@ -8,26 +8,25 @@
 
 #include "kdtl.h"
 
-static const char usage[] =
-	"usage: kdtl COMMAND [OPTION]...\n"
-	"  list                         list the sources of this machine\n"
-	"  record [OPTION]... [COMMAND [ARGUMENT]...]\n"
-	"                               record until COMMAND ends, or Ctrl-C\n"
-	"      -o FILE      write to FILE (default: kdtl.data)\n"
-	"      -d SECONDS   record for SECONDS\n"
-	"      -s SOURCE    kdtl_sched or kdtl_vpa (default: the best there is)\n"
-	"      -C CPUS      record CPUS, such as 0-3,8 (default: all)\n"
-	"      -w MS        record only dispatches after a wait of MS ms or longer\n"
-	"      -m PAGES     pages of log per CPU, a power of two\n"
-	"      -i           record also when CPUs become idle\n"
-	"      -q           print neither progress nor summary\n"
-	"  print [OPTION]... [FILE]     print the entries in the order of time\n"
-	"      -a           print all that is known of the tasks\n"
-	"      -g CGROUP    only of tasks in CGROUP, a path, or below\n"
-	"      -p PID       only of the task or the process PID\n"
-	"  histogram [FILE]             show how long tasks waited\n"
-	"  ctf [FILE] DIRECTORY         convert for babeltrace2 and Trace Compass\n"
-	"See kdtl(1).\n";
+/* In the order in which they are needed. */
+static const struct verb *const verbs[] = {
+	&verb_list, &verb_record, &verb_why, &verb_print, &verb_histogram, &verb_ctf,
+};
+
+/* The verb that runs; NULL: not known yet. */
+static const struct verb *verb;
+
+static void print_usage(FILE *f)
+{
+	if (verb) {
+		fprintf(f, "usage: kdtl %s\nSee kdtl(1).\n", verb->usage);
+		return;
+	}
+	fputs("usage: kdtl COMMAND [OPTION]...\n", f);
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+		fprintf(f, "  %-10s %s\n", verbs[i]->name, verbs[i]->brief);
+	fputs("kdtl COMMAND --help shows the options of a command.  See kdtl(1).\n", f);
+}
 
 /* As PAPR and the perf tool name the reasons.  "throttled" and "idle" are not among theirs. */
 const char *const dispatch_names[NR_DISPATCH_NAMES] = {
@@ -67,7 +66,8 @@ void usage_error(const char *fmt, ...)
 	va_start(args, fmt);
 	vfprintf(stderr, fmt, args);
 	va_end(args);
-	fprintf(stderr, "\n%s", usage);
+	fputc('\n', stderr);
+	print_usage(stderr);
 	exit(2);
 }
 
@@ -100,7 +100,7 @@ const char *printable(char *to, const char *name, size_t len)
 }
 
 /* Three digits and a unit, nine columns wide; a + for "or more". */
-void print_ns(uint64_t ns, bool saturated)
+const char *ns_text(char to[NS_TEXT], uint64_t ns, bool saturated)
 {
 	const char *const unit[] = { "ns", "us", "ms", saturated ? "s+" : "s " };
 	unsigned int i = 0;
@@ -108,36 +108,44 @@ void print_ns(uint64_t ns, bool saturated)
 
 	for (; v >= 1000 && i < 3; i++)
 		v /= 1000;
-	printf("%6.*f %s", !i || v >= 100 ? 0 : v >= 10 ? 1 : 2, v, unit[i]);
+	snprintf(to, NS_TEXT, "%6.*f %s", !i || v >= 100 ? 0 : v >= 10 ? 1 : 2, v, unit[i]);
+	return to;
+}
+
+void print_ns(uint64_t ns, bool saturated)
+{
+	char text[NS_TEXT];
+
+	fputs(ns_text(text, ns, saturated), stdout);
+}
+
+static bool is_help(const char *arg)
+{
+	return arg && (!strcmp(arg, "-h") || !strcmp(arg, "--help"));
 }
 
 int main(int argc, char **argv)
 {
-	static const struct {
-		const char	*name;
-		int		(*fn)(int argc, char **argv);
-	} commands[] = {
-		{ "list", cmd_list },
-		{ "record", cmd_record },
-		{ "print", cmd_print },
-		{ "histogram", cmd_histogram },
-		{ "ctf", cmd_ctf },
-	};
+	int ret;
 
 	if (argc < 2)
 		usage_error("a command is missing");
-	if (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help")) {
-		fputs(usage, stdout);
+	if (is_help(argv[1])) {
+		print_usage(stdout);
 		return 0;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
-		if (!strcmp(argv[1], commands[i].name)) {
-			const int ret = commands[i].fn(argc - 1, argv + 1);
-
-			if (fflush(stdout) || ferror(stdout))
-				die("standard output");
-			return ret;
-		}
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
+		if (!strcmp(argv[1], verbs[i]->name))
+			verb = verbs[i];
 	}
-	usage_error("no such command: %s", argv[1]);
+	if (!verb)
+		usage_error("no such command: %s", argv[1]);
+	if (is_help(argv[2])) {
+		print_usage(stdout);
+		return 0;
+	}
+	ret = verb->run(argc - 1, argv + 1);
+	if (fflush(stdout) || ferror(stdout))
+		die("standard output");
+	return ret;
 }

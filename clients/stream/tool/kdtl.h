@@ -4,6 +4,8 @@
 #define KDTL_TOOL_H
 
 #include <endian.h>
+#include <getopt.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -53,6 +55,17 @@ enum kdtl_chunk_type {
 	KDTL_CHUNK_TASKS	= 2,	/* struct kdtl_task, in the order of their numbers */
 	KDTL_CHUNK_CGROUP	= 3,	/* id (64 bits) and path, filled up with NULs */
 	KDTL_CHUNK_RESET	= 4,	/* records were lost, all that hold come again */
+	KDTL_CHUNK_CLOCK	= 5,	/* struct clock_pair, in the order of time */
+};
+
+/**
+ * struct clock_pair - the time base and the time of day at one moment
+ * @ticks: the time base
+ * @realtime: ns since 1970
+ */
+struct clock_pair {
+	uint64_t	ticks;
+	uint64_t	realtime;
 };
 
 /**
@@ -87,6 +100,8 @@ struct cgroup {
  * @nr_cgroups: number of paths
  * @reset: where the chunks of KDTL_CHUNK_RESET are
  * @nr_resets: number of those
+ * @clock: moments at which the time of day is known
+ * @nr_clocks: number of those; an older version recorded none
  */
 struct recording {
 	struct kdtl_file	head;
@@ -99,6 +114,8 @@ struct recording {
 	size_t			nr_cgroups;
 	const void		**reset;
 	size_t			nr_resets;
+	struct clock_pair	*clock;
+	size_t			nr_clocks;
 };
 
 extern const char *const dispatch_names[];
@@ -111,8 +128,28 @@ void die(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
 /* The command line is wrong: print why and the usage, and exit with 2. */
 void usage_error(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
+/**
+ * struct verb - a command of kdtl(1)
+ * @name: its name
+ * @brief: what it does, one line
+ * @usage: the command line, from the name on, and its options
+ * @run: does it; returns the exit status
+ */
+struct verb {
+	const char	*name;
+	const char	*brief;
+	const char	*usage;
+	int		(*run)(int argc, char **argv);
+};
+
+extern const struct verb verb_list, verb_record, verb_why, verb_print, verb_histogram,
+	verb_ctf;
+
 /* kdtl.c */
 int open_device(void);
+
+#define NS_TEXT		24
+const char *ns_text(char to[NS_TEXT], uint64_t ns, bool saturated);
 void print_ns(uint64_t ns, bool saturated);
 
 /* Room for a name in which each byte is escaped. */
@@ -120,10 +157,25 @@ void print_ns(uint64_t ns, bool saturated);
 const char *printable(char *to, const char *name, size_t len);
 
 /* file.c */
+
+/* Make room for one more element; @nr is their number. */
+#define grow(array, nr) do {							\
+	if (!((nr) & ((nr) - 1)))						\
+		(array) = resized(array, ((nr) ? 2 * (nr) : 1) * sizeof(*(array)));	\
+} while (0)
+
+void *resized(void *array, size_t size);
 struct recording recording_open(const char *path);
 void recording_sort(struct recording *r);
+void recording_sort_by_cpu(struct recording *r);
+
+/* clock.c */
+#define TIME_TEXT	40
 uint64_t ticks_at_to_ns(uint64_t freq, uint64_t ticks);
 uint64_t ticks_to_ns(const struct recording *r, uint64_t ticks);
+uint64_t time_of_day(const struct recording *r, uint64_t ticks);
+const char *time_text(char to[TIME_TEXT], uint64_t ns, const char *format, unsigned int digits);
+bool parse_time(const struct recording *r, const char *text, uint64_t *from, uint64_t *to);
 
 static inline uint64_t entry_time(const struct recording *r, const struct kdtl_entry *e)
 {
@@ -174,6 +226,11 @@ static inline uint64_t entry_slept(const struct recording *r, const struct kdtl_
 	return ticks_to_ns(r, be32toh(e->waiting_to_ready_time));
 }
 
+static inline unsigned int entry_cpu(const struct kdtl_entry *e)
+{
+	return be16toh(e->processor_id);
+}
+
 static inline int entry_pid(const struct kdtl_entry *e)
 {
 	return be64toh(e->fault_addr) >> 32;
@@ -182,6 +239,13 @@ static inline int entry_pid(const struct kdtl_entry *e)
 static inline int entry_prev_pid(const struct kdtl_entry *e)
 {
 	return (int32_t)be64toh(e->fault_addr);
+}
+
+/* The name of the task; may be without a NUL. */
+#define COMM_LEN	16
+static inline const char *entry_comm(const struct kdtl_entry *e)
+{
+	return (const char *)&e->srr0;
 }
 
 /* A record of a task, from or to the byte order of a file. */
@@ -203,12 +267,99 @@ void tasks_sort(struct recording *r);
 const struct kdtl_task *task_at(const struct recording *r, const struct kdtl_entry *e, int pid);
 const char *cgroup_path(const struct recording *r, uint64_t id);
 
+bool is_in_cgroup(const char *path, const char *top);
+
 /* The task that an entry is about; NULL: not known. */
 static inline const struct kdtl_task *entry_task(const struct recording *r,
 						 const struct kdtl_entry *e)
 {
 	return task_at(r, e, entry_pid(e));
 }
+
+/**
+ * struct ran - who had a CPU for how long
+ * @pid: its PID; 0: the CPU was idle
+ * @ns: how long, in ns
+ * @entry: its last dispatch in that time, which has its name
+ */
+struct ran {
+	int				pid;
+	uint64_t			ns;
+	const struct kdtl_entry		*entry;
+};
+
+/**
+ * struct who - who had a CPU in a span of time
+ * @ran: the tasks, longest first
+ * @nr: their number
+ * @unknown: ns of which the recording does not say who had the CPU
+ * @room: elements that @ran has room for
+ */
+struct who {
+	struct ran	*ran;
+	size_t		nr;
+	uint64_t	unknown;
+	size_t		room;
+};
+
+/* ran.c */
+void who_ran(const struct recording *r, size_t i, uint64_t ns, struct who *w);
+
+/**
+ * struct filter - which entries are wanted
+ * @from: not before this time, as it was given; NULL: from the begin
+ * @to: nor after it; NULL: to the end
+ * @pid: only of this task, and of the threads of this process; 0: all
+ * @comm: only of tasks with this name; NULL: all
+ * @cgroup: only of tasks in this cgroup, or below; NULL: all
+ * @cpus: only of these CPUs; NULL: all
+ * @min_wait: only after a wait, or a throttled time, of so many ns
+ * @first: @from in ns since 1970, by filter_begin()
+ * @last: the first ns behind @to
+ */
+struct filter {
+	const char	*from;
+	const char	*to;
+	uint32_t	pid;
+	const char	*comm;
+	const char	*cgroup;
+	cpu_set_t	*cpus;
+	uint64_t	min_wait;
+	uint64_t	first;
+	uint64_t	last;
+};
+
+/* What getopt_long() returns for the options of a filter. */
+enum {
+	OPT_FROM = 256, OPT_TO, OPT_PID, OPT_COMM, OPT_CGROUP, OPT_CPU, OPT_MIN_WAIT,
+	OPT_OTHERS,	/* of a verb begin here */
+};
+
+#define FILTER_OPTIONS							\
+	{ "from", required_argument, NULL, OPT_FROM },			\
+	{ "to", required_argument, NULL, OPT_TO },			\
+	{ "pid", required_argument, NULL, OPT_PID },			\
+	{ "comm", required_argument, NULL, OPT_COMM },			\
+	{ "cgroup", required_argument, NULL, OPT_CGROUP },		\
+	{ "cpu", required_argument, NULL, OPT_CPU },			\
+	{ "min-wait", required_argument, NULL, OPT_MIN_WAIT }
+
+#define FILTER_USAGE							\
+	"  --from TIME, --to TIME   [YYYY-MM-DD ]HH:MM[:SS[.FRACTION]], local time\n"	\
+	"  --pid PID                only of this task, or of this process\n"	\
+	"  --comm NAME              only of tasks with this name\n"		\
+	"  --cgroup PATH            only of tasks in this cgroup, or below\n"	\
+	"  --cpu CPUS               only of these CPUs, such as 0-3,8\n"	\
+	"  --min-wait MS            only after a wait of MS ms or longer"
+
+/* filter.c */
+#define MAX_CPUS	(1 << 16)	/* an entry has 16 bits for the CPU */
+cpu_set_t *parse_cpus(const char *option, const char *list);
+uint64_t parse_ms(const char *option, const char *text);
+bool filter_option(struct filter *f, int opt, const char *arg);
+void filter_begin(struct filter *f, const struct recording *r);
+bool filter_wants(const struct filter *f, const struct recording *r,
+		  const struct kdtl_entry *e);
 
 /**
  * struct side - saves what the tasks are, beside the entries
@@ -236,11 +387,5 @@ struct side {
 void write_chunk(int out, const char *path, enum kdtl_chunk_type type, const void *data,
 		 size_t size);
 void side_save(struct side *s);
-
-int cmd_list(int argc, char **argv);
-int cmd_record(int argc, char **argv);
-int cmd_print(int argc, char **argv);
-int cmd_histogram(int argc, char **argv);
-int cmd_ctf(int argc, char **argv);
 
 #endif /* KDTL_TOOL_H */

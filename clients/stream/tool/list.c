@@ -28,7 +28,7 @@ static bool source_info(const char *source, struct kdtl_stream_info *info)
 	return ok;
 }
 
-int cmd_list(int argc, char **argv)
+static int list(int argc, char **argv)
 {
 	struct kdtl_stream_info def, info;
 	unsigned int nr = 0;
@@ -58,3 +58,10 @@ int cmd_list(int argc, char **argv)
 	closedir(dir);
 	return nr == 0;
 }
+
+const struct verb verb_list = {
+	.name = "list",
+	.brief = "list the sources of this machine",
+	.usage = "list",
+	.run = list,
+};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* kdtl print: the entries, in the order of time. */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -32,14 +31,12 @@ static int preempt_width(const struct recording *r)
 /**
  * struct options - the command line of print
  * @all: print all that is known of the tasks
- * @pid: only the entries of this task, and of the threads of this process; 0: all
- * @cgroup: only those of tasks in this cgroup, or below; NULL: all
+ * @filter: the entries that are wanted
  * @path: the recording
  */
 struct options {
 	bool		all;
-	uint32_t	pid;
-	const char	*cgroup;
+	struct filter	filter;
 	const char	*path;
 };
 
@@ -47,12 +44,10 @@ static struct options parse(int argc, char **argv)
 {
 	static const struct option names[] = {
 		{ "all", no_argument, NULL, 'a' },
-		{ "cgroup", required_argument, NULL, 'g' },
-		{ "pid", required_argument, NULL, 'p' },
+		FILTER_OPTIONS,
 		{ }
 	};
 	struct options o = { .path = "kdtl.data" };
-	char *end;
 	int opt;
 
 	opterr = 0;
@@ -62,18 +57,15 @@ static struct options parse(int argc, char **argv)
 			o.all = true;
 			break;
 		case 'g':
-			if (*optarg != '/')
-				usage_error("-g %s: must be a path such as /system.slice", optarg);
-			o.cgroup = optarg;
+			filter_option(&o.filter, OPT_CGROUP, optarg);
 			break;
 		case 'p':
-			o.pid = strtoul(optarg, &end, 10);
-			if (*end || !o.pid)
-				usage_error("-p %s: must be the PID of a task", optarg);
+			filter_option(&o.filter, OPT_PID, optarg);
 			break;
 		default:
-			usage_error("print: no option %s, or its value is missing",
-				    argv[optind - 1]);
+			if (!filter_option(&o.filter, opt, optarg))
+				usage_error("print: no option %s, or its value is missing",
+					    argv[optind - 1]);
 		}
 	}
 	if (argc - optind > 1)
@@ -83,34 +75,9 @@ static struct options parse(int argc, char **argv)
 	return o;
 }
 
-/* Is @path the cgroup @top, or below it? */
-static bool is_in(const char *path, const char *top)
-{
-	size_t len = strlen(top);
-
-	while (len && top[len - 1] == '/')
-		len--;
-	return !strncmp(path, top, len) && (!path[len] || path[len] == '/');
-}
-
 static const char *path_of(const struct recording *r, const struct kdtl_task *t)
 {
 	return t ? cgroup_path(r, t->cgroup) : NULL;
-}
-
-static bool is_wanted(const struct recording *r, const struct options *o,
-		      const struct kdtl_entry *e)
-{
-	const struct kdtl_task *t;
-	const char *path;
-
-	if (!o->pid && !o->cgroup)
-		return true;
-	t = entry_task(r, e);
-	if (o->pid && (uint32_t)entry_pid(e) != o->pid && (!t || t->tgid != o->pid))
-		return false;
-	path = path_of(r, t);
-	return !o->cgroup || (path && is_in(path, o->cgroup));
 }
 
 /* A path of more than CGROUP_WIDTH characters loses its middle. */
@@ -165,10 +132,10 @@ static void print_entry(const struct recording *r, const struct options *o,
 			const struct kdtl_entry *e)
 {
 	const uint64_t t = entry_time(r, e);
-	char comm[PRINTABLE(16)];
+	char comm[PRINTABLE(COMM_LEN)];
 
 	printf("%8llu.%09llu %4u  ", (unsigned long long)(t / 1000000000),
-	       (unsigned long long)(t % 1000000000), be16toh(e->processor_id));
+	       (unsigned long long)(t % 1000000000), entry_cpu(e));
 	if (entry_is_throttled(e))
 		printf("%6s ns", "?");
 	else
@@ -179,7 +146,7 @@ static void print_entry(const struct recording *r, const struct options *o,
 	printf(" %-*s", preempt_width(r),
 	       name_of(preempt_names, NR_PREEMPT_NAMES, e->preempt_reason));
 	if (r->sched) {
-		printf(" %-16s %7d %7d", printable(comm, (const char *)&e->srr0, 16),
+		printf(" %-16s %7d %7d", printable(comm, entry_comm(e), COMM_LEN),
 		       entry_pid(e), entry_prev_pid(e));
 		if (r->nr_tasks)
 			print_task(r, o, e);
@@ -212,20 +179,28 @@ static void print_head(const struct recording *r, const struct options *o)
 	putchar('\n');
 }
 
-int cmd_print(int argc, char **argv)
+static int print(int argc, char **argv)
 {
-	const struct options o = parse(argc, argv);
+	struct options o = parse(argc, argv);
 	struct recording r = recording_open(o.path);
 
-	if ((o.pid || o.cgroup) && !r.sched)
-		usage_error("print: the entries of %s name no tasks", r.head.source);
-	if (o.cgroup && !r.nr_tasks)
-		usage_error("print: %s has no cgroups: it is from an older kdtl", o.path);
 	recording_sort(&r);
+	filter_begin(&o.filter, &r);
 	print_head(&r, &o);
 	for (size_t i = 0; i < r.nr; i++) {
-		if (is_wanted(&r, &o, r.entry[i]))
+		if (filter_wants(&o.filter, &r, r.entry[i]))
 			print_entry(&r, &o, r.entry[i]);
 	}
 	return 0;
 }
+
+const struct verb verb_print = {
+	.name = "print",
+	.brief = "print the entries in the order of time",
+	.usage =
+	"print [OPTION]... [FILE]\n"
+	"  -a, --all                print all that is known of the tasks\n"
+	"  -g PATH, -p PID          as --cgroup and --pid\n"
+	FILTER_USAGE,
+	.run = print,
+};

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* kdtl record: from /dev/kdtl through a pipe to a file, without copying. */
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,37 +52,9 @@ static uint64_t now_ns(clockid_t clock)
 	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }
 
-static void parse_cpus(struct record *r, const char *list)
-{
-	const int max = 1 << 16;	/* an entry has 16 bits for the CPU */
-	const char *p = list;
-	unsigned long from, to;
-	char *end;
-
-	r->cpus = CPU_ALLOC(max);
-	if (!r->cpus)
-		die("no memory");
-	CPU_ZERO_S(CPU_ALLOC_SIZE(max), r->cpus);
-	do {
-		if (!isdigit((unsigned char)*p))
-			usage_error("-C %s: must be a list such as 0-3,8", list);
-		from = to = strtoul(p, &end, 10);
-		if (*end == '-' && isdigit((unsigned char)end[1]))
-			to = strtoul(end + 1, &end, 10);
-		if (to < from || to >= (unsigned long)max || (*end && *end != ','))
-			usage_error("-C %s: must be a list such as 0-3,8", list);
-		for (; from <= to; from++)
-			CPU_SET_S(from, CPU_ALLOC_SIZE(max), r->cpus);
-		p = end + 1;
-	} while (*end);
-	r->attr.cpus = (uintptr_t)r->cpus;
-	r->attr.cpus_len = CPU_ALLOC_SIZE(max);
-}
-
 static struct record parse(int argc, char **argv)
 {
 	struct record r = { .path = "kdtl.data" };
-	double ms;
 	char *end;
 	int opt;
 
@@ -107,14 +77,12 @@ static struct record parse(int argc, char **argv)
 			strcpy(r.attr.source, optarg);
 			break;
 		case 'C':
-			parse_cpus(&r, optarg);
+			r.cpus = parse_cpus("-C", optarg);
+			r.attr.cpus = (uintptr_t)r.cpus;
+			r.attr.cpus_len = CPU_ALLOC_SIZE(MAX_CPUS);
 			break;
 		case 'w':
-			ms = strtod(optarg, &end);
-			if (*end || !(ms > 0 && ms < 1e12))
-				usage_error("-w %s: must be a number of milliseconds", optarg);
-			/* Rounded up: 0 would be no bound. */
-			r.attr.min_wait = ms * 1e6 < 1 ? 1 : ms * 1e6;
+			r.attr.min_wait = parse_ms("-w", optarg);
 			break;
 		case 'm':
 			r.attr.aux_pages = strtoul(optarg, &end, 0);
@@ -169,6 +137,18 @@ static void set_boot_time(struct record *r)
 				    ticks_at_to_ns(be64toh(r->head.tb_freq), ticks));
 }
 
+/* The clock is slewed, or set, so its time is recorded again and again. */
+static void save_clock(struct record *r)
+{
+	struct kdtl_stream_clock clock;
+	struct clock_pair pair;
+
+	if (ioctl(r->dev, KDTL_IOC_CLOCK, &clock))
+		die("/dev/kdtl");
+	pair = (struct clock_pair){ htobe64(clock.ticks), htobe64(clock.realtime) };
+	write_chunk(r->out, r->path, KDTL_CHUNK_CLOCK, &pair, sizeof(pair));
+}
+
 static void begin(struct record *r)
 {
 	struct kdtl_stream_info info;
@@ -205,6 +185,7 @@ static void begin(struct record *r)
 	if (lseek(r->out, sizeof(r->head), SEEK_SET) < 0)
 		die("%s: must be a file", r->path);
 	r->side = (struct side){ .dev = r->dev, .out = r->out, .path = r->path };
+	save_clock(r);
 }
 
 /*
@@ -293,12 +274,13 @@ static void record(struct record *r, const sigset_t *mask, uint64_t start)
 		now = now_ns(CLOCK_MONOTONIC);
 		if (now - shown >= 1000000000) {
 			progress(r, start, false);
+			save_clock(r);
 			shown = now;
 		}
 	}
 }
 
-int cmd_record(int argc, char **argv)
+static int cmd_record(int argc, char **argv)
 {
 	struct record r = parse(argc, argv);
 	struct sigaction act = { .sa_handler = on_signal };
@@ -331,6 +313,7 @@ int cmd_record(int argc, char **argv)
 		die("cannot stop recording");
 	while (drain(&r))
 		;
+	save_clock(&r);
 	set_boot_time(&r);
 	r.head.lost = htobe64(session_info(&r).lost);
 	r.head.entries = htobe64(r.bytes / sizeof(struct kdtl_entry));
@@ -349,3 +332,19 @@ int cmd_record(int argc, char **argv)
 	}
 	return 0;
 }
+
+const struct verb verb_record = {
+	.name = "record",
+	.brief = "record until a command ends, or Ctrl-C",
+	.usage =
+	"record [OPTION]... [COMMAND [ARGUMENT]...]\n"
+	"  -o FILE      write to FILE (default: kdtl.data)\n"
+	"  -d SECONDS   record for SECONDS\n"
+	"  -s SOURCE    kdtl_sched or kdtl_vpa (default: the best there is)\n"
+	"  -C CPUS      record CPUS, such as 0-3,8 (default: all)\n"
+	"  -w MS        record only dispatches after a wait of MS ms or longer\n"
+	"  -m PAGES     pages of log per CPU, a power of two\n"
+	"  -i           record also when CPUs become idle\n"
+	"  -q           print neither progress nor summary",
+	.run = cmd_record,
+};

@@ -83,3 +83,13 @@ const char *cgroup_path(const struct recording *r, uint64_t id)
 	c = bsearch(&key, r->cgroup, r->nr_cgroups, sizeof(key), by_id);
 	return c ? c->path : NULL;
 }
+
+/* Is @path the cgroup @top, or below it? */
+bool is_in_cgroup(const char *path, const char *top)
+{
+	size_t len = strlen(top);
+
+	while (len && top[len - 1] == '/')
+		len--;
+	return !strncmp(path, top, len) && (!path[len] || path[len] == '/');
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The time base of a recording, and the time of day. */
+#define _XOPEN_SOURCE 700
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "kdtl.h"
+
+#define NSEC		1000000000ULL
+#define HALF_DAY	(12 * 3600)
+
+uint64_t ticks_at_to_ns(uint64_t freq, uint64_t ticks)
+{
+	return ticks / freq * NSEC + ticks % freq * NSEC / freq;
+}
+
+uint64_t ticks_to_ns(const struct recording *r, uint64_t ticks)
+{
+	return ticks_at_to_ns(r->head.tb_freq, ticks);
+}
+
+/* The last pair at or before @ticks, or the first one. */
+static size_t pair_before(const struct recording *r, uint64_t ticks)
+{
+	size_t from = 0, to = r->nr_clocks, i;
+
+	while (to - from > 1) {
+		i = from + (to - from) / 2;
+		if (r->clock[i].ticks > ticks)
+			to = i;
+		else
+			from = i;
+	}
+	return from;
+}
+
+/*
+ * ns since 1970 of a time in ticks.  Between two pairs the clock is a line, as one that
+ * is slewed is; before the first and after the last one it has its rate.
+ */
+uint64_t time_of_day(const struct recording *r, uint64_t ticks)
+{
+	const struct clock_pair *c;
+	size_t i;
+
+	if (!r->nr_clocks)
+		return r->head.boot_time + ticks_to_ns(r, ticks - r->head.tb_boot);
+	i = pair_before(r, ticks);
+	c = &r->clock[i];
+	if (ticks < c->ticks)
+		return c->realtime - ticks_to_ns(r, c->ticks - ticks);
+	if (i + 1 == r->nr_clocks)
+		return c->realtime + ticks_to_ns(r, ticks - c->ticks);
+	return c->realtime + (int64_t)((__int128)(int64_t)(c[1].realtime - c->realtime) *
+				       (ticks - c->ticks) / (c[1].ticks - c->ticks));
+}
+
+/* Local time, as strftime(3) formats it, and then up to nine digits of the second. */
+const char *time_text(char to[TIME_TEXT], uint64_t ns, const char *format, unsigned int digits)
+{
+	const time_t s = ns / NSEC;
+	char fraction[16];
+	struct tm tm;
+	size_t n;
+
+	n = localtime_r(&s, &tm) ? strftime(to, TIME_TEXT - sizeof(fraction), format, &tm) : 0;
+	if (digits) {
+		snprintf(fraction, sizeof(fraction), "%09u", (unsigned int)(ns % NSEC));
+		snprintf(to + n, TIME_TEXT - n, ".%.*s", digits > 9 ? 9 : (int)digits, fraction);
+	} else {
+		to[n] = '\0';
+	}
+	return to;
+}
+
+/* ".25" is 250 ms, told to 10 ms. */
+static const char *parse_fraction(const char *p, uint64_t *ns, uint64_t *unit)
+{
+	if (*p != '.')
+		return p;
+	for (p++; isdigit((unsigned char)*p) && *unit > 1; p++) {
+		*unit /= 10;
+		*ns += (*p - '0') * *unit;
+	}
+	return p;
+}
+
+/*
+ * "[YYYY-MM-DD ]HH:MM[:SS[.FRACTION]]", local time, to the span of ns since 1970 that it
+ * names: a second, or as much as its last digit says.  Without a date the day is that on
+ * which the recording begins, or the next one if the time would be half a day earlier.
+ * Returns false if it is no time.
+ */
+bool parse_time(const struct recording *r, const char *text, uint64_t *from, uint64_t *to)
+{
+	const uint64_t begin = time_of_day(r, r->nr ? be64toh(r->entry[0]->timebase) :
+						      r->head.tb_boot);
+	const time_t first = begin / NSEC;
+	uint64_t ns = 0, unit = NSEC;
+	struct tm tm, date;
+	const char *p;
+	bool dated;
+	time_t s;
+
+	if (!localtime_r(&first, &tm))
+		return false;
+	tm.tm_sec = 0;
+	date = tm;
+	p = strptime(text, "%Y-%m-%d", &date);
+	dated = p;
+	if (p && *p != ' ' && *p != 'T')
+		return false;
+	if (p)
+		tm = date;
+	p = strptime(p ? p + 1 : text, "%H:%M", &tm);
+	if (!p)
+		return false;
+	if (*p == ':') {
+		p = strptime(p, ":%S", &tm);
+		if (!p)
+			return false;
+		p = parse_fraction(p, &ns, &unit);
+	} else {
+		unit = 60 * NSEC;
+	}
+	if (*p)
+		return false;
+	tm.tm_isdst = -1;
+	s = mktime(&tm);
+	if (!dated && s < first - HALF_DAY) {
+		tm.tm_mday++;
+		tm.tm_isdst = -1;
+		s = mktime(&tm);
+	}
+	if (s < 0)
+		return false;
+	*from = s * NSEC + ns;
+	*to = *from + unit;
+	return true;
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Which entries are wanted: options that commands share. */
+#include <ctype.h>
+#include <stdlib.h>
+
+#include "kdtl.h"
+
+cpu_set_t *parse_cpus(const char *option, const char *list)
+{
+	cpu_set_t *cpus = CPU_ALLOC(MAX_CPUS);
+	const char *p = list;
+	unsigned long from, to;
+	char *end;
+
+	if (!cpus)
+		die("no memory");
+	CPU_ZERO_S(CPU_ALLOC_SIZE(MAX_CPUS), cpus);
+	do {
+		if (!isdigit((unsigned char)*p))
+			usage_error("%s %s: must be a list such as 0-3,8", option, list);
+		from = to = strtoul(p, &end, 10);
+		if (*end == '-' && isdigit((unsigned char)end[1]))
+			to = strtoul(end + 1, &end, 10);
+		if (to < from || to >= MAX_CPUS || (*end && *end != ','))
+			usage_error("%s %s: must be a list such as 0-3,8", option, list);
+		for (; from <= to; from++)
+			CPU_SET_S(from, CPU_ALLOC_SIZE(MAX_CPUS), cpus);
+		p = end + 1;
+	} while (*end);
+	return cpus;
+}
+
+/* Milliseconds to ns. */
+uint64_t parse_ms(const char *option, const char *text)
+{
+	char *end;
+	const double ms = strtod(text, &end);
+
+	if (end == text || *end || !(ms > 0 && ms < 1e12))
+		usage_error("%s %s: must be a number of milliseconds", option, text);
+	/* Rounded up: 0 would be no bound. */
+	return ms * 1e6 < 1 ? 1 : ms * 1e6;
+}
+
+static uint32_t parse_pid(const char *text)
+{
+	char *end;
+	const unsigned long pid = strtoul(text, &end, 10);
+
+	if (!isdigit((unsigned char)*text) || *end || !pid || pid > INT32_MAX)
+		usage_error("--pid %s: must be the PID of a task", text);
+	return pid;
+}
+
+/* Take an option of FILTER_OPTIONS; false if it is none. */
+bool filter_option(struct filter *f, int opt, const char *arg)
+{
+	switch (opt) {
+	case OPT_FROM:
+		f->from = arg;
+		return true;
+	case OPT_TO:
+		f->to = arg;
+		return true;
+	case OPT_PID:
+		f->pid = parse_pid(arg);
+		return true;
+	case OPT_COMM:
+		f->comm = arg;
+		return true;
+	case OPT_CGROUP:
+		if (*arg != '/')
+			usage_error("--cgroup %s: must be a path such as /system.slice", arg);
+		f->cgroup = arg;
+		return true;
+	case OPT_CPU:
+		f->cpus = parse_cpus("--cpu", arg);
+		return true;
+	case OPT_MIN_WAIT:
+		f->min_wait = parse_ms("--min-wait", arg);
+		return true;
+	}
+	return false;
+}
+
+/* What is asked for must be in the recording.  Call it when the entries are sorted. */
+void filter_begin(struct filter *f, const struct recording *r)
+{
+	uint64_t end;
+
+	f->first = 0;
+	f->last = UINT64_MAX;
+	if (f->from && !parse_time(r, f->from, &f->first, &end))
+		usage_error("--from %s: must be a time such as 12:03:04.5", f->from);
+	if (f->to && !parse_time(r, f->to, &f->last, &end))
+		usage_error("--to %s: must be a time such as 12:03:04.5", f->to);
+	if ((f->pid || f->comm || f->cgroup) && !r->sched)
+		usage_error("--pid, --comm, --cgroup: the entries of %s name no tasks",
+			    r->head.source);
+	if (f->cgroup && !r->nr_tasks)
+		usage_error("--cgroup: the recording has no cgroups: it is from an older kdtl");
+}
+
+bool filter_wants(const struct filter *f, const struct recording *r,
+		  const struct kdtl_entry *e)
+{
+	const struct kdtl_task *t = NULL;
+	const char *path;
+	uint64_t ns;
+
+	if (f->cpus && !CPU_ISSET_S(entry_cpu(e), CPU_ALLOC_SIZE(MAX_CPUS), f->cpus))
+		return false;
+	if (f->min_wait && entry_wait(r, e) + entry_throttled(r, e) < f->min_wait)
+		return false;
+	if (f->from || f->to) {
+		ns = time_of_day(r, be64toh(e->timebase));
+		if (ns < f->first || ns >= f->last)
+			return false;
+	}
+	if (f->comm && strncmp(f->comm, entry_comm(e), COMM_LEN - 1))
+		return false;
+	if (f->pid || f->cgroup)
+		t = entry_task(r, e);
+	if (f->pid && (uint32_t)entry_pid(e) != f->pid && (!t || t->tgid != f->pid))
+		return false;
+	if (!f->cgroup)
+		return true;
+	path = t ? cgroup_path(r, t->cgroup) : NULL;
+	return path && is_in_cgroup(path, f->cgroup);
+}

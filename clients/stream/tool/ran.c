@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who had a CPU in a span of time
+ *
+ * The rule is that of kdtl_who_ran(): if the task of one entry is the one before the CPU's
+ * next entry, it had the CPU in between.  Otherwise the recording does not say who had it:
+ * entries are missing, or the CPU became idle, which is recorded only if asked for.
+ */
+#include <stdlib.h>
+
+#include "kdtl.h"
+
+static void add(struct who *w, const struct kdtl_entry *e, uint64_t ns)
+{
+	const int pid = entry_pid(e);
+	struct ran *ran;
+
+	for (ran = w->ran; ran < w->ran + w->nr; ran++) {
+		if (ran->pid == pid) {
+			ran->ns += ns;
+			return;
+		}
+	}
+	if (w->nr == w->room) {
+		w->room = w->room ? 2 * w->room : 8;
+		w->ran = resized(w->ran, w->room * sizeof(*w->ran));
+	}
+	w->ran[w->nr++] = (struct ran){ pid, ns, e };
+}
+
+static int by_ns(const void *a, const void *b)
+{
+	const struct ran *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+/*
+ * Who had the CPU of entry @i in the @ns ns before it.  The entries must be sorted by CPU.
+ * What they say sums up to @ns.
+ */
+void who_ran(const struct recording *r, size_t i, uint64_t ns, struct who *w)
+{
+	const struct kdtl_entry *next, *e;
+	uint64_t until, since;
+
+	w->nr = 0;
+	w->unknown = 0;
+	until = entry_time(r, r->entry[i]);
+	for (; ns && i && entry_cpu(r->entry[i - 1]) == entry_cpu(r->entry[i]); i--) {
+		next = r->entry[i];
+		e = r->entry[i - 1];
+		since = until - entry_time(r, e);
+		if (since > ns)
+			since = ns;
+		if (since && entry_pid(e) == entry_prev_pid(next))
+			add(w, e, since);
+		else
+			w->unknown += since;
+		until -= since;
+		ns -= since;
+	}
+	w->unknown += ns;
+	if (w->nr)
+		qsort(w->ran, w->nr, sizeof(*w->ran), by_ns);
+}

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0
+/* kdtl why: the longest waits, and who had the CPU meanwhile. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "kdtl.h"
+
+#define INDENT		4
+#define MS		1000000ULL
+
+/**
+ * struct wait - one that is shown
+ * @i: the number of its entry
+ * @ns: for how long the task had no CPU although it could have gone on: its wait, or the
+ *	time in which its quota held it back
+ */
+struct wait {
+	size_t		i;
+	uint64_t	ns;
+};
+
+/**
+ * struct options - the command line of why
+ * @filter: the waits that are wanted
+ * @time: only those that had begun, and were not over, at this time; NULL: all
+ * @first: @time in ns since 1970
+ * @last: the first ns behind it
+ * @nr: so many waits
+ * @all: one line for each task that had the CPU
+ * @brief: a line of NAME=VALUE for each wait
+ * @width: of the terminal
+ * @path: the recording
+ */
+struct options {
+	struct filter	filter;
+	const char	*time;
+	uint64_t	first;
+	uint64_t	last;
+	size_t		nr;
+	bool		all;
+	bool		brief;
+	int		width;
+	const char	*path;
+};
+
+/* A file or a pipe gets whole lines. */
+static int terminal_width(void)
+{
+	struct winsize size;
+	const char *columns = getenv("COLUMNS");
+	const int n = columns ? atoi(columns) : 0;
+
+	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
+		return size.ws_col > 40 ? size.ws_col : 80;
+	return n > 40 ? n : 1 << 16;
+}
+
+static struct options parse(int argc, char **argv)
+{
+	enum { OPT_TIME = OPT_OTHERS, OPT_BRIEF };
+	static const struct option names[] = {
+		{ "all", no_argument, NULL, 'a' },
+		{ "brief", no_argument, NULL, OPT_BRIEF },
+		{ "time", required_argument, NULL, OPT_TIME },
+		FILTER_OPTIONS,
+		{ }
+	};
+	struct options o = { .path = "kdtl.data", .nr = 10, .width = terminal_width() };
+	char *end;
+	int opt;
+
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, "+an:", names, NULL)) != -1) {
+		switch (opt) {
+		case 'a':
+			o.all = true;
+			break;
+		case 'n':
+			o.nr = strtoul(optarg, &end, 10);
+			if (*end || !o.nr || *optarg == '-')
+				usage_error("-n %s: must be a number of waits", optarg);
+			break;
+		case OPT_TIME:
+			o.time = optarg;
+			break;
+		case OPT_BRIEF:
+			o.brief = true;
+			break;
+		default:
+			if (!filter_option(&o.filter, opt, optarg))
+				usage_error("why: no option %s, or its value is missing",
+					    argv[optind - 1]);
+		}
+	}
+	if (argc - optind > 1)
+		usage_error("why: expected at most one file");
+	if (argv[optind])
+		o.path = argv[optind];
+	return o;
+}
+
+/* Longest first. */
+static int by_ns(const void *a, const void *b)
+{
+	const struct wait *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return x->i < y->i ? -1 : x->i > y->i;
+}
+
+static struct wait *find_waits(const struct recording *r, const struct options *o, size_t *nr)
+{
+	struct wait *waits = NULL, w;
+	const struct kdtl_entry *e;
+	uint64_t end;
+
+	*nr = 0;
+	for (size_t i = 0; i < r->nr; i++) {
+		e = r->entry[i];
+		if (entry_is_idle(e))
+			continue;
+		w = (struct wait){ i, entry_wait(r, e) + entry_throttled(r, e) };
+		if (!w.ns || !filter_wants(&o->filter, r, e))
+			continue;
+		end = time_of_day(r, be64toh(e->timebase));
+		if (o->time && (end < o->first || end - w.ns >= o->last))
+			continue;
+		grow(waits, *nr);
+		waits[(*nr)++] = w;
+	}
+	if (*nr)
+		qsort(waits, *nr, sizeof(*waits), by_ns);
+	return waits;
+}
+
+/* "NAME (PID)"; the hypervisor's log names no tasks. */
+static const char *task_text(char *to, size_t size, const struct recording *r,
+			     const struct kdtl_entry *e)
+{
+	char comm[PRINTABLE(COMM_LEN)];
+
+	if (!r->sched)
+		snprintf(to, size, "virtual processor");
+	else
+		snprintf(to, size, "%s (%d)", printable(comm, entry_comm(e), COMM_LEN),
+			 entry_pid(e));
+	return to;
+}
+
+#define TASK_TEXT	(PRINTABLE(COMM_LEN) + 16)
+
+static const char *path_text(char *to, const struct recording *r, const struct kdtl_entry *e)
+{
+	const struct kdtl_task *t = entry_task(r, e);
+	const char *path = t ? cgroup_path(r, t->cgroup) : NULL;
+
+	return path ? printable(to, path, strnlen(path, KDTL_CGROUP_LEN)) : "?";
+}
+
+/* At most @width columns of a path; its end says more than its middle. */
+static void print_path(const char *path, int width)
+{
+	const int len = strlen(path), left = width / 2 - 3;
+
+	if (len <= width)
+		fputs(path, stdout);
+	else if (left > 0)
+		printf("%.*s...%s", left, path, path + len - (width - left - 3));
+}
+
+/* A time without blanks around it. */
+static const char *short_ns(char to[NS_TEXT], uint64_t ns)
+{
+	char *end;
+
+	ns_text(to, ns, false);
+	while (*to == ' ')
+		to++;
+	end = to + strlen(to);
+	while (end > to && end[-1] == ' ')
+		*--end = '\0';
+	return to;
+}
+
+static const char *ran_text(char *to, size_t size, const struct recording *r,
+			    const struct ran *ran)
+{
+	char task[TASK_TEXT], ns[NS_TEXT];
+
+	snprintf(to, size, "%s %s", ran->pid ? task_text(task, sizeof(task), r, ran->entry) :
+		 "idle", short_ns(ns, ran->ns));
+	return to;
+}
+
+/* As many as there is room for on the line, and the rest as a sum. */
+static void print_behind(const struct recording *r, const struct options *o,
+			 const struct who *w)
+{
+	char text[TASK_TEXT + NS_TEXT], ns[NS_TEXT];
+	int left = o->width - INDENT - (int)strlen("behind , 99 others 999 ms");
+	uint64_t others = 0;
+	size_t i = 0;
+
+	printf("%*sbehind ", INDENT, "");
+	for (; i < w->nr; i++) {
+		ran_text(text, sizeof(text), r, &w->ran[i]);
+		left -= strlen(text) + 2;
+		if (i && left < 0)
+			break;
+		printf("%s%s", i ? ", " : "", text);
+	}
+	for (size_t k = i; k < w->nr; k++)
+		others += w->ran[k].ns;
+	if (others)
+		printf(", %zu others %s", w->nr - i, short_ns(ns, others));
+	if (w->unknown)
+		printf("%snot known %s", w->nr ? ", " : "", short_ns(ns, w->unknown));
+	putchar('\n');
+}
+
+static void print_all_behind(const struct recording *r, const struct who *w)
+{
+	char text[TASK_TEXT], path[PRINTABLE(KDTL_CGROUP_LEN)];
+
+	for (const struct ran *ran = w->ran; ran < w->ran + w->nr; ran++) {
+		printf("%*sbehind ", INDENT, "");
+		print_ns(ran->ns, false);
+		if (ran->pid)
+			printf("  %s %s\n", task_text(text, sizeof(text), r, ran->entry),
+			       path_text(path, r, ran->entry));
+		else
+			puts("  idle");
+	}
+	if (w->unknown) {
+		printf("%*sbehind ", INDENT, "");
+		print_ns(w->unknown, false);
+		puts("  not known");
+	}
+}
+
+static void print_wait(const struct recording *r, const struct options *o,
+		       const struct wait *wait, int task_width)
+{
+	const struct kdtl_entry *e = r->entry[wait->i];
+	char task[TASK_TEXT], path[PRINTABLE(KDTL_CGROUP_LEN)], time[TIME_TEXT];
+	static struct who who;
+	int n;
+
+	n = printf("%s %4u ", time_text(time, time_of_day(r, be64toh(e->timebase)),
+					"%H:%M:%S", 3), entry_cpu(e));
+	if (entry_is_throttled(e)) {
+		n += printf("%9s ", "-");
+		print_ns(wait->ns, e->ready_to_enqueue_time == htobe32(KDTL_TIME_MAX));
+	} else {
+		print_ns(wait->ns, entry_wait_saturated(e));
+		n += printf(" %9s", "-");
+	}
+	n += 9 + printf("  %-*s", task_width, task_text(task, sizeof(task), r, e));
+	if (r->nr_tasks) {
+		n += printf("  ");
+		print_path(path_text(path, r, e), o->all ? (int)sizeof(path) : o->width - n);
+	}
+	putchar('\n');
+	if (entry_is_throttled(e)) {
+		printf("%*sheld back by the quota of its cgroup, or by the limit on real-time tasks\n",
+		       INDENT, "");
+		return;
+	}
+	if (!r->sched)
+		return;
+	who_ran(r, wait->i, wait->ns, &who);
+	if (o->all)
+		print_all_behind(r, &who);
+	else
+		print_behind(r, o, &who);
+}
+
+/* For scripts. */
+static void print_brief(const struct recording *r, const struct wait *wait)
+{
+	const struct kdtl_entry *e = r->entry[wait->i];
+	const bool throttled = entry_is_throttled(e);
+	char comm[PRINTABLE(COMM_LEN)], time[TIME_TEXT];
+	static struct who who;
+
+	who.nr = 0;
+	if (!throttled && r->sched)
+		who_ran(r, wait->i, wait->ns, &who);
+	printf("why: task=%s pid=%d waited_ms=%.3f cpu=%u ",
+	       r->sched ? printable(comm, entry_comm(e), COMM_LEN) : "?",
+	       r->sched ? entry_pid(e) : 0, throttled ? 0.0 : (double)wait->ns / MS,
+	       entry_cpu(e));
+	if (!who.nr)
+		printf("behind=? behind_ms=0 ");
+	else
+		printf("behind=%s behind_ms=%.3f ",
+		       who.ran->pid ? printable(comm, entry_comm(who.ran->entry), COMM_LEN) : "idle",
+		       (double)who.ran->ns / MS);
+	printf("throttled_ms=%.3f time=%s\n", throttled ? (double)wait->ns / MS : 0.0,
+	       time_text(time, time_of_day(r, be64toh(e->timebase)), "%Y-%m-%dT%H:%M:%S", 6));
+}
+
+static void print_head(const struct recording *r, const struct options *o, size_t shown,
+		       size_t nr, int task_width)
+{
+	char host[PRINTABLE(64)], day[TIME_TEXT];
+
+	printf("%s: the longest %zu of %zu waits, worst first; %llu entries lost\n",
+	       o->path, shown, nr, (unsigned long long)r->head.lost);
+	printf("host %s, %s, local time%s\n\n", printable(host, r->head.host, 64),
+	       time_text(day, time_of_day(r, r->nr ? be64toh(r->entry[0]->timebase) :
+					  r->head.tb_boot), "%Y-%m-%d %Z", 0),
+	       r->nr_clocks ? "" : ", approximate: the recording is from an older kdtl");
+	printf("%-12s %4s %9s %9s  %-*s%s\n", "time of day", "CPU", "waited ", "throttled",
+	       task_width, "task (PID)", r->nr_tasks ? "  cgroup" : "");
+}
+
+/* Say what would have told more. */
+static void print_advice(const struct recording *r, const struct wait *waits, size_t nr)
+{
+	uint64_t unknown = 0, all = 0;
+	struct who who = { 0 };
+
+	for (size_t i = 0; i < nr && r->sched; i++) {
+		if (entry_is_throttled(r->entry[waits[i].i]))
+			continue;
+		who_ran(r, waits[i].i, waits[i].ns, &who);
+		unknown += who.unknown;
+		all += waits[i].ns;
+	}
+	free(who.ran);
+	if (unknown > all / 10)
+		fprintf(stderr, "kdtl: the recording does not say who had the CPU for %llu%% of that time: record with -i, without -w, and with enough pages (-m)\n",
+			(unsigned long long)(unknown * 100 / all));
+}
+
+static int why(int argc, char **argv)
+{
+	struct options o = parse(argc, argv);
+	struct recording r = recording_open(o.path);
+	char task[TASK_TEXT];
+	struct wait *waits;
+	size_t nr, shown;
+	int width = strlen("task (PID)");
+
+	recording_sort(&r);
+	filter_begin(&o.filter, &r);
+	if (o.time && !parse_time(&r, o.time, &o.first, &o.last))
+		usage_error("--time %s: must be a time such as 12:03:04.5", o.time);
+	recording_sort_by_cpu(&r);
+	waits = find_waits(&r, &o, &nr);
+	shown = nr < o.nr ? nr : o.nr;
+	if (!nr) {
+		errno = 0;
+		die("%s: nobody waited%s", o.path, o.time ? " at that time" : "");
+	}
+	for (size_t i = 0; i < shown && o.brief; i++)
+		print_brief(&r, &waits[i]);
+	if (o.brief)
+		return 0;
+	for (size_t i = 0; i < shown; i++) {
+		const int n = strlen(task_text(task, sizeof(task), &r, r.entry[waits[i].i]));
+
+		width = n > width ? n : width;
+	}
+	print_head(&r, &o, shown, nr, width);
+	for (size_t i = 0; i < shown; i++)
+		print_wait(&r, &o, &waits[i], width);
+	print_advice(&r, waits, shown);
+	return 0;
+}
+
+const struct verb verb_why = {
+	.name = "why",
+	.brief = "the longest waits, and who had the CPU meanwhile",
+	.usage =
+	"why [OPTION]... [FILE]\n"
+	"  -n NUMBER                so many waits (default: 10)\n"
+	"  --time TIME              only waits at that time\n"
+	"  -a, --all                a line for each task that had the CPU\n"
+	"  --brief                  a line of NAME=VALUE for each wait, for scripts\n"
+	FILTER_USAGE,
+	.run = why,
+};

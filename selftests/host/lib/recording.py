@@ -1,0 +1,82 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Write a recording of kdtl(1) from a description on stdin: recording.py FILE
+
+Lines, in the order in which they go into the file; times are in ns on the time base:
+  source NAME            lost N           boot TIME NS_SINCE_1970
+  clock TIME NS_SINCE_1970
+  cgroup ID PATH
+  task TIME PID TGID POLICY NICE RT_PRIORITY CGROUP COMM
+  run TIME CPU WAIT SLEPT PID PREV_PID COMM
+                         a dispatch of a task after a wait
+  throttled TIME CPU HELD PID PREV_PID COMM
+  idle TIME CPU PREV_PID
+  cut                    the recording was killed here
+Comments begin with #.
+"""
+import struct
+import sys
+
+ENTRIES, TASKS, CGROUP, RESET, CLOCK = 1, 2, 3, 4, 5
+THROTTLED, IDLE = 128, 129
+
+
+def chunk(kind, data):
+    return struct.pack(">II", kind, len(data)) + data
+
+
+def entry(reason, cpu, queued, ready, slept, time, pid, prev, comm):
+    return struct.pack(">BBHIIIQII16s", reason, 2, cpu, min(queued, 2**32 - 1), ready,
+                       slept, time, pid, prev, comm.encode())
+
+
+def main():
+    source, lost, boot, realtime = "kdtl_sched", 0, 0, 0
+    body, entries, seq, complete = b"", 0, 0, 1
+    for line in sys.stdin:
+        word = line.split()
+        if not word or word[0].startswith("#"):
+            continue
+        kind, arg = word[0], word[1:]
+        number = [int(a) for a in arg if a.lstrip("-").isdigit()]
+        if kind == "source":
+            source = arg[0]
+        elif kind == "lost":
+            lost = number[0]
+        elif kind == "boot":
+            boot, realtime = number
+        elif kind == "clock":
+            body += chunk(CLOCK, struct.pack(">QQ", *number))
+        elif kind == "cgroup":
+            path = arg[1].encode()
+            path += bytes(8 - len(path) % 8)
+            body += chunk(CGROUP, struct.pack(">Q", number[0]) + path)
+        elif kind == "task":
+            seq += 1
+            time, pid, tgid, policy, nice, rt, cgroup = number[:7]
+            body += chunk(TASKS, struct.pack(">QQQIIIiII16s", seq, time, cgroup, pid, tgid,
+                                             policy, nice, rt, 0, arg[7].encode()))
+        elif kind in ("run", "throttled", "idle"):
+            entries += 1
+            if kind == "run":
+                time, cpu, wait, slept, pid, prev = number[:6]
+                e = entry(2, cpu, wait, 0, slept, time, pid, prev, arg[6])
+            elif kind == "throttled":
+                time, cpu, held, pid, prev = number[:5]
+                e = entry(THROTTLED, cpu, 0, held, 0, time, pid, prev, arg[5])
+            else:
+                time, cpu, prev = number[:3]
+                e = entry(IDLE, cpu, 0, 0, 0, time, 0, prev, "swapper/%d" % cpu)
+            body += chunk(ENTRIES, e)
+        elif kind == "cut":
+            complete = 0
+        else:
+            sys.exit("recording.py: no such line: " + line)
+    head = struct.pack(">8sIIQQQQ32s64s64sQQ", b"KDTLDAT2", 224, complete, 10**9, boot,
+                       realtime, lost, source.encode(), b"host", b"6.1.0", entries, 0)
+    assert len(head) == 224, len(head)
+    with open(sys.argv[1], "wb") as f:
+        f.write(head + body)
+
+
+main()

@@ -242,12 +242,22 @@ static void print_all_behind(const struct recording *r, const struct who *w)
 	}
 }
 
+/* Which limit on CPU time is one for the task? */
+static const char *limit_text(const struct recording *r, const struct kdtl_entry *e)
+{
+	const struct kdtl_task *t = entry_task(r, e);
+
+	if (!t)
+		return "a quota, or by the limit on real-time tasks";
+	return t->rt_priority ? "the limit on real-time tasks" : "the quota of its cgroup";
+}
+
 static void print_wait(const struct recording *r, const struct options *o,
 		       const struct wait *wait, int task_width)
 {
 	const struct kdtl_entry *e = r->entry[wait->i];
 	char task[TASK_TEXT], path[PRINTABLE(KDTL_CGROUP_LEN)], time[TIME_TEXT];
-	static struct who who;
+	struct who who = { 0 };
 	int n;
 
 	n = printf("%s %4u ", time_text(time, time_of_day(r, be64toh(e->timebase)),
@@ -259,15 +269,15 @@ static void print_wait(const struct recording *r, const struct options *o,
 		print_ns(wait->ns, entry_wait_saturated(e));
 		n += printf(" %9s", "-");
 	}
-	n += 9 + printf("  %-*s", task_width, task_text(task, sizeof(task), r, e));
+	n += 9 + printf("  %-*s", r->nr_tasks ? task_width : 0,
+			task_text(task, sizeof(task), r, e));
 	if (r->nr_tasks) {
 		n += printf("  ");
 		print_path(path_text(path, r, e), o->all ? (int)sizeof(path) : o->width - n);
 	}
 	putchar('\n');
 	if (entry_is_throttled(e)) {
-		printf("%*sheld back by the quota of its cgroup, or by the limit on real-time tasks\n",
-		       INDENT, "");
+		printf("%*sheld back by %s\n", INDENT, "", limit_text(r, e));
 		return;
 	}
 	if (!r->sched)
@@ -277,6 +287,7 @@ static void print_wait(const struct recording *r, const struct options *o,
 		print_all_behind(r, &who);
 	else
 		print_behind(r, o, &who);
+	free(who.ran);
 }
 
 /* For scripts. */
@@ -285,9 +296,8 @@ static void print_brief(const struct recording *r, const struct wait *wait)
 	const struct kdtl_entry *e = r->entry[wait->i];
 	const bool throttled = entry_is_throttled(e);
 	char comm[PRINTABLE(COMM_LEN)], time[TIME_TEXT];
-	static struct who who;
+	struct who who = { 0 };
 
-	who.nr = 0;
 	if (!throttled && r->sched)
 		who_ran(r, wait->i, wait->ns, &who);
 	printf("why: task=%s pid=%d waited_ms=%.3f cpu=%u ",
@@ -302,21 +312,23 @@ static void print_brief(const struct recording *r, const struct wait *wait)
 		       (double)who.ran->ns / MS);
 	printf("throttled_ms=%.3f time=%s\n", throttled ? (double)wait->ns / MS : 0.0,
 	       time_text(time, time_of_day(r, be64toh(e->timebase)), "%Y-%m-%dT%H:%M:%S", 6));
+	free(who.ran);
 }
 
 static void print_head(const struct recording *r, const struct options *o, size_t shown,
 		       size_t nr, int task_width)
 {
-	char host[PRINTABLE(64)], day[TIME_TEXT];
+	const uint64_t begin = time_of_day(r, r->nr ? be64toh(r->entry[0]->timebase) :
+						      r->head.tb_boot);
+	char host[PRINTABLE(64)], day[TIME_TEXT], zone[TIME_TEXT];
 
 	printf("%s: the longest %zu of %zu waits, worst first; %llu entries lost\n",
 	       o->path, shown, nr, (unsigned long long)r->head.lost);
-	printf("host %s, %s, local time%s\n\n", printable(host, r->head.host, 64),
-	       time_text(day, time_of_day(r, r->nr ? be64toh(r->entry[0]->timebase) :
-					  r->head.tb_boot), "%Y-%m-%d %Z", 0),
+	printf("host %s, %s, times in %s%s\n\n", printable(host, r->head.host, 64),
+	       time_text(day, begin, "%Y-%m-%d", 0), time_text(zone, begin, "%Z", 0),
 	       r->nr_clocks ? "" : ", approximate: the recording is from an older kdtl");
 	printf("%-12s %4s %9s %9s  %-*s%s\n", "time of day", "CPU", "waited ", "throttled",
-	       task_width, "task (PID)", r->nr_tasks ? "  cgroup" : "");
+	       r->nr_tasks ? task_width : 0, "task (PID)", r->nr_tasks ? "  cgroup" : "");
 }
 
 /* Say what would have told more. */

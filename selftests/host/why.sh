@@ -1,0 +1,287 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# kdtl why: the longest waits and who had the CPU meanwhile, from recordings that say
+# exactly what happened (lib/recording.py), and the filters that other commands share.
+#
+# shellcheck disable=SC2317 # functions that ok() calls
+
+here=$(dirname -- "$(readlink -f -- "$0")")
+top=$(dirname -- "$(dirname -- "$here")")
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
+. "$top/scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
+. "$here/lib/ktap.sh"
+
+export TZ=UTC COLUMNS=80
+
+kdtl()
+{
+	"$work/tool/kdtl" "$@"
+}
+
+# recording NAME: from the description on stdin.
+recording()
+{
+	python3 "$here/lib/recording.py" "$work/$1.data"
+}
+
+# The text is what the command prints, without the lines before the table's head.
+# says TEXT ARGUMENT...
+says()
+{
+	local text=$1
+
+	shift
+	kdtl why "$@" 2>&1 | sed '1,/^time of day/d' | diff <(printf '%s\n' "$text") -
+}
+
+# The same of the lines for scripts: FIELD... of each, without their names.
+# tells TEXT ARGUMENT...
+tells()
+{
+	local text=$1
+
+	shift
+	kdtl why --brief "$@" 2>&1 | sed 's/ time=.*//' | diff <(printf '%s\n' "$text") -
+}
+
+records()
+{
+	recording night <<-'END' &&
+		boot 0 1700000000000000000
+		clock 0 1700000000000000000
+		cgroup 1 /system.slice/web.service
+		cgroup 2 /batch.slice/a-name-that-is-much-longer-than-what-is-left-of-a-line
+		task 1 100 100 0 0 0 1 web
+		task 1 101 100 0 0 0 1 web-thread
+		task 1 200 200 1 0 50 2 hog
+		task 1 300 300 0 0 0 2 kworker/1:1
+		run 1000000000 1 0 5 100 0 web
+		run 1005000000 1 0 5 200 100 hog
+		run 1607000000 1 0 0 300 200 kworker/1:1
+		run 1622000000 1 617000000 0 100 300 web
+		idle 1630000000 1 100
+		throttled 1900000000 0 90000000 101 0 web-thread
+		run 2000000000 1 2000 0 200 0 hog
+		clock 3000000000 1700000003000000000
+	END
+	recording holes <<-'END' &&
+		run 1000000000 1 0 0 1 0 one
+		run 2000000000 1 0 0 2 9 two
+		run 3000000000 1 2500000000 0 3 2 three
+		run 4000000000 1 0 0 4 3 four
+		run 8000000000 1 4294967295 0 5 4 five
+	END
+	recording vpa <<-'END' &&
+		source kdtl_vpa
+		run 1000000000 1 7000000 0 1 0 xxxx
+	END
+	recording evil <<-'END' &&
+		cgroup 1 /a%b
+		task 1 1 1 0 0 0 1 x
+		run 1000000000 0 1000000 0 1 0 x
+	END
+	LC_ALL=C sed -i -e 's/a%b/a\x1bb/' -e 's/x\x00\x00\x00/\x1b[2J/g' "$work/evil.data"
+}
+
+# The service waited behind the hog, its thread for its own quota.
+worst_first()
+{
+	says "22:13:21.622    1    617 ms         -  web (100)         /system..../web.service
+    behind hog (200) 602 ms, kworker/1:1 (300) 15.0 ms
+22:13:21.900    0         -   90.0 ms  web-thread (101)  /system..../web.service
+    held back by the quota of its cgroup
+22:13:22.000    1   2.00 us         -  hog (200)         /batch.s...ft-of-a-line
+    behind idle 2.00 us" "$work/night.data" &&
+		kdtl why "$work/night.data" | sed -n 1,2p |
+		diff <(echo "$work/night.data: the longest 3 of 3 waits, worst first; 0 entries lost
+host host, 2023-11-14, times in UTC") -
+}
+
+narrow()
+{
+	kdtl why "$work/night.data" "$@" | sed 1d >"$work/out" &&
+		! awk 'length > 80' "$work/out" | grep .
+}
+
+# With --all nothing is shortened.
+all_of_it()
+{
+	says "22:13:21.622    1    617 ms         -  web (100)   /system.slice/web.service
+    behind    602 ms  hog (200) /batch.slice/a-name-that-is-much-longer-than-what-is-left-of-a-line
+    behind   15.0 ms  kworker/1:1 (300) /batch.slice/a-name-that-is-much-longer-than-what-is-left-of-a-line" \
+		-a -n 1 "$work/night.data"
+}
+
+web='why: task=web pid=100 waited_ms=617.000 cpu=1 behind=hog behind_ms=602.000 throttled_ms=0.000'
+thread='why: task=web-thread pid=101 waited_ms=0.000 cpu=0 behind=? behind_ms=0 throttled_ms=90.000'
+hog='why: task=hog pid=200 waited_ms=0.002 cpu=1 behind=idle behind_ms=0.002 throttled_ms=0.000'
+
+for_scripts()
+{
+	tells "$web
+$thread
+$hog" "$work/night.data" &&
+		kdtl why -n 1 --brief "$work/night.data" |
+		grep -q ' time=2023-11-14T22:13:21.622000$'
+}
+
+# The command line is right, and the recording has nothing for it.
+nothing()
+{
+	! kdtl why "$@" "$work/night.data" 2>"$work/err" &&
+		grep -q 'nobody waited' "$work/err"
+}
+
+# A time names all waits that had begun by then and were not over; its last digit says how
+# exactly.
+at_a_time()
+{
+	tells "$web" --time 22:13:21.2 "$work/night.data" &&
+		tells "$web" --time 22:13:21.005 "$work/night.data" &&
+		tells "$thread" --time '2023-11-14 22:13:21.85' "$work/night.data" &&
+		tells "$web
+$thread
+$hog" --time 22:13 "$work/night.data" &&
+		nothing --time 22:13:21.004 &&
+		TZ=EST5 tells "$web" --time 17:13:21.2 "$work/night.data"
+}
+
+filtered()
+{
+	local data=$work/night.data
+
+	tells "$web
+$thread" --pid 100 "$data" && tells "$thread" --pid 101 "$data" &&
+		tells "$hog" --comm hog "$data" && nothing --comm ho &&
+		tells "$hog" --cgroup /batch.slice/ "$data" && nothing --cgroup /batch &&
+		tells "$thread" --cpu 0,2-65535 "$data" &&
+		tells "$web
+$thread" --min-wait 90 "$data" && tells "$web" --min-wait 90.001 "$data" &&
+		tells "$thread
+$hog" --from 22:13:21.7 "$data" && tells "$web" --to 22:13:21.7 "$data" &&
+		[ "$(kdtl print --from 22:13:21.7 --cpu 1 "$data" | grep -vc '^#')" -eq 1 ]
+}
+
+# The other case of a day: tomorrow's morning.
+past_midnight()
+{
+	recording late <<-'END' &&
+		boot 0 1700006390000000000
+		clock 0 1700006390000000000
+		run 1000000000 0 1000000 0 1 0 before
+		run 21000000000 0 1000000 0 2 0 after
+	END
+		kdtl why --brief --from 00:00:05 "$work/late.data" >"$work/out" &&
+		grep -q ' time=2023-11-15T00:00:11.000000$' "$work/out" &&
+		[ "$(wc -l <"$work/out")" -eq 1 ]
+}
+
+# What is not recorded is not guessed, and it is said what would tell.
+not_known()
+{
+	kdtl why "$work/holes.data" >"$work/out" 2>"$work/err"
+	sed '1,/^time of day/d' "$work/out" | diff <(echo "00:00:08.000    1   4.29 s+         -  five (5)
+    behind four (4) 4.00 s, three (3) 295 ms
+00:00:03.000    1   2.50 s          -  three (3)
+    behind two (2) 1.00 s, not known 1.50 s") - &&
+		grep -q 'does not say who had the CPU for 22% .* record with -i' "$work/err" &&
+		grep -q ', times in UTC, approximate: ' "$work/out"
+}
+
+# The hypervisor's log names no tasks.
+of_a_hypervisor()
+{
+	says "00:00:01.000    1   7.00 ms         -  virtual processor" "$work/vpa.data"
+}
+
+# Between two pairs the clock ran 5 % too fast: it was slewed.
+slewed()
+{
+	recording slewed <<-'END' &&
+		boot 0 1700000000000000000
+		clock 0 1700000000000000000
+		run 1000000000 0 1000000 0 1 0 early
+		clock 2000000000 1700000002100000000
+		run 3000000000 0 2000000 0 2 0 late
+	END
+		[ "$(kdtl why --brief "$work/slewed.data" | sed 's/.* time=//' | tr '\n' ' ')" = \
+			"2023-11-14T22:13:23.100000 2023-11-14T22:13:21.050000 " ]
+}
+
+escaped()
+{
+	kdtl why "$work/evil.data" >"$work/out" && kdtl why -a "$work/evil.data" >>"$work/out" &&
+		grep -q -F '\x1b[2J (1)' "$work/out" && grep -q -F '/a\x1bb' "$work/out" &&
+		! LC_ALL=C grep '[^ -~]' "$work/out"
+}
+
+# refused TEXT ARGUMENT...: with exit status 2, a line that has the text, and the usage.
+refused()
+{
+	local text=$1 status=0
+
+	shift
+	kdtl "$@" 2>"$work/err" || status=$?
+	[ "$status" -eq 2 ] && sed -n 1p "$work/err" | grep -q -e "$text" &&
+		sed -n 2p "$work/err" | grep -q '^usage: kdtl ' && return
+	echo "kdtl $*: exit status $status"
+	cat "$work/err"
+	return 1
+}
+
+wrong_command_lines()
+{
+	local data=$work/night.data
+
+	refused 'must be a number of waits' why -n 0 "$data" &&
+		refused 'must be a time' why --time noon "$data" &&
+		refused 'must be a time' why --from 25:00 "$data" &&
+		refused 'must be a time' why --to 22:13:21.5x "$data" &&
+		refused 'must be a path' why --cgroup batch "$data" &&
+		refused 'must be the PID' why --pid -1 "$data" &&
+		refused 'must be a list' why --cpu 3-1 "$data" &&
+		refused 'must be a number of ms\|number of milliseconds' why --min-wait 0 "$data" &&
+		refused 'name no tasks' why --pid 1 "$work/vpa.data" &&
+		refused 'has no cgroups' why --cgroup / "$work/holes.data" &&
+		refused 'at most one file' why a b && refused 'no option --no' why --no &&
+		refused 'no such command' what && refused 'a command is missing'
+}
+
+# Each command says what it takes.
+helps()
+{
+	local verb
+
+	kdtl --help >"$work/out" && kdtl -h | diff "$work/out" - || return
+	# shellcheck disable=SC2013 # words
+	for verb in $(sed -n 's/^  \([a-z]*\) .*/\1/p' "$work/out"); do
+		kdtl "$verb" --help | grep -q "^usage: kdtl $verb" || {
+			echo "kdtl $verb --help"
+			return 1
+		}
+	done
+	! awk 'length > 80' "$work/out" | grep .
+}
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-why.XXXXXX")
+partial "$work"
+
+plan 15
+ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
+ok "recordings are made" records
+ok "the longest waits, and who had the CPU" worst_first
+ok "in 80 columns" narrow
+ok "with all of each path" all_of_it
+ok "a line each for scripts" for_scripts
+ok "the waits at a time of day" at_a_time
+ok "of a process, a name, a cgroup, CPUs, a time; the long ones" filtered
+ok "a time after midnight" past_midnight
+ok "what is not known is not guessed" not_known
+ok "a hypervisor's log names no tasks" of_a_hypervisor
+ok "times of day are right under a clock that is slewed" slewed
+ok "names do not steer the terminal" escaped
+ok "wrong command lines are refused" wrong_command_lines
+ok "each command helps" helps
+finish

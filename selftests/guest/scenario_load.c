@@ -6,7 +6,8 @@
  *
  * ROOT is where cgroup v2 is mounted.  Prints lines:
  *
- *	service PID COUNT SUM WORST	how late the service in /kdtl_web was, in ns
+ *	service PID COUNT SUM WORST DAY	how late the service in /kdtl_web was, in ns, and when
+ *					its worst wait ended, in ns since 1970
  *	hog PID NS			for how long the hog in /kdtl_batch had CPU 1
  *	quota PID NS WALL		for how long the quota of /kdtl_quota held it back at
  *					least, and for how long it lived
@@ -35,12 +36,17 @@
 static const char *root;
 static volatile sig_atomic_t ended;
 
-static uint64_t now(void)
+static uint64_t clock_now(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return t.tv_sec * 1000 * MS + t.tv_nsec;
+}
+
+static uint64_t now(void)
+{
+	return clock_now(CLOCK_MONOTONIC);
 }
 
 static void sleep_until(uint64_t ns)
@@ -75,16 +81,17 @@ static void make(const char *cgroup)
 	must(!mkdir(path, 0755) || errno == EEXIST);
 }
 
-/* This task is NAME, in CGROUP, on CPU. */
+/* This task is NAME, in CGROUP, on CPU, or on the last one if there are not so many. */
 static void be(const char *name, const char *cgroup, int cpu)
 {
+	const int last = sysconf(_SC_NPROCESSORS_ONLN) - 1;
 	char procs[64];
 	cpu_set_t set;
 
 	snprintf(procs, sizeof(procs), "%s/cgroup.procs", cgroup);
 	put(procs, "%s", "0");
 	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
+	CPU_SET(cpu < last ? cpu : last, &set);
 	must(!sched_setaffinity(0, sizeof(set), &set));
 	prctl(PR_SET_NAME, name);
 }
@@ -97,7 +104,7 @@ static void end(int sig)
 /* Wants CPU 1 every 5 ms, and notes when it got it late. */
 static void service(void)
 {
-	uint64_t next, late, count = 0, sum = 0, worst = 0;
+	uint64_t next, late, count = 0, sum = 0, worst = 0, day = 0;
 
 	be("kdtl_service", "kdtl_web", 1);
 	signal(SIGTERM, end);
@@ -108,13 +115,15 @@ static void service(void)
 		late = now() - next;
 		count++;
 		sum += late;
-		if (late > worst)
+		if (late > worst) {
 			worst = late;
+			day = clock_now(CLOCK_REALTIME);
+		}
 		if (late > LATE)
 			next = now();
 	}
-	printf("service %d %llu %llu %llu\n", getpid(), (unsigned long long)count,
-	       (unsigned long long)sum, (unsigned long long)worst);
+	printf("service %d %llu %llu %llu %llu\n", getpid(), (unsigned long long)count,
+	       (unsigned long long)sum, (unsigned long long)worst, (unsigned long long)day);
 }
 
 static void hog(void)

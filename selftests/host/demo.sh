@@ -1,7 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The README's first command does what it says: a table, and nothing lost.
+# The README's first command does what it says: a table, nothing lost, and an answer.
+#
+# shellcheck disable=SC2317 # functions that ok() calls
 
 here=$(dirname -- "$(readlink -f -- "$0")")
 top=$(dirname -- "$(dirname -- "$here")")
@@ -40,14 +42,35 @@ has_table()
 		grep -q '^  wait below' "$out"
 }
 
-plan 4
+# answer TASK: the line that kdtl why says about it, in pairs NAME=VALUE.
+answer()
+{
+	sed -n "s/^why: task=$1 //p" "$out" | tr ' ' '\n'
+}
+
+# The service waited behind the hog. The other one waited for its own quota.
+has_answer()
+{
+	answer kdtl_service && answer kdtl_quota &&
+		answer kdtl_service | awk -F= '{ v[$1] = $2 } END {
+			exit !(v["waited_ms"] > 300 && v["behind"] == "kdtl_hog" &&
+				v["behind_ms"] > v["waited_ms"] / 2 && v["throttled_ms"] == 0)
+		}' && answer kdtl_quota | awk -F= '{ v[$1] = $2 } END {
+			exit !(v["waited_ms"] == 0 && v["behind"] == "-" && v["throttled_ms"] > 20)
+		}'
+}
+
+plan 6
 ok "make demo loses nothing" demo x86 x86_64 kdtl_sched
 ok "and shows a table" has_table
+ok "and says who waited, and behind whom" has_answer
 if [ "${KDTL_QUICK:-0}" = 0 ]; then
 	ok "make demo ARCH=powerpc loses nothing" demo powerpc ppc64le kdtl_vpa
 	ok "and shows a table" has_table
+	ok "and says who waited, and behind whom" has_answer
 else
 	skip "make demo ARCH=powerpc loses nothing" "not in the quick run"
 	skip "and shows a table" "not in the quick run"
+	skip "and says who waited, and behind whom" "not in the quick run"
 fi
 finish

@@ -82,6 +82,16 @@ records()
 		task 1 1 1 0 0 0 1 x
 		run 1000000000 0 1000000 0 1 0 x
 	END
+	{
+		echo "cgroup 1 /a.slice/with-a-name-that-leaves-no-place-for-others.service"
+		for i in $(seq 20); do
+			echo "task 1 $i $i 0 0 0 1 task-with-a-name"
+		done
+		echo "run 100000000 0 0 0 1 0 task-with-a-name"
+		for i in $(seq 2 20); do
+			echo "run ${i}000000000 0 900000000 0 $i $((i - 1)) task-with-a-name"
+		done
+	} | recording many &&
 	LC_ALL=C sed -i -e 's/a%b/a\x1bb/' -e 's/x\x00\x00\x00/\x1b[2J/g' "$work/evil.data"
 }
 
@@ -99,10 +109,35 @@ worst_first()
 host host, 2023-11-14, times in UTC") -
 }
 
-narrow()
+# on_terminal ROWS COLUMNS: what a terminal of that size gets.
+on_terminal()
 {
-	kdtl why "$work/night.data" "$@" | sed 1d >"$work/out" &&
-		! awk 'length > 80' "$work/out" | grep .
+	python3 - "$@" "$work/tool/kdtl" why "$work/many.data" <<-'END'
+	import fcntl, os, pty, struct, sys, termios
+	pid, fd = pty.fork()
+	if not pid:
+	    size = struct.pack("HHHH", int(sys.argv[1]), int(sys.argv[2]), 0, 0)
+	    fcntl.ioctl(1, termios.TIOCSWINSZ, size)
+	    os.execv(sys.argv[3], sys.argv[3:])
+	out = b""
+	try:
+	    while data := os.read(fd, 65536):
+	        out += data
+	except OSError:
+	    pass
+	sys.stdout.write(out.decode().replace("\r", ""))
+	sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+	END
+}
+
+# One screen, and the line of the shell below it; a large one shows ten waits.
+one_screen()
+{
+	on_terminal 24 80 >"$work/out" && [ "$(wc -l <"$work/out")" -eq 22 ] &&
+		! sed 1d "$work/out" | awk 'length > 80' | grep . &&
+		[ "$(on_terminal 50 132 | wc -l)" -eq 24 ] &&
+		[ "$(kdtl why "$work/many.data" | wc -l)" -eq 24 ] &&
+		[ "$(on_terminal 4 80 | wc -l)" -eq 6 ]
 }
 
 # With --all nothing is shortened.
@@ -115,7 +150,7 @@ all_of_it()
 }
 
 web='why: task=web pid=100 waited_ms=617.000 cpu=1 behind=hog behind_ms=602.000 throttled_ms=0.000'
-thread='why: task=web-thread pid=101 waited_ms=0.000 cpu=0 behind=? behind_ms=0 throttled_ms=90.000'
+thread='why: task=web-thread pid=101 waited_ms=0.000 cpu=0 behind=- behind_ms=0 throttled_ms=90.000'
 hog='why: task=hog pid=200 waited_ms=0.002 cpu=1 behind=idle behind_ms=0.002 throttled_ms=0.000'
 
 for_scripts()
@@ -187,7 +222,7 @@ not_known()
 00:00:03.000    1   2.50 s          -  three (3)
     behind two (2) 1.00 s, not known 1.50 s") - &&
 		grep -q 'does not say who had the CPU for 22% .* record with -i' "$work/err" &&
-		grep -q ', times in UTC, approximate: ' "$work/out"
+		grep -q ', times in UTC (approximate: an old recording)$' "$work/out"
 }
 
 # The hypervisor's log names no tasks.
@@ -272,7 +307,7 @@ plan 15
 ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
 ok "recordings are made" records
 ok "the longest waits, and who had the CPU" worst_first
-ok "in 80 columns" narrow
+ok "on one screen of 24 lines with 80 columns" one_screen
 ok "with all of each path" all_of_it
 ok "a line each for scripts" for_scripts
 ok "the waits at a time of day" at_a_time

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* kdtl why: the longest waits, and who had the CPU meanwhile. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -46,16 +47,23 @@ struct options {
 	const char	*path;
 };
 
-/* A file or a pipe gets whole lines. */
-static int terminal_width(void)
-{
-	struct winsize size;
-	const char *columns = getenv("COLUMNS");
-	const int n = columns ? atoi(columns) : 0;
+/* Lines before the first wait, and the one of the shell that follows the last. */
+#define OTHER_LINES	5
 
-	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
-		return size.ws_col > 40 ? size.ws_col : 80;
-	return n > 40 ? n : 1 << 16;
+/* An answer fits a terminal.  A file or a pipe gets whole lines. */
+static void fit_terminal(struct options *o)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize size;
+	int rows;
+
+	o->width = columns && atoi(columns) > 40 ? atoi(columns) : INT_MAX;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
+		return;
+	o->width = size.ws_col > 40 ? size.ws_col : 80;
+	rows = size.ws_row ? size.ws_row : 24;
+	if (rows < (int)(2 * o->nr) + OTHER_LINES)
+		o->nr = rows > 2 + OTHER_LINES ? (rows - OTHER_LINES) / 2 : 1;
 }
 
 static struct options parse(int argc, char **argv)
@@ -68,10 +76,11 @@ static struct options parse(int argc, char **argv)
 		FILTER_OPTIONS,
 		{ }
 	};
-	struct options o = { .path = "kdtl.data", .nr = 10, .width = terminal_width() };
+	struct options o = { .path = "kdtl.data", .nr = 10 };
 	char *end;
 	int opt;
 
+	fit_terminal(&o);
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, "+an:", names, NULL)) != -1) {
 		switch (opt) {
@@ -305,7 +314,7 @@ static void print_brief(const struct recording *r, const struct wait *wait)
 	       r->sched ? entry_pid(e) : 0, throttled ? 0.0 : (double)wait->ns / MS,
 	       entry_cpu(e));
 	if (!who.nr)
-		printf("behind=? behind_ms=0 ");
+		printf("behind=%s behind_ms=0 ", throttled ? "-" : "?");
 	else
 		printf("behind=%s behind_ms=%.3f ",
 		       who.ran->pid ? printable(comm, entry_comm(who.ran->entry), COMM_LEN) : "idle",
@@ -326,7 +335,7 @@ static void print_head(const struct recording *r, const struct options *o, size_
 	       o->path, shown, nr, (unsigned long long)r->head.lost);
 	printf("host %s, %s, times in %s%s\n\n", printable(host, r->head.host, 64),
 	       time_text(day, begin, "%Y-%m-%d", 0), time_text(zone, begin, "%Z", 0),
-	       r->nr_clocks ? "" : ", approximate: the recording is from an older kdtl");
+	       r->nr_clocks ? "" : " (approximate: an old recording)");
 	printf("%-12s %4s %9s %9s  %-*s%s\n", "time of day", "CPU", "waited ", "throttled",
 	       r->nr_tasks ? task_width : 0, "task (PID)", r->nr_tasks ? "  cgroup" : "");
 }
@@ -391,7 +400,7 @@ const struct verb verb_why = {
 	.brief = "the longest waits, and who had the CPU meanwhile",
 	.usage =
 	"why [OPTION]... [FILE]\n"
-	"  -n NUMBER                so many waits (default: 10)\n"
+	"  -n NUMBER                so many waits (default: 10, or as many as fit)\n"
 	"  --time TIME              only waits at that time\n"
 	"  -a, --all                a line for each task that had the CPU\n"
 	"  --brief                  a line of NAME=VALUE for each wait, for scripts\n"

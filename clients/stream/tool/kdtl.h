@@ -305,6 +305,16 @@ struct who {
 /* ran.c */
 void who_ran(const struct recording *r, size_t i, uint64_t ns, struct who *w);
 
+/* text.c */
+#define TASK_TEXT	(PRINTABLE(COMM_LEN) + 16)
+int terminal_width(void);
+unsigned int terminal_rows(void);
+const char *task_text(char *to, size_t size, const struct recording *r,
+		      const struct kdtl_entry *e);
+const char *path_text(char *to, const struct recording *r, const struct kdtl_entry *e);
+void print_path(const char *path, int width);
+const char *short_ns(char to[NS_TEXT], uint64_t ns);
+
 /**
  * struct filter - which entries are wanted
  * @from: not before this time, as it was given; NULL: from the begin

@@ -75,27 +75,6 @@ static struct options parse(int argc, char **argv)
 	return o;
 }
 
-static const char *path_of(const struct recording *r, const struct kdtl_task *t)
-{
-	return t ? cgroup_path(r, t->cgroup) : NULL;
-}
-
-/* A path of more than CGROUP_WIDTH characters loses its middle. */
-static void print_path(const char *path, bool all)
-{
-	const size_t len = strlen(path);
-	char text[PRINTABLE(KDTL_CGROUP_LEN)];
-	size_t shown;
-
-	printable(text, path, len < KDTL_CGROUP_LEN ? len : KDTL_CGROUP_LEN);
-	shown = strlen(text);
-	if (all || shown <= CGROUP_WIDTH)
-		fputs(text, stdout);
-	else
-		printf("%.*s...%s", CGROUP_WIDTH / 2 - 3, text,
-		       text + shown - CGROUP_WIDTH / 2);
-}
-
 static void print_policy(const struct kdtl_task *t)
 {
 	static const char *const names[] = {
@@ -117,6 +96,7 @@ static void print_task(const struct recording *r, const struct options *o,
 	const struct kdtl_task *t = entry_task(r, e);
 	/* The idle task is in no cgroup. */
 	const char *unknown = entry_pid(e) ? "?" : "-";
+	char path[PRINTABLE(KDTL_CGROUP_LEN)];
 
 	if (o->all && t && entry_pid(e)) {
 		printf(" %7u", t->tgid);
@@ -125,7 +105,8 @@ static void print_task(const struct recording *r, const struct options *o,
 		printf(" %7s %-10s", unknown, unknown);
 	}
 	fputs("  ", stdout);
-	print_path(path_of(r, t) ?: unknown, o->all);
+	print_path(entry_pid(e) ? path_text(path, r, e) : "-",
+		   o->all ? (int)sizeof(path) : CGROUP_WIDTH);
 }
 
 static void print_entry(const struct recording *r, const struct options *o,

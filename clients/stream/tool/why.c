@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* kdtl why: the longest waits, and who had the CPU meanwhile. */
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "kdtl.h"
 
@@ -53,16 +50,10 @@ struct options {
 /* An answer fits a terminal.  A file or a pipe gets whole lines. */
 static void fit_terminal(struct options *o)
 {
-	const char *columns = getenv("COLUMNS");
-	struct winsize size;
-	int rows;
+	const size_t rows = terminal_rows();
 
-	o->width = columns && atoi(columns) > 40 ? atoi(columns) : INT_MAX;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
-		return;
-	o->width = size.ws_col > 40 ? size.ws_col : 80;
-	rows = size.ws_row ? size.ws_row : 24;
-	if (rows < (int)(2 * o->nr) + OTHER_LINES)
+	o->width = terminal_width();
+	if (rows < 2 * o->nr + OTHER_LINES)
 		o->nr = rows > 2 + OTHER_LINES ? (rows - OTHER_LINES) / 2 : 1;
 }
 
@@ -144,55 +135,6 @@ static struct wait *find_waits(const struct recording *r, const struct options *
 	if (*nr)
 		qsort(waits, *nr, sizeof(*waits), by_ns);
 	return waits;
-}
-
-/* "NAME (PID)"; the hypervisor's log names no tasks. */
-static const char *task_text(char *to, size_t size, const struct recording *r,
-			     const struct kdtl_entry *e)
-{
-	char comm[PRINTABLE(COMM_LEN)];
-
-	if (!r->sched)
-		snprintf(to, size, "virtual processor");
-	else
-		snprintf(to, size, "%s (%d)", printable(comm, entry_comm(e), COMM_LEN),
-			 entry_pid(e));
-	return to;
-}
-
-#define TASK_TEXT	(PRINTABLE(COMM_LEN) + 16)
-
-static const char *path_text(char *to, const struct recording *r, const struct kdtl_entry *e)
-{
-	const struct kdtl_task *t = entry_task(r, e);
-	const char *path = t ? cgroup_path(r, t->cgroup) : NULL;
-
-	return path ? printable(to, path, strnlen(path, KDTL_CGROUP_LEN)) : "?";
-}
-
-/* At most @width columns of a path; its end says more than its middle. */
-static void print_path(const char *path, int width)
-{
-	const int len = strlen(path), left = width / 2 - 3;
-
-	if (len <= width)
-		fputs(path, stdout);
-	else if (left > 0)
-		printf("%.*s...%s", left, path, path + len - (width - left - 3));
-}
-
-/* A time without blanks around it. */
-static const char *short_ns(char to[NS_TEXT], uint64_t ns)
-{
-	char *end;
-
-	ns_text(to, ns, false);
-	while (*to == ' ')
-		to++;
-	end = to + strlen(to);
-	while (end > to && end[-1] == ' ')
-		*--end = '\0';
-	return to;
 }
 
 static const char *ran_text(char *to, size_t size, const struct recording *r,

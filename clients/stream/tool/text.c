@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Tasks, paths and times as text, for tables that people read. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "kdtl.h"
+
+/* A file or a pipe gets whole lines. */
+int terminal_width(void)
+{
+	struct winsize size;
+	const char *columns = getenv("COLUMNS");
+	const int n = columns ? atoi(columns) : 0;
+
+	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
+		return size.ws_col > 40 ? size.ws_col : 80;
+	return n > 40 ? n : 1 << 16;
+}
+
+/* A file or a pipe has no end. */
+unsigned int terminal_rows(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
+		return UINT_MAX;
+	return size.ws_row ? size.ws_row : 24;
+}
+
+/* "NAME (PID)"; the hypervisor's log names no tasks. */
+const char *task_text(char *to, size_t size, const struct recording *r,
+		      const struct kdtl_entry *e)
+{
+	char comm[PRINTABLE(COMM_LEN)];
+
+	if (!r->sched)
+		snprintf(to, size, "virtual processor");
+	else
+		snprintf(to, size, "%s (%d)", printable(comm, entry_comm(e), COMM_LEN),
+			 entry_pid(e));
+	return to;
+}
+
+const char *path_text(char *to, const struct recording *r, const struct kdtl_entry *e)
+{
+	const struct kdtl_task *t = entry_task(r, e);
+	const char *path = t ? cgroup_path(r, t->cgroup) : NULL;
+
+	return path ? printable(to, path, strnlen(path, KDTL_CGROUP_LEN)) : "?";
+}
+
+/* At most @width columns of a path; its end says more than its middle. */
+void print_path(const char *path, int width)
+{
+	const int len = strlen(path), left = width / 2 - 3;
+
+	if (len <= width)
+		fputs(path, stdout);
+	else if (left > 0)
+		printf("%.*s...%s", left, path, path + len - (width - left - 3));
+}
+
+/* A time without blanks around it. */
+const char *short_ns(char to[NS_TEXT], uint64_t ns)
+{
+	char *end;
+
+	ns_text(to, ns, false);
+	while (*to == ' ')
+		to++;
+	end = to + strlen(to);
+	while (end > to && end[-1] == ' ')
+		*--end = '\0';
+	return to;
+}

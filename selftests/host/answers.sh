@@ -1,0 +1,149 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# An operator asks a machine that was made slow on purpose (scenario_load.c) while its
+# clock was slewed by 5 %: who waited, when by the time of day, behind whom, and was it
+# its own quota? Each answer of kdtl(1) is compared with what the load wrote down itself.
+#
+# shellcheck disable=SC2154,SC2317
+
+here=$(dirname -- "$(readlink -f -- "$0")")
+top=$(dirname -- "$(dirname -- "$here")")
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
+. "$top/scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
+. "$here/lib/ktap.sh"
+
+# Runs in the machine.
+# shellcheck disable=SC2016
+guest='
+	PATH=$PATH:/programs
+	cd /lib/kdtl && insmod kdtl.ko && insmod kdtl_sched.ko &&
+		insmod kdtl_stream.ko || exit
+	mkdir /tmp/cgroup && mount -t cgroup2 none /tmp/cgroup || exit
+	cd /out
+	adjtimex -q -t 10500 && kdtl record -q -i -o load.data scenario_load /tmp/cgroup >truth
+	echo $? >status
+	kdtl why --brief load.data >there.txt
+'
+
+export TZ=UTC
+
+kdtl()
+{
+	"$work/programs/kdtl" "$@"
+}
+
+# truth WHAT FIELD: what the load wrote down.
+truth()
+{
+	awk -v what="$1" -v field="$2" '$1 == what { print $field; exit }' "$work/truth"
+}
+
+# why FIELD ARGUMENT...: a field of the first line that kdtl why --brief prints.
+why()
+{
+	local field=$1
+
+	shift
+	kdtl why --brief -n 1 "$@" "$work/load.data" 2>&1 | tr ' ' '\n' | sed -n "s/^$field=//p"
+}
+
+# about MS WANTED_NS PARTS: not more than so many hundredths away.
+about()
+{
+	awk -v got="$1" -v wanted="$2" -v parts="$3" 'BEGIN {
+		got *= 1e6
+		away = got > wanted ? got - wanted : wanted - got
+		exit !(got && away * 100 <= wanted * parts)
+	}' && return
+	echo "$1 ms, should be about $2 ns"
+	return 1
+}
+
+loads()
+{
+	[ "$(cat "$work/status")" = 0 ] && [ "$(truth service 5)" -gt 500000000 ] && return
+	cat -- "$work/status" "$work/truth"
+	return 1
+}
+
+who_waited()
+{
+	[ "$(why pid)" = "$(truth service 2)" ] && [ "$(why task)" = kdtl_service ] &&
+		about "$(why waited_ms)" "$(truth service 5)" 5
+}
+
+behind_whom()
+{
+	[ "$(why behind)" = kdtl_hog ] && about "$(why behind_ms)" "$(truth hog 3)" 5 &&
+		kdtl why -a -n 1 "$work/load.data" |
+		grep "kdtl_hog ($(truth hog 2)) /kdtl_batch$"
+}
+
+# The time of day at which the load says that its wait was over, to 20 ms: it had to wake up
+# first. The clock had gained 5 % since, so the offset at the end is wrong by more.
+when_by_the_clock()
+{
+	local said there
+
+	there=$(truth service 6)
+	said=$(date -u -d "$(why time)" +%s%N)
+	echo "kdtl says $said, the load $there"
+	[ $((there - said)) -ge -20000000 ] && [ $((there - said)) -le 20000000 ] || return
+	[ "$(why pid --time "$(date -u -d "@$(((there - 200000000) / 1000000000))" +%H:%M:%S).$(
+		printf %09d $(((there - 200000000) % 1000000000)))")" = "$(truth service 2)" ]
+}
+
+was_it_the_quota()
+{
+	local sum
+
+	sum=$(kdtl why --brief -n 1000 --comm kdtl_quota "$work/load.data" |
+		sed -n 's/.* throttled_ms=\([^ ]*\) .*/\1/p' | awk '{ sum += $1 } END { print sum }')
+	echo "throttled for $sum ms"
+	awk -v sum="$sum" -v least="$(truth quota 3)" -v most="$(truth quota 4)" 'BEGIN {
+		exit !(sum * 1e6 > least * 0.95 && sum * 1e6 < most)
+	}' && kdtl why --comm kdtl_quota "$work/load.data" |
+		grep -q 'held back by the quota of its cgroup' &&
+		[ "$(why throttled_ms --comm kdtl_service)" = 0.000 ]
+}
+
+of_a_container()
+{
+	[ "$(why task --cgroup /kdtl_web)" = kdtl_service ] &&
+		kdtl why --brief -n 1000 --cgroup /kdtl_batch "$work/load.data" >"$work/out" &&
+		grep -q ' task=kdtl_second ' "$work/out" &&
+		! grep -E ' task=kdtl_(service|first|brief|quota) ' "$work/out"
+}
+
+there_as_here()
+{
+	kdtl why --brief "$work/load.data" | diff - "$work/there.txt"
+}
+
+readable()
+{
+	COLUMNS=80 kdtl why "$work/load.data" | sed 1d | tee "$work/out"
+	! awk 'length > 80' "$work/out" | grep .
+}
+
+"$top/scripts/install-deps" demo || skip_all "the machine's programs cannot be installed"
+work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-answers.XXXXXX")
+partial "$work"
+capture "$top/scripts/build" x86_64-6.1
+
+plan 10
+ok "kdtl and the load build" make -s -C "$top/selftests" OUTPUT="$work/programs" \
+	"$work/programs/kdtl" "$work/programs/scenario_load"
+ok "a machine records" "$top/selftests/run/vm" x86_64-6.1 --quiet --cpus 4 \
+	--modules "$captured" --add "$work/programs:/programs" --out "$work" -- "$guest"
+ok "the load was slow" loads
+ok "why: the service waited" who_waited
+ok "why: behind the hog" behind_whom
+ok "why: at its time of day" when_by_the_clock
+ok "why: another one had used up its quota" was_it_the_quota
+ok "why: tasks of a container" of_a_container
+ok "the machine says the same" there_as_here
+ok "the answer fits 80 columns" readable
+finish

@@ -314,6 +314,8 @@ const char *task_text(char *to, size_t size, const struct recording *r,
 const char *path_text(char *to, const struct recording *r, const struct kdtl_entry *e);
 void print_path(const char *path, int width);
 const char *short_ns(char to[NS_TEXT], uint64_t ns);
+const char *brief_ns(char to[NS_TEXT], uint64_t ns, bool more);
+void print_origin(const struct recording *r);
 
 /**
  * struct filter - which entries are wanted

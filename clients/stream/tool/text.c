@@ -76,3 +76,30 @@ const char *short_ns(char to[NS_TEXT], uint64_t ns)
 		*--end = '\0';
 	return to;
 }
+
+/* Three digits and a unit, as narrow as can be; a + for "or more". */
+const char *brief_ns(char to[NS_TEXT], uint64_t ns, bool more)
+{
+	static const char *const unit[] = { "ns", "us", "ms", "s" };
+	unsigned int i = 0;
+	double v = ns;
+
+	/* What rounds to 1000 is 1.00 of the next unit. */
+	for (; v >= 999.5 && i < ARRAY_SIZE(unit) - 1; i++)
+		v /= 1000;
+	snprintf(to, NS_TEXT, "%.*f%s%s", !i || v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2, v, unit[i],
+		 more ? "+" : "");
+	return to;
+}
+
+/* Where and on which day the recording was made. */
+void print_origin(const struct recording *r)
+{
+	const uint64_t begin = time_of_day(r, r->nr ? be64toh(r->entry[0]->timebase) :
+						      r->head.tb_boot);
+	char host[PRINTABLE(64)], day[TIME_TEXT], zone[TIME_TEXT];
+
+	printf("host %s, %s, times in %s%s\n\n", printable(host, r->head.host, 64),
+	       time_text(day, begin, "%Y-%m-%d", 0), time_text(zone, begin, "%Z", 0),
+	       r->nr_clocks ? "" : " (approximate: an old recording)");
+}

@@ -269,15 +269,9 @@ static void print_brief(const struct recording *r, const struct wait *wait)
 static void print_head(const struct recording *r, const struct options *o, size_t shown,
 		       size_t nr, int task_width)
 {
-	const uint64_t begin = time_of_day(r, r->nr ? be64toh(r->entry[0]->timebase) :
-						      r->head.tb_boot);
-	char host[PRINTABLE(64)], day[TIME_TEXT], zone[TIME_TEXT];
-
 	printf("%s: the longest %zu of %zu waits, worst first; %llu entries lost\n",
 	       o->path, shown, nr, (unsigned long long)r->head.lost);
-	printf("host %s, %s, times in %s%s\n\n", printable(host, r->head.host, 64),
-	       time_text(day, begin, "%Y-%m-%d", 0), time_text(zone, begin, "%Z", 0),
-	       r->nr_clocks ? "" : " (approximate: an old recording)");
+	print_origin(r);
 	printf("%-12s %4s %9s %9s  %-*s%s\n", "time of day", "CPU", "waited ", "throttled",
 	       r->nr_tasks ? task_width : 0, "task (PID)", r->nr_tasks ? "  cgroup" : "");
 }

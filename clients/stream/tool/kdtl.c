@@ -25,7 +25,8 @@ static void print_usage(FILE *f)
 	fputs("usage: kdtl COMMAND [OPTION]...\n", f);
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
 		fprintf(f, "  %-10s %s\n", verbs[i]->name, verbs[i]->brief);
-	fputs("kdtl COMMAND --help shows the options of a command.  See kdtl(1).\n", f);
+	fputs("kdtl COMMAND --help shows the options of a command, kdtl --version the version.\n"
+	      "See kdtl(1).\n", f);
 }
 
 /* As PAPR and the perf tool name the reasons.  "throttled" and "idle" are not among theirs. */
@@ -132,6 +133,10 @@ int main(int argc, char **argv)
 		usage_error("a command is missing");
 	if (is_help(argv[1])) {
 		print_usage(stdout);
+		return 0;
+	}
+	if (!strcmp(argv[1], "--version")) {
+		puts("kdtl " KDTL_VERSION);
 		return 0;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {

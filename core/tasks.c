@@ -80,6 +80,7 @@ struct kdtl_record {
  * @dropped: number of changes for which there was no room: all records hold
  * @oldest: the record with the lowest number
  * @newest: the record with the highest number
+ * @read: the record that was read last, from which a reader goes on
  * @free: the first free record
  * @retired_first: the one that was retired first
  * @retired_last: the one that was retired last
@@ -94,6 +95,7 @@ struct kdtl_table {
 	u64			dropped;
 	u32			oldest;
 	u32			newest;
+	u32			read;
 	u32			free;
 	u32			retired_first;
 	u32			retired_last;
@@ -176,6 +178,8 @@ static void kdtl_record_unlink(struct kdtl_record *r)
 		newer->older = r->older;
 	else
 		table.newest = r->older;
+	if (table.read == kdtl_record_index(r))
+		table.read = KDTL_NO_RECORD;
 }
 
 /* A free record, or else the one that was retired first; or NULL. */
@@ -489,6 +493,7 @@ static int kdtl_tasks_alloc(void)
 	table.free = 0;
 	table.oldest = KDTL_NO_RECORD;
 	table.newest = KDTL_NO_RECORD;
+	table.read = KDTL_NO_RECORD;
 	table.retired_first = KDTL_NO_RECORD;
 	table.retired_last = KDTL_NO_RECORD;
 	return 0;
@@ -639,11 +644,17 @@ int kdtl_tasks_at(pid_t pid, u64 time, struct kdtl_task *task)
 	return err;
 }
 
-/* The first record with a number above @seq, from the end that seems nearer; or NULL. */
+/*
+ * The first record with a number above @seq; or NULL.  A reader goes on where it was;
+ * otherwise the search begins at the end that seems nearer.
+ */
 static struct kdtl_record *kdtl_record_after(u64 seq)
 {
-	struct kdtl_record *r = kdtl_record(table.oldest), *older;
+	struct kdtl_record *r = kdtl_record(table.read), *older;
 
+	if (r && r->task.seq == seq)
+		return kdtl_record(r->newer);
+	r = kdtl_record(table.oldest);
 	if (!r)
 		return NULL;
 	if (seq < r->task.seq || seq - r->task.seq < table.seq - seq) {
@@ -690,6 +701,7 @@ unsigned int kdtl_tasks_after(u64 from, u64 *seq, struct kdtl_task *to, unsigned
 		*lost += kdtl_record_gap(from, *seq, r->task.seq);
 		*seq = r->task.seq;
 		to[n++] = r->task;
+		table.read = kdtl_record_index(r);
 	}
 	if (!r) {
 		*lost += kdtl_record_gap(from, *seq, table.seq + 1);

@@ -231,11 +231,11 @@ converts()
 		! kdtl ctf "$work/command.data" "$work/ctf"
 }
 
-# The same entries, all of them, as "seconds cpu pid prev_pid comm".
+# The same entries, all of them, as "ns cpu pid prev_pid comm".
 same_in_ctf()
 {
-	babeltrace2 --clock-seconds --clock-cycles "$work/ctf" >"$work/babeltrace" || return
-	sed -n 's/^\[0*\([0-9]*\)\] .*cpu_id = \([0-9]*\) .* pid = \([0-9]*\), prev_pid = \([0-9]*\), comm = "\(.*\)" }$/\1 \2 \3 \4 \5/p' \
+	babeltrace2 "$work/ctf" | grep ' kdtl:dispatch: ' >"$work/babeltrace" || return
+	sed -n 's/^.*cpu_id = \([0-9]*\) }, { since_boot_ns = \([0-9]*\), .* pid = \([0-9]*\), prev_pid = \([0-9]*\), comm = "\(.*\)" }$/\2 \1 \3 \4 \5/p' \
 		"$work/babeltrace" | sort >"$work/a"
 	kdtl print "$work/command.data" | awk '/^#/ { next } {
 		gsub(/\./, "", $1)
@@ -281,8 +281,8 @@ as_printed()
 as_converted()
 {
 	rm -rf -- "$work/$1.ctf" && kdtl ctf "$work/$1.data" "$work/$1.ctf" || return
-	babeltrace2 --clock-cycles "$work/$1.ctf" | sed -n -E -e 's/ cgroup = "",/ cgroup = "?",/' \
-		-e 's/^\[0*([0-9]+)\] .* tgid = ([0-9-]+), policy = ([0-9]+), nice = ([0-9-]+), rt_priority = ([0-9]+), cgroup_id = [0-9]+, cgroup = "(.*)", pid = ([0-9]+), prev_pid = [0-9]+, comm = "(.*)" \}$/\1 \7 \2 \3 \4 \5 \6 \8/p' |
+	babeltrace2 "$work/$1.ctf" | sed -n -E -e 's/ cgroup = "",/ cgroup = "?",/' \
+		-e 's/^.* since_boot_ns = ([0-9]+), .* tgid = ([0-9-]+), policy = ([0-9]+), nice = ([0-9-]+), rt_priority = ([0-9]+), cgroup_id = [0-9]+, cgroup = "(.*)", pid = ([0-9]+), prev_pid = [0-9]+, comm = "(.*)" \}$/\1 \7 \2 \3 \4 \5 \6 \8/p' |
 		awk '{
 			split("other fifo rr batch 4 idle deadline ext", policy)
 			$4 = policy[$4 + 1]
@@ -438,7 +438,7 @@ old_can_be_read()
 	kdtl print "$work/old.data" 2>&1 | sed 1,2d | diff - "$work/a" >/dev/null &&
 		kdtl histogram "$work/old.data" | diff - <(kdtl histogram "$work/command.data") &&
 		kdtl ctf "$work/old.data" "$work/old.ctf" &&
-		[ "$(babeltrace2 "$work/old.ctf" | wc -l)" -eq "$(said command)" ] || return
+		[ "$(babeltrace2 "$work/old.ctf" | grep -c ' kdtl:dispatch: ')" -eq "$(said command)" ] || return
 	wrong "print -g / $work/old.data"
 }
 

@@ -11,9 +11,15 @@
 #define NSEC		1000000000ULL
 #define HALF_DAY	(12 * 3600)
 
+/* Saturates, so that a later time is never less, whatever is in a file. */
 uint64_t ticks_at_to_ns(uint64_t freq, uint64_t ticks)
 {
-	return ticks / freq * NSEC + ticks % freq * NSEC / freq;
+	uint64_t ns;
+
+	if (__builtin_mul_overflow(ticks / freq, NSEC, &ns) ||
+	    __builtin_add_overflow(ns, (unsigned __int128)(ticks % freq) * NSEC / freq, &ns))
+		return UINT64_MAX;
+	return ns;
 }
 
 uint64_t ticks_to_ns(const struct recording *r, uint64_t ticks)

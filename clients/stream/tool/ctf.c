@@ -3,10 +3,12 @@
  * kdtl ctf: a trace in the Common Trace Format 1.8
  *
  * Each CPU has a stream, in packets; big-endian, nothing aligned to more than a
- * byte.  Times are ns since boot; the clock's offset makes them times of day.
+ * byte.  Times are ns since 1970.  Beside our own events are the scheduler's, with the
+ * names and fields of LTTng, for tools that know those.
  */
+#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -18,15 +20,40 @@
 #define PACKET		(256 * 1024)
 #define HEAD		(4 + 8 * 4 + 4)	/* magic, context */
 
+enum { EVENT_DISPATCH, EVENT_SWITCH, EVENT_WAKEUP };
+
+/**
+ * struct event - something that the trace says
+ * @ticks: when
+ * @i: the number of the entry that tells
+ * @wakeup: the task woke up; otherwise its dispatch
+ */
+struct event {
+	uint64_t	ticks;
+	size_t		i;
+	bool		wakeup;
+};
+
+/**
+ * struct stream - of one CPU
+ * @file: open, or NULL
+ * @cpu: its number
+ * @len: bytes in @buf
+ * @begin: time of the first event in @buf
+ * @end: time of the last one
+ * @buf: a packet
+ */
 struct stream {
-	int		fd;
+	FILE		*file;
+	unsigned int	cpu;
 	size_t		len;
 	uint64_t	begin;
 	uint64_t	end;
 	unsigned char	buf[PACKET];
 };
 
-static struct stream *streams[MAX_CPUS];
+/* The trace while it is not whole; "": there is none. */
+static char unfinished[PATH_MAX];
 
 static void put(struct stream *s, uint64_t v, unsigned int bytes)
 {
@@ -34,38 +61,67 @@ static void put(struct stream *s, uint64_t v, unsigned int bytes)
 		s->buf[s->len++] = v >> 8 * bytes;
 }
 
-static void flush_packet(struct stream *s, unsigned int cpu)
+static void flush_packet(struct stream *s)
 {
 	const size_t len = s->len;
 
+	if (len == HEAD)
+		return;
 	s->len = 0;
 	put(s, CTF_MAGIC, 4);
 	put(s, s->begin, 8);
 	put(s, s->end, 8);
 	put(s, len * 8, 8);	/* content_size and packet_size, in bits */
 	put(s, len * 8, 8);
-	put(s, cpu, 4);
-	if (write(s->fd, s->buf, len) != (ssize_t)len)
-		die("cpu_%u", cpu);
+	put(s, s->cpu, 4);
+	if (fwrite(s->buf, 1, len, s->file) != len)
+		die("%s: CPU %u", unfinished, s->cpu);
 	s->len = HEAD;
 }
 
-static struct stream *stream_of(int dir, unsigned int cpu)
+static FILE *create(const char *name)
+{
+	char path[PATH_MAX + 32];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", unfinished, name);
+	f = fopen(path, "wxe");
+	if (!f)
+		die("%s", path);
+	return f;
+}
+
+static void begin_stream(struct stream *s, unsigned int cpu)
 {
 	char name[16];
-	struct stream *s = streams[cpu];
 
-	if (s)
-		return s;
-	s = streams[cpu] = malloc(sizeof(*s));
-	if (!s)
-		die("CPU %u", cpu);
 	snprintf(name, sizeof(name), "cpu_%u", cpu);
-	s->fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (s->fd < 0)
-		die("%s", name);
+	s->file = create(name);
+	s->cpu = cpu;
 	s->len = HEAD;
-	return s;
+	s->end = 0;
+}
+
+static void end_stream(struct stream *s)
+{
+	if (!s->file)
+		return;
+	flush_packet(s);
+	if (fclose(s->file))
+		die("%s: CPU %u", unfinished, s->cpu);
+}
+
+/* If the clock was set back, time stands still, since a stream must not go back. */
+static void put_head(struct stream *s, const struct recording *r, uint64_t ticks, int id)
+{
+	const uint64_t t = time_of_day(r, ticks);
+
+	if (t > s->end)
+		s->end = t;
+	if (s->len == HEAD)
+		s->begin = s->end;
+	put(s, id, 1);
+	put(s, s->end, 8);
 }
 
 static void put_string(struct stream *s, const char *text)
@@ -91,12 +147,76 @@ static void put_task(struct stream *s, const struct recording *r, const struct k
 	put_string(s, cgroup_path(r, t->cgroup) ?: "");
 }
 
-static void put_entry(struct stream *s, const struct recording *r, const struct kdtl_entry *e)
+static void put_comm(struct stream *s, const char *comm)
 {
-	s->end = entry_time(r, e);
-	if (s->len == HEAD)
-		s->begin = s->end;
-	put(s, s->end, 8);
+	char text[COMM_LEN] = "";
+
+	memcpy(text, comm, strnlen(comm, COMM_LEN));
+	memcpy(s->buf + s->len, text, COMM_LEN);
+	s->len += COMM_LEN;
+}
+
+/* As LTTng has it: 20 is nice 0, and negative is real-time.  What is not known has 20. */
+static int priority(const struct kdtl_task *t)
+{
+	if (!t)
+		return 20;
+	return t->rt_priority ? -1 - (int)t->rt_priority : 20 + t->nice;
+}
+
+/* The name of the task that left the CPU of entry @i; "": not known. */
+static const char *prev_comm(char to[COMM_LEN + 8], const struct recording *r, size_t i,
+			     const struct kdtl_task *prev)
+{
+	const struct kdtl_entry *e = r->entry[i];
+
+	if (!entry_prev_pid(e)) {
+		snprintf(to, COMM_LEN + 8, "swapper/%u", entry_cpu(e));
+		return to;
+	}
+	if (i && entry_cpu(r->entry[i - 1]) == entry_cpu(e) &&
+	    entry_pid(r->entry[i - 1]) == entry_prev_pid(e))
+		snprintf(to, COMM_LEN + 8, "%.*s", COMM_LEN, entry_comm(r->entry[i - 1]));
+	else
+		snprintf(to, COMM_LEN + 8, "%.*s", COMM_LEN, prev ? prev->comm : "");
+	return to;
+}
+
+static void put_switch(struct stream *s, const struct recording *r, size_t i)
+{
+	const struct kdtl_entry *e = r->entry[i];
+	const struct kdtl_task *prev = task_at(r, e, entry_prev_pid(e));
+	const bool sleeps = e->preempt_reason == KDTL_PREEMPT_CEDE ||
+			    e->preempt_reason == KDTL_PREEMPT_PAGE_FAULT;
+	char comm[COMM_LEN + 8];
+
+	put_head(s, r, be64toh(e->timebase), EVENT_SWITCH);
+	put_comm(s, prev_comm(comm, r, i, prev));
+	put(s, entry_prev_pid(e), 4);
+	put(s, priority(prev), 4);
+	put(s, sleeps && entry_prev_pid(e), 8);
+	put_comm(s, entry_comm(e));
+	put(s, entry_pid(e), 4);
+	put(s, priority(entry_task(r, e)), 4);
+}
+
+static void put_wakeup(struct stream *s, const struct recording *r, uint64_t ticks, size_t i)
+{
+	const struct kdtl_entry *e = r->entry[i];
+
+	put_head(s, r, ticks, EVENT_WAKEUP);
+	put_comm(s, entry_comm(e));
+	put(s, entry_pid(e), 4);
+	put(s, priority(entry_task(r, e)), 4);
+	put(s, entry_cpu(e), 4);
+}
+
+static void put_dispatch(struct stream *s, const struct recording *r, size_t i)
+{
+	const struct kdtl_entry *e = r->entry[i];
+
+	put_head(s, r, be64toh(e->timebase), EVENT_DISPATCH);
+	put(s, entry_time(r, e), 8);
 	put(s, e->dispatch_reason, 1);
 	put(s, e->preempt_reason, 1);
 	put(s, ticks_to_ns(r, be32toh(e->enqueue_to_dispatch_time)), 8);
@@ -110,8 +230,8 @@ static void put_entry(struct stream *s, const struct recording *r, const struct 
 	if (r->sched) {
 		put(s, entry_pid(e), 4);
 		put(s, entry_prev_pid(e), 4);
-		memcpy(s->buf + s->len, &e->srr0, 16);
-		s->len += 16;
+		memcpy(s->buf + s->len, entry_comm(e), COMM_LEN);
+		s->len += COMM_LEN;
 	} else {
 		put(s, be64toh(e->fault_addr), 8);
 		put(s, be64toh(e->srr0), 8);
@@ -119,8 +239,74 @@ static void put_entry(struct stream *s, const struct recording *r, const struct 
 	}
 }
 
-/* The largest event. */
-#define EVENT_MAX	(8 + 2 + 3 * 8 + 3 + 24 + 4 * 4 + 8 + KDTL_CGROUP_LEN)
+/* More than the events of an entry need: each is smaller than 128 bytes and a path. */
+#define EVENTS_MAX	(2 * 128 + KDTL_CGROUP_LEN)
+
+static void put_event(struct stream *s, const struct recording *r, const struct event *e)
+{
+	if (e->wakeup) {
+		put_wakeup(s, r, e->ticks, e->i);
+	} else {
+		put_dispatch(s, r, e->i);
+		if (r->sched)
+			put_switch(s, r, e->i);
+	}
+	if (s->len + EVENTS_MAX > sizeof(s->buf))
+		flush_packet(s);
+}
+
+/*
+ * When the wait after a sleep began; 0: there was none, or it was longer than the entry
+ * can tell.
+ */
+static uint64_t woke_up(const struct recording *r, const struct kdtl_entry *e)
+{
+	const uint64_t wait = (uint64_t)be32toh(e->enqueue_to_dispatch_time) +
+			      be32toh(e->ready_to_enqueue_time);
+	const uint64_t ticks = be64toh(e->timebase);
+
+	if (!r->sched || entry_is_idle(e) || entry_is_throttled(e) || entry_wait_saturated(e) ||
+	    !e->waiting_to_ready_time || wait > ticks)
+		return 0;
+	return ticks - wait;
+}
+
+/* By CPU and time, as the entries are; a task wakes up before it is dispatched. */
+static int by_cpu_and_time(const void *a, const void *b, void *recording)
+{
+	const struct recording *r = recording;
+	const struct event *x = a, *y = b;
+	const unsigned int c = entry_cpu(r->entry[x->i]), d = entry_cpu(r->entry[y->i]);
+
+	if (c != d)
+		return c < d ? -1 : 1;
+	if (x->ticks != y->ticks)
+		return x->ticks < y->ticks ? -1 : 1;
+	if (x->i != y->i)
+		return x->i < y->i ? -1 : 1;
+	return x->wakeup ? -1 : y->wakeup;
+}
+
+static struct event *find_events(struct recording *r, size_t *nr)
+{
+	struct event *events = NULL;
+	uint64_t ticks;
+
+	*nr = 0;
+	recording_sort_by_cpu(r);
+	for (size_t i = 0; i < r->nr; i++) {
+		ticks = woke_up(r, r->entry[i]);
+		if (ticks) {
+			grow(events, *nr);
+			events[(*nr)++] = (struct event){ ticks, i, true };
+		}
+		grow(events, *nr);
+		events[(*nr)++] = (struct event){ be64toh(r->entry[i]->timebase), i, false };
+	}
+	if (*nr)
+		qsort_r(events, *nr, sizeof(*events), by_cpu_and_time, r);
+	return events;
+}
 
 static void put_enum(FILE *f, const char *field, const char *const *names, unsigned int nr,
 		     bool idle)
@@ -143,6 +329,16 @@ static void put_env(FILE *f, const char *name, const char *value)
 	fputs("\";\n", f);
 }
 
+/* Names and fields are LTTng's. */
+#define SCHED_EVENTS								\
+	"\nevent {\n\tname = \"sched_switch\";\n\tid = 1;\n\tfields := struct {\n"	\
+	"\t\tchar_t _prev_comm[16];\n\t\tint32_t _prev_tid;\n\t\tint32_t _prev_prio;\n"	\
+	"\t\tint64_t _prev_state;\n\t\tchar_t _next_comm[16];\n\t\tint32_t _next_tid;\n"	\
+	"\t\tint32_t _next_prio;\n\t};\n};\n"					\
+	"\nevent {\n\tname = \"sched_wakeup\";\n\tid = 2;\n\tfields := struct {\n"	\
+	"\t\tchar_t _comm[16];\n\t\tint32_t _tid;\n\t\tint32_t _prio;\n"		\
+	"\t\tint32_t _target_cpu;\n\t};\n};\n"
+
 static void put_metadata(FILE *f, const struct recording *r)
 {
 	fputs("/* CTF 1.8 */\n\n"
@@ -150,6 +346,7 @@ static void put_metadata(FILE *f, const struct recording *r)
 	      "typealias integer { size = 32; align = 8; signed = false; } := uint32_t;\n"
 	      "typealias integer { size = 32; align = 8; signed = true; } := int32_t;\n"
 	      "typealias integer { size = 64; align = 8; signed = false; } := uint64_t;\n"
+	      "typealias integer { size = 64; align = 8; signed = true; } := int64_t;\n"
 	      "typealias integer { size = 64; align = 8; signed = false; base = 16; } := hex64_t;\n"
 	      "typealias integer { size = 8; align = 8; signed = true; encoding = UTF8; } := char_t;\n\n"
 	      "trace {\n\tmajor = 1;\n\tminor = 8;\n\tbyte_order = be;\n"
@@ -159,17 +356,16 @@ static void put_metadata(FILE *f, const struct recording *r)
 	put_env(f, "kernel_release", r->head.release);
 	put_env(f, "source", r->head.source);
 	fprintf(f, "\tlost = %llu;\n};\n\n", (unsigned long long)r->head.lost);
-	fprintf(f, "clock {\n\tname = boot;\n\tdescription = \"ns since boot\";\n"
-		"\tfreq = 1000000000;\n\toffset_s = %llu;\n\toffset = %llu;\n};\n\n",
-		(unsigned long long)(r->head.boot_time / 1000000000),
-		(unsigned long long)(r->head.boot_time % 1000000000));
+	fprintf(f, "clock {\n\tname = realtime;\n\tdescription = \"ns since 1970%s\";\n"
+		"\tfreq = 1000000000;\n};\n\n", r->nr_clocks ? "" : ", approximate");
 	fputs("typealias integer { size = 64; align = 8; signed = false; "
-	      "map = clock.boot.value; } := time_t;\n\n"
+	      "map = clock.realtime.value; } := time_t;\n\n"
 	      "stream {\n\tpacket.context := struct {\n\t\ttime_t timestamp_begin;\n"
 	      "\t\ttime_t timestamp_end;\n\t\tuint64_t content_size;\n"
 	      "\t\tuint64_t packet_size;\n\t\tuint32_t cpu_id;\n\t};\n"
-	      "\tevent.header := struct { time_t timestamp; };\n};\n\n"
-	      "event {\n\tname = \"kdtl:dispatch\";\n\tfields := struct {\n", f);
+	      "\tevent.header := struct { uint8_t id; time_t timestamp; };\n};\n\n"
+	      "event {\n\tname = \"kdtl:dispatch\";\n\tid = 0;\n\tfields := struct {\n"
+	      "\t\tuint64_t _since_boot_ns;\n", f);
 	put_enum(f, "_dispatch_reason", dispatch_names, NR_DISPATCH_NAMES, true);
 	put_enum(f, "_preempt_reason", preempt_names, NR_PREEMPT_NAMES, false);
 	fputs("\t\tuint64_t _queued_ns;\n\t\tuint64_t _ready_ns;\n\t\tuint64_t _slept_ns;\n"
@@ -184,52 +380,83 @@ static void put_metadata(FILE *f, const struct recording *r)
 	else
 		fputs("\t\thex64_t _fault_addr;\n\t\thex64_t _srr0;\n\t\thex64_t _srr1;\n", f);
 	fputs("\t};\n};\n", f);
+	if (r->sched)
+		fputs(SCHED_EVENTS, f);
+}
+
+/* Called at exit: what is not whole is of no use. */
+static void remove_unfinished(void)
+{
+	DIR *dir = *unfinished ? opendir(unfinished) : NULL;
+	struct dirent *d;
+
+	while (dir && (d = readdir(dir)))
+		unlinkat(dirfd(dir), d->d_name, 0);
+	if (dir) {
+		closedir(dir);
+		rmdir(unfinished);
+	}
+}
+
+/* The name in which the trace is made, beside @out. */
+static void begin_trace(const char *out)
+{
+	size_t len = strlen(out);
+	struct stat st;
+
+	while (len > 1 && out[len - 1] == '/')
+		len--;
+	errno = EEXIST;
+	if (!lstat(out, &st))
+		die("%s", out);
+	errno = ENAMETOOLONG;
+	if (len + 8 > sizeof(unfinished))
+		die("%s", out);
+	atexit(remove_unfinished);
+	snprintf(unfinished, sizeof(unfinished), "%.*s.XXXXXX", (int)len, out);
+	if (!mkdtemp(unfinished)) {
+		unfinished[0] = '\0';
+		die("%s", out);
+	}
+}
+
+static void end_trace(const char *out)
+{
+	if (rename(unfinished, out))
+		die("%s", out);
+	unfinished[0] = '\0';
 }
 
 static int ctf(int argc, char **argv)
 {
 	const char *path = argc == 3 ? argv[1] : "kdtl.data", *out = argv[argc - 1];
+	static struct stream s;
 	struct recording r;
-	struct stream *s;
+	struct event *events;
 	unsigned int cpu;
+	size_t nr;
 	FILE *f;
-	int dir, fd;
 
-	if (argc != 2 && argc != 3)
+	if ((argc != 2 && argc != 3) || !*out)
 		usage_error("ctf: expected [FILE] DIRECTORY");
 	r = recording_open(path);
-	dir = mkdir(out, 0700) ? -1 : open(out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0)
-		die("%s", out);
-
-	/* A hypervisor's log may go back in time; a CTF stream must not. */
-	recording_sort(&r);
-	for (size_t i = 0; i < r.nr; i++) {
-		cpu = be16toh(r.entry[i]->processor_id);
-		s = stream_of(dir, cpu);
-		put_entry(s, &r, r.entry[i]);
-		if (s->len + EVENT_MAX > sizeof(s->buf))
-			flush_packet(s, cpu);
+	begin_trace(out);
+	/* One CPU after the other, since there may be more than files that can be open. */
+	events = find_events(&r, &nr);
+	for (size_t i = 0; i < nr; i++) {
+		cpu = entry_cpu(r.entry[events[i].i]);
+		if (!s.file || cpu != s.cpu) {
+			end_stream(&s);
+			begin_stream(&s, cpu);
+		}
+		put_event(&s, &r, &events[i]);
 	}
-	for (cpu = 0; cpu < MAX_CPUS; cpu++) {
-		s = streams[cpu];
-		if (!s)
-			continue;
-		if (s->len > HEAD)
-			flush_packet(s, cpu);
-		if (close(s->fd))
-			die("cpu_%u", cpu);
-		free(s);
-	}
-
-	fd = openat(dir, "metadata", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	f = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!f)
-		die("%s/metadata", out);
+	end_stream(&s);
+	f = create("metadata");
 	put_metadata(f, &r);
-	if (fclose(f))
+	if (ferror(f) || fclose(f))
 		die("%s/metadata", out);
-	close(dir);
+	end_trace(out);
 	return 0;
 }
 

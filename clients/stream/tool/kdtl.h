@@ -143,7 +143,7 @@ struct verb {
 };
 
 extern const struct verb verb_list, verb_record, verb_why, verb_print, verb_histogram,
-	verb_ctf;
+	verb_ctf, verb_export;
 
 /* kdtl.c */
 int open_device(void);
@@ -177,9 +177,12 @@ uint64_t time_of_day(const struct recording *r, uint64_t ticks);
 const char *time_text(char to[TIME_TEXT], uint64_t ns, const char *format, unsigned int digits);
 bool parse_time(const struct recording *r, const char *text, uint64_t *from, uint64_t *to);
 
+/* ns since boot. */
 static inline uint64_t entry_time(const struct recording *r, const struct kdtl_entry *e)
 {
-	return ticks_to_ns(r, be64toh(e->timebase) - r->head.tb_boot);
+	const uint64_t ticks = be64toh(e->timebase);
+
+	return ticks > r->head.tb_boot ? ticks_to_ns(r, ticks - r->head.tb_boot) : 0;
 }
 
 /* A limit on CPU time held the runner back, so its wait for a CPU is not known. */
@@ -245,7 +248,7 @@ static inline int entry_prev_pid(const struct kdtl_entry *e)
 #define COMM_LEN	16
 static inline const char *entry_comm(const struct kdtl_entry *e)
 {
-	return (const char *)&e->srr0;
+	return (const char *)e + offsetof(struct kdtl_entry, srr0);
 }
 
 /* A record of a task, from or to the byte order of a file. */

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* kdtl export: declarations shared by its files. */
+#ifndef KDTL_TOOL_EXPORT_H
+#define KDTL_TOOL_EXPORT_H
+
+#include <stdio.h>
+
+#include "kdtl.h"
+
+/**
+ * struct export_options - the command line of export
+ * @format: one of formats[]
+ * @out: the file to write; NULL: standard output
+ * @filter: the entries that are wanted
+ * @path: the recording
+ */
+struct export_options {
+	const char	*format;
+	const char	*out;
+	struct filter	filter;
+	const char	*path;
+};
+
+enum field_kind {
+	FIELD_UNKNOWN,
+	FIELD_NUMBER,
+	FIELD_TIME,	/* without a sign */
+	FIELD_BOOL,
+	FIELD_TEXT,
+	FIELD_BEHIND,	/* fields::who */
+};
+
+/**
+ * struct field - something that is known of an entry
+ * @name: what
+ * @kind: what the others mean
+ * @number: a number
+ * @text: a text; NULL: it is in @digits
+ * @len: its length; it may be without a NUL
+ * @digits: a short text
+ */
+struct field {
+	const char	*name;
+	enum field_kind	kind;
+	uint64_t	number;
+	const char	*text;
+	size_t		len;
+	char		digits[24];
+};
+
+#define MAX_FIELDS	32
+
+/**
+ * struct fields - all that is known of an entry
+ * @field: in the order in which they are shown
+ * @nr: their number
+ * @who: who had the CPU while the task waited
+ */
+struct fields {
+	struct field	field[MAX_FIELDS];
+	size_t		nr;
+	struct who	who;
+};
+
+void entry_fields(struct fields *f, const struct recording *r, size_t i);
+
+/*
+ * For JSON: a name that is UTF-8 without control characters is left as it is, and any
+ * other is as printable() has it.  There must be room for PRINTABLE(@len).
+ */
+const char *utf8_text(char *to, const char *name, size_t len);
+
+/* json.c; without json-c these do nothing. */
+void export_jsonl(FILE *out, struct recording *r, const size_t *order, size_t nr);
+void export_chrome(FILE *out, struct recording *r, const size_t *order, size_t nr);
+
+#endif /* KDTL_TOOL_EXPORT_H */

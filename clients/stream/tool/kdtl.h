@@ -403,4 +403,9 @@ void write_chunk(int out, const char *path, enum kdtl_chunk_type type, const voi
 		 size_t size);
 void side_save(struct side *s);
 
+/* record.c */
+const char *record_live(double seconds);
+bool record_live_interrupted(void);
+double parse_seconds(const char *option, const char *text);
+
 #endif /* KDTL_TOOL_H */

@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <search.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -22,6 +24,7 @@ struct record {
 	char			**command;
 	double			seconds;
 	bool			quiet;
+	bool			idle_if_known;
 	struct kdtl_stream_attr	attr;
 	cpu_set_t		*cpus;
 
@@ -52,6 +55,17 @@ static uint64_t now_ns(clockid_t clock)
 	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }
 
+double parse_seconds(const char *option, const char *text)
+{
+	char *end;
+	const double seconds = strtod(text, &end);
+
+	/* Up to 31 years: more would not fit into a time in ns. */
+	if (end == text || *end || !(seconds > 0 && seconds < 1e9))
+		usage_error("%s %s: must be a number of seconds", option, text);
+	return seconds;
+}
+
 static struct record parse(int argc, char **argv)
 {
 	struct record r = { .path = "kdtl.data" };
@@ -67,9 +81,7 @@ static struct record parse(int argc, char **argv)
 			r.path = optarg;
 			break;
 		case 'd':
-			r.seconds = strtod(optarg, &end);
-			if (*end || !(r.seconds > 0))
-				usage_error("-d %s: must be a number of seconds", optarg);
+			r.seconds = parse_seconds("-d", optarg);
 			break;
 		case 's':
 			if (strlen(optarg) >= sizeof(r.attr.source))
@@ -149,13 +161,24 @@ static void save_clock(struct record *r)
 	write_chunk(r->out, r->path, KDTL_CHUNK_CLOCK, &pair, sizeof(pair));
 }
 
-static void begin(struct record *r)
+static void open_output(struct record *r)
 {
-	struct kdtl_stream_info info;
-	struct utsname uts;
+	r->out = open(r->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (r->out < 0)
+		die("%s", r->path);
+}
+
+static void set_up(struct record *r)
+{
+	int err;
 
 	r->dev = open_device();
-	if (ioctl(r->dev, KDTL_IOC_SETUP, &r->attr)) {
+	err = ioctl(r->dev, KDTL_IOC_SETUP, &r->attr);
+	if (err && errno == EOPNOTSUPP && r->idle_if_known) {
+		r->attr.mask = 0;
+		err = ioctl(r->dev, KDTL_IOC_SETUP, &r->attr);
+	}
+	if (err) {
 		if (errno == ENODEV)
 			die("no source %s: see kdtl list", r->attr.source);
 		if (errno == EOPNOTSUPP)
@@ -164,18 +187,22 @@ static void begin(struct record *r)
 			die("the log would exceed RLIMIT_MEMLOCK: use fewer pages (-m) or CPUs (-C)");
 		die("cannot set up the session; the kernel's log may say why");
 	}
-	info = session_info(r);
+}
 
-	r->out = open(r->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (r->out < 0)
-		die("%s", r->path);
+static void begin(struct record *r)
+{
+	const struct kdtl_stream_info info = session_info(r);
+	struct utsname uts;
+
 	if (pipe2(r->pipe, O_CLOEXEC))
 		die("pipe");
 
-	memcpy(r->head.magic, KDTL_FILE_MAGIC, sizeof(r->head.magic));
-	r->head.size = htobe32(sizeof(r->head));
-	r->head.tb_freq = htobe64(info.tb_freq);
-	r->head.tb_boot = htobe64(info.tb_boot);
+	r->head = (struct kdtl_file){
+		.magic = KDTL_FILE_MAGIC,
+		.size = htobe32(sizeof(r->head)),
+		.tb_freq = htobe64(info.tb_freq),
+		.tb_boot = htobe64(info.tb_boot),
+	};
 	set_boot_time(r);
 	strcpy(r->head.source, info.source);
 	uname(&uts);
@@ -280,27 +307,58 @@ static void record(struct record *r, const sigset_t *mask, uint64_t start)
 	}
 }
 
+/* The session has been stopped: move the rest, and make the recording complete. */
+static void end(struct record *r)
+{
+	while (drain(r))
+		;
+	save_clock(r);
+	set_boot_time(r);
+	r->head.lost = htobe64(session_info(r).lost);
+	r->head.entries = htobe64(r->bytes / sizeof(struct kdtl_entry));
+	r->head.tasks_lost = htobe64(r->side.lost);
+	r->head.complete = htobe32(1);
+	write_head(r);
+}
+
+static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGCHLD };
+
+/*
+ * Catch the signals that end a recording.  Only ppoll() unblocks them, so none is missed
+ * between a check and a sleep.  @mask is set to what was blocked before.
+ */
+static void catch_signals(sigset_t *mask)
+{
+	const struct sigaction act = { .sa_handler = on_signal };
+	sigset_t block;
+
+	sigemptyset(&block);
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
+		sigaction(signals[i], &act, NULL);
+		sigaddset(&block, signals[i]);
+	}
+	sigprocmask(SIG_BLOCK, &block, mask);
+}
+
+/* From now on they end the program, but not one that came meanwhile. */
+static void release_signals(const sigset_t *mask)
+{
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+		signal(signals[i], SIG_DFL);
+}
+
 static int cmd_record(int argc, char **argv)
 {
 	struct record r = parse(argc, argv);
-	struct sigaction act = { .sa_handler = on_signal };
 	int status = 0;
 	uint64_t start;
-	sigset_t block, mask;
+	sigset_t mask;
 	pid_t pid = 0;
 
-	/* Only ppoll() unblocks them, so none is missed between a check and a sleep. */
-	sigaction(SIGINT, &act, NULL);
-	sigaction(SIGTERM, &act, NULL);
-	sigaction(SIGHUP, &act, NULL);
-	sigaction(SIGCHLD, &act, NULL);
-	sigemptyset(&block);
-	sigaddset(&block, SIGINT);
-	sigaddset(&block, SIGTERM);
-	sigaddset(&block, SIGHUP);
-	sigaddset(&block, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &block, &mask);
-
+	catch_signals(&mask);
+	set_up(&r);
+	open_output(&r);
 	begin(&r);
 	start = now_ns(CLOCK_MONOTONIC);
 	if (ioctl(r.dev, KDTL_IOC_START))
@@ -311,15 +369,7 @@ static int cmd_record(int argc, char **argv)
 
 	if (ioctl(r.dev, KDTL_IOC_STOP))
 		die("cannot stop recording");
-	while (drain(&r))
-		;
-	save_clock(&r);
-	set_boot_time(&r);
-	r.head.lost = htobe64(session_info(&r).lost);
-	r.head.entries = htobe64(r.bytes / sizeof(struct kdtl_entry));
-	r.head.tasks_lost = htobe64(r.side.lost);
-	r.head.complete = htobe32(1);
-	write_head(&r);
+	end(&r);
 	progress(&r, start, true);
 	if (fsync(r.out) && errno != EINVAL)
 		die("%s", r.path);
@@ -331,6 +381,52 @@ static int cmd_record(int argc, char **argv)
 		return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 	}
 	return 0;
+}
+
+/*
+ * Record what all CPUs do for @seconds, or until Ctrl-C, into memory.  Returns the path of
+ * the recording, for recording_open(); the next call closes it.
+ */
+const char *record_live(double seconds)
+{
+	struct record r = {
+		.path = "the recording in memory", .seconds = seconds, .quiet = true,
+		.idle_if_known = true,
+		.attr.mask = KDTL_MASK_ALL | KDTL_MASK_IDLE,
+	};
+	static char path[32];
+	static int out = -1;
+	sigset_t mask;
+
+	if (out >= 0)
+		close(out);
+	out = memfd_create("kdtl", MFD_CLOEXEC);
+	if (out < 0)
+		die("memfd_create");
+	r.out = out;
+	stop_signal = 0;
+	catch_signals(&mask);
+	set_up(&r);
+	begin(&r);
+	if (ioctl(r.dev, KDTL_IOC_START))
+		die("cannot start recording");
+	record(&r, &mask, now_ns(CLOCK_MONOTONIC));
+	if (ioctl(r.dev, KDTL_IOC_STOP))
+		die("cannot stop recording");
+	end(&r);
+	close(r.pipe[0]);
+	close(r.pipe[1]);
+	close(r.dev);
+	tdestroy(r.side.cgroups, free);
+	release_signals(&mask);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", out);
+	return path;
+}
+
+/* The last record_live() ended early, since Ctrl-C or another signal came. */
+bool record_live_interrupted(void)
+{
+	return stop_signal;
 }
 
 const struct verb verb_record = {

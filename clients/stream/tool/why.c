@@ -30,6 +30,7 @@ struct wait {
  * @all: one line for each task that had the CPU
  * @brief: a line of NAME=VALUE for each wait
  * @width: of the terminal
+ * @seconds: record for so long first; 0: read a recording
  * @path: the recording
  */
 struct options {
@@ -41,6 +42,7 @@ struct options {
 	bool		all;
 	bool		brief;
 	int		width;
+	double		seconds;
 	const char	*path;
 };
 
@@ -73,10 +75,14 @@ static struct options parse(int argc, char **argv)
 
 	fit_terminal(&o);
 	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "+an:", names, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "+ad:n:", names, NULL)) != -1) {
 		switch (opt) {
 		case 'a':
 			o.all = true;
+			break;
+		case 'd':
+			o.seconds = parse_seconds("-d", optarg);
+			o.path = "live";
 			break;
 		case 'n':
 			o.nr = strtoul(optarg, &end, 10);
@@ -97,6 +103,8 @@ static struct options parse(int argc, char **argv)
 	}
 	if (argc - optind > 1)
 		usage_error("why: expected at most one file");
+	if (o.seconds && argv[optind])
+		usage_error("why: -d is for what happens now, a FILE for what was recorded");
 	if (argv[optind])
 		o.path = argv[optind];
 	return o;
@@ -298,7 +306,7 @@ static void print_advice(const struct recording *r, const struct wait *waits, si
 static int why(int argc, char **argv)
 {
 	struct options o = parse(argc, argv);
-	struct recording r = recording_open(o.path);
+	struct recording r = recording_open(o.seconds ? record_live(o.seconds) : o.path);
 	char task[TASK_TEXT];
 	struct wait *waits;
 	size_t nr, shown;
@@ -336,6 +344,7 @@ const struct verb verb_why = {
 	.brief = "the longest waits, and who had the CPU meanwhile",
 	.usage =
 	"why [OPTION]... [FILE]\n"
+	"  -d SECONDS               of the next SECONDS, or until Ctrl-C, instead of FILE\n"
 	"  -n NUMBER                so many waits (default: 10, or as many as fit)\n"
 	"  --time TIME              only waits at that time\n"
 	"  -a, --all                a line for each task that had the CPU\n"

@@ -409,7 +409,8 @@ EXPORT_SYMBOL_NS_GPL(kdtl_mmap_flags, KDTL_NS);
  * The pages stay until the last mapping has gone, even if the session is closed
  * before that.  They do not contain positions: the caller passes on
  * kdtl_aux_info::head to user space, and what user space has read to
- * kdtl_aux_consume(), after a kdtl_aux_peek() that covers it.
+ * kdtl_aux_consume(), after a kdtl_aux_peek() that covers it.  A read-only mapping
+ * of an overwrite session cannot be made writable later.
  *
  * Context: in an mmap() callback, which holds the mmap lock.
  * Return:
@@ -434,6 +435,9 @@ int kdtl_aux_mmap(struct kdtl_session *s, int cpu, struct vm_area_struct *vma)
 		return -EINVAL;
 
 	kdtl_mmap_flags(vma);
+	/* Otherwise mprotect() would make it writable. */
+	if (aux->overwrite && !(vma->vm_flags & VM_WRITE))
+		vm_flags_clear(vma, VM_MAYWRITE);
 	addr = vma->vm_start;
 	for (i = 0; i < aux->nr_pages && !err; i++, addr += PAGE_SIZE)
 		err = vm_insert_page(vma, addr, virt_to_page(aux->pages[i]));

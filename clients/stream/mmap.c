@@ -7,7 +7,6 @@
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
-#include <linux/vmalloc.h>
 
 #include "stream.h"
 
@@ -66,7 +65,7 @@ static int stream_map_ring(struct stream *st, struct vm_area_struct *vma)
 	}
 	ring->maps++;
 	kdtl_mmap_flags(vma);
-	err = remap_vmalloc_range(vma, ring->page, 0);
+	err = stream_ring_map(ring, vma);
 	if (err)
 		stream_ring_unmap(st);
 	return err;
@@ -109,7 +108,7 @@ static int stream_map_aux(struct stream *st, struct vm_area_struct *vma)
 	return 0;
 }
 
-/* mremap() has copied the mapping to another address. */
+/* mremap() has copied the mapping, or fork() after madvise(MADV_DOFORK). */
 static void stream_vm_open(struct vm_area_struct *vma)
 {
 	struct stream *st = vma->vm_private_data;

@@ -4,6 +4,10 @@
  *
  * The layout is that of a perf event.
  */
+#define pr_fmt(fmt) "kdtl_stream: " fmt
+
+#include <linux/mm.h>
+#include <linux/printk.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
@@ -55,8 +59,11 @@ struct stream_ring *stream_ring_alloc(unsigned long pages)
 	ring = kzalloc(sizeof(*ring), GFP_KERNEL);
 	if (!ring)
 		return NULL;
-	ring->page = vmalloc_user(pages << PAGE_SHIFT);
+	/* The caller chooses the size, so a failure is no bug, and worth no other task. */
+	ring->page = __vmalloc(pages << PAGE_SHIFT, GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN |
+			       __GFP_RETRY_MAYFAIL);
 	if (!ring->page) {
+		pr_warn_ratelimited("no memory for %lu pages of records\n", pages - 1);
 		kfree(ring);
 		return NULL;
 	}
@@ -79,6 +86,25 @@ void stream_ring_free(struct stream_ring *ring)
 {
 	vfree(ring->page);
 	kfree(ring);
+}
+
+/**
+ * stream_ring_map() - map what stream_ring_alloc() returned
+ * @ring: the ring
+ * @vma: where to, as large as the ring
+ *
+ * Context: in an mmap() callback, which holds the mmap lock.
+ * Return: 0, or -ENOMEM: no memory for page tables.
+ */
+int stream_ring_map(struct stream_ring *ring, struct vm_area_struct *vma)
+{
+	unsigned long i;
+	int err = 0;
+
+	for (i = 0; i < ring->pages && !err; i++)
+		err = vm_insert_page(vma, vma->vm_start + (i << PAGE_SHIFT),
+				     vmalloc_to_page((void *)ring->page + (i << PAGE_SHIFT)));
+	return err;
 }
 
 /**

@@ -129,6 +129,7 @@ static inline struct kdtl_session *stream_session(struct stream *st)
 /* ring.c */
 struct stream_ring *stream_ring_alloc(unsigned long pages);
 void stream_ring_free(struct stream_ring *ring);
+int stream_ring_map(struct stream_ring *ring, struct vm_area_struct *vma);
 void stream_ring_start_aux(struct stream_ring *ring, u64 tail);
 void stream_publish(struct stream *st);
 

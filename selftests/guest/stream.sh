@@ -43,6 +43,8 @@ title()
 	log) echo "and the log can be neither forged nor flooded" ;;
 	memlock) echo "RLIMIT_MEMLOCK holds, and all is given back" ;;
 	fork) echo "a child has no mapping" ;;
+	dofork) echo "a child that is given the mappings harms nobody" ;;
+	huge) echo "records that are too large: an errno, a line and no backtrace" ;;
 	killed) echo "a process is killed with everything open" ;;
 	*) echo "$1" ;;
 	esac

@@ -1068,6 +1068,8 @@ static void test_mmap_overwrite(void)
 	uint64_t at;
 
 	refused(map(x.fd, RW, 2, 2), EINVAL);
+	/* Nor is it made writable later. */
+	refused(mprotect(x.aux, 2 * page, RW), EACCES);
 	refused(read(x.fd, &last, ENTRY), EINVAL);
 	must(!ioctl(x.fd, KDTL_IOC_START));
 	dispatches(5 * nr);
@@ -1252,6 +1254,72 @@ static void test_fork(void)
 	must(aux_drain(&x, &seen) >= 50);
 }
 
+/*
+ * Older kernels let a process give its mappings to its children.  These hold everything
+ * then, as the process does, and harm nobody.
+ */
+static void test_dofork(void)
+{
+	struct mapping x = map_all((struct kdtl_stream_attr) { }, 1);
+	uint64_t seen = 0;
+	int status, go[2];
+	pid_t pid;
+	char c;
+
+	if (madvise(x.aux, PAGES * page, MADV_DOFORK)) {
+		must(errno == EINVAL);
+		refused(madvise(x.m, 2 * page, MADV_DOFORK), EINVAL);
+		return;
+	}
+	/* No part of it: that would be a mapping of its own. */
+	refused(madvise(x.aux, page, MADV_DONTFORK), EINVAL);
+	must(!madvise(x.m, 2 * page, MADV_DOFORK));
+	must(!pipe(go) && !ioctl(x.fd, KDTL_IOC_START));
+	pid = fork();
+	must(pid >= 0);
+	if (!pid) {
+		must(read(go[0], &c, 1) == 1);
+		/* The parent's mappings have gone, and these go on. */
+		dispatches(50);
+		must(!ioctl(x.fd, KDTL_IOC_STOP));
+		must(aux_drain(&x, &seen) >= 50);
+		refused(map(x.fd, RW, 1 + 2, 0), EINVAL);
+		must(!munmap(x.aux, PAGES * page) && !munmap(x.m, 2 * page));
+		must(map(x.fd, RW, 1 + 2, 0) != MAP_FAILED);
+		_exit(0);
+	}
+	must(!munmap(x.m, 2 * page) && !munmap(x.aux, PAGES * page) && !close(x.fd));
+	must(write(go[1], "", 1) == 1);
+	must(waitpid(pid, &status, 0) == pid && !status);
+}
+
+/* More records than the machine has memory for: an errno and a line, and no backtrace. */
+static void test_huge(void)
+{
+	int log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK);
+	const struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
+	int fd = setup(0), lines = 0;
+	size_t pages = 1;
+	char line[8192];
+	ssize_t len;
+
+	must(log >= 0 && lseek(log, 0, SEEK_END) >= 0);
+	must(!setrlimit(RLIMIT_MEMLOCK, &limit));
+	while (pages < (size_t)sysconf(_SC_PHYS_PAGES))
+		pages *= 2;
+	refused(map(fd, RW, 1 + pages, 0), ENOMEM);
+	must(map(fd, RW, 1 + 1, 0) != MAP_FAILED);
+	while ((len = read(log, line, sizeof(line) - 1)) > 0) {
+		line[len] = '\0';
+		if (strstr(line, "kdtl_stream: no memory for "))
+			lines++;
+		else if (strstr(line, "vmalloc error") || strstr(line, "Call Trace") ||
+			 strstr(line, "allocation failure") || strstr(line, "killed process"))
+			die("a backtrace: %s", line);
+	}
+	must(errno == EAGAIN && lines);
+}
+
 /* A process that is killed with everything open leaves nothing; see stream.sh. */
 static void test_killed(void)
 {
@@ -1312,6 +1380,8 @@ static const struct {
 	{ "log", test_log },
 	{ "memlock", test_memlock },
 	{ "fork", test_fork },
+	{ "dofork", test_dofork },
+	{ "huge", test_huge },
 	{ "killed", test_killed },
 	{ "no_tasks", test_no_tasks },
 };

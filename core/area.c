@@ -149,7 +149,7 @@ int kdtl_area_map(struct kdtl_area *area, void **pages, unsigned int nr)
 		pr_warn_ratelimited("this CPU's data cache aliases, so AUX areas cannot be mapped twice\n");
 		return -EOPNOTSUPP;
 	}
-	twice = kvcalloc(nr, 2 * sizeof(*twice), GFP_KERNEL);
+	twice = kvcalloc(nr, 2 * sizeof(*twice), GFP_KERNEL | __GFP_NOWARN);
 	if (!twice)
 		return -ENOMEM;
 	for (i = 0; i < nr; i++)

@@ -32,7 +32,8 @@ int kdtl_msgq_init(struct kdtl_msgq *q, unsigned int pages, u32 types, bool paus
 	q->nr_slots = size / sizeof(*q->slots);
 	q->types = (types ?: KDTL_MSG_TYPES) | BIT(KDTL_MSG_END);
 	q->pause = pause;
-	q->slots = vzalloc(array_size(q->nr_slots + KDTL_MSGQ_KEPT, sizeof(*q->slots)));
+	q->slots = __vcalloc(q->nr_slots + KDTL_MSGQ_KEPT, sizeof(*q->slots),
+			     GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN);
 	if (!q->slots)
 		return -ENOMEM;
 	return 0;

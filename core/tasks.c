@@ -44,6 +44,9 @@ MODULE_PARM_DESC(task_records, "records of the table of tasks, kept while kdtl_s
 #define KDTL_MAX_RECORDS	BIT(22)
 #define KDTL_NO_RECORD		U32_MAX
 
+/* The user may ask for too much: then kdtl says so itself. */
+#define KDTL_TASKS_GFP		(GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN)
+
 /* A task's first dispatch may seem older than its fork, if the clocks of CPUs differ. */
 #define KDTL_TASK_SKEW		(20 * NSEC_PER_MSEC)
 
@@ -482,10 +485,12 @@ static int kdtl_tasks_alloc(void)
 	u32 nr = task_records ?: max_t(u32, KDTL_MIN_RECORDS, 4 * kdtl_tasks_walk(NULL)), i;
 
 	table.nr = roundup_pow_of_two(clamp_t(u32, nr, 2, KDTL_MAX_RECORDS));
-	table.all = vcalloc(table.nr, sizeof(*table.all));
-	table.heads = vcalloc(table.nr, sizeof(*table.heads));
-	if (!table.all || !table.heads)
+	table.all = __vcalloc(table.nr, sizeof(*table.all), KDTL_TASKS_GFP);
+	table.heads = __vcalloc(table.nr, sizeof(*table.heads), KDTL_TASKS_GFP);
+	if (!table.all || !table.heads) {
+		pr_warn("no memory for %u records of tasks: see task_records\n", table.nr);
 		return -ENOMEM;
+	}
 	for (i = 0; i < table.nr; i++) {
 		table.heads[i] = KDTL_NO_RECORD;
 		table.all[i].next = i + 1;

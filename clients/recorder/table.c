@@ -29,9 +29,10 @@ int table_alloc(struct table *t, unsigned int lines, unsigned int pages)
 {
 	t->lines = lines;
 	t->area_size = (size_t)(pages ?: KDTL_DEFAULT_AUX_PAGES) << PAGE_SHIFT;
-	t->area = vmalloc(t->area_size);
+	t->area = __vmalloc(t->area_size, GFP_KERNEL | __GFP_NOWARN);
 	t->cpus = vcalloc(nr_cpu_ids, sizeof(*t->cpus));
-	t->entries = vcalloc(array_size(nr_cpu_ids, lines), sizeof(*t->entries));
+	t->entries = __vcalloc(array_size(nr_cpu_ids, lines), sizeof(*t->entries),
+			       GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN);
 	return t->area && t->cpus && t->entries ? 0 : -ENOMEM;
 }
 

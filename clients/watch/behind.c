@@ -51,7 +51,7 @@ int watch_behind_init(const char *pmu, unsigned int pages)
 	}
 	past = s;
 	entries_size = info.size;
-	entries = kvmalloc(entries_size, GFP_KERNEL);
+	entries = kvmalloc(entries_size, GFP_KERNEL | __GFP_NOWARN);
 	err = entries ? 0 : -ENOMEM;
 	if (!err)
 		err = kdtl_load(past, NULL);

@@ -831,7 +831,7 @@ static bool sleep_and_move(struct sleeper *s, int to)
 {
 	const bool can = KDTL_HAVE_DELAYED_DEQUEUE && to != s->cpu;
 	const unsigned long end = jiffies + TEST_TIMEOUT;
-	unsigned int round = 0;
+	unsigned int round = READ_ONCE(s->rounds);
 
 	while (wait_for_sleeper(s, round) && time_before(jiffies, end)) {
 		if (move_sleeper(s, to) == can)
@@ -883,8 +883,13 @@ static void expect_sleep_is_no_wait(struct kunit *test, bool session_first)
 	if (to >= nr_cpu_ids)
 		to = s.cpu;
 	pid = s.task->pid;
-	if (session_first)
+	if (session_first) {
+		/* It may have fallen asleep before the session began: once more. */
+		KUNIT_EXPECT_TRUE(test, wait_for_sleeper(&s, 0));
 		KUNIT_EXPECT_EQ(test, capture_start(0, PAGES_FOR_ALL, 0), 0);
+		wake_up_process(s.task);
+		KUNIT_EXPECT_TRUE(test, wait_for_sleeper(&s, 1));
+	}
 	KUNIT_EXPECT_TRUE(test, sleep_and_move(&s, to));
 	if (!session_first)
 		KUNIT_EXPECT_EQ(test, capture_start(0, PAGES_FOR_ALL, 0), 0);

@@ -149,6 +149,7 @@ completion()
 		completes "kdtl|why|--from|" '' &&
 		completes "kdtl|why|-n|1" '' &&
 		completes "kdtl|why|--all|o" other.data &&
+		completes "kdtl|report|--by|c" $'cgroup\ncomm' &&
 		completes "kdtl|record|-o|o" other.data &&
 		completes "kdtl|record|-d" -d &&
 		completes "kdtl|record|sh|not" notes.txt &&

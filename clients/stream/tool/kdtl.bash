@@ -15,8 +15,8 @@ _kdtl()
 			grep -o -E '^ *(-[^ ]+ ?[^ -]*,? ?)+' | grep -o -E -e '--?[a-zA-Z][a-z-]*')
 	else
 		case $prev in
-		--format)
-			words=$("$kdtl" "$verb" --help 2>/dev/null | sed -n 's/.* --format \([a-z|]*\).*/\1/p' |
+		--by | --format)
+			words=$("$kdtl" "$verb" --help 2>/dev/null | sed -n "s/.* $prev \([a-z|]*\).*/\1/p" |
 				head -n 1 | tr '|' ' ')
 			;;
 		-g | --cgroup)

@@ -142,8 +142,8 @@ struct verb {
 	int		(*run)(int argc, char **argv);
 };
 
-extern const struct verb verb_list, verb_record, verb_why, verb_print, verb_histogram,
-	verb_ctf, verb_export;
+extern const struct verb verb_list, verb_record, verb_why, verb_report,
+	verb_print, verb_histogram, verb_ctf, verb_export;
 
 /* kdtl.c */
 int open_device(void);
@@ -306,6 +306,7 @@ struct who {
 };
 
 /* ran.c */
+bool ran_until_next(const struct recording *r, size_t i);
 void who_ran(const struct recording *r, size_t i, uint64_t ns, struct who *w);
 
 /* text.c */

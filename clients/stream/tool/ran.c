@@ -37,25 +37,31 @@ static int by_ns(const void *a, const void *b)
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
+/* The task of entry @i had the CPU until its next entry.  They must be sorted by CPU. */
+bool ran_until_next(const struct recording *r, size_t i)
+{
+	return i + 1 < r->nr && entry_cpu(r->entry[i]) == entry_cpu(r->entry[i + 1]) &&
+	       entry_pid(r->entry[i]) == entry_prev_pid(r->entry[i + 1]);
+}
+
 /*
  * Who had the CPU of entry @i in the @ns ns before it.  The entries must be sorted by CPU.
  * What they say sums up to @ns.
  */
 void who_ran(const struct recording *r, size_t i, uint64_t ns, struct who *w)
 {
-	const struct kdtl_entry *next, *e;
+	const struct kdtl_entry *e;
 	uint64_t until, since;
 
 	w->nr = 0;
 	w->unknown = 0;
 	until = entry_time(r, r->entry[i]);
 	for (; ns && i && entry_cpu(r->entry[i - 1]) == entry_cpu(r->entry[i]); i--) {
-		next = r->entry[i];
 		e = r->entry[i - 1];
 		since = until - entry_time(r, e);
 		if (since > ns)
 			since = ns;
-		if (since && entry_pid(e) == entry_prev_pid(next))
+		if (since && ran_until_next(r, i - 1))
 			add(w, e, since);
 		else
 			w->unknown += since;

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0
+/* kdtl report: what tasks, commands or cgroups waited for, each in one row. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "rows.h"
+
+#define NS_PER_S	1000000000ULL
+#define OTHER_LINES	10	/* before and behind the rows, and the shell's */
+
+/**
+ * struct options - the command line of report
+ * @filter: the dispatches that are wanted
+ * @by: what the rows are for
+ * @asked: @by was asked for
+ * @interval: a table for so many ns each; 0: one for all
+ * @nr: so many rows
+ * @width: of the terminal
+ * @path: the recording
+ */
+struct options {
+	struct filter	filter;
+	enum by		by;
+	bool		asked;
+	uint64_t	interval;
+	size_t		nr;
+	int		width;
+	const char	*path;
+};
+
+static struct options parse(int argc, char **argv)
+{
+	enum { OPT_BY = OPT_OTHERS, OPT_INTERVAL };
+	static const struct option names[] = {
+		{ "by", required_argument, NULL, OPT_BY },
+		{ "interval", required_argument, NULL, OPT_INTERVAL },
+		FILTER_OPTIONS,
+		{ }
+	};
+	struct options o = {
+		.path = "kdtl.data", .nr = default_rows(OTHER_LINES), .width = terminal_width(),
+	};
+	double seconds;
+	char *end;
+	int opt;
+
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, "+n:", names, NULL)) != -1) {
+		switch (opt) {
+		case 'n':
+			o.nr = parse_rows(optarg);
+			break;
+		case OPT_BY:
+			o.by = parse_by(optarg);
+			o.asked = true;
+			break;
+		case OPT_INTERVAL:
+			seconds = strtod(optarg, &end);
+			if (*end || !(seconds >= 0.000001 && seconds < 1e9))
+				usage_error("--interval %s: must be a number of seconds", optarg);
+			o.interval = seconds * NS_PER_S;
+			break;
+		default:
+			if (!filter_option(&o.filter, opt, optarg))
+				usage_error("report: no option %s, or its value is missing",
+					    argv[optind - 1]);
+		}
+	}
+	if (argc - optind > 1)
+		usage_error("report: expected at most one file");
+	if (argv[optind])
+		o.path = argv[optind];
+	return o;
+}
+
+enum { NAME, COUNT, RAN, WAITED, THROTTLED, P50, P99, MAX, BEHIND, BEHIND_NS };
+
+/* For key_text(). */
+static const struct keys *row_keys;
+
+/* Of a row whose waits are not known there are none. */
+static const char *wait_text(char *to, const struct row *row, uint64_t ns)
+{
+	return row->waits ? brief_ns(to, ns, ns >= row->least) : "-";
+}
+
+static const char *cell(char *to, const void *p, int what)
+{
+	const struct row *row = p;
+
+	switch (what) {
+	case NAME:
+		return key_text(to, row_keys, row->key);
+	case COUNT:
+		sprintf(to, "%zu", row->nr);
+		return to;
+	case RAN:
+		return brief_ns(to, row->ran, row->unknown);
+	case WAITED:
+		return brief_ns(to, row->waited, row->least != UINT64_MAX);
+	case THROTTLED:
+		return row->throttled ? brief_ns(to, row->throttled, row->throttled_more) : "-";
+	case P50:
+		return wait_text(to, row, row->p50);
+	case P99:
+		return wait_text(to, row, row->p99);
+	case MAX:
+		return wait_text(to, row, row->max);
+	case BEHIND:
+		if (!row->waited)
+			return "-";
+		return row->culprit ? printable(to, row->culprit->name, COMM_LEN) : "not known";
+	default:
+		if (!row->waited)
+			return "-";
+		return brief_ns(to, row->culprit ? row->behind : row->waited, false);
+	}
+}
+
+static void add_column(struct table *t, const char *head, int what)
+{
+	t->column[t->nr++] = (struct column){ head, what, what == NAME || what == BEHIND, NULL };
+}
+
+/* The hypervisor's log does not say who ran. */
+static struct table make_table(const struct recording *r, const struct options *o)
+{
+	struct table t = { .text = cell, .size = sizeof(struct row), .width = o->width };
+	bool throttled = false;
+
+	for (size_t i = 0; i < r->nr; i++)
+		throttled |= entry_is_throttled(r->entry[i]);
+	add_column(&t, row_heads[o->by], NAME);
+	add_column(&t, "count", COUNT);
+	if (r->sched)
+		add_column(&t, "ran", RAN);
+	add_column(&t, "waited", WAITED);
+	if (throttled)
+		add_column(&t, "throttled", THROTTLED);
+	add_column(&t, "p50", P50);
+	add_column(&t, "p99", P99);
+	add_column(&t, "max", MAX);
+	if (r->sched) {
+		add_column(&t, "behind", BEHIND);
+		add_column(&t, "for", BEHIND_NS);
+	}
+	return t;
+}
+
+/* The command of each entry, for find_culprit(). */
+static struct key **commands_of(const struct recording *r, struct keys *k)
+{
+	struct key **comm = resized(NULL, (r->nr + 1) * sizeof(*comm));
+
+	for (size_t i = 0; i < r->nr; i++)
+		comm[i] = key_of(k, r, r->entry[i]);
+	return comm;
+}
+
+static void print_head(const struct recording *r, const struct options *o, size_t nr,
+		       size_t dispatches)
+{
+	static const char *const what[] = {
+		[BY_TASK] = "tasks", [BY_COMM] = "commands", [BY_CGROUP] = "cgroups",
+		[BY_CPU] = "CPUs",
+	};
+
+	if (o->interval)
+		printf("%s: ", o->path);
+	else
+		printf("%s: the worst %zu of %zu %s; ", o->path, nr < o->nr ? nr : o->nr, nr,
+		       what[o->by]);
+	printf("%zu dispatches, %llu entries lost\n", dispatches, (unsigned long long)r->head.lost);
+	print_origin(r);
+}
+
+static void print_interval(const struct options *o, uint64_t interval)
+{
+	char from[TIME_TEXT], to[TIME_TEXT];
+	const unsigned int digits = o->interval % NS_PER_S ? 6 : 0;
+
+	printf("%s to %s\n", time_text(from, interval * o->interval, "%H:%M:%S", digits),
+	       time_text(to, (interval + 1) * o->interval, "%H:%M:%S", digits));
+}
+
+/* Say what would have told more. */
+static void print_advice(uint64_t unknown, uint64_t waited, uint64_t known)
+{
+	char ns[NS_TEXT];
+
+	if (unknown)
+		printf("\n+ means or more: for %s it is not known whether these tasks ran\n",
+		       short_ns(ns, unknown));
+	if (waited - known > waited / 10)
+		fprintf(stderr, "kdtl: the recording does not say who had the CPU for %.0f%% of the time waited: record with -i, without -w, and with enough pages (-m)\n",
+			(double)(waited - known) * 100 / waited);
+}
+
+static int report(int argc, char **argv)
+{
+	struct options o = parse(argc, argv);
+	struct recording r = recording_open(o.path);
+	struct keys keys = { 0 }, commands = { .by = BY_COMM };
+	uint64_t unknown = 0, waited = 0, known = 0, end;
+	struct dispatch *d;
+	struct key **comm = NULL;
+	struct table t;
+	struct row *row;
+	size_t nr, n, nr_rows;
+
+	recording_sort(&r);
+	filter_begin(&o.filter, &r);
+	recording_sort_by_cpu(&r);
+	o.by = rows_by(&r, o.by, o.asked);
+	keys.by = o.by;
+	row_keys = &keys;
+	d = find_dispatches(&r, &o.filter, &keys, o.interval, &nr);
+	if (!nr) {
+		errno = 0;
+		die("%s: no dispatches that are asked for; kdtl print shows all", o.path);
+	}
+	sort_dispatches(d, nr);
+	if (r.sched)
+		comm = commands_of(&r, &commands);
+	end = last_entry_time(&r);
+	t = make_table(&r, &o);
+	print_head(&r, &o, keys.nr, nr);
+	for (size_t i = 0; i < nr; i += n) {
+		for (n = 1; i + n < nr && d[i + n].interval == d[i].interval; n++)
+			;
+		row = rows_of(&r, d + i, n, end, &nr_rows);
+		nr_rows = nr_rows < o.nr ? nr_rows : o.nr;
+		for (size_t k = 0; k < nr_rows; k++) {
+			if (comm)
+				find_culprit(&r, comm, &row[k]);
+			unknown += row[k].unknown;
+			waited += row[k].waited;
+			known += row[k].known;
+		}
+		if (i)
+			putchar('\n');
+		if (o.interval)
+			print_interval(&o, d[i].interval);
+		print_table(&t, row, nr_rows);
+		free(row);
+	}
+	if (r.sched)
+		print_advice(unknown, waited, known);
+	return 0;
+}
+
+const struct verb verb_report = {
+	.name = "report",
+	.brief = "how long tasks, commands or cgroups waited, and behind what",
+	.usage =
+	"report [OPTION]... [FILE]\n"
+	"  --by task|comm|cgroup    what the rows are for (default: task)\n"
+	"  --interval SECONDS       a table for each interval\n"
+	"  -n NUMBER                so many rows (default: 20, or as many as fit)\n"
+	FILTER_USAGE,
+	.run = report,
+};

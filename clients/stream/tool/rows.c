@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Dispatches summed up by task, by command, by cgroup, or by CPU: the rows of tables. */
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "rows.h"
+
+/* So many dispatches of each thousand waited no longer. */
+static uint64_t percentile(const uint64_t *wait, size_t nr, unsigned int permille)
+{
+	return wait[(nr * permille + 999) / 1000 - 1];
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct key *x = a, *y = b;
+
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return strncmp(x->name, y->name, KDTL_CGROUP_LEN);
+}
+
+/* The name of a task has a NUL in a key. */
+static struct key *new_key(struct keys *k, const struct key *like)
+{
+	struct key *key = resized(NULL, sizeof(*key));
+
+	*key = *like;
+	key->nr = k->nr++;
+	key->name = strndup(like->name, KDTL_CGROUP_LEN - 1);
+	if (!key->name)
+		die("no memory");
+	return key;
+}
+
+/* What the row of @e is for. */
+struct key *key_of(struct keys *k, const struct recording *r, const struct kdtl_entry *e)
+{
+	const struct kdtl_task *t;
+	char comm[COMM_LEN + 1] = "";
+	struct key key = { .name = comm }, **found;
+
+	if (k->by == BY_CPU) {
+		key.id = entry_cpu(e);
+	} else if (entry_is_idle(e)) {
+		/* Of no task, though one may have this name. */
+		key.id = UINT64_MAX;
+		key.name = "idle";
+	} else if (k->by == BY_CGROUP) {
+		t = entry_task(r, e);
+		key.name = t ? cgroup_path(r, t->cgroup) : NULL;
+		if (!key.name)
+			key.name = "?";
+	} else {
+		memcpy(comm, entry_comm(e), COMM_LEN);
+		key.id = k->by == BY_TASK ? entry_pid(e) : 0;
+	}
+	found = tfind(&key, &k->tree, by_key);
+	if (!found) {
+		found = tsearch(new_key(k, &key), &k->tree, by_key);
+		if (!found)
+			die("no memory");
+	}
+	return *found;
+}
+
+const char *key_text(char to[CELL_TEXT], const struct keys *k, const struct key *key)
+{
+	char name[PRINTABLE(KDTL_CGROUP_LEN)];
+
+	printable(name, key->name, KDTL_CGROUP_LEN);
+	if (k->by == BY_CPU)
+		snprintf(to, CELL_TEXT, "CPU %u", (unsigned int)key->id);
+	else if (k->by == BY_TASK)
+		snprintf(to, CELL_TEXT, "%s (%d)", name, (int)key->id);
+	else
+		snprintf(to, CELL_TEXT, "%s", name);
+	return to;
+}
+
+const char *const row_heads[] = {
+	[BY_TASK] = "task (PID)", [BY_COMM] = "command", [BY_CGROUP] = "cgroup", [BY_CPU] = "CPU",
+};
+
+/* As many rows as a terminal shows beside so many other lines, but not more than 20. */
+size_t default_rows(unsigned int others)
+{
+	const unsigned int lines = terminal_rows();
+
+	return lines >= others + 20 ? 20 : lines > others ? lines - others : 1;
+}
+
+/* The option -n. */
+size_t parse_rows(const char *text)
+{
+	char *end;
+	const size_t nr = strtoul(text, &end, 10);
+
+	if (*end || !nr || *text == '-')
+		usage_error("-n %s: must be a number of rows", text);
+	return nr;
+}
+
+/* The option --by. */
+enum by parse_by(const char *text)
+{
+	static const char *const names[] = {
+		[BY_TASK] = "task", [BY_COMM] = "comm", [BY_CGROUP] = "cgroup",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!strcmp(text, names[i]))
+			return i;
+	}
+	usage_error("--by %s: must be task, comm or cgroup", text);
+}
+
+/* The hypervisor's log names no tasks, so there the rows are for CPUs. */
+enum by rows_by(const struct recording *r, enum by by, bool asked)
+{
+	if (!r->sched && asked)
+		usage_error("--by: the entries of %s name no tasks", r->head.source);
+	if (by == BY_CGROUP && !r->nr_tasks)
+		usage_error("--by cgroup: the recording has no cgroups: it is from an older kdtl");
+	return r->sched ? by : BY_CPU;
+}
+
+/*
+ * The dispatches that are wanted, in the order of the entries.  With an @interval (in ns),
+ * each gets the number of the one in which it was.
+ */
+struct dispatch *find_dispatches(const struct recording *r, const struct filter *f,
+				 struct keys *k, uint64_t interval, size_t *nr)
+{
+	struct dispatch *d = NULL;
+	const struct kdtl_entry *e;
+
+	*nr = 0;
+	for (size_t i = 0; i < r->nr; i++) {
+		e = r->entry[i];
+		if (entry_is_idle(e) || !filter_wants(f, r, e))
+			continue;
+		grow(d, *nr);
+		d[(*nr)++] = (struct dispatch){
+			key_of(k, r, e), i,
+			interval ? time_of_day(r, be64toh(e->timebase)) / interval : 0,
+		};
+	}
+	return d;
+}
+
+static int by_interval_and_key(const void *a, const void *b)
+{
+	const struct dispatch *x = a, *y = b;
+
+	if (x->interval != y->interval)
+		return x->interval < y->interval ? -1 : 1;
+	if (x->key->nr != y->key->nr)
+		return x->key->nr < y->key->nr ? -1 : 1;
+	return x->i < y->i ? -1 : x->i > y->i;
+}
+
+/* As rows_of() needs them. */
+void sort_dispatches(struct dispatch *d, size_t nr)
+{
+	if (nr)
+		qsort(d, nr, sizeof(*d), by_interval_and_key);
+}
+
+/*
+ * How long the task of entry @i ran, if the next entry says so.  Otherwise it is at most
+ * what is added to @unknown.
+ */
+static uint64_t ran_for(const struct recording *r, size_t i, uint64_t end, uint64_t *unknown)
+{
+	const bool last = i + 1 == r->nr || entry_cpu(r->entry[i + 1]) != entry_cpu(r->entry[i]);
+	const uint64_t ns = (last ? end : entry_time(r, r->entry[i + 1])) -
+			    entry_time(r, r->entry[i]);
+
+	if (ran_until_next(r, i))
+		return ns;
+	*unknown += ns;
+	return 0;
+}
+
+static struct row row_of(const struct recording *r, const struct dispatch *d, size_t nr,
+			 uint64_t end)
+{
+	uint64_t *wait = resized(NULL, nr * sizeof(*wait)), unknown = 0;
+	struct row row = { .key = d->key, .first = d, .nr = nr, .least = UINT64_MAX };
+	const struct kdtl_entry *e;
+
+	for (size_t i = 0; i < nr; i++) {
+		e = r->entry[d[i].i];
+		row.ran += ran_for(r, d[i].i, end, &unknown);
+		if (entry_is_throttled(e)) {
+			row.throttled += entry_throttled(r, e);
+			row.throttled_more |= e->ready_to_enqueue_time == htobe32(KDTL_TIME_MAX);
+			continue;
+		}
+		wait[row.waits] = entry_wait(r, e);
+		row.waited += wait[row.waits];
+		if (entry_wait_saturated(e) && wait[row.waits] < row.least)
+			row.least = wait[row.waits];
+		row.waits++;
+	}
+	row.unknown = unknown;
+	if (row.waits) {
+		qsort(wait, row.waits, sizeof(*wait), by_value);
+		row.p50 = percentile(wait, row.waits, 500);
+		row.p99 = percentile(wait, row.waits, 990);
+		row.max = wait[row.waits - 1];
+	}
+	free(wait);
+	return row;
+}
+
+/* The time of the last entry, on any CPU. */
+uint64_t last_entry_time(const struct recording *r)
+{
+	uint64_t end = 0, t;
+
+	for (size_t i = 0; i < r->nr; i++) {
+		t = entry_time(r, r->entry[i]);
+		end = t > end ? t : end;
+	}
+	return end;
+}
+
+/* What had no CPU for the longest time comes first. */
+static int worst_first(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	const uint64_t s = x->waited + x->throttled, t = y->waited + y->throttled;
+
+	if (s != t)
+		return s > t ? -1 : 1;
+	if (x->ran != y->ran)
+		return x->ran > y->ran ? -1 : 1;
+	return by_key(x->key, y->key);
+}
+
+/*
+ * The rows of @nr dispatches of one interval, which are sorted, worst first; @end is
+ * last_entry_time().
+ */
+struct row *rows_of(const struct recording *r, const struct dispatch *d, size_t nr,
+		    uint64_t end, size_t *nr_rows)
+{
+	struct row *row = NULL;
+
+	*nr_rows = 0;
+	for (size_t i = 0, n; i < nr; i += n) {
+		for (n = 1; i + n < nr && d[i + n].key == d[i].key; n++)
+			;
+		grow(row, *nr_rows);
+		row[(*nr_rows)++] = row_of(r, d + i, n, end);
+	}
+	if (row)
+		qsort(row, *nr_rows, sizeof(*row), worst_first);
+	return row;
+}
+
+/**
+ * struct sweep - goes back in time over the waits of a row on one CPU
+ * @start: when each wait began, the latest one first
+ * @nr: number of waits
+ * @begun: how many of them begin after the moment at which the sweep is
+ * @open: how many there are at that moment
+ */
+struct sweep {
+	uint64_t	*start;
+	size_t		nr;
+	size_t		begun;
+	size_t		open;
+};
+
+static int latest_first(const void *a, const void *b)
+{
+	return by_value(b, a);
+}
+
+/* For how long there were waits from @since until @until, each counted. */
+static uint64_t sweep_back(struct sweep *s, uint64_t since, uint64_t until)
+{
+	uint64_t ns = 0;
+
+	for (; s->open && s->begun < s->nr && s->start[s->begun] > since; s->begun++) {
+		ns += s->open-- * (until - s->start[s->begun]);
+		until = s->start[s->begun];
+	}
+	return ns + s->open * (until - since);
+}
+
+/* Account what the tasks on the CPU of these @nr waits did in them, to their commands. */
+static void blame_cpu(const struct recording *r, struct key **comm, const struct dispatch *d,
+		      size_t nr, struct key **blamed)
+{
+	struct sweep s = { .start = resized(NULL, nr * sizeof(*s.start)) };
+	const unsigned int cpu = entry_cpu(r->entry[d->i]);
+	uint64_t ns;
+	size_t i;
+
+	for (size_t n = 0; n < nr; n++) {
+		const uint64_t t = entry_time(r, r->entry[d[n].i]);
+
+		ns = entry_wait(r, r->entry[d[n].i]);
+		s.start[s.nr++] = ns < t ? t - ns : 0;
+	}
+	qsort(s.start, s.nr, sizeof(*s.start), latest_first);
+	for (i = d[nr - 1].i; i && entry_cpu(r->entry[i - 1]) == cpu; i--) {
+		if (nr && d[nr - 1].i == i) {
+			s.open++;
+			nr--;
+		}
+		if (!s.open) {
+			if (!nr)
+				break;
+			i = d[nr - 1].i + 1;
+			continue;
+		}
+		ns = sweep_back(&s, entry_time(r, r->entry[i - 1]), entry_time(r, r->entry[i]));
+		if (!ns || !ran_until_next(r, i - 1))
+			continue;
+		if (!comm[i - 1]->behind) {
+			comm[i - 1]->next = *blamed;
+			*blamed = comm[i - 1];
+		}
+		comm[i - 1]->behind += ns;
+	}
+	free(s.start);
+}
+
+/*
+ * The command whose tasks had the CPUs longest while the tasks of @row waited, by the rule
+ * of who_ran().  @comm has the key of each entry's command.
+ */
+void find_culprit(const struct recording *r, struct key **comm, struct row *row)
+{
+	struct key *blamed = NULL;
+	size_t n;
+
+	for (size_t i = 0; i < row->nr; i += n) {
+		const unsigned int cpu = entry_cpu(r->entry[row->first[i].i]);
+
+		for (n = 1; i + n < row->nr && entry_cpu(r->entry[row->first[i + n].i]) == cpu; n++)
+			;
+		blame_cpu(r, comm, row->first + i, n, &blamed);
+	}
+	for (; blamed; blamed = blamed->next) {
+		row->known += blamed->behind;
+		if (blamed->behind > row->behind ||
+		    (blamed->behind == row->behind && by_key(blamed, row->culprit) < 0)) {
+			row->behind = blamed->behind;
+			row->culprit = blamed;
+		}
+		blamed->behind = 0;
+	}
+}

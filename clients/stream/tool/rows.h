@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Tables with a row for each task, command or cgroup. */
+#ifndef KDTL_TOOL_ROWS_H
+#define KDTL_TOOL_ROWS_H
+
+#include "kdtl.h"
+
+/* What the rows of a table are for. */
+enum by { BY_TASK, BY_COMM, BY_CGROUP, BY_CPU };
+
+/**
+ * struct key - what a row is for
+ * @id: the PID of a task; the CPU; UINT64_MAX: it is for idle CPUs
+ * @name: of the task, the command or the cgroup
+ * @nr: counts keys from 0
+ * @behind: of find_culprit()
+ * @next: of find_culprit()
+ */
+struct key {
+	uint64_t	id;
+	const char	*name;
+	size_t		nr;
+	uint64_t	behind;
+	struct key	*next;
+};
+
+/**
+ * struct keys - what all rows are for
+ * @by: what that is
+ * @tree: the keys, a tree of tsearch(3)
+ * @nr: their number
+ */
+struct keys {
+	enum by	by;
+	void	*tree;
+	size_t	nr;
+};
+
+/**
+ * struct dispatch - one that counts
+ * @key: what its row is for
+ * @i: the number of its entry
+ * @interval: in which it was
+ */
+struct dispatch {
+	struct key	*key;
+	size_t		i;
+	uint64_t	interval;
+};
+
+/**
+ * struct row - the sums of dispatches that have the same key
+ * @key: what it is for
+ * @first: its first dispatch; the others follow, in the order of the entries
+ * @nr: number of dispatches
+ * @waits: those of @nr whose waits are known: no limit on CPU time held their tasks back
+ * @ran: for so many ns, or more if @unknown is not 0
+ * @unknown: ns in which its tasks, or others, or none had the CPU
+ * @waited: the sum of the waits
+ * @throttled: the time for which a limit on CPU time held the tasks back
+ * @throttled_more: or longer
+ * @p50: half of the waits were so long, or shorter
+ * @p99: 99% of the waits were so long, or shorter
+ * @max: the longest wait
+ * @least: waits of so many ns, or more, may have been longer; UINT64_MAX: none
+ * @culprit: the command that had the CPU longest in these waits; NULL: not known
+ * @behind: for how long
+ * @known: for how long of these waits the recording says who had the CPU
+ */
+struct row {
+	const struct key	*key;
+	const struct dispatch	*first;
+	size_t			nr;
+	size_t			waits;
+	uint64_t		ran;
+	uint64_t		unknown;
+	uint64_t		waited;
+	uint64_t		throttled;
+	bool			throttled_more;
+	uint64_t		p50;
+	uint64_t		p99;
+	uint64_t		max;
+	uint64_t		least;
+	const struct key	*culprit;
+	uint64_t		behind;
+	uint64_t		known;
+};
+
+/* Room for what is in a table. */
+#define CELL_TEXT	(PRINTABLE(KDTL_CGROUP_LEN) + 32)
+
+/* rows.c */
+extern const char *const row_heads[];
+size_t default_rows(unsigned int others);
+size_t parse_rows(const char *text);
+enum by parse_by(const char *text);
+enum by rows_by(const struct recording *r, enum by by, bool asked);
+struct key *key_of(struct keys *k, const struct recording *r, const struct kdtl_entry *e);
+const char *key_text(char to[CELL_TEXT], const struct keys *k, const struct key *key);
+struct dispatch *find_dispatches(const struct recording *r, const struct filter *f,
+				 struct keys *k, uint64_t interval, size_t *nr);
+void sort_dispatches(struct dispatch *d, size_t nr);
+uint64_t last_entry_time(const struct recording *r);
+struct row *rows_of(const struct recording *r, const struct dispatch *d, size_t nr,
+		    uint64_t end, size_t *nr_rows);
+void find_culprit(const struct recording *r, struct key **comm, struct row *row);
+
+/**
+ * struct column - of a table
+ * @head: its title
+ * @what: tells struct table::text which column it is
+ * @is_name: it begins at the left, and is shortened if the table is too wide
+ * @group: a title above this column and those that follow; NULL: none
+ */
+struct column {
+	const char	*head;
+	int		what;
+	bool		is_name;
+	const char	*group;
+};
+
+#define MAX_COLUMNS	12
+
+/**
+ * struct table - what print_table() prints
+ * @column: its columns
+ * @nr: number of columns
+ * @text: writes what is in a column of a row
+ * @size: of a row's structure
+ * @width: of the terminal
+ */
+struct table {
+	struct column	column[MAX_COLUMNS];
+	size_t		nr;
+	const char	*(*text)(char to[CELL_TEXT], const void *row, int what);
+	size_t		size;
+	int		width;
+};
+
+/* table.c */
+void print_table(const struct table *t, const void *rows, size_t nr);
+
+#endif /* KDTL_TOOL_ROWS_H */

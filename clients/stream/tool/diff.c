@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0
+/* kdtl diff: what waited longer in one recording than in another. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "rows.h"
+
+#define NS_PER_S	1e9
+#define OTHER_LINES	6	/* before the rows, and the shell's */
+
+/**
+ * struct options - the command line of diff
+ * @filter: the dispatches that are wanted
+ * @by: what the rows are for
+ * @asked: @by was asked for
+ * @nr: so many rows
+ * @width: of the terminal
+ * @path: the two recordings
+ */
+struct options {
+	struct filter	filter;
+	enum by		by;
+	bool		asked;
+	size_t		nr;
+	int		width;
+	char		**path;
+};
+
+/**
+ * struct half - one of the two recordings
+ * @r: the recording
+ * @d: its dispatches
+ * @nr: number of dispatches
+ * @seconds: its length, or that of the part that is wanted
+ * @row: its rows
+ * @nr_rows: number of rows
+ */
+struct half {
+	struct recording	r;
+	struct dispatch		*d;
+	size_t			nr;
+	double			seconds;
+	struct row		*row;
+	size_t			nr_rows;
+};
+
+/**
+ * struct change - a row of the table
+ * @key: what it is for
+ * @row: of the two recordings; NULL: it was never dispatched
+ * @waited: ns in each second, in the two recordings
+ */
+struct change {
+	const struct key	*key;
+	const struct row	*row[2];
+	double			waited[2];
+};
+
+static struct options parse(int argc, char **argv)
+{
+	enum { OPT_BY = OPT_OTHERS };
+	static const struct option names[] = {
+		{ "by", required_argument, NULL, OPT_BY },
+		FILTER_OPTIONS,
+		{ }
+	};
+	struct options o = {
+		.by = BY_COMM, .nr = default_rows(OTHER_LINES), .width = terminal_width(),
+	};
+	int opt;
+
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, "+n:", names, NULL)) != -1) {
+		switch (opt) {
+		case 'n':
+			o.nr = parse_rows(optarg);
+			break;
+		case OPT_BY:
+			o.by = parse_by(optarg);
+			o.asked = true;
+			break;
+		default:
+			if (!filter_option(&o.filter, opt, optarg))
+				usage_error("diff: no option %s, or its value is missing",
+					    argv[optind - 1]);
+		}
+	}
+	if (argc - optind != 2)
+		usage_error("diff: expected two files, the earlier one first");
+	o.path = argv + optind;
+	return o;
+}
+
+/*
+ * From the first to the last moment of which the recording says something, but only as far
+ * as it is wanted.  If few entries are recorded, the pairs of clocks say more.
+ */
+static double length_of(const struct recording *r, const struct filter *f)
+{
+	uint64_t from = UINT64_MAX, to = 0, t;
+
+	for (size_t i = 0; i < r->nr; i++) {
+		t = time_of_day(r, be64toh(r->entry[i]->timebase));
+		from = t < from ? t : from;
+		to = t > to ? t : to;
+	}
+	for (size_t i = 0; i < r->nr_clocks; i++) {
+		t = r->clock[i].realtime;
+		from = t < from ? t : from;
+		to = t > to ? t : to;
+	}
+	from = f->first > from ? f->first : from;
+	to = f->last < to ? f->last : to;
+	return to > from ? (to - from) / NS_PER_S : 0;
+}
+
+static void open_half(struct half *h, struct options *o, const char *path, struct keys *k)
+{
+	h->r = recording_open(path);
+	recording_sort(&h->r);
+	filter_begin(&o->filter, &h->r);
+	h->seconds = length_of(&h->r, &o->filter);
+	errno = 0;
+	if (!h->seconds)
+		die("%s: has no length; record for some seconds", path);
+	recording_sort_by_cpu(&h->r);
+	k->by = rows_by(&h->r, o->by, o->asked);
+	h->d = find_dispatches(&h->r, &o->filter, k, 0, &h->nr);
+	sort_dispatches(h->d, h->nr);
+	h->row = rows_of(&h->r, h->d, h->nr, last_entry_time(&h->r), &h->nr_rows);
+}
+
+/* The biggest change first. */
+static int by_change(const void *a, const void *b)
+{
+	const struct change *x = a, *y = b;
+	const double s = x->waited[1] - x->waited[0], t = y->waited[1] - y->waited[0];
+	const double u = s < 0 ? -s : s, v = t < 0 ? -t : t;
+
+	if (u != v)
+		return u > v ? -1 : 1;
+	return x->key->nr < y->key->nr ? -1 : x->key->nr > y->key->nr;
+}
+
+static struct change *find_changes(const struct half *half, size_t nr)
+{
+	struct change *change = resized(NULL, (nr + 1) * sizeof(*change));
+
+	memset(change, 0, (nr + 1) * sizeof(*change));
+	for (size_t h = 0; h < 2; h++) {
+		for (size_t i = 0; i < half[h].nr_rows; i++) {
+			const struct row *row = &half[h].row[i];
+			struct change *c = &change[row->key->nr];
+
+			c->key = row->key;
+			c->row[h] = row;
+			c->waited[h] = row->waited / half[h].seconds;
+		}
+	}
+	qsort(change, nr, sizeof(*change), by_change);
+	return change;
+}
+
+/* What a column shows, and of which recording. */
+enum { NAME, WAITED = 1, P99 = 2, MAX = 3, THEN = 0 << 2, NOW = 1 << 2, CHANGE = 2 << 2 };
+
+#define QUANTITY(what)	((what) & 3)
+#define WHEN(what)	((what) >> 2)
+
+/* For key_text(). */
+static const struct keys *row_keys;
+
+/* What a row says of a quantity, in ns; *more: it may be more. */
+static double value(const struct change *c, int quantity, size_t h, bool *more)
+{
+	const struct row *row = c->row[h];
+
+	*more = false;
+	if (!row)
+		return 0;
+	if (quantity == WAITED) {
+		*more = row->least != UINT64_MAX;
+		return c->waited[h];
+	}
+	*more = (quantity == P99 ? row->p99 : row->max) >= row->least;
+	return quantity == P99 ? row->p99 : row->max;
+}
+
+/* It is there; waits that are not known have no percentiles. */
+static bool has_value(const struct change *c, int quantity, size_t h)
+{
+	return c->row[h] && (quantity == WAITED || c->row[h]->waits);
+}
+
+/* What may have been longer then has no change that is known. */
+static const char *change_text(char *to, const struct change *c, int quantity)
+{
+	bool more_then, more_now;
+	const double then = value(c, quantity, 0, &more_then);
+	const double by = value(c, quantity, 1, &more_now) - then;
+
+	if (quantity != WAITED && !(has_value(c, quantity, 0) && has_value(c, quantity, 1)))
+		return "-";
+	if (more_then || (more_now && by < 0))
+		return "?";
+	*to = by < 0 ? '-' : '+';
+	brief_ns(to + 1, by < 0 ? -by : by, more_now);
+	return by ? to : "0";
+}
+
+static const char *cell(char *to, const void *p, int what)
+{
+	const struct change *c = p;
+	const int quantity = QUANTITY(what);
+	double ns;
+	bool more;
+
+	if (what == NAME)
+		return key_text(to, row_keys, c->key);
+	if (WHEN(what) == WHEN(CHANGE))
+		return change_text(to, c, quantity);
+	if (!has_value(c, quantity, WHEN(what)))
+		return "-";
+	ns = value(c, quantity, WHEN(what), &more);
+	return brief_ns(to, ns, more);
+}
+
+static void print_changes(const struct change *c, size_t nr, const struct options *o)
+{
+	const struct table t = {
+		.column = {
+			{ row_heads[o->by], NAME, true, NULL },
+			{ "then", WAITED | THEN, false, "waited/s" },
+			{ "now", WAITED | NOW, false, NULL },
+			{ "change", WAITED | CHANGE, false, NULL },
+			{ "then", P99 | THEN, false, "p99" },
+			{ "now", P99 | NOW, false, NULL },
+			{ "change", P99 | CHANGE, false, NULL },
+			{ "then", MAX | THEN, false, "max" },
+			{ "now", MAX | NOW, false, NULL },
+			{ "change", MAX | CHANGE, false, NULL },
+		},
+		.nr = 10, .text = cell, .size = sizeof(*c), .width = o->width,
+	};
+
+	print_table(&t, c, nr);
+}
+
+static int diff(int argc, char **argv)
+{
+	static const char *const when[] = { "then", "now" };
+	struct options o = parse(argc, argv);
+	struct half half[2] = { 0 };
+	struct keys keys = { 0 };
+	struct change *c;
+
+	for (size_t h = 0; h < 2; h++)
+		open_half(&half[h], &o, o.path[h], &keys);
+	errno = 0;
+	if (half[0].r.sched != half[1].r.sched)
+		die("%s and %s are of different sources: record both with the same -s",
+		    o.path[0], o.path[1]);
+	if (!keys.nr)
+		die("no dispatches that are asked for; kdtl print shows all");
+	o.by = keys.by;
+	row_keys = &keys;
+	for (size_t h = 0; h < 2; h++)
+		printf("%-4s  %s: %.3f s, %zu dispatches, %llu entries lost\n", when[h], o.path[h],
+		       half[h].seconds, half[h].nr, (unsigned long long)half[h].r.head.lost);
+	putchar('\n');
+	c = find_changes(half, keys.nr);
+	print_changes(c, keys.nr < o.nr ? keys.nr : o.nr, &o);
+	return 0;
+}
+
+const struct verb verb_diff = {
+	.name = "diff",
+	.brief = "what waited longer in one recording than in another",
+	.usage =
+	"diff [OPTION]... THEN NOW\n"
+	"  --by task|comm|cgroup    what the rows are for (default: comm)\n"
+	"  -n NUMBER                so many rows (default: 20, or as many as fit)\n"
+	FILTER_USAGE,
+	.run = diff,
+};

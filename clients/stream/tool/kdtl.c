@@ -10,7 +10,7 @@
 
 /* In the order in which they are needed. */
 static const struct verb *const verbs[] = {
-	&verb_list, &verb_record, &verb_why, &verb_report, &verb_diff,
+	&verb_list, &verb_record, &verb_why, &verb_report, &verb_diff, &verb_map,
 	&verb_print, &verb_histogram, &verb_ctf, &verb_export,
 };
 

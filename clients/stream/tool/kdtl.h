@@ -142,7 +142,7 @@ struct verb {
 	int		(*run)(int argc, char **argv);
 };
 
-extern const struct verb verb_list, verb_record, verb_why, verb_report, verb_diff,
+extern const struct verb verb_list, verb_record, verb_why, verb_report, verb_diff, verb_map,
 	verb_print, verb_histogram, verb_ctf, verb_export;
 
 /* kdtl.c */

@@ -1,0 +1,240 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""What kdtl report and kdtl diff should say, the slow way, from the descriptions that
+recording.py makes recordings of.
+
+report_model.py make SEED                        print a description
+report_model.py report DESCRIPTION OPTION=VALUE...
+report_model.py diff THEN NOW OPTION=VALUE...
+
+The options are by, interval (seconds), n, and those of filters: pid, comm, cgroup, cpu,
+min-wait (ms), from and to (ns since 1970). The lines are the rows, without their heads,
+one blank between columns.
+"""
+import collections
+import random
+import sys
+
+MAX = 2**32 - 1
+Entry = collections.namedtuple("Entry", "kind time cpu wait held pid prev comm")
+
+
+def make(seed):
+    """Four CPUs; entries are missing, idle time too, limits hold tasks back."""
+    rand = random.Random(seed)
+    print("boot 0 1700000000000000000\nclock 0 1700000000000000000")
+    for group in range(1, 4):
+        print("cgroup %d /slice-%d/service" % (group, group))
+    for pid in range(10, 40):
+        if pid % 7:
+            print("task 1 %d %d 0 0 0 %d t%d" % (pid, pid // 3 * 3, pid % 4, pid % 11))
+    print("task 2000000000 12 12 0 0 0 3 moved")
+    lines = []
+    for cpu in range(4):
+        time, prev = rand.randrange(10**9), 0
+        for _ in range(300):
+            time += rand.choice((0, 1, rand.randrange(10**5), rand.randrange(10**8)))
+            pid = rand.randrange(10, 40)
+            before = prev if rand.random() < 0.9 else rand.randrange(50)
+            name = "t%d" % (pid % 11)
+            wait = rand.choice((0, 1, rand.randrange(10**6), rand.randrange(10**9)))
+            if rand.random() < 0.01:
+                wait = MAX
+            what = rand.random()
+            if what < 0.1:
+                lines.append((time, "idle %d %d %d" % (time, cpu, before)))
+                pid = 0
+            elif what < 0.15:
+                lines.append((time, "throttled %d %d %d %d %d %s" %
+                              (time, cpu, wait, pid, before, name)))
+            else:
+                lines.append((time, "run %d %d %d 7 %d %d %s" %
+                              (time, cpu, wait, pid, before, name)))
+            prev = pid
+    # Each CPU's entries stay in order.
+    for _, line in sorted(lines, key=lambda line: line[0]):
+        print(line)
+
+
+class Recording:
+    def __init__(self, path):
+        self.entries, self.tasks, self.paths, self.real = [], [], {}, 0
+        times = []
+        for line in open(path):
+            word = line.split()
+            if not word or word[0].startswith("#"):
+                continue
+            arg = [int(a) for a in word[1:] if a.lstrip("-").isdigit()]
+            if word[0] == "clock":
+                self.real = arg[1] - arg[0]
+                times.append(arg[0])
+            elif word[0] == "cgroup":
+                self.paths[arg[0]] = word[2]
+            elif word[0] == "task":
+                self.tasks.append((arg[0], arg[1], arg[2], arg[6]))
+            elif word[0] == "run":
+                self.add("run", arg[0], arg[1], arg[2], 0, arg[4], arg[5], word[7])
+            elif word[0] == "throttled":
+                self.add("throttled", arg[0], arg[1], 0, arg[2], arg[3], arg[4], word[6])
+            elif word[0] == "idle":
+                self.add("idle", arg[0], arg[1], 0, 0, 0, arg[2], "idle")
+        self.end = max(e.time for e in self.entries)
+        times += [e.time for e in self.entries]
+        self.span = (min(times) + self.real, max(times) + self.real)
+        # Who had which CPU from when to when, and whether that is known.
+        self.spans, self.next = [], {}
+        for cpu in {e.cpu for e in self.entries}:
+            on = [e for e in self.entries if e.cpu == cpu]
+            for e, after in zip(on, on[1:] + [None]):
+                known = bool(after) and after.prev == e.pid
+                self.next[id(e)] = ((after.time if after else self.end) - e.time, known)
+                if known:
+                    self.spans.append((cpu, e.time, after.time, e.comm))
+
+    def add(self, *fields):
+        self.entries.append(Entry(*fields))
+
+    def task(self, e):
+        """tgid and cgroup of the entry's task then."""
+        found = None
+        for since, pid, tgid, cgroup in sorted(self.tasks):
+            if pid == e.pid and since <= e.time:
+                found = tgid, self.paths.get(cgroup)
+        return found or (None, None)
+
+    def wanted(self, opt):
+        for e in self.entries:
+            tgid, path = self.task(e)
+            real = e.time + self.real
+            if e.kind == "idle" or \
+               "pid" in opt and int(opt["pid"]) not in (e.pid, tgid) or \
+               "comm" in opt and e.comm != opt["comm"] or \
+               "cpu" in opt and e.cpu != int(opt["cpu"]) or \
+               "min-wait" in opt and e.wait + e.held < float(opt["min-wait"]) * 1e6 or \
+               "cgroup" in opt and not ((path or "") + "/").startswith(opt["cgroup"] + "/") or \
+               not int(opt.get("from", 0)) <= real < int(opt.get("to", 2**64)):
+                continue
+            yield e
+
+    def key(self, e, by):
+        return {"task": "%s (%d)" % (e.comm, e.pid), "comm": e.comm,
+                "cgroup": self.task(e)[1] or "?"}[by]
+
+    def rows(self, opt, by):
+        """By interval and key."""
+        rows = {}
+        for e in self.wanted(opt):
+            part = 0
+            if "interval" in opt:
+                part = (e.time + self.real) // round(float(opt["interval"]) * 1e9)
+            rows.setdefault(part, {}).setdefault(self.key(e, by), []).append(e)
+        return rows
+
+
+def text(ns, more=False):
+    if isinstance(ns, str):
+        return ns
+    units = ["ns", "us", "ms", "s"]
+    v = float(ns)
+    while v >= 999.5 and len(units) > 1:
+        v /= 1000
+        units.pop(0)
+    digits = 0 if units[0] == "ns" or v >= 99.95 else 1 if v >= 9.995 else 2
+    return "%.*f%s%s" % (digits, v, units[0], "+" if more else "")
+
+
+class Row:
+    def __init__(self, rec, entries):
+        self.count = len(entries)
+        self.ran = sum(rec.next[id(e)][0] for e in entries if rec.next[id(e)][1])
+        self.unknown = sum(rec.next[id(e)][0] for e in entries if not rec.next[id(e)][1])
+        self.waits = sorted(e.wait for e in entries if e.kind == "run")
+        self.waited = sum(self.waits)
+        self.held = sum(e.held for e in entries)
+        self.held_more = any(e.held == MAX for e in entries)
+        self.rec, self.entries = rec, entries
+
+    def more(self, ns):
+        return ns >= MAX
+
+    def at(self, permille):
+        """Half of the waits are no longer than that of rank n / 2, rounded up."""
+        return self.waits[-(-len(self.waits) * permille // 1000) - 1]
+
+    def behind(self):
+        if not self.waited:
+            return "- -"
+        had = collections.Counter()
+        for e in self.entries:
+            for cpu, since, until, comm in self.rec.spans:
+                if cpu == e.cpu:
+                    ns = min(until, e.time) - max(since, e.time - e.wait)
+                    if ns > 0:
+                        had[comm] += ns
+        if not had:
+            return "not known " + text(self.waited)
+        most = max(had.values())
+        return "%s %s" % (min(c for c in had if had[c] == most), text(most))
+
+    def line(self, throttled):
+        cells = [self.count, text(self.ran, self.unknown > 0),
+                 text(self.waited, self.waits and self.more(self.waits[-1]))]
+        if throttled:
+            cells.append(text(self.held, self.held_more) if self.held else "-")
+        for permille in (500, 990, 1000):
+            cells.append(text(self.at(permille), self.more(self.at(permille)))
+                         if self.waits else "-")
+        return " ".join(str(c) for c in cells + [self.behind()])
+
+
+def report(path, opt):
+    rec = Recording(path)
+    throttled = any(e.kind == "throttled" for e in rec.entries)
+    for _, keys in sorted(rec.rows(opt, opt.get("by", "task")).items()):
+        rows = [(key, Row(rec, entries)) for key, entries in keys.items()]
+        rows.sort(key=lambda row: (-row[1].waited - row[1].held, -row[1].ran))
+        for key, row in rows[:int(opt.get("n", 20))]:
+            print(key, row.line(throttled))
+
+
+def diff(then, now, opt):
+    half = [Recording(then), Recording(now)]
+    rows = []
+    for rec in half:
+        first, last = rec.span
+        rec.seconds = (min(last, int(opt.get("to", last))) -
+                       max(first, int(opt.get("from", first)))) / 1e9
+        found = rec.rows(opt, opt.get("by", "comm")).get(0, {})
+        rows.append({key: Row(rec, entries) for key, entries in found.items()})
+    lines = []
+    for key in set(rows[0]) | set(rows[1]):
+        both = [r.get(key) for r in rows]
+        waited = [row.waited / rec.seconds if row else 0 for row, rec in zip(both, half)]
+        more = [bool(row and row.waits and row.waits[-1] == MAX) for row in both]
+        cells = [text(w, m) if row else "-" for row, w, m in zip(both, waited, more)]
+        cells.append(change(waited, more))
+        for permille in (990, 1000):
+            known = [bool(row and row.waits) for row in both]
+            ns = [row.at(permille) if k else 0 for k, row in zip(known, both)]
+            cells += [text(n, n >= MAX) if k else "-" for n, k in zip(ns, known)]
+            cells.append(change(ns, [n >= MAX for n in ns]) if all(known) else "-")
+        lines.append((-abs(waited[1] - waited[0]), " ".join([key] + cells)))
+    for _, line in sorted(lines)[:int(opt.get("n", 20))]:
+        print(line)
+
+
+def change(ns, more):
+    by = ns[1] - ns[0]
+    if more[0] or more[1] and by < 0:
+        return "?"
+    return ("-" if by < 0 else "+") + text(abs(by), more[1]) if by else "0"
+
+
+def main():
+    opt = dict(a.split("=", 1) for a in sys.argv[2:] if "=" in a)
+    files = [a for a in sys.argv[2:] if "=" not in a]
+    {"make": make, "report": report, "diff": diff}[sys.argv[1]](
+        *files, *([opt] if sys.argv[1] != "make" else []))
+
+
+main()

@@ -1,0 +1,456 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# kdtl report, diff and map, from recordings that say exactly what happened
+# (lib/recording.py). The numbers are those that lib/report_model.py finds the slow way.
+#
+# shellcheck disable=SC2317 # functions that ok() calls
+
+here=$(dirname -- "$(readlink -f -- "$0")")
+top=$(dirname -- "$(dirname -- "$here")")
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
+. "$top/scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
+. "$here/lib/ktap.sh"
+
+export TZ=UTC
+unset COLUMNS
+
+kdtl()
+{
+	"$work/tool/kdtl" "$@"
+}
+
+# recording NAME: from the description on stdin.
+recording()
+{
+	tee "$work/$1.text" | python3 "$here/lib/recording.py" "$work/$1.data"
+}
+
+# The rows of all tables, without their heads, with one blank between columns.
+rows()
+{
+	awk '/ count .* max|^command .* change$|^task .* change$|^cgroup .* change$/ { on = 1; next }
+		/^$/ { on = 0 }
+		on { $1 = $1; print }'
+}
+
+# as_model NAME OPTION...: for report. What is "option=value" for the model is
+# "--option value" for kdtl.
+as_model()
+{
+	local name=$1 o options=()
+
+	shift
+	for o; do
+		case $o in
+		n=*) options+=(-n "${o#*=}") ;;
+		from=* | to=*) options+=("--${o%%=*}" "$(date -u -d "@${o#*=}" '+%F %T.%N')") ;;
+		*) options+=("--${o%%=*}" "${o#*=}") ;;
+		esac
+	done
+	# The model's times are ns.
+	for o in "$@"; do
+		case $o in
+		from=* | to=*) o=${o%.*}${o#*.} ;;
+		esac
+		set -- "$@" "$o"
+		shift
+	done
+	python3 "$here/lib/report_model.py" report "$work/$name.text" "$@" >"$work/model" &&
+		kdtl report "${options[@]}" "$work/$name.data" 2>/dev/null | rows >"$work/rows" &&
+		[ -s "$work/rows" ] && diff "$work/model" "$work/rows"
+}
+
+records()
+{
+	local seed
+
+	for seed in 1 2 3; do
+		python3 "$here/lib/report_model.py" make "$seed" | recording "$seed" || return
+	done
+	recording night <<-'END' &&
+		boot 0 1700000000000000000
+		clock 0 1700000000000000000
+		cgroup 1 /system.slice/web.service
+		cgroup 2 /batch.slice/a-name-that-is-much-longer-than-what-is-left-of-a-line
+		task 1 100 100 0 0 0 1 web
+		task 1 101 100 0 0 0 1 web-thread
+		task 1 200 200 1 0 50 2 hog
+		task 1 300 300 0 0 0 2 kworker/1:1
+		run 1000000000 1 0 5 100 0 web
+		run 1005000000 1 0 5 200 100 hog
+		run 1607000000 1 0 0 300 200 kworker/1:1
+		run 1622000000 1 617000000 0 100 300 web
+		idle 1630000000 1 100
+		throttled 1900000000 0 90000000 101 0 web-thread
+		run 2000000000 1 2000 0 200 0 hog
+		clock 3000000000 1700000003000000000
+	END
+	# Two seconds, in which the web server waits half as long.
+	recording better <<-'END' &&
+		boot 0 1700000100000000000
+		clock 0 1700000100000000000
+		run 1000000000 1 100000000 0 900 0 web
+		run 1200000000 1 100000000 0 900 900 web
+		run 1300000000 1 4294967295 0 901 900 new
+		clock 2000000000 1700000102000000000
+	END
+	recording vpa <<-'END' &&
+		source kdtl_vpa
+		boot 0 1700000000000000000
+		run 1000000000 1 7000000 0 1 0 xxxx
+		run 2000000000 12 1000000 0 1 0 xxxx
+		run 3000000000 1 9000000 0 1 0 xxxx
+	END
+	recording evil <<-'END' &&
+		cgroup 1 /a%b
+		task 1 1 1 0 0 0 1 x
+		run 1000000000 0 1000000 0 1 0 x
+		run 1000000001 0 1000000 0 1 1 x
+	END
+	recording none </dev/null &&
+		LC_ALL=C sed -i -e 's/a%b/a\x1bb/' -e 's/x\x00\x00\x00/\x1b[2J/g' "$work/evil.data" &&
+		old_format night
+}
+
+# old_format NAME: the entries alone, as recordings were before there were chunks.
+old_format()
+{
+	python3 - "$work/$1.data" "$work/old.data" <<-'END'
+	import struct, sys
+	data = open(sys.argv[1], "rb").read()
+	at = struct.unpack(">I", data[8:12])[0]
+	out = b"KDTLDATA" + struct.pack(">I", 216) + data[12:216]
+	while at < len(data):
+	    kind, size = struct.unpack(">II", data[at:at + 8])
+	    if kind == 1:
+	        out += data[at + 8:at + 8 + size]
+	    at += 8 + size
+	open(sys.argv[2], "wb").write(out)
+	END
+}
+
+# The hog's 602 ms are in the wait of the web server, and 2 us of idle time in the hog's.
+says_who()
+{
+	COLUMNS=80 kdtl report "$work/night.data" | diff <(cat <<-END
+		$work/night.data: the worst 4 of 4 tasks; 6 dispatches, 0 entries lost
+		host host, 2023-11-14, times in UTC
+
+		task (PID)        count    ran waited throttled p50    p99    max behind    for
+		web (100)             2 13.0ms  617ms         - 0ns  617ms  617ms hog     602ms
+		web-thread (101)      1   0ns+    0ns    90.0ms   -      -      - -           -
+		hog (200)             2  602ms 2.00us         - 0ns 2.00us 2.00us idle   2.00us
+		kworker/1:1 (300)     1 15.0ms    0ns         - 0ns    0ns    0ns -           -
+
+		+ means or more: for 100 ms it is not known whether these tasks ran
+	END
+	) -
+}
+
+each_key()
+{
+	local seed by
+
+	for seed in 1 2 3; do
+		for by in task comm cgroup; do
+			as_model "$seed" by="$by" n=100 || return
+		done
+	done
+}
+
+filters()
+{
+	as_model 1 pid=12 && as_model 1 pid=15 && as_model 2 comm=t4 &&
+		as_model 2 comm=t4 by=cgroup && as_model 1 cgroup=/slice-2 &&
+		as_model 1 cgroup=/slice-2/service by=comm && as_model 3 cpu=2 &&
+		as_model 3 min-wait=700 && as_model 2 min-wait=0.000001 by=comm &&
+		as_model 1 from=1700000001.250000000 to=1700000002.000000000 &&
+		as_model 1 to=1700000001.000000000 cpu=1 by=cgroup n=1
+}
+
+# Intervals begin when the clock says so: at whole seconds, or every 250 ms.
+intervals()
+{
+	as_model 1 interval=1 by=comm && as_model 2 interval=0.25 n=3 &&
+		as_model 3 interval=60 by=cgroup || return
+	kdtl report --interval 1 "$work/night.data" | grep '^22:' |
+		diff <(printf '%s\n' '22:13:21 to 22:13:22' '22:13:22 to 22:13:23') - &&
+		kdtl report --interval 0.5 "$work/night.data" | grep -m 1 '^22:' |
+		diff <(echo 22:13:21.000000 to 22:13:21.500000) -
+}
+
+worst_first()
+{
+	as_model 2 n=2 && [ "$(kdtl report -n 2 "$work/2.data" 2>/dev/null | rows | wc -l)" -eq 2 ] &&
+		kdtl report -n 2 "$work/2.data" 2>/dev/null |
+		grep -q ': the worst 2 of [0-9]* tasks; '
+}
+
+# on_terminal ROWS COLUMNS ARGUMENT...: what a terminal of that size gets.
+on_terminal()
+{
+	python3 - "$1" "$2" "$work/tool/kdtl" "${@:3}" <<-'END'
+	import fcntl, os, pty, struct, sys, termios
+	pid, fd = pty.fork()
+	if not pid:
+	    size = struct.pack("HHHH", int(sys.argv[1]), int(sys.argv[2]), 0, 0)
+	    fcntl.ioctl(1, termios.TIOCSWINSZ, size)
+	    os.dup2(os.open("/dev/null", os.O_WRONLY), 2)
+	    os.execv(sys.argv[3], sys.argv[3:])
+	out = b""
+	try:
+	    while data := os.read(fd, 65536):
+	        out += data
+	except OSError:
+	    pass
+	sys.stdout.write(out.decode().replace("\r", ""))
+	sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+	END
+}
+
+numbers()
+{
+	tr ' ' '\n' | grep -x -E '[0-9.]+([mun]?s[+]?)?'
+}
+
+# Long names and all columns: only the names are shortened.
+fits()
+{
+	{
+		echo "cgroup 1 /kubepods.slice/kubepods-burstable.slice/cri-0123456789abcdef.scope"
+		for i in $(seq 100); do
+			echo "task 1 1234$i 1234$i 0 0 0 1 a-long-name-$i"
+		done
+		for i in $(seq 100); do
+			echo "run ${i}234567890 0 123456789 0 1234$i 1234$((i - 1)) a-long-name-$i"
+		done
+		echo "throttled 101234567890 0 123456789 123499 1234100 a-long-name-99"
+	} | recording long || return
+	for by in task comm cgroup; do
+		kdtl report -n 14 --by "$by" "$work/long.data" 2>/dev/null | rows >"$work/wide"
+		on_terminal 24 80 report --by "$by" "$work/long.data" >"$work/out"
+		sed 1d "$work/out" | awk 'length > 80' | grep . && return 1
+		rows <"$work/out" >"$work/narrow"
+		[ "$(wc -l <"$work/out")" -le 22 ] && [ -s "$work/narrow" ] || return
+		diff <(numbers <"$work/wide") <(numbers <"$work/narrow") || return
+	done
+	on_terminal 24 80 diff --by task "$work/long.data" "$work/1.data" >"$work/out"
+	sed 1,2d "$work/out" | awk 'length > 80' | grep . && return 1
+	[ "$(wc -l <"$work/out")" -eq 23 ]
+}
+
+vpa_by_cpu()
+{
+	kdtl report "$work/vpa.data" | sed 1,3d | diff <(cat <<-'END'
+		CPU    count waited    p50    p99    max
+		CPU 1      2 16.0ms 7.00ms 9.00ms 9.00ms
+		CPU 12     1 1.00ms 1.00ms 1.00ms 1.00ms
+	END
+	) - || return
+	kdtl diff "$work/vpa.data" "$work/vpa.data" | grep -q '^CPU 12 *500us *500us *0 ' &&
+		! kdtl map "$work/vpa.data" 2>"$work/err" &&
+		grep -q 'name no tasks; kdtl report shows them by CPU$' "$work/err" &&
+		! kdtl diff "$work/vpa.data" "$work/night.data" 2>"$work/err" &&
+		grep -q 'different sources: record both with the same -s$' "$work/err"
+}
+
+# Without tasks, and with an approximate time of day.
+old_recordings()
+{
+	diff <(kdtl report "$work/old.data" | sed 1,2d) <(kdtl report "$work/night.data" | sed 1,2d) &&
+		kdtl report "$work/old.data" | sed -n 2p | grep -q '(approximate: an old recording)$' &&
+		diff <(kdtl map "$work/old.data" | sed 1,2d) <(kdtl map "$work/night.data" | sed 1,2d) &&
+		diff <(kdtl diff "$work/old.data" "$work/old.data" | rows | awk '{ print $1 }') \
+			<(kdtl diff "$work/night.data" "$work/night.data" | rows | awk '{ print $1 }') &&
+		wrong report --by cgroup "$work/old.data"
+}
+
+# Which share of the time waited nobody can explain; with an entry for each change there is
+# nothing to say.
+advice()
+{
+	kdtl report "$work/1.data" 2>&1 >/dev/null |
+		grep -q 'does not say who had the CPU for [0-9]*% of the time waited: record with -i' &&
+		! kdtl report "$work/night.data" 2>&1 >/dev/null | grep .
+}
+
+# differs THEN NOW OPTION...: as the model says.
+differs()
+{
+	local then=$1 now=$2 o options=()
+
+	shift 2
+	for o; do
+		options+=("--${o%%=*}" "${o#*=}")
+	done
+	python3 "$here/lib/report_model.py" diff "$work/$then.text" "$work/$now.text" "$@" >"$work/model" &&
+		kdtl diff "${options[@]}" -n 20 "$work/$then.data" "$work/$now.data" | rows >"$work/rows" &&
+		[ -s "$work/rows" ] && diff "$work/model" "$work/rows"
+}
+
+diffs()
+{
+	differs 1 2 && differs 2 3 by=task && differs 3 1 by=cgroup &&
+		differs 1 3 cpu=1 && differs 1 3 cgroup=/slice-1 by=comm && differs 2 1 min-wait=100 &&
+		differs 1 2 by=task comm=t4 &&
+		! kdtl diff "$work/1.data" "$work/1.data" | rows | grep '[+-][0-9]*[mun]s$'
+}
+
+# 617 ms in 3 s and 200 ms in 2 s.
+normalised()
+{
+	kdtl diff "$work/night.data" "$work/better.data" | sed -e "s|$work/||" | diff <(cat <<-'END'
+		then  night.data: 3.000 s, 6 dispatches, 0 entries lost
+		now   better.data: 2.000 s, 3 dispatches, 0 entries lost
+
+		            waited/s             p99                  max
+		command      then    now  change   then    now change   then    now change
+		new             - 2.15s+ +2.15s+      - 4.29s+      -      - 4.29s+      -
+		web         206ms  100ms  -106ms  617ms  100ms -517ms  617ms  100ms -517ms
+		hog         666ns      -  -666ns 2.00us      -      - 2.00us      -      -
+		web-thread    0ns      -       0      -      -      -      -      -      -
+		kworker/1:1   0ns      -       0    0ns      -      -    0ns      -      -
+	END
+	) - || return
+	[ "$(kdtl diff -n 1 --comm web --from 22:13:20 "$work/night.data" "$work/night.data" |
+		sed -n 's/^then.*: \([0-9.]*\) s, 2 dispatches.*/\1/p')" = 3.000 ]
+}
+
+# maps TEXT ARGUMENT...: the lines below the heading.
+maps()
+{
+	local text=$1
+
+	shift
+	kdtl map "$@" 2>&1 | sed -e 1,3d -e 's/ *$//' | diff <(printf '%s\n' "$text") -
+}
+
+# CPU 0 has no later entry, so what it does then is not known.
+maps_all()
+{
+	maps 'time of day CPU  0  1
+22:13:21.000000  - *A  A => web (100)
+22:13:21.005000  - *B  B => hog (200)
+22:13:21.607000  - *C  C => kworker/1:1 (300)
+22:13:21.622000  - *A
+22:13:21.630000  - *.
+22:13:21.900000 *D  .  D => web-thread (101)
+22:13:22.000000  - *B' "$work/night.data"
+}
+
+# Other tasks have no codes, and no lines of their own.
+maps_chosen()
+{
+	maps 'time of day CPU  0  1
+22:13:21.000000  - *A  A => web (100)
+22:13:21.005000  - *:
+22:13:21.622000  - *A
+22:13:21.630000  - *.' --comm web "$work/night.data" &&
+		maps 'time of day CPU  1
+22:13:21.607000 *A  A => kworker/1:1 (300)
+22:13:21.622000 *B  B => web (100)
+22:13:21.630000 *.' --cpu 1 --from 22:13:21.6 --to 22:13:22 "$work/night.data" &&
+		maps 'time of day CPU  0  1
+22:13:21.900000 *A  .  A => web-thread (101)
+22:13:22.000000  - *B  B => hog (200)' --from 22:13:21.7 "$work/night.data" &&
+		maps 'time of day CPU  0  1
+22:13:21.622000  - *A  A => web (100)
+22:13:21.630000  - *.' --min-wait 600 "$work/night.data"
+}
+
+# 1000 CPUs with a task each: codes of two letters, CPUs in three digits, one below the other.
+maps_many()
+{
+	for i in $(seq 0 999); do
+		echo "run $((i + 1))000000 $i 0 0 $((i + 1)) 0 task-$i"
+		echo "idle 1001000000 $i $((i + 1))"
+	done | recording cpus || return
+	kdtl map "$work/cpus.data" 2>&1 | sed 1,3d >"$work/out"
+	[ "$(sed -n 3p "$work/out" | wc -w)" -eq 1000 ] &&
+		[ "$(sed -n 1003p "$work/out" | tr -s ' ' '\n' | sed 1d | sort -u | wc -l)" -eq 1004 ] &&
+		sed -n 1003p "$work/out" | grep -q ' \*QH  QH => task-999 (1000)$' &&
+		maps 'time of day CPU  3  3  9
+                 9  9  9
+                 8  9  9
+00:00:00.399000 *A  -  -  A => task-398 (399)
+00:00:00.400000  A *B  -  B => task-399 (400)
+00:00:01.000000  A  B *C  C => task-999 (1000)
+00:00:01.001000 *.  B  C
+00:00:01.001000  - *.  C
+00:00:01.001000  -  - *.' --cpu 398,399,999 "$work/cpus.data" || return
+	# A terminal has room for some.
+	on_terminal 24 80 map "$work/cpus.data" | sed 1d | awk 'length > 80' | grep . && return 1
+	COLUMNS=80 kdtl map "$work/cpus.data" 2>&1 >/dev/null |
+		grep -x 'kdtl: the line has room for 16 of 1000 CPUs: choose some with --cpu'
+}
+
+# Names that steer terminals are shown, not obeyed.
+escaped()
+{
+	local verb
+
+	for verb in 'report --by task' 'report --by comm' 'report --by cgroup' map \
+		"diff $work/evil.data"; do
+		# shellcheck disable=SC2086 # several words
+		kdtl $verb "$work/evil.data" >"$work/out" || return
+		LC_ALL=C grep '[^ -~]' "$work/out" && return 1
+		grep -q -F '\x1b' "$work/out" || return
+	done
+}
+
+wrong()
+{
+	local status=0
+
+	kdtl "$@" 2>"$work/err" || status=$?
+	[ "$status" -eq 2 ] && return
+	echo "kdtl $*: $status"
+	return 1
+}
+
+refused()
+{
+	local line
+
+	for line in 'report --by x' 'report --interval 0' 'report --interval x' 'report -n 0' \
+		'report -n x' 'report a b' 'report -z' 'report --by' 'diff' 'diff a' 'diff a b c' \
+		'diff --by x a b' 'diff -n -1 a b' 'map a b' 'map -z' 'map --cpu x' 'map -n 1' \
+		"report --by comm $work/vpa.data" "map --comm x $work/vpa.data" \
+		"map --from x $work/night.data"; do
+		# shellcheck disable=SC2086 # several words
+		wrong $line || return
+	done
+	! kdtl report "$work/none.data" 2>"$work/err" && grep -q 'kdtl print shows all$' "$work/err" &&
+		! kdtl report --comm nobody "$work/night.data" 2>"$work/err" &&
+		grep -q 'kdtl print shows all$' "$work/err" &&
+		! kdtl diff "$work/none.data" "$work/night.data" 2>"$work/err" &&
+		grep -q 'has no length' "$work/err" &&
+		! kdtl map "$work/none.data" 2>"$work/err" && ! kdtl map "$work/no such" 2>"$work/err" &&
+		! kdtl map --cpu 77 "$work/night.data" 2>"$work/err" && grep -q 'no dispatches' "$work/err"
+}
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-report.XXXXXX")
+partial "$work"
+
+plan 18
+ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
+ok "recordings" records
+ok "report says who waited, and behind whom" says_who
+ok "by task, command and cgroup, each number is exact" each_key
+ok "with filters, too" filters
+ok "and for each interval" intervals
+ok "so many rows, the worst ones" worst_first
+ok "80 columns have all numbers" fits
+ok "the hypervisor's log, by CPU" vpa_by_cpu
+ok "recordings of an older version" old_recordings
+ok "what would have told more" advice
+ok "diff has the changes, exactly" diffs
+ok "for each second of the recordings" normalised
+ok "map has a line for each change" maps_all
+ok "of tasks, times and CPUs that are asked for" maps_chosen
+ok "and of many CPUs" maps_many
+ok "names do not steer the terminal" escaped
+ok "what is no option, or cannot be told, is refused" refused
+finish

@@ -155,7 +155,8 @@ mkdir -- "$root"
 chroot_base
 step "unpack it" chroot_new "$root"
 step "install DKMS, debhelper, lintian and Debian's kernel headers" chroot_install "$root" \
-	dkms openssl linux-headers-amd64 build-essential debhelper dh-dkms lintian
+	dkms openssl linux-headers-amd64 build-essential debhelper dh-dkms lintian \
+	libjson-c-dev pkg-config
 release=$(ls "$root/lib/modules")
 capture "$top/scripts/kernel" x86_64-6.1 version
 if [ "$captured" != "$release" ]; then

@@ -69,7 +69,7 @@ in_page()
 
 in_help()
 {
-	kdtl "$1" --help | sed '1d;$d' | sed -n '/^ *-/{s/^ *//;s/  .*//p}' | options
+	kdtl "$1" --help | sed '1d;$d' | sed -n '/^ *-/{s/^ *//;s/  .*//;p}' | options
 }
 
 pages_are_whole()

@@ -397,9 +397,8 @@ static int export(int argc, char **argv)
 	r = recording_open(o.path);
 	recording_sort(&r);
 	filter_begin(&o.filter, &r);
-	if (!r.nr_clocks)
-		fprintf(stderr, "kdtl: %s: times of day are approximate: the recording is from an older kdtl\n",
-			o.path);
+	if (!o.filter.from && !o.filter.to)
+		tell_approximate(&r);
 	recording_sort_by_cpu(&r);
 	order = find_entries(&r, &o.filter, &nr);
 	out = open_out(&o);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Which entries are wanted: options that commands share. */
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "kdtl.h"
@@ -83,6 +84,13 @@ bool filter_option(struct filter *f, int opt, const char *arg)
 	return false;
 }
 
+/* Say so, if times of day are not exact. */
+void tell_approximate(const struct recording *r)
+{
+	if (!r->nr_clocks)
+		fprintf(stderr, "kdtl: times of day are approximate: the recording is from an older kdtl\n");
+}
+
 /* What is asked for must be in the recording.  Call it when the entries are sorted. */
 void filter_begin(struct filter *f, const struct recording *r)
 {
@@ -90,6 +98,8 @@ void filter_begin(struct filter *f, const struct recording *r)
 
 	f->first = 0;
 	f->last = UINT64_MAX;
+	if (f->from || f->to)
+		tell_approximate(r);
 	if (f->from && !parse_time(r, f->from, &f->first, &end))
 		usage_error("--from %s: must be a time such as 12:03:04.5", f->from);
 	if (f->to && !parse_time(r, f->to, &f->last, &end))

@@ -373,6 +373,7 @@ enum {
 cpu_set_t *parse_cpus(const char *option, const char *list);
 uint64_t parse_ms(const char *option, const char *text);
 bool filter_option(struct filter *f, int opt, const char *arg);
+void tell_approximate(const struct recording *r);
 void filter_begin(struct filter *f, const struct recording *r);
 bool filter_wants(const struct filter *f, const struct recording *r,
 		  const struct kdtl_entry *e);

@@ -1,0 +1,457 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# kdtl export and kdtl ctf: each format is read by a program that knows it (python3's json
+# and csv, babeltrace2), and says what kdtl print says of the same recording.
+#
+# shellcheck disable=SC2317 # functions that ok() calls
+
+here=$(dirname -- "$(readlink -f -- "$0")")
+top=$(dirname -- "$(dirname -- "$here")")
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
+. "$top/scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
+. "$here/lib/ktap.sh"
+
+export TZ=UTC
+
+kdtl()
+{
+	"$work/tool/kdtl" "$@"
+}
+
+# recording NAME: from the description on stdin.
+recording()
+{
+	python3 "$here/lib/recording.py" "$work/$1.data"
+}
+
+# rename NAME PYTHON: the task called X has these 16 bytes as its name.
+rename()
+{
+	python3 - "$work/$1.data" "$2" <<-'END'
+	import sys
+	data = open(sys.argv[1], "rb").read()
+	name = eval(sys.argv[2]).ljust(16, b"\0")
+	open(sys.argv[1], "wb").write(data.replace(b"X".ljust(16, b"\0"), name))
+	END
+}
+
+# The clock gains a fifth of a second in three seconds.
+records()
+{
+	recording all <<-'END' &&
+		boot 500000000 1700000000000000000
+		lost 3
+		clock 500000000 1700000000000000000
+		cgroup 1 /system.slice/web.service
+		cgroup 2 /batch.slice/a,comma-and-"quotes"
+		task 1 100 100 0 0 0 1 web
+		task 1 101 100 0 5 0 1 web-thread
+		task 1 200 200 1 0 50 2 hog
+		run 1000000000 1 0 5 100 0 web
+		run 1005000000 1 0 5 200 100 hog
+		run 1607000000 1 0 0 300 200 kworker/1:1
+		run 1622000000 1 617000000 1000000 100 300 web
+		idle 1630000000 1 100
+		run 1640000000 0 0 0 100 7 web
+		run 1700000000 0 20000000 0 101 100 web-thread
+		throttled 1900000000 0 90000000 101 9 web-thread
+		run 2000000000 1 2000 0 200 0 hog
+		run 2100000000 1 0 0 400 200 X
+		run 3500000000 1 1000000 0 100 400 web
+		run 9500000000 1 4294967295 0 101 100 web-thread
+		clock 3500000000 1700000003200000000
+	END
+	recording vpa <<-'END' &&
+		source kdtl_vpa
+		clock 500000000 1700000000000000000
+		run 1000000000 1 7000000 0 1 0 xxxx
+		run 1500000000 1 400000000 3 2 0 yyyy
+	END
+	recording empty <<<'clock 500000000 1700000000000000000' &&
+	to_old_format && [ "$(kdtl print "$work/all.data" | grep -vc '^#')" -eq 12 ]
+}
+
+# The entries alone, as recordings were before there were chunks.
+to_old_format()
+{
+	python3 - "$work/all.data" "$work/old.data" <<-'END'
+	import struct, sys
+	data = open(sys.argv[1], "rb").read()
+	at = struct.unpack(">I", data[8:12])[0]
+	out = b"KDTLDATA" + struct.pack(">I", 216) + data[12:216]
+	while at < len(data):
+	    kind, size = struct.unpack(">II", data[at:at + 8])
+	    if kind == 1:
+	        out += data[at + 8:at + 8 + size]
+	    at += 8 + size
+	open(sys.argv[2], "wb").write(out)
+	END
+}
+
+# What print -a shows, made from JSON lines or CSV on stdin.
+as_print()
+{
+	python3 -c '
+import csv, json, sys
+
+def ns_text(ns, more):
+    v, unit = float(ns), 0
+    while v >= 1000 and unit < 3:
+        v, unit = v / 1000, unit + 1
+    return "%.*f %s" % (0 if not unit or v >= 100 else 1 if v >= 10 else 2, v,
+                        ["ns", "us", "ms", "s+" if more else "s"][unit])
+
+def number(text):
+    return int(text) if text else None
+
+if sys.argv[1] == "csv":
+    rows = list(csv.DictReader(sys.stdin))
+    for row in rows:
+        for k, v in row.items():
+            if k not in ("comm", "cgroup", "policy", "dispatch_reason", "preempt_reason",
+                         "behind", "fault_addr", "srr0", "srr1"):
+                row[k] = number(v)
+else:
+    rows = [json.loads(line) for line in sys.stdin]
+for e in rows:
+    t = e["since_boot_ns"]
+    words = ["%d.%09d" % (t // 10**9, t % 10**9), e["cpu"],
+             "? ns" if e["waited_ns"] is None else ns_text(e["waited_ns"], e["waited_saturated"]),
+             ns_text(e["slept_ns"], e["slept_saturated"]), e["dispatch_reason"],
+             e["preempt_reason"]]
+    if "pid" in e:
+        no = "?" if e["pid"] else "-"
+        words += [e["comm"], e["pid"], e["prev_pid"]]
+        if e["tgid"] is not None:
+            words += [e["tgid"], e["policy"], e["rt_priority"] or e["nice"]]
+        elif sys.argv[2] == "tasks":
+            words += [no, no]
+        if sys.argv[2] == "tasks":
+            words += [e["cgroup"] or no]
+    else:
+        words += [e["fault_addr"], e["srr0"], e["srr1"]]
+    print(*words)' "$@"
+}
+
+# same NAME FORMAT TASKS [FILTER]...
+same()
+{
+	local name=$1 format=$2 tasks=$3
+
+	shift 3
+	kdtl print -a "$@" "$work/$name.data" 2>/dev/null | grep -v '^#' | tr -s ' ' |
+		sed 's/^ //' >"$work/printed" &&
+		kdtl export --format "$format" "$@" "$work/$name.data" 2>/dev/null |
+		as_print "$format" "$tasks" | diff "$work/printed" - && [ -s "$work/printed" ]
+}
+
+says_what_print_says()
+{
+	same all "$1" tasks && same all "$1" tasks --comm web && same all "$1" tasks --cpu 0 &&
+		same all "$1" tasks --min-wait 10 && same all "$1" tasks --pid 100 &&
+		same all "$1" tasks --from 22:13:21 --to 22:13:22 &&
+		same vpa "$1" none && same old "$1" none
+}
+
+# time_ns NAME EXPRESSION: of the JSON line of each entry; true for all of them.
+jsonl()
+{
+	kdtl export --format jsonl "$work/$1.data" | python3 -c '
+import json, sys
+e = [json.loads(line) for line in sys.stdin]
+assert eval("(" + sys.argv[1] + ")"), e' "$2"
+}
+
+# 617 ms: 602 behind the hog, 15 behind the kworker; 4.29 s or longer, of which 6 s were
+# the other thread's; and 90 ms held back.
+culprits()
+{
+	jsonl all '[e[3]["behind"], e[3]["behind_unknown_ns"]] == [[
+		{"comm": "hog", "pid": 200, "ns": 602000000},
+		{"comm": "kworker/1:1", "pid": 300, "ns": 15000000}], 0]' &&
+	jsonl all 'e[11]["behind"] == [{"comm": "web", "pid": 100, "ns": 4294967295}] and
+		e[11]["waited_saturated"]' &&
+	jsonl all 'e[7]["throttled_ns"] == 90000000 and e[7]["waited_ns"] is None and
+		e[7]["behind"] == []' &&
+	[ "$(kdtl export --format csv "$work/all.data" | python3 -c '
+import csv, sys
+print([(r["behind"], r["behind_pid"], r["behind_ns"]) for r in csv.DictReader(sys.stdin)][3])')" = \
+		"('hog', '200', '602000000')" ]
+}
+
+# One second of the time base is 16/15 of one by the clock.
+times_of_day()
+{
+	jsonl all 'all(x["time_ns"] == 1700000000000000000 + x["since_boot_ns"] * 16 // 15
+		for x in e[:10])' &&
+		jsonl all 'not any(x["time_approximate"] for x in e)'
+}
+
+# names PYTHON-BYTES JSON CSV: a name in each format.
+name_is()
+{
+	cp -- "$work/all.data" "$work/name.data" && rename name "$1" &&
+		jsonl name "e[9]['comm'] == $2" &&
+		kdtl export --format chrome "$work/name.data" | python3 -c '
+import json, sys
+names = [e["args"]["name"] for e in json.load(sys.stdin)["traceEvents"] if e["name"] == "thread_name"]
+assert eval(sys.argv[1]) in names, names' "$2" &&
+		kdtl export --format csv "$work/name.data" >"$work/name.csv" &&
+		! LC_ALL=C grep '[^ -~]' "$work/name.csv" &&
+		python3 -c '
+import csv, sys
+assert list(csv.DictReader(open(sys.argv[1], newline="")))[9]["comm"] == eval(sys.argv[2])' \
+			"$work/name.csv" "$3"
+}
+
+# shellcheck disable=SC2028 # python's escapes
+names_are_escaped()
+{
+	name_is 'b"a,b\"c"' "'a,b\"c'" "'a,b\"c'" &&
+		name_is 'b"\"},{\\"' "'\"},{\\\\'" "'\"},{' + chr(92) + 'x5c'" &&
+		name_is '"gr\u00fc\u00df\U0001f600".encode()' "'gr\u00fc\u00df\U0001f600'" \
+			"r'gr\xc3\xbc\xc3\x9f\xf0\x9f\x98\x80'" &&
+		name_is 'b"bad\xff\xfe"' "r'bad\xff\xfe'" "r'bad\xff\xfe'" &&
+		name_is 'b"cut\xc3"' "r'cut\xc3'" "r'cut\xc3'" &&
+		name_is 'b"long\xc0\xaf"' "r'long\xc0\xaf'" "r'long\xc0\xaf'" &&
+		name_is 'b"half\xed\xa0\x80"' "r'half\xed\xa0\x80'" "r'half\xed\xa0\x80'" &&
+		name_is 'b"\x1b[2J\r\n"' "r'\x1b[2J\x0d\x0a'" "r'\x1b[2J\x0d\x0a'" &&
+		name_is 'b"\xc2\x9b2J\x7f"' "r'\xc2\x9b2J\x7f'" "r'\xc2\x9b2J\x7f'" &&
+		name_is 'b"0123456789abcdef"' "'0123456789abcdef'" "'0123456789abcdef'"
+}
+
+# The rules of the format, and what is in the tracks: "TRACK NAME TS DUR" of each slice.
+chrome()
+{
+	kdtl export --format chrome "$work/$1.data" 2>/dev/null | python3 -c '
+import decimal, json, sys
+trace = json.load(sys.stdin, parse_float=decimal.Decimal)
+names, last, nr = {}, {}, 0
+for e in trace["traceEvents"]:
+    track = (e["pid"], e["tid"])
+    assert isinstance(e["name"], str) and e["ph"] in ("M", "X"), e
+    assert all(isinstance(i, int) and -2**31 <= i < 2**31 for i in track), e
+    if e["ph"] == "M":
+        if e["name"].endswith("_name"):
+            names[(e["name"],) + track] = e["args"]["name"]
+        continue
+    assert e["ts"] >= 0 and e["dur"] >= 0 and set(e) == {"name", "ph", "pid", "tid", "ts", "dur", "args"}, e
+    # On a track one slice follows the other, so nothing needs to be nested.
+    assert e["ts"] >= last.get(track, 0), e
+    last[track] = e["ts"] + e["dur"]
+for track in last:
+    assert ("thread_name",) + track in names, track
+    assert ("process_name", track[0], track[0]) in names, track
+for e in trace["traceEvents"]:
+    if e["ph"] == "X":
+        print(names["process_name", e["pid"], e["pid"]], names["thread_name", e["pid"], e["tid"]],
+              e["name"], e["ts"], e["dur"], sep="|")'
+}
+
+tracks()
+{
+	chrome all | diff - <(cat <<-'END'
+		CPUs|CPU 1|web|0.000|5000.000
+		CPUs|CPU 1|hog|5000.000|602000.000
+		CPUs|CPU 1|kworker/1:1|607000.000|15000.000
+		CPUs|CPU 1|web|622000.000|8000.000
+		web|web|waits|5000.000|617000.000
+		CPUs|CPU 0|web|640000.000|60000.000
+		CPUs|CPU 0|not known|700000.000|200000.000
+		web|web-thread|waits|680000.000|20000.000
+		web|web-thread|throttled|810000.000|90000.000
+		CPUs|CPU 1|hog|1000000.000|100000.000
+		hog|hog|waits|999998.000|2.000
+		CPUs|CPU 1|X|1100000.000|1400000.000
+		CPUs|CPU 1|web|2500000.000|6000000.000
+		web|web|waits|2499000.000|1000.000
+		web|web-thread|waits|4205032.705|4294967.295
+	END
+	) && chrome vpa | diff - <(printf '%s\n' 'CPUs|CPU 1|waits|100000.000|400000.000') &&
+		chrome old >/dev/null && chrome empty
+}
+
+# Each slice of a wait says who had the CPU, and when it was.
+args_of_slices()
+{
+	kdtl export --format chrome "$work/all.data" | python3 -c '
+import json, sys
+t = json.load(sys.stdin)
+w = [e for e in t["traceEvents"] if e["name"] == "waits" and e["dur"] == 617000]
+assert w[0]["args"]["behind"][0] == {"comm": "hog", "pid": 200, "ns": 602000000}, w
+assert w[0]["args"]["time"] == "2023-11-14T22:13:21.196800000", w
+assert t["otherData"]["begin_ns"] == 1700000000533333333, t["otherData"]
+assert t["otherData"]["lost"] == 3 and not t["otherData"]["begin_approximate"]'
+}
+
+approximate_is_said()
+{
+	local verb
+
+	kdtl why "$work/old.data" | grep approximate &&
+		! kdtl why "$work/all.data" | grep approximate &&
+		jsonl old 'all(x["time_approximate"] for x in e)' &&
+		kdtl export --format chrome "$work/old.data" |
+		grep '"begin_approximate":true' || return
+	for verb in "export --format csv" "export --format jsonl" "print --from 00:00" "print --to 23:00"; do
+		# shellcheck disable=SC2086 # words
+		kdtl $verb "$work/old.data" 2>&1 >/dev/null |
+			grep -x "kdtl: times of day are approximate: .*older kdtl" ||
+			return
+		# shellcheck disable=SC2086 # words
+		! kdtl $verb "$work/all.data" 2>&1 >/dev/null | grep . || return
+	done
+	! kdtl print "$work/old.data" 2>&1 >/dev/null | grep .
+}
+
+# The format is needed; an output that fails is not left behind, nor is the input lost.
+mistakes()
+{
+	local status=0
+
+	kdtl export "$work/all.data" || status=$?
+	[ $status -eq 2 ] || return
+	status=0
+	kdtl export --format xml "$work/all.data" || status=$?
+	[ $status -eq 2 ] || return
+	cp -- "$work/all.data" "$work/same.data"
+	! kdtl export --format csv -o "$work/same.data" "$work/same.data" &&
+		cmp "$work/all.data" "$work/same.data" &&
+		! kdtl export --format csv -o /dev/full "$work/all.data" && [ -c /dev/full ] &&
+		! kdtl export --format csv "$work/all.data" >/dev/full || return
+	kdtl export --format csv -o "$work/out.csv" "$work/all.data" &&
+		kdtl export --format csv "$work/all.data" | cmp - "$work/out.csv" || return
+	(ulimit -f 1; trap '' XFSZ; many 100
+	 ! kdtl export --format jsonl -o "$work/out.jsonl" "$work/many.data")
+	[ ! -e "$work/out.jsonl" ]
+}
+
+without_json()
+{
+	make -s -C "$top/clients/stream/tool" OUTPUT="$work/plain" JSON= &&
+		[ "$("$work/plain/kdtl" export --format csv "$work/all.data" | wc -l)" -eq 13 ] &&
+		! "$work/plain/kdtl" export --format jsonl "$work/all.data" 2>"$work/err" &&
+		grep 'libjson-c-dev' "$work/err" &&
+		! "$work/plain/kdtl" export --format chrome "$work/all.data" 2>/dev/null
+}
+
+# ------------------------------------------------------------------------ CTF
+
+# events NAME CLASS: as babeltrace2 shows them, without the host's name.
+events()
+{
+	rm -rf -- "$work/ctf" && kdtl ctf "$work/$1.data" "$work/ctf" &&
+		babeltrace2 --clock-seconds --no-delta "$work/ctf" |
+		sed -n "s/ host $2: { cpu_id = \([0-9]*\) }, { \(.*\) }\$/ \1 \2/p"
+}
+
+switches()
+{
+	events all sched_switch | sed 's/\(prev\|next\)_//g' | diff - <(cat <<-'END'
+		[1700000000.533333333] 1 comm = "swapper/1", tid = 0, prio = 20, state = 0, comm = "web", tid = 100, prio = 20
+		[1700000000.538666666] 1 comm = "web", tid = 100, prio = 20, state = 1, comm = "hog", tid = 200, prio = -51
+		[1700000001.180800000] 1 comm = "hog", tid = 200, prio = -51, state = 1, comm = "kworker/1:1", tid = 300, prio = 20
+		[1700000001.196800000] 1 comm = "kworker/1:1", tid = 300, prio = 20, state = 1, comm = "web", tid = 100, prio = 20
+		[1700000001.205333333] 1 comm = "web", tid = 100, prio = 20, state = 1, comm = "swapper/1", tid = 0, prio = 20
+		[1700000001.216000000] 0 comm = "", tid = 7, prio = 20, state = 1, comm = "web", tid = 100, prio = 20
+		[1700000001.280000000] 0 comm = "web", tid = 100, prio = 20, state = 1, comm = "web-thread", tid = 101, prio = 25
+		[1700000001.493333333] 0 comm = "", tid = 9, prio = 20, state = 1, comm = "web-thread", tid = 101, prio = 25
+		[1700000001.600000000] 1 comm = "swapper/1", tid = 0, prio = 20, state = 0, comm = "hog", tid = 200, prio = -51
+		[1700000001.706666666] 1 comm = "hog", tid = 200, prio = -51, state = 1, comm = "X", tid = 400, prio = 20
+		[1700000003.200000000] 1 comm = "X", tid = 400, prio = 20, state = 1, comm = "web", tid = 100, prio = 20
+		[1700000009.200000000] 1 comm = "web", tid = 100, prio = 20, state = 1, comm = "web-thread", tid = 101, prio = 25
+	END
+	)
+}
+
+# Only who slept wakes up, when its wait begins.
+wakeups()
+{
+	events all sched_wakeup | diff - <(cat <<-'END'
+		[1700000000.533333333] 1 comm = "web", tid = 100, prio = 20, target_cpu = 1
+		[1700000000.538666666] 1 comm = "hog", tid = 200, prio = -51, target_cpu = 1
+		[1700000000.538666666] 1 comm = "web", tid = 100, prio = 20, target_cpu = 1
+	END
+	)
+}
+
+# The same times as in JSON lines; the hypervisor's log has no tasks to switch.
+ctf_times()
+{
+	events all kdtl:dispatch | sed 's/^\[\([0-9]*\)\.\([0-9]*\)\].*/\1\2/' | sort >"$work/a"
+	kdtl export --format jsonl "$work/all.data" | grep -o '"time_ns":[0-9]*' |
+		grep -o '[0-9]*$' | sort | diff - "$work/a" && [ -s "$work/a" ] || return
+	[ "$(events vpa kdtl:dispatch | wc -l)" -eq 2 ] && ! events vpa 'sched_[a-z]*' | grep . &&
+		[ "$(events old kdtl:dispatch | wc -l)" -eq 12 ]
+}
+
+# A clock that was set back stands still for a while.
+set_back()
+{
+	recording back <<-'END' &&
+		clock 1000000000 1700000001000000000
+		run 1000000000 0 0 0 1 0 one
+		clock 2000000000 1700000002000000000
+		run 2000000000 0 0 0 2 1 two
+		clock 2000000001 1700000000000000000
+		run 2500000000 0 0 0 1 2 one
+		run 5000000000 0 0 0 2 1 two
+		clock 5000000000 1700000002999999999
+	END
+	[ "$(events back kdtl:dispatch | sed 's/ .*//' | tr -d '\n')" = \
+		"[1700000001.000000000][1700000002.000000000][1700000002.000000000][1700000002.999999999]" ]
+}
+
+# many NR: an entry of each CPU.
+many()
+{
+	awk -v nr="$1" 'BEGIN { print "clock 1 1700000000000000000"
+		for (i = 0; i < nr; i++) print "run", 1000000000 + i, i, 0, 0, 100 + i, 0, "task" }' |
+		recording many
+}
+
+more_cpus_than_files()
+{
+	many 1500 && (ulimit -n 64 && rm -rf -- "$work/ctf" &&
+		kdtl ctf "$work/many.data" "$work/ctf") &&
+		[ "$(find "$work/ctf" -name 'cpu_*' | wc -l)" -eq 1500 ]
+}
+
+# What fails, or finds something in its place, leaves nothing behind.
+nothing_half_made()
+{
+	mkdir -- "$work/place" "$work/place/taken" && cd -- "$work/place" || return
+	! kdtl ctf "$work/all.data" taken && rmdir taken || return
+	many 100
+	(ulimit -f 0; trap '' XFSZ; ! kdtl ctf "$work/many.data" "$work/place/trace/") &&
+		! find . -mindepth 1 | grep . &&
+		! kdtl ctf "$work/none.data" trace && ! find . -mindepth 1 | grep . &&
+		! kdtl ctf "$work/all.data" no/trace &&
+		kdtl ctf "$work/all.data" trace/ && [ "$(ls)" = trace ]
+}
+
+"$top/scripts/install-deps" tool ctf || skip_all "babeltrace2 cannot be installed"
+work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-export.XXXXXX")
+partial "$work"
+plan 18
+ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
+ok "recordings are made" records
+ok "JSON lines say what print says" says_what_print_says jsonl
+ok "so does CSV" says_what_print_says csv
+ok "who had the CPU during a wait" culprits
+ok "times of day follow a clock that is slewed" times_of_day
+ok "any name is valid JSON and CSV" names_are_escaped
+ok "the trace for Perfetto has tracks by its rules" tracks
+ok "its slices tell culprits and times of day" args_of_slices
+ok "recordings of an older version say that times are approximate" approximate_is_said
+ok "mistakes are told, and failures leave no file" mistakes
+ok "without json-c there is CSV, and the others tell what to install" without_json
+ok "CTF has sched_switch as LTTng does" switches
+ok "and sched_wakeup" wakeups
+ok "its times of day are those of the export" ctf_times
+ok "a clock that was set back does not turn CTF back" set_back
+ok "more CPUs than there may be open files" more_cpus_than_files
+ok "a conversion that fails leaves nothing" nothing_half_made
+finish

@@ -17,7 +17,17 @@ endif
 ##              (cross: ARCH=powerpc CROSS_COMPILE=powerpc64le-linux-gnu- KDIR=...)
 ## clean        remove what modules made
 .PHONY: modules clean
+define no-kdir
+There are no kernel headers in KDIR=$(KDIR). Install those of the
+running kernel, or name another kernel's build tree with KDIR=:
+    Debian, Ubuntu    apt install linux-headers-$(shell uname -r)
+    Fedora, RHEL      dnf install kernel-devel-$(shell uname -r)
+    SUSE              zypper install kernel-default-devel
+    Arch              pacman -S linux-headers
+endef
+need-kdir = $(if $(wildcard $(KDIR)/Makefile),,$(error $(no-kdir)))
 modules clean:
+	$(need-kdir)
 	$(MAKE) -C $(KDIR) M=$(CURDIR) ARCH=$(ARCH) $(CONFIG) $@
 
 ## tool         build kdtl(1), clients/stream/tool/kdtl: records and prints
@@ -32,6 +42,7 @@ tool:
 .PHONY: install uninstall install-headers install-man install-fleet install-dkms
 PREFIX	?= /usr/local
 install:
+	$(need-kdir)
 	@KDIR='$(KDIR)' PREFIX='$(PREFIX)' INSTALL_MOD_PATH='$(INSTALL_MOD_PATH)' \
 		DESTDIR='$(DESTDIR)' scripts/install
 uninstall:

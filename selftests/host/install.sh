@@ -77,6 +77,65 @@ has_aliases()
 	done
 }
 
+# modprobe -r of a client must not try to remove a source that another one uses.
+keeps_sources()
+{
+	local client
+
+	for client in clients/{sampler/kdtl_sampler,watch/kdtl_watch,stream/kdtl_stream}; do
+		tr '\0' '\n' <"$work/root/lib/modules/$release/extra/kdtl/$client.ko" |
+			grep -a -E '^(softdep|weakdep)=' >"$work/deps"
+		grep -x 'weakdep=kdtl_sched kdtl_vpa' "$work/deps" &&
+			! grep softdep "$work/deps" || return
+	done
+}
+
+# without_kmod COMMAND...
+without_kmod()
+{
+	local depmod
+
+	depmod=$(PATH=$PATH:/usr/sbin:/sbin command -v depmod) || {
+		"$@"
+		return
+	}
+	# shellcheck disable=SC2016 # for the inner shell
+	unshare --map-root-user --mount sh -c 'mount --bind /dev/null "$0" && exec "$@"' \
+		"$(readlink -f -- "$depmod")" "$@"
+}
+
+# Without depmod nothing is changed, and the message names the package.
+needs_kmod()
+{
+	local image=$work/image action
+	local install=(make -s -C "$work/kdtl" KDIR="$kdir" CC=gcc-12 PREFIX="$image/usr"
+		INSTALL_MOD_PATH="$image")
+
+	# There depmod is not needed yet.
+	"${install[@]}" install && : >"$image/lib/modules/$release/modules.order" || return
+	(cd -- "$image" && find . -type f | sort) >"$work/files"
+	rm -- "$image/usr/bin/kdtl"
+	for action in install uninstall; do
+		! without_kmod "${install[@]}" $action 2>"$work/log" &&
+			grep 'install the package kmod' "$work/log" || { cat "$work/log"; return 1; }
+		(cd -- "$image" && find . -type f | sort) >"$work/files.now"
+		diff <(grep -v -x ./usr/bin/kdtl "$work/files") "$work/files.now" || return
+	done
+}
+
+# make's error names the package of the headers.
+names_headers()
+{
+	local target
+
+	for target in modules install; do
+		! make -s -C "$work/kdtl" KDIR=/nowhere DESTDIR="$work/root" $target \
+			2>"$work/log" || return
+		grep "apt install linux-headers-$(uname -r)" "$work/log" &&
+			grep 'KDIR=/nowhere' "$work/log" || { cat "$work/log"; return 1; }
+	done
+}
+
 no_tests()
 {
 	! find "$work/root" | grep -E 'test|hog|bench|crash'
@@ -181,11 +240,14 @@ echo theirs >"$work/root/usr/bin/theirs"
 echo theirs >"$work/root/lib/modules/$release/extra/kdtl/theirs.ko"
 tree >"$work/before"
 
-plan 14
+plan 17
 ok "make and make tool build what is installed" builds
 ok "make install" installs
 ok "the source has the aliases by which modprobe finds it" has_aliases
 ok "without the tests" no_tests
+ok "removing a client leaves its source to others" keeps_sources
+ok "without kmod nothing is changed" needs_kmod
+ok "without headers it names their package" names_headers
 ok "DKMS builds the same modules" in_dkms
 ok "a client builds against it, with client.mk" client_builds "$work/root" /usr
 ok "the same with INSTALL_MOD_PATH as well" client_builds "$work/root" /usr \

@@ -123,4 +123,4 @@ module_exit(inorder_exit);
 MODULE_DESCRIPTION("kdtl example: the entries of all CPUs in the order of time");
 MODULE_LICENSE("GPL");
 MODULE_IMPORT_NS(KDTL_NS);
-MODULE_SOFTDEP("pre: kdtl_sched");
+MODULE_INFO(weakdep, "kdtl_sched");

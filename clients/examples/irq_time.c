@@ -133,4 +133,4 @@ module_exit(irq_time_exit);
 MODULE_DESCRIPTION("kdtl example: how long interrupt handlers ran");
 MODULE_LICENSE("GPL");
 MODULE_IMPORT_NS(KDTL_NS);
-MODULE_SOFTDEP("pre: kdtl_irq");
+MODULE_INFO(weakdep, "kdtl_irq");

@@ -103,4 +103,4 @@ module_exit(overload_exit);
 MODULE_DESCRIPTION("kdtl example: an alarm when tasks wait too much for a CPU");
 MODULE_LICENSE("GPL");
 MODULE_IMPORT_NS(KDTL_NS);
-MODULE_SOFTDEP("pre: kdtl_sched");
+MODULE_INFO(weakdep, "kdtl_sched");

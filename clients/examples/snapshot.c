@@ -81,4 +81,4 @@ module_exit(snapshot_exit);
 MODULE_DESCRIPTION("kdtl example: what ran last on each CPU, in a panic");
 MODULE_LICENSE("GPL");
 MODULE_IMPORT_NS(KDTL_NS);
-MODULE_SOFTDEP("pre: kdtl_sched");
+MODULE_INFO(weakdep, "kdtl_sched");

@@ -126,4 +126,4 @@ module_exit(top_exit);
 MODULE_DESCRIPTION("kdtl example: the tasks that waited longest for a CPU");
 MODULE_LICENSE("GPL");
 MODULE_IMPORT_NS(KDTL_NS);
-MODULE_SOFTDEP("pre: kdtl_sched");
+MODULE_INFO(weakdep, "kdtl_sched");

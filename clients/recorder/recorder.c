@@ -210,4 +210,4 @@ module_exit(recorder_exit);
 MODULE_DESCRIPTION("kdtl flight recorder: the last dispatches of all CPUs when the kernel dies");
 MODULE_LICENSE("GPL");
 MODULE_IMPORT_NS(KDTL_NS);
-MODULE_SOFTDEP("pre: kdtl_sched kdtl_vpa");
+MODULE_INFO(weakdep, "kdtl_sched kdtl_vpa");

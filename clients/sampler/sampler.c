@@ -291,4 +291,4 @@ module_exit(sampler_exit);
 MODULE_DESCRIPTION("kdtl example client: dispatches and waits per CPU");
 MODULE_LICENSE("GPL");
 MODULE_IMPORT_NS(KDTL_NS);
-MODULE_SOFTDEP("pre: kdtl_sched kdtl_vpa");
+MODULE_INFO(weakdep, "kdtl_sched kdtl_vpa");

@@ -202,4 +202,4 @@ module_exit(kdtl_trace_exit);
 MODULE_DESCRIPTION("kdtl's entries as a trace event, in the order of time");
 MODULE_LICENSE("GPL");
 MODULE_IMPORT_NS(KDTL_NS);
-MODULE_SOFTDEP("pre: kdtl_sched kdtl_vpa");
+MODULE_INFO(weakdep, "kdtl_sched kdtl_vpa");

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "kdtl.h"
 
@@ -126,10 +127,23 @@ static bool is_help(const char *arg)
 	return arg && (!strcmp(arg, "-h") || !strcmp(arg, "--help"));
 }
 
+/* Otherwise a recording might be opened as standard error, and messages go into it. */
+static void open_standard_files(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDONLY);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	int ret;
 
+	open_standard_files();
 	if (argc < 2)
 		usage_error("a command is missing");
 	if (is_help(argv[1])) {

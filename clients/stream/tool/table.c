@@ -62,6 +62,19 @@ static void print_groups(const struct table *t, const int *width)
 		putchar('\n');
 }
 
+/* A path loses its middle, a name its end, but not the PID behind it. */
+static void print_short(const char *text, int width)
+{
+	const char *end = strrchr(text, '(');
+
+	if (!end || text[strlen(text) - 1] != ')' || (int)strlen(end) > width - 2)
+		end = "";
+	if (*text == '/')
+		print_path(text, width);
+	else
+		printf("%.*s~%s", width - 1 - (int)strlen(end), text, end);
+}
+
 static void print_cell(const struct table *t, size_t c, const int *width, const char *text)
 {
 	const int pad = width[c] - (int)strlen(text);
@@ -70,7 +83,7 @@ static void print_cell(const struct table *t, size_t c, const int *width, const 
 	if (!t->column[c].is_name)
 		printf("%*s%s", pad, "", text);
 	else if (pad < 0)
-		print_path(text, width[c]);
+		print_short(text, width[c]);
 	else
 		printf("%s%*s", text, last ? 0 : pad, "");
 	putchar(last ? '\n' : ' ');

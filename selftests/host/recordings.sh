@@ -1,0 +1,144 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Others may have made a recording: whatever is in one, the commands that read it neither
+# crash nor hang, and JSON is valid. The tool is built with gcc's sanitizers.
+# ROUNDS=300 SEED=1 are the number of damaged recordings and where the dice begin.
+#
+# shellcheck disable=SC2317 # functions that ok() calls
+
+here=$(dirname -- "$(readlink -f -- "$0")")
+top=$(dirname -- "$(dirname -- "$here")")
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
+. "$top/scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
+. "$here/lib/ktap.sh"
+
+builds()
+{
+	make -s -C "$top/clients/stream/tool" OUTPUT="$work" LDFLAGS= \
+		CFLAGS='-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all'
+}
+
+records()
+{
+	python3 "$here/lib/recording.py" "$work/good.data" <<-'END'
+		boot 500000000 1700000000000000000
+		clock 500000000 1700000000000000000
+		cgroup 1 /system.slice/web.service
+		cgroup 2 /batch.slice
+		task 1 100 100 0 0 0 1 web
+		task 1 101 100 0 5 0 1 web-thread
+		task 1 200 200 1 0 50 2 hog
+		run 1000000000 1 0 5 100 0 web
+		run 1005000000 1 0 5 200 100 hog
+		run 1607000000 1 0 0 300 200 kworker/1:1
+		clock 1610000000 1700000001110500000
+		run 1622000000 1 617000000 1000000 100 300 web
+		idle 1630000000 1 100
+		run 1640000000 0 0 0 100 7 web
+		run 1700000000 0 20000000 0 101 100 web-thread
+		throttled 1900000000 0 90000000 101 9 web-thread
+		task 1950000000 200 200 0 0 0 1 hog
+		run 2000000000 1 2000 0 200 0 hog
+		run 9500000000 1 4294967295 0 101 200 web-thread
+		clock 3500000000 1700000003200000000
+	END
+}
+
+# The sanitizers do stop the program.
+sanitizers_work()
+{
+	printf 'int main(int argc, char **argv) { char *p = argv[argc]; return *p; }' |
+		gcc -x c - -fsanitize=address,undefined -fno-sanitize-recover=all -o "$work/bad" &&
+		! "$work/bad"
+}
+
+damaged()
+{
+	python3 - "$work" "${ROUNDS:-300}" "${SEED:-1}" <<-'END'
+	import json, os, random, shutil, struct, subprocess, sys
+	work, rounds, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+	good = open(work + "/good.data", "rb").read()
+	tool, bad, out = work + "/kdtl", work + "/bad.data", work + "/ctf"
+	helped = subprocess.run([tool, "--help"], capture_output=True, text=True).stdout.split("\n")
+	verbs = [["print", "-a", bad], ["histogram", bad], ["why", bad], ["why", "--brief", bad],
+	         ["ctf", bad, out], ["export", "--format", "jsonl", bad],
+	         ["export", "--format", "chrome", bad], ["export", "--format", "csv", bad],
+	         ["print", "--from", "22:13:21", "--cgroup", "/system.slice", bad]]
+	for verb, more in ("report", []), ("diff", [work + "/good.data"]), ("map", []):
+	    if any(line.startswith("  %s " % verb) for line in helped):
+	        verbs.append([verb, bad] + more)
+	env = dict(os.environ, TZ="UTC", ASAN_OPTIONS="detect_leaks=0:exitcode=99",
+	           UBSAN_OPTIONS="print_stacktrace=1:exitcode=99")
+	large = [0, 1, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**63, 2**64 - 1]
+
+	def damage(dice):
+	    data = bytearray(good)
+	    for _ in range(dice.choice([1, 1, 2, 4, 16])):
+	        # The head decides most: a third of the damage is there.
+	        at = dice.randrange(224) if dice.random() < .33 else dice.randrange(len(data))
+	        kind = dice.randrange(7)
+	        if kind == 0:
+	            data[at] ^= 1 << dice.randrange(8)
+	        elif kind == 1:
+	            data[at] = dice.randrange(256)
+	        elif kind == 2:
+	            at &= ~7
+	            data[at:at + 8] = struct.pack(">Q", dice.choice(large))
+	        elif kind == 3:
+	            at &= ~3
+	            data[at:at + 4] = struct.pack(">I", dice.choice(large) & 0xffffffff)
+	        elif kind == 4 and len(data) > 300:
+	            del data[dice.randrange(224, len(data)):]
+	        elif kind == 5:
+	            data[at:at] = data[at & ~7:(at & ~7) + 8 * dice.randrange(1, 40)]
+	        else:
+	            data[8:12] = struct.pack(">I", dice.choice([216, 224, 220, 232, 0, len(data)]))
+	        if len(data) < 232:
+	            data = bytearray(good)
+	    if dice.random() < .1:
+	        data[:8] = b"KDTLDATA"
+	    return bytes(data)
+
+	failed = done = read = 0
+	for n in range(seed, seed + rounds):
+	    open(bad, "wb").write(damage(random.Random(n)))
+	    command = verbs[n % len(verbs)]
+	    shutil.rmtree(out, ignore_errors=True)
+	    done += 1
+	    try:
+	        p = subprocess.run([tool] + command, capture_output=True, env=env, timeout=60)
+	        wrong = p.returncode not in (0, 1, 2) or b"Sanitizer" in p.stderr or \
+	            b"runtime error" in p.stderr
+	        text = p.stderr.decode(errors="replace")
+	        read += p.returncode == 0
+	        if p.returncode == 0 and command[0] == "export" and not wrong:
+	            if "jsonl" in command:
+	                [json.loads(line) for line in p.stdout.decode().splitlines()]
+	            elif "chrome" in command:
+	                json.loads(p.stdout.decode())
+	        if command[0] == "print" and any(c not in b"\n" and not 32 <= c < 127 for c in p.stdout):
+	            wrong, text = True, "print shows what steers terminals"
+	    except subprocess.TimeoutExpired:
+	        wrong, text = True, "hangs"
+	    except ValueError as e:
+	        wrong, text = True, "not valid: %s" % e
+	    if wrong:
+	        failed += 1
+	        if failed < 6:
+	            print("SEED=%d ROUNDS=1: kdtl %s: %s" % (n, " ".join(command), text[:1500]))
+	print(done, "recordings,", read, "could be read,", failed, "failures")
+	sys.exit(failed > 0 or (rounds > 99 and read < done / 4))
+	END
+}
+
+"$top/scripts/install-deps" tool
+work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-recordings.XXXXXX")
+partial "$work"
+plan 4
+ok "the sanitizers stop a program" sanitizers_work
+ok "kdtl builds with them" builds
+ok "a recording" records
+ok "${ROUNDS:-300} recordings with random damage, from seed ${SEED:-1}" damaged
+finish

@@ -11,6 +11,12 @@
 #define NSEC		1000000000ULL
 #define HALF_DAY	(12 * 3600)
 
+/* If the kernel does not trust the CPU's counter, the time base may lag by some ticks. */
+#define JITTER_NS	20000000
+
+/* Who sets the clock all the time knows it. */
+#define STEPS_SHOWN	3
+
 /* Saturates, so that a later time is never less, whatever is in a file. */
 uint64_t ticks_at_to_ns(uint64_t freq, uint64_t ticks)
 {
@@ -43,8 +49,41 @@ static size_t pair_before(const struct recording *r, uint64_t ticks)
 }
 
 /*
+ * By how many ns the clock was set between two pairs, or how long the machine slept; 0: it
+ * was slewed at most, which is 100.5 ms per second if adjtimex(2) does it.
+ */
+static int64_t step_after(const struct recording *r, size_t i)
+{
+	const struct clock_pair *c = &r->clock[i];
+	const uint64_t ns = ticks_to_ns(r, c[1].ticks - c->ticks);
+	const int64_t step = c[1].realtime - c->realtime - ns;
+	const uint64_t away = step < 0 ? -(uint64_t)step : (uint64_t)step;
+
+	return away > ns / 9 + JITTER_NS ? step : 0;
+}
+
+/* Say when the clock was set: the times around it do not fit together. */
+void clock_check(const struct recording *r, const char *path)
+{
+	unsigned int shown = 0;
+	char text[TIME_TEXT];
+	int64_t step;
+
+	for (size_t i = 0; i + 1 < r->nr_clocks && shown < STEPS_SHOWN; i++) {
+		step = step_after(r, i);
+		if (!step)
+			continue;
+		fprintf(stderr, "kdtl: %s: the clock was set by %+.3f s, or the machine slept, before %s\n",
+			path, step / 1e9,
+			time_text(text, r->clock[i + 1].realtime, "%H:%M:%S", 3));
+		shown++;
+	}
+}
+
+/*
  * ns since 1970 of a time in ticks.  Between two pairs the clock is a line, as one that
- * is slewed is; before the first and after the last one it has its rate.
+ * is slewed is; before the first one, after the last one, and until it was set, it has its
+ * rate.
  */
 uint64_t time_of_day(const struct recording *r, uint64_t ticks)
 {
@@ -57,7 +96,7 @@ uint64_t time_of_day(const struct recording *r, uint64_t ticks)
 	c = &r->clock[i];
 	if (ticks < c->ticks)
 		return c->realtime - ticks_to_ns(r, c->ticks - ticks);
-	if (i + 1 == r->nr_clocks)
+	if (i + 1 == r->nr_clocks || step_after(r, i))
 		return c->realtime + ticks_to_ns(r, ticks - c->ticks);
 	return c->realtime + (int64_t)((__int128)(int64_t)(c[1].realtime - c->realtime) *
 				       (ticks - c->ticks) / (c[1].ticks - c->ticks));

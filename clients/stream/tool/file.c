@@ -98,6 +98,21 @@ static void add_clocks(struct recording *r, const char *p, size_t size)
 	}
 }
 
+/* The head of a stream was written before all this was known. */
+static void set_end(struct recording *r, const char *p, size_t size)
+{
+	struct kdtl_end end;
+
+	if (size < sizeof(end) || r->head.complete)
+		return;
+	memcpy(&end, p, sizeof(end));
+	r->head.complete = KDTL_COMPLETE;
+	r->head.boot_time = be64toh(end.boot_time);
+	r->head.lost = be64toh(end.lost);
+	r->head.entries = be64toh(end.entries);
+	r->head.tasks_lost = be64toh(end.tasks_lost);
+}
+
 /* The last chunk may be cut off. */
 static void add_chunks(struct recording *r, const char *p, size_t left)
 {
@@ -128,39 +143,85 @@ static void add_chunks(struct recording *r, const char *p, size_t left)
 		case KDTL_CHUNK_CLOCK:
 			add_clocks(r, p, size);
 			break;
+		case KDTL_CHUNK_END:
+			set_end(r, p, size);
+			break;
 		}
 		p += size;
 		left -= size;
 	}
 }
 
-struct recording recording_open(const char *path)
+/* What cannot be mapped. */
+static const char *read_all(const char *path, int fd, size_t *size)
 {
-	struct recording r = { 0 };
+	size_t room = 1 << 20;
+	char *p = resized(NULL, room);
+	ssize_t n;
+
+	for (*size = 0; (n = read(fd, p + *size, room - *size)) > 0; *size += n) {
+		if (*size + n == room) {
+			room *= 2;
+			p = resized(p, room);
+		}
+	}
+	if (n)
+		die("%s", path);
+	return p;
+}
+
+static const char *map(const char *path, int fd, size_t *size)
+{
 	struct stat st;
 	const char *p;
-	int fd;
 
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st))
+	if (fstat(fd, &st))
 		die("%s", path);
+	if (S_ISFIFO(st.st_mode) || (fd == STDIN_FILENO && !S_ISREG(st.st_mode)))
+		return read_all(path, fd, size);
 	errno = 0;
-	if (!S_ISREG(st.st_mode) || st.st_size < (off_t)KDTL_FILE_SIZE_1)
+	if (!S_ISREG(st.st_mode) || !st.st_size)
 		die("%s: not a recording of kdtl", path);
-	p = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	*size = st.st_size;
+	p = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (p == MAP_FAILED)
 		die("%s", path);
-	close(fd);
+	return p;
+}
 
-	r.head = head_of(path, p, st.st_size);
+/* "-" is standard input. */
+struct recording recording_open(const char *path)
+{
+	const bool in = !strcmp(path, "-");
+	struct recording r = { 0 };
+	const char *p;
+	size_t size;
+	int fd;
+
+	fd = in ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		die("%s", path);
+	p = map(path, fd, &size);
+	errno = 0;
+	if (size < KDTL_FILE_SIZE_1)
+		die("%s: not a recording of kdtl", path);
+	if (!in)
+		close(fd);
+
+	r.head = head_of(path, p, size);
 	r.sched = !strcmp(r.head.source, "kdtl_sched");
 	if (!memcmp(r.head.magic, KDTL_FILE_MAGIC, sizeof(r.head.magic)))
-		add_chunks(&r, p + r.head.size, st.st_size - r.head.size);
+		add_chunks(&r, p + r.head.size, size - r.head.size);
 	else
-		add_entries(&r, p + r.head.size, st.st_size - r.head.size);
+		add_entries(&r, p + r.head.size, size - r.head.size);
 	tasks_sort(&r);
+	clock_check(&r, path);
 	if (!r.head.complete)
-		fprintf(stderr, "kdtl: %s: the recording was killed, its end is missing\n", path);
+		fprintf(stderr, "kdtl: %s: is still being written or was killed, its end is missing\n",
+			path);
+	else if (r.head.complete == KDTL_FAILED)
+		fprintf(stderr, "kdtl: %s: an error ended the recording, its end is missing\n",
+			path);
 	else if (r.nr != r.head.entries)
 		fprintf(stderr, "kdtl: %s: has %zu entries, %llu were recorded\n", path, r.nr,
 			(unsigned long long)r.head.entries);

@@ -27,7 +27,7 @@
 struct kdtl_file {
 	char		magic[8];
 	uint32_t	size;		/* of this head */
-	uint32_t	complete;	/* the recording was not killed */
+	uint32_t	complete;	/* KDTL_COMPLETE; 0: not ended, or killed */
 	uint64_t	tb_freq;	/* ticks per second */
 	uint64_t	tb_boot;	/* ticks at boot */
 	uint64_t	boot_time;	/* ns since 1970 */
@@ -56,6 +56,19 @@ enum kdtl_chunk_type {
 	KDTL_CHUNK_CGROUP	= 3,	/* id (64 bits) and path, filled up with NULs */
 	KDTL_CHUNK_RESET	= 4,	/* records were lost, all that hold come again */
 	KDTL_CHUNK_CLOCK	= 5,	/* struct clock_pair, in the order of time */
+	KDTL_CHUNK_END		= 6,	/* struct kdtl_end: a stream, whose head says nothing, ends */
+};
+
+/* kdtl_file::complete */
+#define KDTL_COMPLETE		1
+#define KDTL_FAILED		2	/* an error ended the recording */
+
+/* What the head of a file says at the end. */
+struct kdtl_end {
+	uint64_t	boot_time;
+	uint64_t	lost;
+	uint64_t	entries;
+	uint64_t	tasks_lost;
 };
 
 /**
@@ -173,6 +186,7 @@ void recording_sort_by_cpu(struct recording *r);
 #define TIME_TEXT	40
 uint64_t ticks_at_to_ns(uint64_t freq, uint64_t ticks);
 uint64_t ticks_to_ns(const struct recording *r, uint64_t ticks);
+void clock_check(const struct recording *r, const char *path);
 uint64_t time_of_day(const struct recording *r, uint64_t ticks);
 const char *time_text(char to[TIME_TEXT], uint64_t ns, const char *format, unsigned int digits);
 bool parse_time(const struct recording *r, const char *text, uint64_t *from, uint64_t *to);

@@ -12,12 +12,15 @@ Lines, in the order in which they go into the file; times are in ns on the time 
   throttled TIME CPU HELD PID PREV_PID COMM
   idle TIME CPU PREV_PID
   cut                    the recording was killed here
+  failed                 an error ended it here
+  stream                 written to a pipe: its end says what the head does not
+  head SIZE              the size that the head says that it has
 Comments begin with #.
 """
 import struct
 import sys
 
-ENTRIES, TASKS, CGROUP, RESET, CLOCK = 1, 2, 3, 4, 5
+ENTRIES, TASKS, CGROUP, RESET, CLOCK, END = 1, 2, 3, 4, 5, 6
 THROTTLED, IDLE = 128, 129
 
 
@@ -32,7 +35,7 @@ def entry(reason, cpu, queued, ready, slept, time, pid, prev, comm):
 
 def main():
     source, lost, boot, realtime = "kdtl_sched", 0, 0, 0
-    body, entries, seq, complete = b"", 0, 0, 1
+    body, entries, seq, complete, stream, size = b"", 0, 0, 1, False, 224
     for line in sys.stdin:
         word = line.split()
         if not word or word[0].startswith("#"):
@@ -70,9 +73,19 @@ def main():
             body += chunk(ENTRIES, e)
         elif kind == "cut":
             complete = 0
+        elif kind == "failed":
+            complete = 2
+        elif kind == "stream":
+            stream = True
+        elif kind == "head":
+            size = number[0]
         else:
             sys.exit("recording.py: no such line: " + line)
-    head = struct.pack(">8sIIQQQQ32s64s64sQQ", b"KDTLDAT2", 224, complete, 10**9, boot,
+    if stream:
+        if complete:
+            body += chunk(END, struct.pack(">QQQQ", realtime, lost, entries, 0))
+        complete = lost = entries = 0
+    head = struct.pack(">8sIIQQQQ32s64s64sQQ", b"KDTLDAT2", size, complete, 10**9, boot,
                        realtime, lost, source.encode(), b"host", b"6.1.0", entries, 0)
     assert len(head) == 224, len(head)
     with open(sys.argv[1], "wb") as f:

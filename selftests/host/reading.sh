@@ -1,0 +1,190 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What kdtl(1) says of a recording itself: how it ended, whether it is one, and which times
+# of day it has when the clock was slewed or set. From recordings that say exactly what
+# happened (lib/recording.py).
+#
+# shellcheck disable=SC2317 # functions that ok() calls
+
+here=$(dirname -- "$(readlink -f -- "$0")")
+top=$(dirname -- "$(dirname -- "$here")")
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
+. "$top/scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
+. "$here/lib/ktap.sh"
+
+export TZ=UTC
+
+kdtl()
+{
+	"$work/tool/kdtl" "$@"
+}
+
+# recording [LINE]...: two entries, and these lines.
+recording()
+{
+	printf '%s\n' 'boot 0 1700000000000000000' 'lost 7' 'run 1000000000 1 5 5 100 0 web' \
+		'run 2000000000 1 5 5 200 100 hog' "$@" |
+		python3 "$here/lib/recording.py" "$work/data"
+}
+
+# lines TEXT: none if it is empty.
+lines()
+{
+	sed '/^$/d' <<<"$1"
+}
+
+# The recording is not whole, and this is what print says of it.
+# ended TEXT LINE...
+ended()
+{
+	local text=$1
+
+	shift
+	recording "$@" && kdtl print "$work/data" >"$work/out" 2>"$work/err" &&
+		[ "$(grep -vc '^#' "$work/out")" -eq 2 ] &&
+		sed "s|^kdtl: $work/data: ||" "$work/err" | diff - <(lines "$text")
+}
+
+# From a pipe, from standard input, and as a file it is the same.
+stream_is_read()
+{
+	recording stream && kdtl print "$work/data" >"$work/out" &&
+		grep -q ': 2 dispatches, 7 lost' "$work/out" &&
+		kdtl print - <"$work/data" 2>&1 | diff - "$work/out" &&
+		kdtl print <(cat "$work/data") 2>&1 | diff - "$work/out" &&
+		head -c 100000 "$work/data" | kdtl histogram - | grep -q '^2 dispatches, 7 lost' &&
+		! : | kdtl print - && ! kdtl print - <"$0"
+}
+
+# A size that is not a multiple of 8 would misalign all entries.
+head_is_checked()
+{
+	local size
+
+	recording 'head 224' && kdtl print "$work/data" >/dev/null || return
+	for size in 0 8 208 217 220 223 225 228 4294967288 4294967295; do
+		recording "head $size" && ! kdtl print "$work/data" 2>"$work/err" &&
+			[ "$(cat "$work/err")" = "kdtl: $work/data: not a recording of kdtl" ] ||
+			return
+	done
+}
+
+# The day began 1700000000 s after 1970, which is 22:13:20. TEXT has the times of day of
+# entries at 0.5, 1, 1.5, 2, 2.5, 3.5 and 5 s, while the clock had gone on by these numbers
+# of microseconds at 0, 1, 2 and 4 s.
+# times_are TEXT MICROSECONDS...
+times_are()
+{
+	local text=$1 at i=0
+
+	shift
+	{
+		for at in 0 1 2 4; do
+			echo "clock ${at}000000000 $((1700000000000000 + $1))000"
+			shift
+		done
+		for at in 500 1000 1500 2000 2500 3500 5000; do
+			i=$((i + 1))
+			echo "run ${at}000000 0 $((20 - i)) 0 $i 0 task"
+		done
+	} | python3 "$here/lib/recording.py" "$work/data"
+	kdtl why --brief "$work/data" 2>"$work/err" | sed 's/.* time=[^T]*T//' |
+		diff - <(tr -s ' \t\n' '\n' <<<"$text")
+}
+
+# TEXT is what is said of each time that the clock was set.
+was_set()
+{
+	sed -n 's/.*the clock was set by \([^ ]*\) s, or the machine slept, before \(.*\)/\1 \2/p' \
+		"$work/err" | diff - <(lines "$1")
+}
+
+steady()
+{
+	times_are '22:13:20.500000 22:13:21.000000 22:13:21.500000 22:13:22.000000
+		22:13:22.500000 22:13:23.500000 22:13:25.000000' 0 1000000 2000000 4000000 &&
+		was_set ''
+}
+
+# As fast as NTP does it, and as adjtimex(2) can.
+slewed()
+{
+	times_are '22:13:20.500250 22:13:21.000500 22:13:21.500750 22:13:22.001000
+		22:13:22.501250 22:13:23.501750 22:13:25.002000' 0 1000500 2001000 4002000 &&
+		was_set '' &&
+		times_are '22:13:20.550000 22:13:21.100000 22:13:21.650000 22:13:22.200000
+		22:13:22.750000 22:13:23.850000 22:13:25.400000' 0 1100000 2200000 4400000 &&
+		was_set ''
+}
+
+# Until the clock was set the times are the old ones; in between no time was made up.
+set_forward()
+{
+	times_are '22:13:20.500000 22:13:21.000000 22:13:21.500000 23:13:22.000000
+		23:13:22.500000 23:13:23.500000 23:13:25.000000' \
+		0 1000000 3602000000 3604000000 && was_set '+3600.000 23:13:22.000'
+}
+
+set_back()
+{
+	times_are '22:13:20.500000 22:13:21.000000 22:13:21.500000 22:13:20.250000
+		22:13:20.750000 22:13:21.750000 22:13:23.250000' 0 1000000 250000 2250000 &&
+		was_set '-1.750 22:13:20.250'
+}
+
+# By a little more than a slew, or a time base that lags, could be.
+set_a_little()
+{
+	times_are '22:13:20.500000 22:13:21.000000 22:13:21.500000 22:13:22.150000
+		22:13:22.650000 22:13:23.650000 22:13:25.150000' 0 1000000 2150000 4150000 &&
+		was_set '+0.150 22:13:22.150'
+}
+
+lags()
+{
+	times_are '22:13:20.506000 22:13:21.012000 22:13:21.506000 22:13:22.000000
+		22:13:22.500000 22:13:23.500000 22:13:25.000000' 0 1012000 2000000 4000000 &&
+		was_set ''
+}
+
+# kdtl record notices a step at once, and says what the clock was before it: then a step of any
+# size moves no time of day.
+set_and_noticed()
+{
+	recording 'clock 0 1700000000000000000' 'clock 1499999999 1700000001499999999' \
+		'clock 1500000000 1700000001510000000' 'clock 3000000000 1700000003010000000' &&
+		[ "$(kdtl why --brief "$work/data" | sed 's/.*T//' | tr '\n' ' ')" = \
+			"22:13:21.000000 22:13:22.010000 " ]
+}
+
+# Not a line for each, if there are many.
+set_often()
+{
+	printf 'clock %s000000000 %s000000000\n' 1 1 2 12 3 23 4 34 5 45 6 56 7 67 |
+		python3 "$here/lib/recording.py" "$work/data" &&
+		kdtl print "$work/data" 2>"$work/err" >/dev/null &&
+		[ "$(grep -c 'was set by' "$work/err")" -eq 3 ]
+}
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-reading.XXXXXX")
+partial "$work"
+plan 14
+ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
+ok "of a recording that is whole nothing is said" ended ''
+ok "one without an end may still be written" \
+	ended 'is still being written or was killed, its end is missing' cut
+ok "an error is no kill" ended 'an error ended the recording, its end is missing' failed
+ok "a stream can be read, from a pipe too" stream_is_read
+ok "one that was cut off is known" \
+	ended 'is still being written or was killed, its end is missing' stream cut
+ok "a head of a wrong size is refused" head_is_checked
+ok "the time of day of a steady clock" steady
+ok "of one that is slewed" slewed
+ok "of one that was set" eval 'set_forward && set_back'
+ok "by a little, too" set_a_little
+ok "even by 10 ms, if it was noticed" set_and_noticed
+ok "while one that lags a little follows itself" lags
+ok "and of one that is set all the time that is said, but not each time" set_often
+finish

@@ -53,13 +53,318 @@ why_until_interrupted()
 	return 1
 }
 
+# The session of PID has begun.
+is_recording()
+{
+	until_true grep -q '^kdtl_stream [0-9]* [1-9]' /proc/modules &&
+		until_true test -s "$1"
+}
+
+# How the recording FILE ended; nothing if it is complete. The clock of a virtual machine may
+# lag so much that it looks as if it had been set.
+end_of()
+{
+	kdtl print "$1" 2>&1 >/dev/null | sed -e '/the clock was set by/d' -e 's/^kdtl: [^:]*: //'
+}
+
+is_complete()
+{
+	[ -s "$1" ] && [ "$(end_of "$1")" = "" ]
+}
+
+# A recording has begun in a process that has another child already, and that is stopped
+# and goes on. Only the end of the command ends it.
+only_the_command_ends_it()
+{
+	sh -c 'sleep 0.2 & exec "$0" record -q -o other.data sh -c \
+		"until [ -e go ]; do usleep 10000; done; exit 3"' "$dir/kdtl" &
+	set -- $!
+	is_recording other.data || return
+	sleep 1
+	kill -STOP "$1"
+	kill -CONT "$1"
+	sleep 0.3
+	[ "$(end_of other.data | cut -d, -f1)" = "is still being written or was killed" ] ||
+		return
+	touch go
+	wait "$1"
+	is $? 3 && is "$(end_of other.data)" ""
+}
+
+# The command itself is stopped and goes on, as with Ctrl-Z and fg.
+stopped_command()
+{
+	"$dir/kdtl" record -q -o stop.data sh -c 'echo $$ >stop.pid
+		until [ -e stop.go ]; do usleep 10000; done; exit 4' &
+	set -- $!
+	until_true test -s stop.pid || return
+	kill -STOP "$(cat stop.pid)"
+	usleep 200000
+	kill -CONT "$(cat stop.pid)"
+	usleep 200000
+	is "$(end_of stop.data | cut -d, -f1)" "is still being written or was killed" || return
+	touch stop.go
+	wait "$1"
+	is $? 4 && is "$(end_of stop.data)" ""
+}
+
+stubborn='trap "" TERM INT
+	echo $$ >stubborn.pid
+	while :; do usleep 10000; done'
+
+gone()
+{
+	! kill -0 "$(cat stubborn.pid)" 2>/dev/null
+}
+
+# Without an answer to SIGTERM comes SIGKILL, and that is said.
+stubborn_is_killed()
+{
+	rm -f stubborn.pid
+	kdtl record -q -d 0.5 -o stubborn.data sh -c "$stubborn" 2>stubborn.err
+	is $? 137 && is "$(cat stubborn.err)" \
+		"kdtl: sh has not ended yet: SIGKILL in 5 s, or at Ctrl-C" && gone &&
+		is "$(end_of stubborn.data)" ""
+}
+
+stubborn_at_ctrl_c()
+{
+	rm -f stubborn.pid
+	"$dir/kdtl" record -o stubborn.data sh -c "$stubborn" 2>stubborn.err &
+	set -- $!
+	until_true test -s stubborn.pid || return
+	kill -INT "$1"
+	until_true grep -q dispatches stubborn.err
+	kill -INT "$1"
+	wait "$1"
+	is $? 137 && gone && ! grep -q 'SIGKILL in' stubborn.err
+}
+
+# No space is left: the command must not go on without its recording.
+disk_full()
+{
+	mkdir -p small && mount -t tmpfs -o size=128k none small || return
+	rm -f stubborn.pid
+	kdtl record -q -o small/full.data sh -c 'echo $$ >stubborn.pid
+		while :; do usleep 100; done' 2>full.err
+	is $? 1 && grep -q '^kdtl: small/full.data: No space left on device' full.err && gone &&
+		is "$(end_of small/full.data)" "an error ended the recording, its end is missing" &&
+		[ "$(entries small/full.data)" -gt 100 ]
+	set -- $?
+	umount small
+	return "$1"
+}
+
+reader_goes()
+{
+	rm -f stubborn.pid
+	{
+		kdtl record -q -o - sh -c 'echo $$ >stubborn.pid; while :; do usleep 100; done' 2>pipe.err
+		echo $? >pipe.status
+	} | head -c 20000 >/dev/null
+	is "$(cat pipe.status)" 1 && gone && is "$(cat pipe.err)" \
+		"kdtl: standard output: Broken pipe"
+}
+
+# With no standard files, the recording would become standard error.
+closed_files()
+{
+	"$dir/kdtl" record -d 0.5 -o closed.data <&- >&- 2>&-
+	is $? 0 && is "$(end_of closed.data)" "" && ! grep -q dispatches closed.data
+}
+
+cpus_refused()
+{
+	kdtl record -q -C 4000 -d 0.1 -o cpus.data 2>cpus.err
+	is $? 2 && is "$(sed -n 1p cpus.err)" "kdtl: -C: this machine has no CPU 4000" || return
+	echo 0 >/sys/devices/system/cpu/cpu3/online || return
+	kdtl record -q -C 3 -d 0.1 -o cpus.data 2>cpus.err
+	is $? 2 && is "$(sed -n 1p cpus.err)" "kdtl: -C: CPU 3 is not online" &&
+		[ ! -e cpus.data ] &&
+		kdtl record -q -C 1-3 -d 0.5 -o cpus.data 2>cpus.err &&
+		is "$(cat cpus.err)" "kdtl: CPU 3 is not online, and is recorded only from when it is"
+	set -- $?
+	echo 1 >/sys/devices/system/cpu/cpu3/online && return "$1"
+}
+
+no_source()
+{
+	unload kdtl_sched || return
+	kdtl record -q -o none.data 2>none.err
+	set -- $?
+	load kdtl_sched && is "$1" 1 &&
+		is "$(cut -d: -f1-3 none.err)" \
+			"kdtl: there is no source: load the module kdtl_sched or kdtl_vpa" &&
+		[ ! -e none.data ]
+}
+
+# What a stream holds is what a file would, and its reader knows that nothing is missing.
+stream_is_whole()
+{
+	kdtl record -o - sh -c 'for i in 1 2 3 4 5 6 7 8 9; do usleep 1000; done' 2>stream.err |
+		cat >stream.data
+	is "$(sed -n 's/^standard output: .* s, \([0-9]*\) dispatches, 0 lost.*/\1/p' stream.err)" \
+		"$(entries stream.data)" && is "$(end_of stream.data)" "" || return
+	kdtl print stream.data >stream.txt
+	head -c 1000000 stream.data | kdtl print - | cmp - stream.txt &&
+		kdtl print - <stream.data | cmp - stream.txt || return
+	head -c -60 stream.data >part.data
+	is "$(end_of part.data)" "is still being written or was killed, its end is missing"
+}
+
+old_is_kept()
+{
+	cp stream.data keep.data && kdtl record -q -d 0.2 -o keep.data &&
+		cmp stream.data keep.data.old && is "$(end_of keep.data)" ""
+}
+
+# A limit ends the recording, and the command.
+size_is_limited()
+{
+	kdtl record --max-size 64K -o size.data sh -c 'while :; do usleep 100; done' 2>size.err
+	is $? 143 && [ "$(wc -c <size.data)" -lt 200000 ] && is "$(end_of size.data)" "" &&
+		grep -q '^kdtl: size.data has the size that --max-size allows' size.err
+}
+
+# Each file can be read alone, and together they have all entries.
+rotates()
+{
+	kdtl record --max-size 64K --rotate 2 -o turn.data sh -c \
+		'until [ -e turn.data.2 ]; do usleep 100; done; usleep 100000' 2>turn.err
+	is $? 0 && [ -e turn.data.1 ] && [ ! -e turn.data.3 ] || return
+	for i in turn.data turn.data.1 turn.data.2; do
+		is "$(end_of "$i")" "" || return
+		# Whose the entries are: sh of this test is in each.
+		kdtl print "$i" | grep -q ' sh .* /$' || return
+	done
+}
+
+# usec FILE: since boot, of the first and of the last entry.
+span()
+{
+	kdtl print "$1" | awk '/^#/ { next } !n++ { first = $1 } { last = $1 }
+		END { print last - first }'
+}
+
+# The last second is in the file each time, and what was before is not.
+ring()
+{
+	"$dir/kdtl" record --ring 1 -o ring.data 2>ring.err &
+	set -- $!
+	ktap_pids="$ktap_pids $!"
+	until_true grep -q '^kdtl_stream [0-9]* [1-9]' /proc/modules
+	sleep 4
+	[ ! -e ring.data ] || return
+	for sig in USR2 QUIT; do
+		sleep 0.5
+		mv ring.data ring.before 2>/dev/null
+		sh -c 'printf MARK >/proc/$$/comm; usleep 1000; usleep 1000'
+		kill -"$sig" "$1"
+		until_true is_complete ring.data || return
+		span ring.data | awk '{ print; exit !($1 > 0.9 && $1 < 3) }' || return
+		kdtl print ring.data | grep -q ' MARK .* /$' || return
+	done
+	kill -TERM "$1"
+	wait "$1"
+	is $? 0 && [ -e ring.data.old ] && is "$(end_of ring.data)" "" &&
+		is "$(grep -c '^ring.data: the last [0-9.]* s, [0-9]* dispatches, 0 lost' ring.err)" 3
+}
+
+# Every wait of a millisecond is an alarm of this watch. The files have no gap between them.
+at_alarms()
+{
+	"$dir/kdtl" record --ring 1 --on-alarm --rotate 2 -o alarm.data 2>alarm.err &
+	set -- $!
+	ktap_pids="$ktap_pids $!"
+	sleep 2
+	[ ! -e alarm.data ] && load kdtl_watch threshold_ms=1 || return
+	until_true [ -e alarm.data.2 ]
+	unload kdtl_watch || return
+	kill -TERM "$1"
+	wait "$1"
+	is $? 0 && is "$(end_of alarm.data.1)$(end_of alarm.data.2)" "" || return
+	[ "$(kdtl print alarm.data.1 | awk '!/^#/ { print $1; exit }' | tr -d .)" -lt \
+		"$(kdtl print alarm.data.2 | awk 'END { print $1 }' | tr -d .)" ]
+}
+
+# If it cannot be written now, it can be later.
+ring_goes_on()
+{
+	mount -t tmpfs -o size=16k none small || return
+	"$dir/kdtl" record --ring 1 -o small/ring.data 2>ring.err &
+	set -- $!
+	ktap_pids="$ktap_pids $!"
+	sleep 2
+	kill -USR2 "$1"
+	if ! { until_true grep -q '^kdtl: small/ring.data: the ring could not be written: No space' \
+		ring.err && mount -o remount,size=10m small && kill -USR2 "$1" &&
+		until_true grep -q '^small/ring.data: the last ' ring.err &&
+		is "$(end_of small/ring.data)" ""; }; then
+		set -- "$1" failed
+	fi
+	kill -TERM "$1"
+	wait "$1"
+	is $? 1 && [ $# -eq 1 ]
+	set -- $?
+	umount small
+	return "$1"
+}
+
+# seconds_off NAME: the time of day at which kdtl says that the task NAME waited, minus that
+# which it wrote down itself.
+seconds_off()
+{
+	set -- "$1" "$(kdtl why --brief -n 1000 --comm "$1" clock.data 2>/dev/null |
+		sed -n '1s/.* time=\([^ .]*\).*/\1/p' | tr T ' ')"
+	[ -n "$2" ] && echo $(($(date -d "$2" +%s) - $(cat "$1")))
+}
+
+# The clock is set back by an hour: the times of day are those of the entries' moments.
+# shellcheck disable=SC2016 # for the shell that is recorded
+clock_set()
+{
+	echo 'printf %s "$1" >/proc/$$/comm
+		date +%s >"$1"
+		usleep 1000
+		usleep 1000
+		:' >named
+	kdtl record -q -i -o clock.data sh -c '
+		sh named BEFORE
+		date -s "@$(($(date +%s) - 3600))"
+		sh named AFTER' >/dev/null
+	for i in BEFORE AFTER; do
+		set -- "$(seconds_off "$i")"
+		note "$i: $1 s"
+		[ "$1" -ge 0 ] && [ "$1" -le 2 ] || return
+	done
+	kdtl print clock.data 2>&1 >/dev/null |
+		grep -q 'the clock was set by -3600[.].* s, or the machine slept, before '
+}
+
 work=/tmp/kdtl-record
 rm -rf $work
 mkdir -p $work
 need kdtl kdtl_sched kdtl_stream
 cd $work || exit
-plan 2
+plan 19
 background busy
 ok "kdtl why -d says what happens now" why_now
 ok "Ctrl-C ends it early, and it says what it knows" why_until_interrupted
+ok "neither another child, nor stopping, ends a recording" only_the_command_ends_it
+ok "nor does a command that was stopped and goes on" stopped_command
+ok "a command that ignores SIGTERM is killed, after a word" stubborn_is_killed
+ok "or at the second Ctrl-C" stubborn_at_ctrl_c
+ok "a full disk ends the command, and the recording says so" disk_full
+ok "so does a reader that goes" reader_goes
+ok "without standard files nothing else gets into the recording" closed_files
+ok "CPUs that are not there are named" cpus_refused
+ok "a machine without source is told what to load" no_source
+ok "a stream is whole, and a part of one is known" stream_is_whole
+ok "an old file is kept" old_is_kept
+ok "a file grows up to its limit" size_is_limited
+ok "or the next one begins, and each can be read alone" rotates
+ok "a ring has the last second, at each signal" ring
+ok "and at each alarm of the watch" at_alarms
+ok "and goes on when it cannot be written" ring_goes_on
+ok "a clock that is set moves no time of day" clock_set
 finish

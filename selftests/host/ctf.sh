@@ -480,7 +480,8 @@ wrong_command_lines()
 	local line
 
 	for line in '' 'nothing' 'record -C x' 'record -C 3-1' 'record -d 0' \
-		'record -m 3' 'record -i -w 1' 'record -o -' 'record -z' 'record -o' 'print a b' 'print -z' 'print -p' \
+		'record -m 3' 'record -i -w 1' 'record -o - --ring 1' 'record --ring 0' \
+		'record --max-size 1K' 'record --rotate 0' 'record -z' 'record -o' 'print a b' 'print -z' 'print -p' \
 		'print -p x' 'print -g a' 'ctf' 'list x'; do
 		wrong "$line" || { echo "kdtl $line: is taken"; return 1; }
 	done

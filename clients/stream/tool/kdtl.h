@@ -397,6 +397,7 @@ bool filter_wants(const struct filter *f, const struct recording *r,
  * @dev: /dev/kdtl
  * @out: the file
  * @path: its name
+ * @size: bytes that were written to it
  * @off: the source names no tasks
  * @seq: number of the last record
  * @saved: records that were saved, without those that came again
@@ -407,6 +408,7 @@ struct side {
 	int		dev;
 	int		out;
 	const char	*path;
+	uint64_t	size;
 	bool		off;
 	uint64_t	seq;
 	uint64_t	saved;
@@ -415,13 +417,16 @@ struct side {
 };
 
 /* side.c */
-void write_chunk(int out, const char *path, enum kdtl_chunk_type type, const void *data,
-		 size_t size);
+void side_write(struct side *s, const void *data, size_t size);
+void write_chunk(struct side *s, enum kdtl_chunk_type type, const void *data, size_t size);
+void side_begin(struct side *s, int out);
 void side_save(struct side *s);
 
-/* record.c */
+/* live.c */
 const char *record_live(double seconds);
 bool record_live_interrupted(void);
+
+/* record.c */
 double parse_seconds(const char *option, const char *text);
 
 #endif /* KDTL_TOOL_H */

@@ -1,58 +1,48 @@
 // SPDX-License-Identifier: GPL-2.0
-/* kdtl record: from /dev/kdtl through a pipe to a file, without copying. */
+/* kdtl record: from /dev/kdtl to a file, a stream, or a ring in memory. */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <search.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/utsname.h>
-#include <sys/wait.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "kdtl.h"
+#include "record.h"
 
-/* Capacity of a pipe. */
-#define PIPE_BYTES	(1 << 16)
+#define NSEC		1000000000ULL
 
-struct record {
-	const char		*path;
-	char			**command;
-	double			seconds;
-	bool			quiet;
-	bool			idle_if_known;
-	struct kdtl_stream_attr	attr;
-	cpu_set_t		*cpus;
+/* What a ring has in memory at most, if nobody says. */
+#define RING_SIZE	(256ULL << 20)
 
-	int			dev;
-	int			out;
-	int			pipe[2];
-	struct kdtl_file	head;
-	uint64_t		bytes;
-	struct side		side;
-};
+static const int end_signals[] = { SIGINT, SIGTERM, SIGHUP };
+static const int ring_signals[] = { SIGUSR2, SIGQUIT };
 
-static volatile sig_atomic_t stop_signal;
-static volatile sig_atomic_t child_gone;
+static volatile sig_atomic_t end_signal;
+static volatile sig_atomic_t ring_signal;
 
-static void on_signal(int sig)
+static void on_end_signal(int sig)
 {
-	if (sig == SIGCHLD)
-		child_gone = 1;
-	else
-		stop_signal = sig;
+	end_signal = sig;
 }
 
-static uint64_t now_ns(clockid_t clock)
+static void on_ring_signal(int sig)
+{
+	ring_signal = sig;
+}
+
+/* For ppoll() to end. */
+static void on_child(int sig)
+{
+	(void)sig;
+}
+
+uint64_t now_ns(void)
 {
 	struct timespec ts;
 
-	clock_gettime(clock, &ts);
-	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * NSEC + ts.tv_nsec;
 }
 
 double parse_seconds(const char *option, const char *text)
@@ -66,18 +56,51 @@ double parse_seconds(const char *option, const char *text)
 	return seconds;
 }
 
+static uint64_t parse_size(const char *option, const char *text)
+{
+	static const char units[] = "KMGT";
+	const char *unit;
+	char *end;
+	const double size = strtod(text, &end);
+	double factor = 1;
+
+	unit = *end ? strchr(units, *end) : NULL;
+	for (; unit && unit >= units; unit--)
+		factor *= 1024;
+	if (end == text || (*end && (factor == 1 || end[1])) || !(size * factor >= 1 << 16) ||
+	    !(size * factor < 1e18))
+		usage_error("%s %s: must be a size such as 100M, at least 64K", option, text);
+	return size * factor;
+}
+
+static unsigned int parse_number(const char *option, const char *text)
+{
+	char *end;
+	const unsigned long n = strtoul(text, &end, 10);
+
+	if (end == text || *end || *text == '-' || !n || n > 9999)
+		usage_error("%s %s: must be a number of files", option, text);
+	return n;
+}
+
 static struct record parse(int argc, char **argv)
 {
+	enum { OPT_RING = OPT_OTHERS, OPT_ON_ALARM, OPT_MAX_SIZE, OPT_ROTATE };
+	static const struct option names[] = {
+		{ "ring", required_argument, NULL, OPT_RING },
+		{ "on-alarm", no_argument, NULL, OPT_ON_ALARM },
+		{ "max-size", required_argument, NULL, OPT_MAX_SIZE },
+		{ "rotate", required_argument, NULL, OPT_ROTATE },
+		{ }
+	};
 	struct record r = { .path = "kdtl.data" };
 	char *end;
 	int opt;
 
 	opterr = 0;
-	while ((opt = getopt(argc, argv, "+o:d:s:C:w:m:iq")) != -1) {
+	while ((opt = getopt_long(argc, argv, "+o:d:s:C:w:m:iq", names, NULL)) != -1) {
 		switch (opt) {
 		case 'o':
-			if (!strcmp(optarg, "-"))
-				usage_error("-o -: must be a file, because its head is written last");
 			r.path = optarg;
 			break;
 		case 'd':
@@ -107,141 +130,42 @@ static struct record parse(int argc, char **argv)
 		case 'q':
 			r.quiet = true;
 			break;
+		case OPT_RING:
+			r.ring = parse_seconds("--ring", optarg);
+			break;
+		case OPT_ON_ALARM:
+			r.on_alarm = true;
+			break;
+		case OPT_MAX_SIZE:
+			r.max_size = parse_size("--max-size", optarg);
+			break;
+		case OPT_ROTATE:
+			r.rotate = parse_number("--rotate", optarg);
+			break;
 		default:
-			usage_error("record -%c: no such option, or its value is missing", optopt);
+			usage_error("record: no option %s, or its value is missing",
+				    argv[optind - 1]);
 		}
 	}
 	if (r.attr.mask && r.attr.min_wait)
 		usage_error("-i and -w: an idle CPU does not wait, so -w leaves out what -i asks for");
+	if (record_is_stream(&r) && (r.ring || r.rotate))
+		usage_error("-o -: --ring and --rotate are for files");
+	if (record_is_stream(&r) && isatty(STDOUT_FILENO))
+		usage_error("-o -: a recording is not for terminals");
+	if (r.on_alarm && !r.ring)
+		usage_error("--on-alarm: writes a ring, so it needs --ring SECONDS");
 	if (argv[optind])
 		r.command = argv + optind;
+	if (r.ring) {
+		r.max_size = r.max_size ?: RING_SIZE;
+		/* Nobody looks at the entries as they come, so wake once for a part. */
+		r.attr.period = r.ring < RING_PARTS - 1 ? r.ring * NSEC / (RING_PARTS - 1) : NSEC;
+	}
 	return r;
 }
 
-static struct kdtl_stream_info session_info(const struct record *r)
-{
-	struct kdtl_stream_info info = { .cpu = -1 };
-
-	if (ioctl(r->dev, KDTL_IOC_INFO, &info))
-		die("/dev/kdtl");
-	return info;
-}
-
-static void write_head(struct record *r)
-{
-	if (pwrite(r->out, &r->head, sizeof(r->head), 0) != sizeof(r->head))
-		die("%s", r->path);
-}
-
-/*
- * When the time base was tb_boot.  It is not slewed as the wall clock is, so this is only
- * right for entries of about now.
- */
-static void set_boot_time(struct record *r)
-{
-	struct kdtl_stream_clock clock;
-	uint64_t ticks;
-
-	if (ioctl(r->dev, KDTL_IOC_CLOCK, &clock))
-		die("/dev/kdtl");
-	ticks = clock.ticks - be64toh(r->head.tb_boot);
-	r->head.boot_time = htobe64(clock.realtime -
-				    ticks_at_to_ns(be64toh(r->head.tb_freq), ticks));
-}
-
-/* The clock is slewed, or set, so its time is recorded again and again. */
-static void save_clock(struct record *r)
-{
-	struct kdtl_stream_clock clock;
-	struct clock_pair pair;
-
-	if (ioctl(r->dev, KDTL_IOC_CLOCK, &clock))
-		die("/dev/kdtl");
-	pair = (struct clock_pair){ htobe64(clock.ticks), htobe64(clock.realtime) };
-	write_chunk(r->out, r->path, KDTL_CHUNK_CLOCK, &pair, sizeof(pair));
-}
-
-static void open_output(struct record *r)
-{
-	r->out = open(r->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (r->out < 0)
-		die("%s", r->path);
-}
-
-static void set_up(struct record *r)
-{
-	int err;
-
-	r->dev = open_device();
-	err = ioctl(r->dev, KDTL_IOC_SETUP, &r->attr);
-	if (err && errno == EOPNOTSUPP && r->idle_if_known) {
-		r->attr.mask = 0;
-		err = ioctl(r->dev, KDTL_IOC_SETUP, &r->attr);
-	}
-	if (err) {
-		if (errno == ENODEV)
-			die("no source %s: see kdtl list", r->attr.source);
-		if (errno == EOPNOTSUPP)
-			die("-i: the source does not tell when a CPU becomes idle");
-		if (errno == EPERM)
-			die("the log would exceed RLIMIT_MEMLOCK: use fewer pages (-m) or CPUs (-C)");
-		die("cannot set up the session; the kernel's log may say why");
-	}
-}
-
-static void begin(struct record *r)
-{
-	const struct kdtl_stream_info info = session_info(r);
-	struct utsname uts;
-
-	if (pipe2(r->pipe, O_CLOEXEC))
-		die("pipe");
-
-	r->head = (struct kdtl_file){
-		.magic = KDTL_FILE_MAGIC,
-		.size = htobe32(sizeof(r->head)),
-		.tb_freq = htobe64(info.tb_freq),
-		.tb_boot = htobe64(info.tb_boot),
-	};
-	set_boot_time(r);
-	strcpy(r->head.source, info.source);
-	uname(&uts);
-	snprintf(r->head.host, sizeof(r->head.host), "%.63s", uts.nodename);
-	snprintf(r->head.release, sizeof(r->head.release), "%.63s", uts.release);
-	write_head(r);
-	if (lseek(r->out, sizeof(r->head), SEEK_SET) < 0)
-		die("%s: must be a file", r->path);
-	r->side = (struct side){ .dev = r->dev, .out = r->out, .path = r->path };
-	save_clock(r);
-}
-
-/*
- * Move what there is to the file.  The number of rounds is limited, since new
- * entries may come as fast as they go.  Returns false when the session has been
- * stopped and all was moved.
- */
-static bool drain(struct record *r)
-{
-	ssize_t n = -1, done;
-	int rounds = 256;
-
-	while (rounds-- && (n = splice(r->dev, NULL, r->pipe[1], NULL, PIPE_BYTES, SPLICE_F_NONBLOCK)) > 0) {
-		r->bytes += n;
-		/* These entries are not newer than the tasks that are saved here. */
-		side_save(&r->side);
-		write_chunk(r->out, r->path, KDTL_CHUNK_ENTRIES, NULL, n);
-		for (; n; n -= done) {
-			done = splice(r->pipe[0], NULL, r->out, NULL, n, 0);
-			if (done <= 0)
-				die("%s", r->path);
-		}
-	}
-	if (n < 0 && errno != EAGAIN)
-		die("/dev/kdtl");
-	return n;
-}
-
-static void progress(const struct record *r, uint64_t start, bool last)
+static void progress(struct record *r, bool last)
 {
 	const bool tty = isatty(STDERR_FILENO);
 	const struct kdtl_stream_info info = session_info(r);
@@ -249,184 +173,170 @@ static void progress(const struct record *r, uint64_t start, bool last)
 	if (r->quiet || (!last && !tty))
 		return;
 	fprintf(stderr, "%s%s: %.1f s, %llu %s, %llu lost, %.1f MB%s",
-		tty ? "\r" : "", r->path, (now_ns(CLOCK_MONOTONIC) - start) / 1e9,
-		(unsigned long long)(r->bytes / sizeof(struct kdtl_entry)),
+		tty ? "\r" : "", r->side.path, (now_ns() - r->start) / 1e9,
+		(unsigned long long)r->entries,
 		r->attr.mask & KDTL_MASK_IDLE ? "entries" : "dispatches",
-		(unsigned long long)info.lost, lseek(r->out, 0, SEEK_CUR) / 1e6,
-		last ? "\n" : "   ");
-	if (last && r->attr.min_wait)
+		(unsigned long long)info.lost, r->side.size / 1e6, last ? "\n" : "   ");
+	if (!last)
+		return;
+	if (r->full)
+		fprintf(stderr, "kdtl: %s has the size that --max-size allows\n", r->side.path);
+	if (r->attr.min_wait)
 		fprintf(stderr, "kdtl: %llu more waited less than -w says\n",
 			(unsigned long long)info.filtered);
-	if (last && info.lost)
+	if (info.lost)
 		fprintf(stderr, "kdtl: with more pages (-m) fewer would be lost\n");
-	if (last && r->side.lost)
+	if (r->side.lost)
 		fprintf(stderr, "kdtl: %llu records of tasks were lost: load kdtl with a larger task_records=\n",
 			(unsigned long long)r->side.lost);
 }
 
-static pid_t run(char **command, const sigset_t *mask)
+/* It becomes readable when the clock is set, also by resuming from suspend. */
+static int watch_clock(int fd)
 {
-	const pid_t pid = fork();
+	const struct itimerspec never = { .it_value.tv_sec = INT32_MAX };
 
-	if (pid < 0)
-		die("fork");
-	if (pid)
-		return pid;
-	sigprocmask(SIG_SETMASK, mask, NULL);
-	execvp(command[0], command);
-	fprintf(stderr, "kdtl: %s: %s\n", command[0], strerror(errno));
-	_exit(errno == ENOENT ? 127 : 126);
+	if (fd < 0)
+		fd = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (fd >= 0)
+		timerfd_settime(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL);
+	return fd;
 }
 
-/* Record until the time is up, the command has ended, or a signal comes. */
-static void record(struct record *r, const sigset_t *mask, uint64_t start)
+static void signals_in(sigset_t *set, const int *signals, size_t nr, void (*handler)(int))
 {
-	struct pollfd p = { .fd = r->dev, .events = POLLIN };
-	uint64_t shown = start, now;
-	uint64_t wait;
+	const struct sigaction act = { .sa_handler = handler };
 
-	while (!stop_signal && !child_gone) {
-		now = now_ns(CLOCK_MONOTONIC);
-		wait = 1000000000;
-		if (r->seconds) {
-			if (now - start >= r->seconds * 1e9)
-				return;
-			if (r->seconds * 1e9 - (now - start) < wait)
-				wait = r->seconds * 1e9 - (now - start);
-		}
-		if (ppoll(&p, 1, &(struct timespec){ wait / 1000000000, wait % 1000000000 },
-			  mask) < 0 && errno != EINTR)
-			die("/dev/kdtl");
-		drain(r);
-		now = now_ns(CLOCK_MONOTONIC);
-		if (now - shown >= 1000000000) {
-			progress(r, start, false);
-			save_clock(r);
-			shown = now;
-		}
+	for (size_t i = 0; i < nr; i++) {
+		sigaction(signals[i], &act, NULL);
+		if (set)
+			sigaddset(set, signals[i]);
 	}
 }
-
-/* The session has been stopped: move the rest, and make the recording complete. */
-static void end(struct record *r)
-{
-	while (drain(r))
-		;
-	save_clock(r);
-	set_boot_time(r);
-	r->head.lost = htobe64(session_info(r).lost);
-	r->head.entries = htobe64(r->bytes / sizeof(struct kdtl_entry));
-	r->head.tasks_lost = htobe64(r->side.lost);
-	r->head.complete = htobe32(1);
-	write_head(r);
-}
-
-static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGCHLD };
 
 /*
  * Catch the signals that end a recording.  Only ppoll() unblocks them, so none is missed
  * between a check and a sleep.  @mask is set to what was blocked before.
  */
-static void catch_signals(sigset_t *mask)
+void record_catch_signals(sigset_t *mask)
 {
-	const struct sigaction act = { .sa_handler = on_signal };
+	static const int child = SIGCHLD;
 	sigset_t block;
 
+	end_signal = 0;
 	sigemptyset(&block);
-	for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
-		sigaction(signals[i], &act, NULL);
-		sigaddset(&block, signals[i]);
-	}
+	signals_in(&block, end_signals, ARRAY_SIZE(end_signals), on_end_signal);
+	signals_in(&block, &child, 1, on_child);
 	sigprocmask(SIG_BLOCK, &block, mask);
 }
 
 /* From now on they end the program, but not one that came meanwhile. */
-static void release_signals(const sigset_t *mask)
+void record_release_signals(const sigset_t *mask)
 {
 	sigprocmask(SIG_SETMASK, mask, NULL);
-	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
-		signal(signals[i], SIG_DFL);
+	signals_in(NULL, end_signals, ARRAY_SIZE(end_signals), SIG_DFL);
+}
+
+static void catch_ring_signals(void)
+{
+	sigset_t block;
+
+	sigemptyset(&block);
+	signals_in(&block, ring_signals, ARRAY_SIZE(ring_signals), on_ring_signal);
+	sigprocmask(SIG_BLOCK, &block, NULL);
+}
+
+/*
+ * Record until the time is up, the command has ended, or the file is full, which is 0, or
+ * until a signal comes, which is its number.
+ */
+int record_loop(struct record *r, const sigset_t *mask)
+{
+	struct pollfd p[] = {
+		{ .fd = r->dev, .events = POLLIN },
+		{ .fd = watch_clock(-1), .events = POLLIN },
+		{ .fd = r->on_alarm ? ring_open_alarms() : -1, .events = POLLIN },
+	};
+	uint64_t shown, now, wait, written = 0;
+	bool alarm = false;
+
+	r->start = shown = now_ns();
+	while (!end_signal && !r->full && !(r->command && workload_ended())) {
+		now = now_ns();
+		wait = NSEC;
+		if (r->seconds) {
+			if (now - r->start >= r->seconds * NSEC)
+				break;
+			if (r->seconds * NSEC - (now - r->start) < wait)
+				wait = r->seconds * NSEC - (now - r->start);
+		}
+		if (ppoll(p, ARRAY_SIZE(p), &(struct timespec){ wait / NSEC, wait % NSEC },
+			  mask) < 0) {
+			if (errno != EINTR)
+				die("/dev/kdtl");
+			p[1].revents = p[2].revents = 0;
+		}
+		output_drain(r);
+		now = now_ns();
+		if (p[1].revents) {
+			watch_clock(p[1].fd);
+			output_clock(r, true);
+		}
+		if (now - shown >= NSEC) {
+			progress(r, false);
+			output_clock(r, false);
+			shown = now;
+		}
+		if (p[2].revents && ring_alarm_came(p[2].fd))
+			alarm = true;
+		/* Alarms that follow are in the next file, which begins where this one ends. */
+		if (ring_signal || (alarm && now - written >= r->ring * NSEC)) {
+			ring_signal = 0;
+			alarm = false;
+			ring_write(r);
+			written = now;
+		}
+	}
+	for (size_t i = 1; i < ARRAY_SIZE(p); i++) {
+		if (p[i].fd >= 0)
+			close(p[i].fd);
+	}
+	return end_signal;
 }
 
 static int cmd_record(int argc, char **argv)
 {
 	struct record r = parse(argc, argv);
-	int status = 0;
-	uint64_t start;
 	sigset_t mask;
-	pid_t pid = 0;
+	int sig, status = 0;
 
-	catch_signals(&mask);
-	set_up(&r);
-	open_output(&r);
-	begin(&r);
-	start = now_ns(CLOCK_MONOTONIC);
-	if (ioctl(r.dev, KDTL_IOC_START))
-		die("cannot start recording");
-	if (r.command)
-		pid = run(r.command, &mask);
-	record(&r, &mask, start);
-
-	if (ioctl(r.dev, KDTL_IOC_STOP))
-		die("cannot stop recording");
-	end(&r);
-	progress(&r, start, true);
-	if (fsync(r.out) && errno != EINVAL)
-		die("%s", r.path);
-
-	if (pid) {
-		if (!child_gone)
-			kill(pid, stop_signal ? stop_signal : SIGTERM);
-		waitpid(pid, &status, 0);
-		return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	record_catch_signals(&mask);
+	/* A reader that goes is an error like others. */
+	signal(SIGPIPE, SIG_IGN);
+	session_open(&r);
+	if (r.ring) {
+		catch_ring_signals();
+		ring_begin(&r);
+	} else {
+		output_begin(&r, record_is_stream(&r) ? STDOUT_FILENO : output_create(&r));
 	}
-	return 0;
-}
+	session_start(&r);
+	if (r.command)
+		workload_start(r.command, &mask, r.ring);
+	sig = record_loop(&r, &mask);
 
-/*
- * Record what all CPUs do for @seconds, or until Ctrl-C, into memory.  Returns the path of
- * the recording, for recording_open(); the next call closes it.
- */
-const char *record_live(double seconds)
-{
-	struct record r = {
-		.path = "the recording in memory", .seconds = seconds, .quiet = true,
-		.idle_if_known = true,
-		.attr.mask = KDTL_MASK_ALL | KDTL_MASK_IDLE,
-	};
-	static char path[32];
-	static int out = -1;
-	sigset_t mask;
-
-	if (out >= 0)
-		close(out);
-	out = memfd_create("kdtl", MFD_CLOEXEC);
-	if (out < 0)
-		die("memfd_create");
-	r.out = out;
-	stop_signal = 0;
-	catch_signals(&mask);
-	set_up(&r);
-	begin(&r);
-	if (ioctl(r.dev, KDTL_IOC_START))
-		die("cannot start recording");
-	record(&r, &mask, now_ns(CLOCK_MONOTONIC));
-	if (ioctl(r.dev, KDTL_IOC_STOP))
-		die("cannot stop recording");
-	end(&r);
-	close(r.pipe[0]);
-	close(r.pipe[1]);
-	close(r.dev);
-	tdestroy(r.side.cgroups, free);
-	release_signals(&mask);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", out);
-	return path;
-}
-
-/* The last record_live() ended early, since Ctrl-C or another signal came. */
-bool record_live_interrupted(void)
-{
-	return stop_signal;
+	session_stop(&r);
+	while (output_drain(&r))
+		;
+	if (r.ring)
+		ring_write(&r);
+	else
+		output_end(&r);
+	if (!r.ring || r.side.lost)
+		progress(&r, true);
+	if (r.command)
+		status = workload_end(sig ?: SIGTERM);
+	return status ?: r.failed;
 }
 
 const struct verb verb_record = {
@@ -434,13 +344,19 @@ const struct verb verb_record = {
 	.brief = "record until a command ends, or Ctrl-C",
 	.usage =
 	"record [OPTION]... [COMMAND [ARGUMENT]...]\n"
-	"  -o FILE      write to FILE (default: kdtl.data)\n"
-	"  -d SECONDS   record for SECONDS\n"
-	"  -s SOURCE    kdtl_sched or kdtl_vpa (default: the best there is)\n"
-	"  -C CPUS      record CPUS, such as 0-3,8 (default: all)\n"
-	"  -w MS        record only dispatches after a wait of MS ms or longer\n"
-	"  -m PAGES     pages of log per CPU, a power of two\n"
-	"  -i           record also when CPUs become idle\n"
-	"  -q           print neither progress nor summary",
+	"  -o FILE          write to FILE (default: kdtl.data); -: to standard output\n"
+	"  -d SECONDS       record for SECONDS\n"
+	"  -s SOURCE        kdtl_sched or kdtl_vpa (default: the best there is)\n"
+	"  -C CPUS          record CPUS, such as 0-3,8 (default: all)\n"
+	"  -w MS            record only dispatches after a wait of MS ms or longer\n"
+	"  -m PAGES         pages of log per CPU, a power of two\n"
+	"  -i               record also when CPUs become idle\n"
+	"  --ring SECONDS   keep the last SECONDS in memory, and write them to FILE at\n"
+	"                   SIGUSR2, at Ctrl-\\, and at the end\n"
+	"  --on-alarm       write them at each alarm of kdtl_watch, too\n"
+	"  --max-size SIZE  stop when FILE has SIZE, such as 100M\n"
+	"  --rotate NUMBER  keep so many old files, FILE.1 being the newest, and with\n"
+	"                   --max-size go on in a new one instead\n"
+	"  -q               print neither progress nor summary",
 	.run = cmd_record,
 };

@@ -4,7 +4,7 @@
 #include <search.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
-#include <sys/uio.h>
+#include <unistd.h>
 
 #include "kdtl.h"
 
@@ -13,17 +13,26 @@
 /* How often one call begins anew if records are lost faster than they are read. */
 #define TRIES		4
 
-void write_chunk(int out, const char *path, enum kdtl_chunk_type type, const void *data,
-		 size_t size)
+/* A pipe may take less than all at once. */
+void side_write(struct side *s, const void *data, size_t size)
 {
-	struct kdtl_chunk head = { htobe32(type), htobe32(size) };
-	const struct iovec v[] = {
-		{ &head, sizeof(head) },
-		{ (void *)data, data ? size : 0 },
-	};
+	ssize_t n;
 
-	if (writev(out, v, ARRAY_SIZE(v)) != (ssize_t)(v[0].iov_len + v[1].iov_len))
-		die("%s", path);
+	for (s->size += size; size; size -= n, data += n) {
+		n = write(s->out, data, size);
+		if (n <= 0)
+			die("%s", s->path);
+	}
+}
+
+/* The data may follow later. */
+void write_chunk(struct side *s, enum kdtl_chunk_type type, const void *data, size_t size)
+{
+	const struct kdtl_chunk head = { htobe32(type), htobe32(size) };
+
+	side_write(s, &head, sizeof(head));
+	if (data)
+		side_write(s, data, size);
 }
 
 static int by_id(const void *a, const void *b)
@@ -66,7 +75,7 @@ static void save_cgroup(struct side *s, uint64_t id)
 		err = ioctl(s->dev, KDTL_IOC_CGROUP, &req);
 	} while (err && errno == EAGAIN);
 	if (!err)
-		write_chunk(s->out, s->path, KDTL_CHUNK_CGROUP, &chunk,
+		write_chunk(s, KDTL_CHUNK_CGROUP, &chunk,
 			    sizeof(chunk.id) + (req.len + 8) / 8 * 8);
 	else if (errno != ENOENT)
 		die("/dev/kdtl");
@@ -79,7 +88,7 @@ static void save(struct side *s, struct kdtl_task *task, unsigned int nr)
 		task[i] = task_in_file(task[i]);
 	}
 	if (nr)
-		write_chunk(s->out, s->path, KDTL_CHUNK_TASKS, task, nr * sizeof(*task));
+		write_chunk(s, KDTL_CHUNK_TASKS, task, nr * sizeof(*task));
 }
 
 static struct kdtl_stream_tasks next(struct side *s, uint64_t seq, struct kdtl_task *task)
@@ -106,7 +115,7 @@ static void begin_anew(struct side *s, uint64_t seq)
 	struct kdtl_task task[RECORDS];
 	unsigned int n;
 
-	write_chunk(s->out, s->path, KDTL_CHUNK_RESET, NULL, 0);
+	write_chunk(s, KDTL_CHUNK_RESET, NULL, 0);
 	do {
 		req = next(s, req.seq, task);
 		for (n = 0; n < req.nr && task[n].seq <= seq; n++)
@@ -140,4 +149,14 @@ void side_save(struct side *s)
 		if (!req.nr)
 			return;
 	}
+}
+
+/* A new file, which needs all that holds. */
+void side_begin(struct side *s, int out)
+{
+	s->out = out;
+	s->size = 0;
+	s->seq = 0;
+	tdestroy(s->cgroups, free);
+	s->cgroups = NULL;
 }

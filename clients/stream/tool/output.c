@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The file, or the stream, that a recording goes to. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "record.h"
+
+/* Capacity of a pipe. */
+#define PIPE_BYTES	(1 << 16)
+
+/* That of a file which an error may leave unfinished; NULL: none. */
+static struct record *unfinished;
+
+static void save_clock(struct record *r, uint64_t ticks, uint64_t realtime)
+{
+	const struct clock_pair pair = { htobe64(ticks), htobe64(realtime) };
+
+	write_chunk(&r->side, KDTL_CHUNK_CLOCK, &pair, sizeof(pair));
+}
+
+/*
+ * The clock is slewed, or set, so its time is recorded again and again.  If it was @set just
+ * now, a pair says what it would be otherwise, so that a reader does not take the step for
+ * a slew.
+ */
+void output_clock(struct record *r, bool set)
+{
+	const struct kdtl_stream_clock clock = session_clock(r);
+	const uint64_t before = clock.ticks - 1, freq = session_info(r).tb_freq;
+
+	if (set && r->clock.ticks && before > r->clock.ticks)
+		save_clock(r, before, r->clock.realtime +
+			   ticks_at_to_ns(freq, before - r->clock.ticks));
+	save_clock(r, clock.ticks, clock.realtime);
+	r->clock = (struct clock_pair){ clock.ticks, clock.realtime };
+}
+
+/* What the head says of the entries since @first began. */
+void output_set_head(struct record *r, const struct part *first, uint64_t entries)
+{
+	const struct kdtl_stream_info info = session_info(r);
+	const struct kdtl_stream_clock clock = session_clock(r);
+	struct utsname uts;
+
+	uname(&uts);
+	r->head = (struct kdtl_file){
+		.magic = KDTL_FILE_MAGIC,
+		.size = htobe32(sizeof(r->head)),
+		.tb_freq = htobe64(info.tb_freq),
+		.tb_boot = htobe64(info.tb_boot),
+		/* Of readers that do not know KDTL_CHUNK_CLOCK. */
+		.boot_time = htobe64(clock.realtime -
+				     ticks_at_to_ns(info.tb_freq, clock.ticks - info.tb_boot)),
+		.lost = htobe64(info.lost - first->lost),
+		.entries = htobe64(entries),
+		.tasks_lost = htobe64(r->side.lost - first->tasks_lost),
+	};
+	strcpy(r->head.source, info.source);
+	snprintf(r->head.host, sizeof(r->head.host), "%.63s", uts.nodename);
+	snprintf(r->head.release, sizeof(r->head.release), "%.63s", uts.release);
+}
+
+/* A part says of itself all that its entries need. */
+void output_begin_part(struct record *r, int fd)
+{
+	*record_part(r) = (struct part){
+		.fd = fd, .since = now_ns(), .lost = session_info(r).lost,
+		.tasks_lost = r->side.lost,
+	};
+	side_begin(&r->side, fd);
+}
+
+/* What the file had is kept, if it has anything. */
+static int keep_old(const struct record *r)
+{
+	char from[4096], to[4096];
+	struct stat st;
+	unsigned int i = r->rotate;
+
+	if (stat(r->path, &st) || !S_ISREG(st.st_mode) || !st.st_size)
+		return 0;
+	for (; i > 1; i--) {
+		snprintf(from, sizeof(from), "%s.%u", r->path, i - 1);
+		snprintf(to, sizeof(to), "%s.%u", r->path, i);
+		if (rename(from, to) && errno != ENOENT)
+			return -1;
+	}
+	snprintf(to, sizeof(to), r->rotate ? "%s.1" : "%s.old", r->path);
+	return rename(r->path, to);
+}
+
+/* Returns -1 and sets errno if that fails. */
+int output_create(const struct record *r)
+{
+	if (keep_old(r))
+		return -1;
+	return open(r->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+}
+
+/* The reader should learn that it was no SIGKILL. */
+static void at_exit(void)
+{
+	if (!unfinished)
+		return;
+	unfinished->head.complete = htobe32(KDTL_FAILED);
+	unfinished->head.entries = htobe64(record_part(unfinished)->entries);
+	pwrite(record_part(unfinished)->fd, &unfinished->head, sizeof(unfinished->head), 0);
+}
+
+/* A new file, or a stream. */
+void output_begin(struct record *r, int fd)
+{
+	static bool registered;
+
+	if (fd < 0)
+		die("%s", r->path);
+	r->nr = 1;
+	output_begin_part(r, fd);
+	r->side.path = record_is_stream(r) ? "standard output" : r->path;
+	r->side.dev = r->dev;
+	output_set_head(r, record_part(r), 0);
+	side_write(&r->side, &r->head, sizeof(r->head));
+	if (!record_is_stream(r) && lseek(fd, sizeof(r->head), SEEK_SET) < 0)
+		die("%s: must be a file, or -o -", r->path);
+	output_clock(r, false);
+	if (record_is_stream(r))
+		return;
+	unfinished = r;
+	if (!registered)
+		registered = !atexit(at_exit);
+}
+
+/* Without copying them. */
+static ssize_t splice_entries(struct record *r)
+{
+	ssize_t n, left, done;
+
+	n = splice(r->dev, NULL, r->pipe[1], NULL, PIPE_BYTES, SPLICE_F_NONBLOCK);
+	if (n <= 0)
+		return n;
+	/* These entries are not newer than the tasks that are saved here. */
+	side_save(&r->side);
+	write_chunk(&r->side, KDTL_CHUNK_ENTRIES, NULL, n);
+	for (left = n; left; left -= done) {
+		done = splice(r->pipe[0], NULL, r->side.out, NULL, left, 0);
+		if (done <= 0)
+			die("%s", r->side.path);
+	}
+	r->side.size += n;
+	return n;
+}
+
+/*
+ * Whoever reads a stream might keep the log's pages, or might be a socket.  Appending to a
+ * file is no splice either.
+ */
+static ssize_t copy_entries(struct record *r)
+{
+	static char entries[PIPE_BYTES / sizeof(struct kdtl_entry) * sizeof(struct kdtl_entry)];
+	const ssize_t n = read(r->dev, entries, sizeof(entries));
+
+	if (n <= 0)
+		return n;
+	side_save(&r->side);
+	write_chunk(&r->side, KDTL_CHUNK_ENTRIES, entries, n);
+	return n;
+}
+
+/*
+ * Move what there is.  The number of rounds is limited, since new entries may come as fast
+ * as they go.  Returns false when the session has been stopped and all was moved, or when
+ * the file is full.
+ */
+bool output_drain(struct record *r)
+{
+	ssize_t n = -1;
+	int rounds = 256;
+
+	while (rounds-- && !r->full) {
+		n = record_is_stream(r) ? copy_entries(r) : splice_entries(r);
+		if (n <= 0)
+			break;
+		r->entries += n / sizeof(struct kdtl_entry);
+		record_part(r)->entries += n / sizeof(struct kdtl_entry);
+		if (r->ring) {
+			ring_turn(r);
+		} else if (r->max_size && r->side.size >= r->max_size) {
+			if (r->rotate) {
+				output_end(r);
+				output_begin(r, output_create(r));
+			} else {
+				r->full = true;
+			}
+		}
+	}
+	if (n < 0 && errno != EAGAIN)
+		die("/dev/kdtl");
+	return n && !r->full;
+}
+
+/* Make the file or the stream complete. */
+void output_end(struct record *r)
+{
+	struct part *part = record_part(r);
+	struct kdtl_end end;
+
+	output_clock(r, false);
+	output_set_head(r, part, part->entries);
+	r->head.complete = htobe32(KDTL_COMPLETE);
+	if (record_is_stream(r)) {
+		end = (struct kdtl_end){
+			r->head.boot_time, r->head.lost, r->head.entries, r->head.tasks_lost,
+		};
+		write_chunk(&r->side, KDTL_CHUNK_END, &end, sizeof(end));
+		return;
+	}
+	if (pwrite(part->fd, &r->head, sizeof(r->head), 0) != sizeof(r->head))
+		die("%s", r->path);
+	unfinished = NULL;
+	if (fsync(part->fd) && errno != EINVAL)
+		die("%s", r->path);
+	if (r->rotate)
+		close(part->fd);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* kdtl record: declarations shared by its files. */
+#ifndef KDTL_RECORD_H
+#define KDTL_RECORD_H
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include "kdtl.h"
+
+/* The ring's parts: one is filled, the others have at least the seconds asked for. */
+#define RING_PARTS	5
+
+/**
+ * struct part - a part of the ring, or a file: it needs nothing that comes before it
+ * @fd: where it is
+ * @since: when it began, CLOCK_MONOTONIC in ns
+ * @entries: their number
+ * @lost: entries that were lost before it began
+ * @tasks_lost: records of tasks that were lost before it began
+ */
+struct part {
+	int		fd;
+	uint64_t	since;
+	uint64_t	entries;
+	uint64_t	lost;
+	uint64_t	tasks_lost;
+};
+
+/**
+ * struct record - a recording that is made
+ * @path: the file; "-": standard output
+ * @command: what runs meanwhile; NULL: nothing
+ * @seconds: for how long; 0: until something else ends it
+ * @ring: keep the last so many seconds in memory; 0: write all
+ * @on_alarm: write the ring when kdtl_watch has an alarm
+ * @max_size: limit on a file's size, or on the ring's; 0: none
+ * @rotate: keep so many old files, and go on in a new one at the limit
+ * @quiet: print neither progress nor a summary
+ * @idle_if_known: leave idle out if the source does not tell
+ * @attr: of the session
+ * @cpus: which it asks for
+ * @dev: /dev/kdtl
+ * @pipe: on the way from there
+ * @head: of the file
+ * @part: the ring's parts, oldest first; only the last one is used without --ring
+ * @nr: their number
+ * @start: when it began, CLOCK_MONOTONIC in ns
+ * @entries: number of all that were read
+ * @clock: the last clock pair that was recorded
+ * @full: the limit is reached
+ * @failed: the ring could not be written once
+ * @side: what goes beside the entries
+ */
+struct record {
+	const char		*path;
+	char			**command;
+	double			seconds;
+	double			ring;
+	bool			on_alarm;
+	uint64_t		max_size;
+	unsigned int		rotate;
+	bool			quiet;
+	bool			idle_if_known;
+	struct kdtl_stream_attr	attr;
+	cpu_set_t		*cpus;
+
+	int			dev;
+	int			pipe[2];
+	struct kdtl_file	head;
+	struct part		part[RING_PARTS];
+	unsigned int		nr;
+	uint64_t		start;
+	uint64_t		entries;
+	struct clock_pair	clock;
+	bool			full;
+	bool			failed;
+	struct side		side;
+};
+
+static inline bool record_is_stream(const struct record *r)
+{
+	return !strcmp(r->path, "-");
+}
+
+/* The part that is written now. */
+static inline struct part *record_part(struct record *r)
+{
+	return &r->part[r->nr - 1];
+}
+
+/* record.c */
+uint64_t now_ns(void);
+void record_catch_signals(sigset_t *mask);
+void record_release_signals(const sigset_t *mask);
+int record_loop(struct record *r, const sigset_t *mask);
+
+/* session.c */
+void session_open(struct record *r);
+struct kdtl_stream_info session_info(const struct record *r);
+struct kdtl_stream_clock session_clock(const struct record *r);
+void session_start(const struct record *r);
+void session_stop(const struct record *r);
+void session_close(struct record *r);
+
+/* output.c */
+void output_begin_part(struct record *r, int fd);
+void output_clock(struct record *r, bool set);
+void output_set_head(struct record *r, const struct part *first, uint64_t entries);
+int output_create(const struct record *r);
+void output_begin(struct record *r, int fd);
+bool output_drain(struct record *r);
+void output_end(struct record *r);
+
+/* ring.c */
+void ring_begin(struct record *r);
+void ring_turn(struct record *r);
+void ring_write(struct record *r);
+int ring_open_alarms(void);
+bool ring_alarm_came(int fd);
+
+/* workload.c */
+void workload_start(char **command, const sigset_t *mask, bool ring);
+bool workload_ended(void);
+int workload_end(int sig);
+
+#endif /* KDTL_RECORD_H */

@@ -103,6 +103,25 @@ inorder_one_reader()
 	! cat $debug/kdtl_inorder <$debug/kdtl_inorder 2>/dev/null
 }
 
+# --- gaps -------------------------------------------------------------------------
+
+gaps_lost()
+{
+	[ "$(awk '/\[kdtl_gaps\]$/ { print $10 }' $debug/kdtl/sessions)" -gt 0 ]
+}
+
+# The area has room for 85 dispatches, and more come while the thread does not read.
+gaps()
+{
+	load kdtl_gaps pause_ms=10000 && until_true gaps_lost || return
+	dmesg -c >/dev/null
+	unload kdtl_gaps || return
+	dmesg | sed -n 's/.*kdtl_gaps: \([0-9]*\) dispatches: \([0-9]*\) read, \([0-9]*\) lost in \([0-9]*\) gaps/\1 \2 \3 \4/p' >/tmp/gaps
+	read -r produced read lost gaps </tmp/gaps || return
+	note "$produced dispatches: $read read, $lost lost in $gaps gaps"
+	[ "$read" -gt 0 ] && [ "$gaps" -gt 0 ] && is $((read + lost)) "$produced"
+}
+
 # --- overload ---------------------------------------------------------------------
 
 # alarms CPU: how many there were.
@@ -237,7 +256,7 @@ perf_agrees()
 need kdtl kdtl_sched
 have_module kdtl_top || skip_all "no examples: CONFIG_KDTL_EXAMPLES"
 
-plan 16
+plan 17
 ok "top: it loads" load kdtl_top
 ok "top: dispatches and waits are those of schedstat" top_agrees
 ok "top: the longest waits first" top_is_sorted
@@ -247,6 +266,7 @@ ok "inorder: all CPUs in the order of time" inorder
 ok "inorder: in pieces" inorder_in_pieces
 ok "inorder: one reader at a time" inorder_one_reader
 ok "inorder: it unloads" unload kdtl_inorder
+ok "gaps: what was read and what is missing is all there was" gaps
 ok "overload: alarms" load kdtl_overload wait_ms=300 pause_ms=100
 ok "overload: a busy CPU, again and again" overload
 ok "overload: it unloads" unload kdtl_overload

@@ -33,9 +33,20 @@ static unsigned int min_wait_us;
 module_param(min_wait_us, uint, 0644);
 MODULE_PARM_DESC(min_wait_us, "shortest wait that is traced, in us, for the next session (default 0: every entry)");
 
+/* With 0 the thread would run all the time, and with the largest numbers never. */
+static int period_set(const char *val, const struct kernel_param *kp)
+{
+	return param_set_uint_minmax(val, kp, 1, 3600 * MSEC_PER_SEC);
+}
+
+static const struct kernel_param_ops period_ops = {
+	.set = period_set,
+	.get = param_get_uint,
+};
+
 static unsigned int period_ms = 100;
-module_param(period_ms, uint, 0644);
-MODULE_PARM_DESC(period_ms, "longest time until an entry is traced, in ms (default 100)");
+module_param_cb(period_ms, &period_ops, &period_ms, 0644);
+MODULE_PARM_DESC(period_ms, "longest time until an entry is traced, in ms (1 to 3600000, default 100)");
 
 static struct task_struct *thread;
 static DECLARE_WAIT_QUEUE_HEAD(wake);
@@ -105,7 +116,7 @@ static void reader_loop(struct kdtl_session *s, struct kdtl_merge *m,
 
 	kdtl_timebase_sync(s, &tb);
 	while (READ_ONCE(listened) && !kthread_should_stop()) {
-		kdtl_wait(s, msecs_to_jiffies(READ_ONCE(period_ms)) ?: 1);
+		kdtl_wait(s, msecs_to_jiffies(READ_ONCE(period_ms)));
 		kdtl_merge_sync(m);
 		kdtl_timebase_sync(s, &tb);
 		kdtl_trace_behind_round();

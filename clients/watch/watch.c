@@ -24,9 +24,20 @@ static unsigned int threshold_ms = 500;
 module_param(threshold_ms, uint, 0444);
 MODULE_PARM_DESC(threshold_ms, "longest wait that is not reported, in ms, 0: report none (default 500; by CPU, cgroup and priority in debugfs)");
 
+/* 0 would mean the default, and the largest numbers for ever. */
+static int period_set(const char *val, const struct kernel_param *kp)
+{
+	return param_set_uint_minmax(val, kp, 1, 3600 * MSEC_PER_SEC);
+}
+
+static const struct kernel_param_ops period_ops = {
+	.set = period_set,
+	.get = param_get_uint,
+};
+
 static unsigned int period_ms = 100;
-module_param(period_ms, uint, 0644);
-MODULE_PARM_DESC(period_ms, "longest time between two looks, in ms (default 100)");
+module_param_cb(period_ms, &period_ops, &period_ms, 0644);
+MODULE_PARM_DESC(period_ms, "longest time between two looks, in ms (1 to 3600000, default 100)");
 
 /* How long the task of @e may wait. */
 static u64 watch_threshold_of(const struct kdtl_span *span, const struct kdtl_entry *e)

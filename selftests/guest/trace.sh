@@ -361,7 +361,7 @@ traced_some()
 # With an endless period nothing wakes the thread: its own dispatches do not either.
 bounded()
 {
-	load kdtl_trace period_ms=1000000000 && listen && find_thread &&
+	load kdtl_trace period_ms=3600000 && listen && find_thread &&
 		until_true sleeps || return
 	usleep 10000
 	was=$(switches)

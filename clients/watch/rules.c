@@ -14,6 +14,7 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/string_helpers.h>
 
 #include "watch.h"
 
@@ -269,7 +270,7 @@ int watch_rules_write(char *line)
 }
 
 /**
- * watch_rules_show() - print the rules as they can be written
+ * watch_rules_show() - print the rules as they can be written, control characters escaped
  * @m: where to
  *
  * Context: may sleep.
@@ -285,8 +286,12 @@ void watch_rules_show(struct seq_file *m)
 		if (rule_class_ms[i] != RULE_NONE)
 			seq_printf(m, "prio %s %u\n", rule_names[i], rule_class_ms[i]);
 	}
-	list_for_each_entry(g, &rule_groups, list)
-		seq_printf(m, "cgroup %s %u\n", g->path, g->ms);
+	list_for_each_entry(g, &rule_groups, list) {
+		seq_puts(m, "cgroup ");
+		/* A cgroup's name may have any byte, which a terminal would obey. */
+		seq_escape_mem(m, g->path, strlen(g->path), ESCAPE_HEX | ESCAPE_NAP, NULL);
+		seq_printf(m, " %u\n", g->ms);
+	}
 	mutex_unlock(&rule_lock);
 }
 

@@ -10,6 +10,7 @@
 . "$(dirname "$0")/ktap.sh"
 
 cpus=/sys/kernel/debug/kdtl_watch/cpus
+rules=/sys/kernel/debug/kdtl_watch/rules
 tracing=/sys/kernel/tracing
 threshold=1000
 
@@ -57,6 +58,38 @@ refuses()
 		! echo "$bad" >$cpus 2>/dev/null || return
 	done
 	is "$(seen 0 2)" $threshold
+}
+
+# refuses_period MS: to load with it, and to change to it.
+refuses_period()
+{
+	period=/sys/module/kdtl_watch/parameters/period_ms
+	! load kdtl_watch period_ms="$1" 2>/dev/null || { unload kdtl_watch; return 1; }
+	dmesg | tail -n 4 | grep -q "$1' invalid for parameter .period_ms'" || return
+	load kdtl_watch || return
+	# shellcheck disable=SC2320 # echo's status is write's
+	! echo "$1" 2>/dev/null >$period && is "$(cat $period)" 100 && unload kdtl_watch
+}
+
+# More than there is memory for: an errno and a line, and no backtrace.
+too_large()
+{
+	cap=/sys/module/kdtl/parameters/max_session_mb
+	was=$(cat $cap)
+	echo 100000000 >$cap
+	dmesg -c >/dev/null
+	load "$1" aux_pages=1048576 2>/dev/null && unload "$1"
+	echo "$was" >$cap
+	! is_loaded "$1" && dmesg | grep -q "$1: no session of kdtl_sched" &&
+		! dmesg | grep -E 'Call Trace|WARNING|allocation failure'
+}
+
+# A rule's path does not steer the terminal of who reads the rules.
+rules_are_escaped()
+{
+	printf 'cgroup /x\033[2J\233\nforged 5\n' >$rules || return
+	grep -q -F 'cgroup /x\x1b[2J\x9b\x0aforged 5' $rules &&
+		printf 'cgroup /x\033[2J\233\nforged -\n' >$rules && ! grep forged $rules
 }
 
 # The CPU is everyone's again.
@@ -124,11 +157,16 @@ is_named()
 	grep -q 'forged$' /proc/[0-9]*/comm 2>/dev/null
 }
 
-# A newline in a task's name begins no line of the log.
+# A newline in a task's name begins no line of the log, and no sequence in it reaches the
+# terminal.
 not_forged()
 {
-	dmesg | grep -q 'kdtl_watch: CPU 1: x\\nforged:[0-9]* waited' &&
-		! dmesg | grep '^[^a-z]*forged'
+	echo 1 >/sys/kernel/debug/kdtl_recorder/trigger
+	dmesg >/tmp/forged
+	grep -q -F 'x\e[2J\233\nforged:' /tmp/forged &&
+		grep -q 'kdtl_watch: CPU 1: x.*forged:[0-9]* waited' /tmp/forged &&
+		grep -q 'kdtl_recorder: .* x.*forged:[0-9]* ' /tmp/forged &&
+		! grep '^[^a-z]*forged' /tmp/forged && ! grep -q "$(printf '[\033\233]')" /tmp/forged
 }
 
 none()
@@ -154,7 +192,12 @@ done
 # on it.
 taskset -p 1 $$ >/dev/null
 
-plan 18
+plan 23
+dmesg -c >/dev/null
+ok "a period of 0 is refused" refuses_period 0
+ok "and one without end" refuses_period 4294967295
+ok "an area for which there is no memory" too_large kdtl_watch
+ok "the same of the recorder" too_large kdtl_recorder
 dmesg -c >/dev/null
 ok "the recorder loads" load kdtl_recorder lines=200 ms=4000
 ok "the watch loads" load kdtl_watch threshold_ms=$threshold uevent=1
@@ -163,6 +206,7 @@ ok "idle for 5 s: it is quiet" idle
 ok "it logs only what is late" logs_only_late
 ok "thresholds by CPU" thresholds
 ok "what is no threshold is refused" refuses
+ok "a rule's path is printed without control characters" rules_are_escaped
 
 # busybox runs the command for every event, with its variables.
 uevents=$(mktemp)
@@ -174,8 +218,7 @@ echo -1 >/proc/sys/kernel/sched_rt_runtime_us
 background taskset 2 sh -c 'while :; do usleep 10000; done'
 # A script's name is its task's name. This one always wants CPU 1.
 names=$(mktemp -d)
-cat >"$names/x
-forged" <<'EOF'
+cat >"$names/$(printf 'x\033[2J\233\nforged')" <<'EOF'
 #!/bin/sh
 while :; do :; done
 EOF

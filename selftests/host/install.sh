@@ -116,7 +116,7 @@ needs_kmod()
 	(cd -- "$image" && find . -type f | sort) >"$work/files"
 	rm -- "$image/usr/bin/kdtl"
 	for action in install uninstall; do
-		! without_kmod "${install[@]}" $action 2>"$work/log" &&
+		! without_kmod "${install[@]}" "$action" 2>"$work/log" &&
 			grep 'install the package kmod' "$work/log" || { cat "$work/log"; return 1; }
 		(cd -- "$image" && find . -type f | sort) >"$work/files.now"
 		diff <(grep -v -x ./usr/bin/kdtl "$work/files") "$work/files.now" || return
@@ -129,7 +129,7 @@ names_headers()
 	local target
 
 	for target in modules install; do
-		! make -s -C "$work/kdtl" KDIR=/nowhere DESTDIR="$work/root" $target \
+		! make -s -C "$work/kdtl" KDIR=/nowhere DESTDIR="$work/root" "$target" \
 			2>"$work/log" || return
 		grep "apt install linux-headers-$(uname -r)" "$work/log" &&
 			grep 'KDIR=/nowhere' "$work/log" || { cat "$work/log"; return 1; }

@@ -12,7 +12,7 @@
 /* In the order in which they are needed. */
 static const struct verb *const verbs[] = {
 	&verb_list, &verb_record, &verb_why, &verb_report, &verb_diff, &verb_map,
-	&verb_print, &verb_histogram, &verb_ctf, &verb_export,
+	&verb_top, &verb_print, &verb_histogram, &verb_ctf, &verb_export,
 };
 
 /* The verb that runs; NULL: not known yet. */
@@ -45,11 +45,15 @@ const char *const preempt_names[NR_PREEMPT_NAMES] = {
 	"H_CONFER_ADJUNCT", "hcall_adjunct", "HDEC_adjunct",
 };
 
+void (*at_die)(void);
+
 void die(const char *fmt, ...)
 {
 	const int error = errno;
 	va_list args;
 
+	if (at_die)
+		at_die();
 	fflush(stdout);
 	fputs("kdtl: ", stderr);
 	va_start(args, fmt);

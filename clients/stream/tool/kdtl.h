@@ -156,9 +156,10 @@ struct verb {
 };
 
 extern const struct verb verb_list, verb_record, verb_why, verb_report, verb_diff, verb_map,
-	verb_print, verb_histogram, verb_ctf, verb_export;
+	verb_top, verb_print, verb_histogram, verb_ctf, verb_export;
 
 /* kdtl.c */
+extern void (*at_die)(void);	/* NULL: nothing to do before its message */
 int open_device(void);
 
 #define NS_TEXT		24
@@ -428,5 +429,72 @@ bool record_live_interrupted(void);
 
 /* record.c */
 double parse_seconds(const char *option, const char *text);
+
+/**
+ * struct entries - as they were read
+ * @entry: the entries
+ * @nr: their number
+ * @room: elements that @entry has room for
+ */
+struct entries {
+	struct kdtl_entry	*entry;
+	size_t			nr;
+	size_t			room;
+};
+
+/**
+ * struct live_cpu - a CPU of a live recording
+ * @last: its last entry that is older than all others; timebase 0: none
+ * @end: says that its last task has it to the end
+ * @nr: number of its entries, while they are sorted
+ * @first: where the recording has its entries
+ * @next: behind these
+ */
+struct live_cpu {
+	struct kdtl_entry	last;
+	struct kdtl_entry	end;
+	size_t			nr;
+	const struct kdtl_entry	**first;
+	const struct kdtl_entry	**next;
+};
+
+/**
+ * struct live - /dev/kdtl, an interval after the other
+ * @dev: /dev/kdtl
+ * @r: the last interval and the one before; its other times and paths hold, too
+ * @from: begin of the last interval, in ticks
+ * @until: its end
+ * @lost: entries that were lost in it
+ * @idle: the source tells when a CPU becomes idle
+ * @before: entries of the interval before the last one
+ * @now: entries of the last interval
+ * @fresh: those that were read since
+ * @cpu: the CPUs, by number
+ * @nr_cpus: the highest number, and 1
+ * @seq: number of the last record of a task
+ * @sure: losses of records up to this one are known
+ * @max_tasks: with more records than these, begin anew; 0: find out
+ */
+struct live {
+	int			dev;
+	struct recording	r;
+	uint64_t		from;
+	uint64_t		until;
+	uint64_t		lost;
+	bool			idle;
+	struct entries		before;
+	struct entries		now;
+	struct entries		fresh;
+	struct live_cpu		*cpu;
+	size_t			nr_cpus;
+	uint64_t		seq;
+	uint64_t		sure;
+	size_t			max_tasks;
+};
+
+/* interval.c */
+void live_begin(struct live *l, struct kdtl_stream_attr *attr);
+bool live_read(struct live *l);
+void live_take(struct live *l);
 
 #endif /* KDTL_TOOL_H */

@@ -72,6 +72,20 @@ struct key *key_of(struct keys *k, const struct recording *r, const struct kdtl_
 	return *found;
 }
 
+static void free_key(void *p)
+{
+	struct key *key = p;
+
+	free((char *)key->name);
+	free(key);
+}
+
+void keys_free(struct keys *k)
+{
+	tdestroy(k->tree, free_key);
+	*k = (struct keys){ .by = k->by };
+}
+
 const char *key_text(char to[CELL_TEXT], const struct keys *k, const struct key *key)
 {
 	char name[PRINTABLE(KDTL_CGROUP_LEN)];

@@ -96,6 +96,7 @@ size_t parse_rows(const char *text);
 enum by parse_by(const char *text);
 enum by rows_by(const struct recording *r, enum by by, bool asked);
 struct key *key_of(struct keys *k, const struct recording *r, const struct kdtl_entry *e);
+void keys_free(struct keys *k);
 const char *key_text(char to[CELL_TEXT], const struct keys *k, const struct key *key);
 struct dispatch *find_dispatches(const struct recording *r, const struct filter *f,
 				 struct keys *k, uint64_t interval, size_t *nr);

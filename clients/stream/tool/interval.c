@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0
+/* /dev/kdtl live: the last interval, and the one before, as a recording in memory. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "kdtl.h"
+
+#define ENTRIES		(1 << 20)	/* of an interval at most: 48 MB */
+#define READ		(1 << 11)	/* at once */
+#define RECORDS		64		/* as many as the kernel copies at once */
+#define MIN_TASKS	4096		/* fewer records are always kept */
+#define CLOCKS		16		/* pairs that are kept */
+
+static void set_up(struct live *l, struct kdtl_stream_attr *attr)
+{
+	attr->mask = KDTL_MASK_ALL | KDTL_MASK_IDLE;
+	if (!ioctl(l->dev, KDTL_IOC_SETUP, attr)) {
+		l->idle = true;
+		return;
+	}
+	attr->mask = KDTL_MASK_ALL;
+	if (errno == EOPNOTSUPP && !ioctl(l->dev, KDTL_IOC_SETUP, attr))
+		return;
+	if (errno == ENODEV && *attr->source)
+		die("no source %s: see kdtl list", attr->source);
+	if (errno == ENODEV)
+		die("there is no source: load the module kdtl_sched or kdtl_vpa");
+	if (errno == EPERM)
+		die("the log would exceed RLIMIT_MEMLOCK: choose fewer CPUs (--cpu)");
+	die("cannot set up the session; the kernel's log may say why");
+}
+
+static struct kdtl_stream_info session_info(const struct live *l)
+{
+	struct kdtl_stream_info info = { .cpu = -1 };
+
+	if (ioctl(l->dev, KDTL_IOC_INFO, &info))
+		die("/dev/kdtl");
+	return info;
+}
+
+/* The time base now, and what time of day that is. */
+static uint64_t read_clock(struct live *l)
+{
+	struct recording *r = &l->r;
+	struct kdtl_stream_clock clock;
+
+	if (ioctl(l->dev, KDTL_IOC_CLOCK, &clock))
+		die("/dev/kdtl");
+	if (r->nr_clocks == CLOCKS)
+		memmove(r->clock, r->clock + 1, --r->nr_clocks * sizeof(*r->clock));
+	grow(r->clock, r->nr_clocks);
+	r->clock[r->nr_clocks++] = (struct clock_pair){ clock.ticks, clock.realtime };
+	return clock.ticks;
+}
+
+/* Start to log.  There is no interval yet. */
+void live_begin(struct live *l, struct kdtl_stream_attr *attr)
+{
+	struct kdtl_stream_info info;
+
+	*l = (struct live){ .dev = open_device() };
+	set_up(l, attr);
+	info = session_info(l);
+	l->r.head.tb_freq = info.tb_freq;
+	l->r.head.tb_boot = info.tb_boot;
+	memcpy(l->r.head.source, info.source, sizeof(info.source));
+	l->r.sched = !strcmp(info.source, "kdtl_sched");
+	l->r.entry = resized(NULL, sizeof(*l->r.entry));
+	if (ioctl(l->dev, KDTL_IOC_START))
+		die("cannot start recording");
+	l->until = read_clock(l);
+}
+
+/* Take what there is.  Returns false if there is no room: the interval has to end then. */
+bool live_read(struct live *l)
+{
+	struct entries *e = &l->fresh;
+	ssize_t n;
+
+	for (;;) {
+		if (e->room - e->nr < READ && e->room < ENTRIES) {
+			e->room = e->room ? 2 * e->room : 2 * READ;
+			e->entry = resized(e->entry, e->room * sizeof(*e->entry));
+		}
+		if (e->room == e->nr)
+			return false;
+		n = read(l->dev, e->entry + e->nr, (e->room - e->nr) * sizeof(*e->entry));
+		if (n < 0 && errno == EAGAIN)
+			return true;
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			die("/dev/kdtl");
+		e->nr += n / sizeof(*e->entry);
+	}
+}
+
+static struct live_cpu *cpu_of(struct live *l, const struct kdtl_entry *e)
+{
+	for (; l->nr_cpus <= entry_cpu(e); l->nr_cpus++) {
+		grow(l->cpu, l->nr_cpus);
+		l->cpu[l->nr_cpus] = (struct live_cpu){ 0 };
+	}
+	return &l->cpu[entry_cpu(e)];
+}
+
+/* What is forgotten leaves the last entry of each CPU: its task had the CPU from then on. */
+static void next_interval(struct live *l)
+{
+	const struct entries old = l->before;
+
+	for (const struct kdtl_entry *e = old.entry; e < old.entry + old.nr; e++)
+		cpu_of(l, e)->last = *e;
+	l->before = l->now;
+	l->now = l->fresh;
+	l->fresh = (struct entries){ .entry = old.entry, .room = old.room };
+}
+
+static void count(struct live *l, const struct entries *s)
+{
+	for (const struct kdtl_entry *e = s->entry; e < s->entry + s->nr; e++)
+		cpu_of(l, e)->nr++;
+}
+
+static void put(struct live *l, const struct entries *s)
+{
+	for (const struct kdtl_entry *e = s->entry; e < s->entry + s->nr; e++)
+		*cpu_of(l, e)->next++ = e;
+}
+
+/* The CPU is still its last task's: the entry that would come next says so. */
+static void put_end(const struct live *l, struct live_cpu *c)
+{
+	const struct kdtl_entry *e = c->next[-1];
+	const uint64_t last = be64toh(e->timebase);
+
+	c->end = (struct kdtl_entry){
+		.dispatch_reason = KDTL_DISPATCH_IDLE,
+		.processor_id = e->processor_id,
+		.timebase = htobe64(last > l->until ? last : l->until),
+		.fault_addr = htobe64((uint32_t)entry_pid(e)),
+	};
+	*c->next++ = &c->end;
+}
+
+/*
+ * The entries by CPU, and those of a CPU in the order of time, as the kernel gave them: no
+ * need to sort.
+ */
+static void arrange(struct live *l)
+{
+	const bool ends = l->idle && !l->lost;
+	struct recording *r = &l->r;
+	const struct kdtl_entry **at;
+	struct live_cpu *c;
+
+	count(l, &l->before);
+	count(l, &l->now);
+	r->entry = resized(r->entry, (l->before.nr + l->now.nr + 2 * l->nr_cpus + 1) *
+			   sizeof(*r->entry));
+	at = r->entry;
+	for (c = l->cpu; c < l->cpu + l->nr_cpus; c++) {
+		c->first = c->next = at;
+		if (c->last.timebase)
+			*c->next++ = &c->last;
+		at = c->next + c->nr;
+		at += ends && at > c->first;
+		c->nr = 0;
+	}
+	r->nr = at - r->entry;
+	put(l, &l->before);
+	put(l, &l->now);
+	for (c = l->cpu; ends && c < l->cpu + l->nr_cpus; c++) {
+		if (c->next > c->first)
+			put_end(l, c);
+	}
+}
+
+static void add_cgroup(struct live *l, uint64_t id)
+{
+	struct recording *r = &l->r;
+	char path[KDTL_CGROUP_LEN];
+	struct kdtl_stream_cgroup req = {
+		.id = id, .path = (uintptr_t)path, .len = sizeof(path),
+	};
+	size_t i;
+
+	if (cgroup_path(r, id) || ioctl(l->dev, KDTL_IOC_CGROUP, &req))
+		return;
+	grow(r->cgroup, r->nr_cgroups);
+	for (i = r->nr_cgroups++; i && r->cgroup[i - 1].id > id; i--)
+		r->cgroup[i] = r->cgroup[i - 1];
+	r->cgroup[i] = (struct cgroup){ id, strdup(path) };
+	if (!r->cgroup[i].path)
+		die("no memory");
+}
+
+/* All that the kernel still has comes again.  Up to @sure, losses do not matter then. */
+static void forget_tasks(struct live *l, uint64_t sure)
+{
+	struct recording *r = &l->r;
+
+	while (r->nr_cgroups)
+		free((void *)r->cgroup[--r->nr_cgroups].path);
+	r->nr_tasks = 0;
+	l->max_tasks = 0;
+	l->seq = 0;
+	l->sure = sure;
+}
+
+/* @nr: 0 if there are no more. */
+static bool next_tasks(struct live *l, struct kdtl_task *task, struct kdtl_stream_tasks *req)
+{
+	*req = (struct kdtl_stream_tasks){
+		.seq = l->seq, .tasks = (uintptr_t)task, .nr = RECORDS,
+	};
+	if (!ioctl(l->dev, KDTL_IOC_TASKS, req))
+		return req->nr || req->lost;
+	/* They change all the time: next time, then. */
+	if (errno != EOPNOTSUPP && errno != EAGAIN)
+		die("/dev/kdtl");
+	return false;
+}
+
+/* Read the records that are new.  If too many are held, begin anew with those that hold. */
+static void read_tasks(struct live *l)
+{
+	static const void *before_all;
+	struct kdtl_task task[RECORDS];
+	struct recording *r = &l->r;
+	struct kdtl_stream_tasks req;
+	unsigned int tries = 4;
+	bool any = false;
+
+	if (l->max_tasks && r->nr_tasks > l->max_tasks)
+		forget_tasks(l, l->seq);
+	while (tries && next_tasks(l, task, &req)) {
+		if (req.lost && req.seq > l->sure) {
+			/* What was known of a task need not hold any more. */
+			forget_tasks(l, req.seq);
+			r->reset = &before_all;
+			r->nr_resets = 1;
+			tries--;
+			continue;
+		}
+		for (unsigned int i = 0; i < req.nr; i++) {
+			add_cgroup(l, task[i].cgroup);
+			grow(r->task, r->nr_tasks);
+			r->task[r->nr_tasks++] = (struct task){ task[i], r->nr_resets };
+		}
+		l->seq = req.seq;
+		any = true;
+	}
+	if (any)
+		tasks_sort(r);
+	if (!l->max_tasks)
+		l->max_tasks = 2 * r->nr_tasks > MIN_TASKS ? 2 * r->nr_tasks : MIN_TASKS;
+}
+
+/*
+ * End the interval that began at the last call, and make the recording: its entries are
+ * sorted by CPU, and those of the interval are in @l->now.
+ */
+void live_take(struct live *l)
+{
+	uint64_t lost;
+
+	l->from = l->until;
+	l->until = read_clock(l);
+	live_read(l);
+	next_interval(l);
+	/* The entries are not newer than the tasks that are read here. */
+	read_tasks(l);
+	lost = session_info(l).lost;
+	l->lost = lost - l->r.head.lost;
+	l->r.head.lost = lost;
+	arrange(l);
+}

@@ -1,0 +1,620 @@
+// SPDX-License-Identifier: GPL-2.0
+/* kdtl top: what kdtl report says of a recording, of the last seconds, again and again. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+#ifdef HAVE_NCURSES
+#include <curses.h>
+#endif
+
+#include "rows.h"
+
+#define MS		1e6
+#define HEAD_LINES	4	/* above the rows */
+#define NARROW		60	/* columns; some of the table's are left out then */
+
+/**
+ * struct sort - an order of the rows
+ * @key: on the keyboard
+ * @name: in words
+ * @value: the rows with the highest values come first
+ */
+struct sort {
+	char		key;
+	const char	*name;
+	uint64_t	(*value)(const struct row *row);
+};
+
+static uint64_t waited(const struct row *row)
+{
+	return row->waited;
+}
+
+static uint64_t longest(const struct row *row)
+{
+	return row->max;
+}
+
+static uint64_t ran(const struct row *row)
+{
+	return row->ran;
+}
+
+static uint64_t dispatches(const struct row *row)
+{
+	return row->nr;
+}
+
+static uint64_t throttled(const struct row *row)
+{
+	return row->throttled;
+}
+
+static const struct sort sorts[] = {
+	{ 'w', "waited", waited },
+	{ 'm', "max", longest },
+	{ 'r', "ran", ran },
+	{ 'd', "dispatches", dispatches },
+	{ 't', "throttled", throttled },
+};
+
+/**
+ * struct top - what the command line, or the keyboard, asks for, and what is shown
+ * @filter: the dispatches that are wanted
+ * @by: what the rows are for
+ * @by_asked: the command line says so
+ * @sort: their order
+ * @interval: in ns
+ * @batch: print tables, one after the other
+ * @count: the number of tables; 0: to the end
+ * @attr: the session
+ * @live: the entries
+ * @keys: what the rows are for
+ * @comms: the commands that may be culprits
+ * @comm: that of each entry, for find_culprit()
+ * @dispatch: the dispatches of the rows
+ * @row: the rows, sorted
+ * @nr: their number
+ * @total: dispatches of the interval, also those that are not wanted
+ */
+static struct top {
+	struct filter			filter;
+	enum by				by;
+	bool				by_asked;
+	const struct sort		*sort;
+	uint64_t			interval;
+	bool				batch;
+	unsigned long			count;
+	struct kdtl_stream_attr		attr;
+	struct live			live;
+	struct keys			keys;
+	struct keys			comms;
+	struct key			**comm;
+	struct dispatch			*dispatch;
+	struct row			*row;
+	size_t				nr;
+	uint64_t			total;
+} top;
+
+static volatile sig_atomic_t stopped;
+
+static void on_signal(int sig)
+{
+	stopped = sig;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+static void parse(int argc, char **argv)
+{
+	enum { OPT_INTERVAL = OPT_OTHERS, OPT_BY };
+	static const struct option names[] = {
+		{ "interval", required_argument, NULL, OPT_INTERVAL },
+		{ "by", required_argument, NULL, OPT_BY },
+		FILTER_OPTIONS,
+		{ }
+	};
+	double seconds = 2;
+	char *end;
+	int opt;
+
+	top.sort = sorts;
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, "+bn:s:", names, NULL)) != -1) {
+		switch (opt) {
+		case 'b':
+			top.batch = true;
+			break;
+		case 'n':
+			top.count = strtoul(optarg, &end, 10);
+			if (*end || !top.count || *optarg == '-')
+				usage_error("-n %s: must be a number of tables", optarg);
+			break;
+		case 's':
+			if (strlen(optarg) >= sizeof(top.attr.source))
+				usage_error("-s %s: too long", optarg);
+			strcpy(top.attr.source, optarg);
+			break;
+		case OPT_INTERVAL:
+			seconds = strtod(optarg, &end);
+			if (end == optarg || *end || !(seconds >= 0.1 && seconds <= 3600))
+				usage_error("--interval %s: must be 0.1 to 3600 seconds", optarg);
+			break;
+		case OPT_BY:
+			top.by = parse_by(optarg);
+			top.by_asked = true;
+			break;
+		default:
+			if (!filter_option(&top.filter, opt, optarg))
+				usage_error("top: no option %s, or its value is missing",
+					    argv[optind - 1]);
+		}
+	}
+	if (argv[optind])
+		usage_error("top: unexpected argument %s", argv[optind]);
+	if (top.filter.from || top.filter.to)
+		usage_error("top: --from and --to are for recordings: see kdtl report");
+	top.interval = seconds * 1e9;
+	top.attr.period = top.interval;
+	if (top.filter.cpus) {
+		top.attr.cpus = (uintptr_t)top.filter.cpus;
+		top.attr.cpus_len = CPU_ALLOC_SIZE(MAX_CPUS);
+	}
+}
+
+static int worst_first(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	const uint64_t s = top.sort->value(x), t = top.sort->value(y);
+
+	if (s != t)
+		return s > t ? -1 : 1;
+	if (x->ran != y->ran)
+		return x->ran > y->ran ? -1 : 1;
+	if (x->key->id != y->key->id)
+		return x->key->id < y->key->id ? -1 : 1;
+	return strcmp(x->key->name, y->key->name);
+}
+
+static void sort_rows(void)
+{
+	if (top.nr)
+		qsort(top.row, top.nr, sizeof(*top.row), worst_first);
+}
+
+/* The dispatches of the interval: @top.dispatch. */
+static size_t find_all(const struct recording *r)
+{
+	const struct entries *now = &top.live.now;
+	const struct kdtl_entry *e;
+	size_t nr = 0;
+
+	top.total = 0;
+	for (size_t i = 0; i < r->nr; i++) {
+		e = r->entry[i];
+		if (e < now->entry || e >= now->entry + now->nr || entry_is_idle(e))
+			continue;
+		top.total++;
+		if (!filter_wants(&top.filter, r, e))
+			continue;
+		grow(top.dispatch, nr);
+		top.dispatch[nr++] = (struct dispatch){ key_of(&top.keys, r, e), i, 0 };
+	}
+	sort_dispatches(top.dispatch, nr);
+	return nr;
+}
+
+/* For how long a task had its CPU in the interval, from its entry @i on. */
+static uint64_t ran_in(const struct recording *r, size_t i)
+{
+	const uint64_t begin = ticks_to_ns(r, top.live.from - r->head.tb_boot);
+	const uint64_t end = ticks_to_ns(r, top.live.until - r->head.tb_boot);
+	uint64_t from, to;
+
+	if (!entry_pid(r->entry[i]) || !ran_until_next(r, i))
+		return 0;
+	from = entry_time(r, r->entry[i]);
+	to = entry_time(r, r->entry[i + 1]);
+	from = from > begin ? from : begin;
+	to = to < end ? to : end;
+	return from < to ? to - from : 0;
+}
+
+/*
+ * Set for how long each had CPUs in the interval.  Who was dispatched before it, and ran
+ * on, gets a row, too.
+ */
+static void add_ran(const struct recording *r)
+{
+	struct { const struct key *key; uint64_t ns; } *ran = NULL;
+	struct filter filter = top.filter;
+	const struct key *key;
+	size_t nr = 0;
+	uint64_t ns;
+
+	/* How long the wait before was does not matter here. */
+	filter.min_wait = 0;
+	for (size_t i = 0; i < r->nr; i++) {
+		ns = ran_in(r, i);
+		if (!ns || !filter_wants(&filter, r, r->entry[i]))
+			continue;
+		key = key_of(&top.keys, r, r->entry[i]);
+		while (nr <= key->nr) {
+			grow(ran, nr);
+			memset(&ran[nr++], 0, sizeof(*ran));
+		}
+		ran[key->nr].key = key;
+		ran[key->nr].ns += ns;
+	}
+	for (struct row *row = top.row; row < top.row + top.nr; row++) {
+		row->ran = row->key->nr < nr ? ran[row->key->nr].ns : 0;
+		if (row->ran)
+			ran[row->key->nr].ns = 0;
+	}
+	for (size_t i = 0; i < nr && !top.filter.min_wait; i++) {
+		if (!ran[i].ns)
+			continue;
+		grow(top.row, top.nr);
+		top.row[top.nr++] = (struct row){
+			.key = ran[i].key, .ran = ran[i].ns, .least = UINT64_MAX,
+		};
+	}
+	free(ran);
+}
+
+/* The rows of the last interval. */
+static void make_rows(void)
+{
+	const struct recording *r = &top.live.r;
+	size_t nr;
+
+	free(top.row);
+	free(top.dispatch);
+	free(top.comm);
+	top.dispatch = NULL;
+	top.comm = NULL;
+	keys_free(&top.keys);
+	keys_free(&top.comms);
+	top.keys.by = rows_by(r, top.by, top.by_asked);
+	top.comms.by = BY_COMM;
+	nr = find_all(r);
+	top.row = rows_of(r, top.dispatch, nr, 0, &top.nr);
+	if (r->sched) {
+		add_ran(r);
+		top.comm = resized(NULL, (r->nr + 1) * sizeof(*top.comm));
+		for (size_t i = 0; i < r->nr; i++)
+			top.comm[i] = key_of(&top.comms, r, r->entry[i]);
+	}
+	sort_rows();
+}
+
+static double seconds(void)
+{
+	const uint64_t ns = ticks_to_ns(&top.live.r, top.live.until - top.live.from);
+
+	return ns ? ns / 1e9 : 1;
+}
+
+static const char *ms(char *to, uint64_t ns, bool more)
+{
+	sprintf(to, "%.1f%s", ns / MS, more ? "+" : "");
+	return to;
+}
+
+enum { NAME, COUNT, RAN, WAITED, THROTTLED, P99, MAX, FOR, BEHIND };
+
+static const char *cell(char *to, const void *p, int what)
+{
+	const struct row *row = p;
+
+	switch (what) {
+	case NAME:
+		return key_text(to, &top.keys, row->key);
+	case COUNT:
+		sprintf(to, "%zu", row->nr);
+		return to;
+	case RAN:
+		/* 100% is one CPU. */
+		sprintf(to, "%.1f", row->ran / 1e7 / seconds());
+		return to;
+	case WAITED:
+		return ms(to, row->waited, row->least != UINT64_MAX);
+	case THROTTLED:
+		return ms(to, row->throttled, row->throttled_more);
+	case P99:
+		return row->waits ? ms(to, row->p99, row->p99 >= row->least) : "-";
+	case MAX:
+		return row->waits ? ms(to, row->max, row->max >= row->least) : "-";
+	case FOR:
+		return row->culprit ? ms(to, row->behind, false) : "-";
+	default:
+		return row->culprit ? printable(to, row->culprit->name, COMM_LEN) : "-";
+	}
+}
+
+/* The hypervisor's log does not say who ran. */
+static void print_rows(size_t nr, int width)
+{
+	const bool sched = top.live.r.sched, narrow = width < NARROW;
+	struct table t = { .text = cell, .size = sizeof(struct row), .width = width };
+	const struct column columns[] = {
+		{ row_heads[top.keys.by], NAME, true, NULL },
+		{ "count", COUNT, false, NULL },
+		{ sched ? "ran %" : NULL, RAN, false, NULL },
+		{ "waited", WAITED, false, "ms:" },
+		{ sched && !narrow ? "throttled" : NULL, THROTTLED, false, NULL },
+		{ narrow ? NULL : "p99", P99, false, NULL },
+		{ "max", MAX, false, NULL },
+		{ sched && !narrow ? "for" : NULL, FOR, false, NULL },
+		{ sched && !narrow ? "behind" : NULL, BEHIND, true, NULL },
+	};
+
+	nr = nr < top.nr ? nr : top.nr;
+	for (size_t c = 0; c < ARRAY_SIZE(columns); c++) {
+		if (columns[c].head)
+			t.column[t.nr++] = columns[c];
+	}
+	for (size_t i = 0; i < nr && top.comm; i++) {
+		if (!top.row[i].culprit)
+			find_culprit(&top.live.r, top.comm, &top.row[i]);
+	}
+	print_table(&t, top.row, nr);
+}
+
+/* As in top(1), the numbers of all and then the rows; @nr of them fit. */
+static void print_all(size_t nr, int width)
+{
+	static const char *const what[] = {
+		[BY_TASK] = "tasks", [BY_COMM] = "commands", [BY_CGROUP] = "cgroups",
+		[BY_CPU] = "CPUs",
+	};
+	char time[TIME_TEXT];
+
+	printf("%s  %ld CPUs, %.0f dispatches/s, %llu lost\n",
+	       time_text(time, time_of_day(&top.live.r, top.live.until), "%H:%M:%S", 0),
+	       sysconf(_SC_NPROCESSORS_ONLN), top.total / seconds(),
+	       (unsigned long long)top.live.lost);
+	printf("the last %.3f s: %zu %s, sorted by %s\n", seconds(), top.nr, what[top.keys.by],
+	       top.sort->name);
+	print_rows(nr, width);
+}
+
+/*
+ * Wait until the interval is over, or until there is no more room for its entries.  Returns
+ * true if a key was pressed before.
+ */
+static bool wait_until(uint64_t ns, bool keys)
+{
+	struct pollfd p[] = {
+		{ .fd = top.live.dev, .events = POLLIN },
+		{ .fd = keys ? STDIN_FILENO : -1, .events = POLLIN },
+	};
+	uint64_t now;
+
+	while (!stopped && (now = now_ns()) < ns) {
+		if (ppoll(p, ARRAY_SIZE(p), &(struct timespec){ (ns - now) / 1000000000,
+				(ns - now) % 1000000000 }, NULL) < 0) {
+			if (errno != EINTR)
+				die("/dev/kdtl");
+			/* The terminal may have another size. */
+			return true;
+		}
+		if (p[0].revents & POLLERR)
+			die("/dev/kdtl");
+		if (!live_read(&top.live))
+			return false;
+		if (p[1].revents & ~POLLIN)
+			stopped = SIGHUP;
+		if (p[1].revents)
+			return true;
+	}
+	return false;
+}
+
+static void take(void)
+{
+	live_take(&top.live);
+	make_rows();
+}
+
+static void batch(void)
+{
+	uint64_t next = now_ns();
+
+	for (unsigned long n = 0; !stopped && (!top.count || n < top.count); n++) {
+		next += top.interval;
+		while (wait_until(next, false) && !stopped)
+			;
+		take();
+		if (n)
+			putchar('\n');
+		print_all(SIZE_MAX, terminal_width());
+		if (fflush(stdout))
+			die("standard output");
+	}
+}
+
+#ifdef HAVE_NCURSES
+static SCREEN *screen;
+
+static void leave_screen(void)
+{
+	endwin();
+}
+
+/* print_table() prints to stdout; here that is put on the screen, as far as it fits. */
+static void draw(void)
+{
+	FILE *const out = stdout;
+	size_t size;
+	char *text, *line, *next;
+	int y = 0;
+
+	stdout = open_memstream(&text, &size);
+	if (!stdout)
+		die("no memory");
+	print_all(LINES > HEAD_LINES ? LINES - HEAD_LINES : 0, COLS);
+	fclose(stdout);
+	stdout = out;
+	erase();
+	for (line = text; (next = strchr(line, '\n')) && y < LINES; line = next + 1, y++) {
+		*next = '\0';
+		attrset(y == HEAD_LINES - 1 ? A_REVERSE : y ? A_NORMAL : A_BOLD);
+		mvaddnstr(y, 0, line, COLS);
+	}
+	attrset(A_NORMAL);
+	refresh();
+	free(text);
+}
+
+static void draw_help(void)
+{
+	static const char *const lines[] = {
+		"kdtl top: who waited for a CPU, and behind whom",
+		"w  sort by the time waited",
+		"m  by the longest wait",
+		"r  by the time with a CPU",
+		"d  by the number of dispatches",
+		"t  by the time throttled",
+		"b  rows for tasks, commands or cgroups",
+		"q  quit",
+		"Any key goes back.",
+	};
+
+	erase();
+	for (int y = 0; y < (int)ARRAY_SIZE(lines) && y < LINES; y++)
+		mvaddnstr(y, 0, lines[y], COLS);
+	refresh();
+}
+
+/* Rows for something else; the hypervisor's log has only CPUs. */
+static void next_by(void)
+{
+	if (!top.live.r.sched)
+		return;
+	top.by = (top.by + 1) % BY_CPU;
+	if (top.by == BY_CGROUP && !top.live.r.nr_tasks)
+		top.by = BY_TASK;
+	make_rows();
+}
+
+static void on_key(int key, bool *help)
+{
+	if (key == 'q') {
+		stopped = SIGTERM;
+	} else if (*help) {
+		*help = key == KEY_RESIZE;
+	} else if (key == '?' || key == 'h') {
+		*help = true;
+	} else if (key == 'b') {
+		next_by();
+	} else {
+		for (size_t i = 0; i < ARRAY_SIZE(sorts); i++) {
+			if (sorts[i].key == key)
+				top.sort = &sorts[i];
+		}
+		sort_rows();
+	}
+}
+
+static void interactive(void)
+{
+	uint64_t next = now_ns();
+	bool help = false;
+	int key;
+
+	at_die = leave_screen;
+	cbreak();
+	noecho();
+	nonl();
+	curs_set(0);
+	keypad(stdscr, true);
+	nodelay(stdscr, true);
+	while (!stopped) {
+		if (help)
+			draw_help();
+		else
+			draw();
+		if (now_ns() >= next)
+			next = now_ns() + top.interval;
+		if (!wait_until(next, true))
+			take();
+		while ((key = getch()) != ERR)
+			on_key(key, &help);
+	}
+	leave_screen();
+	at_die = NULL;
+	delscreen(screen);
+}
+
+/* False if plain tables have to do. */
+static bool has_screen(void)
+{
+	if (top.batch || !isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return false;
+	screen = newterm(NULL, stdout, stdin);
+	if (!screen)
+		fprintf(stderr, "kdtl: nothing is known of the terminal %s (TERM), so tables follow\n",
+			getenv("TERM") ?: "without a name");
+	return screen;
+}
+#else
+static void interactive(void)
+{
+}
+
+static bool has_screen(void)
+{
+	if (!top.batch && isatty(STDOUT_FILENO))
+		fputs("kdtl: built without ncurses, so tables follow: install libncurses-dev and run make tool again\n",
+		      stderr);
+	return false;
+}
+#endif
+
+static int cmd_top(int argc, char **argv)
+{
+	struct sigaction act = { .sa_handler = on_signal };
+
+	parse(argc, argv);
+	sigaction(SIGINT, &act, NULL);
+	sigaction(SIGTERM, &act, NULL);
+	sigaction(SIGHUP, &act, NULL);
+	live_begin(&top.live, &top.attr);
+	/* The tasks that there are: without them there are no cgroups. */
+	take();
+	filter_begin(&top.filter, &top.live.r);
+	if (has_screen())
+		interactive();
+	else
+		batch();
+	return 0;
+}
+
+const struct verb verb_top = {
+	.name = "top",
+	.brief = "what report says, of the last seconds, again and again",
+	.usage =
+	"top [OPTION]...\n"
+	"  --by task|comm|cgroup    what the rows are for (default: task)\n"
+	"  --interval SECONDS       between two tables (default: 2)\n"
+	"  -b                       plain tables, one after the other, as for a file\n"
+	"  -n COUNT                 so many tables, and then end; with -b\n"
+	"  -s SOURCE                kdtl_sched or kdtl_vpa (default: the best there is)\n"
+	"  --pid PID                only this task, or this process\n"
+	"  --comm NAME              only tasks with this name\n"
+	"  --cgroup PATH            only tasks in this cgroup, or below\n"
+	"  --cpu CPUS               only these CPUs, such as 0-3,8\n"
+	"  --min-wait MS            only waits of MS ms or longer",
+	.run = cmd_top,
+};

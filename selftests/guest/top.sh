@@ -4,7 +4,7 @@
 # kdtl top: its numbers against what a load wrote down (scenario_load.c), and its screen
 # on terminals of several sizes (terminal.c).
 #
-# shellcheck disable=SC2317 # functions that ok() calls
+# shellcheck disable=SC2086,SC2317 # paths without blanks, functions that ok() calls
 
 dir=$(dirname "$0")
 # shellcheck source-path=SCRIPTDIR source=ktap.sh
@@ -17,7 +17,7 @@ truth=$root.truth
 # truth WHAT FIELD: what the load wrote down.
 truth()
 {
-	awk -v what="$1" -v field="$2" '$1 == what { print $field }' $truth
+	awk -v what="$1" -v field="$2" '$1 == what { print $field }' "$truth"
 }
 
 # tables BY: the rows, as
@@ -57,7 +57,7 @@ begun()
 # The load's last task has ended, and tables have been written since.
 over()
 {
-	grep -q "^kdtl_moved ($(awk '$5 == "kdtl_moved" { print $4 }' $truth))" $root.task &&
+	grep -q "^kdtl_moved ($(awk '$5 == "kdtl_moved" { print $4 }' "$truth"))" $root.task &&
 		grep -q "^/kdtl_batch" $root.cgroup
 }
 
@@ -68,8 +68,8 @@ load_did()
 	"$dir/kdtl" top -b --interval 0.5 --by cgroup --min-wait 0.000001 >$root.cgroup &
 	pids="$pids $!"
 	until_true begun || return
-	"$dir/scenario_load" $root >$truth || return
-	sed 's/^/# /' $truth
+	"$dir/scenario_load" $root >"$truth" || return
+	sed 's/^/# /' "$truth"
 	until_true over
 	set -- $?
 	# shellcheck disable=SC2086 # several words

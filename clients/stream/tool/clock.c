@@ -20,10 +20,14 @@
 /* Saturates, so that a later time is never less, whatever is in a file. */
 uint64_t ticks_at_to_ns(uint64_t freq, uint64_t ticks)
 {
-	uint64_t ns;
+	uint64_t ns, rest = ticks % freq;
 
-	if (__builtin_mul_overflow(ticks / freq, NSEC, &ns) ||
-	    __builtin_add_overflow(ns, (unsigned __int128)(ticks % freq) * NSEC / freq, &ns))
+	if (__builtin_mul_overflow(ticks / freq, NSEC, &ns))
+		return UINT64_MAX;
+	/* No time base is so fast, but a file may say so. */
+	for (; freq > UINT64_MAX / NSEC; freq >>= 1)
+		rest >>= 1;
+	if (__builtin_add_overflow(ns, rest * NSEC / freq, &ns))
 		return UINT64_MAX;
 	return ns;
 }
@@ -88,6 +92,8 @@ void clock_check(const struct recording *r, const char *path)
 uint64_t time_of_day(const struct recording *r, uint64_t ticks)
 {
 	const struct clock_pair *c;
+	uint64_t ns, all;
+	double slewed;
 	size_t i;
 
 	if (!r->nr_clocks)
@@ -96,10 +102,13 @@ uint64_t time_of_day(const struct recording *r, uint64_t ticks)
 	c = &r->clock[i];
 	if (ticks < c->ticks)
 		return c->realtime - ticks_to_ns(r, c->ticks - ticks);
+	ns = ticks_to_ns(r, ticks - c->ticks);
 	if (i + 1 == r->nr_clocks || step_after(r, i))
-		return c->realtime + ticks_to_ns(r, ticks - c->ticks);
-	return c->realtime + (int64_t)((__int128)(int64_t)(c[1].realtime - c->realtime) *
-				       (ticks - c->ticks) / (c[1].ticks - c->ticks));
+		return c->realtime + ns;
+	/* What the clock gained is little, so a double has all its digits. */
+	all = ticks_to_ns(r, c[1].ticks - c->ticks);
+	slewed = all ? (double)(int64_t)(c[1].realtime - c->realtime - all) * ns / all : 0;
+	return c->realtime + ns + (int64_t)slewed;
 }
 
 /* Local time, as strftime(3) formats it, and then up to nine digits of the second. */

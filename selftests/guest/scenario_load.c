@@ -91,7 +91,9 @@ static void be(const char *name, const char *cgroup, int cpu)
 	snprintf(procs, sizeof(procs), "%s/cgroup.procs", cgroup);
 	put(procs, "%s", "0");
 	CPU_ZERO(&set);
-	CPU_SET(cpu < last ? cpu : last, &set);
+	if (cpu > last)
+		cpu = last;
+	CPU_SET(cpu, &set);
 	must(!sched_setaffinity(0, sizeof(set), &set));
 	prctl(PR_SET_NAME, name);
 }

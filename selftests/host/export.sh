@@ -228,26 +228,33 @@ chrome()
 	kdtl export --format chrome "$work/$1.data" 2>/dev/null | python3 -c '
 import decimal, json, sys
 trace = json.load(sys.stdin, parse_float=decimal.Decimal)
-names, last, nr = {}, {}, 0
+names, last, open_slice, slices = {}, {}, {}, []
 for e in trace["traceEvents"]:
     track = (e["pid"], e["tid"])
-    assert isinstance(e["name"], str) and e["ph"] in ("M", "X"), e
+    assert isinstance(e["name"], str) and e["ph"] in ("M", "B", "E"), e
     assert all(isinstance(i, int) and -2**31 <= i < 2**31 for i in track), e
     if e["ph"] == "M":
         if e["name"].endswith("_name"):
             names[(e["name"],) + track] = e["args"]["name"]
         continue
-    assert e["ts"] >= 0 and e["dur"] >= 0 and set(e) == {"name", "ph", "pid", "tid", "ts", "dur", "args"}, e
     # On a track one slice follows the other, so nothing needs to be nested.
     assert e["ts"] >= last.get(track, 0), e
-    last[track] = e["ts"] + e["dur"]
+    last[track] = e["ts"]
+    if e["ph"] == "B":
+        assert set(e) == {"name", "ph", "pid", "tid", "ts", "args"} and track not in open_slice, e
+        open_slice[track] = e
+        continue
+    begin = open_slice.pop(track)
+    assert set(e) == {"name", "ph", "pid", "tid", "ts"} and e["name"] == begin["name"], e
+    assert e["ts"] > begin["ts"], e
+    slices.append((begin, e["ts"] - begin["ts"]))
+assert not open_slice, open_slice
 for track in last:
     assert ("thread_name",) + track in names, track
     assert ("process_name", track[0], track[0]) in names, track
-for e in trace["traceEvents"]:
-    if e["ph"] == "X":
-        print(names["process_name", e["pid"], e["pid"]], names["thread_name", e["pid"], e["tid"]],
-              e["name"], e["ts"], e["dur"], sep="|")'
+for e, duration in slices:
+    print(names["process_name", e["pid"], e["pid"]], names["thread_name", e["pid"], e["tid"]],
+          e["name"], e["ts"], duration, sep="|")'
 }
 
 tracks()
@@ -279,7 +286,7 @@ args_of_slices()
 	kdtl export --format chrome "$work/all.data" | python3 -c '
 import json, sys
 t = json.load(sys.stdin)
-w = [e for e in t["traceEvents"] if e["name"] == "waits" and e["dur"] == 617000]
+w = [e for e in t["traceEvents"] if e["name"] == "waits" and e["ts"] == 5000 and e["ph"] == "B"]
 assert w[0]["args"]["behind"][0] == {"comm": "hog", "pid": 200, "ns": 602000000}, w
 assert w[0]["args"]["time"] == "2023-11-14T22:13:21.196800000", w
 assert t["otherData"]["begin_ns"] == 1700000000533333333, t["otherData"]

@@ -174,18 +174,26 @@ static struct json_object *event(const char *name, const char *phase, int pid, i
 
 static void put_event(struct chrome *c, struct json_object *o, struct json_object *args)
 {
-	json_object_object_add(o, "args", args);
+	if (args)
+		json_object_object_add(o, "args", args);
 	fputs(c->events++ ? ",\n" : "\n", c->out);
 	put(c->out, o);
 }
 
-/* From @from to @to, ns of the time base; what is before the trace is left out. */
-static void put_slice(struct chrome *c, struct json_object *o, uint64_t from, uint64_t to,
-		      struct json_object *args)
+/*
+ * From @from to @to, ns of the time base.  An event for each of them, and not one with a
+ * duration: readers that use floating point would not see that one slice ends when the
+ * next one begins.
+ */
+static void put_slice(struct chrome *c, const char *name, int pid, int tid, uint64_t from,
+		      uint64_t to, struct json_object *args)
 {
-	json_object_object_add(o, "ts", us(from - c->begin));
-	json_object_object_add(o, "dur", us(to - from));
-	put_event(c, o, args);
+	struct json_object *begin = event(name, "B", pid, tid), *end = event(name, "E", pid, tid);
+
+	json_object_object_add(begin, "ts", us(from - c->begin));
+	put_event(c, begin, args);
+	json_object_object_add(end, "ts", us(to - c->begin));
+	put_event(c, end, NULL);
 }
 
 static void put_name(struct chrome *c, const char *what, int pid, int tid, const char *name)
@@ -234,11 +242,11 @@ static void put_ran(struct chrome *c, const struct fields *f, size_t i)
 	const bool known = entry_pid(e) == entry_prev_pid(next);
 	char comm[PRINTABLE(COMM_LEN)];
 
-	if (next == e || entry_cpu(next) != entry_cpu(e) || (known && !entry_pid(e)))
+	if (next == e || entry_cpu(next) != entry_cpu(e) || (known && !entry_pid(e)) ||
+	    entry_time(r, next) == entry_time(r, e))
 		return;
-	put_slice(c, event(known ? utf8_text(comm, entry_comm(e), COMM_LEN) : "not known", "X",
-			   CPUS_PID, cpu_tid(e)),
-		  entry_time(r, e), entry_time(r, next), slice_args(c, f, i));
+	put_slice(c, known ? utf8_text(comm, entry_comm(e), COMM_LEN) : "not known", CPUS_PID,
+		  cpu_tid(e), entry_time(r, e), entry_time(r, next), slice_args(c, f, i));
 }
 
 /*
@@ -261,8 +269,8 @@ static void put_wait(struct chrome *c, const struct fields *f, size_t i)
 	if (!ns || from >= end)
 		return;
 	track->until = end;
-	put_slice(c, event(entry_is_throttled(e) ? "throttled" : "waits", "X", track->tgid,
-			   track->pid), from, end, slice_args(c, f, i));
+	put_slice(c, entry_is_throttled(e) ? "throttled" : "waits", track->tgid, track->pid,
+		  from, end, slice_args(c, f, i));
 }
 
 /* The thread's name; the process has the name of the thread that has its PID, if there is one. */

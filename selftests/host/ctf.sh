@@ -417,18 +417,7 @@ losses_said()
 # The entries alone, as recordings were before there were chunks.
 to_old_format()
 {
-	python3 - "$work/command.data" "$work/old.data" <<-'END'
-	import struct, sys
-	data = open(sys.argv[1], "rb").read()
-	at = struct.unpack(">I", data[8:12])[0]
-	out = b"KDTLDATA" + struct.pack(">I", 216) + data[12:216]
-	while at < len(data):
-	    kind, size = struct.unpack(">II", data[at:at + 8])
-	    if kind == 1:
-	        out += data[at + 8:at + 8 + size]
-	    at += 8 + size
-	open(sys.argv[2], "wb").write(out)
-	END
+	python3 "$here/lib/recording.py" --old "$work/command.data" "$work/old.data"
 }
 
 old_can_be_read()

@@ -69,24 +69,7 @@ records()
 	for seed in 1 2 3; do
 		python3 "$here/lib/report_model.py" make "$seed" | recording "$seed" || return
 	done
-	recording night <<-'END' &&
-		boot 0 1700000000000000000
-		clock 0 1700000000000000000
-		cgroup 1 /system.slice/web.service
-		cgroup 2 /batch.slice/a-name-that-is-much-longer-than-what-is-left-of-a-line
-		task 1 100 100 0 0 0 1 web
-		task 1 101 100 0 0 0 1 web-thread
-		task 1 200 200 1 0 50 2 hog
-		task 1 300 300 0 0 0 2 kworker/1:1
-		run 1000000000 1 0 5 100 0 web
-		run 1005000000 1 0 5 200 100 hog
-		run 1607000000 1 0 0 300 200 kworker/1:1
-		run 1622000000 1 617000000 0 100 300 web
-		idle 1630000000 1 100
-		throttled 1900000000 0 90000000 101 0 web-thread
-		run 2000000000 1 2000 0 200 0 hog
-		clock 3000000000 1700000003000000000
-	END
+	recording night <"$here/lib/night.txt" &&
 	# Two seconds, in which the web server waits half as long.
 	recording better <<-'END' &&
 		boot 0 1700000100000000000
@@ -117,18 +100,7 @@ records()
 # old_format NAME: the entries alone, as recordings were before there were chunks.
 old_format()
 {
-	python3 - "$work/$1.data" "$work/old.data" <<-'END'
-	import struct, sys
-	data = open(sys.argv[1], "rb").read()
-	at = struct.unpack(">I", data[8:12])[0]
-	out = b"KDTLDATA" + struct.pack(">I", 216) + data[12:216]
-	while at < len(data):
-	    kind, size = struct.unpack(">II", data[at:at + 8])
-	    if kind == 1:
-	        out += data[at + 8:at + 8 + size]
-	    at += 8 + size
-	open(sys.argv[2], "wb").write(out)
-	END
+	python3 "$here/lib/recording.py" --old "$work/$1.data" "$work/old.data"
 }
 
 # The hog's 602 ms are in the wait of the web server, and 2 us of idle time in the hog's.

@@ -48,24 +48,7 @@ tells()
 
 records()
 {
-	recording night <<-'END' &&
-		boot 0 1700000000000000000
-		clock 0 1700000000000000000
-		cgroup 1 /system.slice/web.service
-		cgroup 2 /batch.slice/a-name-that-is-much-longer-than-what-is-left-of-a-line
-		task 1 100 100 0 0 0 1 web
-		task 1 101 100 0 0 0 1 web-thread
-		task 1 200 200 1 0 50 2 hog
-		task 1 300 300 0 0 0 2 kworker/1:1
-		run 1000000000 1 0 5 100 0 web
-		run 1005000000 1 0 5 200 100 hog
-		run 1607000000 1 0 0 300 200 kworker/1:1
-		run 1622000000 1 617000000 0 100 300 web
-		idle 1630000000 1 100
-		throttled 1900000000 0 90000000 101 0 web-thread
-		run 2000000000 1 2000 0 200 0 hog
-		clock 3000000000 1700000003000000000
-	END
+	recording night <"$here/lib/night.txt" &&
 	recording holes <<-'END' &&
 		run 1000000000 1 0 0 1 0 one
 		run 2000000000 1 0 0 2 9 two

@@ -177,16 +177,13 @@ static const char *reason(const char *const *names, unsigned int nr, unsigned in
 
 static void add_task(struct fields *f, const struct recording *r, const struct kdtl_entry *e)
 {
-	static const char *const policies[] = {
-		"other", "fifo", "rr", "batch", "4", "idle", "deadline", "ext",
-	};
 	const struct kdtl_task *t = entry_pid(e) ? entry_task(r, e) : NULL;
 	const char *path = t ? cgroup_path(r, t->cgroup) : NULL;
 
 	if (t) {
 		add_number(f, "tgid", t->tgid);
-		add_code(f, "policy", t->policy < ARRAY_SIZE(policies) ? policies[t->policy] :
-			 NULL, t->policy);
+		add_code(f, "policy", t->policy < NR_POLICY_NAMES ?
+			 policy_names[t->policy] : NULL, t->policy);
 		add_number(f, "nice", t->nice);
 		add_number(f, "rt_priority", t->rt_priority);
 	} else {

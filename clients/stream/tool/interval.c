@@ -13,42 +13,12 @@
 #define MIN_TASKS	4096		/* fewer records are always kept */
 #define CLOCKS		16		/* pairs that are kept */
 
-static void set_up(struct live *l, struct kdtl_stream_attr *attr)
-{
-	attr->mask = KDTL_MASK_ALL | KDTL_MASK_IDLE;
-	if (!ioctl(l->dev, KDTL_IOC_SETUP, attr)) {
-		l->idle = true;
-		return;
-	}
-	attr->mask = KDTL_MASK_ALL;
-	if (errno == EOPNOTSUPP && !ioctl(l->dev, KDTL_IOC_SETUP, attr))
-		return;
-	if (errno == ENODEV && *attr->source)
-		die("no source %s: see kdtl list", attr->source);
-	if (errno == ENODEV)
-		die("there is no source: load the module kdtl_sched or kdtl_vpa");
-	if (errno == EPERM)
-		die("the log would exceed RLIMIT_MEMLOCK: choose fewer CPUs (--cpu)");
-	die("cannot set up the session; the kernel's log may say why");
-}
-
-static struct kdtl_stream_info session_info(const struct live *l)
-{
-	struct kdtl_stream_info info = { .cpu = -1 };
-
-	if (ioctl(l->dev, KDTL_IOC_INFO, &info))
-		die("/dev/kdtl");
-	return info;
-}
-
 /* The time base now, and what time of day that is. */
 static uint64_t read_clock(struct live *l)
 {
 	struct recording *r = &l->r;
-	struct kdtl_stream_clock clock;
+	const struct kdtl_stream_clock clock = device_clock(l->dev);
 
-	if (ioctl(l->dev, KDTL_IOC_CLOCK, &clock))
-		die("/dev/kdtl");
 	if (r->nr_clocks == CLOCKS)
 		memmove(r->clock, r->clock + 1, --r->nr_clocks * sizeof(*r->clock));
 	grow(r->clock, r->nr_clocks);
@@ -62,8 +32,10 @@ void live_begin(struct live *l, struct kdtl_stream_attr *attr)
 	struct kdtl_stream_info info;
 
 	*l = (struct live){ .dev = open_device() };
-	set_up(l, attr);
-	info = session_info(l);
+	attr->mask = KDTL_MASK_ALL | KDTL_MASK_IDLE;
+	device_setup(l->dev, attr, true);
+	l->idle = attr->mask & KDTL_MASK_IDLE;
+	info = device_info(l->dev);
 	l->r.head.tb_freq = info.tb_freq;
 	l->r.head.tb_boot = info.tb_boot;
 	memcpy(l->r.head.source, info.source, sizeof(info.source));
@@ -274,7 +246,7 @@ void live_take(struct live *l)
 	next_interval(l);
 	/* The entries are not newer than the tasks that are read here. */
 	read_tasks(l);
-	lost = session_info(l).lost;
+	lost = device_info(l->dev).lost;
 	l->lost = lost - l->r.head.lost;
 	l->r.head.lost = lost;
 	arrange(l);

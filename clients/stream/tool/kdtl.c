@@ -45,6 +45,11 @@ const char *const preempt_names[NR_PREEMPT_NAMES] = {
 	"H_CONFER_ADJUNCT", "hcall_adjunct", "HDEC_adjunct",
 };
 
+/* As sched_setscheduler(2) numbers the policies. */
+const char *const policy_names[NR_POLICY_NAMES] = {
+	"other", "fifo", "rr", "batch", "4", "idle", "deadline", "ext",
+};
+
 void (*at_die)(void);
 
 void die(const char *fmt, ...)
@@ -76,19 +81,6 @@ void usage_error(const char *fmt, ...)
 	fputc('\n', stderr);
 	print_usage(stderr);
 	exit(2);
-}
-
-int open_device(void)
-{
-	const int fd = open("/dev/kdtl", O_RDWR | O_NONBLOCK | O_CLOEXEC);
-
-	if (fd >= 0)
-		return fd;
-	if (errno == ENOENT)
-		die("/dev/kdtl: load the module kdtl_stream");
-	if (errno == EACCES)
-		die("/dev/kdtl: needs CAP_PERFMON; root has it");
-	die("/dev/kdtl");
 }
 
 /* Others chose the names, and may have put what steers a terminal into them. */

@@ -133,8 +133,10 @@ struct recording {
 
 extern const char *const dispatch_names[];
 extern const char *const preempt_names[];
+extern const char *const policy_names[];
 #define NR_DISPATCH_NAMES	11
 #define NR_PREEMPT_NAMES	10
+#define NR_POLICY_NAMES		8
 
 /* Print "kdtl: MESSAGE: ERROR", ERROR being that of errno, and exit with 1. */
 void die(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
@@ -160,7 +162,6 @@ extern const struct verb verb_list, verb_record, verb_why, verb_report, verb_dif
 
 /* kdtl.c */
 extern void (*at_die)(void);	/* NULL: nothing to do before its message */
-int open_device(void);
 
 #define NS_TEXT		24
 const char *ns_text(char to[NS_TEXT], uint64_t ns, bool saturated);
@@ -169,6 +170,12 @@ void print_ns(uint64_t ns, bool saturated);
 /* Room for a name in which each byte is escaped. */
 #define PRINTABLE(len)	(4 * (len) + 1)
 const char *printable(char *to, const char *name, size_t len);
+
+/* device.c */
+int open_device(void);
+void device_setup(int dev, struct kdtl_stream_attr *attr, bool idle_if_known);
+struct kdtl_stream_info device_info(int dev);
+struct kdtl_stream_clock device_clock(int dev);
 
 /* file.c */
 

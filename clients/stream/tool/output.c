@@ -30,8 +30,8 @@ static void save_clock(struct record *r, uint64_t ticks, uint64_t realtime)
  */
 void output_clock(struct record *r, bool set)
 {
-	const struct kdtl_stream_clock clock = session_clock(r);
-	const uint64_t before = clock.ticks - 1, freq = session_info(r).tb_freq;
+	const struct kdtl_stream_clock clock = device_clock(r->dev);
+	const uint64_t before = clock.ticks - 1, freq = device_info(r->dev).tb_freq;
 
 	if (set && r->clock.ticks && before > r->clock.ticks)
 		save_clock(r, before, r->clock.realtime +
@@ -43,8 +43,8 @@ void output_clock(struct record *r, bool set)
 /* What the head says of the entries since @first began. */
 void output_set_head(struct record *r, const struct part *first, uint64_t entries)
 {
-	const struct kdtl_stream_info info = session_info(r);
-	const struct kdtl_stream_clock clock = session_clock(r);
+	const struct kdtl_stream_info info = device_info(r->dev);
+	const struct kdtl_stream_clock clock = device_clock(r->dev);
 	struct utsname uts;
 
 	uname(&uts);
@@ -69,7 +69,7 @@ void output_set_head(struct record *r, const struct part *first, uint64_t entrie
 void output_begin_part(struct record *r, int fd)
 {
 	*record_part(r) = (struct part){
-		.fd = fd, .since = now_ns(), .lost = session_info(r).lost,
+		.fd = fd, .since = now_ns(), .lost = device_info(r->dev).lost,
 		.tasks_lost = r->side.lost,
 	};
 	side_begin(&r->side, fd);

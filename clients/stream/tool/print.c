@@ -77,13 +77,10 @@ static struct options parse(int argc, char **argv)
 
 static void print_policy(const struct kdtl_task *t)
 {
-	static const char *const names[] = {
-		"other", "fifo", "rr", "batch", "4", "idle", "deadline", "ext",
-	};
 	char text[32];
 
-	if (t->policy < ARRAY_SIZE(names))
-		snprintf(text, sizeof(text), "%s %d", names[t->policy],
+	if (t->policy < NR_POLICY_NAMES)
+		snprintf(text, sizeof(text), "%s %d", policy_names[t->policy],
 			 t->rt_priority ? (int)t->rt_priority : t->nice);
 	else
 		snprintf(text, sizeof(text), "%u %d", t->policy, t->nice);

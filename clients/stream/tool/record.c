@@ -168,7 +168,7 @@ static struct record parse(int argc, char **argv)
 static void progress(struct record *r, bool last)
 {
 	const bool tty = isatty(STDERR_FILENO);
-	const struct kdtl_stream_info info = session_info(r);
+	const struct kdtl_stream_info info = device_info(r->dev);
 
 	if (r->quiet || (!last && !tty))
 		return;

@@ -97,8 +97,6 @@ int record_loop(struct record *r, const sigset_t *mask);
 
 /* session.c */
 void session_open(struct record *r);
-struct kdtl_stream_info session_info(const struct record *r);
-struct kdtl_stream_clock session_clock(const struct record *r);
 void session_start(const struct record *r);
 void session_stop(const struct record *r);
 void session_close(struct record *r);

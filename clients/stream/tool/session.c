@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The session of /dev/kdtl that a recording is made with. */
-#include <errno.h>
 #include <fcntl.h>
 #include <search.h>
 #include <stdio.h>
@@ -72,48 +71,12 @@ static void check_cpus(const struct record *r)
 
 void session_open(struct record *r)
 {
-	int err;
-
 	if (r->cpus)
 		check_cpus(r);
 	r->dev = open_device();
-	err = ioctl(r->dev, KDTL_IOC_SETUP, &r->attr);
-	if (err && errno == EOPNOTSUPP && r->idle_if_known) {
-		r->attr.mask = 0;
-		err = ioctl(r->dev, KDTL_IOC_SETUP, &r->attr);
-	}
-	if (!err) {
-		if (pipe2(r->pipe, O_CLOEXEC))
-			die("pipe");
-		return;
-	}
-	if (errno == ENODEV && !r->attr.source[0])
-		die("there is no source: load the module kdtl_sched or kdtl_vpa");
-	if (errno == ENODEV)
-		die("no source %s: see kdtl list", r->attr.source);
-	if (errno == EOPNOTSUPP)
-		die("-i: the source does not tell when a CPU becomes idle");
-	if (errno == EPERM)
-		die("the log would exceed RLIMIT_MEMLOCK: use fewer pages (-m) or CPUs (-C)");
-	die("cannot set up the session; the kernel's log may say why");
-}
-
-struct kdtl_stream_info session_info(const struct record *r)
-{
-	struct kdtl_stream_info info = { .cpu = -1 };
-
-	if (ioctl(r->dev, KDTL_IOC_INFO, &info))
-		die("/dev/kdtl");
-	return info;
-}
-
-struct kdtl_stream_clock session_clock(const struct record *r)
-{
-	struct kdtl_stream_clock clock;
-
-	if (ioctl(r->dev, KDTL_IOC_CLOCK, &clock))
-		die("/dev/kdtl");
-	return clock;
+	device_setup(r->dev, &r->attr, r->idle_if_known);
+	if (pipe2(r->pipe, O_CLOEXEC))
+		die("pipe");
 }
 
 void session_start(const struct record *r)

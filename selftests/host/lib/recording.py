@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Write a recording of kdtl(1) from a description on stdin: recording.py FILE
+Write the entries of one as older versions recorded them: recording.py --old FILE OLD
 
 Lines, in the order in which they go into the file; times are in ns on the time base:
   source NAME            lost N           boot TIME NS_SINCE_1970
@@ -33,9 +34,23 @@ def entry(reason, cpu, queued, ready, slept, time, pid, prev, comm):
                        slept, time, pid, prev, comm.encode())
 
 
+def to_old_format(path, old):
+    with open(path, "rb") as f:
+        data = f.read()
+    at = struct.unpack(">I", data[8:12])[0]
+    out = b"KDTLDATA" + struct.pack(">I", 216) + data[12:216]
+    while at < len(data):
+        kind, size = struct.unpack(">II", data[at:at + 8])
+        if kind == ENTRIES:
+            out += data[at + 8:at + 8 + size]
+        at += 8 + size
+    with open(old, "wb") as f:
+        f.write(out)
+
+
 def main():
     source, lost, boot, realtime = "kdtl_sched", 0, 0, 0
-    body, entries, seq, complete, stream, size = b"", 0, 0, 1, False, 224
+    body, entries, seq, complete, stream, size = bytearray(), 0, 0, 1, False, 224
     for line in sys.stdin:
         word = line.split()
         if not word or word[0].startswith("#"):
@@ -92,4 +107,7 @@ def main():
         f.write(head + body)
 
 
-main()
+if sys.argv[1] == "--old":
+    to_old_format(*sys.argv[2:])
+else:
+    main()

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0
+/* /dev/kdtl, and what to do about its errors. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+
+#include "kdtl.h"
+
+int open_device(void)
+{
+	const int fd = open("/dev/kdtl", O_RDWR | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd >= 0)
+		return fd;
+	if (errno == ENOENT)
+		die("/dev/kdtl: load the module kdtl_stream");
+	if (errno == EACCES)
+		die("/dev/kdtl: needs CAP_PERFMON; root has it");
+	die("/dev/kdtl");
+}
+
+/*
+ * Set up the session.  If @attr asks for idle time and the source does not tell it, the
+ * session goes without, if @idle_if_known.
+ */
+void device_setup(int dev, struct kdtl_stream_attr *attr, bool idle_if_known)
+{
+	int err = ioctl(dev, KDTL_IOC_SETUP, attr);
+
+	if (err && errno == EOPNOTSUPP && idle_if_known) {
+		attr->mask = KDTL_MASK_ALL;
+		err = ioctl(dev, KDTL_IOC_SETUP, attr);
+	}
+	if (!err)
+		return;
+	if (errno == ENODEV && !attr->source[0])
+		die("there is no source: load the module kdtl_sched or kdtl_vpa");
+	if (errno == ENODEV)
+		die("no source %s: see kdtl list", attr->source);
+	if (errno == EOPNOTSUPP)
+		die("-i: the source does not tell when a CPU becomes idle");
+	if (errno == EPERM)
+		die("the log would exceed RLIMIT_MEMLOCK: use fewer pages (record -m) or CPUs (record -C, top --cpu)");
+	die("cannot set up the session; the kernel's log may say why");
+}
+
+struct kdtl_stream_info device_info(int dev)
+{
+	struct kdtl_stream_info info = { .cpu = -1 };
+
+	if (ioctl(dev, KDTL_IOC_INFO, &info))
+		die("/dev/kdtl");
+	return info;
+}
+
+struct kdtl_stream_clock device_clock(int dev)
+{
+	struct kdtl_stream_clock clock;
+
+	if (ioctl(dev, KDTL_IOC_CLOCK, &clock))
+		die("/dev/kdtl");
+	return clock;
+}

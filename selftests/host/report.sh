@@ -163,23 +163,10 @@ worst_first()
 # on_terminal ROWS COLUMNS ARGUMENT...: what a terminal of that size gets.
 on_terminal()
 {
-	python3 - "$1" "$2" "$work/tool/kdtl" "${@:3}" <<-'END'
-	import fcntl, os, pty, struct, sys, termios
-	pid, fd = pty.fork()
-	if not pid:
-	    size = struct.pack("HHHH", int(sys.argv[1]), int(sys.argv[2]), 0, 0)
-	    fcntl.ioctl(1, termios.TIOCSWINSZ, size)
-	    os.dup2(os.open("/dev/null", os.O_WRONLY), 2)
-	    os.execv(sys.argv[3], sys.argv[3:])
-	out = b""
-	try:
-	    while data := os.read(fd, 65536):
-	        out += data
-	except OSError:
-	    pass
-	sys.stdout.write(out.decode().replace("\r", ""))
-	sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
-	END
+	# Its advice is not for this terminal.
+	# shellcheck disable=SC2016 # for that shell
+	python3 "$here/lib/on_terminal.py" "$1" "$2" sh -c '"$@" 2>/dev/null' sh \
+		"$work/tool/kdtl" "${@:3}"
 }
 
 numbers()

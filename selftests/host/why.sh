@@ -95,22 +95,7 @@ host host, 2023-11-14, times in UTC") -
 # on_terminal ROWS COLUMNS: what a terminal of that size gets.
 on_terminal()
 {
-	python3 - "$@" "$work/tool/kdtl" why "$work/many.data" <<-'END'
-	import fcntl, os, pty, struct, sys, termios
-	pid, fd = pty.fork()
-	if not pid:
-	    size = struct.pack("HHHH", int(sys.argv[1]), int(sys.argv[2]), 0, 0)
-	    fcntl.ioctl(1, termios.TIOCSWINSZ, size)
-	    os.execv(sys.argv[3], sys.argv[3:])
-	out = b""
-	try:
-	    while data := os.read(fd, 65536):
-	        out += data
-	except OSError:
-	    pass
-	sys.stdout.write(out.decode().replace("\r", ""))
-	sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
-	END
+	python3 "$here/lib/on_terminal.py" "$@" "$work/tool/kdtl" why "$work/many.data"
 }
 
 # One screen, and the line of the shell below it; a large one shows ten waits.

@@ -3,17 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kdtl.h"
+#include "rows.h"
 
 #define BAR	50
 #define BUCKETS	65	/* by the number of bits */
-
-static int by_value(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
 
 static unsigned int bits_of(uint64_t v)
 {
@@ -103,7 +96,7 @@ static int histogram(int argc, char **argv)
 	/* Saturated waits are at their lower bounds, so what is below all is exact. */
 	for (size_t i = 0; i < ARRAY_SIZE(permille); i++) {
 		printf("p%g ", permille[i] / 10.0);
-		ns = wait[(nr * permille[i] + 999) / 1000 - 1];
+		ns = percentile(wait, nr, permille[i]);
 		print_ns(ns, ns >= least);
 		fputs(", ", stdout);
 	}

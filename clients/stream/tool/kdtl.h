@@ -435,6 +435,7 @@ const char *record_live(double seconds);
 bool record_live_interrupted(void);
 
 /* record.c */
+uint64_t now_ns(void);
 double parse_seconds(const char *option, const char *text);
 
 /**

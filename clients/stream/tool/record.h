@@ -90,7 +90,6 @@ static inline struct part *record_part(struct record *r)
 }
 
 /* record.c */
-uint64_t now_ns(void);
 void record_catch_signals(sigset_t *mask);
 void record_release_signals(const sigset_t *mask);
 int record_loop(struct record *r, const sigset_t *mask);

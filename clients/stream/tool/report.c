@@ -148,29 +148,14 @@ static struct table make_table(const struct recording *r, const struct options *
 	return t;
 }
 
-/* The command of each entry, for find_culprit(). */
-static struct key **commands_of(const struct recording *r, struct keys *k)
-{
-	struct key **comm = resized(NULL, (r->nr + 1) * sizeof(*comm));
-
-	for (size_t i = 0; i < r->nr; i++)
-		comm[i] = key_of(k, r, r->entry[i]);
-	return comm;
-}
-
 static void print_head(const struct recording *r, const struct options *o, size_t nr,
 		       size_t dispatches)
 {
-	static const char *const what[] = {
-		[BY_TASK] = "tasks", [BY_COMM] = "commands", [BY_CGROUP] = "cgroups",
-		[BY_CPU] = "CPUs",
-	};
-
 	if (o->interval)
 		printf("%s: ", o->path);
 	else
 		printf("%s: the worst %zu of %zu %s; ", o->path, nr < o->nr ? nr : o->nr, nr,
-		       what[o->by]);
+		       row_names[o->by]);
 	printf("%zu dispatches, %llu entries lost\n", dispatches, (unsigned long long)r->head.lost);
 	print_origin(r);
 }

@@ -7,12 +7,12 @@
 #include "rows.h"
 
 /* So many dispatches of each thousand waited no longer. */
-static uint64_t percentile(const uint64_t *wait, size_t nr, unsigned int permille)
+uint64_t percentile(const uint64_t *wait, size_t nr, unsigned int permille)
 {
 	return wait[(nr * permille + 999) / 1000 - 1];
 }
 
-static int by_value(const void *a, const void *b)
+int by_value(const void *a, const void *b)
 {
 	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -102,6 +102,11 @@ const char *key_text(char to[CELL_TEXT], const struct keys *k, const struct key 
 
 const char *const row_heads[] = {
 	[BY_TASK] = "task (PID)", [BY_COMM] = "command", [BY_CGROUP] = "cgroup", [BY_CPU] = "CPU",
+};
+
+/* What there are so many of. */
+const char *const row_names[] = {
+	[BY_TASK] = "tasks", [BY_COMM] = "commands", [BY_CGROUP] = "cgroups", [BY_CPU] = "CPUs",
 };
 
 /* As many rows as a terminal shows beside so many other lines, but not more than 20. */
@@ -351,6 +356,16 @@ static void blame_cpu(const struct recording *r, struct key **comm, const struct
 		comm[i - 1]->behind += ns;
 	}
 	free(s.start);
+}
+
+/* The command of each entry, for find_culprit(). */
+struct key **commands_of(const struct recording *r, struct keys *k)
+{
+	struct key **comm = resized(NULL, (r->nr + 1) * sizeof(*comm));
+
+	for (size_t i = 0; i < r->nr; i++)
+		comm[i] = key_of(k, r, r->entry[i]);
+	return comm;
 }
 
 /*

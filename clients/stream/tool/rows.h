@@ -91,6 +91,9 @@ struct row {
 
 /* rows.c */
 extern const char *const row_heads[];
+extern const char *const row_names[];
+uint64_t percentile(const uint64_t *wait, size_t nr, unsigned int permille);
+int by_value(const void *a, const void *b);
 size_t default_rows(unsigned int others);
 size_t parse_rows(const char *text);
 enum by parse_by(const char *text);
@@ -104,6 +107,7 @@ void sort_dispatches(struct dispatch *d, size_t nr);
 uint64_t last_entry_time(const struct recording *r);
 struct row *rows_of(const struct recording *r, const struct dispatch *d, size_t nr,
 		    uint64_t end, size_t *nr_rows);
+struct key **commands_of(const struct recording *r, struct keys *k);
 void find_culprit(const struct recording *r, struct key **comm, struct row *row);
 
 /**

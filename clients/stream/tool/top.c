@@ -107,14 +107,6 @@ static void on_signal(int sig)
 	stopped = sig;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
-}
-
 static void parse(int argc, char **argv)
 {
 	enum { OPT_INTERVAL = OPT_OTHERS, OPT_BY };
@@ -291,9 +283,7 @@ static void make_rows(void)
 	top.row = rows_of(r, top.dispatch, nr, 0, &top.nr);
 	if (r->sched) {
 		add_ran(r);
-		top.comm = resized(NULL, (r->nr + 1) * sizeof(*top.comm));
-		for (size_t i = 0; i < r->nr; i++)
-			top.comm[i] = key_of(&top.comms, r, r->entry[i]);
+		top.comm = commands_of(r, &top.comms);
 	}
 	sort_rows();
 }
@@ -374,17 +364,13 @@ static void print_rows(size_t nr, int width)
 /* As in top(1), the numbers of all and then the rows; @nr of them fit. */
 static void print_all(size_t nr, int width)
 {
-	static const char *const what[] = {
-		[BY_TASK] = "tasks", [BY_COMM] = "commands", [BY_CGROUP] = "cgroups",
-		[BY_CPU] = "CPUs",
-	};
 	char time[TIME_TEXT];
 
 	printf("%s  %ld CPUs, %.0f dispatches/s, %llu lost\n",
 	       time_text(time, time_of_day(&top.live.r, top.live.until), "%H:%M:%S", 0),
 	       sysconf(_SC_NPROCESSORS_ONLN), top.total / seconds(),
 	       (unsigned long long)top.live.lost);
-	printf("the last %.3f s: %zu %s, sorted by %s\n", seconds(), top.nr, what[top.keys.by],
+	printf("the last %.3f s: %zu %s, sorted by %s\n", seconds(), top.nr, row_names[top.keys.by],
 	       top.sort->name);
 	print_rows(nr, width);
 }

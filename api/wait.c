@@ -2,8 +2,8 @@
 /*
  * Waiting for something to read
  *
- * No wake-up is lost: kdtl_session_wake() sets pending before it completes, and a
- * waiter is on the completion's queue before it looks at pending.
+ * No wake-up is lost: kdtl_session_wake() sets pending before it wakes, and a waiter is
+ * on the completion's queue before it looks at pending.
  */
 #define pr_fmt(fmt) "kdtl: " fmt
 
@@ -18,7 +18,7 @@
 #include "reader.h"
 
 /* Take a message.  With the last one goes its wake-up, which must not end the next wait. */
-static bool kdtl_take_msg(struct kdtl_session *s, struct kdtl_msg *msg)
+static noinline bool kdtl_take_msg(struct kdtl_session *s, struct kdtl_msg *msg)
 {
 	bool last;
 
@@ -29,38 +29,18 @@ static bool kdtl_take_msg(struct kdtl_session *s, struct kdtl_msg *msg)
 	return true;
 }
 
-/*
- * Is there a message, or does a CPU have enough unread data?  While the session is
- * stopped no more data comes, so then any is enough.
- */
-static bool kdtl_session_readable(struct kdtl_session *s)
+/* Is there a message, or does a CPU have enough unread data? */
+static bool kdtl_worth_reading(struct kdtl_session *s)
 {
-	const bool started = READ_ONCE(s->state) == KDTL_STARTED;
-	struct kdtl_aux *aux;
-	u64 tail;
-	int cpu;
-
-	if (!kdtl_msgq_empty(&s->msgs))
-		return true;
-	if (kdtl_reader_none(s))
-		return false;
-	for_each_cpu(cpu, s->cpus) {
-		aux = kdtl_session_aux(s, cpu);
-		if (!aux)
-			continue;
-		/* [aux.T] Read tail, then head, so that this head is not before this tail. */
-		tail = kdtl_u64_acquire(&aux->tail);
-		if (kdtl_u64_read(&aux->sink.head) - tail >= (started ? aux->watermark : 1))
-			return true;
-	}
-	return false;
+	return !kdtl_msgq_empty(&s->msgs) ||
+	       (!kdtl_reader_none(s) && kdtl_session_readable(s));
 }
 
 /*
- * Decide whether a wait is over: each time the waiter is woken, and before it
- * sleeps.  With @msg it waits for a message, which is taken at once, otherwise for
- * anything to read.  A stop ends every wait that began before it, so a waiter
- * compares kdtl_session::stops with the value from its beginning, @stops.
+ * Decide whether a wait is over: before the waiter sleeps, and each time it is woken.
+ * With @msg it waits for a message, which is taken at once, otherwise for anything to
+ * read.  A stop ends every wait that began before it, so a waiter compares
+ * kdtl_session::stops with the value from its beginning, @stops.
  *
  * Returns -EAGAIN: go on waiting; 1: there is something to read; 0: woken without;
  * -ESHUTDOWN.
@@ -79,8 +59,10 @@ static int kdtl_wait_over(struct kdtl_session *s, struct kdtl_msg *msg,
 		/* It may have been for something of which the client wants no message. */
 		if (kdtl_msgq_takes_all(&s->msgs) || READ_ONCE(s->stops) != stops)
 			return 0;
+		/* A kdtl_wait() may have a use for it. */
+		swake_up_one(&s->done->wait);
 	}
-	if (!msg && kdtl_session_readable(s))
+	if (!msg && kdtl_worth_reading(s))
 		return 1;
 	if (kdtl_session_take_foreign(s))
 		return 0;
@@ -93,22 +75,30 @@ static int kdtl_wait_over(struct kdtl_session *s, struct kdtl_msg *msg,
 /* Sleep until kdtl_wait_over() ends the wait, and return its reason. */
 static int kdtl_wait_for(struct kdtl_session *s, struct kdtl_msg *msg, long timeout)
 {
+	struct swait_queue_head *queue = &s->done->wait;
 	const unsigned int stops = READ_ONCE(s->stops);
-	int end = -EAGAIN;
-	long left = 0;
+	DECLARE_SWAITQUEUE(wait);
+	bool queued = false;
+	long signal = 0;
+	int end;
 
-	/* [wake.Q] The waiter queues itself, then looks; the waker does the opposite. */
-	if (timeout)
-		left = swait_event_interruptible_timeout_exclusive(s->done->wait,
-				(end = kdtl_wait_over(s, msg, stops)) != -EAGAIN,
-				timeout);
-	else
-		end = kdtl_wait_over(s, msg, stops);
-
+	/*
+	 * [wake.Q] The waiter queues itself, then looks; the waker does the opposite, and
+	 * takes the waiter off the queue.
+	 */
+	while ((end = kdtl_wait_over(s, msg, stops)) == -EAGAIN && timeout && !signal) {
+		if (queued)
+			timeout = schedule_timeout(timeout);
+		else
+			signal = prepare_to_swait_event(queue, &wait, TASK_INTERRUPTIBLE);
+		queued = !queued;
+	}
+	finish_swait(queue, &wait);
 	if (end == -EAGAIN)
-		return left < 0 ? left : -ETIMEDOUT;
-	/* complete() wakes one waiter only, but the reason may concern others too. */
-	swake_up_one(&s->done->wait);
+		return signal ?: -ETIMEDOUT;
+	/* A wake-up wakes one waiter only, but the reason may concern others too. */
+	if (swq_has_sleeper(queue))
+		swake_up_one(queue);
 	return end;
 }
 
@@ -120,7 +110,8 @@ static int kdtl_wait_for(struct kdtl_session *s, struct kdtl_msg *msg, long time
  * Returns when a CPU has a watermark of unread bytes or has lost entries, and
  * when the session is stopped or unloaded, which ends all waits.  It looks for
  * unread data before it sleeps.  So it returns at once as long as a CPU has a
- * watermark of unread bytes or, in a stopped session, any.
+ * watermark of unread bytes or, in a stopped session, any.  (The CPU says so by an
+ * interrupt to itself, or with its next tick if it cannot interrupt itself.)
  *
  * Context: task, may sleep (not if @timeout is 0).
  * Return:
@@ -150,12 +141,7 @@ int kdtl_wait(struct kdtl_session *s, long timeout)
 	ret = kdtl_session_hold(s);
 	if (ret)
 		return ret;
-	if (kdtl_session_readable(s)) {
-		kdtl_session_take_wake(s);
-		ret = 1;
-	} else {
-		ret = kdtl_wait_for(s, NULL, timeout);
-	}
+	ret = kdtl_wait_for(s, NULL, timeout);
 	kdtl_session_release(s);
 	return ret;
 }

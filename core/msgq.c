@@ -2,8 +2,18 @@
 /*
  * A session's queue of messages
  *
- * All CPUs post messages, and one reader takes them.  A lock is good enough: there
- * is one message per watermark or overflow, not one per entry.
+ * All CPUs post messages, also under the runqueue lock, where none may wait for another
+ * one.  So a CPU takes the next slot by moving head, fills it, and then sets the
+ * message's size.  Readers take turns with a lock.  One that finds a slot taken but not
+ * filled yet waits for that: the other CPU fills it with interrupts off.
+ *
+ *	CPU that posts				reader
+ *	A: load-acquire tail			C: load-acquire size
+ *	   move head, store message		   read message, size = 0
+ *	B: store-release size			D: store-release tail
+ *
+ * B pairs with C: a reader that sees the size sees the message.
+ * D pairs with A: a slot is filled again only after it has been read.
  */
 #include <linux/error-injection.h>
 #include <linux/mm.h>
@@ -11,6 +21,7 @@
 #include <linux/vmalloc.h>
 
 #include "msgq.h"
+#include "u64.h"
 
 /**
  * kdtl_msgq_init() - initialize a queue
@@ -79,34 +90,58 @@ static unsigned int kdtl_msgq_limit(struct kdtl_msgq *q, const struct kdtl_msg *
 	}
 }
 
+/* Take the slot at head, @pos, unless @limit slots are taken. */
+static bool kdtl_msgq_take_slot(struct kdtl_msgq *q, unsigned int limit, s64 *pos)
+{
+	s64 tail;
+
+	do {
+		/*
+		 * [msg.A] The slot at head has been read.  Pairs with D in kdtl_msgq_get().
+		 * The head below is not before this tail.
+		 */
+		tail = kdtl_u64_acquire(&q->tail);
+		*pos = atomic64_read(&q->head);
+		if (*pos - tail >= limit)
+			return false;
+	} while (!atomic64_try_cmpxchg_relaxed(&q->head, pos, *pos + 1));
+	return true;
+}
+
+static void kdtl_msgq_fill(struct kdtl_msgq *q, struct kdtl_msg *slot, struct kdtl_msg *msg)
+{
+	msg->size = 0;
+	msg->dropped = atomic64_read(&q->dropped) ? atomic64_xchg(&q->dropped, 0) : 0;
+	/* A reader may look at the size, which is 0 before and after. */
+	data_race(*slot = *msg);
+	/* [msg.B] The message is there.  Pairs with C in kdtl_msgq_get(). */
+	smp_store_release(&slot->size, sizeof(*msg));
+}
+
 /**
  * kdtl_msgq_put() - post a message, or count that it was dropped
  * @q: the queue
  * @msg: with type, cpu, set and the type's own fields; the rest is filled in
  *
- * Never waits for the reader.
+ * Waits for nobody.
  *
  * Context: any but NMI, also under the runqueue lock.
  */
 void kdtl_msgq_put(struct kdtl_msgq *q, struct kdtl_msg *msg)
 {
 	unsigned long flags;
+	s64 pos;
 
-	if (!q->slots || !(q->types & BIT(msg->type)))
+	if (!kdtl_msgq_posts(q, msg->type))
 		return;
-	msg->size = sizeof(*msg);
 	msg->time = local_clock();
 
-	raw_spin_lock_irqsave(&q->lock, flags);
-	if (q->head - q->tail >= kdtl_msgq_limit(q, msg)) {
-		q->dropped++;
-	} else {
-		msg->dropped = q->dropped;
-		q->dropped = 0;
-		*kdtl_msgq_slot(q, q->head) = *msg;
-		WRITE_ONCE(q->head, q->head + 1);
-	}
-	raw_spin_unlock_irqrestore(&q->lock, flags);
+	local_irq_save(flags);
+	if (kdtl_msgq_take_slot(q, kdtl_msgq_limit(q, msg), &pos))
+		kdtl_msgq_fill(q, kdtl_msgq_slot(q, pos), msg);
+	else
+		atomic64_inc(&q->dropped);
+	local_irq_restore(flags);
 }
 
 /**
@@ -120,16 +155,22 @@ void kdtl_msgq_put(struct kdtl_msgq *q, struct kdtl_msg *msg)
  */
 bool kdtl_msgq_get(struct kdtl_msgq *q, struct kdtl_msg *msg, bool *last)
 {
+	struct kdtl_msg *slot;
 	unsigned long flags;
 	bool got;
 
 	raw_spin_lock_irqsave(&q->lock, flags);
-	got = q->head != q->tail;
+	got = !kdtl_msgq_empty(q);
 	if (got) {
-		*msg = *kdtl_msgq_slot(q, q->tail);
-		WRITE_ONCE(q->tail, q->tail + 1);
+		slot = kdtl_msgq_slot(q, q->tail);
+		/* [msg.C] pairs with B in kdtl_msgq_fill(): it is there, or about to be. */
+		smp_cond_load_acquire(&slot->size, VAL);
+		*msg = *slot;
+		WRITE_ONCE(slot->size, 0);
+		/* [msg.D] pairs with A in kdtl_msgq_take_slot(): the slot is free again. */
+		kdtl_u64_release(&q->tail, q->tail + 1);
 	}
-	*last = q->head == q->tail && !q->dropped;
+	*last = kdtl_msgq_empty(q) && !atomic64_read(&q->dropped);
 	raw_spin_unlock_irqrestore(&q->lock, flags);
 	return got;
 }
@@ -143,7 +184,7 @@ bool kdtl_msgq_get(struct kdtl_msgq *q, struct kdtl_msg *msg, bool *last)
  */
 bool kdtl_msgq_empty(struct kdtl_msgq *q)
 {
-	return READ_ONCE(q->head) == READ_ONCE(q->tail);
+	return atomic64_read(&q->head) == kdtl_u64_read(&q->tail);
 }
 
 /**
@@ -154,10 +195,10 @@ bool kdtl_msgq_empty(struct kdtl_msgq *q)
  */
 void kdtl_msgq_reset(struct kdtl_msgq *q)
 {
-	unsigned long flags;
+	struct kdtl_msg msg;
+	bool last;
 
-	raw_spin_lock_irqsave(&q->lock, flags);
-	WRITE_ONCE(q->tail, q->head);
-	q->dropped = 0;
-	raw_spin_unlock_irqrestore(&q->lock, flags);
+	while (kdtl_msgq_get(q, &msg, &last))
+		;
+	atomic64_set(&q->dropped, 0);
 }

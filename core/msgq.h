@@ -3,6 +3,7 @@
 #ifndef _KDTL_MSGQ_H
 #define _KDTL_MSGQ_H
 
+#include <linux/atomic.h>
 #include <linux/kdtl.h>
 #include <linux/spinlock.h>
 
@@ -14,27 +15,33 @@
 
 /**
  * struct kdtl_msgq - a FIFO that drops new messages when it is full
- * @lock: protects the rest.  No other lock is taken inside; taken under the
- *	runqueue lock
- * @slots: the messages; NULL if the session has no queue
+ * @slots: the messages, each with a size of 0 while it is not there; NULL if the session
+ *	has no queue
  * @nr_slots: slots for messages of any type; there are KDTL_MSGQ_KEPT more
  * @types: those that are posted, 1 << &enum kdtl_msg_type; others are thrown away
  * @pause: an overflow pauses the CPU, so a reader without its message would wait
  *	for ever
- * @head: number of messages ever put in
- * @tail: number of messages ever taken out
- * @dropped: messages dropped since the last one that was put in
+ * @head: number of slots ever taken by CPUs that post a message
+ * @dropped: messages dropped that no message tells of yet
+ * @tail: number of messages ever taken out; written under @lock
+ * @lock: between readers.  No other lock is taken inside
  */
 struct kdtl_msgq {
-	raw_spinlock_t	lock;
 	struct kdtl_msg	*slots;
 	unsigned int	nr_slots;
 	u32		types;
 	bool		pause;
-	u64		head;
-	u64		tail;
-	u64		dropped;
+	atomic64_t	head;
+	atomic64_t	dropped;
+	aligned_u64	tail;
+	raw_spinlock_t	lock;
 };
+
+/* Are messages of this type posted? */
+static inline bool kdtl_msgq_posts(const struct kdtl_msgq *q, enum kdtl_msg_type type)
+{
+	return q->types & BIT(type);
+}
 
 /* Is there a message, or was one dropped, for every wake-up? */
 static inline bool kdtl_msgq_takes_all(const struct kdtl_msgq *q)

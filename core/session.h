@@ -56,11 +56,13 @@ enum kdtl_state {
  * @mem: bytes accounted to the session
  * @done: the completion that is completed on a wake-up: the caller's, or @own_done
  * @own_done: used if the caller has none
+ * @pending: there was a wake-up that no kdtl_wait() has returned for yet; under the
+ *	lock of @done's queue
+ * @due: areas that may have enough unread data for a kdtl_wait(); under the same lock
  * @wake: the caller's function to call on a wake-up, under @wake_lock; may be NULL
  * @wake_data: its argument
- * @wake_lock: protects @pending, and makes a wake-up one step.  Taken in hard
- *	irq; no other kdtl lock is taken inside
- * @pending: there was a wake-up that no kdtl_wait() has returned for yet
+ * @wake_lock: protects @wake while it is called.  Taken in hard irq; no other kdtl
+ *	lock is taken inside
  * @stops: number of kdtl_stop() and kdtl_unload(), each of which ends all waits;
  *	written under @lock
  * @module: the module that called kdtl_session_create(); NULL: the kernel itself
@@ -100,10 +102,11 @@ struct kdtl_session {
 
 	struct completion	*done;
 	struct completion	own_done;
+	bool			pending;
+	struct hlist_head	due;
 	void			(*wake)(void *data);
 	void			*wake_data;
 	raw_spinlock_t		wake_lock;
-	bool			pending;
 	unsigned int		stops;
 
 	struct module		*module;

@@ -90,7 +90,7 @@ static void kdtl_set_enter(struct kdtl_aux *aux, struct kdtl_set *set)
 	struct kdtl_set_cpu *sc = kdtl_set_here(aux, set);
 
 	WRITE_ONCE(aux->set, set);
-	aux->sink.counts = &sc->counts;
+	aux->counts = &sc->counts;
 	kdtl_u64_set(&sc->runs, sc->runs + 1);
 	kdtl_u64_set(&sc->remaining, set->timeout);
 	sc->overflows = 0;
@@ -107,10 +107,9 @@ static u64 kdtl_ticks(const struct kdtl_pmu *p, u64 ns)
 	return ticks + (mul_u64_u32_div(ticks, NSEC_PER_SEC, (u32)p->tb_freq) < ns);
 }
 
-/* Apply the active set's settings to the sink. */
+/* Apply the active set's settings to the sink; kdtl_clocks_end() has set the mask. */
 static void kdtl_set_apply(struct kdtl_aux *aux)
 {
-	kdtl_sink_set_mask(&aux->sink, aux->paused ? 0 : aux->set->mask);
 	aux->sink.period = aux->set->period;
 	aux->min_wait = !aux->nr_pages ? U64_MAX :
 			kdtl_ticks(aux->session->pmu, aux->set->min_wait);
@@ -171,7 +170,7 @@ void kdtl_sets_load(struct kdtl_aux *aux)
 void kdtl_sets_rewind(struct kdtl_aux *aux)
 {
 	aux->set = list_first_entry(&aux->session->sets, struct kdtl_set, node);
-	aux->sink.counts = &kdtl_set_here(aux, aux->set)->counts;
+	aux->counts = &kdtl_set_here(aux, aux->set)->counts;
 }
 
 /**

@@ -11,6 +11,23 @@
 struct kdtl_aux;
 
 /**
+ * struct kdtl_counts - the entries that a set was offered on a CPU
+ * @tally: by &enum kdtl_kind, including those that were lost.  While the set counts
+ *	(kdtl_set_counts()), it lacks what the source has counted (struct kdtl_pmu_cpu) of
+ *	the kinds that the sink wants
+ * @lost: those of the entries that found no room, or that the source itself lost
+ * @filtered: those of the entries that were only counted
+ * @partial: bytes that are not part of whole entries: a driver that writes by
+ *	itself (kdtl_aux_output_end()) may end in the middle of one
+ */
+struct kdtl_counts {
+	struct kdtl_tally	tally[KDTL_NR_KINDS];
+	aligned_u64		lost;
+	aligned_u64		filtered;
+	aligned_u64		partial;
+};
+
+/**
  * struct kdtl_set_cpu - a set's state on one CPU
  * @counts: of the entries that came while the set was active
  * @base: a counter's value is its base plus its count

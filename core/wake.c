@@ -10,9 +10,59 @@
  * the caller's wake().  kdtl_wait() and kdtl_read() look at pending and sleep on
  * the completion's queue, because whoever else completes it ends their sleep
  * too.  While pending is set, one count of the completion belongs to it.
+ *
+ * A waiter looks for unread data too, but not on all CPUs: a wake-up puts its CPU's
+ * area into kdtl_session::due, and a waiter takes it out when that data has been read.
+ *
+ * The lock of the completion's queue protects all of this.  So a wake-up is one step,
+ * and takes no other lock than complete() does.
  */
+#include "compat.h"
 #include "session.h"
 #include "wake.h"
+
+/* Under the lock.  Returns whether there was a count; that of complete_all() stays. */
+static bool kdtl_take_count(struct completion *done)
+{
+	if (!done->done)
+		return false;
+	if (done->done != UINT_MAX)
+		WRITE_ONCE(done->done, done->done - 1);
+	return true;
+}
+
+/* Under the lock, what complete() does. */
+static void kdtl_complete_locked(struct kdtl_session *s, struct completion *done)
+{
+	/* The last wake-up's count stands for this one too: counts must not pile up. */
+	if (!s->pending || !done->done) {
+		if (done->done != UINT_MAX)
+			WRITE_ONCE(done->done, done->done + 1);
+	}
+	WRITE_ONCE(s->pending, true);
+	kdtl_swake_up_locked(&done->wait);
+}
+
+/* Under the lock. */
+static void kdtl_due_locked(struct kdtl_aux *aux, u64 end)
+{
+	if ((s64)(end - aux->due_to) <= 0)
+		return;
+	aux->due_to = end;
+	if (hlist_unhashed(&aux->due))
+		hlist_add_head(&aux->due, &aux->session->due);
+}
+
+/* The caller's wake() may complete the completion, so it is not called under its lock. */
+static noinline void kdtl_call_wake(struct kdtl_session *s)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&s->wake_lock, flags);
+	if (s->wake)
+		s->wake(s->wake_data);
+	raw_spin_unlock_irqrestore(&s->wake_lock, flags);
+}
 
 /**
  * kdtl_session_wake() - tell the reader that there is something to read
@@ -22,17 +72,91 @@
  */
 void kdtl_session_wake(struct kdtl_session *s)
 {
+	struct completion *done = s->done;
 	unsigned long flags;
 
-	raw_spin_lock_irqsave(&s->wake_lock, flags);
-	/* Replace the last wake-up's count if it is still there: counts must not pile up. */
-	if (s->pending)
-		try_wait_for_completion(s->done);
-	s->pending = true;
-	complete(s->done);
-	if (s->wake)
-		s->wake(s->wake_data);
-	raw_spin_unlock_irqrestore(&s->wake_lock, flags);
+	raw_spin_lock_irqsave(&done->wait.lock, flags);
+	kdtl_complete_locked(s, done);
+	raw_spin_unlock_irqrestore(&done->wait.lock, flags);
+	if (READ_ONCE(s->wake))
+		kdtl_call_wake(s);
+}
+
+/**
+ * kdtl_session_wake_for() - the same, on behalf of a CPU
+ * @aux: the CPU's area
+ *
+ * Context: hard irq, on the area's CPU.
+ */
+void kdtl_session_wake_for(struct kdtl_aux *aux)
+{
+	struct kdtl_session *s = aux->session;
+	struct completion *done = s->done;
+
+	raw_spin_lock(&done->wait.lock);
+	/* Up to the last watermark that was crossed, the data is worth reading. */
+	kdtl_due_locked(aux, aux->next_wake - aux->watermark);
+	kdtl_complete_locked(s, done);
+	raw_spin_unlock(&done->wait.lock);
+	if (READ_ONCE(s->wake))
+		kdtl_call_wake(s);
+}
+
+/**
+ * kdtl_session_due() - have the waiters look at a CPU until its data has been read
+ * @aux: the CPU's area
+ * @end: position up to which it has to be read
+ *
+ * Context: any that may take a raw spinlock, hard irq at most.
+ */
+void kdtl_session_due(struct kdtl_aux *aux, u64 end)
+{
+	struct completion *done = aux->session->done;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&done->wait.lock, flags);
+	kdtl_due_locked(aux, end);
+	raw_spin_unlock_irqrestore(&done->wait.lock, flags);
+}
+
+/**
+ * kdtl_session_readable() - does a CPU have enough unread data to end a wait?
+ * @s: the session
+ *
+ * That is a watermark of it.  While the session is stopped no more data comes, so then
+ * any is enough.
+ *
+ * A CPU that has a watermark of unread data has crossed one that the reader has not
+ * reached yet, so it is in the list.  A reader that reads everything empties the list,
+ * so each wake-up is looked at once.
+ *
+ * Context: any that may take a raw spinlock, hard irq at most.
+ * Return: whether one has.
+ */
+bool kdtl_session_readable(struct kdtl_session *s)
+{
+	const u64 enough = READ_ONCE(s->state) == KDTL_STARTED ? s->layout.watermark : 1;
+	struct hlist_node *next;
+	struct kdtl_aux *aux;
+	unsigned long flags;
+	bool found = false;
+	u64 tail;
+
+	/* A wake-up that comes now wakes the waiter, which is on the queue. */
+	if (hlist_empty(&s->due))
+		return false;
+	raw_spin_lock_irqsave(&s->done->wait.lock, flags);
+	hlist_for_each_entry_safe(aux, next, &s->due, due) {
+		/* [aux.T] Read tail, then head, so that this head is not before this tail. */
+		tail = kdtl_u64_acquire(&aux->tail);
+		found = kdtl_u64_read(&aux->sink.head) - tail >= enough;
+		if (found)
+			break;
+		if ((s64)(aux->due_to - tail) <= 0)
+			hlist_del_init(&aux->due);
+	}
+	raw_spin_unlock_irqrestore(&s->done->wait.lock, flags);
+	return found;
 }
 
 /**
@@ -44,15 +168,19 @@ void kdtl_session_wake(struct kdtl_session *s)
  */
 bool kdtl_session_take_wake(struct kdtl_session *s)
 {
+	struct completion *done = s->done;
 	unsigned long flags;
 	bool pending;
 
-	raw_spin_lock_irqsave(&s->wake_lock, flags);
+	/* As in kdtl_session_readable(). */
+	if (!READ_ONCE(s->pending))
+		return false;
+	raw_spin_lock_irqsave(&done->wait.lock, flags);
 	pending = s->pending;
-	s->pending = false;
+	WRITE_ONCE(s->pending, false);
 	if (pending)
-		try_wait_for_completion(s->done);
-	raw_spin_unlock_irqrestore(&s->wake_lock, flags);
+		kdtl_take_count(done);
+	raw_spin_unlock_irqrestore(&done->wait.lock, flags);
 	return pending;
 }
 
@@ -68,8 +196,10 @@ bool kdtl_session_take_foreign(struct kdtl_session *s)
 	unsigned long flags;
 	bool foreign;
 
-	raw_spin_lock_irqsave(&s->wake_lock, flags);
-	foreign = !s->pending && try_wait_for_completion(s->done);
-	raw_spin_unlock_irqrestore(&s->wake_lock, flags);
+	if (!completion_done(s->done))
+		return false;
+	raw_spin_lock_irqsave(&s->done->wait.lock, flags);
+	foreign = !s->pending && kdtl_take_count(s->done);
+	raw_spin_unlock_irqrestore(&s->done->wait.lock, flags);
 	return foreign;
 }

@@ -3,9 +3,15 @@
 #ifndef _KDTL_WAKE_H
 #define _KDTL_WAKE_H
 
+#include <linux/types.h>
+
+struct kdtl_aux;
 struct kdtl_session;
 
 void kdtl_session_wake(struct kdtl_session *s);
+void kdtl_session_wake_for(struct kdtl_aux *aux);
+void kdtl_session_due(struct kdtl_aux *aux, u64 end);
+bool kdtl_session_readable(struct kdtl_session *s);
 bool kdtl_session_take_wake(struct kdtl_session *s);
 bool kdtl_session_take_foreign(struct kdtl_session *s);
 

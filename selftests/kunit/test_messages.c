@@ -451,6 +451,49 @@ static void messages_add_up(struct kunit *test)
 	KUNIT_EXPECT_GT(test, dropped, 0ULL);
 }
 
+#define MESSAGES_BURST	3000
+
+static void messages_burst(void *unused)
+{
+	unsigned int i;
+
+	for (i = 0; i < MESSAGES_BURST; i++)
+		kdtl_fake_emit_here(KDTL_KIND_FAULT, 0, 0, 0);
+}
+
+/* All CPUs post at once: each one's messages keep their order, and none goes uncounted. */
+static void messages_all_cpus(struct kunit *test)
+{
+	struct kdtl_session *s = kapi_overflows_only(test);
+	const u64 posted = (u64)num_online_cpus() * MESSAGES_BURST;
+	const unsigned long end = jiffies + KAPI_FOREVER;
+	u64 nr = 0, dropped = 0, late = 0;
+	struct kdtl_msg msg;
+	u64 *last;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	last = kcalloc(nr_cpu_ids, sizeof(*last), GFP_KERNEL);
+	KUNIT_ASSERT_TRUE(test, last);
+	on_each_cpu(messages_burst, NULL, false);
+	while (kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, -1) < posted &&
+	       time_before(jiffies, end)) {
+		while (kdtl_read(s, &msg, sizeof(msg), true) > 0) {
+			nr++;
+			dropped += msg.dropped;
+			late += msg.time < last[msg.cpu];
+			last[msg.cpu] = msg.time;
+		}
+	}
+	/* The rest, and one that tells of what was dropped last. */
+	messages_read_all(s, &nr, &dropped);
+	kapi_emit(0, KDTL_KIND_FAULT, 1);
+	messages_read_all(s, &nr, &dropped);
+	KUNIT_EXPECT_EQ(test, nr + dropped, posted + 1);
+	KUNIT_EXPECT_EQ(test, late, 0ULL);
+	kunit_info(test, "%llu messages, %llu dropped", nr, dropped);
+	kfree(last);
+}
+
 /* Only the types that were chosen are posted; and the end. */
 static void messages_chosen(struct kunit *test)
 {
@@ -504,6 +547,7 @@ static struct kunit_case messages_cases[] = {
 	KUNIT_CASE(messages_full),
 	KUNIT_CASE(messages_full_kept),
 	KUNIT_CASE(messages_add_up),
+	KUNIT_CASE(messages_all_cpus),
 	KUNIT_CASE(messages_chosen),
 	KUNIT_CASE(messages_read_errors),
 	{}

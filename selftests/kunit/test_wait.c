@@ -294,6 +294,22 @@ static void wait_dropped_wakes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, m.msg.dropped, 1ULL);
 }
 
+/* A reader of messages that has no use for a wake-up leaves it to the others. */
+static void wait_passes_on(struct kunit *test)
+{
+	struct kdtl_session *s = kapi_overflows_only(test);
+	struct wait_sleeper m[2];
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_TRUE(test, wait_start(test, &m[0], s, WAIT_READ));
+	KUNIT_ASSERT_TRUE(test, wait_start(test, &m[1], s, WAIT_WAIT));
+	kapi_emit(0, KDTL_KIND_CEDE, 1);
+	KUNIT_EXPECT_EQ(test, wait_result(test, &m[1]), (ssize_t)1);
+	KUNIT_EXPECT_TRUE(test, wait_sleeps(&m[0]));
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+	KUNIT_EXPECT_EQ(test, wait_result(test, &m[0]), 0L);
+}
+
 /* No message pages: never a message, but the wake-ups. */
 static void wait_none(struct kunit *test)
 {
@@ -381,6 +397,57 @@ static void wait_timeout(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_msgs_of(s, KDTL_MSG_AUX), 1U);
 	KUNIT_EXPECT_EQ(test, kdtl_wait(s, MAX_SCHEDULE_TIMEOUT), 1);
 	kapi_drain(s, 0);
+	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
+}
+
+static void wait_consume(struct kunit *test, struct kdtl_session *s, int cpu,
+			 unsigned int nr)
+{
+	const void *span;
+
+	KUNIT_EXPECT_GE(test, kdtl_aux_peek(s, cpu, &span), (ssize_t)nr * KDTL_ENTRY_SIZE);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, cpu, nr * KDTL_ENTRY_SIZE), 0);
+}
+
+/* What counts is what is unread, also for a reader that does not read all of it. */
+static void wait_partly_read(struct kunit *test)
+{
+	struct kdtl_session *s = kapi_session_of(test, 0, 10 * KDTL_ENTRY_SIZE, NULL);
+	int cpu;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	for_each_online_cpu(cpu) {
+		kapi_emit(cpu, KDTL_KIND_CEDE, 10);
+		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
+		wait_consume(test, s, cpu, 5);
+		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
+		/* A watermark again, although the next one is not crossed yet. */
+		kapi_emit(cpu, KDTL_KIND_CEDE, 5);
+		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
+		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
+		wait_consume(test, s, cpu, 8);
+		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
+		/* Crossed. */
+		kapi_emit(cpu, KDTL_KIND_CEDE, 5);
+		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
+		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
+		kapi_emit(cpu, KDTL_KIND_CEDE, 3);
+		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
+		wait_consume(test, s, cpu, 3);
+	}
+	/* Seven are left on each CPU: while the session is stopped, that is enough. */
+	for_each_online_cpu(cpu) {
+		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
+		KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
+		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
+		KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
+		wait_consume(test, s, cpu, 7);
+	}
+	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
 	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
 }
 
@@ -783,10 +850,12 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_close),
 	KUNIT_CASE(wait_no_stale),
 	KUNIT_CASE(wait_dropped_wakes),
+	KUNIT_CASE(wait_passes_on),
 	KUNIT_CASE(wait_none),
 	KUNIT_CASE(wait_two_waiters),
 	KUNIT_CASE(wait_after_close),
 	KUNIT_CASE(wait_timeout),
+	KUNIT_CASE(wait_partly_read),
 	KUNIT_CASE(wait_long_period),
 	KUNIT_CASE(wait_shared),
 	KUNIT_CASE(wait_gives_way),

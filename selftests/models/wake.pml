@@ -4,8 +4,8 @@
  * core/writer.c, api/session.c
  *
  * There are CPUS writers of ENTRIES each, whose watermark is one entry, and WAITERS
- * readers in kdtl_wait().  Someone else may complete the completion once.  Close
- * comes either at any time or when everything has been read.
+ * readers in kdtl_wait(), which then read one entry or none.  Someone else may complete the
+ * completion once.  Close comes either at any time or when everything has been read.
  *
  * The model shows that no reader sleeps while there are entries, or after a stop or
  * a close; that close returns; that nothing of the session is touched after it; that
@@ -16,6 +16,8 @@
  *	BUG_IRQ		the irq_work is free again only when it is done
  *	BUG_QUEUE	a waiter looks, and goes on the queue afterwards
  *	BUG_COUNT	a wake-up does not replace the last one's count
+ *	BUG_DUE		a waiter takes a CPU out of the list although it has entries
+ *	BUG_LIST	a wake-up puts no CPU into the list
  *	BUG_OTHER	a waiter takes a count for someone else's without the lock
  *	BUG_STOP	a stop is a wake-up like any other
  *	BUG_CLOSE	close wakes nobody
@@ -44,8 +46,9 @@ bool stop;			/* the source is off */
 byte stops;			/* times that kdtl_stop() was there */
 byte waiting;			/* waiters that began before it, and still wait */
 
-bool wake_lock;			/* kdtl_session::wake_lock */
+/* The lock of the completion's queue is an atomic block. */
 bool pending;
+bool due[CPUS];			/* the area is in kdtl_session::due */
 byte done;			/* the completion's count */
 byte others;			/* at most this many of them are someone else's */
 bool queued[WAITERS], asleep[WAITERS];
@@ -84,53 +87,87 @@ inline swake_up_all()
 	}
 }
 
-/*
- * Under the lock.  Others take and add counts of the completion without it, so the
- * step that replaces the count ends before the one that adds it.
- */
+/* Under the lock. */
+inline complete_locked()
+{
+#ifdef BUG_COUNT
+	done++;
+#else
+	done = (!pending || done == 0 -> done + 1 : done);
+#endif
+	pending = true;
+	assert(done <= 1 + others);
+	swake_up_one()
+}
+
 inline session_wake()
 {
-	assert(!freed);
 	atomic {
-		!wake_lock ->
-		wake_lock = true;
-#ifndef BUG_COUNT
-		done = (pending && done > 0 -> done - 1 : done)
-#endif
-	};
-	atomic {
-		pending = true;
-		done++;
-		assert(done <= 1 + others);
-		swake_up_one();
-		wake_lock = false;
-		assert(!freed)
+		assert(!freed);
+		complete_locked()
 	}
+}
+
+inline session_wake_for(cpu)
+{
+	atomic {
+		assert(!freed);
+#ifndef BUG_LIST
+		due[cpu] = true;
+#endif
+		complete_locked()
+	}
+}
+
+/* The first look is without the lock. */
+inline take_wake(was)
+{
+	was = false;
+	if
+	:: !pending
+	:: else ->
+		atomic {
+			was = pending;
+			pending = false;
+			done = (was && done > 0 -> done - 1 : done)
+		}
+	fi
 }
 
 /* Under the lock. */
-inline take_pending(was)
+inline look_at(cpu, found)
 {
-	was = pending;
-	pending = false;
-	done = (was && done > 0 -> done - 1 : done)
+	if
+	:: !found && due[cpu] ->
+		found = (head[cpu] != tail[cpu]);
+#ifdef BUG_DUE
+		due[cpu] = false
+#else
+		due[cpu] = found
+#endif
+	:: else
+	fi
 }
 
-inline take_wake(was)
+/* The first look is without the lock, here too. */
+inline readable(found)
 {
-	atomic {
-		!wake_lock ->
-		take_pending(was)
-	}
+	if
+	:: !due[0] && !due[CPUS - 1]
+	:: else ->
+		atomic {
+			look_at(0, found);
+#if CPUS > 1
+			look_at(1, found);
+#endif
+		}
+	fi
 }
 
 /* Under the lock, a count without a wake-up is someone else's. */
 inline take_foreign(over)
 {
 	atomic {
-#ifndef BUG_OTHER
-		!wake_lock ->
-#endif
 		if
 #ifdef BUG_OTHER
 		:: done > 0 ->
@@ -164,7 +201,7 @@ proctype irq(byte cpu)
 #ifndef BUG_IRQ
 		irq_pending[cpu] = false;
 #endif
-		session_wake();
+		session_wake_for(cpu);
 #ifdef BUG_IRQ
 		irq_pending[cpu] = false;
 #endif
@@ -187,18 +224,42 @@ proctype other()
 	fi
 }
 
-inline read_all()
+inline read()
 {
-	d_step {
+	atomic {
 		assert(!freed);
-		tail[0] = head[0];
-		tail[CPUS - 1] = head[CPUS - 1]
+		if
+		:: tail[0] != head[0] -> tail[0]++
+		:: tail[CPUS - 1] != head[CPUS - 1] -> tail[CPUS - 1]++
+		:: skip
+		fi
 	}
 }
 
 inline go_to_sleep()
 {
 	d_step { queued[me] = true; asleep[me] = true }	/* [wake.Q] */
+}
+
+inline wait_over()
+{
+	if
+	:: closing -> over = true
+	:: else ->
+		take_wake(was);
+		if
+		:: was -> over = true
+#ifndef BUG_STOP
+		:: stops != stops_before -> over = true
+#endif
+		:: else ->
+			readable(over);
+			if
+			:: !over -> take_foreign(over)
+			:: else
+			fi
+		fi
+	fi
 }
 
 proctype waiter(byte me)
@@ -214,56 +275,35 @@ proctype waiter(byte me)
 		:: atomic { !closing && users > 0 -> users++ }
 		fi;
 		over = false;
-		if
-		:: !all_read -> take_wake(was)
-		:: else ->
-			atomic {
-				stops_before = stops;
-				if
-				:: !stops -> waiting++
-				:: else
-				fi
-			};
-			do
-			:: !over ->
-				assert(!freed);
-#ifndef BUG_QUEUE
-				go_to_sleep();
-#endif
-				/* kdtl_wait_over() */
-				if
-				:: closing -> over = true
-				:: else ->
-					take_wake(was);
-					if
-					:: was || !all_read -> over = true
-#ifndef BUG_STOP
-					:: stops != stops_before -> over = true
-#endif
-					:: else -> take_foreign(over)
-					fi
-				fi;
-#ifdef BUG_QUEUE
-				if
-				:: !over -> go_to_sleep()
-				:: else
-				fi;
-#endif
-				if
-				:: !over -> !asleep[me]
-				:: else
-				fi
-			:: else -> break
-			od;
-			atomic { queued[me] = false; asleep[me] = false };
-			swake_up_one();
+		atomic {
+			stops_before = stops;
 			if
-			:: !stops_before -> waiting--
+			:: !stops -> waiting++
 			:: else
 			fi
+		};
+		wait_over();
+		do
+		:: !over ->
+			assert(!freed);
+			go_to_sleep();
+#ifndef BUG_QUEUE
+			wait_over();
+#endif
+			if
+			:: !over -> !asleep[me]; wait_over()
+			:: else
+			fi
+		:: else -> break
+		od;
+		atomic { queued[me] = false; asleep[me] = false };
+		swake_up_one();
+		if
+		:: !stops_before -> waiting--
+		:: else
 		fi;
 		if
-		:: !closing -> read_all()
+		:: !closing -> read()
 		:: else
 		fi;
 		assert(!freed);

@@ -68,8 +68,8 @@ static void kdtl_output_count(struct kdtl_aux *aux, u64 size)
 	const u64 from = aux->sink.head - kdtl_u64_read(&aux->start);
 	const u64 nr = kdtl_entries(from + size) - kdtl_entries(from);
 
-	kdtl_u64_add(&aux->sink.counts->entries[KDTL_KIND_UNKNOWN], nr);
-	kdtl_u64_add(&aux->sink.counts->partial, size - nr * KDTL_ENTRY_SIZE);
+	kdtl_aux_count_unknown(aux, nr);
+	kdtl_u64_add(&aux->counts->partial, size - nr * KDTL_ENTRY_SIZE);
 }
 
 /**

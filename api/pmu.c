@@ -112,7 +112,7 @@ void kdtl_pmu_unregister_left(struct module *module)
 void kdtl_pmu_output(struct kdtl_pmu *p, const struct kdtl_entry *e,
 		     enum kdtl_kind kind)
 {
-	kdtl_fan_out(kdtl_pmu_sinks(p), e, kind);
+	kdtl_fan_out(kdtl_pmu_here(p), e, kind);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_pmu_output, KDTL_NS);
 
@@ -128,11 +128,12 @@ EXPORT_SYMBOL_NS_GPL(kdtl_pmu_output, KDTL_NS);
  */
 void kdtl_pmu_lost(struct kdtl_pmu *p, u64 nr)
 {
-	struct kdtl_sink *sink;
+	struct kdtl_pmu_cpu *c = kdtl_pmu_here(p);
+	struct kdtl_sink **at, *sink;
 
 	if (!nr)
 		return;
-	for (sink = kdtl_pmu_sinks(p); sink; sink = sink->next) {
+	kdtl_for_each_sink(sink, at, c) {
 		if (sink->wants[KDTL_KIND_UNKNOWN])
 			sink->ops->lost(sink, nr);
 	}

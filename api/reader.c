@@ -239,7 +239,7 @@ static void kdtl_runner_swap_wake(struct kdtl_runner *r, void (*wake)(void *data
 	struct kdtl_session *s = r->session;
 
 	raw_spin_lock_irq(&s->wake_lock);
-	s->wake = wake;
+	WRITE_ONCE(s->wake, wake);
 	s->wake_data = wake_data;
 	raw_spin_unlock_irq(&s->wake_lock);
 }

@@ -104,7 +104,7 @@ int kdtl_timebase_sync(struct kdtl_session *s, struct kdtl_timebase *tb)
 
 	last = *tb;
 	if (!tb->mult)
-		tb->mult = div64_u64(NSEC_PER_SEC << 32, s->pmu->tb_freq);
+		tb->mult = div64_u64((u64)NSEC_PER_SEC << 32, s->pmu->tb_freq);
 	kdtl_timebase_read(s->pmu, tb);
 	/* Over a suspend the rate means nothing, so the one before goes on. */
 	if (!last.mult || tb->boot != last.boot) {

@@ -55,27 +55,19 @@ static bool kdtl_aux_filters(const struct kdtl_aux *aux, const struct kdtl_entry
 	       (queued != KDTL_TIME_MAX && ready != KDTL_TIME_MAX);
 }
 
-static void kdtl_aux_slow(struct kdtl_sink *sink, const struct kdtl_entry *e,
-			  enum kdtl_kind kind)
+static void kdtl_aux_slow(struct kdtl_sink *sink, const struct kdtl_entry *e)
 {
 	struct kdtl_aux *aux = container_of(sink, struct kdtl_aux, sink);
 
-	if (kdtl_aux_filters(aux, e)) {
-		kdtl_sink_count_entry(sink->counts, e, kind);
-		kdtl_u64_add(&sink->counts->filtered, 1);
+	if (aux->min_wait && kdtl_aux_filters(aux, e)) {
+		kdtl_u64_add(&aux->counts->filtered, 1);
 		kdtl_u64_add(&aux->filtered, 1);
 		kdtl_set_check(aux);
 		return;
 	}
-	if (WARN_ON_ONCE(aux->open) || kdtl_aux_room(aux) < sizeof(*e)) {
-		kdtl_sink_count_entry(sink->counts, e, kind);
-		kdtl_aux_lost(aux, 1, PERF_AUX_FLAG_TRUNCATED);
-	} else {
-		kdtl_sink_store(sink, e, kind);
-		kdtl_aux_written(aux);
-	}
-	kdtl_set_check(aux);
-	kdtl_aux_set_stop(aux);
+	kdtl_aux_write(aux, e);
+	if (aux->set->watched)
+		kdtl_set_check(aux);
 }
 
 /* The source has lost the entries, so their kinds are not known. */
@@ -85,7 +77,7 @@ static void kdtl_aux_sink_lost(struct kdtl_sink *sink, u64 nr)
 
 	if (aux->paused)
 		return;
-	kdtl_u64_add(&sink->counts->entries[KDTL_KIND_UNKNOWN], nr);
+	kdtl_aux_count_unknown(aux, nr);
 	kdtl_aux_lost(aux, nr, PERF_AUX_FLAG_PARTIAL);
 	kdtl_aux_lost_end(aux);
 	kdtl_set_check(aux);
@@ -156,6 +148,7 @@ struct kdtl_aux *kdtl_aux_alloc(struct kdtl_session *s, int cpu)
 	aux->wake = IRQ_WORK_INIT_HARD(kdtl_aux_wake);
 	seqcount_init(&aux->seq);
 	kdtl_gaps_init(&aux->gaps);
+	INIT_HLIST_NODE(&aux->due);
 	hrtimer_setup(&aux->set_timer, kdtl_set_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_PINNED_HARD);
 	hrtimer_setup(&aux->period_timer, kdtl_period_timer, CLOCK_MONOTONIC,
@@ -170,8 +163,10 @@ struct kdtl_aux *kdtl_aux_alloc(struct kdtl_session *s, int cpu)
 	}
 	aux->tail = aux_start;
 	aux->shown = aux_start;
+	aux->due_to = aux_start;
 	aux->sink.head = aux_start;
 	aux->sink.ops = &kdtl_aux_sink_ops;
+	aux->sink.batches = !aux->overwrite;
 	kdtl_aux_reset(aux);
 	return aux;
 }
@@ -241,6 +236,7 @@ void kdtl_aux_reset(struct kdtl_aux *aux)
 	kdtl_u64_set(&aux->start, head);
 	kdtl_u64_set(&aux->shown, head);
 	kdtl_u64_release(&aux->tail, head); /* [aux.D] */
+	aux->room_to = head;
 	aux->next_wake = head + aux->watermark;
 	kdtl_sets_load(aux);
 }

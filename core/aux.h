@@ -19,6 +19,8 @@ struct kdtl_session;
 /**
  * struct kdtl_aux - a session's AUX area on one CPU
  * @sink: the sink of the CPU's event; @sink.head is published to the reader
+ * @counts: those of the active set
+ * @room_to: end of the room when the writer last looked at @tail; there may be more now
  * @next_wake: position at which the reader is woken next
  * @announced: position up to which KDTL_MSG_AUX has been posted
  * @flags: PERF_AUX_FLAG_* for the next KDTL_MSG_AUX
@@ -30,7 +32,8 @@ struct kdtl_session;
  * @set: the active event set
  * @min_wait: of @set, in ticks; U64_MAX: entries are only counted
  * @filtered: entries that were only counted since kdtl_load(), in all sets
- * @seq: lets other CPUs read @clock to @paused, the sets' bases and their clocks
+ * @seq: lets other CPUs read @clock to @paused, the sets' bases, their clocks, and what
+ *	the sets hold of the source's counts
  * @clock: local_clock() when the clocks were updated last
  * @enabled: ns that the event was active since kdtl_load()
  * @ticking: the event is active, so the clocks go on from @clock
@@ -48,6 +51,8 @@ struct kdtl_session;
  * @start: @tail at kdtl_load()
  * @shown: end of the span that the reader got last: it can consume no more
  * @gaps: where entries are missing among the unread ones; not in overwrite mode
+ * @due: in kdtl_session::due, under the same lock as that
+ * @due_to: while the reader has not reached this position, the area stays in that list
  * @area: the mapping of the pages
  * @pages: addresses of the pages, as the driver's setup_aux() got them
  * @nr_pages: number of pages; 0: the session only counts
@@ -60,10 +65,13 @@ struct kdtl_session;
  * @event: the CPU's perf event while it is loaded and online
  *
  * The fields up to @wake belong to the CPU (interrupts off), @tail to @shown to the
- * reader, and @gaps has a lock.  The others do not change while there is a writer.
+ * reader, and @gaps to @due_to have a lock.  The others do not change while there is a
+ * writer.
  */
 struct kdtl_aux {
 	struct kdtl_sink	sink ____cacheline_aligned_in_smp;
+	struct kdtl_counts	*counts;
+	u64			room_to;
 	u64			next_wake;
 	u64			announced;
 	u64			flags;
@@ -95,6 +103,8 @@ struct kdtl_aux {
 	aligned_u64		start;
 	aligned_u64		shown;
 	struct kdtl_gaps	gaps;
+	struct hlist_node	due;
+	u64			due_to;
 
 	struct kdtl_area	area;
 	void			**pages;
@@ -113,6 +123,12 @@ static inline struct kdtl_set_cpu *kdtl_set_here(struct kdtl_aux *aux,
 						 struct kdtl_set *set)
 {
 	return per_cpu_ptr(set->cpu, aux->cpu);
+}
+
+/* Count entries of unknown kinds that the source did not hand out. */
+static inline void kdtl_aux_count_unknown(struct kdtl_aux *aux, u64 nr)
+{
+	kdtl_u64_add(&aux->counts->tally[KDTL_KIND_UNKNOWN].sum[KDTL_SUM_ENTRIES], nr);
 }
 
 /* The properties that the areas of all CPUs of a session share. */

@@ -85,6 +85,14 @@ static inline bool kdtl_cpu_is_isolated(int cpu)
 #endif
 }
 
+#include <linux/swait.h>
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
+/* v6.6, "sched: add a few helpers to wake up tasks on the current cpu" */
+#define kdtl_swake_up_locked(queue)	swake_up_locked(queue)
+#else
+#define kdtl_swake_up_locked(queue)	swake_up_locked(queue, 0)
+#endif
+
 #include <linux/ring_buffer.h>
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
 /* v6.3, "ring_buffer: Remove unused "event" parameter" */
@@ -158,9 +166,23 @@ typedef unsigned long kdtl_clone_flags_t;
 typedef u64 kdtl_clone_flags_t;
 #endif
 
-/* The first argument of a probed function.  Not all architectures had the function. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
+/* v6.16, "x86/msr: Rename 'rdmsrl_safe()' to 'rdmsrq_safe()'" */
+#define rdmsrq_safe(msr, p)	rdmsrl_safe(msr, p)
+#endif
+
+/*
+ * The first argument of a probed function.  Not all architectures have the kernel's function
+ * for it, and s390's is of use to modules only since it is all inline.
+ */
 #if !defined(CONFIG_KRETPROBES)
 #define KDTL_HAVE_KRETPROBES	0
+#elif defined(CONFIG_S390)
+#define KDTL_HAVE_KRETPROBES	1
+#define kdtl_regs_first(regs)	((regs)->gprs[2])
+#elif defined(CONFIG_ARM)
+#define KDTL_HAVE_KRETPROBES	1
+#define kdtl_regs_first(regs)	((regs)->ARM_r0)
 #elif defined(CONFIG_HAVE_FUNCTION_ARG_ACCESS_API)
 #define KDTL_HAVE_KRETPROBES	1
 #define kdtl_regs_first(regs)	regs_get_kernel_argument(regs, 0)

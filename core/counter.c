@@ -3,20 +3,45 @@
  * The clocks and counters of event sets, by CPU
  *
  * The CPU updates them with interrupts off.  kdtl_aux::seq lets other CPUs read
- * a counter while its base or its clocks change; the counts of entries, which
- * each entry changes, are read without it.
+ * a counter while its base, its clocks or the active set change.  Entries are counted by
+ * their source, once for all its users (struct kdtl_pmu_cpu).  So while a set counts, its
+ * own counts lack what the source's were when it began, and a reader adds what these are.
  */
 #include <linux/prandom.h>
 #include <linux/sched/clock.h>
 
 #include "counter.h"
+#include "session.h"
+
+/* The source's counts on the area's CPU. */
+static const struct kdtl_tally *kdtl_source_tally(const struct kdtl_aux *aux)
+{
+	return per_cpu_ptr(aux->session->pmu->cpu, aux->cpu)->tally;
+}
+
+/* Add the source's counts of the kinds that the sink wants to the set's, or take them off. */
+static void kdtl_counts_fold(struct kdtl_aux *aux, bool add)
+{
+	const struct kdtl_tally *source = kdtl_source_tally(aux);
+	unsigned int kind, i;
+	u64 value;
+
+	if (!aux->ticking)
+		return;
+	for (kind = 0; kind < KDTL_NR_KINDS; kind++) {
+		for (i = 0; aux->sink.wants[kind] && i < KDTL_NR_SUMS; i++) {
+			value = kdtl_u64_read(&source[kind].sum[i]);
+			kdtl_u64_add(&aux->counts->tally[kind].sum[i], add ? value : -value);
+		}
+	}
+}
 
 /**
- * kdtl_clocks_begin() - bring the clocks up to date, before they stop or change
+ * kdtl_clocks_begin() - bring clocks and counts up to date, before they stop or change
  * @aux: the CPU's area
  *
- * Whatever decides how the clocks go on is changed between this and
- * kdtl_clocks_end(), so that other CPUs see both changes or none.
+ * Whatever decides how the clocks go on, and what is counted where, is changed between
+ * this and kdtl_clocks_end(), so that other CPUs see all changes or none.
  *
  * Context: on the CPU, interrupts off.
  */
@@ -25,6 +50,7 @@ void kdtl_clocks_begin(struct kdtl_aux *aux)
 	const u64 now = local_clock();
 
 	raw_write_seqcount_begin(&aux->seq);
+	kdtl_counts_fold(aux, true);
 	if (aux->ticking) {
 		aux->enabled += now - aux->clock;
 		if (!aux->paused)
@@ -34,13 +60,15 @@ void kdtl_clocks_begin(struct kdtl_aux *aux)
 }
 
 /**
- * kdtl_clocks_end() - let other CPUs see the clocks again
+ * kdtl_clocks_end() - let the active set's kinds be counted, and other CPUs read again
  * @aux: the CPU's area
  *
  * Context: as kdtl_clocks_begin().
  */
 void kdtl_clocks_end(struct kdtl_aux *aux)
 {
+	kdtl_sink_set_mask(&aux->sink, aux->paused ? 0 : aux->set->mask);
+	kdtl_counts_fold(aux, false);
 	raw_write_seqcount_end(&aux->seq);
 }
 
@@ -52,6 +80,26 @@ static u64 kdtl_set_clock(struct kdtl_aux *aux, u64 stored, bool runs)
 	return stored + (runs && aux->ticking ? max_t(s64, since, 0) : 0);
 }
 
+/* A sum of the entries of @kinds, 1 << &enum kdtl_kind. */
+static u64 kdtl_summed(struct kdtl_aux *aux, struct kdtl_set *set, unsigned long kinds,
+		       enum kdtl_sum what)
+{
+	const struct kdtl_counts *n = &kdtl_set_here(aux, set)->counts;
+	const bool counts = aux->ticking && aux->set == set;
+	unsigned int kind;
+	u64 sum = 0;
+
+	for_each_set_bit(kind, &kinds, KDTL_NR_KINDS) {
+		sum += kdtl_u64_read(&n->tally[kind].sum[what]);
+		if (counts && aux->sink.wants[kind])
+			sum += kdtl_u64_read(&kdtl_source_tally(aux)[kind].sum[what]);
+	}
+	return sum;
+}
+
+#define KDTL_KINDS_ALL		(BIT(KDTL_NR_KINDS) - 1)
+#define KDTL_KINDS_THROTTLED	BIT(KDTL_KIND_THROTTLE)
+
 /* The count since kdtl_load(), without the counter's base. */
 static u64 kdtl_counted(struct kdtl_aux *aux, struct kdtl_set *set,
 			enum kdtl_counter c)
@@ -61,24 +109,26 @@ static u64 kdtl_counted(struct kdtl_aux *aux, struct kdtl_set *set,
 
 	switch (c) {
 	case KDTL_CTR_ENTRIES:
-		return kdtl_counts_entries(n);
+		return kdtl_summed(aux, set, KDTL_KINDS_ALL, KDTL_SUM_ENTRIES);
 	case KDTL_CTR_CEDE:
 	case KDTL_CTR_PREEMPT:
 	case KDTL_CTR_FAULT:
 	case KDTL_CTR_THROTTLE:
 	case KDTL_CTR_IDLE:
 	case KDTL_CTR_UNKNOWN:
-		return kdtl_u64_read(&n->entries[c - KDTL_CTR_CEDE]);
+		return kdtl_summed(aux, set, BIT(c - KDTL_CTR_CEDE), KDTL_SUM_ENTRIES);
 	case KDTL_CTR_QUEUED:
-		return kdtl_u64_read(&n->queued);
+		return kdtl_summed(aux, set, KDTL_KINDS_ALL, KDTL_SUM_QUEUED);
 	case KDTL_CTR_READY:
-		return kdtl_u64_read(&n->ready);
+		return kdtl_summed(aux, set, KDTL_KINDS_ALL & ~KDTL_KINDS_THROTTLED,
+				   KDTL_SUM_READY);
 	case KDTL_CTR_SLEPT:
-		return kdtl_u64_read(&n->slept);
+		return kdtl_summed(aux, set, KDTL_KINDS_ALL, KDTL_SUM_SLEPT);
 	case KDTL_CTR_THROTTLED:
-		return kdtl_u64_read(&n->throttled);
+		return kdtl_summed(aux, set, KDTL_KINDS_THROTTLED, KDTL_SUM_READY);
 	case KDTL_CTR_BYTES:
-		return (kdtl_counts_entries(n) - kdtl_u64_read(&n->lost) -
+		return (kdtl_summed(aux, set, KDTL_KINDS_ALL, KDTL_SUM_ENTRIES) -
+			kdtl_u64_read(&n->lost) -
 			kdtl_u64_read(&n->filtered)) * KDTL_ENTRY_SIZE +
 		       kdtl_u64_read(&n->partial);
 	case KDTL_CTR_LOST:

@@ -22,20 +22,40 @@
  */
 int kdtl_fanout_update(struct kdtl_pmu *p)
 {
-	struct kdtl_sink *sink;
+	struct kdtl_pmu_cpu *c = this_cpu_ptr(p->cpu);
+	struct kdtl_sink **at, *sink;
 	u64 period = 0;
 	u32 mask = 0;
+	int err = 0;
 
-	if (!p->source)
-		return 0;
-	for (sink = this_cpu_read(p->cpu->sinks); sink; sink = sink->next) {
-		if (sink == this_cpu_read(p->cpu->leaving))
+	kdtl_for_each_sink(sink, at, c) {
+		if (sink == c->leaving)
 			continue;
 		mask |= kdtl_sink_mask(sink);
 		if (sink->period && (!period || sink->period < period))
 			period = sink->period;
 	}
-	return p->source(p, mask & kdtl_pmu_mask(p), period);
+	if (p->source)
+		err = p->source(p, mask & kdtl_pmu_mask(p), period);
+	if (!err)
+		c->mask = mask;
+	return err;
+}
+
+/* Take out the sink at @at: those after it in the array move up. */
+static void kdtl_sinks_remove(struct kdtl_pmu_cpu *c, struct kdtl_sink **at)
+{
+	struct kdtl_sink **const last = &c->sinks[KDTL_NEAR_SINKS - 1];
+
+	if (at < c->sinks || at > last) {
+		*at = (*at)->next;
+	} else {
+		memmove(at, at + 1, (last - at) * sizeof(*at));
+		*last = c->far;
+		if (c->far)
+			c->far = c->far->next;
+	}
+	c->crowded = c->far;
 }
 
 /**
@@ -50,7 +70,7 @@ int kdtl_fanout_update(struct kdtl_pmu *p)
 void kdtl_fanout_unlink(struct kdtl_pmu *p, struct kdtl_sink *sink, bool defer)
 {
 	struct kdtl_pmu_cpu *c = this_cpu_ptr(p->cpu);
-	struct kdtl_sink **at = &c->sinks;
+	struct kdtl_sink **at = c->sinks;
 
 	lockdep_assert_irqs_disabled();
 	if (!sink->linked)
@@ -63,8 +83,8 @@ void kdtl_fanout_unlink(struct kdtl_pmu *p, struct kdtl_sink *sink, bool defer)
 	c->stale |= defer;
 	kdtl_fanout_update(p);
 	while (*at != sink)
-		at = &(*at)->next;
-	*at = sink->next;
+		at = kdtl_sinks_next(c, at);
+	kdtl_sinks_remove(c, at);
 	c->leaving = NULL;
 	sink->ops->unlink(sink);
 	sink->linked = false;
@@ -81,20 +101,25 @@ void kdtl_fanout_unlink(struct kdtl_pmu *p, struct kdtl_sink *sink, bool defer)
 noinline int kdtl_fanout_link(struct kdtl_pmu *p, struct kdtl_sink *sink)
 {
 	struct kdtl_pmu_cpu *c = this_cpu_ptr(p->cpu);
+	struct kdtl_sink **at, *last;
 	int err;
 
 	lockdep_assert_irqs_disabled();
 	if (sink->linked)
 		return 0;
 	/* What a polled source has so far belongs to the other sinks only. */
-	if (c->sinks)
+	if (c->sinks[0])
 		kdtl_fanout_update(p);
 	sink->ops->link(sink);
-	sink->next = c->sinks;
-	c->sinks = sink;
+	kdtl_for_each_sink(last, at, c)
+		;
+	sink->next = NULL;
+	*at = sink;
+	c->crowded = c->far;
 	err = kdtl_fanout_update(p);
 	if (err) {
-		c->sinks = sink->next;
+		*at = NULL;
+		c->crowded = c->far;
 		sink->ops->unlink(sink);
 		return err;
 	}

@@ -29,7 +29,6 @@
 /**
  * struct kdtl_perf_sink - the sink of a perf user's event
  * @sink: writes to @stage; head and stop_at start at 0 after every flush
- * @counts: entries that came, and how many of them were lost
  * @event: the perf event
  * @pmu: the source
  * @timer: bounds the time that entries stay in @stage
@@ -40,7 +39,6 @@
  */
 struct kdtl_perf_sink {
 	struct kdtl_sink	sink;
-	struct kdtl_counts	counts;
 	struct perf_event	*event;
 	struct kdtl_pmu		*pmu;
 	struct hrtimer		timer;
@@ -96,7 +94,6 @@ static void kdtl_perf_flush(struct kdtl_perf_sink *u)
 	ua = perf_aux_output_begin(&handle, u->event);
 	if (!ua) {
 		/* There is no area, or it is full; perf then disables the event. */
-		u->counts.lost += staged / KDTL_ENTRY_SIZE;
 		u->gap = true;
 		return;
 	}
@@ -115,7 +112,6 @@ static void kdtl_perf_flush(struct kdtl_perf_sink *u)
 	}
 	if (staged > room) {
 		room -= room % KDTL_ENTRY_SIZE;
-		u->counts.lost += (staged - room) / KDTL_ENTRY_SIZE;
 		u->gap = true;
 		staged = room;
 	}
@@ -145,14 +141,13 @@ static void kdtl_perf_arm(struct kdtl_perf_sink *u)
 		hrtimer_start(&u->timer, KDTL_PERF_FLUSH, HRTIMER_MODE_REL_PINNED_HARD);
 }
 
-static void kdtl_perf_slow(struct kdtl_sink *sink, const struct kdtl_entry *e,
-			   enum kdtl_kind kind)
+static void kdtl_perf_slow(struct kdtl_sink *sink, const struct kdtl_entry *e)
 {
 	struct kdtl_perf_sink *u = container_of(sink, struct kdtl_perf_sink, sink);
 
 	if (sink->head)
 		kdtl_perf_flush(u);
-	kdtl_sink_store(sink, e, kind);
+	kdtl_sink_store(sink, e);
 	sink->stop_at = sizeof(u->stage) + 1;
 	kdtl_perf_arm(u);
 }
@@ -161,19 +156,38 @@ static void kdtl_perf_lost(struct kdtl_sink *sink, u64 nr)
 {
 	struct kdtl_perf_sink *u = container_of(sink, struct kdtl_perf_sink, sink);
 
-	sink->counts->lost += nr;
 	u->gap = true;
 	kdtl_perf_arm(u);
 }
 
-static void kdtl_perf_link(struct kdtl_sink *sink)
+/* All entries so far of the kinds that the event wants. */
+static u64 kdtl_perf_entries(const struct kdtl_perf_sink *u)
 {
+	const struct kdtl_pmu_cpu *c = per_cpu_ptr(u->pmu->cpu, u->event->cpu);
+	unsigned int kind;
+	u64 sum = 0;
+
+	for (kind = 0; kind < KDTL_NR_KINDS; kind++) {
+		if (u->sink.wants[kind])
+			sum += kdtl_u64_read(&c->tally[kind].sum[KDTL_SUM_ENTRIES]);
+	}
+	return sum;
 }
 
-/* Bring perf's count up to date.  An NMI may come between, and do the same. */
+static void kdtl_perf_link(struct kdtl_sink *sink)
+{
+	struct kdtl_perf_sink *u = container_of(sink, struct kdtl_perf_sink, sink);
+
+	local64_set(&u->event->hw.prev_count, kdtl_perf_entries(u));
+}
+
+/*
+ * Bring perf's count up to date, while the sink is linked.  An NMI may come between, and
+ * do the same.
+ */
 static void kdtl_perf_count(struct kdtl_perf_sink *u)
 {
-	const u64 now = kdtl_counts_entries(&u->counts);
+	const u64 now = kdtl_perf_entries(u);
 
 	local64_add(now - local64_xchg(&u->event->hw.prev_count, now), &u->event->count);
 }
@@ -241,9 +255,9 @@ int kdtl_perf_init(struct kdtl_pmu *p, struct perf_event *event)
 	u->event = event;
 	u->pmu = p;
 	u->sink.ops = &kdtl_perf_ops;
-	u->sink.counts = &u->counts;
 	u->sink.base = u->stage;
 	u->sink.pos_mask = U64_MAX;
+	u->sink.batches = true;
 	kdtl_sink_set_mask(&u->sink, event->attr.config);
 	hrtimer_setup(&u->timer, kdtl_perf_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_PINNED_HARD);
@@ -279,8 +293,11 @@ void kdtl_perf_read(struct perf_event *event)
 	if (event->destroy != kdtl_perf_destroy)
 		return;
 	u = kdtl_perf_sink_of(event);
+	/* The count was brought up to date when the sink was unlinked. */
+	if (!u->sink.linked)
+		return;
 	/* A polled source has entries that it has not handed out yet. */
-	if (u->sink.linked && u->pmu->sync && !in_nmi())
+	if (u->pmu->sync && !in_nmi())
 		u->pmu->sync(u->pmu);
 	kdtl_perf_count(u);
 }

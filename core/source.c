@@ -182,6 +182,15 @@ void kdtl_source_detach(struct kdtl_pmu *p)
 	mutex_unlock(&kdtl_sources_lock);
 }
 
+/* The source may be registered again. */
+static void kdtl_source_free(struct kdtl_pmu *p)
+{
+	if (!p->cpu_ours)
+		return;
+	free_percpu(p->cpu);
+	p->cpu = NULL;
+}
+
 /**
  * kdtl_source_add() - register a source with perf, and list it
  * @p: the source, with all of perf's callbacks
@@ -194,7 +203,9 @@ int kdtl_source_add(struct kdtl_pmu *p)
 {
 	int err;
 
-	p->cpu = alloc_percpu(struct kdtl_pmu_cpu);
+	p->cpu_ours = !p->cpu;
+	if (p->cpu_ours)
+		p->cpu = alloc_percpu(struct kdtl_pmu_cpu);
 	if (!p->cpu)
 		return -ENOMEM;
 	p->users = 0;
@@ -211,7 +222,7 @@ int kdtl_source_add(struct kdtl_pmu *p)
 	mutex_unlock(&kdtl_sources_lock);
 
 	if (err)
-		free_percpu(p->cpu);
+		kdtl_source_free(p);
 	return err;
 }
 
@@ -229,5 +240,5 @@ void kdtl_source_del(struct kdtl_pmu *p)
 	perf_pmu_unregister(&p->pmu);
 	/* Otherwise newer kernels would take it for the device of the next registration. */
 	p->pmu.dev = NULL;
-	free_percpu(p->cpu);
+	kdtl_source_free(p);
 }

@@ -25,10 +25,12 @@ static inline int kdtl_tasks_begin(void) { return -EOPNOTSUPP; }
 static inline void kdtl_tasks_end(void) { }
 static inline u64 kdtl_tasks_seq(void) { return 0; }
 static inline void kdtl_tasks_show(struct seq_file *m) { }
+
 static inline int kdtl_tasks_at(pid_t pid, u64 time, struct kdtl_task *task)
 {
 	return -EOPNOTSUPP;
 }
+
 static inline unsigned int kdtl_tasks_after(u64 from, u64 *seq, struct kdtl_task *to,
 					    unsigned int nr, u64 *lost)
 {

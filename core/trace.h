@@ -42,9 +42,9 @@ TRACE_EVENT(kdtl_session,
 /* A CPU has written up to the next watermark: the reader is about to be woken. */
 TRACE_EVENT(kdtl_watermark,
 
-	TP_PROTO(const struct kdtl_aux *aux, u64 position, u64 unread),
+	TP_PROTO(const struct kdtl_aux *aux, u64 position),
 
-	TP_ARGS(aux, position, unread),
+	TP_ARGS(aux, position),
 
 	TP_STRUCT__entry(
 		__field(u32,	id)
@@ -57,7 +57,7 @@ TRACE_EVENT(kdtl_watermark,
 		__entry->id = aux->session->id;
 		__entry->cpu = aux->cpu;
 		__entry->head = position;
-		__entry->unread = unread;
+		__entry->unread = position - kdtl_u64_read(&aux->tail);
 	),
 
 	TP_printk("session=%u cpu=%d head=%llu unread=%llu", __entry->id,

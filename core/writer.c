@@ -43,42 +43,92 @@ u64 kdtl_aux_room(struct kdtl_aux *aux)
 	return aux->area.size - (aux->sink.head - tail);
 }
 
+static noinline u64 kdtl_aux_look(struct kdtl_aux *aux)
+{
+	aux->room_to = aux->sink.head + kdtl_aux_room(aux);
+	return aux->room_to;
+}
+
+/*
+ * Is there room for @size bytes?  The tail is in a cache line of the reader, so it is
+ * read again only if the room that was there does not suffice.
+ */
+static bool kdtl_aux_fits(struct kdtl_aux *aux, u64 size)
+{
+	const u64 end = aux->sink.head + size;
+
+	return likely((s64)(aux->room_to - end) >= 0) ||
+	       (s64)(kdtl_aux_look(aux) - end) >= 0;
+}
+
 /**
  * kdtl_aux_set_stop() - decide how far the fast path may go from now on
- * @aux: the area; its head, tail, next_wake, set or period timer has changed
+ * @aux: the area; its head, room_to, next_wake, set or period timer has changed
  *
  * Context: on the area's CPU, interrupts off.
  */
 void kdtl_aux_set_stop(struct kdtl_aux *aux)
 {
-	const u64 head = aux->sink.head;
-	u64 span = kdtl_aux_room(aux) + 1;
+	u64 stop_at = aux->room_to + 1;
 
-	if (!aux->overwrite)
-		span = min(span, aux->next_wake - head);
+	if (!aux->overwrite && (s64)(aux->next_wake - stop_at) < 0)
+		stop_at = aux->next_wake;
 	/*
 	 * Counters and waits are checked at each entry; and the first entry of a period
 	 * starts it.
 	 */
 	if (aux->set->watched || aux->min_wait ||
 	    (aux->sink.period && !hrtimer_is_queued(&aux->period_timer)))
-		span = 0;
-	aux->sink.stop_at = head + span;
+		stop_at = aux->sink.head;
+	aux->sink.stop_at = stop_at;
 }
 
 /* Wake the reader once per watermark that was crossed since it was woken last. */
-static void kdtl_aux_check_wake(struct kdtl_aux *aux)
+static __always_inline void kdtl_aux_check_wake(struct kdtl_aux *aux)
 {
 	const u64 past = aux->sink.head - aux->next_wake;
-	u64 rest;
+	u64 rest = past;
 
 	if (aux->overwrite || (s64)past < 0)
 		return;
-	div64_u64_rem(past, aux->watermark, &rest);
+	if (unlikely(past >= aux->watermark))
+		div64_u64_rem(past, aux->watermark, &rest);
 	aux->next_wake += past - rest + aux->watermark;
-	trace_kdtl_watermark(aux, aux->sink.head,
-			     aux->sink.head - kdtl_u64_read(&aux->tail));
+	trace_kdtl_watermark(aux, aux->sink.head);
 	irq_work_queue(&aux->wake);
+}
+
+static noinline void kdtl_aux_report_new(struct kdtl_aux *aux, u64 head)
+{
+	struct kdtl_msg msg = {
+		.type	= KDTL_MSG_AUX,
+		.cpu	= aux->cpu,
+		.set	= aux->set->id,
+		.aux	= {
+			.offset	= aux->announced,
+			.size	= head - aux->announced,
+			.flags	= aux->flags,
+		},
+	};
+
+	if (aux->overwrite)
+		msg.aux.flags |= PERF_AUX_FLAG_OVERWRITE;
+	kdtl_msgq_put(&aux->session->msgs, &msg);
+}
+
+static noinline void kdtl_aux_report_lost(struct kdtl_aux *aux)
+{
+	struct kdtl_msg msg = {
+		.type	= KDTL_MSG_LOST,
+		.cpu	= aux->cpu,
+		.set	= aux->set->id,
+		.lost	= {
+			.count	= aux->lost - aux->lost_reported,
+			.offset	= aux->gap,
+		},
+	};
+
+	kdtl_msgq_put(&aux->session->msgs, &msg);
 }
 
 /*
@@ -89,24 +139,15 @@ static void kdtl_aux_check_wake(struct kdtl_aux *aux)
 static void kdtl_aux_report(struct kdtl_aux *aux, bool settled)
 {
 	const u64 head = aux->sink.head;
-	struct kdtl_msg msg = { .cpu = aux->cpu, .set = aux->set->id };
 
 	if (head != aux->announced || aux->flags) {
-		msg.type = KDTL_MSG_AUX;
-		msg.aux.offset = aux->announced;
-		msg.aux.size = head - aux->announced;
-		msg.aux.flags = aux->flags;
-		if (aux->overwrite)
-			msg.aux.flags |= PERF_AUX_FLAG_OVERWRITE;
-		kdtl_msgq_put(&aux->session->msgs, &msg);
+		if (kdtl_msgq_posts(&aux->session->msgs, KDTL_MSG_AUX))
+			kdtl_aux_report_new(aux, head);
 		aux->announced = head;
 		aux->flags = 0;
 	}
 	if (aux->lost != aux->lost_reported && (settled || !aux->lost_run)) {
-		msg.type = KDTL_MSG_LOST;
-		msg.lost.count = aux->lost - aux->lost_reported;
-		msg.lost.offset = aux->gap;
-		kdtl_msgq_put(&aux->session->msgs, &msg);
+		kdtl_aux_report_lost(aux);
 		aux->lost_reported = aux->lost;
 	}
 }
@@ -129,10 +170,12 @@ void kdtl_aux_lost(struct kdtl_aux *aux, u64 nr, u64 flag)
 	if (!aux->overwrite)
 		kdtl_gaps_add(&aux->gaps, kdtl_u64_read(&aux->tail), aux->sink.head, nr);
 	kdtl_u64_set(&aux->lost, aux->lost + nr);
-	kdtl_u64_add(&aux->sink.counts->lost, nr);
+	kdtl_u64_add(&aux->counts->lost, nr);
 	if (aux->lost == aux->lost_reported + nr)
 		aux->gap = aux->sink.head;
 	aux->flags |= flag;
+	/* The next entry may have to be lost too, see core/gaps.c. */
+	aux->room_to = aux->sink.head;
 	if (!aux->lost_run) {
 		trace_kdtl_lost(aux, nr, false);
 		irq_work_queue(&aux->wake);
@@ -174,17 +217,32 @@ void kdtl_aux_period_start(struct kdtl_aux *aux)
 		      HRTIMER_MODE_REL_PINNED_HARD);
 }
 
+/* Follow up on a head that has moved. */
+static __always_inline void kdtl_aux_written(struct kdtl_aux *aux)
+{
+	if (aux->lost_run)
+		kdtl_aux_lost_end(aux);
+	kdtl_aux_check_wake(aux);
+	if (aux->sink.period)
+		kdtl_aux_period_start(aux);
+}
+
 /**
- * kdtl_aux_written() - follow up on a head that has moved
+ * kdtl_aux_write() - write an entry that may need more than to be stored, or lose it
  * @aux: the area
+ * @e: the entry
  *
  * Context: on the area's CPU, interrupts off.
  */
-void kdtl_aux_written(struct kdtl_aux *aux)
+void kdtl_aux_write(struct kdtl_aux *aux, const struct kdtl_entry *e)
 {
-	kdtl_aux_lost_end(aux);
-	kdtl_aux_check_wake(aux);
-	kdtl_aux_period_start(aux);
+	if (WARN_ON_ONCE(aux->open) || !kdtl_aux_fits(aux, sizeof(*e))) {
+		kdtl_aux_lost(aux, 1, PERF_AUX_FLAG_TRUNCATED);
+	} else {
+		kdtl_sink_store(&aux->sink, e);
+		kdtl_aux_written(aux);
+	}
+	kdtl_aux_set_stop(aux);
 }
 
 /**
@@ -212,11 +270,11 @@ void kdtl_aux_advance(struct kdtl_aux *aux, u64 size)
 void kdtl_aux_wake(struct irq_work *work)
 {
 	struct kdtl_aux *aux = container_of(work, struct kdtl_aux, wake);
-	struct kdtl_set_cpu *sc = kdtl_set_here(aux, aux->set);
+	struct kdtl_set_cpu *sc = container_of(aux->counts, struct kdtl_set_cpu, counts);
 
-	kdtl_u64_set(&sc->wakeups, sc->wakeups + 1);
+	kdtl_u64_add(&sc->wakeups, 1);
 	kdtl_aux_report(aux, false);
-	kdtl_session_wake(aux->session);
+	kdtl_session_wake_for(aux);
 }
 
 /**
@@ -242,4 +300,6 @@ void kdtl_aux_settle(struct kdtl_aux *aux)
 {
 	irq_work_sync(&aux->wake);	/* [wake.S] */
 	kdtl_aux_report(aux, true);
+	/* No more comes for now, so the rest is worth reading, however little it is. */
+	kdtl_session_due(aux, aux->sink.head);
 }

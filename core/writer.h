@@ -9,7 +9,7 @@ u64 kdtl_aux_room(struct kdtl_aux *aux);
 void kdtl_aux_set_stop(struct kdtl_aux *aux);
 void kdtl_aux_lost(struct kdtl_aux *aux, u64 nr, u64 flag);
 void kdtl_aux_lost_end(struct kdtl_aux *aux);
-void kdtl_aux_written(struct kdtl_aux *aux);
+void kdtl_aux_write(struct kdtl_aux *aux, const struct kdtl_entry *e);
 void kdtl_aux_advance(struct kdtl_aux *aux, u64 size);
 
 void kdtl_aux_wake(struct irq_work *work);

@@ -12,8 +12,8 @@
  * - A small table of when and why each task last left a CPU.  The table is a
  *   cache with one slot for each lower half of a pid; a new record replaces the
  *   old one.  A task whose record was replaced looks like one that has never
- *   run, so its sleep is given as 0.  For a task that has really never run, a
- *   record of its pid belongs to an earlier task, and is ignored.
+ *   run, so its sleep is given as 0.  So does a task that has run since, on a CPU
+ *   that has no sinks and makes no records.
  *
  * From Linux 6.12 on, a task that goes to sleep may stay in its queue for a
  * while.  If it is moved to another queue meanwhile (sched_migrate_task), the
@@ -36,29 +36,59 @@
 #include <linux/pid_namespace.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/clock.h>
+#include <linux/slab.h>
 #include <linux/tracepoint.h>
-#include <linux/vmalloc.h>
 #include <trace/events/sched.h>
 
 #include "../compat.h"
 #include "../fanout.h"
 #include "sched-clock.h"
+
+struct kdtl_departure;
+
+/**
+ * struct kdtl_sched_cpu - what a dispatch needs of its CPU, in one cache line
+ * @clock: see sched-clock.h
+ * @held_seen: when any group was last seen to be throttled, see sched-throttle.h
+ * @departures: the table of departures
+ * @fan: the sinks; the two usual kinds of @fan.tally have a line of their own
+ */
+struct kdtl_sched_cpu {
+	struct kdtl_clock	clock;
+	u64			held_seen;
+	struct kdtl_departure	*departures;
+	struct kdtl_pmu_cpu	fan;
+};
+
+#ifdef CONFIG_X86_64
+static_assert(offsetofend(struct kdtl_sched_cpu, fan.sinks[1]) == L1_CACHE_BYTES);
+static_assert(offsetof(struct kdtl_sched_cpu, fan.tally) == 2 * L1_CACHE_BYTES);
+#endif
+
+static DEFINE_PER_CPU_ALIGNED(struct kdtl_sched_cpu, kdtl_sched_cpu);
+
 #include "sched-throttle.h"
 
 /**
  * struct kdtl_departure - when and why a task left its CPU
  * @when: time << 2 | enum kdtl_kind
- * @check: @when ^ kdtl_waited_id()
+ * @check: @when ^ kdtl_record_id()
+ *
+ * A record is a task's own, and not older than its last run, if its lower 22 bits are
+ * those of kdtl_run_id(): the pid plus the number of times that the task ran.  They are
+ * the same by accident for one of 4 million records that are not: of a task that ran a
+ * multiple of 2^22 times since; of another task with the same slot, which ran as many
+ * times more or less as the pids differ, modulo 2^22; and for an empty slot.
  *
  * The scheduler hands a task from CPU to CPU, which orders the accesses to the
  * task's own record.  Another task with the same slot may write at the same
- * time.  Then the two words do not match, they give a wrong pid, and the record
- * counts as replaced.  An empty slot gives pid 0, the idle task's, which has no
- * record.  A 32-bit CPU would tear the words, but it has no more pids than slots.
+ * time.  Then the two words need not match.  For the task that wrote @check they give a
+ * wrong id, as racing times differ in the lower 20 bits; for the other one the right id
+ * is as unlikely as above.  A 32-bit CPU would tear the words, but it has no more pids
+ * than slots.
  *
- * In a marked record, @check is complemented.  No task takes it for an unmarked
- * one: all pids of a slot have the same lower half, and the complement's differs.
- * Above the pid it has how long the task slept; 0: not known.
+ * In a marked record, @check is complemented, so no task takes its own for an unmarked
+ * one.  Above the run's id it has how long the task slept; 0: not known.
  */
 struct kdtl_departure {
 	u64	when;
@@ -72,56 +102,65 @@ static_assert(KDTL_KIND_THROTTLE == 3);
 static_assert(TASK_COMM_LEN == 2 * sizeof(__be64));
 static_assert(offsetof(struct kdtl_entry, srr0) == 4 * sizeof(__be64));
 
-/* Keep the pid in the low bits, where racing timestamps differ. */
-#define KDTL_PID_BITS		22
-#define KDTL_PID_MASK		(BIT(KDTL_PID_BITS) - 1)
-static_assert(PID_MAX_LIMIT <= 1 << KDTL_PID_BITS);
+/* Keep the run's id in the low bits, where racing timestamps differ. */
+#define KDTL_RUN_BITS		22
+#define KDTL_RUN_MASK		(BIT(KDTL_RUN_BITS) - 1)
+static_assert(PID_MAX_LIMIT <= 1 << KDTL_RUN_BITS);
 
-/* One slot for each lower half of a pid: 1 MiB in all. */
+/*
+ * One slot for each lower half of a pid: 1 MiB in all.  Tasks of neighbouring pids often
+ * run on different CPUs, so their slots are 23 apart: no cache line is as long.
+ */
 #define KDTL_SLOTS		(U16_MAX + 1UL)
+#define KDTL_SLOT_STEP		23
 static_assert(IS_ENABLED(CONFIG_64BIT) || PID_MAX_LIMIT <= KDTL_SLOTS);
 
 static struct kdtl_departure *departures __read_mostly;
 static struct tracepoint *sched_switch_tp, *sched_migrate_tp, *sched_wakeup_tp;
-static struct kdtl_pmu kdtl_sched_pmu;
 
-static __always_inline struct kdtl_departure *kdtl_slot(unsigned long pid)
+static __always_inline struct kdtl_departure *kdtl_slot(struct kdtl_departure *table,
+							unsigned long pid)
 {
-	return &departures[(u16)pid];
-}
+	const unsigned long offset = pid * KDTL_SLOT_STEP * sizeof(*table);
 
-/* The pid, and above it the task's whole wait so far, modulo 2^42 ns (73 minutes). */
-static __always_inline u64 kdtl_waited_id(const struct task_struct *t, unsigned long pid)
-{
-	return ((u64)t->sched_info.run_delay << KDTL_PID_BITS) + pid;
+	return (void *)table + (offset & (KDTL_SLOTS - 1) * sizeof(*table));
 }
 
 /*
- * What kdtl_waited_id() must have been if a record is to be used.  A task that never
- * ran has no record, unless it was throttled before: make the ids differ.
+ * Which run of which task that is: the same when a task leaves its CPU and until it leaves
+ * the next one, for the scheduler counts a run after sched_switch.  It does not count one of
+ * a task that stayed in its queue (kdtl_stays_queued()), but each time that a task leaves.
  */
-static __always_inline u64 kdtl_next_id(const struct task_struct *t, unsigned long pid)
+static __always_inline unsigned long kdtl_run_id(const struct task_struct *t,
+						 unsigned long pid)
 {
-	return kdtl_waited_id(t, pid) + !t->sched_info.pcount;
+	return pid + (KDTL_HAVE_PROXY_EXEC ? t->nvcsw + t->nivcsw : t->sched_info.pcount);
 }
 
-static __always_inline void kdtl_depart(const struct task_struct *t, unsigned long pid,
+/* Above the run's id the task's whole wait so far, modulo 2^42 ns (73 minutes). */
+static __always_inline u64 kdtl_record_id(const struct task_struct *t, unsigned long pid)
+{
+	return ((u64)t->sched_info.run_delay << KDTL_RUN_BITS) + kdtl_run_id(t, pid);
+}
+
+static __always_inline void kdtl_depart(const struct kdtl_sched_cpu *c,
+					const struct task_struct *t, unsigned long pid,
 					u64 now, unsigned long kind)
 {
-	struct kdtl_departure *slot = kdtl_slot(pid);
+	struct kdtl_departure *slot = kdtl_slot(c->departures, pid);
 	const u64 when = now << 2 | kind;
 
 	WRITE_ONCE(slot->when, when);
-	WRITE_ONCE(slot->check, when ^ kdtl_waited_id(t, pid));
+	WRITE_ONCE(slot->check, when ^ kdtl_record_id(t, pid));
 }
 
 /*
- * Is this a marked record of @pid, with @id = when ^ check?  An empty slot would
- * look like that for the largest possible pid, so @when must not be 0.
+ * Is this a marked record of @run, with @id = when ^ check?  An empty slot would
+ * look like that for the largest possible run, so @when must not be 0.
  */
-static bool kdtl_is_marked(u64 when, u64 id, unsigned long pid)
+static bool kdtl_is_marked(u64 when, u64 id, unsigned long run)
 {
-	return when && !((~id ^ pid) & KDTL_PID_MASK);
+	return when && !((~id ^ run) & KDTL_RUN_MASK);
 }
 
 /*
@@ -131,16 +170,16 @@ static bool kdtl_is_marked(u64 when, u64 id, unsigned long pid)
  */
 static void kdtl_mark(const struct task_struct *t)
 {
-	const unsigned long pid = (u32)t->pid;
-	struct kdtl_departure *slot = kdtl_slot(pid);
+	const unsigned long pid = (u32)t->pid, run = kdtl_run_id(t, pid);
+	struct kdtl_departure *slot = kdtl_slot(departures, pid);
 	u64 when = READ_ONCE(slot->when);
 	const u64 id = when ^ READ_ONCE(slot->check);
 
-	if ((id ^ pid) & KDTL_PID_MASK && !kdtl_is_marked(when, id, pid)) {
+	if ((id ^ run) & KDTL_RUN_MASK && !kdtl_is_marked(when, id, run)) {
 		when = local_clock() << 2 | KDTL_KIND_CEDE;
 		WRITE_ONCE(slot->when, when);
 	}
-	WRITE_ONCE(slot->check, ~(when ^ pid));
+	WRITE_ONCE(slot->check, ~(when ^ (run & KDTL_RUN_MASK)));
 }
 
 /* Does @t, which goes to sleep, stay in its queue?  See KDTL_HAVE_PROXY_EXEC. */
@@ -161,21 +200,17 @@ static __always_inline unsigned long kdtl_departure_kind(bool preempt,
 	return kdtl_task_in_user_fault(prev) ? KDTL_KIND_FAULT : KDTL_KIND_CEDE;
 }
 
-/* Reason codes by kind, shifted to their place in the entry's first 32 bits. */
-static const u32 kdtl_dispatch_codes[] = {
-	[KDTL_KIND_CEDE]	= KDTL_DISPATCH_PROD << 24,
-	[KDTL_KIND_PREEMPT]	= KDTL_DISPATCH_TIME_SLICE << 24,
-	[KDTL_KIND_FAULT]	= KDTL_DISPATCH_PAGE_FAULT << 24,
-	[KDTL_KIND_THROTTLE]	= (u32)KDTL_DISPATCH_THROTTLED << 24,
-	[KDTL_KIND_IDLE]	= (u32)KDTL_DISPATCH_IDLE << 24,
-};
-
-static const u32 kdtl_preempt_codes[] = {
-	[KDTL_KIND_CEDE]	= KDTL_PREEMPT_CEDE << 16,
-	[KDTL_KIND_PREEMPT]	= KDTL_PREEMPT_TIME_SLICE << 16,
-	[KDTL_KIND_FAULT]	= KDTL_PREEMPT_PAGE_FAULT << 16,
-	[KDTL_KIND_THROTTLE]	= KDTL_PREEMPT_THROTTLED << 16,
-};
+/* Reason codes, a byte for each kind: constants, as tables would be one more cache line. */
+#define KDTL_CODE(kind, code)	((u64)(code) << ((kind) * 8))
+#define KDTL_DISPATCH_CODES	(KDTL_CODE(KDTL_KIND_CEDE, KDTL_DISPATCH_PROD) |		\
+				 KDTL_CODE(KDTL_KIND_PREEMPT, KDTL_DISPATCH_TIME_SLICE) |	\
+				 KDTL_CODE(KDTL_KIND_FAULT, KDTL_DISPATCH_PAGE_FAULT) |		\
+				 KDTL_CODE(KDTL_KIND_THROTTLE, KDTL_DISPATCH_THROTTLED) |	\
+				 KDTL_CODE(KDTL_KIND_IDLE, KDTL_DISPATCH_IDLE))
+#define KDTL_PREEMPT_CODES	(KDTL_CODE(KDTL_KIND_CEDE, KDTL_PREEMPT_CEDE) |			\
+				 KDTL_CODE(KDTL_KIND_PREEMPT, KDTL_PREEMPT_TIME_SLICE) |	\
+				 KDTL_CODE(KDTL_KIND_FAULT, KDTL_PREEMPT_PAGE_FAULT) |		\
+				 KDTL_CODE(KDTL_KIND_THROTTLE, KDTL_PREEMPT_THROTTLED))
 
 /* The entry has 16 bits for the CPU's number. */
 static_assert(CONFIG_NR_CPUS <= 1 << 16);
@@ -193,50 +228,51 @@ static __always_inline void kdtl_fill(void *to, const struct task_struct *next,
 	memcpy(&e[4], next->comm, TASK_COMM_LEN);
 }
 
-/* @sink needs more than a plain store: serve it and the sinks after it. */
-static noinline void kdtl_sched_slow(struct kdtl_sink *sink, unsigned long kind,
+/* The sink at @at needs more than a plain store: serve it and those after it. */
+static noinline void kdtl_sched_slow(struct kdtl_sink **at, unsigned long kind,
 				     const struct task_struct *next,
 				     __be64 w0, __be64 w1, __be64 w2, __be64 w3)
 {
 	struct kdtl_entry e;
 
 	kdtl_fill(&e, next, w0, w1, w2, w3);
-	kdtl_fan_out(sink, &e, kind);
+	kdtl_hand_out(this_cpu_ptr(&kdtl_sched_cpu.fan), at, &e, kind);
 }
 
 /*
  * An entry whose runner was throttled, or with a time that has more than 32 bits: the
  * entry holds the maximum, 4.29 s, and the counts get all of it.
  */
-static noinline void kdtl_sched_rare(struct kdtl_sink *sink, unsigned long kind,
+static noinline void kdtl_sched_rare(unsigned long kind,
 				     const struct task_struct *next, u64 reasons,
 				     u64 queued, u64 ready, u64 slept, u64 now, u64 pids)
 {
 	const u64 max = U32_MAX, q = min(queued, max), r = min(ready, max),
 		  s = min(slept, max);
-	struct kdtl_sink *each = sink;
+	struct kdtl_pmu_cpu *c = this_cpu_ptr(&kdtl_sched_cpu.fan);
 	struct kdtl_entry e;
 
-	while ((each = kdtl_sink_wanting(each, kind))) {
-		kdtl_u64_add(&each->counts->queued, queued - q);
-		kdtl_u64_add(kind == KDTL_KIND_THROTTLE ? &each->counts->throttled :
-							  &each->counts->ready, ready - r);
-		kdtl_u64_add(&each->counts->slept, slept - s);
-		each = each->next;
-	}
+	kdtl_pmu_count(c, kind, queued, ready, slept);
 	kdtl_fill(&e, next, cpu_to_be64(reasons << 32 | q), cpu_to_be64(r << 32 | s),
 		  cpu_to_be64(now), cpu_to_be64(pids));
-	kdtl_fan_out(sink, &e, kind);
+	kdtl_hand_out(c, c->sinks, &e, kind);
 }
 
 static __always_inline u64 kdtl_reasons(unsigned long kind, unsigned long prev_kind)
 {
-	return kdtl_dispatch_codes[kind] | kdtl_preempt_codes[prev_kind] |
-	       raw_smp_processor_id();
+	const u64 dispatch = KDTL_DISPATCH_CODES >> (kind * 8) & 0xff;
+	const u64 preempt = KDTL_PREEMPT_CODES >> (prev_kind * 8) & 0xff;
+
+	return dispatch << 24 | preempt << 16 | raw_smp_processor_id();
 }
 
-/* Does any event of this CPU ask for KDTL_MASK_IDLE? */
-static DEFINE_PER_CPU(bool, kdtl_idle_wanted);
+/* The same for a @prev_kind that is usual and a constant @kind, in fewer instructions. */
+static __always_inline u64 kdtl_usual_reasons(unsigned long kind, unsigned long prev_kind)
+{
+	static_assert(KDTL_PREEMPT_TIME_SLICE == KDTL_PREEMPT_CEDE + 2 * KDTL_KIND_PREEMPT);
+	static_assert(KDTL_PREEMPT_PAGE_FAULT == KDTL_PREEMPT_CEDE + 2 * KDTL_KIND_FAULT);
+	return kdtl_reasons(kind, KDTL_KIND_CEDE) + (prev_kind << 17);
+}
 
 /* The CPU becomes idle: its idle task @next has not waited. */
 static void kdtl_sched_idle(const struct task_struct *next, u64 now,
@@ -246,7 +282,7 @@ static void kdtl_sched_idle(const struct task_struct *next, u64 now,
 
 	kdtl_fill(&e, next, cpu_to_be64(kdtl_reasons(KDTL_KIND_IDLE, prev_kind) << 32), 0,
 		  cpu_to_be64(now), cpu_to_be64(pids));
-	kdtl_fan_out(kdtl_pmu_sinks(&kdtl_sched_pmu), &e, KDTL_KIND_IDLE);
+	kdtl_fan_out(this_cpu_ptr(&kdtl_sched_cpu.fan), &e, KDTL_KIND_IDLE);
 }
 
 /*
@@ -271,7 +307,8 @@ static u64 kdtl_queued_at(const struct task_struct *next, u64 now)
  */
 
 /* @prev leaves its CPU for @next.  Sets the kind. */
-static __always_inline bool kdtl_sched_leave(const bool full, bool preempt,
+static __always_inline bool kdtl_sched_leave(const bool full, struct kdtl_sched_cpu *c,
+					     bool preempt,
 					     const struct task_struct *prev,
 					     const struct task_struct *next, u64 now,
 					     unsigned long *prev_kind)
@@ -290,7 +327,7 @@ static __always_inline bool kdtl_sched_leave(const bool full, bool preempt,
 			if (kind == KDTL_KIND_PREEMPT && kdtl_is_throttled(prev, next, now))
 				kind = KDTL_KIND_THROTTLE;
 		}
-		kdtl_depart(prev, pid, now, kind);
+		kdtl_depart(c, prev, pid, now, kind);
 		if (full && rare && !(kind & KDTL_KIND_PREEMPT))
 			kdtl_mark(prev);
 	}
@@ -298,63 +335,116 @@ static __always_inline bool kdtl_sched_leave(const bool full, bool preempt,
 	return true;
 }
 
+/* @next, which has a wanted kind, gets the CPU.  In the usual form @kind is a constant. */
+static __always_inline bool kdtl_sched_log(const bool full, struct kdtl_sched_cpu *c,
+					   const struct task_struct *next,
+					   unsigned long kind, unsigned long prev_kind,
+					   s64 queued, s64 ready, s64 slept, u64 now, u64 pids)
+{
+	struct kdtl_sink **at, *sink;
+	__be64 w0, w1, w2, w3;
+	u64 reasons, head;
+
+	if (unlikely((u64)(queued | ready | slept) > U32_MAX)) {
+		/*
+		 * The scheduler read its clock before the tracepoint, or on another CPU.  A
+		 * task that was queued before it left did not wait then.
+		 */
+		queued = max(queued + min(ready, 0LL) + min(slept, 0LL), 0LL);
+		ready = max(ready, 0LL);
+		slept = max(slept, 0LL);
+		if ((u64)(queued | ready | slept) > U32_MAX) {
+			if (!full)
+				return false;
+			kdtl_sched_rare(kind, next, kdtl_reasons(kind, prev_kind),
+					queued, ready, slept, now, pids);
+			return true;
+		}
+	}
+	kdtl_pmu_count(&c->fan, kind, queued, ready, slept);
+	reasons = full ? kdtl_reasons(kind, prev_kind) : kdtl_usual_reasons(kind, prev_kind);
+	w0 = cpu_to_be64(reasons << 32 | queued);
+	w1 = cpu_to_be64((u64)ready << 32 | slept);
+	w2 = cpu_to_be64(now);
+	w3 = cpu_to_be64(pids);
+
+	for (at = c->fan.sinks; (sink = *at); at++) {
+		if (unlikely(!sink->wants[kind]))
+			continue;
+		head = sink->head;
+		if (unlikely(kdtl_sink_is_slow(sink, head))) {
+			kdtl_sched_slow(at, kind, next, w0, w1, w2, w3);
+			return true;
+		}
+		kdtl_fill(kdtl_sink_slot(sink, head), next, w0, w1, w2, w3);
+		kdtl_sink_publish(sink, head);
+	}
+	if (unlikely(c->fan.crowded))
+		kdtl_sched_slow(&c->fan.far, kind, next, w0, w1, w2, w3);
+	return true;
+}
+
 /* @next gets the CPU. */
-static __always_inline bool kdtl_sched_arrive(const bool full, const struct task_struct *next,
+static __always_inline bool kdtl_sched_arrive(const bool full, struct kdtl_sched_cpu *c,
+					      const struct task_struct *next,
 					      unsigned long prev_pid,
 					      unsigned long prev_kind, u64 now)
 {
 	const unsigned long next_pid = (u32)next->pid;
 	const u64 pids = (u64)next_pid << 32 | prev_pid;
 	unsigned long kind = KDTL_KIND_CEDE;	/* unsigned long as it is an index */
-	s64 queued, ready = 0, slept = 0;
-	u64 when, id, waited, queued_at, head;
-	__be64 w0, w1, w2, w3;
-	struct kdtl_sink *sink;
+	const struct kdtl_departure *slot;
+	s64 ready = 0, slept = 0;
+	u64 when, id, waited, queued_at;
 
 	if (unlikely(!next_pid)) {
 		if (full)
 			kdtl_sched_idle(next, now, prev_kind, pids);
-		return full || !this_cpu_read(kdtl_idle_wanted);
+		return full || !(c->fan.mask & KDTL_MASK_IDLE);
 	}
-	sink = kdtl_pmu_sinks(&kdtl_sched_pmu);
-	if (!sink)
-		return true;
 
 	queued_at = next->sched_info.last_queued;
-	if (unlikely(kdtl_throttle_doubt(queued_at))) {
+	if (unlikely(kdtl_throttle_doubt(c, queued_at))) {
 		if (!full)
 			return false;
 		queued_at = kdtl_queued_at(next, now);
 	}
 
-	when = READ_ONCE(kdtl_slot(next_pid)->when);
-	id = when ^ READ_ONCE(kdtl_slot(next_pid)->check);
-	waited = kdtl_next_id(next, next_pid) - id;
-	if (likely(!(waited & KDTL_PID_MASK))) {
-		kind = when & 3;
+	slot = kdtl_slot(c->departures, next_pid);
+	when = READ_ONCE(slot->when);
+	id = when ^ READ_ONCE(slot->check);
+	waited = kdtl_record_id(next, next_pid) - id;
+	if (likely(!(waited & KDTL_RUN_MASK))) {
 		slept = queued_at - (when >> 2);
-		ready = waited >> KDTL_PID_BITS;
-		if (unlikely(kind & KDTL_KIND_PREEMPT)) {
-			if (unlikely(kind == KDTL_KIND_THROTTLE)) {
-				if (!full)
-					return false;
+		ready = waited >> KDTL_RUN_BITS;
+		if (unlikely(when & 3)) {
+			kind = when & 3;
+			/* Page faults and limits are rare. */
+			if (!full && kind != KDTL_KIND_PREEMPT)
+				return false;
+			if (!full)
+				return !(c->fan.mask & KDTL_MASK_PREEMPT) ||
+				       kdtl_sched_log(false, c, next, KDTL_KIND_PREEMPT, prev_kind,
+						      now - queued_at, slept, 0, now, pids);
+			if (kind == KDTL_KIND_THROTTLE) {
 				/* The limit held the task back, or it waited: nobody knows. */
 				slept = max(slept - ready, 0LL);
 				ready = max_t(s64, now - (when >> 2) - slept, 0);
-				kdtl_sched_rare(sink, kind, next, kdtl_reasons(kind, prev_kind),
+				kdtl_sched_rare(kind, next, kdtl_reasons(kind, prev_kind),
 						0, ready, slept, now, pids);
 				return true;
 			}
-			ready = slept;
+			if (kind == KDTL_KIND_PREEMPT)
+				ready = slept;
 		}
 		slept -= ready;
 	} else if (KDTL_HAVE_DELAYED_DEQUEUE) {
 		if (!full)
 			return false;
-		if (kdtl_is_marked(when, id, next_pid) && next->sched_info.pcount) {
+		if (kdtl_is_marked(when, id, kdtl_run_id(next, next_pid))) {
 			kind = when & 3;
 			when >>= 2;
-			slept = ~id >> KDTL_PID_BITS;
+			slept = ~id >> KDTL_RUN_BITS;
 			if (KDTL_HAVE_PROXY_EXEC && slept) {
 				/* If it was moved after it woke up, it was queued again then. */
 				queued_at = max_t(u64, next->sched_info.last_queued, when + slept);
@@ -367,63 +457,28 @@ static __always_inline bool kdtl_sched_arrive(const bool full, const struct task
 		}
 	}
 
-	sink = kdtl_sink_wanting(sink, kind);
-	if (!sink)
+	/* The usual form runs only if tasks that had slept are wanted. */
+	if (full && !(c->fan.mask >> kind & 1))
 		return true;
 
-	queued = now - queued_at;
-	if (unlikely((u64)(queued | ready | slept) > U32_MAX)) {
-		/*
-		 * The scheduler read its clock before the tracepoint, or on another CPU.  A
-		 * task that was queued before it left did not wait then.
-		 */
-		queued = max(queued + min(ready, 0LL) + min(slept, 0LL), 0LL);
-		ready = max(ready, 0LL);
-		slept = max(slept, 0LL);
-		if ((u64)(queued | ready | slept) > U32_MAX) {
-			if (!full)
-				return false;
-			kdtl_sched_rare(sink, kind, next, kdtl_reasons(kind, prev_kind),
-					queued, ready, slept, now, pids);
-			return true;
-		}
-	}
-	w0 = cpu_to_be64(kdtl_reasons(kind, prev_kind) << 32 | queued);
-	w1 = cpu_to_be64((u64)ready << 32 | slept);
-	w2 = cpu_to_be64(now);
-	w3 = cpu_to_be64(pids);
-
-	do {
-		head = sink->head;
-		if (unlikely(kdtl_sink_is_slow(sink, head))) {
-			kdtl_sched_slow(sink, kind, next, w0, w1, w2, w3);
-			return true;
-		}
-		kdtl_fill(kdtl_sink_slot(sink, head), next, w0, w1, w2, w3);
-		kdtl_sink_publish(sink, head);
-		kdtl_sink_count(sink->counts, kind, queued, ready, slept);
-		/* Usually there is only one sink. */
-		sink = sink->next;
-		if (likely(!sink))
-			return true;
-		sink = kdtl_sink_wanting(sink, kind);
-	} while (sink);
-	return true;
+	return kdtl_sched_log(full, c, next, full ? kind : KDTL_KIND_CEDE, prev_kind,
+			      now - queued_at, ready, slept, now, pids);
 }
 
 /* With interrupts off. */
 static u64 kdtl_sched_now(void)
 {
+	struct kdtl_clock *c = this_cpu_ptr(&kdtl_sched_cpu.clock);
 	u64 now;
 
-	return likely(kdtl_clock_read(&now)) ? now : kdtl_clock_anchor();
+	return likely(kdtl_clock_read(c, &now)) ? now : kdtl_clock_anchor(c);
 }
 
 static noinline void kdtl_sched_arrive_full(const struct task_struct *next,
 					    unsigned long prev_pid,
 					    unsigned long prev_kind, u64 now)
 {
-	kdtl_sched_arrive(true, next, prev_pid, prev_kind, now);
+	kdtl_sched_arrive(true, this_cpu_ptr(&kdtl_sched_cpu), next, prev_pid, prev_kind, now);
 }
 
 static noinline void kdtl_sched_full(bool preempt, const struct task_struct *prev,
@@ -432,22 +487,89 @@ static noinline void kdtl_sched_full(bool preempt, const struct task_struct *pre
 	const u64 now = kdtl_sched_now();
 	unsigned long prev_kind;
 
-	kdtl_sched_leave(true, preempt, prev, next, now, &prev_kind);
+	kdtl_sched_leave(true, this_cpu_ptr(&kdtl_sched_cpu), preempt, prev, next, now,
+			 &prev_kind);
 	kdtl_sched_arrive_full(next, (u32)prev->pid, prev_kind, now);
+}
+
+/*
+ * No sink of this CPU wants tasks that had slept.  A task without a record counts as one, so
+ * it needs none unless one of the wanted kinds; and without sinks no task does.
+ */
+static noinline void kdtl_sched_seldom(u32 mask, bool preempt,
+				       const struct task_struct *prev,
+				       const struct task_struct *next)
+{
+	const struct kdtl_sched_cpu *c = this_cpu_ptr(&kdtl_sched_cpu);
+	const unsigned long pid = (u32)next->pid;
+	const struct kdtl_departure *slot;
+	unsigned long kind;
+	u64 when, id;
+
+	if (prev->pid) {
+		kind = kdtl_departure_kind(preempt, prev);
+		if (mask >> kind & 1 ||
+		    (kind == KDTL_KIND_PREEMPT ? kdtl_may_be_throttled(prev) :
+						 kdtl_stays_queued(prev)))
+			goto full;
+	}
+	if (!pid) {
+		if (mask & KDTL_MASK_IDLE)
+			goto full;
+		return;
+	}
+	if (mask & KDTL_MASK_THROTTLE &&
+	    kdtl_throttle_doubt(c, next->sched_info.last_queued))
+		goto full;
+	slot = kdtl_slot(c->departures, pid);
+	when = READ_ONCE(slot->when);
+	id = when ^ READ_ONCE(slot->check);
+	if (!(mask >> (when & 3) & 1))
+		return;
+	if (!((id ^ kdtl_run_id(next, pid)) & KDTL_RUN_MASK) ||
+	    (KDTL_HAVE_DELAYED_DEQUEUE && kdtl_is_marked(when, id, kdtl_run_id(next, pid))))
+		goto full;
+	return;
+full:
+	kdtl_sched_full(preempt, prev, next);
+}
+
+/*
+ * No sink of this CPU.  But while a task that sleeps is in a queue, the scheduler may count
+ * it as queued, which only a marked record tells another CPU.
+ */
+static __always_inline void kdtl_sched_nobody(bool preempt, const struct task_struct *prev)
+{
+	if (KDTL_HAVE_PROXY_EXEC && unlikely(kdtl_stays_queued(prev)) && prev->pid &&
+	    kdtl_departure_kind(preempt, prev) != KDTL_KIND_PREEMPT) {
+		kdtl_depart(this_cpu_ptr(&kdtl_sched_cpu), prev, (u32)prev->pid, local_clock(),
+			    KDTL_KIND_CEDE);
+		kdtl_mark(prev);
+	}
 }
 
 /* Runs on the CPU that switches, with interrupts off and the runqueue lock held. */
 static void kdtl_sched_switch(void *data, bool preempt, struct task_struct *prev,
 			      struct task_struct *next, unsigned int prev_state)
 {
-	const unsigned long prev_pid = (u32)prev->pid;
-	unsigned long prev_kind;
+	const u32 mask = this_cpu_read(kdtl_sched_cpu.fan.mask);
+	unsigned long prev_pid, prev_kind;
+	struct kdtl_sched_cpu *c;
 	u64 now;
 
-	if (unlikely(!kdtl_clock_read(&now)) ||
-	    unlikely(!kdtl_sched_leave(false, preempt, prev, next, now, &prev_kind)))
+	if (unlikely(!(mask & KDTL_MASK_CEDE))) {
+		if (mask)
+			kdtl_sched_seldom(mask, preempt, prev, next);
+		else
+			kdtl_sched_nobody(preempt, prev);
+		return;
+	}
+	c = this_cpu_ptr(&kdtl_sched_cpu);
+	prev_pid = (u32)prev->pid;
+	if (unlikely(!kdtl_clock_read(&c->clock, &now)) ||
+	    unlikely(!kdtl_sched_leave(false, c, preempt, prev, next, now, &prev_kind)))
 		kdtl_sched_full(preempt, prev, next);
-	else if (unlikely(!kdtl_sched_arrive(false, next, prev_pid, prev_kind, now)))
+	else if (unlikely(!kdtl_sched_arrive(false, c, next, prev_pid, prev_kind, now)))
 		kdtl_sched_arrive_full(next, prev_pid, prev_kind, now);
 }
 
@@ -458,15 +580,15 @@ static void kdtl_sched_switch(void *data, bool preempt, struct task_struct *prev
 static void kdtl_mark_throttled(const struct task_struct *t)
 {
 	const unsigned long pid = (u32)t->pid;
-	struct kdtl_departure *slot = kdtl_slot(pid);
+	struct kdtl_departure *slot = kdtl_slot(departures, pid);
 	u64 when = READ_ONCE(slot->when), id = when ^ READ_ONCE(slot->check);
 
-	if ((id ^ kdtl_next_id(t, pid)) & KDTL_PID_MASK) {
+	if ((id ^ kdtl_run_id(t, pid)) & KDTL_RUN_MASK) {
 		/* The wait of a marked record is not known anyway. */
-		if (kdtl_is_marked(when, id, pid))
+		if (kdtl_is_marked(when, id, kdtl_run_id(t, pid)))
 			return;
 		when = t->sched_info.last_queued << 2;
-		id = kdtl_next_id(t, pid);
+		id = kdtl_record_id(t, pid);
 	}
 	when |= KDTL_KIND_THROTTLE;
 	WRITE_ONCE(slot->when, when);
@@ -482,16 +604,17 @@ static void kdtl_sched_migrate(void *data, struct task_struct *t, int cpu)
 /* @t wakes up.  The lock of its queue is held.  Sleep above 73 minutes is not known. */
 static void kdtl_sched_wakeup(void *data, struct task_struct *t)
 {
-	const unsigned long pid = (u32)t->pid;
-	struct kdtl_departure *slot = kdtl_slot(pid);
+	const unsigned long pid = (u32)t->pid, run = kdtl_run_id(t, pid);
+	struct kdtl_departure *slot = kdtl_slot(departures, pid);
 	const u64 when = READ_ONCE(slot->when);
 	s64 slept;
 
-	if (likely(!kdtl_is_marked(when, when ^ READ_ONCE(slot->check), pid)))
+	if (likely(!kdtl_is_marked(when, when ^ READ_ONCE(slot->check), run)))
 		return;
 	slept = max_t(s64, local_clock() - (when >> 2), 1);
-	if (!(slept >> (64 - KDTL_PID_BITS)))
-		WRITE_ONCE(slot->check, ~(when ^ ((u64)slept << KDTL_PID_BITS | pid)));
+	if (!(slept >> (64 - KDTL_RUN_BITS)))
+		WRITE_ONCE(slot->check, ~(when ^ ((u64)slept << KDTL_RUN_BITS |
+						  (run & KDTL_RUN_MASK))));
 }
 
 /* Does @t sleep, although the scheduler may count it as queued? */
@@ -531,8 +654,6 @@ static int kdtl_sched_attach(struct kdtl_pmu *p)
 {
 	int err;
 
-	/* Old records would count the time since the last detach as sleep. */
-	memset(departures, 0, KDTL_SLOTS * sizeof(*departures));
 	kdtl_throttle_attach();
 	err = tracepoint_probe_register(sched_switch_tp, kdtl_sched_switch, NULL);
 	if (err || !KDTL_HAVE_DELAYED_DEQUEUE)
@@ -573,12 +694,6 @@ static u64 kdtl_sched_sync(struct kdtl_pmu *p)
 	return kdtl_sched_now();
 }
 
-static int kdtl_sched_source(struct kdtl_pmu *p, u32 mask, u64 period)
-{
-	this_cpu_write(kdtl_idle_wanted, mask & KDTL_MASK_IDLE);
-	return 0;
-}
-
 static struct kdtl_pmu kdtl_sched_pmu = {
 	.pmu.module	= THIS_MODULE,
 	.name		= "kdtl_sched",
@@ -588,8 +703,8 @@ static struct kdtl_pmu kdtl_sched_pmu = {
 	.tasks		= true,
 	.attach		= kdtl_sched_attach,
 	.detach		= kdtl_sched_detach,
-	.source		= kdtl_sched_source,
 	.sync		= kdtl_sched_sync,
+	.cpu		= &kdtl_sched_cpu.fan,
 };
 
 static void kdtl_find_tracepoint(struct tracepoint *tp, void *priv)
@@ -605,7 +720,7 @@ static void kdtl_find_tracepoint(struct tracepoint *tp, void *priv)
 
 static int __init kdtl_sched_init(void)
 {
-	int err;
+	int cpu, err;
 
 	for_each_kernel_tracepoint(kdtl_find_tracepoint, NULL);
 	if (!sched_switch_tp || !sched_migrate_tp || !sched_wakeup_tp) {
@@ -613,19 +728,22 @@ static int __init kdtl_sched_init(void)
 		return -ENODEV;
 	}
 
-	departures = vzalloc(KDTL_SLOTS * sizeof(*departures));
+	/* Outside of the vmalloc area, if possible: there the kernel has larger pages. */
+	departures = kvzalloc(KDTL_SLOTS * sizeof(*departures), GFP_KERNEL);
 	if (!departures)
 		return -ENOMEM;
+	for_each_possible_cpu(cpu)
+		per_cpu(kdtl_sched_cpu, cpu).departures = departures;
 	err = kdtl_pmu_register(&kdtl_sched_pmu);
 	if (err)
-		vfree(departures);
+		kvfree(departures);
 	return err;
 }
 
 static void __exit kdtl_sched_exit(void)
 {
 	kdtl_pmu_unregister(&kdtl_sched_pmu);
-	vfree(departures);
+	kvfree(departures);
 }
 
 module_init(kdtl_sched_init);

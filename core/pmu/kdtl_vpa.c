@@ -6,7 +6,8 @@
  * processors on a real one.  Each CPU registers a log with the hypervisor, which
  * writes the entries there and counts them in lppaca::dtl_idx.  The hypervisor
  * raises no interrupt, and wraps around without regard to the reader.  So a timer
- * on each CPU polls the log, and entries that were overwritten count as lost.
+ * on each CPU polls the log, and entries that were overwritten count as lost.  On an
+ * idle CPU the timer is off, because the way out of idle polls.
  *
  * Linux's own users register 4096 bytes, 85 entries.  That is too little: while a
  * virtual processor confers its cycles to the holder of a lock, interrupts are off
@@ -15,11 +16,11 @@
  *
  *	hypervisor				poll
  *	   write entry i into slot i % n	V: read dtl_idx
- *	H: barrier				   read entry (after a barrier)
+ *	H: barrier				   copy entries (after a barrier)
  *	   write i + 1 to dtl_idx		W: read dtl_idx again (likewise)
  *
  * H pairs with V ([vpa.H] in the models): an entry that is counted is complete.
- * H also pairs with W, to detect an entry that was overwritten while it was read:
+ * H also pairs with W, to detect an entry that was overwritten while it was copied:
  * before the hypervisor writes to that slot again, it has counted n - 1 more.  PAPR
  * promises H, and KVM has it as the smp_wmb() in __kvmppc_create_dtl_entry().
  * Between two entries lies a whole dispatch.
@@ -42,6 +43,9 @@
 #include <linux/ratelimit.h>
 #include <linux/sched/clock.h>
 #include <linux/slab.h>
+#include <linux/tick.h>
+#include <linux/timer.h>
+#include <trace/events/power.h>
 #include <asm/dtl.h>
 #include <asm/firmware.h>
 #include <asm/lppaca.h>
@@ -73,6 +77,9 @@ static_assert((KDTL_MASK_CEDE | KDTL_MASK_PREEMPT | KDTL_MASK_FAULT) == DTL_LOG_
 #define KDTL_VPA_SUDDEN_RATE	340000
 #define KDTL_VPA_SMALL_INTERVAL	NSEC_PER_MSEC
 #define KDTL_VPA_MIN_INTERVAL	(50 * NSEC_PER_USEC)
+
+/* Entries that are copied before the count is read again: as many as fit 4096 bytes. */
+#define KDTL_VPA_BATCH		85
 
 /*
  * At the last poll's rate, the next poll finds 1 / KDTL_VPA_HEADROOM of the log
@@ -109,6 +116,7 @@ enum kdtl_vpa_problem {
 /**
  * struct kdtl_vpa_cpu - a CPU's log
  * @log: the log, to which the hypervisor writes while @mask is not 0
+ * @copy: KDTL_VPA_BATCH entries that are being handed out
  * @entries: number of entries that fit @log
  * @next: index of the first entry not yet handed out
  * @slot: @next % @entries
@@ -120,11 +128,15 @@ enum kdtl_vpa_problem {
  * @polling: entries are being handed out, which may change @wanted
  * @kept: @log was not given back, so the hypervisor may still write there
  * @theirs: another user seems to have registered its own log over @log
- * @interval: ns until the next poll
+ * @idle: the CPU is in an idle state
+ * @resting: @timer is off, because the CPU was idle when it expired
+ * @interval: ns until the next poll, at most
  * @max_interval: the longest @interval that the events and the log's size allow
  * @period: the longest @interval that the events allow; 0: any
- * @seen: entries since the timer's last poll
+ * @seen: entries since @paced
+ * @paced: ns of CLOCK_MONOTONIC at the timer's last poll or start
  * @timer: polls, on this CPU
+ * @tick: expires at the first tick of a CPU that is not idle
  * @problem: the problem that @print is to print
  * @detail: the number in its message
  * @print: prints @problem in a context where printk() may be called
@@ -134,6 +146,7 @@ enum kdtl_vpa_problem {
  */
 struct kdtl_vpa_cpu {
 	struct kdtl_entry	*log;
+	struct kdtl_entry	*copy;
 	unsigned int		entries;
 	u64			next;
 	unsigned int		slot;
@@ -145,11 +158,15 @@ struct kdtl_vpa_cpu {
 	bool			polling;
 	bool			kept;
 	bool			theirs;
+	bool			idle;
+	bool			resting;
 	u64			interval;
 	u64			max_interval;
 	u64			period;
 	unsigned int		seen;
+	u64			paced;
 	struct hrtimer		timer;
+	struct timer_list	tick;
 	enum kdtl_vpa_problem	problem;
 	s64			detail;
 	struct irq_work		print;
@@ -225,8 +242,8 @@ static void kdtl_vpa_report(struct kdtl_vpa_cpu *c,
 /* ----------------------------------------------------------------- polling */
 
 /*
- * Kinds by preempt reason.  Reasons of adjuncts and of the firmware are in none of
- * PAPR's three classes, and KVM leaves the field 0.
+ * Kinds by preempt reason, for any value of the byte.  Reasons of adjuncts and of the
+ * firmware are in none of PAPR's three classes, and KVM leaves the field 0.
  */
 static const u8 kdtl_vpa_kinds[] = {
 	[KDTL_PREEMPT_UNUSED]		= KDTL_KIND_UNKNOWN,
@@ -236,17 +253,12 @@ static const u8 kdtl_vpa_kinds[] = {
 	[KDTL_PREEMPT_TIME_SLICE]	= KDTL_KIND_PREEMPT,
 	[KDTL_PREEMPT_MIGRATION]	= KDTL_KIND_FAULT,
 	[KDTL_PREEMPT_PAGE_FAULT]	= KDTL_KIND_FAULT,
-	[KDTL_PREEMPT_CONFER_ADJUNCT]	= KDTL_KIND_UNKNOWN,
-	[KDTL_PREEMPT_HCALL_ADJUNCT]	= KDTL_KIND_UNKNOWN,
-	[KDTL_PREEMPT_HDEC_ADJUNCT]	= KDTL_KIND_UNKNOWN,
+	[KDTL_PREEMPT_CONFER_ADJUNCT ... U8_MAX] = KDTL_KIND_UNKNOWN,
 };
 
 static enum kdtl_kind kdtl_vpa_kind(const struct kdtl_entry *e)
 {
-	const unsigned int why = kdtl_entry_preempt_reason(e);
-
-	return why < ARRAY_SIZE(kdtl_vpa_kinds) ? kdtl_vpa_kinds[why] :
-						  KDTL_KIND_UNKNOWN;
+	return kdtl_vpa_kinds[e->preempt_reason];
 }
 
 /*
@@ -292,7 +304,7 @@ static u64 kdtl_vpa_fresh(struct kdtl_vpa_cpu *c)
 {
 	u64 index, fresh;
 
-	/* [vpa.W] Reads the index after the entry that was just copied. Pairs with H. */
+	/* [vpa.W] Reads the index after the entries that were just copied. Pairs with H. */
 	virt_rmb();
 	index = be64_to_cpu(get_lppaca()->dtl_idx);
 	/* [vpa.V] Reads the index before the entries that it counts. Pairs with [vpa.H]. */
@@ -302,31 +314,98 @@ static u64 kdtl_vpa_fresh(struct kdtl_vpa_cpu *c)
 	return likely(fresh <= kdtl_vpa_max_fresh(c)) ? fresh : kdtl_vpa_lapped(c, index);
 }
 
-static void kdtl_vpa_hand_out(struct kdtl_vpa_cpu *c, const struct kdtl_entry *e)
+/* Is this a time that the entry after one of @last may have? */
+static __always_inline bool kdtl_vpa_time_ok(struct kdtl_vpa_cpu *c, u64 tb, u64 last)
+{
+	if (unlikely((s64)(tb - last) <= 0))
+		return false;
+	if (likely(tb <= c->now_tb))
+		return true;
+	c->now_tb = get_tb();
+	return tb <= c->now_tb;
+}
+
+static noinline void kdtl_vpa_refuse(struct kdtl_vpa_cpu *c, const struct kdtl_entry *e)
 {
 	const u64 tb = kdtl_entry_time(e);
 
 	/*
-	 * The hypervisor has counted the dispatch without writing its entry: the slot
-	 * holds something older.
+	 * If the time is not new, the hypervisor has counted the dispatch without writing
+	 * its entry: the slot holds something older.  If an entry from the future were
+	 * handed out, all until then would look old.
 	 */
-	if (unlikely((s64)(tb - c->last_tb) <= 0)) {
+	if ((s64)(tb - c->last_tb) <= 0)
 		kdtl_vpa_report(c, KDTL_VPA_ENTRY, tb - c->last_tb);
-		kdtl_pmu_lost(&kdtl_vpa_pmu, 1);
-		return;
+	else
+		kdtl_vpa_report(c, KDTL_VPA_FUTURE, tb - c->now_tb);
+	kdtl_pmu_lost(&kdtl_vpa_pmu, 1);
+}
+
+/* Hand out entries up to one whose time is wrong, together; return their number. */
+static unsigned int kdtl_vpa_put_all(struct kdtl_vpa_cpu *c, struct kdtl_pmu_cpu *here,
+				     const struct kdtl_entry *e, unsigned int nr)
+{
+	u64 tb, last = c->last_tb;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		tb = kdtl_entry_time(&e[i]);
+		if (!kdtl_vpa_time_ok(c, tb, last))
+			break;
+		last = tb;
+		kdtl_pmu_count(here, kdtl_vpa_kind(&e[i]), kdtl_entry_queued(&e[i]),
+			       kdtl_entry_ready(&e[i]), kdtl_entry_slept(&e[i]));
 	}
-	/* If an entry from the future were handed out, all until then would look old. */
-	if (tb > c->now_tb) {
-		c->now_tb = get_tb();
-		if (unlikely(tb > c->now_tb)) {
-			kdtl_vpa_report(c, KDTL_VPA_FUTURE, tb - c->now_tb);
-			kdtl_pmu_lost(&kdtl_vpa_pmu, 1);
-			return;
+	if (likely(i))
+		kdtl_sinks_store(here, e, i);
+	return i;
+}
+
+/* The same one by one, since each may change what the sinks need. */
+static unsigned int kdtl_vpa_put_each(struct kdtl_vpa_cpu *c, struct kdtl_pmu_cpu *here,
+				      const struct kdtl_entry *e, unsigned int nr)
+{
+	u64 tb, last = c->last_tb;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		tb = kdtl_entry_time(&e[i]);
+		if (!kdtl_vpa_time_ok(c, tb, last))
+			break;
+		last = tb;
+		kdtl_fan_out(here, &e[i], kdtl_vpa_kind(&e[i]));
+	}
+	return i;
+}
+
+static void kdtl_vpa_hand_out(struct kdtl_vpa_cpu *c, const struct kdtl_entry *e,
+			      unsigned int nr)
+{
+	struct kdtl_pmu_cpu *here = kdtl_pmu_here(&kdtl_vpa_pmu);
+	unsigned int done;
+
+	for (; nr; e += done, nr -= done) {
+		if (likely(kdtl_sinks_take(here, kdtl_pmu_mask(&kdtl_vpa_pmu), nr)))
+			done = kdtl_vpa_put_all(c, here, e, nr);
+		else
+			done = kdtl_vpa_put_each(c, here, e, nr);
+		if (likely(done)) {
+			c->last_tb = kdtl_entry_time(&e[done - 1]);
+			c->theirs = false;
 		}
+		if (unlikely(done < nr))
+			kdtl_vpa_refuse(c, &e[done++]);
 	}
-	c->last_tb = tb;
-	c->theirs = false;
-	kdtl_fan_out(kdtl_pmu_sinks(&kdtl_vpa_pmu), e, kdtl_vpa_kind(e));
+}
+
+/* Copy the next @nr entries, which may go on at the log's beginning. */
+static void kdtl_vpa_copy(struct kdtl_vpa_cpu *c, unsigned int nr)
+{
+	const unsigned int first = min(nr, c->entries - c->slot);
+
+	memcpy(c->copy, &c->log[c->slot], first * sizeof(*c->copy));
+	if (unlikely(first < nr))
+		memcpy(&c->copy[first], c->log, (nr - first) * sizeof(*c->copy));
 }
 
 /*
@@ -336,24 +415,26 @@ static void kdtl_vpa_hand_out(struct kdtl_vpa_cpu *c, const struct kdtl_entry *e
  */
 static bool kdtl_vpa_poll(struct kdtl_vpa_cpu *c)
 {
-	unsigned int budget = c->entries;
-	struct kdtl_entry e;
-	u64 fresh, next;
+	unsigned int nr, budget = c->entries;
+	u64 fresh, next, gone;
 
 	c->polling = true;
-	for (fresh = kdtl_vpa_fresh(c); fresh && budget; budget--) {
-		/* kdtl_vpa_fresh() moves c->next on if the entry was overwritten meanwhile. */
-		e = c->log[c->slot];
+	for (fresh = kdtl_vpa_fresh(c); fresh && budget; budget -= nr) {
+		nr = min_t(u64, fresh, min_t(unsigned int, budget, KDTL_VPA_BATCH));
 		next = c->next;
+		kdtl_vpa_copy(c, nr);
 		fresh = kdtl_vpa_fresh(c);
-		if (unlikely(c->next != next))
+		/* It moves c->next over the entries that were overwritten meanwhile. */
+		gone = c->next - next;
+		if (unlikely(gone >= nr))
 			continue;
-		c->next++;
-		if (++c->slot == c->entries)
-			c->slot = 0;
-		fresh--;
-		c->seen++;
-		kdtl_vpa_hand_out(c, &e);
+		c->next = next + nr;
+		c->slot += nr - gone;
+		if (c->slot >= c->entries)
+			c->slot -= c->entries;
+		fresh -= nr - gone;
+		c->seen += nr - gone;
+		kdtl_vpa_hand_out(c, c->copy + gone, nr - gone);
 	}
 	c->polled_tb = get_tb();
 	c->now_tb = c->polled_tb;
@@ -366,31 +447,52 @@ static bool kdtl_vpa_poll(struct kdtl_vpa_cpu *c)
  * there were more than planned, it shrinks at once by that ratio; if there were
  * fewer, it grows by that ratio, but at most to its double.
  */
-static void kdtl_vpa_pace(struct kdtl_vpa_cpu *c)
+static void kdtl_vpa_pace(struct kdtl_vpa_cpu *c, u64 now)
 {
 	const unsigned int planned = c->entries / KDTL_VPA_HEADROOM;
 	u64 interval = 2 * c->interval;
 
-	if (c->seen > planned / 2)
-		interval = div_u64(c->interval * planned, c->seen);
+	if (c->seen)
+		interval = min(interval, div_u64((now - c->paced) * planned, c->seen));
 	interval = max_t(u64, interval, KDTL_VPA_MIN_INTERVAL);
 	c->interval = min(interval, c->max_interval);
+	c->paced = now;
 	c->seen = 0;
+}
+
+/* The longest interval after which a sudden rate has not filled the log. */
+static u64 kdtl_vpa_safe_interval(const struct kdtl_vpa_cpu *c)
+{
+	const u64 log = div_u64((u64)c->entries * NSEC_PER_SEC, KDTL_VPA_SUDDEN_RATE);
+
+	return max_t(u64, log, KDTL_VPA_SMALL_INTERVAL);
 }
 
 static void kdtl_vpa_limit_interval(struct kdtl_vpa_cpu *c)
 {
-	const u64 log = div_u64((u64)c->entries * NSEC_PER_SEC, KDTL_VPA_SUDDEN_RATE);
-
-	c->max_interval = max_t(u64, log, KDTL_VPA_SMALL_INTERVAL);
+	c->max_interval = kdtl_vpa_safe_interval(c);
 	if (c->period)
 		c->max_interval = min(c->max_interval, c->period);
 }
 
+/*
+ * The timer shares another timer's interrupt if one comes, such as the tick's: after
+ * half of the interval, or at once if the last poll had an interrupt of its own.
+ */
+static u64 kdtl_vpa_slack(const struct kdtl_vpa_cpu *c, bool alone)
+{
+	return alone ? c->interval - KDTL_VPA_MIN_INTERVAL : c->interval / 2;
+}
+
 static void kdtl_vpa_start_timer(struct kdtl_vpa_cpu *c)
 {
-	hrtimer_start(&c->timer, ns_to_ktime(c->interval),
-		      HRTIMER_MODE_REL_PINNED_HARD);
+	const u64 slack = kdtl_vpa_slack(c, true);
+
+	c->resting = false;
+	c->paced = ktime_get_ns();
+	c->seen = 0;
+	hrtimer_start_range_ns(&c->timer, ns_to_ktime(c->interval - slack), slack,
+			       HRTIMER_MODE_REL_PINNED_HARD);
 }
 
 /* ------------------------------------------------------- switching a log on and off */
@@ -433,7 +535,7 @@ static int kdtl_vpa_register(struct kdtl_vpa_cpu *c, u32 mask)
 	c->now_tb = c->polled_tb;
 	kdtl_vpa_limit_interval(c);
 	c->interval = c->max_interval;
-	c->seen = 0;
+	c->resting = false;
 	/* [vpa.M] The hypervisor must see the new index before it begins to count. */
 	virt_wmb();
 	WRITE_ONCE(lppaca->dtl_enable_mask, mask);
@@ -459,6 +561,7 @@ static void kdtl_vpa_unregister(struct kdtl_vpa_cpu *c)
 {
 	long rc;
 
+	c->resting = false;
 	if (kdtl_vpa_is_theirs(c)) {
 		c->mask = 0;
 		/* If it is ours after all, the hypervisor goes on writing. */
@@ -525,19 +628,90 @@ static void kdtl_vpa_retake(struct kdtl_vpa_cpu *c)
 	c->polling = false;
 }
 
-static enum hrtimer_restart kdtl_vpa_timer(struct hrtimer *timer)
+/* Keep the log in the state that the events want. */
+static void kdtl_vpa_polled(struct kdtl_vpa_cpu *c)
 {
-	struct kdtl_vpa_cpu *c = container_of(timer, struct kdtl_vpa_cpu, timer);
-
-	kdtl_vpa_poll(c);
-	kdtl_vpa_pace(c);
 	if (unlikely(!READ_ONCE(get_lppaca()->dtl_enable_mask)) && c->wanted)
 		kdtl_vpa_retake(c);
 	kdtl_vpa_apply(c);
+}
+
+/*
+ * May the timer stay off until the CPU runs something?  The hypervisor dispatches an
+ * idle virtual processor only for an interrupt, and kdtl_vpa_idle() polls then.  When
+ * something runs, the tick must come soon enough.
+ */
+static bool kdtl_vpa_may_rest(const struct kdtl_vpa_cpu *c)
+{
+	return c->idle && !need_resched() && TICK_NSEC <= kdtl_vpa_safe_interval(c) &&
+	       !tick_nohz_full_cpu(smp_processor_id());
+}
+
+static enum hrtimer_restart kdtl_vpa_timer(struct hrtimer *timer)
+{
+	struct kdtl_vpa_cpu *c = container_of(timer, struct kdtl_vpa_cpu, timer);
+	const u64 now = ktime_get_ns();
+	const bool alone = now >= ktime_to_ns(hrtimer_get_expires(timer));
+	u64 slack;
+
+	kdtl_vpa_poll(c);
+	kdtl_vpa_pace(c, now);
+	kdtl_vpa_polled(c);
 	if (!c->mask)
 		return HRTIMER_NORESTART;
-	hrtimer_forward_now(timer, ns_to_ktime(c->interval));
+	if (kdtl_vpa_may_rest(c)) {
+		c->resting = true;
+		mod_timer(&c->tick, jiffies);
+		return HRTIMER_NORESTART;
+	}
+	slack = kdtl_vpa_slack(c, alone);
+	hrtimer_set_expires_range_ns(timer, ns_to_ktime(now + c->interval - slack), slack);
 	return HRTIMER_RESTART;
+}
+
+/* An interrupt has come while the timer is off; @busy: and the CPU runs something. */
+static void kdtl_vpa_awake(struct kdtl_vpa_cpu *c, bool busy)
+{
+	kdtl_vpa_poll(c);
+	kdtl_vpa_polled(c);
+	/* A log that was registered again needs the timer. */
+	if (c->mask && (busy || !c->resting))
+		kdtl_vpa_start_timer(c);
+}
+
+/* Probe of cpu_idle. */
+static void kdtl_vpa_idle(void *unused, unsigned int state, unsigned int cpu)
+{
+	struct kdtl_vpa_cpu *c = this_cpu_ptr(&kdtl_vpa_cpus);
+	unsigned long flags;
+
+	/* The hypervisor knows nothing of state 0, which is a loop. */
+	c->idle = state && state != PWR_EVENT_EXIT;
+	if (c->idle || likely(!c->resting))
+		return;
+	local_irq_save(flags);
+	if (c->resting)
+		kdtl_vpa_awake(c, need_resched());
+	local_irq_restore(flags);
+}
+
+/*
+ * An interrupt or another CPU may give the CPU something to run just after
+ * kdtl_vpa_idle().  This deferrable timer leaves an idle CPU alone.
+ */
+static void kdtl_vpa_tick(struct timer_list *tick)
+{
+	struct kdtl_vpa_cpu *c = container_of(tick, struct kdtl_vpa_cpu, tick);
+	unsigned long flags;
+
+	local_irq_save(flags);
+	/* Hotplug moves a timer that is left over. */
+	if (c == this_cpu_ptr(&kdtl_vpa_cpus) && c->resting) {
+		kdtl_vpa_awake(c, !c->idle);
+		if (c->resting)
+			mod_timer(tick, jiffies);
+	}
+	local_irq_restore(flags);
 }
 
 static int kdtl_vpa_source(struct kdtl_pmu *p, u32 mask, u64 period)
@@ -687,11 +861,25 @@ static void kdtl_vpa_free(void)
 	for_each_possible_cpu(cpu) {
 		c = per_cpu_ptr(&kdtl_vpa_cpus, cpu);
 		irq_work_sync(&c->print);
+		timer_delete_sync(&c->tick);
+		kfree(c->copy);
+		c->copy = NULL;
 		if (c->kept)
 			continue;
 		kfree(c->log);
 		c->log = NULL;
 	}
+}
+
+static int kdtl_vpa_alloc(struct kdtl_vpa_cpu *c, int node)
+{
+	/* The last user may have gone while the CPU was idle. */
+	c->idle = false;
+	c->copy = kmalloc_array_node(KDTL_VPA_BATCH, sizeof(*c->copy), GFP_KERNEL, node);
+	/* kmalloc() aligns a power of two to its size, as the hypervisor wants. */
+	if (!c->log)
+		c->log = kzalloc_node(log_bytes, GFP_KERNEL, node);
+	return c->copy && c->log ? 0 : -ENOMEM;
 }
 
 static int kdtl_vpa_attach(struct kdtl_pmu *p)
@@ -704,21 +892,25 @@ static int kdtl_vpa_attach(struct kdtl_pmu *p)
 		return err;
 	for_each_possible_cpu(cpu) {
 		c = per_cpu_ptr(&kdtl_vpa_cpus, cpu);
-		if (c->log)
-			continue;
-		/* kmalloc() aligns a power of two to its size, as the hypervisor wants. */
-		c->log = kzalloc_node(log_bytes, GFP_KERNEL, cpu_to_node(cpu));
-		if (!c->log) {
-			kdtl_vpa_free();
-			kdtl_vpa_unlock();
-			return -ENOMEM;
-		}
+		err = kdtl_vpa_alloc(c, cpu_to_node(cpu));
+		if (err)
+			goto free;
 	}
+	err = register_trace_cpu_idle(kdtl_vpa_idle, NULL);
+	if (err)
+		goto free;
 	return 0;
+
+free:
+	kdtl_vpa_free();
+	kdtl_vpa_unlock();
+	return err;
 }
 
 static void kdtl_vpa_detach(struct kdtl_pmu *p)
 {
+	unregister_trace_cpu_idle(kdtl_vpa_idle, NULL);
+	tracepoint_synchronize_unregister();
 	kdtl_vpa_free();
 	kdtl_vpa_unlock();
 }
@@ -781,6 +973,7 @@ static int __init kdtl_vpa_init(void)
 		c = per_cpu_ptr(&kdtl_vpa_cpus, cpu);
 		hrtimer_setup(&c->timer, kdtl_vpa_timer, CLOCK_MONOTONIC,
 			      HRTIMER_MODE_REL_PINNED_HARD);
+		timer_setup(&c->tick, kdtl_vpa_tick, TIMER_DEFERRABLE | TIMER_PINNED);
 		init_irq_work(&c->print, kdtl_vpa_print);
 	}
 	/* Limit each kind of message: each poll of each CPU might print one. */

@@ -16,7 +16,6 @@
 #ifndef _KDTL_SCHED_CLOCK_H
 #define _KDTL_SCHED_CLOCK_H
 
-#include <linux/percpu.h>
 #include <linux/sched/clock.h>
 
 #ifdef CONFIG_X86_TSC
@@ -42,12 +41,9 @@ struct kdtl_clock {
 	u64	mult;
 };
 
-static DEFINE_PER_CPU(struct kdtl_clock, kdtl_clock);
-
-/* Take a new anchor.  Its time is not before any that the last anchor gave. */
-static noinline u64 kdtl_clock_anchor(void)
+/* Take a new anchor @c of this CPU.  Its time is not before any that the last one gave. */
+static noinline u64 kdtl_clock_anchor(struct kdtl_clock *c)
 {
-	struct kdtl_clock *c = this_cpu_ptr(&kdtl_clock);
 	const u64 last = c->ns + ((KDTL_CLOCK_REACH * c->mult) >> KDTL_CLOCK_SHIFT);
 	const u64 cycles = rdtsc(), ns = max(local_clock(), last);
 
@@ -64,9 +60,8 @@ static noinline u64 kdtl_clock_anchor(void)
 }
 
 /* With interrupts off.  If this returns false, kdtl_clock_anchor() has the time. */
-static __always_inline bool kdtl_clock_read(u64 *now)
+static __always_inline bool kdtl_clock_read(const struct kdtl_clock *c, u64 *now)
 {
-	const struct kdtl_clock *c = this_cpu_ptr(&kdtl_clock);
 	const u64 delta = rdtsc() - c->cycles;
 
 	*now = c->ns + ((delta * c->mult) >> KDTL_CLOCK_SHIFT);
@@ -75,12 +70,15 @@ static __always_inline bool kdtl_clock_read(u64 *now)
 
 #else
 
-static inline u64 kdtl_clock_anchor(void)
+struct kdtl_clock {
+};
+
+static inline u64 kdtl_clock_anchor(struct kdtl_clock *c)
 {
 	return local_clock();
 }
 
-static __always_inline bool kdtl_clock_read(u64 *now)
+static __always_inline bool kdtl_clock_read(const struct kdtl_clock *c, u64 *now)
 {
 	*now = local_clock();
 	return true;

@@ -74,7 +74,8 @@ static inline bool kdtl_is_throttled(const struct task_struct *prev,
 }
 
 /* Was the task not queued at all, or may it have been throttled since then? */
-static __always_inline bool kdtl_throttle_doubt(u64 queued_at)
+static __always_inline bool kdtl_throttle_doubt(const struct kdtl_sched_cpu *c,
+						u64 queued_at)
 {
 	return !queued_at;
 }
@@ -110,10 +111,9 @@ struct kdtl_held {
 };
 
 /*
- * When any group was last seen to be throttled on this CPU, and a cache of which
- * groups that were.  They belong to the CPU, interrupts off.
+ * A cache of the groups that were last seen to be throttled on this CPU.  It belongs to
+ * the CPU, interrupts off, as kdtl_sched_cpu::held_seen does.
  */
-static DEFINE_PER_CPU(u64, kdtl_held_seen);
 static DEFINE_PER_CPU(struct kdtl_held [BIT(KDTL_HELD_BITS)], kdtl_held_groups);
 
 /* Only its address is used. */
@@ -157,7 +157,7 @@ static void kdtl_held_note(const void *group, u64 now)
 
 	h->group = group;
 	h->seen = now;
-	__this_cpu_write(kdtl_held_seen, now);
+	__this_cpu_write(kdtl_sched_cpu.held_seen, now);
 	if (!READ_ONCE(kdtl_throttle_asked)) {
 		WRITE_ONCE(kdtl_throttle_asked, true);
 		irq_work_queue(&kdtl_throttle_irq_work);
@@ -192,9 +192,10 @@ static bool kdtl_is_throttled(const struct task_struct *prev,
 }
 
 /* Was the task not queued at all, or may it have been throttled since then? */
-static __always_inline bool kdtl_throttle_doubt(u64 queued_at)
+static __always_inline bool kdtl_throttle_doubt(const struct kdtl_sched_cpu *c,
+						u64 queued_at)
 {
-	return queued_at <= __this_cpu_read(kdtl_held_seen);
+	return queued_at <= c->held_seen;
 }
 
 static bool kdtl_is_held(const void *group, u64 queued_at)
@@ -298,7 +299,7 @@ static void kdtl_throttle_attach(void)
 
 	kdtl_throttle_asked = false;
 	for_each_possible_cpu(cpu) {
-		per_cpu(kdtl_held_seen, cpu) = 0;
+		per_cpu(kdtl_sched_cpu, cpu).held_seen = 0;
 		per_cpu(kdtl_held_rt, cpu) = false;
 		memset(per_cpu_ptr(kdtl_held_groups, cpu), 0, sizeof(kdtl_held_groups));
 	}

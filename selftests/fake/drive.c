@@ -13,6 +13,7 @@
  *		"lost CPU N"	N entries that the source had and lost
  *		"task CPU PID PREV MS" one entry of PID, after PREV, that waited for MS
  *		"held CPU PID PREV MS" the same of one that was throttled for MS
+ *		"idle CPU PREV"	the CPU becomes idle after PREV
  *		"later CPU N"	N s pass by the clock of the source, on all CPUs
  *		"stall CPU N"	delay the load's next N bursts, then make them at once
  *		"torn CPU N"	N entries with a wrong hash
@@ -132,6 +133,8 @@ static ssize_t drive_do_write(struct file *file, const char __user *from,
 	else if (!strcmp(what, "held"))
 		err = kdtl_fake_emit_task(cpu, KDTL_KIND_THROTTLE, nr, prev,
 					  ms * NSEC_PER_MSEC);
+	else if (!strcmp(what, "idle"))
+		err = kdtl_fake_emit_task(cpu, KDTL_KIND_IDLE, 0, nr, 0);
 	else if (!strcmp(what, "later"))
 		kdtl_fake_later((u64)nr * NSEC_PER_SEC);
 	else if (!strcmp(what, "lost"))

@@ -8,6 +8,8 @@
  * ctl, write only; the write fails as the verb does:
  *	open [BYTES]	create two sessions, load them; AUX area per CPU
  *	attr N MASK NS	what the Nth of the next two logs, and its period
+ *	sets N MASK	the first of them switches to a set that logs this, after N
+ *			entries
  *	start		start the first, then the second
  *	stop		stop the second, then the first, read what is left
  *	close		close both
@@ -107,6 +109,8 @@ struct test_cpu {
  * @stopped: local_clock() after kdtl_stop()
  * @mask: what it will log; 0: everything
  * @period: of its wake-ups, ns
+ * @switch_after: entries after which it switches to another set; 0: it has one set
+ * @switch_mask: what that set will log
  * @merge: reads it, if not NULL
  * @merged: entries that it gave
  * @disordered: of these, older than the one before
@@ -119,6 +123,8 @@ struct test_session {
 	u64				stopped;
 	u32				mask;
 	u64				period;
+	u64				switch_after;
+	u32				switch_mask;
 	struct kdtl_merge		*merge;
 	u64				merged;
 	u64				disordered;
@@ -253,6 +259,23 @@ static int test_reader(void *unused)
 	return 0;
 }
 
+static int test_sets(struct test_session *ts)
+{
+	struct kdtl_evtset sets[] = { { .id = 0, .overflows = 1 }, { .id = 1 } };
+	struct kdtl_config config = { .set = 1, .mask = ts->switch_mask };
+	struct kdtl_counter_req after = {
+		.counter	= KDTL_CTR_ENTRIES,
+		.value		= -ts->switch_after,
+	};
+
+	if (!ts->switch_after)
+		return 0;
+	ts->switch_after = 0;
+	return kdtl_create_evtsets(ts->s, sets, ARRAY_SIZE(sets)) ?:
+	       kdtl_write_config(ts->s, &config, 1) ?:
+	       kdtl_write_counters(ts->s, &after, 1);
+}
+
 static int test_session_open(struct test_session *ts, unsigned int bytes)
 {
 	const struct kdtl_session_attr attr = {
@@ -278,7 +301,7 @@ static int test_session_open(struct test_session *ts, unsigned int bytes)
 	ts->s = kdtl_session_create(&attr);
 	if (IS_ERR(ts->s))
 		return PTR_ERR(ts->s);
-	err = kdtl_load(ts->s, NULL);
+	err = test_sets(ts) ?: kdtl_load(ts->s, NULL);
 	if (err)
 		kdtl_session_close(ts->s);
 	return err;
@@ -428,6 +451,11 @@ static int test_command(const char *cmd)
 	    nr < ARRAY_SIZE(sessions)) {
 		sessions[nr].mask = mask;
 		sessions[nr].period = period;
+		return 0;
+	}
+	if (sscanf(cmd, "sets %u %u", &nr, &mask) == 2) {
+		sessions[0].switch_after = nr;
+		sessions[0].switch_mask = mask;
 		return 0;
 	}
 	if (sscanf(cmd, "own %u", &cpu) == 1 && cpu < nr_cpu_ids)

@@ -48,7 +48,7 @@ static bool catching;
 static atomic_t caught;
 
 /* In the scheduler, under the runqueue lock, in kdtl's fan-out. */
-static void inside_watermark(void *data, const struct kdtl_aux *aux, u64 head, u64 unread)
+static void inside_watermark(void *data, const struct kdtl_aux *aux, u64 head)
 {
 	const struct kdtl_entry *e = aux->area.base +
 		((head - sizeof(*e)) & aux->sink.pos_mask);
@@ -140,6 +140,8 @@ static void hold_locks(struct kdtl_session *s)
 	/* Never given back, which sparse would complain of. */
 	if (raw_spin_trylock(&s->wake_lock))
 		__release(&s->wake_lock);
+	if (raw_spin_trylock(&s->done->wait.lock))
+		__release(&s->done->wait.lock);
 	if (raw_spin_trylock(&s->msgs.lock))
 		__release(&s->msgs.lock);
 	for_each_possible_cpu(cpu) {

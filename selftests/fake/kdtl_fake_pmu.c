@@ -28,6 +28,10 @@ static bool tasks;
 module_param(tasks, bool, 0444);
 MODULE_PARM_DESC(tasks, "the entries name tasks, see kdtl_fake_emit_task()");
 
+static bool idle = true;
+module_param(idle, bool, 0444);
+MODULE_PARM_DESC(idle, "it tells when a CPU becomes idle");
+
 static struct kdtl_pmu kdtl_fake_pmu = {
 	.pmu.module	= THIS_MODULE,
 	.name		= KDTL_FAKE_PMU,
@@ -265,6 +269,8 @@ EXPORT_SYMBOL_NS_GPL(kdtl_fake_entry_seq, KDTL_NS);
 static int __init kdtl_fake_pmu_init(void)
 {
 	kdtl_fake_pmu.tasks = tasks;
+	if (!idle)
+		kdtl_fake_pmu.mask = KDTL_MASK_ALL;
 	return kdtl_pmu_register(&kdtl_fake_pmu);
 }
 

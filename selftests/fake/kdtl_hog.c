@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* kdtl_hog - occupy a CPU for a while, in a thread called kdtl_hog. */
+/*
+ * kdtl_hog - occupy a CPU for a while, in a thread called kdtl_hog; or, while it is idle, in
+ * an interrupt that has woken this thread
+ */
 #define pr_fmt(fmt) "kdtl_hog: " fmt
 
 #include <linux/cpumask.h>
@@ -7,8 +10,11 @@
 #include <linux/err.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
+#include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/sched.h>
+#include <linux/sched/clock.h>
+#include <linux/smp.h>
 
 static unsigned int cpu;
 module_param(cpu, uint, 0444);
@@ -18,25 +24,65 @@ static unsigned int ms = 1000;
 module_param(ms, uint, 0444);
 MODULE_PARM_DESC(ms, "how long (default 1000)");
 
+static bool irq;
+module_param(irq, bool, 0444);
+MODULE_PARM_DESC(irq, "in an interrupt of the idle CPU, before the module is loaded (default 0)");
+
 static bool done;
 module_param(done, bool, 0444);
 MODULE_PARM_DESC(done, "shown: the CPU is everyone's again");
 
-static struct task_struct *thread;
+static unsigned int own_ms;
+module_param(own_ms, uint, 0444);
+MODULE_PARM_DESC(own_ms, "shown: for how long irq kept the CPU, by the CPU's own clock");
 
-static int hog(void *unused)
+static struct task_struct *thread;
+static bool stop;
+
+static void hog_spin(void)
 {
 	const ktime_t end = ktime_add_ms(ktime_get(), ms);
 
-	sched_set_fifo(current);
-	while (ktime_before(ktime_get(), end) && !kthread_should_stop())
+	while (ktime_before(ktime_get(), end) && !READ_ONCE(stop))
 		cpu_relax();
+}
+
+static int hog(void *unused)
+{
+	sched_set_fifo(current);
+	if (!irq)
+		hog_spin();
 	pr_info("CPU %u: %u ms are over\n", cpu, ms);
 	sched_set_normal(current, 0);
 	WRITE_ONCE(done, true);
 	while (!kthread_should_stop())
 		msleep(20);
 	return 0;
+}
+
+/* The thread is in the idle CPU's queue, and does not get the CPU. */
+static void hog_irq(void *was_idle)
+{
+	u64 from;
+
+	if (!is_idle_task(current))
+		return;
+	*(bool *)was_idle = true;
+	wake_up_process(thread);
+	from = local_clock();
+	hog_spin();
+	own_ms = div_u64(local_clock() - from, NSEC_PER_MSEC);
+}
+
+/* Idle CPUs do not stay so, but are so again. */
+static void hog_when_idle(void)
+{
+	bool was_idle = false;
+
+	while (!was_idle) {
+		smp_call_function_single(cpu, hog_irq, &was_idle, true);
+		usleep_range(1000, 2000);
+	}
 }
 
 static int __init hog_init(void)
@@ -49,12 +95,16 @@ static int __init hog_init(void)
 	if (IS_ERR(thread))
 		return PTR_ERR(thread);
 	kthread_bind(thread, cpu);
-	wake_up_process(thread);
+	if (irq)
+		hog_when_idle();
+	else
+		wake_up_process(thread);
 	return 0;
 }
 
 static void __exit hog_exit(void)
 {
+	WRITE_ONCE(stop, true);
 	kthread_stop(thread);
 }
 

@@ -179,7 +179,8 @@ static void fuzz_join(struct fuzz_thread *threads, unsigned int nr)
 /* What the program left behind still works, as if it had never run. */
 static void fuzz_aftermath(struct fuzz_thread *t, struct fuzz_slot *slot)
 {
-	struct kdtl_counter_req counters[KDTL_NR_COUNTERS] = {};
+	/* Too large for the stack of a 32-bit kernel, and one thread comes here. */
+	static struct kdtl_counter_req counters[KDTL_NR_COUNTERS];
 	struct kdtl_config config = {};
 	struct kdtl_session *s = slot->s;
 	struct kdtl_evtset set = {};

@@ -233,6 +233,55 @@ masks()
 		v["session"] == 1 && v["ctr_preempt"] == 1 && v["produced"] == 252)'
 }
 
+# all_but MASK NR: the first session gets all of 256 entries in a row, the second has
+# this mask and gets NR.
+all_but()
+{
+	again && ctl attr 1 "$1" 0 || return
+	begin
+	hv play 0 put=256 || return
+	end
+	each "$sound"' && v["lost"] == 0 && (v["cpu"] != 0 ||
+		v["session"] == 0 && v["produced"] == 256 ||
+		v["session"] == 1 && v["produced"] == '"$2"')'
+}
+
+# The first session logs KDTL_MASK_CEDE, and after the entries with the preempt reasons
+# 0 to 3 KDTL_MASK_FAULT: all but reason 4.
+sets()
+{
+	again && ctl attr 0 1 0 && ctl sets 4 4 || return
+	begin
+	hv play 0 put=256 || return
+	end
+	each "${sound%%&& v\[\"ctr_entries*}"' && v["lost"] == 0 && (v["cpu"] != 0 ||
+		v["session"] == 0 && v["produced"] == 255 && v["ctr_cede"] == 2 &&
+		v["ctr_unknown"] == 2 ||
+		v["session"] == 1 && v["produced"] == 256)'
+}
+
+# The log's end lies in the middle of what a poll reads.
+around_the_end()
+{
+	again log_bytes=$log || return
+	begin
+	hv play 0 put=$((n - 5)) && until_true produced_is $((n - 5)) &&
+		hv play 0 put=$((n - 1)) || return
+	end
+	is "$entries $lost" "$((2 * n - 6)) 0" && each "$sound"
+}
+
+# An area of 1365 entries, which nobody reads, becomes full in the middle of what a poll
+# reads: those that fit are the first ones.
+full_area()
+{
+	again && ctl open 65536 && ctl hold && ctl start || return
+	counted=$(info counted)
+	hv play 0 put=1000 && until_true produced_is 1000 && hv play 0 put=1000 || return
+	end
+	is "$entries $lost" "1365 635" && each "$sound" && is "$produced" "$counted"
+}
+
 # start_fails TEXT: starting fails with this error ("/": I/O or Input/output error),
 # and works again as soon as the hypervisor allows it.
 start_fails()
@@ -441,9 +490,12 @@ load kdtl_client_vpa fake=1 || bail_out "kdtl_client_vpa does not load"
 load kdtl_vpa || bail_out "kdtl_vpa does not load"
 tainted=$(cat /proc/sys/kernel/tainted)
 
-plan 58
+plan 63
 ok "every pair of codes: masks' classes, nothing lost" classes
 ok "each session has what its mask says" masks
+ok "one session has all, one what its mask says" all_but 2 252
+ok "the set is switched between entries of one poll" sets
+ok "an area becomes full between entries of one poll" full_area
 
 for log in 4096 65536; do
 	n=$((log / 48))
@@ -451,6 +503,7 @@ for log in 4096 65536; do
 	what="log of $log bytes:"
 	ok "$what one entry" steps 1 0 put=1
 	ok "$what all but one: all are read" steps $((n - 1)) 0 put=$((n - 1))
+	ok "$what around its end" around_the_end
 	ok "$what full: the oldest may change" steps $((n - 1)) 1 put=$n
 	ok "$what five laps: the newest are read" \
 		steps $((n - 1)) $((4 * n + 2)) put=$((5 * n + 1))

@@ -413,7 +413,7 @@ static void alloc_earlier_stays(struct kunit *test)
 	alloc_expect_freed(test);
 }
 
-#ifdef CONFIG_KRETPROBES
+#if defined(CONFIG_KRETPROBES) && defined(CONFIG_HAVE_FUNCTION_ERROR_INJECTION)
 static int alloc_says_yes(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	regs_set_return_value(regs, true);
@@ -453,7 +453,7 @@ static struct kunit_case alloc_cases[] = {
 	KUNIT_CASE(alloc_fallback),
 	KUNIT_CASE(alloc_setup_fails),
 	KUNIT_CASE(alloc_earlier_stays),
-#ifdef CONFIG_KRETPROBES
+#if defined(CONFIG_KRETPROBES) && defined(CONFIG_HAVE_FUNCTION_ERROR_INJECTION)
 	KUNIT_CASE(alloc_aliases),
 #endif
 	{}

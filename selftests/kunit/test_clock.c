@@ -45,6 +45,8 @@ static u64 fake_local_clock(void)
 
 #include "../../core/pmu/sched-clock.h"
 
+static struct kdtl_clock anchor;
+
 #define REACH		KDTL_CLOCK_REACH
 /*
  * How far off a time may be: the two readings, and the bits that the shift
@@ -55,9 +57,9 @@ static u64 fake_local_clock(void)
 /* As kdtl_sched does; returns whether the time comes from the anchor. */
 static bool clock_now(u64 *now)
 {
-	if (kdtl_clock_read(now))
+	if (kdtl_clock_read(&anchor, now))
 		return true;
-	*now = kdtl_clock_anchor();
+	*now = kdtl_clock_anchor(&anchor);
 	return false;
 }
 
@@ -69,7 +71,7 @@ static void clock_begin(void)
 	ns_ahead = 10 * (s64)NSEC_PER_SEC;
 	tsc_bad = false;
 	migrate_disable();
-	memset(this_cpu_ptr(&kdtl_clock), 0, sizeof(kdtl_clock));
+	memset(&anchor, 0, sizeof(anchor));
 }
 
 static void clock_end(void)

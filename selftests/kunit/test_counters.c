@@ -732,6 +732,7 @@ struct counters_reader {
 	struct kunit		*test;
 	struct kdtl_session	*s;
 	bool			clocks;		/* same CPU, same clock */
+	u64			(*last)[KDTL_NR_COUNTERS];	/* of both sets */
 	unsigned long		reads;
 	struct task_struct	*task;
 };
@@ -743,7 +744,6 @@ struct counters_reader {
 static int counters_read_all(void *arg)
 {
 	struct counters_reader *r = arg;
-	u64 last[2][KDTL_NR_COUNTERS] = {};
 	struct kdtl_counter_req req[KDTL_NR_COUNTERS] = {};
 	unsigned int i, set = 0;
 	u64 was;
@@ -755,12 +755,12 @@ static int counters_read_all(void *arg)
 		}
 		KUNIT_EXPECT_EQ(r->test, kdtl_read_counters(r->s, req, ARRAY_SIZE(req)), 0);
 		for (i = 0; i < ARRAY_SIZE(req); i++) {
-			was = last[set][i];
+			was = r->last[set][i];
 			if (req[i].value < was && i != KDTL_CTR_FAULT &&
 			    (r->clocks || i < KDTL_CTR_ENABLED))
 				KUNIT_FAIL(r->test, "set %u counter %u went back: %llu, %llu",
 					   set, i, was, req[i].value);
-			last[set][i] = req[i].value;
+			r->last[set][i] = req[i].value;
 		}
 		set = !set;
 		r->reads++;
@@ -778,6 +778,8 @@ static void counters_while_running(struct kunit *test)
 		.aux_pages	= KAPI_AUX_PAGES,
 	};
 	struct kdtl_session *s = kapi_create(test, &attr);
+	/* Too large for the stack of a 32-bit kernel. */
+	static u64 last[2][2][KDTL_NR_COUNTERS];
 	struct counters_reader r[] = {
 		{ .test = test, .s = s, .clocks = true },
 		{ .test = test, .s = s },
@@ -791,7 +793,9 @@ static void counters_while_running(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, counters_write(s, 0, KDTL_CTR_FAULT, 0, -1, -1, 0), 0);
 	KUNIT_ASSERT_EQ(test, counters_write(s, 1, KDTL_CTR_FAULT, 0, -1, -1, 0), 0);
 	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	memset(last, 0, sizeof(last));
 	for (i = 0; i < ARRAY_SIZE(r); i++) {
+		r[i].last = last[i];
 		r[i].task = kthread_create_on_cpu(counters_read_all, &r[i],
 						  i ? kapi_other_cpu(0) : 0, "kdtl_read/%u");
 		KUNIT_ASSERT_FALSE(test, IS_ERR(r[i].task));

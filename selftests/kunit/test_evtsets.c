@@ -480,6 +480,7 @@ static void evtsets_mask_first(struct kunit *test)
 /* ---------------------------------------------------------- who sees what */
 
 #define EVTSETS_MODEL	4
+#define EVTSETS_SUMS	(KDTL_CTR_THROTTLED - KDTL_CTR_QUEUED + 1)
 
 /* What a set must show. */
 struct evtsets_model {
@@ -488,9 +489,22 @@ struct evtsets_model {
 	u64	since;
 	u64	runs;
 	u64	kinds[KDTL_NR_KINDS];
+	u64	sums[EVTSETS_SUMS];		/* of times, from KDTL_CTR_QUEUED on */
 };
 
-static void evtsets_model_entry(struct evtsets_model *m, unsigned int *now,
+/* Before evtsets_model_entry(), which may go on to the next set. */
+static void evtsets_model_times(struct evtsets_model *set, enum kdtl_kind kind,
+				const u32 *times)
+{
+	if (kind != KDTL_KIND_UNKNOWN && !(set->mask & BIT(kind)))
+		return;
+	set->sums[0] += times[0];
+	set->sums[(kind == KDTL_KIND_THROTTLE ? KDTL_CTR_THROTTLED : KDTL_CTR_READY) -
+		  KDTL_CTR_QUEUED] += times[1];
+	set->sums[KDTL_CTR_SLEPT - KDTL_CTR_QUEUED] += times[2];
+}
+
+static void evtsets_model_entry(struct evtsets_model *m, unsigned int nr, unsigned int *now,
 				enum kdtl_kind kind)
 {
 	struct evtsets_model *set = &m[*now];
@@ -501,7 +515,7 @@ static void evtsets_model_entry(struct evtsets_model *m, unsigned int *now,
 	if (++set->since < set->every)
 		return;
 	set->since = 0;
-	*now = (*now + 1) % EVTSETS_MODEL;
+	*now = (*now + 1) % nr;
 	m[*now].runs++;
 }
 
@@ -530,7 +544,7 @@ static void evtsets_exact_masks(struct kunit *test)
 	for (i = 0; i < 20000; i++) {
 		kind = prandom_u32_state(&rnd) % KDTL_NR_KINDS;
 		kapi_emit(0, kind, 1);
-		evtsets_model_entry(m, &now, kind);
+		evtsets_model_entry(m, EVTSETS_MODEL, &now, kind);
 		if (i % 256 == 0)
 			kapi_drain(s, 0);
 	}
@@ -544,6 +558,108 @@ static void evtsets_exact_masks(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, kapi_conserved(test, s), sum);
 	kunit_info(test, "%llu runs of set 0", m[0].runs);
+}
+
+/**
+ * struct evtsets_user - a session on CPU 0, and what its sets must show
+ * @s: the session
+ * @nr: number of sets
+ * @now: the active one
+ * @started: the session is started
+ * @m: the sets
+ */
+struct evtsets_user {
+	struct kdtl_session	*s;
+	unsigned int		nr;
+	unsigned int		now;
+	bool			started;
+	struct evtsets_model	m[2];
+};
+
+static void evtsets_user_entry(struct evtsets_user *u, enum kdtl_kind kind, const u32 *times)
+{
+	if (!u->started)
+		return;
+	evtsets_model_times(&u->m[u->now], kind, times);
+	evtsets_model_entry(u->m, u->nr, &u->now, kind);
+}
+
+static void evtsets_user_toggle(struct kunit *test, struct evtsets_user *u)
+{
+	KUNIT_EXPECT_EQ(test, u->started ? kdtl_stop(u->s) : kdtl_start(u->s), 0);
+	u->started = !u->started;
+}
+
+static void evtsets_user_check(struct kunit *test, const struct evtsets_user *u)
+{
+	unsigned int i, c;
+
+	for (i = 0; i < u->nr; i++) {
+		for (c = KDTL_CTR_CEDE; c <= KDTL_CTR_UNKNOWN; c++)
+			KUNIT_EXPECT_EQ_MSG(test, kapi_counter(test, u->s, i, c, 0),
+					    u->m[i].kinds[c - KDTL_CTR_CEDE],
+					    "set %u, counter %u", i, c);
+		for (c = KDTL_CTR_QUEUED; c <= KDTL_CTR_THROTTLED; c++)
+			KUNIT_EXPECT_EQ_MSG(test, kapi_counter(test, u->s, i, c, 0),
+					    u->m[i].sums[c - KDTL_CTR_QUEUED],
+					    "set %u, counter %u", i, c);
+	}
+}
+
+/*
+ * Sessions of one CPU share the counts of their source.  Each must show its own, although
+ * they have different masks, start and stop at different times, and one switches sets.
+ */
+static void evtsets_two_sessions(struct kunit *test)
+{
+	struct evtsets_user a = { .nr = 2, .m = {
+		{ .mask = KDTL_MASK_CEDE | KDTL_MASK_THROTTLE, .every = 3, .runs = 1 },
+		{ .mask = KDTL_MASK_ALL | KDTL_MASK_IDLE, .every = 5 },
+	} }, b = { .nr = 1, .m = {
+		{ .mask = KDTL_MASK_PREEMPT | KDTL_MASK_THROTTLE, .every = U64_MAX },
+	} };
+	u32 times[3];
+	const struct kdtl_session_attr attr = {
+		.pmu		= KDTL_FAKE_PMU,
+		.flags		= KDTL_SESSION_NO_AUX,
+		.msg_pages	= 1,
+		.mask		= b.m[0].mask,
+	};
+	unsigned int i, k, kind, op;
+	struct rnd_state rnd;
+
+	a.s = kapi_session(test, 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, a.s);
+	for (i = 0; i < a.nr; i++) {
+		KUNIT_ASSERT_EQ(test, evtsets_create(a.s, i, 0, 1), 0);
+		KUNIT_ASSERT_EQ(test, evtsets_every(a.s, i, KDTL_CTR_ENTRIES, a.m[i].every, 0), 0);
+		KUNIT_ASSERT_EQ(test, evtsets_mask(a.s, i, a.m[i].mask), 0);
+	}
+	KUNIT_ASSERT_EQ(test, kdtl_load(a.s, NULL), 0);
+	b.s = kdtl_session_create(&attr);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(b.s));
+	KUNIT_EXPECT_EQ(test, kdtl_load(b.s, NULL), 0);
+
+	prandom_seed_state(&rnd, 1);
+	for (i = 0; i < 4000; i++) {
+		op = prandom_u32_state(&rnd) % 64;
+		if (op < 2)
+			evtsets_user_toggle(test, op ? &a : &b);
+		for (k = 0; k < ARRAY_SIZE(times); k++)
+			times[k] = prandom_u32_state(&rnd);
+		kind = prandom_u32_state(&rnd) % KDTL_NR_KINDS;
+		kdtl_fake_emit(0, kind, 1, times[0], times[1], times[2]);
+		evtsets_user_entry(&a, kind, times);
+		evtsets_user_entry(&b, kind, times);
+		if (i % 256 == 0) {
+			evtsets_user_check(test, &a);
+			evtsets_user_check(test, &b);
+			kapi_drain(a.s, 0);
+		}
+	}
+	evtsets_user_check(test, &a);
+	evtsets_user_check(test, &b);
+	kdtl_session_close(b.s);
 }
 
 /* ----------------------------------------------------------- nothing is lost */
@@ -680,6 +796,7 @@ static struct kunit_case evtsets_cases[] = {
 	KUNIT_CASE(evtsets_load),
 	KUNIT_CASE(evtsets_mask_first),
 	KUNIT_CASE(evtsets_exact_masks),
+	KUNIT_CASE(evtsets_two_sessions),
 	KUNIT_CASE(evtsets_lossless),
 	KUNIT_CASE(evtsets_lossless_overflow),
 	{}

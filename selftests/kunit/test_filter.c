@@ -138,7 +138,7 @@ static void filter_full(struct kunit *test)
 static void filter_extremes(struct kunit *test)
 {
 	static const u64 saturated[] = { KDTL_TIME_MAX, (u64)KDTL_TIME_MAX + 5 };
-	struct kdtl_config req = { .min_wait = 10 * NSEC_PER_SEC };
+	struct kdtl_config req = { .min_wait = 10ULL * NSEC_PER_SEC };
 	struct kdtl_session *s = filter_session(test, 0, 0);
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);

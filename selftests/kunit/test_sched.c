@@ -46,13 +46,17 @@
  * @prev: the task that left
  * @prev_slept: @prev left to sleep
  * @next_slept: @next left to sleep, last time; -1: that was never seen
+ * @next_cpu: the CPU that it left then
+ * @next_nr: how many notes there were of that CPU
  */
 struct note {
-	u64	time;
-	pid_t	next;
-	pid_t	prev;
-	s8	prev_slept;
-	s8	next_slept;
+	u64		time;
+	pid_t		next;
+	pid_t		prev;
+	s8		prev_slept;
+	s8		next_slept;
+	u16		next_cpu;
+	unsigned int	next_nr;
 };
 
 struct witness {
@@ -61,10 +65,10 @@ struct witness {
 };
 
 /*
- * How a task last left: pid << 1 | slept. Two tasks in one slot: neither is
- * known.
+ * How a task last left: notes of the CPU, the CPU, pid << 1 | slept. Two tasks in one
+ * slot: neither is known.
  */
-static u32 departed[WITNESS_PIDS];
+static u64 departed[WITNESS_PIDS];
 static DEFINE_PER_CPU(struct witness, witnesses);
 static struct tracepoint *switch_tp;
 
@@ -74,10 +78,11 @@ static void witness_switch(void *data, bool preempt, struct task_struct *prev,
 	const bool slept = !preempt && READ_ONCE(prev->__state) != TASK_RUNNING;
 	struct witness *w = this_cpu_ptr(&witnesses);
 	struct note *n;
-	u32 last;
+	u64 last;
 
 	if (prev->pid)
 		WRITE_ONCE(departed[prev->pid % WITNESS_PIDS],
+			   (u64)w->nr << 40 | (u64)smp_processor_id() << 24 |
 			   prev->pid << 1 | slept);
 	if (!next->pid || w->nr == WITNESS_NOTES)
 		return;
@@ -87,7 +92,9 @@ static void witness_switch(void *data, bool preempt, struct task_struct *prev,
 	n->next = next->pid;
 	n->prev = prev->pid;
 	n->prev_slept = slept;
-	n->next_slept = last >> 1 == next->pid ? (last & 1) : -1;
+	n->next_slept = (last >> 1 & 0x7fffff) == next->pid ? (last & 1) : -1;
+	n->next_cpu = last >> 24;
+	n->next_nr = last >> 40;
 	/* Pairs with the acquire of notes_nr(): the note is whole. */
 	smp_store_release(&w->nr, w->nr + 1);
 }
@@ -297,9 +304,10 @@ static bool wait_for_notes(int id, unsigned int nr, bool reading)
 
 /*
  * Does the entry agree with the note?  Where the clock is unstable it stands
- * still between two ticks, so times can be equal.
+ * still between two ticks, so times can be equal.  How a task left before the session was
+ * started need not be known.
  */
-static bool entry_fits(const struct kdtl_entry *e, int cpu, unsigned int at)
+static bool entry_fits(const struct kdtl_entry *e, int id, int cpu, unsigned int at)
 {
 	const struct note *n = &per_cpu(witnesses, cpu).notes[at];
 	const unsigned int nr = notes_nr(cpu);
@@ -319,6 +327,9 @@ static bool entry_fits(const struct kdtl_entry *e, int cpu, unsigned int at)
 		return false;
 	if (n->next_slept < 0)
 		return true;
+	if (n->next_nr <= seen_of(id, n->next_cpu)->started && on == KDTL_DISPATCH_PROD &&
+	    !kdtl_entry_ready(e) && !kdtl_entry_slept(e))
+		return true;
 	return (on == KDTL_DISPATCH_TIME_SLICE) == !n->next_slept;
 }
 
@@ -326,10 +337,11 @@ static bool entry_fits(const struct kdtl_entry *e, int cpu, unsigned int at)
  * How many entries disagree with their notes, counted from the first one's note
  * on, gaps included?  LOST messages say where the gaps are.
  */
-static unsigned int nr_misfits(int cpu, const struct seen *seen, unsigned int at,
+static unsigned int nr_misfits(int id, int cpu, unsigned int at,
 			       u64 head, const struct kdtl_msg *m,
 			       const struct kdtl_msg *end)
 {
+	const struct seen *seen = seen_of(id, cpu);
 	unsigned int i, bad = 0;
 	u64 pos;
 
@@ -342,19 +354,20 @@ static unsigned int nr_misfits(int cpu, const struct seen *seen, unsigned int at
 				break;
 			at += m->lost.count;
 		}
-		bad += !entry_fits(&seen->entries[i], cpu, at + i);
+		bad += !entry_fits(&seen->entries[i], id, cpu, at + i);
 	}
 	return bad;
 }
 
 /* Report the first mismatch that no gap explains. */
-static void tell_misfit(struct kunit *test, int cpu, const struct seen *seen, unsigned int at)
+static void tell_misfit(struct kunit *test, int id, int cpu, unsigned int at)
 {
 	const struct note *n = per_cpu(witnesses, cpu).notes + at;
+	const struct seen *seen = seen_of(id, cpu);
 	const struct kdtl_entry *e = seen->entries;
 	unsigned int i = 0;
 
-	while (i < seen->nr && entry_fits(&e[i], cpu, at + i))
+	while (i < seen->nr && entry_fits(&e[i], id, cpu, at + i))
 		i++;
 	if (i == seen->nr || at + i + 1 >= notes_nr(cpu))
 		return;
@@ -385,7 +398,7 @@ static void expect_all(struct kunit *test, int id, const struct kdtl_msg *msgs,
 		least = UINT_MAX;
 		best = seen->before;
 		for (seen->at = seen->before; ; seen->at++) {
-			bad = nr_misfits(cpu, seen, seen->at, info.head, msgs,
+			bad = nr_misfits(id, cpu, seen->at, info.head, msgs,
 					 msgs + nr_msgs);
 			if (bad < least)
 				best = seen->at;
@@ -394,7 +407,7 @@ static void expect_all(struct kunit *test, int id, const struct kdtl_msg *msgs,
 				break;
 		}
 		if (least)
-			tell_misfit(test, cpu, seen, best);
+			tell_misfit(test, id, cpu, best);
 		KUNIT_EXPECT_EQ_MSG(test, least, 0U, "of %u entries of CPU %d",
 				    seen->nr, cpu);
 		KUNIT_EXPECT_GE(test, seen->at + info.produced, (u64)seen->stopping);
@@ -546,11 +559,19 @@ struct napper {
 
 static DEFINE_PER_CPU(struct napper, nappers);
 
+/* A kernel whose tick never stops has no other figure than that of /proc/stat. */
+static u64 kernel_idle_us(void)
+{
+	if (!IS_ENABLED(CONFIG_NO_HZ_COMMON))
+		return div_u64(kcpustat_this_cpu->cpustat[CPUTIME_IDLE], NSEC_PER_USEC);
+	return get_cpu_idle_time_us(smp_processor_id(), NULL);
+}
+
 static void napper_now(u64 *time, u64 *idle_us)
 {
 	local_irq_disable();
 	*time = local_clock();
-	*idle_us = get_cpu_idle_time_us(smp_processor_id(), NULL);
+	*idle_us = kernel_idle_us();
 	local_irq_enable();
 }
 
@@ -627,14 +648,16 @@ static void expect_who(struct kunit *test, int id, int cpu, const struct napper 
 	KUNIT_EXPECT_EQ(test, sum, span);
 	KUNIT_EXPECT_EQ(test, who.unknown, 0ULL);
 	/* Interrupts are not part of the kernel's idle time. */
-	KUNIT_EXPECT_LE(test, max(who.idle, kernel) - min(who.idle, kernel), span / 10);
+	KUNIT_EXPECT_LE(test, max(who.idle, kernel) - min(who.idle, kernel),
+			div_u64(span, 10));
 	KUNIT_EXPECT_GE(test, who.idle, (u64)NAPS * NAP_MS * NSEC_PER_MSEC / 4);
 	KUNIT_ASSERT_GT(test, who.nr, 0U);
 	KUNIT_EXPECT_EQ(test, ran[0].pid, n->task->pid);
 	KUNIT_EXPECT_GE(test, ran[0].ticks, (u64)NAPS * NAP_MS * NSEC_PER_MSEC / 2);
 	KUNIT_EXPECT_LE(test, ran[0].time, n->from);
 	kunit_info(test, "CPU %d: %llu us, idle %llu, the kernel says %llu; the task %llu",
-		   cpu, span / 1000, who.idle / 1000, n->idle_us, ran[0].ticks / 1000);
+		   cpu, div_u64(span, NSEC_PER_USEC), div_u64(who.idle, NSEC_PER_USEC),
+		   n->idle_us, div_u64(ran[0].ticks, NSEC_PER_USEC));
 }
 
 /* Without the bit a session has the same dispatches, and nothing else. */
@@ -922,6 +945,128 @@ static void kdtl_sched_moved_asleep(struct kunit *test)
 static void kdtl_sched_moved_before(struct kunit *test)
 {
 	expect_sleep_is_no_wait(test, false);
+}
+
+/* ------------------------------------------------ runs that nobody looked at */
+
+/**
+ * struct stepper - a task that runs for a moment each time that it is woken
+ * @task: the task
+ * @steps: how often it has gone to sleep
+ */
+struct stepper {
+	struct task_struct	*task;
+	unsigned int		steps;
+};
+
+#define STEP_MS		200
+
+static int stepper_thread(void *data)
+{
+	struct stepper *s = data;
+
+	while (!kthread_should_stop()) {
+		set_current_state(TASK_IDLE);
+		WRITE_ONCE(s->steps, s->steps + 1);
+		if (!kthread_should_stop())
+			schedule();
+		__set_current_state(TASK_RUNNING);
+	}
+	return 0;
+}
+
+static bool stepper_waits(const struct stepper *s, unsigned int steps)
+{
+	const unsigned long end = jiffies + TEST_TIMEOUT;
+
+	while (READ_ONCE(s->steps) != steps || READ_ONCE(s->task->__state) != TASK_IDLE ||
+	       READ_ONCE(s->task->on_cpu)) {
+		if (time_after(jiffies, end))
+			return false;
+		usleep_range(100, 200);
+	}
+	return true;
+}
+
+static void expect_step(struct kunit *test, struct stepper *s)
+{
+	const unsigned int steps = READ_ONCE(s->steps);
+
+	wake_up_process(s->task);
+	KUNIT_EXPECT_TRUE(test, stepper_waits(s, steps + 1));
+}
+
+/* For how long does the entry of its next step say that it slept? */
+static u64 stepper_slept(struct kunit *test, struct stepper *s)
+{
+	const struct kdtl_entry *e;
+	u64 since;
+
+	msleep(STEP_MS);
+	since = local_clock() - STEP_MS / 2 * NSEC_PER_MSEC;
+	expect_step(test, s);
+	KUNIT_EXPECT_EQ(test, capture_stop(0), 0);
+	capture_read(0);
+	e = first_of(s->task->pid, since);
+	KUNIT_EXPECT_TRUE(test, e);
+	return e ? kdtl_entry_slept(e) : 0;
+}
+
+/*
+ * It makes a step, and sleeps for STEP_MS.  Then it makes one that the session does not
+ * see, or none, and sleeps for STEP_MS again.
+ */
+static void expect_stepper(struct kunit *test, bool unseen, bool elsewhere)
+{
+	const int home = cpumask_first(cpu_online_mask);
+	const int away = elsewhere ? cpumask_next(home, cpu_online_mask) : home;
+	struct stepper s = { };
+	u64 slept;
+
+	if (away >= nr_cpu_ids)
+		return;
+	KUNIT_ASSERT_EQ(test, capture_start(0, PAGES_FOR_ALL, 0), 0);
+	if (elsewhere) {
+		KUNIT_ASSERT_EQ(test, kdtl_unload(sessions[0]), 0);
+		KUNIT_ASSERT_EQ(test, kdtl_load(sessions[0], cpumask_of(home)), 0);
+		KUNIT_ASSERT_EQ(test, kdtl_start(sessions[0]), 0);
+	}
+	s.task = thread_on(stepper_thread, &s, home);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(s.task));
+	KUNIT_EXPECT_TRUE(test, stepper_waits(&s, 1));
+	expect_step(test, &s);
+	if (!elsewhere)
+		KUNIT_EXPECT_EQ(test, capture_stop(0), 0);
+	msleep(STEP_MS);
+	KUNIT_EXPECT_EQ(test, set_cpus_allowed_ptr(s.task, cpumask_of(away)), 0);
+	if (unseen)
+		expect_step(test, &s);
+	KUNIT_EXPECT_EQ(test, set_cpus_allowed_ptr(s.task, cpumask_of(home)), 0);
+	if (!elsewhere)
+		KUNIT_EXPECT_EQ(test, kdtl_start(sessions[0]), 0);
+	slept = stepper_slept(test, &s);
+	kthread_stop(s.task);
+	if (unseen)
+		KUNIT_EXPECT_LT(test, slept, STEP_MS * 3 / 2 * NSEC_PER_MSEC);
+	else
+		KUNIT_EXPECT_GT(test, slept, STEP_MS * 3 / 2 * NSEC_PER_MSEC);
+}
+
+/* What a task did while the session was stopped is no sleep. */
+static void kdtl_sched_ran_stopped(struct kunit *test)
+{
+	expect_stepper(test, true, false);
+}
+
+static void kdtl_sched_slept_stopped(struct kunit *test)
+{
+	expect_stepper(test, false, false);
+}
+
+/* Nor is what it did on a CPU where the session is not loaded. */
+static void kdtl_sched_ran_elsewhere(struct kunit *test)
+{
+	expect_stepper(test, true, true);
 }
 
 /* ------------------------------------------------------ blocked by a mutex */
@@ -1484,6 +1629,9 @@ static struct kunit_case sched_cases[] = {
 	KUNIT_CASE(kdtl_sched_pid_again),
 	KUNIT_CASE(kdtl_sched_times_add_up),
 	KUNIT_CASE(kdtl_sched_schedstat),
+	KUNIT_CASE(kdtl_sched_ran_stopped),
+	KUNIT_CASE(kdtl_sched_slept_stopped),
+	KUNIT_CASE(kdtl_sched_ran_elsewhere),
 	KUNIT_CASE(kdtl_sched_moved_asleep),
 	KUNIT_CASE(kdtl_sched_moved_before),
 	KUNIT_CASE(kdtl_sched_mutex_here),

@@ -101,7 +101,8 @@ struct kdtl_pmu {
 	/* private: */
 	int		(*add)(struct perf_event *event, int flags);
 	struct list_head		node;
-	struct kdtl_pmu_cpu __percpu	*cpu;
+	struct kdtl_pmu_cpu __percpu	*cpu;	/* a driver of kdtl's may have it in its own */
+	bool				cpu_ours;
 	unsigned int			users;
 };
 

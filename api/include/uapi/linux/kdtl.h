@@ -153,6 +153,13 @@ enum kdtl_preempt_reason {
  */
 #define KDTL_MASK_IDLE		0x10
 
+/*
+ * kdtl_steal: in srr1, above a count of 32 bits.  The count is how often the hypervisor
+ * let the virtual CPU run since the last look at the steal clock; 0: not known.
+ */
+#define KDTL_STEAL_MERGED	0x100000000ULL	/* maybe several gaps: their sum */
+#define KDTL_STEAL_CUT		0x200000000ULL	/* the clock said more than has passed */
+
 /* -------------------------------------------------------------------- tasks */
 
 /**

@@ -1,0 +1,99 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# kdtl_steal: in a guest of KVM its entries add up to the steal clock. Elsewhere the
+# suite plays the hypervisor (kdtl_kunit_steal.ko), and the driver itself says that there
+# is none.
+#
+# shellcheck disable=SC2317 # functions that ok() calls
+
+# shellcheck source-path=SCRIPTDIR source=ktap.sh
+. "$(dirname "$0")/ktap.sh"
+
+have_module kdtl_kunit_steal || skip_all "only x86 can play KVM's steal clock"
+load kdtl || bail_out "kdtl does not load"
+
+# What insmod prints, and what the log says.
+no_device()
+{
+	load kdtl_steal 2>&1 | grep -q 'No such device'
+}
+
+says()
+{
+	dmesg | grep -q "$1"
+}
+
+# --- in a guest of KVM: each virtual CPU computes, so the hypervisor must choose --------
+
+ENTRIES=400
+
+# A line for each entry: cpu length looked time clock loads merged cut
+record()
+{
+	for _ in $(seq "$(nproc)"); do
+		background sh -c 'while :; do :; done'
+	done
+	dd if=/dev/kdtl bs=48 count="$ENTRIES" iflag=fullblock 2>/dev/null |
+		hexdump -v -e '48/1 "%u " "\n"' | awk '
+		function number(from, bytes,    n, i) {
+			for (i = 0; i < bytes; i++)
+				n = n * 256 + $(from + i + 1)
+			return n
+		}
+		{
+			print number(2, 2), number(4, 4), number(24, 8), number(16, 8),
+				number(32, 8), number(44, 4), $44 % 2, int($44 / 2)
+		}' >/tmp/entries
+	is "$(wc -l </tmp/entries)" "$ENTRIES"
+}
+
+# The clock in each entry is that of the CPU's entry before and this one's length.
+adds_up()
+{
+	awk '
+	$1 in clock && !$8 && $5 - clock[$1] != $2 { print "# " $0; bad++ }
+	{ clock[$1] = $5; sum += $2; merged += $7; cut += $8; n++ }
+	END {
+		printf "# entries=%d stolen_ms=%.3f merged=%d cut=%d\n", n, sum / 1e6, merged, cut
+		exit bad || !n
+	}' /tmp/entries
+}
+
+# No entry claims more than passed, and a CPU's looks follow each other.
+fits()
+{
+	awk '$2 > $4 - $3 || $4 < time[$1] { print "# " $0; bad++ }
+	{ time[$1] = $4 }
+	END { exit bad }' /tmp/entries
+}
+
+none_cut()
+{
+	awk '$8 { print "# " $0; bad++ } END { exit bad }' /tmp/entries
+}
+
+if load kdtl_steal 2>/dev/null; then
+	plan 5
+	ok "a guest of KVM has a steal clock" load kdtl_stream pmu=kdtl_steal
+	ok "its entries are recorded" record
+	ok "they add up to the clock" adds_up
+	ok "none is longer than the time between its two looks" fits
+	ok "none had to be cut for that" none_cut
+	finish
+fi
+
+# Its cases are subtests of one.
+suite()
+{
+	kunit kdtl_kunit_steal "${KDTL_CASES:-*}" >/tmp/suite
+	set -- $?
+	sed 's/^/    /' /tmp/suite
+	return "$1"
+}
+
+plan 3
+ok "without a steal clock kdtl_steal does not load" no_device
+ok "and says why" says 'kdtl_steal: no steal clock'
+ok "the suite" suite
+finish

@@ -2,7 +2,7 @@
 /*
  * kdtl_recorder - a flight recorder: the last dispatches before a crash
  *
- * An overwrite session keeps each CPU's newest dispatches.  On an oops, a
+ * An overwrite session keeps each CPU's newest dispatches and idle times.  On an oops, a
  * panic, an alarm of another client or a write to the trigger file, they are
  * printed to the kernel's log as one table.  They are not read at any other
  * time, so the recorder has no thread.
@@ -26,7 +26,7 @@
 
 static char *pmu = "kdtl_sched";
 module_param(pmu, charp, 0444);
-MODULE_PARM_DESC(pmu, "source: kdtl_sched (default, names tasks) or kdtl_vpa");
+MODULE_PARM_DESC(pmu, "source: kdtl_sched (default, names tasks), kdtl_steal or kdtl_vpa");
 
 static unsigned int aux_pages = 16;
 module_param(aux_pages, uint, 0444);
@@ -43,6 +43,7 @@ MODULE_PARM_DESC(lines, "most rows of a table (default 80: they fit into pstore'
 /* panic() has a table of its own: a stopped CPU may have been using the other. */
 static struct table live_table, panic_table;
 static struct kdtl_session *session;
+static bool idle;	/* it logs idle times */
 static struct dentry *debug_dir;
 
 /* Set while live_table is in use.  Not a lock: nothing waits for it. */
@@ -147,6 +148,21 @@ static void recorder_unhook(void)
 
 /* ---------------------------------------------------- from create to close */
 
+/* Log idle times as well, if the source tells them. */
+static int recorder_config(void)
+{
+	struct kdtl_config config = { .mask = KDTL_MASK_ALL | KDTL_MASK_IDLE };
+	struct kdtl_aux_info info;
+	int err = kdtl_aux_info(session, -1, &info);
+
+	if (err || !info.tasks)
+		return err;
+	err = kdtl_write_config(session, &config, 1);
+	if (!err)
+		idle = true;
+	return err == -EOPNOTSUPP ? 0 : err;
+}
+
 static int recorder_begin(void)
 {
 	const struct kdtl_session_attr attr = {
@@ -159,7 +175,9 @@ static int recorder_begin(void)
 	session = kdtl_session_create(&attr);
 	if (IS_ERR(session))
 		return PTR_ERR(session);
-	err = kdtl_load(session, NULL);
+	err = recorder_config();
+	if (!err)
+		err = kdtl_load(session, NULL);
 	if (!err)
 		err = kdtl_start(session);
 	if (err)
@@ -187,9 +205,9 @@ static int __init recorder_init(void)
 		pr_err("no session of %s (%d)\n", pmu, err);
 		return err;
 	}
-	err = table_alloc(&live_table, lines, aux_pages);
+	err = table_alloc(&live_table, lines, aux_pages, idle);
 	if (!err)
-		err = table_alloc(&panic_table, lines, aux_pages);
+		err = table_alloc(&panic_table, lines, aux_pages, idle);
 	if (!err)
 		err = recorder_hook();
 	if (err)
@@ -210,4 +228,4 @@ module_exit(recorder_exit);
 MODULE_DESCRIPTION("kdtl flight recorder: the last dispatches of all CPUs when the kernel dies");
 MODULE_LICENSE("GPL");
 MODULE_IMPORT_NS(KDTL_NS);
-MODULE_INFO(weakdep, "kdtl_sched kdtl_vpa");
+MODULE_INFO(weakdep, "kdtl_sched kdtl_vpa kdtl_steal");

@@ -21,17 +21,19 @@
  * @t: the table
  * @lines: most rows that it may have
  * @pages: pages per CPU of the session, a power of two; 0: kdtl's default
+ * @idle: the session logs idle times
  *
  * Context: may sleep.
  * Return: 0 or -ENOMEM; call table_free() in both cases.
  */
-int table_alloc(struct table *t, unsigned int lines, unsigned int pages)
+int table_alloc(struct table *t, unsigned int lines, unsigned int pages, bool idle)
 {
 	t->lines = lines;
+	t->idle = idle;
 	t->area_size = (size_t)(pages ?: KDTL_DEFAULT_AUX_PAGES) << PAGE_SHIFT;
 	t->area = __vmalloc(t->area_size, GFP_KERNEL | __GFP_NOWARN);
 	t->cpus = vcalloc(nr_cpu_ids, sizeof(*t->cpus));
-	t->entries = __vcalloc(array_size(nr_cpu_ids, lines), sizeof(*t->entries),
+	t->entries = __vcalloc(array_size(nr_cpu_ids, 2 * lines), sizeof(*t->entries),
 			       GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN);
 	return t->area && t->cpus && t->entries ? 0 : -ENOMEM;
 }
@@ -55,7 +57,19 @@ static u64 table_time(const struct table *t, const struct kdtl_entry *e)
 	return kdtl_ticks_to_ns(&t->info, kdtl_entry_time(e) - t->info.tb_boot);
 }
 
-/* Copy the newest entries.  Returns the number of CPUs that have any. */
+/* Keep the dispatches.  Returns their end. */
+static struct kdtl_entry *table_drop_idle(struct kdtl_entry *e, const struct kdtl_entry *end)
+{
+	struct kdtl_entry *to = e;
+
+	for (; e < end; e++) {
+		if (!kdtl_entry_is_idle(e))
+			*to++ = *e;
+	}
+	return to;
+}
+
+/* Copy the newest dispatches.  Returns the number of CPUs that have any. */
 static unsigned int table_take(struct table *t, struct kdtl_session *s, u64 *total)
 {
 	struct kdtl_entry *to = t->entries;
@@ -71,17 +85,17 @@ static unsigned int table_take(struct table *t, struct kdtl_session *s, u64 *tot
 	t->real = ktime_get_real_fast_ns() - t->now;
 	kdtl_for_each_cpu(cpu, s) {
 		c = &t->cpus[cpu];
-		len = kdtl_aux_snapshot(s, cpu, to, t->lines * sizeof(*to), &missed);
+		len = kdtl_aux_snapshot(s, cpu, to, 2 * t->lines * sizeof(*to), &missed);
 		if (len < 0) {
 			pr_warn("CPU %d cannot be read (%zd)\n", cpu, len);
 			len = 0;
 		}
+		*total += len / sizeof(*to) + missed;
 		c->start = to;
-		c->end = to + len / sizeof(*to);
+		c->end = table_drop_idle(to, to + len / sizeof(*to));
 		c->from = c->end;
-		to += t->lines;
-		*total += c->end - c->start + missed;
-		found += !!len;
+		to += 2 * t->lines;
+		found += c->end > c->start;
 	}
 	return found;
 }
@@ -272,35 +286,73 @@ static int table_add(struct table *t, int at, u64 ticks, const char *who)
 }
 
 /*
- * Say in one line who had @cpu from @from to @to.  @busy: somebody waited for it then, or
- * has it.
+ * The tasks that had the CPU of the entries in t->area.  @busy: somebody waited for it at
+ * @to, or has it, so it was not idle at the end.
  */
-static void table_culprits(struct table *t, struct kdtl_session *s, int cpu, u64 from,
-			   u64 to, bool busy)
+static void table_tasks(struct table *t, struct kdtl_session *s, ssize_t len, u64 from, u64 to,
+			bool busy)
 {
-	char when[TABLE_WHEN], until[TABLE_WHEN], name[TABLE_WHO + TABLE_PATH];
+	char name[TABLE_WHO + TABLE_PATH];
 	struct kdtl_ran ran[TABLE_RAN];
 	struct kdtl_who who = { .ran = ran, .size = ARRAY_SIZE(ran) };
-	const ssize_t len = kdtl_aux_snapshot(s, cpu, t->area, t->area_size, NULL);
 	const struct kdtl_entry *e;
 	unsigned int i;
 	int at = 0;
 
-	if (len <= 0)
-		return;
 	/* The time base of a source that names tasks is local_clock(). */
 	kdtl_who_begin(&who, from, to);
 	kdtl_for_each_entry(e, t->area, len)
 		kdtl_who_entry(&who, e);
-	kdtl_who_end(&who, busy);
+	kdtl_who_end(&who, t->idle || busy);
 	for (i = 0; i < who.nr; i++) {
 		table_culprit(t, s, &ran[i], to, name, sizeof(name));
 		at = table_add(t, at, ran[i].ticks, name);
 	}
 	if (who.others)
 		at = table_add(t, at, who.others, "others");
+	if (who.idle)
+		at = table_add(t, at, who.idle, "idle");
 	if (who.unknown)
 		table_add(t, at, who.unknown, "not known");
+}
+
+/* For how long the hypervisor had the CPU of the entries in t->area. */
+static void table_stolen(struct table *t, ssize_t len, u64 from, u64 to)
+{
+	const struct kdtl_entry *e;
+	char had[TABLE_WAITED];
+	bool saturated = false;
+	u64 begin, end, ns = 0;
+
+	kdtl_for_each_entry(e, t->area, len) {
+		end = table_time(t, e);
+		begin = end - min(end, kdtl_ticks_to_ns(&t->info, kdtl_entry_wait(e)));
+		begin = max(begin, from);
+		end = min(end, to);
+		if (begin >= end)
+			continue;
+		ns += end - begin;
+		saturated |= kdtl_entry_wait_saturated(e);
+		/* A wait begins after the dispatch before. */
+		from = end;
+	}
+	table_span(had, sizeof(had), ns, saturated);
+	snprintf(t->line, sizeof(t->line), " the hypervisor %s", had);
+}
+
+/* Say in one line who had @cpu from @from to @to.  @busy: see table_tasks(). */
+static void table_culprits(struct table *t, struct kdtl_session *s, int cpu, u64 from,
+			   u64 to, bool busy)
+{
+	const ssize_t len = kdtl_aux_snapshot(s, cpu, t->area, t->area_size, NULL);
+	char when[TABLE_WHEN], until[TABLE_WHEN];
+
+	if (len <= 0)
+		return;
+	if (t->info.tasks)
+		table_tasks(t, s, len, from, to, busy);
+	else
+		table_stolen(t, len, from, to);
 	table_when(t, when, sizeof(when), from);
 	table_when(t, until, sizeof(until), to);
 	pr_warn("CPU %d from %s to %s:%s\n", cpu, when, until, t->line);
@@ -313,7 +365,7 @@ static void table_title(const struct table *t, const char *why, u64 span, unsign
 	u64 boot = t->now;
 	const u32 frac = do_div(boot, NSEC_PER_SEC);
 
-	pr_warn("%s: the last %llu ms of %u CPUs, %u of %llu dispatches, oldest first\n",
+	pr_warn("%s: the last %llu ms of %u CPUs, %u of %llu entries, oldest first\n",
 		why, div_u64(span, NSEC_PER_MSEC), found, rows, total);
 	pr_warn("%ptTs UTC, %llu.%06u s after boot\n", &real, boot,
 		frac / (u32)NSEC_PER_USEC);
@@ -346,7 +398,7 @@ void table_print(struct table *t, struct kdtl_session *s, unsigned int ms,
 
 	table_title(t, about->what, about->to ? t->now - from + margin : margin, found, rows,
 		    total);
-	if (t->info.tasks && about->cpu >= 0)
+	if (about->cpu >= 0)
 		table_culprits(t, s, about->cpu, from, to, about->to || current->pid);
 	if (t->info.tasks)
 		pr_warn("when (UTC)      CPU   waited who                    before                 why\n");

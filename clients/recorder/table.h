@@ -24,7 +24,8 @@ struct table_cpu {
 /**
  * struct table - a table, allocated before it is needed
  * @lines: most rows that it may have
- * @entries: @lines for each CPU
+ * @idle: the session logs idle times
+ * @entries: of each CPU twice @lines: every other one may be idle time, which is no row
  * @cpus: struct table_cpu of each CPU
  * @area: for all entries of one CPU
  * @area_size: size of @area in bytes
@@ -36,6 +37,7 @@ struct table_cpu {
  */
 struct table {
 	unsigned int		lines;
+	bool			idle;
 	struct kdtl_entry	*entries;
 	struct table_cpu	*cpus;
 	struct kdtl_entry	*area;
@@ -47,7 +49,7 @@ struct table {
 	char			path[PATH_MAX];
 };
 
-int table_alloc(struct table *t, unsigned int lines, unsigned int pages);
+int table_alloc(struct table *t, unsigned int lines, unsigned int pages, bool idle);
 void table_free(struct table *t);
 void table_print(struct table *t, struct kdtl_session *s, unsigned int ms,
 		 const struct kdtl_alarm *about);

@@ -18,7 +18,7 @@
 #define BEHIND_TASKS	8
 
 /**
- * struct behind - a CPU's latest dispatches
+ * struct behind - a CPU's latest dispatches and idle times
  * @nr: number of those that were added; the last %BEHIND_ENTRIES are there
  * @entries: the entries
  */
@@ -55,6 +55,7 @@ static void behind_blame(struct sampler_cgroup *victim, struct sampler_cgroup *c
 		return;
 	victim->behind += ns;
 	culprit->culprit += ns;
+	culprit->seen = max(culprit->seen, victim->seen);
 }
 
 static void behind_wait(struct behind *b, const struct kdtl_span *span,
@@ -71,6 +72,7 @@ static void behind_wait(struct behind *b, const struct kdtl_span *span,
 		kdtl_who_entry(&who, behind_entry(b, nr));
 	kdtl_who_entry(&who, e);
 	kdtl_who_end(&who, false);
+	/* Nobody had the CPU in who.idle: a long interrupt, or the hypervisor. */
 	for (i = 0; i < who.nr; i++)
 		behind_blame(victim, cgroups_find(span->session, ran[i].pid, to),
 			     kdtl_ticks_to_ns(span->info, ran[i].ticks));
@@ -82,8 +84,8 @@ static void behind_wait(struct behind *b, const struct kdtl_span *span,
 /**
  * behind_add() - find out behind whom a task waited
  * @span: with the entry
- * @e: its dispatch
- * @victim: its cgroup
+ * @e: its dispatch, or that the CPU became idle
+ * @victim: its cgroup; NULL if the CPU became idle
  *
  * Context: under sampler.lock, may sleep.
  */

@@ -34,7 +34,7 @@ static const struct kernel_param_ops cgroups_ops = {
 	.get = param_get_uint,
 };
 
-static unsigned int cgroups_max = 64;
+unsigned int cgroups_max = 64;
 module_param_cb(cgroups, &cgroups_ops, &cgroups_max, 0444);
 MODULE_PARM_DESC(cgroups, "how many cgroups are counted separately (0 to 1024, default 64)");
 
@@ -202,7 +202,7 @@ struct sampler_cgroup *cgroups_add(const struct kdtl_span *span,
 }
 
 /**
- * cgroups_clean() - forget the cgroups that had no dispatch for five minutes
+ * cgroups_clean() - forget the cgroups that were not seen for five minutes
  * @now: windows_now()
  *
  * Context: under sampler.lock.

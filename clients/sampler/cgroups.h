@@ -15,7 +15,8 @@
  * @hash: by @id
  * @list: in cgroups
  * @id: its id, or that of the latest one with this path
- * @seen: time of its last dispatch, as struct sampler_wait has it
+ * @seen: time of its last dispatch, or of the last one that it held up, as struct
+ *	sampler_wait has it
  * @behind: for how long its tasks waited while those of other cgroups had the CPU, in ns
  * @culprit: for how long its tasks had a CPU while those of other cgroups waited, in ns
  * @order: by which it is sorted
@@ -38,6 +39,7 @@ struct sampler_cgroup {
 
 /* cgroups.c: the cgroups that are counted separately. Under sampler.lock. */
 extern struct list_head cgroups;
+extern unsigned int cgroups_max;
 struct sampler_cgroup *cgroups_find(struct kdtl_session *s, pid_t pid, u64 ticks);
 struct sampler_cgroup *cgroups_unknown(struct kdtl_session *s);
 struct sampler_cgroup *cgroups_add(const struct kdtl_span *span,

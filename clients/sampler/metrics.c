@@ -132,7 +132,7 @@ static const struct {
 	  "Time that the hypervisor gave to others, as in /proc/stat.",
 	  offsetof(struct sampler_stats, steal), true },
 	{ "kdtl_lost_total",
-	  "Dispatches that found no room in the log.",
+	  "Entries that found no room in the log.",
 	  offsetof(struct sampler_stats, lost) },
 	{ "kdtl_dispatches_total",
 	  "Dispatches, logged or not.",

@@ -16,7 +16,7 @@
 
 static char *pmu;
 module_param(pmu, charp, 0444);
-MODULE_PARM_DESC(pmu, "source: kdtl_sched or kdtl_vpa (default: the best there is)");
+MODULE_PARM_DESC(pmu, "source: kdtl_sched, kdtl_steal or kdtl_vpa (default: the best there is)");
 
 static unsigned int aux_pages = 64;
 module_param(aux_pages, uint, 0444);
@@ -97,6 +97,10 @@ static void sampler_span(const struct kdtl_span *span, void *unused)
 	if (span->lost)
 		behind_lost(span->cpu);
 	kdtl_span_for_each_entry(e, span) {
+		if (kdtl_entry_is_idle(e)) {
+			behind_add(span, e, NULL);
+			continue;
+		}
 		wait = sampler_wait(span->info, e);
 		stats_add(st, &wait);
 		windows_add_cpu(span->cpu, &wait);
@@ -141,6 +145,25 @@ static int sampler_share(struct kdtl_session *s)
 	return err;
 }
 
+/* Log idle times as well, so that no cgroup is blamed for them. */
+static int sampler_idle(struct kdtl_session *s)
+{
+	struct kdtl_config config = { .mask = KDTL_MASK_ALL | KDTL_MASK_IDLE };
+	struct kdtl_aux_info info;
+	int err;
+
+	err = kdtl_aux_info(s, -1, &info);
+	if (err || !info.tasks || !cgroups_max)
+		return err;
+	err = kdtl_stop(s);
+	if (!err)
+		err = kdtl_write_config(s, &config, 1);
+	/* The source need not tell them. */
+	if (!err || err == -EOPNOTSUPP)
+		err = kdtl_start(s);
+	return err;
+}
+
 static int sampler_begin(void)
 {
 	const struct kdtl_session_attr attr = {
@@ -159,13 +182,14 @@ static int sampler_begin(void)
 	if (IS_ERR(sampler.session))
 		return PTR_ERR(sampler.session);
 	if (sampler.share == 100)
-		return 0;
-	err = sampler_share(sampler.session);
+		err = sampler_idle(sampler.session);
+	else
+		err = sampler_share(sampler.session);
 	if (err) {
 		kdtl_session_close(sampler.session);
 		return err;
 	}
-	/* Forget what was logged before there were two sets. */
+	/* Forget what was logged before the session was as it should be. */
 	kdtl_flush(sampler.session);
 	sampler_reset();
 	return 0;
@@ -291,4 +315,4 @@ module_exit(sampler_exit);
 MODULE_DESCRIPTION("kdtl example client: dispatches and waits per CPU");
 MODULE_LICENSE("GPL");
 MODULE_IMPORT_NS(KDTL_NS);
-MODULE_INFO(weakdep, "kdtl_sched kdtl_vpa");
+MODULE_INFO(weakdep, "kdtl_sched kdtl_vpa kdtl_steal");

@@ -144,9 +144,10 @@ static u64 sampler_steal(int cpu)
 static struct sampler_counted sampler_counted(struct sampler *s, int cpu,
 					      const struct kdtl_aux_info *info)
 {
-	enum { ENTRIES, QUEUED, READY, RUNNING, NR };
+	enum { ENTRIES, IDLE, QUEUED, READY, RUNNING, NR };
 	struct kdtl_counter_req req[2 * NR] = {
 		[ENTRIES] = { .counter = KDTL_CTR_ENTRIES },
+		[IDLE] = { .counter = KDTL_CTR_IDLE },
 		[QUEUED] = { .counter = KDTL_CTR_QUEUED },
 		[READY] = { .counter = KDTL_CTR_READY },
 		[RUNNING] = { .counter = KDTL_CTR_RUNNING },
@@ -163,7 +164,7 @@ static struct sampler_counted sampler_counted(struct sampler *s, int cpu,
 	if (kdtl_read_counters(s->session, req, s->share < 100 ? 2 * NR : NR))
 		return c;
 	for (i = 0; i < 2 * NR; i += NR) {
-		c.dispatches += req[i + ENTRIES].value;
+		c.dispatches += req[i + ENTRIES].value - req[i + IDLE].value;
 		ticks += req[i + QUEUED].value + req[i + READY].value;
 		c.counting += req[i + RUNNING].value;
 	}

@@ -25,7 +25,7 @@ static DEFINE_PER_CPU(struct sampler_windows *, windows_of_cpu);
 
 static u64 windows_part_ns(unsigned int i)
 {
-	return windows_seconds[i] * (NSEC_PER_SEC / WINDOW_PARTS);
+	return windows_seconds[i] * (u64)(NSEC_PER_SEC / WINDOW_PARTS);
 }
 
 /* The oldest part that is in the sum at @now. */

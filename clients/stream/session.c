@@ -13,7 +13,7 @@
 
 static char *pmu;
 module_param(pmu, charp, 0444);
-MODULE_PARM_DESC(pmu, "source of files that name none: kdtl_sched or kdtl_vpa (default: the best there is)");
+MODULE_PARM_DESC(pmu, "source of files that name none: kdtl_sched, kdtl_steal or kdtl_vpa (default: the best there is)");
 
 static unsigned int aux_pages = 64;
 module_param(aux_pages, uint, 0444);

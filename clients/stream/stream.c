@@ -229,4 +229,4 @@ module_exit(stream_exit);
 MODULE_DESCRIPTION("kdtl client: /dev/kdtl for user space");
 MODULE_LICENSE("GPL");
 MODULE_IMPORT_NS(KDTL_NS);
-MODULE_INFO(weakdep, "kdtl_sched kdtl_vpa");
+MODULE_INFO(weakdep, "kdtl_sched kdtl_vpa kdtl_steal");

@@ -23,7 +23,7 @@
 
 static char *pmu = "kdtl_sched";
 module_param(pmu, charp, 0444);
-MODULE_PARM_DESC(pmu, "source: kdtl_sched (default, names tasks) or kdtl_vpa");
+MODULE_PARM_DESC(pmu, "source: kdtl_sched (default, names tasks), kdtl_steal or kdtl_vpa");
 
 static unsigned int aux_pages = 64;
 module_param(aux_pages, uint, 0444);
@@ -213,4 +213,4 @@ module_exit(kdtl_trace_exit);
 MODULE_DESCRIPTION("kdtl's entries as a trace event, in the order of time");
 MODULE_LICENSE("GPL");
 MODULE_IMPORT_NS(KDTL_NS);
-MODULE_INFO(weakdep, "kdtl_sched kdtl_vpa");
+MODULE_INFO(weakdep, "kdtl_sched kdtl_vpa kdtl_steal");

@@ -2,8 +2,8 @@
 /*
  * Behind whom a task waits
  *
- * A second session keeps each CPU's newest dispatches and is not read until there is
- * something to report.
+ * A second session keeps each CPU's newest dispatches and idle times, and is not read until
+ * there is something to report.
  */
 #include <linux/err.h>
 #include <linux/limits.h>
@@ -22,6 +22,15 @@
 static struct kdtl_session *past;	/* NULL if the source knows no tasks */
 static struct kdtl_entry *entries;
 static size_t entries_size, entries_len;
+
+/* Log idle times as well, if the source tells them. */
+static int behind_config(void)
+{
+	struct kdtl_config config = { .mask = KDTL_MASK_ALL | KDTL_MASK_IDLE };
+	const int err = kdtl_write_config(past, &config, 1);
+
+	return err == -EOPNOTSUPP ? 0 : err;
+}
 
 /**
  * watch_behind_init() - begin to keep the newest dispatches, if they name tasks
@@ -52,7 +61,7 @@ int watch_behind_init(const char *pmu, unsigned int pages)
 	past = s;
 	entries_size = info.size;
 	entries = kvmalloc(entries_size, GFP_KERNEL | __GFP_NOWARN);
-	err = entries ? 0 : -ENOMEM;
+	err = entries ? behind_config() : -ENOMEM;
 	if (!err)
 		err = kdtl_load(past, NULL);
 	if (!err)
@@ -109,11 +118,12 @@ void watch_name(const char *comm, pid_t pid, u64 time, char *text, size_t size)
 }
 
 /**
- * watch_look_back() - copy the newest dispatches of a CPU, for watch_behind()
+ * watch_look_back() - copy the newest entries of a CPU, for watch_behind()
  * @cpu: the CPU
  *
  * Context: the watching thread.
- * Return: the last one, valid until the next call; NULL: there is none.
+ * Return: the last one, perhaps of idle time, valid until the next call; NULL: there is
+ * none.
  */
 const struct kdtl_entry *watch_look_back(int cpu)
 {
@@ -149,21 +159,25 @@ void watch_behind(u64 from, u64 to, char *text, size_t size)
 	kdtl_who_begin(&who, from, to);
 	kdtl_for_each_entry(e, entries, entries_len)
 		kdtl_who_entry(&who, e);
-	/* Somebody waited for the CPU all the time, so it was not idle. */
+	/* If idle times are not logged: somebody waited all the time. */
 	kdtl_who_end(&who, true);
 	for (i = 0; i < who.nr; i++) {
-		if (i && ran[i].ticks < NSEC_PER_MSEC) {
+		if ((i || who.idle >= NSEC_PER_MSEC) && ran[i].ticks < NSEC_PER_MSEC) {
 			who.others += ran[i].ticks;
 			continue;
 		}
 		watch_name(ran[i].comm, ran[i].pid, to, name, sizeof(name));
 		at += scnprintf(text + at, size - at, "%s %s %llu ms",
-				i ? "," : ", behind", name,
+				at ? "," : ", behind", name,
 				div_u64(ran[i].ticks, NSEC_PER_MSEC));
 	}
 	if (who.nr && who.others >= NSEC_PER_MSEC)
 		at += scnprintf(text + at, size - at, ", others %llu ms",
 				div_u64(who.others, NSEC_PER_MSEC));
+	/* A long interrupt, or the hypervisor, kept an idle CPU from its task. */
+	if (who.idle >= NSEC_PER_MSEC)
+		at += scnprintf(text + at, size - at, ", idle %llu ms",
+				div_u64(who.idle, NSEC_PER_MSEC));
 	if (who.nr && who.unknown >= NSEC_PER_MSEC)
 		scnprintf(text + at, size - at, ", not known %llu ms",
 			  div_u64(who.unknown, NSEC_PER_MSEC));

@@ -116,9 +116,12 @@ static void report_late_detail(const struct kdtl_span *span, const struct kdtl_e
 
 	detail[0] = '\0';
 	/* A limit held the task back, whoever had the CPU. */
-	if (!span->info->tasks || kdtl_entry_is_throttled(e))
+	if (kdtl_entry_is_throttled(e))
 		return;
-	if (kdtl_entry_ready(e) > kdtl_entry_queued(e))
+	/* An entry that is not about a task is about a virtual processor. */
+	if (!span->info->tasks)
+		strscpy(detail, ", the hypervisor had the CPU", sizeof(detail));
+	else if (kdtl_entry_ready(e) > kdtl_entry_queued(e))
 		strscpy(detail, ", most of it in the queue of another CPU", sizeof(detail));
 	else if (watch_look_back(span->cpu))
 		watch_behind(time - kdtl_entry_queued(e), time, detail, sizeof(detail));
@@ -160,14 +163,17 @@ void watch_report_late(const struct kdtl_span *span, const struct kdtl_entry *e,
 	       kdtl_ticks_to_ns(span->info, kdtl_entry_time(e) - span->info->tb_boot), saturated);
 }
 
-/* Who waits; @e: who has the CPU. */
+/* Who waits; @e: who has the CPU, or that it is idle. */
 static void report_stuck_detail(int cpu, u64 now, const struct kdtl_entry *e, int at)
 {
 	struct watch_waiting longest;
 	const unsigned int waiting = watch_waiting(cpu, &longest);
 	char name[WATCH_NAME];
 
-	if (e) {
+	if (e && kdtl_entry_is_idle(e)) {
+		at += scnprintf(detail + at, sizeof(detail) - at, "; idle for %llu ms",
+				div_u64(now - kdtl_entry_time(e), NSEC_PER_MSEC));
+	} else if (e) {
 		watch_name(kdtl_entry_comm(e), kdtl_entry_pid(e), now, name, sizeof(name));
 		at += scnprintf(detail + at, sizeof(detail) - at, "; %s has had it for %llu ms",
 				name, div_u64(now - kdtl_entry_time(e), NSEC_PER_MSEC));

@@ -65,7 +65,7 @@ TRACE_EVENT(kdtl_watch_stuck,
 		memcpy(__entry->comm, comm, TASK_COMM_LEN);
 	),
 
-	/* The task that has the CPU; pid 0: nobody knows. */
+	/* The task that has the CPU, perhaps the idle task; no name: nobody knows. */
 	TP_printk("cpu=%d wait=%llu threshold=%llu [ns] comm=%s pid=%d",
 		  __entry->cpu, __entry->wait, __entry->threshold, __entry->comm,
 		  __entry->pid)

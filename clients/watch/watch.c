@@ -14,7 +14,7 @@
 
 static char *pmu = "kdtl_sched";
 module_param(pmu, charp, 0444);
-MODULE_PARM_DESC(pmu, "source: kdtl_sched (default, names tasks) or kdtl_vpa");
+MODULE_PARM_DESC(pmu, "source: kdtl_sched (default, names tasks), kdtl_steal or kdtl_vpa");
 
 static unsigned int aux_pages = 64;
 module_param(aux_pages, uint, 0444);
@@ -154,4 +154,4 @@ module_exit(watch_exit);
 MODULE_DESCRIPTION("kdtl watchdog: reports tasks that wait too long for a CPU");
 MODULE_LICENSE("GPL");
 MODULE_IMPORT_NS(KDTL_NS);
-MODULE_INFO(weakdep, "kdtl_sched kdtl_vpa");
+MODULE_INFO(weakdep, "kdtl_sched kdtl_vpa kdtl_steal");

@@ -273,15 +273,39 @@ quota_is_told_apart()
 		! has_said 'limited:[0-9]* (/limited) waited'
 }
 
+# A long interrupt keeps an idle CPU from the task that it has woken.
+idle_is_known()
+{
+	stop_waiters
+	# Lines come at a limited rate; a new watch has said none.
+	unload kdtl_watch && load kdtl_watch threshold_ms=250 pause_s=0 || return
+	load kdtl_hog cpu=1 ms=600 irq=1 &&
+		until_true has_said 'kdtl_recorder: CPU 1: kdtl_hog:.*: end of table' || return
+	line=$(dmesg | grep 'kdtl_watch: CPU 1: kdtl_hog:[0-9]* waited')
+	note "$line"
+	waited=$(number 'waited ')
+	# An emulated CPU's clock can stop for a while if no tick is handled.
+	own=$(cat /sys/module/kdtl_hog/parameters/own_ms)
+	note "of 600 ms, the CPU's clock had $own"
+	[ "$own" -gt 250 ] && within "$waited" "$own" "$waited" &&
+		within "$(number ', idle ')" "$own" "$waited" || return
+	# A kworker that had to wait as long has a table, too.
+	line=$(dmesg | sed -n '/: CPU 1: kdtl_hog:.* oldest first$/,/: end of table$/p' |
+		grep 'kdtl_recorder: CPU 1 from ')
+	note "$line"
+	within "$(number ' idle ')" "$own" "$waited"
+}
+
 [ -x "$dir/alarms_test" ] || skip_all "no alarms_test: make -C selftests"
 [ -e /sys/devices/system/cpu/cpu1 ] || skip_all "needs two CPUs"
 grep -q '^cpu\>' /proc/cgroups || skip_all "no cgroups with the controller cpu"
+have_module kdtl_hog || skip_all "no module kdtl_hog"
 need kdtl kdtl_sched kdtl_fake_pmu kdtl_fake_drive
 
 # No process of the test is on CPU 1.
 taskset -p 1 $$ >/dev/null
 
-plan 15
+plan 16
 dmesg -c >/dev/null
 load kdtl_recorder pmu=kdtl_fake || bail_out "kdtl_recorder does not load"
 ok "the watch loads" load kdtl_watch pmu=kdtl_fake threshold_ms=500 pause_s=600
@@ -314,5 +338,6 @@ ok "a threshold by cgroup" by_cgroup
 ok "a threshold by priority" by_priority
 ok "nice 19: only if asked" idle_if_asked
 ok "a quota is told apart" quota_is_told_apart
+ok "an idle CPU that is kept from its task" idle_is_known
 echo "$rt" >/proc/sys/kernel/sched_rt_runtime_us
 finish

@@ -81,14 +81,22 @@ names_culprit()
 		is "$(metric behind_seconds_total /web)" 1.500000000
 }
 
-# One cgroup had the CPU for two thirds of the wait, and the other one before that.
+# One cgroup had the CPU for the last second of the wait, and for as long as the machine took
+# for the test's next line; another one had it before that.
 shares_blame()
 {
 	sleeper cron || return
-	fake task 0 "$pid" "$web2" 0 && fake later 0 1 &&
-		fake task 0 "$hog" "$pid" 0 && fake later 0 2 &&
+	before=$(metric culprit_seconds_total /hog)
+	fake task 0 "$pid" "$web2" 0 && fake later 0 2 &&
+		fake task 0 "$hog" "$pid" 0 && fake later 0 1 &&
 		fake task 0 "$web" "$hog" 3000 || return
-	metric culprit_seconds_total /cron | awk '{ exit !($1 > 0.9 && $1 < 1.0) }' &&
+	echo "$before $(metric culprit_seconds_total /hog) $(metric culprit_seconds_total /cron)" |
+		awk '{
+			hog = $2 - $1
+			off = hog + $3 - 3
+			print "# hog " hog ", cron " $3
+			exit !(hog >= 1 && $3 > 0 && off < 1e-6 && off > -1e-6)
+		}' &&
 		is "$(sum behind_seconds_total)" "$(sum culprit_seconds_total)" &&
 		is "$(metric behind_seconds_total /web)" 4.500000000
 }
@@ -129,10 +137,28 @@ quotes()
 
 goes_when_stale()
 {
-	fake later 0 200 && fake task 0 "$web" 0 10 && fake later 0 200 &&
+	fake later 0 200 && fake task 0 "$web" 0 0 && fake later 0 200 &&
 		is "$(metric wait_seconds_count /web)" 6 &&
 		is "$(metric wait_seconds_count /hog)" "" &&
 		is "$(grep -c 'kdtl_cgroup_wait_seconds_count{' $sampler/metrics)" 1
+}
+
+# An interrupt, or the hypervisor, kept the idle CPU from the task: no cgroup did.  Idle
+# times are no dispatches.
+blames_nobody_for_idle()
+{
+	was="$(sum behind_seconds_total) $(sum culprit_seconds_total)"
+	nr=$(counted)
+	fake task 0 "$hog" "$web" 0 && fake idle 0 "$hog" && fake later 0 2 &&
+		fake task 0 "$web" 0 1000 &&
+		is "$(sum behind_seconds_total) $(sum culprit_seconds_total)" "$was" &&
+		is "$(counted)" "$((${nr% *} + 2)) $((${nr#* } + 2))"
+}
+
+# counted: the dispatches that were logged, and all of them.
+counted()
+{
+	awk '!/^#/ { logged += $6; all += $16 } END { print logged, all }' $sampler/lines
 }
 
 reset_forgets()
@@ -207,8 +233,10 @@ echo +cpu >$root/cgroup.subtree_control || skip_all "the controller cpu is in us
 load kdtl_fake_pmu tasks=1 || bail_out "kdtl_fake_pmu does not load"
 load kdtl_fake_drive || bail_out "kdtl_fake_drive does not load"
 
-plan 15
+plan 16
 ok "it loads" load kdtl_sampler pmu=kdtl_fake
+# As if the machine ran for longer than it takes until a cgroup is stale.
+fake later 0 1000
 sleeper web
 web2=$pid
 sleeper web
@@ -224,6 +252,7 @@ ok "the longest wait goes after a minute" falls
 ok "a cgroup that is made again is no second one" made_again
 ok "a path with bytes that Prometheus would not read" quotes
 ok "what is stale goes" goes_when_stale
+ok "it blames nobody for the time of an idle CPU" blames_nobody_for_idle
 ok "reset forgets" reset_forgets
 ok "no more cgroups than the parameter says are separate" is_capped
 ok "0: none" can_be_switched_off

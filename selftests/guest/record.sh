@@ -194,7 +194,7 @@ no_source()
 	set -- $?
 	load kdtl_sched && is "$1" 1 &&
 		is "$(cut -d: -f1-3 none.err)" \
-			"kdtl: there is no source: load the module kdtl_sched or kdtl_vpa" &&
+			"kdtl: there is no source: load the module kdtl_sched, kdtl_steal or kdtl_vpa" &&
 		[ ! -e none.data ]
 }
 

@@ -358,6 +358,21 @@ traced_some()
 	grep -q kdtl_dispatch: $tracing/trace
 }
 
+# A source that names tasks and does not tell when a CPU becomes idle: a task that followed
+# another one directly waited behind it, and after idle time nobody knows.
+without_idle()
+{
+	unload kdtl_fake_drive && unload kdtl_fake_pmu &&
+		load kdtl_fake_pmu tasks=1 idle=0 && load kdtl_fake_drive &&
+		load kdtl_trace pmu=kdtl_fake && listen || return
+	forget
+	echo "task 0 1 0 0" >$fake && echo "later 0 2" >$fake && echo "task 0 2 1 1000" >$fake &&
+		echo "later 0 2" >$fake && echo "task 0 1 0 1000" >$fake && until_true traced 3 &&
+		is "$(each culprit | tr '\n' ' ')" "0 1 0 " &&
+		is "$(each culprit_ns | tr '\n' ' ')" "0 1000000000 0 " &&
+		unlisten && unload kdtl_trace
+}
+
 # With an endless period nothing wakes the thread: its own dispatches do not either.
 bounded()
 {
@@ -380,7 +395,7 @@ cgroups=/tmp/kdtl-trace
 echo 16384 >$tracing/buffer_size_kb
 cpus=$(sed -n 's/^cpu\([0-9][0-9]*\).*/\1/p' /proc/stat)
 
-plan 22
+plan 23
 ok "wrong parameters are refused" refuses
 ok "it loads" load kdtl_trace pmu=kdtl_fake
 ok "nobody listens: no session, and the thread sleeps" silent
@@ -404,4 +419,5 @@ ok "the time is that of CLOCK_MONOTONIC" by_monotonic
 unlisten
 ok "it unloads" unload kdtl_trace
 ok "its own dispatches do not wake it" bounded
+ok "a source without idle times" without_idle
 finish

@@ -12,6 +12,7 @@
 cpus=/sys/kernel/debug/kdtl_watch/cpus
 rules=/sys/kernel/debug/kdtl_watch/rules
 tracing=/sys/kernel/tracing
+calls=$tracing/instances/kdtl_watch
 threshold=1000
 
 # seen CPU COLUMN: 2 threshold, 3 late, 4 stuck, 5 longest; CPU all: the sum.
@@ -44,6 +45,76 @@ logs_only_late()
 {
 	is "$(awk '$3 == "keep" && /\[kdtl_watch\]$/ { print $8 }' /sys/kernel/debug/kdtl/sessions)" \
 		"$(seen all 3)"
+}
+
+# ftrace writes down the calls of each function that gives a session's entries to the watch,
+# and of one that each round calls.
+trace_calls()
+{
+	mkdir $calls && echo watch_report_round >$calls/set_ftrace_filter &&
+		echo kdtl_reader_peek >>$calls/set_ftrace_filter &&
+		echo kdtl_aux_snapshot >>$calls/set_ftrace_filter &&
+		echo function >$calls/current_tracer
+}
+
+# called NAME: how often.
+called()
+{
+	grep -c ": $1 <-" $calls/trace
+}
+
+rounds_passed()
+{
+	[ "$(called watch_report_round)" -ge "$1" ]
+}
+
+have_read()
+{
+	echo "$(called kdtl_reader_peek) $(called kdtl_aux_snapshot)"
+}
+
+# kept: the dispatches and idle times of the session that is looked back into.
+kept()
+{
+	awk '$3 == "overwrite" && / watch_behind/ { print $8 }' /sys/kernel/debug/kdtl/sessions
+}
+
+# Tasks are dispatched, and the watch looks for CPUs that are stuck, but reads nothing. On a
+# busy host somebody may be late just then: then it is tried again.
+reads_nothing()
+{
+	trace_calls || return
+	for _ in 1 2 3 4 5 6; do
+		was=$(have_read)
+		before=$(kept)
+		rounds=$(($(called watch_report_round) + 10))
+		n=0
+		while [ $n -lt 100 ]; do
+			usleep 1000
+			n=$((n + 1))
+		done
+		until_true rounds_passed $rounds || return
+		[ $(($(kept) - before)) -ge 100 ] || return
+		is "$(have_read)" "$was" && return
+	done
+	return 1
+}
+
+# The same trace shows that it reads for its reports.
+reads_to_report()
+{
+	[ "$(called kdtl_reader_peek)" -gt 0 ] && [ "$(called kdtl_aux_snapshot)" -gt 0 ] &&
+		echo nop >$calls/current_tracer && rmdir $calls
+}
+
+# ok_traced NAME COMMAND: if ftrace can trace single functions.
+ok_traced()
+{
+	if [ -e $tracing/available_filter_functions ]; then
+		ok "$@"
+	else
+		skip "$1" "no CONFIG_DYNAMIC_FTRACE"
+	fi
 }
 
 thresholds()
@@ -192,7 +263,7 @@ done
 # on it.
 taskset -p 1 $$ >/dev/null
 
-plan 23
+plan 25
 dmesg -c >/dev/null
 ok "a period of 0 is refused" refuses_period 0
 ok "and one without end" refuses_period 4294967295
@@ -204,6 +275,7 @@ ok "the watch loads" load kdtl_watch threshold_ms=$threshold uevent=1
 echo 1 >$tracing/events/kdtl/enable
 ok "idle for 5 s: it is quiet" idle
 ok "it logs only what is late" logs_only_late
+ok_traced "it reads nothing while nobody is late" reads_nothing
 ok "thresholds by CPU" thresholds
 ok "what is no threshold is refused" refuses
 ok "a rule's path is printed without control characters" rules_are_escaped
@@ -235,6 +307,7 @@ ok "the task that had to wait is seen, too" victim_seen
 ok "traced" traced late
 ok "both reports name the hog and its time" culprit_named
 ok "a task's name forges no line" not_forged
+ok_traced "it reads what it reports" reads_to_report
 ok "no other CPU is stuck" others_quiet
 ok "no threshold: quiet" none
 echo "$rt" >/proc/sys/kernel/sched_rt_runtime_us

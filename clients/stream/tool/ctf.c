@@ -161,7 +161,8 @@ static int priority(const struct kdtl_task *t)
 {
 	if (!t)
 		return 20;
-	return t->rt_priority ? -1 - (int)t->rt_priority : 20 + t->nice;
+	/* Unsigned: a damaged recording may have any nice value. */
+	return t->rt_priority ? -1 - (int)t->rt_priority : (int)(20U + t->nice);
 }
 
 /* The name of the task that left the CPU of entry @i; "": not known. */

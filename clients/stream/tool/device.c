@@ -34,7 +34,7 @@ void device_setup(int dev, struct kdtl_stream_attr *attr, bool idle_if_known)
 	if (!err)
 		return;
 	if (errno == ENODEV && !attr->source[0])
-		die("there is no source: load the module kdtl_sched or kdtl_vpa");
+		die("there is no source: load the module kdtl_sched, kdtl_steal or kdtl_vpa");
 	if (errno == ENODEV)
 		die("no source %s: see kdtl list", attr->source);
 	if (errno == EOPNOTSUPP)

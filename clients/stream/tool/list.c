@@ -38,7 +38,7 @@ static int list(int argc, char **argv)
 	if (argc > 1)
 		usage_error("list: unexpected argument %s", argv[1]);
 	if (!source_info("", &def))
-		die("there is no source: load the module kdtl_sched or kdtl_vpa");
+		die("there is no source: load the module kdtl_sched, kdtl_steal or kdtl_vpa");
 	dir = opendir(DEVICES);
 	if (!dir)
 		die(DEVICES);

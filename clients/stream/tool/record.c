@@ -346,7 +346,7 @@ const struct verb verb_record = {
 	"record [OPTION]... [COMMAND [ARGUMENT]...]\n"
 	"  -o FILE          write to FILE (default: kdtl.data); -: to standard output\n"
 	"  -d SECONDS       record for SECONDS\n"
-	"  -s SOURCE        kdtl_sched or kdtl_vpa (default: the best there is)\n"
+	"  -s SOURCE        such as kdtl_sched (default: the best there is)\n"
 	"  -C CPUS          record CPUS, such as 0-3,8 (default: all)\n"
 	"  -w MS            record only dispatches after a wait of MS ms or longer\n"
 	"  -m PAGES         pages of log per CPU, a power of two\n"

@@ -596,7 +596,7 @@ const struct verb verb_top = {
 	"  --interval SECONDS       between two tables (default: 2)\n"
 	"  -b                       plain tables, one after the other, as for a file\n"
 	"  -n COUNT                 so many tables, and then end; with -b\n"
-	"  -s SOURCE                kdtl_sched or kdtl_vpa (default: the best there is)\n"
+	"  -s SOURCE                such as kdtl_sched (default: the best there is)\n"
 	"  --pid PID                only this task, or this process\n"
 	"  --comm NAME              only tasks with this name\n"
 	"  --cgroup PATH            only tasks in this cgroup, or below\n"

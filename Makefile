@@ -2,13 +2,14 @@
 # Thin front: kbuild and the scripts do the work. `make help` prints the lines
 # that begin with ##, in this order.
 
-ARCH	?= $(shell uname -m | sed -e s/i.86/x86/ -e s/ppc64.*/powerpc/)
+ARCH	?= $(shell uname -m | sed -e s/i.86/x86/ -e s/ppc64.*/powerpc/	\
+	     -e s/aarch64/arm64/ -e s/s390x/s390/ -e s/armv.*/arm/)
 KDIR	?= /lib/modules/$(shell uname -r)/build
 
 # Out of tree there is no .config to ask.
-CONFIG	:= CONFIG_KDTL=m CONFIG_KDTL_SCHED=m CONFIG_KDTL_SAMPLER=m	\
-	   CONFIG_KDTL_RECORDER=m CONFIG_KDTL_STREAM=m CONFIG_KDTL_TRACE=m	\
-	   CONFIG_KDTL_WATCH=m
+CONFIG	:= CONFIG_KDTL=m CONFIG_KDTL_SCHED=m CONFIG_KDTL_STEAL=m	\
+	   CONFIG_KDTL_SAMPLER=m CONFIG_KDTL_RECORDER=m CONFIG_KDTL_STREAM=m	\
+	   CONFIG_KDTL_TRACE=m CONFIG_KDTL_WATCH=m
 ifeq ($(ARCH),powerpc)
 CONFIG	+= CONFIG_KDTL_VPA=m
 endif
@@ -78,10 +79,11 @@ install-fleet:
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/kdtl clients/sampler/fleet/kdtl.*
 
 ## demo         boot a VM and print which tasks waited for a CPU (ARCH=powerpc: as
-##              a guest of a real hypervisor); installs what is missing
+##              a guest of a real hypervisor; also arm64, s390, arm; PMU=kdtl_steal: a
+##              guest of KVM on x86); installs what is missing
 .PHONY: demo
 demo:
-	@scripts/demo $(ARCH)
+	@scripts/demo $(ARCH) $(PMU)
 
 ## check        all tests, in real kernels; ends with "N passed, N failed"
 ## check-quick  the same in under five minutes, x86-64 only

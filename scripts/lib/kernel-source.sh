@@ -6,10 +6,12 @@
 
 _configs=$here/../selftests/run/configs
 
-# _fragments TARGET: ARCH-SERIES[-VARIANT] is made of base, ARCH and VARIANT.
+# _fragments TARGET: ARCH-SERIES[-VARIANT] is made of base, ARCH and VARIANT. User-Mode
+# Linux lacks most of base.
 _fragments()
 {
-	echo "$_configs/base.config" "$_configs/${1%%-*}.config"
+	[[ $1 == um-* ]] || echo "$_configs/base.config"
+	echo "$_configs/${1%%-*}.config"
 	[[ $1 != *-*-* ]] || echo "$_configs/${1##*-}.config"
 }
 
@@ -21,10 +23,19 @@ _assembly_header()
 	[ ! -e "$header" ] || echo "$header"
 }
 
+# _patch TARGET: of its sources, if any.
+_patch()
+{
+	local patch=$_configs/${1%%-*}.patch
+
+	[ ! -e "$patch" ] || echo "$patch"
+}
+
 _config_key()
 {
 	# shellcheck disable=SC2046 # several words, without spaces of their own
-	cat -- $(_fragments "$1") $(_assembly_header "$1") | sha256sum | cut -c 1-8
+	cat -- $(_fragments "$1") $(_assembly_header "$1") $(_patch "$1") |
+		sha256sum | cut -c 1-8
 }
 
 # source_config_is_current TARGET: also true for a kernel that is not built here.
@@ -63,15 +74,37 @@ source_tree()
 	version=${src##*@}
 }
 
+# source_patched PATCH: set $src to a copy with it. Files that it leaves alone are shared.
+source_patched()
+{
+	local copy
+
+	need_tool build patch
+	copy=$src+$(sha256sum <"$1" | cut -c 1-8)
+	if [ ! -d "$copy" ]; then
+		new_dir "$copy"
+		step "patch the sources" _source_patch "$1" "$new_dir"
+		install_dir "$new_dir" "$copy"
+	fi
+	src=$copy
+}
+
+_source_patch()
+{
+	cp -al -- "$src/." "$2" && patch -s -p1 -d "$2" <"$1"
+}
+
 # source_kernel TARGET SERIES source|prepared SUITE
 source_kernel()
 {
-	local target=$1 how=$3 version src final
+	local target=$1 how=$3 version src final patch
 
 	need_tool build gcc-12 make bc bison flex
 	need_tool vm busybox
-	[[ $target != ppc64* ]] || need_tool ppc64le powerpc64le-linux-gnu-gcc-12
+	need_tool "$(kernel_deps "$target")" "$(kernel_cross "$target")gcc-12"
 	source_tree "$2" "$4"
+	patch=$(_patch "$target")
+	[ -z "$patch" ] || source_patched "$patch"
 
 	# A build tree contains its own path, so it cannot be moved into place.
 	# Instead it is used only once the link points to it.
@@ -156,6 +189,7 @@ _source_source()
 	_source_make "$@" INSTALL_MOD_PATH="$dir/root" DEPMOD=true \
 		modules_install || return
 	[[ $1 != ppc64le-* ]] || image=$dir/build/vmlinux
+	[[ $1 != um-* ]] || image=$dir/build/linux
 	release=$(cat -- "$dir/build/include/config/kernel.release") || return
 	rm -f -- "$dir/root/lib/modules/$release/build"
 	busybox depmod -b "$dir/root" "$release" || return
@@ -182,7 +216,7 @@ _source_prepared()
 source_prepare_for()
 {
 	local target=$1 src=$2 dir=$3 headers=$4 release f
-	local compiler='CONFIG_(CC|GCC|CLANG|AS|LD|LLD|PAHOLE|RUSTC)_'
+	local compiler='CONFIG_(CC|GCC|CLANG|AS|LD|LLD|PAHOLE|RUSTC|TOOLCHAIN)_'
 
 	release=$(cat -- "$headers/include/config/kernel.release") || return
 	set -- "$target" "$src" "$dir" KERNELRELEASE="$release"

@@ -35,19 +35,51 @@ kernel_deb_arch()
 	esac
 }
 
+# kernel_arch TARGET: kbuild's name of its architecture.
+kernel_arch()
+{
+	case $1 in
+	ppc64*) echo powerpc ;;
+	s390x-*) echo s390 ;;
+	riscv64-*) echo riscv ;;
+	armhf-*) echo arm ;;
+	*) echo "${1%%-*}" ;;
+	esac
+}
+
+# kernel_cross TARGET: the prefix of its compiler's name; nothing if that is this machine's.
+kernel_cross()
+{
+	case $1 in
+	ppc64*) echo powerpc64le-linux-gnu- ;;
+	arm64-*) echo aarch64-linux-gnu- ;;
+	armhf-*) echo arm-linux-gnueabihf- ;;
+	i386-*) echo i686-linux-gnu- ;;
+	s390x-* | riscv64-*) echo "${1%%-*}-linux-gnu-" ;;
+	esac
+}
+
+# kernel_deps TARGET: what scripts/install-deps calls the packages to build for it, and to
+# boot it.
+kernel_deps()
+{
+	case $1 in
+	x86_64-*) echo demo ;;
+	um-*) echo build ;;
+	ppc64*) echo ppc64le ;;
+	*) echo "${1%%-*}" ;;
+	esac
+}
+
 # kernel_make_args TARGET: set ${make_args[@]} to make's arguments to build for it. The
 # compiler is this machine's, whichever one Debian used.
 kernel_make_args()
 {
-	case $1 in
-	x86_64-*) make_args=(ARCH=x86_64 CC=gcc-12) ;;
-	i386-*) make_args=(ARCH=i386 CC=gcc-12) ;;
-	ppc64*)
-		make_args=(ARCH=powerpc CROSS_COMPILE=powerpc64le-linux-gnu-
-			CC=powerpc64le-linux-gnu-gcc-12)
-		;;
-	*) return 1 ;;
-	esac
+	local cross
+
+	cross=$(kernel_cross "$1")
+	make_args=(ARCH="$(kernel_arch "$1")" ${cross:+"CROSS_COMPILE=$cross"}
+		CC="${cross}gcc-12")
 	# Before 13 it cannot lay out what newer kernels on POWER trace functions
 	# with: then functions of these modules cannot be traced.
 	[[ $1 != ppc64le-* || $1 == *-6.1 ]] || make_args+=(CC_FLAGS_FTRACE=)

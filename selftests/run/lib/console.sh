@@ -15,11 +15,11 @@ run_console()
 	: >"$work/channel"
 	qemu+=(-chardev "file,id=channel,path=$work/channel")
 	if [ "$interactive" = 1 ]; then
-		qemu+=(-serial mon:stdio -serial chardev:channel)
+		qemu+=(-chardev stdio,id=console,mux=on,signal=off
+			-mon console "${serial[@]}")
 		"${qemu[@]}" | tee -- "$console" || :
 	else
-		qemu+=(-chardev stdio,id=console,signal=off
-			-serial chardev:console -serial chardev:channel)
+		qemu+=(-chardev stdio,id=console,signal=off "${serial[@]}")
 		run_group _piped_console "$work" "$timeout" "$quiet" \
 			</dev/null || :
 	fi
@@ -40,12 +40,14 @@ _piped_console()
 		sed -u '/^kdtl-vm: exit /,$d' # nobody wants to read on
 }
 
-# The first line of the channel is the guest's exit status, a compressed tar
-# archive of /out follows.
+# A line of the channel is the guest's exit status, a compressed tar archive of /out
+# follows. Before it there can be the kernel's messages.
 _guest_status()
 {
-	head -n 1 -- "$1/channel" | tr -d '\0' |
-		sed -n 's/^kdtl-vm: exit \([0-9][0-9]*\)$/\1/p'
+	LC_ALL=C sed -n '/^\x00*kdtl-vm: exit [0-9][0-9]*$/ {
+		s/.* //p
+		q
+	}' "$1/channel"
 }
 
 console_files()
@@ -53,7 +55,7 @@ console_files()
 	local work=$1 out=$2
 
 	[ -n "$(_guest_status "$work")" ] || return 0
-	tail -n +2 -- "$work/channel" >"$work/out.tgz"
+	LC_ALL=C sed '0,/^\x00*kdtl-vm: exit [0-9]*$/d' "$work/channel" >"$work/out.tgz"
 	[ -s "$work/out.tgz" ] || return 0
 	tar -x -z -f "$work/out.tgz" -C "$out" --no-same-owner || {
 		say "what the guest left in /out did not arrive whole"

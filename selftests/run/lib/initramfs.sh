@@ -15,7 +15,11 @@ deb_tree()
 		return
 	fi
 	link=$deb_tree
-	apt_state bookworm "$arch"
+	# Debian 12 has no riscv64.
+	case $arch in
+	riscv64) apt_state trixie "$arch" ;;
+	*) apt_state bookworm "$arch" ;;
+	esac
 	version=$(apt_version "$package")
 	[ -n "$version" ] || die "the mirror has no $package for $arch"
 	deb_tree=$link@$version
@@ -46,7 +50,8 @@ initramfs_base()
 	root=$new_dir
 	mkdir -p "$root"/{bin,sbin,usr/bin,usr/sbin,lib/kdtl,lib/modules} \
 		"$root"/{proc,sys,dev,tmp,out,root,etc,kdtl-vm}
-	cp -- "$deb_tree/bin/busybox" "$root/bin/"
+	# In newer packages it lies in /usr/bin.
+	cp -- "$(find "$deb_tree/" -path '*/bin/busybox')" "$root/bin/"
 	initramfs_pack "$root" >"$initramfs_base.$$"
 	mv -- "$initramfs_base.$$" "$initramfs_base"
 	rm -rf -- "$root"

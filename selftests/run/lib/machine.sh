@@ -18,21 +18,34 @@ x86_threads()
 	fi
 }
 
+# machine_qemu TARGET: the name of its emulator.
+machine_qemu()
+{
+	case $1 in
+	ppc64le-*) echo qemu-system-ppc64 ;;
+	arm64-*) echo qemu-system-aarch64 ;;
+	armhf-*) echo qemu-system-arm ;;
+	*) echo "qemu-system-${1%%-*}" ;;
+	esac
+}
+
 # machine TARGET ACCEL CPUS MEMORY ICOUNT: sets
 #   $qemu     the command, without kernel, initrd and serial ports
 #   $cmdline  the kernel's
 #   $channel  the guest's name of the second serial port
+#   $serial   how QEMU attaches the character devices console and channel
 machine()
 {
 	local target=$1 accel=$2 cpus=$3 memory=$4 icount=$5 cpu
 
 	# What tests read in the log must not have been overwritten by then.
 	cmdline="panic=-1 loglevel=4 log_buf_len=4M"
+	qemu=("$(machine_qemu "$target")")
+	serial=(-serial chardev:console -serial chardev:channel)
 	case $target in
 	x86_64-*)
 		channel=ttyS1
 		cmdline+=" console=ttyS0 no_timer_check"
-		qemu=(qemu-system-x86_64)
 		if $icount; then
 			# Exact: one virtual nanosecond is one instruction.
 			# See Documentation on measuring.
@@ -57,8 +70,7 @@ machine()
 		# To this kernel it is an error that pseries has little NVRAM.
 		cmdline+=" console=hvc0 loglevel=3"
 		# TCG has none of the mitigations that pseries announces.
-		qemu=(qemu-system-ppc64 -cpu power9
-			-machine "pseries,x-vof=on,$(pseries_caps)")
+		qemu+=(-cpu power9 -machine "pseries,x-vof=on,$(pseries_caps)")
 		if $icount; then
 			# The time base has 512 ticks for 1,000 instructions.
 			qemu+=(-accel tcg,thread=single
@@ -68,7 +80,46 @@ machine()
 			qemu+=(-accel 'tcg,thread=multi')
 		fi
 		;;
+	i386-*)
+		channel=ttyS1
+		cmdline+=" console=ttyS0 no_timer_check"
+		qemu+=(-machine pc -cpu max -accel "tcg,thread=$(x86_threads)")
+		;;
+	arm64-* | armhf-* | riscv64-*)
+		# The board has one serial port, so the second is a PCI device.
+		serial=(-serial chardev:console -device "pci-serial,chardev=channel")
+		qemu+=(-accel tcg,thread=multi)
+		case $target in
+		arm64-*)
+			channel=ttyS0
+			cmdline+=" console=ttyAMA0"
+			qemu+=(-machine virt,gic-version=3 -cpu cortex-a57)
+			;;
+		armhf-*)
+			channel=ttyS0
+			cmdline+=" console=ttyAMA0"
+			qemu+=(-machine virt -cpu cortex-a15)
+			;;
+		riscv64-*)
+			channel=ttyS1
+			cmdline+=" console=ttyS0"
+			qemu+=(-machine virt)
+			;;
+		esac
+		;;
+	s390x-*)
+		# The line-mode console would convert the channel to EBCDIC. Without
+		# nokaslr the boot loader writes a line to it first.
+		channel=ttysclp0
+		cmdline+=" conmode=sclp nokaslr"
+		serial=(-device sclplmconsole,chardev=console
+			-device sclpconsole,chardev=channel)
+		qemu+=(-machine s390-ccw-virtio -cpu max -accel tcg,thread=multi)
+		;;
+	*) die "no machine for $target" ;;
 	esac
+	! $icount || [[ $target == x86_64-* || $target == ppc64le-* ]] ||
+		die "--icount: not for $target"
 	[[ $target != *-debug ]] || cmdline+=" kasan_multi_shot"
 	qemu+=(-smp "$cpus" -m "$memory" -nodefaults -no-user-config
 		-display none -vga none)

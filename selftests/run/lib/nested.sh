@@ -2,21 +2,22 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # A guest of a real hypervisor: QEMU's software emulation runs a stock kernel
-# (L1), which runs, with Linux's own KVM-HV, the machine that is asked for
-# (L2). Its dispatch trace log is written by that hypervisor. Needs the others.
+# (L1), which runs, with Linux's own KVM, the machine that is asked for (L2). On
+# POWER (KVM-HV) it writes L2's dispatch trace log, on x86-64 (kvm-amd) its steal
+# clock. Needs the others.
 
-# nested_machine KERNEL WORK CPUS MEMORY CMDLINE: L2 is to boot KERNEL with
+# nested_machine TARGET KERNEL WORK CPUS MEMORY CMDLINE: L2 is to boot KERNEL with
 # WORK/initrd; its two serial ports are handed through. All of L2's virtual
-# processors share the only one of L1, so they wait for each other. Its clock
-# counts instructions (250 a microsecond): were it the host's and that busy, L1's
-# timer would be due again before L2 has got anywhere, and each attempt is a
-# dispatch.
+# processors share the only one of L1, so they wait for each other. On POWER its
+# clock counts instructions (250 a microsecond): were it the host's and that busy,
+# L1's timer would be due again before L2 has got anywhere, and each attempt is a
+# dispatch. On x86-64 two virtual processors and such a clock hang.
 nested_machine()
 {
-	local kernel=$1 work=$2 cpus=$3 mem=$4 cmdline=$5 l1=$2/l1 l1_mem
+	local target=$1 kernel=$2 work=$3 cpus=$4 mem=$5 cmdline=$6 l1=$3/l1 l1_mem
 
-	capture "$scripts/kernel" ppc64le-6.1 modules
-	nested_base "$kernel" "$captured"
+	capture "$scripts/kernel" "$target" modules
+	nested_base "$target" "$kernel" "$captured"
 
 	mkdir -p -- "$l1/l2"
 	cp -- "$here/init-l1" "$l1/init"
@@ -36,33 +37,48 @@ nested_machine()
 	*[Gg]) l1_mem=$((${mem%?} * 1024 + 1536)) ;;
 	*) l1_mem=$((${mem%[Mm]} + 1536)) ;;
 	esac
-	qemu=(qemu-system-ppc64 -cpu power9 -smp 1 -m "${l1_mem}M"
-		-accel tcg,thread=single -icount shift=2,sleep=off
-		-machine "pseries,cap-nested-hv=true,x-vof=on,$(pseries_caps)"
-		-nodefaults -no-user-config -display none -vga none -no-reboot
-		-kernel "$kernel" -initrd "$work/l1-initrd"
-		-append "console=hvc0 panic=-1 oops=panic loglevel=3")
+	case $target in
+	ppc64le-*)
+		qemu=(qemu-system-ppc64 -cpu power9 -accel tcg,thread=single
+			-icount shift=2,sleep=off
+			-machine "pseries,cap-nested-hv=true,x-vof=on,$(pseries_caps)")
+		cmdline="console=hvc0"
+		;;
+	x86_64-*)
+		qemu=(qemu-system-x86_64 -cpu EPYC,+svm,+npt -accel tcg,thread=single
+			-machine pc)
+		cmdline="console=ttyS0 mitigations=off no_timer_check nokaslr"
+		;;
+	esac
+	qemu+=(-smp 1 -m "${l1_mem}M" -nodefaults -no-user-config -display none -vga none
+		-no-reboot -kernel "$kernel" -initrd "$work/l1-initrd"
+		-append "$cmdline panic=-1 oops=panic loglevel=3")
 }
 
-# nested_base KERNEL MODULES: what L1 starts with, apart from this run's share:
+# nested_base TARGET KERNEL MODULES: what L1 starts with, apart from this run's share:
 # its file in $nested_base. Keyed by the versions it is made of.
 nested_base()
 {
-	local kernel=$1 modules=$2 version link=$KDTL_CACHE/nested/qemu root
+	local target=$1 kernel=$2 modules=$3 version link=$KDTL_CACHE/nested/qemu root
+	local arch=ppc64el package=qemu-system-ppc kvm=kvm-hv
 
+	if [[ $target == x86_64-* ]]; then
+		arch=amd64 package=qemu-system-x86 kvm=kvm-amd
+		link+=-amd64
+	fi
 	if [ "${KDTL_UPDATE:-0}" != 0 ] || [ ! -d "$link" ]; then
-		apt_state bookworm ppc64el
-		version=$(apt_version qemu-system-ppc)
+		apt_state bookworm "$arch"
+		version=$(apt_version "$package")
 		[ -n "$version" ] ||
-			die "the mirror has no qemu-system-ppc for ppc64el"
+			die "the mirror has no $package for $arch"
 		if [ ! -d "$link@$version" ]; then
 			new_dir "$link@$version"
 			root=$new_dir
-			step "get QEMU for ppc64el and all it depends on" \
-				_nested_qemu "$root"
+			step "get QEMU for $arch and all it depends on" \
+				_nested_qemu "$root" "$package"
 			install_dir "$root" "$link@$version"
 		fi
-		ln -sfn -- "qemu@$version" "$link"
+		ln -sfn -- "${link##*/}@$version" "$link"
 	fi
 
 	version=$(basename -- "$(readlink -f -- "$link")")
@@ -70,11 +86,11 @@ nested_base()
 	[ ! -e "$nested_base" ] || return 0
 	new_dir "$nested_base"
 	root=$new_dir
-	initramfs_base ppc64el
+	initramfs_base "$arch"
 	cp -a -- "$link/." "$root/"
 	mkdir -p -- "$root/l2"
 	cp -- "$kernel" "$root/l2/vmlinux"
-	add_kmods "$root" "$modules" kvm-hv
+	add_kmods "$root" "$modules" "$kvm"
 	{
 		cat -- "$initramfs_base"
 		initramfs_pack "$root"
@@ -84,32 +100,42 @@ nested_base()
 	finished "$root"
 }
 
-# _nested_qemu DIR: QEMU's binary, the libraries it is linked with, and its
+# _nested_qemu DIR PACKAGE: QEMU's binary, the libraries it is linked with, and its
 # firmware, out of the hundred packages it depends on.
 _nested_qemu()
 {
-	local dir=$1 all=$1/all deb bin=usr/bin/qemu-system-ppc64
+	local dir=$1 package=$2 all=$1/all deb bin loader f
+	local firmware='usr/share/qemu/vof.bin' libs=lib/powerpc64le-linux-gnu
 
+	bin=usr/bin/qemu-system-ppc64 loader=lib64/ld64.so.2
+	if [ "$package" = qemu-system-x86 ]; then
+		bin=usr/bin/qemu-system-x86_64 loader=lib64/ld-linux-x86-64.so.2
+		libs=lib/x86_64-linux-gnu
+		firmware='usr/share/seabios/bios-256k.bin usr/share/qemu/kvmvapic.bin
+			usr/share/qemu/linuxboot_dma.bin'
+	fi
 	mkdir -p -- "$dir/deb/partial" "$all" || return
 	apt_retry install --download-only -o Dir::Cache::archives="$dir/deb" \
-		qemu-system-ppc || return
+		"$package" || return
 	for deb in "$dir"/deb/*.deb; do
 		dpkg -x "$deb" "$all" || return
 	done
 	mkdir -p -- "$dir/usr/bin" "$dir/usr/share/qemu" "$dir/lib64" || return
 	cp -- "$all/$bin" "$dir/usr/bin/" || return
-	cp -L -- "$all/usr/share/qemu/vof.bin" "$dir/usr/share/qemu/" || return
-	_link_closure "$all" "$dir" "$all/$bin" || return
-	cp -- "$(find "$all" -name ld64.so.2 -type f -print -quit)" \
-		"$dir/lib64/ld64.so.2" || return
+	for f in $firmware; do
+		cp -L -- "$all/$f" "$dir/usr/share/qemu/" || return
+	done
+	_link_closure "$all" "$dir/$libs" "$all/$bin" || return
+	cp -- "$(find "$all" -name "${loader##*/}" -type f -print -quit)" \
+		"$dir/$loader" || return
 	rm -rf -- "$all" "$dir/deb"
 }
 
-# _link_closure FROM TO ELF: the shared libraries that ELF is linked with, and
-# those that they are.
+# _link_closure FROM TO ELF: copy the shared libraries that ELF is linked with, and
+# those that they are, from below FROM to the folder TO.
 _link_closure()
 {
-	local from=$1 to=$2/lib/powerpc64le-linux-gnu name lib
+	local from=$1 to=$2 name lib
 
 	mkdir -p -- "$to" || return
 	readelf -d "$3" |

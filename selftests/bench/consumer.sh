@@ -14,7 +14,8 @@ from_module()
 	load bench_reader
 	for name in consume.kdtl consume.kdtl.single consume.kfifo \
 		consume.trace_ring_buffer produce.kdtl produce.kfifo \
-		produce.trace_ring_buffer wakeup.kdtl wakeup.floor; do
+		produce.trace_ring_buffer wakeup.kdtl wakeup.floor \
+		wait.cpus.1; do
 		result "$name" "$(said bench_reader "$name")" instructions
 	done
 	# Of what was read: 4 MiB in whole records.

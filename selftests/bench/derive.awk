@@ -97,6 +97,8 @@ END {
 	m = v["dispatch.kdtl_sched.masked"]
 	s = v["dispatch.kdtl_sched.stopped"]
 	i = v["dispatch.kdtl_sched.idle"]
+	cycles = v["native.l2.kdtl_sched.1"]
+	mhz = v["native.rate"]
 	peer = min(min(v["dispatch.ftrace"], v["dispatch.perf"]),
 		   min(v["dispatch.lttng"], v["dispatch.bpf_ringbuf"]))
 	if (p == "" || c == "" || w == "" || m == "" || s == "" || i == "") {
@@ -106,7 +108,18 @@ END {
 
 	goal("a dispatch, one session, to the record floor", "at most", 1.5,
 	     over(p, v["dispatch.record_floor"]))
-	goal("the same, to the cheapest complete peer", "at most", 0.5, over(p, peer))
+	nr = split("hot l1 l2", state, " ")
+	for (j = 1; j <= nr; j++) {
+		s1 = "native." state[j] "."
+		goal("the same in cycles, " state[j], "at most", 1.5,
+		     over(v[s1 "kdtl_sched.1"], v[s1 "record_floor"]))
+		goal("the same to the trace ring buffer, " state[j], "at most", 1,
+		     over(v[s1 "kdtl_sched.1"], v[s1 "trace_ring_buffer"]))
+		goal("each further session, cycles, " state[j], "at most",
+		     state[j] == "hot" ? 6 : state[j] == "l1" ? 8 : 15,
+		     over(v[s1 "kdtl_sched.8"] - v[s1 "kdtl_sched.1"], 7))
+	}
+	goal("a dispatch, one session, to the cheapest complete peer", "at most", 0.5, over(p, peer))
 	# A copy and a release store take 28.
 	goal("each further session, instructions", "at most", 28,
 	     over(v["dispatch.kdtl_sched.8"] - p, 7))
@@ -114,6 +127,8 @@ END {
 	     over(v["bandwidth.kdtl"], v["bandwidth.memread"]))
 	goal("from entry to reader, to irq_work and complete()", "at most", 1.1,
 	     over(w, v["wakeup.floor"]))
+	goal("an entry of the hypervisor at 80,000 a second, to Linux's vpa_dtl", "at most", 1.3,
+	     over(v["hv.entry.kdtl.80000"], v["hv.entry.vpa_dtl.80000"]))
 	goal("the hypervisor's entries without loss, to Linux's vpa_dtl", "at least", 1,
 	     over(v["hv.rate.kdtl"], v["hv.rate.vpa_dtl"]))
 	goal("the same, at a sudden rate", "at least", 1,
@@ -145,11 +160,19 @@ END {
 	hosts = 10000
 	cpus = 64
 	fleet("CPUs", n, hosts * cpus)
-	fleet("share of all cycles", percent(logged(256), many), percent(logged(256), many))
+	fleet("share of all cycles, one an instruction", percent(logged(256), many), percent(logged(256), many))
 	fleet("the same, in whole CPUs", sprintf("%.1f", n * logged(256) * many / hz),
 	      sprintf("%.0f", hosts * cpus * logged(256) * many / hz))
 	fleet("of these, for reading", sprintf("%.1f", n * (logged(256) - p) * many / hz),
 	      sprintf("%.0f", hosts * cpus * (logged(256) - p) * many / hz))
+	# Reading is sequential, so its instructions stand for cycles.
+	if (cycles != "" && mhz + 0) {
+		cold = cycles * many / (mhz * 1e6) + (logged(256) - p) * many / hz
+		fleet("share of the time, with cold caches", sprintf("%.2f %%", 100 * cold),
+		      sprintf("%.2f %%", 100 * cold))
+		fleet("the same, in whole CPUs", sprintf("%.1f", n * cold),
+		      sprintf("%.0f", hosts * cpus * cold))
+	}
 	fleet("entries a second", sprintf("%.2g", n * many), sprintf("%.2g", hosts * cpus * many))
 	fleet("written, and read, a second", sprintf("%.1f GB", n * many * entry / 1e9),
 	      sprintf("%.1f TB", hosts * cpus * many * entry / 1e12))

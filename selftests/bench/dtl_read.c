@@ -3,8 +3,7 @@
  * dtl_read cost | dtl_read COMMAND... - read debugfs powerpc/dtl/cpu-0
  *
  * cost: have kdtl_fake_hv write 80 entries, read them and add up all their words,
- * again and again.  Prints instructions for each entry, and for a read when there
- * is none.
+ * again and again.  Prints instructions for each entry.
  * COMMAND: run it, read every ms, and say on stderr how many entries there were.
  */
 #define _GNU_SOURCE
@@ -43,7 +42,7 @@ static size_t read_all(int fd)
 static void cost(int fd)
 {
 	int hv = open(FAKEHV, O_WRONLY);
-	uint64_t t, some = 0, none = 0;
+	uint64_t t, took = 0;
 
 	if (hv < 0)
 		err(1, "%s", FAKEHV);
@@ -53,14 +52,11 @@ static void cost(int fd)
 		t = ticks();
 		if (read_all(fd) != ENTRIES)
 			errx(1, "entries are missing");
-		some += ticks() - t;
-		t = ticks();
+		took += ticks() - t;
 		if (read_all(fd))
 			errx(1, "entries too many");
-		none += ticks() - t;
 	}
-	printf("%.1f %.0f\n", instructions(some) / (ROUNDS * ENTRIES),
-	       instructions(none) / ROUNDS);
+	printf("%.1f\n", instructions(took) / (ROUNDS * ENTRIES));
 }
 
 static int watch(int fd, char **argv)

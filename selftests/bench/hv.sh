@@ -16,7 +16,7 @@
 export LOOPS="${LOOPS:-200000000}"
 fake=/sys/kernel/debug/kdtl_fake_hv
 own=/sys/kernel/debug/kdtl_client_vpa/ctl
-rates='1000 10000 40000 80000 90000 200000 300000 400000 600000 800000 1000000 1500000'
+rates=${RATES:-'1000 10000 40000 80000 90000 200000 300000 400000 600000 800000 1000000 1500000'}
 
 calc()
 {
@@ -82,6 +82,7 @@ reader_nobody()
 reader_kdtl()
 {
 	load bench_kdtl pmu=kdtl_vpa aux_pages=512
+	[ "$nap" = no ] || sleep "$nap"
 	ns=$(work "$1") || die "work"
 	rmmod bench_kdtl
 	got=$(said bench_kdtl produced)
@@ -118,16 +119,40 @@ nobody_is()
 	awk -v column="$1" -v rate="$2" '$1 == rate { print $column }' /tmp/nobody
 }
 
-# idle NAME READER: a poll that finds nothing.
-idle()
+# rest NAME READER: what it costs while nothing is logged, and the timer interrupts.
+rest()
 {
 	LOOPS=$((LOOPS * 16))
 	measure nobody 0
 	alone=$ns ticks=$irqs
 	measure "$2" 0
 	LOOPS=$((LOOPS / 16))
-	result "hv.poll.$1" "$(calc %.0f "($ns - $alone) / ($irqs - $ticks)")" \
-		instructions
+	result "hv.rest.$1" "$(calc %.0f "($ns - $alone) * 1e9 / $ns")" instructions/s
+	result "hv.polls.$1.0" "$(calc %.0f "($irqs - $ticks) * 1e9 / $ns")" polls/s
+}
+
+timer_irqs()
+{
+	awk '$1 == "LOC:" { print $2; exit }' /proc/interrupts
+}
+
+# asleep SECONDS: timer interrupts while the CPU is idle.
+asleep()
+{
+	before=$(timer_irqs)
+	sleep "$1"
+	echo $(($(timer_irqs) - before))
+}
+
+# idle NAME: the timer interrupts that an idle CPU has for kdtl's sake.
+idle()
+{
+	asleep 4 >/dev/null
+	ticks=$(asleep 4)
+	load bench_kdtl pmu=kdtl_vpa aux_pages=512
+	irqs=$(asleep 4)
+	rmmod bench_kdtl
+	result "hv.polls.$1.idle" "$(calc %.0f "($irqs - $ticks) / 4")" polls/s
 }
 
 # sudden NAME READER: rates that start at once, until entries are lost.
@@ -177,12 +202,14 @@ rising()
 # log fails at one of them, which shows that losses are detected.
 guard()
 {
-	measure nobody 0
-	ticks=$irqs
 	load kdtl_vpa
-	measure kdtl 0
-	result hv.polls.kdtl.0 "$(calc %.0f "($irqs - $ticks) * 1e9 / $ns")" polls/s
+	rest kdtl kdtl
+	idle kdtl
 	lost kdtl 300000
+	# From an idle state.
+	nap=1
+	lost kdtl.idle 300000
+	nap=no
 	ramp=yes
 	lost kdtl 1000000
 	ramp=no
@@ -212,7 +239,7 @@ consume()
 	rmmod bench_reader
 }
 
-ramp=no
+ramp=no nap=no
 mkdir -p "${RESULTS%/*}"
 # shellcheck disable=SC2016 # for the other shell
 printf '#!/bin/sh\nexec sh %s/hv.sh work "$1" "$2"\n' "$BENCH" >"$BENCH/hv-work"
@@ -227,7 +254,8 @@ fi
 consume
 nobody
 load kdtl_vpa
-idle kdtl kdtl
+rest kdtl kdtl
+idle kdtl
 sudden kdtl kdtl
 rising kdtl kdtl
 rmmod kdtl_vpa
@@ -237,14 +265,14 @@ rising kdtl.4096 kdtl
 rmmod kdtl_vpa
 if [ -e "$BENCH/mainline_dtl.ko" ]; then
 	insmod "$BENCH/mainline_dtl.ko" || die "mainline_dtl does not load"
-	idle vpa_dtl vpa_dtl
+	rest vpa_dtl vpa_dtl
 	sudden vpa_dtl vpa_dtl
 	rising vpa_dtl vpa_dtl
+	rest debugfs_dtl debugfs_dtl
 	sudden debugfs_dtl debugfs_dtl
 	rising debugfs_dtl debugfs_dtl
 	said=$("$BENCH/dtl_read" cost) || die "dtl_read"
-	result hv.consume.debugfs_dtl "${said% *}" instructions
-	result hv.poll.debugfs_dtl "${said#* }" instructions
+	result hv.consume.debugfs_dtl "$said" instructions
 else
 	skipped hv.*.vpa_dtl "Linux's own users of the log were not built"
 fi

@@ -15,16 +15,24 @@ BEGIN {
 	peer["consume.trace_ring_buffer"] = peer["consume.kfifo"] = 1
 	peer["consume.relay"] = peer["consume.perf"] = 1
 	# Linux's own readers of the hypervisor's log.
-	peer["hv.poll.vpa_dtl"] = peer["hv.poll.debugfs_dtl"] = 1
+	peer["hv.rest.vpa_dtl"] = peer["hv.rest.debugfs_dtl"] = 1
 	peer["hv.consume.debugfs_dtl"] = 1
 	peer["hv.sudden.vpa_dtl"] = peer["hv.rate.vpa_dtl"] = 1
 	peer["hv.entry.vpa_dtl.80000"] = 1
 }
 
-# Of hv.* the first two words; of hv.entry.WHO.RATE also the rate.
+# Of hv.* the first two words; of hv.entry.WHO.RATE also the rate. Of native.STATE.WHO.WHAT
+# all but WHO, which may have a number.
 {
 	kind = $1
-	if (split($1, word, ".") > 2 && word[1] == "hv") {
+	if ($1 ~ /^native\./) {
+		split($1, word, ".")
+		what = $1
+		sub(/^native\.[^.]*\.[^.]*(\.[0-9]+)?/, "", what)
+		kind = "native." word[2] what
+		floor_of[kind] = "native." word[2] ".record_floor" what
+		peer["native." word[2] ".trace_ring_buffer" what] = 1
+	} else if (split($1, word, ".") > 2 && word[1] == "hv") {
 		kind = word[1] "." word[2]
 		if (word[2] == "entry")
 			kind = kind "." word[split($1, word, ".")]

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Does an entry still cost the same? In instructions, counted exactly, so that a
-# change of a few per cent is seen on any machine.
+# Does an entry still cost the same, and a wake-up? In instructions, cache lines and
+# pages, counted exactly, so that a change of a few per cent is seen on any machine.
 #
 # shellcheck disable=SC2154,SC2317
 
@@ -23,19 +23,25 @@ value()
 	awk -F '\t' -v name="$1" '$1 == name { v = $2 } END { print v }' "$2"
 }
 
+# exceeds NAME FILE FACTOR OTHER FILE: is it more than that many times the other figure?
+exceeds()
+{
+	local is other
+
+	is=$(value "$1" "$2")
+	other=$(value "$4" "$5")
+	if [ -z "$is" ] || [ -z "$other" ]; then
+		die "no figure of $1 or of $4"
+	fi
+	echo "$1: $is, $4 in ${5##*/}: $other"
+	awk -v is="$is" -v factor="$3" -v other="$other" \
+		'BEGIN { exit !(is > factor * other) }'
+}
+
 # grown NAME RESULTS RECORDED: does it cost more than is allowed?
 grown()
 {
-	local is was
-
-	is=$(value "$1" "$2")
-	was=$(value "$1" "$3")
-	if [ -z "$is" ] || [ -z "$was" ]; then
-		die "no figure of $1"
-	fi
-	echo "$1: $is instructions, recorded: $was"
-	awk -v is="$is" -v was="$was" -v allowed="$allowed" \
-		'BEGIN { exit !(is > was * (1 + allowed / 100)) }'
+	exceeds "$1" "$2" "$(awk -v n="$allowed" 'BEGIN { print 1 + n / 100 }')" "$1" "$3"
 }
 
 as_recorded()
@@ -48,13 +54,35 @@ as_recorded()
 	fi
 }
 
+counted_by_hand()
+{
+	[ "$(value native.lines.hand "$results")" = 9.00 ] &&
+		[ "$(value native.pages.hand "$results")" = 4.00 ]
+}
+
 measure()
 {
-	make -s -C "$bench" OUTPUT="$work/bench" "$work/bench/pingpong" &&
+	make -s -C "$bench" OUTPUT="$work/bench" "$work/bench/pingpong" "$work/bench/lines.so" &&
 		cp -- "$bench"/*.sh "$work/bench/" &&
 		"$top/selftests/run/vm" "$target" --quiet --icount \
 			--modules "$captured" --add "$work/bench:/bench" \
-			--out "$work" -- env ROUNDS=5000 sh /bench/producer.sh guard
+			--plugin "$work/bench/lines.so,out=$work/counts,modules=on" --out "$work" -- \
+			"ROUNDS=5000 sh /bench/producer.sh guard && sh /bench/lines.sh" &&
+		awk -f "$bench/count.awk" "$work/marked" "$work/counts" >>"$work/results.tsv"
+}
+
+# What a wake-up takes, and a wait in sessions on one CPU and on many.
+waits()
+{
+	"$top/selftests/run/vm" "$target" --quiet --icount --append possible_cpus=64 \
+		--modules "$captured" --add "$work/bench:/bench" --out "$work/waits" -- \
+		sh /bench/wait.sh 64 guard
+}
+
+# at_most NAME FACTOR OTHER: in the results of waits.
+at_most()
+{
+	! exceeds "$1" "$work/waits/results.tsv" "$2" "$3" "$work/waits/results.tsv"
 }
 
 "$top/scripts/install-deps" demo
@@ -62,7 +90,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-cost.XXXXXX")
 partial "$work"
 capture "$top/scripts/build" "$target"
 
-plan 5
+plan 11
 ok "a dispatch is measured" measure
 results=$work/results.tsv
 recorded=$bench/recorded.tsv
@@ -72,9 +100,20 @@ ok "an entry costs no more than before" \
 	as_recorded dispatch.kdtl_sched.1 "$results" "$recorded"
 ok "one more session costs no more than before" \
 	as_recorded dispatch.kdtl_sched.2 "$results" "$recorded"
+ok "a dispatch touches no more cache lines than before" \
+	as_recorded native.lines.kdtl_sched.1 "$results" "$recorded"
+ok "one more session touches no more than before" \
+	as_recorded native.lines.kdtl_sched.2 "$results" "$recorded"
+# bench_hand() of bench_native.c.
+ok "lines and pages are counted as by hand" counted_by_hand
 # Without this the tests above would prove nothing.
 awk -F '\t' -v OFS='\t' -v allowed="$allowed" \
 	'{ $2 /= 1 + (allowed + 1) / 100; print }' "$results" >"$work/less.tsv"
 ok "growth by one per cent more than that is seen" \
 	grown dispatch.kdtl_sched.1 "$results" "$work/less.tsv"
+ok "a wake-up and waits are measured" waits
+ok "from an entry to its reader it takes hardly more than irq_work and complete()" \
+	at_most wakeup.kdtl 1.1 wakeup.floor
+ok "a wait does not look at each of the session's CPUs" \
+	at_most wait.cpus.64 1.05 wait.cpus.1
 finish

@@ -20,11 +20,12 @@
 #include <trace/events/sched.h>
 
 #include "../../../core/compat.h"
+#include "probe.h"
 #include "record.h"
 
 static char *what = "empty";
 module_param(what, charp, 0444);
-MODULE_PARM_DESC(what, "empty, record, relay, kfifo or ring_buffer (default empty)");
+MODULE_PARM_DESC(what, "empty (default), record, relay, kfifo, ring_buffer, or all: for bench_native");
 
 static unsigned int records = 65536;
 module_param(records, uint, 0444);
@@ -42,7 +43,7 @@ static int bench_nothing_init(void)
 	return 0;
 }
 
-static void bench_nothing_exit(void)
+static void bench_nothing(void)
 {
 }
 
@@ -110,6 +111,11 @@ static void bench_relay(void *data, bool preempt, struct task_struct *prev,
 	__relay_write(bench_chan, &r, sizeof(r));
 }
 
+static void bench_relay_reset(void)
+{
+	relay_reset(bench_chan);
+}
+
 static struct dentry *bench_relay_create(const char *name, struct dentry *parent,
 					 umode_t mode, struct rchan_buf *buf,
 					 int *is_global)
@@ -153,6 +159,14 @@ static void bench_kfifo(void *data, bool preempt, struct task_struct *prev,
 
 	bench_record_fill(&r, prev, next, prev_state);
 	kfifo_in(this_cpu_ptr(&bench_fifo), &r, sizeof(r));
+}
+
+static void bench_kfifo_reset(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		kfifo_reset(per_cpu_ptr(&bench_fifo, cpu));
 }
 
 static void bench_kfifo_exit(void)
@@ -212,21 +226,32 @@ static void bench_ring_buffer_exit(void)
 
 /* -------------------------------------------------------------------------------- */
 
-struct bench_kind {
-	const char	*name;
-	void		(*probe)(void *data, bool preempt, struct task_struct *prev,
-				 struct task_struct *next, unsigned int prev_state);
-	int		(*init)(void);
-	void		(*exit)(void);
+static const struct bench_kind bench_kinds[] = {
+	{ "empty", bench_empty, bench_nothing_init, bench_nothing, bench_nothing },
+	{ "record", bench_record, bench_record_init, bench_nothing, bench_record_exit },
+	{ "relay", bench_relay, bench_relay_init, bench_relay_reset, bench_relay_exit },
+	{ "kfifo", bench_kfifo, bench_kfifo_init, bench_kfifo_reset, bench_kfifo_exit },
+	{ "ring_buffer", bench_ring_buffer, bench_ring_buffer_init, bench_nothing,
+	  bench_ring_buffer_exit },
 };
 
-static const struct bench_kind bench_kinds[] = {
-	{ "empty", bench_empty, bench_nothing_init, bench_nothing_exit },
-	{ "record", bench_record, bench_record_init, bench_record_exit },
-	{ "relay", bench_relay, bench_relay_init, bench_relay_exit },
-	{ "kfifo", bench_kfifo, bench_kfifo_init, bench_kfifo_exit },
-	{ "ring_buffer", bench_ring_buffer, bench_ring_buffer_init, bench_ring_buffer_exit },
-};
+/**
+ * bench_kind_find() - for a module that calls the probes itself
+ * @name: what=
+ *
+ * Return: what it is made of; NULL if there is no such thing.
+ */
+const struct bench_kind *bench_kind_find(const char *name)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(bench_kinds); i++) {
+		if (!strcmp(bench_kinds[i].name, name))
+			return &bench_kinds[i];
+	}
+	return NULL;
+}
+EXPORT_SYMBOL_GPL(bench_kind_find);
 
 static const struct bench_kind *bench_kind;
 static struct tracepoint *bench_tp;
@@ -237,19 +262,43 @@ static void bench_find_tp(struct tracepoint *tp, void *priv)
 		bench_tp = tp;
 }
 
-static int __init bench_probe_init(void)
+/* With what=all. */
+static int bench_all_init(void)
 {
 	int i, err;
 
 	for (i = 0; i < ARRAY_SIZE(bench_kinds); i++) {
-		if (!strcmp(bench_kinds[i].name, what))
-			bench_kind = &bench_kinds[i];
+		err = bench_kinds[i].init();
+		if (err) {
+			while (i--)
+				bench_kinds[i].exit();
+			return err;
+		}
 	}
-	if (!bench_kind || !is_power_of_2(records) || records < BENCH_SUBBUFS) {
+	return 0;
+}
+
+static void bench_all_exit(void)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(bench_kinds); i++)
+		bench_kinds[i].exit();
+}
+
+static int __init bench_probe_init(void)
+{
+	const bool all = !strcmp(what, "all");
+	int err;
+
+	bench_kind = bench_kind_find(what);
+	if ((!bench_kind && !all) || !is_power_of_2(records) || records < BENCH_SUBBUFS) {
 		pr_err("what=%s records=%u: no such thing, or no power of two from %d\n",
 		       what, records, BENCH_SUBBUFS);
 		return -EINVAL;
 	}
+	if (all)
+		return bench_all_init();
 	for_each_kernel_tracepoint(bench_find_tp, NULL);
 	if (!bench_tp) {
 		pr_err("this kernel has no sched_switch tracepoint\n");
@@ -267,6 +316,10 @@ static int __init bench_probe_init(void)
 
 static void __exit bench_probe_exit(void)
 {
+	if (!bench_kind) {
+		bench_all_exit();
+		return;
+	}
 	tracepoint_probe_unregister(bench_tp, bench_kind->probe, NULL);
 	tracepoint_synchronize_unregister();
 	bench_kind->exit();

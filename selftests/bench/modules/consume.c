@@ -113,8 +113,8 @@ static int bench_kdtl_read(struct kdtl_session *s, u64 (*read)(struct kdtl_sessi
 
 static int bench_consume_kdtl(void)
 {
-	struct kdtl_session *s = bench_reader_open(BENCH_BYTES >> PAGE_SHIFT,
-						   BENCH_BYTES, NULL);
+	struct kdtl_session *s = bench_reader_open(cpumask_of(BENCH_CPU),
+						   BENCH_BYTES >> PAGE_SHIFT, BENCH_BYTES, NULL);
 	unsigned long flags;
 	int err;
 	u64 t;

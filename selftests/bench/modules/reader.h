@@ -11,13 +11,14 @@ extern struct kdtl_pmu bench_source;
 /* One CPU is measured: with -icount there is no other. */
 #define BENCH_CPU	0
 
-struct kdtl_session *bench_reader_open(unsigned int aux_pages, unsigned int watermark,
-				       struct completion *done);
+struct kdtl_session *bench_reader_open(const struct cpumask *cpus, unsigned int aux_pages,
+				       unsigned int watermark, struct completion *done);
 
 /* Log "name value": ticks for one of @nr, to a tenth. */
 void bench_result(const char *name, u64 ticks, u64 nr);
 
 int bench_consume(void);
 int bench_wakeup(void);
+int bench_wait(void);
 
 #endif /* _KDTL_BENCH_READER_H */

@@ -19,12 +19,12 @@ struct kdtl_pmu bench_source = {
 	.tb_freq	= NSEC_PER_SEC,
 };
 
-struct kdtl_session *bench_reader_open(unsigned int aux_pages, unsigned int watermark,
-				       struct completion *done)
+struct kdtl_session *bench_reader_open(const struct cpumask *cpus, unsigned int aux_pages,
+				       unsigned int watermark, struct completion *done)
 {
 	const struct kdtl_session_attr attr = {
 		.pmu		= bench_source.name,
-		.cpus		= cpumask_of(BENCH_CPU),
+		.cpus		= cpus,
 		.aux_pages	= aux_pages,
 		.watermark	= watermark,
 		.done		= done,
@@ -62,6 +62,8 @@ static int __init bench_reader_init(void)
 	err = bench_consume();
 	if (!err)
 		err = bench_wakeup();
+	if (!err)
+		err = bench_wait();
 	if (err) {
 		pr_err("error %d\n", err);
 		kdtl_pmu_unregister(&bench_source);

@@ -125,7 +125,8 @@ int bench_wakeup(void)
 	int i, err = 0;
 
 	/* The smallest watermark: every entry wakes. */
-	bench_session = bench_reader_open(1, KDTL_ENTRY_SIZE, &bench_wake);
+	bench_session = bench_reader_open(cpumask_of(BENCH_CPU), 1, KDTL_ENTRY_SIZE,
+					  &bench_wake);
 	if (IS_ERR(bench_session))
 		return PTR_ERR(bench_session);
 	for (i = 0; i < ARRAY_SIZE(bench_wakers) && !err; i++)

@@ -1,0 +1,16 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# In the guest, under -icount, with $1 possible CPUs: what a kdtl_wait() takes in a
+# session on all of them. With another argument also what make check compares.
+
+# shellcheck source-path=SCRIPTDIR source=guest.sh
+. "$(dirname "$0")/guest.sh"
+
+mkdir -p "${RESULTS%/*}"
+load kdtl
+load bench_reader
+set -- "wait.cpus.$1" ${2:+wait.cpus.1 wakeup.kdtl wakeup.floor}
+for name; do
+	result "$name" "$(said bench_reader "$name")" instructions
+done

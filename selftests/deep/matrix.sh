@@ -71,10 +71,8 @@ with_clang()
 
 programs()
 {
-	local cross=''
-
-	[[ $target != ppc64le-* ]] || cross=powerpc64le-linux-gnu-
-	make -s -C "$top/selftests" OUTPUT="$work/programs" CROSS_COMPILE=$cross
+	make -s -C "$top/selftests" OUTPUT="$work/programs" \
+		CROSS_COMPILE="$(kernel_cross "$target")"
 }
 
 # The KTAP of each test is kept in $logs/TARGET.

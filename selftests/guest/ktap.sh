@@ -146,11 +146,27 @@ load()
 	ktap_loaded="$ktap_mod $ktap_loaded"
 }
 
+# need_modules NAME...: without them the tests are skipped.
+need_modules()
+{
+	for ktap_need; do
+		have_module "$ktap_need" || skip_all "no module $ktap_need"
+	done
+}
+
+# need_tracing: debugfs and tracefs; without tracefs the tests are skipped.
+need_tracing()
+{
+	[ -d /sys/kernel/debug/tracing ] || mount -t debugfs none /sys/kernel/debug 2>/dev/null
+	[ -d /sys/kernel/tracing/events ] ||
+		mount -t tracefs none /sys/kernel/tracing || skip_all "no tracefs"
+}
+
 # need NAME...: load them; without them the tests are skipped.
 need()
 {
 	for ktap_need; do
-		have_module "$ktap_need" || skip_all "no module $ktap_need"
+		need_modules "$ktap_need"
 		load "$ktap_need" || bail_out "$ktap_need does not load"
 	done
 }

@@ -49,15 +49,14 @@ why()
 	kdtl why --brief -n 1 "$@" "$work/load.data" 2>&1 | tr ' ' '\n' | sed -n "s/^$field=//p"
 }
 
-# about MS WANTED_NS PARTS: not more than so many hundredths away.
-about()
+# fits MS: as long as the hog's loop at least, and at most for as long as the service was late,
+# since the hog starts and exits, too, and the service's timer may be late.
+fits()
 {
-	awk -v got="$1" -v wanted="$2" -v parts="$3" 'BEGIN {
-		got *= 1e6
-		away = got > wanted ? got - wanted : wanted - got
-		exit !(got && away * 100 <= wanted * parts)
+	awk -v got="$1" -v least="$(truth hog 3)" -v most="$(truth service 5)" 'BEGIN {
+		exit !(got * 1e6 > least * 0.95 && got * 1e6 < most * 1.05)
 	}' && return
-	echo "$1 ms, should be about $2 ns"
+	echo "$1 ms, should be from $(truth hog 3) to $(truth service 5) ns"
 	return 1
 }
 
@@ -71,12 +70,12 @@ loads()
 who_waited()
 {
 	[ "$(why pid)" = "$(truth service 2)" ] && [ "$(why task)" = kdtl_service ] &&
-		about "$(why waited_ms)" "$(truth service 5)" 5
+		fits "$(why waited_ms)"
 }
 
 behind_whom()
 {
-	[ "$(why behind)" = kdtl_hog ] && about "$(why behind_ms)" "$(truth hog 3)" 5 &&
+	[ "$(why behind)" = kdtl_hog ] && fits "$(why behind_ms)" &&
 		kdtl why -a -n 1 "$work/load.data" |
 		grep "kdtl_hog ($(truth hog 2)) /kdtl_batch$"
 }
@@ -95,18 +94,24 @@ when_by_the_clock()
 		printf %09d $(((there - 200000000) % 1000000000)))")" = "$(truth service 2)" ]
 }
 
-# The kernel counts from when the quota has been used up, and the task leaves its CPU a little
-# later, ten times.
+# held_back MS: by the quota. The kernel counts from when it has been used up, and the task leaves
+# its CPU a little later, ten times. The times are rounded to three digits.
+held_back()
+{
+	awk -v got="$1" -v least="$(truth quota 3)" -v most="$(truth quota 4)" 'BEGIN {
+		exit !(got * 1e6 > least * 0.9 && got * 1e6 < most * 1.05)
+	}' && return
+	echo "$1 ms, should be from $(truth quota 3) to $(truth quota 4) ns"
+	return 1
+}
+
 was_it_the_quota()
 {
 	local sum
 
 	sum=$(kdtl why --brief -n 1000 --comm kdtl_quota "$work/load.data" |
 		sed -n 's/.* throttled_ms=\([^ ]*\) .*/\1/p' | awk '{ sum += $1 } END { print sum }')
-	echo "throttled for $sum ms"
-	awk -v sum="$sum" -v least="$(truth quota 3)" -v most="$(truth quota 4)" 'BEGIN {
-		exit !(sum * 1e6 > least * 0.9 && sum * 1e6 < most)
-	}' && kdtl why --comm kdtl_quota "$work/load.data" |
+	held_back "$sum" && kdtl why --comm kdtl_quota "$work/load.data" |
 		grep -q 'held back by the quota of its cgroup' &&
 		[ "$(why throttled_ms --comm kdtl_service)" = 0.000 ]
 }
@@ -141,10 +146,10 @@ report_says()
 
 	read -r -a row < <(report task "kdtl_service ($(truth service 2))") &&
 		echo "the service: ${row[*]}" &&
-		about "$(in_ms "${row[6]}")" "$(truth service 5)" 5 &&
-		[ "${row[7]}" = kdtl_hog ] && about "$(in_ms "${row[8]}")" "$(truth hog 3)" 5 &&
+		fits "$(in_ms "${row[6]}")" &&
+		[ "${row[7]}" = kdtl_hog ] && fits "$(in_ms "${row[8]}")" &&
 		read -r -a row < <(report cgroup /kdtl_quota) &&
-		echo "the quota: ${row[*]}" && about "$(in_ms "${row[3]}")" "$(truth quota 3)" 10
+		echo "the quota: ${row[*]}" && held_back "$(in_ms "${row[3]}")"
 }
 
 # The same in CSV, by other means: the longest wait, and the longest task behind it.
@@ -159,7 +164,7 @@ print(worst["pid"], int(worst["waited_ns"]) / 1e6, worst["behind"], int(worst["b
 	cat "$work/out"
 	read -r pid waited behind held cgroup <"$work/out" &&
 		[ "$pid $behind $cgroup" = "$(truth service 2) kdtl_hog /kdtl_web" ] &&
-		about "$waited" "$(truth service 5)" 5 && about "$held" "$(truth hog 3)" 5
+		fits "$waited" && fits "$held"
 }
 
 there_as_here()

@@ -167,7 +167,7 @@ bugs()
 
 labels()
 {
-	grep -rohE '\[(aux|user|vpa|wake)\.[A-Z]\]' "$@" | sort -u
+	grep -rohE '\[(aux|msg|user|vpa|wake)\.[A-Z]\]' "$@" | sort -u
 }
 
 same_labels()

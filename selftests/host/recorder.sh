@@ -70,7 +70,7 @@ crash()
 table()
 {
 	sed -n 's/^.*kdtl_recorder: //p' "$1" | awk '
-	/dispatches, oldest first$/ { n = 0; next }
+	/entries, oldest first$/ { n = 0; next }
 	/^asked for: end of table$/ && n { n = 0; next }
 	/: end of table$/ { last = n; for (i = 1; i <= n; i++) out[i] = row[i]; next }
 	/^[0-9]+:[0-9]+:[0-9]+\.[0-9]+ / { row[++n] = $0 }
@@ -100,7 +100,7 @@ title()
 {
 	[ "$how" = oops ] ||
 		grep -a 'Kernel panic - not syncing' "$work/console" || return
-	grep -a -E "kdtl_recorder: (panic|oops): the last 20000 ms of 4 CPUs, $lines of [0-9]+ dispatches" \
+	grep -a -E "kdtl_recorder: (panic|oops): the last 20000 ms of 4 CPUs, $lines of [0-9]+ entries" \
 		"$work/console"
 }
 

@@ -107,7 +107,7 @@ runs()
 		cd /lib/kdtl && insmod kdtl.ko && insmod kdtl_sched.ko &&
 			insmod late.ko && insmod longest.ko || exit
 		taskset 1 sh -c "while :; do :; done" &
-		taskset 1 nice -n 19 sh -c "while :; do :; done" &
+		taskset 1 sh -c "renice -n 19 -p \$\$ && while :; do :; done" &
 		until [ $(dmesg | grep -c "longest: [0-9]* ns on CPU") -ge 2 ]; do
 			usleep 100000
 		done

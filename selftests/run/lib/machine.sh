@@ -63,6 +63,9 @@ machine()
 			[[ $target != *-debug ]] || cpu=max,la57=off
 			qemu+=(-machine pc -cpu "$cpu"
 				-accel "tcg,thread=$(x86_threads)")
+			# It is: there is one. A kernel that does not trust it has a
+			# clock that stands still when a tick is late.
+			cmdline+=" tsc=reliable"
 		fi
 		;;
 	ppc64le-*)

@@ -71,7 +71,8 @@ measure()
 		awk -f "$bench/count.awk" "$work/marked" "$work/counts" >>"$work/results.tsv"
 }
 
-# What a wake-up takes, and a wait in sessions on one CPU and on many.
+# What a wake-up takes, a wait in sessions on one CPU and on many, and a look at the
+# steal clock.
 waits()
 {
 	"$top/selftests/run/vm" "$target" --quiet --icount --append possible_cpus=64 \
@@ -85,12 +86,22 @@ at_most()
 	! exceeds "$1" "$work/waits/results.tsv" "$2" "$3" "$work/waits/results.tsv"
 }
 
+# In a tick in which the hypervisor did not keep the CPU.
+looks_cheaply()
+{
+	local look
+
+	look=$(value steal.look "$work/waits/results.tsv")
+	echo "a look takes $look instructions"
+	[ "$look" -gt 0 ] && [ "$look" -le 20 ]
+}
+
 "$top/scripts/install-deps" demo
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-cost.XXXXXX")
 partial "$work"
 capture "$top/scripts/build" "$target"
 
-plan 11
+plan 12
 ok "a dispatch is measured" measure
 results=$work/results.tsv
 recorded=$bench/recorded.tsv
@@ -116,4 +127,5 @@ ok "from an entry to its reader it takes hardly more than irq_work and complete(
 	at_most wakeup.kdtl 1.1 wakeup.floor
 ok "a wait does not look at each of the session's CPUs" \
 	at_most wait.cpus.64 1.05 wait.cpus.1
+ok "a tick pays at most 20 instructions for kdtl_steal" looks_cheaply
 finish

@@ -560,7 +560,10 @@ static void steal_counted(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, kdtl_steal_init(), 0);
 }
 
-/* What a tick costs that finds nothing, through a pointer as tracepoints call it. */
+/*
+ * What a tick costs that finds nothing, through a pointer as tracepoints call it.  Only an
+ * emulator whose clock counts instructions can say: host/cost.sh looks at it.
+ */
 #define LOOKS		1000
 
 static void steal_cost(struct kunit *test)
@@ -583,8 +586,8 @@ static void steal_cost(struct kunit *test)
 		probe(NULL, 0);
 	looks = get_cycles() - looks;
 	local_irq_restore(flags);
-	kunit_info(test, "look cycles=%llu", (looks - empty) / LOOKS);
-	KUNIT_EXPECT_GT(test, looks, empty);
+	kunit_info(test, "look cycles=%lld", div_s64(looks - empty, LOOKS));
+	KUNIT_EXPECT_EQ(test, unread(s, CPU), 0ULL);
 }
 
 static int steal_suite_init(struct kunit_suite *suite)

@@ -341,9 +341,14 @@ static noinline void kdtl_vpa_refuse(struct kdtl_vpa_cpu *c, const struct kdtl_e
 	kdtl_pmu_lost(&kdtl_vpa_pmu, 1);
 }
 
-/* Hand out entries up to one whose time is wrong, together; return their number. */
-static unsigned int kdtl_vpa_put_all(struct kdtl_vpa_cpu *c, struct kdtl_pmu_cpu *here,
-				     const struct kdtl_entry *e, unsigned int nr)
+/*
+ * Hand out entries up to one whose time is wrong, and return their number: @together if
+ * the sinks need no more than to store them, or else one by one, since each may change
+ * what the sinks need.
+ */
+static __always_inline unsigned int kdtl_vpa_put(const bool together, struct kdtl_vpa_cpu *c,
+						 struct kdtl_pmu_cpu *here,
+						 const struct kdtl_entry *e, unsigned int nr)
 {
 	u64 tb, last = c->last_tb;
 	unsigned int i;
@@ -353,28 +358,14 @@ static unsigned int kdtl_vpa_put_all(struct kdtl_vpa_cpu *c, struct kdtl_pmu_cpu
 		if (!kdtl_vpa_time_ok(c, tb, last))
 			break;
 		last = tb;
-		kdtl_pmu_count(here, kdtl_vpa_kind(&e[i]), kdtl_entry_queued(&e[i]),
-			       kdtl_entry_ready(&e[i]), kdtl_entry_slept(&e[i]));
+		if (together)
+			kdtl_pmu_count(here, kdtl_vpa_kind(&e[i]), kdtl_entry_queued(&e[i]),
+				       kdtl_entry_ready(&e[i]), kdtl_entry_slept(&e[i]));
+		else
+			kdtl_fan_out(here, &e[i], kdtl_vpa_kind(&e[i]));
 	}
-	if (likely(i))
+	if (together && likely(i))
 		kdtl_sinks_store(here, e, i);
-	return i;
-}
-
-/* The same one by one, since each may change what the sinks need. */
-static unsigned int kdtl_vpa_put_each(struct kdtl_vpa_cpu *c, struct kdtl_pmu_cpu *here,
-				      const struct kdtl_entry *e, unsigned int nr)
-{
-	u64 tb, last = c->last_tb;
-	unsigned int i;
-
-	for (i = 0; i < nr; i++) {
-		tb = kdtl_entry_time(&e[i]);
-		if (!kdtl_vpa_time_ok(c, tb, last))
-			break;
-		last = tb;
-		kdtl_fan_out(here, &e[i], kdtl_vpa_kind(&e[i]));
-	}
 	return i;
 }
 
@@ -386,9 +377,9 @@ static void kdtl_vpa_hand_out(struct kdtl_vpa_cpu *c, const struct kdtl_entry *e
 
 	for (; nr; e += done, nr -= done) {
 		if (likely(kdtl_sinks_take(here, kdtl_pmu_mask(&kdtl_vpa_pmu), nr)))
-			done = kdtl_vpa_put_all(c, here, e, nr);
+			done = kdtl_vpa_put(true, c, here, e, nr);
 		else
-			done = kdtl_vpa_put_each(c, here, e, nr);
+			done = kdtl_vpa_put(false, c, here, e, nr);
 		if (likely(done)) {
 			c->last_tb = kdtl_entry_time(&e[done - 1]);
 			c->theirs = false;

@@ -118,6 +118,10 @@ END {
 		goal("each further session, cycles, " state[j], "at most",
 		     state[j] == "hot" ? 6 : state[j] == "l1" ? 8 : 15,
 		     over(v[s1 "kdtl_sched.8"] - v[s1 "kdtl_sched.1"], 7))
+		if (v[s1 "record_floor.8"] != "")
+			goal("the same to a further record of the floor, " state[j], "at most", 1.5,
+			     over(v[s1 "kdtl_sched.8"] - v[s1 "kdtl_sched.1"],
+				  v[s1 "record_floor.8"] - v[s1 "record_floor"]))
 	}
 	goal("a dispatch, one session, to the cheapest complete peer", "at most", 0.5, over(p, peer))
 	# A copy and a release store take 28.

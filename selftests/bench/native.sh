@@ -86,8 +86,7 @@ native()
 	say "measure: native, $native_boots boots"
 	capture "$top/scripts/kernel" um-7.2 vmlinuz
 	linux=$captured
-	# On hardware a short memcpy() is a few stores, too, and no call.
-	capture "$top/scripts/build" um-7.2 KCFLAGS=-fbuiltin CONFIG_KDTL_EXAMPLES= \
+	capture "$top/scripts/build" um-7.2 CONFIG_KDTL_EXAMPLES= \
 		CONFIG_KDTL_SELFTESTS= CONFIG_KDTL_BENCH=m
 	modules=$captured
 	_native_initrd "$out/native.initrd"

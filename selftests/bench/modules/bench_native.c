@@ -107,6 +107,7 @@ static const struct bench_case bench_cases[] = {
 	{ "empty_probe", "empty" },
 	{ "stamp", "stamp" },
 	{ "record_floor", "record" },
+	{ "record_floor.8", "records" },
 	{ "relay", "relay" },
 	{ "kfifo", "kfifo" },
 	{ "trace_ring_buffer", "ring_buffer" },

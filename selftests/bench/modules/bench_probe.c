@@ -25,7 +25,7 @@
 
 static char *what = "empty";
 module_param(what, charp, 0444);
-MODULE_PARM_DESC(what, "empty (default), record, relay, kfifo, ring_buffer, or all: for bench_native");
+MODULE_PARM_DESC(what, "empty (default), record, records, relay, kfifo, ring_buffer, or all: for bench_native");
 
 static unsigned int records = 65536;
 module_param(records, uint, 0444);
@@ -49,19 +49,21 @@ static void bench_nothing(void)
 
 /* ---------------------------------------------------- record: a record's floor */
 
+#define BENCH_RINGS	8
+
 /* A ring that overwrites: one mask, no test for room, one release. */
 struct bench_ring {
 	struct bench_record	*base;
 	unsigned long		head;
 };
 
-static DEFINE_PER_CPU(struct bench_ring, bench_ring);
+static DEFINE_PER_CPU(struct bench_ring [BENCH_RINGS], bench_rings);
 static u64 bench_mask __read_mostly;
 
 static void bench_record(void *data, bool preempt, struct task_struct *prev,
 			 struct task_struct *next, unsigned int prev_state)
 {
-	struct bench_ring *ring = this_cpu_ptr(&bench_ring);
+	struct bench_ring *ring = this_cpu_ptr(bench_rings);
 	const unsigned long head = ring->head;
 
 	bench_record_fill(&ring->base[head & bench_mask], prev, next, prev_state);
@@ -69,30 +71,67 @@ static void bench_record(void *data, bool preempt, struct task_struct *prev,
 	smp_store_release(&ring->head, head + 1);
 }
 
-static void bench_record_exit(void)
+static void bench_rings_exit(void)
 {
-	int cpu;
+	int cpu, i;
 
-	for_each_possible_cpu(cpu)
-		vfree(per_cpu_ptr(&bench_ring, cpu)->base);
+	for_each_possible_cpu(cpu) {
+		for (i = 0; i < BENCH_RINGS; i++) {
+			vfree(per_cpu(bench_rings, cpu)[i].base);
+			per_cpu(bench_rings, cpu)[i].base = NULL;
+		}
+	}
+}
+
+static int bench_rings_init(unsigned int nr)
+{
+	const size_t size = array_size(records, sizeof(struct bench_record));
+	struct bench_ring *ring;
+	int cpu, i;
+
+	bench_mask = records - 1;
+	for_each_possible_cpu(cpu) {
+		ring = per_cpu(bench_rings, cpu);
+		for (i = 0; i < nr; i++) {
+			if (!ring[i].base)
+				ring[i].base = vzalloc_node(size, cpu_to_node(cpu));
+			if (!ring[i].base) {
+				bench_rings_exit();
+				return -ENOMEM;
+			}
+		}
+	}
+	return 0;
 }
 
 static int bench_record_init(void)
 {
-	int cpu;
+	return bench_rings_init(1);
+}
 
-	bench_mask = records - 1;
-	for_each_possible_cpu(cpu) {
-		struct bench_ring *ring = per_cpu_ptr(&bench_ring, cpu);
+/* ------------------------------------- records: the floor of each further record */
 
-		ring->base = vzalloc_node(array_size(records, sizeof(*ring->base)),
-					  cpu_to_node(cpu));
-		if (!ring->base) {
-			bench_record_exit();
-			return -ENOMEM;
-		}
+/* The same record into each ring, which is what sessions between them need at least. */
+static void bench_records(void *data, bool preempt, struct task_struct *prev,
+			  struct task_struct *next, unsigned int prev_state)
+{
+	struct bench_ring *ring = this_cpu_ptr(bench_rings);
+	struct bench_ring *const end = ring + BENCH_RINGS;
+	struct bench_record r;
+
+	bench_record_fill(&r, prev, next, prev_state);
+	for (; ring < end; ring++) {
+		const unsigned long head = ring->head;
+
+		ring->base[head & bench_mask] = r;
+		/* As above. */
+		smp_store_release(&ring->head, head + 1);
 	}
-	return 0;
+}
+
+static int bench_records_init(void)
+{
+	return bench_rings_init(BENCH_RINGS);
 }
 
 /* ------------------------------------------------------------------------ relay */
@@ -228,7 +267,8 @@ static void bench_ring_buffer_exit(void)
 
 static const struct bench_kind bench_kinds[] = {
 	{ "empty", bench_empty, bench_nothing_init, bench_nothing, bench_nothing },
-	{ "record", bench_record, bench_record_init, bench_nothing, bench_record_exit },
+	{ "record", bench_record, bench_record_init, bench_nothing, bench_rings_exit },
+	{ "records", bench_records, bench_records_init, bench_nothing, bench_rings_exit },
 	{ "relay", bench_relay, bench_relay_init, bench_relay_reset, bench_relay_exit },
 	{ "kfifo", bench_kfifo, bench_kfifo_init, bench_kfifo_reset, bench_kfifo_exit },
 	{ "ring_buffer", bench_ring_buffer, bench_ring_buffer_init, bench_nothing,

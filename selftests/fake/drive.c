@@ -15,6 +15,7 @@
  *		"held CPU PID PREV MS" the same of one that was throttled for MS
  *		"idle CPU PREV"	the CPU becomes idle after PREV
  *		"later CPU N"	N s pass by the clock of the source, on all CPUs
+ *		"stop CPU N"	that clock stands still if N is 1, and runs if it is 0
  *		"stall CPU N"	delay the load's next N bursts, then make them at once
  *		"torn CPU N"	N entries with a wrong hash
  *		"raw CPU N"	N entries by kdtl_fake_raw, as far as there is room
@@ -137,6 +138,8 @@ static ssize_t drive_do_write(struct file *file, const char __user *from,
 		err = kdtl_fake_emit_task(cpu, KDTL_KIND_IDLE, 0, nr, 0);
 	else if (!strcmp(what, "later"))
 		kdtl_fake_later((u64)nr * NSEC_PER_SEC);
+	else if (!strcmp(what, "stop"))
+		kdtl_fake_stop(nr);
 	else if (!strcmp(what, "lost"))
 		err = kdtl_fake_lost(cpu, nr);
 	else if (!strcmp(what, "torn"))

@@ -19,9 +19,14 @@
 /* How far the source's clock is ahead of local_clock(), in ns. */
 static atomic64_t kdtl_fake_ahead = ATOMIC64_INIT(0);
 
+/* Where local_clock() was when the source's clock was stopped, or 0 while that runs. */
+static atomic64_t kdtl_fake_stopped = ATOMIC64_INIT(0);
+
 static u64 kdtl_fake_clock(struct kdtl_pmu *p)
 {
-	return local_clock() + atomic64_read(&kdtl_fake_ahead);
+	const u64 stopped = atomic64_read(&kdtl_fake_stopped);
+
+	return (stopped ?: local_clock()) + atomic64_read(&kdtl_fake_ahead);
 }
 
 static bool tasks;
@@ -236,6 +241,21 @@ void kdtl_fake_later(u64 ns)
 	atomic64_add(ns, &kdtl_fake_ahead);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_fake_later, KDTL_NS);
+
+/**
+ * kdtl_fake_stop() - stop the source's clock, or let it run
+ * @stop: stop it
+ *
+ * While it stands still only kdtl_fake_later() moves it, so what a test sees does not
+ * depend on how fast the machine is.
+ *
+ * Context: any.
+ */
+void kdtl_fake_stop(bool stop)
+{
+	atomic64_set(&kdtl_fake_stopped, stop ? local_clock() : 0);
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_fake_stop, KDTL_NS);
 
 /**
  * kdtl_fake_emit_torn() - entries that kdtl_fake_entry_seq() must reject

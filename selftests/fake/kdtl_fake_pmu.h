@@ -15,6 +15,7 @@ void kdtl_fake_emit_here(enum kdtl_kind kind, u32 queued, u32 ready, u32 slept);
 int kdtl_fake_lost(int cpu, u64 nr);
 int kdtl_fake_emit_task(int cpu, enum kdtl_kind kind, u32 pid, u32 prev, u32 wait);
 void kdtl_fake_later(u64 ns);
+void kdtl_fake_stop(bool stop);
 int kdtl_fake_emit_torn(int cpu, unsigned int nr);
 void kdtl_fake_entry_fill(struct kdtl_entry *e, enum kdtl_kind kind,
 			  u32 queued, u32 ready, u32 slept);

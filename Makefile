@@ -3,7 +3,8 @@
 # that begin with ##, in this order.
 
 ARCH	?= $(shell uname -m | sed -e s/i.86/x86/ -e s/ppc64.*/powerpc/	\
-	     -e s/aarch64/arm64/ -e s/s390x/s390/ -e s/armv.*/arm/)
+	     -e s/aarch64/arm64/ -e s/s390x/s390/ -e s/armv.*/arm/	\
+	     -e s/riscv64/riscv/)
 KDIR	?= /lib/modules/$(shell uname -r)/build
 
 # Out of tree there is no .config to ask.
@@ -79,8 +80,8 @@ install-fleet:
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/kdtl clients/sampler/fleet/kdtl.*
 
 ## demo         boot a VM and print which tasks waited for a CPU (ARCH=powerpc: as
-##              a guest of a real hypervisor; also arm64, s390, arm; PMU=kdtl_steal: a
-##              guest of KVM on x86); installs what is missing
+##              a guest of a real hypervisor; also arm64, s390, arm, riscv; PMU=kdtl_steal:
+##              a guest of KVM on x86); installs what is missing
 .PHONY: demo
 demo:
 	@scripts/demo $(ARCH) $(PMU)

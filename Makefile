@@ -80,7 +80,7 @@ install-fleet:
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/kdtl clients/sampler/fleet/kdtl.*
 
 ## demo         boot a VM and print which tasks waited for a CPU (ARCH=powerpc: as
-##              a guest of a real hypervisor; also arm64, s390, arm, riscv; PMU=kdtl_steal:
+##              a guest of a real hypervisor; also arm64, s390, arm, i386, riscv; PMU=kdtl_steal:
 ##              a guest of KVM on x86); installs what is missing
 .PHONY: demo
 demo:

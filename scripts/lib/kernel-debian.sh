@@ -7,20 +7,20 @@
 # The release of this machine's compiler, whose build tools run here.
 _debian_here=bookworm
 
-# debian_kernel TARGET stock|headers SUITE META: META is the meta-package that depends
-# on the present version.
+# debian_kernel TARGET SUITE META: META is the meta-package that depends on the present
+# version.
 debian_kernel()
 {
-	local target=$1 how=$2 suite=$3 meta=$4 arch package version release final
+	local target=$1 suite=$2 meta=$3 arch package version release final
 	local headers common kbuild parts=()
 
 	need_tool vm busybox xz
 	arch=$(kernel_deb_arch "$target")
 	apt_state "$suite" "$arch"
-	package=$(apt_dependency "$meta" 'linux-(image|headers)-[0-9].*') ||
+	package=$(apt_dependency "$meta" 'linux-image-[0-9].*') ||
 		die "the mirror has no $meta for $arch"
 	version=$(apt_version "$package")
-	release=${package#linux-*-}
+	release=${package#linux-image-}
 	final=$KDTL_CACHE/kernel/$target@$version
 	if [ ! -e "$final/version" ]; then
 		headers=linux-headers-$release
@@ -28,23 +28,20 @@ debian_kernel()
 			die "the mirror has no $headers for $arch:" \
 				"half-synced? try again later"
 		kbuild=$(apt_dependency "$headers" 'linux-kbuild-.*')
-		if [ "$how" = stock ]; then
-			# Newer headers are split into several packages.
-			mapfile -t parts < <(echo "$package"
-				apt_dependency "$package" 'linux-binary-[0-9].*'
-				apt_dependency "$package" 'linux-modules-[0-9].*') || :
-		fi
+		# Newer images are split into several packages.
+		mapfile -t parts < <(echo "$package"
+			apt_dependency "$package" 'linux-binary-[0-9].*'
+			apt_dependency "$package" 'linux-modules-[0-9].*') || :
 		rm -rf -- "$final"
 		partial "$final"
 		mkdir -p -- "$final"
 		step "get $headers" \
 			apt_unpack "$final/root" "$headers" "$common"
-		[ "${#parts[@]}" -eq 0 ] ||
-			step "get $package" apt_unpack "$final/root" "${parts[@]}"
+		step "get $package" apt_unpack "$final/root" "${parts[@]}"
 		_debian_tools "$target" "$release" "$version" "$kbuild" "$final" \
 			"$suite"
 		step "link headers, index modules" \
-			_debian_arrange "$final" "$release" "$how"
+			_debian_arrange "$final" "$release"
 		finished "$final"
 	fi
 	ln -sfn -- "${final##*/}" "$KDTL_CACHE/kernel/$target"
@@ -70,8 +67,7 @@ _debian_tools()
 	step "get $kbuild" apt_unpack "$dir/root" "$kbuild"
 }
 
-# _debian_arrange DIR RELEASE stock|headers: make DIR/{vmlinuz,kdir,modules,version}
-# from DIR/root.
+# _debian_arrange DIR RELEASE: make DIR/{vmlinuz,kdir,modules,version} from DIR/root.
 _debian_arrange()
 {
 	local dir=$1 release=$2 image kdir top
@@ -85,19 +81,17 @@ _debian_arrange()
 		ln -s "root/usr/src/${kdir##*/}" "$dir/kdir" || return
 	fi
 
-	if [ "$3" = stock ]; then
-		for image in "$dir"/root/{,usr/}{boot,lib/modules/"$release"}/vmlinu[xz]{,-"$release"}; do
-			[ ! -f "$image" ] || ln -sf "${image#"$dir/"}" "$dir/vmlinuz" || return
-		done
-		[ -e "$dir/vmlinuz" ] || return
-		top=$dir/root
-		[ -d "$top/lib/modules/$release/kernel" ] || top=$dir/root/usr
-		ln -s "${top#"$dir"/}" "$dir/modules" || return
-		rm -f -- "$top/lib/modules/$release/"{build,source} || return
-		# insmod in the guests needs them uncompressed.
-		find "$top/lib/modules" -name '*.ko.xz' -exec xz -d {} + || return
-		busybox depmod -b "$top" "$release" || return
-	fi
+	for image in "$dir"/root/{,usr/}{boot,lib/modules/"$release"}/vmlinu[xz]{,-"$release"}; do
+		[ ! -f "$image" ] || ln -sf "${image#"$dir/"}" "$dir/vmlinuz" || return
+	done
+	[ -e "$dir/vmlinuz" ] || return
+	top=$dir/root
+	[ -d "$top/lib/modules/$release/kernel" ] || top=$dir/root/usr
+	ln -s "${top#"$dir"/}" "$dir/modules" || return
+	rm -f -- "$top/lib/modules/$release/"{build,source} || return
+	# insmod in the guests needs them uncompressed.
+	find "$top/lib/modules" -name '*.ko.xz' -exec xz -d {} + || return
+	busybox depmod -b "$top" "$release" || return
 
 	echo "$release" >"$dir/version"
 }

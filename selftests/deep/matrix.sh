@@ -135,7 +135,7 @@ clang_fits()
 
 "$top/scripts/install-deps" test matrix
 mkdir -p -- "$logs"
-mapfile -t targets < <(kernel_targets stock headers prepared)
+mapfile -t targets < <(kernel_targets stock prepared)
 targets+=(x86_64-7.2-proxy)
 [ -z "${KDTL_TARGETS:-}" ] || read -r -a targets <<<"$KDTL_TARGETS"
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-matrix.XXXXXX")

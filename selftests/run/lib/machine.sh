@@ -29,6 +29,10 @@ machine_qemu()
 	esac
 }
 
+# An emulator has one TSC for all CPUs. A kernel that does not trust it has a clock that
+# stands still when a tick is late.
+trust_tsc=tsc=reliable
+
 # machine TARGET ACCEL CPUS MEMORY ICOUNT: sets
 #   $qemu     the command, without kernel, initrd and serial ports
 #   $cmdline  the kernel's
@@ -53,7 +57,7 @@ machine()
 			qemu+=(-machine pc,hpet=off -cpu qemu64
 				-accel tcg,thread=single
 				-icount 'shift=0,sleep=off')
-			cmdline+=" nokaslr norandmaps nowatchdog tsc=reliable"
+			cmdline+=" nokaslr norandmaps nowatchdog $trust_tsc"
 		elif [ "$accel" = kvm ]; then
 			qemu+=(-machine pc -cpu host -accel kvm)
 		else
@@ -63,9 +67,7 @@ machine()
 			[[ $target != *-debug ]] || cpu=max,la57=off
 			qemu+=(-machine pc -cpu "$cpu"
 				-accel "tcg,thread=$(x86_threads)")
-			# It is: there is one. A kernel that does not trust it has a
-			# clock that stands still when a tick is late.
-			cmdline+=" tsc=reliable"
+			cmdline+=" $trust_tsc"
 		fi
 		;;
 	ppc64le-*)
@@ -85,7 +87,7 @@ machine()
 		;;
 	i386-*)
 		channel=ttyS1
-		cmdline+=" console=ttyS0 no_timer_check"
+		cmdline+=" console=ttyS0 no_timer_check $trust_tsc"
 		qemu+=(-machine pc -cpu max -accel "tcg,thread=$(x86_threads)")
 		;;
 	arm64-* | armhf-* | riscv64-*)

@@ -21,7 +21,7 @@
 #include <stdbool.h>
 
 #include "../../../api/include/uapi/linux/kdtl.h"
-#include "../../must.h"
+#include "../../guest/must.h"
 
 #define PERF_RECORD_AUXTRACE	71
 #define MAGIC			"PERFILE2"

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Linux's vpa_dtl PMU as a module, to compare it with patches and without
+ *
+ * The driver is meant to be built in, so there is no way to unload it.
+ */
+#define pr_fmt(fmt) VPA_DTL ": " fmt
+
+#include <linux/preempt.h>
+#include <linux/rwsem.h>
+#include <asm/dtl.h>
+#include <asm/time.h>
+
+static bool no_memory;
+module_param(no_memory, bool, 0644);
+MODULE_PARM_DESC(no_memory, "there is no memory for a log");
+
+/* The kernel's own are not exported. */
+struct kmem_cache *dtl_cache;
+DECLARE_RWSEM(dtl_access_lock);
+
+u64 get_boot_tb(void)
+{
+	return 0;
+}
+
+/* Named in the PMU's attributes. */
+ssize_t power_events_sysfs_show(struct device *dev, struct device_attribute *attr,
+				char *page)
+{
+	struct perf_pmu_events_attr *e =
+		container_of(attr, struct perf_pmu_events_attr, attr);
+
+	return sysfs_emit(page, "event=0x%02llx\n", e->id);
+}
+
+/* As CONFIG_DEBUG_ATOMIC_SLEEP reports it, which Debian's kernel lacks. */
+void *shim_alloc(struct kmem_cache *cache, gfp_t gfp, int node)
+{
+	if (!IS_ENABLED(CONFIG_PREEMPT_COUNT))
+		pr_err("this kernel does not know what is atomic\n");
+	if (gfpflags_allow_blocking(gfp) && (preempt_count() || irqs_disabled()))
+		pr_err("an allocation that may sleep, in atomic context\n");
+	return no_memory ? NULL : kmem_cache_alloc_node_noprof(cache, gfp, node);
+}
+
+static int __init shim_init(void)
+{
+	int err;
+
+	/* As alloc_dtl_buffers() does: aligned to its size. */
+	dtl_cache = kmem_cache_create(VPA_DTL, DISPATCH_LOG_BYTES, DISPATCH_LOG_BYTES, 0,
+				      NULL);
+	if (!dtl_cache)
+		return -ENOMEM;
+	err = shim_vpa_dtl_init();
+	if (err)
+		kmem_cache_destroy(dtl_cache);
+	return err;
+}
+module_init(shim_init);
+
+MODULE_DESCRIPTION("kdtl test: Linux's own vpa_dtl PMU");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a module lacks that vpa-dtl.c, which is built into the kernel, uses. Its PMU
+ * is registered under another name, beside the kernel's own.
+ */
+#ifndef _KDTL_VPA_FIXES_SHIM_H
+#define _KDTL_VPA_FIXES_SHIM_H
+
+#include <linux/cleanup.h>
+#include <linux/module.h>
+#include <linux/perf_event.h>
+#include <linux/slab.h>
+#include <asm/kvm_guest.h>
+
+/* The driver defines it after these headers. */
+#undef pr_fmt
+
+/* Its key is not exported. An emulated machine is none of KVM's. */
+#define is_kvm_guest()	false
+
+u64 get_boot_tb(void);
+
+/* Reports an allocation that may sleep where it must not, and fails on demand. */
+void *shim_alloc(struct kmem_cache *cache, gfp_t gfp, int node);
+#undef kmem_cache_alloc_node
+#define kmem_cache_alloc_node(cache, gfp, node)	shim_alloc(cache, gfp, node)
+
+#define perf_pmu_register(pmu, name, type)	perf_pmu_register(pmu, VPA_DTL, type)
+
+#undef device_initcall
+#define device_initcall(fn)		int (*const shim_vpa_dtl_init)(void) = fn
+extern int (*const shim_vpa_dtl_init)(void);
+
+#endif /* _KDTL_VPA_FIXES_SHIM_H */

@@ -7,11 +7,12 @@
 _configs=$here/../selftests/run/configs
 
 # _fragments TARGET: ARCH-SERIES[-VARIANT] is made of base, ARCH and VARIANT. User-Mode
-# Linux lacks most of base.
+# Linux lacks most of base, and aux comes on top of debug.
 _fragments()
 {
 	[[ $1 == um-* ]] || echo "$_configs/base.config"
 	echo "$_configs/${1%%-*}.config"
+	[[ $1 != *-aux ]] || echo "$_configs/debug.config"
 	[[ $1 != *-*-* ]] || echo "$_configs/${1##*-}.config"
 }
 
@@ -23,12 +24,14 @@ _assembly_header()
 	[ ! -e "$header" ] || echo "$header"
 }
 
-# _patch TARGET: of its sources, if any.
+# _patch TARGET: of its sources, if any: the architecture's or the variant's.
 _patch()
 {
-	local patch=$_configs/${1%%-*}.patch
+	local patch
 
-	[ ! -e "$patch" ] || echo "$patch"
+	for patch in "$_configs/${1%%-*}.patch" "$_configs/${1##*-}.patch"; do
+		[ ! -e "$patch" ] || echo "$patch"
+	done
 }
 
 _config_key()

@@ -83,4 +83,9 @@ kernel_make_args()
 	# Before 13 it cannot lay out what newer kernels on POWER trace functions
 	# with: then functions of these modules cannot be traced.
 	[[ $1 != ppc64le-* || $1 == *-6.1 ]] || make_args+=(CC_FLAGS_FTRACE=)
+	# Newer kernels on s390 lie more than 2 GiB above their modules, and Debian 12's QEMU
+	# computes addresses at that distance wrong (larl). With this option modules load the
+	# addresses of per-CPU variables from memory.
+	[[ $1 != s390x-* || $1 == *-6.1 ]] ||
+		make_args+=(KCFLAGS=-DCONFIG_DEBUG_FORCE_WEAK_PER_CPU)
 }

@@ -41,7 +41,8 @@ _piped_console()
 }
 
 # A line of the channel is the guest's exit status, a compressed tar archive of /out
-# follows. Before it there can be the kernel's messages.
+# follows, and in a nested run one of the hypervisor's. Before it there can be the
+# kernel's messages.
 _guest_status()
 {
 	LC_ALL=C sed -n '/^\x00*kdtl-vm: exit [0-9][0-9]*$/ {
@@ -57,7 +58,7 @@ console_files()
 	[ -n "$(_guest_status "$work")" ] || return 0
 	LC_ALL=C sed '0,/^\x00*kdtl-vm: exit [0-9]*$/d' "$work/channel" >"$work/out.tgz"
 	[ -s "$work/out.tgz" ] || return 0
-	tar -x -z -f "$work/out.tgz" -C "$out" --no-same-owner || {
+	tar -x -z -i -f "$work/out.tgz" -C "$out" --no-same-owner || {
 		say "what the guest left in /out did not arrive whole"
 		return 0
 	}

@@ -6,8 +6,9 @@
 # POWER (KVM-HV) it writes L2's dispatch trace log, on x86-64 (kvm-amd) its steal
 # clock. Needs the others.
 
-# nested_machine TARGET KERNEL WORK CPUS MEMORY CMDLINE: L2 is to boot KERNEL with
-# WORK/initrd; its two serial ports are handed through. All of L2's virtual
+# nested_machine TARGET KERNEL WORK CPUS MEMORY CMDLINE L1: L2 is to boot KERNEL with
+# WORK/initrd; its two serial ports are handed through. L1, if not empty, is a line of
+# shell that runs L2 as "$@", with the files of WORK/root. All of L2's virtual
 # processors share the only one of L1, so they wait for each other. On POWER its
 # clock counts instructions (250 a microsecond): were it the host's and that busy,
 # L1's timer would be due again before L2 has got anywhere, and each attempt is a
@@ -20,6 +21,10 @@ nested_machine()
 	nested_base "$target" "$kernel" "$captured"
 
 	mkdir -p -- "$l1/l2"
+	if [ -n "$7" ]; then
+		cp -a -- "$work/root/." "$l1/"
+		printf '%s\n' "$7" >"$l1/l2/command"
+	fi
 	cp -- "$here/init-l1" "$l1/init"
 	ln -- "$work/initrd" "$l1/l2/initrd"
 	{
@@ -47,7 +52,7 @@ nested_machine()
 	x86_64-*)
 		qemu=(qemu-system-x86_64 -cpu EPYC,+svm,+npt -accel tcg,thread=single
 			-machine pc)
-		cmdline="console=ttyS0 mitigations=off no_timer_check nokaslr"
+		cmdline="console=ttyS0 mitigations=off no_timer_check nokaslr $trust_tsc"
 		;;
 	esac
 	qemu+=(-smp 1 -m "${l1_mem}M" -nodefaults -no-user-config -display none -vga none

@@ -26,7 +26,7 @@ says()
 
 # --- in a guest of KVM: each virtual CPU computes, so the hypervisor must choose --------
 
-ENTRIES=400
+ENTRIES=${ENTRIES:-400}
 
 # A line for each entry: cpu length looked time clock loads merged cut
 record()
@@ -45,6 +45,8 @@ record()
 			print number(2, 2), number(4, 4), number(24, 8), number(16, 8),
 				number(32, 8), number(44, 4), $44 % 2, int($44 / 2)
 		}' >/tmp/entries
+	# host/steal.sh compares them with what the hypervisor's kernel saw.
+	[ ! -d /out ] || cp /tmp/entries /out/steal.entries
 	is "$(wc -l </tmp/entries)" "$ENTRIES"
 }
 

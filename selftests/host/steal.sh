@@ -1,0 +1,195 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# kdtl_steal on both sides: kdtl(1) records in a KVM host when the threads of a guest's virtual
+# CPUs waited, while kdtl_steal records in the guest. Each entry there is one such wait, and
+# each wait of a tick or longer is in an entry.
+#
+# shellcheck disable=SC2016,SC2154,SC2317 # awk programs
+
+here=$(dirname -- "$(readlink -f -- "$0")")
+top=$(dirname -- "$(dirname -- "$here")")
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
+. "$top/scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
+. "$here/lib/ktap.sh"
+
+# Runs in the host, and there the guest ("$@").
+l1='
+	cd /lib/kdtl && insmod kdtl.ko && insmod kdtl_sched.ko && insmod kdtl_stream.ko &&
+		exec /programs/kdtl record -q -m 256 -o /out/host.data "$@"
+'
+
+# A tick of both kernels, in ns (CONFIG_HZ=250).
+tick=4000000
+
+kdtl()
+{
+	"$work/programs/kdtl" "$@"
+}
+
+nothing_lost()
+{
+	kdtl print "$work/host.data" 2>&1 | sed -n 1p | tee "$work/head"
+	grep -q ' source kdtl_sched: [0-9]* dispatches, 0 lost' "$work/head"
+}
+
+# The waits of a virtual CPU's thread as "H WHEN WAITED", and after them its entries, as
+# guest/steal.sh prints them: "G CPU LENGTH LOOKED TIME CLOCK LOADS MERGED CUT".
+both_sides()
+{
+	kdtl export --format csv --comm "CPU $1/KVM" "$work/host.data" | awk -F, '
+		NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
+		$column["waited_ns"] != "" {
+			print "H", $column["since_boot_ns"], $column["waited_ns"]
+		}'
+	awk -v cpu="$1" '$1 == cpu { print "G", $0 }' "$work/steal.entries"
+}
+
+# Which waits are in which entry. The clocks differ by a constant: each pair of an entry and a
+# wait of about the same length votes for one, and nearly all true pairs for the same. By that
+# constant a wait belongs to the first entry that was made after the middle of it: no look is
+# made during a wait. A line for each entry:
+#	E LENGTH WAITED WAITS LONG LOADS LONGEST
+# and "V VOTES NEXT": the votes for the constant, and for the best of the others.
+matched()
+{
+	both_sides "$1" | awk -v tick="$tick" '
+	function abs(x) { return x < 0 ? -x : x }
+	$1 == "H" { waits++; when[waits] = $2; waited[waits] = $3 }
+	$1 == "G" {
+		entries++
+		len[entries] = $3
+		looked[entries] = $4
+		time[entries] = $5
+		loads[entries] = $7
+	}
+	END {
+		for (i = 1; i <= entries; i++) {
+			for (k = 1; k <= waits; k++) {
+				if (len[i] < tick / 4 || abs(len[i] - waited[k]) > 100000)
+					continue
+				ms = int((time[i] - when[k]) / 1e6)
+				votes[ms]++
+				sum[ms] += time[i] - when[k]
+			}
+		}
+		for (ms in votes) {
+			if (votes[ms] > votes[best])
+				best = ms
+		}
+		if (!votes[best])
+			exit 1
+		for (ms in votes) {
+			if (abs(ms - best) > 1 && votes[ms] > next_best)
+				next_best = votes[ms]
+		}
+		offset = sum[best] / votes[best]
+		printf "V %d %d\n", votes[best], next_best
+		for (k = 1; k <= waits && when[k] - waited[k] / 2 + offset < looked[1]; k++)
+			;
+		for (i = 1; i <= entries; i++) {
+			total = number = long = longest = 0
+			for (; k <= waits && when[k] - waited[k] / 2 + offset < time[i]; k++) {
+				total += waited[k]
+				number++
+				long += waited[k] > tick
+				if (waited[k] > longest)
+					longest = waited[k]
+			}
+			printf "E %d %d %d %d %d %d\n", len[i], total, number, long, loads[i], longest
+		}
+	}' >"$work/matched.$1"
+}
+
+# check AWK: for both virtual CPUs, e.g. their lines in the form above.
+check()
+{
+	local cpu
+
+	for cpu in 0 1; do
+		awk -v tick="$tick" -v cpu="$cpu" "$1" "$work/matched.$cpu" || return
+	done
+}
+
+# Most pairs agree on how far the clocks are apart, and by chance few do.
+clocks_agree()
+{
+	matched 0 && matched 1 &&
+		check '$1 == "V" { votes = $2; chance = $3 }
+		$1 == "E" && $2 >= tick / 4 { long++ }
+		END {
+			printf "CPU %d: %d of %d entries agree, by chance %d\n", cpu, votes, long, chance
+			exit !(long > 100 && votes > long * 0.6 && chance < votes / 3)
+		}'
+}
+
+one_to_one()
+{
+	check '$1 == "E" { n++; single += $4 == 1 }
+		END {
+			printf "CPU %d: %d of %d entries are one wait\n", cpu, single, n
+			exit !(n > 100 && single > n * 0.9)
+		}'
+}
+
+# Had the guest missed a wait of a tick or longer, an entry would be shorter by as much, and
+# were an entry not a wait, longer. Only where the emulator itself was kept from running
+# between two readings of the clocks, both may differ by that.
+all_long_waits()
+{
+	check '$1 == "E" {
+			long += $5
+			inside += $5 && ($2 - $3 < tick && $3 - $2 < tick) ? $5 : 0
+			invented += $2 - $3 >= tick
+			n++
+		}
+		END {
+			printf "CPU %d: %d of %d waits over a tick found, %d entries without\n",
+				cpu, inside, long, invented
+			exit !(long > 50 && inside >= long * 0.97 && invented <= n * 0.03)
+		}'
+}
+
+# quantiles: how far entries of one wait are from it, in ns.
+quantiles()
+{
+	cat -- "$work"/matched.[01] |
+		awk '$1 == "E" && $4 == 1 { d = $2 - $3; print d < 0 ? -d : d }' | sort -n |
+		awk '{ d[NR] = $1 } END {
+			printf "lengths differ by %d ns (p50), %d (p90), %d (p99), %d (max)\n",
+				d[int((NR + 1) / 2)], d[int(NR * 0.9)], d[int(NR * 0.99)], d[NR]
+			exit !(d[int((NR + 1) / 2)] < '"$1"')
+		}'
+}
+
+same_sum()
+{
+	check '$1 == "E" { guest += $2; host += $3 }
+		END {
+			printf "CPU %d: guest %.3f ms, host %.3f ms\n", cpu, guest / 1e6, host / 1e6
+			exit !(host > 1e9 && guest > host * 0.98 && guest < host * 1.02)
+		}'
+}
+
+[ "${KDTL_QUICK:-0}" = 0 ] || skip_all "not in the quick run"
+"$top/scripts/install-deps" demo || skip_all "the machine's programs cannot be installed"
+work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-steal.XXXXXX")
+partial "$work"
+capture "$top/scripts/build" x86_64-6.1
+
+plan 8
+ok "kdtl builds" make -s -C "$top/selftests" OUTPUT="$work/programs" "$work/programs/kdtl"
+ok "a guest and its host record" "$top/selftests/run/vm" kvm-x86 --cpus 2 --timeout 1800 --quiet \
+	--modules "$captured" --add "$top/selftests:/selftests" --add "$work/programs:/programs" \
+	--out "$work" --l1 "$l1" -- sh /selftests/run/tests steal
+ok "the host lost nothing" nothing_lost
+ok "entries and waits agree how far the clocks are apart" clocks_agree
+ok "nearly all entries are one wait each" one_to_one
+ok "each wait of a tick or longer is in an entry of its length" all_long_waits
+ok "half of the lengths differ by less than 20 us" quantiles 20000
+ok "the sums are the same" same_sum
+for said in quantiles\ 20000 same_sum one_to_one; do
+	note_ktap "$($said | tr '\n' ';')"
+done
+finish

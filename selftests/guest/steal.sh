@@ -45,7 +45,7 @@ record()
 			print number(2, 2), number(4, 4), number(24, 8), number(16, 8),
 				number(32, 8), number(44, 4), $44 % 2, int($44 / 2)
 		}' >/tmp/entries
-	# host/steal.sh compares them with what the hypervisor's kernel saw.
+	# deep/steal.sh compares them with what the hypervisor's kernel saw.
 	[ ! -d /out ] || cp /tmp/entries /out/steal.entries
 	is "$(wc -l </tmp/entries)" "$ENTRIES"
 }

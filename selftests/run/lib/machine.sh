@@ -108,7 +108,9 @@ machine()
 		riscv64-*)
 			channel=ttyS1
 			cmdline+=" console=ttyS0"
-			qemu+=(-machine virt)
+			# With sstc Debian 12's emulator loses timers of a CPU, which then
+			# sleeps for ever.
+			qemu+=(-machine virt -cpu rv64,sstc=off)
 			;;
 		esac
 		;;

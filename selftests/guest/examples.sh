@@ -24,8 +24,10 @@ top()
 	awk -v pid="$1" '$1 == pid { print $2, $3 }' $debug/kdtl_top
 }
 
-# Two tasks share a CPU, from their first dispatch until they stop. Their waits are
-# those of schedstat, but for a few us a dispatch; on an emulated machine it is more.
+# Two tasks share a CPU, from their first dispatch until they stop. Their waits are those
+# of schedstat, but for a few us a dispatch; on an emulated machine it is more. schedstat
+# reads the clock a little earlier, and a host that is busy may halt the machine in between:
+# hence a twentieth of the time.
 top_agrees()
 {
 	pids=
@@ -44,8 +46,9 @@ top_agrees()
 		is "$1" "$nr" || status=1
 		awk -v top="$2" -v delay="$delay" -v nr="$nr" 'BEGIN {
 			differ = top - delay
+			most = nr * 100000 + delay / 20
 			print "# " top " ns of " nr " waits, run_delay " delay " ns"
-			exit differ < -nr * 100000 || differ > nr * 100000 || delay < 100000000
+			exit differ < -most || differ > most || delay < 100000000
 		}' || status=1
 	done
 	# shellcheck disable=SC2086 # several words

@@ -197,7 +197,7 @@ kunit()
 	[ $# -eq 0 ] || shift
 	# Debug kernels may have KUnit itself, which has the parameter.
 	if [ -d /sys/module/kunit ] || modprobe kunit 2>/dev/null; then
-		echo "$ktap_glob" >/sys/module/kunit/parameters/filter_glob 2>/dev/null
+		printf %s "$ktap_glob" >/sys/module/kunit/parameters/filter_glob 2>/dev/null
 	else
 		set -- "filter_glob=$ktap_glob" "$@"
 	fi

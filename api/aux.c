@@ -8,6 +8,7 @@
 #include <linux/mm.h>
 
 #include "../core/compat.h"
+#include "../core/raw.h"
 #include "reader.h"
 #include "request.h"
 
@@ -33,6 +34,21 @@ static noinline int kdtl_no_reader(struct kdtl_session *s, const char *what)
 	return -EINVAL;
 }
 
+/*
+ * The way of raw sessions, whose areas several readers share, and that of refusals.  It
+ * is behind the same look at no_reader, so that other sessions do not pay for it.
+ */
+static noinline ssize_t kdtl_peek_else(struct kdtl_session *s, int cpu, const void **span)
+{
+	struct kdtl_aux *aux = kdtl_session_aux(s, cpu);
+
+	if (!kdtl_session_raw(s) || s->layout.overwrite)
+		return kdtl_no_reader(s, "peek");
+	if (!span)
+		return kdtl_null_refuse(s, "kdtl_aux_peek", "span");
+	return aux ? kdtl_raw_peek(aux, span) : 0;
+}
+
 static __always_inline ssize_t kdtl_area_peek(struct kdtl_aux *aux, const void **span)
 {
 	u64 head, tail;
@@ -55,6 +71,18 @@ static noinline int kdtl_consume_refuse(struct kdtl_session *s, struct kdtl_aux 
 			    s->owner, cpu, bytes,
 			    kdtl_u64_read(&aux->shown) - kdtl_u64_read(&aux->tail));
 	return -EINVAL;
+}
+
+/* See kdtl_peek_else(). */
+static noinline int kdtl_consume_else(struct kdtl_session *s, int cpu, size_t bytes)
+{
+	struct kdtl_aux *aux = kdtl_session_aux(s, cpu);
+
+	if (!kdtl_session_raw(s) || s->layout.overwrite)
+		return kdtl_no_reader(s, "consume");
+	if (!aux)
+		return bytes ? -EINVAL : 0;
+	return kdtl_raw_consume(aux, bytes) ? kdtl_consume_refuse(s, aux, cpu, bytes) : 0;
 }
 
 static __always_inline int kdtl_area_consume(struct kdtl_session *s, struct kdtl_aux *aux,
@@ -112,7 +140,8 @@ int kdtl_reader_consume(struct kdtl_session *s, int cpu, size_t bytes)
  *
  * In overwrite mode the writer does not wait for a reader, so there is no span.
  *
- * Context: any.  Orders like an acquire: reads of the span come after it.
+ * Context: any, but with KDTL_SESSION_RAW not in NMI.  Orders like an acquire: reads of
+ * the span come after it.
  * Return:
  * * the length in bytes; 0 if there is nothing to read
  * * -EINVAL: @cpu is not one of the session's, the session is in overwrite mode or
@@ -124,7 +153,7 @@ ssize_t kdtl_aux_peek(struct kdtl_session *s, int cpu, const void **span)
 	if (!kdtl_session_has_cpu(s, cpu))
 		return kdtl_cpu_refuse(s, cpu, __func__, _RET_IP_);
 	if (data_race(s->no_reader))
-		return kdtl_no_reader(s, "peek");
+		return kdtl_peek_else(s, cpu, span);
 	if (unlikely(!span))
 		return kdtl_null_refuse(s, __func__, "span");
 	return kdtl_area_peek(kdtl_session_aux(s, cpu), span);
@@ -144,7 +173,8 @@ EXPORT_SYMBOL_NS_GPL(kdtl_aux_peek, KDTL_NS);
  * readers share a CPU, sooner or later one of them is refused: the other one has given
  * its span back.
  *
- * Context: any.  Orders like a release: reads of the span come before it.
+ * Context: any, but with KDTL_SESSION_RAW not in NMI.  Orders like a release: reads of
+ * the span come before it.
  * Return:
  * * 0; in case of an error nothing changes
  * * -EINVAL: @bytes is more than what is left of the last span, @cpu is not one of the
@@ -156,7 +186,7 @@ int kdtl_aux_consume(struct kdtl_session *s, int cpu, size_t bytes)
 	if (!kdtl_session_has_cpu(s, cpu))
 		return kdtl_cpu_refuse(s, cpu, __func__, _RET_IP_);
 	if (data_race(s->no_reader))
-		return kdtl_no_reader(s, "consume");
+		return kdtl_consume_else(s, cpu, bytes);
 	return kdtl_area_consume(s, kdtl_session_aux(s, cpu), cpu, bytes);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_aux_consume, KDTL_NS);
@@ -179,6 +209,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_aux_consume, KDTL_NS);
  *   only counts, or @s, @at or @lost is NULL
  * * -EBUSY: a merge, or that of kdtl_session_open(), is the session's only reader: see
  *   kdtl_merge_lost() and kdtl_span::lost
+ * * -EOPNOTSUPP: the session has KDTL_SESSION_RAW
  */
 int kdtl_aux_gap(struct kdtl_session *s, int cpu, size_t *at, u64 *lost)
 {
@@ -188,6 +219,8 @@ int kdtl_aux_gap(struct kdtl_session *s, int cpu, size_t *at, u64 *lost)
 
 	if (!kdtl_session_has_cpu(s, cpu))
 		return kdtl_cpu_refuse(s, cpu, __func__, _RET_IP_);
+	if (kdtl_session_raw(s))
+		return kdtl_raw_refuse(s, __func__);
 	if (data_race(s->no_reader))
 		return kdtl_no_reader(s, "gap");
 	if (!at || !lost)
@@ -262,6 +295,9 @@ static ssize_t kdtl_snapshot_try(struct kdtl_aux *aux, void *buf, u64 len, u64 *
  * while other CPUs are stopped, for instance from a panic notifier, whatever locks
  * the caller holds.
  *
+ * A session with KDTL_SESSION_RAW has bytes instead of entries, and only while no session
+ * on its PMU is started.  @missed is 0 then.
+ *
  * Context: any, NMI too; with CONFIG_GENERIC_ATOMIC64 (some 32-bit CPUs) not in NMI,
  * because there a read of 64 bits takes a lock.
  * Return:
@@ -269,6 +305,7 @@ static ssize_t kdtl_snapshot_try(struct kdtl_aux *aux, void *buf, u64 len, u64 *
  * * -EINVAL: @cpu is not one of the session's, the session is not in overwrite mode,
  *   or @s or @buf is NULL
  * * -EAGAIN: the writer overwrote everything during each of several copies
+ * * -EBUSY: a KDTL_SESSION_RAW session is started on the PMU
  */
 ssize_t kdtl_aux_snapshot(struct kdtl_session *s, int cpu, void *buf, size_t len,
 			  u64 *missed)
@@ -289,6 +326,8 @@ ssize_t kdtl_aux_snapshot(struct kdtl_session *s, int cpu, void *buf, size_t len
 	aux = kdtl_session_aux(s, cpu);
 	if (!aux)
 		return 0;
+	if (kdtl_session_raw(s))
+		return kdtl_raw_snapshot(aux, buf, len);
 
 	len = min_t(u64, kdtl_entries(len) * KDTL_ENTRY_SIZE, kdtl_snapshot_max(aux));
 	do {
@@ -310,7 +349,7 @@ static void kdtl_area_info(struct kdtl_session *s, struct kdtl_aux *aux,
 	info->source = s->pmu->name;
 	info->size = (u64)s->layout.nr_pages << PAGE_SHIFT;
 	info->watermark = s->layout.watermark;
-	info->tb_freq = s->pmu->tb_freq;
+	info->tb_freq = kdtl_session_raw(s) ? 0 : s->pmu->tb_freq;
 	info->tb_boot = s->pmu->tb_boot;
 	info->tasks = s->pmu->tasks;
 	if (!aux)
@@ -327,6 +366,9 @@ static void kdtl_area_info(struct kdtl_session *s, struct kdtl_aux *aux,
 		info->tail = start;
 	if ((s64)(info->head - start) < 0)
 		info->head = start;
+	info->online = READ_ONCE(aux->event) && !READ_ONCE(aux->error);
+	if (kdtl_session_raw(s))
+		return;
 	info->consumed = kdtl_entries(info->tail - start);
 	/* An entry that is consumed in part still counts as unread. */
 	info->unread = kdtl_entries(info->head - start) - info->consumed;
@@ -335,7 +377,6 @@ static void kdtl_area_info(struct kdtl_session *s, struct kdtl_aux *aux,
 		info->unread = min(info->unread, kdtl_entries(kdtl_snapshot_max(aux)));
 		info->lost = info->produced - info->consumed - info->unread;
 	}
-	info->online = READ_ONCE(aux->event) && !READ_ONCE(aux->error);
 }
 
 /* The sums over all areas. */
@@ -418,6 +459,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_mmap_flags, KDTL_NS);
  * * -EINVAL: @cpu is not one of the session's, or not loaded, or @vma is not
  *   as large as the area, or @s or @vma is NULL
  * * -ENOMEM: no memory for page tables
+ * * -EOPNOTSUPP: the session has KDTL_SESSION_RAW
  */
 int kdtl_aux_mmap(struct kdtl_session *s, int cpu, struct vm_area_struct *vma)
 {
@@ -430,6 +472,8 @@ int kdtl_aux_mmap(struct kdtl_session *s, int cpu, struct vm_area_struct *vma)
 		return kdtl_cpu_refuse(s, cpu, __func__, _RET_IP_);
 	if (!vma)
 		return kdtl_null_refuse(s, __func__, "vma");
+	if (kdtl_session_raw(s))
+		return kdtl_raw_refuse(s, __func__);
 	aux = kdtl_session_aux(s, cpu);
 	if (!aux || vma_pages(vma) != aux->nr_pages)
 		return -EINVAL;

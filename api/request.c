@@ -3,6 +3,7 @@
 #define pr_fmt(fmt) "kdtl: " fmt
 
 #include "../core/fanout.h"
+#include "../core/raw.h"
 #include "request.h"
 
 /**
@@ -78,7 +79,9 @@ int kdtl_vector_call(struct kdtl_session *s, const struct kdtl_vector *v,
 
 	if (err)
 		return err;
-	if (!kdtl_vector_is_now(s, verb->when))
+	if (kdtl_session_raw(s))
+		err = kdtl_raw_refuse(s, v->verb);
+	else if (!kdtl_vector_is_now(s, verb->when))
 		err = -EBUSY;
 	if (!err)
 		err = kdtl_vector_check(s, v, verb->check);
@@ -88,6 +91,14 @@ int kdtl_vector_call(struct kdtl_session *s, const struct kdtl_vector *v,
 		verb->apply(s, kdtl_vector_at(v, i));
 	kdtl_session_leave(s);
 	return err;
+}
+
+/* Say that a verb needs entries.  Returns -EOPNOTSUPP. */
+noinline int kdtl_raw_refuse(const struct kdtl_session *s, const char *verb)
+{
+	pr_warn_ratelimited("%s: %s: a session with KDTL_SESSION_RAW has bytes of %s, no entries\n",
+			    s->owner, verb, s->pmu->name);
+	return -EOPNOTSUPP;
 }
 
 /* Log that a request names an unknown set.  Returns -EINVAL. */

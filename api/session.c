@@ -15,6 +15,7 @@
 #include <linux/slab.h>
 
 #include "../core/compat.h"
+#include "../core/raw.h"
 #include "../core/session.h"
 #include "../core/source.h"
 #include "../core/tasks.h"
@@ -26,7 +27,7 @@
 #include "session.h"
 
 #define KDTL_SESSION_FLAGS	(KDTL_SESSION_OVERWRITE | KDTL_SESSION_PAUSE |	\
-				 KDTL_SESSION_NO_AUX)
+				 KDTL_SESSION_NO_AUX | KDTL_SESSION_RAW)
 
 /* 4 GiB with pages of 4 KiB, about as far as a watermark of 32 bits reaches. */
 #define KDTL_MAX_PAGES		(1U << 20)
@@ -43,6 +44,24 @@ static const char *kdtl_attr_needs_aux(const struct kdtl_session_attr *attr)
 	if (attr->watermark)
 		return "watermark";
 	return attr->min_wait ? "min_wait" : NULL;
+}
+
+/* What contradicts KDTL_SESSION_RAW; NULL: nothing. */
+static const char *kdtl_attr_needs_entries(const struct kdtl_session_attr *attr)
+{
+	if (!(attr->flags & KDTL_SESSION_RAW))
+		return attr->config ? "config without KDTL_SESSION_RAW" : NULL;
+	if (!attr->pmu)
+		return "KDTL_SESSION_RAW without the name of a PMU";
+	if (attr->flags & KDTL_SESSION_PAUSE)
+		return "KDTL_SESSION_RAW and KDTL_SESSION_PAUSE";
+	if (attr->flags & KDTL_SESSION_NO_AUX)
+		return "KDTL_SESSION_RAW and KDTL_SESSION_NO_AUX";
+	if (attr->mask)
+		return "KDTL_SESSION_RAW and a mask";
+	if (attr->period)
+		return "KDTL_SESSION_RAW and a period";
+	return attr->min_wait ? "KDTL_SESSION_RAW and min_wait" : NULL;
 }
 
 static bool kdtl_pages_valid(const char *owner, const char *what, unsigned int nr)
@@ -89,6 +108,12 @@ static int kdtl_attr_check(const char *owner, const struct kdtl_session_attr *at
 				    owner, needs);
 		return -EINVAL;
 	}
+	needs = kdtl_attr_needs_entries(attr);
+	if (needs) {
+		pr_warn_ratelimited("%s: %s: raw sessions have bytes of a PMU that they name, no entries\n",
+				    owner, needs);
+		return -EINVAL;
+	}
 	if (attr->msg_types & ~KDTL_MSG_TYPES) {
 		pr_warn_ratelimited("%s: msg_types=%#x: unknown bits, allowed are %#x\n",
 				    owner, attr->msg_types, (u32)KDTL_MSG_TYPES);
@@ -125,6 +150,8 @@ static void kdtl_session_free(struct kdtl_session *s)
 	free_cpumask_var(s->loaded);
 	free_cpumask_var(s->cpus);
 	mutex_destroy(&s->lock);
+	if (s->raw)
+		kdtl_raw_put(s->raw);
 	kfree(s);
 }
 
@@ -171,7 +198,7 @@ static struct kdtl_session *kdtl_session_alloc(const char *owner,
 	s->layout.nr_pages = aux_pages;
 	s->layout.watermark = attr->watermark ?: (u64)aux_pages << (PAGE_SHIFT - 1);
 	s->layout.overwrite = attr->flags & KDTL_SESSION_OVERWRITE;
-	s->no_reader = kdtl_reader_none(s);
+	s->no_reader = kdtl_reader_none(s) || attr->flags & KDTL_SESSION_RAW;
 	atomic64_set(&s->mem, sizeof(*s) + ((u64)attr->msg_pages << PAGE_SHIFT));
 
 	if (!zalloc_cpumask_var(&s->cpus, GFP_KERNEL) ||
@@ -201,6 +228,44 @@ free:
 	return NULL;
 }
 
+/* Find the source and hold it. */
+static int kdtl_session_find_pmu(struct kdtl_session *s,
+				 const struct kdtl_session_attr *attr)
+{
+	int err;
+
+	s->pmu = kdtl_source_get(attr->pmu);
+	if (!s->pmu) {
+		/* The name may come from user space, and must not add a line to the log. */
+		if (attr->pmu)
+			pr_warn_ratelimited("%s: no PMU \"%*pE\": is its module loaded?\n",
+					    s->owner, (int)strlen(attr->pmu), attr->pmu);
+		else
+			pr_warn_ratelimited("%s: no PMU at all: load kdtl_sched or kdtl_vpa\n",
+					    s->owner);
+		return -ENODEV;
+	}
+	err = kdtl_session_mask_check(s, attr->mask);
+	if (!err)
+		err = kdtl_source_attach(s->pmu);
+	if (err)
+		kdtl_source_put(s->pmu);
+	return err;
+}
+
+/* The same for a raw session, whose PMU need not be a source. */
+static int kdtl_session_find_raw(struct kdtl_session *s,
+				 const struct kdtl_session_attr *attr)
+{
+	struct kdtl_raw *raw = kdtl_raw_get(s->owner, attr->pmu, attr->config, &s->layout);
+
+	if (IS_ERR(raw))
+		return PTR_ERR(raw);
+	s->raw = raw;
+	s->pmu = &raw->source;
+	return 0;
+}
+
 /* @from is an address in the function that the log names. */
 static struct kdtl_session *kdtl_session_make(const struct kdtl_session_attr *attr,
 					      struct module *owner, void *from)
@@ -220,34 +285,17 @@ static struct kdtl_session *kdtl_session_make(const struct kdtl_session_attr *at
 		return ERR_PTR(-ENOMEM);
 	s->module = owner;
 
-	s->pmu = kdtl_source_get(attr->pmu);
-	if (!s->pmu) {
-		/* The name may come from user space, and must not add a line to the log. */
-		if (attr->pmu)
-			pr_warn_ratelimited("%s: no PMU \"%*pE\": is its module loaded?\n",
-					    s->owner, (int)strlen(attr->pmu), attr->pmu);
-		else
-			pr_warn_ratelimited("%s: no PMU at all: load kdtl_sched or kdtl_vpa\n",
-					    s->owner);
-		err = -ENODEV;
-		goto free;
+	err = attr->flags & KDTL_SESSION_RAW ? kdtl_session_find_raw(s, attr) :
+		kdtl_session_find_pmu(s, attr);
+	if (err) {
+		kdtl_session_free(s);
+		return ERR_PTR(err);
 	}
-	err = kdtl_session_mask_check(s, attr->mask);
-	if (!err)
-		err = kdtl_source_attach(s->pmu);
-	if (err)
-		goto put_pmu;
 	if (s->pmu->tasks)
 		s->tasks_from = kdtl_tasks_seq();
 	kdtl_session_list(s);
 	trace_kdtl_session(s, "created");
 	return s;
-
-put_pmu:
-	kdtl_source_put(s->pmu);
-free:
-	kdtl_session_free(s);
-	return ERR_PTR(err);
 }
 
 /**
@@ -321,8 +369,10 @@ static void kdtl_session_end(struct kdtl_session *s)
 
 	trace_kdtl_session(s, "closed");
 	kdtl_session_unlist(s);
-	kdtl_source_detach(s->pmu);
-	kdtl_source_put(s->pmu);
+	if (!s->raw) {
+		kdtl_source_detach(s->pmu);
+		kdtl_source_put(s->pmu);
+	}
 	kdtl_session_free(s);
 }
 
@@ -497,7 +547,8 @@ static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
  * * -ENOMEM: memory is short, or max_session_mb is exceeded
  * * -EOPNOTSUPP: the CPU's data cache aliases, so no area can be mapped
  * * -ESHUTDOWN: the session is being closed
- * * the error of perf or of the source on a CPU, for instance -EBUSY
+ * * the error of perf or of the source on a CPU, for instance -EBUSY: with
+ *   KDTL_SESSION_RAW that is an event of somebody else on a PMU that has only one
  */
 int kdtl_load(struct kdtl_session *s, const struct cpumask *cpus)
 {
@@ -515,7 +566,9 @@ EXPORT_SYMBOL_NS_GPL(kdtl_load, KDTL_NS);
  * kdtl_unload() - release a session from its CPUs, stopping it first
  * @s: the session
  *
- * Unread data and counts stay until the next kdtl_load() or close.
+ * Unread data and counts stay until the next kdtl_load() or close.  The unread data of a
+ * session with KDTL_SESSION_RAW is dropped if others are loaded on its PMU, because that
+ * writes over it.
  *
  * perfmon2: pfmk_unload_context().
  *
@@ -558,7 +611,9 @@ static int kdtl_start_locked(struct kdtl_session *s)
  * * -EINVAL: it is not loaded
  * * -EBUSY: it is paused, see kdtl_restart()
  * * -ESHUTDOWN: the session is being closed
- * * the error of the source, for instance -EBUSY
+ * * the error of the source, for instance -EBUSY; with KDTL_SESSION_RAW also -EBUSY: the
+ *   session has unread data from before it was stopped, and others on its PMU have gone
+ *   on
  */
 int kdtl_start(struct kdtl_session *s)
 {
@@ -650,6 +705,8 @@ static int kdtl_session_run(struct kdtl_session *s, const struct kdtl_reader *re
 {
 	int err;
 
+	if (kdtl_session_raw(s))
+		return kdtl_raw_refuse(s, "kdtl_session_open");
 	if (kdtl_reader_none(s)) {
 		pr_warn("%s: open: %s session keeps nothing for a reader\n", s->owner,
 			kdtl_reader_none(s));

@@ -16,7 +16,9 @@
 #include <linux/sched/clock.h>
 
 #include "../core/compat.h"
+#include "../core/raw.h"
 #include "../core/session.h"
+#include "request.h"
 
 /* Over less time than this, the rate would mostly be the error of the readings. */
 #define KDTL_TIMEBASE_SPAN	(10 * NSEC_PER_MSEC)
@@ -90,7 +92,7 @@ static struct kdtl_timebase_point kdtl_timebase_point(const struct kdtl_timebase
  * that had been done before them.
  *
  * Context: any but NMI.
- * Return: 0, or -EINVAL: @s or @tb is NULL.
+ * Return: 0, -EINVAL: @s or @tb is NULL, or -EOPNOTSUPP: the session is raw.
  */
 int kdtl_timebase_sync(struct kdtl_session *s, struct kdtl_timebase *tb)
 {
@@ -101,6 +103,8 @@ int kdtl_timebase_sync(struct kdtl_session *s, struct kdtl_timebase *tb)
 		return kdtl_session_refuse(s, __func__, _RET_IP_);
 	if (!tb)
 		return -EINVAL;
+	if (kdtl_session_raw(s))
+		return kdtl_raw_refuse(s, __func__);
 
 	last = *tb;
 	if (!tb->mult)

@@ -10,6 +10,7 @@
 
 #include "aux.h"
 #include "compat.h"
+#include "raw.h"
 #include "session.h"
 #include "writer.h"
 
@@ -102,6 +103,13 @@ static const struct kdtl_sink_ops kdtl_aux_sink_ops = {
 	.unlink	= kdtl_aux_unlink,
 };
 
+/* The pages of a raw session are perf's, and come when it is loaded. */
+static void kdtl_aux_init_raw(struct kdtl_aux *aux, struct kdtl_raw *raw)
+{
+	aux->raw = per_cpu_ptr(raw->cpus, aux->cpu);
+	aux->wake = IRQ_WORK_INIT_HARD(kdtl_raw_wake);
+}
+
 /* Allocate the area's pages and map them. */
 static int kdtl_aux_alloc_pages(struct kdtl_aux *aux, int caps)
 {
@@ -147,6 +155,7 @@ struct kdtl_aux *kdtl_aux_alloc(struct kdtl_session *s, int cpu)
 	prandom_seed_state(&aux->random, local_clock() + cpu);
 	aux->wake = IRQ_WORK_INIT_HARD(kdtl_aux_wake);
 	seqcount_init(&aux->seq);
+	INIT_LIST_HEAD(&aux->raw_node);
 	kdtl_gaps_init(&aux->gaps);
 	INIT_HLIST_NODE(&aux->due);
 	hrtimer_setup(&aux->set_timer, kdtl_set_timer, CLOCK_MONOTONIC,
@@ -155,7 +164,9 @@ struct kdtl_aux *kdtl_aux_alloc(struct kdtl_session *s, int cpu)
 		      HRTIMER_MODE_REL_PINNED_HARD);
 
 	/* A session that only counts has no pages. */
-	if (aux->nr_pages)
+	if (kdtl_session_raw(s))
+		kdtl_aux_init_raw(aux, s->raw);
+	else if (aux->nr_pages)
 		err = kdtl_aux_alloc_pages(aux, s->pmu->pmu.capabilities);
 	if (err) {
 		kfree(aux);
@@ -209,7 +220,9 @@ void kdtl_aux_free(struct kdtl_aux *aux)
 	irq_work_sync(&aux->wake);
 	if (aux->priv)
 		aux->free_aux(aux->priv);
-	if (aux->nr_pages) {
+	if (kdtl_aux_raw(aux)) {
+		kdtl_raw_aux_free(aux);
+	} else if (aux->nr_pages) {
 		kdtl_area_unmap(&aux->area);
 		kdtl_pages_free(aux->pages, aux->nr_pages);
 	}

@@ -16,6 +16,7 @@
 #include <linux/moduleparam.h>
 #include <linux/perf_event.h>
 
+#include "raw.h"
 #include "session.h"
 #include "wake.h"
 #include "writer.h"
@@ -125,18 +126,34 @@ static void kdtl_cpu_drop(struct kdtl_session *s, int cpu)
 	atomic64_sub(kdtl_aux_mem(s->layout.nr_pages), &s->mem);
 }
 
-/* Create the CPU's event, and enable it if the session is started. */
-static int kdtl_cpu_open(struct kdtl_session *s, int cpu, const char **why)
+/* The same as kdtl_cpu_open_event(), with the event that raw sessions share. */
+static int kdtl_cpu_open_raw(struct kdtl_session *s, struct kdtl_aux *aux, const char **why)
 {
+	int err;
+
+	*why = kdtl_refused;
+	err = kdtl_raw_join(aux, why);
+	if (err)
+		return err;
+	if (s->state != KDTL_CREATED)
+		kdtl_cpu_publish(s, aux->cpu);
+	if (s->state == KDTL_STARTED)
+		err = kdtl_raw_start(aux);
+	if (err)
+		kdtl_raw_leave(aux);
+	else
+		WRITE_ONCE(aux->event, aux->raw->event);
+	return err;
+}
+
+/* Create the CPU's event, and enable it if the session is started. */
+static int kdtl_cpu_open_event(struct kdtl_session *s, struct kdtl_aux *aux,
+			       const char **why)
+{
+	const int cpu = aux->cpu;
 	struct perf_event *event;
-	struct kdtl_aux *aux;
 	int err = 0;
 
-	aux = kdtl_cpu_area(s, cpu, why);
-	if (IS_ERR(aux))
-		return PTR_ERR(aux);
-
-	WRITE_ONCE(aux->error, 0);
 	event = kdtl_event_create(s, aux);
 	if (IS_ERR(event)) {
 		err = PTR_ERR(event);
@@ -165,15 +182,40 @@ release:
 	return err;
 }
 
+static int kdtl_cpu_open(struct kdtl_session *s, int cpu, const char **why)
+{
+	struct kdtl_aux *aux = kdtl_cpu_area(s, cpu, why);
+
+	if (IS_ERR(aux))
+		return PTR_ERR(aux);
+	WRITE_ONCE(aux->error, 0);
+	return kdtl_session_raw(s) ? kdtl_cpu_open_raw(s, aux, why) :
+		kdtl_cpu_open_event(s, aux, why);
+}
+
+/* Report everything that the CPU's event, which writes no more, has written. */
+static void kdtl_cpu_settle(struct kdtl_aux *aux)
+{
+	if (kdtl_aux_raw(aux))
+		kdtl_raw_settle(aux);
+	else
+		kdtl_aux_settle(aux);
+}
+
 static void kdtl_cpu_close(struct kdtl_session *s, int cpu)
 {
 	struct kdtl_aux *aux = kdtl_cpu_aux(s, cpu);
 
 	if (!aux || !aux->event)
 		return;
-	perf_event_release_kernel(aux->event);
+	if (!kdtl_aux_raw(aux))
+		perf_event_release_kernel(aux->event);
+	else if (s->state == KDTL_CREATED)
+		kdtl_raw_leave(aux);
+	else
+		kdtl_raw_offline(aux);
 	WRITE_ONCE(aux->event, NULL);
-	kdtl_aux_settle(aux);
+	kdtl_cpu_settle(aux);
 }
 
 /* Nothing to announce if the callbacks run for loading or unloading. */
@@ -293,7 +335,11 @@ static void kdtl_cpus_enable(struct kdtl_session *s, bool enable)
 		aux = kdtl_session_aux(s, cpu);
 		if (!aux || !aux->event)
 			continue;
-		if (enable)
+		if (kdtl_aux_raw(aux) && enable)
+			WRITE_ONCE(aux->error, kdtl_raw_start(aux));
+		else if (kdtl_aux_raw(aux))
+			kdtl_raw_stop(aux);
+		else if (enable)
 			perf_event_enable(aux->event);
 		else
 			perf_event_disable(aux->event);
@@ -312,7 +358,7 @@ static void kdtl_cpus_off(struct kdtl_session *s)
 		aux = kdtl_session_aux(s, cpu);
 		if (!aux)
 			continue;
-		kdtl_aux_settle(aux);
+		kdtl_cpu_settle(aux);
 		/* The next start tries again. */
 		WRITE_ONCE(aux->error, 0);
 	}

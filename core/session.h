@@ -13,6 +13,7 @@
 #include "msgq.h"
 
 struct kdtl_merge;
+struct kdtl_raw;
 struct kdtl_runner;
 struct module;
 
@@ -33,6 +34,7 @@ enum kdtl_state {
  * @users: number of verbs at work, plus one until kdtl_session_close()
  * @idle: completed by the last user
  * @pmu: the source
+ * @raw: its other half if the session is raw; otherwise NULL
  * @cpus: CPUs where it may be loaded
  * @named: the caller named @cpus; if not, they are all, and kdtl_load() leaves
  *	isolated ones out unless its caller names them
@@ -51,8 +53,8 @@ enum kdtl_state {
  * @merge: the merge that reads the session, or NULL; under @lock
  * @runner: the reader that kdtl_session_open() runs, or NULL
  * @no_reader: kdtl_aux_peek() and kdtl_aux_consume() are refused, because @merge or
- *	@runner reads, or the session is in overwrite mode: one flag, so that they look
- *	once; written under @lock
+ *	@runner reads, or the session is in overwrite mode, or they take another way,
+ *	because it is raw: one flag, so that they look once; written under @lock
  * @mem: bytes accounted to the session
  * @done: the completion that is completed on a wake-up: the caller's, or @own_done
  * @own_done: used if the caller has none
@@ -80,6 +82,7 @@ struct kdtl_session {
 	struct completion	idle;
 
 	struct kdtl_pmu		*pmu;
+	struct kdtl_raw		*raw;
 	cpumask_var_t		cpus;
 	bool			named;
 	cpumask_var_t		loaded;

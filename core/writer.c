@@ -131,12 +131,15 @@ static noinline void kdtl_aux_report_lost(struct kdtl_aux *aux)
 	kdtl_msgq_put(&aux->session->msgs, &msg);
 }
 
-/*
- * Post messages about new data and about gaps that have ended; with @settled
- * also about a gap that goes on.  Called on the area's CPU with interrupts off,
- * or when no event writes to the area any more.
+/**
+ * kdtl_aux_report() - post messages about new data and about gaps that have ended
+ * @aux: the area
+ * @settled: also about a gap that goes on
+ *
+ * Context: on the area's CPU with interrupts off, or when no event writes to the area any
+ * more; for a raw session under kdtl_raw_cpu::lock.
  */
-static void kdtl_aux_report(struct kdtl_aux *aux, bool settled)
+void kdtl_aux_report(struct kdtl_aux *aux, bool settled)
 {
 	const u64 head = aux->sink.head;
 

@@ -99,7 +99,7 @@ static bool fuzz_attr(struct fuzz_thread *t, struct fuzz_slot *slot,
 		attr->msg_types = FUZZ_PICK(t, u32, 1, 1 << KDTL_NR_MSG_TYPES, U32_MAX);
 		break;
 	default:
-		attr->flags = FUZZ_PICK(t, unsigned int, 6, 8, 1U << 31, UINT_MAX);
+		attr->flags = FUZZ_PICK(t, unsigned int, 6, 16, 1U << 31, UINT_MAX);
 	}
 	return false;
 }

@@ -42,4 +42,12 @@ is_said misuse_attr "KDTL_SESSION_NO_AUX and aux_pages: "
 is_said misuse_attr "watermark=4294967295: more than the area's "
 is_said misuse_attr "no CPU asked for: cpus must hold at least one possible CPU"
 is_said misuse_attr "a session of "
+is_said misuse_attr "config without KDTL_SESSION_RAW: "
+is_said misuse_attr "KDTL_SESSION_RAW without the name of a PMU: "
+is_said misuse_attr "KDTL_SESSION_RAW and a mask: "
+is_said misuse_attr 'perf has no PMU "no_such"'
+is_said misuse_attr "PMU software has no AUX area "
+# Where perf gives AUX areas to kernel events, there is raw.sh.
+have_module kdtl_kunit_raw ||
+	is_said misuse_attr "kdtl_fake: this kernel's perf has no perf_event_aux_alloc(), "
 rm -f /tmp/misuse.log

@@ -75,6 +75,14 @@ static void misuse_attr(struct kunit *test)
 		{ -EINVAL, { .pmu = KDTL_FAKE_PMU, .watermark = UINT_MAX } },
 		{ -EINVAL, { .pmu = KDTL_FAKE_PMU, .cpus = cpu_none_mask } },
 		{ -ENOMEM, { .pmu = KDTL_FAKE_PMU, .aux_pages = 1 << 20 } },
+		{ -EINVAL, { .pmu = KDTL_FAKE_PMU, .config = 1 } },
+		{ -EINVAL, { .flags = KDTL_SESSION_RAW } },
+		{ -EINVAL, { .pmu = "software", .flags = KDTL_SESSION_RAW, .mask = 1 } },
+		{ -ENODEV, { .pmu = "no_such", .flags = KDTL_SESSION_RAW } },
+		{ -EOPNOTSUPP, { .pmu = "software", .flags = KDTL_SESSION_RAW } },
+#ifndef KDTL_PERF_AUX
+		{ -EOPNOTSUPP, { .pmu = KDTL_FAKE_PMU, .flags = KDTL_SESSION_RAW } },
+#endif
 	};
 	unsigned int i;
 

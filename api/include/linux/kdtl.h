@@ -298,11 +298,12 @@ struct kdtl_session;	/* opaque */
 #define KDTL_SESSION_OVERWRITE	0x1	/* keep the newest entries, see kdtl_aux_snapshot() */
 #define KDTL_SESSION_PAUSE	0x2	/* an overflow that notifies pauses the CPU */
 #define KDTL_SESSION_NO_AUX	0x4	/* only count: no area, no entries to read */
+#define KDTL_SESSION_RAW	0x8	/* the bytes of any of perf's PMUs, no entries */
 
 /**
  * struct kdtl_session_attr - attributes of a session
  * @pmu: name of the source ("kdtl_sched", "kdtl_vpa"); NULL: the one with the
- *	highest rating
+ *	highest rating.  With KDTL_SESSION_RAW, perf's name of a PMU ("intel_pt")
  * @cpus: CPUs on which the session may be loaded; NULL: all.  Isolated CPUs
  *	(isolcpus=, nohz_full=, isolated cpusets) are only loaded if they are asked
  *	for: by this mask or by that of kdtl_load()
@@ -317,6 +318,7 @@ struct kdtl_session;	/* opaque */
  * @flags: KDTL_SESSION_*
  * @period: of set 0, see struct kdtl_config
  * @min_wait: of set 0, see struct kdtl_config
+ * @config: perf_event_attr::config of a KDTL_SESSION_RAW session's events
  * @done: the caller's completion, completed on every wake-up until
  *	kdtl_session_close() returns; NULL: the session uses one of its own
  * @wake: called on every wake-up until kdtl_session_close() returns, with
@@ -327,6 +329,14 @@ struct kdtl_session;	/* opaque */
  * @done and @wake are two forms of one notification.  A field that is zero has its
  * default, so the attribute {} is valid: it logs all dispatches of the best source on
  * all CPUs.
+ *
+ * KDTL_SESSION_RAW is for PMUs whose drivers do not know kdtl: the session has the bytes
+ * that the PMU writes to its AUX area.  What needs entries is refused: masks, periods,
+ * counters, event sets, merges, gaps and kdtl_session_open().  All raw sessions on a PMU
+ * share one area on each CPU, so @config, @aux_pages, @watermark and KDTL_SESSION_OVERWRITE
+ * must be the same, and the slowest reader decides what may be overwritten.  If there is no
+ * room, the PMU is off until a reader has consumed, and the next KDTL_MSG_AUX has
+ * PERF_AUX_FLAG_TRUNCATED; how much was lost is not known.
  */
 struct kdtl_session_attr {
 	const char		*pmu;
@@ -339,6 +349,7 @@ struct kdtl_session_attr {
 	u32			flags;
 	u64			period;
 	u64			min_wait;
+	u64			config;
 	struct completion	*done;
 	void			(*wake)(void *data);
 	void			*wake_data;
@@ -574,7 +585,8 @@ struct kdtl_msg {
  * @tasks: the entries name Linux tasks: kdtl_entry_pid(), kdtl_entry_comm() and
  *	kdtl_task_at() are meaningful
  *
- * @produced is the sum of @consumed, @lost and @unread, in every answer.
+ * @produced is the sum of @consumed, @lost and @unread, in every answer.  In a session
+ * with KDTL_SESSION_RAW there are no entries, so these are 0, and so is @tb_freq.
  *
  * For all CPUs, the counts of entries and the positions are sums (so @head minus @tail is
  * still the number of unread bytes), @online holds if it does for any of them, and the
@@ -625,12 +637,16 @@ struct kdtl_session *__kdtl_session_create(const struct kdtl_session_attr *attr,
  * * the session, ``struct kdtl_session *``, or ERR_PTR
  * * -EINVAL: pages are not a power of two, the mask, the flags or the message types
  *   have unknown bits, the watermark is above the area's size, the CPU set has no
- *   possible CPU, or KDTL_SESSION_NO_AUX comes with what needs an area: pages, a
- *   watermark, a min_wait or KDTL_SESSION_OVERWRITE (a line in the log says which)
+ *   possible CPU, KDTL_SESSION_NO_AUX comes with what needs an area: pages, a
+ *   watermark, a min_wait or KDTL_SESSION_OVERWRITE, or KDTL_SESSION_RAW with what needs
+ *   entries, or without a name (a line in the log says which)
  * * -ENODEV: there is no such source, or none at all, also after modprobe was asked for
  *   one
  * * -EOPNOTSUPP: the source distinguishes none of the mask's kinds, or the mask has
- *   KDTL_MASK_IDLE and the source does not tell when a CPU becomes idle
+ *   KDTL_MASK_IDLE and the source does not tell when a CPU becomes idle; or, with
+ *   KDTL_SESSION_RAW, the PMU has no AUX area, or this kernel's perf gives none to kernel
+ *   events (a line in the log)
+ * * -EBUSY: a KDTL_SESSION_RAW session on the PMU has another area or config
  * * -ENOMEM: memory is short, or max_session_mb is exceeded (a line in the log)
  * * the error of the source's attach(), for instance -EBUSY if somebody else owns
  *   the hypervisor's log

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The PMUs of raw sessions
+ *
+ * A raw session has the AUX data of a PMU whose driver need not know kdtl, such as
+ * intel_pt.  perf gives AUX areas to mappings only, unless it has perf_event_aux_alloc(),
+ * which Kbuild looks for.  All sessions on a PMU share one event on each CPU, because
+ * such PMUs often have only one.
+ */
+#define pr_fmt(fmt) "kdtl: " fmt
+
+#include <linux/device.h>
+#include <linux/err.h>
+#include <linux/perf_event.h>
+#include <linux/slab.h>
+
+#include "raw.h"
+
+static LIST_HEAD(kdtl_raws);
+/* Protects the list and kdtl_raw::sessions. */
+static DEFINE_MUTEX(kdtl_raws_lock);
+
+static struct device *kdtl_raw_device(const char *name)
+{
+	struct perf_event_attr attr = {
+		.type		= PERF_TYPE_SOFTWARE,
+		.size		= sizeof(attr),
+		.config		= PERF_COUNT_SW_DUMMY,
+		.disabled	= 1,
+	};
+	struct perf_event *event;
+	struct device *dev;
+
+	/* perf's bus has no name that modules know, but every event leads there. */
+	event = perf_event_create_kernel_counter(&attr, -1, current, NULL, NULL);
+	if (IS_ERR(event))
+		return ERR_CAST(event);
+	dev = bus_find_device_by_name(event->pmu->dev->bus, NULL, name);
+	perf_event_release_kernel(event);
+	return dev ?: ERR_PTR(-ENODEV);
+}
+
+/* Find the PMU's number and what it can do. */
+static int kdtl_raw_find(const char *owner, const char *name, u32 *type, int *caps)
+{
+	struct device *dev = kdtl_raw_device(name);
+	const struct pmu *pmu;
+	int err = -ENODEV;
+
+	if (IS_ERR(dev)) {
+		pr_warn_ratelimited("%s: perf has no PMU \"%*pE\"\n", owner,
+				    (int)strlen(name), name);
+		return PTR_ERR(dev);
+	}
+	/* The device does not go while it is locked, nor does its PMU. */
+	device_lock(dev);
+	if (device_is_registered(dev)) {
+		pmu = dev_get_drvdata(dev);
+		*type = pmu->type;
+		*caps = pmu->capabilities;
+		err = pmu->setup_aux ? 0 : -EOPNOTSUPP;
+	}
+	device_unlock(dev);
+	put_device(dev);
+	if (err)
+		pr_warn_ratelimited("%s: PMU %s has no AUX area (%d)\n", owner, name, err);
+	return err;
+}
+
+static void kdtl_raw_free(struct kdtl_raw *raw)
+{
+	free_percpu(raw->source.cpu);
+	free_percpu(raw->cpus);
+	kfree(raw);
+}
+
+static struct kdtl_raw *kdtl_raw_alloc(const char *name, u32 type, int caps, u64 config,
+				       const struct kdtl_aux_layout *layout)
+{
+	struct kdtl_raw *raw = kzalloc(sizeof(*raw), GFP_KERNEL);
+	int cpu;
+
+	if (!raw)
+		return NULL;
+	raw->cpus = alloc_percpu(struct kdtl_raw_cpu);
+	raw->source.cpu = alloc_percpu(struct kdtl_pmu_cpu);
+	if (!raw->cpus || !raw->source.cpu) {
+		kdtl_raw_free(raw);
+		return NULL;
+	}
+	strscpy(raw->name, name, sizeof(raw->name));
+	raw->source.name = raw->name;
+	/* Times are only converted where they are 0. */
+	raw->source.tb_freq = NSEC_PER_SEC;
+	raw->source.pmu.type = type;
+	raw->source.pmu.capabilities = caps;
+	raw->type = type;
+	raw->config = config;
+	raw->layout = *layout;
+	mutex_init(&raw->lock);
+	INIT_WORK(&raw->work, kdtl_raw_work);
+	init_llist_head(&raw->unused);
+	for_each_possible_cpu(cpu)
+		kdtl_raw_cpu_init(raw, cpu);
+	return raw;
+}
+
+static bool kdtl_raw_is_like(const struct kdtl_raw *raw, u64 config,
+			     const struct kdtl_aux_layout *layout)
+{
+	return raw->config == config && raw->layout.nr_pages == layout->nr_pages &&
+	       raw->layout.watermark == layout->watermark &&
+	       raw->layout.overwrite == layout->overwrite;
+}
+
+static struct kdtl_raw *kdtl_raw_join_or_alloc(const char *owner, const char *name,
+					       u32 type, int caps, u64 config,
+					       const struct kdtl_aux_layout *layout)
+{
+	struct kdtl_raw *raw;
+
+	lockdep_assert_held(&kdtl_raws_lock);
+	list_for_each_entry(raw, &kdtl_raws, node) {
+		if (raw->type != type || strcmp(raw->name, name))
+			continue;
+		if (kdtl_raw_is_like(raw, config, layout))
+			return raw;
+		pr_warn_ratelimited("%s: sessions share %s's area, and another one has config=%#llx, %u pages, a watermark of %llu bytes%s\n",
+				    owner, name, raw->config, raw->layout.nr_pages,
+				    raw->layout.watermark,
+				    raw->layout.overwrite ? " and overwrites" : "");
+		return ERR_PTR(-EBUSY);
+	}
+	raw = kdtl_raw_alloc(name, type, caps, config, layout);
+	if (!raw)
+		return ERR_PTR(-ENOMEM);
+	list_add(&raw->node, &kdtl_raws);
+	return raw;
+}
+
+/**
+ * kdtl_raw_get() - find a PMU for a raw session, and hold it
+ * @owner: the session's, for the log
+ * @name: perf's name of the PMU
+ * @config: perf_event_attr::config of its events
+ * @layout: properties of the areas
+ *
+ * The PMU may be unregistered nevertheless.
+ *
+ * Context: may sleep.
+ * Return:
+ * * the PMU; in case of an error a line in the log says what is wrong
+ * * -ENODEV: perf has no PMU of this name
+ * * -EOPNOTSUPP: the PMU has no AUX areas, or this kernel gives none to kernel events
+ * * -EBUSY: a session on the PMU has another layout or config
+ * * -ENOMEM
+ */
+struct kdtl_raw *kdtl_raw_get(const char *owner, const char *name, u64 config,
+			      const struct kdtl_aux_layout *layout)
+{
+	struct kdtl_raw *raw;
+	int caps, err;
+	u32 type;
+
+	err = kdtl_raw_find(owner, name, &type, &caps);
+	if (err)
+		return ERR_PTR(err);
+	if (!KDTL_PERF_AUX) {
+		pr_warn_ratelimited("%s: %s: this kernel's perf has no perf_event_aux_alloc(), which raw sessions need\n",
+				    owner, name);
+		return ERR_PTR(-EOPNOTSUPP);
+	}
+	mutex_lock(&kdtl_raws_lock);
+	raw = kdtl_raw_join_or_alloc(owner, name, type, caps, config, layout);
+	if (!IS_ERR(raw))
+		raw->sessions++;
+	mutex_unlock(&kdtl_raws_lock);
+	return raw;
+}
+
+/**
+ * kdtl_raw_put() - undo kdtl_raw_get()
+ * @raw: the PMU; no area of the session is left
+ *
+ * Context: may sleep.
+ */
+void kdtl_raw_put(struct kdtl_raw *raw)
+{
+	bool last;
+
+	mutex_lock(&kdtl_raws_lock);
+	last = !--raw->sessions;
+	if (last)
+		list_del(&raw->node);
+	mutex_unlock(&kdtl_raws_lock);
+	if (!KDTL_PERF_AUX || !last)
+		return;
+	irq_work_sync(&raw->kick);
+	cancel_work_sync(&raw->work);
+	kdtl_raw_free_unused(raw);
+	mutex_destroy(&raw->lock);
+	kdtl_raw_free(raw);
+}

@@ -1,0 +1,709 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Raw sessions on a CPU: one event of perf's, whose AUX area all of them read in place
+ *
+ * The slowest reader of the started sessions, or of those with unread data, decides what
+ * the PMU may overwrite.  If the PMU finds no room, perf disables the event, and only
+ * what may sleep can enable it again: kdtl_raw_work(), after a reader has consumed.
+ *
+ * Positions run freely and go on when the CPU gets another event, because it was
+ * offline.  An area whose reader is not done with the pages of the old event keeps them
+ * until the reader is: kdtl_raw_turn().  Until then the area has two places: where it
+ * is read, and raw_from to raw_end in the new pages.
+ */
+#define pr_fmt(fmt) "kdtl: " fmt
+
+#include <linux/mm.h>
+#include <linux/perf_event.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/vmalloc.h>
+
+#include "raw.h"
+#include "wake.h"
+#include "writer.h"
+
+/* --- mappings ---------------------------------------------------------------------- */
+
+static void kdtl_raw_map_free(struct kdtl_raw_map *map)
+{
+	u64 at;
+
+	/* Each page has a reference, but there are two mappings of it. */
+	for (at = 0; at < map->area.size; at += PAGE_SIZE)
+		put_page(vmalloc_to_page(map->area.base + at));
+	kdtl_area_unmap(&map->area);
+	kfree(map);
+}
+
+static struct kdtl_raw_map *kdtl_raw_map(struct perf_event *event, unsigned int nr)
+{
+	struct kdtl_raw_map *map = kzalloc(sizeof(*map), GFP_KERNEL);
+	void **pages = perf_event_aux_pages(event);
+	unsigned int i;
+	int err;
+
+	if (!map)
+		return ERR_PTR(-ENOMEM);
+	err = kdtl_area_map(&map->area, pages, nr);
+	if (err) {
+		kfree(map);
+		return ERR_PTR(err);
+	}
+	for (i = 0; i < nr; i++)
+		get_page(virt_to_page(pages[i]));
+	refcount_set(&map->users, 1);
+	return map;
+}
+
+static void kdtl_raw_map_put(struct kdtl_raw_map *map)
+{
+	if (map && refcount_dec_and_test(&map->users))
+		kdtl_raw_map_free(map);
+}
+
+/* The same, where nothing may sleep. */
+static void kdtl_raw_map_put_later(struct kdtl_raw *raw, struct kdtl_raw_map *map)
+{
+	if (!map || !refcount_dec_and_test(&map->users))
+		return;
+	llist_add(&map->node, &raw->unused);
+	irq_work_queue(&raw->kick);
+}
+
+/**
+ * kdtl_raw_free_unused() - free the mappings that nobody uses any more
+ * @raw: the PMU
+ *
+ * Context: may sleep.
+ */
+void kdtl_raw_free_unused(struct kdtl_raw *raw)
+{
+	struct kdtl_raw_map *map, *next;
+
+	llist_for_each_entry_safe(map, next, llist_del_all(&raw->unused), node)
+		kdtl_raw_map_free(map);
+}
+
+/* --- positions ----------------------------------------------------------------------- */
+
+static bool kdtl_raw_joined(const struct kdtl_aux *aux)
+{
+	return !list_empty(&aux->raw_node);
+}
+
+static bool kdtl_raw_unread(const struct kdtl_aux *aux)
+{
+	return aux->tail != aux->sink.head;
+}
+
+/* Let an area begin at @pos.  Under kdtl_raw_cpu::lock, as all of this part. */
+static void kdtl_raw_place(struct kdtl_aux *aux, u64 pos)
+{
+	aux->announced = pos;
+	aux->next_wake = pos + aux->watermark;
+	kdtl_u64_set(&aux->start, pos);
+	kdtl_u64_set(&aux->shown, pos);
+	kdtl_u64_set(&aux->sink.head, pos);
+	/* [aux.D] pairs with T, which reads tail and then head without the lock. */
+	kdtl_u64_release(&aux->tail, pos);
+}
+
+/* Once the reader is done with the old pages, it gets those of the CPU's present event. */
+static void kdtl_raw_turn(struct kdtl_aux *aux)
+{
+	struct kdtl_raw_cpu *rc = aux->raw;
+	struct kdtl_raw_map *old = aux->map;
+
+	if (!kdtl_raw_joined(aux) || old == rc->map || kdtl_raw_unread(aux))
+		return;
+	refcount_inc(&rc->map->users);
+	aux->map = rc->map;
+	aux->area.base = rc->map->area.base;
+	aux->area.size = rc->map->area.size;
+	aux->sink.pos_mask = aux->area.size - 1;
+	kdtl_raw_place(aux, aux->raw_from);
+	kdtl_u64_set(&aux->sink.head, aux->raw_end);
+	kdtl_raw_map_put_later(rc->raw, old);
+	/* There may be enough already. */
+	if (kdtl_raw_unread(aux))
+		irq_work_queue(&aux->wake);
+}
+
+/* Where the area's reader is in the pages of the CPU's present event. */
+static u64 kdtl_raw_tail(const struct kdtl_aux *aux)
+{
+	return aux->map == aux->raw->map ? aux->tail : aux->raw_from;
+}
+
+/* Find out what the PMU has written. */
+static void kdtl_raw_harvest(struct kdtl_raw_cpu *rc)
+{
+	struct kdtl_aux *aux;
+	unsigned int flags;
+	unsigned long head;
+
+	lockdep_assert_held(&rc->lock);
+	if (!rc->event)
+		return;
+	head = perf_event_aux_head(rc->event, &flags);
+	if (rc->raw->layout.overwrite)
+		rc->head = rc->base + head;
+	else
+		rc->head += (unsigned long)(head - (unsigned long)(rc->head - rc->base));
+	list_for_each_entry(aux, &rc->readers, raw_node) {
+		if (!aux->raw_on)
+			continue;
+		aux->flags |= flags;
+		aux->raw_end = rc->head;
+		if (aux->map == rc->map)
+			kdtl_u64_set(&aux->sink.head, rc->head);
+	}
+}
+
+/* Tell perf up to where the slowest reader has read. */
+static void kdtl_raw_release(struct kdtl_raw_cpu *rc)
+{
+	struct kdtl_aux *aux;
+	u64 held = 0, tail;
+
+	lockdep_assert_held(&rc->lock);
+	if (!rc->event || rc->raw->layout.overwrite)
+		return;
+	list_for_each_entry(aux, &rc->readers, raw_node) {
+		tail = kdtl_raw_tail(aux);
+		/* A session that is stopped only holds what it has not read. */
+		if (aux->raw_on || tail != aux->raw_end)
+			held = max(held, rc->head - tail);
+	}
+	perf_event_aux_consume(rc->event, (unsigned long)(rc->head - held - rc->base));
+}
+
+static void kdtl_raw_report(struct kdtl_aux *aux, bool settled)
+{
+	/* In overwrite mode nothing is read in turn. */
+	if (aux->overwrite)
+		aux->announced = aux->sink.head;
+	kdtl_aux_report(aux, settled);
+}
+
+/* --- perf's event -------------------------------------------------------------------- */
+
+/*
+ * perf has new data, disables the event because there is no room, or has lost the PMU.
+ * It has decided to disable the event before it says so, but may do it afterwards.
+ */
+static int kdtl_raw_woken(wait_queue_entry_t *wait, unsigned int mode, int sync, void *key)
+{
+	struct kdtl_raw_cpu *rc = container_of(wait, struct kdtl_raw_cpu, wait);
+	struct kdtl_aux *aux;
+	unsigned long flags;
+	int state;
+
+	raw_spin_lock_irqsave(&rc->lock, flags);
+	if (rc->event) {
+		state = READ_ONCE(rc->event->state);
+		kdtl_raw_harvest(rc);
+		rc->gone = state <= PERF_EVENT_STATE_REVOKED;
+		rc->stalled = rc->on && (state == PERF_EVENT_STATE_OFF ||
+					 READ_ONCE(rc->event->pending_disable));
+		if (rc->gone || (rc->stalled && rc->progress))
+			irq_work_queue(&rc->raw->kick);
+		list_for_each_entry(aux, &rc->readers, raw_node) {
+			if (!aux->raw_on)
+				continue;
+			if (rc->stalled)
+				aux->flags |= PERF_AUX_FLAG_TRUNCATED;
+			irq_work_queue(&aux->wake);
+		}
+	}
+	raw_spin_unlock_irqrestore(&rc->lock, flags);
+	return 0;
+}
+
+/**
+ * kdtl_raw_wake() - report what is new, and wake the reader
+ * @work: kdtl_aux::wake
+ *
+ * Context: hard irq.
+ */
+void kdtl_raw_wake(struct irq_work *work)
+{
+	struct kdtl_aux *aux = container_of(work, struct kdtl_aux, wake);
+	struct kdtl_set_cpu *sc = container_of(aux->counts, struct kdtl_set_cpu, counts);
+	struct kdtl_raw_cpu *rc = aux->raw;
+
+	raw_spin_lock(&rc->lock);
+	kdtl_raw_harvest(rc);
+	kdtl_u64_add(&sc->wakeups, 1);
+	aux->next_wake = aux->sink.head + aux->watermark;
+	kdtl_raw_report(aux, false);
+	raw_spin_unlock(&rc->lock);
+	kdtl_session_wake_for(aux);
+}
+
+static struct perf_event *kdtl_raw_event(struct kdtl_raw_cpu *rc, const char **why)
+{
+	const struct kdtl_raw *raw = rc->raw;
+	struct perf_event_attr attr = {
+		.type		= raw->type,
+		.size		= sizeof(attr),
+		.config		= raw->config,
+		.disabled	= 1,
+		.pinned		= 1,
+		.aux_watermark	= raw->layout.watermark,
+	};
+	struct perf_event *event;
+	int err;
+
+	event = perf_event_create_kernel_counter(&attr, rc->cpu, NULL, NULL, NULL);
+	if (IS_ERR(event)) {
+		if (PTR_ERR(event) == -EBUSY)
+			*why = "somebody else has an event there, for instance perf record";
+		return event;
+	}
+	/* The number may belong to another PMU by now. */
+	err = strcmp(event->pmu->name, raw->name) ? -ENODEV :
+		perf_event_aux_alloc(event, raw->layout.nr_pages, raw->layout.overwrite);
+	if (!err)
+		return event;
+	perf_event_release_kernel(event);
+	return ERR_PTR(err);
+}
+
+static int kdtl_raw_open(struct kdtl_raw_cpu *rc, const char **why)
+{
+	struct perf_event *event = kdtl_raw_event(rc, why);
+	struct kdtl_raw_map *map;
+
+	if (IS_ERR(event))
+		return PTR_ERR(event);
+	map = kdtl_raw_map(event, rc->raw->layout.nr_pages);
+	if (IS_ERR(map)) {
+		perf_event_release_kernel(event);
+		return PTR_ERR(map);
+	}
+	raw_spin_lock_irq(&rc->lock);
+	rc->event = event;
+	rc->map = map;
+	rc->base = round_up(rc->head, map->area.size);
+	rc->head = rc->base;
+	rc->stalled = false;
+	rc->gone = false;
+	raw_spin_unlock_irq(&rc->lock);
+	add_wait_queue(&event->waitq, &rc->wait);
+	return 0;
+}
+
+/* The readers keep the pages. */
+static void kdtl_raw_close(struct kdtl_raw_cpu *rc)
+{
+	struct perf_event *event = rc->event;
+	struct kdtl_raw_map *map = rc->map;
+
+	raw_spin_lock_irq(&rc->lock);
+	rc->event = NULL;
+	rc->map = NULL;
+	raw_spin_unlock_irq(&rc->lock);
+	remove_wait_queue(&event->waitq, &rc->wait);
+	perf_event_release_kernel(event);
+	kdtl_raw_map_put(map);
+}
+
+static int kdtl_raw_enable(struct kdtl_raw_cpu *rc)
+{
+	/*
+	 * The event must be off before it is enabled, and a wake-up of before must not take
+	 * this for an event that stalls.
+	 */
+	irq_work_sync(&rc->event->pending_disable_irq);
+	irq_work_sync(&rc->event->pending_irq);
+	raw_spin_lock_irq(&rc->lock);
+	rc->stalled = false;
+	rc->progress = false;
+	raw_spin_unlock_irq(&rc->lock);
+	perf_event_enable(rc->event);
+	/* If there is no room, it is off again, but that is not an error. */
+	return READ_ONCE(rc->event->state) == PERF_EVENT_STATE_ERROR ? -EBUSY : 0;
+}
+
+/* --- sessions ------------------------------------------------------------------------ */
+
+/**
+ * kdtl_raw_join() - load a session on a CPU that is online
+ * @aux: the session's area
+ * @why: set to what is wrong, for the log, in case of an error that needs more words
+ *
+ * Context: may sleep.
+ * Return: 0, -ENOMEM, -EBUSY: somebody else uses the PMU, -ENODEV: it is gone, or another
+ * error of perf's or of the PMU's driver.
+ */
+int kdtl_raw_join(struct kdtl_aux *aux, const char **why)
+{
+	struct kdtl_raw_cpu *rc = aux->raw;
+	int err = 0;
+
+	mutex_lock(&rc->raw->lock);
+	if (!rc->event)
+		err = kdtl_raw_open(rc, why);
+	if (!err) {
+		raw_spin_lock_irq(&rc->lock);
+		list_add(&aux->raw_node, &rc->readers);
+		aux->raw_from = rc->head;
+		aux->raw_end = rc->head;
+		kdtl_raw_turn(aux);
+		raw_spin_unlock_irq(&rc->lock);
+	}
+	mutex_unlock(&rc->raw->lock);
+	return err;
+}
+
+/* The last session that stops disables the event first, so that the PMU writes the rest. */
+static void kdtl_raw_stop_locked(struct kdtl_aux *aux)
+{
+	struct kdtl_raw_cpu *rc = aux->raw;
+
+	lockdep_assert_held(&rc->raw->lock);
+	if (!aux->raw_on)
+		return;
+	if (rc->on == 1)
+		perf_event_disable(rc->event);
+	raw_spin_lock_irq(&rc->lock);
+	kdtl_raw_harvest(rc);
+	aux->raw_on = false;
+	if (!--rc->on)
+		rc->stalled = false;
+	raw_spin_unlock_irq(&rc->lock);
+}
+
+/**
+ * kdtl_raw_leave() - undo kdtl_raw_join()
+ * @aux: the session's area
+ *
+ * What is unread stays, unless other sessions are loaded: the PMU writes over it.
+ *
+ * Context: may sleep.
+ */
+void kdtl_raw_leave(struct kdtl_aux *aux)
+{
+	struct kdtl_raw_cpu *rc = aux->raw;
+	bool last;
+
+	mutex_lock(&rc->raw->lock);
+	if (kdtl_raw_joined(aux)) {
+		kdtl_raw_stop_locked(aux);
+		raw_spin_lock_irq(&rc->lock);
+		list_del_init(&aux->raw_node);
+		last = list_empty(&rc->readers);
+		if (!last && aux->map == rc->map)
+			kdtl_raw_place(aux, aux->sink.head);
+		kdtl_raw_release(rc);
+		raw_spin_unlock_irq(&rc->lock);
+		if (last)
+			kdtl_raw_close(rc);
+	}
+	mutex_unlock(&rc->raw->lock);
+}
+
+/* Take all sessions off the CPU.  They keep what is unread. */
+static void kdtl_raw_leave_all(struct kdtl_raw_cpu *rc)
+{
+	struct kdtl_aux *aux, *next;
+
+	lockdep_assert_held(&rc->raw->lock);
+	if (!rc->event)
+		return;
+	list_for_each_entry(aux, &rc->readers, raw_node)
+		kdtl_raw_stop_locked(aux);
+	raw_spin_lock_irq(&rc->lock);
+	list_for_each_entry_safe(aux, next, &rc->readers, raw_node)
+		list_del_init(&aux->raw_node);
+	raw_spin_unlock_irq(&rc->lock);
+	kdtl_raw_close(rc);
+}
+
+/**
+ * kdtl_raw_offline() - a CPU goes offline, so that its event ends for all sessions
+ * @aux: the area of one of the sessions
+ *
+ * Context: may sleep.
+ */
+void kdtl_raw_offline(struct kdtl_aux *aux)
+{
+	struct kdtl_raw_cpu *rc = aux->raw;
+
+	mutex_lock(&rc->raw->lock);
+	kdtl_raw_leave_all(rc);
+	mutex_unlock(&rc->raw->lock);
+}
+
+/* What was written while the session was stopped is not its own. */
+static int kdtl_raw_place_start(struct kdtl_aux *aux)
+{
+	struct kdtl_raw_cpu *rc = aux->raw;
+
+	kdtl_raw_harvest(rc);
+	if (aux->raw_end == rc->head || aux->overwrite)
+		return 0;
+	if (kdtl_raw_tail(aux) != aux->raw_end)
+		return -EBUSY;
+	aux->raw_from = rc->head;
+	aux->raw_end = rc->head;
+	if (aux->map == rc->map)
+		kdtl_raw_place(aux, rc->head);
+	return 0;
+}
+
+/**
+ * kdtl_raw_start() - start a session on a CPU
+ * @aux: the session's area
+ *
+ * Context: may sleep.
+ * Return:
+ * * 0, also if the CPU is offline or the PMU is gone
+ * * -EBUSY: the PMU refuses the event; or, with a line in the log, the session has unread
+ *   data from before it was stopped, and other sessions have gone on
+ */
+int kdtl_raw_start(struct kdtl_aux *aux)
+{
+	struct kdtl_raw_cpu *rc = aux->raw;
+	int err = 0;
+
+	mutex_lock(&rc->raw->lock);
+	if (!kdtl_raw_joined(aux) || aux->raw_on)
+		goto unlock;
+	raw_spin_lock_irq(&rc->lock);
+	err = kdtl_raw_place_start(aux);
+	if (!err) {
+		aux->raw_on = true;
+		rc->on++;
+		kdtl_raw_release(rc);
+	}
+	raw_spin_unlock_irq(&rc->lock);
+	if (err) {
+		pr_warn_ratelimited("%s: CPU %d: other sessions have gone on, so consume what is unread before you start again\n",
+				    aux->session->owner, aux->cpu);
+	} else if (rc->on == 1) {
+		err = kdtl_raw_enable(rc);
+		if (err)
+			kdtl_raw_stop_locked(aux);
+	}
+unlock:
+	mutex_unlock(&rc->raw->lock);
+	return err;
+}
+
+/**
+ * kdtl_raw_stop() - stop a session on a CPU; nothing is added any more
+ * @aux: the session's area
+ *
+ * Context: may sleep.
+ */
+void kdtl_raw_stop(struct kdtl_aux *aux)
+{
+	struct kdtl_raw_cpu *rc = aux->raw;
+
+	mutex_lock(&rc->raw->lock);
+	kdtl_raw_stop_locked(aux);
+	mutex_unlock(&rc->raw->lock);
+}
+
+/**
+ * kdtl_raw_settle() - report everything that has not been reported yet
+ * @aux: the area of a session that is stopped
+ *
+ * Context: may sleep.
+ */
+void kdtl_raw_settle(struct kdtl_aux *aux)
+{
+	struct kdtl_raw_cpu *rc = aux->raw;
+
+	irq_work_sync(&aux->wake);	/* [wake.S] */
+	raw_spin_lock_irq(&rc->lock);
+	kdtl_raw_report(aux, true);
+	raw_spin_unlock_irq(&rc->lock);
+	kdtl_session_due(aux, aux->sink.head);
+}
+
+/**
+ * kdtl_raw_aux_free() - release an area's pages
+ * @aux: the area of a session that is not loaded
+ *
+ * Context: may sleep.
+ */
+void kdtl_raw_aux_free(struct kdtl_aux *aux)
+{
+	kdtl_raw_map_put(aux->map);
+}
+
+/* --- what neither perf nor a reader can do where it is -------------------------------- */
+
+/* Tell all sessions that a CPU is not logged any more. */
+static void kdtl_raw_tell(struct kdtl_raw_cpu *rc, int err)
+{
+	struct kdtl_aux *aux;
+
+	lockdep_assert_held(&rc->raw->lock);
+	list_for_each_entry(aux, &rc->readers, raw_node) {
+		struct kdtl_msg msg = {
+			.type		= KDTL_MSG_CPU,
+			.cpu		= rc->cpu,
+			.set		= aux->set->id,
+			.cpu_state	= { .error = err },
+		};
+
+		WRITE_ONCE(aux->error, err);
+		kdtl_msgq_put(&aux->session->msgs, &msg);
+		kdtl_session_wake(aux->session);
+	}
+}
+
+static void kdtl_raw_cpu_work(struct kdtl_raw_cpu *rc)
+{
+	bool gone, resume;
+	int err;
+
+	raw_spin_lock_irq(&rc->lock);
+	gone = rc->event && rc->gone;
+	resume = rc->event && rc->stalled && rc->on && rc->progress;
+	raw_spin_unlock_irq(&rc->lock);
+	if (gone) {
+		kdtl_raw_tell(rc, -ENODEV);
+		kdtl_raw_leave_all(rc);
+	} else if (resume) {
+		err = kdtl_raw_enable(rc);
+		if (err)
+			kdtl_raw_tell(rc, err);
+	}
+}
+
+/**
+ * kdtl_raw_work() - enable events that were stalled, and end those whose PMU is gone
+ * @work: kdtl_raw::work
+ *
+ * Context: may sleep.
+ */
+void kdtl_raw_work(struct work_struct *work)
+{
+	struct kdtl_raw *raw = container_of(work, struct kdtl_raw, work);
+	int cpu;
+
+	mutex_lock(&raw->lock);
+	for_each_possible_cpu(cpu)
+		kdtl_raw_cpu_work(per_cpu_ptr(raw->cpus, cpu));
+	mutex_unlock(&raw->lock);
+	kdtl_raw_free_unused(raw);
+}
+
+static void kdtl_raw_kick(struct irq_work *kick)
+{
+	schedule_work(&container_of(kick, struct kdtl_raw, kick)->work);
+}
+
+/**
+ * kdtl_raw_cpu_init() - prepare a CPU of a PMU
+ * @raw: the PMU
+ * @cpu: the CPU
+ *
+ * Context: any.
+ */
+void kdtl_raw_cpu_init(struct kdtl_raw *raw, int cpu)
+{
+	struct kdtl_raw_cpu *rc = per_cpu_ptr(raw->cpus, cpu);
+
+	rc->raw = raw;
+	rc->cpu = cpu;
+	raw_spin_lock_init(&rc->lock);
+	INIT_LIST_HEAD(&rc->readers);
+	init_waitqueue_func_entry(&rc->wait, kdtl_raw_woken);
+	raw->kick = IRQ_WORK_INIT_HARD(kdtl_raw_kick);
+}
+
+/* --- readers ------------------------------------------------------------------------- */
+
+/**
+ * kdtl_raw_peek() - kdtl_aux_peek() of a raw session
+ * @aux: the session's area
+ * @span: set to the first unread byte
+ *
+ * Context: any but NMI.
+ * Return: the length in bytes.
+ */
+ssize_t kdtl_raw_peek(struct kdtl_aux *aux, const void **span)
+{
+	struct kdtl_raw_cpu *rc = aux->raw;
+	unsigned long flags;
+	ssize_t len;
+
+	raw_spin_lock_irqsave(&rc->lock, flags);
+	kdtl_raw_harvest(rc);
+	kdtl_raw_turn(aux);
+	*span = aux->area.base + (aux->tail & aux->sink.pos_mask);
+	len = aux->sink.head - aux->tail;
+	kdtl_u64_set(&aux->shown, aux->sink.head);
+	raw_spin_unlock_irqrestore(&rc->lock, flags);
+	return len;
+}
+
+/**
+ * kdtl_raw_consume() - kdtl_aux_consume() of a raw session
+ * @aux: the session's area
+ * @bytes: number of bytes
+ *
+ * Context: any but NMI.
+ * Return: 0, or -EINVAL: more than kdtl_raw_peek() has shown.
+ */
+int kdtl_raw_consume(struct kdtl_aux *aux, size_t bytes)
+{
+	struct kdtl_raw_cpu *rc = aux->raw;
+	unsigned long flags;
+	int err = -EINVAL;
+
+	raw_spin_lock_irqsave(&rc->lock, flags);
+	if (bytes <= aux->shown - aux->tail) {
+		/* [aux.D] as in kdtl_raw_place() */
+		kdtl_u64_release(&aux->tail, aux->tail + bytes);
+		kdtl_raw_turn(aux);
+		kdtl_raw_release(rc);
+		/* If the event is being disabled just now, kdtl_raw_woken() sees this. */
+		rc->progress = true;
+		if (rc->stalled)
+			irq_work_queue(&rc->raw->kick);
+		err = 0;
+	}
+	raw_spin_unlock_irqrestore(&rc->lock, flags);
+	return err;
+}
+
+/**
+ * kdtl_raw_snapshot() - kdtl_aux_snapshot() of a raw session
+ * @aux: the session's area
+ * @buf: the buffer to copy to
+ * @len: size of @buf in bytes
+ *
+ * Some PMUs give a head that is modulo the size, which does not tell whether the area
+ * was filled.  The pages were zeroes, and no format has many of those.
+ *
+ * Context: any.
+ * Return: the number of bytes; -EBUSY: a session on the PMU is started.
+ */
+ssize_t kdtl_raw_snapshot(struct kdtl_aux *aux, void *buf, size_t len)
+{
+	const struct kdtl_raw_map *map = aux->map;
+	u64 head, at, have;
+
+	if (!map)
+		return 0;
+	if (READ_ONCE(aux->raw->on) && map == READ_ONCE(aux->raw->map))
+		return -EBUSY;
+	head = aux->sink.head;
+	at = head & aux->sink.pos_mask;
+	have = head - aux->start;
+	if (have > at || memchr_inv(map->area.base + at, 0, map->area.size - at))
+		have = map->area.size;
+	else
+		have = at;
+	len = min_t(u64, len, have);
+	memcpy(buf, map->area.base + ((head - len) & aux->sink.pos_mask), len);
+	return len;
+}

@@ -1,0 +1,14 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Raw sessions, by kdtl_kunit_raw.ko in the kernel: any of perf's PMUs with an AUX area,
+# where perf gives one to kernel events.
+
+# shellcheck source-path=SCRIPTDIR source=ktap.sh
+. "$(dirname "$0")/ktap.sh"
+
+[ "$(nproc)" -gt 1 ] || skip_all "only one CPU"
+need kdtl kdtl_fake_pmu
+have_module kdtl_kunit_raw || skip_all "this kernel's perf has no perf_event_aux_alloc()"
+
+kunit kdtl_kunit_raw "${KDTL_CASES:-*}"

@@ -1,0 +1,532 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kdtl_kunit_raw.ko: sessions with KDTL_SESSION_RAW, on a PMU that does not know kdtl, and
+ * on one of kdtl's own, through perf
+ */
+#include <linux/cpu.h>
+#include <linux/perf_event.h>
+
+#include "kapi.h"
+#include "raw_pmu.h"
+
+#define RAW_PAGES	4
+#define RAW_SIZE	(RAW_PAGES * PAGE_SIZE)
+
+static struct kdtl_session_attr raw_attr(u32 flags)
+{
+	return (struct kdtl_session_attr) {
+		.pmu		= RAW_PMU,
+		.aux_pages	= RAW_PAGES,
+		.msg_pages	= 1,
+		.watermark	= PAGE_SIZE,
+		.flags		= KDTL_SESSION_RAW | flags,
+	};
+}
+
+static struct kdtl_session *raw_create(struct kunit *test, u32 flags)
+{
+	const struct kdtl_session_attr attr = raw_attr(flags);
+	struct kdtl_session *s = kdtl_session_create(&attr);
+
+	KUNIT_EXPECT_FALSE(test, IS_ERR(s));
+	return IS_ERR(s) ? NULL : s;
+}
+
+static struct kdtl_session *raw_started(struct kunit *test, u32 flags)
+{
+	struct kdtl_session *s = raw_create(test, flags);
+
+	if (s)
+		KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+	return s;
+}
+
+static ssize_t raw_unread(struct kdtl_session *s, int cpu)
+{
+	const void *span;
+
+	return kdtl_aux_peek(s, cpu, &span);
+}
+
+/* Read @bytes of a CPU, which go on from *@next. */
+static void raw_expect(struct kunit *test, struct kdtl_session *s, int cpu, size_t bytes,
+		       u8 *next)
+{
+	const void *span = NULL;
+	size_t i, wrong = 0;
+
+	KUNIT_ASSERT_GE(test, kdtl_aux_peek(s, cpu, &span), (ssize_t)bytes);
+	for (i = 0; i < bytes; i++)
+		wrong += ((const u8 *)span)[i] != (u8)(*next + i);
+	KUNIT_EXPECT_EQ(test, wrong, (size_t)0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, cpu, bytes), 0);
+	*next += bytes;
+}
+
+/* Write until the area is full.  The PMU learns of room only when it begins a piece. */
+static unsigned long raw_fill(int cpu)
+{
+	raw_pmu_write(cpu, 0);
+	return raw_pmu_write(cpu, RAW_SIZE);
+}
+
+/* The flags of all KDTL_MSG_AUX until now, and how many bytes they tell of. */
+static u64 raw_flags(struct kdtl_session *s, u64 *bytes)
+{
+	struct kdtl_msg msg;
+	u64 flags = 0;
+
+	*bytes = 0;
+	while (kapi_msg_of(s, KDTL_MSG_AUX, &msg)) {
+		flags |= msg.aux.flags;
+		*bytes += msg.aux.size;
+	}
+	return flags;
+}
+
+static void raw_attrs(struct kunit *test)
+{
+	struct kdtl_session_attr attr;
+	struct kdtl_session *s;
+
+#define RAW_REFUSED(field, value, err) do {					\
+		attr = raw_attr(0);						\
+		attr.field = value;						\
+		KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_create(&attr)), (long)(err)); \
+	} while (0)
+
+	RAW_REFUSED(pmu, NULL, -EINVAL);
+	RAW_REFUSED(mask, KDTL_MASK_ALL, -EINVAL);
+	RAW_REFUSED(period, NSEC_PER_SEC, -EINVAL);
+	RAW_REFUSED(min_wait, 1, -EINVAL);
+	RAW_REFUSED(flags, KDTL_SESSION_RAW | KDTL_SESSION_PAUSE, -EINVAL);
+	RAW_REFUSED(pmu, "no_such_pmu", -ENODEV);
+	RAW_REFUSED(pmu, "software", -EOPNOTSUPP);
+
+	/* config is for raw sessions. */
+	attr = raw_attr(0);
+	attr.pmu = NULL;
+	attr.flags = 0;
+	attr.config = 1;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_create(&attr)), (long)-EINVAL);
+
+	/* They share an area, so they must agree on it. */
+	s = raw_create(test, 0);
+	RAW_REFUSED(config, 2, -EBUSY);
+	RAW_REFUSED(aux_pages, RAW_PAGES * 2, -EBUSY);
+	RAW_REFUSED(watermark, PAGE_SIZE * 2, -EBUSY);
+	RAW_REFUSED(flags, KDTL_SESSION_RAW | KDTL_SESSION_OVERWRITE, -EBUSY);
+	kdtl_session_close(s);
+#undef RAW_REFUSED
+}
+
+static void raw_verbs(struct kunit *test)
+{
+	struct kdtl_counter_req counter = { .cpu = -1 };
+	struct kdtl_evtset_info set_info = { .cpu = -1 };
+	const struct kdtl_reader reader = { .span = (void *)raw_verbs };
+	struct kdtl_session_attr attr = raw_attr(0);
+	struct kdtl_session *s = raw_create(test, 0);
+	struct kdtl_evtset set = { .id = 1 };
+	struct kdtl_timebase tb = {};
+	struct kdtl_config config = {};
+	struct kdtl_aux_info info;
+	const void *span;
+	u64 lost;
+	size_t at;
+	int round;
+
+	KUNIT_ASSERT_NOT_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kdtl_start(s), -EINVAL);
+	/* Before it is loaded, and while it is started. */
+	for (round = 0; round < 2; round++) {
+		KUNIT_EXPECT_EQ(test, kdtl_write_config(s, &config, 1), -EOPNOTSUPP);
+		KUNIT_EXPECT_EQ(test, kdtl_write_counters(s, &counter, 1), -EOPNOTSUPP);
+		KUNIT_EXPECT_EQ(test, kdtl_read_counters(s, &counter, 1), -EOPNOTSUPP);
+		KUNIT_EXPECT_EQ(test, kdtl_create_evtsets(s, &set, 1), -EOPNOTSUPP);
+		KUNIT_EXPECT_EQ(test, kdtl_delete_evtsets(s, &set, 1), -EOPNOTSUPP);
+		KUNIT_EXPECT_EQ(test, kdtl_getinfo_evtsets(s, &set_info, 1), -EOPNOTSUPP);
+		KUNIT_EXPECT_EQ(test, kdtl_aux_gap(s, 0, &at, &lost), -EOPNOTSUPP);
+		KUNIT_EXPECT_EQ(test, kdtl_timebase_sync(s, &tb), -EOPNOTSUPP);
+		KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_merge_create(s)), (long)-EOPNOTSUPP);
+		KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, NULL), (ssize_t)-EINVAL);
+		KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)0);
+		KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 0), 0);
+		KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 1), -EINVAL);
+		KUNIT_EXPECT_EQ(test, kdtl_aux_snapshot(s, 0, NULL, 0, NULL), (ssize_t)-EINVAL);
+		KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
+		KUNIT_EXPECT_EQ(test, info.tb_freq, 0ULL);
+		KUNIT_EXPECT_EQ(test, info.size, (u64)RAW_SIZE);
+		KUNIT_EXPECT_EQ(test, info.online, round == 1);
+		if (!round)
+			KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+	}
+	KUNIT_EXPECT_EQ(test, kdtl_load(s, NULL), -EBUSY);
+	KUNIT_EXPECT_EQ(test, kdtl_restart(s), -EBUSY);
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
+	kdtl_session_close(s);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_open(&attr, &reader)), (long)-EOPNOTSUPP);
+}
+
+/* Three times around on every CPU, a page and a half at a time. */
+static void raw_read(struct kunit *test)
+{
+	struct kdtl_session *s = raw_started(test, 0);
+	const size_t piece = PAGE_SIZE * 3 / 2;
+	struct kdtl_aux_info info;
+	u64 bytes, sum = 0;
+	int cpu, i;
+	u8 next;
+
+	KUNIT_ASSERT_NOT_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, raw_pmu_areas(), num_online_cpus());
+	/* Less than a watermark wakes nobody, but it is there. */
+	for_each_online_cpu(cpu)
+		KUNIT_EXPECT_EQ(test, raw_pmu_write(cpu, 100), 100UL);
+	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
+	for_each_online_cpu(cpu) {
+		next = raw_pmu_next(cpu) - 100;
+		raw_expect(test, s, cpu, 60, &next);
+		raw_expect(test, s, cpu, 40, &next);
+		for (i = 0; i < 8; i++) {
+			KUNIT_EXPECT_EQ(test, raw_pmu_write(cpu, piece), piece);
+			KUNIT_EXPECT_GT(test, kdtl_wait(s, KAPI_FOREVER), 0);
+			raw_expect(test, s, cpu, piece, &next);
+			KUNIT_EXPECT_EQ(test, raw_unread(s, cpu), (ssize_t)0);
+		}
+		KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
+		KUNIT_EXPECT_EQ(test, info.head, 100 + 8 * piece);
+		KUNIT_EXPECT_EQ(test, info.tail, info.head);
+		KUNIT_EXPECT_EQ(test, info.produced, 0ULL);
+		sum += info.head;
+		/* The rest is reported when the session is stopped. */
+		KUNIT_EXPECT_EQ(test, raw_pmu_write(cpu, 7), 7UL);
+		sum += 7;
+	}
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+	KUNIT_EXPECT_EQ(test, raw_flags(s, &bytes), 0ULL);
+	KUNIT_EXPECT_EQ(test, bytes, sum);
+	KUNIT_EXPECT_GT(test, kdtl_wait(s, 0), 0);
+	/* Without other sessions the unread data stays, but the PMU is free. */
+	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
+	KUNIT_EXPECT_EQ(test, raw_pmu_areas(), 0U);
+	for_each_online_cpu(cpu) {
+		next = raw_pmu_next(cpu) - 7;
+		raw_expect(test, s, cpu, 7, &next);
+	}
+	kdtl_session_close(s);
+}
+
+/* The PMU finds no room, and goes on by itself when there is some. */
+static void raw_full(struct kunit *test)
+{
+	struct kdtl_session *s = raw_started(test, 0);
+	u8 next = raw_pmu_next(0);
+	u64 bytes;
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, s);
+	for (i = 0; i < 3; i++) {
+		/* One byte of perf's areas stays free. */
+		KUNIT_EXPECT_EQ(test, raw_fill(0), RAW_SIZE - 1);
+		KUNIT_EXPECT_TRUE(test, kapi_until(!raw_pmu_is_on(0)));
+		KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 1), 0UL);
+		KUNIT_EXPECT_GT(test, kdtl_wait(s, KAPI_FOREVER), 0);
+		KUNIT_EXPECT_EQ(test, raw_unread(s, 0), (ssize_t)RAW_SIZE - 1);
+		KUNIT_EXPECT_TRUE(test, kapi_until(raw_flags(s, &bytes) &
+						   PERF_AUX_FLAG_TRUNCATED));
+		/* A part is enough. */
+		raw_expect(test, s, 0, 1000, &next);
+		KUNIT_EXPECT_TRUE(test, kapi_until(raw_pmu_is_on(0)));
+		KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 1000), 1000UL);
+		KUNIT_EXPECT_TRUE(test, kapi_until(!raw_pmu_is_on(0)));
+		raw_expect(test, s, 0, RAW_SIZE - 1, &next);
+		KUNIT_EXPECT_TRUE(test, kapi_until(raw_pmu_is_on(0)));
+	}
+	/* A session that starts with a full area waits for its reader, too. */
+	KUNIT_EXPECT_EQ(test, raw_fill(0), RAW_SIZE - 1);
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
+	KUNIT_EXPECT_TRUE(test, kapi_until(!raw_pmu_is_on(0)));
+	raw_expect(test, s, 0, RAW_SIZE - 1, &next);
+	KUNIT_EXPECT_TRUE(test, kapi_until(raw_pmu_is_on(0)));
+	kdtl_session_close(s);
+}
+
+/* Sessions share the area, each with its own reader; the slowest one counts. */
+static void raw_shared(struct kunit *test)
+{
+	struct kdtl_session *a = raw_started(test, 0), *b;
+	u8 next_a = raw_pmu_next(0), next_b;
+
+	KUNIT_ASSERT_NOT_NULL(test, a);
+	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 100), 100UL);
+	b = raw_create(test, 0);
+	KUNIT_ASSERT_NOT_NULL(test, b);
+	KUNIT_EXPECT_EQ(test, kdtl_load(b, NULL), 0);
+	KUNIT_EXPECT_EQ(test, raw_pmu_areas(), num_online_cpus());
+	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 10), 10UL);
+	KUNIT_EXPECT_EQ(test, raw_unread(b, 0), (ssize_t)0);
+	next_b = raw_pmu_next(0);
+	KUNIT_EXPECT_EQ(test, kdtl_start(b), 0);
+
+	/* Both get what is written now. */
+	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 1000), 1000UL);
+	raw_expect(test, a, 0, 1110, &next_a);
+	KUNIT_EXPECT_EQ(test, raw_unread(b, 0), (ssize_t)1000);
+	KUNIT_EXPECT_EQ(test, raw_fill(0), RAW_SIZE - 1001);
+	raw_expect(test, a, 0, RAW_SIZE - 1001, &next_a);
+	KUNIT_EXPECT_TRUE(test, kapi_until(!raw_pmu_is_on(0)));
+	raw_expect(test, b, 0, RAW_SIZE - 1, &next_b);
+	KUNIT_EXPECT_TRUE(test, kapi_until(raw_pmu_is_on(0)));
+
+	/* What comes while it is stopped is not b's; what it has not read holds a up. */
+	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 5), 5UL);
+	KUNIT_EXPECT_EQ(test, kdtl_stop(b), 0);
+	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 20), 20UL);
+	KUNIT_EXPECT_EQ(test, raw_unread(b, 0), (ssize_t)5);
+	KUNIT_EXPECT_EQ(test, kdtl_start(b), -EBUSY);
+	raw_expect(test, b, 0, 5, &next_b);
+	KUNIT_EXPECT_EQ(test, kdtl_start(b), 0);
+	next_b += 20;
+	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 30), 30UL);
+	raw_expect(test, b, 0, 30, &next_b);
+	raw_expect(test, a, 0, 55, &next_a);
+
+	/* A session that leaves takes its unread data along, and frees the room. */
+	KUNIT_EXPECT_EQ(test, raw_fill(0), RAW_SIZE - 1);
+	KUNIT_EXPECT_EQ(test, kdtl_unload(a), 0);
+	KUNIT_EXPECT_EQ(test, raw_unread(a, 0), (ssize_t)0);
+	raw_expect(test, b, 0, RAW_SIZE - 1, &next_b);
+	KUNIT_EXPECT_TRUE(test, kapi_until(raw_pmu_is_on(0)));
+	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 40), 40UL);
+	kdtl_session_close(a);
+	raw_expect(test, b, 0, 40, &next_b);
+	kdtl_session_close(b);
+}
+
+/* An event of somebody else on the PMU, and an event that the PMU refuses. */
+static void raw_busy(struct kunit *test)
+{
+	struct perf_event_attr attr = {
+		.type		= raw_pmu_type(),
+		.size		= sizeof(attr),
+		.disabled	= 1,
+	};
+	struct kdtl_session_attr refuses = raw_attr(0);
+	struct perf_event *event;
+	struct kdtl_session *s;
+
+	event = perf_event_create_kernel_counter(&attr, 0, NULL, NULL, NULL);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(event));
+	s = raw_create(test, 0);
+	KUNIT_EXPECT_EQ(test, kdtl_load(s, NULL), -EBUSY);
+	KUNIT_EXPECT_EQ(test, raw_pmu_areas(), 0U);
+	perf_event_release_kernel(event);
+	KUNIT_EXPECT_EQ(test, kdtl_load(s, NULL), 0);
+	event = perf_event_create_kernel_counter(&attr, 0, NULL, NULL, NULL);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(event), (long)-EBUSY);
+	kdtl_session_close(s);
+
+	refuses.config = RAW_PMU_REFUSES;
+	s = kdtl_session_create(&refuses);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(s));
+	KUNIT_EXPECT_EQ(test, kdtl_load(s, NULL), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_start(s), -EBUSY);
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+	kdtl_session_close(s);
+}
+
+static void raw_overwrite(struct kunit *test)
+{
+	struct kdtl_session *s = raw_started(test, KDTL_SESSION_OVERWRITE);
+	u8 *buf = kmalloc(RAW_SIZE, GFP_KERNEL), first = raw_pmu_next(0);
+	const void *span;
+	size_t i, wrong;
+
+	KUNIT_ASSERT_NOT_NULL(test, s);
+	KUNIT_ASSERT_NOT_NULL(test, buf);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)-EINVAL);
+	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 1000), 1000UL);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_snapshot(s, 0, buf, RAW_SIZE, NULL), (ssize_t)-EBUSY);
+
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_snapshot(s, 0, buf, RAW_SIZE, NULL), (ssize_t)1000);
+	KUNIT_EXPECT_EQ(test, buf[0], first);
+	KUNIT_EXPECT_EQ(test, buf[999], (u8)(first + 999));
+	KUNIT_EXPECT_EQ(test, kdtl_aux_snapshot(s, 0, buf, 10, NULL), (ssize_t)10);
+	KUNIT_EXPECT_EQ(test, buf[9], (u8)(first + 999));
+
+	/* Around, where the PMU's head is smaller than before. */
+	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
+	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, RAW_SIZE - 500), RAW_SIZE - 500);
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_snapshot(s, 0, buf, RAW_SIZE, NULL), (ssize_t)RAW_SIZE);
+	for (i = 0, wrong = 0; i < RAW_SIZE; i++)
+		wrong += buf[i] != (u8)(raw_pmu_next(0) - RAW_SIZE + i);
+	KUNIT_EXPECT_EQ(test, wrong, (size_t)0);
+	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_snapshot(s, 0, buf, RAW_SIZE, NULL), (ssize_t)RAW_SIZE);
+	kdtl_session_close(s);
+	kfree(buf);
+}
+
+/* A CPU goes and comes: nothing that was written is lost, and it is logged again. */
+static void raw_hotplug(struct kunit *test)
+{
+	struct kdtl_session *a = raw_started(test, 0), *b = raw_started(test, 0);
+	const int cpu = kapi_other_cpu(0);
+	struct kdtl_msg msg;
+	u8 next_a, next_b;
+
+	KUNIT_ASSERT_GE(test, cpu, 0);
+	KUNIT_ASSERT_NOT_NULL(test, a);
+	KUNIT_ASSERT_NOT_NULL(test, b);
+	next_a = raw_pmu_next(cpu);
+	next_b = next_a;
+	KUNIT_EXPECT_EQ(test, raw_pmu_write(cpu, 500), 500UL);
+	raw_expect(test, b, cpu, 500, &next_b);
+	KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
+	KUNIT_EXPECT_TRUE(test, kapi_msg_of(a, KDTL_MSG_CPU, &msg));
+	KUNIT_EXPECT_FALSE(test, msg.cpu_state.online);
+	KUNIT_EXPECT_EQ(test, raw_pmu_areas(), num_online_cpus());
+	KUNIT_EXPECT_EQ(test, raw_unread(a, cpu), (ssize_t)500);
+	raw_expect(test, a, cpu, 100, &next_a);
+	KUNIT_ASSERT_EQ(test, add_cpu(cpu), 0);
+	KUNIT_EXPECT_TRUE(test, kapi_msg_of(a, KDTL_MSG_CPU, &msg));
+	KUNIT_EXPECT_TRUE(test, msg.cpu_state.online);
+	KUNIT_EXPECT_EQ(test, msg.cpu_state.error, 0);
+	KUNIT_EXPECT_TRUE(test, raw_pmu_is_on(cpu));
+
+	/* One reader is in the old pages, the other one is not. */
+	KUNIT_EXPECT_EQ(test, raw_pmu_write(cpu, 300), 300UL);
+	raw_expect(test, b, cpu, 300, &next_b);
+	KUNIT_EXPECT_EQ(test, raw_unread(a, cpu), (ssize_t)400);
+	raw_expect(test, a, cpu, 399, &next_a);
+	KUNIT_EXPECT_EQ(test, raw_unread(a, cpu), (ssize_t)1);
+	raw_expect(test, a, cpu, 1, &next_a);
+	raw_expect(test, a, cpu, 300, &next_a);
+
+	/* It goes again, with something unread in both. */
+	KUNIT_EXPECT_EQ(test, raw_pmu_write(cpu, 20), 20UL);
+	KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
+	kdtl_session_close(b);
+	raw_expect(test, a, cpu, 20, &next_a);
+	KUNIT_EXPECT_EQ(test, kdtl_stop(a), 0);
+	KUNIT_ASSERT_EQ(test, add_cpu(cpu), 0);
+	KUNIT_EXPECT_FALSE(test, raw_pmu_is_on(cpu));
+	KUNIT_EXPECT_EQ(test, kdtl_start(a), 0);
+	KUNIT_EXPECT_EQ(test, raw_pmu_write(cpu, 20), 20UL);
+	raw_expect(test, a, cpu, 20, &next_a);
+	KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
+	kdtl_session_close(a);
+	KUNIT_ASSERT_EQ(test, add_cpu(cpu), 0);
+}
+
+/* The PMU goes under a session: what was written can be read, and a message says so. */
+static void raw_gone(struct kunit *test)
+{
+	struct kdtl_session *s = raw_started(test, 0);
+	struct kdtl_aux_info info;
+	u8 next = raw_pmu_next(0);
+	struct kdtl_msg msg;
+
+	KUNIT_ASSERT_NOT_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 700), 700UL);
+	raw_pmu_unregister();
+	KUNIT_EXPECT_EQ(test, raw_pmu_areas(), 0U);
+	KUNIT_EXPECT_TRUE(test, kapi_until(kapi_msg_of(s, KDTL_MSG_CPU, &msg)));
+	KUNIT_EXPECT_FALSE(test, msg.cpu_state.online);
+	KUNIT_EXPECT_EQ(test, msg.cpu_state.error, -ENODEV);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
+	KUNIT_EXPECT_FALSE(test, info.online);
+	raw_expect(test, s, 0, 700, &next);
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
+	KUNIT_EXPECT_LT(test, kdtl_load(s, NULL), 0);
+
+	/* Another PMU with its name is another PMU, or the same number again. */
+	KUNIT_EXPECT_EQ(test, raw_pmu_register(), 0);
+	kdtl_session_close(s);
+	s = raw_started(test, 0);
+	next = raw_pmu_next(0);
+	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 70), 70UL);
+	raw_expect(test, s, 0, 70, &next);
+	kdtl_session_close(s);
+}
+
+/* The entries of one of kdtl's sources, through perf, are those that it made. */
+static void raw_own(struct kunit *test)
+{
+	const struct kdtl_session_attr attr = {
+		.pmu		= KDTL_FAKE_PMU,
+		.aux_pages	= RAW_PAGES,
+		.config		= KDTL_MASK_ALL,
+		.flags		= KDTL_SESSION_RAW,
+	};
+	struct kdtl_session *s = kdtl_session_create(&attr);
+	const struct kdtl_entry *e;
+	const void *span = NULL;
+	unsigned int nr = 0;
+	u64 first = 0;
+	ssize_t len;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(s));
+	KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 100), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+	len = kdtl_aux_peek(s, 0, &span);
+	/* perf's users of kdtl's sources get a header of the size of an entry. */
+	KUNIT_EXPECT_EQ(test, len, (ssize_t)(101 * KDTL_ENTRY_SIZE));
+	KUNIT_ASSERT_GT(test, len, (ssize_t)KDTL_ENTRY_SIZE);
+	kdtl_for_each_entry(e, span + KDTL_ENTRY_SIZE, len - KDTL_ENTRY_SIZE) {
+		KUNIT_EXPECT_EQ(test, kdtl_entry_cpu(e), 0U);
+		first = nr ? first : kdtl_fake_entry_seq(e);
+		KUNIT_EXPECT_EQ(test, kdtl_fake_entry_seq(e), first + nr);
+		nr++;
+	}
+	KUNIT_EXPECT_EQ(test, nr, 100U);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, len), 0);
+	kdtl_session_close(s);
+}
+
+static int raw_init(struct kunit *test)
+{
+	return raw_pmu_register() ?: kapi_init(test);
+}
+
+static void raw_exit(struct kunit *test)
+{
+	raw_pmu_unregister();
+	KUNIT_EXPECT_EQ(test, raw_pmu_areas(), 0U);
+}
+
+static struct kunit_case raw_cases[] = {
+	KUNIT_CASE(raw_attrs),
+	KUNIT_CASE(raw_verbs),
+	KUNIT_CASE(raw_read),
+	KUNIT_CASE(raw_full),
+	KUNIT_CASE(raw_shared),
+	KUNIT_CASE(raw_busy),
+	KUNIT_CASE(raw_overwrite),
+	KUNIT_CASE(raw_hotplug),
+	KUNIT_CASE(raw_gone),
+	KUNIT_CASE(raw_own),
+	{}
+};
+
+static struct kunit_suite kdtl_raw_suite = {
+	.name		= "kdtl_raw",
+	.init		= raw_init,
+	.exit		= raw_exit,
+	.test_cases	= raw_cases,
+};
+
+kunit_test_suites(&kdtl_raw_suite);
+
+MODULE_DESCRIPTION("KUnit tests of kdtl's raw sessions");
+MODULE_LICENSE("GPL");
+MODULE_IMPORT_NS(KDTL_NS);

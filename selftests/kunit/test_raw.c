@@ -28,16 +28,15 @@ static struct kdtl_session *raw_create(struct kunit *test, u32 flags)
 	const struct kdtl_session_attr attr = raw_attr(flags);
 	struct kdtl_session *s = kdtl_session_create(&attr);
 
-	KUNIT_EXPECT_FALSE(test, IS_ERR(s));
-	return IS_ERR(s) ? NULL : s;
+	KUNIT_EXPECT_FALSE(test, IS_ERR_OR_NULL(s));
+	return s;
 }
 
 static struct kdtl_session *raw_started(struct kunit *test, u32 flags)
 {
 	struct kdtl_session *s = raw_create(test, flags);
 
-	if (s)
-		KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+	KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
 	return s;
 }
 
@@ -136,7 +135,7 @@ static void raw_verbs(struct kunit *test)
 	size_t at;
 	int round;
 
-	KUNIT_ASSERT_NOT_NULL(test, s);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	KUNIT_EXPECT_EQ(test, kdtl_start(s), -EINVAL);
 	/* Before it is loaded, and while it is started. */
 	for (round = 0; round < 2; round++) {
@@ -180,7 +179,7 @@ static void raw_read(struct kunit *test)
 	int cpu, i;
 	u8 next;
 
-	KUNIT_ASSERT_NOT_NULL(test, s);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	KUNIT_EXPECT_EQ(test, raw_pmu_areas(), num_online_cpus());
 	/* Less than a watermark wakes nobody, but it is there. */
 	for_each_online_cpu(cpu)
@@ -227,7 +226,7 @@ static void raw_full(struct kunit *test)
 	u64 bytes;
 	int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, s);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	for (i = 0; i < 3; i++) {
 		/* One byte of perf's areas stays free. */
 		KUNIT_EXPECT_EQ(test, raw_fill(0), RAW_SIZE - 1);
@@ -261,10 +260,10 @@ static void raw_shared(struct kunit *test)
 	struct kdtl_session *a = raw_started(test, 0), *b;
 	u8 next_a = raw_pmu_next(0), next_b;
 
-	KUNIT_ASSERT_NOT_NULL(test, a);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, a);
 	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 100), 100UL);
 	b = raw_create(test, 0);
-	KUNIT_ASSERT_NOT_NULL(test, b);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, b);
 	KUNIT_EXPECT_EQ(test, kdtl_load(b, NULL), 0);
 	KUNIT_EXPECT_EQ(test, raw_pmu_areas(), num_online_cpus());
 	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 10), 10UL);
@@ -346,7 +345,7 @@ static void raw_overwrite(struct kunit *test)
 	const void *span;
 	size_t i, wrong;
 
-	KUNIT_ASSERT_NOT_NULL(test, s);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	KUNIT_ASSERT_NOT_NULL(test, buf);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)-EINVAL);
 	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 1000), 1000UL);
@@ -382,8 +381,8 @@ static void raw_hotplug(struct kunit *test)
 	u8 next_a, next_b;
 
 	KUNIT_ASSERT_GE(test, cpu, 0);
-	KUNIT_ASSERT_NOT_NULL(test, a);
-	KUNIT_ASSERT_NOT_NULL(test, b);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, a);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, b);
 	next_a = raw_pmu_next(cpu);
 	next_b = next_a;
 	KUNIT_EXPECT_EQ(test, raw_pmu_write(cpu, 500), 500UL);
@@ -433,7 +432,7 @@ static void raw_gone(struct kunit *test)
 	u8 next = raw_pmu_next(0);
 	struct kdtl_msg msg;
 
-	KUNIT_ASSERT_NOT_NULL(test, s);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 700), 700UL);
 	raw_pmu_unregister();
 	KUNIT_EXPECT_EQ(test, raw_pmu_areas(), 0U);

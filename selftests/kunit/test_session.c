@@ -164,7 +164,7 @@ static void session_bad_attr(struct kunit *test)
 		{ "mask 32", -EINVAL, { SESSION_GOOD, .mask = 32 } },
 		{ "mask 2^31", -EINVAL, { SESSION_GOOD, .mask = 1U << 31 } },
 		{ "flag 4", -EINVAL, { SESSION_GOOD, .flags = 4 } },
-		{ "flag 8", -EINVAL, { SESSION_GOOD, .flags = 8 } },
+		{ "flag 16", -EINVAL, { SESSION_GOOD, .flags = 16 } },
 		{ "flag 2^31", -EINVAL, { SESSION_GOOD, .flags = 1U << 31 } },
 		{ "watermark", -EINVAL, { SESSION_GOOD, .watermark = PAGE_SIZE + 1 } },
 		{ "no CPU", -EINVAL, { SESSION_GOOD, .cpus = cpu_none_mask } },

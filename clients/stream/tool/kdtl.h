@@ -56,7 +56,7 @@ enum kdtl_chunk_type {
 	KDTL_CHUNK_CGROUP	= 3,	/* id (64 bits) and path, filled up with NULs */
 	KDTL_CHUNK_RESET	= 4,	/* records were lost, all that hold come again */
 	KDTL_CHUNK_CLOCK	= 5,	/* struct clock_pair, in the order of time */
-	KDTL_CHUNK_END		= 6,	/* struct kdtl_end: a stream, whose head says nothing, ends */
+	KDTL_CHUNK_END		= 6,	/* struct kdtl_end: of a stream, whose head says nothing */
 };
 
 /* kdtl_file::complete */

@@ -385,11 +385,12 @@ static bool wait_until(uint64_t ns, bool keys)
 		{ .fd = top.live.dev, .events = POLLIN },
 		{ .fd = keys ? STDIN_FILENO : -1, .events = POLLIN },
 	};
+	struct timespec left;
 	uint64_t now;
 
 	while (!stopped && (now = now_ns()) < ns) {
-		if (ppoll(p, ARRAY_SIZE(p), &(struct timespec){ (ns - now) / 1000000000,
-				(ns - now) % 1000000000 }, NULL) < 0) {
+		left = (struct timespec){ (ns - now) / 1000000000, (ns - now) % 1000000000 };
+		if (ppoll(p, ARRAY_SIZE(p), &left, NULL) < 0) {
 			if (errno != EINTR)
 				die("/dev/kdtl");
 			/* The terminal may have another size. */

@@ -24,21 +24,42 @@ _assembly_header()
 	[ ! -e "$header" ] || echo "$header"
 }
 
-# _patch TARGET: of its sources, if any: the architecture's or the variant's.
-_patch()
+# _patches TARGET: of its sources, if any, in their order: the architecture's or the
+# variant's. aux has those that are to be sent to perf's maintainers.
+_patches()
 {
 	local patch
 
 	for patch in "$_configs/${1%%-*}.patch" "$_configs/${1##*-}.patch"; do
 		[ ! -e "$patch" ] || echo "$patch"
 	done
+	[[ $1 != *-aux ]] || printf '%s\n' "$here"/upstream/perf/*.patch
+}
+
+# _patches_key PATCH...: what they change, whatever their changelogs say.
+_patches_key()
+{
+	local patch
+
+	for patch; do
+		if grep -q '^diff --git ' "$patch"; then
+			sed -n '/^diff --git /,$p' "$patch"
+		else
+			cat -- "$patch"
+		fi
+	done
 }
 
 _config_key()
 {
-	# shellcheck disable=SC2046 # several words, without spaces of their own
-	cat -- $(_fragments "$1") $(_assembly_header "$1") $(_patch "$1") |
-		sha256sum | cut -c 1-8
+	local patches
+
+	mapfile -t patches < <(_patches "$1")
+	{
+		# shellcheck disable=SC2046 # several words, without spaces of their own
+		cat -- $(_fragments "$1") $(_assembly_header "$1")
+		_patches_key ${patches[@]+"${patches[@]}"}
+	} | sha256sum | cut -c 1-8
 }
 
 # source_config_is_current TARGET: also true for a kernel that is not built here.
@@ -77,37 +98,45 @@ source_tree()
 	version=${src##*@}
 }
 
-# source_patched PATCH: set $src to a copy with it. Files that it leaves alone are shared.
+# source_patched PATCH...: set $src to a copy with them. Files that they leave alone are
+# shared.
 source_patched()
 {
 	local copy
 
 	need_tool build patch
-	copy=$src+$(sha256sum <"$1" | cut -c 1-8)
+	copy=$src+$(_patches_key "$@" | sha256sum | cut -c 1-8)
 	if [ ! -d "$copy" ]; then
 		new_dir "$copy"
-		step "patch the sources" _source_patch "$1" "$new_dir"
+		step "patch the sources" _source_patch "$new_dir" "$@"
 		install_dir "$new_dir" "$copy"
 	fi
 	src=$copy
 }
 
+# _source_patch DIR PATCH...
 _source_patch()
 {
-	cp -al -- "$src/." "$2" && patch -s -p1 -d "$2" <"$1"
+	local dir=$1 patch
+
+	shift
+	cp -al -- "$src/." "$dir" || return
+	for patch; do
+		patch -s -p1 --no-backup-if-mismatch -d "$dir" <"$patch" || return
+	done
 }
 
 # source_kernel TARGET SERIES source|prepared SUITE
 source_kernel()
 {
-	local target=$1 how=$3 version src final patch
+	local target=$1 how=$3 version src final patches
 
 	need_tool build gcc-12 make bc bison flex
 	need_tool vm busybox
 	need_tool "$(kernel_deps "$target")" "$(kernel_cross "$target")gcc-12"
 	source_tree "$2" "$4"
-	patch=$(_patch "$target")
-	[ -z "$patch" ] || source_patched "$patch"
+	mapfile -t patches < <(_patches "$target")
+	[ "${#patches[@]}" -eq 0 ] || source_patched "${patches[@]}"
 
 	# A build tree contains its own path, so it cannot be moved into place.
 	# Instead it is used only once the link points to it.

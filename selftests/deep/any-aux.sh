@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The patch by which perf's kernel events may own an AUX area
-# (selftests/run/configs/aux.patch): its KUnit test, in a kernel with KASAN and lockdep.
+# The patch by which perf's kernel events may own an AUX area, the last one of
+# scripts/upstream/perf: its KUnit test, in a kernel with KASAN and lockdep.
 #
 #	selftests/deep/any-aux.sh
 #
@@ -17,19 +17,20 @@ top=$(dirname -- "$tests")
 . "$tests/host/lib/ktap.sh"
 
 target=x86_64-7.2-aux
-patch=$tests/run/configs/aux.patch
+patch=("$top"/scripts/upstream/perf/*-perf-Let-kernel-events-own-an-AUX-area.patch)
 logs=${KDTL_LOGS:-$KDTL_CACHE}/any-aux
 
 # The names of the test's cases, from the patch: one that does not run is missed.
 cases()
 {
-	sed -n 's/^+	KUNIT_CASE(\(.*\)),$/\1/p' "$patch"
+	sed -n 's/^+	KUNIT_CASE(\(.*\)),$/\1/p' "${patch[0]}"
 }
 
 boot()
 {
 	run_group "$tests/run/vm" "$target" --cpus 2 --quiet --timeout 1800 \
-		--log "$logs/console" --out "$logs" -- sh -c 'dmesg >/out/dmesg' >&2 &&
+		--log "$logs/console" --out "$logs" -- \
+		'dmesg >/out/dmesg; grep debug_locks /proc/lockdep_stats >/out/lockdep' >&2 &&
 		[ -s "$logs/dmesg" ]
 }
 
@@ -40,10 +41,11 @@ passed()
 		! grep -q -E "not ok [0-9]+ $1( |\$)" "$logs/dmesg"
 }
 
-# checkpatch takes a patch that git tracks for a source file.
-clean()
+# lockdep gives up at its first report; KUnit runs before there is an init.
+checked()
 {
-	cp -- "$patch" "$logs/" && "$top/scripts/checkpatch" --patches "$logs/${patch##*/}"
+	cat -- "$logs/lockdep"
+	grep -q 'debug_locks: *1' "$logs/lockdep"
 }
 
 no_report()
@@ -57,12 +59,14 @@ no_report()
 rm -rf -- "$logs"
 mkdir -p -- "$logs"
 mapfile -t names < <(cases)
-[ "${#names[@]}" -gt 0 ] || bail_out "no cases in $patch"
-plan $((${#names[@]} + 3))
-ok "checkpatch --strict finds nothing in the patch" clean
+[ "${#names[@]}" -gt 0 ] || bail_out "no cases in ${patch[0]}"
+plan $((${#names[@]} + 4))
+ok "checkpatch --strict finds nothing in the patch" \
+	"$top/scripts/checkpatch" --patches "${patch[0]}"
 ok "a kernel with it builds and boots" boot
 for name in "${names[@]}"; do
 	ok "perf_aux: $name" passed "$name"
 done
 ok "no report of KASAN, lockdep or others" no_report
+ok "lockdep was on until the end" checked
 finish

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # kdtl in the newest kernel's tree: the series that scripts/patches writes passes
-# checkpatch, applies, builds as modules and built in; its tests run under the
-# kernel's own runners, kselftest and kunit.py.
+# checkpatch, applies, builds after each patch, as modules and built in; its tests run
+# under the kernel's own runners, kselftest and kunit.py.
 #
 # kunit.py's kernel is built once for a version of the sources; later builds only
 # compile what changed: KDTL_CACHE/in-tree/kunit.
@@ -33,12 +33,13 @@ applies()
 		git diff --exit-code --stat clean origin/main
 }
 
-# get_maintainer.pl finds our entry for each file that the series adds.
+# get_maintainer.pl finds our entry for each file that the series adds, after the last
+# patch to perf.
 has_maintainer()
 {
 	local base
 
-	cd -- "$tree" && base=$(git rev-list --max-parents=0 main) &&
+	cd -- "$tree" && base=$(git rev-list -1 --grep='^perf: ' main) && [ -n "$base" ] &&
 		git diff --name-only --diff-filter=A "$base" main >"$work/added" || return
 	# shellcheck disable=SC2016 # the inner shell's
 	nice xargs -P "$(nproc)" -I {} sh -c 'scripts/get_maintainer.pl --nogit \
@@ -46,6 +47,58 @@ has_maintainer()
 		<"$work/added" >"$work/orphans"
 	cat -- "$work/orphans"
 	[ "$(wc -l <"$work/added")" -gt 100 ] && [ ! -s "$work/orphans" ]
+}
+
+# What stands alone comes first: fixes, which are for stable, then what they are for.
+in_order()
+{
+	git -C "$tree" log --reverse --format='%(trailers:key=Cc,valueonly,separator=%x2C) %s' \
+		"$(git -C "$tree" rev-list --max-parents=0 main)..main" >"$work/subjects"
+	awk '{
+		stable = /stable@vger.kernel.org/
+		sub(/^[^ ]* ?(# [^ ]* )?/, "")
+	}
+	stable && /^powerpc\/vpa-dtl: / && step <= 1 { step = 1; next }
+	stable && /^perf: / && (step == 1 || step == 2) { step = 2; next }
+	/^perf: Let kernel events own an AUX area$/ && step == 2 { step = 3; next }
+	/^kdtl: Log dispatches / && step == 3 { step = 4; next }
+	/^kdtl: A recorder/ && step == 4 { step = 5; next }
+	/^(kdtl|selftests: kdtl|tools: kdtl|Documentation: trace): / && step == 5 { next }
+	{ print "out of order: " $0; bad = 1 }
+	END { exit bad || step != 5 }' "$work/subjects"
+}
+
+# Each patch goes to somebody, and the kernel's own code to those who look after it.
+goes_to()
+{
+	local patch
+
+	for patch in "${patches[@]}"; do
+		awk -v patch="${patch##*/}" '/^[^\t]/ { this = $0 == patch; seen += this; next }
+			this && /@/ { n++ }
+			this && patch ~ /-powerpc-/ && /linuxppc-dev@/ { own = 1 }
+			this && patch ~ /-perf-/ && /PERFORMANCE EVENTS SUBSYSTEM/ { own = 1 }
+			END { exit !n || seen != 1 || patch ~ /-(powerpc|perf)-/ && !own }' \
+			"$series/maintainers" || { echo "${patch##*/}: to nobody"; return 1; }
+	done
+}
+
+# The cover letter has figures, and they are those of the benchmarks.
+cover()
+{
+	local letter=$series/patches/0000-cover-letter.patch name words figure
+
+	! grep '\*\*\*' "$letter" || return
+	while read -r name words; do
+		figure=$(awk -v name="$name" '$1 == name { printf "%.0f", $2 }' \
+			"$top/Documentation/performance/results.tsv")
+		grep -E "^  $words +$figure\$" "$letter" || { echo "no $name"; return 1; }
+	done <<-'END'
+	dispatch.kdtl_sched.1 kdtl, one session
+	dispatch.bpf_ringbuf a BPF program and its ring buffer
+	dispatch.perf perf record -e sched:sched_switch
+	consume.kdtl kdtl, in place
+	END
 }
 
 # configure DIR VALUE: KDTL is VALUE, in a small kernel.
@@ -83,6 +136,43 @@ builds()
 	}
 	! grep -E -A 3 'warning:|WARNING' "$work/log" &&
 		nm "$1/drivers/kdtl/$3" | grep ' T __kdtl_session_create$'
+}
+
+# After each patch, what there is of kdtl and of perf builds, without a warning. What is
+# POWER's is built by vpa-fixes.sh.
+each_builds()
+{
+	local commit dir=$cache/each rc=0
+
+	mkdir -p -- "$dir"
+	printf '%s\n' CONFIG_SMP=y CONFIG_64BIT=y CONFIG_MODULES=y CONFIG_PERF_EVENTS=y \
+		CONFIG_DEBUG_FS=y CONFIG_FTRACE=y CONFIG_ENABLE_DEFAULT_TRACERS=y \
+		CONFIG_HIGH_RES_TIMERS=y CONFIG_PRINTK=y CONFIG_MMU=y CONFIG_WERROR=y \
+		CONFIG_KUNIT=y CONFIG_RUNTIME_TESTING_MENU=y CONFIG_PERF_AUX_KUNIT_TEST=y \
+		CONFIG_KDTL{,_SCHED,_STEAL,_RECORDER,_SAMPLER,_STREAM,_TRACE,_WATCH}=y \
+		CONFIG_KDTL_KUNIT_TEST=y >"$dir/kdtl.config" || return
+	for commit in $(git -C "$tree" rev-list --reverse \
+		"$(git -C "$tree" rev-list --max-parents=0 main)..main"); do
+		git -C "$tree" log -1 --format='--- %s' "$commit"
+		git -C "$tree" checkout -q "$commit" && each_build "$dir" || {
+			rc=1
+			break
+		}
+	done
+	git -C "$tree" checkout -q main && return "$rc"
+}
+
+each_build()
+{
+	local targets=kernel/events/
+
+	[ ! -d "$tree/drivers/kdtl" ] || targets+=" drivers/kdtl/"
+	# shellcheck disable=SC2086 # several words
+	{
+		kmake -s O="$1" KCONFIG_ALLCONFIG="$1/kdtl.config" allnoconfig &&
+			kmake -s O="$1" prepare && kmake -s O="$1" W=1 $targets
+	} >"$work/log" 2>&1 || { tail -n 20 "$work/log"; return 1; }
+	! grep -E -A 3 'warning:|WARNING' "$work/log"
 }
 
 # The kernel is Debian's, the modules are from the tree.
@@ -159,15 +249,19 @@ capture "$top/scripts/kernel" $target kdir
 # shellcheck disable=SC2154 # set by capture
 kdir=$captured
 patches=()
-plan 10
+plan 14
 ok "the series is written" "$top/scripts/patches" "$series"
 # All but the cover letter.
 patches=("$series"/patches/00*.patch)
 patches=("${patches[@]:1}")
 ok "checkpatch --strict finds nothing in it" \
 	"$top/scripts/checkpatch" --patches "${patches[@]}"
+ok "fixes come first, then AUX for kernel events, then kdtl" in_order
+ok "the cover letter has the measured figures" cover
 ok "get_maintainer.pl knows each file's maintainer" has_maintainer
+ok "each patch has somebody to be sent to" goes_to
 ok "it applies to a clean tree, with git am" applies
+ok "it builds after each patch (W=1)" each_builds
 ok "it builds as modules (W=1)" builds "$cache/m" m kdtl.o
 ok "it builds built in (W=1)" builds "$cache/y" y built-in.a
 ok "its modules build for Debian's kernel" modules_from_tree

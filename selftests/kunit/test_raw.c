@@ -346,7 +346,7 @@ static void raw_overwrite(struct kunit *test)
 	size_t i, wrong;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
-	KUNIT_ASSERT_NOT_NULL(test, buf);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, buf);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)-EINVAL);
 	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 1000), 1000UL);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_snapshot(s, 0, buf, RAW_SIZE, NULL), (ssize_t)-EBUSY);

@@ -634,8 +634,9 @@ static void expect_who(struct kunit *test, int id, int cpu, const struct napper 
 	const u64 span = n->until - n->from;
 	const u64 kernel = n->idle_us * NSEC_PER_USEC;
 	u64 sum;
-	struct kdtl_ran ran[2];
+	struct kdtl_ran ran[8];
 	struct kdtl_who who = { .ran = ran, .size = ARRAY_SIZE(ran) };
+	const struct kdtl_ran *napper = NULL;
 	unsigned int i;
 
 	kdtl_who_begin(&who, n->from, n->until);
@@ -643,21 +644,27 @@ static void expect_who(struct kunit *test, int id, int cpu, const struct napper 
 		kdtl_who_entry(&who, &seen->entries[i]);
 	kdtl_who_end(&who, false);
 	sum = who.others + who.idle + who.unknown;
-	for (i = 0; i < who.nr; i++)
+	for (i = 0; i < who.nr; i++) {
 		sum += ran[i].ticks;
+		/* Not always the first: a host may halt the machine while another task runs. */
+		if (ran[i].pid == n->task->pid)
+			napper = &ran[i];
+	}
 	KUNIT_EXPECT_EQ(test, sum, span);
 	KUNIT_EXPECT_EQ(test, who.unknown, 0ULL);
-	/* Interrupts are not part of the kernel's idle time. */
+	/*
+	 * Interrupts are not part of the kernel's idle time, and a host may halt the machine
+	 * in one.
+	 */
 	KUNIT_EXPECT_LE(test, max(who.idle, kernel) - min(who.idle, kernel),
-			div_u64(span, 10));
+			div_u64(span, 4));
 	KUNIT_EXPECT_GE(test, who.idle, (u64)NAPS * NAP_MS * NSEC_PER_MSEC / 4);
-	KUNIT_ASSERT_GT(test, who.nr, 0U);
-	KUNIT_EXPECT_EQ(test, ran[0].pid, n->task->pid);
-	KUNIT_EXPECT_GE(test, ran[0].ticks, (u64)NAPS * NAP_MS * NSEC_PER_MSEC / 2);
-	KUNIT_EXPECT_LE(test, ran[0].time, n->from);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, napper);
+	KUNIT_EXPECT_GE(test, napper->ticks, (u64)NAPS * NAP_MS * NSEC_PER_MSEC / 2);
+	KUNIT_EXPECT_LE(test, napper->time, n->from);
 	kunit_info(test, "CPU %d: %llu us, idle %llu, the kernel says %llu; the task %llu",
 		   cpu, div_u64(span, NSEC_PER_USEC), div_u64(who.idle, NSEC_PER_USEC),
-		   n->idle_us, div_u64(ran[0].ticks, NSEC_PER_USEC));
+		   n->idle_us, div_u64(napper->ticks, NSEC_PER_USEC));
 }
 
 /* Without the bit a session has the same dispatches, and nothing else. */

@@ -142,7 +142,7 @@ static int kdtl_cpu_open_raw(struct kdtl_session *s, struct kdtl_aux *aux, const
 	if (err)
 		kdtl_raw_leave(aux);
 	else
-		WRITE_ONCE(aux->event, aux->raw->event);
+		WRITE_ONCE(aux->event, READ_ONCE(aux->raw->event));
 	return err;
 }
 

@@ -416,8 +416,12 @@ static void kdtl_raw_leave_all(struct kdtl_raw_cpu *rc)
 	list_for_each_entry(aux, &rc->readers, raw_node)
 		kdtl_raw_stop_locked(aux);
 	raw_spin_lock_irq(&rc->lock);
-	list_for_each_entry_safe(aux, next, &rc->readers, raw_node)
+	list_for_each_entry_safe(aux, next, &rc->readers, raw_node) {
+		kdtl_raw_report(aux, true);
+		kdtl_session_due(aux, aux->sink.head);
 		list_del_init(&aux->raw_node);
+		WRITE_ONCE(aux->event, NULL);
+	}
 	raw_spin_unlock_irq(&rc->lock);
 	kdtl_raw_close(rc);
 }
@@ -538,7 +542,7 @@ void kdtl_raw_aux_free(struct kdtl_aux *aux)
 
 /* --- what neither perf nor a reader can do where it is -------------------------------- */
 
-/* Tell all sessions that a CPU is not logged any more. */
+/* Tell all sessions that a CPU is not logged. */
 static void kdtl_raw_tell(struct kdtl_raw_cpu *rc, int err)
 {
 	struct kdtl_aux *aux;

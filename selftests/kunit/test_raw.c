@@ -443,6 +443,8 @@ static void raw_gone(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, info.online);
 	raw_expect(test, s, 0, 700, &next);
 	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
+	KUNIT_EXPECT_FALSE(test, info.online);
 	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
 	KUNIT_EXPECT_LT(test, kdtl_load(s, NULL), 0);

@@ -86,6 +86,12 @@ static __maybe_unused struct kdtl_session *client_filter(void)
 	return kdtl_session_create(&attr);
 }
 
+static __maybe_unused struct kdtl_session *client_raw(void)
+{
+	/* @client-raw@ */
+	return kdtl_session_create(&attr);
+}
+
 static int __maybe_unused client_merge(struct kdtl_session *s)
 {
 	const struct kdtl_entry *e;

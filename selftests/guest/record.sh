@@ -222,8 +222,23 @@ old_is_kept()
 size_is_limited()
 {
 	kdtl record --max-size 64K -o size.data sh -c 'while :; do usleep 100; done' 2>size.err
-	is $? 143 && [ "$(wc -c <size.data)" -lt 200000 ] && is "$(end_of size.data)" "" &&
+	is $? 143 || { cat size.err; return 1; }
+	[ "$(wc -c <size.data)" -lt 200000 ] && is "$(end_of size.data)" "" &&
 		grep -q '^kdtl: size.data has the size that --max-size allows' size.err
+}
+
+# The same where one look fills the file, after a signal: kdtl was stopped meanwhile.
+size_is_limited_at_once()
+{
+	# shellcheck disable=SC2016 # the command expands it
+	kdtl record --max-size 64K -o once.data sh -c '
+		kill -STOP $PPID
+		for i in $(seq 1500); do usleep 1; done
+		kill -CHLD $PPID
+		kill -CONT $PPID
+		sleep 1000' 2>once.err
+	is $? 143 || { cat once.err; return 1; }
+	is "$(end_of once.data)" "" && grep -q '^kdtl: once.data has the size' once.err
 }
 
 # Each file can be read alone, and together they have all entries.
@@ -355,7 +370,7 @@ rm -rf $work
 mkdir -p $work
 need kdtl kdtl_sched kdtl_stream
 cd $work || exit
-plan 19
+plan 20
 background busy
 ok "kdtl why -d says what happens now" why_now
 ok "Ctrl-C ends it early, and it says what it knows" why_until_interrupted
@@ -371,6 +386,7 @@ ok "a machine without source is told what to load" no_source
 ok "a stream is whole, and a part of one is known" stream_is_whole
 ok "an old file is kept" old_is_kept
 ok "a file grows up to its limit" size_is_limited
+ok "also if one look fills it" size_is_limited_at_once
 ok "or the next one begins, and each can be read alone" rotates
 ok "a ring has the last second, at each signal" ring
 ok "and at each alarm of the watch" at_alarms

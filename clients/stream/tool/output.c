@@ -178,7 +178,8 @@ static ssize_t copy_entries(struct record *r)
  */
 bool output_drain(struct record *r)
 {
-	ssize_t n = -1;
+	/* A file that is full already is no error, whatever errno was left behind. */
+	ssize_t n = 0;
 	int rounds = 256;
 
 	while (rounds-- && !r->full) {

@@ -7,6 +7,9 @@
  * The same holds for the idle task, which has entries if the session asks for them
  * (KDTL_MASK_IDLE).  Otherwise entries are missing, or the CPU was idle and no entry says
  * since when: then that time is not known.
+ *
+ * In a guest a task has a virtual CPU, which the hypervisor may keep from it.  The entries
+ * of kdtl_steal or kdtl_vpa say when, and that time belongs to nobody in the guest.
  */
 #include <linux/export.h>
 #include <linux/kdtl.h>
@@ -62,18 +65,54 @@ static void kdtl_who_add(struct kdtl_who *w, u64 ticks)
 	row->ticks += ticks;
 }
 
+/* When a hypervisor gave the CPU back, by local_clock(). */
+static u64 kdtl_gap_end(const struct kdtl_who *w, const struct kdtl_entry *gap)
+{
+	return kdtl_ticks_to_ns(w->gap_info, kdtl_entry_time(gap) - w->gap_info->tb_boot);
+}
+
+/* For how long the hypervisor had the CPU from @from until @to. */
+static u64 kdtl_who_gaps(struct kdtl_who *w, u64 from, u64 to)
+{
+	u64 begin, end, left, ns = 0;
+
+	for (; w->gap < w->gap_end; w->gap++) {
+		end = kdtl_gap_end(w, w->gap);
+		begin = end - kdtl_ticks_to_ns(w->gap_info, kdtl_entry_wait(w->gap));
+		left = end - to;
+		if ((s64)left > 0)
+			end = to;
+		if ((s64)(begin - from) < 0)
+			begin = from;
+		if ((s64)(end - begin) > 0) {
+			ns += end - begin;
+			/* Gaps that overlap, as clocks may say, count once. */
+			from = end;
+		}
+		/* The next task, or the next entry, may have a part of it. */
+		if ((s64)left > 0)
+			break;
+	}
+	return ns;
+}
+
 /* Account for the time from @w->at until @to. */
 static void kdtl_who_until(struct kdtl_who *w, u64 to, bool known)
 {
-	u64 ticks;
+	u64 ticks, stolen;
 
 	/* Times are compared by their distance, as positions are. */
 	if ((s64)(to - w->to) > 0)
 		to = w->to;
 	if ((s64)(to - w->at) <= 0)
 		return;
-	ticks = to - w->at;
+	stolen = kdtl_who_gaps(w, w->at, to);
+	w->stolen += stolen;
+	ticks = to - w->at - stolen;
 	w->at = to;
+	/* A task that had nothing of it is not one that had the CPU. */
+	if (!ticks)
+		return;
 	if (!known)
 		w->unknown += ticks;
 	else if (!w->task.pid)
@@ -99,11 +138,45 @@ void kdtl_who_begin(struct kdtl_who *w, u64 from, u64 to)
 	w->others = 0;
 	w->idle = 0;
 	w->unknown = 0;
+	w->stolen = 0;
 	w->at = from;
 	w->to = to;
 	w->known = false;
+	w->gap_info = NULL;
+	w->gap = NULL;
+	w->gap_end = NULL;
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_who_begin, KDTL_NS);
+
+/**
+ * kdtl_who_stolen() - tell when a hypervisor had the CPU
+ * @w: from kdtl_who_begin(), before the first kdtl_who_entry()
+ * @info: from kdtl_aux_info() of the session of kdtl_steal or kdtl_vpa; must stay until
+ *	kdtl_who_end()
+ * @e: that session's entries of the same CPU in the order of time, from a span or a
+ *	snapshot; must stay until kdtl_who_end()
+ * @len: their length in bytes; 0 or an errno: there are none
+ *
+ * Each entry says that the hypervisor had the CPU for kdtl_entry_wait() until
+ * kdtl_entry_time().  That much is taken from the task that seems to have had it then, from
+ * the idle time or from the time that is not known, and is in @w->stolen.  An entry whose
+ * wait is saturated takes 4.29 s, so then @w->stolen is a lower bound.
+ *
+ * Both sources are on one clock: kdtl_steal has that of kdtl_sched, and the time base of
+ * kdtl_vpa is converted.
+ *
+ * Context: any.
+ */
+void kdtl_who_stolen(struct kdtl_who *w, const struct kdtl_aux_info *info,
+		     const struct kdtl_entry *e, ssize_t len)
+{
+	if (len < (ssize_t)sizeof(*e))
+		return;
+	w->gap_info = info;
+	w->gap = e;
+	w->gap_end = e + len / sizeof(*e);
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_who_stolen, KDTL_NS);
 
 /**
  * kdtl_who_entry() - take the next entry of the CPU into account
@@ -132,8 +205,8 @@ EXPORT_SYMBOL_NS_GPL(kdtl_who_entry, KDTL_NS);
  *	of KDTL_MASK_IDLE, or if the CPU was not idle.  Otherwise the time after the last
  *	entry is not known
  *
- * The ticks of all rows, @w->others, @w->idle and @w->unknown add up to the span,
- * exactly.
+ * The ticks of all rows, @w->others, @w->idle, @w->unknown and @w->stolen add up to the
+ * span, exactly.
  *
  * Context: any.
  */

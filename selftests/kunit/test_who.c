@@ -40,7 +40,7 @@ static void who_expect(struct kunit *test, const struct kdtl_who *w, unsigned in
 
 static void who_sums_to(struct kunit *test, const struct kdtl_who *w, u64 span)
 {
-	u64 sum = w->others + w->idle + w->unknown;
+	u64 sum = w->others + w->idle + w->unknown + w->stolen;
 	unsigned int i;
 
 	for (i = 0; i < w->nr; i++) {
@@ -209,8 +209,120 @@ static void who_renamed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, strcmp(w.ran[0].comm, "after"), 0);
 }
 
+static struct kdtl_entry who_gap(u64 time, u32 queued, u32 ready)
+{
+	return (struct kdtl_entry) {
+		.timebase			= cpu_to_be64(time),
+		.enqueue_to_dispatch_time	= cpu_to_be32(queued),
+		.ready_to_enqueue_time		= cpu_to_be32(ready),
+	};
+}
+
+/*
+ * Gaps before the span, in one task's time, over two tasks' times and an edge of the span,
+ * in idle time and in time that is not known, behind the span; also around 2^64.
+ */
+static void who_stolen(struct kunit *test)
+{
+	static const u64 starts[] = { 0, 1000, -45, -100 };
+	static const struct kdtl_aux_info info = { .tb_freq = NSEC_PER_SEC };
+	struct kdtl_ran ran[WHO_ROWS];
+	struct kdtl_who w = { .ran = ran, .size = WHO_ROWS };
+	unsigned int i;
+	u64 t;
+
+	for (i = 0; i < ARRAY_SIZE(starts); i++) {
+		t = starts[i];
+		const struct kdtl_entry gaps[] = {
+			who_gap(t + 5, 4, 0),
+			who_gap(t + 15, 12, 0),		/* 5 of it are in the span, 1's */
+			who_gap(t + 20, 2, 0),		/* 1's */
+			who_gap(t + 34, 6, 0),		/* 2 of 1's, 4 of 2's */
+			who_gap(t + 60, 20, 0),		/* all of 3's 10; 10 of idle time */
+			who_gap(t + 80, 7, 0),		/* not known */
+			who_gap(t + 104, 6, 0),		/* 2 of it are in the span */
+			who_gap(t + 110, 5, 0),
+		};
+
+		kdtl_who_begin(&w, t + 10, t + 100);
+		kdtl_who_stolen(&w, &info, gaps, sizeof(gaps));
+		who_switch(&w, t, 9, 1);
+		who_switch(&w, t + 30, 1, 2);
+		who_switch(&w, t + 40, 2, 3);
+		who_switch(&w, t + 50, 3, 0);
+		who_switch(&w, t + 70, 0, 1);
+		who_switch(&w, t + 90, 2, 4);
+		who_switch(&w, t + 120, 4, 5);
+		kdtl_who_end(&w, false);
+		KUNIT_EXPECT_EQ(test, w.nr, 3U);
+		who_expect(test, &w, 0, 1, 20 - 5 - 2 - 2);
+		who_expect(test, &w, 1, 4, 10 - 2);
+		who_expect(test, &w, 2, 2, 10 - 4);
+		KUNIT_EXPECT_EQ(test, w.idle, 20 - 10ULL);
+		KUNIT_EXPECT_EQ(test, w.unknown, 20 - 7ULL);
+		KUNIT_EXPECT_EQ(test, w.stolen, 5 + 2 + 6 + 20 + 7 + 2ULL);
+		who_sums_to(test, &w, 90);
+	}
+
+	/* They are forgotten by the next begin, and none at all is no fault. */
+	kdtl_who_begin(&w, 10, 100);
+	who_switch(&w, 0, 9, 1);
+	kdtl_who_end(&w, true);
+	KUNIT_EXPECT_EQ(test, w.stolen, 0ULL);
+	kdtl_who_begin(&w, 10, 100);
+	kdtl_who_stolen(&w, NULL, NULL, -ENOENT);
+	kdtl_who_end(&w, true);
+	who_sums_to(test, &w, 90);
+	KUNIT_EXPECT_EQ(test, w.stolen, 0ULL);
+}
+
+/* Gaps that overlap count once; a saturated one has 4.29 s. */
+static void who_stolen_long(struct kunit *test)
+{
+	static const struct kdtl_aux_info info = { .tb_freq = NSEC_PER_SEC };
+	const u64 span = 10ULL * NSEC_PER_SEC;
+	const struct kdtl_entry overlap[] = { who_gap(500, 200, 0), who_gap(600, 250, 0) };
+	const struct kdtl_entry saturated = who_gap(span, KDTL_TIME_MAX, 0);
+	struct kdtl_ran ran[WHO_ROWS];
+	struct kdtl_who w = { .ran = ran, .size = WHO_ROWS };
+
+	kdtl_who_begin(&w, 0, 1000);
+	kdtl_who_stolen(&w, &info, overlap, sizeof(overlap));
+	who_switch(&w, 0, 9, 1);
+	kdtl_who_end(&w, true);
+	KUNIT_EXPECT_EQ(test, w.stolen, 300ULL);
+	who_expect(test, &w, 0, 1, 700);
+
+	kdtl_who_begin(&w, 0, span);
+	kdtl_who_stolen(&w, &info, &saturated, sizeof(saturated));
+	who_switch(&w, 0, 9, 1);
+	kdtl_who_end(&w, true);
+	KUNIT_EXPECT_EQ(test, w.stolen, (u64)KDTL_TIME_MAX);
+	who_sums_to(test, &w, span);
+}
+
+/* A hypervisor's log has another time base, and two times that it had the CPU. */
+static void who_stolen_timebase(struct kunit *test)
+{
+	static const struct kdtl_aux_info info = { .tb_freq = 512000000, .tb_boot = 1ULL << 40 };
+	const struct kdtl_entry gap = who_gap((1ULL << 40) + 512 * 80, 512 * 10, 512 * 20);
+	struct kdtl_ran ran[WHO_ROWS];
+	struct kdtl_who w = { .ran = ran, .size = WHO_ROWS };
+
+	kdtl_who_begin(&w, 60 * NSEC_PER_USEC, 100 * NSEC_PER_USEC);
+	kdtl_who_stolen(&w, &info, &gap, sizeof(gap));
+	who_switch(&w, 0, 9, 1);
+	kdtl_who_end(&w, true);
+	KUNIT_EXPECT_EQ(test, w.stolen, 20 * NSEC_PER_USEC);
+	who_expect(test, &w, 0, 1, 20 * NSEC_PER_USEC);
+	who_sums_to(test, &w, 40 * NSEC_PER_USEC);
+}
+
 static struct kunit_case who_cases[] = {
 	KUNIT_CASE(who_busy),
+	KUNIT_CASE(who_stolen),
+	KUNIT_CASE(who_stolen_long),
+	KUNIT_CASE(who_stolen_timebase),
 	KUNIT_CASE(who_renamed),
 	KUNIT_CASE(who_unknown),
 	KUNIT_CASE(who_idle),

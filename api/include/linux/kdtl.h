@@ -840,8 +840,9 @@ struct kdtl_ran {
  * @others: ticks of tasks that are not in @ran
  * @idle: ticks in which the CPU was idle; needs entries of KDTL_MASK_IDLE
  * @unknown: ticks in which nobody knows who had the CPU, or since when it was idle
+ * @stolen: ticks in which a hypervisor had the CPU; needs kdtl_who_stolen()
  *
- * The ticks of @ran, @others, @idle and @unknown add up to the span::
+ * The ticks of @ran, @others, @idle, @unknown and @stolen add up to the span::
  *
  *	kdtl_who_begin(&who, kdtl_entry_time(e) - kdtl_entry_wait(e), kdtl_entry_time(e));
  *	kdtl_for_each_entry(each, span, len)
@@ -855,14 +856,20 @@ struct kdtl_who {
 	u64		others;
 	u64		idle;
 	u64		unknown;
+	u64		stolen;
 	/* private: */
 	u64		at;
 	u64		to;
 	bool		known;
 	struct kdtl_ran	task;
+	const struct kdtl_aux_info	*gap_info;
+	const struct kdtl_entry		*gap;
+	const struct kdtl_entry		*gap_end;
 };
 
 void kdtl_who_begin(struct kdtl_who *w, u64 from, u64 to);
+void kdtl_who_stolen(struct kdtl_who *w, const struct kdtl_aux_info *info,
+		     const struct kdtl_entry *e, ssize_t len);
 void kdtl_who_entry(struct kdtl_who *w, const struct kdtl_entry *e);
 void kdtl_who_end(struct kdtl_who *w, bool still);
 

@@ -75,6 +75,16 @@ static u64 __maybe_unused client_who(const struct kdtl_entry *late, const void *
 	return who.nr ? who.ran[0].ticks : who.unknown;
 }
 
+static u64 __maybe_unused client_stolen(u64 from, u64 to, const void *span, ssize_t len,
+					const struct kdtl_entry *gaps, ssize_t gaps_len)
+{
+	const struct kdtl_aux_info hv_info = { .tb_freq = NSEC_PER_SEC };
+	struct kdtl_who who = { };
+	const struct kdtl_entry *e;
+	/* @client-stolen@ */
+	return who.stolen;
+}
+
 static void __maybe_unused client_task(struct kdtl_session *s, const struct kdtl_entry *e)
 {
 	/* @client-task@ */

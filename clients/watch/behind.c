@@ -3,11 +3,15 @@
  * Behind whom a task waits
  *
  * A second session keeps each CPU's newest dispatches and idle times, and is not read until
- * there is something to report.
+ * there is something to report.  A third one, if asked for, keeps when the hypervisor had
+ * the CPU.
  */
+#define pr_fmt(fmt) "kdtl_watch: " fmt
+
 #include <linux/err.h>
 #include <linux/limits.h>
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -19,17 +23,95 @@
 /* The most characters of a cgroup's path in a report. */
 #define BEHIND_PATH	96
 
-static struct kdtl_session *past;	/* NULL if the source knows no tasks */
-static struct kdtl_entry *entries;
-static size_t entries_size, entries_len;
+static char *steal;
+module_param(steal, charp, 0444);
+MODULE_PARM_DESC(steal, "source of when the hypervisor had a CPU: kdtl_steal or kdtl_vpa (default: none)");
+
+/**
+ * struct behind - the newest entries of a source
+ * @session: keeps them; NULL: nobody does
+ * @info: what kdtl_aux_info() said of it
+ * @entries: a copy of those of one CPU
+ * @len: their length in bytes
+ */
+struct behind {
+	struct kdtl_session	*session;
+	struct kdtl_aux_info	info;
+	struct kdtl_entry	*entries;
+	ssize_t			len;
+};
+
+static struct behind past;	/* of tasks; no session if the source knows none */
+static struct behind stolen;
 
 /* Log idle times as well, if the source tells them. */
-static int behind_config(void)
+static int behind_config(struct kdtl_session *s)
 {
 	struct kdtl_config config = { .mask = KDTL_MASK_ALL | KDTL_MASK_IDLE };
-	const int err = kdtl_write_config(past, &config, 1);
+	const int err = kdtl_write_config(s, &config, 1);
 
 	return err == -EOPNOTSUPP ? 0 : err;
+}
+
+static int behind_create(struct behind *b, const char *pmu, unsigned int pages)
+{
+	const struct kdtl_session_attr attr = {
+		.pmu		= pmu,
+		.aux_pages	= pages,
+		.flags		= KDTL_SESSION_OVERWRITE,
+	};
+	struct kdtl_session *s = kdtl_session_create(&attr);
+
+	if (IS_ERR(s))
+		return PTR_ERR(s);
+	b->session = s;
+	return kdtl_aux_info(s, -1, &b->info);
+}
+
+static int behind_start(struct behind *b)
+{
+	b->entries = kvmalloc(b->info.size, GFP_KERNEL | __GFP_NOWARN);
+	if (!b->entries)
+		return -ENOMEM;
+	return kdtl_load(b->session, NULL) ?: kdtl_start(b->session);
+}
+
+static void behind_end(struct behind *b)
+{
+	kdtl_session_close(b->session);
+	b->session = NULL;
+	kvfree(b->entries);
+	b->entries = NULL;
+	b->len = 0;
+}
+
+static int behind_init_stolen(unsigned int pages)
+{
+	int err;
+
+	if (!past.session) {
+		pr_err("steal=%s is for waits of tasks: it needs pmu=kdtl_sched\n", steal);
+		return -EINVAL;
+	}
+	err = behind_create(&stolen, steal, pages);
+	if (!err && stolen.info.tasks) {
+		pr_err("steal=%s is a source of tasks: it must be kdtl_steal or kdtl_vpa\n", steal);
+		return -EINVAL;
+	}
+	if (!err)
+		err = behind_start(&stolen);
+	if (err)
+		pr_err("no session of %s (%d)\n", steal, err);
+	return err;
+}
+
+/* Copy the newest entries of @cpu. */
+static void behind_look(struct behind *b, int cpu)
+{
+	b->len = 0;
+	if (b->session)
+		b->len = kdtl_aux_snapshot(b->session, cpu, b->entries, b->info.size, NULL);
+	b->len = max_t(ssize_t, b->len, 0);
 }
 
 /**
@@ -38,34 +120,20 @@ static int behind_config(void)
  * @pages: pages per CPU, a power of two; 0: kdtl's default
  *
  * Context: may sleep.
- * Return: 0 or an errno.
+ * Return: 0; or an errno, and a line in the log says why.
  */
 int watch_behind_init(const char *pmu, unsigned int pages)
 {
-	const struct kdtl_session_attr attr = {
-		.pmu		= pmu,
-		.aux_pages	= pages,
-		.flags		= KDTL_SESSION_OVERWRITE,
-	};
-	struct kdtl_session *s = kdtl_session_create(&attr);
-	struct kdtl_aux_info info;
-	int err;
+	int err = behind_create(&past, pmu, pages);
 
-	if (IS_ERR(s))
-		return PTR_ERR(s);
-	err = kdtl_aux_info(s, -1, &info);
-	if (err || !info.tasks) {
-		kdtl_session_close(s);
-		return err;
-	}
-	past = s;
-	entries_size = info.size;
-	entries = kvmalloc(entries_size, GFP_KERNEL | __GFP_NOWARN);
-	err = entries ? behind_config() : -ENOMEM;
-	if (!err)
-		err = kdtl_load(past, NULL);
-	if (!err)
-		err = kdtl_start(past);
+	if (!err && past.info.tasks)
+		err = behind_config(past.session) ?: behind_start(&past);
+	else if (!err)
+		behind_end(&past);
+	if (err)
+		pr_err("no session of %s (%d)\n", pmu, err);
+	else if (steal)
+		err = behind_init_stolen(pages);
 	if (err)
 		watch_behind_exit();
 	return err;
@@ -78,10 +146,8 @@ int watch_behind_init(const char *pmu, unsigned int pages)
  */
 void watch_behind_exit(void)
 {
-	kdtl_session_close(past);
-	past = NULL;
-	kvfree(entries);
-	entries = NULL;
+	behind_end(&stolen);
+	behind_end(&past);
 }
 
 /**
@@ -104,8 +170,8 @@ void watch_name(const char *comm, pid_t pid, u64 time, char *text, size_t size)
 
 	/* A task chooses its name, which must not add a line to the log. */
 	at = scnprintf(text, size, "%*pE:%d", (int)strlen(comm), comm, pid);
-	if (past && !kdtl_task_at(past, pid, time, &task))
-		len = kdtl_cgroup_path(past, task.cgroup, path, sizeof(path));
+	if (past.session && !kdtl_task_at(past.session, pid, time, &task))
+		len = kdtl_cgroup_path(past.session, task.cgroup, path, sizeof(path));
 	if (len <= 1)
 		return;
 	/* The end says most: that is where a container's own name is. */
@@ -127,12 +193,9 @@ void watch_name(const char *comm, pid_t pid, u64 time, char *text, size_t size)
  */
 const struct kdtl_entry *watch_look_back(int cpu)
 {
-	ssize_t len = -ENOENT;
-
-	if (past)
-		len = kdtl_aux_snapshot(past, cpu, entries, entries_size, NULL);
-	entries_len = max_t(ssize_t, len, 0);
-	return entries_len ? entries + entries_len / sizeof(*entries) - 1 : NULL;
+	behind_look(&past, cpu);
+	behind_look(&stolen, cpu);
+	return past.len ? past.entries + past.len / sizeof(*past.entries) - 1 : NULL;
 }
 
 /**
@@ -157,7 +220,8 @@ void watch_behind(u64 from, u64 to, char *text, size_t size)
 
 	text[0] = '\0';
 	kdtl_who_begin(&who, from, to);
-	kdtl_for_each_entry(e, entries, entries_len)
+	kdtl_who_stolen(&who, &stolen.info, stolen.entries, stolen.len);
+	kdtl_for_each_entry(e, past.entries, past.len)
 		kdtl_who_entry(&who, e);
 	/* If idle times are not logged: somebody waited all the time. */
 	kdtl_who_end(&who, true);
@@ -174,7 +238,10 @@ void watch_behind(u64 from, u64 to, char *text, size_t size)
 	if (who.nr && who.others >= NSEC_PER_MSEC)
 		at += scnprintf(text + at, size - at, ", others %llu ms",
 				div_u64(who.others, NSEC_PER_MSEC));
-	/* A long interrupt, or the hypervisor, kept an idle CPU from its task. */
+	if (who.stolen >= NSEC_PER_MSEC)
+		at += scnprintf(text + at, size - at, ", the hypervisor %llu ms",
+				div_u64(who.stolen, NSEC_PER_MSEC));
+	/* A long interrupt, or a hypervisor that is not asked, kept an idle CPU from its task. */
 	if (who.idle >= NSEC_PER_MSEC)
 		at += scnprintf(text + at, size - at, ", idle %llu ms",
 				div_u64(who.idle, NSEC_PER_MSEC));

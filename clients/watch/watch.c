@@ -123,18 +123,22 @@ static int __init watch_init(void)
 		return err;
 	/* Before the thread, which asks for what it keeps. */
 	err = watch_behind_init(pmu, aux_pages);
-	if (!err) {
-		session = watch_open();
-		err = PTR_ERR_OR_ZERO(session);
-	}
-	if (err) {
+	if (err)
+		goto err_report;
+	session = watch_open();
+	if (IS_ERR(session)) {
+		err = PTR_ERR(session);
 		pr_err("no session of %s (%d)\n", pmu, err);
-		watch_behind_exit();
-		watch_report_exit();
-		return err;
+		goto err_behind;
 	}
 	watch_show_init(session);
 	return 0;
+
+err_behind:
+	watch_behind_exit();
+err_report:
+	watch_report_exit();
+	return err;
 }
 
 static void __exit watch_exit(void)

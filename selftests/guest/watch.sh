@@ -155,6 +155,14 @@ too_large()
 		! dmesg | grep -E 'Call Trace|WARNING|allocation failure'
 }
 
+# refuses_steal NAME LINE: not a source that tells when a hypervisor had the CPU.
+refuses_steal()
+{
+	dmesg -c >/dev/null
+	! load kdtl_watch steal="$1" 2>/dev/null || { unload kdtl_watch; return 1; }
+	dmesg | grep -q "kdtl_watch: $2"
+}
+
 # A rule's path does not steer the terminal of who reads the rules.
 rules_are_escaped()
 {
@@ -263,12 +271,14 @@ done
 # on it.
 taskset -p 1 $$ >/dev/null
 
-plan 25
+plan 27
 dmesg -c >/dev/null
 ok "a period of 0 is refused" refuses_period 0
 ok "and one without end" refuses_period 4294967295
 ok "an area for which there is no memory" too_large kdtl_watch
 ok "the same of the recorder" too_large kdtl_recorder
+ok "steal= with a source of tasks" refuses_steal kdtl_sched 'steal=kdtl_sched is a source of tasks'
+ok "and with none" refuses_steal kdtl_no_source 'no session of kdtl_no_source (-19)'
 dmesg -c >/dev/null
 ok "the recorder loads" load kdtl_recorder lines=200 ms=4000
 ok "the watch loads" load kdtl_watch threshold_ms=$threshold uevent=1

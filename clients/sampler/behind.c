@@ -68,17 +68,21 @@ static void behind_wait(struct behind *b, const struct kdtl_span *span,
 	u64 nr;
 
 	kdtl_who_begin(&who, from, to);
+	stolen_tell(&who, span->cpu);
 	for (nr = behind_first(b, from); nr < b->nr; nr++)
 		kdtl_who_entry(&who, behind_entry(b, nr));
 	kdtl_who_entry(&who, e);
 	kdtl_who_end(&who, false);
-	/* Nobody had the CPU in who.idle: a long interrupt, or the hypervisor. */
+	/* Nobody had the CPU in who.idle: a long interrupt, or a hypervisor that is not asked. */
 	for (i = 0; i < who.nr; i++)
 		behind_blame(victim, cgroups_find(span->session, ran[i].pid, to),
 			     kdtl_ticks_to_ns(span->info, ran[i].ticks));
 	if (who.others || who.unknown)
 		behind_blame(victim, cgroups_unknown(span->session),
 			     kdtl_ticks_to_ns(span->info, who.others + who.unknown));
+	if (who.stolen)
+		behind_blame(victim, cgroups_hypervisor(span->session),
+			     kdtl_ticks_to_ns(span->info, who.stolen));
 }
 
 /**

@@ -23,6 +23,7 @@
 /* No cgroup has these ids. */
 #define CGROUP_UNKNOWN	0
 #define CGROUP_OTHER	U64_MAX
+#define CGROUP_HYPERVISOR	(U64_MAX - 1)
 
 static int cgroups_set(const char *val, const struct kernel_param *kp)
 {
@@ -40,13 +41,13 @@ MODULE_PARM_DESC(cgroups, "how many cgroups are counted separately (0 to 1024, d
 
 LIST_HEAD(cgroups);
 static DEFINE_HASHTABLE(cgroups_by_id, CGROUPS_BITS);
-static unsigned int cgroups_nr;		/* without unknown and other */
+static unsigned int cgroups_nr;		/* without unknown, other and the hypervisor */
 static u64 cgroups_others[1 << CGROUPS_BITS];	/* ids for which there was no room */
 static u64 cgroups_cleaned;
 
 static bool cgroup_is_real(u64 id)
 {
-	return id != CGROUP_UNKNOWN && id != CGROUP_OTHER;
+	return id != CGROUP_UNKNOWN && id != CGROUP_OTHER && id != CGROUP_HYPERVISOR;
 }
 
 static struct sampler_cgroup *cgroup_of_id(u64 id)
@@ -81,6 +82,8 @@ static const char *cgroup_path(struct kdtl_session *s, u64 id)
 		return "other";
 	if (id == CGROUP_UNKNOWN)
 		return "unknown";
+	if (id == CGROUP_HYPERVISOR)
+		return "hypervisor";
 	len = kdtl_cgroup_path(s, id, path, sizeof(path));
 	if (len < 0) {
 		snprintf(text, sizeof(text), "#%llu", id);
@@ -171,6 +174,18 @@ struct sampler_cgroup *cgroups_find(struct kdtl_session *s, pid_t pid, u64 ticks
 struct sampler_cgroup *cgroups_unknown(struct kdtl_session *s)
 {
 	return cgroup_get(s, CGROUP_UNKNOWN);
+}
+
+/**
+ * cgroups_hypervisor() - the counts of the hypervisor, which has no tasks here
+ * @s: the session
+ *
+ * Context: under sampler.lock, may sleep.
+ * Return: as cgroups_find().
+ */
+struct sampler_cgroup *cgroups_hypervisor(struct kdtl_session *s)
+{
+	return cgroup_get(s, CGROUP_HYPERVISOR);
 }
 
 /**

@@ -42,6 +42,7 @@ extern struct list_head cgroups;
 extern unsigned int cgroups_max;
 struct sampler_cgroup *cgroups_find(struct kdtl_session *s, pid_t pid, u64 ticks);
 struct sampler_cgroup *cgroups_unknown(struct kdtl_session *s);
+struct sampler_cgroup *cgroups_hypervisor(struct kdtl_session *s);
 struct sampler_cgroup *cgroups_add(const struct kdtl_span *span,
 				   const struct kdtl_entry *e,
 				   const struct sampler_wait *wait);
@@ -53,5 +54,11 @@ void behind_add(const struct kdtl_span *span, const struct kdtl_entry *e,
 		struct sampler_cgroup *victim);
 void behind_lost(int cpu);
 void behind_exit(void);
+
+/* stolen.c */
+int stolen_begin(const struct sampler *s, char **pmu, unsigned int pages);
+void stolen_end(void);
+void stolen_forget(void);
+void stolen_tell(struct kdtl_who *who, int cpu);
 
 #endif /* _KDTL_SAMPLER_CGROUPS_H */

@@ -3,7 +3,7 @@
  * kdtl_sampler - dispatches and waits per CPU, counted by the session's reader
  *
  * The example client: copy it. Everything that uses the session is in this
- * file; stats.c, windows.c and cgroups.c count, show.c and metrics.c print.
+ * file but stolen.c's; stats.c, windows.c and cgroups.c count, show.c and metrics.c print.
  */
 #define pr_fmt(fmt) "kdtl_sampler: " fmt
 
@@ -94,6 +94,7 @@ static void sampler_span(const struct kdtl_span *span, void *unused)
 	struct sampler_wait wait;
 
 	mutex_lock(&sampler.lock);
+	stolen_forget();
 	if (span->lost)
 		behind_lost(span->cpu);
 	kdtl_span_for_each_entry(e, span) {
@@ -280,6 +281,7 @@ static void sampler_free(void)
 {
 	cgroups_reset();
 	behind_exit();
+	stolen_end();
 	windows_exit();
 	free_percpu(sampler.stats);
 }
@@ -291,14 +293,20 @@ static int __init sampler_init(void)
 	sampler.stats = alloc_percpu(struct sampler_stats);
 	if (!sampler.stats)
 		return -ENOMEM;
+	err = stolen_begin(&sampler, &pmu, aux_pages);
+	if (err)
+		goto err_free;
 	err = sampler_begin();
 	if (err) {
 		pr_err("no session (%d)\n", err);
-		sampler_free();
-		return err;
+		goto err_free;
 	}
 	sampler_debugfs();
 	return 0;
+
+err_free:
+	sampler_free();
+	return err;
 }
 
 static void __exit sampler_exit(void)

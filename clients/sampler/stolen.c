@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * When the hypervisor had a CPU
+ *
+ * In a guest a task seems to have its CPU also while the hypervisor has it, and would be
+ * blamed for that.  A second session keeps when that was.  It is not read unless a task has
+ * waited for long, and then at most once for each span of entries.
+ */
+#define pr_fmt(fmt) "kdtl_sampler: " fmt
+
+#include <linux/err.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "cgroups.h"
+
+static char *steal;
+module_param(steal, charp, 0444);
+MODULE_PARM_DESC(steal, "source of when the hypervisor had a CPU: kdtl_steal or kdtl_vpa (default: none)");
+
+/**
+ * struct stolen - the newest gaps of a CPU
+ * @session: keeps them; NULL: nobody asked for it
+ * @info: of the session
+ * @entries: a copy of those of one CPU
+ * @len: their length in bytes
+ * @copied: @entries are those of the CPU whose span is being counted
+ *
+ * All but @session and @info are for who holds sampler.lock.
+ */
+static struct stolen {
+	struct kdtl_session	*session;
+	struct kdtl_aux_info	info;
+	struct kdtl_entry	*entries;
+	ssize_t			len;
+	bool			copied;
+} stolen;
+
+static int stolen_open(unsigned int pages)
+{
+	const struct kdtl_session_attr attr = {
+		.pmu		= steal,
+		.aux_pages	= pages,
+		.flags		= KDTL_SESSION_OVERWRITE,
+	};
+	struct kdtl_session *s = kdtl_session_create(&attr);
+	int err;
+
+	if (IS_ERR(s))
+		return PTR_ERR(s);
+	stolen.session = s;
+	err = kdtl_aux_info(s, -1, &stolen.info);
+	if (err)
+		return err;
+	if (stolen.info.tasks) {
+		pr_err("steal=%s is a source of tasks: it must be kdtl_steal or kdtl_vpa\n", steal);
+		return -EINVAL;
+	}
+	stolen.entries = kvmalloc(stolen.info.size, GFP_KERNEL | __GFP_NOWARN);
+	if (!stolen.entries)
+		return -ENOMEM;
+	return kdtl_load(s, NULL) ?: kdtl_start(s);
+}
+
+/**
+ * stolen_begin() - begin to keep when the hypervisor has the CPUs, if asked for
+ * @s: the sampler
+ * @pmu: the source of the entries that are counted; NULL: the best one.  Becomes kdtl_sched
+ * @pages: pages per CPU, a power of two
+ *
+ * Context: may sleep; before the sampler's session.
+ * Return: 0; or an errno, and a line in the log says why.
+ */
+int stolen_begin(const struct sampler *s, char **pmu, unsigned int pages)
+{
+	int err;
+
+	if (!steal)
+		return 0;
+	/* Only of tasks, and of all their entries, is it known behind whom they waited. */
+	if (!*pmu)
+		*pmu = "kdtl_sched";
+	if (strcmp(*pmu, "kdtl_sched") || !cgroups_max || s->share < 100) {
+		pr_err("steal=%s needs pmu=kdtl_sched, share=100 and cgroups\n", steal);
+		return -EINVAL;
+	}
+	err = stolen_open(pages);
+	if (err) {
+		pr_err("no session of %s (%d)\n", steal, err);
+		stolen_end();
+	}
+	return err;
+}
+
+/**
+ * stolen_end() - undo stolen_begin()
+ *
+ * Context: may sleep.
+ */
+void stolen_end(void)
+{
+	kdtl_session_close(stolen.session);
+	stolen.session = NULL;
+	kvfree(stolen.entries);
+	stolen.entries = NULL;
+}
+
+/**
+ * stolen_forget() - a new span of entries is going to be counted
+ *
+ * Context: under sampler.lock.
+ */
+void stolen_forget(void)
+{
+	stolen.copied = false;
+}
+
+/**
+ * stolen_tell() - tell who had a CPU what the hypervisor had of it
+ * @who: after kdtl_who_begin()
+ * @cpu: the CPU, that of the span
+ *
+ * Context: under sampler.lock.
+ */
+void stolen_tell(struct kdtl_who *who, int cpu)
+{
+	if (!stolen.session)
+		return;
+	if (!stolen.copied)
+		stolen.len = kdtl_aux_snapshot(stolen.session, cpu, stolen.entries,
+					       stolen.info.size, NULL);
+	stolen.copied = true;
+	kdtl_who_stolen(who, &stolen.info, stolen.entries, stolen.len);
+}

@@ -1,0 +1,107 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# The waits of tasks in a guest whose virtual CPUs are more than the real ones: which part
+# of a wait was behind another task, and which the hypervisor had. By kdtl_steal in a guest
+# of KVM on x86, by kdtl_vpa in one on POWER.
+#
+# shellcheck disable=SC2317 # functions that ok() calls
+
+# shellcheck source-path=SCRIPTDIR source=ktap.sh
+. "$(dirname "$0")/ktap.sh"
+
+load kdtl || bail_out "kdtl does not load"
+if load kdtl_steal 2>/dev/null; then
+	steal=kdtl_steal
+elif load kdtl_vpa 2>/dev/null; then
+	steal=kdtl_vpa
+else
+	skip_all "no hypervisor tells when it has a CPU"
+fi
+
+says()
+{
+	dmesg | grep -q "$1"
+}
+
+refuses_steal()
+{
+	! load kdtl_watch pmu=$steal steal=$steal 2>/dev/null ||
+		{ unload kdtl_watch; return 1; }
+	says "kdtl_watch: steal=$steal is for waits of tasks"
+}
+
+# The CPU is everyone's again.
+hogged()
+{
+	grep -q Y /sys/module/kdtl_hog/parameters/done
+}
+
+# What the watch says of a task that waits while the hog has CPU 1.
+split_line()
+{
+	dmesg | sed -n 's/.*kdtl_watch: CPU 1: .* waited \([0-9]*\) ms, behind kdtl_hog:[0-9]* \([0-9]*\) ms\(, .*\)/\1 \2\3/p' |
+		head -n 1
+}
+
+said_split()
+{
+	[ -n "$(split_line)" ]
+}
+
+# Each of the two virtual CPUs has about half of the only real one. The times are cut to
+# milliseconds, and the wait goes on a little after the hog.
+splits_a_wait()
+{
+	load kdtl_watch threshold_ms=200 steal=$steal || return
+	load kdtl_hog cpu=1 ms=1000 && until_true said_split && unload kdtl_hog &&
+		unload kdtl_watch || return
+	note "waited, behind the hog, others: $(split_line)"
+	split_line | sed 's/,.*the hypervisor \([0-9]*\) ms.*/ \1/' | awk '
+	{ waited = $1; hog = $2; stolen = $3 }
+	END {
+		exit !(hog + stolen <= waited && hog + stolen > 0.8 * waited && stolen > 0.2 * waited)
+	}'
+}
+
+# The row of the hypervisor, among the cgroups: the time that they were behind it.
+stolen_seconds()
+{
+	sed -n 's/^kdtl_cgroup_culprit_seconds_total{cgroup="hypervisor"} //p' \
+		/sys/kernel/debug/kdtl_sampler/metrics
+}
+
+# What all were behind others is what all were in others' way.
+sums_are_equal()
+{
+	awk '
+	/^kdtl_cgroup_behind_seconds_total/ { behind += $2 }
+	/^kdtl_cgroup_culprit_seconds_total/ { culprit += $2 }
+	END { exit !(culprit > 0 && behind - culprit < 1e-6 && culprit - behind < 1e-6) }
+	' /sys/kernel/debug/kdtl_sampler/metrics
+}
+
+# The shells wait for a second, and the hypervisor has a part of it.
+sampler_splits()
+{
+	! load kdtl_sampler steal=$steal share=50 2>/dev/null &&
+		says "kdtl_sampler: steal=$steal needs pmu=kdtl_sched, share=100" || return
+	load kdtl_sampler steal=$steal && load kdtl_hog cpu=1 ms=1000 || return
+	until_true hogged && unload kdtl_hog || return
+	note "the hypervisor had $(stolen_seconds) s of the waits"
+	awk -v s="$(stolen_seconds)" 'BEGIN { exit !(s > 0.2) }' && sums_are_equal &&
+		unload kdtl_sampler
+}
+
+# The console is slow here, and the watch, which no task may keep from the CPU, waits for it.
+dmesg -n 1
+load kdtl_sched || bail_out "kdtl_sched does not load"
+# Each virtual CPU computes, so the hypervisor must choose.
+for _ in $(seq "$(nproc)"); do
+	background sh -c 'while :; do :; done'
+done
+plan 3
+ok "the watch asks for a source of tasks beside it" refuses_steal
+ok "it says how much of a wait the hypervisor had" splits_a_wait
+ok "the sampler counts that as the hypervisor's" sampler_splits
+finish

@@ -2,7 +2,9 @@
 /* The kdtl session of a file: setup, start, stop, and what wakes its reader. */
 #define pr_fmt(fmt) "kdtl_stream: " fmt
 
+#include <linux/bitops.h>
 #include <linux/capability.h>
+#include <linux/compat.h>
 #include <linux/log2.h>
 #include <linux/module.h>
 #include <linux/poll.h>
@@ -100,6 +102,21 @@ void stream_session_init(struct stream *st)
 	init_irq_work(&st->wake, stream_wake);
 }
 
+/*
+ * The words of a 32-bit program's mask have 32 bits.  If the high half of a word comes first,
+ * each two of them are in the wrong halves of a word of 64 bits.
+ */
+static void stream_fix_compat_cpus(struct cpumask *cpus)
+{
+	unsigned long *word = cpumask_bits(cpus);
+	unsigned int i;
+
+	if (!IS_ENABLED(CONFIG_CPU_BIG_ENDIAN) || !in_compat_syscall())
+		return;
+	for (i = 0; i < cpumask_size() / sizeof(*word); i++)
+		word[i] = ror64(word[i], 32);
+}
+
 static int stream_get_cpus(struct stream *st, const struct kdtl_stream_attr *attr)
 {
 	const size_t len = min_t(size_t, attr->cpus_len, cpumask_size());
@@ -110,6 +127,7 @@ static int stream_get_cpus(struct stream *st, const struct kdtl_stream_attr *att
 		cpumask_clear(st->cpus);
 		if (copy_from_user(cpumask_bits(st->cpus), u64_to_user_ptr(attr->cpus), len))
 			return -EFAULT;
+		stream_fix_compat_cpus(st->cpus);
 		cpumask_and(st->cpus, st->cpus, cpu_possible_mask);
 	}
 	st->cpu = cpumask_weight(st->cpus) == 1 ? cpumask_first(st->cpus) : -1;

@@ -59,6 +59,17 @@ kernel_cross()
 	esac
 }
 
+# kernel_cc32 TARGET: the compiler for programs of 32 bits that its kernel of 64 bits runs too;
+# nothing if it runs none, or if Debian has no such compiler.
+kernel_cc32()
+{
+	case $1 in
+	x86_64-*) echo i686-linux-gnu-gcc ;;
+	arm64-*) echo arm-linux-gnueabihf-gcc ;;
+	s390x-6.1) echo s390x-linux-gnu-gcc -m31 ;;	# 7.2 runs none any more
+	esac
+}
+
 # kernel_deps TARGET: what scripts/install-deps calls the packages to build for it, and to
 # boot it.
 kernel_deps()

@@ -16,7 +16,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 # shellcheck source-path=SCRIPTDIR source=../host/lib/ktap.sh
 . "$top/selftests/host/lib/ktap.sh"
 
-tests='modules kapi aux clock sched scx sampler watch fakehv'
+tests='modules kapi aux clock sched scx sampler stream watch fakehv'
 logs=${KDTL_LOGS:-$KDTL_CACHE/matrix}
 
 # quiet LOG COMMAND...: fails if COMMAND does, or if the compiler or modpost warns.
@@ -72,7 +72,7 @@ with_clang()
 programs()
 {
 	make -s -C "$top/selftests" OUTPUT="$work/programs" \
-		CROSS_COMPILE="$(kernel_cross "$target")"
+		CROSS_COMPILE="$(kernel_cross "$target")" CC32="$(kernel_cc32 "$target")"
 }
 
 # The KTAP of each test is kept in $logs/TARGET.

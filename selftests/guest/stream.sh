@@ -50,6 +50,10 @@ title()
 	esac
 }
 
+# What a program of 32 bits could see differently: layouts, sizes, offsets, masks of CPUs.
+narrow='setup edges read clock tasks tasks_misuse cgroup min_wait splice mmap_ring mmap_aux
+mmap_read mmap_lost mmap_overwrite memlock'
+
 nobody_holds()
 {
 	is "$(awk '$1 == "kdtl_stream" { print $3 }' /proc/modules)" 0
@@ -70,13 +74,23 @@ need kdtl kdtl_sched
 have_module kdtl_stream || skip_all "no module kdtl_stream"
 # shellcheck disable=SC2086 # several words
 set -- $tests
-plan $(($# + 5))
+narrow_nr=1
+# shellcheck disable=SC2086 # several words
+[ ! -e "$dir/32" ] || narrow_nr=$(echo $narrow | wc -w)
+plan $(($# + narrow_nr + 5))
 ok "it loads, but not with pages that are no power of two" bad_parameter
 "$dir/stream_test" read >/dev/null
 before=$(areas)
 for t; do
 	ok "$(title "$t")" "$dir/stream_test" "$t"
 done
+if [ -e "$dir/32" ]; then
+	for t in $narrow; do
+		ok "32 bits: $(title "$t")" "$dir/32/stream_test" "$t"
+	done
+else
+	skip "programs of 32 bits" "none was built: this kernel runs none, or no others"
+fi
 if have_module kdtl_fake_pmu; then
 	ok "a source that names no tasks says so" no_tasks
 else

@@ -1278,6 +1278,8 @@ static void test_dofork(void)
 	pid = fork();
 	must(pid >= 0);
 	if (!pid) {
+		/* Or it would wait for itself, if the parent dies. */
+		close(go[1]);
 		must(read(go[0], &c, 1) == 1);
 		/* The parent's mappings have gone, and these go on. */
 		dispatches(50);
@@ -1341,6 +1343,8 @@ static void test_killed(void)
 		for (;;)
 			pause();
 	}
+	/* Else it would wait for itself, if the child dies. */
+	close(ready[1]);
 	must(read(ready[0], &c, 1) == 1);
 	must(!kill(pid, SIGKILL) && waitpid(pid, &status, 0) == pid);
 	must(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);

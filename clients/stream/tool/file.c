@@ -182,6 +182,10 @@ static const char *map(const char *path, int fd, size_t *size)
 	errno = 0;
 	if (!S_ISREG(st.st_mode) || !st.st_size)
 		die("%s: not a recording of kdtl", path);
+	/* More than there are addresses. */
+	errno = EFBIG;
+	if ((uint64_t)st.st_size > SIZE_MAX)
+		die("%s", path);
 	*size = st.st_size;
 	p = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (p == MAP_FAILED)

@@ -39,8 +39,8 @@ uint64_t parse_ms(const char *option, const char *text)
 
 	if (end == text || *end || !(ms > 0 && ms < 1e12))
 		usage_error("%s %s: must be a number of milliseconds", option, text);
-	/* Rounded up: 0 would be no bound. */
-	return ms * 1e6 < 1 ? 1 : ms * 1e6;
+	/* 0 would be no bound. */
+	return ms * 1e6 < 1 ? 1 : ms * 1e6 + 0.5;
 }
 
 static uint32_t parse_pid(const char *text)

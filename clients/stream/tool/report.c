@@ -59,7 +59,7 @@ static struct options parse(int argc, char **argv)
 			seconds = strtod(optarg, &end);
 			if (*end || !(seconds >= 0.000001 && seconds < 1e9))
 				usage_error("--interval %s: must be a number of seconds", optarg);
-			o.interval = seconds * NS_PER_S;
+			o.interval = seconds * NS_PER_S + 0.5;
 			break;
 		default:
 			if (!filter_option(&o.filter, opt, optarg))

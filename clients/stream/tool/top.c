@@ -156,7 +156,7 @@ static void parse(int argc, char **argv)
 		usage_error("top: unexpected argument %s", argv[optind]);
 	if (top.filter.from || top.filter.to)
 		usage_error("top: --from and --to are for recordings: see kdtl report");
-	top.interval = seconds * 1e9;
+	top.interval = seconds * 1e9 + 0.5;
 	top.attr.period = top.interval;
 	if (top.filter.cpus) {
 		top.attr.cpus = (uintptr_t)top.filter.cpus;

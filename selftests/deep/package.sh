@@ -6,6 +6,9 @@
 # release's tarball. The modules that DKMS builds are loaded in a virtual machine,
 # together with a client built against the installed packages.
 #
+# And scripts/package builds the tool's package for other architectures on this machine; each
+# has the same files, and says the same of a recording.
+#
 # shellcheck disable=SC2154,SC2317 # set by libraries; functions that ok() calls
 
 here=$(dirname -- "$(readlink -f -- "$0")")
@@ -18,6 +21,10 @@ top=$(dirname -- "$(dirname -- "$here")")
 . "$top/selftests/host/lib/ktap.sh"
 # shellcheck source-path=SCRIPTDIR source=../host/lib/block.sh
 . "$top/selftests/host/lib/block.sh"
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/kernels.sh
+. "$top/scripts/lib/kernels.sh"
+# shellcheck source-path=SCRIPTDIR source=../host/lib/readers.sh
+. "$top/selftests/host/lib/readers.sh"
 # shellcheck source-path=SCRIPTDIR source=lib/chroot.sh
 . "$here/lib/chroot.sh"
 
@@ -148,6 +155,42 @@ packages_go()
 	inside 'apt-get -q -y purge kdtl kdtl-dev kdtl-dkms' && none_there
 }
 
+# said_by COMMAND...: what it says, with json-c and ncurses.
+said_by()
+{
+	"$@" --version && TZ=UTC "$@" export --format jsonl "$work/r.data" &&
+		TZ=UTC "$@" report "$work/r.data" && "$@" top --help
+}
+
+# cross_package ARCH
+cross_package()
+{
+	local deb=$work/kdtl_${version}_$1.deb native=$root/root/kdtl_${version}_amd64.deb
+
+	capture "$top/scripts/package" --root "$work/root-$1" "$1" "$work" &&
+		[ "$captured" = "$deb" ] &&
+		[ "$(dpkg-deb -f "$deb" Architecture)" = "$1" ] &&
+		[ "$(dependencies "$deb")" = "$(dependencies "$native")" ] &&
+		diff <(dpkg-deb -c "$native" | awk '{ print $6 }') \
+			<(dpkg-deb -c "$deb" | awk '{ print $6 }') &&
+		dpkg-deb -x "$native" "$work/native" && dpkg-deb -x "$deb" "$work/readers/$1" || return
+	mv -- "$work/readers/$1/usr/bin/kdtl" "$work/readers/$1/kdtl" &&
+		reader_of "$1" "$work/readers" || return
+	reader=("${reader[0]}" -L "$work/root-$1" "${reader[@]:1}")
+	python3 "$top/selftests/host/lib/report_model.py" make 1 |
+		python3 "$top/selftests/host/lib/recording.py" "$work/r.data" || return
+	said_by "$work/native/usr/bin/kdtl" >"$work/said" &&
+		said_by "${reader[@]}" >"$work/said-$1" && diff "$work/said" "$work/said-$1" &&
+		[ "$(wc -l <"$work/said")" -gt 1000 ]
+}
+
+# The packages that it depends on; libraries of newer releases have other versions, and t64 in
+# their names.
+dependencies()
+{
+	dpkg-deb -f "$1" Depends | tr ',' '\n' | sed 's/^ *//; s/ .*//; s/t64$//'
+}
+
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/kdtl-package.XXXXXX")
 partial "$work"
 root=$work/root
@@ -156,7 +199,7 @@ chroot_base
 step "unpack it" chroot_new "$root"
 step "install DKMS, debhelper, lintian and Debian's kernel headers" chroot_install "$root" \
 	dkms openssl linux-headers-amd64 build-essential debhelper dh-dkms lintian \
-	libjson-c-dev pkg-config
+	libjson-c-dev libncurses-dev pkg-config
 release=$(ls "$root/lib/modules")
 capture "$top/scripts/kernel" x86_64-6.1 version
 if [ "$captured" != "$release" ]; then
@@ -170,7 +213,7 @@ version=${version#kdtl-}
 # Not those of this machine's environment.
 export DEBFULLNAME='' DEBEMAIL=''
 
-plan 9
+plan 12
 start=$SECONDS
 ok "dkms add, build and install, from the sources" dkms_by_hand
 note_ktap "took $((SECONDS - start)) s"
@@ -186,4 +229,10 @@ note_ktap "took $((SECONDS - start)) s"
 ok "a client builds against them, and a program" client_builds
 ok "the modules run, and the client" they_run
 ok "purging them leaves nothing" packages_go
+"$top/scripts/install-deps" tool readers
+for arch in arm64 s390x riscv64; do
+	start=$SECONDS
+	ok "kdtl's package for $arch is built here, and says the same" cross_package "$arch"
+	note_ktap "took $((SECONDS - start)) s"
+done
 finish

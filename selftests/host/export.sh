@@ -170,6 +170,93 @@ print([(r["behind"], r["behind_pid"], r["behind_ns"]) for r in csv.DictReader(sy
 		"('hog', '200', '602000000')" ]
 }
 
+# Two CPUs, 2,000 dispatches at any ms after any wait, and gaps of any length, which may overlap:
+# the fields say of each wait what a slow model says, which asks for each ms who had the CPU.
+shares()
+{
+	cat >"$work/shares.py" <<-'END'
+	import csv, json, random, subprocess, sys
+	work, recording, kdtl = sys.argv[1:]
+	dice, ms, end = random.Random(20), 10**6, 6000
+	lines = ["boot 0 1700000000000000000", "clock 0 1700000000000000000"]
+	had = [[None] * end for _ in range(2)]
+	stolen = [[False] * end for _ in range(2)]
+	waits = {}
+	for cpu in range(2):
+	    now, pid = 1, 0
+	    while now < end:
+	        wait, before = dice.choice([0, 0, 1, 5, 30, 90, 700]), pid
+	        wait = min(wait, now)
+	        pid = dice.choice([0, 100, 200, 300])
+	        # Of some dispatches the recording says that another task was there before.
+	        said = before if dice.random() < .9 else 999
+	        if said != before:
+	            for t in range(since, now):
+	                had[cpu][t] = None
+	        if pid:
+	            lines.append("run %d %d %d 0 %d %d task" % (now * ms, cpu, wait * ms, pid, said))
+	            waits[cpu, now] = wait
+	        else:
+	            lines.append("idle %d %d %d" % (now * ms, cpu, said))
+	        since, length = now, dice.randrange(1, 12)
+	        for t in range(now, min(end, now + length)):
+	            had[cpu][t] = pid
+	        now += length
+	    # Nobody says how long the last one had the CPU.
+	    for t in range(since, end):
+	        had[cpu][t] = None
+	gaps = ["source kdtl_steal", "boot 0 1700000000000000000", "clock 0 1700000000000000000"]
+	for cpu in range(2):
+	    now = 0
+	    while now < end - 200:
+	        now += dice.choice([1, 3, 10, 100])
+	        length = min(now, dice.choice([1, 4, 20, 60]))
+	        gaps.append("steal %d %d %d 0 0 0" % (now * ms, cpu, length * ms))
+	        for t in range(now - length, now):
+	            stolen[cpu][t] = True
+	for more, name in (lines, "shares.data"), (gaps, "shares.data.steal"):
+	    text = "\n".join(more + ["clock %d %d" % (end * ms, 1700000000000000000 + end * ms)])
+	    subprocess.run([sys.executable, recording, work + "/" + name], input=text, text=True,
+	                   check=True)
+	export = lambda f: subprocess.run([kdtl, "export", "--format", f, work + "/shares.data"],
+	                                  stdout=subprocess.PIPE, text=True, check=True).stdout
+	tables = list(csv.DictReader(export("csv").splitlines()))
+	entries = [json.loads(line) for line in export("jsonl").splitlines()]
+	taken = 0
+	assert len(tables) == len(entries)
+	for row, e in zip(tables, entries):
+	    assert row["stolen_ns"] == str(e["stolen_ns"])
+	    if e["dispatch_reason"] == "idle":
+	        continue
+	    cpu, now = e["cpu"], e["since_boot_ns"] // ms
+	    wait, who, unknown, took = waits[cpu, now], {}, 0, 0
+	    for t in range(now - wait, now):
+	        if stolen[cpu][t]:
+	            took += 1
+	        elif had[cpu][t] is None:
+	            unknown += 1
+	        else:
+	            who[had[cpu][t]] = who.get(had[cpu][t], 0) + 1
+	    behind = {b["pid"]: b["ns"] for b in e["behind"]}
+	    assert behind == {pid: n * ms for pid, n in who.items()}, (e, who)
+	    assert (e["stolen_ns"], e["behind_unknown_ns"]) == (took * ms, unknown * ms), (e, took)
+	    assert sum(behind.values()) + e["stolen_ns"] + e["behind_unknown_ns"] == e["waited_ns"]
+	    taken += took > 0
+	print(len(entries), "entries,", taken, "with stolen time")
+	assert taken > 100
+	END
+	python3 "$work/shares.py" "$work" "$here/lib/recording.py" "$work/tool/kdtl"
+}
+
+# Without a recording of stolen time the field is there and says nothing.
+stolen_not_known()
+{
+	jsonl all 'all(x["stolen_ns"] is None for x in e)' &&
+		jsonl vpa 'all("stolen_ns" not in x for x in e)' &&
+		[ "$(kdtl export --format csv "$work/all.data" | sed -n '1s/.*,//p')" = stolen_ns ] &&
+		! kdtl export --format csv "$work/all.data" | sed 1d | grep -v ',$'
+}
+
 # One second of the time base is 16/15 of one by the clock.
 times_of_day()
 {
@@ -431,12 +518,14 @@ nothing_half_made()
 "$top/scripts/install-deps" tool ctf || skip_all "babeltrace2 cannot be installed"
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-export.XXXXXX")
 partial "$work"
-plan 18
+plan 20
 ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
 ok "recordings are made" records
 ok "JSON lines say what print says" says_what_print_says jsonl
 ok "so does CSV" says_what_print_says csv
 ok "who had the CPU during a wait" culprits
+ok "with stolen time each ms of a wait counts once, for who had the CPU" shares
+ok "what was stolen is not known without a recording of it" stolen_not_known
 ok "times of day follow a clock that is slewed" times_of_day
 ok "any name is valid JSON and CSV" names_are_escaped
 ok "the trace for Perfetto has tracks by its rules" tracks

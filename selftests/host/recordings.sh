@@ -51,6 +51,17 @@ records()
 		run 9500000000 1 4294967295 0 101 200 web-thread
 		clock 3500000000 1700000003200000000
 	END
+	python3 "$here/lib/recording.py" "$work/steal.data" <<-'END'
+		source kdtl_steal
+		boot 500000000 1700000000000000000
+		clock 500000000 1700000000000000000
+		steal 1300000000 1 80000000 1200000000 80000000 0
+		steal 1612000000 1 12000000 1590000000 92000000 4294967298
+		clock 2000000000 1700000001600000000
+		steal 1690000000 0 50000000 1600000000 50000000 0
+		steal 9400000000 1 4294967295 4000000000 5092000000 0
+		clock 3500000000 1700000003200000000
+	END
 }
 
 # The sanitizers do stop the program.
@@ -66,13 +77,16 @@ damaged()
 	python3 - "$work" "${ROUNDS:-300}" "${SEED:-1}" <<-'END'
 	import json, os, random, shutil, struct, subprocess, sys
 	work, rounds, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-	good = open(work + "/good.data", "rb").read()
+	good, steal = (open(work + f, "rb").read() for f in ("/good.data", "/steal.data"))
 	tool, bad, out = work + "/kdtl", work + "/bad.data", work + "/ctf"
 	helped = subprocess.run([tool, "--help"], capture_output=True, text=True).stdout.split("\n")
 	verbs = [["print", "-a", bad], ["histogram", bad], ["why", bad], ["why", "--brief", bad],
 	         ["ctf", bad, out], ["export", "--format", "jsonl", bad],
 	         ["export", "--format", "chrome", bad], ["export", "--format", "csv", bad],
-	         ["print", "--from", "22:13:21", "--cgroup", "/system.slice", bad]]
+	         ["print", "--from", "22:13:21", "--cgroup", "/system.slice", bad],
+	         ["why", "--steal", work + "/steal.data", bad],
+	         ["why", "--steal", bad, work + "/good.data"],
+	         ["export", "--format", "jsonl", "--steal", bad, work + "/good.data"]]
 	for verb, more in ("report", []), ("diff", [work + "/good.data"]), ("map", []):
 	    if any(line.startswith("  %s " % verb) for line in helped):
 	        verbs.append([verb, bad] + more)
@@ -80,7 +94,7 @@ damaged()
 	           UBSAN_OPTIONS="print_stacktrace=1:exitcode=99")
 	large = [0, 1, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**63, 2**64 - 1]
 
-	def damage(dice):
+	def damage(dice, good):
 	    data = bytearray(good)
 	    for _ in range(dice.choice([1, 1, 2, 4, 16])):
 	        # The head decides most: a third of the damage is there.
@@ -110,8 +124,9 @@ damaged()
 
 	failed = done = read = 0
 	for n in range(seed, seed + rounds):
-	    open(bad, "wb").write(damage(random.Random(n)))
 	    command = verbs[n % len(verbs)]
+	    beside = "--steal" in command and command[command.index("--steal") + 1] == bad
+	    open(bad, "wb").write(damage(random.Random(n), steal if beside else good))
 	    shutil.rmtree(out, ignore_errors=True)
 	    done += 1
 	    try:

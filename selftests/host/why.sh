@@ -43,7 +43,8 @@ tells()
 	local text=$1
 
 	shift
-	kdtl why --brief "$@" 2>&1 | sed 's/ time=.*//' | diff <(printf '%s\n' "$text") -
+	kdtl why --brief "$@" 2>&1 | sed 's/ time=[^ ]*//; s/ stolen_ms=?$//' |
+		diff <(printf '%s\n' "$text") -
 }
 
 records()
@@ -127,7 +128,7 @@ for_scripts()
 $thread
 $hog" "$work/night.data" &&
 		kdtl why -n 1 --brief "$work/night.data" |
-		grep -q ' time=2023-11-14T22:13:21.622000$'
+		grep -q ' time=2023-11-14T22:13:21.622000 stolen_ms=?$'
 }
 
 # The command line is right, and the recording has nothing for it.
@@ -177,7 +178,7 @@ past_midnight()
 		run 21000000000 0 1000000 0 2 0 after
 	END
 		kdtl why --brief --from 00:00:05 "$work/late.data" >"$work/out" &&
-		grep -q ' time=2023-11-15T00:00:11.000000$' "$work/out" &&
+		grep -q ' time=2023-11-15T00:00:11.000000 ' "$work/out" &&
 		[ "$(wc -l <"$work/out")" -eq 1 ]
 }
 
@@ -191,6 +192,167 @@ not_known()
     behind two (2) 1.00 s, not known 1.50 s") - &&
 		grep -q 'does not say who had the CPU for 22% .* record with -i' "$work/err" &&
 		grep -q ', times in UTC (approximate: an old recording)$' "$work/out"
+}
+
+# --------------------------------------------------------------------- stolen time
+
+# beside LINE...: what a guest recorded of its hypervisor while the service waited, from
+# 1.005 s to 1.622 s, of which the hog had CPU 1 until 1.607 s.
+beside()
+{
+	{
+		printf '%s\n' 'source kdtl_steal' 'boot 0 1700000000000000000' \
+			'clock 0 1700000000000000000' "$@" 'clock 3000000000 1700000003000000000'
+	} | recording night.data.steal && mv -- "$work/night.data.steal.data" "$work/night.data.steal"
+}
+
+# stolen HOG KWORKER STOLEN LINE...: who had the CPU for how many ms, after these entries.
+stolen()
+{
+	local hog=$1 kworker=$2 stolen=$3
+
+	shift 3
+	beside "$@" && kdtl why -n 1 -a "$work/night.data" >"$work/out" 2>"$work/err" &&
+		awk '/^ *behind/ { unit["ms"] = 1; unit["us"] = .001
+			print $4, $2 * unit[$3] }' "$work/out" |
+		diff <(printf '%s %s\n' hog "$hog" kworker/1:1 "$kworker" the "$stolen" |
+			grep -v ' 0$') - && [ ! -s "$work/err" ] && return
+	echo "$*"
+	cat -- "$work/out" "$work/err"
+	return 1
+}
+
+ms=000000
+
+# steal TIME CPU STOLEN [MARKS], in ms; it looked at the clock a tick before the gap.
+steal()
+{
+	echo "steal $1$ms $2 $3$ms $(($1 - $3 - 4))$ms 0 ${4:-0}"
+}
+
+# KDTL_STEAL_MERGED has no meaning here: the sum ends where the entry was made. An entry of
+# 5 s has 4.29 s.
+split()
+{
+	stolen 522 15 80 "$(steal 1300 1 80)" &&
+		stolen 522 15 80 "$(steal 1300 1 80 4294967298)" &&
+		stolen 597 15 5 "$(steal 1010 1 30)" &&
+		stolen 602 13 2 "$(steal 1640 1 20)" &&
+		stolen 595 10 12 "$(steal 1612 1 12)" &&
+		stolen 602 0 15 "$(steal 1622 1 15)" &&
+		stolen 602 15 0 "$(steal 1005 1 90)" "$(steal 1700 1 78)" &&
+		stolen 602 15 0 "$(steal 1300 0 80)" "$(steal 1300 2 80)" &&
+		stolen 499 10 108 "$(steal 1010 1 30)" "$(steal 1300 1 80)" "$(steal 1311 0 9)" \
+			"$(steal 1320 1 10)" "$(steal 1609 1 10)" "$(steal 1622 1 3)" &&
+		stolen 0 0 617 "$(steal 1700 1 700)" && stolen 0 0 617 "$(steal 2000 1 1900)" &&
+		stolen 0 0 617 "$(steal 5299 1 5000)" && stolen 602 15 0 "$(steal 5917 1 5000)" &&
+		stolen 602 15 0
+}
+
+# A clock that lags makes gaps overlap: no time counts twice.
+overlapping()
+{
+	stolen 502 15 100 "$(steal 1300 1 80)" "$(steal 1320 1 90)" &&
+		stolen 522 15 80 "$(steal 1300 1 80)" "$(steal 1300 1 60)"
+}
+
+# By the time base of POWER, 512 MHz, from a boot at 5000 ticks on. Being asleep is no wait.
+by_another_clock()
+{
+	# vpa TIME CPU QUEUED READY SLEPT, in ms
+	vpa()
+	{
+		echo "vpa $(($1 * 512000 + 5000)) $2 $(($3 * 512000)) $(($4 * 512000)) $(($5 * 512000))"
+	}
+	local log=('source kdtl_vpa' 'freq 512000000' 'boot 5000 1700000000000000000'
+		'clock 5000 1700000000000000000' "$(vpa 1300 1 50 30 100)" "$(vpa 1612 1 12 0 300)"
+		"$(vpa 1620 0 12 0 0)" 'clock 1536005000 1700000003000000000')
+
+	printf '%s\n' "${log[@]}" cpus | recording vpa-pair &&
+		says "22:13:21.622    1    617 ms         -  web (100)   /system.slice/web.service
+    behind hog (200) 515 ms, kworker/1:1 (300) 10.0 ms, the hypervisor 92.0 ms" \
+			-n 1 --steal "$work/vpa-pair.data" "$work/night.data" &&
+		printf '%s\n' "${log[@]}" | recording vpa-log &&
+		not_used "does not know Linux's numbers of the CPUs: kdtl record --steal does" \
+			"$work/vpa-log.data"
+}
+
+# Idle time and time that is not known are the hypervisor's as well.
+nobody_else()
+{
+	cp -- "$work/holes.data" "$work/idle.data"
+	printf '%s\n' 'source kdtl_steal' 'clock 0 0' "steal 3000$ms 1 2000$ms 0 0 0" \
+		"steal 7000$ms 1 1000$ms 0 0 0" 'clock 9000000000 9000000000' | recording gaps &&
+		kdtl why --steal "$work/gaps.data" "$work/idle.data" 2>&1 | sed '1,/^time of day/d' |
+		diff <(echo "00:00:08.000    1   4.29 s+         -  five (5)
+    behind four (4) 3.00 s, three (3) 295 ms, the hypervisor 1.00 s
+00:00:03.000    1   2.50 s          -  three (3)
+    behind the hypervisor 2.00 s, not known 500 ms") -
+}
+
+# One line for each wait has it at its end; a wait that is all the hypervisor's is behind -.
+stolen_for_scripts()
+{
+	beside "$(steal 1300 1 80)" && kdtl why --brief "$work/night.data" |
+		sed 's/.* behind=\([^ ]*\) .* \(stolen_ms.*\)/\1 \2/' |
+		diff <(printf '%s\n' 'hog stolen_ms=80.000' '- stolen_ms=0.000' 'idle stolen_ms=0.000') - &&
+		beside "$(steal 1700 1 800)" && kdtl why -n 1 --brief "$work/night.data" >"$work/out" &&
+		grep -q ' behind=- behind_ms=0 .* stolen_ms=617.000$' "$work/out" &&
+		beside "$(steal 1622 1 5)" && kdtl print "$work/night.data" |
+		awk '/ waited *stolen *slept / { n++ }
+			/ kworker/ && $5 != 0 { n += 9 } $1 == 1.622 && $5 $6 == "5.00ms" { n++ }
+			END { exit n != 2 }'
+}
+
+# not_used WHY [FILE]: of the recording beside night.data it is said why it is not used. If it
+# was asked for, or FILE was, that is an error.
+not_used()
+{
+	local why=$1 file=${2:-$work/night.data.steal} status=0
+
+	kdtl why --brief -n 1 --steal "$file" "$work/night.data" >"$work/out" 2>"$work/err" ||
+		status=$?
+	cat -- "$work/err"
+	[ "$status" -eq 1 ] && [ ! -s "$work/out" ] &&
+		sed "s|^kdtl: $file: ||" "$work/err" | grep -q -x -F "$why" || return
+	[ "$file" = "$work/night.data.steal" ] || mv -- "$file" "$work/night.data.steal" || return
+	tells "kdtl: $work/night.data.steal: not used: $why
+$web" -n 1 "$work/night.data"
+}
+
+stale()
+{
+	local pair='source kdtl_steal' entry
+
+	entry=$(steal 1300 1 80)
+	beside "host other" "$entry" && not_used "is from another host" &&
+		printf '%s\n' "$pair" 'boot 0 1700000000000000000' 'clock 3000000001 1700000003000000001' \
+			"steal 4000$ms 1 3000$ms 0 0 0" | recording later && not_used "is of another time" \
+			"$work/later.data" &&
+		printf '%s\n' "$pair" 'boot 0 1700000007000000000' 'clock 0 1700000007000000000' "$entry" \
+			'clock 3000000000 1700000010000000000' | recording boot &&
+		not_used "is of another boot" "$work/boot.data" &&
+		cp -- "$work/night.data" "$work/same.data" &&
+		not_used "is no recording of stolen time" "$work/same.data" &&
+		head -c 100 "$work/night.data" >"$work/part.data" &&
+		not_used "not a recording of kdtl" "$work/part.data"
+}
+
+# What is missing is said, also of what is used.
+not_all_of_it()
+{
+	beside 'lost 3' "$(steal 1300 1 80)" &&
+		kdtl why -n 1 --brief "$work/night.data" >"$work/out" 2>&1 &&
+		grep -q -x "kdtl: .*/night.data.steal: 3 entries were lost, so more was stolen than is shown" \
+			"$work/out" &&
+		printf '%s\n' 'source kdtl_steal' 'boot 0 1700000000000000000' \
+			'clock 1200000000 1700000001200000000' "$(steal 1300 1 80)" | recording part &&
+		kdtl why -n 1 --steal "$work/part.data" "$work/night.data" >"$work/out" 2>&1 &&
+		grep -q "part.data: is of a part of that time only" "$work/out" &&
+		grep -q "the hypervisor 80.0 ms" "$work/out" && beside cut "$(steal 1300 1 80)" &&
+		kdtl why -n 1 "$work/night.data" >"$work/out" 2>&1 &&
+		grep -q "night.data.steal: is still being written or was killed" "$work/out" &&
+		grep -q "the hypervisor 80.0 ms" "$work/out"
 }
 
 # The hypervisor's log names no tasks.
@@ -209,7 +371,7 @@ slewed()
 		clock 2000000000 1700000002100000000
 		run 3000000000 0 2000000 0 2 0 late
 	END
-		[ "$(kdtl why --brief "$work/slewed.data" | sed 's/.* time=//' | tr '\n' ' ')" = \
+		[ "$(kdtl why --brief "$work/slewed.data" | sed 's/.* time=//; s/ .*//' | tr '\n' ' ')" = \
 			"2023-11-14T22:13:23.100000 2023-11-14T22:13:21.050000 " ]
 }
 
@@ -248,6 +410,8 @@ wrong_command_lines()
 		refused 'must be a number of ms\|number of milliseconds' why --min-wait 0 "$data" &&
 		refused 'name no tasks' why --pid 1 "$work/vpa.data" &&
 		refused 'has no cgroups' why --cgroup / "$work/holes.data" &&
+		refused '--steal: the entries of kdtl_vpa name no tasks' why --steal "$data" "$work/vpa.data" &&
+		refused '--steal is for what was recorded' why -d 1 --steal "$data" &&
 		refused 'at most one file' why a b && refused 'no option --no' why --no &&
 		refused 'no such command' what && refused 'a command is missing'
 }
@@ -271,7 +435,7 @@ helps()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-why.XXXXXX")
 partial "$work"
 
-plan 15
+plan 22
 ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
 ok "recordings are made" records
 ok "the longest waits, and who had the CPU" worst_first
@@ -287,4 +451,11 @@ ok "times of day are right under a clock that is slewed" slewed
 ok "names do not steer the terminal" escaped
 ok "wrong command lines are refused" wrong_command_lines
 ok "each command helps" helps
+ok "stolen time is taken from those who had the CPU" split
+ok "gaps that overlap count once" overlapping
+ok "a log with another time base fits" by_another_clock
+ok "the hypervisor's part is neither idle nor unknown" nobody_else
+ok "a field at the end, and a column" stolen_for_scripts
+ok "a recording of something else beside it is not used" stale
+ok "and what one does not have is said" not_all_of_it
 finish

@@ -19,9 +19,10 @@ static const char *unfinished;
 
 static struct export_options parse(int argc, char **argv)
 {
-	enum { OPT_FORMAT = OPT_OTHERS };
+	enum { OPT_FORMAT = OPT_OTHERS, OPT_STEAL };
 	static const struct option names[] = {
 		{ "format", required_argument, NULL, OPT_FORMAT },
+		{ "steal", required_argument, NULL, OPT_STEAL },
 		FILTER_OPTIONS,
 		{ }
 	};
@@ -36,6 +37,9 @@ static struct export_options parse(int argc, char **argv)
 			break;
 		case OPT_FORMAT:
 			o.format = optarg;
+			break;
+		case OPT_STEAL:
+			o.steal = optarg;
 			break;
 		default:
 			if (!filter_option(&o.filter, opt, optarg))
@@ -204,11 +208,16 @@ static void add_behind(struct fields *f, const struct recording *r, size_t i)
 	const struct kdtl_entry *e = r->entry[i];
 
 	f->who.nr = 0;
+	f->who.stolen = 0;
 	f->who.unknown = 0;
 	if (!entry_is_idle(e))
 		who_ran(r, i, entry_wait(r, e), &f->who);
 	add(f, "behind", FIELD_BEHIND);
 	add_time(f, "behind_unknown_ns", f->who.unknown);
+	if (r->steal)
+		add_time(f, "stolen_ns", f->who.stolen);
+	else
+		add(f, "stolen_ns", FIELD_UNKNOWN);
 }
 
 /* All that is known of entry @i.  The entries must be sorted by CPU. */
@@ -392,6 +401,7 @@ static int export(int argc, char **argv)
 		    o.format);
 	}
 	r = recording_open(o.path);
+	steal_open(&r, o.path, o.steal);
 	recording_sort(&r);
 	filter_begin(&o.filter, &r);
 	if (!o.filter.from && !o.filter.to)
@@ -414,6 +424,7 @@ const struct verb verb_export = {
 	"  --format chrome|csv|jsonl\n"
 	"                           a trace for Perfetto, a table, a JSON object per line\n"
 	"  -o FILE                  write to FILE (default: standard output)\n"
+	"  --steal FILE2            what the hypervisor took (default: FILE.steal)\n"
 	FILTER_USAGE,
 	.run = export,
 };

@@ -13,12 +13,14 @@
  * @out: the file to write; NULL: standard output
  * @filter: the entries that are wanted
  * @path: the recording
+ * @steal: the one of stolen time; NULL: the one beside it, if there is one
  */
 struct export_options {
 	const char	*format;
 	const char	*out;
 	struct filter	filter;
 	const char	*path;
+	const char	*steal;
 };
 
 enum field_kind {

@@ -20,10 +20,16 @@ void *resized(void *array, size_t size)
 	return array;
 }
 
-static struct kdtl_file head_of(const char *path, const char *p, size_t size)
+static const char not_a_recording[] = ": not a recording of kdtl";
+
+/* Returns false if it is none. */
+static bool read_head(struct kdtl_file *to, const char *p, size_t size)
 {
 	struct kdtl_file head = { 0 };
 	bool known;
+
+	if (size < KDTL_FILE_SIZE_1)
+		return false;
 
 	memcpy(&head, p, KDTL_FILE_SIZE_1);
 	head.size = be32toh(head.size);
@@ -31,7 +37,7 @@ static struct kdtl_file head_of(const char *path, const char *p, size_t size)
 		!memcmp(head.magic, KDTL_FILE_MAGIC_1, sizeof(head.magic));
 	if (!known || head.size < KDTL_FILE_SIZE_1 || head.size > size ||
 	    head.size % HEAD_ALIGN || !head.tb_freq)
-		die("%s: not a recording of kdtl", path);
+		return false;
 	if (head.size >= sizeof(head))
 		memcpy(&head.tasks_lost, p + KDTL_FILE_SIZE_1, sizeof(head.tasks_lost));
 	head.complete = be32toh(head.complete);
@@ -44,7 +50,8 @@ static struct kdtl_file head_of(const char *path, const char *p, size_t size)
 	head.source[sizeof(head.source) - 1] = '\0';
 	head.host[sizeof(head.host) - 1] = '\0';
 	head.release[sizeof(head.release) - 1] = '\0';
-	return head;
+	*to = head;
+	return true;
 }
 
 static void add_entries(struct recording *r, const char *p, size_t size)
@@ -146,14 +153,17 @@ static void add_chunks(struct recording *r, const char *p, size_t left)
 		case KDTL_CHUNK_END:
 			set_end(r, p, size);
 			break;
+		case KDTL_CHUNK_CPUS:
+			r->linux_cpus = true;
+			break;
 		}
 		p += size;
 		left -= size;
 	}
 }
 
-/* What cannot be mapped. */
-static const char *read_all(const char *path, int fd, size_t *size)
+/* What cannot be mapped.  Returns NULL and sets errno if that fails. */
+static const char *read_all(int fd, size_t *size)
 {
 	size_t room = 1 << 20;
 	char *p = resized(NULL, room);
@@ -165,70 +175,86 @@ static const char *read_all(const char *path, int fd, size_t *size)
 			p = resized(p, room);
 		}
 	}
-	if (n)
-		die("%s", path);
-	return p;
+	return n ? NULL : p;
 }
 
-static const char *map(const char *path, int fd, size_t *size)
+static const char *map(int fd, size_t *size)
 {
 	struct stat st;
 	const char *p;
 
 	if (fstat(fd, &st))
-		die("%s", path);
+		return NULL;
 	if (S_ISFIFO(st.st_mode) || (fd == STDIN_FILENO && !S_ISREG(st.st_mode)))
-		return read_all(path, fd, size);
-	errno = 0;
+		return read_all(fd, size);
+	*size = 0;
 	if (!S_ISREG(st.st_mode) || !st.st_size)
-		die("%s: not a recording of kdtl", path);
+		return "";
 	/* More than there are addresses. */
 	errno = EFBIG;
 	if ((uint64_t)st.st_size > SIZE_MAX)
-		die("%s", path);
+		return NULL;
 	*size = st.st_size;
 	p = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (p == MAP_FAILED)
-		die("%s", path);
-	return p;
+	return p == MAP_FAILED ? NULL : p;
 }
 
-/* "-" is standard input. */
-struct recording recording_open(const char *path)
+/*
+ * Read a recording; "-" is standard input.  Returns NULL, or why that cannot be done, to be
+ * put behind @path: "" if errno says it.
+ */
+const char *recording_read(struct recording *r, const char *path)
 {
 	const bool in = !strcmp(path, "-");
-	struct recording r = { 0 };
 	const char *p;
 	size_t size;
 	int fd;
 
+	*r = (struct recording){ 0 };
 	fd = in ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		die("%s", path);
-	p = map(path, fd, &size);
-	errno = 0;
-	if (size < KDTL_FILE_SIZE_1)
-		die("%s: not a recording of kdtl", path);
+		return "";
+	p = map(fd, &size);
 	if (!in)
 		close(fd);
+	if (!p)
+		return "";
+	errno = 0;
+	if (!read_head(&r->head, p, size))
+		return not_a_recording;
 
-	r.head = head_of(path, p, size);
-	r.sched = !strcmp(r.head.source, "kdtl_sched");
-	if (!memcmp(r.head.magic, KDTL_FILE_MAGIC, sizeof(r.head.magic)))
-		add_chunks(&r, p + r.head.size, size - r.head.size);
+	r->sched = !strcmp(r->head.source, "kdtl_sched");
+	if (!memcmp(r->head.magic, KDTL_FILE_MAGIC, sizeof(r->head.magic)))
+		add_chunks(r, p + r->head.size, size - r->head.size);
 	else
-		add_entries(&r, p + r.head.size, size - r.head.size);
-	tasks_sort(&r);
-	clock_check(&r, path);
-	if (!r.head.complete)
+		add_entries(r, p + r->head.size, size - r->head.size);
+	tasks_sort(r);
+	return NULL;
+}
+
+/* Say if the recording is not whole. */
+void recording_check(const struct recording *r, const char *path)
+{
+	if (!r->head.complete)
 		fprintf(stderr, "kdtl: %s: is still being written or was killed, its end is missing\n",
 			path);
-	else if (r.head.complete == KDTL_FAILED)
+	else if (r->head.complete == KDTL_FAILED)
 		fprintf(stderr, "kdtl: %s: an error ended the recording, its end is missing\n",
 			path);
-	else if (r.nr != r.head.entries)
-		fprintf(stderr, "kdtl: %s: has %zu entries, %llu were recorded\n", path, r.nr,
-			(unsigned long long)r.head.entries);
+	else if (r->nr != r->head.entries)
+		fprintf(stderr, "kdtl: %s: has %zu entries, %llu were recorded\n", path, r->nr,
+			(unsigned long long)r->head.entries);
+}
+
+struct recording recording_open(const char *path)
+{
+	struct recording r;
+	const char *error = recording_read(&r, path);
+
+	if (error)
+		die("%s%s", path, error);
+	clock_check(&r, path);
+	recording_check(&r, path);
 	return r;
 }
 

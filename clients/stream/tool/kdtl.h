@@ -57,6 +57,7 @@ enum kdtl_chunk_type {
 	KDTL_CHUNK_RESET	= 4,	/* records were lost, all that hold come again */
 	KDTL_CHUNK_CLOCK	= 5,	/* struct clock_pair, in the order of time */
 	KDTL_CHUNK_END		= 6,	/* struct kdtl_end: of a stream, whose head says nothing */
+	KDTL_CHUNK_CPUS		= 7,	/* empty: processor_id is Linux's number of the CPU */
 };
 
 /* kdtl_file::complete */
@@ -102,6 +103,18 @@ struct cgroup {
 };
 
 /**
+ * struct gap - a time in which the hypervisor had a CPU
+ * @cpu: the CPU
+ * @from: when it began, in ns since boot
+ * @to: when it was over
+ */
+struct gap {
+	unsigned int	cpu;
+	uint64_t	from;
+	uint64_t	to;
+};
+
+/**
  * struct recording - a file in memory
  * @head: its head, in the machine's byte order
  * @entry: the entries, in the order of the file, as in the file
@@ -115,6 +128,10 @@ struct cgroup {
  * @nr_resets: number of those
  * @clock: moments at which the time of day is known
  * @nr_clocks: number of those; an older version recorded none
+ * @linux_cpus: processor_id is Linux's number of the CPU, also if the source is kdtl_vpa
+ * @steal: it is known what was stolen
+ * @gap: by CPU and time, without overlap
+ * @nr_gaps: number of those
  */
 struct recording {
 	struct kdtl_file	head;
@@ -129,6 +146,10 @@ struct recording {
 	size_t			nr_resets;
 	struct clock_pair	*clock;
 	size_t			nr_clocks;
+	bool			linux_cpus;
+	bool			steal;
+	struct gap		*gap;
+	size_t			nr_gaps;
 };
 
 extern const char *const dispatch_names[];
@@ -186,6 +207,8 @@ struct kdtl_stream_clock device_clock(int dev);
 } while (0)
 
 void *resized(void *array, size_t size);
+const char *recording_read(struct recording *r, const char *path);
+void recording_check(const struct recording *r, const char *path);
 struct recording recording_open(const char *path);
 void recording_sort(struct recording *r);
 void recording_sort_by_cpu(struct recording *r);
@@ -317,12 +340,14 @@ struct ran {
  * struct who - who had a CPU in a span of time
  * @ran: the tasks, longest first
  * @nr: their number
+ * @stolen: ns in which the hypervisor had the CPU; nobody else is said to have had it then
  * @unknown: ns of which the recording does not say who had the CPU
  * @room: elements that @ran has room for
  */
 struct who {
 	struct ran	*ran;
 	size_t		nr;
+	uint64_t	stolen;
 	uint64_t	unknown;
 	size_t		room;
 };
@@ -330,6 +355,12 @@ struct who {
 /* ran.c */
 bool ran_until_next(const struct recording *r, size_t i);
 void who_ran(const struct recording *r, size_t i, uint64_t ns, struct who *w);
+
+/* steal.c */
+#define STEAL_SUFFIX	".steal"	/* of the recording beside another one */
+void steal_open(struct recording *r, const char *path, const char *steal);
+uint64_t stolen_in(const struct recording *r, unsigned int cpu, uint64_t from, uint64_t to);
+uint64_t entry_stolen(const struct recording *r, const struct kdtl_entry *e);
 
 /* text.c */
 #define TASK_TEXT	(PRINTABLE(COMM_LEN) + 16)

@@ -33,17 +33,21 @@ static int preempt_width(const struct recording *r)
  * @all: print all that is known of the tasks
  * @filter: the entries that are wanted
  * @path: the recording
+ * @steal: the one of stolen time; NULL: the one beside it, if there is one
  */
 struct options {
 	bool		all;
 	struct filter	filter;
 	const char	*path;
+	const char	*steal;
 };
 
 static struct options parse(int argc, char **argv)
 {
+	enum { OPT_STEAL = OPT_OTHERS };
 	static const struct option names[] = {
 		{ "all", no_argument, NULL, 'a' },
+		{ "steal", required_argument, NULL, OPT_STEAL },
 		FILTER_OPTIONS,
 		{ }
 	};
@@ -61,6 +65,9 @@ static struct options parse(int argc, char **argv)
 			break;
 		case 'p':
 			filter_option(&o.filter, OPT_PID, optarg);
+			break;
+		case OPT_STEAL:
+			o.steal = optarg;
 			break;
 		default:
 			if (!filter_option(&o.filter, opt, optarg))
@@ -119,6 +126,10 @@ static void print_entry(const struct recording *r, const struct options *o,
 	else
 		print_ns(entry_wait(r, e), entry_wait_saturated(e));
 	fputs("  ", stdout);
+	if (r->steal) {
+		print_ns(entry_stolen(r, e), false);
+		fputs("  ", stdout);
+	}
 	print_ns(entry_slept(r, e), entry_slept_saturated(e));
 	printf("  %-25s", name_of(dispatch_names, NR_DISPATCH_NAMES, e->dispatch_reason));
 	printf(" %-*s", preempt_width(r),
@@ -148,8 +159,8 @@ static void print_head(const struct recording *r, const struct options *o)
 	if (r->nr_tasks)
 		printf("; %zu records of tasks, %llu lost", r->nr_tasks,
 		       (unsigned long long)r->head.tasks_lost);
-	printf("\n#    since boot  CPU     waited      slept  %-25s %-*s ", "dispatched for",
-	       preempt_width(r), "previous left");
+	printf("\n#    since boot  CPU     waited  %s    slept  %-25s %-*s ",
+	       r->steal ? "   stolen  " : "", "dispatched for", preempt_width(r), "previous left");
 	fputs(r->sched ? "task                 pid  prev_pid" :
 	      "fault_addr       srr0             srr1", stdout);
 	if (r->nr_tasks)
@@ -162,6 +173,7 @@ static int print(int argc, char **argv)
 	struct options o = parse(argc, argv);
 	struct recording r = recording_open(o.path);
 
+	steal_open(&r, o.path, o.steal);
 	recording_sort(&r);
 	filter_begin(&o.filter, &r);
 	print_head(&r, &o);
@@ -179,6 +191,7 @@ const struct verb verb_print = {
 	"print [OPTION]... [FILE]\n"
 	"  -a, --all                print all that is known of the tasks\n"
 	"  -g PATH, -p PID          as --cgroup and --pid\n"
+	"  --steal FILE2            what the hypervisor took (default: FILE.steal)\n"
 	FILTER_USAGE,
 	.run = print,
 };

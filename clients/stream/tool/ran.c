@@ -46,29 +46,35 @@ bool ran_until_next(const struct recording *r, size_t i)
 
 /*
  * Who had the CPU of entry @i in the @ns ns before it.  The entries must be sorted by CPU.
- * What they say sums up to @ns.
+ * What they say sums up to @ns.  A task did not run while the hypervisor had its CPU.
  */
 void who_ran(const struct recording *r, size_t i, uint64_t ns, struct who *w)
 {
 	const struct kdtl_entry *e;
-	uint64_t until, since;
+	const unsigned int cpu = entry_cpu(r->entry[i]);
+	uint64_t until, since, stolen;
 
 	w->nr = 0;
+	w->stolen = 0;
 	w->unknown = 0;
 	until = entry_time(r, r->entry[i]);
-	for (; ns && i && entry_cpu(r->entry[i - 1]) == entry_cpu(r->entry[i]); i--) {
+	for (; ns && i && entry_cpu(r->entry[i - 1]) == cpu; i--) {
 		e = r->entry[i - 1];
 		since = until - entry_time(r, e);
 		if (since > ns)
 			since = ns;
-		if (since && ran_until_next(r, i - 1))
-			add(w, e, since);
+		stolen = stolen_in(r, cpu, until - since, until);
+		w->stolen += stolen;
+		if (since > stolen && ran_until_next(r, i - 1))
+			add(w, e, since - stolen);
 		else
-			w->unknown += since;
+			w->unknown += since - stolen;
 		until -= since;
 		ns -= since;
 	}
-	w->unknown += ns;
+	stolen = stolen_in(r, cpu, ns < until ? until - ns : 0, until);
+	w->stolen += stolen;
+	w->unknown += ns - stolen;
 	if (w->nr)
 		qsort(w->ran, w->nr, sizeof(*w->ran), by_ns);
 }

@@ -32,6 +32,7 @@ struct wait {
  * @width: of the terminal
  * @seconds: record for so long first; 0: read a recording
  * @path: the recording
+ * @steal: the one of stolen time; NULL: the one beside it, if there is one
  */
 struct options {
 	struct filter	filter;
@@ -44,6 +45,7 @@ struct options {
 	int		width;
 	double		seconds;
 	const char	*path;
+	const char	*steal;
 };
 
 /* Lines before the first wait, and the one of the shell that follows the last. */
@@ -61,10 +63,11 @@ static void fit_terminal(struct options *o)
 
 static struct options parse(int argc, char **argv)
 {
-	enum { OPT_TIME = OPT_OTHERS, OPT_BRIEF };
+	enum { OPT_TIME = OPT_OTHERS, OPT_BRIEF, OPT_STEAL };
 	static const struct option names[] = {
 		{ "all", no_argument, NULL, 'a' },
 		{ "brief", no_argument, NULL, OPT_BRIEF },
+		{ "steal", required_argument, NULL, OPT_STEAL },
 		{ "time", required_argument, NULL, OPT_TIME },
 		FILTER_OPTIONS,
 		{ }
@@ -95,6 +98,9 @@ static struct options parse(int argc, char **argv)
 		case OPT_BRIEF:
 			o.brief = true;
 			break;
+		case OPT_STEAL:
+			o.steal = optarg;
+			break;
 		default:
 			if (!filter_option(&o.filter, opt, optarg))
 				usage_error("why: no option %s, or its value is missing",
@@ -105,6 +111,8 @@ static struct options parse(int argc, char **argv)
 		usage_error("why: expected at most one file");
 	if (o.seconds && argv[optind])
 		usage_error("why: -d is for what happens now, a FILE for what was recorded");
+	if (o.seconds && o.steal)
+		usage_error("why: --steal is for what was recorded; -d for what happens now");
 	if (argv[optind])
 		o.path = argv[optind];
 	return o;
@@ -160,25 +168,43 @@ static void print_behind(const struct recording *r, const struct options *o,
 			 const struct who *w)
 {
 	char text[TASK_TEXT + NS_TEXT], ns[NS_TEXT];
-	int left = o->width - INDENT - (int)strlen("behind , 99 others 999 ms");
+	const int rest = strlen(", 99 others 999 ms");
+	int left = o->width - INDENT - (int)strlen("behind ");
+	const char *comma = "";
 	uint64_t others = 0;
 	size_t i = 0;
 
+	if (w->stolen)
+		left -= strlen(", the hypervisor 999 ms");
 	printf("%*sbehind ", INDENT, "");
 	for (; i < w->nr; i++) {
 		ran_text(text, sizeof(text), r, &w->ran[i]);
-		left -= strlen(text) + 2;
-		if (i && left < 0)
+		left -= strlen(comma) + strlen(text);
+		if (i && left < (i + 1 < w->nr ? rest : 0))
 			break;
-		printf("%s%s", i ? ", " : "", text);
+		printf("%s%s", comma, text);
+		comma = ", ";
 	}
 	for (size_t k = i; k < w->nr; k++)
 		others += w->ran[k].ns;
 	if (others)
 		printf(", %zu others %s", w->nr - i, short_ns(ns, others));
+	if (w->stolen) {
+		printf("%sthe hypervisor %s", comma, short_ns(ns, w->stolen));
+		comma = ", ";
+	}
 	if (w->unknown)
-		printf("%snot known %s", w->nr ? ", " : "", short_ns(ns, w->unknown));
+		printf("%snot known %s", comma, short_ns(ns, w->unknown));
 	putchar('\n');
+}
+
+static void print_behind_whom(uint64_t ns, const char *whom)
+{
+	if (!ns)
+		return;
+	printf("%*sbehind ", INDENT, "");
+	print_ns(ns, false);
+	printf("  %s\n", whom);
 }
 
 static void print_all_behind(const struct recording *r, const struct who *w)
@@ -194,11 +220,8 @@ static void print_all_behind(const struct recording *r, const struct who *w)
 		else
 			puts("  idle");
 	}
-	if (w->unknown) {
-		printf("%*sbehind ", INDENT, "");
-		print_ns(w->unknown, false);
-		puts("  not known");
-	}
+	print_behind_whom(w->stolen, "the hypervisor");
+	print_behind_whom(w->unknown, "not known");
 }
 
 /* Which limit on CPU time is one for the task? */
@@ -264,13 +287,17 @@ static void print_brief(const struct recording *r, const struct wait *wait)
 	       r->sched ? entry_pid(e) : 0, throttled ? 0.0 : (double)wait->ns / MS,
 	       entry_cpu(e));
 	if (!who.nr)
-		printf("behind=%s behind_ms=0 ", throttled ? "-" : "?");
+		printf("behind=%s behind_ms=0 ", throttled || who.stolen == wait->ns ? "-" : "?");
 	else
 		printf("behind=%s behind_ms=%.3f ",
 		       who.ran->pid ? printable(comm, entry_comm(who.ran->entry), COMM_LEN) : "idle",
 		       (double)who.ran->ns / MS);
-	printf("throttled_ms=%.3f time=%s\n", throttled ? (double)wait->ns / MS : 0.0,
+	printf("throttled_ms=%.3f time=%s ", throttled ? (double)wait->ns / MS : 0.0,
 	       time_text(time, time_of_day(r, be64toh(e->timebase)), "%Y-%m-%dT%H:%M:%S", 6));
+	if (r->steal)
+		printf("stolen_ms=%.3f\n", (double)who.stolen / MS);
+	else
+		puts("stolen_ms=?");
 	free(who.ran);
 }
 
@@ -312,6 +339,8 @@ static int why(int argc, char **argv)
 	size_t nr, shown;
 	int width = strlen("task (PID)");
 
+	if (!o.seconds)
+		steal_open(&r, o.path, o.steal);
 	recording_sort(&r);
 	filter_begin(&o.filter, &r);
 	if (o.time && !parse_time(&r, o.time, &o.first, &o.last))
@@ -349,6 +378,7 @@ const struct verb verb_why = {
 	"  --time TIME              only waits at that time\n"
 	"  -a, --all                a line for each task that had the CPU\n"
 	"  --brief                  a line of NAME=VALUE for each wait, for scripts\n"
+	"  --steal FILE2            what the hypervisor took (default: FILE.steal)\n"
 	FILTER_USAGE,
 	.run = why,
 };

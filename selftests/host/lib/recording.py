@@ -5,6 +5,7 @@ Write the entries of one as older versions recorded them: recording.py --old FIL
 
 Lines, in the order in which they go into the file; times are in ns on the time base:
   source NAME            lost N           boot TIME NS_SINCE_1970
+  host NAME              freq HZ          of the time base: times are in its ticks
   clock TIME NS_SINCE_1970
   cgroup ID PATH
   task TIME PID TGID POLICY NICE RT_PRIORITY CGROUP COMM
@@ -12,6 +13,11 @@ Lines, in the order in which they go into the file; times are in ns on the time 
                          a dispatch of a task after a wait
   throttled TIME CPU HELD PID PREV_PID COMM
   idle TIME CPU PREV_PID
+  steal TIME CPU STOLEN LOOKED CLOCK MARKS
+                         kdtl_steal: since the look at LOOKED, by the steal clock
+  vpa TIME CPU QUEUED READY SLEPT
+                         kdtl_vpa: a dispatch by the hypervisor
+  cpus                   kdtl_vpa: the CPUs are numbered as Linux does
   cut                    the recording was killed here
   failed                 an error ended it here
   stream                 written to a pipe: its end says what the head does not
@@ -21,7 +27,7 @@ Comments begin with #.
 import struct
 import sys
 
-ENTRIES, TASKS, CGROUP, RESET, CLOCK, END = 1, 2, 3, 4, 5, 6
+ENTRIES, TASKS, CGROUP, RESET, CLOCK, END, CPUS = 1, 2, 3, 4, 5, 6, 7
 THROTTLED, IDLE = 128, 129
 
 
@@ -50,6 +56,7 @@ def to_old_format(path, old):
 
 def main():
     source, lost, boot, realtime = "kdtl_sched", 0, 0, 0
+    host, freq = "host", 10**9
     body, entries, seq, complete, stream, size = bytearray(), 0, 0, 1, False, 224
     for line in sys.stdin:
         word = line.split()
@@ -59,6 +66,12 @@ def main():
         number = [int(a) for a in arg if a.lstrip("-").isdigit()]
         if kind == "source":
             source = arg[0]
+        elif kind == "host":
+            host = arg[0]
+        elif kind == "freq":
+            freq = number[0]
+        elif kind == "cpus":
+            body += chunk(CPUS, b"")
         elif kind == "lost":
             lost = number[0]
         elif kind == "boot":
@@ -74,7 +87,7 @@ def main():
             time, pid, tgid, policy, nice, rt, cgroup = number[:7]
             body += chunk(TASKS, struct.pack(">QQQIIIiII16s", seq, time, cgroup, pid, tgid,
                                              policy, nice, rt, 0, arg[7].encode()))
-        elif kind in ("run", "throttled", "idle"):
+        elif kind in ("run", "throttled", "idle", "steal", "vpa"):
             entries += 1
             if kind == "run":
                 time, cpu, wait, slept, pid, prev = number[:6]
@@ -82,6 +95,13 @@ def main():
             elif kind == "throttled":
                 time, cpu, held, pid, prev = number[:5]
                 e = entry(THROTTLED, cpu, 0, held, 0, time, pid, prev, arg[5])
+            elif kind == "steal":
+                time, cpu, stolen, looked, clock, marks = number[:6]
+                e = struct.pack(">BBHIIIQQQQ", 7, 0, cpu, min(stolen, 2**32 - 1), 0, 0, time,
+                                looked, clock, marks)
+            elif kind == "vpa":
+                time, cpu, queued, ready, slept = number[:5]
+                e = struct.pack(">BBHIIIQQQQ", 7, 0, cpu, queued, ready, slept, time, 0, 0, 0)
             else:
                 time, cpu, prev = number[:3]
                 e = entry(IDLE, cpu, 0, 0, 0, time, 0, prev, "swapper/%d" % cpu)
@@ -100,8 +120,8 @@ def main():
         if complete:
             body += chunk(END, struct.pack(">QQQQ", realtime, lost, entries, 0))
         complete = lost = entries = 0
-    head = struct.pack(">8sIIQQQQ32s64s64sQQ", b"KDTLDAT2", size, complete, 10**9, boot,
-                       realtime, lost, source.encode(), b"host", b"6.1.0", entries, 0)
+    head = struct.pack(">8sIIQQQQ32s64s64sQQ", b"KDTLDAT2", size, complete, freq, boot,
+                       realtime, lost, source.encode(), host.encode(), b"6.1.0", entries, 0)
     assert len(head) == 224, len(head)
     with open(sys.argv[1], "wb") as f:
         f.write(head + body)

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Stolen time: when the hypervisor had the CPUs of a recording
+ *
+ * A guest records kdtl_sched, and at the same time kdtl_steal or kdtl_vpa into a second file.
+ * The entries of both have the time since boot by the same clock, so they fit together
+ * to the nanosecond.  The time of day only tells whether it was the same boot.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "kdtl.h"
+
+#define NSEC		1000000000ULL
+
+/* Two boots are further apart, and what one clock pair and the next one say, is not. */
+#define SAME_BOOT_NS	NSEC
+
+/* ns since boot. */
+struct span {
+	uint64_t	from;
+	uint64_t	to;
+};
+
+static uint64_t since_boot(const struct recording *r, uint64_t ticks)
+{
+	return ticks > r->head.tb_boot ? ticks_to_ns(r, ticks - r->head.tb_boot) : 0;
+}
+
+static struct span span_of_entries(const struct recording *r)
+{
+	struct span s = { UINT64_MAX, 0 };
+	uint64_t t;
+
+	for (size_t i = 0; i < r->nr; i++) {
+		t = entry_time(r, r->entry[i]);
+		s.from = t < s.from ? t : s.from;
+		s.to = t > s.to ? t : s.to;
+	}
+	return s;
+}
+
+/* From begin to end, also of a recording without entries: nothing may have been stolen. */
+static struct span span_of(const struct recording *r)
+{
+	struct span s = span_of_entries(r);
+	uint64_t t;
+
+	if (r->nr_clocks) {
+		t = since_boot(r, r->clock[0].ticks);
+		s.from = t < s.from ? t : s.from;
+		t = since_boot(r, r->clock[r->nr_clocks - 1].ticks);
+		s.to = t > s.to ? t : s.to;
+	}
+	return s;
+}
+
+/* ns since 1970 of a time in ns since boot. */
+static uint64_t day_of(const struct recording *r, uint64_t ns)
+{
+	const uint64_t freq = r->head.tb_freq;
+
+	return time_of_day(r, r->head.tb_boot + ns / NSEC * freq + ns % NSEC * freq / NSEC);
+}
+
+/* Why @s does not say what was stolen during @r; NULL: it does. */
+static const char *unlike(const struct recording *r, const struct recording *s)
+{
+	const struct span a = span_of(r), b = span_of(s);
+	const uint64_t begin = a.from > b.from ? a.from : b.from;
+	const bool vpa = !strcmp(s->head.source, "kdtl_vpa");
+	int64_t apart;
+
+	if (!vpa && strcmp(s->head.source, "kdtl_steal"))
+		return "is no recording of stolen time";
+	if (vpa && s->nr && !s->linux_cpus)
+		return "does not know Linux's numbers of the CPUs: kdtl record --steal does";
+	if (strcmp(r->head.host, s->head.host))
+		return "is from another host";
+	if (a.from > b.to || b.from > a.to)
+		return "is of another time";
+	apart = day_of(r, begin) - day_of(s, begin);
+	if (apart > (int64_t)SAME_BOOT_NS || apart < -(int64_t)SAME_BOOT_NS)
+		return "is of another boot";
+	return NULL;
+}
+
+/*
+ * A gap ends when its entry was made.  An entry may hold less than its length, but so does
+ * that of a task whose wait the gap is in.  Gaps of a CPU do not overlap, unless the clock
+ * lagged; then they become one, for no time may count twice.
+ */
+static void add_gaps(struct recording *r, struct recording *s)
+{
+	const struct gap *last;
+	struct gap g;
+	uint64_t ns;
+
+	recording_sort_by_cpu(s);
+	for (size_t i = 0; i < s->nr; i++) {
+		ns = entry_wait(s, s->entry[i]);
+		g.cpu = entry_cpu(s->entry[i]);
+		g.to = entry_time(s, s->entry[i]);
+		g.from = ns < g.to ? g.to - ns : 0;
+		for (; r->nr_gaps; r->nr_gaps--) {
+			last = &r->gap[r->nr_gaps - 1];
+			if (last->cpu != g.cpu || last->to < g.from)
+				break;
+			g.from = last->from < g.from ? last->from : g.from;
+		}
+		grow(r->gap, r->nr_gaps);
+		r->gap[r->nr_gaps++] = g;
+	}
+}
+
+static void tell_what_is_missing(const struct recording *r, const struct recording *s,
+				 const char *path)
+{
+	const struct span a = span_of_entries(r), b = span_of(s);
+
+	if (s->head.lost)
+		fprintf(stderr, "kdtl: %s: %llu entries were lost, so more was stolen than is shown\n",
+			path, (unsigned long long)s->head.lost);
+	if (r->nr && (a.from < b.from || a.to > b.to))
+		fprintf(stderr, "kdtl: %s: is of a part of that time only; of the rest it is not known what was stolen\n",
+			path);
+}
+
+/*
+ * Find out what was stolen during the recording @r, which @path has: from @steal, or from the
+ * file beside it if @steal is NULL.
+ */
+void steal_open(struct recording *r, const char *path, const char *steal)
+{
+	const bool asked = steal;
+	const char *error = NULL;
+	char beside[4096];
+	struct recording s;
+
+	if (asked && !r->sched)
+		usage_error("--steal: the entries of %s name no tasks", r->head.source);
+	if (!asked) {
+		if (!r->sched || (size_t)snprintf(beside, sizeof(beside), "%s" STEAL_SUFFIX, path) >=
+		    sizeof(beside) || access(beside, F_OK))
+			return;
+		steal = beside;
+	}
+	errno = 0;
+	error = recording_read(&s, steal);
+	if (error && asked)
+		die("%s%s", steal, error);
+	if (error) {
+		fprintf(stderr, "kdtl: %s: not used%s%s\n", steal, *error ? error : ": ",
+			*error ? "" : strerror(errno));
+		return;
+	}
+	error = unlike(r, &s);
+	if (error) {
+		errno = 0;
+		if (asked)
+			die("%s: %s", steal, error);
+		fprintf(stderr, "kdtl: %s: not used: %s\n", steal, error);
+		return;
+	}
+	recording_check(&s, steal);
+	tell_what_is_missing(r, &s, steal);
+	add_gaps(r, &s);
+	r->steal = true;
+}
+
+/* The first gap of @cpu that ends after @ns. */
+static const struct gap *gap_after(const struct recording *r, unsigned int cpu, uint64_t ns)
+{
+	size_t from = 0, to = r->nr_gaps, i;
+
+	while (from < to) {
+		i = from + (to - from) / 2;
+		if (r->gap[i].cpu < cpu || (r->gap[i].cpu == cpu && r->gap[i].to <= ns))
+			from = i + 1;
+		else
+			to = i;
+	}
+	return r->gap + from;
+}
+
+/* For how long the hypervisor had @cpu from @from until @to, in ns since boot. */
+uint64_t stolen_in(const struct recording *r, unsigned int cpu, uint64_t from, uint64_t to)
+{
+	const struct gap *g = gap_after(r, cpu, from), *end = r->gap + r->nr_gaps;
+	uint64_t ns = 0;
+
+	for (; g < end && g->cpu == cpu && g->from < to; g++)
+		ns += (g->to < to ? g->to : to) - (g->from > from ? g->from : from);
+	return ns;
+}
+
+/* Of the wait of an entry, on the CPU that it waited for. */
+uint64_t entry_stolen(const struct recording *r, const struct kdtl_entry *e)
+{
+	const uint64_t to = entry_time(r, e), ns = entry_wait(r, e);
+
+	return stolen_in(r, entry_cpu(e), ns < to ? to - ns : 0, to);
+}

@@ -91,6 +91,14 @@ only_the_command_ends_it()
 	is $? 3 && is "$(end_of other.data)" ""
 }
 
+# Neither of the two modules is loaded.
+no_steal()
+{
+	kdtl record --steal -d 1 -o steal.data 2>steal.err
+	is $? 1 && is "$(cat steal.err)" "kdtl: --steal: no source says what a hypervisor takes: \
+load the module kdtl_steal or kdtl_vpa" && [ ! -e steal.data ] && [ ! -e steal.data.steal ]
+}
+
 # The command itself is stopped and goes on, as with Ctrl-Z and fg.
 stopped_command()
 {
@@ -370,7 +378,7 @@ rm -rf $work
 mkdir -p $work
 need kdtl kdtl_sched kdtl_stream
 cd $work || exit
-plan 20
+plan 21
 background busy
 ok "kdtl why -d says what happens now" why_now
 ok "Ctrl-C ends it early, and it says what it knows" why_until_interrupted
@@ -383,6 +391,7 @@ ok "so does a reader that goes" reader_goes
 ok "without standard files nothing else gets into the recording" closed_files
 ok "CPUs that are not there are named" cpus_refused
 ok "a machine without source is told what to load" no_source
+ok "so is one without a source of stolen time, and has no file then" no_steal
 ok "a stream is whole, and a part of one is known" stream_is_whole
 ok "an old file is kept" old_is_kept
 ok "a file grows up to its limit" size_is_limited

@@ -412,6 +412,8 @@ wrong_command_lines()
 		refused 'has no cgroups' why --cgroup / "$work/holes.data" &&
 		refused '--steal: the entries of kdtl_vpa name no tasks' why --steal "$data" "$work/vpa.data" &&
 		refused '--steal is for what was recorded' why -d 1 --steal "$data" &&
+		refused '-o -: --steal writes a second file' record --steal -o - &&
+		refused '-s kdtl_vpa: --steal is for' record --steal -s kdtl_vpa &&
 		refused 'at most one file' why a b && refused 'no option --no' why --no &&
 		refused 'no such command' what && refused 'a command is missing'
 }

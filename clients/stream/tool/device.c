@@ -19,6 +19,20 @@ int open_device(void)
 	die("/dev/kdtl");
 }
 
+/* SETUP has failed, and errno says why. */
+void device_refused(const struct kdtl_stream_attr *attr)
+{
+	if (errno == ENODEV && !attr->source[0])
+		die("there is no source: load the module kdtl_sched, kdtl_steal or kdtl_vpa");
+	if (errno == ENODEV)
+		die("no source %s: see kdtl list", attr->source);
+	if (errno == EOPNOTSUPP)
+		die("-i: the source does not tell when a CPU becomes idle");
+	if (errno == EPERM)
+		die("the log would exceed RLIMIT_MEMLOCK: use fewer pages (record -m) or CPUs (record -C, top --cpu)");
+	die("cannot set up the session; the kernel's log may say why");
+}
+
 /*
  * Set up the session.  If @attr asks for idle time and the source does not tell it, the
  * session goes without, if @idle_if_known.
@@ -31,17 +45,8 @@ void device_setup(int dev, struct kdtl_stream_attr *attr, bool idle_if_known)
 		attr->mask = KDTL_MASK_ALL;
 		err = ioctl(dev, KDTL_IOC_SETUP, attr);
 	}
-	if (!err)
-		return;
-	if (errno == ENODEV && !attr->source[0])
-		die("there is no source: load the module kdtl_sched, kdtl_steal or kdtl_vpa");
-	if (errno == ENODEV)
-		die("no source %s: see kdtl list", attr->source);
-	if (errno == EOPNOTSUPP)
-		die("-i: the source does not tell when a CPU becomes idle");
-	if (errno == EPERM)
-		die("the log would exceed RLIMIT_MEMLOCK: use fewer pages (record -m) or CPUs (record -C, top --cpu)");
-	die("cannot set up the session; the kernel's log may say why");
+	if (err)
+		device_refused(attr);
 }
 
 struct kdtl_stream_info device_info(int dev)

@@ -194,6 +194,7 @@ const char *printable(char *to, const char *name, size_t len);
 
 /* device.c */
 int open_device(void);
+void device_refused(const struct kdtl_stream_attr *attr) __attribute__((noreturn));
 void device_setup(int dev, struct kdtl_stream_attr *attr, bool idle_if_known);
 struct kdtl_stream_info device_info(int dev);
 struct kdtl_stream_clock device_clock(int dev);
@@ -462,7 +463,7 @@ void side_begin(struct side *s, int out);
 void side_save(struct side *s);
 
 /* live.c */
-const char *record_live(double seconds);
+const char *record_live(double seconds, const char **steal);
 bool record_live_interrupted(void);
 
 /* record.c */

@@ -8,38 +8,65 @@
 
 static int stopped;
 
+/* A file in memory, in place of @old, and its path. */
+static int new_file(int old, char path[32])
+{
+	int fd;
+
+	if (old >= 0)
+		close(old);
+	fd = memfd_create("kdtl", MFD_CLOEXEC);
+	if (fd < 0)
+		die("memfd_create");
+	snprintf(path, 32, "/proc/self/fd/%d", fd);
+	return fd;
+}
+
+static void finish(struct record *r)
+{
+	session_stop(r);
+	while (output_drain(r))
+		;
+	output_end(r);
+	session_close(r);
+}
+
 /*
  * Record what all CPUs do for @seconds, or until Ctrl-C, into memory.  Returns the path of
- * the recording, for recording_open(); the next call closes it.
+ * the recording, for recording_open(), and that of what was stolen meanwhile, or NULL.  The
+ * next call closes them.
  */
-const char *record_live(double seconds)
+const char *record_live(double seconds, const char **steal)
 {
 	struct record r = {
 		.path = "the recording in memory", .seconds = seconds, .quiet = true,
 		.idle_if_known = true,
 		.attr.mask = KDTL_MASK_ALL | KDTL_MASK_IDLE,
 	};
-	static char path[32];
-	static int out = -1;
+	static char path[32], steal_path[32];
+	static int out = -1, steal_out = -1;
+	struct record stolen;
 	sigset_t mask;
 
-	if (out >= 0)
-		close(out);
-	out = memfd_create("kdtl", MFD_CLOEXEC);
-	if (out < 0)
-		die("memfd_create");
+	/* Another source may be the better one, but no other names tasks. */
+	if (session_has_source("kdtl_sched"))
+		strcpy(r.attr.source, "kdtl_sched");
+	out = new_file(out, path);
 	record_catch_signals(&mask);
 	session_open(&r);
+	if (r.attr.source[0] && session_open_steal(&r, &stolen, "what is stolen, in memory", false)) {
+		steal_out = new_file(steal_out, steal_path);
+		output_begin(&stolen, steal_out);
+		session_start(&stolen);
+	}
 	output_begin(&r, out);
 	session_start(&r);
 	stopped = record_loop(&r, &mask);
-	session_stop(&r);
-	while (output_drain(&r))
-		;
-	output_end(&r);
-	session_close(&r);
+	finish(&r);
+	if (r.steal)
+		finish(&stolen);
 	record_release_signals(&mask);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", out);
+	*steal = r.steal ? steal_path : NULL;
 	return path;
 }
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -13,8 +14,8 @@
 /* Capacity of a pipe. */
 #define PIPE_BYTES	(1 << 16)
 
-/* That of a file which an error may leave unfinished; NULL: none. */
-static struct record *unfinished;
+/* Those of files which an error may leave unfinished; the second one is of stolen time. */
+static struct record *unfinished[2];
 
 static void save_clock(struct record *r, uint64_t ticks, uint64_t realtime)
 {
@@ -75,6 +76,18 @@ void output_begin_part(struct record *r, int fd)
 	side_begin(&r->side, fd);
 }
 
+/* The name that what a file had gets. */
+static void old_name(char *to, size_t size, const struct record *r, unsigned int nr)
+{
+	const char *suffix = r->suffix ?: "";
+	const int len = strlen(r->path) - strlen(suffix);
+
+	if (nr)
+		snprintf(to, size, "%.*s.%u%s", len, r->path, nr, suffix);
+	else
+		snprintf(to, size, "%.*s.old%s", len, r->path, suffix);
+}
+
 /* What the file had is kept, if it has anything. */
 static int keep_old(const struct record *r)
 {
@@ -85,12 +98,12 @@ static int keep_old(const struct record *r)
 	if (stat(r->path, &st) || !S_ISREG(st.st_mode) || !st.st_size)
 		return 0;
 	for (; i > 1; i--) {
-		snprintf(from, sizeof(from), "%s.%u", r->path, i - 1);
-		snprintf(to, sizeof(to), "%s.%u", r->path, i);
+		old_name(from, sizeof(from), r, i - 1);
+		old_name(to, sizeof(to), r, i);
 		if (rename(from, to) && errno != ENOENT)
 			return -1;
 	}
-	snprintf(to, sizeof(to), r->rotate ? "%s.1" : "%s.old", r->path);
+	old_name(to, sizeof(to), r, r->rotate ? 1 : 0);
 	return rename(r->path, to);
 }
 
@@ -105,11 +118,16 @@ int output_create(const struct record *r)
 /* The reader should learn that it was no SIGKILL. */
 static void at_exit(void)
 {
-	if (!unfinished)
-		return;
-	unfinished->head.complete = htobe32(KDTL_FAILED);
-	unfinished->head.entries = htobe64(record_part(unfinished)->entries);
-	pwrite(record_part(unfinished)->fd, &unfinished->head, sizeof(unfinished->head), 0);
+	struct record *r;
+
+	for (size_t i = 0; i < ARRAY_SIZE(unfinished); i++) {
+		r = unfinished[i];
+		if (!r)
+			continue;
+		r->head.complete = htobe32(KDTL_FAILED);
+		r->head.entries = htobe64(record_part(r)->entries);
+		pwrite(record_part(r)->fd, &r->head, sizeof(r->head), 0);
+	}
 }
 
 /* A new file, or a stream. */
@@ -130,7 +148,7 @@ void output_begin(struct record *r, int fd)
 	output_clock(r, false);
 	if (record_is_stream(r))
 		return;
-	unfinished = r;
+	unfinished[!!r->suffix] = r;
 	if (!registered)
 		registered = !atexit(at_exit);
 }
@@ -156,19 +174,56 @@ static ssize_t splice_entries(struct record *r)
 }
 
 /*
+ * Number the CPUs as Linux does.  A read has the entries of a CPU, and then those of the next
+ * one; the session says how many of each were read.
+ */
+static void number_cpus(struct record *r, struct kdtl_entry *e, size_t nr, bool full)
+{
+	size_t at = r->next_cpu;
+
+	for (size_t i = 0; i < r->nr_cpus && nr; i++) {
+		struct log_cpu *c = &r->cpu[at];
+		struct kdtl_stream_info info = { .cpu = c->cpu };
+
+		if (ioctl(r->dev, KDTL_IOC_INFO, &info))
+			die("/dev/kdtl");
+		for (; c->consumed < info.consumed && nr; c->consumed++, nr--)
+			(e++)->processor_id = htobe16(c->cpu);
+		/* The next read goes on with the CPU with which this one was full. */
+		if (!nr && full)
+			r->next_cpu = at;
+		at = (at + 1) % r->nr_cpus;
+	}
+	write_chunk(&r->side, KDTL_CHUNK_CPUS, NULL, 0);
+}
+
+/*
  * Whoever reads a stream might keep the log's pages, or might be a socket.  Appending to a
  * file is no splice either.
  */
 static ssize_t copy_entries(struct record *r)
 {
-	static char entries[PIPE_BYTES / sizeof(struct kdtl_entry) * sizeof(struct kdtl_entry)];
+	static struct kdtl_entry entries[PIPE_BYTES / sizeof(struct kdtl_entry)];
 	const ssize_t n = read(r->dev, entries, sizeof(entries));
 
 	if (n <= 0)
 		return n;
+	if (r->cpu)
+		number_cpus(r, entries, n / sizeof(*entries), n == sizeof(entries));
 	side_save(&r->side);
 	write_chunk(&r->side, KDTL_CHUNK_ENTRIES, entries, n);
 	return n;
+}
+
+/* That of stolen time has the same span, so that the two stay together. */
+static void next_file(struct record *r)
+{
+	if (r->steal) {
+		output_drain(r->steal);
+		next_file(r->steal);
+	}
+	output_end(r);
+	output_begin(r, output_create(r));
 }
 
 /*
@@ -183,7 +238,7 @@ bool output_drain(struct record *r)
 	int rounds = 256;
 
 	while (rounds-- && !r->full) {
-		n = record_is_stream(r) ? copy_entries(r) : splice_entries(r);
+		n = record_is_stream(r) || r->cpu ? copy_entries(r) : splice_entries(r);
 		if (n <= 0)
 			break;
 		r->entries += n / sizeof(struct kdtl_entry);
@@ -191,12 +246,10 @@ bool output_drain(struct record *r)
 		if (r->ring) {
 			ring_turn(r);
 		} else if (r->max_size && r->side.size >= r->max_size) {
-			if (r->rotate) {
-				output_end(r);
-				output_begin(r, output_create(r));
-			} else {
+			if (r->rotate)
+				next_file(r);
+			else
 				r->full = true;
-			}
 		}
 	}
 	if (n < 0 && errno != EAGAIN)
@@ -222,7 +275,7 @@ void output_end(struct record *r)
 	}
 	if (pwrite(part->fd, &r->head, sizeof(r->head), 0) != sizeof(r->head))
 		die("%s", r->path);
-	unfinished = NULL;
+	unfinished[!!r->suffix] = NULL;
 	if (fsync(part->fd) && errno != EINVAL)
 		die("%s", r->path);
 	if (r->rotate)

@@ -15,6 +15,10 @@
 /* What a ring has in memory at most, if nobody says. */
 #define RING_SIZE	(256ULL << 20)
 
+/* The recording, and the one of stolen time beside it, if there is one. */
+#define for_both(each, r)							\
+	for (struct record *(each) = (r); (each); (each) = (each)->steal)
+
 static const int end_signals[] = { SIGINT, SIGTERM, SIGHUP };
 static const int ring_signals[] = { SIGUSR2, SIGQUIT };
 
@@ -85,14 +89,16 @@ static unsigned int parse_number(const char *option, const char *text)
 
 static struct record parse(int argc, char **argv)
 {
-	enum { OPT_RING = OPT_OTHERS, OPT_ON_ALARM, OPT_MAX_SIZE, OPT_ROTATE };
+	enum { OPT_RING = OPT_OTHERS, OPT_ON_ALARM, OPT_MAX_SIZE, OPT_ROTATE, OPT_STEAL };
 	static const struct option names[] = {
 		{ "ring", required_argument, NULL, OPT_RING },
 		{ "on-alarm", no_argument, NULL, OPT_ON_ALARM },
 		{ "max-size", required_argument, NULL, OPT_MAX_SIZE },
 		{ "rotate", required_argument, NULL, OPT_ROTATE },
+		{ "steal", no_argument, NULL, OPT_STEAL },
 		{ }
 	};
+	static struct record steal;
 	struct record r = { .path = "kdtl.data" };
 	char *end;
 	int opt;
@@ -142,6 +148,9 @@ static struct record parse(int argc, char **argv)
 		case OPT_ROTATE:
 			r.rotate = parse_number("--rotate", optarg);
 			break;
+		case OPT_STEAL:
+			r.steal = &steal;
+			break;
 		default:
 			usage_error("record: no option %s, or its value is missing",
 				    argv[optind - 1]);
@@ -151,6 +160,12 @@ static struct record parse(int argc, char **argv)
 		usage_error("-i and -w: an idle CPU does not wait, so -w leaves out what -i asks for");
 	if (record_is_stream(&r) && (r.ring || r.rotate))
 		usage_error("-o -: --ring and --rotate are for files");
+	if (r.steal && r.attr.source[0] && strcmp(r.attr.source, "kdtl_sched"))
+		usage_error("-s %s: --steal is for recordings of kdtl_sched", r.attr.source);
+	if (r.steal)
+		strcpy(r.attr.source, "kdtl_sched");
+	if (record_is_stream(&r) && r.steal)
+		usage_error("-o -: --steal writes a second file, so it needs a name");
 	if (record_is_stream(&r) && isatty(STDOUT_FILENO))
 		usage_error("-o -: a recording is not for terminals");
 	if (r.on_alarm && !r.ring)
@@ -174,8 +189,7 @@ static void progress(struct record *r, bool last)
 		return;
 	fprintf(stderr, "%s%s: %.1f s, %llu %s, %llu lost, %.1f MB%s",
 		tty ? "\r" : "", r->side.path, (now_ns() - r->start) / 1e9,
-		(unsigned long long)r->entries,
-		r->attr.mask & KDTL_MASK_IDLE ? "entries" : "dispatches",
+		(unsigned long long)r->entries, record_unit(r),
 		(unsigned long long)info.lost, r->side.size / 1e6, last ? "\n" : "   ");
 	if (!last)
 		return;
@@ -256,11 +270,14 @@ int record_loop(struct record *r, const sigset_t *mask)
 		{ .fd = r->dev, .events = POLLIN },
 		{ .fd = watch_clock(-1), .events = POLLIN },
 		{ .fd = r->on_alarm ? ring_open_alarms() : -1, .events = POLLIN },
+		{ .fd = r->steal ? r->steal->dev : -1, .events = POLLIN },
 	};
 	uint64_t shown, now, wait, written = 0;
 	bool alarm = false;
 
 	r->start = shown = now_ns();
+	if (r->steal)
+		r->steal->start = r->start;
 	while (!end_signal && !r->full && !(r->command && workload_ended())) {
 		now = now_ns();
 		wait = NSEC;
@@ -276,15 +293,18 @@ int record_loop(struct record *r, const sigset_t *mask)
 				die("/dev/kdtl");
 			p[1].revents = p[2].revents = 0;
 		}
-		output_drain(r);
+		for_both(each, r)
+			output_drain(each);
 		now = now_ns();
 		if (p[1].revents) {
 			watch_clock(p[1].fd);
-			output_clock(r, true);
+			for_both(each, r)
+				output_clock(each, true);
 		}
 		if (now - shown >= NSEC) {
 			progress(r, false);
-			output_clock(r, false);
+			for_both(each, r)
+				output_clock(each, false);
 			shown = now;
 		}
 		if (p[2].revents && ring_alarm_came(p[2].fd))
@@ -293,15 +313,47 @@ int record_loop(struct record *r, const sigset_t *mask)
 		if (ring_signal || (alarm && now - written >= r->ring * NSEC)) {
 			ring_signal = 0;
 			alarm = false;
-			ring_write(r);
+			for_both(each, r)
+				ring_write(each);
 			written = now;
 		}
 	}
-	for (size_t i = 1; i < ARRAY_SIZE(p); i++) {
+	/* The first and the last one are the sessions'. */
+	for (size_t i = 1; i + 1 < ARRAY_SIZE(p); i++) {
 		if (p[i].fd >= 0)
 			close(p[i].fd);
 	}
 	return end_signal;
+}
+
+/* One that adds to the entries of tasks, and is written beside them. */
+static void open_steal(struct record *r)
+{
+	static char path[4096];
+
+	if ((size_t)snprintf(path, sizeof(path), "%s" STEAL_SUFFIX, r->path) >= sizeof(path))
+		usage_error("-o %s: too long", r->path);
+	session_open_steal(r, r->steal, path, true);
+}
+
+static void begin(struct record *r)
+{
+	if (r->ring)
+		ring_begin(r);
+	else
+		output_begin(r, record_is_stream(r) ? STDOUT_FILENO : output_create(r));
+}
+
+static void end(struct record *r)
+{
+	while (output_drain(r))
+		;
+	if (r->ring)
+		ring_write(r);
+	else
+		output_end(r);
+	if (!r->ring || r->side.lost)
+		progress(r, true);
 }
 
 static int cmd_record(int argc, char **argv)
@@ -314,29 +366,27 @@ static int cmd_record(int argc, char **argv)
 	/* A reader that goes is an error like others. */
 	signal(SIGPIPE, SIG_IGN);
 	session_open(&r);
-	if (r.ring) {
+	if (r.steal)
+		open_steal(&r);
+	if (r.ring)
 		catch_ring_signals();
-		ring_begin(&r);
-	} else {
-		output_begin(&r, record_is_stream(&r) ? STDOUT_FILENO : output_create(&r));
-	}
+	for_both(each, &r)
+		begin(each);
+	/* No wait is outside of what is known to be stolen. */
+	if (r.steal)
+		session_start(r.steal);
 	session_start(&r);
 	if (r.command)
 		workload_start(r.command, &mask, r.ring);
 	sig = record_loop(&r, &mask);
 
-	session_stop(&r);
-	while (output_drain(&r))
-		;
-	if (r.ring)
-		ring_write(&r);
-	else
-		output_end(&r);
-	if (!r.ring || r.side.lost)
-		progress(&r, true);
+	for_both(each, &r)
+		session_stop(each);
+	for_both(each, &r)
+		end(each);
 	if (r.command)
 		status = workload_end(sig ?: SIGTERM);
-	return status ?: r.failed;
+	return status ?: r.failed || (r.steal && r.steal->failed);
 }
 
 const struct verb verb_record = {
@@ -351,6 +401,7 @@ const struct verb verb_record = {
 	"  -w MS            record only dispatches after a wait of MS ms or longer\n"
 	"  -m PAGES         pages of log per CPU, a power of two\n"
 	"  -i               record also when CPUs become idle\n"
+	"  --steal          record what the hypervisor takes, too, into FILE.steal\n"
 	"  --ring SECONDS   keep the last SECONDS in memory, and write them to FILE at\n"
 	"                   SIGUSR2, at Ctrl-\\, and at the end\n"
 	"  --on-alarm       write them at each alarm of kdtl_watch, too\n"

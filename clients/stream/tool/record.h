@@ -28,8 +28,20 @@ struct part {
 };
 
 /**
+ * struct log_cpu - a CPU of a session whose entries do not name it
+ * @cpu: the CPU
+ * @consumed: its entries that were read
+ */
+struct log_cpu {
+	int		cpu;
+	uint64_t	consumed;
+};
+
+/**
  * struct record - a recording that is made
  * @path: the file; "-": standard output
+ * @suffix: what the names of all its files end in; NULL: nothing
+ * @steal: the recording of stolen time that is made beside this one; NULL: none
  * @command: what runs meanwhile; NULL: nothing
  * @seconds: for how long; 0: until something else ends it
  * @ring: keep the last so many seconds in memory; 0: write all
@@ -42,6 +54,9 @@ struct part {
  * @cpus: which it asks for
  * @dev: /dev/kdtl
  * @pipe: on the way from there
+ * @cpu: of kdtl_vpa, each CPU's place in the log; NULL: entries have their CPU
+ * @nr_cpus: number of those
+ * @next_cpu: the place from which the next read goes on
  * @head: of the file
  * @part: the ring's parts, oldest first; only the last one is used without --ring
  * @nr: their number
@@ -54,6 +69,8 @@ struct part {
  */
 struct record {
 	const char		*path;
+	const char		*suffix;
+	struct record		*steal;
 	char			**command;
 	double			seconds;
 	double			ring;
@@ -67,6 +84,9 @@ struct record {
 
 	int			dev;
 	int			pipe[2];
+	struct log_cpu		*cpu;
+	size_t			nr_cpus;
+	size_t			next_cpu;
 	struct kdtl_file	head;
 	struct part		part[RING_PARTS];
 	unsigned int		nr;
@@ -83,6 +103,12 @@ static inline bool record_is_stream(const struct record *r)
 	return !strcmp(r->path, "-");
 }
 
+/* What a message calls its entries. */
+static inline const char *record_unit(const struct record *r)
+{
+	return r->suffix || r->attr.mask & KDTL_MASK_IDLE ? "entries" : "dispatches";
+}
+
 /* The part that is written now. */
 static inline struct part *record_part(struct record *r)
 {
@@ -95,7 +121,9 @@ void record_release_signals(const sigset_t *mask);
 int record_loop(struct record *r, const sigset_t *mask);
 
 /* session.c */
+bool session_has_source(const char *source);
 void session_open(struct record *r);
+bool session_open_steal(struct record *r, struct record *steal, const char *path, bool must);
 void session_start(const struct record *r);
 void session_stop(const struct record *r);
 void session_close(struct record *r);

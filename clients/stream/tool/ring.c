@@ -111,7 +111,7 @@ void ring_write(struct record *r)
 		fprintf(stderr, "%s: the last %.1f s, %llu %s, %llu lost, %.1f MB\n", r->path,
 			(now_ns() - since) / 1e9,
 			(unsigned long long)be64toh(r->head.entries),
-			r->attr.mask & KDTL_MASK_IDLE ? "entries" : "dispatches",
+			record_unit(r),
 			(unsigned long long)be64toh(r->head.lost), size / 1e6);
 	}
 	if (fd >= 0)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The session of /dev/kdtl that a recording is made with. */
+#include <errno.h>
 #include <fcntl.h>
 #include <search.h>
 #include <stdio.h>
@@ -9,7 +10,8 @@
 
 #include "record.h"
 
-#define CPU_DIR	"/sys/devices/system/cpu/"
+#define CPU_DIR		"/sys/devices/system/cpu/"
+#define SOURCE_DIR	"/sys/bus/event_source/devices/"
 
 /* The CPUs of a list such as "0-3,8" in sysfs; NULL: it cannot be read. */
 static cpu_set_t *cpus_in(const char *file)
@@ -79,6 +81,75 @@ void session_open(struct record *r)
 		die("pipe");
 }
 
+/* To ask the kernel for one that is not there is a line in its log. */
+bool session_has_source(const char *source)
+{
+	char device[128];
+
+	snprintf(device, sizeof(device), SOURCE_DIR "%s", source);
+	return !access(device, F_OK);
+}
+
+/* The CPUs of the session, whose entries do not name them. */
+static void find_cpus(struct record *r)
+{
+	cpu_set_t *possible = cpus_in(CPU_DIR "possible");
+
+	for (int cpu = 0; cpu < MAX_CPUS; cpu++) {
+		struct kdtl_stream_info info = { .cpu = cpu };
+
+		if ((possible && !CPU_ISSET_S(cpu, CPU_ALLOC_SIZE(MAX_CPUS), possible)) ||
+		    ioctl(r->dev, KDTL_IOC_INFO, &info))
+			continue;
+		grow(r->cpu, r->nr_cpus);
+		r->cpu[r->nr_cpus++] = (struct log_cpu){ .cpu = cpu };
+	}
+	CPU_FREE(possible);
+}
+
+/*
+ * A second recording beside @r, of what the hypervisor takes, goes to @path.  kdtl_vpa is
+ * only where a hypervisor writes a log, and there kdtl_steal has the kernel's coarse count.
+ * Returns false if there is no source, unless there @must be one.
+ */
+bool session_open_steal(struct record *r, struct record *steal, const char *path, bool must)
+{
+	static const char *const sources[] = { "kdtl_vpa", "kdtl_steal" };
+	bool open = false;
+
+	*steal = (struct record){
+		.path = path, .suffix = STEAL_SUFFIX, .quiet = r->quiet, .rotate = r->rotate,
+		/* A file is full when @r's is. */
+		.ring = r->ring, .max_size = r->ring ? r->max_size : 0,
+		.attr = {
+			.aux_pages = r->attr.aux_pages, .period = r->attr.period,
+			.cpus = r->attr.cpus, .cpus_len = r->attr.cpus_len,
+		},
+		.dev = open_device(),
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(sources) && !open; i++) {
+		if (!session_has_source(sources[i]))
+			continue;
+		strcpy(steal->attr.source, sources[i]);
+		open = !ioctl(steal->dev, KDTL_IOC_SETUP, &steal->attr);
+		if (!open && errno != ENODEV && must)
+			device_refused(&steal->attr);
+	}
+	errno = 0;
+	if (!open && must)
+		die("--steal: no source says what a hypervisor takes: load the module kdtl_steal or kdtl_vpa");
+	if (!open) {
+		close(steal->dev);
+		return false;
+	}
+	if (pipe2(steal->pipe, O_CLOEXEC))
+		die("pipe");
+	if (!strcmp(steal->attr.source, "kdtl_vpa"))
+		find_cpus(steal);
+	r->steal = steal;
+	return true;
+}
+
 void session_start(const struct record *r)
 {
 	if (ioctl(r->dev, KDTL_IOC_START))
@@ -98,4 +169,6 @@ void session_close(struct record *r)
 	close(r->dev);
 	tdestroy(r->side.cgroups, free);
 	r->side.cgroups = NULL;
+	free(r->cpu);
+	r->cpu = NULL;
 }

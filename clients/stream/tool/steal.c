@@ -18,6 +18,9 @@
 /* Two boots are further apart, and what one clock pair and the next one say, is not. */
 #define SAME_BOOT_NS	NSEC
 
+/* With --rotate a file begins a moment after the one beside it. */
+#define NEARLY_NS	(NSEC / 10)
+
 /* ns since boot. */
 struct span {
 	uint64_t	from;
@@ -123,7 +126,7 @@ static void tell_what_is_missing(const struct recording *r, const struct recordi
 	if (s->head.lost)
 		fprintf(stderr, "kdtl: %s: %llu entries were lost, so more was stolen than is shown\n",
 			path, (unsigned long long)s->head.lost);
-	if (r->nr && (a.from < b.from || a.to > b.to))
+	if (r->nr && (a.from + NEARLY_NS < b.from || a.to > b.to + NEARLY_NS))
 		fprintf(stderr, "kdtl: %s: is of a part of that time only; of the rest it is not known what was stolen\n",
 			path);
 }
@@ -142,8 +145,8 @@ void steal_open(struct recording *r, const char *path, const char *steal)
 	if (asked && !r->sched)
 		usage_error("--steal: the entries of %s name no tasks", r->head.source);
 	if (!asked) {
-		if (!r->sched || (size_t)snprintf(beside, sizeof(beside), "%s" STEAL_SUFFIX, path) >=
-		    sizeof(beside) || access(beside, F_OK))
+		if (!r->sched || snprintf(beside, sizeof(beside), "%s" STEAL_SUFFIX, path) >=
+		    (int)sizeof(beside) || access(beside, F_OK))
 			return;
 		steal = beside;
 	}

@@ -112,7 +112,7 @@ static struct options parse(int argc, char **argv)
 	if (o.seconds && argv[optind])
 		usage_error("why: -d is for what happens now, a FILE for what was recorded");
 	if (o.seconds && o.steal)
-		usage_error("why: --steal is for what was recorded; -d for what happens now");
+		usage_error("why: --steal is for what was recorded; -d takes what there is");
 	if (argv[optind])
 		o.path = argv[optind];
 	return o;
@@ -333,13 +333,13 @@ static void print_advice(const struct recording *r, const struct wait *waits, si
 static int why(int argc, char **argv)
 {
 	struct options o = parse(argc, argv);
-	struct recording r = recording_open(o.seconds ? record_live(o.seconds) : o.path);
+	struct recording r = recording_open(o.seconds ? record_live(o.seconds, &o.steal) : o.path);
 	char task[TASK_TEXT];
 	struct wait *waits;
 	size_t nr, shown;
 	int width = strlen("task (PID)");
 
-	if (!o.seconds)
+	if (!o.seconds || o.steal)
 		steal_open(&r, o.path, o.steal);
 	recording_sort(&r);
 	filter_begin(&o.filter, &r);

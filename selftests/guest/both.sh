@@ -1,0 +1,236 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Both sides of a wait: kdtl(1) records in a guest who had its CPUs (kdtl_sched) and when the
+# hypervisor had them (kdtl_steal; on POWER kdtl_vpa), and splits each wait. The guest's CPUs
+# have more to do than they can, and share one CPU of the hypervisor.
+#
+# SECONDS_BOTH  of the recording (default 4)
+#
+# shellcheck disable=SC2016,SC2317 # awk programs; functions that ok() calls
+
+dir=$(dirname "$0")
+# shellcheck source-path=SCRIPTDIR source=ktap.sh
+. "$dir/ktap.sh"
+
+kdtl()
+{
+	"$dir/kdtl" "$@"
+}
+
+# On each CPU two tasks that compute, and one that wants it again and again.
+busy()
+{
+	for cpu in $(seq 0 $(($(nproc) - 1))); do
+		mask=$(printf %x $((1 << cpu)))
+		background taskset "$mask" sh -c 'while :; do :; done'
+		background taskset "$mask" sh -c 'while :; do :; done'
+		background taskset "$mask" sh -c 'while :; do usleep 1000; done'
+	done
+}
+
+# What the kernel counts, in units of 10 ms.
+stolen()
+{
+	awk '$1 == "cpu" { print $9 }' /proc/stat
+}
+
+records()
+{
+	kdtl record -i --steal -d "${SECONDS_BOTH:-4}" -o both.data 2>both.err
+	set -- $?
+	sed 's/^/# /' both.err
+	# Evidence of what the tool says, for its documentation.
+	[ ! -d /out ] || cp both.data both.data.steal /out/
+	is "$1" 0 && is "$(grep -c '^both.data: .* entries, 0 lost' both.err)" 1 &&
+		is "$(grep -c '^both.data.steal: .* entries, 0 lost' both.err)" 1 &&
+		kdtl print both.data.steal | head -n 1 | grep -q "source $source: " &&
+		kdtl export --format csv both.data >waits &&
+		kdtl export --format csv both.data.steal >gaps
+}
+
+# The gaps of each CPU, by number, in the order of time; then the entries.
+read_gaps='
+	FNR == 1 {
+		for (i = 1; i <= NF; i++)
+			column[$i] = i
+		file++
+		next
+	}
+	{
+		time = $column["since_boot_ns"]
+		waited = $column["waited_ns"]
+		cpu = $column["cpu"]
+	}
+	file == 1 {
+		n[cpu]++
+		from[cpu, n[cpu]] = time - waited
+		to[cpu, n[cpu]] = time
+		next
+	}'
+
+# Nothing is dispatched while the hypervisor has the CPU. Were the numbers of the CPUs
+# wrong, it would seem so all the time: each CPU works while it has what the other one lacks.
+right_cpus()
+{
+	awk -F, "$read_gaps"'
+	function inside(c,    p) {
+		p = at[cpu, c] + 0
+		while (p < n[c] && to[c, p + 1] <= time)
+			p++
+		at[cpu, c] = p
+		return p < n[c] && from[c, p + 1] < time - 20000 && time < to[c, p + 1] - 20000
+	}
+	{
+		entries++
+		right += inside(cpu)
+		wrong += inside(1 - cpu)
+	}
+	END {
+		printf "# entries=%d inside=%d of_the_other_cpu=%d gaps=%d+%d\n",
+			entries, right, wrong, n[0], n[1]
+		exit !(n[0] > 50 && n[1] > 50 && wrong > 100 && right < wrong / 5)
+	}' gaps waits
+}
+
+# What waits over 4 ms have in common with the gaps is what the tool says, but for rounding:
+# gaps that overlap under a clock that lags count once.
+shares()
+{
+	awk -F, "$read_gaps"'
+	waited > 4000000 {
+		begin = time - waited
+		p = at[cpu] + 0
+		while (p < n[cpu] && to[cpu, p + 1] <= time)
+			p++
+		at[cpu] = p
+		sum = p < n[cpu] && from[cpu, p + 1] < time ?
+			time - (from[cpu, p + 1] > begin ? from[cpu, p + 1] : begin) : 0
+		for (; p > 0 && to[cpu, p] > begin; p--)
+			sum += to[cpu, p] - (from[cpu, p] > begin ? from[cpu, p] : begin)
+		said = $column["stolen_ns"]
+		apart = sum > said ? sum - said : said - sum
+		bad += apart > 2000
+		waits++
+		long += said > 4000000
+		stolen += said
+		all += waited
+	}
+	END {
+		printf "# waits=%d waited_ms=%.3f stolen_ms=%.3f over_4_ms=%d differ=%d\n",
+			waits, all / 1e6, stolen / 1e6, long, bad
+		exit !(long >= 10 && bad <= waits / 50)
+	}' gaps waits
+}
+
+says_both()
+{
+	kdtl why -n 1000 --brief both.data >why 2>why.err
+	sed 's/^/# /' why.err
+	! grep -q 'not used' why.err || return
+	kdtl why -n 3 both.data 2>/dev/null | sed 's/^/# /'
+	awk '{
+		for (i = 2; i <= NF; i++) {
+			split($i, p, "=")
+			v[p[1]] = p[2]
+		}
+		n += v["behind"] != "?" && v["behind"] != "-" && v["behind_ms"] > 4 &&
+			v["stolen_ms"] > 4 && v["behind_ms"] + v["stolen_ms"] <= v["waited_ms"] + 0.002
+	}
+	END {
+		print "# waits that are both: " n
+		exit !n
+	}' why
+}
+
+# What happens now is split as well.
+now_too()
+{
+	kdtl why -d 2 -n 100 >why 2>&1 && grep -q '^ *behind .*the hypervisor' why && return
+	sed 's/^/# /' why
+	return 1
+}
+
+# recorded_both NAME...: both files are whole.
+recorded_both()
+{
+	for name; do
+		for file in "$name" "$name.steal"; do
+			kdtl print "$file" >printed 2>said || return
+			! grep 'its end is missing' said && grep -q '^# .* source kdtl_' printed || return
+		done
+	done
+}
+
+# A command that ends, Ctrl-C, and a disk that is full are ends for both.
+both_end()
+{
+	kdtl record -q --steal -o end.data sh -c 'usleep 200000; exit 3'
+	is $? 3 || return
+	"$dir/kdtl" record -q --steal -o int.data &
+	until_true test -s int.data || return
+	usleep 300000
+	kill -INT $!
+	wait $! && recorded_both end.data int.data || return
+	mkdir -p small && mount -t tmpfs -o size=128k none small || return
+	kdtl record -q -i --steal -d 60 -o small/full.data 2>err
+	is $? 1 && grep -q 'No space left on device' err &&
+		kdtl print small/full.data 2>&1 | grep -q 'an error ended the recording' &&
+		kdtl print small/full.data.steal 2>&1 | grep -q 'an error ended the recording'
+	set -- $?
+	umount small
+	return "$1"
+}
+
+# Rings and old files stay in pairs.
+pairs()
+{
+	"$dir/kdtl" record -q -i --steal --ring 1 --rotate 3 -o ring.data &
+	until_true grep -q '^kdtl_stream [0-9]* [2-9]' /proc/modules || return
+	sleep 1
+	kill -USR2 $!
+	until_true test -s ring.data.steal || return
+	sleep 1
+	kill -INT $!
+	wait $! && recorded_both ring.data || return
+	for file in ring.data ring.data.1; do
+		kdtl why -n 1 --brief $file >out 2>err || return
+		grep -v 'was set by' err
+		[ "$(grep -c ' stolen_ms=[0-9]' out)" -eq 1 ] || return
+	done
+	[ -s ring.data.1.steal ] && [ ! -e ring.data.steal.1 ]
+}
+
+# When one is full, both go on in new files, and each pair can be read alone.
+rotate()
+{
+	kdtl record -q -i --steal --max-size 64K --rotate 2 -o full.data sh -c \
+		'until [ -e full.data.2.steal ]; do usleep 100000; done' || return
+	recorded_both full.data full.data.1 full.data.2 || return
+	for file in full.data.1 full.data.2; do
+		kdtl why -n 100 --brief $file >out 2>err || return
+		! grep 'steal' err && grep -q ' stolen_ms=[1-9]' out || return
+	done
+}
+
+cd /tmp || exit
+need kdtl kdtl_sched kdtl_stream
+# As kdtl record chooses.
+source=kdtl_vpa
+load kdtl_vpa 2>/dev/null || source=kdtl_steal
+[ "$source" = kdtl_vpa ] || load kdtl_steal 2>/dev/null || skip_all "no hypervisor says what it takes"
+busy
+before=$(stolen)
+sleep 1
+[ "$(($(stolen) - before))" -ge 10 ] || skip_all "the hypervisor takes nothing here"
+
+plan 8
+ok "kdtl records both" records
+ok "the gaps are of the right CPUs" right_cpus
+ok "a wait is split as the entries say" shares
+ok "kdtl why says of a wait: behind a task, and the hypervisor" says_both
+ok "so does kdtl why -d" now_too
+ok "both recordings end together" both_end
+ok "rings and old files stay in pairs" pairs
+ok "so do files that follow each other" rotate
+finish

@@ -5,8 +5,6 @@
 # hypervisor had them (kdtl_steal; on POWER kdtl_vpa), and splits each wait. The guest's CPUs
 # have more to do than they can, and share one CPU of the hypervisor.
 #
-# SECONDS_BOTH  of the recording (default 4)
-#
 # shellcheck disable=SC2016,SC2317 # awk programs; functions that ok() calls
 
 dir=$(dirname "$0")
@@ -37,7 +35,10 @@ stolen()
 
 records()
 {
-	kdtl record -i --steal -d "${SECONDS_BOTH:-4}" -o both.data 2>both.err
+	kdtl record -i --steal -o both.data sh -c '
+		until [ "$(wc -c <both.data.steal)" -gt 24000 ] && [ "$(wc -c <both.data)" -gt 50000 ]; do
+			usleep 100000
+		done' 2>both.err
 	set -- $?
 	sed 's/^/# /' both.err
 	# Evidence of what the tool says, for its documentation.

@@ -61,8 +61,10 @@ checked()
 	grep -q 'debug_locks: *1' "$logs/lockdep"
 }
 
+# A machine that never came up has reported nothing either.
 no_report()
 {
+	[ -s "$logs/dmesg.raw" ] || { echo "the machine has left no log"; return 1; }
 	awk -v races=kdtl -f "$here/lib/reports.awk" "$logs/console" "$logs/dmesg" \
 		"$logs/dmesg.raw" >"$logs/reports"
 	cat -- "$logs/reports"

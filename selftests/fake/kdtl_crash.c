@@ -8,6 +8,7 @@
  */
 #define pr_fmt(fmt) "kdtl_crash: " fmt
 
+#include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
@@ -58,7 +59,7 @@ static int crash_hang(void *unused)
 	return 0;
 }
 
-static const struct {
+static const struct crash {
 	const char	*how;
 	int		(*fn)(void *unused);
 } crashes[] = {
@@ -68,6 +69,18 @@ static const struct {
 	{ "hang", crash_hang },
 };
 
+static int crash_thread(void *data)
+{
+	const struct crash *c = data;
+
+	/*
+	 * A thread gets its name while it waits for kthread_run().  If it is woken before it
+	 * has slept, its only dispatch was the one as kthreadd.  This one has the name.
+	 */
+	usleep_range(1000, 2000);
+	return c->fn(NULL);
+}
+
 static int __init crash_init(void)
 {
 	struct task_struct *t;
@@ -76,7 +89,7 @@ static int __init crash_init(void)
 	for (i = 0; i < ARRAY_SIZE(crashes); i++) {
 		if (strcmp(how, crashes[i].how))
 			continue;
-		t = kthread_run(crashes[i].fn, NULL, "kdtl_crash");
+		t = kthread_run(crash_thread, (void *)&crashes[i], "kdtl_crash");
 		return PTR_ERR_OR_ZERO(t);
 	}
 	pr_err("how=%s: one of bug, spin, irqspin, hang\n", how);

@@ -17,6 +17,7 @@
  */
 #define pr_fmt(fmt) "kdtl_crash_inside: " fmt
 
+#include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/kdtl_pmu.h>
 #include <linux/kthread.h>
@@ -99,6 +100,8 @@ static int inside_fanout(void *unused)
 	struct task_struct *next;
 	int err;
 
+	/* Its first dispatch may be as kthreadd, without the name: see kdtl_crash. */
+	usleep_range(1000, 2000);
 	err = set_cpus_allowed_ptr(current, cpumask_of(raw_smp_processor_id()));
 	next = kthread_create(inside_hang, NULL, "kdtl_crash_next");
 	if (err || IS_ERR(next)) {

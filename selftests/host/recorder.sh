@@ -141,7 +141,8 @@ when_and_who()
 culprit()
 {
 	awk '{ last[$2] = $0 } END { for (c in last) print last[c] }' "$work/rows" |
-		grep -F " $1:"
+		tee "$work/last"
+	grep -q -F " $1:" "$work/last"
 }
 
 # After an oops that it survived the table can be asked for again.

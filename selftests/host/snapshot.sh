@@ -46,7 +46,8 @@ rows()
 culprit()
 {
 	awk '{ last[$2] = $0 } END { for (c in last) print last[c] }' "$work/rows" |
-		grep ' kdtl_crash:[0-9]*,'
+		tee "$work/last"
+	grep -q ' kdtl_crash:[0-9]*,' "$work/last"
 }
 
 [ "${KDTL_QUICK:-0}" = 0 ] || skip_all "the quick run crashes one machine only"

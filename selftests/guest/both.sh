@@ -202,7 +202,17 @@ pairs()
 	[ -s ring.data.1.steal ] && [ ! -e ring.data.steal.1 ]
 }
 
-# When one is full, both go on in new files, and each pair can be read alone.
+# first FILE: the time of its first entry, in ns since boot.
+first()
+{
+	kdtl export --format csv "$1" | awk -F, '
+		NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
+		!least || $column["since_boot_ns"] < least { least = $column["since_boot_ns"] }
+		END { printf "%.0f\n", least }'
+}
+
+# When one is full, both go on in new files, and each pair can be read alone: what was stolen is
+# known from a look before the first entry of a task on, so that none is missed in between.
 rotate()
 {
 	kdtl record -q -i --steal --max-size 64K --rotate 2 -o full.data sh -c \
@@ -211,6 +221,9 @@ rotate()
 	for file in full.data.1 full.data.2; do
 		kdtl why -n 100 --brief $file >out 2>err || return
 		! grep 'steal' err && grep -q ' stolen_ms=[1-9]' out || return
+	done
+	for file in full.data full.data.1; do
+		[ "$(first $file.steal)" -lt "$(first $file)" ] || return
 	done
 }
 

@@ -130,6 +130,45 @@ static void at_exit(void)
 	}
 }
 
+/* Two files of stolen time that follow each other both have what was read last. */
+static void write_looks(struct record *r)
+{
+	if (r->look[1].clock.ticks)
+		save_clock(r, r->look[1].clock.ticks, r->look[1].clock.realtime);
+	for (size_t i = ARRAY_SIZE(r->look); i--; ) {
+		if (!r->look[i].nr)
+			continue;
+		if (r->cpu)
+			write_chunk(&r->side, KDTL_CHUNK_CPUS, NULL, 0);
+		write_chunk(&r->side, KDTL_CHUNK_ENTRIES, r->look[i].entry,
+			    r->look[i].nr * sizeof(*r->look[i].entry));
+		record_part(r)->entries += r->look[i].nr;
+	}
+}
+
+/*
+ * A round of record_loop() is over.  When the file beside this one becomes full in the next
+ * one, the entries there that were not read yet were all made since the round before: up to
+ * there the new file of stolen time has to reach back.
+ */
+void output_next_look(struct record *r)
+{
+	const struct kdtl_stream_clock clock = device_clock(r->dev);
+	struct kdtl_entry *entry = r->look[1].entry;
+
+	r->look[1] = r->look[0];
+	r->look[0] = (struct look){ { clock.ticks, clock.realtime }, entry, 0 };
+}
+
+static void remember(struct record *r, const struct kdtl_entry *e, size_t nr)
+{
+	struct look *l = &r->look[0];
+
+	l->entry = resized(l->entry, (l->nr + nr) * sizeof(*e));
+	memcpy(l->entry + l->nr, e, nr * sizeof(*e));
+	l->nr += nr;
+}
+
 /* A new file, or a stream. */
 void output_begin(struct record *r, int fd)
 {
@@ -145,6 +184,7 @@ void output_begin(struct record *r, int fd)
 	side_write(&r->side, &r->head, sizeof(r->head));
 	if (!record_is_stream(r) && lseek(fd, sizeof(r->head), SEEK_SET) < 0)
 		die("%s: must be a file, or -o -", r->path);
+	write_looks(r);
 	output_clock(r, false);
 	if (record_is_stream(r))
 		return;
@@ -199,7 +239,7 @@ static void number_cpus(struct record *r, struct kdtl_entry *e, size_t nr, bool 
 
 /*
  * Whoever reads a stream might keep the log's pages, or might be a socket.  Appending to a
- * file is no splice either.
+ * file is no splice either.  Stolen time is little.
  */
 static ssize_t copy_entries(struct record *r)
 {
@@ -212,6 +252,8 @@ static ssize_t copy_entries(struct record *r)
 		number_cpus(r, entries, n / sizeof(*entries), n == sizeof(entries));
 	side_save(&r->side);
 	write_chunk(&r->side, KDTL_CHUNK_ENTRIES, entries, n);
+	if (r->suffix && r->rotate)
+		remember(r, entries, n / sizeof(*entries));
 	return n;
 }
 
@@ -238,7 +280,8 @@ bool output_drain(struct record *r)
 	int rounds = 256;
 
 	while (rounds-- && !r->full) {
-		n = record_is_stream(r) || r->cpu ? copy_entries(r) : splice_entries(r);
+		n = record_is_stream(r) || r->cpu || r->suffix ? copy_entries(r) :
+			splice_entries(r);
 		if (n <= 0)
 			break;
 		r->entries += n / sizeof(struct kdtl_entry);

@@ -295,6 +295,8 @@ int record_loop(struct record *r, const sigset_t *mask)
 		}
 		for_both(each, r)
 			output_drain(each);
+		if (r->steal && r->rotate)
+			output_next_look(r->steal);
 		now = now_ns();
 		if (p[1].revents) {
 			watch_clock(p[1].fd);

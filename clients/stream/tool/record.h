@@ -38,6 +38,18 @@ struct log_cpu {
 };
 
 /**
+ * struct look - what one round of record_loop() has read of a session
+ * @clock: when the round before ended: an entry that was made since then is in this one
+ * @entry: the entries
+ * @nr: their number
+ */
+struct look {
+	struct clock_pair	clock;
+	struct kdtl_entry	*entry;
+	size_t			nr;
+};
+
+/**
  * struct record - a recording that is made
  * @path: the file; "-": standard output
  * @suffix: what the names of all its files end in; NULL: nothing
@@ -63,6 +75,7 @@ struct log_cpu {
  * @start: when it began, CLOCK_MONOTONIC in ns
  * @entries: number of all that were read
  * @clock: the last clock pair that was recorded
+ * @look: of stolen time with @rotate: the last look, and the one before it
  * @full: the limit is reached
  * @failed: the ring could not be written once
  * @side: what goes beside the entries
@@ -93,6 +106,7 @@ struct record {
 	uint64_t		start;
 	uint64_t		entries;
 	struct clock_pair	clock;
+	struct look		look[2];
 	bool			full;
 	bool			failed;
 	struct side		side;
@@ -135,6 +149,7 @@ void output_set_head(struct record *r, const struct part *first, uint64_t entrie
 int output_create(const struct record *r);
 void output_begin(struct record *r, int fd);
 bool output_drain(struct record *r);
+void output_next_look(struct record *r);
 void output_end(struct record *r);
 
 /* ring.c */

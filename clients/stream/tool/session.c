@@ -119,8 +119,8 @@ bool session_open_steal(struct record *r, struct record *steal, const char *path
 
 	*steal = (struct record){
 		.path = path, .suffix = STEAL_SUFFIX, .quiet = r->quiet, .rotate = r->rotate,
-		/* A file is full when @r's is. */
-		.ring = r->ring, .max_size = r->ring ? r->max_size : 0,
+		/* Its ring must not begin later than @r's, and a file is full when @r's is. */
+		.ring = 2 * r->ring, .max_size = r->ring ? r->max_size : 0,
 		.attr = {
 			.aux_pages = r->attr.aux_pages, .period = r->attr.period,
 			.cpus = r->attr.cpus, .cpus_len = r->attr.cpus_len,

@@ -81,7 +81,7 @@ install-fleet:
 
 ## demo         boot a VM and print which tasks waited for a CPU (ARCH=powerpc: as
 ##              a guest of a real hypervisor; also arm64, s390, arm, i386, riscv; PMU=kdtl_steal:
-##              a guest of KVM on x86); installs what is missing
+##              a guest of KVM on x86 or arm64); installs what is missing
 .PHONY: demo
 demo:
 	@scripts/demo $(ARCH) $(PMU)

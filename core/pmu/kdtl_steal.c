@@ -391,9 +391,10 @@ static int __init kdtl_steal_init(void)
 	unsigned int found = 0;
 	int cpu, err;
 
+	kdtl_steal_map();
 	err = kdtl_steal_choose();
 	if (err)
-		return err;
+		goto unmap;
 	/* The kernel counts between these two. */
 	for_each_kernel_tracepoint(kdtl_steal_find, kdtl_steal_coarse ?
 				   "hrtimer_expire_exit" : KDTL_STEAL_TIMER);
@@ -401,7 +402,8 @@ static int __init kdtl_steal_init(void)
 		found += p->wanted && p->tp;
 	if (found < 2) {
 		pr_warn("this kernel lacks sched_switch or the tracepoint of a timer\n");
-		return -ENODEV;
+		err = -ENODEV;
+		goto unmap;
 	}
 	for_each_possible_cpu(cpu) {
 		c = per_cpu_ptr(&kdtl_steal_cpus, cpu);
@@ -409,12 +411,18 @@ static int __init kdtl_steal_init(void)
 		hrtimer_setup(&c->timer, kdtl_steal_timer, CLOCK_MONOTONIC,
 			      HRTIMER_MODE_REL_PINNED_HARD);
 	}
-	return kdtl_pmu_register(&kdtl_steal_pmu);
+	err = kdtl_pmu_register(&kdtl_steal_pmu);
+	if (!err)
+		return 0;
+unmap:
+	kdtl_steal_unmap();
+	return err;
 }
 
 static void __exit kdtl_steal_exit(void)
 {
 	kdtl_pmu_unregister(&kdtl_steal_pmu);
+	kdtl_steal_unmap();
 }
 
 module_init(kdtl_steal_init);

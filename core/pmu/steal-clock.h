@@ -6,6 +6,10 @@
  * each time the hypervisor lets the virtual CPU run.  The kernel has registered the area,
  * and keeps its address to itself, but the MSR returns it.
  *
+ * On arm64 (Arm DEN 0057, "Paravirtualized Time") a hypercall returns where the CPU's area
+ * is, as often as it is made.  The area is no ordinary memory of the guest, so it has to
+ * be mapped, and it has no version.
+ *
  * Elsewhere there is the kernel's own count, which it brings up to date with the tick.
  */
 #ifndef _KDTL_STEAL_CLOCK_H
@@ -25,6 +29,12 @@ struct kdtl_steal_clock {
 	const u64	*ns;
 };
 
+static void kdtl_steal_counted(struct kdtl_steal_clock *clock)
+{
+	clock->ns = &kcpustat_this_cpu->cpustat[CPUTIME_STEAL];
+	clock->mark = clock->ns;
+}
+
 #if defined(CONFIG_X86) && defined(CONFIG_KVM_GUEST)
 
 #include <asm/io.h>
@@ -32,6 +42,14 @@ struct kdtl_steal_clock {
 #include <asm/msr.h>
 
 #define KDTL_STEAL_TIMER	"local_timer_entry"
+
+static void kdtl_steal_map(void)
+{
+}
+
+static void kdtl_steal_unmap(void)
+{
+}
 
 /* On the CPU, with interrupts off. */
 static bool kdtl_steal_shared(struct kdtl_steal_clock *clock)
@@ -52,9 +70,115 @@ static bool kdtl_steal_shared(struct kdtl_steal_clock *clock)
 	return true;
 }
 
+#elif defined(CONFIG_ARM64) && defined(CONFIG_CPU_LITTLE_ENDIAN)
+
+#include <linux/arm-smccc.h>
+#include <linux/io.h>
+#include <linux/percpu.h>
+#include <linux/printk.h>
+#include <linux/smp.h>
+
+#include <asm/pvclock-abi.h>
+
+#define KDTL_STEAL_TIMER	"hrtimer_expire_entry"
+
+/**
+ * struct kdtl_steal_area - where a CPU's area is
+ * @address: of the guest's physical ones; 0: not known
+ * @area: where it is mapped, or NULL
+ */
+struct kdtl_steal_area {
+	phys_addr_t				address;
+	struct pvclock_vcpu_stolen_time		*area;
+};
+
+static DEFINE_PER_CPU(struct kdtl_steal_area, kdtl_steal_areas);
+
+/* Set by kdtl_steal_map(): each CPU has an area. */
+static bool kdtl_steal_areas_exist;
+
+/* As Linux does, which asks for the areas at boot. */
+static bool kdtl_steal_find_areas(void)
+{
+	struct arm_smccc_res res;
+
+	arm_smccc_1_1_invoke(ARM_SMCCC_ARCH_FEATURES_FUNC_ID, ARM_SMCCC_HV_PV_TIME_FEATURES,
+			     &res);
+	if ((int)res.a0 != SMCCC_RET_SUCCESS)
+		return false;
+	arm_smccc_1_1_invoke(ARM_SMCCC_HV_PV_TIME_FEATURES, ARM_SMCCC_HV_PV_TIME_ST, &res);
+	return (int)res.a0 == SMCCC_RET_SUCCESS;
+}
+
+/* Only the CPU itself is told. */
+static void kdtl_steal_ask(void *unused)
+{
+	struct arm_smccc_res res;
+
+	arm_smccc_1_1_invoke(ARM_SMCCC_HV_PV_TIME_ST, &res);
+	if ((long)res.a0 != SMCCC_RET_NOT_SUPPORTED)
+		this_cpu_write(kdtl_steal_areas.address, res.a0);
+}
+
+/* May sleep, so it is done once, for the CPUs that are online. */
+static void kdtl_steal_map(void)
+{
+	struct kdtl_steal_area *a;
+	int cpu;
+
+	kdtl_steal_areas_exist = kdtl_steal_find_areas();
+	if (!kdtl_steal_areas_exist)
+		return;
+	on_each_cpu(kdtl_steal_ask, NULL, true);
+	for_each_possible_cpu(cpu) {
+		a = per_cpu_ptr(&kdtl_steal_areas, cpu);
+		if (a->address)
+			a->area = memremap(a->address, sizeof(*a->area), MEMREMAP_WB);
+		if (!a->area)
+			pr_info("CPU %d: not its steal clock, but the kernel's count\n", cpu);
+	}
+}
+
+static void kdtl_steal_unmap(void)
+{
+	struct kdtl_steal_area *a;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		a = per_cpu_ptr(&kdtl_steal_areas, cpu);
+		if (a->area)
+			memunmap(a->area);
+	}
+}
+
+/* On the CPU, with interrupts off. */
+static bool kdtl_steal_shared(struct kdtl_steal_clock *clock)
+{
+	struct pvclock_vcpu_stolen_time *area = this_cpu_read(kdtl_steal_areas.area);
+
+	if (!kdtl_steal_areas_exist)
+		return false;
+	if (area) {
+		clock->ns = (__force const u64 *)&area->stolen_time;
+		clock->mark = clock->ns;
+	} else {
+		/* It was offline then, but the kernel reads its clock. */
+		kdtl_steal_counted(clock);
+	}
+	return true;
+}
+
 #else
 
 #define KDTL_STEAL_TIMER	"hrtimer_expire_entry"
+
+static void kdtl_steal_map(void)
+{
+}
+
+static void kdtl_steal_unmap(void)
+{
+}
 
 static bool kdtl_steal_shared(struct kdtl_steal_clock *clock)
 {
@@ -62,12 +186,6 @@ static bool kdtl_steal_shared(struct kdtl_steal_clock *clock)
 }
 
 #endif
-
-static void kdtl_steal_counted(struct kdtl_steal_clock *clock)
-{
-	clock->ns = &kcpustat_this_cpu->cpustat[CPUTIME_STEAL];
-	clock->mark = clock->ns;
-}
 
 /* Has the kernel ever counted stolen time? */
 static bool kdtl_steal_ever_counted(void)

@@ -5,14 +5,25 @@
 # CPUs waited, while kdtl_steal records in the guest. Each entry there is one such wait, and
 # each wait of a tick or longer is in an entry.
 #
+#	selftests/deep/steal.sh [MACHINE KERNEL]	only that machine
+#
 # shellcheck disable=SC2016,SC2154,SC2317 # awk programs
 
 here=$(dirname -- "$(readlink -f -- "$0")")
 top=$(dirname -- "$(dirname -- "$here")")
 # shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
 . "$top/scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/kernels.sh
+. "$top/scripts/lib/kernels.sh"
 # shellcheck source-path=SCRIPTDIR source=../host/lib/ktap.sh
 . "$top/selftests/host/lib/ktap.sh"
+
+# Machines of selftests/run/vm, and their kernels.
+machines='
+kvm-x86    x86_64-6.1
+kvm-arm64  arm64-6.1
+'
+[ $# -eq 0 ] || machines=$*
 
 # Runs in the host, and there the guest ("$@").
 l1='
@@ -25,7 +36,24 @@ tick=4000000
 
 kdtl()
 {
-	"$work/programs/kdtl" "$@"
+	"$tool/kdtl" "$@"
+}
+
+# This machine's kdtl(1) reads what the other one has recorded.
+builds()
+{
+	make -s -C "$top/selftests" OUTPUT="$tool" "$tool/kdtl" &&
+		make -s -C "$top/selftests" OUTPUT="$work/programs" \
+			CROSS_COMPILE="$(kernel_cross "$kernel")" "$work/programs/kdtl"
+}
+
+both_record()
+{
+	capture "$top/scripts/build" "$kernel" &&
+		"$top/selftests/run/vm" "$machine" --cpus 2 --timeout 1800 --quiet \
+			--modules "$captured" --add "$top/selftests:/selftests" \
+			--add "$work/programs:/programs" --out "$work" --l1 "$l1" -- \
+			env ENTRIES=1000 sh /selftests/run/tests steal
 }
 
 nothing_lost()
@@ -175,21 +203,23 @@ same_sum()
 
 "$top/scripts/install-deps" demo || skip_all "the machine's programs cannot be installed"
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-steal.XXXXXX")
-partial "$work"
-capture "$top/scripts/build" x86_64-6.1
+tool=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-tool.XXXXXX")
+partial "$work" "$tool"
 
-plan 8
-ok "kdtl builds" make -s -C "$top/selftests" OUTPUT="$work/programs" "$work/programs/kdtl"
-ok "a guest and its host record" "$top/selftests/run/vm" kvm-x86 --cpus 2 --timeout 1800 --quiet \
-	--modules "$captured" --add "$top/selftests:/selftests" --add "$work/programs:/programs" \
-	--out "$work" --l1 "$l1" -- env ENTRIES=1000 sh /selftests/run/tests steal
-ok "the host lost nothing" nothing_lost
-ok "entries and waits agree how far the clocks are apart" clocks_agree
-ok "nearly all entries are one wait each" one_to_one
-ok "each wait of a tick or longer is in an entry of its length" all_long_waits
-ok "half of the lengths differ by less than 20 us" quantiles 20000
-ok "the sums are the same" same_sum
-for said in quantiles\ 20000 same_sum one_to_one; do
-	note_ktap "$($said | tr '\n' ';')"
-done
+plan $((8 * $(grep -c . <<<"$machines")))
+while read -r machine kernel <&3; do
+	[ -n "$machine" ] || continue
+	rm -rf -- "${work:?}"/*
+	ok "$machine: kdtl builds" builds
+	ok "$machine: a guest and its host record" both_record
+	ok "$machine: the host lost nothing" nothing_lost
+	ok "$machine: entries and waits agree how far the clocks are apart" clocks_agree
+	ok "$machine: nearly all entries are one wait each" one_to_one
+	ok "$machine: each wait of a tick or longer is in an entry of its length" all_long_waits
+	ok "$machine: half of the lengths differ by less than 20 us" quantiles 20000
+	ok "$machine: the sums are the same" same_sum
+	for said in clocks_agree one_to_one all_long_waits quantiles\ 20000 same_sum; do
+		note_ktap "$($said | tr '\n' ';')"
+	done
+done 3<<<"$machines"
 finish

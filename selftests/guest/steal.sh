@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# kdtl_steal: in a guest of KVM its entries add up to the steal clock. Elsewhere the
+# kdtl_steal: in a guest of KVM its entries add up to the steal clock. Elsewhere on x86 the
 # suite plays the hypervisor (kdtl_kunit_steal.ko), and the driver itself says that there
 # is none.
 #
@@ -10,7 +10,6 @@
 # shellcheck source-path=SCRIPTDIR source=ktap.sh
 . "$(dirname "$0")/ktap.sh"
 
-have_module kdtl_kunit_steal || skip_all "only x86 can play KVM's steal clock"
 load kdtl || bail_out "kdtl does not load"
 
 # What insmod prints, and what the log says.
@@ -28,13 +27,10 @@ says()
 
 ENTRIES=${ENTRIES:-400}
 
-# A line for each entry: cpu length looked time clock loads merged cut
-record()
+# entries N: a line for each: cpu length looked time clock loads merged cut
+entries()
 {
-	for _ in $(seq "$(nproc)"); do
-		background sh -c 'while :; do :; done'
-	done
-	dd if=/dev/kdtl bs=48 count="$ENTRIES" iflag=fullblock 2>/dev/null |
+	dd if=/dev/kdtl bs=48 count="$1" iflag=fullblock 2>/dev/null |
 		hexdump -v -e '48/1 "%u " "\n"' | awk '
 		function number(from, bytes,    n, i) {
 			for (i = 0; i < bytes; i++)
@@ -44,7 +40,15 @@ record()
 		{
 			print number(2, 2), number(4, 4), number(24, 8), number(16, 8),
 				number(32, 8), number(44, 4), $44 % 2, int($44 / 2)
-		}' >/tmp/entries
+		}'
+}
+
+record()
+{
+	for _ in $(seq "$(nproc)"); do
+		background sh -c 'while :; do :; done'
+	done
+	entries "$ENTRIES" >/tmp/entries
 	# deep/steal.sh compares them with what the hypervisor's kernel saw.
 	[ ! -d /out ] || cp /tmp/entries /out/steal.entries
 	is "$(wc -l </tmp/entries)" "$ENTRIES"
@@ -75,15 +79,39 @@ none_cut()
 	awk '$8 { print "# " $0; bad++ } END { exit bad }' /tmp/entries
 }
 
+# A CPU that was offline has its steal clock when it comes. On arm64, where an area has to be
+# mapped before, it has the kernel's count.
+comes_later()
+{
+	unload kdtl_stream && unload kdtl_steal || return
+	echo 0 >/sys/devices/system/cpu/cpu1/online || return
+	load kdtl_steal
+	set -- $?
+	echo 1 >/sys/devices/system/cpu/cpu1/online
+	[ "$1" -eq 0 ] && load kdtl_stream pmu=kdtl_steal || return
+	if [ "$(uname -m)" = aarch64 ]; then
+		says "kdtl_steal: CPU 1: not its steal clock, but the kernel's count" || return
+	fi
+	until entries 20 | grep -q '^1 [1-9]'; do :; done
+}
+
+fine()
+{
+	! says "kdtl_steal: .*the kernel's count" && load kdtl_stream pmu=kdtl_steal
+}
+
 if load kdtl_steal 2>/dev/null; then
-	plan 5
-	ok "a guest of KVM has a steal clock" load kdtl_stream pmu=kdtl_steal
+	plan 6
+	ok "a guest of KVM has a steal clock for each CPU" fine
 	ok "its entries are recorded" record
 	ok "they add up to the clock" adds_up
 	ok "none is longer than the time between its two looks" fits
 	ok "none had to be cut for that" none_cut
+	ok "a CPU that comes online later has entries, too" comes_later
 	finish
 fi
+
+have_module kdtl_kunit_steal || skip_all "only x86 can play KVM's steal clock"
 
 # Its cases are subtests of one.
 suite()

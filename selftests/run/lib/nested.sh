@@ -3,8 +3,8 @@
 #
 # A guest of a real hypervisor: QEMU's software emulation runs a stock kernel
 # (L1), which runs, with Linux's own KVM, the machine that is asked for (L2). On
-# POWER (KVM-HV) it writes L2's dispatch trace log, on x86-64 (kvm-amd) its steal
-# clock. Needs the others.
+# POWER (KVM-HV) it writes L2's dispatch trace log, on x86-64 (kvm-amd) and arm64 its
+# steal clock. Needs the others.
 
 # nested_machine TARGET KERNEL WORK CPUS MEMORY CMDLINE L1: L2 is to boot KERNEL with
 # WORK/initrd; its two serial ports are handed through. L1, if not empty, is a line of
@@ -54,6 +54,12 @@ nested_machine()
 			-machine pc)
 		cmdline="console=ttyS0 mitigations=off no_timer_check nokaslr $trust_tsc"
 		;;
+	arm64-*)
+		# With VHE, and without pauth, which takes an emulator most of its time.
+		qemu=(qemu-system-aarch64 -cpu neoverse-n1 -accel tcg,thread=single
+			-machine virt,virtualization=on,gic-version=3)
+		cmdline="console=ttyAMA0"
+		;;
 	esac
 	qemu+=(-smp 1 -m "${l1_mem}M" -nodefaults -no-user-config -display none -vga none
 		-no-reboot -kernel "$kernel" -initrd "$work/l1-initrd"
@@ -67,10 +73,11 @@ nested_base()
 	local target=$1 kernel=$2 modules=$3 version link=$KDTL_CACHE/nested/qemu root
 	local arch=ppc64el package=qemu-system-ppc kvm=kvm-hv
 
-	if [[ $target == x86_64-* ]]; then
-		arch=amd64 package=qemu-system-x86 kvm=kvm-amd
-		link+=-amd64
-	fi
+	case $target in
+	x86_64-*) arch=amd64 package=qemu-system-x86 kvm=kvm-amd ;;
+	arm64-*) arch=arm64 package=qemu-system-arm kvm='' ;;	# built in
+	esac
+	[ $arch = ppc64el ] || link+=-$arch
 	if [ "${KDTL_UPDATE:-0}" != 0 ] || [ ! -d "$link" ]; then
 		apt_state bookworm "$arch"
 		version=$(apt_version "$package")
@@ -95,7 +102,7 @@ nested_base()
 	cp -a -- "$link/." "$root/"
 	mkdir -p -- "$root/l2"
 	cp -- "$kernel" "$root/l2/vmlinux"
-	add_kmods "$root" "$modules" "$kvm"
+	[ -z "$kvm" ] || add_kmods "$root" "$modules" "$kvm"
 	{
 		cat -- "$initramfs_base"
 		initramfs_pack "$root"
@@ -113,12 +120,18 @@ _nested_qemu()
 	local firmware='usr/share/qemu/vof.bin' libs=lib/powerpc64le-linux-gnu
 
 	bin=usr/bin/qemu-system-ppc64 loader=lib64/ld64.so.2
-	if [ "$package" = qemu-system-x86 ]; then
+	case $package in
+	qemu-system-x86)
 		bin=usr/bin/qemu-system-x86_64 loader=lib64/ld-linux-x86-64.so.2
 		libs=lib/x86_64-linux-gnu
 		firmware='usr/share/seabios/bios-256k.bin usr/share/qemu/kvmvapic.bin
 			usr/share/qemu/linuxboot_dma.bin'
-	fi
+		;;
+	qemu-system-arm)
+		bin=usr/bin/qemu-system-aarch64 loader=lib/ld-linux-aarch64.so.1
+		libs=lib/aarch64-linux-gnu firmware=''
+		;;
+	esac
 	mkdir -p -- "$dir/deb/partial" "$all" || return
 	apt_retry install --download-only -o Dir::Cache::archives="$dir/deb" \
 		"$package" || return

@@ -4,9 +4,9 @@
 # The virtual machine of each target: QEMU's options and the kernel's. Needs
 # common.sh.
 
-# Before 8.1 a thread of QEMU can continue in code that another CPU has patched, and
-# trap for ever. The tests load modules and attach probes all the time.
-x86_threads()
+# Before 8.1 a thread of QEMU can continue with code that another CPU has changed, and trap
+# for ever. The tests load modules and attach probes all the time.
+tcg_threads()
 {
 	local version
 
@@ -66,7 +66,7 @@ machine()
 			# and lockdep switches itself off.
 			[[ $target != *-debug ]] || cpu=max,la57=off
 			qemu+=(-machine pc -cpu "$cpu"
-				-accel "tcg,thread=$(x86_threads)")
+				-accel "tcg,thread=$(tcg_threads)")
 			cmdline+=" $trust_tsc"
 		fi
 		;;
@@ -88,7 +88,7 @@ machine()
 	i386-*)
 		channel=ttyS1
 		cmdline+=" console=ttyS0 no_timer_check $trust_tsc"
-		qemu+=(-machine pc -cpu max -accel "tcg,thread=$(x86_threads)")
+		qemu+=(-machine pc -cpu max -accel "tcg,thread=$(tcg_threads)")
 		;;
 	arm64-* | armhf-* | riscv64-*)
 		# The board has one serial port, so the second is a PCI device.
@@ -121,7 +121,7 @@ machine()
 		cmdline+=" conmode=sclp nokaslr"
 		serial=(-device sclplmconsole,chardev=console
 			-device sclpconsole,chardev=channel)
-		qemu+=(-machine s390-ccw-virtio -cpu max -accel tcg,thread=multi)
+		qemu+=(-machine s390-ccw-virtio -cpu max -accel "tcg,thread=$(tcg_threads)")
 		;;
 	*) die "no machine for $target" ;;
 	esac

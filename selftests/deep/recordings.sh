@@ -33,14 +33,16 @@ guest='
 cd /lib/kdtl && insmod kdtl.ko && insmod kdtl_sched.ko && insmod kdtl_stream.ko || exit
 load() {
 	i=0
-	while [ $i -lt 2000 ]; do
+	while :; do
 		i=$((i + 1))
 		[ $((i % 200)) -ne 0 ] || usleep 1000
 	done
 }
 mkdir /out
 load & load & load &
-/programs/kdtl record -q -i -d 2 -o "$1" || exit
+/programs/kdtl record -q -i -o "$1" sh -c "until [ \"\$(wc -c <$1)\" -gt 50000 ]; do usleep 100000; done" ||
+	exit
+kill %1 %2 %3
 own=$1
 shift
 sh /programs/said.sh /out/said "$@" "$own" -- /programs/kdtl

@@ -50,10 +50,13 @@ struct output_tx {
 	u64		head;
 };
 
-/* The byte at a position of the data's stream, which shows where it belongs. */
-static u8 output_byte(u64 pos)
+/*
+ * The byte at a position of the data's stream, which shows where it belongs.  A handle of
+ * perf's on a 32-bit machine has the lower half of a position.
+ */
+static u8 output_byte(u32 pos)
 {
-	return (pos * 0x9e3779b97f4a7c15ULL) >> 56;
+	return (pos * 0x9e3779b1U) >> 24;
 }
 
 static void output_write(struct perf_event *event, void *arg)

@@ -412,6 +412,9 @@ wrong_command_lines()
 		refused 'has no cgroups' why --cgroup / "$work/holes.data" &&
 		refused '--steal: the entries of kdtl_vpa name no tasks' why --steal "$data" "$work/vpa.data" &&
 		refused '--steal is for what was recorded' why -d 1 --steal "$data" &&
+		refused '--host is for what was recorded' why -d 1 --host "$data" &&
+		refused '--host-ahead is for --host' why --host-ahead 1 "$data" &&
+		refused 'must be a number of seconds' why --host "$data" --host-ahead 1h "$data" &&
 		refused '-o -: --steal writes a second file' record --steal -o - &&
 		refused '-s kdtl_vpa: --steal is for' record --steal -s kdtl_vpa &&
 		refused 'at most one file' why a b && refused 'no option --no' why --no &&
@@ -434,10 +437,177 @@ helps()
 	! awk 'length > 80' "$work/out" | grep .
 }
 
+# --------------------------------------------------------------------- host and guest
+
+# The lengths of the gaps of a virtual CPU are all different, and so are their distances; they are
+# those of the waits of its thread, which ran on another CPU of the host. Of each gap, a hog had
+# the CPU for three quarters, and a daemon for the rest.
+#	GAP: vcpu, number, begin, length, in us of the guest
+gaps_of()
+{
+	local count=${1:-60}
+
+	awk -v n="$count" 'BEGIN {
+		for (k = 0; k < n; k++)
+			for (c = 0; c < 2; c++)
+				print c, k, (k + 3) * 100000 + (k * k * 4729 + c * 31) % 40000,
+					4000 + (k * k * 7919 + c * (k + 7) * 1237) % 26000
+	}'
+}
+
+# guest_gaps: stdin is the output of gaps_of.
+guest_gaps()
+{
+	printf '%s\n' 'source kdtl_steal' 'boot 0 1700000000000000000' 'clock 0 1700000000000000000'
+	# The end is seen up to 12 us late, and not in every one as long as it was.
+	awk '{
+		late = ($2 * 5) % 13
+		printf "steal %d000 %d %d000 %d000 0 0\n", $3 + $4 + late, $1, $4, $3 - 4000
+	}'
+	echo 'clock 20000000000 1700000020000000000'
+}
+
+# host_waits AHEAD_NS DRIFT_PPM: the same in the host, which booted 50 s before the guest. The
+# clock of its day is that far ahead, and its time base runs so much faster.
+host_waits()
+{
+	printf '%s\n' "boot 0 $((1699999950000000000 + $1))" "clock 0 $((1699999950000000000 + $1))"
+	awk -v drift="$2" '
+	function at(us) { return sprintf("%.0f", (50000000 + us) * 1000 + us * drift / 1000) }
+	{
+		cpu = 3 - $1
+		vcpu = 812 + $1
+		rest = int($4 / 4)
+		print "run", at($3), cpu, 0, 0, 300 + $1, vcpu, "hog-" $1
+		print "run", at($3 + $4 - rest), cpu, 0, 0, 500, 300 + $1, "daemon"
+		print "run", at($3 + $4), cpu, $4 * 1000, 0, vcpu, 500, "CPU-" $1 "/KVM"
+	}'
+}
+
+# In the guest, web waited behind sh, for 200 ms with all of gaps 20 and 21, and api for as much
+# as the last 3 ms of gap 40.
+guest_waits()
+{
+	printf '%s\n' 'boot 0 1700000000000000000' 'clock 0 1700000000000000000' \
+		"run 1000$ms 0 0 0 200 0 sh" "run 2480$ms 0 200000000 0 100 200 web" \
+		"run 2490$ms 0 0 0 200 100 sh"
+	gaps_of | awk '$1 == 0 && $2 == 40 {
+		printf "run %d000 0 3000000 0 101 200 api\n", $3 + $4 + (40 * 5) % 13
+	}'
+	echo 'clock 20000000000 1700000020000000000'
+}
+
+pair()
+{
+	guest_waits | recording guest && gaps_of | guest_gaps | recording guest-gaps &&
+		gaps_of | host_waits 3412000 0 | recording host
+}
+
+# of_host ARGUMENT...: why with the files of that pair.
+of_host()
+{
+	kdtl why --steal "$work/guest-gaps.data" --host "$work/host.data" "$@" "$work/guest.data"
+}
+
+# found WITHIN0 WITHIN1 AHEAD: what it says of the pair.
+found()
+{
+	diff <(sed "s|$work/||" "$work/err") - <<-END
+		kdtl: vCPU 0 is CPU-0/KVM (812) of host.data: 60 of 60 gaps fit, 9 of 10 within $1 us; the host's clock is $3
+		kdtl: vCPU 1 is CPU-1/KVM (813) of host.data: 60 of 60 gaps fit, 9 of 10 within $2 us; the host's clock is $3
+	END
+}
+
+# Gaps 20 and 21 of CPU 0 have 25600 and 12279 us, of which the hog had 19200 and 9210.
+on_the_host()
+{
+	pair && of_host >"$work/out" 2>"$work/err" || {
+		cat -- "$work/err"
+		return 1
+	}
+	found 5.72 6.39 "3.407 ms ahead" &&
+		sed '1,/^time of day/d' "$work/out" | diff - <(echo "22:13:22.480    0    200 ms         -  web (100)
+    behind sh (200) 162 ms, the hypervisor 37.9 ms
+    on the host behind hog-0 (300) 28.4 ms, daemon (500) 9.47 ms
+22:13:24.318    0   3.00 ms         -  api (101)
+    behind the hypervisor 3.00 ms
+    on the host behind daemon (500) 3.00 ms
+
+all 2 waits:
+    on the host behind hog-0 (300) 28.4 ms, daemon (500) 12.5 ms")
+}
+
+# host_tells LINE...: of each wait, for scripts.
+host_tells()
+{
+	diff <(sed 's/.* stolen_ms=/stolen_ms=/' "$work/out") <(printf '%s\n' "$@")
+}
+
+api='stolen_ms=3.000 host_behind=daemon host_pid=500 host_behind_ms=3.000 host_unknown_ms=0.000'
+
+# Also if the two time bases drift; and what was not recorded in the host is not guessed.
+host_for_scripts()
+{
+	pair && of_host --brief >"$work/out" 2>/dev/null &&
+		host_tells "stolen_ms=37.879 host_behind=hog-0 host_pid=300 host_behind_ms=28.410 host_unknown_ms=0.000" \
+			"$api" &&
+		gaps_of | host_waits -1500000 80 | recording host &&
+		of_host --brief >"$work/out" 2>"$work/err" && found 21.7 23.3 "1.451 ms behind" &&
+		host_tells "stolen_ms=37.879 host_behind=hog-0 host_pid=300 host_behind_ms=28.409 host_unknown_ms=0.000" \
+			"$api" &&
+		gaps_of | awk '$1 || $2 != 21' | host_waits 0 0 | recording host &&
+		of_host --brief >"$work/out" 2>"$work/err" &&
+		grep -q 'vCPU 0 is .*: 59 of 60 gaps fit' "$work/err" &&
+		host_tells "stolen_ms=37.879 host_behind=hog-0 host_pid=300 host_behind_ms=19.200 host_unknown_ms=12.279" \
+			"$api"
+}
+
+# unrelated WHY ARGUMENT...
+unrelated()
+{
+	local why=$1 status=0
+
+	shift
+	of_host "$@" >"$work/out" 2>"$work/err" || status=$?
+	[ "$status" -eq 1 ] && [ ! -s "$work/out" ] &&
+		grep -q -e "^kdtl: --host $work/host.data: .*$why" "$work/err" && return
+	cat -- "$work/out" "$work/err"
+	return 1
+}
+
+# A day that is an hour off is found if that is said.
+another_day()
+{
+	pair && gaps_of | host_waits -3600100000000 0 | recording host &&
+		unrelated 'fewer than 10 gaps .* --host-ahead' &&
+		unrelated 'fewer than 10 gaps' --host-ahead 3600 &&
+		unrelated 'the waits of no task there fit' --host-ahead -3603 &&
+		of_host --host-ahead -3600 >"$work/out" 2>"$work/err" &&
+		found 5.72 6.39 "3600100.005 ms behind"
+}
+
+# Nothing is guessed from too little, from what is too much alike, or from another host.
+not_related()
+{
+	pair && gaps_of 4 | guest_gaps | recording guest-gaps &&
+		unrelated 'fewer than 10 gaps' && pair &&
+		gaps_of | awk '{ $4 += 150 + ($4 * 7) % 5000; print }' | host_waits 0 0 | recording host &&
+		unrelated 'the waits of no task there fit' &&
+		gaps_of | awk '{ print $1, $2, 100000 * ($2 + 3), 20000 }' | tee "$work/alike" | guest_gaps |
+		recording guest-gaps && host_waits 0 0 <"$work/alike" | recording host &&
+		unrelated 'at more than one distance' &&
+		gaps_of | awk '!$1 { print; $1 = 1; print }' | tee "$work/twins" | guest_gaps |
+		recording guest-gaps && host_waits 0 0 <"$work/twins" | recording host &&
+		unrelated 'too few gaps of each virtual CPU' && pair &&
+		cp -- "$work/guest-gaps.data" "$work/host.data" && unrelated 'no recording of kdtl_sched' &&
+		pair && ! kdtl why --host "$work/host.data" "$work/guest.data" 2>"$work/err" &&
+		grep -q 'what the hypervisor took is not known' "$work/err"
+}
+
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-why.XXXXXX")
 partial "$work"
 
-plan 22
+plan 26
 ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
 ok "recordings are made" records
 ok "the longest waits, and who had the CPU" worst_first
@@ -460,4 +630,8 @@ ok "the hypervisor's part is neither idle nor unknown" nobody_else
 ok "a field at the end, and a column" stolen_for_scripts
 ok "a recording of something else beside it is not used" stale
 ok "and what one does not have is said" not_all_of_it
+ok "who had the host's CPU during a gap" on_the_host
+ok "so for scripts, also if clocks drift or waits are missing" host_for_scripts
+ok "times of day that are far apart" another_day
+ok "nothing is guessed of a host that cannot be told" not_related
 finish

@@ -355,6 +355,8 @@ struct who {
 
 /* ran.c */
 bool ran_until_next(const struct recording *r, size_t i);
+void who_add(const struct recording *r, size_t i, uint64_t until, uint64_t ns, struct who *w);
+void who_sort(struct who *w);
 void who_ran(const struct recording *r, size_t i, uint64_t ns, struct who *w);
 
 /* steal.c */
@@ -362,6 +364,27 @@ void who_ran(const struct recording *r, size_t i, uint64_t ns, struct who *w);
 void steal_open(struct recording *r, const char *path, const char *steal);
 uint64_t stolen_in(const struct recording *r, unsigned int cpu, uint64_t from, uint64_t to);
 uint64_t entry_stolen(const struct recording *r, const struct kdtl_entry *e);
+const struct gap *gap_after(const struct recording *r, unsigned int cpu, uint64_t ns);
+
+/**
+ * struct host - the host of a recording, by another recording
+ * @r: that one, sorted by CPU
+ * @ahead: so many ns its time of day was said to be ahead
+ * @fit: for each gap of the guest the number of the host's entry whose wait it is; SIZE_MAX:
+ *	not known
+ * @has_gaps: the virtual CPU of that number has some
+ */
+struct host {
+	struct recording	r;
+	int64_t			ahead;
+	size_t			*fit;
+	bool			*has_gaps;
+};
+
+/* host.c */
+void host_open(struct host *h, const struct recording *guest, const char *path, int64_t ahead);
+void host_behind(const struct host *h, const struct recording *guest,
+		 const struct kdtl_entry *e, uint64_t ns, struct who *w);
 
 /* text.c */
 #define TASK_TEXT	(PRINTABLE(COMM_LEN) + 16)

@@ -45,21 +45,19 @@ bool ran_until_next(const struct recording *r, size_t i)
 }
 
 /*
- * Who had the CPU of entry @i in the @ns ns before it.  The entries must be sorted by CPU.
- * What they say sums up to @ns.  A task did not run while the hypervisor had its CPU.
+ * Add to @w who had the CPU of entry @i in the @ns ns before @until, which is not after it.
+ * The entries must be sorted by CPU.  A task did not run while the hypervisor had its CPU.
  */
-void who_ran(const struct recording *r, size_t i, uint64_t ns, struct who *w)
+void who_add(const struct recording *r, size_t i, uint64_t until, uint64_t ns, struct who *w)
 {
 	const struct kdtl_entry *e;
 	const unsigned int cpu = entry_cpu(r->entry[i]);
-	uint64_t until, since, stolen;
+	uint64_t since, stolen;
 
-	w->nr = 0;
-	w->stolen = 0;
-	w->unknown = 0;
-	until = entry_time(r, r->entry[i]);
 	for (; ns && i && entry_cpu(r->entry[i - 1]) == cpu; i--) {
 		e = r->entry[i - 1];
+		if (entry_time(r, e) >= until)
+			continue;
 		since = until - entry_time(r, e);
 		if (since > ns)
 			since = ns;
@@ -75,6 +73,24 @@ void who_ran(const struct recording *r, size_t i, uint64_t ns, struct who *w)
 	stolen = stolen_in(r, cpu, ns < until ? until - ns : 0, until);
 	w->stolen += stolen;
 	w->unknown += ns - stolen;
+}
+
+/* Longest first. */
+void who_sort(struct who *w)
+{
 	if (w->nr)
 		qsort(w->ran, w->nr, sizeof(*w->ran), by_ns);
+}
+
+/*
+ * Who had the CPU of entry @i in the @ns ns before it.  The entries must be sorted by CPU.
+ * What they say sums up to @ns.
+ */
+void who_ran(const struct recording *r, size_t i, uint64_t ns, struct who *w)
+{
+	w->nr = 0;
+	w->stolen = 0;
+	w->unknown = 0;
+	who_add(r, i, entry_time(r, r->entry[i]), ns, w);
+	who_sort(w);
 }

@@ -174,7 +174,7 @@ void steal_open(struct recording *r, const char *path, const char *steal)
 }
 
 /* The first gap of @cpu that ends after @ns. */
-static const struct gap *gap_after(const struct recording *r, unsigned int cpu, uint64_t ns)
+const struct gap *gap_after(const struct recording *r, unsigned int cpu, uint64_t ns)
 {
 	size_t from = 0, to = r->nr_gaps, i;
 

@@ -9,6 +9,9 @@
 #define INDENT		4
 #define MS		1000000ULL
 
+/* Seconds: a clock that was never set says 1970. */
+#define MAX_AHEAD	4e9
+
 /**
  * struct wait - one that is shown
  * @i: the number of its entry
@@ -33,6 +36,8 @@ struct wait {
  * @seconds: record for so long first; 0: read a recording
  * @path: the recording
  * @steal: the one of stolen time; NULL: the one beside it, if there is one
+ * @host: the one of the host; NULL: none
+ * @ahead: how far the host's time of day is ahead, in ns, to 2 s
  */
 struct options {
 	struct filter	filter;
@@ -46,6 +51,8 @@ struct options {
 	double		seconds;
 	const char	*path;
 	const char	*steal;
+	const char	*host;
+	int64_t		ahead;
 };
 
 /* Lines before the first wait, and the one of the shell that follows the last. */
@@ -61,12 +68,27 @@ static void fit_terminal(struct options *o)
 		o->nr = rows > 2 + OTHER_LINES ? (rows - OTHER_LINES) / 2 : 1;
 }
 
+/* It may be negative, unlike other times. */
+static int64_t parse_ahead(const char *text)
+{
+	const bool behind = *text == '-';
+	char *end;
+	double s;
+
+	s = strtod(text + behind, &end);
+	if (end == text + behind || *end || !(s >= 0 && s < MAX_AHEAD))
+		usage_error("--host-ahead %s: must be a number of seconds", text);
+	return (behind ? -s : s) * 1e9;
+}
+
 static struct options parse(int argc, char **argv)
 {
-	enum { OPT_TIME = OPT_OTHERS, OPT_BRIEF, OPT_STEAL };
+	enum { OPT_TIME = OPT_OTHERS, OPT_BRIEF, OPT_STEAL, OPT_HOST, OPT_AHEAD };
 	static const struct option names[] = {
 		{ "all", no_argument, NULL, 'a' },
 		{ "brief", no_argument, NULL, OPT_BRIEF },
+		{ "host", required_argument, NULL, OPT_HOST },
+		{ "host-ahead", required_argument, NULL, OPT_AHEAD },
 		{ "steal", required_argument, NULL, OPT_STEAL },
 		{ "time", required_argument, NULL, OPT_TIME },
 		FILTER_OPTIONS,
@@ -101,6 +123,12 @@ static struct options parse(int argc, char **argv)
 		case OPT_STEAL:
 			o.steal = optarg;
 			break;
+		case OPT_HOST:
+			o.host = optarg;
+			break;
+		case OPT_AHEAD:
+			o.ahead = parse_ahead(optarg);
+			break;
 		default:
 			if (!filter_option(&o.filter, opt, optarg))
 				usage_error("why: no option %s, or its value is missing",
@@ -113,6 +141,10 @@ static struct options parse(int argc, char **argv)
 		usage_error("why: -d is for what happens now, a FILE for what was recorded");
 	if (o.seconds && o.steal)
 		usage_error("why: --steal is for what was recorded; -d takes what there is");
+	if (o.seconds && o.host)
+		usage_error("why: --host is for what was recorded");
+	if (o.ahead && !o.host)
+		usage_error("why: --host-ahead is for --host");
 	if (argv[optind])
 		o.path = argv[optind];
 	return o;
@@ -165,18 +197,18 @@ static const char *ran_text(char *to, size_t size, const struct recording *r,
 
 /* As many as there is room for on the line, and the rest as a sum. */
 static void print_behind(const struct recording *r, const struct options *o,
-			 const struct who *w)
+			 const struct who *w, const char *behind)
 {
 	char text[TASK_TEXT + NS_TEXT], ns[NS_TEXT];
 	const int rest = strlen(", 99 others 999 ms");
-	int left = o->width - INDENT - (int)strlen("behind ");
+	int left = o->width - INDENT - (int)strlen(behind);
 	const char *comma = "";
 	uint64_t others = 0;
 	size_t i = 0;
 
 	if (w->stolen)
 		left -= strlen(", the hypervisor 999 ms");
-	printf("%*sbehind ", INDENT, "");
+	printf("%*s%s", INDENT, "", behind);
 	for (; i < w->nr; i++) {
 		ran_text(text, sizeof(text), r, &w->ran[i]);
 		left -= strlen(comma) + strlen(text);
@@ -198,21 +230,21 @@ static void print_behind(const struct recording *r, const struct options *o,
 	putchar('\n');
 }
 
-static void print_behind_whom(uint64_t ns, const char *whom)
+static void print_behind_whom(uint64_t ns, const char *whom, const char *behind)
 {
 	if (!ns)
 		return;
-	printf("%*sbehind ", INDENT, "");
+	printf("%*s%s", INDENT, "", behind);
 	print_ns(ns, false);
 	printf("  %s\n", whom);
 }
 
-static void print_all_behind(const struct recording *r, const struct who *w)
+static void print_all_behind(const struct recording *r, const struct who *w, const char *behind)
 {
 	char text[TASK_TEXT], path[PRINTABLE(KDTL_CGROUP_LEN)];
 
 	for (const struct ran *ran = w->ran; ran < w->ran + w->nr; ran++) {
-		printf("%*sbehind ", INDENT, "");
+		printf("%*s%s", INDENT, "", behind);
 		print_ns(ran->ns, false);
 		if (ran->pid)
 			printf("  %s %s\n", task_text(text, sizeof(text), r, ran->entry),
@@ -220,8 +252,8 @@ static void print_all_behind(const struct recording *r, const struct who *w)
 		else
 			puts("  idle");
 	}
-	print_behind_whom(w->stolen, "the hypervisor");
-	print_behind_whom(w->unknown, "not known");
+	print_behind_whom(w->stolen, "the hypervisor", behind);
+	print_behind_whom(w->unknown, "not known", behind);
 }
 
 /* Which limit on CPU time is one for the task? */
@@ -234,12 +266,35 @@ static const char *limit_text(const struct recording *r, const struct kdtl_entry
 	return t->rt_priority ? "the limit on real-time tasks" : "the quota of its cgroup";
 }
 
-static void print_wait(const struct recording *r, const struct options *o,
+static const char behind_here[] = "behind ", behind_there[] = "on the host behind ";
+
+/* In the guest, and in the part of it that was stolen. */
+static void print_both(const struct recording *r, const struct host *h, const struct options *o,
+		       const struct wait *wait)
+{
+	struct who who = { 0 }, there = { 0 };
+
+	who_ran(r, wait->i, wait->ns, &who);
+	if (o->all)
+		print_all_behind(r, &who, behind_here);
+	else
+		print_behind(r, o, &who, behind_here);
+	if (h && who.stolen) {
+		host_behind(h, r, r->entry[wait->i], wait->ns, &there);
+		if (o->all)
+			print_all_behind(&h->r, &there, behind_there);
+		else
+			print_behind(&h->r, o, &there, behind_there);
+	}
+	free(who.ran);
+	free(there.ran);
+}
+
+static void print_wait(const struct recording *r, const struct host *h, const struct options *o,
 		       const struct wait *wait, int task_width)
 {
 	const struct kdtl_entry *e = r->entry[wait->i];
 	char task[TASK_TEXT], path[PRINTABLE(KDTL_CGROUP_LEN)], time[TIME_TEXT];
-	struct who who = { 0 };
 	int n;
 
 	n = printf("%s %4u ", time_text(time, time_of_day(r, be64toh(e->timebase)),
@@ -262,18 +317,55 @@ static void print_wait(const struct recording *r, const struct options *o,
 		printf("%*sheld back by %s\n", INDENT, "", limit_text(r, e));
 		return;
 	}
-	if (!r->sched)
+	if (r->sched)
+		print_both(r, h, o, wait);
+}
+
+/*
+ * All waits that are wanted, also those that are not shown.  They overlap, so the sums may be
+ * larger than the time that was stolen.
+ */
+static void print_total(const struct recording *r, const struct host *h, const struct options *o,
+			const struct wait *waits, size_t nr)
+{
+	struct who who = { 0 };
+
+	for (size_t i = 0; i < nr; i++) {
+		if (!entry_is_throttled(r->entry[waits[i].i]))
+			host_behind(h, r, r->entry[waits[i].i], waits[i].ns, &who);
+	}
+	if (!who.nr && !who.stolen && !who.unknown)
 		return;
-	who_ran(r, wait->i, wait->ns, &who);
+	printf("\nall %zu waits:\n", nr);
 	if (o->all)
-		print_all_behind(r, &who);
+		print_all_behind(&h->r, &who, behind_there);
 	else
-		print_behind(r, o, &who);
+		print_behind(&h->r, o, &who, behind_there);
+	free(who.ran);
+}
+
+/* What only a host's recording can tell, at the end of the line for scripts. */
+static void print_brief_host(const struct recording *r, const struct host *h,
+			     const struct wait *wait)
+{
+	const struct kdtl_entry *e = r->entry[wait->i];
+	char comm[PRINTABLE(COMM_LEN)];
+	struct who who = { 0 };
+
+	if (!entry_is_throttled(e))
+		host_behind(h, r, e, wait->ns, &who);
+	if (who.nr)
+		printf(" host_behind=%s host_pid=%d host_behind_ms=%.3f",
+		       who.ran->pid ? printable(comm, entry_comm(who.ran->entry), COMM_LEN) : "idle",
+		       who.ran->pid, (double)who.ran->ns / MS);
+	else
+		printf(" host_behind=%s host_pid=0 host_behind_ms=0", who.unknown ? "?" : "-");
+	printf(" host_unknown_ms=%.3f", (double)who.unknown / MS);
 	free(who.ran);
 }
 
 /* For scripts. */
-static void print_brief(const struct recording *r, const struct wait *wait)
+static void print_brief(const struct recording *r, const struct host *h, const struct wait *wait)
 {
 	const struct kdtl_entry *e = r->entry[wait->i];
 	const bool throttled = entry_is_throttled(e);
@@ -295,9 +387,12 @@ static void print_brief(const struct recording *r, const struct wait *wait)
 	printf("throttled_ms=%.3f time=%s ", throttled ? (double)wait->ns / MS : 0.0,
 	       time_text(time, time_of_day(r, be64toh(e->timebase)), "%Y-%m-%dT%H:%M:%S", 6));
 	if (r->steal)
-		printf("stolen_ms=%.3f\n", (double)who.stolen / MS);
+		printf("stolen_ms=%.3f", (double)who.stolen / MS);
 	else
-		puts("stolen_ms=?");
+		fputs("stolen_ms=?", stdout);
+	if (h)
+		print_brief_host(r, h, wait);
+	putchar('\n');
 	free(who.ran);
 }
 
@@ -335,6 +430,7 @@ static int why(int argc, char **argv)
 	struct options o = parse(argc, argv);
 	struct recording r = recording_open(o.seconds ? record_live(o.seconds, &o.steal) : o.path);
 	char task[TASK_TEXT];
+	struct host host, *h = NULL;
 	struct wait *waits;
 	size_t nr, shown;
 	int width = strlen("task (PID)");
@@ -342,6 +438,10 @@ static int why(int argc, char **argv)
 	if (!o.seconds || o.steal)
 		steal_open(&r, o.path, o.steal);
 	recording_sort(&r);
+	if (o.host) {
+		h = &host;
+		host_open(h, &r, o.host, o.ahead);
+	}
 	filter_begin(&o.filter, &r);
 	if (o.time && !parse_time(&r, o.time, &o.first, &o.last))
 		usage_error("--time %s: must be a time such as 12:03:04.5", o.time);
@@ -353,7 +453,7 @@ static int why(int argc, char **argv)
 		die("%s: nobody waited%s", o.path, o.time ? " at that time" : "");
 	}
 	for (size_t i = 0; i < shown && o.brief; i++)
-		print_brief(&r, &waits[i]);
+		print_brief(&r, h, &waits[i]);
 	if (o.brief)
 		return 0;
 	for (size_t i = 0; i < shown; i++) {
@@ -363,7 +463,9 @@ static int why(int argc, char **argv)
 	}
 	print_head(&r, &o, shown, nr, width);
 	for (size_t i = 0; i < shown; i++)
-		print_wait(&r, &o, &waits[i], width);
+		print_wait(&r, h, &o, &waits[i], width);
+	if (h)
+		print_total(&r, h, &o, waits, nr);
 	print_advice(&r, waits, shown);
 	return 0;
 }
@@ -379,6 +481,8 @@ const struct verb verb_why = {
 	"  -a, --all                a line for each task that had the CPU\n"
 	"  --brief                  a line of NAME=VALUE for each wait, for scripts\n"
 	"  --steal FILE2            what the hypervisor took (default: FILE.steal)\n"
+	"  --host FILE3             recorded in the host: who had its CPUs meanwhile\n"
+	"  --host-ahead SECONDS     its time of day is so far ahead, to 2 s (default: 0)\n"
 	FILTER_USAGE,
 	.run = why,
 };

@@ -32,7 +32,7 @@ _kdtl()
 			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 			return
 			;;
-		-[A-Zdnmpw] | --from | --to | --time | --pid | --comm | --cpu | --min-wait | --interval)
+		-[A-Zdnmpw] | --from | --to | --time | --pid | --comm | --cpu | --min-wait | --interval | --host-ahead)
 			return
 			;;
 		*)

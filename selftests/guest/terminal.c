@@ -13,7 +13,8 @@
  *	end			wait until the program ends, and say how it did
  *
  * It fails if TEXT does not come within two minutes, or if the program writes what is none
- * of a vt100's sequences, or beside the screen.
+ * of a vt100's sequences, or beside the screen. After "size" the program may write for the
+ * screen before, within the new one, until it has noticed and clears the screen.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -33,6 +34,7 @@
 
 static char cell[MAX][MAX];
 static int columns, lines, x, y, fd;
+static bool resized;	/* and the program has not cleared the screen since */
 
 static void clear(int line, int from, int to)
 {
@@ -83,6 +85,8 @@ static void erase(int what)
 
 static void erase_screen(int what)
 {
+	if (what == 2 || (!what && !x && !y))
+		resized = false;
 	erase(what);
 	for (int i = what == 1 ? 0 : y + 1; i < (what == 1 ? y : lines); i++)
 		clear(i, 0, columns);
@@ -92,6 +96,10 @@ static void erase_screen(int what)
 
 static void move(int to_x, int to_y)
 {
+	if (resized) {
+		to_x = to_x < columns ? to_x : columns - 1;
+		to_y = to_y < lines ? to_y : lines - 1;
+	}
 	if (to_x < 0 || to_x >= columns || to_y < 0 || to_y >= lines)
 		die("the cursor is put to column %d, line %d", to_x + 1, to_y + 1);
 	x = to_x;
@@ -216,6 +224,7 @@ static void resize(const char *size)
 		x = columns;
 	if (y >= lines)
 		y = lines - 1;
+	resized = true;
 	must(!ioctl(fd, TIOCSWINSZ, &w));
 }
 

@@ -226,9 +226,19 @@ uevent_came()
 }
 
 # A task may have moved away from CPU 1's queue, and been dispatched late elsewhere.
+# While an emulated machine stands still on a busy host, other CPUs are stuck, too: then another
+# hog has to show that they need not be.
 others_quiet()
 {
-	is "$(seen all 4)" "$(seen 1 4)"
+	others=0
+	for _ in 1 2 3 4; do
+		was=$others
+		others=$(($(seen all 4) - $(seen 1 4)))
+		is $others $was && return
+		unload kdtl_hog && load kdtl_hog cpu=1 ms=2500 || return
+		until_true hogged || return
+	done
+	return 1
 }
 
 is_named()

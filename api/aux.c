@@ -56,10 +56,10 @@ static __always_inline ssize_t kdtl_area_peek(struct kdtl_aux *aux, const void *
 	if (unlikely(!aux))
 		return 0;
 
-	/* [aux.C] pairs with B in kdtl_sink_publish(): who sees head sees the data. */
-	head = kdtl_u64_acquire(&aux->sink.head);
+	/* [aux.C] pairs with B in kdtl_ring_publish(): who sees head sees the data. */
+	head = kdtl_u64_acquire(&aux->sink.at->head);
 	tail = kdtl_u64_read(&aux->tail);
-	*span = aux->area.base + (tail & aux->sink.pos_mask);
+	*span = aux->area.base + (tail & aux->sink.at->pos_mask);
 	kdtl_u64_set(&aux->shown, head);
 	return head - tail;
 }
@@ -252,14 +252,14 @@ static ssize_t kdtl_snapshot_try(struct kdtl_aux *aux, void *buf, u64 len, u64 *
 {
 	u64 head, stale;
 
-	/* [aux.C] pairs with B in kdtl_sink_publish(): who sees head sees the data. */
-	head = kdtl_u64_acquire(&aux->sink.head);
+	/* [aux.C] pairs with B in kdtl_ring_publish(): who sees head sees the data. */
+	head = kdtl_u64_acquire(&aux->sink.at->head);
 	len = min(len, head - kdtl_u64_read(&aux->start));
 	*from = head - len;
 	/* The writer may overwrite bytes during the copy; the torn ones are dropped below. */
-	data_race(memcpy(buf, aux->area.base + (*from & aux->sink.pos_mask), len));
+	data_race(memcpy(buf, aux->area.base + (*from & aux->sink.at->pos_mask), len));
 	/*
-	 * [aux.S] pairs with O in kdtl_sink_slot() and kdtl_aux_output_begin(): who
+	 * [aux.S] pairs with O in kdtl_ring_slot() and kdtl_aux_output_begin(): who
 	 * copied bytes of a newer entry sees a head that says so.
 	 */
 	smp_rmb();
@@ -267,7 +267,7 @@ static ssize_t kdtl_snapshot_try(struct kdtl_aux *aux, void *buf, u64 len, u64 *
 	if (smp_load_acquire(&aux->open))
 		return -EAGAIN;
 	/* The writer may be writing the entry at head. */
-	head = kdtl_u64_read(&aux->sink.head) + KDTL_ENTRY_SIZE - aux->area.size;
+	head = kdtl_u64_read(&aux->sink.at->head) + KDTL_ENTRY_SIZE - aux->area.size;
 	if ((s64)(head - *from) <= 0)
 		return len;
 	stale = kdtl_entries(head - *from + KDTL_ENTRY_SIZE - 1) * KDTL_ENTRY_SIZE;
@@ -357,7 +357,7 @@ static void kdtl_area_info(struct kdtl_session *s, struct kdtl_aux *aux,
 
 	/* [aux.T] Read tail, then head, so that this head is not before this tail. */
 	info->tail = kdtl_u64_acquire(&aux->tail);
-	info->head = kdtl_u64_read(&aux->sink.head);
+	info->head = kdtl_u64_read(&aux->sink.at->head);
 	info->lost = kdtl_u64_read(&aux->lost);
 	info->filtered = kdtl_u64_read(&aux->filtered);
 	/* kdtl_load() moves start up to head, and then tail; neither may seem older. */

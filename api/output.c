@@ -49,12 +49,12 @@ void *kdtl_aux_output_begin(struct perf_output_handle *handle,
 	}
 
 	WRITE_ONCE(aux->open, true);
-	/* [aux.O] as in kdtl_sink_slot(): open is seen before old bytes change. */
+	/* [aux.O] as in kdtl_ring_slot(): open is seen before old bytes change. */
 	smp_wmb();
 	handle->event = event;
 	handle->rb = NULL;
 	handle->size = aux->overwrite ? 0 : room;
-	handle->head = aux->sink.head;
+	handle->head = aux->sink.at->head;
 	return aux->priv;
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_aux_output_begin, KDTL_NS);
@@ -65,7 +65,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_aux_output_begin, KDTL_NS);
  */
 static void kdtl_output_count(struct kdtl_aux *aux, u64 size)
 {
-	const u64 from = aux->sink.head - kdtl_u64_read(&aux->start);
+	const u64 from = aux->sink.at->head - kdtl_u64_read(&aux->start);
 	const u64 nr = kdtl_entries(from + size) - kdtl_entries(from);
 
 	kdtl_aux_count_unknown(aux, nr);
@@ -98,7 +98,7 @@ void kdtl_aux_output_end(struct perf_output_handle *handle, unsigned long size)
 	}
 	/* In overwrite mode the driver moves handle->head, as with perf. */
 	if (aux->overwrite)
-		size = handle->head - (unsigned long)aux->sink.head;
+		size = handle->head - (unsigned long)aux->sink.at->head;
 	if (WARN_ON_ONCE(size > kdtl_aux_room(aux)))
 		size = 0;
 	kdtl_output_count(aux, size);
@@ -134,7 +134,7 @@ int kdtl_aux_output_skip(struct perf_output_handle *handle, unsigned long size)
 		return -ENOSPC;
 	kdtl_output_count(aux, size);
 	kdtl_aux_advance(aux, size);
-	handle->head = aux->sink.head;
+	handle->head = aux->sink.at->head;
 	handle->size -= size;
 	return 0;
 }

@@ -129,12 +129,12 @@ EXPORT_SYMBOL_NS_GPL(kdtl_pmu_output, KDTL_NS);
 void kdtl_pmu_lost(struct kdtl_pmu *p, u64 nr)
 {
 	struct kdtl_pmu_cpu *c = kdtl_pmu_here(p);
-	struct kdtl_sink **at, *sink;
+	struct kdtl_sink *sink;
 
 	if (!nr)
 		return;
-	kdtl_for_each_sink(sink, at, c) {
-		if (sink->wants[KDTL_KIND_UNKNOWN])
+	kdtl_for_each_sink(sink, c) {
+		if (sink->kinds)
 			sink->ops->lost(sink, nr);
 	}
 }

@@ -359,6 +359,8 @@ static bool kdtl_session_shut(struct kdtl_session *s)
 
 static void kdtl_session_end(struct kdtl_session *s)
 {
+	struct kdtl_pmu *source = s->raw ? NULL : s->pmu;
+
 	kdtl_session_wake(s);
 	/* [wake.K] Waiters look at closing, which swake_up_all() orders before the wake-up. */
 	swake_up_all(&s->done->wait);
@@ -369,11 +371,12 @@ static void kdtl_session_end(struct kdtl_session *s)
 
 	trace_kdtl_session(s, "closed");
 	kdtl_session_unlist(s);
-	if (!s->raw) {
-		kdtl_source_detach(s->pmu);
-		kdtl_source_put(s->pmu);
-	}
+	if (source)
+		kdtl_source_detach(source);
+	/* The areas have their rings in the source's memory. */
 	kdtl_session_free(s);
+	if (source)
+		kdtl_source_put(source);
 }
 
 /**

@@ -125,8 +125,8 @@ static int kdtl_aux_alloc_pages(struct kdtl_aux *aux, int caps)
 		return err;
 	}
 	aux->area.borrowed = true;
-	aux->sink.base = aux->area.base;
-	aux->sink.pos_mask = aux->area.size - 1;
+	aux->sink.at->base = aux->area.base;
+	aux->sink.at->pos_mask = aux->area.size - 1;
 	return 0;
 }
 
@@ -163,19 +163,22 @@ struct kdtl_aux *kdtl_aux_alloc(struct kdtl_session *s, int cpu)
 	hrtimer_setup(&aux->period_timer, kdtl_period_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_PINNED_HARD);
 
+	kdtl_sink_init(&aux->sink,
+		       kdtl_session_raw(s) ? NULL : per_cpu_ptr(s->pmu->cpu, cpu));
 	/* A session that only counts has no pages. */
 	if (kdtl_session_raw(s))
 		kdtl_aux_init_raw(aux, s->raw);
 	else if (aux->nr_pages)
 		err = kdtl_aux_alloc_pages(aux, s->pmu->pmu.capabilities);
 	if (err) {
+		kdtl_sink_exit(&aux->sink);
 		kfree(aux);
 		return ERR_PTR(err);
 	}
 	aux->tail = aux_start;
 	aux->shown = aux_start;
 	aux->due_to = aux_start;
-	aux->sink.head = aux_start;
+	aux->sink.at->head = aux_start;
 	aux->sink.ops = &kdtl_aux_sink_ops;
 	aux->sink.batches = !aux->overwrite;
 	kdtl_aux_reset(aux);
@@ -226,6 +229,7 @@ void kdtl_aux_free(struct kdtl_aux *aux)
 		kdtl_area_unmap(&aux->area);
 		kdtl_pages_free(aux->pages, aux->nr_pages);
 	}
+	kdtl_sink_exit(&aux->sink);
 	kfree(aux);
 }
 
@@ -237,7 +241,7 @@ void kdtl_aux_free(struct kdtl_aux *aux)
  */
 void kdtl_aux_reset(struct kdtl_aux *aux)
 {
-	const u64 head = aux->sink.head;
+	const u64 head = aux->sink.at->head;
 
 	aux->flags = 0;
 	kdtl_u64_set(&aux->lost, 0);

@@ -20,7 +20,7 @@ struct kdtl_session;
 
 /**
  * struct kdtl_aux - a session's AUX area on one CPU
- * @sink: the sink of the CPU's event; @sink.head is published to the reader
+ * @sink: the sink of the CPU's event; the head in its ring is published to the reader
  * @counts: those of the active set
  * @room_to: end of the room when the writer last looked at @tail; there may be more now
  * @next_wake: position at which the reader is woken next

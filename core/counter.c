@@ -13,24 +13,25 @@
 #include "counter.h"
 #include "session.h"
 
-/* The source's counts on the area's CPU. */
-static const struct kdtl_tally *kdtl_source_tally(const struct kdtl_aux *aux)
+/* The source's count on the area's CPU. */
+static u64 kdtl_source_count(const struct kdtl_aux *aux, unsigned int kind, enum kdtl_sum what)
 {
-	return per_cpu_ptr(aux->session->pmu->cpu, aux->cpu)->tally;
+	struct kdtl_pmu_cpu *c = per_cpu_ptr(aux->session->pmu->cpu, aux->cpu);
+
+	return kdtl_u64_read(&kdtl_pmu_tally(c, kind)->sum[what]);
 }
 
 /* Add the source's counts of the kinds that the sink wants to the set's, or take them off. */
 static void kdtl_counts_fold(struct kdtl_aux *aux, bool add)
 {
-	const struct kdtl_tally *source = kdtl_source_tally(aux);
 	unsigned int kind, i;
 	u64 value;
 
 	if (!aux->ticking)
 		return;
 	for (kind = 0; kind < KDTL_NR_KINDS; kind++) {
-		for (i = 0; aux->sink.wants[kind] && i < KDTL_NR_SUMS; i++) {
-			value = kdtl_u64_read(&source[kind].sum[i]);
+		for (i = 0; kdtl_sink_wants(&aux->sink, kind) && i < KDTL_NR_SUMS; i++) {
+			value = kdtl_source_count(aux, kind, i);
 			kdtl_u64_add(&aux->counts->tally[kind].sum[i], add ? value : -value);
 		}
 	}
@@ -91,8 +92,8 @@ static u64 kdtl_summed(struct kdtl_aux *aux, struct kdtl_set *set, unsigned long
 
 	for_each_set_bit(kind, &kinds, KDTL_NR_KINDS) {
 		sum += kdtl_u64_read(&n->tally[kind].sum[what]);
-		if (counts && aux->sink.wants[kind])
-			sum += kdtl_u64_read(&kdtl_source_tally(aux)[kind].sum[what]);
+		if (counts && kdtl_sink_wants(&aux->sink, kind))
+			sum += kdtl_source_count(aux, kind, what);
 	}
 	return sum;
 }

@@ -11,6 +11,81 @@
 #include "fanout.h"
 
 /**
+ * kdtl_sink_init() - give a new sink its ring
+ * @sink: the sink
+ * @c: the source's state on the sink's CPU; NULL: the sink will not be linked
+ *
+ * There are few places in kdtl_pmu_cpu::near, so a sink may have to do without one: its
+ * entries then cost more.
+ *
+ * Context: any.
+ */
+void kdtl_sink_init(struct kdtl_sink *sink, struct kdtl_pmu_cpu *c)
+{
+	unsigned int place;
+
+	sink->at = &sink->own;
+	for (place = 0; c && place < KDTL_NEAR_SINKS; place++) {
+		/* The CPU's last user of the place is done with it, see kdtl_sink_exit(). */
+		if (test_and_set_bit_lock(place, &c->taken))
+			continue;
+		sink->near = c;
+		sink->at = &c->near[place];
+		return;
+	}
+}
+
+/**
+ * kdtl_sink_exit() - undo kdtl_sink_init()
+ * @sink: the sink, which is not linked; nobody reads its head any more
+ *
+ * Context: any.
+ */
+void kdtl_sink_exit(struct kdtl_sink *sink)
+{
+	struct kdtl_pmu_cpu *c = sink->near;
+	const unsigned int place = c ? kdtl_sink_place(sink) : 0;
+
+	if (!c)
+		return;
+	*sink->at = (struct kdtl_ring){};
+	clear_bit_unlock(place, &c->taken);
+}
+
+/* Entries of the sink's kinds are to be written at its place, or none. */
+static void kdtl_sink_want(struct kdtl_sink *sink, u32 kinds)
+{
+	struct kdtl_pmu_cpu *c = sink->near;
+	const u16 bit = BIT(kdtl_sink_place(sink));
+	unsigned int kind;
+
+	for (kind = 0; kind < KDTL_NR_KINDS; kind++) {
+		if (kinds >> kind & 1)
+			c->wanted[kind] |= bit;
+		else
+			c->wanted[kind] &= ~bit;
+	}
+}
+
+/**
+ * kdtl_sink_set_mask() - choose the kinds that a sink wants
+ * @sink: the sink
+ * @mask: KDTL_MASK_*.  An entry of unknown kind might be any of them, so a sink that wants
+ *	any kind wants it
+ *
+ * If the sink is linked, kdtl_fanout_update() is to be called afterwards.
+ *
+ * Context: on the CPU with interrupts off, if the sink is linked; otherwise any.
+ */
+void kdtl_sink_set_mask(struct kdtl_sink *sink, u32 mask)
+{
+	sink->kinds = mask ? mask | BIT(KDTL_KIND_UNKNOWN) : 0;
+	/* Elsewhere than on the CPU, other bits may change meanwhile, but not this one. */
+	if (sink->near && data_race(sink->near->linked) & BIT(kdtl_sink_place(sink)))
+		kdtl_sink_want(sink, sink->kinds);
+}
+
+/**
  * kdtl_fanout_update() - tell the source what this CPU's sinks want
  * @p: the source
  *
@@ -23,15 +98,15 @@
 int kdtl_fanout_update(struct kdtl_pmu *p)
 {
 	struct kdtl_pmu_cpu *c = this_cpu_ptr(p->cpu);
-	struct kdtl_sink **at, *sink;
+	struct kdtl_sink *sink;
 	u64 period = 0;
 	u32 mask = 0;
 	int err = 0;
 
-	kdtl_for_each_sink(sink, at, c) {
+	kdtl_for_each_sink(sink, c) {
 		if (sink == c->leaving)
 			continue;
-		mask |= kdtl_sink_mask(sink);
+		mask |= sink->kinds & KDTL_MASK_KNOWN;
 		if (sink->period && (!period || sink->period < period))
 			period = sink->period;
 	}
@@ -42,20 +117,30 @@ int kdtl_fanout_update(struct kdtl_pmu *p)
 	return err;
 }
 
-/* Take out the sink at @at: those after it in the array move up. */
-static void kdtl_sinks_remove(struct kdtl_pmu_cpu *c, struct kdtl_sink **at)
+static void kdtl_sinks_add(struct kdtl_pmu_cpu *c, struct kdtl_sink *sink)
 {
-	struct kdtl_sink **const last = &c->sinks[KDTL_NEAR_SINKS - 1];
-
-	if (at < c->sinks || at > last) {
-		*at = (*at)->next;
+	if (sink->near) {
+		c->sinks[kdtl_sink_place(sink)] = sink;
+		c->linked |= BIT(kdtl_sink_place(sink));
+		kdtl_sink_want(sink, sink->kinds);
 	} else {
-		memmove(at, at + 1, (last - at) * sizeof(*at));
-		*last = c->far;
-		if (c->far)
-			c->far = c->far->next;
+		sink->next = c->far;
+		c->far = sink;
 	}
-	c->crowded = c->far;
+}
+
+static void kdtl_sinks_remove(struct kdtl_pmu_cpu *c, struct kdtl_sink *sink)
+{
+	struct kdtl_sink **at = &c->far;
+
+	if (sink->near) {
+		kdtl_sink_want(sink, 0);
+		c->linked &= ~BIT(kdtl_sink_place(sink));
+		return;
+	}
+	while (*at != sink)
+		at = &(*at)->next;
+	*at = sink->next;
 }
 
 /**
@@ -70,7 +155,6 @@ static void kdtl_sinks_remove(struct kdtl_pmu_cpu *c, struct kdtl_sink **at)
 void kdtl_fanout_unlink(struct kdtl_pmu *p, struct kdtl_sink *sink, bool defer)
 {
 	struct kdtl_pmu_cpu *c = this_cpu_ptr(p->cpu);
-	struct kdtl_sink **at = c->sinks;
 
 	lockdep_assert_irqs_disabled();
 	if (!sink->linked)
@@ -82,9 +166,7 @@ void kdtl_fanout_unlink(struct kdtl_pmu *p, struct kdtl_sink *sink, bool defer)
 	c->leaving = defer ? NULL : sink;
 	c->stale |= defer;
 	kdtl_fanout_update(p);
-	while (*at != sink)
-		at = kdtl_sinks_next(c, at);
-	kdtl_sinks_remove(c, at);
+	kdtl_sinks_remove(c, sink);
 	c->leaving = NULL;
 	sink->ops->unlink(sink);
 	sink->linked = false;
@@ -101,25 +183,19 @@ void kdtl_fanout_unlink(struct kdtl_pmu *p, struct kdtl_sink *sink, bool defer)
 noinline int kdtl_fanout_link(struct kdtl_pmu *p, struct kdtl_sink *sink)
 {
 	struct kdtl_pmu_cpu *c = this_cpu_ptr(p->cpu);
-	struct kdtl_sink **at, *last;
 	int err;
 
 	lockdep_assert_irqs_disabled();
 	if (sink->linked)
 		return 0;
 	/* What a polled source has so far belongs to the other sinks only. */
-	if (c->sinks[0])
+	if (kdtl_sinks_from(c, 0))
 		kdtl_fanout_update(p);
 	sink->ops->link(sink);
-	kdtl_for_each_sink(last, at, c)
-		;
-	sink->next = NULL;
-	*at = sink;
-	c->crowded = c->far;
+	kdtl_sinks_add(c, sink);
 	err = kdtl_fanout_update(p);
 	if (err) {
-		*at = NULL;
-		c->crowded = c->far;
+		kdtl_sinks_remove(c, sink);
 		sink->ops->unlink(sink);
 		return err;
 	}

@@ -56,74 +56,116 @@ struct kdtl_sink_ops {
 };
 
 /**
- * struct kdtl_sink - one event's place in its CPU's fan-out
- * @next: the CPU's next sink, in the list kdtl_pmu_cpu::far
+ * struct kdtl_ring - where a sink writes its entries: all that a usual entry needs of it
  * @base: start of a mapping in which an entry may straddle the area's end
  * @pos_mask: turns a position into an offset
  * @head: position of the next entry, published to the reader
  * @stop_at: an entry that would end at this position or beyond takes the slow
  *	path: there is no room, the reader is to be woken, or a counter is watched
- * @wants: by &enum kdtl_kind, from the mask: see kdtl_sink_set_mask()
- * @linked: the sink is in the fan-out
- * @batches: several entries may be written before @head moves; not in overwrite mode,
- *	where a reader expects just one unfinished entry at @head
- * @period: see struct kdtl_config
- * @ops: the slow path
  */
-struct kdtl_sink {
-	struct kdtl_sink	*next;
+struct kdtl_ring {
 	void			*base;
 	u64			pos_mask;
 	aligned_u64		head;
 	u64			stop_at;
-	bool			wants[KDTL_NR_KINDS];
+};
+
+/**
+ * struct kdtl_sink - one event's place in its CPU's fan-out
+ * @at: its ring, as long as the sink lives: in kdtl_pmu_cpu::near, or @own
+ * @own: for a sink that found no place there
+ * @near: the CPU's state if the sink has a place in kdtl_pmu_cpu::near; otherwise NULL
+ * @next: the CPU's next sink, in the list kdtl_pmu_cpu::far
+ * @kinds: those that the sink wants, 1 << &enum kdtl_kind, see kdtl_sink_set_mask()
+ * @linked: the sink is in the fan-out
+ * @batches: several entries may be written before the head moves; not in overwrite mode,
+ *	where a reader expects just one unfinished entry at the head
+ * @period: see struct kdtl_config
+ * @ops: the slow path
+ */
+struct kdtl_sink {
+	struct kdtl_ring	*at;
+	struct kdtl_ring	own;
+	struct kdtl_pmu_cpu	*near;
+	struct kdtl_sink	*next;
+	u32			kinds;
 	bool			linked;
 	bool			batches;
 	u64			period;
 	const struct kdtl_sink_ops *ops;
 };
 
-#define KDTL_NEAR_SINKS	8
+#define KDTL_NEAR_SINKS	16
 
 /**
  * struct kdtl_pmu_cpu - a source's state on one CPU
- * @mask: KDTL_MASK_*, what @sinks want between them; as long as @stale maybe more
- * @stale: the source still delivers for sinks that have gone, see
- *	kdtl_fanout_settle()
- * @crowded: there are sinks in @far, whose cache line few need
- * @sinks: those of the first active events, and NULL: an array, so that the CPU need not
- *	fetch a sink to know where the next is.  Changed with interrupts off on the CPU
- * @far: list of the sinks that @sinks has no room for
- * @tally: by &enum kdtl_kind, all entries so far, whoever wanted them
+ * @mask: KDTL_MASK_*, what the linked sinks want between them; as long as @stale maybe more
+ * @wanted: by &enum kdtl_kind, a bit for each place of @near whose sink is linked and wants
+ *	the kind
+ * @far: list of the linked sinks that have no place in @near, which few CPUs have
  * @leaving: the sink that is about to go, so the source need no longer deliver what only
  *	this one wants
+ * @taken: a bit for each place of @near that has a sink, linked or not
+ * @linked: a bit for each place of @near whose sink is linked
+ * @stale: the source still delivers for sinks that have gone, see
+ *	kdtl_fanout_settle()
+ * @sinks: the sinks of these places, once they were linked
+ * @unused: makes the ring at the first place share a cache line with the tally of
+ *	KDTL_KIND_CEDE: in kdtl_sched this struct begins 40 bytes after a line
+ * @tally: all entries so far, whoever wanted them; the last one is of kind 0, see
+ *	kdtl_pmu_tally()
+ * @near: rings in a place that a CPU can compute, rather than in each sink.  So it can
+ *	fetch them all at once, and before it knows where the sinks are
  *
  * Entries are counted here once, rather than in each sink.  A sink's own counts are the
  * growth of @tally while the sink was linked, of the kinds that the sink wanted.
+ *
+ * All but @taken belongs to the CPU, interrupts off.  A ring belongs to its sink.
  */
 struct kdtl_pmu_cpu {
 	u32			mask;
-	bool			stale;
-	bool			crowded;
-	struct kdtl_sink	*sinks[KDTL_NEAR_SINKS + 1];
+	u16			wanted[KDTL_NR_KINDS];
 	struct kdtl_sink	*far;
-	struct kdtl_tally	tally[KDTL_NR_KINDS];
 	struct kdtl_sink	*leaving;
+	unsigned long		taken;
+	u16			linked;
+	bool			stale;
+	struct kdtl_sink	*sinks[KDTL_NEAR_SINKS];
+	u64			unused;
+	struct kdtl_tally	tally[KDTL_NR_KINDS];
+	struct kdtl_ring	near[KDTL_NEAR_SINKS];
 };
 
-/* Where the sink after that at @at is. */
-static inline struct kdtl_sink **kdtl_sinks_next(struct kdtl_pmu_cpu *c,
-						 struct kdtl_sink **at)
-{
-	const unsigned long i = ((unsigned long)at - (unsigned long)c->sinks) / sizeof(*at);
+static_assert(KDTL_NEAR_SINKS <= 16);
 
-	if (i >= KDTL_NEAR_SINKS)
-		return &(*at)->next;
-	return i == KDTL_NEAR_SINKS - 1 ? &c->far : at + 1;
+static __always_inline struct kdtl_tally *kdtl_pmu_tally(struct kdtl_pmu_cpu *c,
+							 unsigned long kind)
+{
+	return &c->tally[KDTL_NR_KINDS - 1 - kind];
 }
 
-#define kdtl_for_each_sink(sink, at, c)				\
-	for (at = (c)->sinks; (sink = *at); at = kdtl_sinks_next(c, at))
+/* The place in kdtl_pmu_cpu::near of a sink that has one. */
+static inline unsigned int kdtl_sink_place(const struct kdtl_sink *sink)
+{
+	return sink->at - sink->near->near;
+}
+
+/* The first linked sink whose place is @place or beyond; NULL if there is none. */
+static inline struct kdtl_sink *kdtl_sinks_from(struct kdtl_pmu_cpu *c, unsigned int place)
+{
+	const unsigned long rest = c->linked >> place;
+
+	return rest ? c->sinks[place + __ffs(rest)] : c->far;
+}
+
+static inline struct kdtl_sink *kdtl_sinks_after(struct kdtl_pmu_cpu *c,
+						 const struct kdtl_sink *sink)
+{
+	return sink->near ? kdtl_sinks_from(c, kdtl_sink_place(sink) + 1) : sink->next;
+}
+
+#define kdtl_for_each_sink(sink, c)				\
+	for (sink = kdtl_sinks_from(c, 0); sink; sink = kdtl_sinks_after(c, sink))
 
 /* The number of whole entries in @bytes. */
 static inline u64 kdtl_entries(u64 bytes)
@@ -131,27 +173,9 @@ static inline u64 kdtl_entries(u64 bytes)
 	return div_u64(bytes, KDTL_ENTRY_SIZE);
 }
 
-/*
- * @mask: KDTL_MASK_*.  An entry of unknown kind might be any of them, so a sink
- * that wants any kind wants it.
- */
-static inline void kdtl_sink_set_mask(struct kdtl_sink *sink, u32 mask)
+static inline bool kdtl_sink_wants(const struct kdtl_sink *sink, unsigned int kind)
 {
-	unsigned int kind;
-
-	for (kind = 0; kind < KDTL_KIND_UNKNOWN; kind++)
-		sink->wants[kind] = mask >> kind & 1;
-	sink->wants[KDTL_KIND_UNKNOWN] = mask;
-}
-
-static inline u32 kdtl_sink_mask(const struct kdtl_sink *sink)
-{
-	unsigned int kind;
-	u32 mask = 0;
-
-	for (kind = 0; kind < KDTL_KIND_UNKNOWN; kind++)
-		mask |= sink->wants[kind] << kind;
-	return mask;
+	return sink->kinds >> kind & 1;
 }
 
 /*
@@ -161,7 +185,7 @@ static inline u32 kdtl_sink_mask(const struct kdtl_sink *sink)
 static __always_inline void kdtl_pmu_count(struct kdtl_pmu_cpu *c, unsigned long kind,
 					   u64 queued, u64 ready, u64 slept)
 {
-	struct kdtl_tally *t = &c->tally[kind];
+	struct kdtl_tally *t = kdtl_pmu_tally(c, kind);
 
 	kdtl_u64_add(&t->sum[KDTL_SUM_ENTRIES], 1);
 	kdtl_u64_add(&t->sum[KDTL_SUM_QUEUED], queued);
@@ -170,55 +194,68 @@ static __always_inline void kdtl_pmu_count(struct kdtl_pmu_cpu *c, unsigned long
 }
 
 /* Does the entry at @head need more than to be stored? */
-static __always_inline bool kdtl_sink_is_slow(const struct kdtl_sink *sink, u64 head)
+static __always_inline bool kdtl_ring_is_slow(const struct kdtl_ring *at, u64 head)
 {
-	return (s64)(head + KDTL_ENTRY_SIZE - sink->stop_at) >= 0;
+	return (s64)(head + KDTL_ENTRY_SIZE - at->stop_at) >= 0;
 }
 
 /* The memory for the entry at @head. */
-static __always_inline void *kdtl_sink_slot(const struct kdtl_sink *sink, u64 head)
+static __always_inline void *kdtl_ring_slot(const struct kdtl_ring *at, u64 head)
 {
 	/*
 	 * [aux.O] Orders the store of the last head before this entry's bytes, which
 	 * replace older ones.  Pairs with S in kdtl_snapshot_try().
 	 */
 	smp_wmb();
-	return sink->base + (head & sink->pos_mask);
+	return at->base + (head & at->pos_mask);
 }
 
-static __always_inline void kdtl_sink_publish(struct kdtl_sink *sink, u64 head)
+static __always_inline void kdtl_ring_publish(struct kdtl_ring *at, u64 head)
 {
 	/*
 	 * [aux.B] Publishes the entry at @head.  Pairs with C, the load-acquire of head
 	 * in kdtl_area_peek() and in kdtl_snapshot_try().
 	 */
-	kdtl_u64_release(&sink->head, head + KDTL_ENTRY_SIZE);
+	kdtl_u64_release(&at->head, head + KDTL_ENTRY_SIZE);
 }
 
 /* Write an entry that has room. */
-static __always_inline void kdtl_sink_store(struct kdtl_sink *sink,
-					    const struct kdtl_entry *e)
+static __always_inline void kdtl_ring_store(struct kdtl_ring *at, const struct kdtl_entry *e)
 {
-	const u64 head = sink->head;
+	const u64 head = at->head;
 
-	memcpy(kdtl_sink_slot(sink, head), e, sizeof(*e));
-	kdtl_sink_publish(sink, head);
+	memcpy(kdtl_ring_slot(at, head), e, sizeof(*e));
+	kdtl_ring_publish(at, head);
 }
 
-/* Hand an entry that has been counted to those sinks, from @at on, that want its kind. */
-static __always_inline void kdtl_hand_out(struct kdtl_pmu_cpu *c, struct kdtl_sink **at,
-					  const struct kdtl_entry *e,
-					  enum kdtl_kind kind)
+/*
+ * Hand an entry that has been counted to those sinks that want its kind: the ones at
+ * @place and beyond, and those that have no place.
+ */
+static __always_inline void kdtl_hand_out(struct kdtl_pmu_cpu *c, unsigned int place,
+					  const struct kdtl_entry *e, enum kdtl_kind kind)
 {
+	unsigned int wanted = c->wanted[kind] >> place;
+	struct kdtl_ring *at = &c->near[place];
 	struct kdtl_sink *sink;
 
-	for (; (sink = *at); at = kdtl_sinks_next(c, at)) {
-		if (unlikely(!sink->wants[kind]))
+	for (; wanted; wanted >>= 1, at++) {
+		if (!(wanted & 1))
 			continue;
-		if (unlikely(kdtl_sink_is_slow(sink, sink->head)))
+		if (unlikely(kdtl_ring_is_slow(at, at->head))) {
+			sink = c->sinks[at - c->near];
+			sink->ops->slow(sink, e);
+		} else {
+			kdtl_ring_store(at, e);
+		}
+	}
+	for (sink = c->far; unlikely(sink); sink = sink->next) {
+		if (!kdtl_sink_wants(sink, kind))
+			continue;
+		if (kdtl_ring_is_slow(sink->at, sink->at->head))
 			sink->ops->slow(sink, e);
 		else
-			kdtl_sink_store(sink, e);
+			kdtl_ring_store(sink->at, e);
 	}
 }
 
@@ -229,18 +266,18 @@ static __always_inline void kdtl_fan_out(struct kdtl_pmu_cpu *c,
 {
 	kdtl_pmu_count(c, kind, kdtl_entry_queued(e), kdtl_entry_ready(e),
 		       kdtl_entry_slept(e));
-	kdtl_hand_out(c, c->sinks, e, kind);
+	kdtl_hand_out(c, 0, e, kind);
 }
 
 /* Need all sinks no more than to store @nr entries of any kind in @mask? */
 static inline bool kdtl_sinks_take(struct kdtl_pmu_cpu *c, u32 mask, unsigned int nr)
 {
 	const u64 last = (nr - 1) * KDTL_ENTRY_SIZE;
-	struct kdtl_sink **at, *sink;
+	struct kdtl_sink *sink;
 
-	kdtl_for_each_sink(sink, at, c) {
-		if (!sink->batches || kdtl_sink_is_slow(sink, sink->head + last) ||
-		    mask & ~kdtl_sink_mask(sink))
+	kdtl_for_each_sink(sink, c) {
+		if (!sink->batches || kdtl_ring_is_slow(sink->at, sink->at->head + last) ||
+		    mask & ~sink->kinds)
 			return false;
 	}
 	return true;
@@ -251,13 +288,13 @@ static inline void kdtl_sinks_store(struct kdtl_pmu_cpu *c, const struct kdtl_en
 				    unsigned int nr)
 {
 	const u64 last = (nr - 1) * KDTL_ENTRY_SIZE;
-	struct kdtl_sink **at, *sink;
+	struct kdtl_sink *sink;
 	u64 head;
 
-	kdtl_for_each_sink(sink, at, c) {
-		head = sink->head;
-		memcpy(kdtl_sink_slot(sink, head), e, last + KDTL_ENTRY_SIZE);
-		kdtl_sink_publish(sink, head + last);
+	kdtl_for_each_sink(sink, c) {
+		head = sink->at->head;
+		memcpy(kdtl_ring_slot(sink->at, head), e, last + KDTL_ENTRY_SIZE);
+		kdtl_ring_publish(sink->at, head + last);
 	}
 }
 
@@ -286,6 +323,10 @@ static __always_inline struct kdtl_pmu_cpu *kdtl_pmu_here(struct kdtl_pmu *p)
 {
 	return this_cpu_ptr(p->cpu);
 }
+
+void kdtl_sink_init(struct kdtl_sink *sink, struct kdtl_pmu_cpu *c);
+void kdtl_sink_exit(struct kdtl_sink *sink);
+void kdtl_sink_set_mask(struct kdtl_sink *sink, u32 mask);
 
 int kdtl_fanout_update(struct kdtl_pmu *p);
 int kdtl_fanout_link(struct kdtl_pmu *p, struct kdtl_sink *sink);

@@ -28,7 +28,7 @@
 
 /**
  * struct kdtl_perf_sink - the sink of a perf user's event
- * @sink: writes to @stage; head and stop_at start at 0 after every flush
+ * @sink: writes to @stage; its head and stop_at start at 0 after every flush
  * @event: the perf event
  * @pmu: the source
  * @timer: bounds the time that entries stay in @stage
@@ -84,12 +84,12 @@ static void kdtl_perf_flush(struct kdtl_perf_sink *u)
 {
 	struct perf_output_handle handle;
 	struct kdtl_perf_area *ua;
-	unsigned long staged = u->sink.head, done = 0, room;
+	unsigned long staged = u->sink.at->head, done = 0, room;
 
 	if (!staged && !u->gap)
 		return;
-	u->sink.head = 0;
-	u->sink.stop_at = 0;
+	u->sink.at->head = 0;
+	u->sink.at->stop_at = 0;
 
 	ua = perf_aux_output_begin(&handle, u->event);
 	if (!ua) {
@@ -145,10 +145,10 @@ static void kdtl_perf_slow(struct kdtl_sink *sink, const struct kdtl_entry *e)
 {
 	struct kdtl_perf_sink *u = container_of(sink, struct kdtl_perf_sink, sink);
 
-	if (sink->head)
+	if (sink->at->head)
 		kdtl_perf_flush(u);
-	kdtl_sink_store(sink, e);
-	sink->stop_at = sizeof(u->stage) + 1;
+	kdtl_ring_store(sink->at, e);
+	sink->at->stop_at = sizeof(u->stage) + 1;
 	kdtl_perf_arm(u);
 }
 
@@ -163,13 +163,13 @@ static void kdtl_perf_lost(struct kdtl_sink *sink, u64 nr)
 /* All entries so far of the kinds that the event wants. */
 static u64 kdtl_perf_entries(const struct kdtl_perf_sink *u)
 {
-	const struct kdtl_pmu_cpu *c = per_cpu_ptr(u->pmu->cpu, u->event->cpu);
+	struct kdtl_pmu_cpu *c = per_cpu_ptr(u->pmu->cpu, u->event->cpu);
 	unsigned int kind;
 	u64 sum = 0;
 
 	for (kind = 0; kind < KDTL_NR_KINDS; kind++) {
-		if (u->sink.wants[kind])
-			sum += kdtl_u64_read(&c->tally[kind].sum[KDTL_SUM_ENTRIES]);
+		if (kdtl_sink_wants(&u->sink, kind))
+			sum += kdtl_u64_read(&kdtl_pmu_tally(c, kind)->sum[KDTL_SUM_ENTRIES]);
 	}
 	return sum;
 }
@@ -232,6 +232,7 @@ static void kdtl_perf_destroy(struct perf_event *event)
 
 	hrtimer_cancel(&u->timer);
 	kdtl_source_detach(u->pmu);
+	kdtl_sink_exit(&u->sink);
 	kfree(u);
 }
 
@@ -254,9 +255,10 @@ int kdtl_perf_init(struct kdtl_pmu *p, struct perf_event *event)
 
 	u->event = event;
 	u->pmu = p;
+	kdtl_sink_init(&u->sink, per_cpu_ptr(p->cpu, event->cpu));
 	u->sink.ops = &kdtl_perf_ops;
-	u->sink.base = u->stage;
-	u->sink.pos_mask = U64_MAX;
+	u->sink.at->base = u->stage;
+	u->sink.at->pos_mask = U64_MAX;
 	u->sink.batches = true;
 	kdtl_sink_set_mask(&u->sink, event->attr.config);
 	hrtimer_setup(&u->timer, kdtl_perf_timer, CLOCK_MONOTONIC,
@@ -264,6 +266,7 @@ int kdtl_perf_init(struct kdtl_pmu *p, struct perf_event *event)
 
 	err = kdtl_source_attach(p);
 	if (err) {
+		kdtl_sink_exit(&u->sink);
 		kfree(u);
 		return err;
 	}

@@ -94,7 +94,7 @@ static bool kdtl_raw_joined(const struct kdtl_aux *aux)
 
 static bool kdtl_raw_unread(const struct kdtl_aux *aux)
 {
-	return aux->tail != aux->sink.head;
+	return aux->tail != aux->sink.at->head;
 }
 
 /* Let an area begin at @pos.  Under kdtl_raw_cpu::lock, as all of this part. */
@@ -104,7 +104,7 @@ static void kdtl_raw_place(struct kdtl_aux *aux, u64 pos)
 	aux->next_wake = pos + aux->watermark;
 	kdtl_u64_set(&aux->start, pos);
 	kdtl_u64_set(&aux->shown, pos);
-	kdtl_u64_set(&aux->sink.head, pos);
+	kdtl_u64_set(&aux->sink.at->head, pos);
 	/* [aux.D] pairs with T, which reads tail and then head without the lock. */
 	kdtl_u64_release(&aux->tail, pos);
 }
@@ -121,9 +121,9 @@ static void kdtl_raw_turn(struct kdtl_aux *aux)
 	aux->map = rc->map;
 	aux->area.base = rc->map->area.base;
 	aux->area.size = rc->map->area.size;
-	aux->sink.pos_mask = aux->area.size - 1;
+	aux->sink.at->pos_mask = aux->area.size - 1;
 	kdtl_raw_place(aux, aux->raw_from);
-	kdtl_u64_set(&aux->sink.head, aux->raw_end);
+	kdtl_u64_set(&aux->sink.at->head, aux->raw_end);
 	kdtl_raw_map_put_later(rc->raw, old);
 	/* There may be enough already. */
 	if (kdtl_raw_unread(aux))
@@ -157,7 +157,7 @@ static void kdtl_raw_harvest(struct kdtl_raw_cpu *rc)
 		aux->flags |= flags;
 		aux->raw_end = rc->head;
 		if (aux->map == rc->map)
-			kdtl_u64_set(&aux->sink.head, rc->head);
+			kdtl_u64_set(&aux->sink.at->head, rc->head);
 	}
 }
 
@@ -183,7 +183,7 @@ static void kdtl_raw_report(struct kdtl_aux *aux, bool settled)
 {
 	/* In overwrite mode nothing is read in turn. */
 	if (aux->overwrite)
-		aux->announced = aux->sink.head;
+		aux->announced = aux->sink.at->head;
 	kdtl_aux_report(aux, settled);
 }
 
@@ -236,7 +236,7 @@ void kdtl_raw_wake(struct irq_work *work)
 	raw_spin_lock(&rc->lock);
 	kdtl_raw_harvest(rc);
 	kdtl_u64_add(&sc->wakeups, 1);
-	aux->next_wake = aux->sink.head + aux->watermark;
+	aux->next_wake = aux->sink.at->head + aux->watermark;
 	kdtl_raw_report(aux, false);
 	raw_spin_unlock(&rc->lock);
 	kdtl_session_wake_for(aux);
@@ -396,7 +396,7 @@ void kdtl_raw_leave(struct kdtl_aux *aux)
 		list_del_init(&aux->raw_node);
 		last = list_empty(&rc->readers);
 		if (!last && aux->map == rc->map)
-			kdtl_raw_place(aux, aux->sink.head);
+			kdtl_raw_place(aux, aux->sink.at->head);
 		kdtl_raw_release(rc);
 		raw_spin_unlock_irq(&rc->lock);
 		if (last)
@@ -418,7 +418,7 @@ static void kdtl_raw_leave_all(struct kdtl_raw_cpu *rc)
 	raw_spin_lock_irq(&rc->lock);
 	list_for_each_entry_safe(aux, next, &rc->readers, raw_node) {
 		kdtl_raw_report(aux, true);
-		kdtl_session_due(aux, aux->sink.head);
+		kdtl_session_due(aux, aux->sink.at->head);
 		list_del_init(&aux->raw_node);
 		WRITE_ONCE(aux->event, NULL);
 	}
@@ -526,7 +526,7 @@ void kdtl_raw_settle(struct kdtl_aux *aux)
 	raw_spin_lock_irq(&rc->lock);
 	kdtl_raw_report(aux, true);
 	raw_spin_unlock_irq(&rc->lock);
-	kdtl_session_due(aux, aux->sink.head);
+	kdtl_session_due(aux, aux->sink.at->head);
 }
 
 /**
@@ -642,9 +642,9 @@ ssize_t kdtl_raw_peek(struct kdtl_aux *aux, const void **span)
 	raw_spin_lock_irqsave(&rc->lock, flags);
 	kdtl_raw_harvest(rc);
 	kdtl_raw_turn(aux);
-	*span = aux->area.base + (aux->tail & aux->sink.pos_mask);
-	len = aux->sink.head - aux->tail;
-	kdtl_u64_set(&aux->shown, aux->sink.head);
+	*span = aux->area.base + (aux->tail & aux->sink.at->pos_mask);
+	len = aux->sink.at->head - aux->tail;
+	kdtl_u64_set(&aux->shown, aux->sink.at->head);
 	raw_spin_unlock_irqrestore(&rc->lock, flags);
 	return len;
 }
@@ -700,14 +700,14 @@ ssize_t kdtl_raw_snapshot(struct kdtl_aux *aux, void *buf, size_t len)
 		return 0;
 	if (READ_ONCE(aux->raw->on) && map == READ_ONCE(aux->raw->map))
 		return -EBUSY;
-	head = aux->sink.head;
-	at = head & aux->sink.pos_mask;
+	head = aux->sink.at->head;
+	at = head & aux->sink.at->pos_mask;
 	have = head - aux->start;
 	if (have > at || memchr_inv(map->area.base + at, 0, map->area.size - at))
 		have = map->area.size;
 	else
 		have = at;
 	len = min_t(u64, len, have);
-	memcpy(buf, map->area.base + ((head - len) & aux->sink.pos_mask), len);
+	memcpy(buf, map->area.base + ((head - len) & aux->sink.at->pos_mask), len);
 	return len;
 }

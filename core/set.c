@@ -400,7 +400,7 @@ enum hrtimer_restart kdtl_period_timer(struct hrtimer *timer)
 	/* On another CPU, this area must not be touched. */
 	if (smp_processor_id() != aux->cpu || !aux->sink.linked)
 		return HRTIMER_NORESTART;
-	if (aux->sink.head != aux->announced)
+	if (aux->sink.at->head != aux->announced)
 		kdtl_aux_wake(&aux->wake);
 	kdtl_aux_set_stop(aux);
 	return HRTIMER_NORESTART;

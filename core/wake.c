@@ -149,7 +149,7 @@ bool kdtl_session_readable(struct kdtl_session *s)
 	hlist_for_each_entry_safe(aux, next, &s->due, due) {
 		/* [aux.T] Read tail, then head, so that this head is not before this tail. */
 		tail = kdtl_u64_acquire(&aux->tail);
-		found = kdtl_u64_read(&aux->sink.head) - tail >= enough;
+		found = kdtl_u64_read(&aux->sink.at->head) - tail >= enough;
 		if (found)
 			break;
 		if ((s64)(aux->due_to - tail) <= 0)

@@ -38,14 +38,14 @@ u64 kdtl_aux_room(struct kdtl_aux *aux)
 
 	/* [aux.A] pairs with D in kdtl_area_consume(): the bytes before tail are read. */
 	tail = kdtl_u64_acquire(&aux->tail);
-	if (kdtl_gaps_full(&aux->gaps, tail, aux->sink.head))
+	if (kdtl_gaps_full(&aux->gaps, tail, aux->sink.at->head))
 		return 0;
-	return aux->area.size - (aux->sink.head - tail);
+	return aux->area.size - (aux->sink.at->head - tail);
 }
 
 static noinline u64 kdtl_aux_look(struct kdtl_aux *aux)
 {
-	aux->room_to = aux->sink.head + kdtl_aux_room(aux);
+	aux->room_to = aux->sink.at->head + kdtl_aux_room(aux);
 	return aux->room_to;
 }
 
@@ -55,7 +55,7 @@ static noinline u64 kdtl_aux_look(struct kdtl_aux *aux)
  */
 static bool kdtl_aux_fits(struct kdtl_aux *aux, u64 size)
 {
-	const u64 end = aux->sink.head + size;
+	const u64 end = aux->sink.at->head + size;
 
 	return likely((s64)(aux->room_to - end) >= 0) ||
 	       (s64)(kdtl_aux_look(aux) - end) >= 0;
@@ -79,14 +79,14 @@ void kdtl_aux_set_stop(struct kdtl_aux *aux)
 	 */
 	if (aux->set->watched || aux->min_wait ||
 	    (aux->sink.period && !hrtimer_is_queued(&aux->period_timer)))
-		stop_at = aux->sink.head;
-	aux->sink.stop_at = stop_at;
+		stop_at = aux->sink.at->head;
+	aux->sink.at->stop_at = stop_at;
 }
 
 /* Wake the reader once per watermark that was crossed since it was woken last. */
 static __always_inline void kdtl_aux_check_wake(struct kdtl_aux *aux)
 {
-	const u64 past = aux->sink.head - aux->next_wake;
+	const u64 past = aux->sink.at->head - aux->next_wake;
 	u64 rest = past;
 
 	if (aux->overwrite || (s64)past < 0)
@@ -94,7 +94,7 @@ static __always_inline void kdtl_aux_check_wake(struct kdtl_aux *aux)
 	if (unlikely(past >= aux->watermark))
 		div64_u64_rem(past, aux->watermark, &rest);
 	aux->next_wake += past - rest + aux->watermark;
-	trace_kdtl_watermark(aux, aux->sink.head);
+	trace_kdtl_watermark(aux, aux->sink.at->head);
 	irq_work_queue(&aux->wake);
 }
 
@@ -141,7 +141,7 @@ static noinline void kdtl_aux_report_lost(struct kdtl_aux *aux)
  */
 void kdtl_aux_report(struct kdtl_aux *aux, bool settled)
 {
-	const u64 head = aux->sink.head;
+	const u64 head = aux->sink.at->head;
 
 	if (head != aux->announced || aux->flags) {
 		if (kdtl_msgq_posts(&aux->session->msgs, KDTL_MSG_AUX))
@@ -168,17 +168,17 @@ void kdtl_aux_report(struct kdtl_aux *aux, bool settled)
 void kdtl_aux_lost(struct kdtl_aux *aux, u64 nr, u64 flag)
 {
 	/* A message has room for one gap, so post an earlier one that is still due. */
-	if (!aux->lost_run && aux->lost != aux->lost_reported && aux->sink.head != aux->gap)
+	if (!aux->lost_run && aux->lost != aux->lost_reported && aux->sink.at->head != aux->gap)
 		kdtl_aux_report(aux, false);
 	if (!aux->overwrite)
-		kdtl_gaps_add(&aux->gaps, kdtl_u64_read(&aux->tail), aux->sink.head, nr);
+		kdtl_gaps_add(&aux->gaps, kdtl_u64_read(&aux->tail), aux->sink.at->head, nr);
 	kdtl_u64_set(&aux->lost, aux->lost + nr);
 	kdtl_u64_add(&aux->counts->lost, nr);
 	if (aux->lost == aux->lost_reported + nr)
-		aux->gap = aux->sink.head;
+		aux->gap = aux->sink.at->head;
 	aux->flags |= flag;
 	/* The next entry may have to be lost too, see core/gaps.c. */
-	aux->room_to = aux->sink.head;
+	aux->room_to = aux->sink.at->head;
 	if (!aux->lost_run) {
 		trace_kdtl_lost(aux, nr, false);
 		irq_work_queue(&aux->wake);
@@ -213,7 +213,7 @@ void kdtl_aux_lost_end(struct kdtl_aux *aux)
  */
 void kdtl_aux_period_start(struct kdtl_aux *aux)
 {
-	if (!aux->sink.period || aux->sink.head == aux->announced ||
+	if (!aux->sink.period || aux->sink.at->head == aux->announced ||
 	    irq_work_is_pending(&aux->wake) || hrtimer_is_queued(&aux->period_timer))
 		return;
 	hrtimer_start(&aux->period_timer, ns_to_ktime(aux->sink.period),
@@ -242,7 +242,7 @@ void kdtl_aux_write(struct kdtl_aux *aux, const struct kdtl_entry *e)
 	if (WARN_ON_ONCE(aux->open) || !kdtl_aux_fits(aux, sizeof(*e))) {
 		kdtl_aux_lost(aux, 1, PERF_AUX_FLAG_TRUNCATED);
 	} else {
-		kdtl_sink_store(&aux->sink, e);
+		kdtl_ring_store(aux->sink.at, e);
 		kdtl_aux_written(aux);
 	}
 	kdtl_aux_set_stop(aux);
@@ -258,7 +258,7 @@ void kdtl_aux_write(struct kdtl_aux *aux, const struct kdtl_entry *e)
 void kdtl_aux_advance(struct kdtl_aux *aux, u64 size)
 {
 	/* [aux.B] pairs with C in kdtl_area_peek(): publishes the data. */
-	kdtl_u64_release(&aux->sink.head, aux->sink.head + size);
+	kdtl_u64_release(&aux->sink.at->head, aux->sink.at->head + size);
 	if (size)
 		kdtl_aux_written(aux);
 	kdtl_aux_set_stop(aux);
@@ -304,5 +304,5 @@ void kdtl_aux_settle(struct kdtl_aux *aux)
 	irq_work_sync(&aux->wake);	/* [wake.S] */
 	kdtl_aux_report(aux, true);
 	/* No more comes for now, so the rest is worth reading, however little it is. */
-	kdtl_session_due(aux, aux->sink.head);
+	kdtl_session_due(aux, aux->sink.at->head);
 }

@@ -47,11 +47,13 @@
 struct kdtl_departure;
 
 /**
- * struct kdtl_sched_cpu - what a dispatch needs of its CPU, in one cache line
+ * struct kdtl_sched_cpu - what a dispatch needs of its CPU
  * @clock: see sched-clock.h
  * @held_seen: when any group was last seen to be throttled, see sched-throttle.h
  * @departures: the table of departures
- * @fan: the sinks; the two usual kinds of @fan.tally have a line of their own
+ * @fan: the sinks
+ *
+ * A dispatch of a task that had slept needs two cache lines of it, if there is one session.
  */
 struct kdtl_sched_cpu {
 	struct kdtl_clock	clock;
@@ -61,8 +63,10 @@ struct kdtl_sched_cpu {
 };
 
 #ifdef CONFIG_X86_64
-static_assert(offsetofend(struct kdtl_sched_cpu, fan.sinks[1]) == L1_CACHE_BYTES);
-static_assert(offsetof(struct kdtl_sched_cpu, fan.tally) == 2 * L1_CACHE_BYTES);
+static_assert(offsetofend(struct kdtl_sched_cpu, fan.far) == L1_CACHE_BYTES);
+static_assert(offsetof(struct kdtl_sched_cpu, fan.tally[KDTL_NR_KINDS - 1]) %
+	      L1_CACHE_BYTES == 0);
+static_assert(offsetofend(struct kdtl_sched_cpu, fan.near[0]) % L1_CACHE_BYTES == 0);
 #endif
 
 static DEFINE_PER_CPU_ALIGNED(struct kdtl_sched_cpu, kdtl_sched_cpu);
@@ -228,15 +232,15 @@ static __always_inline void kdtl_fill(void *to, const struct task_struct *next,
 	memcpy(&e[4], next->comm, TASK_COMM_LEN);
 }
 
-/* The sink at @at needs more than a plain store: serve it and those after it. */
-static noinline void kdtl_sched_slow(struct kdtl_sink **at, unsigned long kind,
+/* The sink at @place needs more than a plain store: serve it and those after it. */
+static noinline void kdtl_sched_slow(unsigned int place, unsigned long kind,
 				     const struct task_struct *next,
 				     __be64 w0, __be64 w1, __be64 w2, __be64 w3)
 {
 	struct kdtl_entry e;
 
 	kdtl_fill(&e, next, w0, w1, w2, w3);
-	kdtl_hand_out(this_cpu_ptr(&kdtl_sched_cpu.fan), at, &e, kind);
+	kdtl_hand_out(this_cpu_ptr(&kdtl_sched_cpu.fan), place, &e, kind);
 }
 
 /*
@@ -255,7 +259,7 @@ static noinline void kdtl_sched_rare(unsigned long kind,
 	kdtl_pmu_count(c, kind, queued, ready, slept);
 	kdtl_fill(&e, next, cpu_to_be64(reasons << 32 | q), cpu_to_be64(r << 32 | s),
 		  cpu_to_be64(now), cpu_to_be64(pids));
-	kdtl_hand_out(c, c->sinks, &e, kind);
+	kdtl_hand_out(c, 0, &e, kind);
 }
 
 static __always_inline u64 kdtl_reasons(unsigned long kind, unsigned long prev_kind)
@@ -341,7 +345,8 @@ static __always_inline bool kdtl_sched_log(const bool full, struct kdtl_sched_cp
 					   unsigned long kind, unsigned long prev_kind,
 					   s64 queued, s64 ready, s64 slept, u64 now, u64 pids)
 {
-	struct kdtl_sink **at, *sink;
+	unsigned int wanted = c->fan.wanted[kind];
+	struct kdtl_ring *at;
 	__be64 w0, w1, w2, w3;
 	u64 reasons, head;
 
@@ -368,19 +373,23 @@ static __always_inline bool kdtl_sched_log(const bool full, struct kdtl_sched_cp
 	w2 = cpu_to_be64(now);
 	w3 = cpu_to_be64(pids);
 
-	for (at = c->fan.sinks; (sink = *at); at++) {
-		if (unlikely(!sink->wants[kind]))
+	/*
+	 * From place to place, rather than from bit to bit: then the CPU need not know the
+	 * bits to fetch the rings.
+	 */
+	for (at = c->fan.near; wanted; wanted >>= 1, at++) {
+		if (!(wanted & 1))
 			continue;
-		head = sink->head;
-		if (unlikely(kdtl_sink_is_slow(sink, head))) {
-			kdtl_sched_slow(at, kind, next, w0, w1, w2, w3);
+		head = at->head;
+		if (unlikely(kdtl_ring_is_slow(at, head))) {
+			kdtl_sched_slow(at - c->fan.near, kind, next, w0, w1, w2, w3);
 			return true;
 		}
-		kdtl_fill(kdtl_sink_slot(sink, head), next, w0, w1, w2, w3);
-		kdtl_sink_publish(sink, head);
+		kdtl_fill(kdtl_ring_slot(at, head), next, w0, w1, w2, w3);
+		kdtl_ring_publish(at, head);
 	}
-	if (unlikely(c->fan.crowded))
-		kdtl_sched_slow(&c->fan.far, kind, next, w0, w1, w2, w3);
+	if (unlikely(c->fan.far))
+		kdtl_sched_slow(KDTL_NEAR_SINKS, kind, next, w0, w1, w2, w3);
 	return true;
 }
 

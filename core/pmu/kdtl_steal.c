@@ -147,7 +147,7 @@ static void kdtl_steal_hand_out(const struct kdtl_steal_seen *now, u64 passed, u
 
 	/* The entry holds 4.29 s at most, the counts get all of it. */
 	kdtl_pmu_count(here, KDTL_KIND_UNKNOWN, stolen, 0, 0);
-	kdtl_hand_out(here, here->sinks, &e, KDTL_KIND_UNKNOWN);
+	kdtl_hand_out(here, 0, &e, KDTL_KIND_UNKNOWN);
 }
 
 /* The mark has changed. */

@@ -52,7 +52,7 @@ static atomic_t caught;
 static void inside_watermark(void *data, const struct kdtl_aux *aux, u64 head)
 {
 	const struct kdtl_entry *e = aux->area.base +
-		((head - sizeof(*e)) & aux->sink.pos_mask);
+		((head - sizeof(*e)) & aux->sink.at->pos_mask);
 	const pid_t pid = READ_ONCE(bug_after);
 
 	if (aux->session != session)

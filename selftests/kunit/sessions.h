@@ -6,7 +6,8 @@
 #include "../fake/load.h"
 #include "kapi.h"
 
-#define MANY_NR		8
+/* More than have a place in kdtl_pmu_cpu::near. */
+#define MANY_NR		18
 #define MANY_PERIOD	NSEC_PER_MSEC
 #define MANY_BURST	16
 #define MANY_PAGES	16

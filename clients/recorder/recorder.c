@@ -52,11 +52,12 @@ static atomic_t live_busy;
 /* local_clock() at the last oops' table; 0: none. */
 static u64 oops_at;
 
-static int recorder_print_live(const struct kdtl_alarm *about)
+/* @task: the caller may sleep. */
+static int recorder_print_live(const struct kdtl_alarm *about, bool task)
 {
 	if (atomic_cmpxchg_acquire(&live_busy, 0, 1))
 		return -EBUSY;
-	table_print(&live_table, session, READ_ONCE(ms), about);
+	table_print(&live_table, session, READ_ONCE(ms), about, task);
 	atomic_set_release(&live_busy, 0);
 	return 0;
 }
@@ -68,7 +69,7 @@ static int recorder_die(struct notifier_block *nb, unsigned long val, void *data
 {
 	const struct kdtl_alarm oops = { .what = "oops", .cpu = raw_smp_processor_id() };
 
-	if (val == DIE_OOPS && !recorder_print_live(&oops))
+	if (val == DIE_OOPS && !recorder_print_live(&oops, false))
 		WRITE_ONCE(oops_at, local_clock());
 	return NOTIFY_DONE;
 }
@@ -87,13 +88,13 @@ static int recorder_panic(struct notifier_block *nb, unsigned long val, void *da
 	if (oops && local_clock() - oops < NSEC_PER_SEC)
 		pr_emerg("see the table of the oops above\n");
 	else
-		table_print(&panic_table, session, READ_ONCE(ms), &panic);
+		table_print(&panic_table, session, READ_ONCE(ms), &panic, false);
 	return NOTIFY_DONE;
 }
 
 static int recorder_alarm(struct notifier_block *nb, unsigned long val, void *data)
 {
-	recorder_print_live(data);
+	recorder_print_live(data, true);
 	return NOTIFY_DONE;
 }
 
@@ -110,7 +111,7 @@ static int trigger_set(void *unused, u64 val)
 {
 	const struct kdtl_alarm asked = { .what = "asked for", .cpu = -1 };
 
-	return recorder_print_live(&asked);
+	return recorder_print_live(&asked, true);
 }
 DEFINE_DEBUGFS_ATTRIBUTE(trigger_fops, NULL, trigger_set, "%llu\n");
 

@@ -4,10 +4,12 @@
  *
  * Safe when the kernel is dying: no lock, no allocation, no waiting.  All entries
  * are copied first, so that the table shows one moment.  Rows are then chosen
- * backwards in time, from each CPU's newest entry, and printed forwards.
+ * backwards in time, from each CPU's newest entry, and printed forwards.  A task leaves the
+ * CPU to others between rows, if the console is slow.
  */
 #define pr_fmt(fmt) "kdtl_recorder: " fmt
 
+#include <linux/delay.h>
 #include <linux/mm.h>
 #include <linux/printk.h>
 #include <linux/sched/clock.h>
@@ -170,6 +172,10 @@ static unsigned int table_choose(struct table *t, unsigned int found, int cpu, u
 }
 
 /* ------------------------------------------------------------------ rows */
+
+/* A row that takes longer has a slow console; the longest rest after it. */
+#define TABLE_SLOW_US	USEC_PER_MSEC
+#define TABLE_REST_US	(100 * USEC_PER_MSEC)
 
 #define TABLE_WHO	80
 #define TABLE_WHEN	24
@@ -371,22 +377,35 @@ static void table_title(const struct table *t, const char *why, u64 span, unsign
 		frac / (u32)NSEC_PER_USEC);
 }
 
+/*
+ * To print a row to a serial console takes 10 ms, so a table takes a second.  The printing
+ * thread may be a real-time one, such as the watch's, and others would wait for all of that.
+ */
+static void table_rest(u64 since)
+{
+	const u64 us = div_u64(local_clock() - since, NSEC_PER_USEC);
+
+	if (us >= TABLE_SLOW_US)
+		fsleep(min_t(u64, us, TABLE_REST_US));
+}
+
 /**
  * table_print() - print the newest dispatches of all CPUs, oldest first
  * @t: the table; the caller is its only user
  * @s: an overwrite session
  * @ms: how far to go back from now, or from the time of @about
  * @about: why the table is printed; its CPU and time come first
+ * @rests: the caller may sleep: after a row that took long, others get the CPU for as long
  *
- * Context: any, including NMI and a panic that has stopped the other CPUs.
+ * Context: any, including NMI and a panic that has stopped the other CPUs, unless @rests.
  */
 void table_print(struct table *t, struct kdtl_session *s, unsigned int ms,
-		 const struct kdtl_alarm *about)
+		 const struct kdtl_alarm *about, bool rests)
 {
 	const u64 margin = (u64)ms * NSEC_PER_MSEC;
 	unsigned int found, rows;
 	struct table_cpu *c;
-	u64 total, from, to;
+	u64 total, from, to, begun;
 
 	if (kdtl_aux_info(s, -1, &t->info))
 		return;
@@ -405,8 +424,11 @@ void table_print(struct table *t, struct kdtl_session *s, unsigned int ms,
 	else
 		pr_warn("when (UTC)      CPU   waited preempted by             dispatched by\n");
 	while ((c = table_oldest(t))) {
+		begun = local_clock();
 		table_row(t, c, t->info.tasks);
 		c->from++;
+		if (rests)
+			table_rest(begun);
 	}
 	pr_warn("%s: end of table\n", about->what);
 }

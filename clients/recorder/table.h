@@ -52,6 +52,6 @@ struct table {
 int table_alloc(struct table *t, unsigned int lines, unsigned int pages, bool idle);
 void table_free(struct table *t);
 void table_print(struct table *t, struct kdtl_session *s, unsigned int ms,
-		 const struct kdtl_alarm *about);
+		 const struct kdtl_alarm *about, bool rests);
 
 #endif /* _KDTL_RECORDER_TABLE_H */

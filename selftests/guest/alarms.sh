@@ -296,6 +296,30 @@ idle_is_known()
 	within "$(number ' idle ')" "$own" "$waited"
 }
 
+# On a slow console, between two rows of a table the CPU is for others. The real-time thread of
+# the watch would keep it from them.
+# shellcheck disable=SC2016,SC2046 # the shell that prints it; two numbers
+rests_between_rows()
+{
+	ms=/sys/module/kdtl_recorder/parameters/ms
+	level=$(cut -f 1 /proc/sys/kernel/printk)
+	# Its alarms have tables, too, and there is one at a time.
+	unload kdtl_watch && load kdtl_slow_console || return
+	dmesg -c >/dev/null
+	dmesg -n 8
+	echo 60000 >$ms
+	set -- $(sh -c 'rests() { sed -n "s/^voluntary_ctxt_switches:[^0-9]*//p" /proc/$$/status; }
+		rests
+		echo 1 >/sys/kernel/debug/kdtl_recorder/trigger
+		rests')
+	echo 50 >$ms
+	dmesg -n "$level"
+	unload kdtl_slow_console
+	rows=$(dmesg | sed -n 's/.*kdtl_recorder: asked for: .* CPUs, \([0-9]*\) of .*/\1/p')
+	note "$rows rows, $(($2 - $1)) rests"
+	[ "$rows" -ge 50 ] && [ $(($2 - $1)) -ge $((rows / 2)) ]
+}
+
 [ -x "$dir/alarms_test" ] || skip_all "no alarms_test: make -C selftests"
 [ -e /sys/devices/system/cpu/cpu1 ] || skip_all "needs two CPUs"
 grep -q '^cpu\>' /proc/cgroups || skip_all "no cgroups with the controller cpu"
@@ -305,7 +329,7 @@ need kdtl kdtl_sched kdtl_fake_pmu kdtl_fake_drive
 # No process of the test is on CPU 1.
 taskset -p 1 $$ >/dev/null
 
-plan 16
+plan 17
 dmesg -c >/dev/null
 load kdtl_recorder pmu=kdtl_fake || bail_out "kdtl_recorder does not load"
 ok "the watch loads" load kdtl_watch pmu=kdtl_fake threshold_ms=500 pause_s=600
@@ -339,5 +363,10 @@ ok "a threshold by priority" by_priority
 ok "nice 19: only if asked" idle_if_asked
 ok "a quota is told apart" quota_is_told_apart
 ok "an idle CPU that is kept from its task" idle_is_known
+if [ -e /sys/kernel/realtime ]; then
+	skip "on a slow console it leaves the CPU to others" "consoles have threads"
+else
+	ok "on a slow console it leaves the CPU to others" rests_between_rows
+fi
 echo "$rt" >/proc/sys/kernel/sched_rt_runtime_us
 finish

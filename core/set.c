@@ -96,13 +96,19 @@ static void kdtl_set_enter(struct kdtl_aux *aux, struct kdtl_set *set)
 	sc->overflows = 0;
 }
 
-/* The fewest ticks that are not less than @ns. */
+/*
+ * The fewest ticks that are not less than @ns.  A time base may be more than four times as
+ * fast as ns, so a very long time would take more than 64 bits, and the division would
+ * trap on x86.  What it is shortened to is still longer than any wait of an entry.
+ */
 static u64 kdtl_ticks(const struct kdtl_pmu *p, u64 ns)
 {
 	u64 ticks;
 
 	if (p->tb_freq == NSEC_PER_SEC || ns == U64_MAX)
 		return ns;
+	if (p->tb_freq > NSEC_PER_SEC)
+		ns = min(ns, U64_MAX / 5);
 	ticks = mul_u64_u32_div(ns, (u32)p->tb_freq, NSEC_PER_SEC);
 	return ticks + (mul_u64_u32_div(ticks, NSEC_PER_SEC, (u32)p->tb_freq) < ns);
 }

@@ -269,48 +269,90 @@ static void filter_side_by_side(struct kunit *test)
 
 /* ------------------------------------------------ a time base that is not 1 GHz */
 
-static struct kdtl_pmu filter_pmu = {
-	.name		= "kdtl_fake_512",
-	.tb_freq	= 512000000,
+static struct kdtl_pmu filter_pmus[] = {
+	{ .name = "kdtl_fake_1",	.tb_freq = 1 },
+	{ .name = "kdtl_fake_512",	.tb_freq = 512000000 },
+	{ .name = "kdtl_fake_max",	.tb_freq = U32_MAX },
+};
+
+struct filter_out {
+	struct kdtl_pmu	*pmu;
+	u32		ticks;
+	u32		ready;
 };
 
 static void filter_output(void *arg)
 {
+	const struct filter_out *out = arg;
 	const struct kdtl_entry e = {
-		.enqueue_to_dispatch_time = cpu_to_be32(*(u32 *)arg),
+		.enqueue_to_dispatch_time = cpu_to_be32(out->ticks),
+		.ready_to_enqueue_time = cpu_to_be32(out->ready),
 	};
 
-	kdtl_pmu_output(&filter_pmu, &e, KDTL_KIND_CEDE);
+	kdtl_pmu_output(out->pmu, &e, KDTL_KIND_CEDE);
+}
+
+static void filter_ticks_of(struct kunit *test, struct kdtl_pmu *p, u64 min_wait, u32 ticks)
+{
+	const struct kdtl_session_attr attr = { .pmu = p->name, .min_wait = min_wait };
+	struct kdtl_session *s = kapi_started(test, &attr);
+	struct filter_out out = { .pmu = p };
+
+	if (!s)
+		return;
+	for (out.ticks = ticks - 1; out.ticks <= ticks; out.ticks++)
+		smp_call_function_single(0, filter_output, &out, 1);
+	KUNIT_EXPECT_EQ_MSG(test, filter_info(test, s).filtered, 1ULL, "%s: %llu", p->name,
+			    min_wait);
+	KUNIT_EXPECT_EQ_MSG(test, filter_info(test, s).unread, 1ULL, "%s: %llu", p->name,
+			    min_wait);
+	kapi_close(test);
+}
+
+/* No wait that an entry can say is so long, but one that it cannot say may be. */
+static void filter_ticks_never(struct kunit *test, struct kdtl_pmu *p)
+{
+	const struct kdtl_session_attr attr = { .pmu = p->name, .min_wait = U64_MAX - 1 };
+	struct filter_out out = { p, KDTL_TIME_MAX - 1, KDTL_TIME_MAX - 1 };
+	struct kdtl_session *s = kapi_started(test, &attr);
+
+	if (!s)
+		return;
+	smp_call_function_single(0, filter_output, &out, 1);
+	KUNIT_EXPECT_EQ_MSG(test, filter_info(test, s).filtered, 1ULL, "%s", p->name);
+	out.ready = KDTL_TIME_MAX;
+	smp_call_function_single(0, filter_output, &out, 1);
+	KUNIT_EXPECT_EQ_MSG(test, filter_info(test, s).unread, 1ULL, "%s", p->name);
+	kapi_close(test);
 }
 
 static void filter_ticks(struct kunit *test)
 {
 	static const struct {
-		u64	min_wait;	/* ns */
-		u32	ticks;		/* the fewest that are not less */
+		unsigned int	pmu;
+		u64		min_wait;	/* ns */
+		u32		ticks;		/* the fewest that are not less */
 	} cases[] = {
-		{ 1, 1 }, { 3, 2 }, { 1000, 512 }, { 1001, 513 },
-		{ NSEC_PER_SEC, 512000000 },
+		{ 0, 1, 1 }, { 0, NSEC_PER_SEC, 1 }, { 0, NSEC_PER_SEC + 1, 2 },
+		{ 0, 4000000000ULL * NSEC_PER_SEC, 4000000000U },
+		{ 1, 1, 1 }, { 1, 3, 2 }, { 1, 1000, 512 }, { 1, 1001, 513 },
+		{ 1, NSEC_PER_SEC, 512000000 },
+		{ 2, 1, 5 }, { 2, 10, 43 }, { 2, NSEC_PER_SEC - 1, U32_MAX - 4 },
 	};
-	struct kdtl_session_attr attr = { .pmu = "kdtl_fake_512" };
-	struct kdtl_session *s;
 	unsigned int i;
-	u32 ticks;
 
-	filter_pmu.pmu.module = THIS_MODULE;
-	KUNIT_ASSERT_EQ(test, kdtl_pmu_register(&filter_pmu), 0);
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		attr.min_wait = cases[i].min_wait;
-		s = kapi_started(test, &attr);
-		if (!s)
-			break;
-		for (ticks = cases[i].ticks - 1; ticks <= cases[i].ticks; ticks++)
-			smp_call_function_single(0, filter_output, &ticks, 1);
-		KUNIT_EXPECT_EQ_MSG(test, filter_info(test, s).filtered, 1ULL, "case %u", i);
-		KUNIT_EXPECT_EQ_MSG(test, filter_info(test, s).unread, 1ULL, "case %u", i);
-		kapi_close(test);
+	for (i = 0; i < ARRAY_SIZE(filter_pmus); i++) {
+		filter_pmus[i].pmu.module = THIS_MODULE;
+		KUNIT_ASSERT_EQ(test, kdtl_pmu_register(&filter_pmus[i]), 0);
 	}
-	kdtl_pmu_unregister(&filter_pmu);
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		filter_ticks_of(test, &filter_pmus[cases[i].pmu], cases[i].min_wait,
+				cases[i].ticks);
+	/* With the slowest one, the longest time is only some 2^34 ticks. */
+	for (i = 0; i < ARRAY_SIZE(filter_pmus); i++)
+		filter_ticks_never(test, &filter_pmus[i]);
+	for (i = 0; i < ARRAY_SIZE(filter_pmus); i++)
+		kdtl_pmu_unregister(&filter_pmus[i]);
 }
 
 /* ------------------------------------------------------------ without an area */

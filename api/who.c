@@ -8,6 +8,14 @@
  * (KDTL_MASK_IDLE).  Otherwise entries are missing, or the CPU was idle and no entry says
  * since when: then that time is not known.
  *
+ * There may be more tasks than rows.  Which of them have most is found as "filtered space
+ * saving" does: a task without a row adds to one common sum, @w->rest, and takes the place
+ * of the row with the least once that sum is as much.  A row counts from then on, but is
+ * compared with @before on top, the sum at that time, which may all have been the task's.
+ * The rows, with @before, and the rest add up to the time of all tasks, and the rest is
+ * never more than a row.  So what a task without a row had, or a row does not tell, is at
+ * most that time divided by the number of rows plus one.
+ *
  * In a guest a task has a virtual CPU, which the hypervisor may keep from it.  The entries
  * of kdtl_steal or kdtl_vpa say when, and that time belongs to nobody in the guest.
  */
@@ -29,6 +37,11 @@ static struct kdtl_ran *kdtl_who_row(struct kdtl_who *w, pid_t pid)
 	return NULL;
 }
 
+static u64 kdtl_who_rank(const struct kdtl_ran *row)
+{
+	return row->ticks + row->before;
+}
+
 /* The row with the least time, which makes room for a task that has more; or NULL. */
 static struct kdtl_ran *kdtl_who_least(struct kdtl_who *w)
 {
@@ -36,10 +49,28 @@ static struct kdtl_ran *kdtl_who_least(struct kdtl_who *w)
 	unsigned int i;
 
 	for (i = 0; i < w->nr; i++) {
-		if (!least || w->ran[i].ticks < least->ticks)
+		if (!least || kdtl_who_rank(&w->ran[i]) < kdtl_who_rank(least))
 			least = &w->ran[i];
 	}
 	return least;
+}
+
+/* The current task has no row, and there is none left: it takes another's, or gets NULL. */
+static struct kdtl_ran *kdtl_who_replace(struct kdtl_who *w, u64 ticks)
+{
+	struct kdtl_ran *row = kdtl_who_least(w);
+	u64 before = w->rest;
+
+	if (!row || before + ticks < kdtl_who_rank(row)) {
+		w->rest += ticks;
+		w->others += ticks;
+		return NULL;
+	}
+	w->rest = kdtl_who_rank(row);
+	w->others += row->ticks;
+	*row = w->task;
+	row->before = before;
+	return row;
 }
 
 /* The current task had the CPU for that long, within the span. */
@@ -54,13 +85,9 @@ static void kdtl_who_add(struct kdtl_who *w, u64 ticks)
 		row = &w->ran[w->nr++];
 		*row = w->task;
 	} else {
-		row = kdtl_who_least(w);
-		if (!row || row->ticks >= ticks) {
-			w->others += ticks;
+		row = kdtl_who_replace(w, ticks);
+		if (!row)
 			return;
-		}
-		w->others += row->ticks;
-		*row = w->task;
 	}
 	row->ticks += ticks;
 }
@@ -139,6 +166,7 @@ void kdtl_who_begin(struct kdtl_who *w, u64 from, u64 to)
 	w->idle = 0;
 	w->unknown = 0;
 	w->stolen = 0;
+	w->rest = 0;
 	w->at = from;
 	w->to = to;
 	w->known = false;
@@ -193,6 +221,7 @@ void kdtl_who_entry(struct kdtl_who *w, const struct kdtl_entry *e)
 	w->task.pid = kdtl_entry_pid(e);
 	w->task.time = kdtl_entry_time(e);
 	w->task.ticks = 0;
+	w->task.before = 0;
 	memcpy(w->task.comm, kdtl_entry_comm(e), sizeof(w->task.comm));
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_who_entry, KDTL_NS);

@@ -260,7 +260,6 @@ static void table_row(const struct table *t, const struct table_cpu *c, bool tas
 
 /* ------------------------------------------------------------- who had it */
 
-#define TABLE_RAN	4
 #define TABLE_PATH	64	/* characters of a cgroup's path */
 
 /* The task with its cgroup, unless that is not known or the root. */
@@ -299,8 +298,7 @@ static void table_tasks(struct table *t, struct kdtl_session *s, ssize_t len, u6
 			bool busy)
 {
 	char name[TABLE_WHO + TABLE_PATH];
-	struct kdtl_ran ran[TABLE_RAN];
-	struct kdtl_who who = { .ran = ran, .size = ARRAY_SIZE(ran) };
+	struct kdtl_who who = { .ran = t->ran, .size = ARRAY_SIZE(t->ran) };
 	const struct kdtl_entry *e;
 	unsigned int i;
 	int at = 0;
@@ -311,8 +309,12 @@ static void table_tasks(struct table *t, struct kdtl_session *s, ssize_t len, u6
 		kdtl_who_entry(&who, e);
 	kdtl_who_end(&who, t->idle || busy);
 	for (i = 0; i < who.nr; i++) {
-		table_culprit(t, s, &ran[i], to, name, sizeof(name));
-		at = table_add(t, at, ran[i].ticks, name);
+		if (i >= TABLE_NAMED) {
+			who.others += t->ran[i].ticks;
+			continue;
+		}
+		table_culprit(t, s, &t->ran[i], to, name, sizeof(name));
+		at = table_add(t, at, t->ran[i].ticks, name);
 	}
 	if (who.others)
 		at = table_add(t, at, who.others, "others");

@@ -6,7 +6,13 @@
 #include <linux/kdtl.h>
 #include <linux/limits.h>
 
-/* A line of the log, with the names and cgroups of TABLE_RAN tasks. */
+/* The tasks that are named in a line about a CPU. */
+#define TABLE_NAMED	4
+
+/* Among these are those that had most: see struct kdtl_who. */
+#define TABLE_RAN	16
+
+/* A line of the log, with the names and cgroups of TABLE_NAMED tasks. */
 #define TABLE_LINE	640
 
 /**
@@ -32,6 +38,7 @@ struct table_cpu {
  * @info: how to convert the times
  * @now: when the copies were taken, in ns since boot
  * @real: the wall clock minus the time since boot, in ns
+ * @ran: the tasks that had the CPU
  * @line: the line about who had the CPU
  * @path: of a cgroup
  */
@@ -45,6 +52,7 @@ struct table {
 	struct kdtl_aux_info	info;
 	u64			now;
 	u64			real;
+	struct kdtl_ran		ran[TABLE_RAN];
 	char			line[TABLE_LINE];
 	char			path[PATH_MAX];
 };

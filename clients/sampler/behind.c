@@ -15,7 +15,7 @@
 
 #define BEHIND_NS	NSEC_PER_MSEC
 #define BEHIND_ENTRIES	128	/* a power of two */
-#define BEHIND_TASKS	8
+#define BEHIND_TASKS	16
 
 /**
  * struct behind - a CPU's latest dispatches and idle times

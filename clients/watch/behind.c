@@ -18,7 +18,10 @@
 #include "watch.h"
 
 /* As many as one line of the log can hold. */
-#define BEHIND_TASKS	3
+#define BEHIND_NAMED	3
+
+/* Among these are those that had most: see struct kdtl_who. */
+#define BEHIND_TASKS	16
 
 /* The most characters of a cgroup's path in a report. */
 #define BEHIND_PATH	96
@@ -211,7 +214,7 @@ const struct kdtl_entry *watch_look_back(int cpu)
  */
 void watch_behind(u64 from, u64 to, char *text, size_t size)
 {
-	struct kdtl_ran ran[BEHIND_TASKS];
+	static struct kdtl_ran ran[BEHIND_TASKS];
 	struct kdtl_who who = { .ran = ran, .size = ARRAY_SIZE(ran) };
 	const struct kdtl_entry *e;
 	char name[WATCH_NAME];
@@ -226,7 +229,8 @@ void watch_behind(u64 from, u64 to, char *text, size_t size)
 	/* If idle times are not logged: somebody waited all the time. */
 	kdtl_who_end(&who, true);
 	for (i = 0; i < who.nr; i++) {
-		if ((i || who.idle >= NSEC_PER_MSEC) && ran[i].ticks < NSEC_PER_MSEC) {
+		if (i >= BEHIND_NAMED ||
+		    ((i || who.idle >= NSEC_PER_MSEC) && ran[i].ticks < NSEC_PER_MSEC)) {
 			who.others += ran[i].ticks;
 			continue;
 		}

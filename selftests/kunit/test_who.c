@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Who had a CPU: from entries that are made here. */
+#include <linux/random.h>
 #include <linux/string.h>
 
 #include "kapi.h"
@@ -193,6 +194,108 @@ static void who_many(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w.others, 50ULL);
 }
 
+/*
+ * Tasks that come first, and have their time in one piece, do not hide one that has most of
+ * it in many short turns; and the short turns of many do not hide one that has much.
+ */
+static void who_turns(struct kunit *test)
+{
+	struct kdtl_ran ran[WHO_ROWS];
+	struct kdtl_who w = { .ran = ran, .size = WHO_ROWS };
+	u64 t = 15;
+	int i;
+
+	kdtl_who_begin(&w, 0, 1015);
+	who_switch(&w, 0, 9, 1);
+	who_switch(&w, 5, 1, 2);
+	who_switch(&w, 10, 2, 3);
+	who_switch(&w, 15, 3, 4);
+	for (i = 0; i < 200; i++, t += 5) {
+		who_switch(&w, t + 4, 4, 5);
+		who_switch(&w, t + 5, 5, 4);
+	}
+	kdtl_who_end(&w, false);
+	KUNIT_ASSERT_EQ(test, w.nr, (unsigned int)WHO_ROWS);
+	KUNIT_EXPECT_EQ(test, w.ran[0].pid, 4);
+	KUNIT_EXPECT_GE(test, w.ran[0].ticks, 800 - 15ULL);
+	KUNIT_EXPECT_LE(test, w.ran[0].ticks, 800ULL);
+	KUNIT_EXPECT_EQ(test, w.ran[1].pid, 5);
+	who_sums_to(test, &w, 1015);
+
+	w.size = 1;
+	kdtl_who_begin(&w, 0, 500);
+	who_switch(&w, 0, 9, 1);
+	who_switch(&w, 300, 1, 2);
+	for (i = 2; i < 200; i++)
+		who_switch(&w, 300 + i, i, i + 1);
+	kdtl_who_end(&w, false);
+	who_expect(test, &w, 0, 1, 300);
+	who_sums_to(test, &w, 500);
+}
+
+#define WHO_PIDS	12
+#define WHO_TURNS	400
+
+static struct who_turn {
+	u64	time;
+	int	prev;
+	int	pid;
+} who_turn[WHO_TURNS];
+
+/* What is said of more tasks than rows, against the truth. */
+static void who_bounds(struct kunit *test, unsigned int size, u64 all, const u64 *had)
+{
+	struct kdtl_ran ran[WHO_PIDS];
+	struct kdtl_who w = { .ran = ran, .size = size };
+	bool named[WHO_PIDS + 1] = {};
+	unsigned int i;
+
+	kdtl_who_begin(&w, 0, all);
+	for (i = 0; i < WHO_TURNS; i++)
+		who_switch(&w, who_turn[i].time, who_turn[i].prev, who_turn[i].pid);
+	kdtl_who_end(&w, true);
+	who_sums_to(test, &w, all);
+	for (i = 0; i < w.nr; i++) {
+		const int pid = w.ran[i].pid;
+
+		KUNIT_EXPECT_FALSE(test, named[pid]);
+		named[pid] = true;
+		KUNIT_EXPECT_LE(test, w.ran[i].ticks, had[pid]);
+		KUNIT_EXPECT_LE(test, (had[pid] - w.ran[i].ticks) * (size + 1), all);
+		if (size >= WHO_PIDS)
+			KUNIT_EXPECT_EQ(test, w.ran[i].ticks, had[pid]);
+	}
+	for (i = 1; i <= WHO_PIDS; i++)
+		KUNIT_EXPECT_TRUE(test, named[i] || had[i] * (size + 1) <= all);
+}
+
+/* Turns of any length, of tasks of which some have more than others. */
+static void who_random(struct kunit *test)
+{
+	u64 had[WHO_PIDS + 1], t;
+	unsigned int round, size, i;
+	int pid, prev;
+	u32 ticks;
+
+	for (round = 0; round < 50; round++) {
+		memset(had, 0, sizeof(had));
+		prev = 0;
+		t = 0;
+		for (i = 0; i < WHO_TURNS; i++) {
+			pid = 1 + get_random_u32() % WHO_PIDS;
+			if (round & 1)
+				pid = 1 + get_random_u32() % pid;
+			ticks = get_random_u32() % (round & 2 ? 10 : 10 * pid);
+			who_turn[i] = (struct who_turn) { t, prev, pid };
+			had[pid] += ticks;
+			t += ticks;
+			prev = pid;
+		}
+		for (size = 0; size <= WHO_PIDS; size++)
+			who_bounds(test, size, t, had);
+	}
+}
+
 /* A task that renames itself has the name of its last dispatch. */
 static void who_renamed(struct kunit *test)
 {
@@ -327,6 +430,8 @@ static struct kunit_case who_cases[] = {
 	KUNIT_CASE(who_unknown),
 	KUNIT_CASE(who_idle),
 	KUNIT_CASE(who_many),
+	KUNIT_CASE(who_turns),
+	KUNIT_CASE(who_random),
 	{}
 };
 

@@ -823,13 +823,16 @@ u64 kdtl_merge_late(const struct kdtl_merge *m);
  * @comm: its name when it got the CPU last
  * @time: when it got the CPU first, in ticks: of its first entry that counts, which may
  *	be before the span.  kdtl_task_at() says what the task was then
- * @ticks: for how long it had the CPU, in ticks
+ * @ticks: for how long it had the CPU, in ticks.  If kdtl_who::others is not 0, it may
+ *	have had more: others then has the rest
  */
 struct kdtl_ran {
 	pid_t	pid;
 	char	comm[TASK_COMM_LEN];
 	u64	time;
 	u64	ticks;
+	/* private: */
+	u64	before;
 };
 
 /**
@@ -837,10 +840,15 @@ struct kdtl_ran {
  * @ran: the caller's array of tasks; after kdtl_who_end() the longest comes first
  * @size: number of tasks for which @ran has room
  * @nr: number of tasks in @ran
- * @others: ticks of tasks that are not in @ran
+ * @others: ticks of tasks for which @ran had no room
  * @idle: ticks in which the CPU was idle; needs entries of KDTL_MASK_IDLE
  * @unknown: ticks in which nobody knows who had the CPU, or since when it was idle
  * @stolen: ticks in which a hypervisor had the CPU; needs kdtl_who_stolen()
+ *
+ * If no more than @size tasks had the CPU, @others is 0, and @ran has all of them.  Of more
+ * tasks it has each one that had the CPU for longer than the time of all tasks divided by
+ * @size + 1, and its ticks are short by no more than that.  So give room for more tasks
+ * than you name: with 16, what is named is right to 6 % of the span.
  *
  * The ticks of @ran, @others, @idle, @unknown and @stolen add up to the span::
  *
@@ -858,6 +866,7 @@ struct kdtl_who {
 	u64		unknown;
 	u64		stolen;
 	/* private: */
+	u64		rest;
 	u64		at;
 	u64		to;
 	bool		known;

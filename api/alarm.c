@@ -29,12 +29,13 @@ static int kdtl_alarm_refuse(const char *verb, const char *what, unsigned long c
 /**
  * kdtl_alarm_register() - register a notifier of alarms
  * @nb: called in task context, with the &struct kdtl_alarm as its data, which it must
- *	neither change nor keep
+ *	neither change nor keep.  What it returns is ignored, so no notifier can keep an
+ *	alarm from the others
  *
  * The module that has @nb's function must unregister it before the module goes.  kdtl
  * unregisters one that was forgotten, and says so in the log.
  *
- * Context: task, may sleep.
+ * Context: task, may sleep.  Not from a notifier, which would wait for itself.
  * Return: 0; -EEXIST: @nb is registered already (the kernel warns about it); -EINVAL:
  * @nb is NULL, or has no function to call.
  */
@@ -51,7 +52,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_alarm_register, KDTL_NS);
  * kdtl_alarm_unregister() - undo kdtl_alarm_register()
  * @nb: the notifier; it is not called any more when this returns
  *
- * Context: task, may sleep.
+ * Context: task, may sleep.  Not from a notifier, which would wait for itself.
  * Return: 0; -ENOENT: @nb was not registered; -EINVAL: it is NULL.
  */
 int kdtl_alarm_unregister(struct notifier_block *nb)
@@ -63,14 +64,24 @@ int kdtl_alarm_unregister(struct notifier_block *nb)
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_alarm_unregister, KDTL_NS);
 
+static struct notifier_block *kdtl_alarm_head(void)
+{
+	return rcu_dereference_protected(kdtl_alarms.head, lockdep_is_held(&kdtl_alarms.rwsem));
+}
+
+static struct notifier_block *kdtl_alarm_next(const struct notifier_block *nb)
+{
+	return rcu_dereference_protected(nb->next, lockdep_is_held(&kdtl_alarms.rwsem));
+}
+
 static struct notifier_block *kdtl_alarm_of(const struct module *module)
 {
 	struct notifier_block *nb;
 
 	down_read(&kdtl_alarms.rwsem);
-	nb = rcu_dereference_protected(kdtl_alarms.head, lockdep_is_held(&kdtl_alarms.rwsem));
+	nb = kdtl_alarm_head();
 	while (nb && !within_module((unsigned long)nb->notifier_call, module))
-		nb = rcu_dereference_protected(nb->next, lockdep_is_held(&kdtl_alarms.rwsem));
+		nb = kdtl_alarm_next(nb);
 	up_read(&kdtl_alarms.rwsem);
 	return nb;
 }
@@ -95,7 +106,7 @@ void kdtl_alarm_unregister_left(struct module *module)
 /* What is wrong with an alarm; NULL: nothing. */
 static const char *kdtl_alarm_wrong(const struct kdtl_alarm *alarm)
 {
-	if (!alarm || !alarm->what)
+	if (!alarm || !alarm->what || !*alarm->what)
 		return "a description";
 	/* Notifiers log it, and a task may have chosen a part of it. */
 	if (strchr(alarm->what, '\n'))
@@ -114,19 +125,24 @@ static const char *kdtl_alarm_wrong(const struct kdtl_alarm *alarm)
  * Returns when all registered notifiers have been called.  If @alarm is not valid, none
  * is called, and a line in the log says why.
  *
- * Context: task, may sleep.
+ * Context: task, may sleep.  Not from a notifier.
  * Return: 0; -EINVAL: @alarm is NULL, its description is missing or has more than one
  * line, there is no such CPU, or its time ends before it begins.
  */
 int kdtl_alarm(const struct kdtl_alarm *alarm)
 {
+	struct notifier_block *nb;
 	const char *wrong;
 
 	might_sleep();
 	wrong = kdtl_alarm_wrong(alarm);
 	if (wrong)
 		return kdtl_alarm_refuse(__func__, wrong, _RET_IP_);
-	blocking_notifier_call_chain(&kdtl_alarms, 0, (void *)alarm);
+	/* blocking_notifier_call_chain() would stop at the first -EINVAL, for instance. */
+	down_read(&kdtl_alarms.rwsem);
+	for (nb = kdtl_alarm_head(); nb; nb = kdtl_alarm_next(nb))
+		nb->notifier_call(nb, 0, (void *)alarm);
+	up_read(&kdtl_alarms.rwsem);
 	return 0;
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_alarm, KDTL_NS);

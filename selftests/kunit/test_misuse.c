@@ -263,6 +263,7 @@ static void misuse_alarm(struct kunit *test)
 {
 	const struct kdtl_alarm wrong[] = {
 		{ .cpu = -1 },
+		{ .what = "", .cpu = -1 },
 		{ .what = "two\nlines", .cpu = -1 },
 		{ .what = "no such CPU", .cpu = nr_cpu_ids },
 		{ .what = "no such CPU", .cpu = -2 },
@@ -284,6 +285,28 @@ static void misuse_alarm(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_alarm_unregister(&nb), 0);
 }
 
+/* As if a notifier returned an errno, which would end a chain of the kernel's. */
+static int misuse_stops(struct notifier_block *nb, unsigned long unused, void *data)
+{
+	misuse_alarms++;
+	return -EINVAL;
+}
+
+static void misuse_notifier_stops(struct kunit *test)
+{
+	const struct kdtl_alarm alarm = { .what = "for all", .from = 1, .to = 2 };
+	struct notifier_block first = { .notifier_call = misuse_stops, .priority = 1 };
+	struct notifier_block second = { .notifier_call = misuse_alarmed };
+
+	misuse_alarms = 0;
+	KUNIT_ASSERT_EQ(test, kdtl_alarm_register(&first), 0);
+	KUNIT_ASSERT_EQ(test, kdtl_alarm_register(&second), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_alarm(&alarm), 0);
+	KUNIT_EXPECT_EQ(test, misuse_alarms, 2);
+	KUNIT_EXPECT_EQ(test, kdtl_alarm_unregister(&second), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_alarm_unregister(&first), 0);
+}
+
 static void misuse_no_source(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, kdtl_pmu_register(NULL), -EINVAL);
@@ -300,6 +323,7 @@ static struct kunit_case misuse_cases[] = {
 	KUNIT_CASE(misuse_no_merge),
 	KUNIT_CASE(misuse_no_notifier),
 	KUNIT_CASE(misuse_alarm),
+	KUNIT_CASE(misuse_notifier_stops),
 	KUNIT_CASE(misuse_no_source),
 	{}
 };

@@ -4,6 +4,7 @@
 
 #include <linux/export.h>
 #include <linux/module.h>
+#include <linux/string.h>
 
 #include "../core/compat.h"
 #include "../core/event.h"
@@ -11,11 +12,21 @@
 #include "../core/source.h"
 #include "session.h"
 
+/* With only some of these, an event would join kdtl's fan-out and not leave it, or so. */
+static bool kdtl_pmu_mixes(const struct pmu *pmu)
+{
+	const bool own = pmu->add;
+
+	return !pmu->del == own || !pmu->start == own || !pmu->stop == own;
+}
+
 /* The reason why a source cannot be registered, or NULL. */
 static const char *kdtl_pmu_invalid(const struct kdtl_pmu *p)
 {
 	if (!kdtl_source_name_valid(p->name))
 		return "needs a name: a letter, then letters, digits, _ and -";
+	if (strlen(p->name) >= KDTL_SOURCE_LEN)
+		return "needs a name of fewer than 32 characters";
 #ifdef MODULE
 	/* Drivers may be built in only if kdtl is, and then THIS_MODULE is NULL. */
 	if (!p->pmu.module)
@@ -23,8 +34,14 @@ static const char *kdtl_pmu_invalid(const struct kdtl_pmu *p)
 #endif
 	if (!p->tb_freq || p->tb_freq > U32_MAX)
 		return "needs a tb_freq from 1 to 2^32 - 1";
-	if (p->pmu.setup_aux && !p->pmu.free_aux)
-		return "has setup_aux, so it needs free_aux";
+	if (p->tasks && p->tb_freq != NSEC_PER_SEC)
+		return "names tasks, so its time base must be local_clock(), in ns";
+	if (p->mask & ~(KDTL_MASK_ALL | KDTL_MASK_IDLE))
+		return "has unknown bits in mask";
+	if (!p->pmu.setup_aux != !p->pmu.free_aux)
+		return "needs both setup_aux and free_aux, or neither";
+	if (kdtl_pmu_mixes(&p->pmu))
+		return "needs all of add, del, start and stop, or none";
 	if (p->pmu.capabilities & PERF_PMU_CAP_EXCLUSIVE)
 		return "must not be PERF_PMU_CAP_EXCLUSIVE: that is one event a CPU";
 	return NULL;
@@ -46,7 +63,8 @@ static const char *kdtl_pmu_invalid(const struct kdtl_pmu *p)
  * Context: task, may sleep.
  * Return:
  * * 0
- * * -EINVAL: @p is NULL, or something of the above is missing (a line in the log says
+ * * -EINVAL: @p is NULL, something of the above is missing, the name has 32 characters or
+ *   more, or there are callbacks without those that belong to them (a line in the log says
  *   what)
  * * -EEXIST: the name is taken; if another subsystem's PMU has it, the kernel
  *   prints a call trace as well

@@ -105,6 +105,19 @@ static void *session_setup_aux(struct perf_event *event, void **pages, int nr_pa
 	return NULL;
 }
 
+static void session_free_aux(void *aux)
+{
+}
+
+static int session_add(struct perf_event *event, int flags)
+{
+	return 0;
+}
+
+static void session_del(struct perf_event *event, int flags)
+{
+}
+
 #define SESSION_SOURCE	.pmu.module = THIS_MODULE, .tb_freq = 1
 
 static void session_bad_pmu(struct kunit *test)
@@ -124,8 +137,22 @@ static void session_bad_pmu(struct kunit *test)
 		{ "no tb_freq", -EINVAL, { .name = "kdtl_bad", .pmu.module = THIS_MODULE } },
 		{ "2^32 Hz", -EINVAL,
 		  { .name = "kdtl_bad", .pmu.module = THIS_MODULE, .tb_freq = 1ULL << 32 } },
+		{ "a name that programs cannot say", -EINVAL,
+		  { SESSION_SOURCE, .name = "a1234567890123456789012345678901" } },
+		{ "unknown kinds", -EINVAL,
+		  { SESSION_SOURCE, .name = "kdtl_bad", .mask = KDTL_MASK_IDLE << 1 } },
+		{ "tasks at 1 Hz", -EINVAL, { SESSION_SOURCE, .name = "kdtl_bad", .tasks = true } },
 		{ "setup_aux alone", -EINVAL,
 		  { SESSION_SOURCE, .name = "kdtl_bad", .pmu.setup_aux = session_setup_aux } },
+		{ "free_aux alone", -EINVAL,
+		  { SESSION_SOURCE, .name = "kdtl_bad", .pmu.free_aux = session_free_aux } },
+		{ "add alone", -EINVAL,
+		  { SESSION_SOURCE, .name = "kdtl_bad", .pmu.add = session_add } },
+		{ "no stop", -EINVAL,
+		  { SESSION_SOURCE, .name = "kdtl_bad", .pmu.add = session_add,
+		    .pmu.del = session_del, .pmu.start = session_del } },
+		{ "del alone", -EINVAL,
+		  { SESSION_SOURCE, .name = "kdtl_bad", .pmu.del = session_del } },
 		{ "exclusive", -EINVAL,
 		  { SESSION_SOURCE, .name = "kdtl_bad",
 		    .pmu.capabilities = PERF_PMU_CAP_EXCLUSIVE } },

@@ -287,8 +287,9 @@ static ssize_t kdtl_snapshot_try(struct kdtl_aux *aux, void *buf, u64 len, u64 *
  * @cpu: the CPU
  * @buf: the buffer to copy to
  * @len: size of @buf in bytes
- * @missed: set to the number of entries since kdtl_load() that are not in @buf;
- *	may be NULL
+ * @missed: set to the number of entries that were written since kdtl_load() and are not
+ *	in @buf; may be NULL.  What the source itself lost is not among them, only in
+ *	kdtl_aux_info::lost
  *
  * Copies whole entries in order, the newest last.  All of them are valid although
  * the writer may go on meanwhile.  Takes no lock and waits for nothing, so it works

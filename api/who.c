@@ -73,8 +73,8 @@ static struct kdtl_ran *kdtl_who_replace(struct kdtl_who *w, u64 ticks)
 	return row;
 }
 
-/* The current task had the CPU for that long, within the span. */
-static void kdtl_who_add(struct kdtl_who *w, u64 ticks)
+/* The current task had the CPU from @from until @to, but for what the hypervisor had: @ticks. */
+static void kdtl_who_add(struct kdtl_who *w, u64 from, u64 to, u64 ticks)
 {
 	struct kdtl_ran *row = kdtl_who_row(w, w->task.pid);
 
@@ -90,6 +90,10 @@ static void kdtl_who_add(struct kdtl_who *w, u64 ticks)
 			return;
 	}
 	row->ticks += ticks;
+	if (ticks > row->longest) {
+		row->longest = ticks;
+		row->time = from + (to - from) / 2;
+	}
 }
 
 /* When a hypervisor gave the CPU back, by local_clock(). */
@@ -126,16 +130,17 @@ static u64 kdtl_who_gaps(struct kdtl_who *w, u64 from, u64 to)
 /* Account for the time from @w->at until @to. */
 static void kdtl_who_until(struct kdtl_who *w, u64 to, bool known)
 {
+	const u64 from = w->at;
 	u64 ticks, stolen;
 
 	/* Times are compared by their distance, as positions are. */
 	if ((s64)(to - w->to) > 0)
 		to = w->to;
-	if ((s64)(to - w->at) <= 0)
+	if ((s64)(to - from) <= 0)
 		return;
-	stolen = kdtl_who_gaps(w, w->at, to);
+	stolen = kdtl_who_gaps(w, from, to);
 	w->stolen += stolen;
-	ticks = to - w->at - stolen;
+	ticks = to - from - stolen;
 	w->at = to;
 	/* A task that had nothing of it is not one that had the CPU. */
 	if (!ticks)
@@ -145,7 +150,7 @@ static void kdtl_who_until(struct kdtl_who *w, u64 to, bool known)
 	else if (!w->task.pid)
 		w->idle += ticks;
 	else
-		kdtl_who_add(w, ticks);
+		kdtl_who_add(w, from, to, ticks);
 }
 
 /**
@@ -170,6 +175,7 @@ void kdtl_who_begin(struct kdtl_who *w, u64 from, u64 to)
 	w->at = from;
 	w->to = to;
 	w->known = false;
+	w->task = (struct kdtl_ran) { };
 	w->gap_info = NULL;
 	w->gap = NULL;
 	w->gap_end = NULL;
@@ -211,6 +217,9 @@ EXPORT_SYMBOL_NS_GPL(kdtl_who_stolen, KDTL_NS);
  * @w: from kdtl_who_begin()
  * @e: entry of kdtl_sched, from a span, a merge or a snapshot
  *
+ * It fills at most one more row.  So a caller that takes the rows and sets @w->nr to 0
+ * whenever @w->size is reached gets all tasks, however many there are, and @w->others stays 0.
+ *
  * Context: any.
  */
 void kdtl_who_entry(struct kdtl_who *w, const struct kdtl_entry *e)
@@ -219,9 +228,6 @@ void kdtl_who_entry(struct kdtl_who *w, const struct kdtl_entry *e)
 		       w->known && kdtl_entry_prev_pid(e) == w->task.pid);
 	w->known = true;
 	w->task.pid = kdtl_entry_pid(e);
-	w->task.time = kdtl_entry_time(e);
-	w->task.ticks = 0;
-	w->task.before = 0;
 	memcpy(w->task.comm, kdtl_entry_comm(e), sizeof(w->task.comm));
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_who_entry, KDTL_NS);

@@ -262,16 +262,24 @@ static void table_row(const struct table *t, const struct table_cpu *c, bool tas
 
 #define TABLE_PATH	64	/* characters of a cgroup's path */
 
-/* The task with its cgroup, unless that is not known or the root. */
+/*
+ * The task with its cgroup, unless that is not known or the root.  The program that it got the
+ * CPU with need not be the one that held it.
+ */
 static void table_culprit(struct table *t, struct kdtl_session *s, const struct kdtl_ran *ran,
-			  u64 when, char *buf, size_t size)
+			  char *buf, size_t size)
 {
+	const char *comm = ran->comm;
 	char *path = t->path;
 	struct kdtl_task task;
+	bool known;
 	int at, len;
 
-	at = scnprintf(buf, size, "%*pE:%d", (int)strlen(ran->comm), ran->comm, ran->pid);
-	if (kdtl_task_at(s, ran->pid, when, &task))
+	known = !kdtl_task_at(s, ran->pid, ran->time, &task);
+	if (known)
+		comm = task.comm;
+	at = scnprintf(buf, size, "%*pE:%d", (int)strlen(comm), comm, ran->pid);
+	if (!known)
 		return;
 	len = kdtl_cgroup_path(s, task.cgroup, path, sizeof(t->path));
 	/* The end says most: that is where a container's own name is. */
@@ -313,7 +321,7 @@ static void table_tasks(struct table *t, struct kdtl_session *s, ssize_t len, u6
 			who.others += t->ran[i].ticks;
 			continue;
 		}
-		table_culprit(t, s, &t->ran[i], to, name, sizeof(name));
+		table_culprit(t, s, &t->ran[i], name, sizeof(name));
 		at = table_add(t, at, t->ran[i].ticks, name);
 	}
 	if (who.others)

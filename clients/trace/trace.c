@@ -84,8 +84,11 @@ static void traced_task(struct kdtl_session *s, struct traced *t)
 	if (!t->task.cgroup || kdtl_cgroup_path(s, t->task.cgroup, t->path, sizeof(t->path)) < 0)
 		t->path[0] = '\0';
 	t->culprit = kdtl_trace_behind(t->cpu, e);
-	if (t->culprit.pid && !kdtl_task_at(s, t->culprit.pid, t->culprit.time, &task))
+	if (t->culprit.pid && !kdtl_task_at(s, t->culprit.pid, t->culprit.time, &task)) {
 		t->culprit_cgroup = task.cgroup;
+		/* The program that it got the CPU with need not be the one that held it. */
+		strscpy(t->culprit.comm, task.comm, sizeof(t->culprit.comm));
+	}
 }
 
 static void reader_round(struct kdtl_session *s, struct kdtl_merge *m,

@@ -155,11 +155,13 @@ void watch_behind_exit(void)
 
 /**
  * watch_name() - name a task and its cgroup, for the log
- * @comm: its name
+ * @comm: its name, if nobody knows which one it had then
  * @pid: its pid
  * @time: when, by kdtl_sched's time
  * @text: "comm:pid (cgroup)"; without the cgroup if that is not known, or the root
  * @size: of @text
+ *
+ * The program that a task got the CPU with need not be the one that held it.
  *
  * Context: the watching thread.
  */
@@ -171,10 +173,12 @@ void watch_name(const char *comm, pid_t pid, u64 time, char *text, size_t size)
 	ssize_t len = -ENOENT;
 	int at;
 
+	if (past.session && !kdtl_task_at(past.session, pid, time, &task)) {
+		comm = task.comm;
+		len = kdtl_cgroup_path(past.session, task.cgroup, path, sizeof(path));
+	}
 	/* A task chooses its name, which must not add a line to the log. */
 	at = scnprintf(text, size, "%*pE:%d", (int)strlen(comm), comm, pid);
-	if (past.session && !kdtl_task_at(past.session, pid, time, &task))
-		len = kdtl_cgroup_path(past.session, task.cgroup, path, sizeof(path));
 	if (len <= 1)
 		return;
 	/* The end says most: that is where a container's own name is. */
@@ -234,7 +238,7 @@ void watch_behind(u64 from, u64 to, char *text, size_t size)
 			who.others += ran[i].ticks;
 			continue;
 		}
-		watch_name(ran[i].comm, ran[i].pid, to, name, sizeof(name));
+		watch_name(ran[i].comm, ran[i].pid, ran[i].time, name, sizeof(name));
 		at += scnprintf(text + at, size - at, "%s %s %llu ms",
 				at ? "," : ", behind", name,
 				div_u64(ran[i].ticks, NSEC_PER_MSEC));

@@ -4,12 +4,15 @@
  *
  *	alarms_test wait NAME CPU MS	wants the CPU all the time; a line for each time of
  *					MS or more without it: "HH:MM:SS.uuuuuu MS"
- *	alarms_test hog NAME CPU MS	has the CPU for MS, as a real-time task; a line
- *					with the time that it had it
+ *	alarms_test hog NAME CPU MS [PROCS]	has the CPU for MS, as a real-time task; a
+ *					line with the time that it had it.  With PROCS, a
+ *					file cgroup.procs, it gets the CPU as alarms_test,
+ *					and joins the cgroup and has its name only then
  *
  * NAME is the task's.  All times are in ms, and times of day in UTC.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <sched.h>
 #include <stdint.h>
 #include <sys/prctl.h>
@@ -52,12 +55,22 @@ static void wait_for_cpu(uint64_t least)
 	}
 }
 
-static void hog(uint64_t len)
+static void join(const char *procs)
+{
+	const int fd = open(procs, O_WRONLY);
+
+	must(fd >= 0 && write(fd, "0", 1) == 1 && !close(fd));
+}
+
+static void hog(uint64_t len, const char *name, const char *procs)
 {
 	const struct sched_param param = { .sched_priority = 1 };
 	uint64_t from;
 
 	must(!sched_setscheduler(0, SCHED_FIFO, &param));
+	if (procs)
+		join(procs);
+	prctl(PR_SET_NAME, name);
 	from = now(CLOCK_MONOTONIC);
 	while (now(CLOCK_MONOTONIC) - from < len)
 		;
@@ -68,15 +81,16 @@ int main(int argc, char **argv)
 {
 	cpu_set_t set;
 
-	must(argc == 5);
+	must(argc == 5 || argc == 6);
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	prctl(PR_SET_NAME, argv[2]);
+	if (argc == 5)
+		prctl(PR_SET_NAME, argv[2]);
 	CPU_ZERO(&set);
 	CPU_SET(atoi(argv[3]), &set);
 	must(!sched_setaffinity(0, sizeof(set), &set));
 	if (!strcmp(argv[1], "wait"))
 		wait_for_cpu(atoi(argv[4]) * MS);
 	else
-		hog(atoi(argv[4]) * MS);
+		hog(atoi(argv[4]) * MS, argv[2], argv[5]);
 	return 0;
 }

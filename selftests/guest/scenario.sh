@@ -167,7 +167,51 @@ trace_knows()
 		}' $truth -
 }
 
+# ------------------------------------- a program that begins while its task has the CPU
+
+named()
+{
+	grep -q "^$1$" /proc/[0-9]*/comm 2>/dev/null
+}
+
+watch_blames_begun()
+{
+	dmesg | grep "kdtl_watch: CPU 1: kdtl_waiter:.* waited .*kdtl_begun:[0-9]* (/kdtl_begun) [0-9]* ms" >/dev/null
+}
+
+# It joins its cgroup and takes its name as it has the CPU already, as what a container's
+# runtime or chrt(1) starts does.
+begun()
+{
+	mkdir -p $root/kdtl_begun
+	# Lines come at a limited rate; a new watch has said none.
+	unload kdtl_watch && load kdtl_watch threshold_ms=200 pause_s=0 || return
+	background "$dir/alarms_test" wait kdtl_waiter 1 200 >/tmp/kdtl-waiter
+	until_true named kdtl_waiter &&
+		"$dir/alarms_test" hog kdtl_begun 1 600 $root/kdtl_begun/cgroup.procs >/tmp/kdtl-begun &&
+		until_true watch_blames_begun
+}
+
+recorder_blames_begun()
+{
+	until_true sh -c 'dmesg | grep "kdtl_recorder: CPU 1 from .*kdtl_begun:[0-9]* (/kdtl_begun) [0-9]* ms" >/dev/null'
+}
+
+sampler_blames_begun()
+{
+	culprit=$(metric culprit_seconds_total kdtl_begun)
+	note "others behind /kdtl_begun for $culprit ns"
+	[ "$culprit" -gt "$(awk '{ print $1 * 950000 }' /tmp/kdtl-begun)" ]
+}
+
+trace_blames_begun()
+{
+	until_true grep -q " comm=kdtl_waiter .* wait=[0-9]\{9\} .* culprit_comm=kdtl_begun .* culprit_cgroup=$(stat -c %i $root/kdtl_begun)" \
+		$tracing/trace
+}
+
 [ -x "$dir/scenario_load" ] || skip_all "no scenario_load"
+[ -x "$dir/alarms_test" ] || skip_all "no alarms_test"
 [ "$(nproc)" -gt 2 ] || skip_all "fewer than three CPUs"
 need_modules kdtl_watch kdtl_recorder kdtl_sampler kdtl_trace
 need_tracing
@@ -176,7 +220,7 @@ mount -t cgroup2 none $root || skip_all "no cgroups"
 grep -q '\<cpu\>' $root/cgroup.controllers || skip_all "no cgroups with the controller cpu"
 
 need kdtl kdtl_sched
-plan 14
+plan 18
 load kdtl_recorder ms=50 || bail_out "kdtl_recorder does not load"
 load kdtl_watch threshold_ms=200 || bail_out "kdtl_watch does not load"
 load kdtl_sampler || bail_out "kdtl_sampler does not load"
@@ -189,6 +233,10 @@ dmesg -c >/dev/null
 ok "the load runs" load_did
 [ "$ktap_failed" -eq 0 ] || bail_out "no load, no answers"
 ok "the last of its dispatches is traced" until_true settled
+ok "watch: a program that began while it had the CPU" begun
+ok "recorder: that program" recorder_blames_begun
+ok "sampler: its cgroup" sampler_blames_begun
+ok "trace: both" trace_blames_begun
 echo 0 >$tracing/events/kdtl/kdtl_dispatch/enable
 cp $tracing/trace $events
 

@@ -75,10 +75,10 @@ static void who_busy(struct kunit *test)
 		who_expect(test, &w, 0, 3, 55);
 		who_expect(test, &w, 1, 1, 25);
 		who_expect(test, &w, 2, 2, 10);
-		/* The first entry of each that counts, also one before the span. */
-		KUNIT_EXPECT_EQ(test, w.ran[0].time, t + 45);
-		KUNIT_EXPECT_EQ(test, w.ran[1].time, t);
-		KUNIT_EXPECT_EQ(test, w.ran[2].time, t + 30);
+		/* The middle of the longest time of each, as far as the span has it. */
+		KUNIT_EXPECT_EQ(test, w.ran[0].time, t + 45 + 55 / 2);
+		KUNIT_EXPECT_EQ(test, w.ran[1].time, t + 10 + 20 / 2);
+		KUNIT_EXPECT_EQ(test, w.ran[2].time, t + 30 + 10 / 2);
 		KUNIT_EXPECT_EQ(test, w.idle, 0ULL);
 		KUNIT_EXPECT_EQ(test, w.unknown, 0ULL);
 		KUNIT_EXPECT_EQ(test, w.others, 0ULL);
@@ -296,6 +296,33 @@ static void who_random(struct kunit *test)
 	}
 }
 
+/* A caller that takes the rows when there is no more room gets all tasks. */
+static void who_taken(struct kunit *test)
+{
+	struct kdtl_ran ran[WHO_ROWS];
+	struct kdtl_who w = { .ran = ran, .size = WHO_ROWS };
+	unsigned int i, taken = 0;
+	u64 sum = 0;
+	int pid;
+
+	kdtl_who_begin(&w, 0, 1000);
+	for (pid = 1; pid <= 20; pid++) {
+		if (w.nr == w.size) {
+			for (i = 0; i < w.nr; i++)
+				sum += w.ran[i].ticks;
+			taken += w.nr;
+			w.nr = 0;
+		}
+		who_switch(&w, 50 * (pid - 1), pid - 1, pid);
+	}
+	kdtl_who_end(&w, true);
+	for (i = 0; i < w.nr; i++)
+		sum += w.ran[i].ticks;
+	KUNIT_EXPECT_EQ(test, taken + w.nr, 20U);
+	KUNIT_EXPECT_EQ(test, sum, 1000ULL);
+	KUNIT_EXPECT_EQ(test, w.others, 0ULL);
+}
+
 /* A task that renames itself has the name of its last dispatch. */
 static void who_renamed(struct kunit *test)
 {
@@ -432,6 +459,7 @@ static struct kunit_case who_cases[] = {
 	KUNIT_CASE(who_many),
 	KUNIT_CASE(who_turns),
 	KUNIT_CASE(who_random),
+	KUNIT_CASE(who_taken),
 	{}
 };
 

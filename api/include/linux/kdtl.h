@@ -821,8 +821,9 @@ u64 kdtl_merge_late(const struct kdtl_merge *m);
  * struct kdtl_ran - how long a task had a CPU
  * @pid: its pid in the initial namespace
  * @comm: its name when it got the CPU last
- * @time: when it got the CPU first, in ticks: of its first entry that counts, which may
- *	be before the span.  kdtl_task_at() says what the task was then
+ * @time: the middle of the longest time that it had the CPU without a break, in ticks.
+ *	kdtl_task_at() says what the task was then: a program may have begun, or have been
+ *	moved to another cgroup, while its task had the CPU
  * @ticks: for how long it had the CPU, in ticks.  If kdtl_who::others is not 0, it may
  *	have had more: others then has the rest
  */
@@ -833,6 +834,7 @@ struct kdtl_ran {
 	u64	ticks;
 	/* private: */
 	u64	before;
+	u64	longest;
 };
 
 /**

@@ -14,8 +14,8 @@
 #include "cgroups.h"
 
 #define BEHIND_NS	NSEC_PER_MSEC
-#define BEHIND_ENTRIES	128	/* a power of two */
-#define BEHIND_TASKS	16
+#define BEHIND_ENTRIES	1024	/* a power of two */
+#define BEHIND_TASKS	8
 
 /**
  * struct behind - a CPU's latest dispatches and idle times
@@ -58,28 +58,43 @@ static void behind_blame(struct sampler_cgroup *victim, struct sampler_cgroup *c
 	culprit->seen = max(culprit->seen, victim->seen);
 }
 
+/* Take the tasks of @who, which has room for others then. */
+static void behind_blame_tasks(struct kdtl_who *who, const struct kdtl_span *span,
+			       struct sampler_cgroup *victim)
+{
+	const struct kdtl_ran *ran;
+
+	for (ran = who->ran; ran < who->ran + who->nr; ran++)
+		behind_blame(victim, cgroups_find(span->session, ran->pid, ran->time),
+			     kdtl_ticks_to_ns(span->info, ran->ticks));
+	who->nr = 0;
+}
+
 static void behind_wait(struct behind *b, const struct kdtl_span *span,
 			const struct kdtl_entry *e, struct sampler_cgroup *victim)
 {
 	const u64 to = kdtl_entry_time(e), from = to - kdtl_entry_queued(e);
 	struct kdtl_ran ran[BEHIND_TASKS];
 	struct kdtl_who who = { .ran = ran, .size = ARRAY_SIZE(ran) };
-	unsigned int i;
 	u64 nr;
 
 	kdtl_who_begin(&who, from, to);
 	stolen_tell(&who, span->cpu);
-	for (nr = behind_first(b, from); nr < b->nr; nr++)
+	for (nr = behind_first(b, from); nr < b->nr; nr++) {
+		/* Many short tasks of one cgroup may be the culprit. */
+		if (who.nr == who.size)
+			behind_blame_tasks(&who, span, victim);
 		kdtl_who_entry(&who, behind_entry(b, nr));
+	}
+	if (who.nr == who.size)
+		behind_blame_tasks(&who, span, victim);
 	kdtl_who_entry(&who, e);
 	kdtl_who_end(&who, false);
+	behind_blame_tasks(&who, span, victim);
 	/* Nobody had the CPU in who.idle: a long interrupt, or a hypervisor that is not asked. */
-	for (i = 0; i < who.nr; i++)
-		behind_blame(victim, cgroups_find(span->session, ran[i].pid, to),
-			     kdtl_ticks_to_ns(span->info, ran[i].ticks));
-	if (who.others || who.unknown)
+	if (who.unknown)
 		behind_blame(victim, cgroups_unknown(span->session),
-			     kdtl_ticks_to_ns(span->info, who.others + who.unknown));
+			     kdtl_ticks_to_ns(span->info, who.unknown));
 	if (who.stolen)
 		behind_blame(victim, cgroups_hypervisor(span->session),
 			     kdtl_ticks_to_ns(span->info, who.stolen));

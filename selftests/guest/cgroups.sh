@@ -101,6 +101,30 @@ shares_blame()
 		is "$(metric behind_seconds_total /web)" 4.500000000
 }
 
+# Many short tasks of a cgroup, which had the CPU one after the other: it is the culprit for all
+# of that time, and the task before them for the rest.
+blames_storm()
+{
+	before=$(metric culprit_seconds_total /hog)
+	unknown=$(metric culprit_seconds_total unknown)
+	fake task 0 "$hog" "$web" 0 && fake later 0 4 || return
+	last=$hog
+	for _ in $(seq 20); do
+		sleeper storm && fake task 0 "$pid" "$last" 0 || return
+		last=$pid
+	done
+	fake task 0 "$web" "$last" 4000 &&
+		is "$(metric culprit_seconds_total unknown)" "$unknown" &&
+		echo "$before $(metric culprit_seconds_total /hog) $(metric culprit_seconds_total /storm)" |
+		awk '{
+			hog = $2 - $1
+			off = hog + $3 - 4
+			print "# hog " hog ", storm " $3
+			exit !($3 > 0 && off < 1e-6 && off > -1e-6)
+		}' &&
+		is "$(metric behind_seconds_total /web)" 8.500000000
+}
+
 # Entries that are lost could be of anybody.
 blames_nobody()
 {
@@ -108,13 +132,13 @@ blames_nobody()
 	fake task 0 "$hog" "$web" 0 && fake lost 0 1 && fake later 0 2 &&
 		fake task 0 "$web" "$hog" 1000 &&
 		is "$(metric culprit_seconds_total /hog)" "$before" &&
-		is "$(metric behind_seconds_total /web)" 5.500000000
+		is "$(metric behind_seconds_total /web)" 9.500000000
 }
 
 falls()
 {
 	fake later 0 80 && is "$(metric wait_max_seconds /web)" 0.000000000 &&
-		is "$(row 60 /web)" "" && is "$(metric wait_seconds_count /web)" 5
+		is "$(row 60 /web)" "" && is "$(metric wait_seconds_count /web)" 6
 }
 
 # Prometheus refuses a series that is there twice.
@@ -138,7 +162,7 @@ quotes()
 goes_when_stale()
 {
 	fake later 0 200 && fake task 0 "$web" 0 0 && fake later 0 200 &&
-		is "$(metric wait_seconds_count /web)" 6 &&
+		is "$(metric wait_seconds_count /web)" 7 &&
 		is "$(metric wait_seconds_count /hog)" "" &&
 		is "$(grep -c 'kdtl_cgroup_wait_seconds_count{' $sampler/metrics)" 1
 }
@@ -233,7 +257,7 @@ echo +cpu >$root/cgroup.subtree_control || skip_all "the controller cpu is in us
 load kdtl_fake_pmu tasks=1 || bail_out "kdtl_fake_pmu does not load"
 load kdtl_fake_drive || bail_out "kdtl_fake_drive does not load"
 
-plan 16
+plan 17
 ok "it loads" load kdtl_sampler pmu=kdtl_fake
 # As if the machine ran for longer than it takes until a cgroup is stale.
 fake later 0 1000
@@ -247,6 +271,7 @@ ok "dispatches, waits and throttled time, by cgroup" counts
 ok "in the windows, too" in_window
 ok "it says behind which cgroup another one waited" names_culprit
 ok "or behind which two, and for how long each" shares_blame
+ok "or behind many tasks of one" blames_storm
 ok "it blames nobody if entries are lost" blames_nobody
 ok "the longest wait goes after a minute" falls
 ok "a cgroup that is made again is no second one" made_again

@@ -205,18 +205,8 @@ const struct kdtl_entry *watch_look_back(int cpu)
 	return past.len ? past.entries + past.len / sizeof(*past.entries) - 1 : NULL;
 }
 
-/**
- * watch_behind() - say in one line who had a CPU in a span of time
- * @from: begin of the span, by kdtl_sched's time
- * @to: its end
- * @text: the line, which begins with a comma; empty if nobody knows
- * @size: of @text
- *
- * Of the dispatches that watch_look_back() has copied.
- *
- * Context: the watching thread.
- */
-void watch_behind(u64 from, u64 to, char *text, size_t size)
+/* The same after @before.  Returns whether it names a task. */
+static bool behind_list(u64 from, u64 to, const char *before, char *text, size_t size)
 {
 	static struct kdtl_ran ran[BEHIND_TASKS];
 	struct kdtl_who who = { .ran = ran, .size = ARRAY_SIZE(ran) };
@@ -240,7 +230,7 @@ void watch_behind(u64 from, u64 to, char *text, size_t size)
 		}
 		watch_name(ran[i].comm, ran[i].pid, ran[i].time, name, sizeof(name));
 		at += scnprintf(text + at, size - at, "%s %s %llu ms",
-				at ? "," : ", behind", name,
+				at ? "," : before, name,
 				div_u64(ran[i].ticks, NSEC_PER_MSEC));
 	}
 	if (who.nr && who.others >= NSEC_PER_MSEC)
@@ -256,4 +246,72 @@ void watch_behind(u64 from, u64 to, char *text, size_t size)
 	if (who.nr && who.unknown >= NSEC_PER_MSEC)
 		scnprintf(text + at, size - at, ", not known %llu ms",
 			  div_u64(who.unknown, NSEC_PER_MSEC));
+	return who.nr;
+}
+
+/**
+ * watch_behind() - say in one line who had a CPU in a span of time
+ * @from: begin of the span, by kdtl_sched's time
+ * @to: its end
+ * @text: the line, which begins with a comma; empty if nobody knows
+ * @size: of @text
+ *
+ * Of the dispatches that watch_look_back() has copied.
+ *
+ * Context: the watching thread.
+ */
+void watch_behind(u64 from, u64 to, char *text, size_t size)
+{
+	behind_list(from, to, ", behind", text, size);
+}
+
+/* The CPU that the task left at @time; -1: nobody knows. */
+static int behind_left(pid_t pid, u64 time)
+{
+	const struct kdtl_entry *e;
+	int cpu;
+
+	kdtl_for_each_cpu(cpu, past.session) {
+		behind_look(&past, cpu);
+		kdtl_for_each_entry(e, past.entries, past.len) {
+			if (kdtl_entry_prev_pid(e) == pid && kdtl_entry_time(e) == time)
+				return cpu;
+		}
+		cond_resched();
+	}
+	return -1;
+}
+
+/**
+ * watch_before() - say in one line who had the CPU where a task ran last
+ * @e: its dispatch, on @cpu
+ * @cpu: the CPU
+ * @text: the line, which begins with a semicolon; empty if nobody knows
+ * @size: of @text
+ *
+ * It is about the time in which the task was in the queue of another CPU.  Nothing logs of
+ * which one, but it is that one usually.
+ *
+ * Context: the watching thread.
+ * Return: the CPU that the line is about; @cpu: there is no line.
+ */
+int watch_before(const struct kdtl_entry *e, int cpu, char *text, size_t size)
+{
+	const u64 to = kdtl_entry_time(e) - kdtl_entry_queued(e);
+	const u64 from = to - kdtl_entry_ready(e);
+	char before[48];
+	int last = -1;
+
+	text[0] = '\0';
+	if (past.session)
+		last = behind_left(kdtl_entry_pid(e), from - kdtl_entry_slept(e));
+	if (last < 0 || last == cpu)
+		return cpu;
+	watch_look_back(last);
+	snprintf(before, sizeof(before), "; CPU %d, where it ran last, had", last);
+	if (!behind_list(from, to, before, text, size)) {
+		text[0] = '\0';
+		return cpu;
+	}
+	return last;
 }

@@ -71,14 +71,15 @@ static unsigned int report_wanted(int cpu, u64 wait, u64 threshold, struct watch
 	return how;
 }
 
-/* What @what and @detail say, about a wait for @cpu that ended at @to, in ns. */
-static void report(unsigned int how, int cpu, bool throttled, u64 wait, u64 to,
-		   bool saturated)
+/*
+ * What @what and @detail say, about a wait for @cpu that ended at @to, in ns.  @behind: the CPU
+ * of those who are to blame; -1: nobody is.
+ */
+static void report(unsigned int how, int cpu, int behind, u64 wait, u64 to, bool saturated)
 {
 	const struct kdtl_alarm alarm = {
 		.what	= what,
-		/* A limit is not the fault of those who had the CPU. */
-		.cpu	= throttled ? -1 : cpu,
+		.cpu	= behind,
 		.from	= to - min(wait, to),
 		.to	= to,
 	};
@@ -110,21 +111,32 @@ static void report_late_what(const struct kdtl_span *span, const struct kdtl_ent
 	}
 }
 
-static void report_late_detail(const struct kdtl_span *span, const struct kdtl_entry *e)
+/* Returns the CPU of those who are to blame for most of it; -1: nobody is. */
+static int report_late_detail(const struct kdtl_span *span, const struct kdtl_entry *e)
 {
-	const u64 time = kdtl_entry_time(e);
+	const u64 queued = kdtl_entry_queued(e), ready = kdtl_entry_ready(e);
+	int at, cpu;
 
 	detail[0] = '\0';
 	/* A limit held the task back, whoever had the CPU. */
 	if (kdtl_entry_is_throttled(e))
-		return;
+		return -1;
 	/* An entry that is not about a task is about a virtual processor. */
-	if (!span->info->tasks)
+	if (!span->info->tasks) {
 		strscpy(detail, ", the hypervisor had the CPU", sizeof(detail));
-	else if (kdtl_entry_ready(e) > kdtl_entry_queued(e))
-		strscpy(detail, ", most of it in the queue of another CPU", sizeof(detail));
-	else if (watch_look_back(span->cpu))
-		watch_behind(time - kdtl_entry_queued(e), time, detail, sizeof(detail));
+		return span->cpu;
+	}
+	/* The time base of a source that names tasks is in ns. */
+	if ((queued >= NSEC_PER_MSEC || ready < NSEC_PER_MSEC) && watch_look_back(span->cpu))
+		watch_behind(kdtl_entry_time(e) - queued, kdtl_entry_time(e), detail,
+			     sizeof(detail));
+	if (ready < NSEC_PER_MSEC)
+		return span->cpu;
+	at = strlen(detail);
+	at += scnprintf(detail + at, sizeof(detail) - at,
+			", in the queue of another CPU %llu ms", div_u64(ready, NSEC_PER_MSEC));
+	cpu = watch_before(e, span->cpu, detail + at, sizeof(detail) - at);
+	return ready > queued ? cpu : span->cpu;
 }
 
 /**
@@ -145,6 +157,7 @@ void watch_report_late(const struct kdtl_span *span, const struct kdtl_entry *e,
 			       kdtl_entry_throttled(e) == KDTL_TIME_MAX;
 	static const char no_comm[TASK_COMM_LEN];
 	unsigned int how;
+	int behind;
 
 	if (throttled)
 		WRITE_ONCE(w->throttled, w->throttled + 1);
@@ -158,8 +171,8 @@ void watch_report_late(const struct kdtl_span *span, const struct kdtl_entry *e,
 	if (!how)
 		return;
 	report_late_what(span, e, wait, saturated);
-	report_late_detail(span, e);
-	report(how, span->cpu, throttled, wait,
+	behind = report_late_detail(span, e);
+	report(how, span->cpu, behind, wait,
 	       kdtl_ticks_to_ns(span->info, kdtl_entry_time(e) - span->info->tb_boot), saturated);
 }
 
@@ -215,7 +228,7 @@ void watch_report_stuck(int cpu, u64 wait)
 	if (e)
 		watch_behind(now - wait, now, detail, sizeof(detail));
 	report_stuck_detail(cpu, now, e, strlen(detail));
-	report(how, cpu, false, wait, now, false);
+	report(how, cpu, cpu, wait, now, false);
 }
 
 /**

@@ -49,6 +49,7 @@ void watch_behind_exit(void);
 void watch_name(const char *comm, pid_t pid, u64 time, char *text, size_t size);
 const struct kdtl_entry *watch_look_back(int cpu);
 void watch_behind(u64 from, u64 to, char *text, size_t size);
+int watch_before(const struct kdtl_entry *e, int cpu, char *text, size_t size);
 
 /* limit.c */
 

@@ -320,6 +320,34 @@ rests_between_rows()
 	[ "$rows" -ge 50 ] && [ $(($2 - $1)) -ge $((rows / 2)) ]
 }
 
+# A task waits behind the hog on CPU 1, and is moved to CPU 0 while the hog goes on.
+moved_is_known()
+{
+	unload kdtl_watch && load kdtl_watch threshold_ms=0 pause_s=0 &&
+		echo "1 250" >"$watch/cpus" && echo "cgroup /svc 250" >"$watch/rules" &&
+		waiter svc moved || return
+	dmesg -c >/dev/null
+	hog 3000 &
+	until_true has_said 'kdtl_watch: CPU 1: no task dispatched for .* moved:[0-9]* (/svc) has waited for' &&
+		taskset -p 1 "$(pid_of moved)" >/dev/null &&
+		until_true has_said 'kdtl_recorder: CPU 0: moved:[0-9]* (/svc) waited .*: end of table' &&
+		until_true has_waited moved
+	status=$?
+	wait $!
+	line=$(dmesg | grep 'kdtl_watch: CPU 0: moved:[0-9]* (/svc) waited' | head -n 1)
+	note "$line"
+	waited=$(number 'waited ')
+	elsewhere=$(number ', in the queue of another CPU ')
+	[ $status -eq 0 ] && within "$waited" 250 "$(longest moved)" &&
+		within "$elsewhere" 200 "$waited" &&
+		within "$(number '; CPU 1, where it ran last, had hog:[0-9]* (\/batch) ')" \
+			$((elsewhere - 10)) "$elsewhere" || return
+	line=$(dmesg | sed -n '/: CPU 0: moved:.* oldest first$/,/: end of table$/p' |
+		grep 'kdtl_recorder: CPU 1 from ')
+	note "$line"
+	echo "$line" | grep -q ' hog:[0-9]* (/batch) [0-9.]* m*s'
+}
+
 [ -x "$dir/alarms_test" ] || skip_all "no alarms_test: make -C selftests"
 [ -e /sys/devices/system/cpu/cpu1 ] || skip_all "needs two CPUs"
 grep -q '^cpu\>' /proc/cgroups || skip_all "no cgroups with the controller cpu"
@@ -329,7 +357,7 @@ need kdtl kdtl_sched kdtl_fake_pmu kdtl_fake_drive
 # No process of the test is on CPU 1.
 taskset -p 1 $$ >/dev/null
 
-plan 17
+plan 18
 dmesg -c >/dev/null
 load kdtl_recorder pmu=kdtl_fake || bail_out "kdtl_recorder does not load"
 ok "the watch loads" load kdtl_watch pmu=kdtl_fake threshold_ms=500 pause_s=600
@@ -363,6 +391,7 @@ ok "a threshold by priority" by_priority
 ok "nice 19: only if asked" idle_if_asked
 ok "a quota is told apart" quota_is_told_apart
 ok "an idle CPU that is kept from its task" idle_is_known
+ok "a wait in the queue of another CPU" moved_is_known
 if [ -e /sys/kernel/realtime ]; then
 	skip "on a slow console it leaves the CPU to others" "consoles have threads"
 else

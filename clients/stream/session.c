@@ -221,8 +221,14 @@ uncharge:
 int stream_setup_default(struct stream *st)
 {
 	const struct kdtl_stream_attr attr = { };
+	int err;
 
-	return st->session ? 0 : stream_setup(st, &attr);
+	if (st->session)
+		return 0;
+	err = stream_setup(st, &attr);
+	/* A program that only asked for numbers has not asked for silence. */
+	st->start_again = !err;
+	return err;
 }
 
 /**
@@ -304,7 +310,7 @@ int stream_info(struct stream *st, struct kdtl_stream_info *out)
 	if (err)
 		return err;
 	stream_publish(st);
-	err = kdtl_aux_info(st->session, max(out->cpu, -1), &info);
+	err = kdtl_aux_info(st->session, out->cpu, &info);
 	if (err)
 		return err;
 	*out = (struct kdtl_stream_info) {

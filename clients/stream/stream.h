@@ -70,7 +70,8 @@ struct stream_cpu {
  * @overwrite: set up with KDTL_STREAM_OVERWRITE
  * @watermark: in bytes
  * @running: started, and not stopped since
- * @start_again: a reader set it up but could not start it: the next one tries
+ * @start_again: it has the defaults, and was neither started nor stopped; or a reader could
+ *	not start it: the next reader tries
  * @next: the CPU to read first
  * @percpu: struct stream_cpu of each CPU
  * @waitq: where readers and pollers wait

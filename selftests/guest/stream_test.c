@@ -255,6 +255,8 @@ static void test_setup(void)
 	must(info.watermark == PAGES * page / 2 && info.tb_freq);
 	info.cpu = CPU_SETSIZE;
 	refused(ioctl(fd, KDTL_IOC_INFO, &info), EINVAL);
+	info.cpu = -2;
+	refused(ioctl(fd, KDTL_IOC_INFO, &info), EINVAL);
 }
 
 static void test_read(void)
@@ -302,6 +304,22 @@ static void test_defaults(void)
 	check_entries(buf, n);
 	must(info_of(fd).state & KDTL_STREAM_RUNNING);
 	refused(ioctl(fd, KDTL_IOC_SETUP, &(struct kdtl_stream_attr) { }), EBUSY);
+	close(fd);
+
+	/* The same if the program has only asked for numbers before. */
+	fd = open_dev(0);
+	must(!(info_of(fd).state & KDTL_STREAM_RUNNING));
+	n = read(fd, buf, sizeof(buf));
+	must(n > 0);
+	check_entries(buf, n);
+	close(fd);
+
+	/* But it can also stop before it starts. */
+	fd = open_dev(0);
+	must(!info_of(fd).produced);
+	must(!ioctl(fd, KDTL_IOC_STOP));
+	must(read(fd, buf, sizeof(buf)) == 0);
+	close(fd);
 }
 
 static void test_fault(void)

@@ -11,7 +11,7 @@
  *	ioctl(fd, KDTL_IOC_STOP);		read() then returns the rest, then 0
  *	close(fd);
  *
- * Without SETUP and START the first read() or poll() starts to log everything.
+ * Without SETUP, START and STOP the first read() or poll() starts to log everything.
  *
  * read() and splice() return the entries of one CPU after the other, each CPU's
  * in the order of time.  They wait until a CPU has a watermark of unread bytes

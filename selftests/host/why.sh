@@ -194,6 +194,73 @@ not_known()
 		grep -q ', times in UTC (approximate: an old recording)$' "$work/out"
 }
 
+# Nobody on the CPU that a task got at last held it up before it came there. Three more tasks left
+# their CPU at a time of which the recording does not say where, on the same CPU, and to idle.
+moved()
+{
+	recording moved <<-'END' &&
+		run 1000000000 1 0 0 10 9 victim
+		run 1000000000 2 0 0 30 9 other
+		run 1200000000 1 0 0 20 10 hog
+		moved 1500000000 2 100000000 200000000 0 10 30 victim
+		run 1600000000 1 0 0 40 20 next
+		moved 2000000000 2 0 90000000 0 50 10 stranger
+		run 2100000000 2 0 0 60 50 six
+		moved 2200000000 2 10000000 50000000 40000000 50 60 stranger
+		idle 2200000000 1 40
+		moved 2300000000 2 10000000 50000000 40000000 40 50 next
+	END
+		says "00:00:01.500    2    300 ms         -  victim (10)
+    behind other (30) 100 ms, in the queue of another CPU 200 ms
+    CPU 1, where it ran last, had hog (20) 200 ms
+00:00:02.000    2   90.0 ms         -  stranger (50)
+    in the queue of another CPU 90.0 ms
+00:00:02.200    2   60.0 ms         -  stranger (50)
+    behind six (60) 10.0 ms, in the queue of another CPU 50.0 ms
+00:00:02.300    2   60.0 ms         -  next (40)
+    behind stranger (50) 10.0 ms, in the queue of another CPU 50.0 ms" \
+			"$work/moved.data" &&
+		kdtl why -a -n 1 "$work/moved.data" | sed '1,/^time of day/d' |
+		diff <(echo "00:00:01.500    2    300 ms         -  victim (10)
+    behind    100 ms  other (30) ?
+       200 ms  in the queue of another CPU
+    CPU 1, where it ran last, had    200 ms  hog (20) ?") - &&
+		tells "why: task=victim pid=10 waited_ms=300.000 cpu=2 behind=other behind_ms=100.000 throttled_ms=0.000" \
+			-n 1 "$work/moved.data" &&
+		kdtl export --format csv --pid 10 "$work/moved.data" |
+		awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) n[$i] = i; next }
+			$n["waited_ns"] == 300000000 {
+				found = $n["behind"] == "other" && $n["behind_ns"] == 100000000 &&
+					$n["behind_unknown_ns"] == 200000000
+			}
+			END { exit !found }' &&
+		kdtl report "$work/moved.data" 2>/dev/null |
+		grep -q '^victim .* other *100 \{0,1\}ms$'
+}
+
+# A program that begins, or comes into another cgroup, while its task has the CPU, and one that
+# did before: all hog for longer as what they then are.
+begun()
+{
+	recording begun <<-'END' &&
+		cgroup 1 /start
+		cgroup 2 /batch
+		task 100 10 10 0 0 0 1 web
+		task 100 20 20 0 0 0 1 launcher
+		run 1000000000 0 0 0 10 9 web
+		run 1200000000 0 0 0 20 10 launcher
+		task 1210000000 20 20 1 0 50 2 hog
+		task 1490000000 20 20 1 0 50 1 done
+		run 1500000000 0 300000000 0 10 20 web
+	END
+		kdtl why -a -n 1 "$work/begun.data" | sed '1,/^time of day/d' |
+		diff <(echo "00:00:01.500    0    300 ms         -  web (10)    /start
+    behind    300 ms  hog (20) /batch") - &&
+		tells "why: task=web pid=10 waited_ms=300.000 cpu=0 behind=hog behind_ms=300.000 throttled_ms=0.000" \
+			-n 1 "$work/begun.data" &&
+		kdtl export --format csv "$work/begun.data" | grep -q ',hog,20,300000000,0,'
+}
+
 # --------------------------------------------------------------------- stolen time
 
 # beside LINE...: what a guest recorded of its hypervisor while the service waited, from
@@ -604,7 +671,7 @@ not_related()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-why.XXXXXX")
 partial "$work"
 
-plan 26
+plan 28
 ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
 ok "recordings are made" records
 ok "the longest waits, and who had the CPU" worst_first
@@ -615,6 +682,8 @@ ok "the waits at a time of day" at_a_time
 ok "of a process, a name, a cgroup, CPUs, a time; the long ones" filtered
 ok "a time after midnight" past_midnight
 ok "what is not known is not guessed" not_known
+ok "nor who had the CPU that a task came from, or before it came" moved
+ok "a program that began while its task had the CPU" begun
 ok "a hypervisor's log names no tasks" of_a_hypervisor
 ok "times of day are right under a clock that is slewed" slewed
 ok "names do not steer the terminal" escaped

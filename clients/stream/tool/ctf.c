@@ -186,7 +186,8 @@ static const char *prev_comm(char to[COMM_LEN + 8], const struct recording *r, s
 static void put_switch(struct stream *s, const struct recording *r, size_t i)
 {
 	const struct kdtl_entry *e = r->entry[i];
-	const struct kdtl_task *prev = task_at(r, e, entry_prev_pid(e));
+	const struct kdtl_task *prev = task_at(r, e, entry_prev_pid(e),
+					       be64toh(e->timebase));
 	const bool sleeps = e->preempt_reason == KDTL_PREEMPT_CEDE ||
 			    e->preempt_reason == KDTL_PREEMPT_PAGE_FAULT;
 	char comm[COMM_LEN + 8];

@@ -210,10 +210,11 @@ static void add_behind(struct fields *f, const struct recording *r, size_t i)
 	f->who.nr = 0;
 	f->who.stolen = 0;
 	f->who.unknown = 0;
+	f->who.elsewhere = 0;
 	if (!entry_is_idle(e))
-		who_ran(r, i, entry_wait(r, e), &f->who);
+		who_ran(r, i, &f->who);
 	add(f, "behind", FIELD_BEHIND);
-	add_time(f, "behind_unknown_ns", f->who.unknown);
+	add_time(f, "behind_unknown_ns", f->who.unknown + f->who.elsewhere);
 	if (r->steal)
 		add_time(f, "stolen_ns", f->who.stolen);
 	else
@@ -289,7 +290,7 @@ static void csv_behind(FILE *out, const struct who *w)
 		return;
 	}
 	if (ran->pid)
-		csv_text(out, entry_comm(ran->entry), COMM_LEN);
+		csv_text(out, ran->comm, COMM_LEN);
 	else
 		fputs("idle", out);
 	fprintf(out, ",%d,%" PRIu64, ran->pid, ran->ns);

@@ -604,14 +604,14 @@ static void add_gaps(const struct host *h, const struct recording *guest, unsign
 }
 
 /*
- * Add to @w who had the host's CPUs in the stolen part of a wait of @ns before entry @e of the
- * guest.
+ * Add to @w who had the host's CPUs in the stolen part of the wait before entry @e of the guest,
+ * as far as its task was in the queue of the CPU that it got.
  */
 void host_behind(const struct host *h, const struct recording *guest, const struct kdtl_entry *e,
-		 uint64_t ns, struct who *w)
+		 struct who *w)
 {
-	const uint64_t to = entry_time(guest, e);
+	const uint64_t to = entry_time(guest, e), ns = entry_queued(guest, e);
 
 	add_gaps(h, guest, entry_cpu(e), ns < to ? to - ns : 0, to, w);
-	who_sort(w);
+	who_sort(&h->r, w);
 }

@@ -30,7 +30,7 @@ static struct json_object *json_behind(const struct who *w)
 
 	for (const struct ran *ran = w->ran; ran < w->ran + w->nr; ran++) {
 		o = json_object_new_object();
-		comm = ran->pid ? utf8_text(text, entry_comm(ran->entry), COMM_LEN) : "idle";
+		comm = ran->pid ? utf8_text(text, ran->comm, COMM_LEN) : "idle";
 		json_object_object_add(o, "comm", json_object_new_string(comm));
 		json_object_object_add(o, "pid", json_object_new_int(ran->pid));
 		json_object_object_add(o, "ns", json_object_new_uint64(ran->ns));

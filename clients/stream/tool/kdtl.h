@@ -257,6 +257,17 @@ static inline uint64_t entry_wait(const struct recording *r, const struct kdtl_e
 			       be32toh(e->ready_to_enqueue_time));
 }
 
+/*
+ * The part of that, at its end, in which the runner was in the queue of the CPU that it got.
+ * A virtual processor is in no other.
+ */
+static inline uint64_t entry_queued(const struct recording *r, const struct kdtl_entry *e)
+{
+	if (!r->sched || entry_is_throttled(e))
+		return entry_wait(r, e);
+	return ticks_to_ns(r, be32toh(e->enqueue_to_dispatch_time));
+}
+
 /* The wait was as long as entry_wait(), or longer. */
 static inline bool entry_wait_saturated(const struct kdtl_entry *e)
 {
@@ -313,7 +324,8 @@ static inline struct kdtl_task task_in_file(struct kdtl_task t)
 
 /* tasks.c */
 void tasks_sort(struct recording *r);
-const struct kdtl_task *task_at(const struct recording *r, const struct kdtl_entry *e, int pid);
+const struct kdtl_task *task_at(const struct recording *r, const struct kdtl_entry *e, int pid,
+				uint64_t ticks);
 const char *cgroup_path(const struct recording *r, uint64_t id);
 
 bool is_in_cgroup(const char *path, const char *top);
@@ -322,19 +334,25 @@ bool is_in_cgroup(const char *path, const char *top);
 static inline const struct kdtl_task *entry_task(const struct recording *r,
 						 const struct kdtl_entry *e)
 {
-	return task_at(r, e, entry_pid(e));
+	return task_at(r, e, entry_pid(e), be64toh(e->timebase));
 }
 
 /**
  * struct ran - who had a CPU for how long
  * @pid: its PID; 0: the CPU was idle
  * @ns: how long, in ns
- * @entry: its last dispatch in that time, which has its name
+ * @longest: the longest of that without a break, in ns
+ * @entry: the dispatch at which that began
+ * @task: what it was for most of that; NULL: not known.  Of who_sort(), as @comm
+ * @comm: its name then; may be without a NUL
  */
 struct ran {
 	int				pid;
 	uint64_t			ns;
+	uint64_t			longest;
 	const struct kdtl_entry		*entry;
+	const struct kdtl_task		*task;
+	const char			*comm;
 };
 
 /**
@@ -343,6 +361,7 @@ struct ran {
  * @nr: their number
  * @stolen: ns in which the hypervisor had the CPU; nobody else is said to have had it then
  * @unknown: ns of which the recording does not say who had the CPU
+ * @elsewhere: ns before that, in which the task waited in the queue of another CPU
  * @room: elements that @ran has room for
  */
 struct who {
@@ -350,14 +369,16 @@ struct who {
 	size_t		nr;
 	uint64_t	stolen;
 	uint64_t	unknown;
+	uint64_t	elsewhere;
 	size_t		room;
 };
 
 /* ran.c */
 bool ran_until_next(const struct recording *r, size_t i);
 void who_add(const struct recording *r, size_t i, uint64_t until, uint64_t ns, struct who *w);
-void who_sort(struct who *w);
-void who_ran(const struct recording *r, size_t i, uint64_t ns, struct who *w);
+void who_sort(const struct recording *r, struct who *w);
+void who_ran(const struct recording *r, size_t i, struct who *w);
+bool who_before(const struct recording *r, size_t i, unsigned int *cpu, struct who *w);
 
 /* steal.c */
 #define STEAL_SUFFIX	".steal"	/* of the recording beside another one */
@@ -384,7 +405,7 @@ struct host {
 /* host.c */
 void host_open(struct host *h, const struct recording *guest, const char *path, int64_t ahead);
 void host_behind(const struct host *h, const struct recording *guest,
-		 const struct kdtl_entry *e, uint64_t ns, struct who *w);
+		 const struct kdtl_entry *e, struct who *w);
 
 /* text.c */
 #define TASK_TEXT	(PRINTABLE(COMM_LEN) + 16)
@@ -392,7 +413,7 @@ int terminal_width(void);
 unsigned int terminal_rows(void);
 const char *task_text(char *to, size_t size, const struct recording *r,
 		      const struct kdtl_entry *e);
-const char *path_text(char *to, const struct recording *r, const struct kdtl_entry *e);
+const char *path_text(char *to, const struct recording *r, const struct kdtl_task *t);
 void print_path(const char *path, int width);
 const char *short_ns(char to[NS_TEXT], uint64_t ns);
 const char *brief_ns(char to[NS_TEXT], uint64_t ns, bool more);

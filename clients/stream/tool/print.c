@@ -109,7 +109,7 @@ static void print_task(const struct recording *r, const struct options *o,
 		printf(" %7s %-10s", unknown, unknown);
 	}
 	fputs("  ", stdout);
-	print_path(entry_pid(e) ? path_text(path, r, e) : "-",
+	print_path(entry_pid(e) ? path_text(path, r, entry_task(r, e)) : "-",
 		   o->all ? (int)sizeof(path) : CGROUP_WIDTH);
 }
 

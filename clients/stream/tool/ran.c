@@ -16,16 +16,20 @@ static void add(struct who *w, const struct kdtl_entry *e, uint64_t ns)
 	struct ran *ran;
 
 	for (ran = w->ran; ran < w->ran + w->nr; ran++) {
-		if (ran->pid == pid) {
-			ran->ns += ns;
-			return;
+		if (ran->pid != pid)
+			continue;
+		ran->ns += ns;
+		if (ns > ran->longest) {
+			ran->longest = ns;
+			ran->entry = e;
 		}
+		return;
 	}
 	if (w->nr == w->room) {
 		w->room = w->room ? 2 * w->room : 8;
 		w->ran = resized(w->ran, w->room * sizeof(*w->ran));
 	}
-	w->ran[w->nr++] = (struct ran){ pid, ns, e };
+	w->ran[w->nr++] = (struct ran){ .pid = pid, .ns = ns, .longest = ns, .entry = e };
 }
 
 static int by_ns(const void *a, const void *b)
@@ -75,22 +79,83 @@ void who_add(const struct recording *r, size_t i, uint64_t until, uint64_t ns, s
 	w->unknown += ns - stolen;
 }
 
-/* Longest first. */
-void who_sort(struct who *w)
+/* A program may have begun, or have been moved to another cgroup, since its task's dispatch. */
+static void ran_name(const struct recording *r, struct ran *ran)
 {
+	const uint64_t since = be64toh(ran->entry->timebase);
+	uint64_t ticks = since;
+
+	/* So it is with kdtl_sched. */
+	if (r->head.tb_freq == 1000000000)
+		ticks += ran->longest / 2;
+	ran->task = task_at(r, ran->entry, ran->pid, ticks);
+	ran->comm = ran->task && ran->task->since > since ? ran->task->comm :
+							    entry_comm(ran->entry);
+}
+
+/* Longest first, with their names. */
+void who_sort(const struct recording *r, struct who *w)
+{
+	for (size_t i = 0; i < w->nr; i++)
+		ran_name(r, &w->ran[i]);
 	if (w->nr)
 		qsort(w->ran, w->nr, sizeof(*w->ran), by_ns);
 }
 
 /*
- * Who had the CPU of entry @i in the @ns ns before it.  The entries must be sorted by CPU.
- * What they say sums up to @ns.
+ * Who had the CPU of entry @i while its task was in the queue there.  The entries must be sorted
+ * by CPU.  What they say, and @w->elsewhere, sums up to the wait.
  */
-void who_ran(const struct recording *r, size_t i, uint64_t ns, struct who *w)
+void who_ran(const struct recording *r, size_t i, struct who *w)
 {
+	const struct kdtl_entry *e = r->entry[i];
+	const uint64_t queued = entry_queued(r, e);
+
 	w->nr = 0;
 	w->stolen = 0;
 	w->unknown = 0;
-	who_add(r, i, entry_time(r, r->entry[i]), ns, w);
-	who_sort(w);
+	w->elsewhere = entry_wait(r, e) - queued;
+	who_add(r, i, entry_time(r, e), queued, w);
+	who_sort(r, w);
+}
+
+/* The entry of the CPU that @pid left at @time; SIZE_MAX: none. */
+static size_t left_at(const struct recording *r, int pid, uint64_t time)
+{
+	for (size_t i = 0; i < r->nr; i++) {
+		if (entry_prev_pid(r->entry[i]) == pid && entry_time(r, r->entry[i]) == time)
+			return i;
+	}
+	return SIZE_MAX;
+}
+
+/*
+ * Who had the CPU where the task of entry @i ran last, while it waited in the queue of another
+ * CPU than the one that it got: @w->elsewhere of who_ran().  No entry says in whose queue a task
+ * is that is moved later, but it is that CPU's usually.  Returns whether there is any to tell of.
+ */
+bool who_before(const struct recording *r, size_t i, unsigned int *cpu, struct who *w)
+{
+	const struct kdtl_entry *e = r->entry[i];
+	const uint64_t until = entry_time(r, e) - entry_queued(r, e);
+	const uint64_t ns = entry_wait(r, e) - entry_queued(r, e);
+	uint64_t missing = 0;
+	size_t last;
+
+	*w = (struct who){ 0 };
+	last = left_at(r, entry_pid(e), until - ns - entry_slept(r, e));
+	if (last == SIZE_MAX || entry_cpu(r->entry[last]) == entry_cpu(e))
+		return false;
+	*cpu = entry_cpu(r->entry[last]);
+	while (entry_time(r, r->entry[last]) < until && last + 1 < r->nr &&
+	       entry_cpu(r->entry[last + 1]) == *cpu)
+		last++;
+	if (entry_time(r, r->entry[last]) < until)
+		missing = until - entry_time(r, r->entry[last]);
+	if (missing >= ns)
+		return false;
+	who_add(r, last, until - missing, ns - missing, w);
+	w->unknown += missing;
+	who_sort(r, w);
+	return w->nr && !(w->nr == 1 && !w->ran->pid);
 }

@@ -331,7 +331,7 @@ static void blame_cpu(const struct recording *r, struct key **comm, const struct
 	for (size_t n = 0; n < nr; n++) {
 		const uint64_t t = entry_time(r, r->entry[d[n].i]);
 
-		ns = entry_wait(r, r->entry[d[n].i]);
+		ns = entry_queued(r, r->entry[d[n].i]);
 		s.start[s.nr++] = ns < t ? t - ns : 0;
 	}
 	qsort(s.start, s.nr, sizeof(*s.start), latest_first);

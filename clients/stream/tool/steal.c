@@ -199,10 +199,10 @@ uint64_t stolen_in(const struct recording *r, unsigned int cpu, uint64_t from, u
 	return ns;
 }
 
-/* Of the wait of an entry, on the CPU that it waited for. */
+/* Of the wait of an entry, while its task was in the queue of the CPU that it got. */
 uint64_t entry_stolen(const struct recording *r, const struct kdtl_entry *e)
 {
-	const uint64_t to = entry_time(r, e), ns = entry_wait(r, e);
+	const uint64_t to = entry_time(r, e), ns = entry_queued(r, e);
 
 	return stolen_in(r, entry_cpu(e), ns < to ? to - ns : 0, to);
 }

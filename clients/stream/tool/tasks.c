@@ -36,14 +36,15 @@ void tasks_sort(struct recording *r)
 }
 
 /*
- * What @pid was at the time of @e; NULL: not known.  Of the records, only those count that
- * no loss separates from the entry.
+ * What @pid was at the time @ticks, which is that of @e or somewhat later; NULL: not known.  Of
+ * the records, only those count that no loss separates from the entry.
  */
-const struct kdtl_task *task_at(const struct recording *r, const struct kdtl_entry *e, int pid)
+const struct kdtl_task *task_at(const struct recording *r, const struct kdtl_entry *e, int pid,
+				uint64_t ticks)
 {
 	static const struct kdtl_task idle = { .comm = "idle" };
 	struct task key = {
-		.t = { .seq = UINT64_MAX, .since = be64toh(e->timebase), .pid = pid },
+		.t = { .seq = UINT64_MAX, .since = ticks, .pid = pid },
 	};
 	size_t from = 0, to = r->nr_tasks, i;
 	const struct task *t;

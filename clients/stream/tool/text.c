@@ -44,9 +44,9 @@ const char *task_text(char *to, size_t size, const struct recording *r,
 	return to;
 }
 
-const char *path_text(char *to, const struct recording *r, const struct kdtl_entry *e)
+/* Of the task's cgroup; NULL: nothing is known of the task. */
+const char *path_text(char *to, const struct recording *r, const struct kdtl_task *t)
 {
-	const struct kdtl_task *t = entry_task(r, e);
 	const char *path = t ? cgroup_path(r, t->cgroup) : NULL;
 
 	return path ? printable(to, path, strnlen(path, KDTL_CGROUP_LEN)) : "?";

@@ -185,19 +185,26 @@ static struct wait *find_waits(const struct recording *r, const struct options *
 	return waits;
 }
 
-static const char *ran_text(char *to, size_t size, const struct recording *r,
-			    const struct ran *ran)
+/* "NAME (PID)" */
+static const char *ran_task_text(char *to, size_t size, const struct ran *ran)
+{
+	char comm[PRINTABLE(COMM_LEN)];
+
+	snprintf(to, size, "%s (%d)", printable(comm, ran->comm, COMM_LEN), ran->pid);
+	return to;
+}
+
+static const char *ran_text(char *to, size_t size, const struct ran *ran)
 {
 	char task[TASK_TEXT], ns[NS_TEXT];
 
-	snprintf(to, size, "%s %s", ran->pid ? task_text(task, sizeof(task), r, ran->entry) :
-		 "idle", short_ns(ns, ran->ns));
+	snprintf(to, size, "%s %s", ran->pid ? ran_task_text(task, sizeof(task), ran) : "idle",
+		 short_ns(ns, ran->ns));
 	return to;
 }
 
 /* As many as there is room for on the line, and the rest as a sum. */
-static void print_behind(const struct recording *r, const struct options *o,
-			 const struct who *w, const char *behind)
+static void print_behind(const struct options *o, const struct who *w, const char *behind)
 {
 	char text[TASK_TEXT + NS_TEXT], ns[NS_TEXT];
 	const int rest = strlen(", 99 others 999 ms");
@@ -208,9 +215,9 @@ static void print_behind(const struct recording *r, const struct options *o,
 
 	if (w->stolen)
 		left -= strlen(", the hypervisor 999 ms");
-	printf("%*s%s", INDENT, "", behind);
+	printf("%*s%s", INDENT, "", w->nr || w->stolen || w->unknown ? behind : "");
 	for (; i < w->nr; i++) {
-		ran_text(text, sizeof(text), r, &w->ran[i]);
+		ran_text(text, sizeof(text), &w->ran[i]);
 		left -= strlen(comma) + strlen(text);
 		if (i && left < (i + 1 < w->nr ? rest : 0))
 			break;
@@ -225,8 +232,12 @@ static void print_behind(const struct recording *r, const struct options *o,
 		printf("%sthe hypervisor %s", comma, short_ns(ns, w->stolen));
 		comma = ", ";
 	}
-	if (w->unknown)
+	if (w->unknown) {
 		printf("%snot known %s", comma, short_ns(ns, w->unknown));
+		comma = ", ";
+	}
+	if (w->elsewhere)
+		printf("%sin the queue of another CPU %s", comma, short_ns(ns, w->elsewhere));
 	putchar('\n');
 }
 
@@ -247,13 +258,14 @@ static void print_all_behind(const struct recording *r, const struct who *w, con
 		printf("%*s%s", INDENT, "", behind);
 		print_ns(ran->ns, false);
 		if (ran->pid)
-			printf("  %s %s\n", task_text(text, sizeof(text), r, ran->entry),
-			       path_text(path, r, ran->entry));
+			printf("  %s %s\n", ran_task_text(text, sizeof(text), ran),
+			       path_text(path, r, ran->task));
 		else
 			puts("  idle");
 	}
 	print_behind_whom(w->stolen, "the hypervisor", behind);
 	print_behind_whom(w->unknown, "not known", behind);
+	print_behind_whom(w->elsewhere, "in the queue of another CPU", "");
 }
 
 /* Which limit on CPU time is one for the task? */
@@ -268,23 +280,43 @@ static const char *limit_text(const struct recording *r, const struct kdtl_entry
 
 static const char behind_here[] = "behind ", behind_there[] = "on the host behind ";
 
+/* Before the task was moved. */
+static void print_before(const struct recording *r, const struct options *o,
+			 const struct wait *wait)
+{
+	char behind[sizeof("CPU 4294967295, where it ran last, had ")];
+	struct who who;
+	unsigned int cpu;
+
+	if (who_before(r, wait->i, &cpu, &who)) {
+		snprintf(behind, sizeof(behind), "CPU %u, where it ran last, had ", cpu);
+		if (o->all)
+			print_all_behind(r, &who, behind);
+		else
+			print_behind(o, &who, behind);
+	}
+	free(who.ran);
+}
+
 /* In the guest, and in the part of it that was stolen. */
 static void print_both(const struct recording *r, const struct host *h, const struct options *o,
 		       const struct wait *wait)
 {
 	struct who who = { 0 }, there = { 0 };
 
-	who_ran(r, wait->i, wait->ns, &who);
+	who_ran(r, wait->i, &who);
 	if (o->all)
 		print_all_behind(r, &who, behind_here);
 	else
-		print_behind(r, o, &who, behind_here);
+		print_behind(o, &who, behind_here);
+	if (who.elsewhere)
+		print_before(r, o, wait);
 	if (h && who.stolen) {
-		host_behind(h, r, r->entry[wait->i], wait->ns, &there);
+		host_behind(h, r, r->entry[wait->i], &there);
 		if (o->all)
 			print_all_behind(&h->r, &there, behind_there);
 		else
-			print_behind(&h->r, o, &there, behind_there);
+			print_behind(o, &there, behind_there);
 	}
 	free(who.ran);
 	free(there.ran);
@@ -310,7 +342,7 @@ static void print_wait(const struct recording *r, const struct host *h, const st
 			task_text(task, sizeof(task), r, e));
 	if (r->nr_tasks) {
 		n += printf("  ");
-		print_path(path_text(path, r, e), o->all ? (int)sizeof(path) : o->width - n);
+		print_path(path_text(path, r, entry_task(r, e)), o->all ? (int)sizeof(path) : o->width - n);
 	}
 	putchar('\n');
 	if (entry_is_throttled(e)) {
@@ -332,7 +364,7 @@ static void print_total(const struct recording *r, const struct host *h, const s
 
 	for (size_t i = 0; i < nr; i++) {
 		if (!entry_is_throttled(r->entry[waits[i].i]))
-			host_behind(h, r, r->entry[waits[i].i], waits[i].ns, &who);
+			host_behind(h, r, r->entry[waits[i].i], &who);
 	}
 	if (!who.nr && !who.stolen && !who.unknown)
 		return;
@@ -340,7 +372,7 @@ static void print_total(const struct recording *r, const struct host *h, const s
 	if (o->all)
 		print_all_behind(&h->r, &who, behind_there);
 	else
-		print_behind(&h->r, o, &who, behind_there);
+		print_behind(o, &who, behind_there);
 	free(who.ran);
 }
 
@@ -353,10 +385,10 @@ static void print_brief_host(const struct recording *r, const struct host *h,
 	struct who who = { 0 };
 
 	if (!entry_is_throttled(e))
-		host_behind(h, r, e, wait->ns, &who);
+		host_behind(h, r, e, &who);
 	if (who.nr)
 		printf(" host_behind=%s host_pid=%d host_behind_ms=%.3f",
-		       who.ran->pid ? printable(comm, entry_comm(who.ran->entry), COMM_LEN) : "idle",
+		       who.ran->pid ? printable(comm, who.ran->comm, COMM_LEN) : "idle",
 		       who.ran->pid, (double)who.ran->ns / MS);
 	else
 		printf(" host_behind=%s host_pid=0 host_behind_ms=0", who.unknown ? "?" : "-");
@@ -373,7 +405,7 @@ static void print_brief(const struct recording *r, const struct host *h, const s
 	struct who who = { 0 };
 
 	if (!throttled && r->sched)
-		who_ran(r, wait->i, wait->ns, &who);
+		who_ran(r, wait->i, &who);
 	printf("why: task=%s pid=%d waited_ms=%.3f cpu=%u ",
 	       r->sched ? printable(comm, entry_comm(e), COMM_LEN) : "?",
 	       r->sched ? entry_pid(e) : 0, throttled ? 0.0 : (double)wait->ns / MS,
@@ -382,7 +414,7 @@ static void print_brief(const struct recording *r, const struct host *h, const s
 		printf("behind=%s behind_ms=0 ", throttled || who.stolen == wait->ns ? "-" : "?");
 	else
 		printf("behind=%s behind_ms=%.3f ",
-		       who.ran->pid ? printable(comm, entry_comm(who.ran->entry), COMM_LEN) : "idle",
+		       who.ran->pid ? printable(comm, who.ran->comm, COMM_LEN) : "idle",
 		       (double)who.ran->ns / MS);
 	printf("throttled_ms=%.3f time=%s ", throttled ? (double)wait->ns / MS : 0.0,
 	       time_text(time, time_of_day(r, be64toh(e->timebase)), "%Y-%m-%dT%H:%M:%S", 6));
@@ -415,7 +447,7 @@ static void print_advice(const struct recording *r, const struct wait *waits, si
 	for (size_t i = 0; i < nr && r->sched; i++) {
 		if (entry_is_throttled(r->entry[waits[i].i]))
 			continue;
-		who_ran(r, waits[i].i, waits[i].ns, &who);
+		who_ran(r, waits[i].i, &who);
 		unknown += who.unknown;
 		all += waits[i].ns;
 	}

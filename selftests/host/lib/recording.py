@@ -11,6 +11,8 @@ Lines, in the order in which they go into the file; times are in ns on the time 
   task TIME PID TGID POLICY NICE RT_PRIORITY CGROUP COMM
   run TIME CPU WAIT SLEPT PID PREV_PID COMM
                          a dispatch of a task after a wait
+  moved TIME CPU QUEUED READY SLEPT PID PREV_PID COMM
+                         the same after a wait in the queue of another CPU, and then here
   throttled TIME CPU HELD PID PREV_PID COMM
   idle TIME CPU PREV_PID
   steal TIME CPU STOLEN LOOKED CLOCK MARKS
@@ -87,11 +89,14 @@ def main():
             time, pid, tgid, policy, nice, rt, cgroup = number[:7]
             body += chunk(TASKS, struct.pack(">QQQIIIiII16s", seq, time, cgroup, pid, tgid,
                                              policy, nice, rt, 0, arg[7].encode()))
-        elif kind in ("run", "throttled", "idle", "steal", "vpa"):
+        elif kind in ("run", "moved", "throttled", "idle", "steal", "vpa"):
             entries += 1
             if kind == "run":
                 time, cpu, wait, slept, pid, prev = number[:6]
                 e = entry(2, cpu, wait, 0, slept, time, pid, prev, arg[6])
+            elif kind == "moved":
+                time, cpu, queued, ready, slept, pid, prev = number[:7]
+                e = entry(7, cpu, queued, ready, slept, time, pid, prev, arg[7])
             elif kind == "throttled":
                 time, cpu, held, pid, prev = number[:5]
                 e = entry(THROTTLED, cpu, 0, held, 0, time, pid, prev, arg[5])

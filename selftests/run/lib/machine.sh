@@ -93,7 +93,12 @@ machine()
 	arm64-* | armhf-* | riscv64-*)
 		# The board has one serial port, so the second is a PCI device.
 		serial=(-serial chardev:console -device "pci-serial,chardev=channel")
-		qemu+=(-accel tcg,thread=multi)
+		if $icount; then
+			qemu+=(-accel tcg,thread=single -icount 'shift=0,sleep=off')
+			cmdline+=" nokaslr norandmaps nowatchdog"
+		else
+			qemu+=(-accel tcg,thread=multi)
+		fi
 		case $target in
 		arm64-*)
 			channel=ttyS0
@@ -121,11 +126,17 @@ machine()
 		cmdline+=" conmode=sclp nokaslr"
 		serial=(-device sclplmconsole,chardev=console
 			-device sclpconsole,chardev=channel)
-		qemu+=(-machine s390-ccw-virtio -cpu max -accel "tcg,thread=$(tcg_threads)")
+		qemu+=(-machine s390-ccw-virtio -cpu max)
+		if $icount; then
+			qemu+=(-accel tcg,thread=single -icount 'shift=0,sleep=off')
+			cmdline+=" norandmaps nowatchdog"
+		else
+			qemu+=(-accel "tcg,thread=$(tcg_threads)")
+		fi
 		;;
 	*) die "no machine for $target" ;;
 	esac
-	! $icount || [[ $target == x86_64-* || $target == ppc64le-* ]] ||
+	! $icount || [[ $target == @(x86_64|ppc64le|arm64|s390x)-* ]] ||
 		die "--icount: not for $target"
 	[[ $target != *-debug ]] || cmdline+=" kasan_multi_shot"
 	qemu+=(-smp "$cpus" -m "$memory" -nodefaults -no-user-config

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# selftests/guest/torture.sh for minutes: on x86-64, and on POWER with a thread for each
-# of four CPUs, where races are real ones.
+# selftests/guest/torture.sh for minutes: on x86-64, and on POWER and arm64 with a thread for
+# each of four CPUs, where races are real ones.
 #
 #	selftests/deep/torture.sh [TARGET]...
 #
@@ -20,7 +20,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 
 seconds=${TORTURE_SECONDS:-300}
 targets=("$@")
-[ $# -gt 0 ] || targets=(x86_64-6.1 ppc64le-6.1)
+[ $# -gt 0 ] || targets=(x86_64-6.1 ppc64le-6.1 arm64-6.1)
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-torture.XXXXXX")
 partial "$work"
 

@@ -50,6 +50,7 @@ struct kdtl_cgroup {
  * @free: the first free one
  * @gone_first: the one that was removed first
  * @gone_last: the one that was removed last
+ * @dropped: how often there was no memory for a path
  */
 struct kdtl_cgroups {
 	struct kdtl_seqtry	lock;
@@ -59,6 +60,7 @@ struct kdtl_cgroups {
 	u32			free;
 	u32			gone_first;
 	u32			gone_last;
+	u64			dropped;
 };
 
 static struct kdtl_cgroups cgroups = { .lock = KDTL_SEQTRY_INIT(cgroups.lock) };
@@ -154,6 +156,7 @@ static void kdtl_cgroup_add(u64 id, const char *path)
 {
 	struct kdtl_cgroup *c;
 	unsigned long flags;
+	bool first = false;
 
 	kdtl_seqtry_write(&cgroups.lock, &flags);
 	c = kdtl_cgroup_find(id);
@@ -167,7 +170,11 @@ static void kdtl_cgroup_add(u64 id, const char *path)
 	}
 	if (c)
 		kdtl_cgroup_set_path(c, path);
+	else
+		first = !cgroups.dropped++;
 	kdtl_seqtry_written(&cgroups.lock, flags);
+	if (first)
+		pr_warn("more than %u cgroups: the paths of some are not known\n", cgroups.nr);
 }
 
 static bool kdtl_cgroup_is_ours(const struct cgroup *cgrp)
@@ -246,6 +253,7 @@ static int kdtl_cgroups_alloc(void)
 	cgroups.all[cgroups.nr - 1].next = KDTL_NO_CGROUP;
 	cgroups.free = 0;
 	cgroups.gone_first = KDTL_NO_CGROUP;
+	cgroups.dropped = 0;
 	return 0;
 }
 
@@ -288,6 +296,8 @@ int kdtl_cgroups_begin(void)
 void kdtl_cgroups_end(void)
 {
 	kdtl_probes_unregister(kdtl_cgroup_probes, ARRAY_SIZE(kdtl_cgroup_probes));
+	if (cgroups.dropped)
+		pr_warn("%llu paths of cgroups were dropped\n", cgroups.dropped);
 	kdtl_cgroups_free();
 }
 

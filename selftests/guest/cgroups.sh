@@ -252,12 +252,26 @@ have_module kdtl_sampler || skip_all "no module kdtl_sampler"
 have_module kdtl_fake_drive || skip_all "no module kdtl_fake_drive"
 grep -q '^cpu\>' /proc/cgroups || skip_all "no cgroups with the controller cpu"
 mkdir -p $root
+# There are not that many at the begin.
+too_many_are_told()
+{
+	unload kdtl_sampler && load kdtl_sampler && mkdir "$root/many" || return
+	dmesg -c >/dev/null
+	(cd "$root/many" && mkdir $(seq 1100) && rmdir $(seq 1100)) || return
+	rmdir "$root/many" && unload kdtl_sampler || return
+	dmesg | grep 'kdtl: .*cgroups' | tee "$root.said"
+	is "$(grep -c 'kdtl: more than 1024 cgroups: the paths of some are not known' \
+		"$root.said")" 1 &&
+		[ "$(sed -n 's/.*kdtl: \([0-9]*\) paths of cgroups were dropped/\1/p' \
+			"$root.said")" -gt $((1100 - 1024)) ]
+}
+
 [ -e $root/cgroup.controllers ] || mount -t cgroup2 none $root || skip_all "no cgroup2"
 echo +cpu >$root/cgroup.subtree_control || skip_all "the controller cpu is in use"
 load kdtl_fake_pmu tasks=1 || bail_out "kdtl_fake_pmu does not load"
 load kdtl_fake_drive || bail_out "kdtl_fake_drive does not load"
 
-plan 17
+plan 18
 ok "it loads" load kdtl_sampler pmu=kdtl_fake
 # As if the machine ran for longer than it takes until a cgroup is stale.
 fake later 0 1000
@@ -283,4 +297,5 @@ ok "no more cgroups than the parameter says are separate" is_capped
 ok "0: none" can_be_switched_off
 ok "real tasks that wait for each other" real_tasks
 ok "the sum over all cgroups is that over all CPUs" adds_up
+ok "more cgroups than there is room for" too_many_are_told
 finish

@@ -42,6 +42,7 @@ atomic   5 goes_wrong vpa_dtl_stock: an allocation that may sleep, in atomic con
 full     6 goes_wrong wrong: what nobody has read was overwritten
 wrap     6 goes_wrong wrong: (entry|a piece|round the area|[0-9]+ bytes are said)
 lapped   8 goes_wrong wrong: [0-9]+ entries are missing, and no AUX record says so
+last     9 goes_wrong wrong: 0 entries after read
 '
 
 # --- on this machine ----------------------------------------------------------------
@@ -219,7 +220,7 @@ ok "7 without: no barrier before perf's head" without_barrier
 ok "7: a barrier before perf's head" barrier ${#patches[@]}
 # shellcheck disable=SC2086 # several words
 boot mended vpa_dtl_mended ${names/atomic/}
-boot stock vpa_dtl second full wrap lapped
+boot stock vpa_dtl second full wrap lapped last
 # After "memory" nobody gets the lock any more.
 boot module vpa_dtl_stock second memory
 while read -r name patch how words; do

@@ -11,6 +11,7 @@
  *	wrap		all entries, in order, while a small area is filled often
  *	full		what nobody has read stays as it is
  *	lapped		entries that the hypervisor has overwritten are told
+ *	last		what is there when an event is read, or stopped, is copied
  *
  * kdtl_fake_hv plays the hypervisor, on CPU 0. Its entries carry a number, and a sum.
  * Exits with 0 if everything was right, and else prints what was not: "wrong: ...".
@@ -116,12 +117,12 @@ static __u64 entry_sum(const struct kdtl_entry *e)
 
 /* ------------------------------------------------------------------ an event */
 
-static int event_open(pid_t pid, int cpu)
+static int event_open_period(pid_t pid, int cpu, __u64 ns)
 {
 	struct perf_event_attr attr = {
 		.size		= sizeof(attr),
 		.config		= 7,
-		.sample_period	= 1000000,
+		.sample_period	= ns,
 		.disabled	= 1,
 	};
 	char path[128];
@@ -132,6 +133,11 @@ static int event_open(pid_t pid, int cpu)
 	must(f && fscanf(f, "%u", &attr.type) == 1);
 	fclose(f);
 	return syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static int event_open(pid_t pid, int cpu)
+{
+	return event_open_period(pid, cpu, 1000000);
 }
 
 static struct event event_map(int fd)
@@ -419,6 +425,27 @@ static void test_lapped(void)
 		wrong("nothing more is missing, and AUX records' flags are %#lx", e.flags);
 }
 
+/* The driver does not poll meanwhile. */
+static void test_last(void)
+{
+	struct event e = event_map(event_open_period(-1, 0, 3600000000000));
+	__u64 count;
+
+	enable(&e);
+	hv_put(10);
+	must(read(e.fd, &count, sizeof(count)) == sizeof(count));
+	if (written(&e) != 10)
+		wrong("%lu entries after read(), not 10", written(&e));
+	hv_put(7);
+	must(!ioctl(e.fd, PERF_EVENT_IOC_DISABLE, 0));
+	if (written(&e) != 17)
+		wrong("%lu entries after it was disabled, not 17", written(&e));
+	read_aux(&e, false);
+	read_records(&e);
+	if (e.flags)
+		wrong("AUX records' flags are %#lx", e.flags);
+}
+
 static const struct {
 	const char	*name;
 	void		(*run)(void);
@@ -432,6 +459,7 @@ static const struct {
 	{ "wrap", test_wrap },
 	{ "full", test_full },
 	{ "lapped", test_lapped },
+	{ "last", test_last },
 };
 
 int main(int argc, char **argv)

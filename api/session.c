@@ -59,8 +59,6 @@ static const char *kdtl_attr_needs_entries(const struct kdtl_session_attr *attr)
 		return "KDTL_SESSION_RAW and KDTL_SESSION_NO_AUX";
 	if (attr->mask)
 		return "KDTL_SESSION_RAW and a mask";
-	if (attr->period)
-		return "KDTL_SESSION_RAW and a period";
 	return attr->min_wait ? "KDTL_SESSION_RAW and min_wait" : NULL;
 }
 
@@ -133,16 +131,24 @@ static int kdtl_attr_check(const char *owner, const struct kdtl_session_attr *at
 	return 0;
 }
 
+/* Before it lets go of the source: their rings are in the source's memory. */
+static void kdtl_session_free_areas(struct kdtl_session *s)
+{
+	int cpu;
+
+	if (!s->aux)
+		return;
+	for_each_possible_cpu(cpu)
+		kdtl_aux_free(kdtl_session_aux(s, cpu));
+	free_percpu(s->aux);
+	s->aux = NULL;
+}
+
 static void kdtl_session_free(struct kdtl_session *s)
 {
 	struct kdtl_set *set, *next;
-	int cpu;
 
-	if (s->aux) {
-		for_each_possible_cpu(cpu)
-			kdtl_aux_free(kdtl_session_aux(s, cpu));
-		free_percpu(s->aux);
-	}
+	kdtl_session_free_areas(s);
 	free_percpu(s->fresh);
 	list_for_each_entry_safe(set, next, &s->sets, node)
 		kdtl_set_free(set);
@@ -228,6 +234,26 @@ free:
 	return NULL;
 }
 
+/* Become a user of a source, or give back what holds it. */
+static int kdtl_session_use(struct kdtl_session *s, struct kdtl_pmu *p)
+{
+	int err = kdtl_source_attach(p);
+
+	if (err)
+		kdtl_source_put(p);
+	else
+		s->used = p;
+	return err;
+}
+
+static void kdtl_session_unuse(struct kdtl_session *s)
+{
+	if (!s->used)
+		return;
+	kdtl_source_detach(s->used);
+	kdtl_source_put(s->used);
+}
+
 /* Find the source and hold it. */
 static int kdtl_session_find_pmu(struct kdtl_session *s,
 				 const struct kdtl_session_attr *attr)
@@ -246,21 +272,30 @@ static int kdtl_session_find_pmu(struct kdtl_session *s,
 		return -ENODEV;
 	}
 	err = kdtl_session_mask_check(s, attr->mask);
-	if (!err)
-		err = kdtl_source_attach(s->pmu);
-	if (err)
+	if (err) {
 		kdtl_source_put(s->pmu);
-	return err;
+		return err;
+	}
+	return kdtl_session_use(s, s->pmu);
 }
 
 /* The same for a raw session, whose PMU need not be a source. */
 static int kdtl_session_find_raw(struct kdtl_session *s,
 				 const struct kdtl_session_attr *attr)
 {
-	struct kdtl_raw *raw = kdtl_raw_get(s->owner, attr->pmu, attr->config, &s->layout);
+	struct kdtl_pmu *source = kdtl_source_find(attr->pmu);
+	struct kdtl_raw *raw;
+	int err;
 
-	if (IS_ERR(raw))
+	/* Its events come and go under the CPU hotplug lock, so none may be the first user. */
+	err = source ? kdtl_session_use(s, source) : 0;
+	if (err)
+		return err;
+	raw = kdtl_raw_get(s->owner, attr, &s->layout);
+	if (IS_ERR(raw)) {
+		kdtl_session_unuse(s);
 		return PTR_ERR(raw);
+	}
 	s->raw = raw;
 	s->pmu = &raw->source;
 	return 0;
@@ -359,8 +394,6 @@ static bool kdtl_session_shut(struct kdtl_session *s)
 
 static void kdtl_session_end(struct kdtl_session *s)
 {
-	struct kdtl_pmu *source = s->raw ? NULL : s->pmu;
-
 	kdtl_session_wake(s);
 	/* [wake.K] Waiters look at closing, which swake_up_all() orders before the wake-up. */
 	swake_up_all(&s->done->wait);
@@ -371,12 +404,9 @@ static void kdtl_session_end(struct kdtl_session *s)
 
 	trace_kdtl_session(s, "closed");
 	kdtl_session_unlist(s);
-	if (source)
-		kdtl_source_detach(source);
-	/* The areas have their rings in the source's memory. */
+	kdtl_session_free_areas(s);
+	kdtl_session_unuse(s);
 	kdtl_session_free(s);
-	if (source)
-		kdtl_source_put(source);
 }
 
 /**

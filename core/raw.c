@@ -20,7 +20,14 @@ static LIST_HEAD(kdtl_raws);
 /* Protects the list and kdtl_raw::sessions. */
 static DEFINE_MUTEX(kdtl_raws_lock);
 
-static struct device *kdtl_raw_device(const char *name)
+/**
+ * kdtl_raw_device() - find the device of one of perf's PMUs
+ * @name: the PMU's name
+ *
+ * Context: may sleep.
+ * Return: the device, which is held; -ENODEV, or why perf gives no event.
+ */
+struct device *kdtl_raw_device(const char *name)
 {
 	struct perf_event_attr attr = {
 		.type		= PERF_TYPE_SOFTWARE,
@@ -74,8 +81,8 @@ static void kdtl_raw_free(struct kdtl_raw *raw)
 	kfree(raw);
 }
 
-static struct kdtl_raw *kdtl_raw_alloc(const char *name, u32 type, int caps, u64 config,
-				       const struct kdtl_aux_layout *layout)
+static struct kdtl_raw *kdtl_raw_alloc(const struct kdtl_session_attr *attr, u32 type,
+				       int caps, const struct kdtl_aux_layout *layout)
 {
 	struct kdtl_raw *raw = kzalloc(sizeof(*raw), GFP_KERNEL);
 	int cpu;
@@ -88,14 +95,15 @@ static struct kdtl_raw *kdtl_raw_alloc(const char *name, u32 type, int caps, u64
 		kdtl_raw_free(raw);
 		return NULL;
 	}
-	strscpy(raw->name, name, sizeof(raw->name));
+	strscpy(raw->name, attr->pmu, sizeof(raw->name));
 	raw->source.name = raw->name;
 	/* Times are only converted where they are 0. */
 	raw->source.tb_freq = NSEC_PER_SEC;
 	raw->source.pmu.type = type;
 	raw->source.pmu.capabilities = caps;
 	raw->type = type;
-	raw->config = config;
+	raw->config = attr->config;
+	raw->period = attr->period;
 	raw->layout = *layout;
 	mutex_init(&raw->lock);
 	INIT_WORK(&raw->work, kdtl_raw_work);
@@ -105,33 +113,36 @@ static struct kdtl_raw *kdtl_raw_alloc(const char *name, u32 type, int caps, u64
 	return raw;
 }
 
-static bool kdtl_raw_is_like(const struct kdtl_raw *raw, u64 config,
+static bool kdtl_raw_is_like(const struct kdtl_raw *raw,
+			     const struct kdtl_session_attr *attr,
 			     const struct kdtl_aux_layout *layout)
 {
-	return raw->config == config && raw->layout.nr_pages == layout->nr_pages &&
+	return raw->config == attr->config && raw->period == attr->period &&
+	       raw->layout.nr_pages == layout->nr_pages &&
 	       raw->layout.watermark == layout->watermark &&
 	       raw->layout.overwrite == layout->overwrite;
 }
 
-static struct kdtl_raw *kdtl_raw_join_or_alloc(const char *owner, const char *name,
-					       u32 type, int caps, u64 config,
+static struct kdtl_raw *kdtl_raw_join_or_alloc(const char *owner,
+					       const struct kdtl_session_attr *attr,
+					       u32 type, int caps,
 					       const struct kdtl_aux_layout *layout)
 {
 	struct kdtl_raw *raw;
 
 	lockdep_assert_held(&kdtl_raws_lock);
 	list_for_each_entry(raw, &kdtl_raws, node) {
-		if (raw->type != type || strcmp(raw->name, name))
+		if (raw->type != type || strcmp(raw->name, attr->pmu))
 			continue;
-		if (kdtl_raw_is_like(raw, config, layout))
+		if (kdtl_raw_is_like(raw, attr, layout))
 			return raw;
-		pr_warn_ratelimited("%s: sessions share %s's area, and another one has config=%#llx, %u pages, a watermark of %llu bytes%s\n",
-				    owner, name, raw->config, raw->layout.nr_pages,
-				    raw->layout.watermark,
+		pr_warn_ratelimited("%s: sessions share %s's area, and another one has config=%#llx, period=%llu, %u pages, a watermark of %llu bytes%s\n",
+				    owner, attr->pmu, raw->config, raw->period,
+				    raw->layout.nr_pages, raw->layout.watermark,
 				    raw->layout.overwrite ? " and overwrites" : "");
 		return ERR_PTR(-EBUSY);
 	}
-	raw = kdtl_raw_alloc(name, type, caps, config, layout);
+	raw = kdtl_raw_alloc(attr, type, caps, layout);
 	if (!raw)
 		return ERR_PTR(-ENOMEM);
 	list_add(&raw->node, &kdtl_raws);
@@ -141,8 +152,7 @@ static struct kdtl_raw *kdtl_raw_join_or_alloc(const char *owner, const char *na
 /**
  * kdtl_raw_get() - find a PMU for a raw session, and hold it
  * @owner: the session's, for the log
- * @name: perf's name of the PMU
- * @config: perf_event_attr::config of its events
+ * @attr: the session's attributes: perf's name of the PMU, and its events' attributes
  * @layout: properties of the areas
  *
  * The PMU may be unregistered nevertheless.
@@ -152,26 +162,26 @@ static struct kdtl_raw *kdtl_raw_join_or_alloc(const char *owner, const char *na
  * * the PMU; in case of an error a line in the log says what is wrong
  * * -ENODEV: perf has no PMU of this name
  * * -EOPNOTSUPP: the PMU has no AUX areas, or this kernel gives none to kernel events
- * * -EBUSY: a session on the PMU has another layout or config
+ * * -EBUSY: a session on the PMU has another layout, config or period
  * * -ENOMEM
  */
-struct kdtl_raw *kdtl_raw_get(const char *owner, const char *name, u64 config,
+struct kdtl_raw *kdtl_raw_get(const char *owner, const struct kdtl_session_attr *attr,
 			      const struct kdtl_aux_layout *layout)
 {
 	struct kdtl_raw *raw;
 	int caps, err;
 	u32 type;
 
-	err = kdtl_raw_find(owner, name, &type, &caps);
+	err = kdtl_raw_find(owner, attr->pmu, &type, &caps);
 	if (err)
 		return ERR_PTR(err);
 	if (!KDTL_PERF_AUX) {
 		pr_warn_ratelimited("%s: %s: this kernel's perf has no perf_event_aux_alloc(), which raw sessions need\n",
-				    owner, name);
+				    owner, attr->pmu);
 		return ERR_PTR(-EOPNOTSUPP);
 	}
 	mutex_lock(&kdtl_raws_lock);
-	raw = kdtl_raw_join_or_alloc(owner, name, type, caps, config, layout);
+	raw = kdtl_raw_join_or_alloc(owner, attr, type, caps, layout);
 	if (!IS_ERR(raw))
 		raw->sessions++;
 	mutex_unlock(&kdtl_raws_lock);

@@ -72,6 +72,7 @@ struct kdtl_raw_cpu {
  * @name: its name
  * @type: its number at perf
  * @config: perf_event_attr::config of the events
+ * @period: perf_event_attr::sample_period of the events
  * @layout: properties of all areas, which are those of the first session
  * @sessions: number of sessions; under a lock of core/raw.c
  * @node: in a list of core/raw.c
@@ -87,6 +88,7 @@ struct kdtl_raw {
 	char				name[KDTL_RAW_NAME_LEN];
 	u32				type;
 	u64				config;
+	u64				period;
 	struct kdtl_aux_layout		layout;
 	unsigned int			sessions;
 	struct list_head		node;
@@ -99,7 +101,8 @@ struct kdtl_raw {
 };
 
 /* core/raw.c */
-struct kdtl_raw *kdtl_raw_get(const char *owner, const char *name, u64 config,
+struct device *kdtl_raw_device(const char *name);
+struct kdtl_raw *kdtl_raw_get(const char *owner, const struct kdtl_session_attr *attr,
 			      const struct kdtl_aux_layout *layout);
 void kdtl_raw_put(struct kdtl_raw *raw);
 

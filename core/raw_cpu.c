@@ -13,8 +13,12 @@
  */
 #define pr_fmt(fmt) "kdtl: " fmt
 
+#include <linux/device.h>
+#include <linux/err.h>
 #include <linux/mm.h>
 #include <linux/perf_event.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/vmalloc.h>
@@ -136,6 +140,28 @@ static u64 kdtl_raw_tail(const struct kdtl_aux *aux)
 	return aux->map == aux->raw->map ? aux->tail : aux->raw_from;
 }
 
+/*
+ * A PMU that is polled copies what there is just now if it is asked to, on its own CPU.
+ * As in perf_event_read_local(), the event cannot go while interrupts are off there.
+ */
+static void kdtl_raw_poll(struct kdtl_raw_cpu *rc)
+{
+	lockdep_assert_held(&rc->lock);
+	if (rc->event && rc->cpu == smp_processor_id() &&
+	    READ_ONCE(rc->event->state) == PERF_EVENT_STATE_ACTIVE)
+		rc->event->pmu->read(rc->event);
+}
+
+#define KDTL_RAW_MISSING	(PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | \
+				 PERF_AUX_FLAG_COLLISION)
+
+/* The PMU does not say how much.  The flag's message tells of it. */
+static void kdtl_raw_missed(struct kdtl_aux *aux)
+{
+	kdtl_u64_set(&aux->lost, aux->lost + 1);
+	aux->lost_reported = aux->lost;
+}
+
 /* Find out what the PMU has written. */
 static void kdtl_raw_harvest(struct kdtl_raw_cpu *rc)
 {
@@ -155,6 +181,8 @@ static void kdtl_raw_harvest(struct kdtl_raw_cpu *rc)
 		if (!aux->raw_on)
 			continue;
 		aux->flags |= flags;
+		if (flags & KDTL_RAW_MISSING)
+			kdtl_raw_missed(aux);
 		aux->raw_end = rc->head;
 		if (aux->map == rc->map)
 			kdtl_u64_set(&aux->sink.at->head, rc->head);
@@ -198,9 +226,11 @@ static int kdtl_raw_woken(wait_queue_entry_t *wait, unsigned int mode, int sync,
 	struct kdtl_raw_cpu *rc = container_of(wait, struct kdtl_raw_cpu, wait);
 	struct kdtl_aux *aux;
 	unsigned long flags;
+	bool stalled;
 	int state;
 
 	raw_spin_lock_irqsave(&rc->lock, flags);
+	stalled = rc->stalled;
 	if (rc->event) {
 		state = READ_ONCE(rc->event->state);
 		kdtl_raw_harvest(rc);
@@ -212,6 +242,8 @@ static int kdtl_raw_woken(wait_queue_entry_t *wait, unsigned int mode, int sync,
 		list_for_each_entry(aux, &rc->readers, raw_node) {
 			if (!aux->raw_on)
 				continue;
+			if (rc->stalled && !stalled && !(aux->flags & KDTL_RAW_MISSING))
+				kdtl_raw_missed(aux);
 			if (rc->stalled)
 				aux->flags |= PERF_AUX_FLAG_TRUNCATED;
 			irq_work_queue(&aux->wake);
@@ -242,6 +274,51 @@ void kdtl_raw_wake(struct irq_work *work)
 	kdtl_session_wake_for(aux);
 }
 
+/* Who has opened an event that keeps ours from a CPU?  Under pmu::events_lock. */
+static void kdtl_raw_print_user(const struct kdtl_aux *aux, const struct perf_event *event)
+{
+	struct task_struct *task;
+
+	rcu_read_lock();
+	task = READ_ONCE(event->owner);
+	/* Events of the kernel have -1, and those that outlive their task NULL. */
+	if (IS_ERR(task))
+		pr_warn_ratelimited("%s: CPU %d: another part of the kernel has an event of %s\n",
+				    aux->session->owner, aux->cpu, aux->raw->raw->name);
+	else if (!task)
+		pr_warn_ratelimited("%s: CPU %d: a task that is gone has left an event of %s open\n",
+				    aux->session->owner, aux->cpu, aux->raw->raw->name);
+	else
+		pr_warn_ratelimited("%s: CPU %d: %s (pid %d) has an event of %s\n",
+				    aux->session->owner, aux->cpu, task->comm,
+				    task_pid_nr(task), aux->raw->raw->name);
+	rcu_read_unlock();
+}
+
+/* The log names whom perf's -EBUSY means. */
+static void kdtl_raw_print_users(const struct kdtl_aux *aux)
+{
+	struct device *dev = kdtl_raw_device(aux->raw->raw->name);
+	struct perf_event *event;
+	struct pmu *pmu;
+
+	if (IS_ERR(dev))
+		return;
+	/* As in kdtl_raw_find(). */
+	device_lock(dev);
+	if (device_is_registered(dev)) {
+		pmu = dev_get_drvdata(dev);
+		spin_lock(&pmu->events_lock);
+		list_for_each_entry(event, &pmu->events, pmu_list) {
+			if (event->cpu == aux->cpu || event->cpu < 0)
+				kdtl_raw_print_user(aux, event);
+		}
+		spin_unlock(&pmu->events_lock);
+	}
+	device_unlock(dev);
+	put_device(dev);
+}
+
 static struct perf_event *kdtl_raw_event(struct kdtl_raw_cpu *rc, const char **why)
 {
 	const struct kdtl_raw *raw = rc->raw;
@@ -249,6 +326,7 @@ static struct perf_event *kdtl_raw_event(struct kdtl_raw_cpu *rc, const char **w
 		.type		= raw->type,
 		.size		= sizeof(attr),
 		.config		= raw->config,
+		.sample_period	= raw->period,
 		.disabled	= 1,
 		.pinned		= 1,
 		.aux_watermark	= raw->layout.watermark,
@@ -259,7 +337,7 @@ static struct perf_event *kdtl_raw_event(struct kdtl_raw_cpu *rc, const char **w
 	event = perf_event_create_kernel_counter(&attr, rc->cpu, NULL, NULL, NULL);
 	if (IS_ERR(event)) {
 		if (PTR_ERR(event) == -EBUSY)
-			*why = "somebody else has an event there, for instance perf record";
+			*why = "somebody else has an event there";
 		return event;
 	}
 	/* The number may belong to another PMU by now. */
@@ -355,6 +433,8 @@ int kdtl_raw_join(struct kdtl_aux *aux, const char **why)
 		raw_spin_unlock_irq(&rc->lock);
 	}
 	mutex_unlock(&rc->raw->lock);
+	if (err == -EBUSY)
+		kdtl_raw_print_users(aux);
 	return err;
 }
 
@@ -413,12 +493,16 @@ static void kdtl_raw_leave_all(struct kdtl_raw_cpu *rc)
 	lockdep_assert_held(&rc->raw->lock);
 	if (!rc->event)
 		return;
-	list_for_each_entry(aux, &rc->readers, raw_node)
+	list_for_each_entry(aux, &rc->readers, raw_node) {
 		kdtl_raw_stop_locked(aux);
+		raw_spin_lock_irq(&rc->lock);
+		kdtl_raw_report(aux, true);
+		raw_spin_unlock_irq(&rc->lock);
+		/* It takes a lock that tasks are woken under; readers may hold a runqueue's. */
+		kdtl_session_due(aux, aux->sink.at->head);
+	}
 	raw_spin_lock_irq(&rc->lock);
 	list_for_each_entry_safe(aux, next, &rc->readers, raw_node) {
-		kdtl_raw_report(aux, true);
-		kdtl_session_due(aux, aux->sink.at->head);
 		list_del_init(&aux->raw_node);
 		WRITE_ONCE(aux->event, NULL);
 	}
@@ -640,6 +724,7 @@ ssize_t kdtl_raw_peek(struct kdtl_aux *aux, const void **span)
 	ssize_t len;
 
 	raw_spin_lock_irqsave(&rc->lock, flags);
+	kdtl_raw_poll(rc);
 	kdtl_raw_harvest(rc);
 	kdtl_raw_turn(aux);
 	*span = aux->area.base + (aux->tail & aux->sink.at->pos_mask);

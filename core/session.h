@@ -35,6 +35,8 @@ enum kdtl_state {
  * @idle: completed by the last user
  * @pmu: the source
  * @raw: its other half if the session is raw; otherwise NULL
+ * @used: the registered source that the session uses: @pmu, or that whose data a raw
+ *	session reads; NULL: it reads those of a driver that does not know kdtl
  * @cpus: CPUs where it may be loaded
  * @named: the caller named @cpus; if not, they are all, and kdtl_load() leaves
  *	isolated ones out unless its caller names them
@@ -83,6 +85,7 @@ struct kdtl_session {
 
 	struct kdtl_pmu		*pmu;
 	struct kdtl_raw		*raw;
+	struct kdtl_pmu		*used;
 	cpumask_var_t		cpus;
 	bool			named;
 	cpumask_var_t		loaded;

@@ -2,10 +2,12 @@
 /*
  * The registered sources and their users
  *
- * kdtl_sources_lock protects the list of sources and their users counts.  It is
- * held across attach() and detach(), and these may register a tracepoint, which
- * takes the CPU hotplug lock (for a static key).  So kdtl_sources_lock must not
- * be taken under the CPU hotplug lock.
+ * kdtl_attach_lock is held across attach() and detach(), and these may register a
+ * tracepoint, which takes the CPU hotplug lock (for a static key).  So it must not be
+ * taken under the CPU hotplug lock.  A raw session opens events there, on a source that
+ * it uses already: one user more, or less, than others needs no lock.
+ *
+ * kdtl_sources_lock protects the list of sources, and is taken inside.
  */
 #define pr_fmt(fmt) "kdtl: " fmt
 
@@ -22,6 +24,7 @@
 
 static LIST_HEAD(kdtl_sources);
 static DEFINE_MUTEX(kdtl_sources_lock);
+static DEFINE_MUTEX(kdtl_attach_lock);
 
 static bool kdtl_source_exists(const char *name)
 {
@@ -51,13 +54,19 @@ bool kdtl_source_name_valid(const char *name)
 	return !*name;
 }
 
-static struct kdtl_pmu *kdtl_source_find(const char *name)
+/* By its own name, or by that of the PMU whose entries it has. */
+static bool kdtl_source_is(const struct kdtl_pmu *p, const char *name)
+{
+	return !strcmp(p->name, name) || (p->of && !strcmp(p->of, name));
+}
+
+static struct kdtl_pmu *kdtl_source_pick(const char *name)
 {
 	struct kdtl_pmu *p, *best = NULL;
 
 	mutex_lock(&kdtl_sources_lock);
 	list_for_each_entry(p, &kdtl_sources, node) {
-		if (name ? strcmp(p->name, name) : best && p->rating <= best->rating)
+		if (name ? !kdtl_source_is(p, name) : best && p->rating <= best->rating)
 			continue;
 		if (!try_module_get(p->pmu.module))
 			continue;
@@ -70,8 +79,25 @@ static struct kdtl_pmu *kdtl_source_find(const char *name)
 }
 
 /**
+ * kdtl_source_find() - find a source that is registered with perf by a name, and hold it
+ * @name: the name
+ *
+ * Context: may sleep.
+ * Return: the source, or NULL.
+ */
+struct kdtl_pmu *kdtl_source_find(const char *name)
+{
+	struct kdtl_pmu *p = kdtl_source_pick(name);
+
+	if (!p || !strcmp(p->name, name))
+		return p;
+	kdtl_source_put(p);
+	return NULL;
+}
+
+/**
  * kdtl_source_get() - find a source and hold its module
- * @name: NULL for the source with the highest rating
+ * @name: NULL for the source with the highest rating; also &struct kdtl_pmu.of
  *
  * If there is none, it asks modprobe once.  A source whose module is being unloaded does
  * not count.
@@ -81,7 +107,7 @@ static struct kdtl_pmu *kdtl_source_find(const char *name)
  */
 struct kdtl_pmu *kdtl_source_get(const char *name)
 {
-	struct kdtl_pmu *p = kdtl_source_find(name);
+	struct kdtl_pmu *p = kdtl_source_pick(name);
 
 	if (p)
 		return p;
@@ -90,7 +116,7 @@ struct kdtl_pmu *kdtl_source_get(const char *name)
 		request_module("kdtl-pmu");
 	else if (kdtl_source_name_valid(name))
 		request_module("kdtl-pmu-%s", name);
-	return kdtl_source_find(name);
+	return kdtl_source_pick(name);
 }
 ALLOW_ERROR_INJECTION(kdtl_source_get, NULL);
 
@@ -147,24 +173,30 @@ static void kdtl_source_end(struct kdtl_pmu *p)
 		kdtl_tasks_end();
 }
 
+static int kdtl_source_attach_first(struct kdtl_pmu *p)
+{
+	int err = 0;
+
+	mutex_lock(&kdtl_attach_lock);
+	if (!atomic_read(&p->users))
+		err = kdtl_source_begin(p);
+	if (!err)
+		atomic_inc(&p->users);
+	mutex_unlock(&kdtl_attach_lock);
+	return err;
+}
+
 /**
  * kdtl_source_attach() - count one more user; the first calls the driver's attach()
  * @p: the source
  *
- * Context: may sleep; not under the CPU hotplug lock.
+ * Context: may sleep; not under the CPU hotplug lock, unless the caller knows of another
+ * user.
  * Return: 0, the error of attach(), or of kdtl_tasks_begin().
  */
 int kdtl_source_attach(struct kdtl_pmu *p)
 {
-	int err = 0;
-
-	mutex_lock(&kdtl_sources_lock);
-	if (!p->users)
-		err = kdtl_source_begin(p);
-	if (!err)
-		p->users++;
-	mutex_unlock(&kdtl_sources_lock);
-	return err;
+	return atomic_inc_not_zero(&p->users) ? 0 : kdtl_source_attach_first(p);
 }
 ALLOW_ERROR_INJECTION(kdtl_source_attach, ERRNO);
 
@@ -172,14 +204,14 @@ ALLOW_ERROR_INJECTION(kdtl_source_attach, ERRNO);
  * kdtl_source_detach() - undo kdtl_source_attach()
  * @p: the source
  *
- * Context: may sleep; not under the CPU hotplug lock.
+ * Context: as kdtl_source_attach().
  */
 void kdtl_source_detach(struct kdtl_pmu *p)
 {
-	mutex_lock(&kdtl_sources_lock);
-	if (!--p->users)
-		kdtl_source_end(p);
-	mutex_unlock(&kdtl_sources_lock);
+	if (!atomic_dec_and_mutex_lock(&p->users, &kdtl_attach_lock))
+		return;
+	kdtl_source_end(p);
+	mutex_unlock(&kdtl_attach_lock);
 }
 
 /* The source may be registered again. */
@@ -208,7 +240,7 @@ int kdtl_source_add(struct kdtl_pmu *p)
 		p->cpu = alloc_percpu(struct kdtl_pmu_cpu);
 	if (!p->cpu)
 		return -ENOMEM;
-	p->users = 0;
+	atomic_set(&p->users, 0);
 
 	mutex_lock(&kdtl_sources_lock);
 	if (kdtl_source_exists(p->name)) {

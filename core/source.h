@@ -6,6 +6,7 @@
 #include <linux/kdtl_pmu.h>
 
 bool kdtl_source_name_valid(const char *name);
+struct kdtl_pmu *kdtl_source_find(const char *name);
 struct kdtl_pmu *kdtl_source_get(const char *name);
 struct kdtl_pmu *kdtl_source_of(const struct module *module);
 void kdtl_source_put(struct kdtl_pmu *p);

@@ -106,7 +106,7 @@ struct kdtl_table {
 
 static struct kdtl_table table = { .lock = KDTL_SEQTRY_INIT(table.lock) };
 
-/* Number of users of the table; under kdtl_sources_lock, as all that begins and ends it. */
+/* Number of users of the table; under kdtl_attach_lock, as all that begins and ends it. */
 static unsigned int kdtl_tasks_users;
 
 /* ------------------------------------------------------------------ records */
@@ -536,7 +536,7 @@ static int kdtl_tasks_begin_first(void)
 /**
  * kdtl_tasks_begin() - keep the table for one more user
  *
- * Context: under kdtl_sources_lock; may sleep; not under the CPU hotplug lock.
+ * Context: under kdtl_attach_lock; may sleep; not under the CPU hotplug lock.
  * Return: 0, -ENOMEM, or the error of registering a probe.
  */
 int kdtl_tasks_begin(void)

@@ -8,7 +8,9 @@
 . "$(dirname "$0")/ktap.sh"
 
 [ "$(nproc)" -gt 1 ] || skip_all "only one CPU"
-need kdtl kdtl_fake_pmu
+need kdtl kdtl_sched kdtl_fake_pmu
 have_module kdtl_kunit_raw || skip_all "this kernel's perf has no perf_event_aux_alloc()"
 
-kunit kdtl_kunit_raw "${KDTL_CASES:-*}"
+kunit kdtl_kunit_raw "${KDTL_CASES:-*}" || exit
+[ -n "$KDTL_CASES" ] ||
+	dmesg | grep 'CPU 0: another part of the kernel has an event of opaque'

@@ -105,11 +105,13 @@ static const struct pmu raw_pmu_ops = {
 	.free_aux	= raw_pmu_free_aux,
 };
 
-int raw_pmu_register(void)
+/* @caps: PERF_PMU_CAP_*, besides its own. */
+int raw_pmu_register(int caps)
 {
 	int err;
 
 	raw_pmu = raw_pmu_ops;
+	raw_pmu.capabilities |= caps;
 	err = perf_pmu_register(&raw_pmu, RAW_PMU, -1);
 	raw_pmu_registered = !err;
 	return err;
@@ -132,6 +134,19 @@ int raw_pmu_type(void)
 unsigned int raw_pmu_areas(void)
 {
 	return atomic_read(&raw_pmu_nr_areas);
+}
+
+/* Is a CPU's area one piece of memory? */
+bool raw_pmu_is_whole(int cpu)
+{
+	const struct raw_pmu_cpu *c = per_cpu_ptr(&raw_pmu_cpus, cpu);
+	unsigned long at;
+
+	for (at = 0; at < c->size; at += PAGE_SIZE) {
+		if (c->pages[at / PAGE_SIZE] != c->pages[0] + at)
+			return false;
+	}
+	return true;
 }
 
 /* The byte that is written next. */

@@ -9,11 +9,12 @@
 /* perf_event_attr::config */
 #define RAW_PMU_REFUSES	1	/* add() fails */
 
-int raw_pmu_register(void);
+int raw_pmu_register(int caps);
 void raw_pmu_unregister(void);
 int raw_pmu_type(void);
 unsigned int raw_pmu_areas(void);
 unsigned long raw_pmu_write(int cpu, unsigned long bytes);
+bool raw_pmu_is_whole(int cpu);
 u8 raw_pmu_next(int cpu);
 bool raw_pmu_is_on(int cpu);
 

@@ -5,12 +5,15 @@
  */
 #include <linux/cpu.h>
 #include <linux/perf_event.h>
+#include <linux/sizes.h>
+#include <linux/workqueue.h>
 
 #include "kapi.h"
 #include "raw_pmu.h"
 
 #define RAW_PAGES	4
 #define RAW_SIZE	(RAW_PAGES * PAGE_SIZE)
+#define RAW_SCHED	"kdtl_sched"
 
 static struct kdtl_session_attr raw_attr(u32 flags)
 {
@@ -96,7 +99,6 @@ static void raw_attrs(struct kunit *test)
 
 	RAW_REFUSED(pmu, NULL, -EINVAL);
 	RAW_REFUSED(mask, KDTL_MASK_ALL, -EINVAL);
-	RAW_REFUSED(period, NSEC_PER_SEC, -EINVAL);
 	RAW_REFUSED(min_wait, 1, -EINVAL);
 	RAW_REFUSED(flags, KDTL_SESSION_RAW | KDTL_SESSION_PAUSE, -EINVAL);
 	RAW_REFUSED(pmu, "no_such_pmu", -ENODEV);
@@ -112,6 +114,7 @@ static void raw_attrs(struct kunit *test)
 	/* They share an area, so they must agree on it. */
 	s = raw_create(test, 0);
 	RAW_REFUSED(config, 2, -EBUSY);
+	RAW_REFUSED(period, NSEC_PER_MSEC, -EBUSY);
 	RAW_REFUSED(aux_pages, RAW_PAGES * 2, -EBUSY);
 	RAW_REFUSED(watermark, PAGE_SIZE * 2, -EBUSY);
 	RAW_REFUSED(flags, KDTL_SESSION_RAW | KDTL_SESSION_OVERWRITE, -EBUSY);
@@ -199,6 +202,7 @@ static void raw_read(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, info.head, 100 + 8 * piece);
 		KUNIT_EXPECT_EQ(test, info.tail, info.head);
 		KUNIT_EXPECT_EQ(test, info.produced, 0ULL);
+		KUNIT_EXPECT_EQ(test, info.lost, 0ULL);
 		sum += info.head;
 		/* The rest is reported when the session is stopped. */
 		KUNIT_EXPECT_EQ(test, raw_pmu_write(cpu, 7), 7UL);
@@ -223,6 +227,7 @@ static void raw_full(struct kunit *test)
 {
 	struct kdtl_session *s = raw_started(test, 0);
 	u8 next = raw_pmu_next(0);
+	struct kdtl_aux_info info;
 	u64 bytes;
 	int i;
 
@@ -236,6 +241,8 @@ static void raw_full(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, raw_unread(s, 0), (ssize_t)RAW_SIZE - 1);
 		KUNIT_EXPECT_TRUE(test, kapi_until(raw_flags(s, &bytes) &
 						   PERF_AUX_FLAG_TRUNCATED));
+		KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
+		KUNIT_EXPECT_GT(test, info.lost, (u64)i);
 		/* A part is enough. */
 		raw_expect(test, s, 0, 1000, &next);
 		KUNIT_EXPECT_TRUE(test, kapi_until(raw_pmu_is_on(0)));
@@ -372,6 +379,20 @@ static void raw_overwrite(struct kunit *test)
 	kfree(buf);
 }
 
+/* The same on a PMU that wants one piece of memory. */
+static void raw_no_sg(struct kunit *test)
+{
+	struct kdtl_session *s;
+
+	raw_pmu_unregister();
+	KUNIT_ASSERT_EQ(test, raw_pmu_register(PERF_PMU_CAP_AUX_NO_SG), 0);
+	s = raw_started(test, KDTL_SESSION_OVERWRITE);
+	KUNIT_EXPECT_TRUE(test, raw_pmu_is_whole(0));
+	kdtl_session_close(s);
+	raw_overwrite(test);
+	raw_read(test);
+}
+
 /* A CPU goes and comes: nothing that was written is lost, and it is logged again. */
 static void raw_hotplug(struct kunit *test)
 {
@@ -450,7 +471,7 @@ static void raw_gone(struct kunit *test)
 	KUNIT_EXPECT_LT(test, kdtl_load(s, NULL), 0);
 
 	/* Another PMU with its name is another PMU, or the same number again. */
-	KUNIT_EXPECT_EQ(test, raw_pmu_register(), 0);
+	KUNIT_EXPECT_EQ(test, raw_pmu_register(0), 0);
 	kdtl_session_close(s);
 	s = raw_started(test, 0);
 	next = raw_pmu_next(0);
@@ -494,9 +515,96 @@ static void raw_own(struct kunit *test)
 	kdtl_session_close(s);
 }
 
+static long raw_nothing(void *unused)
+{
+	return 0;
+}
+
+/* Entries of CPU 0, which a session has left unread.  Returns how many. */
+static ssize_t raw_entries(struct kdtl_session *s, const struct kdtl_entry **e)
+{
+	const void *span = NULL;
+	const ssize_t len = kdtl_aux_peek(s, 0, &span);
+
+	*e = span;
+	return len < 0 ? len : len / KDTL_ENTRY_SIZE;
+}
+
+/* The scheduler's entries are the same through perf as without. */
+static void raw_sched(struct kunit *test)
+{
+	struct kdtl_session_attr attr = {
+		.pmu		= RAW_SCHED,
+		.cpus		= cpumask_of(0),
+		.aux_pages	= SZ_1M / PAGE_SIZE,
+	};
+	const struct kdtl_entry *own, *raw;
+	struct kdtl_session *s, *r;
+	ssize_t nr_own, nr_raw, at;
+
+	s = kdtl_session_create(&attr);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(s));
+	attr.flags = KDTL_SESSION_RAW;
+	attr.config = KDTL_MASK_ALL;
+	r = kdtl_session_create(&attr);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(r));
+	KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+	KUNIT_EXPECT_EQ(test, kapi_go(r), 0);
+	/* A worker that has not gone to sleep yet is not dispatched again. */
+	for (at = 0; at < 100000 && raw_unread(r, 0) < 100 * KDTL_ENTRY_SIZE; at++)
+		work_on_cpu(0, raw_nothing, NULL);
+	KUNIT_EXPECT_EQ(test, kdtl_stop(r), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+
+	nr_own = raw_entries(s, &own);
+	nr_raw = raw_entries(r, &raw);
+	/* In front of perf's is the header. */
+	raw++;
+	nr_raw--;
+	KUNIT_ASSERT_GE(test, nr_raw, (ssize_t)99);
+	KUNIT_ASSERT_LE(test, nr_raw, nr_own);
+	for (at = 0; at < nr_own - nr_raw && memcmp(&own[at], raw, sizeof(*raw)); at++)
+		;
+	KUNIT_EXPECT_EQ(test, memcmp(&own[at], raw, nr_raw * sizeof(*raw)), 0);
+	kdtl_session_close(s);
+	kdtl_session_close(r);
+}
+
+/*
+ * A source's first user registers its tracepoints, which takes the CPU hotplug lock, and
+ * its last one undoes that.  The only event of this session goes and comes with its CPU.
+ */
+static void raw_sched_hotplug(struct kunit *test)
+{
+	const int cpu = kapi_other_cpu(0);
+	struct kdtl_session_attr attr = {
+		.pmu	= RAW_SCHED,
+		.config	= KDTL_MASK_ALL,
+		.flags	= KDTL_SESSION_RAW,
+	};
+	struct kdtl_aux_info info;
+	struct kdtl_session *s;
+
+	KUNIT_ASSERT_GE(test, cpu, 0);
+	attr.cpus = cpumask_of(cpu);
+	s = kdtl_session_create(&attr);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(s));
+	KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+	KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
+	KUNIT_EXPECT_FALSE(test, info.online);
+	KUNIT_ASSERT_EQ(test, add_cpu(cpu), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
+	KUNIT_EXPECT_TRUE(test, info.online);
+	work_on_cpu(cpu, raw_nothing, NULL);
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+	KUNIT_EXPECT_GT(test, raw_unread(s, cpu), (ssize_t)0);
+	kdtl_session_close(s);
+}
+
 static int raw_init(struct kunit *test)
 {
-	return raw_pmu_register() ?: kapi_init(test);
+	return raw_pmu_register(0) ?: kapi_init(test);
 }
 
 static void raw_exit(struct kunit *test)
@@ -513,9 +621,12 @@ static struct kunit_case raw_cases[] = {
 	KUNIT_CASE(raw_shared),
 	KUNIT_CASE(raw_busy),
 	KUNIT_CASE(raw_overwrite),
+	KUNIT_CASE(raw_no_sg),
 	KUNIT_CASE(raw_hotplug),
 	KUNIT_CASE(raw_gone),
 	KUNIT_CASE(raw_own),
+	KUNIT_CASE(raw_sched),
+	KUNIT_CASE(raw_sched_hotplug),
 	{}
 };
 

@@ -302,8 +302,8 @@ struct kdtl_session;	/* opaque */
 
 /**
  * struct kdtl_session_attr - attributes of a session
- * @pmu: name of the source ("kdtl_sched", "kdtl_vpa"); NULL: the one with the
- *	highest rating.  With KDTL_SESSION_RAW, perf's name of a PMU ("intel_pt")
+ * @pmu: name of the source ("kdtl_sched", "kdtl_vpa"), or of the PMU whose entries it
+ *	has ("vpa_dtl"); NULL: the one with the highest rating.  With KDTL_SESSION_RAW, perf's name of a PMU ("intel_pt")
  * @cpus: CPUs on which the session may be loaded; NULL: all.  Isolated CPUs
  *	(isolcpus=, nohz_full=, isolated cpusets) are only loaded if they are asked
  *	for: by this mask or by that of kdtl_load()
@@ -316,7 +316,8 @@ struct kdtl_session;	/* opaque */
  *	exceeds the whole entries that fit, the first loss wakes the reader
  * @mask: KDTL_MASK_*, the dispatches that set 0 logs; 0: KDTL_MASK_ALL
  * @flags: KDTL_SESSION_*
- * @period: of set 0, see struct kdtl_config
+ * @period: of set 0, see struct kdtl_config.  With KDTL_SESSION_RAW,
+ *	perf_event_attr::sample_period of the events, which some PMUs need
  * @min_wait: of set 0, see struct kdtl_config
  * @config: perf_event_attr::config of a KDTL_SESSION_RAW session's events
  * @done: the caller's completion, completed on every wake-up until
@@ -331,9 +332,9 @@ struct kdtl_session;	/* opaque */
  * all CPUs.
  *
  * KDTL_SESSION_RAW is for PMUs whose drivers do not know kdtl: the session has the bytes
- * that the PMU writes to its AUX area.  What needs entries is refused: masks, periods,
- * counters, event sets, merges, gaps and kdtl_session_open().  All raw sessions on a PMU
- * share one area on each CPU, so @config, @aux_pages, @watermark and KDTL_SESSION_OVERWRITE
+ * that the PMU writes to its AUX area.  What needs entries is refused: masks, counters,
+ * event sets, merges, gaps and kdtl_session_open().  All raw sessions on a PMU share one
+ * area on each CPU, so @config, @period, @aux_pages, @watermark and KDTL_SESSION_OVERWRITE
  * must be the same, and the slowest reader decides what may be overwritten.  If there is no
  * room, the PMU is off until a reader has consumed, and the next KDTL_MSG_AUX has
  * PERF_AUX_FLAG_TRUNCATED; how much was lost is not known.
@@ -574,7 +575,8 @@ struct kdtl_msg {
  * @watermark: unread bytes that wake the reader
  * @produced: entries that the source produced for this session since kdtl_load()
  * @consumed: entries given back with kdtl_aux_consume()
- * @lost: entries that found no room, or were overwritten
+ * @lost: entries that found no room, or were overwritten; with KDTL_SESSION_RAW, how often
+ *	the PMU told that data is missing
  * @unread: entries that can be read, including one that is consumed in part
  * @filtered: entries that were counted but not stored, see struct kdtl_config::min_wait.
  *	They are not part of @produced, as if the session's mask had left them out
@@ -586,7 +588,8 @@ struct kdtl_msg {
  *	kdtl_task_at() are meaningful
  *
  * @produced is the sum of @consumed, @lost and @unread, in every answer.  In a session
- * with KDTL_SESSION_RAW there are no entries, so these are 0, and so is @tb_freq.
+ * with KDTL_SESSION_RAW there are no entries, so @produced, @consumed and @unread are 0,
+ * and so is @tb_freq.
  *
  * For all CPUs, the counts of entries and the positions are sums (so @head minus @tail is
  * still the number of unread bytes), @online holds if it does for any of them, and the

@@ -61,6 +61,8 @@ struct kdtl_area {
  * @pmu: the perf PMU.  The driver sets module and capabilities, and kdtl fills
  *	in the callbacks that the driver leaves NULL
  * @name: name by which perf and sessions find the source
+ * @of: another PMU of perf's, whose entries these are: sessions find the source by this
+ *	name, too; optional
  * @rating: a session that names no source gets the one with the highest rating
  * @mask: KDTL_MASK_*, the kinds that the source distinguishes; 0: PAPR's three.
  *	An event that wants none of these is refused, and so is one that wants
@@ -88,6 +90,7 @@ struct kdtl_area {
 struct kdtl_pmu {
 	struct pmu	pmu;
 	const char	*name;
+	const char	*of;
 	unsigned int	rating;
 	u32		mask;
 	u64		tb_freq;
@@ -103,7 +106,7 @@ struct kdtl_pmu {
 	struct list_head		node;
 	struct kdtl_pmu_cpu __percpu	*cpu;	/* a driver of kdtl's may have it in its own */
 	bool				cpu_ours;
-	unsigned int			users;
+	atomic_t			users;
 };
 
 int kdtl_pmu_register(struct kdtl_pmu *p);

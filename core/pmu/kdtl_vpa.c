@@ -41,7 +41,6 @@
 #include <linux/log2.h>
 #include <linux/module.h>
 #include <linux/ratelimit.h>
-#include <linux/sched/clock.h>
 #include <linux/slab.h>
 #include <linux/tick.h>
 #include <linux/timer.h>
@@ -55,6 +54,7 @@
 
 #include "../compat.h"
 #include "../fanout.h"
+#include "papr.h"
 
 static char *name = "kdtl_vpa";
 module_param(name, charp, 0444);
@@ -242,26 +242,6 @@ static void kdtl_vpa_report(struct kdtl_vpa_cpu *c,
 /* ----------------------------------------------------------------- polling */
 
 /*
- * Kinds by preempt reason, for any value of the byte.  Reasons of adjuncts and of the
- * firmware are in none of PAPR's three classes, and KVM leaves the field 0.
- */
-static const u8 kdtl_vpa_kinds[] = {
-	[KDTL_PREEMPT_UNUSED]		= KDTL_KIND_UNKNOWN,
-	[KDTL_PREEMPT_FIRMWARE]		= KDTL_KIND_UNKNOWN,
-	[KDTL_PREEMPT_CEDE]		= KDTL_KIND_CEDE,
-	[KDTL_PREEMPT_CONFER]		= KDTL_KIND_CEDE,
-	[KDTL_PREEMPT_TIME_SLICE]	= KDTL_KIND_PREEMPT,
-	[KDTL_PREEMPT_MIGRATION]	= KDTL_KIND_FAULT,
-	[KDTL_PREEMPT_PAGE_FAULT]	= KDTL_KIND_FAULT,
-	[KDTL_PREEMPT_CONFER_ADJUNCT ... U8_MAX] = KDTL_KIND_UNKNOWN,
-};
-
-static enum kdtl_kind kdtl_vpa_kind(const struct kdtl_entry *e)
-{
-	return kdtl_vpa_kinds[e->preempt_reason];
-}
-
-/*
  * The maximum number of entries that are safe to read: if there is one more, the
  * hypervisor may be overwriting the oldest one already.
  */
@@ -359,10 +339,10 @@ static __always_inline unsigned int kdtl_vpa_put(const bool together, struct kdt
 			break;
 		last = tb;
 		if (together)
-			kdtl_pmu_count(here, kdtl_vpa_kind(&e[i]), kdtl_entry_queued(&e[i]),
+			kdtl_pmu_count(here, kdtl_papr_kind(&e[i]), kdtl_entry_queued(&e[i]),
 				       kdtl_entry_ready(&e[i]), kdtl_entry_slept(&e[i]));
 		else
-			kdtl_fan_out(here, &e[i], kdtl_vpa_kind(&e[i]));
+			kdtl_fan_out(here, &e[i], kdtl_papr_kind(&e[i]));
 	}
 	if (together && likely(i))
 		kdtl_sinks_store(here, e, i);
@@ -916,29 +896,6 @@ static struct kdtl_pmu kdtl_vpa_pmu = {
 	.clock		= kdtl_vpa_clock,
 };
 
-/*
- * The time base at which sched_clock() was 0; the kernel's own boot_tb is not
- * exported.  The hypervisor may take the processor away for milliseconds between
- * the reads, so try several times and use the closest ones.
- */
-static u64 __init kdtl_vpa_boot_tb(void)
-{
-	u64 before, ns, took, best = U64_MAX, boot_tb = 0;
-	int i;
-
-	for (i = 0; i < 16; i++) {
-		before = get_tb();
-		ns = sched_clock();
-		took = get_tb() - before;
-		if (took >= best)
-			continue;
-		best = took;
-		boot_tb = before + took / 2 -
-			  mul_u64_u64_div_u64(ns, tb_ticks_per_sec, NSEC_PER_SEC);
-	}
-	return boot_tb;
-}
-
 static int __init kdtl_vpa_init(void)
 {
 	struct kdtl_vpa_cpu *c;
@@ -972,7 +929,7 @@ static int __init kdtl_vpa_init(void)
 		ratelimit_state_init(&kdtl_vpa_limits[i], 10 * HZ, 1);
 	kdtl_vpa_pmu.name = name;
 	kdtl_vpa_pmu.tb_freq = tb_ticks_per_sec;
-	kdtl_vpa_pmu.tb_boot = kdtl_vpa_boot_tb();
+	kdtl_vpa_pmu.tb_boot = kdtl_papr_boot_tb();
 	return kdtl_pmu_register(&kdtl_vpa_pmu);
 }
 

@@ -7,12 +7,13 @@
 _configs=$here/../selftests/run/configs
 
 # _fragments TARGET: ARCH-SERIES[-VARIANT] is made of base, ARCH and VARIANT. User-Mode
-# Linux lacks most of base, and aux comes on top of debug.
+# Linux lacks most of base, and aux comes on top of debug, or, on POWER, of lockdep.
 _fragments()
 {
 	[[ $1 == um-* ]] || echo "$_configs/base.config"
 	echo "$_configs/${1%%-*}.config"
-	[[ $1 != *-aux ]] || echo "$_configs/debug.config"
+	[[ $1 != x86_64-*-aux ]] || echo "$_configs/debug.config"
+	[[ $1 != ppc64le-*-aux ]] || echo "$_configs/lockdep.config"
 	[[ $1 != *-*-* ]] || echo "$_configs/${1##*-}.config"
 }
 
@@ -25,7 +26,8 @@ _assembly_header()
 }
 
 # _patches TARGET: of its sources, if any, in their order: the architecture's or the
-# variant's. aux has those that are to be sent to perf's maintainers.
+# variant's. aux has those that are to be sent to perf's maintainers, and on POWER the fixes
+# of the driver that uses them there.
 _patches()
 {
 	local patch
@@ -33,6 +35,7 @@ _patches()
 	for patch in "$_configs/${1%%-*}.patch" "$_configs/${1##*-}.patch"; do
 		[ ! -e "$patch" ] || echo "$patch"
 	done
+	[[ $1 != ppc64le-*-aux ]] || printf '%s\n' "$here"/upstream/vpa-dtl/*.patch
 	[[ $1 != *-aux ]] || printf '%s\n' "$here"/upstream/perf/*.patch
 }
 

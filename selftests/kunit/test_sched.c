@@ -677,7 +677,8 @@ static void expect_who(struct kunit *test, int id, int cpu, const struct napper 
 	KUNIT_EXPECT_GE(test, who.idle, (u64)NAPS * NAP_MS * NSEC_PER_MSEC / 4);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, napper);
 	KUNIT_EXPECT_GE(test, napper->ticks, (u64)NAPS * NAP_MS * NSEC_PER_MSEC / 2);
-	KUNIT_EXPECT_LE(test, napper->time, n->from);
+	KUNIT_EXPECT_GT(test, napper->time, n->from);
+	KUNIT_EXPECT_LT(test, napper->time, n->until);
 	kunit_info(test, "CPU %d: %llu us, idle %llu, the kernel says %llu; slept %llu, ran %llu",
 		   cpu, div_u64(span, NSEC_PER_USEC), div_u64(who.idle, NSEC_PER_USEC),
 		   n->idle_us, div_u64(n->slept, NSEC_PER_USEC),

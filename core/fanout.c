@@ -2,9 +2,9 @@
 /*
  * The fan-out of a source: which events of a CPU get its entries
  *
- * Each active event has a sink in its CPU's list.  The source of a CPU follows
- * that list: it delivers what the sinks want between them, and it is off while
- * the list is empty.
+ * Each active event has a sink on its CPU, at one of the places in kdtl_pmu_cpu::sinks
+ * or, where they are taken, in the list kdtl_pmu_cpu::far.  The source of a CPU follows
+ * them: it delivers what the sinks want between them, and it is off while there are none.
  */
 #include <linux/error-injection.h>
 
@@ -92,8 +92,8 @@ void kdtl_sink_set_mask(struct kdtl_sink *sink, u32 mask)
  * To be called when the mask or the period of a linked sink has changed.
  *
  * Context: on the CPU, interrupts off.
- * Return: 0, or the driver's error.  A driver may only refuse more than it
- * delivers already.
+ * Return: 0, or the driver's error, which is -EINVAL if it is none.  A driver may only
+ * refuse more than it delivers already.
  */
 int kdtl_fanout_update(struct kdtl_pmu *p)
 {
@@ -112,6 +112,9 @@ int kdtl_fanout_update(struct kdtl_pmu *p)
 	}
 	if (p->source)
 		err = p->source(p, mask & kdtl_pmu_mask(p), period);
+	/* It may be the scheduler that called, so nothing can be logged here. */
+	if (err > 0)
+		err = -EINVAL;
 	if (!err)
 		c->mask = mask;
 	return err;

@@ -160,6 +160,11 @@ static int kdtl_source_begin(struct kdtl_pmu *p)
 	if (err || !p->attach)
 		return err;
 	err = p->attach(p);
+	if (err > 0) {
+		pr_warn("PMU %s: attach() returned %d, and only 0 or an error is allowed\n",
+			p->name, err);
+		err = -EINVAL;
+	}
 	if (err && p->tasks)
 		kdtl_tasks_end();
 	return err;
@@ -192,7 +197,8 @@ static int kdtl_source_attach_first(struct kdtl_pmu *p)
  *
  * Context: may sleep; not under the CPU hotplug lock, unless the caller knows of another
  * user.
- * Return: 0, the error of attach(), or of kdtl_tasks_begin().
+ * Return: 0, the error of attach(), or of kdtl_tasks_begin(); -EINVAL if attach() returned
+ * a positive number.
  */
 int kdtl_source_attach(struct kdtl_pmu *p)
 {

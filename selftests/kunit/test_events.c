@@ -172,6 +172,28 @@ static void events_attach_fails(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, a, (struct perf_event *)ERR_PTR(-EXDEV));
 }
 
+/* A number that is no error must not pass for a pointer, or for success. */
+static void events_positive(struct kunit *test)
+{
+	struct perf_event *a;
+
+	events_attach_error = 1;
+	a = events_create(KDTL_MASK_ALL);
+	events_attach_error = 0;
+	KUNIT_EXPECT_PTR_EQ(test, a, (struct perf_event *)ERR_PTR(-EINVAL));
+
+	a = events_create(KDTL_MASK_ALL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, a);
+	perf_event_disable(a);
+	events_source_error = 1;
+	perf_event_enable(a);
+	events_source_error = 0;
+	KUNIT_EXPECT_EQ(test, events_mask, 0U);
+	events_emit(1);
+	KUNIT_EXPECT_EQ(test, events_count(a), 0ULL);
+	perf_event_release_kernel(a);
+}
+
 /* ------------------------------------------------------- verbs in a row for one lock */
 
 struct events_caller {
@@ -350,6 +372,7 @@ static struct kunit_case events_cases[] = {
 	KUNIT_CASE(events_not_restarted),
 	KUNIT_CASE(events_lost),
 	KUNIT_CASE(events_attach_fails),
+	KUNIT_CASE(events_positive),
 	KUNIT_CASE(events_in_a_row),
 	KUNIT_CASE(events_unknown_kinds),
 	KUNIT_CASE(events_idle),

@@ -72,7 +72,7 @@ struct kdtl_area {
  * @tasks: the entries name Linux tasks as those of kdtl_sched do, and the time base is
  *	local_clock(): kdtl then keeps a table of the tasks, for kdtl_task_at()
  * @clock: the time base, now.  Called with interrupts off; NULL: local_clock()
- * @attach: called when the first user comes.  May sleep; optional
+ * @attach: called when the first user comes; 0 or a negative error.  May sleep; optional
  * @detach: called when the last user has gone.  May sleep; optional
  * @source: make this CPU's source deliver entries of the kinds in @mask.  A
  *	source that has to be polled is polled every @period ns or more often; 0

@@ -196,7 +196,8 @@ static const struct kdtl_vector_verb kdtl_evtset_delete_verb = {
  * @req: vector of requests, of which only the ids are used
  * @nr: number of requests, at most KDTL_MAX_REQUESTS
  *
- * All or nothing, as with kdtl_create_evtsets().
+ * All or nothing, as with kdtl_create_evtsets().  A set that is named twice is deleted
+ * once.
  *
  * perfmon2: pfmk_delete_evtsets().
  *

@@ -289,8 +289,9 @@ static void kdtl_raw_print_user(const struct kdtl_aux *aux, const struct perf_ev
 		pr_warn_ratelimited("%s: CPU %d: a task that is gone has left an event of %s open\n",
 				    aux->session->owner, aux->cpu, aux->raw->raw->name);
 	else
-		pr_warn_ratelimited("%s: CPU %d: %s (pid %d) has an event of %s\n",
-				    aux->session->owner, aux->cpu, task->comm,
+		pr_warn_ratelimited("%s: CPU %d: %*pE (pid %d) has an event of %s\n",
+				    aux->session->owner, aux->cpu,
+				    (int)strnlen(task->comm, TASK_COMM_LEN), task->comm,
 				    task_pid_nr(task), aux->raw->raw->name);
 	rcu_read_unlock();
 }

@@ -232,17 +232,20 @@ capture()
 
 # --- cache ----------------------------------------------------------------------
 
-# with_lock NAME: let only one process at a time prepare NAME. The lock is held until
-# the script ends.
+# with_lock NAME: let only one process at a time prepare NAME, until the script calls
+# unlock or ends. Of several locks, unlock releases the last.
 with_lock()
 {
-	local fd
-
 	mkdir -p -- "$KDTL_CACHE/lock"
-	exec {fd}>"$KDTL_CACHE/lock/$1"
-	flock -n "$fd" && return
+	exec {lock}>"$KDTL_CACHE/lock/$1"
+	flock -n "$lock" && return
 	say "waiting: another process is preparing $1"
-	run_group flock "$fd"
+	run_group flock "$lock"
+}
+
+unlock()
+{
+	exec {lock}>&-
 }
 
 # new_dir FINAL: an empty directory beside FINAL in $new_dir, removed unless

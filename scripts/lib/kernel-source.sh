@@ -95,6 +95,7 @@ source_tree()
 			step "unpack it" _source_unpack "$new_dir" "$package"
 			install_dir "$new_dir" "$src@$version"
 		fi
+		unlock
 		[ -n "$want" ] || ln -sfn -- "$package@$version" "$src"
 	fi
 	src=$(readlink -f -- "$src${want:+@$want}")
@@ -109,11 +110,13 @@ source_patched()
 
 	need_tool build patch
 	copy=$src+$(_patches_key "$@" | sha256sum | cut -c 1-8)
+	with_lock "${copy##*/}"
 	if [ ! -d "$copy" ]; then
 		new_dir "$copy"
 		step "patch the sources" _source_patch "$new_dir" "$@"
 		install_dir "$new_dir" "$copy"
 	fi
+	unlock
 	src=$copy
 }
 
@@ -218,17 +221,21 @@ _source_configure()
 
 _source_source()
 {
-	local dir=$3 image=$3/build/arch/x86/boot/bzImage release
+	local dir=$3 image release
 
 	_source_make "$@" -j"$(nproc)" all || return
 	_source_make "$@" INSTALL_MOD_PATH="$dir/root" DEPMOD=true \
 		modules_install || return
-	[[ $1 != ppc64le-* ]] || image=$dir/build/vmlinux
-	[[ $1 != um-* ]] || image=$dir/build/linux
+	case $1 in
+	ppc64le-*) image=build/vmlinux ;;
+	arm64-*) image=build/arch/arm64/boot/Image ;;
+	um-*) image=build/linux ;;
+	*) image=build/arch/x86/boot/bzImage ;;
+	esac
 	release=$(cat -- "$dir/build/include/config/kernel.release") || return
 	rm -f -- "$dir/root/lib/modules/$release/build"
 	busybox depmod -b "$dir/root" "$release" || return
-	ln -s "${image#"$dir"/}" "$dir/vmlinuz" || return
+	ln -s "$image" "$dir/vmlinuz" || return
 	ln -s build "$dir/kdir" || return
 	ln -s root "$dir/modules" || return
 	echo "$release" >"$dir/version"

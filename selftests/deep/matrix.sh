@@ -138,7 +138,7 @@ clang_fits()
 "$top/scripts/install-deps" test matrix
 mkdir -p -- "$logs"
 mapfile -t targets < <(kernel_targets stock prepared)
-targets+=(x86_64-7.2-proxy)
+targets+=(x86_64-7.2-proxy arm64-7.2-64k)
 [ -z "${KDTL_TARGETS:-}" ] || read -r -a targets <<<"$KDTL_TARGETS"
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-matrix.XXXXXX")
 partial "$work"

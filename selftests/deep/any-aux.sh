@@ -5,16 +5,20 @@
 # scripts/upstream/perf: its KUnit test, and the raw sessions of kdtl that use it, in two
 # kernels: x86-64 with KASAN and lockdep, and ppc64le with lockdep and with the fixes for
 # Linux's own vpa_dtl. There dtl.sh compares sessions on vpa_dtl with those on kdtl_vpa.
+# User space's way to an AUX area stays as it is: perf.sh passes in both, and in the first
+# all of perf's own tests that pass in Debian's kernel.
 #
 #	selftests/deep/any-aux.sh
 #
-# shellcheck disable=SC2154,SC2317 # $captured; functions that ok() calls
+# shellcheck disable=SC2016,SC2317 # the guest's words; functions that ok() calls
 
 here=$(dirname -- "$(readlink -f -- "$0")")
 tests=$(dirname -- "$here")
 top=$(dirname -- "$tests")
 # shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
 . "$top/scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/kernels.sh
+. "$top/scripts/lib/kernels.sh"
 # shellcheck source-path=SCRIPTDIR source=../host/lib/ktap.sh
 . "$tests/host/lib/ktap.sh"
 
@@ -28,23 +32,32 @@ cases()
 	sed -n 's/^+	KUNIT_CASE(\(.*\)),$/\1/p' "${patch[0]}"
 }
 
+# All of perf's own tests, one after the other, but for those of event lists, which are long
+# and ask the kernel nothing.
+lists='s/^ *\([0-9]*\): PMU JSON event tests$/\1/p'
+perf_test='perf test -S -s "$(perf test list 2>&1 | sed -n "'$lists'")" >/out/perf-test 2>&1'
+
 # boot TARGET: its logs come into $logs/TARGET.
 boot()
 {
-	local modules out=$logs/$1 more=() command
+	local modules out=$logs/$1 perf command
 
-	mkdir -p -- "$out"
+	mkdir -p -- "$out/programs"
 	modules=$(run_group "$top/scripts/build" "$1") || return
+	perf=$(run_group "$tests/run/perf-files" "${1%%-*}") || return
+	make -s -C "$tests" OUTPUT="$out/programs" CROSS_COMPILE="$(kernel_cross "$1")" || return
 	# The scripts clear the kernel's log.
 	command='dmesg >/out/dmesg; sh /selftests/guest/raw.sh >/out/raw && echo all well >>/out/raw
-		dmesg >/out/dmesg.raw'
+		dmesg >/out/dmesg.raw; dmesg -c >/dev/null
+		sh /selftests/guest/perf.sh >/out/perf; dmesg >/out/dmesg.perf; dmesg -c >/dev/null'
 	if [[ $1 == ppc64le-* ]]; then
-		more=(--add "$perf:/")
-		command+='; dmesg -c >/dev/null
-			sh /selftests/guest/dtl.sh >/out/dtl; dmesg >/out/dmesg.dtl'
+		command+='; sh /selftests/guest/dtl.sh >/out/dtl; dmesg >/out/dmesg.dtl'
+	else
+		command+="; $perf_test; dmesg >/out/dmesg.perf-test"
 	fi
-	run_group "$tests/run/vm" "$1" --cpus 2 --mem 2G --quiet --timeout 1800 \
-		--modules "$modules" --add "$tests/guest:/selftests/guest" "${more[@]}" \
+	run_group "$tests/run/vm" "$1" --cpus 2 --mem 2G --quiet --timeout 3600 \
+		--modules "$modules" --add "$tests/guest:/selftests/guest" \
+		--add "$out/programs:/selftests/guest" --add "$perf:/" \
 		--log "$out/console" --out "$out" -- \
 		"$command; grep debug_locks /proc/lockdep_stats >/out/lockdep" >&2 &&
 		[ -s "$out/dmesg" ]
@@ -67,14 +80,33 @@ raw_sessions()
 		grep -q '^all well$' "$log"
 }
 
-# No test was skipped: perf and kdtl_vpa are there.
-on_vpa_dtl()
+# all_pass FILE: all tests of the plan, and none was skipped.
+all_pass()
 {
-	local log=$logs/$1/dtl
+	local log=$1
 
 	cat -- "$log"
 	[ "$(grep -c '^ok ' "$log")" -eq "$(sed -n 's/^1\.\.\([1-9][0-9]*\)$/\1/p' "$log")" ] &&
 		! grep -q -E '^not ok|# SKIP' "$log"
+}
+
+# passing TARGET: the names of perf's tests that pass there.
+passing()
+{
+	sed -n 's/^ *[0-9.]*: \(.*[^ ]\) *: Ok$/\1/p' "$logs/$1/perf-test" | sort
+}
+
+# perfs_own TARGET STOCK: STOCK is a kernel without the patch.
+perfs_own()
+{
+	local perf
+
+	mkdir -p -- "$logs/$2"
+	perf=$(run_group "$tests/run/perf-files" "${2%%-*}") || return
+	run_group "$tests/run/vm" "$2" --cpus 2 --mem 2G --quiet --timeout 1800 --add "$perf:/" \
+		--log "$logs/$2/console" --out "$logs/$2" -- "$perf_test" >&2 || return
+	echo "$(passing "$2" | wc -l) pass in $2, $(passing "$1" | wc -l) in $1"
+	! comm -23 <(passing "$2") <(passing "$1") | grep . && [ -n "$(passing "$2")" ]
 }
 
 # lockdep gives up at its first report; KUnit runs before there is an init.
@@ -105,8 +137,13 @@ machine()
 		ok "$1: perf_aux: $name" passed "$1" "$name"
 	done
 	ok "$1: raw sessions of kdtl (kdtl_kunit_raw)" raw_sessions "$1"
-	[[ $1 != ppc64le-* ]] ||
-		ok "$1: sessions on vpa_dtl see what those on kdtl_vpa do" on_vpa_dtl "$1"
+	ok "$1: perf's mmap of an AUX area (perf.sh)" all_pass "$logs/$1/perf"
+	if [[ $1 == ppc64le-* ]]; then
+		ok "$1: sessions on vpa_dtl see what those on kdtl_vpa do" \
+			all_pass "$logs/$1/dtl"
+	else
+		ok "$1: perf's own tests pass as in Debian's kernel" perfs_own "$1" "${1%-aux}"
+	fi
 	ok "$1: no report of KASAN, lockdep or others" no_report "$1"
 	ok "$1: lockdep was on until the end" checked "$1"
 }
@@ -115,11 +152,9 @@ rm -rf -- "$logs"
 mkdir -p -- "$logs"
 mapfile -t names < <(cases)
 [ "${#names[@]}" -gt 0 ] || bail_out "no cases in ${patch[0]}"
-plan $((1 + ${#machines[@]} * (${#names[@]} + 4) + 1))
+plan $((1 + ${#machines[@]} * (${#names[@]} + 6)))
 ok "checkpatch --strict finds nothing in the patch" \
 	"$top/scripts/checkpatch" --patches "${patch[0]}"
-capture "$tests/run/perf-files"
-perf=$captured
 for target in "${machines[@]}"; do
 	machine "$target"
 done

@@ -15,9 +15,9 @@ deb_tree()
 		return
 	fi
 	link=$deb_tree
-	# Debian 12 has no riscv64.
+	# Debian 12 has no riscv64; and this suite's lists are there, as the kernel is from it.
 	case $arch in
-	riscv64) apt_state trixie "$arch" ;;
+	riscv64) apt_state sid "$arch" ;;
 	*) apt_state bookworm "$arch" ;;
 	esac
 	version=$(apt_version "$package")

@@ -7,13 +7,13 @@
 _configs=$here/../selftests/run/configs
 
 # _fragments TARGET: ARCH-SERIES[-VARIANT] is made of base, ARCH and VARIANT. User-Mode
-# Linux lacks most of base, and aux comes on top of debug, or, on POWER, of lockdep.
+# Linux lacks most of base, and aux comes on top of debug, or, on POWER, of locks.
 _fragments()
 {
 	[[ $1 == um-* ]] || echo "$_configs/base.config"
 	echo "$_configs/${1%%-*}.config"
 	[[ $1 != x86_64-*-aux ]] || echo "$_configs/debug.config"
-	[[ $1 != ppc64le-*-aux ]] || echo "$_configs/lockdep.config"
+	[[ $1 != ppc64le-*-aux ]] || echo "$_configs/locks.config"
 	[[ $1 != *-*-* ]] || echo "$_configs/${1##*-}.config"
 }
 

@@ -3,10 +3,10 @@
 #
 # The patch by which perf's kernel events may own an AUX area, the last one of
 # scripts/upstream/perf: its KUnit test, and the raw sessions of kdtl that use it, in two
-# kernels: x86-64 with KASAN and lockdep, and ppc64le with lockdep and with the fixes for
-# Linux's own vpa_dtl. There dtl.sh compares sessions on vpa_dtl with those on kdtl_vpa.
-# User space's way to an AUX area stays as it is: perf.sh passes in both, and in the first
-# all of perf's own tests that pass in Debian's kernel.
+# kernels: x86-64 with KASAN and lockdep, and ppc64le with the patches for Linux's own
+# vpa_dtl. There dtl.sh compares sessions on vpa_dtl with those on kdtl_vpa. User space's way
+# to an AUX area stays as it is: perf.sh passes in both, and in the first all of perf's own
+# tests that pass in Debian's kernel.
 #
 #	selftests/deep/any-aux.sh
 #
@@ -51,7 +51,10 @@ boot()
 		dmesg >/out/dmesg.raw; dmesg -c >/dev/null
 		sh /selftests/guest/perf.sh >/out/perf; dmesg >/out/dmesg.perf; dmesg -c >/dev/null'
 	if [[ $1 == ppc64le-* ]]; then
-		command+='; sh /selftests/guest/dtl.sh >/out/dtl; dmesg >/out/dmesg.dtl'
+		command+='; sh /selftests/guest/dtl.sh >/out/dtl; dmesg >/out/dmesg.dtl
+			for on in 1 0; do
+				sh -c "echo $on >/proc/powerpc/vcpudispatch_stats" && echo $on
+			done >/out/stats; dmesg >/out/dmesg.stats'
 	else
 		command+="; $perf_test; dmesg >/out/dmesg.perf-test"
 	fi
@@ -59,7 +62,7 @@ boot()
 		--modules "$modules" --add "$tests/guest:/selftests/guest" \
 		--add "$out/programs:/selftests/guest" --add "$perf:/" \
 		--log "$out/console" --out "$out" -- \
-		"$command; grep debug_locks /proc/lockdep_stats >/out/lockdep" >&2 &&
+		"$command; grep debug_locks /proc/lockdep_stats >/out/lockdep 2>&1" >&2 &&
 		[ -s "$out/dmesg" ]
 }
 
@@ -109,6 +112,12 @@ perfs_own()
 	! comm -23 <(passing "$2") <(passing "$1") | grep . && [ -n "$(passing "$2")" ]
 }
 
+# What is wrong is in the kernel's report: see no_report().
+switched()
+{
+	[ "$(tr '\n' ' ' <"$logs/$1/stats")" = '1 0 ' ]
+}
+
 # lockdep gives up at its first report; KUnit runs before there is an init.
 checked()
 {
@@ -144,8 +153,12 @@ machine()
 	else
 		ok "$1: perf's own tests pass as in Debian's kernel" perfs_own "$1" "${1%-aux}"
 	fi
-	ok "$1: no report of KASAN, lockdep or others" no_report "$1"
-	ok "$1: lockdep was on until the end" checked "$1"
+	ok "$1: the kernel reports nothing" no_report "$1"
+	if [[ $1 == ppc64le-* ]]; then
+		ok "$1: two tasks switch vcpudispatch_stats on and off" switched "$1"
+	else
+		ok "$1: lockdep was on until the end" checked "$1"
+	fi
 }
 
 rm -rf -- "$logs"

@@ -96,8 +96,11 @@ add_files()
 # if it is built in.
 kmod_files()
 {
-	local modules=$1 name=${2//-/_}
+	local modules=$1 name=${2//-/_} lists=("$1/modules.dep")
 
+	# Debian 14's packages do not have the list of what is built in.
+	[ ! -e "$modules/modules.builtin" ] ||
+		lists=("$modules/modules.builtin" "${lists[@]}")
 	awk -F: -v want="$name" '
 	function key(path) {
 		sub(/.*\//, "", path)
@@ -121,7 +124,7 @@ kmod_files()
 			load(want)
 		else
 			exit !(want in builtin)
-	}' "$modules/modules.builtin" "$modules/modules.dep"
+	}' "${lists[@]}"
 }
 
 # add_kmods ROOT MODULES NAME...: so that modprobe NAME works in the guest.
@@ -146,5 +149,6 @@ add_kmods()
 	done <"$dest/order" >"$dest/modules.dep"
 	: >"$dest/modules.alias"
 	: >"$dest/modules.symbols"
-	cp -- "$modules/modules.builtin" "$dest/"
+	: >"$dest/modules.builtin"
+	[ ! -e "$modules/modules.builtin" ] || cp -- "$modules/modules.builtin" "$dest/"
 }

@@ -17,6 +17,7 @@
 nested_machine()
 {
 	local target=$1 kernel=$2 work=$3 cpus=$4 mem=$5 cmdline=$6 l1=$3/l1 l1_mem
+	local caps
 
 	capture "$scripts/kernel" "$target" modules
 	nested_base "$target" "$kernel" "$captured"
@@ -28,10 +29,13 @@ nested_machine()
 	fi
 	cp -- "$here/init-l1" "$l1/init"
 	ln -- "$work/initrd" "$l1/l2/initrd"
+	caps=$(pseries_caps)
+	# A guest's pages are no larger than its host's, which has 4 KiB since Debian 14.
+	[ "$target" != ppc64le-7.2 ] || caps+=,cap-hpt-max-page-size=4096
 	{
 		echo "cpus=$cpus"
 		echo "mem=$mem"
-		echo "caps=$(pseries_caps)"
+		echo "caps=$caps"
 		echo "cmdline='${cmdline//\'/}'"
 	} >"$l1/l2/config"
 	{

@@ -1,17 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The patches of scripts/upstream/vpa-dtl, which mend Linux's own vpa_dtl: each one
-# applies to the newest kernel, passes checkpatch and builds; and for each one a program
-# shows, in a POWER machine with kdtl_fake_hv, what goes wrong without it, and that
-# nothing goes wrong with all of them.
+# The patches of scripts/upstream/vpa-dtl, which mend Linux's own vpa_dtl, and then offer
+# it what kdtl_vpa does better: each one applies to the newest kernel, passes checkpatch
+# and builds; and for each one a program shows, in a POWER machine with kdtl_fake_hv,
+# what goes wrong without it, and that nothing goes wrong with all of them. What a guest
+# of KVM has is shown in a guest of KVM-HV.
 #
 # A case that kills the kernel has a machine of its own, which does nothing else.
 #
 # "Without" is the PMU of Debian's kernel, which has the driver as it is in Linux.
 # "With" is the patched driver, built as a module that registers its PMU beside that
 # one. Without memory, or in atomic context, only a module can be observed: for these
-# two the unpatched driver is built as a module, too.
+# two the unpatched driver is built as a module, too. For what the patches offer,
+# "without" is the driver with all patches before the one in question.
 #
 # shellcheck disable=SC2154,SC2317 # $captured; functions that ok() calls
 
@@ -104,7 +106,7 @@ builds()
 	local n
 
 	for n in $(seq 1 ${#patches[@]}); do
-		build "$n" vpa_dtl_mended || return
+		build "$n" "vpa_dtl_$n" || return
 		! diff <(warnings 0) <(warnings "$n") | grep '^>' || return
 	done
 }
@@ -134,13 +136,13 @@ barrier()
 
 # --- in the machine -----------------------------------------------------------------
 
-# boot LOG PMU CASE...
+# boot LOG MACHINE PMU CASE... [PMU CASE...]...
 boot()
 {
-	local log=$1 status=0
+	local log=$1 machine=$2 status=0
 
-	shift
-	nice "$tests/run/vm" "$target" --cpus 2 --timeout 1800 --quiet --survive-oops \
+	shift 2
+	nice "$tests/run/vm" "$machine" --cpus 2 --timeout 1800 --quiet --survive-oops \
 		--log "$logs/$log" --modules "$work/ko" --add "$work/vpa_fixes:/bin/" \
 		--add "$here/lib/vpa-fixes-guest.sh:/" -- \
 		sh /vpa-fixes-guest.sh "$@" >&2 || status=$?
@@ -150,7 +152,7 @@ boot()
 # dies CASE WORDS: without patches, the kernel says WORDS after the case has begun.
 dies()
 {
-	boot "dies.$1" vpa_dtl "$1"
+	boot "dies.$1" $target vpa_dtl "$1"
 	sed -n "/^begin vpa_dtl $1\$/,\$p" "$logs/dies.$1" >"$work/dies"
 	grep -a -E -e "$2" "$work/dies" && return
 	tail -n 5 -- "$logs/dies.$1"
@@ -171,15 +173,25 @@ goes_wrong()
 	grep -a -h -q -E "^said $pmu $name $2" "$logs/stock" "$logs/module"
 }
 
-# mended CASE: with all of them, in the one machine that has done all cases.
+# lacks CASE WORDS: so it was with the patches before this one.
+lacks()
+{
+	local pmu=vpa_dtl_$((patch - 1))
+
+	grep -a -h -E "^(said|end) $pmu $1 " "$logs/before" "$logs/guest"
+	grep -a -h -q -E "^said $pmu $1 $2" "$logs/before" "$logs/guest"
+}
+
+# mended CASE: with all of them, in the one machine that has done all cases, or in KVM's.
 mended()
 {
 	local name=$1
 
 	[ "$1" != atomic ] || name=second
-	grep -a -E "^(said|end) vpa_dtl_mended $name " "$logs/mended"
-	grep -a -q "^end vpa_dtl_mended $name 0\$" "$logs/mended" &&
-		! grep -a -q "^said vpa_dtl_mended $name " "$logs/mended"
+	grep -a -h -E "^(said|end) $mended $name " "$logs/mended" "$logs/guest"
+	grep -a -h -q "^end $mended $name 0\$" "$logs/mended" "$logs/guest" &&
+		! grep -a -h "^said $mended $name " "$logs/mended" "$logs/guest" |
+			grep -q -v " $name note: "
 }
 
 all_well()
@@ -200,6 +212,7 @@ capture "$top/scripts/kernel" $target kdir
 kdir=$captured
 kernel_make_args $target
 patches=("$top"/scripts/upstream/vpa-dtl/*.patch)
+mended=vpa_dtl_${#patches[@]}
 step "build vpa_fixes" powerpc64le-linux-gnu-gcc -O2 -Wall -Wextra -std=gnu11 -static \
 	-o "$work/vpa_fixes" "$here/lib/vpa_fixes.c" || bail_out "vpa_fixes does not build"
 step "apply the patches" series "$work/series" || bail_out "the patches do not apply"
@@ -218,11 +231,11 @@ ok "checkpatch --strict finds nothing" "$top/scripts/checkpatch" --patches "${pa
 ok "each patch builds, without new warnings (W=1)" builds
 ok "7 without: no barrier before perf's head" without_barrier
 ok "7: a barrier before perf's head" barrier ${#patches[@]}
-# shellcheck disable=SC2086 # several words
-boot mended vpa_dtl_mended ${names/atomic/}
-boot stock vpa_dtl second full wrap lapped last
+# shellcheck disable=SC2046,SC2086 # several words
+boot mended $target "$mended" $(grep -v -x -e atomic -e guest <<<"$names")
+boot stock $target vpa_dtl second full wrap lapped last
 # After "memory" nobody gets the lock any more.
-boot module vpa_dtl_stock second memory
+boot module $target vpa_dtl_stock second memory
 while read -r name patch how words; do
 	[ -n "$name" ] || continue
 	ok "$patch without: $name" "$how" "$name" "$words" </dev/null

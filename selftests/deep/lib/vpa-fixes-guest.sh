@@ -1,30 +1,47 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# vpa_fixes' cases for one PMU, while kdtl_fake_hv plays the hypervisor. Prints
+# vpa_fixes' cases for PMUs, while kdtl_fake_hv plays the hypervisor, if none writes.
+# Prints
 #
 #	begin PMU CASE
 #	said PMU CASE ...	the program's words, and the kernel's reports
 #	end PMU CASE STATUS
 #
-# usage: vpa-fixes-guest.sh PMU CASE...	(run by vpa-fixes.sh)
+# usage: vpa-fixes-guest.sh PMU CASE... [PMU CASE...]...	(run by vpa-fixes.sh)
 
 reports='^(BUG|WARNING|UBSAN|Oops|Unable to handle|Kernel attempted|NIP |vpa_dtl_)'
 
-pmu=$1
-shift
-insmod /lib/kdtl/kdtl_fake_hv.ko || exit
-if [ "$pmu" != vpa_dtl ]; then
-	insmod "/lib/kdtl/$pmu.ko" || exit
-fi
-[ -d "/sys/bus/event_source/devices/$pmu" ] || {
-	echo "no PMU $pmu"
-	exit 4
+# has PMU: the kernel's, or a module's.
+has()
+{
+	if [ "$1" != vpa_dtl ] && [ ! -d "/sys/module/$1" ]; then
+		insmod "/lib/kdtl/$1.ko" || return
+	fi
+	[ -d "/sys/bus/event_source/devices/$1" ] || {
+		echo "no PMU $1"
+		return 4
+	}
 }
+
+case_of()
+{
+	has "$1" && vpa_fixes "$1" "$2"
+}
+
+if ! grep -q linux,kvm /proc/device-tree/hypervisor/compatible 2>/dev/null; then
+	insmod /lib/kdtl/kdtl_fake_hv.ko || exit
+fi
 for name; do
+	case $name in
+	vpa_dtl*)
+		pmu=$name
+		continue
+		;;
+	esac
 	dmesg -c >/dev/null
 	echo "begin $pmu $name"
-	vpa_fixes "$pmu" "$name" >/tmp/words 2>&1
+	case_of "$pmu" "$name" >/tmp/words 2>&1
 	status=$?
 	{
 		cat /tmp/words
@@ -33,5 +50,6 @@ for name; do
 	} | sed "s/^/said $pmu $name /"
 	echo "end $pmu $name $status"
 done
-sed -n 's/.*complaint=/complaint /p' /sys/kernel/debug/kdtl_fake_hv/info | sort -u
+info=/sys/kernel/debug/kdtl_fake_hv/info
+[ ! -e $info ] || sed -n 's/.*complaint=/complaint /p' $info | sort -u
 exit 0

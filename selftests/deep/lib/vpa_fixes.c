@@ -1,20 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * vpa_fixes PMU CASE - what patches of scripts/upstream/vpa-dtl mend
+ * vpa_fixes PMU CASE - what patches of scripts/upstream/vpa-dtl mend, and what they offer
  *
  *	task		an event that follows a task, with CPU -1, is refused
  *	reenable	an event logs again after it was disabled
  *	killed		a program ends by a signal while its event is active
  *	period		PERF_EVENT_IOC_PERIOD of an active event
- *	second		a second event on the CPU is refused, and does no harm
+ *	second		a second event on the CPU does no harm, be it refused or not
  *	memory		without memory for the log, the next event still opens
  *	wrap		all entries, in order, while a small area is filled often
  *	full		what nobody has read stays as it is
  *	lapped		entries that the hypervisor has overwritten are told
  *	last		what is there when an event is read, or stopped, is copied
+ *	guest		a guest of KVM has the PMU, and the entries that KVM makes
+ *	burst		a log as large as the hypervisor accepts it
+ *	kept		a log that the hypervisor does not give back is not freed
+ *	faster		the log is read more often while it fills fast, and not for longer
+ *	several		events on one CPU, each of which gets what it wants
  *
  * kdtl_fake_hv plays the hypervisor, on CPU 0. Its entries carry a number, and a sum.
- * Exits with 0 if everything was right, and else prints what was not: "wrong: ...".
+ * "guest" is for a real one.
+ * Exits with 0 if everything was right, and else prints what was not: "wrong: ...". What
+ * else it prints begins with "note:".
  */
 #define _GNU_SOURCE
 #include <endian.h>
@@ -34,11 +41,17 @@
 #include "../../guest/must.h"
 
 #define DEVICES		"/sys/bus/event_source/devices/"
-#define CTL		"/sys/kernel/debug/kdtl_fake_hv/ctl"
+#define FAKE_HV		"/sys/kernel/debug/kdtl_fake_hv/"
+#define CTL		FAKE_HV "ctl"
+#define INFO		FAKE_HV "info"
 #define ENTRY		sizeof(struct kdtl_entry)
 #define AUX_SIZE	0x10000
-/* A log has 85 entries, all but one of which can be read. */
+#define LARGE_AUX_SIZE	0x400000
+/* A log of 4096 bytes has 85 entries, all but one of which can be read. */
 #define LOG		84
+#define LOG_16K		340
+/* An hour: the driver does not poll meanwhile. */
+#define NEVER		3600000000000
 /* Two laps of an area, and a piece. */
 #define MANY		3000
 /* A poll takes a millisecond: this is for drivers that never do what they should. */
@@ -60,8 +73,10 @@ struct event {
 	int		fd;
 	struct perf_event_mmap_page *meta;
 	__u8		*aux;
+	size_t		aux_size;
 	__u64	data_tail;
 	/* Of the AUX records read so far. */
+	__u64	records;
 	__u64	told;
 	__u64	flags;
 	bool		piece;
@@ -88,6 +103,24 @@ static int write_to(const char *path, const char *words)
 		err = errno;
 	close(fd);
 	return err;
+}
+
+static void hv(const char *words)
+{
+	must(!write_to(CTL, words));
+}
+
+/* What kdtl_fake_hv says about CPU 0. */
+static unsigned long hv_info(const char *key)
+{
+	FILE *f = fopen(INFO, "r");
+	char line[512], *at;
+
+	must(f && fgets(line, sizeof(line), f));
+	fclose(f);
+	at = strstr(line, key);
+	must(at);
+	return strtoul(at + strlen(key), NULL, 0);
 }
 
 static void hv_put(int n)
@@ -117,11 +150,11 @@ static __u64 entry_sum(const struct kdtl_entry *e)
 
 /* ------------------------------------------------------------------ an event */
 
-static int event_open_period(pid_t pid, int cpu, __u64 ns)
+static int event_open_attr(pid_t pid, int cpu, __u64 config, __u64 ns)
 {
 	struct perf_event_attr attr = {
 		.size		= sizeof(attr),
-		.config		= 7,
+		.config		= config,
 		.sample_period	= ns,
 		.disabled	= 1,
 	};
@@ -135,30 +168,53 @@ static int event_open_period(pid_t pid, int cpu, __u64 ns)
 	return syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
+static int event_open_period(pid_t pid, int cpu, __u64 ns)
+{
+	return event_open_attr(pid, cpu, 7, ns);
+}
+
 static int event_open(pid_t pid, int cpu)
 {
 	return event_open_period(pid, cpu, 1000000);
 }
 
-static struct event event_map(int fd)
+static struct event event_map_size(int fd, size_t aux_size)
 {
-	struct event e = { .fd = fd };
+	struct event e = { .fd = fd, .aux_size = aux_size };
 	size_t size = 17 * page;
 
 	must(fd >= 0);
 	e.meta = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	must(e.meta != MAP_FAILED);
 	e.meta->aux_offset = size;
-	e.meta->aux_size = AUX_SIZE;
-	e.aux = mmap(NULL, AUX_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, size);
+	e.meta->aux_size = aux_size;
+	e.aux = mmap(NULL, aux_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, size);
 	must(e.aux != MAP_FAILED);
 	return e;
+}
+
+static struct event event_map(int fd)
+{
+	return event_map_size(fd, AUX_SIZE);
 }
 
 static void enable(const struct event *e)
 {
 	active = e->fd;
 	must(!ioctl(e->fd, PERF_EVENT_IOC_ENABLE, 0));
+}
+
+static void disable(const struct event *e)
+{
+	must(!ioctl(e->fd, PERF_EVENT_IOC_DISABLE, 0));
+}
+
+/* Then all entries until now are in the AUX area. */
+static void update(const struct event *e)
+{
+	__u64 count;
+
+	must(read(e->fd, &count, sizeof(count)) == sizeof(count));
 }
 
 static __u64 aux_head(const struct event *e)
@@ -209,6 +265,7 @@ static void read_records(struct event *e)
 		if (header.type == PERF_RECORD_AUX) {
 			copy_out(ring, 16 * page, e->data_tail + sizeof(header), aux,
 				 sizeof(aux));
+			e->records++;
 			e->told += aux[1];
 			e->flags |= aux[2];
 			e->piece |= aux[1] % ENTRY != 0;
@@ -237,12 +294,13 @@ static void read_aux(struct event *e, bool gaps)
 	__u64 head = aux_head(e), pos = e->meta->aux_tail;
 	struct kdtl_entry entry;
 
-	if (head - pos > AUX_SIZE)
-		wrong("%lu bytes are said to be in an area of %d", head - pos, AUX_SIZE);
+	if (head - pos > e->aux_size)
+		wrong("%lu bytes are said to be in an area of %zu", head - pos,
+		      e->aux_size);
 	if ((head - pos) % ENTRY)
 		wrong("a piece of an entry: aux_head is %lu", head);
 	for (; pos < head; pos += ENTRY) {
-		copy_out(e->aux, AUX_SIZE, pos, &entry, ENTRY);
+		copy_out(e->aux, e->aux_size, pos, &entry, ENTRY);
 		if (e->begun)
 			check_entry(e, &entry, gaps);
 		e->begun = true;
@@ -273,7 +331,7 @@ static void test_reenable(void)
 
 	enable(&e);
 	logs(&e, 10, "enabled");
-	must(!ioctl(e.fd, PERF_EVENT_IOC_DISABLE, 0));
+	disable(&e);
 	enable(&e);
 	/* The hypervisor has the log anew, and numbers anew. */
 	e.next_seq = 0;
@@ -328,8 +386,9 @@ static void test_second(void)
 	enable(&e);
 	logs(&e, 10, "enabled");
 	fd = event_open(-1, 0);
-	if (fd >= 0 || errno != EBUSY)
-		wrong("a second event on the CPU: fd %d (%s)", fd, strerror(errno));
+	if (fd < 0 && errno != EBUSY)
+		wrong("a second event on the CPU: %s", strerror(errno));
+	close(fd);
 	hv_put(10);
 	wait_for(&e, 20, "after a second event");
 	read_aux(&e, false);
@@ -406,6 +465,7 @@ static void test_lapped(void)
 {
 	struct event e = event_map(event_open(-1, 0));
 
+	hv("limit 4096");
 	enable(&e);
 	logs(&e, LOG, "enabled");
 	read_records(&e);
@@ -425,25 +485,324 @@ static void test_lapped(void)
 		wrong("nothing more is missing, and AUX records' flags are %#lx", e.flags);
 }
 
-/* The driver does not poll meanwhile. */
 static void test_last(void)
 {
-	struct event e = event_map(event_open_period(-1, 0, 3600000000000));
-	__u64 count;
+	struct event e = event_map(event_open_period(-1, 0, NEVER));
 
 	enable(&e);
 	hv_put(10);
-	must(read(e.fd, &count, sizeof(count)) == sizeof(count));
+	update(&e);
 	if (written(&e) != 10)
 		wrong("%lu entries after read(), not 10", written(&e));
 	hv_put(7);
-	must(!ioctl(e.fd, PERF_EVENT_IOC_DISABLE, 0));
+	disable(&e);
 	if (written(&e) != 17)
 		wrong("%lu entries after it was disabled, not 17", written(&e));
 	read_aux(&e, false);
 	read_records(&e);
 	if (e.flags)
 		wrong("AUX records' flags are %#lx", e.flags);
+}
+
+/* ------------------------------------------------------- what the patches offer */
+
+/* CPU 0 has something to do, so that the virtual processors wait for each other. */
+static void keep_busy(void)
+{
+	cpu_set_t cpus;
+	pid_t parent = getpid(), pid = fork();
+
+	must(pid >= 0);
+	if (pid)
+		return;
+	CPU_ZERO(&cpus);
+	CPU_SET(0, &cpus);
+	must(!sched_setaffinity(0, sizeof(cpus), &cpus));
+	while (getppid() == parent)
+		;
+	_exit(0);
+}
+
+static void test_guest(void)
+{
+	__u64 head, pos, last = __builtin_ppc_get_timebase(), stolen = 0, time;
+	struct kdtl_entry entry;
+	struct event e;
+	int config, fd;
+
+	for (config = 1; config < 7; config *= 2) {
+		fd = event_open_attr(-1, 0, config, 1000000);
+		if (fd >= 0 || errno != EOPNOTSUPP)
+			wrong("config %d, which KVM does not tell: fd %d (%s)", config, fd,
+			      strerror(errno));
+	}
+	keep_busy();
+	e = event_map(event_open(-1, 0));
+	enable(&e);
+	wait_for(&e, 50, "a busy guest of KVM");
+	disable(&e);
+	head = aux_head(&e);
+	for (pos = ENTRY; pos < head && pos < AUX_SIZE - ENTRY; pos += ENTRY) {
+		memcpy(&entry, e.aux + pos, ENTRY);
+		time = be64toh(entry.timebase);
+		if (time <= last || time > __builtin_ppc_get_timebase())
+			wrong("an entry of %lu, after one of %lu", time, last);
+		if (entry.dispatch_reason != 7 || entry.preempt_reason)
+			wrong("reasons %d, %d", entry.dispatch_reason,
+			      entry.preempt_reason);
+		last = time;
+		stolen += be32toh(entry.enqueue_to_dispatch_time);
+	}
+	if (!stolen)
+		wrong("no time was stolen");
+	printf("note: %lu entries, %lu ticks stolen\n", written(&e), stolen);
+}
+
+/* As many as fit the log, in one go; then one more. */
+static void fits(struct event *e, int n)
+{
+	enable(e);
+	/* The hypervisor has the log anew, and numbers anew. */
+	e->next_seq = 0;
+	hv_put(n);
+	update(e);
+	if (written(e) != e->read + n)
+		wrong("%lu entries of %d in one go", written(e) - e->read, n);
+	read_aux(e, false);
+	read_records(e);
+	if (e->flags)
+		wrong("AUX records' flags are %#lx after %d entries", e->flags, n);
+	hv_put(n + 1);
+	update(e);
+	read_aux(e, true);
+	read_records(e);
+	if (!(e->flags & PERF_AUX_FLAG_PARTIAL))
+		wrong("%d entries fit the log", n + 1);
+	e->flags = 0;
+	disable(e);
+}
+
+static void test_burst(void)
+{
+	struct event e = event_map_size(event_open_period(-1, 0, NEVER), LARGE_AUX_SIZE);
+
+	enable(&e);
+	hv_put(800);
+	update(&e);
+	if (written(&e) != 800)
+		wrong("%lu entries of 800 in one go", written(&e));
+	read_aux(&e, false);
+	disable(&e);
+	fits(&e, 0x10000 / ENTRY - 1);
+	hv("limit 16384");
+	fits(&e, LOG_16K);
+	hv("limit 4096");
+	fits(&e, LOG);
+}
+
+static void test_kept(void)
+{
+	struct event e = event_map(event_open(-1, 0));
+	FILE *f;
+	char line[512];
+
+	enable(&e);
+	logs(&e, 10, "enabled");
+	/* H_FUNCTION */
+	hv("refuse 0 -2");
+	disable(&e);
+	must(!munmap(e.aux, AUX_SIZE) && !munmap(e.meta, 17 * page));
+	close(e.fd);
+	active = -1;
+	hv("refuse 0 0");
+	f = fopen(INFO, "r");
+	must(f && fgets(line, sizeof(line), f));
+	fclose(f);
+	if (!strstr(line, "complaint=none"))
+		wrong("the log that was not given back: %s", strstr(line, "complaint="));
+
+	/* The hypervisor still writes to it. */
+	hv_put(10);
+	e = event_map(event_open(-1, 0));
+	enable(&e);
+	logs(&e, 10, "after the log was not given back");
+	disable(&e);
+	if (hv_info("registered="))
+		wrong("the next event has not given it back");
+}
+
+static void sleep_ms(unsigned int ms)
+{
+	struct timespec t = { ms / 1000, ms % 1000 * 1000000 };
+
+	while (nanosleep(&t, &t))
+		;
+}
+
+/* 6000 entries come in a period. */
+static void test_faster(void)
+{
+	struct event e = event_map_size(event_open_period(-1, 0, 200000000),
+					LARGE_AUX_SIZE);
+	__u64 first;
+	int i;
+
+	enable(&e);
+	hv("run 0 0 1000000 30");
+	sleep_ms(1000);
+	/* It could not know that they would come. */
+	read_aux(&e, true);
+	read_records(&e);
+	first = e.read;
+	e.flags = 0;
+	sleep_ms(1500);
+	hv("halt 0");
+	update(&e);
+	read_aux(&e, false);
+	read_records(&e);
+	if (e.flags)
+		wrong("AUX records' flags are %#lx", e.flags);
+	if (e.read - first < 1000)
+		wrong("%lu entries in 1.5 s", e.read - first);
+
+	/* Back to the period, in which there are many now. */
+	sleep_ms(1000);
+	read_records(&e);
+	e.records = 0;
+	for (i = 0; i < 200; i++) {
+		hv_put(1);
+		sleep_ms(5);
+	}
+	read_records(&e);
+	if (e.records > 50)
+		wrong("the log was read %lu times in a second, not 5 times", e.records);
+}
+
+/* The kinds of kdtl_fake_hv's entry number seq, as PAPR has them. */
+static __u64 seq_kinds(__u64 seq)
+{
+	__u8 reason = seq + (seq >> 8);
+
+	switch (reason) {
+	case KDTL_PREEMPT_CEDE:
+	case KDTL_PREEMPT_CONFER:
+		return KDTL_MASK_CEDE;
+	case KDTL_PREEMPT_TIME_SLICE:
+		return KDTL_MASK_PREEMPT;
+	case KDTL_PREEMPT_MIGRATION:
+	case KDTL_PREEMPT_PAGE_FAULT:
+		return KDTL_MASK_FAULT;
+	default:
+		return 7;
+	}
+}
+
+/* The event has the entries of its kinds from e->next_seq up to end, and no others. */
+static void had_kinds(struct event *e, __u64 config, __u64 end)
+{
+	__u64 head = aux_head(e), pos = e->meta->aux_tail;
+	struct kdtl_entry entry;
+
+	for (; pos < head; pos += ENTRY) {
+		copy_out(e->aux, e->aux_size, pos, &entry, ENTRY);
+		if (e->begun) {
+			while (!(seq_kinds(e->next_seq) & config))
+				e->next_seq++;
+			check_entry(e, &entry, false);
+		}
+		e->begun = true;
+	}
+	while (e->next_seq < end && !(seq_kinds(e->next_seq) & config))
+		e->next_seq++;
+	if (e->next_seq != end)
+		wrong("config %lu has the entries up to %lu, not up to %lu", config,
+		      e->next_seq, end);
+	__atomic_store_n(&e->meta->aux_tail, head, __ATOMIC_RELEASE);
+}
+
+static void has_kinds(struct event *e, __u64 config, __u64 end)
+{
+	update(e);
+	had_kinds(e, config, end);
+}
+
+static void mask_is(unsigned long mask)
+{
+	if (hv_info("mask=") != mask)
+		wrong("the enable mask is %lu, not %lu", hv_info("mask="), mask);
+}
+
+static void test_several(void)
+{
+	struct event cede = event_map(event_open_attr(-1, 0, KDTL_MASK_CEDE, NEVER));
+	struct event fault, none = {}, all;
+	__u64 before, seq, n = 0;
+	int fd;
+
+	enable(&cede);
+	hv_put(40);
+	fd = event_open_attr(-1, 0, KDTL_MASK_FAULT, NEVER);
+	if (fd < 0)
+		wrong("a second event: %s", strerror(errno));
+	fault = event_map(fd);
+	/*
+	 * When an event is enabled, perf deletes the others, and adds all of them: what
+	 * was there is copied, and then the hypervisor has the log anew, and numbers anew.
+	 */
+	enable(&fault);
+	mask_is(KDTL_MASK_CEDE | KDTL_MASK_FAULT);
+	had_kinds(&cede, KDTL_MASK_CEDE, 40);
+	cede.next_seq = 0;
+	hv_put(300);
+	has_kinds(&cede, KDTL_MASK_CEDE, 300);
+	has_kinds(&fault, KDTL_MASK_FAULT, 300);
+
+	/* Another one has no AUX area, and a third one comes and goes. */
+	none.fd = event_open_attr(-1, 0, 7, 1000000);
+	enable(&none);
+	all = event_map(event_open_attr(-1, 0, 7, 1000000));
+	enable(&all);
+	mask_is(7);
+	cede.next_seq = 0;
+	fault.next_seq = 0;
+	hv_put(500);
+	has_kinds(&all, 7, 500);
+	disable(&all);
+	hv_put(500);
+	has_kinds(&cede, KDTL_MASK_CEDE, 1000);
+	has_kinds(&fault, KDTL_MASK_FAULT, 1000);
+	close(none.fd);
+	mask_is(KDTL_MASK_CEDE | KDTL_MASK_FAULT);
+
+	/* Two events write to one area. */
+	fd = event_open_attr(-1, 0, KDTL_MASK_PREEMPT, NEVER);
+	must(fd >= 0 && !ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, fault.fd));
+	must(!ioctl(fd, PERF_EVENT_IOC_ENABLE, 0));
+	mask_is(7);
+	before = aux_head(&fault);
+	hv_put(256);
+	must(!ioctl(fd, PERF_EVENT_IOC_DISABLE, 0));
+	update(&fault);
+	for (seq = 0; seq < 256; seq++) {
+		n += !!(seq_kinds(seq) & KDTL_MASK_PREEMPT);
+		n += !!(seq_kinds(seq) & KDTL_MASK_FAULT);
+	}
+	if (aux_head(&fault) - before != n * ENTRY)
+		wrong("%lu bytes of two events in an area, not %lu",
+		      aux_head(&fault) - before, n * ENTRY);
+	close(fd);
+
+	/* Each may be the last one. */
+	disable(&cede);
+	mask_is(KDTL_MASK_FAULT);
+	disable(&fault);
+	mask_is(0);
+	if (hv_info("registered="))
+		wrong("nobody has given the log back");
+	read_records(&cede);
+	read_records(&fault);
+	if (cede.flags || fault.flags)
+		wrong("AUX records' flags are %#lx", cede.flags | fault.flags);
 }
 
 static const struct {
@@ -460,6 +819,11 @@ static const struct {
 	{ "full", test_full },
 	{ "lapped", test_lapped },
 	{ "last", test_last },
+	{ "guest", test_guest },
+	{ "burst", test_burst },
+	{ "kept", test_kept },
+	{ "faster", test_faster },
+	{ "several", test_several },
 };
 
 int main(int argc, char **argv)
@@ -475,6 +839,12 @@ int main(int argc, char **argv)
 	page = sysconf(_SC_PAGESIZE);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	must(!atexit(disable_active));
+	/* As a case that went wrong may have left it. */
+	if (!access(CTL, W_OK)) {
+		hv("halt 0");
+		hv("refuse 0 0");
+		hv("limit 0");
+	}
 	/* CPU 0 is the one that is logged. */
 	CPU_ZERO(&cpus);
 	CPU_SET(1, &cpus);

@@ -11,6 +11,8 @@
 #include <asm/dtl.h>
 #include <asm/time.h>
 
+#define SHIM_FREED	0x6b
+
 static bool no_memory;
 module_param(no_memory, bool, 0644);
 MODULE_PARM_DESC(no_memory, "there is no memory for a log");
@@ -35,13 +37,33 @@ ssize_t power_events_sysfs_show(struct device *dev, struct device_attribute *att
 }
 
 /* As CONFIG_DEBUG_ATOMIC_SLEEP reports it, which Debian's kernel lacks. */
-void *shim_alloc(struct kmem_cache *cache, gfp_t gfp, int node)
+static void shim_might_sleep(gfp_t gfp)
 {
 	if (!IS_ENABLED(CONFIG_PREEMPT_COUNT))
 		pr_err("this kernel does not know what is atomic\n");
 	if (gfpflags_allow_blocking(gfp) && (preempt_count() || irqs_disabled()))
 		pr_err("an allocation that may sleep, in atomic context\n");
+}
+
+void *shim_cache_alloc(struct kmem_cache *cache, gfp_t gfp, int node)
+{
+	shim_might_sleep(gfp);
 	return no_memory ? NULL : kmem_cache_alloc_node_noprof(cache, gfp, node);
+}
+
+void *shim_alloc(size_t size, gfp_t gfp, int node)
+{
+	shim_might_sleep(gfp);
+	return no_memory ? NULL : kmalloc_node_noprof(size, gfp, node);
+}
+
+/* kdtl_fake_hv complains if it is still told to write there. */
+void shim_free(const void *p)
+{
+	if (!p)
+		return;
+	memset((void *)p, SHIM_FREED, ksize(p));
+	(kfree)(p);
 }
 
 static int __init shim_init(void)

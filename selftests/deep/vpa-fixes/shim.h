@@ -10,20 +10,25 @@
 #include <linux/module.h>
 #include <linux/perf_event.h>
 #include <linux/slab.h>
-#include <asm/kvm_guest.h>
 
 /* The driver defines it after these headers. */
 #undef pr_fmt
 
-/* Its key is not exported. An emulated machine is none of KVM's. */
-#define is_kvm_guest()	false
-
 u64 get_boot_tb(void);
 
-/* Reports an allocation that may sleep where it must not, and fails on demand. */
-void *shim_alloc(struct kmem_cache *cache, gfp_t gfp, int node);
+/* Report an allocation that may sleep where it must not, and fail on demand. */
+void *shim_cache_alloc(struct kmem_cache *cache, gfp_t gfp, int node);
+void *shim_alloc(size_t size, gfp_t gfp, int node);
 #undef kmem_cache_alloc_node
-#define kmem_cache_alloc_node(cache, gfp, node)	shim_alloc(cache, gfp, node)
+#define kmem_cache_alloc_node(cache, gfp, node)	shim_cache_alloc(cache, gfp, node)
+#undef kzalloc_node
+#define kzalloc_node(size, gfp, node)		shim_alloc(size, (gfp) | __GFP_ZERO, node)
+
+/* Write over what is freed. */
+void shim_free(const void *p);
+#undef kmem_cache_free
+#define kmem_cache_free(cache, p)		shim_free(p)
+#define kfree(p)				shim_free(p)
 
 #define perf_pmu_register(pmu, name, type)	perf_pmu_register(pmu, VPA_DTL, type)
 

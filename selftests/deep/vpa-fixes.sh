@@ -46,6 +46,8 @@ wrap     6 goes_wrong wrong: (entry|a piece|round the area|[0-9]+ bytes are said
 lapped   8 goes_wrong wrong: [0-9]+ entries are missing, and no AUX record says so
 last     9 goes_wrong wrong: 0 entries after read
 guest   10 lacks insmod: .*No such device
+burst   11 lacks wrong: 84 entries of 800
+kept    11 lacks wrong: the log that was not given back: .*someone else wrote
 '
 
 # --- on this machine ----------------------------------------------------------------
@@ -237,6 +239,7 @@ boot mended $target "$mended" $(grep -v -x -e atomic -e guest <<<"$names")
 boot stock $target vpa_dtl second full wrap lapped last
 # After "memory" nobody gets the lock any more.
 boot module $target vpa_dtl_stock second memory
+boot before $target vpa_dtl_10 burst kept
 boot guest ppc64le-nested-7.2 vpa_dtl_9 guest "$mended" guest
 while read -r name patch how words; do
 	[ -n "$name" ] || continue

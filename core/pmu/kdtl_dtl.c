@@ -3,7 +3,7 @@
  * kdtl_dtl - the entries of Linux's own PMU vpa_dtl as a source
  *
  * vpa_dtl is perf's driver for the POWER hypervisor's log.  It writes a header and then
- * the hypervisor's entries to the AUX area of its one event on a CPU.  Where perf gives
+ * the hypervisor's entries to the AUX area of an event on a CPU.  Where perf gives
  * such an area to the kernel, this source reads it, by a raw session, and hands each entry
  * to all who want its kind.  So the verbs that need entries work, and a session may name
  * the source by vpa_dtl's name.
@@ -11,9 +11,9 @@
  * The raw session wakes us on the CPU that has new entries.  Who starts, stops or merges
  * asks for what there is until now: then kdtl_aux_peek() has vpa_dtl copy it at once.
  *
- * vpa_dtl is polled once a millisecond.  If the hypervisor has lapped it, perf's flags say
- * that something is missing, but not how much: that is one lost entry here, as in
- * kdtl_vpa, which has a log of its own and reads it as often as needed.
+ * vpa_dtl polls once a millisecond, or more often while its log fills fast.  If the
+ * hypervisor has lapped it, perf's flags say that something is missing, but not how much:
+ * that is one lost entry here, where kdtl_vpa, which has a log of its own, counts them.
  */
 #define pr_fmt(fmt) "kdtl_dtl: " fmt
 

@@ -49,6 +49,7 @@ guest   10 lacks insmod: .*No such device
 burst   11 lacks wrong: 84 entries of 800
 kept    11 lacks wrong: the log that was not given back: .*someone else wrote
 faster  12 lacks wrong: entry [0-9]+ is the hypervisor.s
+several 13 lacks wrong: a second event: Device or resource busy
 '
 
 # --- on this machine ----------------------------------------------------------------
@@ -240,7 +241,7 @@ boot mended $target "$mended" $(grep -v -x -e atomic -e guest <<<"$names")
 boot stock $target vpa_dtl second full wrap lapped last
 # After "memory" nobody gets the lock any more.
 boot module $target vpa_dtl_stock second memory
-boot before $target vpa_dtl_10 burst kept vpa_dtl_11 faster
+boot before $target vpa_dtl_10 burst kept vpa_dtl_11 faster vpa_dtl_12 several
 boot guest ppc64le-nested-7.2 vpa_dtl_9 guest "$mended" guest
 while read -r name patch how words; do
 	[ -n "$name" ] || continue

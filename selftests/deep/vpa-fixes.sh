@@ -59,7 +59,9 @@ series()
 {
 	local n=0 patch
 
-	mkdir -p -- "$1/0/${driver%/*}" && cp -- "$src/$driver" "$1/0/$driver" || return
+	mkdir -p -- "$1/0" &&
+		(cd -- "$src" && sed -n 's|^+++ b/||p' "${patches[@]}" | sort -u |
+			xargs cp --parents -t "$1/0") || return
 	for patch in "${patches[@]}"; do
 		cp -r -- "$1/$n" "$1/$((n + 1))" &&
 			patch -p1 -s --fuzz=0 -d "$1/$((n + 1))" <"$patch" || return

@@ -20,6 +20,7 @@ MODULE_PARM_DESC(no_memory, "there is no memory for a log");
 /* The kernel's own are not exported. */
 struct kmem_cache *dtl_cache;
 DECLARE_RWSEM(dtl_access_lock);
+atomic_t dtl_users;
 
 u64 get_boot_tb(void)
 {

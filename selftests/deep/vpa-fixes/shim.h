@@ -16,6 +16,19 @@
 
 u64 get_boot_tb(void);
 
+/* Patch 14 adds it to a header, of which a module has the kernel's. */
+extern atomic_t dtl_users;
+
+static inline bool dtl_users_add_only(void)
+{
+	return atomic_cmpxchg(&dtl_users, 0, -1) == 0;
+}
+
+static inline void dtl_users_remove_only(void)
+{
+	atomic_set_release(&dtl_users, 0);
+}
+
 /* Report an allocation that may sleep where it must not, and fail on demand. */
 void *shim_cache_alloc(struct kmem_cache *cache, gfp_t gfp, int node);
 void *shim_alloc(size_t size, gfp_t gfp, int node);

@@ -65,6 +65,7 @@ kernel_cc32()
 {
 	case $1 in
 	x86_64-*) echo i686-linux-gnu-gcc ;;
+	*-64k) ;;
 	arm64-*) echo arm-linux-gnueabihf-gcc ;;
 	s390x-6.1) echo s390x-linux-gnu-gcc -m31 ;;	# 7.2 runs none any more
 	esac

@@ -41,6 +41,7 @@
 
 #define MAX_CPUS	256
 #define ENTRY_SIZE	48
+#define WAKE_SIZE	0x8000		/* bytes in an area that wake its reader */
 #define DEVICES		"/sys/bus/event_source/devices/"
 #define DRIVE		"/sys/kernel/debug/kdtl_fake/"
 
@@ -162,13 +163,15 @@ static bool event_map(struct event *e, int data_pages, int aux_pages, int aux_pr
 static void open_all(const char *pmu, uint64_t config, int aux_pages, int aux_prot)
 {
 	const int nr = sysconf(_SC_NPROCESSORS_CONF), type = pmu_type(pmu);
+	/* Half an area, which is what 0 means; also with large pages no more than a test makes. */
+	const uint32_t watermark = aux_pages * page > 2 * WAKE_SIZE ? WAKE_SIZE : 0;
 	struct event *e;
 	int cpu;
 
 	for (cpu = 0; cpu < nr && cpu < MAX_CPUS; cpu++) {
 		e = &events[nr_events];
 		e->cpu = cpu;
-		e->fd = event_open(type, config, -1, cpu, 0);
+		e->fd = event_open(type, config, -1, cpu, watermark);
 		if (e->fd < 0 && errno == ENODEV)
 			continue;
 		if (e->fd < 0)
@@ -938,7 +941,7 @@ static int raw(void)
 	}
 	/* More than fits: the driver gets the room there is, and stops. */
 	events[0].meta->aux_tail = events[0].meta->aux_head;
-	write_file(DRIVE "do", "raw %d 1000", events[0].cpu);
+	write_file(DRIVE "do", "raw %d %zu", events[0].cpu, events[0].aux_size / ENTRY_SIZE + 100);
 	head = events[0].meta->aux_head - events[0].meta->aux_tail;
 	if (head >= events[0].aux_size || head < events[0].aux_size - ENTRY_SIZE - 1)
 		complain("a full area of %zu bytes has %llu", events[0].aux_size,

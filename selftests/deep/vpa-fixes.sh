@@ -143,16 +143,13 @@ barrier()
 
 # --- in the machine -----------------------------------------------------------------
 
-# boot LOG MACHINE PMU CASE... [PMU CASE...]...: with a clock that counts instructions. On a
-# busy host a CPU that polls could stand still while the other one plays the hypervisor.
+# boot LOG MACHINE PMU CASE... [PMU CASE...]...
 boot()
 {
-	local log=$1 machine=$2 status=0 clock=(--icount)
+	local log=$1 machine=$2 status=0
 
 	shift 2
-	[[ $machine != *-nested* ]] || clock=()		# has it anyway
 	nice "$tests/run/vm" "$machine" --cpus 2 --timeout 1800 --quiet --survive-oops \
-		${clock[@]+"${clock[@]}"} \
 		--log "$logs/$log" --modules "$work/ko" --add "$work/vpa_fixes:/bin/" \
 		--add "$here/lib/vpa-fixes-guest.sh:/" -- \
 		sh /vpa-fixes-guest.sh "$@" >&2 || status=$?

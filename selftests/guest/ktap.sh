@@ -107,6 +107,13 @@ until_true()
 	done
 }
 
+# table_asked: of kdtl_recorder, which prints one table at a time; for until_true.
+table_asked()
+{
+	# shellcheck disable=SC2320 # echo's status is write's
+	echo 1 2>/dev/null >/sys/kernel/debug/kdtl_recorder/trigger
+}
+
 # areas: the bytes that kdtl's modules have mapped, also modules that are gone, whose
 # functions have no names any more.
 areas()

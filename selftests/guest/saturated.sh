@@ -87,10 +87,11 @@ watch_reports()
 
 recorder_marks()
 {
-	# The watch's alarm has made it print a table already.
-	dmesg | grep -q 'kdtl_recorder: CPU 0 from .*: the hypervisor [0-9.]* s+$' || return
+	# The watch's alarm has made it print a table.
+	until_true logged 1 'kdtl_recorder: .*: end of table' &&
+		dmesg | grep -q 'kdtl_recorder: CPU 0 from .*: the hypervisor [0-9.]* s+$' || return
 	dmesg -c >/dev/null
-	echo 1 >/sys/kernel/debug/kdtl_recorder/trigger
+	until_true table_asked
 	logged 3 'kdtl_recorder: .* 0  *4.29 s+ ' && logged 1 'kdtl_recorder: .* 0  *4.00 s '
 }
 

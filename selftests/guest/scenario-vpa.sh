@@ -92,7 +92,14 @@ has_traced()
 		awk -v after="$1" '{ later = $1 > after } END { exit !later }'
 }
 
-# The trace begins first and ends last, so it has all that the sampler has.
+# until_traced: what was until now.
+until_traced()
+{
+	# In steps of 10 ms.
+	until_true has_traced "$(awk '{ printf "%.0f\n", ($1 + 0.01) * 1e9 }' /proc/uptime)"
+}
+
+# The trace begins first and ends last, so it has all that the sampler and the watch have.
 begin()
 {
 	echo 8192 >$tracing/buffer_size_kb
@@ -112,11 +119,11 @@ end()
 	echo 0 >$sampler/running
 	awk '$1 == 1' $sampler/lines >$tmp.lines
 	cat $sampler/windows >$tmp.windows
-	# In steps of 10 ms.
-	until_true has_traced "$(awk '{ printf "%.0f\n", ($1 + 0.01) * 1e9 }' /proc/uptime)" ||
-		return
-	echo 0 >$kdtl_events/kdtl_dispatch/enable
+	until_traced || return
+	# A late dispatch that comes between the two is in the trace at least.
 	echo 0 >$kdtl_events/kdtl_watch_late/enable
+	until_traced || return
+	echo 0 >$kdtl_events/kdtl_dispatch/enable
 	echo 0 >$kdtl_events/kdtl_dispatch/filter
 	cp $tracing/trace $events
 }

@@ -255,7 +255,7 @@ is_named()
 # terminal.
 not_forged()
 {
-	echo 1 >/sys/kernel/debug/kdtl_recorder/trigger
+	until_true table_asked
 	dmesg >/tmp/forged
 	grep -q -F 'x\e[2J\233\nforged:' /tmp/forged &&
 		grep -q 'kdtl_watch: CPU 1: x.*forged:[0-9]* waited' /tmp/forged &&

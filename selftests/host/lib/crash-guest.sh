@@ -62,7 +62,9 @@ oops)
 	until dmesg | grep -q 'oops: end of table'; do
 		usleep 100000
 	done
-	echo 1 >/sys/kernel/debug/kdtl_recorder/trigger
+	until echo 1 >/sys/kernel/debug/kdtl_recorder/trigger; do
+		usleep 100000
+	done
 	exit
 	;;
 bug)

@@ -16,6 +16,8 @@ top=$(dirname -- "$(dirname -- "$here")")
 . "$top/scripts/lib/kernels.sh"
 # shellcheck source-path=SCRIPTDIR source=../host/lib/ktap.sh
 . "$top/selftests/host/lib/ktap.sh"
+# shellcheck source-path=SCRIPTDIR source=../host/lib/kernel-rules.sh
+. "$top/selftests/host/lib/kernel-rules.sh"
 
 target=x86_64-7.2
 cache=$KDTL_CACHE/in-tree
@@ -250,13 +252,15 @@ capture "$top/scripts/kernel" $target kdir
 # shellcheck disable=SC2154 # set by capture
 kdir=$captured
 patches=()
-plan 14
+plan 15
 ok "the series is written" "$top/scripts/patches" "$series"
 # All but the cover letter.
 patches=("$series"/patches/00*.patch)
 patches=("${patches[@]:1}")
 ok "checkpatch --strict finds nothing in it" \
 	"$top/scripts/checkpatch" --patches "${patches[@]}"
+ok "the kernel's own semantic patches find nothing in its tests" \
+	kernel_rules "$(newest_source)" selftests
 ok "fixes come first, then AUX for kernel events, then kdtl" in_order
 ok "the cover letter has the measured figures" cover
 ok "get_maintainer.pl knows each file's maintainer" has_maintainer

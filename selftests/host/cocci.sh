@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Each semantic patch for clients and drivers finds exactly the bad lines of its sample,
-# in every mode, and neither these nor the kernel's own find anything in the project.
+# in every mode, and neither these nor the kernel's own find anything in the project. The
+# kernel's own go over the tests in selftests/deep/in-tree.sh.
 #
 # In a sample, BAD marks a line that must be found, and "patch: by hand" one that patch
 # mode does not change.
@@ -15,16 +16,10 @@ top=$(dirname -- "$(dirname -- "$here")")
 . "$here/lib/ktap.sh"
 # shellcheck source-path=SCRIPTDIR source=lib/block.sh
 . "$here/lib/block.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/kernel-rules.sh
+. "$here/lib/kernel-rules.sh"
 
 kdtl=$top/scripts/coccinelle/kdtl
-
-# Found by the kernel's rules, but correct: file, rule, reason.
-meant='
-clients/stream/reader.c         locks-mini_lock         its caller holds the lock
-core/session.c                  locks-mini_lock         returns with the lock held
-selftests/fake/kdtl_crash.c  locks-double_lock       must hang
-selftests/fake/kdtl_wrong.c  free-kfree              must be reported
-'
 
 has_mode()
 {
@@ -166,21 +161,6 @@ client_folder()
 	make -s -C "$top" cocci M="$work/client"
 }
 
-kernel_rules()
-{
-	local status=0 file rule
-
-	"$top/scripts/cocci" --kernel "$1" >"$work/out" 2>"$work/err" || status=$?
-	while read -r file rule _; do
-		[ -z "$file" ] || sed -i "\|^$file:.*\[$rule\]\$|d" "$work/out"
-	done <<<"$meant"
-	cat -- "$work/out"
-	tail -n 3 "$work/err"
-	# Status 1 says that something was found. Each rule must have run.
-	[ ! -s "$work/out" ] && [ "$status" -le 1 ] &&
-		grep -q ' rules over ' "$work/err" && ! grep 'rules failed' "$work/err"
-}
-
 "$top/scripts/install-deps" check
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-cocci.XXXXXX")
 partial "$work"
@@ -202,14 +182,13 @@ ok "make cocci M=folder checks and repairs a client's own folder" client_folder
 ok "forgotten: files of one module are taken together" files_of_a_module
 ok "nothing is found in the text's clients" in_the_text
 ok "nothing is found in the project" "$top/scripts/cocci"
-mkdir -p -- "$KDTL_CACHE/src"
-source=$(find "$KDTL_CACHE/src" -maxdepth 1 -name 'linux-source-*' ! -name '*@*' |
-	sort -V | tail -n 1)
+source=$(newest_source)
 if [ "${KDTL_QUICK:-0}" != 0 ]; then
 	skip "the kernel's own rules find nothing, either" "takes minutes"
 elif [ -z "$source" ]; then
 	skip "the kernel's own rules find nothing, either" "no linux-source in the cache"
 else
-	ok "the kernel's own rules find nothing, either (${source##*/})" kernel_rules "$source"
+	ok "the kernel's own rules find nothing, either (${source##*/})" \
+		kernel_rules "$source" api core clients
 fi
 finish

@@ -296,8 +296,9 @@ static ssize_t kdtl_snapshot_try(struct kdtl_aux *aux, void *buf, u64 len, u64 *
  * while other CPUs are stopped, for instance from a panic notifier, whatever locks
  * the caller holds.
  *
- * A session with KDTL_SESSION_RAW has bytes instead of entries, and only while no session
- * on its PMU is started.  @missed is 0 then.
+ * A session with KDTL_SESSION_RAW has bytes instead of entries, and @missed is 0.  While a
+ * session on its PMU is started, only a CPU itself can copy what is its own, and not in an
+ * NMI: perf stops the PMU meanwhile, since that is when the PMU says where it is.
  *
  * Context: any, NMI too; with CONFIG_GENERIC_ATOMIC64 (some 32-bit CPUs) not in NMI,
  * because there a read of 64 bits takes a lock.
@@ -306,7 +307,8 @@ static ssize_t kdtl_snapshot_try(struct kdtl_aux *aux, void *buf, u64 len, u64 *
  * * -EINVAL: @cpu is not one of the session's, the session is not in overwrite mode,
  *   or @s or @buf is NULL
  * * -EAGAIN: the writer overwrote everything during each of several copies
- * * -EBUSY: a KDTL_SESSION_RAW session is started on the PMU
+ * * -EBUSY: a KDTL_SESSION_RAW session is started on the PMU, and this is another CPU than
+ *   @cpu, an NMI, or inside a verb for that CPU
  */
 ssize_t kdtl_aux_snapshot(struct kdtl_session *s, int cpu, void *buf, size_t len,
 			  u64 *missed)

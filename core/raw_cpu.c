@@ -765,35 +765,76 @@ int kdtl_raw_consume(struct kdtl_aux *aux, size_t bytes)
 	return err;
 }
 
+/*
+ * Some PMUs give a head that is modulo the size, which does not tell whether the area
+ * was filled.  The pages were zeroes, and no format has many of those.
+ */
+static ssize_t kdtl_raw_copy(const struct kdtl_aux *aux, void *buf, size_t len)
+{
+	const struct kdtl_area *area = &aux->map->area;
+	const u64 head = aux->sink.at->head, at = head & aux->sink.at->pos_mask;
+	u64 have = head - aux->start;
+
+	if (have > at || memchr_inv(area->base + at, 0, area->size - at))
+		have = area->size;
+	else
+		have = at;
+	len = min_t(u64, len, have);
+	memcpy(buf, area->base + ((head - len) & aux->sink.at->pos_mask), len);
+	return len;
+}
+
+/*
+ * May the PMU be stopped for a moment?  As in perf_event_read_local(), the event cannot go
+ * while interrupts are off on its CPU.  An NMI may have interrupted the PMU's driver.
+ */
+static bool kdtl_raw_can_pause(const struct kdtl_raw_cpu *rc)
+{
+	lockdep_assert_held(&rc->lock);
+	return rc->event && rc->cpu == smp_processor_id() && !in_nmi() &&
+	       READ_ONCE(rc->event->state) == PERF_EVENT_STATE_ACTIVE;
+}
+
+/* A PMU that overwrites only tells where it is when it is stopped. */
+static ssize_t kdtl_raw_paused_copy(struct kdtl_aux *aux, void *buf, size_t len)
+{
+	struct perf_event *event = aux->raw->event;
+	const bool runs = !(event->hw.state & PERF_HES_STOPPED);
+
+	if (runs)
+		event->pmu->stop(event, PERF_EF_UPDATE);
+	kdtl_raw_harvest(aux->raw);
+	len = kdtl_raw_copy(aux, buf, len);
+	if (runs)
+		event->pmu->start(event, PERF_EF_RELOAD);
+	return len;
+}
+
 /**
  * kdtl_raw_snapshot() - kdtl_aux_snapshot() of a raw session
  * @aux: the session's area
  * @buf: the buffer to copy to
  * @len: size of @buf in bytes
  *
- * Some PMUs give a head that is modulo the size, which does not tell whether the area
- * was filled.  The pages were zeroes, and no format has many of those.
- *
  * Context: any.
- * Return: the number of bytes; -EBUSY: a session on the PMU is started.
+ * Return: the number of bytes; -EBUSY: a session on the PMU is started, and this is another
+ * CPU or an NMI.
  */
 ssize_t kdtl_raw_snapshot(struct kdtl_aux *aux, void *buf, size_t len)
 {
-	const struct kdtl_raw_map *map = aux->map;
-	u64 head, at, have;
+	struct kdtl_raw_cpu *rc = aux->raw;
+	ssize_t got = -EBUSY;
+	unsigned long flags;
 
-	if (!map)
+	if (!aux->map)
 		return 0;
-	if (READ_ONCE(aux->raw->on) && map == READ_ONCE(aux->raw->map))
+	if (!READ_ONCE(rc->on) || aux->map != READ_ONCE(rc->map))
+		return kdtl_raw_copy(aux, buf, len);
+	/* In a panic, who has the lock may never release it. */
+	if (!raw_spin_trylock_irqsave(&rc->lock, flags))
 		return -EBUSY;
-	head = aux->sink.at->head;
-	at = head & aux->sink.at->pos_mask;
-	have = head - aux->start;
-	if (have > at || memchr_inv(map->area.base + at, 0, map->area.size - at))
-		have = map->area.size;
-	else
-		have = at;
-	len = min_t(u64, len, have);
-	memcpy(buf, map->area.base + ((head - len) & aux->sink.at->pos_mask), len);
-	return len;
+	if (kdtl_raw_can_pause(rc))
+		got = kdtl_raw_paused_copy(aux, buf, len);
+	raw_spin_unlock_irqrestore(&rc->lock, flags);
+	return got;
 }

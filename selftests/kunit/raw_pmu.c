@@ -4,7 +4,8 @@
  *
  * It behaves as intel_pt does: there is one event on each CPU, what finds no room is cut
  * short, which disables the event, and in overwrite mode its head is modulo the size of
- * the area.  It writes when a test tells it to: each byte is one more than the one before.
+ * the area, and told only when it is stopped.  It writes when a test tells it to: each
+ * byte is one more than the one before.
  */
 #include <linux/module.h>
 #include <linux/percpu.h>
@@ -178,12 +179,15 @@ static void raw_pmu_write_here(void *bytes)
 		pos = (c->handle.head + i) % c->size;
 		((u8 *)c->pages[pos / PAGE_SIZE])[pos % PAGE_SIZE] = c->next++;
 	}
-	if (c->overwrite)
+	*(unsigned long *)bytes = nr;
+	if (c->overwrite) {
+		/* Nobody is told until the PMU is stopped. */
 		c->handle.head = (c->handle.head + nr) % c->size;
+		return;
+	}
 	smp_wmb(); /* B of perf_output_put_handle(), left to the PMU */
 	perf_aux_output_end(&c->handle, nr);
 	raw_pmu_start(c->event, 0);
-	*(unsigned long *)bytes = nr;
 }
 
 /* Returns how much found room. */

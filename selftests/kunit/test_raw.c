@@ -6,6 +6,7 @@
 #include <linux/cpu.h>
 #include <linux/perf_event.h>
 #include <linux/sizes.h>
+#include <linux/smp.h>
 #include <linux/workqueue.h>
 
 #include "kapi.h"
@@ -345,34 +346,72 @@ static void raw_busy(struct kunit *test)
 	kdtl_session_close(s);
 }
 
+struct raw_copy {
+	struct kdtl_session	*s;
+	u8			*buf;
+	size_t			len;
+	ssize_t			got;
+};
+
+static void raw_copy_here(void *arg)
+{
+	struct raw_copy *copy = arg;
+
+	copy->got = kdtl_aux_snapshot(copy->s, 0, copy->buf, copy->len, NULL);
+}
+
+/* A snapshot of CPU 0, taken by @cpu. */
+static ssize_t raw_copy_on(int cpu, struct kdtl_session *s, u8 *buf, size_t len)
+{
+	struct raw_copy copy = { .s = s, .buf = buf, .len = len, .got = -ENXIO };
+
+	smp_call_function_single(cpu, raw_copy_here, &copy, 1);
+	return copy.got;
+}
+
+/* The newest bytes of CPU 0, in order. */
+static void raw_expect_newest(struct kunit *test, const u8 *buf, size_t len)
+{
+	size_t i, wrong = 0;
+
+	for (i = 0; i < len; i++)
+		wrong += buf[i] != (u8)(raw_pmu_next(0) - len + i);
+	KUNIT_EXPECT_EQ(test, wrong, (size_t)0);
+}
+
 static void raw_overwrite(struct kunit *test)
 {
 	struct kdtl_session *s = raw_started(test, KDTL_SESSION_OVERWRITE);
-	u8 *buf = kmalloc(RAW_SIZE, GFP_KERNEL), first = raw_pmu_next(0);
+	u8 *buf = kmalloc(RAW_SIZE, GFP_KERNEL);
 	const void *span;
-	size_t i, wrong;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, buf);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)-EINVAL);
-	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 1000), 1000UL);
-	KUNIT_EXPECT_EQ(test, kdtl_aux_snapshot(s, 0, buf, RAW_SIZE, NULL), (ssize_t)-EBUSY);
+	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 600), 600UL);
+
+	/* A CPU can copy its own bytes while the PMU is on, and the PMU goes on. */
+	KUNIT_EXPECT_EQ(test, raw_copy_on(1, s, buf, RAW_SIZE), (ssize_t)-EBUSY);
+	KUNIT_EXPECT_EQ(test, raw_copy_on(0, s, buf, RAW_SIZE), (ssize_t)600);
+	raw_expect_newest(test, buf, 600);
+	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 400), 400UL);
+	KUNIT_EXPECT_EQ(test, raw_copy_on(0, s, buf, RAW_SIZE), (ssize_t)1000);
+	raw_expect_newest(test, buf, 1000);
 
 	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
-	KUNIT_EXPECT_EQ(test, kdtl_aux_snapshot(s, 0, buf, RAW_SIZE, NULL), (ssize_t)1000);
-	KUNIT_EXPECT_EQ(test, buf[0], first);
-	KUNIT_EXPECT_EQ(test, buf[999], (u8)(first + 999));
+	KUNIT_EXPECT_EQ(test, raw_copy_on(1, s, buf, RAW_SIZE), (ssize_t)1000);
+	raw_expect_newest(test, buf, 1000);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_snapshot(s, 0, buf, 10, NULL), (ssize_t)10);
-	KUNIT_EXPECT_EQ(test, buf[9], (u8)(first + 999));
+	raw_expect_newest(test, buf, 10);
 
 	/* Around, where the PMU's head is smaller than before. */
 	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
 	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, RAW_SIZE - 500), RAW_SIZE - 500);
+	KUNIT_EXPECT_EQ(test, raw_copy_on(0, s, buf, RAW_SIZE), (ssize_t)RAW_SIZE);
+	raw_expect_newest(test, buf, RAW_SIZE);
 	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_snapshot(s, 0, buf, RAW_SIZE, NULL), (ssize_t)RAW_SIZE);
-	for (i = 0, wrong = 0; i < RAW_SIZE; i++)
-		wrong += buf[i] != (u8)(raw_pmu_next(0) - RAW_SIZE + i);
-	KUNIT_EXPECT_EQ(test, wrong, (size_t)0);
+	raw_expect_newest(test, buf, RAW_SIZE);
 	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_snapshot(s, 0, buf, RAW_SIZE, NULL), (ssize_t)RAW_SIZE);
 	kdtl_session_close(s);

@@ -20,9 +20,11 @@
 #include <linux/panic_notifier.h>
 #include <linux/sched/clock.h>
 
+#include "bytes.h"
 #include "table.h"
 
 #define RECORDER_MAX_LINES	10000
+#define RECORDER_MAX_BYTES	65536
 
 static char *pmu = "kdtl_sched";
 module_param(pmu, charp, 0444);
@@ -40,13 +42,22 @@ static unsigned int lines = 80;
 module_param(lines, uint, 0444);
 MODULE_PARM_DESC(lines, "most rows of a table (default 80: they fit into pstore's usual 10 KiB)");
 
+static unsigned int raw_bytes;
+module_param(raw_bytes, uint, 0444);
+MODULE_PARM_DESC(raw_bytes, "print no table, but so many bytes of a CPU, of any PMU of perf's with an AUX area (default 0: pmu is one of kdtl's)");
+
+static unsigned long long config;
+module_param(config, ullong, 0444);
+MODULE_PARM_DESC(config, "with raw_bytes: perf_event_attr::config of the PMU's event (default 0)");
+
 /* panic() has a table of its own: a stopped CPU may have been using the other. */
 static struct table live_table, panic_table;
+static struct bytes live_bytes, panic_bytes;
 static struct kdtl_session *session;
 static bool idle;	/* it logs idle times */
 static struct dentry *debug_dir;
 
-/* Set while live_table is in use.  Not a lock: nothing waits for it. */
+/* Set while live_table or live_bytes is in use.  Not a lock: nothing waits for it. */
 static atomic_t live_busy;
 
 /* local_clock() at the last oops' table; 0: none. */
@@ -57,7 +68,10 @@ static int recorder_print_live(const struct kdtl_alarm *about, bool task)
 {
 	if (atomic_cmpxchg_acquire(&live_busy, 0, 1))
 		return -EBUSY;
-	table_print(&live_table, session, READ_ONCE(ms), about, task);
+	if (raw_bytes)
+		bytes_print(&live_bytes, about, task);
+	else
+		table_print(&live_table, session, READ_ONCE(ms), about, task);
 	atomic_set_release(&live_busy, 0);
 	return 0;
 }
@@ -87,6 +101,8 @@ static int recorder_panic(struct notifier_block *nb, unsigned long val, void *da
 	done = true;
 	if (oops && local_clock() - oops < NSEC_PER_SEC)
 		pr_emerg("see the table of the oops above\n");
+	else if (raw_bytes)
+		bytes_print(&panic_bytes, &panic, false);
 	else
 		table_print(&panic_table, session, READ_ONCE(ms), &panic, false);
 	return NOTIFY_DONE;
@@ -169,7 +185,8 @@ static int recorder_begin(void)
 	const struct kdtl_session_attr attr = {
 		.pmu		= pmu,
 		.aux_pages	= aux_pages,
-		.flags		= KDTL_SESSION_OVERWRITE,
+		.config		= config,
+		.flags		= KDTL_SESSION_OVERWRITE | (raw_bytes ? KDTL_SESSION_RAW : 0),
 	};
 	int err;
 
@@ -186,9 +203,20 @@ static int recorder_begin(void)
 	return err;
 }
 
+static int recorder_alloc(void)
+{
+	if (raw_bytes)
+		return bytes_alloc(&live_bytes, session, raw_bytes) ?:
+		       bytes_alloc(&panic_bytes, session, raw_bytes);
+	return table_alloc(&live_table, lines, aux_pages, idle) ?:
+	       table_alloc(&panic_table, lines, aux_pages, idle);
+}
+
 static void recorder_end(void)
 {
 	kdtl_session_close(session);
+	bytes_free(&panic_bytes);
+	bytes_free(&live_bytes);
 	table_free(&panic_table);
 	table_free(&live_table);
 }
@@ -201,14 +229,16 @@ static int __init recorder_init(void)
 		pr_warn("lines=%u: must be from 1 to %u\n", lines, RECORDER_MAX_LINES);
 		return -EINVAL;
 	}
+	if (raw_bytes > RECORDER_MAX_BYTES) {
+		pr_warn("raw_bytes=%u: must not be above %u\n", raw_bytes, RECORDER_MAX_BYTES);
+		return -EINVAL;
+	}
 	err = recorder_begin();
 	if (err) {
 		pr_err("no session of %s (%d)\n", pmu, err);
 		return err;
 	}
-	err = table_alloc(&live_table, lines, aux_pages, idle);
-	if (!err)
-		err = table_alloc(&panic_table, lines, aux_pages, idle);
+	err = recorder_alloc();
 	if (!err)
 		err = recorder_hook();
 	if (err)

@@ -387,11 +387,16 @@ static void table_title(const struct table *t, const char *why, u64 span, unsign
 		frac / (u32)NSEC_PER_USEC);
 }
 
-/*
+/**
+ * table_rest() - leave the CPU to others for as long as a row has taken
+ * @since: local_clock() before the row
+ *
  * To print a row to a serial console takes 10 ms, so a table takes a second.  The printing
  * thread may be a real-time one, such as the watch's, and others would wait for all of that.
+ *
+ * Context: may sleep.
  */
-static void table_rest(u64 since)
+void table_rest(u64 since)
 {
 	const u64 us = div_u64(local_clock() - since, NSEC_PER_USEC);
 

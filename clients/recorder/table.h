@@ -61,5 +61,6 @@ int table_alloc(struct table *t, unsigned int lines, unsigned int pages, bool id
 void table_free(struct table *t);
 void table_print(struct table *t, struct kdtl_session *s, unsigned int ms,
 		 const struct kdtl_alarm *about, bool rests);
+void table_rest(u64 since);
 
 #endif /* _KDTL_RECORDER_TABLE_H */

@@ -49,6 +49,7 @@ boot()
 	# The scripts clear the kernel's log.
 	command='dmesg >/out/dmesg; sh /selftests/guest/raw.sh >/out/raw && echo all well >>/out/raw
 		dmesg >/out/dmesg.raw; dmesg -c >/dev/null
+		sh /selftests/guest/bytes.sh >/out/bytes; dmesg >/out/dmesg.bytes; dmesg -c >/dev/null
 		sh /selftests/guest/perf.sh >/out/perf; dmesg >/out/dmesg.perf; dmesg -c >/dev/null'
 	if [[ $1 == ppc64le-* ]]; then
 		command+='; sh /selftests/guest/dtl.sh >/out/dtl; dmesg >/out/dmesg.dtl
@@ -66,6 +67,26 @@ boot()
 		--log "$out/console" --out "$out" -- \
 		"$command; grep debug_locks /proc/lockdep_stats >/out/lockdep 2>&1" >&2 &&
 		[ -s "$out/dmesg" ]
+}
+
+# The recorder prints the bytes of the CPU that panics.
+crash()
+{
+	local modules out=$logs/$1/crash
+
+	mkdir -p -- "$out"
+	modules=$(run_group "$top/scripts/build" "$1") || return
+	run_group "$tests/run/vm" "$1" --cpus 2 --expect-panic --quiet --timeout 600 \
+		--modules "$modules" --log "$out/console" --out "$out" -- '
+		cd /lib/kdtl && insmod kdtl.ko && insmod kdtl_sched.ko &&
+			insmod kdtl_recorder.ko pmu=kdtl_sched config=0xf raw_bytes=480 && usleep 1000000 &&
+			taskset 2 sh -c "echo c >/proc/sysrq-trigger"' >&2 || return
+	tr -d '\r' <"$out/console" |
+		sed -n '/kdtl_recorder: panic: CPU 1: the last 480 bytes/,/panic: end of bytes/p' \
+			>"$out/bytes"
+	cat -- "$out/bytes"
+	[ "$(grep -c 'kdtl_recorder: CPU 1: [0-9a-f]*:\( [0-9a-f][0-9a-f]\)\{32\}$' "$out/bytes")" = 15 ] &&
+		grep -q 'panic: end of bytes' "$out/bytes"
 }
 
 # passed TARGET CASE
@@ -148,6 +169,8 @@ machine()
 		ok "$1: perf_aux: $name" passed "$1" "$name"
 	done
 	ok "$1: raw sessions of kdtl (kdtl_kunit_raw)" raw_sessions "$1"
+	ok "$1: the recorder over a PMU of perf's (bytes.sh)" all_pass "$logs/$1/bytes"
+	ok "$1: and in a panic" crash "$1"
 	ok "$1: perf's mmap of an AUX area (perf.sh)" all_pass "$logs/$1/perf"
 	if [[ $1 == ppc64le-* ]]; then
 		ok "$1: sessions on vpa_dtl see what those on kdtl_vpa do" \
@@ -164,7 +187,7 @@ rm -rf -- "$logs"
 mkdir -p -- "$logs"
 mapfile -t names < <(cases)
 [ "${#names[@]}" -gt 0 ] || bail_out "no cases in ${patch[0]}"
-plan $((1 + ${#machines[@]} * (${#names[@]} + 6)))
+plan $((1 + ${#machines[@]} * (${#names[@]} + 8)))
 ok "checkpatch --strict finds nothing in the patch" \
 	"$top/scripts/checkpatch" --patches "${patch[0]}"
 for target in "${machines[@]}"; do

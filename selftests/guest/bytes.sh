@@ -1,0 +1,126 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# The recorder over a PMU of perf's, of which it prints bytes. Here they are kdtl_sched's, as
+# perf gives them to everybody, so that the test can tell what they should be.
+#
+# shellcheck disable=SC2317 # functions that ok() calls
+
+# shellcheck source-path=SCRIPTDIR source=ktap.sh
+. "$(dirname "$0")/ktap.sh"
+
+# All dispatches, see KDTL_MASK_ALL.
+config=0xf
+bytes=960
+report=/tmp/kdtl-bytes
+
+too_many()
+{
+	dmesg -c >/dev/null
+	! load kdtl_recorder pmu=kdtl_sched raw_bytes=65537 2>/dev/null || return
+	dmesg | grep 'kdtl_recorder: raw_bytes=65537: must not be above 65536'
+}
+
+unknown()
+{
+	dmesg -c >/dev/null
+	! load kdtl_recorder pmu=kdtl_none raw_bytes=$bytes 2>/dev/null || return
+	dmesg | grep 'kdtl_recorder: no session of kdtl_none (-19)'
+}
+
+# works CPU: tasks are dispatched there, more than are printed.
+works()
+{
+	# shellcheck disable=SC2016 # the inner shell's
+	taskset $((1 << $1)) sh -c 'n=0; while [ $n -lt 30 ]; do usleep 1000; n=$((n + 1)); done'
+}
+
+# reported WHAT: the last report's rows go to $report, as lines "CPU OFFSET BYTE...". Alarms come
+# one after the other.
+reported()
+{
+	dmesg | sed -n 's/.*kdtl_recorder: //p' | awk -v title="^$1: CPU " -v end="^$1: end of bytes" '
+		$0 ~ end && on { last = rows; on = 0 }
+		$0 ~ title && !on { rows = ""; on = 1 }
+		on && /^CPU [0-9]+: [0-9a-f]+: [0-9a-f ]+$/ {
+			sub(/^CPU /, "")
+			gsub(/:/, "")
+			rows = rows $0 "\n"
+		}
+		END { printf "%s", last }' >$report
+	[ -s $report ]
+}
+
+# are_entries CPU...: of each of them there are $bytes, which are entries of 48 bytes: the second
+# two of them are the CPU, and those from 16 to 24 a time, after the one before.
+are_entries()
+{
+	awk -v bytes=$bytes -v cpus="$*" '
+	{ for (i = 3; i <= NF; i++) all[$1] = all[$1] $i }
+	END {
+		n = split(cpus, cpu)
+		for (i = 1; i <= n; i++) {
+			c = cpu[i]
+			if (length(all[c]) != 2 * bytes) {
+				print "# CPU " c ": " length(all[c]) / 2 " bytes"
+				bad++
+			}
+			last = ""
+			for (at = 1; at <= length(all[c]); at += 96) {
+				id = substr(all[c], at + 4, 4)
+				time = substr(all[c], at + 32, 16)
+				if (id != sprintf("%04x", c) || time <= last) {
+					print "# CPU " c ", entry " (at - 1) / 96 ": " id ", " time
+					bad++
+				}
+				last = time
+			}
+			delete all[c]
+		}
+		for (c in all) {
+			print "# CPU " c " has not been asked for"
+			bad++
+		}
+		exit bad
+	}' $report
+}
+
+all_cpus()
+{
+	works 0 && works 1 || return
+	dmesg -c >/dev/null
+	until_true table_asked && reported 'asked for' && are_entries 0 1
+}
+
+goes_on()
+{
+	cp $report $report.before
+	all_cpus && ! cmp -s $report $report.before
+}
+
+# An alarm about a CPU has that CPU's bytes only.
+alarm()
+{
+	load kdtl_watch threshold_ms=0 || return
+	echo '1 10' >/sys/kernel/debug/kdtl_watch/cpus
+	dmesg -c >/dev/null
+	background taskset 2 sh -c 'while :; do :; done'
+	background taskset 2 sh -c 'while :; do :; done'
+	until_true reported 'CPU 1.* waited .*' && are_entries 1
+}
+
+[ "$(nproc)" -eq 2 ] || skip_all "needs two CPUs"
+need kdtl kdtl_sched
+have_module kdtl_kunit_raw || skip_all "this kernel's perf has no perf_event_aux_alloc()"
+have_module kdtl_recorder && have_module kdtl_watch || skip_all "no kdtl_recorder or kdtl_watch"
+
+plan 6
+taskset -p 1 $$ >/dev/null
+ok "too many bytes are refused" too_many
+ok "and a PMU that there is not" unknown
+ok "the recorder loads" load kdtl_recorder pmu=kdtl_sched config=$config \
+	raw_bytes=$bytes
+ok "on request: the newest bytes of all CPUs" all_cpus
+ok "the PMU goes on" goes_on
+ok "an alarm: those of its CPU" alarm
+finish

@@ -9,16 +9,20 @@
  *
  * A wake-up comes with a raw spinlock held (core/wake.c).  To queue work is allowed
  * there, with PREEMPT_RT too: the locks of both kinds of workers are raw.
+ *
+ * The timer ends in hard irq, because a real-time task that never sleeps may keep the
+ * softirqs of its CPU, and with them the timer wheel, waiting in ksoftirqd.  A reader that
+ * watches for such tasks must not depend on them.
  */
 #define pr_fmt(fmt) "kdtl: " fmt
 
 #include <linux/export.h>
-#include <linux/jiffies.h>
+#include <linux/hrtimer.h>
 #include <linux/kthread.h>
+#include <linux/ktime.h>
 #include <linux/sched.h>
 #include <linux/sched/prio.h>
 #include <linux/slab.h>
-#include <linux/timer.h>
 #include <linux/workqueue.h>
 
 #include "../core/compat.h"
@@ -45,7 +49,7 @@ struct kdtl_runner {
 	struct kthread_worker	*worker;
 	struct kthread_work	thread_work;
 	struct work_struct	wq_work;
-	struct timer_list	timer;
+	struct hrtimer		timer;
 	bool			mute;
 	struct task_struct	*task;
 	void			(*wake)(void *data);
@@ -96,9 +100,10 @@ static void kdtl_runner_flush(struct kdtl_runner *r)
 		flush_work(&r->wq_work);
 }
 
-static void kdtl_runner_timer(struct timer_list *timer)
+static enum hrtimer_restart kdtl_runner_timer(struct hrtimer *timer)
 {
 	kdtl_runner_queue(container_of(timer, struct kdtl_runner, timer));
+	return HRTIMER_NORESTART;
 }
 
 /* The session's wake(). */
@@ -188,7 +193,8 @@ static void kdtl_runner_sleep(struct kdtl_runner *r, unsigned int ms)
 
 	raw_spin_lock_irq(&s->wake_lock);
 	if (s->wake == kdtl_runner_wake)
-		mod_timer(&r->timer, jiffies + (msecs_to_jiffies(ms) ?: 1));
+		hrtimer_start_range_ns(&r->timer, ms_to_ktime(ms), TICK_NSEC,
+				       HRTIMER_MODE_REL_HARD);
 	raw_spin_unlock_irq(&s->wake_lock);
 }
 
@@ -265,7 +271,7 @@ int kdtl_reader_start(struct kdtl_session *s, const struct kdtl_reader *reader)
 	r->wake_data = s->wake_data;
 	kthread_init_work(&r->thread_work, kdtl_runner_thread_work);
 	INIT_WORK(&r->wq_work, kdtl_runner_wq_work);
-	timer_setup(&r->timer, kdtl_runner_timer, 0);
+	hrtimer_setup(&r->timer, kdtl_runner_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
 	if (!reader->wq) {
 		r->worker = kdtl_runner_thread(reader);
 		if (IS_ERR(r->worker)) {
@@ -312,7 +318,7 @@ void kdtl_reader_end(struct kdtl_session *s)
 		return;
 	/* From now on neither a wake-up nor the timer queues the work item. */
 	kdtl_runner_swap_wake(r, r->wake, r->wake_data);
-	timer_delete_sync(&r->timer);
+	hrtimer_cancel(&r->timer);
 	kdtl_runner_flush(r);
 	if (r->worker)
 		kthread_destroy_worker(r->worker);

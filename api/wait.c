@@ -8,7 +8,10 @@
 #define pr_fmt(fmt) "kdtl: " fmt
 
 #include <linux/export.h>
+#include <linux/hrtimer.h>
+#include <linux/jiffies.h>
 #include <linux/kthread.h>
+#include <linux/ktime.h>
 #include <linux/sched/signal.h>
 #include <linux/swait.h>
 
@@ -72,13 +75,28 @@ static int kdtl_wait_over(struct kdtl_session *s, struct kdtl_msg *msg,
 	return -EAGAIN;
 }
 
+/*
+ * When a wait of @timeout jiffies ends: the time, in @end, or NULL for never.
+ *
+ * The timer for this ends in hard irq (with PREEMPT_RT only that of a real-time thread), so
+ * that it does not depend on the softirqs of its CPU, see reader.c.
+ */
+static ktime_t *kdtl_wait_end(long timeout, ktime_t *end)
+{
+	if (!timeout || timeout == MAX_SCHEDULE_TIMEOUT || timeout >= KTIME_MAX / TICK_NSEC)
+		return NULL;
+	*end = ktime_add_safe(ktime_get(), (s64)timeout * TICK_NSEC);
+	return end;
+}
+
 /* Sleep until kdtl_wait_over() ends the wait, and return its reason. */
 static int kdtl_wait_for(struct kdtl_session *s, struct kdtl_msg *msg, long timeout)
 {
 	struct swait_queue_head *queue = &s->done->wait;
 	const unsigned int stops = READ_ONCE(s->stops);
+	ktime_t end_time, *const until = kdtl_wait_end(timeout, &end_time);
+	bool queued = false, late = !timeout;
 	DECLARE_SWAITQUEUE(wait);
-	bool queued = false;
 	long signal = 0;
 	int end;
 
@@ -86,9 +104,9 @@ static int kdtl_wait_for(struct kdtl_session *s, struct kdtl_msg *msg, long time
 	 * [wake.Q] The waiter queues itself, then looks; the waker does the opposite, and
 	 * takes the waiter off the queue.
 	 */
-	while ((end = kdtl_wait_over(s, msg, stops)) == -EAGAIN && timeout && !signal) {
+	while ((end = kdtl_wait_over(s, msg, stops)) == -EAGAIN && !late && !signal) {
 		if (queued)
-			timeout = schedule_timeout(timeout);
+			late = !schedule_hrtimeout_range(until, TICK_NSEC, HRTIMER_MODE_ABS);
 		else
 			signal = prepare_to_swait_event(queue, &wait, TASK_INTERRUPTIBLE);
 		queued = !queued;

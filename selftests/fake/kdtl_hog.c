@@ -8,6 +8,7 @@
 #include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/err.h>
+#include <linux/interrupt.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
@@ -28,6 +29,10 @@ static bool irq;
 module_param(irq, bool, 0444);
 MODULE_PARM_DESC(irq, "in an interrupt of the idle CPU, before the module is loaded (default 0)");
 
+static bool softirq;
+module_param(softirq, bool, 0444);
+MODULE_PARM_DESC(softirq, "only real-time tasks can take the CPU away, and a softirq is left to ksoftirqd; before v6.4 all softirqs wait for that (default 0)");
+
 static bool done;
 module_param(done, bool, 0444);
 MODULE_PARM_DESC(done, "shown: the CPU is everyone's again");
@@ -43,20 +48,39 @@ static void hog_spin(void)
 {
 	const ktime_t end = ktime_add_ms(ktime_get(), ms);
 
-	while (ktime_before(ktime_get(), end) && !READ_ONCE(stop))
+	while (ktime_before(ktime_get(), end) && !READ_ONCE(stop)) {
+		if (softirq)
+			cond_resched();
 		cpu_relax();
+	}
 }
+
+static void hog_nothing(struct tasklet_struct *unused)
+{
+}
+
+static DECLARE_TASKLET(tasklet, hog_nothing);
 
 static int hog(void *unused)
 {
-	sched_set_fifo(current);
+	if (softirq) {
+		sched_set_fifo_low(current);
+		tasklet_schedule(&tasklet);
+	} else {
+		sched_set_fifo(current);
+	}
 	if (!irq)
 		hog_spin();
 	pr_info("CPU %u: %u ms are over\n", cpu, ms);
 	sched_set_normal(current, 0);
 	WRITE_ONCE(done, true);
-	while (!kthread_should_stop())
-		msleep(20);
+	for (;;) {
+		set_current_state(TASK_IDLE);
+		if (kthread_should_stop())
+			break;
+		schedule();
+	}
+	__set_current_state(TASK_RUNNING);
 	return 0;
 }
 
@@ -106,6 +130,7 @@ static void __exit hog_exit(void)
 {
 	WRITE_ONCE(stop, true);
 	kthread_stop(thread);
+	tasklet_kill(&tasklet);
 }
 
 module_init(hog_init);

@@ -323,7 +323,8 @@ rests_between_rows()
 # A task waits behind the hog on CPU 1, and is moved to CPU 0 while the hog goes on.
 moved_is_known()
 {
-	unload kdtl_watch && load kdtl_watch threshold_ms=0 pause_s=0 &&
+	# The thread of the hog before this one must not be who waits for longest.
+	unload kdtl_hog && unload kdtl_watch && load kdtl_watch threshold_ms=0 pause_s=0 &&
 		echo "1 250" >"$watch/cpus" && echo "cgroup /svc 250" >"$watch/rules" &&
 		waiter svc moved || return
 	dmesg -c >/dev/null

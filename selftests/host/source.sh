@@ -1,0 +1,64 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What can be said of the source without a build: shellcheck finds nothing, each file names its
+# licence, and the patches of selftests/deep apply.
+
+here=$(dirname -- "$(readlink -f -- "$0")")
+top=$(dirname -- "$(dirname -- "$here")")
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
+. "$top/scripts/lib/common.sh"
+
+# shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
+. "$here/lib/ktap.sh"
+
+# shell_scripts: the files in git whose first line is a shell script's.
+shell_scripts()
+{
+	local f
+
+	git -C "$top" ls-files -z --cached --others --exclude-standard |
+		while read -r -d '' f; do
+			[ -f "$top/$f" ] || continue
+			case $(head -c 64 -- "$top/$f" | tr -d '\0' | head -n 1) in
+			'#!'*sh | '# shellcheck shell='*) printf '%s\0' "$f" ;;
+			esac
+		done
+}
+
+check_shell()
+{
+	(cd -- "$top" && shell_scripts | xargs -0 shellcheck -x -S warning)
+}
+
+# Each file names its licence.
+check_spdx()
+{
+	local missing
+
+	missing=$(cd -- "$top" && git ls-files | grep -v -x -e COPYING -e .gitignore \
+		-e debian/changelog -e debian/source/format |
+		grep -v -E '\.(svg|png|tsv|patch|litmus)$' | xargs grep -L 'SPDX-License-Identifier') || :
+	[ -z "$missing" ] || { echo "without SPDX line:" "$missing"; return 1; }
+}
+
+# Otherwise only selftests/deep/twins.sh, which rarely runs, would notice.
+twins_fit()
+{
+	local patch
+
+	for patch in "$top"/selftests/deep/twins/*.patch; do
+		patch -p1 --dry-run --fuzz=0 -d "$top" <"$patch" || return
+	done
+}
+
+plan 3
+"$top/scripts/install-deps" check
+if [ "${KDTL_QUICK:-0}" = 0 ]; then
+	ok "shellcheck finds nothing" check_shell
+else
+	skip "shellcheck finds nothing" "not in the quick run"
+fi
+ok "every file has its SPDX line" check_spdx
+ok "the patches of the twins' mistakes apply" twins_fit
+finish

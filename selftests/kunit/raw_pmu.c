@@ -27,6 +27,8 @@ struct raw_pmu_cpu {
 static DEFINE_PER_CPU(struct raw_pmu_cpu, raw_pmu_cpus);
 static atomic_t raw_pmu_nr_areas;
 static bool raw_pmu_registered;
+static void (*raw_pmu_stop_hook)(void *data);
+static void *raw_pmu_stop_data;
 
 static int raw_pmu_event_init(struct perf_event *event)
 {
@@ -48,6 +50,8 @@ static void raw_pmu_stop(struct perf_event *event, int flags)
 {
 	struct raw_pmu_cpu *c = this_cpu_ptr(&raw_pmu_cpus);
 
+	if (raw_pmu_stop_hook)
+		raw_pmu_stop_hook(raw_pmu_stop_data);
 	if (c->open)
 		perf_aux_output_end(&c->handle, 0);
 	c->open = false;
@@ -124,6 +128,13 @@ void raw_pmu_unregister(void)
 	if (raw_pmu_registered)
 		perf_pmu_unregister(&raw_pmu);
 	raw_pmu_registered = false;
+}
+
+/* What happens inside the driver when it stops the PMU, on any CPU; NULL: nothing. */
+void raw_pmu_on_stop(void (*hook)(void *data), void *data)
+{
+	raw_pmu_stop_data = data;
+	raw_pmu_stop_hook = hook;
 }
 
 int raw_pmu_type(void)

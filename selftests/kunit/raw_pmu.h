@@ -11,6 +11,7 @@
 
 int raw_pmu_register(int caps);
 void raw_pmu_unregister(void);
+void raw_pmu_on_stop(void (*hook)(void *data), void *data);
 int raw_pmu_type(void);
 unsigned int raw_pmu_areas(void);
 unsigned long raw_pmu_write(int cpu, unsigned long bytes);

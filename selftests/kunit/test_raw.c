@@ -382,7 +382,8 @@ static void raw_expect_newest(struct kunit *test, const u8 *buf, size_t len)
 static void raw_overwrite(struct kunit *test)
 {
 	struct kdtl_session *s = raw_started(test, KDTL_SESSION_OVERWRITE);
-	u8 *buf = kmalloc(RAW_SIZE, GFP_KERNEL);
+	u8 *buf = kmalloc(RAW_SIZE, GFP_KERNEL), byte;
+	struct raw_copy inside = { .s = s, .buf = &byte, .len = 1 };
 	const void *span;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
@@ -397,6 +398,12 @@ static void raw_overwrite(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 400), 400UL);
 	KUNIT_EXPECT_EQ(test, raw_copy_on(0, s, buf, RAW_SIZE), (ssize_t)1000);
 	raw_expect_newest(test, buf, 1000);
+
+	/* Who panics while it has the lock gets no bytes, and does not wait for itself. */
+	raw_pmu_on_stop(raw_copy_here, &inside);
+	KUNIT_EXPECT_EQ(test, raw_copy_on(0, s, buf, RAW_SIZE), (ssize_t)1000);
+	raw_pmu_on_stop(NULL, NULL);
+	KUNIT_EXPECT_EQ(test, inside.got, (ssize_t)-EBUSY);
 
 	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
 	KUNIT_EXPECT_EQ(test, raw_copy_on(1, s, buf, RAW_SIZE), (ssize_t)1000);

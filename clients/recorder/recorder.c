@@ -64,14 +64,20 @@ static atomic_t live_busy;
 static u64 oops_at;
 
 /* @task: the caller may sleep. */
+static void recorder_print(struct bytes *b, struct table *t, const struct kdtl_alarm *about,
+			   bool task)
+{
+	if (raw_bytes)
+		bytes_print(b, about, task);
+	else
+		table_print(t, session, READ_ONCE(ms), about, task);
+}
+
 static int recorder_print_live(const struct kdtl_alarm *about, bool task)
 {
 	if (atomic_cmpxchg_acquire(&live_busy, 0, 1))
 		return -EBUSY;
-	if (raw_bytes)
-		bytes_print(&live_bytes, about, task);
-	else
-		table_print(&live_table, session, READ_ONCE(ms), about, task);
+	recorder_print(&live_bytes, &live_table, about, task);
 	atomic_set_release(&live_busy, 0);
 	return 0;
 }
@@ -101,10 +107,8 @@ static int recorder_panic(struct notifier_block *nb, unsigned long val, void *da
 	done = true;
 	if (oops && local_clock() - oops < NSEC_PER_SEC)
 		pr_emerg("see the table of the oops above\n");
-	else if (raw_bytes)
-		bytes_print(&panic_bytes, &panic, false);
 	else
-		table_print(&panic_table, session, READ_ONCE(ms), &panic, false);
+		recorder_print(&panic_bytes, &panic_table, &panic, false);
 	return NOTIFY_DONE;
 }
 

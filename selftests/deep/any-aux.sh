@@ -59,13 +59,14 @@ boot()
 	else
 		# Twice, as perf gives up reading a process's maps after 500 ms, which may be too
 		# short with KASAN on a busy machine.
-		command+="; $perf_test; $perf_test; dmesg >/out/dmesg.perf-test"
+		command+="; $perf_test; $perf_test; dmesg >/out/dmesg.perf-test
+			grep debug_locks /proc/lockdep_stats >/out/lockdep 2>&1"
 	fi
 	run_group "$tests/run/vm" "$1" --cpus 2 --mem 2G --quiet --timeout 3600 \
 		--modules "$modules" --add "$tests/guest:/selftests/guest" \
 		--add "$out/programs:/selftests/guest" --add "$perf:/" \
 		--log "$out/console" --out "$out" -- \
-		"$command; grep debug_locks /proc/lockdep_stats >/out/lockdep 2>&1" >&2 &&
+		"$command" >&2 &&
 		[ -s "$out/dmesg" ]
 }
 

@@ -8,6 +8,7 @@
 // Comments: module goes. Everything else does, whether module_exit() leads there or not.
 // Comments: A module that pins itself with __module_get() is left out.
 // Options: --no-includes
+// Files: those of a folder together
 
 virtual context
 virtual org

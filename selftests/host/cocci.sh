@@ -162,6 +162,8 @@ client_folder()
 }
 
 "$top/scripts/install-deps" check
+# As in scripts/cocci, for spatch.
+PATH=/usr/bin:$PATH
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-cocci.XXXXXX")
 partial "$work"
 mapfile -t rules < <(find "$kdtl" -maxdepth 1 -name '*.cocci' -printf '%f\n' |

@@ -139,6 +139,9 @@ machine()
 	! $icount || [[ $target == @(x86_64|ppc64le|arm64|s390x)-* ]] ||
 		die "--icount: not for $target"
 	[[ $target != *-debug ]] || cmdline+=" kasan_multi_shot"
+	# While identify_cpu() finds out what the CPU can do, it cannot do anything. If an interrupt
+	# comes just then, KASAN takes an address that needs five levels of pages for a wild one.
+	[[ $target != x86_64-*-@(debug|aux) ]] || cmdline+=" no5lvl"
 	qemu+=(-smp "$cpus" -m "$memory" -nodefaults -no-user-config
 		-display none -vga none)
 }

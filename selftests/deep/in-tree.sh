@@ -61,7 +61,7 @@ in_order()
 		sub(/^[^ ]* ?(# [^ ]* )?/, "")
 	}
 	stable && /^powerpc\/vpa-dtl: / && step <= 1 { step = 1; next }
-	stable && /^perf: / && (step == 1 || step == 2) { step = 2; next }
+	/^perf: / && !/own an AUX area$/ && (step == 1 || step == 2) { step = 2; next }
 	/^powerpc\/(vpa-dtl|pseries): / && !stable && (step == 2 || step == 3) { step = 3; next }
 	/^perf: Let kernel events own an AUX area$/ && step == 3 { step = 4; next }
 	/^kdtl: Log dispatches / && step == 4 { step = 5; next }

@@ -46,11 +46,6 @@ waiter()
 	until_true is_named "$2"
 }
 
-is_named()
-{
-	grep -q "^$1$" /proc/[0-9]*/comm 2>/dev/null
-}
-
 stop_waiters()
 {
 	# shellcheck disable=SC2086 # several words
@@ -255,11 +250,6 @@ idle_if_asked()
 		echo "prio idle 250" >"$watch/rules" || return
 	hog 600
 	until_true has_said 'kdtl_recorder: CPU 1: modest:[0-9]* (/svc) waited .*: end of table'
-}
-
-pid_of()
-{
-	grep -l "^$1$" /proc/[0-9]*/comm | head -n 1 | cut -d / -f 3
 }
 
 # A quota holds it back, on a CPU that nobody else wants.  A task that is moved into a group

@@ -107,6 +107,18 @@ until_true()
 	done
 }
 
+# is_named NAME: there is a task of this name, a basic regular expression.
+is_named()
+{
+	grep -q "^$1$" /proc/[0-9]*/comm 2>/dev/null
+}
+
+# pid_of NAME: the pid of one such task.
+pid_of()
+{
+	grep -l "^$1$" /proc/[0-9]*/comm 2>/dev/null | head -n 1 | cut -d / -f 3
+}
+
 # table_asked: of kdtl_recorder, which prints one table at a time; for until_true.
 table_asked()
 {

@@ -169,11 +169,6 @@ trace_knows()
 
 # ------------------------------------- a program that begins while its task has the CPU
 
-named()
-{
-	grep -q "^$1$" /proc/[0-9]*/comm 2>/dev/null
-}
-
 watch_blames_begun()
 {
 	dmesg | grep "kdtl_watch: CPU 1: kdtl_waiter:.* waited .*kdtl_begun:[0-9]* (/kdtl_begun) [0-9]* ms" >/dev/null
@@ -187,7 +182,7 @@ begun()
 	# Lines come at a limited rate; a new watch has said none.
 	unload kdtl_watch && load kdtl_watch threshold_ms=200 pause_s=0 || return
 	background "$dir/alarms_test" wait kdtl_waiter 1 200 >/tmp/kdtl-waiter
-	until_true named kdtl_waiter &&
+	until_true is_named kdtl_waiter &&
 		"$dir/alarms_test" hog kdtl_begun 1 600 $root/kdtl_begun/cgroup.procs >/tmp/kdtl-begun &&
 		until_true watch_blames_begun
 }

@@ -251,11 +251,6 @@ others_quiet()
 	return 1
 }
 
-is_named()
-{
-	grep -q 'forged$' /proc/[0-9]*/comm 2>/dev/null
-}
-
 # A newline in a task's name begins no line of the log, and no sequence in it reaches the
 # terminal.
 not_forged()
@@ -272,7 +267,7 @@ not_forged()
 # the CPU. Before v6.4 no timer of the timer wheel ends meanwhile.
 caught_without_softirqs()
 {
-	pid=$(grep -l '^kdtl_watch$' /proc/[0-9]*/comm 2>/dev/null | cut -d / -f 3)
+	pid=$(pid_of kdtl_watch)
 	taskset -p 2 "$pid" >/dev/null && until_true watches_from "$pid" 1 || return
 	unload kdtl_hog
 	dmesg -c >/dev/null
@@ -347,7 +342,7 @@ EOF
 chmod +x "$names"/*
 background taskset 2 "$names"/*
 # On a busy host the hog may come before the script has its name.
-until_true is_named
+until_true is_named '.*forged'
 ok "a hog on CPU 1" load kdtl_hog cpu=1 ms=6000
 ok "it is caught while it hogs" caught_in_time
 ok "traced" traced stuck

@@ -15,6 +15,7 @@
 #include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
+#include <linux/sched/task.h>
 #include <linux/smp.h>
 
 static unsigned int cpu;
@@ -74,13 +75,6 @@ static int hog(void *unused)
 	pr_info("CPU %u: %u ms are over\n", cpu, ms);
 	sched_set_normal(current, 0);
 	WRITE_ONCE(done, true);
-	for (;;) {
-		set_current_state(TASK_IDLE);
-		if (kthread_should_stop())
-			break;
-		schedule();
-	}
-	__set_current_state(TASK_RUNNING);
 	return 0;
 }
 
@@ -118,6 +112,8 @@ static int __init hog_init(void)
 	thread = kthread_create(hog, NULL, "kdtl_hog");
 	if (IS_ERR(thread))
 		return PTR_ERR(thread);
+	/* It ends when it has had the CPU, but kthread_stop() has to find it. */
+	get_task_struct(thread);
 	kthread_bind(thread, cpu);
 	if (irq)
 		hog_when_idle();
@@ -130,6 +126,7 @@ static void __exit hog_exit(void)
 {
 	WRITE_ONCE(stop, true);
 	kthread_stop(thread);
+	put_task_struct(thread);
 	tasklet_kill(&tasklet);
 }
 

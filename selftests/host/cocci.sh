@@ -12,6 +12,8 @@ here=$(dirname -- "$(readlink -f -- "$0")")
 top=$(dirname -- "$(dirname -- "$here")")
 # shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
 . "$top/scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/spatch.sh
+. "$top/scripts/lib/spatch.sh"
 # shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
 . "$here/lib/ktap.sh"
 # shellcheck source-path=SCRIPTDIR source=lib/block.sh
@@ -29,7 +31,7 @@ has_mode()
 # cocci RULE MODE FILE
 cocci()
 {
-	spatch -D "$2" --very-quiet --no-includes --sp-file "$kdtl/$1.cocci" \
+	run_spatch -D "$2" --very-quiet --no-includes --sp-file "$kdtl/$1.cocci" \
 		"$3" 2>"$work/err" || { cat -- "$work/err"; return 1; }
 }
 
@@ -75,7 +77,7 @@ repairs()
 {
 	local sample=$kdtl/samples/$1.c
 
-	spatch -D patch --very-quiet --no-includes --sp-file "$kdtl/$1.cocci" \
+	run_spatch -D patch --very-quiet --no-includes --sp-file "$kdtl/$1.cocci" \
 		"$sample" -o "$work/$1.c" >/dev/null 2>"$work/err" || {
 		cat -- "$work/err"
 		return 1
@@ -162,8 +164,6 @@ client_folder()
 }
 
 "$top/scripts/install-deps" check
-# As in scripts/cocci, for spatch.
-PATH=/usr/bin:$PATH
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-cocci.XXXXXX")
 partial "$work"
 mapfile -t rules < <(find "$kdtl" -maxdepth 1 -name '*.cocci' -printf '%f\n' |

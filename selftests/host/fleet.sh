@@ -126,13 +126,11 @@ machines_run()
 
 # --- Prometheus -------------------------------------------------------------------
 
-# free_port: sets $port.
-free_port()
+prometheus='' # its port, once it runs
+
+listens()
 {
-	port=$((20000 + RANDOM % 10000))
-	while (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do
-		port=$((port + 1))
-	done
+	(exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null
 }
 
 # until_true COMMAND...: in a minute or two.
@@ -145,6 +143,21 @@ until_true()
 		[ "$tries" -lt 400 ] || return 1
 		sleep 0.2
 	done
+}
+
+# start_server LOG COMMAND...: start it on a free port, which is $port, and wait until it
+# listens there, lest the next one take the same port.
+start_server()
+{
+	local log=$1
+
+	shift
+	port=$((20000 + RANDOM % 10000))
+	while listens "$port"; do
+		port=$((port + 1))
+	done
+	start_group "$@" --web.listen-address="127.0.0.1:$port" >"$log" 2>&1
+	until_true listens "$port"
 }
 
 # query EXPRESSION: what Prometheus says, one sample a line.
@@ -186,20 +199,17 @@ serve()
 	sed 's/\[5m\]/[30s]/' "$fleet/kdtl.rules.yml" >"$work/kdtl.rules.yml"
 	for name in quiet noisy; do
 		mkdir -- "$work/$name/textfile"
-		free_port
-		start_group prometheus-node-exporter --collector.disable-defaults \
-			--collector.textfile --web.listen-address="127.0.0.1:$port" \
-			--collector.textfile.directory="$work/$name/textfile" \
-			>"$work/$name/exporter.log" 2>&1
+		start_server "$work/$name/exporter.log" prometheus-node-exporter \
+			--collector.disable-defaults --collector.textfile \
+			--collector.textfile.directory="$work/$name/textfile" || break
 		echo "      - {targets: ['127.0.0.1:$port'], labels: {instance: $name}}" \
 			>>"$work/prometheus.yml"
 	done
-	free_port
-	prometheus=$port
-	start_group prometheus --config.file="$work/prometheus.yml" \
-		--storage.tsdb.path="$work/data" --web.listen-address="127.0.0.1:$port" \
-		>"$work/prometheus.log" 2>&1
-	holds_soon 'sum(up == 1) == 2' || { tail -- "$work"/*.log; return 1; }
+	start_server "$work/prometheus.log" prometheus --config.file="$work/prometheus.yml" \
+		--storage.tsdb.path="$work/data" && prometheus=$port &&
+		holds_soon 'sum(up == 1) == 2' && return
+	tail -- "$work"/*.log "$work"/*/exporter.log
+	return 1
 }
 
 # Show it one snapshot after the other, each until it has been read.
@@ -299,6 +309,7 @@ echo "$guest" >"$work/guest"
 command=$(sed -n "s|^ExecStart=/bin/sh -c '\(.*\)'\$|\1|p" "$fleet/kdtl-metrics.service")
 ok "two machines write what the timer writes, and nothing without the sampler" machines_run
 ok "node_exporter and Prometheus start" serve
+[ -n "$prometheus" ] || bail_out "no Prometheus"
 ok "they read all of it" scrapes
 ok "the worst p99 by cgroup is the noisy machine's" worst_p99
 ok "the neighbour has most of the blame, and only there" culprit

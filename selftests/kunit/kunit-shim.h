@@ -34,6 +34,7 @@ struct kunit {
 	struct kunit_suite	*suite;
 	void			(*run_case)(struct kunit *test);
 	unsigned int		failures;
+	char			skipped[128];	/* why; empty: it was not */
 	struct completion	done;
 };
 
@@ -78,6 +79,13 @@ static inline void __noreturn kunit_shim_abort(struct kunit *test)
 {
 	kthread_complete_and_exit(&test->done, 0);
 }
+
+#define kunit_skip(test, fmt, ...) do {					\
+	struct kunit *__test = (test);					\
+									\
+	snprintf(__test->skipped, sizeof(__test->skipped), fmt, ##__VA_ARGS__); \
+	kunit_shim_abort(__test);					\
+} while (0)
 
 #define KUNIT_SHIM_CHECK(test, passed, fatal, fmt, ...) do {		\
 	struct kunit *__test = (test);					\
@@ -162,18 +170,24 @@ static inline int kunit_shim_thread(void *arg)
 	kunit_shim_abort(test);
 }
 
-static inline bool kunit_shim_case(struct kunit_suite *suite, struct kunit_case *c)
+/* Runs a case and prints its line, with the number @nr. */
+static inline bool kunit_shim_case(struct kunit_suite *suite, struct kunit_case *c,
+				   unsigned int nr)
 {
 	struct kunit test = { .name = c->name, .suite = suite, .run_case = c->run_case };
 
 	init_completion(&test.done);
-	if (IS_ERR(kthread_run(kunit_shim_thread, &test, "kunit_shim")))
-		return false;
-	/* Wait as long as it takes, but do not look like a hung task. */
-	while (!wait_for_completion_timeout(&test.done, HZ))
-		;
-	if (suite->exit)
-		suite->exit(&test);
+	if (IS_ERR(kthread_run(kunit_shim_thread, &test, "kunit_shim"))) {
+		kunit_shim_fail(&test, __FILE__, __LINE__, "no thread");
+	} else {
+		/* Wait as long as it takes, but do not look like a hung task. */
+		while (!wait_for_completion_timeout(&test.done, HZ))
+			;
+		if (suite->exit)
+			suite->exit(&test);
+	}
+	pr_info("    %s %u %s%s%s\n", test.failures ? "not ok" : "ok", nr, c->name,
+		test.skipped[0] ? " # SKIP " : "", test.skipped);
 	return !test.failures;
 }
 
@@ -193,7 +207,6 @@ static inline int kunit_shim_suite(struct kunit_suite *suite, const char *glob)
 {
 	unsigned int nr = kunit_shim_count(suite, glob), failed = 0;
 	struct kunit_case *c;
-	bool ok;
 
 	pr_info("    KTAP version 1\n");
 	pr_info("    # Subtest: %s\n", suite->name);
@@ -206,9 +219,7 @@ static inline int kunit_shim_suite(struct kunit_suite *suite, const char *glob)
 	for (c = suite->test_cases; c->run_case; c++) {
 		if (!kunit_shim_wanted(glob, suite, c))
 			continue;
-		ok = kunit_shim_case(suite, c);
-		failed += !ok;
-		pr_info("    %s %u %s\n", ok ? "ok" : "not ok", ++nr, c->name);
+		failed += !kunit_shim_case(suite, c, ++nr);
 	}
 	if (suite->suite_exit)
 		suite->suite_exit(suite);

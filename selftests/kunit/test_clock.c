@@ -293,9 +293,8 @@ static void clock_of_machine(struct kunit *test)
 	clock_begin();
 	real = true;
 	if (!kdtl_cycles_hz()) {
-		kunit_info(test, "no counter to be trusted");
 		clock_end();
-		return;
+		kunit_skip(test, "no counter to be trusted");
 	}
 	reach = div64_u64(REACH * NSEC_PER_SEC, kdtl_cycles_hz());
 	/* As often as it takes: an emulator does not get every anchor in time. */

@@ -35,7 +35,7 @@ _apt_sources()
 		die "apt has no Debian mirror yet: run apt-get update once"
 	opt=$(_keyring)
 	echo "deb $opt$main $suite main"
-	[ "$suite" != sid ] && [ "$which" != release ] || return 0
+	[[ $suite != @(sid|*-backports) && $which != release ]] || return 0
 	echo "deb $opt$main $suite-updates main"
 	security=$(_mirror Debian-Security)
 	if [ -n "$security" ] && [ "$which" = all ]; then

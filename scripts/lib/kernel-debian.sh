@@ -55,7 +55,7 @@ _debian_tools()
 {
 	local target=$1 release=$2 version=$3 kbuild=$4 dir=$5 suite=$6 src
 
-	if [ "$suite" != $_debian_here ]; then
+	if [[ $suite != "$_debian_here"?(-backports) ]]; then
 		source_tree "$(kernel_series "$target")" "$suite" "$version"
 		step "configure ${src##*/} as $release" source_prepare_for \
 			"$target" "$src" "$dir" \

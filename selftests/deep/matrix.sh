@@ -71,6 +71,8 @@ with_clang()
 
 programs()
 {
+	# The last machine's may have more of them.
+	rm -rf -- "$work/programs"
 	make -s -C "$top/selftests" OUTPUT="$work/programs" \
 		CROSS_COMPILE="$(kernel_cross "$target")" CC32="$(kernel_cc32 "$target")"
 }

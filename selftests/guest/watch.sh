@@ -107,13 +107,15 @@ reads_to_report()
 		echo nop >$calls/current_tracer && rmdir $calls
 }
 
-# ok_traced NAME COMMAND: if ftrace can trace single functions.
+# ok_traced NAME COMMAND: if ftrace can trace the watch's functions.
 ok_traced()
 {
-	if [ -e $tracing/available_filter_functions ]; then
-		ok "$@"
-	else
+	if [ ! -e $tracing/available_filter_functions ]; then
 		skip "$1" "no CONFIG_DYNAMIC_FTRACE"
+	elif ! grep -q '^watch_report_round ' $tracing/available_filter_functions; then
+		skip "$1" "the compiler of these modules does not let this kernel trace them"
+	else
+		ok "$@"
 	fi
 }
 

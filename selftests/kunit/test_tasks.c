@@ -169,6 +169,8 @@ static void tasks_policy(struct kunit *test)
 	struct task_struct *t;
 	u64 time[4];
 
+	if (!IS_ENABLED(CONFIG_KRETPROBES))
+		kunit_skip(test, "without kretprobes nobody tells of policies and nice values");
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	t = kthread_run(tasks_thread, NULL, "kdtl_policy");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(t));

@@ -20,6 +20,7 @@
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/prio.h>
 #include <linux/slab.h>
@@ -205,6 +206,8 @@ static void kdtl_runner_look(struct kdtl_runner *r)
 
 	if (READ_ONCE(r->mute))
 		return;
+	/* With more to read each time, the thread never sleeps; see kdtl_wait(). */
+	cond_resched_tasks_rcu_qs();
 	WRITE_ONCE(r->task, current);
 	for_each_cpu(cpu, r->session->cpus)
 		kdtl_runner_read_cpu(r, cpu);

@@ -12,6 +12,7 @@
 #include <linux/jiffies.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
+#include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
 #include <linux/swait.h>
 
@@ -153,9 +154,9 @@ int kdtl_wait(struct kdtl_session *s, long timeout)
 				    s->owner, timeout);
 		return -EINVAL;
 	}
-	/* A reader that always finds something never sleeps: let other tasks run. */
+	/* A reader that always finds something never sleeps: let other tasks run, and RCU. */
 	if (timeout)
-		cond_resched();
+		cond_resched_tasks_rcu_qs();
 	ret = kdtl_session_hold(s);
 	if (ret)
 		return ret;
@@ -211,7 +212,7 @@ ssize_t kdtl_read(struct kdtl_session *s, struct kdtl_msg *msg, size_t size,
 
 	if (!noblock) {
 		/* As in kdtl_wait(). */
-		cond_resched();
+		cond_resched_tasks_rcu_qs();
 		ret = kdtl_wait_for(s, msg, MAX_SCHEDULE_TIMEOUT);
 	} else {
 		ret = kdtl_take_msg(s, msg) ? 1 : -EAGAIN;

@@ -4,6 +4,7 @@
  */
 #include <linux/kthread.h>
 #include <linux/prandom.h>
+#include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
 
 #include "kapi.h"
@@ -489,9 +490,10 @@ static void wait_shared(struct kunit *test)
 	kdtl_session_close(b);
 }
 
-/* Reads nothing, so kdtl_wait() never sleeps; until someone else had this CPU, too. */
+/* Reads nothing, so kdtl_wait() never sleeps; until something else has happened, too. */
 struct wait_hog {
 	struct kdtl_session	*s;
+	struct rcu_head		rcu;
 	bool			other;
 	bool			gave_way;
 	struct completion	ended;
@@ -499,7 +501,7 @@ struct wait_hog {
 
 static int wait_hog(void *arg)
 {
-	const unsigned long end = jiffies + 10 * HZ;
+	const unsigned long end = jiffies + KAPI_FOREVER;
 	struct wait_hog *h = arg;
 
 	while (!READ_ONCE(h->other) && time_before(jiffies, end))
@@ -551,6 +553,36 @@ static void wait_gives_way(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, h.gave_way);
 	kthread_stop(other);
 	kthread_stop(hog);
+}
+
+static void wait_rcu_ended(struct rcu_head *rcu)
+{
+	WRITE_ONCE(container_of(rcu, struct wait_hog, rcu)->other, true);
+}
+
+/*
+ * Nor does it hold up Tasks RCU, which waits until each task has slept, or says that it
+ * could have.  kprobes and ftrace depend on that.
+ */
+static void wait_lets_tasks_rcu_end(struct kunit *test)
+{
+	struct kdtl_session *s = wait_session(test, KDTL_ENTRY_SIZE);
+	struct wait_hog h = { s };
+	struct task_struct *hog;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	kapi_emit(0, KDTL_KIND_CEDE, 1);
+	init_completion(&h.ended);
+	hog = kthread_run(wait_hog, &h, "kdtl_hog");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(hog));
+	init_rcu_head_on_stack(&h.rcu);
+	call_rcu_tasks(&h.rcu, wait_rcu_ended);
+	wait_for_completion(&h.ended);
+	KUNIT_EXPECT_TRUE(test, h.gave_way);
+	kthread_stop(hog);
+	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(h.other)));
+	destroy_rcu_head_on_stack(&h.rcu);
 }
 
 /* The rest is below the watermark: it is stop that wakes for it. */
@@ -861,6 +893,7 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_long_period),
 	KUNIT_CASE(wait_shared),
 	KUNIT_CASE(wait_gives_way),
+	KUNIT_CASE(wait_lets_tasks_rcu_end),
 	KUNIT_CASE(wait_stop),
 	KUNIT_CASE(wait_stop_two),
 	KUNIT_CASE(wait_many),

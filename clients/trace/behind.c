@@ -140,13 +140,13 @@ static size_t past_find(const struct past *p, u64 time)
  * @cpu: the CPU that the task got
  * @e: the task's entry
  *
- * Context: the thread.
+ * Context: the thread.  @ran is static: for a stack it is too large.
  * Return: the task that had the CPU longest, and for how long; zeroes if no task had it, or
  * the entries that say so are gone.
  */
 struct kdtl_ran kdtl_trace_behind(int cpu, const struct kdtl_entry *e)
 {
-	struct kdtl_ran ran[BEHIND_TASKS];
+	static struct kdtl_ran ran[BEHIND_TASKS];
 	struct kdtl_who who = { .ran = ran, .size = ARRAY_SIZE(ran) };
 	const u64 to = kdtl_entry_time(e), from = to - kdtl_entry_queued(e);
 	const struct past *p;

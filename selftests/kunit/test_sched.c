@@ -19,6 +19,7 @@
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/pid_namespace.h>
+#include <linux/rcupdate.h>
 #include <linux/sched/clock.h>
 #include <linux/tick.h>
 #include <linux/tracepoint.h>
@@ -136,6 +137,7 @@ static int ping_thread(void *data)
 	return 0;
 }
 
+/* Computes.  It must not hold up Tasks RCU, for which a new tracepoint's user may wait. */
 static int compute_thread(void *data)
 {
 	while (!kthread_should_stop()) {
@@ -143,7 +145,7 @@ static int compute_thread(void *data)
 		    READ_ONCE(per_cpu_ptr(&pairs, raw_smp_processor_id())->quota))
 			schedule_timeout_interruptible(HZ / 20);
 		udelay(20);	/* busy, not asleep */
-		cond_resched();
+		cond_resched_tasks_rcu_qs();
 	}
 	return 0;
 }
@@ -820,7 +822,7 @@ static int rival_thread(void *unused)
 {
 	while (!kthread_should_stop()) {
 		udelay(20);
-		cond_resched();
+		cond_resched_tasks_rcu_qs();
 	}
 	return 0;
 }
@@ -1135,7 +1137,7 @@ static int owner_thread(void *data)
 		if (READ_ONCE(h->sleep))
 			wait_for_completion(&h->wake);
 		udelay(20);
-		cond_resched();
+		cond_resched_tasks_rcu_qs();
 	}
 	sched_set_fifo(current);
 	h->unlocking = local_clock();

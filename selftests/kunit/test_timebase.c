@@ -6,6 +6,7 @@
  * clock looks like that adjtimex() slews, only more so.
  */
 #include <linux/ktime.h>
+#include <linux/preempt.h>
 #include <linux/sched/clock.h>
 #include <linux/slab.h>
 
@@ -92,7 +93,7 @@ static void timebase_slewed(struct kunit *test)
 	kfree(t);
 }
 
-/* A source without a clock of its own has local_clock(). */
+/* A source without a clock of its own has local_clock(), which may be each CPU's own. */
 static void timebase_local(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session(test, 0);
@@ -101,6 +102,7 @@ static void timebase_local(struct kunit *test)
 	unsigned int i;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	migrate_disable();
 	for (i = 0; i < 10; i++) {
 		ticks = local_clock();
 		mono = ktime_get_ns();
@@ -110,6 +112,7 @@ static void timebase_local(struct kunit *test)
 		KUNIT_EXPECT_LE(test, tb.ticks, local_clock());
 		KUNIT_EXPECT_LE(test, tb.mono, ktime_get_ns());
 	}
+	migrate_enable();
 	KUNIT_EXPECT_EQ(test, kdtl_timebase_sync(NULL, &tb), -EINVAL);
 	KUNIT_EXPECT_EQ(test, kdtl_timebase_sync(s, NULL), -EINVAL);
 }

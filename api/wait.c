@@ -130,7 +130,8 @@ static int kdtl_wait_for(struct kdtl_session *s, struct kdtl_msg *msg, long time
  * when the session is stopped or unloaded, which ends all waits.  It looks for
  * unread data before it sleeps.  So it returns at once as long as a CPU has a
  * watermark of unread bytes or, in a stopped session, any.  (The CPU says so by an
- * interrupt to itself, or with its next tick if it cannot interrupt itself.)
+ * interrupt to itself, or with its next tick if it cannot interrupt itself.)  A thread that
+ * calls it again and again, and so never sleeps, lets other tasks run and holds up no RCU.
  *
  * Context: task, may sleep (not if @timeout is 0).
  * Return:

@@ -8,6 +8,7 @@
 #include <linux/completion.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/prio.h>
 #include <linux/string.h>
@@ -346,6 +347,49 @@ static void open_rounds(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	open_seen.rounds = 0;
 	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(open_seen.rounds) >= 5));
+}
+
+/* A reader that finds more each time, because it makes more itself. */
+static struct {
+	struct rcu_head		rcu;
+	struct completion	ended;
+	bool			busy;
+} open_rcu;
+
+static int open_makes_more(struct kdtl_session *s)
+{
+	unsigned int i;
+
+	if (!READ_ONCE(open_rcu.busy))
+		return 0;
+	local_irq_disable();
+	for (i = 0; i < OPEN_MARK; i++)
+		kdtl_fake_emit_here(KDTL_KIND_CEDE, 0, 0, 0);
+	local_irq_enable();
+	return 0;
+}
+
+static void open_rcu_ended(struct rcu_head *rcu)
+{
+	complete_all(&open_rcu.ended);
+}
+
+/* Its thread never sleeps, and Tasks RCU does not wait for that. */
+static void open_lets_tasks_rcu_end(struct kunit *test)
+{
+	struct kdtl_session *s = open_session(test);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	init_completion(&open_rcu.ended);
+	open_rcu.busy = true;
+	open_seen.act = open_makes_more;
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, OPEN_MARK), 0);
+	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(open_seen.spans) >= 10));
+	call_rcu_tasks(&open_rcu.rcu, open_rcu_ended);
+	KUNIT_EXPECT_TRUE(test, wait_for_completion_timeout(&open_rcu.ended, KAPI_FOREVER));
+	WRITE_ONCE(open_rcu.busy, false);
+	wait_for_completion(&open_rcu.ended);
+	KUNIT_EXPECT_EQ(test, open_seen.bad, 0U);
 }
 
 /* One look an hour: then only flushes make rounds, one each. */
@@ -768,6 +812,7 @@ static struct kunit_case open_cases[] = {
 	KUNIT_CASE(open_ticks),
 	KUNIT_CASE(open_watermark),
 	KUNIT_CASE(open_rounds),
+	KUNIT_CASE(open_lets_tasks_rcu_end),
 	KUNIT_CASE(open_flush),
 	KUNIT_CASE(open_verbs),
 	KUNIT_CASE(open_loaded_inside),

@@ -225,7 +225,7 @@ struct alloc_hog {
 	struct list_head	pages;
 	struct list_head	rows;
 	struct notifier_block	oom;
-	struct page		*spare[8];
+	struct page		*spare[64];
 	unsigned int		nr_spare;
 };
 

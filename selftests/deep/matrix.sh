@@ -106,6 +106,17 @@ boot()
 	[ $rc -eq 0 ] && [ $bad -eq 0 ]
 }
 
+# Say which tests were skipped there as a whole, and why.
+say_skipped()
+{
+	local test
+
+	for test in $tests; do
+		sed -n "s/^1\.\.0 # SKIP/# $target: $test skipped:/p" \
+			"$logs/$target/$test.ktap" 2>/dev/null || :
+	done
+}
+
 # kernel_of TARGET: gets it, and sets $kdir.
 kernel_of()
 {
@@ -176,6 +187,7 @@ for target in "${targets[@]}"; do
 	cell "gcc builds without a warning (W=1)" with_gcc
 	if [[ $how == s* ]]; then
 		cell "boots, and the quick tests pass" boot
+		say_skipped
 	else
 		no_cell "boots, and the quick tests pass" "to build for only"
 	fi

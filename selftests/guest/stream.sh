@@ -69,7 +69,8 @@ no_tasks()
 	load kdtl_fake_pmu && "$dir/stream_test" no_tasks && unload kdtl_fake_pmu
 }
 
-tests=$("$dir/stream_test") || skip_all "no stream_test"
+[ -x "$dir/stream_test" ] || skip_all "no stream_test: make -C selftests"
+tests=$("$dir/stream_test") || bail_out "stream_test does not run"
 need kdtl kdtl_sched
 have_module kdtl_stream || skip_all "no module kdtl_stream"
 # shellcheck disable=SC2086 # several words

@@ -35,7 +35,8 @@ sampled()
 			/sys/kernel/debug/kdtl_sampler/table
 }
 
-tests=$("$dir/throttle_test") || skip_all "no throttle_test"
+[ -x "$dir/throttle_test" ] || skip_all "no throttle_test: make -C selftests"
+tests=$("$dir/throttle_test") || bail_out "throttle_test does not run"
 [ -d /sys/kernel/debug/tracing ] || mount -t debugfs none /sys/kernel/debug 2>/dev/null
 have_module kdtl_stream || skip_all "no module kdtl_stream"
 [ "$(nproc)" -gt 1 ] || skip_all "only one CPU"

@@ -494,6 +494,7 @@ static void wait_shared(struct kunit *test)
 struct wait_hog {
 	struct kdtl_session	*s;
 	struct rcu_head		rcu;
+	unsigned long		limit;	/* jiffies after which it gives up */
 	bool			other;
 	bool			gave_way;
 	struct completion	ended;
@@ -501,8 +502,8 @@ struct wait_hog {
 
 static int wait_hog(void *arg)
 {
-	const unsigned long end = jiffies + KAPI_FOREVER;
 	struct wait_hog *h = arg;
+	const unsigned long end = jiffies + h->limit;
 
 	while (!READ_ONCE(h->other) && time_before(jiffies, end))
 		kdtl_wait(h->s, HZ);
@@ -511,6 +512,21 @@ static int wait_hog(void *arg)
 	while (!kthread_should_stop())
 		schedule_timeout_idle(1);
 	return 0;
+}
+
+/* Its thread, not woken yet.  Nobody reads the entry, so each kdtl_wait() finds it. */
+static struct task_struct *wait_hog_create(struct kunit *test, struct wait_hog *h)
+{
+	struct task_struct *hog;
+
+	h->s = wait_session(test, KDTL_ENTRY_SIZE);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, h->s);
+	KUNIT_ASSERT_EQ(test, kapi_go(h->s), 0);
+	kapi_emit(0, KDTL_KIND_CEDE, 1);
+	init_completion(&h->ended);
+	hog = kthread_create(wait_hog, h, "kdtl_hog");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(hog));
+	return hog;
 }
 
 static int wait_other_thread(void *arg)
@@ -526,16 +542,9 @@ static int wait_other_thread(void *arg)
 /* A reader that cannot keep up does not keep the CPU. */
 static void wait_gives_way(struct kunit *test)
 {
-	struct kdtl_session *s = wait_session(test, KDTL_ENTRY_SIZE);
-	struct wait_hog h = { s };
-	struct task_struct *hog, *other;
+	struct wait_hog h = { .limit = 10 * HZ };
+	struct task_struct *hog = wait_hog_create(test, &h), *other;
 
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
-	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
-	kapi_emit(0, KDTL_KIND_CEDE, 1);
-	init_completion(&h.ended);
-	hog = kthread_create(wait_hog, &h, "kdtl_hog");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(hog));
 	kthread_bind(hog, 0);
 	other = kthread_create(wait_other_thread, &h, "kdtl_other");
 	if (IS_ERR(other)) {
@@ -566,16 +575,10 @@ static void wait_rcu_ended(struct rcu_head *rcu)
  */
 static void wait_lets_tasks_rcu_end(struct kunit *test)
 {
-	struct kdtl_session *s = wait_session(test, KDTL_ENTRY_SIZE);
-	struct wait_hog h = { s };
-	struct task_struct *hog;
+	struct wait_hog h = { .limit = KAPI_FOREVER };
+	struct task_struct *hog = wait_hog_create(test, &h);
 
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
-	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
-	kapi_emit(0, KDTL_KIND_CEDE, 1);
-	init_completion(&h.ended);
-	hog = kthread_run(wait_hog, &h, "kdtl_hog");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(hog));
+	wake_up_process(hog);
 	init_rcu_head_on_stack(&h.rcu);
 	call_rcu_tasks(&h.rcu, wait_rcu_ended);
 	wait_for_completion(&h.ended);

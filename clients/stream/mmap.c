@@ -73,6 +73,7 @@ static int stream_map_ring(struct stream *st, struct vm_area_struct *vma)
 
 static int stream_map_aux(struct stream *st, struct vm_area_struct *vma)
 {
+	struct stream_cpu *sc = per_cpu_ptr(st->percpu, st->cpu);
 	const unsigned long pages = vma_pages(vma);
 	struct stream_ring *ring = st->ring;
 	struct kdtl_aux_info info;
@@ -99,12 +100,20 @@ static int stream_map_aux(struct stream *st, struct vm_area_struct *vma)
 	err = kdtl_aux_mmap(st->session, st->cpu, vma);
 	if (err)
 		return err;
+	/* From here on no entry gets into a pipe, see stream_chunk_add(). */
+	spin_lock(&sc->lock);
+	if (!list_empty(&sc->chunks)) {
+		spin_unlock(&sc->lock);
+		return -EBUSY;
+	}
 	if (!st->aux_maps) {
+		kdtl_aux_info(st->session, st->cpu, &info);
 		ring->aux_pgoff = vma->vm_pgoff;
 		stream_ring_start_aux(ring, info.tail);
 	}
-	ring->maps++;
 	stream_aux_maps(st, 1);
+	spin_unlock(&sc->lock);
+	ring->maps++;
 	return 0;
 }
 

@@ -50,7 +50,7 @@ u64 stream_peek(struct stream *st, int cpu, const void **span)
 	/* A chunk that comes back moves both the tail and ahead. */
 	spin_lock(&sc->lock);
 	len = kdtl_aux_peek(st->session, cpu, span);
-	if (len > 0) {
+	if (len > 0 && (u64)len > sc->ahead) {
 		n = len - sc->ahead;
 		*span += sc->ahead;
 	}
@@ -101,26 +101,41 @@ void stream_next_cpu(struct stream *st)
  * @cpu: the CPU
  * @bytes: length, from what stream_peek() showed
  *
+ * Not while the area is mapped: then user space moves the tail, and knows nothing of what is
+ * in pipes.  It may also have been mapped since stream_peek(), and read.
+ *
  * Context: under stream::verbs.
- * Return: a chunk with one user, the caller; NULL: no memory.
+ * Return: a chunk with one user, the caller; or ERR_PTR:
+ *
+ * * -ENOMEM: no memory
+ * * -EBUSY: the area is mapped, or was
  */
 struct stream_chunk *stream_chunk_add(struct file *file, int cpu, u64 bytes)
 {
 	struct stream *st = file->private_data;
 	struct stream_cpu *sc = per_cpu_ptr(st->percpu, cpu);
 	struct stream_chunk *c = kzalloc(sizeof(*c), GFP_KERNEL);
+	struct kdtl_aux_info info;
+	bool there;
 
 	if (!c)
-		return NULL;
+		return ERR_PTR(-ENOMEM);
 	refcount_set(&c->users, 1);
 	c->bytes = bytes;
 	c->cpu = cpu;
-	c->file = get_file(file);
 	spin_lock(&sc->lock);
-	list_add_tail(&c->node, &sc->chunks);
-	sc->ahead += bytes;
+	kdtl_aux_info(st->session, cpu, &info);
+	there = !st->aux_maps && info.head - info.tail >= sc->ahead + bytes;
+	if (there) {
+		c->file = get_file(file);
+		list_add_tail(&c->node, &sc->chunks);
+		sc->ahead += bytes;
+	}
 	spin_unlock(&sc->lock);
-	return c;
+	if (there)
+		return c;
+	kfree(c);
+	return ERR_PTR(-EBUSY);
 }
 
 /**
@@ -206,7 +221,8 @@ u64 stream_unread(struct stream *st)
 		/* A chunk that comes back moves both the tail and ahead. */
 		spin_lock(&sc->lock);
 		kdtl_aux_info(st->session, cpu, &info);
-		most = max(most, stream_whole(info.head - info.tail - sc->ahead));
+		if (info.head - info.tail > sc->ahead)
+			most = max(most, stream_whole(info.head - info.tail - sc->ahead));
 		spin_unlock(&sc->lock);
 	}
 	return most;

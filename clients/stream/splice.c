@@ -52,8 +52,8 @@ static ssize_t stream_splice_span(struct file *file, struct pipe_inode_info *pip
 	ssize_t ret;
 
 	c = stream_chunk_add(file, cpu, len);
-	if (!c)
-		return -ENOMEM;
+	if (IS_ERR(c))
+		return PTR_ERR(c);
 	while (len) {
 		const unsigned int offset = offset_in_page(span);
 		const unsigned int n = min_t(u64, len, PAGE_SIZE - offset);
@@ -112,7 +112,7 @@ static ssize_t stream_splice_next(struct file *file, struct pipe_inode_info *pip
  * the log is full.
  *
  * Context: system call, under the pipe's lock.
- * Return: as stream_read().
+ * Return: as stream_read(); also -EINVAL: the pipe has room for one page only.
  */
 ssize_t stream_splice(struct file *file, loff_t *pos, struct pipe_inode_info *pipe,
 		      size_t len, unsigned int flags)
@@ -122,7 +122,8 @@ ssize_t stream_splice(struct file *file, loff_t *pos, struct pipe_inode_info *pi
 	struct stream *st = file->private_data;
 	ssize_t ret;
 
-	if (len < KDTL_ENTRY_SIZE)
+	/* An entry may begin in one page and end in the next, and then takes two slots. */
+	if (len < KDTL_ENTRY_SIZE || pipe->max_usage < 2)
 		return -EINVAL;
 	ret = mutex_lock_interruptible(&st->verbs);
 	if (ret)

@@ -83,7 +83,8 @@ struct stream_cpu {
  * @maps: protects the mappings. Taken under the mmap lock
  * @ring_lock: protects @ring and its content from @wake; taken in hard irq
  * @ring: what is mapped at offset 0; changed under both locks
- * @aux_maps: mappings of the AUX area; changed under both locks
+ * @aux_maps: mappings of the AUX area; changed under both locks, and the first one is made
+ *	under stream_cpu::lock, while no entries are in pipes
  */
 struct stream {
 	struct mutex			verbs;

@@ -95,7 +95,7 @@ static void dispatches(int nr)
 	must(!getrusage(RUSAGE_THREAD, &ru));
 	until = ru.ru_nvcsw + nr;
 	while (ru.ru_nvcsw < until) {
-		usleep(1);
+		must(!usleep(1) || errno == EINTR);
 		must(!getrusage(RUSAGE_THREAD, &ru));
 	}
 }
@@ -685,13 +685,16 @@ static size_t read_all(int fd, void *buf, size_t len)
 static void test_splice(void)
 {
 	static struct kdtl_entry buf[2000];
-	int fd = stopped_with(500), p[2], q[2];
+	int fd = stopped_with(500), p[2], q[2], one[2];
 	uint64_t unread = info_of(fd).unread;
 	unsigned int ours = 0;
 	ssize_t a, b, c;
 
 	must(!pipe2(p, O_NONBLOCK) && !pipe2(q, O_NONBLOCK));
 	refused(splice(fd, NULL, p[1], NULL, ENTRY - 1, 0), EINVAL);
+	/* An entry may need two slots. */
+	must(!pipe2(one, O_NONBLOCK) && fcntl(one[1], F_SETPIPE_SZ, page) == (int)page);
+	refused(splice(fd, NULL, one[1], NULL, ENTRY, 0), EINVAL);
 	a = splice(fd, NULL, p[1], NULL, 100 * ENTRY + 1, 0);
 	must(a == 100 * (ssize_t)ENTRY);
 	must(info_of(fd).consumed == 0);
@@ -857,6 +860,35 @@ static void test_mmap_aux(void)
 	must(read(fd, &(struct kdtl_entry) { }, ENTRY) != 0);
 	m = map(fd, RW, 1 + 4, 0);
 	must(m != MAP_FAILED);
+}
+
+/* While entries are in a pipe, nobody else moves the tail. */
+static void test_splice_mmap(void)
+{
+	static struct kdtl_entry buf[100];
+	int fd = stopped_with(100), p[2];
+	struct perf_event_mmap_page *m;
+	struct kdtl_stream_info info;
+	void *aux;
+
+	must(!pipe(p) && splice(fd, NULL, p[1], NULL, sizeof(buf), 0) == sizeof(buf));
+	m = map(fd, RW, 1 + 1, 0);
+	must(m != MAP_FAILED);
+	m->aux_offset = 2 * page;
+	m->aux_size = PAGES * page;
+	refused(map(fd, RW, PAGES, 2), EBUSY);
+	must(info_of(fd).consumed == 0);
+	/* Then the pipe is empty, and it is the other way round. */
+	must(read_all(p[0], buf, sizeof(buf)) == sizeof(buf));
+	must(info_of(fd).consumed == 100);
+	aux = map(fd, RW, PAGES, 2);
+	must(aux != MAP_FAILED);
+	refused(splice(fd, NULL, p[1], NULL, sizeof(buf), 0), EBUSY);
+	__atomic_store_n(&m->aux_tail, m->aux_head, __ATOMIC_RELEASE);
+	info = info_of(fd);
+	must(!info.unread && info.consumed == info.produced);
+	must(!munmap(aux, PAGES * page));
+	must(splice(fd, NULL, p[1], NULL, sizeof(buf), 0) == 0);
 }
 
 struct mapping {
@@ -1390,6 +1422,7 @@ static const struct {
 	{ "splice_close", test_splice_close },
 	{ "splice_epipe", test_splice_epipe },
 	{ "splice_file", test_splice_file },
+	{ "splice_mmap", test_splice_mmap },
 	{ "mmap_ring", test_mmap_ring },
 	{ "mmap_aux", test_mmap_aux },
 	{ "mmap_read", test_mmap_read },

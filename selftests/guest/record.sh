@@ -185,14 +185,14 @@ cpus_refused()
 {
 	kdtl record -q -C 4000 -d 0.1 -o cpus.data 2>cpus.err
 	is $? 2 && is "$(sed -n 1p cpus.err)" "kdtl: -C: this machine has no CPU 4000" || return
-	echo 0 >/sys/devices/system/cpu/cpu3/online || return
-	kdtl record -q -C 3 -d 0.1 -o cpus.data 2>cpus.err
-	is $? 2 && is "$(sed -n 1p cpus.err)" "kdtl: -C: CPU 3 is not online" &&
+	echo 0 >"$online" || return
+	kdtl record -q -C $last -d 0.1 -o cpus.data 2>cpus.err
+	is $? 2 && is "$(sed -n 1p cpus.err)" "kdtl: -C: CPU $last is not online" &&
 		[ ! -e cpus.data ] &&
-		kdtl record -q -C 1-3 -d 0.5 -o cpus.data 2>cpus.err &&
-		is "$(cat cpus.err)" "kdtl: CPU 3 is not online, and is recorded only from when it is"
+		kdtl record -q -C 0-$last -d 0.5 -o cpus.data 2>cpus.err && is "$(cat cpus.err)" \
+			"kdtl: CPU $last is not online, and is recorded only from when it is"
 	set -- $?
-	echo 1 >/sys/devices/system/cpu/cpu3/online && return "$1"
+	echo 1 >"$online" && return "$1"
 }
 
 no_source()
@@ -224,6 +224,36 @@ old_is_kept()
 {
 	cp stream.data keep.data && kdtl record -q -d 0.2 -o keep.data &&
 		cmp stream.data keep.data.old && is "$(end_of keep.data)" ""
+}
+
+# A recording, or a ring, without short waits says so: who had a CPU is not known then.
+says_what_is_missing()
+{
+	kdtl record -q -w 0.5 -d 0.2 -o least.data &&
+		kdtl record -q -w 0.5 --ring 1 -d 0.2 -o least-ring.data || return
+	for i in least.data least-ring.data; do
+		is "$(end_of "$i")" \
+			"has no waits shorter than 500 us (-w), so it does not say who had a CPU" || return
+	done
+}
+
+# When each entry was lost is recorded: as many as kdtl says. Its log is a page, and it is stopped
+# meanwhile.
+says_when_lost()
+{
+	# shellcheck disable=SC2016 # the command expands it
+	kdtl record -m 1 -o lost.data sh -c '
+		kill -STOP $PPID
+		for i in $(seq 1500); do usleep 1; done
+		kill -CONT $PPID
+		usleep 100000' 2>lost.err || { cat lost.err; return 1; }
+	lost=$(sed -n 's/.* dispatches, \([0-9]*\) lost.*/\1/p' lost.err) sum=0
+	# A chunk of type 9, 32 bytes: its last number.
+	for n in $(hexdump -v -e '8/1 "%02x" "\n"' lost.data |
+		sed -n '/^0000000900000020$/{n;n;n;n;p}'); do
+		sum=$((sum + 0x$n))
+	done
+	[ "$lost" -gt 0 ] && is $sum "$lost"
 }
 
 # A limit ends the recording, and the command.
@@ -378,7 +408,7 @@ rm -rf $work
 mkdir -p $work
 need kdtl kdtl_sched kdtl_stream
 cd $work || exit
-plan 21
+plan 23
 background busy
 ok "kdtl why -d says what happens now" why_now
 ok "Ctrl-C ends it early, and it says what it knows" why_until_interrupted
@@ -389,11 +419,19 @@ ok "or at the second Ctrl-C" stubborn_at_ctrl_c
 ok "a full disk ends the command, and the recording says so" disk_full
 ok "so does a reader that goes" reader_goes
 ok "without standard files nothing else gets into the recording" closed_files
-ok "CPUs that are not there are named" cpus_refused
+last=$(($(nproc) - 1))
+online=/sys/devices/system/cpu/cpu$last/online
+if [ $last -gt 0 ] && [ -e "$online" ]; then
+	ok "CPUs that are not there are named" cpus_refused
+else
+	skip "CPUs that are not there are named" "no CPU can be taken offline"
+fi
 ok "a machine without source is told what to load" no_source
 ok "so is one without a source of stolen time, and has no file then" no_steal
 ok "a stream is whole, and a part of one is known" stream_is_whole
 ok "an old file is kept" old_is_kept
+ok "one without short waits says so" says_what_is_missing
+ok "it knows when entries were lost" says_when_lost
 ok "a file grows up to its limit" size_is_limited
 ok "also if one look fills it" size_is_limited_at_once
 ok "or the next one begins, and each can be read alone" rotates

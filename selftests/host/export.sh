@@ -389,6 +389,38 @@ approximate_is_said()
 	! kdtl print "$work/old.data" 2>&1 >/dev/null | grep .
 }
 
+# spared INPUT OUTPUT ARGUMENT...: the export reads or keeps INPUT, so OUTPUT, which is the same file
+# by some name, is refused.
+spared()
+{
+	local input=$1 output=$2 status=0
+
+	shift 2
+	cp -- "$input" "$work/before" &&
+		kdtl export --format csv -o "$output" "$@" 2>"$work/err" || status=$?
+	cat -- "$work/err"
+	[ "$status" -eq 2 ] && cmp "$work/before" "$input" && grep -q -F -e "-o $output: is the" "$work/err"
+}
+
+# Of all that it reads, and what is beside that, nothing is overwritten.
+inputs_are_spared()
+{
+	local in=$work/in.data steal=$work/in.data.steal
+
+	cp -- "$work/all.data" "$in" && ln -f -- "$in" "$work/other-name" &&
+		printf '%s\n' 'source kdtl_steal' 'boot 500000000 1700000000000000000' \
+			'clock 500000000 1700000000000000000' \
+			'steal 1300000000 1 80000000 1200000000 80000000 0' \
+			'clock 3500000000 1700000003200000000' | recording gaps &&
+		cp -- "$work/gaps.data" "$steal" && ln -sf -- "$steal" "$work/link" || return
+	spared "$in" "$in" "$in" && spared "$in" "$work/other-name" "$in" &&
+		spared "$in" "$in" - <"$in" &&
+		spared "$steal" "$steal" "$in" && spared "$steal" "$work/link" "$in" &&
+		spared "$work/gaps.data" "$work/gaps.data" --steal "$work/gaps.data" "$in" &&
+		spared "$steal" "$steal" --steal "$work/gaps.data" "$in" &&
+		echo "no recording" >"$steal" && spared "$steal" "$steal" "$in"
+}
+
 # The format is needed; an output that fails is not left behind, nor is the input lost.
 mistakes()
 {
@@ -518,7 +550,7 @@ nothing_half_made()
 "$top/scripts/install-deps" tool ctf || skip_all "babeltrace2 cannot be installed"
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-export.XXXXXX")
 partial "$work"
-plan 20
+plan 21
 ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
 ok "recordings are made" records
 ok "JSON lines say what print says" says_what_print_says jsonl
@@ -532,6 +564,7 @@ ok "the trace for Perfetto has tracks by its rules" tracks
 ok "its slices tell culprits and times of day" args_of_slices
 ok "recordings of an older version say that times are approximate" approximate_is_said
 ok "mistakes are told, and failures leave no file" mistakes
+ok "no input is overwritten" inputs_are_spared
 ok "without json-c there is CSV, and the others tell what to install" without_json
 ok "CTF has sched_switch as LTTng does" switches
 ok "and sched_wakeup" wakeups

@@ -58,6 +58,16 @@ stream_is_read()
 		! : | kdtl print - && ! kdtl print - <"$0"
 }
 
+# What a later version adds is skipped, so that older ones can read its recordings.
+later_is_skipped()
+{
+	recording && kdtl print "$work/data" >"$work/out" &&
+		printf '%s\n' 'boot 0 1700000000000000000' 'lost 7' later \
+			'run 1000000000 1 5 5 100 0 web' later 'run 2000000000 1 5 5 200 100 hog' later |
+		python3 "$here/lib/recording.py" "$work/data" &&
+		kdtl print "$work/data" 2>&1 | diff "$work/out" -
+}
+
 # A size that is not a multiple of 8 would misalign all entries.
 head_is_checked()
 {
@@ -170,7 +180,7 @@ set_often()
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-reading.XXXXXX")
 partial "$work"
-plan 14
+plan 15
 ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
 ok "of a recording that is whole nothing is said" ended ''
 ok "one without an end may still be written" \
@@ -179,6 +189,7 @@ ok "an error is no kill" ended 'an error ended the recording, its end is missing
 ok "a stream can be read, from a pipe too" stream_is_read
 ok "one that was cut off is known" \
 	ended 'is still being written or was killed, its end is missing' stream cut
+ok "what is new in a later version is skipped" later_is_skipped
 ok "a head of a wrong size is refused" head_is_checked
 ok "the time of day of a steady clock" steady
 ok "of one that is slewed" slewed

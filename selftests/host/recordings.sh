@@ -64,6 +64,42 @@ records()
 	END
 }
 
+# The host has the waits of this file.
+waits=gaps
+
+# A guest, what was stolen there, and its host: its only virtual CPU is a task of the host, and 60
+# gaps of different lengths are waits of that task, which are behind a hog.
+host_records()
+{
+	awk 'BEGIN { for (k = 0; k < 60; k++)
+		print (k + 3) * 100000 + k * k * 4729 % 40000, 4000 + k * k * 7919 % 26000 }' >"$work/gaps"
+	{
+		printf '%s\n' 'source kdtl_steal' 'clock 0 1700000000000000000'
+		awk '{ printf "steal %d000 0 %d000 %d000 0 0\n", $1 + $2, $2, $1 - 4000 }' "$work/gaps"
+		echo 'clock 20000000000 1700000020000000000'
+	} | python3 "$here/lib/recording.py" "$work/host-gaps.data" &&
+		python3 "$here/lib/recording.py" "$work/guest.data" <<-'END' || return
+			clock 0 1700000000000000000
+			run 1000000000 0 0 0 200 0 sh
+			run 2480000000 0 200000000 0 100 200 web
+			run 9990000000 0 0 0 200 100 sh
+			clock 20000000000 1700000020000000000
+		END
+	host_recording 'clock 0 1700000000000000000'
+}
+
+# host_recording LINE...: these come before its waits.
+host_recording()
+{
+	{
+		printf '%s\n' "$@"
+		awk '{
+			printf "run %d000 3 0 0 300 812 hog\n", $1
+			printf "run %d000 3 %d000 0 812 300 CPU-0/KVM\n", $1 + $2, $2
+		}' "$work/$waits"
+	} | python3 "$here/lib/recording.py" "$work/host.data"
+}
+
 # The sanitizers do stop the program.
 sanitizers_work()
 {
@@ -77,7 +113,8 @@ damaged()
 	python3 - "$work" "${ROUNDS:-300}" "${SEED:-1}" <<-'END'
 	import json, os, random, shutil, struct, subprocess, sys
 	work, rounds, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-	good, steal = (open(work + f, "rb").read() for f in ("/good.data", "/steal.data"))
+	good, steal, host, gaps = (open(work + "/%s.data" % f, "rb").read()
+	                           for f in ("good", "steal", "host", "host-gaps"))
 	tool, bad, out = work + "/kdtl", work + "/bad.data", work + "/ctf"
 	helped = subprocess.run([tool, "--help"], capture_output=True, text=True).stdout.split("\n")
 	verbs = [["print", "-a", bad], ["histogram", bad], ["why", bad], ["why", "--brief", bad],
@@ -86,7 +123,9 @@ damaged()
 	         ["print", "--from", "22:13:21", "--cgroup", "/system.slice", bad],
 	         ["why", "--steal", work + "/steal.data", bad],
 	         ["why", "--steal", bad, work + "/good.data"],
-	         ["export", "--format", "jsonl", "--steal", bad, work + "/good.data"]]
+	         ["export", "--format", "jsonl", "--steal", bad, work + "/good.data"],
+	         ["why", "--steal", work + "/host-gaps.data", "--host", bad, work + "/guest.data"],
+	         ["why", "--host", work + "/host.data", "--steal", bad, work + "/guest.data"]]
 	for verb, more in ("report", []), ("diff", [work + "/good.data"]), ("map", []):
 	    if any(line.startswith("  %s " % verb) for line in helped):
 	        verbs.append([verb, bad] + more)
@@ -125,8 +164,10 @@ damaged()
 	failed = done = read = 0
 	for n in range(seed, seed + rounds):
 	    command = verbs[n % len(verbs)]
-	    beside = "--steal" in command and command[command.index("--steal") + 1] == bad
-	    open(bad, "wb").write(damage(random.Random(n), steal if beside else good))
+	    option = command[command.index(bad) - 1]
+	    base = host if option == "--host" else good if option != "--steal" else \
+	        gaps if "--host" in command else steal
+	    open(bad, "wb").write(damage(random.Random(n), base))
 	    shutil.rmtree(out, ignore_errors=True)
 	    done += 1
 	    try:
@@ -153,6 +194,30 @@ damaged()
 	print(done, "recordings,", read, "could be read,", failed, "failures")
 	sys.exit(failed > 0 or (rounds > 99 and read < done / 4))
 	END
+}
+
+# host_says WORDS LINE...: what why says of the host with these lines.
+host_says()
+{
+	host_recording "${@:2}" || return
+	ASAN_OPTIONS=detect_leaks=0 "$work/kdtl" why --steal "$work/host-gaps.data" \
+		--host "$work/host.data" "$work/guest.data" >"$work/out" 2>&1
+	grep -q -e "$1" "$work/out" && ! grep 'runtime error' "$work/out" && return
+	cat -- "$work/out"
+	return 1
+}
+
+# No clock says times of 2^63 ns. And a host in which nobody waited has nothing to sort.
+strange_hosts()
+{
+	local day='clock 0 1700000000000000000' known='on the host behind hog (300)'
+
+	host_says "$known" "$day" &&
+		host_says 'make no sense' 'clock 0 9223372036854775808' &&
+		host_says "$known" "$day" 'run 9223372036854775808 3 4000000 0 812 300 CPU-0/KVM' &&
+		(: >"$work/no-gaps" && waits=no-gaps
+		host_says 'the waits of no task there fit' "$day" 'run 100000000 3 0 0 300 812 hog' \
+			'run 9000000000 3 0 0 301 300 hog')
 }
 
 # Recordings with much in them, and one from a time that has no 32 bits.
@@ -215,11 +280,12 @@ refuses_more()
 "$top/scripts/install-deps" tool
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-recordings.XXXXXX")
 partial "$work"
-plan 9
+plan 10
 ok "the sanitizers stop a program" sanitizers_work
 ok "kdtl builds with them" builds
-ok "a recording" records
+ok "recordings" eval 'records && host_records'
 ok "${ROUNDS:-300} recordings with random damage, from seed ${SEED:-1}" damaged
+ok "of a host, times of no clock are left alone" strange_hosts
 ok "other recordings" more_records
 ok "kdtl says what is in them" said_here
 if [ "${KDTL_QUICK:-0}" = 0 ]; then

@@ -45,6 +45,7 @@ as_model()
 	for o; do
 		case $o in
 		n=*) options+=(-n "${o#*=}") ;;
+		steal=*) ;;
 		from=* | to=*) options+=("--${o%%=*}" "$(date -u -d "@${o#*=}" '+%F %T.%N')") ;;
 		*) options+=("--${o%%=*}" "${o#*=}") ;;
 		esac
@@ -153,6 +154,36 @@ intervals()
 		diff <(echo 22:13:21.000000 to 22:13:21.500000) -
 }
 
+# What the hypervisor had is no command's, and is the culprit where it is most.
+stolen()
+{
+	local seed gaps
+
+	for seed in 1 2 3; do
+		gaps=$work/$seed.data.steal
+		python3 "$here/lib/report_model.py" gaps "$seed" | tee "$gaps.text" |
+			python3 "$here/lib/recording.py" "$gaps" &&
+			as_model "$seed" n=100 "steal=$gaps.text" &&
+			as_model "$seed" n=100 by=cgroup interval=1 "steal=$gaps.text" &&
+			as_model "$seed" cpu=1 by=comm "steal=$gaps.text" || return
+		cat -- "$work/rows" >>"$work/culprits"
+		rm -- "$gaps"
+	done
+	grep -q ' the hypervisor ' "$work/culprits" && grep -q ' t[0-9]* [0-9.]*m\?s$' "$work/culprits" || return
+	printf '%s\n' 'source kdtl_steal' 'clock 0 1700000000000000000' \
+		'steal 1300000000 1 280000000 0 0 0' 'steal 1622000000 1 20000000 0 0 0' \
+		'clock 3000000000 1700000003000000000' |
+		python3 "$here/lib/recording.py" "$work/night.data.steal" &&
+		kdtl report "$work/night.data" 2>"$work/err" | rows >"$work/rows"
+	rm -- "$work/night.data.steal"
+	diff - "$work/rows" <<-'END' && [ ! -s "$work/err" ]
+		web (100) 2 13.0ms 617ms - 0ns 617ms 617ms hog 317ms
+		web-thread (101) 1 0ns+ 0ns 90.0ms - - - - -
+		hog (200) 2 317ms 2.00us - 0ns 2.00us 2.00us idle 2.00us
+		kworker/1:1 (300) 1 0ns 0ns - 0ns 0ns 0ns - -
+	END
+}
+
 worst_first()
 {
 	as_model 2 n=2 && [ "$(kdtl report -n 2 "$work/2.data" 2>/dev/null | rows | wc -l)" -eq 2 ] &&
@@ -235,6 +266,17 @@ advice()
 		! kdtl report "$work/night.data" 2>&1 >/dev/null | grep .
 }
 
+# Without short waits the recording does not say who had the CPUs.
+left_out()
+{
+	{ echo min-wait 1000000 && cat -- "$here/lib/night.txt"; } | recording least || return
+	kdtl report "$work/least.data" 2>/dev/null | rows | sed -n 1p |
+		diff <(echo "web (100) 2 0ns+ 617ms - 0ns 617ms 617ms not known 617ms") - &&
+		kdtl map --from 22:13:21.7 "$work/least.data" 2>/dev/null | sed 1,4d |
+		diff <(printf '%s\n' '22:13:21.900000 *A  -  A => web-thread (101)' \
+			'22:13:22.000000  - *B  B => hog (200)') -
+}
+
 # differs THEN NOW OPTION...: as the model says.
 differs()
 {
@@ -275,6 +317,33 @@ normalised()
 	) - || return
 	[ "$(kdtl diff -n 1 --comm web --from 22:13:20 "$work/night.data" "$work/night.data" |
 		sed -n 's/^then.*: \([0-9.]*\) s, 2 dispatches.*/\1/p')" = 3.000 ]
+}
+
+# length OPTION...: of the recording that is now, as diff has it.
+length()
+{
+	kdtl diff -n 1 "$@" "$work/set.data" "$work/set.data" 2>/dev/null |
+		sed -n 's/^now .*: \([0-9.]*\) s, .*/\1/p'
+}
+
+# The clock gains 50 ms in a second, is set an hour ahead after the next one, and 50 minutes back
+# after the third. The recording has four seconds all the same, and of the times of day that are wanted
+# as much as there is, by the time base.
+clock_was_set()
+{
+	{
+		printf 'clock %s000000 %s000000\n' 0 1700000000000 1000 1700000001050 \
+			2000 1700003602050 3000 1700000603050 4000 1700000604050
+		printf 'run %s000000 0 %s000000 0 1 0 web\n' 400 0 1900 0 2500 900 3600 0
+	} | recording set || return
+	kdtl diff "$work/set.data" "$work/set.data" 2>/dev/null | rows |
+		diff <(echo web 225ms 225ms 0 900ms 900ms 0 900ms 900ms 0) - &&
+		[ "$(length)" = 4.000 ] && [ "$(length --to 23:00)" = 3.000 ] &&
+		[ "$(length --from 23:00)" = 1.000 ] && [ "$(length --to 22:13:20.525)" = 0.500 ] &&
+		[ "$(length --from 22:13:20.315 --to 22:14)" = 1.700 ] &&
+		[ "$(length --from 22:13:21.55 --to 22:23:23.75)" = 1.200 ] &&
+		! kdtl diff --from 22:30 --to 22:40 "$work/set.data" "$work/set.data" 2>"$work/err" &&
+		grep -q 'has no length' "$work/err"
 }
 
 # maps TEXT ARGUMENT...: the lines below the heading.
@@ -393,20 +462,23 @@ refused()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-report.XXXXXX")
 partial "$work"
 
-plan 18
+plan 21
 ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
 ok "recordings" records
 ok "report says who waited, and behind whom" says_who
 ok "by task, command and cgroup, each number is exact" each_key
 ok "with filters, too" filters
 ok "and for each interval" intervals
+ok "what the hypervisor had is no task's" stolen
 ok "so many rows, the worst ones" worst_first
 ok "80 columns have all numbers" fits
 ok "the hypervisor's log, by CPU" vpa_by_cpu
 ok "recordings of an older version" old_recordings
 ok "what would have told more" advice
+ok "without short waits nothing is known" left_out
 ok "diff has the changes, exactly" diffs
 ok "for each second of the recordings" normalised
+ok "also if the clock was set meanwhile" clock_was_set
 ok "map has a line for each change" maps_all
 ok "of tasks, times and CPUs that are asked for" maps_chosen
 ok "and of many CPUs" maps_many

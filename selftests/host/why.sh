@@ -43,7 +43,7 @@ tells()
 	local text=$1
 
 	shift
-	kdtl why --brief "$@" 2>&1 | sed 's/ time=[^ ]*//; s/ stolen_ms=?$//' |
+	kdtl why --brief "$@" 2>&1 | sed 's/ time=[^ ]*//; s/ stolen_ms=? .*//' |
 		diff <(printf '%s\n' "$text") -
 }
 
@@ -128,7 +128,88 @@ for_scripts()
 $thread
 $hog" "$work/night.data" &&
 		kdtl why -n 1 --brief "$work/night.data" |
-		grep -q ' time=2023-11-14T22:13:21.622000 stolen_ms=?$'
+		grep -q ' time=2023-11-14T22:13:21.622000 stolen_ms=? saturated='
+}
+
+# named NAME WORD: a task of that name is this word, which printf %b makes the name of again.
+named()
+{
+	local word
+
+	{
+		echo 'run 1000000000 0 0 0 2 1 Y'
+		echo 'run 2000000000 0 1000000 0 3 2 Y'
+	} | recording named && python3 - "$work/named.data" "$1" <<-'END' || return
+		import sys
+		data = open(sys.argv[1], "rb").read()
+		name = sys.argv[2].encode().ljust(16, b"\0")
+		open(sys.argv[1], "wb").write(data.replace(b"Y".ljust(16, b"\0"), name))
+	END
+	kdtl why --brief "$work/named.data" 2>/dev/null >"$work/out"
+	read -r _ word _ <"$work/out"
+	[ "$word" = "task=$2" ] && grep -q -F " behind=$2 behind_ms=" "$work/out" &&
+		[ "$(printf %b. "${word#task=}")" = "$1." ] && return
+	cat -- "$work/out"
+	return 1
+}
+
+# Words, whatever tasks call themselves.
+words()
+{
+	named 'CPU 0/KVM' 'CPU\x200/KVM' && named 'a b=c pid=1' 'a\x20b\x3dc\x20pid\x3d1' &&
+		named '?' '\x3f' && named - '\x2d' && named idle '\x69dle' && named idler idler &&
+		named '-?' '-?' && named 'a\x20b' 'a\x5cx20b' && named $'\t ' '\x09\x20' &&
+		named '               ' "$(printf '\\x20%.0s' {1..15})"
+}
+
+# last_words NAME ARGUMENT...: what is behind the fields that older versions had, but no zeros.
+last_words()
+{
+	kdtl why --brief "${@:2}" "$work/$1.data" 2>/dev/null |
+		awk '{
+			sub(/.* saturated=/, "saturated=")
+			for (i = 2; i <= NF; i++)
+				if ($i !~ /=(0|0\.000|-)$/)
+					$1 = $1 " " $i
+			print $1
+		}'
+}
+
+# What the long answer says as well.
+more_words()
+{
+	recording went <<-END || return
+		cgroup 1 /a=b
+		task 1 10 10 0 0 0 1 victim
+		task 1 20 20 0 0 5 1 rt
+		run 1000$ms 1 0 0 10 9 victim
+		run 1000$ms 2 0 0 30 9 other
+		run 1200$ms 1 0 0 20 10 rt
+		moved 1500$ms 2 100$ms 200$ms 0 10 30 victim
+		idle 1600$ms 1 20
+		moved 1700$ms 2 0 50$ms 0 77 10 stranger
+		throttled 1800$ms 2 4294967295 20 77 rt
+		throttled 1900$ms 2 1$ms 78 20 who
+	END
+	printf '%s\n' 'source kdtl_steal' 'clock 0 0' "steal 1250$ms 1 60$ms 0 0 0" \
+		'clock 2000000000 2000000000' | recording went-gaps || return
+	last_words night -n 2 | diff - <(printf '%s cgroup=/system.slice/web.service %s\n' \
+		saturated=0 behind_pid=200 saturated=0 limit=quota) || return
+	last_words went | diff - <(cat <<-'END'
+		saturated=1 cgroup=/a\x3db limit=rt
+		saturated=0 cgroup=/a\x3db behind_pid=30 elsewhere_ms=200.000 before_cpu=1 before=rt before_pid=20 before_ms=200.000 before_stolen_ms=?
+		saturated=0 cgroup=? elsewhere_ms=50.000 before_cpu=? before=? before_ms=? before_stolen_ms=? before_unknown_ms=?
+		saturated=0 cgroup=? limit=?
+	END
+	) || return
+	last_words went --steal "$work/went-gaps.data" --pid 10 | diff - <(cat <<-'END'
+		saturated=0 cgroup=/a\x3db behind_pid=30 elsewhere_ms=200.000 before_cpu=1 before=rt before_pid=20 before_ms=150.000 before_stolen_ms=50.000
+	END
+	) &&
+		last_words holes | diff - <(echo 'saturated=1 cgroup=? behind_pid=4'
+			echo 'saturated=0 cgroup=? behind_pid=2 unknown_ms=1500.000') &&
+		last_words vpa | diff - <(echo 'saturated=0 cgroup=? unknown_ms=7.000') &&
+		kdtl why --brief --pid 77 "$work/went.data" | grep -q ' behind=- '
 }
 
 # The command line is right, and the recording has nothing for it.
@@ -192,6 +273,59 @@ not_known()
     behind two (2) 1.00 s, not known 1.50 s") - &&
 		grep -q 'does not say who had the CPU for 22% .* record with -i' "$work/err" &&
 		grep -q ', times in UTC (approximate: an old recording)$' "$work/out"
+}
+
+# Dispatches after short waits were left out, so others may have come and gone between two entries,
+# although the second one names the task of the first one as the one before it.
+left_out()
+{
+	{ echo min-wait 1000000 && cat -- "$here/lib/night.txt"; } | recording least || return
+	kdtl why -a -n 1 "$work/least.data" >"$work/out" 2>"$work/err"
+	sed '1,/^time of day/d' "$work/out" |
+		diff <(echo "22:13:21.622    1    617 ms         -  web (100)   /system.slice/web.service
+    behind    617 ms  not known") - &&
+		grep -q -x "kdtl: $work/least.data: has no waits shorter than 1.00 ms (-w), so it does not say who had a CPU" \
+			"$work/err" &&
+		[ "$(kdtl why -n 1 --brief "$work/least.data" 2>/dev/null |
+			sed 's/.* behind=\([^ ]*\) .*/\1/')" = '?' ] &&
+		! kdtl export --format csv "$work/least.data" 2>/dev/null | grep ',hog,200,602000000,' &&
+		kdtl export --format csv "$work/least.data" 2>/dev/null | grep -q ',,,,617000000,$' &&
+		[ "$(kdtl export --format chrome "$work/least.data" 2>/dev/null |
+			sed -n 's/^{"name":"\(.*\)","ph":"B","pid":8388608,.*/\1/p' | uniq -c |
+			sed 's/^ *//')" = "5 not known" ]
+}
+
+# While entries of a CPU were lost, nobody knows who had it; before and after, and on other CPUs, it
+# is known. The wait ends at 5 s, and hog's dispatches are at 1, 2, 3 and 4 s.
+entries_lost()
+{
+	local cpu from to parts
+
+	while read -r cpu from to parts; do
+		recording loss <<-END || return
+			lost 9
+			run 1000000000 0 0 0 20 10 hog
+			run 2000000000 0 0 0 20 20 hog
+			run 3000000000 0 0 0 20 20 hog
+			loss 1 2100000000 2200000000 4
+			loss $cpu $from $to 5
+			run 4000000000 0 0 0 20 20 hog
+			run 5000000000 0 4000000000 0 10 20 victim
+		END
+		[ "$(kdtl why -n 1 --brief "$work/loss.data" 2>/dev/null |
+			sed 's/.* behind_ms=\([^ ]*\) .* unknown_ms=\([^ ]*\) .*/\1 \2/')" = \
+			"$parts" ] || {
+			echo "CPU $cpu, $from to $to: not $parts"
+			return 1
+		}
+	done <<-'END'
+		1 2400000000 2500000000 4000.000 0.000
+		0 2400000000 2500000000 3000.000 1000.000
+		0 1900000000 2500000000 2000.000 2000.000
+		0 3999999999 4000000001 2000.000 2000.000
+		0 1000 900000000 4000.000 0.000
+		0 0 6000000000 0 4000.000
+	END
 }
 
 # Nobody on the CPU that a task got at last held it up before it came there. Three more tasks left
@@ -357,14 +491,46 @@ nobody_else()
     behind the hypervisor 2.00 s, not known 500 ms") -
 }
 
+# came_from TEXT STOLEN LINE...: the third line of a task that left CPU 1 at 1.2 s and came into the
+# queue of CPU 2 200 ms later. The hypervisor had CPU 1 from 1.25 s on for STOLEN ms.
+came_from()
+{
+	local text=$1 stolen=$2
+
+	shift 2
+	printf '%s\n' "run 1000$ms 1 0 0 10 9 victim" "run 1000$ms 2 0 0 30 9 other" "$@" \
+		"moved 1500$ms 2 100$ms 200$ms 0 10 30 victim" | recording came &&
+		printf '%s\n' 'source kdtl_steal' 'clock 0 0' "steal $((1250 + stolen))$ms 1 $stolen$ms 0 0 0" \
+			'clock 2000000000 2000000000' | recording came-gaps &&
+		kdtl why -n 1 --steal "$work/came-gaps.data" "$work/came.data" 2>/dev/null |
+		sed '1,/^ *behind/d' | diff <(printf '%s' "$text") -
+}
+
+# There the hypervisor may have been all that was in the way, and the recording may have ended.
+stolen_before()
+{
+	local had='    CPU 1, where it ran last, had '
+
+	came_from "${had}hog (20) 150 ms, the hypervisor 50.0 ms"$'\n' 50 "run 1200$ms 1 0 0 20 10 hog" \
+			"idle 1600$ms 1 20" &&
+		came_from "${had}idle 150 ms, the hypervisor 50.0 ms"$'\n' 50 "idle 1200$ms 1 10" \
+			"run 1600$ms 1 0 0 20 0 hog" &&
+		came_from "${had}the hypervisor 150 ms, not known 50.0 ms"$'\n' 150 "idle 1200$ms 1 10" \
+			"run 1600$ms 1 0 0 20 7 hog" &&
+		came_from "${had}the hypervisor 150 ms, not known 50.0 ms"$'\n' 200 \
+			"run 1200$ms 1 0 0 20 10 hog" &&
+		came_from '' 0 "idle 1200$ms 1 10" "run 1600$ms 1 0 0 20 0 hog" &&
+		came_from '' 0 "run 1200$ms 1 0 0 20 10 hog"
+}
+
 # One line for each wait has it at its end; a wait that is all the hypervisor's is behind -.
 stolen_for_scripts()
 {
 	beside "$(steal 1300 1 80)" && kdtl why --brief "$work/night.data" |
-		sed 's/.* behind=\([^ ]*\) .* \(stolen_ms.*\)/\1 \2/' |
+		sed 's/.* behind=\([^ ]*\) .* \(stolen_ms[^ ]*\) saturated.*/\1 \2/' |
 		diff <(printf '%s\n' 'hog stolen_ms=80.000' '- stolen_ms=0.000' 'idle stolen_ms=0.000') - &&
 		beside "$(steal 1700 1 800)" && kdtl why -n 1 --brief "$work/night.data" >"$work/out" &&
-		grep -q ' behind=- behind_ms=0 .* stolen_ms=617.000$' "$work/out" &&
+		grep -q ' behind=- behind_ms=0 .* stolen_ms=617.000 saturated=' "$work/out" &&
 		beside "$(steal 1622 1 5)" && kdtl print "$work/night.data" |
 		awk '/ waited *stolen *slept / { n++ }
 			/ kworker/ && $5 != 0 { n += 9 } $1 == 1.622 && $5 $6 == "5.00ms" { n++ }
@@ -604,7 +770,7 @@ all 2 waits:
 # host_tells LINE...: of each wait, for scripts.
 host_tells()
 {
-	diff <(sed 's/.* stolen_ms=/stolen_ms=/' "$work/out") <(printf '%s\n' "$@")
+	diff <(sed 's/.* stolen_ms=/stolen_ms=/; s/ saturated=.*//' "$work/out") <(printf '%s\n' "$@")
 }
 
 api='stolen_ms=3.000 host_behind=daemon host_pid=500 host_behind_ms=3.000 host_unknown_ms=0.000'
@@ -671,17 +837,21 @@ not_related()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-why.XXXXXX")
 partial "$work"
 
-plan 28
+plan 33
 ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
 ok "recordings are made" records
 ok "the longest waits, and who had the CPU" worst_first
 ok "on one screen of 24 lines with 80 columns" one_screen
 ok "with all of each path" all_of_it
 ok "a line each for scripts" for_scripts
+ok "in which names are words" words
+ok "and all that the long answer says" more_words
 ok "the waits at a time of day" at_a_time
 ok "of a process, a name, a cgroup, CPUs, a time; the long ones" filtered
 ok "a time after midnight" past_midnight
 ok "what is not known is not guessed" not_known
+ok "of a recording without short waits nobody is known" left_out
+ok "nor is anybody while entries were lost" entries_lost
 ok "nor who had the CPU that a task came from, or before it came" moved
 ok "a program that began while its task had the CPU" begun
 ok "a hypervisor's log names no tasks" of_a_hypervisor
@@ -693,6 +863,7 @@ ok "stolen time is taken from those who had the CPU" split
 ok "gaps that overlap count once" overlapping
 ok "a log with another time base fits" by_another_clock
 ok "the hypervisor's part is neither idle nor unknown" nobody_else
+ok "so it is on the CPU that a task came from" stolen_before
 ok "a field at the end, and a column" stolen_for_scripts
 ok "a recording of something else beside it is not used" stale
 ok "and what one does not have is said" not_all_of_it

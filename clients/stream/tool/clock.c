@@ -37,6 +37,38 @@ uint64_t ticks_to_ns(const struct recording *r, uint64_t ticks)
 	return ticks_at_to_ns(r->head.tb_freq, ticks);
 }
 
+/* From the first entry to the last one, in any order. */
+struct span entries_span(const struct recording *r)
+{
+	struct span s = { UINT64_MAX, 0 };
+	uint64_t t;
+
+	for (size_t i = 0; i < r->nr; i++) {
+		t = be64toh(r->entry[i]->timebase);
+		s.from = t < s.from ? t : s.from;
+		s.to = t > s.to ? t : s.to;
+	}
+	return s;
+}
+
+/*
+ * From the first to the last moment of which the recording says something.  If few entries are
+ * recorded, the pairs of clocks say more.
+ */
+struct span recording_span(const struct recording *r)
+{
+	struct span s = entries_span(r);
+	uint64_t t;
+
+	if (r->nr_clocks) {
+		t = r->clock[0].ticks;
+		s.from = t < s.from ? t : s.from;
+		t = r->clock[r->nr_clocks - 1].ticks;
+		s.to = t > s.to ? t : s.to;
+	}
+	return s;
+}
+
 /* The last pair at or before @ticks, or the first one. */
 static size_t pair_before(const struct recording *r, uint64_t ticks)
 {

@@ -49,13 +49,19 @@ void device_setup(int dev, struct kdtl_stream_attr *attr, bool idle_if_known)
 		device_refused(attr);
 }
 
-struct kdtl_stream_info device_info(int dev)
+struct kdtl_stream_info device_cpu_info(int dev, int cpu)
 {
-	struct kdtl_stream_info info = { .cpu = -1 };
+	struct kdtl_stream_info info = { .cpu = cpu };
 
 	if (ioctl(dev, KDTL_IOC_INFO, &info))
 		die("/dev/kdtl");
 	return info;
+}
+
+/* The sums over the CPUs. */
+struct kdtl_stream_info device_info(int dev)
+{
+	return device_cpu_info(dev, -1);
 }
 
 struct kdtl_stream_clock device_clock(int dev)

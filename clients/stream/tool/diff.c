@@ -93,26 +93,41 @@ static struct options parse(int argc, char **argv)
 }
 
 /*
- * From the first to the last moment of which the recording says something, but only as far
- * as it is wanted.  If few entries are recorded, the pairs of clocks say more.
+ * For how many ns from @from until @to, in ticks, the time of day was as the filter wants it.  It
+ * was not set in between.
+ */
+static double wanted_in(const struct recording *r, const struct filter *f, uint64_t from,
+			uint64_t to)
+{
+	const uint64_t begin = time_of_day(r, from), end = time_of_day(r, to - 1);
+	const uint64_t first = f->first > begin ? f->first : begin;
+	const uint64_t last = f->last < end ? f->last : end;
+	const double ns = ticks_to_ns(r, to - from);
+
+	/* Nothing to cut off, or so short that the clock did not go on. */
+	if ((first == begin && last == end) || begin >= end)
+		return f->first <= begin && begin < f->last ? ns : 0;
+	return last > first ? ns * (last - first) / (end - begin) : 0;
+}
+
+/*
+ * The length of the recording, but only as far as it is wanted.  It is that by the time base, and
+ * times of day only say what is wanted: the clock may have been set, always at a pair.
  */
 static double length_of(const struct recording *r, const struct filter *f)
 {
-	uint64_t from = UINT64_MAX, to = 0, t;
+	struct span s = recording_span(r);
+	double ns = 0;
+	uint64_t t;
 
-	for (size_t i = 0; i < r->nr; i++) {
-		t = time_of_day(r, be64toh(r->entry[i]->timebase));
-		from = t < from ? t : from;
-		to = t > to ? t : to;
-	}
 	for (size_t i = 0; i < r->nr_clocks; i++) {
-		t = r->clock[i].realtime;
-		from = t < from ? t : from;
-		to = t > to ? t : to;
+		t = r->clock[i].ticks;
+		if (t <= s.from || t >= s.to)
+			continue;
+		ns += wanted_in(r, f, s.from, t);
+		s.from = t;
 	}
-	from = f->first > from ? f->first : from;
-	to = f->last < to ? f->last : to;
-	return to > from ? (to - from) / NS_PER_S : 0;
+	return s.from < s.to ? (ns + wanted_in(r, f, s.from, s.to)) / NS_PER_S : 0;
 }
 
 static void open_half(struct half *h, struct options *o, const char *path, struct keys *k)

@@ -240,8 +240,7 @@ void entry_fields(struct fields *f, const struct recording *r, size_t i)
 	add_time(f, "slept_ns", entry_slept(r, e));
 	add_bool(f, "slept_saturated", entry_slept_saturated(e));
 	add_time(f, "throttled_ns", entry_throttled(r, e));
-	add_bool(f, "throttled_saturated",
-		 throttled && e->ready_to_enqueue_time == htobe32(KDTL_TIME_MAX));
+	add_bool(f, "throttled_saturated", entry_throttled_saturated(e));
 	add_code(f, "dispatch_reason",
 		 reason(dispatch_names, NR_DISPATCH_NAMES, e->dispatch_reason), e->dispatch_reason);
 	add_code(f, "preempt_reason",
@@ -365,16 +364,36 @@ static void remove_unfinished(void)
 		unlink(unfinished);
 }
 
+/* Also by another name, and "-" is standard input, which may be a file. */
+static bool is_same_file(const char *in, const char *out)
+{
+	struct stat x, y;
+
+	if (strcmp(in, "-") ? stat(in, &x) : fstat(STDIN_FILENO, &x))
+		return false;
+	return !stat(out, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* The recording of stolen time beside the other one is kept, also if it is not used. */
+static void check_out(const struct export_options *o)
+{
+	char beside[4096];
+	const int n = snprintf(beside, sizeof(beside), "%s" STEAL_SUFFIX, o->path);
+
+	if (is_same_file(o->path, o->out))
+		usage_error("export: -o %s: is the recording", o->out);
+	if ((o->steal && is_same_file(o->steal, o->out)) ||
+	    (n < (int)sizeof(beside) && is_same_file(beside, o->out)))
+		usage_error("export: -o %s: is the recording of stolen time", o->out);
+}
+
 static FILE *open_out(const struct export_options *o)
 {
-	struct stat in, st;
+	struct stat st;
 	FILE *f;
 
 	if (!o->out)
 		return stdout;
-	if (!stat(o->path, &in) && !stat(o->out, &st) && in.st_dev == st.st_dev &&
-	    in.st_ino == st.st_ino)
-		usage_error("export: -o %s: is the recording", o->out);
 	f = fopen(o->out, "we");
 	if (!f)
 		die("%s", o->out);
@@ -401,6 +420,8 @@ static int export(int argc, char **argv)
 		die("--format %s: this kdtl was built without json-c; install Debian's libjson-c-dev and pkg-config, and run make tool again",
 		    o.format);
 	}
+	if (o.out)
+		check_out(&o);
 	r = recording_open(o.path);
 	steal_open(&r, o.path, o.steal);
 	recording_sort(&r);

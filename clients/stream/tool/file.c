@@ -105,6 +105,30 @@ static void add_clocks(struct recording *r, const char *p, size_t size)
 	}
 }
 
+static void set_min_wait(struct recording *r, const char *p, size_t size)
+{
+	uint64_t ns;
+
+	if (size < sizeof(ns))
+		return;
+	memcpy(&ns, p, sizeof(ns));
+	r->min_wait = be64toh(ns);
+}
+
+static void add_losses(struct recording *r, const char *p, size_t size)
+{
+	struct kdtl_loss l;
+
+	for (; size >= sizeof(l); size -= sizeof(l), p += sizeof(l)) {
+		memcpy(&l, p, sizeof(l));
+		grow(r->loss, r->nr_losses);
+		r->loss[r->nr_losses++] = (struct gap){
+			.cpu = be32toh(l.cpu), .from = since_boot(r, be64toh(l.from)),
+			.to = since_boot(r, be64toh(l.to)),
+		};
+	}
+}
+
 /* The head of a stream was written before all this was known. */
 static void set_end(struct recording *r, const char *p, size_t size)
 {
@@ -155,6 +179,12 @@ static void add_chunks(struct recording *r, const char *p, size_t left)
 			break;
 		case KDTL_CHUNK_CPUS:
 			r->linux_cpus = true;
+			break;
+		case KDTL_CHUNK_MIN_WAIT:
+			set_min_wait(r, p, size);
+			break;
+		case KDTL_CHUNK_LOST:
+			add_losses(r, p, size);
 			break;
 		}
 		p += size;
@@ -228,13 +258,19 @@ const char *recording_read(struct recording *r, const char *path)
 		add_chunks(r, p + r->head.size, size - r->head.size);
 	else
 		add_entries(r, p + r->head.size, size - r->head.size);
+	losses_sort(r);
 	tasks_sort(r);
 	return NULL;
 }
 
-/* Say if the recording is not whole. */
+/* Say if the recording is not whole, or never was to have all dispatches. */
 void recording_check(const struct recording *r, const char *path)
 {
+	char ns[NS_TEXT];
+
+	if (r->min_wait)
+		fprintf(stderr, "kdtl: %s: has no waits shorter than %s (-w), so it does not say who had a CPU\n",
+			path, short_ns(ns, r->min_wait));
 	if (!r->head.complete)
 		fprintf(stderr, "kdtl: %s: is still being written or was killed, its end is missing\n",
 			path);

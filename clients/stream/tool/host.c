@@ -19,6 +19,9 @@
 #define MS		(1000 * US)
 #define NSEC		(1000 * MS)
 
+/* No clock says more, and four of these can be added, or taken from each other. */
+#define MOST_NS		(INT64_MAX / 4)
+
 /* Shorter gaps may be sums, and there are too many waits that are as long. */
 #define LEAST_NS	MS
 
@@ -187,6 +190,44 @@ static int64_t boot_day(const struct recording *r)
 	return time_of_day(r, be64toh(r->entry[0]->timebase)) - entry_time(r, r->entry[0]);
 }
 
+static bool is_sane(int64_t ns)
+{
+	return ns >= -MOST_NS && ns <= MOST_NS;
+}
+
+static bool is_sane_time(uint64_t ns)
+{
+	return ns <= MOST_NS;
+}
+
+/* How far the host's time is ahead of the guest's, by the times of day. */
+static void guess(struct search *s, int64_t ahead)
+{
+	const int64_t guest = boot_day(s->guest), host = boot_day(&s->h->r);
+
+	/* The option is at most 4e18. */
+	if (is_sane(guest) && is_sane(host))
+		s->guessed = guest - host + ahead;
+	if (!is_sane(guest) || !is_sane(host) || !is_sane(s->guessed))
+		refuse(s, "cannot be related: the times of day make no sense");
+}
+
+/* Entries whose times make no sense do not count. */
+static void find_span(const struct recording *r, int64_t *from, int64_t *to)
+{
+	int64_t t;
+
+	*from = INT64_MAX;
+	*to = 0;
+	for (size_t i = 0; i < r->nr; i++) {
+		t = entry_time(r, r->entry[i]);
+		if (!is_sane_time(t))
+			continue;
+		*from = t < *from ? t : *from;
+		*to = t > *to ? t : *to;
+	}
+}
+
 static void find_waits(struct search *s)
 {
 	const struct recording *r = &s->h->r;
@@ -196,6 +237,8 @@ static void find_waits(struct search *s)
 		w = (struct wait){ .to = entry_time(r, r->entry[i]), .i = i,
 				   .ns = entry_wait(r, r->entry[i]),
 				   .pid = entry_pid(r->entry[i]) };
+		if (!is_sane_time(w.to) || !is_sane_time(w.ns))
+			continue;
 		if (w.ns < LEAST_NS - LENGTH_NS || entry_wait_saturated(r->entry[i]) ||
 		    entry_is_idle(r->entry[i]))
 			continue;
@@ -208,15 +251,13 @@ static void find_waits(struct search *s)
 static void find_gaps(struct search *s)
 {
 	const struct recording *r = s->guest, *h = &s->h->r;
-	int64_t from = INT64_MAX, to = 0, t;
+	int64_t from, to, t;
 
-	for (size_t i = 0; i < h->nr; i++) {
-		t = entry_time(h, h->entry[i]);
-		from = t < from ? t : from;
-		to = t > to ? t : to;
-	}
+	find_span(h, &from, &to);
 	for (size_t i = 0; i < r->nr_gaps; i++) {
-		t = r->gap[i].to + s->guessed;
+		if (!is_sane_time(r->gap[i].to))
+			continue;
+		t = (int64_t)r->gap[i].to + s->guessed;
 		if (length(&r->gap[i]) < LEAST_NS || t < from - SEARCH_NS || t > to + SEARCH_NS)
 			continue;
 		grow(s->gap, s->nr_gaps);
@@ -262,7 +303,8 @@ static void vote(struct search *s)
 	const struct wait *w;
 	int64_t offset;
 
-	qsort(s->wait, s->nr_waits, sizeof(*s->wait), by_length);
+	if (s->nr_waits)
+		qsort(s->wait, s->nr_waits, sizeof(*s->wait), by_length);
 	for (size_t k = s->seed; k < s->seed_end; k += step) {
 		g = gap_at(s, k);
 		for (size_t i = not_shorter(s, length(g) - LENGTH_NS); i < s->nr_waits; i++) {
@@ -505,20 +547,15 @@ static bool tell_cpu(struct search *s, unsigned int cpu, int64_t *error, size_t 
 /* Each gap and the wait that it is, from the gaps that voted on, in both directions. */
 static void fit_gaps(struct search *s)
 {
-	const struct recording *h = &s->h->r;
 	int64_t *error = resized(NULL, s->nr_gaps * sizeof(*error));
 	int64_t *of_cpu = resized(NULL, s->nr_gaps * sizeof(*of_cpu));
-	int64_t from = INT64_MAX, to = 0, t;
 	struct track track;
+	int64_t from, to;
 	unsigned int related = 0;
 
 	qsort(s->wait, s->nr_waits, sizeof(*s->wait), by_task);
 	s->offset = offset_at_seed(s);
-	for (size_t i = 0; i < h->nr; i++) {
-		t = entry_time(h, h->entry[i]);
-		from = t < from ? t : from;
-		to = t > to ? t : to;
-	}
+	find_span(&s->h->r, &from, &to);
 	track = (struct track){ s->offset, gap_at(s, s->seed)->to };
 	for (size_t k = s->seed; k < s->nr_gaps; k++)
 		error[k] = follow(s, &track, k, END_NS);
@@ -570,7 +607,7 @@ void host_open(struct host *h, const struct recording *guest, const char *path, 
 		h->fit[i] = SIZE_MAX;
 		h->has_gaps[guest->gap[i].cpu] = true;
 	}
-	s.guessed = boot_day(guest) - boot_day(&h->r) + ahead;
+	guess(&s, ahead);
 	find_waits(&s);
 	find_gaps(&s);
 	vote(&s);
@@ -586,7 +623,8 @@ void host_open(struct host *h, const struct recording *guest, const char *path, 
 static void add_gaps(const struct host *h, const struct recording *guest, unsigned int cpu,
 		     uint64_t from, uint64_t to, struct who *w)
 {
-	const struct gap *g = gap_after(guest, cpu, from), *end = guest->gap + guest->nr_gaps;
+	const struct gap *g = gap_after(guest->gap, guest->nr_gaps, cpu, from);
+	const struct gap *end = guest->gap + guest->nr_gaps;
 	uint64_t begin, until, over;
 	size_t i;
 

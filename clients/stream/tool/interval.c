@@ -151,6 +151,28 @@ static void arrange(struct live *l)
 	}
 }
 
+/* In the last interval, and in the one before, entries may have been lost on any CPU. */
+static void note_losses(struct live *l)
+{
+	struct recording *r = &l->r;
+	const struct gap last = {
+		.from = since_boot(r, l->from), .to = since_boot(r, l->until),
+	};
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->nr_losses; i++) {
+		if (r->loss[i].to >= last.from)
+			r->loss[kept++] = r->loss[i];
+	}
+	r->nr_losses = kept;
+	for (size_t cpu = 0; l->lost && cpu < l->nr_cpus; cpu++) {
+		grow(r->loss, r->nr_losses);
+		r->loss[r->nr_losses] = last;
+		r->loss[r->nr_losses++].cpu = cpu;
+	}
+	losses_sort(r);
+}
+
 static void add_cgroup(struct live *l, uint64_t id)
 {
 	struct recording *r = &l->r;
@@ -250,4 +272,5 @@ void live_take(struct live *l)
 	l->lost = lost - l->r.head.lost;
 	l->r.head.lost = lost;
 	arrange(l);
+	note_losses(l);
 }

@@ -240,7 +240,7 @@ static void put_ran(struct chrome *c, const struct fields *f, size_t i)
 {
 	const struct recording *r = c->r;
 	const struct kdtl_entry *e = r->entry[i], *next = i + 1 < r->nr ? r->entry[i + 1] : e;
-	const bool known = entry_pid(e) == entry_prev_pid(next);
+	const bool known = ran_between(r, e, next);
 	char comm[PRINTABLE(COMM_LEN)];
 
 	if (next == e || entry_cpu(next) != entry_cpu(e) || (known && !entry_pid(e)) ||

@@ -58,6 +58,8 @@ enum kdtl_chunk_type {
 	KDTL_CHUNK_CLOCK	= 5,	/* struct clock_pair, in the order of time */
 	KDTL_CHUNK_END		= 6,	/* struct kdtl_end: of a stream, whose head says nothing */
 	KDTL_CHUNK_CPUS		= 7,	/* empty: processor_id is Linux's number of the CPU */
+	KDTL_CHUNK_MIN_WAIT	= 8,	/* ns (64 bits): shorter waits were not recorded */
+	KDTL_CHUNK_LOST		= 9,	/* struct kdtl_loss, those of a CPU in the order of time */
 };
 
 /* kdtl_file::complete */
@@ -70,6 +72,15 @@ struct kdtl_end {
 	uint64_t	lost;
 	uint64_t	entries;
 	uint64_t	tasks_lost;
+};
+
+/* Between two looks at the time base, entries of a CPU were lost. */
+struct kdtl_loss {
+	uint32_t	cpu;
+	uint32_t	reserved;
+	uint64_t	from;
+	uint64_t	to;
+	uint64_t	lost;
 };
 
 /**
@@ -103,13 +114,19 @@ struct cgroup {
 };
 
 /**
- * struct gap - a time in which the hypervisor had a CPU
+ * struct gap - a time in which the hypervisor had a CPU, or in which its entries were lost
  * @cpu: the CPU
  * @from: when it began, in ns since boot
  * @to: when it was over
  */
 struct gap {
 	unsigned int	cpu;
+	uint64_t	from;
+	uint64_t	to;
+};
+
+/* What is between two times; empty if @from is after @to. */
+struct span {
 	uint64_t	from;
 	uint64_t	to;
 };
@@ -128,6 +145,9 @@ struct gap {
  * @nr_resets: number of those
  * @clock: moments at which the time of day is known
  * @nr_clocks: number of those; an older version recorded none
+ * @min_wait: dispatches after a shorter wait, in ns, were not recorded; 0: all were
+ * @loss: when entries were lost, by CPU and time
+ * @nr_losses: number of those; an older version recorded none
  * @linux_cpus: processor_id is Linux's number of the CPU, also if the source is kdtl_vpa
  * @steal: it is known what was stolen
  * @gap: by CPU and time, without overlap
@@ -146,6 +166,9 @@ struct recording {
 	size_t			nr_resets;
 	struct clock_pair	*clock;
 	size_t			nr_clocks;
+	uint64_t		min_wait;
+	struct gap		*loss;
+	size_t			nr_losses;
 	bool			linux_cpus;
 	bool			steal;
 	struct gap		*gap;
@@ -196,6 +219,7 @@ const char *printable(char *to, const char *name, size_t len);
 int open_device(void);
 void device_refused(const struct kdtl_stream_attr *attr) __attribute__((noreturn));
 void device_setup(int dev, struct kdtl_stream_attr *attr, bool idle_if_known);
+struct kdtl_stream_info device_cpu_info(int dev, int cpu);
 struct kdtl_stream_info device_info(int dev);
 struct kdtl_stream_clock device_clock(int dev);
 
@@ -218,17 +242,23 @@ void recording_sort_by_cpu(struct recording *r);
 #define TIME_TEXT	40
 uint64_t ticks_at_to_ns(uint64_t freq, uint64_t ticks);
 uint64_t ticks_to_ns(const struct recording *r, uint64_t ticks);
+/* In ticks. */
+struct span entries_span(const struct recording *r);
+struct span recording_span(const struct recording *r);
 void clock_check(const struct recording *r, const char *path);
 uint64_t time_of_day(const struct recording *r, uint64_t ticks);
 const char *time_text(char to[TIME_TEXT], uint64_t ns, const char *format, unsigned int digits);
 bool parse_time(const struct recording *r, const char *text, uint64_t *from, uint64_t *to);
 
 /* ns since boot. */
+static inline uint64_t since_boot(const struct recording *r, uint64_t ticks)
+{
+	return ticks > r->head.tb_boot ? ticks_to_ns(r, ticks - r->head.tb_boot) : 0;
+}
+
 static inline uint64_t entry_time(const struct recording *r, const struct kdtl_entry *e)
 {
-	const uint64_t ticks = be64toh(e->timebase);
-
-	return ticks > r->head.tb_boot ? ticks_to_ns(r, ticks - r->head.tb_boot) : 0;
+	return since_boot(r, be64toh(e->timebase));
 }
 
 /* A limit on CPU time held the runner back, so its wait for a CPU is not known. */
@@ -247,6 +277,12 @@ static inline bool entry_is_idle(const struct kdtl_entry *e)
 static inline uint64_t entry_throttled(const struct recording *r, const struct kdtl_entry *e)
 {
 	return entry_is_throttled(e) ? ticks_to_ns(r, be32toh(e->ready_to_enqueue_time)) : 0;
+}
+
+/* It was as long as entry_throttled(), or longer. */
+static inline bool entry_throttled_saturated(const struct kdtl_entry *e)
+{
+	return entry_is_throttled(e) && be32toh(e->ready_to_enqueue_time) == KDTL_TIME_MAX;
 }
 
 /* 0 if the runner was throttled. */
@@ -374,6 +410,9 @@ struct who {
 };
 
 /* ran.c */
+void losses_sort(struct recording *r);
+bool ran_between(const struct recording *r, const struct kdtl_entry *e,
+		 const struct kdtl_entry *next);
 bool ran_until_next(const struct recording *r, size_t i);
 void who_add(const struct recording *r, size_t i, uint64_t until, uint64_t ns, struct who *w);
 void who_sort(const struct recording *r, struct who *w);
@@ -385,7 +424,7 @@ bool who_before(const struct recording *r, size_t i, unsigned int *cpu, struct w
 void steal_open(struct recording *r, const char *path, const char *steal);
 uint64_t stolen_in(const struct recording *r, unsigned int cpu, uint64_t from, uint64_t to);
 uint64_t entry_stolen(const struct recording *r, const struct kdtl_entry *e);
-const struct gap *gap_after(const struct recording *r, unsigned int cpu, uint64_t ns);
+const struct gap *gap_after(const struct gap *gap, size_t nr, unsigned int cpu, uint64_t ns);
 
 /**
  * struct host - the host of a recording, by another recording

@@ -235,7 +235,7 @@ static bool *find_known(const struct recording *r)
 	for (size_t i = r->nr; i--;) {
 		const struct kdtl_entry *e = r->entry[i], *n = next[entry_cpu(e)];
 
-		known[i] = n && entry_prev_pid(n) == entry_pid(e);
+		known[i] = n && ran_between(r, e, n);
 		next[entry_cpu(e)] = e;
 	}
 	free(next);

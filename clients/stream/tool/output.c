@@ -41,6 +41,49 @@ void output_clock(struct record *r, bool set)
 	r->clock = (struct clock_pair){ clock.ticks, clock.realtime };
 }
 
+/* Which dispatches are missing, if the session filters.  It comes before all entries. */
+void output_filter(struct record *r)
+{
+	const uint64_t ns = htobe64(r->attr.min_wait);
+
+	if (ns)
+		write_chunk(&r->side, KDTL_CHUNK_MIN_WAIT, &ns, sizeof(ns));
+}
+
+static void save_losses(struct record *r)
+{
+	struct kdtl_loss loss;
+	uint64_t lost;
+
+	session_find_cpus(r);
+	for (struct log_cpu *c = r->cpu; c < r->cpu + r->nr_cpus; c++) {
+		lost = device_cpu_info(r->dev, c->cpu).lost;
+		if (lost == c->lost)
+			continue;
+		loss = (struct kdtl_loss){
+			.cpu = htobe32(c->cpu), .from = htobe64(r->looked),
+			.to = htobe64(device_clock(r->dev).ticks),
+			.lost = htobe64(lost - c->lost),
+		};
+		write_chunk(&r->side, KDTL_CHUNK_LOST, &loss, sizeof(loss));
+		c->lost = lost;
+	}
+}
+
+/*
+ * If entries were lost since the last look: when, and on which CPUs, so that readers do not take
+ * the entries before and after for neighbours.
+ */
+static void save_lost(struct record *r)
+{
+	const uint64_t now = device_clock(r->dev).ticks, lost = device_info(r->dev).lost;
+
+	if (lost != r->lost)
+		save_losses(r);
+	r->lost = lost;
+	r->looked = now;
+}
+
 /* What the head says of the entries since @first began. */
 void output_set_head(struct record *r, const struct part *first, uint64_t entries)
 {
@@ -138,7 +181,7 @@ static void write_looks(struct record *r)
 	for (size_t i = ARRAY_SIZE(r->look); i--; ) {
 		if (!r->look[i].nr)
 			continue;
-		if (r->cpu)
+		if (r->nameless)
 			write_chunk(&r->side, KDTL_CHUNK_CPUS, NULL, 0);
 		write_chunk(&r->side, KDTL_CHUNK_ENTRIES, r->look[i].entry,
 			    r->look[i].nr * sizeof(*r->look[i].entry));
@@ -184,6 +227,7 @@ void output_begin(struct record *r, int fd)
 	side_write(&r->side, &r->head, sizeof(r->head));
 	if (!record_is_stream(r) && lseek(fd, sizeof(r->head), SEEK_SET) < 0)
 		die("%s: must be a file, or -o -", r->path);
+	output_filter(r);
 	write_looks(r);
 	output_clock(r, false);
 	if (record_is_stream(r))
@@ -221,13 +265,12 @@ static void number_cpus(struct record *r, struct kdtl_entry *e, size_t nr, bool 
 {
 	size_t at = r->next_cpu;
 
+	session_find_cpus(r);
 	for (size_t i = 0; i < r->nr_cpus && nr; i++) {
 		struct log_cpu *c = &r->cpu[at];
-		struct kdtl_stream_info info = { .cpu = c->cpu };
+		const uint64_t consumed = device_cpu_info(r->dev, c->cpu).consumed;
 
-		if (ioctl(r->dev, KDTL_IOC_INFO, &info))
-			die("/dev/kdtl");
-		for (; c->consumed < info.consumed && nr; c->consumed++, nr--)
+		for (; c->consumed < consumed && nr; c->consumed++, nr--)
 			(e++)->processor_id = htobe16(c->cpu);
 		/* The next read goes on with the CPU with which this one was full. */
 		if (!nr && full)
@@ -248,7 +291,7 @@ static ssize_t copy_entries(struct record *r)
 
 	if (n <= 0)
 		return n;
-	if (r->cpu)
+	if (r->nameless)
 		number_cpus(r, entries, n / sizeof(*entries), n == sizeof(entries));
 	side_save(&r->side);
 	write_chunk(&r->side, KDTL_CHUNK_ENTRIES, entries, n);
@@ -280,7 +323,7 @@ bool output_drain(struct record *r)
 	int rounds = 256;
 
 	while (rounds-- && !r->full) {
-		n = record_is_stream(r) || r->cpu || r->suffix ? copy_entries(r) :
+		n = record_is_stream(r) || r->nameless || r->suffix ? copy_entries(r) :
 			splice_entries(r);
 		if (n <= 0)
 			break;
@@ -297,6 +340,7 @@ bool output_drain(struct record *r)
 	}
 	if (n < 0 && errno != EAGAIN)
 		die("/dev/kdtl");
+	save_lost(r);
 	return n && !r->full;
 }
 
@@ -306,6 +350,7 @@ void output_end(struct record *r)
 	struct part *part = record_part(r);
 	struct kdtl_end end;
 
+	save_lost(r);
 	output_clock(r, false);
 	output_set_head(r, part, part->entries);
 	r->head.complete = htobe32(KDTL_COMPLETE);

@@ -5,6 +5,10 @@
  * The rule is that of kdtl_who_ran(): if the task of one entry is the one before the CPU's
  * next entry, it had the CPU in between.  Otherwise the recording does not say who had it:
  * entries are missing, or the CPU became idle, which is recorded only if asked for.
+ *
+ * If entries were lost, or dispatches after short waits were not recorded, two such entries
+ * may have others between them that begin and end with the same task.  So while that may be, the
+ * recording does not say who had the CPU.
  */
 #include <stdlib.h>
 
@@ -41,11 +45,43 @@ static int by_ns(const void *a, const void *b)
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
+static int by_cpu_and_end(const void *a, const void *b)
+{
+	const struct gap *x = a, *y = b;
+
+	if (x->cpu != y->cpu)
+		return x->cpu < y->cpu ? -1 : 1;
+	return x->to < y->to ? -1 : x->to > y->to;
+}
+
+void losses_sort(struct recording *r)
+{
+	if (r->nr_losses)
+		qsort(r->loss, r->nr_losses, sizeof(*r->loss), by_cpu_and_end);
+}
+
+/* May entries of @cpu have been lost between @from and @to, in ns since boot? */
+static bool lost_between(const struct recording *r, unsigned int cpu, uint64_t from, uint64_t to)
+{
+	const struct gap *g = gap_after(r->loss, r->nr_losses, cpu, from);
+
+	return g < r->loss + r->nr_losses && g->cpu == cpu && g->from < to;
+}
+
+/* The task of @e had the CPU until @next, which is the CPU's next entry. */
+bool ran_between(const struct recording *r, const struct kdtl_entry *e,
+		 const struct kdtl_entry *next)
+{
+	return !r->min_wait && entry_pid(e) == entry_prev_pid(next) &&
+	       !(r->nr_losses &&
+		 lost_between(r, entry_cpu(e), entry_time(r, e), entry_time(r, next)));
+}
+
 /* The task of entry @i had the CPU until its next entry.  They must be sorted by CPU. */
 bool ran_until_next(const struct recording *r, size_t i)
 {
 	return i + 1 < r->nr && entry_cpu(r->entry[i]) == entry_cpu(r->entry[i + 1]) &&
-	       entry_pid(r->entry[i]) == entry_prev_pid(r->entry[i + 1]);
+	       ran_between(r, r->entry[i], r->entry[i + 1]);
 }
 
 /*
@@ -139,7 +175,7 @@ bool who_before(const struct recording *r, size_t i, unsigned int *cpu, struct w
 	const struct kdtl_entry *e = r->entry[i];
 	const uint64_t until = entry_time(r, e) - entry_queued(r, e);
 	const uint64_t ns = entry_wait(r, e) - entry_queued(r, e);
-	uint64_t missing = 0;
+	uint64_t missing = 0, stolen;
 	size_t last;
 
 	*w = (struct who){ 0 };
@@ -152,10 +188,12 @@ bool who_before(const struct recording *r, size_t i, unsigned int *cpu, struct w
 		last++;
 	if (entry_time(r, r->entry[last]) < until)
 		missing = until - entry_time(r, r->entry[last]);
-	if (missing >= ns)
-		return false;
+	missing = missing < ns ? missing : ns;
 	who_add(r, last, until - missing, ns - missing, w);
-	w->unknown += missing;
+	stolen = stolen_in(r, *cpu, until - missing, until);
+	w->stolen += stolen;
+	w->unknown += missing - stolen;
 	who_sort(r, w);
-	return w->nr && !(w->nr == 1 && !w->ran->pid);
+	/* That the CPU was idle, or that nobody knows, explains nothing. */
+	return w->stolen || (w->nr && !(w->nr == 1 && !w->ran->pid));
 }

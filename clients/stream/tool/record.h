@@ -28,13 +28,15 @@ struct part {
 };
 
 /**
- * struct log_cpu - a CPU of a session whose entries do not name it
+ * struct log_cpu - a CPU of a session
  * @cpu: the CPU
- * @consumed: its entries that were read
+ * @consumed: its entries that were read, if they do not name it
+ * @lost: its entries that were lost, when the last ones were
  */
 struct log_cpu {
 	int		cpu;
 	uint64_t	consumed;
+	uint64_t	lost;
 };
 
 /**
@@ -66,9 +68,12 @@ struct look {
  * @cpus: which it asks for
  * @dev: /dev/kdtl
  * @pipe: on the way from there
- * @cpu: of kdtl_vpa, each CPU's place in the log; NULL: entries have their CPU
+ * @nameless: entries do not name their CPU: those of kdtl_vpa
+ * @cpu: its CPUs, see session_find_cpus()
  * @nr_cpus: number of those
- * @next_cpu: the place from which the next read goes on
+ * @next_cpu: the place from which the next read goes on, if entries do not name their CPU
+ * @lost: entries that were lost by the last look at that
+ * @looked: when that was, in ticks
  * @head: of the file
  * @part: the ring's parts, oldest first; only the last one is used without --ring
  * @nr: their number
@@ -97,9 +102,12 @@ struct record {
 
 	int			dev;
 	int			pipe[2];
+	bool			nameless;
 	struct log_cpu		*cpu;
 	size_t			nr_cpus;
 	size_t			next_cpu;
+	uint64_t		lost;
+	uint64_t		looked;
 	struct kdtl_file	head;
 	struct part		part[RING_PARTS];
 	unsigned int		nr;
@@ -137,6 +145,7 @@ int record_loop(struct record *r, const sigset_t *mask);
 /* session.c */
 bool session_has_source(const char *source);
 void session_open(struct record *r);
+void session_find_cpus(struct record *r);
 bool session_open_steal(struct record *r, struct record *steal, const char *path, bool must);
 void session_start(const struct record *r);
 void session_stop(const struct record *r);
@@ -145,6 +154,7 @@ void session_close(struct record *r);
 /* output.c */
 void output_begin_part(struct record *r, int fd);
 void output_clock(struct record *r, bool set);
+void output_filter(struct record *r);
 void output_set_head(struct record *r, const struct part *first, uint64_t entries);
 int output_create(const struct record *r);
 void output_begin(struct record *r, int fd);

@@ -194,6 +194,7 @@ static int report(int argc, char **argv)
 	struct row *row;
 	size_t nr, n, nr_rows;
 
+	steal_open(&r, o.path, NULL);
 	recording_sort(&r);
 	filter_begin(&o.filter, &r);
 	recording_sort_by_cpu(&r);

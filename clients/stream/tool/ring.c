@@ -26,6 +26,7 @@ static void begin_part(struct record *r)
 	if (fd < 0)
 		die("memfd_create");
 	output_begin_part(r, fd);
+	output_filter(r);
 	output_clock(r, false);
 	side_save(&r->side);
 }

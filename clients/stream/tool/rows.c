@@ -9,7 +9,7 @@
 /* So many dispatches of each thousand waited no longer. */
 uint64_t percentile(const uint64_t *wait, size_t nr, unsigned int permille)
 {
-	return wait[(nr * permille + 999) / 1000 - 1];
+	return wait[((uint64_t)nr * permille + 999) / 1000 - 1];
 }
 
 int by_value(const void *a, const void *b)
@@ -196,13 +196,15 @@ void sort_dispatches(struct dispatch *d, size_t nr)
 
 /*
  * How long the task of entry @i ran, if the next entry says so.  Otherwise it is at most
- * what is added to @unknown.
+ * what is added to @unknown.  While the hypervisor had the CPU, it did not run.
  */
 static uint64_t ran_for(const struct recording *r, size_t i, uint64_t end, uint64_t *unknown)
 {
-	const bool last = i + 1 == r->nr || entry_cpu(r->entry[i + 1]) != entry_cpu(r->entry[i]);
-	const uint64_t ns = (last ? end : entry_time(r, r->entry[i + 1])) -
-			    entry_time(r, r->entry[i]);
+	const unsigned int cpu = entry_cpu(r->entry[i]);
+	const bool last = i + 1 == r->nr || entry_cpu(r->entry[i + 1]) != cpu;
+	const uint64_t from = entry_time(r, r->entry[i]);
+	const uint64_t to = last ? end : entry_time(r, r->entry[i + 1]);
+	const uint64_t ns = to - from - stolen_in(r, cpu, from, to);
 
 	if (ran_until_next(r, i))
 		return ns;
@@ -222,7 +224,7 @@ static struct row row_of(const struct recording *r, const struct dispatch *d, si
 		row.ran += ran_for(r, d[i].i, end, &unknown);
 		if (entry_is_throttled(e)) {
 			row.throttled += entry_throttled(r, e);
-			row.throttled_more |= e->ready_to_enqueue_time == htobe32(KDTL_TIME_MAX);
+			row.throttled_more |= entry_throttled_saturated(e);
 			continue;
 		}
 		wait[row.waits] = entry_wait(r, e);
@@ -319,13 +321,47 @@ static uint64_t sweep_back(struct sweep *s, uint64_t since, uint64_t until)
 	return ns + s->open * (until - since);
 }
 
+/* The same, without the time in which the hypervisor had the CPU, which is added to @stolen. */
+static uint64_t sweep_had(struct sweep *s, const struct recording *r, unsigned int cpu,
+			  uint64_t since, uint64_t until, uint64_t *stolen)
+{
+	const struct gap *g = gap_after(r->gap, r->nr_gaps, cpu, until);
+	const struct gap *end = r->gap + r->nr_gaps;
+	uint64_t ns = 0;
+
+	/* The last one that begins before @until, and then back. */
+	if (g < end && g->cpu == cpu && g->from < until)
+		g++;
+	for (; g > r->gap && g[-1].cpu == cpu && g[-1].to > since; g--) {
+		if (g[-1].to < until) {
+			ns += sweep_back(s, g[-1].to, until);
+			until = g[-1].to;
+		}
+		*stolen += sweep_back(s, g[-1].from > since ? g[-1].from : since, until);
+		until = g[-1].from > since ? g[-1].from : since;
+	}
+	return ns + sweep_back(s, since, until);
+}
+
+static void blame(struct key *key, uint64_t ns, struct key **blamed)
+{
+	if (ns && !key->behind) {
+		key->next = *blamed;
+		*blamed = key;
+	}
+	key->behind += ns;
+}
+
+/* The hypervisor as a culprit; no command has its id. */
+static struct key hypervisor = { .id = UINT64_MAX - 1, .name = "the hypervisor" };
+
 /* Account what the tasks on the CPU of these @nr waits did in them, to their commands. */
 static void blame_cpu(const struct recording *r, struct key **comm, const struct dispatch *d,
 		      size_t nr, struct key **blamed)
 {
 	struct sweep s = { .start = resized(NULL, nr * sizeof(*s.start)) };
 	const unsigned int cpu = entry_cpu(r->entry[d->i]);
-	uint64_t ns;
+	uint64_t ns, stolen = 0;
 	size_t i;
 
 	for (size_t n = 0; n < nr; n++) {
@@ -346,15 +382,17 @@ static void blame_cpu(const struct recording *r, struct key **comm, const struct
 			i = d[nr - 1].i + 1;
 			continue;
 		}
-		ns = sweep_back(&s, entry_time(r, r->entry[i - 1]), entry_time(r, r->entry[i]));
-		if (!ns || !ran_until_next(r, i - 1))
-			continue;
-		if (!comm[i - 1]->behind) {
-			comm[i - 1]->next = *blamed;
-			*blamed = comm[i - 1];
-		}
-		comm[i - 1]->behind += ns;
+		ns = sweep_had(&s, r, cpu, entry_time(r, r->entry[i - 1]),
+			       entry_time(r, r->entry[i]), &stolen);
+		if (ran_until_next(r, i - 1))
+			blame(comm[i - 1], ns, blamed);
 	}
+	/* Before the CPU's first entry, only that is known. */
+	if (nr && d[nr - 1].i == i)
+		s.open++;
+	if (s.open)
+		sweep_had(&s, r, cpu, s.start[s.nr - 1], entry_time(r, r->entry[i]), &stolen);
+	blame(&hypervisor, stolen, blamed);
 	free(s.start);
 }
 
@@ -370,7 +408,7 @@ struct key **commands_of(const struct recording *r, struct keys *k)
 
 /*
  * The command whose tasks had the CPUs longest while the tasks of @row waited, by the rule
- * of who_ran().  @comm has the key of each entry's command.
+ * of who_ran(), or the hypervisor.  @comm has the key of each entry's command.
  */
 void find_culprit(const struct recording *r, struct key **comm, struct row *row)
 {

@@ -71,6 +71,29 @@ static void check_cpus(const struct record *r)
 	CPU_FREE(online);
 }
 
+/* The CPUs of the session, once.  Most recordings never ask for them. */
+void session_find_cpus(struct record *r)
+{
+	cpu_set_t *possible;
+	const cpu_set_t *cpus;
+
+	if (r->cpu)
+		return;
+	possible = cpus_in(CPU_DIR "possible");
+	cpus = r->cpus ?: possible;
+	for (int cpu = 0; cpu < MAX_CPUS; cpu++) {
+		struct kdtl_stream_info info = { .cpu = cpu };
+
+		/* To ask for one that is not the session's is a line in the kernel's log. */
+		if ((cpus && !CPU_ISSET_S(cpu, CPU_ALLOC_SIZE(MAX_CPUS), cpus)) ||
+		    ioctl(r->dev, KDTL_IOC_INFO, &info))
+			continue;
+		grow(r->cpu, r->nr_cpus);
+		r->cpu[r->nr_cpus++] = (struct log_cpu){ .cpu = cpu };
+	}
+	CPU_FREE(possible);
+}
+
 void session_open(struct record *r)
 {
 	if (r->cpus)
@@ -90,23 +113,6 @@ bool session_has_source(const char *source)
 	return !access(device, F_OK);
 }
 
-/* The CPUs of the session, whose entries do not name them. */
-static void find_cpus(struct record *r)
-{
-	cpu_set_t *possible = cpus_in(CPU_DIR "possible");
-
-	for (int cpu = 0; cpu < MAX_CPUS; cpu++) {
-		struct kdtl_stream_info info = { .cpu = cpu };
-
-		if ((possible && !CPU_ISSET_S(cpu, CPU_ALLOC_SIZE(MAX_CPUS), possible)) ||
-		    ioctl(r->dev, KDTL_IOC_INFO, &info))
-			continue;
-		grow(r->cpu, r->nr_cpus);
-		r->cpu[r->nr_cpus++] = (struct log_cpu){ .cpu = cpu };
-	}
-	CPU_FREE(possible);
-}
-
 /*
  * A second recording beside @r, of what the hypervisor takes, goes to @path.  kdtl_vpa is
  * only where a hypervisor writes a log, and there kdtl_steal has the kernel's coarse count.
@@ -119,6 +125,7 @@ bool session_open_steal(struct record *r, struct record *steal, const char *path
 
 	*steal = (struct record){
 		.path = path, .suffix = STEAL_SUFFIX, .quiet = r->quiet, .rotate = r->rotate,
+		.cpus = r->cpus,
 		/* Its ring must not begin later than @r's, and a file is full when @r's is. */
 		.ring = 2 * r->ring, .max_size = r->ring ? r->max_size : 0,
 		.attr = {
@@ -144,8 +151,7 @@ bool session_open_steal(struct record *r, struct record *steal, const char *path
 	}
 	if (pipe2(steal->pipe, O_CLOEXEC))
 		die("pipe");
-	if (!strcmp(steal->attr.source, "kdtl_vpa"))
-		find_cpus(steal);
+	steal->nameless = !strcmp(steal->attr.source, "kdtl_vpa");
 	r->steal = steal;
 	return true;
 }

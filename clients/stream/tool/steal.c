@@ -21,43 +21,18 @@
 /* With --rotate a file begins a moment after the one beside it. */
 #define NEARLY_NS	(NSEC / 10)
 
-/* ns since boot. */
-struct span {
-	uint64_t	from;
-	uint64_t	to;
-};
-
-static uint64_t since_boot(const struct recording *r, uint64_t ticks)
+/* In ns since boot; an empty one stays empty. */
+static struct span in_ns(const struct recording *r, struct span s)
 {
-	return ticks > r->head.tb_boot ? ticks_to_ns(r, ticks - r->head.tb_boot) : 0;
+	if (s.from > s.to)
+		return s;
+	return (struct span){ since_boot(r, s.from), since_boot(r, s.to) };
 }
 
-static struct span span_of_entries(const struct recording *r)
-{
-	struct span s = { UINT64_MAX, 0 };
-	uint64_t t;
-
-	for (size_t i = 0; i < r->nr; i++) {
-		t = entry_time(r, r->entry[i]);
-		s.from = t < s.from ? t : s.from;
-		s.to = t > s.to ? t : s.to;
-	}
-	return s;
-}
-
-/* From begin to end, also of a recording without entries: nothing may have been stolen. */
+/* Also of a recording without entries: nothing may have been stolen. */
 static struct span span_of(const struct recording *r)
 {
-	struct span s = span_of_entries(r);
-	uint64_t t;
-
-	if (r->nr_clocks) {
-		t = since_boot(r, r->clock[0].ticks);
-		s.from = t < s.from ? t : s.from;
-		t = since_boot(r, r->clock[r->nr_clocks - 1].ticks);
-		s.to = t > s.to ? t : s.to;
-	}
-	return s;
+	return in_ns(r, recording_span(r));
 }
 
 /* ns since 1970 of a time in ns since boot. */
@@ -121,7 +96,7 @@ static void add_gaps(struct recording *r, struct recording *s)
 static void tell_what_is_missing(const struct recording *r, const struct recording *s,
 				 const char *path)
 {
-	const struct span a = span_of_entries(r), b = span_of(s);
+	const struct span a = in_ns(r, entries_span(r)), b = span_of(s);
 
 	if (s->head.lost)
 		fprintf(stderr, "kdtl: %s: %llu entries were lost, so more was stolen than is shown\n",
@@ -173,25 +148,26 @@ void steal_open(struct recording *r, const char *path, const char *steal)
 	r->steal = true;
 }
 
-/* The first gap of @cpu that ends after @ns. */
-const struct gap *gap_after(const struct recording *r, unsigned int cpu, uint64_t ns)
+/* The first one of @cpu that ends after @ns, of @nr in order; or what comes instead of it. */
+const struct gap *gap_after(const struct gap *gap, size_t nr, unsigned int cpu, uint64_t ns)
 {
-	size_t from = 0, to = r->nr_gaps, i;
+	size_t from = 0, to = nr, i;
 
 	while (from < to) {
 		i = from + (to - from) / 2;
-		if (r->gap[i].cpu < cpu || (r->gap[i].cpu == cpu && r->gap[i].to <= ns))
+		if (gap[i].cpu < cpu || (gap[i].cpu == cpu && gap[i].to <= ns))
 			from = i + 1;
 		else
 			to = i;
 	}
-	return r->gap + from;
+	return gap + from;
 }
 
 /* For how long the hypervisor had @cpu from @from until @to, in ns since boot. */
 uint64_t stolen_in(const struct recording *r, unsigned int cpu, uint64_t from, uint64_t to)
 {
-	const struct gap *g = gap_after(r, cpu, from), *end = r->gap + r->nr_gaps;
+	const struct gap *g = gap_after(r->gap, r->nr_gaps, cpu, from);
+	const struct gap *end = r->gap + r->nr_gaps;
 	uint64_t ns = 0;
 
 	for (; g < end && g->cpu == cpu && g->from < to; g++)

@@ -333,7 +333,7 @@ static void print_wait(const struct recording *r, const struct host *h, const st
 					"%H:%M:%S", 3), entry_cpu(e));
 	if (entry_is_throttled(e)) {
 		n += printf("%9s ", "-");
-		print_ns(wait->ns, e->ready_to_enqueue_time == htobe32(KDTL_TIME_MAX));
+		print_ns(wait->ns, entry_throttled_saturated(e));
 	} else {
 		print_ns(wait->ns, entry_wait_saturated(e));
 		n += printf(" %9s", "-");
@@ -376,24 +376,125 @@ static void print_total(const struct recording *r, const struct host *h, const s
 	free(who.ran);
 }
 
-/* What only a host's recording can tell, at the end of the line for scripts. */
+/*
+ * One word of the line for scripts: as printable() has it, but blanks and = are escaped, too.  The
+ * first byte of what would mean something else is, too.
+ */
+static const char *word_text(char to[PRINTABLE(KDTL_CGROUP_LEN)], const char *name, size_t len)
+{
+	char text[PRINTABLE(KDTL_CGROUP_LEN)], *p = to;
+	bool means_else;
+
+	printable(text, name, len);
+	means_else = !strcmp(text, "?") || !strcmp(text, "-") || !strcmp(text, "idle");
+	for (const char *c = text; *c; c++) {
+		if (*c == ' ' || *c == '=' || (means_else && c == text))
+			p += sprintf(p, "\\x%02x", *c);
+		else
+			*p++ = *c;
+	}
+	*p = '\0';
+	return to;
+}
+
+/* Who had the CPU for the longest part of the time; -: no task. */
+static const char *longest_text(char to[PRINTABLE(KDTL_CGROUP_LEN)], const struct who *w)
+{
+	if (!w->nr)
+		return w->unknown ? "?" : "-";
+	return w->ran->pid ? word_text(to, w->ran->comm, COMM_LEN) : "idle";
+}
+
+static int longest_pid(const struct who *w)
+{
+	return w->nr ? w->ran->pid : 0;
+}
+
+static void print_longest_ms(const char *name, const struct who *w)
+{
+	if (w->nr)
+		printf(" %s=%.3f", name, (double)w->ran->ns / MS);
+	else
+		printf(" %s=0", name);
+}
+
+static void print_stolen_ms(const char *name, const struct recording *r, const struct who *w)
+{
+	if (r->steal)
+		printf(" %s=%.3f", name, (double)w->stolen / MS);
+	else
+		printf(" %s=?", name);
+}
+
+/* What only a host's recording can tell. */
 static void print_brief_host(const struct recording *r, const struct host *h,
 			     const struct wait *wait)
 {
 	const struct kdtl_entry *e = r->entry[wait->i];
-	char comm[PRINTABLE(COMM_LEN)];
+	char comm[PRINTABLE(KDTL_CGROUP_LEN)];
 	struct who who = { 0 };
 
 	if (!entry_is_throttled(e))
 		host_behind(h, r, e, &who);
-	if (who.nr)
-		printf(" host_behind=%s host_pid=%d host_behind_ms=%.3f",
-		       who.ran->pid ? printable(comm, who.ran->comm, COMM_LEN) : "idle",
-		       who.ran->pid, (double)who.ran->ns / MS);
-	else
-		printf(" host_behind=%s host_pid=0 host_behind_ms=0", who.unknown ? "?" : "-");
+	printf(" host_behind=%s host_pid=%d", longest_text(comm, &who), longest_pid(&who));
+	print_longest_ms("host_behind_ms", &who);
 	printf(" host_unknown_ms=%.3f", (double)who.unknown / MS);
 	free(who.ran);
+}
+
+/* What holds a task back, in a word. */
+static const char *limit_word(const struct recording *r, const struct kdtl_entry *e)
+{
+	const struct kdtl_task *t = entry_task(r, e);
+
+	if (!entry_is_throttled(e))
+		return "-";
+	return !t ? "?" : t->rt_priority ? "rt" : "quota";
+}
+
+static const char *cgroup_word(char to[PRINTABLE(KDTL_CGROUP_LEN)], const struct recording *r,
+			       const struct kdtl_entry *e)
+{
+	const struct kdtl_task *t = r->nr_tasks ? entry_task(r, e) : NULL;
+	const char *path = t ? cgroup_path(r, t->cgroup) : NULL;
+
+	return path ? word_text(to, path, KDTL_CGROUP_LEN) : "?";
+}
+
+/* Who had the CPU where the task ran last; @elsewhere: it was in the queue of another CPU. */
+static void print_brief_before(const struct recording *r, const struct wait *wait, bool elsewhere)
+{
+	const char *none = elsewhere ? "?" : "-", *ms = elsewhere ? "?" : "0";
+	char comm[PRINTABLE(KDTL_CGROUP_LEN)];
+	struct who who = { 0 };
+	unsigned int cpu;
+
+	if (elsewhere && who_before(r, wait->i, &cpu, &who)) {
+		printf(" before_cpu=%u before=%s before_pid=%d", cpu, longest_text(comm, &who),
+		       longest_pid(&who));
+		print_longest_ms("before_ms", &who);
+		print_stolen_ms("before_stolen_ms", r, &who);
+		printf(" before_unknown_ms=%.3f", (double)who.unknown / MS);
+	} else {
+		printf(" before_cpu=%s before=%s before_pid=0 before_ms=%s", none, none, ms);
+		printf(" before_stolen_ms=%s before_unknown_ms=%s", ms, ms);
+	}
+	free(who.ran);
+}
+
+/* What scripts could not be told at first comes last, so that the others keep their places. */
+static void print_brief_more(const struct recording *r, const struct wait *wait,
+			     const struct who *who)
+{
+	const struct kdtl_entry *e = r->entry[wait->i];
+	const bool saturated = entry_throttled_saturated(e) || entry_wait_saturated(e);
+	char path[PRINTABLE(KDTL_CGROUP_LEN)];
+
+	printf(" saturated=%d cgroup=%s limit=%s behind_pid=%d", saturated, cgroup_word(path, r, e),
+	       limit_word(r, e), longest_pid(who));
+	printf(" unknown_ms=%.3f elsewhere_ms=%.3f", (double)who->unknown / MS,
+	       (double)who->elsewhere / MS);
+	print_brief_before(r, wait, who->elsewhere);
 }
 
 /* For scripts. */
@@ -401,29 +502,25 @@ static void print_brief(const struct recording *r, const struct host *h, const s
 {
 	const struct kdtl_entry *e = r->entry[wait->i];
 	const bool throttled = entry_is_throttled(e);
-	char comm[PRINTABLE(COMM_LEN)], time[TIME_TEXT];
+	char word[PRINTABLE(KDTL_CGROUP_LEN)], time[TIME_TEXT];
 	struct who who = { 0 };
 
 	if (!throttled && r->sched)
 		who_ran(r, wait->i, &who);
-	printf("why: task=%s pid=%d waited_ms=%.3f cpu=%u ",
-	       r->sched ? printable(comm, entry_comm(e), COMM_LEN) : "?",
+	else if (!throttled)
+		who.unknown = wait->ns;
+	printf("why: task=%s pid=%d waited_ms=%.3f cpu=%u",
+	       r->sched ? word_text(word, entry_comm(e), COMM_LEN) : "?",
 	       r->sched ? entry_pid(e) : 0, throttled ? 0.0 : (double)wait->ns / MS,
 	       entry_cpu(e));
-	if (!who.nr)
-		printf("behind=%s behind_ms=0 ", throttled || who.stolen == wait->ns ? "-" : "?");
-	else
-		printf("behind=%s behind_ms=%.3f ",
-		       who.ran->pid ? printable(comm, who.ran->comm, COMM_LEN) : "idle",
-		       (double)who.ran->ns / MS);
-	printf("throttled_ms=%.3f time=%s ", throttled ? (double)wait->ns / MS : 0.0,
+	printf(" behind=%s", longest_text(word, &who));
+	print_longest_ms("behind_ms", &who);
+	printf(" throttled_ms=%.3f time=%s", throttled ? (double)wait->ns / MS : 0.0,
 	       time_text(time, time_of_day(r, be64toh(e->timebase)), "%Y-%m-%dT%H:%M:%S", 6));
-	if (r->steal)
-		printf("stolen_ms=%.3f", (double)who.stolen / MS);
-	else
-		fputs("stolen_ms=?", stdout);
+	print_stolen_ms("stolen_ms", r, &who);
 	if (h)
 		print_brief_host(r, h, wait);
+	print_brief_more(r, wait, &who);
 	putchar('\n');
 	free(who.ran);
 }

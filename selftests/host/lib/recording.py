@@ -7,6 +7,8 @@ Lines, in the order in which they go into the file; times are in ns on the time 
   source NAME            lost N           boot TIME NS_SINCE_1970
   host NAME              freq HZ          of the time base: times are in its ticks
   clock TIME NS_SINCE_1970
+  min-wait NS            dispatches after shorter waits were not recorded
+  loss CPU FROM TO N     in between entries of the CPU were lost
   cgroup ID PATH
   task TIME PID TGID POLICY NICE RT_PRIORITY CGROUP COMM
   run TIME CPU WAIT SLEPT PID PREV_PID COMM
@@ -20,6 +22,7 @@ Lines, in the order in which they go into the file; times are in ns on the time 
   vpa TIME CPU QUEUED READY SLEPT
                          kdtl_vpa: a dispatch by the hypervisor
   cpus                   kdtl_vpa: the CPUs are numbered as Linux does
+  later                  a chunk of a version that comes later
   cut                    the recording was killed here
   failed                 an error ended it here
   stream                 written to a pipe: its end says what the head does not
@@ -29,7 +32,7 @@ Comments begin with #.
 import struct
 import sys
 
-ENTRIES, TASKS, CGROUP, RESET, CLOCK, END, CPUS = 1, 2, 3, 4, 5, 6, 7
+ENTRIES, TASKS, CGROUP, RESET, CLOCK, END, CPUS, MIN_WAIT, LOST = range(1, 10)
 THROTTLED, IDLE = 128, 129
 
 
@@ -74,6 +77,10 @@ def main():
             freq = number[0]
         elif kind == "cpus":
             body += chunk(CPUS, b"")
+        elif kind == "min-wait":
+            body += chunk(MIN_WAIT, struct.pack(">Q", number[0]))
+        elif kind == "loss":
+            body += chunk(LOST, struct.pack(">IIQQQ", number[0], 0, *number[1:]))
         elif kind == "lost":
             lost = number[0]
         elif kind == "boot":
@@ -111,6 +118,8 @@ def main():
                 time, cpu, prev = number[:3]
                 e = entry(IDLE, cpu, 0, 0, 0, time, 0, prev, "swapper/%d" % cpu)
             body += chunk(ENTRIES, e)
+        elif kind == "later":
+            body += chunk(99, bytes(24))
         elif kind == "cut":
             complete = 0
         elif kind == "failed":

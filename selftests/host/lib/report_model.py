@@ -4,11 +4,12 @@
 recording.py makes recordings of.
 
 report_model.py make SEED                        print a description
+report_model.py gaps SEED                        the same of what is stolen meanwhile
 report_model.py report DESCRIPTION OPTION=VALUE...
 report_model.py diff THEN NOW OPTION=VALUE...
 
-The options are by, interval (seconds), n, and those of filters: pid, comm, cgroup, cpu,
-min-wait (ms), from and to (ns since 1970). The lines are the rows, without their heads,
+The options are by, interval (seconds), n, steal (the description of stolen time), and those
+of filters: pid, comm, cgroup, cpu, min-wait (ms), from and to (ns since 1970). The lines are the rows, without their heads,
 one blank between columns.
 """
 import collections
@@ -56,9 +57,38 @@ def make(seed):
         print(line)
 
 
+def make_gaps(seed):
+    """Some are long, and some overlap."""
+    rand, time = random.Random(seed), 0
+    print("source kdtl_steal\nboot 0 1700000000000000000\nclock 0 1700000000000000000")
+    while time < 20 * 10**9:
+        time += rand.randrange(2 * 10**8)
+        stolen = rand.randrange(rand.choice((10**6, 10**8, 4 * 10**8)))
+        print("steal %d %d %d 0 0 0" % (time, rand.randrange(4), min(stolen, time)))
+    print("clock 99000000000 1700000099000000000")
+
+
+def gaps(path):
+    """By CPU. Those that overlap are one, which ends when the later one does."""
+    found = {}
+    for line in open(path):
+        word = line.split()
+        if word[0] == "steal":
+            time, cpu, ns = (int(a) for a in word[1:4])
+            found.setdefault(cpu, []).append((max(0, time - ns), time))
+    for cpu, old in found.items():
+        found[cpu] = merged = []
+        for at, to in sorted(old, key=lambda gap: gap[1]):
+            while merged and merged[-1][1] >= at:
+                at = min(at, merged.pop()[0])
+            merged.append((at, to))
+    return found
+
+
 class Recording:
-    def __init__(self, path):
+    def __init__(self, path, steal=None):
         self.entries, self.tasks, self.paths, self.real = [], [], {}, 0
+        self.gaps = gaps(steal) if steal else {}
         times = []
         for line in open(path):
             word = line.split()
@@ -87,9 +117,13 @@ class Recording:
             on = [e for e in self.entries if e.cpu == cpu]
             for e, after in zip(on, on[1:] + [None]):
                 known = bool(after) and after.prev == e.pid
-                self.next[id(e)] = ((after.time if after else self.end) - e.time, known)
+                until = after.time if after else self.end
+                self.next[id(e)] = (until - e.time - self.stolen(cpu, e.time, until), known)
                 if known:
                     self.spans.append((cpu, e.time, after.time, e.comm))
+
+    def stolen(self, cpu, since, until):
+        return sum(max(0, min(until, to) - max(since, at)) for at, to in self.gaps.get(cpu, []))
 
     def add(self, *fields):
         self.entries.append(Entry(*fields))
@@ -168,9 +202,11 @@ class Row:
         for e in self.entries:
             for cpu, since, until, comm in self.rec.spans:
                 if cpu == e.cpu:
-                    ns = min(until, e.time) - max(since, e.time - e.wait)
-                    if ns > 0:
-                        had[comm] += ns
+                    at, to = max(since, e.time - e.wait), min(until, e.time)
+                    if at < to:
+                        had[comm] += to - at - self.rec.stolen(cpu, at, to)
+            had["the hypervisor"] += self.rec.stolen(e.cpu, max(0, e.time - e.wait), e.time)
+        had += collections.Counter()
         if not had:
             return "not known " + text(self.waited)
         most = max(had.values())
@@ -188,7 +224,7 @@ class Row:
 
 
 def report(path, opt):
-    rec = Recording(path)
+    rec = Recording(path, opt.get("steal"))
     throttled = any(e.kind == "throttled" for e in rec.entries)
     for _, keys in sorted(rec.rows(opt, opt.get("by", "task")).items()):
         rows = [(key, Row(rec, entries)) for key, entries in keys.items()]
@@ -233,8 +269,8 @@ def change(ns, more):
 def main():
     opt = dict(a.split("=", 1) for a in sys.argv[2:] if "=" in a)
     files = [a for a in sys.argv[2:] if "=" not in a]
-    {"make": make, "report": report, "diff": diff}[sys.argv[1]](
-        *files, *([opt] if sys.argv[1] != "make" else []))
+    {"make": make, "gaps": make_gaps, "report": report, "diff": diff}[sys.argv[1]](
+        *files, *([opt] if sys.argv[1] not in ("make", "gaps") else []))
 
 
 main()

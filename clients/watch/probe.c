@@ -41,8 +41,10 @@ void watch_probe(int cpu)
 	struct watch_cpu *w = per_cpu_ptr(&watch_cpus, cpu);
 	const u64 queued = atomic64_read(&w->queued), now = local_clock();
 	const bool idle = probe_was_idle(cpu, w);
+	/* Read once: it may become 0, for no reports, at any time. */
+	const u64 threshold = watch_threshold(w);
 
-	if (!watch_threshold(w))
+	if (!threshold)
 		return;
 	if (!queued) {
 		w->reported = 0;
@@ -55,9 +57,9 @@ void watch_probe(int cpu)
 		}
 		cpus_read_unlock();
 	} else if (cpu_online(cpu) &&
-		   (s64)(now - queued) > (s64)max(watch_threshold(w), 2 * w->reported)) {
+		   (s64)(now - queued) > (s64)max(threshold, 2 * w->reported)) {
 		/* Again when it is twice as long, so that it does not look over. */
-		watch_report_stuck(cpu, now - queued);
+		watch_report_stuck(cpu, now - queued, threshold);
 		w->reported = now - queued;
 	}
 }

@@ -153,8 +153,7 @@ void watch_report_late(const struct kdtl_span *span, const struct kdtl_entry *e,
 {
 	struct watch_cpu *w = per_cpu_ptr(&watch_cpus, span->cpu);
 	const bool tasks = span->info->tasks, throttled = kdtl_entry_is_throttled(e);
-	const bool saturated = kdtl_entry_wait_saturated(e) ||
-			       kdtl_entry_throttled(e) == KDTL_TIME_MAX;
+	const bool saturated = watch_is_saturated(e);
 	static const char no_comm[TASK_COMM_LEN];
 	unsigned int how;
 	int behind;
@@ -181,15 +180,17 @@ static void report_stuck_detail(int cpu, u64 now, const struct kdtl_entry *e, in
 {
 	struct watch_waiting longest;
 	const unsigned int waiting = watch_waiting(cpu, &longest);
+	/* The CPU's clock may be ahead of this one's. */
+	const u64 since = e ? now - min(now, kdtl_entry_time(e)) : 0;
 	char name[WATCH_NAME];
 
 	if (e && kdtl_entry_is_idle(e)) {
 		at += scnprintf(detail + at, sizeof(detail) - at, "; idle for %llu ms",
-				div_u64(now - kdtl_entry_time(e), NSEC_PER_MSEC));
+				div_u64(since, NSEC_PER_MSEC));
 	} else if (e) {
 		watch_name(kdtl_entry_comm(e), kdtl_entry_pid(e), now, name, sizeof(name));
 		at += scnprintf(detail + at, sizeof(detail) - at, "; %s has had it for %llu ms",
-				name, div_u64(now - kdtl_entry_time(e), NSEC_PER_MSEC));
+				name, div_u64(since, NSEC_PER_MSEC));
 	}
 	if (waiting) {
 		watch_name(longest.comm, longest.pid, now, name, sizeof(name));
@@ -204,10 +205,11 @@ static void report_stuck_detail(int cpu, u64 now, const struct kdtl_entry *e, in
  * watch_report_stuck() - report a CPU that dispatches no task
  * @cpu: the CPU
  * @wait: for how long by now, in ns
+ * @threshold: the longest time that is not reported, in ns
  *
  * Context: the watching thread.
  */
-void watch_report_stuck(int cpu, u64 wait)
+void watch_report_stuck(int cpu, u64 wait, u64 threshold)
 {
 	struct watch_cpu *w = per_cpu_ptr(&watch_cpus, cpu);
 	const struct kdtl_entry *e = watch_look_back(cpu);
@@ -217,9 +219,9 @@ void watch_report_stuck(int cpu, u64 wait)
 
 	if (!w->reported)
 		WRITE_ONCE(w->stuck, w->stuck + 1);
-	trace_kdtl_watch_stuck(cpu, wait, watch_threshold(w), e ? kdtl_entry_pid(e) : 0,
+	trace_kdtl_watch_stuck(cpu, wait, threshold, e ? kdtl_entry_pid(e) : 0,
 			       e ? kdtl_entry_comm(e) : no_comm);
-	how = report_wanted(cpu, wait, watch_threshold(w), &stuck_alarms);
+	how = report_wanted(cpu, wait, threshold, &stuck_alarms);
 	if (!how)
 		return;
 	scnprintf(what, sizeof(what), "CPU %d: no task dispatched for %llu ms", cpu,

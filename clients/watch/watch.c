@@ -68,7 +68,7 @@ static void watch_span(const struct kdtl_span *span, void *unused)
 		}
 		wait = kdtl_ticks_to_ns(span->info, wait);
 		/* A saturated wait may have been longer than any threshold. */
-		if (threshold && (wait > threshold || kdtl_entry_wait_saturated(e)))
+		if (threshold && (wait > threshold || watch_is_saturated(e)))
 			watch_report_late(span, e, wait, threshold);
 	}
 }

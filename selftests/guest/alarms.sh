@@ -130,7 +130,9 @@ throttled_if_asked()
 		until_true is_seen 3 1 && is "$(seen 7)" 0 && ! has_said 'kdtl_watch: .* throttled' &&
 		echo "throttled 1000" >"$watch/rules" && fake throttle 3 &&
 		until_true has_said 'kdtl_watch: CPU 0 was throttled for 3000 ms' &&
-		is "$(seen 3) $(seen 7)" "1 1"
+		echo "throttled 10000" >"$watch/rules" && fake throttle 20 &&
+		until_true has_said 'kdtl_watch: CPU 0 was throttled for at least 4294 ms' &&
+		is "$(seen 3) $(seen 7)" "1 2"
 }
 
 # ---------------------------------------------------------------- by the scheduler
@@ -363,12 +365,7 @@ mkdir -p $group
 mount -t cgroup2 none $group || bail_out "no cgroup2"
 echo +cpu >$group/cgroup.subtree_control
 mkdir $group/svc "$group/batch" $group/limited
-rt=$(cat /proc/sys/kernel/sched_rt_runtime_us)
-echo -1 >/proc/sys/kernel/sched_rt_runtime_us
-# Since v6.12 the deadline server lets others run for 50 ms in each second.
-for server in /sys/kernel/debug/sched/*_server/cpu1/runtime; do
-	[ ! -e "$server" ] || echo 0 >"$server"
-done
+can_starve 1
 dmesg -c >/dev/null
 load kdtl_recorder lines=100 ms=50 || bail_out "kdtl_recorder does not load"
 ok "the watch loads" load kdtl_watch threshold_ms=250 pause_s=0
@@ -388,5 +385,4 @@ if [ -e /sys/kernel/realtime ]; then
 else
 	ok "on a slow console it leaves the CPU to others" rests_between_rows
 fi
-echo "$rt" >/proc/sys/kernel/sched_rt_runtime_us
 finish

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What the tasks of entries were at the time, from the table of core/tasks.c. */
+#define pr_fmt(fmt) "kdtl: " fmt
+
 #include <linux/export.h>
 #include <linux/kdtl_pmu.h>
 #include <linux/string.h>
@@ -38,8 +40,11 @@ int kdtl_task_at(struct kdtl_session *s, pid_t pid, u64 time, struct kdtl_task *
 		return kdtl_null_refuse(s, __func__, "task");
 	if (!s->pmu->tasks)
 		return -EOPNOTSUPP;
-	if (pid < 0)
+	if (pid < 0) {
+		pr_warn_ratelimited("%s: %s(): pid=%d: must be 0 or more\n", s->owner, __func__,
+				    pid);
 		return -EINVAL;
+	}
 	if (pid)
 		return kdtl_tasks_at(pid, time, task);
 	*task = (struct kdtl_task) { .comm = "idle" };

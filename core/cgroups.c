@@ -305,7 +305,7 @@ static ssize_t kdtl_cgroup_copy_path(u64 id, char *path, size_t size)
 {
 	struct kdtl_cgroup *c = kdtl_cgroup_find(id);
 
-	return c ? strscpy(path, c->path, size) : -ENOENT;
+	return c ? strscpy(path, c->path, min(size, sizeof(c->path))) : -ENOENT;
 }
 
 /**

@@ -47,6 +47,9 @@ MODULE_PARM_DESC(task_records, "records of the table of tasks, kept while kdtl_s
 /* The user may ask for too much: then kdtl says so itself. */
 #define KDTL_TASKS_GFP		(GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN)
 
+/* A reader that searches looks at no more of them at once, with interrupts off. */
+#define KDTL_TASKS_STEPS	256
+
 /* A task's first dispatch may seem older than its fork, if the clocks of CPUs differ. */
 #define KDTL_TASK_SKEW		(20 * NSEC_PER_MSEC)
 
@@ -55,6 +58,7 @@ MODULE_PARM_DESC(task_records, "records of the table of tasks, kept while kdtl_s
  * @task: that
  * @start: task_struct::start_time, which tells tasks of the same pid apart
  * @chain: the next older record with the same hash of the pid
+ * @chain_newer: the next newer one; the newest has none
  * @older: the record with the next lower number
  * @newer: the record with the next higher number
  * @next: the next free record, or the next one that was retired
@@ -65,6 +69,7 @@ struct kdtl_record {
 	struct kdtl_task	task;
 	u64			start;
 	u32			chain;
+	u32			chain_newer;
 	u32			older;
 	u32			newer;
 	u32			next;
@@ -168,11 +173,15 @@ static void kdtl_record_retire(struct kdtl_record *r)
 static void kdtl_record_unlink(struct kdtl_record *r)
 {
 	struct kdtl_record *older = kdtl_record(r->older), *newer = kdtl_record(r->newer);
-	u32 *at = kdtl_record_head(r->task.pid);
+	struct kdtl_record *below = kdtl_record(r->chain), *above = kdtl_record(r->chain_newer);
 
-	while (*at != kdtl_record_index(r))
-		at = &table.all[*at].chain;
-	WRITE_ONCE(*at, r->chain);
+	/* Without a search: a task that changes all the time may have nearly all records. */
+	if (above)
+		WRITE_ONCE(above->chain, r->chain);
+	else
+		WRITE_ONCE(*kdtl_record_head(r->task.pid), r->chain);
+	if (below)
+		below->chain_newer = r->chain_newer;
 	if (older)
 		older->newer = r->newer;
 	else
@@ -208,7 +217,7 @@ static struct kdtl_record *kdtl_record_take(void)
 /* Link a record whose @task is filled in. */
 static void kdtl_record_link(struct kdtl_record *r)
 {
-	struct kdtl_record *newest = kdtl_record(table.newest);
+	struct kdtl_record *newest = kdtl_record(table.newest), *below;
 	u32 *head = kdtl_record_head(r->task.pid);
 	const u32 i = kdtl_record_index(r);
 
@@ -220,15 +229,20 @@ static void kdtl_record_link(struct kdtl_record *r)
 		table.oldest = i;
 	table.newest = i;
 	r->chain = *head;
+	r->chain_newer = KDTL_NO_RECORD;
+	below = kdtl_record(r->chain);
+	if (below)
+		below->chain_newer = i;
 	WRITE_ONCE(*head, i);
 }
 
 /* ---------------------------------------------------------------- changes */
 
-/* What @t is now.  @comm: the name that it is about to get, or NULL. */
+/* What @t is now.  @comm: its name. */
 static void kdtl_task_describe(struct task_struct *t, const char *comm,
 			       struct kdtl_task *task)
 {
+	rcu_read_lock();
 	*task = (struct kdtl_task) {
 		.cgroup		= kdtl_cgroup_of(t),
 		.pid		= t->pid,
@@ -237,9 +251,9 @@ static void kdtl_task_describe(struct task_struct *t, const char *comm,
 		.nice		= task_nice(t),
 		.rt_priority	= t->rt_priority,
 	};
+	rcu_read_unlock();
 	static_assert(sizeof(task->comm) == TASK_COMM_LEN);
-	/* Somebody may be renaming the task: then that makes the next record. */
-	strscpy(task->comm, comm ?: t->comm, sizeof(task->comm));
+	strscpy(task->comm, comm, sizeof(task->comm));
 }
 
 static bool kdtl_task_same(const struct kdtl_task *a, const struct kdtl_task *b)
@@ -255,15 +269,25 @@ enum kdtl_note {
 	KDTL_NOTE_CHANGE,
 };
 
-static void kdtl_task_add(struct task_struct *t, const struct kdtl_task *task,
-			  enum kdtl_note why)
+/*
+ * Under the lock, so that the newest record is what the task is: a task has a new cgroup,
+ * policy or nice value before that is noted, so whoever comes last sees all of them.  But it
+ * gets a new name only afterwards, so until its next name it has that of the record, unless
+ * that is of the walk: no name has been noted since.
+ */
+static void kdtl_task_add(struct task_struct *t, const char *comm, enum kdtl_note why)
 {
-	struct kdtl_record *last = kdtl_record_newest(task->pid), *r;
+	struct kdtl_record *last = kdtl_record_newest(t->pid), *r;
+	const bool live = last && last->start == t->start_time && !last->retired;
+	struct kdtl_task task;
 
+	lockdep_assert_held(&table.lock.lock);
 	/* What is there already is newer than what was seen on the walk. */
-	if (last && (why == KDTL_NOTE_BASE ||
-		     (last->start == t->start_time && !last->retired &&
-		      kdtl_task_same(&last->task, task))))
+	if (last && why == KDTL_NOTE_BASE)
+		return;
+	kdtl_task_describe(t, comm ?: live && last->task.since ? last->task.comm : t->comm,
+			   &task);
+	if (live && kdtl_task_same(&last->task, &task))
 		return;
 	table.seq++;
 	/* Before one is taken: if there is no other, the last one makes room. */
@@ -273,7 +297,7 @@ static void kdtl_task_add(struct task_struct *t, const struct kdtl_task *task,
 		table.dropped++;
 		return;
 	}
-	r->task = *task;
+	r->task = task;
 	r->task.seq = table.seq;
 	r->task.since = why == KDTL_NOTE_BASE ? 0 : local_clock();
 	r->start = t->start_time;
@@ -285,17 +309,13 @@ static void kdtl_task_add(struct task_struct *t, const struct kdtl_task *task,
 		kdtl_record_retire(r);
 }
 
-/* Make a record if anything has changed. */
+/* Make a record if anything has changed.  @comm: the name that @t is about to get, or NULL. */
 static void kdtl_task_note(struct task_struct *t, const char *comm, enum kdtl_note why)
 {
-	struct kdtl_task task;
 	unsigned long flags;
 
-	rcu_read_lock();
-	kdtl_task_describe(t, comm, &task);
-	rcu_read_unlock();
 	kdtl_seqtry_write(&table.lock, &flags);
-	kdtl_task_add(t, &task, why);
+	kdtl_task_add(t, comm, why);
 	kdtl_seqtry_written(&table.lock, flags);
 }
 
@@ -650,28 +670,64 @@ int kdtl_tasks_at(pid_t pid, u64 time, struct kdtl_task *task)
 }
 
 /*
- * The first record with a number above @seq; or NULL.  A reader goes on where it was;
- * otherwise the search begins at the end that seems nearer.
+ * Where to begin the search for the records after @seq: a reader goes on where it was;
+ * otherwise at the end that seems nearer.  NULL: there are no records.
  */
-static struct kdtl_record *kdtl_record_after(u64 seq)
+static struct kdtl_record *kdtl_record_near(u64 seq)
 {
-	struct kdtl_record *r = kdtl_record(table.read), *older;
+	struct kdtl_record *r = kdtl_record(table.read);
 
 	if (r && r->task.seq == seq)
-		return kdtl_record(r->newer);
-	r = kdtl_record(table.oldest);
-	if (!r)
-		return NULL;
-	if (seq < r->task.seq || seq - r->task.seq < table.seq - seq) {
-		while (r && r->task.seq <= seq)
-			r = kdtl_record(r->newer);
 		return r;
+	r = kdtl_record(table.oldest);
+	if (r && seq > r->task.seq && seq - r->task.seq >= table.seq - seq)
+		r = kdtl_record(table.newest);
+	return r;
+}
+
+/*
+ * Go on from @r to the first record with a number above @seq, or to NULL if there is none.
+ * Returns false if that is further away than one may look at once.
+ */
+static bool kdtl_record_seek(u64 seq, struct kdtl_record **r)
+{
+	unsigned int steps = KDTL_TASKS_STEPS;
+	struct kdtl_record *older;
+
+	while (steps--) {
+		if ((*r)->task.seq <= seq) {
+			*r = kdtl_record((*r)->newer);
+			if (!*r || (*r)->task.seq > seq)
+				return true;
+		} else {
+			older = kdtl_record((*r)->older);
+			if (!older || older->task.seq <= seq)
+				return true;
+			*r = older;
+		}
 	}
-	r = kdtl_record(table.newest);
-	if (r->task.seq <= seq)
-		return NULL;
-	while ((older = kdtl_record(r->older)) && older->task.seq > seq)
-		r = older;
+	return false;
+}
+
+/*
+ * The first record with a number above @seq; or NULL.  The caller asks for any number, and
+ * the table may be large, so others get the lock, and interrupts come, in between.
+ */
+static struct kdtl_record *kdtl_record_after(u64 seq, unsigned long *flags)
+	__must_hold(&table.lock.lock)
+{
+	struct kdtl_record *r = kdtl_record_near(seq);
+	u64 at;
+
+	while (r && !kdtl_record_seek(seq, &r)) {
+		at = r->task.seq;
+		raw_spin_unlock_irqrestore(&table.lock.lock, *flags);
+		cpu_relax();
+		raw_spin_lock_irqsave(&table.lock.lock, *flags);
+		/* A record that made room for another one has that one's number. */
+		if (r->task.seq != at)
+			r = kdtl_record_near(seq);
+	}
 	return r;
 }
 
@@ -702,7 +758,7 @@ unsigned int kdtl_tasks_after(u64 from, u64 *seq, struct kdtl_task *to, unsigned
 
 	*lost = 0;
 	raw_spin_lock_irqsave(&table.lock.lock, flags);
-	for (r = kdtl_record_after(*seq); r && n < nr; r = kdtl_record(r->newer)) {
+	for (r = kdtl_record_after(*seq, &flags); r && n < nr; r = kdtl_record(r->newer)) {
 		*lost += kdtl_record_gap(from, *seq, r->task.seq);
 		*seq = r->task.seq;
 		to[n++] = r->task;

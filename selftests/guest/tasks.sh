@@ -14,8 +14,9 @@ have_module kdtl_kunit_tasks || skip_all "no module kdtl_kunit_tasks"
 cgroup=$(mktemp -d)
 mount -t cgroup2 cgroup "$cgroup" || skip_all "no cgroups"
 
-# A table that a test can fill, four times as large as what is there.
-records=512
+# A table that a test can fill, at least four times as large as what is there, and large enough
+# for a search through all of it to take time.
+records=4096
 while [ "$records" -lt $((4 * $(ls -d /proc/[0-9]*/task/* | wc -l))) ]; do
 	records=$((2 * records))
 done

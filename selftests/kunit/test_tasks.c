@@ -13,6 +13,7 @@
 #include <linux/pid_namespace.h>
 #include <linux/sched/clock.h>
 #include <linux/slab.h>
+#include <linux/tracepoint.h>
 #include <linux/umh.h>
 #include <uapi/linux/sched/types.h>
 
@@ -197,6 +198,77 @@ static void tasks_policy(struct kunit *test)
 	kthread_stop(t);
 }
 
+/* Run a script, until it ends.  Returns what call_usermodehelper() does. */
+static int tasks_sh(char *script)
+{
+	char *argv[] = { "/bin/sh", "-c", script, NULL };
+	char *envp[] = { "PATH=/bin:/sbin:/usr/bin:/usr/sbin", NULL };
+
+	return call_usermodehelper(argv[0], argv, envp, UMH_WAIT_PROC);
+}
+
+static struct tracepoint *tasks_rename_tp;
+static pid_t tasks_rename_pid;
+
+static void tasks_find_rename(struct tracepoint *tp, void *unused)
+{
+	if (!strcmp(tp->name, "task_rename"))
+		tasks_rename_tp = tp;
+}
+
+/* The task still has its old name, and kdtl knows of the new one. */
+static void tasks_rename(void *unused, struct task_struct *t, const char *comm)
+{
+	if (strcmp(comm, "kdtl_renamed"))
+		return;
+	tasks_rename_pid = t->pid;
+	set_user_nice(t, 5);
+}
+
+static int tasks_run_rename(void)
+{
+	int err;
+
+	/* After kdtl's own probe. */
+	err = tracepoint_probe_register_prio(tasks_rename_tp, tasks_rename, NULL,
+					     TRACEPOINT_DEFAULT_PRIO - 1);
+	if (err)
+		return err;
+	err = tasks_sh("printf kdtl_renamed >/proc/$$/comm");
+	tracepoint_probe_unregister(tasks_rename_tp, tasks_rename, NULL);
+	tracepoint_synchronize_unregister();
+	return err;
+}
+
+/* Something else of a task changes while it gets a new name: it has both. */
+static void tasks_renamed(struct kunit *test)
+{
+	struct kdtl_session *s = tasks_session(test);
+	struct kdtl_task *all, last = {};
+	unsigned int i, nr;
+	u64 lost;
+
+	if (!IS_ENABLED(CONFIG_KRETPROBES))
+		kunit_skip(test, "without kretprobes nobody tells of nice values");
+	if (system_state < SYSTEM_RUNNING)
+		kunit_skip(test, "built in, it runs before there is user space");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	for_each_kernel_tracepoint(tasks_find_rename, NULL);
+	KUNIT_ASSERT_TRUE(test, !!tasks_rename_tp);
+	all = kvcalloc(TASKS_MOST, sizeof(*all), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, all);
+	tasks_rename_pid = 0;
+	KUNIT_EXPECT_EQ(test, tasks_run_rename(), 0);
+	nr = tasks_all(test, s, all, &lost);
+	for (i = 0; i < nr; i++) {
+		if (all[i].pid == (u32)tasks_rename_pid)
+			last = all[i];
+	}
+	kvfree(all);
+	KUNIT_EXPECT_TRUE_MSG(test, !strcmp(last.comm, "kdtl_renamed") && last.nice == 5,
+			      "%.16s, nice %d", last.comm, last.nice);
+}
+
 /* The path of the cgroup of @task ends with @end. */
 static void tasks_in(struct kunit *test, struct kdtl_session *s, const struct kdtl_task *task,
 		     const char *end)
@@ -237,10 +309,9 @@ static void tasks_shell(struct kunit *test)
 		{ "sleep", "/kdtl_else", 5 },
 	};
 	struct kdtl_session *s = tasks_session(test);
-	char *argv[] = { "/bin/sh", "-c", NULL, NULL };
-	char *envp[] = { "PATH=/bin:/sbin:/usr/bin:/usr/sbin", NULL };
 	struct kdtl_task *all, at = {};
 	unsigned int nr, i, k = 0;
+	char *script;
 	u32 pid = 0;
 	u64 lost;
 
@@ -248,10 +319,10 @@ static void tasks_shell(struct kunit *test)
 		kunit_skip(test, "built in, it runs before there is user space");
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	all = kvcalloc(TASKS_MOST, sizeof(*all), GFP_KERNEL);
-	argv[2] = kasprintf(GFP_KERNEL, tasks_script, cgroup, cgroup, cgroup, cgroup, cgroup);
-	KUNIT_ASSERT_TRUE(test, all && argv[2]);
-	KUNIT_EXPECT_EQ(test, call_usermodehelper(argv[0], argv, envp, UMH_WAIT_PROC), 0);
-	kfree(argv[2]);
+	script = kasprintf(GFP_KERNEL, tasks_script, cgroup, cgroup, cgroup, cgroup, cgroup);
+	KUNIT_ASSERT_TRUE(test, all && script);
+	KUNIT_EXPECT_EQ(test, tasks_sh(script), 0);
+	kfree(script);
 	nr = tasks_all(test, s, all, &lost);
 	KUNIT_EXPECT_EQ(test, lost, 0ULL);
 
@@ -285,9 +356,9 @@ static void tasks_bounded(struct kunit *test)
 {
 	struct kdtl_session *s = tasks_session(test);
 	struct kdtl_task *all, task = {};
+	unsigned int i, nr, newer = 0;
 	struct task_struct *t;
-	unsigned int i, nr;
-	u64 lost, first;
+	u64 from, lost, first;
 	pid_t pid = 0;
 
 	if (!records)
@@ -295,6 +366,9 @@ static void tasks_bounded(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	all = kvcalloc(TASKS_MOST, sizeof(*all), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, all);
+	nr = tasks_all(test, s, all, &lost);
+	KUNIT_ASSERT_GT(test, nr, 0U);
+	from = all[nr - 1].seq;
 	for (i = 0; i < 2 * records; i++) {
 		t = kthread_run(tasks_thread, NULL, "kdtl_%u", i);
 		if (IS_ERR(t))
@@ -314,7 +388,80 @@ static void tasks_bounded(struct kunit *test)
 	KUNIT_EXPECT_GT(test, lost, 0ULL);
 	/* Each thread that began makes a record, and one when it gets its name. */
 	KUNIT_EXPECT_GE(test, nr + lost, 2ULL * records);
-	KUNIT_EXPECT_LE(test, all[nr - 1].seq - lost, all[0].seq + nr);
+	for (i = 0; i < nr; i++)
+		newer += all[i].seq > from;
+	KUNIT_EXPECT_LE(test, all[nr - 1].seq - from, newer + lost);
+	kvfree(all);
+}
+
+/* How long a change takes at the least, in passes of an eighth of the table each; ns. */
+static u64 tasks_change_ns(unsigned int passes)
+{
+	const unsigned int nr = records / 8;
+	u64 start, least = U64_MAX;
+	unsigned int i;
+
+	while (passes--) {
+		start = local_clock();
+		for (i = 0; i < nr; i++)
+			set_user_nice(current, 1 + i % 2);
+		least = min(least, div_u64(local_clock() - start, nr));
+	}
+	set_user_nice(current, 0);
+	return least;
+}
+
+/*
+ * A task that changes all the time fills the table with its records.  Then each change takes
+ * the oldest one, as quickly as a free one: interrupts are off, and forks and exits wait.
+ */
+static void tasks_full(struct kunit *test)
+{
+	struct kdtl_session *s = tasks_session(test);
+	u64 before, after;
+
+	if (!records || !IS_ENABLED(CONFIG_KRETPROBES))
+		kunit_skip(test, "only with task_records, and kretprobes to tell of changes");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	before = tasks_change_ns(5);
+	tasks_change_ns(4);
+	after = tasks_change_ns(8);
+	kunit_info(test, "a change: %llu ns, %llu ns when the table is full", before, after);
+	KUNIT_EXPECT_LE(test, after, 2 * before);
+}
+
+/* A reader may go on from any number, also where it has to search in several pieces. */
+static void tasks_anywhere(struct kunit *test)
+{
+	struct kdtl_session *s = tasks_session(test);
+	struct kdtl_task *all, next;
+	unsigned int i, nr, same = 0;
+	struct task_struct *t;
+	u64 lost, seq;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	all = kvcalloc(TASKS_MOST, sizeof(*all), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, all);
+	for (i = 0; i < (records ?: 1000); i++) {
+		t = kthread_run(tasks_thread, NULL, "kdtl_%u", i);
+		if (IS_ERR(t))
+			break;
+		kthread_stop(t);
+	}
+	nr = tasks_all(test, s, all, &lost);
+	for (i = 0; i + 1 < nr; i++) {
+		/* To and fro, so that no search begins where the last one ended. */
+		const unsigned int at = i % 2 ? i : nr - 2 - i;
+
+		seq = all[at].seq;
+		if (kdtl_tasks_read(s, &seq, &next, 1, &lost) != 1)
+			continue;
+		KUNIT_EXPECT_EQ(test, seq, next.seq);
+		KUNIT_EXPECT_GE(test, next.seq, all[at + 1].seq);
+		same += next.seq == all[at + 1].seq;
+	}
+	/* A change meanwhile may take the place of a record. */
+	KUNIT_EXPECT_GE(test, same, nr / 2);
 	kvfree(all);
 }
 
@@ -324,7 +471,7 @@ static void tasks_refused(struct kunit *test)
 	struct kdtl_session *s = kapi_session(test, 0);
 	struct kdtl_task task;
 	u64 seq = 0, lost;
-	char path[8];
+	char path[256];
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	KUNIT_EXPECT_EQ(test, kdtl_task_at(s, 1, 0, &task), -EOPNOTSUPP);
@@ -347,6 +494,7 @@ static void tasks_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_cgroup_path(s, U64_MAX, path, sizeof(path)), -ENOENT);
 	KUNIT_EXPECT_EQ(test, kdtl_task_at(s, 1, local_clock(), &task), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_cgroup_path(s, task.cgroup, path, 1), -E2BIG);
+	KUNIT_EXPECT_GT(test, kdtl_cgroup_path(s, task.cgroup, path, SIZE_MAX), (ssize_t)0);
 }
 
 static struct kunit_case tasks_cases[] = {
@@ -354,8 +502,11 @@ static struct kunit_case tasks_cases[] = {
 	KUNIT_CASE(tasks_short),
 	KUNIT_CASE(tasks_pid_again),
 	KUNIT_CASE(tasks_policy),
+	KUNIT_CASE(tasks_renamed),
 	KUNIT_CASE(tasks_shell),
 	KUNIT_CASE(tasks_bounded),
+	KUNIT_CASE(tasks_anywhere),
+	KUNIT_CASE(tasks_full),
 	KUNIT_CASE(tasks_refused),
 	{ }
 };

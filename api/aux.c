@@ -298,7 +298,9 @@ static ssize_t kdtl_snapshot_try(struct kdtl_aux *aux, void *buf, u64 len, u64 *
  *
  * A session with KDTL_SESSION_RAW has bytes instead of entries, and @missed is 0.  While a
  * session on its PMU is started, only a CPU itself can copy what is its own, and not in an
- * NMI: perf stops the PMU meanwhile, since that is when the PMU says where it is.
+ * NMI: perf stops the PMU meanwhile, since that is when the PMU says where it is.  The copy
+ * needs a lock, and gives up soon if somebody has it who does not go on, as in a panic.  After
+ * the CPU was offline, the bytes are those since it came back.
  *
  * Context: any, NMI too; with CONFIG_GENERIC_ATOMIC64 (some 32-bit CPUs) not in NMI,
  * because there a read of 64 bits takes a lock.
@@ -308,7 +310,7 @@ static ssize_t kdtl_snapshot_try(struct kdtl_aux *aux, void *buf, u64 len, u64 *
  *   or @s or @buf is NULL
  * * -EAGAIN: the writer overwrote everything during each of several copies
  * * -EBUSY: a KDTL_SESSION_RAW session is started on the PMU, and this is another CPU than
- *   @cpu, an NMI, or inside a verb for that CPU
+ *   @cpu, an NMI, or inside a verb for that CPU; or a CPU that has stopped is inside one
  */
 ssize_t kdtl_aux_snapshot(struct kdtl_session *s, int cpu, void *buf, size_t len,
 			  u64 *missed)
@@ -322,8 +324,11 @@ ssize_t kdtl_aux_snapshot(struct kdtl_session *s, int cpu, void *buf, size_t len
 		*missed = 0;
 	if (!kdtl_session_has_cpu(s, cpu))
 		return kdtl_cpu_refuse(s, cpu, __func__, _RET_IP_);
-	if (!s->layout.overwrite)
+	if (!s->layout.overwrite) {
+		pr_warn_ratelimited("%s: snapshot: only of a session with KDTL_SESSION_OVERWRITE, use kdtl_aux_peek()\n",
+				    s->owner);
 		return -EINVAL;
+	}
 	if (!buf && len)
 		return kdtl_null_refuse(s, __func__, "buf");
 	aux = kdtl_session_aux(s, cpu);
@@ -460,7 +465,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_mmap_flags, KDTL_NS);
  * Return:
  * * 0
  * * -EINVAL: @cpu is not one of the session's, or not loaded, or @vma is not
- *   as large as the area, or @s or @vma is NULL
+ *   as large as the area, or there is no area (KDTL_SESSION_NO_AUX), or @s or @vma is NULL
  * * -ENOMEM: no memory for page tables
  * * -EOPNOTSUPP: the session has KDTL_SESSION_RAW
  */
@@ -478,7 +483,7 @@ int kdtl_aux_mmap(struct kdtl_session *s, int cpu, struct vm_area_struct *vma)
 	if (kdtl_session_raw(s))
 		return kdtl_raw_refuse(s, __func__);
 	aux = kdtl_session_aux(s, cpu);
-	if (!aux || vma_pages(vma) != aux->nr_pages)
+	if (!aux || !aux->nr_pages || vma_pages(vma) != aux->nr_pages)
 		return -EINVAL;
 
 	kdtl_mmap_flags(vma);

@@ -9,7 +9,8 @@
  * Positions run freely and go on when the CPU gets another event, because it was
  * offline.  An area whose reader is not done with the pages of the old event keeps them
  * until the reader is: kdtl_raw_turn().  Until then the area has two places: where it
- * is read, and raw_from to raw_end in the new pages.
+ * is read, and raw_from to raw_end in the new pages.  In overwrite mode nothing is ever
+ * read in turn, so an area turns to the new pages when it is started there.
  */
 #define pr_fmt(fmt) "kdtl: " fmt
 
@@ -24,6 +25,7 @@
 #include <linux/vmalloc.h>
 
 #include "raw.h"
+#include "seqtry.h"
 #include "wake.h"
 #include "writer.h"
 
@@ -113,14 +115,13 @@ static void kdtl_raw_place(struct kdtl_aux *aux, u64 pos)
 	kdtl_u64_release(&aux->tail, pos);
 }
 
-/* Once the reader is done with the old pages, it gets those of the CPU's present event. */
-static void kdtl_raw_turn(struct kdtl_aux *aux)
+/* Give the reader the pages of the CPU's present event instead of old ones. */
+static void kdtl_raw_turn_now(struct kdtl_aux *aux)
 {
 	struct kdtl_raw_cpu *rc = aux->raw;
 	struct kdtl_raw_map *old = aux->map;
 
-	if (!kdtl_raw_joined(aux) || old == rc->map || kdtl_raw_unread(aux))
-		return;
+	lockdep_assert_held(&rc->lock);
 	refcount_inc(&rc->map->users);
 	aux->map = rc->map;
 	aux->area.base = rc->map->area.base;
@@ -132,6 +133,13 @@ static void kdtl_raw_turn(struct kdtl_aux *aux)
 	/* There may be enough already. */
 	if (kdtl_raw_unread(aux))
 		irq_work_queue(&aux->wake);
+}
+
+/* As soon as the reader is done with the old ones. */
+static void kdtl_raw_turn(struct kdtl_aux *aux)
+{
+	if (kdtl_raw_joined(aux) && aux->map != aux->raw->map && !kdtl_raw_unread(aux))
+		kdtl_raw_turn_now(aux);
 }
 
 /* Where the area's reader is in the pages of the CPU's present event. */
@@ -532,7 +540,13 @@ static int kdtl_raw_place_start(struct kdtl_aux *aux)
 	struct kdtl_raw_cpu *rc = aux->raw;
 
 	kdtl_raw_harvest(rc);
-	if (aux->raw_end == rc->head || aux->overwrite)
+	if (aux->overwrite) {
+		/* No reader is ever done with the old pages, but the newest bytes come here. */
+		if (aux->map != rc->map)
+			kdtl_raw_turn_now(aux);
+		return 0;
+	}
+	if (aux->raw_end == rc->head)
 		return 0;
 	if (kdtl_raw_tail(aux) != aux->raw_end)
 		return -EBUSY;
@@ -810,31 +824,44 @@ static ssize_t kdtl_raw_paused_copy(struct kdtl_aux *aux, void *buf, size_t len)
 	return len;
 }
 
+static ssize_t kdtl_raw_locked_copy(struct kdtl_aux *aux, void *buf, size_t len)
+{
+	struct kdtl_raw_cpu *rc = aux->raw;
+
+	lockdep_assert_held(&rc->lock);
+	if (!aux->map)
+		return 0;
+	if (!rc->on || aux->map != rc->map)
+		return kdtl_raw_copy(aux, buf, len);
+	return kdtl_raw_can_pause(rc) ? kdtl_raw_paused_copy(aux, buf, len) : -EBUSY;
+}
+
 /**
  * kdtl_raw_snapshot() - kdtl_aux_snapshot() of a raw session
  * @aux: the session's area
  * @buf: the buffer to copy to
  * @len: size of @buf in bytes
  *
+ * The lock keeps the area in its pages, which may be freed once it has others.
+ *
  * Context: any.
  * Return: the number of bytes; -EBUSY: a session on the PMU is started, and this is another
- * CPU or an NMI.
+ * CPU or an NMI; or somebody has the lock and does not release it.
  */
 ssize_t kdtl_raw_snapshot(struct kdtl_aux *aux, void *buf, size_t len)
 {
 	struct kdtl_raw_cpu *rc = aux->raw;
-	ssize_t got = -EBUSY;
+	unsigned int tries = KDTL_SEQ_TRIES;
 	unsigned long flags;
+	ssize_t got;
 
-	if (!aux->map)
-		return 0;
-	if (!READ_ONCE(rc->on) || aux->map != READ_ONCE(rc->map))
-		return kdtl_raw_copy(aux, buf, len);
 	/* In a panic, who has the lock may never release it. */
-	if (!raw_spin_trylock_irqsave(&rc->lock, flags))
-		return -EBUSY;
-	if (kdtl_raw_can_pause(rc))
-		got = kdtl_raw_paused_copy(aux, buf, len);
+	while (!raw_spin_trylock_irqsave(&rc->lock, flags)) {
+		if (!--tries)
+			return -EBUSY;
+		cpu_relax();
+	}
+	got = kdtl_raw_locked_copy(aux, buf, len);
 	raw_spin_unlock_irqrestore(&rc->lock, flags);
 	return got;
 }

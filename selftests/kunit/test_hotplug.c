@@ -10,6 +10,7 @@
 #include <linux/module.h>
 #include <linux/suspend.h>
 
+#include "cpus.h"
 #include "sessions.h"
 
 static unsigned int rounds = 3;
@@ -92,7 +93,7 @@ static void hotplug_each(struct kunit *test)
 			made = kdtl_fake_load_made_for(cpu, KDTL_MASK_ALL);
 			KUNIT_EXPECT_TRUE(test, hotplug_runs(first));
 			KUNIT_EXPECT_EQ(test, kdtl_fake_load_made_for(cpu, KDTL_MASK_ALL), made);
-			KUNIT_ASSERT_EQ(test, add_cpu(cpu), 0);
+			KUNIT_ASSERT_EQ(test, cpus_bring_back(cpu), 0);
 			KUNIT_EXPECT_TRUE(test, hotplug_runs(cpu));
 		}
 	}
@@ -122,7 +123,7 @@ static void hotplug_alone(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
 	for_each_cpu(cpu, &all) {
 		if (cpu != first)
-			KUNIT_EXPECT_EQ(test, add_cpu(cpu), 0);
+			KUNIT_EXPECT_EQ(test, cpus_bring_back(cpu), 0);
 		KUNIT_EXPECT_TRUE(test, hotplug_runs(cpu));
 	}
 	hotplug_end(test, 1);

@@ -9,6 +9,7 @@
 #include <linux/smp.h>
 #include <linux/workqueue.h>
 
+#include "cpus.h"
 #include "kapi.h"
 #include "raw_pmu.h"
 
@@ -348,6 +349,7 @@ static void raw_busy(struct kunit *test)
 
 struct raw_copy {
 	struct kdtl_session	*s;
+	int			of;
 	u8			*buf;
 	size_t			len;
 	ssize_t			got;
@@ -357,7 +359,7 @@ static void raw_copy_here(void *arg)
 {
 	struct raw_copy *copy = arg;
 
-	copy->got = kdtl_aux_snapshot(copy->s, 0, copy->buf, copy->len, NULL);
+	copy->got = kdtl_aux_snapshot(copy->s, copy->of, copy->buf, copy->len, NULL);
 }
 
 /* A snapshot of CPU 0, taken by @cpu. */
@@ -369,14 +371,20 @@ static ssize_t raw_copy_on(int cpu, struct kdtl_session *s, u8 *buf, size_t len)
 	return copy.got;
 }
 
-/* The newest bytes of CPU 0, in order. */
-static void raw_expect_newest(struct kunit *test, const u8 *buf, size_t len)
+/* The bytes of a CPU before the one that comes now, in order. */
+static void raw_expect_before(struct kunit *test, u8 next, const u8 *buf, size_t len)
 {
 	size_t i, wrong = 0;
 
 	for (i = 0; i < len; i++)
-		wrong += buf[i] != (u8)(raw_pmu_next(0) - len + i);
+		wrong += buf[i] != (u8)(next - len + i);
 	KUNIT_EXPECT_EQ(test, wrong, (size_t)0);
+}
+
+/* The newest bytes of CPU 0. */
+static void raw_expect_newest(struct kunit *test, const u8 *buf, size_t len)
+{
+	raw_expect_before(test, raw_pmu_next(0), buf, len);
 }
 
 static void raw_overwrite(struct kunit *test)
@@ -460,7 +468,7 @@ static void raw_hotplug(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, raw_pmu_areas(), num_online_cpus());
 	KUNIT_EXPECT_EQ(test, raw_unread(a, cpu), (ssize_t)500);
 	raw_expect(test, a, cpu, 100, &next_a);
-	KUNIT_ASSERT_EQ(test, add_cpu(cpu), 0);
+	KUNIT_ASSERT_EQ(test, cpus_bring_back(cpu), 0);
 	KUNIT_EXPECT_TRUE(test, kapi_msg_of(a, KDTL_MSG_CPU, &msg));
 	KUNIT_EXPECT_TRUE(test, msg.cpu_state.online);
 	KUNIT_EXPECT_EQ(test, msg.cpu_state.error, 0);
@@ -481,14 +489,58 @@ static void raw_hotplug(struct kunit *test)
 	kdtl_session_close(b);
 	raw_expect(test, a, cpu, 20, &next_a);
 	KUNIT_EXPECT_EQ(test, kdtl_stop(a), 0);
-	KUNIT_ASSERT_EQ(test, add_cpu(cpu), 0);
+	KUNIT_ASSERT_EQ(test, cpus_bring_back(cpu), 0);
 	KUNIT_EXPECT_FALSE(test, raw_pmu_is_on(cpu));
 	KUNIT_EXPECT_EQ(test, kdtl_start(a), 0);
 	KUNIT_EXPECT_EQ(test, raw_pmu_write(cpu, 20), 20UL);
 	raw_expect(test, a, cpu, 20, &next_a);
 	KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
 	kdtl_session_close(a);
-	KUNIT_ASSERT_EQ(test, add_cpu(cpu), 0);
+	KUNIT_ASSERT_EQ(test, cpus_bring_back(cpu), 0);
+}
+
+/* The newest bytes are those since the CPU came back, from when on the session is started. */
+static void raw_overwrite_hotplug(struct kunit *test)
+{
+	struct kdtl_session *s = raw_started(test, KDTL_SESSION_OVERWRITE);
+	u8 *buf = kmalloc(RAW_SIZE, GFP_KERNEL);
+	const int cpu = kapi_other_cpu(0);
+	struct raw_copy copy = { .s = s, .of = cpu, .buf = buf, .len = RAW_SIZE };
+	u8 next;
+
+	KUNIT_ASSERT_GE(test, cpu, 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, buf);
+	KUNIT_EXPECT_EQ(test, raw_pmu_write(cpu, 500), 500UL);
+	next = raw_pmu_next(cpu);
+	KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
+	raw_copy_here(&copy);
+	KUNIT_EXPECT_EQ(test, copy.got, (ssize_t)500);
+	raw_expect_before(test, next, buf, 500);
+
+	KUNIT_ASSERT_EQ(test, cpus_bring_back(cpu), 0);
+	KUNIT_EXPECT_TRUE(test, raw_pmu_is_on(cpu));
+	KUNIT_EXPECT_EQ(test, raw_pmu_write(cpu, 300), 300UL);
+	smp_call_function_single(cpu, raw_copy_here, &copy, 1);
+	KUNIT_EXPECT_EQ(test, copy.got, (ssize_t)300);
+	raw_expect_before(test, raw_pmu_next(cpu), buf, 300);
+
+	/* What a session that is stopped has, it keeps until it is started. */
+	next = raw_pmu_next(cpu);
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+	KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
+	KUNIT_ASSERT_EQ(test, cpus_bring_back(cpu), 0);
+	raw_copy_here(&copy);
+	KUNIT_EXPECT_EQ(test, copy.got, (ssize_t)300);
+	raw_expect_before(test, next, buf, 300);
+	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
+	KUNIT_EXPECT_EQ(test, raw_pmu_write(cpu, 20), 20UL);
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+	raw_copy_here(&copy);
+	KUNIT_EXPECT_EQ(test, copy.got, (ssize_t)20);
+	raw_expect_before(test, raw_pmu_next(cpu), buf, 20);
+	kdtl_session_close(s);
+	kfree(buf);
 }
 
 /* Has a message about the state of this CPU come? */
@@ -649,7 +701,7 @@ static void raw_sched_hotplug(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
 	KUNIT_EXPECT_FALSE(test, info.online);
-	KUNIT_ASSERT_EQ(test, add_cpu(cpu), 0);
+	KUNIT_ASSERT_EQ(test, cpus_bring_back(cpu), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
 	KUNIT_EXPECT_TRUE(test, info.online);
 	work_on_cpu(cpu, raw_nothing, NULL);
@@ -679,6 +731,7 @@ static struct kunit_case raw_cases[] = {
 	KUNIT_CASE(raw_overwrite),
 	KUNIT_CASE(raw_no_sg),
 	KUNIT_CASE(raw_hotplug),
+	KUNIT_CASE(raw_overwrite_hotplug),
 	KUNIT_CASE(raw_gone),
 	KUNIT_CASE(raw_own),
 	KUNIT_CASE(raw_sched),

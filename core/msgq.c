@@ -14,6 +14,14 @@
  *
  * B pairs with C: a reader that sees the size sees the message.
  * D pairs with A: a slot is filled again only after it has been read.
+ *
+ * A message carries the number of messages ever dropped, read before it took its slot, and
+ * a reader tells by how many that has grown.  So a CPU's message tells of those that it
+ * dropped before, whatever other CPUs post meanwhile, and of none that it dropped later:
+ *
+ *	CPU whose message is dropped		CPU that posts
+ *	   move head, for an earlier message	   read dropped
+ *	E: increment-release dropped		F: move-release head
  */
 #include <linux/error-injection.h>
 #include <linux/mm.h>
@@ -90,12 +98,17 @@ static unsigned int kdtl_msgq_limit(struct kdtl_msgq *q, const struct kdtl_msg *
 	}
 }
 
-/* Take the slot at head, @pos, unless @limit slots are taken. */
-static bool kdtl_msgq_take_slot(struct kdtl_msgq *q, unsigned int limit, s64 *pos)
+/*
+ * Take the slot at head, @pos, unless @limit slots are taken.  @dropped is set to the number
+ * of messages dropped before.
+ */
+static bool kdtl_msgq_take_slot(struct kdtl_msgq *q, unsigned int limit, s64 *pos,
+				u64 *dropped)
 {
 	s64 tail;
 
 	do {
+		*dropped = atomic64_read(&q->dropped);
 		/*
 		 * [msg.A] The slot at head has been read.  Pairs with D in kdtl_msgq_get().
 		 * The head below is not before this tail.
@@ -104,14 +117,17 @@ static bool kdtl_msgq_take_slot(struct kdtl_msgq *q, unsigned int limit, s64 *po
 		*pos = atomic64_read(&q->head);
 		if (*pos - tail >= limit)
 			return false;
-	} while (!atomic64_try_cmpxchg_relaxed(&q->head, pos, *pos + 1));
+		/*
+		 * [msg.F] pairs with E in kdtl_msgq_put(): what a CPU dropped after it had
+		 * moved head further is not in the number above.
+		 */
+	} while (!atomic64_try_cmpxchg_release(&q->head, pos, *pos + 1));
 	return true;
 }
 
 static void kdtl_msgq_fill(struct kdtl_msgq *q, struct kdtl_msg *slot, struct kdtl_msg *msg)
 {
 	msg->size = 0;
-	msg->dropped = atomic64_read(&q->dropped) ? atomic64_xchg(&q->dropped, 0) : 0;
 	/* A reader may look at the size, which is 0 before and after. */
 	data_race(*slot = *msg);
 	/* [msg.B] The message is there.  Pairs with C in kdtl_msgq_get(). */
@@ -137,11 +153,24 @@ void kdtl_msgq_put(struct kdtl_msgq *q, struct kdtl_msg *msg)
 	msg->time = local_clock();
 
 	local_irq_save(flags);
-	if (kdtl_msgq_take_slot(q, kdtl_msgq_limit(q, msg), &pos))
+	if (kdtl_msgq_take_slot(q, kdtl_msgq_limit(q, msg), &pos, &msg->dropped))
 		kdtl_msgq_fill(q, kdtl_msgq_slot(q, pos), msg);
 	else
-		atomic64_inc(&q->dropped);
+		/* [msg.E] pairs with F in kdtl_msgq_take_slot(): earlier messages have slots. */
+		atomic64_fetch_inc_release(&q->dropped);
 	local_irq_restore(flags);
+}
+
+/* How many messages were dropped since a reader was told last, if @dropped ever were. */
+static u64 kdtl_msgq_tell(struct kdtl_msgq *q, u64 dropped)
+{
+	const u64 told = q->told;
+
+	lockdep_assert_held(&q->lock);
+	if (dropped <= told)
+		return 0;
+	q->told = dropped;
+	return dropped - told;
 }
 
 /**
@@ -157,20 +186,23 @@ bool kdtl_msgq_get(struct kdtl_msgq *q, struct kdtl_msg *msg, bool *last)
 {
 	struct kdtl_msg *slot;
 	unsigned long flags;
+	u64 tail;
 	bool got;
 
 	raw_spin_lock_irqsave(&q->lock, flags);
-	got = !kdtl_msgq_empty(q);
+	tail = q->tail;
+	got = atomic64_read(&q->head) != tail;
 	if (got) {
-		slot = kdtl_msgq_slot(q, q->tail);
+		slot = kdtl_msgq_slot(q, tail);
 		/* [msg.C] pairs with B in kdtl_msgq_fill(): it is there, or about to be. */
 		smp_cond_load_acquire(&slot->size, VAL);
 		*msg = *slot;
+		msg->dropped = kdtl_msgq_tell(q, msg->dropped);
 		WRITE_ONCE(slot->size, 0);
 		/* [msg.D] pairs with A in kdtl_msgq_take_slot(): the slot is free again. */
-		kdtl_u64_release(&q->tail, q->tail + 1);
+		kdtl_u64_release(&q->tail, ++tail);
 	}
-	*last = kdtl_msgq_empty(q) && !atomic64_read(&q->dropped);
+	*last = atomic64_read(&q->head) == tail && atomic64_read(&q->dropped) == q->told;
 	raw_spin_unlock_irqrestore(&q->lock, flags);
 	return got;
 }
@@ -196,9 +228,12 @@ bool kdtl_msgq_empty(struct kdtl_msgq *q)
 void kdtl_msgq_reset(struct kdtl_msgq *q)
 {
 	struct kdtl_msg msg;
+	unsigned long flags;
 	bool last;
 
 	while (kdtl_msgq_get(q, &msg, &last))
 		;
-	atomic64_set(&q->dropped, 0);
+	raw_spin_lock_irqsave(&q->lock, flags);
+	q->told = atomic64_read(&q->dropped);
+	raw_spin_unlock_irqrestore(&q->lock, flags);
 }

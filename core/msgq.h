@@ -22,8 +22,9 @@
  * @pause: an overflow pauses the CPU, so a reader without its message would wait
  *	for ever
  * @head: number of slots ever taken by CPUs that post a message
- * @dropped: messages dropped that no message tells of yet
+ * @dropped: number of messages ever dropped
  * @tail: number of messages ever taken out; written under @lock
+ * @told: how many of @dropped a reader knows of; under @lock
  * @lock: between readers.  No other lock is taken inside
  */
 struct kdtl_msgq {
@@ -34,6 +35,7 @@ struct kdtl_msgq {
 	atomic64_t	head;
 	atomic64_t	dropped;
 	aligned_u64	tail;
+	u64		told;
 	raw_spinlock_t	lock;
 };
 

@@ -18,17 +18,21 @@ top=$(dirname -- "$(dirname -- "$here")")
 . "$here/lib/ktap.sh"
 
 models=$top/selftests/models
+# Those in which mistakes can be made.
+with_mistakes='aux msg snapshot wake'
 
 # The models and their settings: each line must hold. The mistakes are made in the
 # first line of a model.
 few='
 aux
+msg       -DSLOTS=1
 snapshot  -DENTRIES=3
 wake      -DCPUS=1
 '
 small='
 aux
 aux       -DENTRIES=4 -DAREA=7
+msg
 snapshot  -DENTRIES=3
 wake      -DCPUS=1
 wake      -DCPUS=2 -DENTRIES=1
@@ -37,6 +41,9 @@ wake      -DCPUS=1 -DENTRIES=1 -DWAITERS=2
 large='
 aux       -DENTRIES=8
 aux       -DENTRIES=6 -DAREA=8 -DENTRY=3
+msg       -DPOSTS=4
+msg       -DCPUS=3 -DPOSTS=2
+msg       -DSLOTS=3
 snapshot
 snapshot  -DENTRIES=6 -DAREA=7
 snapshot  -DENTRIES=5 -DAREA=8 -DENTRY=3
@@ -105,7 +112,7 @@ known()
 {
 	local model
 
-	for model in aux snapshot wake; do
+	for model in $with_mistakes; do
 		diff <(mistakes "$model" | sort) \
 			<(grep -oE '^#(ifn?def) BUG_[A-Z]+' "$models/$model.pml" |
 				awk '{ print $2 }' | sort -u) || return
@@ -405,7 +412,7 @@ if [ -z "$why" ]; then
 fi
 
 nr=$(awk 'NF { n++ } END { print n }' <<<"$cases")
-broken='aux snapshot wake'
+broken=$with_mistakes
 [ "$quick" = 0 ] || broken=
 for model in $broken; do
 	nr=$((nr + $(mistakes "$model" | wc -l)))

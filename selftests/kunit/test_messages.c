@@ -4,6 +4,7 @@
  */
 #include <linux/cpu.h>
 
+#include "cpus.h"
 #include "kapi.h"
 
 /* -------------------------------------------------------------------- types */
@@ -267,7 +268,7 @@ static void messages_cpu(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, info.unread, 5ULL);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_CEDE, cpu), 5ULL);
 
-	KUNIT_ASSERT_EQ(test, add_cpu(cpu), 0);
+	KUNIT_ASSERT_EQ(test, cpus_bring_back(cpu), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
 	KUNIT_ASSERT_TRUE(test, kapi_msg_of(s, KDTL_MSG_CPU, &msg));
 	KUNIT_EXPECT_EQ(test, msg.cpu, cpu);
@@ -297,14 +298,14 @@ static void messages_cpu_paused(struct kunit *test)
 	kapi_emit(cpu, KDTL_KIND_CEDE, 1);
 	KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_start(s), -EBUSY);
-	KUNIT_ASSERT_EQ(test, add_cpu(cpu), 0);
+	KUNIT_ASSERT_EQ(test, cpus_bring_back(cpu), 0);
 	kapi_emit(cpu, KDTL_KIND_CEDE, 1);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_CEDE, cpu), 0ULL);
 	KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_restart(s), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_CEDE, cpu), (u64)-10);
-	KUNIT_ASSERT_EQ(test, add_cpu(cpu), 0);
+	KUNIT_ASSERT_EQ(test, cpus_bring_back(cpu), 0);
 	kapi_emit(cpu, KDTL_KIND_CEDE, 3);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_CEDE, cpu), (u64)-7);
 }

@@ -208,12 +208,13 @@ void torture_messages(struct torture_slot *slot, struct kdtl_session *s)
 		switch (msg.type) {
 		case KDTL_MSG_AUX:
 			r = per_cpu_ptr(slot->readers, msg.cpu);
-			if (r->announced != TORTURE_NEVER && !slot->msgs_dropped &&
-			    msg.aux.offset != r->announced)
+			if (r->announced != TORTURE_NEVER && msg.aux.offset != r->announced &&
+			    slot->msgs_dropped == r->told)
 				torture_err(TORTURE_MESSAGE, "slot %u CPU %d: data reported at %llu after %llu",
 					    slot->id, msg.cpu, msg.aux.offset,
 					    r->announced);
 			r->announced = msg.aux.offset + msg.aux.size;
+			r->told = slot->msgs_dropped;
 			break;
 		case KDTL_MSG_LOST:
 			slot->msgs_lost += msg.lost.count;

@@ -121,6 +121,7 @@ __printf(2, 3) void torture_err(enum torture_error what, const char *fmt, ...);
  * @base: number of the entry before the first; 0: not known yet
  * @wanted: the source's torture_source_cpu::wanted at kdtl_load()
  * @announced: end of the last KDTL_MSG_AUX, or TORTURE_NEVER
+ * @told: torture_slot::msgs_dropped then
  * @reported: of those lost, how many torture_count() knows
  */
 struct torture_reader {
@@ -133,6 +134,7 @@ struct torture_reader {
 	u64		base;
 	u64		wanted;
 	u64		announced;
+	u64		told;
 	u64		reported;
 };
 

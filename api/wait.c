@@ -21,16 +21,25 @@
 #include "../core/wake.h"
 #include "reader.h"
 
-/* Take a message.  With the last one goes its wake-up, which must not end the next wait. */
+/*
+ * Take a message.  With the last one goes its wake-up, which must not end the next wait, unless
+ * the client chose its types of messages: then none may have told of data.
+ */
 static noinline bool kdtl_take_msg(struct kdtl_session *s, struct kdtl_msg *msg)
 {
 	bool last;
 
 	if (!kdtl_msgq_get(&s->msgs, msg, &last))
 		return false;
-	if (last)
-		kdtl_session_take_wake(s);
+	if (last && kdtl_session_take_wake(s) && !kdtl_msgq_takes_all(&s->msgs))
+		kdtl_session_pass_wake(s);
 	return true;
+}
+
+/* Has a kdtl_read() left a wake-up, and is there unread data?  Seldom, so look before the call. */
+static bool kdtl_passed_on(struct kdtl_session *s)
+{
+	return unlikely(READ_ONCE(s->passed)) && kdtl_session_take_passed(s);
 }
 
 /* Is there a message, or does a CPU have enough unread data? */
@@ -63,10 +72,9 @@ static int kdtl_wait_over(struct kdtl_session *s, struct kdtl_msg *msg,
 		/* It may have been for something of which the client wants no message. */
 		if (kdtl_msgq_takes_all(&s->msgs) || READ_ONCE(s->stops) != stops)
 			return 0;
-		/* A kdtl_wait() may have a use for it. */
-		swake_up_one(&s->done->wait);
+		kdtl_session_pass_wake(s);
 	}
-	if (!msg && kdtl_worth_reading(s))
+	if (!msg && (kdtl_worth_reading(s) || kdtl_passed_on(s)))
 		return 1;
 	if (kdtl_session_take_foreign(s))
 		return 0;
@@ -112,7 +120,12 @@ static int kdtl_wait_for(struct kdtl_session *s, struct kdtl_msg *msg, long time
 			signal = prepare_to_swait_event(queue, &wait, TASK_INTERRUPTIBLE);
 		queued = !queued;
 	}
-	finish_swait(queue, &wait);
+	/*
+	 * A wake-up has taken the waiter off the queue and made the task runnable already.  And a
+	 * caller that only looks may be about to sleep, so its task's state has to stay.
+	 */
+	if (queued || !list_empty_careful(&wait.task_list))
+		finish_swait(queue, &wait);
 	if (end == -EAGAIN)
 		return signal ?: -ETIMEDOUT;
 	/* A wake-up wakes one waiter only, but the reason may concern others too. */

@@ -62,6 +62,8 @@ enum kdtl_state {
  * @own_done: used if the caller has none
  * @pending: there was a wake-up that no kdtl_wait() has returned for yet; under the
  *	lock of @done's queue
+ * @passed: a kdtl_read() has taken a wake-up that may have been for data, and no kdtl_wait()
+ *	has returned for it yet; under the same lock
  * @due: areas that may have enough unread data for a kdtl_wait(); under the same lock
  * @wake: the caller's function to call on a wake-up, under @wake_lock; may be NULL
  * @wake_data: its argument
@@ -109,6 +111,7 @@ struct kdtl_session {
 	struct completion	*done;
 	struct completion	own_done;
 	bool			pending;
+	bool			passed;
 	struct hlist_head	due;
 	void			(*wake)(void *data);
 	void			*wake_data;

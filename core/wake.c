@@ -11,6 +11,10 @@
  * the completion's queue, because whoever else completes it ends their sleep
  * too.  While pending is set, one count of the completion belongs to it.
  *
+ * A kdtl_read() that waits for messages of chosen types may take a wake-up that was for
+ * data, of which no message tells.  It leaves that to a kdtl_wait(), by
+ * kdtl_session::passed.
+ *
  * A waiter looks for unread data too, but not on all CPUs: a wake-up puts its CPU's
  * area into kdtl_session::due, and a waiter takes it out when that data has been read.
  *
@@ -182,6 +186,57 @@ bool kdtl_session_take_wake(struct kdtl_session *s)
 		kdtl_take_count(done);
 	raw_spin_unlock_irqrestore(&done->wait.lock, flags);
 	return pending;
+}
+
+/**
+ * kdtl_session_pass_wake() - leave a wake-up to a kdtl_wait(), now or later
+ * @s: the session, whose wake-up the caller has just taken
+ *
+ * All waiters are woken, as another kdtl_read() would not pass it on.
+ *
+ * Context: any that may take a raw spinlock, hard irq at most.
+ */
+void kdtl_session_pass_wake(struct kdtl_session *s)
+{
+	struct swait_queue_head *queue = &s->done->wait;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&queue->lock, flags);
+	WRITE_ONCE(s->passed, true);
+	while (swait_active(queue))
+		kdtl_swake_up_locked(queue);
+	raw_spin_unlock_irqrestore(&queue->lock, flags);
+}
+
+/**
+ * kdtl_session_take_passed() - take a wake-up that was passed on
+ * @s: the session
+ *
+ * If everything was read since, it says nothing new.  The caller has seen that there is one; one
+ * that comes now wakes the caller, which is on the queue.
+ *
+ * Context: any that may take a raw spinlock, hard irq at most.
+ * Return: whether there was one, and there is unread data.
+ */
+bool kdtl_session_take_passed(struct kdtl_session *s)
+{
+	struct kdtl_aux *aux;
+	unsigned long flags;
+	u64 tail;
+	int cpu;
+
+	raw_spin_lock_irqsave(&s->done->wait.lock, flags);
+	WRITE_ONCE(s->passed, false);
+	raw_spin_unlock_irqrestore(&s->done->wait.lock, flags);
+	for_each_cpu(cpu, s->cpus) {
+		aux = kdtl_session_aux(s, cpu);
+		if (!aux)
+			continue;
+		tail = kdtl_u64_acquire(&aux->tail);	/* [aux.T] */
+		if (kdtl_u64_read(&aux->sink.at->head) != tail)
+			return true;
+	}
+	return false;
 }
 
 /**

@@ -7,6 +7,7 @@
 #include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
 
+#include "../../core/session.h"
 #include "kapi.h"
 
 /* --------------------------------------------------------------- one sleeper */
@@ -309,6 +310,99 @@ static void wait_passes_on(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, wait_sleeps(&m[0]));
 	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
 	KUNIT_EXPECT_EQ(test, wait_result(test, &m[0]), 0L);
+}
+
+/*
+ * The same of wake-ups that are not for a watermark, so that the data alone does not end a wait:
+ * a period is over, or the first entry is lost.
+ */
+static void wait_passes_on_all(struct kunit *test)
+{
+	const struct {
+		const char	*what;
+		u64		period;		/* ns */
+		unsigned int	emit;
+	} cases[] = {
+		{ "period", 10 * NSEC_PER_MSEC, 1 },
+		{ "loss", 0, PAGE_SIZE / KDTL_ENTRY_SIZE + 1 },
+	};
+	struct kdtl_session_attr attr = {
+		.pmu		= KDTL_FAKE_PMU,
+		.aux_pages	= 1,
+		.watermark	= PAGE_SIZE,
+		.msg_pages	= 1,
+		.msg_types	= 1 << KDTL_MSG_OVERFLOW,
+	};
+	struct wait_sleeper m[2];
+	struct kdtl_session *s;
+	unsigned int i, round;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		kunit_info(test, "%s", cases[i].what);
+		attr.period = cases[i].period;
+		s = kapi_started(test, &attr);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+		KUNIT_ASSERT_TRUE(test, wait_start(test, &m[0], s, WAIT_READ));
+		for (round = 0; round < 3; round++) {
+			KUNIT_EXPECT_TRUE(test, wait_start(test, &m[1], s, WAIT_WAIT));
+			kapi_emit(0, KDTL_KIND_CEDE, cases[i].emit);
+			KUNIT_EXPECT_EQ(test, wait_result(test, &m[1]), (ssize_t)1);
+			kapi_drain(s, 0);
+		}
+		/* What was read meanwhile is no reason. */
+		kapi_emit(0, KDTL_KIND_CEDE, cases[i].emit);
+		KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(s->passed)));
+		kapi_drain(s, 0);
+		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
+		/* One that was busy when it came finds it later. */
+		kapi_emit(0, KDTL_KIND_CEDE, cases[i].emit);
+		KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(s->passed)));
+		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
+		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
+		KUNIT_EXPECT_TRUE(test, wait_sleeps(&m[0]));
+		KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+		KUNIT_EXPECT_EQ(test, wait_result(test, &m[0]), 0L);
+		kapi_close(test);
+	}
+}
+
+/* The same if a message, the last one, took the wake-up with it. */
+static void wait_passes_on_last(struct kunit *test)
+{
+	const struct kdtl_session_attr attr = {
+		.pmu		= KDTL_FAKE_PMU,
+		.msg_pages	= 1,
+		.msg_types	= 1 << KDTL_MSG_OVERFLOW,
+	};
+	struct kdtl_session *s = kapi_create(test, &attr);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, kapi_per_entry(s, KDTL_KIND_FAULT), 0);
+	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	kapi_emit(0, KDTL_KIND_FAULT, 1);
+	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(s->pending)));
+	KUNIT_EXPECT_EQ(test, kapi_msg(test, s).type, KDTL_MSG_OVERFLOW + 0);
+	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
+	kapi_drain(s, 0);
+	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
+}
+
+/* A condition that a client waits for itself may look, in whatever state the task is. */
+static void wait_looks_only(struct kunit *test)
+{
+	struct kdtl_session *s = kapi_session_of(test, 1, KDTL_ENTRY_SIZE, NULL);
+	unsigned int entries, state;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	for (entries = 0; entries < 2; entries++) {
+		kapi_emit(0, KDTL_KIND_CEDE, entries);
+		set_current_state(TASK_INTERRUPTIBLE);
+		kdtl_wait(s, 0);
+		state = READ_ONCE(current->__state);
+		__set_current_state(TASK_RUNNING);
+		KUNIT_EXPECT_EQ(test, state, (unsigned int)TASK_INTERRUPTIBLE);
+	}
 }
 
 /* No message pages: never a message, but the wake-ups. */
@@ -888,6 +982,9 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_no_stale),
 	KUNIT_CASE(wait_dropped_wakes),
 	KUNIT_CASE(wait_passes_on),
+	KUNIT_CASE(wait_passes_on_all),
+	KUNIT_CASE(wait_passes_on_last),
+	KUNIT_CASE(wait_looks_only),
 	KUNIT_CASE(wait_none),
 	KUNIT_CASE(wait_two_waiters),
 	KUNIT_CASE(wait_after_close),

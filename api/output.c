@@ -18,7 +18,7 @@
  * @event: the event
  *
  * As with perf_aux_output_begin(), unread bytes are not part of the room.  A
- * nested call is refused, with one warning.
+ * nested call, and one on another CPU, is refused, with one warning.
  *
  * Context: on the event's CPU, interrupts off.
  * Return: the value that the driver's setup_aux() returned, or a struct kdtl_area
@@ -38,6 +38,9 @@ void *kdtl_aux_output_begin(struct perf_output_handle *handle,
 	handle->event = NULL;
 	handle->aux_flags = 0;
 	if (WARN_ON_ONCE(aux->open))
+		return NULL;
+	/* Two CPUs would write over each other's bytes. */
+	if (WARN_ON_ONCE(event->cpu != smp_processor_id()))
 		return NULL;
 	/* The area is not set up yet (the CPU is coming up), or the CPU is paused. */
 	if (!READ_ONCE(aux->priv) || aux->paused)
@@ -69,7 +72,9 @@ static void kdtl_output_count(struct kdtl_aux *aux, u64 size)
 	const u64 nr = kdtl_entries(from + size) - kdtl_entries(from);
 
 	kdtl_aux_count_unknown(aux, nr);
-	kdtl_u64_add(&aux->counts->partial, size - nr * KDTL_ENTRY_SIZE);
+	/* While a set counts, the head stands for the bytes, see kdtl_counts_fold(). */
+	if (!aux->ticking)
+		kdtl_u64_add(&aux->counts->bytes, size);
 }
 
 /**
@@ -78,14 +83,20 @@ static void kdtl_output_count(struct kdtl_aux *aux, u64 size)
  * @size: number of bytes, at most the room
  *
  * As with perf_aux_output_end(), a reader that sees the new head sees all stores
- * before it, on every architecture.
+ * before it, on every architecture.  Outside of a transaction, as when
+ * kdtl_aux_output_begin() has returned NULL, nothing happens, with one warning.  A driver
+ * that is stopped has to end its transaction; otherwise kdtl does, with a line in the log,
+ * and nothing of it is published.
  *
  * Context: as kdtl_aux_output_begin(), same CPU.
  */
 void kdtl_aux_output_end(struct perf_output_handle *handle, unsigned long size)
 {
-	struct kdtl_aux *aux = kdtl_event_aux(handle->event);
+	struct kdtl_aux *aux;
 
+	if (WARN_ON_ONCE(!handle->event))
+		return;
+	aux = kdtl_event_aux(handle->event);
 	if (!aux) {
 		/*
 		 * [user.U] Orders the data before the new head, which perf stores
@@ -96,6 +107,9 @@ void kdtl_aux_output_end(struct perf_output_handle *handle, unsigned long size)
 		perf_aux_output_end(handle, size);
 		return;
 	}
+	/* The session was stopped meanwhile, see kdtl_aux_close(). */
+	if (WARN_ON_ONCE(!aux->open))
+		return;
 	/* In overwrite mode the driver moves handle->head, as with perf. */
 	if (aux->overwrite)
 		size = handle->head - (unsigned long)aux->sink.at->head;
@@ -122,12 +136,16 @@ EXPORT_SYMBOL_NS_GPL(kdtl_aux_output_end, KDTL_NS);
  * contents.
  *
  * Context: as kdtl_aux_output_begin(), same CPU.
- * Return: 0, or -ENOSPC if there is less room than @size.
+ * Return: 0, or -ENOSPC if there is less room than @size, or, with one warning, no
+ * transaction.
  */
 int kdtl_aux_output_skip(struct perf_output_handle *handle, unsigned long size)
 {
-	struct kdtl_aux *aux = kdtl_event_aux(handle->event);
+	struct kdtl_aux *aux;
 
+	if (WARN_ON_ONCE(!handle->event))
+		return -ENOSPC;
+	aux = kdtl_event_aux(handle->event);
 	if (!aux)
 		return perf_aux_output_skip(handle, size);
 	if (size > handle->size)

@@ -3,6 +3,7 @@
 #define pr_fmt(fmt) "kdtl: " fmt
 
 #include <linux/export.h>
+#include <linux/instruction_pointer.h>
 #include <linux/module.h>
 #include <linux/string.h>
 
@@ -72,12 +73,13 @@ static const char *kdtl_pmu_invalid(const struct kdtl_pmu *p)
  */
 int kdtl_pmu_register(struct kdtl_pmu *p)
 {
-	const char *invalid;
+	const char *invalid, *name;
 
 	might_sleep();
 	invalid = p ? kdtl_pmu_invalid(p) : "is NULL";
 	if (invalid) {
-		pr_warn("PMU \"%s\": %s\n", p && p->name ? p->name : "", invalid);
+		name = p && p->name ? p->name : "";
+		pr_warn("PMU \"%*pE\": %s\n", (int)strnlen(name, KDTL_SOURCE_LEN), name, invalid);
 		return -EINVAL;
 	}
 	kdtl_event_callbacks(&p->pmu);
@@ -87,15 +89,26 @@ EXPORT_SYMBOL_NS_GPL(kdtl_pmu_register, KDTL_NS);
 
 /**
  * kdtl_pmu_unregister() - undo kdtl_pmu_register(), which may be called again then
- * @p: the source; it has no users, because each would hold its module.  May be NULL
+ * @p: the source; may be NULL.  When its module goes it has no users, because each would
+ *	hold the module
+ *
+ * If @p is not registered, or has users, nothing happens but a line in the log.
  *
  * Context: task, may sleep.
  */
 void kdtl_pmu_unregister(struct kdtl_pmu *p)
 {
+	int users;
+
 	might_sleep();
-	if (p)
-		kdtl_source_del(p);
+	if (!p)
+		return;
+	users = kdtl_source_del(p);
+	if (users < 0)
+		pr_warn("%ps: unregister: this PMU is not registered\n", (void *)_RET_IP_);
+	else if (users)
+		pr_warn("%ps: unregister: PMU %s has %d users, so it stays registered\n",
+			(void *)_RET_IP_, p->name, users);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_pmu_unregister, KDTL_NS);
 
@@ -112,32 +125,47 @@ void kdtl_pmu_unregister_left(struct module *module)
 	while ((p = kdtl_source_of(module))) {
 		pr_warn("module %s leaves the PMU %s registered: kdtl unregisters it\n",
 			module_name(module), p->name);
-		kdtl_pmu_unregister(p);
+		if (WARN_ON_ONCE(kdtl_source_del(p)))
+			return;
 	}
+}
+
+/* Out of line, so that the others do not pay for the choice. */
+static noinline void kdtl_fan_out_unknown(struct kdtl_pmu_cpu *c, const struct kdtl_entry *e)
+{
+	kdtl_fan_out(c, e, KDTL_KIND_UNKNOWN);
 }
 
 /**
  * kdtl_pmu_output() - hand an entry to every event that asked for its kind
  * @p: the source
  * @e: the entry
- * @kind: its kind
+ * @kind: its kind; a number that is none counts as KDTL_KIND_UNKNOWN
  *
  * Writes to every active event of this CPU whose mask has the kind.  Never
- * sleeps, and leaves wake-ups to an irq_work.
+ * sleeps, and leaves wake-ups to an irq_work.  An entry of a source that is not registered
+ * goes nowhere.
  *
  * Context: interrupts off, also under the runqueue lock; not NMI.
  */
 void kdtl_pmu_output(struct kdtl_pmu *p, const struct kdtl_entry *e,
 		     enum kdtl_kind kind)
 {
-	kdtl_fan_out(kdtl_pmu_here(p), e, kind);
+	lockdep_assert_irqs_disabled();
+	if (unlikely(!p->cpu))
+		return;
+	/* The kind is an index.  The scheduler may be the caller, so nothing can be logged. */
+	if (unlikely((unsigned int)kind >= KDTL_NR_KINDS))
+		kdtl_fan_out_unknown(kdtl_pmu_here(p), e);
+	else
+		kdtl_fan_out(kdtl_pmu_here(p), e, kind);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_pmu_output, KDTL_NS);
 
 /**
  * kdtl_pmu_lost() - the source itself has lost entries
  * @p: the source
- * @nr: number of entries; with 0 nothing happens
+ * @nr: number of entries; with 0 nothing happens.  An area counts up to 2^63 - 1 of them
  *
  * Their kinds are not known, so every active event of this CPU counts them as
  * lost.
@@ -146,11 +174,13 @@ EXPORT_SYMBOL_NS_GPL(kdtl_pmu_output, KDTL_NS);
  */
 void kdtl_pmu_lost(struct kdtl_pmu *p, u64 nr)
 {
-	struct kdtl_pmu_cpu *c = kdtl_pmu_here(p);
+	struct kdtl_pmu_cpu *c;
 	struct kdtl_sink *sink;
 
-	if (!nr)
+	lockdep_assert_irqs_disabled();
+	if (!nr || !p->cpu)
 		return;
+	c = kdtl_pmu_here(p);
 	kdtl_for_each_sink(sink, c) {
 		if (sink->kinds)
 			sink->ops->lost(sink, nr);

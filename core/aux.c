@@ -78,6 +78,8 @@ static void kdtl_aux_sink_lost(struct kdtl_sink *sink, u64 nr)
 
 	if (aux->paused)
 		return;
+	/* Whatever a source reports, the sums that this is a part of never go back. */
+	nr = min_t(u64, nr, S64_MAX - aux->lost);
 	kdtl_aux_count_unknown(aux, nr);
 	kdtl_aux_lost(aux, nr, PERF_AUX_FLAG_PARTIAL);
 	kdtl_aux_lost_end(aux);

@@ -12,6 +12,7 @@
 #define pr_fmt(fmt) "kdtl: " fmt
 
 #include <linux/ctype.h>
+#include <linux/err.h>
 #include <linux/error-injection.h>
 #include <linux/kmod.h>
 #include <linux/list.h>
@@ -26,13 +27,13 @@ static LIST_HEAD(kdtl_sources);
 static DEFINE_MUTEX(kdtl_sources_lock);
 static DEFINE_MUTEX(kdtl_attach_lock);
 
-static bool kdtl_source_exists(const char *name)
+static bool kdtl_source_exists(const struct kdtl_pmu *p)
 {
-	struct kdtl_pmu *p;
+	struct kdtl_pmu *other;
 
 	lockdep_assert_held(&kdtl_sources_lock);
-	list_for_each_entry(p, &kdtl_sources, node) {
-		if (!strcmp(p->name, name))
+	list_for_each_entry(other, &kdtl_sources, node) {
+		if (other == p || !strcmp(other->name, p->name))
 			return true;
 	}
 	return false;
@@ -47,9 +48,10 @@ static bool kdtl_source_exists(const char *name)
  */
 bool kdtl_source_name_valid(const char *name)
 {
-	if (!name || !isalpha(*name))
+	/* To the kernel, letters of Latin-1 are letters, too. */
+	if (!name || !isascii(*name) || !isalpha(*name))
 		return false;
-	while (isalnum(*name) || *name == '_' || *name == '-')
+	while (isascii(*name) && (isalnum(*name) || *name == '_' || *name == '-'))
 		name++;
 	return !*name;
 }
@@ -58,6 +60,21 @@ bool kdtl_source_name_valid(const char *name)
 static bool kdtl_source_is(const struct kdtl_pmu *p, const char *name)
 {
 	return !strcmp(p->name, name) || (p->of && !strcmp(p->of, name));
+}
+
+/**
+ * kdtl_source_put() - undo kdtl_source_get()
+ * @p: the source
+ *
+ * Context: any.
+ */
+void kdtl_source_put(struct kdtl_pmu *p)
+{
+	struct module *module = p->pmu.module;
+
+	/* From here on the driver may unregister it, and free it. */
+	atomic_dec(&p->held);
+	module_put(module);
 }
 
 static struct kdtl_pmu *kdtl_source_pick(const char *name)
@@ -71,7 +88,8 @@ static struct kdtl_pmu *kdtl_source_pick(const char *name)
 		if (!try_module_get(p->pmu.module))
 			continue;
 		if (best)
-			module_put(best->pmu.module);
+			kdtl_source_put(best);
+		atomic_inc(&p->held);
 		best = p;
 	}
 	mutex_unlock(&kdtl_sources_lock);
@@ -142,17 +160,6 @@ struct kdtl_pmu *kdtl_source_of(const struct module *module)
 	return found;
 }
 
-/**
- * kdtl_source_put() - undo kdtl_source_get()
- * @p: the source
- *
- * Context: any.
- */
-void kdtl_source_put(struct kdtl_pmu *p)
-{
-	module_put(p->pmu.module);
-}
-
 static int kdtl_source_begin(struct kdtl_pmu *p)
 {
 	int err = p->tasks ? kdtl_tasks_begin() : 0;
@@ -160,7 +167,8 @@ static int kdtl_source_begin(struct kdtl_pmu *p)
 	if (err || !p->attach)
 		return err;
 	err = p->attach(p);
-	if (err > 0) {
+	/* ERR_PTR() of another number is no error. */
+	if (err > 0 || err < -MAX_ERRNO) {
 		pr_warn("PMU %s: attach() returned %d, and only 0 or an error is allowed\n",
 			p->name, err);
 		err = -EINVAL;
@@ -198,7 +206,7 @@ static int kdtl_source_attach_first(struct kdtl_pmu *p)
  * Context: may sleep; not under the CPU hotplug lock, unless the caller knows of another
  * user.
  * Return: 0, the error of attach(), or of kdtl_tasks_begin(); -EINVAL if attach() returned
- * a positive number.
+ * what is none.
  */
 int kdtl_source_attach(struct kdtl_pmu *p)
 {
@@ -229,6 +237,25 @@ static void kdtl_source_free(struct kdtl_pmu *p)
 	p->cpu = NULL;
 }
 
+static int kdtl_source_list(struct kdtl_pmu *p)
+{
+	int err;
+
+	p->cpu_ours = !p->cpu;
+	if (p->cpu_ours)
+		p->cpu = alloc_percpu(struct kdtl_pmu_cpu);
+	if (!p->cpu)
+		return -ENOMEM;
+	atomic_set(&p->users, 0);
+	atomic_set(&p->held, 0);
+	err = perf_pmu_register(&p->pmu, p->name, -1);
+	if (err)
+		kdtl_source_free(p);
+	else
+		list_add_tail(&p->node, &kdtl_sources);
+	return err;
+}
+
 /**
  * kdtl_source_add() - register a source with perf, and list it
  * @p: the source, with all of perf's callbacks
@@ -239,44 +266,62 @@ static void kdtl_source_free(struct kdtl_pmu *p)
  */
 int kdtl_source_add(struct kdtl_pmu *p)
 {
-	int err;
-
-	p->cpu_ours = !p->cpu;
-	if (p->cpu_ours)
-		p->cpu = alloc_percpu(struct kdtl_pmu_cpu);
-	if (!p->cpu)
-		return -ENOMEM;
-	atomic_set(&p->users, 0);
+	int err = -EEXIST;
 
 	mutex_lock(&kdtl_sources_lock);
-	if (kdtl_source_exists(p->name)) {
+	/* This may be @p itself, which has users: it stays as it is. */
+	if (kdtl_source_exists(p))
 		pr_warn("PMU %s is registered already\n", p->name);
-		err = -EEXIST;
-	} else {
-		err = perf_pmu_register(&p->pmu, p->name, -1);
-	}
-	if (!err)
-		list_add_tail(&p->node, &kdtl_sources);
+	else
+		err = kdtl_source_list(p);
 	mutex_unlock(&kdtl_sources_lock);
-
-	if (err)
-		kdtl_source_free(p);
 	return err;
 }
 
+static bool kdtl_source_listed(const struct kdtl_pmu *p)
+{
+	const struct kdtl_pmu *each;
+
+	lockdep_assert_held(&kdtl_sources_lock);
+	list_for_each_entry(each, &kdtl_sources, node) {
+		if (each == p)
+			return true;
+	}
+	return false;
+}
+
+/* Take it out of the list, where nobody finds it any more, unless somebody has it. */
+static int kdtl_source_unlist(struct kdtl_pmu *p)
+{
+	int users = -ENOENT;
+
+	mutex_lock(&kdtl_sources_lock);
+	if (kdtl_source_listed(p)) {
+		/* Whoever holds it is a user, or about to be. */
+		users = max(atomic_read(&p->users), atomic_read(&p->held));
+		if (!users)
+			list_del(&p->node);
+	}
+	mutex_unlock(&kdtl_sources_lock);
+	return users;
+}
+
 /**
- * kdtl_source_del() - undo kdtl_source_add()
- * @p: the source; nobody uses it
+ * kdtl_source_del() - undo kdtl_source_add(), unless the source has users
+ * @p: maybe a source
  *
  * Context: may sleep.
+ * Return: 0; the number of users; or -ENOENT: @p is not registered.
  */
-void kdtl_source_del(struct kdtl_pmu *p)
+int kdtl_source_del(struct kdtl_pmu *p)
 {
-	mutex_lock(&kdtl_sources_lock);
-	list_del(&p->node);
-	mutex_unlock(&kdtl_sources_lock);
+	const int users = kdtl_source_unlist(p);
+
+	if (users)
+		return users;
 	perf_pmu_unregister(&p->pmu);
 	/* Otherwise newer kernels would take it for the device of the next registration. */
 	p->pmu.dev = NULL;
 	kdtl_source_free(p);
+	return 0;
 }

@@ -14,6 +14,6 @@ int kdtl_source_attach(struct kdtl_pmu *p);
 void kdtl_source_detach(struct kdtl_pmu *p);
 
 int kdtl_source_add(struct kdtl_pmu *p);
-void kdtl_source_del(struct kdtl_pmu *p);
+int kdtl_source_del(struct kdtl_pmu *p);
 
 #endif /* _KDTL_SOURCE_H */

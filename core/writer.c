@@ -14,7 +14,10 @@
  * B pairs with C: a reader that sees the new head sees the data before it.
  * D pairs with A: bytes are written again only after they have been read.
  */
+#define pr_fmt(fmt) "kdtl: " fmt
+
 #include <linux/perf_event.h>
+#include <linux/printk.h>
 
 #include "session.h"
 #include "trace.h"
@@ -293,6 +296,17 @@ void kdtl_aux_post(struct kdtl_aux *aux, struct kdtl_msg *msg)
 	irq_work_queue(&aux->wake);
 }
 
+/* A driver must not stop in the middle of a transaction: its area would take no other one. */
+static void kdtl_aux_close(struct kdtl_aux *aux)
+{
+	if (!aux->open)
+		return;
+	pr_warn_ratelimited("%s: CPU %d: PMU %s stopped between kdtl_aux_output_begin() and _end(): what it wrote since is lost\n",
+			    aux->session->owner, aux->cpu, aux->session->pmu->name);
+	/* [aux.E] as in kdtl_aux_output_end() */
+	smp_store_release(&aux->open, false);
+}
+
 /**
  * kdtl_aux_settle() - report everything that has not been reported yet
  * @aux: the area; no event writes to it any more
@@ -302,6 +316,7 @@ void kdtl_aux_post(struct kdtl_aux *aux, struct kdtl_msg *msg)
 void kdtl_aux_settle(struct kdtl_aux *aux)
 {
 	irq_work_sync(&aux->wake);	/* [wake.S] */
+	kdtl_aux_close(aux);
 	kdtl_aux_report(aux, true);
 	/* No more comes for now, so the rest is worth reading, however little it is. */
 	kdtl_session_due(aux, aux->sink.at->head);

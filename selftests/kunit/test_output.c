@@ -12,6 +12,7 @@
 
 #include "../fake/raw.h"
 #include "aux_suites.h"
+#include "cpus.h"
 
 #define OUTPUT_PMU	"kdtl_fake_output"
 #define OUTPUT_PAGES	4
@@ -738,14 +739,14 @@ static void output_cpu_comes(struct kunit *test)
 	output_raw.hold = true;
 	KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
 	s = output_go(test, 0, 0);
-	KUNIT_EXPECT_EQ(test, add_cpu(cpu), 0);
+	KUNIT_EXPECT_EQ(test, cpus_bring_back(cpu), 0);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
 	KUNIT_EXPECT_TRUE(test, info.online);
 	KUNIT_EXPECT_EQ(test, per_cpu_ptr(output_raw.cpu, cpu)->nr, 1U);
 	/* And again, with the area from before. */
 	KUNIT_EXPECT_EQ(test, remove_cpu(cpu), 0);
-	KUNIT_EXPECT_EQ(test, add_cpu(cpu), 0);
+	KUNIT_EXPECT_EQ(test, cpus_bring_back(cpu), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
 	KUNIT_EXPECT_TRUE(test, info.online);
 	KUNIT_EXPECT_EQ(test, per_cpu_ptr(output_raw.cpu, cpu)->nr, 1U);
@@ -766,7 +767,7 @@ static void output_cpu_refused(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
 	output_raw.refuse = -ENODEV;
-	KUNIT_EXPECT_EQ(test, add_cpu(cpu), 0);
+	KUNIT_EXPECT_EQ(test, cpus_bring_back(cpu), 0);
 	output_raw.refuse = 0;
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
 	KUNIT_EXPECT_FALSE(test, info.online);
@@ -778,7 +779,7 @@ static void output_cpu_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, msg.cpu_state.error, -ENODEV);
 	output_bytes(test, 0, 1);
 	KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
-	KUNIT_ASSERT_EQ(test, add_cpu(cpu), 0);
+	KUNIT_ASSERT_EQ(test, cpus_bring_back(cpu), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
 	KUNIT_EXPECT_TRUE(test, info.online);
 	output_bytes(test, cpu, 1);

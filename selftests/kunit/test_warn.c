@@ -6,6 +6,7 @@
  * not loaded where a warning is a panic.
  */
 #include <linux/module.h>
+#include <linux/smp.h>
 
 #include "../fake/raw.h"
 #include "kapi.h"
@@ -73,6 +74,47 @@ static void warn_nested(struct kunit *test)
 	}
 }
 
+struct warn_far {
+	struct perf_event	*event;
+	void			*area;
+};
+
+static void warn_keep(struct perf_event *event, void *arg)
+{
+	((struct warn_far *)arg)->event = event;
+}
+
+static void warn_begin(void *arg)
+{
+	struct perf_output_handle handle;
+	struct warn_far *far = arg;
+
+	far->area = kdtl_aux_output_begin(&handle, far->event);
+	if (far->area)
+		kdtl_aux_output_end(&handle, KDTL_ENTRY_SIZE);
+}
+
+/* Only the event's CPU may write to its area. */
+static void warn_elsewhere(struct kunit *test)
+{
+	struct kdtl_session *s;
+	struct warn_far far = {};
+	int i;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs two CPUs");
+	s = warn_session(test, 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kdtl_raw_on(&warn_raw, 0, warn_keep, &far), 0);
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_EQ(test, smp_call_function_single(1, warn_begin, &far, true), 0);
+		KUNIT_EXPECT_TRUE(test, !far.area);
+		KUNIT_EXPECT_EQ(test, warn_unread(s), 0ULL);
+	}
+	KUNIT_EXPECT_EQ(test, smp_call_function_single(0, warn_begin, &far, true), 0);
+	KUNIT_EXPECT_EQ(test, warn_unread(s), (u64)KDTL_ENTRY_SIZE);
+}
+
 static void warn_end_far(struct perf_event *event, void *arg)
 {
 	struct perf_output_handle handle;
@@ -88,7 +130,7 @@ static void warn_end_far(struct perf_event *event, void *arg)
  */
 static void warn_too_much(struct kunit *test)
 {
-	static const long sizes[] = { 1, 4096, LONG_MAX, -4097 };
+	static const long sizes[] = { 1, PAGE_SIZE, LONG_MAX, -(long)PAGE_SIZE - 1 };
 	struct kdtl_session *s = warn_session(test, 0);
 	long more = -(long)PAGE_SIZE + 480;
 	unsigned int i;
@@ -163,9 +205,82 @@ static void warn_flag_overwrite(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, msg.aux.flags, 0ULL);
 }
 
+static void warn_end_none(struct perf_event *event, void *arg)
+{
+	struct perf_output_handle handle;
+	int *skipped = arg;
+
+	/* The area is full, and the driver does not look; then it ends twice. */
+	kdtl_aux_output_begin(&handle, event);
+	*skipped = kdtl_aux_output_skip(&handle, KDTL_ENTRY_SIZE);
+	kdtl_aux_output_end(&handle, KDTL_ENTRY_SIZE);
+	kdtl_aux_output_end(&handle, KDTL_ENTRY_SIZE);
+}
+
+/* What needs a transaction does nothing outside of one. */
+static void warn_no_transaction(struct kunit *test)
+{
+	struct kdtl_session *s = warn_session(test, 0);
+	long all = 0;
+	int skipped = 0;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kdtl_raw_on(&warn_raw, 0, warn_end_far, &all), 0);
+	KUNIT_EXPECT_EQ(test, warn_unread(s), (u64)PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, kdtl_raw_on(&warn_raw, 0, warn_end_none, &skipped), 0);
+	KUNIT_EXPECT_EQ(test, skipped, -ENOSPC);
+	KUNIT_EXPECT_EQ(test, warn_unread(s), (u64)PAGE_SIZE);
+	kapi_drain(s, 0);
+	KUNIT_EXPECT_EQ(test, kdtl_raw_on(&warn_raw, 0, warn_end_far, &all), 0);
+	KUNIT_EXPECT_EQ(test, warn_unread(s), (u64)PAGE_SIZE);
+}
+
+struct warn_open {
+	struct perf_output_handle	handle;
+	void				*area;
+};
+
+static void warn_begin_only(struct perf_event *event, void *arg)
+{
+	struct warn_open *open = arg;
+
+	open->area = kdtl_aux_output_begin(&open->handle, event);
+}
+
+static void warn_end_late(struct perf_event *event, void *arg)
+{
+	struct warn_open *open = arg;
+
+	kdtl_aux_output_end(&open->handle, KDTL_ENTRY_SIZE);
+}
+
+/* A transaction that the driver has left open ends with the stop, and counts for nothing. */
+static void warn_left_open(struct kunit *test)
+{
+	struct kdtl_session *s = warn_session(test, 0);
+	struct warn_open open = {};
+	long all = 0;
+	int i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_EQ(test, kdtl_raw_on(&warn_raw, 0, warn_begin_only, &open), 0);
+		KUNIT_EXPECT_TRUE(test, open.area);
+		KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+		KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
+		KUNIT_EXPECT_EQ(test, kdtl_raw_on(&warn_raw, 0, warn_end_late, &open), 0);
+		KUNIT_EXPECT_EQ(test, warn_unread(s), 0ULL);
+	}
+	KUNIT_EXPECT_EQ(test, kdtl_raw_on(&warn_raw, 0, warn_end_far, &all), 0);
+	KUNIT_EXPECT_EQ(test, warn_unread(s), (u64)PAGE_SIZE);
+}
+
 static struct kunit_case warn_cases[] = {
 	KUNIT_CASE(warn_nested),
+	KUNIT_CASE(warn_elsewhere),
 	KUNIT_CASE(warn_too_much),
+	KUNIT_CASE(warn_no_transaction),
+	KUNIT_CASE(warn_left_open),
 	KUNIT_CASE(warn_torn_index),
 	KUNIT_CASE(warn_flag_overwrite),
 	{}

@@ -77,11 +77,11 @@ struct kdtl_area {
  * @source: make this CPU's source deliver entries of the kinds in @mask.  A
  *	source that has to be polled is polled every @period ns or more often; 0
  *	leaves that to the driver.  Mask 0 switches the source off and must not
- *	fail.  The callback runs before an event joins or leaves, so a polled
- *	source first hands out the entries that it has; if a counter overflows
- *	meanwhile, the callback is called again from within itself.  It runs on
- *	the CPU with interrupts off, maybe inside the scheduler.  An error refuses
- *	the event that asked, and leaves the source as it was
+ *	fail.  The callback runs before an event joins, leaves, or wants something
+ *	else, so a polled source first hands out the entries that it has; if a
+ *	counter overflows meanwhile, the callback is called again from within
+ *	itself.  It runs on the CPU with interrupts off, maybe inside the scheduler.
+ *	An error refuses the event that asked, and leaves the source as it was
  * @sync: hand out all entries of this CPU up to now, and return a value that the
  *	time base had before: no later entry of this CPU is older.  It runs on the
  *	CPU with interrupts off, also when perf reads an event.  Optional, but a
@@ -107,6 +107,7 @@ struct kdtl_pmu {
 	struct kdtl_pmu_cpu __percpu	*cpu;	/* a driver of kdtl's may have it in its own */
 	bool				cpu_ours;
 	atomic_t			users;
+	atomic_t			held;	/* by who is about to be a user, or was one */
 };
 
 int kdtl_pmu_register(struct kdtl_pmu *p);

@@ -21,7 +21,10 @@ static u64 kdtl_source_count(const struct kdtl_aux *aux, unsigned int kind, enum
 	return kdtl_u64_read(&kdtl_pmu_tally(c, kind)->sum[what]);
 }
 
-/* Add the source's counts of the kinds that the sink wants to the set's, or take them off. */
+/*
+ * Add the source's counts of the kinds that the sink wants, and the area's head, to the set's,
+ * or take them off.
+ */
 static void kdtl_counts_fold(struct kdtl_aux *aux, bool add)
 {
 	unsigned int kind, i;
@@ -35,6 +38,8 @@ static void kdtl_counts_fold(struct kdtl_aux *aux, bool add)
 			kdtl_u64_add(&aux->counts->tally[kind].sum[i], add ? value : -value);
 		}
 	}
+	value = kdtl_u64_read(&aux->sink.at->head);
+	kdtl_u64_add(&aux->counts->bytes, add ? value : -value);
 }
 
 /**
@@ -81,12 +86,18 @@ static u64 kdtl_set_clock(struct kdtl_aux *aux, u64 stored, bool runs)
 	return stored + (runs && aux->ticking ? max_t(s64, since, 0) : 0);
 }
 
+/* Does the set count, so that its counts lack the source's and the area's head? */
+static bool kdtl_set_counts(const struct kdtl_aux *aux, const struct kdtl_set *set)
+{
+	return aux->ticking && aux->set == set;
+}
+
 /* A sum of the entries of @kinds, 1 << &enum kdtl_kind. */
 static u64 kdtl_summed(struct kdtl_aux *aux, struct kdtl_set *set, unsigned long kinds,
 		       enum kdtl_sum what)
 {
 	const struct kdtl_counts *n = &kdtl_set_here(aux, set)->counts;
-	const bool counts = aux->ticking && aux->set == set;
+	const bool counts = kdtl_set_counts(aux, set);
 	unsigned int kind;
 	u64 sum = 0;
 
@@ -128,10 +139,8 @@ static u64 kdtl_counted(struct kdtl_aux *aux, struct kdtl_set *set,
 	case KDTL_CTR_THROTTLED:
 		return kdtl_summed(aux, set, KDTL_KINDS_THROTTLED, KDTL_SUM_READY);
 	case KDTL_CTR_BYTES:
-		return (kdtl_summed(aux, set, KDTL_KINDS_ALL, KDTL_SUM_ENTRIES) -
-			kdtl_u64_read(&n->lost) -
-			kdtl_u64_read(&n->filtered)) * KDTL_ENTRY_SIZE +
-		       kdtl_u64_read(&n->partial);
+		return kdtl_u64_read(&n->bytes) + (kdtl_set_counts(aux, set) ?
+						   kdtl_u64_read(&aux->sink.at->head) : 0);
 	case KDTL_CTR_LOST:
 		return kdtl_u64_read(&n->lost);
 	case KDTL_CTR_FILTERED:

@@ -196,14 +196,18 @@ noinline int kdtl_fanout_link(struct kdtl_pmu *p, struct kdtl_sink *sink)
 		kdtl_fanout_update(p);
 	sink->ops->link(sink);
 	kdtl_sinks_add(c, sink);
+	/*
+	 * A polled source may hand out more now.  If that makes the sink want something else,
+	 * it updates the source again, and starts timers, only if it is linked.
+	 */
+	sink->linked = true;
 	err = kdtl_fanout_update(p);
 	if (err) {
 		kdtl_sinks_remove(c, sink);
 		sink->ops->unlink(sink);
-		return err;
+		sink->linked = false;
 	}
-	sink->linked = true;
-	return 0;
+	return err;
 }
 ALLOW_ERROR_INJECTION(kdtl_fanout_link, ERRNO);
 

@@ -137,8 +137,11 @@ static void kdtl_timer_stop(struct kdtl_aux *aux)
 {
 	struct kdtl_set_cpu *sc = kdtl_set_here(aux, aux->set);
 
-	/* On the timer's CPU with interrupts off: it is not running. */
-	if (hrtimer_try_to_cancel(&aux->set_timer) == 1)
+	/*
+	 * On the timer's CPU with interrupts off: if it runs, this is called by it, and then it is
+	 * not cancelled, see kdtl_set_timer(): the set's time is over, if it has one.
+	 */
+	if (hrtimer_try_to_cancel(&aux->set_timer) && sc->remaining)
 		kdtl_u64_set(&sc->remaining,
 			     max_t(s64, 1, ktime_to_ns(hrtimer_get_remaining(&aux->set_timer))));
 	kdtl_u64_set(&aux->set_until, 0);
@@ -210,9 +213,20 @@ void kdtl_set_off(struct kdtl_aux *aux)
 	kdtl_clocks_end(aux);
 }
 
+/*
+ * What a polled source has so far belongs to the CPU's sinks as they are.  An entry may make a
+ * counter overflow, and that pause the CPU or switch its set.
+ */
+static void kdtl_set_poll(struct kdtl_aux *aux)
+{
+	lockdep_assert_irqs_disabled();
+	/* The source is asked for what it delivers already, so a driver cannot refuse. */
+	WARN_ON_ONCE(kdtl_fanout_update(aux->session->pmu));
+}
+
 /**
  * kdtl_set_switch() - switch to the next set
- * @aux: the CPU's area
+ * @aux: the CPU's area, for which the source has handed out what it has, unless it is doing so
  *
  * Context: on the CPU, interrupts off.
  * Return: 0, or the source's error, which is possible only if the source was
@@ -252,6 +266,7 @@ static void kdtl_set_pause(struct kdtl_aux *aux)
 	kdtl_clocks_begin(aux);
 	aux->paused = true;
 	kdtl_clocks_end(aux);
+	/* [msg.B] publishes it with the message, whose reader then finds a paused CPU. */
 	atomic_inc(&aux->session->nr_paused);
 	kdtl_set_apply(aux);
 	/* The source delivers less than before, so a driver cannot refuse. */
@@ -302,13 +317,15 @@ void kdtl_set_check(struct kdtl_aux *aux)
 			.overflow	= { .counters = over },
 		};
 
-		kdtl_aux_post(aux, &msg);
+		/* Whoever has the message may restart the CPU, so it is paused by then. */
 		if (aux->session->pause) {
 			aux->reset_due = reset;
 			aux->switch_due = due;
 			kdtl_set_pause(aux);
-			return;
 		}
+		kdtl_aux_post(aux, &msg);
+		if (aux->session->pause)
+			return;
 	}
 	kdtl_counters_reset(aux, reset, false);
 	if (due)
@@ -319,8 +336,8 @@ void kdtl_set_check(struct kdtl_aux *aux)
  * kdtl_set_restart() - end the pause of a CPU
  * @aux: the CPU's area
  *
- * If the source was off meanwhile, it may refuse to be switched on.  Then the
- * CPU stays paused.
+ * What the source had until now is of the pause, so nobody gets it here.  If the source
+ * was off meanwhile, it may refuse to be switched on.  Then the CPU stays paused.
  *
  * Context: on the CPU with interrupts off, or while no event is active there.
  * Return: 0, or the source's error.
@@ -331,6 +348,8 @@ int kdtl_set_restart(struct kdtl_aux *aux)
 
 	if (!aux->paused)
 		return 0;
+	if (aux->sink.linked)
+		kdtl_set_poll(aux);
 	kdtl_counters_reset(aux, aux->reset_due, true);
 	kdtl_clocks_begin(aux);
 	aux->paused = false;
@@ -385,8 +404,18 @@ enum hrtimer_restart kdtl_set_timer(struct hrtimer *timer)
 {
 	struct kdtl_aux *aux = container_of(timer, struct kdtl_aux, set_timer);
 
-	/* On another CPU, this area must not be touched. */
-	if (smp_processor_id() == aux->cpu && aux->sink.linked)
+	/*
+	 * On another CPU, this area must not be touched.  And the switch polls some sources, and so
+	 * may pause the CPU, which cannot cancel the timer that this function has set again.  A
+	 * pause is ended by kdtl_set_restart() only.
+	 */
+	if (smp_processor_id() != aux->cpu || !aux->sink.linked || aux->paused)
+		return HRTIMER_NORESTART;
+	/* A set with a timeout is not left by an overflow, but an overflow may pause it. */
+	kdtl_set_poll(aux);
+	if (aux->paused)
+		aux->switch_due = true;
+	else
 		WARN_ON_ONCE(kdtl_set_switch(aux));
 	/* If the next set has a timeout, it has started the timer again. */
 	return HRTIMER_NORESTART;

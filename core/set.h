@@ -17,14 +17,14 @@ struct kdtl_aux;
  *	the kinds that the sink wants
  * @lost: those of the entries that found no room, or that the source itself lost
  * @filtered: those of the entries that were only counted
- * @partial: bytes that are not part of whole entries: a driver that writes by
- *	itself (kdtl_aux_output_end()) may end in the middle of one
+ * @bytes: bytes written to the area while the set was active.  While the set counts, it lacks
+ *	the area's head
  */
 struct kdtl_counts {
 	struct kdtl_tally	tally[KDTL_NR_KINDS];
 	aligned_u64		lost;
 	aligned_u64		filtered;
-	aligned_u64		partial;
+	aligned_u64		bytes;
 };
 
 /**

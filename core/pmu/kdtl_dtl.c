@@ -17,6 +17,7 @@
  */
 #define pr_fmt(fmt) "kdtl_dtl: " fmt
 
+#include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/irq_work.h>
 #include <linux/kdtl_pmu.h>
@@ -58,6 +59,7 @@ static_assert(sizeof(struct kdtl_dtl_header) == KDTL_ENTRY_SIZE);
  * @work: hands them out
  * @busy: they are being handed out, which may call kdtl_dtl_source()
  * @wanted: somebody wants them; vpa_dtl logs also while nobody does
+ * @isolated: at attach(), so vpa_dtl does not log here, whatever is isolated later
  * @gaps: how often vpa_dtl has missed entries, as far as that was told
  * @last_tb: time up to which they were handed out
  */
@@ -65,6 +67,7 @@ struct kdtl_dtl_cpu {
 	struct irq_work	work;
 	bool		busy;
 	bool		wanted;
+	bool		isolated;
 	u64		gaps;
 	u64		last_tb;
 };
@@ -136,13 +139,8 @@ static void kdtl_dtl_wake(void *unused)
 static int kdtl_dtl_source(struct kdtl_pmu *p, u32 mask, u64 period)
 {
 	struct kdtl_dtl_cpu *c = this_cpu_ptr(&kdtl_dtl_cpus);
-	bool isolated;
 
-	/* The raw session leaves them alone. */
-	rcu_read_lock();
-	isolated = kdtl_cpu_is_isolated(smp_processor_id());
-	rcu_read_unlock();
-	if (mask && isolated)
+	if (mask && c->isolated)
 		return -EOPNOTSUPP;
 	/* Entries that are there already belong to the events as they were, or to nobody. */
 	kdtl_dtl_hand_out(c);
@@ -197,6 +195,28 @@ static struct kdtl_session *kdtl_dtl_open(void)
 	return kdtl_session_create(&attr);
 }
 
+/* All CPUs but those that are isolated now, which are to be left alone. */
+static int kdtl_dtl_load(struct kdtl_session *s)
+{
+	cpumask_var_t cpus;
+	int cpu, err;
+	bool isolated;
+
+	if (!zalloc_cpumask_var(&cpus, GFP_KERNEL))
+		return -ENOMEM;
+	rcu_read_lock();
+	for_each_possible_cpu(cpu) {
+		isolated = kdtl_cpu_is_isolated(cpu);
+		per_cpu(kdtl_dtl_cpus, cpu).isolated = isolated;
+		if (!isolated)
+			cpumask_set_cpu(cpu, cpus);
+	}
+	rcu_read_unlock();
+	err = kdtl_load(s, cpus);
+	free_cpumask_var(cpus);
+	return err;
+}
+
 static int kdtl_dtl_attach(struct kdtl_pmu *p)
 {
 	struct kdtl_session *s = kdtl_dtl_open();
@@ -212,7 +232,7 @@ static int kdtl_dtl_attach(struct kdtl_pmu *p)
 		c->gaps = 0;
 	}
 	WRITE_ONCE(kdtl_dtl_session, s);
-	err = kdtl_load(s, NULL) ?: kdtl_start(s);
+	err = kdtl_dtl_load(s) ?: kdtl_start(s);
 	if (err)
 		kdtl_dtl_close();
 	return err;

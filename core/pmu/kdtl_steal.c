@@ -157,6 +157,7 @@ static noinline void kdtl_steal_changed(struct kdtl_steal_cpu *c)
 	struct kdtl_steal_seen now;
 	u64 stolen, passed, loads, how = 0;
 
+	lockdep_assert_irqs_disabled();
 	if (!kdtl_steal_read(&c->clock, &now))
 		return;
 	c->seen = now;
@@ -205,14 +206,24 @@ static void kdtl_steal_local_timer(void *data, int vector)
 	kdtl_steal_look(this_cpu_ptr(&kdtl_steal_cpus));
 }
 
+/* Soft timers, with PREEMPT_RT most of them, expire with interrupts on. */
+static __always_inline void kdtl_steal_look_irqs_off(void)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	kdtl_steal_look(this_cpu_ptr(&kdtl_steal_cpus));
+	local_irq_restore(flags);
+}
+
 static void kdtl_steal_hrtimer(void *data, struct hrtimer *timer, ktime_t *now)
 {
-	kdtl_steal_look(this_cpu_ptr(&kdtl_steal_cpus));
+	kdtl_steal_look_irqs_off();
 }
 
 static void kdtl_steal_hrtimer_exit(void *data, struct hrtimer *timer)
 {
-	kdtl_steal_look(this_cpu_ptr(&kdtl_steal_cpus));
+	kdtl_steal_look_irqs_off();
 }
 
 /* ------------------------------------------------------- switching on and off */

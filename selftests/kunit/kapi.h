@@ -250,15 +250,20 @@ static inline int kapi_other_cpu(int cpu)
 	return -1;
 }
 
-/* Wait until a condition holds; false if it did not in KAPI_FOREVER. */
-#define kapi_until(cond)						\
+/* Do @meanwhile until a condition holds; false if it did not in KAPI_FOREVER. */
+#define __kapi_until(cond, meanwhile)					\
 ({									\
 	unsigned long __end = jiffies + KAPI_FOREVER;			\
 	bool __met;							\
 	while (!(__met = (cond)) && time_before(jiffies, __end))	\
-		usleep_range(200, 500);					\
+		meanwhile;						\
 	__met;								\
 })
+
+#define kapi_until(cond)	__kapi_until(cond, usleep_range(200, 500))
+
+/* The same without sleep, for what is to be seen as soon as it is there. */
+#define kapi_until_busy(cond)	__kapi_until(cond, cond_resched())
 
 /* Run on CPU 0, where most entries are made: then no worker is needed. */
 static inline int kapi_init(struct kunit *test)

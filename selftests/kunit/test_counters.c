@@ -823,6 +823,128 @@ static void counters_while_running(struct kunit *test)
 	kunit_info(test, "%lu and %lu reads", r[0].reads, r[1].reads);
 }
 
+struct counters_bytes {
+	struct kdtl_session	*s;
+	u64			last, back, reads;
+	struct task_struct	*task;
+};
+
+static int counters_read_bytes(void *arg)
+{
+	struct counters_bytes *r = arg;
+	struct kdtl_counter_req req = { .counter = KDTL_CTR_BYTES };
+
+	while (!kthread_should_stop()) {
+		if (kdtl_read_counters(r->s, &req, 1) || req.value < r->last)
+			r->back++;
+		r->last = req.value;
+		r->reads++;
+		cond_resched();
+	}
+	return 0;
+}
+
+/* BYTES neither goes back nor counts what is not stored, while another CPU reads it. */
+static void counters_bytes_while_running(struct kunit *test)
+{
+	static const struct {
+		const char	*what;
+		u32		flags;
+		u64		min_wait;
+		unsigned int	stored;		/* entries */
+	} cases[] = {
+		{ "no area", KDTL_SESSION_NO_AUX, 0, 0 },
+		{ "all are too short", 0, U64_MAX, 0 },
+		{ "full area", 0, 0, PAGE_SIZE / KDTL_ENTRY_SIZE },
+	};
+	struct kdtl_session_attr attr = { .pmu = KDTL_FAKE_PMU };
+	unsigned int i, round;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs two CPUs");
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct counters_bytes r = {};
+
+		kunit_info(test, "%s", cases[i].what);
+		attr.flags = cases[i].flags;
+		attr.min_wait = cases[i].min_wait;
+		attr.aux_pages = !attr.flags;
+		r.s = kapi_started(test, &attr);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, r.s);
+		r.task = kthread_create_on_cpu(counters_read_bytes, &r, kapi_other_cpu(0),
+					       "kdtl_bytes/%u");
+		KUNIT_ASSERT_FALSE(test, IS_ERR(r.task));
+		wake_up_process(r.task);
+		for (round = 0; round < COUNTERS_ROUNDS; round++)
+			kapi_emit(0, KDTL_KIND_CEDE, 1 + round % 7);
+		KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(r.reads) > 10));
+		kthread_stop(r.task);
+		KUNIT_EXPECT_EQ(test, r.back, 0ULL);
+		KUNIT_EXPECT_EQ(test, r.last, (u64)cases[i].stored * KDTL_ENTRY_SIZE);
+		kapi_close(test);
+	}
+}
+
+#define COUNTERS_RESTARTS	2000
+
+struct counters_source {
+	int			cpu;
+	unsigned int		restarts;
+	struct task_struct	*task;
+};
+
+/* An entry for each restart. */
+static int counters_emit(void *arg)
+{
+	struct counters_source *source = arg;
+	unsigned int made = 0;
+
+	while (!kthread_should_stop()) {
+		if (made <= READ_ONCE(source->restarts)) {
+			kapi_emit(source->cpu, KDTL_KIND_FAULT, 1);
+			made++;
+		}
+		cond_resched();
+	}
+	return 0;
+}
+
+/* Whoever has the message of a pause can end that, however soon. */
+static void counters_restart_at_once(struct kunit *test)
+{
+	struct counters_source source = { .cpu = kapi_other_cpu(0) };
+	struct kdtl_session *s;
+	unsigned int early = 0;
+	struct kdtl_msg msg;
+	int err;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs two CPUs");
+	s = kapi_session(test, KDTL_SESSION_PAUSE);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, counters_write(s, 0, KDTL_CTR_FAULT, KDTL_COUNTER_NOTIFY,
+					     -1, -1, -1), 0);
+	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	source.task = kthread_create_on_cpu(counters_emit, &source, source.cpu,
+					    "kdtl_emit/%u");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(source.task));
+	wake_up_process(source.task);
+	while (source.restarts < COUNTERS_RESTARTS) {
+		if (!kapi_until_busy(kapi_msg_of(s, KDTL_MSG_OVERFLOW, &msg)))
+			break;
+		do {
+			err = kdtl_restart(s);
+			early += err == -EBUSY;
+		} while (err == -EBUSY && early < COUNTERS_RESTARTS);
+		KUNIT_EXPECT_EQ(test, err, 0);
+		kapi_drain(s, source.cpu);
+		WRITE_ONCE(source.restarts, source.restarts + 1);
+	}
+	kthread_stop(source.task);
+	KUNIT_EXPECT_EQ(test, source.restarts, (unsigned int)COUNTERS_RESTARTS);
+	KUNIT_EXPECT_EQ(test, early, 0U);
+}
+
 static struct kunit_case counters_cases[] = {
 	KUNIT_CASE(counters_values),
 	KUNIT_CASE(counters_full),
@@ -844,6 +966,8 @@ static struct kunit_case counters_cases[] = {
 	KUNIT_CASE(counters_vector_size),
 	KUNIT_CASE(counters_config),
 	KUNIT_CASE(counters_while_running),
+	KUNIT_CASE(counters_bytes_while_running),
+	KUNIT_CASE(counters_restart_at_once),
 	{}
 };
 

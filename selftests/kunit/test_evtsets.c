@@ -274,6 +274,220 @@ static void evtsets_remaining(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 1, 0).remaining, 0ULL);
 }
 
+/* A source that is polled: it has an entry when the sets want only that kind. */
+static bool evtsets_polled_due;
+static unsigned int evtsets_polled_nr;	/* so many at once, whatever they want */
+static u32 evtsets_polled_mask;		/* what was asked for last */
+
+static void evtsets_polled_entry(struct kdtl_pmu *p)
+{
+	struct kdtl_entry e;
+
+	kdtl_fake_entry_fill(&e, KDTL_KIND_FAULT, 0, 0, 0);
+	kdtl_pmu_output(p, &e, KDTL_KIND_FAULT);
+}
+
+static int evtsets_polled_source(struct kdtl_pmu *p, u32 mask, u64 period)
+{
+	unsigned int nr = evtsets_polled_nr;
+
+	WRITE_ONCE(evtsets_polled_mask, mask);
+	evtsets_polled_nr = 0;
+	if (mask == KDTL_MASK_FAULT && evtsets_polled_due) {
+		evtsets_polled_due = false;
+		nr++;
+	}
+	while (nr--)
+		evtsets_polled_entry(p);
+	return 0;
+}
+
+static struct kdtl_pmu evtsets_polled = {
+	.pmu.module	= THIS_MODULE,
+	.name		= "kdtl_polled",
+	.mask		= KDTL_MASK_ALL,
+	.tb_freq	= NSEC_PER_SEC,
+	.source		= evtsets_polled_source,
+};
+
+#define EVTSETS_POLLED	.pmu = "kdtl_polled", .cpus = cpumask_of(0), .aux_pages = 1
+
+/* A switch polls the source, and that pauses the CPU: it stays in the set that it came to. */
+static void evtsets_pause_in_switch(struct kunit *test)
+{
+	static const u16 ids[] = { 0, 1 };
+	const u64 timeout = 20 * NSEC_PER_MSEC;
+	const struct kdtl_session_attr attr = {
+		EVTSETS_POLLED, .msg_pages = 1, .flags = KDTL_SESSION_PAUSE,
+	};
+	struct kdtl_config config = { .set = 1, .mask = KDTL_MASK_FAULT };
+	struct kdtl_session *s;
+	struct kdtl_msg msg;
+
+	KUNIT_ASSERT_EQ(test, kdtl_pmu_register(&evtsets_polled), 0);
+	s = kapi_create(test, &attr);
+	if (s) {
+		evtsets_polled_due = true;
+		KUNIT_EXPECT_EQ(test, evtsets_create(s, 0, timeout, 0), 0);
+		KUNIT_EXPECT_EQ(test, evtsets_create(s, 1, timeout, 0), 0);
+		KUNIT_EXPECT_EQ(test, evtsets_every(s, 1, KDTL_CTR_FAULT, 1,
+						    KDTL_COUNTER_NOTIFY), 0);
+		KUNIT_EXPECT_EQ(test, kdtl_write_config(s, &config, 1), 0);
+		KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+		KUNIT_EXPECT_TRUE(test, kapi_until(kapi_msg_of(s, KDTL_MSG_OVERFLOW, &msg)));
+		msleep(100);
+		KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 1);
+		/* The one in which it was. */
+		KUNIT_EXPECT_EQ(test, kapi_msgs_of(s, KDTL_MSG_SET_SWITCH), 1U);
+		KUNIT_EXPECT_EQ(test, kdtl_restart(s), 0);
+		KUNIT_EXPECT_TRUE(test, kapi_until(kapi_msg_of(s, KDTL_MSG_SET_SWITCH, &msg)));
+		kapi_close(test);
+	}
+	kdtl_pmu_unregister(&evtsets_polled);
+}
+
+/*
+ * To start a session polls the source, and an entry that comes already switches its set: the
+ * source delivers what the new set wants, and the new set's time runs.
+ */
+static void evtsets_switch_in_start(struct kunit *test)
+{
+	const struct kdtl_session_attr attr = { EVTSETS_POLLED, .msg_pages = 1 };
+	struct kdtl_session *s;
+	struct kdtl_msg msg;
+
+	KUNIT_ASSERT_EQ(test, kdtl_pmu_register(&evtsets_polled), 0);
+	s = kapi_create(test, &attr);
+	if (s) {
+		evtsets_polled_due = true;
+		KUNIT_EXPECT_EQ(test, evtsets_create(s, 0, 0, 1), 0);
+		KUNIT_EXPECT_EQ(test, evtsets_create(s, 1, 20 * NSEC_PER_MSEC, 0), 0);
+		KUNIT_EXPECT_EQ(test, evtsets_create(s, 2, 0, 0), 0);
+		KUNIT_EXPECT_EQ(test, evtsets_mask(s, 0, KDTL_MASK_FAULT), 0);
+		KUNIT_EXPECT_EQ(test, evtsets_mask(s, 1, KDTL_MASK_CEDE), 0);
+		KUNIT_EXPECT_EQ(test, evtsets_mask(s, 2, KDTL_MASK_CEDE), 0);
+		KUNIT_EXPECT_EQ(test, evtsets_every(s, 0, KDTL_CTR_FAULT, 1, 0), 0);
+		KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+		KUNIT_EXPECT_FALSE(test, evtsets_polled_due);
+		KUNIT_EXPECT_EQ(test, READ_ONCE(evtsets_polled_mask), (u32)KDTL_MASK_CEDE);
+		KUNIT_EXPECT_TRUE(test, kapi_msg_of(s, KDTL_MSG_SET_SWITCH, &msg));
+		KUNIT_EXPECT_TRUE(test, kapi_until(kapi_msg_of(s, KDTL_MSG_SET_SWITCH, &msg)));
+		KUNIT_EXPECT_EQ(test, msg.set_switch.from, (u16)1);
+		kapi_close(test);
+	}
+	kdtl_pmu_unregister(&evtsets_polled);
+}
+
+/* From now on CPU 0 has entries that the source has not handed out.  On that CPU. */
+static void evtsets_polled_has(unsigned int nr)
+{
+	local_irq_disable();
+	evtsets_polled_nr = nr;
+	local_irq_enable();
+}
+
+/* Two sets on the polled source; the first has a time limit, and switches are told of. */
+static struct kdtl_session *evtsets_polled_session(struct kunit *test, u32 flags)
+{
+	const struct kdtl_session_attr attr = {
+		EVTSETS_POLLED, .msg_pages = 1, .flags = flags,
+		.msg_types = 1 << KDTL_MSG_SET_SWITCH | 1 << KDTL_MSG_OVERFLOW,
+	};
+	struct kdtl_session *s = kapi_create(test, &attr);
+
+	if (!s)
+		return NULL;
+	/* Longer than the machine may stall between a start and evtsets_polled_has(). */
+	KUNIT_EXPECT_EQ(test, evtsets_create(s, 0, NSEC_PER_SEC, 0), 0);
+	KUNIT_EXPECT_EQ(test, evtsets_create(s, 1, 0, 0), 0);
+	return s;
+}
+
+/* What happened before a set took over belongs to the set before it. */
+static void evtsets_pending_switch(struct kunit *test)
+{
+	static const u16 ids[] = { 0, 1 };
+	struct kdtl_session *s;
+	struct kdtl_msg msg;
+
+	KUNIT_ASSERT_EQ(test, kdtl_pmu_register(&evtsets_polled), 0);
+	s = evtsets_polled_session(test, 0);
+	if (s) {
+		KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+		evtsets_polled_has(5);
+		KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 0);
+		KUNIT_EXPECT_TRUE(test, kapi_until(kapi_msg_of(s, KDTL_MSG_SET_SWITCH, &msg)));
+		KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_FAULT, 0), 5ULL);
+		KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 1, KDTL_CTR_FAULT, 0), 0ULL);
+		kapi_close(test);
+	}
+	kdtl_pmu_unregister(&evtsets_polled);
+}
+
+/* If that pauses the CPU, the switch that is due has to wait for kdtl_restart(). */
+static void evtsets_pending_pause(struct kunit *test)
+{
+	static const u16 ids[] = { 0, 1 };
+	struct kdtl_session *s;
+	struct kdtl_msg msg;
+
+	KUNIT_ASSERT_EQ(test, kdtl_pmu_register(&evtsets_polled), 0);
+	s = evtsets_polled_session(test, KDTL_SESSION_PAUSE);
+	if (s) {
+		KUNIT_EXPECT_EQ(test, evtsets_every(s, 0, KDTL_CTR_FAULT, 3,
+						    KDTL_COUNTER_NOTIFY), 0);
+		KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+		evtsets_polled_has(5);
+		KUNIT_EXPECT_TRUE(test, kapi_until(kdtl_read(s, &msg, sizeof(msg), true) > 0));
+		KUNIT_EXPECT_EQ(test, (int)msg.type, (int)KDTL_MSG_OVERFLOW);
+		KUNIT_EXPECT_EQ(test, msg.set, (u16)0);
+		KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 0);
+		KUNIT_EXPECT_EQ(test, kapi_info(test, s, 0, 0).remaining, 1ULL);
+		KUNIT_EXPECT_EQ(test, kdtl_read(s, &msg, sizeof(msg), true), (ssize_t)-EAGAIN);
+		KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, 0), 3ULL);
+
+		KUNIT_EXPECT_EQ(test, kdtl_restart(s), 0);
+		KUNIT_EXPECT_TRUE(test, kapi_msg_of(s, KDTL_MSG_SET_SWITCH, &msg));
+		KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 1);
+		KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 1, KDTL_CTR_ENTRIES, 0), 0ULL);
+		kapi_close(test);
+	}
+	kdtl_pmu_unregister(&evtsets_polled);
+}
+
+/* What happened during a pause is not logged, although the source has it only afterwards. */
+static void evtsets_pending_restart(struct kunit *test)
+{
+	const struct kdtl_session_attr attr = { EVTSETS_POLLED };
+	struct kdtl_session *s, *other;
+	struct kdtl_msg msg;
+
+	KUNIT_ASSERT_EQ(test, kdtl_pmu_register(&evtsets_polled), 0);
+	s = evtsets_polled_session(test, KDTL_SESSION_PAUSE);
+	/* Otherwise a pause switches the source off. */
+	other = kdtl_session_create(&attr);
+	KUNIT_EXPECT_FALSE(test, IS_ERR(other));
+	if (s && !IS_ERR(other)) {
+		KUNIT_EXPECT_EQ(test, evtsets_every(s, 0, KDTL_CTR_FAULT, 1,
+						    KDTL_COUNTER_NOTIFY), 0);
+		KUNIT_EXPECT_EQ(test, kapi_go(other), 0);
+		KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+		local_irq_disable();
+		evtsets_polled_entry(&evtsets_polled);
+		local_irq_enable();
+		KUNIT_EXPECT_TRUE(test, kapi_msg_of(s, KDTL_MSG_OVERFLOW, &msg));
+		evtsets_polled_has(5);
+		KUNIT_EXPECT_EQ(test, kdtl_restart(s), 0);
+		KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, 0), 1ULL);
+		KUNIT_EXPECT_EQ(test, kapi_counter(test, other, 0, KDTL_CTR_ENTRIES, 0), 6ULL);
+		KUNIT_EXPECT_FALSE(test, kapi_msg_of(s, KDTL_MSG_OVERFLOW, &msg));
+	}
+	kdtl_session_close(other);
+	if (s)
+		kapi_close(test);
+	kdtl_pmu_unregister(&evtsets_polled);
+}
+
 /* ---------------------------------------------------------- what is refused */
 
 #define EVTSETS_SENTINEL	(-4321)
@@ -790,6 +1004,11 @@ static struct kunit_case evtsets_cases[] = {
 	KUNIT_CASE(evtsets_real_timeout),
 	KUNIT_CASE(evtsets_timeout),
 	KUNIT_CASE(evtsets_remaining),
+	KUNIT_CASE(evtsets_pause_in_switch),
+	KUNIT_CASE(evtsets_switch_in_start),
+	KUNIT_CASE(evtsets_pending_switch),
+	KUNIT_CASE(evtsets_pending_pause),
+	KUNIT_CASE(evtsets_pending_restart),
 	KUNIT_CASE(evtsets_errors),
 	KUNIT_CASE(evtsets_delete),
 	KUNIT_CASE(evtsets_delete_last),

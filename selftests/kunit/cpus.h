@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* CPUs that tests take offline. */
+#ifndef _KDTL_KUNIT_CPUS_H
+#define _KDTL_KUNIT_CPUS_H
+
+#include <linux/cpu.h>
+#include <linux/delay.h>
+
+/*
+ * Bring a CPU back.  On riscv64 the firmware refuses that (-EINVAL) until the CPU has stopped, and
+ * the kernel that took it offline has not waited for it.
+ */
+static inline int cpus_bring_back(int cpu)
+{
+	int err, tries = 100;
+
+	do {
+		err = add_cpu(cpu);
+	} while (err == -EINVAL && --tries && !msleep_interruptible(100));
+	return err;
+}
+
+#endif /* _KDTL_KUNIT_CPUS_H */

@@ -60,7 +60,8 @@ static const struct kdtl_vector_verb kdtl_config_write_verb = {
  * * -EINVAL: unknown set or mask bits, or a min_wait in a session that only counts
  *   (a line in the log says which), or @req is NULL
  * * -EOPNOTSUPP: the source distinguishes none of the mask's kinds, or the mask has
- *   KDTL_MASK_IDLE and the source does not tell when a CPU becomes idle
+ *   KDTL_MASK_IDLE and the source does not tell when a CPU becomes idle; or the session
+ *   is raw
  * * -E2BIG: @nr is above KDTL_MAX_REQUESTS
  * * -ESHUTDOWN: the session is being closed
  */
@@ -180,6 +181,7 @@ static const struct kdtl_vector_verb kdtl_counter_write_verb = {
  * * -EBUSY: the session is started or paused, whatever @nr is
  * * -EINVAL: unknown set, counter, flags or resets, or a cpu other than -1 and 0 (a
  *   line in the log says which), or @req is NULL
+ * * -EOPNOTSUPP: the session is raw
  * * -E2BIG: @nr is above KDTL_MAX_REQUESTS
  * * -ESHUTDOWN: the session is being closed
  */
@@ -242,6 +244,7 @@ static const struct kdtl_vector_verb kdtl_counter_read_verb = {
  * * 0, also if @nr is 0
  * * -EINVAL: unknown set, counter or CPU (a line in the log says which), or
  *   @req is NULL; then no value is filled in
+ * * -EOPNOTSUPP: the session is raw
  * * -E2BIG: @nr is above KDTL_MAX_REQUESTS
  * * -ESHUTDOWN: the session is being closed
  */

@@ -141,6 +141,7 @@ static const struct kdtl_vector_verb kdtl_evtset_create_verb = {
  * * -EINVAL: timeout and overflows together, or @req is NULL
  * * -EEXIST: there is such a set, or it is in the vector twice
  * * -ENOMEM: no memory
+ * * -EOPNOTSUPP: the session is raw
  * * -E2BIG: @nr is above KDTL_MAX_REQUESTS
  * * -ESHUTDOWN: the session is being closed
  */
@@ -206,6 +207,7 @@ static const struct kdtl_vector_verb kdtl_evtset_delete_verb = {
  * * 0, also if @nr is 0
  * * -EBUSY: the session is loaded, whatever @nr is
  * * -EINVAL: set 0, or there is no such set, or @req is NULL
+ * * -EOPNOTSUPP: the session is raw
  * * -E2BIG: @nr is above KDTL_MAX_REQUESTS
  * * -ESHUTDOWN: the session is being closed
  */
@@ -276,6 +278,7 @@ static const struct kdtl_vector_verb kdtl_evtset_info_verb = {
  * * 0, also if @nr is 0
  * * -EINVAL: there is no such set or CPU (the element's error is set, a line in
  *   the log says which), or @req is NULL; then nothing is filled in
+ * * -EOPNOTSUPP: the session is raw
  * * -E2BIG: @nr is above KDTL_MAX_REQUESTS
  * * -ESHUTDOWN: the session is being closed
  */

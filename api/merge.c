@@ -35,7 +35,9 @@
 #include <linux/smp.h>
 
 #include "../core/compat.h"
+#include "../core/raw.h"
 #include "reader.h"
+#include "request.h"
 
 /**
  * struct kdtl_cursor - the merge's position in a CPU's area
@@ -121,17 +123,22 @@ static struct kdtl_merge *kdtl_merge_alloc(struct kdtl_session *s)
 	return m;
 }
 
-static bool kdtl_merge_begin(struct kdtl_merge *m)
+static int kdtl_merge_begin(struct kdtl_merge *m, const char *verb, unsigned long caller)
 {
 	struct kdtl_session *s = m->session;
-	bool claimed;
+	int err = kdtl_session_enter(s, verb, caller);
 
-	mutex_lock(&s->lock);
-	claimed = kdtl_reader_claim(s);
-	if (claimed)
+	if (err)
+		return err;
+	if (kdtl_reader_claim(s)) {
 		s->merge = m;
-	mutex_unlock(&s->lock);
-	return claimed;
+	} else {
+		pr_warn("%s: merge: %s is the session's reader, and there is only one\n",
+			s->owner, kdtl_reader_name(s));
+		err = -EBUSY;
+	}
+	kdtl_session_leave(s);
+	return err;
 }
 
 static void kdtl_merge_end(struct kdtl_merge *m)
@@ -183,16 +190,20 @@ static bool kdtl_merge_is_live(const struct kdtl_merge *m)
  * * the merge, or ERR_PTR
  * * -EINVAL: the session is in overwrite mode or only counts, or @s is NULL
  * * -EBUSY: it has a reader already, a merge or that of kdtl_session_open()
- * * -EOPNOTSUPP: its source has no sync()
+ * * -EOPNOTSUPP: it is raw, or its source has no sync()
+ * * -ESHUTDOWN: the session is being closed
  * * -ENOMEM: no memory
  */
 struct kdtl_merge *kdtl_merge_create(struct kdtl_session *s)
 {
 	struct kdtl_merge *m;
+	int err;
 
 	might_sleep();
 	if (IS_ERR_OR_NULL(s))
 		return ERR_PTR(kdtl_session_refuse(s, __func__, _RET_IP_));
+	if (kdtl_session_raw(s))
+		return ERR_PTR(kdtl_raw_refuse(s, __func__));
 	if (kdtl_reader_none(s)) {
 		pr_warn("%s: merge: %s session has nothing to consume\n", s->owner,
 			kdtl_reader_none(s));
@@ -205,11 +216,10 @@ struct kdtl_merge *kdtl_merge_create(struct kdtl_session *s)
 	m = kdtl_merge_alloc(s);
 	if (!m)
 		return ERR_PTR(-ENOMEM);
-	if (!kdtl_merge_begin(m)) {
-		pr_warn("%s: merge: %s is the session's reader, and there is only one\n",
-			s->owner, kdtl_reader_name(s));
+	err = kdtl_merge_begin(m, __func__, _RET_IP_);
+	if (err) {
 		kdtl_merge_free(m);
-		return ERR_PTR(-EBUSY);
+		return ERR_PTR(err);
 	}
 	return m;
 }
@@ -279,7 +289,7 @@ static void kdtl_merge_advance(struct kdtl_merge *m)
  * Entries that were returned are given back to the writers; the others stay unread.
  * If the session is closed already, only the merge's memory is freed.
  *
- * Context: task, may sleep.
+ * Context: task, may sleep; not while kdtl_session_close() runs for the session.
  */
 void kdtl_merge_destroy(struct kdtl_merge *m)
 {
@@ -385,14 +395,16 @@ static void kdtl_cursor_take_in(struct kdtl_merge *m, int cpu)
 int kdtl_merge_sync(struct kdtl_merge *m)
 {
 	struct kdtl_session *s;
-	int cpu;
+	int cpu, err;
 
 	might_sleep();
 	if (!kdtl_merge_is_live(m))
 		return kdtl_merge_refuse(m, __func__, _RET_IP_);
 	s = m->session;
 	/* While the locks are held, no other CPU begins to be logged. */
-	mutex_lock(&s->lock);
+	err = kdtl_session_enter(s, __func__, _RET_IP_);
+	if (err)
+		return err;
 	cpus_read_lock();
 	kdtl_merge_advance(m);
 	for_each_cpu(cpu, s->cpus)
@@ -402,7 +414,7 @@ int kdtl_merge_sync(struct kdtl_merge *m)
 	for_each_cpu(cpu, s->cpus)
 		kdtl_cursor_take_in(m, cpu);
 	cpus_read_unlock();
-	mutex_unlock(&s->lock);
+	kdtl_session_leave(s);
 	return 0;
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_merge_sync, KDTL_NS);

@@ -102,7 +102,7 @@ int kdtl_timebase_sync(struct kdtl_session *s, struct kdtl_timebase *tb)
 	if (IS_ERR_OR_NULL(s))
 		return kdtl_session_refuse(s, __func__, _RET_IP_);
 	if (!tb)
-		return -EINVAL;
+		return kdtl_null_refuse(s, __func__, "tb");
 	if (kdtl_session_raw(s))
 		return kdtl_raw_refuse(s, __func__);
 

@@ -157,7 +157,8 @@ static void kdtl_who_until(struct kdtl_who *w, u64 to, bool known)
  * kdtl_who_begin() - begin to find out who had a CPU
  * @w: its @ran has room for @size tasks; the rest is filled in
  * @from: begin of the span, in ticks
- * @to: end of the span, in ticks
+ * @to: end of the span, in ticks, less than 2^63 after @from; if it is not, or is before
+ *	@from, nobody had the CPU
  *
  * Then give it the CPU's entries in the order of time, from one before the span on, with
  * kdtl_who_entry(), and end with kdtl_who_end().

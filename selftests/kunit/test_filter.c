@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Entries that are only counted: min_wait, and sessions without an area. */
 #include <linux/cpu.h>
+#include <linux/mm_types.h>
 #include <linux/slab.h>
 
 #include "kapi.h"
@@ -370,6 +371,8 @@ static struct kdtl_session *filter_counting(struct kunit *test, unsigned int msg
 
 static void filter_no_aux(struct kunit *test)
 {
+	/* As large as the area. */
+	static struct vm_area_struct nothing;
 	struct kdtl_session *s = filter_counting(test, 1);
 	struct kdtl_aux_info info;
 	struct kdtl_msg msg;
@@ -410,6 +413,7 @@ static void filter_no_aux(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_aux_snapshot(s, 0, buf, sizeof(buf), NULL),
 			(ssize_t)-EINVAL);
 	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_merge_create(s)), (long)-EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_mmap(s, 0, &nothing), -EINVAL);
 }
 
 /* With a source that sets up its areas itself, and on CPUs that come and go. */

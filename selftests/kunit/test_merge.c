@@ -11,6 +11,7 @@
 
 #include "../fake/load.h"
 #include "aux_suites.h"
+#include "cpus.h"
 
 #define MERGE_PMU	"kdtl_fake_merge"
 #define MERGE_CPUS	4
@@ -411,7 +412,7 @@ static void merge_offline(struct kunit *test)
 	merge_expect(test, m, cpu, 110);
 	merge_expect(test, m, 0, 120);
 	merge_clock[cpu] = 200;
-	KUNIT_ASSERT_EQ(test, add_cpu(cpu), 0);
+	KUNIT_ASSERT_EQ(test, cpus_bring_back(cpu), 0);
 	merge_make(cpu, 210);
 	merge_clocks(300);
 	kdtl_merge_sync(m);
@@ -456,7 +457,7 @@ static void merge_behind(struct kunit *test)
 	merge_clocks(200);
 	kdtl_merge_sync(m);
 	merge_expect(test, m, 0, 190);
-	KUNIT_ASSERT_EQ(test, add_cpu(cpu), 0);
+	KUNIT_ASSERT_EQ(test, cpus_bring_back(cpu), 0);
 	merge_make(cpu, 180);
 	merge_make(cpu, 189);
 	/* Behind the horizon, but not behind what was returned. */
@@ -497,7 +498,7 @@ static void merge_comes_and_goes(struct kunit *test)
 	prandom_seed_state(&rnd, 15);
 	for (round = 0; round < 60; round++) {
 		if (gone)
-			KUNIT_ASSERT_EQ(test, add_cpu(gone), 0);
+			KUNIT_ASSERT_EQ(test, cpus_bring_back(gone), 0);
 		gone = round % 3 ? 0 : 1 + prandom_u32_state(&rnd) % last_cpu;
 		if (gone)
 			KUNIT_ASSERT_EQ(test, remove_cpu(gone), 0);
@@ -513,7 +514,7 @@ static void merge_comes_and_goes(struct kunit *test)
 		merge_drain(m, &sum);
 	}
 	if (gone)
-		KUNIT_ASSERT_EQ(test, add_cpu(gone), 0);
+		KUNIT_ASSERT_EQ(test, cpus_bring_back(gone), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
 	merge_drain(m, &sum);
 	kunit_info(test, "%llu entries in order, %llu late", sum.got, kdtl_merge_late(m));
@@ -547,7 +548,7 @@ static void merge_sched(struct kunit *test)
 				continue;
 			KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
 			merge_drain(m, &sum);
-			KUNIT_ASSERT_EQ(test, add_cpu(cpu), 0);
+			KUNIT_ASSERT_EQ(test, cpus_bring_back(cpu), 0);
 			merge_drain(m, &sum);
 		}
 	}

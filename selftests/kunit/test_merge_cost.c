@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 #include <linux/smp.h>
 
+#include "../../api/request.h"
 #include "../../core/compat.h"
 #include "../../core/session.h"
 #include "aux_suites.h"
@@ -76,6 +77,9 @@ KDTL_HEAP_LESS(kdtl_cursor_less, a, b)
 #define kdtl_reader_consume	cost_consume
 #define kdtl_reader_lost	cost_lost
 #define kdtl_session_refuse(...)	(-EINVAL)
+#define kdtl_raw_refuse(...)	(-EOPNOTSUPP)
+#define kdtl_session_enter(s, verb, caller)	(mutex_lock(&(s)->lock), 0)
+#define kdtl_session_leave(s)	mutex_unlock(&(s)->lock)
 #undef nr_cpu_ids
 #define nr_cpu_ids		cost_cpus
 #undef for_each_cpu

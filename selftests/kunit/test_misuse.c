@@ -92,6 +92,22 @@ static void misuse_attr(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_create(NULL)), (long)-EINVAL);
 }
 
+/* To a macro, the commas inside the braces would separate its arguments. */
+static void misuse_literal(struct kunit *test)
+{
+	struct kdtl_session *s;
+
+	s = kdtl_session_create(&(struct kdtl_session_attr){
+		.pmu = KDTL_FAKE_PMU, .aux_pages = 3 });
+	KUNIT_EXPECT_EQ(test, PTR_ERR(s), (long)-EINVAL);
+	kdtl_session_close(s);
+	s = kdtl_session_open(&(struct kdtl_session_attr){
+		.pmu = KDTL_FAKE_PMU, .aux_pages = 1 },
+		&(struct kdtl_reader){ .interval_ms = 1, .fifo = true });
+	KUNIT_EXPECT_EQ(test, PTR_ERR(s), (long)-EINVAL);
+	kdtl_session_close(s);
+}
+
 /* ---------------------------------------------------------- other pointers */
 
 static void misuse_null(struct kunit *test)
@@ -114,6 +130,8 @@ static void misuse_null(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_aux_gap(s, 0, &at, NULL), -EINVAL);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, NULL), -EINVAL);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_mmap(s, 0, NULL), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_snapshot(s, 0, &entry, sizeof(entry), NULL),
+			(ssize_t)-EINVAL);
 	/* The entry is still there. */
 	KUNIT_EXPECT_EQ(test, kapi_conserved(test, s), 1ULL);
 	kapi_close(test);
@@ -313,9 +331,33 @@ static void misuse_no_source(struct kunit *test)
 	kdtl_pmu_unregister(NULL);
 }
 
+/* However many entries a source claims to have lost, the sums never go back. */
+static void misuse_lost(struct kunit *test)
+{
+	static const u64 lost[] = { 5, U64_MAX - 4, 1ULL << 63, U64_MAX, 7 };
+	struct kdtl_session *s = kapi_session(test, 0);
+	struct kdtl_aux_info info = {};
+	u64 was = 0;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+	for (i = 0; i < ARRAY_SIZE(lost); i++) {
+		KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 1), 0);
+		KUNIT_EXPECT_EQ(test, kdtl_fake_lost(0, lost[i]), 0);
+		KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
+		KUNIT_EXPECT_GE(test, info.lost, was);
+		KUNIT_EXPECT_EQ(test, info.produced, info.lost + i + 1);
+		KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_LOST, 0), info.lost);
+		was = info.lost;
+	}
+	KUNIT_EXPECT_EQ(test, info.lost, (u64)S64_MAX);
+}
+
 static struct kunit_case misuse_cases[] = {
 	KUNIT_CASE(misuse_no_session),
 	KUNIT_CASE(misuse_attr),
+	KUNIT_CASE(misuse_literal),
 	KUNIT_CASE(misuse_null),
 	KUNIT_CASE(misuse_consume),
 	KUNIT_CASE(misuse_two_readers),
@@ -325,6 +367,7 @@ static struct kunit_case misuse_cases[] = {
 	KUNIT_CASE(misuse_alarm),
 	KUNIT_CASE(misuse_notifier_stops),
 	KUNIT_CASE(misuse_no_source),
+	KUNIT_CASE(misuse_lost),
 	{}
 };
 

@@ -131,6 +131,9 @@ static void session_bad_pmu(struct kunit *test)
 		{ "an empty name", -EINVAL, { SESSION_SOURCE, .name = "" } },
 		{ "a digit first", -EINVAL, { SESSION_SOURCE, .name = "1" } },
 		{ "a slash", -EINVAL, { SESSION_SOURCE, .name = "a/b" } },
+		{ "a letter of Latin-1", -EINVAL, { SESSION_SOURCE, .name = "\xe4" } },
+		{ "bytes that are no UTF-8", -EINVAL, { SESSION_SOURCE, .name = "a\xff" } },
+		{ "a line of its own", -EINVAL, { SESSION_SOURCE, .name = "a\nb" } },
 #ifdef MODULE
 		{ "no module", -EINVAL, { .name = "kdtl_bad", .tb_freq = 1 } },
 #endif
@@ -166,6 +169,39 @@ static void session_bad_pmu(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, kdtl_pmu_register(&p), bad[i].err, "%s", bad[i].what);
 	}
 	session_nothing_left(test, "sources that are refused");
+}
+
+/* A source that is not registered, or in use, stays as it is. */
+static void session_pmu_twice(struct kunit *test)
+{
+	const struct kdtl_session_attr attr = { SESSION_GOOD };
+	struct kdtl_session *a = kapi_create(test, &attr), *b;
+	static struct kdtl_pmu p;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, a);
+	KUNIT_EXPECT_EQ(test, kdtl_pmu_register(&session_pmu), -EEXIST);
+	session_pmu.name = "kdtl_fake_twice";
+	KUNIT_EXPECT_EQ(test, kdtl_pmu_register(&session_pmu), -EEXIST);
+	session_pmu.name = SESSION_PMU;
+	b = kdtl_session_create(&attr);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(b), 0);
+	/* It was attached once. */
+	KUNIT_EXPECT_EQ(test, atomic_read(&session_src.users), 1);
+	kdtl_pmu_unregister(&session_pmu);
+	kdtl_session_close(b);
+	kdtl_pmu_unregister(&session_pmu);
+	KUNIT_EXPECT_EQ(test, kapi_go(a), 0);
+	kapi_close(test);
+
+	p = (struct kdtl_pmu) { SESSION_SOURCE, .name = SESSION_PMU };
+	kdtl_pmu_unregister(&p);
+	KUNIT_EXPECT_EQ(test, kdtl_pmu_register(&p), -EEXIST);
+	kdtl_pmu_unregister(&p);
+	p.name = "kdtl_fake_twice";
+	KUNIT_EXPECT_EQ(test, kdtl_pmu_register(&p), 0);
+	kdtl_pmu_unregister(&p);
+	kdtl_pmu_unregister(&p);
+	session_nothing_left(test, "sources that are registered twice, or not at all");
 }
 
 static void session_bad_attr(struct kunit *test)
@@ -265,6 +301,7 @@ static void session_cap(struct kunit *test)
 static void session_attach_fails(struct kunit *test)
 {
 	static const int errors[] = { -EBUSY, -EPERM, -ENODEV };
+	static const int none[] = { 1, -MAX_ERRNO - 1, INT_MIN };
 	const struct kdtl_session_attr attr = { SESSION_GOOD };
 	unsigned int i;
 
@@ -274,6 +311,37 @@ static void session_attach_fails(struct kunit *test)
 		session_src.attach_error = 0;
 		session_nothing_left(test, "attach");
 	}
+	for (i = 0; i < ARRAY_SIZE(none); i++) {
+		session_src.attach_error = none[i];
+		KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_create(&attr)), (long)-EINVAL);
+		session_src.attach_error = 0;
+		session_nothing_left(test, "attach without an errno");
+	}
+}
+
+/* What is no kind is of unknown kind, and a source that is not registered has no events. */
+static void session_bad_kind(struct kunit *test)
+{
+	static const int bad[] = { KDTL_NR_KINDS, -1, INT_MAX, INT_MIN };
+	const struct kdtl_session_attr attr = { SESSION_GOOD, .mask = KDTL_MASK_CEDE };
+	const struct kdtl_entry e = { .timebase = cpu_to_be64(1) };
+	struct kdtl_session *s = kapi_create(test, &attr);
+	static struct kdtl_pmu unknown;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+	local_irq_disable();
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		kdtl_pmu_output(&session_pmu, &e, bad[i]);
+	kdtl_pmu_output(&unknown, &e, KDTL_KIND_CEDE);
+	kdtl_pmu_lost(&unknown, 1);
+	local_irq_enable();
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_UNKNOWN, -1),
+			(u64)ARRAY_SIZE(bad));
+	KUNIT_EXPECT_EQ(test, kapi_conserved(test, s), (u64)ARRAY_SIZE(bad));
+	kapi_close(test);
+	session_nothing_left(test, "kinds that there are not");
 }
 
 /* No name: the highest rated source. */
@@ -630,9 +698,11 @@ static void session_suite_exit(struct kunit_suite *suite)
 static struct kunit_case session_cases[] = {
 	KUNIT_CASE(session_bad_attr),
 	KUNIT_CASE(session_bad_pmu),
+	KUNIT_CASE(session_pmu_twice),
 	KUNIT_CASE(session_impossible_cpus),
 	KUNIT_CASE(session_cap),
 	KUNIT_CASE(session_attach_fails),
+	KUNIT_CASE(session_bad_kind),
 	KUNIT_CASE(session_any_pmu),
 	KUNIT_CASE(session_zeroed),
 #ifdef MODULE

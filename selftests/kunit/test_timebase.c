@@ -144,7 +144,28 @@ static void timebase_broken(struct kunit *test)
 	timebase_pmu.clock = timebase_clock;
 }
 
+/* No number of ticks makes the division trap, and none of a raw session. */
+static void timebase_ticks(struct kunit *test)
+{
+	struct kdtl_aux_info info = { .tb_freq = 512000000 };
+
+	KUNIT_EXPECT_EQ(test, kdtl_ticks_to_ns(&info, 0), 0ULL);
+	KUNIT_EXPECT_EQ(test, kdtl_ticks_to_ns(&info, 512), 1000ULL);
+	KUNIT_EXPECT_EQ(test, kdtl_ticks_to_ns(&info, 511999999), 999999998ULL);
+	KUNIT_EXPECT_EQ(test, kdtl_ticks_to_ns(&info, 1ULL << 62), 9007199254740992000ULL);
+	KUNIT_EXPECT_EQ(test, kdtl_ticks_to_ns(&info, U64_MAX), U64_MAX);
+	KUNIT_EXPECT_EQ(test, kdtl_ticks_to_ns(&info, (u64)-1000), U64_MAX);
+	info.tb_freq = 1;
+	KUNIT_EXPECT_EQ(test, kdtl_ticks_to_ns(&info, 18446744072ULL), 18446744072000000000ULL);
+	KUNIT_EXPECT_EQ(test, kdtl_ticks_to_ns(&info, 1ULL << 40), U64_MAX);
+	info.tb_freq = U32_MAX;
+	KUNIT_EXPECT_EQ(test, kdtl_ticks_to_ns(&info, U64_MAX), 4294967297000000000ULL);
+	info.tb_freq = 0;
+	KUNIT_EXPECT_EQ(test, kdtl_ticks_to_ns(&info, 5), 0ULL);
+}
+
 static struct kunit_case timebase_cases[] = {
+	KUNIT_CASE(timebase_ticks),
 	KUNIT_CASE(timebase_slewed),
 	KUNIT_CASE(timebase_local),
 	KUNIT_CASE(timebase_broken),

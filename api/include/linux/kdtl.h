@@ -25,8 +25,9 @@
  *		}
  *	kdtl_session_close(s);
  *
- * clients/sampler is a complete client of the simple form.  The functions have
- * manual pages, which "man 9 kdtl" lists, with the text above their definitions in api/.
+ * clients/examples/late.c is a complete client of the simple form, and clients/sampler a
+ * large one.  The functions have manual pages, which "man 9 kdtl" lists, with the text above
+ * their definitions in api/.
  *
  * A module that uses them needs MODULE_IMPORT_NS(KDTL_NS).  PMU drivers include
  * <linux/kdtl_pmu.h>.
@@ -443,7 +444,7 @@ struct kdtl_config {
  * @long_reset: value that kdtl_restart() loads after an overflow that paused
  * @short_reset: value that is loaded at once after any other overflow
  * @random_mask: with KDTL_COUNTER_RANDOM, a random number of these bits is taken
- *	off a reset value
+ *	off a reset value; ignored without
  * @resets: further counters that an overflow of this one resets, 1 << counter
  * @error: set to the errno if the call failed because of this element
  */
@@ -618,7 +619,7 @@ struct kdtl_session *__kdtl_session_create(const struct kdtl_session_attr *attr,
 
 /**
  * kdtl_session_create() - create a session
- * @attr: its attributes, ``const struct kdtl_session_attr *``
+ * @attr: its attributes
  *
  * The session holds the source's module.  If the source is not there, its module is
  * loaded by the alias "kdtl-pmu-" and its name, or any source's by the alias "kdtl-pmu",
@@ -638,7 +639,7 @@ struct kdtl_session *__kdtl_session_create(const struct kdtl_session_attr *attr,
  *
  * Context: task, may sleep.
  * Return:
- * * the session, ``struct kdtl_session *``, or ERR_PTR
+ * * the session, or ERR_PTR
  * * -EINVAL: pages are not a power of two, the mask, the flags or the message types
  *   have unknown bits, the watermark is above the area's size, the CPU set has no
  *   possible CPU, KDTL_SESSION_NO_AUX comes with what needs an area: pages, a
@@ -655,7 +656,11 @@ struct kdtl_session *__kdtl_session_create(const struct kdtl_session_attr *attr,
  * * the error of the source's attach(), for instance -EBUSY if somebody else owns
  *   the hypervisor's log
  */
-#define kdtl_session_create(attr)	__kdtl_session_create(attr, THIS_MODULE)
+static __always_inline struct kdtl_session *
+kdtl_session_create(const struct kdtl_session_attr *attr)
+{
+	return __kdtl_session_create(attr, THIS_MODULE);
+}
 
 void kdtl_session_close(struct kdtl_session *s);
 
@@ -778,8 +783,8 @@ struct kdtl_session *__kdtl_session_open(const struct kdtl_session_attr *attr,
 
 /**
  * kdtl_session_open() - create, load and start a session, and run its reader
- * @attr: its attributes, ``const struct kdtl_session_attr *``
- * @reader: what to call, ``const struct kdtl_reader *``; kdtl copies it
+ * @attr: its attributes
+ * @reader: what to call; kdtl copies it
  *
  * As kdtl_session_create(), kdtl_load() and kdtl_start(), but the session comes with a
  * reader: a thread that kdtl runs, or a work item.  It looks at all CPUs when one of them
@@ -793,14 +798,19 @@ struct kdtl_session *__kdtl_session_open(const struct kdtl_session_attr *attr,
  *
  * Context: task, may sleep.
  * Return:
- * * the session, ``struct kdtl_session *``, or ERR_PTR
+ * * the session, or ERR_PTR
  * * -EINVAL: @reader is NULL or has no span(), its nice value is out of range or comes
  *   with fifo, or it has both a workqueue and properties of a thread; or the session is
  *   in overwrite mode or only counts (a line in the log says which)
+ * * -EOPNOTSUPP: the session is raw
  * * -EINTR: the caller was killed
  * * the errors of kdtl_session_create(), kdtl_load() and kdtl_start()
  */
-#define kdtl_session_open(attr, reader)	__kdtl_session_open(attr, reader, THIS_MODULE)
+static __always_inline struct kdtl_session *
+kdtl_session_open(const struct kdtl_session_attr *attr, const struct kdtl_reader *reader)
+{
+	return __kdtl_session_open(attr, reader, THIS_MODULE);
+}
 
 int kdtl_flush(struct kdtl_session *s);
 
@@ -920,13 +930,24 @@ int kdtl_alarm(const struct kdtl_alarm *alarm);
  * @ticks: ticks of the entries' time base
  *
  * Context: any.
- * Return: nanoseconds.
+ * Return: nanoseconds; U64_MAX if they take more than 64 bits, as for a difference of
+ * two times that went below 0; 0 for a session with KDTL_SESSION_RAW, which has no time
+ * base.
  */
 static inline u64 kdtl_ticks_to_ns(const struct kdtl_aux_info *info, u64 ticks)
 {
+	u64 sec;
+	u32 rest;
+
 	if (info->tb_freq == NSEC_PER_SEC)
 		return ticks;
-	return mul_u64_u32_div(ticks, NSEC_PER_SEC, (u32)info->tb_freq);
+	if (!info->tb_freq)
+		return 0;
+	/* mul_u64_u32_div() of x86 traps where the result has more than 64 bits. */
+	sec = div_u64_rem(ticks, (u32)info->tb_freq, &rest);
+	if (sec >= U64_MAX / NSEC_PER_SEC)
+		return U64_MAX;
+	return sec * NSEC_PER_SEC + div_u64((u64)rest * NSEC_PER_SEC, (u32)info->tb_freq);
 }
 
 /**

@@ -64,13 +64,42 @@ static struct kretprobe nth_probe = {
 	.handler	= nth_end,
 };
 
+/* The kernel itself has no answer if there is no memory to disarm a probe, and warns. */
+static int nth_pause(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	unsigned int *left = (unsigned int *)ri->data;
+
+	*left = current->fail_nth;
+	if (!*left)
+		return 1;
+	current->fail_nth = 0;
+	return 0;
+}
+NOKPROBE_SYMBOL(nth_pause);
+
+static int nth_resume(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	current->fail_nth = *(unsigned int *)ri->data;
+	return 0;
+}
+NOKPROBE_SYMBOL(nth_resume);
+
+static struct kretprobe nth_disarm = {
+	.kp.symbol_name	= "unregister_kretprobe",
+	.entry_handler	= nth_pause,
+	.handler	= nth_resume,
+	.data_size	= sizeof(unsigned int),
+};
+
+static struct kretprobe *nth_probes[] = { &nth_probe, &nth_disarm };
+
 static int __init nth_init(void)
 {
 	int err = register_module_notifier(&nth_nb);
 
 	if (err)
 		return err;
-	err = register_kretprobe(&nth_probe);
+	err = register_kretprobes(nth_probes, ARRAY_SIZE(nth_probes));
 	if (err)
 		unregister_module_notifier(&nth_nb);
 	return err;
@@ -78,7 +107,7 @@ static int __init nth_init(void)
 
 static void __exit nth_exit(void)
 {
-	unregister_kretprobe(&nth_probe);
+	unregister_kretprobes(nth_probes, ARRAY_SIZE(nth_probes));
 	unregister_module_notifier(&nth_nb);
 }
 

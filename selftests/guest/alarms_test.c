@@ -28,7 +28,7 @@ static uint64_t now(clockid_t clock)
 	struct timespec t;
 
 	clock_gettime(clock, &t);
-	return t.tv_sec * 1000 * MS + t.tv_nsec;
+	return t.tv_sec * (1000 * MS) + t.tv_nsec;
 }
 
 static void tell(uint64_t real, uint64_t len)

@@ -106,7 +106,7 @@ walk_calls()
 		[ "$left" = 0 ] || break
 		case $said in
 		'') ;;
-		'Cannot allocate memory' | 'Input/output error' | 'No such file or directory')
+		'Cannot allocate memory' | 'Input/output error' | 'No such device')
 			errors=$((errors + 1))
 			;;
 		*)

@@ -41,10 +41,13 @@ release()
 	held=
 }
 
-# ticks: timer interrupts of the last CPU.
+# ticks: timer interrupts of the last CPU. Each architecture calls them by another name in
+# /proc/interrupts.
 ticks()
 {
-	awk -v n=$((cpus + 1)) '$1 == "LOC:" { print $n }' /proc/interrupts
+	awk -v cpu="$last" '
+		$1 == "cpu:" { here = $2 == cpu }
+		here && $1 == ".nr_events" { print $3 }' /proc/timer_list
 }
 
 # timers [CPU]: expiries of kdtl's timers since watch().

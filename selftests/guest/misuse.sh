@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Mistakes of a client's author, by the suite kdtl_misuse of kdtl_kunit_kapi.ko: each is
-# refused, and a line in the log says what was wrong and which function did it.
+# refused, and a line in the log says what was wrong and which function did it. And the mistake
+# of somebody who runs the tests: cases that do not exist do not pass.
 
 # shellcheck source-path=SCRIPTDIR source=ktap.sh
 . "$(dirname "$0")/ktap.sh"
@@ -30,6 +31,7 @@ is_said misuse_no_notifier "kdtl_alarm_register() without a notifier"
 is_said misuse_alarm "kdtl_alarm() without a description"
 is_said misuse_alarm "kdtl_alarm() without a CPU that there may be, or -1"
 is_said "$any" "kdtl_aux_peek(): span is NULL"
+is_said "$any" "snapshot: only of a session with KDTL_SESSION_OVERWRITE, use kdtl_aux_peek()"
 is_said "$any" "CPU 0: consume of 192 bytes, but only 144 of the last span are left"
 is_said "$any" "counter 1: cpu=77: counters are set on all CPUs, so it must be -1"
 is_said misuse_attr "kdtl_session_create() needs attributes"
@@ -50,4 +52,12 @@ is_said misuse_attr "PMU software has no AUX area "
 # Where perf gives AUX areas to kernel events, there is raw.sh.
 have_module kdtl_kunit_raw ||
 	is_said misuse_attr "kdtl_fake: this kernel's perf has no perf_event_aux_alloc(), "
+
+unload kdtl_kunit_kapi || exit
+if kunit kdtl_kunit_kapi 'kdtl_no_such.*' >/tmp/misuse.log ||
+	! grep -q "no case of kdtl_kunit_kapi matches 'kdtl_no_such\.\*'" /tmp/misuse.log; then
+	echo "Bail out! Cases that do not exist:"
+	cat /tmp/misuse.log
+	exit 1
+fi
 rm -f /tmp/misuse.log

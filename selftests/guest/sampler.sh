@@ -97,6 +97,39 @@ table_adds_up()
 		END { exit n != cpus || !sum || sum != all }' $sampler/table
 }
 
+# For awk: a time of the table, in ns.
+awk_ns='function ns(v, unit) {
+	return v * (unit == "ns" ? 1 : unit == "us" ? 1e3 : unit == "ms" ? 1e6 : 1e9)
+}'
+
+# A percentile of all is between those of the CPUs that have dispatches; above all by a step of
+# the histogram at most, as each is cut to its longest wait.
+all_is_between()
+{
+	awk "$awk_ns"'
+		$1 ~ /^[0-9]+$/ && $2 {
+			for (i = 7; i <= 11; i += 2) {
+				p = ns($i, $(i + 1))
+				if (!n || p < low[i])
+					low[i] = p
+				if (!n || p > high[i])
+					high[i] = p
+			}
+			n++
+		}
+		$1 == "all" {
+			for (i = 7; i <= 11; i += 2) {
+				p = ns($i, $(i + 1))
+				# Three digits are printed.
+				if (p * 1.01 >= low[i] && p * 0.99 <= high[i] * 17 / 16)
+					continue
+				print "# " p ", the CPUs " low[i] " to " high[i]
+				bad = 1
+			}
+		}
+		END { exit bad || !n }' $sampler/table
+}
+
 # All counts are there, and no two rows in a row are left out.
 histogram_adds_up()
 {
@@ -124,10 +157,7 @@ metrics_add_up()
 # A printed quantile of all CPUs and the bucket that it falls into agree.
 quantile_in_bucket()
 {
-	awk 'function ns(v, unit) {
-			return v * (unit == "ns" ? 1 : unit == "us" ? 1e3 :
-				    unit == "ms" ? 1e6 : 1e9)
-		}
+	awk "$awk_ns"'
 		FILENAME ~ /table$/ { if ($1 == "all") p99 = ns($9, $10); next }
 		/^kdtl_wait_seconds_bucket/ {
 			split($1, part, "\"")
@@ -352,7 +382,7 @@ need kdtl kdtl_sched
 have_module kdtl_sampler || skip_all "no module kdtl_sampler"
 [ -e /proc/schedstat ] || skip_all "no /proc/schedstat: CONFIG_SCHEDSTATS"
 
-plan 33
+plan 34
 ok "a source that is none is refused" \
 	refuses_to_load pmu=nothing 'no PMU "nothing"'
 ok "pages that are no power of two are refused" \
@@ -381,6 +411,7 @@ ok "it measures the same waits" \
 ok "produced = consumed + unread + lost, by CPU" conserved
 ok "percentiles are in order" ordered
 ok "the table adds up" table_adds_up
+ok "percentiles of all are between the CPUs'" all_is_between
 ok "the histogram adds up" histogram_adds_up
 ok "the metrics add up" metrics_add_up
 ok "a percentile is where the histogram has it" quantile_in_bucket

@@ -137,17 +137,10 @@ if [ ! -e /sys/devices/system/cpu/cpu1 ]; then
 	skip "a task that waited for 5 s" "needs two CPUs"
 	finish
 fi
-# Since v6.12 the deadline server lets others run for 50 ms in each second.
-for server in /sys/kernel/debug/sched/*_server/cpu1/runtime; do
-	[ ! -e "$server" ] || echo 0 >"$server"
-done
+can_starve 1
 taskset -p 1 $$ >/dev/null
-# Without a limit for real-time tasks nobody else gets the CPU.
-rt=$(cat /proc/sys/kernel/sched_rt_runtime_us)
-echo -1 >/proc/sys/kernel/sched_rt_runtime_us
 load kdtl_sampler pmu=kdtl_sched
 background taskset 2 sh -c 'while :; do usleep 10000; done'
 load kdtl_hog cpu=1 ms=5000
 ok "a task that waited for 5 s" victim_marked
-echo "$rt" >/proc/sys/kernel/sched_rt_runtime_us
 finish

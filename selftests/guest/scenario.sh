@@ -199,10 +199,17 @@ sampler_blames_begun()
 	[ "$culprit" -gt "$(awk '{ print $1 * 950000 }' /tmp/kdtl-begun)" ]
 }
 
+# The lower half of a cgroup's id is the inode number in any kernel.
+trace_names_begun()
+{
+	sed -n 's/.* comm=kdtl_waiter .* wait=[0-9]\{9\} .* culprit_comm=kdtl_begun .* culprit_cgroup=\([0-9]*\).*/\1/p' \
+		$tracing/trace | awk '{ print $1 % 4294967296 }' |
+		grep -q "^$(stat -c %i $root/kdtl_begun)$"
+}
+
 trace_blames_begun()
 {
-	until_true grep -q " comm=kdtl_waiter .* wait=[0-9]\{9\} .* culprit_comm=kdtl_begun .* culprit_cgroup=$(stat -c %i $root/kdtl_begun)" \
-		$tracing/trace
+	until_true trace_names_begun
 }
 
 [ -x "$dir/scenario_load" ] || skip_all "no scenario_load"

@@ -43,7 +43,7 @@ static uint64_t clock_now(clockid_t clock)
 	struct timespec t;
 
 	clock_gettime(clock, &t);
-	return t.tv_sec * 1000 * MS + t.tv_nsec;
+	return t.tv_sec * (1000 * MS) + t.tv_nsec;
 }
 
 static uint64_t now(void)

@@ -45,9 +45,6 @@ entries()
 
 record()
 {
-	for _ in $(seq "$(nproc)"); do
-		background sh -c 'while :; do :; done'
-	done
 	entries "$ENTRIES" >/tmp/entries
 	# deep/steal.sh compares them with what the hypervisor's kernel saw.
 	[ ! -d /out ] || cp /tmp/entries /out/steal.entries
@@ -95,14 +92,26 @@ comes_later()
 	until entries 20 | grep -q '^1 [1-9]'; do :; done
 }
 
+# Where the driver can read no steal clock, it has told so.
 fine()
 {
-	! says "kdtl_steal: .*the kernel's count" && load kdtl_stream pmu=kdtl_steal
+	! says "kdtl_steal: CPU .* not its steal clock" && load kdtl_stream pmu=kdtl_steal
 }
 
 if load kdtl_steal 2>/dev/null; then
 	plan 6
-	ok "a guest of KVM has a steal clock for each CPU" fine
+	if says "kdtl_steal: .* the kernel's count is coarse"; then
+		ok "the kernel's count is there for each CPU" fine
+	else
+		ok "a guest of KVM has a steal clock for each CPU" fine
+	fi
+	compute
+	if ! takes 10; then
+		for _ in 1 2 3 4 5; do
+			skip "its entries" "the hypervisor takes nothing here"
+		done
+		finish
+	fi
 	ok "its entries are recorded" record
 	ok "they add up to the clock" adds_up
 	ok "none is longer than the time between its two looks" fits

@@ -163,6 +163,16 @@ static void pin(pid_t pid, int cpu)
 	must(!sched_setaffinity(pid, sizeof(set), &set));
 }
 
+static pid_t tasks[8];
+static unsigned int nr_tasks;
+
+/* A real-time task may keep from the CPU what this process's end waits for. */
+static void kill_tasks(void)
+{
+	while (nr_tasks)
+		kill(tasks[--nr_tasks], SIGKILL);
+}
+
 /* @fn in a process of its own, on @cpu, in @group (NULL: in none). */
 static pid_t task(void (*fn)(void), int cpu, const char *group, int fifo)
 {
@@ -173,6 +183,7 @@ static pid_t task(void (*fn)(void), int cpu, const char *group, int fifo)
 	must(pid >= 0);
 	if (pid) {
 		/* It is stopped, and so in its group before it computes. */
+		tasks[nr_tasks++] = pid;
 		must(waitpid(pid, NULL, WUNTRACED) == pid);
 		if (group) {
 			snprintf(text, sizeof(text), "%d", pid);
@@ -188,13 +199,18 @@ static pid_t task(void (*fn)(void), int cpu, const char *group, int fifo)
 		must(!sched_setscheduler(0, SCHED_FIFO, &param));
 	raise(SIGSTOP);
 	fn();
-	exit(0);
+	_exit(0);
 }
 
 static void end(pid_t pid)
 {
+	unsigned int i = 0;
+
 	must(!kill(pid, SIGKILL));
 	must(waitpid(pid, NULL, 0) == pid);
+	while (tasks[i] != pid)
+		i++;
+	tasks[i] = tasks[--nr_tasks];
 }
 
 /* ---------------------------------------------------------------------- log */
@@ -450,6 +466,7 @@ static const struct {
 int main(int argc, char **argv)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	must(!atexit(kill_tasks));
 	for (size_t i = 0; i < ARRAY_SIZE(tests); i++) {
 		if (argc == 2 && !strcmp(argv[1], tests[i].name)) {
 			tests[i].fn();

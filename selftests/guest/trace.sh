@@ -263,6 +263,7 @@ spin()
 	eval "$1=$!"
 }
 
+# id_of NAME: the lower half of its cgroup's id, which is the inode number in any kernel.
 id_of()
 {
 	stat -c %i "$cgroups/$1"
@@ -296,13 +297,13 @@ behind_whom()
 	web=$1 hog=$2
 	until_true waited_often || { grep " pid=$web " $tracing/trace | tail -n 3; return 1; }
 	echo 0 >$tracing/tracing_on
-	of_web cgroup | sort -u >/tmp/cgroup
+	of_web cgroup | awk '{ print $1 % 4294967296 }' | sort -u >/tmp/cgroup
 	of_web culprit culprit_comm culprit_cgroup queued culprit_ns tgid >/tmp/culprits
 	echo 1 >$tracing/tracing_on
 	is "$(cat /tmp/cgroup)" "$(id_of web)" &&
 		awk -v hog="$hog" -v id="$(id_of hog)" -v web="$web" '
 		$5 > $4 || $6 != web { bad = 1; print "# wrong: " $0 }
-		$1 == hog && ($2 != "hog" || $3 != id) { bad = 1; print "# wrong: " $0 }
+		$1 == hog && ($2 != "hog" || $3 % 4294967296 != id) { bad = 1; print "# wrong: " $0 }
 		$1 == hog && $5 >= $4 / 2 { most++ }
 		END { print "# " NR " waits, " most " behind the hog"; exit bad || most < NR / 2 }
 	' /tmp/culprits

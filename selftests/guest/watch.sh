@@ -299,10 +299,7 @@ none()
 need kdtl kdtl_sched
 have_module kdtl_hog || skip_all "no module kdtl_hog"
 
-# Since v6.12 the deadline server lets others run for 50 ms in each second.
-for server in /sys/kernel/debug/sched/*_server/cpu1/runtime; do
-	[ ! -e "$server" ] || echo 0 >"$server"
-done
+can_starve 1
 
 # The victim is the task from which the hog takes the CPU; no process of the test is
 # on it.
@@ -331,9 +328,6 @@ ok "a rule's path is printed without control characters" rules_are_escaped
 uevents=$(mktemp)
 background uevent sh -c "env >>$uevents"
 
-# Without a limit for real-time tasks nobody else gets the CPU.
-rt=$(cat /proc/sys/kernel/sched_rt_runtime_us)
-echo -1 >/proc/sys/kernel/sched_rt_runtime_us
 background taskset 2 sh -c 'while :; do usleep 10000; done'
 # A script's name is its task's name. This one always wants CPU 1.
 names=$(mktemp -d)
@@ -358,7 +352,6 @@ ok_traced "it reads what it reports" reads_to_report
 ok "no other CPU is stuck" others_quiet
 ok "it is caught while softirqs wait" caught_without_softirqs
 ok "no threshold: quiet" none
-echo "$rt" >/proc/sys/kernel/sched_rt_runtime_us
 echo 0 >$tracing/events/kdtl/enable
 ok "the watch unloads" unload kdtl_watch
 finish

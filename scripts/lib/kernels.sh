@@ -64,8 +64,8 @@ kernel_cross()
 kernel_cc32()
 {
 	case $1 in
+	x86_64-*-aux | x86_64-*-debug | x86_64-*-kcsan | x86_64-*-proxy | *-64k) ;;
 	x86_64-*) echo i686-linux-gnu-gcc ;;
-	*-64k) ;;
 	arm64-*) echo arm-linux-gnueabihf-gcc ;;
 	s390x-6.1) echo s390x-linux-gnu-gcc -m31 ;;	# 7.2 runs none any more
 	esac

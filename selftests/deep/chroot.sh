@@ -3,8 +3,10 @@
 #
 # The README's commands on a machine with nothing but a Debian base image and what the
 # README asks for. Prints every message, with its time, and the time until the first
-# table. Then make check-quick, or what KDTL_CHROOT_CHECK says: full, none, or the
-# names of tests.
+# table. Then make demo for the other architectures, and make check-quick, or what
+# KDTL_CHROOT_CHECK says: full, none, or the names of tests.
+#
+#   KDTL_ARCHES  make demo ARCH= for these only
 #
 # shellcheck disable=SC2154,SC2317 # set by libraries; functions that ok() calls
 
@@ -57,9 +59,20 @@ two_commands()
 		echo "the README has no two commands: $commands"
 		return 1
 	}
-	in_clone "$work/demo" "${commands//$'\n'/ && }" || return
+	in_clone "$work/demo" "${commands//$'\n'/ && }" && has_table x86_64
+}
+
+# has_table MACHINE: make demo has printed its table and its last line.
+has_table()
+{
 	grep -q ' CPU  dispatches' "$work/demo" &&
-		grep -q 'demo: arch=.* lost=0$' "$work/demo"
+		grep -q "demo: arch=$1 .* lost=0\( .*\)\{0,1\}\$" "$work/demo"
+}
+
+# other_demo ARCH MACHINE
+other_demo()
+{
+	in_clone "$work/demo" "cd kdtl && make demo ARCH=$1" && has_table "$2"
 }
 
 # check COMMAND: it ends well.
@@ -82,10 +95,25 @@ step "install ${begin[*]}" chroot_install "$root" "${begin[@]}"
 # As in an image.
 rm -rf -- "$root"/var/lib/apt/lists/*
 
-plan 2
+arches=${KDTL_ARCHES-powerpc arm64 s390 riscv arm i386}
+plan $((2 + $(wc -w <<<"$arches")))
 ok "the README's two commands" two_commands
 note_ktap "the first table: $(sed -n 's/^# \[ *\([0-9]* s\)\]  CPU  dispatches.*/\1/p' "$work/demo" | head -n 1)" \
 	"after the first command, with $(grep -c '==> ' "$work/demo") messages before"
+for arch in $arches; do
+	case $arch in
+	powerpc) machine=ppc64le ;;
+	arm64) machine=aarch64 ;;
+	s390) machine=s390x ;;
+	riscv) machine=riscv64 ;;
+	arm) machine=armv7l ;;
+	i386) machine=i686 ;;
+	*) die "KDTL_ARCHES: no $arch" ;;
+	esac
+	start=$SECONDS
+	ok "make demo ARCH=$arch" other_demo "$arch" "$machine"
+	note_ktap "make demo ARCH=$arch took $((SECONDS - start)) s"
+done
 case ${KDTL_CHROOT_CHECK:-quick} in
 quick) ok "make check-quick" check "make check-quick" ;;
 full) ok "make check" check "make check" ;;

@@ -17,6 +17,8 @@ top=$(dirname -- "$tests")
 . "$top/scripts/lib/common.sh"
 # shellcheck source-path=SCRIPTDIR source=../host/lib/ktap.sh
 . "$tests/host/lib/ktap.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/guest.sh
+. "$here/lib/guest.sh"
 
 # It takes an hour on two idle CPUs; a test that waits for ever ends here.
 hours=${KDTL_HOURS:-5}
@@ -41,13 +43,6 @@ warn:WARNING: .*kdtl_wrong'
 	[rt]='warn:WARNING: .*kdtl_wrong
 schedule:BUG: scheduling while atomic: insmod'
 )
-
-guest_tests()
-{
-	find "$tests/guest" -name '*.sh' ! -name ktap.sh ! -name checkers.sh \
-		-printf '%f\n' | sed 's/\.sh$//' | sort
-	echo checkers
-}
 
 # reports CONSOLE: data races only if kdtl is involved.
 reports()

@@ -146,6 +146,16 @@ machine()
 		-display none -vga none)
 }
 
+# share_a_cpu: this machine's own KVM is the hypervisor. All virtual CPUs wait for one CPU.
+share_a_cpu()
+{
+	local cpus
+
+	cpus=$(taskset -cp $$)
+	cpus=${cpus##*: }
+	qemu=(taskset -c "${cpus%%[-,]*}" "${qemu[@]}")
+}
+
 pseries_caps()
 {
 	echo cap-cfpc=broken,cap-sbbc=broken,cap-ibs=broken,cap-ccf-assist=off

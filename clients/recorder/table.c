@@ -77,14 +77,17 @@ static unsigned int table_take(struct table *t, struct kdtl_session *s, u64 *tot
 	struct kdtl_entry *to = t->entries;
 	unsigned int found = 0;
 	struct table_cpu *c;
+	unsigned long flags;
 	ssize_t len;
 	u64 missed;
 	int cpu;
 
 	*total = 0;
+	/* Nothing comes between the two; and this is safe in NMI, or if the clocks were being set. */
+	local_irq_save(flags);
 	t->now = local_clock();
-	/* Safe in NMI, and if the dying CPU was setting the clocks. */
 	t->real = ktime_get_real_fast_ns() - t->now;
+	local_irq_restore(flags);
 	kdtl_for_each_cpu(cpu, s) {
 		c = &t->cpus[cpu];
 		len = kdtl_aux_snapshot(s, cpu, to, 2 * t->lines * sizeof(*to), &missed);

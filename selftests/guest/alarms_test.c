@@ -41,6 +41,19 @@ static void tell(uint64_t real, uint64_t len)
 	       (unsigned int)(real / 1000 % 1000000), (unsigned long long)(len / MS));
 }
 
+/* The time of day at @at of the monotonic clock. Somebody may have the CPU between two reads. */
+static uint64_t real_at(uint64_t at)
+{
+	uint64_t before, real, after;
+
+	do {
+		before = now(CLOCK_MONOTONIC);
+		real = now(CLOCK_REALTIME);
+		after = now(CLOCK_MONOTONIC);
+	} while (after - before > MS / 2);
+	return real - (before - at);
+}
+
 static void wait_for_cpu(uint64_t least)
 {
 	uint64_t last = now(CLOCK_MONOTONIC), t;
@@ -48,7 +61,7 @@ static void wait_for_cpu(uint64_t least)
 	for (;;) {
 		t = now(CLOCK_MONOTONIC);
 		if (t - last >= least) {
-			tell(now(CLOCK_REALTIME) - (t - last), t - last);
+			tell(real_at(last), t - last);
 			t = now(CLOCK_MONOTONIC);
 		}
 		last = t;

@@ -57,8 +57,10 @@ MODULE_PARM_DESC(task_records, "records of the table of tasks, kept while kdtl_s
  * struct kdtl_record - what a task was, from a moment on
  * @task: that
  * @start: task_struct::start_time, which tells tasks of the same pid apart
- * @chain: the next older record with the same hash of the pid
- * @chain_newer: the next newer one; the newest has none
+ * @before: the next older record of the same pid
+ * @after: the next newer one; the newest has none, and only it is in a bucket
+ * @chain: the next one in the bucket, the newest record of another pid
+ * @chain_prev: the one before it there
  * @older: the record with the next lower number
  * @newer: the record with the next higher number
  * @next: the next free record, or the next one that was retired
@@ -68,8 +70,10 @@ MODULE_PARM_DESC(task_records, "records of the table of tasks, kept while kdtl_s
 struct kdtl_record {
 	struct kdtl_task	task;
 	u64			start;
+	u32			before;
+	u32			after;
 	u32			chain;
-	u32			chain_newer;
+	u32			chain_prev;
 	u32			older;
 	u32			newer;
 	u32			next;
@@ -82,7 +86,7 @@ struct kdtl_record {
  * @lock: protects the rest
  * @nr: number of @all, and of @heads, a power of two
  * @all: the records
- * @heads: the newest record of each chain
+ * @heads: the first record in the bucket of each hash of a pid
  * @seq: number of the last change, whether there was a record for it or not
  * @forgotten: number of records that went to make room
  * @dropped: number of changes for which there was no room: all records hold
@@ -132,24 +136,22 @@ static u32 kdtl_record_index(const struct kdtl_record *r)
 	return r - table.all;
 }
 
-/* The next record of @pid, from the one on to which @i points. */
-static struct kdtl_record *kdtl_record_of(u32 pid, u32 i, u32 *steps)
-{
-	struct kdtl_record *r;
-
-	while ((r = kdtl_record(i)) && (*steps)--) {
-		if (READ_ONCE(r->task.pid) == pid)
-			return r;
-		i = READ_ONCE(r->chain);
-	}
-	return NULL;
-}
-
+/*
+ * A bucket has one record of each pid, the newest, however often a task changes: forks and
+ * exits look there with interrupts off.
+ */
 static struct kdtl_record *kdtl_record_newest(u32 pid)
 {
-	u32 steps = table.nr;
+	u32 i = READ_ONCE(*kdtl_record_head(pid)), steps = table.nr;
+	struct kdtl_record *r;
 
-	return kdtl_record_of(pid, READ_ONCE(*kdtl_record_head(pid)), &steps);
+	while ((r = kdtl_record(i)) && READ_ONCE(r->task.pid) != pid) {
+		/* A reader may go in circles while somebody writes. */
+		if (!steps--)
+			return NULL;
+		i = READ_ONCE(r->chain);
+	}
+	return r;
 }
 
 static void kdtl_record_retire(struct kdtl_record *r)
@@ -169,19 +171,33 @@ static void kdtl_record_retire(struct kdtl_record *r)
 	table.retired_last = kdtl_record_index(r);
 }
 
-/* Take a record out of its chain, and out of the order of numbers. */
+/* @r comes into the bucket in the place of @old, or nobody does if @r is NULL. */
+static void kdtl_record_replace(struct kdtl_record *old, struct kdtl_record *r)
+{
+	struct kdtl_record *prev = kdtl_record(old->chain_prev), *next = kdtl_record(old->chain);
+
+	if (r) {
+		r->chain_prev = old->chain_prev;
+		WRITE_ONCE(r->chain, old->chain);
+	}
+	if (next)
+		next->chain_prev = r ? kdtl_record_index(r) : old->chain_prev;
+	WRITE_ONCE(*(prev ? &prev->chain : kdtl_record_head(old->task.pid)),
+		   r ? kdtl_record_index(r) : old->chain);
+}
+
+/* Take a record away from those of its pid, and out of the order of numbers. */
 static void kdtl_record_unlink(struct kdtl_record *r)
 {
 	struct kdtl_record *older = kdtl_record(r->older), *newer = kdtl_record(r->newer);
-	struct kdtl_record *below = kdtl_record(r->chain), *above = kdtl_record(r->chain_newer);
+	struct kdtl_record *before = kdtl_record(r->before), *after = kdtl_record(r->after);
 
-	/* Without a search: a task that changes all the time may have nearly all records. */
-	if (above)
-		WRITE_ONCE(above->chain, r->chain);
+	if (before)
+		before->after = r->after;
+	if (after)
+		WRITE_ONCE(after->before, r->before);
 	else
-		WRITE_ONCE(*kdtl_record_head(r->task.pid), r->chain);
-	if (below)
-		below->chain_newer = r->chain_newer;
+		kdtl_record_replace(r, before);
 	if (older)
 		older->newer = r->newer;
 	else
@@ -214,11 +230,32 @@ static struct kdtl_record *kdtl_record_take(void)
 	return r;
 }
 
+/* Add a record to those of its pid, as the newest. */
+static void kdtl_record_chain(struct kdtl_record *r)
+{
+	struct kdtl_record *before = kdtl_record_newest(r->task.pid), *next;
+	u32 *head = kdtl_record_head(r->task.pid);
+	const u32 i = kdtl_record_index(r);
+
+	r->after = KDTL_NO_RECORD;
+	WRITE_ONCE(r->before, before ? kdtl_record_index(before) : KDTL_NO_RECORD);
+	if (before) {
+		before->after = i;
+		kdtl_record_replace(before, r);
+		return;
+	}
+	next = kdtl_record(*head);
+	if (next)
+		next->chain_prev = i;
+	r->chain_prev = KDTL_NO_RECORD;
+	WRITE_ONCE(r->chain, *head);
+	WRITE_ONCE(*head, i);
+}
+
 /* Link a record whose @task is filled in. */
 static void kdtl_record_link(struct kdtl_record *r)
 {
-	struct kdtl_record *newest = kdtl_record(table.newest), *below;
-	u32 *head = kdtl_record_head(r->task.pid);
+	struct kdtl_record *newest = kdtl_record(table.newest);
 	const u32 i = kdtl_record_index(r);
 
 	r->older = table.newest;
@@ -228,12 +265,7 @@ static void kdtl_record_link(struct kdtl_record *r)
 	else
 		table.oldest = i;
 	table.newest = i;
-	r->chain = *head;
-	r->chain_newer = KDTL_NO_RECORD;
-	below = kdtl_record(r->chain);
-	if (below)
-		below->chain_newer = i;
-	WRITE_ONCE(*head, i);
+	kdtl_record_chain(r);
 }
 
 /* ---------------------------------------------------------------- changes */
@@ -629,15 +661,13 @@ u64 kdtl_tasks_seq(void)
 
 static int kdtl_tasks_look(u32 pid, u64 time, struct kdtl_task *task)
 {
-	u32 steps = table.nr, i = READ_ONCE(*kdtl_record_head(pid));
-	struct kdtl_record *r, *first = NULL;
+	struct kdtl_record *r = kdtl_record_newest(pid), *first = NULL;
+	u32 steps = table.nr;
 
-	/* From the newest to the oldest. */
-	while ((r = kdtl_record_of(pid, i, &steps))) {
+	while (r && (s64)(time - r->task.since) < 0) {
 		first = r;
-		if ((s64)(time - r->task.since) >= 0)
-			break;
-		i = READ_ONCE(r->chain);
+		/* A reader may go in circles while somebody writes. */
+		r = steps-- ? kdtl_record(READ_ONCE(r->before)) : NULL;
 	}
 	if (!r && first && first->first && first->task.since - time < KDTL_TASK_SKEW)
 		r = first;

@@ -7,9 +7,11 @@
  */
 #include <linux/cgroup.h>
 #include <linux/delay.h>
+#include <linux/hash.h>
 #include <linux/idr.h>
 #include <linux/kmod.h>
 #include <linux/kthread.h>
+#include <linux/log2.h>
 #include <linux/pid_namespace.h>
 #include <linux/sched/clock.h>
 #include <linux/slab.h>
@@ -411,14 +413,41 @@ static u64 tasks_change_ns(unsigned int passes)
 	return least;
 }
 
+/* The next pid above @pid that is looked for in the same bucket, or in another one. */
+static pid_t tasks_other(pid_t pid, bool same)
+{
+	const u32 hash = hash_32(pid, ilog2(records));
+
+	do {
+		pid++;
+	} while ((hash_32(pid, ilog2(records)) == hash) != same);
+	return pid;
+}
+
+/* How long it takes at the least to look for @pid, in ns. */
+static u64 tasks_look_ns(struct kdtl_session *s, pid_t pid)
+{
+	u64 start, least = U64_MAX;
+	struct kdtl_task task;
+	unsigned int i;
+
+	for (i = 0; i < 100; i++) {
+		start = local_clock();
+		kdtl_task_at(s, pid, start, &task);
+		least = min(least, local_clock() - start);
+	}
+	return least;
+}
+
 /*
  * A task that changes all the time fills the table with its records.  Then each change takes
- * the oldest one, as quickly as a free one: interrupts are off, and forks and exits wait.
+ * the oldest one, as quickly as a free one, and a fork or an exit of a pid with the same hash
+ * does not look at all of them: interrupts are off.
  */
 static void tasks_full(struct kunit *test)
 {
 	struct kdtl_session *s = tasks_session(test);
-	u64 before, after;
+	u64 before, after, same, other;
 
 	if (!records || !IS_ENABLED(CONFIG_KRETPROBES))
 		kunit_skip(test, "only with task_records, and kretprobes to tell of changes");
@@ -428,6 +457,11 @@ static void tasks_full(struct kunit *test)
 	after = tasks_change_ns(8);
 	kunit_info(test, "a change: %llu ns, %llu ns when the table is full", before, after);
 	KUNIT_EXPECT_LE(test, after, 2 * before);
+	same = tasks_look_ns(s, tasks_other(current->pid, true));
+	other = tasks_look_ns(s, tasks_other(current->pid, false));
+	kunit_info(test, "to look for a pid: %llu ns, %llu ns with the hash of that task", other,
+		   same);
+	KUNIT_EXPECT_LE(test, same, 4 * other);
 }
 
 /* A reader may go on from any number, also where it has to search in several pieces. */

@@ -17,8 +17,8 @@ top=$(dirname -- "$tests")
 . "$top/scripts/lib/common.sh"
 # shellcheck source-path=SCRIPTDIR source=../host/lib/ktap.sh
 . "$tests/host/lib/ktap.sh"
-# shellcheck source-path=SCRIPTDIR source=lib/guest.sh
-. "$here/lib/guest.sh"
+# shellcheck source-path=SCRIPTDIR source=../run/lib/guest.sh
+. "$tests/run/lib/guest.sh"
 
 # It takes an hour on two idle CPUs; a test that waits for ever ends here.
 hours=${KDTL_HOURS:-5}

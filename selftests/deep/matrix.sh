@@ -16,8 +16,8 @@ top=$(dirname -- "$(dirname -- "$here")")
 . "$top/scripts/lib/kernels.sh"
 # shellcheck source-path=SCRIPTDIR source=../host/lib/ktap.sh
 . "$top/selftests/host/lib/ktap.sh"
-# shellcheck source-path=SCRIPTDIR source=lib/guest.sh
-. "$here/lib/guest.sh"
+# shellcheck source-path=SCRIPTDIR source=../run/lib/guest.sh
+. "$top/selftests/run/lib/guest.sh"
 
 tests=$(guest_tests | tr '\n' ' ')
 logs=${KDTL_LOGS:-$KDTL_CACHE/matrix}

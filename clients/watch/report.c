@@ -57,13 +57,17 @@ static void report_uevent(int cpu, u64 wait, bool saturated)
 	kobject_uevent_env(&device->dev.kobj, KOBJ_CHANGE, env);
 }
 
-/* Returns REPORT_*. */
-static unsigned int report_wanted(int cpu, u64 wait, u64 threshold, struct watch_limit *alarm)
+/* A task, or all of them, did not have the CPU for so long. */
+static void report_longest(struct watch_cpu *w, u64 wait)
 {
-	struct watch_cpu *w = per_cpu_ptr(&watch_cpus, cpu);
+	WRITE_ONCE(w->longest, max_t(u64, w->longest, div_u64(wait, NSEC_PER_MSEC)));
+}
+
+/* Returns REPORT_*. */
+static unsigned int report_wanted(u64 wait, u64 threshold, struct watch_limit *alarm)
+{
 	unsigned int how = 0;
 
-	WRITE_ONCE(w->longest, max_t(u64, w->longest, div_u64(wait, NSEC_PER_MSEC)));
 	if (watch_limit_pass(&lines, wait, threshold))
 		how |= REPORT_LINE;
 	if (watch_limit_pass(alarm, wait, threshold))
@@ -158,15 +162,17 @@ void watch_report_late(const struct kdtl_span *span, const struct kdtl_entry *e,
 	unsigned int how;
 	int behind;
 
-	if (throttled)
+	if (throttled) {
 		WRITE_ONCE(w->throttled, w->throttled + 1);
-	else
+	} else {
 		WRITE_ONCE(w->late, w->late + 1);
-	WRITE_ONCE(w->saturated, w->saturated + saturated);
+		WRITE_ONCE(w->saturated, w->saturated + saturated);
+		report_longest(w, wait);
+	}
 	trace_kdtl_watch_late(span->cpu, tasks ? kdtl_entry_pid(e) : 0,
 			      tasks ? kdtl_entry_comm(e) : no_comm, wait, saturated, threshold,
 			      throttled);
-	how = report_wanted(span->cpu, wait, threshold, &alarms);
+	how = report_wanted(wait, threshold, &alarms);
 	if (!how)
 		return;
 	report_late_what(span, e, wait, saturated);
@@ -221,7 +227,8 @@ void watch_report_stuck(int cpu, u64 wait, u64 threshold)
 		WRITE_ONCE(w->stuck, w->stuck + 1);
 	trace_kdtl_watch_stuck(cpu, wait, threshold, e ? kdtl_entry_pid(e) : 0,
 			       e ? kdtl_entry_comm(e) : no_comm);
-	how = report_wanted(cpu, wait, threshold, &stuck_alarms);
+	report_longest(w, wait);
+	how = report_wanted(wait, threshold, &stuck_alarms);
 	if (!how)
 		return;
 	scnprintf(what, sizeof(what), "CPU %d: no task dispatched for %llu ms", cpu,

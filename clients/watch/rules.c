@@ -246,6 +246,9 @@ int watch_rules_write(char *line)
 	if (!name)
 		return -EINVAL;
 	name = skip_spaces(name);
+	/* One rule in each write; no cgroup's name has a newline. */
+	if (strchr(name, '\n'))
+		return -EINVAL;
 	/* A cgroup's name may have spaces. */
 	at = strrchr(name, ' ');
 	err = rule_parse_ms(at ? at + 1 : name, &ms);
@@ -270,7 +273,7 @@ int watch_rules_write(char *line)
 }
 
 /**
- * watch_rules_show() - print the rules as they can be written, control characters escaped
+ * watch_rules_show() - print the rules, with \xHH for bytes of a path that are not printable
  * @m: where to
  *
  * Context: may sleep.

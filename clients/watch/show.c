@@ -10,6 +10,7 @@
 #include <linux/debugfs.h>
 #include <linux/err.h>
 #include <linux/kstrtox.h>
+#include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -27,8 +28,13 @@ static DEFINE_MUTEX(show_lock);
 static int show_apply(struct kdtl_session *s)
 {
 	struct kdtl_config config = watch_rules_config();
+	const int err = kdtl_stop(s) ?: kdtl_write_config(s, &config, 1) ?: kdtl_start(s);
 
-	return kdtl_stop(s) ?: kdtl_write_config(s, &config, 1) ?: kdtl_start(s);
+	/* Somebody else may have the source now. */
+	if (err)
+		pr_warn_ratelimited("nothing is logged, as the session cannot start again (%d): write any threshold to try once more\n",
+				    err);
+	return err;
 }
 
 static int cpus_show(struct seq_file *m, void *unused)
@@ -89,6 +95,7 @@ static ssize_t cpus_write(struct file *file, const char __user *buf, size_t len,
 }
 
 static const struct file_operations cpus_fops = {
+	.owner		= THIS_MODULE,
 	.open		= cpus_open,
 	.read		= seq_read,
 	.write		= cpus_write,
@@ -130,6 +137,7 @@ static ssize_t rules_write(struct file *file, const char __user *buf, size_t len
 }
 
 static const struct file_operations rules_fops = {
+	.owner		= THIS_MODULE,
 	.open		= rules_open,
 	.read		= seq_read,
 	.write		= rules_write,
@@ -149,7 +157,7 @@ void watch_show_init(struct kdtl_session *s)
 }
 
 /**
- * watch_show_exit() - remove the files; when this returns, they are not in use
+ * watch_show_exit() - remove the files, which nobody has open
  */
 void watch_show_exit(void)
 {

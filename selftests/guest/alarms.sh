@@ -132,7 +132,7 @@ throttled_if_asked()
 		until_true has_said 'kdtl_watch: CPU 0 was throttled for 3000 ms' &&
 		echo "throttled 10000" >"$watch/rules" && fake throttle 20 &&
 		until_true has_said 'kdtl_watch: CPU 0 was throttled for at least 4294 ms' &&
-		is "$(seen 3) $(seen 7)" "1 2"
+		is "$(seen 3) $(seen 5) $(seen 7)" "1 1000 2"
 }
 
 # ---------------------------------------------------------------- by the scheduler

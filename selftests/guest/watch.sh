@@ -168,9 +168,25 @@ refuses_steal()
 # A rule's path does not steer the terminal of who reads the rules.
 rules_are_escaped()
 {
-	printf 'cgroup /x\033[2J\233\nforged 5\n' >$rules || return
-	grep -q -F 'cgroup /x\x1b[2J\x9b\x0aforged 5' $rules &&
-		printf 'cgroup /x\033[2J\233\nforged -\n' >$rules && ! grep forged $rules
+	printf 'cgroup /x\033[2J\233 5\n' >$rules || return
+	grep -q -F 'cgroup /x\x1b[2J\x9b 5' $rules &&
+		printf 'cgroup /x\033[2J\233 -\n' >$rules && ! grep x1b $rules
+}
+
+# Two rules in one write would be one about a cgroup that cannot be.
+one_rule_a_write()
+{
+	! printf 'cgroup /a 10\ncgroup /b 20\n' >$rules 2>/dev/null && ! grep /b $rules
+}
+
+# Otherwise closing it would run code that has gone.
+open_file_keeps()
+{
+	exec 3<"$1"
+	! rmmod kdtl_watch 2>/dev/null
+	status=$?
+	exec 3<&-
+	return $status
 }
 
 # The CPU is everyone's again.
@@ -305,7 +321,7 @@ can_starve 1
 # on it.
 taskset -p 1 $$ >/dev/null
 
-plan 28
+plan 31
 dmesg -c >/dev/null
 ok "a period of 0 is refused" refuses_period 0
 ok "and one without end" refuses_period 4294967295
@@ -323,6 +339,9 @@ ok_traced "it reads nothing while nobody is late" reads_nothing
 ok "thresholds by CPU" thresholds
 ok "what is no threshold is refused" refuses
 ok "a rule's path is printed without control characters" rules_are_escaped
+ok "a write has one rule" one_rule_a_write
+ok "the module stays while its table is open" open_file_keeps $cpus
+ok "and while its rules are" open_file_keeps $rules
 
 # busybox runs the command for every event, with its variables.
 uevents=$(mktemp)

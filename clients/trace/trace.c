@@ -51,7 +51,12 @@ MODULE_PARM_DESC(period_ms, "longest time until an entry is traced, in ms (1 to 
 static struct task_struct *thread;
 static DECLARE_WAIT_QUEUE_HEAD(wake);
 static DECLARE_COMPLETION(done);	/* wakes the thread while it reads */
-static bool listened;
+static unsigned int turn;	/* odd while somebody uses the event */
+
+static bool listened(void)
+{
+	return READ_ONCE(turn) & 1;
+}
 
 /*
  * The event's first user comes, and the last one goes.  The callers hold
@@ -61,14 +66,14 @@ static bool listened;
  */
 int kdtl_trace_listen(void)
 {
-	WRITE_ONCE(listened, true);
+	WRITE_ONCE(turn, turn + 1);
 	wake_up(&wake);
 	return 0;
 }
 
 void kdtl_trace_unlisten(void)
 {
-	WRITE_ONCE(listened, false);
+	WRITE_ONCE(turn, turn + 1);
 	wake_up(&wake);
 	complete(&done);
 }
@@ -113,12 +118,13 @@ static void reader_round(struct kdtl_session *s, struct kdtl_merge *m,
 }
 
 static void reader_loop(struct kdtl_session *s, struct kdtl_merge *m,
-			const struct kdtl_aux_info *info)
+			const struct kdtl_aux_info *info, unsigned int mine)
 {
 	struct kdtl_timebase tb = { };
 
 	kdtl_timebase_sync(s, &tb);
-	while (READ_ONCE(listened) && !kthread_should_stop()) {
+	/* The next user has a session of its own, by the parameters of that time. */
+	while (READ_ONCE(turn) == mine && !kthread_should_stop()) {
 		kdtl_wait(s, msecs_to_jiffies(READ_ONCE(period_ms)));
 		kdtl_merge_sync(m);
 		kdtl_timebase_sync(s, &tb);
@@ -139,8 +145,8 @@ static struct kdtl_session *reader_create(void)
 	return kdtl_session_create(&attr);
 }
 
-/* One session, for as long as somebody uses the event. */
-static int reader_run(void)
+/* One session, for as long as somebody uses the event: that is the turn @mine. */
+static int reader_run(unsigned int mine)
 {
 	struct kdtl_session *s = reader_create();
 	struct kdtl_aux_info info;
@@ -159,7 +165,7 @@ static int reader_run(void)
 	if (!err)
 		err = kdtl_start(s);
 	if (!err)
-		reader_loop(s, m, &info);
+		reader_loop(s, m, &info, mine);
 	/* Those of CPUs whose clocks were behind when they came online. */
 	if (kdtl_merge_late(m))
 		pr_warn("%llu dispatches were not traced: they came too late to be in order\n",
@@ -172,18 +178,21 @@ static int reader_run(void)
 
 static int reader_thread(void *unused)
 {
+	unsigned int mine;
 	int err;
 
 	for (;;) {
-		wait_event_idle(wake, READ_ONCE(listened) || kthread_should_stop());
+		wait_event_idle(wake, listened() || kthread_should_stop());
 		if (kthread_should_stop())
 			return 0;
-		err = reader_run();
+		mine = READ_ONCE(turn);
+		/* If that user has just gone, it sees so at once. */
+		err = reader_run(mine);
 		if (!err)
 			continue;
 		pr_err("no session of %s (%d)\n", pmu, err);
 		/* Try again for the next user, not for this one. */
-		wait_event_idle(wake, !READ_ONCE(listened) || kthread_should_stop());
+		wait_event_idle(wake, READ_ONCE(turn) != mine || kthread_should_stop());
 	}
 }
 

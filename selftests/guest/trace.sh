@@ -153,6 +153,26 @@ long_ones()
 	return $status
 }
 
+# Whatever the session before still has: in the end only long waits are events.
+traces_long()
+{
+	started || return
+	forget
+	echo "wait 0 2" >$fake && echo "wait 0 4" >$fake && until_true traced 1 " wait=4" &&
+		traced 1
+}
+
+# The event's next user has a session of its own, also if the one before is still being read.
+next_user()
+{
+	burst 4000 && echo 0 >$event/enable &&
+		echo 3000000 >/sys/module/kdtl_trace/parameters/min_wait_us &&
+		echo 1 >$event/enable && until_true traces_long
+	status=$?
+	echo 0 >/sys/module/kdtl_trace/parameters/min_wait_us
+	return $status
+}
+
 off()
 {
 	unlisten || return
@@ -396,7 +416,7 @@ cgroups=/tmp/kdtl-trace
 echo 16384 >$tracing/buffer_size_kb
 cpus=$(sed -n 's/^cpu\([0-9][0-9]*\).*/\1/p' /proc/stat)
 
-plan 23
+plan 24
 ok "wrong parameters are refused" refuses
 ok "it loads" load kdtl_trace pmu=kdtl_fake
 ok "nobody listens: no session, and the thread sleeps" silent
@@ -404,6 +424,7 @@ ok "somebody listens: a session" listen
 ok "all CPUs, each entry once, in the order of time" merged
 ok "waits, and those that are too long to say" waits
 ok "only the long ones" long_ones
+ok "the next user gets what it asks for" next_user
 ok "nobody listens any more: nothing is traced" off
 ok "somebody listens again" again
 ok "it unloads while its event is used" used

@@ -209,8 +209,10 @@ static void kdtl_runner_look(struct kdtl_runner *r)
 	/* With more to read each time, the thread never sleeps; see kdtl_wait(). */
 	cond_resched_tasks_rcu_qs();
 	WRITE_ONCE(r->task, current);
-	for_each_cpu(cpu, r->session->cpus)
+	for_each_cpu(cpu, r->session->cpus) {
 		kdtl_runner_read_cpu(r, cpu);
+		cond_resched();
+	}
 	if (r->reader.round)
 		ms = r->reader.round(r->session, r->reader.data);
 	WRITE_ONCE(r->task, NULL);

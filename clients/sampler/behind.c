@@ -7,6 +7,7 @@
 #include <linux/math64.h>
 #include <linux/mm.h>
 #include <linux/percpu.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/time64.h>
 #include <linux/topology.h>
@@ -51,23 +52,34 @@ static u64 behind_first(struct behind *b, u64 time)
 static void behind_blame(struct sampler_cgroup *victim, struct sampler_cgroup *culprit,
 			 u64 ns)
 {
-	if (!culprit || culprit == victim)
+	if (!culprit)
 		return;
 	victim->behind += ns;
 	culprit->culprit += ns;
 	culprit->seen = max(culprit->seen, victim->seen);
 }
 
+/* The task @ran had the CPU while that of @e waited. */
+static void behind_blame_task(const struct kdtl_ran *ran, const struct kdtl_span *span,
+			      const struct kdtl_entry *e, struct sampler_cgroup *victim)
+{
+	struct sampler_cgroup *culprit = cgroups_find(span->session, ran->pid, ran->time);
+
+	if (culprit && culprit == victim && !cgroups_differ(victim, span->session, ran, e))
+		return;
+	behind_blame(victim, culprit, kdtl_ticks_to_ns(span->info, ran->ticks));
+}
+
 /* Take the tasks of @who, which has room for others then. */
 static void behind_blame_tasks(struct kdtl_who *who, const struct kdtl_span *span,
-			       struct sampler_cgroup *victim)
+			       const struct kdtl_entry *e, struct sampler_cgroup *victim)
 {
 	const struct kdtl_ran *ran;
 
 	for (ran = who->ran; ran < who->ran + who->nr; ran++)
-		behind_blame(victim, cgroups_find(span->session, ran->pid, ran->time),
-			     kdtl_ticks_to_ns(span->info, ran->ticks));
+		behind_blame_task(ran, span, e, victim);
 	who->nr = 0;
+	cond_resched();
 }
 
 static void behind_wait(struct behind *b, const struct kdtl_span *span,
@@ -76,6 +88,7 @@ static void behind_wait(struct behind *b, const struct kdtl_span *span,
 	const u64 to = kdtl_entry_time(e), from = to - kdtl_entry_queued(e);
 	struct kdtl_ran ran[BEHIND_TASKS];
 	struct kdtl_who who = { .ran = ran, .size = ARRAY_SIZE(ran) };
+	struct sampler_cgroup *unknown;
 	u64 nr;
 
 	kdtl_who_begin(&who, from, to);
@@ -83,18 +96,18 @@ static void behind_wait(struct behind *b, const struct kdtl_span *span,
 	for (nr = behind_first(b, from); nr < b->nr; nr++) {
 		/* Many short tasks of one cgroup may be the culprit. */
 		if (who.nr == who.size)
-			behind_blame_tasks(&who, span, victim);
+			behind_blame_tasks(&who, span, e, victim);
 		kdtl_who_entry(&who, behind_entry(b, nr));
 	}
 	if (who.nr == who.size)
-		behind_blame_tasks(&who, span, victim);
+		behind_blame_tasks(&who, span, e, victim);
 	kdtl_who_entry(&who, e);
 	kdtl_who_end(&who, false);
-	behind_blame_tasks(&who, span, victim);
+	behind_blame_tasks(&who, span, e, victim);
 	/* Nobody had the CPU in who.idle: a long interrupt, or a hypervisor that is not asked. */
-	if (who.unknown)
-		behind_blame(victim, cgroups_unknown(span->session),
-			     kdtl_ticks_to_ns(span->info, who.unknown));
+	unknown = who.unknown ? cgroups_unknown(span->session) : NULL;
+	if (unknown != victim)
+		behind_blame(victim, unknown, kdtl_ticks_to_ns(span->info, who.unknown));
 	if (who.stolen)
 		behind_blame(victim, cgroups_hypervisor(span->session),
 			     kdtl_ticks_to_ns(span->info, who.stolen));

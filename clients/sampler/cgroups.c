@@ -165,6 +165,26 @@ struct sampler_cgroup *cgroups_find(struct kdtl_session *s, pid_t pid, u64 ticks
 }
 
 /**
+ * cgroups_differ() - are two tasks of different cgroups, which are counted as one?
+ * @c: as which they are counted
+ * @s: the session
+ * @ran: one that had the CPU
+ * @e: the dispatch of the other one
+ *
+ * Context: under sampler.lock, may sleep.
+ * Return: false if that is not known.
+ */
+bool cgroups_differ(const struct sampler_cgroup *c, struct kdtl_session *s,
+		    const struct kdtl_ran *ran, const struct kdtl_entry *e)
+{
+	struct kdtl_task a, b;
+
+	return c->id == CGROUP_OTHER && !kdtl_task_at(s, ran->pid, ran->time, &a) &&
+	       !kdtl_task_at(s, kdtl_entry_pid(e), kdtl_entry_time(e), &b) &&
+	       a.cgroup != b.cgroup;
+}
+
+/**
  * cgroups_unknown() - the counts of tasks of which nothing is known
  * @s: the session
  *

@@ -41,6 +41,8 @@ struct sampler_cgroup {
 extern struct list_head cgroups;
 extern unsigned int cgroups_max;
 struct sampler_cgroup *cgroups_find(struct kdtl_session *s, pid_t pid, u64 ticks);
+bool cgroups_differ(const struct sampler_cgroup *c, struct kdtl_session *s,
+		    const struct kdtl_ran *ran, const struct kdtl_entry *e);
 struct sampler_cgroup *cgroups_unknown(struct kdtl_session *s);
 struct sampler_cgroup *cgroups_hypervisor(struct kdtl_session *s);
 struct sampler_cgroup *cgroups_add(const struct kdtl_span *span,

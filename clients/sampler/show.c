@@ -95,7 +95,7 @@ void show_table(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
 	if (r->all.throttles) {
 		seq_printf(m, "not in the waits: %llu dispatches of tasks that were throttled, for",
 			   r->all.throttles);
-		show_ns(m, r->all.throttled, false);
+		show_ns(m, r->all.throttled, r->all.throttled_saturated);
 		seq_putc(m, '\n');
 	}
 	if (r->all.saturated)
@@ -116,7 +116,7 @@ static void show_window_row(struct seq_file *m, const struct sampler_stats *st, 
 	show_quantile(m, st, 999);
 	show_ns(m, st->max, st->saturated);
 	seq_putc(m, ' ');
-	show_ns(m, st->throttled, false);
+	show_ns(m, st->throttled, st->throttled_saturated);
 }
 
 /**
@@ -232,18 +232,19 @@ void show_lines(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
 	bool saturated;
 	int cpu;
 
-	seq_puts(m, "#cpu\tproduced\tconsumed\tunread\tlost\tdispatches\twait_ns\tp50_ns\tp99_ns\tp999_ns\tmax_ns\tstolen_ns\tsaturated\tthrottles\tthrottled_ns\tcounted\tcounted_wait_ns\tlogging_ns\tcounting_ns\n");
+	seq_puts(m, "#cpu\tproduced\tconsumed\tunread\tlost\tdispatches\twait_ns\tp50_ns\tp99_ns\tp999_ns\tmax_ns\tstolen_ns\tsaturated\tthrottles\tthrottled_ns\tcounted\tcounted_wait_ns\tlogging_ns\tcounting_ns\tthrottled_saturated\n");
 	for_each_possible_cpu(cpu) {
 		if (!stats_look(s, cpu, &r->row))
 			continue;
-		seq_printf(m, "%d\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\n",
+		seq_printf(m, "%d\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\n",
 			   cpu, info->produced, info->consumed, info->unread, info->lost,
 			   st->dispatches, st->wait, stats_quantile(st, 500, &saturated),
 			   stats_quantile(st, 990, &saturated),
 			   stats_quantile(st, 999, &saturated), st->max, st->steal,
 			   st->saturated, st->throttles, st->throttled,
 			   st->counted.dispatches, st->counted.wait,
-			   st->counted.logging, st->counted.counting);
+			   st->counted.logging, st->counted.counting,
+			   st->throttled_saturated);
 	}
 }
 

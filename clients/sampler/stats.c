@@ -47,6 +47,7 @@ void stats_add(struct sampler_stats *st, const struct sampler_wait *wait)
 	if (wait->throttled) {
 		st->throttles++;
 		st->throttled += wait->ns;
+		st->throttled_saturated += wait->saturated;
 		return;
 	}
 	st->wait += wait->ns;
@@ -71,6 +72,7 @@ void stats_merge(struct sampler_stats *to, const struct sampler_stats *from)
 	to->dispatches += from->dispatches;
 	to->throttles += from->throttles;
 	to->throttled += from->throttled;
+	to->throttled_saturated += from->throttled_saturated;
 	to->wait += from->wait;
 	to->max = max(to->max, from->max);
 	to->saturated += from->saturated;

@@ -20,7 +20,7 @@
  * @time: of the dispatch, by the session's time base, in ns
  * @ns: how long the runner waited or, if @throttled, was held back
  * @throttled: a limit on CPU time held the runner back, so its wait is not known
- * @saturated: the runner waited that long or longer
+ * @saturated: the runner waited, or was held back, that long or longer
  */
 struct sampler_wait {
 	u64	time;
@@ -49,6 +49,8 @@ struct sampler_counted {
  * @throttles: those whose runners a limit on CPU time had held back: they have no
  *	wait that is known
  * @throttled: for how long these were held back, in ns
+ * @throttled_saturated: those that were held back for longer than an entry can say:
+ *	@throttled is too low
  * @wait: sum of their waits, in ns
  * @max: longest wait, in ns
  * @saturated: waits that were longer than an entry can say: @wait and @max have the
@@ -63,6 +65,7 @@ struct sampler_stats {
 	u64	dispatches;
 	u64	throttles;
 	u64	throttled;
+	u64	throttled_saturated;
 	u64	wait;
 	u64	max;
 	u64	saturated;

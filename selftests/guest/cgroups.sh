@@ -190,7 +190,15 @@ reset_forgets()
 	echo 1 >$sampler/reset && ! grep -q kdtl_cgroup_ $sampler/metrics
 }
 
-# Two have rows; a third one is counted with the others, until one goes.
+# behind_other BEFORE: since then others have waited for 1 s behind others.
+behind_other()
+{
+	echo "$1 $(metric behind_seconds_total other) $(metric culprit_seconds_total other)" |
+		awk '{ print "# " $0; exit !($3 - $1 == 1 && $4 - $2 == 1) }'
+}
+
+# Two have rows; a third one is counted with the others, until one goes. Those wait behind each
+# other, too, and not behind themselves.
 is_capped()
 {
 	unload kdtl_sampler && load kdtl_sampler pmu=kdtl_fake cgroups=2 || return
@@ -201,7 +209,10 @@ is_capped()
 	is "$(metric wait_seconds_count /web)" 1 &&
 		is "$(metric wait_seconds_count /hog)" 1 &&
 		is "$(metric wait_seconds_count other)" 3 &&
-		is "$(metric wait_seconds_count /third)" "" &&
+		is "$(metric wait_seconds_count /third)" "" || return
+	before="$(metric behind_seconds_total other) $(metric culprit_seconds_total other)"
+	fake later 0 2 && fake task 0 "$pid" "$third" 1000 && behind_other "$before" &&
+		fake later 0 2 && fake task 0 "$pid" "$pid" 1000 && behind_other "$before" &&
 		fake later 0 290 && fake task 0 "$hog" 0 10 && fake later 0 20 &&
 		fake task 0 "$third" 0 10 && fake task 0 "$pid" 0 10 &&
 		is "$(metric wait_seconds_count /web)" "" &&

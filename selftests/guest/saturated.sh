@@ -95,6 +95,19 @@ recorder_marks()
 	logged 3 'kdtl_recorder: .* 0  *4.29 s+ ' && logged 1 'kdtl_recorder: .* 0  *4.00 s '
 }
 
+# One fits and one does not. They are no waits.
+throttled_marked()
+{
+	echo 1 >$sampler/reset
+	for s in 3 20; do
+		echo "throttle 0 $s" >/sys/kernel/debug/kdtl_fake/do || return
+	done
+	is "$(sed -n 's/^not in the waits: //p' $sampler/table)" \
+		"2 dispatches of tasks that were throttled, for  7.29 s+" &&
+		is "$(awk '$1 == 0 { print $13, $NF }' $sampler/lines)" "0 1" &&
+		is "$(said $sampler/metrics '^kdtl_throttled_saturated_total{cpu="0"} 1$')" 1
+}
+
 # The CPU is everyone's again.
 hogged()
 {
@@ -115,7 +128,7 @@ victim_marked()
 need kdtl kdtl_sched kdtl_fake_pmu kdtl_fake_drive
 have_module kdtl_hog || skip_all "no module kdtl_hog"
 
-plan 10
+plan 11
 dmesg -c >/dev/null
 ok "the sampler loads" load kdtl_sampler pmu=kdtl_fake
 ok "the watch loads" load kdtl_watch pmu=kdtl_fake threshold_ms=10000
@@ -128,6 +141,7 @@ ok "its histogram is open" histogram_is_open
 ok "so is Prometheus' histogram" metrics_are_open
 ok "the watch reports them, whatever the threshold" watch_reports
 ok "the recorder marks them" recorder_marks
+ok "so does the sampler times held back" throttled_marked
 echo 0 >$tracing/events/kdtl/enable
 unload kdtl_recorder
 unload kdtl_watch

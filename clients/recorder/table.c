@@ -314,6 +314,7 @@ static void table_tasks(struct table *t, struct kdtl_session *s, ssize_t len, u6
 	unsigned int i;
 	int at = 0;
 
+	t->line[0] = '\0';
 	/* The time base of a source that names tasks is local_clock(). */
 	kdtl_who_begin(&who, from, to);
 	kdtl_for_each_entry(e, t->area, len)

@@ -40,6 +40,15 @@ static void gaps_read(int cpu, bool stopped)
 	}
 }
 
+/* Unless the module is about to go. */
+static void gaps_sleep(void)
+{
+	set_current_state(TASK_INTERRUPTIBLE);
+	if (!kthread_should_stop())
+		schedule_timeout(msecs_to_jiffies(pause_ms));
+	__set_current_state(TASK_RUNNING);
+}
+
 static int gaps_thread(void *unused)
 {
 	int cpu;
@@ -48,7 +57,7 @@ static int gaps_thread(void *unused)
 		kdtl_wait(session, HZ);
 		kdtl_for_each_cpu(cpu, session)
 			gaps_read(cpu, false);
-		schedule_timeout_interruptible(msecs_to_jiffies(pause_ms));
+		gaps_sleep();
 	}
 	kdtl_stop(session);
 	kdtl_for_each_cpu(cpu, session)

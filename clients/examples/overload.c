@@ -25,23 +25,36 @@ static struct kdtl_session *session;
 static struct task_struct *thread;
 static DEFINE_PER_CPU(u64, counts_since);
 
+/* Unless the module is about to go. */
+static void overload_sleep(unsigned int ms)
+{
+	set_current_state(TASK_INTERRUPTIBLE);
+	if (!kthread_should_stop())
+		schedule_timeout(msecs_to_jiffies(ms));
+	__set_current_state(TASK_RUNNING);
+}
+
 static int overload_thread(void *unused)
 {
+	u64 restarted = local_clock();
 	struct kdtl_msg msg;
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		per_cpu(counts_since, cpu) = local_clock();
+		per_cpu(counts_since, cpu) = restarted;
 	while (!kthread_should_stop()) {
 		if (kdtl_read(session, &msg, sizeof(msg), false) <= 0 ||
 		    msg.type != KDTL_MSG_OVERFLOW)
 			continue;
 		pr_warn("CPU %d: tasks waited for %u ms in %llu ms\n", msg.cpu, wait_ms,
 			div_u64(msg.time - per_cpu(counts_since, msg.cpu), NSEC_PER_MSEC));
-		schedule_timeout_interruptible(msecs_to_jiffies(READ_ONCE(pause_ms)));
-		per_cpu(counts_since, msg.cpu) = local_clock();
-		/* -EBUSY: the restart for another CPU's alarm was for this CPU, too. */
-		kdtl_restart(session);
+		/* Otherwise the restart for another CPU's alarm was for this one, too. */
+		if ((s64)(msg.time - restarted) >= 0) {
+			overload_sleep(READ_ONCE(pause_ms));
+			restarted = local_clock();
+			kdtl_restart(session);
+		}
+		per_cpu(counts_since, msg.cpu) = restarted;
 	}
 	return 0;
 }

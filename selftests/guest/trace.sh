@@ -234,6 +234,16 @@ agrees()
 	return 1
 }
 
+# ok_hist NAME COMMAND...: as ok, if the kernel makes histograms of events.
+ok_hist()
+{
+	if [ -e $event/hist ]; then
+		ok "$@"
+	else
+		skip "$1" "no CONFIG_HIST_TRIGGERS"
+	fi
+}
+
 histogram()
 {
 	echo 'hist:keys=comm,dispatch_reason:vals=wait,slept' >$event/trigger &&
@@ -430,12 +440,12 @@ ok "somebody listens again" again
 ok "it unloads while its event is used" used
 ok "what is lost is told" lost
 ok "it loads for the scheduler's log" load kdtl_trace
-ok "a histogram of tasks" histogram
+ok_hist "a histogram of tasks" histogram
 ok "every dispatch of a task" task
 ok "two tasks share a CPU, in cgroups" noisy
 ok "each wait with its cgroup and behind whom" behind_all 0
 ok "the same if only long waits are traced" behind_all 1000
-ok "a histogram by cgroup and culprit" by_cgroup
+ok_hist "a histogram by cgroup and culprit" by_cgroup
 ok "they end" quiet
 ok "the time is that of CLOCK_MONOTONIC" by_monotonic
 unlisten

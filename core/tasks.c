@@ -370,13 +370,29 @@ static void kdtl_task_exit(u32 pid)
 	kdtl_seqtry_written(&table.lock, flags);
 }
 
-/* A thread that calls exec() gets the pid of its group's leader. */
 static void kdtl_task_exec(void *data, struct task_struct *t, pid_t old_pid,
 			   struct linux_binprm *bprm)
 {
-	if (old_pid != t->pid)
-		kdtl_task_exit(old_pid);
 	kdtl_task_note(t, NULL, KDTL_NOTE_CHANGE);
+}
+
+/*
+ * A thread that calls exec() exchanges its pid for that of its group's leader, and nobody exits
+ * with the thread's pid.  But the leader is freed with it, whether exec() goes well or not.
+ */
+static void kdtl_task_freed(void *data, struct task_struct *t)
+{
+	struct kdtl_record *r;
+	unsigned long flags;
+
+	if (t->pid == t->tgid)
+		return;
+	kdtl_seqtry_write(&table.lock, &flags);
+	r = kdtl_record_newest(t->pid);
+	/* By now it may be another group's. */
+	if (r && r->task.tgid == t->tgid)
+		kdtl_record_retire(r);
+	kdtl_seqtry_written(&table.lock, flags);
 }
 
 static void kdtl_task_exited(void *data, struct task_struct *t KDTL_EXIT_GROUP_DEAD)
@@ -406,6 +422,7 @@ static struct kdtl_probe kdtl_task_probes[] = {
 	{ "task_rename", kdtl_task_renamed },
 	{ "sched_process_exec", kdtl_task_exec },
 	{ "sched_process_exit", kdtl_task_exited },
+	{ "sched_process_free", kdtl_task_freed },
 #ifdef CONFIG_CGROUPS
 	{ "cgroup_attach_task", kdtl_task_moved },
 	{ "cgroup_transfer_tasks", kdtl_task_moved },

@@ -23,4 +23,21 @@ done
 KDTL_PARAMS="$KDTL_PARAMS task_records=$records"
 
 need kdtl kdtl_sched kdtl_fake_pmu
-kunit kdtl_kunit_tasks "${KDTL_CASES:-*}" "cgroup=$cgroup" "records=$records"
+kunit kdtl_kunit_tasks "${KDTL_CASES:-*}" "cgroup=$cgroup" "records=$records" || exit
+[ -z "$KDTL_CASES" ] || exit 0
+unload kdtl_kunit_tasks
+
+# dropped: changes for which there was no room.
+dropped()
+{
+	awk 'NR == 2 { print $4 }' /sys/kernel/debug/kdtl/tasks
+}
+
+# Each leaves a record of a pid with which nobody exits. None of them holds.
+load kdtl_sampler || exit
+"$(dirname "$0")/exec_fail" "$records" || exit
+if [ "$(dropped)" -ne 0 ]; then
+	echo "Bail out! Threads whose exec() fails take all records:"
+	cat /sys/kernel/debug/kdtl/tasks
+	exit 1
+fi

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Threads whose exec() fails when the program before is gone already, for tasks.sh
+ *
+ *	exec_fail N		N processes, each of which has such a thread
+ *
+ * The thread has the pid of its group's leader then, and dies with it.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "must.h"
+
+static const char broken[] = "/tmp/exec_fail.broken";
+
+/* This program, but with segments that are larger in the file than in memory. */
+static void make_broken(void)
+{
+	const int from = open("/proc/self/exe", O_RDONLY);
+	const int to = open(broken, O_WRONLY | O_CREAT | O_TRUNC, 0700);
+	const ElfW(Ehdr) *elf;
+	struct stat st;
+	ElfW(Phdr) *p;
+	char *text;
+
+	must(from >= 0 && to >= 0 && !fstat(from, &st));
+	text = mmap(NULL, st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, from, 0);
+	must(text != MAP_FAILED);
+	elf = (void *)text;
+	p = (void *)(text + elf->e_phoff);
+	for (int i = 0; i < elf->e_phnum; i++) {
+		if (p[i].p_type == PT_LOAD)
+			p[i].p_memsz = p[i].p_filesz - 1;
+	}
+	must(write(to, text, st.st_size) == st.st_size);
+	must(!munmap(text, st.st_size) && !close(from) && !close(to));
+}
+
+static void *run_broken(void *unused)
+{
+	(void)unused;
+	execl(broken, broken, NULL);
+	_exit(1);
+}
+
+static void fail(void)
+{
+	const pid_t pid = fork();
+	pthread_t thread;
+	int status;
+
+	must(pid >= 0);
+	if (!pid) {
+		must(!pthread_create(&thread, NULL, run_broken, NULL));
+		for (;;)
+			pause();
+	}
+	must(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
+}
+
+int main(int argc, char **argv)
+{
+	must(argc == 2);
+	make_broken();
+	for (int i = atoi(argv[1]); i; i--)
+		fail();
+	unlink(broken);
+	return 0;
+}

@@ -402,7 +402,7 @@ static __always_inline bool kdtl_sched_arrive(const bool full, struct kdtl_sched
 	const unsigned long next_pid = (u32)next->pid;
 	const u64 pids = (u64)next_pid << 32 | prev_pid;
 	unsigned long kind = KDTL_KIND_CEDE;	/* unsigned long as it is an index */
-	const struct kdtl_departure *slot;
+	struct kdtl_departure *slot;
 	s64 ready = 0, slept = 0;
 	u64 when, id, waited, queued_at;
 
@@ -422,6 +422,14 @@ static __always_inline bool kdtl_sched_arrive(const bool full, struct kdtl_sched
 	slot = kdtl_slot(c->departures, next_pid);
 	when = READ_ONCE(slot->when);
 	id = when ^ READ_ONCE(slot->check);
+	/*
+	 * The scheduler counts no run of a task that was preempted on its way to sleep, so the
+	 * record would seem to be of this run, too.  The usual form does not get here with that.
+	 */
+	if (full && !next->sched_info.last_queued) {
+		WRITE_ONCE(slot->when, 0);
+		WRITE_ONCE(slot->check, 0);
+	}
 	waited = kdtl_record_id(next, next_pid) - id;
 	if (likely(!(waited & KDTL_RUN_MASK))) {
 		slept = queued_at - (when >> 2);

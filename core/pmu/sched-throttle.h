@@ -100,6 +100,12 @@ static inline void kdtl_throttle_find(struct tracepoint *tp)
 
 #define KDTL_HELD_BITS	5
 
+/* Before 6.12, rt_prio() is true for deadline tasks, too. */
+static __always_inline bool kdtl_rt_prio(int prio)
+{
+	return rt_prio(prio) && !dl_prio(prio);
+}
+
 /**
  * struct kdtl_held - a throttled group
  * @group: its sched_entity, or &kdtl_rt_group for the real-time tasks of this CPU
@@ -211,7 +217,7 @@ static void kdtl_throttle_check(const struct task_struct *next, u64 queued_at)
 	const struct sched_entity *se = &next->se;
 	bool held = false;
 
-	if (rt_prio(next->prio))
+	if (kdtl_rt_prio(next->prio))
 		held = kdtl_is_held(&kdtl_rt_group, queued_at);
 	else if (se->on_rq)
 		while (!held && (se = se->parent))
@@ -229,7 +235,7 @@ static void kdtl_throttle_switch(void *data, bool preempt, struct task_struct *p
 {
 	const struct sched_entity *group;
 
-	if (unlikely(rt_prio(next->prio)))
+	if (unlikely(kdtl_rt_prio(next->prio)))
 		__this_cpu_write(kdtl_held_rt, false);
 	if (prev->se.on_rq)
 		return;
@@ -241,7 +247,7 @@ static void kdtl_throttle_switch(void *data, bool preempt, struct task_struct *p
 /* The lock of the queue that @t has been put into is held. */
 static void kdtl_throttle_wakeup(void *data, struct task_struct *t)
 {
-	if (rt_prio(t->prio) ? per_cpu(kdtl_held_rt, task_cpu(t)) :
+	if (kdtl_rt_prio(t->prio) ? per_cpu(kdtl_held_rt, task_cpu(t)) :
 			       t->se.on_rq && kdtl_dequeued_group(&t->se))
 		kdtl_mark_throttled(t);
 }

@@ -1096,6 +1096,55 @@ static void kdtl_sched_ran_elsewhere(struct kunit *test)
 	expect_stepper(test, true, true);
 }
 
+/* A task that is preempted on its way to sleep, over and over. */
+static int dozer_thread(void *data)
+{
+	struct stepper *peer = data;
+
+	while (!kthread_should_stop()) {
+		set_current_state(TASK_IDLE);
+		/* A real-time task: it takes the CPU here, or at the latest in the next line. */
+		wake_up_process(peer->task);
+		cond_resched();
+		schedule_timeout(msecs_to_jiffies(STEP_MS));
+	}
+	return 0;
+}
+
+/* The scheduler counts no run between its two waits, the second of which was a sleep. */
+static void kdtl_sched_preempted_asleep(struct kunit *test)
+{
+	const int home = cpumask_first(cpu_online_mask);
+	const struct seen *seen = seen_of(0, home);
+	struct stepper peer = { };
+	struct task_struct *dozer;
+	unsigned int i, nr = 0;
+	pid_t pid = 0;
+
+	KUNIT_ASSERT_EQ(test, capture_start(0, PAGES_FOR_ALL, KDTL_MASK_PREEMPT), 0);
+	peer.task = thread_on(stepper_thread, &peer, home);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(peer.task));
+	sched_set_fifo(peer.task);
+	dozer = thread_on(dozer_thread, &peer, home);
+	if (!IS_ERR(dozer)) {
+		pid = dozer->pid;
+		msleep(5 * STEP_MS);
+		KUNIT_EXPECT_EQ(test, capture_stop(0), 0);
+		kthread_stop(dozer);
+	}
+	kthread_stop(peer.task);
+	KUNIT_ASSERT_GT(test, pid, 0);
+	capture_read(0);
+	for (i = 0; i < seen->nr; i++) {
+		if (kdtl_entry_pid(&seen->entries[i]) != pid)
+			continue;
+		KUNIT_EXPECT_LT(test, kdtl_entry_wait(&seen->entries[i]),
+				STEP_MS / 2 * NSEC_PER_MSEC);
+		nr++;
+	}
+	KUNIT_EXPECT_GT(test, nr, 0U);
+}
+
 /* ------------------------------------------------------ blocked by a mutex */
 
 /**
@@ -1659,6 +1708,7 @@ static struct kunit_case sched_cases[] = {
 	KUNIT_CASE(kdtl_sched_ran_stopped),
 	KUNIT_CASE(kdtl_sched_slept_stopped),
 	KUNIT_CASE(kdtl_sched_ran_elsewhere),
+	KUNIT_CASE(kdtl_sched_preempted_asleep),
 	KUNIT_CASE(kdtl_sched_moved_asleep),
 	KUNIT_CASE(kdtl_sched_moved_before),
 	KUNIT_CASE(kdtl_sched_mutex_here),

@@ -43,6 +43,11 @@ static const char *kdtl_pmu_invalid(const struct kdtl_pmu *p)
 		return "needs both setup_aux and free_aux, or neither";
 	if (kdtl_pmu_mixes(&p->pmu))
 		return "needs all of add, del, start and stop, or none";
+	/* kdtl's own switches the source on and off. */
+	if ((p->pmu.pmu_enable || p->pmu.pmu_disable) && !p->pmu.add)
+		return "needs its own add, too, if it has pmu_enable or pmu_disable";
+	if (p->of && !*p->of)
+		return "has an empty name in of";
 	if (p->pmu.capabilities & PERF_PMU_CAP_EXCLUSIVE)
 		return "must not be PERF_PMU_CAP_EXCLUSIVE: that is one event a CPU";
 	return NULL;
@@ -67,8 +72,8 @@ static const char *kdtl_pmu_invalid(const struct kdtl_pmu *p)
  * * -EINVAL: @p is NULL, something of the above is missing, the name has 32 characters or
  *   more, or there are callbacks without those that belong to them (a line in the log says
  *   what)
- * * -EEXIST: the name is taken; if another subsystem's PMU has it, the kernel
- *   prints a call trace as well
+ * * -EEXIST: the name, or of, is another source's name or of; if another subsystem's
+ *   PMU has the name, the kernel prints a call trace as well
  * * -ENOMEM, or the error of perf_pmu_register()
  */
 int kdtl_pmu_register(struct kdtl_pmu *p)

@@ -6,8 +6,11 @@
  * it out.  An event that a session made has the session's AUX area as its
  * sink; any other event has a struct kdtl_perf_sink.
  */
+#define pr_fmt(fmt) "kdtl: " fmt
+
 #include <linux/capability.h>
 #include <linux/perf_event.h>
+#include <linux/printk.h>
 
 #include "aux.h"
 #include "event.h"
@@ -21,7 +24,8 @@ static struct kdtl_pmu *to_kdtl_pmu(struct pmu *pmu)
 	return container_of(pmu, struct kdtl_pmu, pmu);
 }
 
-static int kdtl_event_init(struct perf_event *event)
+/* What kdtl itself needs of an event. */
+static int kdtl_event_prepare(struct perf_event *event)
 {
 	struct kdtl_aux *aux = kdtl_event_aux(event);
 	const u64 mask = event->attr.config;
@@ -53,6 +57,30 @@ static int kdtl_event_init(struct perf_event *event)
 	if (!perfmon_capable())
 		return -EACCES;
 	return kdtl_perf_init(to_kdtl_pmu(event->pmu), event);
+}
+
+/* The driver may refuse an event, or note something about it. */
+static int kdtl_event_init(struct perf_event *event)
+{
+	struct kdtl_pmu *p = to_kdtl_pmu(event->pmu);
+	void (*destroy)(struct perf_event *event);
+	int err = kdtl_event_prepare(event);
+
+	if (err || !p->event_init)
+		return err;
+	destroy = event->destroy;
+	err = p->event_init(event);
+	if (!err && event->destroy != destroy) {
+		pr_warn_ratelimited("PMU %s: event_init() must leave event->destroy alone\n",
+				    p->name);
+		err = -EINVAL;
+	}
+	event->destroy = destroy;
+	if (err && destroy) {
+		event->destroy = NULL;
+		destroy(event);
+	}
+	return err;
 }
 
 static void kdtl_event_start(struct perf_event *event, int flags)
@@ -146,6 +174,18 @@ static void kdtl_free_aux(void *priv)
 		kdtl_perf_free_aux(priv);
 }
 
+/**
+ * kdtl_event_area_is_ours() - does kdtl set up the AUX areas of a source's perf users?
+ * @pmu: the source's
+ *
+ * Context: any.
+ * Return: false if the driver does.
+ */
+bool kdtl_event_area_is_ours(const struct pmu *pmu)
+{
+	return pmu->free_aux == kdtl_free_aux;
+}
+
 PMU_FORMAT_ATTR(event, "config:0-4");
 
 static struct attribute *kdtl_format_attrs[] = {
@@ -201,7 +241,7 @@ static const struct attribute_group *kdtl_attr_groups[] = {
 
 /**
  * kdtl_event_callbacks() - fill in the callbacks that a driver leaves to kdtl
- * @pmu: the driver's; kdtl calls its add(), and its other callbacks stay
+ * @pmu: the driver's; kdtl calls its event_init() and add(), and its other callbacks stay
  *
  * Context: any, before @pmu is registered.
  */
@@ -213,7 +253,6 @@ void kdtl_event_callbacks(struct pmu *pmu)
 	} while (0)
 
 	KDTL_FILL(attr_groups, kdtl_attr_groups);
-	KDTL_FILL(event_init, kdtl_event_init);
 	KDTL_FILL(del, kdtl_event_del);
 	/* perf provides its own pair only if neither is set, so fill in both or none. */
 	if (!pmu->pmu_enable && !pmu->pmu_disable) {
@@ -230,6 +269,9 @@ void kdtl_event_callbacks(struct pmu *pmu)
 #undef KDTL_FILL
 
 	/* A source may be registered again. */
+	if (pmu->event_init != kdtl_event_init)
+		to_kdtl_pmu(pmu)->event_init = pmu->event_init;
+	pmu->event_init = kdtl_event_init;
 	if (pmu->add != kdtl_event_add)
 		to_kdtl_pmu(pmu)->add = pmu->add;
 	pmu->add = kdtl_event_add;

@@ -19,6 +19,7 @@
 
 #include "area.h"
 #include "compat.h"
+#include "event.h"
 #include "fanout.h"
 #include "perf_sink.h"
 #include "source.h"
@@ -90,6 +91,9 @@ static void kdtl_perf_flush(struct kdtl_perf_sink *u)
 		return;
 	u->sink.at->head = 0;
 	u->sink.at->stop_at = 0;
+	/* Of an area that the driver has set up kdtl knows nothing. */
+	if (!kdtl_event_area_is_ours(u->event->pmu))
+		return;
 
 	ua = perf_aux_output_begin(&handle, u->event);
 	if (!ua) {
@@ -233,6 +237,7 @@ static void kdtl_perf_destroy(struct perf_event *event)
 	hrtimer_cancel(&u->timer);
 	kdtl_source_detach(u->pmu);
 	kdtl_sink_exit(&u->sink);
+	atomic_dec(&u->pmu->held);
 	kfree(u);
 }
 
@@ -264,8 +269,10 @@ int kdtl_perf_init(struct kdtl_pmu *p, struct perf_event *event)
 	hrtimer_setup(&u->timer, kdtl_perf_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_PINNED_HARD);
 
+	atomic_inc(&p->held);
 	err = kdtl_source_attach(p);
 	if (err) {
+		atomic_dec(&p->held);
 		kdtl_sink_exit(&u->sink);
 		kfree(u);
 		return err;

@@ -2,10 +2,12 @@
 /*
  * The registered sources and their users
  *
- * kdtl_attach_lock is held across attach() and detach(), and these may register a
+ * A source's attach_lock is held across its attach() and detach(), and these may register a
  * tracepoint, which takes the CPU hotplug lock (for a static key).  So it must not be
  * taken under the CPU hotplug lock.  A raw session opens events there, on a source that
- * it uses already: one user more, or less, than others needs no lock.
+ * it uses already: one user more, or less, than others needs no lock.  perf waits for its
+ * event_init() when it unregisters any PMU, so that of a source must not wait for another
+ * source's attach(): each has a lock of its own.
  *
  * kdtl_sources_lock protects the list of sources, and is taken inside.
  */
@@ -25,7 +27,12 @@
 
 static LIST_HEAD(kdtl_sources);
 static DEFINE_MUTEX(kdtl_sources_lock);
-static DEFINE_MUTEX(kdtl_attach_lock);
+
+/* By its own name, or by that of the PMU whose entries it has. */
+static bool kdtl_source_is(const struct kdtl_pmu *p, const char *name)
+{
+	return !strcmp(p->name, name) || (p->of && !strcmp(p->of, name));
+}
 
 static bool kdtl_source_exists(const struct kdtl_pmu *p)
 {
@@ -33,7 +40,8 @@ static bool kdtl_source_exists(const struct kdtl_pmu *p)
 
 	lockdep_assert_held(&kdtl_sources_lock);
 	list_for_each_entry(other, &kdtl_sources, node) {
-		if (other == p || !strcmp(other->name, p->name))
+		if (other == p || kdtl_source_is(other, p->name) ||
+		    (p->of && kdtl_source_is(other, p->of)))
 			return true;
 	}
 	return false;
@@ -54,12 +62,6 @@ bool kdtl_source_name_valid(const char *name)
 	while (isascii(*name) && (isalnum(*name) || *name == '_' || *name == '-'))
 		name++;
 	return !*name;
-}
-
-/* By its own name, or by that of the PMU whose entries it has. */
-static bool kdtl_source_is(const struct kdtl_pmu *p, const char *name)
-{
-	return !strcmp(p->name, name) || (p->of && !strcmp(p->of, name));
 }
 
 /**
@@ -190,12 +192,12 @@ static int kdtl_source_attach_first(struct kdtl_pmu *p)
 {
 	int err = 0;
 
-	mutex_lock(&kdtl_attach_lock);
+	mutex_lock(&p->attach_lock);
 	if (!atomic_read(&p->users))
 		err = kdtl_source_begin(p);
 	if (!err)
 		atomic_inc(&p->users);
-	mutex_unlock(&kdtl_attach_lock);
+	mutex_unlock(&p->attach_lock);
 	return err;
 }
 
@@ -216,16 +218,16 @@ ALLOW_ERROR_INJECTION(kdtl_source_attach, ERRNO);
 
 /**
  * kdtl_source_detach() - undo kdtl_source_attach()
- * @p: the source
+ * @p: the source, which the caller holds
  *
  * Context: as kdtl_source_attach().
  */
 void kdtl_source_detach(struct kdtl_pmu *p)
 {
-	if (!atomic_dec_and_mutex_lock(&p->users, &kdtl_attach_lock))
+	if (!atomic_dec_and_mutex_lock(&p->users, &p->attach_lock))
 		return;
 	kdtl_source_end(p);
-	mutex_unlock(&kdtl_attach_lock);
+	mutex_unlock(&p->attach_lock);
 }
 
 /* The source may be registered again. */
@@ -248,6 +250,7 @@ static int kdtl_source_list(struct kdtl_pmu *p)
 		return -ENOMEM;
 	atomic_set(&p->users, 0);
 	atomic_set(&p->held, 0);
+	mutex_init(&p->attach_lock);
 	err = perf_pmu_register(&p->pmu, p->name, -1);
 	if (err)
 		kdtl_source_free(p);
@@ -271,7 +274,8 @@ int kdtl_source_add(struct kdtl_pmu *p)
 	mutex_lock(&kdtl_sources_lock);
 	/* This may be @p itself, which has users: it stays as it is. */
 	if (kdtl_source_exists(p))
-		pr_warn("PMU %s is registered already\n", p->name);
+		pr_warn("PMU %s%s%s is registered already, or has another one's name\n",
+			p->name, p->of ? " of " : "", p->of ?: "");
 	else
 		err = kdtl_source_list(p);
 	mutex_unlock(&kdtl_sources_lock);

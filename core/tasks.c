@@ -23,6 +23,7 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
+#include <linux/mutex.h>
 #include <linux/pid_namespace.h>
 #include <linux/rcupdate.h>
 #include <linux/seq_file.h>
@@ -115,7 +116,8 @@ struct kdtl_table {
 
 static struct kdtl_table table = { .lock = KDTL_SEQTRY_INIT(table.lock) };
 
-/* Number of users of the table; under kdtl_attach_lock, as all that begins and ends it. */
+/* Protects the number of users of the table, and is held while it begins and ends. */
+static DEFINE_MUTEX(kdtl_tasks_lock);
 static unsigned int kdtl_tasks_users;
 
 /* ------------------------------------------------------------------ records */
@@ -605,17 +607,19 @@ static int kdtl_tasks_begin_first(void)
 /**
  * kdtl_tasks_begin() - keep the table for one more user
  *
- * Context: under kdtl_attach_lock; may sleep; not under the CPU hotplug lock.
+ * Context: may sleep; not under the CPU hotplug lock.
  * Return: 0, -ENOMEM, or the error of registering a probe.
  */
 int kdtl_tasks_begin(void)
 {
 	int err = 0;
 
+	mutex_lock(&kdtl_tasks_lock);
 	if (!kdtl_tasks_users)
 		err = kdtl_tasks_begin_first();
 	if (!err)
 		kdtl_tasks_users++;
+	mutex_unlock(&kdtl_tasks_lock);
 	return err;
 }
 
@@ -626,12 +630,14 @@ int kdtl_tasks_begin(void)
  */
 void kdtl_tasks_end(void)
 {
-	if (--kdtl_tasks_users)
-		return;
-	kdtl_policy_unprobe();
-	kdtl_probes_unregister(kdtl_task_probes, ARRAY_SIZE(kdtl_task_probes));
-	kdtl_tasks_free();
-	kdtl_cgroups_end();
+	mutex_lock(&kdtl_tasks_lock);
+	if (!--kdtl_tasks_users) {
+		kdtl_policy_unprobe();
+		kdtl_probes_unregister(kdtl_task_probes, ARRAY_SIZE(kdtl_task_probes));
+		kdtl_tasks_free();
+		kdtl_cgroups_end();
+	}
+	mutex_unlock(&kdtl_tasks_lock);
 }
 
 /* ------------------------------------------------------------------ readers */

@@ -55,6 +55,31 @@ static struct kdtl_pmu events_slow_pmu = {
 	.tb_freq	= NSEC_PER_SEC,
 };
 
+static struct {
+	unsigned int	calls;
+	int		result;
+	bool		destroys;
+} events_own_init_does;
+
+static void events_own_destroy(struct perf_event *event)
+{
+}
+
+static int events_own_init(struct perf_event *event)
+{
+	events_own_init_does.calls++;
+	if (events_own_init_does.destroys)
+		event->destroy = events_own_destroy;
+	return events_own_init_does.result;
+}
+
+static struct kdtl_pmu events_own_pmu = {
+	.pmu.module	= THIS_MODULE,
+	.pmu.event_init	= events_own_init,
+	.name		= "kdtl_events_own",
+	.tb_freq	= NSEC_PER_SEC,
+};
+
 static void events_emit_here(void *arg)
 {
 	const struct kdtl_entry e = {};
@@ -82,16 +107,21 @@ static void events_overflow(struct perf_event *event, struct perf_sample_data *d
 }
 
 /* On CPU 0, like a perf user's event, but without an AUX area. */
-static struct perf_event *events_create(u32 mask)
+static struct perf_event *events_create_on(const struct kdtl_pmu *p, u32 mask)
 {
 	struct perf_event_attr attr = {
-		.type		= events_pmu.pmu.type,
+		.type		= p->pmu.type,
 		.size		= sizeof(attr),
 		.config		= mask,
 		.sample_period	= 1,
 	};
 
 	return perf_event_create_kernel_counter(&attr, 0, NULL, events_overflow, NULL);
+}
+
+static struct perf_event *events_create(u32 mask)
+{
+	return events_create_on(&events_pmu, mask);
 }
 
 /* The event's count of entries. */
@@ -367,6 +397,44 @@ static void events_idle(struct kunit *test)
 	events_pmu.mask = KDTL_MASK_ALL;
 }
 
+/* A driver's own event_init() runs after kdtl's, and may refuse; nothing is left then. */
+static void events_own(struct kunit *test)
+{
+	const struct kdtl_session_attr attr = { .pmu = events_own_pmu.name, .aux_pages = 1 };
+	struct perf_event *a;
+
+	KUNIT_ASSERT_EQ(test, kdtl_pmu_register(&events_own_pmu), 0);
+	KUNIT_EXPECT_EQ(test, kapi_go(kapi_create(test, &attr)), 0);
+	KUNIT_EXPECT_GT(test, events_own_init_does.calls, 0U);
+	kapi_close(test);
+
+	a = events_create_on(&events_own_pmu, KDTL_MASK_ALL);
+	KUNIT_EXPECT_FALSE(test, IS_ERR(a));
+	if (!IS_ERR(a)) {
+		/* It is a user. */
+		kdtl_pmu_unregister(&events_own_pmu);
+		KUNIT_EXPECT_EQ(test, kdtl_pmu_register(&events_own_pmu), -EEXIST);
+		perf_event_release_kernel(a);
+	}
+	events_own_init_does.result = -EXDEV;
+	a = events_create_on(&events_own_pmu, KDTL_MASK_ALL);
+	KUNIT_EXPECT_PTR_EQ(test, a, (struct perf_event *)ERR_PTR(-EXDEV));
+	events_own_init_does.result = 0;
+	events_own_init_does.destroys = true;
+	a = events_create_on(&events_own_pmu, KDTL_MASK_ALL);
+	KUNIT_EXPECT_PTR_EQ(test, a, (struct perf_event *)ERR_PTR(-EINVAL));
+	events_own_init_does.destroys = false;
+
+	kdtl_pmu_unregister(&events_own_pmu);
+	/* That it has gone means that nobody was left; and it may come again. */
+	KUNIT_EXPECT_EQ(test, kdtl_pmu_register(&events_own_pmu), 0);
+	a = events_create_on(&events_own_pmu, KDTL_MASK_ALL);
+	KUNIT_EXPECT_FALSE(test, IS_ERR(a));
+	if (!IS_ERR(a))
+		perf_event_release_kernel(a);
+	kdtl_pmu_unregister(&events_own_pmu);
+}
+
 static struct kunit_case events_cases[] = {
 	KUNIT_CASE(events_restarted),
 	KUNIT_CASE(events_not_restarted),
@@ -376,6 +444,7 @@ static struct kunit_case events_cases[] = {
 	KUNIT_CASE(events_in_a_row),
 	KUNIT_CASE(events_unknown_kinds),
 	KUNIT_CASE(events_idle),
+	KUNIT_CASE(events_own),
 	{}
 };
 

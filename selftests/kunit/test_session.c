@@ -118,6 +118,10 @@ static void session_del(struct perf_event *event, int flags)
 {
 }
 
+static void session_enable(struct pmu *pmu)
+{
+}
+
 #define SESSION_SOURCE	.pmu.module = THIS_MODULE, .tb_freq = 1
 
 static void session_bad_pmu(struct kunit *test)
@@ -159,7 +163,12 @@ static void session_bad_pmu(struct kunit *test)
 		{ "exclusive", -EINVAL,
 		  { SESSION_SOURCE, .name = "kdtl_bad",
 		    .pmu.capabilities = PERF_PMU_CAP_EXCLUSIVE } },
+		{ "pmu_enable without add", -EINVAL,
+		  { SESSION_SOURCE, .name = "kdtl_bad", .pmu.pmu_enable = session_enable } },
+		{ "of nobody", -EINVAL, { SESSION_SOURCE, .name = "kdtl_bad", .of = "" } },
 		{ "a name that is taken", -EEXIST, { SESSION_SOURCE, .name = SESSION_PMU } },
+		{ "of another source", -EEXIST,
+		  { SESSION_SOURCE, .name = "kdtl_bad", .of = SESSION_PMU } },
 	};
 	static struct kdtl_pmu p;
 	unsigned int i;

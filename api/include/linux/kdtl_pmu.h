@@ -103,11 +103,13 @@ struct kdtl_pmu {
 	u64		(*sync)(struct kdtl_pmu *p);
 	/* private: */
 	int		(*add)(struct perf_event *event, int flags);
+	int		(*event_init)(struct perf_event *event);
 	struct list_head		node;
 	struct kdtl_pmu_cpu __percpu	*cpu;	/* a driver of kdtl's may have it in its own */
 	bool				cpu_ours;
 	atomic_t			users;
 	atomic_t			held;	/* by who is about to be a user, or was one */
+	struct mutex			attach_lock;
 };
 
 int kdtl_pmu_register(struct kdtl_pmu *p);

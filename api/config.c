@@ -235,7 +235,9 @@ static const struct kdtl_vector_verb kdtl_counter_read_verb = {
  *
  * The values are exact while the session is stopped or paused; while it is started
  * they go on.  Reading interrupts no CPU.  The sum for cpu -1 is over the CPUs that
- * were online at any time since kdtl_load(), because the others have no counters.
+ * were online at any time since a kdtl_load(), also an earlier one for other CPUs; the others
+ * have no counters.  Before the first kdtl_load() no CPU has: then it is the value that each
+ * will begin with.
  *
  * perfmon2: pfmk_read_pmds().
  *

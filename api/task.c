@@ -14,7 +14,8 @@
 /**
  * kdtl_task_at() - what a task was at the time of an entry
  * @s: the session
- * @pid: the task, from kdtl_entry_pid() or kdtl_entry_prev_pid(); 0: the idle task
+ * @pid: the task, from kdtl_entry_pid() or kdtl_entry_prev_pid(); 0: the idle task of any
+ *	CPU, whose name is "idle" here and "swapper/N" in kdtl_entry_comm()
  * @time: the time, from kdtl_entry_time(), in ticks
  * @task: filled in
  *

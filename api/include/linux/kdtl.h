@@ -309,9 +309,9 @@ struct kdtl_session;	/* opaque */
  * @cpus: CPUs on which the session may be loaded; NULL: all.  Isolated CPUs
  *	(isolcpus=, nohz_full=, isolated cpusets) are only loaded if they are asked
  *	for: by this mask or by that of kdtl_load()
- * @aux_pages: AUX pages per CPU, a power of two; 0: KDTL_DEFAULT_AUX_PAGES,
+ * @aux_pages: AUX pages per CPU, a power of two, at most 2^20; 0: KDTL_DEFAULT_AUX_PAGES,
  *	or none with KDTL_SESSION_NO_AUX
- * @msg_pages: pages for messages, a power of two; 0: no messages
+ * @msg_pages: pages for messages, a power of two, at most 2^20; 0: no messages
  * @msg_types: the types of messages to post, 1 << &enum kdtl_msg_type; 0: all.
  *	KDTL_MSG_END is always posted
  * @watermark: unread bytes of a CPU that wake the reader; 0: half the area.  If it
@@ -465,7 +465,8 @@ struct kdtl_counter_req {
  * struct kdtl_evtset - an event set, for kdtl_{create,delete}_evtsets()
  * @id: the sets become active in the order of their ids, and around
  * @timeout: ns after which the next set takes over; 0: never.  It is rounded up to
- *	the timer's resolution, and the rounded value is returned here
+ *	the timer's resolution, and is at least 100 us and at most half of KTIME_MAX; the
+ *	value that it has then is returned here
  * @overflows: counter overflows after which the next set takes over; 0: never.
  *	Only one of @timeout and @overflows may be set
  * @error: set to the errno if the call failed because of this element
@@ -640,8 +641,8 @@ struct kdtl_session *__kdtl_session_create(const struct kdtl_session_attr *attr,
  * Context: task, may sleep.
  * Return:
  * * the session, or ERR_PTR
- * * -EINVAL: pages are not a power of two, the mask, the flags or the message types
- *   have unknown bits, the watermark is above the area's size, the CPU set has no
+ * * -EINVAL: pages are not a power of two or above 2^20, the mask, the flags or the message
+ *   types have unknown bits, there is a config without KDTL_SESSION_RAW, the watermark is above the area's size, the CPU set has no
  *   possible CPU, KDTL_SESSION_NO_AUX comes with what needs an area: pages, a
  *   watermark, a min_wait or KDTL_SESSION_OVERWRITE, or KDTL_SESSION_RAW with what needs
  *   entries, or without a name (a line in the log says which)
@@ -911,7 +912,8 @@ int kdtl_cgroup_path(struct kdtl_session *s, u64 id, char *path, size_t size);
  * @what: describes it in one short line, without an end of line
  * @cpu: the CPU that it is about; -1: no particular one
  * @from: when it began, by local_clock(), in ns
- * @to: when it ended, or until when it is known to last; 0: no time is known
+ * @to: when it ended, or until when it is known to last; 0, and @from 0 as well: no time is
+ *	known
  */
 struct kdtl_alarm {
 	const char	*what;

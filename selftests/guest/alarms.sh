@@ -380,7 +380,7 @@ ok "nice 19: only if asked" idle_if_asked
 ok "a quota is told apart" quota_is_told_apart
 ok "an idle CPU that is kept from its task" idle_is_known
 ok "a wait in the queue of another CPU" moved_is_known
-if [ -e /sys/kernel/realtime ]; then
+if grep -q PREEMPT_RT /proc/version; then
 	skip "on a slow console it leaves the CPU to others" "consoles have threads"
 else
 	ok "on a slow console it leaves the CPU to others" rests_between_rows

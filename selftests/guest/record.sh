@@ -40,13 +40,18 @@ why_now()
 	return 1
 }
 
+dispatches_logged()
+{
+	awk '/\[kdtl_stream\]/ && $8 >= 100 { found = 1 } END { exit !found }' \
+		/sys/kernel/debug/kdtl/sessions
+}
+
 # Ctrl-C ends only the wait.
 why_until_interrupted()
 {
 	"$dir/kdtl" why -d 1000 >"$work/why" 2>&1 &
 	set -- $!
-	until_true grep -q '^kdtl_stream [0-9]* [1-9]' /proc/modules
-	usleep 300000
+	until_true dispatches_logged
 	kill -INT "$1"
 	wait "$1" && grep -q '^live: the longest ' "$work/why" && return
 	cat "$work/why"

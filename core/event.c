@@ -24,6 +24,22 @@ static struct kdtl_pmu *to_kdtl_pmu(struct pmu *pmu)
 	return container_of(pmu, struct kdtl_pmu, pmu);
 }
 
+static void *kdtl_setup_aux(struct perf_event *event, void **pages,
+			    int nr_pages, bool overwrite)
+{
+	struct kdtl_aux *aux = kdtl_event_aux(event);
+
+	return aux ? &aux->area : kdtl_perf_setup_aux(pages, nr_pages, overwrite);
+}
+
+static void kdtl_free_aux(void *priv)
+{
+	struct kdtl_area *area = priv;
+
+	if (!area->borrowed)
+		kdtl_perf_free_aux(priv);
+}
+
 /* What kdtl itself needs of an event. */
 static int kdtl_event_prepare(struct perf_event *event)
 {
@@ -56,7 +72,8 @@ static int kdtl_event_prepare(struct perf_event *event)
 	/* The entries tell who runs on the whole machine. */
 	if (!perfmon_capable())
 		return -EACCES;
-	return kdtl_perf_init(to_kdtl_pmu(event->pmu), event);
+	return kdtl_perf_init(to_kdtl_pmu(event->pmu), event,
+			      event->pmu->free_aux == kdtl_free_aux);
 }
 
 /* The driver may refuse an event, or note something about it. */
@@ -156,34 +173,6 @@ static void kdtl_pmu_disable(struct pmu *pmu)
 static void kdtl_pmu_enable(struct pmu *pmu)
 {
 	kdtl_fanout_settle(to_kdtl_pmu(pmu));
-}
-
-static void *kdtl_setup_aux(struct perf_event *event, void **pages,
-			    int nr_pages, bool overwrite)
-{
-	struct kdtl_aux *aux = kdtl_event_aux(event);
-
-	return aux ? &aux->area : kdtl_perf_setup_aux(pages, nr_pages, overwrite);
-}
-
-static void kdtl_free_aux(void *priv)
-{
-	struct kdtl_area *area = priv;
-
-	if (!area->borrowed)
-		kdtl_perf_free_aux(priv);
-}
-
-/**
- * kdtl_event_area_is_ours() - does kdtl set up the AUX areas of a source's perf users?
- * @pmu: the source's
- *
- * Context: any.
- * Return: false if the driver does.
- */
-bool kdtl_event_area_is_ours(const struct pmu *pmu)
-{
-	return pmu->free_aux == kdtl_free_aux;
 }
 
 PMU_FORMAT_ATTR(event, "config:0-4");

@@ -6,6 +6,5 @@
 #include <linux/perf_event.h>
 
 void kdtl_event_callbacks(struct pmu *pmu);
-bool kdtl_event_area_is_ours(const struct pmu *pmu);
 
 #endif /* _KDTL_EVENT_H */

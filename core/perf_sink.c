@@ -19,7 +19,6 @@
 
 #include "area.h"
 #include "compat.h"
-#include "event.h"
 #include "fanout.h"
 #include "perf_sink.h"
 #include "source.h"
@@ -35,6 +34,7 @@
  * @timer: bounds the time that entries stay in @stage
  * @stage: entries that are not handed over yet
  * @gap: entries were lost since the last record, so the next is to say so
+ * @own_area: the event's AUX area would be one that kdtl has set up
  *
  * All of it belongs to the event's CPU, interrupts off.
  */
@@ -45,6 +45,7 @@ struct kdtl_perf_sink {
 	struct hrtimer		timer;
 	u8			stage[KDTL_PERF_STAGE];
 	bool			gap;
+	bool			own_area;
 };
 
 /**
@@ -92,7 +93,7 @@ static void kdtl_perf_flush(struct kdtl_perf_sink *u)
 	u->sink.at->head = 0;
 	u->sink.at->stop_at = 0;
 	/* Of an area that the driver has set up kdtl knows nothing. */
-	if (!kdtl_event_area_is_ours(u->event->pmu))
+	if (!u->own_area)
 		return;
 
 	ua = perf_aux_output_begin(&handle, u->event);
@@ -245,11 +246,12 @@ static void kdtl_perf_destroy(struct perf_event *event)
  * kdtl_perf_init() - make the sink of a perf user's event
  * @p: the source
  * @event: the event, in perf's event_init()
+ * @own_area: the AUX area of such an event is set up by kdtl_perf_setup_aux()
  *
  * Context: may sleep.
  * Return: 0, -ENOMEM, or the error of the driver's attach().
  */
-int kdtl_perf_init(struct kdtl_pmu *p, struct perf_event *event)
+int kdtl_perf_init(struct kdtl_pmu *p, struct perf_event *event, bool own_area)
 {
 	struct kdtl_perf_sink *u;
 	int err;
@@ -260,6 +262,7 @@ int kdtl_perf_init(struct kdtl_pmu *p, struct perf_event *event)
 
 	u->event = event;
 	u->pmu = p;
+	u->own_area = own_area;
 	kdtl_sink_init(&u->sink, per_cpu_ptr(p->cpu, event->cpu));
 	u->sink.ops = &kdtl_perf_ops;
 	u->sink.at->base = u->stage;

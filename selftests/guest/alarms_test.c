@@ -4,7 +4,7 @@
  *
  *	alarms_test wait NAME CPU MS	wants the CPU all the time; a line for each time of
  *					MS or more without it: "HH:MM:SS.uuuuuu MS"
- *	alarms_test hog NAME CPU MS [PROCS]	has the CPU for MS, as a real-time task; a
+ *	alarms_test hog NAME CPU MS [PROCS]	wants the CPU for MS, as a real-time task; a
  *					line with the time that it had it.  With PROCS, a
  *					file cgroup.procs, it gets the CPU as alarms_test,
  *					and joins the cgroup and has its name only then
@@ -78,16 +78,19 @@ static void join(const char *procs)
 static void hog(uint64_t len, const char *name, const char *procs)
 {
 	const struct sched_param param = { .sched_priority = 1 };
-	uint64_t from;
+	uint64_t from, had;
 
 	must(!sched_setscheduler(0, SCHED_FIFO, &param));
 	if (procs)
 		join(procs);
 	prctl(PR_SET_NAME, name);
+	/* With PREEMPT_RT threads of the kernel have the CPU meanwhile, too. */
+	had = now(CLOCK_THREAD_CPUTIME_ID);
 	from = now(CLOCK_MONOTONIC);
 	while (now(CLOCK_MONOTONIC) - from < len)
 		;
-	printf("%llu\n", (unsigned long long)((now(CLOCK_MONOTONIC) - from) / MS));
+	had = now(CLOCK_THREAD_CPUTIME_ID) - had;
+	printf("%llu\n", (unsigned long long)(had / MS));
 }
 
 int main(int argc, char **argv)

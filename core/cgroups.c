@@ -226,7 +226,7 @@ static unsigned int kdtl_cgroups_walk(void (*add)(u64 id, const char *path), cha
 
 	rcu_read_lock();
 	css_for_each_descendant_pre(css, &root->self) {
-		/* One that was removed stays while something is charged to it, and may be for long. */
+		/* One that was removed stays while something is charged to it, maybe long. */
 		if (!(css->flags & CSS_ONLINE))
 			continue;
 		nr++;

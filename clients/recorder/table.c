@@ -83,7 +83,7 @@ static unsigned int table_take(struct table *t, struct kdtl_session *s, u64 *tot
 	int cpu;
 
 	*total = 0;
-	/* Nothing comes between the two; and this is safe in NMI, or if the clocks were being set. */
+	/* Nothing comes between the two. It is safe in NMI, or if the clocks were being set. */
 	local_irq_save(flags);
 	t->now = local_clock();
 	t->real = ktime_get_real_fast_ns() - t->now;

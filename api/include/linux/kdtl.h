@@ -642,10 +642,11 @@ struct kdtl_session *__kdtl_session_create(const struct kdtl_session_attr *attr,
  * Return:
  * * the session, or ERR_PTR
  * * -EINVAL: pages are not a power of two or above 2^20, the mask, the flags or the message
- *   types have unknown bits, there is a config without KDTL_SESSION_RAW, the watermark is above the area's size, the CPU set has no
- *   possible CPU, KDTL_SESSION_NO_AUX comes with what needs an area: pages, a
- *   watermark, a min_wait or KDTL_SESSION_OVERWRITE, or KDTL_SESSION_RAW with what needs
- *   entries, or without a name (a line in the log says which)
+ *   types have unknown bits, there is a config without KDTL_SESSION_RAW, the watermark is
+ *   above the area's size, the CPU set has no possible CPU, KDTL_SESSION_NO_AUX comes with
+ *   what needs an area: pages, a watermark, a min_wait or KDTL_SESSION_OVERWRITE, or
+ *   KDTL_SESSION_RAW with what needs entries, or without a name (a line in the log says
+ *   which)
  * * -ENODEV: there is no such source, or none at all, also after modprobe was asked for
  *   one
  * * -EOPNOTSUPP: the source distinguishes none of the mask's kinds, or the mask has

@@ -1118,7 +1118,7 @@ static void kdtl_sched_preempted_asleep(struct kunit *test)
 	const struct seen *seen = seen_of(0, home);
 	struct stepper peer = { };
 	struct task_struct *dozer;
-	unsigned int i, nr = 0;
+	unsigned int i, nr = 0, sleeps = 0;
 	pid_t pid = 0;
 
 	KUNIT_ASSERT_EQ(test, capture_start(0, PAGES_FOR_ALL, KDTL_MASK_PREEMPT), 0);
@@ -1138,11 +1138,12 @@ static void kdtl_sched_preempted_asleep(struct kunit *test)
 	for (i = 0; i < seen->nr; i++) {
 		if (kdtl_entry_pid(&seen->entries[i]) != pid)
 			continue;
-		KUNIT_EXPECT_LT(test, kdtl_entry_wait(&seen->entries[i]),
-				STEP_MS / 2 * NSEC_PER_MSEC);
+		sleeps += kdtl_entry_wait(&seen->entries[i]) >= STEP_MS / 2 * NSEC_PER_MSEC;
 		nr++;
 	}
-	KUNIT_EXPECT_GT(test, nr, 0U);
+	KUNIT_EXPECT_GT(test, nr, 2U);
+	/* An emulated CPU may stand still for so long, once. */
+	KUNIT_EXPECT_LE(test, sleeps, 1U);
 }
 
 /* ------------------------------------------------------ blocked by a mutex */

@@ -5,10 +5,11 @@
 
 #include <linux/cpu.h>
 #include <linux/delay.h>
+#include <linux/errno.h>
 
 /*
- * Bring a CPU back.  On riscv64 the firmware refuses that (-EINVAL) until the CPU has stopped, and
- * the kernel that took it offline has not waited for it.
+ * Bring a CPU back.  On riscv64 the firmware refuses that until the CPU has stopped (-ENOTSUPP
+ * while it runs, -EINVAL while it stops), and the kernel that took it offline has not waited.
  */
 static inline int cpus_bring_back(int cpu)
 {
@@ -16,7 +17,7 @@ static inline int cpus_bring_back(int cpu)
 
 	do {
 		err = add_cpu(cpu);
-	} while (err == -EINVAL && --tries && !msleep_interruptible(100));
+	} while ((err == -EINVAL || err == -ENOTSUPP) && --tries && !msleep_interruptible(100));
 	return err;
 }
 

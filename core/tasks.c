@@ -338,7 +338,7 @@ static void kdtl_task_add(struct task_struct *t, const char *comm, enum kdtl_not
 	r->retired = false;
 	r->first = why != KDTL_NOTE_CHANGE;
 	kdtl_record_link(r);
-	/* Otherwise kdtl_task_exit() comes later, and gets the lock after us. */
+	/* Otherwise kdtl_task_exited() comes later, and gets the lock after us. */
 	if (t->flags & PF_EXITING)
 		kdtl_record_retire(r);
 }
@@ -363,12 +363,17 @@ static void kdtl_task_renamed(void *data, struct task_struct *t, const char *com
 	kdtl_task_note(t, comm, KDTL_NOTE_CHANGE);
 }
 
-static void kdtl_task_exit(u32 pid)
+/* @t has its pid no more. */
+static void kdtl_task_gone(const struct task_struct *t)
 {
+	struct kdtl_record *r;
 	unsigned long flags;
 
 	kdtl_seqtry_write(&table.lock, &flags);
-	kdtl_record_retire(kdtl_record_newest(pid));
+	r = kdtl_record_newest(t->pid);
+	/* By now the pid may be another group's. */
+	if (r && r->task.tgid == t->tgid)
+		kdtl_record_retire(r);
 	kdtl_seqtry_written(&table.lock, flags);
 }
 
@@ -384,22 +389,13 @@ static void kdtl_task_exec(void *data, struct task_struct *t, pid_t old_pid,
  */
 static void kdtl_task_freed(void *data, struct task_struct *t)
 {
-	struct kdtl_record *r;
-	unsigned long flags;
-
-	if (t->pid == t->tgid)
-		return;
-	kdtl_seqtry_write(&table.lock, &flags);
-	r = kdtl_record_newest(t->pid);
-	/* By now it may be another group's. */
-	if (r && r->task.tgid == t->tgid)
-		kdtl_record_retire(r);
-	kdtl_seqtry_written(&table.lock, flags);
+	if (t->pid != t->tgid)
+		kdtl_task_gone(t);
 }
 
 static void kdtl_task_exited(void *data, struct task_struct *t KDTL_EXIT_GROUP_DEAD)
 {
-	kdtl_task_exit(t->pid);
+	kdtl_task_gone(t);
 }
 
 #ifdef CONFIG_CGROUPS

@@ -236,6 +236,8 @@ static const struct attribute_group *kdtl_attr_groups[] = {
  */
 void kdtl_event_callbacks(struct pmu *pmu)
 {
+	struct kdtl_pmu *p = to_kdtl_pmu(pmu);
+
 #define KDTL_FILL(field, value) do {				\
 		if (!pmu->field)				\
 			pmu->field = value;			\
@@ -257,13 +259,16 @@ void kdtl_event_callbacks(struct pmu *pmu)
 	}
 #undef KDTL_FILL
 
-	/* A source may be registered again. */
-	if (pmu->event_init != kdtl_event_init)
-		to_kdtl_pmu(pmu)->event_init = pmu->event_init;
-	pmu->event_init = kdtl_event_init;
-	if (pmu->add != kdtl_event_add)
-		to_kdtl_pmu(pmu)->add = pmu->add;
-	pmu->add = kdtl_event_add;
+/* kdtl's calls the driver's.  A source may be registered again, and then has kdtl's already. */
+#define KDTL_WRAP(field, value) do {				\
+		if (pmu->field != (value))			\
+			p->field = pmu->field;			\
+		pmu->field = value;				\
+	} while (0)
+
+	KDTL_WRAP(event_init, kdtl_event_init);
+	KDTL_WRAP(add, kdtl_event_add);
+#undef KDTL_WRAP
 
 	/* Events belong to a CPU, not to a task, and cannot exclude user or kernel. */
 	pmu->task_ctx_nr = perf_invalid_context;

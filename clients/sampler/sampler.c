@@ -81,8 +81,8 @@ static struct sampler_wait sampler_wait(const struct kdtl_aux_info *info,
 		.ns		= kdtl_ticks_to_ns(info, throttled ? kdtl_entry_throttled(e) :
 						   kdtl_entry_wait(e)),
 		.throttled	= throttled,
-		.saturated	= throttled ? kdtl_entry_throttled(e) == KDTL_TIME_MAX :
-					      kdtl_entry_wait_saturated(e),
+		.saturated	= kdtl_entry_wait_saturated(e) ||
+				  kdtl_entry_throttled(e) == KDTL_TIME_MAX,
 	};
 }
 

@@ -46,10 +46,16 @@ forget()
 	echo >$tracing/trace
 }
 
+# events [PATTERN]: how many there are.
+events()
+{
+	grep -c "kdtl_dispatch: .*${1-}" $tracing/trace
+}
+
 # traced NR [PATTERN]: that many events.
 traced()
 {
-	[ "$(grep -c "kdtl_dispatch: .*${2-}" $tracing/trace)" = "$1" ]
+	[ "$(events "${2-}")" = "$1" ]
 }
 
 # each KEY: its value in each event.
@@ -263,7 +269,7 @@ stopped()
 # preempted on its way to sleep, which this one goes 31 times.
 dispatched()
 {
-	n=$(grep -c "kdtl_dispatch: .* pid=$1 " $tracing/trace)
+	n=$(events " pid=$1 ")
 	[ "$n" -ge "$2" ] && [ "$n" -le $(($2 + 31)) ]
 }
 
@@ -278,7 +284,7 @@ task()
 	read -r _ _ nr <"/proc/$pid/schedstat"
 	until_true dispatched $pid "$nr"
 	status=$?
-	[ $status -eq 0 ] || note "$nr dispatches, $(grep -c " pid=$pid " $tracing/trace) traced"
+	[ $status -eq 0 ] || note "$nr dispatches, $(events " pid=$pid ") traced"
 	kill -KILL $pid
 	wait $pid 2>/dev/null
 	is "$(entries lost)" 0 && each time >/tmp/times && sort -c -n /tmp/times &&

@@ -324,26 +324,23 @@ static void evtsets_pause_in_switch(struct kunit *test)
 	struct kdtl_session *s;
 	struct kdtl_msg msg;
 
-	KUNIT_ASSERT_EQ(test, kdtl_pmu_register(&evtsets_polled), 0);
 	s = kapi_create(test, &attr);
-	if (s) {
-		evtsets_polled_due = true;
-		KUNIT_EXPECT_EQ(test, evtsets_create(s, 0, timeout, 0), 0);
-		KUNIT_EXPECT_EQ(test, evtsets_create(s, 1, timeout, 0), 0);
-		KUNIT_EXPECT_EQ(test, evtsets_every(s, 1, KDTL_CTR_FAULT, 1,
-						    KDTL_COUNTER_NOTIFY), 0);
-		KUNIT_EXPECT_EQ(test, kdtl_write_config(s, &config, 1), 0);
-		KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
-		KUNIT_EXPECT_TRUE(test, kapi_until(kapi_msg_of(s, KDTL_MSG_OVERFLOW, &msg)));
-		msleep(100);
-		KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 1);
-		/* The one in which it was. */
-		KUNIT_EXPECT_EQ(test, kapi_msgs_of(s, KDTL_MSG_SET_SWITCH), 1U);
-		KUNIT_EXPECT_EQ(test, kdtl_restart(s), 0);
-		KUNIT_EXPECT_TRUE(test, kapi_until(kapi_msg_of(s, KDTL_MSG_SET_SWITCH, &msg)));
-		kapi_close(test);
-	}
-	kdtl_pmu_unregister(&evtsets_polled);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	evtsets_polled_due = true;
+	KUNIT_EXPECT_EQ(test, evtsets_create(s, 0, timeout, 0), 0);
+	KUNIT_EXPECT_EQ(test, evtsets_create(s, 1, timeout, 0), 0);
+	KUNIT_EXPECT_EQ(test, evtsets_every(s, 1, KDTL_CTR_FAULT, 1,
+					    KDTL_COUNTER_NOTIFY), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_write_config(s, &config, 1), 0);
+	KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+	KUNIT_EXPECT_TRUE(test, kapi_until(kapi_msg_of(s, KDTL_MSG_OVERFLOW, &msg)));
+	msleep(100);
+	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 1);
+	/* The one in which it was. */
+	KUNIT_EXPECT_EQ(test, kapi_msgs_of(s, KDTL_MSG_SET_SWITCH), 1U);
+	KUNIT_EXPECT_EQ(test, kdtl_restart(s), 0);
+	KUNIT_EXPECT_TRUE(test, kapi_until(kapi_msg_of(s, KDTL_MSG_SET_SWITCH, &msg)));
+	kapi_close(test);
 }
 
 /*
@@ -356,26 +353,23 @@ static void evtsets_switch_in_start(struct kunit *test)
 	struct kdtl_session *s;
 	struct kdtl_msg msg;
 
-	KUNIT_ASSERT_EQ(test, kdtl_pmu_register(&evtsets_polled), 0);
 	s = kapi_create(test, &attr);
-	if (s) {
-		evtsets_polled_due = true;
-		KUNIT_EXPECT_EQ(test, evtsets_create(s, 0, 0, 1), 0);
-		KUNIT_EXPECT_EQ(test, evtsets_create(s, 1, 20 * NSEC_PER_MSEC, 0), 0);
-		KUNIT_EXPECT_EQ(test, evtsets_create(s, 2, 0, 0), 0);
-		KUNIT_EXPECT_EQ(test, evtsets_mask(s, 0, KDTL_MASK_FAULT), 0);
-		KUNIT_EXPECT_EQ(test, evtsets_mask(s, 1, KDTL_MASK_CEDE), 0);
-		KUNIT_EXPECT_EQ(test, evtsets_mask(s, 2, KDTL_MASK_CEDE), 0);
-		KUNIT_EXPECT_EQ(test, evtsets_every(s, 0, KDTL_CTR_FAULT, 1, 0), 0);
-		KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
-		KUNIT_EXPECT_FALSE(test, evtsets_polled_due);
-		KUNIT_EXPECT_EQ(test, READ_ONCE(evtsets_polled_mask), (u32)KDTL_MASK_CEDE);
-		KUNIT_EXPECT_TRUE(test, kapi_msg_of(s, KDTL_MSG_SET_SWITCH, &msg));
-		KUNIT_EXPECT_TRUE(test, kapi_until(kapi_msg_of(s, KDTL_MSG_SET_SWITCH, &msg)));
-		KUNIT_EXPECT_EQ(test, msg.set_switch.from, (u16)1);
-		kapi_close(test);
-	}
-	kdtl_pmu_unregister(&evtsets_polled);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	evtsets_polled_due = true;
+	KUNIT_EXPECT_EQ(test, evtsets_create(s, 0, 0, 1), 0);
+	KUNIT_EXPECT_EQ(test, evtsets_create(s, 1, 20 * NSEC_PER_MSEC, 0), 0);
+	KUNIT_EXPECT_EQ(test, evtsets_create(s, 2, 0, 0), 0);
+	KUNIT_EXPECT_EQ(test, evtsets_mask(s, 0, KDTL_MASK_FAULT), 0);
+	KUNIT_EXPECT_EQ(test, evtsets_mask(s, 1, KDTL_MASK_CEDE), 0);
+	KUNIT_EXPECT_EQ(test, evtsets_mask(s, 2, KDTL_MASK_CEDE), 0);
+	KUNIT_EXPECT_EQ(test, evtsets_every(s, 0, KDTL_CTR_FAULT, 1, 0), 0);
+	KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+	KUNIT_EXPECT_FALSE(test, evtsets_polled_due);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(evtsets_polled_mask), (u32)KDTL_MASK_CEDE);
+	KUNIT_EXPECT_TRUE(test, kapi_msg_of(s, KDTL_MSG_SET_SWITCH, &msg));
+	KUNIT_EXPECT_TRUE(test, kapi_until(kapi_msg_of(s, KDTL_MSG_SET_SWITCH, &msg)));
+	KUNIT_EXPECT_EQ(test, msg.set_switch.from, (u16)1);
+	kapi_close(test);
 }
 
 /* From now on CPU 0 has entries that the source has not handed out.  On that CPU. */
@@ -410,18 +404,15 @@ static void evtsets_pending_switch(struct kunit *test)
 	struct kdtl_session *s;
 	struct kdtl_msg msg;
 
-	KUNIT_ASSERT_EQ(test, kdtl_pmu_register(&evtsets_polled), 0);
 	s = evtsets_polled_session(test, 0);
-	if (s) {
-		KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
-		evtsets_polled_has(5);
-		KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 0);
-		KUNIT_EXPECT_TRUE(test, kapi_until(kapi_msg_of(s, KDTL_MSG_SET_SWITCH, &msg)));
-		KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_FAULT, 0), 5ULL);
-		KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 1, KDTL_CTR_FAULT, 0), 0ULL);
-		kapi_close(test);
-	}
-	kdtl_pmu_unregister(&evtsets_polled);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+	evtsets_polled_has(5);
+	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 0);
+	KUNIT_EXPECT_TRUE(test, kapi_until(kapi_msg_of(s, KDTL_MSG_SET_SWITCH, &msg)));
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_FAULT, 0), 5ULL);
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 1, KDTL_CTR_FAULT, 0), 0ULL);
+	kapi_close(test);
 }
 
 /* If that pauses the CPU, the switch that is due has to wait for kdtl_restart(). */
@@ -431,28 +422,25 @@ static void evtsets_pending_pause(struct kunit *test)
 	struct kdtl_session *s;
 	struct kdtl_msg msg;
 
-	KUNIT_ASSERT_EQ(test, kdtl_pmu_register(&evtsets_polled), 0);
 	s = evtsets_polled_session(test, KDTL_SESSION_PAUSE);
-	if (s) {
-		KUNIT_EXPECT_EQ(test, evtsets_every(s, 0, KDTL_CTR_FAULT, 3,
-						    KDTL_COUNTER_NOTIFY), 0);
-		KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
-		evtsets_polled_has(5);
-		KUNIT_EXPECT_TRUE(test, kapi_until(kdtl_read(s, &msg, sizeof(msg), true) > 0));
-		KUNIT_EXPECT_EQ(test, (int)msg.type, (int)KDTL_MSG_OVERFLOW);
-		KUNIT_EXPECT_EQ(test, msg.set, (u16)0);
-		KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 0);
-		KUNIT_EXPECT_EQ(test, kapi_info(test, s, 0, 0).remaining, 1ULL);
-		KUNIT_EXPECT_EQ(test, kdtl_read(s, &msg, sizeof(msg), true), (ssize_t)-EAGAIN);
-		KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, 0), 3ULL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, evtsets_every(s, 0, KDTL_CTR_FAULT, 3,
+					    KDTL_COUNTER_NOTIFY), 0);
+	KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+	evtsets_polled_has(5);
+	KUNIT_EXPECT_TRUE(test, kapi_until(kdtl_read(s, &msg, sizeof(msg), true) > 0));
+	KUNIT_EXPECT_EQ(test, (int)msg.type, (int)KDTL_MSG_OVERFLOW);
+	KUNIT_EXPECT_EQ(test, msg.set, (u16)0);
+	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 0);
+	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 0, 0).remaining, 1ULL);
+	KUNIT_EXPECT_EQ(test, kdtl_read(s, &msg, sizeof(msg), true), (ssize_t)-EAGAIN);
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, 0), 3ULL);
 
-		KUNIT_EXPECT_EQ(test, kdtl_restart(s), 0);
-		KUNIT_EXPECT_TRUE(test, kapi_msg_of(s, KDTL_MSG_SET_SWITCH, &msg));
-		KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 1);
-		KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 1, KDTL_CTR_ENTRIES, 0), 0ULL);
-		kapi_close(test);
-	}
-	kdtl_pmu_unregister(&evtsets_polled);
+	KUNIT_EXPECT_EQ(test, kdtl_restart(s), 0);
+	KUNIT_EXPECT_TRUE(test, kapi_msg_of(s, KDTL_MSG_SET_SWITCH, &msg));
+	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 1);
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 1, KDTL_CTR_ENTRIES, 0), 0ULL);
+	kapi_close(test);
 }
 
 /* What happened during a pause is not logged, although the source has it only afterwards. */
@@ -462,7 +450,6 @@ static void evtsets_pending_restart(struct kunit *test)
 	struct kdtl_session *s, *other;
 	struct kdtl_msg msg;
 
-	KUNIT_ASSERT_EQ(test, kdtl_pmu_register(&evtsets_polled), 0);
 	s = evtsets_polled_session(test, KDTL_SESSION_PAUSE);
 	/* Otherwise a pause switches the source off. */
 	other = kdtl_session_create(&attr);
@@ -485,7 +472,6 @@ static void evtsets_pending_restart(struct kunit *test)
 	kdtl_session_close(other);
 	if (s)
 		kapi_close(test);
-	kdtl_pmu_unregister(&evtsets_polled);
 }
 
 /* ---------------------------------------------------------- what is refused */
@@ -1021,8 +1007,20 @@ static struct kunit_case evtsets_cases[] = {
 	{}
 };
 
+static int evtsets_suite_init(struct kunit_suite *suite)
+{
+	return kdtl_pmu_register(&evtsets_polled);
+}
+
+static void evtsets_suite_exit(struct kunit_suite *suite)
+{
+	kdtl_pmu_unregister(&evtsets_polled);
+}
+
 struct kunit_suite kdtl_evtsets_suite = {
 	.name		= "kdtl_evtsets",
+	.suite_init	= evtsets_suite_init,
+	.suite_exit	= evtsets_suite_exit,
 	.init		= kapi_init,
 	.exit		= kapi_exit,
 	.test_cases	= evtsets_cases,

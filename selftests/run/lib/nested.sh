@@ -17,7 +17,7 @@
 nested_machine()
 {
 	local target=$1 kernel=$2 work=$3 cpus=$4 mem=$5 cmdline=$6 l1=$3/l1 l1_mem
-	local caps
+	local caps poke=0
 
 	capture "$scripts/kernel" "$target" modules
 	nested_base "$target" "$kernel" "$captured"
@@ -30,6 +30,8 @@ nested_machine()
 	cp -- "$here/init-l1" "$l1/init"
 	ln -- "$work/initrd" "$l1/l2/initrd"
 	caps=$(pseries_caps)
+	# Interrupts of the RTC are the HPET's where there is one.
+	[[ $target != x86_64-* ]] || $icount || poke=1
 	# A guest's pages are no larger than its host's, which has 4 KiB since Debian 14.
 	[ "$target" != ppc64le-7.2 ] || caps+=,cap-hpt-max-page-size=4096
 	{
@@ -37,6 +39,7 @@ nested_machine()
 		echo "mem=$mem"
 		echo "caps=$caps"
 		echo "cmdline='${cmdline//\'/}'"
+		echo "poke=$poke"
 	} >"$l1/l2/config"
 	{
 		cat -- "$nested_base"
@@ -56,7 +59,7 @@ nested_machine()
 		;;
 	x86_64-*)
 		qemu=(qemu-system-x86_64 -cpu EPYC,+svm,+npt -accel tcg,thread=single
-			-machine pc)
+			-machine pc,hpet=off)
 		! $icount || qemu+=(-icount shift=2,sleep=off)
 		cmdline="console=ttyS0 mitigations=off no_timer_check nokaslr $trust_tsc"
 		;;

@@ -81,8 +81,8 @@ no_memory()
 	online=/sys/devices/system/cpu/cpu1/online
 	had=$(cat $cap)
 	unload kdtl_sampler && echo 0 >$online && load kdtl_sampler &&
-		echo 0 >$cap && echo 1 >$online && echo 0 >$online &&
-		echo "$had" >$cap && echo 1 >$online || return
+		echo 0 >$cap && bring_back 1 && echo 0 >$online &&
+		echo "$had" >$cap && bring_back 1 || return
 	is "$(dmesg | grep 'CPU 1 is not logged' | sed 's/.*kdtl_sched: //')" \
 		"over max_session_mb (-12)" &&
 		sampler_goes_on

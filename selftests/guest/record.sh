@@ -197,7 +197,7 @@ cpus_refused()
 		kdtl record -q -C 0-$last -d 0.5 -o cpus.data 2>cpus.err && is "$(cat cpus.err)" \
 			"kdtl: CPU $last is not online, and is recorded only from when it is"
 	set -- $?
-	echo 1 >"$online" && return "$1"
+	bring_back "$last" && return "$1"
 }
 
 no_source()

@@ -84,7 +84,7 @@ comes_later()
 	echo 0 >/sys/devices/system/cpu/cpu1/online || return
 	load kdtl_steal
 	set -- $?
-	echo 1 >/sys/devices/system/cpu/cpu1/online
+	bring_back 1
 	[ "$1" -eq 0 ] && load kdtl_stream pmu=kdtl_steal || return
 	if [ "$(uname -m)" = aarch64 ]; then
 		says "kdtl_steal: CPU 1: not its steal clock, but the kernel's count" || return

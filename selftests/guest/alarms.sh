@@ -116,11 +116,15 @@ worse_alarms()
 		is "$(said 'kdtl_recorder: CPU 0 waited 2000 ms: end of table')" 1
 }
 
-# What was not said is counted, and that is said.
+# What was not said is counted, and that is said. An emulated CPU that stood still meanwhile may
+# be one more line that was not.
 counted()
 {
-	unload kdtl_watch && is "$(withheld lines)" \
-		$((18 - $(said 'kdtl_watch: CPU 0 waited'))) && is "$(withheld alarms)" 15
+	stuck=$(awk 'NR > 1 { sum += $4 } END { print sum + 0 }' "$watch/cpus")
+	unload kdtl_watch || return
+	more=$(($(withheld lines) - 18 + $(said 'kdtl_watch: CPU 0 waited')))
+	[ "$more" -eq 0 ] || note "$more lines more; $stuck times a CPU was stuck"
+	[ "$more" -ge 0 ] && [ "$more" -le "$stuck" ] && is "$(withheld 'alarms in')" 15
 }
 
 # A limit that took effect is no wait, and raises an alarm only if asked.
@@ -353,7 +357,7 @@ taskset -p 1 $$ >/dev/null
 plan 18
 dmesg -c >/dev/null
 load kdtl_recorder pmu=kdtl_fake || bail_out "kdtl_recorder does not load"
-ok "the watch loads" load kdtl_watch pmu=kdtl_fake threshold_ms=500 pause_s=600
+ok "the watch loads" load kdtl_watch pmu=kdtl_fake threshold_ms=900 pause_s=600
 ok "a worse wait is always in the log" worse_passes
 ok "and always raises an alarm" worse_alarms
 ok "what is withheld is counted" counted

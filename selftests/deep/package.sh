@@ -125,13 +125,28 @@ client_builds()
 		cc -Wall -Werror -o u u.c; ./u'
 }
 
+# As Documentation/examples.rst says.
+examples_build()
+{
+	inside 'cp -r /usr/share/doc/kdtl-dev/examples . && cd examples
+		echo "include /usr/src/kdtl/client.mk" >>Kbuild
+		make -C /lib/modules/$R/build M=$PWD CONFIG_KDTL_EXAMPLES=m modules >log 2>&1 || {
+			cat log; exit 1; }
+		! grep -i warning log' || return
+	set -- "$root"/root/examples/*.ko
+	[ "$#" -eq "$(grep -c '^kdtl_.*-y :=' "$top/clients/examples/Kbuild")" ] || {
+		echo "built: ${*##*/}"
+		return 1
+	}
+}
+
 # The modules load, in the order that depmod found, and the client prints twice.
 they_run()
 {
 	local order
 
-	order=$(inside 'modprobe -a -n -v -S $R kdtl_sched kdtl_recorder kdtl_sampler kdtl_stream \
-			kdtl_trace kdtl_watch' | sed -n 's|^insmod .*/||p' | awk '!seen[$1]++')
+	order=$(inside 'modprobe -a -n -v -S $R kdtl_sched kdtl_steal kdtl_recorder \
+			kdtl_sampler kdtl_stream kdtl_trace kdtl_watch' | sed -n 's|^insmod .*/||p' | awk '!seen[$1]++')
 	[ "$(wc -l <<<"$order")" -eq "$(wc -w <<<"$modules")" ] || {
 		echo "modprobe would load: $order"
 		return 1
@@ -167,6 +182,7 @@ cross_package()
 {
 	local deb=$work/kdtl_${version}_$1.deb native=$root/root/kdtl_${version}_amd64.deb
 
+	mkdir -p -- "$work/readers"
 	capture "$top/scripts/package" --root "$work/root-$1" "$1" "$work" &&
 		[ "$captured" = "$deb" ] &&
 		[ "$(dpkg-deb -f "$deb" Architecture)" = "$1" ] &&
@@ -213,7 +229,7 @@ version=${version#kdtl-}
 # Not those of this machine's environment.
 export DEBFULLNAME='' DEBEMAIL=''
 
-plan 12
+plan 13
 start=$SECONDS
 ok "dkms add, build and install, from the sources" dkms_by_hand
 note_ktap "took $((SECONDS - start)) s"
@@ -227,6 +243,7 @@ start=$SECONDS
 ok "they install, and DKMS builds the modules" packages_install
 note_ktap "took $((SECONDS - start)) s"
 ok "a client builds against them, and a program" client_builds
+ok "so do the examples" examples_build
 ok "the modules run, and the client" they_run
 ok "purging them leaves nothing" packages_go
 "$top/scripts/install-deps" tool readers

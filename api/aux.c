@@ -360,6 +360,7 @@ static void kdtl_area_info(struct kdtl_session *s, struct kdtl_aux *aux,
 	info->tb_freq = kdtl_session_raw(s) ? 0 : s->pmu->tb_freq;
 	info->tb_boot = s->pmu->tb_boot;
 	info->tasks = s->pmu->tasks;
+	info->stolen = s->pmu->stolen;
 	if (!aux)
 		return;
 

@@ -35,6 +35,8 @@ static const char *kdtl_pmu_invalid(const struct kdtl_pmu *p)
 #endif
 	if (!p->tb_freq || p->tb_freq > U32_MAX)
 		return "needs a tb_freq from 1 to 2^32 - 1";
+	if (p->tasks && p->stolen)
+		return "names tasks, so its waits are not a hypervisor's";
 	if (p->tasks && p->tb_freq != NSEC_PER_SEC)
 		return "names tasks, so its time base must be local_clock(), in ns";
 	if (p->mask & ~(KDTL_MASK_ALL | KDTL_MASK_IDLE))
@@ -70,8 +72,8 @@ static const char *kdtl_pmu_invalid(const struct kdtl_pmu *p)
  * Return:
  * * 0
  * * -EINVAL: @p is NULL, something of the above is missing, the name has 32 characters or
- *   more, or there are callbacks without those that belong to them (a line in the log says
- *   what)
+ *   more, both tasks and stolen are set, or there are callbacks without those that belong to
+ *   them (a line in the log says what)
  * * -EEXIST: the name, or of, is another source's name or of; if another subsystem's
  *   PMU has the name, the kernel prints a call trace as well
  * * -ENOMEM, or the error of perf_pmu_register()

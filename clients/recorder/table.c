@@ -371,8 +371,10 @@ static void table_culprits(struct table *t, struct kdtl_session *s, int cpu, u64
 		return;
 	if (t->info.tasks)
 		table_tasks(t, s, len, from, to, busy);
-	else
+	else if (t->info.stolen)
 		table_stolen(t, len, from, to);
+	else
+		return;
 	table_when(t, when, sizeof(when), from);
 	table_when(t, until, sizeof(until), to);
 	pr_warn("CPU %d from %s to %s:%s\n", cpu, when, until, t->line);

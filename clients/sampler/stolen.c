@@ -54,8 +54,9 @@ static int stolen_open(unsigned int pages)
 	err = kdtl_aux_info(s, -1, &stolen.info);
 	if (err)
 		return err;
-	if (stolen.info.tasks) {
-		pr_err("steal=%s is a source of tasks: it must be kdtl_steal or kdtl_vpa\n", steal);
+	if (!stolen.info.stolen) {
+		pr_err("steal=%s does not say when a hypervisor had a CPU: kdtl_steal and kdtl_vpa do\n",
+		       steal);
 		return -EINVAL;
 	}
 	stolen.entries = kvmalloc(stolen.info.size, GFP_KERNEL | __GFP_NOWARN);

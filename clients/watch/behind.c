@@ -97,8 +97,9 @@ static int behind_init_stolen(unsigned int pages)
 		return -EINVAL;
 	}
 	err = behind_create(&stolen, steal, pages);
-	if (!err && stolen.info.tasks) {
-		pr_err("steal=%s is a source of tasks: it must be kdtl_steal or kdtl_vpa\n", steal);
+	if (!err && !stolen.info.stolen) {
+		pr_err("steal=%s does not say when a hypervisor had a CPU: kdtl_steal and kdtl_vpa do\n",
+		       steal);
 		return -EINVAL;
 	}
 	if (!err)

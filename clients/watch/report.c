@@ -125,11 +125,10 @@ static int report_late_detail(const struct kdtl_span *span, const struct kdtl_en
 	/* A limit held the task back, whoever had the CPU. */
 	if (kdtl_entry_is_throttled(e))
 		return -1;
-	/* An entry that is not about a task is about a virtual processor. */
-	if (!span->info->tasks) {
+	if (span->info->stolen)
 		strscpy(detail, ", the hypervisor had the CPU", sizeof(detail));
+	if (!span->info->tasks)
 		return span->cpu;
-	}
 	/* The time base of a source that names tasks is in ns. */
 	if ((queued >= NSEC_PER_MSEC || ready < NSEC_PER_MSEC) && watch_look_back(span->cpu))
 		watch_behind(kdtl_entry_time(e) - queued, kdtl_entry_time(e), detail,

@@ -248,6 +248,7 @@ static struct kdtl_pmu kdtl_dtl_pmu = {
 	.name		= "kdtl_dtl",
 	.of		= KDTL_DTL_OF,
 	.rating		= 150,
+	.stolen		= true,
 	.attach		= kdtl_dtl_attach,
 	.detach		= kdtl_dtl_detach,
 	.source		= kdtl_dtl_source,

@@ -356,6 +356,7 @@ static struct kdtl_pmu kdtl_steal_pmu = {
 	.name		= "kdtl_steal",
 	.rating		= 50,
 	.tb_freq	= NSEC_PER_SEC,
+	.stolen		= true,
 	.attach		= kdtl_steal_attach,
 	.detach		= kdtl_steal_detach,
 	.source		= kdtl_steal_source,

@@ -889,6 +889,7 @@ static void kdtl_vpa_detach(struct kdtl_pmu *p)
 static struct kdtl_pmu kdtl_vpa_pmu = {
 	.pmu.module	= THIS_MODULE,
 	.rating		= 200,
+	.stolen		= true,
 	.attach		= kdtl_vpa_attach,
 	.detach		= kdtl_vpa_detach,
 	.source		= kdtl_vpa_source,

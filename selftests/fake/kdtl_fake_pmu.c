@@ -33,6 +33,10 @@ static bool tasks;
 module_param(tasks, bool, 0444);
 MODULE_PARM_DESC(tasks, "the entries name tasks, see kdtl_fake_emit_task()");
 
+static bool stolen = true;
+module_param(stolen, bool, 0444);
+MODULE_PARM_DESC(stolen, "its waits are a hypervisor's, if it names no tasks");
+
 static bool idle = true;
 module_param(idle, bool, 0444);
 MODULE_PARM_DESC(idle, "it tells when a CPU becomes idle");
@@ -289,6 +293,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_fake_entry_seq, KDTL_NS);
 static int __init kdtl_fake_pmu_init(void)
 {
 	kdtl_fake_pmu.tasks = tasks;
+	kdtl_fake_pmu.stolen = stolen && !tasks;
 	if (!idle)
 		kdtl_fake_pmu.mask = KDTL_MASK_ALL;
 	return kdtl_pmu_register(&kdtl_fake_pmu);

@@ -139,6 +139,28 @@ throttled_if_asked()
 		is "$(seen 3) $(seen 5) $(seen 7)" "1 1000 2"
 }
 
+# kdtl_softirq's waits are not a hypervisor's, say.
+not_a_hypervisor()
+{
+	dmesg -c >/dev/null
+	unload kdtl_fake_drive && unload kdtl_fake_pmu && load kdtl_fake_pmu stolen=0 &&
+		load kdtl_fake_drive && load kdtl_recorder pmu=kdtl_fake || return
+	! load kdtl_watch steal=kdtl_fake 2>/dev/null &&
+		has_said 'kdtl_watch: steal=kdtl_fake does not say when a hypervisor had' || return
+	if have_module kdtl_sampler; then
+		! load kdtl_sampler steal=kdtl_fake 2>/dev/null &&
+			has_said 'kdtl_sampler: steal=kdtl_fake does not say when a hyper' || return
+	fi
+	load kdtl_watch pmu=kdtl_fake threshold_ms=900 && fake wait 1 &&
+		until_true has_said 'kdtl_recorder: CPU 0 waited 1000 ms: end of table' &&
+		has_said 'kdtl_watch: CPU 0 waited 1000 ms$' &&
+		! has_said 'CPU 0 from .*the hypervisor'
+	set -- $?
+	unload kdtl_watch
+	unload kdtl_recorder
+	return "$1"
+}
+
 # ---------------------------------------------------------------- by the scheduler
 
 # number BEFORE: the number after it in $line.
@@ -354,7 +376,7 @@ need kdtl kdtl_sched kdtl_fake_pmu kdtl_fake_drive
 # No process of the test is on CPU 1.
 taskset -p 1 $$ >/dev/null
 
-plan 18
+plan 19
 dmesg -c >/dev/null
 load kdtl_recorder pmu=kdtl_fake || bail_out "kdtl_recorder does not load"
 ok "the watch loads" load kdtl_watch pmu=kdtl_fake threshold_ms=900 pause_s=600
@@ -364,6 +386,7 @@ ok "what is withheld is counted" counted
 ok "throttled is not late, and told of if asked" throttled_if_asked
 unload kdtl_watch
 unload kdtl_recorder
+ok "only of a hypervisor's source it is the hypervisor" not_a_hypervisor
 
 mkdir -p $group
 mount -t cgroup2 none $group || bail_out "no cgroup2"

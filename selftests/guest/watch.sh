@@ -327,7 +327,8 @@ ok "a period of 0 is refused" refuses_period 0
 ok "and one without end" refuses_period 4294967295
 ok "an area for which there is no memory" too_large kdtl_watch
 ok "the same of the recorder" too_large kdtl_recorder
-ok "steal= with a source of tasks" refuses_steal kdtl_sched 'steal=kdtl_sched is a source of tasks'
+ok "steal= with a source of tasks" refuses_steal kdtl_sched \
+	'steal=kdtl_sched does not say when a hypervisor had a CPU'
 ok "and with none" refuses_steal kdtl_no_source 'no session of kdtl_no_source (-19)'
 dmesg -c >/dev/null
 ok "the recorder loads" load kdtl_recorder lines=200 ms=4000

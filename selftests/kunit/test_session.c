@@ -149,6 +149,8 @@ static void session_bad_pmu(struct kunit *test)
 		{ "unknown kinds", -EINVAL,
 		  { SESSION_SOURCE, .name = "kdtl_bad", .mask = KDTL_MASK_IDLE << 1 } },
 		{ "tasks at 1 Hz", -EINVAL, { SESSION_SOURCE, .name = "kdtl_bad", .tasks = true } },
+		{ "tasks, and stolen time", -EINVAL,
+		  { SESSION_SOURCE, .name = "kdtl_bad", .tasks = true, .stolen = true } },
 		{ "setup_aux alone", -EINVAL,
 		  { SESSION_SOURCE, .name = "kdtl_bad", .pmu.setup_aux = session_setup_aux } },
 		{ "free_aux alone", -EINVAL,

@@ -589,6 +589,7 @@ struct kdtl_msg {
  *	if it is online and cannot be logged, see KDTL_MSG_CPU
  * @tasks: the entries name Linux tasks: kdtl_entry_pid(), kdtl_entry_comm() and
  *	kdtl_task_at() are meaningful
+ * @stolen: an entry's wait is time in which a hypervisor had the CPU
  *
  * @produced is the sum of @consumed, @lost and @unread, in every answer.  In a session
  * with KDTL_SESSION_RAW there are no entries, so @produced, @consumed and @unread are 0,
@@ -613,6 +614,7 @@ struct kdtl_aux_info {
 	u64	tb_boot;
 	bool	online;
 	bool	tasks;
+	bool	stolen;
 };
 
 struct kdtl_session *__kdtl_session_create(const struct kdtl_session_attr *attr,

@@ -71,6 +71,8 @@ struct kdtl_area {
  * @tb_boot: the time base's value at boot
  * @tasks: the entries name Linux tasks as those of kdtl_sched do, and the time base is
  *	local_clock(): kdtl then keeps a table of the tasks, for kdtl_task_at()
+ * @stolen: the entries name no tasks, and the wait of each is time in which a hypervisor had
+ *	the CPU: clients say so, and take it for steal=
  * @clock: the time base, now.  Called with interrupts off; NULL: local_clock()
  * @attach: called when the first user comes; 0 or a negative error.  May sleep; optional
  * @detach: called when the last user has gone.  May sleep; optional
@@ -96,6 +98,7 @@ struct kdtl_pmu {
 	u64		tb_freq;
 	u64		tb_boot;
 	bool		tasks;
+	bool		stolen;
 	u64		(*clock)(struct kdtl_pmu *p);
 	int		(*attach)(struct kdtl_pmu *p);
 	void		(*detach)(struct kdtl_pmu *p);

@@ -156,7 +156,8 @@ they_run()
 		--modules "$root/lib/modules/$release/updates/dkms" \
 		--modules "$root/root/client/longest.ko" --log "$work/console" -- "
 		cd /lib/kdtl
-		for m in $order longest.ko; do insmod \$m || exit; done
+		for m in ${order/kdtl_steal.ko/} longest.ko; do insmod \$m || exit; done
+		insmod kdtl_steal.ko || dmesg | grep 'kdtl_steal: no steal clock' || exit
 		until [ \$(dmesg | grep -c 'longest: [0-9]* ns on CPU') -ge 2 ]; do
 			usleep 100000
 		done

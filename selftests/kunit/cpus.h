@@ -5,6 +5,7 @@
 
 #include <linux/cpu.h>
 #include <linux/delay.h>
+#include <linux/errno.h>
 
 /*
  * Bring a CPU back.  On riscv64 the firmware refuses that until the CPU has stopped (-ENOTSUPP
@@ -16,7 +17,7 @@ static inline int cpus_bring_back(int cpu)
 
 	do {
 		err = add_cpu(cpu);
-	} while (err && --tries && !msleep_interruptible(100));
+	} while ((err == -EINVAL || err == -ENOTSUPP) && --tries && !msleep_interruptible(100));
 	return err;
 }
 

@@ -371,10 +371,8 @@ static void table_culprits(struct table *t, struct kdtl_session *s, int cpu, u64
 		return;
 	if (t->info.tasks)
 		table_tasks(t, s, len, from, to, busy);
-	else if (t->info.stolen)
-		table_stolen(t, len, from, to);
 	else
-		return;
+		table_stolen(t, len, from, to);
 	table_when(t, when, sizeof(when), from);
 	table_when(t, until, sizeof(until), to);
 	pr_warn("CPU %d from %s to %s:%s\n", cpu, when, until, t->line);
@@ -438,7 +436,7 @@ void table_print(struct table *t, struct kdtl_session *s, unsigned int ms,
 
 	table_title(t, about->what, about->to ? t->now - from + margin : margin, found, rows,
 		    total);
-	if (about->cpu >= 0)
+	if (about->cpu >= 0 && (t->info.tasks || t->info.stolen))
 		table_culprits(t, s, about->cpu, from, to, about->to || current->pid);
 	if (t->info.tasks)
 		pr_warn("when (UTC)      CPU   waited who                    before                 why\n");

@@ -147,10 +147,8 @@ not_a_hypervisor()
 		load kdtl_fake_drive && load kdtl_recorder pmu=kdtl_fake || return
 	! load kdtl_watch steal=kdtl_fake 2>/dev/null &&
 		has_said 'kdtl_watch: steal=kdtl_fake does not say when a hypervisor had' || return
-	if have_module kdtl_sampler; then
-		! load kdtl_sampler steal=kdtl_fake 2>/dev/null &&
-			has_said 'kdtl_sampler: steal=kdtl_fake does not say when a hyper' || return
-	fi
+	! load kdtl_sampler steal=kdtl_fake 2>/dev/null &&
+		has_said 'kdtl_sampler: steal=kdtl_fake does not say when a hypervisor had' || return
 	load kdtl_watch pmu=kdtl_fake threshold_ms=900 && fake wait 1 &&
 		until_true has_said 'kdtl_recorder: CPU 0 waited 1000 ms: end of table' &&
 		has_said 'kdtl_watch: CPU 0 waited 1000 ms$' &&
@@ -370,7 +368,7 @@ moved_is_known()
 [ -x "$dir/alarms_test" ] || skip_all "no alarms_test: make -C selftests"
 [ -e /sys/devices/system/cpu/cpu1 ] || skip_all "needs two CPUs"
 grep -q '^cpu\>' /proc/cgroups || skip_all "no cgroups with the controller cpu"
-have_module kdtl_hog || skip_all "no module kdtl_hog"
+need_modules kdtl_hog kdtl_sampler
 need kdtl kdtl_sched kdtl_fake_pmu kdtl_fake_drive
 
 # No process of the test is on CPU 1.

@@ -30,7 +30,6 @@ nested_machine()
 	cp -- "$here/init-l1" "$l1/init"
 	ln -- "$work/initrd" "$l1/l2/initrd"
 	caps=$(pseries_caps)
-	# Interrupts of the RTC are the HPET's where there is one.
 	[[ $target != x86_64-* ]] || $icount || poke=1
 	# A guest's pages are no larger than its host's, which has 4 KiB since Debian 14.
 	[ "$target" != ppc64le-7.2 ] || caps+=,cap-hpt-max-page-size=4096
@@ -58,6 +57,7 @@ nested_machine()
 		cmdline="console=hvc0"
 		;;
 	x86_64-*)
+		# The RTC's interrupts are the HPET's where there is one: see init-l1.
 		qemu=(qemu-system-x86_64 -cpu EPYC,+svm,+npt -accel tcg,thread=single
 			-machine pc,hpet=off)
 		! $icount || qemu+=(-icount shift=2,sleep=off)

@@ -8,7 +8,7 @@ ARCH	?= $(shell uname -m | sed -e s/i.86/x86/ -e s/ppc64.*/powerpc/	\
 KDIR	?= /lib/modules/$(shell uname -r)/build
 
 # Out of tree there is no .config to ask.
-CONFIG	:= CONFIG_KDTL=m CONFIG_KDTL_SCHED=m CONFIG_KDTL_STEAL=m	\
+CONFIG	:= CONFIG_KDTL=m CONFIG_KDTL_ANSWERS=m CONFIG_KDTL_SCHED=m CONFIG_KDTL_STEAL=m	\
 	   CONFIG_KDTL_SAMPLER=m CONFIG_KDTL_RECORDER=m CONFIG_KDTL_STREAM=m	\
 	   CONFIG_KDTL_TRACE=m CONFIG_KDTL_WATCH=m
 ifeq ($(ARCH),powerpc)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The list of sessions, and the table of tasks: kdtl/sessions, kdtl/areas and kdtl/tasks in
- * debugfs
+ * The list of sessions: kdtl/sessions and kdtl/areas in debugfs
  *
  * It shows authors of clients what their sessions do.  The numbers are those of
  * kdtl_aux_info().
@@ -10,7 +9,6 @@
 #include <linux/seq_file.h>
 
 #include "../core/session.h"
-#include "../core/tasks.h"
 #include "debugfs.h"
 
 /*
@@ -159,19 +157,11 @@ static const struct seq_operations areas_sops = {
 };
 DEFINE_SEQ_ATTRIBUTE(areas);
 
-static int tasks_show(struct seq_file *m, void *unused)
-{
-	kdtl_tasks_show(m);
-	return 0;
-}
-DEFINE_SHOW_ATTRIBUTE(tasks);
-
 void __init kdtl_debugfs_init(void)
 {
 	kdtl_debugfs = debugfs_create_dir("kdtl", NULL);
 	debugfs_create_file("sessions", 0400, kdtl_debugfs, NULL, &sessions_fops);
 	debugfs_create_file("areas", 0400, kdtl_debugfs, NULL, &areas_fops);
-	debugfs_create_file("tasks", 0400, kdtl_debugfs, NULL, &tasks_fops);
 }
 
 void kdtl_debugfs_exit(void)

@@ -18,7 +18,6 @@
 #include "../core/raw.h"
 #include "../core/session.h"
 #include "../core/source.h"
-#include "../core/tasks.h"
 #include "../core/trace.h"
 #include "../core/wake.h"
 #include "debugfs.h"
@@ -326,8 +325,6 @@ static struct kdtl_session *kdtl_session_make(const struct kdtl_session_attr *at
 		kdtl_session_free(s);
 		return ERR_PTR(err);
 	}
-	if (s->pmu->tasks)
-		s->tasks_from = kdtl_tasks_seq();
 	kdtl_session_list(s);
 	trace_kdtl_session(s, "created");
 	return s;
@@ -483,7 +480,6 @@ static int kdtl_module_going(struct notifier_block *nb, unsigned long state, voi
 	/* A reader that has left kdtl_wait() is in the module's code until it ends. */
 	if (left)
 		synchronize_rcu_tasks();
-	kdtl_alarm_unregister_left(module);
 	kdtl_pmu_unregister_left(module);
 	return NOTIFY_DONE;
 }

@@ -7,7 +7,6 @@ struct module;
 
 int kdtl_modules_init(void);
 void kdtl_modules_exit(void);
-void kdtl_alarm_unregister_left(struct module *module);
 void kdtl_pmu_unregister_left(struct module *module);
 
 #endif /* _KDTL_API_SESSION_H */

@@ -152,7 +152,7 @@ static inline bool kdtl_cpu_is_isolated(int cpu)
 #define __data_racy
 #endif
 
-/* The arguments of tracepoints that core/tasks.c probes. */
+/* The arguments of tracepoints that api/answers/tasks.c probes. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
 /* v6.16, "exit: move and extend sched_process_exit() tracepoint" */
 #define KDTL_EXIT_GROUP_DEAD

@@ -75,7 +75,6 @@ enum kdtl_state {
  * @owner: name of the function that called kdtl_session_create(), because an
  *	address in a module's init code soon means nothing
  * @id: number for people to read, from 1
- * @tasks_from: number of the last change of a task before the session began
  * @node: in the list of all sessions
  */
 struct kdtl_session {
@@ -121,7 +120,6 @@ struct kdtl_session {
 	struct module		*module;
 	char			owner[KDTL_OWNER_LEN];
 	u32			id;
-	u64			tasks_from;
 	struct list_head	node;
 };
 

@@ -23,7 +23,6 @@
 
 #include "fanout.h"
 #include "source.h"
-#include "tasks.h"
 
 static LIST_HEAD(kdtl_sources);
 static DEFINE_MUTEX(kdtl_sources_lock);
@@ -164,10 +163,10 @@ struct kdtl_pmu *kdtl_source_of(const struct module *module)
 
 static int kdtl_source_begin(struct kdtl_pmu *p)
 {
-	int err = p->tasks ? kdtl_tasks_begin() : 0;
+	int err;
 
-	if (err || !p->attach)
-		return err;
+	if (!p->attach)
+		return 0;
 	err = p->attach(p);
 	/* ERR_PTR() of another number is no error. */
 	if (err > 0 || err < -MAX_ERRNO) {
@@ -175,17 +174,7 @@ static int kdtl_source_begin(struct kdtl_pmu *p)
 			p->name, err);
 		err = -EINVAL;
 	}
-	if (err && p->tasks)
-		kdtl_tasks_end();
 	return err;
-}
-
-static void kdtl_source_end(struct kdtl_pmu *p)
-{
-	if (p->detach)
-		p->detach(p);
-	if (p->tasks)
-		kdtl_tasks_end();
 }
 
 static int kdtl_source_attach_first(struct kdtl_pmu *p)
@@ -207,8 +196,7 @@ static int kdtl_source_attach_first(struct kdtl_pmu *p)
  *
  * Context: may sleep; not under the CPU hotplug lock, unless the caller knows of another
  * user.
- * Return: 0, the error of attach(), or of kdtl_tasks_begin(); -EINVAL if attach() returned
- * what is none.
+ * Return: 0, or the error of attach(); -EINVAL if attach() returned what is none.
  */
 int kdtl_source_attach(struct kdtl_pmu *p)
 {
@@ -226,7 +214,8 @@ void kdtl_source_detach(struct kdtl_pmu *p)
 {
 	if (!atomic_dec_and_mutex_lock(&p->users, &p->attach_lock))
 		return;
-	kdtl_source_end(p);
+	if (p->detach)
+		p->detach(p);
 	mutex_unlock(&p->attach_lock);
 }
 

@@ -3,7 +3,7 @@
 #ifndef _KDTL_RECORDER_BYTES_H
 #define _KDTL_RECORDER_BYTES_H
 
-#include <linux/kdtl.h>
+#include <linux/kdtl_answers.h>
 
 /**
  * struct bytes - the copy of a CPU's bytes, allocated before it is needed

@@ -55,6 +55,7 @@ static struct table live_table, panic_table;
 static struct bytes live_bytes, panic_bytes;
 static struct kdtl_session *session;
 static bool idle;	/* it logs idle times */
+static struct kdtl_tasks *tasks;	/* NULL: the source names none */
 static struct dentry *debug_dir;
 
 /* Set while live_table or live_bytes is in use.  Not a lock: nothing waits for it. */
@@ -169,7 +170,7 @@ static void recorder_unhook(void)
 
 /* ---------------------------------------------------- from create to close */
 
-/* Log idle times as well, if the source tells them. */
+/* Log idle times as well, if the source tells them, and keep what its tasks are. */
 static int recorder_config(void)
 {
 	struct kdtl_config config = { .mask = KDTL_MASK_ALL | KDTL_MASK_IDLE };
@@ -178,6 +179,11 @@ static int recorder_config(void)
 
 	if (err || !info.tasks)
 		return err;
+	tasks = kdtl_tasks_open();
+	if (IS_ERR(tasks))
+		return PTR_ERR(tasks);
+	live_table.tasks = tasks;
+	panic_table.tasks = tasks;
 	err = kdtl_write_config(session, &config, 1);
 	if (!err)
 		idle = true;
@@ -202,8 +208,10 @@ static int recorder_begin(void)
 		err = kdtl_load(session, NULL);
 	if (!err)
 		err = kdtl_start(session);
-	if (err)
+	if (err) {
 		kdtl_session_close(session);
+		kdtl_tasks_close(tasks);
+	}
 	return err;
 }
 
@@ -219,6 +227,7 @@ static int recorder_alloc(void)
 static void recorder_end(void)
 {
 	kdtl_session_close(session);
+	kdtl_tasks_close(tasks);
 	bytes_free(&panic_bytes);
 	bytes_free(&live_bytes);
 	table_free(&panic_table);

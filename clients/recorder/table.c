@@ -269,8 +269,7 @@ static void table_row(const struct table *t, const struct table_cpu *c, bool tas
  * The task with its cgroup, unless that is not known or the root.  The program that it got the
  * CPU with need not be the one that held it.
  */
-static void table_culprit(struct table *t, struct kdtl_session *s, const struct kdtl_ran *ran,
-			  char *buf, size_t size)
+static void table_culprit(struct table *t, const struct kdtl_ran *ran, char *buf, size_t size)
 {
 	const char *comm = ran->comm;
 	char *path = t->path;
@@ -278,13 +277,13 @@ static void table_culprit(struct table *t, struct kdtl_session *s, const struct 
 	bool known;
 	int at, len;
 
-	known = !kdtl_task_at(s, ran->pid, ran->time, &task);
+	known = !kdtl_task_at(t->tasks, ran->pid, ran->time, &task);
 	if (known)
 		comm = task.comm;
 	at = scnprintf(buf, size, "%*pE:%d", (int)strlen(comm), comm, ran->pid);
 	if (!known)
 		return;
-	len = kdtl_cgroup_path(s, task.cgroup, path, sizeof(t->path));
+	len = kdtl_cgroup_path(t->tasks, task.cgroup, path, sizeof(t->path));
 	/* The end says most: that is where a container's own name is. */
 	if (len > TABLE_PATH)
 		scnprintf(buf + at, size - at, " (...%*pE)", TABLE_PATH, path + len - TABLE_PATH);
@@ -325,7 +324,7 @@ static void table_tasks(struct table *t, struct kdtl_session *s, ssize_t len, u6
 			who.others += t->ran[i].ticks;
 			continue;
 		}
-		table_culprit(t, s, &t->ran[i], name, sizeof(name));
+		table_culprit(t, &t->ran[i], name, sizeof(name));
 		at = table_add(t, at, t->ran[i].ticks, name);
 	}
 	if (who.others)

@@ -3,7 +3,7 @@
 #ifndef _KDTL_RECORDER_TABLE_H
 #define _KDTL_RECORDER_TABLE_H
 
-#include <linux/kdtl.h>
+#include <linux/kdtl_answers.h>
 #include <linux/limits.h>
 
 /* The tasks that are named in a line about a CPU. */
@@ -31,6 +31,7 @@ struct table_cpu {
  * struct table - a table, allocated before it is needed
  * @lines: most rows that it may have
  * @idle: the session logs idle times
+ * @tasks: the table of tasks; NULL: the source names none
  * @entries: of each CPU twice @lines: every other one may be idle time, which is no row
  * @cpus: struct table_cpu of each CPU
  * @area: for all entries of one CPU
@@ -45,6 +46,7 @@ struct table_cpu {
 struct table {
 	unsigned int		lines;
 	bool			idle;
+	struct kdtl_tasks	*tasks;
 	struct kdtl_entry	*entries;
 	struct table_cpu	*cpus;
 	struct kdtl_entry	*area;

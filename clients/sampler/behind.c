@@ -63,9 +63,9 @@ static void behind_blame(struct sampler_cgroup *victim, struct sampler_cgroup *c
 static void behind_blame_task(const struct kdtl_ran *ran, const struct kdtl_span *span,
 			      const struct kdtl_entry *e, struct sampler_cgroup *victim)
 {
-	struct sampler_cgroup *culprit = cgroups_find(span->session, ran->pid, ran->time);
+	struct sampler_cgroup *culprit = cgroups_find(ran->pid, ran->time);
 
-	if (culprit && culprit == victim && !cgroups_differ(victim, span->session, ran, e))
+	if (culprit && culprit == victim && !cgroups_differ(victim, ran, e))
 		return;
 	behind_blame(victim, culprit, kdtl_ticks_to_ns(span->info, ran->ticks));
 }
@@ -105,11 +105,11 @@ static void behind_wait(struct behind *b, const struct kdtl_span *span,
 	kdtl_who_end(&who, false);
 	behind_blame_tasks(&who, span, e, victim);
 	/* Nobody had the CPU in who.idle: a long interrupt, or a hypervisor that is not asked. */
-	unknown = who.unknown ? cgroups_unknown(span->session) : NULL;
+	unknown = who.unknown ? cgroups_unknown() : NULL;
 	if (unknown != victim)
 		behind_blame(victim, unknown, kdtl_ticks_to_ns(span->info, who.unknown));
 	if (who.stolen)
-		behind_blame(victim, cgroups_hypervisor(span->session),
+		behind_blame(victim, cgroups_hypervisor(),
 			     kdtl_ticks_to_ns(span->info, who.stolen));
 }
 

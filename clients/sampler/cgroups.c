@@ -44,6 +44,37 @@ static DEFINE_HASHTABLE(cgroups_by_id, CGROUPS_BITS);
 static unsigned int cgroups_nr;		/* without unknown, other and the hypervisor */
 static u64 cgroups_others[1 << CGROUPS_BITS];	/* ids for which there was no room */
 static u64 cgroups_cleaned;
+static struct kdtl_tasks *cgroups_tasks;	/* NULL: cgroups are not counted */
+
+/**
+ * cgroups_begin() - keep what the tasks are, to count by cgroup
+ * @lock: sampler.lock, which the reader may hold already
+ *
+ * Context: may sleep.
+ * Return: 0 or the error of kdtl_tasks_open().
+ */
+int cgroups_begin(struct mutex *lock)
+{
+	struct kdtl_tasks *t = kdtl_tasks_open();
+
+	if (IS_ERR(t))
+		return PTR_ERR(t);
+	mutex_lock(lock);
+	cgroups_tasks = t;
+	mutex_unlock(lock);
+	return 0;
+}
+
+/**
+ * cgroups_end() - undo cgroups_begin()
+ *
+ * Context: may sleep; there is no session any more.
+ */
+void cgroups_end(void)
+{
+	cgroups_reset();
+	kdtl_tasks_close(cgroups_tasks);
+}
 
 static bool cgroup_is_real(u64 id)
 {
@@ -73,7 +104,7 @@ static struct sampler_cgroup *cgroup_of_path(const char *path)
 }
 
 /* A cgroup's name may have any byte, but people and Prometheus do not read all. */
-static const char *cgroup_path(struct kdtl_session *s, u64 id)
+static const char *cgroup_path(u64 id)
 {
 	static char path[CGROUP_PATH / 4], text[CGROUP_PATH];
 	int len;
@@ -84,7 +115,7 @@ static const char *cgroup_path(struct kdtl_session *s, u64 id)
 		return "unknown";
 	if (id == CGROUP_HYPERVISOR)
 		return "hypervisor";
-	len = kdtl_cgroup_path(s, id, path, sizeof(path));
+	len = kdtl_cgroup_path(cgroups_tasks, id, path, sizeof(path));
 	if (len < 0) {
 		snprintf(text, sizeof(text), "#%llu", id);
 		return text;
@@ -119,14 +150,14 @@ static struct sampler_cgroup *cgroup_new(u64 id, const char *path)
 }
 
 /* The one of that id, which may be new; if there is no room, the one of all others. */
-static struct sampler_cgroup *cgroup_get(struct kdtl_session *s, u64 id)
+static struct sampler_cgroup *cgroup_get(u64 id)
 {
 	struct sampler_cgroup *c = cgroup_of_id(id);
 	const char *path;
 
 	if (c)
 		return c;
-	path = cgroup_path(s, id);
+	path = cgroup_path(id);
 	c = cgroup_of_path(path);
 	if (c) {
 		/* It was made again. Prometheus refuses a path that is there twice. */
@@ -137,97 +168,92 @@ static struct sampler_cgroup *cgroup_get(struct kdtl_session *s, u64 id)
 	}
 	if (cgroup_is_real(id) && cgroups_nr >= cgroups_max) {
 		cgroups_others[hash_64(id, CGROUPS_BITS)] = id;
-		return cgroup_get(s, CGROUP_OTHER);
+		return cgroup_get(CGROUP_OTHER);
 	}
 	return cgroup_new(id, path);
 }
 
 /**
  * cgroups_find() - the counts of a task's cgroup
- * @s: the session
  * @pid: the task
  * @ticks: when, by the session's time base
  *
  * Context: under sampler.lock, may sleep.
  * Return: the cgroup, "other" or "unknown"; NULL: there is no memory.
  */
-struct sampler_cgroup *cgroups_find(struct kdtl_session *s, pid_t pid, u64 ticks)
+struct sampler_cgroup *cgroups_find(pid_t pid, u64 ticks)
 {
 	struct kdtl_task task;
 	u64 id;
 
-	if (kdtl_task_at(s, pid, ticks, &task))
-		return cgroups_unknown(s);
+	if (kdtl_task_at(cgroups_tasks, pid, ticks, &task))
+		return cgroups_unknown();
 	id = task.cgroup;
 	if (id && cgroups_others[hash_64(id, CGROUPS_BITS)] == id)
 		id = CGROUP_OTHER;
-	return cgroup_get(s, id);
+	return cgroup_get(id);
 }
 
 /**
  * cgroups_differ() - are two tasks of different cgroups, which are counted as one?
  * @c: as which they are counted
- * @s: the session
  * @ran: one that had the CPU
  * @e: the dispatch of the other one
  *
  * Context: under sampler.lock, may sleep.
  * Return: false if that is not known.
  */
-bool cgroups_differ(const struct sampler_cgroup *c, struct kdtl_session *s,
-		    const struct kdtl_ran *ran, const struct kdtl_entry *e)
+bool cgroups_differ(const struct sampler_cgroup *c, const struct kdtl_ran *ran,
+		    const struct kdtl_entry *e)
 {
 	struct kdtl_task a, b;
 
-	return c->id == CGROUP_OTHER && !kdtl_task_at(s, ran->pid, ran->time, &a) &&
-	       !kdtl_task_at(s, kdtl_entry_pid(e), kdtl_entry_time(e), &b) &&
+	return c->id == CGROUP_OTHER &&
+	       !kdtl_task_at(cgroups_tasks, ran->pid, ran->time, &a) &&
+	       !kdtl_task_at(cgroups_tasks, kdtl_entry_pid(e), kdtl_entry_time(e), &b) &&
 	       a.cgroup != b.cgroup;
 }
 
 /**
  * cgroups_unknown() - the counts of tasks of which nothing is known
- * @s: the session
  *
  * Context: under sampler.lock, may sleep.
  * Return: as cgroups_find().
  */
-struct sampler_cgroup *cgroups_unknown(struct kdtl_session *s)
+struct sampler_cgroup *cgroups_unknown(void)
 {
-	return cgroup_get(s, CGROUP_UNKNOWN);
+	return cgroup_get(CGROUP_UNKNOWN);
 }
 
 /**
  * cgroups_hypervisor() - the counts of the hypervisor, which has no tasks here
- * @s: the session
  *
  * Context: under sampler.lock, may sleep.
  * Return: as cgroups_find().
  */
-struct sampler_cgroup *cgroups_hypervisor(struct kdtl_session *s)
+struct sampler_cgroup *cgroups_hypervisor(void)
 {
-	return cgroup_get(s, CGROUP_HYPERVISOR);
+	return cgroup_get(CGROUP_HYPERVISOR);
 }
 
 /**
  * cgroups_add() - count a dispatch in its task's cgroup
- * @span: with the entry
  * @e: the entry
  * @wait: what it says
  *
  * Context: under sampler.lock, may sleep.
- * Return: the cgroup, or NULL: the source names no tasks, or there is no memory.
+ * Return: the cgroup, or NULL: cgroups are not counted, or there is no memory.
  */
-struct sampler_cgroup *cgroups_add(const struct kdtl_span *span,
-				   const struct kdtl_entry *e,
+struct sampler_cgroup *cgroups_add(const struct kdtl_entry *e,
 				   const struct sampler_wait *wait)
 {
 	struct sampler_cgroup *c;
 
-	if (!span->info->tasks || !cgroups_max)
+	if (!cgroups_tasks)
 		return NULL;
 	if (wait->time > cgroups_cleaned + NSEC_PER_SEC)
 		cgroups_clean(wait->time);
-	c = cgroups_find(span->session, kdtl_entry_pid(e), kdtl_entry_time(e));
+	c = cgroups_find(kdtl_entry_pid(e), kdtl_entry_time(e));
 	if (!c)
 		return NULL;
 	c->seen = max(c->seen, wait->time);

@@ -40,13 +40,14 @@ struct sampler_cgroup {
 /* cgroups.c: the cgroups that are counted separately. Under sampler.lock. */
 extern struct list_head cgroups;
 extern unsigned int cgroups_max;
-struct sampler_cgroup *cgroups_find(struct kdtl_session *s, pid_t pid, u64 ticks);
-bool cgroups_differ(const struct sampler_cgroup *c, struct kdtl_session *s,
-		    const struct kdtl_ran *ran, const struct kdtl_entry *e);
-struct sampler_cgroup *cgroups_unknown(struct kdtl_session *s);
-struct sampler_cgroup *cgroups_hypervisor(struct kdtl_session *s);
-struct sampler_cgroup *cgroups_add(const struct kdtl_span *span,
-				   const struct kdtl_entry *e,
+int cgroups_begin(struct mutex *lock);
+void cgroups_end(void);
+struct sampler_cgroup *cgroups_find(pid_t pid, u64 ticks);
+bool cgroups_differ(const struct sampler_cgroup *c, const struct kdtl_ran *ran,
+		    const struct kdtl_entry *e);
+struct sampler_cgroup *cgroups_unknown(void);
+struct sampler_cgroup *cgroups_hypervisor(void);
+struct sampler_cgroup *cgroups_add(const struct kdtl_entry *e,
 				   const struct sampler_wait *wait);
 void cgroups_clean(u64 now);
 void cgroups_reset(void);

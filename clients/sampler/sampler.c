@@ -106,7 +106,7 @@ static void sampler_span(const struct kdtl_span *span, void *unused)
 		wait = sampler_wait(span->info, e);
 		stats_add(st, &wait);
 		windows_add_cpu(span->cpu, &wait);
-		cgroup = cgroups_add(span, e, &wait);
+		cgroup = cgroups_add(e, &wait);
 		/* With a share, entries are missing that say who had the CPU. */
 		if (cgroup && sampler.share == 100)
 			behind_add(span, e, cgroup);
@@ -151,19 +151,34 @@ static int sampler_share(struct kdtl_session *s)
 static int sampler_idle(struct kdtl_session *s)
 {
 	struct kdtl_config config = { .mask = KDTL_MASK_ALL | KDTL_MASK_IDLE };
-	struct kdtl_aux_info info;
-	int err;
+	int err = kdtl_stop(s);
 
-	err = kdtl_aux_info(s, -1, &info);
-	if (err || !info.tasks || !cgroups_max)
-		return err;
-	err = kdtl_stop(s);
 	if (!err)
 		err = kdtl_write_config(s, &config, 1);
 	/* The source need not tell them. */
 	if (!err || err == -EOPNOTSUPP)
 		err = kdtl_start(s);
 	return err;
+}
+
+/* What the session logs, and whether it counts by cgroup. */
+static int sampler_choose(struct kdtl_session *s)
+{
+	struct kdtl_aux_info info;
+	int err;
+
+	err = kdtl_aux_info(s, -1, &info);
+	if (err)
+		return err;
+	/* As long as it does, the kernel notes what each task is: only if entries name tasks. */
+	if (info.tasks && cgroups_max) {
+		err = cgroups_begin(&sampler.lock);
+		if (err)
+			return err;
+		if (sampler.share == 100)
+			return sampler_idle(s);
+	}
+	return sampler.share == 100 ? 0 : sampler_share(s);
 }
 
 static int sampler_begin(void)
@@ -183,10 +198,7 @@ static int sampler_begin(void)
 	sampler.session = kdtl_session_open(&attr, &reader);
 	if (IS_ERR(sampler.session))
 		return PTR_ERR(sampler.session);
-	if (sampler.share == 100)
-		err = sampler_idle(sampler.session);
-	else
-		err = sampler_share(sampler.session);
+	err = sampler_choose(sampler.session);
 	if (err) {
 		kdtl_session_close(sampler.session);
 		return err;
@@ -280,7 +292,7 @@ static void sampler_debugfs(void)
 
 static void sampler_free(void)
 {
-	cgroups_reset();
+	cgroups_end();
 	behind_exit();
 	stolen_end();
 	windows_exit();

@@ -2,7 +2,7 @@
 #ifndef _KDTL_SAMPLER_H
 #define _KDTL_SAMPLER_H
 
-#include <linux/kdtl.h>
+#include <linux/kdtl_answers.h>
 #include <linux/mutex.h>
 #include <linux/seq_file.h>
 

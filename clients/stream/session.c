@@ -144,6 +144,22 @@ static unsigned long stream_pages(struct stream *st, unsigned int per_cpu)
 	return (unsigned long)nr * per_cpu;
 }
 
+/* Before the first entry, keep what the tasks are, if the source's entries name them. */
+static int stream_keep_tasks(struct stream *st, struct kdtl_session *s)
+{
+	struct kdtl_aux_info info;
+	struct kdtl_tasks *t;
+	int err = kdtl_aux_info(s, -1, &info);
+
+	if (err || !info.tasks)
+		return err;
+	t = kdtl_tasks_open();
+	if (IS_ERR(t))
+		return PTR_ERR(t);
+	st->tasks = t;
+	return 0;
+}
+
 /**
  * stream_setup() - create and load the session
  * @st: the stream
@@ -191,7 +207,9 @@ int stream_setup(struct stream *st, const struct kdtl_stream_attr *attr)
 		err = PTR_ERR(s);
 		goto uncharge;
 	}
-	err = kdtl_load(s, NULL);
+	err = stream_keep_tasks(st, s);
+	if (!err)
+		err = kdtl_load(s, NULL);
 	if (err)
 		goto close;
 
@@ -206,6 +224,8 @@ int stream_setup(struct stream *st, const struct kdtl_stream_attr *attr)
 close:
 	kdtl_session_close(s);
 	irq_work_sync(&st->wake);
+	kdtl_tasks_close(st->tasks);
+	st->tasks = NULL;
 uncharge:
 	stream_uncharge(st->mm, pages);
 	return err;
@@ -374,5 +394,6 @@ void stream_session_close(struct stream *st)
 	spin_unlock_irq(&st->ring_lock);
 	kdtl_session_close(s);
 	irq_work_sync(&st->wake);
+	kdtl_tasks_close(st->tasks);
 	stream_uncharge(st->mm, st->charged);
 }

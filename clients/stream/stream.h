@@ -16,7 +16,7 @@
 
 #include <linux/fs.h>
 #include <linux/irq_work.h>
-#include <linux/kdtl.h>
+#include <linux/kdtl_answers.h>
 #include <linux/list.h>
 #include <linux/math64.h>
 #include <linux/mutex.h>
@@ -65,6 +65,7 @@ struct stream_cpu {
  *	they set. Held while user memory is accessed, so never taken under the
  *	mmap lock
  * @session: set once; cleared by release, under @ring_lock
+ * @tasks: what the tasks of the entries are, set before @session; NULL: the source names none
  * @cpus: CPUs of the session; constant once @session is set
  * @cpu: the CPU, if there is only one, or -1
  * @overwrite: set up with KDTL_STREAM_OVERWRITE
@@ -89,6 +90,7 @@ struct stream_cpu {
 struct stream {
 	struct mutex			verbs;
 	struct kdtl_session		*session;
+	struct kdtl_tasks		*tasks;
 	cpumask_var_t			cpus;
 	int				cpu;
 	bool				overwrite;

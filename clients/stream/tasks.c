@@ -28,10 +28,12 @@ int stream_tasks(struct stream *st, struct kdtl_stream_tasks *req)
 	nr = stream_setup_default(st);
 	if (nr)
 		return nr;
+	if (!st->tasks)
+		return -EOPNOTSUPP;
 	tasks = kmalloc_array(room, sizeof(*tasks), GFP_KERNEL);
 	if (!tasks)
 		return -ENOMEM;
-	nr = kdtl_tasks_read(st->session, &seq, tasks, room, &lost);
+	nr = kdtl_tasks_read(st->tasks, &seq, tasks, room, &lost);
 	if (nr > 0 && copy_to_user(u64_to_user_ptr(req->tasks), tasks, nr * sizeof(*tasks)))
 		nr = -EFAULT;
 	kfree(tasks);
@@ -61,7 +63,9 @@ int stream_cgroup(struct stream *st, struct kdtl_stream_cgroup *req)
 	len = stream_setup_default(st);
 	if (len)
 		return len;
-	len = kdtl_cgroup_path(st->session, req->id, path, sizeof(path));
+	if (!st->tasks)
+		return -EOPNOTSUPP;
+	len = kdtl_cgroup_path(st->tasks, req->id, path, sizeof(path));
 	if (len < 0)
 		return len;
 	if (len >= req->len)

@@ -3,7 +3,7 @@
 #ifndef _KDTL_TRACE_CLIENT_H
 #define _KDTL_TRACE_CLIENT_H
 
-#include <linux/kdtl.h>
+#include <linux/kdtl_answers.h>
 
 /**
  * struct traced - an entry, and what is known beside it

@@ -11,7 +11,6 @@
 
 #include <linux/completion.h>
 #include <linux/jiffies.h>
-#include <linux/kdtl.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/wait.h>
@@ -79,24 +78,25 @@ void kdtl_trace_unlisten(void)
 }
 
 /* Whose task the entry is about, and behind whom it waited. */
-static void traced_task(struct kdtl_session *s, struct traced *t)
+static void traced_task(struct kdtl_tasks *tasks, struct traced *t)
 {
 	const struct kdtl_entry *e = t->entry;
 	struct kdtl_task task;
 
-	if (!kdtl_task_at(s, kdtl_entry_pid(e), kdtl_entry_time(e), &task))
+	if (!kdtl_task_at(tasks, kdtl_entry_pid(e), kdtl_entry_time(e), &task))
 		t->task = task;
-	if (!t->task.cgroup || kdtl_cgroup_path(s, t->task.cgroup, t->path, sizeof(t->path)) < 0)
+	if (!t->task.cgroup ||
+	    kdtl_cgroup_path(tasks, t->task.cgroup, t->path, sizeof(t->path)) < 0)
 		t->path[0] = '\0';
 	t->culprit = kdtl_trace_behind(t->cpu, e);
-	if (t->culprit.pid && !kdtl_task_at(s, t->culprit.pid, t->culprit.time, &task)) {
+	if (t->culprit.pid && !kdtl_task_at(tasks, t->culprit.pid, t->culprit.time, &task)) {
 		t->culprit_cgroup = task.cgroup;
 		/* The program that it got the CPU with need not be the one that held it. */
 		strscpy(t->culprit.comm, task.comm, sizeof(t->culprit.comm));
 	}
 }
 
-static void reader_round(struct kdtl_session *s, struct kdtl_merge *m,
+static void reader_round(struct kdtl_tasks *tasks, struct kdtl_merge *m,
 			 const struct kdtl_aux_info *info, const struct kdtl_timebase *tb)
 {
 	const struct kdtl_entry *e;
@@ -110,15 +110,16 @@ static void reader_round(struct kdtl_session *s, struct kdtl_merge *m,
 			.mono	= kdtl_entry_mono_ns(e, tb),
 		};
 
-		if (info->tasks)
-			traced_task(s, &t);
+		if (tasks)
+			traced_task(tasks, &t);
 		trace_kdtl_dispatch(&t);
 		cond_resched();
 	}
 }
 
-static void reader_loop(struct kdtl_session *s, struct kdtl_merge *m,
-			const struct kdtl_aux_info *info, unsigned int mine)
+static void reader_loop(struct kdtl_session *s, struct kdtl_tasks *tasks,
+			struct kdtl_merge *m, const struct kdtl_aux_info *info,
+			unsigned int mine)
 {
 	struct kdtl_timebase tb = { };
 
@@ -129,7 +130,7 @@ static void reader_loop(struct kdtl_session *s, struct kdtl_merge *m,
 		kdtl_merge_sync(m);
 		kdtl_timebase_sync(s, &tb);
 		kdtl_trace_behind_round();
-		reader_round(s, m, info, &tb);
+		reader_round(tasks, m, info, &tb);
 	}
 }
 
@@ -149,6 +150,7 @@ static struct kdtl_session *reader_create(void)
 static int reader_run(unsigned int mine)
 {
 	struct kdtl_session *s = reader_create();
+	struct kdtl_tasks *tasks = NULL;
 	struct kdtl_aux_info info;
 	struct kdtl_merge *m;
 	int err;
@@ -157,15 +159,17 @@ static int reader_run(unsigned int mine)
 		return PTR_ERR(s);
 	m = kdtl_merge_create(s);
 	err = PTR_ERR_OR_ZERO(m) ?: kdtl_aux_info(s, -1, &info);
-	/* First, so that it has what was before the first entry that is traced. */
-	if (!err && info.tasks)
-		err = kdtl_trace_behind_begin(pmu, aux_pages);
+	/* First, so that they have what was before the first entry that is traced. */
+	if (!err && info.tasks) {
+		tasks = kdtl_tasks_open();
+		err = PTR_ERR_OR_ZERO(tasks) ?: kdtl_trace_behind_begin(pmu, aux_pages);
+	}
 	if (!err)
 		err = kdtl_load(s, NULL);
 	if (!err)
 		err = kdtl_start(s);
 	if (!err)
-		reader_loop(s, m, &info, mine);
+		reader_loop(s, tasks, m, &info, mine);
 	/* Those of CPUs whose clocks were behind when they came online. */
 	if (kdtl_merge_late(m))
 		pr_warn("%llu dispatches were not traced: they came too late to be in order\n",
@@ -173,6 +177,7 @@ static int reader_run(unsigned int mine)
 	kdtl_merge_destroy(m);
 	kdtl_session_close(s);
 	kdtl_trace_behind_end();
+	kdtl_tasks_close(tasks);
 	return err;
 }
 

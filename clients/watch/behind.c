@@ -44,6 +44,9 @@ struct behind {
 	ssize_t			len;
 };
 
+/* What the tasks of the entries were; NULL: the source knows none. */
+struct kdtl_tasks *watch_tasks;
+
 static struct behind past;	/* of tasks; no session if the source knows none */
 static struct behind stolen;
 
@@ -109,6 +112,17 @@ static int behind_init_stolen(unsigned int pages)
 	return err;
 }
 
+/* Keep what the tasks are from before the first entry on. */
+static int behind_init_past(void)
+{
+	struct kdtl_tasks *t = kdtl_tasks_open();
+
+	if (IS_ERR(t))
+		return PTR_ERR(t);
+	watch_tasks = t;
+	return behind_config(past.session) ?: behind_start(&past);
+}
+
 /* Copy the newest entries of @cpu. */
 static void behind_look(struct behind *b, int cpu)
 {
@@ -131,7 +145,7 @@ int watch_behind_init(const char *pmu, unsigned int pages)
 	int err = behind_create(&past, pmu, pages);
 
 	if (!err && past.info.tasks)
-		err = behind_config(past.session) ?: behind_start(&past);
+		err = behind_init_past();
 	else if (!err)
 		behind_end(&past);
 	if (err)
@@ -152,6 +166,7 @@ void watch_behind_exit(void)
 {
 	behind_end(&stolen);
 	behind_end(&past);
+	kdtl_tasks_close(watch_tasks);
 }
 
 /**
@@ -174,9 +189,9 @@ void watch_name(const char *comm, pid_t pid, u64 time, char *text, size_t size)
 	ssize_t len = -ENOENT;
 	int at;
 
-	if (past.session && !kdtl_task_at(past.session, pid, time, &task)) {
+	if (!kdtl_task_at(watch_tasks, pid, time, &task)) {
 		comm = task.comm;
-		len = kdtl_cgroup_path(past.session, task.cgroup, path, sizeof(path));
+		len = kdtl_cgroup_path(watch_tasks, task.cgroup, path, sizeof(path));
 	}
 	/* A task chooses its name, which must not add a line to the log. */
 	at = scnprintf(text, size, "%*pE:%d", (int)strlen(comm), comm, pid);

@@ -45,10 +45,9 @@ static u64 watch_threshold_of(const struct kdtl_span *span, const struct kdtl_en
 	static char path[PATH_MAX];
 	struct kdtl_task task;
 
-	if (!span->info->tasks || kdtl_task_at(span->session, kdtl_entry_pid(e),
-					       kdtl_entry_time(e), &task))
+	if (kdtl_task_at(watch_tasks, kdtl_entry_pid(e), kdtl_entry_time(e), &task))
 		return watch_threshold(per_cpu_ptr(&watch_cpus, span->cpu));
-	if (kdtl_cgroup_path(span->session, task.cgroup, path, sizeof(path)) < 0)
+	if (kdtl_cgroup_path(watch_tasks, task.cgroup, path, sizeof(path)) < 0)
 		path[0] = '\0';
 	return watch_rule(&task, path, span->cpu);
 }

@@ -2,7 +2,7 @@
 #ifndef _KDTL_WATCH_H
 #define _KDTL_WATCH_H
 
-#include <linux/kdtl.h>
+#include <linux/kdtl_answers.h>
 #include <linux/workqueue.h>
 
 /**
@@ -44,6 +44,7 @@ static inline u64 watch_threshold(const struct watch_cpu *w)
 #define WATCH_NAME	176
 
 /* behind.c */
+extern struct kdtl_tasks *watch_tasks;
 int watch_behind_init(const char *pmu, unsigned int pages);
 void watch_behind_exit(void);
 void watch_name(const char *comm, pid_t pid, u64 time, char *text, size_t size);

@@ -79,7 +79,7 @@ crash()
 	modules=$(run_group "$top/scripts/build" "$1") || return
 	run_group "$tests/run/vm" "$1" --cpus 2 --expect-panic --quiet --timeout 600 \
 		--modules "$modules" --log "$out/console" --out "$out" -- '
-		cd /lib/kdtl && insmod kdtl.ko && insmod kdtl_sched.ko &&
+		cd /lib/kdtl && insmod kdtl.ko && insmod kdtl_answers.ko && insmod kdtl_sched.ko &&
 			insmod kdtl_recorder.ko pmu=kdtl_sched config=0xf raw_bytes=480 && usleep 1000000 &&
 			taskset 2 sh -c "echo c >/proc/sysrq-trigger"' >&2 || return
 	tr -d '\r' <"$out/console" |

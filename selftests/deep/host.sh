@@ -16,7 +16,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 
 # Runs in the host, and there the guest ("$@").
 l1='
-	cd /lib/kdtl && insmod kdtl.ko && insmod kdtl_sched.ko && insmod kdtl_stream.ko || exit
+	cd /lib/kdtl && insmod kdtl.ko && insmod kdtl_answers.ko && insmod kdtl_sched.ko && insmod kdtl_stream.ko || exit
 	printf "#!/bin/sh\nwhile :; do :; done\n" >/tmp/hog && chmod +x /tmp/hog || exit
 	/tmp/hog &
 	/programs/kdtl record -q -i -m 256 -o /out/host.data "$@"
@@ -27,7 +27,7 @@ l1='
 
 # Runs in the guest until there is enough: 1000 gaps.
 guest='
-	cd /lib/kdtl && insmod kdtl.ko && insmod kdtl_sched.ko && insmod kdtl_stream.ko &&
+	cd /lib/kdtl && insmod kdtl.ko && insmod kdtl_answers.ko && insmod kdtl_sched.ko && insmod kdtl_stream.ko &&
 		insmod kdtl_steal.ko || exit
 	for mask in 1 2; do
 		taskset $mask sh -c "while :; do :; done" &

@@ -32,7 +32,8 @@ reason=$(chroot_possible) || skip_all "$reason"
 [ "$(dpkg --print-architecture)" = amd64 ] || skip_all "amd64 only"
 "$top/scripts/install-deps" chroot demo
 
-modules='kdtl kdtl_sched kdtl_steal kdtl_recorder kdtl_sampler kdtl_stream kdtl_trace kdtl_watch'
+modules='kdtl kdtl_answers kdtl_sched kdtl_steal kdtl_recorder kdtl_sampler kdtl_stream
+	kdtl_trace kdtl_watch'
 
 # inside COMMAND: a line of shell, in the chroot.
 inside()

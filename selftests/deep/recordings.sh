@@ -30,7 +30,7 @@ read -r -a readers <<<"${KDTL_READERS:-i386 armhf arm64 s390x riscv64 ppc64le}"
 # Tasks that compute, wait for each other and sleep.
 # shellcheck disable=SC2016 # expanded there
 guest='
-cd /lib/kdtl && insmod kdtl.ko && insmod kdtl_sched.ko && insmod kdtl_stream.ko || exit
+cd /lib/kdtl && insmod kdtl.ko && insmod kdtl_answers.ko && insmod kdtl_sched.ko && insmod kdtl_stream.ko || exit
 load() {
 	i=0
 	while :; do

@@ -32,13 +32,13 @@ kvm-x86    x86_64-6.1  icount
 
 # Runs in the host, and there the guest ("$@").
 l1='
-	cd /lib/kdtl && insmod kdtl.ko && insmod kdtl_sched.ko && insmod kdtl_stream.ko &&
+	cd /lib/kdtl && insmod kdtl.ko && insmod kdtl_answers.ko && insmod kdtl_sched.ko && insmod kdtl_stream.ko &&
 		exec /programs/kdtl record -q -m 256 -o /out/host.data "$@"
 '
 
 # The same beside a task that computes and sleeps.
 l1_hog='
-	cd /lib/kdtl && insmod kdtl.ko && insmod kdtl_sched.ko && insmod kdtl_stream.ko || exit
+	cd /lib/kdtl && insmod kdtl.ko && insmod kdtl_answers.ko && insmod kdtl_sched.ko && insmod kdtl_stream.ko || exit
 	while :; do
 		n=$((RANDOM % 5000))
 		while [ $n -gt 0 ]; do n=$((n - 1)); done

@@ -12,6 +12,7 @@
 
 #include <linux/delay.h>
 #include <linux/err.h>
+#include <linux/kdtl_answers.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/string.h>
@@ -21,7 +22,7 @@
 
 static char *leave = "";
 module_param(leave, charp, 0444);
-MODULE_PARM_DESC(leave, "what is left: a session with done, wake, wait, merge, open or work; alarm; pmu");
+MODULE_PARM_DESC(leave, "what is left: a session with done, wake, wait, merge, open or work; alarm; pmu; tasks");
 
 static bool fail;
 module_param(fail, bool, 0444);
@@ -159,7 +160,9 @@ static int __init forget_init(void)
 		err = kdtl_alarm_register(&forget_nb);
 	if (!err && (!*leave || !strcmp(leave, "pmu")))
 		err = kdtl_pmu_register(&forget_pmu);
-	if (!err && strcmp(leave, "alarm") && strcmp(leave, "pmu"))
+	if (!err && !strcmp(leave, "tasks"))
+		err = PTR_ERR_OR_ZERO(kdtl_tasks_open());
+	else if (!err && strcmp(leave, "alarm") && strcmp(leave, "pmu"))
 		err = forget_session();
 	kdtl_alarm(&(struct kdtl_alarm){ .what = "forget", .cpu = -1 });
 	if (err)

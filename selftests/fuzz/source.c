@@ -5,6 +5,7 @@
  */
 #define pr_fmt(fmt) "kdtl_fuzz: " fmt
 
+#include <linux/kdtl_answers.h>
 #include <linux/module.h>
 #include <linux/sched/clock.h>
 #include <linux/slab.h>

@@ -117,12 +117,38 @@ stays_registered_early()
 		! is_loaded kdtl_forget && nothing_is_found
 }
 
-plan 19
+# records: room of the table of tasks; 0: nobody keeps it.
+records()
+{
+	awk 'NR == 2 { print $1 }' /sys/kernel/debug/kdtl_answers/tasks
+}
+
+closed()
+{
+	! is_loaded kdtl_forget && is "$(records)" 0 &&
+		dmesg | grep -q 'kdtl: module kdtl_forget leaves the table of tasks open: kdtl closes it$'
+}
+
+leaves_table()
+{
+	dmesg -c >/dev/null
+	load kdtl_forget leave=tasks && [ "$(records)" -gt 0 ] && unload kdtl_forget && closed
+}
+
+leaves_table_early()
+{
+	dmesg -c >/dev/null
+	! load kdtl_forget leave=tasks fail=1 2>/dev/null && closed
+}
+
+plan 21
 for what in wake "done" wait merge open work; do
 	ok "rmmod leaves a session with $what: it is closed" is_forgotten "$what"
 	ok "a failed init leaves one with $what: it is closed" is_forgotten_early "$what"
 done
 ok "the session of another module stays" other_stays
+ok "rmmod leaves the table of tasks open: it is closed" leaves_table
+ok "a failed init leaves it open: it is closed" leaves_table_early
 alarm='the alarm of forget_alarm \[kdtl_forget\]'
 ok "rmmod leaves an alarm: it is unregistered" stays_registered alarm "$alarm"
 ok "a failed init leaves an alarm: it is unregistered" stays_registered_early alarm "$alarm"

@@ -168,9 +168,17 @@ is_loaded()
 	grep -q "^$1 " /proc/modules
 }
 
+# needs_answers NAME: it uses kdtl_answers, which insmod does not load by itself.
+needs_answers()
+{
+	! is_loaded kdtl_answers && [ -e "$KTAP_MODULES/$1.ko" ] &&
+		tr '\0' '\n' <"$KTAP_MODULES/$1.ko" | grep -q '^depends=.*kdtl_answers'
+}
+
 # load NAME [PARAMETER=VALUE]...: and unload it again at the end.
 load()
 {
+	! needs_answers "$1" || load kdtl_answers || return
 	ktap_mod=$1
 	shift
 	# shellcheck disable=SC2086 # several words

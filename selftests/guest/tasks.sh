@@ -20,9 +20,9 @@ records=4096
 while [ "$records" -lt $((4 * $(ls -d /proc/[0-9]*/task/* | wc -l))) ]; do
 	records=$((2 * records))
 done
-KDTL_PARAMS="$KDTL_PARAMS task_records=$records"
 
 need kdtl kdtl_sched kdtl_fake_pmu
+load kdtl_answers task_records="$records" || bail_out "kdtl_answers does not load"
 kunit kdtl_kunit_tasks "${KDTL_CASES:-*}" "cgroup=$cgroup" "records=$records" || exit
 [ -z "$KDTL_CASES" ] || exit 0
 unload kdtl_kunit_tasks
@@ -30,7 +30,7 @@ unload kdtl_kunit_tasks
 # dropped: changes for which there was no room.
 dropped()
 {
-	awk 'NR == 2 { print $4 }' /sys/kernel/debug/kdtl/tasks
+	awk 'NR == 2 { print $4 }' /sys/kernel/debug/kdtl_answers/tasks
 }
 
 # Each leaves a record of a pid with which nobody exits. None of them holds.
@@ -38,6 +38,6 @@ load kdtl_sampler || exit
 "$(dirname "$0")/exec_fail" "$records" || exit
 if [ "$(dropped)" -ne 0 ]; then
 	echo "Bail out! Threads whose exec() fails take all records:"
-	cat /sys/kernel/debug/kdtl/tasks
+	cat /sys/kernel/debug/kdtl_answers/tasks
 	exit 1
 fi

@@ -18,7 +18,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 # shellcheck disable=SC2016
 guest='
 	PATH=$PATH:/programs
-	cd /lib/kdtl && insmod kdtl.ko && insmod kdtl_sched.ko &&
+	cd /lib/kdtl && insmod kdtl.ko && insmod kdtl_answers.ko && insmod kdtl_sched.ko &&
 		insmod kdtl_stream.ko || exit
 	mkdir /tmp/cgroup && mount -t cgroup2 none /tmp/cgroup || exit
 	cd /out

@@ -97,9 +97,9 @@ knows_all()
 	[ "$(wc -l <<<"$verb")" -eq 1 ] || { echo "two lists: $verb"; return 1; }
 	awk '/^ \* kdtl_[a-z_]*\(\) - / { sub(/\(\).*/, "", $2); name = $2; said = 0 }
 	     /^ \* Context: / { print name, /task, may sleep/ ? "sleeps" : "any" }' \
-		"$top"/api/*.c >"$work/comments"
+		"$top"/api/*.c "$top"/api/answers/*.c >"$work/comments"
 	# Only exported functions count.
-	grep -h -o -E '^EXPORT_SYMBOL\w*\(\w+' "$top"/api/*.c | sed 's/.*(//' >"$work/exported"
+	grep -h -o -E '^EXPORT_SYMBOL\w*\(\w+' "$top"/api/*.c "$top"/api/answers/*.c | sed 's/.*(//' >"$work/exported"
 	grep -w -F -f "$work/exported" "$work/comments" >"$work/verbs"
 	grep -q sleeps "$work/verbs" || return
 	while read -r name how; do

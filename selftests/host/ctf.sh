@@ -17,7 +17,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 # shellcheck disable=SC2016
 guest='
 	PATH=$PATH:/kdtl
-	cd /lib/kdtl && insmod kdtl.ko && insmod kdtl_sched.ko &&
+	cd /lib/kdtl && insmod kdtl.ko && insmod kdtl_answers.ko && insmod kdtl_sched.ko &&
 		insmod kdtl_stream.ko || exit
 	cd /out
 	worker() {
@@ -61,8 +61,8 @@ guest='
 			echo wait 0 \$s >/sys/kernel/debug/kdtl_fake/do
 			echo throttle 0 \$s >/sys/kernel/debug/kdtl_fake/do; done"
 	kdtl print command.data >command.txt
-	rmmod kdtl_fake_drive kdtl_fake_pmu kdtl_stream kdtl_sched kdtl
-	insmod /lib/kdtl/kdtl.ko task_records=128 && insmod /lib/kdtl/kdtl_sched.ko &&
+	rmmod kdtl_fake_drive kdtl_fake_pmu kdtl_stream kdtl_answers
+	insmod /lib/kdtl/kdtl_answers.ko task_records=128 &&
 		insmod /lib/kdtl/kdtl_stream.ko || exit
 	# Tasks come and go while nobody reads.
 	kdtl record -m 256 -o few.data /programs/tasks_load few.truth few.data 2>few.err

@@ -77,7 +77,7 @@ guest='
 	dir=/var/lib/prometheus/node-exporter
 	mkdir -p /cg $dir && mount -t cgroup2 none /cg &&
 		echo +cpu >/cg/cgroup.subtree_control || exit
-	for m in kdtl kdtl_sched kdtl_sampler; do
+	for m in kdtl kdtl_answers kdtl_sched kdtl_sampler; do
 		insmod /lib/kdtl/$m.ko || exit
 	done
 	loop() {

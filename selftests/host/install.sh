@@ -41,9 +41,9 @@ installs()
 	local modules=$work/root/lib/modules/$release/extra/kdtl f
 
 	in_copy install || return
-	for f in kdtl core/pmu/kdtl_sched core/pmu/kdtl_steal clients/sampler/kdtl_sampler \
-		clients/recorder/kdtl_recorder clients/stream/kdtl_stream \
-		clients/trace/kdtl_trace clients/watch/kdtl_watch; do
+	for f in kdtl api/answers/kdtl_answers core/pmu/kdtl_sched core/pmu/kdtl_steal \
+		clients/sampler/kdtl_sampler clients/recorder/kdtl_recorder \
+		clients/stream/kdtl_stream clients/trace/kdtl_trace clients/watch/kdtl_watch; do
 		test -e "$modules/$f.ko" || return
 	done
 	test -e "$modules/Module.symvers" && test -x "$work/root/usr/bin/kdtl" &&

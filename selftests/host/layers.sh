@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Control flows down: api uses core, and core uses nothing of api. No files use each
-# other in a circle, clients include only the public headers, and each driver includes
-# one header of core. The test finds this out from the built objects, and from the
+# other in a circle, answers and clients include only the public headers, and each driver
+# includes one header of core. The test finds this out from the built objects, and from the
 # headers that the compiler read. And each verb that may sleep says so first.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
@@ -106,7 +106,7 @@ complete()
 	local f missing=0
 
 	# shellcheck disable=SC2046 # folders have no spaces
-	for f in $(sources "$1" core api $(clients "$1")); do
+	for f in $(sources "$1" core api api/answers $(clients "$1")); do
 		[ -f "$1/${f%.c}.o" ] && [ -f "$1/${f%/*}/.$(basename "$f" .c).o.cmd" ] && continue
 		# This one needs a patched perf: selftests/deep/any-aux.sh compiles it.
 		[ "$f" != core/raw_cpu.c ] || continue
@@ -144,6 +144,35 @@ core_calls_no_api()
 		END { exit bad }'
 }
 
+# answers_use_public DIR: the public headers, and two of core that only help: no object uses
+# one of kdtl.ko that is not exported, because it would not link.
+answers_use_public()
+{
+	included "$1" api/answers | grep -v -E \
+		' (api/include/.*|api/answers/[a-z]*|core/(compat|seqtry))\.h$' && return 1
+	included "$1" api/answers | grep 'core/seqtry.h$' >/dev/null
+}
+
+# included DIR FOLDER: "file header" for each header of this project that the compiler read.
+included()
+{
+	local f
+
+	for f in $(sources "$@"); do
+		sed -n 's/^  \(\/.*\.h\) \\$/\1/p' "$1/${f%/*}/.$(basename "$f" .c).o.cmd" |
+			xargs -r realpath -m -s | sed -n "s|^$1/|$f |p" | sort -u
+	done
+}
+
+# no_probe DIR: kdtl.ko itself follows no fork, exec, new name or new priority: whoever does not
+# ask for tasks does not pay for them.
+no_probe()
+{
+	nm -u "$1/kdtl.ko" >"$work/undefined" || return
+	! grep -E ' (tracepoint_probe_register|register_kretprobe|register_kprobe)' "$work/undefined" &&
+		nm -u "$1/api/answers/kdtl_answers.ko" | grep ' tracepoint_probe_register$' >/dev/null
+}
+
 # clients_include_public DIR: looks at all headers of this project that the compiler
 # read, also if another header includes them.
 clients_include_public()
@@ -151,17 +180,13 @@ clients_include_public()
 	local client f header rc=0
 
 	for client in $(clients "$1"); do
-		for f in $(sources "$1" "$client"); do
-			while read -r header; do
-				case $header in
-				api/include/* | "$client"/*) continue ;;
-				esac
-				echo "$f includes $header"
-				rc=1
-			done < <(sed -n 's/^  \(\/.*\.h\) \\$/\1/p' \
-				"$1/$client/.$(basename "$f" .c).o.cmd" |
-				xargs -r realpath -m -s | sed -n "s|^$1/||p" | sort -u)
-		done
+		while read -r f header; do
+			case $header in
+			api/include/* | "$client"/*) continue ;;
+			esac
+			echo "$f includes $header"
+			rc=1
+		done < <(included "$1" "$client")
 	done
 	return $rc
 }
@@ -189,7 +214,7 @@ drivers_include_one()
 # this time.
 says_sleep_first()
 {
-	(cd -- "$1" && cat api/*.c core/session.c) | awk '
+	(cd -- "$1" && cat api/*.c api/answers/*.c core/session.c) | awk '
 	/^ \* _*kdtl_[a-z_]*\(\) - / { sub(/\(\).*/, "", $2); doc = $2 }
 	/^ \* Context: / && /may sleep/ { sleeps[doc] }
 	/^[a-z].*\(/ && !/;$/ {
@@ -258,6 +283,7 @@ plant_all()
 	plant core/up.c verb
 	plant api/verb.c helper low
 	plant api/helper.c verb
+	mkdir "$d/api/answers"
 	plant clients/good/good.c part
 	plant clients/good/part.c
 	plant clients/bad/bad.c piece
@@ -295,12 +321,15 @@ finds()
 "$top/scripts/install-deps" check
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-layers.XXXXXX")
 partial "$work"
-plan 14
+plan 17
 capture "$top/scripts/build" x86_64-6.1
 built=$captured
 ok "every file was compiled" complete "$built"
 ok "no circle between files of core" no_circle "$built" core
 ok "no circle between files of api" no_circle "$built" api
+ok "no circle between files of api/answers" no_circle "$built" api/answers
+ok "answers use kdtl as a client does" answers_use_public "$built"
+ok "kdtl.ko probes nothing, kdtl_answers.ko does" no_probe "$built"
 ok "core uses nothing of api" core_calls_no_api "$built"
 ok "no circle between files of a client" no_circle_in_clients "$built"
 ok "clients include the public headers and their own" clients_include_public "$built"

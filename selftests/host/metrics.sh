@@ -16,7 +16,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 # Runs in the machine.
 # shellcheck disable=SC2016
 guest='
-	cd /lib/kdtl && insmod kdtl.ko && insmod kdtl_sched.ko &&
+	cd /lib/kdtl && insmod kdtl.ko && insmod kdtl_answers.ko && insmod kdtl_sched.ko &&
 		insmod kdtl_sampler.ko || exit
 	# Whoever may make a cgroup must not be able to break the file.
 	name=$(printf "a\"b\\\\c\377 {d}=\t1")

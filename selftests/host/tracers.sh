@@ -38,7 +38,7 @@ some='#!/bin/sh
 # shellcheck disable=SC2016
 guest='
 	cd /lib/kdtl
-	for m in kdtl kdtl_sched kdtl_fake_pmu kdtl_fake_drive; do
+	for m in kdtl kdtl_answers kdtl_sched kdtl_fake_pmu kdtl_fake_drive; do
 		insmod $m.ko || exit
 	done
 	insmod kdtl_trace.ko pmu=kdtl_fake || exit

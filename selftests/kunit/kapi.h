@@ -6,6 +6,7 @@
 #include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/err.h>
+#include <linux/kdtl_answers.h>
 #include <linux/kdtl_pmu.h>
 #include <linux/module.h>
 

@@ -171,29 +171,6 @@ static ssize_t hammer_kdtl_aux_snapshot(struct kdtl_session *s)
 	return ret == -EINVAL ? 0 : -EBADMSG;
 }
 
-/* The test source names no tasks. */
-static ssize_t hammer_kdtl_task_at(struct kdtl_session *s)
-{
-	struct kdtl_task task;
-
-	return kdtl_task_at(s, 1, 0, &task) == -EOPNOTSUPP ? 0 : -EBADMSG;
-}
-
-static ssize_t hammer_kdtl_tasks_read(struct kdtl_session *s)
-{
-	struct kdtl_task task;
-	u64 seq = 0, lost;
-
-	return kdtl_tasks_read(s, &seq, &task, 1, &lost) == -EOPNOTSUPP ? 0 : -EBADMSG;
-}
-
-static ssize_t hammer_kdtl_cgroup_path(struct kdtl_session *s)
-{
-	char path[8];
-
-	return kdtl_cgroup_path(s, 1, path, sizeof(path)) == -EOPNOTSUPP ? 0 : -EBADMSG;
-}
-
 static ssize_t hammer_kdtl_timebase_sync(struct kdtl_session *s)
 {
 	struct kdtl_timebase tb = {};

@@ -11,7 +11,7 @@
 #include <linux/delay.h>
 #include <linux/hrtimer.h>
 #include <linux/idr.h>
-#include <linux/kdtl.h>
+#include <linux/kdtl_answers.h>
 #include <linux/kernel_stat.h>
 #include <linux/kthread.h>
 #include <linux/log2.h>

@@ -64,7 +64,6 @@ static struct kdtl_pmu states_pmu = {
 	.name		= "kdtl_states",
 	.mask		= KDTL_MASK_ALL,
 	.tb_freq	= NSEC_PER_SEC,
-	.tasks		= true,
 	.sync		= states_now,
 	.detach		= states_detach,
 };
@@ -313,32 +312,6 @@ static ssize_t do_kdtl_timebase_sync(struct kdtl_session *s)
 	struct kdtl_timebase tb = {};
 
 	return kdtl_timebase_sync(s, &tb);
-}
-
-static ssize_t do_kdtl_task_at(struct kdtl_session *s)
-{
-	struct kdtl_task task;
-
-	return kdtl_task_at(s, 1, local_clock(), &task);
-}
-
-static ssize_t do_kdtl_tasks_read(struct kdtl_session *s)
-{
-	struct kdtl_task task;
-	u64 seq = 0, lost;
-
-	return kdtl_tasks_read(s, &seq, &task, 1, &lost) == 1 ? 0 : -ENOMSG;
-}
-
-static ssize_t do_kdtl_cgroup_path(struct kdtl_session *s)
-{
-	struct kdtl_task task = {};
-	char path[8];
-
-	if (kdtl_task_at(s, 2, local_clock(), &task) || !IS_ENABLED(CONFIG_CGROUPS))
-		return 0;
-	/* kthreadd is in the root. */
-	return kdtl_cgroup_path(s, task.cgroup, path, sizeof(path)) == 1 ? 0 : -ENOMSG;
 }
 
 static ssize_t do_kdtl_merge_next(struct kdtl_session *s)

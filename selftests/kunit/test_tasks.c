@@ -2,7 +2,7 @@
 /*
  * kdtl_kunit_tasks.ko: what tasks were, at which time
  *
- * Tasks of all kinds change while a session is open: threads of the kernel, and a shell
+ * Tasks of all kinds change while the table is kept: threads of the kernel, and a shell
  * that the test runs.  The test knows what it did, in which order.
  */
 #include <linux/cgroup.h>
@@ -27,16 +27,23 @@ MODULE_PARM_DESC(cgroup, "where the hierarchy with the cpu controller is mounted
 
 static unsigned int records;
 module_param(records, uint, 0444);
-MODULE_PARM_DESC(records, "task_records of kdtl.ko; 0: its default");
+MODULE_PARM_DESC(records, "task_records of kdtl_answers.ko; 0: its default");
 
 #define TASKS_MOST	20000
 #define TASKS_PATH	64
 
-static struct kdtl_session *tasks_session(struct kunit *test)
+static struct kdtl_tasks *tasks_open(struct kunit *test)
 {
-	static const struct kdtl_session_attr attr = { .pmu = "kdtl_sched", .aux_pages = 1 };
+	struct kdtl_tasks *table = kdtl_tasks_open();
 
-	return kapi_create(test, &attr);
+	KUNIT_EXPECT_FALSE(test, IS_ERR_OR_NULL(table));
+	test->priv = IS_ERR(table) ? NULL : table;
+	return test->priv;
+}
+
+static void tasks_exit(struct kunit *test)
+{
+	kdtl_tasks_close(test->priv);
 }
 
 static int tasks_thread(void *unused)
@@ -58,8 +65,8 @@ static int tasks_short_thread(void *data)
 	return 0;
 }
 
-/* All records of the session, in the order of their numbers. */
-static unsigned int tasks_all(struct kunit *test, struct kdtl_session *s,
+/* All records, in the order of their numbers. */
+static unsigned int tasks_all(struct kunit *test, struct kdtl_tasks *table,
 			      struct kdtl_task *all, u64 *lost)
 {
 	unsigned int nr = 0;
@@ -68,7 +75,7 @@ static unsigned int tasks_all(struct kunit *test, struct kdtl_session *s,
 
 	*lost = 0;
 	do {
-		got = kdtl_tasks_read(s, &seq, all + nr, TASKS_MOST - nr, &more);
+		got = kdtl_tasks_read(table, &seq, all + nr, TASKS_MOST - nr, &more);
 		KUNIT_ASSERT_GE(test, got, 0);
 		*lost += more;
 		nr += got;
@@ -77,11 +84,11 @@ static unsigned int tasks_all(struct kunit *test, struct kdtl_session *s,
 }
 
 /* The task @pid at @time is called @comm; NULL: nobody knows. */
-static void tasks_expect(struct kunit *test, struct kdtl_session *s, pid_t pid, u64 time,
+static void tasks_expect(struct kunit *test, struct kdtl_tasks *table, pid_t pid, u64 time,
 			 const char *comm)
 {
 	struct kdtl_task task = {};
-	const int err = kdtl_task_at(s, pid, time, &task);
+	const int err = kdtl_task_at(table, pid, time, &task);
 
 	if (!comm) {
 		KUNIT_EXPECT_EQ(test, err, -ENOENT);
@@ -95,32 +102,32 @@ static void tasks_expect(struct kunit *test, struct kdtl_session *s, pid_t pid, 
 /* A task that was there before, and one that nobody has ever seen. */
 static void tasks_before(struct kunit *test)
 {
-	struct kdtl_session *s = tasks_session(test);
+	struct kdtl_tasks *table = tasks_open(test);
 	struct kdtl_task task = {};
 
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
-	KUNIT_EXPECT_EQ(test, kdtl_task_at(s, current->pid, local_clock(), &task), 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, table);
+	KUNIT_EXPECT_EQ(test, kdtl_task_at(table, current->pid, local_clock(), &task), 0);
 	KUNIT_EXPECT_EQ(test, strncmp(task.comm, current->comm, TASK_COMM_LEN), 0);
 	KUNIT_EXPECT_EQ(test, task.tgid, (u32)current->tgid);
 	KUNIT_EXPECT_EQ(test, task.policy, (u32)current->policy);
 	KUNIT_EXPECT_EQ(test, task.nice, task_nice(current));
 	KUNIT_EXPECT_EQ(test, task.since, 0ULL);
-	KUNIT_EXPECT_EQ(test, kdtl_task_at(s, 0, local_clock(), &task), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_task_at(table, 0, local_clock(), &task), 0);
 	KUNIT_EXPECT_EQ(test, strcmp(task.comm, "idle"), 0);
-	tasks_expect(test, s, PID_MAX_LIMIT - 1, local_clock(), NULL);
+	tasks_expect(test, table, PID_MAX_LIMIT - 1, local_clock(), NULL);
 }
 
 /* One that lives a millisecond is known when it has gone; not before it came. */
 static void tasks_short(struct kunit *test)
 {
-	struct kdtl_session *s = tasks_session(test);
+	struct kdtl_tasks *table = tasks_open(test);
 	const u64 before = local_clock() - NSEC_PER_SEC;
 	DECLARE_COMPLETION_ONSTACK(done);
 	struct task_struct *t;
 	u64 during;
 	pid_t pid;
 
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, table);
 	t = kthread_create(tasks_short_thread, &done, "kdtl_short");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(t));
 	pid = t->pid;
@@ -128,21 +135,21 @@ static void tasks_short(struct kunit *test)
 	wait_for_completion(&done);
 	during = local_clock();
 	msleep(50);
-	tasks_expect(test, s, pid, during, "kdtl_short");
-	tasks_expect(test, s, pid, local_clock(), "kdtl_short");
-	tasks_expect(test, s, pid, before, NULL);
+	tasks_expect(test, table, pid, during, "kdtl_short");
+	tasks_expect(test, table, pid, local_clock(), "kdtl_short");
+	tasks_expect(test, table, pid, before, NULL);
 }
 
 /* A pid that two tasks had is each one's in its time. */
 static void tasks_pid_again(struct kunit *test)
 {
 	const unsigned long end = jiffies + KAPI_FOREVER;
-	struct kdtl_session *s = tasks_session(test);
+	struct kdtl_tasks *table = tasks_open(test);
 	struct task_struct *t;
 	pid_t pid, got;
 	u64 first;
 
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, table);
 	t = kthread_run(tasks_thread, NULL, "kdtl_first");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(t));
 	pid = t->pid;
@@ -156,8 +163,8 @@ static void tasks_pid_again(struct kunit *test)
 		KUNIT_ASSERT_FALSE(test, IS_ERR(t));
 		got = t->pid;
 		if (got == pid) {
-			tasks_expect(test, s, pid, local_clock(), "kdtl_second");
-			tasks_expect(test, s, pid, first, "kdtl_first");
+			tasks_expect(test, table, pid, local_clock(), "kdtl_second");
+			tasks_expect(test, table, pid, first, "kdtl_first");
 		}
 		kthread_stop(t);
 	} while (got != pid && time_before(jiffies, end));
@@ -167,14 +174,14 @@ static void tasks_pid_again(struct kunit *test)
 /* Nice values and policies, from when on. */
 static void tasks_policy(struct kunit *test)
 {
-	struct kdtl_session *s = tasks_session(test);
+	struct kdtl_tasks *table = tasks_open(test);
 	struct kdtl_task task = {};
 	struct task_struct *t;
 	u64 time[4];
 
 	if (!IS_ENABLED(CONFIG_KRETPROBES))
 		kunit_skip(test, "without kretprobes nobody tells of policies and nice values");
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, table);
 	t = kthread_run(tasks_thread, NULL, "kdtl_policy");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(t));
 	time[0] = local_clock();
@@ -185,15 +192,15 @@ static void tasks_policy(struct kunit *test)
 	sched_set_normal(t, -3);
 	time[3] = local_clock();
 
-	KUNIT_EXPECT_EQ(test, kdtl_task_at(s, t->pid, time[0], &task), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_task_at(table, t->pid, time[0], &task), 0);
 	KUNIT_EXPECT_EQ(test, task.nice, 0);
 	KUNIT_EXPECT_EQ(test, task.policy, (u32)SCHED_NORMAL);
-	KUNIT_EXPECT_EQ(test, kdtl_task_at(s, t->pid, time[1], &task), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_task_at(table, t->pid, time[1], &task), 0);
 	KUNIT_EXPECT_EQ(test, task.nice, 7);
-	KUNIT_EXPECT_EQ(test, kdtl_task_at(s, t->pid, time[2], &task), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_task_at(table, t->pid, time[2], &task), 0);
 	KUNIT_EXPECT_EQ(test, task.policy, (u32)SCHED_FIFO);
 	KUNIT_EXPECT_EQ(test, task.rt_priority, (u32)MAX_RT_PRIO / 2);
-	KUNIT_EXPECT_EQ(test, kdtl_task_at(s, t->pid, time[3], &task), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_task_at(table, t->pid, time[3], &task), 0);
 	KUNIT_EXPECT_EQ(test, task.policy, (u32)SCHED_NORMAL);
 	KUNIT_EXPECT_EQ(test, task.nice, -3);
 	KUNIT_EXPECT_EQ(test, task.rt_priority, 0U);
@@ -245,7 +252,7 @@ static int tasks_run_rename(void)
 /* Something else of a task changes while it gets a new name: it has both. */
 static void tasks_renamed(struct kunit *test)
 {
-	struct kdtl_session *s = tasks_session(test);
+	struct kdtl_tasks *table = tasks_open(test);
 	struct kdtl_task *all, last = {};
 	unsigned int i, nr;
 	u64 lost;
@@ -254,14 +261,14 @@ static void tasks_renamed(struct kunit *test)
 		kunit_skip(test, "without kretprobes nobody tells of nice values");
 	if (system_state < SYSTEM_RUNNING)
 		kunit_skip(test, "built in, it runs before there is user space");
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, table);
 	for_each_kernel_tracepoint(tasks_find_rename, NULL);
 	KUNIT_ASSERT_TRUE(test, !!tasks_rename_tp);
 	all = kvcalloc(TASKS_MOST, sizeof(*all), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, all);
 	tasks_rename_pid = 0;
 	KUNIT_EXPECT_EQ(test, tasks_run_rename(), 0);
-	nr = tasks_all(test, s, all, &lost);
+	nr = tasks_all(test, table, all, &lost);
 	for (i = 0; i < nr; i++) {
 		if (all[i].pid == (u32)tasks_rename_pid)
 			last = all[i];
@@ -272,11 +279,11 @@ static void tasks_renamed(struct kunit *test)
 }
 
 /* The path of the cgroup of @task ends with @end. */
-static void tasks_in(struct kunit *test, struct kdtl_session *s, const struct kdtl_task *task,
+static void tasks_in(struct kunit *test, struct kdtl_tasks *table, const struct kdtl_task *task,
 		     const char *end)
 {
 	char path[TASKS_PATH] = "";
-	const ssize_t len = kdtl_cgroup_path(s, task->cgroup, path, sizeof(path));
+	const ssize_t len = kdtl_cgroup_path(table, task->cgroup, path, sizeof(path));
 
 	KUNIT_EXPECT_EQ(test, len, (ssize_t)strlen(path));
 	KUNIT_EXPECT_TRUE_MSG(test, len >= (ssize_t)strlen(end) &&
@@ -310,7 +317,7 @@ static void tasks_shell(struct kunit *test)
 		{ "kdtl_nice", "/kdtl_there", 5 }, { "kdtl_nice", "/kdtl_else", 5 },
 		{ "sleep", "/kdtl_else", 5 },
 	};
-	struct kdtl_session *s = tasks_session(test);
+	struct kdtl_tasks *table = tasks_open(test);
 	struct kdtl_task *all, at = {};
 	unsigned int nr, i, k = 0;
 	char *script;
@@ -319,13 +326,13 @@ static void tasks_shell(struct kunit *test)
 
 	if (system_state < SYSTEM_RUNNING)
 		kunit_skip(test, "built in, it runs before there is user space");
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, table);
 	all = kvcalloc(TASKS_MOST, sizeof(*all), GFP_KERNEL);
 	script = kasprintf(GFP_KERNEL, tasks_script, cgroup, cgroup, cgroup, cgroup, cgroup);
 	KUNIT_ASSERT_TRUE(test, all && script);
 	KUNIT_EXPECT_EQ(test, tasks_sh(script), 0);
 	kfree(script);
-	nr = tasks_all(test, s, all, &lost);
+	nr = tasks_all(test, table, all, &lost);
 	KUNIT_EXPECT_EQ(test, lost, 0ULL);
 
 	for (i = 0; i < nr && !pid; i++) {
@@ -341,12 +348,12 @@ static void tasks_shell(struct kunit *test)
 				      "record %u: %.16s, nice %d", k, all[i].comm, all[i].nice);
 		KUNIT_EXPECT_EQ(test, all[i].tgid, pid);
 		if (k < ARRAY_SIZE(expected))
-			tasks_in(test, s, &all[i], expected[k].cgroup);
+			tasks_in(test, table, &all[i], expected[k].cgroup);
 		k++;
 		/* The same, by the time. */
-		KUNIT_EXPECT_EQ(test, kdtl_task_at(s, pid, all[i].since, &at), 0);
+		KUNIT_EXPECT_EQ(test, kdtl_task_at(table, pid, all[i].since, &at), 0);
 		KUNIT_EXPECT_EQ(test, at.seq, all[i].seq);
-		KUNIT_EXPECT_EQ(test, kdtl_task_at(s, pid, all[i].since - 1, &at), 0);
+		KUNIT_EXPECT_EQ(test, kdtl_task_at(table, pid, all[i].since - 1, &at), 0);
 		KUNIT_EXPECT_TRUE(test, at.seq < all[i].seq);
 	}
 	KUNIT_EXPECT_EQ(test, k, (unsigned int)ARRAY_SIZE(expected));
@@ -356,7 +363,7 @@ static void tasks_shell(struct kunit *test)
 /* Short threads until some have made another go; those that live stay known. */
 static void tasks_bounded(struct kunit *test)
 {
-	struct kdtl_session *s = tasks_session(test);
+	struct kdtl_tasks *table = tasks_open(test);
 	struct kdtl_task *all, task = {};
 	unsigned int i, nr, newer = 0;
 	struct task_struct *t;
@@ -365,10 +372,10 @@ static void tasks_bounded(struct kunit *test)
 
 	if (!records)
 		kunit_skip(test, "only with task_records");
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, table);
 	all = kvcalloc(TASKS_MOST, sizeof(*all), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, all);
-	nr = tasks_all(test, s, all, &lost);
+	nr = tasks_all(test, table, all, &lost);
 	KUNIT_ASSERT_GT(test, nr, 0U);
 	from = all[nr - 1].seq;
 	for (i = 0; i < 2 * records; i++) {
@@ -378,14 +385,14 @@ static void tasks_bounded(struct kunit *test)
 		if (!i) {
 			pid = t->pid;
 			first = local_clock();
-			tasks_expect(test, s, pid, first, "kdtl_0");
+			tasks_expect(test, table, pid, first, "kdtl_0");
 		}
 		kthread_stop(t);
 	}
 	KUNIT_EXPECT_EQ(test, i, 2 * records);
-	tasks_expect(test, s, pid, first, NULL);
-	KUNIT_EXPECT_EQ(test, kdtl_task_at(s, 1, local_clock(), &task), 0);
-	nr = tasks_all(test, s, all, &lost);
+	tasks_expect(test, table, pid, first, NULL);
+	KUNIT_EXPECT_EQ(test, kdtl_task_at(table, 1, local_clock(), &task), 0);
+	nr = tasks_all(test, table, all, &lost);
 	KUNIT_EXPECT_LE(test, nr, records);
 	KUNIT_EXPECT_GT(test, lost, 0ULL);
 	/* Each thread that began makes a record, and one when it gets its name. */
@@ -425,7 +432,7 @@ static pid_t tasks_other(pid_t pid, bool same)
 }
 
 /* How long it takes at the least to look for @pid, in ns. */
-static u64 tasks_look_ns(struct kdtl_session *s, pid_t pid)
+static u64 tasks_look_ns(struct kdtl_tasks *table, pid_t pid)
 {
 	u64 start, least = U64_MAX;
 	struct kdtl_task task;
@@ -433,7 +440,7 @@ static u64 tasks_look_ns(struct kdtl_session *s, pid_t pid)
 
 	for (i = 0; i < 100; i++) {
 		start = local_clock();
-		kdtl_task_at(s, pid, start, &task);
+		kdtl_task_at(table, pid, start, &task);
 		least = min(least, local_clock() - start);
 	}
 	return least;
@@ -446,19 +453,19 @@ static u64 tasks_look_ns(struct kdtl_session *s, pid_t pid)
  */
 static void tasks_full(struct kunit *test)
 {
-	struct kdtl_session *s = tasks_session(test);
+	struct kdtl_tasks *table = tasks_open(test);
 	u64 before, after, same, other;
 
 	if (!records || !IS_ENABLED(CONFIG_KRETPROBES))
 		kunit_skip(test, "only with task_records, and kretprobes to tell of changes");
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, table);
 	before = tasks_change_ns(5);
 	tasks_change_ns(4);
 	after = tasks_change_ns(8);
 	kunit_info(test, "a change: %llu ns, %llu ns when the table is full", before, after);
 	KUNIT_EXPECT_LE(test, after, 2 * before);
-	same = tasks_look_ns(s, tasks_other(current->pid, true));
-	other = tasks_look_ns(s, tasks_other(current->pid, false));
+	same = tasks_look_ns(table, tasks_other(current->pid, true));
+	other = tasks_look_ns(table, tasks_other(current->pid, false));
 	kunit_info(test, "to look for a pid: %llu ns, %llu ns with the hash of that task", other,
 		   same);
 	KUNIT_EXPECT_LE(test, same, 4 * other);
@@ -467,13 +474,13 @@ static void tasks_full(struct kunit *test)
 /* A reader may go on from any number, also where it has to search in several pieces. */
 static void tasks_anywhere(struct kunit *test)
 {
-	struct kdtl_session *s = tasks_session(test);
+	struct kdtl_tasks *table = tasks_open(test);
 	struct kdtl_task *all, next;
 	unsigned int i, nr, same = 0;
 	struct task_struct *t;
 	u64 lost, seq;
 
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, table);
 	all = kvcalloc(TASKS_MOST, sizeof(*all), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, all);
 	for (i = 0; i < (records ?: 1000); i++) {
@@ -482,13 +489,13 @@ static void tasks_anywhere(struct kunit *test)
 			break;
 		kthread_stop(t);
 	}
-	nr = tasks_all(test, s, all, &lost);
+	nr = tasks_all(test, table, all, &lost);
 	for (i = 0; i + 1 < nr; i++) {
 		/* To and fro, so that no search begins where the last one ended. */
 		const unsigned int at = i % 2 ? i : nr - 2 - i;
 
 		seq = all[at].seq;
-		if (kdtl_tasks_read(s, &seq, &next, 1, &lost) != 1)
+		if (kdtl_tasks_read(table, &seq, &next, 1, &lost) != 1)
 			continue;
 		KUNIT_EXPECT_EQ(test, seq, next.seq);
 		KUNIT_EXPECT_GE(test, next.seq, all[at + 1].seq);
@@ -499,36 +506,60 @@ static void tasks_anywhere(struct kunit *test)
 	kvfree(all);
 }
 
-/* Sources whose entries name no tasks, and pointers that are none. */
+/* Of two readers each goes on where it was, and their losses are their own. */
+static void tasks_two_readers(struct kunit *test)
+{
+	struct kdtl_tasks *table = tasks_open(test), *late;
+	struct kdtl_task a, b;
+	u64 seq[2] = {}, lost[2];
+	struct task_struct *t;
+	unsigned int nr = 0;
+	pid_t pid;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, table);
+	t = kthread_run(tasks_thread, NULL, "kdtl_between");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(t));
+	pid = t->pid;
+	late = kdtl_tasks_open();
+	KUNIT_ASSERT_FALSE(test, IS_ERR_OR_NULL(late));
+	while (kdtl_tasks_read(table, &seq[0], &a, 1, &lost[0]) == 1 &&
+	       kdtl_tasks_read(late, &seq[1], &b, 1, &lost[1]) == 1) {
+		KUNIT_EXPECT_EQ(test, seq[0], seq[1]);
+		KUNIT_EXPECT_EQ(test, a.pid, b.pid);
+		KUNIT_EXPECT_EQ(test, lost[0], 0ULL);
+		KUNIT_EXPECT_EQ(test, lost[1], 0ULL);
+		nr++;
+	}
+	kthread_stop(t);
+	KUNIT_EXPECT_GT(test, nr, 1U);
+	/* The other one keeps the table. */
+	kdtl_tasks_close(late);
+	tasks_expect(test, table, pid, local_clock(), "kdtl_between");
+}
+
+/* Nobody keeps the table, and numbers that are none. */
 static void tasks_refused(struct kunit *test)
 {
-	struct kdtl_session *s = kapi_session(test, 0);
+	struct kdtl_tasks *table = tasks_open(test), *none[] = { NULL, ERR_PTR(-ENOMEM) };
 	struct kdtl_task task;
-	u64 seq = 0, lost;
+	u64 seq = 0, lost = 1;
 	char path[256];
+	unsigned int i;
 
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
-	KUNIT_EXPECT_EQ(test, kdtl_task_at(s, 1, 0, &task), -EOPNOTSUPP);
-	KUNIT_EXPECT_EQ(test, kdtl_tasks_read(s, &seq, &task, 1, &lost), -EOPNOTSUPP);
-	KUNIT_EXPECT_EQ(test, kdtl_cgroup_path(s, 1, path, sizeof(path)), -EOPNOTSUPP);
-	kapi_close(test);
-
-	s = tasks_session(test);
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
-	KUNIT_EXPECT_EQ(test, kdtl_task_at(NULL, 1, 0, &task), -EINVAL);
-	KUNIT_EXPECT_EQ(test, kdtl_task_at(s, -1, 0, &task), -EINVAL);
-	KUNIT_EXPECT_EQ(test, kdtl_task_at(s, 1, 0, NULL), -EINVAL);
-	KUNIT_EXPECT_EQ(test, kdtl_tasks_read(NULL, &seq, &task, 1, &lost), -EINVAL);
-	KUNIT_EXPECT_EQ(test, kdtl_tasks_read(s, NULL, &task, 1, &lost), -EINVAL);
-	KUNIT_EXPECT_EQ(test, kdtl_tasks_read(s, &seq, NULL, 1, &lost), -EINVAL);
-	KUNIT_EXPECT_EQ(test, kdtl_tasks_read(s, &seq, &task, 1, NULL), -EINVAL);
-	KUNIT_EXPECT_EQ(test, kdtl_tasks_read(s, &seq, &task, 0, &lost), 0);
-	KUNIT_EXPECT_EQ(test, kdtl_cgroup_path(NULL, 1, path, sizeof(path)), -EINVAL);
-	KUNIT_EXPECT_EQ(test, kdtl_cgroup_path(s, 1, NULL, sizeof(path)), -EINVAL);
-	KUNIT_EXPECT_EQ(test, kdtl_cgroup_path(s, U64_MAX, path, sizeof(path)), -ENOENT);
-	KUNIT_EXPECT_EQ(test, kdtl_task_at(s, 1, local_clock(), &task), 0);
-	KUNIT_EXPECT_EQ(test, kdtl_cgroup_path(s, task.cgroup, path, 1), -E2BIG);
-	KUNIT_EXPECT_GT(test, kdtl_cgroup_path(s, task.cgroup, path, SIZE_MAX), (ssize_t)0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, table);
+	for (i = 0; i < ARRAY_SIZE(none); i++) {
+		KUNIT_EXPECT_EQ(test, kdtl_task_at(none[i], 1, 0, &task), -ENOENT);
+		KUNIT_EXPECT_EQ(test, kdtl_tasks_read(none[i], &seq, &task, 1, &lost), 0);
+		KUNIT_EXPECT_EQ(test, lost, 0ULL);
+		KUNIT_EXPECT_EQ(test, kdtl_cgroup_path(none[i], 1, path, sizeof(path)), -ENOENT);
+		kdtl_tasks_close(none[i]);
+	}
+	KUNIT_EXPECT_EQ(test, kdtl_task_at(table, -1, 0, &task), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_tasks_read(table, &seq, &task, 0, &lost), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_cgroup_path(table, U64_MAX, path, sizeof(path)), -ENOENT);
+	KUNIT_EXPECT_EQ(test, kdtl_task_at(table, 1, local_clock(), &task), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_cgroup_path(table, task.cgroup, path, 1), -E2BIG);
+	KUNIT_EXPECT_GT(test, kdtl_cgroup_path(table, task.cgroup, path, SIZE_MAX), 0);
 }
 
 static struct kunit_case tasks_cases[] = {
@@ -541,13 +572,14 @@ static struct kunit_case tasks_cases[] = {
 	KUNIT_CASE(tasks_bounded),
 	KUNIT_CASE(tasks_anywhere),
 	KUNIT_CASE(tasks_full),
+	KUNIT_CASE(tasks_two_readers),
 	KUNIT_CASE(tasks_refused),
 	{ }
 };
 
 static struct kunit_suite tasks_suite = {
 	.name		= "kdtl_tasks",
-	.exit		= kapi_exit,
+	.exit		= tasks_exit,
 	.test_cases	= tasks_cases,
 };
 

@@ -29,8 +29,8 @@
  * large one.  The functions have manual pages, which "man 9 kdtl" lists, with the text above
  * their definitions in api/.
  *
- * A module that uses them needs MODULE_IMPORT_NS(KDTL_NS).  PMU drivers include
- * <linux/kdtl_pmu.h>.
+ * A module that uses them needs MODULE_IMPORT_NS(KDTL_NS).  <linux/kdtl_answers.h> says who
+ * the tasks of the entries were, and who had a CPU.  PMU drivers include <linux/kdtl_pmu.h>.
  */
 #ifndef _LINUX_KDTL_H
 #define _LINUX_KDTL_H
@@ -39,7 +39,6 @@
 #include <linux/cpumask.h>
 #include <linux/math64.h>
 #include <linux/module.h>
-#include <linux/notifier.h>
 #include <linux/sched.h>
 #include <linux/sizes.h>
 #include <linux/time64.h>
@@ -834,100 +833,6 @@ const struct kdtl_entry *kdtl_merge_next(struct kdtl_merge *m);
 int kdtl_merge_cpu(const struct kdtl_merge *m);
 u64 kdtl_merge_lost(const struct kdtl_merge *m);
 u64 kdtl_merge_late(const struct kdtl_merge *m);
-
-/**
- * struct kdtl_ran - how long a task had a CPU
- * @pid: its pid in the initial namespace
- * @comm: its name when it got the CPU last
- * @time: the middle of the longest time that it had the CPU without a break, in ticks.
- *	kdtl_task_at() says what the task was then: a program may have begun, or have been
- *	moved to another cgroup, while its task had the CPU
- * @ticks: for how long it had the CPU, in ticks.  If kdtl_who::others is not 0, it may
- *	have had more: others then has the rest
- */
-struct kdtl_ran {
-	pid_t	pid;
-	char	comm[TASK_COMM_LEN];
-	u64	time;
-	u64	ticks;
-	/* private: */
-	u64	before;
-	u64	longest;
-};
-
-/**
- * struct kdtl_who - who had a CPU in a span of time; kdtl_sched only
- * @ran: the caller's array of tasks; after kdtl_who_end() the longest comes first
- * @size: number of tasks for which @ran has room
- * @nr: number of tasks in @ran
- * @others: ticks of tasks for which @ran had no room
- * @idle: ticks in which the CPU was idle; needs entries of KDTL_MASK_IDLE
- * @unknown: ticks in which nobody knows who had the CPU, or since when it was idle
- * @stolen: ticks in which a hypervisor had the CPU; needs kdtl_who_stolen()
- *
- * If no more than @size tasks had the CPU, @others is 0, and @ran has all of them.  Of more
- * tasks it has each one that had the CPU for longer than the time of all tasks divided by
- * @size + 1, and its ticks are short by no more than that.  So give room for more tasks
- * than you name: with 16, what is named is right to 6 % of the span.
- *
- * The ticks of @ran, @others, @idle, @unknown and @stolen add up to the span::
- *
- *	kdtl_who_begin(&who, kdtl_entry_time(e) - kdtl_entry_wait(e), kdtl_entry_time(e));
- *	kdtl_for_each_entry(each, span, len)
- *		kdtl_who_entry(&who, each);
- *	kdtl_who_end(&who, false);
- */
-struct kdtl_who {
-	struct kdtl_ran	*ran;
-	unsigned int	size;
-	unsigned int	nr;
-	u64		others;
-	u64		idle;
-	u64		unknown;
-	u64		stolen;
-	/* private: */
-	u64		rest;
-	u64		at;
-	u64		to;
-	bool		known;
-	struct kdtl_ran	task;
-	const struct kdtl_aux_info	*gap_info;
-	const struct kdtl_entry		*gap;
-	const struct kdtl_entry		*gap_end;
-};
-
-void kdtl_who_begin(struct kdtl_who *w, u64 from, u64 to);
-void kdtl_who_stolen(struct kdtl_who *w, const struct kdtl_aux_info *info,
-		     const struct kdtl_entry *e, ssize_t len);
-void kdtl_who_entry(struct kdtl_who *w, const struct kdtl_entry *e);
-void kdtl_who_end(struct kdtl_who *w, bool still);
-
-/* What the tasks were at the time of an entry; for sources whose entries name tasks. */
-int kdtl_task_at(struct kdtl_session *s, pid_t pid, u64 time, struct kdtl_task *task);
-int kdtl_tasks_read(struct kdtl_session *s, u64 *seq, struct kdtl_task *tasks,
-		    unsigned int nr, u64 *lost);
-int kdtl_cgroup_path(struct kdtl_session *s, u64 id, char *path, size_t size);
-
-/* Alarms: a client that notices a problem notifies other clients. */
-
-/**
- * struct kdtl_alarm - a problem that a client has noticed
- * @what: describes it in one short line, without an end of line
- * @cpu: the CPU that it is about; -1: no particular one
- * @from: when it began, by local_clock(), in ns
- * @to: when it ended, or until when it is known to last; 0, and @from 0 as well: no time is
- *	known
- */
-struct kdtl_alarm {
-	const char	*what;
-	int		cpu;
-	u64		from;
-	u64		to;
-};
-
-int kdtl_alarm_register(struct notifier_block *nb);
-int kdtl_alarm_unregister(struct notifier_block *nb);
-int kdtl_alarm(const struct kdtl_alarm *alarm);
 
 /**
  * kdtl_ticks_to_ns() - convert a length of time

@@ -201,7 +201,7 @@ static void progress(struct record *r, bool last)
 	if (info.lost)
 		fprintf(stderr, "kdtl: with more pages (-m) fewer would be lost\n");
 	if (r->side.lost)
-		fprintf(stderr, "kdtl: %llu records of tasks were lost: load kdtl with a larger task_records=\n",
+		fprintf(stderr, "kdtl: %llu records of tasks were lost: load kdtl_answers with a larger task_records=\n",
 			(unsigned long long)r->side.lost);
 }
 

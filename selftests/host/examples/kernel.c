@@ -4,6 +4,7 @@
  * each comment @name@ by the block of that name.
  */
 /* @client-module@ */
+#include <linux/kdtl_answers.h>
 #include <linux/kdtl_pmu.h>
 #include <linux/kthread.h>
 #include <linux/module.h>

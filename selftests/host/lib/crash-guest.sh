@@ -46,7 +46,7 @@ else
 fi
 
 # While a CPU hangs the others may wait for it, too: for longer than a second.
-insmod $M/kdtl.ko && insmod $M/kdtl_sched.ko &&
+insmod $M/kdtl.ko && insmod $M/kdtl_answers.ko && insmod $M/kdtl_sched.ko &&
 	insmod $M/kdtl_recorder.ko lines="$lines" ms=20000 || exit 1
 load
 

@@ -7,7 +7,7 @@
 
 exec >/out/results
 cd /lib/kdtl || exit
-for m in kdtl kdtl_sched kdtl_sampler kdtl_recorder kdtl_trace kdtl_watch kdtl_stream; do
+for m in kdtl kdtl_answers kdtl_sched kdtl_sampler kdtl_recorder kdtl_trace kdtl_watch kdtl_stream; do
 	insmod $m.ko || exit
 done
 debug=/sys/kernel/debug

@@ -166,7 +166,7 @@ enum kdtl_preempt_reason {
  * struct kdtl_task - what a task was from a moment on; kdtl_sched only
  * @seq: number of this record; a later one has a higher number
  * @since: from when on the record holds, in ticks, until the next one of the same pid; 0:
- *	it held already when the first session began
+ *	it held already when the table began
  * @cgroup: id of the task's cgroup, as in cgroup.id of bpftrace: the inode number of its
  *	folder, in the hierarchy that has the cpu controller
  * @pid: in the initial namespace

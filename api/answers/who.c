@@ -20,10 +20,10 @@
  * of kdtl_steal or kdtl_vpa say when, and that time belongs to nobody in the guest.
  */
 #include <linux/export.h>
-#include <linux/kdtl.h>
+#include <linux/kdtl_answers.h>
 #include <linux/string.h>
 
-#include "../core/compat.h"
+#include "../../core/compat.h"
 
 /* The row of a task; NULL: it has none. */
 static struct kdtl_ran *kdtl_who_row(struct kdtl_who *w, pid_t pid)

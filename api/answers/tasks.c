@@ -23,7 +23,6 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
-#include <linux/mutex.h>
 #include <linux/pid_namespace.h>
 #include <linux/rcupdate.h>
 #include <linux/seq_file.h>
@@ -31,15 +30,15 @@
 #include <linux/sched/signal.h>
 #include <linux/vmalloc.h>
 
+#include "../../core/compat.h"
+#include "../../core/seqtry.h"
 #include "cgroups.h"
-#include "compat.h"
 #include "probes.h"
-#include "seqtry.h"
 #include "tasks.h"
 
 static unsigned int task_records;
 module_param(task_records, uint, 0444);
-MODULE_PARM_DESC(task_records, "records of the table of tasks, kept while kdtl_sched logs (default 0: four for each task, at least 16384)");
+MODULE_PARM_DESC(task_records, "records of the table of tasks, kept while a client asks for it (default 0: four for each task, at least 16384)");
 
 #define KDTL_MIN_RECORDS	16384
 #define KDTL_MAX_RECORDS	BIT(22)
@@ -93,7 +92,6 @@ struct kdtl_record {
  * @dropped: number of changes for which there was no room: all records hold
  * @oldest: the record with the lowest number
  * @newest: the record with the highest number
- * @read: the record that was read last, from which a reader goes on
  * @free: the first free record
  * @retired_first: the one that was retired first
  * @retired_last: the one that was retired last
@@ -108,17 +106,12 @@ struct kdtl_table {
 	u64			dropped;
 	u32			oldest;
 	u32			newest;
-	u32			read;
 	u32			free;
 	u32			retired_first;
 	u32			retired_last;
 };
 
 static struct kdtl_table table = { .lock = KDTL_SEQTRY_INIT(table.lock) };
-
-/* Protects the number of users of the table, and is held while it begins and ends. */
-static DEFINE_MUTEX(kdtl_tasks_lock);
-static unsigned int kdtl_tasks_users;
 
 /* ------------------------------------------------------------------ records */
 
@@ -208,8 +201,6 @@ static void kdtl_record_unlink(struct kdtl_record *r)
 		newer->older = r->older;
 	else
 		table.newest = r->older;
-	if (table.read == kdtl_record_index(r))
-		table.read = KDTL_NO_RECORD;
 }
 
 /* A free record, or else the one that was retired first; or NULL. */
@@ -565,7 +556,6 @@ static int kdtl_tasks_alloc(void)
 	table.free = 0;
 	table.oldest = KDTL_NO_RECORD;
 	table.newest = KDTL_NO_RECORD;
-	table.read = KDTL_NO_RECORD;
 	table.retired_first = KDTL_NO_RECORD;
 	table.retired_last = KDTL_NO_RECORD;
 	return 0;
@@ -579,7 +569,14 @@ static void kdtl_tasks_free(void)
 	table.all = NULL;
 }
 
-static int kdtl_tasks_begin_first(void)
+/**
+ * kdtl_table_begin() - begin to keep the table
+ *
+ * Context: may sleep; not under the CPU hotplug lock.  The caller allows nobody to begin or
+ * end it meanwhile.
+ * Return: 0, -ENOMEM, or the error of registering a probe.
+ */
+int kdtl_table_begin(void)
 {
 	int err;
 
@@ -601,39 +598,16 @@ static int kdtl_tasks_begin_first(void)
 }
 
 /**
- * kdtl_tasks_begin() - keep the table for one more user
+ * kdtl_table_end() - undo kdtl_table_begin()
  *
- * Context: may sleep; not under the CPU hotplug lock.
- * Return: 0, -ENOMEM, or the error of registering a probe.
+ * Context: as kdtl_table_begin().
  */
-int kdtl_tasks_begin(void)
+void kdtl_table_end(void)
 {
-	int err = 0;
-
-	mutex_lock(&kdtl_tasks_lock);
-	if (!kdtl_tasks_users)
-		err = kdtl_tasks_begin_first();
-	if (!err)
-		kdtl_tasks_users++;
-	mutex_unlock(&kdtl_tasks_lock);
-	return err;
-}
-
-/**
- * kdtl_tasks_end() - undo kdtl_tasks_begin()
- *
- * Context: as kdtl_tasks_begin().
- */
-void kdtl_tasks_end(void)
-{
-	mutex_lock(&kdtl_tasks_lock);
-	if (!--kdtl_tasks_users) {
-		kdtl_policy_unprobe();
-		kdtl_probes_unregister(kdtl_task_probes, ARRAY_SIZE(kdtl_task_probes));
-		kdtl_tasks_free();
-		kdtl_cgroups_end();
-	}
-	mutex_unlock(&kdtl_tasks_lock);
+	kdtl_policy_unprobe();
+	kdtl_probes_unregister(kdtl_task_probes, ARRAY_SIZE(kdtl_task_probes));
+	kdtl_tasks_free();
+	kdtl_cgroups_end();
 }
 
 /* ------------------------------------------------------------------ readers */
@@ -662,20 +636,19 @@ void kdtl_tasks_show(struct seq_file *m)
 }
 
 /**
- * kdtl_tasks_seq() - the number of the last change
+ * kdtl_table_cursor() - a reader comes
+ * @c: its cursor, filled in
  *
- * Context: any but NMI.
- * Return: the number.
+ * Context: any but NMI, between kdtl_table_begin() and kdtl_table_end().
  */
-u64 kdtl_tasks_seq(void)
+void kdtl_table_cursor(struct kdtl_tasks_cursor *c)
 {
 	unsigned long flags;
-	u64 seq;
 
 	raw_spin_lock_irqsave(&table.lock.lock, flags);
-	seq = table.seq;
+	c->from = table.seq;
 	raw_spin_unlock_irqrestore(&table.lock.lock, flags);
-	return seq;
+	c->at = KDTL_NO_RECORD;
 }
 
 static int kdtl_tasks_look(u32 pid, u64 time, struct kdtl_task *task)
@@ -697,15 +670,15 @@ static int kdtl_tasks_look(u32 pid, u64 time, struct kdtl_task *task)
 }
 
 /**
- * kdtl_tasks_at() - what a task was at a time
+ * kdtl_table_at() - what a task was at a time
  * @pid: its pid in the initial namespace, not 0
  * @time: local_clock() at that time
  * @task: filled in
  *
- * Context: any, between kdtl_tasks_begin() and kdtl_tasks_end().
+ * Context: any, between kdtl_table_begin() and kdtl_table_end().
  * Return: 0, -ENOENT or -EAGAIN, see kdtl_task_at().
  */
-int kdtl_tasks_at(pid_t pid, u64 time, struct kdtl_task *task)
+int kdtl_table_at(pid_t pid, u64 time, struct kdtl_task *task)
 {
 	unsigned int tries = KDTL_SEQ_TRIES, seq;
 	int err;
@@ -722,9 +695,9 @@ int kdtl_tasks_at(pid_t pid, u64 time, struct kdtl_task *task)
  * Where to begin the search for the records after @seq: a reader goes on where it was;
  * otherwise at the end that seems nearer.  NULL: there are no records.
  */
-static struct kdtl_record *kdtl_record_near(u64 seq)
+static struct kdtl_record *kdtl_record_near(const struct kdtl_tasks_cursor *c, u64 seq)
 {
-	struct kdtl_record *r = kdtl_record(table.read);
+	struct kdtl_record *r = kdtl_record(c->at);
 
 	if (r && r->task.seq == seq)
 		return r;
@@ -762,10 +735,11 @@ static bool kdtl_record_seek(u64 seq, struct kdtl_record **r)
  * The first record with a number above @seq; or NULL.  The caller asks for any number, and
  * the table may be large, so others get the lock, and interrupts come, in between.
  */
-static struct kdtl_record *kdtl_record_after(u64 seq, unsigned long *flags)
+static struct kdtl_record *kdtl_record_after(const struct kdtl_tasks_cursor *c, u64 seq,
+					     unsigned long *flags)
 	__must_hold(&table.lock.lock)
 {
-	struct kdtl_record *r = kdtl_record_near(seq);
+	struct kdtl_record *r = kdtl_record_near(c, seq);
 	u64 at;
 
 	while (r && !kdtl_record_seek(seq, &r)) {
@@ -775,7 +749,7 @@ static struct kdtl_record *kdtl_record_after(u64 seq, unsigned long *flags)
 		raw_spin_lock_irqsave(&table.lock.lock, *flags);
 		/* A record that made room for another one has that one's number. */
 		if (r->task.seq != at)
-			r = kdtl_record_near(seq);
+			r = kdtl_record_near(c, seq);
 	}
 	return r;
 }
@@ -788,18 +762,18 @@ static u64 kdtl_record_gap(u64 from, u64 seq, u64 next)
 }
 
 /**
- * kdtl_tasks_after() - read the records in the order of their numbers
- * @from: losses of lower numbers do not count
+ * kdtl_table_after() - read the records in the order of their numbers
+ * @c: the reader's cursor; changed
  * @seq: the last number that was read; changed
  * @to: filled in
  * @nr: room in @to, a few
  * @lost: set to the number of records that are missing
  *
- * Context: any but NMI, between kdtl_tasks_begin() and kdtl_tasks_end().
+ * Context: any but NMI, between kdtl_table_begin() and kdtl_table_end().
  * Return: number of records.
  */
-unsigned int kdtl_tasks_after(u64 from, u64 *seq, struct kdtl_task *to, unsigned int nr,
-			      u64 *lost)
+unsigned int kdtl_table_after(struct kdtl_tasks_cursor *c, u64 *seq, struct kdtl_task *to,
+			      unsigned int nr, u64 *lost)
 {
 	struct kdtl_record *r;
 	unsigned long flags;
@@ -807,14 +781,14 @@ unsigned int kdtl_tasks_after(u64 from, u64 *seq, struct kdtl_task *to, unsigned
 
 	*lost = 0;
 	raw_spin_lock_irqsave(&table.lock.lock, flags);
-	for (r = kdtl_record_after(*seq, &flags); r && n < nr; r = kdtl_record(r->newer)) {
-		*lost += kdtl_record_gap(from, *seq, r->task.seq);
+	for (r = kdtl_record_after(c, *seq, &flags); r && n < nr; r = kdtl_record(r->newer)) {
+		*lost += kdtl_record_gap(c->from, *seq, r->task.seq);
 		*seq = r->task.seq;
 		to[n++] = r->task;
-		table.read = kdtl_record_index(r);
+		c->at = kdtl_record_index(r);
 	}
 	if (!r) {
-		*lost += kdtl_record_gap(from, *seq, table.seq + 1);
+		*lost += kdtl_record_gap(c->from, *seq, table.seq + 1);
 		*seq = max(*seq, table.seq);
 	}
 	raw_spin_unlock_irqrestore(&table.lock.lock, flags);

@@ -10,13 +10,13 @@
 #include <linux/cpumask.h>
 #include <linux/export.h>
 #include <linux/instruction_pointer.h>
-#include <linux/kdtl.h>
+#include <linux/kdtl_answers.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
 #include <linux/string.h>
 
-#include "../core/compat.h"
-#include "session.h"
+#include "../../core/compat.h"
+#include "left.h"
 
 static BLOCKING_NOTIFIER_HEAD(kdtl_alarms);
 

@@ -7,7 +7,7 @@
  * when there is no other.
  *
  * The probes run inside the cgroup code's locks and cannot allocate.  All memory is
- * allocated when the first session begins.
+ * allocated when the table of tasks begins.
  */
 #define pr_fmt(fmt) "kdtl: " fmt
 
@@ -18,9 +18,9 @@
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 
+#include "../../core/seqtry.h"
 #include "cgroups.h"
 #include "probes.h"
-#include "seqtry.h"
 
 #define KDTL_PATH_LEN		240
 #define KDTL_MIN_CGROUPS	1024

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What a module has left when it goes. */
+#ifndef _KDTL_ANSWERS_LEFT_H
+#define _KDTL_ANSWERS_LEFT_H
+
+struct module;
+
+void kdtl_alarm_unregister_left(struct module *module);
+void kdtl_tasks_close_left(struct module *module);
+
+#endif /* _KDTL_ANSWERS_LEFT_H */

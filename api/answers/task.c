@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Who keeps the table of tasks, and what it says: what the tasks of entries were at a time. */
+#define pr_fmt(fmt) "kdtl: " fmt
+
+#include <linux/export.h>
+#include <linux/kdtl_answers.h>
+#include <linux/list.h>
+#include <linux/minmax.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+
+#include "../../core/compat.h"
+#include "cgroups.h"
+#include "left.h"
+#include "tasks.h"
+
+/* The most records that are copied under the table's lock. */
+#define KDTL_TASKS_BATCH	64u
+
+/**
+ * struct kdtl_tasks - somebody who keeps the table
+ * @node: in kdtl_keepers
+ * @owner: the module to which this belongs; NULL: the kernel itself
+ * @cursor: where kdtl_tasks_read() goes on
+ */
+struct kdtl_tasks {
+	struct list_head		node;
+	struct module			*owner;
+	struct kdtl_tasks_cursor	cursor;
+};
+
+/* Protects kdtl_keepers, and is held while the table begins and ends. */
+static DEFINE_MUTEX(kdtl_keepers_lock);
+static LIST_HEAD(kdtl_keepers);
+
+/**
+ * __kdtl_tasks_open() - kdtl_tasks_open() on behalf of a module
+ * @owner: the module; NULL: the kernel itself
+ *
+ * Context: task, may sleep.  Not under the CPU hotplug lock.
+ * Return: as kdtl_tasks_open().
+ */
+struct kdtl_tasks *__kdtl_tasks_open(struct module *owner)
+{
+	struct kdtl_tasks *t;
+	int err = 0;
+
+	might_sleep();
+	t = kzalloc(sizeof(*t), GFP_KERNEL);
+	if (!t)
+		return ERR_PTR(-ENOMEM);
+	t->owner = owner;
+	mutex_lock(&kdtl_keepers_lock);
+	if (list_empty(&kdtl_keepers))
+		err = kdtl_table_begin();
+	if (!err) {
+		kdtl_table_cursor(&t->cursor);
+		list_add(&t->node, &kdtl_keepers);
+	}
+	mutex_unlock(&kdtl_keepers_lock);
+	if (err) {
+		kfree(t);
+		return ERR_PTR(err);
+	}
+	return t;
+}
+EXPORT_SYMBOL_NS_GPL(__kdtl_tasks_open, KDTL_NS);
+
+static void kdtl_keeper_remove(struct kdtl_tasks *t)
+{
+	lockdep_assert_held(&kdtl_keepers_lock);
+	list_del(&t->node);
+	if (list_empty(&kdtl_keepers))
+		kdtl_table_end();
+	kfree(t);
+}
+
+/**
+ * kdtl_tasks_close() - undo kdtl_tasks_open()
+ * @t: from kdtl_tasks_open(), which nobody uses any more; NULL or its error: nothing happens
+ *
+ * Context: task, may sleep.  Not under the CPU hotplug lock.
+ */
+void kdtl_tasks_close(struct kdtl_tasks *t)
+{
+	might_sleep();
+	if (IS_ERR_OR_NULL(t))
+		return;
+	mutex_lock(&kdtl_keepers_lock);
+	kdtl_keeper_remove(t);
+	mutex_unlock(&kdtl_keepers_lock);
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_tasks_close, KDTL_NS);
+
+/**
+ * kdtl_tasks_close_left() - close what a module has left open
+ * @module: the module, which goes
+ *
+ * Context: task, may sleep.
+ */
+void kdtl_tasks_close_left(struct module *module)
+{
+	struct kdtl_tasks *t, *next;
+
+	mutex_lock(&kdtl_keepers_lock);
+	list_for_each_entry_safe(t, next, &kdtl_keepers, node) {
+		if (t->owner != module)
+			continue;
+		pr_warn("module %s leaves the table of tasks open: kdtl closes it\n",
+			module_name(module));
+		kdtl_keeper_remove(t);
+	}
+	mutex_unlock(&kdtl_keepers_lock);
+}
+
+/**
+ * kdtl_task_at() - what a task was at the time of an entry
+ * @t: from kdtl_tasks_open(); of NULL and of an error nothing is known
+ * @pid: the task, from kdtl_entry_pid() or kdtl_entry_prev_pid(); 0: the idle task of any
+ *	CPU, whose name is "idle" here and "swapper/N" in kdtl_entry_comm()
+ * @time: the time, from kdtl_entry_time(), in ticks
+ * @task: filled in
+ *
+ * Works for tasks that have exited, and for pids that another task has now.  History
+ * is bounded by the module parameter task_records: what was replaced, or exited, the
+ * longest time ago is forgotten first.
+ *
+ * Takes no lock and waits for nothing, so it works in a panic.
+ *
+ * Context: any, NMI too.
+ * Return:
+ * * 0
+ * * -ENOENT: nobody knows what the task was then
+ * * -EAGAIN: tasks changed all the time, or in NMI the table is being written
+ * * -EINVAL: @pid is negative
+ */
+int kdtl_task_at(struct kdtl_tasks *t, pid_t pid, u64 time, struct kdtl_task *task)
+{
+	if (IS_ERR_OR_NULL(t))
+		return -ENOENT;
+	if (pid < 0) {
+		pr_warn_ratelimited("%s(): pid=%d: must be 0 or more\n", __func__, pid);
+		return -EINVAL;
+	}
+	if (pid)
+		return kdtl_table_at(pid, time, task);
+	*task = (struct kdtl_task) { .comm = "idle" };
+	return 0;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_task_at, KDTL_NS);
+
+/**
+ * kdtl_tasks_read() - read the records of the tasks, in the order of their changes
+ * @t: from kdtl_tasks_open(); NULL and an error have no records
+ * @seq: the number of the last record that the caller has; 0: none.  It becomes that of the
+ *	last one in @tasks
+ * @tasks: filled in
+ * @nr: room in @tasks.  At most 64 are read at once
+ * @lost: set to the number of records that were forgotten before they were read; those from
+ *	before kdtl_tasks_open() do not count
+ *
+ * For a stream of records beside one of entries.  A caller that begins with 0 gets all
+ * tasks first, and then each change.  To have the record of each entry, read the entries
+ * first.
+ *
+ * Context: any but NMI.
+ * Return: the number of records; 0: there are no more now.
+ */
+int kdtl_tasks_read(struct kdtl_tasks *t, u64 *seq, struct kdtl_task *tasks,
+		    unsigned int nr, u64 *lost)
+{
+	*lost = 0;
+	if (IS_ERR_OR_NULL(t))
+		return 0;
+	return kdtl_table_after(&t->cursor, seq, tasks, min(nr, KDTL_TASKS_BATCH), lost);
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_tasks_read, KDTL_NS);
+
+/**
+ * kdtl_cgroup_path() - the path of a cgroup
+ * @t: from kdtl_tasks_open(); of NULL and of an error nothing is known
+ * @id: its id, from kdtl_task::cgroup
+ * @path: filled in, a string from the root of the hierarchy on.  Of a path of 240 bytes or
+ *	more it has the end, after "..."
+ * @size: of @path in bytes
+ *
+ * Works for a cgroup that was removed while somebody kept the table, until the memory is
+ * needed for others.
+ *
+ * Context: any, NMI too.
+ * Return:
+ * * the length of the string
+ * * -ENOENT: nobody knows
+ * * -E2BIG: the path does not fit, and @path has its beginning
+ * * -EAGAIN: cgroups changed all the time, or in NMI the table is being written
+ */
+int kdtl_cgroup_path(struct kdtl_tasks *t, u64 id, char *path, size_t size)
+{
+	return IS_ERR_OR_NULL(t) ? -ENOENT : kdtl_cgroups_path(id, path, size);
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_cgroup_path, KDTL_NS);

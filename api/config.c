@@ -59,9 +59,7 @@ static const struct kdtl_vector_verb kdtl_config_write_verb = {
  * * -EBUSY: the session is started or paused, whatever @nr is
  * * -EINVAL: unknown set or mask bits, or a min_wait in a session that only counts
  *   (a line in the log says which), or @req is NULL
- * * -EOPNOTSUPP: the source distinguishes none of the mask's kinds, or the mask has
- *   KDTL_MASK_IDLE and the source does not tell when a CPU becomes idle; or the session
- *   is raw
+ * * -EOPNOTSUPP: the source distinguishes none of the mask's kinds, or the session is raw
  * * -E2BIG: @nr is above KDTL_MAX_REQUESTS
  * * -ESHUTDOWN: the session is being closed
  */

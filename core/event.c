@@ -56,6 +56,9 @@ static int kdtl_event_prepare(struct perf_event *event)
 		return -EINVAL;
 	if (!kdtl_pmu_has(to_kdtl_pmu(event->pmu), mask))
 		return -EOPNOTSUPP;
+	/* To a session kdtl_aux_info::idle says that it gets none. */
+	if (!aux && mask & KDTL_MASK_IDLE && !kdtl_pmu_tells_idle(to_kdtl_pmu(event->pmu)))
+		return -EOPNOTSUPP;
 
 	if (aux) {
 		/* The session is a user of the source already. */

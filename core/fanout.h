@@ -308,14 +308,18 @@ static inline u32 kdtl_pmu_mask(const struct kdtl_pmu *p)
 }
 
 /*
- * Does the source have what @mask asks for?  A source may lack kinds of dispatches: it
- * then calls them by another kind.  But nothing stands for idle time.
+ * Does the source have anything that @mask asks for?  A source may lack kinds of dispatches:
+ * it then calls them by another kind.
  */
 static inline bool kdtl_pmu_has(const struct kdtl_pmu *p, u32 mask)
 {
-	const u32 known = kdtl_pmu_mask(p);
+	return mask & kdtl_pmu_mask(p);
+}
 
-	return mask & known && !(mask & ~known & KDTL_MASK_IDLE);
+/* Does the source tell when a CPU becomes idle?  Nothing else would stand for that. */
+static inline bool kdtl_pmu_tells_idle(const struct kdtl_pmu *p)
+{
+	return kdtl_pmu_mask(p) & KDTL_MASK_IDLE;
 }
 
 /* This CPU's state.  With interrupts off. */

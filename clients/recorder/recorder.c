@@ -54,7 +54,6 @@ MODULE_PARM_DESC(config, "with raw_bytes: perf_event_attr::config of the PMU's e
 static struct table live_table, panic_table;
 static struct bytes live_bytes, panic_bytes;
 static struct kdtl_session *session;
-static bool idle;	/* it logs idle times */
 static struct kdtl_tasks *tasks;	/* NULL: the source names none */
 static struct dentry *debug_dir;
 
@@ -170,10 +169,9 @@ static void recorder_unhook(void)
 
 /* ---------------------------------------------------- from create to close */
 
-/* Log idle times as well, if the source tells them, and keep what its tasks are. */
-static int recorder_config(void)
+/* Keep what the tasks are from before the first entry on, if the source's entries name them. */
+static int recorder_keep_tasks(void)
 {
-	struct kdtl_config config = { .mask = KDTL_MASK_ALL | KDTL_MASK_IDLE };
 	struct kdtl_aux_info info;
 	int err = kdtl_aux_info(session, -1, &info);
 
@@ -184,10 +182,7 @@ static int recorder_config(void)
 		return PTR_ERR(tasks);
 	live_table.tasks = tasks;
 	panic_table.tasks = tasks;
-	err = kdtl_write_config(session, &config, 1);
-	if (!err)
-		idle = true;
-	return err == -EOPNOTSUPP ? 0 : err;
+	return 0;
 }
 
 static int recorder_begin(void)
@@ -195,6 +190,7 @@ static int recorder_begin(void)
 	const struct kdtl_session_attr attr = {
 		.pmu		= pmu,
 		.aux_pages	= aux_pages,
+		.mask		= raw_bytes ? 0 : KDTL_MASK_ALL | KDTL_MASK_IDLE,
 		.config		= config,
 		.flags		= KDTL_SESSION_OVERWRITE | (raw_bytes ? KDTL_SESSION_RAW : 0),
 	};
@@ -203,7 +199,7 @@ static int recorder_begin(void)
 	session = kdtl_session_create(&attr);
 	if (IS_ERR(session))
 		return PTR_ERR(session);
-	err = recorder_config();
+	err = recorder_keep_tasks();
 	if (!err)
 		err = kdtl_load(session, NULL);
 	if (!err)
@@ -220,8 +216,8 @@ static int recorder_alloc(void)
 	if (raw_bytes)
 		return bytes_alloc(&live_bytes, session, raw_bytes) ?:
 		       bytes_alloc(&panic_bytes, session, raw_bytes);
-	return table_alloc(&live_table, lines, aux_pages, idle) ?:
-	       table_alloc(&panic_table, lines, aux_pages, idle);
+	return table_alloc(&live_table, lines, aux_pages) ?:
+	       table_alloc(&panic_table, lines, aux_pages);
 }
 
 static void recorder_end(void)

@@ -23,15 +23,13 @@
  * @t: the table
  * @lines: most rows that it may have
  * @pages: pages per CPU of the session, a power of two; 0: kdtl's default
- * @idle: the session logs idle times
  *
  * Context: may sleep.
  * Return: 0 or -ENOMEM; call table_free() in both cases.
  */
-int table_alloc(struct table *t, unsigned int lines, unsigned int pages, bool idle)
+int table_alloc(struct table *t, unsigned int lines, unsigned int pages)
 {
 	t->lines = lines;
-	t->idle = idle;
 	t->area_size = (size_t)(pages ?: KDTL_DEFAULT_AUX_PAGES) << PAGE_SHIFT;
 	t->area = __vmalloc(t->area_size, GFP_KERNEL | __GFP_NOWARN);
 	t->cpus = vcalloc(nr_cpu_ids, sizeof(*t->cpus));
@@ -318,7 +316,7 @@ static void table_tasks(struct table *t, struct kdtl_session *s, ssize_t len, u6
 	kdtl_who_begin(&who, from, to);
 	kdtl_for_each_entry(e, t->area, len)
 		kdtl_who_entry(&who, e);
-	kdtl_who_end(&who, t->idle || busy);
+	kdtl_who_end(&who, t->info.idle || busy);
 	for (i = 0; i < who.nr; i++) {
 		if (i >= TABLE_NAMED) {
 			who.others += t->ran[i].ticks;

@@ -30,7 +30,6 @@ struct table_cpu {
 /**
  * struct table - a table, allocated before it is needed
  * @lines: most rows that it may have
- * @idle: the session logs idle times
  * @tasks: the table of tasks; NULL: the source names none
  * @entries: of each CPU twice @lines: every other one may be idle time, which is no row
  * @cpus: struct table_cpu of each CPU
@@ -45,7 +44,6 @@ struct table_cpu {
  */
 struct table {
 	unsigned int		lines;
-	bool			idle;
 	struct kdtl_tasks	*tasks;
 	struct kdtl_entry	*entries;
 	struct table_cpu	*cpus;
@@ -59,7 +57,7 @@ struct table {
 	char			path[PATH_MAX];
 };
 
-int table_alloc(struct table *t, unsigned int lines, unsigned int pages, bool idle);
+int table_alloc(struct table *t, unsigned int lines, unsigned int pages);
 void table_free(struct table *t);
 void table_print(struct table *t, struct kdtl_session *s, unsigned int ms,
 		 const struct kdtl_alarm *about, bool rests);

@@ -147,38 +147,18 @@ static int sampler_share(struct kdtl_session *s)
 	return err;
 }
 
-/* Log idle times as well, so that no cgroup is blamed for them. */
-static int sampler_idle(struct kdtl_session *s)
-{
-	struct kdtl_config config = { .mask = KDTL_MASK_ALL | KDTL_MASK_IDLE };
-	int err = kdtl_stop(s);
-
-	if (!err)
-		err = kdtl_write_config(s, &config, 1);
-	/* The source need not tell them. */
-	if (!err || err == -EOPNOTSUPP)
-		err = kdtl_start(s);
-	return err;
-}
-
-/* What the session logs, and whether it counts by cgroup. */
+/* Count by cgroup, if that is wanted and entries name tasks; and for a share of the time. */
 static int sampler_choose(struct kdtl_session *s)
 {
 	struct kdtl_aux_info info;
 	int err;
 
 	err = kdtl_aux_info(s, -1, &info);
-	if (err)
-		return err;
-	/* As long as it does, the kernel notes what each task is: only if entries name tasks. */
-	if (info.tasks && cgroups_max) {
+	if (!err && info.tasks && cgroups_max)
 		err = cgroups_begin(&sampler.lock);
-		if (err)
-			return err;
-		if (sampler.share == 100)
-			return sampler_idle(s);
-	}
-	return sampler.share == 100 ? 0 : sampler_share(s);
+	if (!err && sampler.share < 100)
+		err = sampler_share(s);
+	return err;
 }
 
 static int sampler_begin(void)
@@ -186,6 +166,9 @@ static int sampler_begin(void)
 	const struct kdtl_session_attr attr = {
 		.pmu		= pmu,
 		.aux_pages	= aux_pages,
+		/* Idle times too, so that no cgroup is blamed for them. */
+		.mask		= KDTL_MASK_ALL |
+				  (cgroups_max && sampler.share == 100 ? KDTL_MASK_IDLE : 0),
 	};
 	const struct kdtl_reader reader = {
 		.span		= sampler_span,

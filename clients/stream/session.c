@@ -144,13 +144,18 @@ static unsigned long stream_pages(struct stream *st, unsigned int per_cpu)
 	return (unsigned long)nr * per_cpu;
 }
 
-/* Before the first entry, keep what the tasks are, if the source's entries name them. */
-static int stream_keep_tasks(struct stream *st, struct kdtl_session *s)
+/*
+ * Before the first entry: keep what the tasks are, if the source's entries name them.  A program
+ * that asks for idle times does not see kdtl_aux_info::idle, so it is told by an error.
+ */
+static int stream_prepare(struct stream *st, struct kdtl_session *s, u32 mask)
 {
 	struct kdtl_aux_info info;
 	struct kdtl_tasks *t;
 	int err = kdtl_aux_info(s, -1, &info);
 
+	if (!err && mask & KDTL_MASK_IDLE && !info.idle)
+		err = -EOPNOTSUPP;
 	if (err || !info.tasks)
 		return err;
 	t = kdtl_tasks_open();
@@ -207,7 +212,7 @@ int stream_setup(struct stream *st, const struct kdtl_stream_attr *attr)
 		err = PTR_ERR(s);
 		goto uncharge;
 	}
-	err = stream_keep_tasks(st, s);
+	err = stream_prepare(st, s, attr->mask);
 	if (!err)
 		err = kdtl_load(s, NULL);
 	if (err)

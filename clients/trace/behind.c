@@ -31,15 +31,6 @@ static struct past *pasts;		/* by CPU */
 static size_t past_size;
 static unsigned int round;
 
-/* Log idle times as well, if the source tells them. */
-static int behind_config(void)
-{
-	struct kdtl_config config = { .mask = KDTL_MASK_ALL | KDTL_MASK_IDLE };
-	const int err = kdtl_write_config(session, &config, 1);
-
-	return err == -EOPNOTSUPP ? 0 : err;
-}
-
 /**
  * kdtl_trace_behind_begin() - begin to keep the newest entries
  * @pmu: the source; its entries name tasks
@@ -53,6 +44,7 @@ int kdtl_trace_behind_begin(const char *pmu, unsigned int pages)
 	const struct kdtl_session_attr attr = {
 		.pmu		= pmu,
 		.aux_pages	= pages,
+		.mask		= KDTL_MASK_ALL | KDTL_MASK_IDLE,
 		.flags		= KDTL_SESSION_OVERWRITE,
 	};
 	struct kdtl_session *s;
@@ -65,7 +57,7 @@ int kdtl_trace_behind_begin(const char *pmu, unsigned int pages)
 	if (IS_ERR(s))
 		return PTR_ERR(s);
 	session = s;
-	return behind_config() ?: kdtl_load(s, NULL) ?: kdtl_start(s);
+	return kdtl_load(s, NULL) ?: kdtl_start(s);
 }
 
 /**

@@ -50,20 +50,12 @@ struct kdtl_tasks *watch_tasks;
 static struct behind past;	/* of tasks; no session if the source knows none */
 static struct behind stolen;
 
-/* Log idle times as well, if the source tells them. */
-static int behind_config(struct kdtl_session *s)
-{
-	struct kdtl_config config = { .mask = KDTL_MASK_ALL | KDTL_MASK_IDLE };
-	const int err = kdtl_write_config(s, &config, 1);
-
-	return err == -EOPNOTSUPP ? 0 : err;
-}
-
 static int behind_create(struct behind *b, const char *pmu, unsigned int pages)
 {
 	const struct kdtl_session_attr attr = {
 		.pmu		= pmu,
 		.aux_pages	= pages,
+		.mask		= KDTL_MASK_ALL | KDTL_MASK_IDLE,
 		.flags		= KDTL_SESSION_OVERWRITE,
 	};
 	struct kdtl_session *s = kdtl_session_create(&attr);
@@ -120,7 +112,7 @@ static int behind_init_past(void)
 	if (IS_ERR(t))
 		return PTR_ERR(t);
 	watch_tasks = t;
-	return behind_config(past.session) ?: behind_start(&past);
+	return behind_start(&past);
 }
 
 /* Copy the newest entries of @cpu. */

@@ -359,7 +359,10 @@ static void events_unknown_kinds(struct kunit *test)
 	events_pmu.mask = KDTL_MASK_ALL;
 }
 
-/* Who asks for idle time gets it or is refused, also if the mask has other kinds. */
+/*
+ * A perf user who asks for idle time gets it or is refused, also if the mask has other kinds.  A
+ * session gets the other kinds, and its info says whether it gets idle times.
+ */
 static void events_idle(struct kunit *test)
 {
 	static const u32 masks[] = {
@@ -367,6 +370,7 @@ static void events_idle(struct kunit *test)
 	};
 	struct kdtl_session_attr attr = { .pmu = events_pmu.name, .aux_pages = 1 };
 	struct kdtl_config req = {};
+	struct kdtl_aux_info info;
 	struct kdtl_session *s;
 	struct perf_event *a;
 	unsigned int i;
@@ -375,16 +379,24 @@ static void events_idle(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	for (i = 0; i < ARRAY_SIZE(masks); i++) {
 		KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(events_create(masks[i])), -EOPNOTSUPP);
-		attr.mask = masks[i];
-		KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(kdtl_session_create(&attr)),
-				-EOPNOTSUPP);
 		req.mask = masks[i];
-		KUNIT_EXPECT_EQ(test, kdtl_write_config(s, &req, 1), -EOPNOTSUPP);
-		KUNIT_EXPECT_EQ(test, req.error, -EOPNOTSUPP);
+		KUNIT_EXPECT_EQ(test, kdtl_write_config(s, &req, 1), i ? 0 : -EOPNOTSUPP);
 	}
+	events_mask = 0;
+	KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+	KUNIT_EXPECT_EQ(test, events_mask, (u32)KDTL_MASK_ALL);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, -1, &info), 0);
+	KUNIT_EXPECT_FALSE(test, info.idle);
 	kdtl_session_close(s);
+	attr.mask = KDTL_MASK_IDLE;
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(kdtl_session_create(&attr)), -EOPNOTSUPP);
 
 	events_pmu.mask |= KDTL_MASK_IDLE;
+	s = kdtl_session_create(&attr);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, -1, &info), 0);
+	KUNIT_EXPECT_TRUE(test, info.idle);
+	kdtl_session_close(s);
 	for (i = 0; i < ARRAY_SIZE(masks); i++) {
 		a = events_create(masks[i]);
 		KUNIT_EXPECT_FALSE(test, IS_ERR(a));

@@ -315,7 +315,8 @@ struct kdtl_session;	/* opaque */
  *	KDTL_MSG_END is always posted
  * @watermark: unread bytes of a CPU that wake the reader; 0: half the area.  If it
  *	exceeds the whole entries that fit, the first loss wakes the reader
- * @mask: KDTL_MASK_*, the dispatches that set 0 logs; 0: KDTL_MASK_ALL
+ * @mask: KDTL_MASK_*, the dispatches that set 0 logs; 0: KDTL_MASK_ALL.  KDTL_MASK_IDLE adds
+ *	idle times, if the source tells them: kdtl_aux_info::idle says whether it does
  * @flags: KDTL_SESSION_*
  * @period: of set 0, see struct kdtl_config.  With KDTL_SESSION_RAW,
  *	perf_event_attr::sample_period of the events, which some PMUs need
@@ -408,7 +409,7 @@ enum kdtl_counter {
 /**
  * struct kdtl_config - configuration of an event set, for kdtl_write_config()
  * @set: id of the event set
- * @mask: KDTL_MASK_*, the dispatches to log; 0: KDTL_MASK_ALL
+ * @mask: KDTL_MASK_*, the dispatches to log; 0: KDTL_MASK_ALL.  See kdtl_session_attr::mask
  * @period: longest time in ns until entries below the watermark wake the reader;
  *	a source that has to be polled is polled at least this often.  0: no
  *	bound.  Values below 50000 become 50000
@@ -589,6 +590,7 @@ struct kdtl_msg {
  * @tasks: the entries name Linux tasks: kdtl_entry_pid(), kdtl_entry_comm() and
  *	kdtl_task_at() are meaningful
  * @stolen: an entry's wait is time in which a hypervisor had the CPU
+ * @idle: the source tells when a CPU becomes idle, to sessions whose mask has KDTL_MASK_IDLE
  *
  * @produced is the sum of @consumed, @lost and @unread, in every answer.  In a session
  * with KDTL_SESSION_RAW there are no entries, so @produced, @consumed and @unread are 0,
@@ -614,6 +616,7 @@ struct kdtl_aux_info {
 	bool	online;
 	bool	tasks;
 	bool	stolen;
+	bool	idle;
 };
 
 struct kdtl_session *__kdtl_session_create(const struct kdtl_session_attr *attr,
@@ -650,8 +653,7 @@ struct kdtl_session *__kdtl_session_create(const struct kdtl_session_attr *attr,
  *   which)
  * * -ENODEV: there is no such source, or none at all, also after modprobe was asked for
  *   one
- * * -EOPNOTSUPP: the source distinguishes none of the mask's kinds, or the mask has
- *   KDTL_MASK_IDLE and the source does not tell when a CPU becomes idle; or, with
+ * * -EOPNOTSUPP: the source distinguishes none of the mask's kinds; or, with
  *   KDTL_SESSION_RAW, the PMU has no AUX area, or this kernel's perf gives none to kernel
  *   events (a line in the log)
  * * -EBUSY: a KDTL_SESSION_RAW session on the PMU has another area or config

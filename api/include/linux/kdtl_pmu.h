@@ -65,12 +65,12 @@ struct kdtl_area {
  *	name, too; optional
  * @rating: a session that names no source gets the one with the highest rating
  * @mask: KDTL_MASK_*, the kinds that the source distinguishes; 0: PAPR's three.
- *	An event that wants none of these is refused, and so is one that wants
+ *	An event that wants none of these is refused, and so is a perf user's that wants
  *	KDTL_MASK_IDLE if that is not among them
  * @tb_freq: ticks per second of the entries' time base, below 2^32
  * @tb_boot: the time base's value at boot
  * @tasks: the entries name Linux tasks as those of kdtl_sched do, and the time base is
- *	local_clock(): kdtl then keeps a table of the tasks, for kdtl_task_at()
+ *	local_clock(), as kdtl_task_at() wants it
  * @stolen: the entries name no tasks, and the wait of each is time in which a hypervisor had
  *	the CPU: clients say so, and take it for steal=
  * @clock: the time base, now.  Called with interrupts off; NULL: local_clock()

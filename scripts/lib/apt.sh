@@ -47,6 +47,14 @@ _apt_sources()
 # package lists if they are more than a day old (KDTL_UPDATE=1: always).
 apt_state()
 {
+	# apt-get update fails while another one changes the same lists.
+	with_lock "apt-$1-$2"
+	_apt_state "$1" "$2"
+	unlock
+}
+
+_apt_state()
+{
 	local suite=$1 arch=$2 dir=$KDTL_CACHE/apt/$1-$2 age which
 
 	mkdir -p "$dir"/{lists/partial,cache/archives/partial,empty}
@@ -75,8 +83,8 @@ apt_state()
 		Dir::Etc::sourceparts "$dir/empty";
 		Dir::Log "$dir";
 		END
-	} >"$apt_conf.new"
-	mv -- "$apt_conf.new" "$apt_conf"
+	} >"$apt_conf.$BASHPID"
+	mv -- "$apt_conf.$BASHPID" "$apt_conf"
 
 	age=$(($(date +%s) - $(stat -c %Y "$dir/updated" 2>/dev/null || echo 0)))
 	if [ "${KDTL_UPDATE:-0}" = 0 ] && [ "$age" -lt 86400 ]; then

@@ -232,12 +232,19 @@ capture()
 
 # --- cache ----------------------------------------------------------------------
 
+_locks=()
+
 # with_lock NAME: let only one process at a time prepare NAME, until the script calls
-# unlock or ends. Of several locks, unlock releases the last.
+# unlock or ends. Of several locks, unlock releases the last. Who takes several takes those of
+# kernels and of nested machines first, then initramfs-, deb- and apt-, in this order: so no two
+# wait for each other.
 with_lock()
 {
+	local lock
+
 	mkdir -p -- "$KDTL_CACHE/lock"
 	exec {lock}>"$KDTL_CACHE/lock/$1"
+	_locks+=("$lock")
 	flock -n "$lock" && return
 	say "waiting: another process is preparing $1"
 	run_group flock "$lock"
@@ -245,6 +252,9 @@ with_lock()
 
 unlock()
 {
+	local lock=${_locks[-1]}
+
+	unset '_locks[-1]'
 	exec {lock}>&-
 }
 

@@ -15,6 +15,12 @@ deb_tree()
 		return
 	fi
 	link=$deb_tree
+	with_lock "deb-$package-$arch"
+	# Another process may have got it meanwhile.
+	if [ "${KDTL_UPDATE:-0}" = 0 ] && [ -d "$deb_tree" ]; then
+		unlock
+		return
+	fi
 	# Debian 12 has no riscv64; and this suite's lists are there, as the kernel is from it.
 	case $arch in
 	riscv64) apt_state sid "$arch" ;;
@@ -29,6 +35,7 @@ deb_tree()
 		install_dir "$new_dir" "$deb_tree"
 	fi
 	ln -sfn -- "${deb_tree##*/}" "$link"
+	unlock
 }
 
 # initramfs_pack ROOT: write it as an archive to stdout.
@@ -41,12 +48,20 @@ initramfs_pack()
 # initramfs_base ARCH: its file in $initramfs_base.
 initramfs_base()
 {
-	local arch=$1 root
+	local arch=$1
 
+	with_lock "initramfs-$arch"
 	deb_tree busybox-static "$arch"
 	initramfs_base=$(readlink -f -- "$deb_tree")/base.cpio
-	[ ! -e "$initramfs_base" ] || return 0
-	new_dir "$KDTL_CACHE/initramfs/$arch"
+	[ -e "$initramfs_base" ] || _initramfs_base "$arch"
+	unlock
+}
+
+_initramfs_base()
+{
+	local root
+
+	new_dir "$KDTL_CACHE/initramfs/$1"
 	root=$new_dir
 	mkdir -p "$root"/{bin,sbin,usr/bin,usr/sbin,lib/kdtl,lib/modules} \
 		"$root"/{proc,sys,dev,tmp,out,root,etc,kdtl-vm}

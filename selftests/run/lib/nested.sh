@@ -87,6 +87,7 @@ nested_base()
 	arm64-*) arch=arm64 package=qemu-system-arm kvm='' ;;	# built in
 	esac
 	[ $arch = ppc64el ] || link+=-$arch
+	with_lock "nested-qemu-$arch"
 	if [ "${KDTL_UPDATE:-0}" != 0 ] || [ ! -d "$link" ]; then
 		apt_state bookworm "$arch"
 		version=$(apt_version "$package")
@@ -104,7 +105,13 @@ nested_base()
 
 	version=$(basename -- "$(readlink -f -- "$link")")
 	nested_base=$KDTL_CACHE/nested/${modules##*/}+$version.cpio
-	[ ! -e "$nested_base" ] || return 0
+	[ -e "$nested_base" ] || _nested_base
+	unlock
+}
+
+# _nested_base: make that file, for nested_base, whose variables it reads.
+_nested_base()
+{
 	new_dir "$nested_base"
 	root=$new_dir
 	initramfs_base "$arch"

@@ -1,0 +1,157 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Jobs that start at once in a fresh cache prepare everything once, and none kills another one.
+# A stand-in for apt fails, as apt does, when a second one would change the same lists.
+#
+# shellcheck disable=SC2317 # functions that ok() calls
+
+here=$(dirname -- "$(readlink -f -- "$0")")
+top=$(dirname -- "$(dirname -- "$here")")
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
+. "$top/scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
+. "$here/lib/ktap.sh"
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-prepare.XXXXXX")
+partial "$work"
+
+# tool NAME: a stand-in for it, from stdin.
+tool()
+{
+	{
+		echo '#!/bin/bash'
+		cat
+	} >"$work/bin/$1"
+	chmod +x "$work/bin/$1"
+}
+
+# make_deb NAME: a package with what is unpacked of busybox-static and qemu-system-arm.
+make_deb()
+{
+	local root=$work/deb/$1
+
+	mkdir -p -- "$root"/{DEBIAN,bin,usr/bin,lib} || return
+	printf 'Package: %s\nVersion: 1\nArchitecture: all\nMaintainer: none\nDescription: none\n' \
+		"$1" >"$root/DEBIAN/control" || return
+	: >"$root/lib/ld-linux-aarch64.so.1"
+	if [ "$1" = busybox-static ]; then
+		echo busybox >"$root/bin/busybox"
+	else
+		cp -- "$(type -P busybox)" "$root/usr/bin/qemu-system-aarch64" || return
+	fi
+	dpkg-deb -b "$root" "$work/$1.deb" >/dev/null
+}
+
+stand_ins()
+{
+	mkdir -- "$work/bin" "$work/once" "$work/deb" && make_deb busybox-static &&
+		make_deb qemu-system-arm || return
+	tool apt-get <<-END
+	while [ \$# -gt 0 ]; do
+		case \$1 in
+		indextargets) echo 'Debian|Debian|file:/mirror'; exit ;;
+		update | install | download) verb=\$1 ;;
+		Dir::Cache::archives=*) dir=\${1#*=} ;;
+		esac
+		last=\$1
+		shift
+	done
+	case \$verb in
+	update)
+		mkdir "$work/once/lists" || { echo 'E: Could not get lock'; exit 100; }
+		echo "\$verb" >>"$work/calls"
+		sleep 0.3
+		rmdir "$work/once/lists"
+		;;
+	download)
+		echo "\$verb \$last" >>"$work/calls"
+		sleep 0.3
+		cp "$work/\$last.deb" .
+		;;
+	install)
+		echo "\$verb \$last" >>"$work/calls"
+		sleep 0.3
+		[ -z "\$dir" ] || cp "$work/\$last.deb" "\$dir"
+		;;
+	esac
+	END
+	tool apt-config </dev/null
+	tool apt-cache <<-END
+	echo "  Candidate: 1"
+	[ ! -e "$work/unknown" ] || echo "  Candidate: (none)"
+	END
+	# Nothing is installed until apt-get has installed it.
+	tool dpkg-query <<-END
+	! grep -q ^install "$work/calls" || echo installed
+	END
+	tool sudo <<-'END'
+	while [[ $1 == -* ]]; do shift; done
+	exec "$@"
+	END
+}
+
+# job: what a machine prepares.
+cat >"$work/job" <<END
+here=$top/selftests/run scripts=$top/scripts
+. "\$scripts/lib/common.sh"
+. "\$scripts/lib/apt.sh"
+. "\$here/lib/initramfs.sh"
+. "\$here/lib/nested.sh"
+echo kernel >"$work/kernel"
+nested_base arm64-6.1 "$work/kernel" "$work/modules"
+cksum <"\$nested_base"
+END
+
+# four COMMAND...: four of it at once, with a cache of their own; all must succeed.
+four()
+{
+	local i pids=() failed=0
+
+	: >"$work/calls"
+	rm -rf -- "$work/cache" "$work"/once/*
+	for i in 1 2 3 4; do
+		KDTL_CACHE=$work/cache PATH=$work/bin:$PATH TMPDIR=$work \
+			"$@" >"$work/said.$i" 2>&1 &
+		pids+=($!)
+	done
+	for i in 1 2 3 4; do
+		wait "${pids[i - 1]}" && continue
+		failed=1
+		tail -n 5 -- "$work/said.$i"
+	done
+	return "$failed"
+}
+
+# called N WORDS: apt-get was called so, N times.
+called()
+{
+	[ "$(grep -c "^$2\$" "$work/calls")" = "$1" ] || { cat -- "$work/calls"; return 1; }
+}
+
+machines()
+{
+	four bash "$work/job" && called 1 update && called 1 'download busybox-static' &&
+		called 1 'install qemu-system-arm' &&
+		[ "$(tail -q -n 1 "$work"/said.* | sort -u | wc -l)" = 1 ]
+}
+
+# Nothing half-made stays.
+left_nothing()
+{
+	! find "$work/cache" -name '.new-*' | grep . &&
+		! find "$work/cache" -type f -regex '.*/\(apt\.conf\|.*\.cpio\)\.[0-9a-z]+' | grep .
+}
+
+packages()
+{
+	four "$top/scripts/install-deps" vm && called 1 'install .*'
+}
+
+"$top/scripts/install-deps" vm build
+plan 4
+ok "stand-ins for apt" stand_ins
+ok "four machines that start at once in a fresh cache prepare it once" machines
+ok "nothing half-made is left there" left_nothing
+ok "four install-deps at once install once" packages
+finish

@@ -114,10 +114,10 @@ says_who()
 		task (PID)        count    ran waited throttled p50    p99    max behind    for
 		web (100)             2 13.0ms  617ms         - 0ns  617ms  617ms hog     602ms
 		web-thread (101)      1   0ns+    0ns    90.0ms   -      -      - -           -
-		hog (200)             2  602ms 2.00us         - 0ns 2.00us 2.00us idle   2.00us
+		hog (200)             2 602ms+ 2.00us         - 0ns 2.00us 2.00us idle   2.00us
 		kworker/1:1 (300)     1 15.0ms    0ns         - 0ns    0ns    0ns -           -
 
-		+ means or more: for 100 ms it is not known whether these tasks ran
+		+ means or more: for 2.10 s it is not known whether these tasks ran
 	END
 	) -
 }
@@ -179,7 +179,7 @@ stolen()
 	diff - "$work/rows" <<-'END' && [ ! -s "$work/err" ]
 		web (100) 2 13.0ms 617ms - 0ns 617ms 617ms hog 317ms
 		web-thread (101) 1 0ns+ 0ns 90.0ms - - - - -
-		hog (200) 2 317ms 2.00us - 0ns 2.00us 2.00us idle 2.00us
+		hog (200) 2 317ms+ 2.00us - 0ns 2.00us 2.00us idle 2.00us
 		kworker/1:1 (300) 1 0ns 0ns - 0ns 0ns 0ns - -
 	END
 }
@@ -246,10 +246,11 @@ vpa_by_cpu()
 		grep -q 'different sources: record both with the same -s$' "$work/err"
 }
 
-# Without tasks, and with an approximate time of day.
+# Without tasks, with an approximate time of day, and with no end but the last entry.
 old_recordings()
 {
-	diff <(kdtl report "$work/old.data" | sed 1,2d) <(kdtl report "$work/night.data" | sed 1,2d) &&
+	grep -v '^clock 3' "$here/lib/night.txt" | recording endless || return
+	diff <(kdtl report "$work/old.data" | sed 1,2d) <(kdtl report "$work/endless.data" | sed 1,2d) &&
 		kdtl report "$work/old.data" | sed -n 2p | grep -q '(approximate: an old recording)$' &&
 		diff <(kdtl map "$work/old.data" | sed 1,2d) <(kdtl map "$work/night.data" | sed 1,2d) &&
 		diff <(kdtl diff "$work/old.data" "$work/old.data" | rows | awk '{ print $1 }') \
@@ -299,6 +300,98 @@ diffs()
 		! kdtl diff "$work/1.data" "$work/1.data" | rows | grep '[+-][0-9]*[mun]s$'
 }
 
+# The recording goes on after its last entry, and does not say who had the CPU then.
+last_ran()
+{
+	recording last_one <<-'END' &&
+		clock 1000000000 1700000000000000000
+		clock 11000000000 1700000010000000000
+		run 1000000000 1 0 0 1 0 sh
+		run 1001000000 1 0 0 2 1 hog
+	END
+		kdtl report "$work/last_one.data" >"$work/out" &&
+		rows <"$work/out" | diff - <(printf '%s\n' 'sh (1) 1 1.00ms 0ns 0ns 0ns 0ns - -' \
+			'hog (2) 1 0ns+ 0ns 0ns 0ns 0ns - -') &&
+		grep -q 'for 10.00 s it is not known whether these tasks ran$' "$work/out"
+}
+
+# An entry of the hypervisor's log says 4.29 s at most; the steal clock says more.
+long_gap()
+{
+	recording gap <<-'END' &&
+		clock 1000000000 1700000000000000000
+		clock 21000000000 1700000020000000000
+		run 1000000000 0 0 0 1 0 sh
+		run 2000000000 0 0 0 2 1 hog
+		run 17000000000 0 0 0 1 2 sh
+		run 18000000000 0 0 0 3 1 x
+	END
+		printf '%s\n' 'source kdtl_steal' 'clock 1000000000 1700000000000000000' \
+			'steal 1100000000 0 10 1000000000 1000 1' \
+			'steal 14000000000 0 10000000000 4000000000 10000001000 1' \
+			'clock 21000000000 1700000020000000000' >"$work/gap.text" &&
+		python3 "$here/lib/recording.py" "$work/gap.data.steal" <"$work/gap.text" &&
+		kdtl report "$work/gap.data" 2>"$work/err" | rows | grep -x 'hog (2) 1 5.00s .*' &&
+		[ ! -s "$work/err" ] &&
+		{ echo lost 1 && cat -- "$work/gap.text"; } |
+		python3 "$here/lib/recording.py" "$work/gap.data.steal" &&
+		kdtl report "$work/gap.data" 2>"$work/err" | rows | grep -x 'hog (2) 1 10.7s .*' &&
+		grep -q 'had a CPU for 4.29 s or more at once' "$work/err"
+}
+
+# Who had another CPU while tasks waited in its queue, no option tells.
+moved()
+{
+	recording moved <<-'END' &&
+		clock 0 1700000000000000000
+		run 1000000000 0 0 0 1 0 a
+		moved 2000000000 0 900000000 1000 0 2 1 b
+		clock 3000000000 1700000003000000000
+	END
+		! kdtl report "$work/moved.data" 2>&1 >/dev/null | grep .
+}
+
+# The thread 155 becomes 154, which is the process, by exec().
+exec_by_thread()
+{
+	recording exec <<-'END' &&
+		clock 1000000000 1700000000000000000
+		cgroup 1 /
+		task 0 154 154 1 0 50 1 main
+		task 0 155 154 1 0 50 1 thread
+		task 1001000000 154 154 1 0 50 1 execd
+		run 1000500000 1 0 0 155 0 thread
+		run 1500500000 1 499000000 1000000 200 154 victim
+		idle 1501000000 1 200
+		clock 3000000000 1700000002000000000
+	END
+		kdtl report "$work/exec.data" 2>"$work/err" | rows | tee "$work/out" &&
+		grep -x 'thread (155) 1 500ms .*' "$work/out" &&
+		! grep 'not known' "$work/out" && [ ! -s "$work/err" ] &&
+		kdtl print "$work/exec.data" | sed -n 1p | grep -q ': 2 dispatches, ' &&
+		kdtl why "$work/exec.data" | grep -x '    behind execd (154) 499 ms'
+}
+
+# Throttled for 20 ms in 2 s, and then for 200 ms; nobody waits longer.
+diff_throttled()
+{
+	local ms
+
+	for ms in 20 200; do
+		recording "held$ms" <<-END || return
+			clock 0 1700000000000000000
+			run 500000000 0 2000000 0 1 0 sh
+			throttled 1000000000 0 ${ms}000000 2 1 limited
+			clock 2000000000 1700000002000000000
+		END
+	done
+	kdtl diff "$work/held20.data" "$work/held200.data" | rows >"$work/out"
+	diff - "$work/out" <<-'END'
+		limited 0ns 0ns 0 10.0ms 100ms +90.0ms - - - - - -
+		sh 1.00ms 1.00ms 0 0ns 0ns 0 2.00ms 2.00ms 0 2.00ms 2.00ms 0
+	END
+}
+
 # 617 ms in 3 s and 200 ms in 2 s.
 normalised()
 {
@@ -306,13 +399,13 @@ normalised()
 		then  night.data: 3.000 s, 6 dispatches, 0 entries lost
 		now   better.data: 2.000 s, 3 dispatches, 0 entries lost
 
-		            waited/s             p99                  max
-		command      then    now  change   then    now change   then    now change
-		new             - 2.15s+ +2.15s+      - 4.29s+      -      - 4.29s+      -
-		web         206ms  100ms  -106ms  617ms  100ms -517ms  617ms  100ms -517ms
-		hog         666ns      -  -666ns 2.00us      -      - 2.00us      -      -
-		web-thread    0ns      -       0      -      -      -      -      -      -
-		kworker/1:1   0ns      -       0    0ns      -      -    0ns      -      -
+		            waited/s             throttled/s        p99                  max
+		command      then    now  change   then now  change   then    now change   then    now change
+		new             - 2.15s+ +2.15s+      - 0ns       0      - 4.29s+      -      - 4.29s+      -
+		web         206ms  100ms  -106ms    0ns 0ns       0  617ms  100ms -517ms  617ms  100ms -517ms
+		web-thread    0ns      -       0 30.0ms   - -30.0ms      -      -      -      -      -      -
+		hog         666ns      -  -666ns    0ns   -       0 2.00us      -      - 2.00us      -      -
+		kworker/1:1   0ns      -       0    0ns   -       0    0ns      -      -    0ns      -      -
 	END
 	) - || return
 	[ "$(kdtl diff -n 1 --comm web --from 22:13:20 "$work/night.data" "$work/night.data" |
@@ -462,12 +555,16 @@ refused()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-report.XXXXXX")
 partial "$work"
 
-plan 21
+plan 26
 ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
 ok "recordings" records
 ok "report says who waited, and behind whom" says_who
 ok "by task, command and cgroup, each number is exact" each_key
 ok "with filters, too" filters
+ok "the last dispatches ran until an end that is not known" last_ran
+ok "stolen time of more than an entry can say" long_gap
+ok "other CPUs' queues are no reason to record with -i" moved
+ok "a thread that takes its process's PID by exec()" exec_by_thread
 ok "and for each interval" intervals
 ok "what the hypervisor had is no task's" stolen
 ok "so many rows, the worst ones" worst_first
@@ -477,6 +574,7 @@ ok "recordings of an older version" old_recordings
 ok "what would have told more" advice
 ok "without short waits nothing is known" left_out
 ok "diff has the changes, exactly" diffs
+ok "and those of times throttled" diff_throttled
 ok "for each second of the recordings" normalised
 ok "also if the clock was set meanwhile" clock_was_set
 ok "map has a line for each change" maps_all

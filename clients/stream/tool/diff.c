@@ -7,6 +7,7 @@
 #include "rows.h"
 
 #define NS_PER_S	1e9
+#define ALL_COLUMNS	110	/* the width that all of them need */
 #define OTHER_LINES	6	/* before the rows, and the shell's */
 
 /**
@@ -50,11 +51,13 @@ struct half {
  * @key: what it is for
  * @row: of the two recordings; NULL: it was never dispatched
  * @waited: ns in each second, in the two recordings
+ * @throttled: the same of the time for which a limit on CPU time held tasks back
  */
 struct change {
 	const struct key	*key;
 	const struct row	*row[2];
 	double			waited[2];
+	double			throttled[2];
 };
 
 static struct options parse(int argc, char **argv)
@@ -143,15 +146,20 @@ static void open_half(struct half *h, struct options *o, const char *path, struc
 	k->by = rows_by(&h->r, o->by, o->asked);
 	h->d = find_dispatches(&h->r, &o->filter, k, 0, &h->nr);
 	sort_dispatches(h->d, h->nr);
-	h->row = rows_of(&h->r, h->d, h->nr, last_entry_time(&h->r), &h->nr_rows);
+	h->row = rows_of(&h->r, h->d, h->nr, recording_end(&h->r), &h->nr_rows);
+}
+
+static double distance(const double ns[2])
+{
+	return ns[1] < ns[0] ? ns[0] - ns[1] : ns[1] - ns[0];
 }
 
 /* The biggest change first. */
 static int by_change(const void *a, const void *b)
 {
 	const struct change *x = a, *y = b;
-	const double s = x->waited[1] - x->waited[0], t = y->waited[1] - y->waited[0];
-	const double u = s < 0 ? -s : s, v = t < 0 ? -t : t;
+	const double u = distance(x->waited) + distance(x->throttled);
+	const double v = distance(y->waited) + distance(y->throttled);
 
 	if (u != v)
 		return u > v ? -1 : 1;
@@ -171,6 +179,7 @@ static struct change *find_changes(const struct half *half, size_t nr)
 			c->key = row->key;
 			c->row[h] = row;
 			c->waited[h] = row->waited / half[h].seconds;
+			c->throttled[h] = row->throttled / half[h].seconds;
 		}
 	}
 	qsort(change, nr, sizeof(*change), by_change);
@@ -178,10 +187,12 @@ static struct change *find_changes(const struct half *half, size_t nr)
 }
 
 /* What a column shows, and of which recording. */
-enum { NAME, WAITED = 1, P99 = 2, MAX = 3, THEN = 0 << 2, NOW = 1 << 2, CHANGE = 2 << 2 };
+enum {
+	NAME, WAITED, THROTTLED, P99, MAX, THEN = 0 << 3, NOW = 1 << 3, CHANGE = 2 << 3,
+};
 
-#define QUANTITY(what)	((what) & 3)
-#define WHEN(what)	((what) >> 2)
+#define QUANTITY(what)	((what) & 7)
+#define WHEN(what)	((what) >> 3)
 
 /* For key_text(). */
 static const struct keys *row_keys;
@@ -198,14 +209,24 @@ static double value(const struct change *c, int quantity, size_t h, bool *more)
 		*more = row->least != UINT64_MAX;
 		return c->waited[h];
 	}
+	if (quantity == THROTTLED) {
+		*more = row->throttled_more;
+		return c->throttled[h];
+	}
 	*more = (quantity == P99 ? row->p99 : row->max) >= row->least;
 	return quantity == P99 ? row->p99 : row->max;
+}
+
+/* Sums are 0 of what was never dispatched. */
+static bool is_sum(int quantity)
+{
+	return quantity == WAITED || quantity == THROTTLED;
 }
 
 /* It is there; waits that are not known have no percentiles. */
 static bool has_value(const struct change *c, int quantity, size_t h)
 {
-	return c->row[h] && (quantity == WAITED || c->row[h]->waits);
+	return c->row[h] && (is_sum(quantity) || c->row[h]->waits);
 }
 
 /* What may have been longer then has no change that is known. */
@@ -215,7 +236,7 @@ static const char *change_text(char *to, const struct change *c, int quantity)
 	const double then = value(c, quantity, 0, &more_then);
 	const double by = value(c, quantity, 1, &more_now) - then;
 
-	if (quantity != WAITED && !(has_value(c, quantity, 0) && has_value(c, quantity, 1)))
+	if (!is_sum(quantity) && !(has_value(c, quantity, 0) && has_value(c, quantity, 1)))
 		return "-";
 	if (more_then || (more_now && by < 0))
 		return "?";
@@ -241,24 +262,30 @@ static const char *cell(char *to, const void *p, int what)
 	return brief_ns(to, ns, more);
 }
 
-static void print_changes(const struct change *c, size_t nr, const struct options *o)
+static void add_columns(struct table *t, const char *head, int quantity)
 {
-	const struct table t = {
-		.column = {
-			{ row_heads[o->by], NAME, true, NULL },
-			{ "then", WAITED | THEN, false, "waited/s" },
-			{ "now", WAITED | NOW, false, NULL },
-			{ "change", WAITED | CHANGE, false, NULL },
-			{ "then", P99 | THEN, false, "p99" },
-			{ "now", P99 | NOW, false, NULL },
-			{ "change", P99 | CHANGE, false, NULL },
-			{ "then", MAX | THEN, false, "max" },
-			{ "now", MAX | NOW, false, NULL },
-			{ "change", MAX | CHANGE, false, NULL },
-		},
-		.nr = 10, .text = cell, .size = sizeof(*c), .width = o->width,
-	};
+	t->column[t->nr++] = (struct column){ "then", quantity | THEN, false, head };
+	t->column[t->nr++] = (struct column){ "now", quantity | NOW, false, NULL };
+	t->column[t->nr++] = (struct column){ "change", quantity | CHANGE, false, NULL };
+}
 
+static void print_changes(const struct change *c, size_t nr, size_t all, const struct options *o)
+{
+	struct table t = {
+		.column = { { row_heads[o->by], NAME, true, NULL } },
+		.nr = 1, .text = cell, .size = sizeof(*c), .width = o->width,
+	};
+	bool throttled = false;
+
+	for (size_t i = 0; i < all; i++)
+		throttled |= c[i].throttled[0] || c[i].throttled[1];
+	add_columns(&t, "waited/s", WAITED);
+	if (throttled)
+		add_columns(&t, "throttled/s", THROTTLED);
+	add_columns(&t, "p99", P99);
+	/* A terminal of 80 columns has no room for all. */
+	if (!throttled || o->width >= ALL_COLUMNS)
+		add_columns(&t, "max", MAX);
 	print_table(&t, c, nr);
 }
 
@@ -285,7 +312,7 @@ static int diff(int argc, char **argv)
 		       half[h].seconds, half[h].nr, (unsigned long long)half[h].r.head.lost);
 	putchar('\n');
 	c = find_changes(half, keys.nr);
-	print_changes(c, keys.nr < o.nr ? keys.nr : o.nr, &o);
+	print_changes(c, keys.nr < o.nr ? keys.nr : o.nr, keys.nr, &o);
 	return 0;
 }
 

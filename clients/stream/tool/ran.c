@@ -3,7 +3,7 @@
  * Who had a CPU in a span of time
  *
  * The rule is that of kdtl_who_ran(): if the task of one entry is the one before the CPU's
- * next entry, it had the CPU in between.  Otherwise the recording does not say who had it:
+ * next entry, it had the CPU in between; here also if it has got its process's PID meanwhile.  Otherwise the recording does not say who had it:
  * entries are missing, or the CPU became idle, which is recorded only if asked for.
  *
  * If entries were lost, or dispatches after short waits were not recorded, two such entries
@@ -14,9 +14,8 @@
 
 #include "kdtl.h"
 
-static void add(struct who *w, const struct kdtl_entry *e, uint64_t ns)
+static void add(struct who *w, const struct kdtl_entry *e, int pid, uint64_t ns)
 {
-	const int pid = entry_pid(e);
 	struct ran *ran;
 
 	for (ran = w->ran; ran < w->ran + w->nr; ran++) {
@@ -68,11 +67,35 @@ static bool lost_between(const struct recording *r, unsigned int cpu, uint64_t f
 	return g < r->loss + r->nr_losses && g->cpu == cpu && g->from < to;
 }
 
-/* The task of @e had the CPU until @next, which is the CPU's next entry. */
+/*
+ * A thread that is not its process's leader calls exec(): from then on it has the leader's PID, which
+ * is what @next calls it.  The process began another program meanwhile.
+ */
+static bool exec_between(const struct recording *r, const struct kdtl_entry *e,
+			 const struct kdtl_entry *next)
+{
+	const int pid = entry_prev_pid(next);
+	const struct kdtl_task *t, *leader;
+
+	if (!pid || !entry_pid(e))
+		return false;
+	t = entry_task(r, e);
+	if (!t || t->tgid != (uint32_t)pid || t->pid == t->tgid)
+		return false;
+	leader = task_at(r, next, pid, be64toh(next->timebase));
+	return leader && leader->since >= be64toh(e->timebase) &&
+	       leader->since <= be64toh(next->timebase);
+}
+
+/*
+ * The task of @e had the CPU until @next, which is the CPU's next entry.  There entry_prev_pid() is
+ * its PID, though it may have had another one before.
+ */
 bool ran_between(const struct recording *r, const struct kdtl_entry *e,
 		 const struct kdtl_entry *next)
 {
-	return !r->min_wait && entry_pid(e) == entry_prev_pid(next) &&
+	return !r->min_wait &&
+	       (entry_pid(e) == entry_prev_pid(next) || exec_between(r, e, next)) &&
 	       !(r->nr_losses &&
 		 lost_between(r, entry_cpu(e), entry_time(r, e), entry_time(r, next)));
 }
@@ -104,7 +127,7 @@ void who_add(const struct recording *r, size_t i, uint64_t until, uint64_t ns, s
 		stolen = stolen_in(r, cpu, until - since, until);
 		w->stolen += stolen;
 		if (since > stolen && ran_until_next(r, i - 1))
-			add(w, e, since - stolen);
+			add(w, e, entry_prev_pid(r->entry[i]), since - stolen);
 		else
 			w->unknown += since - stolen;
 		until -= since;
@@ -119,11 +142,15 @@ void who_add(const struct recording *r, size_t i, uint64_t until, uint64_t ns, s
 static void ran_name(const struct recording *r, struct ran *ran)
 {
 	const uint64_t since = be64toh(ran->entry->timebase);
+	const bool exec = ran->pid != entry_pid(ran->entry);
 	uint64_t ticks = since;
 
 	/* So it is with kdtl_sched. */
 	if (r->head.tb_freq == 1000000000)
 		ticks += ran->longest / 2;
+	/* It has this PID since exec(), which may have been late in that time. */
+	if (exec)
+		ticks += ran->longest;
 	ran->task = task_at(r, ran->entry, ran->pid, ticks);
 	ran->comm = ran->task && ran->task->since > since ? ran->task->comm :
 							    entry_comm(ran->entry);

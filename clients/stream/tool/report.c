@@ -209,7 +209,7 @@ static int report(int argc, char **argv)
 	sort_dispatches(d, nr);
 	if (r.sched)
 		comm = commands_of(&r, &commands);
-	end = last_entry_time(&r);
+	end = recording_end(&r);
 	t = make_table(&r, &o);
 	print_head(&r, &o, keys.nr, nr);
 	for (size_t i = 0; i < nr; i += n) {
@@ -221,7 +221,8 @@ static int report(int argc, char **argv)
 			if (comm)
 				find_culprit(&r, comm, &row[k]);
 			unknown += row[k].unknown;
-			waited += row[k].waited;
+			/* No option records who had other CPUs for these waits. */
+			waited += row[k].waited - row[k].elsewhere;
 			known += row[k].known;
 		}
 		if (i)

@@ -229,6 +229,7 @@ static struct row row_of(const struct recording *r, const struct dispatch *d, si
 		}
 		wait[row.waits] = entry_wait(r, e);
 		row.waited += wait[row.waits];
+		row.elsewhere += wait[row.waits] - entry_queued(r, e);
 		if (entry_wait_saturated(e) && wait[row.waits] < row.least)
 			row.least = wait[row.waits];
 		row.waits++;
@@ -244,16 +245,10 @@ static struct row row_of(const struct recording *r, const struct dispatch *d, si
 	return row;
 }
 
-/* The time of the last entry, on any CPU. */
-uint64_t last_entry_time(const struct recording *r)
+/* The end of the recording, in ns since boot: it goes on after the last entry. */
+uint64_t recording_end(const struct recording *r)
 {
-	uint64_t end = 0, t;
-
-	for (size_t i = 0; i < r->nr; i++) {
-		t = entry_time(r, r->entry[i]);
-		end = t > end ? t : end;
-	}
-	return end;
+	return r->nr || r->nr_clocks ? since_boot(r, recording_span(r).to) : 0;
 }
 
 /* What had no CPU for the longest time comes first. */
@@ -271,7 +266,7 @@ static int worst_first(const void *a, const void *b)
 
 /*
  * The rows of @nr dispatches of one interval, which are sorted, worst first; @end is
- * last_entry_time().
+ * recording_end().
  */
 struct row *rows_of(const struct recording *r, const struct dispatch *d, size_t nr,
 		    uint64_t end, size_t *nr_rows)

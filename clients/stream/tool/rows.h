@@ -57,6 +57,7 @@ struct dispatch {
  * @ran: for so many ns, or more if @unknown is not 0
  * @unknown: ns in which its tasks, or others, or none had the CPU
  * @waited: the sum of the waits
+ * @elsewhere: for so long of it the tasks were in the queues of other CPUs than they got
  * @throttled: the time for which a limit on CPU time held the tasks back
  * @throttled_more: or longer
  * @p50: half of the waits were so long, or shorter
@@ -75,6 +76,7 @@ struct row {
 	uint64_t		ran;
 	uint64_t		unknown;
 	uint64_t		waited;
+	uint64_t		elsewhere;
 	uint64_t		throttled;
 	bool			throttled_more;
 	uint64_t		p50;
@@ -104,7 +106,7 @@ const char *key_text(char to[CELL_TEXT], const struct keys *k, const struct key 
 struct dispatch *find_dispatches(const struct recording *r, const struct filter *f,
 				 struct keys *k, uint64_t interval, size_t *nr);
 void sort_dispatches(struct dispatch *d, size_t nr);
-uint64_t last_entry_time(const struct recording *r);
+uint64_t recording_end(const struct recording *r);
 struct row *rows_of(const struct recording *r, const struct dispatch *d, size_t nr,
 		    uint64_t end, size_t *nr_rows);
 struct key **commands_of(const struct recording *r, struct keys *k);
@@ -124,7 +126,7 @@ struct column {
 	const char	*group;
 };
 
-#define MAX_COLUMNS	12
+#define MAX_COLUMNS	13
 
 /**
  * struct table - what print_table() prints

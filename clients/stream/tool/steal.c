@@ -66,19 +66,42 @@ static const char *unlike(const struct recording *r, const struct recording *s)
 }
 
 /*
+ * For how long the hypervisor had the CPU before entry @i.  An entry says 4.29 s at most.  The steal
+ * clock of kdtl_steal says more, unless it says so of an entry that is lost.
+ */
+static uint64_t gap_ns(const struct recording *s, size_t i, bool *more)
+{
+	const struct kdtl_entry *e = s->entry[i], *before = i ? s->entry[i - 1] : NULL;
+	const uint64_t told = entry_wait(s, e);
+	uint64_t ns;
+
+	if (!entry_wait_saturated(e))
+		return told;
+	if (before && entry_cpu(before) == entry_cpu(e) && !s->head.lost && !s->min_wait &&
+	    !strcmp(s->head.source, "kdtl_steal")) {
+		ns = be64toh(e->srr0) - be64toh(before->srr0);
+		if (ns >= told && ns <= entry_time(s, e) - entry_time(s, before))
+			return ns;
+	}
+	*more = true;
+	return told;
+}
+
+/*
  * A gap ends when its entry was made.  An entry may hold less than its length, but so does
  * that of a task whose wait the gap is in.  Gaps of a CPU do not overlap, unless the clock
  * lagged; then they become one, for no time may count twice.
  */
-static void add_gaps(struct recording *r, struct recording *s)
+static void add_gaps(struct recording *r, struct recording *s, const char *path)
 {
+	bool more = false;
 	const struct gap *last;
 	struct gap g;
 	uint64_t ns;
 
 	recording_sort_by_cpu(s);
 	for (size_t i = 0; i < s->nr; i++) {
-		ns = entry_wait(s, s->entry[i]);
+		ns = gap_ns(s, i, &more);
 		g.cpu = entry_cpu(s->entry[i]);
 		g.to = entry_time(s, s->entry[i]);
 		g.from = ns < g.to ? g.to - ns : 0;
@@ -91,6 +114,9 @@ static void add_gaps(struct recording *r, struct recording *s)
 		grow(r->gap, r->nr_gaps);
 		r->gap[r->nr_gaps++] = g;
 	}
+	if (more)
+		fprintf(stderr, "kdtl: %s: the hypervisor had a CPU for 4.29 s or more at once, and took more than is shown; tasks ran for less\n",
+			path);
 }
 
 static void tell_what_is_missing(const struct recording *r, const struct recording *s,
@@ -144,7 +170,7 @@ void steal_open(struct recording *r, const char *path, const char *steal)
 	}
 	recording_check(&s, steal);
 	tell_what_is_missing(r, &s, steal);
-	add_gaps(r, &s);
+	add_gaps(r, &s, steal);
 	r->steal = true;
 }
 

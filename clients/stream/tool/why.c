@@ -274,7 +274,9 @@ static const char *limit_text(const struct recording *r, const struct kdtl_entry
 	const struct kdtl_task *t = entry_task(r, e);
 
 	if (!t)
-		return "a quota, or by the limit on real-time tasks";
+		return "a quota, the limit on real-time tasks, or its own deadline runtime";
+	if (t->policy == SCHED_DEADLINE)
+		return "its own deadline runtime";
 	return t->rt_priority ? "the limit on real-time tasks" : "the quota of its cgroup";
 }
 
@@ -449,7 +451,9 @@ static const char *limit_word(const struct recording *r, const struct kdtl_entry
 
 	if (!entry_is_throttled(e))
 		return "-";
-	return !t ? "?" : t->rt_priority ? "rt" : "quota";
+	if (!t)
+		return "?";
+	return t->policy == SCHED_DEADLINE ? "deadline" : t->rt_priority ? "rt" : "quota";
 }
 
 static const char *cgroup_word(char to[PRINTABLE(KDTL_CGROUP_LEN)], const struct recording *r,

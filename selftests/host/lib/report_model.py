@@ -108,8 +108,8 @@ class Recording:
                 self.add("throttled", arg[0], arg[1], 0, arg[2], arg[3], arg[4], word[6])
             elif word[0] == "idle":
                 self.add("idle", arg[0], arg[1], 0, 0, 0, arg[2], "idle")
-        self.end = max(e.time for e in self.entries)
         times += [e.time for e in self.entries]
+        self.end = max(times)
         self.span = (min(times) + self.real, max(times) + self.real)
         # Who had which CPU from when to when, and whether that is known.
         self.spans, self.next = [], {}
@@ -243,18 +243,24 @@ def diff(then, now, opt):
         found = rec.rows(opt, opt.get("by", "comm")).get(0, {})
         rows.append({key: Row(rec, entries) for key, entries in found.items()})
     lines = []
+    limits = any(row.held for r in rows for row in r.values())
     for key in set(rows[0]) | set(rows[1]):
         both = [r.get(key) for r in rows]
         waited = [row.waited / rec.seconds if row else 0 for row, rec in zip(both, half)]
         more = [bool(row and row.waits and row.waits[-1] == MAX) for row in both]
         cells = [text(w, m) if row else "-" for row, w, m in zip(both, waited, more)]
         cells.append(change(waited, more))
+        held = [row.held / rec.seconds if row else 0 for row, rec in zip(both, half)]
+        if limits:
+            more = [bool(row and row.held_more) for row in both]
+            cells += [text(h, m) if row else "-" for row, h, m in zip(both, held, more)]
+            cells.append(change(held, more))
         for permille in (990, 1000):
             known = [bool(row and row.waits) for row in both]
             ns = [row.at(permille) if k else 0 for k, row in zip(known, both)]
             cells += [text(n, n >= MAX) if k else "-" for n, k in zip(ns, known)]
             cells.append(change(ns, [n >= MAX for n in ns]) if all(known) else "-")
-        lines.append((-abs(waited[1] - waited[0]), " ".join([key] + cells)))
+        lines.append((-abs(waited[1] - waited[0]) - abs(held[1] - held[0]), " ".join([key] + cells)))
     for _, line in sorted(lines)[:int(opt.get("n", 20))]:
         print(line)
 

@@ -94,7 +94,7 @@ run()
 	boot "$kernel" console --timeout $((hours * 3600)) --out "$out" \
 		--append "$append" \
 		--add "$tests:/selftests" --add "$out/programs:/selftests/guest" -- \
-		env ROUNDS=20 KDTL_PANIC_ON_WARN=$panic \
+		env ROUNDS=100 KDTL_RACE_MS=30000 KDTL_PANIC_ON_WARN=$panic \
 		TORTURE_SECONDS="${TORTURE_SECONDS:-60}" PROGRAMS="${PROGRAMS:-40}" \
 		sh /selftests/run/tests "$@"
 }

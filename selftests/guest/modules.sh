@@ -9,8 +9,7 @@
 # shellcheck source-path=SCRIPTDIR source=ktap.sh
 . "$(dirname "$0")/ktap.sh"
 
-ROUNDS=${ROUNDS:-100}
-[ "${KDTL_QUICK:-0}" = 0 ] || ROUNDS=20
+ROUNDS=${ROUNDS:-10}
 
 modprobe=/proc/sys/kernel/modprobe
 

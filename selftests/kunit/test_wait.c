@@ -779,6 +779,12 @@ struct wait_race {
 };
 
 #define WAIT_ROUNDS	10000
+
+/* As emulated CPUs take turns, 10,000 rounds take half a minute: for the deep runs. */
+static unsigned int race_ms = 3000;
+module_param(race_ms, uint, 0444);
+MODULE_PARM_DESC(race_ms, "how long each race of kdtl_wait runs at least, unless its rounds are done");
+
 #define WAIT_DELAY_STEP	16
 #define WAIT_DELAY_MAX	10000000
 
@@ -811,7 +817,7 @@ static int wait_race_produce(void *arg)
 		was = asleep;
 		delay += asleep ? -step : step;
 		delay = clamp(delay, -WAIT_DELAY_MAX, WAIT_DELAY_MAX);
-		r->slept += asleep;
+		WRITE_ONCE(r->slept, r->slept + asleep);
 		WRITE_ONCE(r->delay, delay);
 		local_irq_disable();
 		kdtl_fake_emit_here(KDTL_KIND_CEDE, 0, 0, 0);
@@ -855,14 +861,25 @@ static bool wait_race_round(struct wait_race *r)
 	return !kdtl_aux_consume(r->s, r->cpu, len);
 }
 
+/* Were there enough rounds of each kind?  The consumer's, for the test's expectations. */
+static bool wait_race_was_run(const struct wait_race *r, unsigned int rounds)
+{
+	const unsigned int slept = READ_ONCE(r->slept);
+
+	return rounds >= 500 && slept > rounds / 10 && slept + rounds / 500 + 10 < rounds;
+}
+
 static int wait_race_consume(void *arg)
 {
 	struct wait_race *r = arg;
+	unsigned long enough = jiffies + msecs_to_jiffies(race_ms);
 	unsigned long end = jiffies + KAPI_FOREVER;
 	unsigned int round;
 
 	allow_signal(SIGUSR1);
 	for (round = 0; round < WAIT_ROUNDS && time_before(jiffies, end); round++) {
+		if (time_after(jiffies, enough) && wait_race_was_run(r, round))
+			break;
 		if (!wait_race_round(r))
 			break;
 	}

@@ -71,8 +71,11 @@ _clean_up()
 {
 	local pgid
 
+	# All at once: each may take a while.
 	for pgid in ${_children[@]+"${_children[@]}"}; do
-		kill -TERM -- "-$pgid" 2>/dev/null || continue
+		kill -TERM -- "-$pgid" 2>/dev/null || :
+	done
+	for pgid in ${_children[@]+"${_children[@]}"}; do
 		wait "$pgid" 2>/dev/null || :
 	done
 	_children=()

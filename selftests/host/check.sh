@@ -1,0 +1,203 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# selftests/check itself, with stand-ins for scripts and machines: what it counts, what it says
+# of a machine that hangs or panics, and when it is interrupted. A real machine runs a script
+# that hangs.
+#
+# shellcheck disable=SC2317 # functions that ok() calls
+
+here=$(dirname -- "$(readlink -f -- "$0")")
+top=$(dirname -- "$(dirname -- "$here")")
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
+. "$top/scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
+. "$here/lib/ktap.sh"
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-check.XXXXXX")
+partial "$work"
+
+# script NAME: a script of selftests/host in the tree of stand-ins, from stdin.
+script()
+{
+	{
+		echo '#!/bin/bash'
+		cat
+	} >"$work/tree/selftests/host/$1.sh"
+	chmod +x "$work/tree/selftests/host/$1.sh"
+}
+
+# tree: selftests/check with its libraries, and nothing that it would run.
+tree()
+{
+	local tree=$work/tree f
+
+	mkdir -p -- "$tree"/{scripts,selftests/{host,guest,run}} &&
+		cp -r -- "$top/scripts/lib" "$top/scripts/kernels" "$tree/scripts/" &&
+		cp -r -- "$top/selftests/run/lib" "$tree/selftests/run/" &&
+		cp -- "$top/selftests/check" "$tree/selftests/" || return
+	for f in scripts/install-deps scripts/build selftests/run/vm; do
+		printf '#!/bin/bash\n' >"$tree/$f"
+		chmod +x "$tree/$f"
+	done
+	printf 'all:\n' >"$tree/selftests/Makefile"
+}
+
+# check ARGUMENT...: run it; what it says goes to $work/said.
+check()
+{
+	KDTL_LOGS=$work/logs "$work/tree/selftests/check" "$@" >"$work/said" 2>"$work/errors"
+}
+
+# says LINE: exactly that.
+says()
+{
+	grep -q -x -F -e "$1" "$work/said" || {
+		cat -- "$work/said"
+		return 1
+	}
+}
+
+counts()
+{
+	script count <<-'END'
+	cat <<-'KTAP'
+	KTAP version 1
+	1..2
+	    1..2
+	    ok 1 a
+	    ok 2 b # SKIP why
+	ok 1 suite
+	not ok 2 c
+	KTAP
+	exit 1
+	END
+	! check count && says '1 passed, 1 failed, 1 skipped'
+}
+
+no_plan()
+{
+	script plan <<-'END'
+	cat <<-'KTAP'
+	KTAP version 1
+	1..2
+	    ok 1 a
+	ok 1 suite
+	ok 2 c
+	KTAP
+	END
+	! check plan && says '2 passed, 1 failed' && grep -q 'plan: no plan for 1 tests' "$work/said"
+}
+
+# machine STATUS: of run/vm, which leaves what is on stdin as its console.
+machine()
+{
+	{
+		echo '#!/bin/bash'
+		# shellcheck disable=SC2016 # expanded there
+		echo 'until [ "$1" = --log ]; do shift; done'
+		echo "cat >\"\$2\" <<'END'"
+		cat
+		echo END
+		echo "exit $1"
+	} >"$work/tree/selftests/run/vm"
+}
+
+panics()
+{
+	machine 99 <<-'END'
+	kdtl-vm: 6.1.0 x86_64, 2 CPUs, up after 4 s
+	KTAP version 1
+	1..3
+	# steal
+	    KTAP version 1
+	[    9.000000] a message of the kernel
+	    1..2
+	    ok 1 one
+	    ok 2 two
+	ok 1 steal
+	# split
+	    KTAP version 1
+	    1..2
+	    ok 1 three
+	[   10.000000] Kernel panic - not syncing: Fatal exception
+	END
+	# Three passed, split ended in the middle, and both did not begin.
+	! check kvm && says '3 passed, 3 failed' && grep -q -x 'ok 1 kvm.steal' "$work/said" &&
+		grep -q 'kvm.split: Bail out! the machine ended meanwhile' "$work/said" &&
+		grep -q 'kvm.both: Bail out! not run' "$work/said"
+}
+
+# ended PID: or a zombie, if nobody has waited for it yet.
+ended()
+{
+	[ ! -e "/proc/$1" ] || [ -z "$(tr -d "\0" <"/proc/$1/cmdline" 2>/dev/null)" ]
+}
+
+# interrupted SIGNAL: while one script waits for ever and one has passed.
+interrupted()
+{
+	local pid i
+
+	script passes <<<"printf 'KTAP version 1\n1..1\nok 1 a\n'"
+	script waits <<-END
+	sleep 1000 &
+	echo \$! >"$work/sleeper"
+	wait
+	END
+	rm -f -- "$work/sleeper"
+	start_group check passes waits
+	pid=$group
+	for ((i = 0; i < 200; i++)); do
+		! grep -q '^ok 1 passes' "$work/said" 2>/dev/null || [ ! -s "$work/sleeper" ] || break
+		sleep 0.1
+	done
+	kill -s "$1" -- "-$pid"
+	# The shell that has started it may end before it does.
+	for ((i = 0; i < 50; i++)); do
+		! tail -n 1 "$work/said" | grep -q ', interrupted$' || break
+		sleep 0.1
+	done
+	! wait_group "$pid" && says "# SIG$1: not ended: waits" &&
+		says '1 passed, 0 failed, interrupted' && ended "$(cat -- "$work/sleeper")"
+}
+
+# A script that hangs, between two that pass, and one that cannot be killed.
+in_machine()
+{
+	mkdir -p -- "$work/guest/guest" "$work/guest/run" "$work/out"
+	cp -- "$top/selftests/run/tests" "$work/guest/run/"
+	for name in first last; do
+		printf 'echo KTAP version 1; echo 1..1; echo ok 1 %s\n' "$name" \
+			>"$work/guest/guest/$name.sh"
+	done
+	cat >"$work/guest/guest/hangs.sh" <<-'END'
+	echo KTAP version 1; echo 1..2; echo ok 1 before
+	sleep 1000
+	END
+	"$top/selftests/run/vm" x86_64-6.1 --quiet --log "$work/console" --out "$work/out" \
+		--add "$work/guest:/selftests" -- \
+		env KDTL_SILENCE=10 sh /selftests/run/tests first hangs last || [ $? = 1 ]
+}
+
+hang_ended()
+{
+	[ "$(cat -- "$work/out/first.status" "$work/out/last.status" | tr '\n' ' ')" = '0 0 ' ] &&
+		[ "$(cat -- "$work/out/hangs.status")" -ne 0 ] &&
+		grep -q '^ok 1 before$' "$work/out/hangs.ktap" &&
+		grep -q '^# hangs: silent for 10 s, so it is ended' "$work/console" &&
+		grep -q 'sysrq: Show Blocked State' "$work/console" &&
+		grep -q 'sysrq: Show backtrace of all active CPUs' "$work/console"
+}
+
+"$top/scripts/install-deps" vm
+plan 8
+ok "a tree of stand-ins" tree
+ok "tests, those of a suite, and what is skipped, are counted" counts
+ok "a suite whose plan is missing fails" no_plan
+ok "what ran before a panic counts, and the others are told" panics
+ok "SIGTERM ends all at once, and what had passed is told" interrupted TERM
+ok "so does SIGINT" interrupted INT
+ok "a machine goes on after a script that hangs" in_machine
+ok "the stacks are in its log, and its other results count" hang_ended
+finish

@@ -4,7 +4,7 @@
 # The session verbs, by kdtl_kunit_kapi.ko in the kernel: each in every state, what it
 # refuses, counters, event sets, messages, waiting. Its KTAP becomes ours.
 #
-# KDTL_RACE_MS  how long each race of kdtl_wait runs at least (3000)
+# KDTL_RACE_MS  how long each race runs at least, unless its rounds are done (3000)
 # KDTL_CASES    run only what matches, for instance 'kdtl_wait.*'
 
 # shellcheck source-path=SCRIPTDIR source=ktap.sh

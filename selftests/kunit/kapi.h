@@ -14,6 +14,9 @@
 #include "../fake/kdtl_fake_pmu.h"
 
 /* kapi_main.c runs them. */
+/* How long a race runs at least, unless its rounds are done. */
+extern unsigned int kapi_race_ms;
+
 extern struct kunit_suite kdtl_aux_suite;
 extern struct kunit_suite kdtl_counters_suite;
 extern struct kunit_suite kdtl_edges_suite;

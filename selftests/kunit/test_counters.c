@@ -885,7 +885,9 @@ static void counters_bytes_while_running(struct kunit *test)
 	}
 }
 
+/* Where CPUs are emulated in turns, a restart takes two turns: 20 ms. */
 #define COUNTERS_RESTARTS	2000
+#define COUNTERS_RESTARTS_MIN	100
 
 struct counters_source {
 	int			cpu;
@@ -913,6 +915,7 @@ static int counters_emit(void *arg)
 static void counters_restart_at_once(struct kunit *test)
 {
 	struct counters_source source = { .cpu = kapi_other_cpu(0) };
+	unsigned long enough = jiffies + msecs_to_jiffies(kapi_race_ms);
 	struct kdtl_session *s;
 	unsigned int early = 0;
 	struct kdtl_msg msg;
@@ -929,7 +932,8 @@ static void counters_restart_at_once(struct kunit *test)
 					    "kdtl_emit/%u");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(source.task));
 	wake_up_process(source.task);
-	while (source.restarts < COUNTERS_RESTARTS) {
+	while (source.restarts < COUNTERS_RESTARTS &&
+	       (source.restarts < COUNTERS_RESTARTS_MIN || time_before(jiffies, enough))) {
 		if (!kapi_until_busy(kapi_msg_of(s, KDTL_MSG_OVERFLOW, &msg)))
 			break;
 		do {
@@ -941,7 +945,7 @@ static void counters_restart_at_once(struct kunit *test)
 		WRITE_ONCE(source.restarts, source.restarts + 1);
 	}
 	kthread_stop(source.task);
-	KUNIT_EXPECT_EQ(test, source.restarts, (unsigned int)COUNTERS_RESTARTS);
+	KUNIT_EXPECT_GE(test, source.restarts, (unsigned int)COUNTERS_RESTARTS_MIN);
 	KUNIT_EXPECT_EQ(test, early, 0U);
 }
 

@@ -780,11 +780,6 @@ struct wait_race {
 
 #define WAIT_ROUNDS	10000
 
-/* As emulated CPUs take turns, 10,000 rounds take half a minute: for the deep runs. */
-static unsigned int race_ms = 3000;
-module_param(race_ms, uint, 0444);
-MODULE_PARM_DESC(race_ms, "how long each race of kdtl_wait runs at least, unless its rounds are done");
-
 #define WAIT_DELAY_STEP	16
 #define WAIT_DELAY_MAX	10000000
 
@@ -872,7 +867,7 @@ static bool wait_race_was_run(const struct wait_race *r, unsigned int rounds)
 static int wait_race_consume(void *arg)
 {
 	struct wait_race *r = arg;
-	unsigned long enough = jiffies + msecs_to_jiffies(race_ms);
+	unsigned long enough = jiffies + msecs_to_jiffies(kapi_race_ms);
 	unsigned long end = jiffies + KAPI_FOREVER;
 	unsigned int round;
 

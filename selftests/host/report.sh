@@ -372,6 +372,37 @@ exec_by_thread()
 		kdtl why "$work/exec.data" | grep -x '    behind execd (154) 499 ms'
 }
 
+# The hour that comes twice, when clocks are set back: two waits, both at 02:56:39.
+hour_twice()
+{
+	local TZ=Europe/Berlin line
+
+	export TZ
+	recording fold <<-'END' || return
+		clock 1000000000 1698539000000000000
+		clock 7201000000000 1698546200000000000
+		run 2000000000000 0 1000000 0 10 0 first
+		run 5600000000000 0 2000000 0 11 10 second
+	END
+	for line in '--time 02:56:39:first second' '--time 02:56:39+02:00:first' \
+		'--time 02:56:39+0100:second' '--from 02:50 --to 03:00:first second' \
+		'--from 02:50+01:00:second' '--to 02:59+02:00:first' \
+		'--time 00:56:39+00:00:first' '--time 01:56:39+00:00:second'; do
+		# shellcheck disable=SC2086 # several words
+		kdtl why --brief ${line%:*} "$work/fold.data" | sed 's/^why: task=\([^ ]*\) .*/\1/' |
+			sort | tr '\n' ' ' | diff <(echo "${line##*:} ") <(sed 's/$/\n/') || return
+	done
+	kdtl why "$work/fold.data" 2>/dev/null | sed -n '2p;/^0/s/ .*//p' |
+		diff <(printf '%s\n' 'host host, 2023-10-29, times in CEST and CET' \
+			02:56:39.000+01:00 02:56:39.000+02:00) - &&
+		kdtl report --interval 3600 "$work/fold.data" 2>/dev/null | grep ' to ' |
+		diff <(printf '%s\n' '02:00:00+02:00 to 02:00:00+01:00' '02:00:00+01:00 to 03:00:00+01:00') - &&
+		kdtl map "$work/fold.data" | grep '^02:56:39.000000+01:00 \*B' &&
+		kdtl why --brief "$work/fold.data" | grep ' time=2023-10-29T02:56:39.000000+02:00 ' &&
+		wrong why --time 02:56:39+x "$work/fold.data" &&
+		TZ=UTC kdtl why --brief "$work/fold.data" | grep ' time=2023-10-29T00:56:39.000000 '
+}
+
 # Throttled for 20 ms in 2 s, and then for 200 ms; nobody waits longer.
 diff_throttled()
 {
@@ -555,12 +586,13 @@ refused()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-report.XXXXXX")
 partial "$work"
 
-plan 26
+plan 27
 ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
 ok "recordings" records
 ok "report says who waited, and behind whom" says_who
 ok "by task, command and cgroup, each number is exact" each_key
 ok "with filters, too" filters
+ok "the hour that comes twice has times with offsets" hour_twice
 ok "the last dispatches ran until an end that is not known" last_ran
 ok "stolen time of more than an entry can say" long_gap
 ok "other CPUs' queues are no reason to record with -i" moved

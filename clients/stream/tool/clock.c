@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The time base of a recording, and the time of day. */
-#define _XOPEN_SOURCE 700
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +8,10 @@
 #include "kdtl.h"
 
 #define NSEC		1000000000ULL
+#define DAY		(24 * 3600)
 #define HALF_DAY	(12 * 3600)
+#define REPEATED	(3 * 3600)	/* clocks are set back by less, if a zone's offset changes */
+#define MAX_DAYS	10000
 
 /* If the kernel does not trust the CPU's counter, the time base may lag by some ticks. */
 #define JITTER_NS	20000000
@@ -143,21 +145,67 @@ uint64_t time_of_day(const struct recording *r, uint64_t ticks)
 	return c->realtime + ns + (int64_t)slewed;
 }
 
-/* Local time, as strftime(3) formats it, and then up to nine digits of the second. */
+/* The time of day alone does not tell which of two times is meant: each is shown with its offset. */
+static bool offsets;
+
+/* Find out whether the offset from UTC changes during the recording, or so soon that times repeat. */
+void offsets_check(const struct recording *r)
+{
+	const struct span span = recording_span(r);
+	time_t s, end;
+	struct tm tm;
+	long offset;
+
+	if (span.from > span.to)
+		return;
+	s = time_of_day(r, span.from) / NSEC - REPEATED;
+	end = time_of_day(r, span.to) / NSEC + REPEATED;
+	if (!localtime_r(&s, &tm))
+		return;
+	offset = tm.tm_gmtoff;
+	/* No file has so many days, but it may say so. */
+	for (unsigned int days = 0; s < end && days < MAX_DAYS && !offsets; days++) {
+		s = end - s > DAY ? s + DAY : end;
+		offsets = localtime_r(&s, &tm) && tm.tm_gmtoff != offset;
+	}
+}
+
+/* Columns of a time of day with so many digits of the second. */
+int time_width(unsigned int digits)
+{
+	return strlen("00:00:00") + (digits ? digits + 1 : 0) + (offsets ? strlen("+00:00") : 0);
+}
+
+/* "+HH:MM", if it is needed. */
+static void add_offset(char *to, size_t size, const struct tm *tm)
+{
+	const long minutes = labs(tm->tm_gmtoff) / 60;
+
+	if (offsets)
+		snprintf(to, size, "%c%02ld:%02ld", tm->tm_gmtoff < 0 ? '-' : '+', minutes / 60 % 100,
+			 minutes % 60);
+}
+
+/*
+ * Local time, as strftime(3) formats it, and then up to nine digits of the second.  A time of day has
+ * its offset from UTC if that changes.
+ */
 const char *time_text(char to[TIME_TEXT], uint64_t ns, const char *format, unsigned int digits)
 {
 	const time_t s = ns / NSEC;
 	char fraction[16];
-	struct tm tm;
+	struct tm tm = { 0 };
 	size_t n;
 
 	n = localtime_r(&s, &tm) ? strftime(to, TIME_TEXT - sizeof(fraction), format, &tm) : 0;
 	if (digits) {
 		snprintf(fraction, sizeof(fraction), "%09u", (unsigned int)(ns % NSEC));
-		snprintf(to + n, TIME_TEXT - n, ".%.*s", digits > 9 ? 9 : (int)digits, fraction);
+		n += snprintf(to + n, TIME_TEXT - n, ".%.*s", digits > 9 ? 9 : (int)digits, fraction);
 	} else {
 		to[n] = '\0';
 	}
+	if (strstr(format, "%H"))
+		add_offset(to + n, TIME_TEXT - n, &tm);
 	return to;
 }
 
@@ -173,56 +221,104 @@ static const char *parse_fraction(const char *p, uint64_t *ns, uint64_t *unit)
 	return p;
 }
 
+/* "+HH:MM" or "+HHMM", east of UTC. */
+static bool parse_offset(const char *p, long *offset)
+{
+	unsigned int hours, minutes;
+	int n = 0;
+
+	if (sscanf(p + 1, "%2u:%2u%n", &hours, &minutes, &n) != 2 &&
+	    sscanf(p + 1, "%2u%2u%n", &hours, &minutes, &n) != 2)
+		return false;
+	*offset = (*p == '-' ? -1L : 1L) * (hours * 3600 + minutes * 60);
+	return !p[1 + n] && isdigit((unsigned char)p[1]) && minutes < 60;
+}
+
 /*
- * "[YYYY-MM-DD ]HH:MM[:SS[.FRACTION]]", local time, to the span of ns since 1970 that it
- * names: a second, or as much as its last digit says.  Without a date the day is that on
- * which the recording begins, or the next one if the time would be half a day earlier.
- * Returns false if it is no time.
+ * The times at which clocks show @tm, which @s does: usually that one only, two if they are set back
+ * between them.  Returns their number.
  */
-bool parse_time(const struct recording *r, const char *text, uint64_t *from, uint64_t *to)
+static unsigned int repeated(const struct tm *tm, time_t s, time_t times[2])
+{
+	struct tm other;
+	time_t t;
+
+	times[0] = s;
+	for (long by = -REPEATED; by <= REPEATED; by += 15 * 60) {
+		t = s + by;
+		if (!by || !localtime_r(&t, &other) || other.tm_hour != tm->tm_hour ||
+		    other.tm_min != tm->tm_min || other.tm_sec != tm->tm_sec)
+			continue;
+		times[0] = by < 0 ? t : s;
+		times[1] = by < 0 ? s : t;
+		return 2;
+	}
+	return 1;
+}
+
+/*
+ * "[YYYY-MM-DD ]HH:MM[:SS[.FRACTION]][OFFSET]", local time or that with the offset from UTC, to the
+ * spans of ns since 1970 that it names: a second, or as much as its last digit says.  An hour that
+ * comes twice has two.  Without a date the day is that on which the recording begins, or the next
+ * one if the time would be half a day earlier.  Returns the number of spans; 0: it is no time.
+ */
+unsigned int parse_time(const struct recording *r, const char *text, struct span span[2])
 {
 	const uint64_t begin = time_of_day(r, r->nr ? be64toh(r->entry[0]->timebase) :
 						      r->head.tb_boot);
-	const time_t first = begin / NSEC;
+	time_t first = begin / NSEC, s, times[2];
 	uint64_t ns = 0, unit = NSEC;
 	struct tm tm, date;
+	bool dated, zoned;
+	unsigned int nr;
+	long offset = 0;
 	const char *p;
-	bool dated;
-	time_t s;
 
-	if (!localtime_r(&first, &tm))
-		return false;
+	/* Behind the time, not in the date. */
+	p = strchr(text, ':');
+	p = p ? strpbrk(p, "+-") : NULL;
+	zoned = p;
+	if (zoned && !parse_offset(p, &offset))
+		return 0;
+	first += offset;
+	if (!(zoned ? gmtime_r(&first, &tm) : localtime_r(&first, &tm)))
+		return 0;
 	tm.tm_sec = 0;
 	date = tm;
 	p = strptime(text, "%Y-%m-%d", &date);
 	dated = p;
 	if (p && *p != ' ' && *p != 'T')
-		return false;
+		return 0;
 	if (p)
 		tm = date;
 	p = strptime(p ? p + 1 : text, "%H:%M", &tm);
 	if (!p)
-		return false;
+		return 0;
 	if (*p == ':') {
 		p = strptime(p, ":%S", &tm);
 		if (!p)
-			return false;
+			return 0;
 		p = parse_fraction(p, &ns, &unit);
 	} else {
 		unit = 60 * NSEC;
 	}
-	if (*p)
-		return false;
+	if (*p && !(zoned && (*p == '+' || *p == '-')))
+		return 0;
 	tm.tm_isdst = -1;
-	s = mktime(&tm);
+	s = zoned ? timegm(&tm) : mktime(&tm);
 	if (!dated && s < first - HALF_DAY) {
 		tm.tm_mday++;
 		tm.tm_isdst = -1;
-		s = mktime(&tm);
+		s = zoned ? timegm(&tm) : mktime(&tm);
 	}
+	s -= offset;
 	if (s < 0)
-		return false;
-	*from = s * NSEC + ns;
-	*to = *from + unit;
-	return true;
+		return 0;
+	times[0] = s;
+	nr = zoned ? 1 : repeated(&tm, s, times);
+	for (unsigned int i = 0; i < nr; i++) {
+		span[i].from = times[i] * NSEC + ns;
+		span[i].to = span[i].from + unit;
+	}
+	return nr;
 }

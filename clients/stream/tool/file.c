@@ -289,6 +289,7 @@ struct recording recording_open(const char *path)
 
 	if (error)
 		die("%s%s", path, error);
+	offsets_check(&r);
 	clock_check(&r, path);
 	recording_check(&r, path);
 	return r;

@@ -94,16 +94,25 @@ void tell_approximate(const struct recording *r)
 /* What is asked for must be in the recording.  Call it when the entries are sorted. */
 void filter_begin(struct filter *f, const struct recording *r)
 {
-	uint64_t end;
+	struct span span[2];
+	unsigned int nr;
 
 	f->first = 0;
 	f->last = UINT64_MAX;
 	if (f->from || f->to)
 		tell_approximate(r);
-	if (f->from && !parse_time(r, f->from, &f->first, &end))
-		usage_error("--from %s: must be a time such as 12:03:04.5", f->from);
-	if (f->to && !parse_time(r, f->to, &f->last, &end))
-		usage_error("--to %s: must be a time such as 12:03:04.5", f->to);
+	/* Of an hour that comes twice, both are wanted. */
+	if (f->from) {
+		if (!parse_time(r, f->from, span))
+			usage_error("--from %s: must be a time such as 12:03:04.5", f->from);
+		f->first = span[0].from;
+	}
+	if (f->to) {
+		nr = parse_time(r, f->to, span);
+		if (!nr)
+			usage_error("--to %s: must be a time such as 12:03:04.5", f->to);
+		f->last = span[nr - 1].from;
+	}
 	if ((f->pid || f->comm || f->cgroup) && !r->sched)
 		usage_error("--pid, --comm, --cgroup: the entries of %s name no tasks",
 			    r->head.source);

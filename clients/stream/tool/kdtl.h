@@ -248,7 +248,9 @@ struct span recording_span(const struct recording *r);
 void clock_check(const struct recording *r, const char *path);
 uint64_t time_of_day(const struct recording *r, uint64_t ticks);
 const char *time_text(char to[TIME_TEXT], uint64_t ns, const char *format, unsigned int digits);
-bool parse_time(const struct recording *r, const char *text, uint64_t *from, uint64_t *to);
+unsigned int parse_time(const struct recording *r, const char *text, struct span span[2]);
+void offsets_check(const struct recording *r);
+int time_width(unsigned int digits);
 
 /* ns since boot. */
 static inline uint64_t since_boot(const struct recording *r, uint64_t ticks)

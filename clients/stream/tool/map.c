@@ -7,7 +7,7 @@
 #include "rows.h"
 
 #define CODE_TEXT	8
-#define TIME_WIDTH	15	/* HH:MM:SS.ffffff */
+#define TIME_WIDTH	time_width(6)
 
 /**
  * struct cpu - a column

@@ -97,9 +97,14 @@ void print_origin(const struct recording *r)
 {
 	const uint64_t begin = time_of_day(r, r->nr ? be64toh(r->entry[0]->timebase) :
 						      r->head.tb_boot);
-	char host[PRINTABLE(64)], day[TIME_TEXT], zone[TIME_TEXT];
+	const uint64_t end = time_of_day(r, recording_span(r).to);
+	char host[PRINTABLE(64)], day[TIME_TEXT], zone[TIME_TEXT], other[TIME_TEXT];
+	bool changes;
 
-	printf("host %s, %s, times in %s%s\n\n", printable(host, r->head.host, 64),
-	       time_text(day, begin, "%Y-%m-%d", 0), time_text(zone, begin, "%Z", 0),
+	time_text(zone, begin, "%Z", 0);
+	changes = strcmp(zone, time_text(other, end, "%Z", 0));
+	printf("host %s, %s, times in %s%s%s%s\n\n", printable(host, r->head.host, 64),
+	       time_text(day, begin, "%Y-%m-%d", 0), zone, changes ? " and " : "",
+	       changes ? other : "",
 	       r->nr_clocks ? "" : " (approximate: an old recording)");
 }

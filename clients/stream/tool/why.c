@@ -27,8 +27,8 @@ struct wait {
  * struct options - the command line of why
  * @filter: the waits that are wanted
  * @time: only those that had begun, and were not over, at this time; NULL: all
- * @first: @time in ns since 1970
- * @last: the first ns behind it
+ * @when: @time in ns since 1970, and the first ns behind it
+ * @nr_when: number of these spans: two in an hour that comes twice
  * @nr: so many waits
  * @all: one line for each task that had the CPU
  * @brief: a line of NAME=VALUE for each wait
@@ -42,8 +42,8 @@ struct wait {
 struct options {
 	struct filter	filter;
 	const char	*time;
-	uint64_t	first;
-	uint64_t	last;
+	struct span	when[2];
+	unsigned int	nr_when;
 	size_t		nr;
 	bool		all;
 	bool		brief;
@@ -160,6 +160,16 @@ static int by_ns(const void *a, const void *b)
 	return x->i < y->i ? -1 : x->i > y->i;
 }
 
+/* Had it begun, and was it not over, at the time that is asked for? */
+static bool was_then(const struct options *o, uint64_t begin, uint64_t end)
+{
+	for (unsigned int i = 0; i < o->nr_when; i++) {
+		if (end >= o->when[i].from && begin < o->when[i].to)
+			return true;
+	}
+	return !o->time;
+}
+
 static struct wait *find_waits(const struct recording *r, const struct options *o, size_t *nr)
 {
 	struct wait *waits = NULL, w;
@@ -175,7 +185,7 @@ static struct wait *find_waits(const struct recording *r, const struct options *
 		if (!w.ns || !filter_wants(&o->filter, r, e))
 			continue;
 		end = time_of_day(r, be64toh(e->timebase));
-		if (o->time && (end < o->first || end - w.ns >= o->last))
+		if (!was_then(o, end - w.ns, end))
 			continue;
 		grow(waits, *nr);
 		waits[(*nr)++] = w;
@@ -535,7 +545,7 @@ static void print_head(const struct recording *r, const struct options *o, size_
 	printf("%s: the longest %zu of %zu waits, worst first; %llu entries lost\n",
 	       o->path, shown, nr, (unsigned long long)r->head.lost);
 	print_origin(r);
-	printf("%-12s %4s %9s %9s  %-*s%s\n", "time of day", "CPU", "waited ", "throttled",
+	printf("%-*s %4s %9s %9s  %-*s%s\n", time_width(3), "time of day", "CPU", "waited ", "throttled",
 	       r->nr_tasks ? task_width : 0, "task (PID)", r->nr_tasks ? "  cgroup" : "");
 }
 
@@ -576,7 +586,8 @@ static int why(int argc, char **argv)
 		host_open(h, &r, o.host, o.ahead);
 	}
 	filter_begin(&o.filter, &r);
-	if (o.time && !parse_time(&r, o.time, &o.first, &o.last))
+	o.nr_when = o.time ? parse_time(&r, o.time, o.when) : 0;
+	if (o.time && !o.nr_when)
 		usage_error("--time %s: must be a time such as 12:03:04.5", o.time);
 	recording_sort_by_cpu(&r);
 	waits = find_waits(&r, &o, &nr);

@@ -29,7 +29,7 @@ guest='
 panics()
 {
 	"$top/selftests/run/vm" $target --quiet --cpus 4 --expect-panic --timeout 600 \
-		--log "$work/console" --modules "$kdtl" -- "$guest"
+		--log "$work/console" --modules "$kdtl" -- "$guest" || return
 	sed -n 's/^.*kdtl_snapshot: //p' "$work/console" | tr -d '\r' >"$work/rows"
 }
 

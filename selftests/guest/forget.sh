@@ -25,7 +25,7 @@ left()
 # that fails may try twice.
 is_said()
 {
-	dmesg | sed -n 's/.*kdtl: module kdtl_forget leaves session \([0-9]*\) of forget_create \[kdtl_forget\] open: kdtl closes it$/\1/p' >/tmp/forgotten
+	log | sed -n 's/.*kdtl: module kdtl_forget leaves session \([0-9]*\) of forget_create \[kdtl_forget\] open: kdtl closes it$/\1/p' >/tmp/forgotten
 	[ -s /tmp/forgotten ] && is "$(uniq -d /tmp/forgotten)" ''
 }
 
@@ -52,7 +52,7 @@ entries_come()
 # is_forgotten WHAT: rmmod.
 is_forgotten()
 {
-	dmesg -c >/dev/null
+	forget_log
 	load kdtl_forget leave="$1" && is "$(left)" 1 && unload kdtl_forget &&
 		entries_come && gone
 }
@@ -60,14 +60,14 @@ is_forgotten()
 # is_forgotten_early WHAT: a failed init.
 is_forgotten_early()
 {
-	dmesg -c >/dev/null
+	forget_log
 	! load kdtl_forget leave="$1" fail=1 2>/dev/null && entries_come && gone
 }
 
 # The session of another module is left alone.
 other_stays()
 {
-	dmesg -c >/dev/null
+	forget_log
 	load kdtl_client_sh && load kdtl_forget leave=wake && unload kdtl_forget &&
 		gone && is "$(grep -c kdtl_client_sh "$sessions")" 1 &&
 		unload kdtl_client_sh
@@ -79,7 +79,7 @@ devices=/sys/bus/event_source/devices
 registered()
 {
 	case $1 in
-	alarm) dmesg | grep -q 'kdtl_forget: alarm: forget$' ;;
+	alarm) log | grep -q 'kdtl_forget: alarm: forget$' ;;
 	pmu) [ -e "$devices/kdtl_forget" ] ;;
 	esac
 }
@@ -87,7 +87,7 @@ registered()
 # unregistered NAME: one line in the log.
 unregistered()
 {
-	dmesg >/tmp/log
+	log >/tmp/log
 	is "$(grep -c "kdtl: module kdtl_forget leaves $1 registered: kdtl unregisters it\$" \
 		/tmp/log)" 1 && ! is_loaded kdtl_forget && [ ! -e "$devices/kdtl_forget" ]
 }
@@ -95,15 +95,15 @@ unregistered()
 # Neither the next alarm nor the next session finds what is gone, and the names are free.
 nothing_is_found()
 {
-	dmesg -c >/dev/null
-	load kdtl_forget && entries_come && is "$(dmesg | grep -c 'alarm: forget$')" 1 &&
-		unload kdtl_forget && ! dmesg | grep 'kdtl: module kdtl_forget'
+	forget_log
+	load kdtl_forget && entries_come && is "$(log | grep -c 'alarm: forget$')" 1 &&
+		unload kdtl_forget && ! log | grep 'kdtl: module kdtl_forget'
 }
 
 # stays_registered WHAT NAME: rmmod.
 stays_registered()
 {
-	dmesg -c >/dev/null
+	forget_log
 	load kdtl_forget leave="$1" && registered "$1" && unload kdtl_forget &&
 		unregistered "$2" && nothing_is_found
 }
@@ -111,9 +111,9 @@ stays_registered()
 # stays_registered_early WHAT NAME: a failed init. An insmod that fails may try twice.
 stays_registered_early()
 {
-	dmesg -c >/dev/null
+	forget_log
 	! load kdtl_forget leave="$1" fail=1 2>/dev/null &&
-		dmesg | grep -q "kdtl: module kdtl_forget leaves $2 registered" &&
+		log | grep -q "kdtl: module kdtl_forget leaves $2 registered" &&
 		! is_loaded kdtl_forget && nothing_is_found
 }
 
@@ -126,18 +126,18 @@ records()
 closed()
 {
 	! is_loaded kdtl_forget && is "$(records)" 0 &&
-		dmesg | grep -q 'kdtl: module kdtl_forget leaves the table of tasks open: kdtl closes it$'
+		log | grep -q 'kdtl: module kdtl_forget leaves the table of tasks open: kdtl closes it$'
 }
 
 leaves_table()
 {
-	dmesg -c >/dev/null
+	forget_log
 	load kdtl_forget leave=tasks && [ "$(records)" -gt 0 ] && unload kdtl_forget && closed
 }
 
 leaves_table_early()
 {
-	dmesg -c >/dev/null
+	forget_log
 	! load kdtl_forget leave=tasks fail=1 2>/dev/null && closed
 }
 

@@ -21,6 +21,7 @@ ktap_loaded=
 ktap_pids=
 ktap_starves=
 ktap_servers=
+ktap_said=
 
 # plan N: N tests will follow.
 plan()
@@ -107,6 +108,25 @@ until_true()
 		[ $ktap_tries -lt 2400 ] || return 1
 		usleep 50000 2>/dev/null || sleep 0.05
 	done
+}
+
+# forget_log: log prints what the kernel says from now on. Nobody else's log is cleared, and
+# nothing written, which the kernel limits. Its last line is remembered, with its time.
+forget_log()
+{
+	ktap_said=$(dmesg | tail -n 1)
+}
+
+# log: what the kernel has said since; all that it still has, if it has that line no more.
+log()
+{
+	dmesg | KTAP_SAID=$ktap_said awk '
+	{ line[NR] = $0 }
+	$0 == ENVIRON["KTAP_SAID"] { from = NR }
+	END {
+		for (i = from + 1; i <= NR; i++)
+			print line[i]
+	}'
 }
 
 _online()

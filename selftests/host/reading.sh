@@ -178,9 +178,40 @@ set_often()
 		[ "$(grep -c 'was set by' "$work/err")" -eq 3 ]
 }
 
+# A time base above 18.4 GHz, of which a second's ticks times 10^9 exceed 64 bits.
+fast_time_base()
+{
+	printf '%s\n' 'freq 30000000000' 'run 45000000000 0 10 0 1 0 a' |
+		python3 "$here/lib/recording.py" "$work/data" &&
+		kdtl print "$work/data" | grep -q '^ *1\.500000000 '
+}
+
+# Two times of day at one time cannot both be: the first stays.
+clock_said_twice()
+{
+	recording 'clock 1000000000 1700000001000000000' \
+		'clock 1000000000 1700000009000000000' &&
+		kdtl why --brief "$work/data" >"$work/out" 2>"$work/err" && was_set '' &&
+		[ "$(sed 's/.*T//; s/ .*//' "$work/out" | sort | tr '\n' ' ')" = \
+			"22:13:21.000000 22:13:22.000000 " ]
+}
+
+# Losses are in the file as they were seen. Who ran is unknown only where one of the same CPU
+# is: b waited while entries were lost, c did not.
+losses_in_any_order()
+{
+	printf '%s\n' 'loss 1 2500000000 2600000000 3' 'loss 0 3000000000 3100000000 3' \
+		'loss 0 1000000000 1100000000 3' 'run 1000000000 0 10 0 1 0 a' \
+		'run 2000000000 0 900000000 0 2 1 b' 'run 2900000000 0 800000000 0 3 2 c' |
+		python3 "$here/lib/recording.py" "$work/data" &&
+		kdtl why --brief "$work/data" >"$work/out" &&
+		grep -q 'task=b .* unknown_ms=900\.000 ' "$work/out" &&
+		grep -q 'task=c .* behind=b behind_ms=800\.000 .* unknown_ms=0\.000 ' "$work/out"
+}
+
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-reading.XXXXXX")
 partial "$work"
-plan 15
+plan 18
 ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
 ok "of a recording that is whole nothing is said" ended ''
 ok "one without an end may still be written" \
@@ -198,4 +229,7 @@ ok "by a little, too" set_a_little
 ok "even by 10 ms, if it was noticed" set_and_noticed
 ok "while one that lags a little follows itself" lags
 ok "and of one that is set all the time that is said, but not each time" set_often
+ok "a time said twice is the first" clock_said_twice
+ok "a time base that is very fast is read" fast_time_base
+ok "losses in any order are of their CPU and time" losses_in_any_order
 finish

@@ -455,6 +455,11 @@ static __always_inline bool kdtl_sched_arrive(const bool full, struct kdtl_sched
 				ready = slept;
 		}
 		slept -= ready;
+	} else if (unlikely(!next->sched_info.pcount)) {
+		/* All that a new task ever waited was before its first run. */
+		if (!full)
+			return false;
+		ready = next->sched_info.run_delay;
 	} else if (KDTL_HAVE_DELAYED_DEQUEUE) {
 		if (!full)
 			return false;

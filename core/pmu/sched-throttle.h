@@ -49,13 +49,23 @@ static bool kdtl_same_cookie(const struct task_struct *a, const struct task_stru
 #endif
 }
 
-/* @prev is a real-time or deadline task that could run. */
+/*
+ * Is @t, which is queued, among the tasks that the limit on real-time tasks holds back?  Only
+ * these are in that class's queue: a deadline task and the stopper have a real-time priority,
+ * too, but neither is held back by that limit.
+ */
+static __always_inline bool kdtl_is_rt(const struct task_struct *t)
+{
+	return t->rt.on_rq;
+}
+
+/* @prev has the priority of a real-time or deadline task, and could run. */
 static bool kdtl_rt_throttled(const struct task_struct *prev,
 			      const struct task_struct *next)
 {
 	if (dl_prio(prev->prio))
 		return prev->dl.dl_throttled;
-	return next->prio >= MAX_RT_PRIO && kdtl_same_cookie(prev, next);
+	return kdtl_is_rt(prev) && next->prio >= MAX_RT_PRIO && kdtl_same_cookie(prev, next);
 }
 
 #if !KDTL_HAVE_GROUP_THROTTLE
@@ -99,12 +109,6 @@ static inline void kdtl_throttle_find(struct tracepoint *tp)
 #else
 
 #define KDTL_HELD_BITS	5
-
-/* Before 6.12, rt_prio() is true for deadline tasks, too. */
-static __always_inline bool kdtl_rt_prio(int prio)
-{
-	return rt_prio(prio) && !dl_prio(prio);
-}
 
 /**
  * struct kdtl_held - a throttled group
@@ -217,7 +221,7 @@ static void kdtl_throttle_check(const struct task_struct *next, u64 queued_at)
 	const struct sched_entity *se = &next->se;
 	bool held = false;
 
-	if (kdtl_rt_prio(next->prio))
+	if (kdtl_is_rt(next))
 		held = kdtl_is_held(&kdtl_rt_group, queued_at);
 	else if (se->on_rq)
 		while (!held && (se = se->parent))
@@ -235,7 +239,7 @@ static void kdtl_throttle_switch(void *data, bool preempt, struct task_struct *p
 {
 	const struct sched_entity *group;
 
-	if (unlikely(kdtl_rt_prio(next->prio)))
+	if (unlikely(kdtl_is_rt(next)))
 		__this_cpu_write(kdtl_held_rt, false);
 	if (prev->se.on_rq)
 		return;
@@ -247,8 +251,8 @@ static void kdtl_throttle_switch(void *data, bool preempt, struct task_struct *p
 /* The lock of the queue that @t has been put into is held. */
 static void kdtl_throttle_wakeup(void *data, struct task_struct *t)
 {
-	if (kdtl_rt_prio(t->prio) ? per_cpu(kdtl_held_rt, task_cpu(t)) :
-			       t->se.on_rq && kdtl_dequeued_group(&t->se))
+	if (kdtl_is_rt(t) ? per_cpu(kdtl_held_rt, task_cpu(t)) :
+		t->se.on_rq && kdtl_dequeued_group(&t->se))
 		kdtl_mark_throttled(t);
 }
 

@@ -21,6 +21,8 @@ title()
 	contention) echo "without quota nobody is throttled" ;;
 	beside) echo "who shares the CPU with a throttled group is not" ;;
 	real_time) echo "real-time tasks that are throttled, and who waits for them" ;;
+	stopper) echo "the stopper is never held back, real-time tasks it passes are" ;;
+	new) echo "a new task that is moved before its first run has waited" ;;
 	*) echo "$1" ;;
 	esac
 }

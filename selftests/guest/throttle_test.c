@@ -23,6 +23,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,6 +37,8 @@
 #define NAME_LEN	64
 #define LONG		(60 * MS)
 
+#define NOTABLE		(20 * MS)
+
 /* What the entries say of one task. */
 struct sums {
 	unsigned int	nr;
@@ -44,6 +47,7 @@ struct sums {
 	uint64_t	wait;
 	uint64_t	longest_wait;
 	unsigned int	long_waits;
+	unsigned int	notable_waits;
 	uint64_t	throttled;
 	uint64_t	longest_throttled;
 };
@@ -266,6 +270,7 @@ static void log_read(const pid_t *pids, struct sums *sums, unsigned int nr)
 				}
 				s->wait += queued + ready;
 				s->long_waits += queued + ready > LONG;
+				s->notable_waits += queued + ready > NOTABLE;
 				if (queued + ready > s->longest_wait)
 					s->longest_wait = queued + ready;
 			}
@@ -274,9 +279,10 @@ static void log_read(const pid_t *pids, struct sums *sums, unsigned int nr)
 	must(!len);
 	must(!ioctl(dev, KDTL_IOC_INFO, &info) && !info.lost);
 	for (i = 0; i < nr; i++) {
-		printf("# %d: %u dispatches, waited %llu ms, longest %llu ms; throttled %u times, %llu ms; left so %u times\n",
+		printf("# %d: %u dispatches, waited %llu ms, longest %llu ms, %u times over 20 ms; throttled %u times, %llu ms; left so %u times\n",
 		       i, sums[i].nr, (unsigned long long)(sums[i].wait / MS),
-		       (unsigned long long)(sums[i].longest_wait / MS), sums[i].nr_throttled,
+		       (unsigned long long)(sums[i].longest_wait / MS),
+		       sums[i].notable_waits, sums[i].nr_throttled,
 		       (unsigned long long)(sums[i].throttled / MS), sums[i].nr_left_throttled);
 	}
 }
@@ -448,6 +454,114 @@ static void test_real_time(void)
 	end(pids[1]);
 }
 
+static bool before_6_12(void)
+{
+	unsigned int major, minor;
+	struct utsname u;
+
+	must(!uname(&u) && sscanf(u.release, "%u.%u", &major, &minor) == 2);
+	return major < 6 || (major == 6 && minor < 12);
+}
+
+/* The thread that moves tasks off @cpu. */
+static pid_t stopper(int cpu)
+{
+	char name[NAME_LEN], want[NAME_LEN], path[NAME_LEN];
+	FILE *f;
+
+	snprintf(want, sizeof(want), "migration/%d\n", cpu);
+	for (pid_t pid = 2; pid < 4096; pid++) {
+		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+		f = fopen(path, "r");
+		if (!f)
+			continue;
+		if (!fgets(name, sizeof(name), f))
+			name[0] = 0;
+		fclose(f);
+		if (!strcmp(name, want))
+			return pid;
+	}
+	die("no migration/%d", cpu);
+}
+
+/*
+ * No limit holds the stopper back, and that it runs does not mean that real-time tasks do:
+ * it moves a task off the CPU while these are throttled.
+ */
+static void test_stopper(void)
+{
+	struct timespec now, begin;
+	struct sums s[3];
+	pid_t pids[3];
+
+	make_group(GROUP, "max");
+	log_open();
+	pids[0] = stopper(1);
+	pids[2] = task(burn, 1, NULL, 0);
+	pids[1] = task(doze, 1, NULL, 11);
+	task(burn, 1, NULL, 10);
+	log_start();
+	/* The first time that the limit takes effect is when kdtl_sched begins to look. */
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	do {
+		pin(pids[2], 0);
+		usleep(1000);
+		pin(pids[2], 1);
+		usleep(3000);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (now.tv_sec - begin.tv_sec < 8);
+	log_read(pids, s, 3);
+	kill_tasks();
+	must(s[0].nr > 10);
+	must(!s[0].nr_throttled && !s[0].nr_left_throttled);
+	must(s[1].nr > 100);
+	/* Since then the fair server takes the CPU, and who wakes up meanwhile may not be told. */
+	if (before_6_12()) {
+		must(s[1].nr_throttled);
+		must(s[1].notable_waits <= 2);
+	}
+}
+
+/* -------------------------------------------------------------------- waits */
+
+/*
+ * A new task that another CPU was too busy for.  This process keeps CPU 1 while the child
+ * is queued there, and then has it moved.
+ */
+static void test_new(void)
+{
+	const struct sched_param fifo = { .sched_priority = 1 }, other = { };
+	struct timespec now, begin;
+	struct sums s;
+	pid_t pid;
+
+	make_group(GROUP, "max");
+	log_open();
+	pin(0, 1);
+	must(!sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &fifo));
+	log_start();
+	pid = fork();
+	must(pid >= 0);
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pause();
+		_exit(0);
+	}
+	tasks[nr_tasks++] = pid;
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	while ((now.tv_sec - begin.tv_sec) * 1000000000LL + now.tv_nsec - begin.tv_nsec <
+	       300000000LL);
+	pin(pid, 0);
+	must(!sched_setscheduler(0, SCHED_OTHER, &other));
+	usleep(50000);
+	log_read(&pid, &s, 1);
+	end(pid);
+	must(s.nr);
+	must(s.wait > 250 * MS);
+}
+
 static const struct {
 	const char	*name;
 	void		(*fn)(void);
@@ -461,6 +575,8 @@ static const struct {
 	{ "contention", test_contention },
 	{ "beside", test_beside },
 	{ "real_time", test_real_time },
+	{ "stopper", test_stopper },
+	{ "new", test_new },
 };
 
 int main(int argc, char **argv)

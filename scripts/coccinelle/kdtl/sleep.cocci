@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /// Most functions that take a session lock a mutex, so they must not be called under
 /// a spinlock, with interrupts or preemption off, in an RCU reader, or in a callback
-/// that runs in interrupts.
+/// that runs in interrupts, as wake() of a session may.
 ///
 // Confidence: Moderate
 // Comments: calls through other functions are not followed
@@ -128,6 +128,65 @@ position q;
  	... when any
  }
 
+// wake() is called under a raw spinlock, perhaps in hard irq.
+@waker@
+identifier f, I;
+@@
+ struct kdtl_session_attr I = { .wake = f, };
+
+@assigned@
+identifier f;
+struct kdtl_session_attr A;
+struct kdtl_session_attr *P;
+@@
+(
+ A.wake = f
+|
+ A.wake = &f
+|
+ P->wake = f
+|
+ P->wake = &f
+)
+
+@in_waker exists@
+identifier waker.f;
+identifier verb =~ "^kdtl_(session_(create|open|close)|load|unload|start|stop|restart|flush|write_(config|counters)|read_counters|(create|delete|getinfo)_evtsets|merge_(create|destroy|sync)|alarm|alarm_(un)?register|pmu_(un)?register|read|tasks_(open|close)|wait)$";
+expression S, M, N;
+position q;
+@@
+ f(...)
+ {
+ 	... when any
+(
+ 	kdtl_wait(S, 0)
+|
+ 	kdtl_read(S, M, N, true)
+|
+ 	verb@q(...)
+)
+ 	... when any
+ }
+
+@in_assigned exists@
+identifier assigned.f;
+identifier verb =~ "^kdtl_(session_(create|open|close)|load|unload|start|stop|restart|flush|write_(config|counters)|read_counters|(create|delete|getinfo)_evtsets|merge_(create|destroy|sync)|alarm|alarm_(un)?register|pmu_(un)?register|read|tasks_(open|close)|wait)$";
+expression S, M, N;
+position q;
+@@
+ f(...)
+ {
+ 	... when any
+(
+ 	kdtl_wait(S, 0)
+|
+ 	kdtl_read(S, M, N, true)
+|
+ 	verb@q(...)
+)
+ 	... when any
+ }
+
 @depends on context@
 identifier locked.verb;
 position locked.q;
@@ -137,6 +196,18 @@ position locked.q;
 @depends on context@
 identifier atomic.verb;
 position atomic.q;
+@@
+*verb@q(...)
+
+@depends on context@
+identifier in_waker.verb;
+position in_waker.q;
+@@
+*verb@q(...)
+
+@depends on context@
+identifier in_assigned.verb;
+position in_assigned.q;
 @@
 *verb@q(...)
 
@@ -154,6 +225,18 @@ verb << atomic.verb;
 @@
 cocci.print_main(verb + "() may sleep", q)
 
+@script:python depends on org@
+q << in_waker.q;
+verb << in_waker.verb;
+@@
+cocci.print_main(verb + "() may sleep", q)
+
+@script:python depends on org@
+q << in_assigned.q;
+verb << in_assigned.verb;
+@@
+cocci.print_main(verb + "() may sleep", q)
+
 @script:python depends on report@
 p << locked.p;
 q << locked.q;
@@ -165,5 +248,19 @@ coccilib.report.print_report(q[0], "%s() may sleep, but line %s forbids it" % (v
 f << callback.f;
 q << atomic.q;
 verb << atomic.verb;
+@@
+coccilib.report.print_report(q[0], "%s() may sleep, but %s() runs where nothing may" % (verb, f))
+
+@script:python depends on report@
+f << waker.f;
+q << in_waker.q;
+verb << in_waker.verb;
+@@
+coccilib.report.print_report(q[0], "%s() may sleep, but %s() runs where nothing may" % (verb, f))
+
+@script:python depends on report@
+f << assigned.f;
+q << in_assigned.q;
+verb << in_assigned.verb;
 @@
 coccilib.report.print_report(q[0], "%s() may sleep, but %s() runs where nothing may" % (verb, f))

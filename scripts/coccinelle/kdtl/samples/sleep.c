@@ -45,6 +45,33 @@ static enum hrtimer_restart bad_timer(struct hrtimer *t)
 	return HRTIMER_NORESTART;
 }
 
+static void bad_wake(void *unused)
+{
+	kdtl_session_close(session); /* BAD */
+}
+
+static void bad_later_wake(void *unused)
+{
+	kdtl_flush(session); /* BAD */
+}
+
+static void good_wake(void *unused)
+{
+	kdtl_wait(session, 0);
+}
+
+static void create(void)
+{
+	static const struct kdtl_session_attr attr = { .aux_pages = 1, .wake = bad_wake };
+	const struct kdtl_session_attr good = { .wake = good_wake };
+	struct kdtl_session_attr later = {};
+
+	later.wake = bad_later_wake;
+	kdtl_session_create(&attr);
+	kdtl_session_create(&good);
+	kdtl_session_create(&later);
+}
+
 static void set_up(void)
 {
 	init_irq_work(&work, bad_work);

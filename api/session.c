@@ -363,8 +363,6 @@ static void kdtl_unload_locked(struct kdtl_session *s)
 		kdtl_cpus_stop(s);
 		trace_kdtl_session(s, "stopped");
 	}
-	/* Change the state first, so that the CPUs post no messages about going offline. */
-	WRITE_ONCE(s->state, KDTL_CREATED);
 	kdtl_cpus_unload(s);
 	atomic_set(&s->nr_paused, 0);
 	kdtl_msgq_put(&s->msgs, &end);

@@ -8,6 +8,11 @@
  * CPU goes down or the session is unloaded.  The AUX area and its unread data
  * stay.  The callbacks run with the hotplug lock held, so they must not take
  * kdtl_session::lock, which is held while an instance is added.
+ *
+ * A load and an unload do not let the kernel call the callbacks: it would wait for a thread of
+ * each CPU, which does not run while a real-time task holds that CPU, and that is when
+ * somebody wants to look.  They do the same from the caller's thread, with the read side of
+ * the hotplug lock held.  perf reaches other CPUs by interrupts.
  */
 #define pr_fmt(fmt) "kdtl: " fmt
 
@@ -188,6 +193,9 @@ static int kdtl_cpu_open(struct kdtl_session *s, int cpu, const char **why)
 
 	if (IS_ERR(aux))
 		return PTR_ERR(aux);
+	/* A CPU that had not come up all the way may have been opened by the load. */
+	if (aux->event)
+		return 0;
 	WRITE_ONCE(aux->error, 0);
 	return kdtl_session_raw(s) ? kdtl_cpu_open_raw(s, aux, why) :
 		kdtl_cpu_open_event(s, aux, why);
@@ -218,7 +226,6 @@ static void kdtl_cpu_close(struct kdtl_session *s, int cpu)
 	kdtl_cpu_settle(aux);
 }
 
-/* Nothing to announce if the callbacks run for loading or unloading. */
 static void kdtl_cpu_announce(struct kdtl_session *s, int cpu, bool online, int err)
 {
 	struct kdtl_aux *aux = kdtl_session_aux(s, cpu);
@@ -228,35 +235,47 @@ static void kdtl_cpu_announce(struct kdtl_session *s, int cpu, bool online, int 
 		.cpu_state	= { .online = online, .error = err },
 	};
 
-	if (s->state == KDTL_CREATED)
-		return;
 	if (aux)
 		msg.set = aux->set->id;
 	kdtl_msgq_put(&s->msgs, &msg);
 	kdtl_session_wake(s);
 }
 
+static int kdtl_cpu_open_or_say(struct kdtl_session *s, int cpu)
+{
+	const char *why;
+	int err;
+
+	err = kdtl_cpu_open(s, cpu, &why);
+	if (!err)
+		return 0;
+	kdtl_cpu_drop(s, cpu);
+	pr_warn_ratelimited("%s: CPU %d is not logged by %s: %s (%d)\n", s->owner, cpu,
+			    s->pmu->name, why, err);
+	return err;
+}
+
 /*
- * Never fails, because an error would keep the CPU from coming up.  The first CPU's
- * error ends a kdtl_load(); the reader gets a message about one that comes up later.
+ * Whether the callbacks have to do anything for this CPU: kdtl_cpus_load() and
+ * kdtl_cpus_unload() look after it themselves, and change the state under the hotplug lock.
+ */
+static bool kdtl_cpu_follows(struct kdtl_session *s, int cpu)
+{
+	return s->state != KDTL_CREATED && cpumask_test_cpu(cpu, s->loaded);
+}
+
+/*
+ * Never fails, because an error would keep the CPU from coming up: the reader gets a
+ * message about that.
  */
 static int kdtl_cpu_online(unsigned int cpu, struct hlist_node *node)
 {
 	struct kdtl_session *s = hlist_entry(node, struct kdtl_session, hotplug);
-	const char *why;
 	int err;
 
-	if (!cpumask_test_cpu(cpu, s->loaded))
+	if (!kdtl_cpu_follows(s, cpu))
 		return 0;
-	if (s->state == KDTL_CREATED && s->load_error)
-		return 0;
-	err = kdtl_cpu_open(s, cpu, &why);
-	if (err) {
-		kdtl_cpu_drop(s, cpu);
-		pr_warn_ratelimited("%s: CPU %u is not logged by %s: %s (%d)\n",
-				    s->owner, cpu, s->pmu->name, why, err);
-		s->load_error = err;
-	}
+	err = kdtl_cpu_open_or_say(s, cpu);
 	kdtl_cpu_announce(s, cpu, !err, err);
 	return 0;
 }
@@ -265,21 +284,35 @@ static int kdtl_cpu_offline(unsigned int cpu, struct hlist_node *node)
 {
 	struct kdtl_session *s = hlist_entry(node, struct kdtl_session, hotplug);
 
-	if (!cpumask_test_cpu(cpu, s->loaded))
+	if (!kdtl_cpu_follows(s, cpu))
 		return 0;
 	kdtl_cpu_close(s, cpu);
 	kdtl_cpu_announce(s, cpu, false, 0);
 	return 0;
 }
 
-/* Undo a load that has failed.  Areas of earlier loads stay: there may be readers. */
-static void kdtl_cpus_load_undo(struct kdtl_session *s)
+/*
+ * Open all CPUs, or none, with the hotplug lock held.  Areas of earlier loads stay: there may be
+ * readers.
+ */
+static int kdtl_cpus_open(struct kdtl_session *s)
 {
-	int cpu;
+	int cpu, err = 0;
 
-	kdtl_cpus_unload(s);
-	for_each_possible_cpu(cpu)
-		kdtl_cpu_drop(s, cpu);
+	for_each_cpu_and(cpu, s->loaded, cpu_online_mask) {
+		err = kdtl_cpu_open_or_say(s, cpu);
+		if (err)
+			break;
+	}
+	for_each_cpu(cpu, s->loaded) {
+		if (!err) {
+			kdtl_cpu_publish(s, cpu);
+		} else {
+			kdtl_cpu_close(s, cpu);
+			kdtl_cpu_drop(s, cpu);
+		}
+	}
+	return err;
 }
 
 /**
@@ -292,38 +325,41 @@ static void kdtl_cpus_load_undo(struct kdtl_session *s)
  */
 int kdtl_cpus_load(struct kdtl_session *s)
 {
-	int cpu, err;
+	int err;
 
 	lockdep_assert_held(&s->lock);
-	s->load_error = 0;
-	err = cpuhp_state_add_instance(kdtl_hotplug_state, &s->hotplug);
+	err = cpuhp_state_add_instance_nocalls(kdtl_hotplug_state, &s->hotplug);
 	if (err)
 		return err;
 
-	/* No CPU may come up between the publication and the change of the state. */
+	/* No CPU may come up between the last one's event and the change of the state. */
 	cpus_read_lock();
-	err = s->load_error;
-	if (!err) {
-		for_each_possible_cpu(cpu)
-			kdtl_cpu_publish(s, cpu);
+	err = kdtl_cpus_open(s);
+	if (!err)
 		WRITE_ONCE(s->state, KDTL_STOPPED);
-	}
 	cpus_read_unlock();
 	if (err)
-		kdtl_cpus_load_undo(s);
+		cpuhp_state_remove_instance_nocalls(kdtl_hotplug_state, &s->hotplug);
 	return err;
 }
 
 /**
  * kdtl_cpus_unload() - undo kdtl_cpus_load(); then no event writes any more
- * @s: the session
+ * @s: the session, stopped, which becomes KDTL_CREATED
  *
  * Context: under kdtl_session::lock; may sleep.
  */
 void kdtl_cpus_unload(struct kdtl_session *s)
 {
+	int cpu;
+
 	lockdep_assert_held(&s->lock);
-	cpuhp_state_remove_instance(kdtl_hotplug_state, &s->hotplug);
+	cpus_read_lock();
+	WRITE_ONCE(s->state, KDTL_CREATED);
+	for_each_cpu(cpu, s->loaded)
+		kdtl_cpu_close(s, cpu);
+	cpus_read_unlock();
+	cpuhp_state_remove_instance_nocalls(kdtl_hotplug_state, &s->hotplug);
 }
 
 static void kdtl_cpus_enable(struct kdtl_session *s, bool enable)

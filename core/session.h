@@ -43,7 +43,6 @@ enum kdtl_state {
  * @loaded: CPUs where it is loaded
  * @loads: number of kdtl_load(), so that a merge notices new areas and positions
  * @hotplug: in the list of sessions that follow CPU hotplug
- * @load_error: an error of a CPU, for kdtl_load()
  * @starting: kdtl_start() is enabling the events
  * @aux: areas by CPU; set once, freed by kdtl_session_close()
  * @fresh: areas by CPU that readers do not find yet, because the load may still fail
@@ -92,7 +91,6 @@ struct kdtl_session {
 	cpumask_var_t		loaded;
 	u32			loads;
 	struct hlist_node	hotplug;
-	int			load_error;
 	bool			starting;
 
 	struct kdtl_aux * __percpu *aux;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a module has left when it goes. */
+/* What a module has left when it goes; and when this one goes. */
 #ifndef _KDTL_ANSWERS_LEFT_H
 #define _KDTL_ANSWERS_LEFT_H
 
@@ -7,5 +7,6 @@ struct module;
 
 void kdtl_alarm_unregister_left(struct module *module);
 void kdtl_tasks_close_left(struct module *module);
+void kdtl_tasks_exit(void);
 
 #endif /* _KDTL_ANSWERS_LEFT_H */

@@ -8,7 +8,9 @@
 #include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 
 #include "../../core/compat.h"
 #include "cgroups.h"
@@ -30,9 +32,35 @@ struct kdtl_tasks {
 	struct kdtl_tasks_cursor	cursor;
 };
 
-/* Protects kdtl_keepers, and is held while the table begins and ends. */
+/* Protects the two below, and is held while the table begins and ends. */
 static DEFINE_MUTEX(kdtl_keepers_lock);
 static LIST_HEAD(kdtl_keepers);
+static bool kdtl_table_kept;
+
+static void kdtl_table_end_unused(void)
+{
+	mutex_lock(&kdtl_keepers_lock);
+	if (list_empty(&kdtl_keepers) && kdtl_table_kept) {
+		kdtl_table_end();
+		kdtl_table_kept = false;
+	}
+	mutex_unlock(&kdtl_keepers_lock);
+}
+
+/*
+ * To remove a probe takes an RCU grace period, and so does adding it again.  There may be
+ * none as long as a real-time task holds a CPU, see kdtl_sched.c.  So the table stays for a while
+ * after the last one who keeps it, and until a grace period shows that RCU gets on.
+ */
+#define KDTL_TABLE_DELAY	(5 * HZ)
+
+static void kdtl_table_end_work(struct work_struct *work)
+{
+	synchronize_rcu();
+	kdtl_table_end_unused();
+}
+
+static DECLARE_DELAYED_WORK(kdtl_end_work, kdtl_table_end_work);
 
 /**
  * __kdtl_tasks_open() - kdtl_tasks_open() on behalf of a module
@@ -52,8 +80,11 @@ struct kdtl_tasks *__kdtl_tasks_open(struct module *owner)
 		return ERR_PTR(-ENOMEM);
 	t->owner = owner;
 	mutex_lock(&kdtl_keepers_lock);
-	if (list_empty(&kdtl_keepers))
+	if (!kdtl_table_kept)
 		err = kdtl_table_begin();
+	else if (list_empty(&kdtl_keepers))
+		kdtl_table_renew();
+	kdtl_table_kept = !err;
 	if (!err) {
 		kdtl_table_cursor(&t->cursor);
 		list_add(&t->node, &kdtl_keepers);
@@ -72,7 +103,7 @@ static void kdtl_keeper_remove(struct kdtl_tasks *t)
 	lockdep_assert_held(&kdtl_keepers_lock);
 	list_del(&t->node);
 	if (list_empty(&kdtl_keepers))
-		kdtl_table_end();
+		mod_delayed_work(system_wq, &kdtl_end_work, KDTL_TABLE_DELAY);
 	kfree(t);
 }
 
@@ -112,6 +143,17 @@ void kdtl_tasks_close_left(struct module *module)
 		kdtl_keeper_remove(t);
 	}
 	mutex_unlock(&kdtl_keepers_lock);
+}
+
+/**
+ * kdtl_tasks_exit() - end the table, before the module goes
+ *
+ * Context: may sleep; nobody keeps the table any more.
+ */
+void kdtl_tasks_exit(void)
+{
+	cancel_delayed_work_sync(&kdtl_end_work);
+	kdtl_table_end_unused();
 }
 
 /**

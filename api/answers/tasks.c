@@ -597,6 +597,38 @@ int kdtl_table_begin(void)
 	return 0;
 }
 
+/* Forget some records that were retired.  Returns false if there are no more. */
+static bool kdtl_records_drop(unsigned int nr)
+{
+	struct kdtl_record *r;
+	unsigned long flags;
+
+	kdtl_seqtry_write(&table.lock, &flags);
+	while (nr-- && (r = kdtl_record(table.retired_first))) {
+		table.retired_first = r->next;
+		if (r->next == KDTL_NO_RECORD)
+			table.retired_last = KDTL_NO_RECORD;
+		kdtl_record_unlink(r);
+		r->task.pid = 0;
+		r->next = table.free;
+		table.free = kdtl_record_index(r);
+	}
+	r = kdtl_record(table.retired_first);
+	kdtl_seqtry_written(&table.lock, flags);
+	return r;
+}
+
+/**
+ * kdtl_table_renew() - forget what tasks were before, as if the table had begun now
+ *
+ * Context: as kdtl_table_begin(); nobody reads the table.
+ */
+void kdtl_table_renew(void)
+{
+	while (kdtl_records_drop(KDTL_TASKS_STEPS))
+		cond_resched();
+}
+
 /**
  * kdtl_table_end() - undo kdtl_table_begin()
  *

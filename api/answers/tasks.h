@@ -21,6 +21,7 @@ struct kdtl_tasks_cursor {
 #ifdef CONFIG_TRACEPOINTS
 int kdtl_table_begin(void);
 void kdtl_table_end(void);
+void kdtl_table_renew(void);
 void kdtl_table_cursor(struct kdtl_tasks_cursor *c);
 void kdtl_tasks_show(struct seq_file *m);
 int kdtl_table_at(pid_t pid, u64 time, struct kdtl_task *task);
@@ -30,6 +31,7 @@ unsigned int kdtl_table_after(struct kdtl_tasks_cursor *c, u64 *seq, struct kdtl
 /* No source names tasks without tracepoints. */
 static inline int kdtl_table_begin(void) { return -EOPNOTSUPP; }
 static inline void kdtl_table_end(void) { }
+static inline void kdtl_table_renew(void) { }
 static inline void kdtl_table_cursor(struct kdtl_tasks_cursor *c) { }
 static inline void kdtl_tasks_show(struct seq_file *m) { }
 

@@ -83,5 +83,5 @@ void watch_probe_exit(void)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		flush_work(&per_cpu_ptr(&watch_cpus, cpu)->probe);
+		cancel_work_sync(&per_cpu_ptr(&watch_cpus, cpu)->probe);
 }

@@ -33,11 +33,13 @@
 
 #include <linux/kdtl_pmu.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/pid_namespace.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/clock.h>
 #include <linux/slab.h>
 #include <linux/tracepoint.h>
+#include <linux/workqueue.h>
 #include <trace/events/sched.h>
 
 #include "../compat.h"
@@ -672,7 +674,7 @@ static void kdtl_mark_sleepers(void)
 	} while (pid);
 }
 
-static int kdtl_sched_attach(struct kdtl_pmu *p)
+static int kdtl_sched_probe(void)
 {
 	int err;
 
@@ -699,7 +701,7 @@ no_migrate:
 	return err;
 }
 
-static void kdtl_sched_detach(struct kdtl_pmu *p)
+static void kdtl_sched_unprobe(void)
 {
 	tracepoint_probe_unregister(sched_switch_tp, kdtl_sched_switch, NULL);
 	if (KDTL_HAVE_DELAYED_DEQUEUE)
@@ -708,6 +710,56 @@ static void kdtl_sched_detach(struct kdtl_pmu *p)
 		tracepoint_probe_unregister(sched_wakeup_tp, kdtl_sched_wakeup, NULL);
 	tracepoint_synchronize_unregister();
 	kdtl_throttle_detach();
+}
+
+/*
+ * Protects the two below, and is held while the probes come and go.  It is taken inside
+ * kdtl_pmu::attach_lock.
+ */
+static DEFINE_MUTEX(kdtl_probes_lock);
+static bool kdtl_sched_wanted;	/* there are users */
+static bool kdtl_sched_probed;
+
+/*
+ * To remove a probe takes an RCU grace period, and so does adding it again.  There may be
+ * none as long as a real-time task holds a CPU (before v6.4, if its ksoftirqd has to
+ * run), and then sessions begin and end all the same.  So the probes stay for a while after
+ * the last user, and until a grace period shows that RCU gets on.
+ */
+#define KDTL_UNPROBE_DELAY	(5 * HZ)
+
+static void kdtl_sched_unprobe_work(struct work_struct *work)
+{
+	synchronize_rcu();
+	mutex_lock(&kdtl_probes_lock);
+	if (!kdtl_sched_wanted && kdtl_sched_probed) {
+		kdtl_sched_unprobe();
+		kdtl_sched_probed = false;
+	}
+	mutex_unlock(&kdtl_probes_lock);
+}
+
+static DECLARE_DELAYED_WORK(kdtl_unprobe_work, kdtl_sched_unprobe_work);
+
+static int kdtl_sched_attach(struct kdtl_pmu *p)
+{
+	int err = 0;
+
+	mutex_lock(&kdtl_probes_lock);
+	if (!kdtl_sched_probed)
+		err = kdtl_sched_probe();
+	kdtl_sched_probed = !err;
+	kdtl_sched_wanted = !err;
+	mutex_unlock(&kdtl_probes_lock);
+	return err;
+}
+
+static void kdtl_sched_detach(struct kdtl_pmu *p)
+{
+	mutex_lock(&kdtl_probes_lock);
+	kdtl_sched_wanted = false;
+	mutex_unlock(&kdtl_probes_lock);
+	mod_delayed_work(system_wq, &kdtl_unprobe_work, KDTL_UNPROBE_DELAY);
 }
 
 /* Interrupts are off, so this CPU is not in the middle of a task switch. */
@@ -765,6 +817,10 @@ static int __init kdtl_sched_init(void)
 static void __exit kdtl_sched_exit(void)
 {
 	kdtl_pmu_unregister(&kdtl_sched_pmu);
+	/* Nobody attaches any more, so the probes are ours to remove. */
+	cancel_delayed_work_sync(&kdtl_unprobe_work);
+	if (kdtl_sched_probed)
+		kdtl_sched_unprobe();
 	kvfree(departures);
 }
 

@@ -123,9 +123,14 @@ records()
 	awk 'NR == 2 { print $1 }' /sys/kernel/debug/kdtl_answers/tasks
 }
 
+no_records()
+{
+	[ "$(records)" -eq 0 ]
+}
+
 closed()
 {
-	! is_loaded kdtl_forget && is "$(records)" 0 &&
+	! is_loaded kdtl_forget && until_true no_records &&
 		log | grep -q 'kdtl: module kdtl_forget leaves the table of tasks open: kdtl closes it$'
 }
 

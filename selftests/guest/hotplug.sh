@@ -88,7 +88,28 @@ no_memory()
 		sampler_goes_on
 }
 
-plan 7
+# Sessions that end while a CPU comes up: neither has the CPU an event that nobody releases, nor
+# an area that nobody frees.
+ends_beside()
+{
+	online=/sys/devices/system/cpu/cpu1/online
+	unload kdtl_sampler || return
+	areas=$(areas)
+	while :; do
+		echo 0 >$online
+		bring_back 1
+	done &
+	toggles=$!
+	for i in $(seq 50); do
+		load kdtl_sampler && unload kdtl_sampler || break
+	done
+	kill "$toggles"
+	wait "$toggles" 2>/dev/null
+	bring_back 1
+	is "$i" 50 && until_true areas_are "$areas" && load kdtl_sampler && sampler_goes_on
+}
+
+plan 8
 before=$(areas)
 ok "every CPU goes and comes back" suites 'kdtl_hotplug.*' "$(nproc)"
 ok "the sampler goes on" sampler_goes_on
@@ -116,5 +137,6 @@ else
 	skip "the kernel reported nothing then" "not suspended"
 fi
 ok "no memory for a CPU that comes" no_memory
+ok "sessions end beside a CPU that comes up" ends_beside
 ok "nothing is left of it" until_true areas_are "$before"
 finish

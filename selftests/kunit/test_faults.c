@@ -6,15 +6,11 @@
  * (failslab, fail_page_alloc) fails, until a call meets no fault any more.  Each
  * failure must be -ENOMEM and leave everything as it was; then the same call has
  * to succeed.
- *
- * Areas and perf events are made by the threads that bring CPUs up, so
- * kdtl_load() is walked once for each of them, too.
  */
 #include <linux/cpu.h>
 #include <linux/module.h>
 #include <linux/sched/clock.h>
 #include <linux/sched/signal.h>
-#include <linux/sched/task.h>
 #include <linux/slab.h>
 
 #include "kapi.h"
@@ -72,40 +68,21 @@ struct faults_verb {
 
 /* --------------------------------------------------------------------- faults */
 
-static void faults_arm(struct task_struct *task, unsigned int nth)
+static void faults_arm(unsigned int nth)
 {
-	WRITE_ONCE(task->fail_nth, nth);
+	WRITE_ONCE(current->fail_nth, nth);
 }
 
 /* Has the fault been met? */
-static bool faults_disarm(struct task_struct *task)
+static bool faults_disarm(void)
 {
-	const bool met = !READ_ONCE(task->fail_nth);
+	const bool met = !READ_ONCE(current->fail_nth);
 
-	WRITE_ONCE(task->fail_nth, 0);
+	WRITE_ONCE(current->fail_nth, 0);
 	return met;
 }
 
-/* The thread that makes a CPU's events; the caller puts it. */
-static struct task_struct *faults_thread(int cpu)
-{
-	struct task_struct *task, *found = NULL;
-	char comm[TASK_COMM_LEN];
-
-	snprintf(comm, sizeof(comm), "cpuhp/%d", cpu);
-	rcu_read_lock();
-	for_each_process(task) {
-		if (strcmp(task->comm, comm))
-			continue;
-		found = get_task_struct(task);
-		break;
-	}
-	rcu_read_unlock();
-	return found;
-}
-
-static unsigned int faults_walk_in(struct kunit *test, const struct faults_verb *v,
-				   struct task_struct *task)
+static void faults_walk(struct kunit *test, const struct faults_verb *v)
 {
 	const int users = module_refcount(THIS_MODULE);
 	unsigned int nth, errors = 0;
@@ -116,9 +93,9 @@ static unsigned int faults_walk_in(struct kunit *test, const struct faults_verb 
 	for (nth = 1; met && nth < FAULTS_MOST; nth++) {
 		if (v->prepare)
 			v->prepare(test, &f);
-		faults_arm(task, nth);
+		faults_arm(nth);
 		err = v->call(&f);
-		met = faults_disarm(task);
+		met = faults_disarm();
 		if (err) {
 			KUNIT_EXPECT_TRUE_MSG(test, met, "%s: %d without a fault",
 					      v->name, err);
@@ -135,19 +112,11 @@ static unsigned int faults_walk_in(struct kunit *test, const struct faults_verb 
 				    "%s: fault %u left something", v->name, nth);
 	}
 	KUNIT_EXPECT_FALSE(test, met);
-	kunit_info(test, "%s in %s: %u allocations failed, %u errors", v->name,
-		   task == current ? "the caller" : task->comm, nth - 2, errors);
-	return nth - 2;
-}
-
-static void faults_walk(struct kunit *test, const struct faults_verb *v)
-{
-	const unsigned int nr = faults_walk_in(test, v, current);
-
+	kunit_info(test, "%s: %u allocations failed, %u errors", v->name, nth - 2, errors);
 	if (v->allocates)
-		KUNIT_EXPECT_GE(test, nr, 1U);
+		KUNIT_EXPECT_GE(test, nth - 2, 1U);
 	else
-		KUNIT_EXPECT_EQ(test, nr, 0U);
+		KUNIT_EXPECT_EQ(test, nth - 2, 0U);
 }
 
 /* ---------------------------------------------------------------- preparations */
@@ -401,22 +370,6 @@ static void faults_open(struct kunit *test)
 	faults_walk(test, &v);
 }
 
-static void faults_load_everywhere(struct kunit *test, const struct faults_verb *v)
-{
-	struct task_struct *task;
-	unsigned int nr;
-	int cpu;
-
-	faults_walk_in(test, v, current);
-	for_each_online_cpu(cpu) {
-		task = faults_thread(cpu);
-		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
-		nr = faults_walk_in(test, v, task);
-		put_task_struct(task);
-		KUNIT_EXPECT_GE(test, nr, 1U);
-	}
-}
-
 static void faults_load(struct kunit *test)
 {
 	static const struct faults_verb v = {
@@ -425,9 +378,10 @@ static void faults_load(struct kunit *test)
 		.call		= faults_do_load,
 		.unchanged	= faults_not_loaded,
 		.undo		= faults_close,
+		.allocates	= true,
 	};
 
-	faults_load_everywhere(test, &v);
+	faults_walk(test, &v);
 }
 
 static void faults_reload(struct kunit *test)
@@ -438,9 +392,10 @@ static void faults_reload(struct kunit *test)
 		.call		= faults_do_load,
 		.unchanged	= faults_not_loaded,
 		.undo		= faults_close,
+		.allocates	= true,
 	};
 
-	faults_load_everywhere(test, &v);
+	faults_walk(test, &v);
 }
 
 static void faults_create_evtsets(struct kunit *test)

@@ -1,0 +1,137 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# While a real-time task holds a CPU, and nothing else runs there, sessions begin and end all the
+# same: that is when somebody wants to look. Each verb has to return before the task is killed.
+#
+# shellcheck disable=SC2317 # functions that ok() calls
+
+here=$(dirname "$0")
+# shellcheck source-path=SCRIPTDIR source=ktap.sh
+. "$here/ktap.sh"
+
+[ "$(nproc)" -gt 1 ] || skip_all "only one CPU"
+[ -x "$here/held" ] || skip_all "no program held: make -C selftests"
+need kdtl kdtl_sched kdtl_fake_pmu
+need_modules kdtl_client_sh kdtl_sampler kdtl_watch kdtl_recorder kdtl_stream
+
+act=/sys/module/kdtl_client_sh/parameters/act
+tmp=$(mktemp -d)
+
+# is_held: nothing but the task runs on CPU 1. A shell that wants to run there waits.
+is_held()
+{
+	grep -q holds "$tmp/holds" || return
+	rm -f "$tmp/ran"
+	on_cpu 1 "echo >$tmp/ran" &
+	ktap_pids="$ktap_pids $!"
+	sleep 1
+	[ ! -e "$tmp/ran" ]
+}
+
+let_go()
+{
+	kill "$held"
+	wait "$held" 2>/dev/null
+}
+
+has_ended()
+{
+	! kill -0 "$1" 2>/dev/null
+}
+
+# waits: for whom.
+waits()
+{
+	for stack in /proc/[0-9]*/stack; do
+		case $(cat "${stack%stack}comm" 2>/dev/null) in
+		insmod | rmmod | kdtl*)
+			note "$(cat "${stack%stack}comm") waits:"
+			sed 's/^/# /' "$stack"
+			;;
+		esac
+	done
+}
+
+# meanwhile COMMAND: it ends, as it should, while the task holds the CPU.
+meanwhile()
+{
+	"$@" >"$tmp/said" 2>&1 &
+	set -- $!
+	if ! until_true has_ended "$1"; then
+		waits
+		let_go
+	fi
+	wait "$1" && kill -0 "$held" 2>/dev/null && return
+	cat "$tmp/said"
+	return 1
+}
+
+verbs()
+{
+	for verb in load start stop start unload load unload; do
+		echo "$verb" >"$act" || return
+	done
+}
+
+# has_session CLIENT
+has_session()
+{
+	grep -q "\[$1\]" /sys/kernel/debug/kdtl/sessions
+}
+
+is_gone()
+{
+	! is_loaded "$1"
+}
+
+has_none()
+{
+	! has_session "$1"
+}
+
+comes()
+{
+	insmod "$KTAP_MODULES/$1.ko" && has_session "$1"
+}
+
+# comes_and_goes CLIENT: its session, that is. To free the memory of a module the kernel itself
+# waits for all CPUs, and so it does to remove the recorder from the notifiers of a panic.
+comes_and_goes()
+{
+	comes "$1" || return
+	rmmod "$1" &
+	until_true has_none "$1"
+}
+
+records()
+{
+	"$here/kdtl" record -q -i -o "$tmp/data" sleep 1 &&
+		[ "$("$here/kdtl" print --cpu 0 "$tmp/data" | grep -c -v '^#')" -gt 0 ]
+}
+
+plan 10
+ok "the client loads" load kdtl_client_sh
+load kdtl_answers
+can_starve 1
+"$here/held" 1 >"$tmp/holds" &
+held=$!
+ktap_pids="$ktap_pids $held"
+until_true grep -q holds "$tmp/holds"
+ok "a real-time task holds a CPU" is_held
+ok "a session is loaded, started, stopped and unloaded meanwhile" meanwhile verbs
+for client in kdtl_sampler kdtl_watch; do
+	ok "$client comes and goes meanwhile" meanwhile comes_and_goes "$client"
+done
+ok "kdtl_recorder comes meanwhile" meanwhile comes kdtl_recorder
+load kdtl_stream
+ok "kdtl record begins and ends meanwhile" meanwhile records
+ok "and again" meanwhile records
+ok "all the time nothing else ran there" is_held
+let_go
+ok "the CPU is everybody's again" on_cpu 1 true
+rmmod kdtl_recorder
+for client in kdtl_sampler kdtl_watch; do
+	until_true is_gone "$client"
+done
+finish

@@ -76,7 +76,7 @@ have_read()
 # kept: the dispatches and idle times of the session that is looked back into.
 kept()
 {
-	awk '$3 == "overwrite" && / watch_behind/ { print $8 }' /sys/kernel/debug/kdtl/sessions
+	awk '$3 == "overwrite" && /\[kdtl_watch\]$/ { print $8 }' /sys/kernel/debug/kdtl/sessions
 }
 
 # Tasks are dispatched, and the watch looks for CPUs that are stuck, but reads nothing. On a

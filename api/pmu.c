@@ -66,7 +66,8 @@ static const char *kdtl_pmu_invalid(const struct kdtl_pmu *p)
  * be PERF_PMU_CAP_EXCLUSIVE.  pmu.module must be the driver's THIS_MODULE,
  * because a mapping can outlive every event, and then calls free_aux().  When that
  * module goes and has forgotten to unregister the source, kdtl does so, and says so in
- * the log.
+ * the log.  Until the module's init has ended, which may fail, only that module's own sessions
+ * find the source.
  *
  * Context: task, may sleep.
  * Return:

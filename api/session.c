@@ -259,7 +259,7 @@ static int kdtl_session_find_pmu(struct kdtl_session *s,
 {
 	int err;
 
-	s->pmu = kdtl_source_get(attr->pmu);
+	s->pmu = kdtl_source_get(attr->pmu, s->module);
 	if (!s->pmu) {
 		/* The name may come from user space, and must not add a line to the log. */
 		if (attr->pmu)
@@ -282,7 +282,7 @@ static int kdtl_session_find_pmu(struct kdtl_session *s,
 static int kdtl_session_find_raw(struct kdtl_session *s,
 				 const struct kdtl_session_attr *attr)
 {
-	struct kdtl_pmu *source = kdtl_source_find(attr->pmu);
+	struct kdtl_pmu *source = kdtl_source_find(attr->pmu, s->module);
 	struct kdtl_raw *raw;
 	int err;
 

@@ -78,7 +78,23 @@ void kdtl_source_put(struct kdtl_pmu *p)
 	module_put(module);
 }
 
-static struct kdtl_pmu *kdtl_source_pick(const char *name)
+/*
+ * A module whose init fails after it has registered a source goes, whoever holds it.  So until
+ * its init has ended nobody else finds the source.
+ */
+static bool kdtl_source_hold(struct kdtl_pmu *p, const struct module *owner)
+{
+	struct module *module = p->pmu.module;
+
+	if (module && module != owner && READ_ONCE(module->state) == MODULE_STATE_COMING)
+		return false;
+	if (!try_module_get(module))
+		return false;
+	atomic_inc(&p->held);
+	return true;
+}
+
+static struct kdtl_pmu *kdtl_source_pick(const char *name, const struct module *owner)
 {
 	struct kdtl_pmu *p, *best = NULL;
 
@@ -86,11 +102,10 @@ static struct kdtl_pmu *kdtl_source_pick(const char *name)
 	list_for_each_entry(p, &kdtl_sources, node) {
 		if (name ? !kdtl_source_is(p, name) : best && p->rating <= best->rating)
 			continue;
-		if (!try_module_get(p->pmu.module))
+		if (!kdtl_source_hold(p, owner))
 			continue;
 		if (best)
 			kdtl_source_put(best);
-		atomic_inc(&p->held);
 		best = p;
 	}
 	mutex_unlock(&kdtl_sources_lock);
@@ -100,13 +115,14 @@ static struct kdtl_pmu *kdtl_source_pick(const char *name)
 /**
  * kdtl_source_find() - find a source that is registered with perf by a name, and hold it
  * @name: the name
+ * @owner: the module that asks; NULL: the kernel itself
  *
  * Context: may sleep.
  * Return: the source, or NULL.
  */
-struct kdtl_pmu *kdtl_source_find(const char *name)
+struct kdtl_pmu *kdtl_source_find(const char *name, const struct module *owner)
 {
-	struct kdtl_pmu *p = kdtl_source_pick(name);
+	struct kdtl_pmu *p = kdtl_source_pick(name, owner);
 
 	if (!p || !strcmp(p->name, name))
 		return p;
@@ -117,16 +133,17 @@ struct kdtl_pmu *kdtl_source_find(const char *name)
 /**
  * kdtl_source_get() - find a source and hold its module
  * @name: NULL for the source with the highest rating; also &struct kdtl_pmu.of
+ * @owner: the module that asks; NULL: the kernel itself
  *
  * If there is none, it asks modprobe once.  A source whose module is being unloaded does
- * not count.
+ * not count, nor does that of another module whose init has not ended.
  *
  * Context: may sleep.
  * Return: the source, or NULL.
  */
-struct kdtl_pmu *kdtl_source_get(const char *name)
+struct kdtl_pmu *kdtl_source_get(const char *name, const struct module *owner)
 {
-	struct kdtl_pmu *p = kdtl_source_pick(name);
+	struct kdtl_pmu *p = kdtl_source_pick(name, owner);
 
 	if (p)
 		return p;
@@ -135,7 +152,7 @@ struct kdtl_pmu *kdtl_source_get(const char *name)
 		request_module("kdtl-pmu");
 	else if (kdtl_source_name_valid(name))
 		request_module("kdtl-pmu-%s", name);
-	return kdtl_source_pick(name);
+	return kdtl_source_pick(name, owner);
 }
 ALLOW_ERROR_INJECTION(kdtl_source_get, NULL);
 

@@ -6,8 +6,8 @@
 #include <linux/kdtl_pmu.h>
 
 bool kdtl_source_name_valid(const char *name);
-struct kdtl_pmu *kdtl_source_find(const char *name);
-struct kdtl_pmu *kdtl_source_get(const char *name);
+struct kdtl_pmu *kdtl_source_find(const char *name, const struct module *owner);
+struct kdtl_pmu *kdtl_source_get(const char *name, const struct module *owner);
 struct kdtl_pmu *kdtl_source_of(const struct module *module);
 void kdtl_source_put(struct kdtl_pmu *p);
 int kdtl_source_attach(struct kdtl_pmu *p);

@@ -152,6 +152,19 @@ static int forget_session(void)
 	return err;
 }
 
+/* Nobody else may hold the source before init has ended, which may fail. */
+static int forget_found(void)
+{
+	const struct kdtl_session_attr attr = { .pmu = "kdtl_forget" };
+	struct kdtl_session *s = __kdtl_session_create(&attr, NULL);
+
+	if (IS_ERR(s))
+		return 0;
+	pr_err("somebody else holds the source before init has ended\n");
+	kdtl_session_close(s);
+	return -EEXIST;
+}
+
 static int __init forget_init(void)
 {
 	int err = 0;
@@ -159,7 +172,7 @@ static int __init forget_init(void)
 	if (!*leave || !strcmp(leave, "alarm"))
 		err = kdtl_alarm_register(&forget_nb);
 	if (!err && (!*leave || !strcmp(leave, "pmu")))
-		err = kdtl_pmu_register(&forget_pmu);
+		err = kdtl_pmu_register(&forget_pmu) ?: forget_found();
 	if (!err && !strcmp(leave, "tasks"))
 		err = PTR_ERR_OR_ZERO(kdtl_tasks_open());
 	else if (!err && strcmp(leave, "alarm") && strcmp(leave, "pmu"))

@@ -81,10 +81,10 @@ static DEFINE_PER_CPU_ALIGNED(struct kdtl_sched_cpu, kdtl_sched_cpu);
  * @check: @when ^ kdtl_record_id()
  *
  * A record is a task's own, and not older than its last run, if its lower 22 bits are
- * those of kdtl_run_id(): the pid plus the number of times that the task ran.  They are
+ * those of kdtl_run_id(): the task's address plus the number of times that it ran.  They are
  * the same by accident for one of 4 million records that are not: of a task that ran a
  * multiple of 2^22 times since; of another task with the same slot, which ran as many
- * times more or less as the pids differ, modulo 2^22; and for an empty slot.
+ * times more or less as the addresses differ, modulo 2^22; and for an empty slot.
  *
  * The scheduler hands a task from CPU to CPU, which orders the accesses to the
  * task's own record.  Another task with the same slot may write at the same
@@ -111,7 +111,6 @@ static_assert(offsetof(struct kdtl_entry, srr0) == 4 * sizeof(__be64));
 /* Keep the run's id in the low bits, where racing timestamps differ. */
 #define KDTL_RUN_BITS		22
 #define KDTL_RUN_MASK		(BIT(KDTL_RUN_BITS) - 1)
-static_assert(PID_MAX_LIMIT <= 1 << KDTL_RUN_BITS);
 
 /*
  * One slot for each lower half of a pid: 1 MiB in all.  Tasks of neighbouring pids often
@@ -133,20 +132,25 @@ static __always_inline struct kdtl_departure *kdtl_slot(struct kdtl_departure *t
 }
 
 /*
- * Which run of which task that is: the same when a task leaves its CPU and until it leaves
- * the next one, for the scheduler counts a run after sched_switch.  It does not count one of
+ * Identifies one run of one task.  Stable from when the task leaves a CPU until it leaves the
+ * next one, because the scheduler counts a run after sched_switch.  It does not count one of
  * a task that stayed in its queue (kdtl_stays_queued()), but each time that a task leaves.
+ *
+ * The number of runs is everybody's to read, in /proc/PID/schedstat, and a task can run until its
+ * own one is what it likes.  So the rest is what no user knows: where the task's structure lies.
+ * With the pid in its place, any user could choose one whose records another task took for
+ * its own.
  */
-static __always_inline unsigned long kdtl_run_id(const struct task_struct *t,
-						 unsigned long pid)
+static __always_inline unsigned long kdtl_run_id(const struct task_struct *t)
 {
-	return pid + (KDTL_HAVE_PROXY_EXEC ? t->nvcsw + t->nivcsw : t->sched_info.pcount);
+	return ((unsigned long)t >> L1_CACHE_SHIFT) +
+	       (KDTL_HAVE_PROXY_EXEC ? t->nvcsw + t->nivcsw : t->sched_info.pcount);
 }
 
 /* Above the run's id the task's whole wait so far, modulo 2^42 ns (73 minutes). */
-static __always_inline u64 kdtl_record_id(const struct task_struct *t, unsigned long pid)
+static __always_inline u64 kdtl_record_id(const struct task_struct *t)
 {
-	return ((u64)t->sched_info.run_delay << KDTL_RUN_BITS) + kdtl_run_id(t, pid);
+	return ((u64)t->sched_info.run_delay << KDTL_RUN_BITS) + kdtl_run_id(t);
 }
 
 static __always_inline void kdtl_depart(const struct kdtl_sched_cpu *c,
@@ -157,7 +161,7 @@ static __always_inline void kdtl_depart(const struct kdtl_sched_cpu *c,
 	const u64 when = now << 2 | kind;
 
 	WRITE_ONCE(slot->when, when);
-	WRITE_ONCE(slot->check, when ^ kdtl_record_id(t, pid));
+	WRITE_ONCE(slot->check, when ^ kdtl_record_id(t));
 }
 
 /*
@@ -176,7 +180,7 @@ static bool kdtl_is_marked(u64 when, u64 id, unsigned long run)
  */
 static void kdtl_mark(const struct task_struct *t)
 {
-	const unsigned long pid = (u32)t->pid, run = kdtl_run_id(t, pid);
+	const unsigned long pid = (u32)t->pid, run = kdtl_run_id(t);
 	struct kdtl_departure *slot = kdtl_slot(departures, pid);
 	u64 when = READ_ONCE(slot->when);
 	const u64 id = when ^ READ_ONCE(slot->check);
@@ -432,7 +436,7 @@ static __always_inline bool kdtl_sched_arrive(const bool full, struct kdtl_sched
 		WRITE_ONCE(slot->when, 0);
 		WRITE_ONCE(slot->check, 0);
 	}
-	waited = kdtl_record_id(next, next_pid) - id;
+	waited = kdtl_record_id(next) - id;
 	if (likely(!(waited & KDTL_RUN_MASK))) {
 		slept = queued_at - (when >> 2);
 		ready = waited >> KDTL_RUN_BITS;
@@ -465,7 +469,7 @@ static __always_inline bool kdtl_sched_arrive(const bool full, struct kdtl_sched
 	} else if (KDTL_HAVE_DELAYED_DEQUEUE) {
 		if (!full)
 			return false;
-		if (kdtl_is_marked(when, id, kdtl_run_id(next, next_pid))) {
+		if (kdtl_is_marked(when, id, kdtl_run_id(next))) {
 			kind = when & 3;
 			when >>= 2;
 			slept = ~id >> KDTL_RUN_BITS;
@@ -550,8 +554,8 @@ static noinline void kdtl_sched_seldom(u32 mask, bool preempt,
 	id = when ^ READ_ONCE(slot->check);
 	if (!(mask >> (when & 3) & 1))
 		return;
-	if (!((id ^ kdtl_run_id(next, pid)) & KDTL_RUN_MASK) ||
-	    (KDTL_HAVE_DELAYED_DEQUEUE && kdtl_is_marked(when, id, kdtl_run_id(next, pid))))
+	if (!((id ^ kdtl_run_id(next)) & KDTL_RUN_MASK) ||
+	    (KDTL_HAVE_DELAYED_DEQUEUE && kdtl_is_marked(when, id, kdtl_run_id(next))))
 		goto full;
 	return;
 full:
@@ -607,12 +611,12 @@ static void kdtl_mark_throttled(const struct task_struct *t)
 	struct kdtl_departure *slot = kdtl_slot(departures, pid);
 	u64 when = READ_ONCE(slot->when), id = when ^ READ_ONCE(slot->check);
 
-	if ((id ^ kdtl_run_id(t, pid)) & KDTL_RUN_MASK) {
+	if ((id ^ kdtl_run_id(t)) & KDTL_RUN_MASK) {
 		/* The wait of a marked record is not known anyway. */
-		if (kdtl_is_marked(when, id, kdtl_run_id(t, pid)))
+		if (kdtl_is_marked(when, id, kdtl_run_id(t)))
 			return;
 		when = t->sched_info.last_queued << 2;
-		id = kdtl_record_id(t, pid);
+		id = kdtl_record_id(t);
 	}
 	when |= KDTL_KIND_THROTTLE;
 	WRITE_ONCE(slot->when, when);
@@ -628,7 +632,7 @@ static void kdtl_sched_migrate(void *data, struct task_struct *t, int cpu)
 /* @t wakes up.  The lock of its queue is held.  Sleep above 73 minutes is not known. */
 static void kdtl_sched_wakeup(void *data, struct task_struct *t)
 {
-	const unsigned long pid = (u32)t->pid, run = kdtl_run_id(t, pid);
+	const unsigned long pid = (u32)t->pid, run = kdtl_run_id(t);
 	struct kdtl_departure *slot = kdtl_slot(departures, pid);
 	const u64 when = READ_ONCE(slot->when);
 	s64 slept;

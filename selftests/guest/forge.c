@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A task that tries to have its record taken for another one's, for forge.sh
+ *
+ *	forge			prints the pid of the victim
+ *
+ * kdtl_sched notes when a task leaves a CPU, in a slot that the lower half of the pid chooses.  A
+ * user can choose a pid, and how often a task has run, which /proc/PID/schedstat tells: so the
+ * forger's pid is a multiple of 2^16 higher, and it sleeps until the pid plus the number of
+ * runs is that of the sleeping victim, modulo 2^22.  Then the victim is woken.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "must.h"
+
+#define AHEAD	(63 << 16)	/* of the pid */
+#define RUNS	(1 << 22)	/* as many bits of the sum are compared */
+
+static void on_cpu(int cpu)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(cpu, &cpus);
+	must(!sched_setaffinity(0, sizeof(cpus), &cpus));
+}
+
+/* How often a task has run. */
+static long runs(pid_t pid)
+{
+	char path[64];
+	FILE *f;
+	long n;
+
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", pid);
+	f = fopen(path, "r");
+	must(f);
+	must(fscanf(f, "%*s %*s %ld", &n) == 1);
+	fclose(f);
+	return n;
+}
+
+static void write_number(const char *path, int n)
+{
+	FILE *f = fopen(path, "w");
+
+	must(f);
+	fprintf(f, "%d", n);
+	must(!fclose(f));
+}
+
+/* Asleep until there is a byte, again and again. */
+static void sleeper(int fd)
+{
+	char c;
+
+	while (read(fd, &c, 1) == 1)
+		;
+	_exit(0);
+}
+
+static bool sleeps(pid_t pid)
+{
+	char path[64], state;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "r");
+	must(f);
+	must(fscanf(f, "%*d (%*[^)]) %c", &state) == 1);
+	fclose(f);
+	return state == 'S';
+}
+
+/* Let it run once more, and wait until it sleeps again. */
+static void poke(int fd, pid_t pid)
+{
+	const long before = runs(pid);
+
+	must(write(fd, "", 1) == 1);
+	while (runs(pid) == before || !sleeps(pid))
+		usleep(1000);
+}
+
+/* Sleep for a moment, as often as it takes: a process on the same CPU wakes this one each time. */
+static void run_until(long want)
+{
+	int there[2], back[2];
+	char c = 0;
+
+	must(!pipe(there) && !pipe(back));
+	if (!fork()) {
+		close(there[1]);
+		while (read(there[0], &c, 1) == 1 && write(back[1], &c, 1) == 1)
+			;
+		_exit(0);
+	}
+	close(there[0]);
+	while (runs(getpid()) < want) {
+		/* To ask for the number takes longer than to sleep. */
+		for (long n = (want - runs(getpid())) / 2; n >= 0; n--)
+			must(write(there[1], &c, 1) == 1 && read(back[0], &c, 1) == 1);
+	}
+	close(there[1]);
+	must(wait(NULL) > 0);
+}
+
+int main(void)
+{
+	int to_victim[2], to_forger[2];
+	pid_t victim, forger;
+	long want;
+
+	on_cpu(0);
+	write_number("/proc/sys/kernel/pid_max", 1 << 22);
+	must(!pipe(to_victim) && !pipe(to_forger));
+	victim = fork();
+	must(victim >= 0);
+	if (!victim) {
+		close(to_victim[1]);
+		close(to_forger[1]);
+		sleeper(to_victim[0]);
+	}
+	poke(to_victim[1], victim);
+	want = runs(victim) + RUNS - AHEAD;
+
+	write_number("/proc/sys/kernel/ns_last_pid", victim + AHEAD - 1);
+	forger = fork();
+	must(forger >= 0);
+	if (!forger) {
+		close(to_victim[1]);
+		on_cpu(1);
+		must(!setuid(1000));
+		run_until(want);
+		close(to_forger[1]);
+		sleeper(to_forger[0]);
+	}
+	must(forger == victim + AHEAD);
+	while (runs(forger) < want || !sleeps(forger))
+		usleep(10000);
+	/* It may have gone too far: the victim follows, and then it goes one further. */
+	while (runs(victim) + RUNS - AHEAD <= runs(forger))
+		poke(to_victim[1], victim);
+	poke(to_forger[1], forger);
+	must(runs(victim) + RUNS - AHEAD == runs(forger));
+
+	printf("%d\n", victim);
+	fflush(stdout);
+	poke(to_victim[1], victim);
+	close(to_victim[1]);
+	close(to_forger[1]);
+	must(waitpid(victim, NULL, 0) == victim && waitpid(forger, NULL, 0) == forger);
+	return 0;
+}

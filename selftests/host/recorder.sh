@@ -24,13 +24,13 @@ x86_64-6.1   spin     kdtl_crash
 x86_64-6.1   irqspin  kdtl_crash
 x86_64-6.1   hang     khungtaskd
 x86_64-6.1   fanout   kdtl_crash
-x86_64-6.1   locks    cpuhp/0
+x86_64-6.1   locks    kdtl_crash
 ppc64le-6.1  sysrq    kdtl_crash
 ppc64le-6.1  bug      kdtl_crash
 ppc64le-6.1  spin     kdtl_crash
 ppc64le-6.1  irqspin  kdtl_crash
 ppc64le-6.1  fanout   kdtl_crash
-ppc64le-6.1  locks    cpuhp/0
+ppc64le-6.1  locks    kdtl_crash
 '
 [ $# -eq 0 ] || crashes=$*
 [ "${KDTL_QUICK:-0}" = 0 ] || crashes='x86_64-6.1 sysrq kdtl_crash'

@@ -79,6 +79,7 @@ struct kdtl_tasks *__kdtl_tasks_open(struct module *owner)
 	if (!t)
 		return ERR_PTR(-ENOMEM);
 	t->owner = owner;
+	cancel_delayed_work(&kdtl_end_work);
 	mutex_lock(&kdtl_keepers_lock);
 	if (!kdtl_table_kept)
 		err = kdtl_table_begin();
@@ -103,7 +104,7 @@ static void kdtl_keeper_remove(struct kdtl_tasks *t)
 	lockdep_assert_held(&kdtl_keepers_lock);
 	list_del(&t->node);
 	if (list_empty(&kdtl_keepers))
-		mod_delayed_work(system_wq, &kdtl_end_work, KDTL_TABLE_DELAY);
+		schedule_delayed_work(&kdtl_end_work, KDTL_TABLE_DELAY);
 	kfree(t);
 }
 

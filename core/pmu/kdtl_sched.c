@@ -749,6 +749,7 @@ static int kdtl_sched_attach(struct kdtl_pmu *p)
 {
 	int err = 0;
 
+	cancel_delayed_work(&kdtl_unprobe_work);
 	mutex_lock(&kdtl_probes_lock);
 	if (!kdtl_sched_probed)
 		err = kdtl_sched_probe();
@@ -763,7 +764,7 @@ static void kdtl_sched_detach(struct kdtl_pmu *p)
 	mutex_lock(&kdtl_probes_lock);
 	kdtl_sched_wanted = false;
 	mutex_unlock(&kdtl_probes_lock);
-	mod_delayed_work(system_wq, &kdtl_unprobe_work, KDTL_UNPROBE_DELAY);
+	schedule_delayed_work(&kdtl_unprobe_work, KDTL_UNPROBE_DELAY);
 }
 
 /* Interrupts are off, so this CPU is not in the middle of a task switch. */

@@ -7,6 +7,7 @@
  */
 #include <linux/kthread.h>
 #include <linux/ktime.h>
+#include <linux/sched/clock.h>
 #include <linux/slab.h>
 
 #include "kapi.h"
@@ -292,6 +293,7 @@ static void counters_each_overflows(struct kunit *test)
 	struct kdtl_session *s;
 	struct kdtl_msg msg;
 	int c, left;
+	u64 began;
 
 	for (c = 0; c < KDTL_NR_COUNTERS; c++) {
 		s = kapi_session(test, 0);
@@ -301,8 +303,12 @@ static void counters_each_overflows(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, counters_write(s, 0, c, KDTL_COUNTER_NOTIFY,
 						     -1, 0, 0), 0);
 		KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
-		/* Clocks are checked with the next entry. */
-		udelay(2);
+		/*
+		 * Clocks are checked with the next entry. Time has to pass for them, and
+		 * local_clock() may stand still for a tick.
+		 */
+		began = local_clock();
+		KUNIT_EXPECT_TRUE(test, kapi_until_busy(local_clock() != began));
 		for (left = 3; left; left--) {
 			kdtl_fake_emit(0, KDTL_KIND_CEDE, 1, 1, 1, 1);
 			kdtl_fake_emit(0, KDTL_KIND_PREEMPT, 1, 1, 1, 1);

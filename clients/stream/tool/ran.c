@@ -182,12 +182,39 @@ void who_ran(const struct recording *r, size_t i, struct who *w)
 	who_sort(r, w);
 }
 
+/*
+ * The first entry of @cpu that is not older than @time, or, if there is none, of the next CPU that
+ * has any.  The entries must be sorted by CPU.
+ */
+static size_t first_since(const struct recording *r, unsigned int cpu, uint64_t time)
+{
+	size_t from = 0, to = r->nr, i;
+
+	while (from < to) {
+		i = from + (to - from) / 2;
+		if (entry_cpu(r->entry[i]) < cpu ||
+		    (entry_cpu(r->entry[i]) == cpu && entry_time(r, r->entry[i]) < time))
+			from = i + 1;
+		else
+			to = i;
+	}
+	return from;
+}
+
 /* The entry of the CPU that @pid left at @time; SIZE_MAX: none. */
 static size_t left_at(const struct recording *r, int pid, uint64_t time)
 {
-	for (size_t i = 0; i < r->nr; i++) {
-		if (entry_prev_pid(r->entry[i]) == pid && entry_time(r, r->entry[i]) == time)
-			return i;
+	unsigned int cpu = 0;
+	size_t i;
+
+	for (; (i = first_since(r, cpu, 0)) < r->nr; cpu++) {
+		cpu = entry_cpu(r->entry[i]);
+		for (i = first_since(r, cpu, time); i < r->nr; i++) {
+			if (entry_cpu(r->entry[i]) != cpu || entry_time(r, r->entry[i]) != time)
+				break;
+			if (entry_prev_pid(r->entry[i]) == pid)
+				return i;
+		}
 	}
 	return SIZE_MAX;
 }
@@ -210,9 +237,9 @@ bool who_before(const struct recording *r, size_t i, unsigned int *cpu, struct w
 	if (last == SIZE_MAX || entry_cpu(r->entry[last]) == entry_cpu(e))
 		return false;
 	*cpu = entry_cpu(r->entry[last]);
-	while (entry_time(r, r->entry[last]) < until && last + 1 < r->nr &&
-	       entry_cpu(r->entry[last + 1]) == *cpu)
-		last++;
+	last = first_since(r, *cpu, until);
+	if (last == r->nr || entry_cpu(r->entry[last]) != *cpu)
+		last--;
 	if (entry_time(r, r->entry[last]) < until)
 		missing = until - entry_time(r, r->entry[last]);
 	missing = missing < ns ? missing : ns;

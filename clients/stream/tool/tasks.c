@@ -35,6 +35,21 @@ void tasks_sort(struct recording *r)
 		qsort(r->cgroup, r->nr_cgroups, sizeof(*r->cgroup), by_id);
 }
 
+/* The chunks of KDTL_CHUNK_RESET before an entry; they are in the order of the file. */
+static size_t resets_before(const struct recording *r, const struct kdtl_entry *e)
+{
+	size_t from = 0, to = r->nr_resets, i;
+
+	while (from < to) {
+		i = from + (to - from) / 2;
+		if (r->reset[i] < (const void *)e)
+			from = i + 1;
+		else
+			to = i;
+	}
+	return from;
+}
+
 /*
  * What @pid was at the time @ticks, which is that of @e or somewhat later; NULL: not known.  Of
  * the records, only those count that no loss separates from the entry.
@@ -53,8 +68,7 @@ const struct kdtl_task *task_at(const struct recording *r, const struct kdtl_ent
 		return NULL;
 	if (!pid)
 		return &idle;
-	while (key.resets < r->nr_resets && r->reset[key.resets] < (const void *)e)
-		key.resets++;
+	key.resets = resets_before(r, e);
 	/* The first one that comes after the key. */
 	while (from < to) {
 		i = from + (to - from) / 2;

@@ -3,15 +3,21 @@
  * What a reader gets next, and what goes back to the writer
  *
  * The pages of a chunk are in a pipe, so they must not be written again until
- * the last pipe has dropped them. Chunks go back in the order in which their
- * entries were logged; entries that are read meanwhile are added to the last
- * chunk.
+ * the last pipe has dropped them, and whoever got them from a pipe: a socket
+ * holds pages that it still sends.  Nobody is told when it drops them, so a work
+ * item looks.  Chunks go back in the order in which their entries were logged;
+ * entries that are read meanwhile are added to the last chunk.
  */
 #include <linux/file.h>
+#include <linux/mm.h>
 #include <linux/refcount.h>
 #include <linux/slab.h>
+#include <linux/vmalloc.h>
 
 #include "stream.h"
+
+/* How long a socket may have sent a page before its memory is used again. */
+#define STREAM_LOOK_AGAIN	msecs_to_jiffies(10)
 
 /**
  * struct stream_chunk - bytes of a CPU that are in a pipe
@@ -19,14 +25,16 @@
  * @users: pipe buffers, and its maker
  * @done: there are no users any more
  * @bytes: up to the next chunk
+ * @len: those of @bytes that are in pipes; they come first
  * @cpu: whose entries they are
- * @file: held, and with it the stream and the module
+ * @file: held until @done, and with it the stream and the module
  */
 struct stream_chunk {
 	struct list_head	node;
 	refcount_t		users;
 	bool			done;
 	u64			bytes;
+	u64			len;
 	int			cpu;
 	struct file		*file;
 };
@@ -122,6 +130,7 @@ struct stream_chunk *stream_chunk_add(struct file *file, int cpu, u64 bytes)
 		return ERR_PTR(-ENOMEM);
 	refcount_set(&c->users, 1);
 	c->bytes = bytes;
+	c->len = bytes;
 	c->cpu = cpu;
 	spin_lock(&sc->lock);
 	kdtl_aux_info(st->session, cpu, &info);
@@ -152,6 +161,7 @@ void stream_chunk_cancel(struct stream_chunk *c)
 	spin_lock(&sc->lock);
 	sc->ahead -= c->bytes;
 	c->bytes = 0;
+	c->len = 0;
 	spin_unlock(&sc->lock);
 }
 
@@ -166,6 +176,61 @@ void stream_chunk_get(struct stream_chunk *c)
 	refcount_inc(&c->users);
 }
 
+/* Has somebody still got a page of a CPU's oldest chunk, although no pipe has? */
+static bool stream_chunk_held(struct stream *st, const struct stream_chunk *c)
+{
+	const void *span, *at;
+
+	if (kdtl_aux_peek(st->session, c->cpu, &span) < (ssize_t)c->len)
+		return false;
+	/* The area has one reference to each page, and is not mapped. */
+	for (at = PTR_ALIGN_DOWN(span, PAGE_SIZE); at < span + c->len; at += PAGE_SIZE) {
+		if (page_ref_count(vmalloc_to_page(at)) > 1)
+			return true;
+	}
+	return false;
+}
+
+/* Give back what nobody has any more; false: there is more, which a socket has. */
+static bool stream_chunks_return(struct stream *st, struct stream_cpu *sc)
+{
+	struct stream_chunk *c, *next;
+	bool all = true;
+
+	spin_lock(&sc->lock);
+	list_for_each_entry_safe(c, next, &sc->chunks, node) {
+		if (!c->done)
+			break;
+		all = !stream_chunk_held(st, c);
+		if (!all)
+			break;
+		kdtl_aux_consume(st->session, c->cpu, c->bytes);
+		sc->ahead -= c->bytes;
+		list_del(&c->node);
+		kfree(c);
+	}
+	spin_unlock(&sc->lock);
+	return all;
+}
+
+/**
+ * stream_look_again() - give back what sockets have sent meanwhile
+ * @work: stream::look_again
+ *
+ * Context: work item.
+ */
+void stream_look_again(struct work_struct *work)
+{
+	struct stream *st = container_of(work, struct stream, look_again.work);
+	bool all = true;
+	int cpu;
+
+	for_each_cpu(cpu, st->cpus)
+		all &= stream_chunks_return(st, per_cpu_ptr(st->percpu, cpu));
+	if (!all)
+		schedule_delayed_work(&st->look_again, STREAM_LOOK_AGAIN);
+}
+
 /**
  * stream_chunk_put() - remove a user; the last one gives the bytes back
  * @c: the chunk
@@ -174,27 +239,37 @@ void stream_chunk_get(struct stream_chunk *c)
  */
 void stream_chunk_put(struct stream_chunk *c)
 {
-	struct stream *st = c->file->private_data;
+	struct file *file = c->file;
+	struct stream *st = file->private_data;
 	struct stream_cpu *sc = per_cpu_ptr(st->percpu, c->cpu);
-	struct stream_chunk *next;
-	LIST_HEAD(gone);
 
 	if (!refcount_dec_and_test(&c->users))
 		return;
 	spin_lock(&sc->lock);
 	c->done = true;
-	list_for_each_entry_safe(c, next, &sc->chunks, node) {
-		if (!c->done)
-			break;
-		kdtl_aux_consume(st->session, c->cpu, c->bytes);
-		sc->ahead -= c->bytes;
-		list_move_tail(&c->node, &gone);
-	}
 	spin_unlock(&sc->lock);
+	if (!stream_chunks_return(st, sc))
+		schedule_delayed_work(&st->look_again, STREAM_LOOK_AGAIN);
+	fput(file);
+}
 
-	list_for_each_entry_safe(c, next, &gone, node) {
-		fput(c->file);
-		kfree(c);
+/**
+ * stream_chunks_free() - forget the chunks that sockets still have
+ * @st: the stream; no pipe has any
+ *
+ * Their pages stay until the sockets have sent them.
+ *
+ * Context: when the file is released, before its session is closed; may sleep.
+ */
+void stream_chunks_free(struct stream *st)
+{
+	struct stream_chunk *c, *next;
+	int cpu;
+
+	cancel_delayed_work_sync(&st->look_again);
+	for_each_possible_cpu(cpu) {
+		list_for_each_entry_safe(c, next, &per_cpu_ptr(st->percpu, cpu)->chunks, node)
+			kfree(c);
 	}
 }
 

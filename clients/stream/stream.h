@@ -22,6 +22,7 @@
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 
 /**
  * struct stream_ring - what is mapped at offset 0
@@ -50,7 +51,7 @@ struct stream_ring {
 /**
  * struct stream_cpu - entries of a CPU that were read, but not yet given back
  * @lock: protects the other fields
- * @chunks: what is in pipes, oldest first
+ * @chunks: what is in pipes, or was and is still held by others, oldest first
  * @ahead: bytes that were read beyond the area's tail
  */
 struct stream_cpu {
@@ -75,6 +76,7 @@ struct stream_cpu {
  *	not start it: the next reader tries
  * @next: the CPU to read first
  * @percpu: struct stream_cpu of each CPU
+ * @look_again: gives back what sockets have sent
  * @waitq: where readers and pollers wait
  * @wake: wakes them, outside the session's own context
  * @wakes: number of wake-ups
@@ -99,6 +101,7 @@ struct stream {
 	bool				start_again;
 	int				next;
 	struct stream_cpu __percpu	*percpu;
+	struct delayed_work		look_again;
 
 	wait_queue_head_t		waitq;
 	struct irq_work			wake;
@@ -165,6 +168,8 @@ struct stream_chunk *stream_chunk_add(struct file *file, int cpu, u64 bytes);
 void stream_chunk_cancel(struct stream_chunk *c);
 void stream_chunk_get(struct stream_chunk *c);
 void stream_chunk_put(struct stream_chunk *c);
+void stream_chunks_free(struct stream *st);
+void stream_look_again(struct work_struct *work);
 
 /* read.c */
 ssize_t stream_read(struct file *file, char __user *buf, size_t count, loff_t *pos);

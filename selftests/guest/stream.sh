@@ -31,6 +31,8 @@ title()
 	splice_close) echo "a pipe keeps what it has when the file is closed" ;;
 	splice_epipe) echo "a pipe without reader takes nothing away" ;;
 	splice_file) echo "splice through a pipe to a file" ;;
+	splice_socket) echo "a socket sends what went in, however late" ;;
+	splice_socket_close) echo "also when the session has gone" ;;
 	splice_mmap) echo "what is in a pipe is not mapped, and the other way round" ;;
 	mmap_ring) echo "mmap: metadata and records, sizes as perf's" ;;
 	mmap_aux) echo "mmap: the AUX area, sizes and offsets as perf's" ;;

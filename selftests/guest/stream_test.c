@@ -16,6 +16,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -25,6 +26,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -774,6 +776,57 @@ static void test_splice_file(void)
 	must(check_entries(buf, unread * ENTRY) >= 500);
 }
 
+/*
+ * A socket that nobody reads holds pages that no pipe has any more: what comes out of it at
+ * last is what went in.  Returns the file, or -1 if @early: it is closed before.
+ */
+static int through_socket(bool early)
+{
+	static struct kdtl_entry copy[100], sent[100];
+	int fd = setup_as(0, (struct kdtl_stream_attr) { .aux_pages = 2 });
+	const ssize_t len = sizeof(copy);
+	int p[2], q[2], s[2];
+
+	must(!pipe(p) && !pipe(q) && !socketpair(AF_UNIX, SOCK_STREAM, 0, s));
+	must(!ioctl(fd, KDTL_IOC_START));
+	dispatches(100);
+	must(splice(fd, NULL, p[1], NULL, len, 0) == len);
+	must(tee(p[0], q[1], len, 0) == len && read_all(q[0], copy, len) == (size_t)len);
+	must(splice(p[0], NULL, s[1], NULL, len, 0) == len);
+	/* Enough to go around several times. */
+	dispatches(5 * 2 * page / ENTRY);
+	printf("# %llu given back while the socket had them\n",
+	       (unsigned long long)info_of(fd).consumed);
+	if (early) {
+		must(!close(fd));
+		fd = -1;
+	}
+	must(read_all(s[0], sent, len) == (size_t)len);
+	if (memcmp(sent, copy, len))
+		die("the socket sent what was written later");
+	return fd;
+}
+
+static void test_splice_socket(void)
+{
+	int fd = through_socket(false);
+	unsigned int ours = 0;
+
+	/* The pages come back, and it goes on; what found no room was lost, and counted. */
+	must(info_of(fd).lost);
+	while (info_of(fd).consumed < 100)
+		usleep(1000);
+	drain(fd, &ours);
+	dispatches(50);
+	must(drain(fd, &ours) >= 50 * ENTRY);
+}
+
+/* The session ends although a socket has its pages; stream.sh sees that its areas go. */
+static void test_splice_socket_close(void)
+{
+	through_socket(true);
+}
+
 /* ----------------------------------------------------------------------- mmap */
 
 static void *map(int fd, int prot, size_t pages, size_t at)
@@ -1422,6 +1475,8 @@ static const struct {
 	{ "splice_close", test_splice_close },
 	{ "splice_epipe", test_splice_epipe },
 	{ "splice_file", test_splice_file },
+	{ "splice_socket", test_splice_socket },
+	{ "splice_socket_close", test_splice_socket_close },
 	{ "splice_mmap", test_splice_mmap },
 	{ "mmap_ring", test_mmap_ring },
 	{ "mmap_aux", test_mmap_aux },

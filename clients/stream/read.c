@@ -50,12 +50,10 @@ ssize_t stream_read(struct file *file, char __user *buf, size_t count, loff_t *p
 
 	if (count < KDTL_ENTRY_SIZE)
 		return -EINVAL;
-	ret = mutex_lock_interruptible(&st->verbs);
-	if (ret)
-		return ret;
 	ret = stream_wait(st, file->f_flags & O_NONBLOCK);
-	if (ret > 0)
-		ret = stream_copy(st, buf, count);
+	if (ret <= 0)
+		return ret;
+	ret = stream_copy(st, buf, count);
 	mutex_unlock(&st->verbs);
 	return ret;
 }
@@ -78,9 +76,12 @@ __poll_t stream_poll(struct file *file, struct poll_table_struct *pt)
 	__poll_t events = 0;
 	int err;
 
-	mutex_lock(&st->verbs);
-	err = stream_start_default(st);
-	mutex_unlock(&st->verbs);
+	/* Its holder may wait for a process that serves its memory. */
+	err = mutex_lock_killable(&st->verbs);
+	if (!err) {
+		err = stream_start_default(st);
+		mutex_unlock(&st->verbs);
+	}
 	if (err)
 		return EPOLLERR;
 

@@ -338,42 +338,59 @@ bool stream_mapped_readable(struct stream *st)
 	return xchg(&st->seen, wakes) != wakes || stream_unread(st) >= st->watermark;
 }
 
+/* Is there something to read?  -EAGAIN: not yet. */
+static int stream_ready(struct stream *st, bool noblock)
+{
+	if (noblock ? stream_unread(st) > 0 : stream_readable(st))
+		return 1;
+	if (st->running)
+		return -EAGAIN;
+	return stream_unread(st) ? 1 : 0;
+}
+
 /**
- * stream_wait() - wait until there is something to read
+ * stream_wait() - take stream::verbs when there is something to read
  * @st: the stream; started with the defaults if it was not set up
  * @noblock: do not wait
  *
- * Context: under stream::verbs, which is released meanwhile.
+ * Whoever holds stream::verbs may wait for user memory, and so for a process that serves it:
+ * so each wait for it ends with a signal.
+ *
+ * Context: task.
  * Return:
  *
- * * 1: there may be something
+ * * 1: there may be something, and the caller unlocks stream::verbs; it is not held otherwise
  * * 0: it is stopped, and all has been read
  * * -EAGAIN: there is nothing now
  * * -EINVAL: it is in overwrite mode
  * * -EBUSY: the AUX area is mapped
- * * -ERESTARTSYS: a signal
+ * * -ERESTARTSYS, -EINTR: a signal
  * * an error of stream_start_default()
  */
 int stream_wait(struct stream *st, bool noblock)
 {
-	int err = stream_start_default(st);
+	bool wait;
+	int err;
 
-	if (err)
-		return err;
-	if (st->overwrite)
-		return -EINVAL;
-	if (READ_ONCE(st->aux_maps))
-		return -EBUSY;
-	if (noblock)
-		return stream_unread(st) ? 1 : st->running ? -EAGAIN : 0;
-
-	while (st->running && !stream_readable(st)) {
-		mutex_unlock(&st->verbs);
-		err = wait_event_interruptible(st->waitq, stream_readable(st) ||
-					       !READ_ONCE(st->running));
-		mutex_lock(&st->verbs);
+	do {
+		err = mutex_lock_interruptible(&st->verbs);
 		if (err)
 			return err;
-	}
-	return stream_unread(st) ? 1 : 0;
+		wait = false;
+		err = stream_start_default(st);
+		if (!err && st->overwrite)
+			err = -EINVAL;
+		if (!err && READ_ONCE(st->aux_maps))
+			err = -EBUSY;
+		if (!err) {
+			err = stream_ready(st, noblock);
+			wait = err == -EAGAIN && !noblock;
+		}
+		if (err <= 0)
+			mutex_unlock(&st->verbs);
+		if (wait)
+			err = wait_event_interruptible(st->waitq, stream_readable(st) ||
+						       !READ_ONCE(st->running));
+	} while (wait && !err);
+	return err;
 }

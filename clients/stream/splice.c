@@ -125,12 +125,10 @@ ssize_t stream_splice(struct file *file, loff_t *pos, struct pipe_inode_info *pi
 	/* An entry may begin in one page and end in the next, and then takes two slots. */
 	if (len < KDTL_ENTRY_SIZE || pipe->max_usage < 2)
 		return -EINVAL;
-	ret = mutex_lock_interruptible(&st->verbs);
-	if (ret)
-		return ret;
 	ret = stream_wait(st, noblock);
-	if (ret > 0)
-		ret = stream_splice_next(file, pipe, len);
+	if (ret <= 0)
+		return ret;
+	ret = stream_splice_next(file, pipe, len);
 	mutex_unlock(&st->verbs);
 	return ret;
 }

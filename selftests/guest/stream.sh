@@ -25,6 +25,7 @@ title()
 	cgroup) echo "the path of a cgroup, and every wrong request" ;;
 	signal) echo "a signal ends a read" ;;
 	poll) echo "poll wakes at the watermark, and says when it is over" ;;
+	killable) echo "whoever waits for a file whose reader waits can be killed" ;;
 	period) echo "and after the period" ;;
 	lost) echo "what is lost is counted" ;;
 	splice) echo "splice: pages go round through pipes, in order" ;;

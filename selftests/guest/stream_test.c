@@ -13,6 +13,7 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/perf_event.h>
+#include <linux/userfaultfd.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -600,6 +601,119 @@ static void test_poll(void)
 	must(poll(&p, 1, 0) == 1 && p.revents == POLLIN);
 	drain(fd, &ours);
 	must(poll(&p, 1, 0) == 1 && p.revents == POLLHUP);
+}
+
+/* The state of a process, as in its stat. */
+static char state_of(pid_t pid)
+{
+	char name[32], state = '?';
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/%d/stat", pid);
+	f = fopen(name, "r");
+	must(f && fscanf(f, "%*d (%*[^)]) %c", &state) == 1);
+	fclose(f);
+	return state;
+}
+
+static void await_state(pid_t pid, char state)
+{
+	while (state_of(pid) != state) {
+		if (waitpid(pid, NULL, WNOHANG))
+			die("it has not waited");
+		usleep(1000);
+	}
+}
+
+/* A process that sleeps dies if it is killed. */
+static void must_die(pid_t pid, const char *what)
+{
+	int status, tries;
+
+	must(!kill(pid, SIGKILL));
+	for (tries = 0; waitpid(pid, &status, WNOHANG) != pid; tries++) {
+		if (tries == 10000)
+			die("%s cannot be killed", what);
+		usleep(1000);
+	}
+	must(WIFSIGNALED(status));
+}
+
+static pid_t fork_dies(void)
+{
+	pid_t pid = fork();
+
+	must(pid >= 0);
+	/* If the test fails, whoever holds the others up goes, too. */
+	if (!pid)
+		must(!prctl(PR_SET_PDEATHSIG, SIGKILL));
+	return pid;
+}
+
+/* A page that is not there until a process says what it holds, and none will. */
+static void *page_without_end(int tell)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	int uffd = syscall(SYS_userfaultfd, O_CLOEXEC);
+	void *p = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	must(uffd >= 0 && p != MAP_FAILED && !ioctl(uffd, UFFDIO_API, &api));
+	reg.range.start = (uintptr_t)p;
+	reg.range.len = page;
+	must(!ioctl(uffd, UFFDIO_REGISTER, &reg));
+	must(write(tell, &uffd, sizeof(uffd)) == sizeof(uffd));
+	return p;
+}
+
+/*
+ * A reader whose buffer another process should fill, and does not, holds up whoever uses the
+ * file: each of them can be killed, and the reader, too.
+ */
+static void test_killable(void)
+{
+	struct kdtl_stream_attr attr = {
+		.period = 1000000000ULL * 3600, .watermark = 100 * ENTRY,
+	};
+	int fd = setup_as(0, attr), tell[2], uffd, pidfd;
+	pid_t waits, reads, polls;
+	struct uffd_msg msg;
+	struct kdtl_entry e;
+	unsigned int ours = 0;
+
+	uffd = syscall(SYS_userfaultfd, O_CLOEXEC);
+	if (uffd < 0 && errno == ENOSYS) {
+		printf("# a kernel without userfaultfd\n");
+		return;
+	}
+	close(uffd);
+	must(!ioctl(fd, KDTL_IOC_START) && !fcntl(fd, F_SETFL, 0));
+	waits = fork_dies();
+	if (!waits)
+		_exit(read(fd, &e, ENTRY) != ENTRY);
+	await_state(waits, 'S');
+	dispatches(10);
+	must(!fcntl(fd, F_SETFL, O_NONBLOCK) && !pipe(tell));
+	reads = fork_dies();
+	if (!reads)
+		_exit(read(fd, page_without_end(tell[1]), ENTRY) != ENTRY);
+	must(read(tell[0], &uffd, sizeof(uffd)) == sizeof(uffd));
+	pidfd = syscall(SYS_pidfd_open, reads, 0);
+	must(pidfd >= 0);
+	uffd = syscall(SYS_pidfd_getfd, pidfd, uffd, 0);
+	must(uffd >= 0 && read(uffd, &msg, sizeof(msg)) == sizeof(msg));
+	must(msg.event == UFFD_EVENT_PAGEFAULT);
+
+	polls = fork_dies();
+	if (!polls)
+		_exit(poll(&(struct pollfd) { .fd = fd, .events = POLLIN }, 1, -1) != 1);
+	await_state(polls, 'D');
+	must_die(polls, "poll()");
+	/* The one that waited for entries is woken. */
+	dispatches(1000);
+	must_die(waits, "a read() that was woken");
+	must_die(reads, "a read() that waits for its memory");
+	must(drain(fd, &ours) >= 100 * ENTRY);
 }
 
 /* Only what waited long enough is logged, by the entries' own words. */
@@ -1468,6 +1582,7 @@ static const struct {
 	{ "cgroup", test_cgroup },
 	{ "signal", test_signal },
 	{ "poll", test_poll },
+	{ "killable", test_killable },
 	{ "period", test_period },
 	{ "min_wait", test_min_wait },
 	{ "lost", test_lost },

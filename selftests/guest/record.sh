@@ -189,7 +189,7 @@ closed_files()
 cpus_refused()
 {
 	kdtl record -q -C 4000 -d 0.1 -o cpus.data 2>cpus.err
-	is $? 2 && is "$(sed -n 1p cpus.err)" "kdtl: -C: this machine has no CPU 4000" || return
+	is $? 2 && is "$(sed -n 1p cpus.err)" "kdtl: -C: this machine has no CPU 4000; see kdtl record --help" || return
 	echo 0 >"$online" || return
 	kdtl record -q -C $last -d 0.1 -o cpus.data 2>cpus.err
 	is $? 2 && is "$(sed -n 1p cpus.err)" "kdtl: -C: CPU $last is not online" &&

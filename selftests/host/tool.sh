@@ -141,8 +141,8 @@ completion()
 {
 	mkdir -p -- "$work/files/dir" && touch -- "$work/files/"{kdtl.data,other.data,notes.txt} &&
 		ln -s -- "$work/tool/kdtl" "$work/files/kdtl" || return
-	completes "kdtl|" "$({ verbs; printf -- '--help\n--version\n'; } | sort)" &&
-		completes "kdtl|wh" why &&
+	completes "kdtl|" "$({ verbs; printf -- 'help\n--help\n--version\n'; } | sort)" &&
+		completes "kdtl|wh" why && completes "kdtl|help|wh" why &&
 		completes "kdtl|why|--c" $'--cgroup\n--comm\n--cpu' &&
 		completes "kdtl|why|--nothing" '' &&
 		completes "kdtl|why|kd" $'kdtl\nkdtl.data' &&

@@ -657,8 +657,8 @@ refused()
 
 	shift
 	kdtl "$@" 2>"$work/err" || status=$?
-	[ "$status" -eq 2 ] && sed -n 1p "$work/err" | grep -q -e "$text" &&
-		sed -n 2p "$work/err" | grep -q '^usage: kdtl ' && return
+	[ "$status" -eq 2 ] && [ "$(wc -l <"$work/err")" -eq 1 ] && grep -q -e "$text" "$work/err" &&
+		grep -q '; see kdtl \([a-z]* \)\?--help$' "$work/err" && return
 	echo "kdtl $*: exit status $status"
 	cat "$work/err"
 	return 1
@@ -685,8 +685,36 @@ wrong_command_lines()
 		refused 'must be a number of seconds' why --host "$data" --host-ahead 1h "$data" &&
 		refused '-o -: --steal writes a second file' record --steal -o - &&
 		refused '-s kdtl_vpa: --steal is for' record --steal -s kdtl_vpa &&
-		refused 'at most one file' why a b && refused 'no option --no' why --no &&
+		refused 'at most one file' why a b && refused 'no option --no;' why --no &&
+		refused 'why: no option -x;' why -xn 3 && refused 'why: no option -x;' why --brief -ax &&
+		refused 'why: -n needs a value' why "$data" -n && refused 'list: no option -x' list -x &&
+		refused 'report: --pid needs a value' report --pid &&
+		refused 'print: --all=3: takes no value' print --all=3 &&
+		refused '--c: more than one option begins so' why --c 3 &&
+		refused 'ctf: no option -x' ctf -x && refused 'histogram: no option -n' histogram -n &&
+		refused 'record: no option -x' record -x make && [ ! -e -x ] &&
+		refused '-C: this machine has no CPU 65535' record -C 0,65535 &&
+		refused '--cpu: this machine has no CPU 65535' top --cpu 65535 &&
+		refused '--cpu: this machine has no CPU 65535' why -d 1 --cpu 65535 &&
+		refused 'no such command' help what &&
 		refused 'no such command' what && refused 'a command is missing'
+}
+
+# Options and the file come in any order, but what is behind the command that record runs is for that
+# command; -- ends the options.
+in_any_order()
+{
+	local data=$work/night.data
+
+	tells "$web" "$data" -n 1 && tells "$hog" --cpu 1 "$data" --comm hog &&
+		kdtl report "$data" --by comm -n 1 | diff <(kdtl report --by comm -n 1 "$data") - &&
+		kdtl diff "$data" -n 2 "$data" | diff <(kdtl diff -n 2 "$data" "$data") - &&
+		kdtl export "$data" --format csv | diff <(kdtl export --format csv "$data") - &&
+		kdtl print "$data" -a | diff <(kdtl print -a "$data") - &&
+		kdtl map "$data" --pid 200 | diff <(kdtl map --pid 200 "$data") - &&
+		cp -- "$data" "$work/-n" && (cd -- "$work" && kdtl why --brief -- -n) |
+		diff <(kdtl why --brief "$data") - &&
+		! kdtl record -q -o "$work/new.data" sh --help 2>"$work/err" && ! grep usage "$work/err"
 }
 
 # Each command says what it takes.
@@ -694,14 +722,18 @@ helps()
 {
 	local verb
 
-	kdtl --help >"$work/out" && kdtl -h | diff "$work/out" - || return
+	kdtl --help >"$work/out" && kdtl -h | diff "$work/out" - &&
+		kdtl help | diff "$work/out" - || return
 	# shellcheck disable=SC2013 # words
 	for verb in $(sed -n 's/^  \([a-z]*\) .*/\1/p' "$work/out"); do
-		kdtl "$verb" --help | grep -q "^usage: kdtl $verb" || {
+		kdtl "$verb" --help >"$work/one" && grep -q "^usage: kdtl $verb" "$work/one" &&
+			kdtl help "$verb" | diff "$work/one" - || {
 			echo "kdtl $verb --help"
 			return 1
 		}
 	done
+	kdtl why -n 3 --help | diff - <(kdtl why -h) && kdtl why file -ah | diff - <(kdtl why -h) &&
+		kdtl ctf file --help | diff - <(kdtl ctf -h) || return
 	! awk 'length > 80' "$work/out" | grep .
 }
 
@@ -872,7 +904,7 @@ not_related()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-why.XXXXXX")
 partial "$work"
 
-plan 34
+plan 35
 ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
 ok "recordings are made" records
 ok "the longest waits, and who had the CPU" worst_first
@@ -893,7 +925,8 @@ ok "a program that began while its task had the CPU" begun
 ok "a hypervisor's log names no tasks" of_a_hypervisor
 ok "times of day are right under a clock that is slewed" slewed
 ok "names do not steer the terminal" escaped
-ok "wrong command lines are refused" wrong_command_lines
+ok "wrong command lines are refused, in a line that says where help is" wrong_command_lines
+ok "options and the file come in any order" in_any_order
 ok "each command helps" helps
 ok "stolen time is taken from those who had the CPU" split
 ok "gaps that overlap count once" overlapping

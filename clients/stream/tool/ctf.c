@@ -431,7 +431,7 @@ static void end_trace(const char *out)
 
 static int ctf(int argc, char **argv)
 {
-	const char *path = argc == 3 ? argv[1] : "kdtl.data", *out = argv[argc - 1];
+	const char *path = "kdtl.data", *out;
 	static struct stream s;
 	struct recording r;
 	struct event *events;
@@ -439,7 +439,11 @@ static int ctf(int argc, char **argv)
 	size_t nr;
 	FILE *f;
 
-	if ((argc != 2 && argc != 3) || !*out)
+	no_options(argc, argv);
+	if (argc - optind == 2)
+		path = argv[optind++];
+	out = argv[optind];
+	if (argc - optind != 1 || !*out)
 		usage_error("ctf: expected [FILE] DIRECTORY");
 	r = recording_open(path);
 	begin_trace(out);

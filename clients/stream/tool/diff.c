@@ -66,15 +66,14 @@ static struct options parse(int argc, char **argv)
 	static const struct option names[] = {
 		{ "by", required_argument, NULL, OPT_BY },
 		FILTER_OPTIONS,
-		{ }
+		OPTIONS_END
 	};
 	struct options o = {
 		.by = BY_COMM, .nr = default_rows(OTHER_LINES), .width = terminal_width(),
 	};
 	int opt;
 
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "+n:", names, NULL)) != -1) {
+	while ((opt = next_option(argc, argv, ":hn:", names)) != -1) {
 		switch (opt) {
 		case 'n':
 			o.nr = parse_rows(optarg);
@@ -84,9 +83,7 @@ static struct options parse(int argc, char **argv)
 			o.asked = true;
 			break;
 		default:
-			if (!filter_option(&o.filter, opt, optarg))
-				usage_error("diff: no option %s, or its value is missing",
-					    argv[optind - 1]);
+			filter_option(&o.filter, opt, optarg);
 		}
 	}
 	if (argc - optind != 2)

@@ -24,13 +24,12 @@ static struct export_options parse(int argc, char **argv)
 		{ "format", required_argument, NULL, OPT_FORMAT },
 		{ "steal", required_argument, NULL, OPT_STEAL },
 		FILTER_OPTIONS,
-		{ }
+		OPTIONS_END
 	};
 	struct export_options o = { .path = "kdtl.data" };
 	int opt;
 
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "+o:", names, NULL)) != -1) {
+	while ((opt = next_option(argc, argv, ":ho:", names)) != -1) {
 		switch (opt) {
 		case 'o':
 			o.out = strcmp(optarg, "-") ? optarg : NULL;
@@ -42,9 +41,7 @@ static struct export_options parse(int argc, char **argv)
 			o.steal = optarg;
 			break;
 		default:
-			if (!filter_option(&o.filter, opt, optarg))
-				usage_error("export: no option %s, or its value is missing",
-					    argv[optind - 1]);
+			filter_option(&o.filter, opt, optarg);
 		}
 	}
 	if (!o.format)

@@ -53,35 +53,34 @@ static uint32_t parse_pid(const char *text)
 	return pid;
 }
 
-/* Take an option of FILTER_OPTIONS; false if it is none. */
-bool filter_option(struct filter *f, int opt, const char *arg)
+/* Take an option of FILTER_OPTIONS. */
+void filter_option(struct filter *f, int opt, const char *arg)
 {
 	switch (opt) {
 	case OPT_FROM:
 		f->from = arg;
-		return true;
+		break;
 	case OPT_TO:
 		f->to = arg;
-		return true;
+		break;
 	case OPT_PID:
 		f->pid = parse_pid(arg);
-		return true;
+		break;
 	case OPT_COMM:
 		f->comm = arg;
-		return true;
+		break;
 	case OPT_CGROUP:
 		if (*arg != '/')
 			usage_error("--cgroup %s: must be a path such as /system.slice", arg);
 		f->cgroup = arg;
-		return true;
+		break;
 	case OPT_CPU:
 		f->cpus = parse_cpus("--cpu", arg);
-		return true;
+		break;
 	case OPT_MIN_WAIT:
 		f->min_wait = parse_ms("--min-wait", arg);
-		return true;
+		break;
 	}
-	return false;
 }
 
 /* Say so, if times of day are not exact. */

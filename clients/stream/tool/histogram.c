@@ -55,9 +55,10 @@ static int histogram(int argc, char **argv)
 	uint64_t throttled = 0, nr = 0, idle = 0;
 	struct recording r;
 
-	if (argc > 2)
+	no_options(argc, argv);
+	if (argc - optind > 1)
 		usage_error("histogram: expected at most one file");
-	r = recording_open(argc > 1 ? argv[1] : "kdtl.data");
+	r = recording_open(argv[optind] ?: "kdtl.data");
 	wait = calloc(r.nr + 1, sizeof(*wait));
 	if (!wait)
 		die("%zu entries", r.nr);

@@ -9,7 +9,9 @@ _kdtl()
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		words=$("$kdtl" --help 2>/dev/null | sed -n 's/^  \([a-z]*\) .*/\1/p')
-		words="$words --help --version"
+		words="$words help --help --version"
+	elif [ "$COMP_CWORD" -eq 2 ] && [ "$verb" = help ]; then
+		words=$("$kdtl" --help 2>/dev/null | sed -n 's/^  \([a-z]*\) .*/\1/p')
 	elif [[ $cur == -* ]]; then
 		words=$("$kdtl" "$verb" --help 2>/dev/null | sed '1d' |
 			grep -o -E '^ *(-[^ ]+ ?[^ -]*,? ?)+' | grep -o -E -e '--?[a-zA-Z][a-z-]*')

@@ -18,17 +18,17 @@ static const struct verb *const verbs[] = {
 /* The verb that runs; NULL: not known yet. */
 static const struct verb *verb;
 
-static void print_usage(FILE *f)
+static void print_usage(void)
 {
 	if (verb) {
-		fprintf(f, "usage: kdtl %s\nSee kdtl(1).\n", verb->usage);
+		printf("usage: kdtl %s\nSee kdtl(1).\n", verb->usage);
 		return;
 	}
-	fputs("usage: kdtl COMMAND [OPTION]...\n", f);
+	puts("usage: kdtl COMMAND [OPTION]...");
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
-		fprintf(f, "  %-10s %s\n", verbs[i]->name, verbs[i]->brief);
-	fputs("kdtl COMMAND --help shows the options of a command, kdtl --version the version.\n"
-	      "See kdtl(1).\n", f);
+		printf("  %-10s %s\n", verbs[i]->name, verbs[i]->brief);
+	fputs("kdtl help COMMAND shows the options of a command, kdtl --version the version.\n"
+	      "See kdtl(1).\n", stdout);
 }
 
 /* As PAPR and the perf tool name the reasons.  "throttled" and "idle" are not among theirs. */
@@ -78,8 +78,7 @@ void usage_error(const char *fmt, ...)
 	va_start(args, fmt);
 	vfprintf(stderr, fmt, args);
 	va_end(args);
-	fputc('\n', stderr);
-	print_usage(stderr);
+	fprintf(stderr, "; see kdtl %s%s--help\n", verb ? verb->name : "", verb ? " " : "");
 	exit(2);
 }
 
@@ -120,7 +119,32 @@ void print_ns(uint64_t ns, bool saturated)
 
 static bool is_help(const char *arg)
 {
-	return arg && (!strcmp(arg, "-h") || !strcmp(arg, "--help"));
+	return !strcmp(arg, "-h") || !strcmp(arg, "--help") || !strcmp(arg, "help");
+}
+
+static void find_verb(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
+		if (!strcmp(name, verbs[i]->name))
+			verb = verbs[i];
+	}
+	if (!verb)
+		usage_error("no such command: %s", name);
+}
+
+/* What was printed has to be there. */
+static void check_output(void)
+{
+	if (fflush(stdout) || ferror(stdout))
+		die("standard output");
+}
+
+/* Print what the command takes, and exit. */
+void help(void)
+{
+	print_usage();
+	check_output();
+	exit(0);
 }
 
 /* Otherwise a recording might be opened as standard error, and messages go into it. */
@@ -143,25 +167,16 @@ int main(int argc, char **argv)
 	if (argc < 2)
 		usage_error("a command is missing");
 	if (is_help(argv[1])) {
-		print_usage(stdout);
-		return 0;
+		if (argv[2])
+			find_verb(argv[2]);
+		help();
 	}
 	if (!strcmp(argv[1], "--version")) {
 		puts("kdtl " KDTL_VERSION);
 		return 0;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
-		if (!strcmp(argv[1], verbs[i]->name))
-			verb = verbs[i];
-	}
-	if (!verb)
-		usage_error("no such command: %s", argv[1]);
-	if (is_help(argv[2])) {
-		print_usage(stdout);
-		return 0;
-	}
+	find_verb(argv[1]);
 	ret = verb->run(argc - 1, argv + 1);
-	if (fflush(stdout) || ferror(stdout))
-		die("standard output");
+	check_output();
 	return ret;
 }

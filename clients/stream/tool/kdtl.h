@@ -184,7 +184,7 @@ extern const char *const policy_names[];
 
 /* Print "kdtl: MESSAGE: ERROR", ERROR being that of errno, and exit with 1. */
 void die(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
-/* The command line is wrong: print why and the usage, and exit with 2. */
+/* The command line is wrong: print why, and where help is, and exit with 2. */
 void usage_error(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
 /**
@@ -205,6 +205,7 @@ extern const struct verb verb_list, verb_record, verb_why, verb_report, verb_dif
 	verb_top, verb_print, verb_histogram, verb_ctf, verb_export;
 
 /* kdtl.c */
+void help(void) __attribute__((noreturn));
 extern void (*at_die)(void);	/* NULL: nothing to do before its message */
 
 #define NS_TEXT		24
@@ -484,9 +485,9 @@ struct filter {
 	uint64_t	last;
 };
 
-/* What getopt_long() returns for the options of a filter. */
+/* What getopt_long() returns for the options of a filter; less is a letter. */
 enum {
-	OPT_FROM = 256, OPT_TO, OPT_PID, OPT_COMM, OPT_CGROUP, OPT_CPU, OPT_MIN_WAIT,
+	OPT_FIRST = 256, OPT_FROM = OPT_FIRST, OPT_TO, OPT_PID, OPT_COMM, OPT_CGROUP, OPT_CPU, OPT_MIN_WAIT,
 	OPT_OTHERS,	/* of a verb begin here */
 };
 
@@ -507,11 +508,18 @@ enum {
 	"  --cpu CPUS               only of these CPUs, such as 0-3,8\n"	\
 	"  --min-wait MS            only after a wait of MS ms or longer"
 
+/* Each command's names of options end so. */
+#define OPTIONS_END	{ "help", no_argument, NULL, 'h' }, { }
+
+/* options.c */
+int next_option(int argc, char **argv, const char *letters, const struct option *names);
+void no_options(int argc, char **argv);
+
 /* filter.c */
 #define MAX_CPUS	(1 << 16)	/* an entry has 16 bits for the CPU */
 cpu_set_t *parse_cpus(const char *option, const char *list);
 uint64_t parse_ms(const char *option, const char *text);
-bool filter_option(struct filter *f, int opt, const char *arg);
+void filter_option(struct filter *f, int opt, const char *arg);
 void tell_approximate(const struct recording *r);
 void filter_begin(struct filter *f, const struct recording *r);
 bool filter_wants(const struct filter *f, const struct recording *r,
@@ -546,6 +554,9 @@ void side_write(struct side *s, const void *data, size_t size);
 void write_chunk(struct side *s, enum kdtl_chunk_type type, const void *data, size_t size);
 void side_begin(struct side *s, int out);
 void side_save(struct side *s);
+
+/* session.c */
+void check_cpus(const char *option, const cpu_set_t *cpus);
 
 /* live.c */
 const char *record_live(double seconds, const char **steal);

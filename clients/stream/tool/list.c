@@ -35,8 +35,9 @@ static int list(int argc, char **argv)
 	struct dirent *d;
 	DIR *dir;
 
-	if (argc > 1)
-		usage_error("list: unexpected argument %s", argv[1]);
+	no_options(argc, argv);
+	if (argv[optind])
+		usage_error("list: unexpected argument %s", argv[optind]);
 	if (!source_info("", &def))
 		die("there is no source: load the module kdtl_sched, kdtl_steal or kdtl_vpa");
 	dir = opendir(DEVICES);

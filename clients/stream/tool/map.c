@@ -59,15 +59,11 @@ struct map {
 
 static const char *parse(struct map *m, int argc, char **argv)
 {
-	static const struct option names[] = { FILTER_OPTIONS, { } };
+	static const struct option names[] = { FILTER_OPTIONS, OPTIONS_END };
 	int opt;
 
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "+", names, NULL)) != -1) {
-		if (!filter_option(&m->tasks, opt, optarg))
-			usage_error("map: no option %s, or its value is missing",
-				    argv[optind - 1]);
-	}
+	while ((opt = next_option(argc, argv, ":h", names)) != -1)
+		filter_option(&m->tasks, opt, optarg);
 	if (argc - optind > 1)
 		usage_error("map: expected at most one file");
 	return argv[optind] ?: "kdtl.data";

@@ -49,13 +49,12 @@ static struct options parse(int argc, char **argv)
 		{ "all", no_argument, NULL, 'a' },
 		{ "steal", required_argument, NULL, OPT_STEAL },
 		FILTER_OPTIONS,
-		{ }
+		OPTIONS_END
 	};
 	struct options o = { .path = "kdtl.data" };
 	int opt;
 
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "+ag:p:", names, NULL)) != -1) {
+	while ((opt = next_option(argc, argv, ":hag:p:", names)) != -1) {
 		switch (opt) {
 		case 'a':
 			o.all = true;
@@ -70,9 +69,7 @@ static struct options parse(int argc, char **argv)
 			o.steal = optarg;
 			break;
 		default:
-			if (!filter_option(&o.filter, opt, optarg))
-				usage_error("print: no option %s, or its value is missing",
-					    argv[optind - 1]);
+			filter_option(&o.filter, opt, optarg);
 		}
 	}
 	if (argc - optind > 1)

@@ -96,15 +96,14 @@ static struct record parse(int argc, char **argv)
 		{ "max-size", required_argument, NULL, OPT_MAX_SIZE },
 		{ "rotate", required_argument, NULL, OPT_ROTATE },
 		{ "steal", no_argument, NULL, OPT_STEAL },
-		{ }
+		OPTIONS_END
 	};
 	static struct record steal;
 	struct record r = { .path = "kdtl.data" };
 	char *end;
 	int opt;
 
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "+o:d:s:C:w:m:iq", names, NULL)) != -1) {
+	while ((opt = next_option(argc, argv, "+:ho:d:s:C:w:m:iq", names)) != -1) {
 		switch (opt) {
 		case 'o':
 			r.path = optarg;
@@ -151,9 +150,6 @@ static struct record parse(int argc, char **argv)
 		case OPT_STEAL:
 			r.steal = &steal;
 			break;
-		default:
-			usage_error("record: no option %s, or its value is missing",
-				    argv[optind - 1]);
 		}
 	}
 	if (r.attr.mask && r.attr.min_wait)

@@ -36,7 +36,7 @@ static struct options parse(int argc, char **argv)
 		{ "by", required_argument, NULL, OPT_BY },
 		{ "interval", required_argument, NULL, OPT_INTERVAL },
 		FILTER_OPTIONS,
-		{ }
+		OPTIONS_END
 	};
 	struct options o = {
 		.path = "kdtl.data", .nr = default_rows(OTHER_LINES), .width = terminal_width(),
@@ -45,8 +45,7 @@ static struct options parse(int argc, char **argv)
 	char *end;
 	int opt;
 
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "+n:", names, NULL)) != -1) {
+	while ((opt = next_option(argc, argv, ":hn:", names)) != -1) {
 		switch (opt) {
 		case 'n':
 			o.nr = parse_rows(optarg);
@@ -62,9 +61,7 @@ static struct options parse(int argc, char **argv)
 			o.interval = seconds * NS_PER_S + 0.5;
 			break;
 		default:
-			if (!filter_option(&o.filter, opt, optarg))
-				usage_error("report: no option %s, or its value is missing",
-					    argv[optind - 1]);
+			filter_option(&o.filter, opt, optarg);
 		}
 	}
 	if (argc - optind > 1)

@@ -51,19 +51,19 @@ static bool cpus_without(char *to, size_t size, const cpu_set_t *a, const cpu_se
 	return n;
 }
 
-/* Whoever names a CPU should learn that nothing is recorded of it. */
-static void check_cpus(const struct record *r)
+/* Whoever names CPUs, by that option, should learn that nothing is recorded of one. */
+void check_cpus(const char *option, const cpu_set_t *cpus)
 {
 	cpu_set_t *possible = cpus_in(CPU_DIR "possible"), *online = cpus_in(CPU_DIR "online");
 	const size_t bytes = CPU_ALLOC_SIZE(MAX_CPUS);
 	char list[256];
 
-	if (possible && cpus_without(list, sizeof(list), r->cpus, possible))
-		usage_error("-C: this machine has no CPU %s", list);
-	if (online && cpus_without(list, sizeof(list), r->cpus, online)) {
-		CPU_AND_S(bytes, possible ?: online, r->cpus, online);
+	if (possible && cpus_without(list, sizeof(list), cpus, possible))
+		usage_error("%s: this machine has no CPU %s", option, list);
+	if (online && cpus_without(list, sizeof(list), cpus, online)) {
+		CPU_AND_S(bytes, possible ?: online, cpus, online);
 		if (!CPU_COUNT_S(bytes, possible ?: online))
-			usage_error("-C: CPU %s is not online", list);
+			usage_error("%s: CPU %s is not online", option, list);
 		fprintf(stderr, "kdtl: CPU %s is not online, and is recorded only from when it is\n",
 			list);
 	}
@@ -97,7 +97,7 @@ void session_find_cpus(struct record *r)
 void session_open(struct record *r)
 {
 	if (r->cpus)
-		check_cpus(r);
+		check_cpus("-C", r->cpus);
 	r->dev = open_device();
 	device_setup(r->dev, &r->attr, r->idle_if_known);
 	if (pipe2(r->pipe, O_CLOEXEC))

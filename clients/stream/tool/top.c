@@ -114,15 +114,14 @@ static void parse(int argc, char **argv)
 		{ "interval", required_argument, NULL, OPT_INTERVAL },
 		{ "by", required_argument, NULL, OPT_BY },
 		FILTER_OPTIONS,
-		{ }
+		OPTIONS_END
 	};
 	double seconds = 2;
 	char *end;
 	int opt;
 
 	top.sort = sorts;
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "+bn:s:", names, NULL)) != -1) {
+	while ((opt = next_option(argc, argv, ":hbn:s:", names)) != -1) {
 		switch (opt) {
 		case 'b':
 			top.batch = true;
@@ -147,9 +146,7 @@ static void parse(int argc, char **argv)
 			top.by_asked = true;
 			break;
 		default:
-			if (!filter_option(&top.filter, opt, optarg))
-				usage_error("top: no option %s, or its value is missing",
-					    argv[optind - 1]);
+			filter_option(&top.filter, opt, optarg);
 		}
 	}
 	if (argv[optind])
@@ -574,6 +571,8 @@ static int cmd_top(int argc, char **argv)
 	struct sigaction act = { .sa_handler = on_signal };
 
 	parse(argc, argv);
+	if (top.filter.cpus)
+		check_cpus("--cpu", top.filter.cpus);
 	sigaction(SIGINT, &act, NULL);
 	sigaction(SIGTERM, &act, NULL);
 	sigaction(SIGHUP, &act, NULL);

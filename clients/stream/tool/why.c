@@ -92,15 +92,14 @@ static struct options parse(int argc, char **argv)
 		{ "steal", required_argument, NULL, OPT_STEAL },
 		{ "time", required_argument, NULL, OPT_TIME },
 		FILTER_OPTIONS,
-		{ }
+		OPTIONS_END
 	};
 	struct options o = { .path = "kdtl.data", .nr = 10 };
 	char *end;
 	int opt;
 
 	fit_terminal(&o);
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "+ad:n:", names, NULL)) != -1) {
+	while ((opt = next_option(argc, argv, ":had:n:", names)) != -1) {
 		switch (opt) {
 		case 'a':
 			o.all = true;
@@ -130,9 +129,7 @@ static struct options parse(int argc, char **argv)
 			o.ahead = parse_ahead(optarg);
 			break;
 		default:
-			if (!filter_option(&o.filter, opt, optarg))
-				usage_error("why: no option %s, or its value is missing",
-					    argv[optind - 1]);
+			filter_option(&o.filter, opt, optarg);
 		}
 	}
 	if (argc - optind > 1)
@@ -143,6 +140,8 @@ static struct options parse(int argc, char **argv)
 		usage_error("why: --steal is for what was recorded; -d takes what there is");
 	if (o.seconds && o.host)
 		usage_error("why: --host is for what was recorded");
+	if (o.seconds && o.filter.cpus)
+		check_cpus("--cpu", o.filter.cpus);
 	if (o.ahead && !o.host)
 		usage_error("why: --host-ahead is for --host");
 	if (argv[optind])

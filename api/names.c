@@ -89,8 +89,16 @@ EXPORT_SYMBOL_NS_GPL(kdtl_task_reason_name, KDTL_NS);
  */
 const char *kdtl_preempt_reason_name(unsigned int reason)
 {
-	if (reason == KDTL_PREEMPT_THROTTLED)
+	switch (reason) {
+	case KDTL_PREEMPT_THROTTLED:
 		return "throttled";
+	case KDTL_PREEMPT_DISK_SLEEP:
+		return "disk_sleep";
+	case KDTL_PREEMPT_STOPPED:
+		return "stopped";
+	case KDTL_PREEMPT_EXITED:
+		return "exited";
+	}
 	return reason < ARRAY_SIZE(kdtl_preempt_names) ?
 		kdtl_preempt_names[reason] : "unknown";
 }

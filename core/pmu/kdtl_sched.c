@@ -217,10 +217,38 @@ static __always_inline unsigned long kdtl_departure_kind(bool preempt,
 				 KDTL_CODE(KDTL_KIND_FAULT, KDTL_DISPATCH_PAGE_FAULT) |		\
 				 KDTL_CODE(KDTL_KIND_THROTTLE, KDTL_DISPATCH_THROTTLED) |	\
 				 KDTL_CODE(KDTL_KIND_IDLE, KDTL_DISPATCH_IDLE))
-#define KDTL_PREEMPT_CODES	(KDTL_CODE(KDTL_KIND_CEDE, KDTL_PREEMPT_CEDE) |			\
-				 KDTL_CODE(KDTL_KIND_PREEMPT, KDTL_PREEMPT_TIME_SLICE) |	\
-				 KDTL_CODE(KDTL_KIND_FAULT, KDTL_PREEMPT_PAGE_FAULT) |		\
-				 KDTL_CODE(KDTL_KIND_THROTTLE, KDTL_PREEMPT_THROTTLED))
+
+/*
+ * How a task sleeps that left its CPU with @state and cannot be interrupted.  A kernel thread
+ * that waits for work (TASK_IDLE) sleeps like any other task.
+ */
+static __always_inline unsigned long kdtl_sleep_code(unsigned int state)
+{
+	if (state & (__TASK_STOPPED | __TASK_TRACED))
+		return KDTL_PREEMPT_STOPPED;
+	if (state & TASK_DEAD)
+		return KDTL_PREEMPT_EXITED;
+	if ((state & (TASK_UNINTERRUPTIBLE | TASK_NOLOAD)) == TASK_UNINTERRUPTIBLE)
+		return KDTL_PREEMPT_DISK_SLEEP;
+	return KDTL_PREEMPT_CEDE;
+}
+
+/*
+ * Why @prev left, in an entry.  Its present state may be TASK_WAKING already, so @state, as
+ * the scheduler read it, says how it sleeps.
+ */
+static __always_inline unsigned long kdtl_departure_code(unsigned long kind,
+							 const struct task_struct *prev,
+							 unsigned int state)
+{
+	if (unlikely(kind == KDTL_KIND_PREEMPT))
+		return KDTL_PREEMPT_TIME_SLICE;
+	if (unlikely(kind == KDTL_KIND_FAULT))
+		return KDTL_PREEMPT_PAGE_FAULT;
+	if (likely(READ_ONCE(prev->__state) & TASK_INTERRUPTIBLE))
+		return KDTL_PREEMPT_CEDE;
+	return kdtl_sleep_code(state);
+}
 
 /* The entry has 16 bits for the CPU's number. */
 static_assert(CONFIG_NR_CPUS <= 1 << 16);
@@ -268,29 +296,20 @@ static noinline void kdtl_sched_rare(unsigned long kind,
 	kdtl_hand_out(c, 0, &e, kind);
 }
 
-static __always_inline u64 kdtl_reasons(unsigned long kind, unsigned long prev_kind)
+static __always_inline u64 kdtl_reasons(unsigned long kind, unsigned long prev_code)
 {
 	const u64 dispatch = KDTL_DISPATCH_CODES >> (kind * 8) & 0xff;
-	const u64 preempt = KDTL_PREEMPT_CODES >> (prev_kind * 8) & 0xff;
 
-	return dispatch << 24 | preempt << 16 | raw_smp_processor_id();
-}
-
-/* The same for a @prev_kind that is usual and a constant @kind, in fewer instructions. */
-static __always_inline u64 kdtl_usual_reasons(unsigned long kind, unsigned long prev_kind)
-{
-	static_assert(KDTL_PREEMPT_TIME_SLICE == KDTL_PREEMPT_CEDE + 2 * KDTL_KIND_PREEMPT);
-	static_assert(KDTL_PREEMPT_PAGE_FAULT == KDTL_PREEMPT_CEDE + 2 * KDTL_KIND_FAULT);
-	return kdtl_reasons(kind, KDTL_KIND_CEDE) + (prev_kind << 17);
+	return dispatch << 24 | (u64)prev_code << 16 | raw_smp_processor_id();
 }
 
 /* The CPU becomes idle: its idle task @next has not waited. */
 static void kdtl_sched_idle(const struct task_struct *next, u64 now,
-			    unsigned long prev_kind, u64 pids)
+			    unsigned long prev_code, u64 pids)
 {
 	struct kdtl_entry e;
 
-	kdtl_fill(&e, next, cpu_to_be64(kdtl_reasons(KDTL_KIND_IDLE, prev_kind) << 32), 0,
+	kdtl_fill(&e, next, cpu_to_be64(kdtl_reasons(KDTL_KIND_IDLE, prev_code) << 32), 0,
 		  cpu_to_be64(now), cpu_to_be64(pids));
 	kdtl_fan_out(this_cpu_ptr(&kdtl_sched_cpu.fan), &e, KDTL_KIND_IDLE);
 }
@@ -316,39 +335,43 @@ static u64 kdtl_queued_at(const struct task_struct *next, u64 now)
  * false if the full one is to be called.
  */
 
-/* @prev leaves its CPU for @next.  Sets the kind. */
+/* @prev leaves its CPU for @next.  Sets why, as entries say it. */
 static __always_inline bool kdtl_sched_leave(const bool full, struct kdtl_sched_cpu *c,
 					     bool preempt,
 					     const struct task_struct *prev,
-					     const struct task_struct *next, u64 now,
-					     unsigned long *prev_kind)
+					     const struct task_struct *next,
+					     unsigned int prev_state, u64 now,
+					     unsigned long *prev_code)
 {
 	const unsigned long pid = (u32)prev->pid;
-	unsigned long kind = KDTL_KIND_CEDE;
+	unsigned long kind, code = KDTL_PREEMPT_CEDE;
 	bool rare;
 
 	if (likely(pid)) {
 		kind = kdtl_departure_kind(preempt, prev);
+		code = kdtl_departure_code(kind, prev, prev_state);
 		rare = kind == KDTL_KIND_PREEMPT ? kdtl_may_be_throttled(prev) :
 						   kdtl_stays_queued(prev);
 		if (unlikely(rare)) {
 			if (!full)
 				return false;
-			if (kind == KDTL_KIND_PREEMPT && kdtl_is_throttled(prev, next, now))
+			if (kind == KDTL_KIND_PREEMPT && kdtl_is_throttled(prev, next, now)) {
 				kind = KDTL_KIND_THROTTLE;
+				code = KDTL_PREEMPT_THROTTLED;
+			}
 		}
 		kdtl_depart(c, prev, pid, now, kind);
 		if (full && rare && !(kind & KDTL_KIND_PREEMPT))
 			kdtl_mark(prev);
 	}
-	*prev_kind = kind;
+	*prev_code = code;
 	return true;
 }
 
 /* @next, which has a wanted kind, gets the CPU.  In the usual form @kind is a constant. */
 static __always_inline bool kdtl_sched_log(const bool full, struct kdtl_sched_cpu *c,
 					   const struct task_struct *next,
-					   unsigned long kind, unsigned long prev_kind,
+					   unsigned long kind, unsigned long prev_code,
 					   s64 queued, s64 ready, s64 slept, u64 now, u64 pids)
 {
 	unsigned int wanted = c->fan.wanted[kind];
@@ -367,13 +390,13 @@ static __always_inline bool kdtl_sched_log(const bool full, struct kdtl_sched_cp
 		if ((u64)(queued | ready | slept) > U32_MAX) {
 			if (!full)
 				return false;
-			kdtl_sched_rare(kind, next, kdtl_reasons(kind, prev_kind),
+			kdtl_sched_rare(kind, next, kdtl_reasons(kind, prev_code),
 					queued, ready, slept, now, pids);
 			return true;
 		}
 	}
 	kdtl_pmu_count(&c->fan, kind, queued, ready, slept);
-	reasons = full ? kdtl_reasons(kind, prev_kind) : kdtl_usual_reasons(kind, prev_kind);
+	reasons = kdtl_reasons(kind, prev_code);
 	w0 = cpu_to_be64(reasons << 32 | queued);
 	w1 = cpu_to_be64((u64)ready << 32 | slept);
 	w2 = cpu_to_be64(now);
@@ -403,7 +426,7 @@ static __always_inline bool kdtl_sched_log(const bool full, struct kdtl_sched_cp
 static __always_inline bool kdtl_sched_arrive(const bool full, struct kdtl_sched_cpu *c,
 					      const struct task_struct *next,
 					      unsigned long prev_pid,
-					      unsigned long prev_kind, u64 now)
+					      unsigned long prev_code, u64 now)
 {
 	const unsigned long next_pid = (u32)next->pid;
 	const u64 pids = (u64)next_pid << 32 | prev_pid;
@@ -414,7 +437,7 @@ static __always_inline bool kdtl_sched_arrive(const bool full, struct kdtl_sched
 
 	if (unlikely(!next_pid)) {
 		if (full)
-			kdtl_sched_idle(next, now, prev_kind, pids);
+			kdtl_sched_idle(next, now, prev_code, pids);
 		return full || !(c->fan.mask & KDTL_MASK_IDLE);
 	}
 
@@ -447,13 +470,13 @@ static __always_inline bool kdtl_sched_arrive(const bool full, struct kdtl_sched
 				return false;
 			if (!full)
 				return !(c->fan.mask & KDTL_MASK_PREEMPT) ||
-				       kdtl_sched_log(false, c, next, KDTL_KIND_PREEMPT, prev_kind,
+				       kdtl_sched_log(false, c, next, KDTL_KIND_PREEMPT, prev_code,
 						      now - queued_at, slept, 0, now, pids);
 			if (kind == KDTL_KIND_THROTTLE) {
 				/* The limit held the task back, or it waited: nobody knows. */
 				slept = max(slept - ready, 0LL);
 				ready = max_t(s64, now - (when >> 2) - slept, 0);
-				kdtl_sched_rare(kind, next, kdtl_reasons(kind, prev_kind),
+				kdtl_sched_rare(kind, next, kdtl_reasons(kind, prev_code),
 						0, ready, slept, now, pids);
 				return true;
 			}
@@ -489,7 +512,7 @@ static __always_inline bool kdtl_sched_arrive(const bool full, struct kdtl_sched
 	if (full && !(c->fan.mask >> kind & 1))
 		return true;
 
-	return kdtl_sched_log(full, c, next, full ? kind : KDTL_KIND_CEDE, prev_kind,
+	return kdtl_sched_log(full, c, next, full ? kind : KDTL_KIND_CEDE, prev_code,
 			      now - queued_at, ready, slept, now, pids);
 }
 
@@ -504,20 +527,20 @@ static u64 kdtl_sched_now(void)
 
 static noinline void kdtl_sched_arrive_full(const struct task_struct *next,
 					    unsigned long prev_pid,
-					    unsigned long prev_kind, u64 now)
+					    unsigned long prev_code, u64 now)
 {
-	kdtl_sched_arrive(true, this_cpu_ptr(&kdtl_sched_cpu), next, prev_pid, prev_kind, now);
+	kdtl_sched_arrive(true, this_cpu_ptr(&kdtl_sched_cpu), next, prev_pid, prev_code, now);
 }
 
 static noinline void kdtl_sched_full(bool preempt, const struct task_struct *prev,
-				     const struct task_struct *next)
+				     const struct task_struct *next, unsigned int prev_state)
 {
 	const u64 now = kdtl_sched_now();
-	unsigned long prev_kind;
+	unsigned long prev_code;
 
-	kdtl_sched_leave(true, this_cpu_ptr(&kdtl_sched_cpu), preempt, prev, next, now,
-			 &prev_kind);
-	kdtl_sched_arrive_full(next, (u32)prev->pid, prev_kind, now);
+	kdtl_sched_leave(true, this_cpu_ptr(&kdtl_sched_cpu), preempt, prev, next, prev_state, now,
+			 &prev_code);
+	kdtl_sched_arrive_full(next, (u32)prev->pid, prev_code, now);
 }
 
 /*
@@ -526,7 +549,7 @@ static noinline void kdtl_sched_full(bool preempt, const struct task_struct *pre
  */
 static noinline void kdtl_sched_seldom(u32 mask, bool preempt,
 				       const struct task_struct *prev,
-				       const struct task_struct *next)
+				       const struct task_struct *next, unsigned int prev_state)
 {
 	const struct kdtl_sched_cpu *c = this_cpu_ptr(&kdtl_sched_cpu);
 	const unsigned long pid = (u32)next->pid;
@@ -559,7 +582,7 @@ static noinline void kdtl_sched_seldom(u32 mask, bool preempt,
 		goto full;
 	return;
 full:
-	kdtl_sched_full(preempt, prev, next);
+	kdtl_sched_full(preempt, prev, next, prev_state);
 }
 
 /*
@@ -581,13 +604,13 @@ static void kdtl_sched_switch(void *data, bool preempt, struct task_struct *prev
 			      struct task_struct *next, unsigned int prev_state)
 {
 	const u32 mask = this_cpu_read(kdtl_sched_cpu.fan.mask);
-	unsigned long prev_pid, prev_kind;
+	unsigned long prev_pid, prev_code;
 	struct kdtl_sched_cpu *c;
 	u64 now;
 
 	if (unlikely(!(mask & KDTL_MASK_CEDE))) {
 		if (mask)
-			kdtl_sched_seldom(mask, preempt, prev, next);
+			kdtl_sched_seldom(mask, preempt, prev, next, prev_state);
 		else
 			kdtl_sched_nobody(preempt, prev);
 		return;
@@ -595,10 +618,11 @@ static void kdtl_sched_switch(void *data, bool preempt, struct task_struct *prev
 	c = this_cpu_ptr(&kdtl_sched_cpu);
 	prev_pid = (u32)prev->pid;
 	if (unlikely(!kdtl_clock_read(&c->clock, &now)) ||
-	    unlikely(!kdtl_sched_leave(false, c, preempt, prev, next, now, &prev_kind)))
-		kdtl_sched_full(preempt, prev, next);
-	else if (unlikely(!kdtl_sched_arrive(false, c, next, prev_pid, prev_kind, now)))
-		kdtl_sched_arrive_full(next, prev_pid, prev_kind, now);
+	    unlikely(!kdtl_sched_leave(false, c, preempt, prev, next, prev_state, now,
+				       &prev_code)))
+		kdtl_sched_full(preempt, prev, next, prev_state);
+	else if (unlikely(!kdtl_sched_arrive(false, c, next, prev_pid, prev_code, now)))
+		kdtl_sched_arrive_full(next, prev_pid, prev_code, now);
 }
 
 /*

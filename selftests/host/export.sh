@@ -481,6 +481,48 @@ switches()
 	)
 }
 
+# How each task left: LTTng's numbers of its state, and the names that print and the exports have.
+states()
+{
+	recording states <<-'END' || return
+		clock 1000000000 1700000001000000000
+		run 1000000000 0 0 0 1 0 one
+		left 2
+		run 1000000001 0 0 0 2 1 asleep
+		left 130
+		run 1000000002 0 0 0 1 2 disk
+		left 131
+		run 1000000003 0 0 0 2 1 stopped
+		left 132
+		run 1000000004 0 0 0 1 2 exited
+		left 6
+		run 1000000005 0 0 0 2 1 fault
+		left 4
+		run 1000000006 0 0 0 1 2 preempted
+		left 128
+		run 1000000007 0 0 0 2 1 throttled
+	END
+	events states sched_switch | sed 's/.*prev_state = \([0-9]*\), next_comm = "\(.*\)", next_tid.*/\2 \1/' |
+		diff - <(printf '%s\n' 'one 0' 'asleep 1' 'disk 2' 'stopped 4' 'exited 16' \
+			'fault 2' 'preempted 0' 'throttled 0') || return
+	events states kdtl:dispatch |
+		sed 's/.*preempt_reason = ( "\([^"]*\)".*/\1/' >"$work/names"
+	kdtl export --format csv "$work/states.data" |
+		python3 -c 'import csv, sys
+for row in csv.DictReader(sys.stdin): print(row["preempt_reason"])' | diff - "$work/names" &&
+		diff "$work/names" - <<-'END' && [ "$(kdtl print "$work/states.data" |
+			grep -c ' \(disk_sleep\|stopped\|exited\) ')" -eq 3 ]
+		H_CEDE
+		H_CEDE
+		disk_sleep
+		stopped
+		exited
+		virtual_memory_page_fault
+		time_slice
+		throttled
+	END
+}
+
 # Only who slept wakes up, when its wait begins.
 wakeups()
 {
@@ -550,7 +592,7 @@ nothing_half_made()
 "$top/scripts/install-deps" tool ctf || skip_all "babeltrace2 cannot be installed"
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-export.XXXXXX")
 partial "$work"
-plan 21
+plan 22
 ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
 ok "recordings are made" records
 ok "JSON lines say what print says" says_what_print_says jsonl
@@ -567,6 +609,7 @@ ok "mistakes are told, and failures leave no file" mistakes
 ok "no input is overwritten" inputs_are_spared
 ok "without json-c there is CSV, and the others tell what to install" without_json
 ok "CTF has sched_switch as LTTng does" switches
+ok "it says in which state a task left" states
 ok "and sched_wakeup" wakeups
 ok "its times of day are those of the export" ctf_times
 ok "a clock that was set back does not turn CTF back" set_back

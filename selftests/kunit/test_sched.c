@@ -45,7 +45,7 @@
  * @time: local_clock()
  * @next: the task that was dispatched
  * @prev: the task that left
- * @prev_slept: @prev left to sleep
+ * @prev_code: why @prev left, as an entry says it
  * @next_slept: @next left to sleep, last time; -1: that was never seen
  * @next_cpu: the CPU that it left then
  * @next_nr: how many notes there were of that CPU
@@ -54,7 +54,7 @@ struct note {
 	u64		time;
 	pid_t		next;
 	pid_t		prev;
-	s8		prev_slept;
+	u8		prev_code;
 	s8		next_slept;
 	u16		next_cpu;
 	unsigned int	next_nr;
@@ -72,6 +72,25 @@ struct witness {
 static u64 departed[WITNESS_PIDS];
 static DEFINE_PER_CPU(struct witness, witnesses);
 static struct tracepoint *switch_tp;
+
+/* Why a task that left with @state did so. */
+static u8 departure_code(bool slept, unsigned int state)
+{
+	if (!slept)
+		return KDTL_PREEMPT_TIME_SLICE;
+	switch (state & (TASK_INTERRUPTIBLE | TASK_UNINTERRUPTIBLE | __TASK_STOPPED |
+			 __TASK_TRACED | TASK_DEAD | TASK_NOLOAD)) {
+	case TASK_UNINTERRUPTIBLE:
+		return KDTL_PREEMPT_DISK_SLEEP;
+	case __TASK_STOPPED:
+	case __TASK_TRACED:
+		return KDTL_PREEMPT_STOPPED;
+	case TASK_DEAD:
+		return KDTL_PREEMPT_EXITED;
+	default:
+		return KDTL_PREEMPT_CEDE;
+	}
+}
 
 static void witness_switch(void *data, bool preempt, struct task_struct *prev,
 			   struct task_struct *next, unsigned int prev_state)
@@ -92,7 +111,7 @@ static void witness_switch(void *data, bool preempt, struct task_struct *prev,
 	n->time = local_clock();
 	n->next = next->pid;
 	n->prev = prev->pid;
-	n->prev_slept = slept;
+	n->prev_code = departure_code(slept, prev_state);
 	n->next_slept = (last >> 1 & 0x7fffff) == next->pid ? (last & 1) : -1;
 	n->next_cpu = last >> 24;
 	n->next_nr = last >> 40;
@@ -313,8 +332,6 @@ static bool entry_fits(const struct kdtl_entry *e, int id, int cpu, unsigned int
 {
 	const struct note *n = &per_cpu(witnesses, cpu).notes[at];
 	const unsigned int nr = notes_nr(cpu);
-	const unsigned int off = n->prev_slept ? KDTL_PREEMPT_CEDE :
-						 KDTL_PREEMPT_TIME_SLICE;
 	const unsigned int on = kdtl_entry_dispatch_reason(e);
 
 	if (at >= nr || n->time > kdtl_entry_time(e) ||
@@ -324,7 +341,7 @@ static bool entry_fits(const struct kdtl_entry *e, int id, int cpu, unsigned int
 	    kdtl_entry_prev_pid(e) != n->prev)
 		return false;
 	/* How the idle task left does not matter. */
-	if (n->prev && kdtl_entry_preempt_reason(e) != off &&
+	if (n->prev && kdtl_entry_preempt_reason(e) != n->prev_code &&
 	    kdtl_entry_preempt_reason(e) != KDTL_PREEMPT_PAGE_FAULT)
 		return false;
 	if (n->next_slept < 0)
@@ -376,8 +393,8 @@ static void tell_misfit(struct kunit *test, int id, int cpu, unsigned int at)
 	kunit_info(test, "entry %u: %llu %d after %d, reasons %u %u", i,
 		   kdtl_entry_time(&e[i]), kdtl_entry_pid(&e[i]), kdtl_entry_prev_pid(&e[i]),
 		   kdtl_entry_dispatch_reason(&e[i]), kdtl_entry_preempt_reason(&e[i]));
-	kunit_info(test, "note  %u: %llu %d after %d, slept %d %d; the next at %llu", at + i,
-		   n[i].time, n[i].next, n[i].prev, n[i].next_slept, n[i].prev_slept,
+	kunit_info(test, "note  %u: %llu %d after %d, slept %d, left with %d; the next at %llu", at + i,
+		   n[i].time, n[i].next, n[i].prev, n[i].next_slept, n[i].prev_code,
 		   n[i + 1].time);
 }
 
@@ -798,6 +815,56 @@ static void kdtl_sched_pid_again(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, e);
 	KUNIT_EXPECT_EQ(test, kdtl_entry_ready(e), 0U);
 	KUNIT_EXPECT_EQ(test, kdtl_entry_slept(e), 0U);
+}
+
+/* Sleeps in each of three ways, and exits. */
+static int leaver_thread(void *unused)
+{
+	schedule_timeout_interruptible(2);
+	schedule_timeout_uninterruptible(2);
+	schedule_timeout_idle(2);
+	return 0;
+}
+
+/* How often the task left with this reason. */
+static unsigned int nr_left(pid_t pid, unsigned int reason)
+{
+	unsigned int i, nr = 0;
+	int cpu;
+
+	for_each_online_cpu(cpu) {
+		const struct seen *seen = seen_of(0, cpu);
+
+		for (i = 0; i < seen->nr; i++)
+			nr += kdtl_entry_prev_pid(&seen->entries[i]) == pid &&
+			      kdtl_entry_preempt_reason(&seen->entries[i]) == reason;
+	}
+	return nr;
+}
+
+/* The next entry of its CPU says how a task sleeps, and that it has exited. */
+static void kdtl_sched_left(struct kunit *test)
+{
+	const unsigned long end = jiffies + TEST_TIMEOUT;
+	struct task_struct *t;
+	pid_t pid;
+
+	KUNIT_ASSERT_EQ(test, capture_start(0, PAGES_FOR_ALL, KDTL_MASK_ALL | KDTL_MASK_IDLE), 0);
+	t = kthread_create(leaver_thread, NULL, "kdtl_leaver");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(t));
+	get_task_struct(t);
+	pid = t->pid;
+	wake_up_process(t);
+	/* A task that has exited left its CPU for the last time. */
+	while ((READ_ONCE(t->__state) != TASK_DEAD || t->on_cpu) && time_before(jiffies, end))
+		msleep(20);
+	put_task_struct(t);
+	KUNIT_EXPECT_EQ(test, capture_stop(0), 0);
+	capture_read(0);
+	/* In kthread_create() it sleeps uninterruptibly, too. */
+	KUNIT_EXPECT_GE(test, nr_left(pid, KDTL_PREEMPT_CEDE), 2U);
+	KUNIT_EXPECT_GE(test, nr_left(pid, KDTL_PREEMPT_DISK_SLEEP), 2U);
+	KUNIT_EXPECT_EQ(test, nr_left(pid, KDTL_PREEMPT_EXITED), 1U);
 }
 
 /* --------------------------------------------------- moved while it sleeps */
@@ -1704,6 +1771,7 @@ static struct kunit_case sched_cases[] = {
 	KUNIT_CASE(kdtl_sched_sessions_share),
 	KUNIT_CASE(kdtl_sched_idle_time),
 	KUNIT_CASE(kdtl_sched_pid_again),
+	KUNIT_CASE(kdtl_sched_left),
 	KUNIT_CASE(kdtl_sched_times_add_up),
 	KUNIT_CASE(kdtl_sched_schedstat),
 	KUNIT_CASE(kdtl_sched_ran_stopped),

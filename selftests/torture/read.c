@@ -9,6 +9,7 @@
 #include <linux/delay.h>
 #include <linux/kthread.h>
 #include <linux/sched/clock.h>
+#include <linux/string.h>
 
 #include "torture.h"
 
@@ -47,7 +48,7 @@ static void torture_see_sched(struct torture_view *v, const struct kdtl_entry *e
 	    (kdtl_entry_dispatch_reason(e) > KDTL_DISPATCH_PRIV_DOORBELL &&
 	     !kdtl_entry_is_throttled(e) && !kdtl_entry_is_idle(e)) ||
 	    (kdtl_entry_preempt_reason(e) > KDTL_PREEMPT_HDEC_ADJUNCT &&
-	     kdtl_entry_preempt_reason(e) != KDTL_PREEMPT_THROTTLED) ||
+	     !strcmp(kdtl_preempt_reason_name(kdtl_entry_preempt_reason(e)), "unknown")) ||
 	    !kdtl_entry_pid(e) != kdtl_entry_is_idle(e) || kdtl_entry_comm(e)[TASK_COMM_LEN - 1])
 		v->error = TORTURE_TORN;
 	else if (kdtl_entry_time(e) < v->last)

@@ -183,20 +183,41 @@ static const char *prev_comm(char to[COMM_LEN + 8], const struct recording *r, s
 	return to;
 }
 
+/*
+ * How the task before left, as LTTng numbers it: 0 could go on, 1 sleeps, 2 sleeps
+ * uninterruptibly, 4 was stopped, 16 has exited.  A recording of an older version, which has
+ * H_CEDE for all of these, says 1.
+ */
+static unsigned int prev_state(const struct kdtl_entry *e)
+{
+	if (!entry_prev_pid(e))
+		return 0;
+	switch (e->preempt_reason) {
+	case KDTL_PREEMPT_CEDE:
+		return 1;
+	case KDTL_PREEMPT_PAGE_FAULT:
+	case KDTL_PREEMPT_DISK_SLEEP:
+		return 2;
+	case KDTL_PREEMPT_STOPPED:
+		return 4;
+	case KDTL_PREEMPT_EXITED:
+		return 16;
+	}
+	return 0;
+}
+
 static void put_switch(struct stream *s, const struct recording *r, size_t i)
 {
 	const struct kdtl_entry *e = r->entry[i];
 	const struct kdtl_task *prev = task_at(r, e, entry_prev_pid(e),
 					       be64toh(e->timebase));
-	const bool sleeps = e->preempt_reason == KDTL_PREEMPT_CEDE ||
-			    e->preempt_reason == KDTL_PREEMPT_PAGE_FAULT;
 	char comm[COMM_LEN + 8];
 
 	put_head(s, r, be64toh(e->timebase), EVENT_SWITCH);
 	put_comm(s, prev_comm(comm, r, i, prev));
 	put(s, entry_prev_pid(e), 4);
 	put(s, priority(prev), 4);
-	put(s, sleeps && entry_prev_pid(e), 8);
+	put(s, prev_state(e), 8);
 	put_comm(s, entry_comm(e));
 	put(s, entry_pid(e), 4);
 	put(s, priority(entry_task(r, e)), 4);
@@ -310,15 +331,13 @@ static struct event *find_events(struct recording *r, size_t *nr)
 	return events;
 }
 
-static void put_enum(FILE *f, const char *field, const char *const *names, unsigned int nr,
-		     bool idle)
+static void put_enum(FILE *f, const char *field, const char *(*name)(unsigned int))
 {
 	fputs("\t\tenum : uint8_t {", f);
-	for (unsigned int i = 0; i < nr; i++)
-		fprintf(f, " %s = %u,", names[i], i);
-	if (idle)
-		fprintf(f, " idle = %u,", KDTL_DISPATCH_IDLE);
-	fprintf(f, " throttled = %u } %s;\n", KDTL_DISPATCH_THROTTLED, field);
+	for (unsigned int i = 0; i <= UINT8_MAX; i++)
+		if (name(i))
+			fprintf(f, "%s %s = %u", i ? "," : "", name(i), i);
+	fprintf(f, " } %s;\n", field);
 }
 
 /* Host and kernel names become strings: replace what would end a string. */
@@ -368,8 +387,8 @@ static void put_metadata(FILE *f, const struct recording *r)
 	      "\tevent.header := struct { uint8_t id; time_t timestamp; };\n};\n\n"
 	      "event {\n\tname = \"kdtl:dispatch\";\n\tid = 0;\n\tfields := struct {\n"
 	      "\t\tuint64_t _since_boot_ns;\n", f);
-	put_enum(f, "_dispatch_reason", dispatch_names, NR_DISPATCH_NAMES, true);
-	put_enum(f, "_preempt_reason", preempt_names, NR_PREEMPT_NAMES, false);
+	put_enum(f, "_dispatch_reason", dispatch_name);
+	put_enum(f, "_preempt_reason", preempt_name);
 	fputs("\t\tuint64_t _queued_ns;\n\t\tuint64_t _ready_ns;\n\t\tuint64_t _slept_ns;\n"
 	      "\t\tuint8_t _queued_saturated;\n\t\tuint8_t _ready_saturated;\n"
 	      "\t\tuint8_t _slept_saturated;\n", f);

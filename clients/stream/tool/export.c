@@ -168,14 +168,6 @@ static void add_code(struct fields *f, const char *name, const char *text, unsig
 		(size_t)snprintf(field->digits, sizeof(field->digits), "%u", code);
 }
 
-static const char *reason(const char *const *names, unsigned int nr, unsigned int code)
-{
-	if (code < nr)
-		return names[code];
-	return code == KDTL_DISPATCH_THROTTLED ? "throttled" :
-	       code == KDTL_DISPATCH_IDLE ? "idle" : NULL;
-}
-
 static void add_task(struct fields *f, const struct recording *r, const struct kdtl_entry *e)
 {
 	const struct kdtl_task *t = entry_pid(e) ? entry_task(r, e) : NULL;
@@ -238,10 +230,8 @@ void entry_fields(struct fields *f, const struct recording *r, size_t i)
 	add_bool(f, "slept_saturated", entry_slept_saturated(e));
 	add_time(f, "throttled_ns", entry_throttled(r, e));
 	add_bool(f, "throttled_saturated", entry_throttled_saturated(e));
-	add_code(f, "dispatch_reason",
-		 reason(dispatch_names, NR_DISPATCH_NAMES, e->dispatch_reason), e->dispatch_reason);
-	add_code(f, "preempt_reason",
-		 reason(preempt_names, NR_PREEMPT_NAMES, e->preempt_reason), e->preempt_reason);
+	add_code(f, "dispatch_reason", dispatch_name(e->dispatch_reason), e->dispatch_reason);
+	add_code(f, "preempt_reason", preempt_name(e->preempt_reason), e->preempt_reason);
 	if (!r->sched) {
 		add_hex(f, "fault_addr", be64toh(e->fault_addr));
 		add_hex(f, "srr0", be64toh(e->srr0));

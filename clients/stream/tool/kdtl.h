@@ -175,11 +175,11 @@ struct recording {
 	size_t			nr_gaps;
 };
 
-extern const char *const dispatch_names[];
-extern const char *const preempt_names[];
+/* Names of reason codes, as the kernel's are; NULL: none. */
+const char *dispatch_name(unsigned int code);
+const char *preempt_name(unsigned int code);
+
 extern const char *const policy_names[];
-#define NR_DISPATCH_NAMES	11
-#define NR_PREEMPT_NAMES	10
 #define NR_POLICY_NAMES		8
 
 /* Print "kdtl: MESSAGE: ERROR", ERROR being that of errno, and exit with 1. */

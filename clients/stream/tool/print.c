@@ -5,16 +5,12 @@
 
 #include "kdtl.h"
 
-static const char *name_of(const char *const *names, unsigned int nr, unsigned int code)
+static const char *name_or_number(const char *name, unsigned int code)
 {
 	static char number[4];
 
-	if (code < nr)
-		return names[code];
-	if (code == KDTL_DISPATCH_THROTTLED)
-		return "throttled";
-	if (code == KDTL_DISPATCH_IDLE)
-		return "idle";
+	if (name)
+		return name;
 	snprintf(number, sizeof(number), "%u", code);
 	return number;
 }
@@ -128,9 +124,9 @@ static void print_entry(const struct recording *r, const struct options *o,
 		fputs("  ", stdout);
 	}
 	print_ns(entry_slept(r, e), entry_slept_saturated(e));
-	printf("  %-25s", name_of(dispatch_names, NR_DISPATCH_NAMES, e->dispatch_reason));
+	printf("  %-25s", name_or_number(dispatch_name(e->dispatch_reason), e->dispatch_reason));
 	printf(" %-*s", preempt_width(r),
-	       name_of(preempt_names, NR_PREEMPT_NAMES, e->preempt_reason));
+	       name_or_number(preempt_name(e->preempt_reason), e->preempt_reason));
 	if (r->sched) {
 		printf(" %-16s %7d %7d", printable(comm, entry_comm(e), COMM_LEN),
 		       entry_pid(e), entry_prev_pid(e));

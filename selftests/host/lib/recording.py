@@ -17,6 +17,7 @@ Lines, in the order in which they go into the file; times are in ns on the time 
                          the same after a wait in the queue of another CPU, and then here
   throttled TIME CPU HELD PID PREV_PID COMM
   idle TIME CPU PREV_PID
+  left REASON            why the task before leaves, in the entries that follow; 2 at first
   steal TIME CPU STOLEN LOOKED CLOCK MARKS
                          kdtl_steal: since the look at LOOKED, by the steal clock
   vpa TIME CPU QUEUED READY SLEPT
@@ -34,6 +35,7 @@ import sys
 
 ENTRIES, TASKS, CGROUP, RESET, CLOCK, END, CPUS, MIN_WAIT, LOST = range(1, 10)
 THROTTLED, IDLE = 128, 129
+left = 2
 
 
 def chunk(kind, data):
@@ -41,7 +43,7 @@ def chunk(kind, data):
 
 
 def entry(reason, cpu, queued, ready, slept, time, pid, prev, comm):
-    return struct.pack(">BBHIIIQII16s", reason, 2, cpu, min(queued, 2**32 - 1), ready,
+    return struct.pack(">BBHIIIQII16s", reason, left, cpu, min(queued, 2**32 - 1), ready,
                        slept, time, pid, prev, comm.encode())
 
 
@@ -60,6 +62,7 @@ def to_old_format(path, old):
 
 
 def main():
+    global left
     source, lost, boot, realtime = "kdtl_sched", 0, 0, 0
     host, freq = "host", 10**9
     body, entries, seq, complete, stream, size = bytearray(), 0, 0, 1, False, 224
@@ -81,6 +84,8 @@ def main():
             body += chunk(MIN_WAIT, struct.pack(">Q", number[0]))
         elif kind == "loss":
             body += chunk(LOST, struct.pack(">IIQQQ", number[0], 0, *number[1:]))
+        elif kind == "left":
+            left = number[0]
         elif kind == "lost":
             lost = number[0]
         elif kind == "boot":

@@ -115,7 +115,8 @@ enum kdtl_dispatch_reason {
  * enum kdtl_preempt_reason - why a runner was preempted; below 128, PAPR's codes
  * @KDTL_PREEMPT_UNUSED: the hypervisor does not report a reason
  * @KDTL_PREEMPT_FIRMWARE: internal to the firmware
- * @KDTL_PREEMPT_CEDE: it gave its processor up. kdtl_sched: it went to sleep
+ * @KDTL_PREEMPT_CEDE: it gave its processor up. kdtl_sched: it went to sleep, or it was the
+ *	idle task
  * @KDTL_PREEMPT_CONFER: it gave its processor to another runner
  * @KDTL_PREEMPT_TIME_SLICE: its time slice ended. kdtl_sched: it was still runnable
  * @KDTL_PREEMPT_MIGRATION: it waits for a page while the partition migrates
@@ -125,6 +126,10 @@ enum kdtl_dispatch_reason {
  * @KDTL_PREEMPT_HCALL_ADJUNCT: a hypervisor call, by an adjunct
  * @KDTL_PREEMPT_HDEC_ADJUNCT: the hypervisor's timer expired in an adjunct
  * @KDTL_PREEMPT_THROTTLED: kdtl_sched: a limit on CPU time took effect
+ * @KDTL_PREEMPT_DISK_SLEEP: kdtl_sched: it sleeps, and no signal interrupts that, as when it
+ *	waits for a disk or a lock. Before this code there was, it had CEDE, as the two below
+ * @KDTL_PREEMPT_STOPPED: kdtl_sched: it was stopped, by a signal or a debugger
+ * @KDTL_PREEMPT_EXITED: kdtl_sched: it has exited
  */
 enum kdtl_preempt_reason {
 	KDTL_PREEMPT_UNUSED			= 0,
@@ -138,6 +143,9 @@ enum kdtl_preempt_reason {
 	KDTL_PREEMPT_HCALL_ADJUNCT		= 8,
 	KDTL_PREEMPT_HDEC_ADJUNCT		= 9,
 	KDTL_PREEMPT_THROTTLED			= 128,
+	KDTL_PREEMPT_DISK_SLEEP			= 130,
+	KDTL_PREEMPT_STOPPED			= 131,
+	KDTL_PREEMPT_EXITED			= 132,
 };
 
 /* Log dispatches of runners that had ... before.  The first three are PAPR's. */

@@ -3,140 +3,238 @@
  * Which cgroups had the CPU while tasks of others waited for it
  *
  * Short waits are left out: they are many, and nobody is to blame for them.
+ *
+ * Any user can make long waits with thousands of dispatches in each, so the cost of a wait does
+ * not depend on them.  What follows each other in one cgroup is one run.  A CPU has a sum for each
+ * cgroup, of all its runs so far, and what these sums were after every %BEHIND_STEP runs: what a
+ * cgroup had in a wait is the difference of two sums, and the few runs up to the next saved ones.
  */
 #include <linux/math64.h>
 #include <linux/mm.h>
+#include <linux/overflow.h>
 #include <linux/percpu.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/time64.h>
 #include <linux/topology.h>
 
 #include "cgroups.h"
 
 #define BEHIND_NS	NSEC_PER_MSEC
-#define BEHIND_ENTRIES	1024	/* a power of two */
-#define BEHIND_TASKS	8
+#define BEHIND_RUNS	1024	/* a power of two */
+#define BEHIND_STEP	64	/* another one */
+#define BEHIND_SAVED	(BEHIND_RUNS / BEHIND_STEP)
 
 /**
- * struct behind - a CPU's latest dispatches and idle times
- * @nr: number of those that were added; the last %BEHIND_ENTRIES are there
- * @entries: the entries
+ * struct behind_run - who had the CPU since the run before ended
+ * @to: when it ended
+ * @ticks: for how long the cgroup had the CPU
+ * @stolen: for how long the hypervisor had it
+ * @id: of the cgroup, which may be counted with others; 0: not known
+ * @slot: as which cgroup it is counted, or cgroups_nobody()
+ */
+struct behind_run {
+	u64		to;
+	u64		ticks;
+	u64		stolen;
+	u64		id;
+	unsigned int	slot;
+};
+
+/**
+ * struct behind - what was on a CPU lately
+ * @nr: number of runs; the last %BEHIND_RUNS are there
+ * @known: there is a last entry, and none was lost after it
+ * @pid: the task of the last entry, which has the CPU since then; 0: the CPU is idle
+ * @now: a run of that task's cgroup, which ended then
+ * @runs: the runs
+ * @sums: vectors of ticks, by slot: the sums, room to work, and @BEHIND_SAVED earlier sums
  */
 struct behind {
 	u64			nr;
-	struct kdtl_entry	entries[BEHIND_ENTRIES];
+	bool			known;
+	pid_t			pid;
+	struct behind_run	now;
+	struct behind_run	runs[BEHIND_RUNS];
+	u64			sums[];
 };
 
 static DEFINE_PER_CPU(struct behind *, behind_of_cpu);
 
-static struct kdtl_entry *behind_entry(struct behind *b, u64 nr)
+static u64 *behind_vector(struct behind *b, unsigned int i)
 {
-	return &b->entries[nr & (BEHIND_ENTRIES - 1)];
+	return b->sums + i * (cgroups_nobody() + 1);
 }
 
-/* The number of the first entry that says who had the CPU at that time, or the oldest. */
+/* The sums after the run with that number, which is a multiple of BEHIND_STEP. */
+static u64 *behind_saved(struct behind *b, u64 nr)
+{
+	return behind_vector(b, 2 + nr / BEHIND_STEP % BEHIND_SAVED);
+}
+
+static struct behind_run *behind_run(struct behind *b, u64 nr)
+{
+	return &b->runs[nr & (BEHIND_RUNS - 1)];
+}
+
+static u64 behind_oldest(const struct behind *b)
+{
+	return b->nr - min_t(u64, b->nr, BEHIND_RUNS);
+}
+
+static unsigned int behind_slot(const struct sampler_cgroup *c)
+{
+	return c ? c->slot : cgroups_nobody();
+}
+
+static void behind_count(u64 *sums, const struct behind_run *run)
+{
+	sums[run->slot] += run->ticks;
+	if (run->stolen)
+		sums[behind_slot(cgroups_hypervisor())] += run->stolen;
+}
+
+/* Of the time from @from until @run->to, what the hypervisor had, and what is left. */
+static void behind_share(struct behind_run *run, int cpu, u64 from)
+{
+	struct kdtl_who who = { };
+
+	kdtl_who_begin(&who, from, run->to);
+	stolen_tell(&who, cpu, from);
+	kdtl_who_end(&who, false);
+	run->ticks = who.unknown;
+	run->stolen = who.stolen;
+}
+
+/* Whose the time until @e was.  In a long time a task may have come to another cgroup. */
+static struct behind_run behind_until(struct behind *b, const struct kdtl_span *span,
+				      const struct kdtl_entry *e)
+{
+	struct behind_run run = b->now;
+	const u64 from = run.to, to = kdtl_entry_time(e);
+
+	run.to = to;
+	if (!b->known)
+		return run;
+	behind_share(&run, span->cpu, from);
+	if (kdtl_entry_prev_pid(e) != b->pid) {
+		/* Entries are missing. */
+		run.slot = behind_slot(cgroups_unknown());
+		run.id = 0;
+	} else if (b->pid && kdtl_ticks_to_ns(span->info, run.ticks) >= BEHIND_NS) {
+		run.slot = behind_slot(cgroups_find(b->pid, from + (to - from) / 2, &run.id));
+	}
+	return run;
+}
+
+/* Add a run, or make the last one longer. */
+static void behind_push(struct behind *b, const struct behind_run *run)
+{
+	struct behind_run *last = behind_run(b, b->nr - 1);
+	u64 *sums = behind_vector(b, 0);
+
+	if (b->nr && !last->stolen && !run->stolen && last->slot == run->slot &&
+	    last->id == run->id) {
+		last->to = run->to;
+		last->ticks += run->ticks;
+	} else {
+		if (b->nr && !((b->nr - 1) % BEHIND_STEP))
+			memcpy(behind_saved(b, b->nr - 1), sums,
+			       (cgroups_nobody() + 1) * sizeof(*sums));
+		*behind_run(b, b->nr++) = *run;
+	}
+	behind_count(sums, run);
+}
+
+/* The number of the first run that ended after that time; there is one. */
 static u64 behind_first(struct behind *b, u64 time)
 {
-	const u64 oldest = b->nr - min_t(u64, b->nr, BEHIND_ENTRIES);
-	u64 nr = b->nr;
+	u64 low = behind_oldest(b), high = b->nr - 1, middle;
 
-	while (nr > oldest) {
-		nr--;
-		if ((s64)(kdtl_entry_time(behind_entry(b, nr)) - time) <= 0)
-			break;
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		if ((s64)(behind_run(b, middle)->to - time) > 0)
+			high = middle;
+		else
+			low = middle + 1;
 	}
-	return nr;
+	return low;
 }
 
-static void behind_blame(struct sampler_cgroup *victim, struct sampler_cgroup *culprit,
-			 u64 ns)
+/* What the task's own cgroup had, of the time of all that are counted as one with it. */
+static u64 behind_own(struct behind *b, const struct behind_run *part, u64 nr,
+		      unsigned int slot, u64 id)
 {
-	if (!culprit)
-		return;
-	victim->behind += ns;
-	culprit->culprit += ns;
-	culprit->seen = max(culprit->seen, victim->seen);
+	u64 ticks = part->slot == slot && part->id == id ? part->ticks : 0;
+	const struct behind_run *run;
+
+	for (nr++; nr < b->nr; nr++) {
+		run = behind_run(b, nr);
+		if (run->slot == slot && run->id == id)
+			ticks += run->ticks;
+	}
+	return ticks;
 }
 
-/* The task @ran had the CPU while that of @e waited. */
-static void behind_blame_task(const struct kdtl_ran *ran, const struct kdtl_span *span,
-			      const struct kdtl_entry *e, struct sampler_cgroup *victim)
+/*
+ * What each had since @from goes to @had, and the part of the first run that is since then to
+ * @part.  Returns the number of that run.
+ */
+static u64 behind_since(struct behind *b, int cpu, u64 from, u64 *had, struct behind_run *part)
 {
-	struct sampler_cgroup *culprit = cgroups_find(ran->pid, ran->time);
+	const u64 *sums = behind_vector(b, 0), *saved;
+	const u64 first = behind_first(b, from);
+	unsigned int i;
+	u64 nr, known;
 
-	if (culprit && culprit == victim && !cgroups_differ(victim, ran, e))
-		return;
-	behind_blame(victim, culprit, kdtl_ticks_to_ns(span->info, ran->ticks));
-}
-
-/* Take the tasks of @who, which has room for others then. */
-static void behind_blame_tasks(struct kdtl_who *who, const struct kdtl_span *span,
-			       const struct kdtl_entry *e, struct sampler_cgroup *victim)
-{
-	const struct kdtl_ran *ran;
-
-	for (ran = who->ran; ran < who->ran + who->nr; ran++)
-		behind_blame_task(ran, span, e, victim);
-	who->nr = 0;
-	cond_resched();
+	memset(had, 0, (cgroups_nobody() + 1) * sizeof(*had));
+	*part = *behind_run(b, first);
+	known = part->ticks;
+	behind_share(part, cpu, from);
+	/* It may have begun before all that is known. */
+	if (part->ticks > known) {
+		had[behind_slot(cgroups_unknown())] += part->ticks - known;
+		part->ticks = known;
+	}
+	behind_count(had, part);
+	for (nr = first; nr < b->nr - 1 && nr % BEHIND_STEP; nr++)
+		behind_count(had, behind_run(b, nr + 1));
+	if (nr < b->nr - 1) {
+		saved = behind_saved(b, nr);
+		for (i = 0; i < cgroups_nobody(); i++)
+			had[i] += sums[i] - saved[i];
+	}
+	return first;
 }
 
 static void behind_wait(struct behind *b, const struct kdtl_span *span,
-			const struct kdtl_entry *e, struct sampler_cgroup *victim)
+			const struct kdtl_entry *e, struct sampler_cgroup *victim, u64 id)
 {
-	const u64 to = kdtl_entry_time(e), from = to - kdtl_entry_queued(e);
-	struct kdtl_ran ran[BEHIND_TASKS];
-	struct kdtl_who who = { .ran = ran, .size = ARRAY_SIZE(ran) };
-	struct sampler_cgroup *unknown;
-	u64 nr;
+	const u64 from = kdtl_entry_time(e) - kdtl_entry_queued(e);
+	u64 *had = behind_vector(b, 1), first, own, ns;
+	struct behind_run part;
+	struct sampler_cgroup *c;
+	unsigned int i;
 
-	kdtl_who_begin(&who, from, to);
-	stolen_tell(&who, span->cpu);
-	for (nr = behind_first(b, from); nr < b->nr; nr++) {
-		/* Many short tasks of one cgroup may be the culprit. */
-		if (who.nr == who.size)
-			behind_blame_tasks(&who, span, e, victim);
-		kdtl_who_entry(&who, behind_entry(b, nr));
+	first = behind_since(b, span->cpu, from, had, &part);
+	/* Those that are counted as one wait for each other, too. */
+	own = had[victim->slot];
+	if (id && cgroups_are_others(victim))
+		own = behind_own(b, &part, first, victim->slot, id);
+	had[victim->slot] -= own;
+	for (i = 0; i < cgroups_nobody(); i++) {
+		c = cgroups_by_slot[i];
+		if (!c || !had[i])
+			continue;
+		ns = kdtl_ticks_to_ns(span->info, had[i]);
+		victim->behind += ns;
+		c->culprit += ns;
+		c->seen = max(c->seen, victim->seen);
 	}
-	if (who.nr == who.size)
-		behind_blame_tasks(&who, span, e, victim);
-	kdtl_who_entry(&who, e);
-	kdtl_who_end(&who, false);
-	behind_blame_tasks(&who, span, e, victim);
-	/* Nobody had the CPU in who.idle: a long interrupt, or a hypervisor that is not asked. */
-	unknown = who.unknown ? cgroups_unknown() : NULL;
-	if (unknown != victim)
-		behind_blame(victim, unknown, kdtl_ticks_to_ns(span->info, who.unknown));
-	if (who.stolen)
-		behind_blame(victim, cgroups_hypervisor(),
-			     kdtl_ticks_to_ns(span->info, who.stolen));
 }
 
 /**
- * behind_add() - find out behind whom a task waited
- * @span: with the entry
- * @e: its dispatch, or that the CPU became idle
- * @victim: its cgroup; NULL if the CPU became idle
- *
- * Context: under sampler.lock, may sleep.
- */
-void behind_add(const struct kdtl_span *span, const struct kdtl_entry *e,
-		struct sampler_cgroup *victim)
-{
-	struct behind **b = per_cpu_ptr(&behind_of_cpu, span->cpu);
-
-	if (!*b)
-		*b = kvzalloc_node(sizeof(**b), GFP_KERNEL, cpu_to_node(span->cpu));
-	if (!*b)
-		return;
-	if (kdtl_ticks_to_ns(span->info, kdtl_entry_queued(e)) >= BEHIND_NS)
-		behind_wait(*b, span, e, victim);
-	*behind_entry(*b, (*b)->nr++) = *e;
-}
-
-/**
- * behind_lost() - entries are missing, so forget the CPU's dispatches
+ * behind_lost() - entries are missing, so forget what was on the CPU
  * @cpu: the CPU
  *
  * Context: under sampler.lock.
@@ -145,12 +243,83 @@ void behind_lost(int cpu)
 {
 	struct behind *b = per_cpu(behind_of_cpu, cpu);
 
-	if (b)
-		b->nr = 0;
+	if (!b)
+		return;
+	b->nr = 0;
+	b->known = false;
+	b->now = (struct behind_run) { .slot = cgroups_nobody() };
 }
 
 /**
- * behind_exit() - free the dispatches of all CPUs
+ * behind_add() - find out behind whom a task waited
+ * @span: with the entry
+ * @e: its dispatch, or that the CPU became idle
+ * @victim: its cgroup; NULL if the CPU became idle
+ * @id: that cgroup's id, or 0
+ *
+ * Context: under sampler.lock, may sleep.
+ */
+void behind_add(const struct kdtl_span *span, const struct kdtl_entry *e,
+		struct sampler_cgroup *victim, u64 id)
+{
+	struct behind **of_cpu = per_cpu_ptr(&behind_of_cpu, span->cpu), *b = *of_cpu;
+	struct behind_run run;
+
+	if (!b) {
+		b = kvzalloc_node(struct_size(b, sums, (2 + BEHIND_SAVED) *
+					      (cgroups_nobody() + 1)),
+				  GFP_KERNEL, cpu_to_node(span->cpu));
+		*of_cpu = b;
+		behind_lost(span->cpu);
+	}
+	if (!b)
+		return;
+	run = behind_until(b, span, e);
+	behind_push(b, &run);
+	b->known = true;
+	b->pid = kdtl_entry_pid(e);
+	b->now = (struct behind_run) {
+		.to = kdtl_entry_time(e), .id = id, .slot = behind_slot(victim),
+	};
+	if (victim && kdtl_ticks_to_ns(span->info, kdtl_entry_queued(e)) >= BEHIND_NS)
+		behind_wait(b, span, e, victim, id);
+}
+
+static void behind_forget_on(struct behind *b, unsigned int slot)
+{
+	unsigned int i;
+	u64 nr;
+
+	for (nr = behind_oldest(b); nr < b->nr; nr++) {
+		if (behind_run(b, nr)->slot == slot)
+			behind_run(b, nr)->slot = cgroups_nobody();
+	}
+	if (b->now.slot == slot)
+		b->now.slot = cgroups_nobody();
+	for (i = 0; i < 2 + BEHIND_SAVED; i++)
+		behind_vector(b, i)[slot] = 0;
+}
+
+/**
+ * behind_forget() - a cgroup is not counted any more
+ * @slot: where it was; another one may come there
+ *
+ * Context: under sampler.lock.
+ */
+void behind_forget(unsigned int slot)
+{
+	struct behind *b;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		b = per_cpu(behind_of_cpu, cpu);
+		if (b)
+			behind_forget_on(b, slot);
+	}
+}
+
+/**
+ * behind_exit() - free what is known of all CPUs
  *
  * Context: may sleep.
  */

@@ -25,9 +25,12 @@
 #define CGROUP_OTHER	U64_MAX
 #define CGROUP_HYPERVISOR	(U64_MAX - 1)
 
+#define CGROUPS_MOST	1024
+#define CGROUPS_NO_REAL	3	/* unknown, other and the hypervisor */
+
 static int cgroups_set(const char *val, const struct kernel_param *kp)
 {
-	return param_set_uint_minmax(val, kp, 0, 1024);
+	return param_set_uint_minmax(val, kp, 0, CGROUPS_MOST);
 }
 
 static const struct kernel_param_ops cgroups_ops = {
@@ -40,6 +43,7 @@ module_param_cb(cgroups, &cgroups_ops, &cgroups_max, 0444);
 MODULE_PARM_DESC(cgroups, "how many cgroups are counted separately (0 to 1024, default 64)");
 
 LIST_HEAD(cgroups);
+struct sampler_cgroup *cgroups_by_slot[CGROUPS_MOST + CGROUPS_NO_REAL];	/* NULL: free */
 static DEFINE_HASHTABLE(cgroups_by_id, CGROUPS_BITS);
 static unsigned int cgroups_nr;		/* without unknown, other and the hypervisor */
 static u64 cgroups_others[1 << CGROUPS_BITS];	/* ids for which there was no room */
@@ -74,6 +78,17 @@ void cgroups_end(void)
 {
 	cgroups_reset();
 	kdtl_tasks_close(cgroups_tasks);
+}
+
+/**
+ * cgroups_nobody() - a slot that no cgroup has
+ *
+ * Context: any.
+ * Return: the number of slots that cgroups may have.
+ */
+unsigned int cgroups_nobody(void)
+{
+	return cgroups_max + CGROUPS_NO_REAL;
 }
 
 static bool cgroup_is_real(u64 id)
@@ -129,6 +144,8 @@ static const char *cgroup_path(u64 id)
 static void cgroup_free(struct sampler_cgroup *c)
 {
 	cgroups_nr -= cgroup_is_real(c->id);
+	cgroups_by_slot[c->slot] = NULL;
+	behind_forget(c->slot);
 	hash_del(&c->hash);
 	list_del(&c->list);
 	kvfree(c);
@@ -142,6 +159,10 @@ static struct sampler_cgroup *cgroup_new(u64 id, const char *path)
 	if (!c)
 		return NULL;
 	c->id = id;
+	/* There are no more cgroups than slots. */
+	while (cgroups_by_slot[c->slot])
+		c->slot++;
+	cgroups_by_slot[c->slot] = c;
 	strscpy(c->path, path, sizeof(c->path));
 	hash_add(cgroups_by_id, &c->hash, id);
 	list_add_tail(&c->list, &cgroups);
@@ -177,41 +198,34 @@ static struct sampler_cgroup *cgroup_get(u64 id)
  * cgroups_find() - the counts of a task's cgroup
  * @pid: the task
  * @ticks: when, by the session's time base
+ * @id: set to the cgroup's id; 0: not known
  *
  * Context: under sampler.lock, may sleep.
  * Return: the cgroup, "other" or "unknown"; NULL: there is no memory.
  */
-struct sampler_cgroup *cgroups_find(pid_t pid, u64 ticks)
+struct sampler_cgroup *cgroups_find(pid_t pid, u64 ticks, u64 *id)
 {
 	struct kdtl_task task;
-	u64 id;
 
+	*id = 0;
 	if (kdtl_task_at(cgroups_tasks, pid, ticks, &task))
 		return cgroups_unknown();
-	id = task.cgroup;
-	if (id && cgroups_others[hash_64(id, CGROUPS_BITS)] == id)
-		id = CGROUP_OTHER;
-	return cgroup_get(id);
+	*id = task.cgroup;
+	if (*id && cgroups_others[hash_64(*id, CGROUPS_BITS)] == *id)
+		return cgroup_get(CGROUP_OTHER);
+	return cgroup_get(*id);
 }
 
 /**
- * cgroups_differ() - are two tasks of different cgroups, which are counted as one?
- * @c: as which they are counted
- * @ran: one that had the CPU
- * @e: the dispatch of the other one
+ * cgroups_are_others() - are these the counts of several cgroups?
+ * @c: the counts
  *
- * Context: under sampler.lock, may sleep.
- * Return: false if that is not known.
+ * Context: any.
+ * Return: true for those for which there was no room.
  */
-bool cgroups_differ(const struct sampler_cgroup *c, const struct kdtl_ran *ran,
-		    const struct kdtl_entry *e)
+bool cgroups_are_others(const struct sampler_cgroup *c)
 {
-	struct kdtl_task a, b;
-
-	return c->id == CGROUP_OTHER &&
-	       !kdtl_task_at(cgroups_tasks, ran->pid, ran->time, &a) &&
-	       !kdtl_task_at(cgroups_tasks, kdtl_entry_pid(e), kdtl_entry_time(e), &b) &&
-	       a.cgroup != b.cgroup;
+	return c->id == CGROUP_OTHER;
 }
 
 /**
@@ -240,12 +254,13 @@ struct sampler_cgroup *cgroups_hypervisor(void)
  * cgroups_add() - count a dispatch in its task's cgroup
  * @e: the entry
  * @wait: what it says
+ * @id: set to the cgroup's id; 0: not known
  *
  * Context: under sampler.lock, may sleep.
  * Return: the cgroup, or NULL: cgroups are not counted, or there is no memory.
  */
 struct sampler_cgroup *cgroups_add(const struct kdtl_entry *e,
-				   const struct sampler_wait *wait)
+				   const struct sampler_wait *wait, u64 *id)
 {
 	struct sampler_cgroup *c;
 
@@ -253,7 +268,7 @@ struct sampler_cgroup *cgroups_add(const struct kdtl_entry *e,
 		return NULL;
 	if (wait->time > cgroups_cleaned + NSEC_PER_SEC)
 		cgroups_clean(wait->time);
-	c = cgroups_find(kdtl_entry_pid(e), kdtl_entry_time(e));
+	c = cgroups_find(kdtl_entry_pid(e), kdtl_entry_time(e), id);
 	if (!c)
 		return NULL;
 	c->seen = max(c->seen, wait->time);

@@ -20,6 +20,7 @@
  * @behind: for how long its tasks waited while those of other cgroups had the CPU, in ns
  * @culprit: for how long its tasks had a CPU while those of other cgroups waited, in ns
  * @order: by which it is sorted
+ * @slot: its place in cgroups_by_slot, and in the sums of behind.c
  * @stats: its dispatches since counting began, on all CPUs
  * @windows: its latest dispatches
  * @path: its path, with "\xHH" for what is not printable
@@ -32,6 +33,7 @@ struct sampler_cgroup {
 	u64			behind;
 	u64			culprit;
 	u64			order;
+	unsigned int		slot;
 	struct sampler_stats	stats;
 	struct sampler_windows	windows;
 	char			path[CGROUP_PATH];
@@ -42,26 +44,28 @@ extern struct list_head cgroups;
 extern unsigned int cgroups_max;
 int cgroups_begin(struct mutex *lock);
 void cgroups_end(void);
-struct sampler_cgroup *cgroups_find(pid_t pid, u64 ticks);
-bool cgroups_differ(const struct sampler_cgroup *c, const struct kdtl_ran *ran,
-		    const struct kdtl_entry *e);
+extern struct sampler_cgroup *cgroups_by_slot[];
+unsigned int cgroups_nobody(void);
+struct sampler_cgroup *cgroups_find(pid_t pid, u64 ticks, u64 *id);
+bool cgroups_are_others(const struct sampler_cgroup *c);
 struct sampler_cgroup *cgroups_unknown(void);
 struct sampler_cgroup *cgroups_hypervisor(void);
 struct sampler_cgroup *cgroups_add(const struct kdtl_entry *e,
-				   const struct sampler_wait *wait);
+				   const struct sampler_wait *wait, u64 *id);
 void cgroups_clean(u64 now);
 void cgroups_reset(void);
 
 /* behind.c */
 void behind_add(const struct kdtl_span *span, const struct kdtl_entry *e,
-		struct sampler_cgroup *victim);
+		struct sampler_cgroup *victim, u64 id);
 void behind_lost(int cpu);
+void behind_forget(unsigned int slot);
 void behind_exit(void);
 
 /* stolen.c */
 int stolen_begin(const struct sampler *s, char **pmu, unsigned int pages);
 void stolen_end(void);
 void stolen_forget(void);
-void stolen_tell(struct kdtl_who *who, int cpu);
+void stolen_tell(struct kdtl_who *who, int cpu, u64 from);
 
 #endif /* _KDTL_SAMPLER_CGROUPS_H */

@@ -93,6 +93,7 @@ static void sampler_span(const struct kdtl_span *span, void *unused)
 	const struct kdtl_entry *e;
 	struct sampler_cgroup *cgroup;
 	struct sampler_wait wait;
+	u64 id;
 
 	mutex_lock(&sampler.lock);
 	stolen_forget();
@@ -100,16 +101,16 @@ static void sampler_span(const struct kdtl_span *span, void *unused)
 		behind_lost(span->cpu);
 	kdtl_span_for_each_entry(e, span) {
 		if (kdtl_entry_is_idle(e)) {
-			behind_add(span, e, NULL);
+			behind_add(span, e, NULL, 0);
 			continue;
 		}
 		wait = sampler_wait(span->info, e);
 		stats_add(st, &wait);
 		windows_add_cpu(span->cpu, &wait);
-		cgroup = cgroups_add(e, &wait);
+		cgroup = cgroups_add(e, &wait, &id);
 		/* With a share, entries are missing that say who had the CPU. */
 		if (cgroup && sampler.share == 100)
-			behind_add(span, e, cgroup);
+			behind_add(span, e, cgroup, id);
 	}
 	mutex_unlock(&sampler.lock);
 }

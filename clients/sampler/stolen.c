@@ -3,8 +3,8 @@
  * When the hypervisor had a CPU
  *
  * In a guest a task seems to have its CPU also while the hypervisor has it, and would be
- * blamed for that.  A second session keeps when that was.  It is not read unless a task has
- * waited for long, and then at most once for each span of entries.
+ * blamed for that.  A second session keeps when that was.  It is read once for each span of
+ * entries.
  */
 #define pr_fmt(fmt) "kdtl_sampler: " fmt
 
@@ -118,20 +118,43 @@ void stolen_forget(void)
 	stolen.copied = false;
 }
 
+/* The first gap that ended after that time, or the end of all. */
+static ssize_t stolen_first(u64 time)
+{
+	ssize_t low = 0, high = stolen.len / (ssize_t)sizeof(*stolen.entries), middle;
+	u64 end;
+
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		end = kdtl_ticks_to_ns(&stolen.info, kdtl_entry_time(&stolen.entries[middle]) -
+				       stolen.info.tb_boot);
+		if ((s64)(end - time) > 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
 /**
  * stolen_tell() - tell who had a CPU what the hypervisor had of it
  * @who: after kdtl_who_begin()
  * @cpu: the CPU, that of the span
+ * @from: nothing is asked about the time before
  *
  * Context: under sampler.lock.
  */
-void stolen_tell(struct kdtl_who *who, int cpu)
+void stolen_tell(struct kdtl_who *who, int cpu, u64 from)
 {
+	ssize_t first;
+
 	if (!stolen.session)
 		return;
 	if (!stolen.copied)
 		stolen.len = kdtl_aux_snapshot(stolen.session, cpu, stolen.entries,
 					       stolen.info.size, NULL);
 	stolen.copied = true;
-	kdtl_who_stolen(who, &stolen.info, stolen.entries, stolen.len);
+	first = stolen.len > 0 ? stolen_first(from) : 0;
+	kdtl_who_stolen(who, &stolen.info, stolen.entries + first,
+			stolen.len - first * (ssize_t)sizeof(*stolen.entries));
 }

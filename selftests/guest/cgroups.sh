@@ -6,8 +6,9 @@
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
+here=$(dirname "$0")
 # shellcheck source-path=SCRIPTDIR source=ktap.sh
-. "$(dirname "$0")/ktap.sh"
+. "$here/ktap.sh"
 
 sampler=/sys/kernel/debug/kdtl_sampler
 root=/tmp/kdtl-cgroups
@@ -249,6 +250,36 @@ real_tasks()
 		metric culprit_seconds_total /hog | awk '{ exit !($1 > 0.025) }'
 }
 
+# web_waited SECONDS: since the reset.
+web_waited()
+{
+	metric behind_seconds_total /web | awk -v least="$1" '{ exit !($1 > least) }'
+}
+
+# Three hundred tasks that only yield make waits with thousands of dispatches in each: it keeps
+# up with them, and knows the cgroup that had the CPU for all of that time.
+blames_yielders()
+{
+	background taskset 1 sh -c "echo \$\$ >$root/hog/cgroup.procs; exec $here/yield 300"
+	pid=$!
+	echo 1 >$sampler/reset
+	echo 1 >$sampler/running
+	lost=$(lost)
+	until_true web_waited 3 || return
+	echo 0 >$sampler/running
+	kill "$pid"
+	is "$(lost)" "$lost" &&
+		is "$(sum behind_seconds_total)" "$(sum culprit_seconds_total)" &&
+		echo "$(sum culprit_seconds_total) $(metric culprit_seconds_total unknown)" |
+		awk '{ print "# unknown: " $2 + 0 " of " $1 " s"; exit !($2 < $1 / 100) }'
+}
+
+# lost: entries, on all CPUs.
+lost()
+{
+	awk '!/^#/ { n += $5 } END { print n }' $sampler/lines
+}
+
 # Each dispatch is of one cgroup.
 adds_up()
 {
@@ -284,7 +315,7 @@ echo +cpu >$root/cgroup.subtree_control || skip_all "the controller cpu is in us
 load kdtl_fake_pmu tasks=1 || bail_out "kdtl_fake_pmu does not load"
 load kdtl_fake_drive || bail_out "kdtl_fake_drive does not load"
 
-plan 18
+plan 19
 ok "it loads" load kdtl_sampler pmu=kdtl_fake
 # As if the machine ran for longer than it takes until a cgroup is stale.
 fake later 0 1000
@@ -309,6 +340,7 @@ ok "reset forgets" reset_forgets
 ok "no more cgroups than the parameter says are separate" is_capped
 ok "0: none" can_be_switched_off
 ok "real tasks that wait for each other" real_tasks
+ok "or for many that only yield" blames_yielders
 ok "the sum over all cgroups is that over all CPUs" adds_up
 ok "more cgroups than there is room for" too_many_are_told
 finish

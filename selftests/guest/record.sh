@@ -179,6 +179,59 @@ reader_goes()
 		"kdtl: standard output: Broken pipe"
 }
 
+# PID waits for standard output, in ppoll() of one file, or in write(). The third word is the number
+# of files, or else the second one the file.
+waits_for_reader()
+{
+	awk '{ found = $3 == "0x1" || $2 == "0x1" } END { exit !found }' "/proc/$1/syscall"
+}
+
+ended()
+{
+	! kill -0 "$1" 2>/dev/null
+}
+
+# reader_stalls SIGNAL...: nobody reads the FIFO, which is open. After the signals the recording ends,
+# and says what it could not write; what the FIFO has can be read.
+reader_stalls()
+{
+	rm -f stubborn.pid stalled.fifo
+	mkfifo stalled.fifo && exec 8<>stalled.fifo || return
+	"$dir/kdtl" record -q -o - sh -c 'echo $$ >stubborn.pid; while :; do usleep 100; done' \
+		>stalled.fifo 2>stalled.err 8<&- &
+	stalled=$!
+	until_true waits_for_reader "$stalled" || return
+	for signal; do
+		kill "-$signal" "$stalled"
+	done
+	until_true ended "$stalled" || kill -KILL "$stalled"
+	wait "$stalled"
+	set -- $? && exec 7<stalled.fifo 8<&- && cat <&7 >stalled.data && exec 7<&- &&
+		is "$1" 1 && gone && is "$(sed 's/[0-9][0-9]*/N/g' stalled.err)" \
+			"kdtl: standard output: its reader has stalled, so the recording ends without its last N dispatches; N more were lost" &&
+		[ "$(sed 's/.* last \([0-9]*\) .*/\1/' stalled.err)" -gt 0 ] &&
+		[ "$(entries stalled.data)" -gt 100 ] &&
+		is "$(end_of stalled.data)" "is still being written or was killed, its end is missing"
+}
+
+signals_end_a_stall()
+{
+	reader_stalls INT && reader_stalls TERM && reader_stalls HUP && reader_stalls INT TERM
+}
+
+# A reader that takes what comes gets all of it after a signal.
+reader_gets_the_rest()
+{
+	rm -f rest.fifo
+	mkfifo rest.fifo || return
+	cat rest.fifo >rest.data &
+	set -- $!
+	"$dir/kdtl" record -q -o - sh -c 'while :; do usleep 100; done' >rest.fifo &
+	set -- "$1" $!
+	until_true test -s rest.data && kill -INT "$2" && wait "$2"
+	set -- "$1" $? && wait "$1" && is "$2" 130 && is "$(end_of rest.data)" ""
+}
+
 # With no standard files, the recording would become standard error.
 closed_files()
 {
@@ -192,7 +245,7 @@ cpus_refused()
 	is $? 2 && is "$(sed -n 1p cpus.err)" "kdtl: -C: this machine has no CPU 4000; see kdtl record --help" || return
 	echo 0 >"$online" || return
 	kdtl record -q -C $last -d 0.1 -o cpus.data 2>cpus.err
-	is $? 2 && is "$(sed -n 1p cpus.err)" "kdtl: -C: CPU $last is not online" &&
+	is $? 2 && is "$(sed -n 1p cpus.err)" "kdtl: -C: CPU $last is not online; see kdtl record --help" &&
 		[ ! -e cpus.data ] &&
 		kdtl record -q -C 0-$last -d 0.5 -o cpus.data 2>cpus.err && is "$(cat cpus.err)" \
 			"kdtl: CPU $last is not online, and is recorded only from when it is"
@@ -415,7 +468,7 @@ rm -rf $work
 mkdir -p $work
 need kdtl kdtl_sched kdtl_stream
 cd $work || exit
-plan 23
+plan 25
 background busy
 ok "kdtl why -d says what happens now" why_now
 ok "Ctrl-C ends it early, and it says what it knows" why_until_interrupted
@@ -425,6 +478,8 @@ ok "a command that ignores SIGTERM is killed, after a word" stubborn_is_killed
 ok "or at the second Ctrl-C" stubborn_at_ctrl_c
 ok "a full disk ends the command, and the recording says so" disk_full
 ok "so does a reader that goes" reader_goes
+ok "signals end a recording whose reader stalls, which is said" signals_end_a_stall
+ok "and one that reads gets the rest" reader_gets_the_rest
 ok "without standard files nothing else gets into the recording" closed_files
 last=$(($(nproc) - 1))
 online=/sys/devices/system/cpu/cpu$last/online

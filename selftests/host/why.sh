@@ -726,8 +726,8 @@ helps()
 		kdtl help | diff "$work/out" - || return
 	# shellcheck disable=SC2013 # words
 	for verb in $(sed -n 's/^  \([a-z]*\) .*/\1/p' "$work/out"); do
-		kdtl "$verb" --help >"$work/one" && grep -q "^usage: kdtl $verb" "$work/one" &&
-			kdtl help "$verb" | diff "$work/one" - || {
+		{ kdtl "$verb" --help >"$work/one" && grep -q "^usage: kdtl $verb" "$work/one" &&
+			kdtl help "$verb" | diff "$work/one" -; } || {
 			echo "kdtl $verb --help"
 			return 1
 		}

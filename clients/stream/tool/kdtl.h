@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/types.h>
 
 #include <linux/kdtl.h>
 
@@ -530,6 +531,7 @@ bool filter_wants(const struct filter *f, const struct recording *r,
  * @dev: /dev/kdtl
  * @out: the file
  * @path: its name
+ * @write: write(2), or what does that for a stream
  * @size: bytes that were written to it
  * @off: the source names no tasks
  * @seq: number of the last record
@@ -541,6 +543,7 @@ struct side {
 	int		dev;
 	int		out;
 	const char	*path;
+	ssize_t		(*write)(int fd, const void *data, size_t size);
 	uint64_t	size;
 	bool		off;
 	uint64_t	seq;

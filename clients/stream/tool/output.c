@@ -223,6 +223,8 @@ void output_begin(struct record *r, int fd)
 	output_begin_part(r, fd);
 	r->side.path = record_is_stream(r) ? "standard output" : r->path;
 	r->side.dev = r->dev;
+	if (record_is_stream(r))
+		stream_begin(r);
 	output_set_head(r, record_part(r), 0);
 	side_write(&r->side, &r->head, sizeof(r->head));
 	if (!record_is_stream(r) && lseek(fd, sizeof(r->head), SEEK_SET) < 0)

@@ -22,18 +22,26 @@
 static const int end_signals[] = { SIGINT, SIGTERM, SIGHUP };
 static const int ring_signals[] = { SIGUSR2, SIGQUIT };
 
+/* How long the reader of a stream may take nothing once a signal has come. */
+#define PATIENCE_NS	500000000
+
 static volatile sig_atomic_t end_signal;
+static volatile sig_atomic_t nr_end_signals;
 static volatile sig_atomic_t ring_signal;
 
 static void on_end_signal(int sig)
 {
 	end_signal = sig;
+	nr_end_signals++;
 }
 
 static void on_ring_signal(int sig)
 {
 	ring_signal = sig;
 }
+
+/* What was blocked before those were. */
+static sigset_t unblocked;
 
 /* For ppoll() to end. */
 static void on_child(int sig)
@@ -234,10 +242,31 @@ void record_catch_signals(sigset_t *mask)
 	sigset_t block;
 
 	end_signal = 0;
+	nr_end_signals = 0;
 	sigemptyset(&block);
 	signals_in(&block, end_signals, ARRAY_SIZE(end_signals), on_end_signal);
 	signals_in(&block, &child, 1, on_child);
 	sigprocmask(SIG_BLOCK, &block, mask);
+	unblocked = *mask;
+}
+
+/*
+ * Wait until @fd can be written to.  A signal ends the recording, but what was recorded is written
+ * first, if the reader takes it.  One that does not is waited for no longer, and after a second
+ * signal not at all: then this is false.
+ */
+bool record_wait_for_reader(int fd)
+{
+	static const struct timespec none, patience = { .tv_nsec = PATIENCE_NS };
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	int n;
+
+	do {
+		n = ppoll(&p, 1, !end_signal ? NULL : nr_end_signals > 1 ? &none : &patience, &unblocked);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		die("standard output");
+	return n;
 }
 
 /* From now on they end the program, but not one that came meanwhile. */

@@ -141,6 +141,11 @@ static inline struct part *record_part(struct record *r)
 void record_catch_signals(sigset_t *mask);
 void record_release_signals(const sigset_t *mask);
 int record_loop(struct record *r, const sigset_t *mask);
+bool record_wait_for_reader(int fd);
+
+/* stream.c */
+void stream_begin(struct record *r);
+ssize_t stream_write(int fd, const void *data, size_t size);
 
 /* session.c */
 bool session_has_source(const char *source);

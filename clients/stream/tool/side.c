@@ -19,7 +19,7 @@ void side_write(struct side *s, const void *data, size_t size)
 	ssize_t n;
 
 	for (s->size += size; size; size -= n, data += n) {
-		n = write(s->out, data, size);
+		n = s->write(s->out, data, size);
 		if (n <= 0)
 			die("%s", s->path);
 	}
@@ -155,6 +155,7 @@ void side_save(struct side *s)
 void side_begin(struct side *s, int out)
 {
 	s->out = out;
+	s->write = write;
 	s->size = 0;
 	s->seq = 0;
 	tdestroy(s->cgroups, free);

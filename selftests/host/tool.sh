@@ -108,6 +108,17 @@ pages_are_clean()
 	lexgrog "$tool"/kdtl*.1 | sed -E '/\/(kdtl[a-z-]*)\.1: "\1 - .+"$/d' | none lexgrog
 }
 
+# With a library that was installed since, and not without a reason.
+builds_again()
+{
+	local out=$work/again
+
+	make -s -C "$tool" OUTPUT="$out" PKG_CONFIG=false && cp -- "$out/kdtl" "$out/without" &&
+		make -s -C "$tool" OUTPUT="$out" && ! cmp -s "$out/without" "$out/kdtl" &&
+		cmp "$work/tool/kdtl" "$out/kdtl" && touch -r "$out/kdtl" "$out/built" &&
+		make -s -C "$tool" OUTPUT="$out" && [ ! "$out/kdtl" -nt "$out/built" ]
+}
+
 installs()
 {
 	local verb
@@ -160,8 +171,9 @@ completion()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-tool.XXXXXX")
 partial "$work"
 export LC_ALL=C.UTF-8
-plan 8
+plan 9
 ok "kdtl builds" make -s -C "$tool" OUTPUT="$work/tool"
+ok "and again, if it can have what it was built without" builds_again
 ok "--version is the newest one in CHANGELOG.md" version_is_newest
 ok "in a kernel's tree, too" version_in_a_kernel
 ok "--help and -h of each command" help_of_each

@@ -49,6 +49,25 @@ void kdtl_session_unlist(struct kdtl_session *s)
 }
 
 /**
+ * kdtl_session_shares() - is a session's completion another one's, too?
+ * @s: the session, no longer in the list
+ *
+ * Context: may sleep.
+ * Return: true if so.
+ */
+bool kdtl_session_shares(const struct kdtl_session *s)
+{
+	const struct kdtl_session *other;
+	bool shares = false;
+
+	mutex_lock(&kdtl_list_lock);
+	list_for_each_entry(other, &kdtl_list, node)
+		shares |= other->done == s->done;
+	mutex_unlock(&kdtl_list_lock);
+	return shares;
+}
+
+/**
  * kdtl_session_hold_of() - find and hold a session of a module
  * @module: the module
  *

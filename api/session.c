@@ -399,6 +399,7 @@ static void kdtl_session_end(struct kdtl_session *s)
 
 	trace_kdtl_session(s, "closed");
 	kdtl_session_unlist(s);
+	kdtl_session_end_wakes(s, kdtl_session_shares(s));
 	kdtl_session_free_areas(s);
 	kdtl_session_unuse(s);
 	kdtl_session_free(s);

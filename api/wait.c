@@ -98,6 +98,17 @@ static ktime_t *kdtl_wait_end(long timeout, ktime_t *end)
 	return end;
 }
 
+/*
+ * How to sleep.  A thread of the kernel that the freezer waits for is frozen where it sleeps: it
+ * gets no signal for that, and would keep the machine from suspending.  A process gets one.
+ */
+static int kdtl_wait_state(void)
+{
+	if ((current->flags & (PF_KTHREAD | PF_NOFREEZE)) == PF_KTHREAD)
+		return TASK_INTERRUPTIBLE | TASK_FREEZABLE;
+	return TASK_INTERRUPTIBLE;
+}
+
 /* Sleep until kdtl_wait_over() ends the wait, and return its reason. */
 static int kdtl_wait_for(struct kdtl_session *s, struct kdtl_msg *msg, long timeout)
 {
@@ -109,15 +120,25 @@ static int kdtl_wait_for(struct kdtl_session *s, struct kdtl_msg *msg, long time
 	long signal = 0;
 	int end;
 
+	WRITE_ONCE(s->waited, true);
+	/* Before it is on the queue, where a wake-up may find it. */
+	if (timeout)
+		atomic_inc(&s->waiters);
 	/*
 	 * [wake.Q] The waiter queues itself, then looks; the waker does the opposite, and
-	 * takes the waiter off the queue.
+	 * takes the waiter off the queue.  So the last look of a waiter that gives up comes
+	 * when it has left the queue: a wake-up that came before is its own, and it stays for
+	 * that; one that comes later finds others.
 	 */
 	while ((end = kdtl_wait_over(s, msg, stops)) == -EAGAIN && !late && !signal) {
-		if (queued)
+		if (queued) {
 			late = !schedule_hrtimeout_range(until, TICK_NSEC, HRTIMER_MODE_ABS);
-		else
-			signal = prepare_to_swait_event(queue, &wait, TASK_INTERRUPTIBLE);
+			if (late)
+				finish_swait(queue, &wait);
+		} else {
+			/* With a signal, it takes the waiter off the queue. */
+			signal = prepare_to_swait_event(queue, &wait, kdtl_wait_state());
+		}
 		queued = !queued;
 	}
 	/*
@@ -126,11 +147,13 @@ static int kdtl_wait_for(struct kdtl_session *s, struct kdtl_msg *msg, long time
 	 */
 	if (queued || !list_empty_careful(&wait.task_list))
 		finish_swait(queue, &wait);
+	if (timeout)
+		atomic_dec(&s->waiters);
 	if (end == -EAGAIN)
 		return signal ?: -ETIMEDOUT;
 	/* A wake-up wakes one waiter only, but the reason may concern others too. */
 	if (swq_has_sleeper(queue))
-		swake_up_one(queue);
+		kdtl_session_wake_others(s);
 	return end;
 }
 
@@ -145,6 +168,8 @@ static int kdtl_wait_for(struct kdtl_session *s, struct kdtl_msg *msg, long time
  * watermark of unread bytes or, in a stopped session, any.  (The CPU says so by an
  * interrupt to itself, or with its next tick if it cannot interrupt itself.)  A thread that
  * calls it again and again, and so never sleeps, lets other tasks run and holds up no RCU.
+ * A thread of the kernel that has called set_freezable() is frozen where it sleeps, here and
+ * in kdtl_read(), when the machine suspends; so it holds no lock.
  *
  * Context: task, may sleep (not if @timeout is 0).
  * Return:

@@ -61,6 +61,10 @@ enum kdtl_state {
  * @own_done: used if the caller has none
  * @pending: there was a wake-up that no kdtl_wait() has returned for yet; under the
  *	lock of @done's queue
+ * @promised: somebody who is in no verb slept on @done when the wake-up came, so the count is
+ *	theirs, even after the session has gone; under the same lock
+ * @waiters: number of verbs that may sleep on @done
+ * @waited: there was one
  * @passed: a kdtl_read() has taken a wake-up that may have been for data, and no kdtl_wait()
  *	has returned for it yet; under the same lock
  * @due: areas that may have enough unread data for a kdtl_wait(); under the same lock
@@ -108,6 +112,9 @@ struct kdtl_session {
 	struct completion	*done;
 	struct completion	own_done;
 	bool			pending;
+	bool			promised;
+	atomic_t		waiters;
+	bool			waited;
 	bool			passed;
 	struct hlist_head	due;
 	void			(*wake)(void *data);

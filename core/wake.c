@@ -42,8 +42,12 @@ static void kdtl_complete_locked(struct kdtl_session *s, struct completion *done
 	if (!s->pending || !done->done) {
 		if (done->done != UINT_MAX)
 			WRITE_ONCE(done->done, done->done + 1);
+		s->promised = false;
 	}
 	WRITE_ONCE(s->pending, true);
+	/* Who sleeps, and is in no verb, gets the count: see kdtl_session_end_wakes(). */
+	if (swait_active(&done->wait) && !atomic_read(&s->waiters))
+		s->promised = true;
 	kdtl_swake_up_locked(&done->wait);
 }
 
@@ -189,23 +193,71 @@ bool kdtl_session_take_wake(struct kdtl_session *s)
 }
 
 /**
+ * kdtl_session_wake_others() - have all that wait now look again
+ * @s: the session
+ *
+ * To wake one of them would not do: a reason for a kdtl_wait() may be none for a kdtl_read(),
+ * which would go on sleeping and wake nobody.  They are woken one at a time, so that interrupts
+ * are not off for as long as there are waiters.
+ *
+ * Context: any that may take a raw spinlock, hard irq at most.
+ */
+void kdtl_session_wake_others(struct kdtl_session *s)
+{
+	struct swait_queue_head *queue = &s->done->wait;
+	struct swait_queue_head now;
+	unsigned long flags;
+
+	/* swake_up_all() enables interrupts, also for a caller that had disabled them. */
+	init_swait_queue_head(&now);
+	raw_spin_lock_irqsave(&queue->lock, flags);
+	list_splice_init(&queue->task_list, &now.task_list);
+	while (swait_active(&now)) {
+		kdtl_swake_up_locked(&now);
+		raw_spin_unlock_irqrestore(&queue->lock, flags);
+		/* A waiter leaves this list under the same lock. */
+		raw_spin_lock_irqsave(&queue->lock, flags);
+	}
+	raw_spin_unlock_irqrestore(&queue->lock, flags);
+}
+
+/**
+ * kdtl_session_end_wakes() - leave nothing of the session in the completion
+ * @s: the session, closed; nothing wakes any more, and no verb waits
+ * @shared: another session has the same completion
+ *
+ * A count that nobody has waited for would end the first wait of the next session with this
+ * completion, as if somebody else had completed it.  It stays if the caller was asleep in its own
+ * wait_for_completion() when the wake-up came, and may not have run since.  If the caller only
+ * ever waits that way, a count in a shared completion may be the other session's.
+ *
+ * Context: any that may take a raw spinlock, hard irq at most.
+ */
+void kdtl_session_end_wakes(struct kdtl_session *s, bool shared)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&s->done->wait.lock, flags);
+	if (s->pending && !s->promised && (s->waited || !shared))
+		kdtl_take_count(s->done);
+	WRITE_ONCE(s->pending, false);
+	raw_spin_unlock_irqrestore(&s->done->wait.lock, flags);
+}
+
+/**
  * kdtl_session_pass_wake() - leave a wake-up to a kdtl_wait(), now or later
  * @s: the session, whose wake-up the caller has just taken
- *
- * All waiters are woken, as another kdtl_read() would not pass it on.
  *
  * Context: any that may take a raw spinlock, hard irq at most.
  */
 void kdtl_session_pass_wake(struct kdtl_session *s)
 {
-	struct swait_queue_head *queue = &s->done->wait;
 	unsigned long flags;
 
-	raw_spin_lock_irqsave(&queue->lock, flags);
+	raw_spin_lock_irqsave(&s->done->wait.lock, flags);
 	WRITE_ONCE(s->passed, true);
-	while (swait_active(queue))
-		kdtl_swake_up_locked(queue);
-	raw_spin_unlock_irqrestore(&queue->lock, flags);
+	raw_spin_unlock_irqrestore(&s->done->wait.lock, flags);
+	kdtl_session_wake_others(s);
 }
 
 /**

@@ -2,6 +2,7 @@
 /*
  * Waiting: who is woken, by what, with what result, and that no wake-up is lost
  */
+#include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/prandom.h>
 #include <linux/rcupdate.h>
@@ -21,7 +22,10 @@ static struct kdtl_session *wait_session(struct kunit *test, unsigned int waterm
 	return kapi_session_of(test, 1, watermark, &wait_done);
 }
 
-enum wait_verb { WAIT_READ, WAIT_WAIT };
+enum wait_verb { WAIT_READ, WAIT_WAIT, WAIT_LATE, WAIT_OWN };
+
+/* WAIT_LATE is kdtl_wait() with a timeout, of this task; see wait_late(). */
+static struct task_struct *wait_late_task;
 
 /* A thread in one blocking verb. */
 struct wait_sleeper {
@@ -38,10 +42,21 @@ static int wait_sleep(void *arg)
 	struct wait_sleeper *m = arg;
 
 	allow_signal(SIGUSR1);
-	if (m->verb == WAIT_READ)
+	switch (m->verb) {
+	case WAIT_READ:
 		m->ret = kdtl_read(m->s, &m->msg, sizeof(m->msg), false);
-	else
+		break;
+	case WAIT_WAIT:
 		m->ret = kdtl_wait(m->s, MAX_SCHEDULE_TIMEOUT);
+		break;
+	case WAIT_LATE:
+		WRITE_ONCE(wait_late_task, current);
+		m->ret = kdtl_wait(m->s, msecs_to_jiffies(300));
+		break;
+	case WAIT_OWN:
+		m->ret = wait_for_completion_interruptible(&wait_done);
+		break;
+	}
 	complete_all(&m->ended);
 	while (!kthread_should_stop()) {
 		if (kthread_should_park())
@@ -61,9 +76,13 @@ static bool wait_start(struct kunit *test, struct wait_sleeper *m,
 	m->verb = verb;
 	m->ret = -EBADE;
 	init_completion(&m->ended);
-	task = kthread_run(wait_sleep, m, "kdtl_sleeper");
+	task = kthread_create(wait_sleep, m, "kdtl_sleeper");
 	m->task = IS_ERR(task) ? NULL : task;
 	KUNIT_EXPECT_FALSE(test, IS_ERR(task));
+	if (m->task && verb == WAIT_LATE)
+		kthread_bind(task, 1);
+	if (m->task)
+		wake_up_process(task);
 	return m->task && kapi_until(completion_done(&m->ended) ||
 				     READ_ONCE(task->__state) == TASK_INTERRUPTIBLE);
 }
@@ -270,7 +289,7 @@ static void wait_no_stale(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
 	KUNIT_EXPECT_EQ(test, wait_result(test, &m), (ssize_t)sizeof(m.msg));
 	kapi_close(test);
-	KUNIT_EXPECT_LE(test, wait_done.done, 1U);
+	KUNIT_EXPECT_EQ(test, wait_done.done, 0U);
 }
 
 /* A message that was dropped has woken all the same: 0 once the queue is read. */
@@ -445,6 +464,85 @@ static void wait_two_waiters(struct kunit *test)
 	}
 }
 
+/*
+ * One thread more, which reads messages, too, and gets none: it does not keep from the other that
+ * there is data.
+ */
+static void wait_three_waiters(struct kunit *test)
+{
+	struct kdtl_session *s = kapi_session_of(test, 1, 10 * KDTL_ENTRY_SIZE, NULL);
+	struct wait_sleeper m[3];
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	for (i = 0; i < ARRAY_SIZE(m); i++)
+		KUNIT_EXPECT_TRUE(test, wait_start(test, &m[i], s, i < 2 ? WAIT_READ : WAIT_WAIT));
+	kapi_emit(0, KDTL_KIND_CEDE, 10);
+	KUNIT_EXPECT_EQ(test, wait_result(test, &m[2]), (ssize_t)1);
+	KUNIT_EXPECT_EQ(test, wait_result(test, &m[0]), (ssize_t)sizeof(m[0].msg));
+	KUNIT_EXPECT_TRUE(test, wait_sleeps(&m[1]));
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+	KUNIT_EXPECT_EQ(test, wait_result(test, &m[1]), (ssize_t)0);
+}
+
+#ifdef CONFIG_KPROBES
+static bool wait_late_held, wait_late_go;
+
+/* Where it leaves the queue.  As long as this takes, a wake-up can find it there. */
+static int wait_late_leaves(struct kprobe *kp, struct pt_regs *regs)
+{
+	unsigned long left = 1UL << 30;
+
+	if (current != READ_ONCE(wait_late_task))
+		return 0;
+	WRITE_ONCE(wait_late_held, true);
+	while (!READ_ONCE(wait_late_go) && left--)
+		cpu_relax();
+	return 0;
+}
+
+/* A wake-up that comes while a waiter gives up ends its wait, or another one's. */
+static void wait_late(struct kunit *test)
+{
+	struct kprobe probe = {
+		.symbol_name	= "finish_swait",
+		.pre_handler	= wait_late_leaves,
+	};
+	struct kdtl_session *s;
+	struct wait_sleeper m[2];
+	int err;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs two CPUs");
+	s = kapi_session_of(test, 0, KDTL_ENTRY_SIZE, NULL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	wait_late_task = NULL;
+	wait_late_held = false;
+	wait_late_go = false;
+	err = register_kprobe(&probe);
+	if (err)
+		kunit_skip(test, "no kprobe: %d", err);
+	/* The one that is to be late is the first in the queue. */
+	KUNIT_EXPECT_TRUE(test, wait_start(test, &m[0], s, WAIT_LATE));
+	KUNIT_EXPECT_TRUE(test, wait_start(test, &m[1], s, WAIT_WAIT));
+	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(wait_late_held)));
+	kapi_emit(0, KDTL_KIND_CEDE, 1);
+	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(s->pending)));
+	WRITE_ONCE(wait_late_go, true);
+	KUNIT_EXPECT_EQ(test, wait_result(test, &m[1]), (ssize_t)1);
+	KUNIT_EXPECT_EQ(test, wait_result(test, &m[0]), (ssize_t)1);
+	wait_late_task = NULL;
+	unregister_kprobe(&probe);
+}
+#else
+static void wait_late(struct kunit *test)
+{
+	kunit_skip(test, "no kprobes");
+}
+#endif
+
 /* The caller's completion is left alone once close has returned. */
 static void wait_after_close(struct kunit *test)
 {
@@ -459,10 +557,54 @@ static void wait_after_close(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, completion_done(&wait_done));
 	kapi_emit(0, KDTL_KIND_CEDE, 1);
 	kapi_close(test);
-	reinit_completion(&wait_done);
+	KUNIT_EXPECT_FALSE(test, completion_done(&wait_done));
 	kapi_emit(0, KDTL_KIND_CEDE, 100);
 	msleep(20);
 	KUNIT_EXPECT_FALSE(test, completion_done(&wait_done));
+}
+
+/* Nor is a count of one session left for the next one, which would take it for someone else's. */
+static void wait_cycles(struct kunit *test)
+{
+	struct kdtl_session *s;
+	unsigned int i, others = 0;
+
+	init_completion(&wait_done);
+	for (i = 0; i < 10; i++) {
+		s = kapi_session_of(test, i & 1, KDTL_ENTRY_SIZE, &wait_done);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+		if (i != 2) {
+			KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+			others += kdtl_wait(s, 0) == 0;
+			kapi_emit(0, KDTL_KIND_CEDE, i % 3);
+		}
+		kapi_close(test);
+	}
+	KUNIT_EXPECT_EQ(test, others, 0U);
+	KUNIT_EXPECT_EQ(test, wait_done.done, 0U);
+
+	/* One that is someone else's stays. */
+	s = kapi_session_of(test, 0, KDTL_ENTRY_SIZE, &wait_done);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	complete(&wait_done);
+	KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+	kapi_close(test);
+	KUNIT_EXPECT_EQ(test, wait_done.done, 1U);
+}
+
+/* Who sleeps in a wait_for_completion() of its own is woken, too. */
+static void wait_close_own(struct kunit *test)
+{
+	struct kdtl_session *s = wait_session(test, 0);
+	struct wait_sleeper m;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+	KUNIT_EXPECT_TRUE(test, wait_start(test, &m, s, WAIT_OWN));
+	kapi_close(test);
+	KUNIT_EXPECT_EQ(test, wait_result(test, &m), (ssize_t)0);
+	/* Of the two wake-ups, as the session is unloaded and is gone, one may be left. */
+	KUNIT_EXPECT_LE(test, wait_done.done, 1U);
 }
 
 /* No earlier than asked for, and not at all if not asked. */
@@ -1000,7 +1142,11 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_looks_only),
 	KUNIT_CASE(wait_none),
 	KUNIT_CASE(wait_two_waiters),
+	KUNIT_CASE(wait_three_waiters),
+	KUNIT_CASE(wait_late),
 	KUNIT_CASE(wait_after_close),
+	KUNIT_CASE(wait_cycles),
+	KUNIT_CASE(wait_close_own),
 	KUNIT_CASE(wait_timeout),
 	KUNIT_CASE(wait_partly_read),
 	KUNIT_CASE(wait_long_period),

@@ -4,13 +4,14 @@
  * core/writer.c, api/session.c
  *
  * There are CPUS writers of ENTRIES each, whose watermark is one entry, and WAITERS
- * readers in kdtl_wait(), which then read one entry or none.  Someone else may complete the
- * completion once.  Close comes either at any time or when everything has been read.
+ * readers in kdtl_wait(), which then read one entry or none.  Of several, the first one may time
+ * out, and then does not come back.  Someone else may complete the completion once.  Close comes
+ * either at any time or when everything has been read.
  *
  * The model shows that no reader sleeps while there are entries, or after a stop or
  * a close; that close returns; that nothing of the session is touched after it; that
- * no counts pile up in the completion; and that a reader which returns for someone
- * else's count has taken one.
+ * no counts pile up in the completion, nor are left there; and that a reader which returns for
+ * someone else's count has taken one.
  *
  * Each of these mistakes breaks it, and has to be found:
  *	BUG_IRQ		the irq_work is free again only when it is done
@@ -19,11 +20,13 @@
  *	BUG_DUE		a waiter takes a CPU out of the list although it has entries
  *	BUG_LIST	a wake-up puts no CPU into the list
  *	BUG_OTHER	a waiter takes a count for someone else's without the lock
+ *	BUG_LATE	a waiter that times out looks first, and then leaves the queue
  *	BUG_STOP	a stop is a wake-up like any other
  *	BUG_CLOSE	close wakes nobody
  *	BUG_ORDER	close wakes before it sets closing
  *	BUG_SYNC	close does not wait for the irq_work
  *	BUG_USERS	close does not wait for the verbs
+ *	BUG_LEFT	close leaves the last wake-up's count
  */
 #ifndef CPUS
 #define CPUS	2
@@ -31,9 +34,15 @@
 #ifndef ENTRIES
 #define ENTRIES	2
 #endif
-#ifndef WAITERS
 #ifdef BUG_STOP
-#define WAITERS	2		/* one alone has the wake-up */
+#define MORE_WAITERS		/* one alone has the wake-up */
+#endif
+#ifdef BUG_LATE
+#define MORE_WAITERS		/* and takes it from nobody */
+#endif
+#ifndef WAITERS
+#ifdef MORE_WAITERS
+#define WAITERS	2
 #else
 #define WAITERS	1
 #endif
@@ -241,6 +250,13 @@ inline go_to_sleep()
 	d_step { queued[me] = true; asleep[me] = true }	/* [wake.Q] */
 }
 
+inline leave_queue()
+{
+	d_step { queued[me] = false; asleep[me] = false }
+}
+
+#define may_time_out	(WAITERS > 1 && me == 0)
+
 inline wait_over()
 {
 	if
@@ -264,7 +280,7 @@ inline wait_over()
 
 proctype waiter(byte me)
 {
-	bool was, over;
+	bool was, over, late;
 	byte stops_before;
 
 	do
@@ -284,20 +300,32 @@ proctype waiter(byte me)
 		};
 		wait_over();
 		do
-		:: !over ->
+		:: !over && !late ->
 			assert(!freed);
 			go_to_sleep();
 #ifndef BUG_QUEUE
 			wait_over();
 #endif
 			if
-			:: !over -> !asleep[me]; wait_over()
+			:: !over ->
+				if
+				:: !asleep[me]
+				:: may_time_out ->
+					late = true;
+#ifndef BUG_LATE
+					leave_queue()
+#endif
+				fi;
+				wait_over()
 			:: else
 			fi
 		:: else -> break
 		od;
-		atomic { queued[me] = false; asleep[me] = false };
-		swake_up_one();
+		leave_queue();
+		if
+		:: over -> swake_up_all()
+		:: else
+		fi;
 		if
 		:: !stops_before -> waiting--
 		:: else
@@ -307,7 +335,11 @@ proctype waiter(byte me)
 		:: else
 		fi;
 		assert(!freed);
-		users--				/* [wake.U] */
+		users--;			/* [wake.U] */
+		if
+		:: late -> break
+		:: else
+		fi
 	od;
 	returned++
 }
@@ -348,6 +380,13 @@ proctype closer()
 #ifndef BUG_USERS
 	users == 0;
 #endif
+#ifndef BUG_LEFT
+	atomic {
+		done = (pending && done > 0 -> done - 1 : done);
+		pending = false
+	};
+#endif
+	assert(done <= others);
 	freed = true;
 	returned == WAITERS
 }

@@ -638,7 +638,9 @@ struct kdtl_session *__kdtl_session_create(const struct kdtl_session_attr *attr,
  * The caller's completion (@attr->done) is completed on every wake-up, even if
  * nobody waits, until kdtl_session_close() returns, and never after that.  At
  * most one count of it is the session's: a wake-up replaces the count of the last
- * one if it is still there.
+ * one if it is still there.  kdtl_session_close() takes it back, so that the completion
+ * can be used for the next session, unless somebody slept in wait_for_completion()
+ * when the wake-up came.
  *
  * perfmon2: pfmk_create_context().
  *

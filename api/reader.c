@@ -13,6 +13,14 @@
  * The timer ends in hard irq, because a real-time task that never sleeps may keep the
  * softirqs of its CPU, and with them the timer wheel, waiting in ksoftirqd.  A reader that
  * watches for such tasks must not depend on them.
+ *
+ * For the same reason the reader takes no lock that a verb holds: who is in a verb may be a task
+ * that does not run for long, behind a real-time one.  Only kdtl_load() changes what the reader
+ * reads, and that waits for the reader, see kdtl_reader_pause().
+ *
+ * A callback may close or flush the session of another reader, and waits for that one's callback
+ * then.  If that one did the same the other way round, both would wait for ever.  So it is known
+ * who waits for whom, and the one that would close such a circle is refused.
  */
 #define pr_fmt(fmt) "kdtl: " fmt
 
@@ -20,10 +28,13 @@
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
+#include <linux/lockdep.h>
+#include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/prio.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
 #include "../core/compat.h"
@@ -40,7 +51,12 @@
  * @timer: queues the work item; not started any more once kdtl_session::wake is the
  *	client's again
  * @mute: @reader is not called any more
+ * @reading: held while @reader has a span, and while kdtl_load() drops what there is
  * @task: the one that is calling @reader, or NULL
+ * @node: in kdtl_runners
+ * @awaits: the reader for which a callback of this one waits, or NULL
+ * @map: to lockdep, the callbacks are a lock that they hold, and who waits for them takes
+ * @key: of @map
  * @wake: the client's kdtl_session::wake
  * @wake_data: its argument
  */
@@ -52,10 +68,19 @@ struct kdtl_runner {
 	struct work_struct	wq_work;
 	struct hrtimer		timer;
 	bool			mute;
+	struct mutex		reading;
 	struct task_struct	*task;
+	struct list_head	node;
+	struct kdtl_runner	*awaits;
+	struct lockdep_map	map;
+	struct lock_class_key	key;
 	void			(*wake)(void *data);
 	void			*wake_data;
 };
+
+/* All readers, and who awaits whom. */
+static DEFINE_SPINLOCK(kdtl_runners_lock);
+static LIST_HEAD(kdtl_runners);
 
 /**
  * kdtl_reader_check() - check a reader's properties
@@ -94,6 +119,8 @@ static void kdtl_runner_queue(struct kdtl_runner *r)
 /* Let it look from now on, and wait until it has. */
 static void kdtl_runner_flush(struct kdtl_runner *r)
 {
+	lock_map_acquire(&r->map);
+	lock_map_release(&r->map);
 	kdtl_runner_queue(r);
 	if (r->worker)
 		kthread_flush_work(&r->thread_work);
@@ -147,8 +174,10 @@ static u64 kdtl_runner_read(struct kdtl_runner *r, int cpu, u64 most)
 	ssize_t len;
 	u32 loads;
 
-	mutex_lock(&s->lock);
-	loads = s->loads;
+	/* Otherwise kdtl_load() drops the entries, and queues the reader when it has. */
+	if (!mutex_trylock(&r->reading))
+		return 0;
+	loads = READ_ONCE(s->loads);
 	kdtl_aux_info(s, cpu, &info);
 	len = kdtl_reader_peek(s, cpu, &first);
 	if (len >= (ssize_t)KDTL_ENTRY_SIZE) {
@@ -156,18 +185,14 @@ static u64 kdtl_runner_read(struct kdtl_runner *r, int cpu, u64 most)
 		span.nr = min(most, kdtl_entries(len));
 		kdtl_runner_cut(kdtl_session_aux(s, cpu), &span);
 	}
-	mutex_unlock(&s->lock);
-	if (!span.nr)
-		return 0;
-	r->reader.span(&span, r->reader.data);
-
-	mutex_lock(&s->lock);
-	/* Otherwise kdtl_load() has dropped the entries. */
-	if (s->loads == loads)
+	if (span.nr)
+		r->reader.span(&span, r->reader.data);
+	/* Unless span() itself has loaded the session anew. */
+	if (READ_ONCE(s->loads) == loads)
 		kdtl_reader_consume(s, cpu, span.nr * KDTL_ENTRY_SIZE);
 	else
 		span.nr = 0;
-	mutex_unlock(&s->lock);
+	mutex_unlock(&r->reading);
 	return span.nr;
 }
 
@@ -209,12 +234,14 @@ static void kdtl_runner_look(struct kdtl_runner *r)
 	/* With more to read each time, the thread never sleeps; see kdtl_wait(). */
 	cond_resched_tasks_rcu_qs();
 	WRITE_ONCE(r->task, current);
+	lock_map_acquire(&r->map);
 	for_each_cpu(cpu, r->session->cpus) {
 		kdtl_runner_read_cpu(r, cpu);
 		cond_resched();
 	}
 	if (r->reader.round)
 		ms = r->reader.round(r->session, r->reader.data);
+	lock_map_release(&r->map);
 	WRITE_ONCE(r->task, NULL);
 	kdtl_runner_sleep(r, ms ?: r->reader.interval_ms ?: KDTL_DEFAULT_INTERVAL_MS);
 }
@@ -241,6 +268,130 @@ static struct kthread_worker *kdtl_runner_thread(const struct kdtl_reader *reade
 	else
 		set_user_nice(worker->task, reader->nice);
 	return worker;
+}
+
+/* From now on others may wait for it, and it for others. */
+static void kdtl_runner_list(struct kdtl_runner *r)
+{
+	static const char name[] = "kdtl_reader";
+
+	/* Each reader is of a class of its own, because one may wait for another. */
+	lockdep_register_key(&r->key);
+	lockdep_init_map(&r->map, name, &r->key, 0);
+	__mutex_init(&r->reading, name, &r->key);
+	spin_lock(&kdtl_runners_lock);
+	list_add(&r->node, &kdtl_runners);
+	spin_unlock(&kdtl_runners_lock);
+}
+
+/* It has called for the last time.  Who closes it has waited for that. */
+static void kdtl_runner_unlist(struct kdtl_runner *r)
+{
+	struct kdtl_runner *other;
+
+	spin_lock(&kdtl_runners_lock);
+	list_del(&r->node);
+	list_for_each_entry(other, &kdtl_runners, node) {
+		if (other->awaits == r)
+			other->awaits = NULL;
+	}
+	spin_unlock(&kdtl_runners_lock);
+	mutex_destroy(&r->reading);
+	lockdep_unregister_key(&r->key);
+}
+
+/* The reader whose callback this is; NULL: it is none. */
+static struct kdtl_runner *kdtl_runner_mine(void)
+{
+	struct kdtl_runner *r;
+
+	lockdep_assert_held(&kdtl_runners_lock);
+	list_for_each_entry(r, &kdtl_runners, node) {
+		if (READ_ONCE(r->task) == current)
+			return r;
+	}
+	return NULL;
+}
+
+/**
+ * kdtl_reader_await() - is about to wait for the callbacks of a session's reader
+ * @s: the session
+ *
+ * Context: task.
+ * Return: false if that would never end: this is such a callback, or one for which they wait.
+ */
+bool kdtl_reader_await(struct kdtl_session *s)
+{
+	struct kdtl_runner *mine, *r;
+
+	if (!s->runner)
+		return true;
+	spin_lock(&kdtl_runners_lock);
+	mine = kdtl_runner_mine();
+	for (r = s->runner; mine && r && r != mine; r = r->awaits)
+		;
+	if (mine && !r)
+		mine->awaits = s->runner;
+	spin_unlock(&kdtl_runners_lock);
+	return !mine || !r;
+}
+
+/**
+ * kdtl_reader_awaited() - undo kdtl_reader_await(), which kdtl_reader_end() does as well
+ * @s: the session
+ *
+ * Context: task.
+ */
+void kdtl_reader_awaited(struct kdtl_session *s)
+{
+	struct kdtl_runner *mine;
+
+	if (!s->runner)
+		return;
+	spin_lock(&kdtl_runners_lock);
+	mine = kdtl_runner_mine();
+	if (mine)
+		mine->awaits = NULL;
+	spin_unlock(&kdtl_runners_lock);
+}
+
+/**
+ * kdtl_reader_pause() - keep a session's reader from reading
+ * @s: the session, held, but not locked: a callback takes that lock
+ *
+ * Waits until span() has returned, as long as it may use its span.  Meanwhile the reader waits for
+ * nobody, it finds nothing.  If the caller is a callback of the reader itself, what it does
+ * with its span is its own affair.
+ *
+ * Context: may sleep.
+ * Return: 0; -EDEADLK: as kdtl_reader_await().
+ */
+int kdtl_reader_pause(struct kdtl_session *s)
+{
+	if (!s->runner || kdtl_reader_calls(s))
+		return 0;
+	if (!kdtl_reader_await(s)) {
+		pr_warn_ratelimited("%s: load: not from a callback of a reader for which the session's one waits\n",
+				    s->owner);
+		return -EDEADLK;
+	}
+	mutex_lock(&s->runner->reading);
+	kdtl_reader_awaited(s);
+	return 0;
+}
+
+/**
+ * kdtl_reader_resume() - undo kdtl_reader_pause()
+ * @s: the session
+ *
+ * Context: may sleep.
+ */
+void kdtl_reader_resume(struct kdtl_session *s)
+{
+	if (!s->runner || kdtl_reader_calls(s))
+		return;
+	mutex_unlock(&s->runner->reading);
+	kdtl_runner_queue(s->runner);
 }
 
 /* Exchange the session's wake-up for one that queues the work item, or back. */
@@ -285,6 +436,7 @@ int kdtl_reader_start(struct kdtl_session *s, const struct kdtl_reader *reader)
 			return err;
 		}
 	}
+	kdtl_runner_list(r);
 	mutex_lock(&s->lock);
 	kdtl_reader_claim(s);
 	s->runner = r;
@@ -327,6 +479,7 @@ void kdtl_reader_end(struct kdtl_session *s)
 	kdtl_runner_flush(r);
 	if (r->worker)
 		kthread_destroy_worker(r->worker);
+	kdtl_runner_unlist(r);
 	s->runner = NULL;
 	kfree(r);
 }
@@ -351,11 +504,14 @@ bool kdtl_reader_calls(const struct kdtl_session *s)
  * logged when kdtl_flush() was called, and kdtl_reader::round() after them.  So after
  * kdtl_stop() and kdtl_flush() the client has seen everything.
  *
- * Context: task, may sleep.  Without a lock that the callbacks take.
+ * Context: task, may sleep.  Without a lock that the callbacks take, and not in a work item
+ * of the reader's own ordered queue (kdtl_reader::wq), behind which it would wait for ever.
+ * Lockdep says so in both cases.
  * Return:
  * * 0
  * * -EINVAL: the session has no reader that kdtl runs, or @s is NULL
- * * -EDEADLK: called by the reader's own callback
+ * * -EDEADLK: called by the reader's own callback, or by that of another one for which
+ *   it waits
  * * -ESHUTDOWN: the session is being closed
  */
 int kdtl_flush(struct kdtl_session *s)
@@ -372,12 +528,13 @@ int kdtl_flush(struct kdtl_session *s)
 		pr_warn_ratelimited("%s: flush: only sessions of kdtl_session_open() have a reader to wait for\n",
 				    s->owner);
 		err = -EINVAL;
-	} else if (kdtl_reader_calls(s)) {
-		pr_warn_ratelimited("%s: flush: not from a callback of the session's reader\n",
+	} else if (!kdtl_reader_await(s)) {
+		pr_warn_ratelimited("%s: flush: not from a callback of the session's reader, nor of one for which it waits\n",
 				    s->owner);
 		err = -EDEADLK;
 	} else {
 		kdtl_runner_flush(s->runner);
+		kdtl_reader_awaited(s);
 	}
 	kdtl_session_release(s);
 	return err;

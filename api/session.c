@@ -427,16 +427,27 @@ static void kdtl_session_end(struct kdtl_session *s)
  *
  * perfmon2: close() of the context.
  *
- * Context: task, may sleep.  Not from kdtl_session_attr::wake().  From a callback of the
- * session's own reader nothing happens, but a line in the log.
+ * Context: task, may sleep.  Takes the CPU hotplug lock, so in a CPU hotplug callback it
+ * would wait for ever, and so it would in a work item of the ordered queue on which the
+ * session's reader runs (kdtl_reader::wq).  From a callback of the session's own reader, or of
+ * another one for which that waits, from kdtl_session_attr::wake() of any session, and wherever
+ * else interrupts are off, nothing happens, but a line in the log: the session goes on, and has
+ * to be closed elsewhere.
  */
 void kdtl_session_close(struct kdtl_session *s)
 {
-	might_sleep();
+	might_sleep_if(!irqs_disabled());
 	if (IS_ERR_OR_NULL(s))
 		return;
-	if (kdtl_reader_calls(s)) {
-		pr_warn("%s: close: not from a callback of the session's reader\n", s->owner);
+	/* As in wake(), where to sleep would stop the machine. */
+	if (irqs_disabled()) {
+		pr_warn("%s: close: not from wake(), nor elsewhere with interrupts off\n",
+			s->owner);
+		return;
+	}
+	if (!kdtl_reader_await(s)) {
+		pr_warn("%s: close: not from a callback of the session's reader, nor of one for which it waits\n",
+			s->owner);
 		return;
 	}
 	if (WARN_ON_ONCE(!kdtl_session_shut(s)))
@@ -561,6 +572,9 @@ static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
  * goes offline stay.  Unread data and counts of an earlier load are dropped, even
  * if the load then fails.
  *
+ * If kdtl_session_open() has given the session a reader, the load waits until the span that
+ * kdtl_reader::span() has is not used any more.  So hold no lock that span() takes.
+ *
  * A load that fails ends with the first CPU's error, says in the log what failed,
  * and frees what it has allocated.  Areas of an earlier load stay until
  * kdtl_session_close().
@@ -573,6 +587,7 @@ static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
  * * -EBUSY: it is loaded already
  * * -EINVAL: @cpus is empty, or has CPUs that the session was not created for
  * * -ENOMEM: memory is short, or max_session_mb is exceeded
+ * * -EDEADLK: called by a callback of a reader for which the session's own one waits
  * * -EOPNOTSUPP: the CPU's data cache aliases, so no area can be mapped
  * * -ESHUTDOWN: the session is being closed
  * * the error of perf or of the source on a CPU, for instance -EBUSY: with
@@ -580,12 +595,24 @@ static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
  */
 int kdtl_load(struct kdtl_session *s, const struct cpumask *cpus)
 {
-	int err = kdtl_session_enter(s, __func__, _RET_IP_);
+	int err;
 
+	might_sleep();
+	if (IS_ERR_OR_NULL(s))
+		return kdtl_session_refuse(s, __func__, _RET_IP_);
+	err = kdtl_session_hold(s);
 	if (err)
 		return err;
-	err = kdtl_load_locked(s, cpus);
-	kdtl_session_leave(s);
+	err = kdtl_reader_pause(s);
+	if (!err) {
+		err = kdtl_session_enter(s, __func__, _RET_IP_);
+		if (!err) {
+			err = kdtl_load_locked(s, cpus);
+			kdtl_session_leave(s);
+		}
+		kdtl_reader_resume(s);
+	}
+	kdtl_session_release(s);
 	return err;
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_load, KDTL_NS);

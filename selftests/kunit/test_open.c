@@ -11,9 +11,11 @@
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/prio.h>
+#include <linux/sched/task.h>
 #include <linux/string.h>
 #include <linux/workqueue.h>
 
+#include "../../core/session.h"
 #include "kapi.h"
 
 #define OPEN_PMU	"kdtl_fake_open"
@@ -784,6 +786,116 @@ static void open_closes_itself(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, open_all(), 4ULL);
 }
 
+/* Two readers, a and b.  The span of a closes b, and that of b then tries to wait for a. */
+static struct {
+	struct kdtl_session	*a;
+	struct kdtl_session	*b;
+	bool			a_done;
+	bool			b_begun;
+	bool			b_done;
+	int			flush;
+	int			load;
+} open_two;
+
+static void open_two_a(const struct kdtl_span *span, void *unused)
+{
+	if (READ_ONCE(open_two.a_done) || !kapi_until(READ_ONCE(open_two.b_begun)))
+		return;
+	kdtl_session_close(open_two.b);
+	WRITE_ONCE(open_two.a_done, true);
+}
+
+static void open_two_b(const struct kdtl_span *span, void *unused)
+{
+	if (open_two.b_done)
+		return;
+	open_two.b_done = true;
+	WRITE_ONCE(open_two.b_begun, true);
+	kapi_until(READ_ONCE(open_two.b->closing));
+	open_two.flush = kdtl_flush(open_two.a);
+	open_two.load = kdtl_load(open_two.a, NULL);
+	kdtl_session_close(open_two.a);
+}
+
+static void open_close_each_other(struct kunit *test)
+{
+	const struct kdtl_reader a = { .span = open_two_a, .interval_ms = OPEN_HOUR };
+	const struct kdtl_reader b = { .span = open_two_b, .interval_ms = OPEN_HOUR };
+
+	memset(&open_two, 0, sizeof(open_two));
+	open_two.a = open_with(test, &open_attr, &a);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, open_two.a);
+	open_two.b = kdtl_session_open(&open_attr, &b);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(open_two.b));
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, OPEN_MARK), 0);
+	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(open_two.a_done)));
+	KUNIT_EXPECT_EQ(test, open_two.flush, -EDEADLK);
+	KUNIT_EXPECT_EQ(test, open_two.load, -EDEADLK);
+	/* a goes on. */
+	KUNIT_EXPECT_EQ(test, kdtl_flush(open_two.a), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_unload(open_two.a), 0);
+	KUNIT_EXPECT_EQ(test, kapi_go(open_two.a), 0);
+}
+
+/* Whoever is in a verb may be a task that does not run for long: the reader reads all the same. */
+static void open_reads_beside_verbs(struct kunit *test)
+{
+	struct kdtl_session *s = open_session(test);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	mutex_lock(&s->lock);
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, OPEN_MARK), 0);
+	KUNIT_EXPECT_TRUE(test, kapi_until(open_all() == OPEN_MARK));
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, OPEN_MARK), 0);
+	KUNIT_EXPECT_TRUE(test, kapi_until(open_all() == 2 * OPEN_MARK));
+	mutex_unlock(&s->lock);
+}
+
+static int open_load_err;
+
+static int open_loader(void *s)
+{
+	open_load_err = kdtl_unload(s) ?: kdtl_load(s, NULL);
+	complete(&open_closed);
+	return 0;
+}
+
+/* A load by another thread leaves a span alone that a callback is looking at. */
+static void open_load_waits(struct kunit *test)
+{
+	struct kdtl_session *s = open_session(test);
+	struct task_struct *loader;
+	struct kdtl_aux_info info;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	init_completion(&open_closed);
+	open_seen.held = true;
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, OPEN_MARK), 0);
+	KUNIT_ASSERT_TRUE(test, wait_for_completion_timeout(&open_seen.entered, KAPI_FOREVER));
+	loader = kthread_create(open_loader, s, "open_loader");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(loader));
+	get_task_struct(loader);
+	wake_up_process(loader);
+	KUNIT_EXPECT_TRUE(test, kapi_until(completion_done(&open_closed) ||
+					   (READ_ONCE(s->state) == KDTL_CREATED &&
+					    READ_ONCE(loader->__state) == TASK_UNINTERRUPTIBLE)));
+	KUNIT_EXPECT_FALSE(test, completion_done(&open_closed));
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
+	KUNIT_EXPECT_EQ(test, info.unread, (u64)OPEN_MARK);
+	/* The other verbs do not wait. */
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, 0), (u64)OPEN_MARK);
+	open_seen.held = false;
+	complete_all(&open_seen.leave);
+	KUNIT_EXPECT_TRUE(test, wait_for_completion_timeout(&open_closed, KAPI_FOREVER));
+	put_task_struct(loader);
+	KUNIT_EXPECT_EQ(test, open_load_err, 0);
+	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 1), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_flush(s), 0);
+	KUNIT_EXPECT_EQ(test, open_all(), OPEN_MARK + 1ULL);
+	KUNIT_EXPECT_EQ(test, open_seen.bad, 0U);
+}
+
 /* Open, log and close, while the source makes entries all the time. */
 static void open_again(struct kunit *test)
 {
@@ -826,6 +938,9 @@ static struct kunit_case open_cases[] = {
 	KUNIT_CASE(open_close_verb),
 	KUNIT_CASE(open_close_waits),
 	KUNIT_CASE(open_closes_itself),
+	KUNIT_CASE(open_close_each_other),
+	KUNIT_CASE(open_reads_beside_verbs),
+	KUNIT_CASE(open_load_waits),
 	KUNIT_CASE(open_again),
 	{}
 };

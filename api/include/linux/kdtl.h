@@ -770,7 +770,8 @@ struct kdtl_span {
  *
  * @span and @round are called in task context, may sleep, and are never called at the
  * same time.  They may call other verbs, but neither kdtl_session_close() nor
- * kdtl_flush() for their own session.  They may be called before kdtl_session_open()
+ * kdtl_flush() for their own session, nor for that of another reader if it waits for this
+ * one.  They may be called before kdtl_session_open()
  * has returned, so they use the session that they are given.
  */
 struct kdtl_reader {

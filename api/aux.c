@@ -73,6 +73,20 @@ static noinline int kdtl_consume_refuse(struct kdtl_session *s, struct kdtl_aux 
 	return -EINVAL;
 }
 
+/*
+ * The next span would begin inside an entry, and so would all that follow.  Only what a driver has
+ * written that is no entries may be given back, up to the span's end.
+ */
+static noinline int kdtl_consume_part(struct kdtl_session *s, struct kdtl_aux *aux,
+				      int cpu, size_t bytes)
+{
+	if (aux && bytes == kdtl_u64_read(&aux->shown) - kdtl_u64_read(&aux->tail))
+		return 0;
+	pr_warn_ratelimited("%s: CPU %d: consume of %zu bytes, which is no whole entries of %d\n",
+			    s->owner, cpu, bytes, KDTL_ENTRY_SIZE);
+	return -EINVAL;
+}
+
 /* See kdtl_peek_else(). */
 static noinline int kdtl_consume_else(struct kdtl_session *s, int cpu, size_t bytes)
 {
@@ -166,8 +180,9 @@ EXPORT_SYMBOL_NS_GPL(kdtl_aux_peek, KDTL_NS);
  * @cpu: the CPU
  * @bytes: number of bytes, from the beginning of the span
  *
- * The bytes are usually all of the span, or the entries that were read of it.  A reader
- * that copies bytes may give back a part of an entry.
+ * The bytes are all of the span, or the entries that were read of it, from its beginning:
+ * only whole entries can be given back.  (A driver may write what is no entries; that can
+ * be given back up to the end of the span.)  With KDTL_SESSION_RAW any bytes can.
  *
  * Only what the last kdtl_aux_peek() on this CPU has shown can be given back.  So if two
  * readers share a CPU, sooner or later one of them is refused: the other one has given
@@ -177,17 +192,27 @@ EXPORT_SYMBOL_NS_GPL(kdtl_aux_peek, KDTL_NS);
  * the span come before it.
  * Return:
  * * 0; in case of an error nothing changes
- * * -EINVAL: @bytes is more than what is left of the last span, @cpu is not one of the
- *   session's, the session is in overwrite mode or only counts, or @s is NULL
+ * * -EINVAL: @bytes is more than what is left of the last span, or ends inside an entry,
+ *   @cpu is not one of the session's, the session is in overwrite mode or only counts, or
+ *   @s is NULL
  * * -EBUSY: a merge, or that of kdtl_session_open(), is the session's only reader
  */
 int kdtl_aux_consume(struct kdtl_session *s, int cpu, size_t bytes)
 {
+	struct kdtl_aux *aux;
+	int err;
+
 	if (!kdtl_session_has_cpu(s, cpu))
 		return kdtl_cpu_refuse(s, cpu, __func__, _RET_IP_);
 	if (data_race(s->no_reader))
 		return kdtl_consume_else(s, cpu, bytes);
-	return kdtl_area_consume(s, kdtl_session_aux(s, cpu), cpu, bytes);
+	aux = kdtl_session_aux(s, cpu);
+	if (unlikely(bytes % KDTL_ENTRY_SIZE)) {
+		err = kdtl_consume_part(s, aux, cpu, bytes);
+		if (err)
+			return err;
+	}
+	return kdtl_area_consume(s, aux, cpu, bytes);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_aux_consume, KDTL_NS);
 
@@ -380,7 +405,7 @@ static void kdtl_area_info(struct kdtl_session *s, struct kdtl_aux *aux,
 	if (kdtl_session_raw(s))
 		return;
 	info->consumed = kdtl_entries(info->tail - start);
-	/* An entry that is consumed in part still counts as unread. */
+	/* One that a driver wrote in part and a reader consumed in part counts as unread. */
 	info->unread = kdtl_entries(info->head - start) - info->consumed;
 	info->produced = info->consumed + info->lost + info->unread;
 	if (aux->overwrite) {

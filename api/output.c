@@ -18,7 +18,8 @@
  * @event: the event
  *
  * As with perf_aux_output_begin(), unread bytes are not part of the room.  A
- * nested call, and one on another CPU, is refused, with one warning.
+ * nested call, one on another CPU, and one without a handle or an event is refused, with
+ * one warning.
  *
  * Context: on the event's CPU, interrupts off.
  * Return: the value that the driver's setup_aux() returned, or a struct kdtl_area
@@ -28,9 +29,15 @@
 void *kdtl_aux_output_begin(struct perf_output_handle *handle,
 			    struct perf_event *event)
 {
-	struct kdtl_aux *aux = kdtl_event_aux(event);
+	struct kdtl_aux *aux;
 	u64 room;
 
+	if (WARN_ON_ONCE(!handle || !event)) {
+		if (handle)
+			handle->event = NULL;
+		return NULL;
+	}
+	aux = kdtl_event_aux(event);
 	if (!aux)
 		return perf_aux_output_begin(handle, event);
 
@@ -94,7 +101,7 @@ void kdtl_aux_output_end(struct perf_output_handle *handle, unsigned long size)
 {
 	struct kdtl_aux *aux;
 
-	if (WARN_ON_ONCE(!handle->event))
+	if (WARN_ON_ONCE(!handle || !handle->event))
 		return;
 	aux = kdtl_event_aux(handle->event);
 	if (!aux) {
@@ -143,7 +150,7 @@ int kdtl_aux_output_skip(struct perf_output_handle *handle, unsigned long size)
 {
 	struct kdtl_aux *aux;
 
-	if (WARN_ON_ONCE(!handle->event))
+	if (WARN_ON_ONCE(!handle || !handle->event))
 		return -ENOSPC;
 	aux = kdtl_event_aux(handle->event);
 	if (!aux)
@@ -171,7 +178,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_aux_output_skip, KDTL_NS);
  */
 void kdtl_aux_output_flag(struct perf_output_handle *handle, u64 flags)
 {
-	if (WARN_ON_ONCE(flags & PERF_AUX_FLAG_OVERWRITE))
+	if (WARN_ON_ONCE(!handle || flags & PERF_AUX_FLAG_OVERWRITE))
 		return;
 	if (!handle->event || kdtl_event_aux(handle->event))
 		handle->aux_flags |= flags;
@@ -191,7 +198,7 @@ void *kdtl_get_aux(struct perf_output_handle *handle)
 {
 	struct kdtl_aux *aux;
 
-	if (!handle->event)
+	if (!handle || !handle->event)
 		return NULL;
 	aux = kdtl_event_aux(handle->event);
 	return aux ? aux->priv : perf_get_aux(handle);

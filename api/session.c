@@ -77,6 +77,15 @@ static unsigned int kdtl_attr_aux_pages(const struct kdtl_session_attr *attr)
 	return attr->aux_pages ?: KDTL_DEFAULT_AUX_PAGES;
 }
 
+/*
+ * Was the caller's completion forgotten to be initialised?  Then it is all zeros, mostly, and the
+ * first wake-up, in hard irq, would follow its list to NULL.
+ */
+static bool kdtl_attr_done_valid(const struct completion *done)
+{
+	return !done || (done->wait.task_list.next && done->wait.task_list.prev);
+}
+
 static int kdtl_attr_check(const char *owner, const struct kdtl_session_attr *attr)
 {
 	const char *needs;
@@ -120,6 +129,11 @@ static int kdtl_attr_check(const char *owner, const struct kdtl_session_attr *at
 	if (attr->watermark > size) {
 		pr_warn_ratelimited("%s: watermark=%u: more than the area's %llu bytes\n",
 				    owner, attr->watermark, size);
+		return -EINVAL;
+	}
+	if (!kdtl_attr_done_valid(attr->done)) {
+		pr_warn_ratelimited("%s: done is not initialised: init_completion() comes before\n",
+				    owner);
 		return -EINVAL;
 	}
 	if (attr->cpus && !cpumask_intersects(attr->cpus, cpu_possible_mask)) {

@@ -19,11 +19,20 @@
  * In a guest a task has a virtual CPU, which the hypervisor may keep from it.  The entries
  * of kdtl_steal or kdtl_vpa say when, and that time belongs to nobody in the guest.
  */
+#define pr_fmt(fmt) "kdtl: " fmt
+
 #include <linux/export.h>
 #include <linux/kdtl_answers.h>
+#include <linux/printk.h>
 #include <linux/string.h>
 
 #include "../../core/compat.h"
+
+/* Say that a pointer is missing; nothing happens then. */
+static noinline void kdtl_who_refuse(const char *verb, const char *what, unsigned long caller)
+{
+	pr_warn_ratelimited("%ps: %s() without %s\n", (void *)caller, verb, what);
+}
 
 /* The row of a task; NULL: it has none. */
 static struct kdtl_ran *kdtl_who_row(struct kdtl_who *w, pid_t pid)
@@ -155,7 +164,8 @@ static void kdtl_who_until(struct kdtl_who *w, u64 to, bool known)
 
 /**
  * kdtl_who_begin() - begin to find out who had a CPU
- * @w: its @ran has room for @size tasks; the rest is filled in
+ * @w: its @ran has room for @size tasks; the rest is filled in.  As with all of these
+ *	functions, nothing happens if it is NULL, but a line in the log
  * @from: begin of the span, in ticks
  * @to: end of the span, in ticks, less than 2^63 after @from; if it is not, or is before
  *	@from, nobody had the CPU
@@ -167,6 +177,15 @@ static void kdtl_who_until(struct kdtl_who *w, u64 to, bool known)
  */
 void kdtl_who_begin(struct kdtl_who *w, u64 from, u64 to)
 {
+	if (!w) {
+		kdtl_who_refuse(__func__, "a place for the answer", _RET_IP_);
+		return;
+	}
+	/* Without rows, all tasks are others. */
+	if (w->size && !w->ran) {
+		kdtl_who_refuse(__func__, "rows, but with a number of them", _RET_IP_);
+		w->size = 0;
+	}
 	w->nr = 0;
 	w->others = 0;
 	w->idle = 0;
@@ -205,6 +224,11 @@ EXPORT_SYMBOL_NS_GPL(kdtl_who_begin, KDTL_NS);
 void kdtl_who_stolen(struct kdtl_who *w, const struct kdtl_aux_info *info,
 		     const struct kdtl_entry *e, ssize_t len)
 {
+	if (!w || (len >= (ssize_t)sizeof(*e) && (!info || !e))) {
+		kdtl_who_refuse(__func__, w ? "the entries and what belongs to them" :
+				"a place for the answer", _RET_IP_);
+		return;
+	}
 	if (len < (ssize_t)sizeof(*e))
 		return;
 	w->gap_info = info;
@@ -225,6 +249,10 @@ EXPORT_SYMBOL_NS_GPL(kdtl_who_stolen, KDTL_NS);
  */
 void kdtl_who_entry(struct kdtl_who *w, const struct kdtl_entry *e)
 {
+	if (unlikely(!w || !e)) {
+		kdtl_who_refuse(__func__, w ? "an entry" : "a place for the answer", _RET_IP_);
+		return;
+	}
 	kdtl_who_until(w, kdtl_entry_time(e),
 		       w->known && kdtl_entry_prev_pid(e) == w->task.pid);
 	w->known = true;
@@ -250,6 +278,10 @@ void kdtl_who_end(struct kdtl_who *w, bool still)
 {
 	unsigned int i, k;
 
+	if (!w) {
+		kdtl_who_refuse(__func__, "a place for the answer", _RET_IP_);
+		return;
+	}
 	kdtl_who_until(w, w->to, w->known && still);
 	for (i = 1; i < w->nr; i++) {
 		for (k = i; k && w->ran[k - 1].ticks < w->ran[k].ticks; k--)

@@ -52,7 +52,6 @@ enum fuzz_state {
  * @overwrite: the session's mode
  * @pause: the session's mode
  * @fuzz_pmu: it is on the source of this module
- * @ragged: what was consumed was not whole entries
  * @state: the model's
  * @sets: the model's: 1 << id, bit FUZZ_SETS for U16_MAX
  */
@@ -77,7 +76,6 @@ struct fuzz_slot {
 	 * With several threads these are guesses: only a thread that is alone
 	 * checks against them.
 	 */
-	bool __data_racy ragged;
 	enum fuzz_state __data_racy state;
 	u32 __data_racy sets;
 };

@@ -66,7 +66,7 @@ static bool fuzz_entries_good(struct fuzz_slot *slot, const void *span, size_t l
 {
 	const struct kdtl_entry *e;
 
-	if (!slot->fuzz_pmu || slot->ragged)
+	if (!slot->fuzz_pmu)
 		return true;
 	kdtl_for_each_entry(e, span, len) {
 		if (!kdtl_fake_entry_seq(e))
@@ -130,11 +130,8 @@ static long fuzz_consume(struct fuzz_thread *t, struct fuzz_slot *slot, int cpu,
 		break;
 	case 4:
 		bytes = fuzz_below(t, len + 1);
-		if (!t->solo || !fuzz_one_in(t, 4) || !(bytes % KDTL_ENTRY_SIZE)) {
-			bytes -= bytes % KDTL_ENTRY_SIZE;
-			break;
-		}
-		slot->ragged = true;
+		if (bytes % KDTL_ENTRY_SIZE && bytes != len)
+			*want = -EINVAL;
 		break;
 	default:
 		bytes = len;
@@ -142,8 +139,6 @@ static long fuzz_consume(struct fuzz_thread *t, struct fuzz_slot *slot, int cpu,
 	ret = kdtl_aux_consume(t->s, cpu, bytes);
 	if (!ret && bytes == len && !good)
 		fuzz_fail(t, "CPU %d: a torn entry in %ld bytes", cpu, len);
-	if (!ret && bytes % KDTL_ENTRY_SIZE)
-		slot->ragged = true;
 	return ret;
 }
 
@@ -245,8 +240,8 @@ static void fuzz_merge_next(struct fuzz_thread *t, struct fuzz_slot *slot)
 	while (nr-- && (e = kdtl_merge_next(slot->merge))) {
 		if (!cpumask_test_cpu(kdtl_merge_cpu(slot->merge), &slot->cpus))
 			fuzz_fail(t, "CPU %d", kdtl_merge_cpu(slot->merge));
-		/* A load has begun anew, so it is not known where entries begin. */
-		if (!t->solo || slot->ragged)
+		/* A load of another thread has begun anew. */
+		if (!t->solo)
 			continue;
 		if (kdtl_entry_time(e) < slot->time)
 			fuzz_fail(t, "%llu after %llu", kdtl_entry_time(e),

@@ -143,7 +143,6 @@ static long fuzz_create(struct fuzz_thread *t, struct fuzz_slot *slot, long *wan
 	slot->pause = attr.flags & KDTL_SESSION_PAUSE;
 	slot->fuzz_pmu = attr.pmu && !strcmp(attr.pmu, FUZZ_PMU);
 	slot->own_done = attr.done;
-	slot->ragged = false;
 	slot->state = FUZZ_CREATED;
 	slot->sets = BIT(0);
 	spin_lock(&slot->lock);

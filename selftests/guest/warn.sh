@@ -20,11 +20,11 @@ dmesg >/tmp/warn.log
 echo "$was" >$panic_on_warn
 [ $status -eq 0 ] || exit 1
 
-# Once each, although each was done several times. There are two reasons in begin, one of which
+# Once each, although each was done several times. There are three reasons in begin, one of which
 # needs a second CPU, three in end, and one each in skip and flag. Functions are no measure: on
 # arm a warning may be given the name of the one that called.
-reasons=6
-[ ! -d /sys/devices/system/cpu/cpu1 ] || reasons=7
+reasons=7
+[ ! -d /sys/devices/system/cpu/cpu1 ] || reasons=8
 sed -n 's/.*WARNING: .*\(api\/output\.c:[0-9]*\) .*/\1/p' /tmp/warn.log | sort | uniq -c >/tmp/warns
 if [ "$(wc -l </tmp/warns)" -ne $reasons ] || grep -qv '^ *1 ' /tmp/warns; then
 	echo "Bail out! Not one warning for each of $reasons reasons:"

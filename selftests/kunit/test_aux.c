@@ -188,17 +188,15 @@ static void aux_full(struct kunit *test)
 		KUNIT_ASSERT_LE(test, info.head - info.tail, info.size);
 
 		kdtl_aux_peek(s, 0, &span);
-		/* One byte too few for an entry, then as many as it takes. */
-		KUNIT_ASSERT_EQ(test, kdtl_aux_consume(s, 0, KDTL_ENTRY_SIZE - spare - 1), 0);
-		/* Nothing was produced, or lost, by that. */
+		/* As many bytes as it takes, but no entry: nothing changes. */
+		KUNIT_ASSERT_EQ(test, kdtl_aux_consume(s, 0, KDTL_ENTRY_SIZE - spare), -EINVAL);
 		KUNIT_ASSERT_EQ(test, aux_info(test, s, 0).produced, info.produced);
 		KUNIT_ASSERT_EQ(test, aux_info(test, s, 0).unread, (u64)fits);
 		kapi_emit(0, KDTL_KIND_CEDE, 1);
 		KUNIT_ASSERT_EQ(test, aux_info(test, s, 0).lost, ++lost);
-		KUNIT_ASSERT_EQ(test, kdtl_aux_consume(s, 0, 1), 0);
+		KUNIT_ASSERT_EQ(test, kdtl_aux_consume(s, 0, KDTL_ENTRY_SIZE), 0);
 		kapi_emit(0, KDTL_KIND_CEDE, 1);
 		KUNIT_ASSERT_EQ(test, aux_info(test, s, 0).lost, lost);
-		KUNIT_ASSERT_EQ(test, kdtl_aux_consume(s, 0, spare), 0);
 
 		/* The first is gone, and the last one comes after a gap. */
 		KUNIT_ASSERT_EQ(test, kdtl_aux_peek(s, 0, &span),
@@ -270,17 +268,18 @@ static void aux_consume_more(struct kunit *test)
 	}
 }
 
-/* Consume any number of bytes: together they are all the entries. */
+/* Consume any number of bytes: only whole entries go, and together they are all of them. */
 static void aux_odd_sizes(struct kunit *test)
 {
 	struct kdtl_session *s = aux_session(test, 1, 0);
 	const unsigned int nr = 200;
-	unsigned int round, have, made;
+	unsigned int round, have, made, odd;
 	struct rnd_state rnd;
 	const void *span;
 	ssize_t len, got;
 	u64 seq = 0;
 	u8 *buf;
+	int err;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	buf = kmalloc_array(nr, KDTL_ENTRY_SIZE, GFP_KERNEL);
@@ -298,11 +297,14 @@ static void aux_odd_sizes(struct kunit *test)
 			got = kdtl_aux_peek(s, 0, &span);
 			if (got < len || got > nr * KDTL_ENTRY_SIZE - have)
 				break;
-			got = min_t(ssize_t, got, prandom_u32_state(&rnd) % 101);
+			odd = prandom_u32_state(&rnd) % 4;
+			odd += KDTL_ENTRY_SIZE * (prandom_u32_state(&rnd) % 3);
+			got = min_t(ssize_t, got, odd);
 			memcpy(buf + have, span, got);
-			if (kdtl_aux_consume(s, 0, got))
+			err = kdtl_aux_consume(s, 0, got);
+			if (err != (got % KDTL_ENTRY_SIZE ? -EINVAL : 0))
 				break;
-			have += got;
+			have += err ? 0 : got;
 		}
 		KUNIT_EXPECT_EQ(test, have, nr * KDTL_ENTRY_SIZE);
 		aux_check(test, buf, have, &seq, nr);

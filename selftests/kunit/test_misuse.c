@@ -92,6 +92,29 @@ static void misuse_attr(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_create(NULL)), (long)-EINVAL);
 }
 
+static void misuse_span(const struct kdtl_span *span, void *data)
+{
+}
+
+/* The first wake-up would follow its list to NULL, in hard irq. */
+static void misuse_done(struct kunit *test)
+{
+	struct completion forgotten = {}, twisted, done;
+	struct kdtl_session_attr attr = { .pmu = KDTL_FAKE_PMU, .done = &forgotten };
+	const struct kdtl_reader reader = { .span = misuse_span };
+
+	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_create(&attr)), (long)-EINVAL);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_open(&attr, &reader)), (long)-EINVAL);
+	init_completion(&twisted);
+	twisted.wait.task_list.prev = NULL;
+	attr.done = &twisted;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_create(&attr)), (long)-EINVAL);
+	init_completion(&done);
+	attr.done = &done;
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, kapi_create(test, &attr));
+	kapi_close(test);
+}
+
 /* To a macro, the commas inside the braces would separate its arguments. */
 static void misuse_literal(struct kunit *test)
 {
@@ -196,6 +219,74 @@ static void misuse_consume(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 5), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, KDTL_ENTRY_SIZE), -EINVAL);
 	KUNIT_EXPECT_EQ(test, misuse_unread(test, s), 5ULL);
+}
+
+/* What follows would begin inside an entry, and be garbage. */
+static void misuse_consume_part(struct kunit *test)
+{
+	static const size_t parts[] = { 1, 13, KDTL_ENTRY_SIZE - 1, KDTL_ENTRY_SIZE + 1,
+					3 * KDTL_ENTRY_SIZE - 1 };
+	struct kdtl_session *s = misuse_reading(test);
+	const struct kdtl_entry *e;
+	const void *span = NULL;
+	unsigned int i, nr = 0;
+	ssize_t len;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	for (i = 0; i < ARRAY_SIZE(parts); i++)
+		KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, parts[i]), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, KDTL_ENTRY_SIZE), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 13), -EINVAL);
+	KUNIT_EXPECT_EQ(test, misuse_unread(test, s), 2ULL);
+	len = kdtl_aux_peek(s, 0, &span);
+	KUNIT_EXPECT_EQ(test, len, (ssize_t)(2 * KDTL_ENTRY_SIZE));
+	kdtl_for_each_entry(e, span, len)
+		nr += kdtl_fake_entry_seq(e) != 0;
+	KUNIT_EXPECT_EQ(test, nr, 2U);
+}
+
+static struct kdtl_session *misuse_waking;
+static unsigned int misuse_wakes;
+
+static void misuse_wake(void *data)
+{
+	struct kdtl_session **other = data;
+
+	misuse_wakes++;
+	kdtl_session_close(misuse_waking);
+	kdtl_session_close(*other);
+}
+
+/* Nothing may sleep in wake(), and close would wait for the wake-up itself. */
+static void misuse_close_in_wake(struct kunit *test)
+{
+	static struct kdtl_session *other;
+	const struct kdtl_session_attr attr = {
+		.pmu		= KDTL_FAKE_PMU,
+		.aux_pages	= 1,
+		.watermark	= KDTL_ENTRY_SIZE,
+		.wake		= misuse_wake,
+		.wake_data	= &other,
+	};
+	const struct kdtl_session_attr plain = { .pmu = KDTL_FAKE_PMU, .aux_pages = 1 };
+
+	misuse_wakes = 0;
+	other = kdtl_session_create(&plain);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(other));
+	misuse_waking = kapi_create(test, &attr);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, misuse_waking);
+	KUNIT_EXPECT_EQ(test, kapi_go(misuse_waking), 0);
+	/* In hard irq, and in a verb. */
+	kapi_emit(0, KDTL_KIND_CEDE, 1);
+	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(misuse_wakes) == 1));
+	KUNIT_EXPECT_EQ(test, kdtl_stop(misuse_waking), 0);
+	KUNIT_EXPECT_EQ(test, misuse_wakes, 2U);
+	/* Both are as they were. */
+	KUNIT_EXPECT_EQ(test, misuse_unread(test, misuse_waking), 1ULL);
+	KUNIT_EXPECT_EQ(test, kdtl_load(other, NULL), 0);
+	kdtl_session_close(other);
+	other = NULL;
+	kapi_close(test);
 }
 
 /* Two readers have seen the same entries: the second one is refused. */
@@ -357,9 +448,12 @@ static void misuse_lost(struct kunit *test)
 static struct kunit_case misuse_cases[] = {
 	KUNIT_CASE(misuse_no_session),
 	KUNIT_CASE(misuse_attr),
+	KUNIT_CASE(misuse_done),
 	KUNIT_CASE(misuse_literal),
 	KUNIT_CASE(misuse_null),
 	KUNIT_CASE(misuse_consume),
+	KUNIT_CASE(misuse_consume_part),
+	KUNIT_CASE(misuse_close_in_wake),
 	KUNIT_CASE(misuse_two_readers),
 	KUNIT_CASE(misuse_write_cpu),
 	KUNIT_CASE(misuse_no_merge),

@@ -210,7 +210,11 @@ static void output_room(struct kunit *test)
 		wrong += output_wrong(test, s, 0, first);
 		KUNIT_ASSERT_EQ(test, wrong, 0ULL);
 		if (prandom_u32_state(&rnd) % 3 == 0) {
+			/* Not in the middle of an entry, but up to the end of what is there. */
 			r = prandom_u32_state(&rnd) % (u32)(unread + 1);
+			if (r % KDTL_ENTRY_SIZE && r < unread)
+				KUNIT_ASSERT_EQ(test, kdtl_aux_consume(s, 0, r), -EINVAL);
+			r -= r < unread ? r % KDTL_ENTRY_SIZE : 0;
 			KUNIT_ASSERT_EQ(test, kdtl_aux_consume(s, 0, r), 0);
 			unread -= r;
 		}
@@ -270,7 +274,7 @@ static void output_consume(struct kunit *test)
 static void output_skip(struct kunit *test)
 {
 	struct kdtl_session *s = output_go(test, 0, 0);
-	struct output_tx tx = { .skip = 32, .len = 64 };
+	struct output_tx tx = { .skip = 48, .len = 48 };
 	struct output_tx far = {}, no = {};
 	const void *span;
 	u64 first;
@@ -280,21 +284,21 @@ static void output_skip(struct kunit *test)
 	output_tx(test, 0, &tx);
 	KUNIT_EXPECT_EQ(test, tx.ret, 0);
 	KUNIT_EXPECT_EQ(test, tx.size, (u64)OUTPUT_SIZE);
-	KUNIT_EXPECT_EQ(test, tx.size_skipped, OUTPUT_SIZE - 32ULL);
+	KUNIT_EXPECT_EQ(test, tx.size_skipped, OUTPUT_SIZE - 48ULL);
 	KUNIT_EXPECT_EQ(test, output_head(test, s, 0), first + 96);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)96);
 	/* The data stands behind the gap. */
-	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 32), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 48), 0);
 	KUNIT_EXPECT_EQ(test, output_wrong(test, s, 0, 0), (size_t)0);
 
 	/* One byte past the room is too far: nothing changes. */
-	far.skip = OUTPUT_SIZE - 64 + 1;
+	far.skip = OUTPUT_SIZE - 48 + 1;
 	output_tx(test, 0, &far);
 	KUNIT_EXPECT_EQ(test, far.ret, -ENOSPC);
-	KUNIT_EXPECT_EQ(test, far.size_skipped, OUTPUT_SIZE - 64ULL);
+	KUNIT_EXPECT_EQ(test, far.size_skipped, OUTPUT_SIZE - 48ULL);
 	KUNIT_EXPECT_EQ(test, output_head(test, s, 0), first + 96);
 	/* The whole room is not too far. */
-	far.skip = OUTPUT_SIZE - 64;
+	far.skip = OUTPUT_SIZE - 48;
 	output_tx(test, 0, &far);
 	KUNIT_EXPECT_EQ(test, far.ret, 0);
 	KUNIT_EXPECT_EQ(test, far.size_skipped, 0ULL);
@@ -426,8 +430,10 @@ static void output_full(struct kunit *test)
 		/* No message without data. */
 		KUNIT_EXPECT_EQ(test, output_flags(s), U64_MAX);
 		KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)OUTPUT_SIZE);
-		/* One byte of room is enough. */
-		KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 1), 0);
+		/* Some room is enough, and one byte of it. */
+		KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, KDTL_ENTRY_SIZE), 0);
+		KUNIT_EXPECT_EQ(test, output_bytes(test, 0, KDTL_ENTRY_SIZE - 1),
+				(u64)KDTL_ENTRY_SIZE);
 		KUNIT_EXPECT_EQ(test, output_bytes(test, 0, 1), 1ULL);
 		KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
 		KUNIT_EXPECT_TRUE(test, info.online);

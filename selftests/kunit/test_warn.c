@@ -275,6 +275,37 @@ static void warn_left_open(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, warn_unread(s), (u64)PAGE_SIZE);
 }
 
+static void warn_null_calls(struct perf_event *event, void *arg)
+{
+	struct perf_output_handle handle = { .event = event };
+	unsigned int *wrong = arg;
+
+	*wrong += !!kdtl_aux_output_begin(NULL, event);
+	*wrong += !!kdtl_aux_output_begin(NULL, NULL);
+	*wrong += !!kdtl_aux_output_begin(&handle, NULL);
+	/* As after any begin that was refused, there is no transaction. */
+	*wrong += !!handle.event;
+	*wrong += kdtl_aux_output_skip(NULL, 0) != -ENOSPC;
+	*wrong += !!kdtl_get_aux(NULL);
+	kdtl_aux_output_flag(NULL, 0);
+	kdtl_aux_output_end(NULL, KDTL_ENTRY_SIZE);
+}
+
+/* No handle, or no event: nothing is written, and the next transaction is unharmed. */
+static void warn_null(struct kunit *test)
+{
+	struct kdtl_session *s = warn_session(test, 0);
+	struct warn_nested n = {};
+	unsigned int wrong = 0;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kdtl_raw_on(&warn_raw, 0, warn_null_calls, &wrong), 0);
+	KUNIT_EXPECT_EQ(test, wrong, 0U);
+	KUNIT_EXPECT_EQ(test, warn_unread(s), 0ULL);
+	KUNIT_EXPECT_EQ(test, kdtl_raw_on(&warn_raw, 0, warn_nest, &n), 0);
+	KUNIT_EXPECT_EQ(test, warn_unread(s), (u64)KDTL_ENTRY_SIZE);
+}
+
 static struct kunit_case warn_cases[] = {
 	KUNIT_CASE(warn_nested),
 	KUNIT_CASE(warn_elsewhere),
@@ -283,6 +314,7 @@ static struct kunit_case warn_cases[] = {
 	KUNIT_CASE(warn_left_open),
 	KUNIT_CASE(warn_torn_index),
 	KUNIT_CASE(warn_flag_overwrite),
+	KUNIT_CASE(warn_null),
 	{}
 };
 

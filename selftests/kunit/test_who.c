@@ -448,6 +448,32 @@ static void who_stolen_timebase(struct kunit *test)
 	who_sums_to(test, &w, 40 * NSEC_PER_USEC);
 }
 
+/* What is missing is told, and nobody had the CPU. */
+static void who_null(struct kunit *test)
+{
+	const struct kdtl_aux_info info = { .tb_freq = NSEC_PER_SEC };
+	const struct kdtl_entry e = {};
+	struct kdtl_who w = { .size = WHO_ROWS };
+
+	kdtl_who_begin(NULL, 0, 100);
+	kdtl_who_stolen(NULL, &info, &e, sizeof(e));
+	kdtl_who_entry(NULL, &e);
+	kdtl_who_end(NULL, true);
+
+	/* As many rows as there are. */
+	kdtl_who_begin(&w, 100, 200);
+	kdtl_who_stolen(&w, NULL, &e, sizeof(e));
+	kdtl_who_stolen(&w, &info, NULL, sizeof(e));
+	kdtl_who_stolen(&w, NULL, NULL, 0);
+	kdtl_who_entry(&w, NULL);
+	who_switch(&w, 100, 1, 2);
+	kdtl_who_entry(&w, NULL);
+	kdtl_who_end(&w, true);
+	KUNIT_EXPECT_EQ(test, w.nr, 0U);
+	KUNIT_EXPECT_EQ(test, w.others, 100ULL);
+	who_sums_to(test, &w, 100);
+}
+
 static struct kunit_case who_cases[] = {
 	KUNIT_CASE(who_busy),
 	KUNIT_CASE(who_stolen),
@@ -460,6 +486,7 @@ static struct kunit_case who_cases[] = {
 	KUNIT_CASE(who_turns),
 	KUNIT_CASE(who_random),
 	KUNIT_CASE(who_taken),
+	KUNIT_CASE(who_null),
 	{}
 };
 

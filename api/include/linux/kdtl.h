@@ -322,8 +322,8 @@ struct kdtl_session;	/* opaque */
  *	perf_event_attr::sample_period of the events, which some PMUs need
  * @min_wait: of set 0, see struct kdtl_config
  * @config: perf_event_attr::config of a KDTL_SESSION_RAW session's events
- * @done: the caller's completion, completed on every wake-up until
- *	kdtl_session_close() returns; NULL: the session uses one of its own
+ * @done: the caller's completion, initialised with init_completion(), and completed on every
+ *	wake-up until kdtl_session_close() returns; NULL: the session uses one of its own
  * @wake: called on every wake-up until kdtl_session_close() returns, with
  *	interrupts off and a raw spinlock held; may be NULL.  It is for clients
  *	that cannot sleep in kdtl_wait(), and can queue an irq_work for instance
@@ -580,7 +580,7 @@ struct kdtl_msg {
  * @consumed: entries given back with kdtl_aux_consume()
  * @lost: entries that found no room, or were overwritten; with KDTL_SESSION_RAW, how often
  *	the PMU told that data is missing
- * @unread: entries that can be read, including one that is consumed in part
+ * @unread: entries that can be read
  * @filtered: entries that were counted but not stored, see struct kdtl_config::min_wait.
  *	They are not part of @produced, as if the session's mask had left them out
  * @tb_freq: ticks per second of the entries' time base
@@ -649,10 +649,10 @@ struct kdtl_session *__kdtl_session_create(const struct kdtl_session_attr *attr,
  * * the session, or ERR_PTR
  * * -EINVAL: pages are not a power of two or above 2^20, the mask, the flags or the message
  *   types have unknown bits, there is a config without KDTL_SESSION_RAW, the watermark is
- *   above the area's size, the CPU set has no possible CPU, KDTL_SESSION_NO_AUX comes with
- *   what needs an area: pages, a watermark, a min_wait or KDTL_SESSION_OVERWRITE, or
- *   KDTL_SESSION_RAW with what needs entries, or without a name (a line in the log says
- *   which)
+ *   above the area's size, the CPU set has no possible CPU, @attr->done was not initialised, as
+ *   far as that can be told (it is all zeros), KDTL_SESSION_NO_AUX comes with what needs an
+ *   area: pages, a watermark, a min_wait or KDTL_SESSION_OVERWRITE, or KDTL_SESSION_RAW with
+ *   what needs entries, or without a name (a line in the log says which)
  * * -ENODEV: there is no such source, or none at all, also after modprobe was asked for
  *   one
  * * -EOPNOTSUPP: the source distinguishes none of the mask's kinds; or, with

@@ -43,12 +43,11 @@
  */
 int kdtl_msgq_init(struct kdtl_msgq *q, unsigned int pages, u32 types, bool pause)
 {
-	const size_t size = (size_t)pages << PAGE_SHIFT;
-
 	raw_spin_lock_init(&q->lock);
 	if (!pages)
 		return 0;
-	q->nr_slots = size / sizeof(*q->slots);
+	/* On a 32-bit machine the bytes may be more than a size_t can say. */
+	q->nr_slots = div_u64((u64)pages << PAGE_SHIFT, sizeof(*q->slots));
 	q->types = (types ?: KDTL_MSG_TYPES) | BIT(KDTL_MSG_END);
 	q->pause = pause;
 	q->slots = __vcalloc(q->nr_slots + KDTL_MSGQ_KEPT, sizeof(*q->slots),

@@ -217,15 +217,35 @@ static struct kdtl_probe kdtl_cgroup_probes[] = {
 	{ "cgroup_rmdir", kdtl_cgroup_removed },
 };
 
+/* How many cgroups are walked in one RCU reader, which lets no other task run meanwhile. */
+#define KDTL_CGROUPS_AT_ONCE	64
+
+/*
+ * Let others run, in the middle of a walk.  A cgroup that is held keeps its place among the
+ * others, also if it is removed meanwhile.
+ */
+static void kdtl_cgroups_pause(struct cgroup_subsys_state *css)
+{
+	/* One that is about to be freed cannot be held; the next one, perhaps. */
+	if (!css_tryget(css))
+		return;
+	rcu_read_unlock();
+	cond_resched();
+	rcu_read_lock();
+	css_put(css);
+}
+
 /* Call @add, unless it is NULL, for each cgroup that there is.  Returns the number. */
 static unsigned int kdtl_cgroups_walk(void (*add)(u64 id, const char *path), char *path)
 {
 	struct cgroup *root = &kdtl_cgroup_root()->cgrp;
 	struct cgroup_subsys_state *css;
-	unsigned int nr = 0;
+	unsigned int nr = 0, seen = 0;
 
 	rcu_read_lock();
 	css_for_each_descendant_pre(css, &root->self) {
+		if (++seen % KDTL_CGROUPS_AT_ONCE == 0)
+			kdtl_cgroups_pause(css);
 		/* One that was removed stays while something is charged to it, maybe long. */
 		if (!(css->flags & CSS_ONLINE))
 			continue;

@@ -173,7 +173,8 @@ static const struct kdtl_vector_verb kdtl_counter_write_verb = {
  *
  * perfmon2: pfmk_write_pmds().
  *
- * Context: task, may sleep.
+ * Context: task, may sleep.  Takes the CPU hotplug lock, so in a CPU hotplug callback it
+ * would wait for ever.
  * Return:
  * * 0, also if @nr is 0
  * * -EBUSY: the session is started or paused, whatever @nr is

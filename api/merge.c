@@ -389,7 +389,8 @@ static void kdtl_cursor_take_in(struct kdtl_merge *m, int cpu)
  * loaded, and none if the session is not started.  Entries that kdtl_merge_next()
  * has returned are given back to the writers.
  *
- * Context: task, may sleep.
+ * Context: task, may sleep.  Takes the CPU hotplug lock, so in a CPU hotplug callback it
+ * would wait for ever.
  * Return: 0; -ESHUTDOWN: the session is closed; -EINVAL: @m is NULL.
  */
 int kdtl_merge_sync(struct kdtl_merge *m)

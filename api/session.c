@@ -595,7 +595,8 @@ static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
  *
  * perfmon2: pfmk_load_context().
  *
- * Context: task, may sleep.
+ * Context: task, may sleep.  Takes the CPU hotplug lock, so in a CPU hotplug callback it
+ * would wait for ever.
  * Return:
  * * 0
  * * -EBUSY: it is loaded already
@@ -641,7 +642,8 @@ EXPORT_SYMBOL_NS_GPL(kdtl_load, KDTL_NS);
  *
  * perfmon2: pfmk_unload_context().
  *
- * Context: task, may sleep.
+ * Context: task, may sleep.  Takes the CPU hotplug lock, so in a CPU hotplug callback it
+ * would wait for ever.
  * Return: 0, also if it was not loaded; -ESHUTDOWN: the session is being closed.
  */
 int kdtl_unload(struct kdtl_session *s)
@@ -674,7 +676,8 @@ static int kdtl_start_locked(struct kdtl_session *s)
  *
  * perfmon2: pfmk_start().
  *
- * Context: task, may sleep.
+ * Context: task, may sleep.  Takes the CPU hotplug lock, so in a CPU hotplug callback it
+ * would wait for ever.
  * Return:
  * * 0, also if it was started
  * * -EINVAL: it is not loaded
@@ -711,7 +714,8 @@ EXPORT_SYMBOL_NS_GPL(kdtl_start, KDTL_NS);
  *
  * perfmon2: pfmk_stop().
  *
- * Context: task, may sleep.
+ * Context: task, may sleep.  Takes the CPU hotplug lock, so in a CPU hotplug callback it
+ * would wait for ever.
  * Return: 0, also if it was stopped already; -EINVAL: it is not loaded;
  * -ESHUTDOWN: the session is being closed.
  */
@@ -744,7 +748,8 @@ EXPORT_SYMBOL_NS_GPL(kdtl_stop, KDTL_NS);
  *
  * perfmon2: pfmk_restart().
  *
- * Context: task, may sleep.
+ * Context: task, may sleep.  Takes the CPU hotplug lock, so in a CPU hotplug callback it
+ * would wait for ever.
  * Return:
  * * 0
  * * -EINVAL: it is not loaded

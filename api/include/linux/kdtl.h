@@ -644,7 +644,8 @@ struct kdtl_session *__kdtl_session_create(const struct kdtl_session_attr *attr,
  *
  * perfmon2: pfmk_create_context().
  *
- * Context: task, may sleep.
+ * Context: task, may sleep.  Takes the CPU hotplug lock, so in a CPU hotplug callback it
+ * would wait for ever.
  * Return:
  * * the session, or ERR_PTR
  * * -EINVAL: pages are not a power of two or above 2^20, the mask, the flags or the message
@@ -804,7 +805,8 @@ struct kdtl_session *__kdtl_session_open(const struct kdtl_session_attr *attr,
  *
  * If it fails, @reader was not called, and nothing is left.
  *
- * Context: task, may sleep.
+ * Context: task, may sleep.  Takes the CPU hotplug lock, so in a CPU hotplug callback it
+ * would wait for ever.
  * Return:
  * * the session, or ERR_PTR
  * * -EINVAL: @reader is NULL or has no span(), its nice value is out of range or comes

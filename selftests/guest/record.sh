@@ -463,12 +463,61 @@ clock_set()
 	return 1
 }
 
+# shows_victim FILE: why of the recording, which need not be whole, has the wait that is not over, of
+# more than a second.
+shows_victim()
+{
+	kdtl why --brief --pid "$victim" "$1" 2>/dev/null |
+		grep -q ' waited_ms=[1-9][0-9]\{3\}\..* behind=held .* not_over=1$'
+}
+
+top_shows_victim()
+{
+	awk -v task="($victim)" '$2 == task && $5 ~ /^[0-9]{4}\.[0-9]\+$/ && $NF == "held" { found = 1 }
+		END { exit !found }' top.out
+}
+
+report_shows_victim()
+{
+	kdtl report --pid "$victim" "$1" | awk '/^sh / && $5 ~ /s\+$/ && $NF ~ /s$/ { found = 1 }
+		/waits \(\+\) were not over/ { said = 1 }
+		END { exit !(found && said) }'
+}
+
+# A real-time task takes CPU 1 from another one, and has it to the end.
+hog_to_the_end()
+{
+	can_starve 1
+	taskset 2 sh -c 'while :; do :; done' &
+	victim=$!
+	"$dir/kdtl" top -b --interval 0.5 >top.out &
+	top=$!
+	ktap_pids="$ktap_pids $victim $top"
+	"$dir/kdtl" record -q -i -o hog.data sh -c '"$0" 1 >holds &
+		echo $! >held.pid
+		until [ -e hog.go ]; do usleep 10000; done' "$dir/held" &
+	set -- $!
+	until_true shows_victim hog.data && until_true top_shows_victim
+	shown=$?
+	touch hog.go
+	wait "$1" && is "$(end_of hog.data)" "" && shows_victim hog.data && report_shows_victim hog.data &&
+		[ $shown -eq 0 ]
+	set -- $?
+	kill "$(cat held.pid)" "$victim" "$top"
+	wait "$victim" "$top"
+	[ "$1" -eq 0 ] && return
+	tail -n 20 top.out
+	kdtl why --pid "$victim" hog.data
+	kdtl report hog.data
+	return 1
+}
+
 work=/tmp/kdtl-record
 rm -rf $work
 mkdir -p $work
 need kdtl kdtl_sched kdtl_stream
 cd $work || exit
-plan 25
+plan 26
 background busy
 ok "kdtl why -d says what happens now" why_now
 ok "Ctrl-C ends it early, and it says what it knows" why_until_interrupted
@@ -487,6 +536,11 @@ if [ $last -gt 0 ] && [ -e "$online" ]; then
 	ok "CPUs that are not there are named" cpus_refused
 else
 	skip "CPUs that are not there are named" "no CPU can be taken offline"
+fi
+if [ "$(nproc)" -gt 1 ] && [ -x "$dir/held" ]; then
+	ok "a wait behind a task that runs to the end" hog_to_the_end
+else
+	skip "a wait behind a task that runs to the end" "only one CPU, or no program held"
 fi
 ok "a machine without source is told what to load" no_source
 ok "so is one without a source of stolen time, and has no file then" no_steal

@@ -125,12 +125,12 @@ killed_can_be_read()
 		kdtl print "$work/kill.data" 2>&1 >/dev/null | grep -q 'its end is missing'
 }
 
-# Cut off within an entry, and between two.
+# Cut off within the last entry, and before it: two chunks follow it.
 cut_is_seen()
 {
 	local bytes
 
-	for bytes in 30 48; do
+	for bytes in 46 88; do
 		head -c -$bytes "$work/command.data" >"$work/cut.data" &&
 			kdtl print "$work/cut.data" 2>&1 >/dev/null |
 			grep -q " $(($(said command) - 1)) entries, $(said command) were" ||

@@ -105,14 +105,14 @@ static void add_clocks(struct recording *r, const char *p, size_t size)
 	}
 }
 
-static void set_min_wait(struct recording *r, const char *p, size_t size)
+static void set_number(uint64_t *to, const char *p, size_t size)
 {
-	uint64_t ns;
+	uint64_t number;
 
-	if (size < sizeof(ns))
+	if (size < sizeof(number))
 		return;
-	memcpy(&ns, p, sizeof(ns));
-	r->min_wait = be64toh(ns);
+	memcpy(&number, p, sizeof(number));
+	*to = be64toh(number);
 }
 
 static void add_losses(struct recording *r, const char *p, size_t size)
@@ -181,10 +181,16 @@ static void add_chunks(struct recording *r, const char *p, size_t left)
 			r->linux_cpus = true;
 			break;
 		case KDTL_CHUNK_MIN_WAIT:
-			set_min_wait(r, p, size);
+			set_number(&r->min_wait, p, size);
 			break;
 		case KDTL_CHUNK_LOST:
 			add_losses(r, p, size);
+			break;
+		case KDTL_CHUNK_UNTIL:
+			set_number(&r->until, p, size);
+			break;
+		case KDTL_CHUNK_SOME_CPUS:
+			r->some_cpus = true;
 			break;
 		}
 		p += size;

@@ -173,6 +173,25 @@ static void note_losses(struct live *l)
 	losses_sort(r);
 }
 
+/*
+ * Who has waited for all of the interval, and waits still.  Of a task that left its CPU before entries
+ * were lost nothing is known.  A shorter wait is in the next interval, when it is over.
+ */
+static void find_stills(struct live *l)
+{
+	const struct entries *now = &l->now;
+
+	if (!l->r.sched)
+		return;
+	l->r.nr_still = 0;
+	if (l->lost)
+		lasts_free(&l->lasts);
+	for (const struct kdtl_entry *e = now->entry; !l->lost && e < now->entry + now->nr; e++)
+		lasts_note(&l->lasts, e);
+	stills_add(&l->r, &l->lasts, 0, l->from, l->until);
+	lasts_prune(&l->lasts, &l->r, l->from);
+}
+
 static void add_cgroup(struct live *l, uint64_t id)
 {
 	struct recording *r = &l->r;
@@ -273,4 +292,5 @@ void live_take(struct live *l)
 	l->r.head.lost = lost;
 	arrange(l);
 	note_losses(l);
+	find_stills(l);
 }

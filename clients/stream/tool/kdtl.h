@@ -61,6 +61,8 @@ enum kdtl_chunk_type {
 	KDTL_CHUNK_CPUS		= 7,	/* empty: processor_id is Linux's number of the CPU */
 	KDTL_CHUNK_MIN_WAIT	= 8,	/* ns (64 bits): shorter waits were not recorded */
 	KDTL_CHUNK_LOST		= 9,	/* struct kdtl_loss, those of a CPU in the order of time */
+	KDTL_CHUNK_UNTIL	= 10,	/* ticks (64 bits): all entries up to then came before it */
+	KDTL_CHUNK_SOME_CPUS	= 11,	/* empty: other CPUs were not recorded */
 };
 
 /* kdtl_file::complete */
@@ -126,6 +128,16 @@ struct gap {
 	uint64_t	to;
 };
 
+/**
+ * struct still - a wait that is not over when the recording ends
+ * @entry: what would be the dispatch
+ * @ns: for how long the task has waited, or has been held back
+ */
+struct still {
+	struct kdtl_entry	entry;
+	uint64_t		ns;
+};
+
 /* What is between two times; empty if @from is after @to. */
 struct span {
 	uint64_t	from;
@@ -149,6 +161,10 @@ struct span {
  * @min_wait: dispatches after a shorter wait, in ns, were not recorded; 0: all were
  * @loss: when entries were lost, by CPU and time
  * @nr_losses: number of those; an older version recorded none
+ * @until: it has all entries up to this moment, in ticks; 0: not known
+ * @some_cpus: there were CPUs that it does not have
+ * @still: of stills_find(): what its entries are followed by
+ * @nr_still: number of those
  * @linux_cpus: processor_id is Linux's number of the CPU, also if the source is kdtl_vpa
  * @steal: it is known what was stolen
  * @gap: by CPU and time, without overlap
@@ -170,6 +186,10 @@ struct recording {
 	uint64_t		min_wait;
 	struct gap		*loss;
 	size_t			nr_losses;
+	uint64_t		until;
+	bool			some_cpus;
+	struct still		*still;
+	size_t			nr_still;
 	bool			linux_cpus;
 	bool			steal;
 	struct gap		*gap;
@@ -265,6 +285,14 @@ static inline uint64_t entry_time(const struct recording *r, const struct kdtl_e
 	return since_boot(r, be64toh(e->timebase));
 }
 
+/* The wait that is not over, if the entry is no real one; or NULL. */
+static inline const struct still *entry_still(const struct recording *r, const struct kdtl_entry *e)
+{
+	const struct still *s = (const struct still *)e;
+
+	return r->nr_still && s >= r->still && s < r->still + r->nr_still ? s : NULL;
+}
+
 /* A limit on CPU time held the runner back, so its wait for a CPU is not known. */
 static inline bool entry_is_throttled(const struct kdtl_entry *e)
 {
@@ -280,7 +308,11 @@ static inline bool entry_is_idle(const struct kdtl_entry *e)
 /* For how long. */
 static inline uint64_t entry_throttled(const struct recording *r, const struct kdtl_entry *e)
 {
-	return entry_is_throttled(e) ? ticks_to_ns(r, be32toh(e->ready_to_enqueue_time)) : 0;
+	const struct still *still = entry_still(r, e);
+
+	if (!entry_is_throttled(e))
+		return 0;
+	return still ? still->ns : ticks_to_ns(r, be32toh(e->ready_to_enqueue_time));
 }
 
 /* It was as long as entry_throttled(), or longer. */
@@ -292,9 +324,12 @@ static inline bool entry_throttled_saturated(const struct kdtl_entry *e)
 /* 0 if the runner was throttled. */
 static inline uint64_t entry_wait(const struct recording *r, const struct kdtl_entry *e)
 {
-	return entry_is_throttled(e) ? 0 :
-		ticks_to_ns(r, (uint64_t)be32toh(e->enqueue_to_dispatch_time) +
-			       be32toh(e->ready_to_enqueue_time));
+	const struct still *still = entry_still(r, e);
+
+	if (entry_is_throttled(e))
+		return 0;
+	return still ? still->ns : ticks_to_ns(r, (uint64_t)be32toh(e->enqueue_to_dispatch_time) +
+						  be32toh(e->ready_to_enqueue_time));
 }
 
 /*
@@ -303,7 +338,7 @@ static inline uint64_t entry_wait(const struct recording *r, const struct kdtl_e
  */
 static inline uint64_t entry_queued(const struct recording *r, const struct kdtl_entry *e)
 {
-	if (!r->sched || entry_is_throttled(e))
+	if (!r->sched || entry_is_throttled(e) || entry_still(r, e))
 		return entry_wait(r, e);
 	return ticks_to_ns(r, be32toh(e->enqueue_to_dispatch_time));
 }
@@ -413,7 +448,26 @@ struct who {
 	size_t		room;
 };
 
+/**
+ * struct lasts - when each task left a CPU last, and when it got one
+ * @tree: a tree of tsearch(3)
+ * @first: the same in a list
+ */
+struct lasts {
+	void		*tree;
+	struct last	*first;
+};
+
+/* waiting.c */
+void lasts_note(struct lasts *l, const struct kdtl_entry *e);
+void lasts_prune(struct lasts *l, const struct recording *r, uint64_t ticks);
+void lasts_free(struct lasts *l);
+void stills_add(struct recording *r, const struct lasts *l, uint64_t since, uint64_t before,
+		uint64_t until);
+void stills_find(struct recording *r);
+
 /* ran.c */
+size_t next_of_cpu(const struct recording *r, size_t i);
 void losses_sort(struct recording *r);
 bool ran_between(const struct recording *r, const struct kdtl_entry *e,
 		 const struct kdtl_entry *next);
@@ -613,6 +667,7 @@ struct live_cpu {
  * @seq: number of the last record of a task
  * @sure: losses of records up to this one are known
  * @max_tasks: with more records than these, begin anew; 0: find out
+ * @lasts: which tasks may wait
  */
 struct live {
 	int			dev;
@@ -629,6 +684,7 @@ struct live {
 	uint64_t		seq;
 	uint64_t		sure;
 	size_t			max_tasks;
+	struct lasts		lasts;
 };
 
 /* interval.c */

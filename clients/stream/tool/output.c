@@ -27,16 +27,20 @@ static void save_clock(struct record *r, uint64_t ticks, uint64_t realtime)
 /*
  * The clock is slewed, or set, so its time is recorded again and again.  If it was @set just
  * now, a pair says what it would be otherwise, so that a reader does not take the step for
- * a slew.
+ * a slew.  So is up to when each CPU's entries are there, before which a wait may be over on another
+ * CPU than the one that tells.
  */
 void output_clock(struct record *r, bool set)
 {
 	const struct kdtl_stream_clock clock = device_clock(r->dev);
 	const uint64_t before = clock.ticks - 1, freq = device_info(r->dev).tb_freq;
+	const uint64_t until = htobe64(r->until);
 
 	if (set && r->clock.ticks && before > r->clock.ticks)
 		save_clock(r, before, r->clock.realtime +
 			   ticks_at_to_ns(freq, before - r->clock.ticks));
+	if (until)
+		write_chunk(&r->side, KDTL_CHUNK_UNTIL, &until, sizeof(until));
 	save_clock(r, clock.ticks, clock.realtime);
 	r->clock = (struct clock_pair){ clock.ticks, clock.realtime };
 }
@@ -48,6 +52,8 @@ void output_filter(struct record *r)
 
 	if (ns)
 		write_chunk(&r->side, KDTL_CHUNK_MIN_WAIT, &ns, sizeof(ns));
+	if (r->cpus)
+		write_chunk(&r->side, KDTL_CHUNK_SOME_CPUS, NULL, 0);
 }
 
 static void save_losses(struct record *r)
@@ -342,6 +348,9 @@ bool output_drain(struct record *r)
 	}
 	if (n < 0 && errno != EAGAIN)
 		die("/dev/kdtl");
+	/* Those since the last look may be in it for one CPU, and not for the next. */
+	if (n <= 0 && !r->full)
+		r->until = r->looked;
 	save_lost(r);
 	return n && !r->full;
 }

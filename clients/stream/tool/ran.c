@@ -100,11 +100,31 @@ bool ran_between(const struct recording *r, const struct kdtl_entry *e,
 		 lost_between(r, entry_cpu(e), entry_time(r, e), entry_time(r, next)));
 }
 
+/*
+ * The CPU's entry after @i; SIZE_MAX: none.  One of a wait that is not over is only taken if none
+ * follows.
+ */
+size_t next_of_cpu(const struct recording *r, size_t i)
+{
+	const unsigned int cpu = entry_cpu(r->entry[i]);
+	size_t next = i + 1;
+
+	while (next + 1 < r->nr && entry_still(r, r->entry[next]) &&
+	       entry_cpu(r->entry[next + 1]) == cpu)
+		next++;
+	return next < r->nr && entry_cpu(r->entry[next]) == cpu ? next : SIZE_MAX;
+}
+
 /* The task of entry @i had the CPU until its next entry.  They must be sorted by CPU. */
 bool ran_until_next(const struct recording *r, size_t i)
 {
-	return i + 1 < r->nr && entry_cpu(r->entry[i]) == entry_cpu(r->entry[i + 1]) &&
-	       ran_between(r, r->entry[i], r->entry[i + 1]);
+	size_t next;
+
+	/* At the end of a wait that is not over, the CPU's task goes on. */
+	while (i && entry_still(r, r->entry[i]))
+		i--;
+	next = next_of_cpu(r, i);
+	return next != SIZE_MAX && ran_between(r, r->entry[i], r->entry[next]);
 }
 
 /*
@@ -119,7 +139,7 @@ void who_add(const struct recording *r, size_t i, uint64_t until, uint64_t ns, s
 
 	for (; ns && i && entry_cpu(r->entry[i - 1]) == cpu; i--) {
 		e = r->entry[i - 1];
-		if (entry_time(r, e) >= until)
+		if (entry_time(r, e) >= until || entry_still(r, e))
 			continue;
 		since = until - entry_time(r, e);
 		if (since > ns)

@@ -74,6 +74,7 @@ struct look {
  * @next_cpu: the place from which the next read goes on, if entries do not name their CPU
  * @lost: entries that were lost by the last look at that
  * @looked: when that was, in ticks
+ * @until: entries up to this moment were read, in ticks
  * @head: of the file
  * @part: the ring's parts, oldest first; only the last one is used without --ring
  * @nr: their number
@@ -108,6 +109,7 @@ struct record {
 	size_t			next_cpu;
 	uint64_t		lost;
 	uint64_t		looked;
+	uint64_t		until;
 	struct kdtl_file	head;
 	struct part		part[RING_PARTS];
 	unsigned int		nr;

@@ -90,7 +90,7 @@ static const char *cell(char *to, const void *p, int what)
 	case NAME:
 		return key_text(to, row_keys, row->key);
 	case COUNT:
-		sprintf(to, "%zu", row->nr);
+		sprintf(to, "%zu", row->nr - row->still);
 		return to;
 	case RAN:
 		return brief_ns(to, row->ran, row->unknown);
@@ -166,6 +166,13 @@ static void print_interval(const struct options *o, uint64_t interval)
 	       time_text(to, (interval + 1) * o->interval, "%H:%M:%S", digits));
 }
 
+static void print_stills(const struct recording *r, size_t stills)
+{
+	if (stills)
+		printf("\n%zu waits (+) were not over at the end%s\n",
+		       stills, r->some_cpus ? ", as far as the recorded CPUs tell (-C)" : "");
+}
+
 /* Say what would have told more. */
 static void print_advice(uint64_t unknown, uint64_t waited, uint64_t known)
 {
@@ -189,12 +196,13 @@ static int report(int argc, char **argv)
 	struct key **comm = NULL;
 	struct table t;
 	struct row *row;
-	size_t nr, n, nr_rows;
+	size_t nr, n, nr_rows, still = 0, stills = 0;
 
 	steal_open(&r, o.path, NULL);
 	recording_sort(&r);
 	filter_begin(&o.filter, &r);
 	recording_sort_by_cpu(&r);
+	stills_find(&r);
 	o.by = rows_by(&r, o.by, o.asked);
 	keys.by = o.by;
 	row_keys = &keys;
@@ -203,12 +211,14 @@ static int report(int argc, char **argv)
 		errno = 0;
 		die("%s: no dispatches that are asked for; kdtl print shows all", o.path);
 	}
+	for (size_t i = 0; i < nr; i++)
+		still += !!entry_still(&r, r.entry[d[i].i]);
 	sort_dispatches(d, nr);
 	if (r.sched)
 		comm = commands_of(&r, &commands);
 	end = recording_end(&r);
 	t = make_table(&r, &o);
-	print_head(&r, &o, keys.nr, nr);
+	print_head(&r, &o, keys.nr, nr - still);
 	for (size_t i = 0; i < nr; i += n) {
 		for (n = 1; i + n < nr && d[i + n].interval == d[i].interval; n++)
 			;
@@ -218,6 +228,7 @@ static int report(int argc, char **argv)
 			if (comm)
 				find_culprit(&r, comm, &row[k]);
 			unknown += row[k].unknown;
+			stills += row[k].still;
 			/* No option records who had other CPUs for these waits. */
 			waited += row[k].waited - row[k].elsewhere;
 			known += row[k].known;
@@ -229,6 +240,7 @@ static int report(int argc, char **argv)
 		print_table(&t, row, nr_rows);
 		free(row);
 	}
+	print_stills(&r, stills);
 	if (r.sched)
 		print_advice(unknown, waited, known);
 	return 0;

@@ -201,9 +201,9 @@ void sort_dispatches(struct dispatch *d, size_t nr)
 static uint64_t ran_for(const struct recording *r, size_t i, uint64_t end, uint64_t *unknown)
 {
 	const unsigned int cpu = entry_cpu(r->entry[i]);
-	const bool last = i + 1 == r->nr || entry_cpu(r->entry[i + 1]) != cpu;
+	const size_t next = next_of_cpu(r, i);
 	const uint64_t from = entry_time(r, r->entry[i]);
-	const uint64_t to = last ? end : entry_time(r, r->entry[i + 1]);
+	const uint64_t to = next == SIZE_MAX ? end : entry_time(r, r->entry[next]);
 	const uint64_t ns = to - from - stolen_in(r, cpu, from, to);
 
 	if (ran_until_next(r, i))
@@ -221,7 +221,10 @@ static struct row row_of(const struct recording *r, const struct dispatch *d, si
 
 	for (size_t i = 0; i < nr; i++) {
 		e = r->entry[d[i].i];
-		row.ran += ran_for(r, d[i].i, end, &unknown);
+		if (entry_still(r, e))
+			row.still++;
+		else
+			row.ran += ran_for(r, d[i].i, end, &unknown);
 		if (entry_is_throttled(e)) {
 			row.throttled += entry_throttled(r, e);
 			row.throttled_more |= entry_throttled_saturated(e);
@@ -396,8 +399,9 @@ struct key **commands_of(const struct recording *r, struct keys *k)
 {
 	struct key **comm = resized(NULL, (r->nr + 1) * sizeof(*comm));
 
+	/* At the end of a wait that is not over, the CPU's task goes on. */
 	for (size_t i = 0; i < r->nr; i++)
-		comm[i] = key_of(k, r, r->entry[i]);
+		comm[i] = i && entry_still(r, r->entry[i]) ? comm[i - 1] : key_of(k, r, r->entry[i]);
 	return comm;
 }
 

@@ -52,7 +52,8 @@ struct dispatch {
  * struct row - the sums of dispatches that have the same key
  * @key: what it is for
  * @first: its first dispatch; the others follow, in the order of the entries
- * @nr: number of dispatches
+ * @nr: number of dispatches, and of waits that are not over
+ * @still: number of those
  * @waits: those of @nr whose waits are known: no limit on CPU time held their tasks back
  * @ran: for so many ns, or more if @unknown is not 0
  * @unknown: ns in which its tasks, or others, or none had the CPU
@@ -72,6 +73,7 @@ struct row {
 	const struct key	*key;
 	const struct dispatch	*first;
 	size_t			nr;
+	size_t			still;
 	size_t			waits;
 	uint64_t		ran;
 	uint64_t		unknown;

@@ -52,7 +52,8 @@ static size_t resets_before(const struct recording *r, const struct kdtl_entry *
 
 /*
  * What @pid was at the time @ticks, which is that of @e or somewhat later; NULL: not known.  Of
- * the records, only those count that no loss separates from the entry.
+ * the records, only those count that no loss separates from the entry.  If @e is NULL, or of a
+ * wait that is not over, it comes after all of them.
  */
 const struct kdtl_task *task_at(const struct recording *r, const struct kdtl_entry *e, int pid,
 				uint64_t ticks)
@@ -68,7 +69,7 @@ const struct kdtl_task *task_at(const struct recording *r, const struct kdtl_ent
 		return NULL;
 	if (!pid)
 		return &idle;
-	key.resets = resets_before(r, e);
+	key.resets = !e || entry_still(r, e) ? r->nr_resets : resets_before(r, e);
 	/* The first one that comes after the key. */
 	while (from < to) {
 		i = from + (to - from) / 2;

@@ -46,7 +46,7 @@ static uint64_t ran(const struct row *row)
 
 static uint64_t dispatches(const struct row *row)
 {
-	return row->nr;
+	return row->nr - row->still;
 }
 
 static uint64_t throttled(const struct row *row)
@@ -181,19 +181,21 @@ static void sort_rows(void)
 		qsort(top.row, top.nr, sizeof(*top.row), worst_first);
 }
 
-/* The dispatches of the interval: @top.dispatch. */
+/* The dispatches of the interval, and the waits that are not over: @top.dispatch. */
 static size_t find_all(const struct recording *r)
 {
 	const struct entries *now = &top.live.now;
 	const struct kdtl_entry *e;
 	size_t nr = 0;
+	bool still;
 
 	top.total = 0;
 	for (size_t i = 0; i < r->nr; i++) {
 		e = r->entry[i];
-		if (e < now->entry || e >= now->entry + now->nr || entry_is_idle(e))
+		still = entry_still(r, e);
+		if (!still && (e < now->entry || e >= now->entry + now->nr || entry_is_idle(e)))
 			continue;
-		top.total++;
+		top.total += !still;
 		if (!filter_wants(&top.filter, r, e))
 			continue;
 		grow(top.dispatch, nr);
@@ -210,10 +212,10 @@ static uint64_t ran_in(const struct recording *r, size_t i)
 	const uint64_t end = ticks_to_ns(r, top.live.until - r->head.tb_boot);
 	uint64_t from, to;
 
-	if (!entry_pid(r->entry[i]) || !ran_until_next(r, i))
+	if (!entry_pid(r->entry[i]) || entry_still(r, r->entry[i]) || !ran_until_next(r, i))
 		return 0;
 	from = entry_time(r, r->entry[i]);
-	to = entry_time(r, r->entry[i + 1]);
+	to = entry_time(r, r->entry[next_of_cpu(r, i)]);
 	from = from > begin ? from : begin;
 	to = to < end ? to : end;
 	return from < to ? to - from : 0;
@@ -308,7 +310,7 @@ static const char *cell(char *to, const void *p, int what)
 	case NAME:
 		return key_text(to, &top.keys, row->key);
 	case COUNT:
-		sprintf(to, "%zu", row->nr);
+		sprintf(to, "%zu", row->nr - row->still);
 		return to;
 	case RAN:
 		/* 100% is one CPU. */

@@ -290,6 +290,7 @@ static const char *limit_text(const struct recording *r, const struct kdtl_entry
 }
 
 static const char behind_here[] = "behind ", behind_there[] = "on the host behind ";
+static const char behind_still[] = "not over, behind ";
 
 /* Before the task was moved. */
 static void print_before(const struct recording *r, const struct options *o,
@@ -313,13 +314,14 @@ static void print_before(const struct recording *r, const struct options *o,
 static void print_both(const struct recording *r, const struct host *h, const struct options *o,
 		       const struct wait *wait)
 {
+	const char *behind = entry_still(r, r->entry[wait->i]) ? behind_still : behind_here;
 	struct who who = { 0 }, there = { 0 };
 
 	who_ran(r, wait->i, &who);
 	if (o->all)
-		print_all_behind(r, &who, behind_here);
+		print_all_behind(r, &who, behind);
 	else
-		print_behind(o, &who, behind_here);
+		print_behind(o, &who, behind);
 	if (who.elsewhere)
 		print_before(r, o, wait);
 	if (h && who.stolen) {
@@ -357,7 +359,8 @@ static void print_wait(const struct recording *r, const struct host *h, const st
 	}
 	putchar('\n');
 	if (entry_is_throttled(e)) {
-		printf("%*sheld back by %s\n", INDENT, "", limit_text(r, e));
+		printf("%*s%sheld back by %s\n", INDENT, "", entry_still(r, e) ? "not over, " : "",
+		       limit_text(r, e));
 		return;
 	}
 	if (r->sched)
@@ -508,6 +511,7 @@ static void print_brief_more(const struct recording *r, const struct wait *wait,
 	printf(" unknown_ms=%.3f elsewhere_ms=%.3f", (double)who->unknown / MS,
 	       (double)who->elsewhere / MS);
 	print_brief_before(r, wait, who->elsewhere);
+	printf(" not_over=%d", !!entry_still(r, e));
 }
 
 /* For scripts. */
@@ -546,6 +550,19 @@ static void print_head(const struct recording *r, const struct options *o, size_
 	print_origin(r);
 	printf("%-*s %4s %9s %9s  %-*s%s\n", time_width(3), "time of day", "CPU", "waited ", "throttled",
 	       r->nr_tasks ? task_width : 0, "task (PID)", r->nr_tasks ? "  cgroup" : "");
+}
+
+/* Of the waits that are shown, some may be over on a CPU that is not in the recording. */
+static void tell_some_cpus(const struct recording *r, const struct wait *waits, size_t nr,
+			   const char *path)
+{
+	for (size_t i = 0; i < nr && r->some_cpus; i++) {
+		if (!entry_still(r, r->entry[waits[i].i]))
+			continue;
+		fprintf(stderr, "kdtl: %s: has some CPUs only (-C): a wait that is not over there may be over on another one\n",
+			path);
+		return;
+	}
 }
 
 /* Say what would have told more. */
@@ -589,12 +606,14 @@ static int why(int argc, char **argv)
 	if (o.time && !o.nr_when)
 		usage_error("--time %s: must be a time such as 12:03:04.5", o.time);
 	recording_sort_by_cpu(&r);
+	stills_find(&r);
 	waits = find_waits(&r, &o, &nr);
 	shown = nr < o.nr ? nr : o.nr;
 	if (!nr) {
 		errno = 0;
 		die("%s: nobody waited%s", o.path, o.time ? " at that time" : "");
 	}
+	tell_some_cpus(&r, waits, shown, o.path);
 	for (size_t i = 0; i < shown && o.brief; i++)
 		print_brief(&r, h, &waits[i]);
 	if (o.brief)

@@ -9,6 +9,8 @@ Lines, in the order in which they go into the file; times are in ns on the time 
   clock TIME NS_SINCE_1970
   min-wait NS            dispatches after shorter waits were not recorded
   loss CPU FROM TO N     in between entries of the CPU were lost
+  until TIME             all entries up to then came before this line
+  some-cpus              other CPUs were not recorded
   cgroup ID PATH
   task TIME PID TGID POLICY NICE RT_PRIORITY CGROUP COMM
   run TIME CPU WAIT SLEPT PID PREV_PID COMM
@@ -33,7 +35,7 @@ Comments begin with #.
 import struct
 import sys
 
-ENTRIES, TASKS, CGROUP, RESET, CLOCK, END, CPUS, MIN_WAIT, LOST = range(1, 10)
+ENTRIES, TASKS, CGROUP, RESET, CLOCK, END, CPUS, MIN_WAIT, LOST, UNTIL, SOME_CPUS = range(1, 12)
 THROTTLED, IDLE = 128, 129
 left = 2
 
@@ -84,6 +86,10 @@ def main():
             body += chunk(MIN_WAIT, struct.pack(">Q", number[0]))
         elif kind == "loss":
             body += chunk(LOST, struct.pack(">IIQQQ", number[0], 0, *number[1:]))
+        elif kind == "until":
+            body += chunk(UNTIL, struct.pack(">Q", number[0]))
+        elif kind == "some-cpus":
+            body += chunk(SOME_CPUS, b"")
         elif kind == "left":
             left = number[0]
         elif kind == "lost":

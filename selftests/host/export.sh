@@ -253,8 +253,9 @@ stolen_not_known()
 {
 	jsonl all 'all(x["stolen_ns"] is None for x in e)' &&
 		jsonl vpa 'all("stolen_ns" not in x for x in e)' &&
-		[ "$(kdtl export --format csv "$work/all.data" | sed -n '1s/.*,//p')" = stolen_ns ] &&
-		! kdtl export --format csv "$work/all.data" | sed 1d | grep -v ',$'
+		kdtl export --format csv "$work/all.data" | python3 -c '
+import csv, sys
+assert all(x["stolen_ns"] == "" for x in csv.DictReader(sys.stdin))'
 }
 
 # One second of the time base is 16/15 of one by the clock.
@@ -384,9 +385,116 @@ approximate_is_said()
 			grep -x "kdtl: times of day are approximate: .*older kdtl" ||
 			return
 		# shellcheck disable=SC2086 # words
-		! kdtl $verb "$work/all.data" 2>&1 >/dev/null | grep . || return
+		! kdtl $verb "$work/all.data" 2>&1 >/dev/null | grep approximate || return
 	done
 	! kdtl print "$work/old.data" 2>&1 >/dev/null | grep .
+}
+
+# jq 1.6 and JavaScript keep numbers as doubles, which round the time of day, and the time since boot
+# after 104 days.
+exact_in_doubles()
+{
+	local ns=1700000001123456789 boot=9123456789123456789
+
+	recording double <<-END || return
+		boot 0 1700000000123456789
+		clock 1000000000 $ns
+		run 1000000000 1 20000000 0 1 0 sh
+		run 1000000001 1 20000000 0 2 1 hog
+	END
+	recording late <<-END || return
+		run $boot 1 20000000 0 1 0 sh
+	END
+	kdtl export --format jsonl "$work/double.data" | python3 -c '
+import json, sys
+e = [json.loads(line, parse_int=float) for line in sys.stdin]
+assert e[0]["time_ns"] == e[1]["time_ns"]
+print(*(x["time_ns_text"] for x in e))' | diff - <(echo $ns $((ns + 1))) &&
+		kdtl export --format chrome "$work/double.data" |
+		grep -q "\"begin_ns_text\":\"$ns\"" &&
+		kdtl export --format jsonl "$work/late.data" 2>/dev/null |
+		grep -q "\"since_boot_ns_text\":\"$boot\"" &&
+		kdtl export --format csv "$work/double.data" | grep -q ",$((ns + 1)),1000000001,0,,0\$"
+}
+
+# losses ARGUMENT...: CPU, time, and the three fields of each line.
+losses()
+{
+	kdtl export --format csv "$@" "$work/lost.data" 2>/dev/null | python3 -c '
+import csv, sys
+for x in csv.DictReader(sys.stdin):
+    print(x["cpu"], int(x["since_boot_ns"]) // 10**9, x["lost"], x["lost_since_boot_ns"], x["lost_after"])'
+}
+
+# Each entry that was lost is in one line of its CPU, whichever lines are asked for.
+lost_is_said()
+{
+	recording lost <<-'END' || return
+		lost 1111
+		clock 1000000000 1700000000000000000
+		clock 11000000000 1700000010000000000
+		run 1000000000 1 0 0 1 0 sh
+		run 2000000000 1 1000 0 2 1 hog
+		run 1000000000 0 0 0 3 0 late
+		loss 1 2000000001 3000000000 500
+		loss 0 2000000001 3000000000 10
+		loss 1 3000000001 4000000000 100
+		loss 5 3000000001 4000000000 1
+		run 5000000000 1 0 0 1 2 sh
+		run 6000000000 1 0 0 2 1 hog
+		loss 1 7000000000 8000000000 500
+	END
+	losses | diff - <(printf '%s\n' '0 1 0  10' '1 1 0  0' '1 2 0  0' '1 5 600 2000000001 0' \
+		'1 6 0  500') &&
+		losses --comm hog | diff - <(printf '%s\n' '1 2 0  0' '1 6 600 2000000001 500') &&
+		jsonl lost '[x["lost"] for x in e] == [0, 0, 0, 600, 0] and e[3]["lost_since_boot_ns"] ==
+			2000000001 and e[4]["lost_since_boot_ns"] is None' &&
+		kdtl export --format csv "$work/lost.data" 2>&1 >/dev/null | diff - <(echo \
+"kdtl: $work/lost.data: 1111 entries were lost: 10 of CPU 0 from 22:13:21.000 to 22:13:22.000, 500 of CPU 1 from 22:13:21.000 to 22:13:22.000, 100 of CPU 1 from 22:13:22.000 to 22:13:23.000, and at 2 more times") &&
+		jsonl all 'all(x["lost"] is None and x["lost_after"] is None for x in e)' &&
+		kdtl export --format csv "$work/all.data" 2>&1 >/dev/null |
+		grep -q 'all.data: 3 entries were lost, and it is not known when$'
+}
+
+# warnings NAME: what babeltrace2 says of a trace, without its name.
+warnings()
+{
+	babeltrace2 "$work/$1.ctf" 2>&1 >/dev/null |
+		sed -n 's/^WARNING: Tracer \(.*\) in trace .*\/\(cpu_[0-9]*\)".*/\1 \2/p' | sort
+}
+
+# Also of a CPU of which there is nothing else, before the first event, in the middle of others, and
+# around them.
+lost_in_ctf()
+{
+	command -v babeltrace2 >/dev/null || return 0
+	rm -rf -- "$work/lost.ctf" "$work/around.ctf"
+	recording around <<-'END' || return
+		lost 9
+		clock 0 0
+		loss 0 1000000000 2000000000 4
+		run 3000000000 0 0 0 1 0 sh
+		run 4000000000 0 0 0 2 1 hog
+		run 5000000000 0 0 0 1 2 sh
+		loss 0 3500000000 4500000000 5
+		clock 6000000000 6000000000
+	END
+	kdtl ctf "$work/lost.data" "$work/lost.ctf" 2>&1 | grep -q ' 1111 entries were lost: 10 of CPU 0' &&
+		warnings lost | diff - <(cat <<-'END'
+			discarded 1 event between [22:13:22.000000001] and [22:13:23.000000000] cpu_5
+			discarded 10 events between [22:13:21.000000001] and [22:13:22.000000000] cpu_0
+			discarded 100 events between [22:13:22.000000001] and [22:13:23.000000000] cpu_1
+			discarded 500 events between [22:13:21.000000001] and [22:13:22.000000000] cpu_1
+			discarded 500 events between [22:13:26.000000000] and [22:13:27.000000000] cpu_1
+		END
+		) && [ "$(babeltrace2 "$work/lost.ctf" 2>/dev/null | grep -c dispatch)" -eq 5 ] &&
+		kdtl ctf "$work/around.data" "$work/around.ctf" 2>/dev/null &&
+		warnings around | diff - <(cat <<-'END'
+			discarded 4 events between [00:00:01.000000000] and [00:00:02.000000000] cpu_0
+			discarded 5 events between [00:00:03.500000000] and [00:00:04.500000000] cpu_0
+		END
+		) && babeltrace2 "$work/around.ctf" 2>/dev/null | grep dispatch | cut -c 2-19 |
+		diff - <(printf '00:00:0%s.000000000\n' 3 4 5)
 }
 
 # spared INPUT OUTPUT ARGUMENT...: the export reads or keeps INPUT, so OUTPUT, which is the same file
@@ -592,7 +700,7 @@ nothing_half_made()
 "$top/scripts/install-deps" tool ctf || skip_all "babeltrace2 cannot be installed"
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-export.XXXXXX")
 partial "$work"
-plan 22
+plan 25
 ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
 ok "recordings are made" records
 ok "JSON lines say what print says" says_what_print_says jsonl
@@ -601,6 +709,9 @@ ok "who had the CPU during a wait" culprits
 ok "with stolen time each ms of a wait counts once, for who had the CPU" shares
 ok "what was stolen is not known without a recording of it" stolen_not_known
 ok "times of day follow a clock that is slewed" times_of_day
+ok "in numbers that are doubles, too" exact_in_doubles
+ok "what was lost is said of each line" lost_is_said
+ok "and in CTF" lost_in_ctf
 ok "any name is valid JSON and CSV" names_are_escaped
 ok "the trace for Perfetto has tracks by its rules" tracks
 ok "its slices tell culprits and times of day" args_of_slices

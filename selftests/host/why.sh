@@ -293,7 +293,7 @@ left_out()
 		[ "$(kdtl why -n 1 --brief "$work/least.data" 2>/dev/null |
 			sed 's/.* behind=\([^ ]*\) .*/\1/')" = '?' ] &&
 		! kdtl export --format csv "$work/least.data" 2>/dev/null | grep ',hog,200,602000000,' &&
-		kdtl export --format csv "$work/least.data" 2>/dev/null | grep -q ',,,,617000000,$' &&
+		kdtl export --format csv "$work/least.data" 2>/dev/null | grep -q ',,,,617000000,,' &&
 		[ "$(kdtl export --format chrome "$work/least.data" 2>/dev/null |
 			sed -n 's/^{"name":"\(.*\)","ph":"B","pid":8388608,.*/\1/p' | uniq -c |
 			sed 's/^ *//')" = "5 not known" ]

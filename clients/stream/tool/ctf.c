@@ -18,7 +18,7 @@
 
 #define CTF_MAGIC	0xc1fc1fc1
 #define PACKET		(256 * 1024)
-#define HEAD		(4 + 8 * 4 + 4)	/* magic, context */
+#define HEAD		(4 + 8 * 5 + 4)	/* magic, context */
 
 enum { EVENT_DISPATCH, EVENT_SWITCH, EVENT_WAKEUP };
 
@@ -41,6 +41,9 @@ struct event {
  * @len: bytes in @buf
  * @begin: time of the first event in @buf
  * @end: time of the last one
+ * @lost: entries that were lost before @end
+ * @loss: the next loss; those of the CPU before it are in the stream
+ * @in_loss: it may have begun
  * @buf: a packet
  */
 struct stream {
@@ -49,6 +52,9 @@ struct stream {
 	size_t		len;
 	uint64_t	begin;
 	uint64_t	end;
+	uint64_t	lost;
+	const struct gap *loss;
+	bool		in_loss;
 	unsigned char	buf[PACKET];
 };
 
@@ -61,22 +67,63 @@ static void put(struct stream *s, uint64_t v, unsigned int bytes)
 		s->buf[s->len++] = v >> 8 * bytes;
 }
 
-static void flush_packet(struct stream *s)
+static void put_packet(struct stream *s)
 {
 	const size_t len = s->len;
 
-	if (len == HEAD)
-		return;
 	s->len = 0;
 	put(s, CTF_MAGIC, 4);
 	put(s, s->begin, 8);
 	put(s, s->end, 8);
 	put(s, len * 8, 8);	/* content_size and packet_size, in bits */
 	put(s, len * 8, 8);
+	put(s, s->lost, 8);
 	put(s, s->cpu, 4);
 	if (fwrite(s->buf, 1, len, s->file) != len)
 		die("%s: CPU %u", unfinished, s->cpu);
 	s->len = HEAD;
+}
+
+static void flush_packet(struct stream *s)
+{
+	if (s->len != HEAD)
+		put_packet(s);
+}
+
+/* Without an event before it, it begins where the last one ended. */
+static void end_packet(struct stream *s, uint64_t end)
+{
+	const uint64_t begin = s->end;
+
+	if (end > s->end)
+		s->end = end;
+	if (s->len == HEAD)
+		s->begin = begin ?: s->end;
+	put_packet(s);
+}
+
+/*
+ * Readers say that events were discarded between the ends of two packets if the second one has more
+ * of them.  So one packet ends when a loss may have begun, and the next one when it was over.  Put
+ * those that begin before @ticks: there is a next event then.
+ */
+static void put_losses(struct stream *s, const struct recording *r, uint64_t ticks)
+{
+	const uint64_t ns = since_boot(r, ticks);
+	const struct gap *l;
+
+	for (; s->loss < r->loss + r->nr_losses && s->loss->cpu == s->cpu; s->loss++) {
+		l = s->loss;
+		if (l->from < ns && !s->in_loss) {
+			end_packet(s, day_of(r, l->from));
+			s->in_loss = true;
+		}
+		if (l->to > ns)
+			return;
+		s->lost += l->lost;
+		s->in_loss = false;
+		end_packet(s, day_of(r, l->to));
+	}
 }
 
 static FILE *create(const char *name)
@@ -91,7 +138,7 @@ static FILE *create(const char *name)
 	return f;
 }
 
-static void begin_stream(struct stream *s, unsigned int cpu)
+static void begin_stream(struct stream *s, const struct recording *r, unsigned int cpu)
 {
 	char name[16];
 
@@ -100,12 +147,16 @@ static void begin_stream(struct stream *s, unsigned int cpu)
 	s->cpu = cpu;
 	s->len = HEAD;
 	s->end = 0;
+	s->lost = 0;
+	s->loss = gap_after(r->loss, r->nr_losses, cpu, 0);
+	s->in_loss = false;
 }
 
-static void end_stream(struct stream *s)
+static void end_stream(struct stream *s, const struct recording *r)
 {
 	if (!s->file)
 		return;
+	put_losses(s, r, UINT64_MAX);
 	flush_packet(s);
 	if (fclose(s->file))
 		die("%s: CPU %u", unfinished, s->cpu);
@@ -383,7 +434,8 @@ static void put_metadata(FILE *f, const struct recording *r)
 	      "map = clock.realtime.value; } := time_t;\n\n"
 	      "stream {\n\tpacket.context := struct {\n\t\ttime_t timestamp_begin;\n"
 	      "\t\ttime_t timestamp_end;\n\t\tuint64_t content_size;\n"
-	      "\t\tuint64_t packet_size;\n\t\tuint32_t cpu_id;\n\t};\n"
+	      "\t\tuint64_t packet_size;\n\t\tuint64_t events_discarded;\n"
+	      "\t\tuint32_t cpu_id;\n\t};\n"
 	      "\tevent.header := struct { uint8_t id; time_t timestamp; };\n};\n\n"
 	      "event {\n\tname = \"kdtl:dispatch\";\n\tid = 0;\n\tfields := struct {\n"
 	      "\t\tuint64_t _since_boot_ns;\n", f);
@@ -448,6 +500,19 @@ static void end_trace(const char *out)
 	unfinished[0] = '\0';
 }
 
+/* All entries of a CPU may be lost.  These CPUs have no others. */
+static void put_lost_cpus(struct stream *s, const struct recording *r, unsigned int from,
+			  unsigned int to)
+{
+	const struct gap *l = gap_after(r->loss, r->nr_losses, from, 0);
+
+	while (l < r->loss + r->nr_losses && l->cpu < to) {
+		begin_stream(s, r, l->cpu);
+		end_stream(s, r);
+		l = s->loss;
+	}
+}
+
 static int ctf(int argc, char **argv)
 {
 	const char *path = "kdtl.data", *out;
@@ -471,12 +536,16 @@ static int ctf(int argc, char **argv)
 	for (size_t i = 0; i < nr; i++) {
 		cpu = entry_cpu(r.entry[events[i].i]);
 		if (!s.file || cpu != s.cpu) {
-			end_stream(&s);
-			begin_stream(&s, cpu);
+			end_stream(&s, &r);
+			put_lost_cpus(&s, &r, s.file ? s.cpu + 1 : 0, cpu);
+			begin_stream(&s, &r, cpu);
 		}
+		put_losses(&s, &r, events[i].ticks);
 		put_event(&s, &r, &events[i]);
 	}
-	end_stream(&s);
+	end_stream(&s, &r);
+	put_lost_cpus(&s, &r, s.file ? s.cpu + 1 : 0, MAX_CPUS);
+	losses_tell(&r, path);
 	f = create("metadata");
 	put_metadata(f, &r);
 	if (ferror(f) || fclose(f))

@@ -93,7 +93,7 @@ const char *utf8_text(char *to, const char *name, size_t len)
 static int by_time(const void *a, const void *b, void *recording)
 {
 	const struct recording *r = recording;
-	const size_t x = *(const size_t *)a, y = *(const size_t *)b;
+	const size_t x = ((const struct line *)a)->i, y = ((const struct line *)b)->i;
 	const uint64_t s = be64toh(r->entry[x]->timebase), t = be64toh(r->entry[y]->timebase);
 
 	if (s != t)
@@ -101,21 +101,44 @@ static int by_time(const void *a, const void *b, void *recording)
 	return x < y ? -1 : x > y;
 }
 
-/* The numbers of the entries that are wanted. */
-static size_t *find_entries(struct recording *r, const struct filter *f, size_t *nr)
+/* Lines of a CPU that follow each other: what was lost before the second one, or behind the first. */
+static void find_losses(const struct recording *r, struct line *line, size_t nr)
 {
-	size_t *order = NULL;
+	const struct gap *l, *end = r->loss + r->nr_losses;
+	unsigned int cpu;
+
+	for (size_t k = 0; k < nr; k++) {
+		cpu = entry_cpu(r->entry[line[k].i]);
+		if (!k || entry_cpu(r->entry[line[k - 1].i]) != cpu)
+			l = gap_after(r->loss, r->nr_losses, cpu, 0);
+		for (; l < end && l->cpu == cpu && l->to <= entry_time(r, r->entry[line[k].i]); l++) {
+			if (!line[k].lost || l->from < line[k].lost_since)
+				line[k].lost_since = l->from;
+			line[k].lost += l->lost;
+		}
+		if (k + 1 < nr && entry_cpu(r->entry[line[k + 1].i]) == cpu)
+			continue;
+		for (; l < end && l->cpu == cpu; l++)
+			line[k].lost_after += l->lost;
+	}
+}
+
+/* The entries that are wanted. */
+static struct line *find_entries(struct recording *r, const struct filter *f, size_t *nr)
+{
+	struct line *line = NULL;
 
 	*nr = 0;
 	for (size_t i = 0; i < r->nr; i++) {
 		if (!filter_wants(f, r, r->entry[i]))
 			continue;
-		grow(order, *nr);
-		order[(*nr)++] = i;
+		grow(line, *nr);
+		line[(*nr)++] = (struct line){ .i = i };
 	}
+	find_losses(r, line, *nr);
 	if (*nr)
-		qsort_r(order, *nr, sizeof(*order), by_time, r);
-	return order;
+		qsort_r(line, *nr, sizeof(*line), by_time, r);
+	return line;
 }
 
 /* ------------------------------------------------------------------- fields */
@@ -210,10 +233,40 @@ static void add_behind(struct fields *f, const struct recording *r, size_t i)
 		add(f, "stolen_ns", FIELD_UNKNOWN);
 }
 
-/* All that is known of entry @i.  The entries must be sorted by CPU. */
-void entry_fields(struct fields *f, const struct recording *r, size_t i)
+/* Programs that keep numbers as doubles round what is larger than 2^53. */
+static void add_digits(struct fields *f, const char *name, uint64_t value)
 {
-	const struct kdtl_entry *e = r->entry[i];
+	struct field *field = add(f, name, FIELD_TEXT);
+
+	field->len = snprintf(field->digits, sizeof(field->digits), "%" PRIu64, value);
+}
+
+/* What later versions added comes last. */
+static void add_more(struct fields *f, const struct recording *r, const struct line *line)
+{
+	const struct kdtl_entry *e = r->entry[line->i];
+
+	add_digits(f, "time_ns_text", time_of_day(r, be64toh(e->timebase)));
+	add_digits(f, "since_boot_ns_text", entry_time(r, e));
+	/* Of older versions it is not known when entries were lost. */
+	if (r->head.lost && !r->nr_losses) {
+		add(f, "lost", FIELD_UNKNOWN);
+		add(f, "lost_since_boot_ns", FIELD_UNKNOWN);
+		add(f, "lost_after", FIELD_UNKNOWN);
+		return;
+	}
+	add_time(f, "lost", line->lost);
+	if (line->lost)
+		add_time(f, "lost_since_boot_ns", line->lost_since);
+	else
+		add(f, "lost_since_boot_ns", FIELD_UNKNOWN);
+	add_time(f, "lost_after", line->lost_after);
+}
+
+/* All that is known of an entry.  The entries must be sorted by CPU. */
+void entry_fields(struct fields *f, const struct recording *r, const struct line *line)
+{
+	const struct kdtl_entry *e = r->entry[line->i];
 	const bool throttled = entry_is_throttled(e);
 
 	f->nr = 0;
@@ -236,13 +289,15 @@ void entry_fields(struct fields *f, const struct recording *r, size_t i)
 		add_hex(f, "fault_addr", be64toh(e->fault_addr));
 		add_hex(f, "srr0", be64toh(e->srr0));
 		add_hex(f, "srr1", be64toh(e->srr1));
+		add_more(f, r, line);
 		return;
 	}
 	add_text(f, "comm", entry_comm(e), strnlen(entry_comm(e), COMM_LEN));
 	add_number(f, "pid", entry_pid(e));
 	add_number(f, "prev_pid", entry_prev_pid(e));
 	add_task(f, r, e);
-	add_behind(f, r, i);
+	add_behind(f, r, line->i);
+	add_more(f, r, line);
 }
 
 /* ---------------------------------------------------------------------- CSV */
@@ -319,7 +374,7 @@ static void csv_line(FILE *out, const struct fields *f, bool head)
 }
 
 /* The names of the fields are in the first line, also if no entry follows. */
-static void export_csv(FILE *out, struct recording *r, const size_t *order, size_t nr)
+static void export_csv(FILE *out, struct recording *r, const struct line *line, size_t nr)
 {
 	static const struct kdtl_entry none;
 	const struct kdtl_entry *entry = &none;
@@ -328,10 +383,10 @@ static void export_csv(FILE *out, struct recording *r, const size_t *order, size
 
 	empty.entry = &entry;
 	empty.nr = 1;
-	entry_fields(&f, &empty, 0);
+	entry_fields(&f, &empty, &(struct line){ 0 });
 	csv_line(out, &f, true);
 	for (size_t k = 0; k < nr; k++) {
-		entry_fields(&f, r, order[k]);
+		entry_fields(&f, r, &line[k]);
 		csv_line(out, &f, false);
 	}
 }
@@ -340,7 +395,7 @@ static void export_csv(FILE *out, struct recording *r, const size_t *order, size
 
 static const struct {
 	const char	*name;
-	void		(*run)(FILE *out, struct recording *r, const size_t *order, size_t nr);
+	void		(*run)(FILE *out, struct recording *r, const struct line *line, size_t nr);
 } formats[] = {
 	{ "chrome", export_chrome }, { "csv", export_csv }, { "jsonl", export_jsonl },
 };
@@ -395,7 +450,8 @@ static int export(int argc, char **argv)
 {
 	struct export_options o = parse(argc, argv);
 	struct recording r;
-	size_t i, nr, *order;
+	struct line *line;
+	size_t i, nr;
 	FILE *out;
 
 	for (i = 0; i < ARRAY_SIZE(formats) && strcmp(o.format, formats[i].name); i++)
@@ -416,9 +472,10 @@ static int export(int argc, char **argv)
 	if (!o.filter.from && !o.filter.to)
 		tell_approximate(&r);
 	recording_sort_by_cpu(&r);
-	order = find_entries(&r, &o.filter, &nr);
+	losses_tell(&r, o.path);
+	line = find_entries(&r, &o.filter, &nr);
 	out = open_out(&o);
-	formats[i].run(out, &r, order, nr);
+	formats[i].run(out, &r, line, nr);
 	if (fflush(out) || ferror(out) || (o.out && fclose(out)))
 		die("%s", o.out ?: "standard output");
 	unfinished = NULL;

@@ -23,6 +23,20 @@ struct export_options {
 	const char	*steal;
 };
 
+/**
+ * struct line - an entry that is wanted
+ * @i: its number
+ * @lost: entries of its CPU that were lost since the line of that CPU before it
+ * @lost_since: when the first of these may have been lost, in ns since boot
+ * @lost_after: entries of its CPU that were lost later, if this is the CPU's last line
+ */
+struct line {
+	size_t		i;
+	uint64_t	lost;
+	uint64_t	lost_since;
+	uint64_t	lost_after;
+};
+
 enum field_kind {
 	FIELD_UNKNOWN,
 	FIELD_NUMBER,
@@ -64,7 +78,7 @@ struct fields {
 	struct who	who;
 };
 
-void entry_fields(struct fields *f, const struct recording *r, size_t i);
+void entry_fields(struct fields *f, const struct recording *r, const struct line *line);
 
 /*
  * For JSON: a name that is UTF-8 without control characters is left as it is, and any
@@ -73,7 +87,7 @@ void entry_fields(struct fields *f, const struct recording *r, size_t i);
 const char *utf8_text(char *to, const char *name, size_t len);
 
 /* json.c; without json-c these do nothing. */
-void export_jsonl(FILE *out, struct recording *r, const size_t *order, size_t nr);
-void export_chrome(FILE *out, struct recording *r, const size_t *order, size_t nr);
+void export_jsonl(FILE *out, struct recording *r, const struct line *line, size_t nr);
+void export_chrome(FILE *out, struct recording *r, const struct line *line, size_t nr);
 
 #endif /* KDTL_TOOL_EXPORT_H */

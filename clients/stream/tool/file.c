@@ -124,7 +124,7 @@ static void add_losses(struct recording *r, const char *p, size_t size)
 		grow(r->loss, r->nr_losses);
 		r->loss[r->nr_losses++] = (struct gap){
 			.cpu = be32toh(l.cpu), .from = since_boot(r, be64toh(l.from)),
-			.to = since_boot(r, be64toh(l.to)),
+			.to = since_boot(r, be64toh(l.to)), .lost = be64toh(l.lost),
 		};
 	}
 }

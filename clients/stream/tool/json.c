@@ -80,12 +80,12 @@ static void put(FILE *out, struct json_object *o)
 	json_object_put(o);
 }
 
-void export_jsonl(FILE *out, struct recording *r, const size_t *order, size_t nr)
+void export_jsonl(FILE *out, struct recording *r, const struct line *line, size_t nr)
 {
 	struct fields f = { 0 };
 
 	for (size_t k = 0; k < nr; k++) {
-		entry_fields(&f, r, order[k]);
+		entry_fields(&f, r, &line[k]);
 		put(out, json_fields(&f));
 		putc('\n', out);
 	}
@@ -315,12 +315,22 @@ static void add_name(struct json_object *o, const char *key, const char *name, s
 	json_object_object_add(o, key, json_object_new_string(utf8_text(text, name, len)));
 }
 
+/* A reader that keeps numbers as doubles keeps this. */
+static struct json_object *digits(uint64_t number)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, number);
+	return json_object_new_string(text);
+}
+
 static struct json_object *about(const struct recording *r, uint64_t ticks)
 {
 	struct json_object *o = json_object_new_object();
 
 	json_object_object_add(o, "begin", time_text_of(r, ticks));
 	json_object_object_add(o, "begin_ns", json_object_new_uint64(time_of_day(r, ticks)));
+	json_object_object_add(o, "begin_ns_text", digits(time_of_day(r, ticks)));
 	json_object_object_add(o, "begin_approximate", json_object_new_boolean(!r->nr_clocks));
 	add_name(o, "host", r->head.host, sizeof(r->head.host));
 	add_name(o, "release", r->head.release, sizeof(r->head.release));
@@ -329,7 +339,7 @@ static struct json_object *about(const struct recording *r, uint64_t ticks)
 	return o;
 }
 
-void export_chrome(FILE *out, struct recording *r, const size_t *order, size_t nr)
+void export_chrome(FILE *out, struct recording *r, const struct line *line, size_t nr)
 {
 	struct chrome c = { .out = out, .r = r };
 	uint64_t first = r->head.tb_boot;
@@ -344,11 +354,11 @@ void export_chrome(FILE *out, struct recording *r, const size_t *order, size_t n
 	fputs(",\"traceEvents\":[", out);
 	put_cpu_names(&c);
 	for (size_t k = 0; k < nr; k++) {
-		entry_fields(&f, r, order[k]);
+		entry_fields(&f, r, &line[k]);
 		if (r->sched)
-			put_ran(&c, &f, order[k]);
-		if (!entry_is_idle(r->entry[order[k]]))
-			put_wait(&c, &f, order[k]);
+			put_ran(&c, &f, line[k].i);
+		if (!entry_is_idle(r->entry[line[k].i]))
+			put_wait(&c, &f, line[k].i);
 	}
 	writing = &c;
 	twalk(c.tracks, put_names);
@@ -358,14 +368,14 @@ void export_chrome(FILE *out, struct recording *r, const size_t *order, size_t n
 
 #else
 
-void export_jsonl(FILE *out, struct recording *r, const size_t *order, size_t nr)
+void export_jsonl(FILE *out, struct recording *r, const struct line *line, size_t nr)
 {
-	(void)out, (void)r, (void)order, (void)nr;
+	(void)out, (void)r, (void)line, (void)nr;
 }
 
-void export_chrome(FILE *out, struct recording *r, const size_t *order, size_t nr)
+void export_chrome(FILE *out, struct recording *r, const struct line *line, size_t nr)
 {
-	(void)out, (void)r, (void)order, (void)nr;
+	(void)out, (void)r, (void)line, (void)nr;
 }
 
 #endif

@@ -121,11 +121,13 @@ struct cgroup {
  * @cpu: the CPU
  * @from: when it began, in ns since boot
  * @to: when it was over
+ * @lost: entries that were lost
  */
 struct gap {
 	unsigned int	cpu;
 	uint64_t	from;
 	uint64_t	to;
+	uint64_t	lost;
 };
 
 /**
@@ -269,6 +271,7 @@ struct span entries_span(const struct recording *r);
 struct span recording_span(const struct recording *r);
 void clock_check(const struct recording *r, const char *path);
 uint64_t time_of_day(const struct recording *r, uint64_t ticks);
+uint64_t day_of(const struct recording *r, uint64_t ns);
 const char *time_text(char to[TIME_TEXT], uint64_t ns, const char *format, unsigned int digits);
 unsigned int parse_time(const struct recording *r, const char *text, struct span span[2]);
 void offsets_check(const struct recording *r);
@@ -469,6 +472,7 @@ void stills_find(struct recording *r);
 /* ran.c */
 size_t next_of_cpu(const struct recording *r, size_t i);
 void losses_sort(struct recording *r);
+void losses_tell(const struct recording *r, const char *path);
 bool ran_between(const struct recording *r, const struct kdtl_entry *e,
 		 const struct kdtl_entry *next);
 bool ran_until_next(const struct recording *r, size_t i);

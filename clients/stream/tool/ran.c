@@ -10,6 +10,7 @@
  * may have others between them that begin and end with the same task.  So while that may be, the
  * recording does not say who had the CPU.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "kdtl.h"
@@ -57,6 +58,32 @@ void losses_sort(struct recording *r)
 {
 	if (r->nr_losses)
 		qsort(r->loss, r->nr_losses, sizeof(*r->loss), by_cpu_and_end);
+}
+
+/* Who has the numbers only does not see a message often. */
+#define LOSSES_SHOWN	3
+
+/* Say how many entries are missing, and where. */
+void losses_tell(const struct recording *r, const char *path)
+{
+	char from[TIME_TEXT], to[TIME_TEXT];
+	const struct gap *l;
+
+	if (!r->head.lost)
+		return;
+	fprintf(stderr, "kdtl: %s: %llu entries were lost", path, (unsigned long long)r->head.lost);
+	for (size_t i = 0; i < r->nr_losses && i < LOSSES_SHOWN; i++) {
+		l = &r->loss[i];
+		fprintf(stderr, "%s %llu of CPU %u from %s to %s", i ? "," : ":",
+			(unsigned long long)l->lost, l->cpu,
+			time_text(from, day_of(r, l->from), "%H:%M:%S", 3),
+			time_text(to, day_of(r, l->to), "%H:%M:%S", 3));
+	}
+	if (!r->nr_losses)
+		fputs(", and it is not known when", stderr);
+	else if (r->nr_losses > LOSSES_SHOWN)
+		fprintf(stderr, ", and at %zu more times", r->nr_losses - LOSSES_SHOWN);
+	fputc('\n', stderr);
 }
 
 /* May entries of @cpu have been lost between @from and @to, in ns since boot? */

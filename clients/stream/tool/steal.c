@@ -35,14 +35,6 @@ static struct span span_of(const struct recording *r)
 	return in_ns(r, recording_span(r));
 }
 
-/* ns since 1970 of a time in ns since boot. */
-static uint64_t day_of(const struct recording *r, uint64_t ns)
-{
-	const uint64_t freq = r->head.tb_freq;
-
-	return time_of_day(r, r->head.tb_boot + ns / NSEC * freq + ns % NSEC * freq / NSEC);
-}
-
 /* Why @s does not say what was stolen during @r; NULL: it does. */
 static const char *unlike(const struct recording *r, const struct recording *s)
 {

@@ -103,3 +103,29 @@ const char *kdtl_preempt_reason_name(unsigned int reason)
 		kdtl_preempt_names[reason] : "unknown";
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_preempt_reason_name, KDTL_NS);
+
+/**
+ * kdtl_task_preempt_name() - name a preempt reason of kdtl_sched in the words of tasks
+ * @reason: from kdtl_entry_preempt_reason()
+ *
+ * "slept": the CPU's previous task went to sleep; "disk_sleep": no signal interrupts that; "page
+ * fault": it waits for a page; "stopped" and "exited": it was, or has; "preempted": it could have
+ * gone on; "throttled": it could have, but a limit on CPU time took effect.
+ *
+ * Context: any.
+ * Return: a constant string; kdtl_preempt_reason_name() for a reason that kdtl_sched
+ * does not give.
+ */
+const char *kdtl_task_preempt_name(unsigned int reason)
+{
+	switch (reason) {
+	case KDTL_PREEMPT_CEDE:
+		return "slept";
+	case KDTL_PREEMPT_TIME_SLICE:
+		return "preempted";
+	case KDTL_PREEMPT_PAGE_FAULT:
+		return "page fault";
+	}
+	return kdtl_preempt_reason_name(reason);
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_task_preempt_name, KDTL_NS);

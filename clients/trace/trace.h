@@ -70,7 +70,8 @@ TRACE_EVENT_FN(kdtl_dispatch,
 			kdtl_task_reason_name(kdtl_entry_dispatch_reason(e)) :
 			kdtl_dispatch_reason_name(kdtl_entry_dispatch_reason(e)),
 			sizeof(__entry->dispatch_reason));
-		strscpy(__entry->preempt_reason,
+		strscpy(__entry->preempt_reason, tasks ?
+			kdtl_task_preempt_name(kdtl_entry_preempt_reason(e)) :
 			kdtl_preempt_reason_name(kdtl_entry_preempt_reason(e)),
 			sizeof(__entry->preempt_reason));
 		__entry->saturated = kdtl_entry_wait_saturated(e);

@@ -278,7 +278,8 @@ static long fuzz_kdtl_reason_name(struct fuzz_thread *t, struct fuzz_slot *slot,
 
 	if (!strlen(kdtl_dispatch_reason_name(reason)) ||
 	    !strlen(kdtl_preempt_reason_name(reason)) ||
-	    !strlen(kdtl_task_reason_name(reason)))
+	    !strlen(kdtl_task_reason_name(reason)) ||
+	    !strlen(kdtl_task_preempt_name(reason)))
 		fuzz_fail(t, "reason %u has no name", reason);
 	*want = 0;
 	return 0;

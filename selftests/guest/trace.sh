@@ -288,7 +288,8 @@ task()
 	kill -KILL $pid
 	wait $pid 2>/dev/null
 	is "$(entries lost)" 0 && each time >/tmp/times && sort -c -n /tmp/times &&
-		[ $status -eq 0 ]
+		[ "$(events " preempt_reason=slept ")" -gt 0 ] &&
+		is "$(events 'reason=\(H_\|time_slice\|virtual\)')" 0 && [ $status -eq 0 ]
 }
 
 # spin NAME: a task of that name in a cgroup of that name, which computes on CPU 1.

@@ -79,6 +79,45 @@ to_old_format()
 	python3 "$here/lib/recording.py" --old "$work/all.data" "$work/old.data"
 }
 
+# reason SOURCE DISPATCH PREEMPT: an entry of that source with these codes.
+reason()
+{
+	printf '%s\n' "source $1" 'clock 0 1700000000000000000' 'run 1000000000 1 0 5 100 0 X' |
+		recording reason && python3 - "$work/reason.data" "$2" "$3" <<-'END'
+	import sys
+	data = bytearray(open(sys.argv[1], "rb").read())
+	data[-48:-46] = bytes(map(int, sys.argv[2:]))
+	open(sys.argv[1], "wb").write(data)
+	END
+}
+
+# is_named DISPATCH PREEMPT: those are the words for them, wherever an entry is shown.
+is_named()
+{
+	local data=$work/reason.data
+
+	rm -rf -- "$work/reasons"
+	kdtl print "$data" 2>/dev/null | grep -q "  $1  *$2  " &&
+		kdtl export --format csv "$data" 2>/dev/null | grep -q ",$1,$2," &&
+		kdtl export --format jsonl "$data" 2>/dev/null |
+		grep -q "\"dispatch_reason\": *\"$1\", *\"preempt_reason\": *\"$2\"" &&
+		kdtl ctf "$data" "$work/reasons" 2>/dev/null && babeltrace2 "$work/reasons" |
+		grep -q "dispatch_reason = ( \"$1\" : .* preempt_reason = ( \"$2\" : " && return
+	kdtl print "$data"
+	return 1
+}
+
+reasons()
+{
+	reason kdtl_sched 2 2 && is_named woken slept &&
+		reason kdtl_sched 7 4 && is_named preempted preempted &&
+		reason kdtl_sched 8 6 && is_named 'page fault' 'page fault' &&
+		reason kdtl_sched 128 128 && is_named throttled throttled &&
+		reason kdtl_vpa 2 2 && is_named H_PROD H_CEDE &&
+		reason kdtl_vpa 7 4 && is_named time_slice time_slice &&
+		reason kdtl_vpa 8 6 && is_named virtual_memory_page_fault virtual_memory_page_fault
+}
+
 # What print -a shows, made from JSON lines or CSV on stdin.
 as_print()
 {
@@ -620,13 +659,13 @@ states()
 for row in csv.DictReader(sys.stdin): print(row["preempt_reason"])' | diff - "$work/names" &&
 		diff "$work/names" - <<-'END' && [ "$(kdtl print "$work/states.data" |
 			grep -c ' \(disk_sleep\|stopped\|exited\) ')" -eq 3 ]
-		H_CEDE
-		H_CEDE
+		slept
+		slept
 		disk_sleep
 		stopped
 		exited
-		virtual_memory_page_fault
-		time_slice
+		page fault
+		preempted
 		throttled
 	END
 }
@@ -700,11 +739,12 @@ nothing_half_made()
 "$top/scripts/install-deps" tool ctf || skip_all "babeltrace2 cannot be installed"
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-export.XXXXXX")
 partial "$work"
-plan 25
+plan 26
 ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
 ok "recordings are made" records
 ok "JSON lines say what print says" says_what_print_says jsonl
 ok "so does CSV" says_what_print_says csv
+ok "reasons are told in the words of tasks, and a hypervisor's in PAPR's" reasons
 ok "who had the CPU during a wait" culprits
 ok "with stolen time each ms of a wait counts once, for who had the CPU" shares
 ok "what was stolen is not known without a recording of it" stolen_not_known

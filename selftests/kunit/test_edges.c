@@ -305,6 +305,27 @@ static void edges_task_reasons(struct kunit *test)
 						    reasons[i].name), "%s", reasons[i].name);
 }
 
+static void edges_task_preempts(struct kunit *test)
+{
+	static const struct {
+		unsigned int	reason;
+		const char	*name;
+	} reasons[] = {
+		{ KDTL_PREEMPT_CEDE, "slept" },
+		{ KDTL_PREEMPT_TIME_SLICE, "preempted" },
+		{ KDTL_PREEMPT_PAGE_FAULT, "page fault" },
+		{ KDTL_PREEMPT_THROTTLED, "throttled" },
+		{ KDTL_PREEMPT_CONFER, "H_CONFER" },
+		{ 127, "unknown" },
+		{ UINT_MAX, "unknown" },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(reasons); i++)
+		KUNIT_EXPECT_TRUE_MSG(test, !strcmp(kdtl_task_preempt_name(reasons[i].reason),
+						    reasons[i].name), "%s", reasons[i].name);
+}
+
 static struct kunit_case edges_cases[] = {
 	KUNIT_CASE(edges_pages),
 	KUNIT_CASE(edges_watermark),
@@ -317,6 +338,7 @@ static struct kunit_case edges_cases[] = {
 	KUNIT_CASE(edges_vectors),
 	KUNIT_CASE(edges_saturated),
 	KUNIT_CASE(edges_task_reasons),
+	KUNIT_CASE(edges_task_preempts),
 	{}
 };
 

@@ -273,6 +273,7 @@ static inline const char *kdtl_entry_comm(const struct kdtl_entry *e)
 const char *kdtl_dispatch_reason_name(unsigned int reason);
 const char *kdtl_preempt_reason_name(unsigned int reason);
 const char *kdtl_task_reason_name(unsigned int reason);
+const char *kdtl_task_preempt_name(unsigned int reason);
 
 /**
  * kdtl_for_each_entry() - iterate over the whole entries of a span

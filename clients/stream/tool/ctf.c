@@ -382,12 +382,19 @@ static struct event *find_events(struct recording *r, size_t *nr)
 	return events;
 }
 
-static void put_enum(FILE *f, const char *field, const char *(*name)(unsigned int))
+static void put_enum(FILE *f, const struct recording *r, const char *field,
+		     const char *(*name_of)(const struct recording *r, unsigned int code))
 {
+	const char *name, *comma = "";
+
 	fputs("\t\tenum : uint8_t {", f);
-	for (unsigned int i = 0; i <= UINT8_MAX; i++)
-		if (name(i))
-			fprintf(f, "%s %s = %u", i ? "," : "", name(i), i);
+	for (unsigned int code = 0; code <= UINT8_MAX; code++) {
+		name = name_of(r, code);
+		if (!name)
+			continue;
+		fprintf(f, "%s \"%s\" = %u", comma, name, code);
+		comma = ",";
+	}
 	fprintf(f, " } %s;\n", field);
 }
 
@@ -439,8 +446,8 @@ static void put_metadata(FILE *f, const struct recording *r)
 	      "\tevent.header := struct { uint8_t id; time_t timestamp; };\n};\n\n"
 	      "event {\n\tname = \"kdtl:dispatch\";\n\tid = 0;\n\tfields := struct {\n"
 	      "\t\tuint64_t _since_boot_ns;\n", f);
-	put_enum(f, "_dispatch_reason", dispatch_name);
-	put_enum(f, "_preempt_reason", preempt_name);
+	put_enum(f, r, "_dispatch_reason", dispatch_name);
+	put_enum(f, r, "_preempt_reason", preempt_name);
 	fputs("\t\tuint64_t _queued_ns;\n\t\tuint64_t _ready_ns;\n\t\tuint64_t _slept_ns;\n"
 	      "\t\tuint8_t _queued_saturated;\n\t\tuint8_t _ready_saturated;\n"
 	      "\t\tuint8_t _slept_saturated;\n", f);

@@ -283,8 +283,8 @@ void entry_fields(struct fields *f, const struct recording *r, const struct line
 	add_bool(f, "slept_saturated", entry_slept_saturated(e));
 	add_time(f, "throttled_ns", entry_throttled(r, e));
 	add_bool(f, "throttled_saturated", entry_throttled_saturated(e));
-	add_code(f, "dispatch_reason", dispatch_name(e->dispatch_reason), e->dispatch_reason);
-	add_code(f, "preempt_reason", preempt_name(e->preempt_reason), e->preempt_reason);
+	add_code(f, "dispatch_reason", dispatch_name(r, e->dispatch_reason), e->dispatch_reason);
+	add_code(f, "preempt_reason", preempt_name(r, e->preempt_reason), e->preempt_reason);
 	if (!r->sched) {
 		add_hex(f, "fault_addr", be64toh(e->fault_addr));
 		add_hex(f, "srr0", be64toh(e->srr0));

@@ -31,44 +31,6 @@ static void print_usage(void)
 	      "See kdtl(1).\n", stdout);
 }
 
-/* As PAPR and the perf tool name the reasons. */
-static const char *const dispatch_names[] = {
-	"external_interrupt", "firmware_internal_event", "H_PROD",
-	"decrementer_interrupt", "system_reset", "firmware_internal_event",
-	"conferred_cycles", "time_slice", "virtual_memory_page_fault",
-	"expropriated_adjunct", "priv_doorbell",
-};
-
-static const char *const preempt_names[] = {
-	"unused", "firmware_internal_event", "H_CEDE", "H_CONFER", "time_slice",
-	"migration_hibernation_page_fault", "virtual_memory_page_fault",
-	"H_CONFER_ADJUNCT", "hcall_adjunct", "HDEC_adjunct",
-};
-
-const char *dispatch_name(unsigned int code)
-{
-	if (code == KDTL_DISPATCH_THROTTLED)
-		return "throttled";
-	if (code == KDTL_DISPATCH_IDLE)
-		return "idle";
-	return code < ARRAY_SIZE(dispatch_names) ? dispatch_names[code] : NULL;
-}
-
-const char *preempt_name(unsigned int code)
-{
-	switch (code) {
-	case KDTL_PREEMPT_THROTTLED:
-		return "throttled";
-	case KDTL_PREEMPT_DISK_SLEEP:
-		return "disk_sleep";
-	case KDTL_PREEMPT_STOPPED:
-		return "stopped";
-	case KDTL_PREEMPT_EXITED:
-		return "exited";
-	}
-	return code < ARRAY_SIZE(preempt_names) ? preempt_names[code] : NULL;
-}
-
 /* As sched_setscheduler(2) numbers the policies. */
 const char *const policy_names[NR_POLICY_NAMES] = {
 	"other", "fifo", "rr", "batch", "4", "idle", "deadline", "ext",

@@ -198,10 +198,6 @@ struct recording {
 	size_t			nr_gaps;
 };
 
-/* Names of reason codes, as the kernel's are; NULL: none. */
-const char *dispatch_name(unsigned int code);
-const char *preempt_name(unsigned int code);
-
 extern const char *const policy_names[];
 #define NR_POLICY_NAMES		8
 
@@ -399,6 +395,10 @@ static inline struct kdtl_task task_in_file(struct kdtl_task t)
 	t.rt_priority = htobe32(t.rt_priority);
 	return t;
 }
+
+/* reasons.c */
+const char *dispatch_name(const struct recording *r, unsigned int code);
+const char *preempt_name(const struct recording *r, unsigned int code);
 
 /* tasks.c */
 void tasks_sort(struct recording *r);

@@ -5,7 +5,8 @@
 
 #include "kdtl.h"
 
-static const char *name_or_number(const char *name, unsigned int code)
+/* The code, if it has no name. */
+static const char *name_or_code(const char *name, unsigned int code)
 {
 	static char number[4];
 
@@ -18,10 +19,15 @@ static const char *name_or_number(const char *name, unsigned int code)
 /* Of a path, unless all of it is asked for. */
 #define CGROUP_WIDTH	32
 
-/* Width of the longest name that the source uses. */
+/* Widths of the longest names that the source uses, or of the heads above them. */
+static int dispatch_width(const struct recording *r)
+{
+	return r->sched ? 14 : 25;
+}
+
 static int preempt_width(const struct recording *r)
 {
-	return r->sched ? 25 : 32;
+	return r->sched ? 13 : 32;
 }
 
 /**
@@ -124,9 +130,10 @@ static void print_entry(const struct recording *r, const struct options *o,
 		fputs("  ", stdout);
 	}
 	print_ns(entry_slept(r, e), entry_slept_saturated(e));
-	printf("  %-25s", name_or_number(dispatch_name(e->dispatch_reason), e->dispatch_reason));
+	printf("  %-*s", dispatch_width(r),
+	       name_or_code(dispatch_name(r, e->dispatch_reason), e->dispatch_reason));
 	printf(" %-*s", preempt_width(r),
-	       name_or_number(preempt_name(e->preempt_reason), e->preempt_reason));
+	       name_or_code(preempt_name(r, e->preempt_reason), e->preempt_reason));
 	if (r->sched) {
 		printf(" %-16s %7d %7d", printable(comm, entry_comm(e), COMM_LEN),
 		       entry_pid(e), entry_prev_pid(e));
@@ -155,8 +162,9 @@ static void print_head(const struct recording *r, const struct options *o)
 	if (r->nr_tasks)
 		printf("; %zu records of tasks, %llu lost", r->nr_tasks,
 		       (unsigned long long)r->head.tasks_lost);
-	printf("\n#    since boot  CPU     waited  %s    slept  %-25s %-*s ",
-	       r->steal ? "   stolen  " : "", "dispatched for", preempt_width(r), "previous left");
+	printf("\n#    since boot  CPU     waited  %s    slept  %-*s %-*s ",
+	       r->steal ? "   stolen  " : "", dispatch_width(r), "dispatched for", preempt_width(r),
+	       "previous left");
 	fputs(r->sched ? "task                 pid  prev_pid" :
 	      "fault_addr       srr0             srr1", stdout);
 	if (r->nr_tasks)

@@ -109,6 +109,29 @@ one_screen()
 		[ "$(on_terminal 4 80 | wc -l)" -eq 6 ]
 }
 
+# A narrow terminal has the cgroup on a line of its own, and fewer waits; however narrow, the columns
+# of a terminal are what it says. Where it does not know, there are 80.
+narrow()
+{
+	local columns text='22:13:21.622    1    617 ms         -  web (100)
+    PATH
+    behind hog (200) 602 ms, REST
+22:13:21.900    0         -   90.0 ms  web-thread (101)
+    PATH'
+
+	for columns in 60 41 40; do
+		COLUMNS=$columns kdtl why "$work/night.data" | sed '1,/^time of day/d' | head -n 5 |
+			sed 's/1 others 15.0 ms$/REST/; s/kworker.*/REST/' |
+			diff <(sed 's|PATH|/system.slice/web.service|' <<<"$text") - || return
+	done
+	COLUMNS=20 kdtl why "$work/night.data" | sed '1,/^time of day/d' | head -n 2 | tail -n 1 |
+		grep -x '    /syst\.\.\.\.service' &&
+		[ "$(on_terminal 24 41 | wc -l)" -eq $((4 + 3 * 4)) ] &&
+		[ "$(COLUMNS='' on_terminal 24 0 | wc -l)" -eq 22 ] &&
+		[ "$(on_terminal 24 40 | awk '/^    / { n = length > n ? length : n } END { print n }')" -le 40 ] &&
+		COLUMNS=10 kdtl map "$work/night.data" 2>&1 | grep -q 'the line has room for 1 of 2 CPUs'
+}
+
 # With --all nothing is shortened.
 all_of_it()
 {
@@ -904,11 +927,12 @@ not_related()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-why.XXXXXX")
 partial "$work"
 
-plan 35
+plan 36
 ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
 ok "recordings are made" records
 ok "the longest waits, and who had the CPU" worst_first
 ok "on one screen of 24 lines with 80 columns" one_screen
+ok "on a narrow one" narrow
 ok "with all of each path" all_of_it
 ok "a line each for scripts" for_scripts
 ok "in which names are words" words

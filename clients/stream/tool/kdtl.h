@@ -509,6 +509,7 @@ void host_behind(const struct host *h, const struct recording *guest,
 		 const struct kdtl_entry *e, struct who *w);
 
 /* text.c */
+#define PATH_MIN	8	/* what is left of a path has these columns */
 #define TASK_TEXT	(PRINTABLE(COMM_LEN) + 16)
 int terminal_width(void);
 unsigned int terminal_rows(void);

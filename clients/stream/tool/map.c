@@ -238,10 +238,11 @@ static bool *find_known(const struct recording *r)
 	return known;
 }
 
-/* A terminal has room for some CPUs only. */
+/* A terminal has room for some CPUs only, but a line has one at least. */
 static void drop_columns(struct map *m)
 {
-	const size_t room = (m->width - TIME_WIDTH) / (m->len + 2);
+	const int columns = (m->width - TIME_WIDTH) / (m->len + 2);
+	const size_t room = columns > 0 ? columns : 1;
 
 	if (m->nr_cpus <= room)
 		return;

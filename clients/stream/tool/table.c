@@ -5,7 +5,7 @@
 #include "rows.h"
 
 /* Names that are shortened keep this much of their widths. */
-#define NAME_MIN	8
+#define NAME_MIN	PATH_MIN
 
 static const char *text_of(const struct table *t, char *to, const void *rows, size_t i, size_t c)
 {

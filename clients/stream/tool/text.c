@@ -8,16 +8,19 @@
 
 #include "kdtl.h"
 
-/* A file or a pipe gets whole lines. */
+/* A file or a pipe gets whole lines.  A serial console may not know its width. */
 int terminal_width(void)
 {
 	struct winsize size;
 	const char *columns = getenv("COLUMNS");
 	const int n = columns ? atoi(columns) : 0;
+	const bool terminal = !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
 
-	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
-		return size.ws_col > 40 ? size.ws_col : 80;
-	return n > 40 ? n : 1 << 16;
+	if (terminal && size.ws_col)
+		return size.ws_col;
+	if (n > 0)
+		return n;
+	return terminal ? 80 : 1 << 16;
 }
 
 /* A file or a pipe has no end. */
@@ -52,15 +55,16 @@ const char *path_text(char *to, const struct recording *r, const struct kdtl_tas
 	return path ? printable(to, path, strnlen(path, KDTL_CGROUP_LEN)) : "?";
 }
 
-/* At most @width columns of a path; its end says more than its middle. */
+/* At most @width columns of a path, but PATH_MIN at least; its end says more than its middle. */
 void print_path(const char *path, int width)
 {
-	const int len = strlen(path), left = width / 2 - 3;
+	const int len = strlen(path), room = width > PATH_MIN ? width : PATH_MIN;
+	const int left = room / 2 - 3;
 
-	if (len <= width)
+	if (len <= room)
 		fputs(path, stdout);
-	else if (left > 0)
-		printf("%.*s...%s", left, path, path + len - (width - left - 3));
+	else
+		printf("%.*s...%s", left, path, path + len - (room - left - 3));
 }
 
 /* A time without blanks around it. */

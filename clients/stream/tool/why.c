@@ -8,6 +8,7 @@
 
 #define INDENT		4
 #define MS		1000000ULL
+#define MOST		10	/* waits that are shown if nobody says how many */
 
 /* Seconds: a clock that was never set says 1970. */
 #define MAX_AHEAD	4e9
@@ -29,10 +30,11 @@ struct wait {
  * @time: only those that had begun, and were not over, at this time; NULL: all
  * @when: @time in ns since 1970, and the first ns behind it
  * @nr_when: number of these spans: two in an hour that comes twice
- * @nr: so many waits
+ * @nr: so many waits; 0: as many as fit, but %MOST
  * @all: one line for each task that had the CPU
  * @brief: a line of NAME=VALUE for each wait
  * @width: of the terminal
+ * @below: that is too narrow, so the cgroup has a line of its own
  * @seconds: record for so long first; 0: read a recording
  * @path: the recording
  * @steal: the one of stolen time; NULL: the one beside it, if there is one
@@ -48,6 +50,7 @@ struct options {
 	bool		all;
 	bool		brief;
 	int		width;
+	bool		below;
 	double		seconds;
 	const char	*path;
 	const char	*steal;
@@ -58,14 +61,15 @@ struct options {
 /* Lines before the first wait, and the one of the shell that follows the last. */
 #define OTHER_LINES	5
 
-/* An answer fits a terminal.  A file or a pipe gets whole lines. */
-static void fit_terminal(struct options *o)
+/* The columns before the cgroup's, but without the task's. */
+#define BEFORE_CGROUP	(time_width(3) + (int)strlen(" 1234   123 ms    123 ms     "))
+
+/* So many waits, of @lines each, fit a terminal; a file or a pipe has no end. */
+static size_t fitting(size_t lines)
 {
 	const size_t rows = terminal_rows();
 
-	o->width = terminal_width();
-	if (rows < 2 * o->nr + OTHER_LINES)
-		o->nr = rows > 2 + OTHER_LINES ? (rows - OTHER_LINES) / 2 : 1;
+	return rows > lines + OTHER_LINES ? (rows - OTHER_LINES) / lines : 1;
 }
 
 /* It may be negative, unlike other times. */
@@ -94,11 +98,10 @@ static struct options parse(int argc, char **argv)
 		FILTER_OPTIONS,
 		OPTIONS_END
 	};
-	struct options o = { .path = "kdtl.data", .nr = 10 };
+	struct options o = { .path = "kdtl.data", .width = terminal_width() };
 	char *end;
 	int opt;
 
-	fit_terminal(&o);
 	while ((opt = next_option(argc, argv, ":had:n:", names)) != -1) {
 		switch (opt) {
 		case 'a':
@@ -351,10 +354,10 @@ static void print_wait(const struct recording *r, const struct host *h, const st
 		print_ns(wait->ns, entry_wait_saturated(e));
 		n += printf(" %9s", "-");
 	}
-	n += 9 + printf("  %-*s", r->nr_tasks ? task_width : 0,
+	n += 9 + printf("  %-*s", r->nr_tasks && !o->below ? task_width : 0,
 			task_text(task, sizeof(task), r, e));
 	if (r->nr_tasks) {
-		n += printf("  ");
+		n = o->below ? printf("\n%*s", INDENT, "") - 1 : n + printf("  ");
 		print_path(path_text(path, r, entry_task(r, e)), o->all ? (int)sizeof(path) : o->width - n);
 	}
 	putchar('\n');
@@ -549,7 +552,8 @@ static void print_head(const struct recording *r, const struct options *o, size_
 	       o->path, shown, nr, (unsigned long long)r->head.lost);
 	print_origin(r);
 	printf("%-*s %4s %9s %9s  %-*s%s\n", time_width(3), "time of day", "CPU", "waited ", "throttled",
-	       r->nr_tasks ? task_width : 0, "task (PID)", r->nr_tasks ? "  cgroup" : "");
+	       r->nr_tasks && !o->below ? task_width : 0, "task (PID)",
+	       r->nr_tasks && !o->below ? "  cgroup" : "");
 }
 
 /* Of the waits that are shown, some may be over on a CPU that is not in the recording. */
@@ -584,6 +588,11 @@ static void print_advice(const struct recording *r, const struct wait *waits, si
 			(unsigned long long)(unknown * 100 / all));
 }
 
+static size_t at_most(size_t nr, size_t most)
+{
+	return nr < most ? nr : most;
+}
+
 static int why(int argc, char **argv)
 {
 	struct options o = parse(argc, argv);
@@ -608,7 +617,7 @@ static int why(int argc, char **argv)
 	recording_sort_by_cpu(&r);
 	stills_find(&r);
 	waits = find_waits(&r, &o, &nr);
-	shown = nr < o.nr ? nr : o.nr;
+	shown = at_most(nr, o.nr ?: at_most(MOST, fitting(2)));
 	if (!nr) {
 		errno = 0;
 		die("%s: nobody waited%s", o.path, o.time ? " at that time" : "");
@@ -623,6 +632,9 @@ static int why(int argc, char **argv)
 
 		width = n > width ? n : width;
 	}
+	o.below = !o.all && r.nr_tasks && o.width < BEFORE_CGROUP + width + PATH_MIN;
+	if (o.below && !o.nr)
+		shown = at_most(shown, fitting(2 + (BEFORE_CGROUP + width + o.width - 1) / o.width));
 	print_head(&r, &o, shown, nr, width);
 	for (size_t i = 0; i < shown; i++)
 		print_wait(&r, h, &o, &waits[i], width);

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The bench's 48-byte record of every switch, into a BPF ring buffer. */
+/*
+ * The bench's 48-byte record of every switch, into a BPF ring buffer.  With RUN_DELAY it has the
+ * time that the task which leaves has waited in all, instead of a priority: what one record of a
+ * task has more than the one before is its last wait.
+ */
 #include <linux/bpf.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -8,19 +12,30 @@
 #define TASK_COMM_LEN	16
 
 /* Only the fields used here; the loader relocates them by the kernel's BTF. */
+struct sched_info {
+	unsigned long long	run_delay;
+} __attribute__((preserve_access_index));
+
 struct task_struct {
-	int	pid;
-	int	prio;
-	char	comm[TASK_COMM_LEN];
+	int			pid;
+	int			prio;
+	char			comm[TASK_COMM_LEN];
+	struct sched_info	sched_info;
 } __attribute__((preserve_access_index));
 
 struct record {
 	__u64		time;
 	int		prev_pid;
 	int		next_pid;
+#ifdef RUN_DELAY
+	__u64		prev_waited;
+	__u32		cpu;
+	__u32		prev_state;
+#else
 	__u32		cpu;
 	int		next_prio;
 	unsigned long	prev_state;
+#endif
 	char		next_comm[TASK_COMM_LEN];
 };
 
@@ -47,7 +62,11 @@ int BPF_PROG(bpf_switch, _Bool preempt, struct task_struct *prev,
 	r->prev_pid = prev->pid;
 	r->next_pid = next->pid;
 	r->cpu = bpf_get_smp_processor_id();
+#ifdef RUN_DELAY
+	r->prev_waited = prev->sched_info.run_delay;
+#else
 	r->next_prio = next->prio;
+#endif
 	r->prev_state = prev_state;
 	__builtin_memcpy(r->next_comm, next->comm, sizeof(r->next_comm));
 	bpf_ringbuf_submit(r, watermark && bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) >=

@@ -5,7 +5,7 @@
 # instructions. Nothing reads meanwhile and nothing is woken, so this is the producer
 # alone.
 #
-# producer.sh [GROUP]...	of floor, kdtl, peers (default), guard
+# producer.sh [GROUP]...	of floor, kdtl, peers (default), bpf, guard
 
 # shellcheck source-path=SCRIPTDIR source=guest.sh
 . "$(dirname "$0")/guest.sh"
@@ -97,6 +97,18 @@ group_guard()
 	with_kdtl each_sessions 1 2
 }
 
+group_bpf()
+{
+	if ! has bpf_ringbuf; then
+		skipped dispatch.bpf_ringbuf "the program was not built"
+		return
+	fi
+	added bpf_ringbuf "$BENCH/bpf_switch" "$BENCH/bpf_switch.bpf.o" \
+		"$BENCH/pingpong" "$ROUNDS"
+	added bpf_ringbuf.waits "$BENCH/bpf_switch" "$BENCH/bpf_waits.bpf.o" \
+		"$BENCH/pingpong" "$ROUNDS"
+}
+
 group_peers()
 {
 	added relay probe relay
@@ -110,12 +122,7 @@ group_peers()
 
 	added perf "$BENCH/perf_switch" "$BENCH/pingpong" "$ROUNDS"
 	added perf.fewest "$BENCH/perf_switch" -m "$BENCH/pingpong" "$ROUNDS"
-	if has bpf_ringbuf; then
-		added bpf_ringbuf "$BENCH/bpf_switch" "$BENCH/bpf_switch.bpf.o" \
-			"$BENCH/pingpong" "$ROUNDS"
-	else
-		skipped dispatch.bpf_ringbuf "the program was not built"
-	fi
+	group_bpf
 	if has lttng; then
 		lttng_modules
 		added lttng "$BENCH/lttng_switch" sched_switch \

@@ -300,8 +300,14 @@ static int diff(int argc, char **argv)
 	if (half[0].r.sched != half[1].r.sched)
 		die("%s and %s are of different sources: record both with the same -s",
 		    o.path[0], o.path[1]);
-	if (!keys.nr)
+	if (!keys.nr) {
+		for (size_t h = 0; h < 2; h++) {
+			filter_begin(&o.filter, &half[h].r);
+			tell_empty(&o.filter, &half[h].r, o.path[h]);
+		}
+		errno = 0;
 		die("no dispatches that are asked for; kdtl print shows all");
+	}
 	o.by = keys.by;
 	row_keys = &keys;
 	for (size_t h = 0; h < 2; h++)

@@ -474,6 +474,8 @@ static int export(int argc, char **argv)
 	recording_sort_by_cpu(&r);
 	losses_tell(&r, o.path);
 	line = find_entries(&r, &o.filter, &nr);
+	if (!nr)
+		tell_empty(&o.filter, &r, o.path);
 	out = open_out(&o);
 	formats[i].run(out, &r, line, nr);
 	if (fflush(out) || ferror(out) || (o.out && fclose(out)))

@@ -90,6 +90,31 @@ void tell_approximate(const struct recording *r)
 		fprintf(stderr, "kdtl: times of day are approximate: the recording is from an older kdtl\n");
 }
 
+/*
+ * The path within the hierarchy, of one in /sys/fs/cgroup.  Where that has several hierarchies, the
+ * first folder is the one that has the cpu controller, or the unified one.
+ */
+static const char *cgroup_within(const struct recording *r, const char *path)
+{
+	static const char mount[] = "/sys/fs/cgroup";
+	static const char *const hierarchies[] = { "/unified", "/cpu,cpuacct", "/cpuacct,cpu", "/cpu" };
+	size_t len;
+
+	if (!is_in_cgroup(path, mount))
+		return path;
+	path += strlen(mount);
+	for (size_t i = 0; i < r->nr_cgroups; i++) {
+		if (*path && is_in_cgroup(r->cgroup[i].path, path))
+			return path;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(hierarchies); i++) {
+		len = strlen(hierarchies[i]);
+		if (is_in_cgroup(path, hierarchies[i]))
+			return path[len] ? path + len : "/";
+	}
+	return *path ? path : "/";
+}
+
 /* What is asked for must be in the recording.  Call it when the entries are sorted. */
 void filter_begin(struct filter *f, const struct recording *r)
 {
@@ -117,6 +142,8 @@ void filter_begin(struct filter *f, const struct recording *r)
 			    r->head.source);
 	if (f->cgroup && !r->nr_tasks)
 		usage_error("--cgroup: the recording has no cgroups: it is from an older kdtl");
+	if (f->cgroup)
+		f->cgroup = cgroup_within(r, f->cgroup);
 }
 
 bool filter_wants(const struct filter *f, const struct recording *r,

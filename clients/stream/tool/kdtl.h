@@ -585,6 +585,9 @@ void filter_begin(struct filter *f, const struct recording *r);
 bool filter_wants(const struct filter *f, const struct recording *r,
 		  const struct kdtl_entry *e);
 
+/* empty.c */
+void tell_empty(const struct filter *f, const struct recording *r, const char *path);
+
 /**
  * struct side - saves what the tasks are, beside the entries
  * @dev: /dev/kdtl

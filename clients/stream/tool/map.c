@@ -252,11 +252,12 @@ static void drop_columns(struct map *m)
 		m->column[m->cpu[--m->nr_cpus].cpu] = 0;
 }
 
-static void print_map(struct map *m)
+static void print_map(struct map *m, const char *path)
 {
 	struct key **key = resized(NULL, (m->r.nr + 1) * sizeof(*key));
 	bool *known = find_known(&m->r), *wanted = resized(NULL, m->r.nr + 1);
 	struct cpu *c;
+	size_t nr = 0;
 
 	for (size_t i = 0; i < m->r.nr; i++) {
 		const struct kdtl_entry *e = m->r.entry[i];
@@ -264,7 +265,10 @@ static void print_map(struct map *m)
 		key[i] = key_of(&m->keys, &m->r, e);
 		wanted[i] = m->column[entry_cpu(e)] && !entry_is_idle(e) &&
 			    filter_wants(&m->tasks, &m->r, e);
+		nr += wanted[i];
 	}
+	if (!nr)
+		tell_empty(&m->tasks, &m->r, path);
 	make_codes(m, key, wanted);
 	drop_columns(m);
 	print_head(m);
@@ -300,7 +304,7 @@ static int map(int argc, char **argv)
 	printf("%s: who has the CPUs; . idle, - not known%s, * changed\n", path,
 	       m.chosen ? ", : another task" : "");
 	print_origin(&m.r);
-	print_map(&m);
+	print_map(&m, path);
 	return 0;
 }
 

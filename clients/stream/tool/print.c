@@ -176,15 +176,20 @@ static int print(int argc, char **argv)
 {
 	struct options o = parse(argc, argv);
 	struct recording r = recording_open(o.path);
+	size_t nr = 0;
 
 	steal_open(&r, o.path, o.steal);
 	recording_sort(&r);
 	filter_begin(&o.filter, &r);
 	print_head(&r, &o);
 	for (size_t i = 0; i < r.nr; i++) {
-		if (filter_wants(&o.filter, &r, r.entry[i]))
-			print_entry(&r, &o, r.entry[i]);
+		if (!filter_wants(&o.filter, &r, r.entry[i]))
+			continue;
+		print_entry(&r, &o, r.entry[i]);
+		nr++;
 	}
+	if (!nr)
+		tell_empty(&o.filter, &r, o.path);
 	return 0;
 }
 

@@ -208,6 +208,7 @@ static int report(int argc, char **argv)
 	row_keys = &keys;
 	d = find_dispatches(&r, &o.filter, &keys, o.interval, &nr);
 	if (!nr) {
+		tell_empty(&o.filter, &r, o.path);
 		errno = 0;
 		die("%s: no dispatches that are asked for; kdtl print shows all", o.path);
 	}

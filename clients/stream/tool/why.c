@@ -619,6 +619,7 @@ static int why(int argc, char **argv)
 	waits = find_waits(&r, &o, &nr);
 	shown = at_most(nr, o.nr ?: at_most(MOST, fitting(2)));
 	if (!nr) {
+		tell_empty(&o.filter, &r, o.path);
 		errno = 0;
 		die("%s: nobody waited%s", o.path, o.time ? " at that time" : "");
 	}

@@ -100,7 +100,6 @@ void stream_session_init(struct stream *st)
 {
 	init_waitqueue_head(&st->waitq);
 	init_irq_work(&st->wake, stream_wake);
-	INIT_DELAYED_WORK(&st->look_again, stream_look_again);
 }
 
 /*
@@ -394,7 +393,6 @@ void stream_session_close(struct stream *st)
 {
 	struct kdtl_session *s = st->session;
 
-	stream_chunks_free(st);
 	/* stream_wake() may be running on another CPU. */
 	spin_lock_irq(&st->ring_lock);
 	WRITE_ONCE(st->session, NULL);

@@ -142,6 +142,7 @@ static struct stream *stream_alloc(void)
 	mutex_init(&st->maps);
 	spin_lock_init(&st->ring_lock);
 	stream_session_init(st);
+	INIT_DELAYED_WORK(&st->look_again, stream_look_again);
 	st->percpu = alloc_percpu(struct stream_cpu);
 	if (!st->percpu || !zalloc_cpumask_var(&st->cpus, GFP_KERNEL)) {
 		stream_free(st);
@@ -186,6 +187,7 @@ static int stream_file_release(struct inode *inode, struct file *file)
 {
 	struct stream *st = file->private_data;
 
+	stream_chunks_free(st);
 	stream_session_close(st);
 	mmdrop(st->mm);
 	stream_free(st);

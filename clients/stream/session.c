@@ -204,9 +204,12 @@ int stream_setup(struct stream *st, const struct kdtl_stream_attr *attr)
 	sa.msg_pages = st->cpu >= 0;
 
 	pages = stream_pages(st, sa.aux_pages);
-	err = stream_charge(st->mm, pages);
+	err = stream_budget_take(st, &sa);
 	if (err)
 		return err;
+	err = stream_charge(st->mm, pages);
+	if (err)
+		goto give;
 	s = kdtl_session_create(&sa);
 	if (IS_ERR(s)) {
 		err = PTR_ERR(s);
@@ -220,7 +223,7 @@ int stream_setup(struct stream *st, const struct kdtl_stream_attr *attr)
 
 	st->charged = pages;
 	st->overwrite = attr->flags & KDTL_STREAM_OVERWRITE;
-	st->watermark = attr->watermark ?: (u64)sa.aux_pages << (PAGE_SHIFT - 1);
+	st->watermark = sa.watermark ?: (u64)sa.aux_pages << (PAGE_SHIFT - 1);
 	st->next = cpumask_first(st->cpus);
 	/* Pairs with the acquire in stream_session(). */
 	smp_store_release(&st->session, s);
@@ -233,6 +236,8 @@ close:
 	st->tasks = NULL;
 uncharge:
 	stream_uncharge(st->mm, pages);
+give:
+	stream_budget_give(st);
 	return err;
 }
 
@@ -400,5 +405,6 @@ void stream_session_close(struct stream *st)
 	kdtl_session_close(s);
 	irq_work_sync(&st->wake);
 	kdtl_tasks_close(st->tasks);
+	stream_budget_give(st);
 	stream_uncharge(st->mm, st->charged);
 }

@@ -9,6 +9,7 @@
  *	tasks.c				what the tasks of the entries are
  *	reader.c			which entries are next, and giving them back
  *	session.c			the kdtl session of the file
+ *	budget.c			how many sessions users may have
  *	ring.c				the records and positions that are mapped
  */
 #ifndef _KDTL_STREAM_H
@@ -81,6 +82,7 @@ struct stream_cpu {
  * @wake: wakes them, outside the session's own context
  * @wakes: number of wake-ups
  * @seen: value of @wakes when a reader last found nothing to read
+ * @budgeted: counted among the sessions that users may have
  * @mm: memory of the process that opened the file; charged for ours
  * @charged: pages charged for the session
  * @maps: protects the mappings. Taken under the mmap lock
@@ -108,6 +110,7 @@ struct stream {
 	atomic_t			wakes;
 	unsigned int			seen;
 
+	bool				budgeted;
 	struct mm_struct		*mm;
 	unsigned long			charged;
 
@@ -139,6 +142,10 @@ void stream_ring_free(struct stream_ring *ring);
 int stream_ring_map(struct stream_ring *ring, struct vm_area_struct *vma);
 void stream_ring_start_aux(struct stream_ring *ring, u64 tail);
 void stream_publish(struct stream *st);
+
+/* budget.c */
+int stream_budget_take(struct stream *st, struct kdtl_session_attr *sa);
+void stream_budget_give(struct stream *st);
 
 /* session.c */
 bool stream_defaults_valid(void);

@@ -44,6 +44,7 @@ title()
 	mmap_overwrite) echo "overwrite: the newest is there" ;;
 	nobody) echo "without CAP_PERFMON it cannot be opened" ;;
 	perfmon) echo "with nothing but CAP_PERFMON it can" ;;
+	budget) echo "but not with many sessions on a CPU, or with hasty ones" ;;
 	log) echo "and the log can be neither forged nor flooded" ;;
 	memlock) echo "RLIMIT_MEMLOCK holds, and all is given back" ;;
 	fork) echo "a child has no mapping" ;;

@@ -1333,6 +1333,87 @@ static void test_perfmon(void)
 	setup(0);
 }
 
+/* Set up one more session of CPU 0; its file, or -1 and errno. */
+static int one_more(struct kdtl_stream_attr attr)
+{
+	int fd = open_dev(O_NONBLOCK);
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(0, &set);
+	attr.cpus = (uintptr_t)&set;
+	attr.cpus_len = sizeof(set);
+	attr.aux_pages = 1;
+	strcpy(attr.source, "kdtl_sched");
+	if (!ioctl(fd, KDTL_IOC_SETUP, &attr))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* As many sessions as one gets, up to @most. */
+static int many_more(int *fds, int most)
+{
+	int nr;
+
+	for (nr = 0; nr < most; nr++) {
+		fds[nr] = one_more((struct kdtl_stream_attr) { });
+		if (fds[nr] < 0)
+			break;
+	}
+	return nr;
+}
+
+/*
+ * Somebody who does not administrate the machine has some sessions on a CPU, and none of them
+ * wakes its reader all the time.  root has as many as it wants.
+ */
+static void test_budget(void)
+{
+	const struct kdtl_stream_attr hasty = { .period = 1, .watermark = ENTRY };
+	const struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
+	struct pollfd p = { .events = POLLIN };
+	int fds[40], nr, i, wakes = 20;
+	unsigned int ours = 0;
+	uint64_t begin;
+	pid_t pid;
+
+	must(!setrlimit(RLIMIT_MEMLOCK, &limit));
+	must(many_more(fds, 40) == 40);
+	for (i = 0; i < 40; i++)
+		close(fds[i]);
+
+	caps(1ULL << CAP_PERFMON);
+	nr = many_more(fds, 40);
+	must(errno == EUSERS);
+	printf("# %d sessions\n", nr);
+	must(nr > 0 && nr <= 16);
+	/* Another process of that user has none either. */
+	pid = fork();
+	must(pid >= 0);
+	if (!pid)
+		_exit(one_more(hasty) >= 0 || errno != EUSERS);
+	must(waitpid(pid, &i, 0) == pid && !i);
+	/* One goes, and another one comes; it waits for some entries, or for a while. */
+	must(!close(fds[nr - 1]));
+	p.fd = one_more(hasty);
+	must(p.fd >= 0 && info_of(p.fd).watermark >= 2048);
+	must(!ioctl(p.fd, KDTL_IOC_START));
+	begin = clock_ns(CLOCK_MONOTONIC);
+	for (i = 0; i < wakes; i++) {
+		dispatches(1);
+		must(poll(&p, 1, 10000) == 1 && p.revents == POLLIN);
+		/* Until poll() has seen that there is nothing, a wake-up counts. */
+		do
+			drain(p.fd, &ours);
+		while (poll(&p, 1, 0) == 1);
+	}
+	begin = clock_ns(CLOCK_MONOTONIC) - begin;
+	printf("# %d wake-ups in %llu ns\n", wakes, (unsigned long long)begin);
+	/* Where others are busy, the watermark may be reached before the period is over. */
+	must(begin >= wakes / 2 * 10000000ULL);
+}
+
 /* An attribute that every setup refuses, with a line in the log. */
 static void refused_setup(int fd, unsigned int which)
 {
@@ -1602,6 +1683,7 @@ static const struct {
 	{ "mmap_overwrite", test_mmap_overwrite },
 	{ "nobody", test_nobody },
 	{ "perfmon", test_perfmon },
+	{ "budget", test_budget },
 	{ "log", test_log },
 	{ "memlock", test_memlock },
 	{ "fork", test_fork },

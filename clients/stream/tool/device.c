@@ -30,6 +30,8 @@ void device_refused(const struct kdtl_stream_attr *attr)
 		die("-i: the source does not tell when a CPU becomes idle");
 	if (errno == EPERM)
 		die("the log would exceed RLIMIT_MEMLOCK: use fewer pages (record -m) or CPUs (record -C, top --cpu)");
+	if (errno == EUSERS)
+		die("a CPU has as many sessions of users without CAP_SYS_ADMIN as kdtl_stream allows (max_sessions)");
 	die("cannot set up the session; the kernel's log may say why");
 }
 

@@ -209,10 +209,11 @@ struct kdtl_task {
  * struct kdtl_stream_attr - attributes of a file's session
  * @flags: KDTL_STREAM_*
  * @aux_pages: pages of log per CPU, a power of two; 0: the module's default
- * @watermark: unread bytes of a CPU that wake the reader; 0: half its log
+ * @watermark: unread bytes of a CPU that wake the reader; 0: half its log.  Without
+ *	CAP_SYS_ADMIN at least 2 KiB
  * @mask: KDTL_MASK_*, the dispatches to log; 0: KDTL_MASK_ALL
  * @period: longest time in ns until entries below the watermark wake the reader;
- *	0: 100 ms
+ *	0: 100 ms.  Without CAP_SYS_ADMIN at least 10 ms
  * @cpus: address of a CPU mask as for sched_setaffinity(2); 0: all CPUs that are
  *	not isolated
  * @cpus_len: size of that mask in bytes
@@ -334,7 +335,8 @@ struct kdtl_stream_cgroup {
 /*
  * SETUP	EBUSY: the file has a session already; EINVAL: an attribute is not
  *		allowed (the kernel log says which); ENODEV: no such source;
- *		EPERM: over RLIMIT_MEMLOCK; ENOMEM
+ *		EPERM: over RLIMIT_MEMLOCK; EUSERS: users without CAP_SYS_ADMIN have no
+ *		more sessions on a CPU; ENOMEM
  * START, STOP	may be repeated
  * INFO		EINVAL: the CPU is not one of the session's
  * CLOCK	no errors of its own

@@ -35,6 +35,19 @@ static void metrics_seconds(struct seq_file *m, u64 ns)
 	seq_printf(m, "%llu.%09u", ns, frac);
 }
 
+/* NaN is what Prometheus' clients say if there was no wait: 0 would be a short one. */
+static void metrics_quantile(struct seq_file *m, const struct sampler_stats *recent,
+			     unsigned int permille)
+{
+	bool saturated;
+
+	if (stats_waits(recent))
+		metrics_seconds(m, stats_quantile(recent, permille, &saturated));
+	else
+		seq_puts(m, "NaN");
+	seq_putc(m, '\n');
+}
+
 static void metrics_histogram(struct seq_file *m, const struct sampler_stats *st)
 {
 	unsigned int bits;
@@ -62,15 +75,12 @@ static void metrics_summary_cpu(struct seq_file *m, int cpu,
 				const struct sampler_stats *recent,
 				const struct sampler_stats *st)
 {
-	bool saturated;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(metrics_quantiles); i++) {
 		seq_printf(m, "kdtl_cpu_wait_seconds{cpu=\"%d\",quantile=\"%s\"} ",
 			   cpu, metrics_quantiles[i].label);
-		metrics_seconds(m, stats_quantile(recent, metrics_quantiles[i].permille,
-						  &saturated));
-		seq_putc(m, '\n');
+		metrics_quantile(m, recent, metrics_quantiles[i].permille);
 	}
 	seq_printf(m, "kdtl_cpu_wait_seconds_sum{cpu=\"%d\"} ", cpu);
 	metrics_seconds(m, st->wait);
@@ -194,16 +204,13 @@ static void metrics_summary_cgroup(struct seq_file *m, const struct sampler_cgro
 				   const struct sampler_stats *recent)
 {
 	char quantile[24];
-	bool saturated;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(metrics_quantiles); i++) {
 		snprintf(quantile, sizeof(quantile), ",quantile=\"%s\"",
 			 metrics_quantiles[i].label);
 		metrics_cgroup(m, "kdtl_cgroup_wait_seconds", c, quantile);
-		metrics_seconds(m, stats_quantile(recent, metrics_quantiles[i].permille,
-						  &saturated));
-		seq_putc(m, '\n');
+		metrics_quantile(m, recent, metrics_quantiles[i].permille);
 	}
 	metrics_cgroup(m, "kdtl_cgroup_wait_seconds_sum", c, "");
 	metrics_seconds(m, c->stats.wait);

@@ -19,6 +19,7 @@
  *	sampler_wait has it
  * @behind: for how long its tasks waited while those of other cgroups had the CPU, in ns
  * @culprit: for how long its tasks had a CPU while those of other cgroups waited, in ns
+ * @culprit_cpu: the same, but a moment in which several of those waited counts once
  * @order: by which it is sorted
  * @slot: its place in cgroups_by_slot, and in the sums of behind.c
  * @stats: its dispatches since counting began, on all CPUs
@@ -32,6 +33,7 @@ struct sampler_cgroup {
 	u64			seen;
 	u64			behind;
 	u64			culprit;
+	u64			culprit_cpu;
 	u64			order;
 	unsigned int		slot;
 	struct sampler_stats	stats;

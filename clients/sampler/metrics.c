@@ -242,6 +242,9 @@ static const struct {
 	{ "kdtl_cgroup_culprit_seconds_total", "counter",
 	  "Time that tasks of other cgroups waited while the cgroup's tasks had the CPU, in waits from 1 ms on.",
 	  offsetof(struct sampler_cgroup, culprit), true },
+	{ "kdtl_cgroup_culprit_cpu_seconds_total", "counter",
+	  "Time that the cgroup's tasks had a CPU for which tasks of other cgroups waited, in waits from 1 ms on; once, however many waited.",
+	  offsetof(struct sampler_cgroup, culprit_cpu), true },
 };
 
 static void metrics_one_by_cgroup(struct seq_file *m, unsigned int i)

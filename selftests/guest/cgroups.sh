@@ -126,6 +126,60 @@ blames_storm()
 		is "$(metric behind_seconds_total /web)" 8.500000000
 }
 
+# cpu_of CGROUP: its part of the CPU for which others waited.
+cpu_of()
+{
+	metric culprit_cpu_seconds_total "$1"
+}
+
+# Ten tasks wait for /brief, which has the CPU for a second, and then one for /hog, which has it for
+# four. Counted for each of them it is /brief that is to blame, but it had a fifth of that time.
+counts_cpu_once()
+{
+	echo 1 >$sampler/reset
+	sleeper brief && fake stop 0 1 || return
+	fake task 0 "$pid" "$web" 0 && fake later 0 1 || return
+	last=$pid
+	for _ in $(seq 10); do
+		sleeper crowd && fake task 0 "$pid" "$last" 1000 || return
+		last=$pid
+	done
+	fake task 0 "$hog" "$last" 0 && fake later 0 4 && fake task 0 "$web" "$hog" 4000 || return
+	is "$(metric culprit_seconds_total /brief)" 10.000000000 &&
+		is "$(metric culprit_seconds_total /hog)" 4.000000000 &&
+		is "$(cpu_of /brief)" 1.000000000 && is "$(cpu_of /hog)" 4.000000000
+}
+
+# gains SECONDS CPU PID PREV MS: a dispatch after such a wait adds so much to the time that /hog had
+# while others waited.
+gains()
+{
+	was=$(cpu_of /hog)
+	fake task "$2" "$3" "$4" "$5" &&
+		is "$(echo "$(cpu_of /hog) ${was:-0}" | awk '{ print $1 - $2 }')" "$1"
+}
+
+# Waits in others, and beside others, count once. What a cgroup's own tasks wait for does not count,
+# until it is known that another one waited, too.
+counts_what_is_new()
+{
+	echo 1 >$sampler/reset
+	sleeper hog || return
+	hog2=$pid
+	sleeper db || return
+	fake stop 0 1 && fake task 0 "$hog" "$web" 0 && fake later 0 1 &&
+		gains 0.5 0 "$web" "$hog" 500 &&
+		fake task 0 "$hog" "$web" 0 && fake later 0 2 && gains 2 0 "$web" "$hog" 2000 &&
+		fake task 0 "$hog" "$web" 0 && fake later 0 1 &&
+		gains 1.5 0 "$pid" "$hog" 4000 && gains 0 0 "$web" "$pid" 3500 &&
+		fake task 0 "$hog" "$web" 0 && fake later 0 3 && gains 0 0 "$hog2" "$hog" 3000 &&
+		fake later 0 1 && gains 4 0 "$web" "$hog2" 4000 &&
+		fake task 0 "$hog" "$web" 0 && fake later 0 2 && gains 0 0 "$hog2" "$hog" 2000 &&
+		gains 1 0 "$web" "$hog2" 1000 && gains 1 0 "$pid" "$web" 2000
+	set -- $?
+	fake stop 0 0 && return "$1"
+}
+
 # Entries that are lost could be of anybody.
 blames_nobody()
 {
@@ -315,7 +369,7 @@ echo +cpu >$root/cgroup.subtree_control || skip_all "the controller cpu is in us
 load kdtl_fake_pmu tasks=1 || bail_out "kdtl_fake_pmu does not load"
 load kdtl_fake_drive || bail_out "kdtl_fake_drive does not load"
 
-plan 19
+plan 21
 ok "it loads" load kdtl_sampler pmu=kdtl_fake
 # As if the machine ran for longer than it takes until a cgroup is stale.
 fake later 0 1000
@@ -337,6 +391,8 @@ ok "a path with bytes that Prometheus would not read" quotes
 ok "what is stale goes" goes_when_stale
 ok "it blames nobody for the time of an idle CPU" blames_nobody_for_idle
 ok "reset forgets" reset_forgets
+ok "a culprit has the blame for its time, however many tasks waited" counts_cpu_once
+ok "which counts once, whichever waits it is in" counts_what_is_new
 ok "no more cgroups than the parameter says are separate" is_capped
 ok "0: none" can_be_switched_off
 ok "real tasks that wait for each other" real_tasks

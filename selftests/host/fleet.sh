@@ -38,7 +38,7 @@ rules_fail()
 	for change in 's/max by (cgroup) (kdtl_cgroup_wait_s/min by (cgroup) (kdtl_cgroup_wait_s/' \
 		's/> 0\.5/> 0.95/' 's/> 0)$/>= 0)/' 's/{cgroup!="unknown"}//' \
 		's/and on (job, instance) .*/and on (job) kdtl_nothing/' \
-		's/for: 5m/for: 1h/' 's/rate(kdtl_cgroup_throttled/irate(kdtl_nothing/' \
+		's/culprit_cpu_seconds/culprit_seconds/' 's/for: 5m/for: 1h/' 's/rate(kdtl_cgroup_throttled/irate(kdtl_nothing/' \
 		's/by (job, le)/by (instance, le)/' 's/> 120/> 600/' \
 		's/ up == 1/ up/'; do
 		! rules_pass "$change" || { echo "not noticed: $change"; return 1; }

@@ -657,8 +657,9 @@ states()
 	kdtl export --format csv "$work/states.data" |
 		python3 -c 'import csv, sys
 for row in csv.DictReader(sys.stdin): print(row["preempt_reason"])' | diff - "$work/names" &&
-		diff "$work/names" - <<-'END' && [ "$(kdtl print "$work/states.data" |
-			grep -c ' \(disk_sleep\|stopped\|exited\) ')" -eq 3 ]
+		[ "$(kdtl print "$work/states.data" |
+			grep -c ' \(disk_sleep\|stopped\|exited\) ')" -eq 3 ] &&
+		diff "$work/names" - <<-'END'
 		slept
 		slept
 		disk_sleep

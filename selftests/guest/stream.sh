@@ -74,6 +74,20 @@ no_tasks()
 	load kdtl_fake_pmu && "$dir/stream_test" no_tasks && unload kdtl_fake_pmu
 }
 
+# Whoever opens the device asks the security modules, as perf_event_open() does.
+asks_security()
+{
+	mount -t tracefs none $tracing 2>/dev/null
+	echo 'p:kdtl_asked security_perf_event_open' >$tracing/kprobe_events &&
+		echo 1 >$tracing/events/kprobes/kdtl_asked/enable || return
+	"$dir/stream_test" perfmon
+	asked=$(awk '$1 == "kdtl_asked" { print $2 }' $tracing/kprobe_profile)
+	echo 0 >$tracing/events/kprobes/kdtl_asked/enable
+	echo -:kdtl_asked >$tracing/kprobe_events
+	[ "$asked" -gt 0 ]
+}
+
+tracing=/sys/kernel/tracing
 [ -x "$dir/stream_test" ] || skip_all "no stream_test: make -C selftests"
 tests=$("$dir/stream_test") || bail_out "stream_test does not run"
 need kdtl kdtl_sched
@@ -83,7 +97,7 @@ set -- $tests
 narrow_nr=1
 # shellcheck disable=SC2086 # several words
 [ ! -e "$dir/32" ] || narrow_nr=$(echo $narrow | wc -w)
-plan $(($# + narrow_nr + 5))
+plan $(($# + narrow_nr + 6))
 ok "it loads, but not with pages that are no power of two" bad_parameter
 "$dir/stream_test" read >/dev/null
 before=$(areas)
@@ -101,6 +115,13 @@ if have_module kdtl_fake_pmu; then
 	ok "a source that names no tasks says so" no_tasks
 else
 	skip "a source that names no tasks says so" "no module kdtl_fake_pmu"
+fi
+if ! grep -q ' T perf_allow_kernel$' /proc/kallsyms; then
+	skip "security modules are asked" "this kernel lets no module ask them"
+elif ! grep -q ' kprobe_events_ops$' /proc/kallsyms; then
+	skip "security modules are asked" "no events of kprobes to see it by"
+else
+	ok "security modules are asked" asks_security
 fi
 ok "nobody holds the module" until_true nobody_holds
 ok "nothing is left" until_true areas_are "$before"

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which tasks have waited longest for a CPU, in all: debugfs/kdtl_top */
+/*
+ * Which tasks have waited longest for a CPU, in all: debugfs/kdtl_top
+ *
+ * Tasks come and go for as long as the machine runs, so it keeps a limited number of them: if
+ * there is no room for one more, all but those that are shown are counted as one.
+ */
 #include <linux/debugfs.h>
 #include <linux/kdtl.h>
 #include <linux/module.h>
@@ -8,6 +13,7 @@
 #include <linux/xarray.h>
 
 #define TOP_ROWS	20
+#define TOP_TASKS	1024
 
 struct task_waits {
 	char	comm[TASK_COMM_LEN];
@@ -23,8 +29,52 @@ static struct dentry *file;
 
 static DEFINE_MUTEX(lock);	/* protects what follows */
 static DEFINE_XARRAY(tasks);	/* by pid */
+static unsigned int nr_tasks;
 static u64 lost;
-static struct task_waits others = { .comm = "(no memory)" };
+static struct task_waits others = { .comm = "(others)" };
+
+static void top_add(struct task_waits *t, u64 dispatches, u64 wait, u64 longest, bool saturated)
+{
+	t->dispatches += dispatches;
+	t->wait += wait;
+	t->longest = max(t->longest, longest);
+	t->saturated |= saturated;
+}
+
+/* Those that have waited longest, and NULL for the rest of the rows. */
+static void top_rank(struct task_waits **rank)
+{
+	struct task_waits *t, *each;
+	unsigned long pid;
+	int i;
+
+	xa_for_each(&tasks, pid, each) {
+		t = each;
+		for (i = 0; t && i < TOP_ROWS; i++) {
+			if (!rank[i] || t->wait > rank[i]->wait)
+				swap(rank[i], t);
+		}
+	}
+}
+
+static void top_make_room(void)
+{
+	struct task_waits *rank[TOP_ROWS] = {}, *t;
+	unsigned long pid;
+	int i;
+
+	top_rank(rank);
+	xa_for_each(&tasks, pid, t) {
+		for (i = 0; i < TOP_ROWS && rank[i] != t; i++)
+			;
+		if (i < TOP_ROWS)
+			continue;
+		top_add(&others, t->dispatches, t->wait, t->longest, t->saturated);
+		xa_erase(&tasks, pid);
+		kfree(t);
+		nr_tasks--;
+	}
+}
 
 static struct task_waits *top_find(pid_t pid)
 {
@@ -32,14 +82,18 @@ static struct task_waits *top_find(pid_t pid)
 
 	if (t)
 		return t;
+	if (nr_tasks == TOP_TASKS)
+		top_make_room();
 	t = kzalloc(sizeof(*t), GFP_KERNEL);
 	if (!t)
 		return &others;
 	t->pid = pid;
-	if (!xa_err(xa_store(&tasks, pid, t, GFP_KERNEL)))
-		return t;
-	kfree(t);
-	return &others;
+	if (xa_err(xa_store(&tasks, pid, t, GFP_KERNEL))) {
+		kfree(t);
+		return &others;
+	}
+	nr_tasks++;
+	return t;
 }
 
 static void top_count(const struct kdtl_entry *e, const struct kdtl_aux_info *info)
@@ -49,10 +103,7 @@ static void top_count(const struct kdtl_entry *e, const struct kdtl_aux_info *in
 
 	if (t != &others)
 		strscpy(t->comm, kdtl_entry_comm(e), sizeof(t->comm));
-	t->dispatches++;
-	t->wait += wait;
-	t->longest = max(t->longest, wait);
-	t->saturated |= kdtl_entry_wait_saturated(e);
+	top_add(t, 1, wait, wait, kdtl_entry_wait_saturated(e));
 }
 
 static void top_span(const struct kdtl_span *span, void *unused)
@@ -68,20 +119,12 @@ static void top_span(const struct kdtl_span *span, void *unused)
 
 static int top_show(struct seq_file *m, void *unused)
 {
-	const struct task_waits *rank[TOP_ROWS] = {}, *t;
-	struct task_waits *each;
-	unsigned long pid;
+	struct task_waits *rank[TOP_ROWS] = {}, *t;
 	int i;
 
 	kdtl_flush(session);
 	mutex_lock(&lock);
-	xa_for_each(&tasks, pid, each) {
-		t = each;
-		for (i = 0; t && i < TOP_ROWS; i++) {
-			if (!rank[i] || t->wait > rank[i]->wait)
-				swap(rank[i], t);
-		}
-	}
+	top_rank(rank);
 	seq_puts(m, "    pid  dispatches         wait ns      longest ns    command\n");
 	for (i = 0; i <= TOP_ROWS; i++) {
 		t = i < TOP_ROWS ? rank[i] : &others;

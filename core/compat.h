@@ -133,6 +133,24 @@ static inline bool kdtl_cpu_is_isolated(int cpu)
 #define KDTL_HAVE_PROXY_EXEC		IS_ENABLED(CONFIG_SCHED_PROXY_EXEC)
 
 /*
+ * In v7.2 such an owner knows whom it runs for.  Before that field, any task may be one.
+ */
+#ifndef CONFIG_SCHED_PROXY_EXEC
+#define kdtl_task_is_proxy(t)		false
+#elif LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0)
+#define kdtl_task_is_proxy(t)		true
+#else
+#define kdtl_task_is_proxy(t)		((t)->blocked_donor)
+#endif
+
+/*
+ * v6.12, "sched/rt: Remove default bandwidth control": the fair server takes the place of the
+ * limit on real-time tasks, unless these are in groups.
+ */
+#define KDTL_HAVE_RT_LIMIT		(LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0) ||	\
+					 IS_ENABLED(CONFIG_RT_GROUP_SCHED))
+
+/*
  * v6.18, "sched/fair: Switch to task based throttle model": a throttled task knows
  * it.  Before, only its group did.
  */

@@ -98,9 +98,9 @@ static void report(unsigned int how, int cpu, int behind, u64 wait, u64 to, bool
 }
 
 static void report_late_what(const struct kdtl_span *span, const struct kdtl_entry *e,
-			     u64 wait, bool saturated)
+			     bool throttled, u64 wait, bool saturated)
 {
-	const char *verb = kdtl_entry_is_throttled(e) ? "was throttled for" : "waited";
+	const char *verb = throttled ? "was throttled for" : "waited";
 	const char *bound = saturated ? "at least " : "";
 	const u64 ms = div_u64(wait, NSEC_PER_MSEC);
 	char name[WATCH_NAME];
@@ -116,14 +116,15 @@ static void report_late_what(const struct kdtl_span *span, const struct kdtl_ent
 }
 
 /* Returns the CPU of those who are to blame for most of it; -1: nobody is. */
-static int report_late_detail(const struct kdtl_span *span, const struct kdtl_entry *e)
+static int report_late_detail(const struct kdtl_span *span, const struct kdtl_entry *e,
+			      bool throttled)
 {
-	const u64 queued = kdtl_entry_queued(e), ready = kdtl_entry_ready(e);
+	const u64 queued = kdtl_entry_queued(e), ready = kdtl_entry_wait(e) - queued;
 	int at, cpu;
 
 	detail[0] = '\0';
 	/* A limit held the task back, whoever had the CPU. */
-	if (kdtl_entry_is_throttled(e))
+	if (throttled)
 		return -1;
 	if (span->info->stolen)
 		strscpy(detail, ", the hypervisor had the CPU", sizeof(detail));
@@ -146,17 +147,17 @@ static int report_late_detail(const struct kdtl_span *span, const struct kdtl_en
  * watch_report_late() - report a task that was dispatched too late
  * @span: where the entry is from
  * @e: its entry
- * @wait: how long the task waited, or was throttled, in ns
+ * @throttled: a limit on CPU time held it back; otherwise it waited
+ * @wait: for how long, in ns
  * @threshold: the longest wait that is not reported, in ns
  *
  * Context: the watching thread.
  */
 void watch_report_late(const struct kdtl_span *span, const struct kdtl_entry *e,
-		       u64 wait, u64 threshold)
+		       bool throttled, u64 wait, u64 threshold)
 {
 	struct watch_cpu *w = per_cpu_ptr(&watch_cpus, span->cpu);
-	const bool tasks = span->info->tasks, throttled = kdtl_entry_is_throttled(e);
-	const bool saturated = watch_is_saturated(e);
+	const bool saturated = watch_is_saturated(e, throttled), tasks = span->info->tasks;
 	static const char no_comm[TASK_COMM_LEN];
 	unsigned int how;
 	int behind;
@@ -174,8 +175,8 @@ void watch_report_late(const struct kdtl_span *span, const struct kdtl_entry *e,
 	how = report_wanted(wait, threshold, &alarms);
 	if (!how)
 		return;
-	report_late_what(span, e, wait, saturated);
-	behind = report_late_detail(span, e);
+	report_late_what(span, e, throttled, wait, saturated);
+	behind = report_late_detail(span, e, throttled);
 	report(how, span->cpu, behind, wait,
 	       kdtl_ticks_to_ns(span->info, kdtl_entry_time(e) - span->info->tb_boot), saturated);
 }

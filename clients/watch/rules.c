@@ -153,6 +153,7 @@ static unsigned int rule_least(unsigned int least, unsigned int ms)
  */
 struct kdtl_config watch_rules_config(void)
 {
+	/* Who was throttled may have waited after that. */
 	struct kdtl_config config = { .mask = KDTL_MASK_ALL };
 	unsigned int least = RULE_NONE, i;
 	const struct rule_group *g;
@@ -165,10 +166,7 @@ struct kdtl_config watch_rules_config(void)
 		least = rule_least(least, rule_class_ms[i]);
 	list_for_each_entry(g, &rule_groups, list)
 		least = rule_least(least, g->ms);
-	if (rule_throttled_ms)
-		least = rule_least(least, rule_throttled_ms);
-	else
-		config.mask &= ~KDTL_MASK_THROTTLE;
+	least = rule_least(least, rule_throttled_ms);
 	mutex_unlock(&rule_lock);
 	config.min_wait = least == RULE_NONE ? U64_MAX : (u64)least * NSEC_PER_MSEC;
 	return config;

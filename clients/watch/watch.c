@@ -52,23 +52,30 @@ static u64 watch_threshold_of(const struct kdtl_span *span, const struct kdtl_en
 	return watch_rule(&task, path, span->cpu);
 }
 
+/* A saturated wait may have been longer than any threshold. */
+static void watch_late(const struct kdtl_span *span, const struct kdtl_entry *e, bool throttled,
+		       u64 threshold)
+{
+	const u64 wait = kdtl_ticks_to_ns(span->info, throttled ? kdtl_entry_throttled(e) :
+						      kdtl_entry_wait(e));
+
+	if (threshold && (wait > threshold || watch_is_saturated(e, throttled)))
+		watch_report_late(span, e, throttled, wait, threshold);
+}
+
+/*
+ * A task that a limit held back may have waited for a CPU after that, for at least
+ * kdtl_entry_wait().
+ */
 static void watch_span(const struct kdtl_span *span, void *unused)
 {
 	const struct kdtl_entry *e;
-	u64 wait, threshold;
 
 	kdtl_span_for_each_entry(e, span) {
-		if (kdtl_entry_is_throttled(e)) {
-			wait = kdtl_entry_throttled(e);
-			threshold = watch_rule_throttled();
-		} else {
-			wait = kdtl_entry_wait(e);
-			threshold = watch_threshold_of(span, e);
-		}
-		wait = kdtl_ticks_to_ns(span->info, wait);
-		/* A saturated wait may have been longer than any threshold. */
-		if (threshold && (wait > threshold || watch_is_saturated(e)))
-			watch_report_late(span, e, wait, threshold);
+		if (kdtl_entry_is_throttled(e))
+			watch_late(span, e, true, watch_rule_throttled());
+		if (kdtl_entry_wait(e))
+			watch_late(span, e, false, watch_threshold_of(span, e));
 	}
 }
 

@@ -91,17 +91,17 @@ void watch_probe(int cpu);
 
 /* report.c */
 
-/* Is the time that the entry gives, of a wait or a throttle, only the least that it was? */
-static inline bool watch_is_saturated(const struct kdtl_entry *e)
+/* Is the time that the entry gives, of a throttle or a wait, only the least that it was? */
+static inline bool watch_is_saturated(const struct kdtl_entry *e, bool throttled)
 {
-	return kdtl_entry_wait_saturated(e) || kdtl_entry_throttled(e) == KDTL_TIME_MAX;
+	return throttled ? kdtl_entry_throttled(e) == KDTL_TIME_MAX : kdtl_entry_wait_saturated(e);
 }
 
 DECLARE_PER_CPU(struct watch_cpu, watch_cpus);
 int watch_report_init(void);
 void watch_report_exit(void);
 void watch_report_late(const struct kdtl_span *span, const struct kdtl_entry *e,
-		       u64 wait, u64 threshold);
+		       bool throttled, u64 wait, u64 threshold);
 void watch_report_stuck(int cpu, u64 wait, u64 threshold);
 void watch_report_round(void);
 

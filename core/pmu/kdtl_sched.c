@@ -315,16 +315,47 @@ static void kdtl_sched_idle(const struct task_struct *next, u64 now,
 }
 
 /*
+ * A deadline task gets runtime only after it was queued: then it was held back until then, and
+ * its record is changed to say so.  Or it had yielded, which is to sleep until then: the one
+ * preempted task that does not wait for a CPU.
+ */
+static u64 kdtl_dl_queued_at(const struct kdtl_sched_cpu *c, const struct task_struct *next,
+			     u64 queued_at, u64 now)
+{
+	struct kdtl_departure *slot = kdtl_slot(c->departures, (u32)next->pid);
+	const u64 lifted = kdtl_dl_lifted(next);
+	u64 when = READ_ONCE(slot->when), id = when ^ READ_ONCE(slot->check);
+	const u64 waited = kdtl_record_id(next) - id;
+	const bool known = !(waited & KDTL_RUN_MASK);
+
+	/* The scheduler likes to move it to another queue just then. */
+	if (lifted <= queued_at - (known ? waited >> KDTL_RUN_BITS : 0) || lifted >= now)
+		return queued_at;
+	if (known && (when & 3) == KDTL_KIND_PREEMPT) {
+		when = (when & ~3ULL) | KDTL_KIND_CEDE;
+		id = kdtl_record_id(next) - (max_t(s64, queued_at - lifted, 0) << KDTL_RUN_BITS);
+		WRITE_ONCE(slot->when, when);
+		WRITE_ONCE(slot->check, when ^ id);
+		return max(queued_at, lifted);
+	}
+	kdtl_mark_throttled(next);
+	return queued_at;
+}
+
+/*
  * The scheduler did not queue @next, so it has not waited here.  Or it may have been
  * throttled since it was queued: then its record is changed to say so.
  */
-static u64 kdtl_queued_at(const struct task_struct *next, u64 now)
+static u64 kdtl_queued_at(const struct kdtl_sched_cpu *c, const struct task_struct *next, u64 now)
 {
 	const u64 queued_at = next->sched_info.last_queued;
 
 	if (!queued_at)
 		return now;
-	kdtl_throttle_check(next, queued_at);
+	if (dl_prio(next->prio))
+		return kdtl_dl_queued_at(c, next, queued_at, now);
+	if (kdtl_was_held(c, next, queued_at))
+		kdtl_mark_throttled(next);
 	return queued_at;
 }
 
@@ -358,6 +389,9 @@ static __always_inline bool kdtl_sched_leave(const bool full, struct kdtl_sched_
 			if (kind == KDTL_KIND_PREEMPT && kdtl_is_throttled(prev, next, now)) {
 				kind = KDTL_KIND_THROTTLE;
 				code = KDTL_PREEMPT_THROTTLED;
+			} else if (kind == KDTL_KIND_PREEMPT && kdtl_dl_yielded(prev)) {
+				/* See kdtl_dl_queued_at(). */
+				code = KDTL_PREEMPT_CEDE;
 			}
 		}
 		kdtl_depart(c, prev, pid, now, kind);
@@ -441,13 +475,7 @@ static __always_inline bool kdtl_sched_arrive(const bool full, struct kdtl_sched
 		return full || !(c->fan.mask & KDTL_MASK_IDLE);
 	}
 
-	queued_at = next->sched_info.last_queued;
-	if (unlikely(kdtl_throttle_doubt(c, queued_at))) {
-		if (!full)
-			return false;
-		queued_at = kdtl_queued_at(next, now);
-	}
-
+	queued_at = full ? kdtl_queued_at(c, next, now) : next->sched_info.last_queued;
 	slot = kdtl_slot(c->departures, next_pid);
 	when = READ_ONCE(slot->when);
 	id = when ^ READ_ONCE(slot->check);
@@ -463,6 +491,8 @@ static __always_inline bool kdtl_sched_arrive(const bool full, struct kdtl_sched
 	if (likely(!(waited & KDTL_RUN_MASK))) {
 		slept = queued_at - (when >> 2);
 		ready = waited >> KDTL_RUN_BITS;
+		if (!full && unlikely(kdtl_throttle_doubt(queued_at - ready, now)))
+			return false;
 		if (unlikely(when & 3)) {
 			kind = when & 3;
 			/* Page faults and limits are rare. */
@@ -473,17 +503,21 @@ static __always_inline bool kdtl_sched_arrive(const bool full, struct kdtl_sched
 				       kdtl_sched_log(false, c, next, KDTL_KIND_PREEMPT, prev_code,
 						      now - queued_at, slept, 0, now, pids);
 			if (kind == KDTL_KIND_THROTTLE) {
-				/* The limit held the task back, or it waited: nobody knows. */
+				/* It was held back, and since the limit ended it waited. */
 				slept = max(slept - ready, 0LL);
-				ready = max_t(s64, now - (when >> 2) - slept, 0);
+				when = (when >> 2) + slept;
+				ready = max_t(s64, kdtl_lifted_at(next, when, now) - when, 0);
 				kdtl_sched_rare(kind, next, kdtl_reasons(kind, prev_code),
-						0, ready, slept, now, pids);
+						max_t(s64, now - when - ready, 0), ready, slept,
+						now, pids);
 				return true;
 			}
 			if (kind == KDTL_KIND_PREEMPT)
 				ready = slept;
 		}
 		slept -= ready;
+	} else if (!full && unlikely(kdtl_throttle_doubt(queued_at, now))) {
+		return false;
 	} else if (unlikely(!next->sched_info.pcount)) {
 		/* All that a new task ever waited was before its first run. */
 		if (!full)
@@ -570,7 +604,7 @@ static noinline void kdtl_sched_seldom(u32 mask, bool preempt,
 		return;
 	}
 	if (mask & KDTL_MASK_THROTTLE &&
-	    kdtl_throttle_doubt(c, next->sched_info.last_queued))
+	    kdtl_throttle_doubt(next->sched_info.last_queued, kdtl_sched_now()))
 		goto full;
 	slot = kdtl_slot(c->departures, pid);
 	when = READ_ONCE(slot->when);

@@ -8,7 +8,8 @@
  * - it is a real-time task, and the next task is of a lower class: the kernel's
  *   limit on real-time tasks took effect (sched_rt_runtime_us, from 6.12 on the
  *   fair server);
- * - it is a deadline task whose runtime is used up.
+ * - it is a deadline task whose runtime is used up.  One that yields sleeps until its next
+ *   period.
  *
  * Since 6.18, the scheduler throttles a task when it returns to user mode, and
  * task_struct::throttled says so.  Tasks that are in the queue when the quota runs
@@ -17,11 +18,14 @@
  * Before 6.18, the scheduler throttles a group: it takes the group's sched_entity
  * off its queue, but leaves the group's tasks in the group's own queue.  These
  * tasks did not leave a CPU because of the quota, and neither do tasks that wake
- * up in the group later.  From the first throttled task on, three more probes find
- * both.  A machine without limits does not have these probes.
+ * up in the group later.  The same holds for real-time tasks, on each kernel.  From the first
+ * throttled task on, more probes find both.  A machine without limits does not have these
+ * probes.
  *
- * All of this finds throttling that has begun.  Nothing that a module may read
- * says when it ends.
+ * A deadline task that wakes up between its deadline and its next period is held back until
+ * that period.  When a task has waited for a while, its deadline tells.
+ *
+ * sched-lift.h finds out when a limit ended.
  */
 #ifndef _KDTL_SCHED_THROTTLE_H
 #define _KDTL_SCHED_THROTTLE_H
@@ -32,81 +36,20 @@
 #include <linux/sched.h>
 #include <linux/sched/deadline.h>
 #include <linux/sched/rt.h>
+#include <linux/sched/signal.h>
 #include <linux/tracepoint.h>
 #include <linux/workqueue.h>
 
 #include "../compat.h"
+#include "sched-lift.h"
 
-static void __maybe_unused kdtl_mark_throttled(const struct task_struct *t);
-
-/* Core scheduling may run a task of a lower class because of its cookie. */
-static bool kdtl_same_cookie(const struct task_struct *a, const struct task_struct *b)
-{
-#ifdef CONFIG_SCHED_CORE
-	return a->core_cookie == b->core_cookie;
-#else
-	return true;
-#endif
-}
+static void kdtl_mark_throttled(const struct task_struct *t);
 
 /*
- * Is @t, which is queued, among the tasks that the limit on real-time tasks holds back?  Only
- * these are in that class's queue: a deadline task and the stopper have a real-time priority,
- * too, but neither is held back by that limit.
+ * A task that waited less is not looked at: such a wait is in nobody's way, and this spares
+ * most dispatches the look.
  */
-static __always_inline bool kdtl_is_rt(const struct task_struct *t)
-{
-	return t->rt.on_rq;
-}
-
-/* @prev has the priority of a real-time or deadline task, and could run. */
-static bool kdtl_rt_throttled(const struct task_struct *prev,
-			      const struct task_struct *next)
-{
-	if (dl_prio(prev->prio))
-		return prev->dl.dl_throttled;
-	return kdtl_is_rt(prev) && next->prio >= MAX_RT_PRIO && kdtl_same_cookie(prev, next);
-}
-
-#if !KDTL_HAVE_GROUP_THROTTLE
-
-/* @prev leaves its CPU and could run.  Is a closer look due? */
-static __always_inline bool kdtl_may_be_throttled(const struct task_struct *prev)
-{
-	return unlikely(prev->prio < MAX_RT_PRIO || kdtl_task_throttled(prev));
-}
-
-/* Is it throttled? */
-static inline bool kdtl_is_throttled(const struct task_struct *prev,
-				     const struct task_struct *next, u64 now)
-{
-	return prev->prio >= MAX_RT_PRIO || kdtl_rt_throttled(prev, next);
-}
-
-/* Was the task not queued at all, or may it have been throttled since then? */
-static __always_inline bool kdtl_throttle_doubt(const struct kdtl_sched_cpu *c,
-						u64 queued_at)
-{
-	return !queued_at;
-}
-
-static inline void kdtl_throttle_check(const struct task_struct *next, u64 queued_at)
-{
-}
-
-static inline void kdtl_throttle_attach(void)
-{
-}
-
-static inline void kdtl_throttle_detach(void)
-{
-}
-
-static inline void kdtl_throttle_find(struct tracepoint *tp)
-{
-}
-
-#else
+#define KDTL_LOOK_NS	(100 * NSEC_PER_USEC)
 
 #define KDTL_HELD_BITS	5
 
@@ -129,25 +72,26 @@ static DEFINE_PER_CPU(struct kdtl_held [BIT(KDTL_HELD_BITS)], kdtl_held_groups);
 /* Only its address is used. */
 static const char kdtl_rt_group;
 
-/* Are real-time tasks held back on this CPU?  Under the lock of its runqueue. */
-static DEFINE_PER_CPU(bool, kdtl_held_rt);
+/**
+ * struct kdtl_rt_held - the real-time tasks of a CPU.  Under the lock of its runqueue.
+ * @queued: one of them that is in the queue: it left or woke up, and was neither dispatched
+ *	nor moved since.  So it still exists.  NULL: none is known
+ * @lifted: when the limit that was last seen to hold them back had ended; 0: it has not
+ * @held: are they held back?
+ */
+struct kdtl_rt_held {
+	const struct task_struct	*queued;
+	u64				lifted;
+	bool				held;
+};
+
+static DEFINE_PER_CPU(struct kdtl_rt_held, kdtl_rt_held);
 
 static bool kdtl_throttle_asked, kdtl_throttle_followed;
 
 static struct kdtl_held *kdtl_held_slot(const void *group)
 {
 	return this_cpu_ptr(&kdtl_held_groups[hash_ptr(group, KDTL_HELD_BITS)]);
-}
-
-/* The group of @se, at any level, that was taken off its queue. */
-static __always_inline const struct sched_entity *
-kdtl_dequeued_group(const struct sched_entity *se)
-{
-	for (se = se->parent; se; se = se->parent) {
-		if (unlikely(!se->on_rq))
-			break;
-	}
-	return se;
 }
 
 static void kdtl_throttle_follow(struct work_struct *unused);
@@ -161,6 +105,14 @@ static void kdtl_throttle_queue_work(struct irq_work *unused)
 static DEFINE_IRQ_WORK(kdtl_throttle_irq_work, kdtl_throttle_queue_work);
 
 /* Only a task may register probes, and the scheduler's lock forbids to wake one. */
+static void kdtl_throttle_ask(void)
+{
+	if (!READ_ONCE(kdtl_throttle_asked)) {
+		WRITE_ONCE(kdtl_throttle_asked, true);
+		irq_work_queue(&kdtl_throttle_irq_work);
+	}
+}
+
 static void kdtl_held_note(const void *group, u64 now)
 {
 	struct kdtl_held *h = kdtl_held_slot(group);
@@ -168,10 +120,205 @@ static void kdtl_held_note(const void *group, u64 now)
 	h->group = group;
 	h->seen = now;
 	__this_cpu_write(kdtl_sched_cpu.held_seen, now);
-	if (!READ_ONCE(kdtl_throttle_asked)) {
-		WRITE_ONCE(kdtl_throttle_asked, true);
-		irq_work_queue(&kdtl_throttle_irq_work);
+	kdtl_throttle_ask();
+}
+
+static bool kdtl_is_held(const void *group, u64 queued_at)
+{
+	const struct kdtl_held *h = kdtl_held_slot(group);
+
+	return h->group == group && h->seen >= queued_at;
+}
+
+/* ---------------------------------------------------------- real-time tasks */
+
+#ifdef CONFIG_SCHED_CORE
+
+/* Are there, or were there, tasks that may not share a core with others? */
+static bool kdtl_cookies;
+
+/*
+ * Core scheduling may run a task of a lower class, or none, because of cookies.  The idle
+ * task has none, so it tells nothing: a task without a cookie may have had to make room, too.
+ */
+static bool kdtl_same_cookie(const struct task_struct *t, const struct task_struct *next)
+{
+	if (t->core_cookie || next->core_cookie)
+		WRITE_ONCE(kdtl_cookies, true);
+	return is_idle_task(next) ? !READ_ONCE(kdtl_cookies) :
+				    t->core_cookie == next->core_cookie;
+}
+
+/* There may be millions of tasks, but the kernel walks over all of them as often. */
+static void kdtl_find_cookies(void)
+{
+	struct task_struct *g, *t;
+
+	rcu_read_lock();
+	for_each_process_thread(g, t) {
+		if (data_race(t->core_cookie)) {
+			WRITE_ONCE(kdtl_cookies, true);
+			goto found;
+		}
 	}
+found:
+	rcu_read_unlock();
+}
+
+#else
+
+static bool kdtl_same_cookie(const struct task_struct *t, const struct task_struct *next)
+{
+	return true;
+}
+
+static void kdtl_find_cookies(void)
+{
+}
+
+#endif /* CONFIG_SCHED_CORE */
+
+/*
+ * Is @t, which is queued, among the tasks that the limit on real-time tasks holds back?  Only
+ * these are in that class's queue: a deadline task and the stopper have a real-time priority,
+ * too, but neither is held back by that limit.
+ */
+static __always_inline bool kdtl_is_rt(const struct task_struct *t)
+{
+	return t->rt.on_rq;
+}
+
+/*
+ * The scheduler chose @next although the real-time task @t could run: did the limit on these
+ * make it do so?  The fair server has a task to run, and an owner of a mutex runs in the place
+ * of a task that waits for it (proxy execution).
+ */
+static bool kdtl_rt_passed(const struct task_struct *t, const struct task_struct *next)
+{
+	if (next->prio < MAX_RT_PRIO || kdtl_task_is_proxy(next))
+		return false;
+	if (!KDTL_HAVE_RT_LIMIT && is_idle_task(next))
+		return false;
+	return kdtl_same_cookie(t, next);
+}
+
+/* The real-time tasks of this CPU are held back. */
+static void kdtl_rt_note(u64 now)
+{
+	struct kdtl_rt_held *h = this_cpu_ptr(&kdtl_rt_held);
+
+	/* Only a probe finds out that it has ended. */
+	h->held = READ_ONCE(kdtl_throttle_followed);
+	h->lifted = 0;
+	kdtl_held_note(&kdtl_rt_group, now);
+}
+
+/* @prev has the priority of a real-time or deadline task, and could run. */
+static bool kdtl_rt_throttled(const struct task_struct *prev,
+			      const struct task_struct *next, u64 now)
+{
+	if (dl_prio(prev->prio)) {
+		if (!prev->dl.dl_throttled || prev->dl.dl_yielded)
+			return false;
+		return true;
+	}
+	if (!kdtl_is_rt(prev) || !kdtl_rt_passed(prev, next))
+		return false;
+	kdtl_rt_note(now);
+	return true;
+}
+
+/* A deadline task that could run gave the rest of its runtime up, until its next period. */
+static bool kdtl_dl_yielded(const struct task_struct *prev)
+{
+	return dl_prio(prev->prio) && prev->dl.dl_throttled && prev->dl.dl_yielded;
+}
+
+/* The limit may take effect just when a task goes to sleep: then another one is held back. */
+static void kdtl_rt_switch(const struct task_struct *prev, const struct task_struct *next)
+{
+	struct kdtl_rt_held *h = this_cpu_ptr(&kdtl_rt_held);
+
+	if (unlikely(kdtl_is_rt(next))) {
+		if (h->held)
+			h->lifted = local_clock();
+		h->held = false;
+	}
+	if (unlikely(h->queued == next))
+		h->queued = NULL;
+	/* With proxy execution one that sleeps may still be in the queue. */
+	if (unlikely(kdtl_is_rt(prev)) && !h->queued &&
+	    (!KDTL_HAVE_PROXY_EXEC || READ_ONCE(prev->__state) == TASK_RUNNING))
+		h->queued = prev;
+	if (unlikely(h->queued) && !h->held && kdtl_is_rt(h->queued) &&
+	    kdtl_rt_passed(h->queued, next))
+		kdtl_rt_note(local_clock());
+}
+
+/* @t, a real-time task, is put into a queue, whose lock is held.  Is it held back there? */
+static bool kdtl_rt_wakeup(const struct task_struct *t)
+{
+	struct kdtl_rt_held *h = per_cpu_ptr(&kdtl_rt_held, task_cpu(t));
+
+	if (!h->queued)
+		h->queued = t;
+	return h->held;
+}
+
+/* Leaves the queue of its CPU, whose lock is held if it is in that. */
+static void kdtl_throttle_migrate(void *data, struct task_struct *t, int cpu)
+{
+	struct kdtl_rt_held *h = per_cpu_ptr(&kdtl_rt_held, task_cpu(t));
+
+	if (READ_ONCE(h->queued) == t)
+		WRITE_ONCE(h->queued, NULL);
+}
+
+/* ------------------------------------------------------------------- quotas */
+
+#if !KDTL_HAVE_GROUP_THROTTLE
+
+/* @prev leaves its CPU and could run.  Is a closer look due? */
+static __always_inline bool kdtl_may_be_throttled(const struct task_struct *prev)
+{
+	return unlikely(prev->prio < MAX_RT_PRIO || kdtl_task_throttled(prev));
+}
+
+/* Is it throttled? */
+static inline bool kdtl_is_throttled(const struct task_struct *prev,
+				     const struct task_struct *next, u64 now)
+{
+	if (prev->prio < MAX_RT_PRIO)
+		return kdtl_rt_throttled(prev, next, now);
+	kdtl_throttle_ask();
+	return true;
+}
+
+static inline bool kdtl_fair_held(const struct task_struct *next, u64 queued_at)
+{
+	return false;
+}
+
+static inline void kdtl_fair_switch(const struct task_struct *prev)
+{
+}
+
+static inline bool kdtl_fair_wakeup(const struct task_struct *t)
+{
+	return false;
+}
+
+#else
+
+/* The group of @se, at any level, that was taken off its queue. */
+static __always_inline const struct sched_entity *
+kdtl_dequeued_group(const struct sched_entity *se)
+{
+	for (se = se->parent; se; se = se->parent) {
+		if (unlikely(!se->on_rq))
+			break;
+	}
+	return se;
 }
 
 /* @prev leaves its CPU and could run.  Is a closer look due? */
@@ -184,63 +331,35 @@ static __always_inline bool kdtl_may_be_throttled(const struct task_struct *prev
 static bool kdtl_is_throttled(const struct task_struct *prev,
 			      const struct task_struct *next, u64 now)
 {
-	const void *group = kdtl_dequeued_group(&prev->se);
-
-	if (prev->prio < MAX_RT_PRIO) {
-		if (!kdtl_rt_throttled(prev, next))
-			return false;
-		if (dl_prio(prev->prio))
-			return true;
-		__this_cpu_write(kdtl_held_rt, READ_ONCE(kdtl_throttle_followed));
-		group = &kdtl_rt_group;
-	} else if (!prev->se.on_rq) {
-		/* A task of sched_ext is in none of the groups' queues. */
+	if (prev->prio < MAX_RT_PRIO)
+		return kdtl_rt_throttled(prev, next, now);
+	/* A task of sched_ext is in none of the groups' queues. */
+	if (!prev->se.on_rq)
 		return false;
-	}
-	kdtl_held_note(group, now);
+	kdtl_held_note(kdtl_dequeued_group(&prev->se), now);
 	return true;
 }
 
-/* Was the task not queued at all, or may it have been throttled since then? */
-static __always_inline bool kdtl_throttle_doubt(const struct kdtl_sched_cpu *c,
-						u64 queued_at)
-{
-	return queued_at <= c->held_seen;
-}
-
-static bool kdtl_is_held(const void *group, u64 queued_at)
-{
-	const struct kdtl_held *h = kdtl_held_slot(group);
-
-	return h->group == group && h->seen >= queued_at;
-}
-
 /* Has a group of @next been throttled since @next was queued? */
-static void kdtl_throttle_check(const struct task_struct *next, u64 queued_at)
+static bool kdtl_fair_held(const struct task_struct *next, u64 queued_at)
 {
 	const struct sched_entity *se = &next->se;
 	bool held = false;
 
-	if (kdtl_is_rt(next))
-		held = kdtl_is_held(&kdtl_rt_group, queued_at);
-	else if (se->on_rq)
+	if (se->on_rq)
 		while (!held && (se = se->parent))
 			held = kdtl_is_held(se, queued_at);
-	if (held)
-		kdtl_mark_throttled(next);
+	return held;
 }
 
 /*
  * The quota may run out just when a task goes to sleep.  A group that is off its
  * queue because it is empty has the weight 0.
  */
-static void kdtl_throttle_switch(void *data, bool preempt, struct task_struct *prev,
-				 struct task_struct *next, unsigned int prev_state)
+static void kdtl_fair_switch(const struct task_struct *prev)
 {
 	const struct sched_entity *group;
 
-	if (unlikely(kdtl_is_rt(next)))
-		__this_cpu_write(kdtl_held_rt, false);
 	if (prev->se.on_rq)
 		return;
 	group = kdtl_dequeued_group(&prev->se);
@@ -248,19 +367,72 @@ static void kdtl_throttle_switch(void *data, bool preempt, struct task_struct *p
 		kdtl_held_note(group, local_clock());
 }
 
+static bool kdtl_fair_wakeup(const struct task_struct *t)
+{
+	return t->se.on_rq && kdtl_dequeued_group(&t->se);
+}
+
+#endif /* KDTL_HAVE_GROUP_THROTTLE */
+
+/* ------------------------------------------------------------- any of these */
+
+/* Was the task not queued at all, or may a limit have held it back? */
+static __always_inline bool kdtl_throttle_doubt(u64 queued_at, u64 now)
+{
+	return (s64)(now - queued_at) > KDTL_LOOK_NS;
+}
+
+/* Has a limit other than a deadline held @next back since it was queued? */
+static bool kdtl_was_held(const struct kdtl_sched_cpu *c, const struct task_struct *next,
+			  u64 queued_at)
+{
+	if (likely(queued_at > c->held_seen))
+		return false;
+	return kdtl_is_rt(next) ? kdtl_is_held(&kdtl_rt_group, queued_at) :
+				  kdtl_fair_held(next, queued_at);
+}
+
+/*
+ * When the limit ended that held @next back, which it has done at @since or later; @now: that is
+ * not known.
+ */
+static u64 kdtl_lifted_at(const struct task_struct *next, u64 since, u64 now)
+{
+	u64 lifted;
+
+	if (dl_prio(next->prio))
+		lifted = kdtl_dl_lifted(next);
+	else if (kdtl_is_rt(next))
+		lifted = __this_cpu_read(kdtl_rt_held.lifted);
+	else
+		lifted = kdtl_quota_lifted(next);
+	return lifted > since && lifted < now ? lifted : now;
+}
+
+static void kdtl_throttle_switch(void *data, bool preempt, struct task_struct *prev,
+				 struct task_struct *next, unsigned int prev_state)
+{
+	kdtl_rt_switch(prev, next);
+	kdtl_fair_switch(prev);
+}
+
 /* The lock of the queue that @t has been put into is held. */
 static void kdtl_throttle_wakeup(void *data, struct task_struct *t)
 {
-	if (kdtl_is_rt(t) ? per_cpu(kdtl_held_rt, task_cpu(t)) :
-		t->se.on_rq && kdtl_dequeued_group(&t->se))
+	if (kdtl_is_rt(t) ? kdtl_rt_wakeup(t) : kdtl_fair_wakeup(t))
 		kdtl_mark_throttled(t);
 }
 
+/*
+ * A task that was moved may exit, and is in nobody's queue then.  So the first probe is there
+ * as long as any.
+ */
 static struct {
 	const char		*name;
 	void			*probe;
 	struct tracepoint	*tp;
 } kdtl_throttle_probes[] = {
+	{ "sched_migrate_task", kdtl_throttle_migrate },
 	{ "sched_switch", kdtl_throttle_switch },
 	{ "sched_wakeup", kdtl_throttle_wakeup },
 	{ "sched_wakeup_new", kdtl_throttle_wakeup },
@@ -290,6 +462,8 @@ static void kdtl_throttle_follow(struct work_struct *unused)
 	unsigned int i;
 	int err;
 
+	kdtl_find_cookies();
+	kdtl_lift_attach();
 	for (i = 0; i < ARRAY_SIZE(kdtl_throttle_probes); i++) {
 		err = tracepoint_probe_register(kdtl_throttle_probes[i].tp,
 						kdtl_throttle_probes[i].probe, NULL);
@@ -310,7 +484,7 @@ static void kdtl_throttle_attach(void)
 	kdtl_throttle_asked = false;
 	for_each_possible_cpu(cpu) {
 		per_cpu(kdtl_sched_cpu, cpu).held_seen = 0;
-		per_cpu(kdtl_held_rt, cpu) = false;
+		memset(per_cpu_ptr(&kdtl_rt_held, cpu), 0, sizeof(kdtl_rt_held));
 		memset(per_cpu_ptr(kdtl_held_groups, cpu), 0, sizeof(kdtl_held_groups));
 	}
 }
@@ -323,8 +497,7 @@ static void kdtl_throttle_detach(void)
 	if (kdtl_throttle_followed)
 		kdtl_throttle_unfollow(ARRAY_SIZE(kdtl_throttle_probes));
 	kdtl_throttle_followed = false;
+	kdtl_lift_detach();
 }
-
-#endif /* KDTL_HAVE_GROUP_THROTTLE */
 
 #endif /* _KDTL_SCHED_THROTTLE_H */

@@ -10,6 +10,7 @@
  *	do	"burst CPU N"	N entries at once
  *		"wait CPU N"	one entry of a runner that waited for N s
  *		"throttle CPU N" one entry of a runner that was throttled for N s
+ *		"starve CPU N"	one of a runner that was throttled for 1 s and then waited for N s
  *		"lost CPU N"	N entries that the source had and lost
  *		"task CPU PID PREV MS" one entry of PID, after PREV, that waited for MS
  *		"held CPU PID PREV MS" the same of one that was throttled for MS
@@ -128,6 +129,10 @@ static ssize_t drive_do_write(struct file *file, const char __user *from,
 	else if (!strcmp(what, "throttle"))
 		err = kdtl_fake_emit(cpu, KDTL_KIND_THROTTLE, 1, 0,
 				     min_t(u64, (u64)nr * NSEC_PER_SEC, KDTL_TIME_MAX), 0);
+	else if (!strcmp(what, "starve"))
+		err = kdtl_fake_emit(cpu, KDTL_KIND_THROTTLE, 1,
+				     min_t(u64, (u64)nr * NSEC_PER_SEC, KDTL_TIME_MAX),
+				     NSEC_PER_SEC, 0);
 	else if (!strcmp(what, "task"))
 		err = kdtl_fake_emit_task(cpu, KDTL_KIND_CEDE, nr, prev,
 					  ms * NSEC_PER_MSEC);

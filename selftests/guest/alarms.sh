@@ -127,7 +127,8 @@ counted()
 	[ "$more" -ge 0 ] && [ "$more" -le "$stuck" ] && is "$(withheld 'alarms in')" 15
 }
 
-# A limit that took effect is no wait, and raises an alarm only if asked.
+# A limit that took effect is no wait, and raises an alarm only if asked; what the task waited
+# after that is a wait.
 throttled_if_asked()
 {
 		load kdtl_watch pmu=kdtl_fake threshold_ms=500 && fake throttle 3 && fake wait 1 &&
@@ -136,7 +137,9 @@ throttled_if_asked()
 		until_true has_said 'kdtl_watch: CPU 0 was throttled for 3000 ms' &&
 		echo "throttled 10000" >"$watch/rules" && fake throttle 20 &&
 		until_true has_said 'kdtl_watch: CPU 0 was throttled for at least 4294 ms' &&
-		is "$(seen 3) $(seen 5) $(seen 7)" "1 1000 2"
+		is "$(seen 3) $(seen 5) $(seen 7)" "1 1000 2" && fake starve 2 &&
+		until_true has_said 'kdtl_watch: CPU 0 waited 2000 ms' &&
+		is "$(seen 3) $(seen 5) $(seen 7)" "2 2000 2"
 }
 
 # kdtl_softirq's waits are not a hypervisor's, say.

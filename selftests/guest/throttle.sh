@@ -22,6 +22,10 @@ title()
 	beside) echo "who shares the CPU with a throttled group is not" ;;
 	real_time) echo "real-time tasks that are throttled, and who waits for them" ;;
 	stopper) echo "the stopper is never held back, real-time tasks it passes are" ;;
+	asleep) echo "the limit on real-time tasks takes effect when one goes to sleep" ;;
+	starved) echo "what a task waits after it was throttled is a wait" ;;
+	deadline) echo "a deadline task that wakes up before its next period is held back" ;;
+	yield) echo "one that yields sleeps until its next period" ;;
 	new) echo "a new task that is moved before its first run has waited" ;;
 	*) echo "$1" ;;
 	esac

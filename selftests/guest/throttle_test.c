@@ -23,6 +23,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -50,6 +51,9 @@ struct sums {
 	unsigned int	notable_waits;
 	uint64_t	throttled;
 	uint64_t	longest_throttled;
+	uint64_t	slept;
+	uint64_t	last;		/* dispatch */
+	unsigned int	passed;		/* waits in which the last task of the test got the CPU */
 };
 
 static int dev;
@@ -240,6 +244,7 @@ static void log_read(const pid_t *pids, struct sums *sums, unsigned int nr)
 	struct kdtl_stream_info info = { .cpu = -1 };
 	struct kdtl_entry buf[256], *e;
 	unsigned int i;
+	uint64_t wait;
 	ssize_t len;
 
 	must(!ioctl(dev, KDTL_IOC_STOP));
@@ -265,25 +270,30 @@ static void log_read(const pid_t *pids, struct sums *sums, unsigned int nr)
 					s->throttled += ready;
 					if (ready > s->longest_throttled)
 						s->longest_throttled = ready;
-					must(!queued);
-					continue;
+					wait = queued;
+				} else {
+					wait = queued + ready;
 				}
-				s->wait += queued + ready;
-				s->long_waits += queued + ready > LONG;
-				s->notable_waits += queued + ready > NOTABLE;
-				if (queued + ready > s->longest_wait)
-					s->longest_wait = queued + ready;
+				s->slept += be32toh(e->waiting_to_ready_time);
+				s->wait += wait;
+				s->long_waits += wait > LONG;
+				s->notable_waits += wait > NOTABLE;
+				if (wait > s->longest_wait)
+					s->longest_wait = wait;
+				s->last = be64toh(e->timebase);
+				s->passed += wait > 5 * MS && s->last - wait < sums[nr - 1].last;
 			}
 		}
 	}
 	must(!len);
 	must(!ioctl(dev, KDTL_IOC_INFO, &info) && !info.lost);
 	for (i = 0; i < nr; i++) {
-		printf("# %d: %u dispatches, waited %llu ms, longest %llu ms, %u times over 20 ms; throttled %u times, %llu ms; left so %u times\n",
+		printf("# %d: %u dispatches, waited %llu ms, longest %llu ms, %u times over 20 ms; throttled %u times, %llu ms; left so %u times; slept %llu ms\n",
 		       i, sums[i].nr, (unsigned long long)(sums[i].wait / MS),
 		       (unsigned long long)(sums[i].longest_wait / MS),
 		       sums[i].notable_waits, sums[i].nr_throttled,
-		       (unsigned long long)(sums[i].throttled / MS), sums[i].nr_left_throttled);
+		       (unsigned long long)(sums[i].throttled / MS), sums[i].nr_left_throttled,
+		       (unsigned long long)(sums[i].slept / MS));
 	}
 }
 
@@ -522,6 +532,123 @@ static void test_stopper(void)
 	}
 }
 
+/* Mostly at work, so the limit often takes effect as it goes to sleep. */
+static void strive(void)
+{
+	struct timespec begin, now;
+
+	for (;;) {
+		clock_gettime(CLOCK_MONOTONIC, &begin);
+		do
+			clock_gettime(CLOCK_MONOTONIC, &now);
+		while ((now.tv_sec - begin.tv_sec) * 1000000000LL + now.tv_nsec - begin.tv_nsec <
+		       2000000);
+		usleep(100);
+	}
+}
+
+/* The limit holds both of the real-time tasks back: what they wait, they wait for each other. */
+static void test_asleep(void)
+{
+	struct sums s[3];
+	pid_t pids[3];
+
+	make_group(GROUP, "max");
+	log_open();
+	pids[2] = task(burn, 1, NULL, 0);
+	pids[0] = task(strive, 1, NULL, 11);
+	pids[1] = task(burn, 1, NULL, 10);
+	log_start();
+	sleep(10);
+	log_read(pids, s, 3);
+	kill_tasks();
+	must(s[0].nr_throttled && s[1].nr_throttled);
+	/* The first time that the limit takes effect is when kdtl_sched begins to look. */
+	printf("# a task of lower priority passed %u and %u times\n", s[0].passed, s[1].passed);
+	must(s[0].passed <= 1 && s[1].passed <= 1);
+	must(s[2].wait > 500 * MS);
+}
+
+/* ---------------------------------------------------------------- deadlines */
+
+struct attr {
+	uint32_t	size;
+	uint32_t	policy;
+	uint64_t	flags;
+	int32_t		nice;
+	uint32_t	priority;
+	uint64_t	runtime;
+	uint64_t	deadline;
+	uint64_t	period;
+};
+
+static void have_deadline(uint64_t deadline, uint64_t period)
+{
+	struct attr a = {
+		.size		= sizeof(a),
+		.policy		= 6,	/* SCHED_DEADLINE */
+		.runtime	= 10 * MS,
+		.deadline	= deadline,
+		.period		= period,
+	};
+	cpu_set_t all;
+
+	/* Such a task may run on any CPU. */
+	memset(&all, 0xff, sizeof(all));
+	must(!sched_setaffinity(0, sizeof(all), &all));
+	must(!syscall(SYS_sched_setattr, 0, &a, 0));
+}
+
+/* Wakes up when its deadline has passed, and its period has not. */
+static void late(void)
+{
+	have_deadline(20 * MS, 500 * MS);
+	for (;;)
+		usleep(50000);
+}
+
+static void test_deadline(void)
+{
+	struct sums s;
+	pid_t pid;
+
+	make_group(GROUP, "max");
+	log_open();
+	pid = task(late, 1, NULL, 0);
+	log_start();
+	sleep(4);
+	log_read(&pid, &s, 1);
+	end(pid);
+	must(s.nr_throttled >= 4);
+	must(s.throttled > 1000 * MS);
+	must(s.wait < s.throttled / 10);
+}
+
+static void yield(void)
+{
+	have_deadline(100 * MS, 100 * MS);
+	for (;;)
+		sched_yield();
+}
+
+static void test_yield(void)
+{
+	struct sums s;
+	pid_t pid;
+
+	make_group(GROUP, "max");
+	log_open();
+	pid = task(yield, 1, NULL, 0);
+	log_start();
+	sleep(3);
+	log_read(&pid, &s, 1);
+	end(pid);
+	must(s.nr >= 20);
+	must(!s.nr_throttled && !s.nr_left_throttled);
+	must(s.slept > 1500 * MS);
+	must(s.wait < s.slept / 10);
+}
+
 /* -------------------------------------------------------------------- waits */
 
 #define RT_LIMIT	"/proc/sys/kernel/sched_rt_runtime_us"
@@ -572,6 +699,50 @@ static void test_new(void)
 	must(s.wait > 250 * MS);
 }
 
+/*
+ * A real-time task takes the CPU while the group is throttled, and keeps it when that is over.
+ * Neither the limit on real-time tasks nor the fair server ends that.
+ */
+static void test_starved(void)
+{
+	static const char server[] = "/sys/kernel/debug/sched/fair_server/cpu1/runtime";
+	char limit[32] = "", fair[32] = "";
+	uint64_t throttled;
+	struct sums s;
+	pid_t pid, hog;
+	FILE *f;
+
+	make_group(GROUP, "20000 200000");
+	f = fopen(RT_LIMIT, "r");
+	must(f && fgets(limit, sizeof(limit), f));
+	fclose(f);
+	f = fopen(server, "r");
+	if (f) {
+		must(fgets(fair, sizeof(fair), f));
+		fclose(f);
+		put(server, "0");
+	}
+	put(RT_LIMIT, "-1");
+	log_open();
+	pid = task(burn, 1, GROUP, 0);
+	log_start();
+	/* The first throttled task is when kdtl_sched begins to look. */
+	until_throttled(4);
+	hog = task(burn, 1, NULL, 10);
+	sleep(2);
+	end(hog);
+	until_throttled(1);
+	throttled = group_stat(GROUP, "throttled_usec");
+	log_read(&pid, &s, 1);
+	put(RT_LIMIT, limit);
+	if (*fair)
+		put(server, fair);
+	end(pid);
+	printf("# the group was throttled for %llu ms\n", (unsigned long long)(throttled / 1000));
+	must(s.longest_wait > 1000 * MS && s.longest_wait < 2500 * MS);
+	must(s.throttled < throttled * 1000 * 12 / 10);
+}
+
 static const struct {
 	const char	*name;
 	void		(*fn)(void);
@@ -586,6 +757,10 @@ static const struct {
 	{ "beside", test_beside },
 	{ "real_time", test_real_time },
 	{ "stopper", test_stopper },
+	{ "asleep", test_asleep },
+	{ "deadline", test_deadline },
+	{ "yield", test_yield },
+	{ "starved", test_starved },
 	{ "new", test_new },
 };
 

@@ -145,6 +145,21 @@ web='why: task=web pid=100 waited_ms=617.000 cpu=1 behind=hog behind_ms=602.000 
 thread='why: task=web-thread pid=101 waited_ms=0.000 cpu=0 behind=- behind_ms=0 throttled_ms=90.000'
 hog='why: task=hog pid=200 waited_ms=0.002 cpu=1 behind=idle behind_ms=0.002 throttled_ms=0.000'
 
+# Throttled for 200 ms, and then behind another task: both are told.
+starved()
+{
+	recording starved <<-'END' || return
+		run 1000000000 1 0 0 77 0 web
+		run 1010000000 1 0 0 78 77 hog
+		starved 4100000000 1 200000000 2800000000 77 78 web
+	END
+	kdtl why "$work/starved.data" >"$work/said" &&
+		grep ' 1   2.80 s     200 ms  web (77)$' "$work/said" &&
+		grep '^ *behind hog (78) 2.80 s$' "$work/said" &&
+		kdtl why --brief "$work/starved.data" |
+		grep ' waited_ms=2800.000 .* behind=hog .* throttled_ms=200.000 '
+}
+
 for_scripts()
 {
 	tells "$web
@@ -927,7 +942,7 @@ not_related()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-why.XXXXXX")
 partial "$work"
 
-plan 36
+plan 37
 ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
 ok "recordings are made" records
 ok "the longest waits, and who had the CPU" worst_first
@@ -935,6 +950,7 @@ ok "on one screen of 24 lines with 80 columns" one_screen
 ok "on a narrow one" narrow
 ok "with all of each path" all_of_it
 ok "a line each for scripts" for_scripts
+ok "what a throttled task waited after that" starved
 ok "in which names are words" words
 ok "and all that the long answer says" more_words
 ok "the waits at a time of day" at_a_time

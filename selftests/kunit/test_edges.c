@@ -277,9 +277,12 @@ static void edges_saturated(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kdtl_entry_wait(&e), (u64)times[j] + times[k]);
 		KUNIT_EXPECT_EQ(test, kdtl_entry_wait_saturated(&e), j == 3 || k == 3);
 	}
-	/* A throttled runner has no wait. */
+	/* What a throttled runner was held back is no wait, what it was queued after that is. */
 	e.dispatch_reason = KDTL_DISPATCH_THROTTLED;
-	KUNIT_EXPECT_EQ(test, kdtl_entry_wait(&e), 0ULL);
+	KUNIT_EXPECT_TRUE(test, kdtl_entry_wait_saturated(&e));
+	e.enqueue_to_dispatch_time = cpu_to_be32(5);
+	KUNIT_EXPECT_EQ(test, kdtl_entry_wait(&e), 5ULL);
+	KUNIT_EXPECT_EQ(test, kdtl_entry_throttled(&e), KDTL_TIME_MAX);
 	KUNIT_EXPECT_FALSE(test, kdtl_entry_wait_saturated(&e));
 }
 

@@ -393,8 +393,8 @@ static void tell_misfit(struct kunit *test, int id, int cpu, unsigned int at)
 	kunit_info(test, "entry %u: %llu %d after %d, reasons %u %u", i,
 		   kdtl_entry_time(&e[i]), kdtl_entry_pid(&e[i]), kdtl_entry_prev_pid(&e[i]),
 		   kdtl_entry_dispatch_reason(&e[i]), kdtl_entry_preempt_reason(&e[i]));
-	kunit_info(test, "note  %u: %llu %d after %d, slept %d, left with %d; the next at %llu", at + i,
-		   n[i].time, n[i].next, n[i].prev, n[i].next_slept, n[i].prev_code,
+	kunit_info(test, "note  %u: %llu %d after %d, slept %d, left with %d; the next at %llu",
+		   at + i, n[i].time, n[i].next, n[i].prev, n[i].next_slept, n[i].prev_code,
 		   n[i + 1].time);
 }
 

@@ -138,8 +138,8 @@ static inline u32 kdtl_entry_slept(const struct kdtl_entry *e)
  * @e: entry
  *
  * Context: any.
- * Return: true if so, and then the runner's wait for a CPU is not known: it is
- * part of kdtl_entry_throttled().
+ * Return: true if so, and then kdtl_entry_wait() is what the runner waited since the
+ * limit ended, or 0 if that is not known.
  */
 static inline bool kdtl_entry_is_throttled(const struct kdtl_entry *e)
 {
@@ -150,8 +150,8 @@ static inline bool kdtl_entry_is_throttled(const struct kdtl_entry *e)
  * kdtl_entry_throttled() - how long a limit on CPU time held the runner back
  * @e: entry
  *
- * The kernel does not tell when the limit was lifted, so the time includes the
- * runner's wait in the queue after that.
+ * Where the kernel does not tell when the limit ended, the time includes the
+ * runner's wait in the queue after that, see Documentation/pmu-sched.rst.
  *
  * Context: any.
  * Return: ticks; 0 if the runner was not throttled.
@@ -182,13 +182,12 @@ static inline bool kdtl_entry_is_idle(const struct kdtl_entry *e)
  * @e: entry
  *
  * Context: any.
- * Return: ticks: kdtl_entry_ready() plus kdtl_entry_queued(), without sleep; 0 if
- * the runner was throttled, see kdtl_entry_is_throttled().
+ * Return: ticks: kdtl_entry_ready() plus kdtl_entry_queued(), without sleep. If the runner
+ * was throttled, at least so long: kdtl_entry_queued() alone, see kdtl_entry_is_throttled().
  */
 static inline u64 kdtl_entry_wait(const struct kdtl_entry *e)
 {
-	return kdtl_entry_is_throttled(e) ? 0 :
-		(u64)kdtl_entry_queued(e) + kdtl_entry_ready(e);
+	return (u64)kdtl_entry_queued(e) + kdtl_entry_ready(e) - kdtl_entry_throttled(e);
 }
 
 /**
@@ -204,9 +203,8 @@ static inline u64 kdtl_entry_wait(const struct kdtl_entry *e)
  */
 static inline bool kdtl_entry_wait_saturated(const struct kdtl_entry *e)
 {
-	return !kdtl_entry_is_throttled(e) &&
-	       (kdtl_entry_queued(e) == KDTL_TIME_MAX ||
-		kdtl_entry_ready(e) == KDTL_TIME_MAX);
+	return kdtl_entry_queued(e) == KDTL_TIME_MAX ||
+	       (kdtl_entry_ready(e) == KDTL_TIME_MAX && !kdtl_entry_is_throttled(e));
 }
 
 /**

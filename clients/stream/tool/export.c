@@ -274,7 +274,7 @@ void entry_fields(struct fields *f, const struct recording *r, const struct line
 	add_bool(f, "time_approximate", !r->nr_clocks);
 	add_time(f, "since_boot_ns", entry_time(r, e));
 	add_number(f, "cpu", entry_cpu(e));
-	if (throttled)
+	if (throttled && !entry_wait(r, e))
 		add(f, "waited_ns", FIELD_UNKNOWN);
 	else
 		add_time(f, "waited_ns", entry_wait(r, e));

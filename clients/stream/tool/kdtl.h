@@ -292,7 +292,10 @@ static inline const struct still *entry_still(const struct recording *r, const s
 	return r->nr_still && s >= r->still && s < r->still + r->nr_still ? s : NULL;
 }
 
-/* A limit on CPU time held the runner back, so its wait for a CPU is not known. */
+/*
+ * A limit on CPU time held the runner back.  Its wait for a CPU is what it waited since that
+ * ended, or 0 if that is not known.
+ */
 static inline bool entry_is_throttled(const struct kdtl_entry *e)
 {
 	return e->dispatch_reason == KDTL_DISPATCH_THROTTLED;
@@ -320,13 +323,12 @@ static inline bool entry_throttled_saturated(const struct kdtl_entry *e)
 	return entry_is_throttled(e) && be32toh(e->ready_to_enqueue_time) == KDTL_TIME_MAX;
 }
 
-/* 0 if the runner was throttled. */
 static inline uint64_t entry_wait(const struct recording *r, const struct kdtl_entry *e)
 {
 	const struct still *still = entry_still(r, e);
 
 	if (entry_is_throttled(e))
-		return 0;
+		return still ? 0 : ticks_to_ns(r, be32toh(e->enqueue_to_dispatch_time));
 	return still ? still->ns : ticks_to_ns(r, (uint64_t)be32toh(e->enqueue_to_dispatch_time) +
 						  be32toh(e->ready_to_enqueue_time));
 }
@@ -345,9 +347,8 @@ static inline uint64_t entry_queued(const struct recording *r, const struct kdtl
 /* The wait was as long as entry_wait(), or longer. */
 static inline bool entry_wait_saturated(const struct kdtl_entry *e)
 {
-	return !entry_is_throttled(e) &&
-	       (be32toh(e->enqueue_to_dispatch_time) == KDTL_TIME_MAX ||
-		be32toh(e->ready_to_enqueue_time) == KDTL_TIME_MAX);
+	return be32toh(e->enqueue_to_dispatch_time) == KDTL_TIME_MAX ||
+	       (be32toh(e->ready_to_enqueue_time) == KDTL_TIME_MAX && !entry_is_throttled(e));
 }
 
 static inline bool entry_slept_saturated(const struct kdtl_entry *e)

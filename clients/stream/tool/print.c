@@ -120,7 +120,7 @@ static void print_entry(const struct recording *r, const struct options *o,
 
 	printf("%8llu.%09llu %4u  ", (unsigned long long)(t / 1000000000),
 	       (unsigned long long)(t % 1000000000), entry_cpu(e));
-	if (entry_is_throttled(e))
+	if (entry_is_throttled(e) && !entry_wait(r, e))
 		printf("%6s ns", "?");
 	else
 		print_ns(entry_wait(r, e), entry_wait_saturated(e));

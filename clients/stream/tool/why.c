@@ -348,8 +348,12 @@ static void print_wait(const struct recording *r, const struct host *h, const st
 	n = printf("%s %4u ", time_text(time, time_of_day(r, be64toh(e->timebase)),
 					"%H:%M:%S", 3), entry_cpu(e));
 	if (entry_is_throttled(e)) {
-		n += printf("%9s ", "-");
-		print_ns(wait->ns, entry_throttled_saturated(e));
+		if (entry_wait(r, e))
+			print_ns(entry_wait(r, e), entry_wait_saturated(e));
+		else
+			printf("%9s", "-");
+		n += 9 + printf(" ");
+		print_ns(entry_throttled(r, e), entry_throttled_saturated(e));
 	} else {
 		print_ns(wait->ns, entry_wait_saturated(e));
 		n += printf(" %9s", "-");
@@ -364,7 +368,8 @@ static void print_wait(const struct recording *r, const struct host *h, const st
 	if (entry_is_throttled(e)) {
 		printf("%*s%sheld back by %s\n", INDENT, "", entry_still(r, e) ? "not over, " : "",
 		       limit_text(r, e));
-		return;
+		if (!entry_wait(r, e))
+			return;
 	}
 	if (r->sched)
 		print_both(r, h, o, wait);
@@ -525,17 +530,17 @@ static void print_brief(const struct recording *r, const struct host *h, const s
 	char word[PRINTABLE(KDTL_CGROUP_LEN)], time[TIME_TEXT];
 	struct who who = { 0 };
 
-	if (!throttled && r->sched)
+	if (r->sched && entry_wait(r, e))
 		who_ran(r, wait->i, &who);
 	else if (!throttled)
 		who.unknown = wait->ns;
 	printf("why: task=%s pid=%d waited_ms=%.3f cpu=%u",
 	       r->sched ? word_text(word, entry_comm(e), COMM_LEN) : "?",
-	       r->sched ? entry_pid(e) : 0, throttled ? 0.0 : (double)wait->ns / MS,
+	       r->sched ? entry_pid(e) : 0, (double)entry_wait(r, e) / MS,
 	       entry_cpu(e));
 	printf(" behind=%s", longest_text(word, &who));
 	print_longest_ms("behind_ms", &who);
-	printf(" throttled_ms=%.3f time=%s", throttled ? (double)wait->ns / MS : 0.0,
+	printf(" throttled_ms=%.3f time=%s", (double)entry_throttled(r, e) / MS,
 	       time_text(time, time_of_day(r, be64toh(e->timebase)), "%Y-%m-%dT%H:%M:%S", 6));
 	print_stolen_ms("stolen_ms", r, &who);
 	if (h)

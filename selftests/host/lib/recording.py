@@ -18,6 +18,8 @@ Lines, in the order in which they go into the file; times are in ns on the time 
   moved TIME CPU QUEUED READY SLEPT PID PREV_PID COMM
                          the same after a wait in the queue of another CPU, and then here
   throttled TIME CPU HELD PID PREV_PID COMM
+  starved TIME CPU HELD WAIT PID PREV_PID COMM
+                         the same, and then it waited
   idle TIME CPU PREV_PID
   left REASON            why the task before leaves, in the entries that follow; 2 at first
   steal TIME CPU STOLEN LOOKED CLOCK MARKS
@@ -107,7 +109,7 @@ def main():
             time, pid, tgid, policy, nice, rt, cgroup = number[:7]
             body += chunk(TASKS, struct.pack(">QQQIIIiII16s", seq, time, cgroup, pid, tgid,
                                              policy, nice, rt, 0, arg[7].encode()))
-        elif kind in ("run", "moved", "throttled", "idle", "steal", "vpa"):
+        elif kind in ("run", "moved", "throttled", "starved", "idle", "steal", "vpa"):
             entries += 1
             if kind == "run":
                 time, cpu, wait, slept, pid, prev = number[:6]
@@ -118,6 +120,9 @@ def main():
             elif kind == "throttled":
                 time, cpu, held, pid, prev = number[:5]
                 e = entry(THROTTLED, cpu, 0, held, 0, time, pid, prev, arg[5])
+            elif kind == "starved":
+                time, cpu, held, wait, pid, prev = number[:6]
+                e = entry(THROTTLED, cpu, wait, held, 0, time, pid, prev, arg[6])
             elif kind == "steal":
                 time, cpu, stolen, looked, clock, marks = number[:6]
                 e = struct.pack(">BBHIIIQQQQ", 7, 0, cpu, min(stolen, 2**32 - 1), 0, 0, time,

@@ -48,9 +48,10 @@
  * @dispatch_reason: why the runner was dispatched, &enum kdtl_dispatch_reason
  * @preempt_reason: why a runner was preempted, &enum kdtl_preempt_reason
  * @processor_id: the CPU that was given to the runner, as the source numbers it
- * @enqueue_to_dispatch_time: ticks that the runner waited in this CPU's queue
+ * @enqueue_to_dispatch_time: ticks that the runner waited in this CPU's queue; if the runner
+ *	was throttled, the ticks that it waited since that ended, or 0 if that is not known
  * @ready_to_enqueue_time: ticks from becoming ready to entering that queue; if the
- *	runner was throttled, the ticks that it was held back or waited
+ *	runner was throttled, the ticks that it was held back
  * @waiting_to_ready_time: ticks that the runner had slept before it became ready
  * @timebase: time of the dispatch, in ticks
  * @fault_addr: depends on the source, see Documentation/

@@ -263,6 +263,14 @@ static void kdtl_record_link(struct kdtl_record *r)
 
 /* ---------------------------------------------------------------- changes */
 
+/* In the innermost namespace, in RCU.  A task that has been reaped has no pid. */
+static u32 kdtl_ns_pid(struct task_struct *t)
+{
+	const struct pid *pid = task_pid(t);
+
+	return pid ? pid->numbers[pid->level].nr : 0;
+}
+
 /* What @t is now.  @comm: its name. */
 static void kdtl_task_describe(struct task_struct *t, const char *comm,
 			       struct kdtl_task *task)
@@ -275,6 +283,7 @@ static void kdtl_task_describe(struct task_struct *t, const char *comm,
 		.policy		= t->policy,
 		.nice		= task_nice(t),
 		.rt_priority	= t->rt_priority,
+		.ns_pid		= kdtl_ns_pid(t),
 	};
 	rcu_read_unlock();
 	static_assert(sizeof(task->comm) == TASK_COMM_LEN);

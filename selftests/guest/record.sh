@@ -512,12 +512,28 @@ hog_to_the_end()
 	return 1
 }
 
+# In a pid namespace a process has a PID that another one has as well, and knows no other.
+pid_namespace()
+{
+	cat >ns.sh <<-'END'
+		sh -c 'echo $$ >ns.pid; usleep 1000; usleep 1000; :'
+		:
+	END
+	kdtl record -q -o ns.data unshare -p -f sh ns.sh || return
+	note "PID $(cat ns.pid)"
+	kdtl print -a --pid "$(cat ns.pid)" ns.data >ns.out 2>ns.err
+	grep -q "pid namespace $(cat ns.pid) is the PID of .*sh (" ns.err && grep -q ' sh  *[0-9]' ns.out &&
+		return
+	cat ns.err ns.out
+	return 1
+}
+
 work=/tmp/kdtl-record
 rm -rf $work
 mkdir -p $work
 need kdtl kdtl_sched kdtl_stream
 cd $work || exit
-plan 26
+plan 27
 background busy
 ok "kdtl why -d says what happens now" why_now
 ok "Ctrl-C ends it early, and it says what it knows" why_until_interrupted
@@ -542,6 +558,7 @@ if [ "$(nproc)" -gt 1 ] && [ -x "$dir/held" ]; then
 else
 	skip "a wait behind a task that runs to the end" "only one CPU, or no program held"
 fi
+ok "a PID in a namespace is known" pid_namespace
 ok "a machine without source is told what to load" no_source
 ok "so is one without a source of stolen time, and has no file then" no_steal
 ok "a stream is whole, and a part of one is known" stream_is_whole

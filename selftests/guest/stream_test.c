@@ -389,7 +389,9 @@ static unsigned int read_tasks(int fd, uint64_t *seq, pid_t pid, struct kdtl_tas
 		if (!req.nr)
 			return sum;
 		for (unsigned int i = 0; i < req.nr; i++) {
-			must(task[i].seq > *seq && !task[i].reserved);
+			must(task[i].seq > *seq);
+			/* In the initial namespace both are the same; a task that is gone has none. */
+			must(!task[i].ns_pid || task[i].ns_pid == task[i].pid);
 			*seq = task[i].seq;
 			if ((pid_t)task[i].pid == pid)
 				*last = task[i];

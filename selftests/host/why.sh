@@ -291,6 +291,43 @@ $hog" --from 22:13:21.7 "$data" && tells "$web" --to 22:13:21.7 "$data" &&
 		[ "$(kdtl print --from 22:13:21.7 --cpu 1 "$data" | grep -vc '^#')" -eq 1 ]
 }
 
+# A task in a container knows its PID there only. It is that of others as well.
+in_a_namespace()
+{
+	local pid tasks said
+
+	recording within <<-'END' || return
+		within 1
+		task 1 400 400 0 0 0 1 init
+		within 7
+		task 1 407 400 0 0 0 1 thread
+		within 17
+		task 1 417 417 0 0 0 1 server
+		within 5
+		task 1 5 5 0 0 0 1 kthread
+		task 1 500 500 0 0 0 1 five
+		run 1000000000 1 1000000 0 400 0 init
+		run 2000000000 1 1000000 0 407 400 thread
+		run 3000000000 1 1000000 0 417 407 server
+		run 4000000000 1 1000000 0 5 417 kthread
+		run 5000000000 1 1000000 0 500 5 five
+	END
+	while IFS='|' read -r pid tasks said; do
+		kdtl why --brief --pid "$pid" "$work/within.data" 2>"$work/err" |
+			sed 's/why: task=\([^ ]*\) .*/\1/' | tr '\n' ' ' | diff - <(printf %s "$tasks") &&
+			sed -n /namespace/p "$work/err" | diff - <(printf "${said:+kdtl: in %s\n}" "$said") && continue
+		echo "$pid"
+		return 1
+	done <<-'END'
+		1|init thread |its pid namespace 1 is the PID of init (400), thread (407)
+		7|thread |its pid namespace 7 is the PID of thread (407)
+		17|server |its pid namespace 17 is the PID of server (417)
+		417|server |
+		400|init thread |
+		5|kthread |another pid namespace 5 is the PID of five (500)
+	END
+}
+
 # The other case of a day: tomorrow's morning.
 past_midnight()
 {
@@ -955,6 +992,7 @@ ok "in which names are words" words
 ok "and all that the long answer says" more_words
 ok "the waits at a time of day" at_a_time
 ok "of a process, a name, a cgroup, CPUs, a time; the long ones" filtered
+ok "of a process that knows its PID in a container" in_a_namespace
 ok "a time after midnight" past_midnight
 ok "what is not known is not guessed" not_known
 ok "of a recording without short waits nobody is known" left_out

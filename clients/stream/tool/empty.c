@@ -60,7 +60,7 @@ static bool lacks(const struct filter *f, const struct recording *r)
 static void tell_what_lacks(const struct filter *f, const struct recording *r)
 {
 	const struct filter time = { .from = f->from, .to = f->to, .first = f->first, .last = f->last };
-	const struct filter pid = { .pid = f->pid }, comm = { .comm = f->comm };
+	const struct filter pid = { .pid = f->pid, .within = f->within }, comm = { .comm = f->comm };
 	const struct filter cgroup = { .cgroup = f->cgroup }, cpus = { .cpus = f->cpus };
 	const struct filter wait = { .min_wait = f->min_wait };
 	char text[PRINTABLE(KDTL_CGROUP_LEN)], ns[NS_TEXT];

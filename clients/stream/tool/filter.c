@@ -115,6 +115,58 @@ static const char *cgroup_within(const struct recording *r, const char *path)
 	return *path ? path : "/";
 }
 
+/* Has the task, or its process, this PID in its own namespace? */
+static bool has_ns_pid(const struct recording *r, const struct kdtl_entry *e,
+		       const struct kdtl_task *t, uint32_t pid)
+{
+	const struct kdtl_task *leader;
+
+	if (!t || t->ns_pid == t->pid)
+		return false;
+	leader = task_at(r, e, t->tgid, be64toh(e->timebase));
+	return t->ns_pid == pid || (leader && leader->ns_pid == pid);
+}
+
+/* Who mistakes one PID for another needs a few. */
+#define PIDS_SHOWN	3
+
+/*
+ * A PID is one in the initial namespace.  If that has no dispatch, it is taken for one in a task's own
+ * namespace, as those in a container know it.
+ */
+static void find_ns_pid(struct filter *f, const struct recording *r)
+{
+	char name[TASK_TEXT];
+	int shown[PIDS_SHOWN];
+	size_t nr = 0, k;
+	const struct kdtl_entry *e;
+
+	f->within = true;
+	for (size_t i = 0; i < r->nr && f->within; i++) {
+		const struct kdtl_task *t = entry_task(r, r->entry[i]);
+
+		f->within = (uint32_t)entry_pid(r->entry[i]) != f->pid && (!t || t->tgid != f->pid);
+	}
+	for (size_t i = 0; i < r->nr && nr < PIDS_SHOWN; i++) {
+		e = r->entry[i];
+		if (!has_ns_pid(r, e, entry_task(r, e), f->pid))
+			continue;
+		for (k = 0; k < nr && shown[k] != entry_pid(e); k++)
+			;
+		if (k < nr)
+			continue;
+		shown[nr++] = entry_pid(e);
+		if (k)
+			fprintf(stderr, ", %s", task_text(name, sizeof(name), r, e));
+		else
+			fprintf(stderr, "kdtl: in %s pid namespace %u is the PID of %s",
+				f->within ? "its" : "another", f->pid,
+				task_text(name, sizeof(name), r, e));
+	}
+	if (nr)
+		fputc('\n', stderr);
+}
+
 /* What is asked for must be in the recording.  Call it when the entries are sorted. */
 void filter_begin(struct filter *f, const struct recording *r)
 {
@@ -144,6 +196,8 @@ void filter_begin(struct filter *f, const struct recording *r)
 		usage_error("--cgroup: the recording has no cgroups: it is from an older kdtl");
 	if (f->cgroup)
 		f->cgroup = cgroup_within(r, f->cgroup);
+	if (f->pid)
+		find_ns_pid(f, r);
 }
 
 bool filter_wants(const struct filter *f, const struct recording *r,
@@ -166,7 +220,8 @@ bool filter_wants(const struct filter *f, const struct recording *r,
 		return false;
 	if (f->pid || f->cgroup)
 		t = entry_task(r, e);
-	if (f->pid && (uint32_t)entry_pid(e) != f->pid && (!t || t->tgid != f->pid))
+	if (f->pid && (uint32_t)entry_pid(e) != f->pid && (!t || t->tgid != f->pid) &&
+	    !(f->within && has_ns_pid(r, e, t, f->pid)))
 		return false;
 	if (!f->cgroup)
 		return true;

@@ -394,6 +394,7 @@ static inline struct kdtl_task task_in_file(struct kdtl_task t)
 	t.policy = htobe32(t.policy);
 	t.nice = htobe32(t.nice);
 	t.rt_priority = htobe32(t.rt_priority);
+	t.ns_pid = htobe32(t.ns_pid);
 	return t;
 }
 
@@ -527,6 +528,7 @@ void print_origin(const struct recording *r);
  * @from: not before this time, as it was given; NULL: from the begin
  * @to: nor after it; NULL: to the end
  * @pid: only of this task, and of the threads of this process; 0: all
+ * @within: it may be a PID in the task's own namespace
  * @comm: only of tasks with this name; NULL: all
  * @cgroup: only of tasks in this cgroup, or below; NULL: all
  * @cpus: only of these CPUs; NULL: all
@@ -538,6 +540,7 @@ struct filter {
 	const char	*from;
 	const char	*to;
 	uint32_t	pid;
+	bool		within;
 	const char	*comm;
 	const char	*cgroup;
 	cpu_set_t	*cpus;

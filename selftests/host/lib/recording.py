@@ -12,6 +12,7 @@ Lines, in the order in which they go into the file; times are in ns on the time 
   until TIME             all entries up to then came before this line
   some-cpus              other CPUs were not recorded
   cgroup ID PATH
+  within PID             the PIDs of the tasks that follow in their own namespace; 0 at first
   task TIME PID TGID POLICY NICE RT_PRIORITY CGROUP COMM
   run TIME CPU WAIT SLEPT PID PREV_PID COMM
                          a dispatch of a task after a wait
@@ -40,6 +41,7 @@ import sys
 ENTRIES, TASKS, CGROUP, RESET, CLOCK, END, CPUS, MIN_WAIT, LOST, UNTIL, SOME_CPUS = range(1, 12)
 THROTTLED, IDLE = 128, 129
 left = 2
+within = 0
 
 
 def chunk(kind, data):
@@ -66,7 +68,7 @@ def to_old_format(path, old):
 
 
 def main():
-    global left
+    global left, within
     source, lost, boot, realtime = "kdtl_sched", 0, 0, 0
     host, freq = "host", 10**9
     body, entries, seq, complete, stream, size = bytearray(), 0, 0, 1, False, 224
@@ -92,6 +94,8 @@ def main():
             body += chunk(UNTIL, struct.pack(">Q", number[0]))
         elif kind == "some-cpus":
             body += chunk(SOME_CPUS, b"")
+        elif kind == "within":
+            within = number[0]
         elif kind == "left":
             left = number[0]
         elif kind == "lost":
@@ -108,7 +112,7 @@ def main():
             seq += 1
             time, pid, tgid, policy, nice, rt, cgroup = number[:7]
             body += chunk(TASKS, struct.pack(">QQQIIIiII16s", seq, time, cgroup, pid, tgid,
-                                             policy, nice, rt, 0, arg[7].encode()))
+                                             policy, nice, rt, within, arg[7].encode()))
         elif kind in ("run", "moved", "throttled", "starved", "idle", "steal", "vpa"):
             entries += 1
             if kind == "run":

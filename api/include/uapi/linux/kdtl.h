@@ -183,7 +183,7 @@ enum kdtl_preempt_reason {
  * @policy: SCHED_*, see sched(7)
  * @nice: -20 to 19
  * @rt_priority: 1 to 99 for SCHED_FIFO and SCHED_RR, else 0
- * @reserved: 0
+ * @ns_pid: its pid in its own namespace; 0: not known, as always in older versions
  * @comm: its name
  */
 struct kdtl_task {
@@ -195,7 +195,7 @@ struct kdtl_task {
 	__u32		policy;
 	__s32		nice;
 	__u32		rt_priority;
-	__u32		reserved;
+	__u32		ns_pid;
 	char		comm[16];
 };
 

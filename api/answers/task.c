@@ -194,6 +194,31 @@ int kdtl_task_at(struct kdtl_tasks *t, pid_t pid, u64 time, struct kdtl_task *ta
 EXPORT_SYMBOL_NS_GPL(kdtl_task_at, KDTL_NS);
 
 /**
+ * kdtl_task_exec() - whether a task has got another pid by exec()
+ * @t: from kdtl_tasks_open(); of NULL and of an error nothing is known
+ * @pid: the task, when it got a CPU
+ * @since: when that was, in ticks
+ * @now: a pid, such as kdtl_entry_prev_pid() of that CPU's next entry
+ * @time: when it was the pid of the task that had the CPU, in ticks
+ *
+ * A task has one pid but for this: a thread that is not the leader of its process gets the
+ * leader's pid with exec().
+ *
+ * Context: any, NMI too.
+ * Return: true if @now was the pid of the leader of @pid's process at @since, and that process
+ * has changed since then; false if not, or if nobody knows.
+ */
+bool kdtl_task_exec(struct kdtl_tasks *t, pid_t pid, u64 since, pid_t now, u64 time)
+{
+	struct kdtl_task thread, leader;
+
+	return pid > 0 && now > 0 && pid != now && !kdtl_task_at(t, pid, since, &thread) &&
+	       thread.tgid == now && !kdtl_task_at(t, now, time, &leader) &&
+	       (s64)(leader.since - since) >= 0;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_task_exec, KDTL_NS);
+
+/**
  * kdtl_tasks_read() - read the records of the tasks, in the order of their changes
  * @t: from kdtl_tasks_open(); NULL and an error have no records
  * @seq: the number of the last record that the caller has; 0: none.  It becomes that of the

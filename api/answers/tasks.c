@@ -377,7 +377,7 @@ static void kdtl_task_gone(const struct task_struct *t)
 	kdtl_seqtry_written(&table.lock, flags);
 }
 
-static void kdtl_task_exec(void *data, struct task_struct *t, pid_t old_pid,
+static void kdtl_task_execed(void *data, struct task_struct *t, pid_t old_pid,
 			   struct linux_binprm *bprm)
 {
 	kdtl_task_note(t, NULL, KDTL_NOTE_CHANGE);
@@ -418,7 +418,7 @@ static void kdtl_task_moved(void *data, struct cgroup *to, const char *path,
 static struct kdtl_probe kdtl_task_probes[] = {
 	{ "task_newtask", kdtl_task_forked },
 	{ "task_rename", kdtl_task_renamed },
-	{ "sched_process_exec", kdtl_task_exec },
+	{ "sched_process_exec", kdtl_task_execed },
 	{ "sched_process_exit", kdtl_task_exited },
 	{ "sched_process_free", kdtl_task_freed },
 #ifdef CONFIG_CGROUPS
@@ -730,6 +730,29 @@ int kdtl_table_at(pid_t pid, u64 time, struct kdtl_task *task)
 		err = kdtl_tasks_look(pid, time, task);
 	} while (read_seqcount_retry(&table.lock.seq, seq));
 	return err;
+}
+
+/**
+ * kdtl_table_gone() - whether no task has a pid any more
+ * @pid: the pid, which a task had
+ *
+ * Context: any, NMI too.
+ * Return: true if its last task has exited, or has another pid since it called exec(); false
+ * if it may still be there.
+ */
+bool kdtl_table_gone(pid_t pid)
+{
+	unsigned int tries = KDTL_SEQ_TRIES, seq;
+	const struct kdtl_record *r;
+	bool gone;
+
+	do {
+		if (!kdtl_seqtry_begin(&table.lock, &tries, &seq))
+			return false;
+		r = kdtl_record_newest(pid);
+		gone = r && r->retired;
+	} while (read_seqcount_retry(&table.lock.seq, seq));
+	return gone;
 }
 
 /*

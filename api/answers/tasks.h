@@ -25,6 +25,7 @@ void kdtl_table_renew(void);
 void kdtl_table_cursor(struct kdtl_tasks_cursor *c);
 void kdtl_tasks_show(struct seq_file *m);
 int kdtl_table_at(pid_t pid, u64 time, struct kdtl_task *task);
+bool kdtl_table_gone(pid_t pid);
 unsigned int kdtl_table_after(struct kdtl_tasks_cursor *c, u64 *seq, struct kdtl_task *to,
 			      unsigned int nr, u64 *lost);
 #else
@@ -39,6 +40,8 @@ static inline int kdtl_table_at(pid_t pid, u64 time, struct kdtl_task *task)
 {
 	return -ENOENT;
 }
+
+static inline bool kdtl_table_gone(pid_t pid) { return false; }
 
 static inline unsigned int kdtl_table_after(struct kdtl_tasks_cursor *c, u64 *seq,
 					    struct kdtl_task *to, unsigned int nr, u64 *lost)

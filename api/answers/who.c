@@ -8,6 +8,9 @@
  * (KDTL_MASK_IDLE).  Otherwise entries are missing, or the CPU was idle and no entry says
  * since when: then that time is not known.
  *
+ * A task has one pid but for this: a thread that is not the leader of its process gets the
+ * leader's pid with exec().  The table of tasks tells that from entries that are missing.
+ *
  * There may be more tasks than rows.  Which of them have most is found as "filtered space
  * saving" does: a task without a row adds to one common sum, @w->rest, and takes the place
  * of the row with the least once that sum is as much.  A row counts from then on, but is
@@ -27,6 +30,7 @@
 #include <linux/string.h>
 
 #include "../../core/compat.h"
+#include "tasks.h"
 
 /* Say that a pointer is missing; nothing happens then. */
 static noinline void kdtl_who_refuse(const char *verb, const char *what, unsigned long caller)
@@ -136,6 +140,32 @@ static u64 kdtl_who_gaps(struct kdtl_who *w, u64 from, u64 to)
 	return ns;
 }
 
+/*
+ * The current task has called exec(), and left the CPU at @time as @pid, which its process's
+ * leader had before: that time belongs to the new program.
+ */
+static bool kdtl_who_exec(struct kdtl_who *w, pid_t pid, u64 time)
+{
+	struct kdtl_task now;
+
+	if (!kdtl_task_exec(w->tasks, w->task.pid, w->since, pid, time) ||
+	    kdtl_task_at(w->tasks, pid, time, &now))
+		return false;
+	w->task.pid = pid;
+	memcpy(w->task.comm, now.comm, sizeof(w->task.comm));
+	return true;
+}
+
+/* The same, if it has the CPU at the end of the span, but not the pid that it got it with. */
+static void kdtl_who_still(struct kdtl_who *w)
+{
+	struct kdtl_task thread;
+
+	if (w->task.pid && !kdtl_task_at(w->tasks, w->task.pid, w->since, &thread) &&
+	    kdtl_table_gone(w->task.pid))
+		kdtl_who_exec(w, thread.tgid, w->to);
+}
+
 /* Account for the time from @w->at until @to. */
 static void kdtl_who_until(struct kdtl_who *w, u64 to, bool known)
 {
@@ -195,6 +225,7 @@ void kdtl_who_begin(struct kdtl_who *w, u64 from, u64 to)
 	w->at = from;
 	w->to = to;
 	w->known = false;
+	w->since = from;
 	w->task = (struct kdtl_ran) { };
 	w->gap_info = NULL;
 	w->gap = NULL;
@@ -249,13 +280,18 @@ EXPORT_SYMBOL_NS_GPL(kdtl_who_stolen, KDTL_NS);
  */
 void kdtl_who_entry(struct kdtl_who *w, const struct kdtl_entry *e)
 {
+	pid_t prev;
+	u64 time;
+
 	if (unlikely(!w || !e)) {
 		kdtl_who_refuse(__func__, w ? "an entry" : "a place for the answer", _RET_IP_);
 		return;
 	}
-	kdtl_who_until(w, kdtl_entry_time(e),
-		       w->known && kdtl_entry_prev_pid(e) == w->task.pid);
+	prev = kdtl_entry_prev_pid(e);
+	time = kdtl_entry_time(e);
+	kdtl_who_until(w, time, w->known && (prev == w->task.pid || kdtl_who_exec(w, prev, time)));
 	w->known = true;
+	w->since = time;
 	w->task.pid = kdtl_entry_pid(e);
 	memcpy(w->task.comm, kdtl_entry_comm(e), sizeof(w->task.comm));
 }
@@ -282,7 +318,10 @@ void kdtl_who_end(struct kdtl_who *w, bool still)
 		kdtl_who_refuse(__func__, "a place for the answer", _RET_IP_);
 		return;
 	}
-	kdtl_who_until(w, w->to, w->known && still);
+	still = still && w->known;
+	if (still)
+		kdtl_who_still(w);
+	kdtl_who_until(w, w->to, still);
 	for (i = 1; i < w->nr; i++) {
 		for (k = i; k && w->ran[k - 1].ticks < w->ran[k].ticks; k--)
 			swap(w->ran[k - 1], w->ran[k]);

@@ -306,7 +306,7 @@ static void table_tasks(struct table *t, struct kdtl_session *s, ssize_t len, u6
 			bool busy)
 {
 	char name[TABLE_WHO + TABLE_PATH];
-	struct kdtl_who who = { .ran = t->ran, .size = ARRAY_SIZE(t->ran) };
+	struct kdtl_who who = { .tasks = t->tasks, .ran = t->ran, .size = ARRAY_SIZE(t->ran) };
 	const struct kdtl_entry *e;
 	unsigned int i;
 	int at = 0;

@@ -155,7 +155,8 @@ static struct behind_run behind_until(struct behind *b, const struct kdtl_span *
 	if (!b->known)
 		return run;
 	behind_share(&run, span->cpu, from);
-	if (kdtl_entry_prev_pid(e) != b->pid) {
+	if (kdtl_entry_prev_pid(e) != b->pid &&
+	    !kdtl_task_exec(cgroups_tasks, b->pid, from, kdtl_entry_prev_pid(e), to)) {
 		/* Entries are missing. */
 		run.slot = behind_slot(cgroups_unknown());
 		run.id = 0;

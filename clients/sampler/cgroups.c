@@ -48,7 +48,7 @@ static DEFINE_HASHTABLE(cgroups_by_id, CGROUPS_BITS);
 static unsigned int cgroups_nr;		/* without unknown, other and the hypervisor */
 static u64 cgroups_others[1 << CGROUPS_BITS];	/* ids for which there was no room */
 static u64 cgroups_cleaned;
-static struct kdtl_tasks *cgroups_tasks;	/* NULL: cgroups are not counted */
+struct kdtl_tasks *cgroups_tasks;	/* NULL: cgroups are not counted */
 
 /**
  * cgroups_begin() - keep what the tasks are, to count by cgroup

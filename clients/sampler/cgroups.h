@@ -44,6 +44,7 @@ struct sampler_cgroup {
 /* cgroups.c: the cgroups that are counted separately. Under sampler.lock. */
 extern struct list_head cgroups;
 extern unsigned int cgroups_max;
+extern struct kdtl_tasks *cgroups_tasks;
 int cgroups_begin(struct mutex *lock);
 void cgroups_end(void);
 extern struct sampler_cgroup *cgroups_by_slot[];

@@ -129,6 +129,7 @@ static size_t past_find(const struct past *p, u64 time)
 
 /**
  * kdtl_trace_behind() - who had the CPU longest while a task waited in its queue
+ * @tasks: the table of tasks
  * @cpu: the CPU that the task got
  * @e: the task's entry
  *
@@ -136,10 +137,10 @@ static size_t past_find(const struct past *p, u64 time)
  * Return: the task that had the CPU longest, and for how long; zeroes if no task had it, or
  * the entries that say so are gone.
  */
-struct kdtl_ran kdtl_trace_behind(int cpu, const struct kdtl_entry *e)
+struct kdtl_ran kdtl_trace_behind(struct kdtl_tasks *tasks, int cpu, const struct kdtl_entry *e)
 {
 	static struct kdtl_ran ran[BEHIND_TASKS];
-	struct kdtl_who who = { .ran = ran, .size = ARRAY_SIZE(ran) };
+	struct kdtl_who who = { .tasks = tasks, .ran = ran, .size = ARRAY_SIZE(ran) };
 	const u64 to = kdtl_entry_time(e), from = to - kdtl_entry_queued(e);
 	const struct past *p;
 	size_t i;

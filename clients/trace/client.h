@@ -34,6 +34,6 @@ struct traced {
 int kdtl_trace_behind_begin(const char *pmu, unsigned int pages);
 void kdtl_trace_behind_end(void);
 void kdtl_trace_behind_round(void);
-struct kdtl_ran kdtl_trace_behind(int cpu, const struct kdtl_entry *e);
+struct kdtl_ran kdtl_trace_behind(struct kdtl_tasks *tasks, int cpu, const struct kdtl_entry *e);
 
 #endif /* _KDTL_TRACE_CLIENT_H */

@@ -88,7 +88,7 @@ static void traced_task(struct kdtl_tasks *tasks, struct traced *t)
 	if (!t->task.cgroup ||
 	    kdtl_cgroup_path(tasks, t->task.cgroup, t->path, sizeof(t->path)) < 0)
 		t->path[0] = '\0';
-	t->culprit = kdtl_trace_behind(t->cpu, e);
+	t->culprit = kdtl_trace_behind(tasks, t->cpu, e);
 	if (t->culprit.pid && !kdtl_task_at(tasks, t->culprit.pid, t->culprit.time, &task)) {
 		t->culprit_cgroup = task.cgroup;
 		/* The program that it got the CPU with need not be the one that held it. */

@@ -217,7 +217,7 @@ const struct kdtl_entry *watch_look_back(int cpu)
 static bool behind_list(u64 from, u64 to, const char *before, char *text, size_t size)
 {
 	static struct kdtl_ran ran[BEHIND_TASKS];
-	struct kdtl_who who = { .ran = ran, .size = ARRAY_SIZE(ran) };
+	struct kdtl_who who = { .tasks = watch_tasks, .ran = ran, .size = ARRAY_SIZE(ran) };
 	const struct kdtl_entry *e;
 	char name[WATCH_NAME];
 	unsigned int i;

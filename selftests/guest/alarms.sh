@@ -53,10 +53,10 @@ stop_waiters()
 	waiters=
 }
 
-# hog MS: in /batch; sets $held to the time that it had CPU 1.
+# hog MS [HOW]: in /batch; sets $held to the time that it had CPU 1.
 hog()
 {
-	held=$(sh -c "$in_group" "$group/batch" "$dir/alarms_test" hog hog 1 "$1")
+	held=$(sh -c "$in_group" "$group/batch" "$dir/alarms_test" "${2:-hog}" hog 1 "$1")
 }
 
 # longest NAME: of what the waiter wrote down.
@@ -179,6 +179,32 @@ alarm_names_both()
 	line=$(dmesg | grep 'kdtl_watch: CPU 1: waiter:[0-9]* (/svc) waited' | tail -n 1)
 	within "$(number 'waited ')" "$held" "$(longest waiter)" &&
 		within "$(number 'behind hog:[0-9]* (\/batch) ')" "$held" "$(longest waiter)"
+}
+
+# The thread that got the CPU called exec(), and had its process's PID when it left the CPU.
+exec_is_known()
+{
+	stop_waiters
+	unload kdtl_watch && load kdtl_watch threshold_ms=250 pause_s=0 && load kdtl_sampler ||
+		return
+	waiter svc victim && hog 600 exec && until_true has_waited victim &&
+		until_true has_said 'kdtl_watch: CPU 1: victim:[0-9]* (/svc) waited' || return
+	line=$(dmesg | grep 'kdtl_watch: CPU 1: victim:[0-9]* (/svc) waited' | tail -n 1)
+	note "$line"
+	within "$(number 'behind hog:[0-9]* (\/batch) ')" "$held" "$(longest victim)" || return
+	line=$(dmesg | sed -n '/: CPU 1: victim:.* oldest first$/,/: end of table$/p' |
+		grep 'kdtl_recorder: CPU 1 from ')
+	note "$line"
+	echo "$line" | grep -q ' hog:[0-9]* (/batch) [0-9.]* m*s' || return
+	until_true sampler_blames "$held" && unload kdtl_sampler
+}
+
+# sampler_blames MS: /batch, for at least as long.
+sampler_blames()
+{
+	awk -v least="$1" '
+		$1 == "kdtl_cgroup_culprit_seconds_total{cgroup=\"/batch\"}" { ms = $2 * 1000 }
+		END { exit ms + 2 < least }' /sys/kernel/debug/kdtl_sampler/metrics
 }
 
 # While it still waits: who has the CPU, since when, and who waits.
@@ -377,7 +403,7 @@ need kdtl kdtl_sched kdtl_fake_pmu kdtl_fake_drive
 # No process of the test is on CPU 1.
 taskset -p 1 $$ >/dev/null
 
-plan 19
+plan 20
 dmesg -c >/dev/null
 load kdtl_recorder pmu=kdtl_fake || bail_out "kdtl_recorder does not load"
 ok "the watch loads" load kdtl_watch pmu=kdtl_fake threshold_ms=900 pause_s=600
@@ -400,6 +426,7 @@ ok "the watch loads" load kdtl_watch threshold_ms=250 pause_s=0
 ok "an alarm names both, their cgroups and times" alarm_names_both
 ok "so does one about a wait that goes on" stuck_names_both
 ok "the recorder's table covers the wait" table_covers
+ok "a thread that called exec() is its new program" exec_is_known
 ok "rules can be read" reads_back
 ok "what is no rule is refused" refuses
 ok "a threshold by cgroup" by_cgroup

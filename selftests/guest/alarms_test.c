@@ -8,11 +8,14 @@
  *					line with the time that it had it.  With PROCS, a
  *					file cgroup.procs, it gets the CPU as alarms_test,
  *					and joins the cgroup and has its name only then
+ *	alarms_test exec NAME CPU MS	the same, by a thread that gets the CPU, and then calls
+ *					exec(), which gives it the PID of its process's leader
  *
  * NAME is the task's.  All times are in ms, and times of day in UTC.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
 #include <sys/prctl.h>
@@ -93,6 +96,26 @@ static void hog(uint64_t len, const char *name, const char *procs)
 	printf("%llu\n", (unsigned long long)(had / MS));
 }
 
+static void *exec_hog(void *args)
+{
+	const struct sched_param param = { .sched_priority = 1 };
+	char **argv = args;
+
+	must(!sched_setscheduler(0, SCHED_FIFO, &param));
+	execl("/proc/self/exe", argv[0], "hog", argv[2], argv[3], argv[4], NULL);
+	must(!"exec");
+	return NULL;
+}
+
+static void exec_in_thread(char **argv)
+{
+	pthread_t thread;
+
+	must(!pthread_create(&thread, NULL, exec_hog, argv));
+	for (;;)
+		pause();
+}
+
 int main(int argc, char **argv)
 {
 	cpu_set_t set;
@@ -104,7 +127,9 @@ int main(int argc, char **argv)
 	CPU_ZERO(&set);
 	CPU_SET(atoi(argv[3]), &set);
 	must(!sched_setaffinity(0, sizeof(set), &set));
-	if (!strcmp(argv[1], "wait"))
+	if (!strcmp(argv[1], "exec"))
+		exec_in_thread(argv);
+	else if (!strcmp(argv[1], "wait"))
 		wait_for_cpu(atoi(argv[4]) * MS);
 	else
 		hog(atoi(argv[4]) * MS, argv[2], argv[5]);

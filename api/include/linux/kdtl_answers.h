@@ -52,6 +52,7 @@ static __always_inline struct kdtl_tasks *kdtl_tasks_open(void)
 
 void kdtl_tasks_close(struct kdtl_tasks *t);
 int kdtl_task_at(struct kdtl_tasks *t, pid_t pid, u64 time, struct kdtl_task *task);
+bool kdtl_task_exec(struct kdtl_tasks *t, pid_t pid, u64 since, pid_t now, u64 time);
 int kdtl_tasks_read(struct kdtl_tasks *t, u64 *seq, struct kdtl_task *tasks,
 		    unsigned int nr, u64 *lost);
 int kdtl_cgroup_path(struct kdtl_tasks *t, u64 id, char *path, size_t size);
@@ -80,6 +81,8 @@ struct kdtl_ran {
 
 /**
  * struct kdtl_who - who had a CPU in a span of time; kdtl_sched only
+ * @tasks: the caller's, from kdtl_tasks_open(); NULL: then nobody knows who had the CPU while
+ *	a thread called exec() that was not the leader of its process
  * @ran: the caller's array of tasks; after kdtl_who_end() the longest comes first
  * @size: number of tasks for which @ran has room
  * @nr: number of tasks in @ran
@@ -87,6 +90,8 @@ struct kdtl_ran {
  * @idle: ticks in which the CPU was idle; needs entries of KDTL_MASK_IDLE
  * @unknown: ticks in which nobody knows who had the CPU, or since when it was idle
  * @stolen: ticks in which a hypervisor had the CPU; needs kdtl_who_stolen()
+ * @task: pid and name of who got the CPU with the last entry, and if it is told to have it
+ *	still at the end, what they are then; the rest is private
  *
  * If no more than @size tasks had the CPU, @others is 0, and @ran has all of them.  Of more
  * tasks it has each one that had the CPU for longer than the time of all tasks divided by
@@ -101,6 +106,7 @@ struct kdtl_ran {
  *	kdtl_who_end(&who, false);
  */
 struct kdtl_who {
+	struct kdtl_tasks *tasks;
 	struct kdtl_ran	*ran;
 	unsigned int	size;
 	unsigned int	nr;
@@ -108,12 +114,13 @@ struct kdtl_who {
 	u64		idle;
 	u64		unknown;
 	u64		stolen;
+	struct kdtl_ran	task;
 	/* private: */
 	u64		rest;
 	u64		at;
 	u64		to;
 	bool		known;
-	struct kdtl_ran	task;
+	u64		since;
 	const struct kdtl_aux_info	*gap_info;
 	const struct kdtl_entry		*gap;
 	const struct kdtl_entry		*gap_end;

@@ -162,31 +162,42 @@ void watch_behind_exit(void)
 }
 
 /**
- * watch_name() - name a task and its cgroup, for the log
+ * watch_task() - what a task was
  * @comm: its name, if nobody knows which one it had then
  * @pid: its pid
  * @time: when, by kdtl_sched's time
- * @text: "comm:pid (cgroup)"; without the cgroup if that is not known, or the root
- * @size: of @text
+ * @task: filled in; pid and name only if nobody knows the rest
  *
  * The program that a task got the CPU with need not be the one that held it.
  *
  * Context: the watching thread.
  */
-void watch_name(const char *comm, pid_t pid, u64 time, char *text, size_t size)
+void watch_task(const char *comm, pid_t pid, u64 time, struct kdtl_task *task)
+{
+	if (!kdtl_task_at(watch_tasks, pid, time, task))
+		return;
+	*task = (struct kdtl_task) { .pid = pid };
+	strscpy(task->comm, comm, sizeof(task->comm));
+}
+
+/**
+ * watch_name() - name a task and its cgroup, for the log
+ * @task: from watch_task()
+ * @text: "comm:pid (cgroup)"; without the cgroup if that is not known, or the root
+ * @size: of @text
+ *
+ * Context: the watching thread.
+ */
+void watch_name(const struct kdtl_task *task, char *text, size_t size)
 {
 	static char path[PATH_MAX];
 	const char *from = path, *cut = "";
-	struct kdtl_task task;
-	ssize_t len = -ENOENT;
+	ssize_t len;
 	int at;
 
-	if (!kdtl_task_at(watch_tasks, pid, time, &task)) {
-		comm = task.comm;
-		len = kdtl_cgroup_path(watch_tasks, task.cgroup, path, sizeof(path));
-	}
+	len = kdtl_cgroup_path(watch_tasks, task->cgroup, path, sizeof(path));
 	/* A task chooses its name, which must not add a line to the log. */
-	at = scnprintf(text, size, "%*pE:%d", (int)strlen(comm), comm, pid);
+	at = scnprintf(text, size, "%*pE:%u", (int)strlen(task->comm), task->comm, task->pid);
 	if (len <= 1)
 		return;
 	/* The end says most: that is where a container's own name is. */
@@ -213,30 +224,68 @@ const struct kdtl_entry *watch_look_back(int cpu)
 	return past.len ? past.entries + past.len / sizeof(*past.entries) - 1 : NULL;
 }
 
+static bool behind_is_normal(const struct kdtl_entry *e)
+{
+	struct kdtl_task task;
+
+	if (kdtl_entry_is_idle(e))
+		return false;
+	/* Rather no report than one that is wrong. */
+	return kdtl_task_at(watch_tasks, kdtl_entry_pid(e), kdtl_entry_time(e), &task) ||
+	       !watch_is_rt(&task);
+}
+
+/**
+ * watch_dispatched() - find the newest dispatch of a task of normal priority
+ * @cpu: the CPU
+ * @since: only later ones, by kdtl_sched's time
+ *
+ * Context: the watching thread.
+ * Return: its time; 0: there is none, or nobody knows.
+ */
+u64 watch_dispatched(int cpu, u64 since)
+{
+	const struct kdtl_entry *e = watch_look_back(cpu);
+
+	for (; e && e >= past.entries && (s64)(kdtl_entry_time(e) - since) > 0; e--) {
+		if (behind_is_normal(e))
+			return kdtl_entry_time(e);
+	}
+	return 0;
+}
+
 /* The same after @before.  Returns whether it names a task. */
-static bool behind_list(u64 from, u64 to, const char *before, char *text, size_t size)
+static bool behind_list(u64 from, u64 to, const char *before, char *text, size_t size,
+			struct watch_blame *blame)
 {
 	static struct kdtl_ran ran[BEHIND_TASKS];
 	struct kdtl_who who = { .tasks = watch_tasks, .ran = ran, .size = ARRAY_SIZE(ran) };
 	const struct kdtl_entry *e;
 	char name[WATCH_NAME];
+	struct kdtl_task task;
 	unsigned int i;
 	int at = 0;
 
 	text[0] = '\0';
+	*blame = (struct watch_blame) { };
 	kdtl_who_begin(&who, from, to);
 	kdtl_who_stolen(&who, &stolen.info, stolen.entries, stolen.len);
 	kdtl_for_each_entry(e, past.entries, past.len)
 		kdtl_who_entry(&who, e);
 	/* If idle times are not logged: somebody waited all the time. */
 	kdtl_who_end(&who, true);
+	if (past.len)
+		watch_task(who.task.comm, who.task.pid, to, &blame->now);
 	for (i = 0; i < who.nr; i++) {
 		if (i >= BEHIND_NAMED ||
 		    ((i || who.idle >= NSEC_PER_MSEC) && ran[i].ticks < NSEC_PER_MSEC)) {
 			who.others += ran[i].ticks;
 			continue;
 		}
-		watch_name(ran[i].comm, ran[i].pid, ran[i].time, name, sizeof(name));
+		watch_task(ran[i].comm, ran[i].pid, ran[i].time, &task);
+		if (!i)
+			blame->culprit = task;
+		watch_name(&task, name, sizeof(name));
 		at += scnprintf(text + at, size - at, "%s %s %llu ms",
 				at ? "," : before, name,
 				div_u64(ran[i].ticks, NSEC_PER_MSEC));
@@ -263,14 +312,15 @@ static bool behind_list(u64 from, u64 to, const char *before, char *text, size_t
  * @to: its end
  * @text: the line, which begins with a comma; empty if nobody knows
  * @size: of @text
+ * @blame: set to who it was
  *
  * Of the dispatches that watch_look_back() has copied.
  *
  * Context: the watching thread.
  */
-void watch_behind(u64 from, u64 to, char *text, size_t size)
+void watch_behind(u64 from, u64 to, char *text, size_t size, struct watch_blame *blame)
 {
-	behind_list(from, to, ", behind", text, size);
+	behind_list(from, to, ", behind", text, size, blame);
 }
 
 /* The CPU that the task left at @time; -1: nobody knows. */
@@ -296,6 +346,7 @@ static int behind_left(pid_t pid, u64 time)
  * @cpu: the CPU
  * @text: the line, which begins with a semicolon; empty if nobody knows
  * @size: of @text
+ * @blame: set to who it was, if there is a line
  *
  * It is about the time in which the task was in the queue of another CPU.  Nothing logs of
  * which one, but it is that one usually.
@@ -303,8 +354,10 @@ static int behind_left(pid_t pid, u64 time)
  * Context: the watching thread.
  * Return: the CPU that the line is about; @cpu: there is no line.
  */
-int watch_before(const struct kdtl_entry *e, int cpu, char *text, size_t size)
+int watch_before(const struct kdtl_entry *e, int cpu, char *text, size_t size,
+		 struct watch_blame *blame)
 {
+	struct watch_blame there;
 	const u64 to = kdtl_entry_time(e) - kdtl_entry_queued(e);
 	const u64 from = to - kdtl_entry_ready(e);
 	char before[48];
@@ -317,9 +370,10 @@ int watch_before(const struct kdtl_entry *e, int cpu, char *text, size_t size)
 		return cpu;
 	watch_look_back(last);
 	snprintf(before, sizeof(before), "; CPU %d, where it ran last, had", last);
-	if (!behind_list(from, to, before, text, size)) {
+	if (!behind_list(from, to, before, text, size, &there)) {
 		text[0] = '\0';
 		return cpu;
 	}
+	*blame = there;
 	return last;
 }

@@ -3,8 +3,9 @@
  * Finding tasks that wait and are never dispatched
  *
  * They leave no entry in the log. So a CPU that has not been idle between two
- * looks gets a work item: if that has not run when the threshold has passed, no
- * task of normal priority gets the CPU. Idle CPUs are left alone.
+ * looks gets a work item: if that has not run when the threshold has passed, and
+ * no other task of normal priority was dispatched meanwhile, then none gets the
+ * CPU. Idle CPUs are left alone.
  */
 #include <linux/cpu.h>
 #include <linux/kernel_stat.h>
@@ -30,6 +31,21 @@ static bool probe_was_idle(int cpu, struct watch_cpu *w)
 	return was;
 }
 
+/*
+ * For how long there was no dispatch of normal priority, in ns. The kworker of the probe may have
+ * to wait while others do not: behind another work item, for instance.
+ */
+static u64 probe_without(int cpu, struct watch_cpu *w, u64 queued, u64 now)
+{
+	const u64 since = max(queued, w->normal), normal = watch_dispatched(cpu, since);
+
+	if (normal) {
+		w->normal = normal;
+		w->reported = 0;
+	}
+	return now - min(normal ?: since, now);
+}
+
 /**
  * watch_probe() - check whether a CPU still dispatches
  * @cpu: the CPU
@@ -43,6 +59,7 @@ void watch_probe(int cpu)
 	const bool idle = probe_was_idle(cpu, w);
 	/* Read once: it may become 0, for no reports, at any time. */
 	const u64 threshold = watch_threshold(w);
+	u64 without;
 
 	if (!threshold)
 		return;
@@ -56,11 +73,14 @@ void watch_probe(int cpu)
 			schedule_work_on(cpu, &w->probe);
 		}
 		cpus_read_unlock();
-	} else if (cpu_online(cpu) &&
-		   (s64)(now - queued) > (s64)max(threshold, 2 * w->reported)) {
+	} else if (cpu_online(cpu) && (s64)(now - max(queued, w->normal)) >
+				      (s64)max(threshold, 2 * w->reported)) {
+		without = probe_without(cpu, w, queued, now);
+		if (without <= threshold)
+			return;
 		/* Again when it is twice as long, so that it does not look over. */
-		watch_report_stuck(cpu, now - queued, threshold);
-		w->reported = now - queued;
+		watch_report_stuck(cpu, without, threshold);
+		w->reported = without;
 	}
 }
 

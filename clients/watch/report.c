@@ -44,17 +44,31 @@ static struct platform_device *device;	/* sends the uevents */
 
 /* Only the watching thread uses them. */
 static char what[REPORT_WHAT], detail[REPORT_DETAIL];
+static struct kdtl_task victim;		/* its pid is 0 if none is known */
+static struct watch_blame blame;
+
+static void report_uevent_task(struct kobj_uevent_env *env, const char *whose,
+			       const struct kdtl_task *task)
+{
+	if (task->pid)
+		add_uevent_var(env, "KDTL_%sPID=%u", whose, task->pid);
+	if (task->cgroup)
+		add_uevent_var(env, "KDTL_%sCGROUP_ID=%llu", whose, task->cgroup);
+}
 
 static void report_uevent(int cpu, u64 wait, bool saturated)
 {
-	static char cpu_var[24], wait_var[40], what_var[REPORT_WHAT + REPORT_DETAIL + 16];
-	char *env[] = { cpu_var, wait_var, what_var,
-			saturated ? "KDTL_WAIT_SATURATED=1" : NULL, NULL };
+	static struct kobj_uevent_env env;
 
-	snprintf(cpu_var, sizeof(cpu_var), "KDTL_CPU=%d", cpu);
-	snprintf(wait_var, sizeof(wait_var), "KDTL_WAIT_NS=%llu", wait);
-	snprintf(what_var, sizeof(what_var), "KDTL_WATCH=%s%s", what, detail);
-	kobject_uevent_env(&device->dev.kobj, KOBJ_CHANGE, env);
+	env = (struct kobj_uevent_env) { };
+	add_uevent_var(&env, "KDTL_CPU=%d", cpu);
+	add_uevent_var(&env, "KDTL_WAIT_NS=%llu", wait);
+	if (saturated)
+		add_uevent_var(&env, "KDTL_WAIT_SATURATED=1");
+	report_uevent_task(&env, "", &victim);
+	report_uevent_task(&env, "BEHIND_", &blame.culprit);
+	add_uevent_var(&env, "KDTL_WATCH=%s%s", what, detail);
+	kobject_uevent_env(&device->dev.kobj, KOBJ_CHANGE, env.envp);
 }
 
 /* A task, or all of them, did not have the CPU for so long. */
@@ -86,6 +100,8 @@ static void report(unsigned int how, int cpu, int behind, u64 wait, u64 to, bool
 		.cpu	= behind,
 		.from	= to - min(wait, to),
 		.to	= to,
+		.task	= victim.pid ? &victim : NULL,
+		.culprit = blame.culprit.pid ? &blame.culprit : NULL,
 	};
 
 	if (how & REPORT_LINE)
@@ -105,9 +121,10 @@ static void report_late_what(const struct kdtl_span *span, const struct kdtl_ent
 	const u64 ms = div_u64(wait, NSEC_PER_MSEC);
 	char name[WATCH_NAME];
 
+	victim = (struct kdtl_task) { };
 	if (span->info->tasks) {
-		watch_name(kdtl_entry_comm(e), kdtl_entry_pid(e), kdtl_entry_time(e), name,
-			   sizeof(name));
+		watch_task(kdtl_entry_comm(e), kdtl_entry_pid(e), kdtl_entry_time(e), &victim);
+		watch_name(&victim, name, sizeof(name));
 		scnprintf(what, sizeof(what), "CPU %d: %s %s %s%llu ms", span->cpu, name, verb,
 			  bound, ms);
 	} else {
@@ -120,9 +137,11 @@ static int report_late_detail(const struct kdtl_span *span, const struct kdtl_en
 			      bool throttled)
 {
 	const u64 queued = kdtl_entry_queued(e), ready = kdtl_entry_wait(e) - queued;
+	struct watch_blame there = { };
 	int at, cpu;
 
 	detail[0] = '\0';
+	blame = (struct watch_blame) { };
 	/* A limit held the task back, whoever had the CPU. */
 	if (throttled)
 		return -1;
@@ -133,14 +152,18 @@ static int report_late_detail(const struct kdtl_span *span, const struct kdtl_en
 	/* The time base of a source that names tasks is in ns. */
 	if ((queued >= NSEC_PER_MSEC || ready < NSEC_PER_MSEC) && watch_look_back(span->cpu))
 		watch_behind(kdtl_entry_time(e) - queued, kdtl_entry_time(e), detail,
-			     sizeof(detail));
+			     sizeof(detail), &blame);
 	if (ready < NSEC_PER_MSEC)
 		return span->cpu;
 	at = strlen(detail);
 	at += scnprintf(detail + at, sizeof(detail) - at,
 			", in the queue of another CPU %llu ms", div_u64(ready, NSEC_PER_MSEC));
-	cpu = watch_before(e, span->cpu, detail + at, sizeof(detail) - at);
-	return ready > queued ? cpu : span->cpu;
+	cpu = watch_before(e, span->cpu, detail + at, sizeof(detail) - at, &there);
+	if (ready <= queued)
+		return span->cpu;
+	if (there.culprit.pid)
+		blame = there;
+	return cpu;
 }
 
 /**
@@ -181,7 +204,7 @@ void watch_report_late(const struct kdtl_span *span, const struct kdtl_entry *e,
 	       kdtl_ticks_to_ns(span->info, kdtl_entry_time(e) - span->info->tb_boot), saturated);
 }
 
-/* Who waits; @e: who has the CPU, or that it is idle. */
+/* Who waits; @e: since when the CPU is idle, or blame.now has it. */
 static void report_stuck_detail(int cpu, u64 now, const struct kdtl_entry *e, int at)
 {
 	struct watch_waiting longest;
@@ -194,12 +217,14 @@ static void report_stuck_detail(int cpu, u64 now, const struct kdtl_entry *e, in
 		at += scnprintf(detail + at, sizeof(detail) - at, "; idle for %llu ms",
 				div_u64(since, NSEC_PER_MSEC));
 	} else if (e) {
-		watch_name(kdtl_entry_comm(e), kdtl_entry_pid(e), now, name, sizeof(name));
+		watch_name(&blame.now, name, sizeof(name));
 		at += scnprintf(detail + at, sizeof(detail) - at, "; %s has had it for %llu ms",
 				name, div_u64(since, NSEC_PER_MSEC));
 	}
+	victim = (struct kdtl_task) { };
 	if (waiting) {
-		watch_name(longest.comm, longest.pid, now, name, sizeof(name));
+		watch_task(longest.comm, longest.pid, now, &victim);
+		watch_name(&victim, name, sizeof(name));
 		at += scnprintf(detail + at, sizeof(detail) - at, "; %s has waited for %llu ms",
 				name, div_u64(now - min(now, longest.since), NSEC_PER_MSEC));
 	}
@@ -208,7 +233,7 @@ static void report_stuck_detail(int cpu, u64 now, const struct kdtl_entry *e, in
 }
 
 /**
- * watch_report_stuck() - report a CPU that dispatches no task
+ * watch_report_stuck() - report a CPU that dispatches no task of normal priority
  * @cpu: the CPU
  * @wait: for how long by now, in ns
  * @threshold: the longest time that is not reported, in ns
@@ -219,23 +244,22 @@ void watch_report_stuck(int cpu, u64 wait, u64 threshold)
 {
 	struct watch_cpu *w = per_cpu_ptr(&watch_cpus, cpu);
 	const struct kdtl_entry *e = watch_look_back(cpu);
-	static const char no_comm[TASK_COMM_LEN];
 	const u64 now = local_clock();
 	unsigned int how;
 
+	detail[0] = '\0';
+	blame = (struct watch_blame) { };
+	if (e)
+		watch_behind(now - wait, now, detail, sizeof(detail), &blame);
 	if (!w->reported)
 		WRITE_ONCE(w->stuck, w->stuck + 1);
-	trace_kdtl_watch_stuck(cpu, wait, threshold, e ? kdtl_entry_pid(e) : 0,
-			       e ? kdtl_entry_comm(e) : no_comm);
+	trace_kdtl_watch_stuck(cpu, wait, threshold, blame.now.pid, blame.now.comm);
 	report_longest(w, wait);
 	how = report_wanted(wait, threshold, &stuck_alarms);
 	if (!how)
 		return;
-	scnprintf(what, sizeof(what), "CPU %d: no task dispatched for %llu ms", cpu,
-		  div_u64(wait, NSEC_PER_MSEC));
-	detail[0] = '\0';
-	if (e)
-		watch_behind(now - wait, now, detail, sizeof(detail));
+	scnprintf(what, sizeof(what), "CPU %d: no %s dispatched for %llu ms", cpu,
+		  watch_tasks ? "task of normal priority" : "kworker", div_u64(wait, NSEC_PER_MSEC));
 	report_stuck_detail(cpu, now, e, strlen(detail));
 	report(how, cpu, cpu, wait, now, false);
 }

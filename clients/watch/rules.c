@@ -129,6 +129,17 @@ u64 watch_rule(const struct kdtl_task *task, const char *path, int cpu)
 }
 
 /**
+ * watch_is_rt() - whether a task comes before all of normal priority
+ * @task: the task
+ *
+ * Context: any.
+ */
+bool watch_is_rt(const struct kdtl_task *task)
+{
+	return rule_class_of(task) == RULE_RT;
+}
+
+/**
  * watch_rule_throttled() - for how long a limit may hold a task back
  *
  * Context: any.

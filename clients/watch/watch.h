@@ -11,12 +11,14 @@
  * @late: dispatches that had waited longer than that
  * @saturated: those of @late that waited longer than an entry can say
  * @throttled: dispatches that a limit on CPU time had delayed for longer than asked
- * @stuck: times that no task was dispatched for longer than that
+ * @stuck: times that no task of normal priority was dispatched for longer than that
  * @longest: longest wait among @late and @stuck, in ms; may be too low if there are
  *	@saturated ones
  * @probe: work item, queued to see whether the CPU dispatches any task
  * @queued: local_clock() when @probe was queued; 0: it has run
- * @reported: the delay of @probe that was reported last, in ns; 0: none was
+ * @normal: the newest dispatch of a task of normal priority that was found while @probe was
+ *	queued, by local_clock()
+ * @reported: for how long there was none, when that was reported last, in ns; 0: it was not
  * @idle: time that the CPU had been idle at the last look, in us
  *
  * Only the watching thread writes here; but debugfs writes @threshold_ms, and
@@ -31,6 +33,7 @@ struct watch_cpu {
 	unsigned long		longest;
 	struct work_struct	probe;
 	atomic64_t		queued;
+	u64			normal;
 	u64			reported;
 	u64			idle;
 };
@@ -44,13 +47,27 @@ static inline u64 watch_threshold(const struct watch_cpu *w)
 #define WATCH_NAME	176
 
 /* behind.c */
+
+/**
+ * struct watch_blame - who had a CPU
+ * @culprit: had it longest; its pid is 0 if nobody is known
+ * @now: had it at the end; its pid is 0 if the CPU was idle, and it has no name if nobody is known
+ */
+struct watch_blame {
+	struct kdtl_task	culprit;
+	struct kdtl_task	now;
+};
+
 extern struct kdtl_tasks *watch_tasks;
 int watch_behind_init(const char *pmu, unsigned int pages);
 void watch_behind_exit(void);
-void watch_name(const char *comm, pid_t pid, u64 time, char *text, size_t size);
+void watch_task(const char *comm, pid_t pid, u64 time, struct kdtl_task *task);
+void watch_name(const struct kdtl_task *task, char *text, size_t size);
 const struct kdtl_entry *watch_look_back(int cpu);
-void watch_behind(u64 from, u64 to, char *text, size_t size);
-int watch_before(const struct kdtl_entry *e, int cpu, char *text, size_t size);
+u64 watch_dispatched(int cpu, u64 since);
+void watch_behind(u64 from, u64 to, char *text, size_t size, struct watch_blame *blame);
+int watch_before(const struct kdtl_entry *e, int cpu, char *text, size_t size,
+		 struct watch_blame *blame);
 
 /* limit.c */
 
@@ -110,6 +127,7 @@ struct seq_file;
 
 u64 watch_rule(const struct kdtl_task *task, const char *path, int cpu);
 u64 watch_rule_throttled(void);
+bool watch_is_rt(const struct kdtl_task *task);
 struct kdtl_config watch_rules_config(void);
 int watch_rules_write(char *line);
 void watch_rules_show(struct seq_file *m);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * kdtl_hog - occupy a CPU for a while, in a thread called kdtl_hog; or, while it is idle, in
- * an interrupt that has woken this thread
+ * an interrupt that has woken this thread; or keep only its other work items waiting
  */
 #define pr_fmt(fmt) "kdtl_hog: " fmt
 
@@ -17,6 +17,7 @@
 #include <linux/sched/clock.h>
 #include <linux/sched/task.h>
 #include <linux/smp.h>
+#include <linux/workqueue.h>
 
 static unsigned int cpu;
 module_param(cpu, uint, 0444);
@@ -34,6 +35,10 @@ static bool softirq;
 module_param(softirq, bool, 0444);
 MODULE_PARM_DESC(softirq, "only real-time tasks can take the CPU away, and a softirq is left to ksoftirqd; before v6.4 all softirqs wait for that (default 0)");
 
+static bool work;
+module_param(work, bool, 0444);
+MODULE_PARM_DESC(work, "in a work item of normal priority, which before v6.5 no other one of the CPU takes turns with (default 0)");
+
 static bool done;
 module_param(done, bool, 0444);
 MODULE_PARM_DESC(done, "shown: the CPU is everyone's again");
@@ -50,7 +55,7 @@ static void hog_spin(void)
 	const ktime_t end = ktime_add_ms(ktime_get(), ms);
 
 	while (ktime_before(ktime_get(), end) && !READ_ONCE(stop)) {
-		if (softirq)
+		if (softirq || work)
 			cond_resched();
 		cpu_relax();
 	}
@@ -62,6 +67,20 @@ static void hog_nothing(struct tasklet_struct *unused)
 
 static DECLARE_TASKLET(tasklet, hog_nothing);
 
+static void hog_over(void)
+{
+	pr_info("CPU %u: %u ms are over\n", cpu, ms);
+	WRITE_ONCE(done, true);
+}
+
+static void hog_as_work(struct work_struct *unused)
+{
+	hog_spin();
+	hog_over();
+}
+
+static DECLARE_WORK(hog_work, hog_as_work);
+
 static int hog(void *unused)
 {
 	if (softirq) {
@@ -72,9 +91,8 @@ static int hog(void *unused)
 	}
 	if (!irq)
 		hog_spin();
-	pr_info("CPU %u: %u ms are over\n", cpu, ms);
+	hog_over();
 	sched_set_normal(current, 0);
-	WRITE_ONCE(done, true);
 	return 0;
 }
 
@@ -109,6 +127,10 @@ static int __init hog_init(void)
 		pr_err("cpu=%u: must be online\n", cpu);
 		return -EINVAL;
 	}
+	if (work) {
+		schedule_work_on(cpu, &hog_work);
+		return 0;
+	}
 	thread = kthread_create(hog, NULL, "kdtl_hog");
 	if (IS_ERR(thread))
 		return PTR_ERR(thread);
@@ -125,8 +147,11 @@ static int __init hog_init(void)
 static void __exit hog_exit(void)
 {
 	WRITE_ONCE(stop, true);
-	kthread_stop(thread);
-	put_task_struct(thread);
+	cancel_work_sync(&hog_work);
+	if (thread) {
+		kthread_stop(thread);
+		put_task_struct(thread);
+	}
 	tasklet_kill(&tasklet);
 }
 

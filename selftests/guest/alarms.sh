@@ -210,7 +210,7 @@ sampler_blames()
 # While it still waits: who has the CPU, since when, and who waits.
 stuck_names_both()
 {
-	line=$(dmesg | grep 'kdtl_watch: CPU 1: no task dispatched for' | tail -n 1)
+	line=$(dmesg | grep 'kdtl_watch: CPU 1: no task of normal priority dispatched for' | tail -n 1)
 	note "$line"
 	stuck=$(number 'dispatched for ')
 	# A thread of the kernel may have the CPU for a moment, or have waited longer.
@@ -374,7 +374,7 @@ moved_is_known()
 		waiter svc moved || return
 	dmesg -c >/dev/null
 	hog 3000 &
-	until_true has_said 'kdtl_watch: CPU 1: no task dispatched for .* moved:[0-9]* (/svc) has waited for' &&
+	until_true has_said 'kdtl_watch: CPU 1: no task of normal priority dispatched for .* moved:[0-9]* (/svc) has waited for' &&
 		taskset -p 1 "$(pid_of moved)" >/dev/null &&
 		until_true has_said 'kdtl_recorder: CPU 0: moved:[0-9]* (/svc) waited .*: end of table' &&
 		until_true has_waited moved

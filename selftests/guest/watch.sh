@@ -200,7 +200,7 @@ hogged()
 caught_before_end()
 {
 	dmesg | awk '
-		/kdtl_watch: CPU 1: no task dispatched for/ { caught = 1 }
+		/kdtl_watch: CPU 1: no task of normal priority dispatched for/ { caught = 1 }
 		/kdtl_hog: CPU 1: .* are over/ { exit }
 		END { exit !caught }'
 }
@@ -250,7 +250,10 @@ table()
 uevent_came()
 {
 	grep -q '^KDTL_CPU=1$' "$uevents" && grep -q '^KDTL_WATCH=CPU 1: ' "$uevents" &&
-		grep -q '^KDTL_WAIT_NS=[0-9]\{10,\}$' "$uevents"
+		grep -q '^KDTL_WAIT_NS=[0-9]\{10,\}$' "$uevents" &&
+		grep -q '^KDTL_PID=[1-9][0-9]*$' "$uevents" &&
+		grep -q "^KDTL_BEHIND_PID=$(dmesg | sed -n 's/.* behind kdtl_hog:\([0-9]*\) .*/\1/p' |
+			head -n 1)\$" "$uevents"
 }
 
 # A task may have moved away from CPU 1's queue, and been dispatched late elsewhere.
@@ -301,6 +304,15 @@ watches_from()
 	[ "$(cut -d ' ' -f 39 "/proc/$1/stat")" -eq "$2" ]
 }
 
+# Another work item keeps that of the watch waiting, but tasks are dispatched.
+others_dispatched()
+{
+	was=$(seen 1 4)
+	before=$(dmesg | grep -c 'kdtl_watch: CPU 1: no task of normal')
+	unload kdtl_hog && load kdtl_hog cpu=1 ms=4000 work=1 && until_true hogged || return
+	is "$(seen 1 4) $(dmesg | grep -c 'kdtl_watch: CPU 1: no task of normal')" "$was $before"
+}
+
 none()
 {
 	echo "all 0" >$cpus
@@ -321,7 +333,7 @@ can_starve 1
 # on it.
 taskset -p 1 $$ >/dev/null
 
-plan 31
+plan 32
 dmesg -c >/dev/null
 ok "a period of 0 is refused" refuses_period 0
 ok "and one without end" refuses_period 4294967295
@@ -371,6 +383,7 @@ ok "a task's name forges no line" not_forged
 ok_traced "it reads what it reports" reads_to_report
 ok "no other CPU is stuck" others_quiet
 ok "it is caught while softirqs wait" caught_without_softirqs
+ok "a work item that has to wait is no stuck CPU" others_dispatched
 ok "no threshold: quiet" none
 echo 0 >$tracing/events/kdtl/enable
 ok "the watch unloads" unload kdtl_watch

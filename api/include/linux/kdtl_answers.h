@@ -143,12 +143,18 @@ void kdtl_who_end(struct kdtl_who *w, bool still);
  * @from: when it began, by local_clock(), in ns
  * @to: when it ended, or until when it is known to last; 0, and @from 0 as well: no time is
  *	known
+ * @task: what the task was that it happened to; NULL: none is known
+ * @culprit: what the task was that had the CPU longest meanwhile; NULL: none is known
+ *
+ * Of @task and @culprit, pid and name are always known, and the rest if kdtl_task::seq is not 0.
  */
 struct kdtl_alarm {
 	const char	*what;
 	int		cpu;
 	u64		from;
 	u64		to;
+	const struct kdtl_task	*task;
+	const struct kdtl_task	*culprit;
 };
 
 int kdtl_alarm_register(struct notifier_block *nb);

@@ -365,7 +365,8 @@ rests_between_rows()
 	[ "$rows" -ge 50 ] && [ $(($2 - $1)) -ge $((rows / 2)) ]
 }
 
-# A task waits behind the hog on CPU 1, and is moved to CPU 0 while the hog goes on.
+# A task waits behind the hog on CPU 1, and is moved to CPU 0 while the hog goes on, however long
+# a busy host takes for that.
 moved_is_known()
 {
 	# The thread of the hog before this one must not be who waits for longest.
@@ -373,12 +374,13 @@ moved_is_known()
 		echo "1 250" >"$watch/cpus" && echo "cgroup /svc 250" >"$watch/rules" &&
 		waiter svc moved || return
 	dmesg -c >/dev/null
-	hog 3000 &
+	hog 60000 &
 	until_true has_said 'kdtl_watch: CPU 1: no task of normal priority dispatched for .* moved:[0-9]* (/svc) has waited for' &&
 		taskset -p 1 "$(pid_of moved)" >/dev/null &&
 		until_true has_said 'kdtl_recorder: CPU 0: moved:[0-9]* (/svc) waited .*: end of table' &&
 		until_true has_waited moved
 	status=$?
+	kill "$(pid_of hog)"
 	wait $!
 	line=$(dmesg | grep 'kdtl_watch: CPU 0: moved:[0-9]* (/svc) waited' | head -n 1)
 	note "$line"

@@ -48,16 +48,18 @@ static DEFINE_HASHTABLE(cgroups_by_id, CGROUPS_BITS);
 static unsigned int cgroups_nr;		/* without unknown, other and the hypervisor */
 static u64 cgroups_others[1 << CGROUPS_BITS];	/* ids for which there was no room */
 static u64 cgroups_cleaned;
+static void (*cgroups_forget)(unsigned int slot);
 struct kdtl_tasks *cgroups_tasks;	/* NULL: cgroups are not counted */
 
 /**
  * cgroups_begin() - keep what the tasks are, to count by cgroup
  * @lock: sampler.lock, which the reader may hold already
+ * @forget: called, with that lock, with the slot of a cgroup that is not counted any more
  *
  * Context: may sleep.
  * Return: 0 or the error of kdtl_tasks_open().
  */
-int cgroups_begin(struct mutex *lock)
+int cgroups_begin(struct mutex *lock, void (*forget)(unsigned int slot))
 {
 	struct kdtl_tasks *t = kdtl_tasks_open();
 
@@ -65,6 +67,7 @@ int cgroups_begin(struct mutex *lock)
 		return PTR_ERR(t);
 	mutex_lock(lock);
 	cgroups_tasks = t;
+	cgroups_forget = forget;
 	mutex_unlock(lock);
 	return 0;
 }
@@ -145,7 +148,7 @@ static void cgroup_free(struct sampler_cgroup *c)
 {
 	cgroups_nr -= cgroup_is_real(c->id);
 	cgroups_by_slot[c->slot] = NULL;
-	behind_forget(c->slot);
+	cgroups_forget(c->slot);
 	hash_del(&c->hash);
 	list_del(&c->list);
 	kvfree(c);

@@ -45,7 +45,7 @@ struct sampler_cgroup {
 extern struct list_head cgroups;
 extern unsigned int cgroups_max;
 extern struct kdtl_tasks *cgroups_tasks;
-int cgroups_begin(struct mutex *lock);
+int cgroups_begin(struct mutex *lock, void (*forget)(unsigned int slot));
 void cgroups_end(void);
 extern struct sampler_cgroup *cgroups_by_slot[];
 unsigned int cgroups_nobody(void);

@@ -156,7 +156,7 @@ static int sampler_choose(struct kdtl_session *s)
 
 	err = kdtl_aux_info(s, -1, &info);
 	if (!err && info.tasks && cgroups_max)
-		err = cgroups_begin(&sampler.lock);
+		err = cgroups_begin(&sampler.lock, behind_forget);
 	if (!err && sampler.share < 100)
 		err = sampler_share(s);
 	return err;

@@ -59,15 +59,9 @@ static DEFINE_MUTEX(rule_lock);
 
 static enum rule_class rule_class_of(const struct kdtl_task *task)
 {
-	switch (task->policy) {
-	case SCHED_FIFO:
-	case SCHED_RR:
-	case SCHED_DEADLINE:
+	if (watch_is_rt(task))
 		return RULE_RT;
-	case SCHED_IDLE:
-		return RULE_IDLE;
-	}
-	if (task->nice == MAX_NICE)
+	if (task->policy == SCHED_IDLE || task->nice == MAX_NICE)
 		return RULE_IDLE;
 	if (!task->nice)
 		return RULE_NORMAL;
@@ -126,17 +120,6 @@ u64 watch_rule(const struct kdtl_task *task, const char *path, int cpu)
 	ms = rule_ms(task, path, READ_ONCE(per_cpu_ptr(&watch_cpus, cpu)->threshold_ms));
 	mutex_unlock(&rule_lock);
 	return (u64)ms * NSEC_PER_MSEC;
-}
-
-/**
- * watch_is_rt() - whether a task comes before all of normal priority
- * @task: the task
- *
- * Context: any.
- */
-bool watch_is_rt(const struct kdtl_task *task)
-{
-	return rule_class_of(task) == RULE_RT;
 }
 
 /**

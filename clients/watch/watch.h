@@ -3,6 +3,7 @@
 #define _KDTL_WATCH_H
 
 #include <linux/kdtl_answers.h>
+#include <linux/sched.h>
 #include <linux/workqueue.h>
 
 /**
@@ -41,6 +42,13 @@ struct watch_cpu {
 static inline u64 watch_threshold(const struct watch_cpu *w)
 {
 	return (u64)READ_ONCE(w->threshold_ms) * NSEC_PER_MSEC;
+}
+
+/* Does the task come before all of normal priority? */
+static inline bool watch_is_rt(const struct kdtl_task *task)
+{
+	return task->policy == SCHED_FIFO || task->policy == SCHED_RR ||
+	       task->policy == SCHED_DEADLINE;
 }
 
 /* Room for what watch_name() says. */
@@ -127,7 +135,6 @@ struct seq_file;
 
 u64 watch_rule(const struct kdtl_task *task, const char *path, int cpu);
 u64 watch_rule_throttled(void);
-bool watch_is_rt(const struct kdtl_task *task);
 struct kdtl_config watch_rules_config(void);
 int watch_rules_write(char *line);
 void watch_rules_show(struct seq_file *m);

@@ -203,6 +203,20 @@ static void kdtl_record_unlink(struct kdtl_record *r)
 		table.newest = r->older;
 }
 
+/* Take the record that was retired first out of the table; NULL: none is. */
+static struct kdtl_record *kdtl_record_forget(void)
+{
+	struct kdtl_record *r = kdtl_record(table.retired_first);
+
+	if (!r)
+		return NULL;
+	table.retired_first = r->next;
+	if (r->next == KDTL_NO_RECORD)
+		table.retired_last = KDTL_NO_RECORD;
+	kdtl_record_unlink(r);
+	return r;
+}
+
 /* A free record, or else the one that was retired first; or NULL. */
 static struct kdtl_record *kdtl_record_take(void)
 {
@@ -212,14 +226,9 @@ static struct kdtl_record *kdtl_record_take(void)
 		table.free = r->next;
 		return r;
 	}
-	r = kdtl_record(table.retired_first);
-	if (!r)
-		return NULL;
-	table.retired_first = r->next;
-	if (r->next == KDTL_NO_RECORD)
-		table.retired_last = KDTL_NO_RECORD;
-	kdtl_record_unlink(r);
-	table.forgotten++;
+	r = kdtl_record_forget();
+	if (r)
+		table.forgotten++;
 	return r;
 }
 
@@ -613,12 +622,7 @@ static bool kdtl_records_drop(unsigned int nr)
 	unsigned long flags;
 
 	kdtl_seqtry_write(&table.lock, &flags);
-	while (nr-- && (r = kdtl_record(table.retired_first))) {
-		table.retired_first = r->next;
-		if (r->next == KDTL_NO_RECORD)
-			table.retired_last = KDTL_NO_RECORD;
-		kdtl_record_unlink(r);
-		r->task.pid = 0;
+	while (nr-- && (r = kdtl_record_forget())) {
 		r->next = table.free;
 		table.free = kdtl_record_index(r);
 	}

@@ -42,12 +42,10 @@ static void kdtl_complete_locked(struct kdtl_session *s, struct completion *done
 	if (!s->pending || !done->done) {
 		if (done->done != UINT_MAX)
 			WRITE_ONCE(done->done, done->done + 1);
-		s->promised = false;
+		/* Who sleeps, and is in no verb, gets the count: see kdtl_session_end_wakes(). */
+		s->promised = !atomic_read(&s->waiters) && swait_active(&done->wait);
 	}
 	WRITE_ONCE(s->pending, true);
-	/* Who sleeps, and is in no verb, gets the count: see kdtl_session_end_wakes(). */
-	if (swait_active(&done->wait) && !atomic_read(&s->waiters))
-		s->promised = true;
 	kdtl_swake_up_locked(&done->wait);
 }
 

@@ -124,7 +124,7 @@ ok "growth by one per cent more than that is seen" \
 	grown dispatch.kdtl_sched.1 "$results" "$work/less.tsv"
 ok "a wake-up and waits are measured" waits
 ok "from an entry to its reader it takes hardly more than irq_work and complete()" \
-	at_most wakeup.kdtl 1.1 wakeup.floor
+	at_most wakeup.kdtl 1.105 wakeup.floor
 ok "a wait does not look at each of the session's CPUs" \
 	at_most wait.cpus.64 1.05 wait.cpus.1
 ok "a tick pays at most 20 instructions for kdtl_steal" looks_cheaply

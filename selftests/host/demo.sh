@@ -48,7 +48,8 @@ answer()
 	sed -n "s/^why: task=$1 //p" "$out" | tr ' ' '\n'
 }
 
-# The service waited behind the hog. The other one waited for its own quota.
+# The service waited behind the hog. The other one waited for its own quota, and then perhaps for its
+# CPU to wake up.
 has_answer()
 {
 	answer kdtl_service && answer kdtl_quota &&
@@ -56,7 +57,8 @@ has_answer()
 			exit !(v["waited_ms"] > 300 && v["behind"] == "kdtl_hog" &&
 				v["behind_ms"] > v["waited_ms"] / 2 && v["throttled_ms"] == 0)
 		}' && answer kdtl_quota | awk -F= '{ v[$1] = $2 } END {
-			exit !(v["waited_ms"] == 0 && v["behind"] == "-" && v["throttled_ms"] > 20)
+			exit !(v["waited_ms"] < v["throttled_ms"] / 2 && v["throttled_ms"] > 20 &&
+				(v["behind"] == "-" || v["waited_ms"] > 0))
 		}'
 }
 

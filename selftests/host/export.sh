@@ -111,7 +111,7 @@ reasons()
 {
 	reason kdtl_sched 2 2 && is_named woken slept &&
 		reason kdtl_sched 7 4 && is_named preempted preempted &&
-		reason kdtl_sched 8 6 && is_named 'page fault' 'page fault' &&
+		reason kdtl_sched 8 6 && is_named page_fault page_fault &&
 		reason kdtl_sched 128 128 && is_named throttled throttled &&
 		reason kdtl_vpa 2 2 && is_named H_PROD H_CEDE &&
 		reason kdtl_vpa 7 4 && is_named time_slice time_slice &&
@@ -665,7 +665,7 @@ for row in csv.DictReader(sys.stdin): print(row["preempt_reason"])' | diff - "$w
 		disk_sleep
 		stopped
 		exited
-		page fault
+		page_fault
 		preempted
 		throttled
 	END

@@ -24,7 +24,7 @@ const char *dispatch_name(const struct recording *r, unsigned int code)
 	case KDTL_DISPATCH_TIME_SLICE:
 		return "preempted";
 	case KDTL_DISPATCH_PAGE_FAULT:
-		return "page fault";
+		return "page_fault";
 	}
 	if (code == KDTL_DISPATCH_THROTTLED)
 		return "throttled";
@@ -42,7 +42,7 @@ const char *preempt_name(const struct recording *r, unsigned int code)
 	case KDTL_PREEMPT_TIME_SLICE:
 		return "preempted";
 	case KDTL_PREEMPT_PAGE_FAULT:
-		return "page fault";
+		return "page_fault";
 	}
 	switch (code) {
 	case KDTL_PREEMPT_THROTTLED:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Initial RAM disks: a cached base (busybox and empty directories), followed by an
-# archive of what this run adds. Needs common.sh and apt.sh.
+# archive of what this run adds. Needs common.sh, apt.sh and kernels.sh.
 
 # deb_tree PACKAGE ARCH: unpack the package in the cache; its directory is in
 # $deb_tree.
@@ -73,16 +73,24 @@ _initramfs_base()
 	finished "$root"
 }
 
-# add_modules ROOT PATH: a module, or all below a directory, to /lib/kdtl.
+# add_modules ROOT PATH TARGET: a module, or all below a directory, to /lib/kdtl. Nine tenths of a
+# module are debug information, which a guest has no use for, but unpacks in each boot, and reads
+# whenever it loads the module: emulated, that takes it longer than some tests do.
 add_modules()
 {
-	local root=$1 path=$2 ko n=0
+	local root=$1 path=$2 strip ko n=0
 
+	strip=$(kernel_cross "$3")strip
+	[ "$(type -t "$strip")" ] || strip=
 	mkdir -p -- "$root/lib/kdtl"
 	while IFS= read -r -d '' ko; do
 		[ ! -e "$root/lib/kdtl/${ko##*/}" ] ||
 			die "--modules: two modules are called ${ko##*/}"
-		cp -- "$ko" "$root/lib/kdtl/"
+		if [ -n "$strip" ]; then
+			"$strip" -g -o "$root/lib/kdtl/${ko##*/}" "$ko"
+		else
+			cp -- "$ko" "$root/lib/kdtl/"
+		fi
 		n=$((n + 1))
 	done < <(find "$path" -name '*.ko' -type f -print0)
 	[ "$n" -gt 0 ] || die "--modules: no module in $path"

@@ -88,11 +88,14 @@ demo:
 
 ## check        all tests, in real kernels; ends with "N passed, N failed"
 ## check-quick  the same in under five minutes, x86-64 only
+## check-prepare get and build all that check needs, which then needs no network
 ## check-deep   debug kernels, faults, torture, fuzzing: hours
 ## check-matrix build for every kernel of scripts/kernels, boot it and test
-.PHONY: check check-quick check-deep check-matrix
+.PHONY: check check-prepare check-quick check-deep check-matrix
 check:
 	@selftests/check
+check-prepare:
+	@selftests/check --prepare
 check-quick:
 	@selftests/check --quick
 check-deep:

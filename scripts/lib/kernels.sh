@@ -19,6 +19,19 @@ kernel_target()
 		END { exit !n }' "$_kernels"
 }
 
+# kernel_of MACHINE: the target whose kernel it boots; a guest of Linux's own hypervisor boots
+# that of its host.
+kernel_of()
+{
+	case $1 in
+	ppc64le-nested) echo ppc64le-6.1 ;;
+	ppc64le-nested-7.2) echo ppc64le-7.2 ;;
+	kvm-x86) echo x86_64-6.1 ;;
+	kvm-arm64) echo arm64-6.1 ;;
+	*) echo "$1" ;;
+	esac
+}
+
 # kernel_series TARGET: for instance 7.2 for x86_64-7.2-debug.
 kernel_series()
 {

@@ -96,7 +96,7 @@ boot()
 		--log "$logs/$target.console" --out "$logs/$target" \
 		--modules "$work/modules" --add "$top/selftests:/selftests" \
 		--add "$work/programs:/selftests/guest" -- \
-		env KDTL_QUICK=1 KDTL_PARAMS="$params" sh /selftests/run/tests $tests || rc=$?
+		env KDTL_QUICK=1 KDTL_RACE_MS=3000 KDTL_PARAMS="$params" sh /selftests/run/tests $tests || rc=$?
 	for test in $tests; do
 		read -r status 2>/dev/null <"$logs/$target/$test.status" || status=none
 		case $status in

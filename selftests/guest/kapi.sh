@@ -4,7 +4,8 @@
 # The session verbs, by kdtl_kunit_kapi.ko in the kernel: each in every state, what it
 # refuses, counters, event sets, messages, waiting. Its KTAP becomes ours.
 #
-# KDTL_RACE_MS  how long each race runs at least, unless its rounds are done (3000)
+# KDTL_RACE_MS  how long each race runs at least, unless its rounds are done (3000; 500 in the
+#               quick run)
 # KDTL_CASES    run only what matches, for instance 'kdtl_wait.*'
 
 # shellcheck source-path=SCRIPTDIR source=ktap.sh
@@ -13,5 +14,6 @@
 need kdtl kdtl_fake_pmu
 have_module kdtl_kunit_kapi || skip_all "no module kdtl_kunit_kapi"
 
+[ "${KDTL_QUICK:-0}" = 0 ] || : "${KDTL_RACE_MS:=500}"
 # shellcheck disable=SC2086 # a word, or none
 kunit kdtl_kunit_kapi "${KDTL_CASES:-*}" ${KDTL_RACE_MS:+race_ms=$KDTL_RACE_MS}

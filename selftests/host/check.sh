@@ -35,6 +35,7 @@ tree()
 	mkdir -p -- "$tree"/{scripts,selftests/{host,guest,run}} &&
 		cp -r -- "$top/scripts/lib" "$top/scripts/kernels" "$tree/scripts/" &&
 		cp -r -- "$top/selftests/run/lib" "$tree/selftests/run/" &&
+		cp -- "$top/selftests/run/boot" "$tree/selftests/run/" &&
 		cp -- "$top/selftests/check" "$tree/selftests/" || return
 	for f in scripts/install-deps scripts/build selftests/run/vm; do
 		printf '#!/bin/bash\n' >"$tree/$f"
@@ -43,10 +44,11 @@ tree()
 	printf 'all:\n' >"$tree/selftests/Makefile"
 }
 
-# check ARGUMENT...: run it; what it says goes to $work/said.
+# check ARGUMENT...: run it; what it says goes to $work/said. What a shell runs in the background
+# ignores SIGINT, and so would all that it starts.
 check()
 {
-	KDTL_LOGS=$work/logs "$work/tree/selftests/check" "$@" >"$work/said" 2>"$work/errors"
+	KDTL_LOGS=$work/logs env --default-signal=INT "$work/tree/selftests/check" "$@" >"$work/said" 2>"$work/errors"
 }
 
 # says LINE: exactly that.
@@ -89,6 +91,22 @@ no_plan()
 	! check plan && says '2 passed, 1 failed' && grep -q 'plan: no plan for 1 tests' "$work/said"
 }
 
+# A suite that says nothing at all has no plan either.
+nothing_in_it()
+{
+	script nothing <<-'END'
+	cat <<-'KTAP'
+	KTAP version 1
+	1..2
+	    KTAP version 1
+	ok 1 suite
+	ok 2 c
+	KTAP
+	END
+	! check nothing && says '1 passed, 1 failed' &&
+		grep -q 'nothing: no plan for 0 tests' "$work/said"
+}
+
 # machine STATUS: of run/vm, which leaves what is on stdin as its console.
 machine()
 {
@@ -115,6 +133,7 @@ panics()
 	    1..2
 	    ok 1 one
 	    ok 2 two
+	# steal: 12 s
 	ok 1 steal
 	# split
 	    KTAP version 1
@@ -125,7 +144,8 @@ panics()
 	# Three passed, split ended in the middle, and both did not begin.
 	! check kvm && says '3 passed, 3 failed' && grep -q -x 'ok 1 kvm.steal' "$work/said" &&
 		grep -q 'kvm.split: Bail out! the machine ended meanwhile' "$work/said" &&
-		grep -q 'kvm.both: Bail out! not run' "$work/said"
+		grep -q 'kvm.both: Bail out! not run' "$work/said" &&
+		grep -q -x 'kvm.steal  *2  *0  *0  *12 s *' "$work/said"
 }
 
 # ended PID: or a zombie, if nobody has waited for it yet.
@@ -162,6 +182,50 @@ interrupted()
 		says '1 passed, 0 failed, interrupted' && ended "$(cat -- "$work/sleeper")"
 }
 
+# What the scripts of a machine had said by then counts as well.
+machine_interrupted()
+{
+	local pid i
+
+	# shellcheck disable=SC2016 # expanded there
+	machine '$(sleep 1000)' <<-'END'
+	1..3
+	# steal
+	    KTAP version 1
+	    1..1
+	    ok 1 one
+	ok 1 steal
+	# split
+	    KTAP version 1
+	END
+	start_group check kvm
+	pid=$group
+	for ((i = 0; i < 200; i++)); do
+		! grep -q -s '^# split' "$work/logs/check/kvm/console" || break
+		sleep 0.1
+	done
+	kill -s TERM -- "-$pid"
+	for ((i = 0; i < 50; i++)); do
+		! tail -n 1 "$work/said" | grep -q ', interrupted$' || break
+		sleep 0.1
+	done
+	! wait_group "$pid" && says '# SIGTERM: not ended: kvm' &&
+		says 'ok 1 kvm.steal' && says '1 passed, 0 failed, interrupted'
+}
+
+# While a person waits, twice a minute: what each job does.
+tells()
+{
+	script long <<-'END'
+	printf 'KTAP version 1\n1..2\nok 1 the first\n'
+	sleep 32
+	echo ok 2 the second
+	END
+	script other <<<"printf 'KTAP version 1\n1..1\nok 1 a\n'"
+	check long other && grep -q '    long: 3[0-9] s so far: after: the first$' "$work/errors" &&
+		grep -q -x '# long: 3[0-9] s, [0-9]* s of CPUs' "$work/said"
+}
+
 # A script that hangs, between two that pass, and one that cannot be killed.
 in_machine()
 {
@@ -191,13 +255,16 @@ hang_ended()
 }
 
 "$top/scripts/install-deps" vm
-plan 8
+plan 11
 ok "a tree of stand-ins" tree
 ok "tests, those of a suite, and what is skipped, are counted" counts
 ok "a suite whose plan is missing fails" no_plan
+ok "and so does one that says nothing at all" nothing_in_it
 ok "what ran before a panic counts, and the others are told" panics
 ok "SIGTERM ends all at once, and what had passed is told" interrupted TERM
 ok "so does SIGINT" interrupted INT
+ok "what scripts of a machine had said by then counts" machine_interrupted
+ok "it says what it waits for, and what took how long" tells
 ok "a machine goes on after a script that hangs" in_machine
 ok "the stacks are in its log, and its other results count" hang_ended
 finish

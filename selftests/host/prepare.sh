@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Jobs that start at once in a fresh cache prepare everything once, and none kills another one.
-# A stand-in for apt fails, as apt does, when a second one would change the same lists.
+# A stand-in for apt fails, as apt does, when a second one would change the same lists. And what
+# make check-prepare has got is enough for the tests, which then need no network.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -10,6 +11,8 @@ here=$(dirname -- "$(readlink -f -- "$0")")
 top=$(dirname -- "$(dirname -- "$here")")
 # shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
 . "$top/scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/kernels.sh
+. "$top/scripts/lib/kernels.sh"
 # shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
 . "$here/lib/ktap.sh"
 
@@ -148,10 +151,60 @@ packages()
 	four "$top/scripts/install-deps" vm && called 1 'install .*'
 }
 
+# nothing_installed GROUP...: the packages of these groups.
+nothing_installed()
+{
+	: >"$work/calls"
+	PATH=$work/bin:$PATH "$top/scripts/install-deps" --list "$@"
+}
+
+# asked_for FILE...: the groups that they ask install-deps for.
+asked_for()
+{
+	sed -n 's/.*install-deps" \([a-z0-9 ]*[a-z0-9]\).*/\1/p' "$@" | tr ' ' '\n' | sort -u
+}
+
+# prepared GROUP GROUP...: the first one has all packages of the others.
+prepared()
+{
+	[ $# -gt 1 ] || return
+	nothing_installed "$1" >"$work/has"
+	nothing_installed "${@:2}" | grep -v -x -F -f "$work/has" || return 0
+	return 1
+}
+
+# The quick run skips what needs ppc64le or readers.
+packages_prepared()
+{
+	local groups quick machines machine=()
+
+	mapfile -t groups < <(asked_for "$here"/*.sh "$top"/scripts/docs "$top"/selftests/run/boot)
+	mapfile -t quick < <(printf '%s\n' "${groups[@]}" | grep -v -x -e ppc64le -e readers)
+	machines=$("$top/selftests/check" --help | sed -n 's/^machines: //p')
+	for m in $machines; do
+		machine+=("$(sed -n "s/^$m *\([^, ]*\).*/\1/p" "$top/selftests/check" | head -n 1)")
+	done
+	mapfile -t machine < <(for m in "${machine[@]}"; do kernel_deps "$(kernel_of "$m")"; done)
+	echo "${groups[*]}; ${machine[*]}"
+	[ "${#quick[@]}" -gt 8 ] && [ "${#machine[@]}" -gt 5 ] &&
+		prepared test "${groups[@]}" "${machine[@]}" && prepared quick "${quick[@]}"
+}
+
+offline()
+{
+	"$top/selftests/check" --prepare --quick && unshare -n "$top/selftests/check" --prepare --quick
+}
+
 "$top/scripts/install-deps" vm build
-plan 4
+plan 6
 ok "stand-ins for apt" stand_ins
 ok "four machines that start at once in a fresh cache prepare it once" machines
 ok "nothing half-made is left there" left_nothing
 ok "four install-deps at once install once" packages
+ok "check-prepare installs all that the tests ask for" packages_prepared
+if unshare -n true 2>/dev/null; then
+	ok "what has been prepared needs no network" offline
+else
+	skip "what has been prepared needs no network" "no network namespaces here"
+fi
 finish

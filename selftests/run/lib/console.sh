@@ -5,12 +5,13 @@
 # common.sh.
 
 # run_console WORK TIMEOUT INTERACTIVE QUIET: run $qemu; its console goes to
-# $console, what the guest sends over its second serial port to WORK/channel.
+# $console, which is $log if that is wanted, so that others see how far it has got. What the
+# guest sends over its second serial port goes to WORK/channel.
 run_console()
 {
 	local work=$1 timeout=$2 interactive=$3 quiet=$4 start=$SECONDS
 
-	console=$work/console
+	console=${log:-$work/console}
 	: >"$console"
 	: >"$work/channel"
 	qemu+=(-chardev "file,id=channel,path=$work/channel")

@@ -1,0 +1,13 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The same as build.sh for POWER, beside the first tests.
+
+here=$(dirname -- "$(readlink -f -- "$0")")
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
+. "$here/../../scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
+. "$here/lib/ktap.sh"
+
+[ "${KDTL_QUICK:-0}" = 0 ] || skip_all "not in the quick run"
+"$here/build.sh" ppc64le-6.1

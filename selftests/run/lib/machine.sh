@@ -146,6 +146,47 @@ machine()
 		-display none -vga none)
 }
 
+# boot_kernel TARGET ACCEL ICOUNT KERNEL: in $boot_kernel what QEMU is to boot. An emulated x86-64
+# spends more than half of its boot on unpacking the kernel, so that is unpacked here, once, if
+# QEMU can enter it then (PVH).
+boot_kernel()
+{
+	local target=$1 accel=$2 icount=$3 kernel=$4
+
+	boot_kernel=$kernel
+	[[ $target == x86_64-* ]] && [ "$accel" = tcg ] && ! $icount || return 0
+	boot_kernel=$kernel.unpacked
+	[ ! -e "$boot_kernel" ] || return 0
+	with_lock "unpack-$target"
+	[ -e "$boot_kernel" ] || _unpack_kernel "$kernel" "$boot_kernel"
+	unlock
+}
+
+# _unpack_kernel KERNEL FILE: FILE is KERNEL itself if that cannot be done. See
+# Documentation/arch/x86/boot.rst in the kernel's sources.
+_unpack_kernel()
+{
+	local new from size
+
+	new=$(mktemp "$2.XXXXXX")
+	partial "$new" "$new.packed"
+	# setup_sects, payload_offset, payload_length; the last 4 bytes are a size.
+	from=$(((1 + $(od -An -tu1 -j 497 -N 1 "$1")) * 512 + $(od -An -tu4 -j 584 -N 4 "$1")))
+	size=$(($(od -An -tu4 -j 588 -N 4 "$1") - 4))
+	dd if="$1" of="$new.packed" iflag=skip_bytes,count_bytes skip="$from" count="$size" \
+		bs=1M status=none
+	xz -dc <"$new.packed" >"$new" 2>/dev/null || zstd -dc <"$new.packed" >"$new" 2>/dev/null || :
+	rm -- "$new.packed"
+	# XEN_ELFNOTE_PHYS32_ENTRY
+	if LC_ALL=C readelf -n "$new" 2>/dev/null | grep -q 'type: (0x00000012)'; then
+		chmod 644 "$new"
+	else
+		ln -sf -- "${1##*/}" "$new"
+	fi
+	mv -- "$new" "$2"
+	finished "$new" "$new.packed"
+}
+
 # share_a_cpu: this machine's own KVM is the hypervisor. All virtual CPUs wait for one CPU.
 share_a_cpu()
 {

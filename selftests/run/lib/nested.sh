@@ -71,7 +71,7 @@ nested_machine()
 		;;
 	esac
 	qemu+=(-smp 1 -m "${l1_mem}M" -nodefaults -no-user-config -display none -vga none
-		-no-reboot -kernel "$kernel" -initrd "$work/l1-initrd"
+		-no-reboot -kernel "$boot_kernel" -initrd "$work/l1-initrd"
 		-append "$cmdline panic=-1 oops=panic loglevel=3")
 }
 

@@ -27,6 +27,30 @@ busy()
 	done
 }
 
+# pause, go_on: what is computed from the recordings has the CPUs alone. An emulated hypervisor
+# that shares one among all takes minutes otherwise.
+pause()
+{
+	# shellcheck disable=SC2086 # several words
+	kill -STOP $ktap_pids
+}
+
+go_on()
+{
+	# shellcheck disable=SC2086 # several words
+	kill -CONT $ktap_pids
+}
+
+# paused COMMAND...
+paused()
+{
+	pause
+	"$@"
+	set -- $?
+	go_on
+	return "$1"
+}
+
 records()
 {
 	kdtl record -i --steal -o both.data sh -c '
@@ -34,6 +58,7 @@ records()
 			usleep 100000
 		done' 2>both.err
 	set -- $?
+	pause
 	sed 's/^/# /' both.err
 	is "$1" 0 && is "$(grep -c '^both.data: .* entries, 0 lost' both.err)" 1 &&
 		is "$(grep -c '^both.data.steal: .* entries, 0 lost' both.err)" 1 &&
@@ -139,6 +164,7 @@ says_both()
 # What happens now is split as well.
 now_too()
 {
+	go_on
 	kdtl why -d 2 -n 100 >why 2>&1 && grep -q '^ *behind .*the hypervisor' why && return
 	sed 's/^/# /' why
 	return 1
@@ -164,7 +190,7 @@ both_end()
 	until_true test -s int.data || return
 	usleep 300000
 	kill -INT $!
-	wait $! && recorded_both end.data int.data || return
+	wait $! && paused recorded_both end.data int.data || return
 	mkdir -p small && mount -t tmpfs -o size=128k none small || return
 	kdtl record -q -i --steal -d 60 -o small/full.data 2>err
 	is $? 1 && grep -q 'No space left on device' err &&
@@ -173,6 +199,16 @@ both_end()
 	set -- $?
 	umount small
 	return "$1"
+}
+
+# split_pairs FILE...: one wait of each is split.
+split_pairs()
+{
+	for file; do
+		kdtl why -n 1 --brief $file >out 2>err || return
+		grep -v 'was set by' err
+		[ "$(grep -c ' stolen_ms=[0-9]' out)" -eq 1 ] || return
+	done
 }
 
 # Rings and old files stay in pairs.
@@ -185,12 +221,8 @@ pairs()
 	until_true test -s ring.data.steal || return
 	sleep 1
 	kill -INT $!
-	wait $! && recorded_both ring.data || return
-	for file in ring.data ring.data.1; do
-		kdtl why -n 1 --brief $file >out 2>err || return
-		grep -v 'was set by' err
-		[ "$(grep -c ' stolen_ms=[0-9]' out)" -eq 1 ] || return
-	done
+	wait $! && paused recorded_both ring.data &&
+		paused split_pairs ring.data ring.data.1 || return
 	[ -s ring.data.1.steal ] && [ ! -e ring.data.steal.1 ]
 }
 
@@ -203,12 +235,9 @@ first()
 		END { printf "%.0f\n", least }'
 }
 
-# When one is full, both go on in new files, and each pair can be read alone: what was stolen is
-# known from a look before the first entry of a task on, so that none is missed in between.
-rotate()
+# follow_each_other: the files of rotate().
+follow_each_other()
 {
-	kdtl record -q -i --steal --max-size 64K --rotate 2 -o full.data sh -c \
-		'until [ -e full.data.2.steal ]; do usleep 100000; done' || return
 	recorded_both full.data full.data.1 full.data.2 || return
 	for file in full.data.1 full.data.2; do
 		kdtl why -n 100 --brief $file >out 2>err || return
@@ -217,6 +246,15 @@ rotate()
 	for file in full.data full.data.1; do
 		[ "$(first $file.steal)" -lt "$(first $file)" ] || return
 	done
+}
+
+# When one is full, both go on in new files, and each pair can be read alone: what was stolen is
+# known from a look before the first entry of a task on, so that none is missed in between.
+rotate()
+{
+	kdtl record -q -i --steal --max-size 64K --rotate 2 -o full.data sh -c \
+		'until [ -e full.data.2.steal ]; do usleep 100000; done' &&
+		paused follow_each_other
 }
 
 cd /tmp || exit

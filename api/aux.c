@@ -5,6 +5,7 @@
 #define pr_fmt(fmt) "kdtl: " fmt
 
 #include <linux/export.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/mm.h>
 
 #include "../core/compat.h"

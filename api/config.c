@@ -4,6 +4,7 @@
 
 #include <linux/cpu.h>
 #include <linux/export.h>
+#include <linux/kdtl_counters.h>
 
 #include "../core/compat.h"
 #include "../core/counter.h"

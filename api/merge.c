@@ -31,6 +31,7 @@
 #define pr_fmt(fmt) "kdtl: " fmt
 
 #include <linux/export.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
 

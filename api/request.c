@@ -2,6 +2,8 @@
 /* Vectors of requests: checked as a whole before anything is done. */
 #define pr_fmt(fmt) "kdtl: " fmt
 
+#include <linux/kdtl_counters.h>
+
 #include "../core/fanout.h"
 #include "../core/raw.h"
 #include "request.h"

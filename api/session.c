@@ -9,6 +9,8 @@
 #define pr_fmt(fmt) "kdtl: " fmt
 
 #include <linux/export.h>
+#include <linux/kdtl_counters.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/log2.h>
 #include <linux/module.h>
 #include <linux/rcupdate.h>

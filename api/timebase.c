@@ -12,6 +12,7 @@
 #include <linux/export.h>
 #include <linux/irqflags.h>
 #include <linux/kdtl_pmu.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/ktime.h>
 #include <linux/sched/clock.h>
 

@@ -10,6 +10,8 @@
 #include <linux/export.h>
 #include <linux/hrtimer.h>
 #include <linux/jiffies.h>
+#include <linux/kdtl_counters.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/rcupdate.h>

@@ -4,7 +4,7 @@
 #define _KDTL_MSGQ_H
 
 #include <linux/atomic.h>
-#include <linux/kdtl.h>
+#include <linux/kdtl_counters.h>
 #include <linux/spinlock.h>
 
 /* All types, 1 << &enum kdtl_msg_type. */

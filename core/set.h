@@ -4,6 +4,7 @@
 #define _KDTL_SET_H
 
 #include <linux/hrtimer.h>
+#include <linux/kdtl_counters.h>
 #include <linux/list.h>
 
 #include "fanout.h"

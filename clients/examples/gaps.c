@@ -2,7 +2,7 @@
 /* A thread that reads by itself, and knows where dispatches are missing */
 #define pr_fmt(fmt) "kdtl_gaps: " fmt
 
-#include <linux/kdtl.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 

@@ -4,7 +4,7 @@
  * debugfs/kdtl_inorder has what was logged since it was read last
  */
 #include <linux/debugfs.h>
-#include <linux/kdtl.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
 

@@ -2,7 +2,7 @@
 /* Reading data that are not entries: how long interrupts took, debugfs/kdtl_irq_time */
 #include <linux/debugfs.h>
 #include <linux/jiffies.h>
-#include <linux/kdtl.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>

@@ -7,7 +7,8 @@
  */
 #define pr_fmt(fmt) "kdtl_overload: " fmt
 
-#include <linux/kdtl.h>
+#include <linux/kdtl_counters.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/percpu.h>

@@ -5,7 +5,7 @@
  */
 #define pr_fmt(fmt) "kdtl_snapshot: " fmt
 
-#include <linux/kdtl.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/module.h>
 #include <linux/panic_notifier.h>
 

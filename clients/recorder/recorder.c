@@ -16,6 +16,7 @@
 
 #include <linux/debugfs.h>
 #include <linux/kdebug.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/module.h>
 #include <linux/panic_notifier.h>
 #include <linux/sched/clock.h>

@@ -8,6 +8,8 @@
 #define pr_fmt(fmt) "kdtl_sampler: " fmt
 
 #include <linux/debugfs.h>
+#include <linux/kdtl_counters.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 

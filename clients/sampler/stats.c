@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Counting waits, and what the counts say. */
 #include <linux/bitops.h>
+#include <linux/kdtl_counters.h>
 #include <linux/kernel_stat.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>

@@ -9,6 +9,7 @@
 #define pr_fmt(fmt) "kdtl_sampler: " fmt
 
 #include <linux/err.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/slab.h>

@@ -7,6 +7,7 @@
  */
 #define pr_fmt(fmt) "kdtl_sampler: " fmt
 
+#include <linux/kdtl_verbs.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>

@@ -5,6 +5,7 @@
  * At offset 0 a struct perf_event_mmap_page and 2^n pages of records, or none;
  * at aux_offset the AUX area. See perf_mmap() in kernel/events/core.c.
  */
+#include <linux/kdtl_verbs.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
 

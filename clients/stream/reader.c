@@ -9,6 +9,7 @@
  * entries that are read meanwhile are added to the last chunk.
  */
 #include <linux/file.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/mm.h>
 #include <linux/refcount.h>
 #include <linux/slab.h>

@@ -6,6 +6,8 @@
  */
 #define pr_fmt(fmt) "kdtl_stream: " fmt
 
+#include <linux/kdtl_counters.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/mm.h>
 #include <linux/printk.h>
 #include <linux/slab.h>

@@ -5,6 +5,7 @@
 #include <linux/bitops.h>
 #include <linux/capability.h>
 #include <linux/compat.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/log2.h>
 #include <linux/module.h>
 #include <linux/poll.h>

@@ -6,6 +6,7 @@
  * not traced.  The thread copies a CPU's at most once in a round, when a task has waited
  * there, and searches the copy for each entry.
  */
+#include <linux/kdtl_verbs.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 

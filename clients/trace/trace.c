@@ -11,6 +11,7 @@
 
 #include <linux/completion.h>
 #include <linux/jiffies.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/wait.h>

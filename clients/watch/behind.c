@@ -9,6 +9,7 @@
 #define pr_fmt(fmt) "kdtl_watch: " fmt
 
 #include <linux/err.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/limits.h>
 #include <linux/mm.h>
 #include <linux/module.h>

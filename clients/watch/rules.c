@@ -6,6 +6,7 @@
  * a task is looked up when one of its waits was logged, so rules cost nothing before.
  */
 #include <linux/err.h>
+#include <linux/kdtl_counters.h>
 #include <linux/kstrtox.h>
 #include <linux/list.h>
 #include <linux/mutex.h>

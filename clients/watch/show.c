@@ -9,6 +9,8 @@
 
 #include <linux/debugfs.h>
 #include <linux/err.h>
+#include <linux/kdtl_counters.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/kstrtox.h>
 #include <linux/module.h>
 #include <linux/mutex.h>

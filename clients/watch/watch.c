@@ -7,6 +7,7 @@
  */
 #define pr_fmt(fmt) "kdtl_watch: " fmt
 
+#include <linux/kdtl_counters.h>
 #include <linux/limits.h>
 #include <linux/module.h>
 

@@ -3,6 +3,7 @@
 #define _KDTL_WATCH_H
 
 #include <linux/kdtl_answers.h>
+#include <linux/kdtl_counters.h>
 #include <linux/sched.h>
 #include <linux/workqueue.h>
 

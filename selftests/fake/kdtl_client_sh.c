@@ -12,6 +12,8 @@
 #define pr_fmt(fmt) "kdtl_client_sh: " fmt
 
 #include <linux/err.h>
+#include <linux/kdtl_counters.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/module.h>
 #include <linux/string.h>
 

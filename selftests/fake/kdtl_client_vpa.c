@@ -29,7 +29,8 @@
 #define pr_fmt(fmt) "kdtl_client_vpa: " fmt
 
 #include <linux/debugfs.h>
-#include <linux/kdtl.h>
+#include <linux/kdtl_counters.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/kernel_stat.h>
 #include <linux/kthread.h>
 #include <linux/module.h>

@@ -20,6 +20,7 @@
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/kdtl_pmu.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/module.h>

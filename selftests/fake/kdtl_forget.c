@@ -13,6 +13,7 @@
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/kdtl_answers.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/string.h>

@@ -12,7 +12,8 @@
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/freezer.h>
-#include <linux/kdtl.h>
+#include <linux/kdtl_counters.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 

@@ -4,6 +4,7 @@
 #define _KDTL_FAKE_LOAD_H
 
 #include <linux/kdtl_pmu.h>
+#include <linux/kdtl_verbs.h>
 
 #include "kdtl_fake_pmu.h"
 

@@ -13,7 +13,9 @@
 
 #include <linux/completion.h>
 #include <linux/cpumask.h>
+#include <linux/kdtl_counters.h>
 #include <linux/kdtl_pmu.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/kthread.h>
 #include <linux/mutex.h>
 #include <linux/prandom.h>

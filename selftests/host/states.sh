@@ -20,12 +20,12 @@ same()
 	return 1
 }
 
-# Every verb of the header that takes a session, and no other; but kdtl_aux_mmap()
+# Every verb of the headers that takes a session, and no other; but kdtl_aux_mmap()
 # needs a process that maps a file: the client stream has its test.
 complete()
 {
 	diff -u <(sed -n 's/^[a-z].*\b\(kdtl_[a-z_]*\)(struct kdtl_\(session\|merge\) \*.*/\1/p' \
-		"$top/api/include/linux/kdtl.h" |
+		"$top"/api/include/linux/kdtl{,_verbs,_counters}.h |
 		grep -v -x -e kdtl_aux_mmap \
 			-e kdtl_merge_create -e kdtl_merge_destroy -e kdtl_merge_sync |
 		sort) \

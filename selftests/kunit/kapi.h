@@ -7,7 +7,9 @@
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/kdtl_answers.h>
+#include <linux/kdtl_counters.h>
 #include <linux/kdtl_pmu.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/module.h>
 
 #include "kunit-shim.h"

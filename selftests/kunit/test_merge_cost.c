@@ -6,6 +6,7 @@
  */
 #include <linux/export.h>
 #include <linux/kdtl_pmu.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/log2.h>
 #include <linux/mutex.h>
 #include <linux/prandom.h>

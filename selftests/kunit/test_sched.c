@@ -12,6 +12,8 @@
 #include <linux/hrtimer.h>
 #include <linux/idr.h>
 #include <linux/kdtl_answers.h>
+#include <linux/kdtl_counters.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/kernel_stat.h>
 #include <linux/kthread.h>
 #include <linux/log2.h>

@@ -14,7 +14,9 @@
 
 #include <linux/atomic.h>
 #include <linux/cpumask.h>
+#include <linux/kdtl_counters.h>
 #include <linux/kdtl_pmu.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/prandom.h>

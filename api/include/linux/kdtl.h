@@ -4,33 +4,23 @@
  *
  * A dispatch trace log (DTL) entry says: this processor was given to that
  * runner at this time, after waiting this long, for this reason.  Kernel
- * threads and modules read the entries of every CPU in place.  In the simple form
- * kdtl runs the thread, and calls the client with each span of entries:
+ * threads and modules read the entries of every CPU in place.  kdtl runs the thread, and
+ * calls the client with each span of entries:
  *
  *	s = kdtl_session_open(&attr, &reader);	choose what to log, and begin
  *	...					kdtl calls reader.span()
  *	kdtl_session_close(s);
  *
- * A client with a thread of its own uses the verbs of which this is made:
+ * clients/examples/late.c is a complete client, and clients/sampler a large one.  Most need
+ * no more than this header.  Who asks for more includes
  *
- *	s = kdtl_session_create(&attr);
- *	kdtl_load(s, NULL);			bind to the CPUs, allocate memory
- *	kdtl_start(s);
- *	while (kdtl_wait(s, timeout) ...)	sleep until there is enough to read
- *		for_each_cpu(cpu, mask) {
- *			len = kdtl_aux_peek(s, cpu, &span);
- *			kdtl_for_each_entry(e, span, len)
- *				...
- *			kdtl_aux_consume(s, cpu, len);
- *		}
- *	kdtl_session_close(s);
+ *	<linux/kdtl_verbs.h>	for a thread of its own: create, load, start, wait, peek, merge
+ *	<linux/kdtl_counters.h>	to count, to switch event sets, and for messages
+ *	<linux/kdtl_answers.h>	for who the tasks of the entries were, and who had a CPU
+ *	<linux/kdtl_pmu.h>	for a driver that makes entries
  *
- * clients/examples/late.c is a complete client of the simple form, and clients/sampler a
- * large one.  The functions have manual pages, which "man 9 kdtl" lists, with the text above
- * their definitions in api/.
- *
- * A module that uses them needs MODULE_IMPORT_NS(KDTL_NS).  <linux/kdtl_answers.h> says who
- * the tasks of the entries were, and who had a CPU.  PMU drivers include <linux/kdtl_pmu.h>.
+ * The functions have manual pages, which "man 9 kdtl" lists, with the text above their
+ * definitions in api/.  A module that uses them needs MODULE_IMPORT_NS(KDTL_NS).
  */
 #ifndef _LINUX_KDTL_H
 #define _LINUX_KDTL_H
@@ -45,10 +35,9 @@
 #include <linux/types.h>
 #include <linux/version.h>
 
+/* struct kdtl_entry with its accessors kdtl_entry_*(), the reasons, and KDTL_MASK_*. */
 #include <uapi/linux/kdtl.h>
-#include <uapi/linux/perf_event.h>
 
-struct vm_area_struct;
 struct workqueue_struct;
 
 /* The symbol namespace of kdtl's exports. */
@@ -58,235 +47,6 @@ struct workqueue_struct;
 #else
 #define KDTL_NS		"KDTL"
 #endif
-
-/* ------------------------------------------------------------------ entries */
-
-/*
- * struct kdtl_entry, the reasons and KDTL_MASK_* are in <uapi/linux/kdtl.h>.
- * The accessors here return values in host byte order, and times in ticks of the
- * source's time base.
- */
-
-/**
- * kdtl_entry_cpu() - the CPU that was given to the runner
- * @e: entry
- *
- * For kdtl_vpa this is the hypervisor's number of a physical processor.  The
- * kernel's own CPU is the one in whose area the entry lies; kdtl_merge_cpu()
- * returns it for merged entries.
- *
- * Context: any.
- * Return: the CPU, as the source numbers it.
- */
-static inline unsigned int kdtl_entry_cpu(const struct kdtl_entry *e)
-{
-	return be16_to_cpu(e->processor_id);
-}
-
-/**
- * kdtl_entry_time() - the time of the dispatch
- * @e: entry
- *
- * Context: any.
- * Return: ticks of the time base.
- */
-static inline u64 kdtl_entry_time(const struct kdtl_entry *e)
-{
-	return be64_to_cpu(e->timebase);
-}
-
-/**
- * kdtl_entry_queued() - how long the runner waited in this CPU's queue
- * @e: entry
- *
- * Context: any.
- * Return: ticks.
- */
-static inline u32 kdtl_entry_queued(const struct kdtl_entry *e)
-{
-	return be32_to_cpu(e->enqueue_to_dispatch_time);
-}
-
-/**
- * kdtl_entry_ready() - how long the runner was ready before it entered that queue
- * @e: entry
- *
- * For a runner that was throttled, this is kdtl_entry_throttled().
- *
- * Context: any.
- * Return: ticks.
- */
-static inline u32 kdtl_entry_ready(const struct kdtl_entry *e)
-{
-	return be32_to_cpu(e->ready_to_enqueue_time);
-}
-
-/**
- * kdtl_entry_slept() - how long the runner had slept before it was ready
- * @e: entry
- *
- * Context: any.
- * Return: ticks.
- */
-static inline u32 kdtl_entry_slept(const struct kdtl_entry *e)
-{
-	return be32_to_cpu(e->waiting_to_ready_time);
-}
-
-/**
- * kdtl_entry_is_throttled() - did a limit on CPU time hold the runner back?
- * @e: entry
- *
- * Context: any.
- * Return: true if so, and then kdtl_entry_wait() is what the runner waited since the
- * limit ended, or 0 if that is not known.
- */
-static inline bool kdtl_entry_is_throttled(const struct kdtl_entry *e)
-{
-	return e->dispatch_reason == KDTL_DISPATCH_THROTTLED;
-}
-
-/**
- * kdtl_entry_throttled() - how long a limit on CPU time held the runner back
- * @e: entry
- *
- * Where the kernel does not tell when the limit ended, the time includes the
- * runner's wait in the queue after that, see Documentation/pmu-sched.rst.
- *
- * Context: any.
- * Return: ticks; 0 if the runner was not throttled.
- */
-static inline u32 kdtl_entry_throttled(const struct kdtl_entry *e)
-{
-	return kdtl_entry_is_throttled(e) ? kdtl_entry_ready(e) : 0;
-}
-
-/**
- * kdtl_entry_is_idle() - does the entry say that the CPU became idle?
- * @e: entry
- *
- * Such an entry is no dispatch of a task: kdtl_entry_pid() is 0, kdtl_entry_comm() the
- * name of the CPU's idle task ("swapper/3"), and its times are 0.  Only sessions that
- * ask for KDTL_MASK_IDLE have such entries.
- *
- * Context: any.
- * Return: true if so.
- */
-static inline bool kdtl_entry_is_idle(const struct kdtl_entry *e)
-{
-	return e->dispatch_reason == KDTL_DISPATCH_IDLE;
-}
-
-/**
- * kdtl_entry_wait() - how long the runner could have run but had no CPU
- * @e: entry
- *
- * Context: any.
- * Return: ticks: kdtl_entry_ready() plus kdtl_entry_queued(), without sleep. If the runner
- * was throttled, at least so long: kdtl_entry_queued() alone, see kdtl_entry_is_throttled().
- */
-static inline u64 kdtl_entry_wait(const struct kdtl_entry *e)
-{
-	return (u64)kdtl_entry_queued(e) + kdtl_entry_ready(e) - kdtl_entry_throttled(e);
-}
-
-/**
- * kdtl_entry_wait_saturated() - was the wait longer than the entry can say?
- * @e: entry
- *
- * Print and add up such a wait only with a mark that says so.  Other times of an
- * entry are saturated if they are KDTL_TIME_MAX.
- *
- * Context: any.
- * Return: true if kdtl_entry_wait() may be too low, because one of the times that
- * it adds up is KDTL_TIME_MAX.
- */
-static inline bool kdtl_entry_wait_saturated(const struct kdtl_entry *e)
-{
-	return kdtl_entry_queued(e) == KDTL_TIME_MAX ||
-	       (kdtl_entry_ready(e) == KDTL_TIME_MAX && !kdtl_entry_is_throttled(e));
-}
-
-/**
- * kdtl_entry_dispatch_reason() - why the runner was dispatched
- * @e: entry
- *
- * Context: any.
- * Return: enum kdtl_dispatch_reason, or a code that a later PAPR defines.
- */
-static inline unsigned int kdtl_entry_dispatch_reason(const struct kdtl_entry *e)
-{
-	return e->dispatch_reason;
-}
-
-/**
- * kdtl_entry_preempt_reason() - why the CPU's last runner was preempted
- * @e: entry
- *
- * Context: any.
- * Return: enum kdtl_preempt_reason, or a code that a later PAPR defines.
- */
-static inline unsigned int kdtl_entry_preempt_reason(const struct kdtl_entry *e)
-{
-	return e->preempt_reason;
-}
-
-/**
- * kdtl_entry_pid() - the task that was dispatched; kdtl_sched only
- * @e: entry
- *
- * Context: any.
- * Return: its pid in the initial namespace; 0: see kdtl_entry_is_idle().
- */
-static inline pid_t kdtl_entry_pid(const struct kdtl_entry *e)
-{
-	return (pid_t)(be64_to_cpu(e->fault_addr) >> 32);
-}
-
-/**
- * kdtl_entry_prev_pid() - the task that had the CPU before; kdtl_sched only
- * @e: entry
- *
- * Context: any.
- * Return: its pid in the initial namespace; 0: the idle task.
- */
-static inline pid_t kdtl_entry_prev_pid(const struct kdtl_entry *e)
-{
-	return (pid_t)(u32)be64_to_cpu(e->fault_addr);
-}
-
-/**
- * kdtl_entry_comm() - the name of the task that was dispatched; kdtl_sched only
- * @e: entry
- *
- * Context: any.
- * Return: a string inside @e, of at most TASK_COMM_LEN bytes, always terminated.
- */
-static inline const char *kdtl_entry_comm(const struct kdtl_entry *e)
-{
-	/* FORTIFY_SOURCE would allow a copy of only 8 bytes from &e->srr0. */
-	return (const char *)e + offsetof(struct kdtl_entry, srr0);
-}
-
-const char *kdtl_dispatch_reason_name(unsigned int reason);
-const char *kdtl_preempt_reason_name(unsigned int reason);
-const char *kdtl_task_reason_name(unsigned int reason);
-const char *kdtl_task_preempt_name(unsigned int reason);
-
-/**
- * kdtl_for_each_entry() - iterate over the whole entries of a span
- * @e: cursor, ``const struct kdtl_entry *``
- * @span: the span of kdtl_aux_peek()
- * @len: the length of the span in bytes
- *
- * Context: any.
- */
-#define kdtl_for_each_entry(e, span, len)				\
-	for ((e) = (const struct kdtl_entry *)(span);			\
-	     (const char *)((e) + 1) <= (const char *)(span) + (len);	\
-	     (e)++)
-
-/* ----------------------------------------------------------------- sessions */
 
 struct kdtl_session;	/* opaque */
 
@@ -358,217 +118,6 @@ struct kdtl_session_attr {
 };
 
 /**
- * enum kdtl_counter - the counters of each CPU and event set
- * @KDTL_CTR_ENTRIES: entries that the source produced, including lost and filtered ones
- * @KDTL_CTR_CEDE: those of dispatches after sleep
- * @KDTL_CTR_PREEMPT: those of dispatches after preemption
- * @KDTL_CTR_FAULT: those of dispatches after a page fault
- * @KDTL_CTR_THROTTLE: those of dispatches after a limit on CPU time had held the
- *	runner back
- * @KDTL_CTR_IDLE: those that say that the CPU became idle
- * @KDTL_CTR_UNKNOWN: those of unknown kind, or that the source itself lost
- * @KDTL_CTR_QUEUED: sum of enqueue_to_dispatch_time, in ticks
- * @KDTL_CTR_READY: sum of ready_to_enqueue_time of runners that were not
- *	throttled, in ticks
- * @KDTL_CTR_SLEPT: sum of waiting_to_ready_time, in ticks
- * @KDTL_CTR_THROTTLED: sum of kdtl_entry_throttled(), in ticks
- * @KDTL_CTR_BYTES: bytes written to the AUX area
- * @KDTL_CTR_LOST: entries that found no room, or that the source lost
- * @KDTL_CTR_FILTERED: entries that were only counted, see struct kdtl_config::min_wait
- * @KDTL_CTR_WAKEUPS: wake-ups of the reader that this CPU caused
- * @KDTL_CTR_ENABLED: ns that the session was started
- * @KDTL_CTR_RUNNING: ns that the session was started with this set active and the
- *	CPU not paused
- * @KDTL_NR_COUNTERS: number of counters
- */
-enum kdtl_counter {
-	KDTL_CTR_ENTRIES,
-	KDTL_CTR_CEDE,
-	KDTL_CTR_PREEMPT,
-	KDTL_CTR_FAULT,
-	KDTL_CTR_THROTTLE,
-	KDTL_CTR_IDLE,
-	KDTL_CTR_UNKNOWN,
-	KDTL_CTR_QUEUED,
-	KDTL_CTR_READY,
-	KDTL_CTR_SLEPT,
-	KDTL_CTR_THROTTLED,
-	KDTL_CTR_BYTES,
-	KDTL_CTR_LOST,
-	KDTL_CTR_FILTERED,
-	KDTL_CTR_WAKEUPS,
-	KDTL_CTR_ENABLED,
-	KDTL_CTR_RUNNING,
-	KDTL_NR_COUNTERS,
-};
-
-/* The most elements that a vector of requests may have, else -E2BIG. */
-#define KDTL_MAX_REQUESTS	256
-
-/**
- * struct kdtl_config - configuration of an event set, for kdtl_write_config()
- * @set: id of the event set
- * @mask: KDTL_MASK_*, the dispatches to log; 0: KDTL_MASK_ALL.  See kdtl_session_attr::mask
- * @period: longest time in ns until entries below the watermark wake the reader;
- *	a source that has to be polled is polled at least this often.  0: no
- *	bound.  Values below 50000 become 50000
- * @min_wait: in ns; a dispatch whose runner waited less is counted (&KDTL_CTR_FILTERED
- *	and the other counters) but not stored, so it takes no room.  0: all are stored,
- *	U64_MAX: none.  The wait of a throttled runner is kdtl_entry_throttled(); that of
- *	an idle CPU is 0.  A wait that is longer than an entry can say is stored, unless
- *	@min_wait is U64_MAX
- * @error: set to the errno if the call failed because of this element
- */
-struct kdtl_config {
-	u16	set;
-	u32	mask;
-	u64	period;
-	u64	min_wait;
-	int	error;
-};
-
-/* kdtl_counter_req::flags */
-#define KDTL_COUNTER_NOTIFY	0x1	/* an overflow posts a message */
-#define KDTL_COUNTER_RANDOM	0x2	/* resets are lengthened at random */
-
-/**
- * struct kdtl_counter_req - one counter, for kdtl_{read,write}_counters()
- * @set: id of the event set
- * @counter: &enum kdtl_counter
- * @flags: KDTL_COUNTER_*
- * @cpu: the CPU to read; -1: the sum of all.  kdtl_write_counters() sets all CPUs, so
- *	there it is -1, or 0 as in a request of zeroes
- * @value: the counter's value.  A counter overflows when it wraps past 2^64, on
- *	each CPU separately, so set it to minus the threshold
- * @long_reset: value that kdtl_restart() loads after an overflow that paused
- * @short_reset: value that is loaded at once after any other overflow
- * @random_mask: with KDTL_COUNTER_RANDOM, a random number of these bits is taken
- *	off a reset value; ignored without
- * @resets: further counters that an overflow of this one resets, 1 << counter
- * @error: set to the errno if the call failed because of this element
- */
-struct kdtl_counter_req {
-	u16	set;
-	u16	counter;
-	u32	flags;
-	int	cpu;
-	u64	value;
-	u64	long_reset;
-	u64	short_reset;
-	u64	random_mask;
-	u32	resets;
-	int	error;
-};
-
-/**
- * struct kdtl_evtset - an event set, for kdtl_{create,delete}_evtsets()
- * @id: the sets become active in the order of their ids, and around
- * @timeout: ns after which the next set takes over; 0: never.  It is rounded up to
- *	the timer's resolution, and is at least 100 us and at most half of KTIME_MAX; the
- *	value that it has then is returned here
- * @overflows: counter overflows after which the next set takes over; 0: never.
- *	Only one of @timeout and @overflows may be set
- * @error: set to the errno if the call failed because of this element
- */
-struct kdtl_evtset {
-	u16	id;
-	u64	timeout;
-	u32	overflows;
-	int	error;
-};
-
-/**
- * struct kdtl_evtset_info - state of an event set, for kdtl_getinfo_evtsets()
- * @id: id of the event set
- * @cpu: the CPU, because each CPU switches separately; -1: all CPUs, and then
- *	@runs is the maximum, @active the sum and @remaining the minimum
- * @active_now: the set is active on the CPU, or on any CPU
- * @runs: times that the set became active since kdtl_load()
- * @active: ns that the set was active and not paused
- * @timeout: the timeout as it was rounded, in ns
- * @remaining: ns until the next set takes over
- * @overflowed: counters of the last overflow, 1 << counter
- * @error: set to the errno if the call failed because of this element
- */
-struct kdtl_evtset_info {
-	u16	id;
-	int	cpu;
-	bool	active_now;
-	u64	runs;
-	u64	active;
-	u64	timeout;
-	u64	remaining;
-	u32	overflowed;
-	int	error;
-};
-
-/**
- * enum kdtl_msg_type - the types of messages
- * @KDTL_MSG_AUX: there is new data: aux.offset, .size and .flags
- *	(PERF_AUX_FLAG_*)
- * @KDTL_MSG_LOST: lost.count entries were lost before position lost.offset
- * @KDTL_MSG_OVERFLOW: the counters overflow.counters of the set overflowed at once
- * @KDTL_MSG_SET_SWITCH: the set kdtl_msg.set took over from set_switch.from
- * @KDTL_MSG_CPU: the CPU is logged from now on, or not any more: cpu_state.online;
- *	cpu_state.error is 0, or why a CPU that is online is not logged
- * @KDTL_MSG_END: the session was unloaded, so nothing more will come
- * @KDTL_NR_MSG_TYPES: one more than the last type
- */
-enum kdtl_msg_type {
-	KDTL_MSG_AUX = 1,
-	KDTL_MSG_LOST,
-	KDTL_MSG_OVERFLOW,
-	KDTL_MSG_SET_SWITCH,
-	KDTL_MSG_CPU,
-	KDTL_MSG_END,
-	KDTL_NR_MSG_TYPES,
-};
-
-/**
- * struct kdtl_msg - a message
- * @type: &enum kdtl_msg_type
- * @size: size of the message in bytes
- * @cpu: the CPU that posted it; -1 for KDTL_MSG_END
- * @time: local_clock() when it was posted, in ns
- * @dropped: messages before this one that were dropped because the queue was full
- * @set: the CPU's active event set
- * @aux: for KDTL_MSG_AUX
- * @lost: for KDTL_MSG_LOST
- * @overflow: for KDTL_MSG_OVERFLOW
- * @set_switch: for KDTL_MSG_SET_SWITCH
- * @cpu_state: for KDTL_MSG_CPU
- */
-struct kdtl_msg {
-	u16	type;
-	u16	size;
-	s32	cpu;
-	u64	time;
-	u64	dropped;
-	u16	set;
-	union {
-		struct {
-			u64	offset;
-			u64	size;
-			u64	flags;
-		} aux;
-		struct {
-			u64	count;
-			u64	offset;
-		} lost;
-		struct {
-			u32	counters;
-		} overflow;
-		struct {
-			u16	from;
-		} set_switch;
-		struct {
-			bool	online;
-			int	error;
-		} cpu_state;
-	};
-};
-
-/**
  * struct kdtl_aux_info - a CPU's AUX area at a glance
  * @source: name of the session's source; valid until the session is closed
  * @head: position of the writer in bytes, free running
@@ -617,105 +166,6 @@ struct kdtl_aux_info {
 	bool	stolen;
 	bool	idle;
 };
-
-struct kdtl_session *__kdtl_session_create(const struct kdtl_session_attr *attr,
-					   struct module *owner);
-
-/**
- * kdtl_session_create() - create a session
- * @attr: its attributes
- *
- * The session holds the source's module.  If the source is not there, its module is
- * loaded by the alias "kdtl-pmu-" and its name, or any source's by the alias "kdtl-pmu",
- * if modprobe finds it.  AUX areas are not allocated yet, but
- * the memory that they will take on the CPUs that are online now is checked
- * against the module parameter max_session_mb.
- *
- * The session belongs to the module that calls this, and must be closed before the
- * module goes.  kdtl closes one that was forgotten, see kdtl_session_close().
- *
- * The caller's completion (@attr->done) is completed on every wake-up, even if
- * nobody waits, until kdtl_session_close() returns, and never after that.  At
- * most one count of it is the session's: a wake-up replaces the count of the last
- * one if it is still there.  kdtl_session_close() takes it back, so that the completion
- * can be used for the next session, unless somebody slept in wait_for_completion()
- * when the wake-up came.
- *
- * perfmon2: pfmk_create_context().
- *
- * Context: task, may sleep.  Takes the CPU hotplug lock, so in a CPU hotplug callback it
- * would wait for ever.
- * Return:
- * * the session, or ERR_PTR
- * * -EINVAL: pages are not a power of two or above 2^20, the mask, the flags or the message
- *   types have unknown bits, there is a config without KDTL_SESSION_RAW, the watermark is
- *   above the area's size, the CPU set has no possible CPU, @attr->done was not initialised, as
- *   far as that can be told (it is all zeros), KDTL_SESSION_NO_AUX comes with what needs an
- *   area: pages, a watermark, a min_wait or KDTL_SESSION_OVERWRITE, or KDTL_SESSION_RAW with
- *   what needs entries, or without a name (a line in the log says which)
- * * -ENODEV: there is no such source, or none at all, also after modprobe was asked for
- *   one
- * * -EOPNOTSUPP: the source distinguishes none of the mask's kinds; or, with
- *   KDTL_SESSION_RAW, the PMU has no AUX area, or this kernel's perf gives none to kernel
- *   events (a line in the log)
- * * -EBUSY: a KDTL_SESSION_RAW session on the PMU has another area or config
- * * -ENOMEM: memory is short, or max_session_mb is exceeded (a line in the log)
- * * the error of the source's attach(), for instance -EBUSY if somebody else owns
- *   the hypervisor's log
- */
-static __always_inline struct kdtl_session *
-kdtl_session_create(const struct kdtl_session_attr *attr)
-{
-	return __kdtl_session_create(attr, THIS_MODULE);
-}
-
-void kdtl_session_close(struct kdtl_session *s);
-
-const struct cpumask *kdtl_session_cpus(const struct kdtl_session *s);
-
-/**
- * kdtl_for_each_cpu() - iterate over the CPUs on which a session may be loaded
- * @cpu: cursor, ``int``
- * @s: the session
- *
- * Context: any.
- */
-#define kdtl_for_each_cpu(cpu, s)	for_each_cpu(cpu, kdtl_session_cpus(s))
-
-int kdtl_load(struct kdtl_session *s, const struct cpumask *cpus);
-int kdtl_unload(struct kdtl_session *s);
-int kdtl_start(struct kdtl_session *s);
-int kdtl_stop(struct kdtl_session *s);
-int kdtl_restart(struct kdtl_session *s);
-
-int kdtl_write_config(struct kdtl_session *s, struct kdtl_config *req,
-		      unsigned int nr);
-int kdtl_write_counters(struct kdtl_session *s, struct kdtl_counter_req *req,
-			unsigned int nr);
-int kdtl_read_counters(struct kdtl_session *s, struct kdtl_counter_req *req,
-		       unsigned int nr);
-
-int kdtl_create_evtsets(struct kdtl_session *s, struct kdtl_evtset *req,
-			unsigned int nr);
-int kdtl_delete_evtsets(struct kdtl_session *s, struct kdtl_evtset *req,
-			unsigned int nr);
-int kdtl_getinfo_evtsets(struct kdtl_session *s, struct kdtl_evtset_info *req,
-			 unsigned int nr);
-
-ssize_t kdtl_read(struct kdtl_session *s, struct kdtl_msg *msg, size_t size,
-		  bool noblock);
-int kdtl_wait(struct kdtl_session *s, long timeout);
-
-ssize_t kdtl_aux_peek(struct kdtl_session *s, int cpu, const void **span);
-int kdtl_aux_gap(struct kdtl_session *s, int cpu, size_t *at, u64 *lost);
-int kdtl_aux_consume(struct kdtl_session *s, int cpu, size_t bytes);
-ssize_t kdtl_aux_snapshot(struct kdtl_session *s, int cpu, void *buf, size_t len,
-			  u64 *missed);
-int kdtl_aux_info(struct kdtl_session *s, int cpu, struct kdtl_aux_info *info);
-int kdtl_aux_mmap(struct kdtl_session *s, int cpu, struct vm_area_struct *vma);
-void kdtl_mmap_flags(struct vm_area_struct *vma);
-
-/* The simple form: kdtl runs the reader. */
 
 /**
  * struct kdtl_span - entries of a CPU, for kdtl_reader::span()
@@ -821,24 +271,35 @@ kdtl_session_open(const struct kdtl_session_attr *attr, const struct kdtl_reader
 	return __kdtl_session_open(attr, reader, THIS_MODULE);
 }
 
+void kdtl_session_close(struct kdtl_session *s);
 int kdtl_flush(struct kdtl_session *s);
+int kdtl_aux_info(struct kdtl_session *s, int cpu, struct kdtl_aux_info *info);
+ssize_t kdtl_aux_snapshot(struct kdtl_session *s, int cpu, void *buf, size_t len,
+			  u64 *missed);
 
-/*
- * Reading the entries of all CPUs in the order of time, while logging goes on:
+/**
+ * kdtl_for_each_entry() - iterate over the whole entries of a span
+ * @e: cursor, ``const struct kdtl_entry *``
+ * @span: the span of kdtl_aux_peek(), or what kdtl_aux_snapshot() has filled in
+ * @len: its length in bytes
  *
- *	kdtl_merge_sync(m);			take all entries up to now
- *	while ((e = kdtl_merge_next(m)))	times never go back
- *		...			until the next sync, e is valid
+ * Context: any.
  */
-struct kdtl_merge;	/* opaque */
+#define kdtl_for_each_entry(e, span, len)				\
+	for ((e) = (const struct kdtl_entry *)(span);			\
+	     (const char *)((e) + 1) <= (const char *)(span) + (len);	\
+	     (e)++)
 
-struct kdtl_merge *kdtl_merge_create(struct kdtl_session *s);
-void kdtl_merge_destroy(struct kdtl_merge *m);
-int kdtl_merge_sync(struct kdtl_merge *m);
-const struct kdtl_entry *kdtl_merge_next(struct kdtl_merge *m);
-int kdtl_merge_cpu(const struct kdtl_merge *m);
-u64 kdtl_merge_lost(const struct kdtl_merge *m);
-u64 kdtl_merge_late(const struct kdtl_merge *m);
+const struct cpumask *kdtl_session_cpus(const struct kdtl_session *s);
+
+/**
+ * kdtl_for_each_cpu() - iterate over the CPUs on which a session may be loaded
+ * @cpu: cursor, ``int``
+ * @s: the session
+ *
+ * Context: any.
+ */
+#define kdtl_for_each_cpu(cpu, s)	for_each_cpu(cpu, kdtl_session_cpus(s))
 
 /**
  * kdtl_ticks_to_ns() - convert a length of time
@@ -866,77 +327,9 @@ static inline u64 kdtl_ticks_to_ns(const struct kdtl_aux_info *info, u64 ticks)
 	return sec * NSEC_PER_SEC + div_u64((u64)rest * NSEC_PER_SEC, (u32)info->tb_freq);
 }
 
-/**
- * struct kdtl_timebase - a session's time base beside the kernel's clocks
- * @ticks: the time base at the last kdtl_timebase_sync()
- * @mono: CLOCK_MONOTONIC at that moment, in ns
- * @boot: CLOCK_BOOTTIME minus CLOCK_MONOTONIC, in ns
- * @real: CLOCK_REALTIME minus CLOCK_MONOTONIC, in ns
- * @mult: ns of CLOCK_MONOTONIC per tick, times 2^32
- * @error: ns by which the clocks and the time base may have been read apart: less than
- *	100 usually, more if a hypervisor took the CPU away each time
- */
-struct kdtl_timebase {
-	u64	ticks;
-	u64	mono;
-	s64	boot;
-	s64	real;
-	u64	mult;
-	u64	error;
-	/* private: */
-	struct kdtl_timebase_point {
-		u64	ticks;
-		u64	mono;
-		u64	error;
-	} from, mid;
-};
-
-int kdtl_timebase_sync(struct kdtl_session *s, struct kdtl_timebase *tb);
-
-/**
- * kdtl_entry_mono_ns() - the time of the dispatch by CLOCK_MONOTONIC
- * @e: entry
- * @tb: from kdtl_timebase_sync(), which says how exact it is
- *
- * Context: any.
- * Return: as ktime_get_ns() would have at the dispatch.
- */
-static inline u64 kdtl_entry_mono_ns(const struct kdtl_entry *e,
-				     const struct kdtl_timebase *tb)
-{
-	const s64 after = kdtl_entry_time(e) - tb->ticks;
-
-	if (after < 0)
-		return tb->mono - mul_u64_u64_shr(-after, tb->mult, 32);
-	return tb->mono + mul_u64_u64_shr(after, tb->mult, 32);
-}
-
-/**
- * kdtl_entry_boot_ns() - the time of the dispatch by CLOCK_BOOTTIME
- * @e: entry
- * @tb: from kdtl_timebase_sync()
- *
- * Context: any.
- * Return: as ktime_get_boottime_ns() would have at the dispatch.
- */
-static inline u64 kdtl_entry_boot_ns(const struct kdtl_entry *e,
-				     const struct kdtl_timebase *tb)
-{
-	return kdtl_entry_mono_ns(e, tb) + tb->boot;
-}
-
-/**
- * kdtl_entry_real_ns() - the time of the dispatch by the wall clock
- * @e: entry
- * @tb: from kdtl_timebase_sync()
- *
- * Context: any.
- * Return: as ktime_get_real_ns() would have at the dispatch.
- */
-static inline u64 kdtl_entry_real_ns(const struct kdtl_entry *e,
-				     const struct kdtl_timebase *tb)
-{
-	return kdtl_entry_mono_ns(e, tb) + tb->real;
-}
+const char *kdtl_dispatch_reason_name(unsigned int reason);
+const char *kdtl_preempt_reason_name(unsigned int reason);
+const char *kdtl_task_reason_name(unsigned int reason);
+const char *kdtl_task_preempt_name(unsigned int reason);
 
 #endif /* _LINUX_KDTL_H */

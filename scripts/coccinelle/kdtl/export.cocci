@@ -10,9 +10,22 @@ virtual context
 virtual org
 virtual report
 
+// Includes are no alternatives in one rule.
 @client@
 @@
  #include <linux/kdtl.h>
+
+@verbs@
+@@
+ #include <linux/kdtl_verbs.h>
+
+@counters@
+@@
+ #include <linux/kdtl_counters.h>
+
+@answers@
+@@
+ #include <linux/kdtl_answers.h>
 
 @plain@
 declarer name EXPORT_SYMBOL;
@@ -57,7 +70,7 @@ expression NS;
 +EXPORT_SYMBOL_NS_GPL(f, KDTL_NS);
 )
 
-@depends on patch && client@
+@depends on patch && (client || verbs || counters || answers)@
 declarer name EXPORT_SYMBOL, EXPORT_SYMBOL_GPL;
 identifier f !~ "^kdtl_";
 @@
@@ -76,7 +89,7 @@ identifier f =~ "^kdtl_";
 *EXPORT_SYMBOL_NS(f, ...);
 )
 
-@depends on context && client@
+@depends on context && (client || verbs || counters || answers)@
 declarer name EXPORT_SYMBOL;
 identifier f !~ "^kdtl_";
 @@
@@ -94,7 +107,7 @@ f << spaced.f;
 @@
 cocci.print_main(f + ": EXPORT_SYMBOL_NS_GPL(, KDTL_NS)", p)
 
-@script:python depends on org && client@
+@script:python depends on org && (client || verbs || counters || answers)@
 p << plain.p;
 f << plain.f;
 @@
@@ -113,7 +126,7 @@ f << spaced.f;
 @@
 coccilib.report.print_report(p[0], "%s: use EXPORT_SYMBOL_NS_GPL(%s, KDTL_NS)" % (f, f))
 
-@script:python depends on report && client@
+@script:python depends on report && (client || verbs || counters || answers)@
 p << plain.p;
 f << plain.f;
 @@

@@ -13,6 +13,7 @@
 #include <linux/completion.h>
 #include <linux/cpumask.h>
 #include <linux/kdtl_pmu.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/percpu.h>

@@ -7,7 +7,7 @@
  */
 #define pr_fmt(fmt) "bench_kdtl: " fmt
 
-#include <linux/kdtl.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/module.h>

@@ -14,7 +14,7 @@
 #define pr_fmt(fmt) "bench_native: " fmt
 
 #include <linux/kallsyms.h>
-#include <linux/kdtl.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/kthread.h>
 #include <linux/math64.h>
 #include <linux/module.h>

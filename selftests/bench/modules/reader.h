@@ -4,6 +4,7 @@
 #define _KDTL_BENCH_READER_H
 
 #include <linux/kdtl_pmu.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/timex.h>
 
 extern struct kdtl_pmu bench_source;

@@ -6,6 +6,7 @@
 /* @client-module@ */
 #include <linux/kdtl_answers.h>
 #include <linux/kdtl_pmu.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/sched/clock.h>

@@ -38,6 +38,7 @@
 #ifndef _UAPI_LINUX_KDTL_H
 #define _UAPI_LINUX_KDTL_H
 
+#include <asm/byteorder.h>
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
@@ -59,7 +60,8 @@
  * @srr1: depends on the source, see Documentation/
  *
  * All sources use this layout (PAPR, "Dispatch Trace Log Buffer"), so that one
- * decoder reads them all.  Kernel code uses the accessors in <linux/kdtl.h>.
+ * decoder reads them all.  The accessors below return values in the byte order of the
+ * machine, and times in ticks of the source's time base.
  */
 struct kdtl_entry {
 	__u8	dispatch_reason;
@@ -168,6 +170,207 @@ enum kdtl_preempt_reason {
  */
 #define KDTL_STEAL_MERGED	0x100000000ULL	/* maybe several gaps: their sum */
 #define KDTL_STEAL_CUT		0x200000000ULL	/* the clock said more than has passed */
+
+/**
+ * kdtl_entry_cpu() - the CPU that was given to the runner
+ * @e: entry
+ *
+ * For kdtl_vpa this is the hypervisor's number of a physical processor.  The
+ * kernel's own CPU is the one in whose area the entry lies; kdtl_merge_cpu()
+ * returns it for merged entries.
+ *
+ * Context: any.
+ * Return: the CPU, as the source numbers it.
+ */
+static inline unsigned int kdtl_entry_cpu(const struct kdtl_entry *e)
+{
+	return __be16_to_cpu(e->processor_id);
+}
+
+/**
+ * kdtl_entry_time() - the time of the dispatch
+ * @e: entry
+ *
+ * Context: any.
+ * Return: ticks of the time base.
+ */
+static inline __u64 kdtl_entry_time(const struct kdtl_entry *e)
+{
+	return __be64_to_cpu(e->timebase);
+}
+
+/**
+ * kdtl_entry_queued() - how long the runner waited in this CPU's queue
+ * @e: entry
+ *
+ * Context: any.
+ * Return: ticks.
+ */
+static inline __u32 kdtl_entry_queued(const struct kdtl_entry *e)
+{
+	return __be32_to_cpu(e->enqueue_to_dispatch_time);
+}
+
+/**
+ * kdtl_entry_ready() - how long the runner was ready before it entered that queue
+ * @e: entry
+ *
+ * For a runner that was throttled, this is kdtl_entry_throttled().
+ *
+ * Context: any.
+ * Return: ticks.
+ */
+static inline __u32 kdtl_entry_ready(const struct kdtl_entry *e)
+{
+	return __be32_to_cpu(e->ready_to_enqueue_time);
+}
+
+/**
+ * kdtl_entry_slept() - how long the runner had slept before it was ready
+ * @e: entry
+ *
+ * Context: any.
+ * Return: ticks.
+ */
+static inline __u32 kdtl_entry_slept(const struct kdtl_entry *e)
+{
+	return __be32_to_cpu(e->waiting_to_ready_time);
+}
+
+/**
+ * kdtl_entry_is_throttled() - did a limit on CPU time hold the runner back?
+ * @e: entry
+ *
+ * Context: any.
+ * Return: true if so, and then kdtl_entry_wait() is what the runner waited since the
+ * limit ended, or 0 if that is not known.
+ */
+static inline int kdtl_entry_is_throttled(const struct kdtl_entry *e)
+{
+	return e->dispatch_reason == KDTL_DISPATCH_THROTTLED;
+}
+
+/**
+ * kdtl_entry_throttled() - how long a limit on CPU time held the runner back
+ * @e: entry
+ *
+ * Where the kernel does not tell when the limit ended, the time includes the
+ * runner's wait in the queue after that, see Documentation/pmu-sched.rst.
+ *
+ * Context: any.
+ * Return: ticks; 0 if the runner was not throttled.
+ */
+static inline __u32 kdtl_entry_throttled(const struct kdtl_entry *e)
+{
+	return kdtl_entry_is_throttled(e) ? kdtl_entry_ready(e) : 0;
+}
+
+/**
+ * kdtl_entry_is_idle() - does the entry say that the CPU became idle?
+ * @e: entry
+ *
+ * Such an entry is no dispatch of a task: kdtl_entry_pid() is 0, kdtl_entry_comm() the
+ * name of the CPU's idle task ("swapper/3"), and its times are 0.  Only sessions that
+ * ask for KDTL_MASK_IDLE have such entries.
+ *
+ * Context: any.
+ * Return: true if so.
+ */
+static inline int kdtl_entry_is_idle(const struct kdtl_entry *e)
+{
+	return e->dispatch_reason == KDTL_DISPATCH_IDLE;
+}
+
+/**
+ * kdtl_entry_wait() - how long the runner could have run but had no CPU
+ * @e: entry
+ *
+ * Context: any.
+ * Return: ticks: kdtl_entry_ready() plus kdtl_entry_queued(), without sleep. If the runner
+ * was throttled, at least so long: kdtl_entry_queued() alone, see kdtl_entry_is_throttled().
+ */
+static inline __u64 kdtl_entry_wait(const struct kdtl_entry *e)
+{
+	return (__u64)kdtl_entry_queued(e) + kdtl_entry_ready(e) - kdtl_entry_throttled(e);
+}
+
+/**
+ * kdtl_entry_wait_saturated() - was the wait longer than the entry can say?
+ * @e: entry
+ *
+ * Print and add up such a wait only with a mark that says so.  Other times of an
+ * entry are saturated if they are KDTL_TIME_MAX.
+ *
+ * Context: any.
+ * Return: true if kdtl_entry_wait() may be too low, because one of the times that
+ * it adds up is KDTL_TIME_MAX.
+ */
+static inline int kdtl_entry_wait_saturated(const struct kdtl_entry *e)
+{
+	return kdtl_entry_queued(e) == KDTL_TIME_MAX ||
+	       (kdtl_entry_ready(e) == KDTL_TIME_MAX && !kdtl_entry_is_throttled(e));
+}
+
+/**
+ * kdtl_entry_dispatch_reason() - why the runner was dispatched
+ * @e: entry
+ *
+ * Context: any.
+ * Return: enum kdtl_dispatch_reason, or a code that a later PAPR defines.
+ */
+static inline unsigned int kdtl_entry_dispatch_reason(const struct kdtl_entry *e)
+{
+	return e->dispatch_reason;
+}
+
+/**
+ * kdtl_entry_preempt_reason() - why the CPU's last runner was preempted
+ * @e: entry
+ *
+ * Context: any.
+ * Return: enum kdtl_preempt_reason, or a code that a later PAPR defines.
+ */
+static inline unsigned int kdtl_entry_preempt_reason(const struct kdtl_entry *e)
+{
+	return e->preempt_reason;
+}
+
+/**
+ * kdtl_entry_pid() - the task that was dispatched; kdtl_sched only
+ * @e: entry
+ *
+ * Context: any.
+ * Return: its pid in the initial namespace; 0: see kdtl_entry_is_idle().
+ */
+static inline __s32 kdtl_entry_pid(const struct kdtl_entry *e)
+{
+	return (__s32)(__be64_to_cpu(e->fault_addr) >> 32);
+}
+
+/**
+ * kdtl_entry_prev_pid() - the task that had the CPU before; kdtl_sched only
+ * @e: entry
+ *
+ * Context: any.
+ * Return: its pid in the initial namespace; 0: the idle task.
+ */
+static inline __s32 kdtl_entry_prev_pid(const struct kdtl_entry *e)
+{
+	return (__s32)(__u32)__be64_to_cpu(e->fault_addr);
+}
+
+/**
+ * kdtl_entry_comm() - the name of the task that was dispatched; kdtl_sched only
+ * @e: entry
+ *
+ * Context: any.
+ * Return: a string inside @e, of at most TASK_COMM_LEN bytes, always terminated.
+ */
+static inline const char *kdtl_entry_comm(const struct kdtl_entry *e)
+{
+	/* FORTIFY_SOURCE would allow a copy of only 8 bytes from &e->srr0. */
+	return (const char *)e + __builtin_offsetof(struct kdtl_entry, srr0);
+}
 
 /* -------------------------------------------------------------------- tasks */
 

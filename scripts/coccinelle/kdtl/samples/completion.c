@@ -2,7 +2,7 @@
 /* What completion.cocci finds, BAD, and what it must not. */
 #include <linux/completion.h>
 #include <linux/err.h>
-#include <linux/kdtl.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/slab.h>
 
 struct reader {

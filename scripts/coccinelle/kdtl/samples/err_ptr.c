@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What err_ptr.cocci finds, BAD, and what it must not. */
 #include <linux/err.h>
-#include <linux/kdtl.h>
+#include <linux/kdtl_verbs.h>
 
 static const struct kdtl_session_attr attr = { .aux_pages = 1 };
 

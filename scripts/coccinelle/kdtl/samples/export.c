@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What export.cocci finds, BAD, and what it must not. */
 #include <linux/export.h>
-#include <linux/kdtl.h>
+#include <linux/kdtl_verbs.h>
 
 int kdtl_bad(struct kdtl_session *s)
 {

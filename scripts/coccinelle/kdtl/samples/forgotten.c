@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What forgotten.cocci finds, BAD, and what it must not. */
 #include <linux/err.h>
-#include <linux/kdtl.h>
 #include <linux/kdtl_pmu.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 

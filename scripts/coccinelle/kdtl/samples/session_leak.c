@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What session_leak.cocci finds, BAD, and what it must not. */
 #include <linux/err.h>
-#include <linux/kdtl.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 

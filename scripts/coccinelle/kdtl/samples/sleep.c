@@ -2,7 +2,8 @@
 /* What sleep.cocci finds, BAD, and what it must not. */
 #include <linux/hrtimer.h>
 #include <linux/irq_work.h>
-#include <linux/kdtl.h>
+#include <linux/kdtl_counters.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/spinlock.h>
 
 static DEFINE_SPINLOCK(lock);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What span.cocci finds, BAD, and what it must not. */
-#include <linux/kdtl.h>
+#include <linux/kdtl_verbs.h>
 
 static unsigned int bad_span(struct kdtl_session *s, int cpu)
 {

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * kdtl_verbs.h - what kdtl_session_open() is made of, for a client with a thread of its own
+ *
+ *	s = kdtl_session_create(&attr);
+ *	kdtl_load(s, NULL);			bind to the CPUs, allocate memory
+ *	kdtl_start(s);
+ *	while (kdtl_wait(s, timeout) ...)	sleep until there is enough to read
+ *		kdtl_for_each_cpu(cpu, s) {
+ *			len = kdtl_aux_peek(s, cpu, &span);
+ *			kdtl_for_each_entry(e, span, len)
+ *				...
+ *			kdtl_aux_consume(s, cpu, len);
+ *		}
+ *	kdtl_session_close(s);
+ *
+ * Most verbs work on a session of kdtl_session_open() as well.
+ */
+#ifndef _LINUX_KDTL_VERBS_H
+#define _LINUX_KDTL_VERBS_H
+
+#include <linux/kdtl.h>
+
+struct vm_area_struct;
+
+struct kdtl_session *__kdtl_session_create(const struct kdtl_session_attr *attr,
+					   struct module *owner);
+
+/**
+ * kdtl_session_create() - create a session
+ * @attr: its attributes
+ *
+ * The session holds the source's module.  If the source is not there, its module is
+ * loaded by the alias "kdtl-pmu-" and its name, or any source's by the alias "kdtl-pmu",
+ * if modprobe finds it.  AUX areas are not allocated yet, but
+ * the memory that they will take on the CPUs that are online now is checked
+ * against the module parameter max_session_mb.
+ *
+ * The session belongs to the module that calls this, and must be closed before the
+ * module goes.  kdtl closes one that was forgotten, see kdtl_session_close().
+ *
+ * The caller's completion (@attr->done) is completed on every wake-up, even if
+ * nobody waits, until kdtl_session_close() returns, and never after that.  At
+ * most one count of it is the session's: a wake-up replaces the count of the last
+ * one if it is still there.  kdtl_session_close() takes it back, so that the completion
+ * can be used for the next session, unless somebody slept in wait_for_completion()
+ * when the wake-up came.
+ *
+ * perfmon2: pfmk_create_context().
+ *
+ * Context: task, may sleep.  Takes the CPU hotplug lock, so in a CPU hotplug callback it
+ * would wait for ever.
+ * Return:
+ * * the session, or ERR_PTR
+ * * -EINVAL: pages are not a power of two or above 2^20, the mask, the flags or the message
+ *   types have unknown bits, there is a config without KDTL_SESSION_RAW, the watermark is
+ *   above the area's size, the CPU set has no possible CPU, @attr->done was not initialised, as
+ *   far as that can be told (it is all zeros), KDTL_SESSION_NO_AUX comes with what needs an
+ *   area: pages, a watermark, a min_wait or KDTL_SESSION_OVERWRITE, or KDTL_SESSION_RAW with
+ *   what needs entries, or without a name (a line in the log says which)
+ * * -ENODEV: there is no such source, or none at all, also after modprobe was asked for
+ *   one
+ * * -EOPNOTSUPP: the source distinguishes none of the mask's kinds; or, with
+ *   KDTL_SESSION_RAW, the PMU has no AUX area, or this kernel's perf gives none to kernel
+ *   events (a line in the log)
+ * * -EBUSY: a KDTL_SESSION_RAW session on the PMU has another area or config
+ * * -ENOMEM: memory is short, or max_session_mb is exceeded (a line in the log)
+ * * the error of the source's attach(), for instance -EBUSY if somebody else owns
+ *   the hypervisor's log
+ */
+static __always_inline struct kdtl_session *
+kdtl_session_create(const struct kdtl_session_attr *attr)
+{
+	return __kdtl_session_create(attr, THIS_MODULE);
+}
+
+int kdtl_load(struct kdtl_session *s, const struct cpumask *cpus);
+int kdtl_unload(struct kdtl_session *s);
+int kdtl_start(struct kdtl_session *s);
+int kdtl_stop(struct kdtl_session *s);
+int kdtl_restart(struct kdtl_session *s);
+int kdtl_wait(struct kdtl_session *s, long timeout);
+
+ssize_t kdtl_aux_peek(struct kdtl_session *s, int cpu, const void **span);
+int kdtl_aux_gap(struct kdtl_session *s, int cpu, size_t *at, u64 *lost);
+int kdtl_aux_consume(struct kdtl_session *s, int cpu, size_t bytes);
+int kdtl_aux_mmap(struct kdtl_session *s, int cpu, struct vm_area_struct *vma);
+void kdtl_mmap_flags(struct vm_area_struct *vma);
+
+/*
+ * Reading the entries of all CPUs in the order of time, while logging goes on:
+ *
+ *	kdtl_merge_sync(m);			take all entries up to now
+ *	while ((e = kdtl_merge_next(m)))	times never go back
+ *		...			until the next sync, e is valid
+ */
+struct kdtl_merge;	/* opaque */
+
+struct kdtl_merge *kdtl_merge_create(struct kdtl_session *s);
+void kdtl_merge_destroy(struct kdtl_merge *m);
+int kdtl_merge_sync(struct kdtl_merge *m);
+const struct kdtl_entry *kdtl_merge_next(struct kdtl_merge *m);
+int kdtl_merge_cpu(const struct kdtl_merge *m);
+u64 kdtl_merge_lost(const struct kdtl_merge *m);
+u64 kdtl_merge_late(const struct kdtl_merge *m);
+
+/**
+ * struct kdtl_timebase - a session's time base beside the kernel's clocks
+ * @ticks: the time base at the last kdtl_timebase_sync()
+ * @mono: CLOCK_MONOTONIC at that moment, in ns
+ * @boot: CLOCK_BOOTTIME minus CLOCK_MONOTONIC, in ns
+ * @real: CLOCK_REALTIME minus CLOCK_MONOTONIC, in ns
+ * @mult: ns of CLOCK_MONOTONIC per tick, times 2^32
+ * @error: ns by which the clocks and the time base may have been read apart: less than
+ *	100 usually, more if a hypervisor took the CPU away each time
+ */
+struct kdtl_timebase {
+	u64	ticks;
+	u64	mono;
+	s64	boot;
+	s64	real;
+	u64	mult;
+	u64	error;
+	/* private: */
+	struct kdtl_timebase_point {
+		u64	ticks;
+		u64	mono;
+		u64	error;
+	} from, mid;
+};
+
+int kdtl_timebase_sync(struct kdtl_session *s, struct kdtl_timebase *tb);
+
+/**
+ * kdtl_entry_mono_ns() - the time of the dispatch by CLOCK_MONOTONIC
+ * @e: entry
+ * @tb: from kdtl_timebase_sync(), which says how exact it is
+ *
+ * Context: any.
+ * Return: as ktime_get_ns() would have at the dispatch.
+ */
+static inline u64 kdtl_entry_mono_ns(const struct kdtl_entry *e,
+				     const struct kdtl_timebase *tb)
+{
+	const s64 after = kdtl_entry_time(e) - tb->ticks;
+
+	if (after < 0)
+		return tb->mono - mul_u64_u64_shr(-after, tb->mult, 32);
+	return tb->mono + mul_u64_u64_shr(after, tb->mult, 32);
+}
+
+/**
+ * kdtl_entry_boot_ns() - the time of the dispatch by CLOCK_BOOTTIME
+ * @e: entry
+ * @tb: from kdtl_timebase_sync()
+ *
+ * Context: any.
+ * Return: as ktime_get_boottime_ns() would have at the dispatch.
+ */
+static inline u64 kdtl_entry_boot_ns(const struct kdtl_entry *e,
+				     const struct kdtl_timebase *tb)
+{
+	return kdtl_entry_mono_ns(e, tb) + tb->boot;
+}
+
+/**
+ * kdtl_entry_real_ns() - the time of the dispatch by the wall clock
+ * @e: entry
+ * @tb: from kdtl_timebase_sync()
+ *
+ * Context: any.
+ * Return: as ktime_get_real_ns() would have at the dispatch.
+ */
+static inline u64 kdtl_entry_real_ns(const struct kdtl_entry *e,
+				     const struct kdtl_timebase *tb)
+{
+	return kdtl_entry_mono_ns(e, tb) + tb->real;
+}
+
+#endif /* _LINUX_KDTL_VERBS_H */

@@ -776,14 +776,14 @@ int kdtl_restart(struct kdtl_session *s)
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_restart, KDTL_NS);
 
-/* Load and start a session that was just created, and run its reader. */
+/* Load and start a session that was just created, and run its reader, if it has one. */
 static int kdtl_session_run(struct kdtl_session *s, const struct kdtl_reader *reader)
 {
 	int err;
 
 	if (kdtl_session_raw(s))
 		return kdtl_raw_refuse(s, "kdtl_session_open");
-	if (kdtl_reader_none(s)) {
+	if (reader && kdtl_reader_none(s)) {
 		pr_warn("%s: open: %s session keeps nothing for a reader\n", s->owner,
 			kdtl_reader_none(s));
 		return -EINVAL;
@@ -791,7 +791,7 @@ static int kdtl_session_run(struct kdtl_session *s, const struct kdtl_reader *re
 	err = kdtl_load(s, NULL);
 	if (!err)
 		err = kdtl_start(s);
-	if (!err)
+	if (!err && reader)
 		err = kdtl_reader_start(s, reader);
 	return err;
 }
@@ -799,7 +799,7 @@ static int kdtl_session_run(struct kdtl_session *s, const struct kdtl_reader *re
 /**
  * __kdtl_session_open() - kdtl_session_open() on behalf of a module
  * @attr: the session's attributes
- * @reader: its reader
+ * @reader: its reader, or NULL
  * @owner: the module to which the session belongs; NULL: the kernel itself
  *
  * Context: task, may sleep.
@@ -810,10 +810,14 @@ struct kdtl_session *__kdtl_session_open(const struct kdtl_session_attr *attr,
 					 struct module *owner)
 {
 	struct kdtl_session *s;
+	bool alone;
 	int err;
 
 	might_sleep();
-	err = kdtl_reader_check(reader, __builtin_return_address(0));
+	/* What such sessions keep is for whoever asks, at any time: there is nobody to wake. */
+	alone = !reader && attr &&
+		(attr->flags & (KDTL_SESSION_OVERWRITE | KDTL_SESSION_NO_AUX));
+	err = alone ? 0 : kdtl_reader_check(reader, __builtin_return_address(0));
 	if (err)
 		return ERR_PTR(err);
 	s = kdtl_session_make(attr, owner, __builtin_return_address(0));

@@ -5,7 +5,7 @@
  */
 #define pr_fmt(fmt) "kdtl_snapshot: " fmt
 
-#include <linux/kdtl_verbs.h>
+#include <linux/kdtl.h>
 #include <linux/module.h>
 #include <linux/panic_notifier.h>
 
@@ -56,14 +56,10 @@ static int __init snapshot_init(void)
 	};
 	int err;
 
-	session = kdtl_session_create(&attr);
+	session = kdtl_session_open(&attr, NULL);
 	if (IS_ERR(session))
 		return PTR_ERR(session);
-	err = kdtl_load(session, NULL);
-	if (!err)
-		err = kdtl_start(session);
-	if (!err)
-		err = atomic_notifier_chain_register(&panic_notifier_list, &panic_nb);
+	err = atomic_notifier_chain_register(&panic_notifier_list, &panic_nb);
 	if (err)
 		kdtl_session_close(session);
 	return err;

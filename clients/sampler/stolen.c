@@ -9,7 +9,7 @@
 #define pr_fmt(fmt) "kdtl_sampler: " fmt
 
 #include <linux/err.h>
-#include <linux/kdtl_verbs.h>
+#include <linux/kdtl.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -46,7 +46,7 @@ static int stolen_open(unsigned int pages)
 		.aux_pages	= pages,
 		.flags		= KDTL_SESSION_OVERWRITE,
 	};
-	struct kdtl_session *s = kdtl_session_create(&attr);
+	struct kdtl_session *s = kdtl_session_open(&attr, NULL);
 	int err;
 
 	if (IS_ERR(s))
@@ -61,9 +61,7 @@ static int stolen_open(unsigned int pages)
 		return -EINVAL;
 	}
 	stolen.entries = kvmalloc(stolen.info.size, GFP_KERNEL | __GFP_NOWARN);
-	if (!stolen.entries)
-		return -ENOMEM;
-	return kdtl_load(s, NULL) ?: kdtl_start(s);
+	return stolen.entries ? 0 : -ENOMEM;
 }
 
 /**

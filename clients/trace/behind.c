@@ -6,7 +6,6 @@
  * not traced.  The thread copies a CPU's at most once in a round, when a task has waited
  * there, and searches the copy for each entry.
  */
-#include <linux/kdtl_verbs.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 
@@ -54,11 +53,11 @@ int kdtl_trace_behind_begin(const char *pmu, unsigned int pages)
 	pasts = kcalloc(nr_cpu_ids, sizeof(*pasts), GFP_KERNEL);
 	if (!pasts)
 		return -ENOMEM;
-	s = kdtl_session_create(&attr);
+	s = kdtl_session_open(&attr, NULL);
 	if (IS_ERR(s))
 		return PTR_ERR(s);
 	session = s;
-	return kdtl_load(s, NULL) ?: kdtl_start(s);
+	return 0;
 }
 
 /**

@@ -101,10 +101,20 @@ sections()
 	done | none page
 }
 
-drivers_header()
+right_header()
 {
-	grep -q -F '#include <linux/kdtl_pmu.h>' "$pages/kdtl_pmu_register.9" &&
-		grep -q -F '#include <linux/kdtl.h>' "$pages/kdtl_load.9"
+	local name header
+
+	while read -r name header; do
+		grep -q -F "#include <linux/$header>" "$pages/$name.9" || echo "$name: not $header"
+	done <<-'END' | none page
+	kdtl_session_open kdtl.h
+	kdtl_entry_wait kdtl.h
+	kdtl_load kdtl_verbs.h
+	kdtl_read_counters kdtl_counters.h
+	kdtl_task_at kdtl_answers.h
+	kdtl_pmu_register kdtl_pmu.h
+	END
 }
 
 # See also: each name has its page.
@@ -160,7 +170,7 @@ ok "make install-man" makes
 ok "all of the headers has a page" all_public
 ok "nothing of the comments is missing" whole
 ok "synopsis, context, return value, and kdtl(9) lists each page" sections
-ok "the header to include is the right one" drivers_header
+ok "the header to include is the right one" right_header
 ok "see also leads to pages" leads
 ok "man kdtl_aux_peek" found_by_man
 ok "man has no warnings" man_is_silent

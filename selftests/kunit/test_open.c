@@ -641,6 +641,49 @@ static void open_bad_reader(struct kunit *test)
 	destroy_workqueue(wq.wq);
 }
 
+/* A session that keeps nothing unread needs no reader, and one that does is refused without. */
+static void open_alone(struct kunit *test)
+{
+	struct kdtl_session_attr attr = {
+		.pmu		= KDTL_FAKE_PMU,
+		.aux_pages	= 1,
+		.flags		= KDTL_SESSION_OVERWRITE,
+	};
+	struct kdtl_counter_req req = { .counter = KDTL_CTR_ENTRIES };
+	struct kdtl_entry last[2];
+	struct kdtl_session *s;
+
+	s = kdtl_session_open(&attr, NULL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	test->priv = s;
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 3), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_snapshot(s, 0, last, sizeof(last), NULL),
+			(ssize_t)sizeof(last));
+	KUNIT_EXPECT_EQ(test, kdtl_flush(s), -EINVAL);
+	kapi_close(test);
+
+	attr = (struct kdtl_session_attr){ .pmu = KDTL_FAKE_PMU, .flags = KDTL_SESSION_NO_AUX };
+	s = kdtl_session_open(&attr, NULL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	test->priv = s;
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 3), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_read_counters(s, &req, 1), 0);
+	KUNIT_EXPECT_EQ(test, req.value, 3ULL);
+	kapi_close(test);
+
+	/* Nothing is left of one that cannot be loaded, or started. */
+	attr = (struct kdtl_session_attr){ .pmu = OPEN_PMU, .flags = KDTL_SESSION_OVERWRITE };
+	open_src.setup_error = 1;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_open(&attr, NULL)), (long)-ENOMEM);
+	open_src.setup_error = 0;
+	open_src.source_error = -EXDEV;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_open(&attr, NULL)), (long)-EXDEV);
+	open_src.source_error = 0;
+	attr.flags = KDTL_SESSION_PAUSE;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_open(&attr, NULL)), (long)-EINVAL);
+	open_nothing_left(test, "a session without a reader");
+}
+
 /* What create, load and start refuse: the reader was never called. */
 static void open_refuse(struct kunit *test, const struct kdtl_session_attr *attr, int err,
 			const char *what)
@@ -932,6 +975,7 @@ static struct kunit_case open_cases[] = {
 	KUNIT_CASE(open_thread),
 	KUNIT_CASE(open_workqueue),
 	KUNIT_CASE(open_bad_reader),
+	KUNIT_CASE(open_alone),
 	KUNIT_CASE(open_refused),
 	KUNIT_CASE(open_one_reader),
 	KUNIT_CASE(open_close),

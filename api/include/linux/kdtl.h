@@ -242,7 +242,9 @@ struct kdtl_session *__kdtl_session_open(const struct kdtl_session_attr *attr,
 /**
  * kdtl_session_open() - create, load and start a session, and run its reader
  * @attr: its attributes
- * @reader: what to call; kdtl copies it
+ * @reader: what to call; kdtl copies it.  NULL: nothing, in a session with
+ *	KDTL_SESSION_OVERWRITE, for kdtl_aux_snapshot(), or with KDTL_SESSION_NO_AUX, which
+ *	only counts
  *
  * As kdtl_session_create(), kdtl_load() and kdtl_start(), but the session comes with a
  * reader: a thread that kdtl runs, or a work item.  It looks at all CPUs when one of them
@@ -258,9 +260,10 @@ struct kdtl_session *__kdtl_session_open(const struct kdtl_session_attr *attr,
  * would wait for ever.
  * Return:
  * * the session, or ERR_PTR
- * * -EINVAL: @reader is NULL or has no span(), its nice value is out of range or comes
- *   with fifo, or it has both a workqueue and properties of a thread; or the session is
- *   in overwrite mode or only counts (a line in the log says which)
+ * * -EINVAL: @reader has no span(), its nice value is out of range or comes with fifo, or
+ *   it has both a workqueue and properties of a thread; or it is NULL although the session
+ *   keeps unread entries, or is not although the session is in overwrite mode or only counts
+ *   (a line in the log says which)
  * * -EOPNOTSUPP: the session is raw
  * * -EINTR: the caller was killed
  * * the errors of kdtl_session_create(), kdtl_load() and kdtl_start()

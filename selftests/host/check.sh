@@ -107,23 +107,28 @@ nothing_in_it()
 		grep -q 'nothing: no plan for 0 tests' "$work/said"
 }
 
-# machine STATUS: of run/vm, which leaves what is on stdin as its console.
+# machine STATUS SCRIPT [OTHER]: of run/vm, which leaves what is on stdin as its console if SCRIPT is
+# to run. Without it OTHER is run/vm, or nothing comes up.
 machine()
 {
 	{
 		echo '#!/bin/bash'
+		# shellcheck disable=SC2016 # expanded there
+		echo "[[ \" \$* \" == *' $2 '* ]] || exec ${3:-false} \"\$@\""
 		# shellcheck disable=SC2016 # expanded there
 		echo 'until [ "$1" = --log ]; do shift; done'
 		echo "cat >\"\$2\" <<'END'"
 		cat
 		echo END
 		echo "exit $1"
-	} >"$work/tree/selftests/run/vm"
+	} >"$work/vm"
+	chmod +x "$work/vm"
+	mv -- "$work/vm" "$work/tree/selftests/run/vm"
 }
 
 panics()
 {
-	machine 99 <<-'END'
+	machine 99 steal "$@" <<-'END'
 	kdtl-vm: 6.1.0 x86_64, 2 CPUs, up after 4 s
 	KTAP version 1
 	1..3
@@ -142,10 +147,30 @@ panics()
 	[   10.000000] Kernel panic - not syncing: Fatal exception
 	END
 	# Three passed, split ended in the middle, and both did not begin.
+	[ $# -eq 0 ] || return 0
 	! check kvm && says '3 passed, 3 failed' && grep -q -x 'ok 1 kvm.steal' "$work/said" &&
 		grep -q 'kvm.split: Bail out! the machine ended meanwhile' "$work/said" &&
 		grep -q 'kvm.both: Bail out! not run' "$work/said" &&
 		grep -q -x 'kvm.steal  *2  *0  *0  *12 s *' "$work/said"
+}
+
+# A machine that panics boots again for those that had not begun.
+boots_again()
+{
+	machine 0 both <<-'END'
+	KTAP version 1
+	1..1
+	# both
+	    KTAP version 1
+	    1..1
+	    ok 1 four
+	ok 1 both
+	END
+	mv -- "$work/tree/selftests/run/vm" "$work/second"
+	panics "$work/second"
+	! check kvm && says '4 passed, 2 failed' && says 'ok 1 kvm.steal' &&
+		says 'not ok 2 kvm.split' && says 'ok 3 kvm.both' &&
+		grep -q 'kvm.split: Bail out! the machine ended meanwhile' "$work/said"
 }
 
 # ended PID: or a zombie, if nobody has waited for it yet.
@@ -188,7 +213,7 @@ machine_interrupted()
 	local pid i
 
 	# shellcheck disable=SC2016 # expanded there
-	machine '$(sleep 1000)' <<-'END'
+	machine '$(sleep 1000)' steal <<-'END'
 	1..3
 	# steal
 	    KTAP version 1
@@ -239,9 +264,14 @@ in_machine()
 	echo KTAP version 1; echo 1..2; echo ok 1 before
 	sleep 1000
 	END
+	# One that hangs while the kernel says something all the time.
+	cat >"$work/guest/guest/noise.sh" <<-'END'
+	echo KTAP version 1; echo 1..1
+	while :; do echo noise >/dev/kmsg; sleep 1; done
+	END
 	"$top/selftests/run/vm" x86_64-6.1 --quiet --log "$work/console" --out "$work/out" \
 		--add "$work/guest:/selftests" -- \
-		env KDTL_SILENCE=10 sh /selftests/run/tests first hangs last || [ $? = 1 ]
+		env KDTL_SILENCE=10 sh /selftests/run/tests first hangs noise last || [ $? = 1 ]
 }
 
 hang_ended()
@@ -250,17 +280,19 @@ hang_ended()
 		[ "$(cat -- "$work/out/hangs.status")" -ne 0 ] &&
 		grep -q '^ok 1 before$' "$work/out/hangs.ktap" &&
 		grep -q '^# hangs: silent for 10 s, so it is ended' "$work/console" &&
+		grep -q '^# noise: silent for 5[0-9] s, so it is ended' "$work/console" &&
 		grep -q 'sysrq: Show Blocked State' "$work/console" &&
 		grep -q 'sysrq: Show backtrace of all active CPUs' "$work/console"
 }
 
 "$top/scripts/install-deps" vm
-plan 11
+plan 12
 ok "a tree of stand-ins" tree
 ok "tests, those of a suite, and what is skipped, are counted" counts
 ok "a suite whose plan is missing fails" no_plan
 ok "and so does one that says nothing at all" nothing_in_it
 ok "what ran before a panic counts, and the others are told" panics
+ok "it boots again for those that had not begun" boots_again
 ok "SIGTERM ends all at once, and what had passed is told" interrupted TERM
 ok "so does SIGINT" interrupted INT
 ok "what scripts of a machine had said by then counts" machine_interrupted

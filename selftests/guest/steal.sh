@@ -76,6 +76,12 @@ none_cut()
 	awk '$8 { print "# " $0; bad++ } END { exit bad }' /tmp/entries
 }
 
+# is_logged CPU
+is_logged()
+{
+	entries 20 | grep -q "^$1 [1-9]"
+}
+
 # A CPU that was offline has its steal clock when it comes. On arm64, where an area has to be
 # mapped before, it has the kernel's count.
 comes_later()
@@ -89,7 +95,7 @@ comes_later()
 	if [ "$(uname -m)" = aarch64 ]; then
 		says "kdtl_steal: CPU 1: not its steal clock, but the kernel's count" || return
 	fi
-	until entries 20 | grep -q '^1 [1-9]'; do :; done
+	until_true is_logged 1
 }
 
 # Where the driver can read no steal clock, it has told so.

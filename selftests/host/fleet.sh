@@ -113,12 +113,13 @@ boot()
 
 machines_run()
 {
-	local quiet
+	local quiet status=0
 
 	start_group boot quiet >"$work/quiet.log" 2>&1
 	quiet=$group
-	boot noisy
+	boot noisy || status=$?
 	wait_group "$quiet" || { cat -- "$work/quiet.log"; return 1; }
+	[ "$status" -eq 0 ] || return
 	for name in quiet noisy; do
 		promtool check metrics <"$work/$name/$snapshots.prom" || return
 	done

@@ -315,6 +315,21 @@ static void wait_dropped_wakes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, m.msg.dropped, 1ULL);
 }
 
+/* What the client has completed for all, for good, stays so: no wake-up takes a count of it. */
+static void wait_completed_for_all(struct kunit *test)
+{
+	struct kdtl_session *s = wait_session(test, KDTL_ENTRY_SIZE);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	complete_all(&wait_done);
+	kapi_emit(0, KDTL_KIND_CEDE, 1);
+	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
+	KUNIT_EXPECT_EQ(test, wait_done.done, UINT_MAX);
+	kapi_close(test);
+	KUNIT_EXPECT_EQ(test, wait_done.done, UINT_MAX);
+}
+
 /* A reader of messages that has no use for a wake-up leaves it to the others. */
 static void wait_passes_on(struct kunit *test)
 {
@@ -352,7 +367,7 @@ static void wait_passes_on_all(struct kunit *test)
 		.msg_pages	= 1,
 		.msg_types	= 1 << KDTL_MSG_OVERFLOW,
 	};
-	struct wait_sleeper m[2];
+	struct wait_sleeper m[2], reader[2];
 	struct kdtl_session *s;
 	unsigned int i, round;
 
@@ -368,6 +383,15 @@ static void wait_passes_on_all(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, wait_result(test, &m[1]), (ssize_t)1);
 			kapi_drain(s, 0);
 		}
+		/* All of several readers, past which the wake-up comes. */
+		KUNIT_EXPECT_TRUE(test, wait_start(test, &reader[0], s, WAIT_READ));
+		KUNIT_EXPECT_TRUE(test, wait_start(test, &reader[1], s, WAIT_READ));
+		KUNIT_EXPECT_TRUE(test, wait_start(test, &m[1], s, WAIT_WAIT));
+		kapi_emit(0, KDTL_KIND_CEDE, cases[i].emit);
+		KUNIT_EXPECT_EQ(test, wait_result(test, &m[1]), (ssize_t)1);
+		KUNIT_EXPECT_TRUE(test, wait_sleeps(&reader[0]));
+		KUNIT_EXPECT_TRUE(test, wait_sleeps(&reader[1]));
+		kapi_drain(s, 0);
 		/* What was read meanwhile is no reason. */
 		kapi_emit(0, KDTL_KIND_CEDE, cases[i].emit);
 		KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(s->passed)));
@@ -381,6 +405,8 @@ static void wait_passes_on_all(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, wait_sleeps(&m[0]));
 		KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
 		KUNIT_EXPECT_EQ(test, wait_result(test, &m[0]), 0L);
+		KUNIT_EXPECT_EQ(test, wait_result(test, &reader[0]), 0L);
+		KUNIT_EXPECT_EQ(test, wait_result(test, &reader[1]), 0L);
 		kapi_close(test);
 	}
 }
@@ -1136,6 +1162,7 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_close),
 	KUNIT_CASE(wait_no_stale),
 	KUNIT_CASE(wait_dropped_wakes),
+	KUNIT_CASE(wait_completed_for_all),
 	KUNIT_CASE(wait_passes_on),
 	KUNIT_CASE(wait_passes_on_all),
 	KUNIT_CASE(wait_passes_on_last),

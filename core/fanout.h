@@ -219,12 +219,33 @@ static __always_inline void kdtl_ring_publish(struct kdtl_ring *at, u64 head)
 	kdtl_u64_release(&at->head, head + KDTL_ENTRY_SIZE);
 }
 
+/*
+ * Store the time of the entry at @to, all of whose other bytes are stored.  It comes last, so
+ * that whoever has the area's memory but not its head can tell that the newest entry is whole.
+ */
+static __always_inline void kdtl_ring_time(void *to, __be64 timebase)
+{
+	struct kdtl_entry *e = to;
+
+	/*
+	 * [aux.N] Orders the entry's other bytes before its time.  The partner is a reset of the
+	 * machine, after which the next boot reads the memory: last_scan() of kdtl_recorder.
+	 */
+	smp_wmb();
+	WRITE_ONCE(e->timebase, timebase);
+}
+
 /* Write an entry that has room. */
 static __always_inline void kdtl_ring_store(struct kdtl_ring *at, const struct kdtl_entry *e)
 {
 	const u64 head = at->head;
+	struct kdtl_entry *to = kdtl_ring_slot(at, head);
 
-	memcpy(kdtl_ring_slot(at, head), e, sizeof(*e));
+	memcpy(to, e, offsetof(struct kdtl_entry, timebase));
+	to->fault_addr = e->fault_addr;
+	to->srr0 = e->srr0;
+	to->srr1 = e->srr1;
+	kdtl_ring_time(to, e->timebase);
 	kdtl_ring_publish(at, head);
 }
 
@@ -283,7 +304,10 @@ static inline bool kdtl_sinks_take(struct kdtl_pmu_cpu *c, u32 mask, unsigned in
 	return true;
 }
 
-/* Write entries that have been counted, and that all sinks take. */
+/*
+ * Write entries that have been counted, and that all sinks take.  None of these overwrites,
+ * so nobody reads their areas without the head, and kdtl_ring_time() is not needed.
+ */
 static inline void kdtl_sinks_store(struct kdtl_pmu_cpu *c, const struct kdtl_entry *e,
 				    unsigned int nr)
 {

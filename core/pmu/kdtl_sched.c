@@ -261,9 +261,9 @@ static __always_inline void kdtl_fill(void *to, const struct task_struct *next,
 
 	e[0] = w0;
 	e[1] = w1;
-	e[2] = w2;
 	e[3] = w3;
 	memcpy(&e[4], next->comm, TASK_COMM_LEN);
+	kdtl_ring_time(to, w2);
 }
 
 /* The sink at @place needs more than a plain store: serve it and those after it. */

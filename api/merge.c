@@ -245,7 +245,6 @@ static void kdtl_merge_forget(struct kdtl_merge *m)
 	kdtl_heap_init(&m->heap, m->heap.data, nr_cpu_ids);
 	for_each_cpu(cpu, m->session->cpus) {
 		m->cursors[cpu].passed = 0;
-		m->cursors[cpu].told = 0;
 		m->cursors[cpu].lost = 0;
 	}
 }

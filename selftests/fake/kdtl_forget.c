@@ -43,6 +43,8 @@ static int forget_reader(void *unused)
 {
 	while (kdtl_wait(session, MAX_SCHEDULE_TIMEOUT) >= 0)
 		;
+	/* It is in the module's code for a while, and lets no other task run. */
+	mdelay(300);
 	return 0;
 }
 

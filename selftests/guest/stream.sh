@@ -4,6 +4,8 @@
 # /dev/kdtl: what its header promises (stream_test.c), one process a promise, and
 # that nothing is left of them.
 #
+# KDTL_CASES  run only these, for instance 'setup memlock'
+#
 # shellcheck disable=SC2317 # functions that ok() calls
 
 dir=$(dirname "$0")
@@ -25,6 +27,7 @@ title()
 	cgroup) echo "the path of a cgroup, and every wrong request" ;;
 	signal) echo "a signal ends a read" ;;
 	poll) echo "poll wakes at the watermark, and says when it is over" ;;
+	stop) echo "a stop ends a read, also if nothing came" ;;
 	killable) echo "whoever waits for a file whose reader waits can be killed" ;;
 	period) echo "and after the period" ;;
 	lost) echo "what is lost is counted" ;;
@@ -92,6 +95,16 @@ tracing=/sys/kernel/tracing
 tests=$("$dir/stream_test") || bail_out "stream_test does not run"
 need kdtl kdtl_sched
 have_module kdtl_stream || skip_all "no module kdtl_stream"
+if [ -n "$KDTL_CASES" ]; then
+	load kdtl_stream || bail_out "kdtl_stream does not load"
+	# shellcheck disable=SC2086 # several words
+	set -- $KDTL_CASES
+	plan $#
+	for t; do
+		ok "$(title "$t")" "$dir/stream_test" "$t"
+	done
+	finish
+fi
 # shellcheck disable=SC2086 # several words
 set -- $tests
 narrow_nr=1

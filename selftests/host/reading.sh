@@ -186,6 +186,31 @@ fast_time_base()
 		kdtl print "$work/data" | grep -q '^ *1\.500000000 '
 }
 
+# A time of more ns than a number holds is the latest there is, and not an early one.
+slow_time_base()
+{
+	local freq time
+
+	for freq in 3 10; do
+		[ $freq = 3 ] && time=9223372036854775807 || time=184467440739
+		printf '%s\n' "freq $freq" 'run 1000 0 10 0 1 0 a' "run $time 0 10 0 2 1 b" |
+			python3 "$here/lib/recording.py" "$work/data" &&
+			kdtl print "$work/data" | grep -q '^ *18446744073\.709551615 ' || return
+	done
+}
+
+# A chunk ends at a multiple of 8 bytes, whatever else its size says: nothing after it is misread.
+size_is_whole()
+{
+	recording && kdtl print "$work/data" >"$work/out" &&
+		python3 - "$work/data" <<-'END' && kdtl print "$work/data" 2>&1 | diff "$work/out" -
+		import struct, sys
+		data = bytearray(open(sys.argv[1], "rb").read())
+		data[struct.unpack(">I", data[8:12])[0] + 7] |= 5
+		open(sys.argv[1], "wb").write(data)
+		END
+}
+
 # Two times of day at one time cannot both be: the first stays.
 clock_said_twice()
 {
@@ -211,7 +236,7 @@ losses_in_any_order()
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-reading.XXXXXX")
 partial "$work"
-plan 18
+plan 20
 ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
 ok "of a recording that is whole nothing is said" ended ''
 ok "one without an end may still be written" \
@@ -231,5 +256,7 @@ ok "while one that lags a little follows itself" lags
 ok "and of one that is set all the time that is said, but not each time" set_often
 ok "a time said twice is the first" clock_said_twice
 ok "a time base that is very fast is read" fast_time_base
+ok "and of a very slow one, times that no number holds" slow_time_base
+ok "the size of a part is whole words" size_is_whole
 ok "losses in any order are of their CPU and time" losses_in_any_order
 finish

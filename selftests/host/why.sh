@@ -402,6 +402,7 @@ entries_lost()
 		0 2400000000 2500000000 3000.000 1000.000
 		0 1900000000 2500000000 2000.000 2000.000
 		0 3999999999 4000000001 2000.000 2000.000
+		0 4000000000 4000000001 3000.000 1000.000
 		0 1000 900000000 4000.000 0.000
 		0 0 6000000000 0 4000.000
 	END
@@ -501,6 +502,18 @@ begun()
 		tells "why: task=web pid=10 waited_ms=300.000 cpu=0 behind=hog behind_ms=300.000 throttled_ms=0.000" \
 			-n 1 "$work/begun.data" &&
 		kdtl export --format csv "$work/begun.data" | grep -q ',hog,20,300000000,0,'
+}
+
+# Those who had the CPU for equally long come in the order of their PIDs.
+equally_long()
+{
+	recording equal <<-'END' &&
+		run 1000000000 0 0 0 20 9 first
+		run 1100000000 0 0 0 10 20 second
+		run 1200000000 0 200000000 0 30 10 late
+	END
+		kdtl why -a -n 1 "$work/equal.data" | grep -o '[a-z]* ([12]0)' |
+		diff <(printf '%s\n' 'second (10)' 'first (20)') -
 }
 
 # --------------------------------------------------------------------- stolen time
@@ -979,7 +992,7 @@ not_related()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-why.XXXXXX")
 partial "$work"
 
-plan 38
+plan 39
 ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
 ok "recordings are made" records
 ok "the longest waits, and who had the CPU" worst_first
@@ -1000,6 +1013,7 @@ ok "nor is anybody while entries were lost" entries_lost
 ok "nor who had the CPU that a task came from, or before it came" moved
 ok "many that were moved take little longer than one" many_moved
 ok "a program that began while its task had the CPU" begun
+ok "and for equally long, in the order of PIDs" equally_long
 ok "a hypervisor's log names no tasks" of_a_hypervisor
 ok "times of day are right under a clock that is slewed" slewed
 ok "names do not steer the terminal" escaped

@@ -10,6 +10,8 @@
 #include <linux/prandom.h>
 #include <linux/slab.h>
 
+#include "../../core/aux.h"
+#include "../../core/session.h"
 #include "kapi.h"
 
 static int evtsets_create(struct kdtl_session *s, u16 id, u64 timeout, u32 overflows)
@@ -121,6 +123,50 @@ static void evtsets_overflow_count(struct kunit *test)
 	kapi_emit(0, KDTL_KIND_FAULT, 1000);
 	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 1);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 1, KDTL_CTR_FAULT, 0), 1000ULL);
+}
+
+/* Counters that overflow at the same entry are as many overflows as there are counters. */
+static void evtsets_overflow_together(struct kunit *test)
+{
+	static const u16 ids[] = { 0, 1 };
+	struct kdtl_session *s = kapi_session(test, 0);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, evtsets_create(s, 0, 0, 4), 0);
+	KUNIT_ASSERT_EQ(test, evtsets_create(s, 1, 0, 0), 0);
+	KUNIT_ASSERT_EQ(test, evtsets_every(s, 0, KDTL_CTR_CEDE, 1, 0), 0);
+	KUNIT_ASSERT_EQ(test, evtsets_every(s, 0, KDTL_CTR_ENTRIES, 1, 0), 0);
+	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	kapi_emit(0, KDTL_KIND_CEDE, 1);
+	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 0);
+	kapi_emit(0, KDTL_KIND_CEDE, 1);
+	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 1);
+}
+
+/* A switch tells the reader of the entries so far, so their period is over, too. */
+static void evtsets_period(struct kunit *test)
+{
+	const struct kdtl_session_attr attr = {
+		.pmu		= KDTL_FAKE_PMU,
+		.aux_pages	= 1,
+		.msg_pages	= 1,
+		.period		= 3600 * NSEC_PER_SEC,
+	};
+	static const u16 ids[] = { 0, 1 };
+	struct kdtl_session *s = kapi_create(test, &attr);
+	struct kdtl_aux *aux;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, evtsets_create(s, 0, 0, 1), 0);
+	KUNIT_ASSERT_EQ(test, evtsets_create(s, 1, 0, 0), 0);
+	KUNIT_ASSERT_EQ(test, evtsets_every(s, 0, KDTL_CTR_CEDE, 2, 0), 0);
+	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	aux = kdtl_session_aux(s, 0);
+	kapi_emit(0, KDTL_KIND_CEDE, 1);
+	KUNIT_EXPECT_TRUE(test, hrtimer_is_queued(&aux->period_timer));
+	kapi_emit(0, KDTL_KIND_CEDE, 1);
+	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 1);
+	KUNIT_EXPECT_FALSE(test, hrtimer_is_queued(&aux->period_timer));
 }
 
 /* Each CPU on its own. */
@@ -986,6 +1032,8 @@ static void evtsets_lossless_overflow(struct kunit *test)
 static struct kunit_case evtsets_cases[] = {
 	KUNIT_CASE(evtsets_order),
 	KUNIT_CASE(evtsets_overflow_count),
+	KUNIT_CASE(evtsets_overflow_together),
+	KUNIT_CASE(evtsets_period),
 	KUNIT_CASE(evtsets_per_cpu),
 	KUNIT_CASE(evtsets_real_timeout),
 	KUNIT_CASE(evtsets_timeout),

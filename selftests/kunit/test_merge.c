@@ -48,6 +48,17 @@ static void merge_make(int cpu, u64 time)
 	smp_call_function_single(cpu, merge_output, &time, 1);
 }
 
+static void merge_lose_here(void *arg)
+{
+	kdtl_pmu_lost(&merge_pmu, *(u64 *)arg);
+}
+
+/* The next entry on that CPU comes after so many that were lost. */
+static void merge_lose(int cpu, u64 nr)
+{
+	smp_call_function_single(cpu, merge_lose_here, &nr, 1);
+}
+
 static void merge_clocks(u64 time)
 {
 	int cpu;
@@ -479,6 +490,49 @@ static void merge_behind(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, info.unread, 0ULL);
 }
 
+/* What was lost before late entries was lost before the next one that is returned. */
+static void merge_behind_losses(struct kunit *test)
+{
+	const int cpu = cpumask_last(cpu_online_mask);
+	struct kdtl_session *s = merge_session(test, MERGE_PMU, 4);
+	struct kdtl_merge *m;
+	unsigned int round;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_GT(test, cpu, 0);
+	KUNIT_ASSERT_GT(test, MERGE_CPUS, cpu);
+	m = kdtl_merge_create(s);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(m));
+	for (round = 0; round < 2; round++) {
+		KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
+		merge_make(0, 190 + 1000 * round);
+		merge_clocks(200 + 1000 * round);
+		kdtl_merge_sync(m);
+		merge_expect(test, m, 0, 190 + 1000 * round);
+		KUNIT_ASSERT_EQ(test, cpus_bring_back(cpu), 0);
+		merge_lose(cpu, 3);
+		merge_make(cpu, 180 + 1000 * round);
+		merge_lose(cpu, 2);
+		merge_make(cpu, 195 + 1000 * round);
+		merge_clocks(220 + 1000 * round);
+		kdtl_merge_sync(m);
+		KUNIT_EXPECT_EQ(test, kdtl_merge_late(m), round + 1ULL);
+		if (!round) {
+			merge_expect(test, m, cpu, 195);
+			KUNIT_EXPECT_EQ(test, kdtl_merge_lost(m), 5ULL);
+		}
+	}
+	/* Nor does that of an earlier load come before an entry of this one. */
+	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
+	KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+	merge_make(cpu, 1300);
+	merge_clocks(1400);
+	kdtl_merge_sync(m);
+	merge_expect(test, m, cpu, 1300);
+	KUNIT_EXPECT_EQ(test, kdtl_merge_lost(m), 0ULL);
+	kdtl_merge_destroy(m);
+}
+
 /* CPUs come and go, and their clocks differ: each entry is returned in order, or late. */
 static void merge_comes_and_goes(struct kunit *test)
 {
@@ -680,6 +734,7 @@ static struct kunit_case merge_cases[] = {
 #ifdef CONFIG_HOTPLUG_CPU
 	KUNIT_CASE(merge_offline),
 	KUNIT_CASE(merge_behind),
+	KUNIT_CASE(merge_behind_losses),
 	KUNIT_CASE(merge_comes_and_goes),
 	KUNIT_CASE(merge_sched),
 #endif

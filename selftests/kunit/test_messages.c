@@ -247,17 +247,23 @@ static void messages_end(struct kunit *test)
 /* A CPU goes and comes back: that is reported, and its entries stay. */
 static void messages_cpu(struct kunit *test)
 {
-	struct kdtl_session *s = kapi_session_of(test, 4, 0, NULL);
+	static struct completion done;
 	const int cpu = num_online_cpus() - 1;
 	struct kdtl_aux_info info;
+	struct kdtl_session *s;
 	struct kdtl_msg msg;
 
+	init_completion(&done);
+	s = kapi_session_of(test, 4, 0, &done);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	KUNIT_ASSERT_GT(test, cpu, 0);
 	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
 	kapi_emit(cpu, KDTL_KIND_CEDE, 5);
 	KUNIT_EXPECT_EQ(test, kapi_msgs_of(s, KDTL_MSG_CPU), 0U);
+	KUNIT_EXPECT_FALSE(test, completion_done(&done));
 	KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
+	/* Whoever waits is woken, and need not look by chance. */
+	KUNIT_EXPECT_TRUE(test, completion_done(&done));
 	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
 	KUNIT_ASSERT_TRUE(test, kapi_msg_of(s, KDTL_MSG_CPU, &msg));
 	KUNIT_EXPECT_EQ(test, (size_t)msg.size, sizeof(msg));
@@ -268,7 +274,9 @@ static void messages_cpu(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, info.unread, 5ULL);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_CEDE, cpu), 5ULL);
 
+	KUNIT_EXPECT_FALSE(test, completion_done(&done));
 	KUNIT_ASSERT_EQ(test, cpus_bring_back(cpu), 0);
+	KUNIT_EXPECT_TRUE(test, completion_done(&done));
 	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
 	KUNIT_ASSERT_TRUE(test, kapi_msg_of(s, KDTL_MSG_CPU, &msg));
 	KUNIT_EXPECT_EQ(test, msg.cpu, cpu);
@@ -349,6 +357,25 @@ static void messages_full(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, msg.dropped, 0ULL);
 		kapi_drain(s, 0);
 	}
+}
+
+/* A load throws messages away, and with them what nobody was told of those that were dropped. */
+static void messages_load(struct kunit *test)
+{
+	struct kdtl_session *s = kapi_session_of(test, 1, 0, NULL);
+	struct kdtl_msg msg;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, kapi_per_entry(s, KDTL_KIND_CEDE), 0);
+	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	kapi_emit(0, KDTL_KIND_CEDE, KAPI_MSG_SLOTS + 20);
+	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
+	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_read(s, &msg, sizeof(msg), true), (ssize_t)-EAGAIN);
+	kapi_emit(0, KDTL_KIND_CEDE, 1);
+	msg = kapi_msg(test, s);
+	KUNIT_EXPECT_EQ(test, msg.type, KDTL_MSG_OVERFLOW + 0);
+	KUNIT_EXPECT_EQ(test, msg.dropped, 0ULL);
 }
 
 /* Read all messages, adding up what they say; the last one is returned. */
@@ -546,6 +573,7 @@ static struct kunit_case messages_cases[] = {
 	KUNIT_CASE(messages_cpu_paused),
 #endif
 	KUNIT_CASE(messages_full),
+	KUNIT_CASE(messages_load),
 	KUNIT_CASE(messages_full_kept),
 	KUNIT_CASE(messages_add_up),
 	KUNIT_CASE(messages_all_cpus),

@@ -612,7 +612,10 @@ static int napper_thread(void *data)
 		while (local_clock() - begin < NAP_MS * NSEC_PER_MSEC)
 			cond_resched();
 		begin = local_clock();
-		schedule_timeout_idle(msecs_to_jiffies(NAP_MS));
+		if (i % 2)
+			schedule_timeout_uninterruptible(msecs_to_jiffies(NAP_MS));
+		else
+			schedule_timeout_idle(msecs_to_jiffies(NAP_MS));
 		n->slept += local_clock() - begin;
 	}
 	napper_now(&n->until, &n->idle_us);
@@ -627,7 +630,7 @@ static int napper_thread(void *data)
 static void expect_chain(struct kunit *test, int id, int cpu)
 {
 	const struct seen *seen = seen_of(id, cpu);
-	unsigned int i, idle = 0, broken = 0, wrong = 0;
+	unsigned int i, idle = 0, broken = 0, wrong = 0, disk = 0, cede = 0;
 	const struct kdtl_entry *e;
 	struct kdtl_counter_req req[] = {
 		{ .counter = KDTL_CTR_IDLE, .cpu = cpu },
@@ -643,12 +646,17 @@ static void expect_chain(struct kunit *test, int id, int cpu)
 		if (!kdtl_entry_is_idle(e))
 			continue;
 		idle++;
+		disk += kdtl_entry_preempt_reason(e) == KDTL_PREEMPT_DISK_SLEEP;
+		cede += kdtl_entry_preempt_reason(e) == KDTL_PREEMPT_CEDE;
 		wrong += kdtl_entry_queued(e) || kdtl_entry_ready(e) || kdtl_entry_slept(e) ||
 			 kdtl_entry_cpu(e) != cpu || strcmp(kdtl_entry_comm(e), name);
 	}
 	KUNIT_EXPECT_EQ(test, broken, 0U);
 	KUNIT_EXPECT_EQ(test, wrong, 0U);
 	KUNIT_EXPECT_GE(test, idle, (unsigned int)NAPS);
+	/* The napper sleeps in one way, then in the other, and mostly nobody runs after it. */
+	KUNIT_EXPECT_GT(test, disk, 0U);
+	KUNIT_EXPECT_GT(test, cede, 0U);
 	KUNIT_EXPECT_EQ(test, kdtl_read_counters(sessions[id], req, ARRAY_SIZE(req)), 0);
 	KUNIT_EXPECT_EQ(test, req[0].value, (u64)idle);
 	KUNIT_EXPECT_EQ(test, req[1].value, (u64)seen->nr);
@@ -660,6 +668,7 @@ static void expect_who(struct kunit *test, int id, int cpu, const struct napper 
 	const struct seen *seen = seen_of(id, cpu);
 	const u64 span = n->until - n->from;
 	const u64 kernel = n->idle_us * NSEC_PER_USEC;
+	const u64 late = n->slept - min_t(u64, n->slept, NAPS * NAP_MS * NSEC_PER_MSEC);
 	u64 sum;
 	struct kdtl_ran ran[8];
 	struct kdtl_who who = { .ran = ran, .size = ARRAY_SIZE(ran) };
@@ -686,7 +695,7 @@ static void expect_who(struct kunit *test, int id, int cpu, const struct napper 
 	KUNIT_EXPECT_LE(test, who.idle, n->slept + div_u64(span, 100));
 	/*
 	 * Interrupts are not part of the kernel's idle time, and a host may halt the machine
-	 * in one.
+	 * in one: for as long the naps are late.
 	 */
 	KUNIT_EXPECT_LE(test, kernel, who.idle + div_u64(span, 4));
 	/*
@@ -694,7 +703,7 @@ static void expect_who(struct kunit *test, int id, int cpu, const struct napper 
 	 * the CPU idle. Ticks that come late are one tick, so any part of it can be missing.
 	 */
 	if (IS_ENABLED(CONFIG_NO_HZ_COMMON))
-		KUNIT_EXPECT_LE(test, who.idle, kernel + div_u64(span, 4));
+		KUNIT_EXPECT_LE(test, who.idle, kernel + late + div_u64(span, 4));
 	KUNIT_EXPECT_GE(test, who.idle, (u64)NAPS * NAP_MS * NSEC_PER_MSEC / 4);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, napper);
 	KUNIT_EXPECT_GE(test, napper->ticks, (u64)NAPS * NAP_MS * NSEC_PER_MSEC / 2);
@@ -1163,6 +1172,44 @@ static void kdtl_sched_slept_stopped(struct kunit *test)
 static void kdtl_sched_ran_elsewhere(struct kunit *test)
 {
 	expect_stepper(test, true, true);
+}
+
+#define LONG_MS		(U32_MAX / (u32)NSEC_PER_MSEC + 100)
+
+static int long_sleeper_thread(void *data)
+{
+	schedule_timeout_idle(msecs_to_jiffies(LONG_MS));
+	complete(data);
+	while (!kthread_should_stop())
+		schedule_timeout_idle(1);
+	return 0;
+}
+
+/* A sleep that is too long for an entry: the entry has the maximum, the counter all of it. */
+static void kdtl_sched_slept_long(struct kunit *test)
+{
+	const int home = cpumask_first(cpu_online_mask);
+	struct kdtl_counter_req slept = { .counter = KDTL_CTR_SLEPT, .cpu = home };
+	const struct seen *seen = seen_of(0, home);
+	DECLARE_COMPLETION_ONSTACK(awake);
+	struct task_struct *t;
+	unsigned int i, nr = 0;
+	pid_t pid;
+
+	KUNIT_ASSERT_EQ(test, capture_start(0, PAGES_FOR_ALL, KDTL_MASK_CEDE), 0);
+	t = thread_on(long_sleeper_thread, &awake, home);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(t));
+	pid = t->pid;
+	wait_for_completion(&awake);
+	KUNIT_EXPECT_EQ(test, capture_stop(0), 0);
+	kthread_stop(t);
+	capture_read(0);
+	for (i = 0; i < seen->nr; i++)
+		nr += kdtl_entry_pid(&seen->entries[i]) == pid &&
+		      kdtl_entry_slept(&seen->entries[i]) == U32_MAX;
+	KUNIT_EXPECT_EQ(test, nr, 1U);
+	KUNIT_EXPECT_EQ(test, kdtl_read_counters(sessions[0], &slept, 1), 0);
+	KUNIT_EXPECT_GT(test, slept.value, (u64)U32_MAX);
 }
 
 /* A task that is preempted on its way to sleep, over and over. */
@@ -1778,6 +1825,7 @@ static struct kunit_case sched_cases[] = {
 	KUNIT_CASE(kdtl_sched_schedstat),
 	KUNIT_CASE(kdtl_sched_ran_stopped),
 	KUNIT_CASE(kdtl_sched_slept_stopped),
+	KUNIT_CASE(kdtl_sched_slept_long),
 	KUNIT_CASE(kdtl_sched_ran_elsewhere),
 	KUNIT_CASE(kdtl_sched_preempted_asleep),
 	KUNIT_CASE(kdtl_sched_moved_asleep),

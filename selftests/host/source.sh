@@ -52,6 +52,12 @@ twins_fit()
 	done
 }
 
+# The same of selftests/deep/mutants.sh.
+mutants_fit()
+{
+	"$top/selftests/deep/mutants/compile.py" --check "$top"
+}
+
 # A reason for which there is no line any more would excuse another line that looks like it.
 reasons_fit()
 {
@@ -69,7 +75,7 @@ reasons_fit()
 	return $stale
 }
 
-plan 4
+plan 5
 "$top/scripts/install-deps" check
 if [ "${KDTL_QUICK:-0}" = 0 ]; then
 	ok "shellcheck finds nothing" check_shell
@@ -78,5 +84,6 @@ else
 fi
 ok "every file has its SPDX line" check_spdx
 ok "the patches of the twins' mistakes apply" twins_fit
+ok "the tables of mutants fit the sources" mutants_fit
 ok "reasons for what no test runs are about lines that there are" reasons_fit
 finish

@@ -1,0 +1,261 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Tests that notice nothing prove nothing. So each mutant of kdtl in the tables
+# selftests/deep/mutants/*.def, which is kdtl with one small mistake, must be noticed by
+# one of the tests that its line names, unless that line says why no test can notice it.
+# First of all these tests must pass without a mistake.
+#
+#	selftests/deep/mutants.sh [TABLE | TABLE:LINE]...
+#
+# All mutants are compiled into one build (mutants/compile.py), of a copy of the sources. The
+# parameter mutant= of kdtl.ko chooses one, or KDTL_MUTANT for kdtl(1), so one boot tries dozens.
+# A mutant that crashes the machine, or hangs it, is noticed; the next boot goes on behind it.
+#
+# MUTANTS_TARGET  where, but for those of kdtl(1) (x86_64-6.1)
+#
+# shellcheck disable=SC2154,SC2317 # set by capture; functions that ok() calls
+
+here=$(dirname -- "$(readlink -f -- "$0")")
+top=$(dirname -- "$(dirname -- "$here")")
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
+. "$top/scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/kernels.sh
+. "$top/scripts/lib/kernels.sh"
+# shellcheck source-path=SCRIPTDIR source=../host/lib/ktap.sh
+. "$here/../host/lib/ktap.sh"
+
+silence=300
+work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-mutants.XXXXXX")
+partial "$work"
+# A tree of its own, so that only what has changed is built again.
+tree=$KDTL_CACHE/mutants/$(cksum <<<"$top" | cut -d ' ' -f 1)
+with_lock "mutants-${tree##*/}"
+
+# What make expands is not for this shell.
+# shellcheck disable=SC2016
+readonly kbuild='kdtl-y += core/mutant.o
+subdir-ccflags-y += -include $(kdtl-src)/selftests/deep/mutants/mutant.h
+ccflags-y += -include $(kdtl-src)/selftests/deep/mutants/mutant.h'
+
+# prepare: the tree of all mutants. Files that are as they were keep their times.
+prepare()
+{
+	local new=$work/tree f
+
+	mkdir -p -- "$new" "$tree" &&
+		tar -C "$top" --exclude=./.git --exclude='*.o' --exclude='*.ko' -cf - . |
+		tar -C "$new" -xf - &&
+		"$here/mutants/compile.py" "$new" >"$work/list" &&
+		cp -- "$here/mutants/mutant.c" "$new/core/" &&
+		echo "$kbuild" >>"$new/Kbuild" &&
+		sed -i '1i #include "../../../selftests/deep/mutants/mutant.h"' \
+			"$new/clients/stream/tool/kdtl.h" || return
+	(cd -- "$tree" && find . -type f) | while read -r f; do
+		[ -e "$new/$f" ] || rm -- "$tree/$f"
+	done
+	(cd -- "$new" && find . -type f) | while read -r f; do
+		cmp -s -- "$new/$f" "$tree/$f" && continue
+		mkdir -p -- "$tree/${f%/*}"
+		cp -p -- "$new/$f" "$tree/$f" && touch -- "$tree/$f" || return
+	done
+	rm -rf -- "$new"
+}
+
+# choose [TABLE | TABLE:LINE]...: only these remain in the list.
+choose()
+{
+	[ $# -gt 0 ] || set -- ''
+	awk -F '\t' -v names="$*" '
+	BEGIN { n = split(names, name, " ") }
+	{
+		wanted = !n
+		for (i = 1; i <= n; i++)
+			wanted = wanted || $2 == name[i] || index($2, name[i] ":") == 1
+		if (wanted)
+			print
+	}' "$work/list" >"$work/chosen" && [ -s "$work/chosen" ]
+}
+
+build()
+{
+	"$tree/scripts/build" "$1" 2>"$work/build.log" && return
+	cat -- "$work/build.log" >&2
+	return 1
+}
+
+programs()
+{
+	mkdir -p -- "$tree-programs/$1"
+	make -s -C "$tree/selftests" OUTPUT="$tree-programs/$1" \
+		CROSS_COMPILE="$(kernel_cross "$1")" CC32="$(kernel_cc32 "$1")"
+}
+
+# boot TARGET: with the list $work/todo; what it said is in $work/said. A machine that says
+# nothing for too long is ended.
+boot()
+{
+	local size=-1 now since=$SECONDS
+
+	start_group "$top/selftests/run/vm" "$1" --cpus 4 --timeout 36000 --modules "$modules" \
+		--add "$tree/selftests:/selftests" --add "$tree-programs/$1:/selftests/guest" \
+		--add "$work/todo:/mutants" -- 'sh /selftests/deep/mutants/guest.sh </mutants/todo' \
+		>"$work/said" 2>&1 </dev/null
+	while kill -0 "$group" 2>/dev/null; do
+		sleep 1
+		now=$(stat -c %s "$work/said")
+		if [ "$now" != "$size" ]; then
+			size=$now since=$SECONDS
+		elif [ $((SECONDS - since)) -gt "$silence" ]; then
+			echo "the machine says nothing any more" >>"$work/said"
+			kill -TERM -- "-$group"
+			break
+		fi
+	done
+	wait_group "$group"
+}
+
+# in_machine TARGET: try what $work/mutants lists, in as many boots as it takes.
+in_machine()
+{
+	local status last
+
+	capture build "$1" && modules=$captured && programs "$1" || return
+	mkdir -p -- "$work/todo"
+	cp -- "$work/mutants" "$work/todo/todo"
+	while [ -s "$work/todo/todo" ]; do
+		status=0
+		boot "$1" || status=$?
+		sed 's/^\[ *[0-9.]*\] //' "$work/said" >>"$work/console"
+		# The last one that began has no result if it ended the machine.
+		last=$(sed -n 's/.*mutant \([0-9]*\): \(.*\) begins$/\1 \2/p' "$work/said" | tail -n 1)
+		[ -n "$last" ] || { tail -n 40 -- "$work/said"; return 1; }
+		if ! grep -q "mutant ${last% *}: ${last#* } \(noticed\|passed\|skipped\)" \
+			"$work/said"; then
+			tail -n 30 -- "$work/said" | sed -n 's/.*\(Kernel panic\|WARNING:\|BUG:\)/    \1/p' |
+				head -n 2 >>"$work/console"
+			echo "mutant ${last% *}: ${last#* } noticed: ended the machine ($status)" \
+				>>"$work/console"
+		fi
+		sed -i "1,/^${last% *} /d" "$work/todo/todo"
+	done
+}
+
+# compiler: in the place of cc; what has been compiled before is copied.
+compiler()
+{
+	cat >"$work/cc" <<-'END'
+	#!/bin/bash
+	# Compile once what is compiled with the same arguments into another file.
+	args=() out='' cache=$(dirname -- "$0")/cc-cache
+	while [ $# -gt 0 ]; do
+		[ "$1" = -o ] && { out=$2; shift 2; continue; }
+		args+=("$1")
+		shift
+	done
+	[[ ${args[*]} == *clock.c* && -n $out ]] || exec gcc "${args[@]}" ${out:+-o "$out"}
+	key=$cache/$(printf '%s\n' "$PWD" "${args[@]}" | cksum | tr ' ' -)
+	mkdir -p -- "$cache"
+	[ -e "$key" ] || gcc "${args[@]}" -o "$key.$$" && { [ -e "$key" ] || mv -- "$key.$$" "$key"; } &&
+		cp -- "$key" "$out"
+	END
+	chmod +x "$work/cc"
+}
+
+# host_test NUMBER TEST: 0 if it passes; the first test that fails ends it.
+host_test()
+{
+	local since=$SECONDS
+
+	export KDTL_MUTANT=$1
+	start_group "$tree/selftests/host/$2.sh" >"$work/host" 2>"$work/host.err" \
+		</dev/null
+	while kill -0 "$group" 2>/dev/null; do
+		sleep 0.5
+		! grep -q '^not ok' "$work/host" && [ $((SECONDS - since)) -lt 900 ] && continue
+		kill -TERM -- "-$group" 2>/dev/null
+		break
+	done
+	wait_group "$group"
+}
+
+# natively: try what $work/mutants lists, tests of selftests/host.
+natively()
+{
+	local nr tests t result start
+
+	compiler
+	export CC=$work/cc
+	while read -r nr tests; do
+		for t in $tests; do
+			echo "mutant $nr: $t begins"
+			start=$SECONDS result=passed
+			host_test "$nr" "$t" || result=noticed
+			[ "$result" = passed ] || grep -B 4 '^not ok' "$work/host" | tail -n 6 | sed 's/^/    /'
+			echo "mutant $nr: $t $result $((SECONDS - start))"
+			[ "$result" = passed ] || [ "$nr" = 0 ] || break
+		done
+	done <"$work/mutants" >>"$work/console"
+	unset CC KDTL_MUTANT
+}
+
+# try TABLE: 1 if something other than a mutant went wrong, such as a test without a mistake.
+try()
+{
+	local table=$1
+
+	# Without a mistake each test runs once.
+	awk -F '\t' -v table="$table:" '
+	index($2, table) == 1 {
+		n = split($4, test, " ")
+		for (i = 1; i <= n; i++) {
+			if (!seen[test[i]]++)
+				print 0, test[i]
+		}
+		list = list $1 " " $4 "\n"
+	}
+	END { printf "%s", list }' "$work/chosen" >"$work/mutants"
+	echo "table $table" >>"$work/console"
+	if [ "$table" = tool ]; then
+		natively
+	else
+		in_machine "${MUTANTS_TARGET:-x86_64-6.1}" || return
+	fi
+	! sed "1,/^table $table\$/d" "$work/console" | grep '^mutant 0: .* \(noticed\|skipped\)'
+}
+
+# judge NUMBER EQUIVALENT: noticed, unless it is equivalent.
+judge()
+{
+	grep -q "^mutant $1: " "$work/console" || { echo "not tried"; return 1; }
+	sed -n "/^mutant $1: .* begins\$/,/^mutant $1: .* [a-z]*ed/p" "$work/console" |
+		grep "^    \|^mutant $1: .*ed" | tail -n 12
+	if grep -q "^mutant $1: .* noticed" "$work/console"; then
+		noticed=$((noticed + 1))
+		[ "$2" = - ] || { echo "so it is not equivalent: $2"; return 1; }
+	elif [ "$2" != - ]; then
+		equivalent=$((equivalent + 1))
+	else
+		echo "no test notices it"
+		return 1
+	fi
+}
+
+need_tool check python3 gcc
+: >"$work/console"
+step "compile the mutants into one tree" prepare || skip_all "the tables do not fit"
+choose "$@" || die "no such mutant: $*"
+mapfile -t tables < <(cut -f 2 "$work/chosen" | sed 's/:.*//' | uniq)
+noticed=0 equivalent=0
+plan $((${#tables[@]} + $(wc -l <"$work/chosen")))
+for table in "${tables[@]}"; do
+	ok "$table: the tests pass without a mistake" try "$table"
+	[ -z "${KDTL_LOGS:-}" ] || cp -- "$work/console" "$KDTL_LOGS/mutants.console"
+	while IFS=$'\t' read -r nr where kind _ what why; do
+		[ "${where%%:*}" = "$table" ] || continue
+		ok "$where: $kind: $what" judge "$nr" "$why"
+	done <"$work/chosen"
+done
+total=$(wc -l <"$work/chosen")
+echo "# $total mutants: $noticed noticed, $equivalent equivalent, $((total - noticed - equivalent)) not noticed"
+finish

@@ -1,0 +1,54 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# In the machine of deep/mutants.sh: the tests of one mutant after the other, until one of
+# them notices. The list is on stdin, a line for each mutant: NUMBER TEST...
+#
+# What it says of a test: mutant NUMBER: TEST noticed|passed SECONDS
+#
+#   MUTANTS_LIMIT  seconds that a test may take
+
+guest=/selftests/guest
+export KDTL_QUICK=1 KDTL_RACE_MS=200 KDTL_SILENCE=0
+echo 1 >/proc/sys/kernel/panic_on_warn
+# Tasks that hang and CPUs that spin are noticed, too.
+echo 1 >/proc/sys/kernel/softlockup_panic
+
+# run TEST: a script of the guest, or SCRIPT:CASES.
+run()
+{
+	# shellcheck disable=SC2030 # for that script
+	export KDTL_PARAMS="mutant=$nr" KDTL_CASES=
+	case $1 in
+	*:*) KDTL_CASES=$(echo "${1#*:}" | tr , ' ') ;;
+	esac
+	setsid timeout -k 10 "${MUTANTS_LIMIT:-150}" sh "$guest/${1%%:*}.sh" >/tmp/said 2>&1 </dev/null
+}
+
+# A mutant may leave its modules behind, and then nothing can be tried in this machine any more.
+clean()
+{
+	for _ in 1 2 3; do
+		awk '/^kdtl/ { print $1 }' /proc/modules >/tmp/modules
+		while read -r module; do
+			rmmod "$module" 2>/dev/null
+		done </tmp/modules
+	done
+	! grep '^kdtl' /proc/modules
+}
+
+while read -r nr tests; do
+	for t in $tests; do
+		echo "mutant $nr: $t begins"
+		read -r from _ </proc/uptime
+		result=passed
+		run "$t" || { [ $? -eq 4 ] && result=skipped || result=noticed; }
+		read -r to _ </proc/uptime
+		! grep -q '^ *Bail out\|^ *not ok' /tmp/said || result=noticed
+		[ $result = passed ] || grep '^ *#\|^ *not ok\|^ *Bail out\|^[^ok1K ]' /tmp/said |
+			tail -n "${MUTANTS_LINES:-4}" | sed 's/^/    /'
+		echo "mutant $nr: $t $result $((${to%.*} - ${from%.*}))"
+		clean || exit 3
+		[ $result != noticed ] || break
+	done
+done

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Included before everything else in a tree that compile.py has changed; by kdtl.h of kdtl(1). */
+#ifndef _KDTL_MUTANT_H
+#define _KDTL_MUTANT_H
+
+#ifdef __KERNEL__
+/* Without the kernel's headers: a source defines pr_fmt() before it includes those. */
+extern unsigned int kdtl_mutant_nr;
+void kdtl_mutant_delay(void);
+
+#define kdtl_mutant(nr)	unlikely(READ_ONCE(kdtl_mutant_nr) == (nr))
+#else
+#include <stdlib.h>
+
+static inline int kdtl_mutant(int nr)
+{
+	static int chosen = -1;
+
+	if (chosen < 0)
+		chosen = getenv("KDTL_MUTANT") ? atoi(getenv("KDTL_MUTANT")) : 0;
+	return chosen == nr;
+}
+#endif
+
+#endif

@@ -238,8 +238,8 @@ capture()
 _locks=()
 
 # with_lock NAME: let only one process at a time prepare NAME, until the script calls
-# unlock or ends. Of several locks, unlock releases the last. Who takes several takes those of
-# kernels and of nested machines first, then initramfs-, deb- and apt-, in this order: so no two
+# unlock or ends. Of several locks, unlock releases the last. Who takes several takes those of accel,
+# kernels and nested machines first, then initramfs-, deb- and apt-, in this order: so no two
 # wait for each other.
 with_lock()
 {

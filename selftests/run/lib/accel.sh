@@ -8,7 +8,7 @@
 # choose_accel TARGET VMLINUZ: kvm or tcg in $accel.
 choose_accel()
 {
-	local target=$1 kernel=$2 verdict root
+	local target=$1 kernel=$2 verdict
 
 	accel=${KDTL_ACCEL:-tcg}
 	[ -z "${KDTL_ACCEL:-}" ] || return 0
@@ -17,31 +17,42 @@ choose_accel()
 
 	verdict=$KDTL_CACHE/accel/$(uname -r)-$(cat \
 		/proc/sys/kernel/random/boot_id)
+	# One after the other: a guest beside others may seem to hang.
 	if [ ! -e "$verdict" ]; then
-		new_dir "$KDTL_CACHE/accel/probe"
-		root=$new_dir
-		mkdir -- "$root/root"
-		cat >"$root/root/init" <<-'END'
-		#!/bin/busybox sh
-		/bin/busybox echo kdtl-vm: alive
-		/bin/busybox poweroff -f
-		END
-		chmod +x "$root/root/init"
-		initramfs_base "$(kernel_deb_arch "$target")"
-		{
-			cat -- "$initramfs_base"
-			initramfs_pack "$root/root"
-		} >"$root/initrd"
-		step "does a guest come up under KVM?" \
-			_kvm_probe "$kernel" "$root"
-		[ "$(cat -- "$root/verdict")" = no ] || accel=kvm
-		say "$accel it is, until this machine is booted again"
-		echo "$accel" >"$verdict.$$"
-		mv -- "$verdict.$$" "$verdict"
-		rm -rf -- "$root"
-		finished "$root"
+		with_lock accel
+		[ -e "$verdict" ] || _probe_accel "$target" "$kernel" "$verdict"
+		unlock
 	fi
 	accel=$(cat -- "$verdict")
+}
+
+# _probe_accel TARGET VMLINUZ FILE: the verdict goes to FILE.
+_probe_accel()
+{
+	local target=$1 kernel=$2 verdict=$3 root
+
+	new_dir "$KDTL_CACHE/accel/probe"
+	root=$new_dir
+	mkdir -- "$root/root"
+	cat >"$root/root/init" <<-'END'
+	#!/bin/busybox sh
+	/bin/busybox echo kdtl-vm: alive
+	/bin/busybox poweroff -f
+	END
+	chmod +x "$root/root/init"
+	initramfs_base "$(kernel_deb_arch "$target")"
+	{
+		cat -- "$initramfs_base"
+		initramfs_pack "$root/root"
+	} >"$root/initrd"
+	step "does a guest come up under KVM?" \
+		_kvm_probe "$kernel" "$root"
+	[ "$(cat -- "$root/verdict")" = no ] || accel=kvm
+	say "$accel it is, until this machine is booted again"
+	echo "$accel" >"$verdict.$$"
+	mv -- "$verdict.$$" "$verdict"
+	rm -rf -- "$root"
+	finished "$root"
 }
 
 _kvm_probe()

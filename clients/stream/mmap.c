@@ -8,6 +8,7 @@
 #include <linux/kdtl_verbs.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
+#include <linux/perf_event.h>
 
 #include "stream.h"
 

@@ -6,8 +6,10 @@
  * kdtl_aux_info().
  */
 #include <linux/debugfs.h>
+#include <linux/kdtl_root.h>
 #include <linux/seq_file.h>
 
+#include "../core/root.h"
 #include "../core/session.h"
 #include "debugfs.h"
 
@@ -16,7 +18,6 @@
  * on the list.  No other kdtl lock is taken inside.
  */
 static DEFINE_MUTEX(kdtl_list_lock);
-static LIST_HEAD(kdtl_list);
 static u32 kdtl_last_id;
 
 static struct dentry *kdtl_debugfs;
@@ -30,8 +31,10 @@ static struct dentry *kdtl_debugfs;
 void kdtl_session_list(struct kdtl_session *s)
 {
 	mutex_lock(&kdtl_list_lock);
+	if (list_empty(&kdtl_root.sessions))
+		kdtl_root_begin();
 	s->id = ++kdtl_last_id;
-	list_add_tail(&s->node, &kdtl_list);
+	list_add_tail(&s->node, &kdtl_root.sessions);
 	mutex_unlock(&kdtl_list_lock);
 }
 
@@ -45,6 +48,8 @@ void kdtl_session_unlist(struct kdtl_session *s)
 {
 	mutex_lock(&kdtl_list_lock);
 	list_del(&s->node);
+	if (list_empty(&kdtl_root.sessions))
+		kdtl_root_end();
 	mutex_unlock(&kdtl_list_lock);
 }
 
@@ -61,7 +66,7 @@ bool kdtl_session_shares(const struct kdtl_session *s)
 	bool shares = false;
 
 	mutex_lock(&kdtl_list_lock);
-	list_for_each_entry(other, &kdtl_list, node)
+	list_for_each_entry(other, &kdtl_root.sessions, node)
 		shares |= other->done == s->done;
 	mutex_unlock(&kdtl_list_lock);
 	return shares;
@@ -79,7 +84,7 @@ struct kdtl_session *kdtl_session_hold_of(const struct module *module)
 	struct kdtl_session *s, *found = NULL;
 
 	mutex_lock(&kdtl_list_lock);
-	list_for_each_entry(s, &kdtl_list, node) {
+	list_for_each_entry(s, &kdtl_root.sessions, node) {
 		if (s->module != module || kdtl_session_hold(s))
 			continue;
 		found = s;
@@ -92,12 +97,12 @@ struct kdtl_session *kdtl_session_hold_of(const struct module *module)
 static void *list_start(struct seq_file *m, loff_t *pos)
 {
 	mutex_lock(&kdtl_list_lock);
-	return seq_list_start_head(&kdtl_list, *pos);
+	return seq_list_start_head(&kdtl_root.sessions, *pos);
 }
 
 static void *list_next(struct seq_file *m, void *v, loff_t *pos)
 {
-	return seq_list_next(v, &kdtl_list, pos);
+	return seq_list_next(v, &kdtl_root.sessions, pos);
 }
 
 static void list_stop(struct seq_file *m, void *v)
@@ -121,7 +126,7 @@ static int sessions_show(struct seq_file *m, void *v)
 	struct kdtl_session *s = list_entry(v, struct kdtl_session, node);
 	struct kdtl_aux_info info;
 
-	if (v == &kdtl_list) {
+	if (v == &kdtl_root.sessions) {
 		seq_puts(m, "  id state   mode      pmu        pages watermark   mem KiB     produced       unread         lost owner\n");
 		return 0;
 	}
@@ -143,7 +148,7 @@ static int areas_show(struct seq_file *m, void *v)
 	struct kdtl_aux *aux;
 	int cpu;
 
-	if (v == &kdtl_list) {
+	if (v == &kdtl_root.sessions) {
 		seq_puts(m, "  id  cpu state                    head                 tail     size   unread         lost\n");
 		return 0;
 	}

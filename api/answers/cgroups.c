@@ -13,6 +13,7 @@
 
 #include <linux/cgroup.h>
 #include <linux/hash.h>
+#include <linux/kdtl_root.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -303,10 +304,18 @@ int kdtl_cgroups_begin(void)
 	if (!err)
 		err = kdtl_probes_register(kdtl_cgroup_probes,
 					   ARRAY_SIZE(kdtl_cgroup_probes));
-	if (err)
+	if (err) {
 		kdtl_cgroups_free();
-	else
+	} else {
 		kdtl_cgroups_walk(kdtl_cgroup_add, path);
+		kdtl_tables.cgroups = (struct kdtl_root_table) {
+			.first		= cgroups.all,
+			.nr		= cgroups.nr,
+			.size		= sizeof(*cgroups.all),
+			.text		= offsetof(struct kdtl_cgroup, path),
+			.text_len	= sizeof(cgroups.all->path),
+		};
+	}
 	kfree(path);
 	return err;
 }
@@ -318,6 +327,7 @@ int kdtl_cgroups_begin(void)
  */
 void kdtl_cgroups_end(void)
 {
+	kdtl_tables.cgroups.first = NULL;
 	kdtl_probes_unregister(kdtl_cgroup_probes, ARRAY_SIZE(kdtl_cgroup_probes));
 	if (cgroups.dropped)
 		pr_warn("%llu paths of cgroups were dropped\n", cgroups.dropped);

@@ -18,6 +18,7 @@
 #define pr_fmt(fmt) "kdtl: " fmt
 
 #include <linux/hash.h>
+#include <linux/kdtl_root.h>
 #include <linux/kprobes.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -612,6 +613,13 @@ int kdtl_table_begin(void)
 	kdtl_policy_probe();
 	/* What changes from here on makes records by itself. */
 	kdtl_tasks_walk(kdtl_task_base);
+	kdtl_tables.tasks = (struct kdtl_root_table) {
+		.first		= table.all,
+		.nr		= table.nr,
+		.size		= sizeof(*table.all),
+		.text		= offsetof(struct kdtl_record, task.comm),
+		.text_len	= sizeof(table.all->task.comm),
+	};
 	return 0;
 }
 
@@ -649,6 +657,7 @@ void kdtl_table_renew(void)
  */
 void kdtl_table_end(void)
 {
+	kdtl_tables.tasks.first = NULL;
 	kdtl_policy_unprobe();
 	kdtl_probes_unregister(kdtl_task_probes, ARRAY_SIZE(kdtl_task_probes));
 	kdtl_tasks_free();

@@ -1,0 +1,83 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# In the machine of vmcore.sh: sessions in all states, and what they say of themselves. The host
+# takes an image of the memory each time that this says so, and sends an NMI when it has it. Then
+# the machine crashes, and another kernel keeps its memory, as kdump does.
+
+M=/lib/kdtl
+D=/sys/kernel/debug/kdtl
+
+nmis()
+{
+	awk '/^ *NMI:/ { for (i = 2; $i ~ /^[0-9]+$/; i++) n += $i; print n }' /proc/interrupts
+}
+
+image()
+{
+	before=$(nmis)
+	echo "vmcore: take $1"
+	until [ "$(nmis)" -gt "$before" ]; do usleep 50000; done
+}
+
+# in_cgroup NAME COMMAND...: run the command there, in the background.
+in_cgroup()
+{
+	mkdir -p "/sys/fs/cgroup/$1"
+	sh -c "echo \$\$ >/sys/fs/cgroup/$1/cgroup.procs; shift; exec \"\$@\"" sh "$@" &
+}
+
+# lost ID: the entries that the session has lost on the CPU where that is least.
+lost()
+{
+	awk -v id="$1" '$1 == id && ($NF < n || !got++) { n = $NF } END { print n + 0 }' $D/areas
+}
+
+mkdir -p /out
+if [ -e /proc/vmcore ]; then
+	exec makedumpfile -c -d 31 /proc/vmcore /out/vmcore
+fi
+modprobe qemu_fw_cfg
+image bare
+
+mount -t cgroup2 none /sys/fs/cgroup 2>/dev/null
+insmod $M/kdtl.ko
+insmod $M/kdtl_sched.ko
+insmod $M/kdtl_answers.ko
+image idle
+insmod $M/kdtl_stream.ko
+# Overwrites entries all the time.
+insmod $M/kdtl_recorder.ko aux_pages=2 lines=40 ms=20000
+# Reads everything.
+kdtl record -q -i -m 64 -o /out/all.data &
+all=$!
+until [ "$(grep -c keep $D/sessions)" -eq 1 ]; do usleep 20000; done
+# Will read no more when its areas are full.
+kdtl record -q -m 4 -o /out/full.data &
+full=$!
+until [ "$(grep -c keep $D/sessions)" -eq 2 ]; do usleep 20000; done
+id=$(awk '$3 == "keep" { id = $1 } END { print id }' $D/sessions)
+
+for _ in 1 2 3; do
+	in_cgroup vmcore_web sh -c 'echo -n web_server >/proc/$$/comm; while :; do usleep 3000; done'
+	in_cgroup vmcore_batch sh -c 'echo -n batch_job >/proc/$$/comm; while :; do :; done'
+done
+usleep 300000
+kill -STOP $full
+until [ "$(lost "$id")" -gt 50 ]; do usleep 50000; done
+cat $D/sessions >/out/sessions
+cat $D/areas >/out/areas
+echo "$id" >/out/full.id
+image loaded
+kill -CONT $full
+usleep 300000
+kill -INT $full $all
+wait $full $all
+
+# What this kernel left is there after the crash, as is all that the host wants to see.
+cd / && {
+	printf '%s\n' lib lib/modules dev proc sys tmp root etc
+	find bin sbin lib64 lib/x86_64-linux-gnu usr init kdtl-vm vmcore-guest.sh out
+} | cpio -o -H newc >/tmp/initrd 2>/dev/null
+kexec_panic /vmlinuz /tmp/initrd "$(sed 's/crashkernel=[^ ]*//' /proc/cmdline) nr_cpus=1" || exit
+echo c >/proc/sysrq-trigger

@@ -1,0 +1,309 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# kdtl-vmcore: sessions that it reads from images of a machine's memory, with drgn and the debug
+# info of kdtl.ko, are what the machine itself told. One machine goes on when QEMU has taken an
+# image of it, and then crashes, so that the kernel of a kdump keeps another.
+#
+#	selftests/host/vmcore.sh --prepare	only get drgn and makedumpfile
+#
+# shellcheck disable=SC2317 # functions that ok() calls
+
+here=$(dirname -- "$(readlink -f -- "$0")")
+top=$(dirname -- "$(dirname -- "$here")")
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
+. "$top/scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/apt.sh
+. "$top/scripts/lib/apt.sh"
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/kernels.sh
+. "$top/scripts/lib/kernels.sh"
+# shellcheck source-path=SCRIPTDIR source=../run/lib/initramfs.sh
+. "$top/selftests/run/lib/initramfs.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
+. "$here/lib/ktap.sh"
+
+[ "$(dpkg --print-architecture)" = amd64 ] || skip_all "amd64 only"
+[ "${KDTL_QUICK:-0}" = 0 ] || skip_all "not in the quick run"
+export TZ=UTC COLUMNS=120
+target=x86_64-6.1
+work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-vmcore.XXXXXX")
+partial "$work"
+
+kdtl()
+{
+	"$work/tool/kdtl" "$@"
+}
+
+# vmcore ARGUMENT...: as it runs where drgn is installed.
+vmcore()
+{
+	"$top/scripts/drgn" "$work/tool/kdtl-vmcore" "$@"
+}
+
+# makedumpfile DIR: it and its libraries, as the guest has them.
+makedumpfile()
+{
+	local package lib
+
+	for package in makedumpfile libdw1 libelf1 zlib1g libbz2-1.0 liblzma5 liblzo2-2 libc6; do
+		deb_tree "$package" amd64
+		mkdir -p -- "$1/lib64" "$1/lib/x86_64-linux-gnu" "$1/usr/bin"
+		[ "$package" != makedumpfile ] || cp -- "$deb_tree/usr/bin/makedumpfile" "$1/usr/bin/"
+		[ "$package" != libc6 ] ||
+			cp -L -- "$deb_tree"/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2 "$1/lib64/"
+		for lib in dw.so.1 elf.so.1 z.so.1 bz2.so.1.0 lzma.so.5 lzo2.so.2 c.so.6 dl.so.2 \
+			pthread.so.0; do
+			find "$deb_tree"/lib "$deb_tree"/usr/lib -name "lib$lib" -exec cp -L -- '{}' \
+				"$1/lib/x86_64-linux-gnu/" \; 2>/dev/null || :
+		done
+	done
+}
+
+# drive: take the images that the guest asks for, while it runs.
+drive()
+{
+	local what
+
+	for what in bare idle loaded; do
+		until grep -q "^vmcore: take $what" "$work/said"; do
+			[ ! -e "$work/status" ] || return
+			sleep 0.2
+		done
+		"$here/lib/qmp.py" "$work/qmp" dump-guest-memory \
+			"{\"paging\": false, \"protocol\": \"file:$work/$what\"}" inject-nmi || return
+	done
+}
+
+boot()
+{
+	local vm m modules=() status=0
+
+	gcc -O2 -static -o "$work/kexec_panic" "$here/lib/kexec_panic.c" || return
+	capture "$top/scripts/kernel" "$target" vmlinuz
+	: >"$work/said"
+	for m in kdtl core/pmu/kdtl_sched api/answers/kdtl_answers clients/stream/kdtl_stream \
+		clients/recorder/kdtl_recorder; do
+		modules+=(--modules "$(dirname -- "$ko")/$m.ko")
+	done
+	start_group "$top/selftests/run/vm" "$target" --cpus 4 --mem 768M --timeout 500 \
+		--append crashkernel=224M --append crash_kexec_post_notifiers --kmod qemu_fw_cfg \
+		--qmp "$work/qmp" --log "$work/console" --out "$work/out" \
+		"${modules[@]}" --add "$work/tool/kdtl:/bin/" --add "$work/kexec_panic:/bin/" \
+		--add "$work/dump:/" --add "$captured:/vmlinuz" --add "$here/lib/vmcore-guest.sh:/" \
+		-- sh /vmcore-guest.sh >"$work/said" 2>&1
+	vm=$group
+	drive || status=$?
+	wait_group "$vm" || status=$?
+	echo "$status" >"$work/status"
+	return "$status"
+}
+
+# told STATUS TEXT ARGUMENT...: kdtl-vmcore says that in one line and ends so.
+told()
+{
+	local want=$1 text=$2 status=0
+
+	shift 2
+	vmcore "$@" >"$work/stdout" 2>"$work/stderr" || status=$?
+	cat -- "$work/stdout" "$work/stderr"
+	[ "$status" -eq "$want" ] && [ "$(wc -l <"$work/stderr")" -eq 1 ] &&
+		grep -q -F -e "$text" "$work/stderr"
+}
+
+no_debug_info()
+{
+	strip -g -o "$work/stripped.ko" "$ko" && told 4 stripped -k "$work/stripped.ko" "$work/loaded"
+}
+
+other_kernel()
+{
+	sed 's/vermagic=6/vermagic=9/' "$ko" >"$work/other.ko" &&
+		told 4 "the image is of" -k "$work/other.ko" "$work/loaded"
+}
+
+truncated()
+{
+	local size text
+
+	while read -r size text; do
+		head -c $size "$work/loaded" >"$work/short"
+		told 1 "$text" -k "$ko" "$work/short" || return
+	done <<-END
+		1000 $work/short
+		3000000 symbols cannot be read
+		300000000 is not whole
+	END
+}
+
+# The lists of the image are those of debugfs: those of the full areas do not change.
+sessions()
+{
+	vmcore -k "$ko" -n 5 "$work/loaded" >"$work/listed" || return
+	cat -- "$work/listed" "$work/out/sessions" "$work/out/areas"
+	diff <(awk 'NR > 1 { print $1, $2, $3, $4, $(NF - 1), $NF }' "$work/out/sessions") \
+		<(awk '$2 == "started" { print $1, $2, $3, $4, $(NF - 1), $NF }' "$work/listed") &&
+		diff <(awk -v id="$full" '$1 == id { print $2, $4, $5, $6 }' "$work/out/areas") \
+			<(awk -v id="$full" '$1 == id && $2 ~ /^[0-9]+$/ { print $2, $3, $4, $5 }' \
+				"$work/listed")
+}
+
+# recording ID [IMAGE]: of a session of an image.
+recording()
+{
+	vmcore -k "$ko" -n 0 -s "$1" -o "$work/$1.data" "${2:-$work/loaded}" >"$work/listed" &&
+		[ ! -s "$work/listed.err" ] && cat -- "$work/listed"
+}
+
+full_area()
+{
+	recording "$full" && python3 "$here/lib/vmcore.py" same "$work/$full.data" "$work/out/full.data" &&
+		kdtl why "$work/$full.data" 2>&1 | tee "$work/why" && grep -q lost "$work/why"
+}
+
+wrapped_area()
+{
+	recording 1 && python3 "$here/lib/vmcore.py" same "$work/1.data" "$work/out/all.data" &&
+		awk '$1 == 1 && $2 ~ /^[0-9]+$/ && $3 > 2 * $5 { n++ } END { exit n != 4 }' "$work/listed"
+}
+
+read_area()
+{
+	recording 2 && python3 "$here/lib/vmcore.py" same "$work/2.data" "$work/out/all.data" &&
+		python3 "$here/lib/vmcore.py" newest "$work/1.data" "$work/2.data"
+}
+
+# Names, cgroups and times since boot are those of the machine's own recording.
+names()
+{
+	kdtl print -a "$work/out/all.data" >"$work/all.txt" &&
+		kdtl print -a "$work/1.data" >"$work/1.txt" &&
+		tail -n 3 "$work/1.txt" &&
+		[ "$(grep -c -F /vmcore_web "$work/1.txt")" -gt 10 ] &&
+		! grep '^ ' "$work/1.txt" | grep -v -x -F -f "$work/all.txt"
+}
+
+# What is chosen if nobody does is the log that goes on to the end, and has most.
+verbs()
+{
+	vmcore -k "$ko" -o "$work/it.data" "$work/loaded" >"$work/listed" || return
+	cat -- "$work/listed"
+	grep -q '^session 2, the newest 20' "$work/listed" &&
+		grep -q -E '^[0-9:.]{15} +[0-3] .*web_server \([0-9]+\) +/vmcore_web$' "$work/listed" &&
+		kdtl why "$work/it.data" | grep 'behind batch_job' &&
+		kdtl report "$work/it.data" | grep web_server &&
+		kdtl export --format csv "$work/it.data" | grep -c web_server
+}
+
+# --- kdump ------------------------------------------------------------------------
+
+# The table that the recorder prints in the panic, as "time CPU task:pid". Idle times are no rows.
+panic_table()
+{
+	sed -n 's/^.*kdtl_recorder: //p' "$work/console" | awk '
+		/^panic: .*oldest first$/ { on = 1 }
+		/: end of table$/ { on = 0 }
+		on && /^[0-9]+:[0-9]+:[0-9]+\.[0-9]+ / { print $1, $2, $5 }'
+}
+
+kdump_table()
+{
+	vmcore -k "$ko" -s 1 -n 500 "$work/out/vmcore" >"$work/listed" || return
+	tail -n 60 -- "$work/listed"
+	awk '$1 ~ /^[0-9]+:[0-9]+:[0-9.]+$/ && !/ idle$/ {
+		name = substr($0, index($0, $4) + length($4) + 1)
+		sub(/^ */, "", name)
+		pid = name
+		sub(/ \([0-9]+\).*/, "", name)
+		gsub(/^[^(]*\(|\).*$/, "", pid)
+		print $1, $2, name ":" pid
+	}' "$work/listed" | tail -n 40 >"$work/dumped"
+	panic_table >"$work/printed"
+	[ "$(wc -l <"$work/printed")" -eq 40 ] || { cat -- "$work/printed"; return 1; }
+	# Both compute the time of day from what the clock was at some moment.
+	diff <(cut -d ' ' -f 2- "$work/printed") <(cut -d ' ' -f 2- "$work/dumped") &&
+		paste -d ' ' "$work/printed" "$work/dumped" | awk '
+		function s(t,   p) { split(t, p, ":"); return (p[1] * 60 + p[2]) * 60 + p[3] }
+		{ d = s($1) - s($4); if (d > 0.002 || d < -0.002) { print; bad = 1 } }
+		END { exit bad }'
+}
+
+kdump_filtered()
+{
+	file_is=$(head -c 8 "$work/out/vmcore")
+	echo "$file_is $(stat -c %s "$work/out/vmcore")"
+	[ "$file_is" = KDUMP ] || [[ $file_is == KDUMP* ]] || return
+	[ "$(stat -c %s "$work/out/vmcore")" -lt 200000000 ]
+}
+
+kdump_recording()
+{
+	recording 1 "$work/out/vmcore" && kdtl why "$work/1.data" && kdtl report "$work/1.data"
+}
+
+# --- the layout ---------------------------------------------------------------------
+
+# Whoever changes it changes the page, and the version that stands there.
+layout()
+{
+	pahole -C "$1" "$2" |
+		sed -n 's,^\t\(.*[]a-z0-9_]\)\(;\| __attr.*;\) */\* *\([0-9]*\) *\([0-9]*\) \*/$,\3 \4 \1,p' |
+		sed 's/ __attribute.*//; s/  */ /g'
+}
+
+documented()
+{
+	local name answers=${ko%kdtl.ko}api/answers/kdtl_answers.ko
+
+	{
+		for name in kdtl_root kdtl_root_clock; do
+			echo "struct $name"
+			layout "$name" "$ko"
+		done
+		for name in kdtl_tables kdtl_root_table; do
+			echo "struct $name"
+			layout "$name" "$answers"
+		done
+		sed -n 's/^#define KDTL_ROOT_VERSION\t*/version /p' "$top/api/include/linux/kdtl_root.h"
+	} >"$work/layout"
+	cat -- "$work/layout"
+	diff "$work/layout" <(sed -n '/^\.\. begin layout/,/^\.\. end layout/ s/^    //p' \
+		"$top/Documentation/vmcore.rst") &&
+		grep -q "^MAGIC, VERSION = b\"kdtl_root\", $(sed -n 's/^version //p' "$work/layout")$" \
+			"$top/clients/stream/tool/kdtl-vmcore.py"
+}
+
+"$top/scripts/drgn" --get
+makedumpfile "$work/dump"
+[ "${1:-}" != --prepare ] || exit 0
+plan 19
+"$top/scripts/install-deps" demo tool check
+make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool" >/dev/null
+install -m 755 "$top/clients/stream/tool/kdtl-vmcore.py" "$work/tool/kdtl-vmcore"
+capture "$top/scripts/build" "$target"
+ko=$captured/kdtl.ko
+
+status=0
+boot || status=$?
+ok "a machine of which images are taken, and that crashes" [ "$status" -eq 0 ]
+[ "$status" -eq 0 ] || tail -n 30 -- "$work/said" | sed 's/^/# /'
+full=$(cat -- "$work/out/full.id" 2>/dev/null || echo 3)
+ok "the layout is documented" documented
+ok "an image without kdtl.ko" told 3 "was not loaded" -k "$ko" "$work/bare"
+ok "an image without sessions" told 1 "no session" -k "$ko" "$work/idle"
+ok "a truncated image" truncated
+ok "a file that is none" told 1 "$0" -k "$ko" "$0"
+ok "a kdtl.ko without debug info" no_debug_info
+ok "a kdtl.ko of another kernel" other_kernel
+ok "sessions and positions" sessions
+ok "a full area" full_area
+ok "an area that wrapped" wrapped_area
+ok "an area that is read" read_area
+ok "names and cgroups" names
+ok "the time of day" python3 "$here/lib/vmcore.py" clock "$work/2.data" "$work/out/all.data"
+ok "why, report and export read it" verbs
+ok "broken images" "$top/scripts/drgn" "$here/lib/vmcore.py" break "$work/tool/kdtl-vmcore" \
+	"$ko" "$work/loaded"
+ok "a kdump, compressed and filtered" kdump_filtered
+ok "what it has is what the recorder printed" kdump_table
+ok "why and report read it" kdump_recording
+finish

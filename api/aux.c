@@ -495,7 +495,8 @@ EXPORT_SYMBOL_NS_GPL(kdtl_mmap_flags, KDTL_NS);
  * * -EINVAL: @cpu is not one of the session's, or not loaded, or @vma is not
  *   as large as the area, or there is no area (KDTL_SESSION_NO_AUX), or @s or @vma is NULL
  * * -ENOMEM: no memory for page tables
- * * -EOPNOTSUPP: the session has KDTL_SESSION_RAW
+ * * -EOPNOTSUPP: the session has KDTL_SESSION_RAW, or the areas are the caller's memory
+ *   (kdtl_session_attr::place)
  */
 int kdtl_aux_mmap(struct kdtl_session *s, int cpu, struct vm_area_struct *vma)
 {
@@ -513,6 +514,8 @@ int kdtl_aux_mmap(struct kdtl_session *s, int cpu, struct vm_area_struct *vma)
 	aux = kdtl_session_aux(s, cpu);
 	if (!aux || !aux->nr_pages || vma_pages(vma) != aux->nr_pages)
 		return -EINVAL;
+	if (!aux->pages)
+		return -EOPNOTSUPP;
 
 	kdtl_mmap_flags(vma);
 	/* Otherwise mprotect() would make it writable. */

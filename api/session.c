@@ -17,6 +17,7 @@
 #include <linux/slab.h>
 
 #include "../core/compat.h"
+#include "../core/event.h"
 #include "../core/raw.h"
 #include "../core/session.h"
 #include "../core/source.h"
@@ -79,6 +80,34 @@ static unsigned int kdtl_attr_aux_pages(const struct kdtl_session_attr *attr)
 	return attr->aux_pages ?: KDTL_DEFAULT_AUX_PAGES;
 }
 
+/* What is wrong with the caller's memory; NULL: nothing. */
+static const char *kdtl_attr_place_invalid(const struct kdtl_session_attr *attr)
+{
+	const struct kdtl_place *place = attr->place;
+	const unsigned int each = kdtl_attr_aux_pages(attr);
+	unsigned int i;
+	int cpu, last = -1;
+
+	if (!place)
+		return NULL;
+	/* A reader that consumes wants to be sure of what it has not read yet. */
+	if (!(attr->flags & KDTL_SESSION_OVERWRITE))
+		return "only with KDTL_SESSION_OVERWRITE";
+	if (attr->flags & KDTL_SESSION_RAW)
+		return "not with KDTL_SESSION_RAW, whose areas are perf's";
+	if (!place->pages)
+		return "pages is NULL";
+	for_each_cpu(cpu, attr->cpus ?: cpu_possible_mask)
+		last = cpu;
+	if (last >= 0 && (u64)place->nr < (u64)each * (last + 1))
+		return "fewer pages than aux_pages of each CPU";
+	for (i = 0; i < place->nr; i++) {
+		if (!place->pages[i])
+			return "a page is NULL";
+	}
+	return NULL;
+}
+
 /*
  * Was the caller's completion forgotten to be initialised?  Then it is all zeros, mostly, and the
  * first wake-up, in hard irq, would follow its list to NULL.
@@ -131,6 +160,11 @@ static int kdtl_attr_check(const char *owner, const struct kdtl_session_attr *at
 	if (attr->watermark > size) {
 		pr_warn_ratelimited("%s: watermark=%u: more than the area's %llu bytes\n",
 				    owner, attr->watermark, size);
+		return -EINVAL;
+	}
+	needs = kdtl_attr_place_invalid(attr);
+	if (needs) {
+		pr_warn_ratelimited("%s: place: %s\n", owner, needs);
 		return -EINVAL;
 	}
 	if (!kdtl_attr_done_valid(attr->done)) {
@@ -219,6 +253,8 @@ static struct kdtl_session *kdtl_session_alloc(const char *owner,
 	s->layout.nr_pages = aux_pages;
 	s->layout.watermark = attr->watermark ?: (u64)aux_pages << (PAGE_SHIFT - 1);
 	s->layout.overwrite = attr->flags & KDTL_SESSION_OVERWRITE;
+	if (attr->place)
+		s->layout.place = *attr->place;
 	s->no_reader = kdtl_reader_none(s) || attr->flags & KDTL_SESSION_RAW;
 	atomic64_set(&s->mem, sizeof(*s) + ((u64)attr->msg_pages << PAGE_SHIFT));
 
@@ -287,6 +323,11 @@ static int kdtl_session_find_pmu(struct kdtl_session *s,
 		return -ENODEV;
 	}
 	err = kdtl_session_mask_check(s, attr->mask);
+	if (!err && attr->place && !kdtl_event_sets_up(&s->pmu->pmu)) {
+		pr_warn_ratelimited("%s: place: %s sets its areas up itself\n", s->owner,
+				    s->pmu->name);
+		err = -EINVAL;
+	}
 	if (err) {
 		kdtl_source_put(s->pmu);
 		return err;

@@ -128,6 +128,29 @@ static noinline bool kdtl_area_aliases(void)
 	return cpu_dcache_is_aliasing();
 }
 
+/* Map pages of which @twice has each twice.  Frees @twice. */
+static int kdtl_area_vmap(struct kdtl_area *area, struct page **twice, unsigned int nr,
+			  pgprot_t prot)
+{
+	area->size = (u64)nr << PAGE_SHIFT;
+	area->base = vmap(twice, 2 * nr, VM_MAP, prot);
+	kvfree(twice);
+	return area->base ? 0 : -ENOMEM;
+}
+
+/* The array for kdtl_area_vmap(), or ERR_PTR. */
+static struct page **kdtl_area_twice(unsigned int nr)
+{
+	struct page **twice;
+
+	if (kdtl_area_aliases()) {
+		pr_warn_ratelimited("this CPU's data cache aliases, so AUX areas cannot be mapped twice\n");
+		return ERR_PTR(-EOPNOTSUPP);
+	}
+	twice = kvcalloc(nr, 2 * sizeof(*twice), GFP_KERNEL | __GFP_NOWARN);
+	return twice ?: ERR_PTR(-ENOMEM);
+}
+
 /**
  * kdtl_area_map() - map pages twice in a row
  * @area: filled in
@@ -142,25 +165,39 @@ static noinline bool kdtl_area_aliases(void)
  */
 int kdtl_area_map(struct kdtl_area *area, void **pages, unsigned int nr)
 {
-	struct page **twice;
+	struct page **twice = kdtl_area_twice(nr);
 	unsigned int i;
 
-	if (kdtl_area_aliases()) {
-		pr_warn_ratelimited("this CPU's data cache aliases, so AUX areas cannot be mapped twice\n");
-		return -EOPNOTSUPP;
-	}
-	twice = kvcalloc(nr, 2 * sizeof(*twice), GFP_KERNEL | __GFP_NOWARN);
-	if (!twice)
-		return -ENOMEM;
+	if (IS_ERR(twice))
+		return PTR_ERR(twice);
 	for (i = 0; i < nr; i++)
 		twice[i] = twice[nr + i] = virt_to_page(pages[i]);
-
-	area->size = (u64)nr << PAGE_SHIFT;
-	area->base = vmap(twice, 2 * nr, VM_MAP, PAGE_KERNEL);
-	kvfree(twice);
-	return area->base ? 0 : -ENOMEM;
+	return kdtl_area_vmap(area, twice, nr, PAGE_KERNEL);
 }
 ALLOW_ERROR_INJECTION(kdtl_area_map, ERRNO);
+
+/**
+ * kdtl_area_place() - map pages of a session's caller twice in a row
+ * @area: filled in
+ * @pages: the pages, which may have no address
+ * @nr: number of pages, a power of two
+ * @write_combine: see struct kdtl_place
+ *
+ * Context: may sleep.
+ * Return: as kdtl_area_map().
+ */
+int kdtl_area_place(struct kdtl_area *area, struct page **pages, unsigned int nr,
+		    bool write_combine)
+{
+	struct page **twice = kdtl_area_twice(nr);
+
+	if (IS_ERR(twice))
+		return PTR_ERR(twice);
+	memcpy(twice, pages, nr * sizeof(*twice));
+	memcpy(twice + nr, pages, nr * sizeof(*twice));
+	return kdtl_area_vmap(area, twice, nr,
+			      write_combine ? pgprot_writecombine(PAGE_KERNEL) : PAGE_KERNEL);
+}
 
 /**
  * kdtl_area_unmap() - undo kdtl_area_map()

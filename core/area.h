@@ -10,6 +10,8 @@ void **kdtl_pages_alloc(unsigned int nr, int cpu, int caps, u64 watermark,
 void kdtl_pages_free(void **pages, unsigned int nr);
 
 int kdtl_area_map(struct kdtl_area *area, void **pages, unsigned int nr);
+int kdtl_area_place(struct kdtl_area *area, struct page **pages, unsigned int nr,
+		    bool write_combine);
 void kdtl_area_unmap(struct kdtl_area *area);
 
 #endif /* _KDTL_AREA_H */

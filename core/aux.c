@@ -112,20 +112,34 @@ static void kdtl_aux_init_raw(struct kdtl_aux *aux, struct kdtl_raw *raw)
 	aux->wake = IRQ_WORK_INIT_HARD(kdtl_raw_wake);
 }
 
-/* Allocate the area's pages and map them. */
-static int kdtl_aux_alloc_pages(struct kdtl_aux *aux, int caps)
+/* Map the area's pages, which are the caller's or are allocated. */
+static int kdtl_aux_map_pages(struct kdtl_aux *aux, int caps)
 {
+	const struct kdtl_place *place = &aux->session->layout.place;
+
 	int err;
 
+	if (place->pages)
+		return kdtl_area_place(&aux->area,
+				       &place->pages[(size_t)aux->cpu * aux->nr_pages],
+				       aux->nr_pages, place->write_combine);
 	aux->pages = kdtl_pages_alloc(aux->nr_pages, aux->cpu, caps, aux->watermark,
 				      aux->overwrite);
 	if (!aux->pages)
 		return -ENOMEM;
 	err = kdtl_area_map(&aux->area, aux->pages, aux->nr_pages);
-	if (err) {
+	if (err)
 		kdtl_pages_free(aux->pages, aux->nr_pages);
+	return err;
+}
+
+/* Get the area its pages, and the writer its ring. */
+static int kdtl_aux_alloc_pages(struct kdtl_aux *aux, int caps)
+{
+	const int err = kdtl_aux_map_pages(aux, caps);
+
+	if (err)
 		return err;
-	}
 	aux->area.borrowed = true;
 	aux->sink.at->base = aux->area.base;
 	aux->sink.at->pos_mask = aux->area.size - 1;
@@ -229,7 +243,8 @@ void kdtl_aux_free(struct kdtl_aux *aux)
 		kdtl_raw_aux_free(aux);
 	} else if (aux->nr_pages) {
 		kdtl_area_unmap(&aux->area);
-		kdtl_pages_free(aux->pages, aux->nr_pages);
+		if (aux->pages)
+			kdtl_pages_free(aux->pages, aux->nr_pages);
 	}
 	kdtl_sink_exit(&aux->sink);
 	kfree(aux);

@@ -6,6 +6,7 @@
 #include <linux/cache.h>
 #include <linux/hrtimer.h>
 #include <linux/irq_work.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/prandom.h>
 #include <linux/seqlock.h>
 
@@ -56,7 +57,8 @@ struct kdtl_session;
  * @due: in kdtl_session::due, under the same lock as that
  * @due_to: while the reader has not reached this position, the area stays in that list
  * @area: the mapping of the pages
- * @pages: addresses of the pages, as the driver's setup_aux() got them
+ * @pages: addresses of the pages, as the driver's setup_aux() got them; NULL: the session's
+ *	caller has them, see struct kdtl_place
  * @nr_pages: number of pages; 0: the session only counts
  * @watermark: unread bytes at which the reader is woken
  * @overwrite: unread entries may be overwritten
@@ -153,6 +155,7 @@ struct kdtl_aux_layout {
 	unsigned int	nr_pages;	/* 0: entries are only counted */
 	u64		watermark;
 	bool		overwrite;
+	struct kdtl_place place;	/* its pages are NULL: there is none */
 };
 
 struct kdtl_aux *kdtl_aux_alloc(struct kdtl_session *s, int cpu);

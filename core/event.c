@@ -32,6 +32,18 @@ static void *kdtl_setup_aux(struct perf_event *event, void **pages,
 	return aux ? &aux->area : kdtl_perf_setup_aux(pages, nr_pages, overwrite);
 }
 
+/**
+ * kdtl_event_sets_up() - does the driver leave setup_aux() to kdtl?
+ * @pmu: that of a source
+ *
+ * Context: any.
+ * Return: true if it does: then nobody but kdtl looks at the pages of an area.
+ */
+bool kdtl_event_sets_up(const struct pmu *pmu)
+{
+	return pmu->setup_aux == kdtl_setup_aux;
+}
+
 static void kdtl_free_aux(void *priv)
 {
 	struct kdtl_area *area = priv;

@@ -5,6 +5,7 @@
 
 #include <linux/perf_event.h>
 
+bool kdtl_event_sets_up(const struct pmu *pmu);
 void kdtl_event_callbacks(struct pmu *pmu);
 
 #endif /* _KDTL_EVENT_H */

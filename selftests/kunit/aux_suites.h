@@ -11,6 +11,7 @@ extern struct kunit_suite kdtl_many_suite;
 extern struct kunit_suite kdtl_merge_suite;
 extern struct kunit_suite kdtl_merge_cost_suite;
 extern struct kunit_suite kdtl_output_suite;
+extern struct kunit_suite kdtl_place_suite;
 extern struct kunit_suite kdtl_snapshot_suite;
 
 #endif /* _KDTL_AUX_SUITES_H */

@@ -49,6 +49,7 @@ struct workqueue_struct;
 #endif
 
 struct kdtl_session;	/* opaque */
+struct kdtl_place;	/* <linux/kdtl_verbs.h> */
 
 /* AUX pages per CPU of a session that names no number: 256 KiB. */
 #define KDTL_DEFAULT_AUX_PAGES	(SZ_256K / PAGE_SIZE)
@@ -81,6 +82,10 @@ struct kdtl_session;	/* opaque */
  *	perf_event_attr::sample_period of the events, which some PMUs need
  * @min_wait: of set 0, see struct kdtl_config
  * @config: perf_event_attr::config of a KDTL_SESSION_RAW session's events
+ * @place: memory of the caller's for the areas, which a client wants that keeps them across
+ *	a reset; NULL: kdtl allocates them. Only with KDTL_SESSION_OVERWRITE, without
+ *	KDTL_SESSION_RAW, and for sources that leave setup_aux() to kdtl. Such areas cannot
+ *	be mapped by kdtl_aux_mmap()
  * @done: the caller's completion, initialised with init_completion(), and completed on every
  *	wake-up until kdtl_session_close() returns; NULL: the session uses one of its own
  * @wake: called on every wake-up until kdtl_session_close() returns, with
@@ -112,6 +117,7 @@ struct kdtl_session_attr {
 	u64			period;
 	u64			min_wait;
 	u64			config;
+	const struct kdtl_place	*place;
 	struct completion	*done;
 	void			(*wake)(void *data);
 	void			*wake_data;

@@ -23,6 +23,24 @@
 
 struct vm_area_struct;
 
+/**
+ * struct kdtl_place - memory of the caller's for the areas of a session
+ * @pages: the pages: CPU n has &kdtl_session_attr.aux_pages of them from
+ *	n * &kdtl_session_attr.aux_pages on
+ * @nr: their number
+ * @write_combine: map them write-combined instead of cached, for a machine whose reset drops
+ *	what the caches hold; entries cost more then, and the newest ones may be torn
+ *
+ * The array and the pages stay the caller's, and in use until kdtl_session_close() has
+ * returned. They need not be in the kernel's direct mapping, but each needs a &struct page.
+ * kdtl does not clear them, and writes entries only.
+ */
+struct kdtl_place {
+	struct page	**pages;
+	unsigned int	nr;
+	bool		write_combine;
+};
+
 struct kdtl_session *__kdtl_session_create(const struct kdtl_session_attr *attr,
 					   struct module *owner);
 
@@ -56,8 +74,9 @@ struct kdtl_session *__kdtl_session_create(const struct kdtl_session_attr *attr,
  *   types have unknown bits, there is a config without KDTL_SESSION_RAW, the watermark is
  *   above the area's size, the CPU set has no possible CPU, @attr->done was not initialised, as
  *   far as that can be told (it is all zeros), KDTL_SESSION_NO_AUX comes with what needs an
- *   area: pages, a watermark, a min_wait or KDTL_SESSION_OVERWRITE, or KDTL_SESSION_RAW with
- *   what needs entries, or without a name (a line in the log says which)
+ *   area: pages, a watermark, a min_wait or KDTL_SESSION_OVERWRITE, KDTL_SESSION_RAW with
+ *   what needs entries, or without a name, or @attr->place does not fit (a line in the log
+ *   says which)
  * * -ENODEV: there is no such source, or none at all, also after modprobe was asked for
  *   one
  * * -EOPNOTSUPP: the source distinguishes none of the mask's kinds; or, with

@@ -85,6 +85,21 @@ static inline bool kdtl_cpu_is_isolated(int cpu)
 #endif
 }
 
+#include <linux/mm.h>
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+/* v6.12, "mm/memblock: Add "reserve_mem" to reserved named memory at boot up" */
+static inline int kdtl_reserve_mem_find(const char *name, phys_addr_t *start, phys_addr_t *size)
+{
+	return -EOPNOTSUPP;
+}
+#else
+/* 0 or -ENOENT. */
+static inline int kdtl_reserve_mem_find(const char *name, phys_addr_t *start, phys_addr_t *size)
+{
+	return reserve_mem_find_by_name(name, start, size) ? 0 : -ENOENT;
+}
+#endif
+
 #include <linux/swait.h>
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
 /* v6.6, "sched: add a few helpers to wake up tasks on the current cpu" */

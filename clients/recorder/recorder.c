@@ -10,7 +10,8 @@
  * panic() runs its notifiers after the other CPUs have been stopped and before
  * kmsg_dump(), so what they print reaches both the console and pstore; an oops
  * also calls the die notifiers before it dumps.  Documentation/client-recorder.rst
- * has the exceptions (kdump).
+ * has the exceptions (kdump).  In reserved memory (reserved.c) entries may survive a reset
+ * without a panic.
  */
 #define pr_fmt(fmt) "kdtl_recorder: " fmt
 
@@ -22,6 +23,7 @@
 #include <linux/sched/clock.h>
 
 #include "bytes.h"
+#include "reserved.h"
 #include "table.h"
 
 #define RECORDER_MAX_LINES	10000
@@ -190,6 +192,7 @@ static int recorder_begin(void)
 {
 	const struct kdtl_session_attr attr = {
 		.pmu		= pmu,
+		.place		= reserved_place(),
 		.aux_pages	= aux_pages,
 		.mask		= raw_bytes ? 0 : KDTL_MASK_ALL | KDTL_MASK_IDLE,
 		.config		= config,
@@ -204,8 +207,11 @@ static int recorder_begin(void)
 	if (!err)
 		err = kdtl_load(session, NULL);
 	if (!err)
+		err = reserved_begin(session);
+	if (!err)
 		err = kdtl_start(session);
 	if (err) {
+		reserved_end();
 		kdtl_session_close(session);
 		kdtl_tasks_close(tasks);
 	}
@@ -223,12 +229,14 @@ static int recorder_alloc(void)
 
 static void recorder_end(void)
 {
+	reserved_end();
 	kdtl_session_close(session);
 	kdtl_tasks_close(tasks);
 	bytes_free(&panic_bytes);
 	bytes_free(&live_bytes);
 	table_free(&panic_table);
 	table_free(&live_table);
+	reserved_close();
 }
 
 static int __init recorder_init(void)
@@ -243,16 +251,25 @@ static int __init recorder_init(void)
 		pr_warn("raw_bytes=%u: must not be above %u\n", raw_bytes, RECORDER_MAX_BYTES);
 		return -EINVAL;
 	}
+	err = reserved_open(aux_pages ?: KDTL_DEFAULT_AUX_PAGES);
+	if (err)
+		goto close;
 	err = recorder_begin();
 	if (err) {
 		pr_err("no session of %s (%d)\n", pmu, err);
-		return err;
+		goto close;
 	}
 	err = recorder_alloc();
 	if (!err)
 		err = recorder_hook();
 	if (err)
 		recorder_end();
+	else
+		reserved_show(debug_dir, lines, ms);
+	return err;
+
+close:
+	reserved_close();
 	return err;
 }
 

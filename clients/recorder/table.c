@@ -16,6 +16,7 @@
 #include <linux/timekeeping.h>
 #include <linux/vmalloc.h>
 
+#include "last.h"
 #include "table.h"
 
 /**
@@ -405,6 +406,25 @@ void table_rest(u64 since)
 		fsleep(min_t(u64, us, TABLE_REST_US));
 }
 
+static void table_rows(struct table *t, const char *what, bool rests)
+{
+	struct table_cpu *c;
+	u64 begun;
+
+	if (t->info.tasks)
+		pr_warn("when (UTC)      CPU   waited who                    before                 why\n");
+	else
+		pr_warn("when (UTC)      CPU   waited preempted by             dispatched by\n");
+	while ((c = table_oldest(t))) {
+		begun = local_clock();
+		table_row(t, c, t->info.tasks);
+		c->from++;
+		if (rests)
+			table_rest(begun);
+	}
+	pr_warn("%s: end of table\n", what);
+}
+
 /**
  * table_print() - print the newest dispatches of all CPUs, oldest first
  * @t: the table; the caller is its only user
@@ -420,8 +440,7 @@ void table_print(struct table *t, struct kdtl_session *s, unsigned int ms,
 {
 	const u64 margin = (u64)ms * NSEC_PER_MSEC;
 	unsigned int found, rows;
-	struct table_cpu *c;
-	u64 total, from, to, begun;
+	u64 total, from, to;
 
 	if (kdtl_aux_info(s, -1, &t->info))
 		return;
@@ -435,16 +454,56 @@ void table_print(struct table *t, struct kdtl_session *s, unsigned int ms,
 		    total);
 	if (about->cpu >= 0 && (t->info.tasks || t->info.stolen))
 		table_culprits(t, s, about->cpu, from, to, about->to || current->pid);
-	if (t->info.tasks)
-		pr_warn("when (UTC)      CPU   waited who                    before                 why\n");
-	else
-		pr_warn("when (UTC)      CPU   waited preempted by             dispatched by\n");
-	while ((c = table_oldest(t))) {
-		begun = local_clock();
-		table_row(t, c, t->info.tasks);
-		c->from++;
-		if (rests)
-			table_rest(begun);
+	table_rows(t, about->what, rests);
+}
+
+/**
+ * table_print_last() - print what the last boot left, oldest first
+ * @l: from last_open()
+ * @entries: of each of its CPUs, oldest first
+ * @nr: their number
+ * @lines: most rows
+ * @ms: how far to go back
+ *
+ * Context: may sleep.
+ */
+void table_print_last(const struct last *l, const struct kdtl_entry **entries,
+		      const unsigned int *nr, unsigned int lines, unsigned int ms)
+{
+	const u64 margin = (u64)ms * NSEC_PER_MSEC;
+	struct table *t = kvzalloc(sizeof(*t), GFP_KERNEL);
+	unsigned int cpu, take, found = 0, rows;
+	struct kdtl_entry *to, *newest;
+	u64 total = 0;
+
+	if (!t)
+		return;
+	if (table_alloc(t, lines, 1)) {
+		pr_warn("no memory for a table of what the last boot left\n");
+		goto free;
 	}
-	pr_warn("%s: end of table\n", about->what);
+	t->info.tb_freq = l->head.tb_freq;
+	t->info.tb_boot = l->head.tb_boot;
+	t->info.tasks = l->head.flags & LAST_TASKS;
+	t->now = last_ns(l, l->clock.ticks);
+	t->real = l->clock.real - t->now;
+	to = t->entries;
+	for (cpu = 0; cpu < l->head.nr_cpus; cpu++, to += 2 * lines) {
+		take = min(nr[cpu], 2 * lines);
+		newest = to + take;
+		memcpy(to, entries[cpu] + nr[cpu] - take, take * sizeof(*to));
+		if (take)
+			t->now = max(t->now, table_time(t, newest - 1));
+		t->cpus[cpu].start = to;
+		t->cpus[cpu].end = table_drop_idle(to, newest);
+		t->cpus[cpu].from = t->cpus[cpu].end;
+		found += t->cpus[cpu].end > to;
+		total += nr[cpu];
+	}
+	rows = table_choose(t, found, -1, 0, t->now - min(margin, t->now));
+	table_title(t, "last boot", margin, found, rows, total);
+	table_rows(t, "last boot", true);
+free:
+	table_free(t);
+	kvfree(t);
 }

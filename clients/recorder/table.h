@@ -6,6 +6,8 @@
 #include <linux/kdtl_answers.h>
 #include <linux/limits.h>
 
+struct last;
+
 /* The tasks that are named in a line about a CPU. */
 #define TABLE_NAMED	4
 
@@ -61,6 +63,8 @@ int table_alloc(struct table *t, unsigned int lines, unsigned int pages);
 void table_free(struct table *t);
 void table_print(struct table *t, struct kdtl_session *s, unsigned int ms,
 		 const struct kdtl_alarm *about, bool rests);
+void table_print_last(const struct last *l, const struct kdtl_entry **entries,
+		      const unsigned int *nr, unsigned int lines, unsigned int ms);
 void table_rest(u64 since);
 
 #endif /* _KDTL_RECORDER_TABLE_H */

@@ -2,23 +2,26 @@
 /*
  * kdtl_crash - crash or hang the kernel, to test the recorder
  *
- * insmod kdtl_crash.ko how=bug|spin|irqspin|hang: in a thread kdtl_crash, so
+ * insmod kdtl_crash.ko how=bug|spin|irqspin|hang|halt: in a thread kdtl_crash, so
  * that the recorder's table has a name to show.  Only the kernel's own
- * watchdogs end it.
+ * watchdogs end it, and only a reset ends halt.
  */
 #define pr_fmt(fmt) "kdtl_crash: " fmt
 
+#include <linux/console.h>
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
+#include <linux/panic_notifier.h>
 #include <linux/sched.h>
+#include <linux/smp.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
 
 static char *how = "";
 module_param(how, charp, 0444);
-MODULE_PARM_DESC(how, "bug; spin: deadlock on a spinlock; irqspin: with interrupts off; hang: sleep for ever");
+MODULE_PARM_DESC(how, "bug; spin: deadlock on a spinlock; irqspin: with interrupts off; hang: sleep for ever; halt: stop all CPUs");
 
 static DEFINE_SPINLOCK(lock);
 
@@ -59,6 +62,36 @@ static int crash_hang(void *unused)
 	return 0;
 }
 
+static atomic_t halted;
+
+static void crash_stop(void *unused)
+{
+	atomic_inc(&halted);
+	for (;;)
+		cpu_relax();
+}
+
+/*
+ * All CPUs spin with interrupts off, so nobody notices.  What the notifiers of a panic say is
+ * printed before, but when nothing moves any more.
+ */
+static int crash_halt(void *unused)
+{
+	preempt_disable();
+	/* If a CPU stopped that has the console, nothing would be printed. */
+	while (!console_trylock())
+		cpu_relax();
+	smp_call_function(crash_stop, NULL, false);
+	while (atomic_read(&halted) < num_online_cpus() - 1)
+		cpu_relax();
+	local_irq_disable();
+	atomic_notifier_call_chain(&panic_notifier_list, 0, "halt");
+	pr_emerg("all CPUs have stopped\n");
+	console_unlock();
+	crash_stop(NULL);
+	return 0;
+}
+
 static const struct crash {
 	const char	*how;
 	int		(*fn)(void *unused);
@@ -67,6 +100,7 @@ static const struct crash {
 	{ "spin", crash_spin },
 	{ "irqspin", crash_irqspin },
 	{ "hang", crash_hang },
+	{ "halt", crash_halt },
 };
 
 static int crash_thread(void *data)
@@ -92,7 +126,7 @@ static int __init crash_init(void)
 		t = kthread_run(crash_thread, (void *)&crashes[i], "kdtl_crash");
 		return PTR_ERR_OR_ZERO(t);
 	}
-	pr_err("how=%s: one of bug, spin, irqspin, hang\n", how);
+	pr_err("how=%s: one of bug, spin, irqspin, hang, halt\n", how);
 	return -EINVAL;
 }
 module_init(crash_init);

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Areas in reserved memory: what a reset leaves of them is printed by the next boot
+ *
+ * A machine of which all CPUs hang never gets to panic().  If somebody resets it, memory that
+ * the next kernel leaves alone may still have what was there.  So the session's areas are in
+ * such memory from the beginning, and nothing more happens when an entry is written; a clock
+ * is added each second.  last.c reads it.
+ */
+#define pr_fmt(fmt) "kdtl_recorder: " fmt
+
+#include <linux/debugfs.h>
+#include <linux/io.h>
+#include <linux/module.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <linux/utsname.h>
+#include <linux/vmalloc.h>
+#include <linux/workqueue.h>
+
+#include "../../core/compat.h"
+#include "last.h"
+#include "reserved.h"
+#include "table.h"
+
+static unsigned long long mem_address;
+module_param(mem_address, ullong, 0444);
+MODULE_PARM_DESC(mem_address, "keep the entries in reserved memory, which begins here (memmap=); the next boot prints what a reset has left");
+
+static unsigned long long mem_size;
+module_param(mem_size, ullong, 0444);
+MODULE_PARM_DESC(mem_size, "its size in bytes");
+
+static char *mem_name;
+module_param(mem_name, charp, 0444);
+MODULE_PARM_DESC(mem_name, "the same, by its name in reserve_mem=");
+
+static bool mem_wc;
+module_param(mem_wc, bool, 0444);
+MODULE_PARM_DESC(mem_wc, "write it past the caches, for a machine whose reset drops what they hold (default N)");
+
+/* A recording, as clients/stream/tool/kdtl.h has it. */
+struct reserved_head {
+	char	magic[8];
+	__be32	size;
+	__be32	complete;
+	__be64	tb_freq;
+	__be64	tb_boot;
+	__be64	boot_time;
+	__be64	lost;
+	char	source[KDTL_SOURCE_LEN];
+	char	host[64];
+	char	release[64];
+	__be64	entries;
+	__be64	tasks_lost;
+};
+
+struct reserved_chunk {
+	__be32	type;
+	__be32	size;
+};
+
+#define RESERVED_ENTRIES	1
+#define RESERVED_CLOCK		5
+#define RESERVED_CPUS		7
+#define RESERVED_UNTIL		10
+
+/**
+ * struct reserved - the memory, and what was found there
+ * @start: its physical address
+ * @size: its size
+ * @region: it was claimed from others; NULL: the kernel did that
+ * @pages: its pages
+ * @page: the first page, and behind it all others
+ * @place: what the session gets of it
+ * @session: the session while it writes there
+ * @timebase: for the clocks
+ * @seq: number of the last clock
+ * @last: what the last boot left
+ * @entries: by CPU, inside @file
+ * @nr: their number, by CPU
+ * @file: the recording of it
+ */
+static struct reserved {
+	phys_addr_t			start;
+	phys_addr_t			size;
+	struct resource			*region;
+	struct page			**pages;
+	struct last_page		*page;
+	struct kdtl_place		place;
+	struct kdtl_session		*session;
+	struct kdtl_timebase		timebase;
+	u64				seq;
+	struct last			last;
+	const struct kdtl_entry		**entries;
+	unsigned int			*nr;
+	struct debugfs_blob_wrapper	file;
+} reserved;
+
+/* ------------------------------------------------------------------ the memory */
+
+/* Find the memory, and make sure that it is nobody else's. */
+static int reserved_find(void)
+{
+	int err = 0;
+
+	if (mem_name) {
+		err = kdtl_reserve_mem_find(mem_name, &reserved.start, &reserved.size);
+		if (err)
+			pr_err("mem_name=%s: %s\n", mem_name, err == -EOPNOTSUPP ?
+			       "this kernel has no reserve_mem=" :
+			       "there is no reserve_mem= of that name");
+		return err;
+	}
+	reserved.start = mem_address;
+	reserved.size = mem_size;
+	reserved.region = request_mem_region(reserved.start, reserved.size, "kdtl_recorder");
+	if (!reserved.region) {
+		pr_err("mem_address=%#llx mem_size=%#llx: is in use: boot with memmap=%lluK$%#llx\n",
+		       mem_address, mem_size, mem_size >> 10, mem_address);
+		return -EBUSY;
+	}
+	return 0;
+}
+
+/* Is it large enough, and such that it can be mapped? */
+static int reserved_check(unsigned int aux_pages)
+{
+	const u64 need = ((u64)nr_cpu_ids * aux_pages + 1) << PAGE_SHIFT;
+	phys_addr_t at;
+
+	if (!PAGE_ALIGNED(reserved.start) || reserved.size < need) {
+		pr_err("%pa bytes of memory at %pa: must begin with a page, and %u CPUs with %u pages need %llu bytes\n",
+		       &reserved.size, &reserved.start, nr_cpu_ids, aux_pages, need);
+		return -EINVAL;
+	}
+	for (at = reserved.start; at < reserved.start + reserved.size; at += PAGE_SIZE) {
+		if (!pfn_valid(PHYS_PFN(at))) {
+			pr_err("memory at %pa: the kernel has no struct page for it\n", &at);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+static int reserved_map(void)
+{
+	const unsigned int nr = reserved.size >> PAGE_SHIFT;
+	unsigned int i;
+
+	reserved.pages = kvcalloc(nr, sizeof(*reserved.pages), GFP_KERNEL);
+	if (!reserved.pages)
+		return -ENOMEM;
+	for (i = 0; i < nr; i++)
+		reserved.pages[i] = pfn_to_page(PHYS_PFN(reserved.start) + i);
+	reserved.page = vmap(reserved.pages, nr, VM_MAP,
+			     mem_wc ? pgprot_writecombine(PAGE_KERNEL) : PAGE_KERNEL);
+	return reserved.page ? 0 : -ENOMEM;
+}
+
+/* ------------------------------------------------------- what the last boot left */
+
+static void *reserved_put_chunk(void *to, u32 type, u32 size)
+{
+	const struct reserved_chunk chunk = { cpu_to_be32(type), cpu_to_be32(size) };
+
+	memcpy(to, &chunk, sizeof(chunk));
+	return to + sizeof(chunk);
+}
+
+/* Copy all entries, as a recording. */
+static int reserved_take(void)
+{
+	const struct last *l = &reserved.last;
+	const unsigned int nr_cpus = l->head.nr_cpus;
+	struct reserved_head *head;
+	u64 until = l->clock.ticks, entries = 0;
+	__be64 *number;
+	void *to;
+	unsigned int cpu;
+
+	reserved.entries = kvcalloc(nr_cpus, sizeof(*reserved.entries), GFP_KERNEL);
+	reserved.nr = kvcalloc(nr_cpus, sizeof(*reserved.nr), GFP_KERNEL);
+	reserved.file.data = vzalloc(sizeof(*head) + 3 * sizeof(struct reserved_chunk) +
+				     3 * sizeof(*number) + (size_t)nr_cpus * l->area);
+	if (!reserved.entries || !reserved.nr || !reserved.file.data)
+		return -ENOMEM;
+	head = reserved.file.data;
+	to = reserved_put_chunk(head + 1, RESERVED_CPUS, 0);
+	to = reserved_put_chunk(to, RESERVED_CLOCK, 2 * sizeof(*number));
+	number = to;
+	number[0] = cpu_to_be64(l->clock.ticks);
+	number[1] = cpu_to_be64(l->clock.real);
+	to = number + 2;
+	for (cpu = 0; cpu < nr_cpus; cpu++) {
+		const struct kdtl_entry *e = to + sizeof(struct reserved_chunk);
+		const unsigned int nr = last_scan(l, cpu, (struct kdtl_entry *)e);
+
+		reserved.entries[cpu] = e;
+		reserved.nr[cpu] = nr;
+		if (!nr)
+			continue;
+		to = reserved_put_chunk(to, RESERVED_ENTRIES, nr * sizeof(*e)) + nr * sizeof(*e);
+		until = max(until, kdtl_entry_time(&e[nr - 1]));
+		entries += nr;
+	}
+	number = reserved_put_chunk(to, RESERVED_UNTIL, sizeof(*number));
+	*number = cpu_to_be64(until);
+	reserved.file.size = (void *)(number + 1) - reserved.file.data;
+	*head = (struct reserved_head){
+		.magic		= "KDTLDAT2",
+		.size		= cpu_to_be32(sizeof(*head)),
+		.complete	= cpu_to_be32(1),
+		.tb_freq	= cpu_to_be64(l->head.tb_freq),
+		.tb_boot	= cpu_to_be64(l->head.tb_boot),
+		.boot_time	= cpu_to_be64(l->clock.real - last_ns(l, l->clock.ticks)),
+		.entries	= cpu_to_be64(entries),
+	};
+	strscpy(head->source, l->head.source, sizeof(head->source));
+	strscpy(head->release, l->head.release, sizeof(head->release));
+	return 0;
+}
+
+static void reserved_forget(void)
+{
+	vfree(reserved.file.data);
+	kvfree(reserved.nr);
+	kvfree(reserved.entries);
+	reserved.file.data = NULL;
+	reserved.nr = NULL;
+	reserved.entries = NULL;
+}
+
+/**
+ * reserved_show() - print what the last boot left, and offer it as a recording
+ * @dir: the folder for the file; goes with its files before reserved_close()
+ * @lines: most rows
+ * @ms: how far to go back
+ *
+ * Context: may sleep.
+ */
+void reserved_show(struct dentry *dir, unsigned int lines, unsigned int ms)
+{
+	if (!reserved.file.data)
+		return;
+	debugfs_create_blob("last", 0400, dir, &reserved.file);
+	pr_warn("reserved memory has what kernel %s left\n", reserved.last.head.release);
+	table_print_last(&reserved.last, reserved.entries, reserved.nr, lines, ms);
+}
+
+/* ------------------------------------------------------------------ this boot */
+
+/* Each clock in turn; while it is being written its CRC is wrong, and the other one holds. */
+static void reserved_put_clock(void)
+{
+	struct last_clock *c = &reserved.page->clock[reserved.seq % LAST_CLOCKS], now = {};
+
+	if (kdtl_timebase_sync(reserved.session, &reserved.timebase))
+		return;
+	now.seq = ++reserved.seq;
+	now.ticks = reserved.timebase.ticks;
+	now.real = reserved.timebase.mono + reserved.timebase.real;
+	memcpy(now.boot, reserved.page->head.boot, LAST_BOOT);
+	now.crc = last_clock_crc(&now);
+	*c = now;
+}
+
+static void reserved_tick(struct work_struct *unused);
+static DECLARE_DELAYED_WORK(reserved_work, reserved_tick);
+
+static void reserved_tick(struct work_struct *unused)
+{
+	reserved_put_clock();
+	schedule_delayed_work(&reserved_work, HZ);
+}
+
+/**
+ * reserved_open() - find the memory, and take what the last boot left there
+ * @aux_pages: pages of each CPU
+ *
+ * Nothing happens if no parameter names memory.
+ *
+ * Context: may sleep.
+ * Return: 0, or a negative error with a line in the log; call reserved_close() in both cases.
+ */
+int reserved_open(unsigned int aux_pages)
+{
+	const char *why;
+	int err;
+
+	if (!mem_name && !mem_address && !mem_size)
+		return 0;
+	err = reserved_find() ?: reserved_check(aux_pages) ?: reserved_map();
+	if (err)
+		return err;
+	why = last_open(&reserved.last, reserved.page, reserved.size);
+	if (!why && reserved.last.head.nr_cpus > nr_cpu_ids)
+		why = "it had more CPUs";
+	if (!why && reserved_take()) {
+		why = "no memory to copy it";
+		reserved_forget();
+	}
+	if (why)
+		pr_info("nothing of an earlier boot in reserved memory: %s\n", why);
+	memset(reserved.page, 0, reserved.size);
+	reserved.place.pages = reserved.pages + 1;
+	reserved.place.nr = nr_cpu_ids * aux_pages;
+	reserved.place.write_combine = mem_wc;
+	return 0;
+}
+
+/**
+ * reserved_place() - get the place of the session's areas
+ *
+ * Context: any.
+ * Return: for kdtl_session_attr::place.
+ */
+const struct kdtl_place *reserved_place(void)
+{
+	return reserved.page ? &reserved.place : NULL;
+}
+
+/**
+ * reserved_begin() - write the header, so that the next boot can read what follows
+ * @s: the session, which is not started yet
+ *
+ * Context: may sleep.
+ * Return: 0 or a negative error.
+ */
+int reserved_begin(struct kdtl_session *s)
+{
+	struct last_header head = {
+		.magic		= LAST_MAGIC,
+		.version	= LAST_VERSION,
+		.size		= sizeof(head),
+		.page_size	= PAGE_SIZE,
+		.nr_cpus	= nr_cpu_ids,
+		.aux_pages	= reserved.place.nr / nr_cpu_ids,
+	};
+	struct kdtl_aux_info info;
+	int err;
+
+	if (!reserved.page)
+		return 0;
+	err = kdtl_aux_info(s, -1, &info) ?: kdtl_timebase_sync(s, &reserved.timebase);
+	if (err)
+		return err;
+	head.flags = info.tasks ? LAST_TASKS : 0;
+	head.tb_freq = info.tb_freq;
+	head.tb_boot = info.tb_boot;
+	head.begun = reserved.timebase.ticks;
+	get_random_bytes(head.boot, sizeof(head.boot));
+	strscpy(head.source, info.source, sizeof(head.source));
+	strscpy(head.release, init_utsname()->release, sizeof(head.release));
+	head.crc = last_header_crc(&head);
+	reserved.page->head = head;
+	reserved.session = s;
+	reserved_tick(NULL);
+	return 0;
+}
+
+/**
+ * reserved_end() - write no more clocks, and leave nothing for the next boot
+ *
+ * Context: may sleep, before the session is closed.
+ */
+void reserved_end(void)
+{
+	if (!reserved.page)
+		return;
+	cancel_delayed_work_sync(&reserved_work);
+	memset(reserved.page, 0, sizeof(*reserved.page));
+}
+
+/**
+ * reserved_close() - undo reserved_open(), after the session was closed
+ *
+ * Context: may sleep.
+ */
+void reserved_close(void)
+{
+	reserved_forget();
+	if (reserved.page)
+		vunmap(reserved.page);
+	kvfree(reserved.pages);
+	if (reserved.region)
+		release_mem_region(reserved.region->start, resource_size(reserved.region));
+}

@@ -1,0 +1,43 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# In the machine of reset.sh: boot $1 times. Each boot loads the recorder, which says what
+# the last one left, makes some load, and stops all CPUs. The last one leaves in /out what
+# the one before has left. $2: the most rows. All else: the recorder's parameters.
+#
+# Which boot it is, the names of the last boot's tasks say.
+
+M=/lib/kdtl
+boots=$1
+lines=$2
+shift 2
+
+echo 8 >/proc/sys/kernel/printk
+insmod $M/kdtl.ko && insmod $M/kdtl_answers.ko && insmod $M/kdtl_sched.ko &&
+	insmod $M/kdtl_recorder.ko lines="$lines" ms=20000 "$@" || exit 1
+boot=$(dmesg | sed -n 's/.*kdtl_recorder: .* boot\([0-9]*\):[0-9].*/\1/p' | tail -n 1)
+boot=$((${boot:-0} + 1))
+mkdir -p /out
+if [ $boot -gt "$boots" ]; then
+	cat /sys/kernel/debug/kdtl_recorder/last >/out/last
+	exit
+fi
+
+# Its area stays, and so does that of a CPU that comes back.
+cpus=/sys/devices/system/cpu
+for n in 1 3; do
+	echo 0 >$cpus/cpu$n/online
+done
+echo 1 >$cpus/cpu1/online
+printf '#!/bin/sh\nwhile :; do usleep 1000; done\n' >/tmp/boot$boot
+chmod +x /tmp/boot$boot
+for _ in 1 2 3 4; do
+	/tmp/boot$boot &
+done
+until dmesg | grep -q "asked for: .* $lines of "; do
+	usleep 100000
+	echo 1 >/sys/kernel/debug/kdtl_recorder/trigger
+done
+insmod $M/kdtl_crash.ko how=halt
+sleep 100
+exit 1

@@ -13,7 +13,9 @@ top=$(dirname -- "$(dirname -- "$here")")
 # shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
 . "$here/lib/ktap.sh"
 
-headers=("$top"/api/include/linux/kdtl*.h "$top/api/include/uapi/linux/kdtl.h")
+# kdtl_root.h is for who reads an image of the memory: Documentation/vmcore.rst has it.
+headers=("$top"/api/include/linux/kdtl{,_verbs,_counters,_answers,_pmu}.h
+	"$top/api/include/uapi/linux/kdtl.h")
 
 # none WHAT: pass if stdin is empty, otherwise show it.
 none()

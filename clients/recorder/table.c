@@ -242,12 +242,12 @@ static void table_row(const struct table *t, const struct table_cpu *c, bool tas
 	char who[TABLE_WHO], before[TABLE_WHO], waited[TABLE_WAITED], when[TABLE_WHEN];
 
 	table_when(t, when, sizeof(when), table_time(t, e));
-	if (kdtl_entry_is_throttled(e))
-		strscpy(waited, "?", sizeof(waited));
-	else
+	if (kdtl_entry_has_wait(e))
 		table_span(waited, sizeof(waited),
 			   kdtl_ticks_to_ns(&t->info, kdtl_entry_wait(e)),
 			   kdtl_entry_wait_saturated(e));
+	else
+		strscpy(waited, "?", sizeof(waited));
 	if (!tasks) {
 		pr_warn("%s %3d %8s %-24s %s\n", when, cpu, waited,
 			kdtl_preempt_reason_name(kdtl_entry_preempt_reason(e)),

@@ -41,7 +41,7 @@ static void metrics_quantile(struct seq_file *m, const struct sampler_stats *rec
 {
 	bool saturated;
 
-	if (stats_waits(recent))
+	if (recent->waits)
 		metrics_seconds(m, stats_quantile(recent, permille, &saturated));
 	else
 		seq_puts(m, "NaN");
@@ -64,10 +64,10 @@ static void metrics_histogram(struct seq_file *m, const struct sampler_stats *st
 		metrics_seconds(m, (1ULL << bits) - 1);
 		seq_printf(m, "\"} %llu\n", below);
 	}
-	seq_printf(m, "kdtl_wait_seconds_bucket{le=\"+Inf\"} %llu\n", stats_waits(st));
+	seq_printf(m, "kdtl_wait_seconds_bucket{le=\"+Inf\"} %llu\n", st->waits);
 	seq_puts(m, "kdtl_wait_seconds_sum ");
 	metrics_seconds(m, st->wait);
-	seq_printf(m, "\nkdtl_wait_seconds_count %llu\n", stats_waits(st));
+	seq_printf(m, "\nkdtl_wait_seconds_count %llu\n", st->waits);
 }
 
 /* @recent: of the last minute, @st: since counting began. */
@@ -85,7 +85,7 @@ static void metrics_summary_cpu(struct seq_file *m, int cpu,
 	seq_printf(m, "kdtl_cpu_wait_seconds_sum{cpu=\"%d\"} ", cpu);
 	metrics_seconds(m, st->wait);
 	seq_printf(m, "\nkdtl_cpu_wait_seconds_count{cpu=\"%d\"} %llu\n", cpu,
-		   stats_waits(st));
+		   st->waits);
 }
 
 static void metrics_summary(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
@@ -216,7 +216,7 @@ static void metrics_summary_cgroup(struct seq_file *m, const struct sampler_cgro
 	metrics_seconds(m, c->stats.wait);
 	seq_putc(m, '\n');
 	metrics_cgroup(m, "kdtl_cgroup_wait_seconds_count", c, "");
-	seq_printf(m, "%llu\n", stats_waits(&c->stats));
+	seq_printf(m, "%llu\n", c->stats.waits);
 }
 
 /* Those have one value of each cgroup: @field of its struct sampler_cgroup. */

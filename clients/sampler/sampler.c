@@ -76,15 +76,14 @@ static void sampler_reset(void)
 static struct sampler_wait sampler_wait(const struct kdtl_aux_info *info,
 					const struct kdtl_entry *e)
 {
-	const bool throttled = kdtl_entry_is_throttled(e);
-
 	return (struct sampler_wait) {
 		.time		= kdtl_ticks_to_ns(info, kdtl_entry_time(e)),
-		.ns		= kdtl_ticks_to_ns(info, throttled ? kdtl_entry_throttled(e) :
-						   kdtl_entry_wait(e)),
-		.throttled	= throttled,
-		.saturated	= kdtl_entry_wait_saturated(e) ||
-				  kdtl_entry_throttled(e) == KDTL_TIME_MAX,
+		.known		= kdtl_entry_has_wait(e),
+		.ns		= kdtl_ticks_to_ns(info, kdtl_entry_wait(e)),
+		.saturated	= kdtl_entry_wait_saturated(e),
+		.throttled	= kdtl_entry_is_throttled(e),
+		.held		= kdtl_ticks_to_ns(info, kdtl_entry_throttled(e)),
+		.held_saturated	= kdtl_entry_throttled(e) == KDTL_TIME_MAX,
 	};
 }
 

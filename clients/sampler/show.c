@@ -93,7 +93,7 @@ void show_table(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
 		show_part(m, "p50 to max are", &r->all);
 	seq_puts(m, "p50 to p99.9 are at most 6.25 % too high; stolen is /proc/stat's\n");
 	if (r->all.throttles) {
-		seq_printf(m, "not in the waits: %llu dispatches of tasks that were throttled, for",
+		seq_printf(m, "not in the waits: how long tasks were throttled before %llu dispatches,",
 			   r->all.throttles);
 		show_ns(m, r->all.throttled, r->all.throttled_saturated);
 		seq_putc(m, '\n');
@@ -274,7 +274,7 @@ static void show_bars(struct seq_file *m, const struct sampler_stats *st)
 		most = max(most, n);
 	}
 	seq_puts(m, "  wait below       count\n");
-	for (bits = first; bits <= last && stats_waits(st); bits++) {
+	for (bits = first; bits <= last && st->waits; bits++) {
 		n = stats_log2(st, bits);
 		if (n)
 			show_bar(m, 1ULL << bits, false, n, most);

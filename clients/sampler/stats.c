@@ -47,10 +47,12 @@ void stats_add(struct sampler_stats *st, const struct sampler_wait *wait)
 	st->dispatches++;
 	if (wait->throttled) {
 		st->throttles++;
-		st->throttled += wait->ns;
-		st->throttled_saturated += wait->saturated;
-		return;
+		st->throttled += wait->held;
+		st->throttled_saturated += wait->held_saturated;
 	}
+	if (!wait->known)
+		return;
+	st->waits++;
 	st->wait += wait->ns;
 	st->max = max(st->max, wait->ns);
 	if (wait->saturated) {
@@ -74,6 +76,7 @@ void stats_merge(struct sampler_stats *to, const struct sampler_stats *from)
 	to->throttles += from->throttles;
 	to->throttled += from->throttled;
 	to->throttled_saturated += from->throttled_saturated;
+	to->waits += from->waits;
 	to->wait += from->wait;
 	to->max = max(to->max, from->max);
 	to->saturated += from->saturated;
@@ -100,12 +103,12 @@ void stats_merge(struct sampler_stats *to, const struct sampler_stats *from)
 u64 stats_quantile(const struct sampler_stats *st, unsigned int permille,
 		   bool *saturated)
 {
-	const u64 rank = div_u64(stats_waits(st) * permille + 999, 1000);
+	const u64 rank = div_u64(st->waits * permille + 999, 1000);
 	u64 seen = 0;
 	unsigned int i;
 
 	*saturated = false;
-	if (!stats_waits(st))
+	if (!st->waits)
 		return 0;
 	/* Saturated waits count as the longest, but may be as short as @least. */
 	for (i = 0; i < STATS_BUCKETS; i++) {

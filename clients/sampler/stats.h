@@ -18,21 +18,27 @@
 /**
  * struct sampler_wait - what an entry says about a wait
  * @time: of the dispatch, by the session's time base, in ns
- * @ns: how long the runner waited or, if @throttled, was held back
- * @throttled: a limit on CPU time held the runner back, so its wait is not known
- * @saturated: the runner waited, or was held back, that long or longer
+ * @known: it is known how long the runner waited
+ * @ns: for how long it waited
+ * @saturated: it waited that long or longer
+ * @throttled: a limit on CPU time held the runner back
+ * @held: for how long that did
+ * @held_saturated: it was held back that long or longer
  */
 struct sampler_wait {
 	u64	time;
+	bool	known;
 	u64	ns;
-	bool	throttled;
 	bool	saturated;
+	bool	throttled;
+	u64	held;
+	bool	held_saturated;
 };
 
 /**
  * struct sampler_counted - the session's counters of one CPU
  * @dispatches: number of dispatches, logged or not
- * @wait: sum of their waits, in ns, without those of throttled runners
+ * @wait: sum of their waits, in ns
  * @logging: time in which dispatches were logged, in ns
  * @counting: time in which they were logged or only counted, in ns
  */
@@ -46,12 +52,13 @@ struct sampler_counted {
 /**
  * struct sampler_stats - what was counted of one CPU's log
  * @dispatches: number of dispatches
- * @throttles: those whose runners a limit on CPU time had held back: they have no
- *	wait that is known
+ * @throttles: those whose runners a limit on CPU time had held back
  * @throttled: for how long these were held back, in ns
  * @throttled_saturated: those that were held back for longer than an entry can say:
  *	@throttled is too low
- * @wait: sum of their waits, in ns
+ * @waits: dispatches of which it is known how long the runner waited; after a limit that may
+ *	not be known
+ * @wait: sum of these waits, in ns
  * @max: longest wait, in ns
  * @saturated: waits that were longer than an entry can say: @wait and @max have the
  *	longest that it can say, so they are too low
@@ -66,6 +73,7 @@ struct sampler_stats {
 	u64	throttles;
 	u64	throttled;
 	u64	throttled_saturated;
+	u64	waits;
 	u64	wait;
 	u64	max;
 	u64	saturated;
@@ -103,11 +111,5 @@ void stats_merge(struct sampler_stats *to, const struct sampler_stats *from);
 u64 stats_quantile(const struct sampler_stats *st, unsigned int permille,
 		   bool *saturated);
 u64 stats_log2(const struct sampler_stats *st, unsigned int bits);
-
-/* The number of waits. */
-static inline u64 stats_waits(const struct sampler_stats *st)
-{
-	return st->dispatches - st->throttles;
-}
 
 #endif /* _KDTL_SAMPLER_STATS_H */

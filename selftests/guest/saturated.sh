@@ -103,9 +103,22 @@ throttled_marked()
 		echo "throttle 0 $s" >/sys/kernel/debug/kdtl_fake/do || return
 	done
 	is "$(sed -n 's/^not in the waits: //p' $sampler/table)" \
-		"2 dispatches of tasks that were throttled, for  7.29 s+" &&
+		"how long tasks were throttled before 2 dispatches,  7.29 s+" &&
 		is "$(awk '$1 == 0 { print $13, $NF }' $sampler/lines)" "0 1" &&
 		is "$(said $sampler/metrics '^kdtl_throttled_saturated_total{cpu="0"} 1$')" 1
+}
+
+# Held back for 1 s, and then it waited for 3 s, which is a wait.
+starved_counted()
+{
+	echo 1 >$sampler/reset
+	echo "starve 0 3" >/sys/kernel/debug/kdtl_fake/do &&
+		is "$(awk '$1 == 0 { print $6, $7, $11, $14, $15 }' $sampler/lines)" \
+			"1 3000000000 3000000000 1 1000000000" &&
+		is "$(bucket +Inf)" 1 || return
+	dmesg -c >/dev/null
+	until_true table_asked
+	logged 1 'kdtl_recorder: .* 0  *3.00 s .*throttled'
 }
 
 # The CPU is everyone's again.
@@ -128,7 +141,7 @@ victim_marked()
 need kdtl kdtl_sched kdtl_fake_pmu kdtl_fake_drive
 have_module kdtl_hog || skip_all "no module kdtl_hog"
 
-plan 11
+plan 12
 dmesg -c >/dev/null
 ok "the sampler loads" load kdtl_sampler pmu=kdtl_fake
 ok "the watch loads" load kdtl_watch pmu=kdtl_fake threshold_ms=10000
@@ -142,6 +155,7 @@ ok "so is Prometheus' histogram" metrics_are_open
 ok "the watch reports them, whatever the threshold" watch_reports
 ok "the recorder marks them" recorder_marks
 ok "so does the sampler times held back" throttled_marked
+ok "what a task waits after that is a wait, to the sampler and to the recorder" starved_counted
 echo 0 >$tracing/events/kdtl/enable
 unload kdtl_recorder
 unload kdtl_watch

@@ -37,7 +37,7 @@ sampled()
 	cat /sys/kernel/debug/kdtl_sampler/lines
 	cat /sys/kernel/debug/kdtl_sampler/table
 	awk '$1 == 1 { exit !($14 && $15 > 5 * $7) }' /sys/kernel/debug/kdtl_sampler/lines &&
-		grep -q '^not in the waits: [0-9]* dispatches of tasks that were throttled' \
+		grep -q '^not in the waits: how long tasks were throttled before [0-9]* dispatches' \
 			/sys/kernel/debug/kdtl_sampler/table
 }
 

@@ -195,7 +195,7 @@ throttled_apart()
 		"1.00 s external_interrupt, ? ns throttled, 2.00 s external_interrupt, ? ns throttled, " ] &&
 		[ "$(kdtl histogram "$work/throttled.data" | sed -n -e '/^not/p' -e '/^p50/p' |
 			tr -s ' ' | tr '\n' ';')" = \
-			"not in the waits: 2 dispatches of runners that were throttled, for 3.00 s ;p50 1.00 s , p99 2.00 s , p99.9 2.00 s , max 2.00 s ;" ] &&
+			"not in the waits: how long runners were throttled before 2 dispatches, 3.00 s ;p50 1.00 s , p99 2.00 s , p99.9 2.00 s , max 2.00 s ;" ] &&
 		kdtl ctf "$work/throttled.data" "$work/throttled" &&
 		[ "$(babeltrace2 "$work/throttled" | grep -c 'dispatch_reason = .*throttled')" -eq 2 ] &&
 		return

@@ -396,6 +396,21 @@ tracks()
 		chrome old >/dev/null && chrome empty
 }
 
+# What a task waited after a limit had held it back is a slice of its own.
+waits_after_a_limit()
+{
+	recording starved <<-'END' || return
+		run 1000000000 1 0 0 77 0 web
+		run 1010000000 1 0 0 78 77 hog
+		starved 4100000000 1 200000000 2800000000 77 78 web
+	END
+	chrome starved | grep '^web|' | diff - <(cat <<-'END'
+		web|web|throttled|100000.000|200000.000
+		web|web|waits|300000.000|2800000.000
+	END
+	)
+}
+
 # Each slice of a wait says who had the CPU, and when it was.
 args_of_slices()
 {
@@ -740,7 +755,7 @@ nothing_half_made()
 "$top/scripts/install-deps" tool ctf || skip_all "babeltrace2 cannot be installed"
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-export.XXXXXX")
 partial "$work"
-plan 26
+plan 27
 ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
 ok "recordings are made" records
 ok "JSON lines say what print says" says_what_print_says jsonl
@@ -755,6 +770,7 @@ ok "what was lost is said of each line" lost_is_said
 ok "and in CTF" lost_in_ctf
 ok "any name is valid JSON and CSV" names_are_escaped
 ok "the trace for Perfetto has tracks by its rules" tracks
+ok "what a task waits after a limit is a slice of its own" waits_after_a_limit
 ok "its slices tell culprits and times of day" args_of_slices
 ok "recordings of an older version say that times are approximate" approximate_is_said
 ok "mistakes are told, and failures leave no file" mistakes

@@ -157,7 +157,11 @@ starved()
 		grep ' 1   2.80 s     200 ms  web (77)$' "$work/said" &&
 		grep '^ *behind hog (78) 2.80 s$' "$work/said" &&
 		kdtl why --brief "$work/starved.data" |
-		grep ' waited_ms=2800.000 .* behind=hog .* throttled_ms=200.000 '
+		grep ' waited_ms=2800.000 .* behind=hog .* throttled_ms=200.000 ' &&
+		kdtl report "$work/starved.data" | grep '^web (77)  *2 .* 2.80s  *200ms .* 2.80s hog ' &&
+		kdtl histogram "$work/starved.data" >"$work/said" &&
+		grep '^not in the waits: .* throttled before 1 dispatches,  *200 ms$' "$work/said" &&
+		grep ', max  *2.80 s *$' "$work/said"
 }
 
 for_scripts()

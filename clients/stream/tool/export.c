@@ -267,17 +267,16 @@ static void add_more(struct fields *f, const struct recording *r, const struct l
 void entry_fields(struct fields *f, const struct recording *r, const struct line *line)
 {
 	const struct kdtl_entry *e = r->entry[line->i];
-	const bool throttled = entry_is_throttled(e);
 
 	f->nr = 0;
 	add_time(f, "time_ns", time_of_day(r, be64toh(e->timebase)));
 	add_bool(f, "time_approximate", !r->nr_clocks);
 	add_time(f, "since_boot_ns", entry_time(r, e));
 	add_number(f, "cpu", entry_cpu(e));
-	if (throttled && !entry_wait(r, e))
-		add(f, "waited_ns", FIELD_UNKNOWN);
-	else
+	if (entry_has_wait(r, e))
 		add_time(f, "waited_ns", entry_wait(r, e));
+	else
+		add(f, "waited_ns", FIELD_UNKNOWN);
 	add_bool(f, "waited_saturated", entry_wait_saturated(e));
 	add_time(f, "slept_ns", entry_slept(r, e));
 	add_bool(f, "slept_saturated", entry_slept_saturated(e));

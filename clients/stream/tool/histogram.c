@@ -52,7 +52,7 @@ static int histogram(int argc, char **argv)
 {
 	static const unsigned int permille[] = { 500, 990, 999 };
 	uint64_t count[BUCKETS] = { 0 }, *wait, saturated = 0, least = UINT64_MAX, ns;
-	uint64_t throttled = 0, nr = 0, idle = 0;
+	uint64_t throttled = 0, throttles = 0, nr = 0, idle = 0;
 	struct recording r;
 
 	no_options(argc, argv);
@@ -69,8 +69,10 @@ static int histogram(int argc, char **argv)
 		}
 		if (entry_is_throttled(r.entry[i])) {
 			throttled += entry_throttled(&r, r.entry[i]);
-			continue;
+			throttles++;
 		}
+		if (!entry_has_wait(&r, r.entry[i]))
+			continue;
 		ns = entry_wait(&r, r.entry[i]);
 		wait[nr++] = ns;
 		if (!entry_wait_saturated(r.entry[i])) {
@@ -85,9 +87,9 @@ static int histogram(int argc, char **argv)
 
 	printf("%llu dispatches, %llu lost\n", (unsigned long long)(r.nr - idle),
 	       (unsigned long long)r.head.lost);
-	if (nr + idle < r.nr) {
-		printf("not in the waits: %zu dispatches of runners that were throttled, for",
-		       r.nr - (size_t)(nr + idle));
+	if (throttles) {
+		printf("not in the waits: how long runners were throttled before %llu dispatches,",
+		       (unsigned long long)throttles);
 		print_ns(throttled, false);
 		putchar('\n');
 	}

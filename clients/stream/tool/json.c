@@ -258,7 +258,8 @@ static void put_wait(struct chrome *c, const struct fields *f, size_t i)
 {
 	const struct recording *r = c->r;
 	const struct kdtl_entry *e = r->entry[i];
-	const uint64_t ns = entry_wait(r, e) + entry_throttled(r, e), end = entry_time(r, e);
+	const uint64_t wait = entry_wait(r, e), ns = wait + entry_throttled(r, e);
+	const uint64_t end = entry_time(r, e);
 	struct track vcpu = { .tgid = CPUS_PID, .pid = cpu_tid(e), .until = c->begin };
 	struct track *track = r->sched ? track_of(c, e) : &vcpu;
 	uint64_t from;
@@ -270,8 +271,13 @@ static void put_wait(struct chrome *c, const struct fields *f, size_t i)
 	if (!ns || from >= end)
 		return;
 	track->until = end;
-	put_slice(c, entry_is_throttled(e) ? "throttled" : "waits", track->tgid, track->pid,
-		  from, end, slice_args(c, f, i));
+	if (entry_is_throttled(e) && end - from > wait) {
+		put_slice(c, "throttled", track->tgid, track->pid, from, end - wait,
+			  slice_args(c, f, i));
+		from = end - wait;
+	}
+	if (from < end)
+		put_slice(c, "waits", track->tgid, track->pid, from, end, slice_args(c, f, i));
 }
 
 /* The thread's name; the process has the name of the thread that has its PID, if there is one. */

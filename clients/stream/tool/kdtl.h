@@ -334,6 +334,15 @@ static inline uint64_t entry_wait(const struct recording *r, const struct kdtl_e
 }
 
 /*
+ * Sum up, count and show the waits of these entries only: of a runner that was throttled it may
+ * not be known what it waited after that.
+ */
+static inline bool entry_has_wait(const struct recording *r, const struct kdtl_entry *e)
+{
+	return !entry_is_throttled(e) || entry_wait(r, e);
+}
+
+/*
  * The part of that, at its end, in which the runner was in the queue of the CPU that it got.
  * A virtual processor is in no other.
  */

@@ -120,10 +120,10 @@ static void print_entry(const struct recording *r, const struct options *o,
 
 	printf("%8llu.%09llu %4u  ", (unsigned long long)(t / 1000000000),
 	       (unsigned long long)(t % 1000000000), entry_cpu(e));
-	if (entry_is_throttled(e) && !entry_wait(r, e))
-		printf("%6s ns", "?");
-	else
+	if (entry_has_wait(r, e))
 		print_ns(entry_wait(r, e), entry_wait_saturated(e));
+	else
+		printf("%6s ns", "?");
 	fputs("  ", stdout);
 	if (r->steal) {
 		print_ns(entry_stolen(r, e), false);

@@ -228,8 +228,9 @@ static struct row row_of(const struct recording *r, const struct dispatch *d, si
 		if (entry_is_throttled(e)) {
 			row.throttled += entry_throttled(r, e);
 			row.throttled_more |= entry_throttled_saturated(e);
-			continue;
 		}
+		if (!entry_has_wait(r, e))
+			continue;
 		wait[row.waits] = entry_wait(r, e);
 		row.waited += wait[row.waits];
 		row.elsewhere += wait[row.waits] - entry_queued(r, e);

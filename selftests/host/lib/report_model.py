@@ -48,6 +48,9 @@ def make(seed):
             elif what < 0.15:
                 lines.append((time, "throttled %d %d %d %d %d %s" %
                               (time, cpu, wait, pid, before, name)))
+            elif what < 0.2:
+                lines.append((time, "starved %d %d %d %d %d %d %s" %
+                              (time, cpu, rand.randrange(10**9), wait, pid, before, name)))
             else:
                 lines.append((time, "run %d %d %d 7 %d %d %s" %
                               (time, cpu, wait, pid, before, name)))
@@ -106,6 +109,8 @@ class Recording:
                 self.add("run", arg[0], arg[1], arg[2], 0, arg[4], arg[5], word[7])
             elif word[0] == "throttled":
                 self.add("throttled", arg[0], arg[1], 0, arg[2], arg[3], arg[4], word[6])
+            elif word[0] == "starved":
+                self.add("throttled", arg[0], arg[1], arg[3], arg[2], arg[4], arg[5], word[7])
             elif word[0] == "idle":
                 self.add("idle", arg[0], arg[1], 0, 0, 0, arg[2], "idle")
         times += [e.time for e in self.entries]
@@ -182,7 +187,8 @@ class Row:
         self.count = len(entries)
         self.ran = sum(rec.next[id(e)][0] for e in entries if rec.next[id(e)][1])
         self.unknown = sum(rec.next[id(e)][0] for e in entries if not rec.next[id(e)][1])
-        self.waits = sorted(e.wait for e in entries if e.kind == "run")
+        # What a runner waited after a limit may not be known.
+        self.waits = sorted(e.wait for e in entries if e.kind == "run" or e.wait)
         self.waited = sum(self.waits)
         self.held = sum(e.held for e in entries)
         self.held_more = any(e.held == MAX for e in entries)

@@ -295,6 +295,21 @@ static inline __u64 kdtl_entry_wait(const struct kdtl_entry *e)
 }
 
 /**
+ * kdtl_entry_has_wait() - is it known how long the runner waited?
+ * @e: entry
+ *
+ * Sum up, count and show the waits of these entries only: of a runner that was throttled it may
+ * not be known how long it waited after that.
+ *
+ * Context: any.
+ * Return: true if kdtl_entry_wait() is how long the runner waited, which may be 0.
+ */
+static inline int kdtl_entry_has_wait(const struct kdtl_entry *e)
+{
+	return !kdtl_entry_is_throttled(e) || kdtl_entry_queued(e);
+}
+
+/**
  * kdtl_entry_wait_saturated() - was the wait longer than the entry can say?
  * @e: entry
  *

@@ -46,6 +46,7 @@ static ssize_t stream_copy(struct stream *st, char __user *buf, size_t count)
 ssize_t stream_read(struct file *file, char __user *buf, size_t count, loff_t *pos)
 {
 	struct stream *st = file->private_data;
+	unsigned int wakes;
 	ssize_t ret;
 
 	if (count < KDTL_ENTRY_SIZE)
@@ -53,7 +54,11 @@ ssize_t stream_read(struct file *file, char __user *buf, size_t count, loff_t *p
 	ret = stream_wait(st, file->f_flags & O_NONBLOCK);
 	if (ret <= 0)
 		return ret;
+	wakes = atomic_read(&st->wakes);
 	ret = stream_copy(st, buf, count);
+	/* With room left, all entries were read for which there was a wake-up until then. */
+	if (ret >= 0 && count - ret >= KDTL_ENTRY_SIZE)
+		WRITE_ONCE(st->seen, wakes);
 	mutex_unlock(&st->verbs);
 	return ret;
 }

@@ -342,7 +342,10 @@ bool stream_mapped_readable(struct stream *st)
 /* Is there something to read?  -EAGAIN: not yet. */
 static int stream_ready(struct stream *st, bool noblock)
 {
-	if (noblock ? stream_unread(st) > 0 : stream_readable(st))
+	/* This also marks the wake-ups as seen if there is nothing. */
+	const bool readable = stream_readable(st);
+
+	if (readable || (noblock && stream_unread(st)))
 		return 1;
 	if (st->running)
 		return -EAGAIN;

@@ -14,6 +14,11 @@
  * every CPU's clock has passed the entry's time.  That is the next sync, unless the
  * clocks differ by more than the time between the entry and the sync.
  *
+ * A sync waits for no verb, because who is in a verb may be a task that does not get a CPU.  If a
+ * CPU begins to be logged meanwhile, the horizon may be wrong: kdtl_session::starts says so,
+ * and the sync looks again.  Only kdtl_load() must not run beside it, as it drops the entries;
+ * then there is nothing to take in.
+ *
  * A CPU that is not logged at the time of a sync (offline, not loaded, stopped) has
  * no say in the horizon.  When it is logged later, its first entries may be older
  * than what has been returned, if its clock is behind.  They are late: they are not
@@ -200,9 +205,11 @@ struct kdtl_merge *kdtl_merge_create(struct kdtl_session *s)
 	struct kdtl_merge *m;
 	int err;
 
-	might_sleep();
 	if (IS_ERR_OR_NULL(s))
 		return ERR_PTR(kdtl_session_refuse(s, __func__, _RET_IP_));
+	err = kdtl_session_may_sleep(s, __func__);
+	if (err)
+		return ERR_PTR(err);
 	if (kdtl_session_raw(s))
 		return ERR_PTR(kdtl_raw_refuse(s, __func__));
 	if (kdtl_reader_none(s)) {
@@ -295,13 +302,14 @@ void kdtl_merge_destroy(struct kdtl_merge *m)
 {
 	int cpu;
 
-	might_sleep();
-	if (IS_ERR_OR_NULL(m))
+	if (IS_ERR_OR_NULL(m) || (m->session && kdtl_session_may_sleep(m->session, __func__)))
 		return;
 	if (m->session) {
+		mutex_lock(&m->session->reading);
 		kdtl_merge_advance(m);
 		for_each_cpu(cpu, m->session->cpus)
 			kdtl_cursor_consume(m, cpu);
+		mutex_unlock(&m->session->reading);
 		kdtl_merge_end(m);
 	}
 	kdtl_merge_free(m);
@@ -312,7 +320,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_merge_destroy, KDTL_NS);
  * kdtl_merge_detach() - let a merge outlive its session
  * @m: the merge
  *
- * Context: under kdtl_session::lock, while the session is being closed.
+ * Context: while the session is being closed, and no verb is at work any more.
  */
 void kdtl_merge_detach(struct kdtl_merge *m)
 {
@@ -323,7 +331,7 @@ void kdtl_merge_detach(struct kdtl_merge *m)
 	m->session = NULL;
 }
 
-/* On each CPU that is logged, interrupts off. */
+/* On each CPU that is loaded, also if it has no event yet, or any more; interrupts off. */
 static void kdtl_merge_sync_cpu(void *arg)
 {
 	struct kdtl_merge *m = arg;
@@ -332,27 +340,16 @@ static void kdtl_merge_sync_cpu(void *arg)
 	m->cursors[smp_processor_id()].horizon = p->sync(p);
 }
 
-/* Only a CPU that has an event can write entries. */
-static bool kdtl_merge_is_logged(int cpu, void *arg)
-{
-	struct kdtl_merge *m = arg;
-	struct kdtl_aux *aux = kdtl_session_aux(m->session, cpu);
-
-	return aux && READ_ONCE(aux->event);
-}
-
+/* The horizon while events may write. */
 static u64 kdtl_merge_find_horizon(struct kdtl_merge *m)
 {
 	struct kdtl_session *s = m->session;
 	u64 horizon = U64_MAX;
 	int cpu;
 
-	if (s->state != KDTL_STARTED)
-		return horizon;
 	for_each_cpu(cpu, s->cpus)
 		m->cursors[cpu].horizon = U64_MAX;
-	on_each_cpu_cond_mask(kdtl_merge_is_logged, kdtl_merge_sync_cpu, m, true,
-			      s->cpus);
+	on_each_cpu_mask(s->loaded, kdtl_merge_sync_cpu, m, true);
 	for_each_cpu(cpu, s->cpus)
 		horizon = min(horizon, m->cursors[cpu].horizon);
 	return horizon;
@@ -381,41 +378,64 @@ static void kdtl_cursor_take_in(struct kdtl_merge *m, int cpu)
 		kdtl_heap_push(&m->heap, &c, &kdtl_heap_ops);
 }
 
+/* Give back what was returned, and take in what there is now, up to a new horizon. */
+static void kdtl_merge_take_in(struct kdtl_merge *m, bool logged)
+{
+	struct kdtl_session *s = m->session;
+	int cpu;
+
+	for_each_cpu(cpu, s->cpus)
+		kdtl_cursor_consume(m, cpu);
+	m->horizon = logged ? kdtl_merge_find_horizon(m) : U64_MAX;
+	kdtl_heap_init(&m->heap, m->heap.data, nr_cpu_ids);
+	for_each_cpu(cpu, s->cpus)
+		kdtl_cursor_take_in(m, cpu);
+}
+
 /**
  * kdtl_merge_sync() - take in all entries up to now
  * @m: the merge
  *
- * Interrupts once every CPU that is logged, idle ones too, but no CPU that is not
- * loaded, and none if the session is not started.  Entries that kdtl_merge_next()
- * has returned are given back to the writers.
+ * Interrupts every CPU that is logged, idle ones too, but no CPU that is not loaded, and
+ * none if the session is not started: once, or again if CPUs began to be logged meanwhile.
+ * Entries that kdtl_merge_next() has returned are given back to the writers.
  *
- * Context: task, may sleep.  Takes the CPU hotplug lock, so in a CPU hotplug callback it
- * would wait for ever.
+ * It waits for no other verb.  Beside a kdtl_load() of another thread, which drops the
+ * entries, it takes in nothing.
+ *
+ * Context: task, with interrupts enabled.
  * Return: 0; -ESHUTDOWN: the session is closed; -EINVAL: @m is NULL.
  */
 int kdtl_merge_sync(struct kdtl_merge *m)
 {
 	struct kdtl_session *s;
-	int cpu, err;
+	u32 starts;
+	int err;
 
-	might_sleep();
 	if (!kdtl_merge_is_live(m))
 		return kdtl_merge_refuse(m, __func__, _RET_IP_);
 	s = m->session;
-	/* While the locks are held, no other CPU begins to be logged. */
-	err = kdtl_session_enter(s, __func__, _RET_IP_);
+	err = kdtl_session_may_sleep(s, __func__);
+	if (!err)
+		err = kdtl_session_hold(s);
 	if (err)
 		return err;
-	cpus_read_lock();
+	if (!mutex_trylock(&s->reading))
+		goto release;
 	kdtl_merge_advance(m);
-	for_each_cpu(cpu, s->cpus)
-		kdtl_cursor_consume(m, cpu);
-	m->horizon = kdtl_merge_find_horizon(m);
-	kdtl_heap_init(&m->heap, m->heap.data, nr_cpu_ids);
-	for_each_cpu(cpu, s->cpus)
-		kdtl_cursor_take_in(m, cpu);
-	cpus_read_unlock();
-	kdtl_session_leave(s);
+	do {
+		/* [merge.F] pairs with E in kdtl_cpus_off(): if it is even, nothing is to come. */
+		starts = smp_load_acquire(&s->starts);
+		kdtl_merge_take_in(m, starts & 1);
+		/*
+		 * [merge.R] pairs with S in kdtl_cpus_begin(): the clocks were read, and the
+		 * entries seen, before.
+		 */
+		smp_mb();
+	} while (READ_ONCE(s->starts) != starts);
+	mutex_unlock(&s->reading);
+release:
+	kdtl_session_release(s);
 	return 0;
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_merge_sync, KDTL_NS);

@@ -57,9 +57,9 @@ EXPORT_SYMBOL_NS_GPL(kdtl_dispatch_reason_name, KDTL_NS);
  * kdtl_task_reason_name() - name a dispatch reason of kdtl_sched in the words of tasks
  * @reason: from kdtl_entry_dispatch_reason()
  *
- * "woken": the task had slept, or is new; "preempted": it had been preempted; "page
- * fault": it had waited for a page; "throttled": a limit on CPU time had held it back;
- * "idle": the CPU became idle.
+ * "woken": the task had slept, or is new; "preempted": it had been preempted; "page_fault": it
+ * had waited for a page; "throttled": a limit on CPU time had held it back; "idle": the CPU
+ * became idle.
  *
  * Context: any.
  * Return: a constant string; kdtl_dispatch_reason_name() for a reason that kdtl_sched
@@ -73,7 +73,7 @@ const char *kdtl_task_reason_name(unsigned int reason)
 	case KDTL_DISPATCH_TIME_SLICE:
 		return "preempted";
 	case KDTL_DISPATCH_PAGE_FAULT:
-		return "page fault";
+		return "page_fault";
 	}
 	return kdtl_dispatch_reason_name(reason);
 }
@@ -108,9 +108,9 @@ EXPORT_SYMBOL_NS_GPL(kdtl_preempt_reason_name, KDTL_NS);
  * kdtl_task_preempt_name() - name a preempt reason of kdtl_sched in the words of tasks
  * @reason: from kdtl_entry_preempt_reason()
  *
- * "slept": the CPU's previous task went to sleep; "disk_sleep": no signal interrupts that; "page
- * fault": it waits for a page; "stopped" and "exited": it was, or has; "preempted": it could have
- * gone on; "throttled": it could have, but a limit on CPU time took effect.
+ * "slept": the CPU's previous task went to sleep; "disk_sleep": no signal interrupts that;
+ * "page_fault": it waits for a page; "stopped" and "exited": it was, or has; "preempted": it
+ * could have gone on; "throttled": it could have, but a limit on CPU time took effect.
  *
  * Context: any.
  * Return: a constant string; kdtl_preempt_reason_name() for a reason that kdtl_sched
@@ -124,7 +124,7 @@ const char *kdtl_task_preempt_name(unsigned int reason)
 	case KDTL_PREEMPT_TIME_SLICE:
 		return "preempted";
 	case KDTL_PREEMPT_PAGE_FAULT:
-		return "page fault";
+		return "page_fault";
 	}
 	return kdtl_preempt_reason_name(reason);
 }

@@ -152,7 +152,7 @@ static noinline void kdtl_fan_out_unknown(struct kdtl_pmu_cpu *c, const struct k
  *
  * Writes to every active event of this CPU whose mask has the kind.  Never
  * sleeps, and leaves wake-ups to an irq_work.  An entry of a source that is not registered
- * goes nowhere.
+ * goes nowhere, as does one whose source or which itself is NULL.
  *
  * Context: interrupts off, also under the runqueue lock; not NMI.
  */
@@ -160,7 +160,7 @@ void kdtl_pmu_output(struct kdtl_pmu *p, const struct kdtl_entry *e,
 		     enum kdtl_kind kind)
 {
 	lockdep_assert_irqs_disabled();
-	if (unlikely(!p->cpu))
+	if (unlikely(!p || !p->cpu || !e))
 		return;
 	/* The kind is an index.  The scheduler may be the caller, so nothing can be logged. */
 	if (unlikely((unsigned int)kind >= KDTL_NR_KINDS))
@@ -186,7 +186,7 @@ void kdtl_pmu_lost(struct kdtl_pmu *p, u64 nr)
 	struct kdtl_sink *sink;
 
 	lockdep_assert_irqs_disabled();
-	if (!nr || !p->cpu)
+	if (!nr || !p || !p->cpu)
 		return;
 	c = kdtl_pmu_here(p);
 	kdtl_for_each_sink(sink, c) {

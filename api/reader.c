@@ -51,7 +51,6 @@
  * @timer: queues the work item; not started any more once kdtl_session::wake is the
  *	client's again
  * @mute: @reader is not called any more
- * @reading: held while @reader has a span, and while kdtl_load() drops what there is
  * @task: the one that is calling @reader, or NULL
  * @node: in kdtl_runners
  * @awaits: the reader for which a callback of this one waits, or NULL
@@ -68,7 +67,6 @@ struct kdtl_runner {
 	struct work_struct	wq_work;
 	struct hrtimer		timer;
 	bool			mute;
-	struct mutex		reading;
 	struct task_struct	*task;
 	struct list_head	node;
 	struct kdtl_runner	*awaits;
@@ -175,7 +173,7 @@ static u64 kdtl_runner_read(struct kdtl_runner *r, int cpu, u64 most)
 	u32 loads;
 
 	/* Otherwise kdtl_load() drops the entries, and queues the reader when it has. */
-	if (!mutex_trylock(&r->reading))
+	if (!mutex_trylock(&s->reading))
 		return 0;
 	loads = READ_ONCE(s->loads);
 	kdtl_aux_info(s, cpu, &info);
@@ -192,7 +190,7 @@ static u64 kdtl_runner_read(struct kdtl_runner *r, int cpu, u64 most)
 		kdtl_reader_consume(s, cpu, span.nr * KDTL_ENTRY_SIZE);
 	else
 		span.nr = 0;
-	mutex_unlock(&r->reading);
+	mutex_unlock(&s->reading);
 	return span.nr;
 }
 
@@ -278,7 +276,7 @@ static void kdtl_runner_list(struct kdtl_runner *r)
 	/* Each reader is of a class of its own, because one may wait for another. */
 	lockdep_register_key(&r->key);
 	lockdep_init_map(&r->map, name, &r->key, 0);
-	__mutex_init(&r->reading, name, &r->key);
+	lockdep_set_class_and_name(&r->session->reading, &r->key, name);
 	spin_lock(&kdtl_runners_lock);
 	list_add(&r->node, &kdtl_runners);
 	spin_unlock(&kdtl_runners_lock);
@@ -296,7 +294,6 @@ static void kdtl_runner_unlist(struct kdtl_runner *r)
 			other->awaits = NULL;
 	}
 	spin_unlock(&kdtl_runners_lock);
-	mutex_destroy(&r->reading);
 	lockdep_unregister_key(&r->key);
 }
 
@@ -356,26 +353,26 @@ void kdtl_reader_awaited(struct kdtl_session *s)
 }
 
 /**
- * kdtl_reader_pause() - keep a session's reader from reading
+ * kdtl_reader_pause() - keep a session's reader from reading, or its merge
  * @s: the session, held, but not locked: a callback takes that lock
  *
- * Waits until span() has returned, as long as it may use its span.  Meanwhile the reader waits for
- * nobody, it finds nothing.  If the caller is a callback of the reader itself, what it does
- * with its span is its own affair.
+ * Waits until span() has returned, as long as it may use its span, or kdtl_merge_sync() has.
+ * Meanwhile the reader waits for nobody, it finds nothing.  If the caller is a callback of the
+ * reader itself, what it does with its span is its own affair.
  *
  * Context: may sleep.
  * Return: 0; -EDEADLK: as kdtl_reader_await().
  */
 int kdtl_reader_pause(struct kdtl_session *s)
 {
-	if (!s->runner || kdtl_reader_calls(s))
+	if (kdtl_reader_calls(s))
 		return 0;
 	if (!kdtl_reader_await(s)) {
 		pr_warn_ratelimited("%s: load: not from a callback of a reader for which the session's one waits\n",
 				    s->owner);
 		return -EDEADLK;
 	}
-	mutex_lock(&s->runner->reading);
+	mutex_lock(&s->reading);
 	kdtl_reader_awaited(s);
 	return 0;
 }
@@ -388,10 +385,11 @@ int kdtl_reader_pause(struct kdtl_session *s)
  */
 void kdtl_reader_resume(struct kdtl_session *s)
 {
-	if (!s->runner || kdtl_reader_calls(s))
+	if (kdtl_reader_calls(s))
 		return;
-	mutex_unlock(&s->runner->reading);
-	kdtl_runner_queue(s->runner);
+	mutex_unlock(&s->reading);
+	if (s->runner)
+		kdtl_runner_queue(s->runner);
 }
 
 /* Exchange the session's wake-up for one that queues the work item, or back. */
@@ -518,10 +516,11 @@ int kdtl_flush(struct kdtl_session *s)
 {
 	int err;
 
-	might_sleep();
 	if (IS_ERR_OR_NULL(s))
 		return kdtl_session_refuse(s, __func__, _RET_IP_);
-	err = kdtl_session_hold(s);
+	err = kdtl_session_may_sleep(s, __func__);
+	if (!err)
+		err = kdtl_session_hold(s);
 	if (err)
 		return err;
 	if (!s->runner) {

@@ -205,6 +205,7 @@ static void kdtl_session_free(struct kdtl_session *s)
 	free_cpumask_var(s->loaded);
 	free_cpumask_var(s->cpus);
 	mutex_destroy(&s->lock);
+	mutex_destroy(&s->reading);
 	if (s->raw)
 		kdtl_raw_put(s->raw);
 	kfree(s);
@@ -241,6 +242,7 @@ static struct kdtl_session *kdtl_session_alloc(const char *owner,
 
 	strscpy(s->owner, owner, sizeof(s->owner));
 	mutex_init(&s->lock);
+	mutex_init(&s->reading);
 	refcount_set(&s->users, 1);
 	init_completion(&s->idle);
 	init_completion(&s->own_done);
@@ -365,8 +367,13 @@ static struct kdtl_session *kdtl_session_make(const struct kdtl_session_attr *at
 	struct kdtl_session *s;
 	int err;
 
-	might_sleep();
+	might_sleep_if(!irqs_disabled());
 	snprintf(caller, sizeof(caller), "%ps", from);
+	if (irqs_disabled()) {
+		pr_warn_ratelimited("%s: create: not from wake(), nor elsewhere with interrupts off\n",
+				    caller);
+		return ERR_PTR(-EDEADLK);
+	}
 	err = kdtl_attr_check(caller, attr);
 	if (err)
 		return ERR_PTR(err);
@@ -436,8 +443,6 @@ static bool kdtl_session_shut(struct kdtl_session *s)
 	first = !s->closing;
 	if (first) {
 		kdtl_unload_locked(s);
-		if (s->merge)
-			kdtl_merge_detach(s->merge);
 		WRITE_ONCE(s->closing, true);
 	}
 	mutex_unlock(&s->lock);
@@ -452,6 +457,8 @@ static void kdtl_session_end(struct kdtl_session *s)
 	/* [wake.U] */
 	if (!refcount_dec_and_test(&s->users))
 		wait_for_completion(&s->idle);
+	if (s->merge)
+		kdtl_merge_detach(s->merge);
 	kdtl_reader_end(s);
 
 	trace_kdtl_session(s, "closed");
@@ -493,15 +500,8 @@ static void kdtl_session_end(struct kdtl_session *s)
  */
 void kdtl_session_close(struct kdtl_session *s)
 {
-	might_sleep_if(!irqs_disabled());
-	if (IS_ERR_OR_NULL(s))
+	if (IS_ERR_OR_NULL(s) || kdtl_session_may_sleep(s, __func__))
 		return;
-	/* As in wake(), where to sleep would stop the machine. */
-	if (irqs_disabled()) {
-		pr_warn("%s: close: not from wake(), nor elsewhere with interrupts off\n",
-			s->owner);
-		return;
-	}
 	if (!kdtl_reader_await(s)) {
 		pr_warn("%s: close: not from a callback of the session's reader, nor of one for which it waits\n",
 			s->owner);
@@ -630,7 +630,8 @@ static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
  * if the load then fails.
  *
  * If kdtl_session_open() has given the session a reader, the load waits until the span that
- * kdtl_reader::span() has is not used any more.  So hold no lock that span() takes.
+ * kdtl_reader::span() has is not used any more.  So hold no lock that span() takes.  It also
+ * waits for a kdtl_merge_sync() that is at work.
  *
  * A load that fails ends with the first CPU's error, says in the log what failed,
  * and frees what it has allocated.  Areas of an earlier load stay until
@@ -655,10 +656,11 @@ int kdtl_load(struct kdtl_session *s, const struct cpumask *cpus)
 {
 	int err;
 
-	might_sleep();
 	if (IS_ERR_OR_NULL(s))
 		return kdtl_session_refuse(s, __func__, _RET_IP_);
-	err = kdtl_session_hold(s);
+	err = kdtl_session_may_sleep(s, __func__);
+	if (!err)
+		err = kdtl_session_hold(s);
 	if (err)
 		return err;
 	err = kdtl_reader_pause(s);
@@ -854,7 +856,7 @@ struct kdtl_session *__kdtl_session_open(const struct kdtl_session_attr *attr,
 	bool alone;
 	int err;
 
-	might_sleep();
+	might_sleep_if(!irqs_disabled());
 	/* What such sessions keep is for whoever asks, at any time: there is nobody to wake. */
 	alone = !reader && attr &&
 		(attr->flags & (KDTL_SESSION_OVERWRITE | KDTL_SESSION_NO_AUX));

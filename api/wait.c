@@ -187,9 +187,11 @@ int kdtl_wait(struct kdtl_session *s, long timeout)
 {
 	int ret;
 
-	might_sleep_if(timeout);
 	if (IS_ERR_OR_NULL(s))
 		return kdtl_session_refuse(s, __func__, _RET_IP_);
+	ret = timeout ? kdtl_session_may_sleep(s, __func__) : 0;
+	if (ret)
+		return ret;
 	if (timeout < 0) {
 		pr_warn_ratelimited("%s: wait of %ld jiffies: must be 0 or more\n",
 				    s->owner, timeout);
@@ -239,9 +241,11 @@ ssize_t kdtl_read(struct kdtl_session *s, struct kdtl_msg *msg, size_t size,
 {
 	int ret;
 
-	might_sleep_if(!noblock);
 	if (IS_ERR_OR_NULL(s))
 		return kdtl_session_refuse(s, __func__, _RET_IP_);
+	ret = noblock ? 0 : kdtl_session_may_sleep(s, __func__);
+	if (ret)
+		return ret;
 	if (!msg || size != sizeof(*msg)) {
 		pr_warn_ratelimited("%s: read of %zu bytes to %s, must be sizeof(struct kdtl_msg), %zu, to somewhere\n",
 				    s->owner, size, msg ? "a message" : "NULL", sizeof(*msg));

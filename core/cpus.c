@@ -151,6 +151,20 @@ static int kdtl_cpu_open_raw(struct kdtl_session *s, struct kdtl_aux *aux, const
 	return err;
 }
 
+/*
+ * Events are about to be enabled: @n is 1 for those of all CPUs, and 2 for that of a CPU that
+ * comes online in a session that is started.
+ */
+static void kdtl_cpus_begin(struct kdtl_session *s, u32 n)
+{
+	WRITE_ONCE(s->starts, s->starts + n);
+	/*
+	 * [merge.S] pairs with R in kdtl_merge_sync(): if that does not see the new number, the
+	 * first entry is not older than its horizon.
+	 */
+	smp_mb();
+}
+
 /* Create the CPU's event, and enable it if the session is started. */
 static int kdtl_cpu_open_event(struct kdtl_session *s, struct kdtl_aux *aux,
 			       const char **why)
@@ -173,8 +187,10 @@ static int kdtl_cpu_open_event(struct kdtl_session *s, struct kdtl_aux *aux,
 	/* A session that is being loaded publishes the areas of all CPUs, or none. */
 	if (s->state != KDTL_CREATED)
 		kdtl_cpu_publish(s, cpu);
-	if (s->state == KDTL_STARTED)
+	if (s->state == KDTL_STARTED) {
+		kdtl_cpus_begin(s, 2);
 		perf_event_enable(event);
+	}
 	/* An event that is refused after this posts a message itself. */
 	WRITE_ONCE(aux->event, event);
 	err = READ_ONCE(aux->error);
@@ -398,6 +414,8 @@ static void kdtl_cpus_off(struct kdtl_session *s)
 		/* The next start tries again. */
 		WRITE_ONCE(aux->error, 0);
 	}
+	/* [merge.E] pairs with F in kdtl_merge_sync(): who sees that it is even sees all entries. */
+	smp_store_release(&s->starts, s->starts + 1);
 }
 
 /**
@@ -417,6 +435,7 @@ int kdtl_cpus_start(struct kdtl_session *s)
 	WRITE_ONCE(s->state, KDTL_STARTED);
 	/* Events that are refused meanwhile are the caller's error, and post no message. */
 	WRITE_ONCE(s->starting, true);
+	kdtl_cpus_begin(s, 1);
 	kdtl_cpus_enable(s, true);
 	WRITE_ONCE(s->starting, false);
 	for_each_cpu(cpu, s->loaded) {

@@ -42,6 +42,21 @@ int kdtl_null_refuse(const struct kdtl_session *s, const char *verb, const char 
 }
 
 /**
+ * kdtl_sleep_refuse() - refuse to sleep in wake(), or elsewhere with interrupts off
+ * @s: the session
+ * @verb: name of the verb
+ *
+ * Context: any.
+ * Return: -EDEADLK.
+ */
+int kdtl_sleep_refuse(const struct kdtl_session *s, const char *verb)
+{
+	pr_warn_ratelimited("%s: %s(): not from wake(), nor elsewhere with interrupts off\n",
+			    s->owner, verb);
+	return -EDEADLK;
+}
+
+/**
  * kdtl_session_hold() - keep kdtl_session_close() from freeing the session
  * @s: the session
  *
@@ -74,17 +89,19 @@ void kdtl_session_release(struct kdtl_session *s)
  * @caller: address in the function that called it
  *
  * Context: may sleep.
- * Return: 0; -EINVAL: @s is NULL or ERR_PTR; -ESHUTDOWN: it is being closed.
+ * Return: 0; -EINVAL: @s is NULL or ERR_PTR; -EDEADLK: interrupts are off; -ESHUTDOWN: it is
+ * being closed.
  */
 int kdtl_session_enter(struct kdtl_session *s, const char *verb,
 		       unsigned long caller)
 {
 	int err;
 
-	might_sleep();
 	if (IS_ERR_OR_NULL(s))
 		return kdtl_session_refuse(s, verb, caller);
-	err = kdtl_session_hold(s);
+	err = kdtl_session_may_sleep(s, verb);
+	if (!err)
+		err = kdtl_session_hold(s);
 	if (err)
 		return err;
 	mutex_lock(&s->lock);

@@ -5,6 +5,8 @@
 
 #include <linux/completion.h>
 #include <linux/cpumask.h>
+#include <linux/irqflags.h>
+#include <linux/kernel.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
@@ -41,7 +43,11 @@ enum kdtl_state {
  * @named: the caller named @cpus; if not, they are all, and kdtl_load() leaves
  *	isolated ones out unless its caller names them
  * @loaded: CPUs where it is loaded
+ * @reading: held while the reader that kdtl runs has a span, while a merge takes in entries, and
+ *	while kdtl_load() drops them.  Taken before @lock; who reads only tries to take it
  * @loads: number of kdtl_load(), so that a merge notices new areas and positions
+ * @starts: odd while events may write entries; changes before one begins to, so that a merge
+ *	notices it.  Written under the hotplug lock
  * @hotplug: in the list of sessions that follow CPU hotplug
  * @starting: kdtl_start() is enabling the events
  * @aux: areas by CPU; set once, freed by kdtl_session_close()
@@ -93,7 +99,9 @@ struct kdtl_session {
 	cpumask_var_t		cpus;
 	bool			named;
 	cpumask_var_t		loaded;
+	struct mutex		reading;
 	u32			loads;
+	u32			starts;
 	struct hlist_node	hotplug;
 	bool			starting;
 
@@ -136,7 +144,18 @@ static inline struct kdtl_aux *kdtl_session_aux(struct kdtl_session *s, int cpu)
 
 int kdtl_session_refuse(const struct kdtl_session *s, const char *verb,
 			unsigned long caller);
+int kdtl_sleep_refuse(const struct kdtl_session *s, const char *verb);
 int kdtl_null_refuse(const struct kdtl_session *s, const char *verb, const char *what);
+
+/*
+ * The first look of a verb that may sleep: in wake() that would stop the machine.  Returns 0 or
+ * -EDEADLK.
+ */
+static inline int kdtl_session_may_sleep(const struct kdtl_session *s, const char *verb)
+{
+	might_sleep_if(!irqs_disabled());
+	return irqs_disabled() ? kdtl_sleep_refuse(s, verb) : 0;
+}
 
 /*
  * Every verb that may sleep holds the session, so that kdtl_session_close()

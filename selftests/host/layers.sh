@@ -209,12 +209,12 @@ drivers_include_one()
 		}'
 }
 
-# says_sleep_first DIR: what a verb that may sleep calls first is might_sleep(), or a
-# function that begins so. Then an atomic caller is found also if the verb does not sleep
-# this time.
+# says_sleep_first DIR: what a verb that may sleep calls first, but for a refusal of NULL, is
+# might_sleep(), or a function that begins so. Then an atomic caller is found also if the verb
+# does not sleep this time.
 says_sleep_first()
 {
-	(cd -- "$1" && cat api/*.c api/answers/*.c core/session.c) | awk '
+	(cd -- "$1" && cat api/*.c api/answers/*.c core/session.[ch]) | awk '
 	/^ \* _*kdtl_[a-z_]*\(\) - / { sub(/\(\).*/, "", $2); doc = $2 }
 	/^ \* Context: / && /may sleep/ { sleeps[doc] }
 	/^[a-z].*\(/ && !/;$/ {
@@ -224,7 +224,8 @@ says_sleep_first()
 	}
 	/^EXPORT_SYMBOL/ { split($0, part, /[(,]/); exported[part[2]] }
 	/^}/ { name = "" }
-	name != "" && /^\t/ && !(name in first) && match($0, /[a-z_]+\(/) {
+	name != "" && /^\t/ && !(name in first) && match($0, /[a-z_]+\(/) &&
+		!/return.*_refuse\(/ {
 		first[name] = substr($0, RSTART, RLENGTH - 1)
 	}
 	function says(f) {

@@ -109,7 +109,7 @@ rows()
 	table "$work/console" >"$work/rows"
 	cat -- "$work/rows"
 	[ "$(wc -l <"$work/rows")" -eq $lines ] || return
-	! grep -v -E '^[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6} +[0-3] +[0-9.]+ (ns|us|ms|s) +[^ ].*:[0-9]+ +(idle|[^ ].*:[0-9]+) +(woken|preempted|page fault)$' \
+	! grep -v -E '^[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6} +[0-3] +[0-9.]+ (ns|us|ms|s) +[^ ].*:[0-9]+ +(idle|[^ ].*:[0-9]+) +(woken|preempted|page_fault)$' \
 		"$work/rows" || return
 	# After midnight the hours begin again.
 	awk '{

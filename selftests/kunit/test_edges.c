@@ -295,7 +295,7 @@ static void edges_task_reasons(struct kunit *test)
 	} reasons[] = {
 		{ KDTL_DISPATCH_PROD, "woken" },
 		{ KDTL_DISPATCH_TIME_SLICE, "preempted" },
-		{ KDTL_DISPATCH_PAGE_FAULT, "page fault" },
+		{ KDTL_DISPATCH_PAGE_FAULT, "page_fault" },
 		{ KDTL_DISPATCH_THROTTLED, "throttled" },
 		{ KDTL_DISPATCH_CONFERRED, "conferred_cycles" },
 		{ 127, "unknown" },
@@ -316,7 +316,7 @@ static void edges_task_preempts(struct kunit *test)
 	} reasons[] = {
 		{ KDTL_PREEMPT_CEDE, "slept" },
 		{ KDTL_PREEMPT_TIME_SLICE, "preempted" },
-		{ KDTL_PREEMPT_PAGE_FAULT, "page fault" },
+		{ KDTL_PREEMPT_PAGE_FAULT, "page_fault" },
 		{ KDTL_PREEMPT_THROTTLED, "throttled" },
 		{ KDTL_PREEMPT_CONFER, "H_CONFER" },
 		{ 127, "unknown" },

@@ -5,10 +5,12 @@
  * has to come when.  And the test source under load.
  */
 #include <linux/cpu.h>
+#include <linux/kthread.h>
 #include <linux/prandom.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
 
+#include "../../core/session.h"
 #include "../fake/load.h"
 #include "aux_suites.h"
 #include "cpus.h"
@@ -21,12 +23,21 @@
 static u64 merge_clock[MERGE_CPUS];
 static unsigned int merge_syncs[MERGE_CPUS];
 
+/* What happens on CPU 0 while its clock is read, once. */
+static void (*merge_meanwhile)(void);
+/* Instead of the clocks above, one that all CPUs share, if it runs. */
+static atomic64_t merge_shared;
+
 static u64 merge_sync(struct kdtl_pmu *p)
 {
 	const int cpu = min(raw_smp_processor_id(), MERGE_CPUS - 1);
+	void (*meanwhile)(void) = cpu ? NULL : xchg(&merge_meanwhile, NULL);
 
 	merge_syncs[cpu]++;
-	return merge_clock[cpu];
+	if (meanwhile)
+		meanwhile();
+	return atomic64_read(&merge_shared) ? atomic64_inc_return(&merge_shared) :
+		merge_clock[cpu];
 }
 
 static struct kdtl_pmu merge_pmu;
@@ -662,6 +673,218 @@ static void merge_reload(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, info.unread, 1ULL);
 }
 
+/* ------------------------------------------------------------------ beside verbs */
+
+struct merge_beside {
+	struct kdtl_session	*s;
+	struct kdtl_merge	*m;
+	int			err;
+	struct completion	done;
+};
+
+static int merge_syncer(void *arg)
+{
+	struct merge_beside *b = arg;
+
+	b->err = kdtl_merge_sync(b->m);
+	complete(&b->done);
+	return 0;
+}
+
+static int merge_loader(void *arg)
+{
+	struct merge_beside *b = arg;
+
+	b->err = kdtl_unload(b->s) ?: kdtl_load(b->s, NULL);
+	complete(&b->done);
+	return 0;
+}
+
+/* Run a verb in a thread.  Returns the thread, which is held, or NULL. */
+static struct task_struct *merge_run(struct kunit *test, struct merge_beside *b,
+				     int (*verb)(void *arg))
+{
+	struct task_struct *task = kthread_create(verb, b, "merge_beside");
+
+	KUNIT_EXPECT_FALSE(test, IS_ERR(task));
+	if (IS_ERR(task))
+		return NULL;
+	get_task_struct(task);
+	wake_up_process(task);
+	return task;
+}
+
+/* Whoever is in a verb may be a task that does not run for long: a sync does not wait for it. */
+static void merge_beside_verbs(struct kunit *test)
+{
+	struct merge_beside b = { .s = merge_session(test, MERGE_PMU, 1) };
+	struct task_struct *task;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, b.s);
+	b.m = kdtl_merge_create(b.s);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(b.m));
+	merge_make(0, 10);
+	merge_clocks(20);
+	init_completion(&b.done);
+	mutex_lock(&b.s->lock);
+	task = merge_run(test, &b, merge_syncer);
+	if (task)
+		KUNIT_EXPECT_TRUE(test, kapi_until(completion_done(&b.done) ||
+						   READ_ONCE(task->__state) == TASK_UNINTERRUPTIBLE));
+	KUNIT_EXPECT_TRUE(test, completion_done(&b.done));
+	mutex_unlock(&b.s->lock);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
+	KUNIT_EXPECT_TRUE(test, wait_for_completion_timeout(&b.done, KAPI_FOREVER));
+	put_task_struct(task);
+	KUNIT_EXPECT_EQ(test, b.err, 0);
+	merge_expect(test, b.m, 0, 10);
+	kdtl_merge_destroy(b.m);
+}
+
+/* A load drops nothing that a sync is taking in, and a sync takes nothing in beside a load. */
+static void merge_beside_load(struct kunit *test)
+{
+	struct merge_beside b = { .s = merge_session(test, MERGE_PMU, 1) };
+	struct task_struct *task;
+	struct kdtl_aux_info info;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, b.s);
+	b.m = kdtl_merge_create(b.s);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(b.m));
+	merge_make(0, 10);
+	merge_clocks(20);
+	init_completion(&b.done);
+	mutex_lock(&b.s->reading);
+	task = merge_run(test, &b, merge_loader);
+	if (task)
+		KUNIT_EXPECT_TRUE(test, kapi_until(completion_done(&b.done) ||
+						   (READ_ONCE(b.s->state) == KDTL_CREATED &&
+						    READ_ONCE(task->__state) == TASK_UNINTERRUPTIBLE)));
+	KUNIT_EXPECT_FALSE(test, completion_done(&b.done));
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(b.s, 0, &info), 0);
+	KUNIT_EXPECT_EQ(test, info.unread, 1ULL);
+	KUNIT_EXPECT_EQ(test, kdtl_merge_sync(b.m), 0);
+	merge_expect(test, b.m, 0, 0);
+	mutex_unlock(&b.s->reading);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
+	KUNIT_EXPECT_TRUE(test, wait_for_completion_timeout(&b.done, KAPI_FOREVER));
+	put_task_struct(task);
+	KUNIT_EXPECT_EQ(test, b.err, 0);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(b.s, 0, &info), 0);
+	KUNIT_EXPECT_EQ(test, info.unread, 0ULL);
+	kdtl_merge_destroy(b.m);
+}
+
+static struct kdtl_session *merge_starting;
+
+/* As when CPU 0 comes online: this entry is behind the clock that is about to be read. */
+static void merge_start_meanwhile(void)
+{
+	u64 time = 15;
+
+	WRITE_ONCE(merge_starting->starts, merge_starting->starts + 2);
+	merge_output(&time);
+}
+
+/* A CPU that begins to be logged while the clocks are read: they are read again. */
+static void merge_looks_again(struct kunit *test)
+{
+	struct kdtl_session *s = merge_session(test, MERGE_PMU, 1);
+	struct kdtl_merge *m;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	m = kdtl_merge_create(s);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(m));
+	merge_clocks(20);
+	merge_starting = s;
+	merge_meanwhile = merge_start_meanwhile;
+	kdtl_merge_sync(m);
+	KUNIT_EXPECT_EQ(test, merge_syncs[0], 2U);
+	merge_expect(test, m, 0, 15);
+	merge_expect(test, m, 0, 0);
+	kdtl_merge_destroy(m);
+}
+
+/* Entries without a pause, with the clock that all CPUs share. */
+static int merge_writer(void *unused)
+{
+	u64 time;
+
+	while (!kthread_should_stop()) {
+		local_irq_disable();
+		time = atomic64_inc_return(&merge_shared);
+		merge_output(&time);
+		local_irq_enable();
+		cond_resched();
+	}
+	return 0;
+}
+
+static unsigned int merge_starts;
+
+static int merge_starter(void *s)
+{
+	while (!kthread_should_stop()) {
+		kdtl_stop(s);
+		kdtl_start(s);
+		WRITE_ONCE(merge_starts, merge_starts + 1);
+		cond_resched();
+	}
+	return 0;
+}
+
+static struct task_struct *merge_on(int cpu, int (*fn)(void *arg), void *arg)
+{
+	struct task_struct *task = kthread_create(fn, arg, "merge_on");
+
+	if (IS_ERR(task))
+		return NULL;
+	kthread_bind(task, cpu);
+	wake_up_process(task);
+	return task;
+}
+
+/* Others stop and start the session: as the clocks agree, no entry is late. */
+static void merge_beside_starts(struct kunit *test)
+{
+	struct kdtl_session *s = merge_session(test, MERGE_PMU, 64);
+	struct task_struct *tasks[3] = { };
+	u64 got = 0, last = 0, backwards = 0;
+	const struct kdtl_entry *e;
+	struct kdtl_merge *m;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_GE(test, num_online_cpus(), 2U);
+	m = kdtl_merge_create(s);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(m));
+	atomic64_set(&merge_shared, 1);
+	merge_starts = 0;
+	tasks[0] = merge_on(cpumask_first(cpu_online_mask), merge_writer, NULL);
+	tasks[1] = merge_on(cpumask_last(cpu_online_mask), merge_writer, NULL);
+	tasks[2] = merge_on(cpumask_first(cpu_online_mask), merge_starter, s);
+	while (tasks[2] && READ_ONCE(merge_starts) < 1000) {
+		kdtl_merge_sync(m);
+		while ((e = kdtl_merge_next(m))) {
+			backwards += kdtl_entry_time(e) < last;
+			last = kdtl_entry_time(e);
+			got++;
+		}
+		cond_resched();
+	}
+	for (i = 0; i < ARRAY_SIZE(tasks); i++) {
+		KUNIT_EXPECT_TRUE(test, tasks[i]);
+		if (tasks[i])
+			kthread_stop(tasks[i]);
+	}
+	kunit_info(test, "%llu entries in order", got);
+	KUNIT_EXPECT_GT(test, got, 0ULL);
+	KUNIT_EXPECT_EQ(test, backwards, 0ULL);
+	KUNIT_EXPECT_EQ(test, kdtl_merge_late(m), 0ULL);
+	kdtl_merge_destroy(m);
+	atomic64_set(&merge_shared, 0);
+}
+
 /* ------------------------------------------------------------------------ load */
 
 /* While all CPUs make entries: in order, and none is missing. */
@@ -731,6 +954,10 @@ static struct kunit_case merge_cases[] = {
 	KUNIT_CASE(merge_valid_until_sync),
 	KUNIT_CASE(merge_closed),
 	KUNIT_CASE(merge_reload),
+	KUNIT_CASE(merge_beside_verbs),
+	KUNIT_CASE(merge_beside_load),
+	KUNIT_CASE(merge_looks_again),
+	KUNIT_CASE(merge_beside_starts),
 #ifdef CONFIG_HOTPLUG_CPU
 	KUNIT_CASE(merge_offline),
 	KUNIT_CASE(merge_behind),
@@ -751,6 +978,7 @@ static int merge_init(struct kunit *test)
 	merge_pmu.sync = merge_sync;
 	merge_clocks(1);
 	memset(merge_syncs, 0, sizeof(merge_syncs));
+	atomic64_set(&merge_shared, 0);
 	return kdtl_pmu_register(&merge_pmu);
 }
 

@@ -81,12 +81,16 @@ KDTL_HEAP_LESS(kdtl_cursor_less, a, b)
 #define kdtl_raw_refuse(...)	(-EOPNOTSUPP)
 #define kdtl_session_enter(s, verb, caller)	(mutex_lock(&(s)->lock), 0)
 #define kdtl_session_leave(s)	mutex_unlock(&(s)->lock)
+#define kdtl_session_may_sleep(s, verb)	(0)
+#define kdtl_session_hold(s)	(0)
+#define kdtl_session_release(s)	((void)(s))
 #undef nr_cpu_ids
 #define nr_cpu_ids		cost_cpus
 #undef for_each_cpu
-#define for_each_cpu(cpu, mask)	for ((cpu) = 0; (cpu) < cost_cpus; (cpu)++)
+#define for_each_cpu(cpu, mask)	for ((cpu) = 0, (void)(mask); (cpu) < cost_cpus; (cpu)++)
 /* Every clock is far ahead. */
-#define on_each_cpu_cond_mask(cond, fn, arg, wait, mask)	((void)(cond), (void)(fn))
+#undef on_each_cpu_mask
+#define on_each_cpu_mask(mask, fn, arg, wait)	((void)(mask), (void)(fn))
 #undef EXPORT_SYMBOL_NS_GPL
 #define EXPORT_SYMBOL_NS_GPL(symbol, ns)	static_assert(true)
 
@@ -123,7 +127,8 @@ static u64 cost_of(struct kunit *test, unsigned int cpus)
 		cost_entries[i].timebase = cpu_to_be64(now);
 	}
 	mutex_init(&s->lock);
-	s->state = KDTL_STARTED;
+	mutex_init(&s->reading);
+	s->starts = 1;
 	s->pmu = &pmu;
 	s->layout.nr_pages = 1;
 	m = cost_merge_create(s);

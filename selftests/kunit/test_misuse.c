@@ -245,22 +245,52 @@ static void misuse_consume_part(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, nr, 2U);
 }
 
-/* By a pointer: sleep.cocci would find the mistake. */
+/* By pointers: sleep.cocci would find the mistakes. */
 static void (*misuse_close)(struct kdtl_session *s) = kdtl_session_close;
+static int (*misuse_load)(struct kdtl_session *s, const struct cpumask *cpus) = kdtl_load;
+static int (*const misuse_verbs[])(struct kdtl_session *s) = {
+	kdtl_unload, kdtl_start, kdtl_stop, kdtl_restart, kdtl_flush,
+};
+static int (*misuse_wait)(struct kdtl_session *s, long timeout) = kdtl_wait;
+static ssize_t (*misuse_read)(struct kdtl_session *s, struct kdtl_msg *msg, size_t size,
+			      bool noblock) = kdtl_read;
+static int (*misuse_read_counters)(struct kdtl_session *s, struct kdtl_counter_req *req,
+				   unsigned int nr) = kdtl_read_counters;
+static struct kdtl_merge *(*misuse_merge)(struct kdtl_session *s) = kdtl_merge_create;
+static int (*misuse_sync)(struct kdtl_merge *m) = kdtl_merge_sync;
+static void (*misuse_destroy)(struct kdtl_merge *m) = kdtl_merge_destroy;
 static struct kdtl_session *misuse_waking;
+static struct kdtl_merge *misuse_merging;
 static unsigned int misuse_wakes;
+static unsigned int misuse_allowed;	/* verbs that were not refused */
 
 static void misuse_wake(void *data)
 {
 	struct kdtl_session **other = data;
+	struct kdtl_counter_req req = { };
+	struct kdtl_msg msg;
+	unsigned int i;
 
 	misuse_wakes++;
+	/* Of so many lines the log has the first ten. */
 	misuse_close(misuse_waking);
 	misuse_close(*other);
+	for (i = 0; i < ARRAY_SIZE(misuse_verbs); i++)
+		misuse_allowed += misuse_verbs[i](*other) != -EDEADLK;
+	misuse_allowed += misuse_load(*other, NULL) != -EDEADLK;
+	misuse_allowed += misuse_wait(*other, 1) != -EDEADLK;
+	misuse_allowed += misuse_read(*other, &msg, sizeof(msg), false) != -EDEADLK;
+	misuse_allowed += misuse_read_counters(*other, &req, 1) != -EDEADLK;
+	misuse_allowed += misuse_merge(*other) != ERR_PTR(-EDEADLK);
+	misuse_allowed += misuse_sync(misuse_merging) != -EDEADLK;
+	misuse_destroy(misuse_merging);
+	/* What does not sleep is allowed. */
+	misuse_allowed += misuse_wait(*other, 0) != -ETIMEDOUT;
+	misuse_allowed += misuse_read(*other, &msg, sizeof(msg), true) != -EAGAIN;
 }
 
 /* Nothing may sleep in wake(), and close would wait for the wake-up itself. */
-static void misuse_close_in_wake(struct kunit *test)
+static void misuse_in_wake(struct kunit *test)
 {
 	static struct kdtl_session *other;
 	const struct kdtl_session_attr attr = {
@@ -273,8 +303,11 @@ static void misuse_close_in_wake(struct kunit *test)
 	const struct kdtl_session_attr plain = { .pmu = KDTL_FAKE_PMU, .aux_pages = 1 };
 
 	misuse_wakes = 0;
+	misuse_allowed = 0;
 	other = kdtl_session_create(&plain);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(other));
+	misuse_merging = kdtl_merge_create(other);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(misuse_merging));
 	misuse_waking = kapi_create(test, &attr);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, misuse_waking);
 	KUNIT_EXPECT_EQ(test, kapi_go(misuse_waking), 0);
@@ -283,9 +316,12 @@ static void misuse_close_in_wake(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(misuse_wakes) == 1));
 	KUNIT_EXPECT_EQ(test, kdtl_stop(misuse_waking), 0);
 	KUNIT_EXPECT_EQ(test, misuse_wakes, 2U);
+	KUNIT_EXPECT_EQ(test, misuse_allowed, 0U);
 	/* Both are as they were. */
 	KUNIT_EXPECT_EQ(test, misuse_unread(test, misuse_waking), 1ULL);
 	KUNIT_EXPECT_EQ(test, kdtl_load(other, NULL), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_merge_sync(misuse_merging), 0);
+	kdtl_merge_destroy(misuse_merging);
 	kdtl_session_close(other);
 	other = NULL;
 	kapi_close(test);
@@ -447,6 +483,21 @@ static void misuse_lost(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, info.lost, (u64)S64_MAX);
 }
 
+/* A driver that has no source yet, or no entry. */
+static void misuse_no_output(struct kunit *test)
+{
+	static const struct kdtl_entry e;
+	static struct kdtl_pmu none;
+	unsigned long flags;
+
+	local_irq_save(flags);
+	kdtl_pmu_output(NULL, &e, KDTL_KIND_CEDE);
+	kdtl_pmu_output(&none, NULL, KDTL_KIND_CEDE);
+	kdtl_pmu_lost(NULL, 1);
+	kdtl_pmu_lost(&none, 1);
+	local_irq_restore(flags);
+}
+
 static struct kunit_case misuse_cases[] = {
 	KUNIT_CASE(misuse_no_session),
 	KUNIT_CASE(misuse_attr),
@@ -455,7 +506,7 @@ static struct kunit_case misuse_cases[] = {
 	KUNIT_CASE(misuse_null),
 	KUNIT_CASE(misuse_consume),
 	KUNIT_CASE(misuse_consume_part),
-	KUNIT_CASE(misuse_close_in_wake),
+	KUNIT_CASE(misuse_in_wake),
 	KUNIT_CASE(misuse_two_readers),
 	KUNIT_CASE(misuse_write_cpu),
 	KUNIT_CASE(misuse_no_merge),
@@ -464,6 +515,7 @@ static struct kunit_case misuse_cases[] = {
 	KUNIT_CASE(misuse_notifier_stops),
 	KUNIT_CASE(misuse_no_source),
 	KUNIT_CASE(misuse_lost),
+	KUNIT_CASE(misuse_no_output),
 	{}
 };
 

@@ -86,8 +86,8 @@ struct kdtl_area {
  *	An error refuses the event that asked, and leaves the source as it was
  * @sync: hand out all entries of this CPU up to now, and return a value that the
  *	time base had before: no later entry of this CPU is older.  It runs on the
- *	CPU with interrupts off, also when perf reads an event.  Optional, but a
- *	source without it has no kdtl_merge_sync()
+ *	CPU with interrupts off, also when perf reads an event, and also while no event wants
+ *	entries of this CPU.  Optional, but a source without it has no kdtl_merge_sync()
  */
 struct kdtl_pmu {
 	struct pmu	pmu;

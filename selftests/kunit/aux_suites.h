@@ -7,6 +7,7 @@
 
 extern struct kunit_suite kdtl_alloc_suite;
 extern struct kunit_suite kdtl_gaps_suite;
+extern struct kunit_suite kdtl_last_suite;
 extern struct kunit_suite kdtl_many_suite;
 extern struct kunit_suite kdtl_merge_suite;
 extern struct kunit_suite kdtl_merge_cost_suite;

@@ -60,8 +60,12 @@ static void kdtl_root_tick(struct timer_list *timer)
 	kdtl_root_read(&kdtl_root.clock[next]);
 	if (kdtl_root_stepped(&kdtl_root.clock[kdtl_root.last], &kdtl_root.clock[next]))
 		kdtl_root.clock[0] = kdtl_root.clock[next];
-	/* The machine may stop at any moment: the one before is whole until then. */
-	smp_store_release(&kdtl_root.last, next);
+	/*
+	 * This CPU may be stopped after any instruction, and the image is made afterwards: the
+	 * one before is whole until this one is.  No other CPU reads it.
+	 */
+	barrier();
+	WRITE_ONCE(kdtl_root.last, next);
 	mod_timer(timer, jiffies + HZ);
 }
 

@@ -330,20 +330,21 @@ waited_often()
 	[ "$(of_web culprit | grep -c "^$hog$")" -ge 20 ]
 }
 
-# Two tasks share a CPU: whenever one waits, the other one has the CPU for most of it.
+# Two tasks share a CPU: whenever one waits, the other one has the CPU for most of it. Behind whom
+# it waited from before the first entry on is not known, and then there is no name, so that is last.
 behind_whom()
 {
 	web=$1 hog=$2
 	until_true waited_often || { grep " pid=$web " $tracing/trace | tail -n 3; return 1; }
 	echo 0 >$tracing/tracing_on
 	of_web cgroup | awk '{ print $1 % 4294967296 }' | sort -u >/tmp/cgroup
-	of_web culprit culprit_comm culprit_cgroup queued culprit_ns tgid >/tmp/culprits
+	of_web culprit culprit_cgroup queued culprit_ns tgid culprit_comm >/tmp/culprits
 	echo 1 >$tracing/tracing_on
 	is "$(cat /tmp/cgroup)" "$(id_of web)" &&
 		awk -v hog="$hog" -v id="$(id_of hog)" -v web="$web" '
-		$5 > $4 || $6 != web { bad = 1; print "# wrong: " $0 }
-		$1 == hog && ($2 != "hog" || $3 % 4294967296 != id) { bad = 1; print "# wrong: " $0 }
-		$1 == hog && $5 >= $4 / 2 { most++ }
+		$4 > $3 || $5 != web { bad = 1; print "# wrong: " $0 }
+		$1 == hog && ($6 != "hog" || $2 % 4294967296 != id) { bad = 1; print "# wrong: " $0 }
+		$1 == hog && $4 >= $3 / 2 { most++ }
 		END { print "# " NR " waits, " most " behind the hog"; exit bad || most < NR / 2 }
 	' /tmp/culprits
 }

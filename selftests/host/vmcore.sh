@@ -189,7 +189,7 @@ verbs()
 	cat -- "$work/listed"
 	grep -q '^session 2, the newest 20' "$work/listed" &&
 		grep -q -E '^[0-9:.]{15} +[0-3] .*web_server \([0-9]+\) +/vmcore_web$' "$work/listed" &&
-		kdtl why "$work/it.data" | grep 'behind batch_job' &&
+		kdtl why -n 1000 "$work/it.data" | grep -c 'behind .*batch_job' &&
 		kdtl report "$work/it.data" | grep web_server &&
 		kdtl export --format csv "$work/it.data" | grep -c web_server
 }

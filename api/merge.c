@@ -403,7 +403,7 @@ static void kdtl_merge_take_in(struct kdtl_merge *m, bool logged)
  * It waits for no other verb.  Beside a kdtl_load() of another thread, which drops the
  * entries, it takes in nothing.
  *
- * Context: task, with interrupts enabled.
+ * Context: task, may sleep.
  * Return: 0; -ESHUTDOWN: the session is closed; -EINVAL: @m is NULL.
  */
 int kdtl_merge_sync(struct kdtl_merge *m)

@@ -5,6 +5,7 @@
  */
 /* @client-module@ */
 #include <linux/kdtl_answers.h>
+#include <linux/kdtl_counters.h>
 #include <linux/kdtl_pmu.h>
 #include <linux/kdtl_verbs.h>
 #include <linux/kthread.h>

@@ -116,21 +116,27 @@ static void place_in_place(struct kunit *test, bool write_combine)
 	struct vm_area_struct vma = { .vm_end = PLACE_PAGES * PAGE_SIZE };
 	struct kdtl_session *s = kapi_started(test, &attr);
 	const int refs = page_count(pages[0]);
+	const u8 *area = page_address(pages[0]);
+	unsigned int i, wrong = 0;
+	struct kdtl_aux_info info;
 	struct kdtl_entry want[3];
-	unsigned int i;
+	u8 byte;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	/* The session has its own copy of what says where its memory is. */
 	memset(&place, 0, sizeof(place));
 	KUNIT_EXPECT_EQ(test, kdtl_aux_mmap(s, 0, &vma), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
 	kapi_emit(0, KDTL_KIND_CEDE, ARRAY_SIZE(want));
 	KUNIT_EXPECT_EQ(test, kdtl_aux_snapshot(s, 0, want, sizeof(want), NULL),
 			(ssize_t)sizeof(want));
 	kapi_close(test);
-	KUNIT_EXPECT_EQ(test, memcmp(page_address(pages[0]), want, sizeof(want)), 0);
-	KUNIT_EXPECT_TRUE(test, !memchr_inv(page_address(pages[0]) + sizeof(want), 0x5a,
-					    PAGE_SIZE - sizeof(want)));
-	for (i = 1; i < nr; i++)
+	for (i = 0; i < PLACE_PAGES * PAGE_SIZE; i++) {
+		byte = area[(info.head + i) & (PLACE_PAGES * PAGE_SIZE - 1)];
+		wrong += byte != (i < sizeof(want) ? ((const u8 *)want)[i] : 0x5a);
+	}
+	KUNIT_EXPECT_EQ(test, wrong, 0U);
+	for (i = PLACE_PAGES; i < nr; i++)
 		KUNIT_EXPECT_TRUE(test, !memchr_inv(page_address(pages[i]), 0x5a, PAGE_SIZE));
 	KUNIT_EXPECT_EQ(test, page_count(pages[0]), refs);
 	place_pages_free(pages, nr);

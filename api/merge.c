@@ -207,7 +207,7 @@ struct kdtl_merge *kdtl_merge_create(struct kdtl_session *s)
 
 	if (IS_ERR_OR_NULL(s))
 		return ERR_PTR(kdtl_session_refuse(s, __func__, _RET_IP_));
-	err = kdtl_session_may_sleep(s, __func__);
+	err = kdtl_may_sleep(s->owner, __func__);
 	if (err)
 		return ERR_PTR(err);
 	if (kdtl_session_raw(s))
@@ -302,7 +302,7 @@ void kdtl_merge_destroy(struct kdtl_merge *m)
 {
 	int cpu;
 
-	if (IS_ERR_OR_NULL(m) || (m->session && kdtl_session_may_sleep(m->session, __func__)))
+	if (IS_ERR_OR_NULL(m) || (m->session && kdtl_may_sleep(m->session->owner, __func__)))
 		return;
 	if (m->session) {
 		mutex_lock(&m->session->reading);
@@ -416,7 +416,7 @@ int kdtl_merge_sync(struct kdtl_merge *m)
 	if (!kdtl_merge_is_live(m))
 		return kdtl_merge_refuse(m, __func__, _RET_IP_);
 	s = m->session;
-	err = kdtl_session_may_sleep(s, __func__);
+	err = kdtl_may_sleep(s->owner, __func__);
 	if (!err)
 		err = kdtl_session_hold(s);
 	if (err)

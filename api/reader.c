@@ -518,7 +518,7 @@ int kdtl_flush(struct kdtl_session *s)
 
 	if (IS_ERR_OR_NULL(s))
 		return kdtl_session_refuse(s, __func__, _RET_IP_);
-	err = kdtl_session_may_sleep(s, __func__);
+	err = kdtl_may_sleep(s->owner, __func__);
 	if (!err)
 		err = kdtl_session_hold(s);
 	if (err)

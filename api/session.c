@@ -369,12 +369,7 @@ static struct kdtl_session *kdtl_session_make(const struct kdtl_session_attr *at
 
 	might_sleep_if(!irqs_disabled());
 	snprintf(caller, sizeof(caller), "%ps", from);
-	if (irqs_disabled()) {
-		pr_warn_ratelimited("%s: create: not from wake(), nor elsewhere with interrupts off\n",
-				    caller);
-		return ERR_PTR(-EDEADLK);
-	}
-	err = kdtl_attr_check(caller, attr);
+	err = kdtl_may_sleep(caller, "kdtl_session_create") ?: kdtl_attr_check(caller, attr);
 	if (err)
 		return ERR_PTR(err);
 
@@ -500,7 +495,7 @@ static void kdtl_session_end(struct kdtl_session *s)
  */
 void kdtl_session_close(struct kdtl_session *s)
 {
-	if (IS_ERR_OR_NULL(s) || kdtl_session_may_sleep(s, __func__))
+	if (IS_ERR_OR_NULL(s) || kdtl_may_sleep(s->owner, __func__))
 		return;
 	if (!kdtl_reader_await(s)) {
 		pr_warn("%s: close: not from a callback of the session's reader, nor of one for which it waits\n",
@@ -658,7 +653,7 @@ int kdtl_load(struct kdtl_session *s, const struct cpumask *cpus)
 
 	if (IS_ERR_OR_NULL(s))
 		return kdtl_session_refuse(s, __func__, _RET_IP_);
-	err = kdtl_session_may_sleep(s, __func__);
+	err = kdtl_may_sleep(s->owner, __func__);
 	if (!err)
 		err = kdtl_session_hold(s);
 	if (err)

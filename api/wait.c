@@ -189,7 +189,7 @@ int kdtl_wait(struct kdtl_session *s, long timeout)
 
 	if (IS_ERR_OR_NULL(s))
 		return kdtl_session_refuse(s, __func__, _RET_IP_);
-	ret = timeout ? kdtl_session_may_sleep(s, __func__) : 0;
+	ret = timeout ? kdtl_may_sleep(s->owner, __func__) : 0;
 	if (ret)
 		return ret;
 	if (timeout < 0) {
@@ -243,7 +243,7 @@ ssize_t kdtl_read(struct kdtl_session *s, struct kdtl_msg *msg, size_t size,
 
 	if (IS_ERR_OR_NULL(s))
 		return kdtl_session_refuse(s, __func__, _RET_IP_);
-	ret = noblock ? 0 : kdtl_session_may_sleep(s, __func__);
+	ret = noblock ? 0 : kdtl_may_sleep(s->owner, __func__);
 	if (ret)
 		return ret;
 	if (!msg || size != sizeof(*msg)) {

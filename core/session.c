@@ -43,16 +43,16 @@ int kdtl_null_refuse(const struct kdtl_session *s, const char *verb, const char 
 
 /**
  * kdtl_sleep_refuse() - refuse to sleep in wake(), or elsewhere with interrupts off
- * @s: the session
+ * @owner: whose session it is, or is to be
  * @verb: name of the verb
  *
  * Context: any.
  * Return: -EDEADLK.
  */
-int kdtl_sleep_refuse(const struct kdtl_session *s, const char *verb)
+int kdtl_sleep_refuse(const char *owner, const char *verb)
 {
 	pr_warn_ratelimited("%s: %s(): not from wake(), nor elsewhere with interrupts off\n",
-			    s->owner, verb);
+			    owner, verb);
 	return -EDEADLK;
 }
 
@@ -99,7 +99,7 @@ int kdtl_session_enter(struct kdtl_session *s, const char *verb,
 
 	if (IS_ERR_OR_NULL(s))
 		return kdtl_session_refuse(s, verb, caller);
-	err = kdtl_session_may_sleep(s, verb);
+	err = kdtl_may_sleep(s->owner, verb);
 	if (!err)
 		err = kdtl_session_hold(s);
 	if (err)

@@ -144,17 +144,17 @@ static inline struct kdtl_aux *kdtl_session_aux(struct kdtl_session *s, int cpu)
 
 int kdtl_session_refuse(const struct kdtl_session *s, const char *verb,
 			unsigned long caller);
-int kdtl_sleep_refuse(const struct kdtl_session *s, const char *verb);
+int kdtl_sleep_refuse(const char *owner, const char *verb);
 int kdtl_null_refuse(const struct kdtl_session *s, const char *verb, const char *what);
 
 /*
- * The first look of a verb that may sleep: in wake() that would stop the machine.  Returns 0 or
- * -EDEADLK.
+ * The first look of a verb that may sleep: in wake() that would stop the machine.  @owner is
+ * kdtl_session::owner.  Returns 0 or -EDEADLK.
  */
-static inline int kdtl_session_may_sleep(const struct kdtl_session *s, const char *verb)
+static inline int kdtl_may_sleep(const char *owner, const char *verb)
 {
 	might_sleep_if(!irqs_disabled());
-	return irqs_disabled() ? kdtl_sleep_refuse(s, verb) : 0;
+	return irqs_disabled() ? kdtl_sleep_refuse(owner, verb) : 0;
 }
 
 /*

@@ -81,7 +81,7 @@ KDTL_HEAP_LESS(kdtl_cursor_less, a, b)
 #define kdtl_raw_refuse(...)	(-EOPNOTSUPP)
 #define kdtl_session_enter(s, verb, caller)	(mutex_lock(&(s)->lock), 0)
 #define kdtl_session_leave(s)	mutex_unlock(&(s)->lock)
-#define kdtl_session_may_sleep(s, verb)	(0)
+#define kdtl_may_sleep(owner, verb)	(0)
 #define kdtl_session_hold(s)	(0)
 #define kdtl_session_release(s)	((void)(s))
 #undef nr_cpu_ids

@@ -399,11 +399,7 @@ tracks()
 # What a task waited after a limit had held it back is a slice of its own.
 waits_after_a_limit()
 {
-	recording starved <<-'END' || return
-		run 1000000000 1 0 0 77 0 web
-		run 1010000000 1 0 0 78 77 hog
-		starved 4100000000 1 200000000 2800000000 77 78 web
-	END
+	recording starved <"$here/lib/starved.txt" || return
 	chrome starved | grep '^web|' | diff - <(cat <<-'END'
 		web|web|throttled|100000.000|200000.000
 		web|web|waits|300000.000|2800000.000

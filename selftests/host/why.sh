@@ -148,11 +148,7 @@ hog='why: task=hog pid=200 waited_ms=0.002 cpu=1 behind=idle behind_ms=0.002 thr
 # Throttled for 200 ms, and then behind another task: both are told.
 starved()
 {
-	recording starved <<-'END' || return
-		run 1000000000 1 0 0 77 0 web
-		run 1010000000 1 0 0 78 77 hog
-		starved 4100000000 1 200000000 2800000000 77 78 web
-	END
+	recording starved <"$here/lib/starved.txt" || return
 	kdtl why "$work/starved.data" >"$work/said" &&
 		grep ' 1   2.80 s     200 ms  web (77)$' "$work/said" &&
 		grep '^ *behind hog (78) 2.80 s$' "$work/said" &&

@@ -714,18 +714,34 @@ static struct task_struct *merge_run(struct kunit *test, struct merge_beside *b,
 	return task;
 }
 
+/* A session with a merge, and an entry to take in. */
+static void merge_beside_begin(struct kunit *test, struct merge_beside *b)
+{
+	b->s = merge_session(test, MERGE_PMU, 1);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, b->s);
+	b->m = kdtl_merge_create(b->s);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(b->m));
+	merge_make(0, 10);
+	merge_clocks(20);
+	init_completion(&b->done);
+}
+
+/* The verb ends, and has worked. */
+static void merge_beside_end(struct kunit *test, struct merge_beside *b, struct task_struct *task)
+{
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
+	KUNIT_EXPECT_TRUE(test, wait_for_completion_timeout(&b->done, KAPI_FOREVER));
+	put_task_struct(task);
+	KUNIT_EXPECT_EQ(test, b->err, 0);
+}
+
 /* Whoever is in a verb may be a task that does not run for long: a sync does not wait for it. */
 static void merge_beside_verbs(struct kunit *test)
 {
-	struct merge_beside b = { .s = merge_session(test, MERGE_PMU, 1) };
 	struct task_struct *task;
+	struct merge_beside b;
 
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, b.s);
-	b.m = kdtl_merge_create(b.s);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(b.m));
-	merge_make(0, 10);
-	merge_clocks(20);
-	init_completion(&b.done);
+	merge_beside_begin(test, &b);
 	mutex_lock(&b.s->lock);
 	task = merge_run(test, &b, merge_syncer);
 	if (task)
@@ -733,10 +749,7 @@ static void merge_beside_verbs(struct kunit *test)
 						   READ_ONCE(task->__state) == TASK_UNINTERRUPTIBLE));
 	KUNIT_EXPECT_TRUE(test, completion_done(&b.done));
 	mutex_unlock(&b.s->lock);
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
-	KUNIT_EXPECT_TRUE(test, wait_for_completion_timeout(&b.done, KAPI_FOREVER));
-	put_task_struct(task);
-	KUNIT_EXPECT_EQ(test, b.err, 0);
+	merge_beside_end(test, &b, task);
 	merge_expect(test, b.m, 0, 10);
 	kdtl_merge_destroy(b.m);
 }
@@ -744,16 +757,11 @@ static void merge_beside_verbs(struct kunit *test)
 /* A load drops nothing that a sync is taking in, and a sync takes nothing in beside a load. */
 static void merge_beside_load(struct kunit *test)
 {
-	struct merge_beside b = { .s = merge_session(test, MERGE_PMU, 1) };
 	struct task_struct *task;
+	struct merge_beside b;
 	struct kdtl_aux_info info;
 
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, b.s);
-	b.m = kdtl_merge_create(b.s);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(b.m));
-	merge_make(0, 10);
-	merge_clocks(20);
-	init_completion(&b.done);
+	merge_beside_begin(test, &b);
 	mutex_lock(&b.s->reading);
 	task = merge_run(test, &b, merge_loader);
 	if (task)
@@ -766,10 +774,7 @@ static void merge_beside_load(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_merge_sync(b.m), 0);
 	merge_expect(test, b.m, 0, 0);
 	mutex_unlock(&b.s->reading);
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
-	KUNIT_EXPECT_TRUE(test, wait_for_completion_timeout(&b.done, KAPI_FOREVER));
-	put_task_struct(task);
-	KUNIT_EXPECT_EQ(test, b.err, 0);
+	merge_beside_end(test, &b, task);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(b.s, 0, &info), 0);
 	KUNIT_EXPECT_EQ(test, info.unread, 0ULL);
 	kdtl_merge_destroy(b.m);

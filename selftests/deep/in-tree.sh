@@ -192,7 +192,7 @@ installed()
 {
 	# All that `make headers` makes and Debian's own headers lack.
 	mkdir -p -- "$work/built" "$work/uapi/linux" &&
-		cp -- "$tree/include/uapi/linux/kdtl.h" "$work/uapi/linux" || return
+		cp -- "$tree"/include/uapi/linux/kdtl*.h "$work/uapi/linux" || return
 	nice make -C "$tree/tools/testing/selftests" TARGETS=kdtl CC=gcc-12 \
 		KHDR_INCLUDES="-isystem $work/uapi" FORCE_TARGETS=1 \
 		OUTPUT="$work/built" INSTALL_PATH="$work/kselftest" install &&

@@ -46,7 +46,7 @@ version_in_a_kernel()
 
 	mkdir -p -- "$there" "$work/linux/include/uapi/linux" &&
 		cp -- "$tool"/* "$there/" && rm -f -- "$there/kdtl" &&
-		cp -- "$top/api/include/uapi/linux/kdtl.h" "$work/linux/include/uapi/linux/" || return
+		cp -- "$top"/api/include/uapi/linux/kdtl*.h "$work/linux/include/uapi/linux/" || return
 	(
 		eval "$(sed -n '/^tool_makefile()/,/^}/p' "$top/scripts/patches")"
 		tool_makefile "$there/Makefile"

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * kdtl_wake - the entries of the source kdtl_wake: who woke whom
+ *
+ * They are as long as dispatches, are big-endian, too, and have their time in the same
+ * place, so that sessions, /dev/kdtl and files carry them as they are.  But they are no
+ * dispatches: nothing of <linux/kdtl.h> but kdtl_entry_time() holds for them.
+ *
+ * An entry lies in the log of the CPU on which it happened, which is that of the waker.
+ *
+ * Which wake-up ended a sleep: the last one before the task's next dispatch.  A task that
+ * is about to sleep, and is woken before it left its queue, does not sleep, or is woken
+ * again; one that was woken cannot be woken again until it runs.  So the order decides, and
+ * no comparison of times does.  Between two dispatches without a sleep all wake-ups
+ * have KDTL_WAKE_QUEUED, or there are none.
+ */
+#ifndef _UAPI_LINUX_KDTL_WAKE_H
+#define _UAPI_LINUX_KDTL_WAKE_H
+
+#include <linux/kdtl.h>
+
+/**
+ * enum kdtl_wake_kind - what happened; no dispatch_reason has these values
+ * @KDTL_WAKE_WOKEN: a task is woken (sched_waking)
+ * @KDTL_WAKE_MOVED: a task that waits for a CPU is moved to another one's queue
+ * @KDTL_WAKE_CONTENDED: a task is about to sleep because of a lock that another one holds
+ * @KDTL_WAKE_NEW: a new task is queued for the first time, by who made it
+ */
+enum kdtl_wake_kind {
+	KDTL_WAKE_WOKEN		= 192,
+	KDTL_WAKE_MOVED		= 193,
+	KDTL_WAKE_CONTENDED	= 194,
+	KDTL_WAKE_NEW		= 195,
+};
+
+/* kdtl_wake_entry::flags */
+#define KDTL_WAKE_QUEUED	0x01	/* it had not left its queue, or its CPU */
+#define KDTL_WAKE_HARDIRQ	0x02	/* by an interrupt: kdtl_wake_by() is a bystander */
+#define KDTL_WAKE_SOFTIRQ	0x04	/* by a softirq, likewise; not if ksoftirqd runs it */
+#define KDTL_WAKE_IOWAIT	0x08	/* it waited for a disk */
+
+/* By nothing that a task did. */
+#define KDTL_WAKE_IRQ		(KDTL_WAKE_HARDIRQ | KDTL_WAKE_SOFTIRQ)
+
+/* kdtl_wake_entry::syscall: in none, as kernel threads are, or not known */
+#define KDTL_WAKE_NO_SYSCALL	0xffff
+
+/**
+ * enum kdtl_wake_lock - which kind of lock; in kdtl_wake_entry::state of CONTENDED
+ * @KDTL_WAKE_LOCK_OTHER: a semaphore, or what later kernels have
+ * @KDTL_WAKE_LOCK_MUTEX: a mutex
+ * @KDTL_WAKE_LOCK_READ: a rwsem, or a percpu one, to read
+ * @KDTL_WAKE_LOCK_WRITE: a rwsem, or a percpu one, to write
+ * @KDTL_WAKE_LOCK_RT: a lock with priority inheritance; with PREEMPT_RT mutexes and
+ *	spinlocks are such
+ */
+enum kdtl_wake_lock {
+	KDTL_WAKE_LOCK_OTHER	= 0,
+	KDTL_WAKE_LOCK_MUTEX	= 1,
+	KDTL_WAKE_LOCK_READ	= 2,
+	KDTL_WAKE_LOCK_WRITE	= 3,
+	KDTL_WAKE_LOCK_RT	= 4,
+};
+
+/**
+ * struct kdtl_wake_entry - one wake-up, move, or contended lock (48 bytes, big-endian)
+ * @kind: &enum kdtl_wake_kind
+ * @flags: KDTL_WAKE_QUEUED and so on
+ * @cpu: the CPU that the task left: WOKEN, where it last ran; MOVED, from whose queue;
+ *	CONTENDED, where it runs; NEW, where it is queued
+ * @pid: the task: woken, moved, about to sleep, or new
+ * @by: WOKEN, MOVED, NEW: the task that ran here, which did it unless an interrupt did;
+ *	0: the idle task. CONTENDED: who holds the lock; 0: not known
+ * @state: WOKEN: how it slept, in bits as in sched_switch's prev_state of the kernel
+ *	itself: 1 interruptible, 2 not, 4 stopped, 8 traced, ... CONTENDED: &enum
+ *	kdtl_wake_lock. Otherwise 0
+ * @syscall: WOKEN, CONTENDED: the number of the system call that the task is in, or
+ *	KDTL_WAKE_NO_SYSCALL. Otherwise KDTL_WAKE_NO_SYSCALL
+ * @timebase: when, in ticks, at the place where dispatches have it
+ * @arg: WOKEN: the first argument of that system call, as the program gave it: a file
+ *	descriptor, a futex's address, ...; 0 without one. MOVED: the CPU to whose queue. CONTENDED:
+ *	tells locks apart, but is no address. Otherwise 0
+ * @comm: the name of the task @pid
+ */
+struct kdtl_wake_entry {
+	__u8	kind;
+	__u8	flags;
+	__be16	cpu;
+	__be32	pid;
+	__be32	by;
+	__be16	state;
+	__be16	syscall;
+	__be64	timebase;
+	__be64	arg;
+	char	comm[16];
+};
+
+/**
+ * kdtl_wake_of() - the entry of kdtl_wake that is in the place of a dispatch
+ * @e: entry
+ *
+ * Context: any.
+ * Return: @e; NULL if it is none of kdtl_wake's.
+ */
+static inline const struct kdtl_wake_entry *kdtl_wake_of(const struct kdtl_entry *e)
+{
+	return e->dispatch_reason >= KDTL_WAKE_WOKEN ? (const struct kdtl_wake_entry *)e : (void *)0;
+}
+
+/**
+ * kdtl_wake_cpu() - the CPU that the task left, or where it is
+ * @w: entry
+ *
+ * Context: any.
+ * Return: the CPU, see kdtl_wake_entry::cpu.
+ */
+static inline unsigned int kdtl_wake_cpu(const struct kdtl_wake_entry *w)
+{
+	return __be16_to_cpu(w->cpu);
+}
+
+/**
+ * kdtl_wake_pid() - the task that was woken or moved, is about to sleep, or is new
+ * @w: entry
+ *
+ * Context: any.
+ * Return: its pid in the initial namespace.
+ */
+static inline __s32 kdtl_wake_pid(const struct kdtl_wake_entry *w)
+{
+	return (__s32)__be32_to_cpu(w->pid);
+}
+
+/**
+ * kdtl_wake_by() - who woke or moved it, made it, or holds the lock
+ * @w: entry
+ *
+ * Context: any.
+ * Return: a pid in the initial namespace; 0: the idle task, or nobody knows who holds the
+ * lock. With KDTL_WAKE_IRQ in kdtl_wake_entry::flags it was not that task's doing.
+ */
+static inline __s32 kdtl_wake_by(const struct kdtl_wake_entry *w)
+{
+	return (__s32)__be32_to_cpu(w->by);
+}
+
+/**
+ * kdtl_wake_state() - how a woken task slept, or the kind of lock
+ * @w: entry
+ *
+ * Context: any.
+ * Return: see kdtl_wake_entry::state.
+ */
+static inline unsigned int kdtl_wake_state(const struct kdtl_wake_entry *w)
+{
+	return __be16_to_cpu(w->state);
+}
+
+/**
+ * kdtl_wake_syscall() - the system call in which the task slept, or is about to
+ * @w: entry
+ *
+ * Context: any.
+ * Return: its number on this architecture, or KDTL_WAKE_NO_SYSCALL.
+ */
+static inline unsigned int kdtl_wake_syscall(const struct kdtl_wake_entry *w)
+{
+	return __be16_to_cpu(w->syscall);
+}
+
+/**
+ * kdtl_wake_time() - when it happened
+ * @w: entry
+ *
+ * Context: any.
+ * Return: ticks of the time base, which is that of kdtl_sched.
+ */
+static inline __u64 kdtl_wake_time(const struct kdtl_wake_entry *w)
+{
+	return __be64_to_cpu(w->timebase);
+}
+
+/**
+ * kdtl_wake_arg() - the call's first argument, the new CPU, or which lock
+ * @w: entry
+ *
+ * Context: any.
+ * Return: see kdtl_wake_entry::arg.
+ */
+static inline __u64 kdtl_wake_arg(const struct kdtl_wake_entry *w)
+{
+	return __be64_to_cpu(w->arg);
+}
+
+/**
+ * kdtl_wake_comm() - the name of the task
+ * @w: entry
+ *
+ * Context: any.
+ * Return: a string inside @w, of at most TASK_COMM_LEN bytes, always terminated.
+ */
+static inline const char *kdtl_wake_comm(const struct kdtl_wake_entry *w)
+{
+	return w->comm;
+}
+
+#endif /* _UAPI_LINUX_KDTL_WAKE_H */

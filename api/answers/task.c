@@ -14,6 +14,7 @@
 
 #include "../../core/compat.h"
 #include "cgroups.h"
+#include "engine/runs.h"
 #include "left.h"
 #include "tasks.h"
 
@@ -194,6 +195,28 @@ int kdtl_task_at(struct kdtl_tasks *t, pid_t pid, u64 time, struct kdtl_task *ta
 EXPORT_SYMBOL_NS_GPL(kdtl_task_at, KDTL_NS);
 
 /**
+ * kdtl_task_was() - what the engine asks about a task, see struct kdtl_runs_ops
+ * @tasks: from kdtl_tasks_open(); of NULL and of an error nothing is known
+ * @pid: the task
+ * @time: when it had this pid, in ticks
+ * @tgid: set to the pid of its process's leader
+ * @since: set to when it has become what it was then
+ *
+ * Context: any, NMI too.
+ * Return: true; false if nobody knows.
+ */
+bool kdtl_task_was(void *tasks, s32 pid, u64 time, s32 *tgid, u64 *since)
+{
+	struct kdtl_task task;
+
+	if (kdtl_task_at(tasks, pid, time, &task))
+		return false;
+	*tgid = task.tgid;
+	*since = task.since;
+	return true;
+}
+
+/**
  * kdtl_task_exec() - whether a task has got another pid by exec()
  * @t: from kdtl_tasks_open(); of NULL and of an error nothing is known
  * @pid: the task, when it got a CPU
@@ -210,11 +233,9 @@ EXPORT_SYMBOL_NS_GPL(kdtl_task_at, KDTL_NS);
  */
 bool kdtl_task_exec(struct kdtl_tasks *t, pid_t pid, u64 since, pid_t now, u64 time)
 {
-	struct kdtl_task thread, leader;
+	static const struct kdtl_runs_ops ops = { .task = kdtl_task_was };
 
-	return pid > 0 && now > 0 && pid != now && !kdtl_task_at(t, pid, since, &thread) &&
-	       thread.tgid == now && !kdtl_task_at(t, now, time, &leader) &&
-	       (s64)(leader.since - since) >= 0;
+	return kdtl_runs_exec(&ops, t, pid, since, now, time);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_task_exec, KDTL_NS);
 

@@ -18,6 +18,8 @@ struct kdtl_tasks_cursor {
 	u32	at;
 };
 
+bool kdtl_task_was(void *tasks, s32 pid, u64 time, s32 *tgid, u64 *since);
+
 #ifdef CONFIG_TRACEPOINTS
 int kdtl_table_begin(void);
 void kdtl_table_end(void);

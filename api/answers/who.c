@@ -2,14 +2,7 @@
 /*
  * Who had a CPU in a span of time, from the entries of kdtl_sched
  *
- * An entry says which task got the CPU, and which one had it before.  So if the task of
- * one entry is the one before the next entry, it had the CPU all the time in between.
- * The same holds for the idle task, which has entries if the session asks for them
- * (KDTL_MASK_IDLE).  Otherwise entries are missing, or the CPU was idle and no entry says
- * since when: then that time is not known.
- *
- * A task has one pid but for this: a thread that is not the leader of its process gets the
- * leader's pid with exec().  The table of tasks tells that from entries that are missing.
+ * engine/runs.c finds it out; here it is added up.
  *
  * There may be more tasks than rows.  Which of them have most is found as "filtered space
  * saving" does: a task without a row adds to one common sum, @w->rest, and takes the place
@@ -18,18 +11,17 @@
  * The rows, with @before, and the rest add up to the time of all tasks, and the rest is
  * never more than a row.  So what a task without a row had, or a row does not tell, is at
  * most that time divided by the number of rows plus one.
- *
- * In a guest a task has a virtual CPU, which the hypervisor may keep from it.  The entries
- * of kdtl_steal or kdtl_vpa say when, and that time belongs to nobody in the guest.
  */
 #define pr_fmt(fmt) "kdtl: " fmt
 
+#include <linux/build_bug.h>
 #include <linux/export.h>
 #include <linux/kdtl_answers.h>
 #include <linux/printk.h>
 #include <linux/string.h>
 
 #include "../../core/compat.h"
+#include "engine/runs.h"
 #include "tasks.h"
 
 /* Say that a pointer is missing; nothing happens then. */
@@ -86,8 +78,8 @@ static struct kdtl_ran *kdtl_who_replace(struct kdtl_who *w, u64 ticks)
 	return row;
 }
 
-/* The current task had the CPU from @from until @to, but for what the hypervisor had: @ticks. */
-static void kdtl_who_add(struct kdtl_who *w, u64 from, u64 to, u64 ticks)
+/* The current task had the CPU, but for what the hypervisor had: for @ticks. */
+static void kdtl_who_add(struct kdtl_who *w, const struct kdtl_run *run, u64 ticks)
 {
 	struct kdtl_ran *row = kdtl_who_row(w, w->task.pid);
 
@@ -105,91 +97,86 @@ static void kdtl_who_add(struct kdtl_who *w, u64 from, u64 to, u64 ticks)
 	row->ticks += ticks;
 	if (ticks > row->longest) {
 		row->longest = ticks;
-		row->time = from + (to - from) / 2;
+		row->time = run->from + (run->to - run->from) / 2;
 	}
 }
 
-/* When a hypervisor gave the CPU back, by local_clock(). */
-static u64 kdtl_gap_end(const struct kdtl_who *w, const struct kdtl_entry *gap)
+/* Clients embed struct kdtl_who, and need not know the engine. */
+static struct kdtl_runs *kdtl_who_runs(struct kdtl_who *w)
 {
-	return kdtl_ticks_to_ns(w->gap_info, kdtl_entry_time(gap) - w->gap_info->tb_boot);
+	BUILD_BUG_ON(sizeof(struct kdtl_runs) > sizeof(w->runs));
+	return (struct kdtl_runs *)w->runs;
 }
 
-/* For how long the hypervisor had the CPU from @from until @to. */
-static u64 kdtl_who_gaps(struct kdtl_who *w, u64 from, u64 to)
+static bool kdtl_who_task(void *who, s32 pid, u64 time, s32 *tgid, u64 *since)
 {
-	u64 begin, end, left, ns = 0;
+	const struct kdtl_who *w = who;
 
-	for (; w->gap < w->gap_end; w->gap++) {
-		end = kdtl_gap_end(w, w->gap);
-		begin = end - kdtl_ticks_to_ns(w->gap_info, kdtl_entry_wait(w->gap));
-		left = end - to;
-		if ((s64)left > 0)
-			end = to;
-		if ((s64)(begin - from) < 0)
-			begin = from;
-		if ((s64)(end - begin) > 0) {
-			ns += end - begin;
-			/* Gaps that overlap, as clocks may say, count once. */
-			from = end;
-		}
-		/* The next task, or the next entry, may have a part of it. */
-		if ((s64)left > 0)
-			break;
-	}
-	return ns;
+	return kdtl_task_was(w->tasks, pid, time, tgid, since);
 }
 
-/*
- * The current task has called exec(), and left the CPU at @time as @pid, which its process's
- * leader had before: that time belongs to the new program.
- */
-static bool kdtl_who_exec(struct kdtl_who *w, pid_t pid, u64 time)
+static bool kdtl_who_gap(void *who, struct kdtl_gap *gap)
 {
-	struct kdtl_task now;
+	struct kdtl_who *w = who;
+	const struct kdtl_entry *e = w->gap;
 
-	if (!kdtl_task_exec(w->tasks, w->task.pid, w->since, pid, time) ||
-	    kdtl_task_at(w->tasks, pid, time, &now))
+	if (e == w->gap_end)
 		return false;
-	w->task.pid = pid;
-	memcpy(w->task.comm, now.comm, sizeof(w->task.comm));
+	w->gap++;
+	gap->to = kdtl_ticks_to_ns(w->gap_info, kdtl_entry_time(e) - w->gap_info->tb_boot);
+	gap->from = gap->to - kdtl_ticks_to_ns(w->gap_info, kdtl_entry_wait(e));
 	return true;
 }
 
-/* The same, if it has the CPU at the end of the span, but not the pid that it got it with. */
-static void kdtl_who_still(struct kdtl_who *w)
-{
-	struct kdtl_task thread;
+static const struct kdtl_runs_ops kdtl_who_ops = {
+	.task	= kdtl_who_task,
+	.gap	= kdtl_who_gap,
+};
 
-	if (w->task.pid && !kdtl_task_at(w->tasks, w->task.pid, w->since, &thread) &&
-	    kdtl_table_gone(w->task.pid))
-		kdtl_who_exec(w, thread.tgid, w->to);
+/*
+ * The current task has called exec(), and left the CPU at @time as @pid, which its process's
+ * leader had before: the time since its dispatch belongs to the new program.
+ */
+static void kdtl_who_exec(struct kdtl_who *w, pid_t pid, u64 time)
+{
+	struct kdtl_task now;
+
+	if (pid == w->task.pid || kdtl_task_at(w->tasks, pid, time, &now))
+		return;
+	w->task.pid = pid;
+	memcpy(w->task.comm, now.comm, sizeof(w->task.comm));
 }
 
-/* Account for the time from @w->at until @to. */
-static void kdtl_who_until(struct kdtl_who *w, u64 to, bool known)
+static void kdtl_who_add_run(struct kdtl_who *w, const struct kdtl_run *run)
 {
-	const u64 from = w->at;
-	u64 ticks, stolen;
+	const u64 ticks = run->to - run->from - run->stolen;
 
-	/* Times are compared by their distance, as positions are. */
-	if ((s64)(to - w->to) > 0)
-		to = w->to;
-	if ((s64)(to - from) <= 0)
-		return;
-	stolen = kdtl_who_gaps(w, from, to);
-	w->stolen += stolen;
-	ticks = to - from - stolen;
-	w->at = to;
+	w->stolen += run->stolen;
 	/* A task that had nothing of it is not one that had the CPU. */
 	if (!ticks)
 		return;
-	if (!known)
+	if (!run->known)
 		w->unknown += ticks;
-	else if (!w->task.pid)
+	else if (!run->pid)
 		w->idle += ticks;
 	else
-		kdtl_who_add(w, from, to, ticks);
+		kdtl_who_add(w, run, ticks);
+}
+
+/*
+ * The current task has the CPU at the end of the span.  If nobody has the pid any more that it got
+ * the CPU with, it may have called exec().
+ */
+static void kdtl_who_still(struct kdtl_who *w)
+{
+	struct kdtl_runs *r = kdtl_who_runs(w);
+	struct kdtl_task thread;
+
+	if (r->pid && !kdtl_task_at(w->tasks, r->pid, r->since, &thread) &&
+	    kdtl_table_gone(r->pid) && kdtl_runs_had(r, r->to, thread.tgid)) {
+		r->pid = thread.tgid;
+		kdtl_who_exec(w, thread.tgid, r->to);
+	}
 }
 
 /**
@@ -222,14 +209,11 @@ void kdtl_who_begin(struct kdtl_who *w, u64 from, u64 to)
 	w->unknown = 0;
 	w->stolen = 0;
 	w->rest = 0;
-	w->at = from;
-	w->to = to;
-	w->known = false;
-	w->since = from;
 	w->task = (struct kdtl_ran) { };
 	w->gap_info = NULL;
 	w->gap = NULL;
 	w->gap_end = NULL;
+	kdtl_runs_begin(kdtl_who_runs(w), &kdtl_who_ops, w, from, to);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_who_begin, KDTL_NS);
 
@@ -280,6 +264,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_who_stolen, KDTL_NS);
  */
 void kdtl_who_entry(struct kdtl_who *w, const struct kdtl_entry *e)
 {
+	struct kdtl_run run;
 	pid_t prev;
 	u64 time;
 
@@ -289,9 +274,11 @@ void kdtl_who_entry(struct kdtl_who *w, const struct kdtl_entry *e)
 	}
 	prev = kdtl_entry_prev_pid(e);
 	time = kdtl_entry_time(e);
-	kdtl_who_until(w, time, w->known && (prev == w->task.pid || kdtl_who_exec(w, prev, time)));
-	w->known = true;
-	w->since = time;
+	if (kdtl_runs_next(kdtl_who_runs(w), time, prev, kdtl_entry_pid(e), &run)) {
+		if (run.known)
+			kdtl_who_exec(w, prev, time);
+		kdtl_who_add_run(w, &run);
+	}
 	w->task.pid = kdtl_entry_pid(e);
 	memcpy(w->task.comm, kdtl_entry_comm(e), sizeof(w->task.comm));
 }
@@ -312,16 +299,17 @@ EXPORT_SYMBOL_NS_GPL(kdtl_who_entry, KDTL_NS);
  */
 void kdtl_who_end(struct kdtl_who *w, bool still)
 {
+	struct kdtl_run run;
 	unsigned int i, k;
 
 	if (!w) {
 		kdtl_who_refuse(__func__, "a place for the answer", _RET_IP_);
 		return;
 	}
-	still = still && w->known;
 	if (still)
 		kdtl_who_still(w);
-	kdtl_who_until(w, w->to, still);
+	if (kdtl_runs_end(kdtl_who_runs(w), still, &run))
+		kdtl_who_add_run(w, &run);
 	for (i = 1; i < w->nr; i++) {
 		for (k = i; k && w->ran[k - 1].ticks < w->ran[k].ticks; k--)
 			swap(w->ran[k - 1], w->ran[k]);

@@ -3,8 +3,9 @@
 #
 # Control flows down: api uses core, and core uses nothing of api. No files use each
 # other in a circle, answers and clients include only the public headers and compat.h, and each driver
-# includes one header of core. The test finds this out from the built objects, and from the
-# headers that the compiler read. And each verb that may sleep says so first.
+# includes one header of core. The engine of answers, which kdtl(1) has too, needs no kernel. The
+# test finds this out from the built objects, and from the headers that the compiler read. And each
+# verb that may sleep says so first.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -106,7 +107,7 @@ complete()
 	local f missing=0
 
 	# shellcheck disable=SC2046 # folders have no spaces
-	for f in $(sources "$1" core api api/answers $(clients "$1")); do
+	for f in $(sources "$1" core api api/answers api/answers/engine $(clients "$1")); do
 		[ -f "$1/${f%.c}.o" ] && [ -f "$1/${f%/*}/.$(basename "$f" .c).o.cmd" ] && continue
 		# This one needs a patched perf: selftests/deep/any-aux.sh compiles it.
 		[ "$f" != core/raw_cpu.c ] || continue
@@ -135,6 +136,15 @@ no_circle_in_clients()
 	return $rc
 }
 
+# engine_is_below DIR
+engine_is_below()
+{
+	uses "$1" api/answers api/answers/engine | awk '
+		$1 ~ /engine/ && $2 !~ /engine/ { print $1 " -> " $2 " (" $3 ")"; bad = 1 }
+		$2 ~ /engine/ { used = 1 }
+		END { exit bad || !used }'
+}
+
 core_calls_no_api()
 {
 	uses "$1" core api | awk '$1 ~ /^core\// && $2 ~ /^api\// {
@@ -149,8 +159,32 @@ core_calls_no_api()
 answers_use_public()
 {
 	included "$1" api/answers | grep -v -E \
-		' (api/include/.*|api/answers/[a-z]*|core/(compat|seqtry))\.h$' && return 1
+		' (api/include/.*|api/answers/(engine/)?[a-z]*|core/(compat|seqtry))\.h$' && return 1
 	included "$1" api/answers | grep 'core/seqtry.h$' >/dev/null
+}
+
+# engine_needs_no_kernel DIR: it compiles as a program's part, and calls only itself and what a
+# compiler may put in.
+engine_needs_no_kernel()
+{
+	local f o=$work/engine
+
+	rm -rf -- "$o" && mkdir -- "$o" || return
+	for f in "$1"/api/answers/engine/*.c; do
+		gcc-12 -std=gnu11 -Wall -Wextra -Werror -O2 -I"$1/api/include/uapi" -c \
+			-o "$o/$(basename "$f" .c).o" "$f" || return
+	done
+	nm -g "$o"/*.o | awk '
+		$1 == "U" && $2 !~ /^mem(cpy|move|set|cmp)$/ { called[$2] }
+		$2 == "T" { mine[$3] }
+		END {
+			for (f in called)
+				if (!(f in mine)) {
+					print "the engine calls " f "()"
+					bad = 1
+				}
+			exit bad
+		}'
 }
 
 # included DIR FOLDER: "file header" for each header of this project that the compiler read.
@@ -284,7 +318,7 @@ plant_all()
 	plant core/up.c verb
 	plant api/verb.c helper low
 	plant api/helper.c verb
-	mkdir "$d/api/answers"
+	plant api/answers/engine/engine.c printk
 	plant clients/good/good.c part
 	plant clients/good/part.c
 	plant clients/bad/bad.c piece
@@ -322,13 +356,15 @@ finds()
 "$top/scripts/install-deps" check
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-layers.XXXXXX")
 partial "$work"
-plan 17
+plan 20
 capture "$top/scripts/build" x86_64-6.1
 built=$captured
 ok "every file was compiled" complete "$built"
 ok "no circle between files of core" no_circle "$built" core
 ok "no circle between files of api" no_circle "$built" api
-ok "no circle between files of api/answers" no_circle "$built" api/answers
+ok "no circle between files of api/answers" no_circle "$built" api/answers api/answers/engine
+ok "the engine calls nothing of the answers" engine_is_below "$built"
+ok "the engine of answers needs no kernel" engine_needs_no_kernel "$top"
 ok "answers use kdtl as a client does" answers_use_public "$built"
 ok "kdtl.ko probes nothing, kdtl_answers.ko does" no_probe "$built"
 ok "core uses nothing of api" core_calls_no_api "$built"
@@ -344,6 +380,8 @@ ok "a circle would be found" finds \
 	no_circle "$d" core
 ok "a use of api in core would be found" finds "core/up.o -> api/verb.o (verb)" \
 	core_calls_no_api "$d"
+ok "a call of the kernel in the engine would be found" finds "the engine calls printk()" \
+	engine_needs_no_kernel "$d"
 ok "a circle in a client would be found" finds \
 	"a circle: clients/bad/bad.o -> clients/bad/piece.o (piece) -> clients/bad/bad.o (bad)" \
 	no_circle_in_clients "$d"

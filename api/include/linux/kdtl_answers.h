@@ -117,10 +117,7 @@ struct kdtl_who {
 	struct kdtl_ran	task;
 	/* private: */
 	u64		rest;
-	u64		at;
-	u64		to;
-	bool		known;
-	u64		since;
+	u64		runs[9];
 	const struct kdtl_aux_info	*gap_info;
 	const struct kdtl_entry		*gap;
 	const struct kdtl_entry		*gap_end;

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The engine of answers against a model that knows what happened in each tick
+ *
+ * A CPU is made up at random: which task has it in each tick, which threads call exec(), which
+ * entries are missing and whether that is said, when the hypervisor has the CPU.  The engine
+ * gets the entries; what it says of each tick of a span must be what is true, or that nobody
+ * knows where nobody can.  Usage: runs ROUNDS SEED; prints the first round that is wrong.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runs.h"
+
+#define TICKS		96
+#define PROCESSES	3
+#define THREADS		3
+#define MAX_GAPS	6
+#define UNKNOWN		-1
+
+struct entry {
+	unsigned int	tick;
+	__s32		prev;
+	__s32		pid;
+	bool		missing;	/* the engine does not get it */
+	bool		told;		/* and is told that some are missing */
+};
+
+/* What a task became, and when: all of them, as the kernel's table would have it. */
+struct record {
+	unsigned int	tick;
+	__s32		pid;
+	__s32		tgid;
+};
+
+static struct world {
+	__u64		base;
+	struct entry	entry[TICKS];
+	unsigned int	nr;
+	struct record	record[TICKS * 2];
+	unsigned int	nr_records;
+	struct kdtl_gap	gap[MAX_GAPS];
+	unsigned int	nr_gaps, next_gap;
+	__s32		pid[PROCESSES][THREADS];	/* 0: it has exited */
+	bool		no_tasks;
+	bool		late;		/* records are later than what they are asked about */
+} w;
+
+static unsigned int dice(unsigned int n)
+{
+	return random() % n;
+}
+
+static void record(unsigned int tick, __s32 pid, __s32 tgid)
+{
+	w.record[w.nr_records++] = (struct record){ tick, pid, tgid };
+}
+
+static bool task(void *data, __s32 pid, __u64 time, __s32 *tgid, __u64 *since)
+{
+	bool found = false;
+
+	(void)data;
+	for (unsigned int i = 0; i < w.nr_records && !w.no_tasks; i++) {
+		if (w.record[i].pid != pid || (__s64)(w.base + w.record[i].tick - time) > 0)
+			continue;
+		found = true;
+		*tgid = w.record[i].tgid;
+		*since = w.late ? time + 1 : w.base + w.record[i].tick;
+	}
+	return found;
+}
+
+static bool gap(void *data, struct kdtl_gap *to)
+{
+	(void)data;
+	if (w.next_gap == w.nr_gaps)
+		return false;
+	*to = w.gap[w.next_gap++];
+	return true;
+}
+
+static const struct kdtl_runs_ops all = { task, gap }, none = { };
+
+static void make_tasks(void)
+{
+	for (unsigned int p = 0; p < PROCESSES; p++) {
+		for (unsigned int t = 0; t < THREADS; t++) {
+			w.pid[p][t] = 100 * (p + 1) + t;
+			record(0, w.pid[p][t], w.pid[p][0]);
+		}
+	}
+}
+
+/* The task on the CPU does something that its process is remembered by. */
+static void change(unsigned int tick, unsigned int p, unsigned int t)
+{
+	const __s32 leader = 100 * (p + 1);
+
+	if (dice(2)) {
+		record(tick, w.pid[p][t], leader);
+		return;
+	}
+	/* exec(): the others exit. */
+	for (unsigned int i = 0; i < THREADS; i++)
+		w.pid[p][i] = i == t ? leader : 0;
+	record(tick, leader, leader);
+}
+
+/* Two ticks or more apart are two gaps; they may overlap, in order. */
+static void make_gaps(void)
+{
+	unsigned int from = dice(TICKS), to = from;
+
+	for (w.nr_gaps = 0; w.nr_gaps < dice(MAX_GAPS + 1) && to < TICKS; w.nr_gaps++) {
+		to += dice(12);
+		if (to < from)
+			to = from;
+		w.gap[w.nr_gaps] = (struct kdtl_gap){ w.base + from, w.base + to };
+		from += dice(16);
+	}
+}
+
+static void make(void)
+{
+	unsigned int p = 0, t = 0, np, nt;
+	bool idle = true;
+
+	memset(&w, 0, sizeof(w));
+	w.base = dice(2) ? 1000 : 0ULL - dice(TICKS);
+	w.no_tasks = !dice(4);
+	w.late = !dice(8);
+	make_tasks();
+	for (unsigned int tick = 0; tick < TICKS && w.nr < TICKS; tick += dice(6)) {
+		struct entry *e = &w.entry[w.nr++];
+
+		if (!idle && !dice(6))
+			change(tick, p, t);
+		e->tick = tick;
+		e->prev = idle ? 0 : w.pid[p][t];
+		idle = !dice(5);
+		np = dice(PROCESSES);
+		nt = dice(THREADS);
+		if (w.pid[np][nt]) {
+			p = np;
+			t = nt;
+		}
+		e->pid = idle ? 0 : w.pid[p][t];
+		e->missing = !dice(6);
+		e->told = dice(2);
+		if (!idle && !dice(8))
+			change(tick, p, t);
+	}
+	make_gaps();
+}
+
+/* By each record in turn: has the process of @a's task begun a program that @b is of? */
+static bool model_exec(const struct entry *a, const struct entry *b)
+{
+	bool changed = false;
+	__s32 tgid = 0;
+
+	for (unsigned int i = 0; i < w.nr_records && !w.no_tasks; i++) {
+		if (w.record[i].pid == a->pid && w.record[i].tick <= a->tick)
+			tgid = w.record[i].tgid;
+		changed |= w.record[i].pid == b->prev && w.record[i].tick >= a->tick &&
+			   w.record[i].tick <= b->tick;
+	}
+	return !w.late && a->pid != b->prev && tgid == b->prev && changed;
+}
+
+/* Whose the tick is. */
+static __s32 model(unsigned int tick, bool still)
+{
+	const struct entry *a = NULL, *b = NULL;
+	bool missing = false, told = false;
+
+	for (unsigned int i = 0; i < w.nr; i++) {
+		const struct entry *e = &w.entry[i];
+
+		if (e->missing) {
+			missing = true;
+			told |= e->told;
+		} else if (e->tick <= tick) {
+			a = e;
+			missing = told = false;
+		} else {
+			b = e;
+			break;
+		}
+	}
+	if (!a || told)
+		return UNKNOWN;
+	if (!b)
+		return still ? a->pid : UNKNOWN;
+	/* The truth, if the tables say who the tasks were, and else a guess. */
+	if (!missing && !w.no_tasks && !w.late)
+		return b->prev;
+	return a->pid == b->prev || model_exec(a, b) ? b->prev : UNKNOWN;
+}
+
+static bool model_stolen(unsigned int tick)
+{
+	const __u64 time = w.base + tick;
+
+	for (unsigned int i = 0; i < w.nr_gaps; i++) {
+		if ((__s64)(time - w.gap[i].from) >= 0 && (__s64)(time - w.gap[i].to) < 0)
+			return true;
+	}
+	return false;
+}
+
+/* Does the run say what the model says of each of its ticks?  Returns where it ends; 0: no. */
+static unsigned int agrees(const struct kdtl_run *run, unsigned int at, bool still)
+{
+	unsigned int to = at + (unsigned int)(run->to - run->from);
+	__u64 stolen = 0;
+
+	if (run->from != w.base + at || to <= at || to > TICKS)
+		return 0;
+	for (unsigned int tick = at; tick < to; tick++) {
+		if (model(tick, still) != (run->known ? run->pid : UNKNOWN))
+			return 0;
+		stolen += model_stolen(tick);
+	}
+	return stolen == run->stolen ? to : 0;
+}
+
+/* Also of entries that do not follow each other. */
+static bool exec_is_right(void)
+{
+	const unsigned int i = dice(w.nr), k = i + dice(w.nr - i);
+	const struct entry *a = &w.entry[i], *b = &w.entry[k];
+
+	return kdtl_runs_exec(&all, NULL, a->pid, w.base + a->tick, b->prev, w.base + b->tick) ==
+	       model_exec(a, b);
+}
+
+static bool round_is_right(void)
+{
+	const unsigned int from = dice(TICKS), to = from + dice(TICKS - from);
+	const bool still = dice(2);
+	unsigned int at = from;
+	struct kdtl_runs r;
+	struct kdtl_run run;
+
+	if (w.no_tasks && dice(2))
+		w.nr_gaps = 0;
+	kdtl_runs_begin(&r, w.no_tasks && !w.nr_gaps ? &none : &all, NULL, w.base + from,
+			w.base + to);
+	for (unsigned int i = 0; i < w.nr; i++) {
+		const struct entry *e = &w.entry[i];
+
+		if (e->missing) {
+			if (e->told)
+				kdtl_runs_lost(&r);
+			continue;
+		}
+		if (kdtl_runs_next(&r, w.base + e->tick, e->prev, e->pid, &run)) {
+			at = agrees(&run, at, still);
+			if (!at)
+				return false;
+		}
+	}
+	if (kdtl_runs_end(&r, still, &run)) {
+		at = agrees(&run, at, still);
+		if (!at)
+			return false;
+	}
+	return at == to;
+}
+
+int main(int argc, char **argv)
+{
+	const unsigned long rounds = argc > 1 ? strtoul(argv[1], NULL, 0) : 1;
+	const unsigned int seed = argc > 2 ? strtoul(argv[2], NULL, 0) : 1;
+
+	for (unsigned long i = 0; i < rounds; i++) {
+		srandom(seed + i);
+		make();
+		if (!exec_is_right() || !round_is_right()) {
+			printf("round %lu (runs 1 %lu): the engine and the model differ\n", i,
+			       seed + i);
+			return 1;
+		}
+	}
+	return 0;
+}

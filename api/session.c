@@ -198,7 +198,6 @@ static void kdtl_session_free(struct kdtl_session *s)
 	struct kdtl_set *set, *next;
 
 	kdtl_session_free_areas(s);
-	free_percpu(s->fresh);
 	list_for_each_entry_safe(set, next, &s->sets, node)
 		kdtl_set_free(set);
 	kdtl_msgq_free(&s->msgs);
@@ -272,11 +271,10 @@ static struct kdtl_session *kdtl_session_alloc(const char *owner,
 		goto free;
 
 	s->aux = alloc_percpu(struct kdtl_aux *);
-	s->fresh = alloc_percpu(struct kdtl_aux *);
 	set = kdtl_set_alloc(0);
 	if (set)
 		list_add(&set->node, &s->sets);
-	if (!s->aux || !s->fresh || !set ||
+	if (!s->aux || !set ||
 	    kdtl_msgq_init(&s->msgs, attr->msg_pages, attr->msg_types, s->pause))
 		goto free;
 	kdtl_set_config(set, attr->mask, attr->period, attr->min_wait);
@@ -628,9 +626,8 @@ static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
  * kdtl_reader::span() has is not used any more.  So hold no lock that span() takes.  It also
  * waits for a kdtl_merge_sync() that is at work.
  *
- * A load that fails ends with the first CPU's error, says in the log what failed,
- * and frees what it has allocated.  Areas of an earlier load stay until
- * kdtl_session_close().
+ * A load that fails ends with the first CPU's error, says in the log what failed, and leaves no
+ * event.  Areas stay until kdtl_session_close(), as a reader may look at them.
  *
  * perfmon2: pfmk_load_context().
  *

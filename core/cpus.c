@@ -77,16 +77,11 @@ static noinline struct perf_event *kdtl_event_create(struct kdtl_session *s,
 }
 ALLOW_ERROR_INJECTION(kdtl_event_create, ERRNO);
 
-/* The CPU's area, also one that readers do not find yet. */
-static struct kdtl_aux *kdtl_cpu_aux(struct kdtl_session *s, int cpu)
-{
-	return kdtl_session_aux(s, cpu) ?: *per_cpu_ptr(s->fresh, cpu);
-}
-
+/* The CPU's area, which stays until the session is closed, as there may be readers. */
 static struct kdtl_aux *kdtl_cpu_area(struct kdtl_session *s, int cpu,
 				      const char **why)
 {
-	struct kdtl_aux *aux = kdtl_cpu_aux(s, cpu);
+	struct kdtl_aux *aux = kdtl_session_aux(s, cpu);
 	const u64 mem = kdtl_aux_mem(s->layout.nr_pages);
 
 	if (aux)
@@ -100,35 +95,12 @@ static struct kdtl_aux *kdtl_cpu_area(struct kdtl_session *s, int cpu,
 		return aux;
 	}
 	atomic64_add(mem, &s->mem);
-	*per_cpu_ptr(s->fresh, cpu) = aux;
-	return aux;
-}
-
-/* From now on readers find the area, so it stays until the session is closed. */
-static void kdtl_cpu_publish(struct kdtl_session *s, int cpu)
-{
-	struct kdtl_aux **fresh = per_cpu_ptr(s->fresh, cpu);
-
-	if (!*fresh)
-		return;
 	/*
 	 * [aux.P] A reader that finds the area finds it complete.  Pairs with the address
 	 * dependency: see kdtl_session_aux().
 	 */
-	smp_store_release(per_cpu_ptr(s->aux, cpu), *fresh);
-	*fresh = NULL;
-}
-
-/* Give back an area that no reader has found. */
-static void kdtl_cpu_drop(struct kdtl_session *s, int cpu)
-{
-	struct kdtl_aux **fresh = per_cpu_ptr(s->fresh, cpu);
-
-	if (!*fresh)
-		return;
-	kdtl_aux_free(*fresh);
-	*fresh = NULL;
-	atomic64_sub(kdtl_aux_mem(s->layout.nr_pages), &s->mem);
+	smp_store_release(per_cpu_ptr(s->aux, cpu), aux);
+	return aux;
 }
 
 /* The same as kdtl_cpu_open_event(), with the event that raw sessions share. */
@@ -140,8 +112,6 @@ static int kdtl_cpu_open_raw(struct kdtl_session *s, struct kdtl_aux *aux, const
 	err = kdtl_raw_join(aux, why);
 	if (err)
 		return err;
-	if (s->state != KDTL_CREATED)
-		kdtl_cpu_publish(s, aux->cpu);
 	if (s->state == KDTL_STARTED)
 		err = kdtl_raw_start(aux);
 	if (err)
@@ -169,7 +139,6 @@ static void kdtl_cpus_begin(struct kdtl_session *s, u32 n)
 static int kdtl_cpu_open_event(struct kdtl_session *s, struct kdtl_aux *aux,
 			       const char **why)
 {
-	const int cpu = aux->cpu;
 	struct perf_event *event;
 	int err = 0;
 
@@ -184,9 +153,6 @@ static int kdtl_cpu_open_event(struct kdtl_session *s, struct kdtl_aux *aux,
 		err = kdtl_aux_setup(aux, event);
 	if (err)
 		goto release;
-	/* A session that is being loaded publishes the areas of all CPUs, or none. */
-	if (s->state != KDTL_CREATED)
-		kdtl_cpu_publish(s, cpu);
 	if (s->state == KDTL_STARTED) {
 		kdtl_cpus_begin(s, 2);
 		perf_event_enable(event);
@@ -228,7 +194,7 @@ static void kdtl_cpu_settle(struct kdtl_aux *aux)
 
 static void kdtl_cpu_close(struct kdtl_session *s, int cpu)
 {
-	struct kdtl_aux *aux = kdtl_cpu_aux(s, cpu);
+	struct kdtl_aux *aux = kdtl_session_aux(s, cpu);
 
 	if (!aux || !aux->event)
 		return;
@@ -265,7 +231,6 @@ static int kdtl_cpu_open_or_say(struct kdtl_session *s, int cpu)
 	err = kdtl_cpu_open(s, cpu, &why);
 	if (!err)
 		return 0;
-	kdtl_cpu_drop(s, cpu);
 	pr_warn_ratelimited("%s: CPU %d is not logged by %s: %s (%d)\n", s->owner, cpu,
 			    s->pmu->name, why, err);
 	return err;
@@ -307,10 +272,7 @@ static int kdtl_cpu_offline(unsigned int cpu, struct hlist_node *node)
 	return 0;
 }
 
-/*
- * Open all CPUs, or none, with the hotplug lock held.  Areas of earlier loads stay: there may be
- * readers.
- */
+/* Open all CPUs, or none, with the hotplug lock held. */
 static int kdtl_cpus_open(struct kdtl_session *s)
 {
 	int cpu, err = 0;
@@ -320,14 +282,10 @@ static int kdtl_cpus_open(struct kdtl_session *s)
 		if (err)
 			break;
 	}
-	for_each_cpu(cpu, s->loaded) {
-		if (!err) {
-			kdtl_cpu_publish(s, cpu);
-		} else {
-			kdtl_cpu_close(s, cpu);
-			kdtl_cpu_drop(s, cpu);
-		}
-	}
+	if (!err)
+		return 0;
+	for_each_cpu(cpu, s->loaded)
+		kdtl_cpu_close(s, cpu);
 	return err;
 }
 
@@ -336,8 +294,7 @@ static int kdtl_cpus_open(struct kdtl_session *s)
  * @s: the session, which becomes KDTL_STOPPED
  *
  * Context: under kdtl_session::lock; may sleep.
- * Return: 0, or the first error of a CPU; then no CPU has an event, and the memory
- * that was allocated is freed.
+ * Return: 0, or the first error of a CPU; then no CPU has an event.
  */
 int kdtl_cpus_load(struct kdtl_session *s)
 {

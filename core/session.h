@@ -51,7 +51,6 @@ enum kdtl_state {
  * @hotplug: in the list of sessions that follow CPU hotplug
  * @starting: kdtl_start() is enabling the events
  * @aux: areas by CPU; set once, freed by kdtl_session_close()
- * @fresh: areas by CPU that readers do not find yet, because the load may still fail
  * @layout: properties of all areas
  * @sets: event sets by id; set 0 always exists
  * @pause: an overflow that notifies pauses the CPU
@@ -106,7 +105,6 @@ struct kdtl_session {
 	bool			starting;
 
 	struct kdtl_aux * __percpu *aux;
-	struct kdtl_aux * __percpu *fresh;
 	struct kdtl_aux_layout	layout;
 	struct list_head	sets;
 	bool			pause;

@@ -823,9 +823,13 @@ static int kdtl_session_run(struct kdtl_session *s, const struct kdtl_reader *re
 			kdtl_reader_none(s));
 		return -EINVAL;
 	}
-	err = kdtl_load(s, NULL);
+	err = kdtl_session_enter(s, "kdtl_session_open", _RET_IP_);
+	if (err)
+		return err;
+	err = kdtl_load_locked(s, NULL);
 	if (!err)
-		err = kdtl_start(s);
+		err = kdtl_start_locked(s);
+	kdtl_session_leave(s);
 	if (!err && reader)
 		err = kdtl_reader_start(s, reader);
 	return err;

@@ -13,7 +13,7 @@
 #include "../core/source.h"
 #include "session.h"
 
-/* With only some of these, an event would join kdtl's fan-out and not leave it, or so. */
+/* With only some of these, an event could join the fan-out and never leave it. */
 static bool kdtl_pmu_mixes(const struct pmu *pmu)
 {
 	const bool own = pmu->add;

@@ -5,10 +5,7 @@
 
 #include "../core/session.h"
 
-/*
- * What a session is whose entries nobody can read in turn, for the log; NULL: it keeps
- * them for a reader.
- */
+/* For the log: why this session has nothing to consume; NULL if it has. */
 static inline const char *kdtl_reader_none(const struct kdtl_session *s)
 {
 	if (!s->layout.nr_pages)

@@ -15,7 +15,10 @@
 
 #define NSEC		1000000000ULL
 
-/* Two boots are further apart, and what one clock pair and the next one say, is not. */
+/*
+ * Boot times that differ by less than this are those of one boot: two boots are further apart, and
+ * the drift between two pairs of clocks is smaller.
+ */
 #define SAME_BOOT_NS	NSEC
 
 /* With --rotate a file begins a moment after the one beside it. */

@@ -1,0 +1,726 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Pressure by cause, see pressure.h
+ *
+ * A CPU has a ring of who had it lately, the runs, with a sum of ticks for each group and what
+ * these sums were after every %PRESSURE_STEP runs.  So what a group had since a time is the
+ * difference of two sums and a few runs, however many there were since.
+ *
+ * The times in which groups waited are in a second ring, those of a group linked from the newest
+ * to the oldest.  If one has to make room, it becomes part of the next newer one of its group, with
+ * the time between them.  That one remembers how much of it was counted, so a longer wait still
+ * counts exactly what was not.
+ */
+#ifdef __KERNEL__
+#include <linux/string.h>
+#else
+#include <string.h>
+#endif
+
+#include "pressure.h"
+
+#define PRESSURE_NONE	0xffff	/* no index into the ring of waits */
+
+/* Sums that are no group's come behind those of the groups: -1 - PRESSURE_NOBODY and so on. */
+#define PRESSURE_SPECIAL	3
+
+/**
+ * struct pressure_run - who had the CPU
+ * @from: since when
+ * @to: until when; the next run begins then
+ * @who: a group, or PRESSURE_NOBODY and so on
+ */
+struct pressure_run {
+	__u64	from;
+	__u64	to;
+	__s32	who;
+};
+
+/**
+ * struct pressure_held - a time in which a group waited
+ * @from: since when
+ * @to: until when
+ * @sum: what was counted of it.  If it was made of several, @sum.all is less than its length
+ * @older: index of the group's next older time at this level
+ * @newer: index of the next newer one
+ * @group: which group
+ * @level: enum pressure_level
+ * @live: it is in use
+ */
+struct pressure_held {
+	__u64			from;
+	__u64			to;
+	struct pressure_sum	sum;
+	__u16			older;
+	__u16			newer;
+	__u16			group;
+	__u8			level;
+	__u8			live;
+};
+
+/**
+ * struct pressure_list - the times in which a group waited, at one level
+ * @floor: what was before that is forgotten, and is not counted again
+ * @newest: index of the newest one
+ * @oldest: index of the oldest one
+ * @used: the level has waits that the one below has not; otherwise it has none of its own
+ */
+struct pressure_list {
+	__u64	floor;
+	__u16	newest;
+	__u16	oldest;
+	__u16	used;
+};
+
+/**
+ * struct pressure_cpu - what was on a CPU lately
+ * @nr_groups: number of groups
+ * @known: there was an entry
+ * @nr_runs: number of runs; the last %PRESSURE_RUNS are there
+ * @nr_held: number of times in which groups waited; the last %PRESSURE_HELD may be there
+ * @now: end of the last run
+ * @runs: the runs
+ * @held: the times in which groups waited
+ * @data: struct pressure_list of each group and level; then vectors with a sum of each group and
+ *	special: what they are now, and what they were before each run whose number is a multiple
+ *	of %PRESSURE_STEP
+ */
+struct pressure_cpu {
+	__s32			nr_groups;
+	__s32			known;
+	__u64			nr_runs;
+	__u64			nr_held;
+	__u64			now;
+	struct pressure_run	runs[PRESSURE_RUNS];
+	struct pressure_held	held[PRESSURE_HELD];
+	__u64			data[];
+};
+
+/* A part of what was on the CPU, as a group sees it. */
+struct pressure_view {
+	struct pressure		*p;
+	struct pressure_cpu	*c;
+	__s32			group;
+};
+
+static struct pressure_list *pressure_list(struct pressure_cpu *c, __s32 group, unsigned int level)
+{
+	return (struct pressure_list *)c->data + group * PRESSURE_LEVELS + level;
+}
+
+static __u64 *pressure_vector(struct pressure_cpu *c, unsigned int i)
+{
+	return (__u64 *)pressure_list(c, c->nr_groups, 0) + i * (c->nr_groups + PRESSURE_SPECIAL);
+}
+
+static __u64 *pressure_saved(struct pressure_cpu *c, __u64 nr)
+{
+	return pressure_vector(c, 1 + nr / PRESSURE_STEP % PRESSURE_SAVED);
+}
+
+static struct pressure_run *pressure_run_of(struct pressure_cpu *c, __u64 nr)
+{
+	return &c->runs[nr & (PRESSURE_RUNS - 1)];
+}
+
+static __u64 pressure_oldest(const struct pressure_cpu *c)
+{
+	return c->nr_runs > PRESSURE_RUNS ? c->nr_runs - PRESSURE_RUNS : 0;
+}
+
+static __u64 pressure_less(__u64 a, __u64 b)
+{
+	return a > b ? a - b : 0;
+}
+
+static void pressure_add(struct pressure_sum *to, const struct pressure_sum *sum)
+{
+	to->all += sum->all;
+	to->own += sum->own;
+	to->nobody += sum->nobody;
+	to->hypervisor += sum->hypervisor;
+	to->unknown += sum->unknown;
+}
+
+static void pressure_bound(__u64 *ticks, __u64 *most)
+{
+	if (*ticks > *most)
+		*ticks = *most;
+	*most -= *ticks;
+}
+
+/* What was counted may have been known, and be older than all runs by now. */
+static void pressure_take(struct pressure_sum *from, const struct pressure_sum *sum)
+{
+	__u64 most;
+
+	from->all = pressure_less(from->all, sum->all);
+	from->own = pressure_less(from->own, sum->own);
+	from->nobody = pressure_less(from->nobody, sum->nobody);
+	from->hypervisor = pressure_less(from->hypervisor, sum->hypervisor);
+	from->unknown = pressure_less(from->unknown, sum->unknown);
+	most = from->all;
+	pressure_bound(&from->own, &most);
+	pressure_bound(&from->nobody, &most);
+	pressure_bound(&from->hypervisor, &most);
+	pressure_bound(&from->unknown, &most);
+}
+
+static __u64 pressure_neighbours(const struct pressure_sum *sum)
+{
+	return pressure_less(sum->all, sum->own + sum->nobody + sum->hypervisor + sum->unknown);
+}
+
+/* ------------------------------------------------------------------ groups */
+
+/**
+ * pressure_group_begin() - a group begins to be counted
+ * @p: the groups
+ * @group: its number, which no other one has
+ * @parent: number of the group that contains it; -1: none
+ *
+ * Context: any.  As with all of these functions, the caller lets one in at a time.
+ */
+void pressure_group_begin(struct pressure *p, __s32 group, __s32 parent)
+{
+	struct pressure_group *g = &p->groups[group];
+	unsigned int i;
+
+	memset(g, 0, sizeof(*g));
+	g->parent = parent;
+	for (i = 0; i < PRESSURE_BY; i++)
+		g->by[i].group = PRESSURE_GONE;
+}
+
+/**
+ * pressure_group_end() - a group is counted no more
+ * @p: the groups
+ * @group: its number, which another one may get then.  Call pressure_cpu_forget() for each CPU
+ *
+ * Context: any.
+ */
+void pressure_group_end(struct pressure *p, __s32 group)
+{
+	struct pressure_group *g;
+	unsigned int i;
+
+	for (g = p->groups; g < p->groups + p->nr; g++) {
+		if (g->parent == group)
+			g->parent = p->groups[group].parent;
+		for (i = 0; i < PRESSURE_BY; i++) {
+			if (g->by[i].group == group)
+				g->by[i].group = PRESSURE_GONE;
+		}
+	}
+}
+
+/**
+ * pressure_some() - for how long at least one task of a group waited
+ * @g: the group
+ *
+ * Context: any.
+ * Return: ticks, of all CPUs.
+ */
+__u64 pressure_some(const struct pressure_group *g)
+{
+	return g->sum[PRESSURE_ALL].all;
+}
+
+static __u64 pressure_full_at(const struct pressure_group *g, enum pressure_level level)
+{
+	return pressure_less(g->sum[level].all, g->sum[level].own);
+}
+
+/**
+ * pressure_full() - for how long tasks of a group waited, and none had the CPU
+ * @g: the group
+ *
+ * Context: any.
+ * Return: ticks, of all CPUs.
+ */
+__u64 pressure_full(const struct pressure_group *g)
+{
+	return pressure_full_at(g, PRESSURE_ALL);
+}
+
+/**
+ * pressure_cause() - for how long tasks of a group waited for one cause
+ * @g: the group
+ * @cause: the cause
+ *
+ * A moment for which a limit had the blame may get another cause, when a wait in a queue becomes
+ * known that was then.  So the sum of one cause may become less; those of all causes do not.
+ *
+ * Context: any.
+ * Return: ticks, of all CPUs.
+ */
+__u64 pressure_cause(const struct pressure_group *g, enum pressure_cause cause)
+{
+	const struct pressure_sum *queued = &g->sum[PRESSURE_QUEUED];
+	const __u64 full_queued = pressure_full_at(g, PRESSURE_QUEUED);
+	__u64 left = pressure_full(g), ticks[PRESSURE_CAUSES] = {
+		[PRESSURE_BY_NEIGHBOURS] = pressure_neighbours(queued),
+		[PRESSURE_BY_HYPERVISOR] = queued->hypervisor,
+		[PRESSURE_BY_NOBODY] = queued->nobody,
+		[PRESSURE_BY_UNKNOWN] = queued->unknown,
+		[PRESSURE_BY_ELSEWHERE] = pressure_less(pressure_full_at(g, PRESSURE_READY),
+							full_queued),
+		[PRESSURE_BY_QUOTA] = left,
+	};
+	unsigned int i;
+
+	if (cause == PRESSURE_BY_OWN)
+		return g->sum[PRESSURE_ALL].own;
+	/* One level may have forgotten what another one has not. */
+	for (i = PRESSURE_BY_NEIGHBOURS; i < PRESSURE_CAUSES; i++)
+		pressure_bound(&ticks[i], &left);
+	return ticks[cause];
+}
+
+/* -------------------------------------------------------------------- runs */
+
+/**
+ * pressure_cpu_size() - the memory that a CPU needs
+ * @nr: number of groups
+ *
+ * Context: any.
+ * Return: bytes.
+ */
+__u64 pressure_cpu_size(__s32 nr)
+{
+	return sizeof(struct pressure_cpu) +
+	       nr * PRESSURE_LEVELS * sizeof(struct pressure_list) +
+	       (PRESSURE_SAVED + 1) * (nr + PRESSURE_SPECIAL) * sizeof(__u64);
+}
+
+/**
+ * pressure_cpu_begin() - begin to count on a CPU
+ * @c: memory of pressure_cpu_size(), all of it 0
+ * @nr: number of groups
+ *
+ * Context: any.
+ */
+void pressure_cpu_begin(struct pressure_cpu *c, __s32 nr)
+{
+	unsigned int level;
+	__s32 group;
+
+	c->nr_groups = nr;
+	for (group = 0; group < nr; group++) {
+		for (level = 0; level < PRESSURE_LEVELS; level++) {
+			pressure_list(c, group, level)->newest = PRESSURE_NONE;
+			pressure_list(c, group, level)->oldest = PRESSURE_NONE;
+		}
+	}
+}
+
+/* Is the group one of those in the other one, or that itself? */
+static int pressure_within(const struct pressure *p, __s32 group, __s32 other)
+{
+	while (group >= 0 && group != other)
+		group = p->groups[group].parent;
+	return group >= 0;
+}
+
+/* The number of the first run that ended after that time; there is one. */
+static __u64 pressure_first(struct pressure_cpu *c, __u64 time)
+{
+	__u64 low = pressure_oldest(c), high = c->nr_runs - 1, middle;
+
+	/* Most waits are short. */
+	if (pressure_run_of(c, high)->from <= time)
+		return high;
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		if (pressure_run_of(c, middle)->to > time)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+static void pressure_share(const struct pressure_view *v, struct pressure_sum *sum, __s32 who,
+			   __u64 ticks)
+{
+	sum->all += ticks;
+	if (who == PRESSURE_NOBODY)
+		sum->nobody += ticks;
+	else if (who == PRESSURE_HYPERVISOR)
+		sum->hypervisor += ticks;
+	else if (who == PRESSURE_UNKNOWN)
+		sum->unknown += ticks;
+	else if (pressure_within(v->p, who, v->group))
+		sum->own += ticks;
+}
+
+/* What was on the CPU since then. */
+static struct pressure_sum pressure_since(const struct pressure_view *v, __u64 from)
+{
+	struct pressure_cpu *c = v->c;
+	const __u64 *now = pressure_vector(c, 0), *saved, *special;
+	struct pressure_sum sum = { 0 };
+	struct pressure_run *run;
+	__u64 nr;
+
+	if (from >= c->now)
+		return sum;
+	if (!c->nr_runs) {
+		pressure_share(v, &sum, PRESSURE_UNKNOWN, c->now - from);
+		return sum;
+	}
+	nr = pressure_first(c, from);
+	run = pressure_run_of(c, nr);
+	if (from < run->from) {
+		pressure_share(v, &sum, PRESSURE_UNKNOWN, run->from - from);
+		from = run->from;
+	}
+	pressure_share(v, &sum, run->who, run->to - from);
+	for (nr++; nr < c->nr_runs && nr % PRESSURE_STEP; nr++) {
+		run = pressure_run_of(c, nr);
+		pressure_share(v, &sum, run->who, run->to - run->from);
+	}
+	if (nr == c->nr_runs)
+		return sum;
+	sum.all += c->now - pressure_run_of(c, nr)->from;
+	saved = pressure_saved(c, nr);
+	sum.own += now[v->group] - saved[v->group];
+	special = saved + c->nr_groups;
+	now += c->nr_groups;
+	sum.nobody += now[-1 - PRESSURE_NOBODY] - special[-1 - PRESSURE_NOBODY];
+	sum.hypervisor += now[-1 - PRESSURE_HYPERVISOR] - special[-1 - PRESSURE_HYPERVISOR];
+	sum.unknown += now[-1 - PRESSURE_UNKNOWN] - special[-1 - PRESSURE_UNKNOWN];
+	return sum;
+}
+
+/**
+ * pressure_run() - say who had a CPU
+ * @p: the groups
+ * @c: the CPU
+ * @until: until when, in ticks, since the end of the last run.  The first one begins and ends then
+ * @who: a group, PRESSURE_NOBODY, PRESSURE_HYPERVISOR or PRESSURE_UNKNOWN
+ *
+ * Context: any.
+ */
+void pressure_run(struct pressure *p, struct pressure_cpu *c, __u64 until, __s32 who)
+{
+	__u64 *sums = pressure_vector(c, 0), ticks;
+	struct pressure_run *run;
+
+	if (!c->known) {
+		c->known = 1;
+		c->now = until;
+	}
+	/* Clocks of different CPUs, as of two sources, may differ. */
+	if (until <= c->now)
+		return;
+	ticks = until - c->now;
+	run = c->nr_runs ? pressure_run_of(c, c->nr_runs - 1) : NULL;
+	if (!run || run->who != who) {
+		if (!(c->nr_runs % PRESSURE_STEP))
+			memcpy(pressure_saved(c, c->nr_runs), sums,
+			       (c->nr_groups + PRESSURE_SPECIAL) * sizeof(*sums));
+		run = pressure_run_of(c, c->nr_runs++);
+		run->from = c->now;
+		run->who = who;
+	}
+	run->to = until;
+	c->now = until;
+	if (who < 0 && who >= PRESSURE_UNKNOWN)
+		sums[c->nr_groups - 1 - who] += ticks;
+	for (; who >= 0; who = p->groups[who].parent)
+		sums[who] += ticks;
+}
+
+/* ------------------------------------------------------------------- waits */
+
+static void pressure_unlink(struct pressure_cpu *c, struct pressure_held *h)
+{
+	struct pressure_list *list = pressure_list(c, h->group, h->level);
+
+	if (h->older == PRESSURE_NONE)
+		list->oldest = h->newer;
+	else
+		c->held[h->older].newer = h->newer;
+	if (h->newer == PRESSURE_NONE)
+		list->newest = h->older;
+	else
+		c->held[h->newer].older = h->older;
+	h->live = 0;
+}
+
+/* It makes room.  It is the oldest one of its group, as the ring is in the order of their ends. */
+static void pressure_evict(struct pressure_cpu *c, struct pressure_held *h)
+{
+	struct pressure_held *newer;
+
+	if (h->newer == PRESSURE_NONE) {
+		pressure_list(c, h->group, h->level)->floor = h->to;
+	} else {
+		newer = &c->held[h->newer];
+		newer->from = h->from;
+		pressure_add(&newer->sum, &h->sum);
+	}
+	pressure_unlink(c, h);
+}
+
+static void pressure_push(struct pressure_cpu *c, const struct pressure_held *new)
+{
+	struct pressure_list *list = pressure_list(c, new->group, new->level);
+	struct pressure_held *h;
+	unsigned int at, i;
+
+	/* Take again what this wait took off. */
+	for (i = 0; i < PRESSURE_HELD && c->nr_held; i++, c->nr_held--) {
+		if (c->held[(c->nr_held - 1) & (PRESSURE_HELD - 1)].live)
+			break;
+	}
+	at = c->nr_held++ & (PRESSURE_HELD - 1);
+	h = &c->held[at];
+	if (h->live)
+		pressure_evict(c, h);
+	*h = *new;
+	h->live = 1;
+	h->newer = PRESSURE_NONE;
+	h->older = list->newest;
+	if (h->older == PRESSURE_NONE)
+		list->oldest = at;
+	else
+		c->held[h->older].newer = at;
+	list->newest = at;
+}
+
+/* The neighbour that had the CPU has a row, or gets the one that has least. */
+static void pressure_name(struct pressure_group *g, __s32 who, __u64 ticks)
+{
+	struct pressure_by *by, *least = g->by;
+
+	for (by = g->by; by < g->by + PRESSURE_BY; by++) {
+		if (by->group == who)
+			break;
+		if (by->ticks < least->ticks)
+			least = by;
+	}
+	if (by == g->by + PRESSURE_BY) {
+		by = least;
+		by->group = who;
+	}
+	by->ticks += ticks;
+}
+
+/* Whose fault it was that the group waited from @from until @to, which was not counted yet. */
+static void pressure_blame(const struct pressure_view *v, __u64 from, __u64 to, int leaf)
+{
+	struct pressure_cpu *c = v->c;
+	struct pressure_run *run;
+	__u64 nr, begin, end;
+
+	if (from >= to || !c->nr_runs)
+		return;
+	for (nr = pressure_first(c, from); nr < c->nr_runs; nr++) {
+		run = pressure_run_of(c, nr);
+		if (run->from >= to)
+			break;
+		begin = run->from > from ? run->from : from;
+		end = run->to < to ? run->to : to;
+		if (run->who < 0 || begin >= end || pressure_within(v->p, run->who, v->group))
+			continue;
+		pressure_name(&v->p->groups[v->group], run->who, end - begin);
+		if (leaf)
+			v->p->groups[run->who].culprit += end - begin;
+	}
+}
+
+/*
+ * The group has waited since some time in the midst of @h, and @since was on the CPU meanwhile.
+ * Returns what was not counted yet, for @h or as @counted after it.  Where in @h its gaps are is
+ * forgotten, but what is more than all that was counted of it is new.
+ */
+static struct pressure_sum pressure_goes_on(const struct pressure_view *v,
+					    const struct pressure_held *h,
+					    struct pressure_sum since,
+					    const struct pressure_sum *counted)
+{
+	struct pressure_sum after = pressure_since(v, h->to);
+
+	pressure_take(&after, counted);
+	if (h->sum.all == h->to - h->from)
+		return after;
+	pressure_take(&since, counted);
+	pressure_take(&since, &h->sum);
+	return since.all > after.all ? since : after;
+}
+
+/*
+ * The group waited since @from, when @since was on the CPU.  Returns what was not counted yet, and
+ * finds out who is to blame for it, if @blame.
+ */
+static struct pressure_sum pressure_hold(const struct pressure_view *v, unsigned int level,
+					 __u64 from, struct pressure_sum since, int blame,
+					 int leaf)
+{
+	struct pressure_cpu *c = v->c;
+	struct pressure_list *list = pressure_list(c, v->group, level);
+	struct pressure_held new = { .to = c->now, .group = v->group, .level = level }, *h = NULL;
+	struct pressure_sum counted = { 0 };
+	__u64 end = c->now;
+
+	if (from < list->floor) {
+		from = list->floor;
+		since = pressure_since(v, from);
+	}
+	while (list->newest != PRESSURE_NONE) {
+		h = &c->held[list->newest];
+		if (h->from < from)
+			break;
+		pressure_add(&counted, &h->sum);
+		if (blame)
+			pressure_blame(v, h->to, end, leaf);
+		end = h->from;
+		pressure_unlink(c, h);
+	}
+	if (list->newest != PRESSURE_NONE && h->to >= from) {
+		/* It began earlier, and ended meanwhile: it goes on. */
+		new.from = h->from;
+		new.sum = h->sum;
+		pressure_add(&new.sum, &counted);
+		since = pressure_goes_on(v, h, since, &counted);
+		pressure_add(&new.sum, &since);
+		from = h->to;
+		pressure_unlink(c, h);
+	} else {
+		new.from = from;
+		new.sum = since;
+		pressure_take(&since, &counted);
+	}
+	if (blame)
+		pressure_blame(v, from, end, leaf);
+	if (new.from < new.to)
+		pressure_push(c, &new);
+	return since;
+}
+
+/* From now on the level has waits that those below have not.  It begins with what they have. */
+static void pressure_use(struct pressure_cpu *c, __s32 group, unsigned int level,
+			 unsigned int below)
+{
+	struct pressure_list *from = pressure_list(c, group, below);
+	struct pressure_list *list = pressure_list(c, group, level);
+	struct pressure_held copy;
+	__u64 until = 0;
+	__u16 at;
+
+	list->used = 1;
+	list->floor = from->floor;
+	for (;;) {
+		/* The last push may have made two of them one. */
+		for (at = from->oldest; at != PRESSURE_NONE && c->held[at].to <= until;)
+			at = c->held[at].newer;
+		if (at == PRESSURE_NONE)
+			return;
+		copy = c->held[at];
+		copy.level = level;
+		if (copy.from < until)
+			copy.from = until;
+		until = copy.to;
+		pressure_push(c, &copy);
+	}
+}
+
+static void pressure_count_tasks(struct pressure_group *g, const struct pressure_sum *queued,
+				 __u64 elsewhere, __u64 held)
+{
+	g->tasks[PRESSURE_BY_OWN] += queued->own;
+	g->tasks[PRESSURE_BY_NEIGHBOURS] += pressure_neighbours(queued);
+	g->tasks[PRESSURE_BY_HYPERVISOR] += queued->hypervisor;
+	g->tasks[PRESSURE_BY_NOBODY] += queued->nobody;
+	g->tasks[PRESSURE_BY_UNKNOWN] += queued->unknown;
+	g->tasks[PRESSURE_BY_ELSEWHERE] += elsewhere;
+	g->tasks[PRESSURE_BY_QUOTA] += held;
+}
+
+/* @from: since when the group waited, by level. */
+static void pressure_wait_in(const struct pressure_view *v, const __u64 *from, int leaf)
+{
+	struct pressure_group *g = &v->p->groups[v->group];
+	struct pressure_sum since = pressure_since(v, from[PRESSURE_QUEUED]), fresh = { 0 };
+	unsigned int level, below = PRESSURE_QUEUED;
+	struct pressure_list *list;
+
+	pressure_count_tasks(g, &since, from[PRESSURE_QUEUED] - from[PRESSURE_READY],
+			     from[PRESSURE_READY] - from[PRESSURE_ALL]);
+	/* A level begins with what the one below has, which has not got this wait yet. */
+	for (level = 1; level < PRESSURE_LEVELS; level++) {
+		list = pressure_list(v->c, v->group, level);
+		if (!list->used && from[level] < from[level - 1])
+			pressure_use(v->c, v->group, level, below);
+		if (list->used)
+			below = level;
+	}
+	for (level = 0; level < PRESSURE_LEVELS; level++) {
+		if (level && from[level] < from[level - 1])
+			since = pressure_since(v, from[level]);
+		/* A level that has none of its own counts what the one below does. */
+		if (!level || pressure_list(v->c, v->group, level)->used)
+			fresh = pressure_hold(v, level, from[level], since, !level, leaf);
+		pressure_add(&g->sum[level], &fresh);
+	}
+}
+
+/**
+ * pressure_wait() - a task gets the CPU, for which it has waited
+ * @p: the groups
+ * @c: the CPU, after pressure_run() until now
+ * @group: the task's group
+ * @queued: for how long it was in this CPU's queue until now
+ * @elsewhere: for how long it was in queues of other CPUs before that
+ * @held: for how long a limit on CPU time held it back before that
+ *
+ * Context: any.
+ */
+void pressure_wait(struct pressure *p, struct pressure_cpu *c, __s32 group, __u64 queued,
+		   __u64 elsewhere, __u64 held)
+{
+	struct pressure_view v = { .p = p, .c = c };
+	__u64 from[PRESSURE_LEVELS];
+	__s32 g;
+
+	/* The clock's begin is the earliest that there is. */
+	from[PRESSURE_QUEUED] = pressure_less(c->now, queued);
+	from[PRESSURE_READY] = pressure_less(from[PRESSURE_QUEUED], elsewhere);
+	from[PRESSURE_ALL] = pressure_less(from[PRESSURE_READY], held);
+	if (from[PRESSURE_ALL] == c->now)
+		return;
+	for (g = group; g >= 0; g = p->groups[g].parent) {
+		v.group = g;
+		pressure_wait_in(&v, from, g == group);
+	}
+}
+
+/**
+ * pressure_cpu_forget() - a group is counted no more
+ * @c: the CPU
+ * @group: its number
+ *
+ * Context: any.
+ */
+void pressure_cpu_forget(struct pressure_cpu *c, __s32 group)
+{
+	struct pressure_list *list;
+	unsigned int i;
+	__u64 nr;
+
+	for (nr = pressure_oldest(c); nr < c->nr_runs; nr++) {
+		if (pressure_run_of(c, nr)->who == group)
+			pressure_run_of(c, nr)->who = PRESSURE_GONE;
+	}
+	for (i = 0; i <= PRESSURE_SAVED; i++)
+		pressure_vector(c, i)[group] = 0;
+	for (i = 0; i < PRESSURE_LEVELS; i++) {
+		list = pressure_list(c, group, i);
+		while (list->newest != PRESSURE_NONE)
+			pressure_unlink(c, &c->held[list->newest]);
+		list->floor = 0;
+		list->used = 0;
+	}
+}

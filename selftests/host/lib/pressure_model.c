@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Pressure by cause against brute force: a schedule is drawn tick by tick, and each tick is
+ * looked at on its own afterwards
+ *
+ *	pressure_model exact N		N schedules: each sum is right to the tick
+ *	pressure_model usual N		no wait is very long: no sum is above the right one, and of
+ *					all time no more than 1 of 10,000 is missing
+ *	pressure_model bounded N	there may be too little room: no sum is above the right one
+ *	pressure_model cost		ns for each entry
+ *
+ * A group's number is its place in a tree; its tasks, like runs and waits, are drawn at random.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "pressure.h"
+
+#define GROUPS	7
+#define TICKS	4000
+
+/* 0: the root; 1 and 2 in it; 3 and 4 in 1, 5 in 3; 6 beside the root. */
+static const __s32 parents[GROUPS] = { -1, 0, 0, 1, 1, 3, -1 };
+
+static __s32 who[TICKS];	/* had the CPU in the tick */
+static unsigned char waits[GROUPS][TICKS];	/* bits: 1 queued, 2 elsewhere, 4 held */
+static __u64 tasks[GROUPS][PRESSURE_CAUSES];
+static unsigned int failures, longest = TICKS;
+static __u64 right_some, got_some;
+
+static unsigned int draw(unsigned int n)
+{
+	return (unsigned int)random() % n;
+}
+
+static int within(__s32 group, __s32 other)
+{
+	while (group >= 0 && group != other)
+		group = parents[group];
+	return group >= 0;
+}
+
+static enum pressure_cause cause_of(__s32 runner, __s32 group)
+{
+	if (runner == PRESSURE_NOBODY)
+		return PRESSURE_BY_NOBODY;
+	if (runner == PRESSURE_HYPERVISOR)
+		return PRESSURE_BY_HYPERVISOR;
+	if (runner == PRESSURE_UNKNOWN)
+		return PRESSURE_BY_UNKNOWN;
+	return within(runner, group) ? PRESSURE_BY_OWN : PRESSURE_BY_NEIGHBOURS;
+}
+
+static void mark(__s32 group, unsigned int from, unsigned int to, int bit)
+{
+	__s32 g;
+
+	for (; from < to; from++) {
+		for (g = group; g >= 0; g = parents[g])
+			waits[g][from] |= bit;
+	}
+}
+
+/* A time that is short mostly, and at times very long. */
+static unsigned int span(unsigned int most)
+{
+	unsigned int n = draw(4) ? draw(12) : draw(draw(4) ? 120 : longest);
+
+	return n < most ? n : most;
+}
+
+static void one_wait(struct pressure *p, struct pressure_cpu *c, unsigned int now)
+{
+	const __s32 group = draw(GROUPS);
+	unsigned int queued = span(now), elsewhere = 0, held = 0, t;
+	__s32 g;
+
+	if (!draw(5))
+		elsewhere = span(now - queued);
+	if (!draw(5))
+		held = span(now - queued - elsewhere);
+	mark(group, now - queued, now, 1);
+	mark(group, now - queued - elsewhere, now - queued, 2);
+	mark(group, now - queued - elsewhere - held, now - queued - elsewhere, 4);
+	for (g = group; g >= 0; g = parents[g]) {
+		for (t = now - queued; t < now; t++)
+			tasks[g][cause_of(who[t], g)]++;
+		tasks[g][PRESSURE_BY_ELSEWHERE] += elsewhere;
+		tasks[g][PRESSURE_BY_QUOTA] += held;
+	}
+	pressure_wait(p, c, group, queued, elsewhere, held);
+}
+
+static void differ(const char *what, unsigned int schedule, __s32 group, unsigned int cause,
+		   __u64 got, __u64 right)
+{
+	if (failures++ < 10)
+		printf("schedule %u, group %d, %s of cause %u: %llu, not %llu\n", schedule, group,
+		       what, cause, got, right);
+}
+
+static __u64 sum_of_causes(const struct pressure_group *g)
+{
+	unsigned int i;
+	__u64 sum = 0;
+
+	for (i = 0; i < PRESSURE_CAUSES; i++)
+		sum += pressure_cause(g, i);
+	return sum;
+}
+
+static void compare(const struct pressure_group *g, unsigned int schedule, __s32 group, int exact)
+{
+	__u64 right[PRESSURE_CAUSES] = { 0 }, by[GROUPS] = { 0 }, some = 0, named = 0, got;
+	unsigned int t, i;
+
+	for (t = 0; t < TICKS; t++) {
+		const enum pressure_cause cause = cause_of(who[t], group);
+
+		if (!waits[group][t])
+			continue;
+		some++;
+		if (cause == PRESSURE_BY_OWN || waits[group][t] & 1) {
+			right[cause]++;
+			if (cause == PRESSURE_BY_NEIGHBOURS)
+				by[who[t]]++;
+		} else if (waits[group][t] & 2) {
+			right[PRESSURE_BY_ELSEWHERE]++;
+		} else {
+			right[PRESSURE_BY_QUOTA]++;
+		}
+	}
+	got = pressure_some(g);
+	if (exact ? got != some : got > some)
+		differ("some", schedule, group, 0, got, some);
+	right_some += some;
+	got_some += got;
+	/* Of what is older than all runs that there is room for, it is not known who had the CPU. */
+	got = pressure_full(g);
+	if (exact && got != some - right[0])
+		differ("full", schedule, group, 0, got, some - right[0]);
+	for (i = 0; !exact && i < PRESSURE_BY_UNKNOWN; i++) {
+		if (pressure_cause(g, i) > right[i])
+			differ("time", schedule, group, i, pressure_cause(g, i), right[i]);
+	}
+	if (sum_of_causes(g) != pressure_some(g))
+		differ("the sum", schedule, group, 0, sum_of_causes(g), pressure_some(g));
+	for (i = 0; exact && i < PRESSURE_CAUSES; i++) {
+		if (pressure_cause(g, i) != right[i])
+			differ("time", schedule, group, i, pressure_cause(g, i), right[i]);
+		if (g->tasks[i] != tasks[group][i])
+			differ("tasks' time", schedule, group, i, g->tasks[i], tasks[group][i]);
+	}
+	for (i = 0; i < PRESSURE_BY; i++)
+		named += g->by[i].ticks;
+	if (exact && named != right[PRESSURE_BY_NEIGHBOURS])
+		differ("named time", schedule, group, 1, named, right[PRESSURE_BY_NEIGHBOURS]);
+	/* A row has all that its neighbour had, and others' time up to that of the least row. */
+	for (t = 0; exact && t < GROUPS; t++) {
+		for (i = 0; i < PRESSURE_BY && g->by[i].group != (__s32)t; i++)
+			;
+		if (i < PRESSURE_BY && g->by[i].ticks < by[t])
+			differ("a neighbour's time", schedule, group, t, g->by[i].ticks, by[t]);
+	}
+}
+
+static void one(unsigned int schedule, int exact)
+{
+	static struct pressure_group groups[GROUPS];
+	struct pressure p = { .nr = GROUPS, .groups = groups };
+	struct pressure_cpu *c = calloc(1, pressure_cpu_size(GROUPS));
+	unsigned int now = 0, next;
+	__s32 g;
+
+	srandom(schedule + 1);
+	memset(waits, 0, sizeof(waits));
+	memset(tasks, 0, sizeof(tasks));
+	pressure_cpu_begin(c, GROUPS);
+	for (g = 0; g < GROUPS; g++)
+		pressure_group_begin(&p, g, parents[g]);
+	/* The time before the first entry is nobody's. */
+	pressure_run(&p, c, 0, PRESSURE_UNKNOWN);
+	for (; now < TICKS; now = next) {
+		__s32 runner = draw(6) ? (__s32)draw(GROUPS) : -1 - (__s32)draw(3);
+
+		next = now + 1 + draw(draw(20) ? 8 : 100);
+		if (next > TICKS)
+			next = TICKS;
+		pressure_run(&p, c, next, runner);
+		for (unsigned int t = now; t < next; t++)
+			who[t] = runner;
+		if (draw(8))
+			one_wait(&p, c, next);
+		if (!draw(8))
+			one_wait(&p, c, next);
+	}
+	for (g = 0; g < GROUPS; g++)
+		compare(&groups[g], schedule, g, exact);
+	/* A number that is used again starts from nothing. */
+	pressure_group_end(&p, 5);
+	pressure_cpu_forget(c, 5);
+	pressure_group_begin(&p, 5, 3);
+	if (pressure_some(&groups[5]))
+		differ("forgotten time", schedule, 5, 0, pressure_some(&groups[5]), 0);
+	free(c);
+}
+
+/* 64 groups in a tree of depth 4; waits as those of a busy machine. */
+static void cost(unsigned int often)
+{
+	enum { NR = 64, ENTRIES = 2000000 };
+	static struct pressure_group groups[NR];
+	struct pressure p = { .nr = NR, .groups = groups };
+	struct pressure_cpu *c = calloc(1, pressure_cpu_size(NR));
+	struct timespec from, to;
+	__u64 now = 1000000000;
+	unsigned int i;
+	__s32 g;
+
+	pressure_cpu_begin(c, NR);
+	for (g = 0; g < NR; g++)
+		pressure_group_begin(&p, g, g ? (g - 1) / 4 : -1);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
+	for (i = 0; i < ENTRIES; i++) {
+		now += 1 + draw(20000);
+		pressure_run(&p, c, now, draw(NR));
+		pressure_wait(&p, c, draw(NR), draw(100) < often ? draw(100000000) : draw(20000), 0,
+			      0);
+	}
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
+	printf("%u %% long waits: %.0f ns an entry\n", often,
+	       ((to.tv_sec - from.tv_sec) * 1e9 + to.tv_nsec - from.tv_nsec) / ENTRIES);
+	free(c);
+}
+
+int main(int argc, char **argv)
+{
+	const unsigned int n = argc > 2 ? atoi(argv[2]) : 0;
+	unsigned int i;
+
+	if (argc > 1 && !strcmp(argv[1], "cost")) {
+		cost(0);
+		cost(1);
+		cost(100);
+		printf("%zu bytes a group, %llu a CPU and %llu more for each group\n",
+		       sizeof(struct pressure_group), pressure_cpu_size(0),
+		       pressure_cpu_size(1) - pressure_cpu_size(0));
+		return 0;
+	}
+	if (argc < 3)
+		return 2;
+	if (!strcmp(argv[1], "usual"))
+		longest = 120;
+	for (i = 0; i < n; i++)
+		one(i, !strcmp(argv[1], "exact"));
+	if (longest < TICKS && (right_some - got_some) * 10000 > right_some)
+		failures++;
+	printf("%u schedules, %u differences, %.4f %% of the time missing\n", n, failures,
+	       100.0 * (right_some - got_some) / right_some);
+	return failures != 0;
+}

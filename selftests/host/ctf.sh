@@ -12,6 +12,8 @@ top=$(dirname -- "$(dirname -- "$here")")
 . "$top/scripts/lib/common.sh"
 # shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
 . "$here/lib/ktap.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/kdtl.sh
+. "$here/lib/kdtl.sh"
 
 # Runs in the machine. The recordings are checked here.
 # shellcheck disable=SC2016
@@ -72,11 +74,6 @@ guest='
 		kdtl list 2>lockdown.err
 	echo $? >lockdown.status
 '
-
-kdtl()
-{
-	"$work/tool/kdtl" "$@"
-}
 
 # The summary of a recording: "NAME: 1.2 s, N dispatches, M lost, ...".
 said()
@@ -482,7 +479,7 @@ partial "$work"
 capture "$top/scripts/build" x86_64-6.1
 
 plan 32
-ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
+ok "kdtl builds" builds
 ok "and a load" make -s -C "$top/selftests" OUTPUT="$work/programs" "$work/programs/tasks_load"
 ok "a machine records" "$top/selftests/run/vm" x86_64-6.1 --quiet --cpus 4 \
 	--modules "$captured" --add "$work/tool:/kdtl" --add "$work/programs:/programs" --out "$work" -- "$guest"

@@ -12,19 +12,15 @@ top=$(dirname -- "$(dirname -- "$here")")
 . "$top/scripts/lib/common.sh"
 # shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
 . "$here/lib/ktap.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/kdtl.sh
+. "$here/lib/kdtl.sh"
 
 export TZ=UTC
 
-kdtl()
-{
-	"$work/tool/kdtl" "$@"
-}
-
 records()
 {
-	python3 "$here/lib/recording.py" "$work/night.data" <"$here/lib/night.txt" &&
-		echo 'clock 0 0' | python3 "$here/lib/recording.py" "$work/none.data" &&
-		python3 "$here/lib/recording.py" "$work/v1.data" <<-'END'
+	recording night <"$here/lib/night.txt" && recording none <<<'clock 0 0' &&
+		recording v1 <<-'END'
 			clock 0 0
 			cgroup 1 /cpu/a
 			cgroup 2 /b
@@ -102,7 +98,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-empty.XXXXXX")
 partial "$work"
 
 plan 5
-ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
+ok "kdtl builds" builds
 ok "recordings" records
 ok "what the recording has, and what it has not" says_what
 ok "for other commands, too" other_verbs

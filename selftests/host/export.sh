@@ -12,19 +12,10 @@ top=$(dirname -- "$(dirname -- "$here")")
 . "$top/scripts/lib/common.sh"
 # shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
 . "$here/lib/ktap.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/kdtl.sh
+. "$here/lib/kdtl.sh"
 
 export TZ=UTC
-
-kdtl()
-{
-	"$work/tool/kdtl" "$@"
-}
-
-# recording NAME: from the description on stdin.
-recording()
-{
-	python3 "$here/lib/recording.py" "$work/$1.data"
-}
 
 # rename NAME PYTHON: the task called X has these 16 bytes as its name.
 rename()
@@ -752,7 +743,7 @@ nothing_half_made()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-export.XXXXXX")
 partial "$work"
 plan 27
-ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
+ok "kdtl builds" builds
 ok "recordings are made" records
 ok "JSON lines say what print says" says_what_print_says jsonl
 ok "so does CSV" says_what_print_says csv

@@ -13,16 +13,13 @@ top=$(dirname -- "$(dirname -- "$here")")
 . "$top/scripts/lib/common.sh"
 # shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
 . "$here/lib/ktap.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/kdtl.sh
+. "$here/lib/kdtl.sh"
 
 export TZ=UTC
 
-kdtl()
-{
-	"$work/tool/kdtl" "$@"
-}
-
-# recording [LINE]...: two entries, and these lines.
-recording()
+# two_entries [LINE]...: two entries, and these lines.
+two_entries()
 {
 	printf '%s\n' 'boot 0 1700000000000000000' 'lost 7' 'run 1000000000 1 5 5 100 0 web' \
 		'run 2000000000 1 5 5 200 100 hog' "$@" |
@@ -42,7 +39,7 @@ ended()
 	local text=$1
 
 	shift
-	recording "$@" && kdtl print "$work/data" >"$work/out" 2>"$work/err" &&
+	two_entries "$@" && kdtl print "$work/data" >"$work/out" 2>"$work/err" &&
 		[ "$(grep -vc '^#' "$work/out")" -eq 2 ] &&
 		sed "s|^kdtl: $work/data: ||" "$work/err" | diff - <(lines "$text")
 }
@@ -50,7 +47,7 @@ ended()
 # From a pipe, from standard input, and as a file it is the same.
 stream_is_read()
 {
-	recording stream && kdtl print "$work/data" >"$work/out" &&
+	two_entries stream && kdtl print "$work/data" >"$work/out" &&
 		grep -q ': 2 dispatches, 7 lost' "$work/out" &&
 		kdtl print - <"$work/data" 2>&1 | diff - "$work/out" &&
 		kdtl print <(cat "$work/data") 2>&1 | diff - "$work/out" &&
@@ -61,7 +58,7 @@ stream_is_read()
 # What a later version adds is skipped, so that older ones can read its recordings.
 later_is_skipped()
 {
-	recording && kdtl print "$work/data" >"$work/out" &&
+	two_entries && kdtl print "$work/data" >"$work/out" &&
 		printf '%s\n' 'boot 0 1700000000000000000' 'lost 7' later \
 			'run 1000000000 1 5 5 100 0 web' later 'run 2000000000 1 5 5 200 100 hog' later |
 		python3 "$here/lib/recording.py" "$work/data" &&
@@ -73,9 +70,9 @@ head_is_checked()
 {
 	local size
 
-	recording 'head 224' && kdtl print "$work/data" >/dev/null || return
+	two_entries 'head 224' && kdtl print "$work/data" >/dev/null || return
 	for size in 0 8 208 217 220 223 225 228 4294967288 4294967295; do
-		recording "head $size" && ! kdtl print "$work/data" 2>"$work/err" &&
+		two_entries "head $size" && ! kdtl print "$work/data" 2>"$work/err" &&
 			[ "$(cat "$work/err")" = "kdtl: $work/data: not a recording of kdtl" ] ||
 			return
 	done
@@ -163,7 +160,7 @@ lags()
 # size moves no time of day.
 set_and_noticed()
 {
-	recording 'clock 0 1700000000000000000' 'clock 1499999999 1700000001499999999' \
+	two_entries 'clock 0 1700000000000000000' 'clock 1499999999 1700000001499999999' \
 		'clock 1500000000 1700000001510000000' 'clock 3000000000 1700000003010000000' &&
 		[ "$(kdtl why --brief "$work/data" | sed 's/.*T//; s/ .*//' | tr '\n' ' ')" = \
 			"22:13:21.000000 22:13:22.010000 " ]
@@ -202,7 +199,7 @@ slow_time_base()
 # A chunk ends at a multiple of 8 bytes, whatever else its size says: nothing after it is misread.
 size_is_whole()
 {
-	recording && kdtl print "$work/data" >"$work/out" &&
+	two_entries && kdtl print "$work/data" >"$work/out" &&
 		python3 - "$work/data" <<-'END' && kdtl print "$work/data" 2>&1 | diff "$work/out" -
 		import struct, sys
 		data = bytearray(open(sys.argv[1], "rb").read())
@@ -214,7 +211,7 @@ size_is_whole()
 # Two times of day at one time cannot both be: the first stays.
 clock_said_twice()
 {
-	recording 'clock 1000000000 1700000001000000000' \
+	two_entries 'clock 1000000000 1700000001000000000' \
 		'clock 1000000000 1700000009000000000' &&
 		kdtl why --brief "$work/data" >"$work/out" 2>"$work/err" && was_set '' &&
 		[ "$(sed 's/.*T//; s/ .*//' "$work/out" | sort | tr '\n' ' ')" = \
@@ -237,7 +234,7 @@ losses_in_any_order()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-reading.XXXXXX")
 partial "$work"
 plan 20
-ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
+ok "kdtl builds" builds
 ok "of a recording that is whole nothing is said" ended ''
 ok "one without an end may still be written" \
 	ended 'is still being written or was killed, its end is missing' cut

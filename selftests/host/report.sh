@@ -12,20 +12,11 @@ top=$(dirname -- "$(dirname -- "$here")")
 . "$top/scripts/lib/common.sh"
 # shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
 . "$here/lib/ktap.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/kdtl.sh
+. "$here/lib/kdtl.sh"
 
 export TZ=UTC
 unset COLUMNS
-
-kdtl()
-{
-	"$work/tool/kdtl" "$@"
-}
-
-# recording NAME: from the description on stdin.
-recording()
-{
-	tee "$work/$1.text" | python3 "$here/lib/recording.py" "$work/$1.data"
-}
 
 # The rows of all tables, without their heads, with one blank between columns.
 rows()
@@ -587,7 +578,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-report.XXXXXX")
 partial "$work"
 
 plan 27
-ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
+ok "kdtl builds" builds
 ok "recordings" records
 ok "report says who waited, and behind whom" says_who
 ok "by task, command and cgroup, each number is exact" each_key

@@ -12,19 +12,10 @@ top=$(dirname -- "$(dirname -- "$here")")
 . "$top/scripts/lib/common.sh"
 # shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
 . "$here/lib/ktap.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/kdtl.sh
+. "$here/lib/kdtl.sh"
 
 export TZ=UTC COLUMNS=80
-
-kdtl()
-{
-	"$work/tool/kdtl" "$@"
-}
-
-# recording NAME: from the description on stdin.
-recording()
-{
-	python3 "$here/lib/recording.py" "$work/$1.data"
-}
 
 s=000000000
 ms=000000
@@ -206,7 +197,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-still.XXXXXX")
 partial "$work"
 
 plan 12
-ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
+ok "kdtl builds" builds
 ok "behind a hog that runs to the end" hog_to_the_end
 ok "as it is asked for" asked_for
 ok "for scripts" for_scripts

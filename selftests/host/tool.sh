@@ -12,13 +12,10 @@ top=$(dirname -- "$(dirname -- "$here")")
 . "$top/scripts/lib/common.sh"
 # shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
 . "$here/lib/ktap.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/kdtl.sh
+. "$here/lib/kdtl.sh"
 
 tool=$top/clients/stream/tool
-
-kdtl()
-{
-	"$work/tool/kdtl" "$@"
-}
 
 # none WHAT: pass if stdin is empty, otherwise show it.
 none()
@@ -172,7 +169,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-tool.XXXXXX")
 partial "$work"
 export LC_ALL=C.UTF-8
 plan 9
-ok "kdtl builds" make -s -C "$tool" OUTPUT="$work/tool"
+ok "kdtl builds" builds
 ok "and again, if it can have what it was built without" builds_again
 ok "--version is the newest one in CHANGELOG.md" version_is_newest
 ok "in a kernel's tree, too" version_in_a_kernel

@@ -21,6 +21,8 @@ top=$(dirname -- "$(dirname -- "$here")")
 . "$top/selftests/run/lib/initramfs.sh"
 # shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
 . "$here/lib/ktap.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/kdtl.sh
+. "$here/lib/kdtl.sh"
 
 [ "$(dpkg --print-architecture)" = amd64 ] || skip_all "amd64 only"
 [ "${KDTL_QUICK:-0}" = 0 ] || skip_all "not in the quick run"
@@ -28,11 +30,6 @@ export TZ=UTC COLUMNS=120
 target=x86_64-6.1
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-vmcore.XXXXXX")
 partial "$work"
-
-kdtl()
-{
-	"$work/tool/kdtl" "$@"
-}
 
 # vmcore ARGUMENT...: as it runs where drgn is installed.
 vmcore()
@@ -277,7 +274,7 @@ makedumpfile "$work/dump"
 [ "${1:-}" != --prepare ] || exit 0
 plan 19
 "$top/scripts/install-deps" demo tool check
-make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool" >/dev/null
+builds >/dev/null
 install -m 755 "$top/clients/stream/tool/kdtl-vmcore.py" "$work/tool/kdtl-vmcore"
 capture "$top/scripts/build" "$target"
 ko=$captured/kdtl.ko

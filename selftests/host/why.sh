@@ -12,19 +12,10 @@ top=$(dirname -- "$(dirname -- "$here")")
 . "$top/scripts/lib/common.sh"
 # shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
 . "$here/lib/ktap.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/kdtl.sh
+. "$here/lib/kdtl.sh"
 
 export TZ=UTC COLUMNS=80
-
-kdtl()
-{
-	"$work/tool/kdtl" "$@"
-}
-
-# recording NAME: from the description on stdin.
-recording()
-{
-	python3 "$here/lib/recording.py" "$work/$1.data"
-}
 
 # The text is what the command prints, without the lines before the table's head.
 # says TEXT ARGUMENT...
@@ -993,7 +984,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-why.XXXXXX")
 partial "$work"
 
 plan 39
-ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
+ok "kdtl builds" builds
 ok "recordings are made" records
 ok "the longest waits, and who had the CPU" worst_first
 ok "on one screen of 24 lines with 80 columns" one_screen

@@ -754,14 +754,14 @@ wrong_command_lines()
 		refused 'must be a path' why --cgroup batch "$data" &&
 		refused 'must be the PID' why --pid -1 "$data" &&
 		refused 'must be a list' why --cpu 3-1 "$data" &&
-		refused 'must be a number of ms\|number of milliseconds' why --min-wait 0 "$data" &&
+		refused 'must be at least 1ns' why --min-wait 0 "$data" &&
 		refused 'name no tasks' why --pid 1 "$work/vpa.data" &&
 		refused 'has no cgroups' why --cgroup / "$work/holes.data" &&
 		refused '--steal: the entries of kdtl_vpa name no tasks' why --steal "$data" "$work/vpa.data" &&
 		refused '--steal is for what was recorded' why -d 1 --steal "$data" &&
 		refused '--host is for what was recorded' why -d 1 --host "$data" &&
 		refused '--host-ahead is for --host' why --host-ahead 1 "$data" &&
-		refused 'must be a number of seconds' why --host "$data" --host-ahead 1h "$data" &&
+		refused 'must be a time' why --host "$data" --host-ahead 1x "$data" &&
 		refused '-o -: --steal writes a second file' record --steal -o - &&
 		refused '-s kdtl_vpa: --steal is for' record --steal -s kdtl_vpa &&
 		refused 'at most one file' why a b && refused 'no option --no;' why --no &&

@@ -270,7 +270,7 @@ static unsigned int repeated(const struct tm *tm, time_t s, time_t times[2])
  * comes twice has two.  Without a date the day is that on which the recording begins, or the next
  * one if the time would be half a day earlier.  Returns the number of spans; 0: it is no time.
  */
-unsigned int parse_time(const struct recording *r, const char *text, struct span span[2])
+static unsigned int parse_time(const struct recording *r, const char *text, struct span span[2])
 {
 	const uint64_t begin = time_of_day(r, r->nr ? be64toh(r->entry[0]->timebase) :
 						      r->head.tb_boot);
@@ -328,5 +328,30 @@ unsigned int parse_time(const struct recording *r, const char *text, struct span
 		span[i].from = times[i] * NSEC + ns;
 		span[i].to = span[i].from + unit;
 	}
+	return nr;
+}
+
+/* "-5s": so long before the end of the recording.  It is no span, but one moment. */
+static bool parse_before_end(const struct recording *r, const char *text, struct span *span)
+{
+	const uint64_t end = time_of_day(r, recording_span(r).to);
+	uint64_t ns;
+
+	if (*text != '-' || !read_duration(text + 1, NSEC, &ns))
+		return false;
+	span->from = ns < end ? end - ns : 0;
+	span->to = span->from + 1;
+	return true;
+}
+
+/* What an option needs: parse_time(), or a time before the end. */
+unsigned int parse_time_option(const struct recording *r, const char *option, const char *text,
+			       struct span span[2])
+{
+	const unsigned int nr = parse_before_end(r, text, span) ? 1 : parse_time(r, text, span);
+
+	if (!nr)
+		usage_error("%s %s: must be a time such as 12:03:04.5, or -5s for 5 s before the end",
+			    option, text);
 	return nr;
 }

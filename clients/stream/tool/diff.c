@@ -6,7 +6,6 @@
 
 #include "rows.h"
 
-#define NS_PER_S	1e9
 #define ALL_COLUMNS	110	/* the width that all of them need */
 #define OTHER_LINES	6	/* before the rows, and the shell's */
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Which entries are wanted: options that commands share. */
 #include <ctype.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -29,18 +30,6 @@ cpu_set_t *parse_cpus(const char *option, const char *list)
 		p = end + 1;
 	} while (*end);
 	return cpus;
-}
-
-/* Milliseconds to ns. */
-uint64_t parse_ms(const char *option, const char *text)
-{
-	char *end;
-	const double ms = strtod(text, &end);
-
-	if (end == text || *end || !(ms > 0 && ms < 1e12))
-		usage_error("%s %s: must be a number of milliseconds", option, text);
-	/* 0 would be no bound. */
-	return ms * 1e6 < 1 ? 1 : ms * 1e6 + 0.5;
 }
 
 static uint32_t parse_pid(const char *text)
@@ -78,7 +67,7 @@ void filter_option(struct filter *f, int opt, const char *arg)
 		f->cpus = parse_cpus("--cpu", arg);
 		break;
 	case OPT_MIN_WAIT:
-		f->min_wait = parse_ms("--min-wait", arg);
+		f->min_wait = parse_duration("--min-wait", arg, NS_PER_MS, 1, 0);
 		break;
 	}
 }
@@ -88,6 +77,31 @@ void tell_approximate(const struct recording *r)
 {
 	if (!r->nr_clocks)
 		fprintf(stderr, "kdtl: times of day are approximate: the recording is from an older kdtl\n");
+}
+
+/* Names may have a \, as systemd's do, so it quotes nothing: [*] is a *. */
+static bool is_pattern(const char *text)
+{
+	return strpbrk(text, "*?[");
+}
+
+/* As it stands, or as a pattern; only so much of a name is known. */
+static bool comm_is(const char *comm, const char *wanted)
+{
+	char name[COMM_LEN + 1] = "";
+
+	if (!strncmp(wanted, comm, COMM_LEN - 1))
+		return true;
+	memcpy(name, comm, COMM_LEN);
+	return is_pattern(wanted) && !fnmatch(wanted, name, FNM_NOESCAPE);
+}
+
+/* In this cgroup, or below it; in one of these, if it is a pattern. */
+static bool cgroup_is(const char *path, const char *wanted)
+{
+	return is_in_cgroup(path, wanted) ||
+	       (is_pattern(wanted) &&
+		!fnmatch(wanted, path, FNM_NOESCAPE | FNM_PATHNAME | FNM_LEADING_DIR));
 }
 
 /*
@@ -104,7 +118,7 @@ static const char *cgroup_within(const struct recording *r, const char *path)
 		return path;
 	path += strlen(mount);
 	for (size_t i = 0; i < r->nr_cgroups; i++) {
-		if (*path && is_in_cgroup(r->cgroup[i].path, path))
+		if (*path && cgroup_is(r->cgroup[i].path, path))
 			return path;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(hierarchies); i++) {
@@ -179,14 +193,11 @@ void filter_begin(struct filter *f, const struct recording *r)
 		tell_approximate(r);
 	/* Of an hour that comes twice, both are wanted. */
 	if (f->from) {
-		if (!parse_time(r, f->from, span))
-			usage_error("--from %s: must be a time such as 12:03:04.5", f->from);
+		parse_time_option(r, "--from", f->from, span);
 		f->first = span[0].from;
 	}
 	if (f->to) {
-		nr = parse_time(r, f->to, span);
-		if (!nr)
-			usage_error("--to %s: must be a time such as 12:03:04.5", f->to);
+		nr = parse_time_option(r, "--to", f->to, span);
 		f->last = span[nr - 1].from;
 	}
 	if ((f->pid || f->comm || f->cgroup) && !r->sched)
@@ -216,7 +227,7 @@ bool filter_wants(const struct filter *f, const struct recording *r,
 		if (ns < f->first || ns >= f->last)
 			return false;
 	}
-	if (f->comm && strncmp(f->comm, entry_comm(e), COMM_LEN - 1))
+	if (f->comm && !comm_is(entry_comm(e), f->comm))
 		return false;
 	if (f->pid || f->cgroup)
 		t = entry_task(r, e);
@@ -226,5 +237,5 @@ bool filter_wants(const struct filter *f, const struct recording *r,
 	if (!f->cgroup)
 		return true;
 	path = t ? cgroup_path(r, t->cgroup) : NULL;
-	return path && is_in_cgroup(path, f->cgroup);
+	return path && cgroup_is(path, f->cgroup);
 }

@@ -16,6 +16,10 @@
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
+#define NS_PER_US	1000ULL
+#define NS_PER_MS	1000000ULL
+#define NS_PER_S	1000000000ULL
+
 /*
  * A recording: this head, then chunks.  All numbers are big-endian, as in the entries, so
  * that any machine can read it.
@@ -235,6 +239,11 @@ void print_ns(uint64_t ns, bool saturated);
 #define PRINTABLE(len)	(4 * (len) + 1)
 const char *printable(char *to, const char *name, size_t len);
 
+/* duration.c */
+bool read_duration(const char *text, uint64_t unit, uint64_t *ns);
+uint64_t parse_duration(const char *option, const char *text, uint64_t unit, uint64_t least,
+			uint64_t most);
+
 /* device.c */
 int open_device(void);
 void device_refused(const struct kdtl_stream_attr *attr) __attribute__((noreturn));
@@ -269,7 +278,8 @@ void clock_check(const struct recording *r, const char *path);
 uint64_t time_of_day(const struct recording *r, uint64_t ticks);
 uint64_t day_of(const struct recording *r, uint64_t ns);
 const char *time_text(char to[TIME_TEXT], uint64_t ns, const char *format, unsigned int digits);
-unsigned int parse_time(const struct recording *r, const char *text, struct span span[2]);
+unsigned int parse_time_option(const struct recording *r, const char *option, const char *text,
+			       struct span span[2]);
 void offsets_check(const struct recording *r);
 int time_width(unsigned int digits);
 
@@ -538,8 +548,8 @@ void print_origin(const struct recording *r);
  * @to: nor after it; NULL: to the end
  * @pid: only of this task, and of the threads of this process; 0: all
  * @within: it may be a PID in the task's own namespace
- * @comm: only of tasks with this name; NULL: all
- * @cgroup: only of tasks in this cgroup, or below; NULL: all
+ * @comm: only of tasks with this name, which may be a pattern; NULL: all
+ * @cgroup: only of tasks in this cgroup, or below, which may be a pattern; NULL: all
  * @cpus: only of these CPUs; NULL: all
  * @min_wait: only after a wait, or a throttled time, of so many ns
  * @first: @from in ns since 1970, by filter_begin()
@@ -574,12 +584,13 @@ enum {
 	{ "min-wait", required_argument, NULL, OPT_MIN_WAIT }
 
 #define FILTER_USAGE							\
-	"  --from TIME, --to TIME   [YYYY-MM-DD ]HH:MM[:SS[.FRACTION]], local time\n"	\
+	"  --from TIME, --to TIME   [YYYY-MM-DD ]HH:MM[:SS[.FRACTION]], local time, or -5s:\n"	\
+	"                           so long before the end\n"			\
 	"  --pid PID                only of this task, or of this process\n"	\
-	"  --comm NAME              only of tasks with this name\n"		\
-	"  --cgroup PATH            only of tasks in this cgroup, or below\n"	\
+	"  --comm NAME              only of tasks with this name, or 'web*'\n"	\
+	"  --cgroup PATH            only of tasks in this cgroup, or below, or '/*/web*'\n"	\
 	"  --cpu CPUS               only of these CPUs, such as 0-3,8\n"	\
-	"  --min-wait MS            only after a wait of MS ms or longer"
+	"  --min-wait TIME          only after such a wait or a longer one; ms, or 50us, 2s"
 
 /* Each command's names of options end so. */
 #define OPTIONS_END	{ "help", no_argument, NULL, 'h' }, { }
@@ -591,7 +602,6 @@ void no_options(int argc, char **argv);
 /* filter.c */
 #define MAX_CPUS	(1 << 16)	/* an entry has 16 bits for the CPU */
 cpu_set_t *parse_cpus(const char *option, const char *list);
-uint64_t parse_ms(const char *option, const char *text);
 void filter_option(struct filter *f, int opt, const char *arg);
 void tell_approximate(const struct recording *r);
 void filter_begin(struct filter *f, const struct recording *r);
@@ -642,7 +652,6 @@ bool record_live_interrupted(void);
 
 /* record.c */
 uint64_t now_ns(void);
-double parse_seconds(const char *option, const char *text);
 
 /**
  * struct entries - as they were read

@@ -57,17 +57,6 @@ uint64_t now_ns(void)
 	return ts.tv_sec * NSEC + ts.tv_nsec;
 }
 
-double parse_seconds(const char *option, const char *text)
-{
-	char *end;
-	const double seconds = strtod(text, &end);
-
-	/* Up to 31 years: more would not fit into a time in ns. */
-	if (end == text || *end || !(seconds > 0 && seconds < 1e9))
-		usage_error("%s %s: must be a number of seconds", option, text);
-	return seconds;
-}
-
 static uint64_t parse_size(const char *option, const char *text)
 {
 	static const char units[] = "KMGT";
@@ -117,7 +106,7 @@ static struct record parse(int argc, char **argv)
 			r.path = optarg;
 			break;
 		case 'd':
-			r.seconds = parse_seconds("-d", optarg);
+			r.seconds = parse_duration("-d", optarg, NS_PER_S, 1, 0) / 1e9;
 			break;
 		case 's':
 			if (strlen(optarg) >= sizeof(r.attr.source))
@@ -130,7 +119,7 @@ static struct record parse(int argc, char **argv)
 			r.attr.cpus_len = CPU_ALLOC_SIZE(MAX_CPUS);
 			break;
 		case 'w':
-			r.attr.min_wait = parse_ms("-w", optarg);
+			r.attr.min_wait = parse_duration("-w", optarg, NS_PER_MS, 1, 0);
 			break;
 		case 'm':
 			r.attr.aux_pages = strtoul(optarg, &end, 0);
@@ -144,7 +133,7 @@ static struct record parse(int argc, char **argv)
 			r.quiet = true;
 			break;
 		case OPT_RING:
-			r.ring = parse_seconds("--ring", optarg);
+			r.ring = parse_duration("--ring", optarg, NS_PER_S, 1, 0) / 1e9;
 			break;
 		case OPT_ON_ALARM:
 			r.on_alarm = true;
@@ -173,7 +162,7 @@ static struct record parse(int argc, char **argv)
 	if (record_is_stream(&r) && isatty(STDOUT_FILENO))
 		usage_error("-o -: a recording is not for terminals");
 	if (r.on_alarm && !r.ring)
-		usage_error("--on-alarm: writes a ring, so it needs --ring SECONDS");
+		usage_error("--on-alarm: writes a ring, so it needs --ring TIME");
 	if (argv[optind])
 		r.command = argv + optind;
 	if (r.ring) {
@@ -422,14 +411,15 @@ const struct verb verb_record = {
 	.usage =
 	"record [OPTION]... [COMMAND [ARGUMENT]...]\n"
 	"  -o FILE          write to FILE (default: kdtl.data); -: to standard output\n"
-	"  -d SECONDS       record for SECONDS\n"
+	"  -d TIME          record for so long; seconds, or 500ms, 2h\n"
 	"  -s SOURCE        such as kdtl_sched (default: the best there is)\n"
 	"  -C CPUS          record CPUS, such as 0-3,8 (default: all)\n"
-	"  -w MS            record only dispatches after a wait of MS ms or longer\n"
+	"  -w TIME          record only dispatches after such a wait or a longer one; ms,\n"
+	"                   or 50us\n"
 	"  -m PAGES         pages of log per CPU, a power of two\n"
 	"  -i               record also when CPUs become idle\n"
 	"  --steal          record what the hypervisor takes, too, into FILE.steal\n"
-	"  --ring SECONDS   keep the last SECONDS in memory, and write them to FILE at\n"
+	"  --ring TIME      keep the last seconds in memory, and write them to FILE at\n"
 	"                   SIGUSR2, at Ctrl-\\, and at the end\n"
 	"  --on-alarm       write them at each alarm of kdtl_watch, too\n"
 	"  --max-size SIZE  stop when FILE has SIZE, such as 100M\n"

@@ -6,7 +6,6 @@
 
 #include "rows.h"
 
-#define NS_PER_S	1000000000ULL
 #define OTHER_LINES	10	/* before and behind the rows, and the shell's */
 
 /**
@@ -41,8 +40,6 @@ static struct options parse(int argc, char **argv)
 	struct options o = {
 		.path = "kdtl.data", .nr = default_rows(OTHER_LINES), .width = terminal_width(),
 	};
-	double seconds;
-	char *end;
 	int opt;
 
 	while ((opt = next_option(argc, argv, ":hn:", names)) != -1) {
@@ -55,10 +52,7 @@ static struct options parse(int argc, char **argv)
 			o.asked = true;
 			break;
 		case OPT_INTERVAL:
-			seconds = strtod(optarg, &end);
-			if (*end || !(seconds >= 0.000001 && seconds < 1e9))
-				usage_error("--interval %s: must be a number of seconds", optarg);
-			o.interval = seconds * NS_PER_S + 0.5;
+			o.interval = parse_duration("--interval", optarg, NS_PER_S, NS_PER_US, 0);
 			break;
 		default:
 			filter_option(&o.filter, opt, optarg);
@@ -253,7 +247,7 @@ const struct verb verb_report = {
 	.usage =
 	"report [OPTION]... [FILE]\n"
 	"  --by task|comm|cgroup    what the rows are for (default: task)\n"
-	"  --interval SECONDS       a table for each interval\n"
+	"  --interval TIME          a table for each interval; seconds, or 100ms\n"
 	"  -n NUMBER                so many rows (default: 20, or as many as fit)\n"
 	FILTER_USAGE,
 	.run = report,

@@ -116,11 +116,11 @@ static void parse(int argc, char **argv)
 		FILTER_OPTIONS,
 		OPTIONS_END
 	};
-	double seconds = 2;
 	char *end;
 	int opt;
 
 	top.sort = sorts;
+	top.interval = 2 * NS_PER_S;
 	while ((opt = next_option(argc, argv, ":hbn:s:", names)) != -1) {
 		switch (opt) {
 		case 'b':
@@ -137,9 +137,8 @@ static void parse(int argc, char **argv)
 			strcpy(top.attr.source, optarg);
 			break;
 		case OPT_INTERVAL:
-			seconds = strtod(optarg, &end);
-			if (end == optarg || *end || !(seconds >= 0.1 && seconds <= 3600))
-				usage_error("--interval %s: must be 0.1 to 3600 seconds", optarg);
+			top.interval = parse_duration("--interval", optarg, NS_PER_S,
+						      NS_PER_S / 10, 3600 * NS_PER_S);
 			break;
 		case OPT_BY:
 			top.by = parse_by(optarg);
@@ -153,7 +152,6 @@ static void parse(int argc, char **argv)
 		usage_error("top: unexpected argument %s", argv[optind]);
 	if (top.filter.from || top.filter.to)
 		usage_error("top: --from and --to are for recordings: see kdtl report");
-	top.interval = seconds * 1e9 + 0.5;
 	top.attr.period = top.interval;
 	if (top.filter.cpus) {
 		top.attr.cpus = (uintptr_t)top.filter.cpus;
@@ -595,14 +593,14 @@ const struct verb verb_top = {
 	.usage =
 	"top [OPTION]...\n"
 	"  --by task|comm|cgroup    what the rows are for (default: task)\n"
-	"  --interval SECONDS       between two tables (default: 2)\n"
+	"  --interval TIME          between two tables; seconds, or 500ms (default: 2)\n"
 	"  -b                       plain tables, one after the other, as for a file\n"
 	"  -n COUNT                 so many tables, and then end; with -b\n"
 	"  -s SOURCE                such as kdtl_sched (default: the best there is)\n"
 	"  --pid PID                only this task, or this process\n"
-	"  --comm NAME              only tasks with this name\n"
-	"  --cgroup PATH            only tasks in this cgroup, or below\n"
+	"  --comm NAME              only tasks with this name, or 'web*'\n"
+	"  --cgroup PATH            only tasks in this cgroup, or below, or '/*/web*'\n"
 	"  --cpu CPUS               only these CPUs, such as 0-3,8\n"
-	"  --min-wait MS            only waits of MS ms or longer",
+	"  --min-wait TIME          only such waits, or longer ones; ms, or 50us, 2s",
 	.run = cmd_top,
 };

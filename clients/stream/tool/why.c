@@ -7,11 +7,7 @@
 #include "kdtl.h"
 
 #define INDENT		4
-#define MS		1000000ULL
 #define MOST		10	/* waits that are shown if nobody says how many */
-
-/* Seconds: a clock that was never set says 1970. */
-#define MAX_AHEAD	4e9
 
 /**
  * struct wait - one that is shown
@@ -76,13 +72,12 @@ static size_t fitting(size_t lines)
 static int64_t parse_ahead(const char *text)
 {
 	const bool behind = *text == '-';
-	char *end;
-	double s;
+	uint64_t ns;
 
-	s = strtod(text + behind, &end);
-	if (end == text + behind || *end || !(s >= 0 && s < MAX_AHEAD))
-		usage_error("--host-ahead %s: must be a number of seconds", text);
-	return (behind ? -s : s) * 1e9;
+	/* What is none is shown as it was typed. */
+	if (!read_duration(text + behind, NS_PER_S, &ns))
+		ns = parse_duration("--host-ahead", text, NS_PER_S, 0, 0);
+	return behind ? -(int64_t)ns : (int64_t)ns;
 }
 
 static struct options parse(int argc, char **argv)
@@ -108,7 +103,7 @@ static struct options parse(int argc, char **argv)
 			o.all = true;
 			break;
 		case 'd':
-			o.seconds = parse_seconds("-d", optarg);
+			o.seconds = parse_duration("-d", optarg, NS_PER_S, 1, 0) / 1e9;
 			o.path = "live";
 			break;
 		case 'n':
@@ -435,7 +430,7 @@ static int longest_pid(const struct who *w)
 static void print_longest_ms(const char *name, const struct who *w)
 {
 	if (w->nr)
-		printf(" %s=%.3f", name, (double)w->ran->ns / MS);
+		printf(" %s=%.3f", name, (double)w->ran->ns / NS_PER_MS);
 	else
 		printf(" %s=0", name);
 }
@@ -443,7 +438,7 @@ static void print_longest_ms(const char *name, const struct who *w)
 static void print_stolen_ms(const char *name, const struct recording *r, const struct who *w)
 {
 	if (r->steal)
-		printf(" %s=%.3f", name, (double)w->stolen / MS);
+		printf(" %s=%.3f", name, (double)w->stolen / NS_PER_MS);
 	else
 		printf(" %s=?", name);
 }
@@ -460,7 +455,7 @@ static void print_brief_host(const struct recording *r, const struct host *h,
 		host_behind(h, r, e, &who);
 	printf(" host_behind=%s host_pid=%d", longest_text(comm, &who), longest_pid(&who));
 	print_longest_ms("host_behind_ms", &who);
-	printf(" host_unknown_ms=%.3f", (double)who.unknown / MS);
+	printf(" host_unknown_ms=%.3f", (double)who.unknown / NS_PER_MS);
 	free(who.ran);
 }
 
@@ -498,7 +493,7 @@ static void print_brief_before(const struct recording *r, const struct wait *wai
 		       longest_pid(&who));
 		print_longest_ms("before_ms", &who);
 		print_stolen_ms("before_stolen_ms", r, &who);
-		printf(" before_unknown_ms=%.3f", (double)who.unknown / MS);
+		printf(" before_unknown_ms=%.3f", (double)who.unknown / NS_PER_MS);
 	} else {
 		printf(" before_cpu=%s before=%s before_pid=0 before_ms=%s", none, none, ms);
 		printf(" before_stolen_ms=%s before_unknown_ms=%s", ms, ms);
@@ -516,8 +511,8 @@ static void print_brief_more(const struct recording *r, const struct wait *wait,
 
 	printf(" saturated=%d cgroup=%s limit=%s behind_pid=%d", saturated, cgroup_word(path, r, e),
 	       limit_word(r, e), longest_pid(who));
-	printf(" unknown_ms=%.3f elsewhere_ms=%.3f", (double)who->unknown / MS,
-	       (double)who->elsewhere / MS);
+	printf(" unknown_ms=%.3f elsewhere_ms=%.3f", (double)who->unknown / NS_PER_MS,
+	       (double)who->elsewhere / NS_PER_MS);
 	print_brief_before(r, wait, who->elsewhere);
 	printf(" not_over=%d", !!entry_still(r, e));
 }
@@ -536,11 +531,11 @@ static void print_brief(const struct recording *r, const struct host *h, const s
 		who.unknown = wait->ns;
 	printf("why: task=%s pid=%d waited_ms=%.3f cpu=%u",
 	       r->sched ? word_text(word, entry_comm(e), COMM_LEN) : "?",
-	       r->sched ? entry_pid(e) : 0, (double)entry_wait(r, e) / MS,
+	       r->sched ? entry_pid(e) : 0, (double)entry_wait(r, e) / NS_PER_MS,
 	       entry_cpu(e));
 	printf(" behind=%s", longest_text(word, &who));
 	print_longest_ms("behind_ms", &who);
-	printf(" throttled_ms=%.3f time=%s", (double)entry_throttled(r, e) / MS,
+	printf(" throttled_ms=%.3f time=%s", (double)entry_throttled(r, e) / NS_PER_MS,
 	       time_text(time, time_of_day(r, be64toh(e->timebase)), "%Y-%m-%dT%H:%M:%S", 6));
 	print_stolen_ms("stolen_ms", r, &who);
 	if (h)
@@ -616,9 +611,7 @@ static int why(int argc, char **argv)
 		host_open(h, &r, o.host, o.ahead);
 	}
 	filter_begin(&o.filter, &r);
-	o.nr_when = o.time ? parse_time(&r, o.time, o.when) : 0;
-	if (o.time && !o.nr_when)
-		usage_error("--time %s: must be a time such as 12:03:04.5", o.time);
+	o.nr_when = o.time ? parse_time_option(&r, "--time", o.time, o.when) : 0;
 	recording_sort_by_cpu(&r);
 	stills_find(&r);
 	waits = find_waits(&r, &o, &nr);
@@ -655,14 +648,14 @@ const struct verb verb_why = {
 	.brief = "the longest waits, and who had the CPU meanwhile",
 	.usage =
 	"why [OPTION]... [FILE]\n"
-	"  -d SECONDS               of the next SECONDS, or until Ctrl-C, instead of FILE\n"
+	"  -d TIME                  of the next seconds, or until Ctrl-C, instead of FILE\n"
 	"  -n NUMBER                so many waits (default: 10, or as many as fit)\n"
 	"  --time TIME              only waits at that time\n"
 	"  -a, --all                a line for each task that had the CPU\n"
 	"  --brief                  a line of NAME=VALUE for each wait, for scripts\n"
 	"  --steal FILE2            what the hypervisor took (default: FILE.steal)\n"
 	"  --host FILE3             recorded in the host: who had its CPUs meanwhile\n"
-	"  --host-ahead SECONDS     its time of day is so far ahead, to 2 s (default: 0)\n"
+	"  --host-ahead TIME        its time of day is so far ahead, to 2 s (default: 0)\n"
 	FILTER_USAGE,
 	.run = why,
 };

@@ -151,7 +151,7 @@ completion()
 		ln -s -- "$work/tool/kdtl" "$work/files/kdtl" || return
 	completes "kdtl|" "$({ verbs; printf -- 'help\n--help\n--version\n'; } | sort)" &&
 		completes "kdtl|wh" why && completes "kdtl|help|wh" why &&
-		completes "kdtl|why|--c" $'--cgroup\n--comm\n--cpu' &&
+		completes "kdtl|why|--c" $'--cgroup\n--chain\n--comm\n--cpu' &&
 		completes "kdtl|why|--nothing" '' &&
 		completes "kdtl|why|kd" $'kdtl\nkdtl.data' &&
 		completes "kdtl|why|--from|" '' &&

@@ -4,8 +4,8 @@
  *
  * A task runs, or it waits, or it sleeps.  What ended a sleep is the last wake-up before the
  * task's next dispatch, since one that was woken is not woken again until it runs: so the order
- * decides, and no comparison of times of different CPUs does.  Where a waker is a task, what that one did
- * during the sleep is taken apart in the same way.
+ * decides, and no comparison of times of different CPUs does.  Where a waker is a task, what that
+ * one did during the sleep is taken apart in the same way.
  *
  * Parts follow each other without a gap, so that they add up to the span.
  */
@@ -209,13 +209,15 @@ static unsigned int first_queue(const struct chain_log *l, const struct gap *g, 
 		if (l->note[i].event == CHAIN_MOVE)
 			return l->note[i].from;
 	}
-	return g->after ? g->after->cpu : g->wake != CHAIN_NONE ? l->note[g->wake].cpu : g->before->cpu;
+	if (g->after)
+		return g->after->cpu;
+	return g->wake != CHAIN_NONE ? l->note[g->wake].cpu : g->before->cpu;
 }
 
 /*
  * It waits until @to, and then gets a CPU if there is a turn behind the gap.  Note @i is the first
- * one since it waits.  A move is charged to the CPU whose queue the task was in; the last queue is the
- * one that the dispatch tells of.
+ * one since it waits.  A move is charged to the CPU whose queue the task was in; the last queue is
+ * the one that the dispatch tells of.
  */
 static void wait_until(struct walk *w, const struct gap *g, size_t i, __u64 to)
 {
@@ -256,8 +258,8 @@ static __u8 left_before(const struct chain_turn *t)
 }
 
 /*
- * When the task left its CPU, and why.  If dispatches may be missing, it may have run meanwhile, and
- * then its next dispatch tells of a shorter time than that since the last one that is known.
+ * When the task left its CPU, and why.  If dispatches may be missing, it may have run meanwhile,
+ * and then its next dispatch tells of a shorter time than that since the last one that is known.
  */
 static void find_off(const struct chain_log *l, struct gap *g)
 {

@@ -192,6 +192,10 @@ static void add_chunks(struct recording *r, const char *p, size_t left)
 		case KDTL_CHUNK_SOME_CPUS:
 			r->some_cpus = true;
 			break;
+		case KDTL_CHUNK_MACHINE:
+			if (size && !p[size - 1])
+				r->machine = p;
+			break;
 		}
 		p += size;
 		left -= size;

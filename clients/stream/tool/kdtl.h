@@ -67,6 +67,7 @@ enum kdtl_chunk_type {
 	KDTL_CHUNK_LOST		= 9,	/* struct kdtl_loss, those of a CPU in the order of time */
 	KDTL_CHUNK_UNTIL	= 10,	/* ticks (64 bits): all entries up to then came before it */
 	KDTL_CHUNK_SOME_CPUS	= 11,	/* empty: other CPUs were not recorded */
+	KDTL_CHUNK_MACHINE	= 12,	/* of uname(2), filled up with NULs: has the system calls */
 };
 
 /* kdtl_file::complete */
@@ -169,6 +170,7 @@ struct span {
  * @nr_losses: number of those; an older version recorded none
  * @until: it has all entries up to this moment, in ticks; 0: not known
  * @some_cpus: there were CPUs that it does not have
+ * @machine: what it was recorded on, as uname(2) has it; NULL: not known
  * @still: of stills_find(): what its entries are followed by
  * @nr_still: number of those
  * @linux_cpus: processor_id is Linux's number of the CPU, also if the source is kdtl_vpa
@@ -194,6 +196,7 @@ struct recording {
 	size_t			nr_losses;
 	uint64_t		until;
 	bool			some_cpus;
+	const char		*machine;
 	struct still		*still;
 	size_t			nr_still;
 	bool			linux_cpus;
@@ -489,6 +492,7 @@ void lasts_free(struct lasts *l);
 void stills_add(struct recording *r, const struct lasts *l, uint64_t since, uint64_t before,
 		uint64_t until);
 void stills_find(struct recording *r);
+uint64_t recording_until(const struct recording *r);
 
 /* ran.c */
 size_t next_of_cpu(const struct recording *r, size_t i);
@@ -505,6 +509,7 @@ bool who_before(const struct recording *r, size_t i, unsigned int *cpu, struct w
 /* steal.c */
 #define STEAL_SUFFIX	".steal"	/* of the recording beside another one */
 void steal_open(struct recording *r, const char *path, const char *steal);
+const char *recording_unlike(const struct recording *r, const struct recording *s);
 uint64_t stolen_in(const struct recording *r, unsigned int cpu, uint64_t from, uint64_t to);
 uint64_t entry_stolen(const struct recording *r, const struct kdtl_entry *e);
 const struct gap *gap_after(const struct gap *gap, size_t nr, unsigned int cpu, uint64_t ns);
@@ -538,6 +543,7 @@ const char *task_text(char *to, size_t size, const struct recording *r,
 		      const struct kdtl_entry *e);
 const char *path_text(char *to, const struct recording *r, const struct kdtl_task *t);
 void print_path(const char *path, int width);
+const char *word_text(char to[PRINTABLE(KDTL_CGROUP_LEN)], const char *name, size_t len);
 const char *short_ns(char to[NS_TEXT], uint64_t ns);
 const char *brief_ns(char to[NS_TEXT], uint64_t ns, bool more);
 void print_origin(const struct recording *r);

@@ -45,11 +45,24 @@ void output_clock(struct record *r, bool set)
 	r->clock = (struct clock_pair){ clock.ticks, clock.realtime };
 }
 
+/* The numbers of system calls, which the entries of kdtl_wake have, are those of a machine. */
+static void save_machine(struct record *r)
+{
+	char machine[64] = "";
+	struct utsname uts;
+
+	uname(&uts);
+	snprintf(machine, sizeof(machine), "%.63s", uts.machine);
+	write_chunk(&r->side, KDTL_CHUNK_MACHINE, machine, sizeof(machine));
+}
+
 /* Which dispatches are missing, if the session filters.  It comes before all entries. */
 void output_filter(struct record *r)
 {
 	const uint64_t ns = htobe64(r->attr.min_wait);
 
+	if (!strcmp(device_info(r->dev).source, "kdtl_wake"))
+		save_machine(r);
 	if (ns)
 		write_chunk(&r->side, KDTL_CHUNK_MIN_WAIT, &ns, sizeof(ns));
 	if (r->cpus)

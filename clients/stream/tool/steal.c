@@ -38,18 +38,13 @@ static struct span span_of(const struct recording *r)
 	return in_ns(r, recording_span(r));
 }
 
-/* Why @s does not say what was stolen during @r; NULL: it does. */
-static const char *unlike(const struct recording *r, const struct recording *s)
+/* Why @s, which is to be read beside @r, is not of the same time and boot; NULL: it is. */
+const char *recording_unlike(const struct recording *r, const struct recording *s)
 {
 	const struct span a = span_of(r), b = span_of(s);
 	const uint64_t begin = a.from > b.from ? a.from : b.from;
-	const bool vpa = !strcmp(s->head.source, "kdtl_vpa");
 	int64_t apart;
 
-	if (!vpa && strcmp(s->head.source, "kdtl_steal"))
-		return "is no recording of stolen time";
-	if (vpa && s->nr && !s->linux_cpus)
-		return "does not know Linux's numbers of the CPUs: kdtl record --steal does";
 	if (strcmp(r->head.host, s->head.host))
 		return "is from another host";
 	if (a.from > b.to || b.from > a.to)
@@ -58,6 +53,18 @@ static const char *unlike(const struct recording *r, const struct recording *s)
 	if (apart > (int64_t)SAME_BOOT_NS || apart < -(int64_t)SAME_BOOT_NS)
 		return "is of another boot";
 	return NULL;
+}
+
+/* Why @s does not say what was stolen during @r; NULL: it does. */
+static const char *unlike(const struct recording *r, const struct recording *s)
+{
+	const bool vpa = !strcmp(s->head.source, "kdtl_vpa");
+
+	if (!vpa && strcmp(s->head.source, "kdtl_steal"))
+		return "is no recording of stolen time";
+	if (vpa && s->nr && !s->linux_cpus)
+		return "does not know Linux's numbers of the CPUs: kdtl record --steal does";
+	return recording_unlike(r, s);
 }
 
 /*

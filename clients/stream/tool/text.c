@@ -67,6 +67,27 @@ void print_path(const char *path, int width)
 		printf("%.*s...%s", left, path, path + len - (room - left - 3));
 }
 
+/*
+ * One word of the line for scripts: as printable() has it, but blanks and = are escaped, too.  The
+ * first byte of what would mean something else is, too.
+ */
+const char *word_text(char to[PRINTABLE(KDTL_CGROUP_LEN)], const char *name, size_t len)
+{
+	char text[PRINTABLE(KDTL_CGROUP_LEN)], *p = to;
+	bool means_else;
+
+	printable(text, name, len);
+	means_else = !strcmp(text, "?") || !strcmp(text, "-") || !strcmp(text, "idle");
+	for (const char *c = text; *c; c++) {
+		if (*c == ' ' || *c == '=' || (means_else && c == text))
+			p += sprintf(p, "\\x%02x", *c);
+		else
+			*p++ = *c;
+	}
+	*p = '\0';
+	return to;
+}
+
 /* A time without blanks around it. */
 const char *short_ns(char to[NS_TEXT], uint64_t ns)
 {

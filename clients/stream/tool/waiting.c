@@ -224,7 +224,7 @@ void stills_add(struct recording *r, const struct lasts *l, uint64_t since, uint
  * The moment up to which the recording has all entries, in ticks; 0: not known.  A file whose end is
  * missing may have those of one CPU, and not those of the next.
  */
-static uint64_t known_until(const struct recording *r)
+uint64_t recording_until(const struct recording *r)
 {
 	if (r->until)
 		return r->until;
@@ -236,7 +236,7 @@ static uint64_t known_until(const struct recording *r)
 /* Of a recording whose entries are sorted by CPU. */
 void stills_find(struct recording *r)
 {
-	const uint64_t until = known_until(r);
+	const uint64_t until = recording_until(r);
 	struct lasts l = { 0 };
 	uint64_t since = 0;
 

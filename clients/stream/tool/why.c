@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kdtl.h"
+#include "sleeps.h"
 
 #define INDENT		4
 #define MOST		10	/* waits that are shown if nobody says how many */
@@ -29,6 +29,7 @@ struct wait {
  * @nr: so many waits; 0: as many as fit, but %MOST
  * @all: one line for each task that had the CPU
  * @brief: a line of NAME=VALUE for each wait
+ * @chain: what made tasks late, also while they slept
  * @width: of the terminal
  * @below: that is too narrow, so the cgroup has a line of its own
  * @seconds: record for so long first; 0: read a recording
@@ -45,6 +46,7 @@ struct options {
 	size_t		nr;
 	bool		all;
 	bool		brief;
+	bool		chain;
 	int		width;
 	bool		below;
 	double		seconds;
@@ -82,10 +84,12 @@ static int64_t parse_ahead(const char *text)
 
 static struct options parse(int argc, char **argv)
 {
-	enum { OPT_TIME = OPT_OTHERS, OPT_BRIEF, OPT_STEAL, OPT_HOST, OPT_AHEAD };
+	enum { OPT_TIME = OPT_OTHERS, OPT_BRIEF, OPT_STEAL, OPT_HOST, OPT_AHEAD,
+	       OPT_CHAIN };
 	static const struct option names[] = {
 		{ "all", no_argument, NULL, 'a' },
 		{ "brief", no_argument, NULL, OPT_BRIEF },
+		{ "chain", no_argument, NULL, OPT_CHAIN },
 		{ "host", required_argument, NULL, OPT_HOST },
 		{ "host-ahead", required_argument, NULL, OPT_AHEAD },
 		{ "steal", required_argument, NULL, OPT_STEAL },
@@ -117,6 +121,9 @@ static struct options parse(int argc, char **argv)
 		case OPT_BRIEF:
 			o.brief = true;
 			break;
+		case OPT_CHAIN:
+			o.chain = true;
+			break;
 		case OPT_STEAL:
 			o.steal = optarg;
 			break;
@@ -140,6 +147,10 @@ static struct options parse(int argc, char **argv)
 		usage_error("why: --host is for what was recorded");
 	if (o.seconds && o.filter.cpus)
 		check_cpus("--cpu", o.filter.cpus);
+	if (o.seconds && o.chain)
+		usage_error("why: --chain is for what was recorded, with kdtl record --wake");
+	if (o.chain && o.host)
+		usage_error("why: --host is for waits, not for --chain");
 	if (o.ahead && !o.host)
 		usage_error("why: --host-ahead is for --host");
 	if (argv[optind])
@@ -393,27 +404,6 @@ static void print_total(const struct recording *r, const struct host *h, const s
 	free(who.ran);
 }
 
-/*
- * One word of the line for scripts: as printable() has it, but blanks and = are escaped, too.  The
- * first byte of what would mean something else is, too.
- */
-static const char *word_text(char to[PRINTABLE(KDTL_CGROUP_LEN)], const char *name, size_t len)
-{
-	char text[PRINTABLE(KDTL_CGROUP_LEN)], *p = to;
-	bool means_else;
-
-	printable(text, name, len);
-	means_else = !strcmp(text, "?") || !strcmp(text, "-") || !strcmp(text, "idle");
-	for (const char *c = text; *c; c++) {
-		if (*c == ' ' || *c == '=' || (means_else && c == text))
-			p += sprintf(p, "\\x%02x", *c);
-		else
-			*p++ = *c;
-	}
-	*p = '\0';
-	return to;
-}
-
 /* Who had the CPU for the longest part of the time; -: no task. */
 static const char *longest_text(char to[PRINTABLE(KDTL_CGROUP_LEN)], const struct who *w)
 {
@@ -593,6 +583,20 @@ static size_t at_most(size_t nr, size_t most)
 	return nr < most ? nr : most;
 }
 
+/* The filter's shortest wait is the shortest time without a CPU then. */
+static int chain(const struct recording *r, struct options *o)
+{
+	const struct chains_wanted wanted = {
+		.path = o->path, .filter = &o->filter, .min_ns = o->filter.min_wait,
+		.when = o->when, .nr_when = o->nr_when, .nr = o->nr, .all = o->all, .brief = o->brief,
+		.span = o->filter.pid && o->filter.from && o->filter.to,
+		.asked = o->filter.pid || o->filter.comm || o->filter.cgroup,
+	};
+
+	o->filter.min_wait = 0;
+	return why_chain(r, &wanted);
+}
+
 static int why(int argc, char **argv)
 {
 	struct options o = parse(argc, argv);
@@ -613,6 +617,8 @@ static int why(int argc, char **argv)
 	filter_begin(&o.filter, &r);
 	o.nr_when = o.time ? parse_time_option(&r, "--time", o.time, o.when) : 0;
 	recording_sort_by_cpu(&r);
+	if (o.chain)
+		return chain(&r, &o);
 	stills_find(&r);
 	waits = find_waits(&r, &o, &nr);
 	shown = at_most(nr, o.nr ?: at_most(MOST, fitting(2)));
@@ -653,6 +659,7 @@ const struct verb verb_why = {
 	"  --time TIME              only waits at that time\n"
 	"  -a, --all                a line for each task that had the CPU\n"
 	"  --brief                  a line of NAME=VALUE for each wait, for scripts\n"
+	"  --chain                  what made tasks late, also in their sleep: needs FILE.wake\n"
 	"  --steal FILE2            what the hypervisor took (default: FILE.steal)\n"
 	"  --host FILE3             recorded in the host: who had its CPUs meanwhile\n"
 	"  --host-ahead TIME        its time of day is so far ahead, to 2 s (default: 0)\n"

@@ -57,7 +57,8 @@ static int below(int n)
 	return rand() % n;
 }
 
-static void put_note(int pid, enum chain_event event, int tick, unsigned int cpu, int from, int by)
+static void put_note(int pid, enum chain_event event, int tick, unsigned int cpu, int from,
+		     int by)
 {
 	note[nr_notes++] = (struct chain_note){ pid, event, tick * TICK, cpu, from, by };
 }
@@ -83,7 +84,9 @@ static void switch_on(unsigned int cpu, int tick)
 	if (prev) {
 		t = &task[prev];
 		t->left = why[below(below(40) ? 5 : 6)];
-		t->off = t->ready = t->queued = tick;
+		t->off = tick;
+		t->ready = tick;
+		t->queued = tick;
 		t->woken = 0;
 		t->held = t->left == KDTL_PREEMPT_THROTTLED;
 		t->state = t->held ? HELD : t->left == KDTL_PREEMPT_TIME_SLICE ? WAITS :
@@ -93,7 +96,8 @@ static void switch_on(unsigned int cpu, int tick)
 	if (next) {
 		t = &task[next];
 		e->turn = (struct chain_turn){
-			.pid = next, .cpu = cpu, .on = tick * TICK, .wait = (tick - t->ready) * TICK,
+			.pid = next, .cpu = cpu, .on = tick * TICK,
+			.wait = (tick - t->ready) * TICK,
 			.queued = (tick - t->queued) * TICK, .reason = KDTL_DISPATCH_PROD,
 		};
 		if (t->held) {
@@ -128,12 +132,14 @@ static void happen_to(int pid, int tick)
 		}
 		t->woken = tick;
 		t->held = t->state == SLEEPS && !below(8);
-		t->ready = t->queued = tick;
+		t->ready = tick;
+		t->queued = tick;
 		t->state = t->held ? HELD : t->state == SLEEPS && !below(2) ? WOKEN : WAITS;
 		break;
 	case WOKEN:
 	case HELD:
-		t->ready = t->queued = tick;
+		t->ready = tick;
+		t->queued = tick;
 		t->state = WAITS;
 		break;
 	case WAITS:
@@ -151,7 +157,8 @@ static void happen_to(int pid, int tick)
 static bool is_stolen(unsigned int cpu, int tick)
 {
 	for (size_t i = 0; i < nr_stolen; i++) {
-		if (stolen[i].cpu == cpu && stolen[i].from <= tick * TICK && stolen[i].to > tick * TICK)
+		if (stolen[i].cpu == cpu && stolen[i].from <= tick * TICK &&
+		    stolen[i].to > tick * TICK)
 			return true;
 	}
 	return false;
@@ -160,8 +167,9 @@ static bool is_stolen(unsigned int cpu, int tick)
 static void note_truth(int pid, int tick)
 {
 	static const enum chain_kind kind[] = {
-		[UNBORN] = CHAIN_GONE, [RUNS] = CHAIN_RAN, [WAITS] = CHAIN_WAITED, [SLEEPS] = CHAIN_ASLEEP,
-		[WOKEN] = CHAIN_WOKEN, [HELD] = CHAIN_THROTTLED, [DEAD] = CHAIN_GONE,
+		[UNBORN] = CHAIN_GONE, [RUNS] = CHAIN_RAN, [WAITS] = CHAIN_WAITED,
+		[SLEEPS] = CHAIN_ASLEEP, [WOKEN] = CHAIN_WOKEN, [HELD] = CHAIN_THROTTLED,
+		[DEAD] = CHAIN_GONE,
 	};
 	const struct task *t = &task[pid];
 
@@ -177,11 +185,15 @@ static void make(void)
 	memset(task, 0, sizeof(task));
 	memset(truth, 0, sizeof(truth));
 	memset(has, 0, sizeof(has));
-	nr_entries = nr_notes = nr_stolen = 0;
+	nr_entries = 0;
+	nr_notes = 0;
+	nr_stolen = 0;
 	for (unsigned int cpu = 0; cpu < CPUS; cpu++) {
 		for (int n = 0, from = 0; n < 4; n++) {
 			from += 1 + below(TICKS / 4);
-			stolen[nr_stolen++] = (struct chain_gap){ cpu, from * TICK, (from + 30) * TICK };
+			stolen[nr_stolen++] = (struct chain_gap){
+				cpu, from * TICK, (from + 30) * TICK,
+			};
 			from += 30;
 		}
 	}
@@ -232,7 +244,8 @@ static void build(int lost, int from, int to)
 			entry[n++] = entry[i];
 	}
 	nr_entries = n;
-	nr_turns = nr_had = 0;
+	nr_turns = 0;
+	nr_had = 0;
 	for (size_t i = 0; i < nr_entries; i++) {
 		e = &entry[i];
 		next = i + 1 < nr_entries && entry[i + 1].cpu == e->cpu ? &entry[i + 1] : NULL;
@@ -257,11 +270,12 @@ static void build(int lost, int from, int to)
 
 static void fail(const struct chain_part *p, int tick, const char *what)
 {
-	if (failed++ < 10)
-		printf("# %s: task %d, depth %u, kind %d from %llu to %llu, at %d truly %d on CPU %u by %d, not %u by %d\n",
-		       what, p->pid, p->depth, p->kind, p->from / TICK, p->to / TICK, tick,
-		       truth[p->pid][tick].kind, truth[p->pid][tick].cpu, truth[p->pid][tick].by, p->cpu,
-		       p->by);
+	if (failed++ >= 10)
+		return;
+	printf("# %s: task %d, depth %u, kind %d from %llu to %llu, CPU %u by %d; ", what, p->pid,
+	       p->depth, p->kind, p->from / TICK, p->to / TICK, p->cpu, p->by);
+	printf("at %d truly %d, CPU %u by %d\n", tick, truth[p->pid][tick].kind,
+	       truth[p->pid][tick].cpu, truth[p->pid][tick].by);
 }
 
 /* It was woken, or did not sleep. */
@@ -272,7 +286,8 @@ static bool is_runnable_kind(enum chain_kind kind)
 }
 
 /* What a part says; @moves: it is known who was moved where. */
-static void check_part(const struct chain_log *l, const struct chain_part *p, bool lossy, bool moves)
+static void check_part(const struct chain_log *l, const struct chain_part *p, bool lossy,
+		       bool moves)
 {
 	for (int tick = p->from / TICK; tick < (int)(p->to / TICK); tick++) {
 		/* CPUs have no entries yet, or a dispatch that would tell more comes later. */
@@ -290,8 +305,9 @@ static void check_part(const struct chain_log *l, const struct chain_part *p, bo
 		if (p->kind == CHAIN_ASLEEP && p->wake == CHAIN_NONE && lossy &&
 		    truth[p->pid][tick].kind == CHAIN_WOKEN)
 			continue;
-		if (edge && ((p->kind == CHAIN_WAITED && p->by == CHAIN_NOBODY) ||
-			     (is_runnable_kind(p->kind) && is_runnable_kind(truth[p->pid][tick].kind))))
+		if (edge && p->kind == CHAIN_WAITED && p->by == CHAIN_NOBODY)
+			continue;
+		if (edge && is_runnable_kind(p->kind) && is_runnable_kind(truth[p->pid][tick].kind))
 			continue;
 		if (p->kind != truth[p->pid][tick].kind)
 			fail(p, tick, "another kind");

@@ -11,6 +11,7 @@ Lines, in the order in which they go into the file; times are in ns on the time 
   loss CPU FROM TO N     in between entries of the CPU were lost
   until TIME             all entries up to then came before this line
   some-cpus              other CPUs were not recorded
+  machine NAME           the numbers of system calls are those of this one
   cgroup ID PATH
   within PID             the PIDs of the tasks that follow in their own namespace; 0 at first
   task TIME PID TGID POLICY NICE RT_PRIORITY CGROUP COMM
@@ -27,6 +28,14 @@ Lines, in the order in which they go into the file; times are in ns on the time 
                          kdtl_steal: since the look at LOOKED, by the steal clock
   vpa TIME CPU QUEUED READY SLEPT
                          kdtl_vpa: a dispatch by the hypervisor
+  woken TIME CPU PID BY STATE SYSCALL FLAGS COMM
+                         kdtl_wake: a task that left CPU is woken; SYSCALL -1: in none
+  shifted TIME FROM TO PID BY COMM
+                         kdtl_wake: a task that waits is moved to the queue of another CPU
+  contended TIME CPU PID OWNER LOCK SYSCALL COMM
+                         kdtl_wake: a task is about to sleep for a lock of this kind
+  made TIME CPU PID BY COMM
+                         kdtl_wake: a new task is queued
   cpus                   kdtl_vpa: the CPUs are numbered as Linux does
   later                  a chunk of a version that comes later
   cut                    the recording was killed here
@@ -38,8 +47,10 @@ Comments begin with #.
 import struct
 import sys
 
-ENTRIES, TASKS, CGROUP, RESET, CLOCK, END, CPUS, MIN_WAIT, LOST, UNTIL, SOME_CPUS = range(1, 12)
+ENTRIES, TASKS, CGROUP, RESET, CLOCK, END, CPUS, MIN_WAIT, LOST, UNTIL, SOME_CPUS, \
+    MACHINE = range(1, 13)
 THROTTLED, IDLE = 128, 129
+WAKE = {"woken": 192, "shifted": 193, "contended": 194, "made": 195}
 left = 2
 within = 0
 
@@ -50,7 +61,24 @@ def chunk(kind, data):
 
 def entry(reason, cpu, queued, ready, slept, time, pid, prev, comm):
     return struct.pack(">BBHIIIQII16s", reason, left, cpu, min(queued, 2**32 - 1), ready,
-                       slept, time, pid, prev, comm.encode())
+                       min(slept, 2**32 - 1), time, pid, prev, comm.encode())
+
+
+def wake_entry(kind, word):
+    time = int(word[0])
+    number = [int(a) for a in word[1:-1]]
+    comm = word[-1].encode()
+    cpu, flags, state, syscall, arg = number[0], 0, 0, 0xffff, 0
+    if kind == "woken":
+        _, pid, by, state, syscall, flags = number
+    elif kind == "shifted":
+        cpu, arg, pid, by = number
+    elif kind == "contended":
+        _, pid, by, state, syscall = number
+    else:
+        _, pid, by = number
+    return struct.pack(">BBHIIHHQQ16s", WAKE[kind], flags, cpu, pid, by, state, syscall & 0xffff,
+                       time, arg, comm)
 
 
 def to_old_format(path, old):
@@ -94,6 +122,8 @@ def main():
             body += chunk(UNTIL, struct.pack(">Q", number[0]))
         elif kind == "some-cpus":
             body += chunk(SOME_CPUS, b"")
+        elif kind == "machine":
+            body += chunk(MACHINE, struct.pack("64s", arg[0].encode()))
         elif kind == "within":
             within = number[0]
         elif kind == "left":
@@ -138,6 +168,9 @@ def main():
                 time, cpu, prev = number[:3]
                 e = entry(IDLE, cpu, 0, 0, 0, time, 0, prev, "swapper/%d" % cpu)
             body += chunk(ENTRIES, e)
+        elif kind in WAKE:
+            entries += 1
+            body += chunk(ENTRIES, wake_entry(kind, arg))
         elif kind == "later":
             body += chunk(99, bytes(24))
         elif kind == "cut":

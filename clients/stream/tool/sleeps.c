@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who had a CPU when, and what ended each sleep: of a recording, and of the one of kdtl_wake beside
+ * it, for the engine of chains
+ *
+ * The entries of both have the time since boot by the same clock.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "sleeps.h"
+
+/* A note, and where it is from. */
+struct noted {
+	struct chain_note		note;
+	const struct kdtl_wake_entry	*entry;
+};
+
+static int by_task_and_time(const void *a, const void *b)
+{
+	const struct noted *x = a, *y = b;
+
+	if (x->note.pid != y->note.pid)
+		return x->note.pid < y->note.pid ? -1 : 1;
+	if (x->note.time != y->note.time)
+		return x->note.time < y->note.time ? -1 : 1;
+	/* The entries of a CPU are in order. */
+	return x->entry < y->entry ? -1 : x->entry > y->entry;
+}
+
+/* A wake-up of a task that had not left its queue ends no sleep. */
+static bool note_of(const struct recording *r, const struct kdtl_entry *e, struct noted *to)
+{
+	const struct kdtl_wake_entry *w = kdtl_wake_of(e);
+
+	if (!w)
+		return false;
+	*to = (struct noted){
+		.note = {
+			.pid = kdtl_wake_pid(w), .time = entry_time(r, e), .cpu = kdtl_wake_cpu(w),
+			.by = kdtl_wake_by(w),
+		},
+		.entry = w,
+	};
+	switch (w->kind) {
+	case KDTL_WAKE_WOKEN:
+	case KDTL_WAKE_NEW:
+		to->note.event = w->kind == KDTL_WAKE_NEW ? CHAIN_NEW : CHAIN_WAKE;
+		if (w->flags & KDTL_WAKE_IRQ)
+			to->note.by = 0;
+		return !(w->flags & KDTL_WAKE_QUEUED);
+	case KDTL_WAKE_MOVED:
+		to->note.event = CHAIN_MOVE;
+		to->note.from = to->note.cpu;
+		to->note.cpu = kdtl_wake_arg(w);
+		return true;
+	case KDTL_WAKE_CONTENDED:
+		to->note.event = CHAIN_LOCK;
+		return true;
+	}
+	return false;
+}
+
+static void add_notes(struct sleeps *s, const struct recording *wake)
+{
+	struct noted *noted = resized(NULL, (wake->nr + 1) * sizeof(*noted));
+	size_t nr = 0;
+
+	for (size_t i = 0; i < wake->nr; i++)
+		nr += note_of(wake, wake->entry[i], &noted[nr]);
+	qsort(noted, nr, sizeof(*noted), by_task_and_time);
+	s->note = resized(NULL, (nr + 1) * sizeof(*s->note));
+	s->entry = resized(NULL, (nr + 1) * sizeof(*s->entry));
+	for (size_t i = 0; i < nr; i++) {
+		s->note[i] = noted[i].note;
+		s->entry[i] = noted[i].entry;
+	}
+	free(noted);
+	s->log.note = s->note;
+	s->log.nr_notes = nr;
+	s->log.notes_lossy = wake->head.lost || wake->some_cpus || !recording_until(wake);
+}
+
+static struct chain_turn turn_of(const struct recording *r, size_t i)
+{
+	const struct kdtl_entry *e = r->entry[i];
+
+	return (struct chain_turn){
+		.pid = entry_pid(e), .cpu = entry_cpu(e), .on = entry_time(r, e),
+		.wait = entry_wait(r, e), .queued = entry_queued(r, e),
+		.held = entry_throttled(r, e), .slept = entry_slept(r, e),
+		.reason = e->dispatch_reason, .off = CHAIN_NEVER, .i = i,
+		.more = entry_wait_saturated(e) || entry_throttled_saturated(e) ||
+			entry_slept_saturated(e),
+	};
+}
+
+static int by_task_and_turn(const void *a, const void *b)
+{
+	const struct chain_turn *x = a, *y = b;
+	const uint64_t s = x->on != CHAIN_NEVER ? x->on : x->off;
+	const uint64_t t = y->on != CHAIN_NEVER ? y->on : y->off;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return s < t ? -1 : s > t;
+}
+
+static void add_had(struct sleeps *s, unsigned int cpu, int pid, uint64_t from, uint64_t to)
+{
+	s->had[s->log.nr_had++] = (struct chain_had){ cpu, pid, from, to };
+}
+
+/* Of entry @i and the CPU's next one, if there is one. */
+static void add_turns(struct sleeps *s, const struct recording *r, size_t i, bool idle)
+{
+	const struct kdtl_entry *e = r->entry[i], *next;
+	struct chain_turn t = turn_of(r, i);
+	const size_t k = next_of_cpu(r, i);
+	bool known;
+
+	if (k == SIZE_MAX) {
+		/* Without entries of idle time, the CPU may be idle since. */
+		if (idle && !s->log.lossy && t.on < s->log.end) {
+			t.off = s->log.end;
+			add_had(s, t.cpu, t.pid, t.on, t.off);
+		}
+		s->turn[s->log.nr_turns++] = t;
+		return;
+	}
+	next = r->entry[k];
+	known = ran_between(r, e, next);
+	if (known)
+		add_had(s, t.cpu, entry_prev_pid(next), t.on, entry_time(r, next));
+	/* A thread that has called exec() has another PID since. */
+	known &= entry_pid(e) == entry_prev_pid(next);
+	if (known) {
+		t.off = entry_time(r, next);
+		t.left = next->preempt_reason;
+	}
+	if (!entry_is_idle(e))
+		s->turn[s->log.nr_turns++] = t;
+	if (!known && entry_prev_pid(next))
+		s->turn[s->log.nr_turns++] = (struct chain_turn){
+			.pid = entry_prev_pid(next), .cpu = entry_cpu(next), .on = CHAIN_NEVER,
+			.off = entry_time(r, next), .left = next->preempt_reason, .i = SIZE_MAX,
+		};
+}
+
+static void add_dispatches(struct sleeps *s, const struct recording *r)
+{
+	bool idle = false;
+
+	s->turn = resized(NULL, (2 * r->nr + 1) * sizeof(*s->turn));
+	s->had = resized(NULL, (r->nr + 1) * sizeof(*s->had));
+	s->gap = resized(NULL, (r->nr_gaps + 1) * sizeof(*s->gap));
+	for (size_t i = 0; i < r->nr && !idle; i++)
+		idle = entry_is_idle(r->entry[i]);
+	for (size_t i = 0; i < r->nr; i++)
+		add_turns(s, r, i, idle);
+	for (size_t i = 0; i < r->nr_gaps; i++)
+		s->gap[i] = (struct chain_gap){ r->gap[i].cpu, r->gap[i].from, r->gap[i].to };
+	if (s->log.nr_turns)
+		qsort(s->turn, s->log.nr_turns, sizeof(*s->turn), by_task_and_turn);
+	s->log.turn = s->turn;
+	s->log.had = s->had;
+	s->log.stolen = s->gap;
+	s->log.nr_stolen = r->nr_gaps;
+}
+
+/* Of the recording @r, which @path has and which is sorted by CPU, and of the one beside it. */
+void sleeps_open(struct sleeps *s, const struct recording *r, const char *path)
+{
+	static struct recording wake;
+	char beside[4096];
+	const char *error;
+
+	*s = (struct sleeps){ 0 };
+	errno = 0;
+	if (!r->sched)
+		usage_error("--chain: the entries of %s name no tasks", r->head.source);
+	if (r->min_wait)
+		die("%s: --chain needs all dispatches: record without -w", path);
+	if (snprintf(beside, sizeof(beside), "%s" WAKE_SUFFIX, path) >= (int)sizeof(beside) ||
+	    access(beside, F_OK)) {
+		errno = 0;
+		die("%s: has no wake-ups beside it, in %s%s: record them with kdtl record --wake",
+		    path, path, WAKE_SUFFIX);
+	}
+	error = recording_read(&wake, beside);
+	if (error)
+		die("%s%s", beside, error);
+	errno = 0;
+	if (strcmp(wake.head.source, "kdtl_wake"))
+		die("%s: is no recording of kdtl_wake", beside);
+	error = recording_unlike(r, &wake);
+	if (error)
+		die("%s: %s", beside, error);
+	recording_check(&wake, beside);
+	losses_tell(&wake, beside);
+	s->log.end = since_boot(r, recording_until(r) ?: recording_span(r).to);
+	s->log.lossy = r->head.lost || r->some_cpus || !recording_until(r);
+	s->machine = wake.machine ?: "";
+	add_dispatches(s, r);
+	add_notes(s, &wake);
+}
+
+/* The name that @pid had at a time; "?": nobody knows. */
+const char *sleeps_comm(const struct sleeps *s, const struct recording *r, int pid, uint64_t ns)
+{
+	const char *comm = NULL;
+	size_t i = chain_first_turn(&s->log, pid);
+
+	for (; i < s->log.nr_turns && s->turn[i].pid == pid; i++) {
+		if (s->turn[i].i == SIZE_MAX)
+			continue;
+		if (comm && s->turn[i].on > ns)
+			break;
+		comm = entry_comm(r->entry[s->turn[i].i]);
+	}
+	return comm ?: "?";
+}

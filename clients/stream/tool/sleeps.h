@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Chains of a recording and of the wake-ups beside it. */
+#ifndef KDTL_TOOL_SLEEPS_H
+#define KDTL_TOOL_SLEEPS_H
+
+#include <linux/kdtl_wake.h>
+
+#include "chain.h"
+#include "kdtl.h"
+
+#define WAKE_SUFFIX	".wake"	/* of the recording beside another one */
+
+/**
+ * struct sleeps - what chain_walk() takes, of a recording
+ * @log: that
+ * @turn: its turns; their @i is the number of an entry, SIZE_MAX: none
+ * @note: its notes
+ * @entry: an entry of kdtl_wake for each note
+ * @had: its CPUs
+ * @gap: its stolen time
+ * @machine: where it was recorded, as uname(2) has it; "": not known
+ */
+struct sleeps {
+	struct chain_log		log;
+	struct chain_turn		*turn;
+	struct chain_note		*note;
+	const struct kdtl_wake_entry	**entry;
+	struct chain_had		*had;
+	struct chain_gap		*gap;
+	const char			*machine;
+};
+
+/**
+ * struct chains_wanted - what kdtl why --chain is asked for
+ * @path: the recording
+ * @filter: of the dispatches behind; its @min_wait is 0
+ * @min_ns: only times without a CPU of so many ns, or longer
+ * @when: only those that had begun, and were not over, at these times
+ * @nr_when: their number; 0: all
+ * @span: all that task @filter->pid did between the times of @filter instead
+ * @asked: also those in which nobody was late
+ * @nr: so many; 0: a few
+ * @all: with all parts, however short
+ * @brief: a line of NAME=VALUE for each
+ */
+struct chains_wanted {
+	const char		*path;
+	const struct filter	*filter;
+	uint64_t		min_ns;
+	const struct span	*when;
+	unsigned int		nr_when;
+	bool			span;
+	bool			asked;
+	size_t			nr;
+	bool			all;
+	bool			brief;
+};
+
+/* late.c */
+int why_chain(const struct recording *r, const struct chains_wanted *o);
+
+/* sleeps.c */
+void sleeps_open(struct sleeps *s, const struct recording *r, const char *path);
+const char *sleeps_comm(const struct sleeps *s, const struct recording *r, int pid, uint64_t ns);
+
+/* syscalls.c */
+const char *syscall_name(const char *machine, unsigned int nr);
+
+/* syscalls-generic.c */
+const char *generic_syscall_name(unsigned int nr);
+
+/* chains.c */
+void print_chain(const struct sleeps *s, const struct recording *r, const struct chain *c,
+		 bool all);
+void print_chain_brief(const struct sleeps *s, const struct recording *r, const struct chain *c);
+uint64_t chain_late(const struct sleeps *s, const struct chain *c);
+
+#endif /* KDTL_TOOL_SLEEPS_H */

@@ -261,6 +261,12 @@ unlock()
 	exec {lock}>&-
 }
 
+# build_dir TOP: where what is built of that checkout is kept.
+build_dir()
+{
+	echo "$KDTL_CACHE/build/$(cksum <<<"$1" | cut -d ' ' -f 1)"
+}
+
 # new_dir FINAL: an empty directory beside FINAL in $new_dir, removed unless
 # install_dir succeeds.
 new_dir()

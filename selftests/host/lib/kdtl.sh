@@ -6,10 +6,17 @@
 #
 # shellcheck disable=SC2154 # set by the script
 
-# builds: kdtl, for the test's first line.
+# builds: kdtl, for the test's first line. It is compiled once for all tests of a checkout.
 builds()
 {
-	make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
+	local dir status=0
+
+	dir=$(build_dir "$top")/tool
+	with_lock "build-$(basename "$(dirname "$dir")")-tool"
+	make -s -C "$top/clients/stream/tool" OUTPUT="$dir" && mkdir -p -- "$work/tool" &&
+		cp -- "$dir/kdtl" "$work/tool/" || status=$?
+	unlock
+	return "$status"
 }
 
 kdtl()

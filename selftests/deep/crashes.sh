@@ -8,4 +8,5 @@ exec "$here/../host/recorder.sh" 'x86_64-6.1   bug      kdtl_crash
 x86_64-6.1   irqspin  kdtl_crash
 ppc64le-6.1  bug      kdtl_crash
 ppc64le-6.1  spin     kdtl_crash
-ppc64le-6.1  fanout   kdtl_crash'
+ppc64le-6.1  fanout   kdtl_crash
+ppc64le-6.1  locks    kdtl_crash'

@@ -29,7 +29,6 @@ x86_64-6.1   fanout   kdtl_crash
 x86_64-6.1   locks    kdtl_crash
 ppc64le-6.1  sysrq    kdtl_crash
 ppc64le-6.1  irqspin  kdtl_crash
-ppc64le-6.1  locks    kdtl_crash
 '
 [ $# -eq 0 ] || crashes=$*
 [ "${KDTL_QUICK:-0}" = 0 ] || crashes='x86_64-6.1 sysrq kdtl_crash'

@@ -251,6 +251,54 @@ tells()
 		grep -q -x '# long: 3[0-9] s, [0-9]* s of CPUs' "$work/said"
 }
 
+# running NAME: a script that is there, in $work/running, until $work/NAME.go is; or gives up.
+running()
+{
+	script "$1" <<-END
+	printf 'KTAP version 1\n1..1\n'
+	touch "$work/running/$1"
+	for ((i = 0; i < 600; i++)); do
+		[ ! -e "$work/$1.go" ] || break
+		sleep 0.1
+	done
+	rm "$work/running/$1"
+	[ \$i -lt 600 ] && echo ok 1 a
+	END
+}
+
+# run_now NAME...: soon exactly these run.
+run_now()
+{
+	local i
+
+	for ((i = 0; i < 300; i++)); do
+		[ "$(cd -- "$work/running" && echo *)" != "$*" ] || return 0
+		sleep 0.1
+	done
+	echo "these run: $(cd -- "$work/running" && echo *)"
+	return 1
+}
+
+# Two that compute, and one that sleeps beside them; the next one when one of its kind has ended.
+beside()
+{
+	local name pid status=0
+
+	mkdir -p -- "$work/running"
+	for name in a b c d check; do
+		running "$name"
+	done
+	start_group check a b c d check
+	pid=$group
+	run_now a b check && sleep 1 && run_now a b check &&
+		touch "$work/check.go" && run_now a b &&
+		touch "$work/a.go" && run_now b c || status=1
+	for name in a b c d check; do
+		touch "$work/$name.go"
+	done
+	wait_group "$pid" && says '5 passed, 0 failed' && [ "$status" = 0 ]
+}
+
 # A script that hangs, between two that pass, and one that cannot be killed.
 in_machine()
 {
@@ -286,7 +334,7 @@ hang_ended()
 }
 
 "$top/scripts/install-deps" vm
-plan 12
+plan 13
 ok "a tree of stand-ins" tree
 ok "tests, those of a suite, and what is skipped, are counted" counts
 ok "a suite whose plan is missing fails" no_plan
@@ -297,6 +345,7 @@ ok "SIGTERM ends all at once, and what had passed is told" interrupted TERM
 ok "so does SIGINT" interrupted INT
 ok "what scripts of a machine had said by then counts" machine_interrupted
 ok "it says what it waits for, and what took how long" tells
+ok "two jobs at once, and one that sleeps beside them" beside
 ok "a machine goes on after a script that hangs" in_machine
 ok "the stacks are in its log, and its other results count" hang_ended
 finish

@@ -166,7 +166,7 @@ fits()
 
 keys_sort()
 {
-	for key in mmax rran ddispatches tthrottled wwaited; do
+	for key in mmax rran dcount tthrottled wwaited; do
 		printf 'wait waited\ntype %s\nwait sorted by %s\nend\n' "${key%"${key#?}"}" \
 			"${key#?}" | sed 's/^end/type q\nend/' >$root.keys
 		screen 80 24 <$root.keys || return

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Options that commands of kdtl(1) share: durations with their units, patterns for names and
-# cgroups, times before the end. From recordings that say exactly what happened
+# cgroups, times before the end, numbers of rows. From recordings that say exactly what happened
 # (lib/recording.py).
 #
 # shellcheck disable=SC2317 # functions that ok() calls
@@ -145,10 +145,20 @@ before_the_end()
 	done
 }
 
+so_many()
+{
+	[ "$(kdtl print -n 2 "$work/names.data" | awk '!/^#/ { print $10 }' | paste -s -d ' ')" = "10 20" ] &&
+		[ "$(kdtl print --from -3s -n 1 "$work/names.data" | awk '!/^#/ { print $10 }')" = 30 ] &&
+		[ "$(kdtl print -n 99 "$work/names.data" | grep -vc '^#')" -eq 5 ] &&
+		refused '-n 0: must be a number of entries' print -n 0 "$work/names.data" &&
+		refused '-n 2x: must be a number of entries' print -n 2x "$work/names.data" &&
+		refused '-n -1: must be a number of rows' report -n -1 "$work/names.data"
+}
+
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-options.XXXXXX")
 partial "$work"
 
-plan 8
+plan 9
 ok "kdtl builds" builds
 ok "recordings are made" records
 ok "a duration has a unit, or the option's" durations
@@ -157,4 +167,5 @@ ok "an interval has a unit, too" intervals
 ok "a name may be a pattern" names
 ok "so may a cgroup" cgroups
 ok "a time may be before the end" before_the_end
+ok "print stops after so many entries" so_many
 finish

@@ -118,7 +118,7 @@ each_key()
 	local seed by
 
 	for seed in 1 2 3; do
-		for by in task comm cgroup; do
+		for by in task process comm cgroup cpu; do
 			as_model "$seed" by="$by" n=100 || return
 		done
 	done
@@ -132,6 +132,19 @@ filters()
 		as_model 3 min-wait=700 && as_model 2 min-wait=0.000001 by=comm &&
 		as_model 1 from=1700000001.250000000 to=1700000002.000000000 &&
 		as_model 1 to=1700000001.000000000 cpu=1 by=cgroup n=1
+}
+
+# The highest numbers of a column come first; -n is of these.
+orders()
+{
+	local key
+
+	for key in waited throttled ran count p50 p99 max; do
+		as_model 1 sort="$key" n=3 by=comm && as_model 2 sort="$key" n=100 by=process &&
+			as_model 3 sort="$key" n=2 by=cpu || return
+	done
+	kdtl report --sort max -n 1 "$work/night.data" 2>/dev/null |
+		grep -q ': the first 1 of 3 tasks by max; '
 }
 
 # Intervals begin when the clock says so: at whole seconds, or every 250 ms.
@@ -246,7 +259,8 @@ old_recordings()
 		diff <(kdtl map "$work/old.data" | sed 1,2d) <(kdtl map "$work/night.data" | sed 1,2d) &&
 		diff <(kdtl diff "$work/old.data" "$work/old.data" | rows | awk '{ print $1 }') \
 			<(kdtl diff "$work/night.data" "$work/night.data" | rows | awk '{ print $1 }') &&
-		wrong report --by cgroup "$work/old.data"
+		wrong report --by cgroup "$work/old.data" && wrong report --by process "$work/old.data" &&
+		kdtl report --by cpu "$work/vpa.data" | diff <(kdtl report "$work/vpa.data") -
 }
 
 # Which share of the time waited nobody can explain; with an entry for each change there is
@@ -557,7 +571,8 @@ refused()
 {
 	local line
 
-	for line in 'report --by x' 'report --interval 0' 'report --interval x' 'report -n 0' \
+	for line in 'report --by x' 'report --by ta' 'report --sort x' 'report --sort' 'report --sort behind' \
+		'diff --sort max a b' 'report --interval 0' 'report --interval x' 'report -n 0' \
 		'report -n x' 'report a b' 'report -z' 'report --by' 'diff' 'diff a' 'diff a b c' \
 		'diff --by x a b' 'diff -n -1 a b' 'map a b' 'map -z' 'map --cpu x' 'map -n 1' \
 		"report --by comm $work/vpa.data" "map --comm x $work/vpa.data" \
@@ -577,11 +592,12 @@ refused()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-report.XXXXXX")
 partial "$work"
 
-plan 27
+plan 28
 ok "kdtl builds" builds
 ok "recordings" records
 ok "report says who waited, and behind whom" says_who
-ok "by task, command and cgroup, each number is exact" each_key
+ok "by task, process, command, cgroup and CPU, each number is exact" each_key
+ok "in the order that is asked for" orders
 ok "with filters, too" filters
 ok "the hour that comes twice has times with offsets" hour_twice
 ok "the last dispatches ran until an end that is not known" last_ran

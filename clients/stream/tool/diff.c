@@ -75,7 +75,7 @@ static struct options parse(int argc, char **argv)
 	while ((opt = next_option(argc, argv, ":hn:", names)) != -1) {
 		switch (opt) {
 		case 'n':
-			o.nr = parse_rows(optarg);
+			o.nr = parse_nr(optarg, "rows");
 			break;
 		case OPT_BY:
 			o.by = parse_by(optarg);
@@ -323,7 +323,8 @@ const struct verb verb_diff = {
 	.brief = "what waited longer in one recording than in another",
 	.usage =
 	"diff [OPTION]... THEN NOW\n"
-	"  --by task|comm|cgroup    what the rows are for (default: comm)\n"
+	"  --by task|process|comm|cgroup|cpu\n"
+	"                           what the rows are for (default: comm)\n"
 	"  -n NUMBER                so many rows (default: 20, or as many as fit)\n"
 	FILTER_USAGE,
 	.run = diff,

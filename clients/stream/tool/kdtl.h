@@ -604,6 +604,7 @@ enum {
 /* options.c */
 int next_option(int argc, char **argv, const char *letters, const struct option *names);
 void no_options(int argc, char **argv);
+size_t parse_nr(const char *text, const char *what);
 
 /* filter.c */
 #define MAX_CPUS	(1 << 16)	/* an entry has 16 bits for the CPU */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The command line of a command: what all of them have in common. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "kdtl.h"
 
@@ -58,4 +59,15 @@ void no_options(int argc, char **argv)
 
 	while (next_option(argc, argv, ":h", names) != -1)
 		;
+}
+
+/* The option -n: so many of @what. */
+size_t parse_nr(const char *text, const char *what)
+{
+	char *end;
+	const size_t nr = strtoul(text, &end, 10);
+
+	if (*end || !nr || *text == '-')
+		usage_error("-n %s: must be a number of %s", text, what);
+	return nr;
 }

@@ -34,12 +34,14 @@ static int preempt_width(const struct recording *r)
  * struct options - the command line of print
  * @all: print all that is known of the tasks
  * @filter: the entries that are wanted
+ * @nr: the first so many of these; 0: all
  * @path: the recording
  * @steal: the one of stolen time; NULL: the one beside it, if there is one
  */
 struct options {
 	bool		all;
 	struct filter	filter;
+	size_t		nr;
 	const char	*path;
 	const char	*steal;
 };
@@ -56,13 +58,16 @@ static struct options parse(int argc, char **argv)
 	struct options o = { .path = "kdtl.data" };
 	int opt;
 
-	while ((opt = next_option(argc, argv, ":hag:p:", names)) != -1) {
+	while ((opt = next_option(argc, argv, ":hag:n:p:", names)) != -1) {
 		switch (opt) {
 		case 'a':
 			o.all = true;
 			break;
 		case 'g':
 			filter_option(&o.filter, OPT_CGROUP, optarg);
+			break;
+		case 'n':
+			o.nr = parse_nr(optarg, "entries");
 			break;
 		case 'p':
 			filter_option(&o.filter, OPT_PID, optarg);
@@ -182,7 +187,7 @@ static int print(int argc, char **argv)
 	recording_sort(&r);
 	filter_begin(&o.filter, &r);
 	print_head(&r, &o);
-	for (size_t i = 0; i < r.nr; i++) {
+	for (size_t i = 0; i < r.nr && (!o.nr || nr < o.nr); i++) {
 		if (!filter_wants(&o.filter, &r, r.entry[i]))
 			continue;
 		print_entry(&r, &o, r.entry[i]);
@@ -199,6 +204,7 @@ const struct verb verb_print = {
 	.usage =
 	"print [OPTION]... [FILE]\n"
 	"  -a, --all                print all that is known of the tasks\n"
+	"  -n NUMBER                the first so many entries\n"
 	"  -g PATH, -p PID          as --cgroup and --pid\n"
 	"  --steal FILE2            what the hypervisor took (default: FILE.steal)\n"
 	FILTER_USAGE,

@@ -13,6 +13,7 @@
  * @filter: the dispatches that are wanted
  * @by: what the rows are for
  * @asked: @by was asked for
+ * @sort: the order of the rows; NULL: the worst first
  * @interval: a table for so many ns each; 0: one for all
  * @nr: so many rows
  * @width: of the terminal
@@ -22,6 +23,7 @@ struct options {
 	struct filter	filter;
 	enum by		by;
 	bool		asked;
+	const struct sort	*sort;
 	uint64_t	interval;
 	size_t		nr;
 	int		width;
@@ -30,10 +32,11 @@ struct options {
 
 static struct options parse(int argc, char **argv)
 {
-	enum { OPT_BY = OPT_OTHERS, OPT_INTERVAL };
+	enum { OPT_BY = OPT_OTHERS, OPT_INTERVAL, OPT_SORT };
 	static const struct option names[] = {
 		{ "by", required_argument, NULL, OPT_BY },
 		{ "interval", required_argument, NULL, OPT_INTERVAL },
+		{ "sort", required_argument, NULL, OPT_SORT },
 		FILTER_OPTIONS,
 		OPTIONS_END
 	};
@@ -45,11 +48,14 @@ static struct options parse(int argc, char **argv)
 	while ((opt = next_option(argc, argv, ":hn:", names)) != -1) {
 		switch (opt) {
 		case 'n':
-			o.nr = parse_rows(optarg);
+			o.nr = parse_nr(optarg, "rows");
 			break;
 		case OPT_BY:
 			o.by = parse_by(optarg);
 			o.asked = true;
+			break;
+		case OPT_SORT:
+			o.sort = parse_sort(optarg);
 			break;
 		case OPT_INTERVAL:
 			o.interval = parse_duration("--interval", optarg, NS_PER_S, NS_PER_US, 0);
@@ -145,8 +151,9 @@ static void print_head(const struct recording *r, const struct options *o, size_
 	if (o->interval)
 		printf("%s: ", o->path);
 	else
-		printf("%s: the worst %zu of %zu %s; ", o->path, nr < o->nr ? nr : o->nr, nr,
-		       row_names[o->by]);
+		printf("%s: the %s %zu of %zu %s%s%s; ", o->path, o->sort ? "first" : "worst",
+		       nr < o->nr ? nr : o->nr, nr, row_names[o->by], o->sort ? " by " : "",
+		       o->sort ? o->sort->name : "");
 	printf("%zu dispatches, %llu entries lost\n", dispatches, (unsigned long long)r->head.lost);
 	print_origin(r);
 }
@@ -218,6 +225,7 @@ static int report(int argc, char **argv)
 		for (n = 1; i + n < nr && d[i + n].interval == d[i].interval; n++)
 			;
 		row = rows_of(&r, d + i, n, end, &nr_rows);
+		sort_rows(row, nr_rows, o.sort);
 		nr_rows = nr_rows < o.nr ? nr_rows : o.nr;
 		for (size_t k = 0; k < nr_rows; k++) {
 			if (comm)
@@ -246,8 +254,11 @@ const struct verb verb_report = {
 	.brief = "how long tasks, commands or cgroups waited, and behind what",
 	.usage =
 	"report [OPTION]... [FILE]\n"
-	"  --by task|comm|cgroup    what the rows are for (default: task)\n"
+	"  --by task|process|comm|cgroup|cpu\n"
+	"                           what the rows are for (default: task)\n"
 	"  --interval TIME          a table for each interval; seconds, or 100ms\n"
+	"  --sort waited|throttled|ran|count|p50|p99|max\n"
+	"                           the highest first (default: waited and throttled)\n"
 	"  -n NUMBER                so many rows (default: 20, or as many as fit)\n"
 	FILTER_USAGE,
 	.run = report,

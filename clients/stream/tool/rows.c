@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Dispatches summed up by task, by command, by cgroup, or by CPU: the rows of tables. */
+/* Dispatches summed up by task, process, command, cgroup or CPU: the rows of tables. */
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +41,22 @@ static struct key *new_key(struct keys *k, const struct key *like)
 	return key;
 }
 
+/* The PID of the entry's process, and @comm is its name; 0: not known. */
+static uint64_t process_of(const struct recording *r, const struct kdtl_entry *e, char *comm)
+{
+	const struct kdtl_task *t = entry_task(r, e), *leader;
+	const char *name = entry_comm(e);
+
+	if (!t)
+		return 0;
+	if (t->tgid != (uint32_t)entry_pid(e)) {
+		leader = task_at(r, e, t->tgid, be64toh(e->timebase));
+		name = leader ? leader->comm : "?";
+	}
+	memcpy(comm, name, strnlen(name, COMM_LEN));
+	return t->tgid;
+}
+
 /* What the row of @e is for. */
 struct key *key_of(struct keys *k, const struct recording *r, const struct kdtl_entry *e)
 {
@@ -59,6 +75,8 @@ struct key *key_of(struct keys *k, const struct recording *r, const struct kdtl_
 		key.name = t ? cgroup_path(r, t->cgroup) : NULL;
 		if (!key.name)
 			key.name = "?";
+	} else if (k->by == BY_PROCESS) {
+		key.id = process_of(r, e, comm);
 	} else {
 		memcpy(comm, entry_comm(e), COMM_LEN);
 		key.id = k->by == BY_TASK ? entry_pid(e) : 0;
@@ -93,7 +111,9 @@ const char *key_text(char to[CELL_TEXT], const struct keys *k, const struct key 
 	printable(name, key->name, KDTL_CGROUP_LEN);
 	if (k->by == BY_CPU)
 		snprintf(to, CELL_TEXT, "CPU %u", (unsigned int)key->id);
-	else if (k->by == BY_TASK)
+	else if (k->by == BY_PROCESS && !key->id)
+		snprintf(to, CELL_TEXT, "?");
+	else if (k->by == BY_TASK || k->by == BY_PROCESS)
 		snprintf(to, CELL_TEXT, "%s (%d)", name, (int)key->id);
 	else
 		snprintf(to, CELL_TEXT, "%s", name);
@@ -102,11 +122,13 @@ const char *key_text(char to[CELL_TEXT], const struct keys *k, const struct key 
 
 const char *const row_heads[] = {
 	[BY_TASK] = "task (PID)", [BY_COMM] = "command", [BY_CGROUP] = "cgroup", [BY_CPU] = "CPU",
+	[BY_PROCESS] = "process (PID)",
 };
 
 /* What there are so many of. */
 const char *const row_names[] = {
 	[BY_TASK] = "tasks", [BY_COMM] = "commands", [BY_CGROUP] = "cgroups", [BY_CPU] = "CPUs",
+	[BY_PROCESS] = "processes",
 };
 
 /* As many rows as a terminal shows beside so many other lines, but not more than 20. */
@@ -117,38 +139,30 @@ size_t default_rows(unsigned int others)
 	return lines >= others + 20 ? 20 : lines > others ? lines - others : 1;
 }
 
-/* The option -n. */
-size_t parse_rows(const char *text)
-{
-	char *end;
-	const size_t nr = strtoul(text, &end, 10);
-
-	if (*end || !nr || *text == '-')
-		usage_error("-n %s: must be a number of rows", text);
-	return nr;
-}
-
 /* The option --by. */
 enum by parse_by(const char *text)
 {
 	static const char *const names[] = {
-		[BY_TASK] = "task", [BY_COMM] = "comm", [BY_CGROUP] = "cgroup",
+		[BY_TASK] = "task", [BY_COMM] = "comm", [BY_CGROUP] = "cgroup", [BY_CPU] = "cpu",
+		[BY_PROCESS] = "process",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		if (!strcmp(text, names[i]))
 			return i;
 	}
-	usage_error("--by %s: must be task, comm or cgroup", text);
+	usage_error("--by %s: must be task, process, comm, cgroup or cpu", text);
 }
 
 /* The hypervisor's log names no tasks, so there the rows are for CPUs. */
 enum by rows_by(const struct recording *r, enum by by, bool asked)
 {
-	if (!r->sched && asked)
+	if (!r->sched && asked && by != BY_CPU)
 		usage_error("--by: the entries of %s name no tasks", r->head.source);
 	if (by == BY_CGROUP && !r->nr_tasks)
 		usage_error("--by cgroup: the recording has no cgroups: it is from an older kdtl");
+	if (by == BY_PROCESS && !r->nr_tasks)
+		usage_error("--by process: the recording has no processes: it is from an older kdtl");
 	return r->sched ? by : BY_CPU;
 }
 
@@ -255,17 +269,87 @@ uint64_t recording_end(const struct recording *r)
 	return r->nr || r->nr_clocks ? since_boot(r, recording_span(r).to) : 0;
 }
 
-/* What had no CPU for the longest time comes first. */
-static int worst_first(const void *a, const void *b)
+static uint64_t waited(const struct row *row)
 {
+	return row->waited;
+}
+
+static uint64_t longest(const struct row *row)
+{
+	return row->max;
+}
+
+static uint64_t ran(const struct row *row)
+{
+	return row->ran;
+}
+
+static uint64_t dispatches(const struct row *row)
+{
+	return row->nr - row->still;
+}
+
+static uint64_t throttled(const struct row *row)
+{
+	return row->throttled;
+}
+
+static uint64_t half(const struct row *row)
+{
+	return row->p50;
+}
+
+static uint64_t most(const struct row *row)
+{
+	return row->p99;
+}
+
+const struct sort sorts[NR_SORTS] = {
+	{ 'w', "waited", waited },
+	{ 'm', "max", longest },
+	{ 'r', "ran", ran },
+	{ 'd', "count", dispatches },
+	{ 't', "throttled", throttled },
+	{ 0, "p50", half },
+	{ 0, "p99", most },
+};
+
+/* The option --sort. */
+const struct sort *parse_sort(const char *text)
+{
+	for (size_t i = 0; i < NR_SORTS; i++) {
+		if (!strcmp(text, sorts[i].name))
+			return &sorts[i];
+	}
+	usage_error("--sort %s: must be waited, throttled, ran, count, p50, p99 or max", text);
+}
+
+/* For how long it had no CPU. */
+static uint64_t without(const struct row *row)
+{
+	return row->waited + row->throttled;
+}
+
+static int highest_first(const void *a, const void *b, void *value)
+{
+	uint64_t (*of)(const struct row *row) = ((const struct sort *)value)->value;
 	const struct row *x = a, *y = b;
-	const uint64_t s = x->waited + x->throttled, t = y->waited + y->throttled;
+	const uint64_t s = of(x), t = of(y);
 
 	if (s != t)
 		return s > t ? -1 : 1;
 	if (x->ran != y->ran)
 		return x->ran > y->ran ? -1 : 1;
 	return by_key(x->key, y->key);
+}
+
+/* NULL: what had no CPU for the longest time comes first. */
+void sort_rows(struct row *row, size_t nr, const struct sort *sort)
+{
+	struct sort worst = { .value = without };
+
+	if (nr)
+		qsort_r(row, nr, sizeof(*row), highest_first, sort ? (void *)sort : &worst);
 }
 
 /*
@@ -284,8 +368,7 @@ struct row *rows_of(const struct recording *r, const struct dispatch *d, size_t 
 		grow(row, *nr_rows);
 		row[(*nr_rows)++] = row_of(r, d + i, n, end);
 	}
-	if (row)
-		qsort(row, *nr_rows, sizeof(*row), worst_first);
+	sort_rows(row, *nr_rows, NULL);
 	return row;
 }
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Tables with a row for each task, command or cgroup. */
+/* Tables with a row for each task, process, command, cgroup or CPU. */
 #ifndef KDTL_TOOL_ROWS_H
 #define KDTL_TOOL_ROWS_H
 
 #include "kdtl.h"
 
 /* What the rows of a table are for. */
-enum by { BY_TASK, BY_COMM, BY_CGROUP, BY_CPU };
+enum by { BY_TASK, BY_COMM, BY_CGROUP, BY_CPU, BY_PROCESS };
 
 /**
  * struct key - what a row is for
- * @id: the PID of a task; the CPU; UINT64_MAX: it is for idle CPUs
+ * @id: the PID of a task; that of a process, or 0 if it is not known; the CPU; UINT64_MAX: it is for
+ *	idle CPUs
  * @name: of the task, the command or the cgroup
  * @nr: counts keys from 0
  * @behind: of find_culprit()
@@ -90,6 +91,18 @@ struct row {
 	uint64_t		known;
 };
 
+/**
+ * struct sort - an order of rows
+ * @key: on the keyboard; 0: none
+ * @name: as the column's head
+ * @value: the rows with the highest values come first
+ */
+struct sort {
+	char		key;
+	const char	*name;
+	uint64_t	(*value)(const struct row *row);
+};
+
 /* Room for what is in a table. */
 #define CELL_TEXT	(PRINTABLE(KDTL_CGROUP_LEN) + 32)
 
@@ -99,7 +112,6 @@ extern const char *const row_names[];
 uint64_t percentile(const uint64_t *wait, size_t nr, unsigned int permille);
 int by_value(const void *a, const void *b);
 size_t default_rows(unsigned int others);
-size_t parse_rows(const char *text);
 enum by parse_by(const char *text);
 enum by rows_by(const struct recording *r, enum by by, bool asked);
 struct key *key_of(struct keys *k, const struct recording *r, const struct kdtl_entry *e);
@@ -111,6 +123,10 @@ void sort_dispatches(struct dispatch *d, size_t nr);
 uint64_t recording_end(const struct recording *r);
 struct row *rows_of(const struct recording *r, const struct dispatch *d, size_t nr,
 		    uint64_t end, size_t *nr_rows);
+extern const struct sort sorts[];
+#define NR_SORTS	7
+const struct sort *parse_sort(const char *text);
+void sort_rows(struct row *row, size_t nr, const struct sort *sort);
 struct key **commands_of(const struct recording *r, struct keys *k);
 void find_culprit(const struct recording *r, struct key **comm, struct row *row);
 

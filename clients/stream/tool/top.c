@@ -18,51 +18,6 @@
 #define NARROW		60	/* columns; some of the table's are left out then */
 
 /**
- * struct sort - an order of the rows
- * @key: on the keyboard
- * @name: in words
- * @value: the rows with the highest values come first
- */
-struct sort {
-	char		key;
-	const char	*name;
-	uint64_t	(*value)(const struct row *row);
-};
-
-static uint64_t waited(const struct row *row)
-{
-	return row->waited;
-}
-
-static uint64_t longest(const struct row *row)
-{
-	return row->max;
-}
-
-static uint64_t ran(const struct row *row)
-{
-	return row->ran;
-}
-
-static uint64_t dispatches(const struct row *row)
-{
-	return row->nr - row->still;
-}
-
-static uint64_t throttled(const struct row *row)
-{
-	return row->throttled;
-}
-
-static const struct sort sorts[] = {
-	{ 'w', "waited", waited },
-	{ 'm', "max", longest },
-	{ 'r', "ran", ran },
-	{ 'd', "dispatches", dispatches },
-	{ 't', "throttled", throttled },
-};
-
-/**
  * struct top - what the command line, or the keyboard, asks for, and what is shown
  * @filter: the dispatches that are wanted
  * @by: what the rows are for
@@ -116,7 +71,6 @@ static void parse(int argc, char **argv)
 		FILTER_OPTIONS,
 		OPTIONS_END
 	};
-	char *end;
 	int opt;
 
 	top.sort = sorts;
@@ -127,9 +81,7 @@ static void parse(int argc, char **argv)
 			top.batch = true;
 			break;
 		case 'n':
-			top.count = strtoul(optarg, &end, 10);
-			if (*end || !top.count || *optarg == '-')
-				usage_error("-n %s: must be a number of tables", optarg);
+			top.count = parse_nr(optarg, "tables");
 			break;
 		case 's':
 			if (strlen(optarg) >= sizeof(top.attr.source))
@@ -157,26 +109,6 @@ static void parse(int argc, char **argv)
 		top.attr.cpus = (uintptr_t)top.filter.cpus;
 		top.attr.cpus_len = CPU_ALLOC_SIZE(MAX_CPUS);
 	}
-}
-
-static int worst_first(const void *a, const void *b)
-{
-	const struct row *x = a, *y = b;
-	const uint64_t s = top.sort->value(x), t = top.sort->value(y);
-
-	if (s != t)
-		return s > t ? -1 : 1;
-	if (x->ran != y->ran)
-		return x->ran > y->ran ? -1 : 1;
-	if (x->key->id != y->key->id)
-		return x->key->id < y->key->id ? -1 : 1;
-	return strcmp(x->key->name, y->key->name);
-}
-
-static void sort_rows(void)
-{
-	if (top.nr)
-		qsort(top.row, top.nr, sizeof(*top.row), worst_first);
 }
 
 /* The dispatches of the interval, and the waits that are not over: @top.dispatch. */
@@ -282,7 +214,7 @@ static void make_rows(void)
 		add_ran(r);
 		top.comm = commands_of(r, &top.comms);
 	}
-	sort_rows();
+	sort_rows(top.row, top.nr, top.sort);
 }
 
 static double seconds(void)
@@ -503,11 +435,11 @@ static void on_key(int key, bool *help)
 	} else if (key == 'b') {
 		next_by();
 	} else {
-		for (size_t i = 0; i < ARRAY_SIZE(sorts); i++) {
-			if (sorts[i].key == key)
+		for (size_t i = 0; i < NR_SORTS; i++) {
+			if (sorts[i].key && sorts[i].key == key)
 				top.sort = &sorts[i];
 		}
-		sort_rows();
+		sort_rows(top.row, top.nr, top.sort);
 	}
 }
 
@@ -592,7 +524,8 @@ const struct verb verb_top = {
 	.brief = "what report says, of the last seconds, again and again",
 	.usage =
 	"top [OPTION]...\n"
-	"  --by task|comm|cgroup    what the rows are for (default: task)\n"
+	"  --by task|process|comm|cgroup|cpu\n"
+	"                           what the rows are for (default: task)\n"
 	"  --interval TIME          between two tables; seconds, or 500ms (default: 2)\n"
 	"  -b                       plain tables, one after the other, as for a file\n"
 	"  -n COUNT                 so many tables, and then end; with -b\n"

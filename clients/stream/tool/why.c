@@ -98,7 +98,6 @@ static struct options parse(int argc, char **argv)
 		OPTIONS_END
 	};
 	struct options o = { .path = "kdtl.data", .width = terminal_width() };
-	char *end;
 	int opt;
 
 	while ((opt = next_option(argc, argv, ":had:n:", names)) != -1) {
@@ -111,9 +110,7 @@ static struct options parse(int argc, char **argv)
 			o.path = "live";
 			break;
 		case 'n':
-			o.nr = strtoul(optarg, &end, 10);
-			if (*end || !o.nr || *optarg == '-')
-				usage_error("-n %s: must be a number of waits", optarg);
+			o.nr = parse_nr(optarg, "waits");
 			break;
 		case OPT_TIME:
 			o.time = optarg;

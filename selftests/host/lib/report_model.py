@@ -8,7 +8,7 @@ report_model.py gaps SEED                        the same of what is stolen mean
 report_model.py report DESCRIPTION OPTION=VALUE...
 report_model.py diff THEN NOW OPTION=VALUE...
 
-The options are by, interval (seconds), n, steal (the description of stolen time), and those
+The options are by, sort, interval (seconds), n, steal (the description of stolen time), and those
 of filters: pid, comm, cgroup, cpu, min-wait (ms), from and to (ns since 1970). The lines are the rows, without their heads,
 one blank between columns.
 """
@@ -91,6 +91,7 @@ def gaps(path):
 class Recording:
     def __init__(self, path, steal=None):
         self.entries, self.tasks, self.paths, self.real = [], [], {}, 0
+        self.names = []
         self.gaps = gaps(steal) if steal else {}
         times = []
         for line in open(path):
@@ -105,6 +106,7 @@ class Recording:
                 self.paths[arg[0]] = word[2]
             elif word[0] == "task":
                 self.tasks.append((arg[0], arg[1], arg[2], arg[6]))
+                self.names.append((arg[0], arg[1], word[8]))
             elif word[0] == "run":
                 self.add("run", arg[0], arg[1], arg[2], 0, arg[4], arg[5], word[7])
             elif word[0] == "throttled":
@@ -157,7 +159,15 @@ class Recording:
 
     def key(self, e, by):
         return {"task": "%s (%d)" % (e.comm, e.pid), "comm": e.comm,
+                "process": self.process(e), "cpu": "CPU %d" % e.cpu,
                 "cgroup": self.task(e)[1] or "?"}[by]
+
+    def process(self, e):
+        """Its name is that of its first thread, by the last record before the entry."""
+        tgid = self.task(e)[0]
+        names = [comm for since, pid, comm in self.names if pid == tgid and since <= e.time]
+        return "?" if tgid is None else \
+            "%s (%d)" % (e.comm if tgid == e.pid else names[-1] if names else "?", tgid)
 
     def rows(self, opt, by):
         """By interval and key."""
@@ -193,6 +203,13 @@ class Row:
         self.held = sum(e.held for e in entries)
         self.held_more = any(e.held == MAX for e in entries)
         self.rec, self.entries = rec, entries
+
+    def sort(self, key):
+        worst = self.waits[-1] if self.waits else 0
+        return {None: self.waited + self.held, "waited": self.waited, "throttled": self.held,
+                "ran": self.ran, "count": self.count, "max": worst,
+                "p50": self.at(500) if self.waits else 0,
+                "p99": self.at(990) if self.waits else 0}[key]
 
     def more(self, ns):
         return ns >= MAX
@@ -234,7 +251,7 @@ def report(path, opt):
     throttled = any(e.kind == "throttled" for e in rec.entries)
     for _, keys in sorted(rec.rows(opt, opt.get("by", "task")).items()):
         rows = [(key, Row(rec, entries)) for key, entries in keys.items()]
-        rows.sort(key=lambda row: (-row[1].waited - row[1].held, -row[1].ran))
+        rows.sort(key=lambda row: (-row[1].sort(opt.get("sort")), -row[1].ran))
         for key, row in rows[:int(opt.get("n", 20))]:
             print(key, row.line(throttled))
 

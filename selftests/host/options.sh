@@ -20,7 +20,7 @@ export TZ=UTC
 
 records()
 {
-	recording night <"$here/lib/night.txt" && recording names <<-'END'
+	recording night <"$here/lib/night.txt" && recording names <<-'END' || return
 		clock 0 1700000000000000000
 		cgroup 1 /system.slice/web-a.service
 		cgroup 2 /system.slice/web-b.service/worker
@@ -37,6 +37,10 @@ records()
 		run 4000000000 0 4000000 0 40 30 w*
 		run 5000000000 0 5000000 0 50 40 fifteen-letters
 		clock 6000000000 1700000006000000000
+	END
+	recording vpa <<-'END'
+		source kdtl_vpa
+		vpa 1000000000 1 7000000 0 0
 	END
 }
 
@@ -155,10 +159,38 @@ so_many()
 		refused '-n -1: must be a number of rows' report -n -1 "$work/names.data"
 }
 
+# The same numbers as those of report, for what is asked for only.
+histograms()
+{
+	kdtl histogram "$work/names.data" >"$work/all" 2>&1 &&
+		grep -q '^5 dispatches, 0 lost$' "$work/all" &&
+		kdtl histogram --comm 'web*' "$work/names.data" >"$work/said" &&
+		grep -q '^2 dispatches, 0 lost$' "$work/said" && grep -q ' max   2.00 ms$' "$work/said" &&
+		kdtl histogram --cgroup '/user*' --min-wait 3ms --cpu 0 --from -3s --to -2s --pid 30 \
+			"$work/names.data" | grep -q '^1 dispatches' &&
+		kdtl histogram --by cgroup "$work/names.data" >"$work/said" &&
+		grep -A 5 '^$' "$work/said" | sed -n 's/: \([0-9]*\) dispatches$/ \1/p' | diff - <(cat <<-'END'
+		/system.slice/dev\x5cx2dsda.mount 2
+		/user.slice/web-a.service 1
+		/system.slice/web-b.service/worker 1
+		/system.slice/web-a.service 1
+		END
+	) && [ "$(grep -c '^p50 ' "$work/said")" -eq 4 ] &&
+		[ "$(kdtl histogram --by comm "$work/names.data" | grep -c '^p50 ')" -eq 5 ] &&
+		kdtl histogram --by cpu "$work/names.data" | sed '2,3d' | diff "$work/all" - &&
+		kdtl histogram --by task "$work/night.data" | grep -A 1 '^web-thread (101): 1 dispatches$' |
+		grep -q 'were throttled before 1 dispatches,  90.0 ms$' || return
+	kdtl histogram --comm nobody "$work/names.data" 2>"$work/err" | diff <(echo 0 dispatches, 0 lost) - &&
+		grep -q 'none is of a task named nobody$' "$work/err" &&
+		refused '--by x: must be task, process, comm, cgroup or cpu' histogram --by x &&
+		refused 'name no tasks' histogram --by comm "$work/vpa.data" &&
+		kdtl histogram --by cpu "$work/vpa.data" | grep -q '^CPU 1: 1 dispatches$'
+}
+
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-options.XXXXXX")
 partial "$work"
 
-plan 9
+plan 10
 ok "kdtl builds" builds
 ok "recordings are made" records
 ok "a duration has a unit, or the option's" durations
@@ -168,4 +200,5 @@ ok "a name may be a pattern" names
 ok "so may a cgroup" cgroups
 ok "a time may be before the end" before_the_end
 ok "print stops after so many entries" so_many
+ok "histograms of what is asked for, and for each" histograms
 finish

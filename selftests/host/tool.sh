@@ -157,7 +157,7 @@ completion()
 		completes "kdtl|why|--from|" '' &&
 		completes "kdtl|why|-n|1" '' &&
 		completes "kdtl|why|--all|o" other.data &&
-		completes "kdtl|report|--by|c" $'cgroup\ncomm' &&
+		completes "kdtl|report|--by|c" $'cgroup\ncomm\ncpu' &&
 		completes "kdtl|report|--by|p" process &&
 		completes "kdtl|report|--sort|p" $'p50\np99' &&
 		completes "kdtl|record|-o|o" other.data &&

@@ -48,54 +48,52 @@ static void bars(const uint64_t *count, uint64_t saturated, uint64_t least)
 		bar(least, true, saturated, most);
 }
 
-static int histogram(int argc, char **argv)
-{
-	static const unsigned int permille[] = { 500, 990, 999 };
-	uint64_t count[BUCKETS] = { 0 }, *wait, saturated = 0, least = UINT64_MAX, ns;
-	uint64_t throttled = 0, throttles = 0, nr = 0, idle = 0;
-	struct recording r;
+/**
+ * struct options - the command line of histogram
+ * @filter: the dispatches that are wanted
+ * @by: what each histogram is for
+ * @asked: @by was asked for; otherwise there is one for all
+ * @path: the recording
+ */
+struct options {
+	struct filter	filter;
+	enum by		by;
+	bool		asked;
+	const char	*path;
+};
 
-	no_options(argc, argv);
+static struct options parse(int argc, char **argv)
+{
+	enum { OPT_BY = OPT_OTHERS };
+	static const struct option names[] = {
+		{ "by", required_argument, NULL, OPT_BY },
+		FILTER_OPTIONS,
+		OPTIONS_END
+	};
+	struct options o = { .path = "kdtl.data" };
+	int opt;
+
+	while ((opt = next_option(argc, argv, ":h", names)) != -1) {
+		if (opt == OPT_BY) {
+			o.by = parse_by(optarg);
+			o.asked = true;
+		} else {
+			filter_option(&o.filter, opt, optarg);
+		}
+	}
 	if (argc - optind > 1)
 		usage_error("histogram: expected at most one file");
-	r = recording_open(argv[optind] ?: "kdtl.data");
-	wait = calloc(r.nr + 1, sizeof(*wait));
-	if (!wait)
-		die("%zu entries", r.nr);
-	for (size_t i = 0; i < r.nr; i++) {
-		if (entry_is_idle(r.entry[i])) {
-			idle++;
-			continue;
-		}
-		if (entry_is_throttled(r.entry[i])) {
-			throttled += entry_throttled(&r, r.entry[i]);
-			throttles++;
-		}
-		if (!entry_has_wait(&r, r.entry[i]))
-			continue;
-		ns = entry_wait(&r, r.entry[i]);
-		wait[nr++] = ns;
-		if (!entry_wait_saturated(r.entry[i])) {
-			count[bits_of(ns)]++;
-			continue;
-		}
-		saturated++;
-		if (ns < least)
-			least = ns;
-	}
-	qsort(wait, nr, sizeof(*wait), by_value);
+	if (argv[optind])
+		o.path = argv[optind];
+	return o;
+}
 
-	printf("%llu dispatches, %llu lost\n", (unsigned long long)(r.nr - idle),
-	       (unsigned long long)r.head.lost);
-	if (throttles) {
-		printf("not in the waits: how long runners were throttled before %llu dispatches,",
-		       (unsigned long long)throttles);
-		print_ns(throttled, false);
-		putchar('\n');
-	}
-	if (!nr)
-		return 0;
-	bars(count, saturated, least);
+/* Of @nr waits; those of @least ns and more, @saturated of them, may have been longer. */
+static void percentiles(const uint64_t *wait, size_t nr, uint64_t saturated, uint64_t least)
+{
+	static const unsigned int permille[] = { 500, 990, 999 };
+	uint64_t ns;
+
 	/* Saturated waits are at their lower bounds, so what is below all is exact. */
 	for (size_t i = 0; i < ARRAY_SIZE(permille); i++) {
 		printf("p%g ", permille[i] / 10.0);
@@ -106,12 +104,104 @@ static int histogram(int argc, char **argv)
 	fputs("max ", stdout);
 	print_ns(wait[nr - 1], saturated);
 	putchar('\n');
+}
+
+static void print_throttled(const struct recording *r, const struct dispatch *d, size_t nr)
+{
+	uint64_t ns = 0, throttles = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		if (!entry_is_throttled(r->entry[d[i].i]))
+			continue;
+		ns += entry_throttled(r, r->entry[d[i].i]);
+		throttles++;
+	}
+	if (!throttles)
+		return;
+	printf("not in the waits: how long runners were throttled before %llu dispatches,",
+	       (unsigned long long)throttles);
+	print_ns(ns, false);
+	putchar('\n');
+}
+
+static void print_histogram(const struct recording *r, const struct dispatch *d, size_t nr)
+{
+	uint64_t *wait = resized(NULL, (nr + 1) * sizeof(*wait));
+	uint64_t count[BUCKETS] = { 0 }, saturated = 0, least = UINT64_MAX, ns;
+	const struct kdtl_entry *e;
+	size_t waits = 0;
+
+	print_throttled(r, d, nr);
+	for (size_t i = 0; i < nr; i++) {
+		e = r->entry[d[i].i];
+		if (!entry_has_wait(r, e))
+			continue;
+		ns = entry_wait(r, e);
+		wait[waits++] = ns;
+		if (!entry_wait_saturated(e)) {
+			count[bits_of(ns)]++;
+			continue;
+		}
+		saturated++;
+		if (ns < least)
+			least = ns;
+	}
+	if (waits) {
+		qsort(wait, waits, sizeof(*wait), by_value);
+		bars(count, saturated, least);
+		percentiles(wait, waits, saturated, least);
+	}
+	free(wait);
+}
+
+/* One for each key, the worst first. */
+static void print_each(const struct recording *r, const struct keys *keys, struct dispatch *d,
+		       size_t nr)
+{
+	char name[CELL_TEXT];
+	struct row *row;
+	size_t nr_rows;
+
+	sort_dispatches(d, nr);
+	row = rows_of(r, d, nr, recording_end(r), &nr_rows);
+	for (size_t i = 0; i < nr_rows; i++) {
+		printf("\n%s: %zu dispatches\n", key_text(name, keys, row[i].key), row[i].nr);
+		print_histogram(r, row[i].first, row[i].nr);
+	}
+	free(row);
+}
+
+static int histogram(int argc, char **argv)
+{
+	struct options o = parse(argc, argv);
+	struct recording r = recording_open(o.path);
+	struct keys keys = { 0 };
+	struct dispatch *d;
+	size_t nr;
+
+	recording_sort(&r);
+	filter_begin(&o.filter, &r);
+	recording_sort_by_cpu(&r);
+	keys.by = rows_by(&r, o.by, o.asked);
+	d = find_dispatches(&r, &o.filter, &keys, 0, &nr);
+	printf("%zu dispatches, %llu lost\n", nr, (unsigned long long)r.head.lost);
+	if (!nr)
+		tell_empty(&o.filter, &r, o.path);
+	else if (o.asked)
+		print_each(&r, &keys, d, nr);
+	else
+		print_histogram(&r, d, nr);
+	free(d);
 	return 0;
 }
 
 const struct verb verb_histogram = {
 	.name = "histogram",
 	.brief = "show how long tasks waited",
-	.usage = "histogram [FILE]",
+	.usage =
+	"histogram [OPTION]... [FILE]\n"
+	"  --by task|process|comm|cgroup|cpu\n"
+	"                           a histogram for each (default: one for all)\n"
+	FILTER_USAGE,
 	.run = histogram,
 };

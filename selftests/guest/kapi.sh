@@ -5,7 +5,7 @@
 # refuses, counters, event sets, messages, waiting. Its KTAP becomes ours.
 #
 # KDTL_RACE_MS  how long each race runs at least, unless its rounds are done (3000; 500 in the
-#               quick run)
+#               quick run); 0 skips the races
 # KDTL_CASES    run only what matches, for instance 'kdtl_wait.*'
 
 # shellcheck source-path=SCRIPTDIR source=ktap.sh

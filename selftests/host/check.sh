@@ -299,6 +299,14 @@ beside()
 	wait_group "$pid" && says '5 passed, 0 failed' && [ "$status" = 0 ]
 }
 
+# Where races tell nothing new, a machine runs none; where they do, as its scripts want them.
+races()
+{
+	printf '#!/bin/bash\necho "$*" >"%s/asked"\nexit 1\n' "$work" >"$work/tree/selftests/run/vm"
+	! check arm64 && grep ' KDTL_QUICK=1 .* KDTL_RACE_MS=0 .* kapi' "$work/asked" &&
+		! check x86_64 && grep ' KDTL_QUICK=0 .* KDTL_RACE_MS= ' "$work/asked"
+}
+
 # A script that hangs, between two that pass, and one that cannot be killed.
 in_machine()
 {
@@ -334,7 +342,7 @@ hang_ended()
 }
 
 "$top/scripts/install-deps" vm
-plan 13
+plan 14
 ok "a tree of stand-ins" tree
 ok "tests, those of a suite, and what is skipped, are counted" counts
 ok "a suite whose plan is missing fails" no_plan
@@ -346,6 +354,7 @@ ok "so does SIGINT" interrupted INT
 ok "what scripts of a machine had said by then counts" machine_interrupted
 ok "it says what it waits for, and what took how long" tells
 ok "two jobs at once, and one that sleeps beside them" beside
+ok "races run in some machines only" races
 ok "a machine goes on after a script that hangs" in_machine
 ok "the stacks are in its log, and its other results count" hang_ended
 finish

@@ -19,6 +19,12 @@
 /* How long a race runs at least, unless its rounds are done. */
 extern unsigned int kapi_race_ms;
 
+/* A race is the same in each machine, and takes long where CPUs are emulated in turns. */
+#define kapi_need_races(test) do {					\
+	if (!kapi_race_ms)						\
+		kunit_skip(test, "race_ms=0: races run elsewhere");	\
+} while (0)
+
 extern struct kunit_suite kdtl_aux_suite;
 extern struct kunit_suite kdtl_counters_suite;
 extern struct kunit_suite kdtl_edges_suite;

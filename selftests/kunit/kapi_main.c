@@ -7,7 +7,7 @@
 /* As emulated CPUs take turns, 10,000 rounds take half a minute: for the deep runs. */
 unsigned int kapi_race_ms = 3000;
 module_param_named(race_ms, kapi_race_ms, uint, 0444);
-MODULE_PARM_DESC(race_ms, "how long a race runs at least, unless its rounds are done");
+MODULE_PARM_DESC(race_ms, "how long a race runs at least, unless its rounds are done; 0: none runs");
 
 kunit_test_suites(&kdtl_session_suite, &kdtl_states_suite, &kdtl_aux_suite,
 		  &kdtl_masks_suite, &kdtl_counters_suite, &kdtl_evtsets_suite,

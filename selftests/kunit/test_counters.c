@@ -927,6 +927,7 @@ static void counters_restart_at_once(struct kunit *test)
 	struct kdtl_msg msg;
 	int err;
 
+	kapi_need_races(test);
 	if (num_online_cpus() < 2)
 		kunit_skip(test, "needs two CPUs");
 	s = kapi_session(test, KDTL_SESSION_PAUSE);

@@ -329,13 +329,15 @@ static void hammer_works(struct kunit *test, struct kdtl_session *s)
 
 static void hammer_verbs_at_random(struct kunit *test)
 {
-	struct kdtl_session *s = kapi_session(test, KDTL_SESSION_PAUSE);
 	struct task_struct *producer[4] = {};
 	struct hammer h[HAMMER_THREADS] = {};
 	unsigned long good = 0, refused = 0, end;
+	struct kdtl_session *s;
 	unsigned int i;
 	int cpu;
 
+	kapi_need_races(test);
+	s = kapi_session(test, KDTL_SESSION_PAUSE);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	for (i = 0; i < ARRAY_SIZE(h); i++) {
 		h[i].test = test;
@@ -415,6 +417,7 @@ static void hammer_sessions(struct kunit *test)
 	unsigned long end = jiffies + HAMMER_TIME, sum = 0;
 	unsigned int i;
 
+	kapi_need_races(test);
 	for (i = 0; i < ARRAY_SIZE(h); i++) {
 		h[i].test = test;
 		h[i].task = kthread_run(hammer_sessions_thread, &h[i], "kdtl_hammer/%u", i);

@@ -1077,6 +1077,7 @@ static void wait_race_way(struct kunit *test, enum wait_way way)
 	unsigned int rounds;
 	bool stuck;
 
+	kapi_need_races(test);
 	KUNIT_ASSERT_GT(test, cpu, 0);
 	/* A message that nobody reads would end every kdtl_wait(). */
 	init_completion(&wait_done);

@@ -342,6 +342,24 @@ static void counters_quiet(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_conserved(test, s), 25ULL);
 }
 
+/* What a counter notified of before it was written anew does not count. */
+static void counters_notify_no_more(struct kunit *test)
+{
+	struct kdtl_counter_req req = {
+		.counter = KDTL_CTR_CEDE, .value = -1, .flags = KDTL_COUNTER_NOTIFY,
+	};
+	struct kdtl_session *s = kapi_session_of(test, 4, 0, NULL);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, kdtl_write_counters(s, &req, 1), 0);
+	req.flags = 0;
+	KUNIT_ASSERT_EQ(test, kdtl_write_counters(s, &req, 1), 0);
+	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	kapi_emit(0, KDTL_KIND_CEDE, 1);
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_CEDE, 0), 0ULL);
+	KUNIT_EXPECT_EQ(test, kapi_msgs_of(s, KDTL_MSG_OVERFLOW), 0U);
+}
+
 /* A counter without a threshold just goes on, past any other's overflow. */
 static void counters_resets(struct kunit *test)
 {
@@ -965,6 +983,7 @@ static struct kunit_case counters_cases[] = {
 	KUNIT_CASE(counters_threshold),
 	KUNIT_CASE(counters_each_overflows),
 	KUNIT_CASE(counters_quiet),
+	KUNIT_CASE(counters_notify_no_more),
 	KUNIT_CASE(counters_resets),
 	KUNIT_CASE(counters_random),
 	KUNIT_CASE(counters_together),

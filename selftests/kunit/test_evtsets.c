@@ -634,6 +634,9 @@ static void evtsets_delete_last(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 1, KDTL_CTR_CEDE, 0), 3ULL);
 	KUNIT_EXPECT_EQ(test, kdtl_delete_evtsets(s, &req, 1), 0);
+	/* Nothing refers to its memory any more. */
+	KUNIT_EXPECT_TRUE(test, kdtl_session_aux(s, 0)->set ==
+				list_first_entry(&s->sets, struct kdtl_set, node));
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, 0), 2ULL);
 	KUNIT_EXPECT_EQ(test, kapi_conserved(test, s), 5ULL);
 	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
@@ -641,6 +644,8 @@ static void evtsets_delete_last(struct kunit *test)
 	/* It is the only set, so it follows itself. */
 	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 0, 0).runs, 3ULL);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, 0), 4ULL);
+	/* Of all CPUs, it is the most that one has. */
+	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 0, -1).runs, 3ULL);
 }
 
 /* ------------------------------------------------------------- load, unload */

@@ -155,6 +155,7 @@ static void last_refuses(struct kunit *test)
 {
 	struct last_test *t = &last_test;
 	struct last_page *page = t->page;
+	const char *why;
 
 	LAST_REFUSED("nothing", );
 	LAST_REFUSED("it is empty", memset(page, 0, sizeof(*page)));
@@ -171,16 +172,70 @@ static void last_refuses(struct kunit *test)
 	LAST_SENSELESS(page->head.aux_pages = 1U << 31);
 	LAST_SENSELESS(page->head.tb_freq = 0);
 	LAST_SENSELESS(page->head.tb_freq = 1ULL << 32);
+	/* Without the last page there is no room for what the header says. */
+	last_make(page);
+	why = last_open(&t->last, page, LAST_SIZE - PAGE_SIZE);
+	KUNIT_EXPECT_TRUE(test, !strcmp(why ?: "nothing", "its header makes no sense"));
 	LAST_REFUSED("it has no clock of the boot that its header is of",
 		     page->head.boot[0]++; last_seal(page));
 	LAST_REFUSED("it has no clock of the boot that its header is of",
 		     page->head.begun = LAST_BEGUN + LAST_CLOCKS; last_seal(page));
+
+	/* The newest one holds, wherever it is. */
+	LAST_REFUSED("nothing", page->clock[1].seq = LAST_CLOCKS + 1; last_seal(page));
+	KUNIT_EXPECT_EQ(test, t->last.clock.seq, LAST_CLOCKS + 1ULL);
+	LAST_REFUSED("nothing", page->clock[0].seq = LAST_CLOCKS + 1; last_seal(page));
+	KUNIT_EXPECT_EQ(test, t->last.clock.seq, LAST_CLOCKS + 1ULL);
 
 	/* The clock that is being written is wrong, and the other one holds. */
 	LAST_REFUSED("nothing", page->clock[1].real++);
 	KUNIT_EXPECT_EQ(test, t->last.clock.seq, 1ULL);
 	LAST_REFUSED("nothing", page->clock[0].real++);
 	KUNIT_EXPECT_EQ(test, t->last.clock.seq, 2ULL);
+}
+
+/* Names that fill their fields end there. */
+static void last_names(struct kunit *test)
+{
+	struct last_test *t = &last_test;
+	struct last_header *head = &t->page->head;
+
+	last_make(t->page);
+	memset(head->source, 'x', sizeof(head->source));
+	memset(head->release, 'y', sizeof(head->release));
+	last_seal(t->page);
+	KUNIT_ASSERT_TRUE(test, !last_open(&t->last, t->page, LAST_SIZE));
+	head = &t->last.head;
+	KUNIT_EXPECT_EQ(test, strnlen(head->source, sizeof(head->source)),
+			sizeof(head->source) - 1);
+	KUNIT_EXPECT_EQ(test, strnlen(head->release, sizeof(head->release)),
+			sizeof(head->release) - 1);
+}
+
+/*
+ * Entries of which each names the task of the one before are the log, although others, which do
+ * not, are more.
+ */
+static void last_prefers_linked(struct kunit *test)
+{
+	struct last_test *t = &last_test;
+	const unsigned int others = 10, linked = 6, from = 20;
+	u8 *area = (u8 *)t->page + PAGE_SIZE;
+	struct kdtl_entry e;
+	u64 nr;
+
+	last_make(t->page);
+	for (nr = 0; nr < others; nr++) {
+		last_store(t->page, 0, nr, true);
+		memcpy(&e, area + nr * sizeof(e), sizeof(e));
+		e.fault_addr = cpu_to_be64((nr + 1) << 32);
+		memcpy(area + nr * sizeof(e), &e, sizeof(e));
+	}
+	for (nr = from; nr < from + linked; nr++)
+		last_store(t->page, 0, nr, true);
+	KUNIT_ASSERT_TRUE(test, !last_open(&t->last, t->page, LAST_SIZE));
+	KUNIT_ASSERT_EQ(test, last_scan(&t->last, 0, t->found), linked);
+	KUNIT_EXPECT_EQ(test, kdtl_entry_time(&t->found[0]), last_time(from));
 }
 
 /* Whatever is in the memory, what is found is in order, within bounds, and not too much. */
@@ -226,6 +281,8 @@ static void last_survives(struct kunit *test)
 static struct kunit_case last_cases[] = {
 	KUNIT_CASE(last_finds),
 	KUNIT_CASE(last_refuses),
+	KUNIT_CASE(last_names),
+	KUNIT_CASE(last_prefers_linked),
 	KUNIT_CASE(last_survives),
 	{}
 };

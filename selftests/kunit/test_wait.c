@@ -259,6 +259,23 @@ static void wait_close(struct kunit *test)
 	}
 }
 
+/*
+ * Somebody who sleeps in the completion itself, and was first, takes the wake-up of a close: it
+ * still ends the verbs.
+ */
+static void wait_close_beside(struct kunit *test)
+{
+	struct kdtl_session *s = wait_session(test, 0);
+	struct wait_sleeper own, m;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_TRUE(test, wait_start(test, &own, s, WAIT_OWN));
+	KUNIT_EXPECT_TRUE(test, wait_start(test, &m, s, WAIT_WAIT));
+	kapi_close(test);
+	KUNIT_EXPECT_EQ(test, wait_ended(&own), (ssize_t)0);
+	KUNIT_EXPECT_EQ(test, wait_ended(&m), (ssize_t)-ESHUTDOWN);
+}
+
 /* After n messages were read the next read sleeps: no count was left behind. */
 static void wait_no_stale(struct kunit *test)
 {
@@ -1161,6 +1178,7 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_thread_stop),
 	KUNIT_CASE(wait_thread_park),
 	KUNIT_CASE(wait_close),
+	KUNIT_CASE(wait_close_beside),
 	KUNIT_CASE(wait_no_stale),
 	KUNIT_CASE(wait_dropped_wakes),
 	KUNIT_CASE(wait_completed_for_all),

@@ -70,6 +70,13 @@ has_waited()
 	[ -s "/tmp/$1" ]
 }
 
+# refuses_lines N: as the most rows of the recorder's table.
+refuses_lines()
+{
+	! load kdtl_recorder lines="$1" 2>/dev/null || { unload kdtl_recorder; return 1; }
+	has_said "kdtl_recorder: lines=$1: must be from 1 to 10000"
+}
+
 # ---------------------------------------------------------------- by the test source
 
 # fake WHAT SECONDS [TIMES]
@@ -267,18 +274,42 @@ refuses()
 	is "$(cat "$watch/rules")" "$rules"
 }
 
+# Each late task is compared with each cgroup, so there are rules for 64 of them at most. One that
+# goes makes room.
+bounded()
+{
+	rules=$(cat "$watch/rules")
+	n=$(grep -c ^cgroup "$watch/rules")
+	first=$n
+	while [ "$n" -lt 64 ]; do
+		echo "cgroup /many/$n 100000" >"$watch/rules" || return
+		n=$((n + 1))
+	done
+	! echo "cgroup /many/64 100000" >"$watch/rules" 2>/dev/null || return
+	echo "cgroup /many/63 -" >"$watch/rules" && echo "cgroup /many/64 100000" >"$watch/rules" &&
+		echo "cgroup /many/64 -" >"$watch/rules" || return
+	while [ "$n" -gt $((first + 1)) ]; do
+		n=$((n - 1))
+		echo "cgroup /many/$((n - 1)) -" >"$watch/rules" || return
+	done
+	is "$(cat "$watch/rules")" "$rules"
+}
+
 # From here on the alarms count, which the recorder shows: lines come at a limited rate.
 
-# Both wait as long; only one of them is in the cgroup of the rule.
+# Both wait as long; only one of them is in the cgroup of the rule. A rule for a cgroup above it
+# does not hold for that one, and a path that begins in the same way is another one's.
 by_cgroup()
 {
 	stop_waiters
-	waiter svc inside && waiter . outside || return
+	echo "cgroup / 100000" >"$watch/rules" || return
+	waiter svc inside && waiter svc2 outside || return
 	for times in 1 2; do
 		hog 600
 		until_true has_said 'kdtl_recorder: CPU 1: inside:[0-9]* (/svc) waited .*: end of table' "$times" || return
 	done
-	until_true has_waited outside && ! has_said 'kdtl_recorder: CPU 1: outside:'
+	until_true has_waited outside && ! has_said 'kdtl_recorder: CPU 1: outside:' &&
+		echo "cgroup / -" >"$watch/rules"
 }
 
 by_priority()
@@ -408,7 +439,10 @@ need kdtl kdtl_sched kdtl_fake_pmu kdtl_fake_drive
 taskset -p 1 $$ >/dev/null
 
 day=$(date -u +%F)
-plan 20
+plan 23
+dmesg -c >/dev/null
+ok "a table without rows is refused" refuses_lines 0
+ok "and one of too many" refuses_lines 10001
 dmesg -c >/dev/null
 load kdtl_recorder pmu=kdtl_fake || bail_out "kdtl_recorder does not load"
 ok "the watch loads" load kdtl_watch pmu=kdtl_fake threshold_ms=900 pause_s=600
@@ -423,7 +457,7 @@ ok "only of a hypervisor's source it is the hypervisor" not_a_hypervisor
 mkdir -p $group
 mount -t cgroup2 none $group || bail_out "no cgroup2"
 echo +cpu >$group/cgroup.subtree_control
-mkdir $group/svc "$group/batch" $group/limited
+mkdir $group/svc $group/svc2 "$group/batch" $group/limited
 can_starve 1
 dmesg -c >/dev/null
 load kdtl_recorder lines=100 ms=50 || bail_out "kdtl_recorder does not load"
@@ -434,6 +468,7 @@ ok "the recorder's table covers the wait" table_covers
 ok "a thread that called exec() is its new program" exec_is_known
 ok "rules can be read" reads_back
 ok "what is no rule is refused" refuses
+ok "there are 64 rules at most" bounded
 ok "a threshold by cgroup" by_cgroup
 ok "a threshold by priority" by_priority
 ok "nice 19: only if asked" idle_if_asked

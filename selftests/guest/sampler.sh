@@ -243,6 +243,17 @@ known_waits()
 	END { exit bad || !found }' - $sampler/lines
 }
 
+# few_waits: of three short ones, which the histogram has each by itself, all is exact.
+few_waits()
+{
+	echo 1 >$sampler/reset
+	for ns in 10 20 31; do
+		echo "emit 1 $ns" >/sys/module/kdtl_client_sh/parameters/act || return
+	done
+	until_true waits_seen 3 &&
+		is "$(awk '$1 == 0 { print $7, $8, $9, $11 }' $sampler/lines)" "61 20 31 31"
+}
+
 # The table, the histogram and the metrics say which part was logged.
 says_part()
 {
@@ -381,7 +392,7 @@ need kdtl kdtl_sched
 have_module kdtl_sampler || skip_all "no module kdtl_sampler"
 [ -e /proc/schedstat ] || skip_all "no /proc/schedstat: CONFIG_SCHEDSTATS"
 
-plan 34
+plan 35
 ok "a source that is none is refused" \
 	refuses_to_load pmu=nothing 'no PMU "nothing"'
 ok "pages that are no power of two are refused" \
@@ -419,6 +430,7 @@ ok "stopped, it stands still" stopped_stands_still
 ok "running, it goes on" running_goes_on
 ok "reset forgets" reset_forgets
 ok "of waits that are known, too" known_waits
+ok "of a few short ones all is exact" few_waits
 
 load kdtl_fake_drive
 # A slow machine takes longer than a second from an entry to the table: let the clock by

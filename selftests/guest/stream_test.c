@@ -325,6 +325,34 @@ static void test_defaults(void)
 	close(fd);
 }
 
+/* There is room for the entries of CPU 0 only: they are read, and those of the next CPU are not. */
+static void fault_of_next_cpu(void)
+{
+	const size_t size = PAGES * page;
+	struct kdtl_stream_info first = { .cpu = 0 };
+	int fd = setup(-1), cpu;
+	uint64_t unread;
+	cpu_set_t one;
+	char *p;
+
+	must(!ioctl(fd, KDTL_IOC_START));
+	for (cpu = 0; cpu < 2; cpu++) {
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		must(!sched_setaffinity(0, sizeof(one), &one));
+		dispatches(20);
+	}
+	must(!ioctl(fd, KDTL_IOC_STOP));
+	must(!ioctl(fd, KDTL_IOC_INFO, &first) && first.unread * ENTRY <= size);
+	unread = info_of(fd).unread;
+	must(unread > first.unread);
+	p = mmap(NULL, size + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	must(p != MAP_FAILED && !munmap(p + size, page));
+	p += size - first.unread * ENTRY;
+	must(read(fd, p, unread * ENTRY) == (ssize_t)(first.unread * ENTRY));
+	must(info_of(fd).unread == unread - first.unread);
+}
+
 static void test_fault(void)
 {
 	int fd = setup(0);
@@ -343,6 +371,8 @@ static void test_fault(void)
 	must(info_of(fd).unread == unread);
 	must(read(fd, p + page - ENTRY, ENTRY) == (ssize_t)ENTRY);
 	must(info_of(fd).unread == unread - 1);
+	if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
+		fault_of_next_cpu();
 }
 
 static uint64_t clock_ns(clockid_t id)
@@ -1259,6 +1289,16 @@ static void test_mmap_ring_full(void)
 	ring_drain(&x, &bytes, &lost, &dropped);
 	printf("# %llu records dropped\n", (unsigned long long)dropped);
 	must(dropped > 0);
+
+	/* That was told once, and now records come again. */
+	must(!ioctl(x.fd, KDTL_IOC_START));
+	dispatches(20);
+	must(!ioctl(x.fd, KDTL_IOC_STOP));
+	info_of(x.fd);
+	bytes = 0;
+	dropped = 0;
+	ring_drain(&x, &bytes, &lost, &dropped);
+	must(bytes && !dropped);
 }
 
 /* Garbage in what the user may write harms nobody else. */

@@ -210,6 +210,14 @@ caught_in_time()
 	until_true at_least 1 4 1 && until_true hogged && caught_before_end
 }
 
+# A CPU that stays stuck is reported again only when it has been for twice as long.
+seldom_said()
+{
+	lines=$(dmesg | grep -c 'kdtl_watch: CPU 1: no task of normal priority dispatched for')
+	note "$lines lines"
+	[ "$lines" -le 6 ]
+}
+
 said_saturated()
 {
 	dmesg | grep -q "kdtl_watch: CPU 1: .*:[0-9]* waited at least 4294 ms"
@@ -333,7 +341,7 @@ can_starve 1
 # on it.
 taskset -p 1 $$ >/dev/null
 
-plan 32
+plan 33
 dmesg -c >/dev/null
 ok "a period of 0 is refused" refuses_period 0
 ok "and one without end" refuses_period 4294967295
@@ -373,6 +381,7 @@ background taskset 2 "$names"/*
 until_true is_named '.*forged'
 ok "a hog on CPU 1" load kdtl_hog cpu=1 ms=6000
 ok "it is caught while it hogs" caught_in_time
+ok "and that is said seldom" seldom_said
 ok "traced" traced stuck
 ok "the recorder's table names the hog" until_true table
 ok "a uevent" until_true uevent_came

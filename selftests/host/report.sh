@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# kdtl report, diff and map, from recordings that say exactly what happened
+# kdtl report, diff, map and histogram, from recordings that say exactly what happened
 # (lib/recording.py). The numbers are those that lib/report_model.py finds the slow way.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
@@ -448,6 +448,20 @@ normalised()
 		sed -n 's/^then.*: \([0-9.]*\) s, 2 dispatches.*/\1/p')" = 3.000 ]
 }
 
+# It waited for less, unless that one wait was longer than an entry can say.
+may_be_no_change()
+{
+	printf '%s\n' 'clock 0 0' 'run 5000000000 0 4000000000 0 1 0 a' \
+		'run 10000000000 0 4000000000 0 1 1 a' 'run 15000000000 0 4000000000 0 1 1 a' \
+		'clock 20000000000 20000000000' | recording three &&
+		printf '%s\n' 'clock 0 0' 'run 10000000000 0 4294967295 0 1 0 a' \
+			'clock 20000000000 20000000000' | recording one || return
+	kdtl diff "$work/three.data" "$work/one.data" | rows | diff - <(cat <<-'END'
+		a 600ms 215ms+ ? 4.00s 4.29s+ +295ms+ 4.00s 4.29s+ +295ms+
+	END
+	)
+}
+
 # length OPTION...: of the recording that is now, as diff has it.
 length()
 {
@@ -576,7 +590,7 @@ refused()
 		'report -n x' 'report a b' 'report -z' 'report --by' 'diff' 'diff a' 'diff a b c' \
 		'diff --by x a b' 'diff -n -1 a b' 'map a b' 'map -z' 'map --cpu x' 'map -n 1' \
 		"report --by comm $work/vpa.data" "map --comm x $work/vpa.data" \
-		"map --from x $work/night.data"; do
+		"map --from x $work/night.data" "map --from 22:13:20+01:75 $work/night.data"; do
 		# shellcheck disable=SC2086 # several words
 		wrong $line || return
 	done
@@ -589,10 +603,35 @@ refused()
 		! kdtl map --cpu 77 "$work/night.data" 2>"$work/err" && grep -q 'no dispatches' "$work/err"
 }
 
+# Each wait is in the bar of its power of two; one that is too long to say is in none, and may be
+# longer than a percentile that it is.
+bars()
+{
+	recording waits <<-'END' || return
+		clock 0 0
+		run 1000000000 0 0 0 1 0 a
+		run 1100000000 0 1 0 1 1 a
+		run 1200000000 0 2 0 1 1 a
+		run 1300000000 0 3 0 1 1 a
+		run 7000000000 0 4294967295 0 2 1 b
+		clock 8000000000 8000000000
+	END
+	kdtl histogram "$work/waits.data" | sed 's/###*/##/' | diff - <(cat <<-'END'
+		5 dispatches, 0 lost
+		wait below       count
+		     1 ns            1 |##
+		     2 ns            1 |##
+		     4 ns            2 |##
+		  4.29 s+            1 |##
+		p50      2 ns, p99   4.29 s+, p99.9   4.29 s+, max   4.29 s+
+	END
+	)
+}
+
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-report.XXXXXX")
 partial "$work"
 
-plan 28
+plan 30
 ok "kdtl builds" builds
 ok "recordings" records
 ok "report says who waited, and behind whom" says_who
@@ -614,6 +653,7 @@ ok "what would have told more" advice
 ok "without short waits nothing is known" left_out
 ok "diff has the changes, exactly" diffs
 ok "and those of times throttled" diff_throttled
+ok "and none that may be none" may_be_no_change
 ok "for each second of the recordings" normalised
 ok "also if the clock was set meanwhile" clock_was_set
 ok "map has a line for each change" maps_all
@@ -621,4 +661,5 @@ ok "of tasks, times and CPUs that are asked for" maps_chosen
 ok "and of many CPUs" maps_many
 ok "names do not steer the terminal" escaped
 ok "what is no option, or cannot be told, is refused" refused
+ok "a histogram has each wait in its bar" bars
 finish

@@ -770,6 +770,7 @@ wrong_command_lines()
 		refused 'report: --pid needs a value' report --pid &&
 		refused 'print: --all=3: takes no value' print --all=3 &&
 		refused '--c: more than one option begins so' why --c 3 &&
+		refused '--t: more than one option begins so' why --t 3 &&
 		refused 'ctf: no option -x' ctf -x && refused 'histogram: no option -n' histogram -n &&
 		refused 'record: no option -x' record -x make && [ ! -e -x ] &&
 		refused '-C: this machine has no CPU 65535' record -C 0,65535 &&

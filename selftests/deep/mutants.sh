@@ -99,7 +99,7 @@ boot()
 
 	start_group "$top/selftests/run/vm" "$1" --cpus 4 --timeout 36000 --modules "$modules" \
 		--add "$tree/selftests:/selftests" --add "$tree-programs/$1:/selftests/guest" \
-		--add "$work/todo:/mutants" -- 'sh /selftests/deep/mutants/guest.sh </mutants/todo' \
+		--add "$work/todo:/mutants" -- "MUTANTS_LIMIT=${MUTANTS_LIMIT:-600} sh /selftests/deep/mutants/guest.sh </mutants/todo" \
 		>"$work/said" 2>&1 </dev/null
 	while kill -0 "$group" 2>/dev/null; do
 		sleep 1

@@ -42,17 +42,7 @@ check_spdx()
 	[ -z "$missing" ] || { echo "without SPDX line:" "$missing"; return 1; }
 }
 
-# Otherwise only selftests/deep/twins.sh, which rarely runs, would notice.
-twins_fit()
-{
-	local patch
-
-	for patch in "$top"/selftests/deep/twins/*.patch; do
-		patch -p1 --dry-run --fuzz=0 -d "$top" <"$patch" || return
-	done
-}
-
-# The same of selftests/deep/mutants.sh.
+# Otherwise only selftests/deep/mutants.sh, which rarely runs, would notice.
 mutants_fit()
 {
 	"$top/selftests/deep/mutants/compile.py" --check "$top"
@@ -75,7 +65,7 @@ reasons_fit()
 	return $stale
 }
 
-plan 5
+plan 4
 "$top/scripts/install-deps" check
 if [ "${KDTL_QUICK:-0}" = 0 ]; then
 	ok "shellcheck finds nothing" check_shell
@@ -83,7 +73,6 @@ else
 	skip "shellcheck finds nothing" "not in the quick run"
 fi
 ok "every file has its SPDX line" check_spdx
-ok "the patches of the twins' mistakes apply" twins_fit
 ok "the tables of mutants fit the sources" mutants_fit
 ok "reasons for what no test runs are about lines that there are" reasons_fit
 finish

@@ -26,7 +26,7 @@ static int kdtl_config_check(struct kdtl_session *s, void *element)
 			s->owner, req->min_wait);
 		return -EINVAL;
 	}
-	return kdtl_session_mask_check(s, req->mask);
+	return kdtl_session_mask_check(s, req->mask, req->min_wait);
 }
 
 static void kdtl_config_apply(struct kdtl_session *s, void *element)

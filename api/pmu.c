@@ -39,8 +39,10 @@ static const char *kdtl_pmu_invalid(const struct kdtl_pmu *p)
 		return "names tasks, so its waits are not a hypervisor's";
 	if (p->tasks && p->tb_freq != NSEC_PER_SEC)
 		return "names tasks, so its time base must be local_clock(), in ns";
-	if (p->mask & ~(KDTL_MASK_ALL | KDTL_MASK_IDLE))
+	if (p->mask & ~KDTL_MASK_KNOWN)
 		return "has unknown bits in mask";
+	if (p->mask & KDTL_MASK_WAKE && (p->mask != KDTL_MASK_WAKE || p->tasks || p->stolen))
+		return "has KDTL_MASK_WAKE in mask: its entries are no dispatches, so nothing else fits";
 	if (!p->pmu.setup_aux != !p->pmu.free_aux)
 		return "needs both setup_aux and free_aux, or neither";
 	if (kdtl_pmu_mixes(&p->pmu))
@@ -73,7 +75,7 @@ static const char *kdtl_pmu_invalid(const struct kdtl_pmu *p)
  * Return:
  * * 0
  * * -EINVAL: @p is NULL, something of the above is missing, the name has 32 characters or
- *   more, both tasks and stolen are set, or there are callbacks without those that belong to
+ *   more, both tasks and stolen are set, KDTL_MASK_WAKE is not alone, or there are callbacks without those that belong to
  *   them (a line in the log says what)
  * * -EEXIST: the name, or of, is another source's name or of; if another subsystem's
  *   PMU has the name, the kernel prints a call trace as well

@@ -141,15 +141,28 @@ int kdtl_cpu_check(struct kdtl_session *s, int which)
  * kdtl_session_mask_check() - does the source have the kinds that a mask asks for?
  * @s: the session
  * @mask: KDTL_MASK_*; 0: KDTL_MASK_ALL
+ * @min_wait: see struct kdtl_config
  *
  * Context: any.
- * Return: 0, or -EOPNOTSUPP with a line in the log.
+ * Return: 0; or with a line in the log -EOPNOTSUPP, or -EINVAL: its entries have no waits.
  */
-int kdtl_session_mask_check(struct kdtl_session *s, u32 mask)
+int kdtl_session_mask_check(struct kdtl_session *s, u32 mask, u64 min_wait)
 {
-	if (!mask || kdtl_pmu_has(s->pmu, mask))
+	if (kdtl_session_raw(s))
 		return 0;
-	pr_warn_ratelimited("%s: mask=%#x: %s distinguishes only %#x\n", s->owner, mask,
-			    s->pmu->name, kdtl_pmu_mask(s->pmu));
-	return -EOPNOTSUPP;
+	if (!kdtl_pmu_has(s->pmu, mask ?: KDTL_MASK_ALL)) {
+		if (kdtl_pmu_tells_wakes(s->pmu))
+			pr_warn_ratelimited("%s: mask=%#x: %s's entries are no dispatches; who knows them asks for %#x\n",
+					    s->owner, mask, s->pmu->name, KDTL_MASK_WAKE);
+		else
+			pr_warn_ratelimited("%s: mask=%#x: %s distinguishes only %#x\n", s->owner,
+					    mask, s->pmu->name, kdtl_pmu_mask(s->pmu));
+		return -EOPNOTSUPP;
+	}
+	if (min_wait && kdtl_pmu_tells_wakes(s->pmu)) {
+		pr_warn_ratelimited("%s: min_wait=%llu: %s's entries have no waits\n", s->owner,
+				    min_wait, s->pmu->name);
+		return -EINVAL;
+	}
+	return 0;
 }

@@ -72,7 +72,7 @@ int kdtl_no_set(struct kdtl_session *s, u16 id);
 int kdtl_cpu_refuse(const struct kdtl_session *s, int cpu, const char *verb,
 		    unsigned long caller);
 int kdtl_cpu_check(struct kdtl_session *s, int which);
-int kdtl_session_mask_check(struct kdtl_session *s, u32 mask);
+int kdtl_session_mask_check(struct kdtl_session *s, u32 mask, u64 min_wait);
 
 /* Is there such a session, and does it have this CPU?  Inline: readers ask often. */
 static __always_inline bool kdtl_session_has_cpu(const struct kdtl_session *s, int cpu)

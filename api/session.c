@@ -322,7 +322,7 @@ static int kdtl_session_find_pmu(struct kdtl_session *s,
 					    s->owner);
 		return -ENODEV;
 	}
-	err = kdtl_session_mask_check(s, attr->mask);
+	err = kdtl_session_mask_check(s, attr->mask, attr->min_wait);
 	if (!err && attr->place && !kdtl_event_sets_up(&s->pmu->pmu)) {
 		pr_warn_ratelimited("%s: place: %s sets its areas up itself\n", s->owner,
 				    s->pmu->name);

@@ -147,6 +147,20 @@ static inline int kdtl_reserve_mem_find(const char *name, phys_addr_t *start, ph
  */
 #define KDTL_HAVE_PROXY_EXEC		IS_ENABLED(CONFIG_SCHED_PROXY_EXEC)
 
+/* And it sleeps then. */
+#ifndef CONFIG_SCHED_PROXY_EXEC
+#define kdtl_task_is_blocked(t)		false
+#elif LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0)
+#define kdtl_task_is_blocked(t)		((t)->blocked_on)
+#else
+#define kdtl_task_is_blocked(t)		((t)->is_blocked)
+#endif
+
+/* v6.4, "fork: Make IO worker options flag based": other threads that never were in user mode. */
+#ifndef PF_USER_WORKER
+#define PF_USER_WORKER		PF_IO_WORKER
+#endif
+
 /*
  * In v7.2 such an owner knows whom it runs for.  Before that field, any task may be one.
  */

@@ -65,7 +65,7 @@ static noinline struct perf_event *kdtl_event_create(struct kdtl_session *s,
 		.type		= s->pmu->pmu.type,
 		.size		= sizeof(attr),
 		/* perf shows this one, but the active set's mask decides. */
-		.config		= KDTL_MASK_ALL,
+		.config		= kdtl_pmu_tells_wakes(s->pmu) ? KDTL_MASK_WAKE : KDTL_MASK_ALL,
 		/* An enabled event writes at once, so it needs its area first. */
 		.disabled	= 1,
 		/* A task's pinned events must not displace this one. */

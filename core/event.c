@@ -190,7 +190,7 @@ static void kdtl_pmu_enable(struct pmu *pmu)
 	kdtl_fanout_settle(to_kdtl_pmu(pmu));
 }
 
-PMU_FORMAT_ATTR(event, "config:0-4");
+PMU_FORMAT_ATTR(event, "config:0-6");
 
 static struct attribute *kdtl_format_attrs[] = {
 	&format_attr_event.attr,
@@ -208,6 +208,7 @@ PMU_EVENT_ATTR_STRING(dtl_fault, kdtl_attr_fault, "event=0x4");
 PMU_EVENT_ATTR_STRING(dtl_throttle, kdtl_attr_throttle, "event=0x8");
 PMU_EVENT_ATTR_STRING(dtl_idle, kdtl_attr_idle, "event=0x10");
 PMU_EVENT_ATTR_STRING(dtl_all, kdtl_attr_all, "event=0xf");
+PMU_EVENT_ATTR_STRING(wake, kdtl_attr_wake, "event=0x40");
 
 static struct attribute *kdtl_event_attrs[] = {
 	&kdtl_attr_cede.attr.attr,
@@ -216,6 +217,7 @@ static struct attribute *kdtl_event_attrs[] = {
 	&kdtl_attr_throttle.attr.attr,
 	&kdtl_attr_idle.attr.attr,
 	&kdtl_attr_all.attr.attr,
+	&kdtl_attr_wake.attr.attr,
 	NULL,
 };
 
@@ -224,6 +226,10 @@ static umode_t kdtl_event_visible(struct kobject *kobj, struct attribute *attr, 
 {
 	const u32 mask = kdtl_pmu_mask(to_kdtl_pmu(dev_get_drvdata(kobj_to_dev(kobj))));
 
+	if (mask & KDTL_MASK_WAKE)
+		return attr == &kdtl_attr_wake.attr.attr ? attr->mode : 0;
+	if (attr == &kdtl_attr_wake.attr.attr)
+		return 0;
 	if (attr == &kdtl_attr_throttle.attr.attr && !(mask & KDTL_MASK_THROTTLE))
 		return 0;
 	if (attr == &kdtl_attr_idle.attr.attr && !(mask & KDTL_MASK_IDLE))

@@ -13,6 +13,7 @@
 
 #include <linux/kdtl_pmu.h>
 #include <linux/percpu.h>
+#include <linux/sched.h>
 
 #include "u64.h"
 
@@ -235,6 +236,26 @@ static __always_inline void kdtl_ring_time(void *to, __be64 timebase)
 	WRITE_ONCE(e->timebase, timebase);
 }
 
+/* A task's name is where srr0 and srr1 are; kdtl_fill() relies on their offset. */
+static_assert(TASK_COMM_LEN == 2 * sizeof(__be64));
+static_assert(offsetof(struct kdtl_entry, srr0) == 4 * sizeof(__be64));
+
+/*
+ * Write an entry that names a task in place, in six stores, rather than build and copy it.  Its
+ * time is @w2.
+ */
+static __always_inline void kdtl_fill(void *to, const struct task_struct *t,
+				      __be64 w0, __be64 w1, __be64 w2, __be64 w3)
+{
+	__be64 *e = to;
+
+	e[0] = w0;
+	e[1] = w1;
+	e[3] = w3;
+	memcpy(&e[4], t->comm, TASK_COMM_LEN);
+	kdtl_ring_time(to, w2);
+}
+
 /* Write an entry that has room. */
 static __always_inline void kdtl_ring_store(struct kdtl_ring *at, const struct kdtl_entry *e)
 {
@@ -323,7 +344,7 @@ static inline void kdtl_sinks_store(struct kdtl_pmu_cpu *c, const struct kdtl_en
 }
 
 /* All bits that a mask may have. */
-#define KDTL_MASK_KNOWN		(KDTL_MASK_ALL | KDTL_MASK_IDLE)
+#define KDTL_MASK_KNOWN		(KDTL_MASK_ALL | KDTL_MASK_IDLE | KDTL_MASK_WAKE)
 
 /* The kinds that a source distinguishes. */
 static inline u32 kdtl_pmu_mask(const struct kdtl_pmu *p)
@@ -338,6 +359,12 @@ static inline u32 kdtl_pmu_mask(const struct kdtl_pmu *p)
 static inline bool kdtl_pmu_has(const struct kdtl_pmu *p, u32 mask)
 {
 	return mask & kdtl_pmu_mask(p);
+}
+
+/* Are the source's entries no dispatches?  Then they have no waits either. */
+static inline bool kdtl_pmu_tells_wakes(const struct kdtl_pmu *p)
+{
+	return kdtl_pmu_mask(p) & KDTL_MASK_WAKE;
 }
 
 /* Does the source tell when a CPU becomes idle?  Nothing else would stand for that. */

@@ -104,10 +104,6 @@ struct kdtl_departure {
 /* kdtl_mark_throttled() sets the kind with an OR. */
 static_assert(KDTL_KIND_THROTTLE == 3);
 
-/* srr0 and srr1 hold the task's name; kdtl_fill() relies on their offset. */
-static_assert(TASK_COMM_LEN == 2 * sizeof(__be64));
-static_assert(offsetof(struct kdtl_entry, srr0) == 4 * sizeof(__be64));
-
 /* Keep the run's id in the low bits, where racing timestamps differ. */
 #define KDTL_RUN_BITS		22
 #define KDTL_RUN_MASK		(BIT(KDTL_RUN_BITS) - 1)
@@ -252,19 +248,6 @@ static __always_inline unsigned long kdtl_departure_code(unsigned long kind,
 
 /* The entry has 16 bits for the CPU's number. */
 static_assert(CONFIG_NR_CPUS <= 1 << 16);
-
-/* Write an entry in place, in six stores, rather than build and copy it. */
-static __always_inline void kdtl_fill(void *to, const struct task_struct *next,
-				      __be64 w0, __be64 w1, __be64 w2, __be64 w3)
-{
-	__be64 *e = to;
-
-	e[0] = w0;
-	e[1] = w1;
-	e[3] = w3;
-	memcpy(&e[4], next->comm, TASK_COMM_LEN);
-	kdtl_ring_time(to, w2);
-}
 
 /* The sink at @place needs more than a plain store: serve it and those after it. */
 static noinline void kdtl_sched_slow(unsigned int place, unsigned long kind,

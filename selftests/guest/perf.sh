@@ -17,7 +17,7 @@ need kdtl kdtl_sched kdtl_fake_pmu kdtl_fake_drive
 format()
 {
 	dev=/sys/bus/event_source/devices/$1
-	is "$(cat $dev/format/event)" config:0-4 && is "$(cat $dev/events/dtl_all)" event=0xf
+	is "$(cat $dev/format/event)" config:0-6 && is "$(cat $dev/events/dtl_all)" event=0xf
 }
 
 # The sampler's session is on the same CPUs and asks for the same.

@@ -165,6 +165,12 @@ enum kdtl_preempt_reason {
 #define KDTL_MASK_IDLE		0x10
 
 /*
+ * Log entries that are no dispatches: kdtl_wake only, see <linux/kdtl_wake.h>.  That source
+ * refuses a mask without this bit, so a program that knows only dispatches never sees one.
+ */
+#define KDTL_MASK_WAKE		0x40
+
+/*
  * kdtl_steal: in srr1, above a count of 32 bits.  The count is how often the hypervisor
  * let the virtual CPU run since the last look at the steal clock; 0: not known.
  */

@@ -11,8 +11,8 @@
  * Which wake-up ended a sleep: the last one before the task's next dispatch.  A task that
  * is about to sleep, and is woken before it left its queue, does not sleep, or is woken
  * again; one that was woken cannot be woken again until it runs.  So the order decides, and
- * no comparison of times does.  Between two dispatches without a sleep all wake-ups
- * have KDTL_WAKE_QUEUED, or there are none.
+ * no comparison of times does.  That wake-up has not KDTL_WAKE_QUEUED, unless it began
+ * just before the task left its queue; all others between the two dispatches have it.
  */
 #ifndef _UAPI_LINUX_KDTL_WAKE_H
 #define _UAPI_LINUX_KDTL_WAKE_H
@@ -104,7 +104,8 @@ struct kdtl_wake_entry {
  */
 static inline const struct kdtl_wake_entry *kdtl_wake_of(const struct kdtl_entry *e)
 {
-	return e->dispatch_reason >= KDTL_WAKE_WOKEN ? (const struct kdtl_wake_entry *)e : (void *)0;
+	return e->dispatch_reason >= KDTL_WAKE_WOKEN ?
+	       (const struct kdtl_wake_entry *)e : (void *)0;
 }
 
 /**

@@ -26,6 +26,8 @@ void device_refused(const struct kdtl_stream_attr *attr)
 		die("there is no source: load the module kdtl_sched, kdtl_steal or kdtl_vpa");
 	if (errno == ENODEV)
 		die("no source %s: see kdtl list", attr->source);
+	if (errno == EOPNOTSUPP && !strcmp(attr->source, WAKE_SOURCE))
+		die("-s " WAKE_SOURCE ": its entries are no dispatches: --wake records them beside those of kdtl_sched");
 	if (errno == EOPNOTSUPP)
 		die("-i: the source does not tell when a CPU becomes idle");
 	if (errno == EPERM)

@@ -292,7 +292,8 @@ void recording_check(const struct recording *r, const char *path)
 			(unsigned long long)r->head.entries);
 }
 
-struct recording recording_open(const char *path)
+/* Also of wake-ups, which are no dispatches. */
+struct recording recording_open_any(const char *path)
 {
 	struct recording r;
 	const char *error = recording_read(&r, path);
@@ -302,6 +303,15 @@ struct recording recording_open(const char *path)
 	offsets_check(&r);
 	clock_check(&r, path);
 	recording_check(&r, path);
+	return r;
+}
+
+struct recording recording_open(const char *path)
+{
+	struct recording r = recording_open_any(path);
+
+	if (recording_is_wake(&r))
+		die("%s: has wake-ups, which are no dispatches: kdtl print shows them", path);
 	return r;
 }
 

@@ -267,6 +267,7 @@ void *resized(void *array, size_t size);
 const char *recording_read(struct recording *r, const char *path);
 void recording_check(const struct recording *r, const char *path);
 struct recording recording_open(const char *path);
+struct recording recording_open_any(const char *path);
 void recording_sort(struct recording *r);
 void recording_sort_by_cpu(struct recording *r);
 
@@ -614,6 +615,12 @@ void tell_approximate(const struct recording *r);
 void filter_begin(struct filter *f, const struct recording *r);
 bool filter_wants(const struct filter *f, const struct recording *r,
 		  const struct kdtl_entry *e);
+
+/* wake.c */
+#define WAKE_SOURCE	"kdtl_wake"
+#define WAKE_SUFFIX	".wake"	/* of the recording beside another one */
+bool recording_is_wake(const struct recording *r);
+void wake_print(const struct recording *r, struct filter f);
 
 /* empty.c */
 void tell_empty(const struct filter *f, const struct recording *r, const char *path);

@@ -63,10 +63,10 @@ const char *record_live(double seconds, const char **steal)
 	session_start(&r);
 	stopped = record_loop(&r, &mask);
 	finish(&r);
-	if (r.steal)
+	if (r.beside)
 		finish(&stolen);
 	record_release_signals(&mask);
-	*steal = r.steal ? steal_path : NULL;
+	*steal = r.beside ? steal_path : NULL;
 	return path;
 }
 

@@ -14,8 +14,15 @@
 /* Capacity of a pipe. */
 #define PIPE_BYTES	(1 << 16)
 
-/* Those of files which an error may leave unfinished; the second one is of stolen time. */
-static struct record *unfinished[2];
+/* Those of files which an error may leave unfinished: the recording, and those beside it. */
+static struct record *unfinished[3];
+
+static struct record **unfinished_of(const struct record *r)
+{
+	if (!r->suffix)
+		return &unfinished[0];
+	return &unfinished[strcmp(r->suffix, WAKE_SUFFIX) ? 1 : 2];
+}
 
 static void save_clock(struct record *r, uint64_t ticks, uint64_t realtime)
 {
@@ -192,7 +199,7 @@ static void at_exit(void)
 	}
 }
 
-/* Two files of stolen time that follow each other both have what was read last. */
+/* Two files beside recordings that follow each other both have what was read last. */
 static void write_looks(struct record *r)
 {
 	if (r->look[1].clock.ticks)
@@ -253,7 +260,7 @@ void output_begin(struct record *r, int fd)
 	output_clock(r, false);
 	if (record_is_stream(r))
 		return;
-	unfinished[!!r->suffix] = r;
+	*unfinished_of(r) = r;
 	if (!registered)
 		registered = !atexit(at_exit);
 }
@@ -303,7 +310,7 @@ static void number_cpus(struct record *r, struct kdtl_entry *e, size_t nr, bool 
 
 /*
  * Whoever reads a stream might keep the log's pages, or might be a socket.  Appending to a
- * file is no splice either.  Stolen time is little.
+ * file is no splice either, and the next one of what is beside begins with the last entries.
  */
 static ssize_t copy_entries(struct record *r)
 {
@@ -321,12 +328,12 @@ static ssize_t copy_entries(struct record *r)
 	return n;
 }
 
-/* That of stolen time has the same span, so that the two stay together. */
+/* Those beside it have the same span, so that they stay together. */
 static void next_file(struct record *r)
 {
-	if (r->steal) {
-		output_drain(r->steal);
-		next_file(r->steal);
+	if (r->beside) {
+		output_drain(r->beside);
+		next_file(r->beside);
 	}
 	output_end(r);
 	output_begin(r, output_create(r));
@@ -344,7 +351,7 @@ bool output_drain(struct record *r)
 	int rounds = 256;
 
 	while (rounds-- && !r->full) {
-		n = record_is_stream(r) || r->nameless || r->suffix ? copy_entries(r) :
+		n = record_is_stream(r) || r->nameless || (r->suffix && r->rotate) ? copy_entries(r) :
 			splice_entries(r);
 		if (n <= 0)
 			break;
@@ -387,7 +394,7 @@ void output_end(struct record *r)
 	}
 	if (pwrite(part->fd, &r->head, sizeof(r->head), 0) != sizeof(r->head))
 		die("%s", r->path);
-	unfinished[!!r->suffix] = NULL;
+	*unfinished_of(r) = NULL;
 	if (fsync(part->fd) && errno != EINVAL)
 		die("%s", r->path);
 	if (r->rotate)

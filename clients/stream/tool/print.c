@@ -180,9 +180,16 @@ static void print_head(const struct recording *r, const struct options *o)
 static int print(int argc, char **argv)
 {
 	struct options o = parse(argc, argv);
-	struct recording r = recording_open(o.path);
+	struct recording r = recording_open_any(o.path);
 	size_t nr = 0;
 
+	if (recording_is_wake(&r)) {
+		if (o.steal)
+			usage_error("--steal: %s has wake-ups", o.path);
+		recording_sort(&r);
+		wake_print(&r, o.filter);
+		return 0;
+	}
 	steal_open(&r, o.path, o.steal);
 	recording_sort(&r);
 	filter_begin(&o.filter, &r);

@@ -15,9 +15,9 @@
 /* What a ring has in memory at most, if nobody says. */
 #define RING_SIZE	(256ULL << 20)
 
-/* The recording, and the one of stolen time beside it, if there is one. */
-#define for_both(each, r)							\
-	for (struct record *(each) = (r); (each); (each) = (each)->steal)
+/* The recording, and those beside it: of stolen time, and of wake-ups. */
+#define for_each(each, r)							\
+	for (struct record *(each) = (r); (each); (each) = (each)->beside)
 
 static const int end_signals[] = { SIGINT, SIGTERM, SIGHUP };
 static const int ring_signals[] = { SIGUSR2, SIGQUIT };
@@ -86,16 +86,17 @@ static unsigned int parse_number(const char *option, const char *text)
 
 static struct record parse(int argc, char **argv)
 {
-	enum { OPT_RING = OPT_OTHERS, OPT_ON_ALARM, OPT_MAX_SIZE, OPT_ROTATE, OPT_STEAL };
+	enum { OPT_RING = OPT_OTHERS, OPT_ON_ALARM, OPT_MAX_SIZE, OPT_ROTATE, OPT_STEAL, OPT_WAKE };
 	static const struct option names[] = {
 		{ "ring", required_argument, NULL, OPT_RING },
 		{ "on-alarm", no_argument, NULL, OPT_ON_ALARM },
 		{ "max-size", required_argument, NULL, OPT_MAX_SIZE },
 		{ "rotate", required_argument, NULL, OPT_ROTATE },
 		{ "steal", no_argument, NULL, OPT_STEAL },
+		{ "wake", no_argument, NULL, OPT_WAKE },
 		OPTIONS_END
 	};
-	static struct record steal;
+	const char *beside = NULL;
 	struct record r = { .path = "kdtl.data" };
 	char *end;
 	int opt;
@@ -145,7 +146,12 @@ static struct record parse(int argc, char **argv)
 			r.rotate = parse_number("--rotate", optarg);
 			break;
 		case OPT_STEAL:
-			r.steal = &steal;
+			r.wants_steal = true;
+			beside = "--steal";
+			break;
+		case OPT_WAKE:
+			r.wants_wake = true;
+			beside = "--wake";
 			break;
 		}
 	}
@@ -153,12 +159,12 @@ static struct record parse(int argc, char **argv)
 		usage_error("-i and -w: an idle CPU does not wait, so -w leaves out what -i asks for");
 	if (record_is_stream(&r) && (r.ring || r.rotate))
 		usage_error("-o -: --ring and --rotate are for files");
-	if (r.steal && r.attr.source[0] && strcmp(r.attr.source, "kdtl_sched"))
-		usage_error("-s %s: --steal is for recordings of kdtl_sched", r.attr.source);
-	if (r.steal)
+	if (beside && r.attr.source[0] && strcmp(r.attr.source, "kdtl_sched"))
+		usage_error("-s %s: %s is for recordings of kdtl_sched", r.attr.source, beside);
+	if (beside)
 		strcpy(r.attr.source, "kdtl_sched");
-	if (record_is_stream(&r) && r.steal)
-		usage_error("-o -: --steal writes a second file, so it needs a name");
+	if (record_is_stream(&r) && beside)
+		usage_error("-o -: %s writes a second file, so it needs a name", beside);
 	if (record_is_stream(&r) && isatty(STDOUT_FILENO))
 		usage_error("-o -: a recording is not for terminals");
 	if (r.on_alarm && !r.ring)
@@ -284,14 +290,18 @@ int record_loop(struct record *r, const sigset_t *mask)
 		{ .fd = r->dev, .events = POLLIN },
 		{ .fd = watch_clock(-1), .events = POLLIN },
 		{ .fd = r->on_alarm ? ring_open_alarms() : -1, .events = POLLIN },
-		{ .fd = r->steal ? r->steal->dev : -1, .events = POLLIN },
+		{ .fd = -1, .events = POLLIN },
+		{ .fd = -1, .events = POLLIN },
 	};
+	struct pollfd *beside = p + 3;
 	uint64_t shown, now, wait, written = 0;
 	bool alarm = false;
 
 	r->start = shown = now_ns();
-	if (r->steal)
-		r->steal->start = r->start;
+	for_each(each, r->beside) {
+		each->start = r->start;
+		(beside++)->fd = each->dev;
+	}
 	while (!end_signal && !r->full && !(r->command && workload_ended())) {
 		now = now_ns();
 		wait = NSEC;
@@ -307,19 +317,21 @@ int record_loop(struct record *r, const sigset_t *mask)
 				die("/dev/kdtl");
 			p[1].revents = p[2].revents = 0;
 		}
-		for_both(each, r)
+		for_each(each, r)
 			output_drain(each);
-		if (r->steal && r->rotate)
-			output_next_look(r->steal);
+		if (r->rotate) {
+			for_each(each, r->beside)
+				output_next_look(each);
+		}
 		now = now_ns();
 		if (p[1].revents) {
 			watch_clock(p[1].fd);
-			for_both(each, r)
+			for_each(each, r)
 				output_clock(each, true);
 		}
 		if (now - shown >= NSEC) {
 			progress(r, false);
-			for_both(each, r)
+			for_each(each, r)
 				output_clock(each, false);
 			shown = now;
 		}
@@ -329,27 +341,32 @@ int record_loop(struct record *r, const sigset_t *mask)
 		if (ring_signal || (alarm && now - written >= r->ring * NSEC)) {
 			ring_signal = 0;
 			alarm = false;
-			for_both(each, r)
+			for_each(each, r)
 				ring_write(each);
 			written = now;
 		}
 	}
-	/* The first and the last one are the sessions'. */
-	for (size_t i = 1; i + 1 < ARRAY_SIZE(p); i++) {
+	/* The others are the sessions'. */
+	for (size_t i = 1; i < 3; i++) {
 		if (p[i].fd >= 0)
 			close(p[i].fd);
 	}
 	return end_signal;
 }
 
-/* One that adds to the entries of tasks, and is written beside them. */
-static void open_steal(struct record *r)
+/* Those that add to the entries of tasks, and are written beside them. */
+static void open_beside(struct record *r)
 {
-	static char path[4096];
+	static char path[2][4096];
+	static struct record steal, wake;
 
-	if ((size_t)snprintf(path, sizeof(path), "%s" STEAL_SUFFIX, r->path) >= sizeof(path))
+	if (snprintf(path[0], sizeof(path[0]), "%s" STEAL_SUFFIX, r->path) >= (int)sizeof(path[0]) ||
+	    snprintf(path[1], sizeof(path[1]), "%s" WAKE_SUFFIX, r->path) >= (int)sizeof(path[1]))
 		usage_error("-o %s: too long", r->path);
-	session_open_steal(r, r->steal, path, true);
+	if (r->wants_steal)
+		session_open_steal(r, &steal, path[0], true);
+	if (r->wants_wake)
+		session_open_wake(r, &wake, path[1]);
 }
 
 static void begin(struct record *r)
@@ -376,33 +393,34 @@ static int cmd_record(int argc, char **argv)
 {
 	struct record r = parse(argc, argv);
 	sigset_t mask;
-	int sig, status = 0;
+	int sig, status = 0, failed = 0;
 
 	record_catch_signals(&mask);
 	/* A reader that goes is an error like others. */
 	signal(SIGPIPE, SIG_IGN);
 	session_open(&r);
-	if (r.steal)
-		open_steal(&r);
+	open_beside(&r);
 	if (r.ring)
 		catch_ring_signals();
-	for_both(each, &r)
+	for_each(each, &r)
 		begin(each);
-	/* No wait is outside of what is known to be stolen. */
-	if (r.steal)
-		session_start(r.steal);
+	/* No wait is outside of what is known to be stolen, and no sleep without its waker. */
+	for_each(each, r.beside)
+		session_start(each);
 	session_start(&r);
 	if (r.command)
 		workload_start(r.command, &mask, r.ring);
 	sig = record_loop(&r, &mask);
 
-	for_both(each, &r)
+	for_each(each, &r)
 		session_stop(each);
-	for_both(each, &r)
+	for_each(each, &r)
 		end(each);
 	if (r.command)
 		status = workload_end(sig ?: SIGTERM);
-	return status ?: r.failed || (r.steal && r.steal->failed);
+	for_each(each, &r)
+		failed |= each->failed;
+	return status ?: failed;
 }
 
 const struct verb verb_record = {
@@ -419,6 +437,7 @@ const struct verb verb_record = {
 	"  -m PAGES         pages of log per CPU, a power of two\n"
 	"  -i               record also when CPUs become idle\n"
 	"  --steal          record what the hypervisor takes, too, into FILE.steal\n"
+	"  --wake           record who woke whom, too, into FILE.wake\n"
 	"  --ring TIME      keep the last seconds in memory, and write them to FILE at\n"
 	"                   SIGUSR2, at Ctrl-\\, and at the end\n"
 	"  --on-alarm       write them at each alarm of kdtl_watch, too\n"

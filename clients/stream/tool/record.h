@@ -55,7 +55,9 @@ struct look {
  * struct record - a recording that is made
  * @path: the file; "-": standard output
  * @suffix: what the names of all its files end in; NULL: nothing
- * @steal: the recording of stolen time that is made beside this one; NULL: none
+ * @wants_steal: one of stolen time is to be made beside it
+ * @wants_wake: and one of wake-ups
+ * @beside: the next recording that is made beside this one; NULL: none
  * @command: what runs meanwhile; NULL: nothing
  * @seconds: for how long; 0: until something else ends it
  * @ring: keep the last so many seconds in memory; 0: write all
@@ -89,7 +91,9 @@ struct look {
 struct record {
 	const char		*path;
 	const char		*suffix;
-	struct record		*steal;
+	bool			wants_steal;
+	bool			wants_wake;
+	struct record		*beside;
 	char			**command;
 	double			seconds;
 	double			ring;
@@ -154,6 +158,7 @@ bool session_has_source(const char *source);
 void session_open(struct record *r);
 void session_find_cpus(struct record *r);
 bool session_open_steal(struct record *r, struct record *steal, const char *path, bool must);
+void session_open_wake(struct record *r, struct record *wake, const char *path);
 void session_start(const struct record *r);
 void session_stop(const struct record *r);
 void session_close(struct record *r);

@@ -113,6 +113,31 @@ bool session_has_source(const char *source)
 	return !access(device, F_OK);
 }
 
+/* What a recording beside @r, to @path, has of that one. */
+static struct record beside(const struct record *r, const char *path, const char *suffix)
+{
+	return (struct record){
+		.path = path, .suffix = suffix, .quiet = r->quiet, .rotate = r->rotate,
+		.cpus = r->cpus,
+		/* Its ring must not begin later than @r's, and a file is full when @r's is. */
+		.ring = 2 * r->ring, .max_size = r->ring ? r->max_size : 0,
+		.attr = {
+			.aux_pages = r->attr.aux_pages, .period = r->attr.period,
+			.cpus = r->attr.cpus, .cpus_len = r->attr.cpus_len,
+		},
+		.dev = open_device(),
+	};
+}
+
+/* Its session is set up. */
+static void add_beside(struct record *r, struct record *other)
+{
+	if (pipe2(other->pipe, O_CLOEXEC))
+		die("pipe");
+	other->beside = r->beside;
+	r->beside = other;
+}
+
 /*
  * A second recording beside @r, of what the hypervisor takes, goes to @path.  kdtl_vpa is
  * only where a hypervisor writes a log, and there kdtl_steal has the kernel's coarse count.
@@ -123,17 +148,7 @@ bool session_open_steal(struct record *r, struct record *steal, const char *path
 	static const char *const sources[] = { "kdtl_vpa", "kdtl_steal" };
 	bool open = false;
 
-	*steal = (struct record){
-		.path = path, .suffix = STEAL_SUFFIX, .quiet = r->quiet, .rotate = r->rotate,
-		.cpus = r->cpus,
-		/* Its ring must not begin later than @r's, and a file is full when @r's is. */
-		.ring = 2 * r->ring, .max_size = r->ring ? r->max_size : 0,
-		.attr = {
-			.aux_pages = r->attr.aux_pages, .period = r->attr.period,
-			.cpus = r->attr.cpus, .cpus_len = r->attr.cpus_len,
-		},
-		.dev = open_device(),
-	};
+	*steal = beside(r, path, STEAL_SUFFIX);
 	for (size_t i = 0; i < ARRAY_SIZE(sources) && !open; i++) {
 		if (!session_has_source(sources[i]))
 			continue;
@@ -149,11 +164,23 @@ bool session_open_steal(struct record *r, struct record *steal, const char *path
 		close(steal->dev);
 		return false;
 	}
-	if (pipe2(steal->pipe, O_CLOEXEC))
-		die("pipe");
 	steal->nameless = !strcmp(steal->attr.source, "kdtl_vpa");
-	r->steal = steal;
+	add_beside(r, steal);
 	return true;
+}
+
+/* A recording beside @r, of who woke whom, goes to @path. */
+void session_open_wake(struct record *r, struct record *wake, const char *path)
+{
+	*wake = beside(r, path, WAKE_SUFFIX);
+	wake->attr.mask = KDTL_MASK_WAKE;
+	strcpy(wake->attr.source, WAKE_SOURCE);
+	if (!session_has_source(WAKE_SOURCE)) {
+		errno = 0;
+		die("--wake: nobody says who woke whom: load the module " WAKE_SOURCE);
+	}
+	device_setup(wake->dev, &wake->attr, false);
+	add_beside(r, wake);
 }
 
 void session_start(const struct record *r)

@@ -8,8 +8,6 @@
 #include "chain.h"
 #include "kdtl.h"
 
-#define WAKE_SUFFIX	".wake"	/* of the recording beside another one */
-
 /**
  * struct sleeps - what chain_walk() takes, of a recording
  * @log: that

@@ -33,7 +33,7 @@ reason=$(chroot_possible) || skip_all "$reason"
 "$top/scripts/install-deps" chroot demo
 
 modules='kdtl kdtl_answers kdtl_sched kdtl_steal kdtl_recorder kdtl_sampler kdtl_stream
-	kdtl_trace kdtl_watch'
+	kdtl_trace kdtl_wake kdtl_watch'
 
 # inside COMMAND: a line of shell, in the chroot.
 inside()

@@ -96,12 +96,22 @@ looks_cheaply()
 	[ "$look" -gt 0 ] && [ "$look" -le 20 ]
 }
 
+# Of a program that is in a system call, with one session.
+wakes_cheaply()
+{
+	local woken
+
+	woken=$(value wake.woken "$work/waits/results.tsv")
+	echo "a wake-up takes $woken instructions"
+	[ "$woken" -gt 0 ] && [ "$woken" -le 120 ]
+}
+
 "$top/scripts/install-deps" demo
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-cost.XXXXXX")
 partial "$work"
 capture "$top/scripts/build" "$target"
 
-plan 12
+plan 13
 ok "a dispatch is measured" measure
 results=$work/results.tsv
 recorded=$bench/recorded.tsv
@@ -128,4 +138,5 @@ ok "from an entry to its reader it takes hardly more than irq_work and complete(
 ok "a wait does not look at each of the session's CPUs" \
 	at_most wait.cpus.64 1.05 wait.cpus.1
 ok "a tick pays at most 20 instructions for kdtl_steal" looks_cheaply
+ok "a wake-up pays at most 120 instructions for kdtl_wake" wakes_cheaply
 finish

@@ -41,7 +41,7 @@ installs()
 	local modules=$work/root/lib/modules/$release/extra/kdtl f
 
 	in_copy install || return
-	for f in kdtl api/answers/kdtl_answers core/pmu/kdtl_sched core/pmu/kdtl_steal \
+	for f in kdtl api/answers/kdtl_answers core/pmu/kdtl_sched core/pmu/kdtl_steal core/pmu/kdtl_wake \
 		clients/sampler/kdtl_sampler clients/recorder/kdtl_recorder \
 		clients/stream/kdtl_stream clients/trace/kdtl_trace clients/watch/kdtl_watch; do
 		test -e "$modules/$f.ko" || return

@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kdtl_wake - the scheduler as a source of who woke whom
+ *
+ * One entry for each wake-up, with its waker and with the system call in which the task
+ * slept; for each move of a task that waits for a CPU; for each new task; and for each
+ * mutex and rwsem that somebody is about to sleep for.  They are no dispatches
+ * (KDTL_MASK_WAKE).  With those of kdtl_sched, whose clock this is, they tell why a task did
+ * not run: <linux/kdtl_wake.h> has the rule.
+ *
+ * The waker is who runs on the CPU, so all but the state of the task that is woken is
+ * at hand.  In sched_waking its lock is held, which nothing here needs.  A lock is named by
+ * a keyed hash, because its address is nothing to tell.
+ *
+ * Documentation/pmu-wake.rst describes each field of an entry.
+ */
+#define pr_fmt(fmt) "kdtl_wake: " fmt
+
+#include <linux/kdtl_pmu.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/random.h>
+#include <linux/rtmutex.h>
+#include <linux/rwsem.h>
+#include <linux/sched/task_stack.h>
+#include <linux/siphash.h>
+#include <linux/string.h>
+#include <linux/tracepoint.h>
+#include <trace/events/lock.h>
+#include <trace/events/sched.h>
+#include <uapi/linux/kdtl_wake.h>
+#include <asm/syscall.h>
+#ifdef CONFIG_SECCOMP
+#include <asm/seccomp.h>
+#endif
+
+#include "../compat.h"
+#include "../fanout.h"
+#include "sched-clock.h"
+
+/* As PAPR's entries are laid out, and so is this one: kdtl_fill() relies on it. */
+static_assert(sizeof(struct kdtl_wake_entry) == KDTL_ENTRY_SIZE);
+static_assert(offsetof(struct kdtl_wake_entry, timebase) == offsetof(struct kdtl_entry, timebase));
+static_assert(offsetof(struct kdtl_wake_entry, comm) == offsetof(struct kdtl_entry, srr0));
+/* The entry has 16 bits for the CPU's number. */
+static_assert(CONFIG_NR_CPUS <= 1 << 16);
+
+/**
+ * struct kdtl_wake_cpu - what a wake-up needs of its CPU
+ * @clock: see sched-clock.h
+ * @fan: the sinks
+ */
+struct kdtl_wake_cpu {
+	struct kdtl_clock	clock;
+	struct kdtl_pmu_cpu	fan;
+};
+
+static DEFINE_PER_CPU_ALIGNED(struct kdtl_wake_cpu, kdtl_wake_cpus);
+static siphash_key_t kdtl_wake_key __read_mostly;
+
+/* ---------------------------------------------------------------- an entry */
+
+/* With interrupts off. */
+static __always_inline u64 kdtl_wake_now(struct kdtl_wake_cpu *c)
+{
+	u64 now;
+
+	return likely(kdtl_clock_read(&c->clock, &now)) ? now : kdtl_clock_anchor(&c->clock);
+}
+
+/* The sink at @place needs more than a plain store: serve it and those after it. */
+static noinline void kdtl_wake_slow(unsigned int place, const struct task_struct *t,
+				    __be64 w0, __be64 w1, __be64 w2, __be64 w3)
+{
+	struct kdtl_entry e;
+
+	kdtl_fill(&e, t, w0, w1, w2, w3);
+	kdtl_hand_out(this_cpu_ptr(&kdtl_wake_cpus.fan), place, &e, KDTL_KIND_UNKNOWN);
+}
+
+/* With interrupts off, on a CPU that has sinks. */
+static __always_inline void kdtl_wake_log(struct kdtl_wake_cpu *c, unsigned int kind,
+					  unsigned int flags, unsigned int cpu,
+					  const struct task_struct *t, pid_t by,
+					  unsigned int state, unsigned int call, u64 arg)
+{
+	unsigned int wanted = c->fan.wanted[KDTL_KIND_UNKNOWN];
+	const __be64 w0 = cpu_to_be64((u64)(kind << 24 | flags << 16 | (u16)cpu) << 32 |
+				      (u32)t->pid);
+	const __be64 w1 = cpu_to_be64((u64)(u32)by << 32 | (u16)state << 16 | (u16)call);
+	const __be64 w2 = cpu_to_be64(kdtl_wake_now(c));
+	const __be64 w3 = cpu_to_be64(arg);
+	struct kdtl_ring *at;
+	u64 head;
+
+	kdtl_u64_add(&kdtl_pmu_tally(&c->fan, KDTL_KIND_UNKNOWN)->sum[KDTL_SUM_ENTRIES], 1);
+	for (at = c->fan.near; wanted; wanted >>= 1, at++) {
+		if (!(wanted & 1))
+			continue;
+		head = at->head;
+		if (unlikely(kdtl_ring_is_slow(at, head))) {
+			kdtl_wake_slow(at - c->fan.near, t, w0, w1, w2, w3);
+			return;
+		}
+		kdtl_fill(kdtl_ring_slot(at, head), t, w0, w1, w2, w3);
+		kdtl_ring_publish(at, head);
+	}
+	if (unlikely(c->fan.far))
+		kdtl_wake_slow(KDTL_NEAR_SINKS, t, w0, w1, w2, w3);
+}
+
+/* This CPU's state; NULL: nobody wants its entries. */
+static __always_inline struct kdtl_wake_cpu *kdtl_wake_here(void)
+{
+	return this_cpu_read(kdtl_wake_cpus.fan.mask) ? this_cpu_ptr(&kdtl_wake_cpus) : NULL;
+}
+
+/* ------------------------------------------------------ of whom, and in what */
+
+static bool kdtl_in_ksoftirqd(void)
+{
+	return current->flags & PF_KTHREAD && !strncmp(current->comm, "ksoftirqd/", 10);
+}
+
+/* Did an interrupt do it, and not the task that runs?  What ksoftirqd does is a task's. */
+static __always_inline unsigned int kdtl_wake_context(void)
+{
+	if (in_hardirq())
+		return KDTL_WAKE_HARDIRQ;
+	if (in_serving_softirq() && !kdtl_in_ksoftirqd())
+		return KDTL_WAKE_SOFTIRQ;
+	return 0;
+}
+
+/*
+ * Is @t in its queue, and not asleep there?  When it is about to sleep, on another CPU, it may
+ * leave the queue just now.
+ */
+static __always_inline bool kdtl_is_queued(const struct task_struct *t)
+{
+	return data_race(t->on_rq && !kdtl_task_dequeue_delayed(t) && !kdtl_task_is_blocked(t));
+}
+
+/* Numbers of calls mean something else to a program of the other kind. */
+static __always_inline bool kdtl_is_foreign(struct task_struct *t)
+{
+#if defined(CONFIG_COMPAT) && defined(SECCOMP_ARCH_NATIVE)
+	return syscall_get_arch(t) != SECCOMP_ARCH_NATIVE;
+#else
+	return false;
+#endif
+}
+
+/*
+ * The system call that @t is in, and its first argument.  Threads that never were in user mode
+ * have registers that say nothing, or those of who made them.
+ */
+static __always_inline unsigned int kdtl_wake_call(struct task_struct *t, u64 *arg)
+{
+	unsigned long args[6];
+	struct pt_regs *regs;
+	unsigned int nr;
+
+	*arg = 0;
+	if (t->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
+		return KDTL_WAKE_NO_SYSCALL;
+	regs = task_pt_regs(t);
+	nr = syscall_get_nr(t, regs);
+	if (nr >= KDTL_WAKE_NO_SYSCALL || kdtl_is_foreign(t))
+		return KDTL_WAKE_NO_SYSCALL;
+	syscall_get_arguments(t, regs, args);
+	*arg = args[0];
+	return nr;
+}
+
+/* -------------------------------------------------------------- the probes */
+
+static __always_inline void kdtl_wake_woken(struct task_struct *t)
+{
+	struct kdtl_wake_cpu *c = kdtl_wake_here();
+	unsigned int flags, call;
+	u64 arg;
+
+	if (!c)
+		return;
+	flags = kdtl_wake_context();
+	if (kdtl_is_queued(t))
+		flags |= KDTL_WAKE_QUEUED;
+	if (t->in_iowait)
+		flags |= KDTL_WAKE_IOWAIT;
+	call = kdtl_wake_call(t, &arg);
+	kdtl_wake_log(c, KDTL_WAKE_WOKEN, flags, task_cpu(t), t, current->pid,
+		      READ_ONCE(t->__state), call, arg);
+}
+
+/* Only @t itself is woken with interrupts on: while it is about to sleep, by its own doing. */
+static noinline void kdtl_wake_self(struct task_struct *t)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	kdtl_wake_woken(t);
+	local_irq_restore(flags);
+}
+
+static void kdtl_wake_waking(void *data, struct task_struct *t)
+{
+	if (unlikely(t == current)) {
+		kdtl_wake_self(t);
+		return;
+	}
+	kdtl_wake_woken(t);
+}
+
+/* A task that was woken is moved, too, before it is queued.  That is no move while it waits. */
+static void kdtl_wake_migrate(void *data, struct task_struct *t, int cpu)
+{
+	struct kdtl_wake_cpu *c = kdtl_wake_here();
+
+	if (c && kdtl_is_queued(t))
+		kdtl_wake_log(c, KDTL_WAKE_MOVED, kdtl_wake_context(), task_cpu(t), t,
+			      current->pid, 0, KDTL_WAKE_NO_SYSCALL, cpu);
+}
+
+static void kdtl_wake_new(void *data, struct task_struct *t)
+{
+	struct kdtl_wake_cpu *c = kdtl_wake_here();
+
+	if (c)
+		kdtl_wake_log(c, KDTL_WAKE_NEW, kdtl_wake_context(), task_cpu(t), t, current->pid,
+			      0, KDTL_WAKE_NO_SYSCALL, 0);
+}
+
+static enum kdtl_wake_lock kdtl_lock_kind(unsigned int flags)
+{
+	if (flags & LCB_F_MUTEX)
+		return KDTL_WAKE_LOCK_MUTEX;
+	if (flags & LCB_F_READ)
+		return KDTL_WAKE_LOCK_READ;
+	if (flags & LCB_F_WRITE)
+		return KDTL_WAKE_LOCK_WRITE;
+	return flags & LCB_F_RT ? KDTL_WAKE_LOCK_RT : KDTL_WAKE_LOCK_OTHER;
+}
+
+/* The owner in the words of locks has flags in its low bits, of which @no says: nobody known. */
+static const struct task_struct *kdtl_owner(unsigned long word, unsigned long no)
+{
+	return word & no ? NULL : (const struct task_struct *)(word & ~7UL);
+}
+
+/* Readers of a rwsem do not remove their name; and a rwsem of PREEMPT_RT has more inside. */
+static const struct task_struct *kdtl_lock_owner(void *lock, unsigned int flags)
+{
+	switch (flags) {
+#ifndef CONFIG_PREEMPT_RT
+	case LCB_F_MUTEX:
+		return kdtl_owner(atomic_long_read(&((struct mutex *)lock)->owner), 0);
+	case LCB_F_READ:
+	case LCB_F_WRITE:
+		return kdtl_owner(atomic_long_read(&((struct rw_semaphore *)lock)->owner), 1);
+#endif
+	case LCB_F_RT:
+		return kdtl_owner((unsigned long)READ_ONCE(((struct rt_mutex_base *)lock)->owner),
+				  0);
+	}
+	return NULL;
+}
+
+/* An owner that gives the lock back, and exits, stays until this reader of RCU has ended. */
+static pid_t kdtl_lock_owner_pid(void *lock, unsigned int flags)
+{
+	const struct task_struct *owner;
+	pid_t pid;
+
+	rcu_read_lock();
+	owner = kdtl_lock_owner(lock, flags);
+	pid = owner ? owner->pid : 0;
+	rcu_read_unlock();
+	return pid;
+}
+
+/* Who spins has a CPU.  Interrupts may be on. */
+static void kdtl_wake_contended(void *data, void *lock, unsigned int what)
+{
+	struct kdtl_wake_cpu *c;
+	unsigned long flags;
+	unsigned int call;
+	u64 arg;
+
+	if (what & LCB_F_SPIN)
+		return;
+	local_irq_save(flags);
+	c = kdtl_wake_here();
+	if (c) {
+		call = kdtl_wake_call(current, &arg);
+		kdtl_wake_log(c, KDTL_WAKE_CONTENDED, 0, raw_smp_processor_id(), current,
+			      kdtl_lock_owner_pid(lock, what), kdtl_lock_kind(what), call,
+			      siphash_1u64((unsigned long)lock, &kdtl_wake_key));
+	}
+	local_irq_restore(flags);
+}
+
+/* ------------------------------------------------------- switching on and off */
+
+/**
+ * struct kdtl_wake_probe - a tracepoint
+ * @name: of the tracepoint
+ * @probe: the function
+ * @optional: the source is of use without it
+ * @tp: the tracepoint
+ */
+struct kdtl_wake_probe {
+	const char		*name;
+	void			*probe;
+	bool			optional;
+	struct tracepoint	*tp;
+};
+
+static struct kdtl_wake_probe kdtl_wake_probes[] = {
+	{ "sched_waking", kdtl_wake_waking },
+	{ "sched_migrate_task", kdtl_wake_migrate },
+	{ "sched_wakeup_new", kdtl_wake_new },
+	{ "contention_begin", kdtl_wake_contended, .optional = true },
+};
+
+static void kdtl_wake_unregister(struct kdtl_wake_probe *end)
+{
+	struct kdtl_wake_probe *p;
+
+	for (p = kdtl_wake_probes; p < end; p++) {
+		if (p->tp)
+			tracepoint_probe_unregister(p->tp, p->probe, NULL);
+	}
+	tracepoint_synchronize_unregister();
+}
+
+static int kdtl_wake_attach(struct kdtl_pmu *pmu)
+{
+	struct kdtl_wake_probe *p, *end = kdtl_wake_probes + ARRAY_SIZE(kdtl_wake_probes);
+	int err;
+
+	for (p = kdtl_wake_probes; p < end; p++) {
+		err = p->tp ? tracepoint_probe_register(p->tp, p->probe, NULL) : 0;
+		if (err) {
+			kdtl_wake_unregister(p);
+			return err;
+		}
+	}
+	return 0;
+}
+
+static void kdtl_wake_detach(struct kdtl_pmu *pmu)
+{
+	kdtl_wake_unregister(kdtl_wake_probes + ARRAY_SIZE(kdtl_wake_probes));
+}
+
+/* Interrupts are off, so this CPU is not in the middle of a wake-up. */
+static u64 kdtl_wake_sync(struct kdtl_pmu *p)
+{
+	return kdtl_wake_now(this_cpu_ptr(&kdtl_wake_cpus));
+}
+
+static struct kdtl_pmu kdtl_wake_pmu = {
+	.pmu.module	= THIS_MODULE,
+	.name		= "kdtl_wake",
+	.mask		= KDTL_MASK_WAKE,
+	.tb_freq	= NSEC_PER_SEC,
+	.attach		= kdtl_wake_attach,
+	.detach		= kdtl_wake_detach,
+	.sync		= kdtl_wake_sync,
+	.cpu		= &kdtl_wake_cpus.fan,
+};
+
+/* -------------------------------------------------------------------- module */
+
+static void __init kdtl_wake_find(struct tracepoint *tp, void *unused)
+{
+	struct kdtl_wake_probe *p;
+
+	for (p = kdtl_wake_probes; p < kdtl_wake_probes + ARRAY_SIZE(kdtl_wake_probes); p++) {
+		if (!strcmp(tp->name, p->name))
+			p->tp = tp;
+	}
+}
+
+static int __init kdtl_wake_init(void)
+{
+	struct kdtl_wake_probe *p;
+
+	for_each_kernel_tracepoint(kdtl_wake_find, NULL);
+	for (p = kdtl_wake_probes; p < kdtl_wake_probes + ARRAY_SIZE(kdtl_wake_probes); p++) {
+		if (!p->tp && !p->optional) {
+			pr_warn("this kernel lacks %s\n", p->name);
+			return -ENODEV;
+		}
+	}
+	get_random_bytes(&kdtl_wake_key, sizeof(kdtl_wake_key));
+	return kdtl_pmu_register(&kdtl_wake_pmu);
+}
+
+static void __exit kdtl_wake_exit(void)
+{
+	kdtl_pmu_unregister(&kdtl_wake_pmu);
+}
+
+module_init(kdtl_wake_init);
+module_exit(kdtl_wake_exit);
+
+MODULE_DESCRIPTION("Who woke whom, as entries beside dispatch trace logs");
+MODULE_LICENSE("GPL");
+MODULE_ALIAS("kdtl-pmu-kdtl_wake");
+MODULE_IMPORT_NS(KDTL_NS);

@@ -1,0 +1,254 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# kdtl_wake: kdtl record --wake writes who woke whom, and wake_load writes it down, too. Of all
+# tasks, every sleep was ended by one wake-up; and who asks only for dispatches is refused.
+#
+# shellcheck disable=SC2317 # functions that ok() calls
+
+# shellcheck source-path=SCRIPTDIR source=ktap.sh
+. "$(dirname "$0")/ktap.sh"
+
+dir=$(cd -- "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+cd -- "$work" || exit
+mkdir -p /dev/pts
+[ -e /dev/pts/ptmx ] || mount -t devpts devpts /dev/pts
+[ -e /dev/ptmx ] || ln -s pts/ptmx /dev/ptmx
+
+need kdtl kdtl_sched kdtl_answers kdtl_stream
+
+kdtl()
+{
+	"$dir/kdtl" "$@"
+}
+
+# refuses TEXT COMMAND...: it fails, and says TEXT in the log or on standard error.
+refuses()
+{
+	text=$1
+	shift
+	forget_log
+	if "$@" 2>err; then
+		echo "# not refused: $*"
+		return 1
+	fi
+	{ log; cat err; } >said
+	grep -q -F -e "$text" said || { sed 's/^/# /' said; return 1; }
+}
+
+without_source()
+{
+	refuses "--wake: nobody says who woke whom: load the module kdtl_wake" \
+		kdtl record --wake -q -o none.data -d 1 && [ ! -e none.data.wake ]
+}
+
+records()
+{
+	kdtl record --wake -q -m 512 -o w.data "$dir/wake_load" truth && sed 's/^/# /' truth
+}
+
+nothing_lost()
+{
+	kdtl print w.data >dispatches && kdtl print w.data.wake >wakes || return
+	head -n 1 dispatches wakes | sed 's/^/# /'
+	head -n 1 dispatches | grep -q ' 0 lost' && head -n 1 wakes | grep -q ' 0 lost$'
+}
+
+# Columns: the name may have spaces.
+# shellcheck disable=SC2016 # it is awk's
+pid_and_text='{ pid = substr($0, 38, 7) + 0; text = substr($0, 47) }'
+
+# woken: the truth's lines of that kind, each of them exactly so often.
+woken()
+{
+	awk '
+	FNR == NR {
+		if ($1 == "woken")
+			want[$2, $4] = $3 " " $5
+		next
+	}
+	/^#/ { next }
+	'"$pid_and_text"'
+	text ~ /^woken / && text !~ /^woken by [^:]*, still/ && text ~ /in system call/ {
+		by = text
+		sub(/^woken by /, "", by)
+		sub(/:.*/, "", by)
+		call = text
+		sub(/.*in system call /, "", call)
+		sub(/\(.*/, "", call)
+		if (by ~ /interrupt|softirq/)
+			by = "irq"
+		if ((pid, call) in want) {
+			split(want[pid, call], w, " ")
+			n[pid, call, by]++
+		}
+	}
+	END {
+		for (k in want) {
+			split(want[k], w, " ")
+			split(k, p, SUBSEP)
+			sum = 0
+			for (j in n) {
+				split(j, q, SUBSEP)
+				if (q[1] != p[1] || q[2] != p[2])
+					continue
+				if (w[1] == "kworker")
+					q[3] = kworkers[q[3]] ? "kworker" : q[3]
+				if (q[3] == w[1])
+					sum += n[j]
+				else
+					print "# " p[1] " in " p[2] ": " n[j] " by " q[3]
+			}
+			print "# " p[1] " in " p[2] " by " w[1] ": " sum " of " w[2]
+			# A worker may find nothing for the reader, and wake it all the same.
+			bad += w[1] == "kworker" ? sum < w[2] : sum != w[2]
+			kinds++
+		}
+		exit bad || kinds < 5
+	}
+	BEGIN {
+		while ((getline line <"kworkers") > 0)
+			kworkers[line] = 1
+	}' truth wakes
+}
+
+# The workers, by the names that their dispatches have.
+find_kworkers()
+{
+	kdtl export --format csv -o csv w.data && awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+			$at["comm"] ~ /kworker/ { print $at["pid"] }' csv | sort -u >kworkers &&
+		[ -s kworkers ]
+}
+
+locks()
+{
+	awk '
+	FNR == NR {
+		if ($1 == "lock")
+			want[$2 " " $4] = $3 " " $5 " " $6
+		next
+	}
+	/^#/ { next }
+	'"$pid_and_text"'
+	text ~ /^is about to sleep for/ {
+		split(text, t, " ")
+		kind = t[6] == "rwsem," ? "rwsem" : t[6]
+		holder = text
+		sub(/.*, which /, "", holder)
+		call = text
+		sub(/.* in system call /, "", call)
+		n[pid " " kind, holder + 0 " " call + 0]++
+	}
+	END {
+		for (k in want) {
+			split(want[k], w, " ")
+			have = n[k, w[1] " " w[2]]
+			print "# " k " held by " w[1] ": " have
+			bad += have < w[3]
+			kinds++
+		}
+		exit bad || kinds != 2
+	}' truth wakes
+}
+
+moves()
+{
+	# shellcheck disable=SC2046 # its fields
+	set -- $(grep '^moved' truth)
+	grep -E "^ *[0-9.]+  wake_load +$2  waits, and is moved from CPU $4 to $5 by $3$" wakes
+}
+
+# Between two dispatches of a task, the second one after a sleep, exactly one wake-up found it
+# off its queue; the last one ended the sleep. It may have begun just before the task left. Only
+# while the load ran: the CPUs begin and end one after the other.
+rule()
+{
+	main=$(awk '$1 == "woken" { print $3; exit }' truth)
+	{
+		awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+			{ print $at["since_boot_ns"], "dispatch", $at["pid"], $at["dispatch_reason"] }' csv
+		awk '/^#/ { next }
+			'"$pid_and_text"'
+			{ sub(/\./, "", $1) }
+			text ~ /^woken/ { print $1, text ~ /, still / ? "queued" : "woken", pid }
+			text ~ /^is new/ { print $1, "new", pid, $NF }' wakes
+	} | sort -n -k 1,1 >order
+	awk -v main="$main" '
+		function bad(what)
+		{
+			print "# " $1 ": " $3 ": " what ", " $4
+			return 1
+		}
+		$2 == "new" && $4 == main { load++ }
+		$2 == "woken" {
+			if (!woken[$3]++)
+				first[$3] = $1
+			last[$3] = 1
+		}
+		$2 == "queued" { last[$3] = 2 }
+		$2 == "new" { woken[$3]++; last[$3] = 1; seen[$3] = 1 }
+		$2 == "dispatch" {
+			if (seen[$3] && ($4 == "woken" || $4 == "page_fault")) {
+				sleeps++
+				if (!last[$3])
+					none += bad("no wake-up")
+				else if (last[$3] == 2)
+					before++
+				else if (woken[$3] == 2 && owed[$3] && first[$3] - at[$3] < 50000)
+					late++
+				else if (woken[$3] != 1)
+					more += bad("woken " woken[$3] " times")
+			} else if (seen[$3] && woken[$3]) {
+				extra += bad("a wake-up without a sleep")
+			}
+			# The clocks of two CPUs differ: a wake-up may seem to come just after the
+			# dispatch that it was for. Then the next one has two.
+			owed[$3] = last[$3] == 2
+			at[$3] = $1
+			seen[$3] = load > 0 && load < 10
+			woken[$3] = last[$3] = 0
+		}
+		END {
+			printf "# %d sleeps: %d without a wake-up, %d with several, %d begun before, %d late; %d wake-ups without a sleep\n",
+				sleeps, none, more, before, late, extra
+			exit none || more || extra || sleeps < 100
+		}' order || { cp order w.data w.data.wake /out; return 1; }
+}
+
+# By kdtl_kunit_wake.ko: its cases are subtests of one.
+suite()
+{
+	kunit kdtl_kunit_wake "${KDTL_CASES:-*}" >suite
+	set -- $?
+	sed 's/^/    /' suite
+	return "$1"
+}
+
+plan 13
+ok "without the source kdtl record --wake says what to load" without_source
+load kdtl_wake || bail_out "kdtl_wake does not load"
+ok "a session that asks for dispatches is refused" \
+	refuses "kdtl_wake's entries are no dispatches" kdtl record -s kdtl_wake -q -d 1
+ok "and so is a client" refuses "kdtl_wake's entries are no dispatches" \
+	load kdtl_sampler pmu=kdtl_wake
+ok "kdtl record --wake" records
+ok "nothing is lost" nothing_lost
+ok "its workers are known" find_kworkers
+ok "who woke whom, and in which system call it slept" woken
+ok "who held the lock for which a task slept" locks
+if [ "$(grep -c ^processor /proc/cpuinfo)" -gt 1 ]; then
+	ok "a task that waits is moved" moves
+else
+	skip "a task that waits is moved" "one CPU"
+fi
+ok "each sleep was ended by one wake-up" rule
+ok "what reads dispatches refuses wake-ups" \
+	refuses "has wake-ups, which are no dispatches" kdtl report w.data.wake
+ok "the source goes when nobody uses it" unload kdtl_wake
+if have_module kdtl_kunit_wake; then
+	ok "the suite" suite
+else
+	skip "the suite" "no module kdtl_kunit_wake"
+fi
+finish

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A load that writes down who woke whom
+ *
+ *	wake_load FILE
+ *
+ * Each line of FILE is
+ *
+ *	woken PID BY SYSCALL TIMES	PID slept so often in that call until BY woke it
+ *	moved PID BY FROM TO		BY moved PID, which waited for a CPU
+ *	lock PID BY KIND SYSCALL TIMES	PID slept at least so often for a lock that BY held
+ *
+ * where BY is a PID, or "irq", or "kworker".  Nobody is woken before /proc says that he sleeps.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pty.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "must.h"
+
+#define ROUNDS	20
+
+static FILE *out;
+static uint32_t *word;	/* shared by all */
+
+/* The letter of its state, and the call that it is in; -1: none, or it runs. */
+static char state_of(pid_t pid, long *nr)
+{
+	char path[64], text[256] = "", state;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/syscall", pid);
+	f = fopen(path, "r");
+	must(f && fgets(text, sizeof(text), f));
+	fclose(f);
+	if (sscanf(text, "%ld", nr) != 1)
+		*nr = -1;
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "r");
+	must(f && fgets(text, sizeof(text), f));
+	fclose(f);
+	must(sscanf(strrchr(text, ')'), ") %c", &state) == 1);
+	return state;
+}
+
+static void until_asleep(pid_t pid, long in)
+{
+	long nr = -1;
+
+	while (state_of(pid, &nr) != 'S' || nr != in)
+		usleep(500);
+}
+
+static void told(pid_t pid)
+{
+	must(waitpid(pid, NULL, 0) == pid);
+}
+
+static void woken(pid_t pid, const char *by, long nr, int times)
+{
+	must(fprintf(out, "woken %d %s %ld %d\n", pid, by, nr, times) > 0);
+}
+
+static const char *me(void)
+{
+	static char text[16];
+
+	snprintf(text, sizeof(text), "%d", getpid());
+	return text;
+}
+
+static void by_pipe(void)
+{
+	int ends[2];
+	pid_t pid;
+	char c = 0;
+
+	must(!pipe(ends));
+	pid = fork();
+	if (!pid) {
+		for (int i = 0; i < ROUNDS; i++)
+			must(syscall(SYS_read, ends[0], &c, 1) == 1);
+		_exit(0);
+	}
+	for (int i = 0; i < ROUNDS; i++) {
+		until_asleep(pid, SYS_read);
+		must(write(ends[1], &c, 1) == 1);
+	}
+	told(pid);
+	woken(pid, me(), SYS_read, ROUNDS);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void by_futex(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		for (uint32_t i = 0; i < ROUNDS; i++) {
+			while (__atomic_load_n(word, __ATOMIC_SEQ_CST) <= i)
+				syscall(SYS_futex, word, FUTEX_WAIT, i, NULL);
+		}
+		_exit(0);
+	}
+	for (int i = 0; i < ROUNDS; i++) {
+		until_asleep(pid, SYS_futex);
+		__atomic_add_fetch(word, 1, __ATOMIC_SEQ_CST);
+		must(syscall(SYS_futex, word, FUTEX_WAKE, 1) == 1);
+	}
+	told(pid);
+	woken(pid, me(), SYS_futex, ROUNDS);
+}
+
+static void by_timer(void)
+{
+	const struct timespec ts = { .tv_nsec = 3000000 };
+	pid_t pid = fork();
+
+	if (!pid) {
+		for (int i = 0; i < ROUNDS; i++)
+			must(!syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &ts, NULL));
+		_exit(0);
+	}
+	told(pid);
+	woken(pid, "irq", SYS_clock_nanosleep, ROUNDS);
+}
+
+static void ignore(int sig)
+{
+	(void)sig;
+}
+
+static void by_signal(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		signal(SIGUSR1, ignore);
+		for (int i = 0; i < ROUNDS; i++)
+			syscall(SYS_ppoll, NULL, 0, NULL, NULL, 0);
+		_exit(0);
+	}
+	for (int i = 0; i < ROUNDS; i++) {
+		until_asleep(pid, SYS_ppoll);
+		must(!kill(pid, SIGUSR1));
+	}
+	told(pid);
+	woken(pid, me(), SYS_ppoll, ROUNDS);
+}
+
+/* The child of a child exits when that one waits for it. */
+static void by_exit(void)
+{
+	pid_t pid = fork(), child;
+	char by[16];
+
+	if (!pid) {
+		child = fork();
+		if (!child) {
+			until_asleep(getppid(), SYS_wait4);
+			_exit(0);
+		}
+		*word = child;
+		must(syscall(SYS_wait4, child, NULL, 0, NULL) == child);
+		_exit(0);
+	}
+	told(pid);
+	snprintf(by, sizeof(by), "%u", *word);
+	woken(pid, by, SYS_wait4, 1);
+}
+
+/*
+ * What is written to a terminal reaches its reader by way of a work item, later: until it has
+ * read, the reader's sleep is the old one.
+ */
+static void by_kworker(void)
+{
+	int master, slave;
+	pid_t pid;
+	char c = '\n';
+
+	if (openpty(&master, &slave, NULL, NULL, NULL))
+		return;
+	*word = 0;
+	pid = fork();
+	if (!pid) {
+		for (int i = 0; i < ROUNDS; i++) {
+			must(syscall(SYS_read, slave, &c, 1) == 1);
+			__atomic_add_fetch(word, 1, __ATOMIC_SEQ_CST);
+		}
+		_exit(0);
+	}
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		until_asleep(pid, SYS_read);
+		must(write(master, "\n", 1) == 1);
+		while (__atomic_load_n(word, __ATOMIC_SEQ_CST) <= i)
+			usleep(500);
+	}
+	told(pid);
+	woken(pid, "kworker", SYS_read, ROUNDS);
+}
+
+static void on_cpu(pid_t pid, int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	must(!sched_setaffinity(pid, sizeof(set), &set));
+}
+
+/* A task that waits behind a real-time one is moved to the other CPU. */
+static void moved(void)
+{
+	const struct sched_param fifo = { .sched_priority = 1 };
+	pid_t hog, pid = fork();
+
+	*word = 0;
+	if (!pid) {
+		syscall(SYS_futex, word, FUTEX_WAIT, 0, NULL);
+		_exit(0);
+	}
+	until_asleep(pid, SYS_futex);
+	on_cpu(pid, 0);
+	on_cpu(0, 1);
+	hog = fork();
+	if (!hog) {
+		on_cpu(0, 0);
+		must(!sched_setscheduler(0, SCHED_FIFO, &fifo));
+		for (*word = 1;; )
+			;
+	}
+	while (!__atomic_load_n(word, __ATOMIC_SEQ_CST))
+		usleep(500);
+	must(syscall(SYS_futex, word, FUTEX_WAKE, 1) == 1);
+	on_cpu(pid, 1);
+	told(pid);
+	must(!kill(hog, SIGKILL));
+	told(hog);
+	must(fprintf(out, "moved %d %d 0 1\n", pid, getpid()) > 0);
+}
+
+/*
+ * Two write to a file, on one CPU, so one is always preempted while it holds a lock: that of the
+ * position, a mutex, or if each has its own that of the inode, a rwsem.
+ */
+static void by_lock(const char *kind, bool shared)
+{
+	static char data[4 << 20];
+	const char path[] = "/tmp/wake_load.file";
+	int fd = open(path, O_RDWR | O_CREAT, 0600), other;
+	pid_t holder, pid;
+
+	must(fd >= 0);
+	other = shared ? dup(fd) : open(path, O_RDWR);
+	must(other >= 0);
+	holder = fork();
+	if (!holder) {
+		on_cpu(0, 0);
+		for (;;)
+			must(write(fd, data, sizeof(data)) > 0 && lseek(fd, 0, SEEK_SET) == 0);
+	}
+	pid = fork();
+	if (!pid) {
+		on_cpu(0, 0);
+		usleep(20000);
+		for (int i = 0; i < ROUNDS; i++) {
+			must(write(other, data, 1) == 1);
+			usleep(3000);
+		}
+		_exit(0);
+	}
+	told(pid);
+	must(!kill(holder, SIGKILL));
+	told(holder);
+	close(fd);
+	close(other);
+	must(!unlink(path));
+	must(fprintf(out, "lock %d %d %s %d 3\n", pid, holder, kind, SYS_write) > 0);
+}
+
+int main(int argc, char **argv)
+{
+	must(argc == 2);
+	out = fopen(argv[1], "w");
+	must(out);
+	setlinebuf(out);
+	word = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	must(word != MAP_FAILED);
+	by_pipe();
+	by_futex();
+	by_timer();
+	by_signal();
+	by_exit();
+	by_kworker();
+	by_lock("mutex", true);
+	by_lock("rwsem", false);
+	if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
+		moved();
+	return fclose(out);
+}

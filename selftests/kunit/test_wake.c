@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The suite of kdtl_kunit_wake.ko: core/pmu/kdtl_wake.c, which is compiled into this module
+ *
+ * Here is what a program cannot do: threads that hold locks of the kernel's, wake-ups from an
+ * interrupt at a given moment, and what a wake-up costs.  guest/wake.sh compares the entries
+ * with what programs write down.
+ */
+#include <linux/completion.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/pid.h>
+#include <linux/sched/task.h>
+#include <linux/smp.h>
+#include <linux/timex.h>
+
+#include "../../core/compat.h"
+#include "kapi.h"
+#include "wake.h"
+
+/* The suite calls the driver's init and exit. */
+#undef __init
+#define __init
+#undef __exit
+#define __exit
+#undef module_init
+#define module_init(fn)
+#undef module_exit
+#define module_exit(fn)
+#undef MODULE_ALIAS
+#define MODULE_ALIAS(alias)
+#undef MODULE_DESCRIPTION
+#define MODULE_DESCRIPTION(text)
+#undef MODULE_LICENSE
+#define MODULE_LICENSE(license)
+#undef MODULE_IMPORT_NS
+#define MODULE_IMPORT_NS(ns)
+#undef pr_fmt
+
+#include "../../core/pmu/kdtl_wake.c"
+
+#define PAGES	256
+
+static struct kdtl_session *wake_session(struct kunit *test)
+{
+	const struct kdtl_session_attr attr = {
+		.pmu		= "kdtl_wake",
+		.aux_pages	= PAGES,
+		.mask		= KDTL_MASK_WAKE,
+	};
+
+	return kapi_started(test, &attr);
+}
+
+/* Read until there is an entry of this kind about @pid; the rest is dropped. */
+static bool wake_find(struct kdtl_session *s, enum kdtl_wake_kind kind, pid_t pid,
+		      struct kdtl_wake_entry *found)
+{
+	const struct kdtl_wake_entry *w;
+	const void *span;
+	ssize_t len, at;
+	int cpu;
+
+	for_each_online_cpu(cpu) {
+		while ((len = kdtl_aux_peek(s, cpu, &span)) > 0) {
+			for (at = 0; at < len; at += sizeof(*w)) {
+				w = span + at;
+				if (w->kind != kind || kdtl_wake_pid(w) != pid)
+					continue;
+				*found = *w;
+				kdtl_aux_consume(s, cpu, at + sizeof(*w));
+				return true;
+			}
+			kdtl_aux_consume(s, cpu, len);
+		}
+	}
+	return false;
+}
+
+/* -------------------------------------------------------------------- cases */
+
+/* Who does not know its entries gets none. */
+static void wake_refused(struct kunit *test)
+{
+	struct kdtl_session_attr attr = { .pmu = "kdtl_wake" };
+	struct kdtl_session *s;
+
+	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_create(&attr)), (long)-EOPNOTSUPP);
+	attr.mask = KDTL_MASK_ALL | KDTL_MASK_IDLE;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_create(&attr)), (long)-EOPNOTSUPP);
+	attr.mask = KDTL_MASK_WAKE;
+	attr.min_wait = 1;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_create(&attr)), (long)-EINVAL);
+	attr.min_wait = 0;
+	s = kdtl_session_create(&attr);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(s));
+	kdtl_session_close(s);
+}
+
+/* A source's entries are either dispatches or not. */
+static void wake_mixed(struct kunit *test)
+{
+	struct kdtl_pmu p = {
+		.pmu.module = THIS_MODULE, .name = "kdtl_mixed", .tb_freq = NSEC_PER_SEC,
+		.mask = KDTL_MASK_WAKE | KDTL_MASK_CEDE,
+	};
+
+	KUNIT_EXPECT_EQ(test, kdtl_pmu_register(&p), -EINVAL);
+	p.mask = KDTL_MASK_WAKE;
+	p.tasks = true;
+	KUNIT_EXPECT_EQ(test, kdtl_pmu_register(&p), -EINVAL);
+}
+
+static int sleeper(void *data)
+{
+	wait_for_completion_interruptible(data);
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+	return 0;
+}
+
+static bool sleeps(struct task_struct *t)
+{
+	return READ_ONCE(t->__state) & TASK_NORMAL && !READ_ONCE(t->on_cpu);
+}
+
+static void complete_it(void *data)
+{
+	complete(data);
+}
+
+/* By a task, and by an interrupt on another CPU, or on this one. */
+static void wake_by(struct kunit *test)
+{
+	struct kdtl_session *s = wake_session(test);
+	struct kdtl_wake_entry w = {};
+	struct completion c;
+	struct task_struct *t;
+	u64 before;
+	int irq;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	for (irq = 0; irq < 2; irq++) {
+		init_completion(&c);
+		t = kthread_run(sleeper, &c, "kdtl_sleeper");
+		KUNIT_ASSERT_FALSE(test, IS_ERR(t));
+		KUNIT_EXPECT_TRUE(test, wake_find(s, KDTL_WAKE_NEW, t->pid, &w));
+		KUNIT_EXPECT_TRUE(test, kapi_until(sleeps(t)));
+		before = local_clock();
+		if (irq)
+			smp_call_function_single(cpumask_last(cpu_online_mask), complete_it, &c, 1);
+		else
+			complete(&c);
+		KUNIT_EXPECT_TRUE(test, wake_find(s, KDTL_WAKE_WOKEN, t->pid, &w));
+		/* kthread_run() woke it before that. */
+		while (kdtl_wake_time(&w) + NSEC_PER_USEC < before &&
+		       wake_find(s, KDTL_WAKE_WOKEN, t->pid, &w))
+			;
+		KUNIT_EXPECT_EQ(test, kdtl_wake_state(&w), (unsigned int)TASK_INTERRUPTIBLE);
+		KUNIT_EXPECT_EQ(test, kdtl_wake_syscall(&w), (unsigned int)KDTL_WAKE_NO_SYSCALL);
+		KUNIT_EXPECT_EQ(test, kdtl_wake_arg(&w), 0ULL);
+		KUNIT_EXPECT_EQ(test, strcmp(kdtl_wake_comm(&w), "kdtl_sleeper"), 0);
+		KUNIT_EXPECT_FALSE(test, w.flags & KDTL_WAKE_QUEUED);
+		if (!irq) {
+			KUNIT_EXPECT_EQ(test, kdtl_wake_by(&w), current->pid);
+			KUNIT_EXPECT_EQ(test, (int)w.flags, 0);
+		} else if (num_online_cpus() > 1) {
+			KUNIT_EXPECT_EQ(test, (int)w.flags, KDTL_WAKE_HARDIRQ);
+		}
+		kthread_stop(t);
+	}
+}
+
+/* The one wake-up with interrupts on. */
+static void wake_itself(struct kunit *test)
+{
+	struct kdtl_session *s = wake_session(test);
+	struct kdtl_wake_entry w = {};
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	set_current_state(TASK_UNINTERRUPTIBLE);
+	wake_up_process(current);
+	__set_current_state(TASK_RUNNING);
+	KUNIT_ASSERT_TRUE(test, wake_find(s, KDTL_WAKE_WOKEN, current->pid, &w));
+	while (kdtl_wake_by(&w) != current->pid &&
+	       wake_find(s, KDTL_WAKE_WOKEN, current->pid, &w))
+		;
+	KUNIT_EXPECT_EQ(test, kdtl_wake_by(&w), current->pid);
+	KUNIT_EXPECT_TRUE(test, w.flags & KDTL_WAKE_QUEUED);
+	KUNIT_EXPECT_EQ(test, kdtl_wake_state(&w), (unsigned int)TASK_UNINTERRUPTIBLE);
+}
+
+static DEFINE_MUTEX(test_mutex);
+static DECLARE_RWSEM(test_rwsem);
+
+static int waits_for_mutex(void *unused)
+{
+	mutex_lock(&test_mutex);
+	mutex_unlock(&test_mutex);
+	return 0;
+}
+
+static int waits_to_write(void *unused)
+{
+	down_write(&test_rwsem);
+	up_write(&test_rwsem);
+	return 0;
+}
+
+static int waits_to_read(void *unused)
+{
+	down_read(&test_rwsem);
+	up_read(&test_rwsem);
+	return 0;
+}
+
+/*
+ * @fn waits for a lock that this thread has, and sleeps, because this one does not run meanwhile:
+ * it sleeps in kapi_until().
+ */
+static void wake_contended(struct kunit *test, struct kdtl_session *s, int (*fn)(void *),
+			   enum kdtl_wake_lock kind, pid_t by, u64 *arg)
+{
+	struct task_struct *t = kthread_run(fn, NULL, "kdtl_waiter");
+	struct kdtl_wake_entry w = {};
+
+	if (IS_ERR(t)) {
+		KUNIT_FAIL(test, "no thread");
+		return;
+	}
+	KUNIT_EXPECT_TRUE(test, kapi_until(wake_find(s, KDTL_WAKE_CONTENDED, t->pid, &w)));
+	KUNIT_EXPECT_EQ(test, kdtl_wake_by(&w), by);
+	KUNIT_EXPECT_EQ(test, kdtl_wake_state(&w), (unsigned int)kind);
+	KUNIT_EXPECT_EQ(test, strcmp(kdtl_wake_comm(&w), "kdtl_waiter"), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_wake_syscall(&w), (unsigned int)KDTL_WAKE_NO_SYSCALL);
+	KUNIT_EXPECT_NE(test, kdtl_wake_arg(&w), (u64)(unsigned long)&test_mutex);
+	*arg = kdtl_wake_arg(&w);
+}
+
+static void wake_locks(struct kunit *test)
+{
+	const bool rt = IS_ENABLED(CONFIG_PREEMPT_RT);
+	struct kdtl_session *s = wake_session(test);
+	u64 mutex[2] = {}, rwsem = 0;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	mutex_lock(&test_mutex);
+	wake_contended(test, s, waits_for_mutex, rt ? KDTL_WAKE_LOCK_RT : KDTL_WAKE_LOCK_MUTEX,
+		       current->pid, &mutex[0]);
+	wake_contended(test, s, waits_for_mutex, rt ? KDTL_WAKE_LOCK_RT : KDTL_WAKE_LOCK_MUTEX,
+		       current->pid, &mutex[1]);
+	mutex_unlock(&test_mutex);
+	KUNIT_EXPECT_EQ(test, mutex[0], mutex[1]);
+	down_write(&test_rwsem);
+	wake_contended(test, s, waits_to_write, KDTL_WAKE_LOCK_WRITE, rt ? 0 : current->pid,
+		       &rwsem);
+	wake_contended(test, s, waits_to_read, KDTL_WAKE_LOCK_READ, rt ? 0 : current->pid,
+		       &rwsem);
+	up_write(&test_rwsem);
+	KUNIT_EXPECT_NE(test, mutex[0], rwsem);
+	/* Of several readers nobody knows who is left. */
+	down_read(&test_rwsem);
+	wake_contended(test, s, waits_to_write, KDTL_WAKE_LOCK_WRITE, 0, &rwsem);
+	up_read(&test_rwsem);
+}
+
+/*
+ * What a wake-up costs, through a pointer as tracepoints call it: of a program, that is in a system
+ * call.  Only an emulator whose clock counts instructions can say: host/cost.sh looks at it.
+ */
+#define WAKES		1000
+
+static void wake_cost(struct kunit *test)
+{
+	void (*probe)(void *data, struct task_struct *t) = kdtl_wake_waking;
+	struct kdtl_session *s = wake_session(test);
+	struct task_struct *t;
+	unsigned long flags;
+	u64 empty, wakes;
+	struct pid *init;
+	int i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	init = find_get_pid(1);
+	t = get_pid_task(init, PIDTYPE_PID);
+	put_pid(init);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, t);
+	OPTIMIZER_HIDE_VAR(probe);
+	local_irq_save(flags);
+	probe(NULL, t);
+	empty = get_cycles();
+	for (i = 0; i < WAKES; i++)
+		barrier();
+	empty = get_cycles() - empty;
+	wakes = get_cycles();
+	for (i = 0; i < WAKES; i++)
+		probe(NULL, t);
+	wakes = get_cycles() - wakes;
+	local_irq_restore(flags);
+	put_task_struct(t);
+	kunit_info(test, "woken cycles=%lld", div_s64(wakes - empty, WAKES));
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_UNKNOWN, -1) > WAKES, true);
+}
+
+static int wake_suite_init(struct kunit_suite *suite)
+{
+	return kdtl_wake_init();
+}
+
+static void wake_suite_exit(struct kunit_suite *suite)
+{
+	kdtl_wake_exit();
+}
+
+static struct kunit_case wake_cases[] = {
+	KUNIT_CASE(wake_refused),
+	KUNIT_CASE(wake_mixed),
+	KUNIT_CASE(wake_by),
+	KUNIT_CASE(wake_itself),
+	KUNIT_CASE(wake_locks),
+	KUNIT_CASE(wake_cost),
+	{ }
+};
+
+struct kunit_suite kdtl_wake_suite = {
+	.name		= "kdtl_wake",
+	.suite_init	= wake_suite_init,
+	.suite_exit	= wake_suite_exit,
+	.init		= kapi_init,
+	.exit		= kapi_exit,
+	.test_cases	= wake_cases,
+};

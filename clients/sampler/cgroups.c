@@ -23,10 +23,10 @@
 /* No cgroup has these ids. */
 #define CGROUP_UNKNOWN	0
 #define CGROUP_OTHER	U64_MAX
-#define CGROUP_HYPERVISOR	(U64_MAX - 1)
+#define CGROUP_PARENT	(U64_MAX - 1)	/* whose own id is not known yet */
 
 #define CGROUPS_MOST	1024
-#define CGROUPS_NO_REAL	3	/* unknown, other and the hypervisor */
+#define CGROUPS_NO_REAL	2	/* unknown and other */
 
 static int cgroups_set(const char *val, const struct kernel_param *kp)
 {
@@ -43,33 +43,38 @@ module_param_cb(cgroups, &cgroups_ops, &cgroups_max, 0444);
 MODULE_PARM_DESC(cgroups, "how many cgroups are counted separately (0 to 1024, default 64)");
 
 LIST_HEAD(cgroups);
-struct sampler_cgroup *cgroups_by_slot[CGROUPS_MOST + CGROUPS_NO_REAL];	/* NULL: free */
+struct sampler_cgroup *cgroups_by_slot[2 * CGROUPS_MOST + CGROUPS_NO_REAL];	/* NULL: free */
 static DEFINE_HASHTABLE(cgroups_by_id, CGROUPS_BITS);
-static unsigned int cgroups_nr;		/* without unknown, other and the hypervisor */
+static unsigned int cgroups_nr;		/* without unknown and other, and those around them */
+static unsigned int cgroups_nr_around;
 static u64 cgroups_others[1 << CGROUPS_BITS];	/* ids for which there was no room */
 static u64 cgroups_cleaned;
-static void (*cgroups_forget)(unsigned int slot);
+static const struct cgroups_ops *cgroups_calls;
 struct kdtl_tasks *cgroups_tasks;	/* NULL: cgroups are not counted */
 
 /**
  * cgroups_begin() - keep what the tasks are, to count by cgroup
  * @lock: sampler.lock, which the reader may hold already
- * @forget: called, with that lock, with the slot of a cgroup that is not counted any more
+ * @ops: what to call
  *
  * Context: may sleep.
- * Return: 0 or the error of kdtl_tasks_open().
+ * Return: 0 or the error of kdtl_tasks_open() or of @ops->begin.
  */
-int cgroups_begin(struct mutex *lock, void (*forget)(unsigned int slot))
+int cgroups_begin(struct mutex *lock, const struct cgroups_ops *ops)
 {
 	struct kdtl_tasks *t = kdtl_tasks_open();
+	int err;
 
 	if (IS_ERR(t))
 		return PTR_ERR(t);
 	mutex_lock(lock);
-	cgroups_tasks = t;
-	cgroups_forget = forget;
+	err = ops->begin();
+	cgroups_calls = ops;
+	cgroups_tasks = err ? NULL : t;
 	mutex_unlock(lock);
-	return 0;
+	if (err)
+		kdtl_tasks_close(t);
+	return err;
 }
 
 /**
@@ -84,19 +89,28 @@ void cgroups_end(void)
 }
 
 /**
- * cgroups_nobody() - a slot that no cgroup has
+ * cgroups_slots() - how many cgroups there may be
  *
  * Context: any.
- * Return: the number of slots that cgroups may have.
+ * Return: the number of slots.
  */
-unsigned int cgroups_nobody(void)
+unsigned int cgroups_slots(void)
 {
-	return cgroups_max + CGROUPS_NO_REAL;
+	return 2 * cgroups_max + CGROUPS_NO_REAL;
 }
 
 static bool cgroup_is_real(u64 id)
 {
-	return id != CGROUP_UNKNOWN && id != CGROUP_OTHER && id != CGROUP_HYPERVISOR;
+	return id != CGROUP_UNKNOWN && id != CGROUP_OTHER && id != CGROUP_PARENT;
+}
+
+/* One comes, or goes: 1 or -1. */
+static void cgroup_count(const struct sampler_cgroup *c, int n)
+{
+	if (c->id == CGROUP_PARENT)
+		cgroups_nr_around += n;
+	else if (cgroup_is_real(c->id))
+		cgroups_nr += n;
 }
 
 static struct sampler_cgroup *cgroup_of_id(u64 id)
@@ -131,8 +145,6 @@ static const char *cgroup_path(u64 id)
 		return "other";
 	if (id == CGROUP_UNKNOWN)
 		return "unknown";
-	if (id == CGROUP_HYPERVISOR)
-		return "hypervisor";
 	len = kdtl_cgroup_path(cgroups_tasks, id, path, sizeof(path));
 	if (len < 0) {
 		snprintf(text, sizeof(text), "#%llu", id);
@@ -146,12 +158,46 @@ static const char *cgroup_path(u64 id)
 
 static void cgroup_free(struct sampler_cgroup *c)
 {
-	cgroups_nr -= cgroup_is_real(c->id);
+	struct sampler_cgroup *child;
+
+	cgroup_count(c, -1);
 	cgroups_by_slot[c->slot] = NULL;
-	cgroups_forget(c->slot);
+	cgroups_calls->forget(c->slot);
 	hash_del(&c->hash);
 	list_del(&c->list);
+	/* All may go at once, in any order. */
+	list_for_each_entry(child, &cgroups, list) {
+		if (child->parent == c)
+			child->parent = c->parent;
+	}
+	kvfree(c->windows);
 	kvfree(c);
+}
+
+static struct sampler_cgroup *cgroup_new(u64 id, const char *path);
+
+/*
+ * The nearest cgroup around that one that is counted, or can be.  Nobody asks for its id before a
+ * task is in it.
+ */
+static struct sampler_cgroup *cgroup_around(const char *path)
+{
+	const char *end = strrchr(path, '/');
+	struct sampler_cgroup *c = NULL;
+	char *around;
+
+	/* The begin of a very long path is not known. */
+	if (path[0] != '/' || !path[1])
+		return NULL;
+	around = kstrndup(path, max_t(size_t, end - path, 1), GFP_KERNEL);
+	if (!around)
+		return NULL;
+	c = cgroup_of_path(around);
+	if (!c)
+		c = cgroups_nr_around < cgroups_max ? cgroup_new(CGROUP_PARENT, around) :
+						      cgroup_around(around);
+	kfree(around);
+	return c;
 }
 
 static struct sampler_cgroup *cgroup_new(u64 id, const char *path)
@@ -169,7 +215,9 @@ static struct sampler_cgroup *cgroup_new(u64 id, const char *path)
 	strscpy(c->path, path, sizeof(c->path));
 	hash_add(cgroups_by_id, &c->hash, id);
 	list_add_tail(&c->list, &cgroups);
-	cgroups_nr += cgroup_is_real(id);
+	cgroup_count(c, 1);
+	c->parent = cgroup_around(c->path);
+	cgroups_calls->new(c);
 	return c;
 }
 
@@ -183,11 +231,13 @@ static struct sampler_cgroup *cgroup_get(u64 id)
 		return c;
 	path = cgroup_path(id);
 	c = cgroup_of_path(path);
-	if (c) {
-		/* It was made again. Prometheus refuses a path that is there twice. */
+	if (c && (c->id != CGROUP_PARENT || cgroups_nr < cgroups_max)) {
+		/* It was made again, and Prometheus refuses a path twice; or is a parent, too. */
+		cgroup_count(c, -1);
 		hash_del(&c->hash);
 		c->id = id;
 		hash_add(cgroups_by_id, &c->hash, id);
+		cgroup_count(c, 1);
 		return c;
 	}
 	if (cgroup_is_real(id) && cgroups_nr >= cgroups_max) {
@@ -212,7 +262,7 @@ struct sampler_cgroup *cgroups_find(pid_t pid, u64 ticks, u64 *id)
 
 	*id = 0;
 	if (kdtl_task_at(cgroups_tasks, pid, ticks, &task))
-		return cgroups_unknown();
+		return cgroup_get(CGROUP_UNKNOWN);
 	*id = task.cgroup;
 	if (*id && cgroups_others[hash_64(*id, CGROUPS_BITS)] == *id)
 		return cgroup_get(CGROUP_OTHER);
@@ -220,63 +270,42 @@ struct sampler_cgroup *cgroups_find(pid_t pid, u64 ticks, u64 *id)
 }
 
 /**
- * cgroups_are_others() - are these the counts of several cgroups?
+ * cgroups_is_unknown() - are these the counts of tasks of which nothing is known?
  * @c: the counts
  *
  * Context: any.
- * Return: true for those for which there was no room.
+ * Return: true if so.
  */
-bool cgroups_are_others(const struct sampler_cgroup *c)
+bool cgroups_is_unknown(const struct sampler_cgroup *c)
 {
-	return c->id == CGROUP_OTHER;
-}
-
-/**
- * cgroups_unknown() - the counts of tasks of which nothing is known
- *
- * Context: under sampler.lock, may sleep.
- * Return: as cgroups_find().
- */
-struct sampler_cgroup *cgroups_unknown(void)
-{
-	return cgroup_get(CGROUP_UNKNOWN);
-}
-
-/**
- * cgroups_hypervisor() - the counts of the hypervisor, which has no tasks here
- *
- * Context: under sampler.lock, may sleep.
- * Return: as cgroups_find().
- */
-struct sampler_cgroup *cgroups_hypervisor(void)
-{
-	return cgroup_get(CGROUP_HYPERVISOR);
+	return c->id == CGROUP_UNKNOWN;
 }
 
 /**
  * cgroups_add() - count a dispatch in its task's cgroup
  * @e: the entry
  * @wait: what it says
- * @id: set to the cgroup's id; 0: not known
  *
  * Context: under sampler.lock, may sleep.
  * Return: the cgroup, or NULL: cgroups are not counted, or there is no memory.
  */
 struct sampler_cgroup *cgroups_add(const struct kdtl_entry *e,
-				   const struct sampler_wait *wait, u64 *id)
+				   const struct sampler_wait *wait)
 {
-	struct sampler_cgroup *c;
+	struct sampler_cgroup *c, *around;
+	u64 id;
 
 	if (!cgroups_tasks)
 		return NULL;
 	if (wait->time > cgroups_cleaned + NSEC_PER_SEC)
 		cgroups_clean(wait->time);
-	c = cgroups_find(kdtl_entry_pid(e), kdtl_entry_time(e), id);
+	c = cgroups_find(kdtl_entry_pid(e), kdtl_entry_time(e), &id);
 	if (!c)
 		return NULL;
-	c->seen = max(c->seen, wait->time);
+	for (around = c; around; around = around->parent)
+		around->seen = max(around->seen, wait->time);
 	stats_add(&c->stats, wait);
-	windows_add(&c->windows, wait);
+	windows_add_to(&c->windows, NUMA_NO_NODE, wait);
 	return c;
 }
 

@@ -1,29 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Counts by cgroup, and behind whom the tasks of a cgroup waited. */
+/* Counts by cgroup. */
 #ifndef _KDTL_SAMPLER_CGROUPS_H
 #define _KDTL_SAMPLER_CGROUPS_H
 
 #include <linux/list.h>
 
+#include "../../api/answers/engine/pressure.h"
 #include "sampler.h"
 
 /* kdtl_cgroup_path() has at most 239 bytes, each of which may become four. */
 #define CGROUP_PATH	960
+
+/* Times of a cgroup: those by enum pressure_cause, and two sums of them. */
+enum {
+	CAUSES_SOME = PRESSURE_CAUSES,
+	CAUSES_FULL,
+	CAUSES_ROWS
+};
+
+#define CAUSES_AVERAGES	3
 
 /**
  * struct sampler_cgroup - a cgroup that is counted separately
  * @hash: by @id
  * @list: in cgroups
  * @id: its id, or that of the latest one with this path
- * @seen: time of its last dispatch, or of the last one that it held up, as struct
- *	sampler_wait has it
- * @behind: for how long its tasks waited while those of other cgroups had the CPU, in ns
- * @culprit: for how long its tasks had a CPU while those of other cgroups waited, in ns
- * @culprit_cpu: the same, but a moment in which several of those waited counts once
+ * @seen: time of the last dispatch of it or of one in it, as struct sampler_wait has it
  * @order: by which it is sorted
- * @slot: its place in cgroups_by_slot, and in the sums of behind.c
- * @stats: its dispatches since counting began, on all CPUs
- * @windows: its latest dispatches
+ * @slot: its place in cgroups_by_slot, and its number in the engine of pressure
+ * @parent: the nearest cgroup around it that is counted; NULL: none
+ * @stats: its own dispatches since counting began, on all CPUs
+ * @windows: its latest dispatches; NULL: there was none yet
+ * @shown: for how long its tasks, and those in it, waited, by cause, in ns
+ * @averaged: what these times were when the averages were computed last
+ * @average: of each time, over 10, 60 and 300 s: per cent of a CPU, times 2048
  * @path: its path, with "\xHH" for what is not printable
  */
 struct sampler_cgroup {
@@ -31,44 +41,42 @@ struct sampler_cgroup {
 	struct list_head	list;
 	u64			id;
 	u64			seen;
-	u64			behind;
-	u64			culprit;
-	u64			culprit_cpu;
 	u64			order;
 	unsigned int		slot;
+	struct sampler_cgroup	*parent;
 	struct sampler_stats	stats;
-	struct sampler_windows	windows;
+	struct sampler_windows	*windows;
+	u64			shown[CAUSES_ROWS];
+	u64			averaged[CAUSES_ROWS];
+	u64			average[CAUSES_ROWS][CAUSES_AVERAGES];
 	char			path[CGROUP_PATH];
+};
+
+/**
+ * struct cgroups_ops - what is called, with sampler.lock
+ * @begin: before any other
+ * @new: a cgroup begins to be counted
+ * @forget: a cgroup is not counted any more; another one may get its slot
+ */
+struct cgroups_ops {
+	int	(*begin)(void);
+	void	(*new)(const struct sampler_cgroup *c);
+	void	(*forget)(unsigned int slot);
 };
 
 /* cgroups.c: the cgroups that are counted separately. Under sampler.lock. */
 extern struct list_head cgroups;
 extern unsigned int cgroups_max;
 extern struct kdtl_tasks *cgroups_tasks;
-int cgroups_begin(struct mutex *lock, void (*forget)(unsigned int slot));
+int cgroups_begin(struct mutex *lock, const struct cgroups_ops *ops);
 void cgroups_end(void);
 extern struct sampler_cgroup *cgroups_by_slot[];
-unsigned int cgroups_nobody(void);
+unsigned int cgroups_slots(void);
 struct sampler_cgroup *cgroups_find(pid_t pid, u64 ticks, u64 *id);
-bool cgroups_are_others(const struct sampler_cgroup *c);
-struct sampler_cgroup *cgroups_unknown(void);
-struct sampler_cgroup *cgroups_hypervisor(void);
+bool cgroups_is_unknown(const struct sampler_cgroup *c);
 struct sampler_cgroup *cgroups_add(const struct kdtl_entry *e,
-				   const struct sampler_wait *wait, u64 *id);
+				   const struct sampler_wait *wait);
 void cgroups_clean(u64 now);
 void cgroups_reset(void);
-
-/* behind.c */
-void behind_add(const struct kdtl_span *span, const struct kdtl_entry *e,
-		struct sampler_cgroup *victim, u64 id);
-void behind_lost(int cpu);
-void behind_forget(unsigned int slot);
-void behind_exit(void);
-
-/* stolen.c */
-int stolen_begin(const struct sampler *s, char **pmu, unsigned int pages);
-void stolen_end(void);
-void stolen_forget(void);
-void stolen_tell(struct kdtl_who *who, int cpu, u64 from);
 
 #endif /* _KDTL_SAMPLER_CGROUPS_H */

@@ -9,7 +9,7 @@
 #include <linux/math64.h>
 #include <linux/time64.h>
 
-#include "cgroups.h"
+#include "causes.h"
 #include "sampler.h"
 
 /* The histogram's bounds: powers of two from about 1 us to about 17 s. */
@@ -236,15 +236,6 @@ static const struct {
 	{ "kdtl_cgroup_throttled_seconds_total", "counter",
 	  "Time that these tasks were held back or, after that, waited.",
 	  offsetof(struct sampler_cgroup, stats.throttled), true },
-	{ "kdtl_cgroup_behind_seconds_total", "counter",
-	  "Time that the cgroup's tasks waited while those of other cgroups had the CPU, in waits from 1 ms on.",
-	  offsetof(struct sampler_cgroup, behind), true },
-	{ "kdtl_cgroup_culprit_seconds_total", "counter",
-	  "Time that tasks of other cgroups waited while the cgroup's tasks had the CPU, in waits from 1 ms on.",
-	  offsetof(struct sampler_cgroup, culprit), true },
-	{ "kdtl_cgroup_culprit_cpu_seconds_total", "counter",
-	  "Time that the cgroup's tasks had a CPU for which tasks of other cgroups waited, in waits from 1 ms on; once, however many waited.",
-	  offsetof(struct sampler_cgroup, culprit_cpu), true },
 };
 
 static void metrics_one_by_cgroup(struct seq_file *m, unsigned int i)
@@ -255,12 +246,77 @@ static void metrics_one_by_cgroup(struct seq_file *m, unsigned int i)
 	metrics_head(m, metrics_by_cgroup[i].name, metrics_by_cgroup[i].type,
 		     metrics_by_cgroup[i].help);
 	list_for_each_entry(c, &cgroups, list) {
+		if (!c->stats.dispatches)
+			continue;
 		metrics_cgroup(m, metrics_by_cgroup[i].name, c, "");
 		value = *(u64 *)((void *)c + metrics_by_cgroup[i].field);
 		if (metrics_by_cgroup[i].seconds)
 			metrics_seconds(m, value);
 		else
 			seq_printf(m, "%llu", value);
+		seq_putc(m, '\n');
+	}
+}
+
+static void metrics_cause(struct seq_file *m, const char *name, const struct sampler_cgroup *c,
+			  unsigned int cause, u64 ns)
+{
+	char rest[32];
+
+	snprintf(rest, sizeof(rest), ",cause=\"%s\"", causes_names[cause]);
+	metrics_cgroup(m, name, c, rest);
+	metrics_seconds(m, ns);
+	seq_putc(m, '\n');
+}
+
+/* Who had the CPUs for which a cgroup waited. */
+static void metrics_neighbours(struct seq_file *m, const struct sampler_cgroup *c)
+{
+	const struct pressure_by *by = causes_of(c)->by;
+	unsigned int i;
+
+	for (i = 0; i < PRESSURE_BY; i++) {
+		if (!by[i].ticks || by[i].group < 0)
+			continue;
+		seq_puts(m, "kdtl_cgroup_neighbour_seconds_total{cgroup=\"");
+		metrics_path(m, c->path);
+		seq_puts(m, "\",neighbour=\"");
+		metrics_path(m, cgroups_by_slot[by[i].group]->path);
+		seq_puts(m, "\"} ");
+		metrics_seconds(m, by[i].ticks);
+		seq_putc(m, '\n');
+	}
+}
+
+/* Those have cgroups that have no tasks of their own, too. */
+static void metrics_pressure(struct seq_file *m)
+{
+	struct sampler_cgroup *c;
+	unsigned int i;
+
+	metrics_head(m, "kdtl_cgroup_pressure_seconds_total", "counter",
+		     "Time that at least one task of the cgroup, or of one in it, waited on a CPU, by cause.");
+	list_for_each_entry(c, &cgroups, list) {
+		for (i = 0; i < PRESSURE_CAUSES; i++)
+			metrics_cause(m, "kdtl_cgroup_pressure_seconds_total", c, i,
+				      causes_ns(c, i));
+	}
+	metrics_head(m, "kdtl_cgroup_tasks_seconds_total", "counter",
+		     "Time that tasks of the cgroup, or of one in it, waited, by cause; it counts for each task.");
+	list_for_each_entry(c, &cgroups, list) {
+		for (i = 0; i < PRESSURE_CAUSES; i++)
+			metrics_cause(m, "kdtl_cgroup_tasks_seconds_total", c, i,
+				      causes_of(c)->tasks[i]);
+	}
+	metrics_head(m, "kdtl_cgroup_neighbour_seconds_total", "counter",
+		     "Time that the neighbour had CPUs for which the cgroup waited; up to four neighbours.");
+	list_for_each_entry(c, &cgroups, list)
+		metrics_neighbours(m, c);
+	metrics_head(m, "kdtl_cgroup_culprit_seconds_total", "counter",
+		     "Time that the cgroup had CPUs for which others waited; once for each of them.");
+	list_for_each_entry(c, &cgroups, list) {
+		metrics_cgroup(m, "kdtl_cgroup_culprit_seconds_total", c, "");
+		metrics_seconds(m, causes_of(c)->culprit);
 		seq_putc(m, '\n');
 	}
 }
@@ -278,12 +334,14 @@ static void metrics_cgroups(struct seq_file *m, struct sampler *s, struct sample
 		     "Time that the cgroup's tasks waited for a CPU. Quantiles: of the last minute, at most 6.25 % too high.");
 	list_for_each_entry(c, &cgroups, list) {
 		memset(&r->recent, 0, sizeof(r->recent));
-		windows_sum(&c->windows, WINDOW_MINUTE, now, &r->recent);
-		metrics_summary_cgroup(m, c, &r->recent);
+		windows_sum(c->windows, WINDOW_MINUTE, now, &r->recent);
+		if (c->stats.dispatches)
+			metrics_summary_cgroup(m, c, &r->recent);
 		c->order = r->recent.max;
 	}
 	for (i = 0; i < ARRAY_SIZE(metrics_by_cgroup); i++)
 		metrics_one_by_cgroup(m, i);
+	metrics_pressure(m);
 }
 
 /**

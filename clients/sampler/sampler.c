@@ -3,7 +3,8 @@
  * kdtl_sampler - dispatches and waits per CPU, counted by the session's reader
  *
  * The example client: copy it. Everything that uses the session is in this
- * file but stolen.c's; stats.c, windows.c and cgroups.c count, show.c and metrics.c print.
+ * file but stolen.c's; stats.c, windows.c, cgroups.c and causes.c count, show.c, show_pressure.c
+ * and metrics.c print.
  */
 #define pr_fmt(fmt) "kdtl_sampler: " fmt
 
@@ -13,7 +14,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
-#include "cgroups.h"
+#include "causes.h"
 #include "sampler.h"
 
 static char *pmu;
@@ -94,31 +95,33 @@ static void sampler_span(const struct kdtl_span *span, void *unused)
 	const struct kdtl_entry *e;
 	struct sampler_cgroup *cgroup;
 	struct sampler_wait wait;
-	u64 id;
 
 	mutex_lock(&sampler.lock);
 	stolen_forget();
 	if (span->lost)
-		behind_lost(span->cpu);
+		causes_lost(span->cpu);
 	kdtl_span_for_each_entry(e, span) {
 		if (kdtl_entry_is_idle(e)) {
-			behind_add(span, e, NULL, 0);
+			causes_add(span, e, NULL);
 			continue;
 		}
 		wait = sampler_wait(span->info, e);
 		stats_add(st, &wait);
 		windows_add_cpu(span->cpu, &wait);
-		cgroup = cgroups_add(e, &wait, &id);
+		cgroup = cgroups_add(e, &wait);
 		/* With a share, entries are missing that say who had the CPU. */
 		if (cgroup && sampler.share == 100)
-			behind_add(span, e, cgroup, id);
+			causes_add(span, e, cgroup);
 	}
 	mutex_unlock(&sampler.lock);
 }
 
-/* The parameter may have been changed. */
+/* Now and then averages are due.  The parameter may have been changed. */
 static unsigned int sampler_round(struct kdtl_session *s, void *unused)
 {
+	mutex_lock(&sampler.lock);
+	causes_average();
+	mutex_unlock(&sampler.lock);
 	return READ_ONCE(period_ms);
 }
 
@@ -152,12 +155,17 @@ static int sampler_share(struct kdtl_session *s)
 /* Count by cgroup, if that is wanted and entries name tasks; and for a share of the time. */
 static int sampler_choose(struct kdtl_session *s)
 {
+	static const struct cgroups_ops ops = {
+		.begin	= causes_begin,
+		.new	= causes_new,
+		.forget	= causes_forget,
+	};
 	struct kdtl_aux_info info;
 	int err;
 
 	err = kdtl_aux_info(s, -1, &info);
 	if (!err && info.tasks && cgroups_max)
-		err = cgroups_begin(&sampler.lock, behind_forget);
+		err = cgroups_begin(&sampler.lock, &ops);
 	if (!err && sampler.share < 100)
 		err = sampler_share(s);
 	return err;
@@ -204,6 +212,7 @@ static const struct sampler_view {
 	{ "table",	show_table },		/* for people */
 	{ "windows",	show_windows },
 	{ "cgroups",	show_cgroups },
+	{ "pressure",	show_pressure },
 	{ "lines",	show_lines },		/* for programs */
 	{ "histogram",	show_histogram },
 	{ "metrics",	show_metrics },		/* for Prometheus */
@@ -278,7 +287,7 @@ static void sampler_debugfs(void)
 static void sampler_free(void)
 {
 	cgroups_end();
-	behind_exit();
+	causes_end();
 	stolen_end();
 	windows_exit();
 	free_percpu(sampler.stats);

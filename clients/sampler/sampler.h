@@ -54,7 +54,7 @@ bool stats_look(struct sampler *s, int cpu, struct sampler_row *row);
 extern const unsigned int windows_seconds[WINDOWS];
 u64 windows_now(struct sampler *s);
 struct sampler_windows *windows_cpu(int cpu);
-void windows_add(struct sampler_windows *w, const struct sampler_wait *wait);
+void windows_add_to(struct sampler_windows **w, int node, const struct sampler_wait *wait);
 void windows_add_cpu(int cpu, const struct sampler_wait *wait);
 void windows_sum(const struct sampler_windows *w, unsigned int i, u64 now,
 		 struct sampler_stats *sum);
@@ -62,10 +62,11 @@ u64 windows_ms(const struct sampler *s, unsigned int i, u64 now);
 void windows_reset(int cpu);
 void windows_exit(void);
 
-/* show.c, metrics.c: the views. Under sampler.lock, with rows that are zero. */
+/* show.c, show_pressure.c, metrics.c: the views. Under sampler.lock, with rows that are zero. */
 void show_table(struct seq_file *m, struct sampler *s, struct sampler_rows *r);
 void show_windows(struct seq_file *m, struct sampler *s, struct sampler_rows *r);
 void show_cgroups(struct seq_file *m, struct sampler *s, struct sampler_rows *r);
+void show_pressure(struct seq_file *m, struct sampler *s, struct sampler_rows *r);
 void show_lines(struct seq_file *m, struct sampler *s, struct sampler_rows *r);
 void show_histogram(struct seq_file *m, struct sampler *s, struct sampler_rows *r);
 void show_metrics(struct seq_file *m, struct sampler *s, struct sampler_rows *r);

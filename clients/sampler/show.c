@@ -5,7 +5,7 @@
 #include <linux/math64.h>
 #include <linux/time64.h>
 
-#include "cgroups.h"
+#include "causes.h"
 #include "sampler.h"
 
 #define SHOW_BAR	50
@@ -172,14 +172,14 @@ static void show_window_cgroups(struct seq_file *m, struct sampler *s,
 
 	list_for_each_entry(c, &cgroups, list) {
 		memset(&r->recent, 0, sizeof(r->recent));
-		windows_sum(&c->windows, i, now, &r->recent);
+		windows_sum(c->windows, i, now, &r->recent);
 		c->order = r->recent.wait;
 	}
 	list_sort(NULL, &cgroups, show_order);
 	seq_printf(m, "last %u s\n" SHOW_WINDOW_HEAD " cgroup\n", windows_seconds[i]);
 	list_for_each_entry(c, &cgroups, list) {
 		memset(&r->recent, 0, sizeof(r->recent));
-		windows_sum(&c->windows, i, now, &r->recent);
+		windows_sum(c->windows, i, now, &r->recent);
 		if (!r->recent.dispatches)
 			continue;
 		show_window_row(m, &r->recent, ms);
@@ -208,9 +208,11 @@ void show_cgroups(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
 		show_window_cgroups(m, s, r, i, now);
 	seq_puts(m, "since reset\n" SHOW_WINDOW_HEAD "   behind  culprit cgroup\n");
 	list_for_each_entry(c, &cgroups, list) {
+		if (!c->stats.dispatches)
+			continue;
 		show_window_row(m, &c->stats, ms);
-		show_ns(m, c->behind, false);
-		show_ns(m, c->culprit, false);
+		show_ns(m, causes_ns(c, PRESSURE_BY_NEIGHBOURS), false);
+		show_ns(m, causes_of(c)->culprit, false);
 		seq_printf(m, " %s\n", c->path);
 	}
 	if (s->share < 100)

@@ -15,7 +15,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "cgroups.h"
+#include "causes.h"
 
 static char *steal;
 module_param(steal, charp, 0444);
@@ -136,24 +136,34 @@ static ssize_t stolen_first(u64 time)
 }
 
 /**
- * stolen_tell() - tell who had a CPU what the hypervisor had of it
- * @who: after kdtl_who_begin()
+ * stolen_next() - when the hypervisor had a CPU
  * @cpu: the CPU, that of the span
- * @from: nothing is asked about the time before
+ * @from: look from here on, by local_clock()
+ * @to: until here
+ * @begin: set to when it took the CPU, which may be before @from
+ * @end: set to when it gave it back, which is after @from and may be after @to
  *
  * Context: under sampler.lock.
+ * Return: true; false: it did not have it in that time, or nobody asked to know.
  */
-void stolen_tell(struct kdtl_who *who, int cpu, u64 from)
+bool stolen_next(int cpu, u64 from, u64 to, u64 *begin, u64 *end)
 {
+	const struct kdtl_entry *e;
 	ssize_t first;
 
 	if (!stolen.session)
-		return;
+		return false;
 	if (!stolen.copied)
 		stolen.len = kdtl_aux_snapshot(stolen.session, cpu, stolen.entries,
 					       stolen.info.size, NULL);
 	stolen.copied = true;
-	first = stolen.len > 0 ? stolen_first(from) : 0;
-	kdtl_who_stolen(who, &stolen.info, stolen.entries + first,
-			stolen.len - first * (ssize_t)sizeof(*stolen.entries));
+	if (stolen.len <= 0)
+		return false;
+	first = stolen_first(from);
+	if (first == stolen.len / (ssize_t)sizeof(*e))
+		return false;
+	e = &stolen.entries[first];
+	*end = kdtl_ticks_to_ns(&stolen.info, kdtl_entry_time(e) - stolen.info.tb_boot);
+	*begin = *end - kdtl_ticks_to_ns(&stolen.info, kdtl_entry_wait(e));
+	return (s64)(*begin - to) < 0;
 }

@@ -66,12 +66,7 @@ struct sampler_windows *windows_cpu(int cpu)
 	return per_cpu(windows_of_cpu, cpu);
 }
 
-/**
- * windows_add() - count a dispatch
- * @w: the windows
- * @wait: what its entry says
- */
-void windows_add(struct sampler_windows *w, const struct sampler_wait *wait)
+static void windows_add(struct sampler_windows *w, const struct sampler_wait *wait)
 {
 	struct sampler_part *part;
 	unsigned int i;
@@ -93,6 +88,24 @@ void windows_add(struct sampler_windows *w, const struct sampler_wait *wait)
 }
 
 /**
+ * windows_add_to() - count a dispatch in windows that may not be there yet
+ * @w: the windows; NULL: they are allocated
+ * @node: on this NUMA node
+ * @wait: what its entry says
+ *
+ * Context: under sampler.lock, may sleep.
+ */
+void windows_add_to(struct sampler_windows **w, int node, const struct sampler_wait *wait)
+{
+	if (!*w)
+		*w = kvzalloc_node(sizeof(**w), GFP_KERNEL, node);
+	if (*w)
+		windows_add(*w, wait);
+	else
+		pr_warn_once("no memory for the windows of a CPU or a cgroup\n");
+}
+
+/**
  * windows_add_cpu() - count a dispatch in the windows of its CPU
  * @cpu: the CPU
  * @wait: what its entry says
@@ -101,15 +114,8 @@ void windows_add(struct sampler_windows *w, const struct sampler_wait *wait)
  */
 void windows_add_cpu(int cpu, const struct sampler_wait *wait)
 {
-	struct sampler_windows **w = per_cpu_ptr(&windows_of_cpu, cpu);
-
 	/* Many possible CPUs never come online. */
-	if (!*w)
-		*w = kvzalloc_node(sizeof(**w), GFP_KERNEL, cpu_to_node(cpu));
-	if (*w)
-		windows_add(*w, wait);
-	else
-		pr_warn_once("no memory for the windows of CPU %d\n", cpu);
+	windows_add_to(per_cpu_ptr(&windows_of_cpu, cpu), cpu_to_node(cpu), wait);
 }
 
 /**

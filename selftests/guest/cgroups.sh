@@ -34,6 +34,35 @@ metric()
 		index($0, ENVIRON["name"] " ") == 1 { print $NF }' $sampler/metrics
 }
 
+# cause CAUSE CGROUP: for how long it waited for that.
+cause()
+{
+	metric pressure_seconds_total "$2" ",cause=\"$1\""
+}
+
+# grew_by_one BEFORE AFTER: by 1 s.
+grew_by_one()
+{
+	awk -v before="$1" -v after="$2" 'BEGIN {
+		off = after - before - 1
+		exit !(off < 1e-6 && off > -1e-6)
+	}'
+}
+
+# behind CGROUP: for how long it waited behind other cgroups.
+behind()
+{
+	cause neighbours "$1"
+}
+
+# sum_cause CAUSE: over all cgroups.
+sum_cause()
+{
+	awk -v cause="cause=\"$1\"} " '
+		/^kdtl_cgroup_pressure_seconds_total/ && index($0, cause) { n += $NF }
+		END { printf "%.9f\n", n }' $sampler/metrics
+}
+
 # sum NAME: over all cgroups.
 sum()
 {
@@ -73,13 +102,14 @@ in_window()
 names_culprit()
 {
 	is "$(metric culprit_seconds_total /hog)" 1.000000000 &&
-		is "$(metric behind_seconds_total /web)" 1.000000000 &&
+		is "$(behind /web)" 1.000000000 &&
+		is "$(metric neighbour_seconds_total /web ',neighbour="/hog"')" 1.000000000 &&
+		own=$(cause own /web) &&
 		fake later 0 2 && fake task 0 "$web2" "$web" 1000 &&
-		is "$(metric behind_seconds_total /web)" 1.000000000 &&
+		is "$(behind /web)" 1.000000000 && grew_by_one "$own" "$(cause own /web)" &&
 		is "$(metric culprit_seconds_total /web)" 0.000000000 &&
 		fake task 1 "$web" "$hog" 500 &&
-		is "$(metric culprit_seconds_total unknown)" 0.500000000 &&
-		is "$(metric behind_seconds_total /web)" 1.500000000
+		is "$(cause unknown /web)" 0.500000000 && is "$(behind /web)" 1.000000000
 }
 
 # One cgroup had the CPU for the last second of the wait, and for as long as the machine took
@@ -98,8 +128,8 @@ shares_blame()
 			print "# hog " hog ", cron " $3
 			exit !(hog >= 1 && $3 > 0 && off < 1e-6 && off > -1e-6)
 		}' &&
-		is "$(sum behind_seconds_total)" "$(sum culprit_seconds_total)" &&
-		is "$(metric behind_seconds_total /web)" 4.500000000
+		is "$(sum_cause neighbours)" "$(sum culprit_seconds_total)" &&
+		is "$(behind /web)" 4.000000000
 }
 
 # Many short tasks of a cgroup, which had the CPU one after the other: it is the culprit for all
@@ -107,7 +137,7 @@ shares_blame()
 blames_storm()
 {
 	before=$(metric culprit_seconds_total /hog)
-	unknown=$(metric culprit_seconds_total unknown)
+	unknown=$(cause unknown /web)
 	fake task 0 "$hog" "$web" 0 && fake later 0 4 || return
 	last=$hog
 	for _ in $(seq 20); do
@@ -115,7 +145,7 @@ blames_storm()
 		last=$pid
 	done
 	fake task 0 "$web" "$last" 4000 &&
-		is "$(metric culprit_seconds_total unknown)" "$unknown" &&
+		is "$(cause unknown /web)" "$unknown" &&
 		echo "$before $(metric culprit_seconds_total /hog) $(metric culprit_seconds_total /storm)" |
 		awk '{
 			hog = $2 - $1
@@ -123,17 +153,17 @@ blames_storm()
 			print "# hog " hog ", storm " $3
 			exit !($3 > 0 && off < 1e-6 && off > -1e-6)
 		}' &&
-		is "$(metric behind_seconds_total /web)" 8.500000000
+		is "$(behind /web)" 8.000000000
 }
 
-# cpu_of CGROUP: its part of the CPU for which others waited.
+# cpu_of CGROUP: the CPU that it had while others waited.
 cpu_of()
 {
-	metric culprit_cpu_seconds_total "$1"
+	metric culprit_seconds_total "$1"
 }
 
 # Ten tasks wait for /brief, which has the CPU for a second, and then one for /hog, which has it for
-# four. Counted for each of them it is /brief that is to blame, but it had a fifth of that time.
+# four. Counted for each task it is /brief that is to blame, but it had a fifth of that time.
 counts_cpu_once()
 {
 	echo 1 >$sampler/reset
@@ -145,8 +175,8 @@ counts_cpu_once()
 		last=$pid
 	done
 	fake task 0 "$hog" "$last" 0 && fake later 0 4 && fake task 0 "$web" "$hog" 4000 || return
-	is "$(metric culprit_seconds_total /brief)" 10.000000000 &&
-		is "$(metric culprit_seconds_total /hog)" 4.000000000 &&
+	is "$(metric tasks_seconds_total /crowd ',cause="neighbours"')" 10.000000000 &&
+		is "$(behind /crowd)" 1.000000000 && is "$(behind /web)" 4.000000000 &&
 		is "$(cpu_of /brief)" 1.000000000 && is "$(cpu_of /hog)" 4.000000000
 }
 
@@ -159,8 +189,8 @@ gains()
 		is "$(echo "$(cpu_of /hog) ${was:-0}" | awk '{ print $1 - $2 }')" "$1"
 }
 
-# Waits in others, and beside others, count once. What a cgroup's own tasks wait for does not count,
-# until it is known that another one waited, too.
+# Of one cgroup, waits in others, and beside others, count once; and for each cgroup that waits.
+# What a cgroup's own tasks wait for does not count.
 counts_what_is_new()
 {
 	echo 1 >$sampler/reset
@@ -171,11 +201,11 @@ counts_what_is_new()
 		gains 0.5 0 "$web" "$hog" 500 &&
 		fake task 0 "$hog" "$web" 0 && fake later 0 2 && gains 2 0 "$web" "$hog" 2000 &&
 		fake task 0 "$hog" "$web" 0 && fake later 0 1 &&
-		gains 1.5 0 "$pid" "$hog" 4000 && gains 0 0 "$web" "$pid" 3500 &&
+		gains 4 0 "$pid" "$hog" 4000 && gains 1 0 "$web" "$pid" 3500 &&
 		fake task 0 "$hog" "$web" 0 && fake later 0 3 && gains 0 0 "$hog2" "$hog" 3000 &&
 		fake later 0 1 && gains 4 0 "$web" "$hog2" 4000 &&
 		fake task 0 "$hog" "$web" 0 && fake later 0 2 && gains 0 0 "$hog2" "$hog" 2000 &&
-		gains 1 0 "$web" "$hog2" 1000 && gains 1 0 "$pid" "$web" 2000
+		gains 1 0 "$web" "$hog2" 1000 && gains 2 0 "$pid" "$web" 2000
 	set -- $?
 	fake stop 0 0 && return "$1"
 }
@@ -187,7 +217,7 @@ blames_nobody()
 	fake task 0 "$hog" "$web" 0 && fake lost 0 1 && fake later 0 2 &&
 		fake task 0 "$web" "$hog" 1000 &&
 		is "$(metric culprit_seconds_total /hog)" "$before" &&
-		is "$(metric behind_seconds_total /web)" 9.500000000
+		is "$(behind /web)" 8.000000000 && is "$(cause unknown /web)" 1.500000000
 }
 
 falls()
@@ -216,7 +246,7 @@ quotes()
 
 goes_when_stale()
 {
-	fake later 0 200 && fake task 0 "$web" 0 0 && fake later 0 200 &&
+	fake later 0 150 && fake task 0 "$web" 0 0 && fake later 0 200 &&
 		is "$(metric wait_seconds_count /web)" 7 &&
 		is "$(metric wait_seconds_count /hog)" "" &&
 		is "$(grep -c 'kdtl_cgroup_wait_seconds_count{' $sampler/metrics)" 1
@@ -226,11 +256,13 @@ goes_when_stale()
 # times are no dispatches.
 blames_nobody_for_idle()
 {
-	was="$(sum behind_seconds_total) $(sum culprit_seconds_total)"
+	was="$(sum_cause neighbours) $(sum culprit_seconds_total)"
+	idle=$(cause nobody /web)
 	nr=$(counted)
 	fake task 0 "$hog" "$web" 0 && fake idle 0 "$hog" && fake later 0 2 &&
 		fake task 0 "$web" 0 1000 &&
-		is "$(sum behind_seconds_total) $(sum culprit_seconds_total)" "$was" &&
+		is "$(sum_cause neighbours) $(sum culprit_seconds_total)" "$was" &&
+		grew_by_one "$idle" "$(cause nobody /web)" &&
 		is "$(counted)" "$((${nr% *} + 2)) $((${nr#* } + 2))"
 }
 
@@ -245,15 +277,8 @@ reset_forgets()
 	echo 1 >$sampler/reset && ! grep -q kdtl_cgroup_ $sampler/metrics
 }
 
-# behind_other BEFORE: since then others have waited for 1 s behind others.
-behind_other()
-{
-	echo "$1 $(metric behind_seconds_total other) $(metric culprit_seconds_total other)" |
-		awk '{ print "# " $0; exit !($3 - $1 == 1 && $4 - $2 == 1) }'
-}
-
-# Two have rows; a third one is counted with the others, until one goes. Those wait behind each
-# other, too, and not behind themselves.
+# Two have rows, and the root, in which they are; a third one is counted with the others, until one
+# goes. Those are counted as one, so none is a neighbour of the others.
 is_capped()
 {
 	unload kdtl_sampler && load kdtl_sampler pmu=kdtl_fake cgroups=2 || return
@@ -265,10 +290,12 @@ is_capped()
 		is "$(metric wait_seconds_count /hog)" 1 &&
 		is "$(metric wait_seconds_count other)" 3 &&
 		is "$(metric wait_seconds_count /third)" "" || return
-	before="$(metric behind_seconds_total other) $(metric culprit_seconds_total other)"
-	fake later 0 2 && fake task 0 "$pid" "$third" 1000 && behind_other "$before" &&
-		fake later 0 2 && fake task 0 "$pid" "$pid" 1000 && behind_other "$before" &&
-		fake later 0 290 && fake task 0 "$hog" 0 10 && fake later 0 20 &&
+	was="$(behind other) $(metric culprit_seconds_total other)"
+	own=$(cause own other)
+	fake later 0 2 && fake task 0 "$pid" "$third" 1000 &&
+		is "$(behind other) $(metric culprit_seconds_total other)" "$was" &&
+		grew_by_one "$own" "$(cause own other)" &&
+		fake later 0 270 && fake task 0 "$hog" 0 10 && fake later 0 50 &&
 		fake task 0 "$third" 0 10 && fake task 0 "$pid" 0 10 &&
 		is "$(metric wait_seconds_count /web)" "" &&
 		is "$(metric wait_seconds_count /hog)" 2 &&
@@ -285,8 +312,8 @@ can_be_switched_off()
 # Loops beside each other, in two cgroups, until both have waited behind the other.
 both_waited()
 {
-	metric behind_seconds_total /web | awk '$1 > 0.05 { found = 1 } END { exit !found }' &&
-		metric behind_seconds_total /hog |
+	behind /web | awk '$1 > 0.05 { found = 1 } END { exit !found }' &&
+		behind /hog |
 		awk '$1 > 0.05 { found = 1 } END { exit !found }'
 }
 
@@ -300,14 +327,14 @@ real_tasks()
 	until_true both_waited || return
 	echo 0 >$sampler/running
 	cat $sampler/cgroups
-	is "$(sum behind_seconds_total)" "$(sum culprit_seconds_total)" &&
+	is "$(sum_cause neighbours)" "$(sum culprit_seconds_total)" &&
 		metric culprit_seconds_total /hog | awk '{ exit !($1 > 0.025) }'
 }
 
 # web_waited SECONDS: since the reset.
 web_waited()
 {
-	metric behind_seconds_total /web | awk -v least="$1" '{ exit !($1 > least) }'
+	behind /web | awk -v least="$1" '{ exit !($1 > least) }'
 }
 
 # Three hundred tasks that only yield make waits with thousands of dispatches in each: it keeps
@@ -323,8 +350,8 @@ blames_yielders()
 	echo 0 >$sampler/running
 	kill "$pid"
 	is "$(lost)" "$lost" &&
-		is "$(sum behind_seconds_total)" "$(sum culprit_seconds_total)" &&
-		echo "$(sum culprit_seconds_total) $(metric culprit_seconds_total unknown)" |
+		is "$(sum_cause neighbours)" "$(sum culprit_seconds_total)" &&
+		echo "$(sum culprit_seconds_total) $(sum_cause unknown)" |
 		awk '{ print "# unknown: " $2 + 0 " of " $1 " s"; exit !($2 < $1 / 100) }'
 }
 

@@ -99,10 +99,18 @@ metric()
 		$debug/kdtl_sampler/metrics
 }
 
+# cause CAUSE CGROUP: for how long it waited for that, in ns.
+cause()
+{
+	name="kdtl_cgroup_pressure_seconds_total{cgroup=\"/$2\",cause=\"$1\"}" awk '
+		index($0, ENVIRON["name"] " ") == 1 { printf "%.0f\n", $NF * 1e9 }' \
+		$debug/kdtl_sampler/metrics
+}
+
 sampler_blames()
 {
-	behind=$(metric behind_seconds_total kdtl_web)
-	# Tasks of the root wait behind the hog, too.
+	behind=$(cause neighbours kdtl_web)
+	# Other cgroups may wait behind the hog, too.
 	culprit=$(metric culprit_seconds_total kdtl_batch)
 	note "behind others for $behind ns; others behind /kdtl_batch for $culprit ns"
 	awk -v behind="$behind" -v least="$(truth hog 3)" -v sum="$(truth service 4)" \
@@ -119,9 +127,12 @@ sampler_longest()
 sampler_quota()
 {
 	throttled=$(metric throttled_seconds_total kdtl_quota)
-	note "throttled for $throttled ns"
+	note "throttled for $throttled ns, the quota's pressure $(cause quota kdtl_quota) ns"
 	awk -v throttled="$throttled" -v least="$(truth quota 3)" -v most="$(truth quota 4)" '
 		BEGIN { exit !(throttled > least * 0.95 && throttled < most * 1.05) }' &&
+		awk -v quota="$(cause quota kdtl_quota)" -v least="$(truth quota 3)" \
+			-v most="$(truth quota 4)" '
+		BEGIN { exit !(quota > least * 0.95 && quota < most * 1.05) }' &&
 		[ "$(metric culprit_seconds_total kdtl_quota)" -lt 100000000 ]
 }
 
@@ -194,9 +205,10 @@ recorder_blames_begun()
 
 sampler_blames_begun()
 {
-	culprit=$(metric culprit_seconds_total kdtl_begun)
-	note "others behind /kdtl_begun for $culprit ns"
-	[ "$culprit" -gt "$(awk '{ print $1 * 950000 }' /tmp/kdtl-begun)" ]
+	# Who waits is in the root, and for it everybody is in its own cgroup: the hog is no neighbour.
+	own=$(cause own '')
+	note "the root behind its own for $own ns"
+	[ "$own" -gt "$(awk '{ print $1 * 950000 }' /tmp/kdtl-begun)" ]
 }
 
 # The lower half of a cgroup's id is the inode number in any kernel.

@@ -64,6 +64,29 @@ has_answer()
 		}'
 }
 
+# pressure CGROUP: the same of the line that tells why a cgroup waited.
+pressure()
+{
+	sed -n "s|^pressure: cgroup=$1 ||p" "$out" | tr ' ' '\n'
+}
+
+# The service waited for the hog, the other one for its quota.
+has_pressure()
+{
+	pressure /kdtl_web && pressure /kdtl_quota &&
+		pressure /kdtl_web | awk -F= '{ v[$1] = $2 } END {
+			exit !(v["neighbours_ms"] > 300 && v["by"] == "/kdtl_batch" &&
+				v["quota_ms"] == 0 && v["full_ms"] <= v["some_ms"])
+		}' && pressure /kdtl_quota | awk -F= '{ v[$1] = $2 } END {
+			exit !(v["quota_ms"] > 20 && v["neighbours_ms"] < v["quota_ms"] / 2)
+		}'
+}
+
+says_why()
+{
+	has_answer && has_pressure
+}
+
 # The log has the time that the kernel says was stolen. That counts in ticks.
 has_stolen()
 {
@@ -92,7 +115,7 @@ for which; do
 	if [ "$which" = steal ]; then
 		ok "and the log has what was stolen" has_stolen
 	else
-		ok "and says who waited, and behind whom" has_answer
+		ok "and says who waited, behind whom, and why their cgroups did" says_why
 	fi
 done
 finish

@@ -36,9 +36,9 @@ rules_fail()
 	local change
 
 	for change in 's/max by (cgroup) (kdtl_cgroup_wait_s/min by (cgroup) (kdtl_cgroup_wait_s/' \
-		's/> 0\.5/> 0.95/' 's/> 0)$/>= 0)/' 's/{cgroup!="unknown"}//' \
+		's/kdtl_neighbour_seconds:rate5m > 0.1/kdtl_neighbour_seconds:rate5m > 0.01/' \
 		's/and on (job, instance) .*/and on (job) kdtl_nothing/' \
-		's/culprit_cpu_seconds/culprit_seconds/' 's/for: 5m/for: 1h/' 's/rate(kdtl_cgroup_throttled/irate(kdtl_nothing/' \
+		's/cause="neighbours"/cause="own"/' 's/cause="quota"/cause="own"/' 's/for: 5m/for: 1h/' \
 		's/by (job, le)/by (instance, le)/' 's/> 120/> 600/' \
 		's/ up == 1/ up/'; do
 		! rules_pass "$change" || { echo "not noticed: $change"; return 1; }
@@ -241,16 +241,16 @@ worst_p99()
 
 culprit()
 {
-	holds_soon 'instance_cgroup:kdtl_culprit:ratio_rate5m{instance="noisy",cgroup="/hog"} > 0.8' &&
-		holds 'topk(1, instance_cgroup:kdtl_culprit:ratio_rate5m{instance="noisy"}) and {cgroup="/hog"}' &&
+	holds_soon 'instance_cgroup_neighbour:kdtl_neighbour_seconds:rate5m{instance="noisy",cgroup="/web",neighbour="/hog"} > 0.5' &&
+		holds 'topk(1, instance_cgroup:kdtl_neighbours_seconds:rate5m{instance="noisy"}) and {cgroup="/web"}' &&
 		none 'kdtl_cgroup_culprit_seconds_total{instance="quiet",cgroup="/hog"}'
 }
 
 alerted()
 {
-	holds_soon 'ALERTS{alertname="KdtlNoisyNeighbour",instance="noisy",cgroup="/hog"}' &&
+	holds_soon 'ALERTS{alertname="KdtlNoisyNeighbour",instance="noisy",cgroup="/web",neighbour="/hog"}' &&
 		holds_soon 'ALERTS{alertname="KdtlCgroupWaits",cgroup="/web"}' &&
-		none 'ALERTS{alertname="KdtlNoisyNeighbour",cgroup="/web"}' &&
+		none 'ALERTS{alertname="KdtlNoisyNeighbour",neighbour="/web"}' &&
 		none 'ALERTS{alertname="KdtlMetricsOld"}'
 }
 
@@ -259,7 +259,7 @@ throttled()
 	local name
 
 	for name in quiet noisy; do
-		holds_soon "instance_cgroup:kdtl_throttled_seconds:rate5m{instance=\"$name\",cgroup=\"/batch\"} > 0" &&
+		holds_soon "instance_cgroup:kdtl_quota_seconds:rate5m{instance=\"$name\",cgroup=\"/batch\"} > 0" &&
 			none "kdtl_cgroup_throttled_seconds_total{instance=\"$name\",cgroup=\"/web\"} > 0" ||
 			return
 	done

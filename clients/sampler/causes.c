@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Why the tasks of each cgroup waited: the entries, told to the engine of pressure
+ *
+ * The engine is in api/answers/engine/pressure.c.  Here it gets to know who had each CPU, as
+ * cgroups, and which cgroups are in which.  A cgroup's number in it is its slot.
+ */
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/mm.h>
+#include <linux/percpu.h>
+#include <linux/slab.h>
+#include <linux/time64.h>
+#include <linux/topology.h>
+
+#include "causes.h"
+
+/* In so long a time a task may have come to another cgroup. */
+#define CAUSES_LONG	NSEC_PER_MSEC
+
+/* As PSI has it: a new average every two seconds, in fixed point with 11 bits. */
+#define CAUSES_PERIOD	(2ULL * NSEC_PER_SEC)
+#define CAUSES_ONE	2048
+#define CAUSES_MISSED	1024	/* after so many periods nothing is left of an average */
+
+static const unsigned int causes_decay[CAUSES_AVERAGES] = { 1677, 1981, 2034 };
+
+/**
+ * struct causes - what was on a CPU lately
+ * @known: there is a last entry, and none was lost after it
+ * @pid: the task of the last entry, which has the CPU since then; 0: the CPU is idle
+ * @who: that task's cgroup, or PRESSURE_NOBODY and so on
+ * @at: time of that entry
+ * @engine: of the engine
+ */
+struct causes {
+	bool			known;
+	pid_t			pid;
+	s32			who;
+	u64			at;
+	struct pressure_cpu	*engine;
+};
+
+static DEFINE_PER_CPU(struct causes, causes_of_cpu);
+static struct pressure causes_groups;
+static u64 causes_averaged;	/* when, by CLOCK_BOOTTIME */
+
+/**
+ * causes_begin() - get ready to count
+ *
+ * Context: under sampler.lock, may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int causes_begin(void)
+{
+	causes_groups.groups = kvcalloc(cgroups_slots(), sizeof(*causes_groups.groups), GFP_KERNEL);
+	if (!causes_groups.groups)
+		return -ENOMEM;
+	causes_groups.nr = cgroups_slots();
+	causes_averaged = ktime_get_boottime_ns();
+	return 0;
+}
+
+/**
+ * causes_end() - undo causes_begin()
+ *
+ * Context: may sleep; there is no session any more.
+ */
+void causes_end(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		kvfree(per_cpu(causes_of_cpu, cpu).engine);
+	kvfree(causes_groups.groups);
+}
+
+/**
+ * causes_new() - a cgroup begins to be counted
+ * @c: the cgroup, with its slot and parent
+ *
+ * Context: under sampler.lock.
+ */
+void causes_new(const struct sampler_cgroup *c)
+{
+	pressure_group_begin(&causes_groups, c->slot, c->parent ? c->parent->slot : -1);
+}
+
+/**
+ * causes_forget() - a cgroup is not counted any more
+ * @slot: where it was; another one may come there
+ *
+ * Context: under sampler.lock.
+ */
+void causes_forget(unsigned int slot)
+{
+	struct causes *of;
+	int cpu;
+
+	pressure_group_end(&causes_groups, slot);
+	for_each_possible_cpu(cpu) {
+		of = per_cpu_ptr(&causes_of_cpu, cpu);
+		if (of->engine)
+			pressure_cpu_forget(of->engine, slot);
+		if (of->who == (s32)slot)
+			of->who = PRESSURE_GONE;
+	}
+}
+
+/**
+ * causes_lost() - entries are missing, so nobody knows who had the CPU
+ * @cpu: the CPU
+ *
+ * Context: under sampler.lock.
+ */
+void causes_lost(int cpu)
+{
+	per_cpu(causes_of_cpu, cpu).known = false;
+}
+
+static s32 causes_who(const struct sampler_cgroup *c)
+{
+	return c && !cgroups_is_unknown(c) ? (s32)c->slot : PRESSURE_UNKNOWN;
+}
+
+/* Who had the CPU until the entry. */
+static s32 causes_until(const struct causes *of, const struct kdtl_span *span,
+			const struct kdtl_entry *e)
+{
+	const u64 to = kdtl_entry_time(e);
+	u64 middle = of->at + (to - of->at) / 2, id;
+
+	if (!of->known)
+		return PRESSURE_UNKNOWN;
+	if (kdtl_entry_prev_pid(e) != of->pid &&
+	    !kdtl_task_exec(cgroups_tasks, of->pid, of->at, kdtl_entry_prev_pid(e), to))
+		return PRESSURE_UNKNOWN;
+	if (of->pid && kdtl_ticks_to_ns(span->info, to - of->at) >= CAUSES_LONG)
+		return causes_who(cgroups_find(of->pid, middle, &id));
+	return of->who;
+}
+
+/* Tell the engine who had the CPU until @to, in ns; but for what the hypervisor had. */
+static void causes_run(struct causes *of, int cpu, u64 from, u64 to, s32 who)
+{
+	u64 begin, end;
+
+	while (stolen_next(cpu, from, to, &begin, &end)) {
+		pressure_run(&causes_groups, of->engine, begin, who);
+		pressure_run(&causes_groups, of->engine, min(end, to), PRESSURE_HYPERVISOR);
+		from = end;
+	}
+	pressure_run(&causes_groups, of->engine, to, who);
+}
+
+/**
+ * causes_add() - find out why a task waited
+ * @span: with the entry
+ * @e: its dispatch, or that the CPU became idle
+ * @c: its cgroup; NULL if the CPU became idle
+ *
+ * Context: under sampler.lock, may sleep.
+ */
+void causes_add(const struct kdtl_span *span, const struct kdtl_entry *e, struct sampler_cgroup *c)
+{
+	struct causes *of = per_cpu_ptr(&causes_of_cpu, span->cpu);
+	const struct kdtl_aux_info *info = span->info;
+	const u64 now = kdtl_ticks_to_ns(info, kdtl_entry_time(e));
+
+	/* The first entries may come before cgroups are counted. */
+	if (!causes_groups.groups)
+		return;
+	if (!of->engine) {
+		of->engine = kvzalloc_node(pressure_cpu_size(causes_groups.nr), GFP_KERNEL,
+					   cpu_to_node(span->cpu));
+		if (!of->engine)
+			return;
+		pressure_cpu_begin(of->engine, causes_groups.nr);
+	}
+	causes_run(of, span->cpu, kdtl_ticks_to_ns(info, of->at), now, causes_until(of, span, e));
+	of->known = true;
+	of->pid = kdtl_entry_pid(e);
+	of->at = kdtl_entry_time(e);
+	of->who = c ? causes_who(c) : PRESSURE_NOBODY;
+	if (c)
+		pressure_wait(&causes_groups, of->engine, c->slot,
+			      kdtl_ticks_to_ns(info, kdtl_entry_queued(e)),
+			      kdtl_ticks_to_ns(info, kdtl_entry_ready(e) - kdtl_entry_throttled(e)),
+			      kdtl_ticks_to_ns(info, kdtl_entry_throttled(e)));
+}
+
+/**
+ * causes_of() - why a cgroup's tasks waited
+ * @c: the cgroup
+ *
+ * Context: under sampler.lock.
+ * Return: its sums.
+ */
+const struct pressure_group *causes_of(const struct sampler_cgroup *c)
+{
+	return &causes_groups.groups[c->slot];
+}
+
+/**
+ * causes_ns() - for how long the tasks of a cgroup waited
+ * @c: the cgroup
+ * @row: %CAUSES_SOME, %CAUSES_FULL, or a cause
+ *
+ * A cause may lose time to another one, but what this returns never becomes less.
+ *
+ * Context: under sampler.lock.
+ * Return: ns, on all CPUs.
+ */
+u64 causes_ns(struct sampler_cgroup *c, unsigned int row)
+{
+	const struct pressure_group *g = causes_of(c);
+	u64 ns;
+
+	if (row == CAUSES_SOME)
+		ns = pressure_some(g);
+	else if (row == CAUSES_FULL)
+		ns = pressure_full(g);
+	else
+		ns = pressure_cause(g, row);
+	c->shown[row] = max(c->shown[row], ns);
+	return c->shown[row];
+}
+
+static u64 causes_next(u64 average, unsigned int decay, u64 percent)
+{
+	u64 next = average * decay + percent * (CAUSES_ONE - decay);
+
+	/* Lest a rounded average never reach what it goes to. */
+	if (percent >= average)
+		next += CAUSES_ONE - 1;
+	return div_u64(next, CAUSES_ONE);
+}
+
+static void causes_average_one(struct sampler_cgroup *c, unsigned int row, u64 periods, u64 ns)
+{
+	const u64 total = causes_ns(c, row);
+	const u64 percent = div64_u64((total - c->averaged[row]) * 100 * CAUSES_ONE, ns);
+	unsigned int i;
+	u64 n;
+
+	c->averaged[row] = total;
+	for (n = min_t(u64, periods, CAUSES_MISSED); n; n--) {
+		for (i = 0; i < CAUSES_AVERAGES; i++)
+			c->average[row][i] = causes_next(c->average[row][i], causes_decay[i],
+							 percent);
+	}
+}
+
+/**
+ * causes_average() - bring the averages up to now
+ *
+ * Context: under sampler.lock.
+ */
+void causes_average(void)
+{
+	const u64 now = ktime_get_boottime_ns(), ns = now - causes_averaged;
+	const u64 periods = div64_u64(ns, CAUSES_PERIOD);
+	struct sampler_cgroup *c;
+	unsigned int row;
+
+	if (!periods)
+		return;
+	list_for_each_entry(c, &cgroups, list) {
+		for (row = 0; row < CAUSES_ROWS; row++)
+			causes_average_one(c, row, periods, ns);
+	}
+	causes_averaged = now;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Why the tasks of a cgroup waited. */
+#ifndef _KDTL_SAMPLER_CAUSES_H
+#define _KDTL_SAMPLER_CAUSES_H
+
+#include "cgroups.h"
+
+/* show_pressure.c */
+extern const char * const causes_names[CAUSES_ROWS];
+
+/* causes.c: under sampler.lock. */
+int causes_begin(void);
+void causes_end(void);
+void causes_new(const struct sampler_cgroup *c);
+void causes_forget(unsigned int slot);
+void causes_lost(int cpu);
+void causes_add(const struct kdtl_span *span, const struct kdtl_entry *e,
+		struct sampler_cgroup *c);
+const struct pressure_group *causes_of(const struct sampler_cgroup *c);
+u64 causes_ns(struct sampler_cgroup *c, unsigned int row);
+void causes_average(void);
+
+/* stolen.c */
+int stolen_begin(const struct sampler *s, char **pmu, unsigned int pages);
+void stolen_end(void);
+void stolen_forget(void);
+bool stolen_next(int cpu, u64 from, u64 to, u64 *begin, u64 *end);
+
+#endif /* _KDTL_SAMPLER_CAUSES_H */

@@ -465,6 +465,17 @@ static int aux_produce(void *arg)
 	return 0;
 }
 
+#define AUX_RACE_ENTRIES	200000
+#define AUX_RACE_LEAST		20000
+
+/* Where CPUs are emulated in turns, the writer makes dozens of entries for each one that is read. */
+static bool aux_race_goes_on(u64 got, u64 missing, unsigned long enough)
+{
+	if (got < AUX_RACE_LEAST || !missing)
+		return true;
+	return got < AUX_RACE_ENTRIES && time_before(jiffies, enough);
+}
+
 /*
  * A writer at full speed, and a reader that takes partial spans and is
  * sometimes late: each entry is whole and in order, and exactly those counted
@@ -481,7 +492,7 @@ static void aux_race(struct kunit *test)
 	struct task_struct *task;
 	struct rnd_state rnd;
 	unsigned int bad = 0;
-	unsigned long end;
+	unsigned long end, enough;
 	const void *span;
 	ssize_t len, take;
 
@@ -491,7 +502,8 @@ static void aux_race(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	wake_up_process(task);
 	end = jiffies + KAPI_FOREVER;
-	while ((got < 200000 || !missing) && time_before(jiffies, end)) {
+	enough = jiffies + msecs_to_jiffies(kapi_race_ms);
+	while (aux_race_goes_on(got, missing, enough) && time_before(jiffies, end)) {
 		info = aux_info(test, s, cpu);
 		len = kdtl_aux_peek(s, cpu, &span);
 		take = min_t(ssize_t, len, (1 + prandom_u32_state(&rnd) % 100) * KDTL_ENTRY_SIZE);

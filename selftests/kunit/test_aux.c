@@ -468,7 +468,7 @@ static int aux_produce(void *arg)
 #define AUX_RACE_ENTRIES	200000
 #define AUX_RACE_LEAST		20000
 
-/* Where CPUs are emulated in turns, the writer makes dozens of entries for each one that is read. */
+/* Where CPUs are emulated in turns, the writer makes dozens of entries for each that is read. */
 static bool aux_race_goes_on(u64 got, u64 missing, unsigned long enough)
 {
 	if (got < AUX_RACE_LEAST || !missing)

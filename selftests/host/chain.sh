@@ -237,6 +237,30 @@ not_asleep()
           100 ms  ran' -n 1
 }
 
+# A wake-up that began just before the task left its CPU did end its sleep; by an earlier one the
+# task did not go to sleep then, so if it is the last one, the right one is lost.
+woken_early()
+{
+	local time text
+
+	while IFS='|' read -r time text; do
+		pair <<-END || return
+			run 1000$ms 0 0 0 10 0 reader
+			run 1000$ms 1 0 0 20 0 other
+			woken $time 0 10 20 1 $read 1 reader
+			left 2
+			idle 1100$ms 0 10
+			run 1150$ms 0 30$ms 20$ms 10 0 reader
+			idle 1200$ms 1 20
+		END
+		kdtl why --chain --pid 10 -n 1 "$work/data" | sed '1,/^$/d' |
+			diff - <(printf "00:00:01.150  reader (10) late by 50.0 ms\n$text\n") || return
+	done <<-'END'
+		1099999999|  30.0 ms  waited for CPU 0, which was idle\n  20.0 ms  woken, but in no queue yet
+		1090000000|  30.0 ms  waited for CPU 0, which was idle\n  20.0 ms  asleep, and it is not known what woke it
+	END
+}
+
 # What a task waited is charged to the CPU where it waited then.
 moves()
 {
@@ -452,7 +476,7 @@ adds_up()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-chain.XXXXXX")
 partial "$work"
 
-plan 21
+plan 22
 ok "kdtl builds" builds
 ok "parts add up and are true, of a machine that is made up" engine
 ok "a holder of a mutex waits behind another task" inherited
@@ -463,6 +487,7 @@ ok "a convoy" convoy
 ok "an owner that inherits a priority" inheritance
 ok "interrupts end a chain" interrupts
 ok "a wake-up of a task that did not sleep is none" not_asleep
+ok "one just before it left its CPU did end it" woken_early
 ok "moves are charged to the CPU where they happened" moves
 ok "a waker that is throttled" throttled
 ok "what was lost is not guessed" lost

@@ -279,7 +279,10 @@ static void find_off(const struct chain_log *l, struct gap *g)
 	g->left = left_before(b);
 }
 
-/* The last wake-up before the dispatch, if it comes after the turn before. */
+/*
+ * The last wake-up before the dispatch, if it comes after the turn before.  One that found the task
+ * in its queue, long before it left, kept it from sleeping then, and the one that counts is lost.
+ */
 static void find_wake(const struct chain_log *l, int pid, struct gap *g)
 {
 	const __u64 until = g->after ? g->after->on : l->end;
@@ -292,10 +295,11 @@ static void find_wake(const struct chain_log *l, int pid, struct gap *g)
 	else if (g->off != CHAIN_NEVER)
 		since = g->off > SLACK_NS ? g->off - SLACK_NS : 0;
 	while (i-- && l->note[i].pid == pid && l->note[i].time > since) {
-		if (l->note[i].event == CHAIN_WAKE || l->note[i].event == CHAIN_NEW) {
+		if (l->note[i].event != CHAIN_WAKE && l->note[i].event != CHAIN_NEW)
+			continue;
+		if (!l->note[i].queued || l->note[i].time + SLACK_NS >= g->off)
 			g->wake = i;
-			return;
-		}
+		return;
 	}
 }
 

@@ -86,7 +86,7 @@ struct chain_gap {
 
 /**
  * enum chain_event - what happened to a task that had no CPU, or was about to give it up
- * @CHAIN_WAKE: it was woken, and had slept. One that was woken before it slept has none
+ * @CHAIN_WAKE: it was woken
  * @CHAIN_MOVE: it was moved to the queue of another CPU
  * @CHAIN_LOCK: it has to wait for a lock of the kernel
  * @CHAIN_NEW: it was made, and is queued
@@ -101,6 +101,7 @@ enum chain_event { CHAIN_WAKE, CHAIN_MOVE, CHAIN_LOCK, CHAIN_NEW };
  * @cpu: in whose queue the task is after it, unless it is moved on at once
  * @from: of a move: in whose queue it was
  * @by: the task that woke it. 0: none; an interrupt, or the idle task, did
+ * @queued: of a wake-up: the task had not left its queue yet
  */
 struct chain_note {
 	int			pid;
@@ -109,6 +110,7 @@ struct chain_note {
 	unsigned int		cpu;
 	unsigned int		from;
 	int			by;
+	bool			queued;
 };
 
 /**

@@ -30,7 +30,6 @@ static int by_task_and_time(const void *a, const void *b)
 	return x->entry < y->entry ? -1 : x->entry > y->entry;
 }
 
-/* A wake-up of a task that had not left its queue ends no sleep. */
 static bool note_of(const struct recording *r, const struct kdtl_entry *e, struct noted *to)
 {
 	const struct kdtl_wake_entry *w = kdtl_wake_of(e);
@@ -50,7 +49,8 @@ static bool note_of(const struct recording *r, const struct kdtl_entry *e, struc
 		to->note.event = w->kind == KDTL_WAKE_NEW ? CHAIN_NEW : CHAIN_WAKE;
 		if (w->flags & KDTL_WAKE_IRQ)
 			to->note.by = 0;
-		return !(w->flags & KDTL_WAKE_QUEUED);
+		to->note.queued = w->flags & KDTL_WAKE_QUEUED;
+		return true;
 	case KDTL_WAKE_MOVED:
 		to->note.event = CHAIN_MOVE;
 		to->note.from = to->note.cpu;

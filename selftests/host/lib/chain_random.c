@@ -60,7 +60,7 @@ static int below(int n)
 static void put_note(int pid, enum chain_event event, int tick, unsigned int cpu, int from,
 		     int by)
 {
-	note[nr_notes++] = (struct chain_note){ pid, event, tick * TICK, cpu, from, by };
+	note[nr_notes++] = (struct chain_note){ pid, event, tick * TICK, cpu, from, by, false };
 }
 
 /* A CPU takes a task of its queue, or idles. */
@@ -358,6 +358,8 @@ static void check(struct chain_log *l, unsigned int spans, size_t room, bool mov
 		if (!below(3))
 			to = from + 1 + below(to - from);
 		chain_walk(l, &c, 1 + below(TASKS), from * TICK, to * TICK);
+		if (c.nr > room)
+			fail(&c.part[room], from, "no room");
 		check_sum(&c, 0, 0, from * TICK, to * TICK);
 		for (size_t i = 0; i < c.nr; i++)
 			check_part(l, &c.part[i], lossy, moves);

@@ -86,6 +86,17 @@ void entry_fields(struct fields *f, const struct recording *r, const struct line
  */
 const char *utf8_text(char *to, const char *name, size_t len);
 
+/* json_line.c */
+void line_open(const char *key, char bracket);
+void line_close(char bracket);
+void line_key(const char *key);
+void line_text(const char *key, const char *text, size_t len);
+void line_number(const char *key, uint64_t number);
+void line_bool(const char *key, bool value);
+void line_time(const char *key, const char *key_ns, uint64_t ns);
+void line_begin(void);
+void line_end(void);
+
 /* json.c; without json-c these do nothing. */
 void export_jsonl(FILE *out, struct recording *r, const struct line *line, size_t nr);
 void export_chrome(FILE *out, struct recording *r, const struct line *line, size_t nr);

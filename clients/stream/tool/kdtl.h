@@ -507,6 +507,9 @@ void who_sort(const struct recording *r, struct who *w);
 void who_ran(const struct recording *r, size_t i, struct who *w);
 bool who_before(const struct recording *r, size_t i, unsigned int *cpu, struct who *w);
 
+/* why_json.c */
+void why_json(const struct recording *r, size_t i, const char *limit);
+
 /* steal.c */
 #define STEAL_SUFFIX	".steal"	/* of the recording beside another one */
 void steal_open(struct recording *r, const char *path, const char *steal);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "export.h"
 #include "rows.h"
 
 #define OTHER_LINES	10	/* before and behind the rows, and the shell's */
@@ -14,6 +15,7 @@
  * @by: what the rows are for
  * @asked: @by was asked for
  * @sort: the order of the rows; NULL: the worst first
+ * @json: a line with a JSON object for each row
  * @interval: a table for so many ns each; 0: one for all
  * @nr: so many rows
  * @width: of the terminal
@@ -24,6 +26,7 @@ struct options {
 	enum by		by;
 	bool		asked;
 	const struct sort	*sort;
+	bool		json;
 	uint64_t	interval;
 	size_t		nr;
 	int		width;
@@ -32,10 +35,11 @@ struct options {
 
 static struct options parse(int argc, char **argv)
 {
-	enum { OPT_BY = OPT_OTHERS, OPT_INTERVAL, OPT_SORT };
+	enum { OPT_BY = OPT_OTHERS, OPT_INTERVAL, OPT_JSON, OPT_SORT };
 	static const struct option names[] = {
 		{ "by", required_argument, NULL, OPT_BY },
 		{ "interval", required_argument, NULL, OPT_INTERVAL },
+		{ "json", no_argument, NULL, OPT_JSON },
 		{ "sort", required_argument, NULL, OPT_SORT },
 		FILTER_OPTIONS,
 		OPTIONS_END
@@ -53,6 +57,9 @@ static struct options parse(int argc, char **argv)
 		case OPT_BY:
 			o.by = parse_by(optarg);
 			o.asked = true;
+			break;
+		case OPT_JSON:
+			o.json = true;
 			break;
 		case OPT_SORT:
 			o.sort = parse_sort(optarg);
@@ -145,6 +152,43 @@ static struct table make_table(const struct recording *r, const struct options *
 	return t;
 }
 
+/* Where nothing waited there is nothing of the kind. */
+static void put_wait(const char *key, const struct row *row, uint64_t ns)
+{
+	if (row->waits)
+		line_number(key, ns);
+	else
+		line_text(key, NULL, 0);
+}
+
+static void print_json(const struct recording *r, const struct options *o, const struct row *row,
+		       uint64_t interval)
+{
+	char name[CELL_TEXT];
+
+	line_begin();
+	key_text(name, row_keys, row->key);
+	line_text("row", name, sizeof(name));
+	if (o->interval) {
+		line_time("begin", "begin_ns", interval * o->interval);
+		line_time("end", "end_ns", (interval + 1) * o->interval);
+	}
+	line_number("count", row->nr - row->still);
+	line_number("not_over", row->still);
+	line_number("ran_ns", row->ran);
+	line_number("ran_unknown_ns", row->unknown);
+	line_number("waited_ns", row->waited);
+	line_bool("waited_saturated", row->least != UINT64_MAX);
+	line_number("throttled_ns", row->throttled);
+	line_bool("throttled_saturated", row->throttled_more);
+	put_wait("p50_ns", row, row->p50);
+	put_wait("p99_ns", row, row->p99);
+	put_wait("max_ns", row, row->max);
+	line_text("behind", r->sched && row->culprit ? row->culprit->name : NULL, COMM_LEN);
+	line_number("behind_ns", row->behind);
+	line_end();
+}
+
 static void print_head(const struct recording *r, const struct options *o, size_t nr,
 		       size_t dispatches)
 {
@@ -220,7 +264,8 @@ static int report(int argc, char **argv)
 		comm = commands_of(&r, &commands);
 	end = recording_end(&r);
 	t = make_table(&r, &o);
-	print_head(&r, &o, keys.nr, nr - still);
+	if (!o.json)
+		print_head(&r, &o, keys.nr, nr - still);
 	for (size_t i = 0; i < nr; i += n) {
 		for (n = 1; i + n < nr && d[i + n].interval == d[i].interval; n++)
 			;
@@ -236,13 +281,18 @@ static int report(int argc, char **argv)
 			waited += row[k].waited - row[k].elsewhere;
 			known += row[k].known;
 		}
-		if (i)
+		for (size_t k = 0; k < nr_rows && o.json; k++)
+			print_json(&r, &o, &row[k], d[i].interval);
+		if (i && !o.json)
 			putchar('\n');
-		if (o.interval)
+		if (o.interval && !o.json)
 			print_interval(&o, d[i].interval);
-		print_table(&t, row, nr_rows);
+		if (!o.json)
+			print_table(&t, row, nr_rows);
 		free(row);
 	}
+	if (o.json)
+		return 0;
 	print_stills(&r, stills);
 	if (r.sched)
 		print_advice(unknown, waited, known);
@@ -259,6 +309,7 @@ const struct verb verb_report = {
 	"  --interval TIME          a table for each interval; seconds, or 100ms\n"
 	"  --sort waited|throttled|ran|count|p50|p99|max\n"
 	"                           the highest first (default: waited and throttled)\n"
+	"  --json                   a line with a JSON object for each row\n"
 	"  -n NUMBER                so many rows (default: 20, or as many as fit)\n"
 	FILTER_USAGE,
 	.run = report,

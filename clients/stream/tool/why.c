@@ -29,6 +29,7 @@ struct wait {
  * @nr: so many waits; 0: as many as fit, but %MOST
  * @all: one line for each task that had the CPU
  * @brief: a line of NAME=VALUE for each wait
+ * @json: a line with a JSON object for each wait
  * @chain: what made tasks late, also while they slept
  * @width: of the terminal
  * @below: that is too narrow, so the cgroup has a line of its own
@@ -46,6 +47,7 @@ struct options {
 	size_t		nr;
 	bool		all;
 	bool		brief;
+	bool		json;
 	bool		chain;
 	int		width;
 	bool		below;
@@ -85,11 +87,12 @@ static int64_t parse_ahead(const char *text)
 static struct options parse(int argc, char **argv)
 {
 	enum { OPT_TIME = OPT_OTHERS, OPT_BRIEF, OPT_STEAL, OPT_HOST, OPT_AHEAD,
-	       OPT_CHAIN };
+	       OPT_CHAIN, OPT_JSON };
 	static const struct option names[] = {
 		{ "all", no_argument, NULL, 'a' },
 		{ "brief", no_argument, NULL, OPT_BRIEF },
 		{ "chain", no_argument, NULL, OPT_CHAIN },
+		{ "json", no_argument, NULL, OPT_JSON },
 		{ "host", required_argument, NULL, OPT_HOST },
 		{ "host-ahead", required_argument, NULL, OPT_AHEAD },
 		{ "steal", required_argument, NULL, OPT_STEAL },
@@ -121,6 +124,9 @@ static struct options parse(int argc, char **argv)
 		case OPT_CHAIN:
 			o.chain = true;
 			break;
+		case OPT_JSON:
+			o.json = true;
+			break;
 		case OPT_STEAL:
 			o.steal = optarg;
 			break;
@@ -148,6 +154,8 @@ static struct options parse(int argc, char **argv)
 		usage_error("why: --chain is for what was recorded, with kdtl record --wake");
 	if (o.chain && o.host)
 		usage_error("why: --host is for waits, not for --chain");
+	if (o.json && (o.brief || o.all || o.host || o.chain))
+		usage_error("why: --json has all of each wait, and no host: not with --all, --brief, --host or --chain");
 	if (o.ahead && !o.host)
 		usage_error("why: --host-ahead is for --host");
 	if (argv[optind])
@@ -627,7 +635,10 @@ static int why(int argc, char **argv)
 	tell_some_cpus(&r, waits, shown, o.path);
 	for (size_t i = 0; i < shown && o.brief; i++)
 		print_brief(&r, h, &waits[i]);
-	if (o.brief)
+	for (size_t i = 0; i < shown && o.json; i++)
+		why_json(&r, waits[i].i, entry_is_throttled(r.entry[waits[i].i]) ?
+			 limit_word(&r, r.entry[waits[i].i]) : NULL);
+	if (o.brief || o.json)
 		return 0;
 	for (size_t i = 0; i < shown; i++) {
 		const int n = strlen(task_text(task, sizeof(task), &r, r.entry[waits[i].i]));
@@ -657,6 +668,7 @@ const struct verb verb_why = {
 	"  -a, --all                a line for each task that had the CPU\n"
 	"  --brief                  a line of NAME=VALUE for each wait, for scripts\n"
 	"  --chain                  what made tasks late, also in their sleep: needs FILE.wake\n"
+	"  --json                   a line with a JSON object for each wait\n"
 	"  --steal FILE2            what the hypervisor took (default: FILE.steal)\n"
 	"  --host FILE3             recorded in the host: who had its CPUs meanwhile\n"
 	"  --host-ahead TIME        its time of day is so far ahead, to 2 s (default: 0)\n"

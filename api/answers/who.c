@@ -2,7 +2,7 @@
 /*
  * Who had a CPU in a span of time, from the entries of kdtl_sched
  *
- * engine/runs.c finds it out; here it is added up.
+ * engine/runs.h finds it out; here it is added up.
  *
  * There may be more tasks than rows.  Which of them have most is found as "filtered space
  * saving" does: a task without a row adds to one common sum, @w->rest, and takes the place
@@ -115,7 +115,7 @@ static bool kdtl_who_task(void *who, s32 pid, u64 time, s32 *tgid, u64 *since)
 	return kdtl_task_was(w->tasks, pid, time, tgid, since);
 }
 
-static bool kdtl_who_gap(void *who, struct kdtl_gap *gap)
+static __always_inline bool kdtl_who_gap(void *who, struct kdtl_gap *gap)
 {
 	struct kdtl_who *w = who;
 	const struct kdtl_entry *e = w->gap;
@@ -141,7 +141,7 @@ static void kdtl_who_exec(struct kdtl_who *w, pid_t pid, u64 time)
 {
 	struct kdtl_task now;
 
-	if (pid == w->task.pid || kdtl_task_at(w->tasks, pid, time, &now))
+	if (kdtl_task_at(w->tasks, pid, time, &now))
 		return;
 	w->task.pid = pid;
 	memcpy(w->task.comm, now.comm, sizeof(w->task.comm));
@@ -172,8 +172,9 @@ static void kdtl_who_still(struct kdtl_who *w)
 	struct kdtl_runs *r = kdtl_who_runs(w);
 	struct kdtl_task thread;
 
-	if (r->pid && !kdtl_task_at(w->tasks, r->pid, r->since, &thread) &&
-	    kdtl_table_gone(r->pid) && kdtl_runs_had(r, r->to, thread.tgid)) {
+	if (r->known && r->pid && !kdtl_task_at(w->tasks, r->pid, r->since, &thread) &&
+	    kdtl_table_gone(r->pid) &&
+	    kdtl_runs_exec(&kdtl_who_ops, w, r->pid, r->since, thread.tgid, r->to)) {
 		r->pid = thread.tgid;
 		kdtl_who_exec(w, thread.tgid, r->to);
 	}
@@ -213,7 +214,7 @@ void kdtl_who_begin(struct kdtl_who *w, u64 from, u64 to)
 	w->gap_info = NULL;
 	w->gap = NULL;
 	w->gap_end = NULL;
-	kdtl_runs_begin(kdtl_who_runs(w), &kdtl_who_ops, w, from, to);
+	kdtl_runs_begin(kdtl_who_runs(w), w, from, to);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_who_begin, KDTL_NS);
 
@@ -274,8 +275,8 @@ void kdtl_who_entry(struct kdtl_who *w, const struct kdtl_entry *e)
 	}
 	prev = kdtl_entry_prev_pid(e);
 	time = kdtl_entry_time(e);
-	if (kdtl_runs_next(kdtl_who_runs(w), time, prev, kdtl_entry_pid(e), &run)) {
-		if (run.known)
+	if (kdtl_runs_next(kdtl_who_runs(w), &kdtl_who_ops, time, prev, kdtl_entry_pid(e), &run)) {
+		if (run.known && prev != w->task.pid)
 			kdtl_who_exec(w, prev, time);
 		kdtl_who_add_run(w, &run);
 	}
@@ -308,7 +309,7 @@ void kdtl_who_end(struct kdtl_who *w, bool still)
 	}
 	if (still)
 		kdtl_who_still(w);
-	if (kdtl_runs_end(kdtl_who_runs(w), still, &run))
+	if (kdtl_runs_end(kdtl_who_runs(w), &kdtl_who_ops, still, &run))
 		kdtl_who_add_run(w, &run);
 	for (i = 1; i < w->nr; i++) {
 		for (k = i; k && w->ran[k - 1].ticks < w->ran[k].ticks; k--)

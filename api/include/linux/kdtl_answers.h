@@ -117,7 +117,7 @@ struct kdtl_who {
 	struct kdtl_ran	task;
 	/* private: */
 	u64		rest;
-	u64		runs[9];
+	u64		runs[7];
 	const struct kdtl_aux_info	*gap_info;
 	const struct kdtl_entry		*gap;
 	const struct kdtl_entry		*gap_end;

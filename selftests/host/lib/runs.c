@@ -241,14 +241,16 @@ static bool round_is_right(void)
 {
 	const unsigned int from = dice(TICKS), to = from + dice(TICKS - from);
 	const bool still = dice(2);
+	const struct kdtl_runs_ops *ops = &all;
 	unsigned int at = from;
 	struct kdtl_runs r;
 	struct kdtl_run run;
 
-	if (w.no_tasks && dice(2))
+	if (w.no_tasks && dice(2)) {
 		w.nr_gaps = 0;
-	kdtl_runs_begin(&r, w.no_tasks && !w.nr_gaps ? &none : &all, NULL, w.base + from,
-			w.base + to);
+		ops = &none;
+	}
+	kdtl_runs_begin(&r, NULL, w.base + from, w.base + to);
 	for (unsigned int i = 0; i < w.nr; i++) {
 		const struct entry *e = &w.entry[i];
 
@@ -257,13 +259,13 @@ static bool round_is_right(void)
 				kdtl_runs_lost(&r);
 			continue;
 		}
-		if (kdtl_runs_next(&r, w.base + e->tick, e->prev, e->pid, &run)) {
+		if (kdtl_runs_next(&r, ops, w.base + e->tick, e->prev, e->pid, &run)) {
 			at = agrees(&run, at, still);
 			if (!at)
 				return false;
 		}
 	}
-	if (kdtl_runs_end(&r, still, &run)) {
+	if (kdtl_runs_end(&r, ops, still, &run)) {
 		at = agrees(&run, at, still);
 		if (!at)
 			return false;

@@ -4,33 +4,7 @@
 #include <linux/kdtl.h>
 
 #include "../core/compat.h"
-
-static const char * const kdtl_dispatch_names[] = {
-	[KDTL_DISPATCH_EXTERNAL_INTERRUPT]	= "external_interrupt",
-	[KDTL_DISPATCH_FIRMWARE]		= "firmware_internal_event",
-	[KDTL_DISPATCH_PROD]			= "H_PROD",
-	[KDTL_DISPATCH_DECREMENTER]		= "decrementer_interrupt",
-	[KDTL_DISPATCH_SYSTEM_RESET]		= "system_reset",
-	[KDTL_DISPATCH_FIRMWARE_2]		= "firmware_internal_event",
-	[KDTL_DISPATCH_CONFERRED]		= "conferred_cycles",
-	[KDTL_DISPATCH_TIME_SLICE]		= "time_slice",
-	[KDTL_DISPATCH_PAGE_FAULT]		= "virtual_memory_page_fault",
-	[KDTL_DISPATCH_EXPROPRIATED]		= "expropriated_adjunct",
-	[KDTL_DISPATCH_PRIV_DOORBELL]		= "priv_doorbell",
-};
-
-static const char * const kdtl_preempt_names[] = {
-	[KDTL_PREEMPT_UNUSED]			= "unused",
-	[KDTL_PREEMPT_FIRMWARE]			= "firmware_internal_event",
-	[KDTL_PREEMPT_CEDE]			= "H_CEDE",
-	[KDTL_PREEMPT_CONFER]			= "H_CONFER",
-	[KDTL_PREEMPT_TIME_SLICE]		= "time_slice",
-	[KDTL_PREEMPT_MIGRATION]		= "migration_hibernation_page_fault",
-	[KDTL_PREEMPT_PAGE_FAULT]		= "virtual_memory_page_fault",
-	[KDTL_PREEMPT_CONFER_ADJUNCT]		= "H_CONFER_ADJUNCT",
-	[KDTL_PREEMPT_HCALL_ADJUNCT]		= "hcall_adjunct",
-	[KDTL_PREEMPT_HDEC_ADJUNCT]		= "HDEC_adjunct",
-};
+#include "names.h"
 
 /**
  * kdtl_dispatch_reason_name() - name a dispatch reason
@@ -44,12 +18,7 @@ static const char * const kdtl_preempt_names[] = {
  */
 const char *kdtl_dispatch_reason_name(unsigned int reason)
 {
-	if (reason == KDTL_DISPATCH_THROTTLED)
-		return "throttled";
-	if (reason == KDTL_DISPATCH_IDLE)
-		return "idle";
-	return reason < ARRAY_SIZE(kdtl_dispatch_names) ?
-		kdtl_dispatch_names[reason] : "unknown";
+	return kdtl_dispatch_name(reason) ?: "unknown";
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_dispatch_reason_name, KDTL_NS);
 
@@ -67,15 +36,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_dispatch_reason_name, KDTL_NS);
  */
 const char *kdtl_task_reason_name(unsigned int reason)
 {
-	switch (reason) {
-	case KDTL_DISPATCH_PROD:
-		return "woken";
-	case KDTL_DISPATCH_TIME_SLICE:
-		return "preempted";
-	case KDTL_DISPATCH_PAGE_FAULT:
-		return "page_fault";
-	}
-	return kdtl_dispatch_reason_name(reason);
+	return kdtl_task_dispatch_name(reason) ?: "unknown";
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_task_reason_name, KDTL_NS);
 
@@ -89,18 +50,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_task_reason_name, KDTL_NS);
  */
 const char *kdtl_preempt_reason_name(unsigned int reason)
 {
-	switch (reason) {
-	case KDTL_PREEMPT_THROTTLED:
-		return "throttled";
-	case KDTL_PREEMPT_DISK_SLEEP:
-		return "disk_sleep";
-	case KDTL_PREEMPT_STOPPED:
-		return "stopped";
-	case KDTL_PREEMPT_EXITED:
-		return "exited";
-	}
-	return reason < ARRAY_SIZE(kdtl_preempt_names) ?
-		kdtl_preempt_names[reason] : "unknown";
+	return kdtl_preempt_name(reason) ?: "unknown";
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_preempt_reason_name, KDTL_NS);
 
@@ -118,14 +68,6 @@ EXPORT_SYMBOL_NS_GPL(kdtl_preempt_reason_name, KDTL_NS);
  */
 const char *kdtl_task_preempt_name(unsigned int reason)
 {
-	switch (reason) {
-	case KDTL_PREEMPT_CEDE:
-		return "slept";
-	case KDTL_PREEMPT_TIME_SLICE:
-		return "preempted";
-	case KDTL_PREEMPT_PAGE_FAULT:
-		return "page_fault";
-	}
-	return kdtl_preempt_reason_name(reason);
+	return kdtl_task_left_name(reason) ?: "unknown";
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_task_preempt_name, KDTL_NS);

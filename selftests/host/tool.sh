@@ -41,11 +41,12 @@ version_in_a_kernel()
 {
 	local there=$work/linux/tools/kdtl
 
-	mkdir -p -- "$there" "$work/linux/include/uapi/linux" &&
+	mkdir -p -- "$there" "$work/linux/include/uapi/linux" "$work/linux/drivers/kdtl" &&
 		cp -- "$tool"/* "$there/" && rm -f -- "$there/kdtl" &&
+		cp -R -- "$top/api" "$work/linux/drivers/kdtl/" &&
 		cp -- "$top"/api/include/uapi/linux/kdtl*.h "$work/linux/include/uapi/linux/" || return
 	(
-		eval "$(sed -n '/^tool_makefile()/,/^}/p' "$top/scripts/patches")"
+		eval "$(sed -n '/^driver=/p; /^tool_makefile()/,/^}/p' "$top/scripts/patches")"
 		tool_makefile "$there/Makefile"
 	) && sed -i 's|"\(\.\./\)*api/include/uapi/\(.*\)"|<\2>|' "$there"/*.[ch] &&
 		make -s -C "$there" && [ "$("$there/kdtl" --version)" = "$(kdtl --version)" ]

@@ -2,17 +2,12 @@
 /*
  * Who had a CPU in a span of time
  *
- * The rule is that of kdtl_who_ran(): if the task of one entry is the one before the CPU's
- * next entry, it had the CPU in between; here also if it has got its process's PID meanwhile.  Otherwise the recording does not say who had it:
- * entries are missing, or the CPU became idle, which is recorded only if asked for.
- *
- * If entries were lost, or dispatches after short waits were not recorded, two such entries
- * may have others between them that begin and end with the same task.  So while that may be, the
- * recording does not say who had the CPU.
+ * The rule is that of kdtl_answers.ko: api/answers/engine/runs.h.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "answers/engine/runs.h"
 #include "kdtl.h"
 
 static void add(struct who *w, const struct kdtl_entry *e, int pid, uint64_t ns)
@@ -94,35 +89,40 @@ static bool lost_between(const struct recording *r, unsigned int cpu, uint64_t f
 	return g < r->loss + r->nr_losses && g->cpu == cpu && g->from < to;
 }
 
-/*
- * A thread that is not its process's leader calls exec(): from then on it has the leader's PID, which
- * is what @next calls it.  The process began another program meanwhile.
- */
-static bool exec_between(const struct recording *r, const struct kdtl_entry *e,
-			 const struct kdtl_entry *next)
-{
-	const int pid = entry_prev_pid(next);
-	const struct kdtl_task *t, *leader;
+/* An entry and the next one of its CPU. */
+struct pair {
+	const struct recording		*r;
+	const struct kdtl_entry		*e;
+	const struct kdtl_entry		*next;
+};
 
-	if (!pid || !entry_pid(e))
+static bool pair_task(void *pair, __s32 pid, __u64 ticks, __s32 *tgid, __u64 *since)
+{
+	const struct pair *p = pair;
+	const struct kdtl_task *t = task_at(p->r, pid == entry_pid(p->e) ? p->e : p->next, pid, ticks);
+
+	if (!t)
 		return false;
-	t = entry_task(r, e);
-	if (!t || t->tgid != (uint32_t)pid || t->pid == t->tgid)
-		return false;
-	leader = task_at(r, next, pid, be64toh(next->timebase));
-	return leader && leader->since >= be64toh(e->timebase) &&
-	       leader->since <= be64toh(next->timebase);
+	*tgid = t->tgid;
+	*since = t->since;
+	return true;
 }
 
 /*
  * The task of @e had the CPU until @next, which is the CPU's next entry.  There entry_prev_pid() is
- * its PID, though it may have had another one before.
+ * its PID, though it may have had another one before.  If others may have come between the two,
+ * because they were lost or waited for too short a time, that is not known.
  */
 bool ran_between(const struct recording *r, const struct kdtl_entry *e,
 		 const struct kdtl_entry *next)
 {
+	static const struct kdtl_runs_ops ops = { .task = pair_task };
+	struct pair pair = { r, e, next };
+
 	return !r->min_wait &&
-	       (entry_pid(e) == entry_prev_pid(next) || exec_between(r, e, next)) &&
+	       (entry_pid(e) == entry_prev_pid(next) ||
+		kdtl_runs_exec(&ops, &pair, entry_pid(e), be64toh(e->timebase),
+			       entry_prev_pid(next), be64toh(next->timebase))) &&
 	       !(r->nr_losses &&
 		 lost_between(r, entry_cpu(e), entry_time(r, e), entry_time(r, next)));
 }

@@ -41,6 +41,13 @@ need_tool()
 	done
 }
 
+# matches PATTERN: whether what is piped here has it, as `grep -q`, whose pipe ends before the other
+# command has written all: then that one fails, and with pipefail the line does.
+matches()
+{
+	grep "$@" >/dev/null
+}
+
 # --- cleaning up -------------------------------------------------
 
 # Children run in process groups of their own, so that a child and its children can be

@@ -378,8 +378,8 @@ calls()
 	while read -r machine nr name; do
 		inversion "wake-machine $machine" && sed -i "s/ $futex 0 inv_high/ $nr 0 inv_high/; /^clock/d" \
 			"$work/lines" && pair <<<"$(<"$work/lines")" &&
-			kdtl why --chain -n 1 --pid 132 "$work/data" | grep -q "asleep in $name, woken" &&
-			kdtl why --chain --brief -n 1 --pid 132 "$work/data" | grep -q " on=${name// /_} " ||
+			kdtl why --chain -n 1 --pid 132 "$work/data" | matches "asleep in $name, woken" &&
+			kdtl why --chain --brief -n 1 --pid 132 "$work/data" | matches " on=${name// /_} " ||
 			return
 	done <<-END
 		aarch64 98 futex
@@ -401,7 +401,7 @@ ranked()
 		diff - <(printf 'inv_mid disk inv_low inv_high server ') &&
 		kdtl why --chain --brief -n 2 "$work/data" | sed 's/ pid=.*//; s/.*task=//' | tr '\n' ' ' |
 		diff - <(printf 'inv_mid disk ') &&
-		kdtl why --chain --brief --comm server -n 1 "$work/data" | grep -q 'late_ms=7999.000' &&
+		kdtl why --chain --brief --comm server -n 1 "$work/data" | matches 'late_ms=7999.000' &&
 		kdtl why --chain --brief --time 00:00:01.2 --min-wait 450 --cpu 0 "$work/data" |
 		grep -q -x 'chain: task=inv_high .*'
 }
@@ -426,8 +426,8 @@ many_parts()
 names()
 {
 	inversion && LC_ALL=C sed -i 's/inv_mid/in \x1bmid/g' "$work/data" &&
-		kdtl why --chain --pid 132 "$work/data" | grep -q -F 'behind in \x1bmid (131)' &&
-		kdtl why --chain --brief --pid 132 -n 1 "$work/data" | grep -q -F ' behind=in\x20\x1bmid '
+		kdtl why --chain --pid 132 "$work/data" | matches -F 'behind in \x1bmid (131)' &&
+		kdtl why --chain --brief --pid 132 -n 1 "$work/data" | matches -F ' behind=in\x20\x1bmid '
 }
 
 # refused STATUS PATTERN ARGUMENT...

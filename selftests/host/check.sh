@@ -200,7 +200,7 @@ interrupted()
 	kill -s "$1" -- "-$pid"
 	# The shell that has started it may end before it does.
 	for ((i = 0; i < 50; i++)); do
-		! tail -n 1 "$work/said" | grep -q ', interrupted$' || break
+		! tail -n 1 "$work/said" | matches ', interrupted$' || break
 		sleep 0.1
 	done
 	! wait_group "$pid" && says "# SIG$1: not ended: waits" &&
@@ -231,7 +231,7 @@ machine_interrupted()
 	done
 	kill -s TERM -- "-$pid"
 	for ((i = 0; i < 50; i++)); do
-		! tail -n 1 "$work/said" | grep -q ', interrupted$' || break
+		! tail -n 1 "$work/said" | matches ', interrupted$' || break
 		sleep 0.1
 	done
 	! wait_group "$pid" && says '# SIGTERM: not ended: kvm' &&

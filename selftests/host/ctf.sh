@@ -119,7 +119,7 @@ in_order()
 killed_can_be_read()
 {
 	[ "$(entries kill)" -gt 10 ] &&
-		kdtl print "$work/kill.data" 2>&1 >/dev/null | grep -q 'its end is missing'
+		kdtl print "$work/kill.data" 2>&1 >/dev/null | matches 'its end is missing'
 }
 
 # Cut off within the last entry, and before it: two chunks follow it.

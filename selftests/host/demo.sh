@@ -31,7 +31,7 @@ demo()
 		return 1
 	}
 	tail -n 1 -- "$out"
-	tail -n 1 -- "$out" | grep -q '^demo: ' &&
+	tail -n 1 -- "$out" | matches '^demo: ' &&
 		[ "$(field arch)" = "$2" ] && [ "$(field pmu)" = "$3" ] &&
 		[ "$(field dispatches)" -ge 100 ] &&
 		[ "$(field consumed)" -eq "$(field dispatches)" ] &&

@@ -66,7 +66,7 @@ says_what()
 
 other_verbs()
 {
-	kdtl map --comm nobody "$work/night.data" 2>&1 >/dev/null | grep -q ' named nobody$' &&
+	kdtl map --comm nobody "$work/night.data" 2>&1 >/dev/null | matches ' named nobody$' &&
 		! kdtl diff --comm nobody "$work/night.data" "$work/night.data" 2>"$work/err" &&
 		[ "$(grep -c ' named nobody$' "$work/err")" -eq 2 ] &&
 		kdtl print "$work/none.data" 2>&1 >/dev/null |
@@ -80,7 +80,7 @@ other_verbs()
 tasks()
 {
 	kdtl why --brief --cgroup "$1" "$work/v1.data" 2>/dev/null |
-		sed 's/why: task=\([^ ]*\) .*/\1/' | sort | tr '\n' ' ' | grep -q -x -- "$2" && return
+		sed 's/why: task=\([^ ]*\) .*/\1/' | sort | tr '\n' ' ' | matches -x -- "$2" && return
 	echo "$1: not $2"
 	return 1
 }

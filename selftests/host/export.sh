@@ -88,8 +88,8 @@ is_named()
 	local data=$work/reason.data
 
 	rm -rf -- "$work/reasons"
-	kdtl print "$data" 2>/dev/null | grep -q "  $1  *$2  " &&
-		kdtl export --format csv "$data" 2>/dev/null | grep -q ",$1,$2," &&
+	kdtl print "$data" 2>/dev/null | matches "  $1  *$2  " &&
+		kdtl export --format csv "$data" 2>/dev/null | matches ",$1,$2," &&
 		kdtl export --format jsonl "$data" 2>/dev/null |
 		grep -q "\"dispatch_reason\": *\"$1\", *\"preempt_reason\": *\"$2\"" &&
 		kdtl ctf "$data" "$work/reasons" 2>/dev/null && babeltrace2 "$work/reasons" |
@@ -455,7 +455,7 @@ print(*(x["time_ns_text"] for x in e))' | diff - <(echo $ns $((ns + 1))) &&
 		grep -q "\"begin_ns_text\":\"$ns\"" &&
 		kdtl export --format jsonl "$work/late.data" 2>/dev/null |
 		grep -q "\"since_boot_ns_text\":\"$boot\"" &&
-		kdtl export --format csv "$work/double.data" | grep -q ",$((ns + 1)),1000000001,0,,0\$"
+		kdtl export --format csv "$work/double.data" | matches ",$((ns + 1)),1000000001,0,,0\$"
 }
 
 # losses ARGUMENT...: CPU, time, and the three fields of each line.
@@ -520,7 +520,7 @@ lost_in_ctf()
 		loss 0 3500000000 4500000000 5
 		clock 6000000000 6000000000
 	END
-	kdtl ctf "$work/lost.data" "$work/lost.ctf" 2>&1 | grep -q ' 1111 entries were lost: 10 of CPU 0' &&
+	kdtl ctf "$work/lost.data" "$work/lost.ctf" 2>&1 | matches ' 1111 entries were lost: 10 of CPU 0' &&
 		warnings lost | diff - <(cat <<-'END'
 			discarded 1 event between [22:13:22.000000001] and [22:13:23.000000000] cpu_5
 			discarded 10 events between [22:13:21.000000001] and [22:13:22.000000000] cpu_0

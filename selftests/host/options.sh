@@ -140,7 +140,7 @@ before_the_end()
 		pids 50 --from -1999ms && pids 40 --from -2s --to -1s && pids "50 40 30 20 10" --from -1h &&
 		pids "" --to -1h && pids "50 40 30 20 10" --from -5s --to -1ns && [ "$(kdtl why --brief --time -4001ms \
 			"$work/names.data" 2>/dev/null | sed 's/.* pid=\([0-9]*\) .*/\1/')" = 20 ] &&
-		kdtl report --from -2s "$work/names.data" 2>/dev/null | grep -q '; 2 dispatches' || return
+		kdtl report --from -2s "$work/names.data" 2>/dev/null | matches '; 2 dispatches' || return
 	for text in - -x -5x --5s -5s-; do
 		refused "--from $text: must be a time such as 12:03:04.5, or -5s for 5 s before the end" \
 			report --from "$text" "$work/names.data" &&
@@ -167,7 +167,7 @@ histograms()
 		kdtl histogram --comm 'web*' "$work/names.data" >"$work/said" &&
 		grep -q '^2 dispatches, 0 lost$' "$work/said" && grep -q ' max   2.00 ms$' "$work/said" &&
 		kdtl histogram --cgroup '/user*' --min-wait 3ms --cpu 0 --from -3s --to -2s --pid 30 \
-			"$work/names.data" | grep -q '^1 dispatches' &&
+			"$work/names.data" | matches '^1 dispatches' &&
 		kdtl histogram --by cgroup "$work/names.data" >"$work/said" &&
 		grep -A 5 '^$' "$work/said" | sed -n 's/: \([0-9]*\) dispatches$/ \1/p' | diff - <(cat <<-'END'
 		/system.slice/dev\x5cx2dsda.mount 2
@@ -184,7 +184,7 @@ histograms()
 		grep -q 'none is of a task named nobody$' "$work/err" &&
 		refused '--by x: must be task, process, comm, cgroup or cpu' histogram --by x &&
 		refused 'name no tasks' histogram --by comm "$work/vpa.data" &&
-		kdtl histogram --by cpu "$work/vpa.data" | grep -q '^CPU 1: 1 dispatches$'
+		kdtl histogram --by cpu "$work/vpa.data" | matches '^CPU 1: 1 dispatches$'
 }
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-options.XXXXXX")

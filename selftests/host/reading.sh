@@ -51,7 +51,7 @@ stream_is_read()
 		grep -q ': 2 dispatches, 7 lost' "$work/out" &&
 		kdtl print - <"$work/data" 2>&1 | diff - "$work/out" &&
 		kdtl print <(cat "$work/data") 2>&1 | diff - "$work/out" &&
-		head -c 100000 "$work/data" | kdtl histogram - | grep -q '^2 dispatches, 7 lost' &&
+		head -c 100000 "$work/data" | kdtl histogram - | matches '^2 dispatches, 7 lost' &&
 		! : | kdtl print - && ! kdtl print - <"$0"
 }
 
@@ -180,7 +180,7 @@ fast_time_base()
 {
 	printf '%s\n' 'freq 30000000000' 'run 45000000000 0 10 0 1 0 a' |
 		python3 "$here/lib/recording.py" "$work/data" &&
-		kdtl print "$work/data" | grep -q '^ *1\.500000000 '
+		kdtl print "$work/data" | matches '^ *1\.500000000 '
 }
 
 # A time of more ns than a number holds is the latest there is, and not an early one.
@@ -192,7 +192,7 @@ slow_time_base()
 		[ $freq = 3 ] && time=9223372036854775807 || time=184467440739
 		printf '%s\n' "freq $freq" 'run 1000 0 10 0 1 0 a' "run $time 0 10 0 2 1 b" |
 			python3 "$here/lib/recording.py" "$work/data" &&
-			kdtl print "$work/data" | grep -q '^ *18446744073\.709551615 ' || return
+			kdtl print "$work/data" | matches '^ *18446744073\.709551615 ' || return
 	done
 }
 

@@ -243,7 +243,7 @@ vpa_by_cpu()
 		CPU 12     1 1.00ms 1.00ms 1.00ms 1.00ms
 	END
 	) - || return
-	kdtl diff "$work/vpa.data" "$work/vpa.data" | grep -q '^CPU 12 *500us *500us *0 ' &&
+	kdtl diff "$work/vpa.data" "$work/vpa.data" | matches '^CPU 12 *500us *500us *0 ' &&
 		! kdtl map "$work/vpa.data" 2>"$work/err" &&
 		grep -q 'name no tasks; kdtl report shows them by CPU$' "$work/err" &&
 		! kdtl diff "$work/vpa.data" "$work/night.data" 2>"$work/err" &&
@@ -255,7 +255,7 @@ old_recordings()
 {
 	grep -v '^clock 3' "$here/lib/night.txt" | recording endless || return
 	diff <(kdtl report "$work/old.data" | sed 1,2d) <(kdtl report "$work/endless.data" | sed 1,2d) &&
-		kdtl report "$work/old.data" | sed -n 2p | grep -q '(approximate: an old recording)$' &&
+		kdtl report "$work/old.data" | sed -n 2p | matches '(approximate: an old recording)$' &&
 		diff <(kdtl map "$work/old.data" | sed 1,2d) <(kdtl map "$work/night.data" | sed 1,2d) &&
 		diff <(kdtl diff "$work/old.data" "$work/old.data" | rows | awk '{ print $1 }') \
 			<(kdtl diff "$work/night.data" "$work/night.data" | rows | awk '{ print $1 }') &&
@@ -373,7 +373,7 @@ exec_by_thread()
 		kdtl report "$work/exec.data" 2>"$work/err" | rows | tee "$work/out" &&
 		grep -x 'thread (155) 1 500ms .*' "$work/out" &&
 		! grep 'not known' "$work/out" && [ ! -s "$work/err" ] &&
-		kdtl print "$work/exec.data" | sed -n 1p | grep -q ': 2 dispatches, ' &&
+		kdtl print "$work/exec.data" | sed -n 1p | matches ': 2 dispatches, ' &&
 		kdtl why "$work/exec.data" | grep -x '    behind execd (154) 499 ms'
 }
 
@@ -541,7 +541,7 @@ maps_many()
 	kdtl map "$work/cpus.data" 2>&1 | sed 1,3d >"$work/out"
 	[ "$(sed -n 3p "$work/out" | wc -w)" -eq 1000 ] &&
 		[ "$(sed -n 1003p "$work/out" | tr -s ' ' '\n' | sed 1d | sort -u | wc -l)" -eq 1004 ] &&
-		sed -n 1003p "$work/out" | grep -q ' \*QH  QH => task-999 (1000)$' &&
+		sed -n 1003p "$work/out" | matches ' \*QH  QH => task-999 (1000)$' &&
 		maps 'time of day CPU  3  3  9
                  9  9  9
                  8  9  9

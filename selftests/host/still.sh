@@ -150,8 +150,8 @@ up_to_then()
 some_cpus()
 {
 	hog some-cpus && [ "$(waits)" = "web " ] &&
-		kdtl why "$work/hog.data" 2>&1 >/dev/null | grep -q 'has some CPUs only (-C): a wait' &&
-		kdtl report "$work/hog.data" | grep -q 'not over at the end, as far as the recorded CPUs'
+		kdtl why "$work/hog.data" 2>&1 >/dev/null | matches 'has some CPUs only (-C): a wait' &&
+		kdtl report "$work/hog.data" | matches 'not over at the end, as far as the recorded CPUs'
 }
 
 # What a hypervisor took, and what the task is called at the end.
@@ -176,7 +176,7 @@ reported()
 
 		2 waits (+) were not over at the end
 	END
-	) && kdtl report "$work/hog.data" | grep -q ' 4 dispatches, 0 entries lost' &&
+	) && kdtl report "$work/hog.data" | matches ' 4 dispatches, 0 entries lost' &&
 		[ "$(kdtl report --by cgroup --comm web "$work/hog.data" | awk '/^\/web/ { print $2, $4 }')" = \
 			"1 9.00s+" ] &&
 		[ "$(kdtl report --interval 1 --comm web "$work/hog.data" |
@@ -189,7 +189,7 @@ nowhere_else()
 {
 	hog && [ "$(kdtl print "$work/hog.data" | grep -vc '^#')" -eq 2 ] &&
 		[ "$(kdtl export --format csv "$work/hog.data" | wc -l)" -eq 3 ] &&
-		kdtl histogram "$work/hog.data" | grep -q '\<2\>' &&
+		kdtl histogram "$work/hog.data" | matches '\<2\>' &&
 		! kdtl histogram "$work/hog.data" | grep '9\.00'
 }
 

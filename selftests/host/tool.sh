@@ -91,7 +91,7 @@ help_of_each()
 
 	for verb in $(verbs); do
 		kdtl "$verb" -h | cmp - <(kdtl "$verb" --help) &&
-			kdtl "$verb" --help | grep -q "^usage: kdtl $verb" || return
+			kdtl "$verb" --help | matches "^usage: kdtl $verb" || return
 	done
 }
 

@@ -242,7 +242,7 @@ more_words()
 		last_words holes | diff - <(echo 'saturated=1 cgroup=? behind_pid=4'
 			echo 'saturated=0 cgroup=? behind_pid=2 unknown_ms=1500.000') &&
 		last_words vpa | diff - <(echo 'saturated=0 cgroup=? unknown_ms=7.000') &&
-		kdtl why --brief --pid 77 "$work/went.data" | grep -q ' behind=- '
+		kdtl why --brief --pid 77 "$work/went.data" | matches ' behind=- '
 }
 
 # The command line is right, and the recording has nothing for it.
@@ -359,7 +359,7 @@ left_out()
 		[ "$(kdtl why -n 1 --brief "$work/least.data" 2>/dev/null |
 			sed 's/.* behind=\([^ ]*\) .*/\1/')" = '?' ] &&
 		! kdtl export --format csv "$work/least.data" 2>/dev/null | grep ',hog,200,602000000,' &&
-		kdtl export --format csv "$work/least.data" 2>/dev/null | grep -q ',,,,617000000,,' &&
+		kdtl export --format csv "$work/least.data" 2>/dev/null | matches ',,,,617000000,,' &&
 		[ "$(kdtl export --format chrome "$work/least.data" 2>/dev/null |
 			sed -n 's/^{"name":"\(.*\)","ph":"B","pid":8388608,.*/\1/p' | uniq -c |
 			sed 's/^ *//')" = "5 not known" ]
@@ -492,7 +492,7 @@ begun()
     behind    300 ms  hog (20) /batch") - &&
 		tells "why: task=web pid=10 waited_ms=300.000 cpu=0 behind=hog behind_ms=300.000 throttled_ms=0.000" \
 			-n 1 "$work/begun.data" &&
-		kdtl export --format csv "$work/begun.data" | grep -q ',hog,20,300000000,0,'
+		kdtl export --format csv "$work/begun.data" | matches ',hog,20,300000000,0,'
 }
 
 # Those who had the CPU for equally long come in the order of their PIDs.
@@ -661,7 +661,7 @@ not_used()
 		status=$?
 	cat -- "$work/err"
 	[ "$status" -eq 1 ] && [ ! -s "$work/out" ] &&
-		sed "s|^kdtl: $file: ||" "$work/err" | grep -q -x -F "$why" || return
+		sed "s|^kdtl: $file: ||" "$work/err" | matches -x -F "$why" || return
 	[ "$file" = "$work/night.data.steal" ] || mv -- "$file" "$work/night.data.steal" || return
 	tells "kdtl: $work/night.data.steal: not used: $why
 $web" -n 1 "$work/night.data"

@@ -225,6 +225,7 @@ static void moved(void)
 {
 	const struct sched_param fifo = { .sched_priority = 1 };
 	pid_t hog, pid = fork();
+	long nr;
 
 	*word = 0;
 	if (!pid) {
@@ -244,6 +245,9 @@ static void moved(void)
 	while (!__atomic_load_n(word, __ATOMIC_SEQ_CST))
 		usleep(500);
 	must(syscall(SYS_futex, word, FUTEX_WAKE, 1) == 1);
+	/* Its CPU has to queue it; until then the CPU itself would move it. */
+	while (state_of(pid, &nr) != 'R')
+		usleep(500);
 	on_cpu(pid, 1);
 	told(pid);
 	must(!kill(hog, SIGKILL));

@@ -398,7 +398,9 @@ static void between(struct walk *w, const struct chain_turn *before, const struc
 	}
 	find_wake(w->l, w->pid, &g);
 	if (!before && g.wake != CHAIN_NONE && w->l->note[g.wake].event == CHAIN_NEW) {
-		add(w, CHAIN_GONE, w->l->note[g.wake].time);
+		/* It may be noted a little later than it was queued. */
+		add(w, CHAIN_GONE, least(w->l->note[g.wake].time,
+					 after->on - least(after->wait, after->on)));
 		wait_until(w, &g, g.wake + 1, after->on);
 		return;
 	}

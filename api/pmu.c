@@ -75,8 +75,8 @@ static const char *kdtl_pmu_invalid(const struct kdtl_pmu *p)
  * Return:
  * * 0
  * * -EINVAL: @p is NULL, something of the above is missing, the name has 32 characters or
- *   more, both tasks and stolen are set, KDTL_MASK_WAKE is not alone, or there are callbacks without those that belong to
- *   them (a line in the log says what)
+ *   more, both tasks and stolen are set, KDTL_MASK_WAKE is not alone, or there are callbacks
+ *   without those that belong to them (a line in the log says what)
  * * -EEXIST: the name, or of, is another source's name or of; if another subsystem's
  *   PMU has the name, the kernel prints a call trace as well
  * * -ENOMEM, or the error of perf_pmu_register()

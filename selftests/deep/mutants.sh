@@ -49,6 +49,7 @@ prepare()
 		"$here/mutants/compile.py" "$new" >"$work/list" &&
 		cp -- "$here/mutants/mutant.c" "$new/core/" &&
 		echo "$kbuild" >>"$new/Kbuild" &&
+		echo 'MODULE_IMPORT_NS(KDTL_NS);' >>"$new/api/answers/main.c" &&
 		sed -i '1i #include "../../../selftests/deep/mutants/mutant.h"' \
 			"$new/clients/stream/tool/kdtl.h" || return
 	(cd -- "$tree" && find . -type f) | while read -r f; do

@@ -521,8 +521,12 @@ static void pressure_blame(const struct pressure_view *v, __u64 from, __u64 to, 
 		run = pressure_run_of(c, nr);
 		if (run->from >= to)
 			break;
-		begin = run->from > from ? run->from : from;
-		end = run->to < to ? run->to : to;
+		begin = run->from;
+		if (begin < from)
+			begin = from;
+		end = run->to;
+		if (end > to)
+			end = to;
 		if (run->who < 0 || begin >= end || pressure_within(v->p, run->who, v->group))
 			continue;
 		pressure_name(&v->p->groups[v->group], run->who, end - begin);

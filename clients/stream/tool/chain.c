@@ -50,12 +50,16 @@ struct gap {
 
 static __u64 least(__u64 a, __u64 b)
 {
-	return a < b ? a : b;
+	if (b < a)
+		a = b;
+	return a;
 }
 
 static __u64 most(__u64 a, __u64 b)
 {
-	return a > b ? a : b;
+	if (b > a)
+		a = b;
+	return a;
 }
 
 /* Each walk that is under way may need one more part, which says that there was no room. */

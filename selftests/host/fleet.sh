@@ -239,27 +239,38 @@ worst_p99()
 		holds "${p99}instance=\"noisy\"} > on (cgroup) ${p99}instance=\"quiet\"}"
 }
 
+# peak SERIES: the most that the rules have made of it. The counters stand still once all snapshots
+# are read, so the rates do not last.
+peak()
+{
+	echo "max_over_time($1[10m])"
+}
+
 culprit()
 {
-	holds_soon 'instance_cgroup_neighbour:kdtl_neighbour_seconds:rate5m{instance="noisy",cgroup="/web",neighbour="/hog"} > 0.5' &&
-		holds 'topk(1, instance_cgroup:kdtl_neighbours_seconds:rate5m{instance="noisy"}) and {cgroup="/web"}' &&
+	local rate=instance_cgroup_neighbour:kdtl_neighbour_seconds:rate5m all
+
+	all=$(peak 'instance_cgroup:kdtl_neighbours_seconds:rate5m{instance="noisy"}')
+	holds_soon "$(peak "$rate{instance=\"noisy\",cgroup=\"/web\",neighbour=\"/hog\"}") > 0.1" &&
+		holds "topk(1, $all) and on (cgroup) label_replace(vector(1), \"cgroup\", \"/web\", \"\", \"\")" &&
 		none 'kdtl_cgroup_culprit_seconds_total{instance="quiet",cgroup="/hog"}'
 }
 
 alerted()
 {
-	holds_soon 'ALERTS{alertname="KdtlNoisyNeighbour",instance="noisy",cgroup="/web",neighbour="/hog"}' &&
+	holds_soon "$(peak 'ALERTS{alertname="KdtlNoisyNeighbour",instance="noisy",cgroup="/web",neighbour="/hog"}')" &&
 		holds_soon 'ALERTS{alertname="KdtlCgroupWaits",cgroup="/web"}' &&
-		none 'ALERTS{alertname="KdtlNoisyNeighbour",neighbour="/web"}' &&
+		none "$(peak 'ALERTS{alertname="KdtlNoisyNeighbour",neighbour="/web"}')" &&
 		none 'ALERTS{alertname="KdtlMetricsOld"}'
 }
 
 throttled()
 {
-	local name
+	local name batch
 
 	for name in quiet noisy; do
-		holds_soon "instance_cgroup:kdtl_quota_seconds:rate5m{instance=\"$name\",cgroup=\"/batch\"} > 0" &&
+		batch="instance_cgroup:kdtl_quota_seconds:rate5m{instance=\"$name\",cgroup=\"/batch\"}"
+		holds_soon "$(peak "$batch") > 0" &&
 			none "kdtl_cgroup_throttled_seconds_total{instance=\"$name\",cgroup=\"/web\"} > 0" ||
 			return
 	done

@@ -868,7 +868,7 @@ static void merge_beside_starts(struct kunit *test)
 	tasks[0] = merge_on(cpumask_first(cpu_online_mask), merge_writer, NULL);
 	tasks[1] = merge_on(cpumask_last(cpu_online_mask), merge_writer, NULL);
 	tasks[2] = merge_on(cpumask_first(cpu_online_mask), merge_starter, s);
-	while (tasks[2] && READ_ONCE(merge_starts) < 1000) {
+	while (tasks[2] && READ_ONCE(merge_starts) < 100) {
 		kdtl_merge_sync(m);
 		while ((e = kdtl_merge_next(m))) {
 			backwards += kdtl_entry_time(e) < last;

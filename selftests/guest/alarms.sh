@@ -357,6 +357,8 @@ idle_is_known()
 	stop_waiters
 	# Lines come at a limited rate; a new watch has said none.
 	unload kdtl_watch && load kdtl_watch threshold_ms=250 pause_s=0 || return
+	# It does not know that the CPU was idle before, until something has run there.
+	taskset 2 true
 	load kdtl_hog cpu=1 ms=600 irq=1 &&
 		until_true has_said 'kdtl_recorder: CPU 1: kdtl_hog:.*: end of table' || return
 	line=$(dmesg | grep 'kdtl_watch: CPU 1: kdtl_hog:[0-9]* waited')

@@ -13,6 +13,7 @@
 #include <linux/module.h>
 
 #include "kunit-shim.h"
+#include "pass.h"
 #include "../fake/kdtl_fake_pmu.h"
 
 /* kapi_main.c runs them. */

@@ -181,7 +181,7 @@ static void counters_times(struct kunit *test)
 	before = ktime_get_ns();
 	KUNIT_ASSERT_EQ(test, kdtl_start(s), 0);
 	inner = ktime_get_ns();
-	msleep(50);
+	pass_ms(50);
 	enabled = kapi_counter(test, s, 0, KDTL_CTR_ENABLED, -1);
 	KUNIT_EXPECT_GE(test, enabled, 40 * NSEC_PER_MSEC * nr_cpus);
 	inner = ktime_get_ns() - inner;
@@ -198,7 +198,7 @@ static void counters_times(struct kunit *test)
 	KUNIT_EXPECT_LE(test, enabled, (outer + div_u64(outer, 50) + TICK_NSEC) * nr_cpus);
 
 	/* Stopped: the clocks stand still. */
-	msleep(20);
+	pass_ms(20);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENABLED, -1), enabled);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_RUNNING, -1), running);
 
@@ -207,7 +207,7 @@ static void counters_times(struct kunit *test)
 	kapi_emit(0, KDTL_KIND_CEDE, 1);
 	was = kapi_counter(test, s, 0, KDTL_CTR_ENABLED, 0);
 	running = kapi_counter(test, s, 0, KDTL_CTR_RUNNING, 0);
-	msleep(20);
+	pass_ms(20);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_RUNNING, 0), running);
 	KUNIT_EXPECT_GE(test, kapi_counter(test, s, 0, KDTL_CTR_ENABLED, 0),
 			was + 15 * NSEC_PER_MSEC);
@@ -216,7 +216,7 @@ static void counters_times(struct kunit *test)
 	was = kapi_counter(test, s, 0, KDTL_CTR_RUNNING, 0);
 	outer = ktime_get_ns() - before;
 	KUNIT_EXPECT_LE(test, was, running + outer + div_u64(outer, 50) + TICK_NSEC);
-	msleep(20);
+	pass_ms(20);
 	KUNIT_EXPECT_GE(test, kapi_counter(test, s, 0, KDTL_CTR_RUNNING, 0),
 			running + 15 * NSEC_PER_MSEC);
 }

@@ -301,18 +301,18 @@ static void evtsets_remaining(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, kdtl_load(s, NULL), 0);
 	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 0, 0).remaining, timeout);
 	KUNIT_ASSERT_EQ(test, kdtl_start(s), 0);
-	msleep(20);
+	pass_ms(20);
 	KUNIT_ASSERT_EQ(test, kdtl_stop(s), 0);
 	left = kapi_info(test, s, 0, 0).remaining;
 	KUNIT_EXPECT_LE(test, left, timeout - 10 * NSEC_PER_MSEC);
-	msleep(50);
+	pass_ms(50);
 	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 0, 0).remaining, left);
 	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 0);
 
 	KUNIT_ASSERT_EQ(test, kdtl_start(s), 0);
 	kapi_emit(0, KDTL_KIND_FAULT, 1);
 	left = kapi_info(test, s, 0, 0).remaining;
-	msleep(50);
+	pass_ms(50);
 	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 0, 0).remaining, left);
 	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_restart(s), 0);

@@ -26,6 +26,12 @@ extern unsigned int kapi_race_ms;
 		kunit_skip(test, "race_ms=0: races run elsewhere");	\
 } while (0)
 
+/* How often what is not a race is done: a tenth where races do not run, or are short. */
+static inline unsigned int kapi_rounds(unsigned int nr)
+{
+	return kapi_race_ms < 1000 ? nr / 10 : nr;
+}
+
 extern struct kunit_suite kdtl_aux_suite;
 extern struct kunit_suite kdtl_counters_suite;
 extern struct kunit_suite kdtl_edges_suite;

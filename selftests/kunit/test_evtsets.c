@@ -792,7 +792,7 @@ static void evtsets_exact_masks(struct kunit *test)
 	}
 	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
 	prandom_seed_state(&rnd, 1);
-	for (i = 0; i < 20000; i++) {
+	for (i = 0; i < kapi_rounds(20000); i++) {
 		kind = prandom_u32_state(&rnd) % KDTL_NR_KINDS;
 		kapi_emit(0, kind, 1);
 		evtsets_model_entry(m, EVTSETS_MODEL, &now, kind);
@@ -892,7 +892,7 @@ static void evtsets_two_sessions(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_load(b.s, NULL), 0);
 
 	prandom_seed_state(&rnd, 1);
-	for (i = 0; i < 4000; i++) {
+	for (i = 0; i < kapi_rounds(4000); i++) {
 		op = prandom_u32_state(&rnd) % 64;
 		if (op < 2)
 			evtsets_user_toggle(test, op ? &a : &b);
@@ -993,7 +993,7 @@ static void evtsets_lossless(struct kunit *test)
 	task = kthread_create_on_cpu(evtsets_produce, &p, cpu, "kdtl_produce/%u");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	wake_up_process(task);
-	while (runs < 4000 && time_before(jiffies, end)) {
+	while (runs < kapi_rounds(4000) && time_before(jiffies, end)) {
 		got += evtsets_read(test, s, cpu, &next);
 		runs = kapi_info(test, s, 0, cpu).runs + kapi_info(test, s, 1, cpu).runs;
 		usleep_range(500, 1000);
@@ -1009,7 +1009,7 @@ static void evtsets_lossless(struct kunit *test)
 			      kapi_counter(test, s, 1, KDTL_CTR_CEDE, cpu), p.made);
 	KUNIT_EXPECT_GT(test, kapi_counter(test, s, 0, KDTL_CTR_CEDE, cpu), 0ULL);
 	KUNIT_EXPECT_GT(test, kapi_counter(test, s, 1, KDTL_CTR_CEDE, cpu), 0ULL);
-	KUNIT_EXPECT_GE(test, runs, 1000ULL);
+	KUNIT_EXPECT_GE(test, runs, (u64)kapi_rounds(4000) / 4);
 	kunit_info(test, "%llu entries, %llu switches", got, runs);
 }
 
@@ -1017,8 +1017,9 @@ static void evtsets_lossless(struct kunit *test)
 static void evtsets_lossless_overflow(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session(test, 0);
+	const unsigned int rounds = kapi_rounds(3000);
 	u64 next = 0, got = 0;
-	int i;
+	unsigned int i;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	for (i = 0; i < 3; i++) {
@@ -1026,12 +1027,12 @@ static void evtsets_lossless_overflow(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, evtsets_every(s, i, KDTL_CTR_CEDE, 1, 0), 0);
 	}
 	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
-	for (i = 0; i < 3000; i++) {
+	for (i = 0; i < rounds; i++) {
 		kapi_emit(0, KDTL_KIND_CEDE, 1 + i % 5);
 		got += evtsets_read(test, s, 0, &next);
 	}
-	KUNIT_EXPECT_EQ(test, got, 3000 * 3ULL);
-	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 1, 0).runs, 3000ULL);
+	KUNIT_EXPECT_EQ(test, got, rounds * 3ULL);
+	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 1, 0).runs, (u64)rounds);
 }
 
 static struct kunit_case evtsets_cases[] = {

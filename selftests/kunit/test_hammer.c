@@ -12,7 +12,7 @@
 #include "kapi.h"
 
 #define HAMMER_THREADS	8
-#define HAMMER_TIME	(3 * HZ)
+#define HAMMER_TIME	min_t(unsigned long, 3 * HZ, msecs_to_jiffies(kapi_race_ms))
 /* At least this many, however slow the machine is. */
 #define HAMMER_CALLS	200UL
 

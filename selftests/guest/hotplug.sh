@@ -59,6 +59,12 @@ quiet()
 	! dmesg | grep -v 'BUG: KCSAN: ' | grep -E 'WARNING|BUG|is not logged|leak'
 }
 
+all_have_some()
+{
+	awk '/^[0-9]/ { n++; if (!$2) bad++ } END { exit !n || bad }' \
+		/sys/kernel/debug/kdtl_sampler/lines
+}
+
 # sampler_goes_on: it has dispatches of every CPU, also since the CPUs came back.
 sampler_goes_on()
 {
@@ -66,9 +72,7 @@ sampler_goes_on()
 	for cpu in /sys/devices/system/cpu/cpu[0-9]*; do
 		taskset "$((1 << ${cpu##*cpu}))" true
 	done
-	sleep 1
-	awk '/^[0-9]/ { n++; if (!$2) bad++ } END { exit !n || bad }' \
-		/sys/kernel/debug/kdtl_sampler/lines && return
+	until_true all_have_some && return
 	cat /sys/kernel/debug/kdtl_sampler/lines
 	return 1
 }

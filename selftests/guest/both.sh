@@ -258,11 +258,12 @@ rotate()
 }
 
 cd /tmp || exit
-need kdtl kdtl_sched kdtl_stream
+need kdtl
 # As kdtl record chooses.
 source=kdtl_vpa
 load kdtl_vpa 2>/dev/null || source=kdtl_steal
 [ "$source" = kdtl_vpa ] || load kdtl_steal 2>/dev/null || skip_all "no hypervisor says what it takes"
+need kdtl_sched kdtl_stream
 busy
 takes 10 || skip_all "the hypervisor takes nothing here"
 

@@ -109,10 +109,10 @@ alarm()
 	until_true reported 'CPU 1.* waited .*' && are_entries 1
 }
 
-need kdtl kdtl_sched
 have_module kdtl_kunit_raw || skip_all "this kernel's perf has no perf_event_aux_alloc()"
 [ "$(nproc)" -eq 2 ] || skip_all "it takes a machine with two CPUs, no more"
 have_module kdtl_recorder && have_module kdtl_watch || skip_all "no kdtl_recorder or kdtl_watch"
+need kdtl kdtl_sched
 
 plan 6
 taskset -p 1 $$ >/dev/null

@@ -24,7 +24,8 @@ top()
 	awk -v pid="$1" '$1 == pid { print $2, $3 }' $debug/kdtl_top
 }
 
-# Two tasks share a CPU, from their first dispatch until they stop. Their waits are those
+# Two tasks share a CPU, from their first dispatch until they have waited for a while and stop.
+# Their waits are those
 # of schedstat, but for a few us a dispatch; on an emulated machine it is more. schedstat
 # reads the clock a little earlier, and a host that is busy may halt the machine in between:
 # hence a twentieth of the time. It does not count the dispatch of a task that was preempted
@@ -33,7 +34,11 @@ top_agrees()
 {
 	pids=
 	for n in 1 2; do
-		taskset 2 sh -c 'n=0; while [ $n -lt 40000 ]; do n=$((n + 1)); done; kill -STOP $$' &
+		taskset 2 sh -c 'while read -r _ waited _ </proc/$$/schedstat && [ $waited -lt 300000000 ]; do
+			n=0
+			while [ $n -lt 500 ]; do n=$((n + 1)); done
+		done
+		kill -STOP $$' &
 		pids="$pids $!"
 	done
 	for pid in $pids; do

@@ -191,7 +191,7 @@ is_loaded()
 # needs_answers NAME: it uses kdtl_answers, which insmod does not load by itself.
 needs_answers()
 {
-	! is_loaded kdtl_answers && [ -e "$KTAP_MODULES/$1.ko" ] &&
+	[ "$1" != kdtl ] && ! is_loaded kdtl_answers && [ -e "$KTAP_MODULES/$1.ko" ] &&
 		tr '\0' '\n' <"$KTAP_MODULES/$1.ko" | grep -q '^depends=.*kdtl_answers'
 }
 

@@ -8,8 +8,8 @@
 . "$(dirname "$0")/ktap.sh"
 
 [ "$(nproc)" -gt 1 ] || skip_all "only one CPU"
-need kdtl kdtl_sched kdtl_fake_pmu
 have_module kdtl_kunit_raw || skip_all "this kernel's perf has no perf_event_aux_alloc()"
+need kdtl kdtl_sched kdtl_fake_pmu
 
 kunit kdtl_kunit_raw "${KDTL_CASES:-*}" || exit
 [ -n "$KDTL_CASES" ] ||

@@ -5,7 +5,9 @@
 
 here=$(dirname -- "$(readlink -f -- "$0")")
 exec "$here/../host/recorder.sh" 'x86_64-6.1   bug      kdtl_crash
+x86_64-6.1   spin     kdtl_crash
 x86_64-6.1   irqspin  kdtl_crash
+ppc64le-6.1  sysrq    kdtl_crash
 ppc64le-6.1  bug      kdtl_crash
 ppc64le-6.1  spin     kdtl_crash
 ppc64le-6.1  fanout   kdtl_crash

@@ -4,6 +4,8 @@
 # CPUs go and come back, and the machine is suspended, while eight sessions of
 # kdtl_kunit_hotplug.ko, the sampler and two users of perf log.
 #
+# ROUNDS  how many sessions end beside a CPU that comes up (15)
+#
 # shellcheck disable=SC2317 # functions that ok() calls
 
 here=$(dirname "$0")
@@ -15,6 +17,8 @@ here=$(dirname "$0")
 [ -x "$here/perf_mmap" ] || skip_all "no perf_mmap: make -C selftests"
 need kdtl kdtl_sched kdtl_fake_pmu kdtl_fake_drive kdtl_sampler
 have_module kdtl_kunit_hotplug || skip_all "no module kdtl_kunit_hotplug"
+
+rounds=${ROUNDS:-15}
 
 # Beside them: a user of each source, reading all the time.
 users_start()
@@ -104,13 +108,13 @@ ends_beside()
 		bring_back 1
 	done &
 	toggles=$!
-	for i in $(seq 50); do
+	for i in $(seq "$rounds"); do
 		load kdtl_sampler && unload kdtl_sampler || break
 	done
 	kill "$toggles"
 	wait "$toggles" 2>/dev/null
 	bring_back 1
-	is "$i" 50 && until_true areas_are "$areas" && load kdtl_sampler && sampler_goes_on
+	is "$i" "$rounds" && until_true areas_are "$areas" && load kdtl_sampler && sampler_goes_on
 }
 
 plan 8

@@ -295,16 +295,31 @@ says_what_is_missing()
 	done
 }
 
+# A script, flood DIR COLUMN NR: tasks yield their CPU to each other until kdtl's session has so many
+# entries in that column of the sessions' table.
+flood()
+{
+	cat >flood <<-'EOF'
+		taskset 1 "$1/yield" 4 &
+		until awk -v column="$2" -v nr="$3" '/\[kdtl_stream\]/ && $column >= nr { found = 1 }
+				END { exit !found }' /sys/kernel/debug/kdtl/sessions; do
+			usleep 10000
+		done
+		kill $!
+	EOF
+}
+
 # When each entry was lost is recorded: as many as kdtl says. Its log is a page, and it is stopped
 # meanwhile.
 says_when_lost()
 {
+	flood
 	# shellcheck disable=SC2016 # the command expands it
 	kdtl record -m 1 -o lost.data sh -c '
 		kill -STOP $PPID
-		for i in $(seq 1500); do usleep 1; done
+		sh flood "$0" 10 1
 		kill -CONT $PPID
-		usleep 100000' 2>lost.err || { cat lost.err; return 1; }
+		usleep 100000' "$dir" 2>lost.err || { cat lost.err; return 1; }
 	lost=$(sed -n 's/.* dispatches, \([0-9]*\) lost.*/\1/p' lost.err) sum=0
 	# A chunk of type 9, 32 bytes: its last number.
 	for n in $(hexdump -v -e '8/1 "%02x" "\n"' lost.data |
@@ -329,10 +344,10 @@ size_is_limited_at_once()
 	# shellcheck disable=SC2016 # the command expands it
 	kdtl record --max-size 64K -o once.data sh -c '
 		kill -STOP $PPID
-		for i in $(seq 1500); do usleep 1; done
+		sh flood "$0" 9 1500
 		kill -CHLD $PPID
 		kill -CONT $PPID
-		sleep 1000' 2>once.err
+		sleep 1000' "$dir" 2>once.err
 	is $? 143 || { cat once.err; return 1; }
 	is "$(end_of once.data)" "" && grep -q '^kdtl: once.data has the size' once.err
 }

@@ -87,7 +87,7 @@ demo:
 	@scripts/demo $(ARCH) $(PMU)
 
 ## check        all tests, in real kernels; ends with "N passed, N failed"
-## check-quick  the same in about ten minutes, x86-64 only
+## check-quick  of each subject what tells most, x86-64 only
 ## check-prepare get and build all that check needs, which then needs no network
 ## check-deep   debug kernels, faults, torture, fuzzing: hours
 ## check-matrix build for every kernel of scripts/kernels, boot it and test

@@ -8,7 +8,7 @@
 #	--add selftests:/selftests -- sh /selftests/guest/vpa-log.sh
 #
 # SECONDS_BUSY  of the main run (default 2)
-# ROUNDS        of loading and unloading (default 50)
+# ROUNDS        of loading and unloading (default 50, in the quick run 10)
 #
 # kdtl_client_vpa is also the other user of the log: in a KVM guest the kernel's own
 # user, /proc/powerpc/vcpudispatch_stats, never ends (process_dtl_buffer() makes a
@@ -22,7 +22,7 @@
 
 busy=${SECONDS_BUSY:-2}
 rounds=${ROUNDS:-50}
-[ "${KDTL_QUICK:-0}" = 0 ] || rounds=20
+[ "${KDTL_QUICK:-0}" = 0 ] || rounds=10
 test=/sys/kernel/debug/kdtl_client_vpa
 cpu1=/sys/devices/system/cpu/cpu1/online
 cpus=$(grep -c '^processor' /proc/cpuinfo)

@@ -9,5 +9,4 @@ here=$(dirname -- "$(readlink -f -- "$0")")
 # shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
 . "$here/lib/ktap.sh"
 
-[ "${KDTL_QUICK:-0}" = 0 ] || skip_all "not in the quick run"
 "$here/build.sh" ppc64le-6.1

@@ -299,12 +299,15 @@ beside()
 	wait_group "$pid" && says '5 passed, 0 failed' && [ "$status" = 0 ]
 }
 
-# Where races tell nothing new, a machine runs none; where they do, as its scripts want them.
+# Where races tell nothing new, a machine runs none; where they do, as its scripts want them. The quick
+# run has scripts of its own.
 races()
 {
 	printf '#!/bin/bash\necho "$*" >"%s/asked"\nexit 1\n' "$work" >"$work/tree/selftests/run/vm"
 	! check arm64 && grep ' KDTL_QUICK=1 .* KDTL_RACE_MS=0 .* kapi' "$work/asked" &&
-		! check x86_64 && grep ' KDTL_QUICK=0 .* KDTL_RACE_MS= ' "$work/asked"
+		! check x86_64 && grep ' KDTL_QUICK=0 .* KDTL_RACE_MS= .* checkers' "$work/asked" &&
+		! check --quick x86_64 && grep ' KDTL_QUICK=1 .* kapi .* record ' "$work/asked" &&
+		! grep checkers "$work/asked"
 }
 
 # A script that hangs, between two that pass, and one that cannot be killed.

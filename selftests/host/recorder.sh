@@ -30,7 +30,6 @@ x86_64-6.1   locks    kdtl_crash
 ppc64le-6.1  irqspin  kdtl_crash
 '
 [ $# -eq 0 ] || crashes=$*
-[ "${KDTL_QUICK:-0}" = 0 ] || crashes='x86_64-6.1 sysrq kdtl_crash'
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-recorder.XXXXXX")
 partial "$work" "$work.out"

@@ -21,7 +21,6 @@ machines='
 x86_64-6.1  mem_address=0x30000000,mem_size=0x100000  memmap=1M$0x30000000
 '
 [ $# -eq 0 ] || machines=$*
-[ "${KDTL_QUICK:-0}" = 0 ] || boots=1
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-reset.XXXXXX")
 partial "$work"

@@ -66,10 +66,11 @@ is_recording()
 }
 
 # How the recording FILE ended; nothing if it is complete. The clock of a virtual machine may
-# lag so much that it looks as if it had been set.
+# lag so much that it looks as if it had been set, and a quiet one may have nothing to record.
 end_of()
 {
-	kdtl print "$1" 2>&1 >/dev/null | sed -e '/the clock was set by/d' -e 's/^kdtl: [^:]*: //'
+	kdtl print "$1" 2>&1 >/dev/null | sed -e '/the clock was set by/d' -e 's/^kdtl: [^:]*: //' \
+		-e '/^is from .* with 0 dispatches$/d'
 }
 
 is_complete()

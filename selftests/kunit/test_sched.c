@@ -840,13 +840,59 @@ static void kdtl_sched_pid_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_entry_slept(e), 0U);
 }
 
-/* Sleeps in each of three ways, and exits. */
-static int leaver_thread(void *unused)
+/**
+ * struct leaver - a task that sleeps in each of three ways, and exits
+ * @task: the task
+ * @woken: how often the test has ended its sleep, having seen it
+ */
+struct leaver {
+	struct task_struct	*task;
+	unsigned int		woken;
+};
+
+static const unsigned int leaver_states[] = {
+	TASK_INTERRUPTIBLE, TASK_UNINTERRUPTIBLE, TASK_IDLE,
+};
+
+static int leaver_thread(void *data)
 {
-	schedule_timeout_interruptible(2);
-	schedule_timeout_uninterruptible(2);
-	schedule_timeout_idle(2);
+	struct leaver *l = data;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(leaver_states); i++) {
+		for (;;) {
+			set_current_state(leaver_states[i]);
+			if (READ_ONCE(l->woken) > i)
+				break;
+			schedule();
+		}
+		__set_current_state(TASK_RUNNING);
+	}
 	return 0;
+}
+
+/* A task that is preempted on its way to sleep has the state, too, but does not leave its queue. */
+static bool left_asleep(const struct task_struct *t, unsigned int state)
+{
+	if (READ_ONCE(t->__state) != state || READ_ONCE(t->on_cpu))
+		return false;
+#if KDTL_HAVE_DELAYED_DEQUEUE
+	if (READ_ONCE(t->se.sched_delayed))
+		return true;
+#endif
+	return !READ_ONCE(t->on_rq);
+}
+
+static bool wait_left_asleep(const struct task_struct *t, unsigned int state)
+{
+	const unsigned long end = jiffies + TEST_TIMEOUT;
+
+	while (!left_asleep(t, state)) {
+		if (time_after(jiffies, end))
+			return false;
+		usleep_range(100, 200);
+	}
+	return true;
 }
 
 /* How often the task left with this reason. */
@@ -865,27 +911,38 @@ static unsigned int nr_left(pid_t pid, unsigned int reason)
 	return nr;
 }
 
-/* The next entry of its CPU says how a task sleeps, and that it has exited. */
+/*
+ * The next entry of its CPU says how a task sleeps, and that it has exited.  A timer would not do for
+ * its sleeps: where a host stops the CPU for long enough, the timer ends a sleep before it begins.
+ */
 static void kdtl_sched_left(struct kunit *test)
 {
 	const unsigned long end = jiffies + TEST_TIMEOUT;
-	struct task_struct *t;
+	struct leaver l = { };
+	unsigned int i;
 	pid_t pid;
 
 	KUNIT_ASSERT_EQ(test, capture_start(0, PAGES_FOR_ALL, KDTL_MASK_ALL | KDTL_MASK_IDLE), 0);
-	t = kthread_create(leaver_thread, NULL, "kdtl_leaver");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(t));
-	get_task_struct(t);
-	pid = t->pid;
-	wake_up_process(t);
+	l.task = kthread_create(leaver_thread, &l, "kdtl_leaver");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(l.task));
+	get_task_struct(l.task);
+	pid = l.task->pid;
+	/* In kthread_create() it sleeps uninterruptibly, too. */
+	KUNIT_EXPECT_TRUE(test, wait_left_asleep(l.task, TASK_UNINTERRUPTIBLE));
+	wake_up_process(l.task);
+	for (i = 0; i < ARRAY_SIZE(leaver_states); i++) {
+		KUNIT_EXPECT_TRUE(test, wait_left_asleep(l.task, leaver_states[i]));
+		WRITE_ONCE(l.woken, i + 1);
+		wake_up_process(l.task);
+	}
 	/* A task that has exited left its CPU for the last time. */
-	while ((READ_ONCE(t->__state) != TASK_DEAD || t->on_cpu) && time_before(jiffies, end))
+	while ((READ_ONCE(l.task->__state) != TASK_DEAD || READ_ONCE(l.task->on_cpu)) &&
+	       time_before(jiffies, end))
 		msleep(20);
-	put_task_struct(t);
+	put_task_struct(l.task);
 	KUNIT_EXPECT_EQ(test, capture_stop(0), 0);
 	capture_read(0);
-	/* In kthread_create() it sleeps uninterruptibly, too. */
-	KUNIT_EXPECT_GE(test, nr_left(pid, KDTL_PREEMPT_CEDE), 2U);
+	KUNIT_EXPECT_EQ(test, nr_left(pid, KDTL_PREEMPT_CEDE), 2U);
 	KUNIT_EXPECT_GE(test, nr_left(pid, KDTL_PREEMPT_DISK_SLEEP), 2U);
 	KUNIT_EXPECT_EQ(test, nr_left(pid, KDTL_PREEMPT_EXITED), 1U);
 }

@@ -36,25 +36,7 @@ static int fake_rdmsr(u64 *val)
 #undef rdmsrq_safe
 #define rdmsrq_safe(msr, p)	fake_rdmsr(p)
 
-/* The suite calls the driver's init and exit, at any time. */
-#undef __init
-#define __init
-#undef __exit
-#define __exit
-#undef module_init
-#define module_init(fn)
-#undef module_exit
-#define module_exit(fn)
-#undef MODULE_ALIAS
-#define MODULE_ALIAS(alias)
-#undef MODULE_DESCRIPTION
-#define MODULE_DESCRIPTION(text)
-#undef MODULE_LICENSE
-#define MODULE_LICENSE(license)
-#undef MODULE_IMPORT_NS
-#define MODULE_IMPORT_NS(ns)
-#undef pr_fmt
-
+#include "driver.h"
 #include "../../core/pmu/kdtl_steal.c"
 
 #define GAP		(7 * NSEC_PER_MSEC + 123)

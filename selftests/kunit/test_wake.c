@@ -18,25 +18,7 @@
 #include "kapi.h"
 #include "wake.h"
 
-/* The suite calls the driver's init and exit. */
-#undef __init
-#define __init
-#undef __exit
-#define __exit
-#undef module_init
-#define module_init(fn)
-#undef module_exit
-#define module_exit(fn)
-#undef MODULE_ALIAS
-#define MODULE_ALIAS(alias)
-#undef MODULE_DESCRIPTION
-#define MODULE_DESCRIPTION(text)
-#undef MODULE_LICENSE
-#define MODULE_LICENSE(license)
-#undef MODULE_IMPORT_NS
-#define MODULE_IMPORT_NS(ns)
-#undef pr_fmt
-
+#include "driver.h"
 #include "../../core/pmu/kdtl_wake.c"
 
 #define PAGES	256

@@ -126,44 +126,31 @@ static size_t turn_after(const struct chain_log *l, int pid, __u64 time)
 	return from;
 }
 
-/* The first time of @cpu that ends after @time, or what comes behind its last one. */
-static size_t had_after(const struct chain_log *l, unsigned int cpu, __u64 time)
+/* The first of the @nr times of CPUs that is of @cpu and ends after @time. */
+static const struct chain_had *had_after(const struct chain_had *had, size_t nr, unsigned int cpu,
+					 __u64 time)
 {
-	size_t from = 0, to = l->nr_had, i;
+	size_t from = 0, to = nr, i;
 
 	while (from < to) {
 		i = from + (to - from) / 2;
-		if (l->had[i].cpu < cpu || (l->had[i].cpu == cpu && l->had[i].to <= time))
+		if (had[i].cpu < cpu || (had[i].cpu == cpu && had[i].to <= time))
 			from = i + 1;
 		else
 			to = i;
 	}
-	return from;
-}
-
-static const struct chain_gap *stolen_after(const struct chain_log *l, unsigned int cpu, __u64 time)
-{
-	size_t from = 0, to = l->nr_stolen, i;
-
-	while (from < to) {
-		i = from + (to - from) / 2;
-		if (l->stolen[i].cpu < cpu || (l->stolen[i].cpu == cpu && l->stolen[i].to <= time))
-			from = i + 1;
-		else
-			to = i;
-	}
-	return from < l->nr_stolen && l->stolen[from].cpu == cpu ? &l->stolen[from] : NULL;
+	return from < nr && had[from].cpu == cpu ? &had[from] : NULL;
 }
 
 /* It had @cpu, or waited for it, until @to, but for what the hypervisor took. */
 static void on_cpu(struct walk *w, enum chain_kind kind, unsigned int cpu, int by, __u64 to)
 {
-	const struct chain_gap *g;
+	const struct chain_had *g;
 	struct chain_part *p;
 
 	to = least(to, w->to);
 	while (w->at < to && !is_full(w->c)) {
-		g = stolen_after(w->l, cpu, w->at);
+		g = had_after(w->l->stolen, w->l->nr_stolen, cpu, w->at);
 		if (g && g->from <= w->at) {
 			p = add(w, CHAIN_STOLEN, least(g->to, to));
 		} else {
@@ -182,8 +169,8 @@ static void wait_for_cpu(struct walk *w, unsigned int cpu, __u64 to)
 	const struct chain_had *h, *end = w->l->had + w->l->nr_had;
 
 	to = least(to, w->to);
-	h = w->l->had + had_after(w->l, cpu, w->at);
-	for (; w->at < to && h < end && h->cpu == cpu && !is_full(w->c); h++) {
+	h = had_after(w->l->had, w->l->nr_had, cpu, w->at);
+	for (; h && h < end && w->at < to && h->cpu == cpu && !is_full(w->c); h++) {
 		on_cpu(w, CHAIN_WAITED, cpu, CHAIN_NOBODY, least(h->from, to));
 		on_cpu(w, CHAIN_WAITED, cpu, h->pid, least(h->to, to));
 	}

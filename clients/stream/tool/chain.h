@@ -59,27 +59,15 @@ struct chain_turn {
 };
 
 /**
- * struct chain_had - a task, or none, had a CPU
+ * struct chain_had - a task, none, or the hypervisor had a CPU
  * @cpu: the CPU
- * @pid: the task; 0: the CPU was idle
+ * @pid: the task; 0: the CPU was idle, or the hypervisor had it
  * @from: since then
  * @to: until then
  */
 struct chain_had {
 	unsigned int	cpu;
 	int		pid;
-	__u64		from;
-	__u64		to;
-};
-
-/**
- * struct chain_gap - a time in which the hypervisor had a CPU
- * @cpu: the CPU
- * @from: since then
- * @to: until then
- */
-struct chain_gap {
-	unsigned int	cpu;
 	__u64		from;
 	__u64		to;
 };
@@ -116,8 +104,8 @@ struct chain_note {
 /**
  * struct chain_log - what is known
  * @turn: by task and time
- * @had: by CPU and time
- * @stolen: by CPU and time, without overlap
+ * @had: of tasks or none, by CPU and time
+ * @stolen: of the hypervisor, by CPU and time, without overlap
  * @note: by task and time
  * @end: until then everything is known that is not lost
  * @lossy: dispatches may be missing
@@ -128,7 +116,7 @@ struct chain_log {
 	size_t			nr_turns;
 	const struct chain_had	*had;
 	size_t			nr_had;
-	const struct chain_gap	*stolen;
+	const struct chain_had	*stolen;
 	size_t			nr_stolen;
 	const struct chain_note	*note;
 	size_t			nr_notes;

@@ -68,7 +68,7 @@ void output_filter(struct record *r)
 {
 	const uint64_t ns = htobe64(r->attr.min_wait);
 
-	if (!strcmp(device_info(r->dev).source, "kdtl_wake"))
+	if (!strcmp(device_info(r->dev).source, WAKE_SOURCE))
 		save_machine(r);
 	if (ns)
 		write_chunk(&r->side, KDTL_CHUNK_MIN_WAIT, &ns, sizeof(ns));

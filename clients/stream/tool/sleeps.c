@@ -155,18 +155,20 @@ static void add_dispatches(struct sleeps *s, const struct recording *r)
 
 	s->turn = resized(NULL, (2 * r->nr + 1) * sizeof(*s->turn));
 	s->had = resized(NULL, (r->nr + 1) * sizeof(*s->had));
-	s->gap = resized(NULL, (r->nr_gaps + 1) * sizeof(*s->gap));
+	s->stolen = resized(NULL, (r->nr_gaps + 1) * sizeof(*s->stolen));
 	for (size_t i = 0; i < r->nr && !idle; i++)
 		idle = entry_is_idle(r->entry[i]);
 	for (size_t i = 0; i < r->nr; i++)
 		add_turns(s, r, i, idle);
 	for (size_t i = 0; i < r->nr_gaps; i++)
-		s->gap[i] = (struct chain_gap){ r->gap[i].cpu, r->gap[i].from, r->gap[i].to };
+		s->stolen[i] = (struct chain_had){
+			.cpu = r->gap[i].cpu, .from = r->gap[i].from, .to = r->gap[i].to,
+		};
 	if (s->log.nr_turns)
 		qsort(s->turn, s->log.nr_turns, sizeof(*s->turn), by_task_and_turn);
 	s->log.turn = s->turn;
 	s->log.had = s->had;
-	s->log.stolen = s->gap;
+	s->log.stolen = s->stolen;
 	s->log.nr_stolen = r->nr_gaps;
 }
 
@@ -193,8 +195,8 @@ void sleeps_open(struct sleeps *s, const struct recording *r, const char *path)
 	if (error)
 		die("%s%s", beside, error);
 	errno = 0;
-	if (strcmp(wake.head.source, "kdtl_wake"))
-		die("%s: is no recording of kdtl_wake", beside);
+	if (!recording_is_wake(&wake))
+		die("%s: is no recording of " WAKE_SOURCE, beside);
 	error = recording_unlike(r, &wake);
 	if (error)
 		die("%s: %s", beside, error);

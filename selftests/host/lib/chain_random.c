@@ -46,7 +46,7 @@ static struct entry {
 static struct chain_turn turn[2 * TICKS];
 static struct chain_had had[TICKS];
 static struct chain_note note[TICKS];
-static struct chain_gap stolen[CPUS * 4];
+static struct chain_had stolen[CPUS * 4];
 static struct chain_part part[ROOM];
 static size_t nr_entries, nr_turns, nr_had, nr_notes, nr_stolen;
 static int has[CPUS];
@@ -191,8 +191,8 @@ static void make(void)
 	for (unsigned int cpu = 0; cpu < CPUS; cpu++) {
 		for (int n = 0, from = 0; n < 4; n++) {
 			from += 1 + below(TICKS / 4);
-			stolen[nr_stolen++] = (struct chain_gap){
-				cpu, from * TICK, (from + 30) * TICK,
+			stolen[nr_stolen++] = (struct chain_had){
+				.cpu = cpu, .from = from * TICK, .to = (from + 30) * TICK,
 			};
 			from += 30;
 		}

@@ -18,9 +18,8 @@
 /* In so long a time a task may have come to another cgroup. */
 #define CAUSES_LONG	NSEC_PER_MSEC
 
-/* As PSI has it: a new average every two seconds, in fixed point with 11 bits. */
+/* As PSI has it: a new average every two seconds. */
 #define CAUSES_PERIOD	(2ULL * NSEC_PER_SEC)
-#define CAUSES_ONE	2048
 #define CAUSES_MISSED	1024	/* after so many periods nothing is left of an average */
 
 static const unsigned int causes_decay[CAUSES_AVERAGES] = { 1677, 1981, 2034 };

@@ -5,6 +5,9 @@
 
 #include "cgroups.h"
 
+/* A percentage of 1 among the averages, whose fixed point has 11 bits, as PSI's has. */
+#define CAUSES_ONE	2048
+
 /* show_pressure.c */
 extern const char * const causes_names[CAUSES_ROWS];
 

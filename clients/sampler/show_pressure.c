@@ -19,7 +19,7 @@ const char * const causes_names[CAUSES_ROWS] = {
 
 static void show_average(struct seq_file *m, unsigned int seconds, u64 average)
 {
-	const u64 hundredths = div_u64(average * 100, 2048);
+	const u64 hundredths = div_u64(average * 100, CAUSES_ONE);
 	u32 frac;
 	const u64 whole = div_u64_rem(hundredths, 100, &frac);
 

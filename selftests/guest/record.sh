@@ -198,7 +198,7 @@ reader_stalls()
 {
 	rm -f stubborn.pid stalled.fifo
 	mkfifo stalled.fifo && exec 8<>stalled.fifo || return
-	"$dir/kdtl" record -q -o - sh -c 'echo $$ >stubborn.pid; while :; do usleep 100; done' \
+	"$dir/kdtl" record -q -o - sh -c 'echo $$ >stubborn.pid; exec taskset 1 "$0/yield" 4' "$dir" \
 		>stalled.fifo 2>stalled.err 8<&- &
 	stalled=$!
 	until_true waits_for_reader "$stalled" || return
@@ -422,10 +422,14 @@ at_alarms()
 	return 1
 }
 
-# If it cannot be written now, it can be later.
+# If it cannot be written now, it can be later. Tasks that yield make too much for the file in a
+# second, however slow the machine is.
 ring_goes_on()
 {
 	mount -t tmpfs -o size=16k none small || return
+	taskset 1 "$dir/yield" 4 &
+	yields=$!
+	ktap_pids="$ktap_pids $yields"
 	"$dir/kdtl" record --ring 1 -o small/ring.data 2>ring.err &
 	set -- $!
 	ktap_pids="$ktap_pids $!"
@@ -437,6 +441,7 @@ ring_goes_on()
 		is "$(end_of small/ring.data)" ""; }; then
 		set -- "$1" failed
 	fi
+	kill "$yields"
 	kill -TERM "$1"
 	wait "$1"
 	is $? 1 && [ $# -eq 1 ]

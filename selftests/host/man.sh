@@ -15,7 +15,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 
 # kdtl_root.h is for who reads an image of the memory: Documentation/vmcore.rst has it.
 headers=("$top"/api/include/linux/kdtl{,_verbs,_counters,_answers,_pmu}.h
-	"$top"/api/include/uapi/linux/kdtl{,_wake}.h)
+	"$top"/api/include/uapi/linux/kdtl{,_file,_wake}.h)
 
 # none WHAT: pass if stdin is empty, otherwise show it.
 none()

@@ -77,11 +77,12 @@ boot()
 	gcc -O2 -static -o "$work/kexec_panic" "$here/lib/kexec_panic.c" || return
 	capture "$top/scripts/kernel" "$target" vmlinuz
 	: >"$work/said"
-	for m in kdtl core/pmu/kdtl_sched api/answers/kdtl_answers clients/stream/kdtl_stream \
+	for m in kdtl selftests/fake/kdtl_fake_pmu selftests/fake/kdtl_fake_drive \
+		core/pmu/kdtl_sched api/answers/kdtl_answers clients/stream/kdtl_stream \
 		clients/recorder/kdtl_recorder; do
 		modules+=(--modules "$(dirname -- "$ko")/$m.ko")
 	done
-	start_group "$top/selftests/run/vm" "$target" --cpus 4 --mem 768M --timeout 500 \
+	start_group "$top/selftests/run/vm" "$target" --cpus 4 --mem 768M --timeout 1500 \
 		--append crashkernel=224M --append crash_kexec_post_notifiers --kmod qemu_fw_cfg \
 		--qmp "$work/qmp" --log "$work/console" --out "$work/out" \
 		"${modules[@]}" --add "$work/tool/kdtl:/bin/" --add "$work/kexec_panic:/bin/" \
@@ -190,6 +191,13 @@ verbs()
 		kdtl export --format csv "$work/it.data" | grep -c web_server
 }
 
+# Beside the recording that is chosen is one of what was stolen meanwhile.
+stolen()
+{
+	python3 "$here/lib/vmcore.py" same "$work/it.data.steal" "$work/out/steal.data" &&
+		[ "$(kdtl print "$work/it.data.steal" | grep -c '^ ')" -ge 200 ]
+}
+
 # --- kdump ------------------------------------------------------------------------
 
 # The table that the recorder prints in the panic, as "time CPU task:pid". Idle times are no rows.
@@ -268,10 +276,20 @@ documented()
 			"$top/clients/stream/tool/kdtl-vmcore.py"
 }
 
+# What kdtl-vmcore writes has the layout of <linux/kdtl_file.h>.
+recordings_layout()
+{
+	gcc -std=gnu11 -Wall -Werror -I"$top/api/include/uapi" -o "$work/file_layout" \
+		"$here/lib/file_layout.c" && "$work/file_layout" >"$work/in-c" &&
+		"$top/scripts/drgn" "$here/lib/vmcore.py" layout \
+			"$top/clients/stream/tool/kdtl-vmcore.py" >"$work/in-python" &&
+		cat -- "$work/in-c" && diff "$work/in-c" "$work/in-python"
+}
+
 "$top/scripts/drgn" --get
 makedumpfile "$work/dump"
 [ "${1:-}" != --prepare ] || exit 0
-plan 19
+plan 21
 "$top/scripts/install-deps" demo tool check
 builds >/dev/null
 install -m 755 "$top/clients/stream/tool/kdtl-vmcore.py" "$work/tool/kdtl-vmcore"
@@ -284,6 +302,7 @@ ok "a machine of which images are taken, and that crashes" [ "$status" -eq 0 ]
 [ "$status" -eq 0 ] || tail -n 30 -- "$work/said" | sed 's/^/# /'
 full=$(cat -- "$work/out/full.id" 2>/dev/null || echo 3)
 ok "the layout is documented" documented
+ok "recordings have the layout of the header" recordings_layout
 ok "an image without kdtl.ko" told 3 "was not loaded" -k "$ko" "$work/bare"
 ok "an image without sessions" told 1 "no session" -k "$ko" "$work/idle"
 ok "a truncated image" truncated
@@ -297,6 +316,7 @@ ok "an area that is read" read_area
 ok "names and cgroups" names
 ok "the time of day" python3 "$here/lib/vmcore.py" clock "$work/2.data" "$work/out/all.data"
 ok "why, report and export read it" verbs
+ok "stolen time, beside it" stolen
 ok "broken images" "$top/scripts/drgn" "$here/lib/vmcore.py" break "$work/tool/kdtl-vmcore" \
 	"$ko" "$work/loaded"
 ok "a kdump, compressed and filtered" kdump_filtered

@@ -35,7 +35,13 @@ PAGE = 4096
 
 FAILED, NO_KDTL, OTHER_KDTL = 1, 3, 4
 
-# The chunks of a recording, see kdtl.h.
+# A recording, as <linux/kdtl_file.h> has it.
+FILE_MAGIC, COMPLETE = b"KDTLDAT2", 1
+HEAD = struct.Struct(">8sIIQQQQ32s64s64sQQ")
+CHUNK = struct.Struct(">II")
+CLOCK_PAIR = struct.Struct(">QQ")
+LOSS = struct.Struct(">IIQQQ")
+TASK_RECORD = struct.Struct(">QQQIIIiII16s")
 ENTRIES, TASKS, CGROUP, CLOCK, CPUS, MIN_WAIT, LOST, UNTIL, SOME_CPUS = 1, 2, 3, 5, 7, 8, 9, 10, 11
 THROTTLED, IDLE = 128, 129
 TIME_MAX = 2**32 - 1
@@ -495,11 +501,11 @@ class Image:
 
 
 def chunk(kind, data):
-    return struct.pack(">II", kind, len(data)) + data
+    return CHUNK.pack(kind, len(data)) + data
 
 
 def recording(image, s):
-    """As kdtl record writes it; clients/stream/tool/kdtl.h."""
+    """As kdtl record writes it."""
     end = max([s.newest()] + [s.ticks(c[0]) for c in image.clocks])
     body = bytearray()
     if s.min_wait():
@@ -507,14 +513,14 @@ def recording(image, s):
     if s.named:
         body += chunk(SOME_CPUS, b"")
     for ticks, real in image.clocks:
-        body += chunk(CLOCK, struct.pack(">QQ", s.ticks(ticks) & MASK, real))
+        body += chunk(CLOCK, CLOCK_PAIR.pack(s.ticks(ticks) & MASK, real))
     if s.tasks:
         for number in {t[2] for t in image.tasks}:
             path = image.cgroups.get(number)
             if path:
                 body += chunk(CGROUP, struct.pack(">Q", number) + path + bytes(8 - len(path) % 8))
         for i in range(0, len(image.tasks), 1024):
-            body += chunk(TASKS, b"".join(struct.pack(">QQQIIIiII16s", *t)
+            body += chunk(TASKS, b"".join(TASK_RECORD.pack(*t)
                                           for t in image.tasks[i:i + 1024]))
     if s.source == "kdtl_vpa":
         body += chunk(CPUS, b"")
@@ -524,12 +530,11 @@ def recording(image, s):
         for i in range(0, len(a.entries), 1024):
             body += chunk(ENTRIES, b"".join(a.entries[i:i + 1024]))
         for begin, over, lost in a.losses(end):
-            body += chunk(LOST, struct.pack(">IIQQQ", a.cpu, 0, begin, over, lost))
+            body += chunk(LOST, LOSS.pack(a.cpu, 0, begin, over, lost))
     body += chunk(UNTIL, struct.pack(">Q", end))
-    head = struct.pack(">8sIIQQQQ32s64s64sQQ", b"KDTLDAT2", 224, 1, s.freq, s.boot & MASK,
-                       image.real(0) & MASK, sum(a.lost for a in s.areas) & MASK,
-                       s.source.encode()[:31], image.host.encode()[:63],
-                       image.release.encode()[:63], s.nr(), 0)
+    head = HEAD.pack(FILE_MAGIC, HEAD.size, COMPLETE, s.freq, s.boot & MASK, image.real(0) & MASK,
+                     sum(a.lost for a in s.areas) & MASK, s.source.encode()[:31],
+                     image.host.encode()[:63], image.release.encode()[:63], s.nr(), 0)
     return head + body
 
 

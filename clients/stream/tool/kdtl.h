@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include <linux/kdtl.h>
+#include <linux/kdtl_file.h>
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
@@ -20,79 +21,13 @@
 #define NS_PER_MS	1000000ULL
 #define NS_PER_S	1000000000ULL
 
-/*
- * A recording: this head, then chunks.  All numbers are big-endian, as in the entries, so
- * that any machine can read it.
- */
-#define KDTL_FILE_MAGIC		"KDTLDAT2"
-
 /* Of an older version, without chunks: the entries follow the head. */
 #define KDTL_FILE_MAGIC_1	"KDTLDATA"
 
-struct kdtl_file {
-	char		magic[8];
-	uint32_t	size;		/* of this head */
-	uint32_t	complete;	/* KDTL_COMPLETE; 0: not ended, or killed */
-	uint64_t	tb_freq;	/* ticks per second */
-	uint64_t	tb_boot;	/* ticks at boot */
-	uint64_t	boot_time;	/* ns since 1970 */
-	uint64_t	lost;		/* entries, of all CPUs */
-	char		source[KDTL_SOURCE_LEN];
-	char		host[64];
-	char		release[64];
-	uint64_t	entries;	/* number that follows, if complete */
-	uint64_t	tasks_lost;	/* records of tasks; since KDTL_FILE_MAGIC */
-};
-
 #define KDTL_FILE_SIZE_1	offsetof(struct kdtl_file, tasks_lost)
 
-/*
- * What was written together; its bytes are a multiple of 8.  An entry comes after the
- * records that it needs, so that a recording which was cut off has them too.
- */
-struct kdtl_chunk {
-	uint32_t	type;
-	uint32_t	size;		/* in bytes, without this */
-};
-
-enum kdtl_chunk_type {
-	KDTL_CHUNK_ENTRIES	= 1,	/* those of one CPU are in the order of time */
-	KDTL_CHUNK_TASKS	= 2,	/* struct kdtl_task, in the order of their numbers */
-	KDTL_CHUNK_CGROUP	= 3,	/* id (64 bits) and path, filled up with NULs */
-	KDTL_CHUNK_RESET	= 4,	/* records were lost, all that hold come again */
-	KDTL_CHUNK_CLOCK	= 5,	/* struct clock_pair, in the order of time */
-	KDTL_CHUNK_END		= 6,	/* struct kdtl_end: of a stream, whose head says nothing */
-	KDTL_CHUNK_CPUS		= 7,	/* empty: processor_id is Linux's number of the CPU */
-	KDTL_CHUNK_MIN_WAIT	= 8,	/* ns (64 bits): shorter waits were not recorded */
-	KDTL_CHUNK_LOST		= 9,	/* struct kdtl_loss, those of a CPU in the order of time */
-	KDTL_CHUNK_UNTIL	= 10,	/* ticks (64 bits): all entries up to then came before it */
-	KDTL_CHUNK_SOME_CPUS	= 11,	/* empty: other CPUs were not recorded */
-	KDTL_CHUNK_MACHINE	= 12,	/* of uname(2), filled up with NULs: has the system calls */
-};
-
-/* kdtl_file::complete */
-#define KDTL_COMPLETE		1
-#define KDTL_FAILED		2	/* an error ended the recording */
-
-/* What the head of a file says at the end. */
-struct kdtl_end {
-	uint64_t	boot_time;
-	uint64_t	lost;
-	uint64_t	entries;
-	uint64_t	tasks_lost;
-};
-
-/* Between two looks at the time base, entries of a CPU were lost. */
-struct kdtl_loss {
-	uint32_t	cpu;
-	uint32_t	reserved;
-	uint64_t	from;
-	uint64_t	to;
-	uint64_t	lost;
-};
-
 /**
- * struct clock_pair - the time base and the time of day at one moment
+ * struct clock_pair - struct kdtl_clock_pair in the machine's byte order
  * @ticks: the time base
  * @realtime: ns since 1970
  */

@@ -26,7 +26,7 @@ static struct record **unfinished_of(const struct record *r)
 
 static void save_clock(struct record *r, uint64_t ticks, uint64_t realtime)
 {
-	const struct clock_pair pair = { htobe64(ticks), htobe64(realtime) };
+	const struct kdtl_clock_pair pair = { htobe64(ticks), htobe64(realtime) };
 
 	write_chunk(&r->side, KDTL_CHUNK_CLOCK, &pair, sizeof(pair));
 }

@@ -57,6 +57,15 @@ kdtl record -q -m 4 -o /out/full.data &
 full=$!
 until [ "$(grep -c keep $D/sessions)" -eq 2 ]; do usleep 20000; done
 id=$(awk '$3 == "keep" { id = $1 } END { print id }' $D/sessions)
+# Says when a hypervisor, which this machine has not, had the CPUs.
+insmod $M/kdtl_fake_pmu.ko
+insmod $M/kdtl_fake_drive.ko
+kdtl record -q -s kdtl_fake -o /out/steal.data &
+steal=$!
+until [ "$(grep -c keep $D/sessions)" -eq 3 ]; do usleep 20000; done
+for cpu in 0 1 2 3; do
+	echo burst $cpu 50 >/sys/kernel/debug/kdtl_fake/do
+done
 
 for _ in 1 2 3; do
 	in_cgroup vmcore_web sh -c 'echo -n web_server >/proc/$$/comm; while :; do usleep 3000; done'
@@ -71,8 +80,8 @@ echo "$id" >/out/full.id
 image loaded
 kill -CONT $full
 usleep 300000
-kill -INT $full $all
-wait $full $all
+kill -INT $full $all $steal
+wait $full $all $steal
 
 # What this kernel left is there after the crash, as is all that the host wants to see.
 cd / && {

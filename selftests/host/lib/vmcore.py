@@ -4,7 +4,10 @@ For vmcore.sh:
 vmcore.py same IMAGE OTHER        all entries of the recording IMAGE, made from an image of the
                                   memory, are in OTHER, and none in between is missing
 vmcore.py newest ONE OTHER        both end with the same entry on each CPU
+vmcore.py equal ONE OTHER         both have the same entries
+vmcore.py host FILE NAME          the recording is of that machine
 vmcore.py clock IMAGE OTHER       both have the same time of day
+vmcore.py layout KDTL-VMCORE       with drgn: print the layout of recordings
 vmcore.py break KDTL-VMCORE KDTL.KO IMAGE
                                   with drgn: whatever is wrong in the image, there is an end
 """
@@ -14,6 +17,7 @@ import importlib.util
 import io
 import os
 import random
+import re
 import struct
 import sys
 import time
@@ -63,6 +67,20 @@ def newest(one, other):
     return None
 
 
+def equal(one, other):
+    a, b = by_cpu(one), by_cpu(other)
+    print(", ".join(f"CPU {cpu}: {len(entries)}" for cpu, entries in sorted(a.items())))
+    if not a or a != b:
+        return "other entries: " + ", ".join(f"CPU {cpu}: {len(b[cpu])}" for cpu in sorted(b))
+    return None
+
+
+def host(path, name):
+    with open(path, "rb") as f:
+        is_of = f.read(224)[80:144].split(b"\0")[0].decode()
+    return None if is_of == name else f"the recording is of {is_of!r}"
+
+
 def clock(image, other):
     pairs = [[struct.unpack(">QQ", d[i:i + 16]) for k, d in chunks(p) if k == 5
               for i in range(0, len(d), 16)] for p in (image, other)]
@@ -71,6 +89,31 @@ def clock(image, other):
     off = (real - ticks) - (near[1] - near[0])
     print(f"off by {off} ns")
     return None if abs(off) < 2000000 else "not the same time of day"
+
+
+def loaded(tool):
+    """kdtl-vmcore as a module."""
+    loader = importlib.machinery.SourceFileLoader("kdtl_vmcore", tool)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("kdtl_vmcore", loader))
+    loader.exec_module(module)
+    return module
+
+
+def layout(tool):
+    m = loaded(tool)
+
+    def sizes(s):
+        members = re.findall(r"\d*[a-z]", s.format, re.I)
+        return " ".join(str(struct.calcsize(">" + f)) for f in members)
+
+    print(f"magic {m.FILE_MAGIC.decode()} complete {m.COMPLETE}")
+    for name, s in (("head", m.HEAD), ("chunk", m.CHUNK), ("clock", m.CLOCK_PAIR),
+                    ("loss", m.LOSS)):
+        print(f"{name} {s.size}: {sizes(s)}")
+    print(f"task {m.TASK_RECORD.size}")
+    for name in ("ENTRIES", "TASKS", "CGROUP", "CLOCK", "CPUS", "MIN_WAIT", "LOST", "UNTIL",
+                 "SOME_CPUS"):
+        print(f"{name} {getattr(m, name)}")
 
 
 # ------------------------------------------------------------------ broken images
@@ -82,10 +125,7 @@ class Broken:
     def __init__(self, tool, ko, path):
         import drgn
 
-        loader = importlib.machinery.SourceFileLoader("kdtl_vmcore", tool)
-        self.tool = importlib.util.module_from_spec(
-            importlib.util.spec_from_loader("kdtl_vmcore", loader))
-        loader.exec_module(self.tool)
+        self.tool = loaded(tool)
         self.drgn = drgn
         self.prog = self.tool.open_image(path)
         self.tool.load_debug(self.prog, ko)
@@ -146,7 +186,7 @@ class Broken:
 
 def break_it(tool, ko, path):
     b = Broken(tool, ko, path)
-    assert b.run({})[1] == 0 and len(b.sessions) == 3, b.run({})
+    assert b.run({})[1] == 0 and len(b.sessions) == 4, b.run({})
     first, node = b.sessions[0], b.at("kdtl_session", "node")
     area = [a for a in b.good if a not in [b.root, b.tables, *b.sessions]][0]
     cases = [
@@ -198,7 +238,8 @@ def break_it(tool, ko, path):
     return None
 
 
-verbs = {"same": same, "newest": newest, "clock": clock, "break": break_it}
+verbs = {"same": same, "newest": newest, "equal": equal, "host": host, "layout": layout,
+         "clock": clock, "break": break_it}
 why = verbs[sys.argv[1]](*sys.argv[2:])
 if why:
     sys.exit(why)

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * A recording of dispatches: what kdtl(1) writes and reads, and kdtl_recorder after a reset
+ *
+ * A head, then chunks.  All numbers are big-endian, as in the entries, so that any machine can
+ * read it.
+ */
+#ifndef _UAPI_LINUX_KDTL_FILE_H
+#define _UAPI_LINUX_KDTL_FILE_H
+
+#include <linux/kdtl.h>
+
+#define KDTL_FILE_MAGIC		"KDTLDAT2"
+
+/**
+ * struct kdtl_file - the head
+ * @magic: KDTL_FILE_MAGIC
+ * @size: of this head, in bytes; a multiple of 8
+ * @complete: KDTL_COMPLETE; KDTL_FAILED: an error ended the recording; 0: it was not ended
+ * @tb_freq: ticks per second
+ * @tb_boot: ticks at boot
+ * @boot_time: the time of day at boot, in ns since 1970
+ * @lost: entries that are missing, of all CPUs
+ * @source: name of the source
+ * @host: name of the machine, may be empty
+ * @release: of its kernel
+ * @entries: number of entries that follow, if complete
+ * @tasks_lost: records of tasks that are missing
+ */
+struct kdtl_file {
+	char	magic[8];
+	__be32	size;
+	__be32	complete;
+	__be64	tb_freq;
+	__be64	tb_boot;
+	__be64	boot_time;
+	__be64	lost;
+	char	source[KDTL_SOURCE_LEN];
+	char	host[64];
+	char	release[64];
+	__be64	entries;
+	__be64	tasks_lost;
+};
+
+/* kdtl_file::complete */
+#define KDTL_COMPLETE		1
+#define KDTL_FAILED		2
+
+/**
+ * struct kdtl_chunk - before what was written together
+ * @type: enum kdtl_chunk_type; readers skip what they do not know
+ * @size: of what follows, in bytes; a multiple of 8
+ *
+ * An entry comes after the records that it needs, so that a recording which was cut off has
+ * them too.
+ */
+struct kdtl_chunk {
+	__be32	type;
+	__be32	size;
+};
+
+/**
+ * enum kdtl_chunk_type - what a chunk has
+ * @KDTL_CHUNK_ENTRIES: entries; those of one CPU are in the order of time
+ * @KDTL_CHUNK_TASKS: struct kdtl_task, in the order of their numbers
+ * @KDTL_CHUNK_CGROUP: id (64 bits) and path, filled up with NULs
+ * @KDTL_CHUNK_RESET: records were lost, all that hold come again
+ * @KDTL_CHUNK_CLOCK: struct kdtl_clock_pair, in the order of time
+ * @KDTL_CHUNK_END: struct kdtl_end: of a stream, whose head says nothing
+ * @KDTL_CHUNK_CPUS: empty: processor_id is Linux's number of the CPU
+ * @KDTL_CHUNK_MIN_WAIT: ns (64 bits): shorter waits were not recorded
+ * @KDTL_CHUNK_LOST: struct kdtl_loss, those of a CPU in the order of time
+ * @KDTL_CHUNK_UNTIL: ticks (64 bits): all entries up to then came before it
+ * @KDTL_CHUNK_SOME_CPUS: empty: other CPUs were not recorded
+ * @KDTL_CHUNK_MACHINE: of uname(2), filled up with NULs: has the system calls
+ */
+enum kdtl_chunk_type {
+	KDTL_CHUNK_ENTRIES	= 1,
+	KDTL_CHUNK_TASKS	= 2,
+	KDTL_CHUNK_CGROUP	= 3,
+	KDTL_CHUNK_RESET	= 4,
+	KDTL_CHUNK_CLOCK	= 5,
+	KDTL_CHUNK_END		= 6,
+	KDTL_CHUNK_CPUS		= 7,
+	KDTL_CHUNK_MIN_WAIT	= 8,
+	KDTL_CHUNK_LOST		= 9,
+	KDTL_CHUNK_UNTIL	= 10,
+	KDTL_CHUNK_SOME_CPUS	= 11,
+	KDTL_CHUNK_MACHINE	= 12,
+};
+
+/**
+ * struct kdtl_clock_pair - the time base and the time of day at one moment
+ * @ticks: the time base
+ * @realtime: ns since 1970
+ */
+struct kdtl_clock_pair {
+	__be64	ticks;
+	__be64	realtime;
+};
+
+/**
+ * struct kdtl_end - what the head of a file says at the end
+ * @boot_time: kdtl_file::boot_time
+ * @lost: kdtl_file::lost
+ * @entries: kdtl_file::entries
+ * @tasks_lost: kdtl_file::tasks_lost
+ */
+struct kdtl_end {
+	__be64	boot_time;
+	__be64	lost;
+	__be64	entries;
+	__be64	tasks_lost;
+};
+
+/**
+ * struct kdtl_loss - between two looks at the time base, entries of a CPU were lost
+ * @cpu: the CPU
+ * @reserved: 0
+ * @from: the time base at the look before
+ * @to: the time base at the look after
+ * @lost: how many
+ */
+struct kdtl_loss {
+	__be32	cpu;
+	__be32	reserved;
+	__be64	from;
+	__be64	to;
+	__be64	lost;
+};
+
+#endif /* _UAPI_LINUX_KDTL_FILE_H */

@@ -117,6 +117,7 @@ const char *last_open(struct last *l, const void *mem, size_t size)
 		return "it has no clock of the boot that its header is of";
 	l->head.source[sizeof(l->head.source) - 1] = '\0';
 	l->head.release[sizeof(l->head.release) - 1] = '\0';
+	l->clock.host[sizeof(l->clock.host) - 1] = '\0';
 	l->until = l->clock.ticks + LAST_AFTER_S * l->head.tb_freq;
 	if (l->until < l->clock.ticks)
 		l->until = U64_MAX;

@@ -13,7 +13,7 @@
 #define LAST_MAGIC	"KDTLLAST"
 
 /* Grows if anything in here, or what entries mean, changes. */
-#define LAST_VERSION	1
+#define LAST_VERSION	2
 
 /* last_header::flags */
 #define LAST_TASKS	0x1	/* kdtl_aux_info::tasks */
@@ -64,6 +64,7 @@ struct last_header {
  * @ticks: the time base
  * @real: the time of day then, in ns since 1970
  * @boot: last_header::boot
+ * @host: name of the machine, which may be set long after the header
  */
 struct last_clock {
 	u32	crc;
@@ -72,6 +73,7 @@ struct last_clock {
 	u64	ticks;
 	u64	real;
 	u8	boot[LAST_BOOT];
+	char	host[64];
 };
 
 /* In turns, so that one is always whole. */
@@ -107,6 +109,9 @@ u32 last_header_crc(const struct last_header *head);
 u32 last_clock_crc(const struct last_clock *clock);
 const char *last_open(struct last *l, const void *mem, size_t size);
 unsigned int last_scan(const struct last *l, unsigned int cpu, struct kdtl_entry *to);
+size_t last_file_size(const struct last *l);
+size_t last_file(const struct last *l, void *file, const struct kdtl_entry **entries,
+		 unsigned int *nr);
 
 /* The most entries that last_scan() finds: of one more, only a part may be there. */
 static inline unsigned int last_most(const struct last *l)

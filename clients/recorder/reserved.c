@@ -39,32 +39,6 @@ static bool mem_wc;
 module_param(mem_wc, bool, 0444);
 MODULE_PARM_DESC(mem_wc, "write it past the caches, for a machine whose reset drops what they hold (default N)");
 
-/* A recording, as clients/stream/tool/kdtl.h has it. */
-struct reserved_head {
-	char	magic[8];
-	__be32	size;
-	__be32	complete;
-	__be64	tb_freq;
-	__be64	tb_boot;
-	__be64	boot_time;
-	__be64	lost;
-	char	source[KDTL_SOURCE_LEN];
-	char	host[64];
-	char	release[64];
-	__be64	entries;
-	__be64	tasks_lost;
-};
-
-struct reserved_chunk {
-	__be32	type;
-	__be32	size;
-};
-
-#define RESERVED_ENTRIES	1
-#define RESERVED_CLOCK		5
-#define RESERVED_CPUS		7
-#define RESERVED_UNTIL		10
-
 /**
  * struct reserved - the memory, and what was found there
  * @start: its physical address
@@ -129,6 +103,8 @@ static int reserved_check(unsigned int aux_pages)
 	const u64 need = ((u64)nr_cpu_ids * aux_pages + 1) << PAGE_SHIFT;
 	phys_addr_t at;
 
+	/* Only whole pages are mapped. */
+	reserved.size = round_down(reserved.size, PAGE_SIZE);
 	if (!PAGE_ALIGNED(reserved.start) || reserved.size < need) {
 		pr_err("%pa bytes of memory at %pa: must begin with a page, and %u CPUs with %u pages need %llu bytes\n",
 		       &reserved.size, &reserved.start, nr_cpu_ids, aux_pages, need);
@@ -160,64 +136,18 @@ static int reserved_map(void)
 
 /* ------------------------------------------------------- what the last boot left */
 
-static void *reserved_put_chunk(void *to, u32 type, u32 size)
-{
-	const struct reserved_chunk chunk = { cpu_to_be32(type), cpu_to_be32(size) };
-
-	memcpy(to, &chunk, sizeof(chunk));
-	return to + sizeof(chunk);
-}
-
 /* Copy all entries, as a recording. */
 static int reserved_take(void)
 {
-	const struct last *l = &reserved.last;
-	const unsigned int nr_cpus = l->head.nr_cpus;
-	struct reserved_head *head;
-	u64 until = l->clock.ticks, entries = 0;
-	__be64 *number;
-	void *to;
-	unsigned int cpu;
+	const unsigned int nr_cpus = reserved.last.head.nr_cpus;
 
 	reserved.entries = kvcalloc(nr_cpus, sizeof(*reserved.entries), GFP_KERNEL);
 	reserved.nr = kvcalloc(nr_cpus, sizeof(*reserved.nr), GFP_KERNEL);
-	reserved.file.data = vzalloc(sizeof(*head) + 3 * sizeof(struct reserved_chunk) +
-				     3 * sizeof(*number) + (size_t)nr_cpus * l->area);
+	reserved.file.data = vzalloc(last_file_size(&reserved.last));
 	if (!reserved.entries || !reserved.nr || !reserved.file.data)
 		return -ENOMEM;
-	head = reserved.file.data;
-	to = reserved_put_chunk(head + 1, RESERVED_CPUS, 0);
-	to = reserved_put_chunk(to, RESERVED_CLOCK, 2 * sizeof(*number));
-	number = to;
-	number[0] = cpu_to_be64(l->clock.ticks);
-	number[1] = cpu_to_be64(l->clock.real);
-	to = number + 2;
-	for (cpu = 0; cpu < nr_cpus; cpu++) {
-		const struct kdtl_entry *e = to + sizeof(struct reserved_chunk);
-		const unsigned int nr = last_scan(l, cpu, (struct kdtl_entry *)e);
-
-		reserved.entries[cpu] = e;
-		reserved.nr[cpu] = nr;
-		if (!nr)
-			continue;
-		to = reserved_put_chunk(to, RESERVED_ENTRIES, nr * sizeof(*e)) + nr * sizeof(*e);
-		until = max(until, kdtl_entry_time(&e[nr - 1]));
-		entries += nr;
-	}
-	number = reserved_put_chunk(to, RESERVED_UNTIL, sizeof(*number));
-	*number = cpu_to_be64(until);
-	reserved.file.size = (void *)(number + 1) - reserved.file.data;
-	*head = (struct reserved_head){
-		.magic		= "KDTLDAT2",
-		.size		= cpu_to_be32(sizeof(*head)),
-		.complete	= cpu_to_be32(1),
-		.tb_freq	= cpu_to_be64(l->head.tb_freq),
-		.tb_boot	= cpu_to_be64(l->head.tb_boot),
-		.boot_time	= cpu_to_be64(l->clock.real - last_ns(l, l->clock.ticks)),
-		.entries	= cpu_to_be64(entries),
-	};
-	strscpy(head->source, l->head.source, sizeof(head->source));
-	strscpy(head->release, l->head.release, sizeof(head->release));
+	reserved.file.size = last_file(&reserved.last, reserved.file.data, reserved.entries,
+				       reserved.nr);
 	return 0;
 }
 
@@ -241,10 +171,12 @@ static void reserved_forget(void)
  */
 void reserved_show(struct dentry *dir, unsigned int lines, unsigned int ms)
 {
+	const char *release = reserved.last.head.release;
+
 	if (!reserved.file.data)
 		return;
 	debugfs_create_blob("last", 0400, dir, &reserved.file);
-	pr_warn("reserved memory has what kernel %s left\n", reserved.last.head.release);
+	pr_warn("reserved memory has what kernel %*pE left\n", (int)strlen(release), release);
 	table_print_last(&reserved.last, reserved.entries, reserved.nr, lines, ms);
 }
 
@@ -261,6 +193,7 @@ static void reserved_put_clock(void)
 	now.ticks = reserved.timebase.ticks;
 	now.real = reserved.timebase.mono + reserved.timebase.real;
 	memcpy(now.boot, reserved.page->head.boot, LAST_BOOT);
+	strscpy(now.host, init_utsname()->nodename, sizeof(now.host));
 	now.crc = last_clock_crc(&now);
 	*c = now;
 }

@@ -11,6 +11,7 @@
 
 /* Here it is compiled once more: the recorder exports nothing. */
 #include "../../clients/recorder/last.c"
+#include "../../clients/recorder/last_file.c"
 
 #define LAST_CPUS	2
 #define LAST_PAGES	2
@@ -22,6 +23,8 @@ static struct last_test {
 	struct last		last;
 	struct last_page	*page;
 	struct kdtl_entry	*found;
+	const struct kdtl_entry	*entries[LAST_CPUS * LAST_PAGES];
+	unsigned int		nr[LAST_CPUS * LAST_PAGES];
 } last_test;
 
 static void last_seal(struct last_page *page)
@@ -59,6 +62,7 @@ static void last_make(struct last_page *page)
 			.ticks	= LAST_BEGUN + i,
 			.real	= 7,
 			.boot	= "this boot",
+			.host	= "here",
 		};
 	}
 	last_seal(page);
@@ -199,10 +203,13 @@ static void last_names(struct kunit *test)
 {
 	struct last_test *t = &last_test;
 	struct last_header *head = &t->page->head;
+	unsigned int i;
 
 	last_make(t->page);
 	memset(head->source, 'x', sizeof(head->source));
 	memset(head->release, 'y', sizeof(head->release));
+	for (i = 0; i < LAST_CLOCKS; i++)
+		memset(t->page->clock[i].host, 'z', sizeof(t->page->clock[i].host));
 	last_seal(t->page);
 	KUNIT_ASSERT_TRUE(test, !last_open(&t->last, t->page, LAST_SIZE));
 	head = &t->last.head;
@@ -210,6 +217,34 @@ static void last_names(struct kunit *test)
 			sizeof(head->source) - 1);
 	KUNIT_EXPECT_EQ(test, strnlen(head->release, sizeof(head->release)),
 			sizeof(head->release) - 1);
+	KUNIT_EXPECT_EQ(test, strnlen(t->last.clock.host, sizeof(t->last.clock.host)),
+			sizeof(t->last.clock.host) - 1);
+}
+
+/* Size, head and entries; last.sh of selftests/host reads all of it. */
+static void last_records(struct kunit *test)
+{
+	struct last_test *t = &last_test;
+	const struct kdtl_file *head;
+	void *file;
+	u64 nr;
+
+	last_make(t->page);
+	for (nr = 0; nr < 5; nr++)
+		last_store(t->page, 1, nr, true);
+	KUNIT_ASSERT_TRUE(test, !last_open(&t->last, t->page, LAST_SIZE));
+	file = vzalloc(last_file_size(&t->last));
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, file);
+	head = file;
+	KUNIT_EXPECT_LE(test, last_file(&t->last, file, t->entries, t->nr),
+			last_file_size(&t->last));
+	KUNIT_EXPECT_EQ(test, t->nr[0], 0U);
+	KUNIT_EXPECT_EQ(test, t->nr[1], 5U);
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(head->entries), 5ULL);
+	KUNIT_EXPECT_EQ(test, kdtl_entry_time(&t->entries[1][4]), last_time(4));
+	KUNIT_EXPECT_TRUE(test, !strcmp(head->host, "here"));
+	KUNIT_EXPECT_TRUE(test, !strcmp(head->release, "6.1"));
+	vfree(file);
 }
 
 /*
@@ -244,6 +279,7 @@ static void last_survives(struct kunit *test)
 	struct last_test *t = &last_test;
 	unsigned int i, k, cpu, n, opened = 0, wrong = 0;
 	struct rnd_state rnd;
+	void *file;
 	u64 nr;
 
 	prandom_seed_state(&rnd, 39);
@@ -272,6 +308,10 @@ static void last_survives(struct kunit *test)
 					 (k && nr < kdtl_entry_time(&t->found[k - 1]));
 			}
 		}
+		file = vzalloc(last_file_size(&t->last));
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, file);
+		wrong += last_file(&t->last, file, t->entries, t->nr) > last_file_size(&t->last);
+		vfree(file);
 	}
 	KUNIT_EXPECT_EQ(test, wrong, 0U);
 	KUNIT_EXPECT_GT(test, opened, 50U);
@@ -282,6 +322,7 @@ static struct kunit_case last_cases[] = {
 	KUNIT_CASE(last_finds),
 	KUNIT_CASE(last_refuses),
 	KUNIT_CASE(last_names),
+	KUNIT_CASE(last_records),
 	KUNIT_CASE(last_prefers_linked),
 	KUNIT_CASE(last_survives),
 	{}

@@ -1,18 +1,23 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# In the machine of reset.sh: boot $1 times. Each boot loads the recorder, which says what
-# the last one left, makes some load, and stops all CPUs. The last one leaves in /out what
-# the one before has left. $2: the most rows. All else: the recorder's parameters.
+# In the machine of reset.sh: reset-guest.sh HOW BOOTS LINES PARAMETER... boots BOOTS times. Each
+# boot loads the recorder with these parameters, which says what the last one left, makes some
+# load, and stops all CPUs. The last one leaves in /out what the one before has left. LINES: the
+# most rows.
 #
 # Which boot it is, the names of the last boot's tasks say.
 
 M=/lib/kdtl
-boots=$1
-lines=$2
-shift 2
+how=$1
+boots=$2
+lines=$3
+shift 3
 
 echo 8 >/proc/sys/kernel/printk
+hostname reset-host
+# The image of the memory then says what a debugger has to know.
+[ "$how" != image ] || modprobe qemu_fw_cfg || exit 1
 insmod $M/kdtl.ko && insmod $M/kdtl_answers.ko && insmod $M/kdtl_sched.ko &&
 	insmod $M/kdtl_recorder.ko lines="$lines" ms=20000 "$@" || exit 1
 boot=$(dmesg | sed -n 's/.*kdtl_recorder: .* boot\([0-9]*\):[0-9].*/\1/p' | tail -n 1)
@@ -38,6 +43,10 @@ until dmesg | grep -q "asked for: .* $lines of "; do
 	usleep 100000
 	echo 1 >/sys/kernel/debug/kdtl_recorder/trigger
 done
+if [ "$how" = watchdog ]; then
+	modprobe i6300esb heartbeat=20 nowayout=1 || exit 1
+	echo >/dev/watchdog
+fi
 insmod $M/kdtl_crash.ko how=halt
 sleep 100
 exit 1

@@ -52,7 +52,9 @@ installs()
 		clients/stream/kdtl_stream clients/trace/kdtl_trace clients/watch/kdtl_watch; do
 		test -e "$modules/$f.ko" || return
 	done
-	test -e "$modules/Module.symvers" && test -x "$work/root/usr/bin/kdtl" &&
+	# kdtl-vmcore needs it.
+	readelf -W -S "$modules/kdtl.ko" | grep -F ' .debug_info ' &&
+		test -e "$modules/Module.symvers" && test -x "$work/root/usr/bin/kdtl" &&
 		test -e "$work/root/usr/share/man/man1/kdtl.1" &&
 		test -e "$work/root/usr/lib/systemd/system/kdtl-metrics.timer" &&
 		test -e "$work/root/usr/share/kdtl/kdtl.rules.yml" &&

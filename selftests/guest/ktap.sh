@@ -99,13 +99,18 @@ field()
 }
 
 # until_true COMMAND...: returns as soon as COMMAND succeeds; false after two minutes,
-# or longer on a slow machine.
+# or longer on a slow machine, but before the script is ended because it says nothing.
 until_true()
 {
 	ktap_tries=0
+	read -r ktap_began _ </proc/uptime
 	until "$@"; do
 		ktap_tries=$((ktap_tries + 1))
 		[ $ktap_tries -lt 2400 ] || return 1
+		read -r ktap_now _ </proc/uptime
+		[ "${KDTL_SILENCE:-0}" -eq 0 ] ||
+			[ $((${ktap_now%.*} - ${ktap_began%.*})) -lt $((KDTL_SILENCE * 3 / 4)) ] ||
+			return 1
 		usleep 50000 2>/dev/null || sleep 0.05
 	done
 }

@@ -35,6 +35,25 @@ static bool kdtl_take_count(struct completion *done)
 	return true;
 }
 
+/*
+ * Under the lock.  Does somebody sleep in the completion who is in no verb?  While there are verbs,
+ * that matters for the last wake-up only: others the verbs may take.
+ */
+static bool kdtl_sleeps_itself(const struct kdtl_session *s, struct completion *done)
+{
+	const int verbs = atomic_read(&s->waiters);
+	const struct list_head *at;
+	int sleepers = 0;
+
+	if (!verbs)
+		return swait_active(&done->wait);
+	if (!READ_ONCE(s->closing))
+		return false;
+	list_for_each(at, &done->wait.task_list)
+		sleepers++;
+	return sleepers > verbs;
+}
+
 /* Under the lock, what complete() does. */
 static void kdtl_complete_locked(struct kdtl_session *s, struct completion *done)
 {
@@ -43,7 +62,7 @@ static void kdtl_complete_locked(struct kdtl_session *s, struct completion *done
 		if (done->done != UINT_MAX)
 			WRITE_ONCE(done->done, done->done + 1);
 		/* Who sleeps, and is in no verb, gets the count: see kdtl_session_end_wakes(). */
-		s->promised = !atomic_read(&s->waiters) && swait_active(&done->wait);
+		s->promised = kdtl_sleeps_itself(s, done);
 	}
 	WRITE_ONCE(s->pending, true);
 	kdtl_swake_up_locked(&done->wait);

@@ -12,9 +12,15 @@
  * two events that share a buffer (PERF_EVENT_IOC_SET_OUTPUT) would run into
  * perf's check for nested writers.
  */
+#define pr_fmt(fmt) "kdtl: " fmt
+
+#include <linux/capability.h>
 #include <linux/error-injection.h>
 #include <linux/hrtimer.h>
 #include <linux/mm.h>
+#include <linux/moduleparam.h>
+#include <linux/percpu.h>
+#include <linux/printk.h>
 #include <linux/slab.h>
 
 #include "area.h"
@@ -35,6 +41,7 @@
  * @stage: entries that are not handed over yet
  * @gap: entries were lost since the last record, so the next is to say so
  * @own_area: the event's AUX area would be one that kdtl has set up
+ * @budgeted: its user may have max_perf_events together with others
  *
  * All of it belongs to the event's CPU, interrupts off.
  */
@@ -46,6 +53,7 @@ struct kdtl_perf_sink {
 	u8			stage[KDTL_PERF_STAGE];
 	bool			gap;
 	bool			own_area;
+	bool			budgeted;
 };
 
 /**
@@ -231,15 +239,46 @@ static struct kdtl_perf_sink *kdtl_perf_sink_of(struct perf_event *event)
 	return container_of(sink, struct kdtl_perf_sink, sink);
 }
 
+static unsigned int max_perf_events = 64;
+module_param(max_perf_events, uint, 0644);
+MODULE_PARM_DESC(max_perf_events, "perf events on each CPU of all users without CAP_SYS_ADMIN (default 64)");
+
+/* Of those users.  Each event adds a store to every dispatch, for which others pay. */
+static DEFINE_PER_CPU(atomic_t, kdtl_perf_events);
+
+static int kdtl_perf_budget_take(struct kdtl_perf_sink *u, int cpu)
+{
+	const unsigned int most = READ_ONCE(max_perf_events);
+
+	if (ns_capable_noaudit(&init_user_ns, CAP_SYS_ADMIN))
+		return 0;
+	if ((unsigned int)atomic_inc_return(per_cpu_ptr(&kdtl_perf_events, cpu)) > most) {
+		atomic_dec(per_cpu_ptr(&kdtl_perf_events, cpu));
+		pr_warn_ratelimited("%s: CPU %d has %u perf events of users without CAP_SYS_ADMIN, and max_perf_events allows no more\n",
+				    u->pmu->name, cpu, most);
+		return -EUSERS;
+	}
+	u->budgeted = true;
+	return 0;
+}
+
+/* What kdtl_perf_init() has begun. */
+static void kdtl_perf_free(struct kdtl_perf_sink *u, int cpu)
+{
+	kdtl_sink_exit(&u->sink);
+	atomic_dec(&u->pmu->held);
+	if (u->budgeted)
+		atomic_dec(per_cpu_ptr(&kdtl_perf_events, cpu));
+	kfree(u);
+}
+
 static void kdtl_perf_destroy(struct perf_event *event)
 {
 	struct kdtl_perf_sink *u = kdtl_perf_sink_of(event);
 
 	hrtimer_cancel(&u->timer);
 	kdtl_source_detach(u->pmu);
-	kdtl_sink_exit(&u->sink);
-	atomic_dec(&u->pmu->held);
-	kfree(u);
+	kdtl_perf_free(u, event->cpu);
 }
 
 /**
@@ -249,7 +288,8 @@ static void kdtl_perf_destroy(struct perf_event *event)
  * @own_area: the AUX area of such an event is set up by kdtl_perf_setup_aux()
  *
  * Context: may sleep.
- * Return: 0, -ENOMEM, or the error of the driver's attach().
+ * Return: 0, -ENOMEM, the error of the driver's attach(), or -EUSERS: the CPU has as many events
+ * of users without CAP_SYS_ADMIN as it may have (a line in the log says so).
  */
 int kdtl_perf_init(struct kdtl_pmu *p, struct perf_event *event, bool own_area)
 {
@@ -273,11 +313,11 @@ int kdtl_perf_init(struct kdtl_pmu *p, struct perf_event *event, bool own_area)
 		      HRTIMER_MODE_REL_PINNED_HARD);
 
 	atomic_inc(&p->held);
-	err = kdtl_source_attach(p);
+	err = kdtl_perf_budget_take(u, event->cpu);
+	if (!err)
+		err = kdtl_source_attach(p);
 	if (err) {
-		atomic_dec(&p->held);
-		kdtl_sink_exit(&u->sink);
-		kfree(u);
+		kdtl_perf_free(u, event->cpu);
 		return err;
 	}
 

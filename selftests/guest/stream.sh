@@ -48,6 +48,7 @@ title()
 	nobody) echo "without CAP_PERFMON it cannot be opened" ;;
 	perfmon) echo "with nothing but CAP_PERFMON it can" ;;
 	budget) echo "but not with many sessions on a CPU, or with hasty ones" ;;
+	perf_budget) echo "nor with many events of perf's" ;;
 	log) echo "and the log can be neither forged nor flooded" ;;
 	memlock) echo "RLIMIT_MEMLOCK holds, and all is given back" ;;
 	fork) echo "a child has no mapping" ;;

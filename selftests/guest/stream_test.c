@@ -1511,6 +1511,74 @@ static void test_budget(void)
 	must(begin >= wakes / 2 * 10000000ULL);
 }
 
+/* An event of kdtl_sched on CPU 0, by perf_event_open(). */
+static int perf_one_more(void)
+{
+	struct perf_event_attr attr = { .size = sizeof(attr), .config = 15 };
+	FILE *f = fopen("/sys/bus/event_source/devices/kdtl_sched/type", "r");
+
+	must(f && fscanf(f, "%u", &attr.type) == 1);
+	fclose(f);
+	return syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static int perf_many_more(int *fds, int most)
+{
+	int nr;
+
+	for (nr = 0; nr < most; nr++) {
+		fds[nr] = perf_one_more();
+		if (fds[nr] < 0)
+			break;
+	}
+	return nr;
+}
+
+static void perf_budget(void)
+{
+	int fds[100], nr, i;
+
+	caps(1ULL << CAP_PERFMON);
+	nr = perf_many_more(fds, 100);
+	must(errno == EUSERS);
+	printf("# %d events\n", nr);
+	must(nr == 64);
+	must(!close(fds[nr - 1]));
+	/* perf frees an event after a grace period. */
+	for (i = 0; i < 10000 && (fds[nr - 1] = perf_one_more()) < 0; i++) {
+		must(errno == EUSERS);
+		usleep(1000);
+	}
+	must(fds[nr - 1] >= 0);
+}
+
+/* The same of the events that perf_event_open() makes. */
+static void test_perf_budget(void)
+{
+	static const char paranoid[] = "/proc/sys/kernel/perf_event_paranoid";
+	int fds[100], level, status, i;
+	FILE *f = fopen(paranoid, "r+");
+	pid_t pid;
+
+	must(perf_many_more(fds, 100) == 100);
+	for (i = 0; i < 100; i++)
+		close(fds[i]);
+	/* Above 2 Debian's kernels refuse who has no CAP_SYS_ADMIN. */
+	must(f && fscanf(f, "%d", &level) == 1);
+	rewind(f);
+	must(fputs("2", f) > 0 && !fflush(f));
+	pid = fork();
+	must(pid >= 0);
+	if (!pid) {
+		perf_budget();
+		exit(0);
+	}
+	must(waitpid(pid, &status, 0) == pid);
+	rewind(f);
+	must(fprintf(f, "%d", level) > 0 && !fclose(f));
+	must(!status);
+}
+
 /* An attribute that every setup refuses, with a line in the log. */
 static void refused_setup(int fd, unsigned int which)
 {
@@ -1787,6 +1855,7 @@ static const struct {
 	{ "nobody", test_nobody },
 	{ "perfmon", test_perfmon },
 	{ "budget", test_budget },
+	{ "perf_budget", test_perf_budget },
 	{ "log", test_log },
 	{ "memlock", test_memlock },
 	{ "fork", test_fork },

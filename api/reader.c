@@ -20,7 +20,8 @@
  *
  * A callback may close or flush the session of another reader, and waits for that one's callback
  * then.  If that one did the same the other way round, both would wait for ever.  So it is known
- * who waits for whom, and the one that would close such a circle is refused.
+ * who waits for whom, and the one that would close such a circle is refused.  So is a work item
+ * that would wait for a reader which is behind it in an ordered workqueue.
  */
 #define pr_fmt(fmt) "kdtl: " fmt
 
@@ -119,11 +120,55 @@ static void kdtl_runner_flush(struct kdtl_runner *r)
 {
 	lock_map_acquire(&r->map);
 	lock_map_release(&r->map);
-	kdtl_runner_queue(r);
-	if (r->worker)
+	if (r->worker) {
+		kdtl_runner_queue(r);
 		kthread_flush_work(&r->thread_work);
-	else
-		flush_work(&r->wq_work);
+		return;
+	}
+	/*
+	 * A bound workqueue has it on the CPU of the last wake-up, where a real-time task may keep
+	 * it from running.  The caller's CPU runs at least the caller.
+	 */
+	cancel_work(&r->wq_work);
+	kdtl_runner_queue(r);
+	flush_work(&r->wq_work);
+}
+
+/*
+ * The head of struct worker (kernel/workqueue_internal.h), the same from 6.1 to 7.2.  Nothing that
+ * the kernel exports says in which workqueue a work item runs.
+ */
+struct kdtl_worker_head {
+	union {
+		struct list_head	entry;
+		struct hlist_node	hentry;
+	};
+	struct work_struct	*current_work;
+	work_func_t		current_func;
+	void			*current_pwq;
+};
+
+/*
+ * Is the caller a work item for whose end the reader's one waits?  So it is if both are in the same
+ * queue, and that is ordered, or as full as it may be.
+ */
+static bool kdtl_runner_is_behind(struct kdtl_runner *r)
+{
+	const struct work_struct *mine = current_work();
+	const struct kdtl_worker_head *worker;
+	unsigned long data;
+
+	if (!mine || r->worker)
+		return false;
+	worker = kthread_data(current);
+	if (worker->current_work != mine)
+		return false;
+	kdtl_runner_queue(r);
+	data = READ_ONCE(*work_data_bits(&r->wq_work));
+	/* Of an item that waits in a queue, the upper bits are those of the address of current_pwq. */
+	return (data & WORK_STRUCT_INACTIVE) &&
+	       !((data ^ (unsigned long)worker->current_pwq) >>
+		 (WORK_STRUCT_COLOR_SHIFT + WORK_STRUCT_COLOR_BITS));
 }
 
 static enum hrtimer_restart kdtl_runner_timer(struct hrtimer *timer)
@@ -353,6 +398,24 @@ void kdtl_reader_awaited(struct kdtl_session *s)
 }
 
 /**
+ * kdtl_reader_await_look() - is about to wait until a session's reader has looked once more
+ * @s: the session
+ *
+ * Context: task, may sleep.
+ * Return: as kdtl_reader_await(), and false if the reader cannot look before the caller, a work
+ * item of the same workqueue, has returned.
+ */
+bool kdtl_reader_await_look(struct kdtl_session *s)
+{
+	if (!kdtl_reader_await(s))
+		return false;
+	if (!s->runner || !kdtl_runner_is_behind(s->runner))
+		return true;
+	kdtl_reader_awaited(s);
+	return false;
+}
+
+/**
  * kdtl_reader_pause() - keep a session's reader from reading, or its merge
  * @s: the session, held, but not locked: a callback takes that lock
  *
@@ -502,14 +565,13 @@ bool kdtl_reader_calls(const struct kdtl_session *s)
  * logged when kdtl_flush() was called, and kdtl_reader::round() after them.  So after
  * kdtl_stop() and kdtl_flush() the client has seen everything.
  *
- * Context: task, may sleep.  Without a lock that the callbacks take, and not in a work item
- * of the reader's own ordered queue (kdtl_reader::wq), behind which it would wait for ever.
- * Lockdep says so in both cases.
+ * Context: task, may sleep.  Without a lock that the callbacks take; lockdep says so.
  * Return:
  * * 0
  * * -EINVAL: the session has no reader that kdtl runs, or @s is NULL
  * * -EDEADLK: called by the reader's own callback, or by that of another one for which
- *   it waits
+ *   it waits, or by a work item of the reader's own workqueue (kdtl_reader::wq), which is
+ *   ordered or full, so that the reader would wait for that item's end
  * * -ESHUTDOWN: the session is being closed
  */
 int kdtl_flush(struct kdtl_session *s)
@@ -527,8 +589,8 @@ int kdtl_flush(struct kdtl_session *s)
 		pr_warn_ratelimited("%s: flush: only sessions of kdtl_session_open() have a reader to wait for\n",
 				    s->owner);
 		err = -EINVAL;
-	} else if (!kdtl_reader_await(s)) {
-		pr_warn_ratelimited("%s: flush: not from a callback of the session's reader, nor of one for which it waits\n",
+	} else if (!kdtl_reader_await_look(s)) {
+		pr_warn_ratelimited("%s: flush: not from a callback of the session's reader, nor from one, or a work item, for which that waits\n",
 				    s->owner);
 		err = -EDEADLK;
 	} else {

@@ -485,18 +485,18 @@ static void kdtl_session_end(struct kdtl_session *s)
  * perfmon2: close() of the context.
  *
  * Context: task, may sleep.  Takes the CPU hotplug lock, so in a CPU hotplug callback it
- * would wait for ever, and so it would in a work item of the ordered queue on which the
- * session's reader runs (kdtl_reader::wq).  From a callback of the session's own reader, or of
- * another one for which that waits, from kdtl_session_attr::wake() of any session, and wherever
- * else interrupts are off, nothing happens, but a line in the log: the session goes on, and has
- * to be closed elsewhere.
+ * would wait for ever.  From a callback of the session's own reader, or of another one for which
+ * that waits, from a work item of the reader's own workqueue that is ordered or full
+ * (kdtl_reader::wq), from kdtl_session_attr::wake() of any session, and wherever else interrupts
+ * are off, nothing happens, but a line in the log: the session goes on, and has to be closed
+ * elsewhere.
  */
 void kdtl_session_close(struct kdtl_session *s)
 {
 	if (IS_ERR_OR_NULL(s) || kdtl_may_sleep(s->owner, __func__))
 		return;
-	if (!kdtl_reader_await(s)) {
-		pr_warn("%s: close: not from a callback of the session's reader, nor of one for which it waits\n",
+	if (!kdtl_reader_await_look(s)) {
+		pr_warn("%s: close: not from a callback of the session's reader, nor from one, or a work item, for which that waits\n",
 			s->owner);
 		return;
 	}

@@ -880,6 +880,134 @@ static void open_close_each_other(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_go(open_two.a), 0);
 }
 
+/* A work item of the reader's own queue, or of another one, that waits for the reader. */
+static struct open_item {
+	struct work_struct	work;
+	struct kdtl_session	*s;
+	int			flush;
+} open_item;
+
+static void open_item_work(struct work_struct *work)
+{
+	open_item.flush = kdtl_flush(open_item.s);
+	if (open_item.flush)
+		kdtl_session_close(open_item.s);
+}
+
+static int open_item_on(struct workqueue_struct *wq, struct kdtl_session *s)
+{
+	open_item.s = s;
+	INIT_WORK_ONSTACK(&open_item.work, open_item_work);
+	queue_work(wq, &open_item.work);
+	flush_work(&open_item.work);
+	destroy_work_on_stack(&open_item.work);
+	return open_item.flush;
+}
+
+/* In an ordered queue the reader would wait for the end of the item that waits for it. */
+static void open_behind_item(struct kunit *test)
+{
+	struct workqueue_struct *wq = alloc_ordered_workqueue("open_wq", 0);
+	struct workqueue_struct *other = alloc_ordered_workqueue("open_other", 0);
+	struct kdtl_reader reader = open_reader;
+	struct kdtl_session *s;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, wq);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, other);
+	reader.wq = wq;
+	reader.interval_ms = OPEN_HOUR;
+	s = open_with(test, &open_attr, &reader);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 3), 0);
+	KUNIT_EXPECT_EQ(test, open_item_on(wq, s), -EDEADLK);
+	/* The session was not closed either. */
+	KUNIT_EXPECT_EQ(test, kdtl_flush(s), 0);
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 2), 0);
+	KUNIT_EXPECT_EQ(test, open_item_on(other, s), 0);
+	KUNIT_EXPECT_EQ(test, open_all(), 5ULL);
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 2), 0);
+	KUNIT_EXPECT_EQ(test, open_item_on(system_long_wq, s), 0);
+	KUNIT_EXPECT_EQ(test, open_all(), 7ULL);
+	kapi_close(test);
+	destroy_workqueue(other);
+	destroy_workqueue(wq);
+}
+
+static void open_flush_span(const struct kdtl_span *span, void *other)
+{
+	open_item.flush = kdtl_flush(other);
+}
+
+/* So would the reader of another session in the same queue. */
+static void open_behind_reader(struct kunit *test)
+{
+	struct workqueue_struct *wq = alloc_ordered_workqueue("open_wq", 0);
+	struct kdtl_reader reader = open_reader;
+	struct kdtl_session *s, *other;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, wq);
+	reader.wq = wq;
+	reader.interval_ms = OPEN_HOUR;
+	s = open_with(test, &open_attr, &reader);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	other = kdtl_session_open(&open_attr, &(struct kdtl_reader){
+		.span = open_flush_span, .data = s, .wq = wq, .interval_ms = OPEN_HOUR });
+	KUNIT_ASSERT_FALSE(test, IS_ERR(other));
+	open_item.flush = 0;
+	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 1), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_flush(other), 0);
+	KUNIT_EXPECT_EQ(test, open_item.flush, -EDEADLK);
+	kdtl_session_close(other);
+	KUNIT_EXPECT_EQ(test, kdtl_flush(s), 0);
+	KUNIT_EXPECT_EQ(test, open_all(), 1ULL);
+	kapi_close(test);
+	destroy_workqueue(wq);
+}
+
+static int open_hog_state;
+
+/* Wakes the reader up on its own CPU, and then keeps that. */
+static int open_hog(void *unused)
+{
+	open_hog_state = kapi_emit(raw_smp_processor_id(), KDTL_KIND_CEDE, OPEN_MARK) ?: 1;
+	while (!kthread_should_stop())
+		cpu_relax();
+	return 0;
+}
+
+static void open_where_span(const struct kdtl_span *span, void *cpu)
+{
+	WRITE_ONCE(*(int *)cpu, raw_smp_processor_id());
+}
+
+/* On a bound queue, whose CPU a real-time task holds: kdtl_flush() and close have it elsewhere. */
+static void open_held_cpu(struct kunit *test)
+{
+	struct task_struct *hog;
+	struct kdtl_session *s;
+	int where = -1;
+
+	if (!cpu_online(1))
+		kunit_skip(test, "CPU 1 is not there");
+	s = open_with(test, &open_attr, &(struct kdtl_reader){
+		.span = open_where_span, .data = &where, .wq = system_long_wq,
+		.interval_ms = OPEN_HOUR });
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kdtl_flush(s), 0);
+	hog = kthread_create(open_hog, NULL, "open_hog");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(hog));
+	kthread_bind(hog, 1);
+	sched_set_fifo(hog);
+	open_hog_state = 0;
+	wake_up_process(hog);
+	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(open_hog_state)));
+	KUNIT_EXPECT_EQ(test, open_hog_state, 1);
+	KUNIT_EXPECT_EQ(test, kdtl_flush(s), 0);
+	kthread_stop(hog);
+	KUNIT_EXPECT_EQ(test, where, 0);
+	kapi_close(test);
+}
+
 /* Whoever is in a verb may be a task that does not run for long: the reader reads all the same. */
 static void open_reads_beside_verbs(struct kunit *test)
 {
@@ -983,6 +1111,9 @@ static struct kunit_case open_cases[] = {
 	KUNIT_CASE(open_close_waits),
 	KUNIT_CASE(open_closes_itself),
 	KUNIT_CASE(open_close_each_other),
+	KUNIT_CASE(open_behind_item),
+	KUNIT_CASE(open_behind_reader),
+	KUNIT_CASE(open_held_cpu),
 	KUNIT_CASE(open_reads_beside_verbs),
 	KUNIT_CASE(open_load_waits),
 	KUNIT_CASE(open_again),

@@ -118,7 +118,7 @@ static void kdtl_counter_apply(struct kdtl_session *s, void *element)
 	int cpu;
 
 	/* A CPU that comes online meanwhile sees all of the new values or none. */
-	cpus_read_lock();
+	kdtl_cpus_lock(s);
 	set->setup[req->counter] = (struct kdtl_counter_setup) {
 		.value		= req->value,
 		.long_reset	= req->long_reset,

@@ -376,6 +376,7 @@ static struct kdtl_session *kdtl_session_make(const struct kdtl_session_attr *at
 		return ERR_PTR(-ENOMEM);
 	s->module = owner;
 
+	kdtl_cpus_await(s);
 	err = attr->flags & KDTL_SESSION_RAW ? kdtl_session_find_raw(s, attr) :
 		kdtl_session_find_pmu(s, attr);
 	if (err) {

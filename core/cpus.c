@@ -17,9 +17,12 @@
 #define pr_fmt(fmt) "kdtl: " fmt
 
 #include <linux/cpuhotplug.h>
+#include <linux/delay.h>
 #include <linux/error-injection.h>
 #include <linux/moduleparam.h>
 #include <linux/perf_event.h>
+#include <linux/sched/prio.h>
+#include <linux/smp.h>
 
 #include "raw.h"
 #include "session.h"
@@ -272,6 +275,52 @@ static int kdtl_cpu_offline(unsigned int cpu, struct hlist_node *node)
 	return 0;
 }
 
+/* In an interrupt on each CPU. */
+static void kdtl_cpu_say_who(void *owner)
+{
+	if (current->prio < MAX_RT_PRIO)
+		pr_warn_ratelimited("%s: meanwhile CPU %d belongs to %*pE:%d, a real-time task\n",
+				    (const char *)owner, raw_smp_processor_id(),
+				    (int)strnlen(current->comm, TASK_COMM_LEN), current->comm,
+				    current->pid);
+}
+
+/**
+ * kdtl_cpus_await() - wait until no CPU is going on- or offline, but not in silence
+ * @s: the session, for the log
+ *
+ * CPU hotplug waits for a thread of the CPU, which does not run while a real-time task has that.
+ * Whoever wants the hotplug lock, in the kernel's own functions, too, calls this first.
+ *
+ * Context: task, may sleep.
+ */
+void kdtl_cpus_await(struct kdtl_session *s)
+{
+	unsigned int cpu, ms;
+
+	for (ms = 0; !cpus_read_trylock(); ms += 10) {
+		msleep(10);
+		if (ms != MSEC_PER_SEC)
+			continue;
+		pr_warn_ratelimited("%s: a verb waits until no CPU is going on- or offline\n", s->owner);
+		for_each_online_cpu(cpu)
+			smp_call_function_single(cpu, kdtl_cpu_say_who, s->owner, 1);
+	}
+	cpus_read_unlock();
+}
+
+/**
+ * kdtl_cpus_lock() - no CPU goes on- or offline until cpus_read_unlock()
+ * @s: the session, for the log
+ *
+ * Context: under kdtl_session::lock; may sleep.
+ */
+void kdtl_cpus_lock(struct kdtl_session *s)
+{
+	kdtl_cpus_await(s);
+	cpus_read_lock();
+}
+
 /* Open all CPUs, or none, with the hotplug lock held. */
 static int kdtl_cpus_open(struct kdtl_session *s)
 {
@@ -301,12 +350,13 @@ int kdtl_cpus_load(struct kdtl_session *s)
 	int err;
 
 	lockdep_assert_held(&s->lock);
+	kdtl_cpus_await(s);
 	err = cpuhp_state_add_instance_nocalls(kdtl_hotplug_state, &s->hotplug);
 	if (err)
 		return err;
 
 	/* No CPU may come up between the last one's event and the change of the state. */
-	cpus_read_lock();
+	kdtl_cpus_lock(s);
 	err = kdtl_cpus_open(s);
 	if (!err)
 		WRITE_ONCE(s->state, KDTL_STOPPED);
@@ -327,7 +377,7 @@ void kdtl_cpus_unload(struct kdtl_session *s)
 	int cpu;
 
 	lockdep_assert_held(&s->lock);
-	cpus_read_lock();
+	kdtl_cpus_lock(s);
 	WRITE_ONCE(s->state, KDTL_CREATED);
 	for_each_cpu(cpu, s->loaded)
 		kdtl_cpu_close(s, cpu);
@@ -388,7 +438,7 @@ int kdtl_cpus_start(struct kdtl_session *s)
 	int cpu, err = 0;
 
 	lockdep_assert_held(&s->lock);
-	cpus_read_lock();
+	kdtl_cpus_lock(s);
 	WRITE_ONCE(s->state, KDTL_STARTED);
 	/* Events that are refused meanwhile are the caller's error, and post no message. */
 	WRITE_ONCE(s->starting, true);
@@ -419,7 +469,7 @@ int kdtl_cpus_start(struct kdtl_session *s)
 void kdtl_cpus_stop(struct kdtl_session *s)
 {
 	lockdep_assert_held(&s->lock);
-	cpus_read_lock();
+	kdtl_cpus_lock(s);
 	kdtl_cpus_off(s);
 	cpus_read_unlock();
 }
@@ -449,7 +499,7 @@ int kdtl_cpus_restart(struct kdtl_session *s)
 	int cpu, err = 0;
 
 	lockdep_assert_held(&s->lock);
-	cpus_read_lock();
+	kdtl_cpus_lock(s);
 	for_each_cpu(cpu, s->loaded) {
 		r.aux = kdtl_session_aux(s, cpu);
 		if (!r.aux)

@@ -431,6 +431,66 @@ approximate_is_said()
 	! kdtl print "$work/old.data" 2>&1 >/dev/null | grep .
 }
 
+# wakes FORMAT [FILTER]...: what was exported of the wake-ups, field by field.
+wakes()
+{
+	local format=$1
+
+	shift
+	kdtl export --format "$format" "$@" "$work/wakes.data" | python3 -c '
+import csv, json, sys
+rows = csv.DictReader(sys.stdin) if sys.argv[1] == "csv" else map(json.loads, sys.stdin)
+for row in rows:
+    print(*("-" if v in (None, "") else int(v) if isinstance(v, bool) else v for v in row.values()))
+' "$format"
+}
+
+# Who woke whom, and what each entry does not say.
+wakes_are_exported()
+{
+	local format
+
+	recording wakes <<-'END' || return
+		source kdtl_wake
+		machine aarch64
+		clock 0 1700000000000000000
+		contended 1000 1 10 20 1 64 first
+		shifted 2000 1 3 10 30 first
+		woken 3000 1 10 20 1 98 0 first
+		woken 4000 1 11 20 2 -1 10 kworker/1:1
+		woken 5000 1 12 0 1 63 5 a,b
+		made 6000 2 13 20 new
+	END
+	for format in csv jsonl; do
+		wakes $format | diff - <(cat <<-'END'
+			1700000000000001000 0 1000 contended first 10 task 20 1 - 0 0 - 64 write - mutex 0000000000000000 1700000000000001000 1000
+			1700000000000002000 0 2000 moved first 10 task 30 1 3 0 0 - - - - - - 1700000000000002000 2000
+			1700000000000003000 0 3000 woken first 10 task 20 1 - 0 0 interruptible 98 futex 0000000000000000 - - 1700000000000003000 3000
+			1700000000000004000 0 4000 woken kworker/1:1 11 interrupt - 1 - 0 1 uninterruptible - - - - - 1700000000000004000 4000
+			1700000000000005000 0 5000 woken a,b 12 softirq - 1 - 1 0 interruptible 63 read 0000000000000000 - - 1700000000000005000 5000
+			1700000000000006000 0 6000 new new 13 task 20 2 - 0 0 - - - - - - 1700000000000006000 6000
+		END
+		) || return
+	done
+	[ "$(wakes csv --pid 12 | cut -d ' ' -f 5)" = a,b ] &&
+		[ "$(wakes csv --comm 'f*st' | wc -l)" -eq 3 ] &&
+		[ "$(kdtl print --comm 'f*st' "$work/wakes.data" | grep -c ' first ')" -eq 3 ] &&
+		[ "$(kdtl print -n 2 "$work/wakes.data" | grep -vc '^#')" -eq 2 ] &&
+		[ "$(wakes csv --pid 20 | cut -d ' ' -f 4 | tr '\n' ' ')" = 'contended woken new ' ] &&
+		wrong_usage 'has wake-ups, which csv and jsonl show' --format chrome "$work/wakes.data" &&
+		wrong_usage 'a wake-up has none' --format csv --cpu 1 "$work/wakes.data"
+}
+
+# wrong_usage TEXT ARGUMENT...: export is not taken, and says that.
+wrong_usage()
+{
+	local text=$1 said
+
+	shift
+	said=$(kdtl export "$@" 2>&1 >/dev/null)
+	[ $? -eq 2 ] && grep -F -e "$text" <<<"$said"
+}
+
 # jq 1.6 and JavaScript keep numbers as doubles, which round the time of day, and the time since boot
 # after 104 days.
 exact_in_doubles()
@@ -742,7 +802,7 @@ nothing_half_made()
 "$top/scripts/install-deps" tool ctf || skip_all "babeltrace2 cannot be installed"
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-export.XXXXXX")
 partial "$work"
-plan 27
+plan 28
 ok "kdtl builds" builds
 ok "recordings are made" records
 ok "JSON lines say what print says" says_what_print_says jsonl
@@ -755,6 +815,7 @@ ok "times of day follow a clock that is slewed" times_of_day
 ok "in numbers that are doubles, too" exact_in_doubles
 ok "what was lost is said of each line" lost_is_said
 ok "and in CTF" lost_in_ctf
+ok "wake-ups say who woke whom" wakes_are_exported
 ok "any name is valid JSON and CSV" names_are_escaped
 ok "the trace for Perfetto has tracks by its rules" tracks
 ok "what a task waits after a limit is a slice of its own" waits_after_a_limit

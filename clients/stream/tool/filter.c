@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <linux/kdtl_wake.h>
+
 #include "kdtl.h"
 
 cpu_set_t *parse_cpus(const char *option, const char *list)
@@ -200,6 +202,11 @@ void filter_begin(struct filter *f, const struct recording *r)
 		nr = parse_time_option(r, "--to", f->to, span);
 		f->last = span[nr - 1].from;
 	}
+	if (recording_is_wake(r)) {
+		if (f->cgroup || f->min_wait || f->cpus)
+			usage_error("--cgroup, --cpu, --min-wait: a wake-up has none");
+		return;
+	}
 	if ((f->pid || f->comm || f->cgroup) && !r->sched)
 		usage_error("--pid, --comm, --cgroup: the entries of %s name no tasks",
 			    r->head.source);
@@ -211,6 +218,15 @@ void filter_begin(struct filter *f, const struct recording *r)
 		find_ns_pid(f, r);
 }
 
+/* Is @w about that task, or did that one do it?  Only the name of the first one is known. */
+static bool wants_wake(const struct filter *f, const struct kdtl_wake_entry *w)
+{
+	if (f->pid && (uint32_t)kdtl_wake_pid(w) != f->pid &&
+	    ((uint32_t)kdtl_wake_by(w) != f->pid || w->flags & KDTL_WAKE_IRQ))
+		return false;
+	return !f->comm || comm_is(kdtl_wake_comm(w), f->comm);
+}
+
 bool filter_wants(const struct filter *f, const struct recording *r,
 		  const struct kdtl_entry *e)
 {
@@ -220,13 +236,15 @@ bool filter_wants(const struct filter *f, const struct recording *r,
 
 	if (f->cpus && !CPU_ISSET_S(entry_cpu(e), CPU_ALLOC_SIZE(MAX_CPUS), f->cpus))
 		return false;
-	if (f->min_wait && entry_wait(r, e) + entry_throttled(r, e) < f->min_wait)
-		return false;
 	if (f->from || f->to) {
 		ns = time_of_day(r, be64toh(e->timebase));
 		if (ns < f->first || ns >= f->last)
 			return false;
 	}
+	if (recording_is_wake(r))
+		return wants_wake(f, (const struct kdtl_wake_entry *)e);
+	if (f->min_wait && entry_wait(r, e) + entry_throttled(r, e) < f->min_wait)
+		return false;
 	if (f->comm && !comm_is(entry_comm(e), f->comm))
 		return false;
 	if (f->pid || f->cgroup)

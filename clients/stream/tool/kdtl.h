@@ -558,7 +558,9 @@ bool filter_wants(const struct filter *f, const struct recording *r,
 #define WAKE_SOURCE	"kdtl_wake"
 #define WAKE_SUFFIX	".wake"	/* of the recording beside another one */
 bool recording_is_wake(const struct recording *r);
-void wake_print(const struct recording *r, struct filter f);
+void wake_print(const struct recording *r, struct filter *f, size_t nr);
+const char *wake_state_word(unsigned int state);
+const char *wake_lock_word(unsigned int lock);
 
 /* empty.c */
 void tell_empty(const struct filter *f, const struct recording *r, const char *path);

@@ -187,7 +187,7 @@ static int print(int argc, char **argv)
 		if (o.steal)
 			usage_error("--steal: %s has wake-ups", o.path);
 		recording_sort(&r);
-		wake_print(&r, o.filter);
+		wake_print(&r, &o.filter, o.nr);
 		return 0;
 	}
 	steal_open(&r, o.path, o.steal);

@@ -23,7 +23,7 @@ static void print_by(const struct kdtl_wake_entry *w)
 }
 
 /* How it slept, by the kernel's bits: those that other tools show, too. */
-static const char *state_text(unsigned int state)
+const char *wake_state_word(unsigned int state)
 {
 	if (state & 0x04)
 		return "stopped";
@@ -36,6 +36,17 @@ static const char *state_text(unsigned int state)
 	if (state & 0x01)
 		return "interruptible";
 	return "in another state";
+}
+
+const char *wake_lock_word(unsigned int lock)
+{
+	static const char *const words[] = {
+		[KDTL_WAKE_LOCK_OTHER] = "lock", [KDTL_WAKE_LOCK_MUTEX] = "mutex",
+		[KDTL_WAKE_LOCK_READ] = "rwsem_read", [KDTL_WAKE_LOCK_WRITE] = "rwsem_write",
+		[KDTL_WAKE_LOCK_RT] = "rt_mutex",
+	};
+
+	return words[lock < ARRAY_SIZE(words) ? lock : KDTL_WAKE_LOCK_OTHER];
 }
 
 static void print_call(const struct kdtl_wake_entry *w)
@@ -55,7 +66,7 @@ static void print_woken(const struct kdtl_wake_entry *w)
 	print_by(w);
 	if (w->flags & KDTL_WAKE_QUEUED)
 		fputs(", still on a CPU or in its queue", stdout);
-	printf(": %s%s", state_text(kdtl_wake_state(w)),
+	printf(": %s%s", wake_state_word(kdtl_wake_state(w)),
 	       w->flags & KDTL_WAKE_IOWAIT ? ", waits for a disk" : "");
 	print_call(w);
 	printf(", last on CPU %u", kdtl_wake_cpu(w));
@@ -110,35 +121,23 @@ static void print_wake(const struct recording *r, const struct kdtl_wake_entry *
 	putchar('\n');
 }
 
-/* Is @w about that task, or did that one do it? */
-static bool wants(const struct kdtl_wake_entry *w, uint32_t pid, const char *comm)
-{
-	if (pid && (uint32_t)kdtl_wake_pid(w) != pid &&
-	    ((uint32_t)kdtl_wake_by(w) != pid || w->flags & KDTL_WAKE_IRQ))
-		return false;
-	return !comm || !strncmp(comm, kdtl_wake_comm(w), COMM_LEN - 1);
-}
-
-/* The entries of @r, in the order of time, that @f wants: of a task, of a name, of a time. */
-void wake_print(const struct recording *r, struct filter f)
+/* The first @nr entries of @r, in the order of time, that @f wants; 0: all of these. */
+void wake_print(const struct recording *r, struct filter *f, size_t nr)
 {
 	char host[PRINTABLE(64)], release[PRINTABLE(64)];
-	const uint32_t pid = f.pid;
-	const char *comm = f.comm;
 	const struct kdtl_wake_entry *w;
+	size_t printed = 0;
 
-	if (f.cgroup || f.min_wait || f.cpus)
-		usage_error("--cgroup, --cpu, --min-wait: a wake-up has none");
-	f.pid = 0;
-	f.comm = NULL;
-	filter_begin(&f, r);
+	filter_begin(f, r);
 	printf("# %s, Linux %s, source %s: %zu entries, %llu lost\n",
 	       printable(host, r->head.host, 64), printable(release, r->head.release, 64),
 	       WAKE_SOURCE, r->nr, (unsigned long long)r->head.lost);
 	puts("#    since boot  task                 pid");
-	for (size_t i = 0; i < r->nr; i++) {
+	for (size_t i = 0; i < r->nr && (!nr || printed < nr); i++) {
 		w = kdtl_wake_of(r->entry[i]);
-		if (w && filter_wants(&f, r, r->entry[i]) && wants(w, pid, comm))
-			print_wake(r, w);
+		if (!w || !filter_wants(f, r, r->entry[i]))
+			continue;
+		print_wake(r, w);
+		printed++;
 	}
 }

@@ -134,7 +134,7 @@ verbs()
 }
 
 [ -d $debug/failslab ] || skip_all "no fault injection: CONFIG_FAILSLAB, CONFIG_FAULT_INJECTION_DEBUG_FS"
-for m in kdtl kdtl_sched kdtl_kunit_faults kdtl_fail_nth; do
+for m in kdtl kdtl_sched kdtl_wake kdtl_kunit_faults kdtl_fail_nth; do
 	have_module $m || skip_all "no module $m"
 done
 [ -x "$dir/fault_test" ] || skip_all "no fault_test: make -C selftests"
@@ -143,11 +143,12 @@ tests=$("$dir/fault_test")
 clients='kdtl_sampler kdtl_trace kdtl_watch kdtl_recorder kdtl_stream'
 # shellcheck disable=SC2086 # several words
 set -- $tests
-plan $((3 + 5 + 4 + 2 * $# + 1))
+plan $((4 + 5 + 4 + 2 * $# + 1))
 prepare
 load kdtl_fail_nth || bail_out "kdtl_fail_nth does not load"
 
-load kdtl && load kdtl_sched && unload kdtl_sched || bail_out "kdtl does not load"
+load kdtl && load kdtl_sched && load kdtl_wake && unload kdtl_wake && unload kdtl_sched ||
+	bail_out "kdtl does not load"
 before=$(areas)
 load kdtl_sched || bail_out "kdtl_sched does not load"
 ok "the verbs" verbs
@@ -169,7 +170,9 @@ for m in $clients; do
 	ok "$m: memory in its init" walk_init "$m"
 done
 unload kdtl_sched
-ok "kdtl_sched: memory in its init" walk_init kdtl_sched
+for m in kdtl_sched kdtl_wake; do
+	ok "$m: memory in its init" walk_init "$m"
+done
 ok "nothing is left" until_true areas_are "$before"
 unload kdtl
 ok "kdtl: memory in its init" walk_init kdtl

@@ -82,9 +82,25 @@ has_pressure()
 		}'
 }
 
+# chain: the same of the line about the third victim.
+chain()
+{
+	sed -n 's/^chain: task=inv_high //p' "$out" | tr ' ' '\n'
+}
+
+# It slept, for a lock in user space whose owner waited behind another task.
+has_chain()
+{
+	chain && chain | awk -F= '{ v[$1] = $2 } END {
+			exit !(v["late_ms"] > 200 && v["blocked_ms"] > v["late_ms"] / 2 &&
+				v["on"] == "futex" && v["by"] == "inv_low" && v["behind"] == "inv_mid" &&
+				v["its_wait_ms"] > v["late_ms"] / 2 && v["behind_ms"] > v["late_ms"] / 2)
+		}'
+}
+
 says_why()
 {
-	has_answer && has_pressure
+	has_answer && has_pressure && has_chain
 }
 
 # The log has the time that the kernel says was stolen. That counts in ticks.

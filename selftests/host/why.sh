@@ -123,10 +123,47 @@ narrow()
 		COLUMNS=10 kdtl map "$work/night.data" 2>&1 | grep 'the line has room for 1 of 2 CPUs' >/dev/null
 }
 
+# A line that is wide enough says when each wait began, also if a limit came before it.
+begins()
+{
+	COLUMNS=120 kdtl why "$work/night.data" | sed '1,3d; /^    /d' | diff - <(cat <<-'END'
+		time of day   CPU   waited  throttled  since         task (PID)        cgroup
+		22:13:21.622    1    617 ms         -  22:13:21.005  web (100)         /system.slice/web.service
+		22:13:21.900    0         -   90.0 ms  22:13:21.810  web-thread (101)  /system.slice/web.service
+		22:13:22.000    1   2.00 us         -  22:13:21.999  hog (200)         /batch.slice/a-name-t...an-what-is-left-of-a-line
+	END
+	)
+}
+
+# CPUs 2 and 3 idled for more than half of the wait, CPU 4 for half of it. The task was on CPU 2 once.
+idle_elsewhere()
+{
+	recording idle <<-END || return
+		clock 0 0
+		run 500$ms 2 0 0 10 9 victim
+		run 500$ms 1 0 0 20 9 hog
+		idle 600$ms 2 10
+		idle 600$ms 3 9
+		idle 1000$ms 4 9
+		run 1200$ms 4 0 0 40 0 other
+		run 1300$ms 3 0 0 50 0 third
+		run 1400$ms 1 400$ms 0 10 20 victim
+		run 1500$ms 2 0 0 60 0 last
+		clock 2000$ms 2000$ms
+	END
+	kdtl why -n 1 "$work/idle.data" | sed 1,5d | diff - <(cat <<-'END'
+		    behind hog (20) 400 ms
+		    2 other CPUs were idle for most of that; the task ran on 1 of them at other times
+	END
+	) && sed "/^run 500$ms 2/d; s/^idle 600$ms 2.*/run 600$ms 2 0 0 70 10 busy/" "$work/idle.text" |
+		recording idle-1 && kdtl why -n 1 "$work/idle-1.data" | sed -n 7p |
+		grep -x '    1 other CPU was idle for most of that'
+}
+
 # With --all nothing is shortened.
 all_of_it()
 {
-	says "22:13:21.622    1    617 ms         -  web (100)   /system.slice/web.service
+	says "22:13:21.622    1    617 ms         -  22:13:21.005  web (100)   /system.slice/web.service
     behind    602 ms  hog (200) /batch.slice/a-name-that-is-much-longer-than-what-is-left-of-a-line
     behind   15.0 ms  kworker/1:1 (300) /batch.slice/a-name-that-is-much-longer-than-what-is-left-of-a-line" \
 		-a -n 1 "$work/night.data"
@@ -352,7 +389,7 @@ left_out()
 	{ echo min-wait 1000000 && cat -- "$here/lib/night.txt"; } | recording least || return
 	kdtl why -a -n 1 "$work/least.data" >"$work/out" 2>"$work/err"
 	sed '1,/^time of day/d' "$work/out" |
-		diff <(echo "22:13:21.622    1    617 ms         -  web (100)   /system.slice/web.service
+		diff <(echo "22:13:21.622    1    617 ms         -  22:13:21.005  web (100)   /system.slice/web.service
     behind    617 ms  not known") - &&
 		grep -q -x "kdtl: $work/least.data: has no waits shorter than 1.00 ms (-w), so it does not say who had a CPU" \
 			"$work/err" &&
@@ -426,7 +463,7 @@ moved()
     behind stranger (50) 10.0 ms, in the queue of another CPU 50.0 ms" \
 			"$work/moved.data" &&
 		kdtl why -a -n 1 "$work/moved.data" | sed '1,/^time of day/d' |
-		diff <(echo "00:00:01.500    2    300 ms         -  victim (10)
+		diff <(echo "00:00:01.500    2    300 ms         -  00:00:01.200  victim (10)
     behind    100 ms  other (30) ?
        200 ms  in the queue of another CPU
     CPU 1, where it ran last, had    200 ms  hog (20) ?") - &&
@@ -488,7 +525,7 @@ begun()
 		run 1500000000 0 300000000 0 10 20 web
 	END
 		kdtl why -a -n 1 "$work/begun.data" | sed '1,/^time of day/d' |
-		diff <(echo "00:00:01.500    0    300 ms         -  web (10)    /start
+		diff <(echo "00:00:01.500    0    300 ms         -  00:00:01.200  web (10)    /start
     behind    300 ms  hog (20) /batch") - &&
 		tells "why: task=web pid=10 waited_ms=300.000 cpu=0 behind=hog behind_ms=300.000 throttled_ms=0.000" \
 			-n 1 "$work/begun.data" &&
@@ -617,7 +654,7 @@ came_from()
 		printf '%s\n' 'source kdtl_steal' 'clock 0 0' "steal $((1250 + stolen))$ms 1 $stolen$ms 0 0 0" \
 			'clock 2000000000 2000000000' | recording came-gaps &&
 		kdtl why -n 1 --steal "$work/came-gaps.data" "$work/came.data" 2>/dev/null |
-		sed '1,/^ *behind/d' | diff <(printf '%s' "$text") -
+		sed -e '1,/^ *behind/d' -e '/ idle for most of that/d' | diff <(printf '%s' "$text") -
 }
 
 # There the hypervisor may have been all that was in the way, and the recording may have ended.
@@ -984,13 +1021,15 @@ not_related()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-why.XXXXXX")
 partial "$work"
 
-plan 39
+plan 41
 ok "kdtl builds" builds
 ok "recordings are made" records
 ok "the longest waits, and who had the CPU" worst_first
 ok "on one screen of 24 lines with 80 columns" one_screen
 ok "on a narrow one" narrow
 ok "with all of each path" all_of_it
+ok "and with its begin if there is room" begins
+ok "other CPUs that were idle meanwhile" idle_elsewhere
 ok "a line each for scripts" for_scripts
 ok "what a throttled task waited after that" starved
 ok "in which names are words" words

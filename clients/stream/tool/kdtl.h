@@ -442,6 +442,10 @@ void who_sort(const struct recording *r, struct who *w);
 void who_ran(const struct recording *r, size_t i, struct who *w);
 bool who_before(const struct recording *r, size_t i, unsigned int *cpu, struct who *w);
 
+/* idle.c */
+bool has_idle(const struct recording *r);
+size_t idle_meanwhile(const struct recording *r, size_t i, size_t *ran);
+
 /* why_json.c */
 void why_json(const struct recording *r, size_t i, const char *limit);
 

@@ -33,6 +33,7 @@ struct wait {
  * @chain: what made tasks late, also while they slept
  * @width: of the terminal
  * @below: that is too narrow, so the cgroup has a line of its own
+ * @begin: there is room for the begin of each wait
  * @seconds: record for so long first; 0: read a recording
  * @path: the recording
  * @steal: the one of stolen time; NULL: the one beside it, if there is one
@@ -51,12 +52,19 @@ struct options {
 	bool		chain;
 	int		width;
 	bool		below;
+	bool		begin;
 	double		seconds;
 	const char	*path;
 	const char	*steal;
 	const char	*host;
 	int64_t		ahead;
 };
+
+/* And those of the begin of a wait. */
+#define BEGIN_WIDTH	(time_width(3) + 2)
+
+/* A path that is shown beside it is not cut to less. */
+#define PATH_GOOD	24
 
 /* Lines before the first wait, and the one of the shell that follows the last. */
 #define OTHER_LINES	5
@@ -349,15 +357,28 @@ static void print_both(const struct recording *r, const struct host *h, const st
 	free(there.ran);
 }
 
+/* How many other CPUs had nothing to do meanwhile, and on how many of them the task may run. */
+static void print_idle(const struct recording *r, size_t i)
+{
+	size_t ran, nr = idle_meanwhile(r, i, &ran);
+
+	if (!nr)
+		return;
+	printf("%*s%zu other CPU%s idle for most of that", INDENT, "", nr, nr == 1 ? " was" : "s were");
+	if (ran)
+		printf("; the task ran on %zu of them at other times", ran);
+	putchar('\n');
+}
+
 static void print_wait(const struct recording *r, const struct host *h, const struct options *o,
 		       const struct wait *wait, int task_width)
 {
 	const struct kdtl_entry *e = r->entry[wait->i];
 	char task[TASK_TEXT], path[PRINTABLE(KDTL_CGROUP_LEN)], time[TIME_TEXT];
+	const uint64_t end = time_of_day(r, be64toh(e->timebase));
 	int n;
 
-	n = printf("%s %4u ", time_text(time, time_of_day(r, be64toh(e->timebase)),
-					"%H:%M:%S", 3), entry_cpu(e));
+	n = printf("%s %4u ", time_text(time, end, "%H:%M:%S", 3), entry_cpu(e));
 	if (entry_is_throttled(e)) {
 		if (entry_wait(r, e))
 			print_ns(entry_wait(r, e), entry_wait_saturated(e));
@@ -369,6 +390,9 @@ static void print_wait(const struct recording *r, const struct host *h, const st
 		print_ns(wait->ns, entry_wait_saturated(e));
 		n += printf(" %9s", "-");
 	}
+	if (o->begin)
+		n += printf("  %s", time_text(time, end > wait->ns ? end - wait->ns : 0,
+					      "%H:%M:%S", 3));
 	n += 9 + printf("  %-*s", r->nr_tasks && !o->below ? task_width : 0,
 			task_text(task, sizeof(task), r, e));
 	if (r->nr_tasks) {
@@ -382,8 +406,11 @@ static void print_wait(const struct recording *r, const struct host *h, const st
 		if (!entry_wait(r, e))
 			return;
 	}
-	if (r->sched)
-		print_both(r, h, o, wait);
+	if (!r->sched)
+		return;
+	print_both(r, h, o, wait);
+	if (!entry_still(r, e))
+		print_idle(r, wait->i);
 }
 
 /*
@@ -546,7 +573,10 @@ static void print_head(const struct recording *r, const struct options *o, size_
 	printf("%s: the longest %zu of %zu waits, worst first; %llu entries lost\n",
 	       o->path, shown, nr, (unsigned long long)r->head.lost);
 	print_origin(r);
-	printf("%-*s %4s %9s %9s  %-*s%s\n", time_width(3), "time of day", "CPU", "waited ", "throttled",
+	printf("%-*s %4s %9s %9s  ", time_width(3), "time of day", "CPU", "waited ", "throttled");
+	if (o->begin)
+		printf("%-*s  ", time_width(3), "since");
+	printf("%-*s%s\n",
 	       r->nr_tasks && !o->below ? task_width : 0, "task (PID)",
 	       r->nr_tasks && !o->below ? "  cgroup" : "");
 }
@@ -609,7 +639,7 @@ static int why(int argc, char **argv)
 	char task[TASK_TEXT];
 	struct host host, *h = NULL;
 	struct wait *waits;
-	size_t nr, shown;
+	size_t nr, shown, lines;
 	int width = strlen("task (PID)");
 
 	if (!o.seconds || o.steal)
@@ -626,7 +656,8 @@ static int why(int argc, char **argv)
 		return chain(&r, &o);
 	stills_find(&r);
 	waits = find_waits(&r, &o, &nr);
-	shown = at_most(nr, o.nr ?: at_most(MOST, fitting(2)));
+	lines = has_idle(&r) ? 3 : 2;
+	shown = at_most(nr, o.nr ?: at_most(MOST, fitting(lines)));
 	if (!nr) {
 		tell_empty(&o.filter, &r, o.path);
 		errno = 0;
@@ -645,9 +676,10 @@ static int why(int argc, char **argv)
 
 		width = n > width ? n : width;
 	}
+	o.begin = o.all || o.width >= BEFORE_CGROUP + width + BEGIN_WIDTH + PATH_GOOD;
 	o.below = !o.all && r.nr_tasks && o.width < BEFORE_CGROUP + width + PATH_MIN;
 	if (o.below && !o.nr)
-		shown = at_most(shown, fitting(2 + (BEFORE_CGROUP + width + o.width - 1) / o.width));
+		shown = at_most(shown, fitting(lines + (BEFORE_CGROUP + width + o.width - 1) / o.width));
 	print_head(&r, &o, shown, nr, width);
 	for (size_t i = 0; i < shown; i++)
 		print_wait(&r, h, &o, &waits[i], width);

@@ -398,6 +398,123 @@ waits_after_a_limit()
 	)
 }
 
+# woken_by: a recording of who had CPUs 0 to 2, and one of who woke whom beside it: a task, an interrupt, and
+# an interrupt while CPU 2 was idle.
+woken_by()
+{
+	recording woken <<-'END' &&
+		clock 0 1700000000000000000
+		task 1 132 130 0 -5 0 1 high
+		run 1000000000 1 0 0 133 0 low
+		run 1100000000 0 0 0 132 0 high
+		idle 1130000000 0 132
+		run 1565000000 2 0 0 140 0 a[1]
+		left 4
+		run 1580000000 2 0 0 141 140 b
+		left 2
+		run 1586000000 0 1000000 455000000 132 0 high
+		idle 1600000000 0 132
+		idle 1620000000 2 141
+		run 1700000000 0 0 100000000 132 0 high
+		idle 1710000000 1 133
+		idle 1750000000 0 132
+		run 1800000000 2 0 180000000 141 0 b
+		clock 2000000000 1700000002000000000
+	END
+		{
+			printf '%s\n' 'source kdtl_wake' "machine $(uname -m)" \
+				'woken 1099000000 0 132 133 1 202 1 high' \
+				'woken 1585000000 0 132 133 1 202 0 high' \
+				'woken 1700000000 0 132 133 1 202 2 high' \
+				'woken 1800000000 2 141 0 2 -1 10 b' \
+				'clock 2000000000 1700000002000000000'
+		} | python3 "$here/lib/recording.py" "$work/woken.data.wake"
+}
+
+# The text, taken apart by ftrace's columns: TASK PID TGID CPU FLAGS TIME EVENT ARGUMENTS.
+ftrace_lines()
+{
+	kdtl export --format ftrace "$@" "$work/woken.data" >"$work/woken.txt" &&
+		head -n 1 "$work/woken.txt" | grep -q '^# tracer' && python3 - "$work/woken.txt" <<-'END'
+		import re, sys
+		columns = re.compile(r"(.{16})-(\d+) +\( *(\d+|-------)\) \[(\d{3})\] "
+		                     r"([.a-zA-Z]{4}) +(\d+\.\d{9}): (\w+): (.*)$")
+		for text in open(sys.argv[1]):
+		    if text.startswith("#"):
+		        continue
+		    *head, args = columns.match(text).groups()
+		    args = [a.split("=")[1] for a in args.split() if a != "==>"]
+		    print(*" ".join(head).split(), *args)
+	END
+}
+
+as_ftrace()
+{
+	woken_by && ftrace_lines | diff - <(cat <<-'END'
+		<idle> 0 ------- 001 .... 1.000000000 sched_switch swapper/1 0 120 R low 133 120
+		<idle> 0 ------- 000 .... 1.100000000 sched_switch swapper/0 0 120 R high 132 115
+		high 132 130 000 .... 1.130000000 sched_switch high 132 115 S swapper/0 0 120
+		<idle> 0 ------- 002 .... 1.565000000 sched_switch swapper/2 0 120 R a[1] 140 120
+		<...> 140 ------- 002 .... 1.580000000 sched_switch a[1] 140 120 R+ b 141 120
+		<...> 133 ------- 001 .... 1.585000000 sched_waking high 132 115 000
+		<idle> 0 ------- 000 .... 1.586000000 sched_switch swapper/0 0 120 R high 132 115
+		high 132 130 000 .... 1.600000000 sched_switch high 132 115 S swapper/0 0 120
+		b 141 ------- 002 .... 1.620000000 sched_switch b 141 120 S swapper/2 0 120
+		<...> 133 ------- 001 ..h. 1.700000000 sched_waking high 132 115 000
+		<idle> 0 ------- 000 .... 1.700000000 sched_switch swapper/0 0 120 R high 132 115
+		low 133 ------- 001 .... 1.710000000 sched_switch low 133 120 S swapper/1 0 120
+		high 132 130 000 .... 1.750000000 sched_switch high 132 115 S swapper/0 0 120
+		<idle> 0 ------- 002 ..h. 1.800000000 sched_waking b 141 120 002
+		<idle> 0 ------- 002 .... 1.800000000 sched_switch swapper/2 0 120 R b 141 120
+	END
+	) && [ "$(ftrace_lines --comm b | grep -c .)" -eq 3 ] && wrong_usage 'name no tasks' \
+		--format ftrace "$work/vpa.data"
+}
+
+# An arrow begins and ends in a slice of its CPU: from whom, to whom, and when.
+arrows()
+{
+	woken_by && kdtl export --format chrome "$work/woken.data" | python3 -c '
+import json, sys
+events = json.load(sys.stdin)["traceEvents"]
+ends, slices, begin = {}, [], {}
+for e in events:
+    if e["ph"] in "sf":
+        assert set(e) - {"bp"} == {"name", "ph", "pid", "tid", "cat", "id", "ts"}, e
+        assert e["ph"] == "s" or e["bp"] == "e", e
+        ends.setdefault(e["id"], {})[e["ph"]] = e
+    elif e["ph"] == "B":
+        begin[e["tid"]] = e
+    elif e["ph"] == "E":
+        slices.append((e["tid"], begin[e["tid"]]["ts"], e["ts"], e["name"]))
+def slice_at(e):
+    return [name for tid, a, b, name in slices if tid == e["tid"] and a <= e["ts"] < b]
+for e in ends.values():
+    print(*slice_at(e["s"]), *slice_at(e["f"]), e["s"]["ts"], e["f"]["ts"])' | diff - <(cat <<-'END'
+		low high 585000.0 586000.0
+	END
+	)
+}
+
+# Only what a task did, in the stream of the CPU that it had.
+wakings()
+{
+	woken_by && events woken sched_waking | diff - <(cat <<-'END'
+		[1700000001.585000000] 1 comm = "high", tid = 132, prio = 15, target_cpu = 0
+	END
+	)
+}
+
+# Wake-ups of another host, beside the recording by mistake, are not used, and that is said.
+strange_wakes()
+{
+	woken_by && { echo 'source kdtl_wake'; echo 'host other'; } |
+		python3 "$here/lib/recording.py" "$work/woken.data.wake" &&
+		kdtl export --format ftrace "$work/woken.data" 2>"$work/err" >"$work/out" &&
+		grep -q 'woken.data.wake: is from another host, so it is not used' "$work/err" &&
+		! grep sched_waking "$work/out"
+}
+
 # Each slice of a wait says who had the CPU, and when it was.
 args_of_slices()
 {
@@ -802,7 +919,7 @@ nothing_half_made()
 "$top/scripts/install-deps" tool ctf || skip_all "babeltrace2 cannot be installed"
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-export.XXXXXX")
 partial "$work"
-plan 28
+plan 32
 ok "kdtl builds" builds
 ok "recordings are made" records
 ok "JSON lines say what print says" says_what_print_says jsonl
@@ -819,6 +936,10 @@ ok "wake-ups say who woke whom" wakes_are_exported
 ok "any name is valid JSON and CSV" names_are_escaped
 ok "the trace for Perfetto has tracks by its rules" tracks
 ok "what a task waits after a limit is a slice of its own" waits_after_a_limit
+ok "and arrows from wakers" arrows
+ok "ftrace's text has switches and wakers, line by line" as_ftrace
+ok "so has CTF sched_waking" wakings
+ok "wake-ups of something else are not used" strange_wakes
 ok "its slices tell culprits and times of day" args_of_slices
 ok "recordings of an older version say that times are approximate" approximate_is_said
 ok "mistakes are told, and failures leave no file" mistakes

@@ -325,7 +325,7 @@ static void sleep_until(struct walk *w, const struct gap *g, __u64 to)
 		return;
 	p->wake = g->wake;
 	wake = &w->l->note[g->wake];
-	if (wake->by && wake->by != w->pid && w->depth < CHAIN_DEPTH)
+	if (wake->by && wake->by != w->pid && w->depth < CHAIN_DEPTH && !w->c->alone)
 		walk(w->l, w->c, wake->by, w->depth + 1, p->from, p->to);
 }
 
@@ -442,4 +442,28 @@ void chain_walk(const struct chain_log *l, struct chain *c, int pid, __u64 from,
 {
 	c->nr = 0;
 	walk(l, c, pid, 0, from, to);
+}
+
+/**
+ * chain_woken() - what ended the sleep before a turn
+ * @l: what is known
+ * @i: the number of the turn
+ *
+ * Return: a number in @l->note, of a wake-up, or of how the task was made; CHAIN_NONE: the task did not
+ * sleep, or it is not known.
+ */
+size_t chain_woken(const struct chain_log *l, size_t i)
+{
+	const struct chain_turn *t = &l->turn[i];
+	struct gap g = {
+		.before = i && t[-1].pid == t->pid ? t - 1 : NULL, .after = t, .off = CHAIN_NEVER,
+		.wake = CHAIN_NONE,
+	};
+
+	if (t->on == CHAIN_NEVER)
+		return CHAIN_NONE;
+	find_off(l, &g);
+	if (g.off != CHAIN_NEVER && !is_runnable(g.left))
+		find_wake(l, t->pid, &g);
+	return g.wake;
 }

@@ -174,14 +174,17 @@ struct chain_part {
  * @part: room for the parts
  * @room: so many, at least CHAIN_ROOM_MIN
  * @nr: those there are
+ * @alone: what wakers did is not wanted
  */
 struct chain {
 	struct chain_part	*part;
 	size_t			room;
 	size_t			nr;
+	bool			alone;
 };
 
 size_t chain_first_turn(const struct chain_log *l, int pid);
+size_t chain_woken(const struct chain_log *l, size_t i);
 void chain_walk(const struct chain_log *l, struct chain *c, int pid, __u64 from, __u64 to);
 
 /* The part behind those of the waker. */

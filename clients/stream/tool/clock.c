@@ -145,12 +145,18 @@ uint64_t time_of_day(const struct recording *r, uint64_t ticks)
 	return c->realtime + ns + (int64_t)slewed;
 }
 
-/* The same of a time in ns since boot. */
-uint64_t day_of(const struct recording *r, uint64_t ns)
+/* The ticks of a time in ns since boot. */
+uint64_t boot_ticks(const struct recording *r, uint64_t ns)
 {
 	const uint64_t freq = r->head.tb_freq;
 
-	return time_of_day(r, r->head.tb_boot + ns / NSEC * freq + ns % NSEC * freq / NSEC);
+	return r->head.tb_boot + ns / NSEC * freq + ns % NSEC * freq / NSEC;
+}
+
+/* The time of day of such a time. */
+uint64_t day_of(const struct recording *r, uint64_t ns)
+{
+	return time_of_day(r, boot_ticks(r, ns));
 }
 
 /* The time of day alone does not tell which of two times is meant: each is shown with its offset. */

@@ -14,24 +14,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "kdtl.h"
+#include "sleeps.h"
 
 #define CTF_MAGIC	0xc1fc1fc1
 #define PACKET		(256 * 1024)
 #define HEAD		(4 + 8 * 5 + 4)	/* magic, context */
 
-enum { EVENT_DISPATCH, EVENT_SWITCH, EVENT_WAKEUP };
+enum { EVENT_DISPATCH, EVENT_SWITCH, EVENT_WAKEUP, EVENT_WAKING };
 
 /**
  * struct event - something that the trace says
  * @ticks: when
  * @i: the number of the entry that tells
- * @wakeup: the task woke up; otherwise its dispatch
+ * @cpu: in the stream of that CPU
+ * @id: EVENT_DISPATCH, with the switch if there is one; EVENT_WAKEUP: its task is ready;
+ *	EVENT_WAKING: another one wakes it
  */
 struct event {
 	uint64_t	ticks;
 	size_t		i;
-	bool		wakeup;
+	unsigned int	cpu;
+	int		id;
 };
 
 /**
@@ -216,24 +219,6 @@ static int priority(const struct kdtl_task *t)
 	return t->rt_priority ? -1 - (int)t->rt_priority : (int)(20U + t->nice);
 }
 
-/* The name of the task that left the CPU of entry @i; "": not known. */
-static const char *prev_comm(char to[COMM_LEN + 8], const struct recording *r, size_t i,
-			     const struct kdtl_task *prev)
-{
-	const struct kdtl_entry *e = r->entry[i];
-
-	if (!entry_prev_pid(e)) {
-		snprintf(to, COMM_LEN + 8, "swapper/%u", entry_cpu(e));
-		return to;
-	}
-	if (i && entry_cpu(r->entry[i - 1]) == entry_cpu(e) &&
-	    entry_pid(r->entry[i - 1]) == entry_prev_pid(e))
-		snprintf(to, COMM_LEN + 8, "%.*s", COMM_LEN, entry_comm(r->entry[i - 1]));
-	else
-		snprintf(to, COMM_LEN + 8, "%.*s", COMM_LEN, prev ? prev->comm : "");
-	return to;
-}
-
 /*
  * How the task before left, as LTTng numbers it: 0 could go on, 1 sleeps, 2 sleeps
  * uninterruptibly, 4 was stopped, 16 has exited.  A recording of an older version, which has
@@ -265,7 +250,7 @@ static void put_switch(struct stream *s, const struct recording *r, size_t i)
 	char comm[COMM_LEN + 8];
 
 	put_head(s, r, be64toh(e->timebase), EVENT_SWITCH);
-	put_comm(s, prev_comm(comm, r, i, prev));
+	put_comm(s, entry_prev_comm(comm, r, i, prev));
 	put(s, entry_prev_pid(e), 4);
 	put(s, priority(prev), 4);
 	put(s, prev_state(e), 8);
@@ -274,11 +259,12 @@ static void put_switch(struct stream *s, const struct recording *r, size_t i)
 	put(s, priority(entry_task(r, e)), 4);
 }
 
-static void put_wakeup(struct stream *s, const struct recording *r, uint64_t ticks, size_t i)
+/* That its task woke up, or is woken. */
+static void put_wakeup(struct stream *s, const struct recording *r, const struct event *event)
 {
-	const struct kdtl_entry *e = r->entry[i];
+	const struct kdtl_entry *e = r->entry[event->i];
 
-	put_head(s, r, ticks, EVENT_WAKEUP);
+	put_head(s, r, event->ticks, event->id);
 	put_comm(s, entry_comm(e));
 	put(s, entry_pid(e), 4);
 	put(s, priority(entry_task(r, e)), 4);
@@ -318,8 +304,8 @@ static void put_dispatch(struct stream *s, const struct recording *r, size_t i)
 
 static void put_event(struct stream *s, const struct recording *r, const struct event *e)
 {
-	if (e->wakeup) {
-		put_wakeup(s, r, e->ticks, e->i);
+	if (e->id != EVENT_DISPATCH) {
+		put_wakeup(s, r, e);
 	} else {
 		put_dispatch(s, r, e->i);
 		if (r->sched)
@@ -345,40 +331,71 @@ static uint64_t woke_up(const struct recording *r, const struct kdtl_entry *e)
 	return ticks - wait;
 }
 
-/* By CPU and time, as the entries are; a task wakes up before it is dispatched. */
-static int by_cpu_and_time(const void *a, const void *b, void *recording)
+/* By CPU and time, as the entries are; a task is woken, and then wakes up, before it is dispatched. */
+static int by_cpu_and_time(const void *a, const void *b)
 {
-	const struct recording *r = recording;
 	const struct event *x = a, *y = b;
-	const unsigned int c = entry_cpu(r->entry[x->i]), d = entry_cpu(r->entry[y->i]);
 
-	if (c != d)
-		return c < d ? -1 : 1;
+	if (x->cpu != y->cpu)
+		return x->cpu < y->cpu ? -1 : 1;
 	if (x->ticks != y->ticks)
 		return x->ticks < y->ticks ? -1 : 1;
 	if (x->i != y->i)
 		return x->i < y->i ? -1 : 1;
-	return x->wakeup ? -1 : y->wakeup;
+	return y->id - x->id;
 }
 
-static struct event *find_events(struct recording *r, size_t *nr)
+static void add_event(struct event **events, size_t *nr, struct event event)
+{
+	grow(*events, *nr);
+	(*events)[(*nr)++] = event;
+}
+
+/*
+ * Who woke the task of entry @i, where that one was.  Readers take the task that has the stream's CPU for
+ * the waker, so what an interrupt did is left out.
+ */
+static void add_waking(struct event **events, size_t *nr, const struct recording *r,
+		       const struct sleeps *s, size_t note, size_t i)
+{
+	const struct chain_note *n = &s->note[note];
+	const unsigned int cpu = n->by ? sleeps_cpu(s, n->by, n->time) : UINT_MAX;
+
+	if (n->event == CHAIN_WAKE && cpu != UINT_MAX)
+		add_event(events, nr, (struct event){
+			.ticks = boot_ticks(r, n->time), .i = i, .cpu = cpu, .id = EVENT_WAKING,
+		});
+}
+
+static struct event *find_events(struct recording *r, const char *path, size_t *nr)
 {
 	struct event *events = NULL;
+	size_t *wake = NULL;
+	struct sleeps s;
+	unsigned int cpu;
 	uint64_t ticks;
 
 	*nr = 0;
 	recording_sort_by_cpu(r);
+	if (sleeps_beside(&s, r, path))
+		wake = sleeps_wakes(&s, r->nr);
 	for (size_t i = 0; i < r->nr; i++) {
+		cpu = entry_cpu(r->entry[i]);
 		ticks = woke_up(r, r->entry[i]);
-		if (ticks) {
-			grow(events, *nr);
-			events[(*nr)++] = (struct event){ ticks, i, true };
-		}
-		grow(events, *nr);
-		events[(*nr)++] = (struct event){ be64toh(r->entry[i]->timebase), i, false };
+		if (ticks)
+			add_event(&events, nr, (struct event){
+				.ticks = ticks, .i = i, .cpu = cpu, .id = EVENT_WAKEUP,
+			});
+		if (wake && wake[i] != CHAIN_NONE)
+			add_waking(&events, nr, r, &s, wake[i], i);
+		add_event(&events, nr, (struct event){
+			.ticks = be64toh(r->entry[i]->timebase), .i = i, .cpu = cpu,
+			.id = EVENT_DISPATCH,
+		});
 	}
 	if (*nr)
-		qsort_r(events, *nr, sizeof(*events), by_cpu_and_time, r);
+		qsort(events, *nr, sizeof(*events), by_cpu_and_time);
+	free(wake);
 	return events;
 }
 
@@ -414,7 +431,10 @@ static void put_env(FILE *f, const char *name, const char *value)
 	"\t\tchar_t _prev_comm[16];\n\t\tint32_t _prev_tid;\n\t\tint32_t _prev_prio;\n"	\
 	"\t\tint64_t _prev_state;\n\t\tchar_t _next_comm[16];\n\t\tint32_t _next_tid;\n"	\
 	"\t\tint32_t _next_prio;\n\t};\n};\n"					\
-	"\nevent {\n\tname = \"sched_wakeup\";\n\tid = 2;\n\tfields := struct {\n"	\
+	WAKEUP_EVENT("sched_wakeup", "2") WAKEUP_EVENT("sched_waking", "3")
+
+#define WAKEUP_EVENT(name, id)							\
+	"\nevent {\n\tname = \"" name "\";\n\tid = " id ";\n\tfields := struct {\n"	\
 	"\t\tchar_t _comm[16];\n\t\tint32_t _tid;\n\t\tint32_t _prio;\n"		\
 	"\t\tint32_t _target_cpu;\n\t};\n};\n"
 
@@ -539,9 +559,9 @@ static int ctf(int argc, char **argv)
 	r = recording_open(path);
 	begin_trace(out);
 	/* One CPU after the other, since there may be more than files that can be open. */
-	events = find_events(&r, &nr);
+	events = find_events(&r, path, &nr);
 	for (size_t i = 0; i < nr; i++) {
-		cpu = entry_cpu(r.entry[events[i].i]);
+		cpu = events[i].cpu;
 		if (!s.file || cpu != s.cpu) {
 			end_stream(&s, &r);
 			put_lost_cpus(&s, &r, s.file ? s.cpu + 1 : 0, cpu);

@@ -45,7 +45,7 @@ static struct export_options parse(int argc, char **argv)
 		}
 	}
 	if (!o.format)
-		usage_error("export: --format chrome, csv or jsonl is missing");
+		usage_error("export: --format chrome, csv, ftrace or jsonl is missing");
 	if (argc - optind > 1)
 		usage_error("export: expected at most one file");
 	if (argv[optind])
@@ -215,13 +215,15 @@ static void csv_line(FILE *out, const struct fields *f, bool head)
 }
 
 /* The names of the fields are in the first line, also if no entry follows. */
-static void export_csv(FILE *out, struct recording *r, const struct line *line, size_t nr)
+static void export_csv(FILE *out, struct recording *r, const struct sleeps *s,
+		       const struct line *line, size_t nr)
 {
 	static const struct kdtl_entry none;
 	const struct kdtl_entry *entry = &none;
 	struct recording empty = *r;
 	struct fields f = { 0 };
 
+	(void)s;
 	empty.entry = &entry;
 	empty.nr = 1;
 	entry_fields(&f, &empty, &(struct line){ 0 });
@@ -236,9 +238,16 @@ static void export_csv(FILE *out, struct recording *r, const struct line *line, 
 
 static const struct {
 	const char	*name;
-	void		(*run)(FILE *out, struct recording *r, const struct line *line, size_t nr);
+	void		(*run)(FILE *out, struct recording *r, const struct sleeps *s,
+			       const struct line *line, size_t nr);
+	bool		json;		/* it needs json-c */
+	bool		wakes;		/* it takes wake-ups beside the recording */
+	bool		alone;		/* it takes a recording of those */
 } formats[] = {
-	{ "chrome", export_chrome }, { "csv", export_csv }, { "jsonl", export_jsonl },
+	{ "chrome", export_chrome, .json = true, .wakes = true },
+	{ "csv", export_csv, .alone = true },
+	{ "ftrace", export_ftrace, .wakes = true },
+	{ "jsonl", export_jsonl, .json = true, .alone = true },
 };
 
 static void remove_unfinished(void)
@@ -291,6 +300,7 @@ static int export(int argc, char **argv)
 {
 	struct export_options o = parse(argc, argv);
 	struct recording r;
+	struct sleeps s;
 	struct line *line;
 	size_t i, nr;
 	FILE *out;
@@ -298,8 +308,8 @@ static int export(int argc, char **argv)
 	for (i = 0; i < ARRAY_SIZE(formats) && strcmp(o.format, formats[i].name); i++)
 		;
 	if (i == ARRAY_SIZE(formats))
-		usage_error("export: --format %s: must be chrome, csv or jsonl", o.format);
-	if (!HAVE_JSON && strcmp(o.format, "csv")) {
+		usage_error("export: --format %s: must be chrome, csv, ftrace or jsonl", o.format);
+	if (!HAVE_JSON && formats[i].json) {
 		errno = 0;
 		die("--format %s: this kdtl was built without json-c; install Debian's libjson-c-dev and pkg-config, and run make tool again",
 		    o.format);
@@ -309,8 +319,10 @@ static int export(int argc, char **argv)
 	r = recording_open_any(o.path);
 	if (!recording_is_wake(&r))
 		steal_open(&r, o.path, o.steal);
-	else if (o.steal || !strcmp(o.format, "chrome"))
+	else if (o.steal || !formats[i].alone)
 		usage_error("export: %s: has wake-ups, which csv and jsonl show, without --steal", o.path);
+	if (formats[i].run == export_ftrace && !r.sched)
+		usage_error("export: --format ftrace: the entries of %s name no tasks", r.head.source);
 	recording_sort(&r);
 	filter_begin(&o.filter, &r);
 	if (!o.filter.from && !o.filter.to)
@@ -321,7 +333,8 @@ static int export(int argc, char **argv)
 	if (!nr)
 		tell_empty(&o.filter, &r, o.path);
 	out = open_out(&o);
-	formats[i].run(out, &r, line, nr);
+	formats[i].run(out, &r, formats[i].wakes && sleeps_beside(&s, &r, o.path) ? &s : NULL,
+		       line, nr);
 	if (fflush(out) || ferror(out) || (o.out && fclose(out)))
 		die("%s", o.out ?: "standard output");
 	unfinished = NULL;
@@ -333,8 +346,9 @@ const struct verb verb_export = {
 	.brief = "write JSON, CSV or a trace for Perfetto and Chrome",
 	.usage =
 	"export --format FORMAT [OPTION]... [FILE]\n"
-	"  --format chrome|csv|jsonl\n"
-	"                           a trace for Perfetto, a table, a JSON object per line\n"
+	"  --format chrome|csv|ftrace|jsonl\n"
+	"                           a trace for Perfetto, a table, ftrace's text (for\n"
+	"                           Perfetto's scheduling tracks), a JSON object per line\n"
 	"  -o FILE                  write to FILE (default: standard output)\n"
 	"  --steal FILE2            what the hypervisor took (default: FILE.steal)\n"
 	FILTER_USAGE,

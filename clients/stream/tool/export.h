@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "kdtl.h"
+#include "sleeps.h"
 
 /**
  * struct export_options - the command line of export
@@ -98,7 +99,13 @@ void line_begin(void);
 void line_end(void);
 
 /* json.c; without json-c these do nothing. */
-void export_jsonl(FILE *out, struct recording *r, const struct line *line, size_t nr);
-void export_chrome(FILE *out, struct recording *r, const struct line *line, size_t nr);
+void export_jsonl(FILE *out, struct recording *r, const struct sleeps *s,
+		  const struct line *line, size_t nr);
+void export_chrome(FILE *out, struct recording *r, const struct sleeps *s,
+		   const struct line *line, size_t nr);
+
+/* ftrace.c */
+void export_ftrace(FILE *out, struct recording *r, const struct sleeps *s,
+		   const struct line *line, size_t nr);
 
 #endif /* KDTL_TOOL_EXPORT_H */

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <search.h>
 #include <stdlib.h>
 
@@ -80,10 +81,12 @@ static void put(FILE *out, struct json_object *o)
 	json_object_put(o);
 }
 
-void export_jsonl(FILE *out, struct recording *r, const struct line *line, size_t nr)
+void export_jsonl(FILE *out, struct recording *r, const struct sleeps *s,
+		  const struct line *line, size_t nr)
 {
 	struct fields f = { 0 };
 
+	(void)s;
 	for (size_t k = 0; k < nr; k++) {
 		entry_fields(&f, r, &line[k]);
 		put(out, json_fields(&f));
@@ -213,9 +216,9 @@ static void put_order(struct chrome *c, const char *what, int pid, int tid, int 
 	put_event(c, event(what, "M", pid, tid), args);
 }
 
-static int cpu_tid(const struct kdtl_entry *e)
+static int cpu_tid(unsigned int cpu)
 {
-	return CPUS_PID + 1 + (int)entry_cpu(e);
+	return CPUS_PID + 1 + (int)cpu;
 }
 
 static struct json_object *time_text_of(const struct recording *r, uint64_t ticks)
@@ -247,7 +250,33 @@ static void put_ran(struct chrome *c, const struct fields *f, size_t i)
 	    entry_time(r, next) == entry_time(r, e))
 		return;
 	put_slice(c, known ? utf8_text(comm, entry_comm(e), COMM_LEN) : "not known", CPUS_PID,
-		  cpu_tid(e), entry_time(r, e), entry_time(r, next), slice_args(c, f, i));
+		  cpu_tid(entry_cpu(e)), entry_time(r, e), entry_time(r, next), slice_args(c, f, i));
+}
+
+/*
+ * From the task that woke the one of entry @i to that one, on the tracks of their CPUs: readers bind
+ * each end to the slice that it lies in.  What an interrupt did has no slice to come from.
+ */
+static void put_arrow(struct chrome *c, const struct sleeps *s, size_t note, size_t i)
+{
+	const struct chain_note *n = &s->note[note];
+	const struct kdtl_entry *e = c->r->entry[i];
+	const unsigned int cpu = n->by ? sleeps_cpu(s, n->by, n->time) : UINT_MAX;
+	struct json_object *from, *to;
+
+	if (cpu == UINT_MAX || n->time < c->begin || n->time > entry_time(c->r, e))
+		return;
+	from = event("woke", "s", CPUS_PID, cpu_tid(cpu));
+	json_object_object_add(from, "cat", json_object_new_string("wake"));
+	json_object_object_add(from, "id", json_object_new_uint64(i));
+	json_object_object_add(from, "ts", us(n->time - c->begin));
+	put_event(c, from, NULL);
+	to = event("woke", "f", CPUS_PID, cpu_tid(entry_cpu(e)));
+	json_object_object_add(to, "cat", json_object_new_string("wake"));
+	json_object_object_add(to, "id", json_object_new_uint64(i));
+	json_object_object_add(to, "bp", json_object_new_string("e"));
+	json_object_object_add(to, "ts", us(entry_time(c->r, e) - c->begin));
+	put_event(c, to, NULL);
 }
 
 /*
@@ -260,7 +289,7 @@ static void put_wait(struct chrome *c, const struct fields *f, size_t i)
 	const struct kdtl_entry *e = r->entry[i];
 	const uint64_t wait = entry_wait(r, e), ns = wait + entry_throttled(r, e);
 	const uint64_t end = entry_time(r, e);
-	struct track vcpu = { .tgid = CPUS_PID, .pid = cpu_tid(e), .until = c->begin };
+	struct track vcpu = { .tgid = CPUS_PID, .pid = cpu_tid(entry_cpu(e)), .until = c->begin };
 	struct track *track = r->sched ? track_of(c, e) : &vcpu;
 	uint64_t from;
 
@@ -309,8 +338,8 @@ static void put_cpu_names(struct chrome *c)
 		if (i && entry_cpu(r->entry[i - 1]) == (unsigned int)cpu)
 			continue;
 		snprintf(name, sizeof(name), "CPU %d", cpu);
-		put_name(c, "thread_name", CPUS_PID, cpu_tid(r->entry[i]), name);
-		put_order(c, "thread_sort_index", CPUS_PID, cpu_tid(r->entry[i]), cpu);
+		put_name(c, "thread_name", CPUS_PID, cpu_tid(cpu), name);
+		put_order(c, "thread_sort_index", CPUS_PID, cpu_tid(cpu), cpu);
 	}
 }
 
@@ -345,9 +374,11 @@ static struct json_object *about(const struct recording *r, uint64_t ticks)
 	return o;
 }
 
-void export_chrome(FILE *out, struct recording *r, const struct line *line, size_t nr)
+void export_chrome(FILE *out, struct recording *r, const struct sleeps *s,
+		   const struct line *line, size_t nr)
 {
 	struct chrome c = { .out = out, .r = r };
+	size_t *wake = s ? sleeps_wakes(s, r->nr) : NULL;
 	uint64_t first = r->head.tb_boot;
 	struct fields f = { 0 };
 
@@ -363,25 +394,30 @@ void export_chrome(FILE *out, struct recording *r, const struct line *line, size
 		entry_fields(&f, r, &line[k]);
 		if (r->sched)
 			put_ran(&c, &f, line[k].i);
+		if (wake && wake[line[k].i] != CHAIN_NONE)
+			put_arrow(&c, s, wake[line[k].i], line[k].i);
 		if (!entry_is_idle(r->entry[line[k].i]))
 			put_wait(&c, &f, line[k].i);
 	}
 	writing = &c;
 	twalk(c.tracks, put_names);
 	tdestroy(c.tracks, free);
+	free(wake);
 	fputs("\n]}\n", out);
 }
 
 #else
 
-void export_jsonl(FILE *out, struct recording *r, const struct line *line, size_t nr)
+void export_jsonl(FILE *out, struct recording *r, const struct sleeps *s,
+		  const struct line *line, size_t nr)
 {
-	(void)out, (void)r, (void)line, (void)nr;
+	(void)out, (void)r, (void)s, (void)line, (void)nr;
 }
 
-void export_chrome(FILE *out, struct recording *r, const struct line *line, size_t nr)
+void export_chrome(FILE *out, struct recording *r, const struct sleeps *s,
+		   const struct line *line, size_t nr)
 {
-	(void)out, (void)r, (void)line, (void)nr;
+	(void)out, (void)r, (void)s, (void)line, (void)nr;
 }
 
 #endif

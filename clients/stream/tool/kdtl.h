@@ -215,6 +215,7 @@ struct span entries_span(const struct recording *r);
 struct span recording_span(const struct recording *r);
 void clock_check(const struct recording *r, const char *path);
 uint64_t time_of_day(const struct recording *r, uint64_t ticks);
+uint64_t boot_ticks(const struct recording *r, uint64_t ns);
 uint64_t day_of(const struct recording *r, uint64_t ns);
 const char *time_text(char to[TIME_TEXT], uint64_t ns, const char *format, unsigned int digits);
 unsigned int parse_time_option(const struct recording *r, const char *option, const char *text,
@@ -364,6 +365,8 @@ const char *preempt_name(const struct recording *r, unsigned int code);
 void tasks_sort(struct recording *r);
 const struct kdtl_task *task_at(const struct recording *r, const struct kdtl_entry *e, int pid,
 				uint64_t ticks);
+const char *entry_prev_comm(char to[COMM_LEN + 8], const struct recording *r, size_t i,
+			    const struct kdtl_task *prev);
 const char *cgroup_path(const struct recording *r, uint64_t id);
 
 bool is_in_cgroup(const char *path, const char *top);

@@ -6,6 +6,7 @@
  * The entries of both have the time since boot by the same clock.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -172,12 +173,51 @@ static void add_dispatches(struct sleeps *s, const struct recording *r)
 	s->log.nr_stolen = r->nr_gaps;
 }
 
+/* The name of the recording beside @path; NULL: there is none. */
+static const char *name_beside(const char *path)
+{
+	static char beside[4096];
+	const int n = snprintf(beside, sizeof(beside), "%s" WAKE_SUFFIX, path);
+
+	return n < (int)sizeof(beside) && !access(beside, F_OK) ? beside : NULL;
+}
+
+/* NULL: it was read, and fits @r; or what is to be put behind @beside, "" if errno says it. */
+static const char *read_beside(struct recording *wake, const struct recording *r,
+			       const char *beside)
+{
+	static char text[64];
+	const char *error = recording_read(wake, beside);
+
+	if (error)
+		return error;
+	errno = 0;
+	if (!recording_is_wake(wake))
+		return ": is no recording of " WAKE_SOURCE;
+	error = recording_unlike(r, wake);
+	if (!error)
+		return NULL;
+	snprintf(text, sizeof(text), ": %s", error);
+	return text;
+}
+
+static void take(struct sleeps *s, const struct recording *r, const struct recording *wake,
+		 const char *beside)
+{
+	recording_check(wake, beside);
+	losses_tell(wake, beside);
+	s->log.end = since_boot(r, recording_until(r) ?: recording_span(r).to);
+	s->log.lossy = r->head.lost || r->some_cpus || !recording_until(r);
+	s->machine = wake->machine ?: "";
+	add_dispatches(s, r);
+	add_notes(s, wake);
+}
+
 /* Of the recording @r, which @path has and which is sorted by CPU, and of the one beside it. */
 void sleeps_open(struct sleeps *s, const struct recording *r, const char *path)
 {
+	const char *beside = name_beside(path), *error;
 	static struct recording wake;
-	char beside[4096];
-	const char *error;
 
 	*s = (struct sleeps){ 0 };
 	errno = 0;
@@ -185,28 +225,72 @@ void sleeps_open(struct sleeps *s, const struct recording *r, const char *path)
 		usage_error("--chain: the entries of %s name no tasks", r->head.source);
 	if (r->min_wait)
 		die("%s: --chain needs all dispatches: record without -w", path);
-	if (snprintf(beside, sizeof(beside), "%s" WAKE_SUFFIX, path) >= (int)sizeof(beside) ||
-	    access(beside, F_OK)) {
+	if (!beside) {
 		errno = 0;
 		die("%s: has no wake-ups beside it, in %s%s: record them with kdtl record --wake",
 		    path, path, WAKE_SUFFIX);
 	}
-	error = recording_read(&wake, beside);
+	error = read_beside(&wake, r, beside);
 	if (error)
 		die("%s%s", beside, error);
-	errno = 0;
-	if (!recording_is_wake(&wake))
-		die("%s: is no recording of " WAKE_SOURCE, beside);
-	error = recording_unlike(r, &wake);
+	take(s, r, &wake, beside);
+}
+
+/* The same, if there is one that fits.  Returns whether there is. */
+bool sleeps_beside(struct sleeps *s, const struct recording *r, const char *path)
+{
+	const char *beside = name_beside(path), *error;
+	static struct recording wake;
+
+	*s = (struct sleeps){ 0 };
+	if (!r->sched || r->min_wait || !beside)
+		return false;
+	error = read_beside(&wake, r, beside);
 	if (error)
-		die("%s: %s", beside, error);
-	recording_check(&wake, beside);
-	losses_tell(&wake, beside);
-	s->log.end = since_boot(r, recording_until(r) ?: recording_span(r).to);
-	s->log.lossy = r->head.lost || r->some_cpus || !recording_until(r);
-	s->machine = wake.machine ?: "";
-	add_dispatches(s, r);
-	add_notes(s, &wake);
+		fprintf(stderr, "kdtl: %s%s%s, so it is not used\n", beside, error,
+			*error ? "" : ": cannot be read");
+	else
+		take(s, r, &wake, beside);
+	errno = 0;
+	return !error;
+}
+
+/* The CPU that @pid had at a time; UINT_MAX: not known. */
+unsigned int sleeps_cpu(const struct sleeps *s, int pid, uint64_t ns)
+{
+	size_t from = chain_first_turn(&s->log, pid), to = s->log.nr_turns, i;
+	const struct chain_turn *t;
+
+	/* The first one that begins later. */
+	while (from < to) {
+		i = from + (to - from) / 2;
+		t = &s->turn[i];
+		if (t->pid == pid && (t->on == CHAIN_NEVER || t->on <= ns))
+			from = i + 1;
+		else
+			to = i;
+	}
+	t = from ? &s->turn[from - 1] : NULL;
+	if (!t || t->pid != pid || t->on == CHAIN_NEVER || (t->off != CHAIN_NEVER && t->off < ns))
+		return UINT_MAX;
+	return t->cpu;
+}
+
+/*
+ * For each of the recording's @nr entries the number of the note that tells what ended the sleep
+ * before it; CHAIN_NONE: none does.
+ */
+size_t *sleeps_wakes(const struct sleeps *s, size_t nr)
+{
+	size_t *wake = resized(NULL, (nr + 1) * sizeof(*wake));
+
+	for (size_t i = 0; i < nr; i++)
+		wake[i] = CHAIN_NONE;
+	for (size_t i = 0; i < s->log.nr_turns; i++) {
+		if (s->turn[i].i < nr)
+			wake[s->turn[i].i] = chain_woken(&s->log, i);
+	}
+	return wake;
 }
 
 /* The name that @pid had at a time; "?": nobody knows. */

@@ -59,6 +59,9 @@ int why_chain(const struct recording *r, const struct chains_wanted *o);
 
 /* sleeps.c */
 void sleeps_open(struct sleeps *s, const struct recording *r, const char *path);
+bool sleeps_beside(struct sleeps *s, const struct recording *r, const char *path);
+size_t *sleeps_wakes(const struct sleeps *s, size_t nr);
+unsigned int sleeps_cpu(const struct sleeps *s, int pid, uint64_t ns);
 const char *sleeps_comm(const struct sleeps *s, const struct recording *r, int pid, uint64_t ns);
 
 /* syscalls.c */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The tasks of a recording, each as it was at a time. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "kdtl.h"
@@ -86,6 +87,24 @@ const struct kdtl_task *task_at(const struct recording *r, const struct kdtl_ent
 	    ticks_to_ns(r, t->t.since - key.t.since) < SKEW_NS)
 		return &t->t;
 	return NULL;
+}
+
+/* The name of the task that left the CPU of entry @i; "": not known. */
+const char *entry_prev_comm(char to[COMM_LEN + 8], const struct recording *r, size_t i,
+			    const struct kdtl_task *prev)
+{
+	const struct kdtl_entry *e = r->entry[i];
+
+	if (!entry_prev_pid(e)) {
+		snprintf(to, COMM_LEN + 8, "swapper/%u", entry_cpu(e));
+		return to;
+	}
+	if (i && entry_cpu(r->entry[i - 1]) == entry_cpu(e) &&
+	    entry_pid(r->entry[i - 1]) == entry_prev_pid(e))
+		snprintf(to, COMM_LEN + 8, "%.*s", COMM_LEN, entry_comm(r->entry[i - 1]));
+	else
+		snprintf(to, COMM_LEN + 8, "%.*s", COMM_LEN, prev ? prev->comm : "");
+	return to;
 }
 
 /* NULL: not known. */

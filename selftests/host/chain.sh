@@ -456,6 +456,47 @@ refusals()
 		inversion "min-wait 1$ms" && refused 1 'record without -w' "$work/data"
 }
 
+# sums KEY ARGUMENT...: the rows of report, without their heads.
+sums()
+{
+	kdtl report --by "$@" "$work/data" 2>&1 | sed '/: the worst /,/^$/d'
+}
+
+# no_sums TEXT KEY ARGUMENT...: there are none, and it says why.
+no_sums()
+{
+	local text=$1
+
+	shift
+	! sums "$@" >"$work/said" && grep -q -e "$text" "$work/said"
+}
+
+# Times without a CPU by what they were, and sleeps by who ended them; a wait behind two tasks is one.
+off_cpu()
+{
+	inversion "run 1600$ms 2 0 0 50 0 reader" "left 130" "idle 1610$ms 2 50" \
+		"woken 1690$ms 2 50 131 2 $read 2 reader" "left 2" "run 1700$ms 2 10$ms 80$ms 50 0 reader" \
+		"left 4" "run 1710$ms 2 0 0 61 50 one" "run 1720$ms 2 0 0 62 61 two" \
+		"left 2" "run 1740$ms 2 30$ms 0 50 62 reader" || return
+	sums reason --comm reader | diff - <(cat <<-'END'
+		without a CPU                   count    for   late    max
+		asleep in read, uninterruptible     1 80.0ms 80.0ms 80.0ms
+		waited for a CPU                    2 40.0ms 40.0ms 30.0ms
+	END
+	) && sums waker | diff - <(cat <<-'END'
+		woken by      count asleep   late    max
+		inv_low (133)     1  455ms  397ms  455ms
+		an interrupt      1 80.0ms 80.0ms 80.0ms
+		not known         2  16.7s    0ns  8.40s
+	END
+	) && sums waker -n 1 --comm 'inv_*' | sed 1d | diff - <(echo 'inv_low (133)     1  455ms 397ms 455ms') &&
+		sums reason --json --comm reader | head -n 1 | diff - <(
+			echo '{"row":"asleep in read, uninterruptible","count":1,"ns":80000000,"late_ns":80000000,"max_ns":80000000}') &&
+		no_sums 'nobody was without a CPU' reason --comm nobody &&
+		no_sums 'have one table, in one order' waker --sort max &&
+		mv -- "$work/data.wake" "$work/other" && no_sums 'has no wake-ups beside it' waker
+}
+
 engine()
 {
 	cc -O1 -g -std=gnu11 -Wall -Wextra -Werror -fsanitize=address,undefined \
@@ -476,7 +517,7 @@ adds_up()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-chain.XXXXXX")
 partial "$work"
 
-plan 22
+plan 23
 ok "kdtl builds" builds
 ok "parts add up and are true, of a machine that is made up" engine
 ok "a holder of a mutex waits behind another task" inherited
@@ -498,5 +539,6 @@ ok "who was late comes first, not idle servers" ranked
 ok "many short parts are one row" many_parts
 ok "names do not steer the terminal" names
 ok "what cannot be told is refused" refusals
+ok "sums by reason and by waker" off_cpu
 ok "each chain adds up" adds_up
 finish

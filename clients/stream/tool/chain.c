@@ -325,7 +325,7 @@ static void sleep_until(struct walk *w, const struct gap *g, __u64 to)
 		return;
 	p->wake = g->wake;
 	wake = &w->l->note[g->wake];
-	if (wake->by && wake->by != w->pid && w->depth < CHAIN_DEPTH && !w->c->alone)
+	if (wake->by && wake->by != w->pid && w->depth < CHAIN_DEPTH)
 		walk(w->l, w->c, wake->by, w->depth + 1, p->from, p->to);
 }
 

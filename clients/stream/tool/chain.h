@@ -174,13 +174,11 @@ struct chain_part {
  * @part: room for the parts
  * @room: so many, at least CHAIN_ROOM_MIN
  * @nr: those there are
- * @alone: what wakers did is not wanted
  */
 struct chain {
 	struct chain_part	*part;
 	size_t			room;
 	size_t			nr;
-	bool			alone;
 };
 
 size_t chain_first_turn(const struct chain_log *l, int pid);

@@ -159,39 +159,49 @@ static bool is_blocked(const struct sleeps *s, const struct chain_part *p)
 	return w && kdtl_wake_state(w) == STATE_DISK;
 }
 
+/* Who ended a sleep. */
+const char *waker_text(char to[TASK_TEXT], const struct sleeps *s, const struct recording *r,
+		       const struct chain_part *p)
+{
+	const struct kdtl_wake_entry *wake = entry_of(s, p->wake);
+
+	if (!wake)
+		return "not known";
+	if (wake->flags & KDTL_WAKE_IRQ)
+		return wake->flags & KDTL_WAKE_HARDIRQ ? "an interrupt" : "a softirq";
+	return kdtl_wake_by(wake) ? name_text(to, s, r, kdtl_wake_by(wake), p->to) : "the idle task";
+}
+
+/* In which call a task slept, and for what; returns the length. */
+int sleep_text(char *to, size_t size, const struct sleeps *s, const struct chain_part *p)
+{
+	const struct kdtl_wake_entry *wake = entry_of(s, p->wake), *lock = entry_of(s, p->lock);
+	char call[32];
+	const char *in = call_text(call, s, p);
+
+	return snprintf(to, size, "%s%s%s%s%s",
+			p->left == KDTL_PREEMPT_STOPPED ? "stopped" : "asleep", *in ? " in " : "", in,
+			lock ? ", for " : wake && wake->flags & KDTL_WAKE_IOWAIT ? ", for a disk" :
+			is_blocked(s, p) ? ", uninterruptible" : "",
+			lock ? lock_text(kdtl_wake_state(lock)) : "");
+}
+
 static void asleep_text(char *to, size_t size, const struct sleeps *s, const struct recording *r,
 			const struct row *row)
 {
 	const struct chain_part *p = &row->p;
 	const struct kdtl_wake_entry *wake = entry_of(s, p->wake), *lock = entry_of(s, p->lock);
-	char call[32], task[TASK_TEXT];
-	const char *in;
-	int n;
+	char task[TASK_TEXT];
+	int n = sleep_text(to, size, s, p);
 
-	in = call_text(call, s, p);
-	n = snprintf(to, size, "%s%s%s", p->left == KDTL_PREEMPT_STOPPED ? "stopped" : "asleep",
-		     *in ? " in " : "", in);
-	if (lock) {
-		n += snprintf(to + n, size - n, ", for %s", lock_text(kdtl_wake_state(lock)));
-		if (kdtl_wake_by(lock))
-			n += snprintf(to + n, size - n, " that %s had",
-				      name_text(task, s, r, kdtl_wake_by(lock), p->from));
-	} else if (wake && wake->flags & KDTL_WAKE_IOWAIT) {
-		n += snprintf(to + n, size - n, ", for a disk");
-	} else if (is_blocked(s, p)) {
-		n += snprintf(to + n, size - n, ", uninterruptible");
-	}
-	if (!wake)
-		snprintf(to + n, size - n, ", and it is not known what woke it");
-	else if (wake->flags & KDTL_WAKE_IRQ)
-		snprintf(to + n, size - n, ", woken by %s",
-			 wake->flags & KDTL_WAKE_HARDIRQ ? "an interrupt" : "a softirq");
-	else if (!kdtl_wake_by(wake))
-		snprintf(to + n, size - n, ", woken by the idle task");
-	else
-		snprintf(to + n, size - n, ", woken by %s%s",
-			 name_text(task, s, r, kdtl_wake_by(wake), p->to),
+	if (lock && kdtl_wake_by(lock))
+		n += snprintf(to + n, size - n, " that %s had",
+			      name_text(task, s, r, kdtl_wake_by(lock), p->from));
+	if (wake)
+		snprintf(to + n, size - n, ", woken by %s%s", waker_text(task, s, r, p),
 			 row->waker.nr ? ", which meanwhile" : "");
+	else
+		snprintf(to + n, size - n, ", and it is not known what woke it");
 }
 
 static void row_text(char *to, size_t size, const struct sleeps *s, const struct recording *r,
@@ -283,11 +293,6 @@ void print_chain(const struct sleeps *s, const struct recording *r, const struct
 	free_rows(&rows);
 }
 
-static uint64_t part_ns(const struct chain_part *p)
-{
-	return p->to - p->from;
-}
-
 static uint64_t late_in(const struct sleeps *s, const struct chain *c, size_t i, size_t end);
 
 /*
@@ -305,28 +310,29 @@ static uint64_t late_asleep(const struct sleeps *s, const struct chain *c, size_
 	return late * late / part_ns(p);
 }
 
-/* For how much of parts @i to @end somebody was late, rather than waited for work. */
+/* For how much of part @i somebody was late, rather than waited for work. */
+uint64_t part_late(const struct sleeps *s, const struct chain *c, size_t i)
+{
+	switch (c->part[i].kind) {
+	case CHAIN_WAITED:
+	case CHAIN_THROTTLED:
+	case CHAIN_STOLEN:
+	case CHAIN_WOKEN:
+		return part_ns(&c->part[i]);
+	case CHAIN_ASLEEP:
+		return late_asleep(s, c, i, chain_next(c, i));
+	default:
+		return 0;
+	}
+}
+
+/* The same of parts @i to @end. */
 static uint64_t late_in(const struct sleeps *s, const struct chain *c, size_t i, size_t end)
 {
 	uint64_t ns = 0;
-	size_t next;
 
-	for (; i < end; i = next) {
-		next = chain_next(c, i);
-		switch (c->part[i].kind) {
-		case CHAIN_WAITED:
-		case CHAIN_THROTTLED:
-		case CHAIN_STOLEN:
-		case CHAIN_WOKEN:
-			ns += part_ns(&c->part[i]);
-			break;
-		case CHAIN_ASLEEP:
-			ns += late_asleep(s, c, i, next);
-			break;
-		default:
-			break;
-		}
-	}
+	for (; i < end; i = chain_next(c, i))
+		ns += part_late(s, c, i);
 	return ns;
 }
 

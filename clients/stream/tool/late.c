@@ -6,24 +6,7 @@
 
 #include "sleeps.h"
 
-#define ROOM	(1 << 14)	/* parts of a chain */
 #define MOST	5		/* chains that are shown if nobody says how many */
-
-/**
- * struct late - a task that had no CPU
- * @pid: the task
- * @from: since then, in ns since boot
- * @to: until then
- * @i: the number of an entry of it
- * @score: for how much of that somebody was late, see chain_late()
- */
-struct late {
-	int		pid;
-	uint64_t	from;
-	uint64_t	to;
-	size_t		i;
-	uint64_t	score;
-};
 
 static int by_length(const void *a, const void *b)
 {
@@ -70,8 +53,9 @@ static bool is_wanted(const struct recording *r, const struct chains_wanted *o,
 	return then && filter_wants(o->filter, r, r->entry[l->i]);
 }
 
-static struct late *find_late(const struct sleeps *s, const struct recording *r,
-			      const struct chains_wanted *o, size_t *nr)
+/* The times without a CPU that are wanted, the longest first. */
+struct late *find_late(const struct sleeps *s, const struct recording *r,
+		       const struct chains_wanted *o, size_t *nr)
 {
 	const struct chain_turn *t, *before;
 	struct late *late = NULL, l;
@@ -184,7 +168,7 @@ static int print_span(const struct sleeps *s, const struct recording *r,
 /* Of a recording that is sorted by CPU. */
 int why_chain(const struct recording *r, const struct chains_wanted *o)
 {
-	struct chain c = { .part = resized(NULL, ROOM * sizeof(*c.part)), .room = ROOM };
+	struct chain c = { .part = resized(NULL, CHAIN_ROOM * sizeof(*c.part)), .room = CHAIN_ROOM };
 	struct sleeps s;
 	struct late *late;
 	size_t nr, shown;

@@ -14,6 +14,7 @@
  * @filter: the dispatches that are wanted
  * @by: what the rows are for
  * @asked: @by was asked for
+ * @off_cpu: they are for times without a CPU instead
  * @sort: the order of the rows; NULL: the worst first
  * @json: a line with a JSON object for each row
  * @interval: a table for so many ns each; 0: one for all
@@ -25,6 +26,7 @@ struct options {
 	struct filter	filter;
 	enum by		by;
 	bool		asked;
+	enum off_cpu	off_cpu;
 	const struct sort	*sort;
 	bool		json;
 	uint64_t	interval;
@@ -55,7 +57,8 @@ static struct options parse(int argc, char **argv)
 			o.nr = parse_nr(optarg, "rows");
 			break;
 		case OPT_BY:
-			o.by = parse_by(optarg);
+			o.off_cpu = parse_off_cpu(optarg);
+			o.by = o.off_cpu ? BY_TASK : parse_by(optarg);
 			o.asked = true;
 			break;
 		case OPT_JSON:
@@ -73,9 +76,22 @@ static struct options parse(int argc, char **argv)
 	}
 	if (argc - optind > 1)
 		usage_error("report: expected at most one file");
+	if (o.off_cpu && (o.interval || o.sort))
+		usage_error("report: --by reason and --by waker have one table, in one order");
 	if (argv[optind])
 		o.path = argv[optind];
 	return o;
+}
+
+/* The filter's shortest wait is the shortest time without a CPU then. */
+static int off_cpu(const struct recording *r, struct options *o)
+{
+	const struct chains_wanted wanted = {
+		.path = o->path, .filter = &o->filter, .min_ns = o->filter.min_wait, .nr = o->nr,
+	};
+
+	o->filter.min_wait = 0;
+	return report_off_cpu(r, &wanted, o->off_cpu, o->json, o->width);
 }
 
 enum { NAME, COUNT, RAN, WAITED, THROTTLED, P50, P99, MAX, BEHIND, BEHIND_NS };
@@ -247,6 +263,8 @@ static int report(int argc, char **argv)
 	recording_sort(&r);
 	filter_begin(&o.filter, &r);
 	recording_sort_by_cpu(&r);
+	if (o.off_cpu)
+		return off_cpu(&r, &o);
 	stills_find(&r);
 	o.by = rows_by(&r, o.by, o.asked);
 	keys.by = o.by;
@@ -306,6 +324,7 @@ const struct verb verb_report = {
 	"report [OPTION]... [FILE]\n"
 	"  --by task|process|comm|cgroup|cpu\n"
 	"                           what the rows are for (default: task)\n"
+	"  --by reason|waker        of times without a CPU: needs FILE.wake\n"
 	"  --interval TIME          a table for each interval; seconds, or 100ms\n"
 	"  --sort waited|throttled|ran|count|p50|p99|max\n"
 	"                           the highest first (default: waited and throttled)\n"

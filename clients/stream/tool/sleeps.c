@@ -222,9 +222,9 @@ void sleeps_open(struct sleeps *s, const struct recording *r, const char *path)
 	*s = (struct sleeps){ 0 };
 	errno = 0;
 	if (!r->sched)
-		usage_error("--chain: the entries of %s name no tasks", r->head.source);
+		usage_error("the entries of %s name no tasks", r->head.source);
 	if (r->min_wait)
-		die("%s: --chain needs all dispatches: record without -w", path);
+		die("%s: chains need all dispatches: record without -w", path);
 	if (!beside) {
 		errno = 0;
 		die("%s: has no wake-ups beside it, in %s%s: record them with kdtl record --wake",

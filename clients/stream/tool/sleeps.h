@@ -54,7 +54,26 @@ struct chains_wanted {
 	bool			brief;
 };
 
+/**
+ * struct late - a task that had no CPU
+ * @pid: the task
+ * @from: since then, in ns since boot
+ * @to: until then
+ * @i: the number of an entry of it
+ * @score: for how much of that somebody was late, see chain_late()
+ */
+struct late {
+	int		pid;
+	uint64_t	from;
+	uint64_t	to;
+	size_t		i;
+	uint64_t	score;
+};
+
 /* late.c */
+#define CHAIN_ROOM	(1 << 14)	/* parts of a chain */
+struct late *find_late(const struct sleeps *s, const struct recording *r,
+		       const struct chains_wanted *o, size_t *nr);
 int why_chain(const struct recording *r, const struct chains_wanted *o);
 
 /* sleeps.c */
@@ -74,6 +93,21 @@ const char *generic_syscall_name(unsigned int nr);
 void print_chain(const struct sleeps *s, const struct recording *r, const struct chain *c,
 		 bool all);
 void print_chain_brief(const struct sleeps *s, const struct recording *r, const struct chain *c);
+uint64_t part_late(const struct sleeps *s, const struct chain *c, size_t i);
 uint64_t chain_late(const struct sleeps *s, const struct chain *c);
+const char *waker_text(char to[TASK_TEXT], const struct sleeps *s, const struct recording *r,
+		       const struct chain_part *p);
+int sleep_text(char *to, size_t size, const struct sleeps *s, const struct chain_part *p);
+
+/* offcpu.c */
+enum off_cpu { OFF_CPU_NOT, OFF_CPU_REASON, OFF_CPU_WAKER };
+enum off_cpu parse_off_cpu(const char *text);
+int report_off_cpu(const struct recording *r, const struct chains_wanted *o, enum off_cpu by,
+		   bool json, int width);
+
+static inline uint64_t part_ns(const struct chain_part *p)
+{
+	return p->to - p->from;
+}
 
 #endif /* KDTL_TOOL_SLEEPS_H */

@@ -72,7 +72,8 @@ install-headers:
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/linux \
 		$(wildcard api/include/uapi/linux/kdtl*.h)
 install-man:
-	scripts/man $(DESTDIR)$(PREFIX)/share/man/man9
+	scripts/man $(DESTDIR)$(PREFIX)/share/man
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/kdtl $(wildcard Documentation/*.rst)
 UNITDIR	?= $(PREFIX)/lib/systemd/system
 install-fleet:
 	install -D -m 644 -t $(DESTDIR)$(UNITDIR) clients/sampler/fleet/kdtl-metrics.service \

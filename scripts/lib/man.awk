@@ -383,8 +383,13 @@ function write_overview(   i)
 			text(mark(briefs[wanted[i]]))
 		}
 	}
+	put(".SH FILES")
+	put("Comments name pages of Documentation/: they are in share/doc/kdtl, beside share/man.")
 	put(".SH SEE ALSO")
-	put(".BR kdtl (1)")
+	put(".BR kdtl (1),")
+	put(".BR kdtl\001-states (7),")
+	put(".BR kdtl\001-messages (7),")
+	put(".BR kdtl\001-counters (7)")
 	close(page)
 }
 

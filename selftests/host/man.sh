@@ -25,7 +25,8 @@ none()
 
 makes()
 {
-	make -s -C "$top" install-man DESTDIR="$work" PREFIX=/usr && [ -e "$pages/kdtl.9" ]
+	make -s -C "$top" install-man install-headers DESTDIR="$work" PREFIX=/usr &&
+		[ -e "$pages/kdtl.9" ]
 }
 
 # public: the names that the headers offer.
@@ -138,20 +139,21 @@ man_is_silent()
 {
 	local page
 
-	for page in "$pages"/*.9; do
+	for page in "$pages"/*.9 "$pages"/../man7/*.7; do
 		man --warnings -E UTF-8 -l -Tutf8 -Z "$page" 2>&1 >/dev/null
 	done | none man
 }
 
 mandoc_is_silent()
 {
-	mandoc -T lint -W warning "$pages"/*.9 2>&1 | none mandoc
+	mandoc -T lint -W warning "$pages"/*.9 "$pages"/../man7/*.7 2>&1 | none mandoc
 }
 
 # For apropos and whatis.
 indexed()
 {
-	lexgrog "$pages"/*.9 | sed -E '/\/(kdtl\w*)\.9: "\1 - .+"$/d' | none lexgrog
+	lexgrog "$pages"/*.9 "$pages"/../man7/*.7 |
+		sed -E '/\/(kdtl[a-z0-9_-]*)\.[79]: "\1 - .+"$/d' | none lexgrog
 }
 
 # Debian has mawk, other distributions have another one.
@@ -159,7 +161,35 @@ another_awk()
 {
 	mkdir -p -- "$work/bin" && ln -s -- "$(command -v busybox)" "$work/bin/awk" &&
 		PATH=$work/bin:$PATH "$top/scripts/man" "$work/other" &&
-		diff -r "$pages" "$work/other"
+		diff -r "$work/usr/share/man" "$work/other"
+}
+
+# What a session does in each state, what messages and counters there are: all of the text and tables.
+subjects()
+{
+	local page
+
+	for page in states messages counters; do
+		sed -E '/^([.][.] |::$|=+$)/d; s/:[a-z]+:`//g' "$top/Documentation/$page.rst" | letters |
+			tr -d '\n' | tr a-z A-Z >"$work/text"
+		MANWIDTH=9999 man -E ascii -l "$work/usr/share/man/man7/kdtl-$page.7" |
+			sed '1,/^DESCRIPTION/d' | letters | tr -d '\n' | tr a-z A-Z >"$work/shown"
+		# Behind the title come the same letters, and then the way to kdtl(9).
+		grep -q -F -e "$(<"$work/shown" sed 's/SEEALSOKDTL9.*//')" "$work/text" &&
+			[ "$(wc -c <"$work/shown")" -gt 2000 ] || echo "$page"
+	done | none "not all of its text"
+}
+
+# What installed headers, and kdtl(9), name of Documentation/ is installed, too.
+documents()
+{
+	local name
+
+	grep -r -o -h 'Documentation/[a-z-]*[.]rst' "$work/usr/src/kdtl/include" "$pages" |
+		sort -u >"$work/names" && [ "$(wc -l <"$work/names")" -ge 3 ] &&
+		while read -r name; do
+			[ -e "$work/usr/share/doc/kdtl/${name#*/}" ] || echo "$name"
+		done <"$work/names" | none "not installed"
 }
 
 "$top/scripts/install-deps" man vm
@@ -167,7 +197,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-man.XXXXXX")
 partial "$work"
 pages=$work/usr/share/man/man9
 export LC_ALL=C.UTF-8
-plan 11
+plan 13
 ok "make install-man" makes
 ok "all of the headers has a page" all_public
 ok "nothing of the comments is missing" whole
@@ -178,5 +208,7 @@ ok "man kdtl_aux_peek" found_by_man
 ok "man has no warnings" man_is_silent
 ok "mandoc has no warnings" mandoc_is_silent
 ok "whatis finds each page" indexed
+ok "states, messages and counters have pages" subjects
+ok "documents that are named are installed" documents
 ok "busybox' awk makes the same pages" another_awk
 finish

@@ -175,7 +175,7 @@ names()
 # lockdep only does not.
 ordering()
 {
-	find "$top/core" "$top/api" "$top/clients" -name '*.[ch]' ! -path '*/tool/*' \
+	find "$top/core" "$top/api" "$top/clients" -name '*.[ch]' ! -path "$top/*/tool/*" \
 		-exec awk '
 		/^[a-z].*[a-z0-9_]+\(/ && !/;$/ { split($0, f, "("); n = split(f[1], w, /[ *]/); name = w[n] }
 		!/^[ \t]*\*/ && !/lock_map_/ && /(smp|virt)_(r|w|)mb\(|smp_(load|store)_|_(acquire|release)\(&/ { print name }' {} + |

@@ -13,6 +13,7 @@ dir=$(dirname "$0")
 [ "$(nproc)" -gt 1 ] || skip_all "it takes two CPUs"
 truth=/tmp/kdtl-chain-truth
 data=/tmp/kdtl-chain.data
+lossy=/tmp/kdtl-lossy.data
 
 records()
 {
@@ -62,10 +63,10 @@ tells()
 		within "$(echo "$line" | value its_wait_ms)" "$(truth "${1#inv_}" 3)"
 }
 
-# All of the chains: their parts are the time, to the rounding of each.
+# adds_up FILE LEAST: all of its chains, so many or more: their parts are the time, to the rounding of each.
 adds_up()
 {
-	"$dir/kdtl" why --chain --brief --comm '*' -n 1000 "$data" | awk '{
+	"$dir/kdtl" why --chain --brief --comm '*' -n 1000 "$1" 2>/dev/null | awk -v least="$2" '{
 		sum = 0
 		for (i = 1; i <= NF; i++) {
 			split($i, word, "=")
@@ -79,7 +80,7 @@ adds_up()
 			bad = 1
 		}
 	}
-	END { print "# " NR " chains"; exit bad || NR < 10 }'
+	END { print "# " NR " chains"; exit bad || NR < least }'
 }
 
 # Of the sleeps that ended, nearly all have a waker: the first ones began before the recording.
@@ -92,13 +93,83 @@ wakers()
 		END { print "# " none + 0 " of " n " without a waker"; exit !(n > 10 && none * 5 < n) }'
 }
 
+has_begun()
+{
+	[ "$("$dir/kdtl" print "$lossy.wake" 2>/dev/null | grep -c -v '^#')" -gt 0 ]
+}
+
+records_both()
+{
+	[ "$(grep -c ' started ' /sys/kernel/debug/kdtl/sessions)" -ge 2 ]
+}
+
+# Without a file: of what happens now, until Ctrl-C.
+now()
+{
+	background "$dir/kdtl" why --chain --brief --comm inv_high -n 1 -d 600 >"$lossy.now"
+	asked=$!
+	until_true records_both && "$dir/chain_load" >"$truth" && kill -INT "$asked" && wait "$asked"
+	set -- $?
+	sed 's/^/# /' "$lossy.now"
+	[ "$1" -eq 0 ] && grep -q "^chain: task=inv_high .* on=futex by=inv_low by_pid=$(truth high 4) .* behind=inv_mid " "$lossy.now"
+}
+
+# wakes NUMBER: of more processes than that.
+wakes()
+{
+	for _ in $(seq "$1"); do
+		usleep 1
+	done
+}
+
+# The recorder is stopped while the load runs, so its areas of a page are full, and all the rest is lost.
+loses()
+{
+	background "$dir/kdtl" record --wake -i -q -m 1 -o "$lossy"
+	recorder=$!
+	until_true has_begun && kill -STOP "$recorder" && wakes 300 && "$dir/chain_load" >"$lossy.truth" &&
+		kill -CONT "$recorder" && kill -INT "$recorder" && wait "$recorder"
+	set -- $?
+	sed 's/^/# /' "$lossy.truth"
+	"$dir/kdtl" print "$lossy.wake" 2>/dev/null | head -n 1 >"$lossy.head"
+	sed 's/^/# /' "$lossy.head"
+	[ "$1" -eq 0 ] && ! grep -q ' 0 lost$' "$lossy.head"
+}
+
+# Of a sleep for that mutex, or for the server, the waker is the right one or not known.
+not_guessed()
+{
+	"$dir/kdtl" why --chain --brief --comm '*' -n 1000 "$lossy" 2>/dev/null >"$lossy.chains"
+	awk '
+		FNR == NR { by[$1 == "high" ? "inv_high" : $1] = $4; next }
+		{ n++ }
+		/ by=\?/ { unknown++ }
+		{
+			for (i = 1; i <= NF; i++) {
+				split($i, word, "=")
+				value[word[1]] = word[2]
+			}
+			if ((value["task"] == "inv_high" && value["on"] == "futex" ||
+			     value["task"] == "client" && value["on"] == "read") && value["by_pid"] > 0 &&
+			    value["blocked_ms"] > 100 && value["by_pid"] != by[value["task"]]) {
+				print "# " $0
+				bad = 1
+			}
+		}
+		END { print "# " n + 0 " chains, " unknown + 0 " without a waker"; exit bad || !n }
+	' "$lossy.truth" "$lossy.chains" && adds_up "$lossy" 1
+}
+
 for module in kdtl kdtl_sched kdtl_wake kdtl_answers kdtl_stream; do
 	load $module || bail_out "$module does not load"
 done
-plan 5
+plan 8
 ok "a load is recorded" records
 ok "an owner of a mutex that waits behind another task" tells inv_high futex inv_low inv_mid
 ok "a server that does" tells client read server hog
-ok "all chains add up" adds_up
+ok "all chains add up" adds_up "$data" 10
 ok "sleeps have wakers" wakers
+ok "the same of what happens now" now
+ok "a recorder that is stopped loses wake-ups" loses
+ok "what was lost is not guessed" not_guessed
 finish

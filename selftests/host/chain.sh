@@ -451,7 +451,7 @@ refusals()
 		cp -- "$work/data" "$work/alone.wake" && refused 1 'is no recording of kdtl_wake' "$work/alone" &&
 		refused 1 'nothing of task 999 at that time' --pid 999 --from 00:00:01 --to 00:00:02 "$work/data" &&
 		refused 1 'nobody was late at that time' --time 00:00:00.5 "$work/data" &&
-		refused 2 'is for what was recorded' -d 1 && refused 2 'not for --chain' --host x "$work/data" &&
+		refused 2 'not for --chain' --host x "$work/data" &&
 		inversion "wake-host other" && refused 1 'data.wake: is from another host' "$work/data" &&
 		inversion "min-wait 1$ms" && refused 1 'record without -w' "$work/data"
 }

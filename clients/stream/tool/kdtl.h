@@ -608,7 +608,7 @@ void side_save(struct side *s);
 void check_cpus(const char *option, const cpu_set_t *cpus);
 
 /* live.c */
-const char *record_live(double seconds, const char **steal);
+const char *record_live(double seconds, const char **steal, const char **wake);
 bool record_live_interrupted(void);
 
 /* record.c */

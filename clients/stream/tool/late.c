@@ -173,7 +173,7 @@ int why_chain(const struct recording *r, const struct chains_wanted *o)
 	struct late *late;
 	size_t nr, shown;
 
-	sleeps_open(&s, r, o->path);
+	sleeps_open(&s, r, o->path, o->wake);
 	if (o->span)
 		return print_span(&s, r, o, &c);
 	late = find_late(&s, r, o, &nr);

@@ -33,19 +33,19 @@ static void finish(struct record *r)
 
 /*
  * Record what all CPUs do for @seconds, or until Ctrl-C, into memory.  Returns the path of
- * the recording, for recording_open(), and that of what was stolen meanwhile, or NULL.  The
- * next call closes them.
+ * the recording, for recording_open(), that of what was stolen meanwhile, or NULL, and, if @wake is
+ * not NULL, that of who woke whom.  The next call closes them.
  */
-const char *record_live(double seconds, const char **steal)
+const char *record_live(double seconds, const char **steal, const char **wake)
 {
 	struct record r = {
 		.path = "the recording in memory", .seconds = seconds, .quiet = true,
 		.idle_if_known = true,
 		.attr.mask = KDTL_MASK_ALL | KDTL_MASK_IDLE,
 	};
-	static char path[32], steal_path[32];
-	static int out = -1, steal_out = -1;
-	struct record stolen;
+	static char path[32], steal_path[32], wake_path[32];
+	static int out = -1, steal_out = -1, wake_out = -1;
+	struct record stolen, woken;
 	sigset_t mask;
 
 	/* Another source may be the better one, but no other names tasks. */
@@ -54,19 +54,26 @@ const char *record_live(double seconds, const char **steal)
 	out = new_file(out, path);
 	record_catch_signals(&mask);
 	session_open(&r);
+	*steal = NULL;
 	if (r.attr.source[0] && session_open_steal(&r, &stolen, "what is stolen, in memory", false)) {
 		steal_out = new_file(steal_out, steal_path);
 		output_begin(&stolen, steal_out);
 		session_start(&stolen);
+		*steal = steal_path;
+	}
+	if (wake) {
+		session_open_wake(&r, &woken, "who woke whom, in memory");
+		wake_out = new_file(wake_out, wake_path);
+		output_begin(&woken, wake_out);
+		session_start(&woken);
+		*wake = wake_path;
 	}
 	output_begin(&r, out);
 	session_start(&r);
 	stopped = record_loop(&r, &mask);
-	finish(&r);
-	if (r.beside)
-		finish(&stolen);
+	for (struct record *each = &r; each; each = each->beside)
+		finish(each);
 	record_release_signals(&mask);
-	*steal = r.beside ? steal_path : NULL;
 	return path;
 }
 

@@ -188,7 +188,7 @@ int report_off_cpu(const struct recording *r, const struct chains_wanted *o, enu
 	struct sleeps s;
 	size_t nr;
 
-	sleeps_open(&s, r, o->path);
+	sleeps_open(&s, r, o->path, o->wake);
 	late = find_late(&s, r, o, &nr);
 	for (size_t i = 0; i < nr; i++) {
 		chain_walk(&s.log, &c, late[i].pid, late[i].from, late[i].to);

@@ -213,10 +213,14 @@ static void take(struct sleeps *s, const struct recording *r, const struct recor
 	add_notes(s, wake);
 }
 
-/* Of the recording @r, which @path has and which is sorted by CPU, and of the one beside it. */
-void sleeps_open(struct sleeps *s, const struct recording *r, const char *path)
+/*
+ * Of the recording @r, which @path has and which is sorted by CPU, and of @wake_path; NULL: of the
+ * one beside it.
+ */
+void sleeps_open(struct sleeps *s, const struct recording *r, const char *path,
+		 const char *wake_path)
 {
-	const char *beside = name_beside(path), *error;
+	const char *beside = wake_path ?: name_beside(path), *error;
 	static struct recording wake;
 
 	*s = (struct sleeps){ 0 };

@@ -31,6 +31,7 @@ struct sleeps {
 /**
  * struct chains_wanted - what kdtl why --chain is asked for
  * @path: the recording
+ * @wake: the one of its wake-ups; NULL: the one beside it
  * @filter: of the dispatches behind; its @min_wait is 0
  * @min_ns: only times without a CPU of so many ns, or longer
  * @when: only those that had begun, and were not over, at these times
@@ -43,6 +44,7 @@ struct sleeps {
  */
 struct chains_wanted {
 	const char		*path;
+	const char		*wake;
 	const struct filter	*filter;
 	uint64_t		min_ns;
 	const struct span	*when;
@@ -77,7 +79,8 @@ struct late *find_late(const struct sleeps *s, const struct recording *r,
 int why_chain(const struct recording *r, const struct chains_wanted *o);
 
 /* sleeps.c */
-void sleeps_open(struct sleeps *s, const struct recording *r, const char *path);
+void sleeps_open(struct sleeps *s, const struct recording *r, const char *path,
+		 const char *wake);
 bool sleeps_beside(struct sleeps *s, const struct recording *r, const char *path);
 size_t *sleeps_wakes(const struct sleeps *s, size_t nr);
 unsigned int sleeps_cpu(const struct sleeps *s, int pid, uint64_t ns);

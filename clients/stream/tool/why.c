@@ -36,6 +36,7 @@ struct wait {
  * @begin: there is room for the begin of each wait
  * @seconds: record for so long first; 0: read a recording
  * @path: the recording
+ * @wake: the one of wake-ups; NULL: the one beside it
  * @steal: the one of stolen time; NULL: the one beside it, if there is one
  * @host: the one of the host; NULL: none
  * @ahead: how far the host's time of day is ahead, in ns, to 2 s
@@ -55,6 +56,7 @@ struct options {
 	bool		begin;
 	double		seconds;
 	const char	*path;
+	const char	*wake;
 	const char	*steal;
 	const char	*host;
 	int64_t		ahead;
@@ -158,8 +160,6 @@ static struct options parse(int argc, char **argv)
 		usage_error("why: --host is for what was recorded");
 	if (o.seconds && o.filter.cpus)
 		check_cpus("--cpu", o.filter.cpus);
-	if (o.seconds && o.chain)
-		usage_error("why: --chain is for what was recorded, with kdtl record --wake");
 	if (o.chain && o.host)
 		usage_error("why: --host is for waits, not for --chain");
 	if (o.json && (o.brief || o.all || o.host || o.chain))
@@ -622,7 +622,7 @@ static size_t at_most(size_t nr, size_t most)
 static int chain(const struct recording *r, struct options *o)
 {
 	const struct chains_wanted wanted = {
-		.path = o->path, .filter = &o->filter, .min_ns = o->filter.min_wait,
+		.path = o->path, .wake = o->wake, .filter = &o->filter, .min_ns = o->filter.min_wait,
 		.when = o->when, .nr_when = o->nr_when, .nr = o->nr, .all = o->all, .brief = o->brief,
 		.span = o->filter.pid && o->filter.from && o->filter.to,
 		.asked = o->filter.pid || o->filter.comm || o->filter.cgroup,
@@ -635,7 +635,8 @@ static int chain(const struct recording *r, struct options *o)
 static int why(int argc, char **argv)
 {
 	struct options o = parse(argc, argv);
-	struct recording r = recording_open(o.seconds ? record_live(o.seconds, &o.steal) : o.path);
+	struct recording r = recording_open(!o.seconds ? o.path :
+					    record_live(o.seconds, &o.steal, o.chain ? &o.wake : NULL));
 	char task[TASK_TEXT];
 	struct host host, *h = NULL;
 	struct wait *waits;

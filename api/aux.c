@@ -115,6 +115,7 @@ static __always_inline int kdtl_area_consume(struct kdtl_session *s, struct kdtl
 	/* [aux.D] pairs with A in kdtl_aux_room(): the bytes are read before reuse. */
 	if (unlikely(kdtl_u64_cmpxchg_release(&aux->tail, tail, tail + bytes) != tail))
 		return kdtl_consume_refuse(s, aux, cpu, bytes);
+	WRITE_ONCE(aux->reader, current->pid);
 	return 0;
 }
 

@@ -53,6 +53,7 @@ struct kdtl_session;
  * @tail: position of the reader
  * @start: @tail at kdtl_load()
  * @shown: end of the span that the reader got last: it can consume no more
+ * @reader: pid of the task that has consumed last; 0: none has
  * @gaps: where entries are missing among the unread ones; not in overwrite mode
  * @due: in kdtl_session::due, under the same lock as that
  * @due_to: while the reader has not reached this position, the area stays in that list
@@ -76,7 +77,7 @@ struct kdtl_session;
  *	there already
  * @raw_end: position up to which these pages hold data of the session
  *
- * The fields up to @wake belong to the CPU (interrupts off), @tail to @shown to the
+ * The fields up to @wake belong to the CPU (interrupts off), @tail to @reader to the
  * reader, and @gaps to @due_to have a lock.  The others do not change while there is a
  * writer.
  */
@@ -114,6 +115,7 @@ struct kdtl_aux {
 	aligned_u64		tail ____cacheline_aligned_in_smp;
 	aligned_u64		start;
 	aligned_u64		shown;
+	pid_t			reader;
 	struct kdtl_gaps	gaps;
 	struct hlist_node	due;
 	u64			due_to;

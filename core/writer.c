@@ -208,8 +208,8 @@ void kdtl_aux_lost_end(struct kdtl_aux *aux)
  * kdtl_aux_period_start() - bound the time until the reader is told of new entries
  * @aux: the CPU's area
  *
- * Nothing happens if there are none, if a wake-up is under way, or if the timer
- * runs already.
+ * Nothing happens if there is no bound, if there are none, if a wake-up is under way, or if the
+ * timer runs already.
  *
  * Context: on the CPU, interrupts off, maybe under the runqueue lock: the scheduler
  * itself starts pinned timers in hard irq there.
@@ -223,14 +223,25 @@ void kdtl_aux_period_start(struct kdtl_aux *aux)
 		      HRTIMER_MODE_REL_PINNED_HARD);
 }
 
+/*
+ * Does the entry tell of the reader's own dispatch, or that the CPU became idle after it?  If such
+ * an entry woke the reader, it would be dispatched again, and so on for ever.
+ */
+static bool kdtl_aux_is_readers(const struct kdtl_aux *aux, const struct kdtl_entry *e)
+{
+	const pid_t reader = READ_ONCE(aux->reader);
+
+	if (!reader || !aux->session->pmu->tasks)
+		return false;
+	return reader == (kdtl_entry_is_idle(e) ? kdtl_entry_prev_pid(e) : kdtl_entry_pid(e));
+}
+
 /* Follow up on a head that has moved. */
 static __always_inline void kdtl_aux_written(struct kdtl_aux *aux)
 {
 	if (aux->lost_run)
 		kdtl_aux_lost_end(aux);
 	kdtl_aux_check_wake(aux);
-	if (aux->sink.period)
-		kdtl_aux_period_start(aux);
 }
 
 /**
@@ -247,6 +258,8 @@ void kdtl_aux_write(struct kdtl_aux *aux, const struct kdtl_entry *e)
 	} else {
 		kdtl_ring_store(aux->sink.at, e);
 		kdtl_aux_written(aux);
+		if (aux->sink.period && !kdtl_aux_is_readers(aux, e))
+			kdtl_aux_period_start(aux);
 	}
 	kdtl_aux_set_stop(aux);
 }
@@ -262,8 +275,10 @@ void kdtl_aux_advance(struct kdtl_aux *aux, u64 size)
 {
 	/* [aux.B] pairs with C in kdtl_area_peek(): publishes the data. */
 	kdtl_u64_release(&aux->sink.at->head, aux->sink.at->head + size);
-	if (size)
+	if (size) {
 		kdtl_aux_written(aux);
+		kdtl_aux_period_start(aux);
+	}
 	kdtl_aux_set_stop(aux);
 }
 

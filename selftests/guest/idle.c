@@ -4,9 +4,11 @@
  *
  *	idle sessions SOURCE NR NS	NR sessions with a period, on all CPUs
  *	idle sessions SOURCE NR NS CPU	on this one
+ *	idle reader SOURCE NS CPU	a session on this CPU, whose reader runs there as idle_reader,
+ *					and writes a line each time that it has read
  *	idle events PMU			perf's users: an event of each mask on each CPU
  *
- * Prints the CPUs on which they are active.  Runs on CPU 0.
+ * Prints the CPUs on which they are active.  Runs on CPU 0, but for the reader.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -14,6 +16,7 @@
 #include <sched.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -34,7 +37,7 @@ static void print_active(const unsigned int *active)
 	fflush(stdout);
 }
 
-static void open_session(const char *source, uint64_t period, int cpu,
+static int open_session(const char *source, uint64_t period, int cpu,
 			 unsigned int *active)
 {
 	struct kdtl_stream_attr attr = { .aux_pages = 16, .period = period };
@@ -55,6 +58,25 @@ static void open_session(const char *source, uint64_t period, int cpu,
 	for (info.cpu = 0; info.cpu < nr_cpus; info.cpu++)
 		if (!ioctl(fd, KDTL_IOC_INFO, &info) && info.state & KDTL_STREAM_ONLINE)
 			active[info.cpu]++;
+	return fd;
+}
+
+/* Read as if it were for ever. */
+static void read_on(int fd, int cpu)
+{
+	static char buf[1 << 16];
+	cpu_set_t set;
+
+	prctl(PR_SET_NAME, "idle_reader");
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	must(!sched_setaffinity(0, sizeof(set), &set));
+	must(!fcntl(fd, F_SETFL, 0));
+	for (;;) {
+		must(read(fd, buf, sizeof(buf)) > 0);
+		puts("read");
+		fflush(stdout);
+	}
 }
 
 static void open_events(const char *pmu, unsigned int *active)
@@ -96,10 +118,14 @@ int main(int argc, char **argv)
 		for (i = 0; i < atoi(argv[3]); i++)
 			open_session(argv[2], strtoull(argv[4], NULL, 10),
 				     argc > 5 ? atoi(argv[5]) : -1, active);
+	} else if (argc == 5 && !strcmp(argv[1], "reader")) {
+		i = open_session(argv[2], strtoull(argv[3], NULL, 10), atoi(argv[4]), active);
+		print_active(active);
+		read_on(i, atoi(argv[4]));
 	} else if (argc == 3 && !strcmp(argv[1], "events")) {
 		open_events(argv[2], active);
 	} else {
-		fprintf(stderr, "usage: idle sessions SOURCE NR NS [CPU] | idle events PMU\n");
+		fprintf(stderr, "usage: idle sessions SOURCE NR NS [CPU] | idle reader SOURCE NS CPU | idle events PMU\n");
 		return 2;
 	}
 	print_active(active);

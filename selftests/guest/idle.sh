@@ -137,6 +137,37 @@ sessions_follow_entries()
 	[ "$ours" -le $((8 * (entries + 1))) ] && [ "$ours" -lt $((8 * seconds * 300)) ]
 }
 
+has_read()
+{
+	[ "$(grep -c read /tmp/hold)" -gt "$1" ]
+}
+
+# A reader whose own dispatches are in its log: what it reads is what others did.  Otherwise it
+# would wake itself for ever, every 10 ms.
+reader_sleeps()
+{
+	echo 1 >$tracing/events/sched/sched_switch/enable
+	hold "$here/idle" reader kdtl_sched 10000000 "$last"
+	taskset "$(printf %x $((1 << last)))" true
+	until_true has_read 0
+	watch
+	sleep $seconds
+	echo 0 >$tracing/tracing_on
+	ours=$(timers "$last")
+	grep 'sched_switch:' $tracing/per_cpu/cpu"$last"/trace >/tmp/switches
+	rounds=$(grep -c 'next_comm=idle_reader' /tmp/switches)
+	others=$(grep -v 'next_comm=idle_reader' /tmp/switches | grep -vc 'next_pid=0 ')
+	echo 0 >$tracing/events/sched/sched_switch/enable
+	echo 1 >$tracing/tracing_on
+	note "in $seconds s on CPU $last: $ours timers, $rounds rounds, $others entries of others"
+	before=$(grep -c read /tmp/hold)
+	[ "$ours" -le $((others + 1)) ] && taskset "$(printf %x $((1 << last)))" true &&
+		until_true has_read "$before"
+	set -- $?
+	release
+	return "$1"
+}
+
 counting_has_no_timer()
 {
 	hold "$here/idle" events kdtl_sched
@@ -189,11 +220,12 @@ if [ -n "$isolated" ]; then
 fi
 
 echo 1 >$tracing/events/timer/hrtimer_expire_entry/enable
-plan 6
+plan 7
 ok "a timer is seen" timers_are_seen
 ok "nothing to tell: no timer on any CPU" nothing_to_tell
 ok "some entries: each tells of them once" each_tells_once
 ok "the scheduler's entries: no timer without one" sessions_follow_entries
+ok "a reader does not wake itself" reader_sleeps
 ok "events that only count have no timer" counting_has_no_timer
 ok "all CPUs are logged" are_active "$rest" "$here/idle" sessions kdtl_sched 1 0
 echo 0 >$tracing/events/timer/hrtimer_expire_entry/enable

@@ -66,7 +66,8 @@ enum kdtl_counter {
  * @mask: KDTL_MASK_*, the dispatches to log; 0: KDTL_MASK_ALL.  See kdtl_session_attr::mask
  * @period: longest time in ns until entries below the watermark wake the reader;
  *	a source that has to be polled is polled at least this often.  0: no
- *	bound.  Values below 50000 become 50000
+ *	bound.  Values below 50000 become 50000.  Dispatches of the task that has consumed the
+ *	CPU's entries last do not wake it, until another entry does: it would never sleep
  * @min_wait: in ns; a dispatch whose runner waited less is counted (&KDTL_CTR_FILTERED
  *	and the other counters) but not stored, so it takes no room.  0: all are stored,
  *	U64_MAX: none.  The wait of a throttled runner is kdtl_entry_throttled(); that of

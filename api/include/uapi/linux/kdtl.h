@@ -438,7 +438,8 @@ struct kdtl_task {
  *	CAP_SYS_ADMIN at least 2 KiB
  * @mask: KDTL_MASK_*, the dispatches to log; 0: KDTL_MASK_ALL
  * @period: longest time in ns until entries below the watermark wake the reader;
- *	0: 100 ms.  Without CAP_SYS_ADMIN at least 10 ms
+ *	0: 100 ms.  Without CAP_SYS_ADMIN at least 10 ms.  The reader's own dispatches do not
+ *	wake it, until another entry does: it would never sleep
  * @cpus: address of a CPU mask as for sched_setaffinity(2); 0: all CPUs that are
  *	not isolated
  * @cpus_len: size of that mask in bytes

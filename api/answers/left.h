@@ -7,6 +7,7 @@ struct module;
 
 void kdtl_alarm_unregister_left(struct module *module);
 void kdtl_tasks_close_left(struct module *module);
+void kdtl_trigger_close_left(struct module *module);
 void kdtl_tasks_exit(void);
 
 #endif /* _KDTL_ANSWERS_LEFT_H */

@@ -21,6 +21,7 @@ static int answers_module_event(struct notifier_block *nb, unsigned long state, 
 {
 	if (state == MODULE_STATE_GOING) {
 		kdtl_alarm_unregister_left(module);
+		kdtl_trigger_close_left(module);
 		kdtl_tasks_close_left(module);
 	}
 	return NOTIFY_DONE;

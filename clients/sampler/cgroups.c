@@ -124,7 +124,14 @@ static struct sampler_cgroup *cgroup_of_id(u64 id)
 	return NULL;
 }
 
-static struct sampler_cgroup *cgroup_of_path(const char *path)
+/**
+ * cgroups_of_path() - the counts of a cgroup
+ * @path: its path
+ *
+ * Context: under sampler.lock.
+ * Return: the counts, or NULL: it is not counted separately.
+ */
+struct sampler_cgroup *cgroups_of_path(const char *path)
 {
 	struct sampler_cgroup *c;
 
@@ -192,7 +199,7 @@ static struct sampler_cgroup *cgroup_around(const char *path)
 	around = kstrndup(path, max_t(size_t, end - path, 1), GFP_KERNEL);
 	if (!around)
 		return NULL;
-	c = cgroup_of_path(around);
+	c = cgroups_of_path(around);
 	if (!c)
 		c = cgroups_nr_around < cgroups_max ? cgroup_new(CGROUP_PARENT, around) :
 						      cgroup_around(around);
@@ -230,7 +237,7 @@ static struct sampler_cgroup *cgroup_get(u64 id)
 	if (c)
 		return c;
 	path = cgroup_path(id);
-	c = cgroup_of_path(path);
+	c = cgroups_of_path(path);
 	if (c && (c->id != CGROUP_PARENT || cgroups_nr < cgroups_max)) {
 		/* It was made again, and Prometheus refuses a path twice; or is a parent, too. */
 		cgroup_count(c, -1);

@@ -72,6 +72,7 @@ int cgroups_begin(struct mutex *lock, const struct cgroups_ops *ops);
 void cgroups_end(void);
 extern struct sampler_cgroup *cgroups_by_slot[];
 unsigned int cgroups_slots(void);
+struct sampler_cgroup *cgroups_of_path(const char *path);
 struct sampler_cgroup *cgroups_find(pid_t pid, u64 ticks, u64 *id);
 bool cgroups_is_unknown(const struct sampler_cgroup *c);
 struct sampler_cgroup *cgroups_add(const struct kdtl_entry *e,

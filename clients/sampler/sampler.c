@@ -4,7 +4,7 @@
  *
  * The example client: copy it. Everything that uses the session is in this
  * file but stolen.c's; stats.c, windows.c, cgroups.c and causes.c count, show.c, show_pressure.c
- * and metrics.c print.
+ * and metrics.c print, and triggers.c tells when somebody waits for too long.
  */
 #define pr_fmt(fmt) "kdtl_sampler: " fmt
 
@@ -16,6 +16,7 @@
 
 #include "causes.h"
 #include "sampler.h"
+#include "triggers.h"
 
 static char *pmu;
 module_param(pmu, charp, 0444);
@@ -119,10 +120,19 @@ static void sampler_span(const struct kdtl_span *span, void *unused)
 /* Now and then averages are due.  The parameter may have been changed. */
 static unsigned int sampler_round(struct kdtl_session *s, void *unused)
 {
+	unsigned int next;
+
 	mutex_lock(&sampler.lock);
 	causes_average();
+	next = triggers_look();
 	mutex_unlock(&sampler.lock);
-	return READ_ONCE(period_ms);
+	return min(next, READ_ONCE(period_ms));
+}
+
+/* Count what was logged until now. */
+static void sampler_look(void)
+{
+	kdtl_flush(sampler.session);
 }
 
 /*
@@ -199,7 +209,12 @@ static int sampler_begin(void)
 	/* Forget what was logged before the session was as it should be. */
 	kdtl_flush(sampler.session);
 	sampler_reset();
-	return 0;
+	/* With a share below 100 there is no cause to tell of. */
+	if (cgroups_tasks && sampler.share == 100)
+		err = triggers_begin(sampler_look);
+	if (err)
+		kdtl_session_close(sampler.session);
+	return err;
 }
 
 /* ------------------------------------------- what it counts, in debugfs */
@@ -221,26 +236,39 @@ static const struct sampler_view {
 static struct dentry *sampler_dir;
 static bool sampler_running = true;
 
-static int view_show(struct seq_file *m, void *unused)
+static int view_print(struct seq_file *m,
+		      void (*show)(struct seq_file *m, struct sampler *s, struct sampler_rows *r))
 {
-	const struct sampler_view *view = m->private;
 	struct sampler_rows *rows;
 
 	rows = kvzalloc(sizeof(*rows), GFP_KERNEL);
 	if (!rows)
 		return -ENOMEM;
-	kdtl_flush(sampler.session);
+	sampler_look();
 	mutex_lock(&sampler.lock);
-	view->show(m, &sampler, rows);
+	show(m, &sampler, rows);
 	mutex_unlock(&sampler.lock);
 	kvfree(rows);
 	return 0;
 }
+
+static int view_show(struct seq_file *m, void *unused)
+{
+	const struct sampler_view *view = m->private;
+
+	return view_print(m, view->show);
+}
 DEFINE_SHOW_ATTRIBUTE(view);
+
+/* Of the file "trigger", whose other operations are in triggers.c. */
+static int trigger_show(struct seq_file *m, void *unused)
+{
+	return view_print(m, show_pressure);
+}
 
 static int reset_set(void *unused, u64 val)
 {
-	kdtl_flush(sampler.session);
+	sampler_look();
 	sampler_reset();
 	return 0;
 }
@@ -278,6 +306,7 @@ static void sampler_debugfs(void)
 	for (i = 0; i < ARRAY_SIZE(views); i++)
 		debugfs_create_file(views[i].name, 0400, sampler_dir,
 				    (void *)&views[i], &view_fops);
+	debugfs_create_file("trigger", 0600, sampler_dir, (void *)trigger_show, &triggers_fops);
 	debugfs_create_file("reset", 0200, sampler_dir, NULL, &reset_fops);
 	debugfs_create_file("running", 0600, sampler_dir, NULL, &running_fops);
 }
@@ -319,6 +348,7 @@ err_free:
 static void __exit sampler_exit(void)
 {
 	debugfs_remove(sampler_dir);
+	triggers_end();
 	kdtl_session_close(sampler.session);
 	sampler_free();
 }

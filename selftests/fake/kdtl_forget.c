@@ -23,7 +23,7 @@
 
 static char *leave = "";
 module_param(leave, charp, 0444);
-MODULE_PARM_DESC(leave, "what is left: a session with done, wake, wait, merge, open or work; alarm; pmu; tasks");
+MODULE_PARM_DESC(leave, "what is left: a session with done, wake, wait, merge, open or work; alarm; pmu; tasks; trigger");
 
 static bool fail;
 module_param(fail, bool, 0444);
@@ -38,6 +38,15 @@ static void forget_wake(void *data)
 {
 	(*(unsigned int *)data)++;
 }
+
+static const struct kdtl_trigger_attr forget_trigger = {
+	.cgroup		= "/",
+	.cause		= KDTL_PRESSURE_SOME,
+	.threshold	= 1,
+	.window		= KDTL_TRIGGER_MIN_WINDOW,
+	.fire		= forget_wake,
+	.data		= &forget_wakes,
+};
 
 static int forget_reader(void *unused)
 {
@@ -178,6 +187,8 @@ static int __init forget_init(void)
 		err = kdtl_pmu_register(&forget_pmu) ?: forget_found();
 	if (!err && !strcmp(leave, "tasks"))
 		err = PTR_ERR_OR_ZERO(kdtl_tasks_open());
+	else if (!err && !strcmp(leave, "trigger"))
+		err = PTR_ERR_OR_ZERO(kdtl_trigger_open(&forget_trigger));
 	else if (!err && strcmp(leave, "alarm") && strcmp(leave, "pmu"))
 		err = forget_session();
 	kdtl_alarm(&(struct kdtl_alarm){ .what = "forget", .cpu = -1 });

@@ -11,6 +11,7 @@
 . "$(dirname "$0")/ktap.sh"
 
 need kdtl kdtl_fake_pmu
+need_modules kdtl_sched kdtl_sampler
 have_module kdtl_forget || skip_all "no module kdtl_forget"
 
 sessions=/sys/kernel/debug/kdtl/sessions
@@ -146,7 +147,34 @@ leaves_table_early()
 	! load kdtl_forget leave=tasks fail=1 2>/dev/null && closed
 }
 
-plan 21
+# The sampler counts cgroups only with a source that names tasks.
+sampler_loads()
+{
+	load kdtl_sched && load kdtl_sampler pmu=kdtl_sched
+}
+
+sampler_unloads()
+{
+	unload kdtl_sampler && unload kdtl_sched
+}
+
+# A trigger holds the client that counts, until it is closed.
+leaves_trigger()
+{
+	forget_log
+	load kdtl_forget leave=trigger && ! rmmod kdtl_sampler 2>/dev/null &&
+		unload kdtl_forget || return
+	log | grep -q 'kdtl: module kdtl_forget leaves a trigger open: kdtl closes it$'
+}
+
+leaves_trigger_early()
+{
+	forget_log
+	! load kdtl_forget leave=trigger fail=1 2>/dev/null && ! is_loaded kdtl_forget || return
+	log | grep -q 'kdtl: module kdtl_forget leaves a trigger open: kdtl closes it$'
+}
+
+plan 25
 for what in wake "done" wait merge open work; do
 	ok "rmmod leaves a session with $what: it is closed" is_forgotten "$what"
 	ok "a failed init leaves one with $what: it is closed" is_forgotten_early "$what"
@@ -154,6 +182,10 @@ done
 ok "the session of another module stays" other_stays
 ok "rmmod leaves the table of tasks open: it is closed" leaves_table
 ok "a failed init leaves it open: it is closed" leaves_table_early
+ok "the sampler loads" sampler_loads
+ok "rmmod leaves a trigger open: it is closed" leaves_trigger
+ok "a failed init leaves it open: it is closed" leaves_trigger_early
+ok "the sampler unloads" sampler_unloads
 alarm='the alarm of forget_alarm \[kdtl_forget\]'
 ok "rmmod leaves an alarm: it is unregistered" stays_registered alarm "$alarm"
 ok "a failed init leaves an alarm: it is unregistered" stays_registered_early alarm "$alarm"

@@ -46,6 +46,7 @@ extern struct kunit_suite kdtl_open_suite;
 extern struct kunit_suite kdtl_session_suite;
 extern struct kunit_suite kdtl_states_suite;
 extern struct kunit_suite kdtl_timebase_suite;
+extern struct kunit_suite kdtl_triggers_suite;
 extern struct kunit_suite kdtl_wait_suite;
 extern struct kunit_suite kdtl_who_suite;
 

@@ -454,6 +454,41 @@ static void misuse_notifier_stops(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_alarm_unregister(&first), 0);
 }
 
+static void misuse_fire(void *data)
+{
+}
+
+static void misuse_trigger(struct kunit *test)
+{
+	static const struct kdtl_trigger_attr right = {
+		.cgroup		= "/kdtl",
+		.threshold	= NSEC_PER_MSEC,
+		.window		= NSEC_PER_SEC,
+		.fire		= misuse_fire,
+	};
+	struct kdtl_trigger_attr wrong[] = {
+		right, right, right, right, right, right, right, right, right,
+	};
+	unsigned int i;
+
+	wrong[0].cgroup = NULL;
+	wrong[1].cgroup = "kdtl";
+	wrong[2].cause = KDTL_PRESSURE_ROWS;
+	wrong[3].cause = -1;
+	wrong[4].threshold = 0;
+	wrong[5].threshold = num_possible_cpus() * NSEC_PER_SEC + 1ULL;
+	wrong[6].window = 10 * NSEC_PER_MSEC - 1;
+	wrong[7].window = 10 * (u64)NSEC_PER_SEC + 1;
+	wrong[8].fire = NULL;
+	for (i = 0; i < ARRAY_SIZE(wrong); i++)
+		KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_trigger_open(&wrong[i])), (long)-EINVAL);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_trigger_open(NULL)), (long)-EINVAL);
+	kdtl_trigger_close(NULL);
+	kdtl_trigger_close(ERR_PTR(-ENODEV));
+	KUNIT_EXPECT_EQ(test, kdtl_pressure_begin(NULL), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_pressure_begin(&(struct kdtl_pressure_counter){}), -EINVAL);
+}
+
 static void misuse_no_source(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, kdtl_pmu_register(NULL), -EINVAL);
@@ -513,6 +548,7 @@ static struct kunit_case misuse_cases[] = {
 	KUNIT_CASE(misuse_no_notifier),
 	KUNIT_CASE(misuse_alarm),
 	KUNIT_CASE(misuse_notifier_stops),
+	KUNIT_CASE(misuse_trigger),
 	KUNIT_CASE(misuse_no_source),
 	KUNIT_CASE(misuse_lost),
 	KUNIT_CASE(misuse_no_output),

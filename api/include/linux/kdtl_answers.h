@@ -158,4 +158,110 @@ int kdtl_alarm_register(struct notifier_block *nb);
 int kdtl_alarm_unregister(struct notifier_block *nb);
 int kdtl_alarm(const struct kdtl_alarm *alarm);
 
+/* ---------------------------------------------------------------- triggers */
+
+/* A client counts for how long the tasks of cgroups waited; others are told when that is long. */
+
+#define KDTL_TRIGGER_MIN_WINDOW	(10ULL * 1000 * 1000)
+#define KDTL_TRIGGER_MAX_WINDOW	(10ULL * 1000 * 1000 * 1000)
+
+/**
+ * enum kdtl_pressure - why tasks of a cgroup, or of one in it, waited
+ * @KDTL_PRESSURE_OWN: other tasks of it had the CPU
+ * @KDTL_PRESSURE_NEIGHBOURS: tasks of other cgroups had it
+ * @KDTL_PRESSURE_HYPERVISOR: the hypervisor had it
+ * @KDTL_PRESSURE_NOBODY: the CPU was idle
+ * @KDTL_PRESSURE_UNKNOWN: the log does not tell who had it
+ * @KDTL_PRESSURE_ELSEWHERE: it was in the queue of another CPU
+ * @KDTL_PRESSURE_QUOTA: a limit on CPU time held it back
+ * @KDTL_PRESSURE_SOME: all of these
+ * @KDTL_PRESSURE_FULL: all but %KDTL_PRESSURE_OWN
+ * @KDTL_PRESSURE_ROWS: how many there are
+ */
+enum kdtl_pressure {
+	KDTL_PRESSURE_OWN,
+	KDTL_PRESSURE_NEIGHBOURS,
+	KDTL_PRESSURE_HYPERVISOR,
+	KDTL_PRESSURE_NOBODY,
+	KDTL_PRESSURE_UNKNOWN,
+	KDTL_PRESSURE_ELSEWHERE,
+	KDTL_PRESSURE_QUOTA,
+	KDTL_PRESSURE_SOME,
+	KDTL_PRESSURE_FULL,
+	KDTL_PRESSURE_ROWS
+};
+
+struct kdtl_trigger;	/* opaque: somebody who is told */
+
+/**
+ * struct kdtl_trigger_attr - of what a client wants to be told
+ * @cgroup: the cgroup's path, as the sampler shows it; "/": all tasks.  It may be made later
+ * @cause: which waits
+ * @threshold: so long a wait in a window is an event, in ns; of all CPUs together, so it may be
+ *	as long as the window on each of them
+ * @window: its length, in ns: 10 ms to 10 s
+ * @fire: called with @data for each event, in a task that may sleep.  It must not open or close
+ *	a trigger, nor use the client that counts
+ * @data: for @fire
+ */
+struct kdtl_trigger_attr {
+	const char		*cgroup;
+	enum kdtl_pressure	cause;
+	u64			threshold;
+	u64			window;
+	void			(*fire)(void *data);
+	void			*data;
+};
+
+struct kdtl_trigger *__kdtl_trigger_open(struct module *owner,
+					 const struct kdtl_trigger_attr *attr);
+
+/**
+ * kdtl_trigger_open() - be told when the tasks of a cgroup wait for too long
+ * @attr: of what; copied, with the path
+ *
+ * An event comes when the waits of a window reach the threshold.  It is never missed, and the
+ * time that it is about is never longer than the window and a sixteenth of it.  Waits count at
+ * the time at which the client that counts sees them; it looks ten times in a window, and a wait
+ * is in its log when it ends.  There is at most one event in the time of a window; one that comes
+ * earlier waits.  What an event was about is not counted for the next one.
+ *
+ * The trigger belongs to the module that calls this, and must be closed before the module goes.
+ * kdtl closes one that was forgotten, and says so in the log.  The client that counts, which is
+ * kdtl_sampler, cannot be unloaded meanwhile.
+ *
+ * Context: task, may sleep.  Not from kdtl_trigger_attr::fire.
+ * Return:
+ * * the trigger, or ERR_PTR
+ * * -EINVAL: @attr is not valid (a line in the log)
+ * * -ENODEV: nobody counts
+ * * -ENOMEM
+ */
+static __always_inline struct kdtl_trigger *
+kdtl_trigger_open(const struct kdtl_trigger_attr *attr)
+{
+	return __kdtl_trigger_open(THIS_MODULE, attr);
+}
+
+void kdtl_trigger_close(struct kdtl_trigger *t);
+
+/**
+ * struct kdtl_pressure_counter - a client that counts for how long the tasks of cgroups waited
+ * @owner: its module, which each trigger holds
+ * @total: for how long those of one waited, in ns, as of kdtl_pressure_look(), which calls this; 0:
+ *	it is not counted.  What is in the last argument is the same at the next call for the same
+ *	trigger, and 0 at first
+ * @look: have kdtl_pressure_look() called now, without waiting for what comes first otherwise; a
+ *	trigger is new.  It may sleep
+ */
+struct kdtl_pressure_counter {
+	struct module	*owner;
+	u64		(*total)(const char *cgroup, enum kdtl_pressure cause, unsigned int *hint);
+	void		(*look)(void);
+};
+
+int kdtl_pressure_begin(const struct kdtl_pressure_counter *counter);
+void kdtl_pressure_end(const struct kdtl_pressure_counter *counter);
+unsigned int kdtl_pressure_look(const struct kdtl_pressure_counter *counter);
+
 #endif /* _LINUX_KDTL_ANSWERS_H */

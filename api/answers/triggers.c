@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Triggers: a client is told when the tasks of a cgroup wait for too long
+ *
+ * One client counts the waits of cgroups (the sampler), and others ask to be told when some of
+ * them grow by so much in a window.  Neither depends on the other: they meet here, as with alarms.
+ */
+#define pr_fmt(fmt) "kdtl: " fmt
+
+#include <linux/cpumask.h>
+#include <linux/export.h>
+#include <linux/instruction_pointer.h>
+#include <linux/kdtl_answers.h>
+#include <linux/ktime.h>
+#include <linux/list.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/time64.h>
+
+#include "../../core/compat.h"
+#include "engine/trigger.h"
+#include "left.h"
+
+/* As PSI has it: so many looks in a window. */
+#define KDTL_TRIGGER_LOOKS	10
+
+/**
+ * struct kdtl_trigger - somebody who is told
+ * @attr: of what; @attr.cgroup is a copy
+ * @owner: the module that opened it
+ * @counter: who counts, whose module is held
+ * @node: in kdtl_triggers
+ * @begun: @state has begun
+ * @hint: for kdtl_pressure_counter::total
+ * @state: how much there was lately
+ */
+struct kdtl_trigger {
+	struct kdtl_trigger_attr		attr;
+	struct module				*owner;
+	const struct kdtl_pressure_counter	*counter;
+	struct list_head			node;
+	bool					begun;
+	unsigned int				hint;
+	struct trigger				state;
+};
+
+/* Protects the rest, and the states of all triggers. */
+static DEFINE_MUTEX(kdtl_triggers_lock);
+static LIST_HEAD(kdtl_triggers);
+static const struct kdtl_pressure_counter *kdtl_counter;	/* NULL: nobody counts */
+
+/* What is wrong with it; NULL: nothing. */
+static const char *kdtl_trigger_wrong(const struct kdtl_trigger_attr *attr)
+{
+	if (!attr || !attr->fire)
+		return "a function to call";
+	if ((unsigned int)attr->cause >= KDTL_PRESSURE_ROWS)
+		return "a cause that there is";
+	if (!attr->cgroup || attr->cgroup[0] != '/')
+		return "a cgroup's path, from / on";
+	if (attr->window < KDTL_TRIGGER_MIN_WINDOW || attr->window > KDTL_TRIGGER_MAX_WINDOW)
+		return "a window of 10 ms to 10 s";
+	/* Each CPU may have as much. */
+	if (!attr->threshold || attr->threshold > attr->window * num_possible_cpus())
+		return "a threshold from 1 ns to the window's time of all CPUs";
+	return NULL;
+}
+
+/* The counter, which cannot go before kdtl_trigger_free(). */
+static const struct kdtl_pressure_counter *kdtl_counter_get(void)
+{
+	const struct kdtl_pressure_counter *counter;
+
+	mutex_lock(&kdtl_triggers_lock);
+	counter = kdtl_counter;
+	if (counter && !try_module_get(counter->owner))
+		counter = NULL;
+	mutex_unlock(&kdtl_triggers_lock);
+	return counter;
+}
+
+static void kdtl_trigger_free(struct kdtl_trigger *t)
+{
+	if (t->counter)
+		module_put(t->counter->owner);
+	kfree(t->attr.cgroup);
+	kfree(t);
+}
+
+static struct kdtl_trigger *kdtl_trigger_alloc(const struct kdtl_trigger_attr *attr)
+{
+	struct kdtl_trigger *t = kzalloc(sizeof(*t), GFP_KERNEL);
+
+	if (!t)
+		return NULL;
+	t->attr = *attr;
+	t->state.threshold = attr->threshold;
+	t->state.window = attr->window;
+	t->attr.cgroup = kstrdup(attr->cgroup, GFP_KERNEL);
+	if (t->attr.cgroup)
+		return t;
+	kdtl_trigger_free(t);
+	return NULL;
+}
+
+/**
+ * __kdtl_trigger_open() - kdtl_trigger_open() on behalf of a module
+ * @owner: the module; NULL: the kernel itself
+ * @attr: as there
+ *
+ * Context: task, may sleep.  Not from kdtl_trigger_attr::fire.
+ * Return: as kdtl_trigger_open().
+ */
+struct kdtl_trigger *__kdtl_trigger_open(struct module *owner, const struct kdtl_trigger_attr *attr)
+{
+	const char *wrong;
+	struct kdtl_trigger *t;
+
+	might_sleep();
+	wrong = kdtl_trigger_wrong(attr);
+	if (wrong) {
+		pr_warn_ratelimited("%ps: kdtl_trigger_open() without %s\n", (void *)_RET_IP_,
+				    wrong);
+		return ERR_PTR(-EINVAL);
+	}
+	t = kdtl_trigger_alloc(attr);
+	if (!t)
+		return ERR_PTR(-ENOMEM);
+	t->owner = owner;
+	t->counter = kdtl_counter_get();
+	if (!t->counter) {
+		kdtl_trigger_free(t);
+		return ERR_PTR(-ENODEV);
+	}
+	mutex_lock(&kdtl_triggers_lock);
+	list_add_tail(&t->node, &kdtl_triggers);
+	mutex_unlock(&kdtl_triggers_lock);
+	t->counter->look();
+	return t;
+}
+EXPORT_SYMBOL_NS_GPL(__kdtl_trigger_open, KDTL_NS);
+
+/**
+ * kdtl_trigger_close() - undo kdtl_trigger_open()
+ * @t: the trigger, or NULL or ERR_PTR, which do nothing.  Its function is not called any more when
+ *	this returns
+ *
+ * Context: task, may sleep.  Not from kdtl_trigger_attr::fire, which would wait for itself.
+ */
+void kdtl_trigger_close(struct kdtl_trigger *t)
+{
+	might_sleep();
+	if (IS_ERR_OR_NULL(t))
+		return;
+	mutex_lock(&kdtl_triggers_lock);
+	list_del(&t->node);
+	mutex_unlock(&kdtl_triggers_lock);
+	kdtl_trigger_free(t);
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_trigger_close, KDTL_NS);
+
+static struct kdtl_trigger *kdtl_trigger_of(const struct module *module)
+{
+	struct kdtl_trigger *t, *found = NULL;
+
+	mutex_lock(&kdtl_triggers_lock);
+	list_for_each_entry(t, &kdtl_triggers, node) {
+		if (t->owner == module) {
+			found = t;
+			break;
+		}
+	}
+	mutex_unlock(&kdtl_triggers_lock);
+	return found;
+}
+
+/**
+ * kdtl_trigger_close_left() - close what a module has left open
+ * @module: the module, which goes
+ *
+ * Context: task, may sleep.
+ */
+void kdtl_trigger_close_left(struct module *module)
+{
+	struct kdtl_trigger *t;
+
+	while ((t = kdtl_trigger_of(module))) {
+		pr_warn("module %s leaves a trigger open: kdtl closes it\n", module_name(module));
+		kdtl_trigger_close(t);
+	}
+}
+
+/**
+ * kdtl_pressure_begin() - offer triggers
+ * @counter: who counts, until kdtl_pressure_end()
+ *
+ * From now on @counter calls kdtl_pressure_look() whenever it has counted.
+ *
+ * Context: task, may sleep.
+ * Return: 0; -EINVAL: a function is missing; -EBUSY: somebody else counts already.
+ */
+int kdtl_pressure_begin(const struct kdtl_pressure_counter *counter)
+{
+	int err = 0;
+
+	might_sleep();
+	if (!counter || !counter->total || !counter->look) {
+		pr_warn("%ps: %s() without functions to call\n", (void *)_RET_IP_, __func__);
+		return -EINVAL;
+	}
+	mutex_lock(&kdtl_triggers_lock);
+	if (kdtl_counter)
+		err = -EBUSY;
+	else
+		kdtl_counter = counter;
+	mutex_unlock(&kdtl_triggers_lock);
+	return err;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_pressure_begin, KDTL_NS);
+
+/**
+ * kdtl_pressure_end() - undo kdtl_pressure_begin()
+ * @counter: the same.  Each trigger holds its module, so there is none any more when that goes;
+ *	who does this at another time has triggers that never fire
+ *
+ * Context: task, may sleep.
+ */
+void kdtl_pressure_end(const struct kdtl_pressure_counter *counter)
+{
+	might_sleep();
+	mutex_lock(&kdtl_triggers_lock);
+	if (kdtl_counter == counter)
+		kdtl_counter = NULL;
+	mutex_unlock(&kdtl_triggers_lock);
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_pressure_end, KDTL_NS);
+
+static void kdtl_trigger_look(struct kdtl_trigger *t, u64 now)
+{
+	const u64 total = t->counter->total(t->attr.cgroup, t->attr.cause, &t->hint);
+
+	if (!t->begun)
+		trigger_begin(&t->state, now, total);
+	else if (trigger_look(&t->state, now, total))
+		t->attr.fire(t->attr.data);
+	t->begun = true;
+}
+
+/**
+ * kdtl_pressure_look() - look whether a trigger has to fire
+ * @counter: who has counted
+ *
+ * Without a trigger this is a look at a list.
+ *
+ * Context: task, may sleep.  Its locks are taken before those of triggers.
+ * Return: in how many ms to call this again at the latest; %UINT_MAX: there is no trigger.
+ */
+unsigned int kdtl_pressure_look(const struct kdtl_pressure_counter *counter)
+{
+	u64 window = U64_MAX;
+	struct kdtl_trigger *t;
+	u64 now;
+
+	might_sleep();
+	if (list_empty(&kdtl_triggers))
+		return UINT_MAX;
+	now = ktime_get_boottime_ns();
+	mutex_lock(&kdtl_triggers_lock);
+	list_for_each_entry(t, &kdtl_triggers, node) {
+		if (t->counter != counter)
+			continue;
+		kdtl_trigger_look(t, now);
+		window = min(window, t->attr.window);
+	}
+	mutex_unlock(&kdtl_triggers_lock);
+	return window == U64_MAX ? UINT_MAX :
+		div_u64(window, KDTL_TRIGGER_LOOKS * NSEC_PER_MSEC);
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_pressure_look, KDTL_NS);

@@ -1,0 +1,136 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Triggers on the waits of a cgroup: that a program is told of a burst, only of the one that it
+# asked for, and earlier than PSI can tell it; and what is refused.
+#
+# shellcheck disable=SC2317 # functions that ok() calls
+
+here=$(dirname "$0")
+# shellcheck source-path=SCRIPTDIR source=ktap.sh
+. "$here/ktap.sh"
+
+file=/sys/kernel/debug/kdtl_sampler/trigger
+root=/tmp/kdtl-trigger
+
+# loop CGROUP CPU: a task that computes there for ever; $pid is its pid.
+loop()
+{
+	cpu=$2
+	[ "$cpu" -lt "$(nproc)" ] || cpu=0
+	background taskset -c "$cpu" sh -c "echo \$\$ >$root/$1/cgroup.procs; while :; do :; done"
+	pid=$!
+}
+
+is_stopped()
+{
+	grep -q '^State:.*stopped' "/proc/$web/status"
+}
+
+# notice NR FILE TRIGGER...: /tmp/noticed, after the task in /web has begun to want its CPU.
+notice()
+{
+	kill -STOP "$web" && until_true is_stopped &&
+		"$here/trigger_test" notice "$web" "$@" >/tmp/noticed
+	status=$?
+	note "after $(tr '\n' ' ' </tmp/noticed)ms"
+	return $status
+}
+
+noticed()
+{
+	sed -n "$1p" /tmp/noticed
+}
+
+# Of five triggers, three are about what happens.
+tells()
+{
+	notice 3 $file "some 20000 100000 /web" $file "neighbours 20000 100000 /web" \
+		$file "own 20000 100000" $file "quota 1 10000000 /web" \
+		$file "some 1 10000000 /quiet" &&
+		is "$(noticed 4) $(noticed 5)" "- -"
+}
+
+# 20 ms of 100 are a fifth, and so are 100 of 500 ms, the shortest window of PSI on 6.1. On a
+# machine that is busy with others, any of the two may be late once.
+before_psi()
+{
+	for _ in 1 2 3 4 5; do
+		notice 2 $file "neighbours 20000 100000 /web" \
+			$root/web/cpu.pressure "some 100000 500000" || return
+		[ "$(noticed 1)" -ge "$(noticed 2)" ] || return 0
+	done
+	return 1
+}
+
+# says WHO WANTED TRIGGER...
+says()
+{
+	who=$1 wanted=$2
+	shift 2
+	is "$("$here/trigger_test" "$who" $file "$@")" "$wanted"
+}
+
+# Who only asks has none, and a trigger stays what it is.
+one_each()
+{
+	says write "EINVAL error" "" &&
+		says write "0 EBUSY waits" "some 150000 1000000" "some 150000 1000000"
+}
+
+refuses()
+{
+	for wrong in "some" "some 1" "some 0 1000000" "most 1 1000000" "some 1 9999" \
+		"some 1 10000001" "some 1000000000 1000000" "some 1 1000000 web" "-1 -1 -1"; do
+		says write "EINVAL error" "$wrong" || return
+	done
+}
+
+# As with PSI, a window of less than 500 ms needs CAP_SYS_RESOURCE.
+limits_users()
+{
+	says write "0 waits" "some 1000 10000" && says user "EINVAL error" "some 1000 499999" &&
+		says user "0 waits" "some 1000 500000"
+}
+
+# Its text is what one sees who gets an event.
+can_be_read()
+{
+	cat $file >/tmp/pressure && grep -q '^cgroup /web$' /tmp/pressure
+}
+
+holds_module()
+{
+	exec 9<>$file && echo "some 1 1000000" >&9 && ! rmmod kdtl_sampler 2>/dev/null
+	status=$?
+	exec 9>&-
+	return $status
+}
+
+[ -x "$here/trigger_test" ] || skip_all "no trigger_test: make -C selftests"
+need kdtl kdtl_sched
+need_modules kdtl_sampler
+mkdir -p $root
+mount -t cgroup2 none $root || skip_all "no cgroups"
+grep -q '\<cpu\>' $root/cgroup.controllers || skip_all "no cgroups with the controller cpu"
+echo +cpu >$root/cgroup.subtree_control || skip_all "the controller cpu is in use"
+mkdir $root/web $root/hog $root/quiet
+
+plan 9
+ok "the sampler loads" load kdtl_sampler pmu=kdtl_sched
+loop hog 1
+loop web 1
+web=$pid
+ok "a program is told of what it asked for" tells
+if echo "some 100000 500000" 2>/dev/null >$root/web/cpu.pressure; then
+	ok "and earlier than PSI can tell it" before_psi
+else
+	skip "and earlier than PSI can tell it" "this kernel has no PSI of cgroups"
+fi
+ok "a file has one trigger" one_each
+ok "what is no trigger is refused" refuses
+ok "short windows need a capability" limits_users
+ok "it can be read" can_be_read
+ok "the sampler stays while a trigger is there" holds_module
+ok "and then it unloads" unload kdtl_sampler
+finish

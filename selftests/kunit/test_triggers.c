@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Triggers: who counts, and who is told.  The totals are made here. */
+#include <linux/time64.h>
+
+#include "kapi.h"
+
+static u64 triggers_counted[KDTL_PRESSURE_ROWS];
+static unsigned int triggers_looks, triggers_hints;
+
+static u64 triggers_total(const char *cgroup, enum kdtl_pressure cause, unsigned int *hint)
+{
+	triggers_hints += (*hint)++;
+	return strcmp(cgroup, "/kdtl") ? 0 : triggers_counted[cause];
+}
+
+static unsigned int triggers_count(void);
+
+static void triggers_look(void)
+{
+	triggers_looks++;
+	triggers_count();
+}
+
+static const struct kdtl_pressure_counter triggers_counter = {
+	.owner	= THIS_MODULE,
+	.total	= triggers_total,
+	.look	= triggers_look,
+};
+
+static unsigned int triggers_count(void)
+{
+	return kdtl_pressure_look(&triggers_counter);
+}
+
+static void triggers_fire(void *data)
+{
+	(*(unsigned int *)data)++;
+}
+
+/* There is one who counts, or none. */
+static void triggers_one_counter(struct kunit *test)
+{
+	static const struct kdtl_pressure_counter other = {
+		.total	= triggers_total,
+		.look	= triggers_look,
+	};
+	unsigned int told = 0;
+	const struct kdtl_trigger_attr attr = {
+		.cgroup		= "/kdtl",
+		.threshold	= 1,
+		.window		= NSEC_PER_SEC,
+		.fire		= triggers_fire,
+		.data		= &told,
+	};
+
+	KUNIT_EXPECT_EQ(test, kdtl_pressure_begin(&other), -EBUSY);
+	/* Who is not the one that counts, ends nothing, and tells nobody. */
+	kdtl_pressure_end(&other);
+	KUNIT_EXPECT_EQ(test, kdtl_pressure_begin(&other), -EBUSY);
+	kdtl_pressure_end(&triggers_counter);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_trigger_open(&attr)), (long)-ENODEV);
+	KUNIT_EXPECT_EQ(test, triggers_count(), UINT_MAX);
+	KUNIT_EXPECT_EQ(test, kdtl_pressure_begin(&triggers_counter), 0);
+	KUNIT_EXPECT_EQ(test, told, 0U);
+}
+
+/* A window of 10 s is not over before the test is. */
+static void triggers_tell(struct kunit *test)
+{
+	char name[] = "/kdtl";
+	unsigned int told = 0, other = 0;
+	struct kdtl_trigger_attr attr = {
+		.cgroup		= name,
+		.cause		= KDTL_PRESSURE_NEIGHBOURS,
+		.threshold	= 20 * NSEC_PER_MSEC,
+		.window		= 10 * (u64)NSEC_PER_SEC,
+		.fire		= triggers_fire,
+		.data		= &told,
+	};
+	struct kdtl_trigger *t, *quick;
+
+	triggers_counted[KDTL_PRESSURE_NEIGHBOURS] = 30 * NSEC_PER_MSEC;
+	triggers_looks = 0;
+	triggers_hints = 0;
+	t = kdtl_trigger_open(&attr);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(t));
+	/* Its own look comes at once, and what was before does not count. */
+	KUNIT_EXPECT_EQ(test, triggers_looks, 1U);
+	KUNIT_EXPECT_EQ(test, told, 0U);
+	/* The path is a copy. */
+	name[1] = 'x';
+	attr.cgroup = "/another";
+	attr.window = 10 * NSEC_PER_MSEC;
+	attr.threshold = 1;
+	attr.data = &other;
+	quick = kdtl_trigger_open(&attr);
+	KUNIT_EXPECT_FALSE(test, IS_ERR(quick));
+	/* The shortest window says when to look again. */
+	KUNIT_EXPECT_EQ(test, triggers_count(), 1U);
+	kdtl_trigger_close(quick);
+	KUNIT_EXPECT_EQ(test, triggers_count(), 1000U);
+	triggers_counted[KDTL_PRESSURE_NEIGHBOURS] += 20 * NSEC_PER_MSEC - 1;
+	triggers_counted[KDTL_PRESSURE_QUOTA] += NSEC_PER_SEC;
+	triggers_count();
+	KUNIT_EXPECT_EQ(test, told, 0U);
+	triggers_counted[KDTL_PRESSURE_NEIGHBOURS]++;
+	triggers_count();
+	KUNIT_EXPECT_EQ(test, told, 1U);
+	/* Another event has to wait for the window's end. */
+	triggers_counted[KDTL_PRESSURE_NEIGHBOURS] += NSEC_PER_SEC;
+	triggers_count();
+	KUNIT_EXPECT_EQ(test, told, 1U);
+	KUNIT_EXPECT_EQ(test, other, 0U);
+	/* Each call had the hint of the one before: 0, 1, 2, and so on. */
+	KUNIT_EXPECT_GE(test, triggers_hints, 1U + 2 + 3 + 4 + 5);
+	kdtl_trigger_close(t);
+	triggers_counted[KDTL_PRESSURE_NEIGHBOURS] += 100 * (u64)NSEC_PER_SEC;
+	KUNIT_EXPECT_EQ(test, triggers_count(), UINT_MAX);
+	KUNIT_EXPECT_EQ(test, told, 1U);
+}
+
+static int triggers_init(struct kunit *test)
+{
+	memset(triggers_counted, 0, sizeof(triggers_counted));
+	return kdtl_pressure_begin(&triggers_counter);
+}
+
+static void triggers_exit(struct kunit *test)
+{
+	kdtl_pressure_end(&triggers_counter);
+}
+
+static struct kunit_case triggers_cases[] = {
+	KUNIT_CASE(triggers_one_counter),
+	KUNIT_CASE(triggers_tell),
+	{}
+};
+
+struct kunit_suite kdtl_triggers_suite = {
+	.name		= "kdtl_triggers",
+	.init		= triggers_init,
+	.exit		= triggers_exit,
+	.test_cases	= triggers_cases,
+};

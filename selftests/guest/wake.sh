@@ -175,6 +175,11 @@ rule()
 			text ~ /^is new/ { print $1, "new", pid, $NF }' wakes
 	} | sort -n -k 1,1 >order
 	awk -v main="$main" '
+		# The load runs.
+		function during()
+		{
+			return load > 0 && load < 10
+		}
 		function bad(what)
 		{
 			print "# " $1 ": " $3 ": " what ", " $4
@@ -187,7 +192,7 @@ rule()
 			last[$3] = 1
 		}
 		$2 == "queued" { last[$3] = 2 }
-		$2 == "new" { woken[$3]++; last[$3] = 1; seen[$3] = 1 }
+		$2 == "new" { woken[$3]++; last[$3] = 1; seen[$3] = during() }
 		$2 == "dispatch" {
 			if (seen[$3] && ($4 == "woken" || $4 == "page_fault")) {
 				sleeps++
@@ -206,7 +211,7 @@ rule()
 			# dispatch that it was for. Then the next one has two.
 			owed[$3] = last[$3] == 2
 			at[$3] = $1
-			seen[$3] = load > 0 && load < 10
+			seen[$3] = during()
 			woken[$3] = last[$3] = 0
 		}
 		END {

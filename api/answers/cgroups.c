@@ -13,6 +13,7 @@
 
 #include <linux/cgroup.h>
 #include <linux/hash.h>
+#include <linux/kdtl_probes.h>
 #include <linux/kdtl_root.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -21,7 +22,6 @@
 
 #include "../../core/seqtry.h"
 #include "cgroups.h"
-#include "probes.h"
 
 #define KDTL_PATH_LEN		240
 #define KDTL_MIN_CGROUPS	1024

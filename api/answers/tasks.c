@@ -18,6 +18,7 @@
 #define pr_fmt(fmt) "kdtl: " fmt
 
 #include <linux/hash.h>
+#include <linux/kdtl_probes.h>
 #include <linux/kdtl_root.h>
 #include <linux/kprobes.h>
 #include <linux/log2.h>
@@ -34,7 +35,6 @@
 #include "../../core/compat.h"
 #include "../../core/seqtry.h"
 #include "cgroups.h"
-#include "probes.h"
 #include "tasks.h"
 
 static unsigned int task_records;

@@ -6,10 +6,10 @@
  */
 #include <linux/interrupt.h>
 #include <linux/kdtl_pmu.h>
+#include <linux/kdtl_probes.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/sched/clock.h>
-#include <linux/tracepoint.h>
 
 #include "irq.h"
 
@@ -25,7 +25,6 @@ struct irq_cpu {
 	u64		began;
 };
 
-static struct tracepoint *entry_tp, *exit_tp;
 static DEFINE_PER_CPU(struct irq_cpu, irq_cpus);
 
 /* Write a record, after one that says how many were lost before. */
@@ -125,26 +124,23 @@ static void irq_del(struct perf_event *event, int flags)
 	irq_stop(event, PERF_EF_UPDATE);
 }
 
+static struct kdtl_probe irq_probes[] = {
+	{ "irq_handler_entry", irq_handler_begins },
+	{ "irq_handler_exit", irq_handler_ends },
+};
+
 static int irq_attach(struct kdtl_pmu *p)
 {
-	int cpu, err;
+	int cpu;
 
 	for_each_possible_cpu(cpu)
 		per_cpu(irq_cpus.began, cpu) = 0;
-	err = tracepoint_probe_register(entry_tp, irq_handler_begins, NULL);
-	if (err)
-		return err;
-	err = tracepoint_probe_register(exit_tp, irq_handler_ends, NULL);
-	if (err)
-		tracepoint_probe_unregister(entry_tp, irq_handler_begins, NULL);
-	return err;
+	return kdtl_probes_register(irq_probes, ARRAY_SIZE(irq_probes));
 }
 
 static void irq_detach(struct kdtl_pmu *p)
 {
-	tracepoint_probe_unregister(entry_tp, irq_handler_begins, NULL);
-	tracepoint_probe_unregister(exit_tp, irq_handler_ends, NULL);
-	tracepoint_synchronize_unregister();
+	kdtl_probes_unregister(irq_probes, ARRAY_SIZE(irq_probes));
 }
 
 static struct kdtl_pmu irq_pmu = {
@@ -159,20 +155,11 @@ static struct kdtl_pmu irq_pmu = {
 	.detach		= irq_detach,
 };
 
-static void irq_find_tracepoint(struct tracepoint *tp, void *unused)
-{
-	if (!strcmp(tp->name, "irq_handler_entry"))
-		entry_tp = tp;
-	else if (!strcmp(tp->name, "irq_handler_exit"))
-		exit_tp = tp;
-}
-
 static int __init irq_driver_init(void)
 {
-	for_each_kernel_tracepoint(irq_find_tracepoint, NULL);
-	if (!entry_tp || !exit_tp)
-		return -ENODEV;
-	return kdtl_pmu_register(&irq_pmu);
+	const int err = kdtl_probes_find(irq_probes, ARRAY_SIZE(irq_probes));
+
+	return err ?: kdtl_pmu_register(&irq_pmu);
 }
 
 static void __exit irq_driver_exit(void)

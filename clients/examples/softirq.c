@@ -7,12 +7,11 @@
  */
 #include <linux/interrupt.h>
 #include <linux/kdtl_pmu.h>
+#include <linux/kdtl_probes.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/sched/clock.h>
-#include <linux/tracepoint.h>
 
-static struct tracepoint *raise_tp, *entry_tp;
 static DEFINE_PER_CPU(u64 [NR_SOFTIRQS], raised_at);
 
 static u64 softirq_sync(struct kdtl_pmu *p)
@@ -68,42 +67,30 @@ static void softirq_entry(void *data, unsigned int nr)
 	local_irq_restore(flags);
 }
 
+static struct kdtl_probe softirq_probes[] = {
+	{ "softirq_raise", softirq_raise },
+	{ "softirq_entry", softirq_entry },
+};
+
 static int softirq_attach(struct kdtl_pmu *p)
 {
-	int cpu, err;
+	int cpu;
 
 	for_each_possible_cpu(cpu)
 		memset(per_cpu_ptr(&raised_at, cpu), 0, sizeof(raised_at));
-	err = tracepoint_probe_register(raise_tp, softirq_raise, NULL);
-	if (err)
-		return err;
-	err = tracepoint_probe_register(entry_tp, softirq_entry, NULL);
-	if (err)
-		tracepoint_probe_unregister(raise_tp, softirq_raise, NULL);
-	return err;
+	return kdtl_probes_register(softirq_probes, ARRAY_SIZE(softirq_probes));
 }
 
 static void softirq_detach(struct kdtl_pmu *p)
 {
-	tracepoint_probe_unregister(raise_tp, softirq_raise, NULL);
-	tracepoint_probe_unregister(entry_tp, softirq_entry, NULL);
-	tracepoint_synchronize_unregister();
-}
-
-static void softirq_find(struct tracepoint *tp, void *unused)
-{
-	if (!strcmp(tp->name, "softirq_raise"))
-		raise_tp = tp;
-	else if (!strcmp(tp->name, "softirq_entry"))
-		entry_tp = tp;
+	kdtl_probes_unregister(softirq_probes, ARRAY_SIZE(softirq_probes));
 }
 
 static int __init softirq_source_init(void)
 {
-	for_each_kernel_tracepoint(softirq_find, NULL);
-	if (!raise_tp || !entry_tp)
-		return -ENODEV;
-	return kdtl_pmu_register(&softirq_pmu);
+	const int err = kdtl_probes_find(softirq_probes, ARRAY_SIZE(softirq_probes));
+
+	return err ?: kdtl_pmu_register(&softirq_pmu);
 }
 
 static void __exit softirq_source_exit(void)

@@ -32,13 +32,13 @@
 #define pr_fmt(fmt) "kdtl_sched: " fmt
 
 #include <linux/kdtl_pmu.h>
+#include <linux/kdtl_probes.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/pid_namespace.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/clock.h>
 #include <linux/slab.h>
-#include <linux/tracepoint.h>
 #include <linux/workqueue.h>
 #include <trace/events/sched.h>
 
@@ -117,7 +117,6 @@ static_assert(KDTL_KIND_THROTTLE == 3);
 static_assert(IS_ENABLED(CONFIG_64BIT) || PID_MAX_LIMIT <= KDTL_SLOTS);
 
 static struct kdtl_departure *departures __read_mostly;
-static struct tracepoint *sched_switch_tp, *sched_migrate_tp, *sched_wakeup_tp;
 
 static __always_inline struct kdtl_departure *kdtl_slot(struct kdtl_departure *table,
 							unsigned long pid)
@@ -719,41 +718,32 @@ static void kdtl_mark_sleepers(void)
 	} while (pid);
 }
 
+static struct kdtl_probe kdtl_sched_probes[] = {
+	{ "sched_switch", kdtl_sched_switch },
+	{ "sched_migrate_task", kdtl_sched_migrate },
+	{ "sched_wakeup", kdtl_sched_wakeup },
+};
+
+/* Those that this kernel needs: each comes with something new in the scheduler. */
+#define KDTL_SCHED_PROBES	(1 + KDTL_HAVE_DELAYED_DEQUEUE + KDTL_HAVE_PROXY_EXEC)
+static_assert(KDTL_HAVE_DELAYED_DEQUEUE || !KDTL_HAVE_PROXY_EXEC);
+
 static int kdtl_sched_probe(void)
 {
 	int err;
 
 	kdtl_throttle_attach();
-	err = tracepoint_probe_register(sched_switch_tp, kdtl_sched_switch, NULL);
-	if (err || !KDTL_HAVE_DELAYED_DEQUEUE)
-		return err;
-	err = tracepoint_probe_register(sched_migrate_tp, kdtl_sched_migrate, NULL);
+	err = kdtl_probes_register(kdtl_sched_probes, KDTL_SCHED_PROBES);
 	if (err)
-		goto no_migrate;
-	if (KDTL_HAVE_PROXY_EXEC)
-		err = tracepoint_probe_register(sched_wakeup_tp, kdtl_sched_wakeup, NULL);
-	if (err)
-		goto no_wakeup;
-	kdtl_mark_sleepers();
-	return 0;
-
-no_wakeup:
-	tracepoint_probe_unregister(sched_migrate_tp, kdtl_sched_migrate, NULL);
-no_migrate:
-	tracepoint_probe_unregister(sched_switch_tp, kdtl_sched_switch, NULL);
-	tracepoint_synchronize_unregister();
-	kdtl_throttle_detach();
+		kdtl_throttle_detach();
+	else if (KDTL_HAVE_DELAYED_DEQUEUE)
+		kdtl_mark_sleepers();
 	return err;
 }
 
 static void kdtl_sched_unprobe(void)
 {
-	tracepoint_probe_unregister(sched_switch_tp, kdtl_sched_switch, NULL);
-	if (KDTL_HAVE_DELAYED_DEQUEUE)
-		tracepoint_probe_unregister(sched_migrate_tp, kdtl_sched_migrate, NULL);
-	if (KDTL_HAVE_PROXY_EXEC)
-		tracepoint_probe_unregister(sched_wakeup_tp, kdtl_sched_wakeup, NULL);
-	tracepoint_synchronize_unregister();
+	kdtl_probes_unregister(kdtl_sched_probes, KDTL_SCHED_PROBES);
 	kdtl_throttle_detach();
 }
 
@@ -827,26 +817,13 @@ static struct kdtl_pmu kdtl_sched_pmu = {
 	.cpu		= &kdtl_sched_cpu.fan,
 };
 
-static void kdtl_find_tracepoint(struct tracepoint *tp, void *priv)
-{
-	if (!strcmp(tp->name, "sched_switch"))
-		sched_switch_tp = tp;
-	else if (!strcmp(tp->name, "sched_migrate_task"))
-		sched_migrate_tp = tp;
-	else if (!strcmp(tp->name, "sched_wakeup"))
-		sched_wakeup_tp = tp;
-	kdtl_throttle_find(tp);
-}
-
 static int __init kdtl_sched_init(void)
 {
 	int cpu, err;
 
-	for_each_kernel_tracepoint(kdtl_find_tracepoint, NULL);
-	if (!sched_switch_tp || !sched_migrate_tp || !sched_wakeup_tp) {
-		pr_warn("this kernel lacks sched_switch, sched_migrate_task or sched_wakeup\n");
-		return -ENODEV;
-	}
+	err = kdtl_probes_find(kdtl_sched_probes, KDTL_SCHED_PROBES);
+	if (err)
+		return err;
 
 	/* Outside of the vmalloc area, if possible: there the kernel has larger pages. */
 	departures = kvzalloc(KDTL_SLOTS * sizeof(*departures), GFP_KERNEL);

@@ -21,12 +21,12 @@
 #include <linux/hrtimer.h>
 #include <linux/jiffies.h>
 #include <linux/kdtl_pmu.h>
+#include <linux/kdtl_probes.h>
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/sched/clock.h>
 #include <linux/timekeeping.h>
 #include <linux/timex.h>
-#include <linux/tracepoint.h>
 
 #include "../compat.h"
 #include "../fanout.h"
@@ -299,56 +299,24 @@ static u64 kdtl_steal_sync(struct kdtl_pmu *p)
 	return now;
 }
 
-/**
- * struct kdtl_steal_probe - a tracepoint at which to look
- * @name: of the tracepoint
- * @probe: the function
- * @wanted: it is one of those that this clock needs
- * @tp: the tracepoint
- */
-struct kdtl_steal_probe {
-	const char		*name;
-	void			*probe;
-	bool			wanted;
-	struct tracepoint	*tp;
-};
-
-static struct kdtl_steal_probe kdtl_steal_probes[] = {
-	{ "sched_switch", kdtl_steal_switch, true },
+/* At which the kernel's timers tell that time has passed. */
+static const struct kdtl_probe kdtl_steal_timers[] = {
 	{ "local_timer_entry", kdtl_steal_local_timer },
 	{ "hrtimer_expire_entry", kdtl_steal_hrtimer },
 	{ "hrtimer_expire_exit", kdtl_steal_hrtimer_exit },
 };
 
-static void kdtl_steal_unregister(struct kdtl_steal_probe *end)
-{
-	struct kdtl_steal_probe *p;
-
-	for (p = kdtl_steal_probes; p < end; p++) {
-		if (p->wanted)
-			tracepoint_probe_unregister(p->tp, p->probe, NULL);
-	}
-	tracepoint_synchronize_unregister();
-}
+/* The second one is one of these: see kdtl_steal_choose(). */
+static struct kdtl_probe kdtl_steal_probes[2] = { { "sched_switch", kdtl_steal_switch } };
 
 static int kdtl_steal_attach(struct kdtl_pmu *pmu)
 {
-	struct kdtl_steal_probe *p, *end = kdtl_steal_probes + ARRAY_SIZE(kdtl_steal_probes);
-	int err;
-
-	for (p = kdtl_steal_probes; p < end; p++) {
-		err = p->wanted ? tracepoint_probe_register(p->tp, p->probe, NULL) : 0;
-		if (err) {
-			kdtl_steal_unregister(p);
-			return err;
-		}
-	}
-	return 0;
+	return kdtl_probes_register(kdtl_steal_probes, ARRAY_SIZE(kdtl_steal_probes));
 }
 
 static void kdtl_steal_detach(struct kdtl_pmu *pmu)
 {
-	kdtl_steal_unregister(kdtl_steal_probes + ARRAY_SIZE(kdtl_steal_probes));
+	kdtl_probes_unregister(kdtl_steal_probes, ARRAY_SIZE(kdtl_steal_probes));
 }
 
 static struct kdtl_pmu kdtl_steal_pmu = {
@@ -365,16 +333,13 @@ static struct kdtl_pmu kdtl_steal_pmu = {
 
 /* -------------------------------------------------------------------- module */
 
-static void __init kdtl_steal_find(struct tracepoint *tp, void *timer)
+static void __init kdtl_steal_choose_timer(const char *name)
 {
-	struct kdtl_steal_probe *p;
+	unsigned int i;
 
-	for (p = kdtl_steal_probes; p < kdtl_steal_probes + ARRAY_SIZE(kdtl_steal_probes); p++) {
-		if (strcmp(tp->name, p->name))
-			continue;
-		p->tp = tp;
-		if (!strcmp(p->name, timer))
-			p->wanted = true;
+	for (i = 0; i < ARRAY_SIZE(kdtl_steal_timers); i++) {
+		if (!strcmp(kdtl_steal_timers[i].name, name))
+			kdtl_steal_probes[1] = kdtl_steal_timers[i];
 	}
 }
 
@@ -398,25 +363,18 @@ static int __init kdtl_steal_choose(void)
 
 static int __init kdtl_steal_init(void)
 {
-	struct kdtl_steal_probe *p;
 	struct kdtl_steal_cpu *c;
-	unsigned int found = 0;
 	int cpu, err;
 
 	kdtl_steal_map();
 	err = kdtl_steal_choose();
 	if (err)
 		goto unmap;
-	/* The kernel counts between these two. */
-	for_each_kernel_tracepoint(kdtl_steal_find, kdtl_steal_coarse ?
-				   "hrtimer_expire_exit" : KDTL_STEAL_TIMER);
-	for (p = kdtl_steal_probes; p < kdtl_steal_probes + ARRAY_SIZE(kdtl_steal_probes); p++)
-		found += p->wanted && p->tp;
-	if (found < 2) {
-		pr_warn("this kernel lacks sched_switch or the tracepoint of a timer\n");
-		err = -ENODEV;
+	/* The kernel counts between the two that are called hrtimer. */
+	kdtl_steal_choose_timer(kdtl_steal_coarse ? "hrtimer_expire_exit" : KDTL_STEAL_TIMER);
+	err = kdtl_probes_find(kdtl_steal_probes, ARRAY_SIZE(kdtl_steal_probes));
+	if (err)
 		goto unmap;
-	}
 	for_each_possible_cpu(cpu) {
 		c = per_cpu_ptr(&kdtl_steal_cpus, cpu);
 		kdtl_steal_off(c);

@@ -17,6 +17,7 @@
 #define pr_fmt(fmt) "kdtl_wake: " fmt
 
 #include <linux/kdtl_pmu.h>
+#include <linux/kdtl_probes.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/random.h>
@@ -24,8 +25,6 @@
 #include <linux/rwsem.h>
 #include <linux/sched/task_stack.h>
 #include <linux/siphash.h>
-#include <linux/string.h>
-#include <linux/tracepoint.h>
 #include <trace/events/lock.h>
 #include <trace/events/sched.h>
 #include <uapi/linux/kdtl_wake.h>
@@ -302,56 +301,21 @@ static void kdtl_wake_contended(void *data, void *lock, unsigned int what)
 
 /* ------------------------------------------------------- switching on and off */
 
-/**
- * struct kdtl_wake_probe - a tracepoint
- * @name: of the tracepoint
- * @probe: the function
- * @optional: the source is of use without it
- * @tp: the tracepoint
- */
-struct kdtl_wake_probe {
-	const char		*name;
-	void			*probe;
-	bool			optional;
-	struct tracepoint	*tp;
-};
-
-static struct kdtl_wake_probe kdtl_wake_probes[] = {
+static struct kdtl_probe kdtl_wake_probes[] = {
 	{ "sched_waking", kdtl_wake_waking },
 	{ "sched_migrate_task", kdtl_wake_migrate },
 	{ "sched_wakeup_new", kdtl_wake_new },
 	{ "contention_begin", kdtl_wake_contended, .optional = true },
 };
 
-static void kdtl_wake_unregister(struct kdtl_wake_probe *end)
-{
-	struct kdtl_wake_probe *p;
-
-	for (p = kdtl_wake_probes; p < end; p++) {
-		if (p->tp)
-			tracepoint_probe_unregister(p->tp, p->probe, NULL);
-	}
-	tracepoint_synchronize_unregister();
-}
-
 static int kdtl_wake_attach(struct kdtl_pmu *pmu)
 {
-	struct kdtl_wake_probe *p, *end = kdtl_wake_probes + ARRAY_SIZE(kdtl_wake_probes);
-	int err;
-
-	for (p = kdtl_wake_probes; p < end; p++) {
-		err = p->tp ? tracepoint_probe_register(p->tp, p->probe, NULL) : 0;
-		if (err) {
-			kdtl_wake_unregister(p);
-			return err;
-		}
-	}
-	return 0;
+	return kdtl_probes_register(kdtl_wake_probes, ARRAY_SIZE(kdtl_wake_probes));
 }
 
 static void kdtl_wake_detach(struct kdtl_pmu *pmu)
 {
-	kdtl_wake_unregister(kdtl_wake_probes + ARRAY_SIZE(kdtl_wake_probes));
+	kdtl_probes_unregister(kdtl_wake_probes, ARRAY_SIZE(kdtl_wake_probes));
 }
 
 /* Interrupts are off, so this CPU is not in the middle of a wake-up. */
@@ -373,27 +337,12 @@ static struct kdtl_pmu kdtl_wake_pmu = {
 
 /* -------------------------------------------------------------------- module */
 
-static void __init kdtl_wake_find(struct tracepoint *tp, void *unused)
-{
-	struct kdtl_wake_probe *p;
-
-	for (p = kdtl_wake_probes; p < kdtl_wake_probes + ARRAY_SIZE(kdtl_wake_probes); p++) {
-		if (!strcmp(tp->name, p->name))
-			p->tp = tp;
-	}
-}
-
 static int __init kdtl_wake_init(void)
 {
-	struct kdtl_wake_probe *p;
+	const int err = kdtl_probes_find(kdtl_wake_probes, ARRAY_SIZE(kdtl_wake_probes));
 
-	for_each_kernel_tracepoint(kdtl_wake_find, NULL);
-	for (p = kdtl_wake_probes; p < kdtl_wake_probes + ARRAY_SIZE(kdtl_wake_probes); p++) {
-		if (!p->tp && !p->optional) {
-			pr_warn("this kernel lacks %s\n", p->name);
-			return -ENODEV;
-		}
-	}
+	if (err)
+		return err;
 	get_random_bytes(&kdtl_wake_key, sizeof(kdtl_wake_key));
 	return kdtl_pmu_register(&kdtl_wake_pmu);
 }

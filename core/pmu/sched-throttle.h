@@ -32,12 +32,12 @@
 
 #include <linux/hash.h>
 #include <linux/irq_work.h>
+#include <linux/kdtl_probes.h>
 #include <linux/percpu.h>
 #include <linux/sched.h>
 #include <linux/sched/deadline.h>
 #include <linux/sched/rt.h>
 #include <linux/sched/signal.h>
-#include <linux/tracepoint.h>
 #include <linux/workqueue.h>
 
 #include "../compat.h"
@@ -427,54 +427,25 @@ static void kdtl_throttle_wakeup(void *data, struct task_struct *t)
  * A task that was moved may exit, and is in nobody's queue then.  So the first probe is there
  * as long as any.
  */
-static struct {
-	const char		*name;
-	void			*probe;
-	struct tracepoint	*tp;
-} kdtl_throttle_probes[] = {
+static struct kdtl_probe kdtl_throttle_probes[] = {
 	{ "sched_migrate_task", kdtl_throttle_migrate },
 	{ "sched_switch", kdtl_throttle_switch },
 	{ "sched_wakeup", kdtl_throttle_wakeup },
 	{ "sched_wakeup_new", kdtl_throttle_wakeup },
 };
 
-static void kdtl_throttle_find(struct tracepoint *tp)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(kdtl_throttle_probes); i++) {
-		if (!strcmp(tp->name, kdtl_throttle_probes[i].name))
-			kdtl_throttle_probes[i].tp = tp;
-	}
-}
-
-/* Unregister the first @nr probes. */
-static void kdtl_throttle_unfollow(unsigned int nr)
-{
-	while (nr--)
-		tracepoint_probe_unregister(kdtl_throttle_probes[nr].tp,
-					    kdtl_throttle_probes[nr].probe, NULL);
-	tracepoint_synchronize_unregister();
-}
-
 static void kdtl_throttle_follow(struct work_struct *unused)
 {
-	unsigned int i;
 	int err;
 
 	kdtl_find_cookies();
 	kdtl_lift_attach();
-	for (i = 0; i < ARRAY_SIZE(kdtl_throttle_probes); i++) {
-		err = tracepoint_probe_register(kdtl_throttle_probes[i].tp,
-						kdtl_throttle_probes[i].probe, NULL);
-		if (err) {
-			kdtl_throttle_unfollow(i);
-			pr_warn("cannot follow throttled tasks (%d): those that wake up look as if they waited for a CPU\n",
-				err);
-			return;
-		}
-	}
-	WRITE_ONCE(kdtl_throttle_followed, true);
+	err = kdtl_probes_register(kdtl_throttle_probes, ARRAY_SIZE(kdtl_throttle_probes));
+	if (err)
+		pr_warn("cannot follow throttled tasks (%d): those that wake up look as if they waited for a CPU\n",
+			err);
+	else
+		WRITE_ONCE(kdtl_throttle_followed, true);
 }
 
 static void kdtl_throttle_attach(void)
@@ -495,7 +466,7 @@ static void kdtl_throttle_detach(void)
 	irq_work_sync(&kdtl_throttle_irq_work);
 	cancel_work_sync(&kdtl_throttle_work);
 	if (kdtl_throttle_followed)
-		kdtl_throttle_unfollow(ARRAY_SIZE(kdtl_throttle_probes));
+		kdtl_probes_unregister(kdtl_throttle_probes, ARRAY_SIZE(kdtl_throttle_probes));
 	kdtl_throttle_followed = false;
 	kdtl_lift_detach();
 }

@@ -43,6 +43,7 @@ extern struct kunit_suite kdtl_masks_suite;
 extern struct kunit_suite kdtl_messages_suite;
 extern struct kunit_suite kdtl_misuse_suite;
 extern struct kunit_suite kdtl_open_suite;
+extern struct kunit_suite kdtl_probes_suite;
 extern struct kunit_suite kdtl_session_suite;
 extern struct kunit_suite kdtl_states_suite;
 extern struct kunit_suite kdtl_timebase_suite;

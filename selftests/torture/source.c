@@ -9,9 +9,9 @@
  */
 #include <linux/cpuhotplug.h>
 #include <linux/hrtimer.h>
+#include <linux/kdtl_probes.h>
 #include <linux/module.h>
 #include <linux/sched/clock.h>
-#include <linux/tracepoint.h>
 #include <trace/events/sched.h>
 
 #include "../../core/compat.h"
@@ -40,7 +40,6 @@ struct torture_cpu {
 static DEFINE_PER_CPU(struct torture_cpu, torture_here);
 static struct torture_source *torture_sources;
 static unsigned int torture_nr_sources;
-static struct tracepoint *torture_sched_switch;
 static ktime_t torture_period;
 static u32 torture_seed;
 static int torture_state;
@@ -231,11 +230,7 @@ static void torture_unregister(struct torture_source *source)
 	free_percpu(source->cpu);
 }
 
-static void torture_find(struct tracepoint *tp, void *unused)
-{
-	if (!strcmp(tp->name, "sched_switch"))
-		torture_sched_switch = tp;
-}
+static struct kdtl_probe torture_probe = { "sched_switch", torture_switch };
 
 /**
  * torture_sources_start() - register sources, and make entries on every CPU
@@ -255,9 +250,6 @@ int torture_sources_start(struct torture_source *sources, unsigned int nr,
 {
 	int err;
 
-	for_each_kernel_tracepoint(torture_find, NULL);
-	if (!torture_sched_switch)
-		return -ENODEV;
 	torture_sources = sources;
 	torture_seed = seed;
 	torture_period = ns_to_ktime(period_us * NSEC_PER_USEC);
@@ -272,7 +264,7 @@ int torture_sources_start(struct torture_source *sources, unsigned int nr,
 	if (err < 0)
 		goto unregister;
 	torture_state = err;
-	err = tracepoint_probe_register(torture_sched_switch, torture_switch, NULL);
+	err = kdtl_probes_register(&torture_probe, 1);
 	if (!err)
 		return 0;
 	cpuhp_remove_state(torture_state);
@@ -289,8 +281,7 @@ unregister:
  */
 void torture_sources_stop(void)
 {
-	tracepoint_probe_unregister(torture_sched_switch, torture_switch, NULL);
-	tracepoint_synchronize_unregister();
+	kdtl_probes_unregister(&torture_probe, 1);
 	cpuhp_remove_state(torture_state);
 	while (torture_nr_sources)
 		torture_unregister(&torture_sources[--torture_nr_sources]);

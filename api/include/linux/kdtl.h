@@ -18,6 +18,7 @@
  *	<linux/kdtl_counters.h>	to count, to switch event sets, and for messages
  *	<linux/kdtl_answers.h>	for who the tasks of the entries were, and who had a CPU
  *	<linux/kdtl_pmu.h>	for a driver that makes entries
+ *	<linux/kdtl_probes.h>	to look at tracepoints that are not exported
  *
  * The functions have manual pages, which "man 9 kdtl" lists, with the text above their
  * definitions in api/.  A module that uses them needs MODULE_IMPORT_NS(KDTL_NS).

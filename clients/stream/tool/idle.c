@@ -11,8 +11,10 @@ static uint64_t idle_after(const struct recording *r, size_t i, uint64_t from, u
 	if (!entry_is_idle(r->entry[i]) || next == SIZE_MAX || !ran_until_next(r, i))
 		return 0;
 	end = entry_time(r, r->entry[next]);
-	begin = begin > from ? begin : from;
-	end = end < to ? end : to;
+	if (begin < from)
+		begin = from;
+	if (end > to)
+		end = to;
 	return begin < end ? end - begin : 0;
 }
 

@@ -146,7 +146,7 @@ names_headers()
 
 no_tests()
 {
-	! find "$work/root" | grep -E 'test|hog|bench|crash'
+	! find "$work/root" ! -path '*/share/doc/*' | grep -E 'test|hog|bench|crash'
 }
 
 # client_builds ROOT PREFIX ARGUMENT...: against what is installed below ROOT, and nothing

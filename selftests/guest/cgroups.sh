@@ -317,6 +317,16 @@ both_waited()
 		awk '$1 > 0.05 { found = 1 } END { exit !found }'
 }
 
+# Of tasks that nobody scheduled for a test it may have more waits at once than there is room for,
+# and then it counts some time of neighbours without their name.
+are_named()
+{
+	echo "$(sum_cause neighbours) $(sum culprit_seconds_total)" | awk '{
+		print "# neighbours: " $1 " s, of culprits: " $2
+		exit !($2 <= $1 && $2 > $1 * 0.95)
+	}'
+}
+
 real_tasks()
 {
 	unload kdtl_sampler && load kdtl_sampler pmu=kdtl_sched || return
@@ -327,8 +337,7 @@ real_tasks()
 	until_true both_waited || return
 	echo 0 >$sampler/running
 	cat $sampler/cgroups
-	is "$(sum_cause neighbours)" "$(sum culprit_seconds_total)" &&
-		metric culprit_seconds_total /hog | awk '{ exit !($1 > 0.025) }'
+	are_named && metric culprit_seconds_total /hog | awk '{ exit !($1 > 0.025) }'
 }
 
 # web_waited SECONDS: since the reset.
@@ -353,7 +362,7 @@ blames_yielders()
 	echo 0 >$sampler/running
 	kill "$pid"
 	is "$(lost)" "$lost" &&
-		is "$(sum_cause neighbours)" "$(sum culprit_seconds_total)" &&
+		are_named &&
 		echo "$(sum culprit_seconds_total) $(sum_cause unknown) $unknown" |
 		awk '{
 			print "# unknown: " $3 + 0 " s at first, then " $2 - $3 " of " $1 " s"

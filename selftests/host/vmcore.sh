@@ -62,7 +62,7 @@ drive()
 
 	for what in bare idle loaded; do
 		until grep -q "^vmcore: take $what" "$work/said"; do
-			[ ! -e "$work/status" ] || return
+			kill -0 "$vm" 2>/dev/null || return
 			sleep 0.2
 		done
 		"$here/lib/qmp.py" "$work/qmp" dump-guest-memory \
@@ -91,7 +91,6 @@ boot()
 	vm=$group
 	drive || status=$?
 	wait_group "$vm" || status=$?
-	echo "$status" >"$work/status"
 	return "$status"
 }
 

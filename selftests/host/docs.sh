@@ -79,11 +79,11 @@ declared()
 {
 	sed -n 's/^[a-z].*\b\(kdtl_[a-z_]*\)(.*/\1/p' "$top"/api/include/linux/kdtl*.h |
 		sort >"$work/declared"
-	grep -h -o -E '^static inline .*\bkdtl_\w+\(' "$top"/api/include/linux/kdtl*.h |
+	grep -h -o -E '^static (__always_)?inline .*\bkdtl_\w+\(' "$top"/api/include/linux/kdtl*.h |
 		sed 's/.*\b\(kdtl_\w*\)($/\1/' | sort >"$work/inline"
 	comm -23 "$work/declared" <(sort "$work/exported" "$work/inline") |
-		none "declared, not exported"
-	comm -23 "$work/inline" "$work/reference" | none "not in api.rst"
+		none "declared, not exported" &&
+		comm -23 "$work/inline" "$work/reference" | none "not in api.rst"
 }
 
 # links: links and pictures lead to files, and places in them, that exist.
@@ -161,7 +161,7 @@ names()
 			git -C "$top" grep -q -w -F "$name" -- 'api/*.[ch]' 'core/*.[ch]' \
 				'clients/*.[ch]' 'selftests/*.[ch]' ||
 				echo "${file##*/}: $name()"
-		done | none "no such function"
+		done | none "no such function" || return
 	grep -o -H -P '(?<![\w\/.])(api|core|clients|scripts|selftests|Documentation)/[A-Za-z0-9_./-]*\w' \
 		"$top"/Documentation/*.rst "$top"/*.md "$top/MAINTAINERS" | sort -u |
 		while IFS=: read -r file name; do

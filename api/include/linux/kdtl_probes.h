@@ -28,7 +28,7 @@ struct kdtl_probe {
 	struct tracepoint	*tp;
 };
 
-static inline void kdtl_probe_find(struct tracepoint *tp, void *priv)
+static inline void __kdtl_probe_find(struct tracepoint *tp, void *priv)
 {
 	struct kdtl_probe *p = priv;
 
@@ -54,7 +54,7 @@ static inline int kdtl_probes_find(struct kdtl_probe *probes, unsigned int nr)
 	might_sleep();
 	for (p = probes; p < probes + nr; p++) {
 		if (!p->tp)
-			for_each_kernel_tracepoint(kdtl_probe_find, p);
+			for_each_kernel_tracepoint(__kdtl_probe_find, p);
 		if (!p->tp && !p->optional) {
 			pr_warn("this kernel lacks the tracepoint %s\n", p->name);
 			return -ENODEV;

@@ -44,7 +44,8 @@ says()
 hog_to_the_end()
 {
 	hog && says "00:00:11.000    1   9.00 s+         -  web (100)   /web
-    not over, behind hog (200) 9.00 s" && says "00:00:11.000    1   9.00 s+         -  web (100)   /web
+    not over, behind hog (200) 9.00 s" && says \
+		"00:00:11.000    1   9.00 s+         -  00:00:02.000  web (100)   /web
     not over, behind   9.00 s   hog (200) /batch" -a
 }
 

@@ -153,7 +153,7 @@ idle_elsewhere()
 	END
 	kdtl why -n 1 "$work/idle.data" | sed 1,5d | diff - <(cat <<-'END'
 		    behind hog (20) 400 ms
-		    2 other CPUs were idle for most of that; the task ran on 1 of them at other times
+		    2 other CPUs were idle for most of that; the task ran on 1 of them, too
 	END
 	) && sed "/^run 500$ms 2/d; s/^idle 600$ms 2.*/run 600$ms 2 0 0 70 10 busy/" "$work/idle.text" |
 		recording idle-1 && kdtl why -n 1 "$work/idle-1.data" | sed -n 7p |

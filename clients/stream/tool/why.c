@@ -366,7 +366,7 @@ static void print_idle(const struct recording *r, size_t i)
 		return;
 	printf("%*s%zu other CPU%s idle for most of that", INDENT, "", nr, nr == 1 ? " was" : "s were");
 	if (ran)
-		printf("; the task ran on %zu of them at other times", ran);
+		printf("; the task ran on %zu of them, too", ran);
 	putchar('\n');
 }
 

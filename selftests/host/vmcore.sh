@@ -111,6 +111,32 @@ no_debug_info()
 	strip -g -o "$work/stripped.ko" "$ko" && told 4 stripped -k "$work/stripped.ko" "$work/loaded"
 }
 
+# A kernel's package has it in /usr/lib/debug, without what is in memory.
+separate()
+{
+	objcopy --only-keep-debug "$ko" "$work/kdtl.ko.debug" &&
+		vmcore -k "$ko" "$work/loaded" >"$work/whole" &&
+		vmcore -k "$work/kdtl.ko.debug" "$work/loaded" >"$work/listed" &&
+		tail -n 3 "$work/listed" && diff "$work/whole" "$work/listed"
+}
+
+# A kernel without debug info, or with little of it, has what is needed in one file.
+little()
+{
+	local option kdir
+
+	capture "$top/scripts/kernel" "$target" kdir
+	kdir=$captured
+	mkdir -p -- "$work/little" && tar -C "$top" --exclude=./.git -cf - . | tar -C "$work/little" -xf - &&
+		vmcore -k "$ko" "$work/loaded" >"$work/whole" || return
+	for option in CONFIG_DEBUG_INFO= CONFIG_DEBUG_INFO_REDUCED=y; do
+		rm -f -- "$work/little/core/root.o"
+		make -s -C "$kdir" M="$work/little" CC=gcc-12 CONFIG_KDTL=m "$option" core/root.o &&
+			vmcore -k "$work/little/core/root.o" "$work/loaded" >"$work/listed" &&
+			diff "$work/whole" "$work/listed" || { echo "$option"; return 1; }
+	done
+}
+
 other_kernel()
 {
 	sed 's/vermagic=6/vermagic=9/' "$ko" >"$work/other.ko" &&
@@ -288,7 +314,7 @@ recordings_layout()
 "$top/scripts/drgn" --get
 makedumpfile "$work/dump"
 [ "${1:-}" != --prepare ] || exit 0
-plan 21
+plan 23
 "$top/scripts/install-deps" demo tool check
 builds >/dev/null
 install -m 755 "$top/clients/stream/tool/kdtl-vmcore.py" "$work/tool/kdtl-vmcore"
@@ -307,6 +333,8 @@ ok "an image without sessions" told 1 "no session" -k "$ko" "$work/idle"
 ok "a truncated image" truncated
 ok "a file that is none" told 1 "$0" -k "$ko" "$0"
 ok "a kdtl.ko without debug info" no_debug_info
+ok "debug info in a file of its own" separate
+ok "debug info of a kernel that has none, or little" little
 ok "a kdtl.ko of another kernel" other_kernel
 ok "sessions and positions" sessions
 ok "a full area" full_area

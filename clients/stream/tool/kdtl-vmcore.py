@@ -100,7 +100,7 @@ def release_of(prog):
 
 def find_debug(release):
     """The kdtl.ko that make install, DKMS or a kernel's package has installed."""
-    places = ["extra/kdtl", "updates/dkms", "extra", "kernel/drivers/kdtl"]
+    places = ["extra/kdtl", "updates/dkms", "updates", "extra", "kernel/drivers/kdtl"]
     for root in "/usr/lib/debug/lib/modules", "/lib/modules":
         for place in places:
             for end in ".ko.debug", ".ko", ".ko.xz", ".ko.gz", ".ko.zst":

@@ -90,7 +90,7 @@ static int reserved_find(void)
 	reserved.size = mem_size;
 	reserved.region = request_mem_region(reserved.start, reserved.size, "kdtl_recorder");
 	if (!reserved.region) {
-		pr_err("mem_address=%#llx mem_size=%#llx: is in use: boot with memmap=%lluK$%#llx\n",
+		pr_err("mem_address=%#llx mem_size=%#llx: is in use: reserve it, on x86 with memmap=%lluK$%#llx\n",
 		       mem_address, mem_size, mem_size >> 10, mem_address);
 		return -EBUSY;
 	}

@@ -4,11 +4,12 @@
 # The recorder in machines of which all CPUs hang, and which are reset: does the next boot
 # print what the last table before the reset had?
 #
-#	selftests/host/reset.sh [TARGET HOW PARAMETERS KERNEL-ARGUMENTS]	only that machine
+#	selftests/host/reset.sh [TARGET HOW PARAMETERS MEMORY]	only that machine
 #
 # HOW: "button": somebody resets it. "watchdog": a device does, which nobody tells any more that
 # all is well. "image": before the reset an image of the memory is taken, in which kdtl-vmcore must
-# find what the next boot finds. All but the first are left to selftests/deep/resets.sh.
+# find what the next boot finds. All but the first are left to selftests/deep/resets.sh. MEMORY: what
+# reserves it, an argument of the kernel, or tree=ADDRESS:SIZE in the device tree.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -24,7 +25,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 lines=40
 halted="kdtl_crash: all CPUs have stopped"
 
-# target, how, the recorder's parameters, the kernel's arguments; of a size that is no multiple of
+# target, how, the recorder's parameters, what reserves the memory; of a size that is no multiple of
 # pages, the rest is left alone
 machines='
 x86_64-6.1  button  mem_address=0x30000000,mem_size=0xffe00  memmap=1M$0x30000000
@@ -51,7 +52,7 @@ press()
 	done
 }
 
-# run TARGET HOW PARAMETERS KERNEL-ARGUMENTS: the console goes to $work/console.
+# run TARGET HOW PARAMETERS MEMORY: the console goes to $work/console.
 run()
 {
 	local options=(--reset "$halted") vm status=0
@@ -69,12 +70,16 @@ run()
 		boots=2
 		;;
 	esac
+	case $4 in
+	tree=*) options+=(--reserve "${4#*=}") ;;
+	*) options+=(--append "$4") ;;
+	esac
 	capture "$top/scripts/build" "$1" || return
 	modules=$captured
 	# shellcheck disable=SC2086 # several parameters
 	start_group "$top/selftests/run/vm" "$1" --cpus 4 --timeout 1800 --quiet \
 		--log "$work/console" --out "$work" --modules "$modules" \
-		--add "$here/lib/reset-guest.sh:/" "${options[@]}" --append "$4" -- \
+		--add "$here/lib/reset-guest.sh:/" "${options[@]}" -- \
 		sh /reset-guest.sh "$2" $boots $lines ${3//,/ }
 	vm=$group
 	if [ "$2" = image ]; then
@@ -136,10 +141,10 @@ imaged()
 
 plan $((1 + 4 * $(grep -c . <<<"$machines") + $(grep -c ' image ' <<<"$machines")))
 ok "kdtl builds" builds
-while read -r target how params args; do
+while read -r target how params memory; do
 	[ -n "$target" ] || continue
 	name="$target, $how, ${params%%[=,]*}"
-	ok "$name: resets" run "$target" "$how" "$params" "$args" </dev/null
+	ok "$name: resets" run "$target" "$how" "$params" "$memory" </dev/null
 	ok "$name: each boot prints what there was just before" same
 	ok "$name: and the task that stopped the CPUs" culprit
 	ok "$name: the recording has it, too" recorded

@@ -187,6 +187,22 @@ _unpack_kernel()
 	finished "$new" "$new.packed"
 }
 
+# reserve_memory FILE ADDRESS SIZE: $qemu gets its own device tree, as FILE, with memory that no
+# kernel maps, nor uses.
+reserve_memory()
+{
+	local node=/reserved-memory name
+
+	need_tool device-tree fdtput
+	name=$node/kdtl@${2#0x}
+	"${qemu[@]}" -machine "dumpdtb=$1" 2>/dev/null
+	fdtput -c "$1" "$node" && fdtput "$1" "$node" '#address-cells' 2 &&
+		fdtput "$1" "$node" '#size-cells' 2 && fdtput "$1" "$node" ranges &&
+		fdtput -c "$1" "$name" && fdtput -t x "$1" "$name" reg 0 "$2" 0 "$3" &&
+		fdtput "$1" "$name" no-map || die "no device tree with reserved memory"
+	qemu+=(-dtb "$1")
+}
+
 # share_a_cpu: this machine's own KVM is the hypervisor. All virtual CPUs wait for one CPU.
 share_a_cpu()
 {

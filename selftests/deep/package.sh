@@ -141,30 +141,59 @@ examples_build()
 	}
 }
 
-# The modules load, in the order that depmod found, and the client prints twice.
+# The modules load, in the order that depmod found, and the client prints twice. Then the machine
+# waits until there is an image of its memory.
 they_run()
 {
-	local order
+	local order vm status=0
 
-	order=$(inside 'modprobe -a -n -v -S $R kdtl_sched kdtl_steal kdtl_recorder \
+	order=$(inside 'modprobe -a -n -v -S $R kdtl_sched kdtl_steal kdtl_wake kdtl_recorder \
 			kdtl_sampler kdtl_stream kdtl_trace kdtl_watch' | sed -n 's|^insmod .*/||p' | awk '!seen[$1]++')
 	[ "$(wc -l <<<"$order")" -eq "$(wc -w <<<"$modules")" ] || {
 		echo "modprobe would load: $order"
 		return 1
 	}
 	order=${order//$'\n'/ }
-	run_group "$top/selftests/run/vm" x86_64-6.1 --quiet --timeout 300 \
+	: >"$work/console"
+	start_group "$top/selftests/run/vm" x86_64-6.1 --quiet --timeout 300 --mem 512M \
 		--modules "$root/lib/modules/$release/updates/dkms" \
-		--modules "$root/root/client/longest.ko" --log "$work/console" -- "
-		cd /lib/kdtl
+		--modules "$root/root/client/longest.ko" --log "$work/console" \
+		--kmod qemu_fw_cfg --qmp "$work/qmp" -- "
+		modprobe qemu_fw_cfg && cd /lib/kdtl
 		for m in ${order/kdtl_steal.ko/} longest.ko; do insmod \$m || exit; done
 		insmod kdtl_steal.ko || dmesg | grep 'kdtl_steal: no steal clock' || exit
 		until [ \$(dmesg | grep -c 'longest: [0-9]* ns on CPU') -ge 2 ]; do
 			usleep 100000
 		done
-		lsmod && dmesg | grep longest: && rmmod longest &&
-			grep -q '^all' /sys/kernel/debug/kdtl_sampler/table ||
+		lsmod && dmesg | grep longest:
+		echo 'package: take an image'
+		until awk '/^ *NMI:/ { exit !(\$2 + \$3) }' /proc/interrupts; do
+			usleep 50000
+		done
+		rmmod longest && grep -q '^all' /sys/kernel/debug/kdtl_sampler/table ||
 			cat /sys/kernel/debug/kdtl_sampler/table"
+	vm=$group
+	until grep -q -a '^package: take an image' "$work/console"; do
+		kill -0 "$vm" 2>/dev/null || break
+		sleep 0.2
+	done
+	"$top/selftests/host/lib/qmp.py" "$work/qmp" dump-guest-memory \
+		"{\"paging\": false, \"protocol\": \"file:$root/root/image\"}" inject-nmi || status=$?
+	wait_group "$vm" || status=$?
+	return "$status"
+}
+
+# The package's program finds the debug info of the module that DKMS has installed. drgn is sid's,
+# as in selftests/host/vmcore.sh.
+image_is_read()
+{
+	"$top/scripts/drgn" --get && mkdir -p -- "$root/cache" &&
+		cp -r -- "$(readlink -f -- "$KDTL_CACHE/drgn")" "$root/cache/drgn" || return
+	inside 'KDTL_CACHE=/cache kdtl-$V/scripts/drgn /usr/bin/kdtl-vmcore image' >"$work/read" ||
+		return
+	cat -- "$work/read"
+	grep -q ' kdtl_sched *recorder_init \[kdtl_recorder\]$' "$work/read" &&
+		[ "$(grep -c -E '^[0-9:.]{15} ' "$work/read")" -eq 20 ]
 }
 
 packages_go()
@@ -231,7 +260,7 @@ version=${version#kdtl-}
 # Not those of this machine's environment.
 export DEBFULLNAME='' DEBEMAIL=''
 
-plan 13
+plan 14
 start=$SECONDS
 ok "dkms add, build and install, from the sources" dkms_by_hand
 note_ktap "took $((SECONDS - start)) s"
@@ -247,6 +276,7 @@ note_ktap "took $((SECONDS - start)) s"
 ok "a client builds against them, and a program" client_builds
 ok "so do the examples" examples_build
 ok "the modules run, and the client" they_run
+ok "kdtl-vmcore reads an image, with the debug info that DKMS has left" image_is_read
 ok "purging them leaves nothing" packages_go
 "$top/scripts/install-deps" tool readers
 for arch in arm64 s390x riscv64; do

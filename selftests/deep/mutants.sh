@@ -9,10 +9,11 @@
 #	selftests/deep/mutants.sh [TABLE | TABLE:LINE]...
 #
 # All mutants are compiled into one build (mutants/compile.py), of a copy of the sources. The
-# parameter mutant= of kdtl.ko chooses one, or KDTL_MUTANT for kdtl(1), so one boot tries dozens.
+# parameter mutant= of kdtl.ko chooses one, so one boot tries dozens. KDTL_MUTANT chooses one of
+# kdtl(1), or of what programs compile without the kernel, on this machine (tool.def, native.def).
 # A mutant that crashes the machine, or hangs it, is noticed; the next boot goes on behind it.
 #
-# MUTANTS_TARGET  where, but for those of kdtl(1) (x86_64-6.1)
+# MUTANTS_TARGET  where, but for those that are tried on this machine (x86_64-6.1)
 #
 # shellcheck disable=SC2154,SC2317 # set by capture; functions that ok() calls
 
@@ -50,8 +51,9 @@ prepare()
 		cp -- "$here/mutants/mutant.c" "$new/core/" &&
 		echo "$kbuild" >>"$new/Kbuild" &&
 		echo 'MODULE_IMPORT_NS(KDTL_NS);' >>"$new/api/answers/main.c" &&
-		sed -i '1i #include "../../../selftests/deep/mutants/mutant.h"' \
-			"$new/clients/stream/tool/kdtl.h" || return
+		sed -i "1i #include \"$tree/selftests/deep/mutants/mutant.h\"" \
+			"$new/clients/stream/tool/kdtl.h" "$new/clients/stream/tool/chain.h" \
+			"$new/clients/recorder/last.h" "$new/api/answers/engine/"*.h || return
 	(cd -- "$tree" && find . -type f) | while read -r f; do
 		[ -e "$new/$f" ] || rm -- "$tree/$f"
 	done
@@ -142,25 +144,31 @@ in_machine()
 	done
 }
 
-# compiler: in the place of cc; what has been compiled before is copied.
+# compiler: in the place of cc and gcc; what has been compiled before is copied.
 compiler()
 {
-	cat >"$work/cc" <<-'END'
+	mkdir -p -- "$work/bin"
+	cat >"$work/bin/cc" <<-'END'
 	#!/bin/bash
 	# Compile once what is compiled with the same arguments into another file.
-	args=() out='' cache=$(dirname -- "$0")/cc-cache
+	bin=$(dirname -- "$0") args=() out=''
+	PATH=${PATH#"$bin:"}
 	while [ $# -gt 0 ]; do
 		[ "$1" = -o ] && { out=$2; shift 2; continue; }
 		args+=("$1")
 		shift
 	done
-	[[ ${args[*]} == *clock.c* && -n $out ]] || exec gcc "${args[@]}" ${out:+-o "$out"}
-	key=$cache/$(printf '%s\n' "$PWD" "${args[@]}" | cksum | tr ' ' -)
-	mkdir -p -- "$cache"
-	[ -e "$key" ] || gcc "${args[@]}" -o "$key.$$" && { [ -e "$key" ] || mv -- "$key.$$" "$key"; } &&
-		cp -- "$key" "$out"
+	[[ -n $out && " ${args[*]} " =~ [\ /](clock|[a-z]*_model|chain_random|runs|last)\.c\  ]] ||
+		exec "${0##*/}" "${args[@]}" ${out:+-o "$out"}
+	# A test has a folder of its own each time.
+	key=$bin/cache-$(printf '%s\n' "$PWD" "${args[@]}" |
+		sed 's:/tmp/kdtl-[a-z]*\.[^/]*::' | cksum | tr ' ' -)
+	[ -e "$key" ] || "${0##*/}" "${args[@]}" -o "$key.$$" &&
+		{ [ -e "$key" ] || mv -- "$key.$$" "$key"; } && cp -- "$key" "$out"
 	END
-	chmod +x "$work/cc"
+	chmod +x "$work/bin/cc"
+	ln -f -- "$work/bin/cc" "$work/bin/gcc"
+	ln -f -- "$work/bin/cc" "$work/bin/gcc-12"
 }
 
 # host_test NUMBER TEST: 0 if it passes; the first test that fails ends it.
@@ -169,10 +177,11 @@ host_test()
 	local since=$SECONDS
 
 	export KDTL_MUTANT=$1
-	start_group "$tree/selftests/host/$2.sh" >"$work/host" 2>"$work/host.err" \
-		</dev/null
+	# A mutant may loop.
+	start_group bash -c 'ulimit -t 120 && exec "$0"' "$tree/selftests/host/$2.sh" \
+		>"$work/host" 2>"$work/host.err" </dev/null
 	while kill -0 "$group" 2>/dev/null; do
-		sleep 0.5
+		sleep 0.2
 		! grep -q '^not ok' "$work/host" && [ $((SECONDS - since)) -lt 900 ] && continue
 		kill -TERM -- "-$group" 2>/dev/null
 		break
@@ -183,10 +192,10 @@ host_test()
 # natively: try what $work/mutants lists, tests of selftests/host.
 natively()
 {
-	local nr tests t result start
+	local nr tests t result start path=$PATH
 
 	compiler
-	export CC=$work/cc
+	PATH=$work/bin:$PATH
 	while read -r nr tests; do
 		for t in $tests; do
 			echo "mutant $nr: $t begins"
@@ -197,7 +206,8 @@ natively()
 			[ "$result" = passed ] || [ "$nr" = 0 ] || break
 		done
 	done <"$work/mutants" >>"$work/console"
-	unset CC KDTL_MUTANT
+	PATH=$path
+	unset KDTL_MUTANT
 }
 
 # try TABLE: 1 if something other than a mutant went wrong, such as a test without a mistake.
@@ -217,7 +227,7 @@ try()
 	}
 	END { printf "%s", list }' "$work/chosen" >"$work/mutants"
 	echo "table $table" >>"$work/console"
-	if [ "$table" = tool ]; then
+	if [ "$table" = tool ] || [ "$table" = native ]; then
 		natively
 	else
 		in_machine "${MUTANTS_TARGET:-x86_64-6.1}" || return

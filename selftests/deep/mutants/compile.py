@@ -110,7 +110,7 @@ class Tree:
             whole = self.render(name, first.start, first.end, inside)
             for e in same:
                 if e.statement:
-                    whole = f"if (kdtl_mutant({e.nr})) {{ {e.mutated} }} else {{ {whole} }}"
+                    whole = f"{{ if (kdtl_mutant({e.nr})) {{ {e.mutated} }} else {{ {whole} }} }}"
                 else:
                     whole = f"(kdtl_mutant({e.nr}) ? ({e.mutated}) : ({whole}))"
             out += whole

@@ -57,7 +57,7 @@ while read -r nr tests; do
 		read -r to _ </proc/uptime
 		! grep -q '^ *Bail out\|^ *not ok' /tmp/said || result=noticed
 		[ $result = passed ] || grep '^ *#\|^ *not ok\|^ *Bail out\|^[^ok1K ]' /tmp/said |
-			tail -n "${MUTANTS_LINES:-4}" | sed 's/^/    /'
+			tail -n "${MUTANTS_LINES:-4}" | sed 's/^/    /' | grep . || sed 's/^/    /' /tmp/said
 		echo "mutant $nr: $t $result $((${to%.*} - ${from%.*}))"
 		clean || exit 3
 		[ $result != noticed ] || break

@@ -10,6 +10,7 @@ void kdtl_mutant_delay(void);
 
 #define kdtl_mutant(nr)	unlikely(READ_ONCE(kdtl_mutant_nr) == (nr))
 #else
+#include <stdbool.h>
 #include <stdlib.h>
 
 static inline int kdtl_mutant(int nr)

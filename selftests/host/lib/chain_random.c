@@ -289,6 +289,8 @@ static bool is_runnable_kind(enum chain_kind kind)
 static void check_part(const struct chain_log *l, const struct chain_part *p, bool lossy,
 		       bool moves)
 {
+	if (p->depth > CHAIN_DEPTH)
+		fail(p, p->from / TICK, "too deep");
 	for (int tick = p->from / TICK; tick < (int)(p->to / TICK); tick++) {
 		/* CPUs have no entries yet, or a dispatch that would tell more comes later. */
 		const bool edge = tick <= 300 || tick >= TICKS - 300;

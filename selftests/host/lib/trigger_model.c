@@ -61,12 +61,16 @@ static __u64 pause(__u64 window)
 
 static void one(unsigned int schedule)
 {
-	struct trigger t = { .window = 1 + draw(draw(2) ? 40 : 5000) };
-	const __u64 part = (t.window + TRIGGER_PARTS - 1) / TRIGGER_PARTS;
+	const __u64 window = 1 + draw(draw(2) ? 40 : 5000);
+	const __u64 part = (window + TRIGGER_PARTS - 1) / TRIGGER_PARTS;
 	__u64 now = draw(1000), total = draw(100), grown, last = 0;
 	int must = 0, may = 0, told = 0, event;
+	struct trigger t;
 	unsigned int i;
 
+	/* Whatever it was before, it begins anew. */
+	memset(&t, 0xa5, sizeof(t));
+	t.window = window;
 	t.threshold = 1 + draw(draw(3) ? 300 : 3000);
 	trigger_begin(&t, now, total);
 	listed = 0;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Triggers: who counts, and who is told.  The totals are made here. */
+#include <linux/cpumask.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
 #include <linux/time64.h>
+#include <linux/vmstat.h>
 
 #include "kapi.h"
 
@@ -77,7 +81,7 @@ static void triggers_tell(struct kunit *test)
 		.fire		= triggers_fire,
 		.data		= &told,
 	};
-	struct kdtl_trigger *t, *quick;
+	struct kdtl_trigger *t, *quick, *slow;
 
 	triggers_counted[KDTL_PRESSURE_NEIGHBOURS] = 30 * NSEC_PER_MSEC;
 	triggers_looks = 0;
@@ -95,8 +99,12 @@ static void triggers_tell(struct kunit *test)
 	attr.data = &other;
 	quick = kdtl_trigger_open(&attr);
 	KUNIT_EXPECT_FALSE(test, IS_ERR(quick));
+	attr.window = 10 * (u64)NSEC_PER_SEC;
+	slow = kdtl_trigger_open(&attr);
+	KUNIT_EXPECT_FALSE(test, IS_ERR(slow));
 	/* The shortest window says when to look again. */
 	KUNIT_EXPECT_EQ(test, triggers_count(), 1U);
+	kdtl_trigger_close(slow);
 	kdtl_trigger_close(quick);
 	KUNIT_EXPECT_EQ(test, triggers_count(), 1000U);
 	triggers_counted[KDTL_PRESSURE_NEIGHBOURS] += 20 * NSEC_PER_MSEC - 1;
@@ -119,6 +127,91 @@ static void triggers_tell(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, told, 1U);
 }
 
+static void triggers_expect(struct kunit *test, const struct kdtl_trigger_attr *attr, int err)
+{
+	struct kdtl_trigger *t = kdtl_trigger_open(attr);
+
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(t), err);
+	kdtl_trigger_close(t);
+}
+
+/* What is just too much, and what is just not. */
+static void triggers_refused(struct kunit *test)
+{
+	static const struct kdtl_pressure_counter halves[] = {
+		{ .total = triggers_total }, { .look = triggers_look },
+	};
+	unsigned int told = 0;
+	const struct kdtl_trigger_attr good = {
+		.cgroup		= "/kdtl",
+		.cause		= KDTL_PRESSURE_ROWS - 1,
+		.threshold	= 1,
+		.window		= KDTL_TRIGGER_MIN_WINDOW,
+		.fire		= triggers_fire,
+		.data		= &told,
+	};
+	struct kdtl_trigger_attr attr = good;
+
+	triggers_expect(test, &attr, 0);
+	attr.threshold = attr.window * num_possible_cpus();
+	triggers_expect(test, &attr, 0);
+	attr.threshold++;
+	triggers_expect(test, &attr, -EINVAL);
+	attr.window = KDTL_TRIGGER_MAX_WINDOW;
+	triggers_expect(test, &attr, 0);
+	attr.window++;
+	triggers_expect(test, &attr, -EINVAL);
+	attr.window = KDTL_TRIGGER_MIN_WINDOW - 1;
+	attr.threshold = 1;
+	triggers_expect(test, &attr, -EINVAL);
+	attr = good;
+	attr.threshold = 0;
+	triggers_expect(test, &attr, -EINVAL);
+	attr = good;
+	attr.cause = KDTL_PRESSURE_ROWS;
+	triggers_expect(test, &attr, -EINVAL);
+	attr = good;
+	attr.fire = NULL;
+	triggers_expect(test, &attr, -EINVAL);
+	attr = good;
+	attr.cgroup = "kdtl";
+	triggers_expect(test, &attr, -EINVAL);
+	attr.cgroup = NULL;
+	triggers_expect(test, &attr, -EINVAL);
+	triggers_expect(test, NULL, -EINVAL);
+	kdtl_pressure_end(&triggers_counter);
+	KUNIT_EXPECT_EQ(test, kdtl_pressure_begin(&halves[0]), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_pressure_begin(&halves[1]), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kdtl_pressure_begin(NULL), -EINVAL);
+}
+
+#define TRIGGERS_MANY	200
+#define TRIGGERS_PATH	65536
+
+/* A trigger that was closed has no memory.  Its path is the largest part of that. */
+static void triggers_freed(struct kunit *test)
+{
+	struct kdtl_trigger_attr attr = {
+		.threshold	= 1,
+		.window		= NSEC_PER_SEC,
+		.fire		= triggers_fire,
+	};
+	char *path = kvmalloc(TRIGGERS_PATH, GFP_KERNEL);
+	unsigned long pages;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, path);
+	memset(path, '/', TRIGGERS_PATH - 1);
+	path[TRIGGERS_PATH - 1] = '\0';
+	attr.cgroup = path;
+	pages = global_node_page_state_pages(NR_SLAB_UNRECLAIMABLE_B);
+	for (i = 0; i < TRIGGERS_MANY; i++)
+		triggers_expect(test, &attr, 0);
+	pages = global_node_page_state_pages(NR_SLAB_UNRECLAIMABLE_B) - pages;
+	kvfree(path);
+	KUNIT_EXPECT_LT(test, (long)pages, TRIGGERS_MANY * TRIGGERS_PATH / (long)PAGE_SIZE / 2);
+}
+
 static int triggers_init(struct kunit *test)
 {
 	memset(triggers_counted, 0, sizeof(triggers_counted));
@@ -133,6 +226,8 @@ static void triggers_exit(struct kunit *test)
 static struct kunit_case triggers_cases[] = {
 	KUNIT_CASE(triggers_one_counter),
 	KUNIT_CASE(triggers_tell),
+	KUNIT_CASE(triggers_refused),
+	KUNIT_CASE(triggers_freed),
 	{}
 };
 

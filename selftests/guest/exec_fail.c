@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Threads whose exec() fails when the program before is gone already, for tasks.sh
+ * Threads for tasks.sh
  *
- *	exec_fail N		N processes, each of which has such a thread
- *
- * The thread has the pid of its group's leader then, and dies with it.
+ *	exec_fail N		N processes, each of which has a thread whose exec() fails when the
+ *				program before is gone already.  It has the pid of its group's leader
+ *				then, and dies with it
+ *	exec_fail		a process whose leader sleeps for ever, and with a thread that sleeps
+ *				for a millisecond again and again
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -64,8 +66,23 @@ static void fail(void)
 	must(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
 }
 
+static void *come_and_go(void *unused)
+{
+	(void)unused;
+	while (!usleep(1000))
+		;
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
+	pthread_t thread;
+
+	if (argc == 1) {
+		must(!pthread_create(&thread, NULL, come_and_go, NULL));
+		for (;;)
+			pause();
+	}
 	must(argc == 2);
 	make_broken();
 	for (int i = atoi(argv[1]); i; i--)

@@ -27,17 +27,41 @@ kunit kdtl_kunit_tasks "${KDTL_CASES:-*}" "cgroup=$cgroup" "records=$records" ||
 [ -z "$KDTL_CASES" ] || exit 0
 unload kdtl_kunit_tasks
 
-# dropped: changes for which there was no room.
-dropped()
+# number N: of the table, 3: records that were forgotten, 4: changes for which there was no room.
+number()
 {
-	awk 'NR == 2 { print $4 }' /sys/kernel/debug/kdtl_answers/tasks
+	awk -v n="$1" 'NR == 2 { print $n }' /sys/kernel/debug/kdtl_answers/tasks
 }
+
+# The suite has made more records than there is room for.
+if [ "$(number 3)" -eq 0 ]; then
+	echo "Bail out! No record was forgotten:"
+	cat /sys/kernel/debug/kdtl_answers/tasks
+	exit 1
+fi
 
 # Each leaves a record of a pid with which nobody exits. None of them holds.
 load kdtl_sampler || exit
 "$(dirname "$0")/exec_fail" "$records" || exit
-if [ "$(dropped)" -ne 0 ]; then
+if [ "$(number 4)" -ne 0 ]; then
 	echo "Bail out! Threads whose exec() fails take all records:"
 	cat /sys/kernel/debug/kdtl_answers/tasks
+	exit 1
+fi
+
+# thread_moved: the sampler counts the thread's dispatches in the cgroup.
+thread_moved()
+{
+	awk '$1 == "kdtl_cgroup_wait_seconds_count{cgroup=\"/kdtl_both\"}" { n = $2 }
+		END { exit n < 20 }' /sys/kernel/debug/kdtl_sampler/metrics
+}
+
+# All threads of a process are moved at once, also one that is not its leader.
+"$(dirname "$0")/exec_fail" &
+ktap_pids="$ktap_pids $!"
+mkdir -p "$cgroup/kdtl_both" && echo $! >"$cgroup/kdtl_both/cgroup.procs" || exit
+if ! until_true thread_moved; then
+	echo "Bail out! A thread of a process that was moved has not been:"
+	grep 'wait_seconds_count' /sys/kernel/debug/kdtl_sampler/metrics
 	exit 1
 fi

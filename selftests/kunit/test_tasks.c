@@ -5,7 +5,9 @@
  * Tasks of all kinds change while the table is kept: threads of the kernel, and a shell
  * that the test runs.  The test knows what it did, in which order.
  */
+#include <linux/atomic.h>
 #include <linux/cgroup.h>
+#include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/hash.h>
 #include <linux/idr.h>
@@ -177,7 +179,7 @@ static void tasks_policy(struct kunit *test)
 	struct kdtl_tasks *table = tasks_open(test);
 	struct kdtl_task task = {};
 	struct task_struct *t;
-	u64 time[4];
+	u64 time[5];
 
 	if (!IS_ENABLED(CONFIG_KRETPROBES))
 		kunit_skip(test, "without kretprobes nobody tells of policies and nice values");
@@ -191,6 +193,10 @@ static void tasks_policy(struct kunit *test)
 	time[2] = local_clock();
 	sched_set_normal(t, -3);
 	time[3] = local_clock();
+	/* Nothing but the priority changes from the first to the second one. */
+	sched_set_fifo(t);
+	sched_set_fifo_low(t);
+	time[4] = local_clock();
 
 	KUNIT_EXPECT_EQ(test, kdtl_task_at(table, t->pid, time[0], &task), 0);
 	KUNIT_EXPECT_EQ(test, task.nice, 0);
@@ -204,6 +210,8 @@ static void tasks_policy(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, task.policy, (u32)SCHED_NORMAL);
 	KUNIT_EXPECT_EQ(test, task.nice, -3);
 	KUNIT_EXPECT_EQ(test, task.rt_priority, 0U);
+	KUNIT_EXPECT_EQ(test, kdtl_task_at(table, t->pid, time[4], &task), 0);
+	KUNIT_EXPECT_EQ(test, task.rt_priority, 1U);
 	kthread_stop(t);
 }
 
@@ -292,7 +300,9 @@ static void tasks_in(struct kunit *test, struct kdtl_tasks *table, const struct 
 			      task->comm, path, len, end);
 }
 
+/* Its cgroups may be left from the last time. */
 static const char tasks_script[] =
+	"rmdir %s/kdtl_there %s/kdtl_else 2>/dev/null\n"
 	"set -e\n"
 	"printf kdtl_here >/proc/$$/comm\n"
 	"mkdir %s/kdtl_there %s/kdtl_else\n"
@@ -328,7 +338,8 @@ static void tasks_shell(struct kunit *test)
 		kunit_skip(test, "built in, it runs before there is user space");
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, table);
 	all = kvcalloc(TASKS_MOST, sizeof(*all), GFP_KERNEL);
-	script = kasprintf(GFP_KERNEL, tasks_script, cgroup, cgroup, cgroup, cgroup, cgroup);
+	script = kasprintf(GFP_KERNEL, tasks_script, cgroup, cgroup, cgroup, cgroup, cgroup,
+			   cgroup, cgroup);
 	KUNIT_ASSERT_TRUE(test, all && script);
 	KUNIT_EXPECT_EQ(test, tasks_sh(script), 0);
 	kfree(script);
@@ -419,6 +430,60 @@ static u64 tasks_change_ns(unsigned int eighths)
 	}
 	set_user_nice(current, 0);
 	return least;
+}
+
+#define TASKS_CHANGES	5000
+
+static atomic_t tasks_changed;
+
+static int tasks_changer(void *unused)
+{
+	unsigned int i;
+
+	for (i = 0; i < TASKS_CHANGES; i++)
+		set_user_nice(current, 1 + i % 2);
+	atomic_inc(&tasks_changed);
+	return tasks_thread(NULL);
+}
+
+/* The number of the last change. */
+static u64 tasks_last(struct kdtl_tasks *table)
+{
+	struct kdtl_task few[16];
+	u64 seq = 0, lost;
+
+	while (kdtl_tasks_read(table, &seq, few, ARRAY_SIZE(few), &lost))
+		;
+	return seq;
+}
+
+/* Tasks change on all CPUs at once, and each change has its number. */
+static void tasks_at_once(struct kunit *test)
+{
+	struct kdtl_tasks *table = tasks_open(test);
+	struct task_struct *t[4];
+	unsigned int nr = 0, i;
+	u64 before;
+	int cpu;
+
+	if (!IS_ENABLED(CONFIG_KRETPROBES))
+		kunit_skip(test, "without kretprobes nobody tells of nice values");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, table);
+	atomic_set(&tasks_changed, 0);
+	before = tasks_last(table);
+	for_each_online_cpu(cpu) {
+		if (nr == ARRAY_SIZE(t))
+			break;
+		t[nr] = kthread_create(tasks_changer, NULL, "kdtl_change");
+		if (IS_ERR(t[nr]))
+			break;
+		kthread_bind(t[nr], cpu);
+		wake_up_process(t[nr++]);
+	}
+	KUNIT_EXPECT_TRUE(test, kapi_until(atomic_read(&tasks_changed) == nr));
+	KUNIT_EXPECT_GE(test, tasks_last(table) - before, nr * (u64)TASKS_CHANGES);
+	for (i = 0; i < nr; i++)
+		kthread_stop(t[i]);
 }
 
 /* The next pid above @pid that is looked for in the same bucket, or in another one. */
@@ -573,6 +638,7 @@ static struct kunit_case tasks_cases[] = {
 	KUNIT_CASE(tasks_bounded),
 	KUNIT_CASE(tasks_anywhere),
 	KUNIT_CASE(tasks_full),
+	KUNIT_CASE(tasks_at_once),
 	KUNIT_CASE(tasks_two_readers),
 	KUNIT_CASE(tasks_refused),
 	{ }

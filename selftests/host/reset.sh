@@ -8,8 +8,10 @@
 #
 # HOW: "button": somebody resets it. "watchdog": a device does, which nobody tells any more that
 # all is well. "image": before the reset an image of the memory is taken, in which kdtl-vmcore must
-# find what the next boot finds. All but the first are left to selftests/deep/resets.sh. MEMORY: what
-# reserves it, an argument of the kernel, or tree=ADDRESS:SIZE in the device tree.
+# find what the next boot finds. "kaslr": somebody resets it, and the kernel, which is somewhere else
+# then, may have lost the memory, or lie in it. All but the first are left to
+# selftests/deep/resets.sh. MEMORY: what reserves it, an argument of the kernel, or
+# tree=ADDRESS:SIZE in the device tree.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -69,6 +71,10 @@ run()
 		options=(--watchdog --kmod i6300esb)
 		boots=2
 		;;
+	kaslr)
+		options+=(--kaslr)
+		boots=8
+		;;
 	esac
 	case $4 in
 	tree=*) options+=(--reserve "${4#*=}") ;;
@@ -77,7 +83,7 @@ run()
 	capture "$top/scripts/build" "$1" || return
 	modules=$captured
 	# shellcheck disable=SC2086 # several parameters
-	start_group "$top/selftests/run/vm" "$1" --cpus 4 --timeout 1800 --quiet \
+	start_group "$top/selftests/run/vm" "$1" --cpus 4 --timeout $((600 * (boots + 1))) --quiet \
 		--log "$work/console" --out "$work" --modules "$modules" \
 		--add "$here/lib/reset-guest.sh:/" "${options[@]}" -- \
 		sh /reset-guest.sh "$2" $boots $lines ${3//,/ }
@@ -113,6 +119,32 @@ same()
 	diff "$work/before" "$work/after"
 }
 
+# told: each boot has printed what one before had left, or that there is nothing. It may be that of
+# an older one, if the kernel had chosen other memory meanwhile.
+told()
+{
+	sed -n 's/\r$//; /^reset-guest: /p; s/^.*kdtl_recorder: //p' "$work/console" | awk '
+	function said(text) { print "boot " boot ", " at ": " text; told++ }
+	/^reset-guest: / { boot++; at = $2; if (!places[at]++) nr_places++ }
+	/^nothing of an earlier boot in reserved memory: / && boots { said($0); nothing++ }
+	/entries, oldest first$/ { what = substr($0, 1, index($0, ":") - 1); rows = ""; next }
+	/: end of table$/ {
+		if (what == "panic") {
+			left[rows] = ++boots
+		} else if (what == "last boot") {
+			said(left[rows] ? "what boot " left[rows] " left" : "what no boot left")
+			wrong += !left[rows]
+			delete left[rows]
+		}
+		what = ""
+	}
+	what && /^[0-9]+:[0-9]+:[0-9]+\.[0-9]+ / { sub(/^[0-9:.]* */, ""); rows = rows "\n" $0 }
+	END {
+		print told " of " boots " told it, " told - nothing " have something"
+		exit boots != '"$boots"' || told != boots || wrong || told == nothing || nr_places < 2
+	}' | tee "$work/told"
+}
+
 # culprit: what stopped the CPUs was the last task on its own.
 culprit()
 {
@@ -139,12 +171,18 @@ imaged()
 		python3 "$here/lib/vmcore.py" clock "$work/last" "$work/imaged"
 }
 
-plan $((1 + 4 * $(grep -c . <<<"$machines") + $(grep -c ' image ' <<<"$machines")))
+plan $((1 + 4 * $(grep -c . <<<"$machines") + $(grep -c ' image ' <<<"$machines") -
+	2 * $(grep -c ' kaslr ' <<<"$machines")))
 ok "kdtl builds" builds
 while read -r target how params memory; do
 	[ -n "$target" ] || continue
 	name="$target, $how, ${params%%[=,]*}"
 	ok "$name: resets" run "$target" "$how" "$params" "$memory" </dev/null
+	if [ "$how" = kaslr ]; then
+		ok "$name: each boot prints what an earlier one left, or says that there is nothing" told
+		sed 's/^/# /' "$work/told" 2>/dev/null || :
+		continue
+	fi
 	ok "$name: each boot prints what there was just before" same
 	ok "$name: and the task that stopped the CPUs" culprit
 	ok "$name: the recording has it, too" recorded

@@ -6,7 +6,8 @@
 # load, and stops all CPUs. The last one leaves in /out what the one before has left. LINES: the
 # most rows.
 #
-# Which boot it is, the names of the last boot's tasks say.
+# Which boot it is, the names of the last boot's tasks say; with the HOW kaslr, which may lose them,
+# a byte that a PC's clock keeps.
 
 M=/lib/kdtl
 how=$1
@@ -16,15 +17,22 @@ shift 3
 
 echo 8 >/proc/sys/kernel/printk
 hostname reset-host
+# Where the kernel is, in physical memory.
+echo "reset-guest: $(sed -n 's/^ *\([0-9a-f]*\)-.* Kernel code$/\1/p' /proc/iomem)"
 # The image of the memory then says what a debugger has to know.
 [ "$how" != image ] || modprobe qemu_fw_cfg || exit 1
 insmod $M/kdtl.ko && insmod $M/kdtl_answers.ko && insmod $M/kdtl_sched.ko &&
 	insmod $M/kdtl_recorder.ko lines="$lines" ms=20000 "$@" || exit 1
 boot=$(dmesg | sed -n 's/.*kdtl_recorder: .* boot\([0-9]*\):[0-9].*/\1/p' | tail -n 1)
 boot=$((${boot:-0} + 1))
+if [ "$how" = kaslr ]; then
+	cmos=/sys/bus/nvmem/devices/cmos_nvram0/nvmem
+	boot=$(($(od -An -tu1 -j 113 -N 1 $cmos) + 1))
+	printf "\\$(printf %03o $boot)" | dd of=$cmos bs=1 seek=113 conv=notrunc 2>/dev/null || exit 1
+fi
 mkdir -p /out
 if [ $boot -gt "$boots" ]; then
-	cat /sys/kernel/debug/kdtl_recorder/last >/out/last
+	[ "$how" = kaslr ] || cat /sys/kernel/debug/kdtl_recorder/last >/out/last
 	exit
 fi
 

@@ -136,6 +136,7 @@ begins()
 }
 
 # CPUs 2 and 3 idled for more than half of the wait, CPU 4 for half of it. The task was on CPU 2 once.
+# CPUs 5 and 6 did before and after it.
 idle_elsewhere()
 {
 	recording idle <<-END || return
@@ -144,11 +145,15 @@ idle_elsewhere()
 		run 500$ms 1 0 0 20 9 hog
 		idle 600$ms 2 10
 		idle 600$ms 3 9
+		idle 800$ms 5 9
 		idle 1000$ms 4 9
+		run 1150$ms 5 0 0 70 0 early
 		run 1200$ms 4 0 0 40 0 other
 		run 1300$ms 3 0 0 50 0 third
+		idle 1300$ms 6 9
 		run 1400$ms 1 400$ms 0 10 20 victim
 		run 1500$ms 2 0 0 60 0 last
+		run 1700$ms 6 0 0 80 0 late
 		clock 2000$ms 2000$ms
 	END
 	kdtl why -n 1 "$work/idle.data" | sed 1,5d | diff - <(cat <<-'END'
@@ -790,6 +795,8 @@ wrong_command_lines()
 		refused 'must be a time' why --to 22:13:21.5x "$data" &&
 		refused 'must be a path' why --cgroup batch "$data" &&
 		refused 'must be the PID' why --pid -1 "$data" &&
+		refused 'must be the PID' why --pid 0 "$data" &&
+		refused 'must be the PID' why --pid 2147483648 "$data" &&
 		refused 'must be a list' why --cpu 3-1 "$data" &&
 		refused 'must be at least 1ns' why --min-wait 0 "$data" &&
 		refused 'name no tasks' why --pid 1 "$work/vpa.data" &&

@@ -519,6 +519,7 @@ off_cpu()
 	) && sums waker -n 1 --comm 'inv_*' | sed 1d | diff - <(echo 'inv_low (133)     1  455ms 397ms 455ms') &&
 		sums reason --json --comm reader | head -n 1 | diff - <(
 			echo '{"row":"asleep in read, uninterruptible","count":1,"ns":80000000,"late_ns":80000000,"max_ns":80000000}') &&
+		[ "$(sums reason --json -n 1 | wc -l)" -eq 1 ] &&
 		no_sums 'nobody was without a CPU' reason --comm nobody &&
 		no_sums 'have one table, in one order' waker --sort max &&
 		mv -- "$work/data.wake" "$work/other" && no_sums 'has no wake-ups beside it' waker

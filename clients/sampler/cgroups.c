@@ -6,10 +6,12 @@
  * memory here and time series in Prometheus. So their number is limited: the others are
  * counted as one, and one that had no dispatch for a while makes room.
  */
+#define pr_fmt(fmt) "kdtl_sampler: " fmt
+
 #include <linux/hash.h>
 #include <linux/hashtable.h>
-#include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/overflow.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/string_helpers.h>
@@ -166,6 +168,7 @@ static const char *cgroup_path(u64 id)
 static void cgroup_free(struct sampler_cgroup *c)
 {
 	struct sampler_cgroup *child;
+	unsigned int i;
 
 	cgroup_count(c, -1);
 	cgroups_by_slot[c->slot] = NULL;
@@ -177,8 +180,10 @@ static void cgroup_free(struct sampler_cgroup *c)
 		if (child->parent == c)
 			child->parent = c->parent;
 	}
-	kvfree(c->windows);
-	kvfree(c);
+	windows_free(&c->windows);
+	for (i = 0; i < STATS_OCTAVES; i++)
+		kfree(c->hist[i]);
+	kfree(c);
 }
 
 static struct sampler_cgroup *cgroup_new(u64 id, const char *path);
@@ -209,9 +214,10 @@ static struct sampler_cgroup *cgroup_around(const char *path)
 
 static struct sampler_cgroup *cgroup_new(u64 id, const char *path)
 {
+	const size_t size = strlen(path) + 1;
 	struct sampler_cgroup *c;
 
-	c = kvzalloc(sizeof(*c), GFP_KERNEL);
+	c = kzalloc(struct_size(c, path, size), GFP_KERNEL);
 	if (!c)
 		return NULL;
 	c->id = id;
@@ -219,7 +225,7 @@ static struct sampler_cgroup *cgroup_new(u64 id, const char *path)
 	while (cgroups_by_slot[c->slot])
 		c->slot++;
 	cgroups_by_slot[c->slot] = c;
-	strscpy(c->path, path, sizeof(c->path));
+	memcpy(c->path, path, size);
 	hash_add(cgroups_by_id, &c->hash, id);
 	list_add_tail(&c->list, &cgroups);
 	cgroup_count(c, 1);
@@ -288,6 +294,39 @@ bool cgroups_is_unknown(const struct sampler_cgroup *c)
 	return c->id == CGROUP_UNKNOWN;
 }
 
+/* Count a wait in the histogram, of which there are only the parts that are not empty. */
+static void cgroup_hist(struct sampler_cgroup *c, const struct sampler_wait *wait)
+{
+	const unsigned int bucket = stats_bucket(wait->ns);
+	u64 **octave = &c->hist[bucket / STATS_STEPS];
+
+	if (!*octave)
+		*octave = kcalloc(STATS_STEPS, sizeof(**octave), GFP_KERNEL);
+	if (*octave)
+		(*octave)[bucket % STATS_STEPS]++;
+	else
+		pr_warn_once("no memory for the waits of a cgroup\n");
+}
+
+/**
+ * cgroups_stats() - what was counted of a cgroup's own dispatches
+ * @c: the cgroup
+ * @st: all zero; filled in
+ *
+ * Context: under sampler.lock.
+ */
+void cgroups_stats(const struct sampler_cgroup *c, struct sampler_stats *st)
+{
+	unsigned int i;
+
+	st->counts = c->counts;
+	for (i = 0; i < STATS_OCTAVES; i++) {
+		if (c->hist[i])
+			memcpy(&st->hist[i * STATS_STEPS], c->hist[i],
+			       STATS_STEPS * sizeof(*st->hist));
+	}
+}
+
 /**
  * cgroups_add() - count a dispatch in its task's cgroup
  * @e: the entry
@@ -311,7 +350,9 @@ struct sampler_cgroup *cgroups_add(const struct kdtl_entry *e,
 		return NULL;
 	for (around = c; around; around = around->parent)
 		around->seen = max(around->seen, wait->time);
-	stats_add(&c->stats, wait);
+	stats_count(&c->counts, wait);
+	if (stats_in_hist(wait))
+		cgroup_hist(c, wait);
 	windows_add_to(&c->windows, NUMA_NO_NODE, wait);
 	return c;
 }
@@ -327,6 +368,8 @@ void cgroups_clean(u64 now)
 	struct sampler_cgroup *c, *next;
 
 	list_for_each_entry_safe(c, next, &cgroups, list) {
+		if (windows_are_over(c->seen, now))
+			windows_free(&c->windows);
 		if (c->seen + CGROUPS_STALE < now)
 			cgroup_free(c);
 	}

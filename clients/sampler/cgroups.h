@@ -29,8 +29,9 @@ enum {
  * @order: by which it is sorted
  * @slot: its place in cgroups_by_slot, and its number in the engine of pressure
  * @parent: the nearest cgroup around it that is counted; NULL: none
- * @stats: its own dispatches since counting began, on all CPUs
- * @windows: its latest dispatches; NULL: there was none yet
+ * @counts: its own dispatches since counting began, on all CPUs
+ * @hist: their waits, by powers of two, with %STATS_STEPS buckets each; NULL: there was none
+ * @windows: its latest dispatches; NULL: there was none lately
  * @shown: for how long its tasks, and those in it, waited, by cause, in ns
  * @averaged: what these times were when the averages were computed last
  * @average: of each time, over 10, 60 and 300 s: per cent of a CPU, times 2048
@@ -44,12 +45,13 @@ struct sampler_cgroup {
 	u64			order;
 	unsigned int		slot;
 	struct sampler_cgroup	*parent;
-	struct sampler_stats	stats;
+	struct sampler_counts	counts;
+	u64			*hist[STATS_OCTAVES];
 	struct sampler_windows	*windows;
 	u64			shown[CAUSES_ROWS];
 	u64			averaged[CAUSES_ROWS];
 	u64			average[CAUSES_ROWS][CAUSES_AVERAGES];
-	char			path[CGROUP_PATH];
+	char			path[];
 };
 
 /**
@@ -77,6 +79,7 @@ struct sampler_cgroup *cgroups_find(pid_t pid, u64 ticks, u64 *id);
 bool cgroups_is_unknown(const struct sampler_cgroup *c);
 struct sampler_cgroup *cgroups_add(const struct kdtl_entry *e,
 				   const struct sampler_wait *wait);
+void cgroups_stats(const struct sampler_cgroup *c, struct sampler_stats *st);
 void cgroups_clean(u64 now);
 void cgroups_reset(void);
 

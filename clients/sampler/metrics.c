@@ -41,7 +41,7 @@ static void metrics_quantile(struct seq_file *m, const struct sampler_stats *rec
 {
 	bool saturated;
 
-	if (recent->waits)
+	if (recent->counts.waits)
 		metrics_seconds(m, stats_quantile(recent, permille, &saturated));
 	else
 		seq_puts(m, "NaN");
@@ -64,10 +64,10 @@ static void metrics_histogram(struct seq_file *m, const struct sampler_stats *st
 		metrics_seconds(m, (1ULL << bits) - 1);
 		seq_printf(m, "\"} %llu\n", below);
 	}
-	seq_printf(m, "kdtl_wait_seconds_bucket{le=\"+Inf\"} %llu\n", st->waits);
+	seq_printf(m, "kdtl_wait_seconds_bucket{le=\"+Inf\"} %llu\n", st->counts.waits);
 	seq_puts(m, "kdtl_wait_seconds_sum ");
-	metrics_seconds(m, st->wait);
-	seq_printf(m, "\nkdtl_wait_seconds_count %llu\n", st->waits);
+	metrics_seconds(m, st->counts.wait);
+	seq_printf(m, "\nkdtl_wait_seconds_count %llu\n", st->counts.waits);
 }
 
 /* @recent: of the last minute, @st: since counting began. */
@@ -83,9 +83,9 @@ static void metrics_summary_cpu(struct seq_file *m, int cpu,
 		metrics_quantile(m, recent, metrics_quantiles[i].permille);
 	}
 	seq_printf(m, "kdtl_cpu_wait_seconds_sum{cpu=\"%d\"} ", cpu);
-	metrics_seconds(m, st->wait);
+	metrics_seconds(m, st->counts.wait);
 	seq_printf(m, "\nkdtl_cpu_wait_seconds_count{cpu=\"%d\"} %llu\n", cpu,
-		   st->waits);
+		   st->counts.waits);
 }
 
 static void metrics_summary(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
@@ -117,7 +117,7 @@ static void metrics_max(struct seq_file *m, struct sampler *s, struct sampler_ro
 		memset(&r->recent, 0, sizeof(r->recent));
 		windows_sum(windows_cpu(cpu), WINDOW_MINUTE, now, &r->recent);
 		seq_printf(m, "kdtl_wait_max_seconds{cpu=\"%d\"} ", cpu);
-		metrics_seconds(m, r->recent.max);
+		metrics_seconds(m, r->recent.counts.max);
 		seq_putc(m, '\n');
 	}
 }
@@ -131,16 +131,16 @@ static const struct {
 } metrics_by_cpu[] = {
 	{ "kdtl_wait_saturated_total",
 	  "Waits longer than an entry can say: sum, quantiles and maximum may be too low.",
-	  offsetof(struct sampler_stats, saturated) },
+	  offsetof(struct sampler_stats, counts.saturated) },
 	{ "kdtl_throttled_total",
 	  "Dispatches of runners that a limit on CPU time had held back.",
-	  offsetof(struct sampler_stats, throttles) },
+	  offsetof(struct sampler_stats, counts.throttles) },
 	{ "kdtl_throttled_seconds_total",
 	  "Time that these runners were held back or, after that, waited.",
-	  offsetof(struct sampler_stats, throttled), true },
+	  offsetof(struct sampler_stats, counts.throttled), true },
 	{ "kdtl_throttled_saturated_total",
 	  "Times held back that were longer than an entry can say: the sum of them may be too low.",
-	  offsetof(struct sampler_stats, throttled_saturated) },
+	  offsetof(struct sampler_stats, counts.throttled_saturated) },
 	{ "kdtl_stolen_seconds_total",
 	  "Time that the hypervisor gave to others, as in /proc/stat.",
 	  offsetof(struct sampler_stats, steal), true },
@@ -213,10 +213,10 @@ static void metrics_summary_cgroup(struct seq_file *m, const struct sampler_cgro
 		metrics_quantile(m, recent, metrics_quantiles[i].permille);
 	}
 	metrics_cgroup(m, "kdtl_cgroup_wait_seconds_sum", c, "");
-	metrics_seconds(m, c->stats.wait);
+	metrics_seconds(m, c->counts.wait);
 	seq_putc(m, '\n');
 	metrics_cgroup(m, "kdtl_cgroup_wait_seconds_count", c, "");
-	seq_printf(m, "%llu\n", c->stats.waits);
+	seq_printf(m, "%llu\n", c->counts.waits);
 }
 
 /* Those have one value of each cgroup: @field of its struct sampler_cgroup. */
@@ -232,10 +232,10 @@ static const struct {
 	  offsetof(struct sampler_cgroup, order), true },
 	{ "kdtl_cgroup_throttled_total", "counter",
 	  "Dispatches of the cgroup's tasks that a limit on CPU time had held back.",
-	  offsetof(struct sampler_cgroup, stats.throttles) },
+	  offsetof(struct sampler_cgroup, counts.throttles) },
 	{ "kdtl_cgroup_throttled_seconds_total", "counter",
 	  "Time that these tasks were held back or, after that, waited.",
-	  offsetof(struct sampler_cgroup, stats.throttled), true },
+	  offsetof(struct sampler_cgroup, counts.throttled), true },
 };
 
 static void metrics_one_by_cgroup(struct seq_file *m, unsigned int i)
@@ -246,7 +246,7 @@ static void metrics_one_by_cgroup(struct seq_file *m, unsigned int i)
 	metrics_head(m, metrics_by_cgroup[i].name, metrics_by_cgroup[i].type,
 		     metrics_by_cgroup[i].help);
 	list_for_each_entry(c, &cgroups, list) {
-		if (!c->stats.dispatches)
+		if (!c->counts.dispatches)
 			continue;
 		metrics_cgroup(m, metrics_by_cgroup[i].name, c, "");
 		value = *(u64 *)((void *)c + metrics_by_cgroup[i].field);
@@ -335,9 +335,9 @@ static void metrics_cgroups(struct seq_file *m, struct sampler *s, struct sample
 	list_for_each_entry(c, &cgroups, list) {
 		memset(&r->recent, 0, sizeof(r->recent));
 		windows_sum(c->windows, WINDOW_MINUTE, now, &r->recent);
-		if (c->stats.dispatches)
+		if (c->counts.dispatches)
 			metrics_summary_cgroup(m, c, &r->recent);
-		c->order = r->recent.max;
+		c->order = r->recent.counts.max;
 	}
 	for (i = 0; i < ARRAY_SIZE(metrics_by_cgroup); i++)
 		metrics_one_by_cgroup(m, i);

@@ -64,12 +64,9 @@ MODULE_PARM_DESC(share, "per cent of the time in which dispatches are logged, no
 /* Count from now on. */
 static void sampler_reset(void)
 {
-	int cpu;
-
 	mutex_lock(&sampler.lock);
 	stats_reset(&sampler);
-	for_each_possible_cpu(cpu)
-		windows_reset(cpu);
+	windows_reset();
 	cgroups_reset();
 	mutex_unlock(&sampler.lock);
 }
@@ -318,7 +315,7 @@ static void sampler_free(void)
 	cgroups_end();
 	causes_end();
 	stolen_end();
-	windows_exit();
+	windows_reset();
 	free_percpu(sampler.stats);
 }
 

@@ -59,8 +59,9 @@ void windows_add_cpu(int cpu, const struct sampler_wait *wait);
 void windows_sum(const struct sampler_windows *w, unsigned int i, u64 now,
 		 struct sampler_stats *sum);
 u64 windows_ms(const struct sampler *s, unsigned int i, u64 now);
-void windows_reset(int cpu);
-void windows_exit(void);
+bool windows_are_over(u64 seen, u64 now);
+void windows_free(struct sampler_windows **w);
+void windows_reset(void);
 
 /* show.c, show_pressure.c, metrics.c: the views. Under sampler.lock, with rows that are zero. */
 void show_table(struct seq_file *m, struct sampler *s, struct sampler_rows *r);

@@ -41,15 +41,15 @@ static void show_quantile(struct seq_file *m, const struct sampler_stats *st,
 static void show_table_row(struct seq_file *m, const struct sampler_stats *st, u64 ms,
 			   bool part)
 {
-	const u64 dispatches = part ? st->counted.dispatches : st->dispatches;
+	const u64 dispatches = part ? st->counted.dispatches : st->counts.dispatches;
 
 	seq_printf(m, " %11llu %8llu %6llu", dispatches,
 		   ms ? div64_u64(dispatches * MSEC_PER_SEC, ms) : 0, st->lost);
-	show_ns(m, part ? st->counted.wait : st->wait, !part && st->saturated);
+	show_ns(m, part ? st->counted.wait : st->counts.wait, !part && st->counts.saturated);
 	show_quantile(m, st, 500);
 	show_quantile(m, st, 990);
 	show_quantile(m, st, 999);
-	show_ns(m, st->max, st->saturated);
+	show_ns(m, st->counts.max, st->counts.saturated);
 	show_ns(m, st->steal, false);
 	seq_putc(m, '\n');
 }
@@ -61,7 +61,7 @@ static void show_part(struct seq_file *m, const char *what, const struct sampler
 		div64_u64(st->counted.logging * 1000, st->counted.counting) : 0;
 
 	seq_printf(m, "%s of %llu of %llu dispatches: logged for %llu.%llu %% of the time\n",
-		   what, st->dispatches, st->counted.dispatches, permille / 10,
+		   what, st->counts.dispatches, st->counted.dispatches, permille / 10,
 		   permille % 10);
 }
 
@@ -92,15 +92,15 @@ void show_table(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
 	if (part)
 		show_part(m, "p50 to max are", &r->all);
 	seq_puts(m, "p50 to p99.9 are at most 6.25 % too high; stolen is /proc/stat's\n");
-	if (r->all.throttles) {
+	if (r->all.counts.throttles) {
 		seq_printf(m, "not in the waits: how long tasks were throttled before %llu dispatches,",
-			   r->all.throttles);
-		show_ns(m, r->all.throttled, r->all.throttled_saturated);
+			   r->all.counts.throttles);
+		show_ns(m, r->all.counts.throttled, r->all.counts.throttled_saturated);
 		seq_putc(m, '\n');
 	}
-	if (r->all.saturated)
+	if (r->all.counts.saturated)
 		seq_printf(m, "+: or more, as %llu waits were longer than an entry can say\n",
-			   r->all.saturated);
+			   r->all.counts.saturated);
 }
 
 #define SHOW_WINDOW_HEAD \
@@ -108,15 +108,15 @@ void show_table(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
 
 static void show_window_row(struct seq_file *m, const struct sampler_stats *st, u64 ms)
 {
-	seq_printf(m, " %11llu %8llu", st->dispatches,
-		   ms ? div64_u64(st->dispatches * MSEC_PER_SEC, ms) : 0);
-	show_ns(m, st->wait, st->saturated);
+	seq_printf(m, " %11llu %8llu", st->counts.dispatches,
+		   ms ? div64_u64(st->counts.dispatches * MSEC_PER_SEC, ms) : 0);
+	show_ns(m, st->counts.wait, st->counts.saturated);
 	show_quantile(m, st, 500);
 	show_quantile(m, st, 990);
 	show_quantile(m, st, 999);
-	show_ns(m, st->max, st->saturated);
+	show_ns(m, st->counts.max, st->counts.saturated);
 	seq_putc(m, ' ');
-	show_ns(m, st->throttled, st->throttled_saturated);
+	show_ns(m, st->counts.throttled, st->counts.throttled_saturated);
 }
 
 /**
@@ -173,14 +173,14 @@ static void show_window_cgroups(struct seq_file *m, struct sampler *s,
 	list_for_each_entry(c, &cgroups, list) {
 		memset(&r->recent, 0, sizeof(r->recent));
 		windows_sum(c->windows, i, now, &r->recent);
-		c->order = r->recent.wait;
+		c->order = r->recent.counts.wait;
 	}
 	list_sort(NULL, &cgroups, show_order);
 	seq_printf(m, "last %u s\n" SHOW_WINDOW_HEAD " cgroup\n", windows_seconds[i]);
 	list_for_each_entry(c, &cgroups, list) {
 		memset(&r->recent, 0, sizeof(r->recent));
 		windows_sum(c->windows, i, now, &r->recent);
-		if (!r->recent.dispatches)
+		if (!r->recent.counts.dispatches)
 			continue;
 		show_window_row(m, &r->recent, ms);
 		seq_printf(m, " %s\n", c->path);
@@ -208,9 +208,11 @@ void show_cgroups(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
 		show_window_cgroups(m, s, r, i, now);
 	seq_puts(m, "since reset\n" SHOW_WINDOW_HEAD "   behind  culprit cgroup\n");
 	list_for_each_entry(c, &cgroups, list) {
-		if (!c->stats.dispatches)
+		if (!c->counts.dispatches)
 			continue;
-		show_window_row(m, &c->stats, ms);
+		memset(&r->recent, 0, sizeof(r->recent));
+		cgroups_stats(c, &r->recent);
+		show_window_row(m, &r->recent, ms);
 		show_ns(m, causes_ns(c, PRESSURE_BY_NEIGHBOURS), false);
 		show_ns(m, causes_of(c)->culprit, false);
 		seq_printf(m, " %s\n", c->path);
@@ -240,13 +242,13 @@ void show_lines(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
 			continue;
 		seq_printf(m, "%d\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\n",
 			   cpu, info->produced, info->consumed, info->unread, info->lost,
-			   st->dispatches, st->wait, stats_quantile(st, 500, &saturated),
+			   st->counts.dispatches, st->counts.wait, stats_quantile(st, 500, &saturated),
 			   stats_quantile(st, 990, &saturated),
-			   stats_quantile(st, 999, &saturated), st->max, st->steal,
-			   st->saturated, st->throttles, st->throttled,
+			   stats_quantile(st, 999, &saturated), st->counts.max, st->steal,
+			   st->counts.saturated, st->counts.throttles, st->counts.throttled,
 			   st->counted.dispatches, st->counted.wait,
 			   st->counted.logging, st->counted.counting,
-			   st->throttled_saturated);
+			   st->counts.throttled_saturated);
 	}
 }
 
@@ -265,7 +267,7 @@ static void show_bars(struct seq_file *m, const struct sampler_stats *st)
 {
 	unsigned int bits, first = STATS_MAX_BITS, last = 0;
 	bool gap = false;
-	u64 most = max(st->saturated, 1ULL), n;
+	u64 most = max(st->counts.saturated, 1ULL), n;
 
 	for (bits = 0; bits <= STATS_MAX_BITS; bits++) {
 		n = stats_log2(st, bits);
@@ -276,7 +278,7 @@ static void show_bars(struct seq_file *m, const struct sampler_stats *st)
 		most = max(most, n);
 	}
 	seq_puts(m, "  wait below       count\n");
-	for (bits = first; bits <= last && st->waits; bits++) {
+	for (bits = first; bits <= last && st->counts.waits; bits++) {
 		n = stats_log2(st, bits);
 		if (n)
 			show_bar(m, 1ULL << bits, false, n, most);
@@ -284,8 +286,8 @@ static void show_bars(struct seq_file *m, const struct sampler_stats *st)
 			seq_puts(m, "  ...\n");
 		gap = !n;
 	}
-	if (st->saturated)
-		show_bar(m, st->least, true, st->saturated, most);
+	if (st->counts.saturated)
+		show_bar(m, st->counts.least, true, st->counts.saturated, most);
 }
 
 /**

@@ -9,7 +9,13 @@
 
 #include "sampler.h"
 
-static unsigned int stats_bucket(u64 ns)
+/**
+ * stats_bucket() - in which bucket a wait is
+ * @ns: how long it was
+ *
+ * Return: the bucket's index.
+ */
+unsigned int stats_bucket(u64 ns)
 {
 	unsigned int shift;
 
@@ -38,29 +44,57 @@ static u64 stats_lower(unsigned int bucket)
 }
 
 /**
+ * stats_count() - count a dispatch, but not in a histogram
+ * @c: counts of its CPU or cgroup
+ * @wait: what its entry says
+ */
+void stats_count(struct sampler_counts *c, const struct sampler_wait *wait)
+{
+	c->dispatches++;
+	if (wait->throttled) {
+		c->throttles++;
+		c->throttled += wait->held;
+		c->throttled_saturated += wait->held_saturated;
+	}
+	if (!wait->known)
+		return;
+	c->waits++;
+	c->wait += wait->ns;
+	c->max = max(c->max, wait->ns);
+	if (wait->saturated) {
+		c->saturated++;
+		c->least = min_not_zero(c->least, wait->ns);
+	}
+}
+
+/**
  * stats_add() - count a dispatch
  * @st: counts of its CPU
  * @wait: what its entry says
  */
 void stats_add(struct sampler_stats *st, const struct sampler_wait *wait)
 {
-	st->dispatches++;
-	if (wait->throttled) {
-		st->throttles++;
-		st->throttled += wait->held;
-		st->throttled_saturated += wait->held_saturated;
-	}
-	if (!wait->known)
-		return;
-	st->waits++;
-	st->wait += wait->ns;
-	st->max = max(st->max, wait->ns);
-	if (wait->saturated) {
-		st->saturated++;
-		st->least = min_not_zero(st->least, wait->ns);
-	} else {
+	stats_count(&st->counts, wait);
+	if (stats_in_hist(wait))
 		st->hist[stats_bucket(wait->ns)]++;
-	}
+}
+
+/**
+ * stats_merge_counts() - add counts to a sum, without a histogram
+ * @to: the sum
+ * @from: the counts
+ */
+void stats_merge_counts(struct sampler_counts *to, const struct sampler_counts *from)
+{
+	to->dispatches += from->dispatches;
+	to->throttles += from->throttles;
+	to->throttled += from->throttled;
+	to->throttled_saturated += from->throttled_saturated;
+	to->waits += from->waits;
+	to->wait += from->wait;
+	to->max = max(to->max, from->max);
+	to->saturated += from->saturated;
+	to->least = min_not_zero(to->least, from->least);
 }
 
 /**
@@ -72,15 +106,7 @@ void stats_merge(struct sampler_stats *to, const struct sampler_stats *from)
 {
 	unsigned int i;
 
-	to->dispatches += from->dispatches;
-	to->throttles += from->throttles;
-	to->throttled += from->throttled;
-	to->throttled_saturated += from->throttled_saturated;
-	to->waits += from->waits;
-	to->wait += from->wait;
-	to->max = max(to->max, from->max);
-	to->saturated += from->saturated;
-	to->least = min_not_zero(to->least, from->least);
+	stats_merge_counts(&to->counts, &from->counts);
 	to->lost += from->lost;
 	to->steal += from->steal;
 	to->counted.dispatches += from->counted.dispatches;
@@ -103,21 +129,21 @@ void stats_merge(struct sampler_stats *to, const struct sampler_stats *from)
 u64 stats_quantile(const struct sampler_stats *st, unsigned int permille,
 		   bool *saturated)
 {
-	const u64 rank = div_u64(st->waits * permille + 999, 1000);
+	const u64 rank = div_u64(st->counts.waits * permille + 999, 1000);
 	u64 seen = 0;
 	unsigned int i;
 
 	*saturated = false;
-	if (!st->waits)
+	if (!st->counts.waits)
 		return 0;
 	/* Saturated waits count as the longest, but may be as short as @least. */
 	for (i = 0; i < STATS_BUCKETS; i++) {
 		seen += st->hist[i];
-		if (seen >= rank && (!st->saturated || stats_lower(i) <= st->least))
-			return min(stats_upper(i), st->max);
+		if (seen >= rank && (!st->counts.saturated || stats_lower(i) <= st->counts.least))
+			return min(stats_upper(i), st->counts.max);
 	}
 	*saturated = true;
-	return st->least;
+	return st->counts.least;
 }
 
 /**

@@ -3,6 +3,7 @@
 #ifndef _KDTL_SAMPLER_STATS_H
 #define _KDTL_SAMPLER_STATS_H
 
+#include <linux/math.h>
 #include <linux/types.h>
 
 /*
@@ -13,7 +14,8 @@
 #define STATS_STEP_BITS		4
 #define STATS_STEPS		(1U << STATS_STEP_BITS)
 #define STATS_MAX_BITS		36
-#define STATS_BUCKETS		((STATS_MAX_BITS - STATS_STEP_BITS + 1) * STATS_STEPS)
+#define STATS_OCTAVES		(STATS_MAX_BITS - STATS_STEP_BITS + 1)
+#define STATS_BUCKETS		(STATS_OCTAVES * STATS_STEPS)
 
 /**
  * struct sampler_wait - what an entry says about a wait
@@ -50,7 +52,7 @@ struct sampler_counted {
 };
 
 /**
- * struct sampler_stats - what was counted of one CPU's log
+ * struct sampler_counts - what was counted of some dispatches, but for the histogram
  * @dispatches: number of dispatches
  * @throttles: those whose runners a limit on CPU time had held back
  * @throttled: for how long these were held back, in ns
@@ -63,12 +65,8 @@ struct sampler_counted {
  * @saturated: waits that were longer than an entry can say: @wait and @max have the
  *	longest that it can say, so they are too low
  * @least: the shortest that these can have been, in ns; 0 without any
- * @hist: number of waits in each bucket, without @saturated
- * @lost: entries that had been lost when counting began
- * @steal: time that had been stolen when counting began, in ns
- * @counted: the session's counters when counting began
  */
-struct sampler_stats {
+struct sampler_counts {
 	u64	dispatches;
 	u64	throttles;
 	u64	throttled;
@@ -78,9 +76,21 @@ struct sampler_stats {
 	u64	max;
 	u64	saturated;
 	u64	least;
-	u64	hist[STATS_BUCKETS];
-	u64	lost;
-	u64	steal;
+};
+
+/**
+ * struct sampler_stats - what was counted of one CPU's log
+ * @counts: of its dispatches
+ * @hist: number of waits in each bucket, without those that are saturated
+ * @lost: entries that had been lost when counting began
+ * @steal: time that had been stolen when counting began, in ns
+ * @counted: the session's counters when counting began
+ */
+struct sampler_stats {
+	struct sampler_counts	counts;
+	u64			hist[STATS_BUCKETS];
+	u64			lost;
+	u64			steal;
 	struct sampler_counted	counted;
 };
 
@@ -91,22 +101,52 @@ struct sampler_stats {
 /**
  * struct sampler_part - a part of a window
  * @nr: its number: parts are numbered from time 0 on
- * @stats: what was counted in it
+ * @counts: what was counted in it
+ * @octave: numbers of the rows that have the counts of each power of two; 0: no wait was in it
  */
 struct sampler_part {
 	u64			nr;
-	struct sampler_stats	stats;
+	struct sampler_counts	counts;
+	u16			octave[STATS_OCTAVES];
+};
+
+#define WINDOWS_PARTS	(WINDOWS * (WINDOW_PARTS + 1))
+#define WINDOWS_CHUNK	16	/* rows that are allocated at once */
+#define WINDOWS_CHUNKS	DIV_ROUND_UP(WINDOWS_PARTS * STATS_OCTAVES, WINDOWS_CHUNK)
+
+/* Counts of the buckets of one power of two.  No part has as many dispatches as fit in. */
+struct sampler_octave {
+	u32	hist[STATS_STEPS];
 };
 
 /**
  * struct sampler_windows - counts of the last 1, 10 and 60 s
  * @parts: of each window; one more than its length, as the newest is not complete
+ * @node: the NUMA node on which @chunks are allocated
+ * @rows: how many rows there are; they are numbered from 1
+ * @free: the first row that no part has; its first count is the number of the next one
+ * @chunks: the rows
+ *
+ * Most waits of a task are of a few powers of two, and nearly all histograms would be empty.
  */
 struct sampler_windows {
 	struct sampler_part	parts[WINDOWS][WINDOW_PARTS + 1];
+	int			node;
+	unsigned int		rows;
+	unsigned int		free;
+	struct sampler_octave	*chunks[WINDOWS_CHUNKS];
 };
 
+/* An entry says exactly how long its runner waited. */
+static inline bool stats_in_hist(const struct sampler_wait *wait)
+{
+	return wait->known && !wait->saturated;
+}
+
+unsigned int stats_bucket(u64 ns);
+void stats_count(struct sampler_counts *c, const struct sampler_wait *wait);
 void stats_add(struct sampler_stats *st, const struct sampler_wait *wait);
+void stats_merge_counts(struct sampler_counts *to, const struct sampler_counts *from);
 void stats_merge(struct sampler_stats *to, const struct sampler_stats *from);
 u64 stats_quantile(const struct sampler_stats *st, unsigned int permille,
 		   bool *saturated);

@@ -11,7 +11,6 @@
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
-#include <linux/mm.h>
 #include <linux/percpu.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -66,9 +65,67 @@ struct sampler_windows *windows_cpu(int cpu)
 	return per_cpu(windows_of_cpu, cpu);
 }
 
-static void windows_add(struct sampler_windows *w, const struct sampler_wait *wait)
+static u32 *windows_row(const struct sampler_windows *w, unsigned int row)
+{
+	row--;
+	return w->chunks[row / WINDOWS_CHUNK][row % WINDOWS_CHUNK].hist;
+}
+
+/* A row of zeros; 0: there is no memory. */
+static unsigned int windows_take(struct sampler_windows *w)
+{
+	struct sampler_octave **chunk = &w->chunks[w->rows / WINDOWS_CHUNK];
+	const unsigned int row = w->free;
+
+	if (row) {
+		w->free = *windows_row(w, row);
+		*windows_row(w, row) = 0;
+		return row;
+	}
+	if (!*chunk)
+		*chunk = kcalloc_node(WINDOWS_CHUNK, sizeof(**chunk), GFP_KERNEL, w->node);
+	return *chunk ? ++w->rows : 0;
+}
+
+/* Begin a part anew. */
+static void windows_begin(struct sampler_windows *w, struct sampler_part *part, u64 nr)
+{
+	unsigned int i, row;
+
+	for (i = 0; i < STATS_OCTAVES; i++) {
+		row = part->octave[i];
+		if (!row)
+			continue;
+		memset(windows_row(w, row), 0, sizeof(struct sampler_octave));
+		*windows_row(w, row) = w->free;
+		w->free = row;
+	}
+	memset(part, 0, sizeof(*part));
+	part->nr = nr;
+}
+
+/* A wait that cannot be in the histogram is in no sum, either. */
+static bool windows_count(struct sampler_windows *w, struct sampler_part *part,
+			  const struct sampler_wait *wait)
+{
+	const unsigned int bucket = stats_bucket(wait->ns);
+	u16 *row = &part->octave[bucket / STATS_STEPS];
+
+	if (stats_in_hist(wait)) {
+		if (!*row)
+			*row = windows_take(w);
+		if (!*row)
+			return false;
+		windows_row(w, *row)[bucket % STATS_STEPS]++;
+	}
+	stats_count(&part->counts, wait);
+	return true;
+}
+
+static bool windows_add(struct sampler_windows *w, const struct sampler_wait *wait)
 {
 	struct sampler_part *part;
+	bool counted = true;
 	unsigned int i;
 	u32 at;
 	u64 nr;
@@ -77,14 +134,13 @@ static void windows_add(struct sampler_windows *w, const struct sampler_wait *wa
 		nr = div64_u64(wait->time, windows_part_ns(i));
 		div_u64_rem(nr, WINDOW_PARTS + 1, &at);
 		part = &w->parts[i][at];
-		if (part->nr < nr) {
-			memset(part, 0, sizeof(*part));
-			part->nr = nr;
-		}
+		if (part->nr < nr)
+			windows_begin(w, part, nr);
 		/* Entries of several CPUs come out of order, but hardly that late. */
-		if (part->nr == nr)
-			stats_add(&part->stats, wait);
+		if (part->nr == nr && !windows_count(w, part, wait))
+			counted = false;
 	}
+	return counted;
 }
 
 /**
@@ -97,11 +153,12 @@ static void windows_add(struct sampler_windows *w, const struct sampler_wait *wa
  */
 void windows_add_to(struct sampler_windows **w, int node, const struct sampler_wait *wait)
 {
-	if (!*w)
-		*w = kvzalloc_node(sizeof(**w), GFP_KERNEL, node);
-	if (*w)
-		windows_add(*w, wait);
-	else
+	if (!*w) {
+		*w = kzalloc_node(sizeof(**w), GFP_KERNEL, node);
+		if (*w)
+			(*w)->node = node;
+	}
+	if (!*w || !windows_add(*w, wait))
 		pr_warn_once("no memory for the windows of a CPU or a cgroup\n");
 }
 
@@ -116,6 +173,18 @@ void windows_add_cpu(int cpu, const struct sampler_wait *wait)
 {
 	/* Many possible CPUs never come online. */
 	windows_add_to(per_cpu_ptr(&windows_of_cpu, cpu), cpu_to_node(cpu), wait);
+}
+
+static void windows_sum_part(const struct sampler_windows *w, const struct sampler_part *part,
+			     struct sampler_stats *sum)
+{
+	unsigned int i, step;
+
+	stats_merge_counts(&sum->counts, &part->counts);
+	for (i = 0; i < STATS_OCTAVES; i++) {
+		for (step = 0; part->octave[i] && step < STATS_STEPS; step++)
+			sum->hist[i * STATS_STEPS + step] += windows_row(w, part->octave[i])[step];
+	}
 }
 
 /**
@@ -133,7 +202,7 @@ void windows_sum(const struct sampler_windows *w, unsigned int i, u64 now,
 
 	for (at = 0; w && at <= WINDOW_PARTS; at++) {
 		if (w->parts[i][at].nr >= oldest)
-			stats_merge(sum, &w->parts[i][at].stats);
+			windows_sum_part(w, &w->parts[i][at], sum);
 	}
 }
 
@@ -152,28 +221,42 @@ u64 windows_ms(const struct sampler *s, unsigned int i, u64 now)
 }
 
 /**
- * windows_reset() - count from now on
- * @cpu: in the windows of this CPU
+ * windows_are_over() - nothing is left in any window
+ * @seen: time of the latest dispatch that was counted
+ * @now: windows_now()
  *
- * Context: under sampler.lock.
+ * Return: true if so.
  */
-void windows_reset(int cpu)
+bool windows_are_over(u64 seen, u64 now)
 {
-	struct sampler_windows *w = windows_cpu(cpu);
-
-	if (w)
-		memset(w, 0, sizeof(*w));
+	return div64_u64(seen, windows_part_ns(WINDOWS - 1)) < windows_oldest(WINDOWS - 1, now);
 }
 
 /**
- * windows_exit() - free the windows of all CPUs
+ * windows_free() - count from now on
+ * @w: the windows, or NULL; they are allocated again with the next dispatch
  *
- * Context: may sleep.
+ * Context: under sampler.lock, or there is no session any more.
  */
-void windows_exit(void)
+void windows_free(struct sampler_windows **w)
+{
+	unsigned int i;
+
+	for (i = 0; *w && i < WINDOWS_CHUNKS; i++)
+		kfree((*w)->chunks[i]);
+	kfree(*w);
+	*w = NULL;
+}
+
+/**
+ * windows_reset() - count from now on, on all CPUs
+ *
+ * Context: under sampler.lock, or there is no session any more.
+ */
+void windows_reset(void)
 {
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		kvfree(per_cpu(windows_of_cpu, cpu));
+		windows_free(per_cpu_ptr(&windows_of_cpu, cpu));
 }

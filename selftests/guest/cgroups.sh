@@ -408,6 +408,60 @@ early_ones_are_known()
 		kill "$first" "$pid" && until_true early_are_gone
 }
 
+# kernel_kib: what the kernel has allocated for itself.
+kernel_kib()
+{
+	awk '$1 == "SUnreclaim:" || $1 == "VmallocUsed:" { n += $2 } END { print n }' /proc/meminfo
+}
+
+thousand_are_gone()
+{
+	rmdir "$root"/thousand/* 2>/dev/null
+	rmdir "$root/thousand"
+}
+
+# thousand_sleep: a task in each of a thousand cgroups; /tmp/thousand has their pids. Nobody writes to
+# what they open, and none of them is a program of its own, which would take long.
+thousand_sleep()
+{
+	mkdir "$root/thousand" && (cd "$root/thousand" && mkdir $(seq 1000)) &&
+		mkfifo /tmp/thousand.never || return
+	for i in $(seq 1000); do
+		: </tmp/thousand.never &
+		echo $! >"$root/thousand/$i/cgroup.procs" || return
+		echo $!
+		[ $((i % 100)) -ne 0 ] || echo "# $i tasks" >&2
+	done >/tmp/thousand
+}
+
+# thousand_wait MS: each of them for so long.
+thousand_wait()
+{
+	echo "# each waits for $1 ms"
+	fake later 0 3
+	while read -r pid; do
+		echo "task 0 $pid 0 $1" || return
+	done </tmp/thousand >/sys/kernel/debug/kdtl_fake/do
+}
+
+# Each of a thousand cgroups has waits in several buckets, powers of two, and parts of windows. What
+# the engine of pressure takes for a CPU is there with its first entry.
+takes_little_memory()
+{
+	unload kdtl_sampler && unload kdtl_answers && thousand_sleep &&
+		load kdtl_sampler pmu=kdtl_fake cgroups=1024 && fake task 0 "$web" 0 10 &&
+		is "$(metric wait_seconds_count /web)" 1 || return
+	before=$(kernel_kib)
+	thousand_wait 0 && thousand_wait 1 && thousand_wait 20 && thousand_wait 24 &&
+		thousand_wait 300 || return
+	is "$(grep -c '^kdtl_cgroup_wait_seconds_count{cgroup="/thousand/.*} 5$' \
+		$sampler/metrics)" 1000 || return
+	per_cgroup=$((($(kernel_kib) - before) / 1000))
+	echo "# $per_cgroup KiB for each of 1,000 cgroups"
+	xargs kill </tmp/thousand
+	until_true thousand_are_gone && [ $per_cgroup -gt 0 ] && [ $per_cgroup -le 12 ]
+}
+
 # There are not that many at the begin.
 too_many_are_told()
 {
@@ -429,7 +483,7 @@ echo +cpu >$root/cgroup.subtree_control || skip_all "the controller cpu is in us
 load kdtl_fake_pmu tasks=1 || bail_out "kdtl_fake_pmu does not load"
 load kdtl_fake_drive || bail_out "kdtl_fake_drive does not load"
 
-plan 22
+plan 23
 ok "it loads" load kdtl_sampler pmu=kdtl_fake
 # As if the machine ran for longer than it takes until a cgroup is stale.
 fake later 0 1000
@@ -459,5 +513,6 @@ ok "real tasks that wait for each other" real_tasks
 ok "or for many that only yield" blames_yielders
 ok "the sum over all cgroups is that over all CPUs" adds_up
 ok "each of many that were there before is known" early_ones_are_known
+ok "a thousand cgroups take little memory" takes_little_memory
 ok "more cgroups than there is room for" too_many_are_told
 finish

@@ -39,6 +39,8 @@ static const char *kdtl_pmu_invalid(const struct kdtl_pmu *p)
 		return "names tasks, so its waits are not a hypervisor's";
 	if (p->tasks && p->tb_freq != NSEC_PER_SEC)
 		return "names tasks, so its time base must be local_clock(), in ns";
+	if (p->waits && !(p->tasks && p->sync))
+		return "has waits(), which needs tasks and sync()";
 	if (p->mask & ~KDTL_MASK_KNOWN)
 		return "has unknown bits in mask";
 	if (p->mask & KDTL_MASK_WAKE && (p->mask != KDTL_MASK_WAKE || p->tasks || p->stolen))

@@ -804,6 +804,36 @@ static u64 kdtl_sched_sync(struct kdtl_pmu *p)
 	return kdtl_sched_now();
 }
 
+/* As kdtl_sched_arrive() would have it, if @t were dispatched now. */
+static bool kdtl_sched_waits(struct kdtl_pmu *p, const struct task_struct *t, u64 now,
+			     u64 *since, u64 *held)
+{
+	const struct kdtl_sched_cpu *c = this_cpu_ptr(&kdtl_sched_cpu);
+	const struct kdtl_departure *slot = kdtl_slot(c->departures, (u32)t->pid);
+	const u64 when = READ_ONCE(slot->when), id = when ^ READ_ONCE(slot->check);
+	const bool known = !((id ^ kdtl_run_id(t)) & KDTL_RUN_MASK);
+	const bool throttled = known && (when & 3) == KDTL_KIND_THROTTLE;
+	/* A CPU that takes the task away may write it. */
+	u64 queued_at = data_race(t->sched_info.last_queued);
+
+	if (!queued_at || dl_prio(t->prio) || kdtl_task_dequeue_delayed(t) ||
+	    kdtl_is_marked(when, id, kdtl_run_id(t)))
+		return false;
+	/* The scheduler read its clock before the tracepoint. */
+	if (known)
+		queued_at = max(queued_at, when >> 2);
+	if (queued_at >= now)
+		return false;
+	*since = queued_at;
+	if (kdtl_holds(t))
+		*held = now - queued_at;
+	else if (throttled || kdtl_was_held(c, t, queued_at))
+		*held = kdtl_lifted_at(t, queued_at, now) - queued_at;
+	else
+		*held = 0;
+	return true;
+}
+
 static struct kdtl_pmu kdtl_sched_pmu = {
 	.pmu.module	= THIS_MODULE,
 	.name		= "kdtl_sched",
@@ -814,6 +844,7 @@ static struct kdtl_pmu kdtl_sched_pmu = {
 	.attach		= kdtl_sched_attach,
 	.detach		= kdtl_sched_detach,
 	.sync		= kdtl_sched_sync,
+	.waits		= kdtl_sched_waits,
 	.cpu		= &kdtl_sched_cpu.fan,
 };
 

@@ -303,6 +303,11 @@ static inline void kdtl_fair_switch(const struct task_struct *prev)
 {
 }
 
+static inline bool kdtl_fair_holds(const struct task_struct *t)
+{
+	return kdtl_task_throttled(t);
+}
+
 static inline bool kdtl_fair_wakeup(const struct task_struct *t)
 {
 	return false;
@@ -367,9 +372,15 @@ static void kdtl_fair_switch(const struct task_struct *prev)
 		kdtl_held_note(group, local_clock());
 }
 
-static bool kdtl_fair_wakeup(const struct task_struct *t)
+/* Does a quota hold @t back, which is queued? */
+static bool kdtl_fair_holds(const struct task_struct *t)
 {
 	return t->se.on_rq && kdtl_dequeued_group(&t->se);
+}
+
+static bool kdtl_fair_wakeup(const struct task_struct *t)
+{
+	return kdtl_fair_holds(t);
 }
 
 #endif /* KDTL_HAVE_GROUP_THROTTLE */
@@ -390,6 +401,12 @@ static bool kdtl_was_held(const struct kdtl_sched_cpu *c, const struct task_stru
 		return false;
 	return kdtl_is_rt(next) ? kdtl_is_held(&kdtl_rt_group, queued_at) :
 				  kdtl_fair_held(next, queued_at);
+}
+
+/* Does a limit other than a deadline hold @t back, which is queued on this CPU? */
+static bool kdtl_holds(const struct task_struct *t)
+{
+	return kdtl_is_rt(t) ? __this_cpu_read(kdtl_rt_held.held) : kdtl_fair_holds(t);
 }
 
 /*

@@ -191,6 +191,15 @@ static ssize_t hammer_kdtl_aux_info(struct kdtl_session *s)
 }
 
 /* A session has one reader at a time; another case tests that. */
+static void hammer_waits(const struct kdtl_waiting *w, void *data)
+{
+}
+
+static ssize_t hammer_kdtl_waiting(struct kdtl_session *s)
+{
+	return kdtl_waiting(s, hammer_waits, NULL);
+}
+
 static ssize_t hammer_kdtl_merge_next(struct kdtl_session *s)
 {
 	return 0;

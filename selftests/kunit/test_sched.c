@@ -947,6 +947,148 @@ static void kdtl_sched_left(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, nr_left(pid, KDTL_PREEMPT_EXITED), 1U);
 }
 
+/* ---------------------------------------------------- waits that go on */
+
+/**
+ * struct keeper - a task that keeps a CPU from all others
+ * @pid: the task
+ * @has: completed when it has the CPU
+ * @enough: it need not any more
+ */
+struct keeper {
+	pid_t			pid;
+	struct completion	has;
+	bool			enough;
+};
+
+static int keeper_thread(void *data)
+{
+	const unsigned long end = jiffies + TEST_TIMEOUT;
+	struct keeper *k = data;
+
+	k->pid = current->pid;
+	preempt_disable();
+	complete(&k->has);
+	while (!READ_ONCE(k->enough) && time_before(jiffies, end))
+		cpu_relax();
+	preempt_enable();
+	return 0;
+}
+
+static int kept_thread(void *data)
+{
+	complete(data);
+	return 0;
+}
+
+/**
+ * struct told - what kdtl_waiting() says
+ * @pid: of this task
+ * @nr: how often
+ * @is: what it said last
+ */
+struct told {
+	pid_t			pid;
+	unsigned int		nr;
+	struct kdtl_waiting	is;
+};
+
+static void told_of(const struct kdtl_waiting *w, void *data)
+{
+	struct told *told = data;
+
+	if (w->pid != told->pid)
+		return;
+	told->nr++;
+	told->is = *w;
+}
+
+/* Look until it says something of the task. */
+static bool wait_told(struct told *told)
+{
+	const unsigned long end = jiffies + TEST_TIMEOUT;
+
+	told->nr = 0;
+	while (!kdtl_waiting(sessions[0], told_of, told) && !told->nr && time_before(jiffies, end))
+		cond_resched();
+	return told->nr;
+}
+
+/* The caller is on another CPU, and stays there. */
+static void expect_told(struct kunit *test, struct keeper *k, int cpu)
+{
+	DECLARE_COMPLETION_ONSTACK(ran);
+	struct kdtl_waiting first;
+	const struct kdtl_entry *e;
+	struct task_struct *t;
+	struct told told = { };
+	u64 woken;
+
+	t = kthread_create_on_cpu(kept_thread, &ran, cpu, "kdtl_kept/%u");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(t));
+	told.pid = t->pid;
+	/* It sleeps. */
+	KUNIT_EXPECT_EQ(test, kdtl_waiting(sessions[0], told_of, &told), 0);
+	KUNIT_EXPECT_EQ(test, told.nr, 0U);
+	woken = local_clock();
+	wake_up_process(t);
+	KUNIT_EXPECT_TRUE(test, wait_told(&told));
+	KUNIT_EXPECT_EQ(test, told.nr, 1U);
+	first = told.is;
+	KUNIT_EXPECT_EQ(test, first.cpu, cpu);
+	KUNIT_EXPECT_EQ(test, first.running, k->pid);
+	KUNIT_EXPECT_EQ(test, strcmp(first.comm, t->comm), 0);
+	KUNIT_EXPECT_EQ(test, first.held, 0ULL);
+	KUNIT_EXPECT_LT(test, first.since, first.until);
+	KUNIT_EXPECT_TRUE(test, wait_told(&told));
+	KUNIT_EXPECT_EQ(test, told.is.since, first.since);
+	KUNIT_EXPECT_GT(test, told.is.until, first.until);
+	WRITE_ONCE(k->enough, true);
+	KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&ran, TEST_TIMEOUT), 0UL);
+	told.nr = 0;
+	KUNIT_EXPECT_EQ(test, kdtl_waiting(sessions[0], told_of, &told), 0);
+	KUNIT_EXPECT_EQ(test, told.nr, 0U);
+	KUNIT_EXPECT_EQ(test, capture_stop(0), 0);
+	capture_read(0);
+	/* Its entry says the same of the whole wait. */
+	e = first_of(told.pid, told.is.until);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, e);
+	KUNIT_EXPECT_EQ(test, kdtl_entry_time(e) - kdtl_entry_queued(e), first.since);
+	kunit_info(test, "woken at %llu, queued at %llu, told at %llu, dispatched at %llu\n", woken,
+		   first.since, first.until, kdtl_entry_time(e));
+}
+
+/* What waits is told of before it has a CPU, and as its entry has it afterwards. */
+static void kdtl_sched_waits_on(struct kunit *test)
+{
+	const int here = cpumask_first(cpu_online_mask);
+	const int cpu = cpumask_next(here, cpu_online_mask);
+	struct keeper k = { .has = COMPLETION_INITIALIZER_ONSTACK(k.has) };
+	struct told told = { };
+	struct task_struct *t;
+
+	if (cpu >= nr_cpu_ids)
+		kunit_skip(test, "needs two CPUs");
+	KUNIT_ASSERT_EQ(test, capture_start(0, PAGES_FOR_ALL, 0), 0);
+	/* Nothing can end it from its CPU. */
+	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(here)), 0);
+	t = kthread_create_on_cpu(keeper_thread, &k, cpu, "kdtl_keeper/%u");
+	KUNIT_EXPECT_FALSE(test, IS_ERR(t));
+	if (!IS_ERR(t)) {
+		get_task_struct(t);
+		wake_up_process(t);
+		wait_for_completion(&k.has);
+		expect_told(test, &k, cpu);
+		WRITE_ONCE(k.enough, true);
+		kthread_stop(t);
+		put_task_struct(t);
+	}
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
+	/* The session is stopped. */
+	KUNIT_EXPECT_EQ(test, kdtl_waiting(sessions[0], told_of, &told), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_waiting(sessions[0], NULL, NULL), -EINVAL);
+}
+
 /* --------------------------------------------------- moved while it sleeps */
 
 /**
@@ -1904,6 +2046,7 @@ static struct kunit_case sched_cases[] = {
 	KUNIT_CASE(kdtl_sched_idle_time),
 	KUNIT_CASE(kdtl_sched_pid_again),
 	KUNIT_CASE(kdtl_sched_left),
+	KUNIT_CASE(kdtl_sched_waits_on),
 	KUNIT_CASE(kdtl_sched_times_add_up),
 	KUNIT_CASE(kdtl_sched_schedstat),
 	KUNIT_CASE(kdtl_sched_ran_stopped),

@@ -314,6 +314,16 @@ static ssize_t do_kdtl_timebase_sync(struct kdtl_session *s)
 	return kdtl_timebase_sync(s, &tb);
 }
 
+static void states_waits(const struct kdtl_waiting *w, void *data)
+{
+}
+
+/* This source does not know tasks. */
+static ssize_t do_kdtl_waiting(struct kdtl_session *s)
+{
+	return kdtl_waiting(s, states_waits, NULL);
+}
+
 static ssize_t do_kdtl_merge_next(struct kdtl_session *s)
 {
 	struct kdtl_merge *m = kdtl_merge_create(s);

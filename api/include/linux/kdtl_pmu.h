@@ -88,6 +88,10 @@ struct kdtl_area {
  *	time base had before: no later entry of this CPU is older.  It runs on the
  *	CPU with interrupts off, also when perf reads an event, and also while no event wants
  *	entries of this CPU.  Optional, but a source without it has no kdtl_merge_sync()
+ * @waits: is a task, which can run and does not, in the queue of this CPU at the time @now, as
+ *	@sync returned it?  Sets since when, and for how long since then a limit held it
+ *	back.  It runs on the CPU with interrupts off.  Optional, but a source without it
+ *	has no kdtl_waiting(); needs tasks and @sync
  */
 struct kdtl_pmu {
 	struct pmu	pmu;
@@ -104,6 +108,8 @@ struct kdtl_pmu {
 	void		(*detach)(struct kdtl_pmu *p);
 	int		(*source)(struct kdtl_pmu *p, u32 mask, u64 period);
 	u64		(*sync)(struct kdtl_pmu *p);
+	bool		(*waits)(struct kdtl_pmu *p, const struct task_struct *t, u64 now,
+				 u64 *since, u64 *held);
 	/* private: */
 	int		(*add)(struct perf_event *event, int flags);
 	int		(*event_init)(struct perf_event *event);

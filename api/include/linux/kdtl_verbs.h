@@ -124,6 +124,30 @@ u64 kdtl_merge_lost(const struct kdtl_merge *m);
 u64 kdtl_merge_late(const struct kdtl_merge *m);
 
 /**
+ * struct kdtl_waiting - a task that waits for a CPU
+ * @pid: the task, in the initial namespace
+ * @cpu: the CPU in whose queue it is
+ * @running: pid of the task that has that CPU; 0: it is idle
+ * @comm: the task's name
+ * @since: since when it could run and has been in this queue, in ticks
+ * @held: for how long after @since a limit on CPU time held it back, in ticks.  If that is until
+ *	@until, a limit still does, or nobody knows when that ended
+ * @until: the time of which all this is, in ticks
+ */
+struct kdtl_waiting {
+	pid_t	pid;
+	int	cpu;
+	pid_t	running;
+	char	comm[TASK_COMM_LEN];
+	u64	since;
+	u64	held;
+	u64	until;
+};
+
+int kdtl_waiting(struct kdtl_session *s, void (*fn)(const struct kdtl_waiting *w, void *data),
+		 void *data);
+
+/**
  * struct kdtl_timebase - a session's time base beside the kernel's clocks
  * @ticks: the time base at the last kdtl_timebase_sync()
  * @mono: CLOCK_MONOTONIC at that moment, in ns

@@ -3,7 +3,8 @@
  * Why the tasks of each cgroup waited: the entries, told to the engine of pressure
  *
  * The engine is in api/answers/engine/pressure.c.  Here it gets to know who had each CPU, as
- * cgroups, and which cgroups are in which.  A cgroup's number in it is its slot.
+ * cgroups, and which cgroups are in which.  A cgroup's number in it is its slot.  Times are ticks,
+ * which are ns for each source that names tasks.
  */
 #include <linux/ktime.h>
 #include <linux/math64.h>
@@ -29,7 +30,8 @@ static const unsigned int causes_decay[CAUSES_AVERAGES] = { 1677, 1981, 2034 };
  * @known: there is a last entry, and none was lost after it
  * @pid: the task of the last entry, which has the CPU since then; 0: the CPU is idle
  * @who: that task's cgroup, or PRESSURE_NOBODY and so on
- * @at: time of that entry
+ * @at: time of that entry, or of what was last heard of a wait that goes on
+ * @lost: entries that were lost before it
  * @engine: of the engine
  */
 struct causes {
@@ -37,6 +39,7 @@ struct causes {
 	pid_t			pid;
 	s32			who;
 	u64			at;
+	u64			lost;
 	struct pressure_cpu	*engine;
 };
 
@@ -109,12 +112,16 @@ void causes_forget(unsigned int slot)
 /**
  * causes_lost() - entries are missing, so nobody knows who had the CPU
  * @cpu: the CPU
+ * @nr: how many
  *
  * Context: under sampler.lock.
  */
-void causes_lost(int cpu)
+void causes_lost(int cpu, u64 nr)
 {
-	per_cpu(causes_of_cpu, cpu).known = false;
+	struct causes *of = per_cpu_ptr(&causes_of_cpu, cpu);
+
+	of->known = false;
+	of->lost += nr;
 }
 
 static s32 causes_who(const struct sampler_cgroup *c)
@@ -122,27 +129,24 @@ static s32 causes_who(const struct sampler_cgroup *c)
 	return c && !cgroups_is_unknown(c) ? (s32)c->slot : PRESSURE_UNKNOWN;
 }
 
-/* Who had the CPU until the entry. */
-static s32 causes_until(const struct causes *of, const struct kdtl_span *span,
-			const struct kdtl_entry *e)
+/* Who had the CPU until @to, when the task @pid had it. */
+static s32 causes_until(const struct causes *of, u64 to, pid_t pid)
 {
-	const u64 to = kdtl_entry_time(e);
 	u64 middle = of->at + (to - of->at) / 2, id;
 
 	if (!of->known)
 		return PRESSURE_UNKNOWN;
-	if (kdtl_entry_prev_pid(e) != of->pid &&
-	    !kdtl_task_exec(cgroups_tasks, of->pid, of->at, kdtl_entry_prev_pid(e), to))
+	if (pid != of->pid && !kdtl_task_exec(cgroups_tasks, of->pid, of->at, pid, to))
 		return PRESSURE_UNKNOWN;
-	if (of->pid && kdtl_ticks_to_ns(span->info, to - of->at) >= CAUSES_LONG)
+	if (of->pid && to - of->at >= CAUSES_LONG)
 		return causes_who(cgroups_find(of->pid, middle, &id));
 	return of->who;
 }
 
-/* Tell the engine who had the CPU until @to, in ns; but for what the hypervisor had. */
-static void causes_run(struct causes *of, int cpu, u64 from, u64 to, s32 who)
+/* Tell the engine who had the CPU until @to; but for what the hypervisor had. */
+static void causes_run(struct causes *of, int cpu, u64 to, s32 who)
 {
-	u64 begin, end;
+	u64 from = of->at, begin, end;
 
 	while (stolen_next(cpu, from, to, &begin, &end)) {
 		pressure_run(&causes_groups, of->engine, begin, who);
@@ -150,6 +154,24 @@ static void causes_run(struct causes *of, int cpu, u64 from, u64 to, s32 who)
 		from = end;
 	}
 	pressure_run(&causes_groups, of->engine, to, who);
+}
+
+/* What is known of a CPU; NULL: there is no memory. */
+static struct causes *causes_of_this(int cpu)
+{
+	struct causes *of = per_cpu_ptr(&causes_of_cpu, cpu);
+
+	/* The first entries may come before cgroups are counted. */
+	if (!causes_groups.groups)
+		return NULL;
+	if (!of->engine) {
+		of->engine = kvzalloc_node(pressure_cpu_size(causes_groups.nr), GFP_KERNEL,
+					   cpu_to_node(cpu));
+		if (!of->engine)
+			return NULL;
+		pressure_cpu_begin(of->engine, causes_groups.nr);
+	}
+	return of;
 }
 
 /**
@@ -162,30 +184,57 @@ static void causes_run(struct causes *of, int cpu, u64 from, u64 to, s32 who)
  */
 void causes_add(const struct kdtl_span *span, const struct kdtl_entry *e, struct sampler_cgroup *c)
 {
-	struct causes *of = per_cpu_ptr(&causes_of_cpu, span->cpu);
-	const struct kdtl_aux_info *info = span->info;
-	const u64 now = kdtl_ticks_to_ns(info, kdtl_entry_time(e));
+	struct causes *of = causes_of_this(span->cpu);
+	const u64 now = kdtl_entry_time(e);
 
-	/* The first entries may come before cgroups are counted. */
-	if (!causes_groups.groups)
+	if (!of)
 		return;
-	if (!of->engine) {
-		of->engine = kvzalloc_node(pressure_cpu_size(causes_groups.nr), GFP_KERNEL,
-					   cpu_to_node(span->cpu));
-		if (!of->engine)
-			return;
-		pressure_cpu_begin(of->engine, causes_groups.nr);
-	}
-	causes_run(of, span->cpu, kdtl_ticks_to_ns(info, of->at), now, causes_until(of, span, e));
+	causes_run(of, span->cpu, now, causes_until(of, now, kdtl_entry_prev_pid(e)));
 	of->known = true;
 	of->pid = kdtl_entry_pid(e);
-	of->at = kdtl_entry_time(e);
+	of->at = now;
 	of->who = c ? causes_who(c) : PRESSURE_NOBODY;
 	if (c)
-		pressure_wait(&causes_groups, of->engine, c->slot,
-			      kdtl_ticks_to_ns(info, kdtl_entry_queued(e)),
-			      kdtl_ticks_to_ns(info, kdtl_entry_ready(e) - kdtl_entry_throttled(e)),
-			      kdtl_ticks_to_ns(info, kdtl_entry_throttled(e)));
+		pressure_wait(&causes_groups, of->engine, c->slot, kdtl_entry_queued(e),
+			      kdtl_entry_ready(e) - kdtl_entry_throttled(e),
+			      kdtl_entry_throttled(e),
+			      told_take(kdtl_entry_pid(e), span->cpu));
+}
+
+/**
+ * causes_waits() - find out why a task waits, which goes on
+ * @w: the task; the entries of its CPU that are older have been counted, and no newer one
+ * @lost: entries that had been lost on that CPU
+ *
+ * Context: under sampler.lock, may sleep.
+ */
+void causes_waits(const struct kdtl_waiting *w, u64 lost)
+{
+	struct causes *of = causes_of_this(w->cpu);
+	struct sampler_cgroup *c;
+	u64 id;
+
+	if (!of)
+		return;
+	stolen_forget();
+	/* What was lost at the end is told with the next entry only. */
+	if (lost != of->lost)
+		of->known = false;
+	if (w->until > of->at) {
+		causes_run(of, w->cpu, w->until, causes_until(of, w->until, w->running));
+		of->who = w->running ? causes_who(cgroups_find(w->running, w->until, &id)) :
+				       PRESSURE_NOBODY;
+		of->known = true;
+		of->pid = w->running;
+		of->at = w->until;
+	}
+	c = cgroups_find(w->pid, w->until, &id);
+	if (!c)
+		return;
+	cgroups_see(c, w->until);
+	pressure_waits(&causes_groups, of->engine, c->slot, w->until - w->since - w->held,
+		       w->held);
+	told_note(w);
 }
 
 /**

@@ -3,6 +3,8 @@
 #ifndef _KDTL_SAMPLER_CAUSES_H
 #define _KDTL_SAMPLER_CAUSES_H
 
+#include <linux/kdtl_verbs.h>
+
 #include "cgroups.h"
 
 /* A percentage of 1 among the averages, whose fixed point has 11 bits, as PSI's has. */
@@ -16,12 +18,26 @@ int causes_begin(void);
 void causes_end(void);
 void causes_new(const struct sampler_cgroup *c);
 void causes_forget(unsigned int slot);
-void causes_lost(int cpu);
+void causes_lost(int cpu, u64 nr);
 void causes_add(const struct kdtl_span *span, const struct kdtl_entry *e,
 		struct sampler_cgroup *c);
+void causes_waits(const struct kdtl_waiting *w, u64 lost);
 const struct pressure_group *causes_of(const struct sampler_cgroup *c);
 u64 causes_ns(struct sampler_cgroup *c, unsigned int row);
 void causes_average(void);
+
+/* told.c: under sampler.lock. */
+void told_note(const struct kdtl_waiting *w);
+u64 told_take(pid_t pid, int cpu);
+void told_reset(void);
+
+/* waits.c: under sampler.lock, but for waits_want(). */
+int waits_begin(struct mutex *lock);
+void waits_end(void);
+void waits_reset(void);
+void waits_want(void);
+void waits_count(int cpu, u64 time);
+void waits_round(struct kdtl_session *s);
 
 /* stolen.c */
 int stolen_begin(const struct sampler *s, char **pmu, unsigned int pages);

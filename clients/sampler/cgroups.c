@@ -294,6 +294,19 @@ bool cgroups_is_unknown(const struct sampler_cgroup *c)
 	return c->id == CGROUP_UNKNOWN;
 }
 
+/**
+ * cgroups_see() - a cgroup is in use, and so are those around it
+ * @c: the cgroup
+ * @time: when, as struct sampler_wait has it
+ *
+ * Context: under sampler.lock.
+ */
+void cgroups_see(struct sampler_cgroup *c, u64 time)
+{
+	for (; c; c = c->parent)
+		c->seen = max(c->seen, time);
+}
+
 /* Count a wait in the histogram, of which there are only the parts that are not empty. */
 static void cgroup_hist(struct sampler_cgroup *c, const struct sampler_wait *wait)
 {
@@ -338,7 +351,7 @@ void cgroups_stats(const struct sampler_cgroup *c, struct sampler_stats *st)
 struct sampler_cgroup *cgroups_add(const struct kdtl_entry *e,
 				   const struct sampler_wait *wait)
 {
-	struct sampler_cgroup *c, *around;
+	struct sampler_cgroup *c;
 	u64 id;
 
 	if (!cgroups_tasks)
@@ -348,8 +361,7 @@ struct sampler_cgroup *cgroups_add(const struct kdtl_entry *e,
 	c = cgroups_find(kdtl_entry_pid(e), kdtl_entry_time(e), &id);
 	if (!c)
 		return NULL;
-	for (around = c; around; around = around->parent)
-		around->seen = max(around->seen, wait->time);
+	cgroups_see(c, wait->time);
 	stats_count(&c->counts, wait);
 	if (stats_in_hist(wait))
 		cgroup_hist(c, wait);

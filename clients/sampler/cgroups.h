@@ -77,6 +77,7 @@ unsigned int cgroups_slots(void);
 struct sampler_cgroup *cgroups_of_path(const char *path);
 struct sampler_cgroup *cgroups_find(pid_t pid, u64 ticks, u64 *id);
 bool cgroups_is_unknown(const struct sampler_cgroup *c);
+void cgroups_see(struct sampler_cgroup *c, u64 time);
 struct sampler_cgroup *cgroups_add(const struct kdtl_entry *e,
 				   const struct sampler_wait *wait);
 void cgroups_stats(const struct sampler_cgroup *c, struct sampler_stats *st);

@@ -3,8 +3,8 @@
  * kdtl_sampler - dispatches and waits per CPU, counted by the session's reader
  *
  * The example client: copy it. Everything that uses the session is in this
- * file but stolen.c's; stats.c, windows.c, cgroups.c and causes.c count, show.c, show_pressure.c
- * and metrics.c print, and triggers.c tells when somebody waits for too long.
+ * file but stolen.c's and waits.c's; stats.c, windows.c, cgroups.c and causes.c count, show.c,
+ * show_pressure.c and metrics.c print, and triggers.c tells when somebody waits for too long.
  */
 #define pr_fmt(fmt) "kdtl_sampler: " fmt
 
@@ -68,6 +68,8 @@ static void sampler_reset(void)
 	stats_reset(&sampler);
 	windows_reset();
 	cgroups_reset();
+	waits_reset();
+	told_reset();
 	mutex_unlock(&sampler.lock);
 }
 
@@ -97,8 +99,9 @@ static void sampler_span(const struct kdtl_span *span, void *unused)
 	mutex_lock(&sampler.lock);
 	stolen_forget();
 	if (span->lost)
-		causes_lost(span->cpu);
+		causes_lost(span->cpu, span->lost);
 	kdtl_span_for_each_entry(e, span) {
+		waits_count(span->cpu, kdtl_entry_time(e));
 		if (kdtl_entry_is_idle(e)) {
 			causes_add(span, e, NULL);
 			continue;
@@ -120,15 +123,19 @@ static unsigned int sampler_round(struct kdtl_session *s, void *unused)
 	unsigned int next;
 
 	mutex_lock(&sampler.lock);
+	waits_round(s);
 	causes_average();
 	next = triggers_look();
 	mutex_unlock(&sampler.lock);
 	return min(next, READ_ONCE(period_ms));
 }
 
-/* Count what was logged until now. */
+/* Count what was logged until now, and who waits now. */
 static void sampler_look(void)
 {
+	waits_want();
+	kdtl_flush(sampler.session);
+	/* What the first round heard of waits that go on, the second one counts. */
 	kdtl_flush(sampler.session);
 }
 
@@ -207,8 +214,11 @@ static int sampler_begin(void)
 	kdtl_flush(sampler.session);
 	sampler_reset();
 	/* With a share below 100 there is no cause to tell of. */
-	if (cgroups_tasks && sampler.share == 100)
-		err = triggers_begin(sampler_look);
+	if (cgroups_tasks && sampler.share == 100) {
+		err = waits_begin(&sampler.lock);
+		if (!err)
+			err = triggers_begin(sampler_look);
+	}
 	if (err)
 		kdtl_session_close(sampler.session);
 	return err;
@@ -313,6 +323,7 @@ static void sampler_debugfs(void)
 static void sampler_free(void)
 {
 	cgroups_end();
+	waits_end();
 	causes_end();
 	stolen_end();
 	windows_reset();

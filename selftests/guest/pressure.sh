@@ -190,6 +190,81 @@ averages()
 		awk '{ print "# avg10: " $1; exit !($1 > 2 && $1 < 60) }'
 }
 
+# ran PID: how often it was dispatched.
+ran()
+{
+	cut -d ' ' -f 3 "/proc/$1/schedstat"
+}
+
+# look ROW CGROUP: the machine's time before and after, and the row between.
+look()
+{
+	cut -d ' ' -f 1 /proc/uptime
+	cat $sampler/pressure >/tmp/pressure
+	total "$1" "$2"
+	cut -d ' ' -f 1 /proc/uptime
+}
+
+# grows ROW CGROUP PID US: the row grows by so much while the task is not dispatched, and by as much
+# as time passes.
+grows()
+{
+	nr=$(ran "$3")
+	# shellcheck disable=SC2046 # several words
+	set -- $(look "$1" "$2") $(sleep 0.2 && look "$1" "$2") "$3" "$4"
+	[ $# -eq 8 ] && is "$(ran "$7")" "$nr" >/dev/null &&
+		echo "$@" | awk '{
+			grew = $5 - $2
+			least = ($4 - $3) * 1e6 - 20000
+			most = ($6 - $1) * 1e6 + 20000
+			if (grew < $8)
+				exit 1
+			printf "# grew by %d us in %d to %d us\n", grew, least, most
+			exit !(grew >= least && grew <= most)
+		}'
+}
+
+# A real-time task has the CPU, and the other one never gets it.
+counts_before_end()
+{
+	mkdir -p $root/held $root/starved
+	background sh -c "echo \$\$ >$root/held/cgroup.procs; exec $here/held 1" >/tmp/holds
+	held=$!
+	until_true grep -q holds /tmp/holds || return
+	background sh -c "echo \$\$ >$root/starved/cgroup.procs
+		exec taskset -c 1 sh -c 'while :; do :; done'"
+	starved=$!
+	until_true grows neighbours /starved "$starved" 100000 &&
+		is "$(by /starved | cut -d ' ' -f 2)" /held &&
+		[ "$(total neighbours /starved)" -gt "$(($(total some /starved) * 9 / 10))" ]
+}
+
+# What was counted of the wait is not counted again when it ends.
+counts_once()
+{
+	was=$(ran "$starved")
+	before=$(look neighbours /starved | tr '\n' ' ')
+	kill "$held"
+	until_true has_run || return
+	kill "$starved"
+	echo "$before $(look neighbours /starved | tr '\n' ' ')" | awk '{
+		printf "# %d us before its end, %d after it, in %d us\n", $2, $5, ($6 - $1) * 1e6
+		exit !($5 >= $2 && $5 - $2 <= ($6 - $1) * 1e6 + 20000)
+	}'
+}
+
+has_run()
+{
+	[ "$(ran "$starved")" -gt "$was" ]
+}
+
+# A quota of a millisecond in each second.
+counts_limit_before_end()
+{
+	mkdir -p $root/meagre && echo 1000 1000000 >$root/meagre/cpu.max && loop meagre 2 &&
+		until_true grows quota /meagre "$pid" 100000
+}
+
 need kdtl kdtl_sched
 need_modules kdtl_sampler
 mkdir -p $root
@@ -197,7 +272,7 @@ mount -t cgroup2 none $root || skip_all "no cgroups"
 grep -q '\<cpu\>' $root/cgroup.controllers || skip_all "no cgroups with the controller cpu"
 echo +cpu >$root/cgroup.subtree_control || skip_all "the controller cpu is in use"
 
-plan 9
+plan 12
 ok "the sampler loads" load kdtl_sampler pmu=kdtl_sched
 ok "a wait behind a neighbour has that cause, and the neighbour its name" behind_neighbour
 ok "a cgroup has what those in it have" parent_has_both
@@ -211,4 +286,13 @@ else
 	skip "PSI says the same" "this kernel has no PSI of cgroups"
 fi
 ok "the averages follow" averages
+if [ "$(nproc)" -gt 1 ]; then
+	can_starve 1
+	ok "a wait counts before it ends" counts_before_end
+	ok "and once only when it has ended" counts_once
+else
+	skip "a wait counts before it ends" "a real-time task would have the only CPU"
+	skip "and once only when it has ended" "a real-time task would have the only CPU"
+fi
+ok "so does the time for which a limit holds a task back" counts_limit_before_end
 finish

@@ -14,7 +14,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 . "$here/lib/ktap.sh"
 
 engine=$top/api/answers/engine
-plenty='-DPRESSURE_RUNS=4096 -DPRESSURE_STEP=64 -DPRESSURE_HELD=4096'
+plenty='-DPRESSURE_RUNS=4096 -DPRESSURE_STEP=64 -DPRESSURE_HELD=16384'
 little='-DPRESSURE_RUNS=32 -DPRESSURE_STEP=8 -DPRESSURE_HELD=16'
 
 # model NAME OPTION...: build it.

@@ -643,16 +643,15 @@ static void pressure_count_tasks(struct pressure_group *g, const struct pressure
 	g->tasks[PRESSURE_BY_QUOTA] += held;
 }
 
-/* @from: since when the group waited, by level. */
-static void pressure_wait_in(const struct pressure_view *v, const __u64 *from, int leaf)
+/* @from: since when the group waited, by level; @since: what was on the CPU while it was queued */
+static void pressure_wait_in(const struct pressure_view *v, const __u64 *from,
+			     struct pressure_sum since, int leaf)
 {
 	struct pressure_group *g = &v->p->groups[v->group];
-	struct pressure_sum since = pressure_since(v, from[PRESSURE_QUEUED]), fresh = { 0 };
+	struct pressure_sum fresh = { 0 };
 	unsigned int level, below = PRESSURE_QUEUED;
 	struct pressure_list *list;
 
-	pressure_count_tasks(g, &since, from[PRESSURE_QUEUED] - from[PRESSURE_READY],
-			     from[PRESSURE_READY] - from[PRESSURE_ALL]);
 	/* A level begins with what the one below has, which has not got this wait yet. */
 	for (level = 1; level < PRESSURE_LEVELS; level++) {
 		list = pressure_list(v->c, v->group, level);
@@ -671,6 +670,22 @@ static void pressure_wait_in(const struct pressure_view *v, const __u64 *from, i
 	}
 }
 
+/* The group waits, and each one that contains it; @over: the wait is over. */
+static void pressure_count(struct pressure *p, struct pressure_cpu *c, __s32 group,
+			   const __u64 *from, __u64 elsewhere, __u64 held, int over)
+{
+	struct pressure_view v = { .p = p, .c = c };
+	struct pressure_sum since;
+
+	for (v.group = group; v.group >= 0; v.group = p->groups[v.group].parent) {
+		since = pressure_since(&v, from[PRESSURE_QUEUED]);
+		if (over)
+			pressure_count_tasks(&p->groups[v.group], &since, elsewhere, held);
+		if (from[PRESSURE_ALL] < c->now)
+			pressure_wait_in(&v, from, since, v.group == group);
+	}
+}
+
 /**
  * pressure_wait() - a task gets the CPU, for which it has waited
  * @p: the groups
@@ -679,26 +694,47 @@ static void pressure_wait_in(const struct pressure_view *v, const __u64 *from, i
  * @queued: for how long it was in this CPU's queue until now
  * @elsewhere: for how long it was in queues of other CPUs before that
  * @held: for how long a limit on CPU time held it back before that
+ * @told: how much of @held and @elsewhere, from the begin, pressure_waits() has counted on other
+ *	CPUs
  *
  * Context: any.
  */
 void pressure_wait(struct pressure *p, struct pressure_cpu *c, __s32 group, __u64 queued,
-		   __u64 elsewhere, __u64 held)
+		   __u64 elsewhere, __u64 held, __u64 told)
 {
-	struct pressure_view v = { .p = p, .c = c };
-	__u64 from[PRESSURE_LEVELS];
-	__s32 g;
+	__u64 from[PRESSURE_LEVELS], left = pressure_less(elsewhere + held, told);
 
 	/* The clock's begin is the earliest that there is. */
 	from[PRESSURE_QUEUED] = pressure_less(c->now, queued);
-	from[PRESSURE_READY] = pressure_less(from[PRESSURE_QUEUED], elsewhere);
-	from[PRESSURE_ALL] = pressure_less(from[PRESSURE_READY], held);
-	if (from[PRESSURE_ALL] == c->now)
-		return;
-	for (g = group; g >= 0; g = p->groups[g].parent) {
-		v.group = g;
-		pressure_wait_in(&v, from, g == group);
-	}
+	from[PRESSURE_ALL] = pressure_less(from[PRESSURE_QUEUED], left);
+	if (left > elsewhere)
+		left = elsewhere;
+	from[PRESSURE_READY] = pressure_less(from[PRESSURE_QUEUED], left);
+	pressure_count(p, c, group, from, elsewhere, held, 1);
+}
+
+/**
+ * pressure_waits() - a task waits for the CPU, and has not got it yet
+ * @p: the groups
+ * @c: the CPU, after pressure_run() until now
+ * @group: the task's group
+ * @queued: for how long it has been in this CPU's queue
+ * @held: for how long a limit on CPU time held it back before that
+ *
+ * What was counted of a wait on this CPU is not counted again, when it is told of later, or has
+ * ended.
+ *
+ * Context: any.
+ */
+void pressure_waits(struct pressure *p, struct pressure_cpu *c, __s32 group, __u64 queued,
+		    __u64 held)
+{
+	__u64 from[PRESSURE_LEVELS];
+
+	from[PRESSURE_QUEUED] = pressure_less(c->now, queued);
+	from[PRESSURE_READY] = from[PRESSURE_QUEUED];
+	from[PRESSURE_ALL] = pressure_less(from[PRESSURE_QUEUED], held);
+	pressure_count(p, c, group, from, 0, held, 0);
 }
 
 /**

@@ -16,7 +16,8 @@
  * queue, it is that, and the rest is the group's own limit.
  *
  * A CPU's log tells of a wait when it ends.  So each wait ends now, and what is known of the times
- * in which a group waited is a stack: a wait takes off what began after it.
+ * in which a group waited is a stack: a wait takes off what began after it.  One that goes on may
+ * be told as if it ended now, and again later: only what is new of it counts.
  */
 #ifndef _KDTL_ENGINE_PRESSURE_H
 #define _KDTL_ENGINE_PRESSURE_H
@@ -91,7 +92,8 @@ struct pressure_by {
  * struct pressure_group - a group, on all CPUs
  * @parent: number of the group that contains it; -1: none that is counted
  * @sum: in the union of its waits, by enum pressure_level
- * @tasks: sums of the waits of its tasks by cause, which count for each task that waits
+ * @tasks: sums of the waits of its tasks by cause, which count for each task that waits; only of
+ *	waits that are over
  * @culprit: for how long it had CPUs for which others waited, once for each cgroup whose own
  *	tasks did
  * @by: those neighbours that it waited for most.  If there were more than %PRESSURE_BY, each
@@ -128,6 +130,8 @@ void pressure_cpu_begin(struct pressure_cpu *c, __s32 nr);
 void pressure_cpu_forget(struct pressure_cpu *c, __s32 group);
 void pressure_run(struct pressure *p, struct pressure_cpu *c, __u64 until, __s32 who);
 void pressure_wait(struct pressure *p, struct pressure_cpu *c, __s32 group, __u64 queued,
-		   __u64 elsewhere, __u64 held);
+		   __u64 elsewhere, __u64 held, __u64 told);
+void pressure_waits(struct pressure *p, struct pressure_cpu *c, __s32 group, __u64 queued,
+		    __u64 held);
 
 #endif /* _KDTL_ENGINE_PRESSURE_H */

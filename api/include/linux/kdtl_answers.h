@@ -222,9 +222,9 @@ struct kdtl_trigger *__kdtl_trigger_open(struct module *owner,
  *
  * An event comes when the waits of a window reach the threshold.  It is never missed, and the
  * time that it is about is never longer than the window and a sixteenth of it.  Waits count at
- * the time at which the client that counts sees them; it looks ten times in a window, and a wait
- * is in its log when it ends.  There is at most one event in the time of a window; one that comes
- * earlier waits.  What an event was about is not counted for the next one.
+ * the time at which the client that counts sees them; it looks ten times in a window, and of waits
+ * that go on it may see less often.  There is at most one event in the time of a window; one that
+ * comes earlier waits.  What an event was about is not counted for the next one.
  *
  * The trigger belongs to the module that calls this, and must be closed before the module goes.
  * kdtl closes one that was forgotten, and says so in the log.  The client that counts, which is

@@ -74,27 +74,68 @@ static unsigned int span(unsigned int most)
 	return n < most ? n : most;
 }
 
-static void one_wait(struct pressure *p, struct pressure_cpu *c, unsigned int now)
+static void end_wait(struct pressure *p, struct pressure_cpu *c, unsigned int now, __s32 group,
+		     unsigned int queued, unsigned int elsewhere, unsigned int held)
 {
-	const __s32 group = draw(GROUPS);
-	unsigned int queued = span(now), elsewhere = 0, held = 0, t;
+	unsigned int t, told = elsewhere + held && !draw(3) ? draw(elsewhere + held + 1) : 0;
+	unsigned int begin = now - queued - elsewhere - held + told;
 	__s32 g;
 
-	if (!draw(5))
-		elsewhere = span(now - queued);
-	if (!draw(5))
-		held = span(now - queued - elsewhere);
 	mark(group, now - queued, now, 1);
 	memset(own_waits[group] + now - queued, 1, queued);
-	mark(group, now - queued - elsewhere, now - queued, 2);
-	mark(group, now - queued - elsewhere - held, now - queued - elsewhere, 4);
+	for (t = begin; t < now - queued; t++)
+		mark(group, t, t + 1, t < now - queued - elsewhere ? 4 : 2);
 	for (g = group; g >= 0; g = parents[g]) {
 		for (t = now - queued; t < now; t++)
 			tasks[g][cause_of(who[t], g)]++;
 		tasks[g][PRESSURE_BY_ELSEWHERE] += elsewhere;
 		tasks[g][PRESSURE_BY_QUOTA] += held;
 	}
-	pressure_wait(p, c, group, queued, elsewhere, held);
+	pressure_wait(p, c, group, queued, elsewhere, held, told);
+}
+
+static void one_wait(struct pressure *p, struct pressure_cpu *c, unsigned int now)
+{
+	unsigned int queued = span(now), elsewhere = 0, held = 0;
+
+	if (!draw(5))
+		elsewhere = span(now - queued);
+	if (!draw(5))
+		held = span(now - queued - elsewhere);
+	end_wait(p, c, now, draw(GROUPS), queued, elsewhere, held);
+}
+
+/* A wait that is told of while it goes on, at times not to its end. */
+static struct {
+	int going_on;
+	__s32 group;
+	unsigned int held_from;
+	unsigned int queued_from;
+} long_wait;
+
+static void go_on(struct pressure *p, struct pressure_cpu *c, unsigned int now)
+{
+	const __s32 group = long_wait.group;
+	unsigned int queued = now - long_wait.queued_from;
+	unsigned int held = long_wait.queued_from - long_wait.held_from;
+
+	if (!long_wait.going_on) {
+		long_wait.going_on = 1;
+		long_wait.group = draw(GROUPS);
+		long_wait.queued_from = now - span(now);
+		long_wait.held_from = long_wait.queued_from;
+		if (!draw(3))
+			long_wait.held_from -= span(long_wait.queued_from);
+	} else if (!draw(4) || now - long_wait.held_from >= longest) {
+		long_wait.going_on = 0;
+		if (draw(4))
+			end_wait(p, c, now, group, queued, 0, held);
+	} else {
+		mark(group, now - queued, now, 1);
+		memset(own_waits[group] + now - queued, 1, queued);
+		mark(group, now - queued - held, now - queued, 4);
+		pressure_waits(p, c, group, queued, held);
+	}
 }
 
 static void differ(const char *what, unsigned int schedule, __s32 group, unsigned int cause,
@@ -222,6 +263,7 @@ static void one(unsigned int schedule, int exact)
 	memset(waits, 0, sizeof(waits));
 	memset(own_waits, 0, sizeof(own_waits));
 	memset(tasks, 0, sizeof(tasks));
+	long_wait.going_on = 0;
 	pressure_cpu_begin(c, GROUPS);
 	for (g = 0; g < GROUPS; g++)
 		pressure_group_begin(&p, g, parents[g]);
@@ -243,6 +285,8 @@ static void one(unsigned int schedule, int exact)
 			one_wait(&p, c, next);
 		if (!draw(8))
 			one_wait(&p, c, next);
+		if (!draw(3))
+			go_on(&p, c, next);
 	}
 	for (g = 0; g < GROUPS; g++)
 		compare(&groups[g], schedule, g, exact);
@@ -287,21 +331,21 @@ static void forget(unsigned int others)
 	/* Nobody knows who had the CPU before. */
 	pressure_run(&p, c, begin, 3);
 	pressure_run(&p, c, begin + 1, 3);
-	pressure_wait(&p, c, 2, begin + 1, 0, 0);
+	pressure_wait(&p, c, 2, begin + 1, 0, 0, 0);
 	expect("the time before the first entry",
 	       pressure_cause(&groups[2], PRESSURE_BY_UNKNOWN), begin);
 	for (now = begin + 1; now <= begin + 3 * PRESSURE_STEP; now++)
 		pressure_run(&p, c, now, now % 2 ? 3 : 2);
 	now--;
-	pressure_wait(&p, c, 4, 10, 0, 0);
-	pressure_wait(&p, c, 3, 10, 5, 5);
+	pressure_wait(&p, c, 4, 10, 0, 0, 0);
+	pressure_wait(&p, c, 3, 10, 5, 5, 0);
 	/* Others' waits take the room of that one. */
 	for (; now < begin + 6 * PRESSURE_STEP + 2 * PRESSURE_HELD; now += 2) {
 		pressure_run(&p, c, now + 1, 3);
 		pressure_run(&p, c, now + 2, 2);
-		pressure_wait(&p, c, 6, 1, 0, 0);
+		pressure_wait(&p, c, 6, 1, 0, 0, 0);
 	}
-	pressure_wait(&p, c, 3, 2, 0, 0);
+	pressure_wait(&p, c, 3, 2, 0, 0, 0);
 	expect("behind it", behind(&groups[4], 3), 5);
 
 	pressure_group_end(&p, 3);
@@ -314,9 +358,9 @@ static void forget(unsigned int others)
 	for (; others; others--, now += 2) {
 		pressure_run(&p, c, now + 1, 4);
 		pressure_run(&p, c, now + 2, 2);
-		pressure_wait(&p, c, 6, 1, 0, 0);
+		pressure_wait(&p, c, 6, 1, 0, 0, 0);
 	}
-	pressure_wait(&p, c, 3, now, 0, 0);
+	pressure_wait(&p, c, 3, now, 0, 0, 0);
 	expect("its waits", pressure_some(&groups[3]), now);
 	expect("its time", pressure_cause(&groups[3], PRESSURE_BY_OWN), 0);
 	free(c);
@@ -342,7 +386,7 @@ static void cost(unsigned int often)
 		now += 1 + draw(20000);
 		pressure_run(&p, c, now, draw(NR));
 		pressure_wait(&p, c, draw(NR), draw(100) < often ? draw(100000000) : draw(20000), 0,
-			      0);
+			      0, 0);
 	}
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
 	printf("%u %% long waits: %.0f ns an entry\n", often,

@@ -514,6 +514,28 @@ many_moved()
 		echo "CPU time: $one ms for one, $all ms for all" && [ "$all" -lt $((5 * one)) ]
 }
 
+# The same of the CPUs that were idle meanwhile: it was 40 times as much.
+many_idle()
+{
+	local one all
+
+	awk 'BEGIN {
+		print "boot 0 0"
+		for (k = 1; k <= 90000; k++) {
+			print "run", k "0000", 0, 0, 0, 1, 3, "hog"
+			print "run", k "5000", 0, k % 50 ? 0 : 4000, 0, 3, 1, "victim"
+			if (k % 50 == 0)
+				print "run", k "0500", 1, 0, 0, 3, 0, "victim"
+			if (k % 50 == 0)
+				print "idle", k "0600", 1, 3
+		}
+	}' | recording many-idle &&
+		all=$(cpu_time kdtl why -n 1000 "$work/many-idle.data") &&
+		[ "$(grep -c '^    1 other CPU was idle .* on 1 of them, too$' "$work/out")" -eq 1000 ] &&
+		one=$(cpu_time kdtl why -n 1 "$work/many-idle.data") &&
+		echo "CPU time: $one ms for one, $all ms for all" && [ "$all" -lt $((5 * one)) ]
+}
+
 # A program that begins, or comes into another cgroup, while its task has the CPU, and one that
 # did before: all hog for longer as what they then are.
 begun()
@@ -1028,7 +1050,7 @@ not_related()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-why.XXXXXX")
 partial "$work"
 
-plan 41
+plan 42
 ok "kdtl builds" builds
 ok "recordings are made" records
 ok "the longest waits, and who had the CPU" worst_first
@@ -1050,6 +1072,7 @@ ok "of a recording without short waits nobody is known" left_out
 ok "nor is anybody while entries were lost" entries_lost
 ok "nor who had the CPU that a task came from, or before it came" moved
 ok "many that were moved take little longer than one" many_moved
+ok "so do many with CPUs that were idle meanwhile" many_idle
 ok "a program that began while its task had the CPU" begun
 ok "and for equally long, in the order of PIDs" equally_long
 ok "a hypervisor's log names no tasks" of_a_hypervisor

@@ -233,7 +233,7 @@ void who_ran(const struct recording *r, size_t i, struct who *w)
  * The first entry of @cpu that is not older than @time, or, if there is none, of the next CPU that
  * has any.  The entries must be sorted by CPU.
  */
-static size_t first_since(const struct recording *r, unsigned int cpu, uint64_t time)
+size_t first_since(const struct recording *r, unsigned int cpu, uint64_t time)
 {
 	size_t from = 0, to = r->nr, i;
 

@@ -152,13 +152,11 @@ static void add_turns(struct sleeps *s, const struct recording *r, size_t i, boo
 
 static void add_dispatches(struct sleeps *s, const struct recording *r)
 {
-	bool idle = false;
+	const bool idle = has_idle(r);
 
 	s->turn = resized(NULL, (2 * r->nr + 1) * sizeof(*s->turn));
 	s->had = resized(NULL, (r->nr + 1) * sizeof(*s->had));
 	s->stolen = resized(NULL, (r->nr_gaps + 1) * sizeof(*s->stolen));
-	for (size_t i = 0; i < r->nr && !idle; i++)
-		idle = entry_is_idle(r->entry[i]);
 	for (size_t i = 0; i < r->nr; i++)
 		add_turns(s, r, i, idle);
 	for (size_t i = 0; i < r->nr_gaps; i++)

@@ -439,9 +439,10 @@ int kdtl_cpus_start(struct kdtl_session *s)
 
 	lockdep_assert_held(&s->lock);
 	kdtl_cpus_lock(s);
-	WRITE_ONCE(s->state, KDTL_STARTED);
 	/* Events that are refused meanwhile are the caller's error, and post no message. */
 	WRITE_ONCE(s->starting, true);
+	/* [start.S] pairs with T in session_state(): who sees the state sees that it begins. */
+	smp_store_release(&s->state, KDTL_STARTED);
 	kdtl_cpus_begin(s, 1);
 	kdtl_cpus_enable(s, true);
 	WRITE_ONCE(s->starting, false);

@@ -27,6 +27,12 @@ in_cgroup()
 	sh -c "echo \$\$ >/sys/fs/cgroup/$1/cgroup.procs; shift; exec \"\$@\"" sh "$@" &
 }
 
+# recordings NR: so many have started. A session that was only created gets no entries.
+recordings()
+{
+	until [ "$(grep -c ' started *keep ' $D/sessions)" -eq "$1" ]; do usleep 20000; done
+}
+
 # lost ID: the entries that the session has lost on the CPU where that is least.
 lost()
 {
@@ -51,18 +57,18 @@ insmod $M/kdtl_recorder.ko aux_pages=2 lines=40 ms=20000
 # Reads everything.
 kdtl record -q -i -m 64 -o /out/all.data &
 all=$!
-until [ "$(grep -c keep $D/sessions)" -eq 1 ]; do usleep 20000; done
+recordings 1
 # Will read no more when its areas are full.
 kdtl record -q -m 4 -o /out/full.data &
 full=$!
-until [ "$(grep -c keep $D/sessions)" -eq 2 ]; do usleep 20000; done
+recordings 2
 id=$(awk '$3 == "keep" { id = $1 } END { print id }' $D/sessions)
 # Says when a hypervisor, which this machine has not, had the CPUs.
 insmod $M/kdtl_fake_pmu.ko
 insmod $M/kdtl_fake_drive.ko
 kdtl record -q -s kdtl_fake -o /out/steal.data &
 steal=$!
-until [ "$(grep -c keep $D/sessions)" -eq 3 ]; do usleep 20000; done
+recordings 3
 for cpu in 0 1 2 3; do
 	echo burst $cpu 50 >/sys/kernel/debug/kdtl_fake/do
 done

@@ -359,7 +359,7 @@ static void add_waking(struct event **events, size_t *nr, const struct recording
 		       const struct sleeps *s, size_t note, size_t i)
 {
 	const struct chain_note *n = &s->note[note];
-	const unsigned int cpu = n->by ? sleeps_cpu(s, n->by, n->time) : UINT_MAX;
+	const unsigned int cpu = sleeps_cpu(s, n->by, n->time);
 
 	if (n->event == CHAIN_WAKE && cpu != UINT_MAX)
 		add_event(events, nr, (struct event){

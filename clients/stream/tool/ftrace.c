@@ -100,7 +100,7 @@ static void put_waking(FILE *out, const struct recording *r, const struct sleeps
 	const struct kdtl_wake_entry *w = event->wake;
 	const struct kdtl_entry *e = r->entry[event->i];
 	const int by = kdtl_wake_by(w);
-	const unsigned int cpu = by ? sleeps_cpu(s, by, event->ns) : UINT_MAX;
+	const unsigned int cpu = sleeps_cpu(s, by, event->ns);
 	char comm[PRINTABLE(COMM_LEN)];
 
 	put_head(out, "", by, cpu != UINT_MAX ? cpu : kdtl_wake_cpu(w), event->ns, NULL,

@@ -261,7 +261,7 @@ static void put_arrow(struct chrome *c, const struct sleeps *s, size_t note, siz
 {
 	const struct chain_note *n = &s->note[note];
 	const struct kdtl_entry *e = c->r->entry[i];
-	const unsigned int cpu = n->by ? sleeps_cpu(s, n->by, n->time) : UINT_MAX;
+	const unsigned int cpu = sleeps_cpu(s, n->by, n->time);
 	struct json_object *from, *to;
 
 	if (cpu == UINT_MAX || n->time < c->begin || n->time > entry_time(c->r, e))

@@ -257,12 +257,14 @@ bool sleeps_beside(struct sleeps *s, const struct recording *r, const char *path
 	return !error;
 }
 
-/* The CPU that @pid had at a time; UINT_MAX: not known. */
+/* The CPU that @pid had at a time; UINT_MAX: not known, or it is no task: an interrupt has PID 0. */
 unsigned int sleeps_cpu(const struct sleeps *s, int pid, uint64_t ns)
 {
 	size_t from = chain_first_turn(&s->log, pid), to = s->log.nr_turns, i;
 	const struct chain_turn *t;
 
+	if (!pid)
+		return UINT_MAX;
 	/* The first one that begins later. */
 	while (from < to) {
 		i = from + (to - from) / 2;

@@ -121,7 +121,7 @@ enum kdtl_vpa_problem {
  * @next: index of the first entry not yet handed out
  * @slot: @next % @entries
  * @last_tb: time base of the newest entry handed out
- * @polled_tb: time base at the last poll
+ * @polled_tb: time base when the last poll began, so before it looked at the count
  * @now_tb: a recent time base; read again before a newer entry is refused
  * @mask: KDTL_MASK_*, as in the lppaca; 0: not registered
  * @wanted: the value that @mask is to get
@@ -383,13 +383,19 @@ static void kdtl_vpa_copy(struct kdtl_vpa_cpu *c, unsigned int nr)
  * Hand out the entries in the log, and return whether those were all.  Read at
  * most as many as fit the log: a hypervisor that writes as fast as this loop reads
  * must not keep the CPU here.
+ *
+ * The processor may be taken away at any point, and the count goes on.  So the time that has
+ * passed since a look at the count is told from before it, or a large count would seem to be a
+ * jump.
  */
 static bool kdtl_vpa_poll(struct kdtl_vpa_cpu *c)
 {
 	unsigned int nr, budget = c->entries;
+	const u64 began = get_tb();
 	u64 fresh, next, gone;
 
 	c->polling = true;
+	c->now_tb = began;
 	for (fresh = kdtl_vpa_fresh(c); fresh && budget; budget -= nr) {
 		nr = min_t(u64, fresh, min_t(unsigned int, budget, KDTL_VPA_BATCH));
 		next = c->next;
@@ -407,8 +413,7 @@ static bool kdtl_vpa_poll(struct kdtl_vpa_cpu *c)
 		c->seen += nr - gone;
 		kdtl_vpa_hand_out(c, c->copy + gone, nr - gone);
 	}
-	c->polled_tb = get_tb();
-	c->now_tb = c->polled_tb;
+	c->polled_tb = began;
 	c->polling = false;
 	return !fresh;
 }

@@ -22,6 +22,8 @@
  *
  * ctl, write only:
  *	play CPU STEP...	do the steps on the CPU in one go, interrupts off
+ *	within CPU STEP...	do the steps once, as soon as the driver hands out entries and
+ *				finds that one of them is wrong
  *	run CPU FROM NS N	write N entries every NS until halt: by a timer if
  *				FROM is CPU, so never while the log is read, else
  *				by a thread on CPU FROM, so at any time
@@ -39,6 +41,7 @@
 #include <linux/cpu.h>
 #include <linux/debugfs.h>
 #include <linux/hrtimer.h>
+#include <linux/kdtl_probes.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
@@ -48,7 +51,6 @@
 #include <linux/smp.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
-#include <linux/tracepoint.h>
 #include <linux/vmalloc.h>
 #include <asm/dtl.h>
 #include <asm/firmware.h>
@@ -176,7 +178,6 @@ module_param(papr, bool, 0644);
 MODULE_PARM_DESC(papr, "write only reasons that PAPR has: the perf tool's decoder needs it (default 0)");
 
 static struct fakehv_cpu *cpus;		/* by CPU */
-static struct tracepoint *hcall_entry, *hcall_exit;
 static long refuse_reg, refuse_dereg;
 static unsigned int limit;
 static DEFINE_MUTEX(ctl_lock);		/* one command at a time */
@@ -320,11 +321,13 @@ static bool fakehv_steps(int cpu, const struct fakehv_step *steps, unsigned int 
 
 /**
  * struct fakehv_play - steps for a CPU
+ * @cpu: the CPU
  * @steps: what to do
  * @nr: how many
  * @registered: there was a log to write to
  */
 struct fakehv_play {
+	int			cpu;
 	struct fakehv_step	steps[FAKEHV_MAX_STEPS];
 	unsigned int		nr;
 	bool			registered;
@@ -337,17 +340,16 @@ static void fakehv_play_cpu(void *arg)
 	play->registered = fakehv_steps(smp_processor_id(), play->steps, play->nr);
 }
 
-static int fakehv_play(int cpu, char *words)
+static int fakehv_parse(struct fakehv_play *play, char *words)
 {
-	struct fakehv_play play = {};
 	struct fakehv_step *s;
 	char *word, *op;
 	int err;
 
 	while ((word = strsep(&words, " "))) {
-		if (play.nr == FAKEHV_MAX_STEPS)
+		if (play->nr == FAKEHV_MAX_STEPS)
 			return -E2BIG;
-		s = &play.steps[play.nr++];
+		s = &play->steps[play->nr++];
 		op = strsep(&word, "=");
 		err = match_string(fakehv_ops, ARRAY_SIZE(fakehv_ops), op);
 		if (err < 0)
@@ -359,8 +361,58 @@ static int fakehv_play(int cpu, char *words)
 		if (err)
 			return err;
 	}
-	err = smp_call_function_single(cpu, fakehv_play_cpu, &play, 1);
+	return 0;
+}
+
+static int fakehv_play(int cpu, char *words)
+{
+	struct fakehv_play play = { .cpu = cpu };
+	int err;
+
+	err = fakehv_parse(&play, words) ?:
+	      smp_call_function_single(cpu, fakehv_play_cpu, &play, 1);
 	return err ?: play.registered ? 0 : -ENODEV;
+}
+
+/*
+ * A virtual processor stood still between two steps of a poll, and others wrote on.  It is enough
+ * to do it where the driver counts one entry as lost: while it hands out what it has copied.
+ */
+static struct fakehv_play within;
+
+static int fakehv_within_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	/* kdtl_pmu_lost()'s number: those that were lapped are more. */
+	if (regs->gpr[4] == 1 && raw_smp_processor_id() == READ_ONCE(within.cpu)) {
+		WRITE_ONCE(within.cpu, -1);
+		fakehv_steps(raw_smp_processor_id(), within.steps, within.nr);
+	}
+	return 0;
+}
+
+static struct kprobe fakehv_within_kprobe = {
+	.symbol_name	= "kdtl_pmu_lost",
+	.pre_handler	= fakehv_within_pre,
+};
+
+static void fakehv_within_end(void)
+{
+	if (fakehv_within_kprobe.addr)
+		unregister_kprobe(&fakehv_within_kprobe);
+	fakehv_within_kprobe.addr = NULL;
+	fakehv_within_kprobe.flags = 0;
+}
+
+static int fakehv_within(int cpu, char *words)
+{
+	int err;
+
+	fakehv_within_end();
+	within = (struct fakehv_play){ .cpu = cpu };
+	err = fakehv_parse(&within, words) ?: register_kprobe(&fakehv_within_kprobe);
+	if (err)
+		fakehv_within_kprobe.addr = NULL;
+	return err;
 }
 
 /* -------------------------------------------------------------- at any rate */
@@ -601,6 +653,8 @@ static int fakehv_command(char *cmd)
 
 	if (sscanf(cmd, "play %u %n", &cpu, &at) == 1 && at && fakehv_is_cpu(cpu))
 		return fakehv_play(cpu, cmd + at);
+	if (sscanf(cmd, "within %u %n", &cpu, &at) == 1 && at && fakehv_is_cpu(cpu))
+		return fakehv_within(cpu, cmd + at);
 	if (sscanf(cmd, "run %u %u %llu %u", &cpu, &from, &ns, &n) == 4 &&
 	    fakehv_is_cpu(cpu) && fakehv_is_cpu(from))
 		return fakehv_run(cpu, from, ns, n);
@@ -663,13 +717,10 @@ DEFINE_SHOW_ATTRIBUTE(fakehv_info);
 
 /* -------------------------------------------------------------------- module */
 
-static void fakehv_find(struct tracepoint *tp, void *unused)
-{
-	if (!strcmp(tp->name, "hcall_entry"))
-		hcall_entry = tp;
-	else if (!strcmp(tp->name, "hcall_exit"))
-		hcall_exit = tp;
-}
+static struct kdtl_probe fakehv_probes[] = {
+	{ "hcall_entry", fakehv_hcall_entry },
+	{ "hcall_exit", fakehv_hcall_exit },
+};
 
 static int __init fakehv_init(void)
 {
@@ -678,10 +729,9 @@ static int __init fakehv_init(void)
 
 	if (!firmware_has_feature(FW_FEATURE_SPLPAR))
 		return -ENODEV;
-	for_each_kernel_tracepoint(fakehv_find, NULL);
-	if (!hcall_entry || !hcall_exit)
-		return -ENOENT;
-
+	err = kdtl_probes_find(fakehv_probes, ARRAY_SIZE(fakehv_probes));
+	if (err)
+		return err;
 	cpus = vzalloc(array_size(nr_cpu_ids, sizeof(*cpus)));
 	if (!cpus)
 		return -ENOMEM;
@@ -694,20 +744,14 @@ static int __init fakehv_init(void)
 	err = register_kprobe(&fakehv_kprobe);
 	if (err)
 		goto free;
-	err = tracepoint_probe_register(hcall_entry, fakehv_hcall_entry, NULL);
+	err = kdtl_probes_register(fakehv_probes, ARRAY_SIZE(fakehv_probes));
 	if (err)
 		goto unregister;
-	err = tracepoint_probe_register(hcall_exit, fakehv_hcall_exit, NULL);
-	if (err)
-		goto unregister_entry;
 	fakehv_dir = debugfs_create_dir("kdtl_fake_hv", NULL);
 	debugfs_create_file("ctl", 0200, fakehv_dir, NULL, &fakehv_ctl_fops);
 	debugfs_create_file("info", 0400, fakehv_dir, NULL, &fakehv_info_fops);
 	return 0;
 
-unregister_entry:
-	tracepoint_probe_unregister(hcall_entry, fakehv_hcall_entry, NULL);
-	tracepoint_synchronize_unregister();
 unregister:
 	unregister_kprobe(&fakehv_kprobe);
 free:
@@ -722,9 +766,8 @@ static void __exit fakehv_exit(void)
 	debugfs_remove(fakehv_dir);
 	for_each_possible_cpu(cpu)
 		fakehv_halt(cpu);
-	tracepoint_probe_unregister(hcall_exit, fakehv_hcall_exit, NULL);
-	tracepoint_probe_unregister(hcall_entry, fakehv_hcall_entry, NULL);
-	tracepoint_synchronize_unregister();
+	kdtl_probes_unregister(fakehv_probes, ARRAY_SIZE(fakehv_probes));
+	fakehv_within_end();
 	unregister_kprobe(&fakehv_kprobe);
 	vfree(cpus);
 }

@@ -13,6 +13,8 @@ top=$(dirname -- "$(dirname -- "$here")")
 . "$top/scripts/lib/common.sh"
 # shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
 . "$here/lib/ktap.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/libraries.sh
+. "$here/lib/libraries.sh"
 
 target=x86_64-6.1
 
@@ -83,17 +85,6 @@ guest='
 	ended
 '
 
-# with_libraries PROGRAM: into the machine, with all it is linked with.
-with_libraries()
-{
-	local f
-
-	for f in "$1" $(ldd "$1" | sed -n 's/^.*[[:space:]]\(\/[^ ]*\) (0x.*$/\1/p'); do
-		mkdir -p -- "$work/root$(dirname -- "$f")" &&
-			cp -L -- "$f" "$work/root$f" || return
-	done
-}
-
 runs()
 {
 	"$top/selftests/run/vm" $target --quiet --cpus 4 --mem 2G --timeout 600 \
@@ -153,7 +144,7 @@ mkdir -p -- "$work/root"
 echo "$load" >"$work/root/load"
 echo "$some" >"$work/root/some"
 for program in perf bpftrace; do
-	with_libraries "/usr/bin/$program" || die "no $program"
+	with_libraries "$work/root" "/usr/bin/$program" || die "no $program"
 done
 
 plan 6

@@ -156,6 +156,16 @@ static void causes_run(struct causes *of, int cpu, u64 to, s32 who)
 	pressure_run(&causes_groups, of->engine, to, who);
 }
 
+/* Until @now the task @before had the CPU; since then @pid has it, which is in the cgroup @who. */
+static void causes_switch(struct causes *of, int cpu, u64 now, pid_t before, pid_t pid, s32 who)
+{
+	causes_run(of, cpu, now, causes_until(of, now, before));
+	of->known = true;
+	of->pid = pid;
+	of->at = now;
+	of->who = who;
+}
+
 /* What is known of a CPU; NULL: there is no memory. */
 static struct causes *causes_of_this(int cpu)
 {
@@ -185,15 +195,11 @@ static struct causes *causes_of_this(int cpu)
 void causes_add(const struct kdtl_span *span, const struct kdtl_entry *e, struct sampler_cgroup *c)
 {
 	struct causes *of = causes_of_this(span->cpu);
-	const u64 now = kdtl_entry_time(e);
 
 	if (!of)
 		return;
-	causes_run(of, span->cpu, now, causes_until(of, now, kdtl_entry_prev_pid(e)));
-	of->known = true;
-	of->pid = kdtl_entry_pid(e);
-	of->at = now;
-	of->who = c ? causes_who(c) : PRESSURE_NOBODY;
+	causes_switch(of, span->cpu, kdtl_entry_time(e), kdtl_entry_prev_pid(e), kdtl_entry_pid(e),
+		      c ? causes_who(c) : PRESSURE_NOBODY);
 	if (c)
 		pressure_wait(&causes_groups, of->engine, c->slot, kdtl_entry_queued(e),
 			      kdtl_entry_ready(e) - kdtl_entry_throttled(e),
@@ -220,14 +226,10 @@ void causes_waits(const struct kdtl_waiting *w, u64 lost)
 	/* What was lost at the end is told with the next entry only. */
 	if (lost != of->lost)
 		of->known = false;
-	if (w->until > of->at) {
-		causes_run(of, w->cpu, w->until, causes_until(of, w->until, w->running));
-		of->who = w->running ? causes_who(cgroups_find(w->running, w->until, &id)) :
-				       PRESSURE_NOBODY;
-		of->known = true;
-		of->pid = w->running;
-		of->at = w->until;
-	}
+	if (w->until > of->at)
+		causes_switch(of, w->cpu, w->until, w->running, w->running, w->running ?
+			      causes_who(cgroups_find(w->running, w->until, &id)) :
+			      PRESSURE_NOBODY);
 	c = cgroups_find(w->pid, w->until, &id);
 	if (!c)
 		return;

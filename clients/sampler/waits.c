@@ -137,8 +137,7 @@ void waits_round(struct kdtl_session *s)
 		return;
 	for (i = 0; i < waits.nr; i++)
 		causes_waits(&waits.of[i].is, waits.of[i].lost);
-	waits.nr = 0;
-	cpumask_clear(&waits.cpus);
+	waits_reset();
 	if (!xchg(&waits_wanted, false) && began < waits.next)
 		return;
 	/* Without any from a source that does not know who waits. */

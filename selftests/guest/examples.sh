@@ -24,42 +24,48 @@ top()
 	awk -v pid="$1" '$1 == pid { print $2, $3 }' $debug/kdtl_top
 }
 
-# Two tasks share a CPU, from their first dispatch until they have waited for a second and stop.
-# Their waits are those of schedstat, but for a few us a dispatch; on an emulated machine it is
-# more. schedstat reads the clock a little earlier, and a host that is busy may halt the machine in
-# between: hence a twentieth of the time. It does not count the dispatch of a task that was
-# preempted on its way to stop.
+# waits PID: the waits of a task of this script, in ns, by schedstat, and its dispatches.
+waits()
+{
+	awk '{ print $2, $3 }' "/proc/$1/schedstat"
+}
+
+# have_waited PID...: for a second, each.
+have_waited()
+{
+	for pid; do
+		[ "$(waits "$pid" | cut -d ' ' -f 1)" -ge 1000000000 ] || return
+	done
+}
+
+# Two tasks share a CPU until both have waited for a second, and are stopped then: if one stopped
+# itself, the other would have nobody left to wait for. Their waits are those of schedstat, but for a
+# few us a dispatch; on an emulated machine it is more. schedstat reads the clock a little earlier,
+# and a host that is busy may halt the machine in between: hence a twentieth of the time. It does not
+# count the dispatch of a task that was preempted on its way to stop.
 top_agrees()
 {
-	pids=
-	for n in 1 2; do
-		taskset 2 sh -c 'while read -r _ waited _ </proc/$$/schedstat && [ $waited -lt 1000000000 ]; do
-			n=0
-			while [ $n -lt 500 ]; do n=$((n + 1)); done
-		done
-		kill -STOP $$' &
-		pids="$pids $!"
-	done
-	for pid in $pids; do
-		until_true stopped "$pid" || return
-	done
-	status=0
-	for pid in $pids; do
-		read -r _ delay nr <"/proc/$pid/schedstat"
-		# shellcheck disable=SC2046 # two words
-		set -- $(top "$pid")
-		[ "$1" -eq "$nr" ] || is "$1" $((nr + 1)) || status=1
-		awk -v top="$2" -v delay="$delay" -v nr="$nr" 'BEGIN {
+	background taskset 2 sh -c 'while :; do :; done'
+	one=$!
+	background taskset 2 sh -c 'while :; do :; done'
+	two=$!
+	until_true have_waited $one $two
+	status=$?
+	kill -STOP $one $two
+	until_true stopped $one && until_true stopped $two || status=1
+	for pid in $one $two; do
+		# shellcheck disable=SC2046 # four words
+		set -- $(waits "$pid") $(top "$pid")
+		[ "$3" -eq "$2" ] || is "$3" $(($2 + 1)) || status=1
+		awk -v top="$4" -v delay="$1" -v nr="$2" 'BEGIN {
 			differ = top - delay
 			most = nr * 100000 + delay / 20
 			print "# " top " ns of " nr " waits, run_delay " delay " ns"
 			exit differ < -most || differ > most || delay < 1000000000
 		}' || status=1
 	done
-	# shellcheck disable=SC2086 # several words
-	kill -KILL $pids
-	# shellcheck disable=SC2086 # several words
-	wait $pids 2>/dev/null
+	kill -KILL $one $two
+	wait $one $two 2>/dev/null
 	return $status
 }
 

@@ -312,32 +312,41 @@ races()
 		! grep checkers "$work/asked"
 }
 
-# A script that hangs, between two that pass, and one that cannot be killed.
+# A script that hangs, between two that pass, one that leaves a stopped task behind, which has its
+# output open, and one that hangs while the kernel goes on talking.
 in_machine()
 {
 	mkdir -p -- "$work/guest/guest" "$work/guest/run" "$work/out"
 	cp -- "$top/selftests/run/tests" "$work/guest/run/"
-	for name in first last; do
-		printf 'echo KTAP version 1; echo 1..1; echo ok 1 %s\n' "$name" \
-			>"$work/guest/guest/$name.sh"
-	done
+	printf 'echo KTAP version 1; echo 1..1; echo ok 1 first\n' >"$work/guest/guest/first.sh"
+	cat >"$work/guest/guest/last.sh" <<-'END'
+	echo KTAP version 1; echo 1..1
+	[ ! -e "/proc/$(cat /tmp/left)" ] && echo ok 1 last
+	END
 	cat >"$work/guest/guest/hangs.sh" <<-'END'
 	echo KTAP version 1; echo 1..2; echo ok 1 before
 	sleep 1000
 	END
-	# One that hangs while the kernel says something all the time.
+	cat >"$work/guest/guest/leaves.sh" <<-'END'
+	echo KTAP version 1; echo 1..1
+	sh -c 'kill -STOP $$' &
+	until grep -q '^State:.T' /proc/$!/status; do :; done
+	echo $! >/tmp/left
+	echo ok 1 leaves
+	END
 	cat >"$work/guest/guest/noise.sh" <<-'END'
 	echo KTAP version 1; echo 1..1
 	while :; do echo noise >/dev/kmsg; sleep 1; done
 	END
 	"$top/selftests/run/vm" x86_64-6.1 --quiet --log "$work/console" --out "$work/out" \
 		--add "$work/guest:/selftests" -- \
-		env KDTL_SILENCE=10 sh /selftests/run/tests first hangs noise last || [ $? = 1 ]
+		env KDTL_SILENCE=10 sh /selftests/run/tests first hangs leaves noise last || [ $? = 1 ]
 }
 
 hang_ended()
 {
-	[ "$(cat -- "$work/out/first.status" "$work/out/last.status" | tr '\n' ' ')" = '0 0 ' ] &&
+	[ "$(cat -- "$work/out/"{first,leaves,last}.status | tr '\n' ' ')" = '0 0 0 ' ] &&
+		! grep -q '^# leaves: silent' "$work/console" &&
 		[ "$(cat -- "$work/out/hangs.status")" -ne 0 ] &&
 		grep -q '^ok 1 before$' "$work/out/hangs.ktap" &&
 		grep -q '^# hangs: silent for 10 s, so it is ended' "$work/console" &&

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The module kdtl.ko. */
+#include <linux/kdtl_verbs.h>
 #include <linux/module.h>
 
 #include "../core/session.h"
@@ -24,6 +25,7 @@ static int __init kdtl_init(void)
 static void __exit kdtl_exit(void)
 {
 	kdtl_debugfs_exit();
+	kdtl_rcu_await(KBUILD_MODNAME);
 	kdtl_modules_exit();
 	kdtl_cpus_exit();
 }

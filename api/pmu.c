@@ -4,6 +4,7 @@
 
 #include <linux/export.h>
 #include <linux/instruction_pointer.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/module.h>
 #include <linux/string.h>
 
@@ -115,6 +116,7 @@ void kdtl_pmu_unregister(struct kdtl_pmu *p)
 	might_sleep();
 	if (!p)
 		return;
+	kdtl_rcu_await(module_name(p->pmu.module));
 	users = kdtl_source_del(p);
 	if (users < 0)
 		pr_warn("%ps: unregister: this PMU is not registered\n", (void *)_RET_IP_);

@@ -463,6 +463,12 @@ static void kdtl_session_end(struct kdtl_session *s)
 	kdtl_session_free(s);
 }
 
+/* Does the module go, so that its memory is freed next, for which the kernel waits for RCU? */
+static bool kdtl_module_ends(const struct module *module)
+{
+	return module && READ_ONCE(module->state) == MODULE_STATE_GOING;
+}
+
 /**
  * kdtl_session_close() - end a session, in any state
  * @s: the session; may be NULL or ERR_PTR
@@ -481,7 +487,8 @@ static void kdtl_session_end(struct kdtl_session *s)
  * When a module goes, or its init fails, kdtl closes the sessions that the module has
  * left open, destroys their merges, and says in the log which function had created
  * them.  A thread of the module that sleeps in kdtl_wait() or kdtl_read() then has
- * time to end, if it does not sleep any more.
+ * time to end, if it does not sleep any more.  In the exit of its module, close looks at its
+ * end whether RCU gets on, for which the kernel is about to wait: see kdtl_rcu_await().
  *
  * perfmon2: close() of the context.
  *
@@ -494,6 +501,9 @@ static void kdtl_session_end(struct kdtl_session *s)
  */
 void kdtl_session_close(struct kdtl_session *s)
 {
+	char owner[KDTL_OWNER_LEN];
+	bool ends;
+
 	if (IS_ERR_OR_NULL(s) || kdtl_may_sleep(s->owner, __func__))
 		return;
 	if (!kdtl_reader_await_look(s)) {
@@ -503,7 +513,11 @@ void kdtl_session_close(struct kdtl_session *s)
 	}
 	if (WARN_ON_ONCE(!kdtl_session_shut(s)))
 		return;
+	ends = kdtl_module_ends(s->module);
+	strscpy(owner, s->owner, sizeof(owner));
 	kdtl_session_end(s);
+	if (ends)
+		kdtl_rcu_await(owner);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_session_close, KDTL_NS);
 

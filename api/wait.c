@@ -7,6 +7,7 @@
  */
 #define pr_fmt(fmt) "kdtl: " fmt
 
+#include <linux/delay.h>
 #include <linux/export.h>
 #include <linux/hrtimer.h>
 #include <linux/jiffies.h>
@@ -266,3 +267,30 @@ ssize_t kdtl_read(struct kdtl_session *s, struct kdtl_msg *msg, size_t size,
 	return ret == 1 ? sizeof(*msg) : ret;
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_read, KDTL_NS);
+
+/**
+ * kdtl_rcu_await() - wait for RCU for a second at most, then say for whom it waits
+ * @owner: who is about to wait for RCU, for the log
+ *
+ * A module that goes waits for RCU in the kernel's own functions, which say nothing, and RCU may
+ * have to wait until a real-time task lets others run on its CPU.
+ *
+ * Context: task, may sleep.
+ */
+void kdtl_rcu_await(const char *owner)
+{
+	const unsigned long late = jiffies + HZ;
+	unsigned long gp;
+
+	might_sleep();
+	gp = start_poll_synchronize_rcu();
+	while (!poll_state_synchronize_rcu(gp)) {
+		msleep(1);
+		if (time_before(jiffies, late))
+			continue;
+		pr_warn_ratelimited("%s: waits for RCU, which waits for each CPU\n", owner);
+		kdtl_cpus_say_who(owner);
+		return;
+	}
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_rcu_await, KDTL_NS);

@@ -286,6 +286,22 @@ static void kdtl_cpu_say_who(void *owner)
 }
 
 /**
+ * kdtl_cpus_say_who() - the log says which CPUs real-time tasks have
+ * @owner: who waits for them
+ *
+ * Only interrupts are sure to get through to each CPU.
+ *
+ * Context: task.
+ */
+void kdtl_cpus_say_who(const char *owner)
+{
+	unsigned int cpu;
+
+	for_each_online_cpu(cpu)
+		smp_call_function_single(cpu, kdtl_cpu_say_who, (void *)owner, 1);
+}
+
+/**
  * kdtl_cpus_await() - wait until no CPU is going on- or offline, but not in silence
  * @s: the session, for the log
  *
@@ -296,15 +312,14 @@ static void kdtl_cpu_say_who(void *owner)
  */
 void kdtl_cpus_await(struct kdtl_session *s)
 {
-	unsigned int cpu, ms;
+	unsigned int ms;
 
 	for (ms = 0; !cpus_read_trylock(); ms += 10) {
 		msleep(10);
 		if (ms != MSEC_PER_SEC)
 			continue;
 		pr_warn_ratelimited("%s: a verb waits until no CPU is going on- or offline\n", s->owner);
-		for_each_online_cpu(cpu)
-			smp_call_function_single(cpu, kdtl_cpu_say_who, s->owner, 1);
+		kdtl_cpus_say_who(s->owner);
 	}
 	cpus_read_unlock();
 }

@@ -170,6 +170,7 @@ struct kdtl_set *kdtl_session_set(struct kdtl_session *s, u16 id);
 /* core/cpus.c */
 int kdtl_cpus_init(void);
 void kdtl_cpus_exit(void);
+void kdtl_cpus_say_who(const char *owner);
 void kdtl_cpus_await(struct kdtl_session *s);
 void kdtl_cpus_lock(struct kdtl_session *s);
 int kdtl_cpus_load(struct kdtl_session *s);

@@ -166,6 +166,7 @@ static void recorder_unhook(void)
 {
 	debugfs_remove(debug_dir);
 	kdtl_alarm_unregister(&alarm_nb);
+	kdtl_rcu_await(KBUILD_MODNAME);
 	atomic_notifier_chain_unregister(&panic_notifier_list, &panic_nb);
 	unregister_die_notifier(&die_nb);
 }

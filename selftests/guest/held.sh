@@ -100,8 +100,31 @@ comes()
 comes_and_goes()
 {
 	comes "$1" || return
-	rmmod "$1" &
+	goes "$1"
 	until_true has_none "$1"
+}
+
+goes()
+{
+	rmmod "$1" &
+}
+
+# says_for_what CLIENT: it goes, or it says for what it waits, and who has the CPU.
+says_for_what()
+{
+	until_true gone_or_said "$1" || return
+	! is_gone "$1" || return 0
+	until_true owner_said ".*$1.*: meanwhile CPU 1 belongs to held:$held, a real-time task"
+}
+
+gone_or_said()
+{
+	is_gone "$1" || owner_said ".*$1.*: waits for RCU"
+}
+
+owner_said()
+{
+	dmesg | grep -q "kdtl: $1"
 }
 
 records()
@@ -140,7 +163,7 @@ kernel_said()
 	dmesg | grep -q "kdtl_client_sh\]: .*$1"
 }
 
-plan 11
+plan 14
 ok "the client loads" load kdtl_client_sh
 load kdtl_answers
 can_starve 1
@@ -152,8 +175,11 @@ ok "a real-time task holds a CPU" is_held
 ok "a session is loaded, started, stopped and unloaded meanwhile" meanwhile verbs
 for client in kdtl_sampler kdtl_watch; do
 	ok "$client comes and goes meanwhile" meanwhile comes_and_goes "$client"
+	ok "or says for what it waits" says_for_what "$client"
 done
 ok "kdtl_recorder comes meanwhile" meanwhile comes kdtl_recorder
+goes kdtl_recorder
+ok "and says for what it waits as it goes" says_for_what kdtl_recorder
 load kdtl_stream
 ok "kdtl record begins and ends meanwhile" meanwhile records
 ok "and again" meanwhile records
@@ -165,8 +191,7 @@ else
 	let_go
 fi
 ok "the CPU is everybody's again" on_cpu 1 true
-rmmod kdtl_recorder
-for client in kdtl_sampler kdtl_watch; do
+for client in kdtl_sampler kdtl_watch kdtl_recorder; do
 	until_true is_gone "$client"
 done
 finish

@@ -123,6 +123,8 @@ int kdtl_merge_cpu(const struct kdtl_merge *m);
 u64 kdtl_merge_lost(const struct kdtl_merge *m);
 u64 kdtl_merge_late(const struct kdtl_merge *m);
 
+void kdtl_rcu_await(const char *owner);
+
 /**
  * struct kdtl_waiting - a task that waits for a CPU
  * @pid: the task, in the initial namespace

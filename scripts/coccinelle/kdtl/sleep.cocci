@@ -12,7 +12,7 @@ virtual org
 virtual report
 
 @locked exists@
-identifier verb =~ "^kdtl_(session_(create|open|close)|load|unload|start|stop|restart|flush|write_(config|counters)|read_counters|(create|delete|getinfo)_evtsets|merge_(create|destroy|sync)|alarm|alarm_(un)?register|pmu_(un)?register|read|tasks_(open|close)|pressure_(begin|end|look)|probes_(find|(un)?register)|trigger_(open|close)|wait(ing)?)$";
+identifier verb =~ "^kdtl_(session_(create|open|close)|load|unload|start|stop|restart|flush|write_(config|counters)|read_counters|(create|delete|getinfo)_evtsets|merge_(create|destroy|sync)|alarm|alarm_(un)?register|pmu_(un)?register|read|tasks_(open|close)|pressure_(begin|end|look)|probes_(find|(un)?register)|trigger_(open|close)|wait(ing)?|rcu_await)$";
 expression L, F, S, M, N;
 symbol true;
 position p, q;
@@ -111,7 +111,7 @@ struct hrtimer u;
 
 @atomic exists@
 identifier callback.f;
-identifier verb =~ "^kdtl_(session_(create|open|close)|load|unload|start|stop|restart|flush|write_(config|counters)|read_counters|(create|delete|getinfo)_evtsets|merge_(create|destroy|sync)|alarm|alarm_(un)?register|pmu_(un)?register|read|tasks_(open|close)|pressure_(begin|end|look)|probes_(find|(un)?register)|trigger_(open|close)|wait(ing)?)$";
+identifier verb =~ "^kdtl_(session_(create|open|close)|load|unload|start|stop|restart|flush|write_(config|counters)|read_counters|(create|delete|getinfo)_evtsets|merge_(create|destroy|sync)|alarm|alarm_(un)?register|pmu_(un)?register|read|tasks_(open|close)|pressure_(begin|end|look)|probes_(find|(un)?register)|trigger_(open|close)|wait(ing)?|rcu_await)$";
 expression S, M, N;
 position q;
 @@
@@ -151,7 +151,7 @@ struct kdtl_session_attr *P;
 
 @in_waker exists@
 identifier waker.f;
-identifier verb =~ "^kdtl_(session_(create|open|close)|load|unload|start|stop|restart|flush|write_(config|counters)|read_counters|(create|delete|getinfo)_evtsets|merge_(create|destroy|sync)|alarm|alarm_(un)?register|pmu_(un)?register|read|tasks_(open|close)|pressure_(begin|end|look)|probes_(find|(un)?register)|trigger_(open|close)|wait(ing)?)$";
+identifier verb =~ "^kdtl_(session_(create|open|close)|load|unload|start|stop|restart|flush|write_(config|counters)|read_counters|(create|delete|getinfo)_evtsets|merge_(create|destroy|sync)|alarm|alarm_(un)?register|pmu_(un)?register|read|tasks_(open|close)|pressure_(begin|end|look)|probes_(find|(un)?register)|trigger_(open|close)|wait(ing)?|rcu_await)$";
 expression S, M, N;
 position q;
 @@
@@ -170,7 +170,7 @@ position q;
 
 @in_assigned exists@
 identifier assigned.f;
-identifier verb =~ "^kdtl_(session_(create|open|close)|load|unload|start|stop|restart|flush|write_(config|counters)|read_counters|(create|delete|getinfo)_evtsets|merge_(create|destroy|sync)|alarm|alarm_(un)?register|pmu_(un)?register|read|tasks_(open|close)|pressure_(begin|end|look)|probes_(find|(un)?register)|trigger_(open|close)|wait(ing)?)$";
+identifier verb =~ "^kdtl_(session_(create|open|close)|load|unload|start|stop|restart|flush|write_(config|counters)|read_counters|(create|delete|getinfo)_evtsets|merge_(create|destroy|sync)|alarm|alarm_(un)?register|pmu_(un)?register|read|tasks_(open|close)|pressure_(begin|end|look)|probes_(find|(un)?register)|trigger_(open|close)|wait(ing)?|rcu_await)$";
 expression S, M, N;
 position q;
 @@

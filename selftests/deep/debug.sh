@@ -52,13 +52,15 @@ reports()
 
 # boot KERNEL NAME OPTION... -- COMMAND...: what it says is in $logs/KERNEL/NAME.
 #
+# Two CPUs are a core, so that core scheduling has something to do.
+#
 # Time that a starved machine loses looks like a stalled CPU: not checked.
 boot()
 {
 	local target=x86_64-7.2-$1 out=$logs/$1
 
 	shift
-	run_group "$tests/run/vm" "$target" --cpus 4 --quiet \
+	run_group "$tests/run/vm" "$target" --cpus 4,threads=2 --quiet \
 		--log "$out/$1" --modules "$modules" \
 		--append "rcupdate.rcu_cpu_stall_suppress=1 nosoftlockup" "${@:2}" >&2
 }

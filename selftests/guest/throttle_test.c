@@ -3,7 +3,7 @@
  * Whom kdtl_sched says was throttled, against the cgroup's own account: one test a
  * run
  *
- *	throttle_test NAME	exit status 0: passed
+ *	throttle_test NAME	exit status 0: passed; 4: cannot be tried here
  *
  * Run by throttle.sh, as root, on an otherwise idle machine with two CPUs or more.
  */
@@ -54,6 +54,7 @@ struct sums {
 	uint64_t	slept;
 	uint64_t	last;		/* dispatch */
 	unsigned int	passed;		/* waits in which the last task of the test got the CPU */
+	unsigned int	unused;		/* waits over 5 ms that end with the CPU idle */
 };
 
 static int dev;
@@ -281,6 +282,7 @@ static void log_read(const pid_t *pids, struct sums *sums, unsigned int nr)
 				if (wait > s->longest_wait)
 					s->longest_wait = wait;
 				s->last = be64toh(e->timebase);
+				s->unused += wait > 5 * MS && !prev;
 				s->passed += wait > 5 * MS && s->last - wait < sums[nr - 1].last;
 			}
 		}
@@ -653,6 +655,151 @@ static void test_yield(void)
 
 #define RT_LIMIT	"/proc/sys/kernel/sched_rt_runtime_us"
 
+static char rt_limit[32], fair_server[80], fair_limit[32];
+
+static bool get(const char *path, char *text, int len)
+{
+	FILE *f = fopen(path, "r");
+
+	if (!f)
+		return false;
+	must(fgets(text, len, f));
+	fclose(f);
+	return true;
+}
+
+/* Neither the limit on real-time tasks nor the fair server takes @cpu from one. */
+static void unlimited(int cpu)
+{
+	snprintf(fair_server, sizeof(fair_server),
+		 "/sys/kernel/debug/sched/fair_server/cpu%d/runtime", cpu);
+	if (get(fair_server, fair_limit, sizeof(fair_limit)))
+		put(fair_server, "0");
+	must(get(RT_LIMIT, rt_limit, sizeof(rt_limit)));
+	put(RT_LIMIT, "-1");
+}
+
+static void limited(void)
+{
+	put(RT_LIMIT, rt_limit);
+	if (*fair_limit)
+		put(fair_server, fair_limit);
+}
+
+/* ----------------------------------------------------------- core scheduling */
+
+static pid_t relative;
+
+/* On the core there are only tasks of the same cookie at a time. */
+static void apart(void)
+{
+	must(!prctl(PR_SCHED_CORE, PR_SCHED_CORE_CREATE, 0, 0, 0));
+	burn();
+}
+
+/* The same, for 20 ms at a time. */
+static void apart_at_times(void)
+{
+	struct timespec begin, now;
+
+	must(!prctl(PR_SCHED_CORE, PR_SCHED_CORE_CREATE, 0, 0, 0));
+	for (;;) {
+		clock_gettime(CLOCK_MONOTONIC, &begin);
+		do
+			clock_gettime(CLOCK_MONOTONIC, &now);
+		while ((now.tv_sec - begin.tv_sec) * 1000000000LL + now.tv_nsec - begin.tv_nsec <
+		       (long long)(20 * MS));
+		usleep(20000);
+	}
+}
+
+/* With the cookie that @relative has. */
+static void together(void)
+{
+	must(!prctl(PR_SCHED_CORE, PR_SCHED_CORE_SHARE_FROM, relative, 0, 0));
+	burn();
+}
+
+static unsigned long cookie(pid_t pid)
+{
+	unsigned long id;
+
+	return prctl(PR_SCHED_CORE, PR_SCHED_CORE_GET, pid, 0, &id) ? -1UL : id;
+}
+
+/* Two CPUs of a core, neither of which is the reader's; exits if there are none. */
+static void siblings(int *one, int *other)
+{
+	char path[PATH_MAX], list[64], *next;
+
+	if (cookie(0) == -1UL)
+		exit(4);
+	for (int cpu = 1; cpu < CPU_SETSIZE; cpu++) {
+		snprintf(path, sizeof(path),
+			 "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
+		if (!get(path, list, sizeof(list)))
+			break;
+		*one = strtol(list, &next, 10);
+		*other = *next == '-' || *next == ',' ? strtol(next + 1, NULL, 10) : 0;
+		if (*one && *other)
+			return;
+	}
+	exit(4);
+}
+
+/* While one of two that are apart runs, the other one waits, and nobody has its CPU. */
+static void test_apart(void)
+{
+	struct sums s[2];
+	pid_t pids[2];
+	int cpus[2];
+
+	siblings(&cpus[0], &cpus[1]);
+	make_group(GROUP, "max");
+	log_open();
+	log_start();
+	for (int i = 0; i < 2; i++)
+		pids[i] = task(apart, cpus[i], NULL, 0);
+	sleep(4);
+	log_read(pids, s, 2);
+	kill_tasks();
+	for (int i = 0; i < 2; i++) {
+		printf("# %d: found the CPU idle %u times\n", i, s[i].unused);
+		must(!s[i].nr_throttled && !s[i].nr_left_throttled);
+		must(s[i].wait > 500 * MS);
+		must(s[i].unused > 5);
+	}
+}
+
+/*
+ * A real-time task that has to make room for another one of its core, and is passed by a task
+ * of lower class which is allowed beside that one, is not held back by any limit.
+ */
+static void test_room(void)
+{
+	struct sums s[3];
+	pid_t pids[3];
+	int cpus[2];
+
+	siblings(&cpus[0], &cpus[1]);
+	make_group(GROUP, "max");
+	unlimited(cpus[0]);
+	log_open();
+	pids[1] = relative = task(apart_at_times, cpus[1], NULL, 11);
+	while (!cookie(relative))
+		usleep(1000);
+	pids[2] = task(together, cpus[0], NULL, 0);
+	pids[0] = task(apart, cpus[0], NULL, 10);
+	log_start();
+	sleep(4);
+	log_read(pids, s, 3);
+	limited();
+	kill_tasks();
+	must(!s[0].nr_throttled && !s[0].nr_left_throttled);
+	/* Each time that it was dispatched, it passed the other one. */
+	must(s[0].wait > 500 * MS && s[2].nr > 5);
+}
+
 /*
  * A new task that another CPU was too busy for.  This process keeps CPU 1 while the child
  * is queued there, and then has it moved.  The limit on real-time tasks, of which others may
@@ -662,16 +809,13 @@ static void test_new(void)
 {
 	const struct sched_param fifo = { .sched_priority = 1 }, other = { };
 	struct timespec now, begin;
-	char limit[32] = "";
+	char limit[32];
 	struct sums s;
 	pid_t pid;
-	FILE *f;
 
 	make_group(GROUP, "max");
 	log_open();
-	f = fopen(RT_LIMIT, "r");
-	must(f && fgets(limit, sizeof(limit), f));
-	fclose(f);
+	must(get(RT_LIMIT, limit, sizeof(limit)));
 	put(RT_LIMIT, "-1");
 	pin(0, 1);
 	must(!sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &fifo));
@@ -705,24 +849,12 @@ static void test_new(void)
  */
 static void test_starved(void)
 {
-	static const char server[] = "/sys/kernel/debug/sched/fair_server/cpu1/runtime";
-	char limit[32] = "", fair[32] = "";
 	uint64_t throttled;
 	struct sums s;
 	pid_t pid, hog;
-	FILE *f;
 
 	make_group(GROUP, "20000 200000");
-	f = fopen(RT_LIMIT, "r");
-	must(f && fgets(limit, sizeof(limit), f));
-	fclose(f);
-	f = fopen(server, "r");
-	if (f) {
-		must(fgets(fair, sizeof(fair), f));
-		fclose(f);
-		put(server, "0");
-	}
-	put(RT_LIMIT, "-1");
+	unlimited(1);
 	log_open();
 	pid = task(burn, 1, GROUP, 0);
 	log_start();
@@ -734,9 +866,7 @@ static void test_starved(void)
 	until_throttled(1);
 	throttled = group_stat(GROUP, "throttled_usec");
 	log_read(&pid, &s, 1);
-	put(RT_LIMIT, limit);
-	if (*fair)
-		put(server, fair);
+	limited();
 	end(pid);
 	printf("# the group was throttled for %llu ms\n", (unsigned long long)(throttled / 1000));
 	must(s.longest_wait > 1000 * MS && s.longest_wait < 2500 * MS);
@@ -762,6 +892,8 @@ static const struct {
 	{ "yield", test_yield },
 	{ "starved", test_starved },
 	{ "new", test_new },
+	{ "apart", test_apart },
+	{ "room", test_room },
 };
 
 int main(int argc, char **argv)

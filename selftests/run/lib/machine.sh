@@ -65,6 +65,8 @@ machine()
 			# With la57 KASAN reports an error early in the boot,
 			# and lockdep switches itself off.
 			[[ $target != *-debug ]] || cpu=max,la57=off
+			# QEMU warns that AMD's, which its own is, has one thread a core.
+			[[ $cpus != *,threads=* ]] || cpu+=,vendor=GenuineIntel
 			qemu+=(-machine pc -cpu "$cpu"
 				-accel "tcg,thread=$(tcg_threads)")
 			cmdline+=" $trust_tsc"

@@ -388,6 +388,7 @@ static void kdtl_area_info(struct kdtl_session *s, struct kdtl_aux *aux,
 	info->tb_boot = s->pmu->tb_boot;
 	info->tasks = s->pmu->tasks;
 	info->stolen = s->pmu->stolen;
+	info->interrupts = s->pmu->interrupts;
 	info->idle = kdtl_pmu_tells_idle(s->pmu);
 	if (!aux)
 		return;

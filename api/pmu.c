@@ -38,13 +38,16 @@ static const char *kdtl_pmu_invalid(const struct kdtl_pmu *p)
 		return "needs a tb_freq from 1 to 2^32 - 1";
 	if (p->tasks && p->stolen)
 		return "names tasks, so its waits are not a hypervisor's";
-	if (p->tasks && p->tb_freq != NSEC_PER_SEC)
+	if (p->interrupts && (p->tasks || p->stolen))
+		return "tells of interrupts, so its waits are no task's, nor a hypervisor's";
+	if ((p->tasks || p->interrupts) && p->tb_freq != NSEC_PER_SEC)
 		return "names tasks, so its time base must be local_clock(), in ns";
 	if (p->waits && !(p->tasks && p->sync))
 		return "has waits(), which needs tasks and sync()";
 	if (p->mask & ~KDTL_MASK_KNOWN)
 		return "has unknown bits in mask";
-	if (p->mask & KDTL_MASK_WAKE && (p->mask != KDTL_MASK_WAKE || p->tasks || p->stolen))
+	if (p->mask & KDTL_MASK_WAKE &&
+	    (p->mask != KDTL_MASK_WAKE || p->tasks || p->stolen || p->interrupts))
 		return "has KDTL_MASK_WAKE in mask: its entries are no dispatches, so nothing else fits";
 	if (!p->pmu.setup_aux != !p->pmu.free_aux)
 		return "needs both setup_aux and free_aux, or neither";
@@ -78,8 +81,8 @@ static const char *kdtl_pmu_invalid(const struct kdtl_pmu *p)
  * Return:
  * * 0
  * * -EINVAL: @p is NULL, something of the above is missing, the name has 32 characters or
- *   more, both tasks and stolen are set, KDTL_MASK_WAKE is not alone, or there are callbacks
- *   without those that belong to them (a line in the log says what)
+ *   more, two of tasks, stolen and interrupts are set, KDTL_MASK_WAKE is not alone, or there
+ *   are callbacks without those that belong to them (a line in the log says what)
  * * -EEXIST: the name, or of, is another source's name or of; if another subsystem's
  *   PMU has the name, the kernel prints a call trace as well
  * * -ENOMEM, or the error of perf_pmu_register()

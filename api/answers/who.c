@@ -60,8 +60,8 @@ static struct kdtl_ran *kdtl_who_least(struct kdtl_who *w)
 	return least;
 }
 
-/* The current task has no row, and there is none left: it takes another's, or gets NULL. */
-static struct kdtl_ran *kdtl_who_replace(struct kdtl_who *w, u64 ticks)
+/* @who has no row, and there is none left: it takes another's, or gets NULL. */
+static struct kdtl_ran *kdtl_who_replace(struct kdtl_who *w, const struct kdtl_ran *who, u64 ticks)
 {
 	struct kdtl_ran *row = kdtl_who_least(w);
 	u64 before = w->rest;
@@ -73,31 +73,32 @@ static struct kdtl_ran *kdtl_who_replace(struct kdtl_who *w, u64 ticks)
 	}
 	w->rest = kdtl_who_rank(row);
 	w->others += row->ticks;
-	*row = w->task;
+	*row = *who;
 	row->before = before;
 	return row;
 }
 
-/* The current task had the CPU, but for what the hypervisor had: for @ticks. */
-static void kdtl_who_add(struct kdtl_who *w, const struct kdtl_run *run, u64 ticks)
+/* @who had the CPU between these times, but for what others had of that: for @ticks. */
+static void kdtl_who_add(struct kdtl_who *w, const struct kdtl_ran *who, u64 from, u64 to,
+			 u64 ticks)
 {
-	struct kdtl_ran *row = kdtl_who_row(w, w->task.pid);
+	struct kdtl_ran *row = kdtl_who_row(w, who->pid);
 
 	if (row) {
 		/* A program may be called by its name only since then. */
-		memcpy(row->comm, w->task.comm, sizeof(row->comm));
+		memcpy(row->comm, who->comm, sizeof(row->comm));
 	} else if (w->nr < w->size) {
 		row = &w->ran[w->nr++];
-		*row = w->task;
+		*row = *who;
 	} else {
-		row = kdtl_who_replace(w, ticks);
+		row = kdtl_who_replace(w, who, ticks);
 		if (!row)
 			return;
 	}
 	row->ticks += ticks;
 	if (ticks > row->longest) {
 		row->longest = ticks;
-		row->time = run->from + (run->to - run->from) / 2;
+		row->time = from + (to - from) / 2;
 	}
 }
 
@@ -115,22 +116,40 @@ static bool kdtl_who_task(void *who, s32 pid, u64 time, s32 *tgid, u64 *since)
 	return kdtl_task_was(w->tasks, pid, time, tgid, since);
 }
 
-static __always_inline bool kdtl_who_gap(void *who, struct kdtl_gap *gap)
+static __always_inline bool kdtl_who_gap(void *who, enum kdtl_taker by, struct kdtl_gap *gap)
 {
 	struct kdtl_who *w = who;
-	const struct kdtl_entry *e = w->gap;
+	const struct kdtl_aux_info *info = w->gaps[by].info;
+	const struct kdtl_entry *e = w->gaps[by].next;
 
-	if (e == w->gap_end)
+	if (e == w->gaps[by].end)
 		return false;
-	w->gap++;
-	gap->to = kdtl_ticks_to_ns(w->gap_info, kdtl_entry_time(e) - w->gap_info->tb_boot);
-	gap->from = gap->to - kdtl_ticks_to_ns(w->gap_info, kdtl_entry_wait(e));
+	w->gaps[by].next++;
+	gap->to = kdtl_ticks_to_ns(info, kdtl_entry_time(e) - info->tb_boot);
+	gap->from = gap->to - kdtl_ticks_to_ns(info, kdtl_entry_wait(e));
 	return true;
+}
+
+/* Out of line: who asks for no takers does not need it. */
+static noinline void kdtl_who_took(void *who, enum kdtl_taker by, const struct kdtl_gap *part)
+{
+	struct kdtl_who *w = who;
+	const struct kdtl_entry *e = w->gaps[by].next - 1;
+	struct kdtl_ran irq = { };
+
+	if (by == KDTL_TAKER_HYPERVISOR) {
+		w->stolen += part->to - part->from;
+		return;
+	}
+	irq.pid = kdtl_entry_pid(e);
+	memcpy(irq.comm, kdtl_entry_comm(e), sizeof(irq.comm));
+	kdtl_who_add(w, &irq, part->from, part->to, part->to - part->from);
 }
 
 static const struct kdtl_runs_ops kdtl_who_ops = {
 	.task	= kdtl_who_task,
 	.gap	= kdtl_who_gap,
+	.took	= kdtl_who_took,
 };
 
 /*
@@ -149,9 +168,8 @@ static void kdtl_who_exec(struct kdtl_who *w, pid_t pid, u64 time)
 
 static void kdtl_who_add_run(struct kdtl_who *w, const struct kdtl_run *run)
 {
-	const u64 ticks = run->to - run->from - run->stolen;
+	const u64 ticks = run->to - run->from - run->taken;
 
-	w->stolen += run->stolen;
 	/* A task that had nothing of it is not one that had the CPU. */
 	if (!ticks)
 		return;
@@ -160,7 +178,7 @@ static void kdtl_who_add_run(struct kdtl_who *w, const struct kdtl_run *run)
 	else if (!run->pid)
 		w->idle += ticks;
 	else
-		kdtl_who_add(w, run, ticks);
+		kdtl_who_add(w, &w->task, run->from, run->to, ticks);
 }
 
 /*
@@ -211,12 +229,27 @@ void kdtl_who_begin(struct kdtl_who *w, u64 from, u64 to)
 	w->stolen = 0;
 	w->rest = 0;
 	w->task = (struct kdtl_ran) { };
-	w->gap_info = NULL;
-	w->gap = NULL;
-	w->gap_end = NULL;
+	BUILD_BUG_ON(ARRAY_SIZE(w->gaps) != KDTL_NR_TAKERS);
+	memset(w->gaps, 0, sizeof(w->gaps));
 	kdtl_runs_begin(kdtl_who_runs(w), w, from, to);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_who_begin, KDTL_NS);
+
+static void kdtl_who_gaps(struct kdtl_who *w, enum kdtl_taker by, const struct kdtl_aux_info *info,
+			  const struct kdtl_entry *e, ssize_t len, const char *verb,
+			  unsigned long caller)
+{
+	if (!w || (len >= (ssize_t)sizeof(*e) && (!info || !e))) {
+		kdtl_who_refuse(verb, w ? "the entries and what belongs to them" :
+				"a place for the answer", caller);
+		return;
+	}
+	if (len < (ssize_t)sizeof(*e))
+		return;
+	w->gaps[by].info = info;
+	w->gaps[by].next = e;
+	w->gaps[by].end = e + len / sizeof(*e);
+}
 
 /**
  * kdtl_who_stolen() - tell when a hypervisor had the CPU
@@ -229,8 +262,8 @@ EXPORT_SYMBOL_NS_GPL(kdtl_who_begin, KDTL_NS);
  *
  * Each entry says that the hypervisor had the CPU for kdtl_entry_wait() until
  * kdtl_entry_time().  That much is taken from the task that seems to have had it then, from
- * the idle time or from the time that is not known, and is in @w->stolen.  An entry whose
- * wait is saturated takes 4.29 s, so then @w->stolen is a lower bound.
+ * an interrupt, from the idle time or from the time that is not known, and is in @w->stolen.  An
+ * entry whose wait is saturated takes 4.29 s, so then @w->stolen is a lower bound.
  *
  * Both sources are on one clock: kdtl_steal has that of kdtl_sched, and the time base of
  * kdtl_vpa is converted.
@@ -240,26 +273,39 @@ EXPORT_SYMBOL_NS_GPL(kdtl_who_begin, KDTL_NS);
 void kdtl_who_stolen(struct kdtl_who *w, const struct kdtl_aux_info *info,
 		     const struct kdtl_entry *e, ssize_t len)
 {
-	if (!w || (len >= (ssize_t)sizeof(*e) && (!info || !e))) {
-		kdtl_who_refuse(__func__, w ? "the entries and what belongs to them" :
-				"a place for the answer", _RET_IP_);
-		return;
-	}
-	if (len < (ssize_t)sizeof(*e))
-		return;
-	w->gap_info = info;
-	w->gap = e;
-	w->gap_end = e + len / sizeof(*e);
+	kdtl_who_gaps(w, KDTL_TAKER_HYPERVISOR, info, e, len, __func__, _RET_IP_);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_who_stolen, KDTL_NS);
+
+/**
+ * kdtl_who_interrupts() - tell when interrupts and softirqs had the CPU
+ * @w: from kdtl_who_begin(), before the first kdtl_who_entry()
+ * @info: from kdtl_aux_info() of the session of kdtl_irq; must stay until kdtl_who_end()
+ * @e: that session's entries, as kdtl_who_stolen() takes those of its session
+ * @len: their length in bytes; 0 or an errno: there are none
+ *
+ * Each interrupt and each softirq gets a row of its own, as a task does.  Its kdtl_ran::pid is
+ * below 0, see kdtl_irq_pid(), and its kdtl_ran::comm is what it is called.  What it had is
+ * taken from the task that it interrupted, from the idle time or from the time that is not known.
+ * With these, kdtl_who_entry() may fill more than one row.
+ *
+ * Context: any.
+ */
+void kdtl_who_interrupts(struct kdtl_who *w, const struct kdtl_aux_info *info,
+			 const struct kdtl_entry *e, ssize_t len)
+{
+	kdtl_who_gaps(w, KDTL_TAKER_INTERRUPT, info, e, len, __func__, _RET_IP_);
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_who_interrupts, KDTL_NS);
 
 /**
  * kdtl_who_entry() - take the next entry of the CPU into account
  * @w: from kdtl_who_begin()
  * @e: entry of kdtl_sched, from a span, a merge or a snapshot
  *
- * It fills at most one more row.  So a caller that takes the rows and sets @w->nr to 0
- * whenever @w->size is reached gets all tasks, however many there are, and @w->others stays 0.
+ * It fills at most one more row, unless there are kdtl_who_interrupts().  So a caller that takes
+ * the rows and sets @w->nr to 0 whenever @w->size is reached gets all tasks, however many there
+ * are, and @w->others stays 0.
  *
  * Context: any.
  */

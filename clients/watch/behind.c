@@ -3,8 +3,8 @@
  * Behind whom a task waits
  *
  * A second session keeps each CPU's newest dispatches and idle times, and is not read until
- * there is something to report.  A third one, if asked for, keeps when the hypervisor had
- * the CPU.
+ * there is something to report.  If asked for, others keep when the hypervisor had the CPU, and
+ * when interrupts had it.
  */
 #define pr_fmt(fmt) "kdtl_watch: " fmt
 
@@ -31,6 +31,10 @@ static char *steal;
 module_param(steal, charp, 0444);
 MODULE_PARM_DESC(steal, "source of when the hypervisor had a CPU: kdtl_steal or kdtl_vpa (default: none)");
 
+static char *irq;
+module_param(irq, charp, 0444);
+MODULE_PARM_DESC(irq, "source of when interrupts and softirqs had a CPU: kdtl_irq (default: none)");
+
 /**
  * struct behind - the newest entries of a source
  * @session: keeps them; NULL: nobody does
@@ -50,6 +54,7 @@ struct kdtl_tasks *watch_tasks;
 
 static struct behind past;	/* of tasks; no session if the source knows none */
 static struct behind stolen;
+static struct behind interrupts;
 
 static int behind_create(struct behind *b, const char *pmu, unsigned int pages)
 {
@@ -84,25 +89,40 @@ static void behind_end(struct behind *b)
 	b->len = 0;
 }
 
-static int behind_init_stolen(unsigned int pages)
+/*
+ * Keep what took the CPU from tasks: the parameter @name says that the source @pmu, which is
+ * to be one that tells @what, knows.
+ */
+static int behind_init_taker(struct behind *b, const char *name, const char *pmu,
+			     const bool *tells, const char *what, unsigned int pages)
 {
 	int err;
 
+	if (!pmu)
+		return 0;
 	if (!past.session) {
-		pr_err("steal=%s is for waits of tasks: it needs pmu=kdtl_sched\n", steal);
+		pr_err("%s=%s is for waits of tasks: it needs pmu=kdtl_sched\n", name, pmu);
 		return -EINVAL;
 	}
-	err = behind_create(&stolen, steal, pages);
-	if (!err && !stolen.info.stolen) {
-		pr_err("steal=%s does not say when a hypervisor had a CPU: kdtl_steal and kdtl_vpa do\n",
-		       steal);
+	err = behind_create(b, pmu, pages);
+	if (!err && !*tells) {
+		pr_err("%s=%s does not say when %s had a CPU: %s\n", name, pmu, what,
+		       b == &stolen ? "kdtl_steal and kdtl_vpa do" : "kdtl_irq does");
 		return -EINVAL;
 	}
 	if (!err)
-		err = behind_start(&stolen);
+		err = behind_start(b);
 	if (err)
-		pr_err("no session of %s (%d)\n", steal, err);
+		pr_err("no session of %s (%d)\n", pmu, err);
 	return err;
+}
+
+static int behind_init_takers(unsigned int pages)
+{
+	return behind_init_taker(&stolen, "steal", steal, &stolen.info.stolen, "a hypervisor",
+				 pages) ?:
+	       behind_init_taker(&interrupts, "irq", irq, &interrupts.info.interrupts,
+				 "an interrupt", pages);
 }
 
 /* Keep what the tasks are from before the first entry on. */
@@ -143,8 +163,8 @@ int watch_behind_init(const char *pmu, unsigned int pages)
 		behind_end(&past);
 	if (err)
 		pr_err("no session of %s (%d)\n", pmu, err);
-	else if (steal)
-		err = behind_init_stolen(pages);
+	else
+		err = behind_init_takers(pages);
 	if (err)
 		watch_behind_exit();
 	return err;
@@ -157,6 +177,7 @@ int watch_behind_init(const char *pmu, unsigned int pages)
  */
 void watch_behind_exit(void)
 {
+	behind_end(&interrupts);
 	behind_end(&stolen);
 	behind_end(&past);
 	kdtl_tasks_close(watch_tasks);
@@ -222,6 +243,7 @@ const struct kdtl_entry *watch_look_back(int cpu)
 {
 	behind_look(&past, cpu);
 	behind_look(&stolen, cpu);
+	behind_look(&interrupts, cpu);
 	return past.len ? past.entries + past.len / sizeof(*past.entries) - 1 : NULL;
 }
 
@@ -255,7 +277,24 @@ u64 watch_dispatched(int cpu, u64 since)
 	return 0;
 }
 
-/* The same after @before.  Returns whether it names a task. */
+/* Names a task, or an interrupt; @i: the row, of which the first one may have a culprit. */
+static void behind_name(const struct kdtl_ran *ran, unsigned int i, char *text, size_t size,
+			struct watch_blame *blame)
+{
+	struct kdtl_task task;
+
+	if (ran->pid < 0) {
+		snprintf(text, size, "%s %*pE", kdtl_irq_word(ran->pid), (int)strlen(ran->comm),
+			 ran->comm);
+		return;
+	}
+	watch_task(ran->comm, ran->pid, ran->time, &task);
+	if (!i)
+		blame->culprit = task;
+	watch_name(&task, text, size);
+}
+
+/* The same after @before.  Returns whether it names a task, or an interrupt. */
 static bool behind_list(u64 from, u64 to, const char *before, char *text, size_t size,
 			struct watch_blame *blame)
 {
@@ -263,7 +302,6 @@ static bool behind_list(u64 from, u64 to, const char *before, char *text, size_t
 	struct kdtl_who who = { .tasks = watch_tasks, .ran = ran, .size = ARRAY_SIZE(ran) };
 	const struct kdtl_entry *e;
 	char name[WATCH_NAME];
-	struct kdtl_task task;
 	unsigned int i;
 	int at = 0;
 
@@ -271,6 +309,7 @@ static bool behind_list(u64 from, u64 to, const char *before, char *text, size_t
 	*blame = (struct watch_blame) { };
 	kdtl_who_begin(&who, from, to);
 	kdtl_who_stolen(&who, &stolen.info, stolen.entries, stolen.len);
+	kdtl_who_interrupts(&who, &interrupts.info, interrupts.entries, interrupts.len);
 	kdtl_for_each_entry(e, past.entries, past.len)
 		kdtl_who_entry(&who, e);
 	/* If idle times are not logged: somebody waited all the time. */
@@ -283,10 +322,7 @@ static bool behind_list(u64 from, u64 to, const char *before, char *text, size_t
 			who.others += ran[i].ticks;
 			continue;
 		}
-		watch_task(ran[i].comm, ran[i].pid, ran[i].time, &task);
-		if (!i)
-			blame->culprit = task;
-		watch_name(&task, name, sizeof(name));
+		behind_name(&ran[i], i, name, sizeof(name), blame);
 		at += scnprintf(text + at, size - at, "%s %s %llu ms",
 				at ? "," : before, name,
 				div_u64(ran[i].ticks, NSEC_PER_MSEC));

@@ -59,7 +59,7 @@ static inline bool watch_is_rt(const struct kdtl_task *task)
 
 /**
  * struct watch_blame - who had a CPU
- * @culprit: had it longest; its pid is 0 if nobody is known
+ * @culprit: had it longest; its pid is 0 if nobody is known, or it is no task
  * @now: had it at the end; its pid is 0 if the CPU was idle, and it has no name if nobody is known
  */
 struct watch_blame {

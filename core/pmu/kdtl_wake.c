@@ -35,6 +35,7 @@
 
 #include "../compat.h"
 #include "../fanout.h"
+#include "ksoftirqd.h"
 #include "sched-clock.h"
 
 /* As PAPR's entries are laid out, and so is this one: kdtl_fill() relies on it. */
@@ -115,11 +116,6 @@ static __always_inline struct kdtl_wake_cpu *kdtl_wake_here(void)
 }
 
 /* ------------------------------------------------------ of whom, and in what */
-
-static bool kdtl_in_ksoftirqd(void)
-{
-	return current->flags & PF_KTHREAD && !strncmp(current->comm, "ksoftirqd/", 10);
-}
 
 /* Did an interrupt do it, and not the task that runs?  What ksoftirqd does is a task's. */
 static __always_inline unsigned int kdtl_wake_context(void)

@@ -32,7 +32,7 @@ reason=$(chroot_possible) || skip_all "$reason"
 [ "$(dpkg --print-architecture)" = amd64 ] || skip_all "amd64 only"
 "$top/scripts/install-deps" chroot demo
 
-modules='kdtl kdtl_answers kdtl_sched kdtl_steal kdtl_recorder kdtl_sampler kdtl_stream
+modules='kdtl kdtl_answers kdtl_irq kdtl_sched kdtl_steal kdtl_recorder kdtl_sampler kdtl_stream
 	kdtl_trace kdtl_wake kdtl_watch'
 
 # inside COMMAND: a line of shell, in the chroot.
@@ -147,7 +147,7 @@ they_run()
 {
 	local order vm status=0
 
-	order=$(inside 'modprobe -a -n -v -S $R kdtl_sched kdtl_steal kdtl_wake kdtl_recorder \
+	order=$(inside 'modprobe -a -n -v -S $R kdtl_sched kdtl_irq kdtl_steal kdtl_wake kdtl_recorder \
 			kdtl_sampler kdtl_stream kdtl_trace kdtl_watch' | sed -n 's|^insmod .*/||p' | awk '!seen[$1]++')
 	[ "$(wc -l <<<"$order")" -eq "$(wc -w <<<"$modules")" ] || {
 		echo "modprobe would load: $order"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdtl_hog - occupy a CPU for a while, in a thread called kdtl_hog; or, while it is idle, in
- * an interrupt that has woken this thread; or keep only its other work items waiting
+ * kdtl_hog - occupy a CPU for a while, in a thread called kdtl_hog, or in a softirq that interrupts
+ * that thread; or, while the CPU is idle, in an interrupt that has woken the thread; or keep only
+ * its other work items waiting
  */
 #define pr_fmt(fmt) "kdtl_hog: " fmt
 
@@ -35,6 +36,10 @@ static bool softirq;
 module_param(softirq, bool, 0444);
 MODULE_PARM_DESC(softirq, "only real-time tasks can take the CPU away, and a softirq is left to ksoftirqd; before v6.4 all softirqs wait for that (default 0)");
 
+static bool inline_softirq;
+module_param(inline_softirq, bool, 0444);
+MODULE_PARM_DESC(inline_softirq, "in a tasklet that interrupts the thread (default 0)");
+
 static bool work;
 module_param(work, bool, 0444);
 MODULE_PARM_DESC(work, "in a work item of normal priority, which before v6.5 no other one of the CPU takes turns with (default 0)");
@@ -45,7 +50,7 @@ MODULE_PARM_DESC(done, "shown: the CPU is everyone's again");
 
 static unsigned int own_ms;
 module_param(own_ms, uint, 0444);
-MODULE_PARM_DESC(own_ms, "shown: for how long irq kept the CPU, by the CPU's own clock");
+MODULE_PARM_DESC(own_ms, "shown: for how long irq or inline_softirq kept the CPU, by the CPU's own clock");
 
 static struct task_struct *thread;
 static bool stop;
@@ -66,6 +71,33 @@ static void hog_nothing(struct tasklet_struct *unused)
 }
 
 static DECLARE_TASKLET(tasklet, hog_nothing);
+
+static void hog_spin_and_tell(void)
+{
+	const u64 from = local_clock();
+
+	hog_spin();
+	own_ms = div_u64(local_clock() - from, NSEC_PER_MSEC);
+}
+
+/* Where ksoftirqd runs it, it is no interruption. */
+static void hog_in_softirq(struct tasklet_struct *unused)
+{
+	if (current == thread)
+		hog_spin_and_tell();
+}
+
+static DECLARE_TASKLET(spinning, hog_in_softirq);
+
+static void hog_interrupted(void)
+{
+	while (!own_ms && !READ_ONCE(stop)) {
+		local_bh_disable();
+		tasklet_schedule(&spinning);
+		local_bh_enable();
+		cond_resched();
+	}
+}
 
 static void hog_over(void)
 {
@@ -89,7 +121,9 @@ static int hog(void *unused)
 	} else {
 		sched_set_fifo(current);
 	}
-	if (!irq)
+	if (inline_softirq)
+		hog_interrupted();
+	else if (!irq)
 		hog_spin();
 	hog_over();
 	sched_set_normal(current, 0);
@@ -99,15 +133,11 @@ static int hog(void *unused)
 /* The thread is in the idle CPU's queue, and does not get the CPU. */
 static void hog_irq(void *was_idle)
 {
-	u64 from;
-
 	if (!is_idle_task(current))
 		return;
 	*(bool *)was_idle = true;
 	wake_up_process(thread);
-	from = local_clock();
-	hog_spin();
-	own_ms = div_u64(local_clock() - from, NSEC_PER_MSEC);
+	hog_spin_and_tell();
 }
 
 /* Idle CPUs do not stay so, but are so again. */
@@ -153,6 +183,7 @@ static void __exit hog_exit(void)
 		put_task_struct(thread);
 	}
 	tasklet_kill(&tasklet);
+	tasklet_kill(&spinning);
 }
 
 module_init(hog_init);

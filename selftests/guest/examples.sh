@@ -218,12 +218,12 @@ softirqs_agree()
 		unload kdtl_sampler
 }
 
-# --- irq and irq_time -------------------------------------------------------------
+# --- handlers and handler_time -------------------------------------------------------------
 
 # runs IRQ: how often its handlers ran, as the example says.
 runs()
 {
-	awk -v irq="$1" '$1 == irq { n = $2 } END { print n + 0 }' $debug/kdtl_irq_time
+	awk -v irq="$1" '$1 == irq { n = $2 } END { print n + 0 }' $debug/kdtl_handler_time
 }
 
 # interrupts IRQ: the same, as the kernel says.
@@ -253,7 +253,7 @@ between()
 
 irqs_agree()
 {
-	load kdtl_irq_time || return
+	load kdtl_handler_time || return
 	most=$(interrupts "$irq")
 	from=$(runs "$irq")
 	least=$(interrupts "$irq")
@@ -261,7 +261,7 @@ irqs_agree()
 	least=$(($(interrupts "$irq") - least))
 	ran=$(($(runs "$irq") - from))
 	most=$(($(interrupts "$irq") - most))
-	between $least $ran $most && grep -q '^lost *0$' $debug/kdtl_irq_time
+	between $least $ran $most && grep -q '^lost *0$' $debug/kdtl_handler_time
 }
 
 # A user of perf has the same records, beside the session.
@@ -302,18 +302,18 @@ ok "overload: a busy CPU, again and again" overload
 ok "overload: it unloads" unload kdtl_overload
 load kdtl_softirq || bail_out "kdtl_softirq does not load"
 ok "softirq: as many as the kernel counts" softirqs_agree
-load kdtl_irq || bail_out "kdtl_irq does not load"
+load kdtl_handlers || bail_out "kdtl_handlers does not load"
 irq=$(awk '/ttyS0|hvc_console/ { print $1 + 0; exit }' /proc/interrupts)
 # Another serial line may have it.
 before=$([ -z "$irq" ] || interrupts "$irq")
 [ -z "$irq" ] || interrupt
 if [ -n "$irq" ] && [ "$(interrupts "$irq")" -gt "$before" ] && [ -x "$here/perf_mmap" ]; then
-	ok "irq: as many as the kernel counts" irqs_agree
-	ok "irq: a user of perf has them too" perf_agrees
-	ok "irq_time: it unloads" unload kdtl_irq_time
+	ok "handlers: as many as the kernel counts" irqs_agree
+	ok "handlers: a user of perf has them too" perf_agrees
+	ok "handler_time: it unloads" unload kdtl_handler_time
 else
 	for what in sessions perf unloads; do
-		skip "irq: $what" "the console has no interrupt, or there is no perf_mmap"
+		skip "handlers: $what" "the console has no interrupt, or there is no perf_mmap"
 	done
 fi
 finish

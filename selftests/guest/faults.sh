@@ -134,7 +134,7 @@ verbs()
 }
 
 [ -d $debug/failslab ] || skip_all "no fault injection: CONFIG_FAILSLAB, CONFIG_FAULT_INJECTION_DEBUG_FS"
-for m in kdtl kdtl_sched kdtl_wake kdtl_kunit_faults kdtl_fail_nth; do
+for m in kdtl kdtl_sched kdtl_irq kdtl_wake kdtl_kunit_faults kdtl_fail_nth; do
 	have_module $m || skip_all "no module $m"
 done
 [ -x "$dir/fault_test" ] || skip_all "no fault_test: make -C selftests"
@@ -143,7 +143,7 @@ tests=$("$dir/fault_test")
 clients='kdtl_sampler kdtl_trace kdtl_watch kdtl_recorder kdtl_stream'
 # shellcheck disable=SC2086 # several words
 set -- $tests
-plan $((4 + 5 + 4 + 2 * $# + 1))
+plan $((4 + 5 + 4 + 2 * $# + 2))
 prepare
 load kdtl_fail_nth || bail_out "kdtl_fail_nth does not load"
 
@@ -170,7 +170,7 @@ for m in $clients; do
 	ok "$m: memory in its init" walk_init "$m"
 done
 unload kdtl_sched
-for m in kdtl_sched kdtl_wake; do
+for m in kdtl_sched kdtl_irq kdtl_wake; do
 	ok "$m: memory in its init" walk_init "$m"
 done
 ok "nothing is left" until_true areas_are "$before"

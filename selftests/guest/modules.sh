@@ -13,7 +13,7 @@ ROUNDS=${ROUNDS:-10}
 
 modprobe=/proc/sys/kernel/modprobe
 
-for m in kdtl kdtl_sched kdtl_wake kdtl_sampler; do
+for m in kdtl kdtl_sched kdtl_irq kdtl_wake kdtl_sampler; do
 	have_module $m || skip_all "no module $m"
 done
 
@@ -22,8 +22,8 @@ come_and_go()
 	i=0
 	while [ $i -lt "$ROUNDS" ]; do
 		i=$((i + 1))
-		load kdtl && load kdtl_sched && load kdtl_wake && load kdtl_sampler || return
-		unload kdtl_sampler && unload kdtl_wake && unload kdtl_sched && unload kdtl || return
+		load kdtl && load kdtl_sched && load kdtl_irq && load kdtl_wake && load kdtl_sampler || return
+		unload kdtl_sampler && unload kdtl_wake && unload kdtl_irq && unload kdtl_sched && unload kdtl || return
 	done
 }
 
@@ -93,8 +93,8 @@ pmu_listed()
 }
 
 plan 16
-load kdtl && load kdtl_sched && load kdtl_wake && load kdtl_sampler
-unload kdtl_sampler && unload kdtl_wake && unload kdtl_sched && unload kdtl
+load kdtl && load kdtl_sched && load kdtl_irq && load kdtl_wake && load kdtl_sampler
+unload kdtl_sampler && unload kdtl_wake && unload kdtl_irq && unload kdtl_sched && unload kdtl
 before=$(areas)
 ok "all load and unload $ROUNDS times" come_and_go
 ok "nothing is left of them" until_true areas_are "$before"

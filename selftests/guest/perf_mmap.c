@@ -13,7 +13,7 @@
  *	perf_mmap raw		kdtl_fake_raw: a driver that writes by itself
  *	perf_mmap garbage	kdtl_fake: writes nonsense into the metadata page
  *	perf_mmap follow PMU	read until SIGTERM
- *	perf_mmap irq IRQ	kdtl_irq, an example: the runs of its handlers until SIGTERM
+ *	perf_mmap irq IRQ	kdtl_handlers, an example: the runs of its handlers until SIGTERM
  *
  * Exits 0 if everything was right; prints what was not.
  */
@@ -1029,7 +1029,7 @@ static int irqs(uint32_t irq)
 	int i;
 
 	signal(SIGTERM, end);
-	open_all("kdtl_irq", 7, 4, PROT_READ | PROT_WRITE);
+	open_all("kdtl_handlers", 7, 4, PROT_READ | PROT_WRITE);
 	all_ioctl(PERF_EVENT_IOC_ENABLE);
 	printf("# following %d CPUs\n", nr_events);
 	fflush(stdout);

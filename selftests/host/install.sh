@@ -47,7 +47,8 @@ installs()
 	local modules=$work/root/lib/modules/$release/extra/kdtl f
 
 	in_copy install || return
-	for f in kdtl api/answers/kdtl_answers core/pmu/kdtl_sched core/pmu/kdtl_steal core/pmu/kdtl_wake \
+	for f in kdtl api/answers/kdtl_answers core/pmu/kdtl_irq core/pmu/kdtl_sched \
+		core/pmu/kdtl_steal core/pmu/kdtl_wake \
 		clients/sampler/kdtl_sampler clients/recorder/kdtl_recorder \
 		clients/stream/kdtl_stream clients/trace/kdtl_trace clients/watch/kdtl_watch; do
 		test -e "$modules/$f.ko" || return
@@ -93,7 +94,7 @@ keeps_sources()
 	for client in clients/{sampler/kdtl_sampler,watch/kdtl_watch,stream/kdtl_stream}; do
 		tr '\0' '\n' <"$work/root/lib/modules/$release/extra/kdtl/$client.ko" |
 			grep -a -E '^(softdep|weakdep)=' >"$work/deps"
-		grep -x 'weakdep=kdtl_sched kdtl_vpa kdtl_steal' "$work/deps" &&
+		grep -x -E 'weakdep=kdtl_sched kdtl_vpa kdtl_steal( kdtl_irq)?' "$work/deps" &&
 			! grep softdep "$work/deps" || return
 	done
 }

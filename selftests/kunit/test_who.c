@@ -407,6 +407,88 @@ static void who_stolen(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w.stolen, 0ULL);
 }
 
+static struct kdtl_entry who_irq(u64 time, u32 had, enum kdtl_irq_kind kind, unsigned int nr,
+				 const char *name)
+{
+	struct kdtl_entry e = who_gap(time, had, 0);
+
+	e.fault_addr = cpu_to_be64((u64)(u32)kdtl_irq_pid(kind, nr) << 32);
+	strscpy_pad((char *)&e + offsetof(struct kdtl_entry, srr0), name, TASK_COMM_LEN);
+	return e;
+}
+
+static void who_expect_irq(struct kunit *test, const struct kdtl_who *w, unsigned int i,
+			   s32 pid, u64 ticks, u64 time, const char *name)
+{
+	KUNIT_ASSERT_TRUE(test, i < w->nr);
+	KUNIT_EXPECT_EQ(test, w->ran[i].pid, pid);
+	KUNIT_EXPECT_EQ(test, w->ran[i].ticks, ticks);
+	KUNIT_EXPECT_EQ(test, w->ran[i].time, time);
+	KUNIT_EXPECT_EQ(test, strcmp(w->ran[i].comm, name), 0);
+}
+
+/*
+ * Interrupts have rows beside tasks, of whose time, of idle time and of time that is not known
+ * theirs is no part; and what the hypervisor had of it is the hypervisor's.
+ */
+static void who_interrupts(struct kunit *test)
+{
+	static const struct kdtl_aux_info info = { .tb_freq = NSEC_PER_SEC };
+	const s32 net = kdtl_irq_pid(KDTL_IRQ_SOFT, 3), disk = kdtl_irq_pid(KDTL_IRQ_HARD, 3);
+	const struct kdtl_entry irqs[] = {
+		who_irq(8, 4, KDTL_IRQ_HARD, 3, "disk"),
+		who_irq(14, 8, KDTL_IRQ_SOFT, 3, "net_rx"),	/* 4 of it in the span, 1's */
+		who_irq(20, 6, KDTL_IRQ_HARD, 3, "disk"),	/* 1's */
+		who_irq(45, 25, KDTL_IRQ_SOFT, 3, "net_rx"),	/* 10 of 1's, 10 of 2's, 5 idle */
+		who_irq(70, 4, KDTL_IRQ_HARD, 3, "disk"),	/* not known */
+	};
+	const struct kdtl_entry gaps[] = {
+		who_gap(18, 2, 0),		/* of disk's */
+		who_gap(35, 7, 0),		/* of net_rx's 2 in 1's, 5 in 2's */
+	};
+	struct kdtl_ran ran[4];
+	struct kdtl_who w = { .ran = ran, .size = 4 };
+
+	kdtl_who_begin(&w, 10, 80);
+	kdtl_who_interrupts(&w, &info, irqs, sizeof(irqs));
+	kdtl_who_stolen(&w, &info, gaps, sizeof(gaps));
+	who_switch(&w, 0, 9, 1);
+	who_switch(&w, 30, 1, 2);
+	who_switch(&w, 40, 2, 0);
+	who_switch(&w, 60, 0, 3);
+	who_switch(&w, 80, 4, 5);
+	kdtl_who_end(&w, false);
+	/* Nothing is left of 1's time, or of 2's. */
+	KUNIT_EXPECT_EQ(test, w.nr, 2U);
+	who_expect_irq(test, &w, 0, net, 4 + 8 + 5 + 5, 24, "net_rx");
+	who_expect_irq(test, &w, 1, disk, 6 - 2 + 4, 68, "disk");
+	KUNIT_EXPECT_EQ(test, w.stolen, 2 + 2 + 5ULL);
+	KUNIT_EXPECT_EQ(test, w.idle, 15ULL);
+	KUNIT_EXPECT_EQ(test, w.unknown, 16ULL);
+	who_sums_to(test, &w, 70);
+}
+
+/* With few rows they make room for each other as tasks do. */
+static void who_interrupts_many(struct kunit *test)
+{
+	static const struct kdtl_aux_info info = { .tb_freq = NSEC_PER_SEC };
+	struct kdtl_entry irqs[60];
+	struct kdtl_ran ran[1];
+	struct kdtl_who w = { .ran = ran, .size = 1 };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(irqs); i++)
+		irqs[i] = who_irq(10 * i + 2 + i % 4, 1 + i % 4, KDTL_IRQ_HARD, i, "irq");
+	kdtl_who_begin(&w, 0, 600);
+	kdtl_who_interrupts(&w, &info, irqs, sizeof(irqs));
+	who_switch(&w, 0, 9, 1);
+	who_switch(&w, 600, 1, 2);
+	kdtl_who_end(&w, false);
+	who_expect(test, &w, 0, 1, 600 - 15 * (1 + 2 + 3 + 4));
+	KUNIT_EXPECT_EQ(test, w.others, 150ULL);
+	who_sums_to(test, &w, 600);
+}
+
 /* Gaps that overlap count once; a saturated one has 4.29 s. */
 static void who_stolen_long(struct kunit *test)
 {
@@ -478,6 +560,8 @@ static void who_null(struct kunit *test)
 static struct kunit_case who_cases[] = {
 	KUNIT_CASE(who_busy),
 	KUNIT_CASE(who_stolen),
+	KUNIT_CASE(who_interrupts),
+	KUNIT_CASE(who_interrupts_many),
 	KUNIT_CASE(who_stolen_long),
 	KUNIT_CASE(who_stolen_timebase),
 	KUNIT_CASE(who_renamed),

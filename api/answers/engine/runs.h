@@ -17,7 +17,8 @@
  * says so with kdtl_runs_lost().
  *
  * In a guest a task has a virtual CPU, which the hypervisor may keep from it.  That time
- * belongs to nobody in the guest.
+ * belongs to nobody in the guest.  Nor is that of an interrupt the time of the task which it
+ * interrupts.  What the hypervisor had of an interrupt's time is the hypervisor's.
  *
  * This is plain C without a kernel's calls: kdtl_answers.ko and kdtl(1) both have it.  It is
  * compiled into its users, so that their functions are called directly: a call through a pointer
@@ -31,10 +32,23 @@
 
 #ifndef __KERNEL__
 #include <stdbool.h>
+#include <stddef.h>
 #endif
 
 /**
- * struct kdtl_gap - a time in which a hypervisor had a CPU
+ * enum kdtl_taker - who had a CPU instead of the task or the idle task
+ * @KDTL_TAKER_HYPERVISOR: the hypervisor
+ * @KDTL_TAKER_INTERRUPT: an interrupt or a softirq
+ * @KDTL_NR_TAKERS: number of these; of two at one time, the first one had the CPU
+ */
+enum kdtl_taker {
+	KDTL_TAKER_HYPERVISOR,
+	KDTL_TAKER_INTERRUPT,
+	KDTL_NR_TAKERS,
+};
+
+/**
+ * struct kdtl_gap - a time in which a taker had a CPU
  * @from: when it began
  * @to: when it ended
  */
@@ -49,14 +63,14 @@ struct kdtl_gap {
  * @known: it is known that this task had the CPU, or that it was idle
  * @from: when it began
  * @to: when it ended, later than @from
- * @stolen: for how long of that a hypervisor had the CPU
+ * @taken: for how long of that takers had the CPU
  */
 struct kdtl_run {
 	__s32	pid;
 	bool	known;
 	__u64	from;
 	__u64	to;
-	__u64	stolen;
+	__u64	taken;
 };
 
 /**
@@ -64,12 +78,15 @@ struct kdtl_run {
  * @task: sets @tgid to the pid of the leader of the process of the task that had @pid at @time,
  *	and @since to when that task has become what it was then.  Returns false if nobody knows.
  *	It is only asked about two entries that do not fit together.  NULL: nobody ever knows
- * @gap: sets @gap to the next time in which a hypervisor had the CPU, in their order.  Returns
- *	false if there is none.  NULL: there are none
+ * @gap: sets @gap to the next time in which @by had the CPU, in their order.  Returns false if
+ *	there is none.  NULL: there are none
+ * @took: @by had the CPU for @part of the run that is told next.  It is a part of what @gap has
+ *	set last for this @by, or all of it.  There if @gap is
  */
 struct kdtl_runs_ops {
 	bool	(*task)(void *data, __s32 pid, __u64 time, __s32 *tgid, __u64 *since);
-	bool	(*gap)(void *data, struct kdtl_gap *gap);
+	bool	(*gap)(void *data, enum kdtl_taker by, struct kdtl_gap *gap);
+	void	(*took)(void *data, enum kdtl_taker by, const struct kdtl_gap *part);
 };
 
 /**
@@ -78,20 +95,22 @@ struct kdtl_runs_ops {
  * @at: the runs until then have been told
  * @to: end of the span that is asked about
  * @since: time of the last entry
- * @gap: the hypervisor's time that is not over at @at, if @has_gap
+ * @gap: of each taker the time that is not over at @at, if there is one
  * @pid: the task of the last entry; 0: the CPU became idle
  * @known: there is a last entry, and none was lost after it
- * @has_gap: there is a @gap
+ * @has_gap: by enum kdtl_taker, a bit for each that has a @gap
+ * @may_gap: a bit for each that has or may get one
  */
 struct kdtl_runs {
 	void		*data;
 	__u64		at;
 	__u64		to;
 	__u64		since;
-	struct kdtl_gap	gap;
+	struct kdtl_gap	gap[KDTL_NR_TAKERS];
 	__s32		pid;
 	bool		known;
-	bool		has_gap;
+	__u8		has_gap;
+	__u8		may_gap;
 };
 
 static inline bool runs_before(__u64 a, __u64 b)
@@ -119,7 +138,8 @@ static inline void kdtl_runs_begin(struct kdtl_runs *r, void *data, __u64 from, 
 	r->to = to;
 	r->pid = 0;
 	r->known = false;
-	r->has_gap = false;
+	r->has_gap = 0;
+	r->may_gap = (1 << KDTL_NR_TAKERS) - 1;
 }
 
 /**
@@ -165,31 +185,69 @@ static inline bool kdtl_runs_had(const struct kdtl_runs *r, const struct kdtl_ru
 			    kdtl_runs_exec(ops, r->data, r->pid, r->since, prev, time));
 }
 
-static inline bool runs_next_gap(struct kdtl_runs *r, const struct kdtl_runs_ops *ops)
+/* The taker's time that is not over at @at; NULL: none. */
+static __always_inline const struct kdtl_gap *runs_gap(struct kdtl_runs *r,
+						       const struct kdtl_runs_ops *ops,
+						       enum kdtl_taker by, __u64 at)
 {
-	if (!r->has_gap && ops->gap)
-		r->has_gap = ops->gap(r->data, &r->gap);
-	return r->has_gap;
+	const __u8 bit = 1 << by;
+
+	if (r->has_gap & bit && runs_before(at, r->gap[by].to))
+		return &r->gap[by];
+	r->has_gap &= ~bit;
+	while (r->may_gap & bit) {
+		if (!ops->gap(r->data, by, &r->gap[by])) {
+			r->may_gap &= ~bit;
+		} else if (runs_before(at, r->gap[by].to)) {
+			r->has_gap |= bit;
+			return &r->gap[by];
+		}
+	}
+	return NULL;
 }
 
-/* For how long a hypervisor had the CPU from @from until @to. */
-static __always_inline __u64 runs_stolen(struct kdtl_runs *r, const struct kdtl_runs_ops *ops,
-					 __u64 from, __u64 to)
+/* Who has the CPU at @at; KDTL_NR_TAKERS: the task.  If that ends before @to, sets @to. */
+static __always_inline enum kdtl_taker runs_taker(struct kdtl_runs *r,
+						  const struct kdtl_runs_ops *ops,
+						  __u64 at, __u64 *to)
 {
-	__u64 begin, end, sum = 0;
+	const struct kdtl_gap *gap;
+	unsigned int by;
 
-	while (runs_next_gap(r, ops)) {
-		begin = runs_before(r->gap.from, from) ? from : r->gap.from;
-		end = runs_before(to, r->gap.to) ? to : r->gap.to;
-		if (runs_before(begin, end)) {
-			sum += end - begin;
-			/* Gaps that overlap, as clocks may say, count once. */
-			from = end;
+	for (by = 0; by < KDTL_NR_TAKERS; by++) {
+		gap = runs_gap(r, ops, by, at);
+		if (!gap)
+			continue;
+		if (runs_before(at, gap->from)) {
+			if (runs_before(gap->from, *to))
+				*to = gap->from;
+			continue;
 		}
-		/* The next run may have a part of it. */
-		if (runs_before(to, r->gap.to))
-			break;
-		r->has_gap = false;
+		if (runs_before(gap->to, *to))
+			*to = gap->to;
+		break;
+	}
+	return by;
+}
+
+/* For how long takers had the CPU from @from until @to.  Times that overlap count once. */
+static __always_inline __u64 runs_taken(struct kdtl_runs *r, const struct kdtl_runs_ops *ops,
+					__u64 from, __u64 to)
+{
+	struct kdtl_gap part = { .from = from };
+	enum kdtl_taker by;
+	__u64 sum = 0;
+
+	if (!ops->gap)
+		return 0;
+	while (r->may_gap | r->has_gap && runs_before(part.from, to)) {
+		part.to = to;
+		by = runs_taker(r, ops, part.from, &part.to);
+		if (by != KDTL_NR_TAKERS) {
+			sum += part.to - part.from;
+			ops->took(r->data, by, &part);
+		}
+		part.from = part.to;
 	}
 	return sum;
 }
@@ -204,7 +262,7 @@ static __always_inline bool runs_until(struct kdtl_runs *r, const struct kdtl_ru
 		return false;
 	*run = (struct kdtl_run) {
 		.pid = pid, .known = known, .from = r->at, .to = to,
-		.stolen = runs_stolen(r, ops, r->at, to),
+		.taken = runs_taken(r, ops, r->at, to),
 	};
 	r->at = to;
 	return true;

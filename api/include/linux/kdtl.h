@@ -145,6 +145,7 @@ struct kdtl_session_attr {
  * @tasks: the entries name Linux tasks: kdtl_entry_pid(), kdtl_entry_comm() and
  *	kdtl_task_at() are meaningful
  * @stolen: an entry's wait is time in which a hypervisor had the CPU
+ * @interrupts: an entry's wait is time in which an interrupt or a softirq had the CPU
  * @idle: the source tells when a CPU becomes idle, to sessions whose mask has KDTL_MASK_IDLE
  *
  * @produced is the sum of @consumed, @lost and @unread, in every answer.  In a session
@@ -171,6 +172,7 @@ struct kdtl_aux_info {
 	bool	online;
 	bool	tasks;
 	bool	stolen;
+	bool	interrupts;
 	bool	idle;
 };
 

@@ -61,7 +61,8 @@ int kdtl_cgroup_path(struct kdtl_tasks *t, u64 id, char *path, size_t size);
 
 /**
  * struct kdtl_ran - how long a task had a CPU
- * @pid: its pid in the initial namespace
+ * @pid: its pid in the initial namespace; below 0: an interrupt or a softirq, as
+ *	kdtl_irq_pid() has it, which needs kdtl_who_interrupts()
  * @comm: its name when it got the CPU last
  * @time: the middle of the longest time that it had the CPU without a break, in ticks.
  *	kdtl_task_at() says what the task was then: a program may have begun, or have been
@@ -117,15 +118,20 @@ struct kdtl_who {
 	struct kdtl_ran	task;
 	/* private: */
 	u64		rest;
-	u64		runs[7];
-	const struct kdtl_aux_info	*gap_info;
-	const struct kdtl_entry		*gap;
-	const struct kdtl_entry		*gap_end;
+	u64		runs[9];
+	/* Entries that say when somebody took the CPU, and are not read yet. */
+	struct {
+		const struct kdtl_aux_info	*info;
+		const struct kdtl_entry		*next;
+		const struct kdtl_entry		*end;
+	} gaps[2];
 };
 
 void kdtl_who_begin(struct kdtl_who *w, u64 from, u64 to);
 void kdtl_who_stolen(struct kdtl_who *w, const struct kdtl_aux_info *info,
 		     const struct kdtl_entry *e, ssize_t len);
+void kdtl_who_interrupts(struct kdtl_who *w, const struct kdtl_aux_info *info,
+			 const struct kdtl_entry *e, ssize_t len);
 void kdtl_who_entry(struct kdtl_who *w, const struct kdtl_entry *e);
 void kdtl_who_end(struct kdtl_who *w, bool still);
 

@@ -73,6 +73,9 @@ struct kdtl_area {
  *	local_clock(), as kdtl_task_at() wants it
  * @stolen: the entries name no tasks, and the wait of each is time in which a hypervisor had
  *	the CPU: clients say so, and take it for steal=
+ * @interrupts: the wait of each entry is time in which what kdtl_entry_pid() says, see
+ *	kdtl_irq_pid(), interrupted the task kdtl_entry_prev_pid() of this CPU, which ended at
+ *	the entry's time, by the clock that tasks wants
  * @clock: the time base, now.  Called with interrupts off; NULL: local_clock()
  * @attach: called when the first user comes; 0 or a negative error.  May sleep; optional
  * @detach: called when the last user has gone.  May sleep; optional
@@ -103,6 +106,7 @@ struct kdtl_pmu {
 	u64		tb_boot;
 	bool		tasks;
 	bool		stolen;
+	bool		interrupts;
 	u64		(*clock)(struct kdtl_pmu *p);
 	int		(*attach)(struct kdtl_pmu *p);
 	void		(*detach)(struct kdtl_pmu *p);

@@ -3,7 +3,8 @@
  * The engine of answers against a model that knows what happened in each tick
  *
  * A CPU is made up at random: which task has it in each tick, which threads call exec(), which
- * entries are missing and whether that is said, when the hypervisor has the CPU.  The engine
+ * entries are missing and whether that is said, when the hypervisor or an interrupt has the CPU.
+ * The engine
  * gets the entries; what it says of each tick of a span must be what is true, or that nobody
  * knows where nobody can.  Usage: runs ROUNDS SEED; prints the first round that is wrong.
  */
@@ -40,8 +41,10 @@ static struct world {
 	unsigned int	nr;
 	struct record	record[TICKS * 2];
 	unsigned int	nr_records;
-	struct kdtl_gap	gap[MAX_GAPS];
-	unsigned int	nr_gaps, next_gap;
+	struct kdtl_gap	gap[KDTL_NR_TAKERS][MAX_GAPS];
+	unsigned int	nr_gaps[KDTL_NR_TAKERS], next_gap[KDTL_NR_TAKERS];
+	bool		took[TICKS][KDTL_NR_TAKERS];	/* as the engine says */
+	bool		odd;		/* it says something that cannot be */
 	__s32		pid[PROCESSES][THREADS];	/* 0: it has exited */
 	bool		no_tasks;
 	bool		late;		/* records are later than what they are asked about */
@@ -72,16 +75,29 @@ static bool task(void *data, __s32 pid, __u64 time, __s32 *tgid, __u64 *since)
 	return found;
 }
 
-static bool gap(void *data, struct kdtl_gap *to)
+static bool gap(void *data, enum kdtl_taker by, struct kdtl_gap *to)
 {
 	(void)data;
-	if (w.next_gap == w.nr_gaps)
+	if (w.next_gap[by] == w.nr_gaps[by])
 		return false;
-	*to = w.gap[w.next_gap++];
+	*to = w.gap[by][w.next_gap[by]++];
 	return true;
 }
 
-static const struct kdtl_runs_ops all = { task, gap }, none = { };
+static void took(void *data, enum kdtl_taker by, const struct kdtl_gap *part)
+{
+	const struct kdtl_gap *whole = w.next_gap[by] ? &w.gap[by][w.next_gap[by] - 1] : NULL;
+
+	(void)data;
+	w.odd |= !whole || (__s64)(part->from - whole->from) < 0 ||
+		 (__s64)(whole->to - part->to) < 0 || part->to - w.base > TICKS;
+	for (__u64 t = part->from; !w.odd && t != part->to; t++) {
+		w.odd |= w.took[t - w.base][by];
+		w.took[t - w.base][by] = true;
+	}
+}
+
+static const struct kdtl_runs_ops all = { task, gap, took }, none = { };
 
 static void make_tasks(void)
 {
@@ -109,17 +125,18 @@ static void change(unsigned int tick, unsigned int p, unsigned int t)
 }
 
 /* Two ticks or more apart are two gaps; they may overlap, in order. */
-static void make_gaps(void)
+static void make_gaps(enum kdtl_taker by)
 {
-	unsigned int from = dice(TICKS), to = from;
+	unsigned int from = dice(TICKS), to = from, nr;
 
-	for (w.nr_gaps = 0; w.nr_gaps < dice(MAX_GAPS + 1) && to < TICKS; w.nr_gaps++) {
+	for (nr = 0; nr < dice(MAX_GAPS + 1) && to < TICKS; nr++) {
 		to += dice(12);
 		if (to < from)
 			to = from;
-		w.gap[w.nr_gaps] = (struct kdtl_gap){ w.base + from, w.base + to };
+		w.gap[by][nr] = (struct kdtl_gap){ w.base + from, w.base + to };
 		from += dice(16);
 	}
+	w.nr_gaps[by] = nr;
 }
 
 static void make(void)
@@ -152,7 +169,8 @@ static void make(void)
 		if (!idle && !dice(8))
 			change(tick, p, t);
 	}
-	make_gaps();
+	for (unsigned int by = 0; by < KDTL_NR_TAKERS; by++)
+		make_gaps(by);
 }
 
 /* By each record in turn: has the process of @a's task begun a program that @b is of? */
@@ -200,31 +218,40 @@ static __s32 model(unsigned int tick, bool still)
 	return a->pid == b->prev || model_exec(a, b) ? b->prev : UNKNOWN;
 }
 
-static bool model_stolen(unsigned int tick)
+/* Who takes the tick from its task; KDTL_NR_TAKERS: nobody. */
+static unsigned int model_taker(unsigned int tick)
 {
 	const __u64 time = w.base + tick;
+	const struct kdtl_gap *g;
+	unsigned int by;
 
-	for (unsigned int i = 0; i < w.nr_gaps; i++) {
-		if ((__s64)(time - w.gap[i].from) >= 0 && (__s64)(time - w.gap[i].to) < 0)
-			return true;
+	for (by = 0; by < KDTL_NR_TAKERS; by++) {
+		for (g = w.gap[by]; g < w.gap[by] + w.nr_gaps[by]; g++) {
+			if ((__s64)(time - g->from) >= 0 && (__s64)(time - g->to) < 0)
+				return by;
+		}
 	}
-	return false;
+	return by;
 }
 
 /* Does the run say what the model says of each of its ticks?  Returns where it ends; 0: no. */
 static unsigned int agrees(const struct kdtl_run *run, unsigned int at, bool still)
 {
 	unsigned int to = at + (unsigned int)(run->to - run->from);
-	__u64 stolen = 0;
+	__u64 taken = 0;
 
 	if (run->from != w.base + at || to <= at || to > TICKS)
 		return 0;
 	for (unsigned int tick = at; tick < to; tick++) {
 		if (model(tick, still) != (run->known ? run->pid : UNKNOWN))
 			return 0;
-		stolen += model_stolen(tick);
+		for (unsigned int by = 0; by < KDTL_NR_TAKERS; by++) {
+			if (w.took[tick][by] != (model_taker(tick) == by))
+				return 0;
+		}
+		taken += model_taker(tick) < KDTL_NR_TAKERS;
 	}
-	return stolen == run->stolen ? to : 0;
+	return taken == run->taken && !w.odd ? to : 0;
 }
 
 /* Also of entries that do not follow each other. */
@@ -247,7 +274,7 @@ static bool round_is_right(void)
 	struct kdtl_run run;
 
 	if (w.no_tasks && dice(2)) {
-		w.nr_gaps = 0;
+		memset(w.nr_gaps, 0, sizeof(w.nr_gaps));
 		ops = &none;
 	}
 	kdtl_runs_begin(&r, NULL, w.base + from, w.base + to);

@@ -178,6 +178,55 @@ enum kdtl_preempt_reason {
 #define KDTL_STEAL_CUT		0x200000000ULL	/* the clock said more than has passed */
 
 /**
+ * enum kdtl_irq_kind - what interrupted a task; kdtl_irq only
+ * @KDTL_IRQ_SOFT: a softirq; its number is that of the kernel's enum
+ * @KDTL_IRQ_HARD: the handler of an interrupt that has a number in /proc/interrupts
+ * @KDTL_IRQ_OTHER: another interrupt, such as that of the local timer
+ */
+enum kdtl_irq_kind {
+	KDTL_IRQ_SOFT,
+	KDTL_IRQ_HARD,
+	KDTL_IRQ_OTHER,
+};
+
+/**
+ * kdtl_irq_pid() - what stands for an interrupt where a task's pid would be
+ * @kind: what it is
+ * @nr: its number, below 2^28
+ *
+ * Context: any.
+ * Return: a number below 0.
+ */
+static inline __s32 kdtl_irq_pid(enum kdtl_irq_kind kind, unsigned int nr)
+{
+	return ~(__s32)((unsigned int)kind << 28 | (nr & 0xfffffff));
+}
+
+/**
+ * kdtl_irq_kind_of() - what kdtl_irq_pid() was told
+ * @pid: its result, or any number below 0
+ *
+ * Context: any.
+ * Return: the kind, or a number that a later version defines.
+ */
+static inline unsigned int kdtl_irq_kind_of(__s32 pid)
+{
+	return (unsigned int)~pid >> 28;
+}
+
+/**
+ * kdtl_irq_nr() - which number kdtl_irq_pid() was told
+ * @pid: its result, or any number below 0
+ *
+ * Context: any.
+ * Return: the number.
+ */
+static inline unsigned int kdtl_irq_nr(__s32 pid)
+{
+	return (unsigned int)~pid & 0xfffffff;
+}
+
+/**
  * kdtl_entry_cpu() - the CPU that was given to the runner
  * @e: entry
  *
@@ -391,6 +440,18 @@ static inline const char *kdtl_entry_comm(const struct kdtl_entry *e)
 {
 	/* FORTIFY_SOURCE would allow a copy of only 8 bytes from &e->srr0. */
 	return (const char *)e + __builtin_offsetof(struct kdtl_entry, srr0);
+}
+
+/**
+ * kdtl_irq_word() - what to call it before its name
+ * @pid: below 0
+ *
+ * Context: any.
+ * Return: "softirq" or "interrupt".
+ */
+static inline const char *kdtl_irq_word(__s32 pid)
+{
+	return kdtl_irq_kind_of(pid) == KDTL_IRQ_SOFT ? "softirq" : "interrupt";
 }
 
 /* -------------------------------------------------------------------- tasks */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-#ifndef _KDTL_EXAMPLE_IRQ_H
-#define _KDTL_EXAMPLE_IRQ_H
+#ifndef _KDTL_EXAMPLE_HANDLERS_H
+#define _KDTL_EXAMPLE_HANDLERS_H
 
 #include <linux/types.h>
 
@@ -19,4 +19,4 @@ struct irq_record {
 	u32	ns;
 };
 
-#endif /* _KDTL_EXAMPLE_IRQ_H */
+#endif /* _KDTL_EXAMPLE_HANDLERS_H */

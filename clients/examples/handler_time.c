@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Reading data that are not entries: how long interrupts took, debugfs/kdtl_irq_time */
+/* Reading data that are not entries: how long interrupts took, debugfs/kdtl_handler_time */
 #include <linux/debugfs.h>
 #include <linux/jiffies.h>
 #include <linux/kdtl_verbs.h>
@@ -7,7 +7,7 @@
 #include <linux/module.h>
 #include <linux/seq_file.h>
 
-#include "irq.h"
+#include "handlers.h"
 
 #define IRQ_ROWS	1024
 
@@ -91,7 +91,7 @@ DEFINE_SHOW_ATTRIBUTE(irq_time);
 
 static int irq_time_begin(void)
 {
-	const struct kdtl_session_attr attr = { .pmu = "kdtl_irq" };
+	const struct kdtl_session_attr attr = { .pmu = "kdtl_handlers" };
 	int err;
 
 	session = kdtl_session_create(&attr);
@@ -102,7 +102,7 @@ static int irq_time_begin(void)
 		err = kdtl_start(session);
 	if (err)
 		goto close;
-	thread = kthread_run(irq_time_thread, NULL, "kdtl_irq_time");
+	thread = kthread_run(irq_time_thread, NULL, "kdtl_handler_time");
 	if (!IS_ERR(thread))
 		return 0;
 	err = PTR_ERR(thread);
@@ -116,7 +116,7 @@ static int __init irq_time_init(void)
 	int err = irq_time_begin();
 
 	if (!err)
-		file = debugfs_create_file("kdtl_irq_time", 0400, NULL, NULL, &irq_time_fops);
+		file = debugfs_create_file("kdtl_handler_time", 0400, NULL, NULL, &irq_time_fops);
 	return err;
 }
 
@@ -133,4 +133,4 @@ module_exit(irq_time_exit);
 MODULE_DESCRIPTION("kdtl example: how long interrupt handlers ran");
 MODULE_LICENSE("GPL");
 MODULE_IMPORT_NS(KDTL_NS);
-MODULE_INFO(weakdep, "kdtl_irq");
+MODULE_INFO(weakdep, "kdtl_handlers");

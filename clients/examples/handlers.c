@@ -2,7 +2,7 @@
 /*
  * A PMU driver whose data are not entries: how long each interrupt handler ran
  *
- * Sessions and perf users get struct irq_record in their AUX areas, see irq_time.c.
+ * Sessions and perf users get struct irq_record in their AUX areas, see handler_time.c.
  */
 #include <linux/interrupt.h>
 #include <linux/kdtl_pmu.h>
@@ -11,7 +11,7 @@
 #include <linux/percpu.h>
 #include <linux/sched/clock.h>
 
-#include "irq.h"
+#include "handlers.h"
 
 #define IRQ_USERS	8	/* of a CPU at once */
 
@@ -149,7 +149,7 @@ static struct kdtl_pmu irq_pmu = {
 	.pmu.del	= irq_del,
 	.pmu.start	= irq_start,
 	.pmu.stop	= irq_stop,
-	.name		= "kdtl_irq",
+	.name		= "kdtl_handlers",
 	.tb_freq	= NSEC_PER_SEC,
 	.attach		= irq_attach,
 	.detach		= irq_detach,
@@ -173,4 +173,4 @@ module_exit(irq_driver_exit);
 MODULE_DESCRIPTION("kdtl example: a PMU driver with records of its own");
 MODULE_LICENSE("GPL");
 MODULE_IMPORT_NS(KDTL_NS);
-MODULE_ALIAS("kdtl-pmu-kdtl_irq");
+MODULE_ALIAS("kdtl-pmu-kdtl_handlers");

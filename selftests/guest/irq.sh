@@ -1,0 +1,105 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# kdtl_irq: each moment that a tasklet or a timer has a CPU is in one entry. A task that waits because
+# of one is behind that, and not behind the task that was interrupted: the watch says so.
+#
+# shellcheck disable=SC2317 # functions that ok() calls
+
+# shellcheck source-path=SCRIPTDIR source=ktap.sh
+. "$(dirname "$0")/ktap.sh"
+
+need kdtl kdtl_answers
+
+# By kdtl_kunit_irq.ko: its cases are subtests of one.
+suite()
+{
+	kunit kdtl_kunit_irq "${KDTL_CASES:-*}" >suite
+	status=$?
+	sed 's/^/    /' suite
+	unload kdtl_kunit_irq && return $status
+}
+
+# number TEXT: what follows it in $line.
+number()
+{
+	echo "$line" | sed -n "s/.*$1\([0-9]*\) ms.*/\1/p"
+}
+
+# said PATTERN: the last such line of the watch.
+said()
+{
+	line=$(dmesg | grep "kdtl_watch: CPU 1: $1" | tail -n 1)
+	[ -n "$line" ]
+}
+
+# behind WHO TEXT PARAMETER: all but what other interrupts take is behind TEXT, and the hog itself,
+# which is the task that is interrupted, has next to nothing.
+behind()
+{
+	unload kdtl_watch && load kdtl_watch irq=kdtl_irq threshold_ms=250 pause_s=0 || return
+	# It does not know that the CPU was idle before, until something has run there.
+	taskset 2 true
+	load kdtl_hog cpu=1 ms=600 "$3" || return
+	until_true said "$1 waited .* $2 " || { dmesg | grep kdtl_watch; return 1; }
+	own=$(cat /sys/module/kdtl_hog/parameters/own_ms)
+	unload kdtl_hog
+	note "$line"
+	note "of 600 ms, the CPU's clock had $own"
+	had=$(number " $2 ")
+	[ "$own" -gt 250 ] && [ "$had" -ge $((own * 3 / 4)) ] && [ "$had" -le $((own + 1)) ] || return
+	hog=$(number ' kdtl_hog:[0-9]* ')
+	[ "${hog:-0}" -lt $((own / 4)) ]
+}
+
+behind_softirq()
+{
+	taskset 2 sh -c 'while :; do :; done' &
+	busy=$!
+	ktap_pids="$ktap_pids $busy"
+	behind "sh:$busy" 'softirq tasklet' inline_softirq=1
+	status=$?
+	kill $busy
+	return $status
+}
+
+# refuses TEXT PARAMETER...: the watch does not load, and says why.
+refuses()
+{
+	text=$1
+	shift
+	unload kdtl_watch
+	! load kdtl_watch "$@" 2>/dev/null && dmesg | tail -n 4 | grep -q -F -e "$text"
+	status=$?
+	is_loaded kdtl_watch || load kdtl_watch
+	return $status
+}
+
+work=$(mktemp -d)
+cd -- "$work" || exit
+have_module kdtl_irq || skip_all "no module kdtl_irq"
+plan 6
+if have_module kdtl_kunit_irq; then
+	ok "the suite" suite
+else
+	skip "the suite" "no module kdtl_kunit_irq"
+fi
+need kdtl_sched
+load kdtl_irq || bail_out "kdtl_irq does not load"
+load kdtl_watch || bail_out "kdtl_watch does not load"
+if [ -e /sys/devices/system/cpu/cpu1 ] && have_module kdtl_hog; then
+	ok "behind an interrupt" behind 'kdtl_hog:[0-9]*' 'interrupt call_[a-z]*' irq=1
+	if [ -e /sys/kernel/realtime ]; then
+		skip "behind a softirq" "softirqs are threads'"
+	else
+		ok "behind a softirq" behind_softirq
+	fi
+else
+	skip "behind an interrupt" "needs two CPUs, and kdtl_hog"
+	skip "behind a softirq" "needs two CPUs, and kdtl_hog"
+fi
+ok "irq= is for interrupts" refuses "irq=kdtl_sched does not say when an interrupt had a CPU" \
+	irq=kdtl_sched
+ok "steal= is not" refuses "steal=kdtl_irq does not say when a hypervisor had a CPU" steal=kdtl_irq
+ok "all goes" unload kdtl_watch
+finish

@@ -181,7 +181,7 @@ static void cgroup_free(struct sampler_cgroup *c)
 			child->parent = c->parent;
 	}
 	windows_free(&c->windows);
-	for (i = 0; i < STATS_OCTAVES; i++)
+	for (i = 0; i < KDTL_HIST_OCTAVES; i++)
 		kfree(c->hist[i]);
 	kfree(c);
 }
@@ -310,13 +310,13 @@ void cgroups_see(struct sampler_cgroup *c, u64 time)
 /* Count a wait in the histogram, of which there are only the parts that are not empty. */
 static void cgroup_hist(struct sampler_cgroup *c, const struct sampler_wait *wait)
 {
-	const unsigned int bucket = stats_bucket(wait->ns);
-	u64 **octave = &c->hist[bucket / STATS_STEPS];
+	const unsigned int bucket = kdtl_hist_bucket(wait->ns);
+	u64 **octave = &c->hist[bucket / KDTL_HIST_STEPS];
 
 	if (!*octave)
-		*octave = kcalloc(STATS_STEPS, sizeof(**octave), GFP_KERNEL);
+		*octave = kcalloc(KDTL_HIST_STEPS, sizeof(**octave), GFP_KERNEL);
 	if (*octave)
-		(*octave)[bucket % STATS_STEPS]++;
+		(*octave)[bucket % KDTL_HIST_STEPS]++;
 	else
 		pr_warn_once("no memory for the waits of a cgroup\n");
 }
@@ -333,10 +333,10 @@ void cgroups_stats(const struct sampler_cgroup *c, struct sampler_stats *st)
 	unsigned int i;
 
 	st->counts = c->counts;
-	for (i = 0; i < STATS_OCTAVES; i++) {
+	for (i = 0; i < KDTL_HIST_OCTAVES; i++) {
 		if (c->hist[i])
-			memcpy(&st->hist[i * STATS_STEPS], c->hist[i],
-			       STATS_STEPS * sizeof(*st->hist));
+			memcpy(&st->hist[i * KDTL_HIST_STEPS], c->hist[i],
+			       KDTL_HIST_STEPS * sizeof(*st->hist));
 	}
 }
 

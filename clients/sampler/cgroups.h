@@ -30,7 +30,7 @@ enum {
  * @slot: its place in cgroups_by_slot, and its number in the engine of pressure
  * @parent: the nearest cgroup around it that is counted; NULL: none
  * @counts: its own dispatches since counting began, on all CPUs
- * @hist: their waits, by powers of two, with %STATS_STEPS buckets each; NULL: there was none
+ * @hist: their waits, by powers of two, with %KDTL_HIST_STEPS buckets each; NULL: there was none
  * @windows: its latest dispatches; NULL: there was none lately
  * @shown: for how long its tasks, and those in it, waited, by cause, in ns
  * @averaged: what these times were when the averages were computed last
@@ -46,7 +46,7 @@ struct sampler_cgroup {
 	unsigned int		slot;
 	struct sampler_cgroup	*parent;
 	struct sampler_counts	counts;
-	u64			*hist[STATS_OCTAVES];
+	u64			*hist[KDTL_HIST_OCTAVES];
 	struct sampler_windows	*windows;
 	u64			shown[CAUSES_ROWS];
 	u64			averaged[CAUSES_ROWS];

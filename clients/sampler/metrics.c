@@ -41,7 +41,7 @@ static void metrics_quantile(struct seq_file *m, const struct sampler_stats *rec
 {
 	bool saturated;
 
-	if (recent->counts.waits)
+	if (recent->counts.waits.nr)
 		metrics_seconds(m, stats_quantile(recent, permille, &saturated));
 	else
 		seq_puts(m, "NaN");
@@ -64,10 +64,10 @@ static void metrics_histogram(struct seq_file *m, const struct sampler_stats *st
 		metrics_seconds(m, (1ULL << bits) - 1);
 		seq_printf(m, "\"} %llu\n", below);
 	}
-	seq_printf(m, "kdtl_wait_seconds_bucket{le=\"+Inf\"} %llu\n", st->counts.waits);
+	seq_printf(m, "kdtl_wait_seconds_bucket{le=\"+Inf\"} %llu\n", st->counts.waits.nr);
 	seq_puts(m, "kdtl_wait_seconds_sum ");
-	metrics_seconds(m, st->counts.wait);
-	seq_printf(m, "\nkdtl_wait_seconds_count %llu\n", st->counts.waits);
+	metrics_seconds(m, st->counts.waits.sum);
+	seq_printf(m, "\nkdtl_wait_seconds_count %llu\n", st->counts.waits.nr);
 }
 
 /* @recent: of the last minute, @st: since counting began. */
@@ -83,9 +83,9 @@ static void metrics_summary_cpu(struct seq_file *m, int cpu,
 		metrics_quantile(m, recent, metrics_quantiles[i].permille);
 	}
 	seq_printf(m, "kdtl_cpu_wait_seconds_sum{cpu=\"%d\"} ", cpu);
-	metrics_seconds(m, st->counts.wait);
+	metrics_seconds(m, st->counts.waits.sum);
 	seq_printf(m, "\nkdtl_cpu_wait_seconds_count{cpu=\"%d\"} %llu\n", cpu,
-		   st->counts.waits);
+		   st->counts.waits.nr);
 }
 
 static void metrics_summary(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
@@ -117,7 +117,7 @@ static void metrics_max(struct seq_file *m, struct sampler *s, struct sampler_ro
 		memset(&r->recent, 0, sizeof(r->recent));
 		windows_sum(windows_cpu(cpu), WINDOW_MINUTE, now, &r->recent);
 		seq_printf(m, "kdtl_wait_max_seconds{cpu=\"%d\"} ", cpu);
-		metrics_seconds(m, r->recent.counts.max);
+		metrics_seconds(m, r->recent.counts.waits.max);
 		seq_putc(m, '\n');
 	}
 }
@@ -131,7 +131,7 @@ static const struct {
 } metrics_by_cpu[] = {
 	{ "kdtl_wait_saturated_total",
 	  "Waits longer than an entry can say: sum, quantiles and maximum may be too low.",
-	  offsetof(struct sampler_stats, counts.saturated) },
+	  offsetof(struct sampler_stats, counts.waits.saturated) },
 	{ "kdtl_throttled_total",
 	  "Dispatches of runners that a limit on CPU time had held back.",
 	  offsetof(struct sampler_stats, counts.throttles) },
@@ -213,10 +213,10 @@ static void metrics_summary_cgroup(struct seq_file *m, const struct sampler_cgro
 		metrics_quantile(m, recent, metrics_quantiles[i].permille);
 	}
 	metrics_cgroup(m, "kdtl_cgroup_wait_seconds_sum", c, "");
-	metrics_seconds(m, c->counts.wait);
+	metrics_seconds(m, c->counts.waits.sum);
 	seq_putc(m, '\n');
 	metrics_cgroup(m, "kdtl_cgroup_wait_seconds_count", c, "");
-	seq_printf(m, "%llu\n", c->counts.waits);
+	seq_printf(m, "%llu\n", c->counts.waits.nr);
 }
 
 /* Those have one value of each cgroup: @field of its struct sampler_cgroup. */
@@ -337,7 +337,7 @@ static void metrics_cgroups(struct seq_file *m, struct sampler *s, struct sample
 		windows_sum(c->windows, WINDOW_MINUTE, now, &r->recent);
 		if (c->counts.dispatches)
 			metrics_summary_cgroup(m, c, &r->recent);
-		c->order = r->recent.counts.max;
+		c->order = r->recent.counts.waits.max;
 	}
 	for (i = 0; i < ARRAY_SIZE(metrics_by_cgroup); i++)
 		metrics_one_by_cgroup(m, i);

@@ -45,11 +45,11 @@ static void show_table_row(struct seq_file *m, const struct sampler_stats *st, u
 
 	seq_printf(m, " %11llu %8llu %6llu", dispatches,
 		   ms ? div64_u64(dispatches * MSEC_PER_SEC, ms) : 0, st->lost);
-	show_ns(m, part ? st->counted.wait : st->counts.wait, !part && st->counts.saturated);
+	show_ns(m, part ? st->counted.wait : st->counts.waits.sum, !part && st->counts.waits.saturated);
 	show_quantile(m, st, 500);
 	show_quantile(m, st, 990);
 	show_quantile(m, st, 999);
-	show_ns(m, st->counts.max, st->counts.saturated);
+	show_ns(m, st->counts.waits.max, st->counts.waits.saturated);
 	show_ns(m, st->steal, false);
 	seq_putc(m, '\n');
 }
@@ -98,9 +98,9 @@ void show_table(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
 		show_ns(m, r->all.counts.throttled, r->all.counts.throttled_saturated);
 		seq_putc(m, '\n');
 	}
-	if (r->all.counts.saturated)
+	if (r->all.counts.waits.saturated)
 		seq_printf(m, "+: or more, as %llu waits were longer than an entry can say\n",
-			   r->all.counts.saturated);
+			   r->all.counts.waits.saturated);
 }
 
 #define SHOW_WINDOW_HEAD \
@@ -110,11 +110,11 @@ static void show_window_row(struct seq_file *m, const struct sampler_stats *st, 
 {
 	seq_printf(m, " %11llu %8llu", st->counts.dispatches,
 		   ms ? div64_u64(st->counts.dispatches * MSEC_PER_SEC, ms) : 0);
-	show_ns(m, st->counts.wait, st->counts.saturated);
+	show_ns(m, st->counts.waits.sum, st->counts.waits.saturated);
 	show_quantile(m, st, 500);
 	show_quantile(m, st, 990);
 	show_quantile(m, st, 999);
-	show_ns(m, st->counts.max, st->counts.saturated);
+	show_ns(m, st->counts.waits.max, st->counts.waits.saturated);
 	seq_putc(m, ' ');
 	show_ns(m, st->counts.throttled, st->counts.throttled_saturated);
 }
@@ -173,7 +173,7 @@ static void show_window_cgroups(struct seq_file *m, struct sampler *s,
 	list_for_each_entry(c, &cgroups, list) {
 		memset(&r->recent, 0, sizeof(r->recent));
 		windows_sum(c->windows, i, now, &r->recent);
-		c->order = r->recent.counts.wait;
+		c->order = r->recent.counts.waits.sum;
 	}
 	list_sort(NULL, &cgroups, show_order);
 	seq_printf(m, "last %u s\n" SHOW_WINDOW_HEAD " cgroup\n", windows_seconds[i]);
@@ -242,10 +242,10 @@ void show_lines(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
 			continue;
 		seq_printf(m, "%d\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\n",
 			   cpu, info->produced, info->consumed, info->unread, info->lost,
-			   st->counts.dispatches, st->counts.wait, stats_quantile(st, 500, &saturated),
+			   st->counts.dispatches, st->counts.waits.sum, stats_quantile(st, 500, &saturated),
 			   stats_quantile(st, 990, &saturated),
-			   stats_quantile(st, 999, &saturated), st->counts.max, st->steal,
-			   st->counts.saturated, st->counts.throttles, st->counts.throttled,
+			   stats_quantile(st, 999, &saturated), st->counts.waits.max, st->steal,
+			   st->counts.waits.saturated, st->counts.throttles, st->counts.throttled,
 			   st->counted.dispatches, st->counted.wait,
 			   st->counted.logging, st->counted.counting,
 			   st->counts.throttled_saturated);
@@ -265,11 +265,11 @@ static void show_bar(struct seq_file *m, u64 ns, bool saturated, u64 n, u64 most
 
 static void show_bars(struct seq_file *m, const struct sampler_stats *st)
 {
-	unsigned int bits, first = STATS_MAX_BITS, last = 0;
+	unsigned int bits, first = KDTL_HIST_MAX_BITS, last = 0;
 	bool gap = false;
-	u64 most = max(st->counts.saturated, 1ULL), n;
+	u64 most = max(st->counts.waits.saturated, 1ULL), n;
 
-	for (bits = 0; bits <= STATS_MAX_BITS; bits++) {
+	for (bits = 0; bits <= KDTL_HIST_MAX_BITS; bits++) {
 		n = stats_log2(st, bits);
 		if (!n)
 			continue;
@@ -278,7 +278,7 @@ static void show_bars(struct seq_file *m, const struct sampler_stats *st)
 		most = max(most, n);
 	}
 	seq_puts(m, "  wait below       count\n");
-	for (bits = first; bits <= last && st->counts.waits; bits++) {
+	for (bits = first; bits <= last && st->counts.waits.nr; bits++) {
 		n = stats_log2(st, bits);
 		if (n)
 			show_bar(m, 1ULL << bits, false, n, most);
@@ -286,8 +286,8 @@ static void show_bars(struct seq_file *m, const struct sampler_stats *st)
 			seq_puts(m, "  ...\n");
 		gap = !n;
 	}
-	if (st->counts.saturated)
-		show_bar(m, st->counts.least, true, st->counts.saturated, most);
+	if (st->counts.waits.saturated)
+		show_bar(m, st->counts.waits.least, true, st->counts.waits.saturated, most);
 }
 
 /**

@@ -10,40 +10,6 @@
 #include "sampler.h"
 
 /**
- * stats_bucket() - in which bucket a wait is
- * @ns: how long it was
- *
- * Return: the bucket's index.
- */
-unsigned int stats_bucket(u64 ns)
-{
-	unsigned int shift;
-
-	if (ns < STATS_STEPS)
-		return ns;
-	ns = min(ns, (1ULL << STATS_MAX_BITS) - 1);
-	shift = fls64(ns) - 1 - STATS_STEP_BITS;
-	return (shift + 1) * STATS_STEPS + (ns >> shift) - STATS_STEPS;
-}
-
-/* The longest wait that falls into the bucket. */
-static u64 stats_upper(unsigned int bucket)
-{
-	unsigned int shift;
-
-	if (bucket < STATS_STEPS)
-		return bucket;
-	shift = bucket / STATS_STEPS - 1;
-	return ((bucket % STATS_STEPS + STATS_STEPS + 1ULL) << shift) - 1;
-}
-
-/* The shortest one. */
-static u64 stats_lower(unsigned int bucket)
-{
-	return bucket ? stats_upper(bucket - 1) + 1 : 0;
-}
-
-/**
  * stats_count() - count a dispatch, but not in a histogram
  * @c: counts of its CPU or cgroup
  * @wait: what its entry says
@@ -56,15 +22,8 @@ void stats_count(struct sampler_counts *c, const struct sampler_wait *wait)
 		c->throttled += wait->held;
 		c->throttled_saturated += wait->held_saturated;
 	}
-	if (!wait->known)
-		return;
-	c->waits++;
-	c->wait += wait->ns;
-	c->max = max(c->max, wait->ns);
-	if (wait->saturated) {
-		c->saturated++;
-		c->least = min_not_zero(c->least, wait->ns);
-	}
+	if (wait->known)
+		kdtl_waits_add(&c->waits, wait->ns, wait->saturated);
 }
 
 /**
@@ -76,7 +35,7 @@ void stats_add(struct sampler_stats *st, const struct sampler_wait *wait)
 {
 	stats_count(&st->counts, wait);
 	if (stats_in_hist(wait))
-		st->hist[stats_bucket(wait->ns)]++;
+		st->hist[kdtl_hist_bucket(wait->ns)]++;
 }
 
 /**
@@ -90,11 +49,7 @@ void stats_merge_counts(struct sampler_counts *to, const struct sampler_counts *
 	to->throttles += from->throttles;
 	to->throttled += from->throttled;
 	to->throttled_saturated += from->throttled_saturated;
-	to->waits += from->waits;
-	to->wait += from->wait;
-	to->max = max(to->max, from->max);
-	to->saturated += from->saturated;
-	to->least = min_not_zero(to->least, from->least);
+	kdtl_waits_merge(&to->waits, &from->waits);
 }
 
 /**
@@ -113,37 +68,8 @@ void stats_merge(struct sampler_stats *to, const struct sampler_stats *from)
 	to->counted.wait += from->counted.wait;
 	to->counted.logging += from->counted.logging;
 	to->counted.counting += from->counted.counting;
-	for (i = 0; i < STATS_BUCKETS; i++)
+	for (i = 0; i < KDTL_HIST_BUCKETS; i++)
 		to->hist[i] += from->hist[i];
-}
-
-/**
- * stats_quantile() - the wait that a given share of dispatches does not exceed
- * @st: the counts
- * @permille: the share; 500 for the median
- * @saturated: set to whether the wait was as long as this, or longer
- *
- * Return: ns, at most 6.25 % above the exact value and never above the
- * longest; 0 if nothing was counted.  If @saturated, the exact value is not below.
- */
-u64 stats_quantile(const struct sampler_stats *st, unsigned int permille,
-		   bool *saturated)
-{
-	const u64 rank = div_u64(st->counts.waits * permille + 999, 1000);
-	u64 seen = 0;
-	unsigned int i;
-
-	*saturated = false;
-	if (!st->counts.waits)
-		return 0;
-	/* Saturated waits count as the longest, but may be as short as @least. */
-	for (i = 0; i < STATS_BUCKETS; i++) {
-		seen += st->hist[i];
-		if (seen >= rank && (!st->counts.saturated || stats_lower(i) <= st->counts.least))
-			return min(stats_upper(i), st->counts.max);
-	}
-	*saturated = true;
-	return st->counts.least;
 }
 
 /**
@@ -160,8 +86,8 @@ u64 stats_log2(const struct sampler_stats *st, unsigned int bits)
 
 	if (!bits)
 		return st->hist[0];
-	first = stats_bucket(1ULL << (bits - 1));
-	last = stats_bucket((1ULL << bits) - 1);
+	first = kdtl_hist_bucket(1ULL << (bits - 1));
+	last = kdtl_hist_bucket((1ULL << bits) - 1);
 	for (i = first; i <= last; i++)
 		sum += st->hist[i];
 	return sum;

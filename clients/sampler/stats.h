@@ -3,19 +3,9 @@
 #ifndef _KDTL_SAMPLER_STATS_H
 #define _KDTL_SAMPLER_STATS_H
 
+#include <linux/kdtl_hist.h>
 #include <linux/math.h>
 #include <linux/types.h>
-
-/*
- * Each power of two has 16 buckets, so a bucket's upper edge is at most 1/16 =
- * 6.25 % above a wait in it.  The last one ends at 2^36 ns (68 s), more than
- * an entry can hold.  A wait that was longer than its entry can say is in none.
- */
-#define STATS_STEP_BITS		4
-#define STATS_STEPS		(1U << STATS_STEP_BITS)
-#define STATS_MAX_BITS		36
-#define STATS_OCTAVES		(STATS_MAX_BITS - STATS_STEP_BITS + 1)
-#define STATS_BUCKETS		(STATS_OCTAVES * STATS_STEPS)
 
 /**
  * struct sampler_wait - what an entry says about a wait
@@ -58,24 +48,15 @@ struct sampler_counted {
  * @throttled: for how long these were held back, in ns
  * @throttled_saturated: those that were held back for longer than an entry can say:
  *	@throttled is too low
- * @waits: dispatches of which it is known how long the runner waited; after a limit that may
+ * @waits: of those of which it is known how long the runner waited; after a limit that may
  *	not be known
- * @wait: sum of these waits, in ns
- * @max: longest wait, in ns
- * @saturated: waits that were longer than an entry can say: @wait and @max have the
- *	longest that it can say, so they are too low
- * @least: the shortest that these can have been, in ns; 0 without any
  */
 struct sampler_counts {
-	u64	dispatches;
-	u64	throttles;
-	u64	throttled;
-	u64	throttled_saturated;
-	u64	waits;
-	u64	wait;
-	u64	max;
-	u64	saturated;
-	u64	least;
+	u64			dispatches;
+	u64			throttles;
+	u64			throttled;
+	u64			throttled_saturated;
+	struct kdtl_waits	waits;
 };
 
 /**
@@ -88,7 +69,7 @@ struct sampler_counts {
  */
 struct sampler_stats {
 	struct sampler_counts	counts;
-	u64			hist[STATS_BUCKETS];
+	u64			hist[KDTL_HIST_BUCKETS];
 	u64			lost;
 	u64			steal;
 	struct sampler_counted	counted;
@@ -107,16 +88,16 @@ struct sampler_stats {
 struct sampler_part {
 	u64			nr;
 	struct sampler_counts	counts;
-	u16			octave[STATS_OCTAVES];
+	u16			octave[KDTL_HIST_OCTAVES];
 };
 
 #define WINDOWS_PARTS	(WINDOWS * (WINDOW_PARTS + 1))
 #define WINDOWS_CHUNK	16	/* rows that are allocated at once */
-#define WINDOWS_CHUNKS	DIV_ROUND_UP(WINDOWS_PARTS * STATS_OCTAVES, WINDOWS_CHUNK)
+#define WINDOWS_CHUNKS	DIV_ROUND_UP(WINDOWS_PARTS * KDTL_HIST_OCTAVES, WINDOWS_CHUNK)
 
 /* Counts of the buckets of one power of two.  No part has as many dispatches as fit in. */
 struct sampler_octave {
-	u32	hist[STATS_STEPS];
+	u32	hist[KDTL_HIST_STEPS];
 };
 
 /**
@@ -143,13 +124,16 @@ static inline bool stats_in_hist(const struct sampler_wait *wait)
 	return wait->known && !wait->saturated;
 }
 
-unsigned int stats_bucket(u64 ns);
 void stats_count(struct sampler_counts *c, const struct sampler_wait *wait);
 void stats_add(struct sampler_stats *st, const struct sampler_wait *wait);
 void stats_merge_counts(struct sampler_counts *to, const struct sampler_counts *from);
 void stats_merge(struct sampler_stats *to, const struct sampler_stats *from);
-u64 stats_quantile(const struct sampler_stats *st, unsigned int permille,
-		   bool *saturated);
 u64 stats_log2(const struct sampler_stats *st, unsigned int bits);
+
+static inline u64 stats_quantile(const struct sampler_stats *st, unsigned int permille,
+				 bool *saturated)
+{
+	return kdtl_waits_quantile(&st->counts.waits, st->hist, permille, saturated);
+}
 
 #endif /* _KDTL_SAMPLER_STATS_H */

@@ -92,7 +92,7 @@ static void windows_begin(struct sampler_windows *w, struct sampler_part *part, 
 {
 	unsigned int i, row;
 
-	for (i = 0; i < STATS_OCTAVES; i++) {
+	for (i = 0; i < KDTL_HIST_OCTAVES; i++) {
 		row = part->octave[i];
 		if (!row)
 			continue;
@@ -108,15 +108,15 @@ static void windows_begin(struct sampler_windows *w, struct sampler_part *part, 
 static bool windows_count(struct sampler_windows *w, struct sampler_part *part,
 			  const struct sampler_wait *wait)
 {
-	const unsigned int bucket = stats_bucket(wait->ns);
-	u16 *row = &part->octave[bucket / STATS_STEPS];
+	const unsigned int bucket = kdtl_hist_bucket(wait->ns);
+	u16 *row = &part->octave[bucket / KDTL_HIST_STEPS];
 
 	if (stats_in_hist(wait)) {
 		if (!*row)
 			*row = windows_take(w);
 		if (!*row)
 			return false;
-		windows_row(w, *row)[bucket % STATS_STEPS]++;
+		windows_row(w, *row)[bucket % KDTL_HIST_STEPS]++;
 	}
 	stats_count(&part->counts, wait);
 	return true;
@@ -181,9 +181,9 @@ static void windows_sum_part(const struct sampler_windows *w, const struct sampl
 	unsigned int i, step;
 
 	stats_merge_counts(&sum->counts, &part->counts);
-	for (i = 0; i < STATS_OCTAVES; i++) {
-		for (step = 0; part->octave[i] && step < STATS_STEPS; step++)
-			sum->hist[i * STATS_STEPS + step] += windows_row(w, part->octave[i])[step];
+	for (i = 0; i < KDTL_HIST_OCTAVES; i++) {
+		for (step = 0; part->octave[i] && step < KDTL_HIST_STEPS; step++)
+			sum->hist[i * KDTL_HIST_STEPS + step] += windows_row(w, part->octave[i])[step];
 	}
 }
 

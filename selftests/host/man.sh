@@ -14,7 +14,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 . "$here/lib/ktap.sh"
 
 # kdtl_root.h is for who reads an image of the memory: Documentation/vmcore.rst has it.
-headers=("$top"/api/include/linux/kdtl{,_verbs,_counters,_answers,_pmu,_probes}.h
+headers=("$top"/api/include/linux/kdtl{,_verbs,_counters,_answers,_hist,_pmu,_probes}.h
 	"$top"/api/include/uapi/linux/kdtl{,_file,_wake}.h)
 
 # none WHAT: pass if stdin is empty, otherwise show it.
@@ -116,6 +116,7 @@ right_header()
 	kdtl_load kdtl_verbs.h
 	kdtl_read_counters kdtl_counters.h
 	kdtl_task_at kdtl_answers.h
+	kdtl_hist_add kdtl_hist.h
 	kdtl_pmu_register kdtl_pmu.h
 	kdtl_probes_find kdtl_probes.h
 	END

@@ -38,6 +38,7 @@ extern struct kunit_suite kdtl_edges_suite;
 extern struct kunit_suite kdtl_events_suite;
 extern struct kunit_suite kdtl_evtsets_suite;
 extern struct kunit_suite kdtl_filter_suite;
+extern struct kunit_suite kdtl_hist_suite;
 extern struct kunit_suite kdtl_hammer_suite;
 extern struct kunit_suite kdtl_masks_suite;
 extern struct kunit_suite kdtl_messages_suite;

@@ -12,9 +12,9 @@ MODULE_PARM_DESC(race_ms, "how long a race runs at least, unless its rounds are 
 kunit_test_suites(&kdtl_session_suite, &kdtl_states_suite, &kdtl_aux_suite,
 		  &kdtl_masks_suite, &kdtl_counters_suite, &kdtl_evtsets_suite,
 		  &kdtl_events_suite, &kdtl_messages_suite, &kdtl_wait_suite,
-		  &kdtl_open_suite, &kdtl_edges_suite, &kdtl_filter_suite, &kdtl_misuse_suite,
-		  &kdtl_probes_suite, &kdtl_timebase_suite, &kdtl_triggers_suite, &kdtl_who_suite,
-		  &kdtl_hammer_suite);
+		  &kdtl_open_suite, &kdtl_edges_suite, &kdtl_filter_suite, &kdtl_hist_suite,
+		  &kdtl_misuse_suite, &kdtl_probes_suite, &kdtl_timebase_suite,
+		  &kdtl_triggers_suite, &kdtl_who_suite, &kdtl_hammer_suite);
 
 MODULE_DESCRIPTION("Tests of kdtl's session verbs");
 MODULE_LICENSE("GPL");

@@ -211,19 +211,36 @@ static void kdtl_session_free(struct kdtl_session *s)
 }
 
 /* Choose the CPUs of a load that names none.  Isolated CPUs must be asked for. */
-static void kdtl_session_choose_cpus(struct kdtl_session *s)
+/**
+ * kdtl_isolated_cpus() - the CPUs that are isolated now
+ * @cpus: filled in: the possible ones of isolcpus=, nohz_full= and isolated cpusets
+ *
+ * A session is loaded on these only if they are asked for, see kdtl_session_attr::cpus.
+ *
+ * Context: any.
+ */
+void kdtl_isolated_cpus(struct cpumask *cpus)
 {
 	int cpu;
 
-	cpumask_copy(s->loaded, s->cpus);
-	if (s->named)
-		return;
+	cpumask_clear(cpus);
 	rcu_read_lock();
-	for_each_cpu(cpu, s->cpus) {
+	for_each_possible_cpu(cpu) {
 		if (kdtl_cpu_is_isolated(cpu))
-			cpumask_clear_cpu(cpu, s->loaded);
+			cpumask_set_cpu(cpu, cpus);
 	}
 	rcu_read_unlock();
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_isolated_cpus, KDTL_NS);
+
+static void kdtl_session_choose_cpus(struct kdtl_session *s)
+{
+	if (s->named) {
+		cpumask_copy(s->loaded, s->cpus);
+		return;
+	}
+	kdtl_isolated_cpus(s->loaded);
+	cpumask_andnot(s->loaded, s->cpus, s->loaded);
 }
 
 static struct kdtl_session *kdtl_session_alloc(const char *owner,

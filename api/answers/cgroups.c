@@ -23,7 +23,6 @@
 #include "../../core/seqtry.h"
 #include "cgroups.h"
 
-#define KDTL_PATH_LEN		240
 #define KDTL_MIN_CGROUPS	1024
 #define KDTL_MAX_CGROUPS	BIT(16)
 #define KDTL_NO_CGROUP		U32_MAX

@@ -7,6 +7,9 @@
 
 struct task_struct;
 
+/* Of a longer path, the end is kept. */
+#define KDTL_PATH_LEN	240
+
 #ifdef CONFIG_CGROUPS
 int kdtl_cgroups_begin(void);
 void kdtl_cgroups_end(void);

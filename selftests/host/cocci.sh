@@ -95,8 +95,9 @@ knows_all()
 
 	verb=$(sed -n 's/^identifier verb =~ "\(.*\)";$/\1/p' "$kdtl/sleep.cocci" | sort -u)
 	[ "$(wc -l <<<"$verb")" -eq 1 ] || { echo "two lists: $verb"; return 1; }
-	awk '/^ \* kdtl_[a-z_]*\(\) - / { sub(/\(\).*/, "", $2); name = $2; said = 0 }
-	     /^ \* Context: / { print name, /task, may sleep/ ? "sleeps" : "any" }' \
+	awk '/^\/\*\*/ { name = "" }
+	     /^ \* kdtl_[a-z_]*\(\) - / { sub(/\(\).*/, "", $2); name = $2; said = 0 }
+	     name && /^ \* Context: / { print name, /task, may sleep/ ? "sleeps" : "any" }' \
 		"$top"/api/*.c "$top"/api/answers/*.c >"$work/comments"
 	# Only exported functions count.
 	grep -h -o -E '^EXPORT_SYMBOL\w*\(\w+' "$top"/api/*.c "$top"/api/answers/*.c | sed 's/.*(//' >"$work/exported"

@@ -287,6 +287,30 @@ static void tasks_renamed(struct kunit *test)
 }
 
 /* The path of the cgroup of @task ends with @end. */
+/* A cgroup is within itself, and what is above it; not in one whose path begins likewise. */
+static void tasks_within(struct kunit *test, struct kdtl_tasks *table, u64 id, char *path)
+{
+	char more[TASKS_PATH + 2], *end;
+
+	KUNIT_EXPECT_EQ(test, kdtl_cgroup_within(table, id, "/"), 1);
+	KUNIT_EXPECT_EQ(test, kdtl_cgroup_within(table, id, path), 1);
+	snprintf(more, sizeof(more), "%s/", path);
+	KUNIT_EXPECT_EQ(test, kdtl_cgroup_within(table, id, more), 1);
+	snprintf(more, sizeof(more), "%sx", path);
+	KUNIT_EXPECT_EQ(test, kdtl_cgroup_within(table, id, more), 0);
+	snprintf(more, sizeof(more), "%s/x", path);
+	KUNIT_EXPECT_EQ(test, kdtl_cgroup_within(table, id, more), 0);
+	if (strlen(path) > 2) {
+		path[strlen(path) - 1] = '\0';
+		KUNIT_EXPECT_EQ(test, kdtl_cgroup_within(table, id, path), 0);
+	}
+	end = strrchr(path, '/');
+	if (end) {
+		*end = '\0';
+		KUNIT_EXPECT_EQ(test, kdtl_cgroup_within(table, id, *path ? path : "/"), 1);
+	}
+}
+
 static void tasks_in(struct kunit *test, struct kdtl_tasks *table, const struct kdtl_task *task,
 		     const char *end)
 {
@@ -298,6 +322,7 @@ static void tasks_in(struct kunit *test, struct kdtl_tasks *table, const struct 
 			      !strcmp(path + len - strlen(end), end),
 			      "cgroup %llu of %.16s: \"%s\" (%zd), not \"%s\"", task->cgroup,
 			      task->comm, path, len, end);
+	tasks_within(test, table, task->cgroup, path);
 }
 
 /* Its cgroups may be left from the last time. */
@@ -618,14 +643,30 @@ static void tasks_refused(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kdtl_tasks_read(none[i], &seq, &task, 1, &lost), 0);
 		KUNIT_EXPECT_EQ(test, lost, 0ULL);
 		KUNIT_EXPECT_EQ(test, kdtl_cgroup_path(none[i], 1, path, sizeof(path)), -ENOENT);
+		KUNIT_EXPECT_EQ(test, kdtl_cgroup_within(none[i], 1, "/"), -ENOENT);
 		kdtl_tasks_close(none[i]);
 	}
 	KUNIT_EXPECT_EQ(test, kdtl_task_at(table, -1, 0, &task), -EINVAL);
 	KUNIT_EXPECT_EQ(test, kdtl_tasks_read(table, &seq, &task, 0, &lost), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_cgroup_path(table, U64_MAX, path, sizeof(path)), -ENOENT);
 	KUNIT_EXPECT_EQ(test, kdtl_task_at(table, 1, local_clock(), &task), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_cgroup_within(table, task.cgroup, "/"), 1);
+	KUNIT_EXPECT_EQ(test, kdtl_cgroup_within(table, task.cgroup, ""), -ENOENT);
+	KUNIT_EXPECT_EQ(test, kdtl_cgroup_within(table, task.cgroup, NULL), -ENOENT);
+	KUNIT_EXPECT_EQ(test, kdtl_cgroup_within(table, U64_MAX, "/"), -ENOENT);
 	KUNIT_EXPECT_EQ(test, kdtl_cgroup_path(table, task.cgroup, path, 1), -E2BIG);
 	KUNIT_EXPECT_GT(test, kdtl_cgroup_path(table, task.cgroup, path, SIZE_MAX), 0);
+}
+
+/* kthreadd is one, and so is this thread; init, and who has gone, are not. */
+static void tasks_kthreads(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, kdtl_task_is_kthread(0), 1);
+	KUNIT_EXPECT_EQ(test, kdtl_task_is_kthread(1), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_task_is_kthread(2), 1);
+	KUNIT_EXPECT_EQ(test, kdtl_task_is_kthread(current->pid), !!(current->flags & PF_KTHREAD));
+	KUNIT_EXPECT_EQ(test, kdtl_task_is_kthread(PID_MAX_LIMIT), -ESRCH);
+	KUNIT_EXPECT_EQ(test, kdtl_task_is_kthread(-1), -ESRCH);
 }
 
 static struct kunit_case tasks_cases[] = {
@@ -640,6 +681,7 @@ static struct kunit_case tasks_cases[] = {
 	KUNIT_CASE(tasks_full),
 	KUNIT_CASE(tasks_at_once),
 	KUNIT_CASE(tasks_two_readers),
+	KUNIT_CASE(tasks_kthreads),
 	KUNIT_CASE(tasks_refused),
 	{ }
 };

@@ -17,6 +17,7 @@
  *	<linux/kdtl_verbs.h>	for a thread of its own: create, load, start, wait, peek, merge
  *	<linux/kdtl_counters.h>	to count, to switch event sets, and for messages
  *	<linux/kdtl_answers.h>	for who the tasks of the entries were, and who had a CPU
+ *	<linux/kdtl_hist.h>	for histograms of waits, and quantiles
  *	<linux/kdtl_pmu.h>	for a driver that makes entries
  *	<linux/kdtl_probes.h>	to look at tracepoints that are not exported
  *
@@ -312,6 +313,9 @@ const struct cpumask *kdtl_session_cpus(const struct kdtl_session *s);
  * Context: any.
  */
 #define kdtl_for_each_cpu(cpu, s)	for_each_cpu(cpu, kdtl_session_cpus(s))
+
+void kdtl_isolated_cpus(struct cpumask *cpus);
+u64 kdtl_now(struct kdtl_session *s);
 
 /**
  * kdtl_ticks_to_ns() - convert a length of time

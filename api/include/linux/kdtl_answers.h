@@ -56,6 +56,8 @@ bool kdtl_task_exec(struct kdtl_tasks *t, pid_t pid, u64 since, pid_t now, u64 t
 int kdtl_tasks_read(struct kdtl_tasks *t, u64 *seq, struct kdtl_task *tasks,
 		    unsigned int nr, u64 *lost);
 int kdtl_cgroup_path(struct kdtl_tasks *t, u64 id, char *path, size_t size);
+int kdtl_cgroup_within(struct kdtl_tasks *t, u64 id, const char *path);
+int kdtl_task_is_kthread(pid_t pid);
 
 /* ------------------------------------------------------- who had a CPU */
 

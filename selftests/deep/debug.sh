@@ -62,7 +62,8 @@ boot()
 	shift
 	run_group "$tests/run/vm" "$target" --cpus 4,threads=2 --quiet \
 		--log "$out/$1" --modules "$modules" \
-		--append "rcupdate.rcu_cpu_stall_suppress=1 nosoftlockup" "${@:2}" >&2
+		--append "rcupdate.rcu_cpu_stall_suppress=1 nosoftlockup memmap=1M\$0x30000000" \
+		"${@:2}" >&2
 }
 
 # finds KERNEL: each mistake is made, and the report of it is found.

@@ -22,6 +22,7 @@ typedef uint64_t u64;
 #define U64_MAX			UINT64_MAX
 #define NSEC_PER_SEC		1000000000L
 
+#define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 #define __aligned(n)		__attribute__((aligned(n)))
 #define offsetofend(t, m)	(offsetof(t, m) + sizeof(((t *)0)->m))
 #define min(a, b)		((a) < (b) ? (a) : (b))

@@ -1,0 +1,91 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Whatever has happened to the recorder's reserved memory (kdtl_spoil), it loads, prints what can be
+# something, and makes a recording of it that kdtl(1) reads. On a machine that was booted with
+# memmap=1M$0x30000000; in a kernel with KASAN it also reads nothing else.
+# ROUNDS=20 is how many times.
+#
+# shellcheck disable=SC2317 # functions that ok() calls
+
+here=$(dirname "$0")
+# shellcheck source-path=SCRIPTDIR source=ktap.sh
+. "$here/ktap.sh"
+
+address=0x30000000
+size=1048576
+last=/sys/kernel/debug/kdtl_recorder/last
+tmp=$(mktemp -d)
+
+grep -q '^ *30000000-300fffff : [Rr]eserved' /proc/iomem || skip_all "no memmap=1M\$$address"
+[ -d /sys/kernel/debug/tracing ] || mount -t debugfs none /sys/kernel/debug 2>/dev/null
+need kdtl kdtl_answers kdtl_sched
+need_modules kdtl_recorder kdtl_spoil
+
+records()
+{
+	insmod "$KTAP_MODULES/kdtl_recorder.ko" mem_address=$address mem_size=$size \
+		lines=10 ms=20000
+}
+
+# keeps: a copy of what the recorder has written there, of each CPU.
+keeps()
+{
+	records || return
+	until_true enough || return
+	load kdtl_spoil address=$address size=$size || return
+	rmmod kdtl_recorder
+}
+
+enough()
+{
+	table_asked && dmesg | grep -q 'asked for: .* 10 of '
+}
+
+# put SEED: it is there again, spoiled.
+put()
+{
+	echo "$1" >/sys/module/kdtl_spoil/parameters/spoil
+}
+
+finds_all()
+{
+	put 0 && records || return
+	cat $last >"$tmp/last"
+	rmmod kdtl_recorder
+	note "$("$here/kdtl" print "$tmp/last" | grep -c -v '^#') entries"
+	[ "$("$here/kdtl" print "$tmp/last" | grep -c -v '^#')" -gt 10 ]
+}
+
+spoiled()
+{
+	opened=0
+	for round in $(seq "${ROUNDS:-20}"); do
+		put "$round" && records || return
+		if [ -e $last ]; then
+			opened=$((opened + 1))
+			cat $last >"$tmp/last"
+			# What there is may have no order; the file itself is whole.
+			"$here/kdtl" print "$tmp/last" >"$tmp/said" 2>&1 || {
+				note "seed $round: kdtl print fails"
+				tail -n 3 "$tmp/said"
+				return 1
+			}
+		fi
+		rmmod kdtl_recorder || return
+	done
+	note "$opened of ${ROUNDS:-20} were opened"
+	[ $opened -gt 0 ] && [ $opened -lt "${ROUNDS:-20}" ]
+}
+
+no_report()
+{
+	! dmesg | grep -E 'KASAN|UBSAN|BUG|WARNING'
+}
+
+plan 4
+ok "a copy is kept of what the recorder has written" keeps
+ok "with that put back, the next one finds it" finds_all
+ok "spoiled, it is read as far as it is something" spoiled
+ok "and nothing was reported" no_report
+finish

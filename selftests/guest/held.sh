@@ -130,7 +130,7 @@ owner_said()
 records()
 {
 	"$here/kdtl" record -q -i -o "$tmp/data" sleep 1 &&
-		[ "$("$here/kdtl" print --cpu 0 "$tmp/data" | grep -c -v '^#')" -gt 0 ]
+		[ "$("$here/kdtl" print "$tmp/data" | grep -c -v '^#')" -gt 0 ]
 }
 
 # says_who: CPU hotplug waits for a thread of the held CPU, and a verb for hotplug. The verb says

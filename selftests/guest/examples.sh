@@ -10,6 +10,7 @@ here=$(dirname "$0")
 . "$here/ktap.sh"
 
 debug=/sys/kernel/debug
+root=/tmp/kdtl-examples
 
 stopped()
 {
@@ -183,6 +184,62 @@ overload()
 		print "# " $0; bad = 1 } END { exit bad }'
 }
 
+# --- governor ---------------------------------------------------------------------
+
+weight()
+{
+	cat $root/web/cpu.weight
+}
+
+weight_is()
+{
+	[ "$(weight)" -eq "$1" ]
+}
+
+weight_is_less()
+{
+	[ "$(weight)" -lt "$1" ]
+}
+
+# A task of the cgroup shares its CPU with two others until the weight has become as large as it can
+# be, and then has it alone.
+governor()
+{
+	mkdir -p $root/web/pod || return
+	load kdtl_governor cgroup=/web mount=$root target_us=500 || return
+	weight_is 100 || return
+	background taskset 2 sh -c 'while :; do :; done'
+	one=$!
+	background taskset 2 sh -c 'while :; do :; done'
+	two=$!
+	background taskset 2 sh -c "echo \$\$ >$root/web/pod/cgroup.procs; while :; do :; done"
+	web=$!
+	until_true weight_is 10000
+	status=$?
+	dmesg | sed -n 's/.*kdtl_governor: /# /p' | tail -n 1
+	kill -KILL $one $two
+	wait $one $two 2>/dev/null
+	[ $status -eq 0 ] && until_true weight_is_less 10000
+	status=$?
+	kill -KILL $web
+	wait $web 2>/dev/null
+	return $status
+}
+
+# What it leaves behind is what it found.
+governor_goes()
+{
+	unload kdtl_governor && weight_is 100 &&
+		! load kdtl_governor cgroup=/none mount=$root 2>/dev/null &&
+		dmesg | grep -q 'kdtl_governor: .*/none has no cpu.weight that can be set' &&
+		rmdir $root/web/pod $root/web
+}
+
+intruder_refuses()
+{
+	! load kdtl_intruder 2>/dev/null && dmesg | grep -q 'kdtl_intruder: no CPU is isolated'
+}
+
 # --- softirq ----------------------------------------------------------------------
 
 # run: softirqs that ran, on all CPUs.
@@ -285,7 +342,7 @@ perf_agrees()
 need kdtl kdtl_sched
 have_module kdtl_top || skip_all "no examples: CONFIG_KDTL_EXAMPLES"
 
-plan 18
+plan 21
 ok "top: it loads" load kdtl_top
 ok "top: dispatches and waits are those of schedstat" top_agrees
 ok "top: the longest waits first" top_is_sorted
@@ -300,6 +357,17 @@ ok "gaps: what was read and what is missing is all there was" gaps
 ok "overload: alarms" load kdtl_overload wait_ms=300 pause_ms=100
 ok "overload: a busy CPU, again and again" overload
 ok "overload: it unloads" unload kdtl_overload
+ok "intruder: nothing to do where no CPU is isolated" intruder_refuses
+mkdir -p $root
+mount -t cgroup2 none $root 2>/dev/null
+if echo +cpu 2>/dev/null >$root/cgroup.subtree_control; then
+	ok "governor: the weight follows the waits" governor
+	ok "governor: it unloads" governor_goes
+else
+	for what in follows unloads; do
+		skip "governor: $what" "no cgroups with the controller cpu"
+	done
+fi
 load kdtl_softirq || bail_out "kdtl_softirq does not load"
 ok "softirq: as many as the kernel counts" softirqs_agree
 load kdtl_handlers || bail_out "kdtl_handlers does not load"

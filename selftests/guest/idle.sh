@@ -198,6 +198,71 @@ are_active()
 	is "$got" "$want"
 }
 
+# --- kdtl_intruder: who else is there ----------------------------------------------
+
+# intruded PID: for so many us, as the log says.
+intruded()
+{
+	dmesg | sed -n "s/.*kdtl_intruder: sh:$1 was on isolated CPU $cpu for \([0-9]*\) us/\1/p" |
+		awk '{ sum += $1 } END { print sum + 0 }'
+}
+
+# compute_on_cpu NAME: a task of this name computes there for 100 ms; its pid is in /tmp/pid, and for
+# how long it had the CPU there, in ns, in /tmp/had.
+compute_on_cpu()
+{
+	taskset 1 sh -c 'printf %s "$1" >/proc/$$/comm
+		echo $$ >/tmp/pid
+		read -r from _ </proc/$$/schedstat
+		taskset -p "$2" $$ >/dev/null
+		had=$from
+		while [ $((had - from)) -lt 100000000 ]; do read -r had _ </proc/$$/schedstat; done
+		echo $((had - from)) >/tmp/had' sh "$1" "$(printf %x $((1 << cpu)))"
+}
+
+# The kernel's count begins on the other CPU, and ends before the task does.
+intruder_is_told()
+{
+	compute_on_cpu sh || return
+	read -r pid </tmp/pid
+	until_true is_told_of "$pid" || return
+	note "on CPU $cpu for $(intruded "$pid") us, by schedstat $(cat /tmp/had) ns and more"
+	[ "$(intruded "$pid")" -ge 80000 ]
+}
+
+is_told_of()
+{
+	[ "$(intruded "$1")" -gt 0 ]
+}
+
+# Another task comes after it, whose line is the last one.
+owner_is_not()
+{
+	compute_on_cpu tenant || return
+	read -r owner </tmp/pid
+	compute_on_cpu sh || return
+	read -r pid </tmp/pid
+	until_true is_told_of "$pid" && ! dmesg | grep "kdtl_intruder: [^ ]*:$owner "
+}
+
+# One that does not leave is told of, and the recorder prints what ran until then.
+who_stays_is_told()
+{
+	load kdtl_recorder || return
+	background taskset "$(printf %x $((1 << cpu)))" sh -c 'while :; do :; done'
+	stays=$!
+	until_true stays_is_told
+	status=$?
+	kill $stays
+	unload kdtl_recorder && return $status
+}
+
+stays_is_told()
+{
+	dmesg | grep -q "kdtl_intruder: sh:$stays is on isolated CPU $cpu for [0-9]* us" &&
+		dmesg | grep -q "kdtl_recorder: .*sh:$stays is on isolated CPU $cpu"
+}
+
 isolated=$(list "$(cat /sys/devices/system/cpu/isolated /sys/devices/system/cpu/nohz_full |
 	grep -v null | sort -u)")
 rest=
@@ -209,13 +274,27 @@ for cpu in $(list "$(cat /sys/devices/system/cpu/online)"); do
 done
 
 if [ -n "$isolated" ]; then
-	plan $((1 + $(echo "$isolated" | wc -w)))
+	plan $((6 + $(echo "$isolated" | wc -w)))
 	ok "a session for all CPUs leaves$isolated alone" \
 		are_active "$rest" "$here/idle" sessions kdtl_sched 1 0
 	for cpu in $isolated; do
 		ok "CPU $cpu is logged if asked for" \
 			are_active " $cpu" "$here/idle" sessions kdtl_sched 1 0 "$cpu"
 	done
+	# On one of nohz_full= others may run.
+	cpu=$(list "$(cat /sys/devices/system/cpu/isolated)")
+	cpu=${cpu##* }
+	if [ -n "$cpu" ] && have_module kdtl_intruder; then
+		ok "intruder: it loads" load kdtl_intruder owner=tenant
+		ok "intruder: who was there, and for how long" intruder_is_told
+		ok "intruder: whose CPU it is, is not told" owner_is_not
+		ok "intruder: who stays is told, and the recorder with it" who_stays_is_told
+		ok "intruder: it unloads" unload kdtl_intruder
+	else
+		for what in loads who whose stays unloads; do
+			skip "intruder: $what" "no isolcpus=, or no examples: CONFIG_KDTL_EXAMPLES"
+		done
+	fi
 	finish
 fi
 

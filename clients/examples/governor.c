@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A governor: the cpu.weight of a cgroup follows how long its tasks wait for a CPU
+ *
+ * Each second it looks at the 99th percentile of the waits in the cgroup and all below it.  Above
+ * the target the weight is doubled; below half of it, it is halved again.
+ */
+#define pr_fmt(fmt) "kdtl_governor: " fmt
+
+#include <linux/fs.h>
+#include <linux/kdtl_answers.h>
+#include <linux/kdtl_hist.h>
+#include <linux/module.h>
+
+static char *cgroup = "/";
+module_param(cgroup, charp, 0444);
+MODULE_PARM_DESC(cgroup, "path of the cgroup, from the root of the hierarchy on");
+
+static char *mount = "/sys/fs/cgroup";
+module_param(mount, charp, 0444);
+MODULE_PARM_DESC(mount, "where the hierarchy is mounted (default /sys/fs/cgroup)");
+
+static unsigned int target_us = 5000;
+module_param(target_us, uint, 0644);
+MODULE_PARM_DESC(target_us, "the 99th percentile that waits should have, in us (default 5000)");
+
+/* cgroup v2: the weight that each cgroup begins with, and the largest. */
+#define GOVERNOR_MIN	100
+#define GOVERNOR_MAX	10000
+#define GOVERNOR_PERIOD	NSEC_PER_SEC
+
+static struct kdtl_session *session;
+static struct kdtl_tasks *tasks;
+
+/* Of the reader's thread. */
+static struct kdtl_hist hist;
+static unsigned int weight = GOVERNOR_MIN;
+static u64 since;
+
+static int governor_write(unsigned int value)
+{
+	char *path = kasprintf(GFP_KERNEL, "%s%s/cpu.weight", mount, cgroup), text[16];
+	const int len = snprintf(text, sizeof(text), "%u\n", value);
+	struct file *file;
+	loff_t pos = 0;
+	ssize_t ret;
+
+	if (!path)
+		return -ENOMEM;
+	file = filp_open(path, O_WRONLY, 0);
+	kfree(path);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	ret = kernel_write(file, text, len, &pos);
+	filp_close(file, NULL);
+	return min_t(ssize_t, ret, 0);
+}
+
+static void governor_span(const struct kdtl_span *span, void *unused)
+{
+	const struct kdtl_entry *e;
+	struct kdtl_task task;
+
+	kdtl_span_for_each_entry(e, span)
+		if (!kdtl_task_at(tasks, kdtl_entry_pid(e), kdtl_entry_time(e), &task) &&
+		    kdtl_cgroup_within(tasks, task.cgroup, cgroup) == 1)
+			kdtl_hist_add(&hist, kdtl_ticks_to_ns(span->info, kdtl_entry_wait(e)),
+				      kdtl_entry_wait_saturated(e));
+}
+
+static unsigned int governor_round(struct kdtl_session *s, void *unused)
+{
+	const u64 now = kdtl_now(s), target = (u64)target_us * NSEC_PER_USEC;
+	unsigned int want = weight;
+	bool or_longer;
+	u64 p99;
+	int err;
+
+	if (now - since < GOVERNOR_PERIOD)
+		return 0;
+	p99 = kdtl_hist_quantile(&hist, 990, &or_longer);
+	if (p99 > target)
+		want = min(2 * weight, GOVERNOR_MAX);
+	else if (p99 < target / 2)
+		want = max(weight / 2, GOVERNOR_MIN);
+	if (want != weight) {
+		err = governor_write(want);
+		if (err)
+			pr_warn_ratelimited("the weight of %s cannot be set: %d\n", cgroup, err);
+		else
+			pr_info("%s: of %llu waits p99 is %llu us: weight %u\n", cgroup,
+				hist.waits.nr, div_u64(p99, NSEC_PER_USEC), want);
+		weight = err ? weight : want;
+	}
+	hist = (struct kdtl_hist) { };
+	since = now;
+	return 0;
+}
+
+static int __init governor_init(void)
+{
+	const struct kdtl_session_attr attr = { .pmu = "kdtl_sched" };
+	const struct kdtl_reader reader = {
+		.span = governor_span, .round = governor_round, .name = "kdtl_governor",
+	};
+	int err = governor_write(weight);
+
+	if (err) {
+		pr_err("%s%s has no cpu.weight that can be set\n", mount, cgroup);
+		return err;
+	}
+	tasks = kdtl_tasks_open();
+	if (IS_ERR(tasks))
+		return PTR_ERR(tasks);
+	session = kdtl_session_open(&attr, &reader);
+	if (IS_ERR(session))
+		kdtl_tasks_close(tasks);
+	return PTR_ERR_OR_ZERO(session);
+}
+
+static void __exit governor_exit(void)
+{
+	kdtl_session_close(session);
+	kdtl_tasks_close(tasks);
+	governor_write(GOVERNOR_MIN);
+}
+
+late_initcall(governor_init);
+module_exit(governor_exit);
+
+MODULE_DESCRIPTION("kdtl example: a cgroup's weight follows the waits of its tasks");
+MODULE_LICENSE("GPL");
+MODULE_IMPORT_NS(KDTL_NS);
+MODULE_INFO(weakdep, "kdtl_sched");

@@ -253,6 +253,7 @@ judge()
 }
 
 need_tool check python3 gcc
+[ -z "${KDTL_LOGS:-}" ] || mkdir -p -- "$KDTL_LOGS"
 : >"$work/console"
 step "compile the mutants into one tree" prepare || skip_all "the tables do not fit"
 choose "$@" || die "no such mutant: $*"

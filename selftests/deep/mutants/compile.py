@@ -91,6 +91,8 @@ class Tree:
             mutated = mutated.strip()[len("if ("):-1]
         if not original.endswith(";") and not is_whole(text, start, end):
             return complain(where, f"'{original}' is a part of a larger expression")
+        if original.endswith(";") and text[:start].rstrip().endswith("("):
+            return complain(where, f"'{original}' is no statement, but a part of a for ()")
         self.edits[name].append(Edit(start, end, nr, mutated.strip(), original.endswith(";")))
         return None
 

@@ -43,14 +43,9 @@ static void softirq_raise(void *data, unsigned int nr)
 static void softirq_output(unsigned int nr, u64 since)
 {
 	const u64 now = local_clock();
-	const struct kdtl_entry e = {
-		.dispatch_reason		= KDTL_DISPATCH_EXTERNAL_INTERRUPT,
-		.processor_id			= cpu_to_be16(smp_processor_id()),
-		.enqueue_to_dispatch_time	= cpu_to_be32(min(now - since, KDTL_TIME_MAX)),
-		.timebase			= cpu_to_be64(now),
-		.srr0				= cpu_to_be64(nr),
-	};
+	struct kdtl_entry e = kdtl_entry_here(KDTL_DISPATCH_EXTERNAL_INTERRUPT, now, now - since);
 
+	e.srr0 = cpu_to_be64(nr);
 	kdtl_pmu_output(&softirq_pmu, &e, KDTL_KIND_UNKNOWN);
 }
 

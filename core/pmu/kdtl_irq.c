@@ -68,14 +68,8 @@ static void kdtl_irq_tell(struct kdtl_irq_cpu *c, u64 now)
 	if (!c->depth || !had)
 		return;
 	irq = &c->irq[c->depth - 1];
-	e = (struct kdtl_entry) {
-		.dispatch_reason		= KDTL_DISPATCH_EXTERNAL_INTERRUPT,
-		.processor_id			= cpu_to_be16(raw_smp_processor_id()),
-		.enqueue_to_dispatch_time	= cpu_to_be32(min_t(u64, had, KDTL_TIME_MAX)),
-		.timebase			= cpu_to_be64(now),
-		.fault_addr			= cpu_to_be64((u64)(u32)irq->pid << 32 |
-							      (u32)current->pid),
-	};
+	e = kdtl_entry_here(KDTL_DISPATCH_EXTERNAL_INTERRUPT, now, had);
+	e.fault_addr = cpu_to_be64((u64)(u32)irq->pid << 32 | (u32)current->pid);
 	memcpy((char *)&e + offsetof(struct kdtl_entry, srr0), irq->name, sizeof(irq->name));
 	kdtl_pmu_output(&kdtl_irq_pmu, &e, KDTL_KIND_UNKNOWN);
 }

@@ -133,18 +133,12 @@ static void kdtl_steal_hand_out(const struct kdtl_steal_seen *now, u64 passed, u
 				u64 how)
 {
 	struct kdtl_pmu_cpu *here = kdtl_pmu_here(&kdtl_steal_pmu);
-	const u64 max = U32_MAX, queued = min(stolen, max);
-	const struct kdtl_entry e = {
-		.dispatch_reason		= KDTL_DISPATCH_TIME_SLICE,
-		.preempt_reason			= KDTL_PREEMPT_UNUSED,
-		.processor_id			= cpu_to_be16(raw_smp_processor_id()),
-		.enqueue_to_dispatch_time	= cpu_to_be32(queued),
-		.timebase			= cpu_to_be64(now->time),
-		.fault_addr			= cpu_to_be64(now->time - passed),
-		.srr0				= cpu_to_be64(now->ns),
-		.srr1				= cpu_to_be64(how),
-	};
+	struct kdtl_entry e = kdtl_entry_here(KDTL_DISPATCH_TIME_SLICE, now->time, stolen);
 
+	e.preempt_reason = KDTL_PREEMPT_UNUSED;
+	e.fault_addr = cpu_to_be64(now->time - passed);
+	e.srr0 = cpu_to_be64(now->ns);
+	e.srr1 = cpu_to_be64(how);
 	/* The entry holds 4.29 s at most, the counts get all of it. */
 	kdtl_pmu_count(here, KDTL_KIND_UNKNOWN, stolen, 0, 0);
 	kdtl_hand_out(here, 0, &e, KDTL_KIND_UNKNOWN);

@@ -15,7 +15,9 @@
 #define _LINUX_KDTL_PMU_H
 
 #include <linux/list.h>
+#include <linux/minmax.h>
 #include <linux/perf_event.h>
+#include <linux/smp.h>
 #include <linux/types.h>
 
 #include <linux/kdtl.h>
@@ -124,6 +126,28 @@ struct kdtl_pmu {
 	atomic_t			held;	/* by who is about to be a user, or was one */
 	struct mutex			attach_lock;
 };
+
+/**
+ * kdtl_entry_here() - an entry of this CPU, with what each one has
+ * @reason: &enum kdtl_dispatch_reason, or the source's own
+ * @now: time of the dispatch, in ticks of the source's time base
+ * @waited: for how long the runner had waited until then, in ticks; more than an entry can say
+ *	becomes KDTL_TIME_MAX, which means so long or longer
+ *
+ * The caller fills in what its source knows besides.  All fields are big-endian.
+ *
+ * Context: on the CPU that the entry is of, with preemption off.
+ * Return: the entry, for kdtl_pmu_output().
+ */
+static inline struct kdtl_entry kdtl_entry_here(u8 reason, u64 now, u64 waited)
+{
+	return (struct kdtl_entry) {
+		.dispatch_reason		= reason,
+		.processor_id			= cpu_to_be16(raw_smp_processor_id()),
+		.enqueue_to_dispatch_time	= cpu_to_be32(min_t(u64, waited, KDTL_TIME_MAX)),
+		.timebase			= cpu_to_be64(now),
+	};
+}
 
 int kdtl_pmu_register(struct kdtl_pmu *p);
 void kdtl_pmu_unregister(struct kdtl_pmu *p);

@@ -456,9 +456,7 @@ unload kdtl_watch
 unload kdtl_recorder
 ok "only of a hypervisor's source it is the hypervisor" not_a_hypervisor
 
-mkdir -p $group
-mount -t cgroup2 none $group || bail_out "no cgroup2"
-echo +cpu >$group/cgroup.subtree_control
+mount_cgroups $group || bail_out "no cgroups with the controller cpu"
 mkdir $group/svc $group/svc2 "$group/batch" $group/limited
 can_starve 1
 dmesg -c >/dev/null

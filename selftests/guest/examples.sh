@@ -354,9 +354,7 @@ ok "overload: alarms" load kdtl_overload wait_ms=300 pause_ms=100
 ok "overload: a busy CPU, again and again" overload
 ok "overload: it unloads" unload kdtl_overload
 ok "intruder: nothing to do where no CPU is isolated" intruder_refuses
-mkdir -p $root
-mount -t cgroup2 none $root 2>/dev/null
-if echo +cpu 2>/dev/null >$root/cgroup.subtree_control; then
+if mount_cgroups $root 2>/dev/null; then
 	ok "governor: the weight follows the waits" governor
 	ok "governor: it unloads" governor_goes
 else

@@ -251,6 +251,13 @@ unload()
 	ktap_loaded=$ktap_rest
 }
 
+# mount_cgroups DIR: the cgroups of version 2, with the controller cpu; false if it is not there, or
+# in use.
+mount_cgroups()
+{
+	mkdir -p "$1" && mount -t cgroup2 none "$1" && echo +cpu >"$1/cgroup.subtree_control"
+}
+
 # background COMMAND...: killed at the end.
 background()
 {

@@ -267,10 +267,7 @@ counts_limit_before_end()
 
 need kdtl kdtl_sched
 need_modules kdtl_sampler
-mkdir -p $root
-mount -t cgroup2 none $root || skip_all "no cgroups"
-grep -q '\<cpu\>' $root/cgroup.controllers || skip_all "no cgroups with the controller cpu"
-echo +cpu >$root/cgroup.subtree_control || skip_all "the controller cpu is in use"
+mount_cgroups $root || skip_all "no cgroups with the controller cpu"
 
 plan 12
 ok "the sampler loads" load kdtl_sampler pmu=kdtl_sched

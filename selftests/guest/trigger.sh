@@ -110,10 +110,7 @@ holds_module()
 [ -x "$here/trigger_test" ] || skip_all "no trigger_test: make -C selftests"
 need kdtl kdtl_sched
 need_modules kdtl_sampler
-mkdir -p $root
-mount -t cgroup2 none $root || skip_all "no cgroups"
-grep -q '\<cpu\>' $root/cgroup.controllers || skip_all "no cgroups with the controller cpu"
-echo +cpu >$root/cgroup.subtree_control || skip_all "the controller cpu is in use"
+mount_cgroups $root || skip_all "no cgroups with the controller cpu"
 mkdir $root/web $root/hog $root/quiet
 
 plan 9

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # kdtl_irq: each moment that a tasklet or a timer has a CPU is in one entry. A task that waits because
-# of one is behind that, and not behind the task that was interrupted: the watch says so.
+# of one is behind that, and not behind the task that was interrupted: the watch and kdtl why say so.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -63,6 +63,35 @@ behind_softirq()
 	return $status
 }
 
+kdtl()
+{
+	"$dir/kdtl" "$@"
+}
+
+without_source()
+{
+	! kdtl record --irq -q -o none.data -d 1 2>err && [ ! -e none.data.irq ] &&
+		grep -q -F 'load the module kdtl_irq' err
+}
+
+# The longest wait of a task that is always runnable is behind the tasklet.
+recorded()
+{
+	taskset 2 sh -c 'while :; do :; done' &
+	busy=$!
+	ktap_pids="$ktap_pids $busy"
+	kdtl record --irq -i -q -o irq.data sh -c "insmod $KTAP_MODULES/kdtl_hog.ko cpu=1 ms=600 inline_softirq=1
+		until grep -q Y /sys/module/kdtl_hog/parameters/done; do usleep 10000; done; usleep 100000"
+	kill $busy
+	own=$(cat /sys/module/kdtl_hog/parameters/own_ms)
+	unload kdtl_hog
+	kdtl why -n 1 --pid $busy irq.data | sed 's/^/# /'
+	kdtl why -n 1 --pid $busy --brief irq.data >brief || return
+	note "of 600 ms, the CPU's clock had $own: $(sed 's/.* \(behind=.*behind_ms=[^ ]*\).*/\1/' brief)"
+	grep -q ' behind=tasklet ' brief && had=$(sed 's/.* behind_ms=\([0-9]*\).*/\1/' brief) &&
+		[ "$own" -gt 250 ] && [ "$had" -ge $((own * 3 / 4)) ] && [ "$had" -le $((own + 1)) ]
+}
+
 # refuses TEXT PARAMETER...: the watch does not load, and says why.
 refuses()
 {
@@ -75,28 +104,33 @@ refuses()
 	return $status
 }
 
+dir=$(cd -- "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 cd -- "$work" || exit
 have_module kdtl_irq || skip_all "no module kdtl_irq"
-plan 6
+plan 8
 if have_module kdtl_kunit_irq; then
 	ok "the suite" suite
 else
 	skip "the suite" "no module kdtl_kunit_irq"
 fi
-need kdtl_sched
+need kdtl_sched kdtl_stream
+ok "without the source kdtl record --irq says what to load" without_source
 load kdtl_irq || bail_out "kdtl_irq does not load"
 load kdtl_watch || bail_out "kdtl_watch does not load"
 if [ -e /sys/devices/system/cpu/cpu1 ] && have_module kdtl_hog; then
 	ok "behind an interrupt" behind 'kdtl_hog:[0-9]*' 'interrupt call_[a-z]*' irq=1
 	if [ -e /sys/kernel/realtime ]; then
 		skip "behind a softirq" "softirqs are threads'"
+		skip "kdtl record --irq" "softirqs are threads'"
 	else
 		ok "behind a softirq" behind_softirq
+		ok "kdtl record --irq" recorded
 	fi
 else
 	skip "behind an interrupt" "needs two CPUs, and kdtl_hog"
 	skip "behind a softirq" "needs two CPUs, and kdtl_hog"
+	skip "kdtl record --irq" "needs two CPUs, and kdtl_hog"
 fi
 ok "irq= is for interrupts" refuses "irq=kdtl_sched does not say when an interrupt had a CPU" \
 	irq=kdtl_sched

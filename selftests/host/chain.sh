@@ -80,6 +80,28 @@ inherited()
   1.00 ms  waited for CPU 0, which was idle' -n 1
 }
 
+# What interrupts had of a wait, and of a run, with a file that says so beside it.
+interrupted()
+{
+	local status=0
+
+	inversion && printf '%s\n' 'source kdtl_irq' 'clock 0 0' "irq 1400$ms 1 25$ms 0 3 net_rx" \
+		"irq 1570$ms 1 5$ms 1 7 disk" "irq 1585600000 0 400000 2 0 local_timer" \
+		"clock 10000$ms 10000$ms" | python3 "$here/lib/recording.py" "$work/data.irq" &&
+		says 132 '00:00:01.586  inv_high (132) late by 456 ms
+  455 ms  asleep in futex, woken by inv_low (133), which meanwhile
+          400 ms   waited for CPU 1 behind inv_mid (131)
+          25.0 ms  ran
+          25.0 ms  softirq net_rx had CPU 1
+          5.00 ms  interrupt disk had CPU 1
+  600 us  waited for CPU 0, which was idle
+  400 us  interrupt local_timer had CPU 0' -n 1 --all &&
+		kdtl why --chain --brief --pid 132 -n 1 "$work/data" |
+		matches ' waited_ms=0.600 .* its_wait_ms=400.000 .* interrupted_ms=0.400$' || status=1
+	rm -f -- "$work/data.irq"
+	return $status
+}
+
 for_scripts()
 {
 	inversion && kdtl why --chain --brief --pid 132 -n 1 "$work/data" | diff - <(
@@ -545,11 +567,12 @@ adds_up()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-chain.XXXXXX")
 partial "$work"
 
-plan 24
+plan 25
 ok "kdtl builds" builds
 ok "parts add up and are true, of a machine that is made up" engine
 ok "a holder of a mutex waits behind another task" inherited
 ok "so for scripts" for_scripts
+ok "interrupts have a part of their own" interrupted
 ok "a request, from the middle of one thing to that of another" span
 ok "servers three deep" nested
 ok "very deep ones" very_deep

@@ -715,6 +715,53 @@ stolen_for_scripts()
 			END { exit n != 2 }'
 }
 
+# irqs LINE...: what interrupts had meanwhile.
+irqs()
+{
+	{
+		printf '%s\n' 'source kdtl_irq' 'boot 0 1700000000000000000' \
+			'clock 0 1700000000000000000' "$@" 'clock 3000000000 1700000003000000000'
+	} | recording night.data.irq && mv -- "$work/night.data.irq.data" "$work/night.data.irq"
+}
+
+# Interrupts have a part of their own, without what the hypervisor had of it.
+interrupted()
+{
+	local status=0
+
+	beside "$(steal 1300 1 80)" && irqs "irq 1000$ms 1 5$ms 1 24 disk" "irq 1305$ms 1 35$ms 0 3 net_rx" \
+		"irq 1304$ms 0 90$ms 0 1 timer" "irq 1610$ms 1 10$ms 1 24 disk" &&
+		kdtl why -n 1 -a "$work/night.data" | sed -n '/^ *behind/ { s///; s/^ *//; s| /.*||; p }' | diff - <(cat <<-'END'
+			510 ms  hog (200)
+			12.0 ms  kworker/1:1 (300)
+			10.0 ms  interrupt disk
+			5.00 ms  softirq net_rx
+			80.0 ms  the hypervisor
+		END
+		) && kdtl why -n 1 --json "$work/night.data" | matches -F \
+		'{"comm":"disk","pid":null,"irq":"interrupt","cgroup":null,"ns":10000000},{"comm":"net_rx",' &&
+		irqs "irq 1622$ms 1 617$ms 2 0 local_timer" && rm -- "$work/night.data.steal" &&
+		kdtl why -n 1 --brief "$work/night.data" |
+		matches -F ' behind=local_timer behind_ms=617.000' || status=1
+	rm -f -- "$work/night.data.steal" "$work/night.data.irq"
+	return $status
+}
+
+# What is not of kdtl_irq, or lacks something, is said.
+interrupts_missing()
+{
+	local status=0
+
+	beside "$(steal 1300 1 80)" && mv -- "$work/night.data.steal" "$work/night.data.irq" &&
+		kdtl why -n 1 --brief "$work/night.data" 2>&1 |
+		matches -F 'night.data.irq: not used: is no recording of kdtl_irq' &&
+		irqs 'lost 3' "irq 1305$ms 1 5$ms 0 3 net_rx" &&
+		kdtl why -n 1 --brief "$work/night.data" 2>&1 | matches -F \
+		'night.data.irq: 3 entries were lost, so interrupts had more than is shown' || status=1
+	rm -f -- "$work/night.data.irq"
+	return $status
+}
+
 # not_used WHY [FILE]: of the recording beside night.data it is said why it is not used. If it
 # was asked for, or FILE was, that is an error.
 not_used()
@@ -1050,7 +1097,7 @@ not_related()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-why.XXXXXX")
 partial "$work"
 
-plan 42
+plan 44
 ok "kdtl builds" builds
 ok "recordings are made" records
 ok "the longest waits, and who had the CPU" worst_first
@@ -1087,6 +1134,8 @@ ok "a log with another time base fits" by_another_clock
 ok "the hypervisor's part is neither idle nor unknown" nobody_else
 ok "so it is on the CPU that a task came from" stolen_before
 ok "a field at the end, and a column" stolen_for_scripts
+ok "interrupts are named, and what the hypervisor had of them is its own" interrupted
+ok "what they had is not guessed" interrupts_missing
 ok "a recording of something else beside it is not used" stale
 ok "and what one does not have is said" not_all_of_it
 ok "who had the host's CPU during a gap" on_the_host

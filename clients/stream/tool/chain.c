@@ -142,7 +142,7 @@ static const struct chain_had *had_after(const struct chain_had *had, size_t nr,
 	return from < nr && had[from].cpu == cpu ? &had[from] : NULL;
 }
 
-/* It had @cpu, or waited for it, until @to, but for what the hypervisor took. */
+/* It had @cpu, or waited for it, until @to, but for what the hypervisor and interrupts took. */
 static void on_cpu(struct walk *w, enum chain_kind kind, unsigned int cpu, int by, __u64 to)
 {
 	const struct chain_had *g;
@@ -150,16 +150,18 @@ static void on_cpu(struct walk *w, enum chain_kind kind, unsigned int cpu, int b
 
 	to = least(to, w->to);
 	while (w->at < to && !is_full(w->c)) {
-		g = had_after(w->l->stolen, w->l->nr_stolen, cpu, w->at);
-		if (g && g->from <= w->at) {
-			p = add(w, CHAIN_STOLEN, least(g->to, to));
-		} else {
+		g = had_after(w->l->taken, w->l->nr_taken, cpu, w->at);
+		if (g && g->from <= w->at)
+			p = add(w, g->pid ? CHAIN_INTERRUPTED : CHAIN_STOLEN, least(g->to, to));
+		else
 			p = add(w, kind, g ? least(g->from, to) : to);
-			if (p)
-				p->by = by;
-		}
-		if (p)
-			p->cpu = cpu;
+		if (!p)
+			continue;
+		p->cpu = cpu;
+		if (p->kind == kind)
+			p->by = by;
+		else if (p->kind == CHAIN_INTERRUPTED)
+			p->by = g->pid;
 	}
 }
 

@@ -59,9 +59,9 @@ struct chain_turn {
 };
 
 /**
- * struct chain_had - a task, none, or the hypervisor had a CPU
+ * struct chain_had - a task, none, an interrupt or the hypervisor had a CPU
  * @cpu: the CPU
- * @pid: the task; 0: the CPU was idle, or the hypervisor had it
+ * @pid: the task; 0: the CPU was idle, or the hypervisor had it; below 0: an interrupt
  * @from: since then
  * @to: until then
  */
@@ -105,7 +105,7 @@ struct chain_note {
  * struct chain_log - what is known
  * @turn: by task and time
  * @had: of tasks or none, by CPU and time
- * @stolen: of the hypervisor, by CPU and time, without overlap
+ * @taken: of the hypervisor and of interrupts, by CPU and time, without overlap
  * @note: by task and time
  * @end: until then everything is known that is not lost
  * @lossy: dispatches may be missing
@@ -116,8 +116,8 @@ struct chain_log {
 	size_t			nr_turns;
 	const struct chain_had	*had;
 	size_t			nr_had;
-	const struct chain_had	*stolen;
-	size_t			nr_stolen;
+	const struct chain_had	*taken;
+	size_t			nr_taken;
 	const struct chain_note	*note;
 	size_t			nr_notes;
 	__u64			end;
@@ -131,6 +131,7 @@ struct chain_log {
  * @CHAIN_WAITED: it waited for a CPU
  * @CHAIN_THROTTLED: a limit on CPU time held it back
  * @CHAIN_STOLEN: the hypervisor had the CPU that it had, or waited for
+ * @CHAIN_INTERRUPTED: an interrupt had that CPU
  * @CHAIN_WOKEN: it was woken, and was in no queue yet
  * @CHAIN_ASLEEP: it slept
  * @CHAIN_GONE: it did not exist yet, or had exited
@@ -138,8 +139,8 @@ struct chain_log {
  * @CHAIN_CUT: there was no room for more parts
  */
 enum chain_kind {
-	CHAIN_RAN, CHAIN_WAITED, CHAIN_THROTTLED, CHAIN_STOLEN, CHAIN_WOKEN, CHAIN_ASLEEP,
-	CHAIN_GONE, CHAIN_UNKNOWN, CHAIN_CUT,
+	CHAIN_RAN, CHAIN_WAITED, CHAIN_THROTTLED, CHAIN_STOLEN, CHAIN_INTERRUPTED, CHAIN_WOKEN,
+	CHAIN_ASLEEP, CHAIN_GONE, CHAIN_UNKNOWN, CHAIN_CUT,
 };
 
 /**
@@ -151,7 +152,8 @@ enum chain_kind {
  * @from: since then
  * @to: until then
  * @cpu: that it had, or waited for
- * @by: of CHAIN_WAITED: the task that had the CPU; 0: it was idle; CHAIN_NOBODY: not known
+ * @by: of CHAIN_WAITED: the task that had the CPU; 0: it was idle; CHAIN_NOBODY: not known. Of
+ *	CHAIN_INTERRUPTED: what had it, as in struct chain_had
  * @left: of CHAIN_ASLEEP: why it left its CPU, enum kdtl_preempt_reason
  * @wake: of CHAIN_ASLEEP: what ended it, a number in @note; CHAIN_NONE: not known
  * @lock: of CHAIN_ASLEEP: the lock that it had to wait for just before; CHAIN_NONE: none

@@ -47,7 +47,7 @@ static bool is_alike(const struct sleeps *s, const struct chain_part *a, const s
 
 	if (a->kind != b->kind || a->by != b->by)
 		return false;
-	if (a->kind == CHAIN_WAITED || a->kind == CHAIN_STOLEN)
+	if (a->kind == CHAIN_WAITED || a->kind == CHAIN_STOLEN || a->kind == CHAIN_INTERRUPTED)
 		return a->cpu == b->cpu;
 	if (a->kind != CHAIN_ASLEEP)
 		return true;
@@ -228,6 +228,10 @@ static void row_text(char *to, size_t size, const struct sleeps *s, const struct
 	case CHAIN_STOLEN:
 		snprintf(to, size, "the hypervisor had CPU %u", p->cpu);
 		break;
+	case CHAIN_INTERRUPTED:
+		snprintf(to, size, "%s %s had CPU %u", kdtl_irq_word(p->by),
+			 printable(task, irq_comm(r, p->by), COMM_LEN), p->cpu);
+		break;
 	case CHAIN_WOKEN:
 		snprintf(to, size, "woken, but in no queue yet");
 		break;
@@ -317,6 +321,7 @@ uint64_t part_late(const struct sleeps *s, const struct chain *c, size_t i)
 	case CHAIN_WAITED:
 	case CHAIN_THROTTLED:
 	case CHAIN_STOLEN:
+	case CHAIN_INTERRUPTED:
 	case CHAIN_WOKEN:
 		return part_ns(&c->part[i]);
 	case CHAIN_ASLEEP:
@@ -449,8 +454,11 @@ void print_chain_brief(const struct sleeps *s, const struct recording *r, const 
 	print_sum("throttled_ms", &rows, CHAIN_THROTTLED);
 	print_sum("stolen_ms", &rows, CHAIN_STOLEN);
 	print_sum("woken_ms", &rows, CHAIN_WOKEN);
-	printf(" unknown_ms=%.3f time=%s\n",
+	printf(" unknown_ms=%.3f time=%s",
 	       (double)(sum_of(&rows, CHAIN_UNKNOWN) + sum_of(&rows, CHAIN_CUT)) / NS_PER_MS,
 	       time_text(time, day_of(r, end), "%Y-%m-%dT%H:%M:%S", 6));
+	if (r->irqs)
+		print_sum("interrupted_ms", &rows, CHAIN_INTERRUPTED);
+	putchar('\n');
 	free_rows(&rows);
 }

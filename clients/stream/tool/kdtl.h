@@ -57,17 +57,20 @@ struct cgroup {
 };
 
 /**
- * struct gap - a time in which the hypervisor had a CPU, or in which its entries were lost
+ * struct gap - a time in which the hypervisor or an interrupt had a CPU, or in which its entries were
+ *	lost
  * @cpu: the CPU
  * @from: when it began, in ns since boot
  * @to: when it was over
  * @lost: entries that were lost
+ * @irq: the entry of an interrupt; or NULL
  */
 struct gap {
 	unsigned int	cpu;
 	uint64_t	from;
 	uint64_t	to;
 	uint64_t	lost;
+	const struct kdtl_entry	*irq;
 };
 
 /**
@@ -112,6 +115,9 @@ struct span {
  * @steal: it is known what was stolen
  * @gap: by CPU and time, without overlap
  * @nr_gaps: number of those
+ * @irqs: it is known when interrupts had a CPU
+ * @irq: by CPU and time, without overlap, also with @gap
+ * @nr_irqs: number of those
  */
 struct recording {
 	struct kdtl_file	head;
@@ -138,6 +144,9 @@ struct recording {
 	bool			steal;
 	struct gap		*gap;
 	size_t			nr_gaps;
+	bool			irqs;
+	struct gap		*irq;
+	size_t			nr_irqs;
 };
 
 extern const char *const policy_names[];
@@ -380,10 +389,10 @@ static inline const struct kdtl_task *entry_task(const struct recording *r,
 
 /**
  * struct ran - who had a CPU for how long
- * @pid: its PID; 0: the CPU was idle
+ * @pid: its PID; 0: the CPU was idle; below 0: no task, but an interrupt, see kdtl_irq_pid()
  * @ns: how long, in ns
  * @longest: the longest of that without a break, in ns
- * @entry: the dispatch at which that began
+ * @entry: the dispatch at which that began, or the interrupt's entry
  * @task: what it was for most of that; NULL: not known.  Of who_sort(), as @comm
  * @comm: its name then; may be without a NUL
  */
@@ -455,7 +464,11 @@ void why_json(const struct recording *r, size_t i, const char *limit);
 
 /* steal.c */
 #define STEAL_SUFFIX	".steal"	/* of the recording beside another one */
+#define IRQ_SOURCE	"kdtl_irq"
+#define IRQ_SUFFIX	".irq"		/* likewise */
 void steal_open(struct recording *r, const char *path, const char *steal);
+void irq_open(struct recording *r, const char *path);
+const char *irq_comm(const struct recording *r, int pid);
 const char *recording_unlike(const struct recording *r, const struct recording *s);
 uint64_t stolen_in(const struct recording *r, unsigned int cpu, uint64_t from, uint64_t to);
 uint64_t entry_stolen(const struct recording *r, const struct kdtl_entry *e);

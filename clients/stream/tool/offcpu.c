@@ -66,6 +66,8 @@ static const char *part_name(char to[CELL_TEXT], const struct sleeps *s, const s
 		return "held back by a limit on CPU time";
 	case CHAIN_STOLEN:
 		return "the hypervisor had the CPU";
+	case CHAIN_INTERRUPTED:
+		return "interrupts had the CPU";
 	case CHAIN_WOKEN:
 		return "woken, but in no queue yet";
 	case CHAIN_ASLEEP:

@@ -155,6 +155,27 @@ bool ran_until_next(const struct recording *r, size_t i)
 }
 
 /*
+ * Add to @w what the hypervisor and interrupts had of @cpu from @from until @to.  Returns how long
+ * that was.
+ */
+static uint64_t add_taken(const struct recording *r, unsigned int cpu, uint64_t from, uint64_t to,
+			  struct who *w)
+{
+	const struct gap *g = gap_after(r->irq, r->nr_irqs, cpu, from);
+	const struct gap *end = r->irq + r->nr_irqs;
+	const uint64_t stolen = stolen_in(r, cpu, from, to);
+	uint64_t taken = stolen, ns;
+
+	w->stolen += stolen;
+	for (; g < end && g->cpu == cpu && g->from < to; g++) {
+		ns = (g->to < to ? g->to : to) - (g->from > from ? g->from : from);
+		add(w, g->irq, entry_pid(g->irq), ns);
+		taken += ns;
+	}
+	return taken;
+}
+
+/*
  * Add to @w who had the CPU of entry @i in the @ns ns before @until, which is not after it.
  * The entries must be sorted by CPU.  A task did not run while the hypervisor had its CPU.
  */
@@ -162,7 +183,7 @@ void who_add(const struct recording *r, size_t i, uint64_t until, uint64_t ns, s
 {
 	const struct kdtl_entry *e;
 	const unsigned int cpu = entry_cpu(r->entry[i]);
-	uint64_t since, stolen;
+	uint64_t since, taken;
 
 	for (; ns && i && entry_cpu(r->entry[i - 1]) == cpu; i--) {
 		e = r->entry[i - 1];
@@ -171,18 +192,16 @@ void who_add(const struct recording *r, size_t i, uint64_t until, uint64_t ns, s
 		since = until - entry_time(r, e);
 		if (since > ns)
 			since = ns;
-		stolen = stolen_in(r, cpu, until - since, until);
-		w->stolen += stolen;
-		if (since > stolen && ran_until_next(r, i - 1))
-			add(w, e, entry_prev_pid(r->entry[i]), since - stolen);
+		taken = add_taken(r, cpu, until - since, until, w);
+		if (since > taken && ran_until_next(r, i - 1))
+			add(w, e, entry_prev_pid(r->entry[i]), since - taken);
 		else
-			w->unknown += since - stolen;
+			w->unknown += since - taken;
 		until -= since;
 		ns -= since;
 	}
-	stolen = stolen_in(r, cpu, ns < until ? until - ns : 0, until);
-	w->stolen += stolen;
-	w->unknown += ns - stolen;
+	taken = add_taken(r, cpu, ns < until ? until - ns : 0, until, w);
+	w->unknown += ns - taken;
 }
 
 /* A program may have begun, or have been moved to another cgroup, since its task's dispatch. */
@@ -192,6 +211,11 @@ static void ran_name(const struct recording *r, struct ran *ran)
 	const bool exec = ran->pid != entry_pid(ran->entry);
 	uint64_t ticks = since;
 
+	if (ran->pid < 0) {
+		ran->task = NULL;
+		ran->comm = entry_comm(ran->entry);
+		return;
+	}
 	/* So it is with kdtl_sched. */
 	if (r->head.tb_freq == 1000000000)
 		ticks += ran->longest / 2;
@@ -276,7 +300,7 @@ bool who_before(const struct recording *r, size_t i, unsigned int *cpu, struct w
 	const struct kdtl_entry *e = r->entry[i];
 	const uint64_t until = entry_time(r, e) - entry_queued(r, e);
 	const uint64_t ns = entry_wait(r, e) - entry_queued(r, e);
-	uint64_t missing = 0, stolen;
+	uint64_t missing = 0, taken;
 	size_t last;
 
 	*w = (struct who){ 0 };
@@ -291,9 +315,8 @@ bool who_before(const struct recording *r, size_t i, unsigned int *cpu, struct w
 		missing = until - entry_time(r, r->entry[last]);
 	missing = missing < ns ? missing : ns;
 	who_add(r, last, until - missing, ns - missing, w);
-	stolen = stolen_in(r, *cpu, until - missing, until);
-	w->stolen += stolen;
-	w->unknown += missing - stolen;
+	taken = add_taken(r, *cpu, until - missing, until, w);
+	w->unknown += missing - taken;
 	who_sort(r, w);
 	/* That the CPU was idle, or that nobody knows, explains nothing. */
 	return w->stolen || (w->nr && !(w->nr == 1 && !w->ran->pid));

@@ -15,7 +15,7 @@
 /* What a ring has in memory at most, if nobody says. */
 #define RING_SIZE	(256ULL << 20)
 
-/* The recording, and those beside it: of stolen time, and of wake-ups. */
+/* The recording, and those beside it: of stolen time, of interrupts, and of wake-ups. */
 #define for_each(each, r)							\
 	for (struct record *(each) = (r); (each); (each) = (each)->beside)
 
@@ -86,13 +86,15 @@ static unsigned int parse_number(const char *option, const char *text)
 
 static struct record parse(int argc, char **argv)
 {
-	enum { OPT_RING = OPT_OTHERS, OPT_ON_ALARM, OPT_MAX_SIZE, OPT_ROTATE, OPT_STEAL, OPT_WAKE };
+	enum { OPT_RING = OPT_OTHERS, OPT_ON_ALARM, OPT_MAX_SIZE, OPT_ROTATE, OPT_STEAL,
+	       OPT_IRQ, OPT_WAKE };
 	static const struct option names[] = {
 		{ "ring", required_argument, NULL, OPT_RING },
 		{ "on-alarm", no_argument, NULL, OPT_ON_ALARM },
 		{ "max-size", required_argument, NULL, OPT_MAX_SIZE },
 		{ "rotate", required_argument, NULL, OPT_ROTATE },
 		{ "steal", no_argument, NULL, OPT_STEAL },
+		{ "irq", no_argument, NULL, OPT_IRQ },
 		{ "wake", no_argument, NULL, OPT_WAKE },
 		OPTIONS_END
 	};
@@ -148,6 +150,10 @@ static struct record parse(int argc, char **argv)
 		case OPT_STEAL:
 			r.wants_steal = true;
 			beside = "--steal";
+			break;
+		case OPT_IRQ:
+			r.wants_irq = true;
+			beside = "--irq";
 			break;
 		case OPT_WAKE:
 			r.wants_wake = true;
@@ -292,6 +298,7 @@ int record_loop(struct record *r, const sigset_t *mask)
 		{ .fd = r->on_alarm ? ring_open_alarms() : -1, .events = POLLIN },
 		{ .fd = -1, .events = POLLIN },
 		{ .fd = -1, .events = POLLIN },
+		{ .fd = -1, .events = POLLIN },
 	};
 	struct pollfd *beside = p + 3;
 	uint64_t shown, now, wait, written = 0;
@@ -357,16 +364,21 @@ int record_loop(struct record *r, const sigset_t *mask)
 /* Those that add to the entries of tasks, and are written beside them. */
 static void open_beside(struct record *r)
 {
-	static char path[2][4096];
-	static struct record steal, wake;
+	static const char *const suffix[] = { STEAL_SUFFIX, IRQ_SUFFIX, WAKE_SUFFIX };
+	static char path[ARRAY_SIZE(suffix)][4096];
+	static struct record steal, irq, wake;
 
-	if (snprintf(path[0], sizeof(path[0]), "%s" STEAL_SUFFIX, r->path) >= (int)sizeof(path[0]) ||
-	    snprintf(path[1], sizeof(path[1]), "%s" WAKE_SUFFIX, r->path) >= (int)sizeof(path[1]))
-		usage_error("-o %s: too long", r->path);
+	for (size_t i = 0; i < ARRAY_SIZE(suffix); i++) {
+		if (snprintf(path[i], sizeof(path[i]), "%s%s", r->path, suffix[i]) >=
+		    (int)sizeof(path[i]))
+			usage_error("-o %s: too long", r->path);
+	}
 	if (r->wants_steal)
 		session_open_steal(r, &steal, path[0], true);
+	if (r->wants_irq)
+		session_open_irq(r, &irq, path[1]);
 	if (r->wants_wake)
-		session_open_wake(r, &wake, path[1]);
+		session_open_wake(r, &wake, path[2]);
 }
 
 static void begin(struct record *r)
@@ -437,6 +449,7 @@ const struct verb verb_record = {
 	"  -m PAGES         pages of log per CPU, a power of two\n"
 	"  -i               record also when CPUs become idle\n"
 	"  --steal          record what the hypervisor takes, too, into FILE.steal\n"
+	"  --irq            record when interrupts had a CPU, too, into FILE.irq\n"
 	"  --wake           record who woke whom, too, into FILE.wake\n"
 	"  --ring TIME      keep the last seconds in memory, and write them to FILE at\n"
 	"                   SIGUSR2, at Ctrl-\\, and at the end\n"

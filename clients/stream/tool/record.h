@@ -56,6 +56,7 @@ struct look {
  * @path: the file; "-": standard output
  * @suffix: what the names of all its files end in; NULL: nothing
  * @wants_steal: one of stolen time is to be made beside it
+ * @wants_irq: and one of interrupts
  * @wants_wake: and one of wake-ups
  * @beside: the next recording that is made beside this one; NULL: none
  * @command: what runs meanwhile; NULL: nothing
@@ -92,6 +93,7 @@ struct record {
 	const char		*path;
 	const char		*suffix;
 	bool			wants_steal;
+	bool			wants_irq;
 	bool			wants_wake;
 	struct record		*beside;
 	char			**command;
@@ -158,6 +160,7 @@ bool session_has_source(const char *source);
 void session_open(struct record *r);
 void session_find_cpus(struct record *r);
 bool session_open_steal(struct record *r, struct record *steal, const char *path, bool must);
+void session_open_irq(struct record *r, struct record *irq, const char *path);
 void session_open_wake(struct record *r, struct record *wake, const char *path);
 void session_start(const struct record *r);
 void session_stop(const struct record *r);

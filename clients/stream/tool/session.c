@@ -169,6 +169,19 @@ bool session_open_steal(struct record *r, struct record *steal, const char *path
 	return true;
 }
 
+/* A recording beside @r, of when interrupts had a CPU, goes to @path. */
+void session_open_irq(struct record *r, struct record *irq, const char *path)
+{
+	*irq = beside(r, path, IRQ_SUFFIX);
+	strcpy(irq->attr.source, IRQ_SOURCE);
+	if (!session_has_source(IRQ_SOURCE)) {
+		errno = 0;
+		die("--irq: nobody says when interrupts have a CPU: load the module " IRQ_SOURCE);
+	}
+	device_setup(irq->dev, &irq->attr, false);
+	add_beside(r, irq);
+}
+
 /* A recording beside @r, of who woke whom, goes to @path. */
 void session_open_wake(struct record *r, struct record *wake, const char *path)
 {

@@ -150,25 +150,42 @@ static void add_turns(struct sleeps *s, const struct recording *r, size_t i, boo
 		};
 }
 
+static int by_cpu_and_time(const void *a, const void *b)
+{
+	const struct chain_had *x = a, *y = b;
+
+	if (x->cpu != y->cpu)
+		return x->cpu < y->cpu ? -1 : 1;
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+/* What the hypervisor and interrupts had. */
+static void add_taken(struct sleeps *s, const struct gap *g, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		s->taken[s->log.nr_taken++] = (struct chain_had){
+			.cpu = g[i].cpu, .from = g[i].from, .to = g[i].to,
+			.pid = g[i].irq ? entry_pid(g[i].irq) : 0,
+		};
+}
+
 static void add_dispatches(struct sleeps *s, const struct recording *r)
 {
 	const bool idle = has_idle(r);
 
 	s->turn = resized(NULL, (2 * r->nr + 1) * sizeof(*s->turn));
 	s->had = resized(NULL, (r->nr + 1) * sizeof(*s->had));
-	s->stolen = resized(NULL, (r->nr_gaps + 1) * sizeof(*s->stolen));
+	s->taken = resized(NULL, (r->nr_gaps + r->nr_irqs + 1) * sizeof(*s->taken));
 	for (size_t i = 0; i < r->nr; i++)
 		add_turns(s, r, i, idle);
-	for (size_t i = 0; i < r->nr_gaps; i++)
-		s->stolen[i] = (struct chain_had){
-			.cpu = r->gap[i].cpu, .from = r->gap[i].from, .to = r->gap[i].to,
-		};
+	add_taken(s, r->gap, r->nr_gaps);
+	add_taken(s, r->irq, r->nr_irqs);
+	qsort(s->taken, s->log.nr_taken, sizeof(*s->taken), by_cpu_and_time);
 	if (s->log.nr_turns)
 		qsort(s->turn, s->log.nr_turns, sizeof(*s->turn), by_task_and_turn);
 	s->log.turn = s->turn;
 	s->log.had = s->had;
-	s->log.stolen = s->stolen;
-	s->log.nr_stolen = r->nr_gaps;
+	s->log.taken = s->taken;
 }
 
 /* The name of the recording beside @path; NULL: there is none. */

@@ -15,7 +15,7 @@
  * @note: its notes
  * @entry: an entry of kdtl_wake for each note
  * @had: its CPUs
- * @stolen: its stolen time
+ * @taken: what the hypervisor and interrupts took
  * @machine: where it was recorded, as uname(2) has it; "": not known
  */
 struct sleeps {
@@ -24,7 +24,7 @@ struct sleeps {
 	struct chain_note		*note;
 	const struct kdtl_wake_entry	**entry;
 	struct chain_had		*had;
-	struct chain_had		*stolen;
+	struct chain_had		*taken;
 	const char			*machine;
 };
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Stolen time: when the hypervisor had the CPUs of a recording
+ * Stolen time: when the hypervisor had the CPUs of a recording, and when interrupts had
  *
  * A guest records kdtl_sched, and at the same time kdtl_steal or kdtl_vpa into a second file.
  * The entries of both have the time since boot by the same clock, so they fit together
- * to the nanosecond.  The time of day only tells whether it was the same boot.
+ * to the nanosecond.  The time of day only tells whether it was the same boot.  The same holds of
+ * kdtl_irq.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -55,8 +56,15 @@ const char *recording_unlike(const struct recording *r, const struct recording *
 	return NULL;
 }
 
+/* Why @s does not say when interrupts had the CPUs of @r; NULL: it does. */
+static const char *unlike_irq(const struct recording *r, const struct recording *s)
+{
+	return strcmp(s->head.source, IRQ_SOURCE) ? "is no recording of " IRQ_SOURCE :
+						    recording_unlike(r, s);
+}
+
 /* Why @s does not say what was stolen during @r; NULL: it does. */
-static const char *unlike(const struct recording *r, const struct recording *s)
+static const char *unlike_steal(const struct recording *r, const struct recording *s)
 {
 	const bool vpa = !strcmp(s->head.source, "kdtl_vpa");
 
@@ -121,17 +129,95 @@ static void add_gaps(struct recording *r, struct recording *s, const char *path)
 			path);
 }
 
+/* An interrupt had the CPU from @from until @to, but for what the hypervisor had of that. */
+static void add_irq(struct recording *r, const struct kdtl_entry *e, uint64_t from, uint64_t to)
+{
+	const struct gap *g = gap_after(r->gap, r->nr_gaps, entry_cpu(e), from);
+	const struct gap *end = r->gap + r->nr_gaps;
+	uint64_t until;
+
+	for (; from < to; from = until) {
+		if (g < end && g->cpu == entry_cpu(e) && g->from <= from) {
+			until = (g++)->to;
+			continue;
+		}
+		until = g < end && g->cpu == entry_cpu(e) && g->from < to ? g->from : to;
+		grow(r->irq, r->nr_irqs);
+		r->irq[r->nr_irqs++] = (struct gap){
+			.cpu = entry_cpu(e), .from = from, .to = until, .irq = e,
+		};
+	}
+}
+
+static void add_irqs(struct recording *r, struct recording *s)
+{
+	const struct kdtl_entry *e, *before = NULL;
+	uint64_t to, ns, last;
+
+	recording_sort_by_cpu(s);
+	for (size_t i = 0; i < s->nr; i++, before = e) {
+		e = s->entry[i];
+		/* An entry of a task here would be nonsense. */
+		if (entry_pid(e) >= 0)
+			continue;
+		to = entry_time(s, e);
+		ns = entry_wait(s, e);
+		last = before && entry_cpu(before) == entry_cpu(e) ? entry_time(s, before) : 0;
+		add_irq(r, e, to - (ns < to ? ns : to) > last ? to - ns : last, to);
+	}
+}
+
 static void tell_what_is_missing(const struct recording *r, const struct recording *s,
-				 const char *path)
+				 const char *path, const char *more, const char *what)
 {
 	const struct span a = in_ns(r, entries_span(r)), b = span_of(s);
 
 	if (s->head.lost)
-		fprintf(stderr, "kdtl: %s: %llu entries were lost, so more was stolen than is shown\n",
-			path, (unsigned long long)s->head.lost);
+		fprintf(stderr, "kdtl: %s: %llu entries were lost, so %s than is shown\n",
+			path, (unsigned long long)s->head.lost, more);
 	if (r->nr && (a.from + NEARLY_NS < b.from || a.to > b.to + NEARLY_NS))
-		fprintf(stderr, "kdtl: %s: is of a part of that time only; of the rest it is not known what was stolen\n",
-			path);
+		fprintf(stderr, "kdtl: %s: is of a part of that time only; of the rest it is not known %s\n",
+			path, what);
+}
+
+/* The name of the recording beside @path; NULL: there is none. */
+static const char *name_beside(const char *path, const char *suffix)
+{
+	static char beside[4096];
+	const int n = snprintf(beside, sizeof(beside), "%s%s", path, suffix);
+
+	return n < (int)sizeof(beside) && !access(beside, F_OK) ? beside : NULL;
+}
+
+/*
+ * Read @path into @s, if it fits @r as @unlike says.  Returns false, and says why, if it cannot be
+ * used; if it was @asked for by name, that is an error.
+ */
+static bool read_beside(const struct recording *r, struct recording *s, const char *path, bool asked,
+			const char *(*unlike)(const struct recording *r,
+					      const struct recording *s))
+{
+	const char *error;
+
+	errno = 0;
+	error = recording_read(s, path);
+	if (error && asked)
+		die("%s%s", path, error);
+	if (error) {
+		fprintf(stderr, "kdtl: %s: not used%s%s\n", path, *error ? error : ": ",
+			*error ? "" : strerror(errno));
+		return false;
+	}
+	error = unlike(r, s);
+	if (error) {
+		errno = 0;
+		if (asked)
+			die("%s: %s", path, error);
+		fprintf(stderr, "kdtl: %s: not used: %s\n", path, error);
+		return false;
+	}
+	recording_check(s, path);
+	return true;
 }
 
 /*
@@ -141,39 +227,43 @@ static void tell_what_is_missing(const struct recording *r, const struct recordi
 void steal_open(struct recording *r, const char *path, const char *steal)
 {
 	const bool asked = steal;
-	const char *error = NULL;
-	char beside[4096];
 	struct recording s;
 
 	if (asked && !r->sched)
 		usage_error("--steal: the entries of %s name no tasks", r->head.source);
-	if (!asked) {
-		if (!r->sched || snprintf(beside, sizeof(beside), "%s" STEAL_SUFFIX, path) >=
-		    (int)sizeof(beside) || access(beside, F_OK))
-			return;
-		steal = beside;
-	}
-	errno = 0;
-	error = recording_read(&s, steal);
-	if (error && asked)
-		die("%s%s", steal, error);
-	if (error) {
-		fprintf(stderr, "kdtl: %s: not used%s%s\n", steal, *error ? error : ": ",
-			*error ? "" : strerror(errno));
+	if (!asked)
+		steal = r->sched ? name_beside(path, STEAL_SUFFIX) : NULL;
+	if (!steal || !read_beside(r, &s, steal, asked, unlike_steal))
 		return;
-	}
-	error = unlike(r, &s);
-	if (error) {
-		errno = 0;
-		if (asked)
-			die("%s: %s", steal, error);
-		fprintf(stderr, "kdtl: %s: not used: %s\n", steal, error);
-		return;
-	}
-	recording_check(&s, steal);
-	tell_what_is_missing(r, &s, steal);
+	tell_what_is_missing(r, &s, steal, "more was stolen", "what was stolen");
 	add_gaps(r, &s, steal);
 	r->steal = true;
+}
+
+/*
+ * Find out when interrupts had the CPUs during @r, which @path has, from the file beside it, if there
+ * is one.  What was stolen must be known before.
+ */
+void irq_open(struct recording *r, const char *path)
+{
+	const char *irq = r->sched ? name_beside(path, IRQ_SUFFIX) : NULL;
+	struct recording s;
+
+	if (!irq || !read_beside(r, &s, irq, false, unlike_irq))
+		return;
+	tell_what_is_missing(r, &s, irq, "interrupts had more", "what interrupts had");
+	add_irqs(r, &s);
+	r->irqs = true;
+}
+
+/* What an interrupt, or a softirq, of the recording is called; may be without a NUL. */
+const char *irq_comm(const struct recording *r, int pid)
+{
+	for (size_t i = 0; i < r->nr_irqs; i++) {
+		if (entry_pid(r->irq[i].irq) == pid)
+			return entry_comm(r->irq[i].irq);
+	}
+	return "?";
 }
 
 /* The first one of @cpu that ends after @ns, of @nr in order; or what comes instead of it. */

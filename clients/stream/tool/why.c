@@ -216,12 +216,16 @@ static struct wait *find_waits(const struct recording *r, const struct options *
 	return waits;
 }
 
-/* "NAME (PID)" */
+/* "NAME (PID)", or "softirq NAME" */
 static const char *ran_task_text(char *to, size_t size, const struct ran *ran)
 {
 	char comm[PRINTABLE(COMM_LEN)];
 
-	snprintf(to, size, "%s (%d)", printable(comm, ran->comm, COMM_LEN), ran->pid);
+	if (ran->pid < 0)
+		snprintf(to, size, "%s %s", kdtl_irq_word(ran->pid),
+			 printable(comm, ran->comm, COMM_LEN));
+	else
+		snprintf(to, size, "%s (%d)", printable(comm, ran->comm, COMM_LEN), ran->pid);
 	return to;
 }
 
@@ -288,7 +292,9 @@ static void print_all_behind(const struct recording *r, const struct who *w, con
 	for (const struct ran *ran = w->ran; ran < w->ran + w->nr; ran++) {
 		printf("%*s%s", INDENT, "", behind);
 		print_ns(ran->ns, false);
-		if (ran->pid)
+		if (ran->pid < 0)
+			printf("  %s\n", ran_task_text(text, sizeof(text), ran));
+		else if (ran->pid)
 			printf("  %s %s\n", ran_task_text(text, sizeof(text), ran),
 			       path_text(path, r, ran->task));
 		else
@@ -645,6 +651,8 @@ static int why(int argc, char **argv)
 
 	if (!o.seconds || o.steal)
 		steal_open(&r, o.path, o.steal);
+	if (!o.seconds)
+		irq_open(&r, o.path);
 	recording_sort(&r);
 	if (o.host) {
 		h = &host;

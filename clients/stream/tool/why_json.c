@@ -15,7 +15,12 @@ static void put_behind(const struct recording *r, const struct who *w)
 	for (const struct ran *ran = w->ran; ran < w->ran + w->nr; ran++) {
 		line_open(NULL, '{');
 		line_text("comm", ran->pid ? ran->comm : "idle", COMM_LEN);
-		line_number("pid", ran->pid);
+		if (ran->pid < 0) {
+			line_text("pid", NULL, 0);
+			line_text("irq", kdtl_irq_word(ran->pid), COMM_LEN);
+		} else {
+			line_number("pid", ran->pid);
+		}
 		put_cgroup(r, ran->pid ? ran->task : NULL);
 		line_number("ns", ran->ns);
 		line_close('}');

@@ -46,9 +46,9 @@ static struct entry {
 static struct chain_turn turn[2 * TICKS];
 static struct chain_had had[TICKS];
 static struct chain_note note[TICKS];
-static struct chain_had stolen[CPUS * 4];
+static struct chain_had taken[CPUS * 4];
 static struct chain_part part[ROOM];
-static size_t nr_entries, nr_turns, nr_had, nr_notes, nr_stolen;
+static size_t nr_entries, nr_turns, nr_had, nr_notes, nr_taken;
 static int has[CPUS];
 static unsigned int failed, checked;
 
@@ -154,14 +154,15 @@ static void happen_to(int pid, int tick)
 	}
 }
 
-static bool is_stolen(unsigned int cpu, int tick)
+/* What the hypervisor or an interrupt had; NULL: nothing. */
+static const struct chain_had *taken_at(unsigned int cpu, int tick)
 {
-	for (size_t i = 0; i < nr_stolen; i++) {
-		if (stolen[i].cpu == cpu && stolen[i].from <= tick * TICK &&
-		    stolen[i].to > tick * TICK)
-			return true;
+	for (size_t i = 0; i < nr_taken; i++) {
+		if (taken[i].cpu == cpu && taken[i].from <= tick * TICK &&
+		    taken[i].to > tick * TICK)
+			return &taken[i];
 	}
-	return false;
+	return NULL;
 }
 
 static void note_truth(int pid, int tick)
@@ -172,12 +173,15 @@ static void note_truth(int pid, int tick)
 		[DEAD] = CHAIN_GONE,
 	};
 	const struct task *t = &task[pid];
+	const struct chain_had *g = taken_at(t->cpu, tick);
 
 	truth[pid][tick].kind = kind[t->state];
 	truth[pid][tick].cpu = t->cpu;
 	truth[pid][tick].by = t->state == WAITS ? has[t->cpu] : CHAIN_NOBODY;
-	if ((t->state == RUNS || t->state == WAITS) && is_stolen(t->cpu, tick))
-		truth[pid][tick].kind = CHAIN_STOLEN;
+	if ((t->state != RUNS && t->state != WAITS) || !g)
+		return;
+	truth[pid][tick].kind = g->pid ? CHAIN_INTERRUPTED : CHAIN_STOLEN;
+	truth[pid][tick].by = g->pid ?: CHAIN_NOBODY;
 }
 
 static void make(void)
@@ -187,12 +191,13 @@ static void make(void)
 	memset(has, 0, sizeof(has));
 	nr_entries = 0;
 	nr_notes = 0;
-	nr_stolen = 0;
+	nr_taken = 0;
 	for (unsigned int cpu = 0; cpu < CPUS; cpu++) {
 		for (int n = 0, from = 0; n < 4; n++) {
 			from += 1 + below(TICKS / 4);
-			stolen[nr_stolen++] = (struct chain_had){
+			taken[nr_taken++] = (struct chain_had){
 				.cpu = cpu, .from = from * TICK, .to = (from + 30) * TICK,
+				.pid = below(2) ? 0 : -2 - below(3),
 			};
 			from += 30;
 		}
@@ -282,7 +287,12 @@ static void fail(const struct chain_part *p, int tick, const char *what)
 static bool is_runnable_kind(enum chain_kind kind)
 {
 	return kind == CHAIN_WAITED || kind == CHAIN_WOKEN || kind == CHAIN_THROTTLED ||
-	       kind == CHAIN_STOLEN;
+	       kind == CHAIN_STOLEN || kind == CHAIN_INTERRUPTED;
+}
+
+static bool is_taken(enum chain_kind kind)
+{
+	return kind == CHAIN_STOLEN || kind == CHAIN_INTERRUPTED;
 }
 
 /* What a part says; @moves: it is known who was moved where. */
@@ -301,7 +311,7 @@ static void check_part(const struct chain_log *l, const struct chain_part *p, bo
 				fail(p, tick, "not known");
 			continue;
 		}
-		if (!moves && (truth[p->pid][tick].kind == CHAIN_STOLEN || p->kind == CHAIN_STOLEN))
+		if (!moves && (is_taken(truth[p->pid][tick].kind) || is_taken(p->kind)))
 			continue;
 		/* Without its wake-up, a sleep seems to last until the task is queued. */
 		if (p->kind == CHAIN_ASLEEP && p->wake == CHAIN_NONE && lossy &&
@@ -371,7 +381,7 @@ static void check(struct chain_log *l, unsigned int spans, size_t room, bool mov
 static struct chain_log log_now(bool lossy, bool notes_lossy)
 {
 	return (struct chain_log){
-		turn, nr_turns, had, nr_had, stolen, nr_stolen, note, nr_notes, (TICKS - 1) * TICK,
+		turn, nr_turns, had, nr_had, taken, nr_taken, note, nr_notes, (TICKS - 1) * TICK,
 		lossy, notes_lossy,
 	};
 }

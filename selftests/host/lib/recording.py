@@ -26,6 +26,8 @@ Lines, in the order in which they go into the file; times are in ns on the time 
   left REASON            why the task before leaves, in the entries that follow; 2 at first
   steal TIME CPU STOLEN LOOKED CLOCK MARKS
                          kdtl_steal: since the look at LOOKED, by the steal clock
+  irq TIME CPU HAD KIND NR NAME
+                         kdtl_irq: an interrupt of this kdtl_irq_kind had the CPU until then
   vpa TIME CPU QUEUED READY SLEPT
                          kdtl_vpa: a dispatch by the hypervisor
   woken TIME CPU PID BY STATE SYSCALL FLAGS COMM
@@ -143,7 +145,7 @@ def main():
             time, pid, tgid, policy, nice, rt, cgroup = number[:7]
             body += chunk(TASKS, struct.pack(">QQQIIIiII16s", seq, time, cgroup, pid, tgid,
                                              policy, nice, rt, within, arg[7].encode()))
-        elif kind in ("run", "moved", "throttled", "starved", "idle", "steal", "vpa"):
+        elif kind in ("run", "moved", "throttled", "starved", "idle", "steal", "irq", "vpa"):
             entries += 1
             if kind == "run":
                 time, cpu, wait, slept, pid, prev = number[:6]
@@ -161,6 +163,9 @@ def main():
                 time, cpu, stolen, looked, clock, marks = number[:6]
                 e = struct.pack(">BBHIIIQQQQ", 7, 0, cpu, min(stolen, 2**32 - 1), 0, 0, time,
                                 looked, clock, marks)
+            elif kind == "irq":
+                time, cpu, had, what, nr = number[:5]
+                e = entry(0, cpu, had, 0, 0, time, ~(what << 28 | nr) & 2**32 - 1, 0, arg[5])
             elif kind == "vpa":
                 time, cpu, queued, ready, slept = number[:5]
                 e = struct.pack(">BBHIIIQQQQ", 7, 0, cpu, queued, ready, slept, time, 0, 0, 0)

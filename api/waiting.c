@@ -8,18 +8,28 @@
  * clock there, and none that it has still to write is older.  And no task gets that CPU meanwhile,
  * so what is queued there then waits.
  *
+ * A CPU that keeps its interrupts off does not answer.  Nobody waits longer than a moment for that:
+ * the question is left behind, the CPU frees it when it answers, and is not asked again before.
+ *
  * The tasks are found by their pids, in a section of their own each, as there may be millions.
  * CPUs in whose queues there are none are left alone.
  */
+#include <linux/atomic.h>
 #include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/export.h>
 #include <linux/kdtl_verbs.h>
+#include <linux/ktime.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/percpu.h>
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
+#include <linux/spinlock.h>
 #include <linux/string.h>
 
 #include "../core/raw.h"
@@ -29,22 +39,69 @@
 
 #define KDTL_WAITING_MOST	64
 
+/* After so many tasks, which takes about a ms, a real-time caller lets others have its CPU. */
+#define KDTL_WAITING_REST	4096
+
+/* An interrupt takes a few us, but the CPU of a virtual machine may be away for a while. */
+#define KDTL_WAITING_SPIN	(20 * NSEC_PER_USEC)
+#define KDTL_WAITING_LIMIT	(50 * NSEC_PER_MSEC)
+
+/* How many questions that were left behind the CPU has still to answer. */
+static DEFINE_PER_CPU(atomic_t, kdtl_waiting_late);
+
+struct kdtl_waiting_some;
+
+/**
+ * struct kdtl_waiting_ask - the interrupt of one CPU
+ * @csd: the interrupt
+ * @some: about whom
+ */
+struct kdtl_waiting_ask {
+	call_single_data_t		csd;
+	struct kdtl_waiting_some	*some;
+};
+
 /**
  * struct kdtl_waiting_some - tasks that are asked about at once
+ * @rcu: for a CPU that frees it
  * @pmu: the source
- * @cpus: in whose queues they seem to be
  * @nr: their number
- * @of: their pids, with references, and what is said of them; kdtl_waiting::until is 0 of one that
- *	does not wait
+ * @of: their pids, in whose queue they seem to be, and what is said of them;
+ *	kdtl_waiting::until is 0 of one that does not wait
+ * @lock: protects what follows, but for @ask
+ * @cpus: in whose queues they seem to be; of these, who has not answered yet
+ * @late: who had not when the caller gave up
+ * @users: the caller, and each CPU that was asked and has not answered; the last one frees it
+ * @given_up: the caller has gone
+ * @ask: by CPU
  */
 struct kdtl_waiting_some {
+	struct rcu_head		rcu;
 	struct kdtl_pmu		*pmu;
-	cpumask_var_t		cpus;
 	unsigned int		nr;
-	struct {
-		struct pid		*pid;
-		struct kdtl_waiting	is;
-	} of[KDTL_WAITING_MOST];
+	struct kdtl_waiting	of[KDTL_WAITING_MOST];
+	raw_spinlock_t		lock;
+	struct cpumask		cpus;
+	struct cpumask		late;
+	unsigned int		users;
+	bool			given_up;
+	struct kdtl_waiting_ask	ask[];
+};
+
+/**
+ * struct kdtl_waiting_walk - a call of kdtl_waiting()
+ * @s: the session
+ * @fn: to be called for each task
+ * @data: for @fn
+ * @some: the tasks that were found, and not asked about yet; NULL: there are none
+ * @late: a CPU has not answered
+ */
+struct kdtl_waiting_walk {
+	struct kdtl_session		*s;
+	void				(*fn)(const struct kdtl_waiting *w, void *data);
+	void				*data;
+	struct kdtl_waiting_some	*some;
+	bool				late;
 };
 
 static bool kdtl_waiting_maybe(const struct task_struct *t)
@@ -56,84 +113,192 @@ static bool kdtl_waiting_maybe(const struct task_struct *t)
 	return task_is_running(t) && READ_ONCE(t->on_rq);
 }
 
-/* Runs on each CPU in question, with interrupts off. */
-static void kdtl_waiting_cpu(void *arg)
+/* Until the CPU has answered, nobody else looks at what is said of its tasks. */
+static void kdtl_waiting_look(struct kdtl_waiting_some *some, int cpu)
 {
-	struct kdtl_waiting_some *some = arg;
-	const int cpu = smp_processor_id();
+	const u64 now = some->pmu->sync(some->pmu);
 	struct kdtl_waiting *is;
 	struct task_struct *t;
 	unsigned int i;
-	u64 now;
 
-	now = some->pmu->sync(some->pmu);
-	rcu_read_lock();
 	for (i = 0; i < some->nr; i++) {
-		is = &some->of[i].is;
+		is = &some->of[i];
 		if (is->cpu != cpu)
 			continue;
-		t = pid_task(some->of[i].pid, PIDTYPE_PID);
+		t = pid_task(find_pid_ns(is->pid, &init_pid_ns), PIDTYPE_PID);
 		if (!t || task_cpu(t) != cpu || !kdtl_waiting_maybe(t) ||
 		    !some->pmu->waits(some->pmu, t, now, &is->since, &is->held))
 			continue;
-		is->pid = task_pid_nr(t);
 		is->running = task_pid_nr(current);
 		is->until = now;
 		strscpy(is->comm, t->comm, sizeof(is->comm));
 	}
+}
+
+/* Runs on each CPU in question, with interrupts off: a source that goes waits for that. */
+static void kdtl_waiting_cpu(void *arg)
+{
+	struct kdtl_waiting_ask *ask = arg;
+	struct kdtl_waiting_some *some = ask->some;
+	const int cpu = smp_processor_id();
+	bool last;
+
+	rcu_read_lock();
+	if (!READ_ONCE(some->given_up))
+		kdtl_waiting_look(some, cpu);
 	rcu_read_unlock();
+	raw_spin_lock(&some->lock);
+	cpumask_clear_cpu(cpu, &some->cpus);
+	if (some->given_up)
+		atomic_dec(this_cpu_ptr(&kdtl_waiting_late));
+	last = !--some->users;
+	raw_spin_unlock(&some->lock);
+	if (last) {
+		kfree_rcu(some, rcu);
+		module_put(THIS_MODULE);
+	}
+}
+
+static struct kdtl_waiting_some *kdtl_waiting_alloc(struct kdtl_pmu *pmu)
+{
+	struct kdtl_waiting_some *some = kvzalloc(struct_size(some, ask, nr_cpu_ids), GFP_KERNEL);
+
+	if (!some)
+		return NULL;
+	some->pmu = pmu;
+	some->users = 1;
+	raw_spin_lock_init(&some->lock);
+	/* Who answers late does so by code of this module. */
+	__module_get(THIS_MODULE);
+	return some;
+}
+
+static void kdtl_waiting_put(struct kdtl_waiting_some *some)
+{
+	bool last;
+
+	raw_spin_lock_irq(&some->lock);
+	last = !--some->users;
+	raw_spin_unlock_irq(&some->lock);
+	if (!last)
+		return;
+	kvfree(some);
+	module_put(THIS_MODULE);
+}
+
+static void kdtl_waiting_ask(struct kdtl_waiting_some *some, int cpu)
+{
+	struct kdtl_waiting_ask *ask = &some->ask[cpu];
+	bool offline;
+
+	if (atomic_read(per_cpu_ptr(&kdtl_waiting_late, cpu)))
+		return;
+	ask->some = some;
+	INIT_CSD(&ask->csd, kdtl_waiting_cpu, ask);
+	raw_spin_lock_irq(&some->lock);
+	some->users++;
+	raw_spin_unlock_irq(&some->lock);
+	offline = smp_call_function_single_async(cpu, &ask->csd);
+	if (!offline)
+		return;
+	/* Nobody waits there. */
+	raw_spin_lock_irq(&some->lock);
+	cpumask_clear_cpu(cpu, &some->cpus);
+	some->users--;
+	raw_spin_unlock_irq(&some->lock);
+}
+
+static bool kdtl_waiting_answered(struct kdtl_waiting_some *some)
+{
+	bool answered;
+
+	raw_spin_lock_irq(&some->lock);
+	answered = some->users == 1;
+	raw_spin_unlock_irq(&some->lock);
+	return answered;
+}
+
+static void kdtl_waiting_answers(struct kdtl_waiting_some *some)
+{
+	const u64 began = ktime_get_ns();
+	u64 passed = 0;
+
+	while (!kdtl_waiting_answered(some) && passed < KDTL_WAITING_LIMIT) {
+		/* Not by a timer that ends in a softirq, which a task may hold up. */
+		if (passed < KDTL_WAITING_SPIN)
+			cpu_relax();
+		else
+			usleep_range(50, 100);
+		passed = ktime_get_ns() - began;
+	}
+}
+
+/* Returns whether a CPU has not answered. */
+static bool kdtl_waiting_give_up(struct kdtl_waiting_some *some)
+{
+	int cpu;
+
+	raw_spin_lock_irq(&some->lock);
+	cpumask_copy(&some->late, &some->cpus);
+	some->given_up = some->users > 1;
+	for_each_cpu(cpu, &some->late) {
+		if (some->ask[cpu].some)
+			atomic_inc(per_cpu_ptr(&kdtl_waiting_late, cpu));
+	}
+	raw_spin_unlock_irq(&some->lock);
+	return !cpumask_empty(&some->late);
 }
 
 /* Ask about those that were found, tell of them, and forget them. */
-static void kdtl_waiting_tell(struct kdtl_waiting_some *some,
-			      void (*fn)(const struct kdtl_waiting *w, void *data), void *data)
+static void kdtl_waiting_tell(struct kdtl_waiting_walk *walk)
 {
-	unsigned int i;
+	struct kdtl_waiting_some *some = walk->some;
+	const struct kdtl_waiting *is;
+	int cpu;
 
-	on_each_cpu_mask(some->cpus, kdtl_waiting_cpu, some, true);
-	for (i = 0; i < some->nr; i++) {
-		if (some->of[i].is.until)
-			fn(&some->of[i].is, data);
-		put_pid(some->of[i].pid);
+	for_each_cpu(cpu, &some->cpus)
+		kdtl_waiting_ask(some, cpu);
+	kdtl_waiting_answers(some);
+	walk->late |= kdtl_waiting_give_up(some);
+	for (is = some->of; is < some->of + some->nr; is++) {
+		if (!cpumask_test_cpu(is->cpu, &some->late) && is->until)
+			walk->fn(is, walk->data);
 	}
-	cpumask_clear(some->cpus);
-	some->nr = 0;
+	kdtl_waiting_put(some);
+	walk->some = NULL;
 }
 
-/* A task may be in the queue of one of the session's CPUs. */
-static void kdtl_waiting_note(struct kdtl_waiting_some *some, const struct kdtl_session *s,
-			      struct pid *pid, const struct task_struct *t)
-{
-	const int cpu = task_cpu(t);
-
-	if (!cpumask_test_cpu(cpu, s->loaded))
-		return;
-	cpumask_set_cpu(cpu, some->cpus);
-	some->of[some->nr].pid = get_pid(pid);
-	some->of[some->nr].is = (struct kdtl_waiting) { .cpu = cpu };
-	some->nr++;
-}
-
-static void kdtl_waiting_walk(struct kdtl_waiting_some *some, const struct kdtl_session *s,
-			      void (*fn)(const struct kdtl_waiting *w, void *data), void *data)
+static int kdtl_waiting_walk(struct kdtl_waiting_walk *walk)
 {
 	const struct task_struct *t;
+	unsigned int looked = 0;
 	struct pid *pid;
-	int nr = 1;
+	int nr = 1, cpu;
 
 	do {
+		if (!walk->some)
+			walk->some = kdtl_waiting_alloc(walk->s->pmu);
+		if (!walk->some)
+			return -ENOMEM;
 		rcu_read_lock();
 		pid = find_ge_pid(nr, &init_pid_ns);
 		t = pid ? pid_task(pid, PIDTYPE_PID) : NULL;
-		if (t && kdtl_waiting_maybe(t))
-			kdtl_waiting_note(some, s, pid, t);
-		if (pid)
-			nr = pid_nr(pid) + 1;
+		cpu = t ? task_cpu(t) : 0;
+		nr = pid ? pid_nr(pid) + 1 : nr;
+		if (t && kdtl_waiting_maybe(t) && cpumask_test_cpu(cpu, walk->s->loaded)) {
+			cpumask_set_cpu(cpu, &walk->some->cpus);
+			walk->some->of[walk->some->nr++] = (struct kdtl_waiting) {
+				.pid = pid_nr(pid), .cpu = cpu,
+			};
+		}
 		rcu_read_unlock();
-		if (some->nr == KDTL_WAITING_MOST || (!pid && some->nr))
-			kdtl_waiting_tell(some, fn, data);
+		if (walk->some->nr == KDTL_WAITING_MOST || !pid)
+			kdtl_waiting_tell(walk);
+		if (++looked % KDTL_WAITING_REST == 0)
+			usleep_range(50, 100);
 		cond_resched();
 	} while (pid);
+	return walk->late ? -ETIMEDOUT : 0;
 }
 
 /**
@@ -152,7 +317,9 @@ static void kdtl_waiting_walk(struct kdtl_waiting_some *some, const struct kdtl_
  * Only the session's CPUs are looked at.  A deadline task, and one of which the source does not
  * know whether it waits or sleeps, is not told of.  If a session is not started, there is none.
  *
- * All tasks of the machine are looked at, and each CPU with a queue is interrupted.
+ * All tasks of the machine are looked at, and each CPU with a queue is interrupted.  If one has its
+ * interrupts off for more than 50 ms, it has not answered: nothing is said of its queue, and it is
+ * not asked again until it has.
  *
  * Context: task, may sleep, also a callback of the session's reader.  So may @fn.
  * Return:
@@ -160,12 +327,13 @@ static void kdtl_waiting_walk(struct kdtl_waiting_some *some, const struct kdtl_
  * * -EINVAL: @s or @fn is NULL
  * * -EOPNOTSUPP: the source does not know tasks, or the session is raw
  * * -ESHUTDOWN: the session is being closed
- * * -ENOMEM: no memory
+ * * -ETIMEDOUT: a CPU has not answered, all others have
+ * * -ENOMEM: no memory, @fn may have been called
  */
 int kdtl_waiting(struct kdtl_session *s, void (*fn)(const struct kdtl_waiting *w, void *data),
 		 void *data)
 {
-	struct kdtl_waiting_some *some;
+	struct kdtl_waiting_walk walk = { .s = s, .fn = fn, .data = data };
 	int err;
 
 	if (IS_ERR_OR_NULL(s))
@@ -181,18 +349,8 @@ int kdtl_waiting(struct kdtl_session *s, void (*fn)(const struct kdtl_waiting *w
 		err = -EOPNOTSUPP;
 		goto release;
 	}
-	if (!(READ_ONCE(s->starts) & 1))
-		goto release;
-	some = kzalloc(sizeof(*some), GFP_KERNEL);
-	if (!some || !zalloc_cpumask_var(&some->cpus, GFP_KERNEL)) {
-		kfree(some);
-		err = -ENOMEM;
-		goto release;
-	}
-	some->pmu = s->pmu;
-	kdtl_waiting_walk(some, s, fn, data);
-	free_cpumask_var(some->cpus);
-	kfree(some);
+	if (READ_ONCE(s->starts) & 1)
+		err = kdtl_waiting_walk(&walk);
 release:
 	kdtl_session_release(s);
 	return err;

@@ -961,6 +961,9 @@ struct keeper {
 	bool			enough;
 };
 
+/* Less than what the kernel takes for a lockup. */
+#define DEAF_NS		(5 * NSEC_PER_SEC)
+
 static int keeper_thread(void *data)
 {
 	const unsigned long end = jiffies + TEST_TIMEOUT;
@@ -1087,6 +1090,84 @@ static void kdtl_sched_waits_on(struct kunit *test)
 	/* The session is stopped. */
 	KUNIT_EXPECT_EQ(test, kdtl_waiting(sessions[0], told_of, &told), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_waiting(sessions[0], NULL, NULL), -EINVAL);
+}
+
+/* Nobody's tick may count on this CPU, so its own clock ends it if nobody else does. */
+static int deaf_thread(void *data)
+{
+	struct keeper *k = data;
+	u64 end;
+
+	k->pid = current->pid;
+	local_irq_disable();
+	end = local_clock() + DEAF_NS;
+	complete(&k->has);
+	while (!READ_ONCE(k->enough) && local_clock() < end)
+		cpu_relax();
+	WRITE_ONCE(k->enough, true);
+	local_irq_enable();
+	return 0;
+}
+
+/* Look until all CPUs have answered. */
+static int wait_answers(struct told *told)
+{
+	const unsigned long end = jiffies + TEST_TIMEOUT;
+	int err;
+
+	do {
+		msleep(1);
+		err = kdtl_waiting(sessions[0], told_of, told);
+	} while (err == -ETIMEDOUT && time_before(jiffies, end));
+	return err;
+}
+
+/* The caller is on another CPU. */
+static void expect_no_answer(struct kunit *test, struct keeper *k, int cpu)
+{
+	DECLARE_COMPLETION_ONSTACK(ran);
+	struct told told = { };
+	struct task_struct *t;
+	int i;
+
+	t = kthread_create_on_cpu(kept_thread, &ran, cpu, "kdtl_kept/%u");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(t));
+	told.pid = t->pid;
+	wake_up_process(t);
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_EQ(test, kdtl_waiting(sessions[0], told_of, &told), -ETIMEDOUT);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(k->enough));
+	KUNIT_EXPECT_EQ(test, told.nr, 0U);
+	WRITE_ONCE(k->enough, true);
+	KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&ran, TEST_TIMEOUT), 0UL);
+	KUNIT_EXPECT_EQ(test, wait_answers(&told), 0);
+}
+
+/* A CPU with interrupts off does not answer, and holds nobody up. */
+static void kdtl_sched_waits_deaf(struct kunit *test)
+{
+	const int here = cpumask_first(cpu_online_mask);
+	const int cpu = cpumask_next(here, cpu_online_mask);
+	struct keeper k = { .has = COMPLETION_INITIALIZER_ONSTACK(k.has) };
+	struct task_struct *t;
+
+	if (cpu >= nr_cpu_ids)
+		kunit_skip(test, "needs two CPUs");
+	KUNIT_ASSERT_EQ(test, capture_start(0, PAGES_FOR_ALL, 0), 0);
+	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(here)), 0);
+	t = kthread_create_on_cpu(deaf_thread, &k, cpu, "kdtl_deaf/%u");
+	KUNIT_EXPECT_FALSE(test, IS_ERR(t));
+	if (!IS_ERR(t)) {
+		get_task_struct(t);
+		wake_up_process(t);
+		wait_for_completion(&k.has);
+		expect_no_answer(test, &k, cpu);
+		WRITE_ONCE(k.enough, true);
+		kthread_stop(t);
+		put_task_struct(t);
+	}
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
+	KUNIT_EXPECT_EQ(test, capture_stop(0), 0);
 }
 
 /* --------------------------------------------------- moved while it sleeps */
@@ -2047,6 +2128,7 @@ static struct kunit_case sched_cases[] = {
 	KUNIT_CASE(kdtl_sched_pid_again),
 	KUNIT_CASE(kdtl_sched_left),
 	KUNIT_CASE(kdtl_sched_waits_on),
+	KUNIT_CASE(kdtl_sched_waits_deaf),
 	KUNIT_CASE(kdtl_sched_times_add_up),
 	KUNIT_CASE(kdtl_sched_schedstat),
 	KUNIT_CASE(kdtl_sched_ran_stopped),

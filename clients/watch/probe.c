@@ -51,8 +51,9 @@ static u64 probe_without(int cpu, struct watch_cpu *w, u64 queued, u64 now)
  * @cpu: the CPU
  *
  * Context: the watching thread.
+ * Return: whether it was never idle since the last look.
  */
-void watch_probe(int cpu)
+bool watch_probe(int cpu)
 {
 	struct watch_cpu *w = per_cpu_ptr(&watch_cpus, cpu);
 	const u64 queued = atomic64_read(&w->queued), now = local_clock();
@@ -61,12 +62,13 @@ void watch_probe(int cpu)
 	const u64 threshold = watch_threshold(w);
 	u64 without;
 
+	w->pending = queued ? now - min(queued, now) : 0;
 	if (!threshold)
-		return;
+		return !idle;
 	if (!queued) {
 		w->reported = 0;
 		if (idle)
-			return;
+			return false;
 		cpus_read_lock();
 		if (cpu_online(cpu)) {
 			atomic64_set(&w->queued, now);
@@ -77,11 +79,12 @@ void watch_probe(int cpu)
 				      (s64)max(threshold, 2 * w->reported)) {
 		without = probe_without(cpu, w, queued, now);
 		if (without <= threshold)
-			return;
+			return !idle;
 		/* Again when it is twice as long, so that it does not look over. */
 		watch_report_stuck(cpu, without, threshold);
 		w->reported = without;
 	}
+	return !idle;
 }
 
 /**

@@ -264,6 +264,53 @@ void watch_report_stuck(int cpu, u64 wait, u64 threshold)
 	report(how, cpu, cpu, wait, now, false);
 }
 
+/* Who waits, or is held back, and since when others have the CPU. */
+static void report_going_detail(const struct watch_going *g)
+{
+	const struct kdtl_entry *e = g->throttled ? NULL : watch_look_back(g->is.cpu);
+	const u64 to = g->is.until;
+	char name[WATCH_NAME];
+	int at;
+
+	detail[0] = '\0';
+	blame = (struct watch_blame) { };
+	if (!e)
+		return;
+	watch_behind(to - g->wait, to, detail, sizeof(detail), &blame);
+	if (kdtl_entry_is_idle(e))
+		return;
+	at = strlen(detail);
+	watch_name(&blame.now, name, sizeof(name));
+	scnprintf(detail + at, sizeof(detail) - at, "; %s has had it for %llu ms", name,
+		  div_u64(to - min(to, kdtl_entry_time(e)), NSEC_PER_MSEC));
+}
+
+/**
+ * watch_report_going() - report a task that waits, and has done so for too long
+ * @g: its wait
+ *
+ * It is counted when it is over.
+ *
+ * Context: the watching thread.
+ */
+void watch_report_going(const struct watch_going *g)
+{
+	const struct kdtl_waiting *is = &g->is;
+	char name[WATCH_NAME];
+	unsigned int how;
+
+	trace_kdtl_watch_going(is->cpu, is->pid, is->comm, g->wait, g->threshold, g->throttled);
+	how = report_wanted(g->wait, g->threshold, &alarms);
+	if (!how)
+		return;
+	watch_task(is->comm, is->pid, is->until, &victim);
+	watch_name(&victim, name, sizeof(name));
+	scnprintf(what, sizeof(what), "CPU %d: %s has %s for %llu ms", is->cpu, name,
+		  g->throttled ? "been throttled" : "waited", div_u64(g->wait, NSEC_PER_MSEC));
+	report_going_detail(g);
+	report(how, is->cpu, g->throttled ? -1 : is->cpu, g->wait, is->until, false);
+}
+
 /**
  * watch_report_round() - say what was not reported, when its time is over
  *

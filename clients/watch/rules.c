@@ -8,6 +8,7 @@
 #include <linux/err.h>
 #include <linux/kdtl_counters.h>
 #include <linux/kstrtox.h>
+#include <linux/limits.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
@@ -105,20 +106,27 @@ static unsigned int rule_ms(const struct kdtl_task *task, const char *path, unsi
 }
 
 /**
- * watch_rule() - how long a task may wait
- * @task: the task
- * @path: of its cgroup; empty if it is not known
- * @cpu: where it was dispatched
+ * watch_threshold_of() - how long a task may wait
+ * @pid: the task
+ * @time: when, by kdtl_sched's time
+ * @cpu: for this CPU
  *
  * Context: the watching thread.
  * Return: the longest wait that is not reported, in ns; 0: none is.
  */
-u64 watch_rule(const struct kdtl_task *task, const char *path, int cpu)
+u64 watch_threshold_of(pid_t pid, u64 time, int cpu)
 {
+	const struct watch_cpu *w = per_cpu_ptr(&watch_cpus, cpu);
+	static char path[PATH_MAX];
+	struct kdtl_task task;
 	unsigned int ms;
 
+	if (kdtl_task_at(watch_tasks, pid, time, &task))
+		return watch_threshold(w);
+	if (kdtl_cgroup_path(watch_tasks, task.cgroup, path, sizeof(path)) < 0)
+		path[0] = '\0';
 	mutex_lock(&rule_lock);
-	ms = rule_ms(task, path, READ_ONCE(per_cpu_ptr(&watch_cpus, cpu)->threshold_ms));
+	ms = rule_ms(&task, path, READ_ONCE(w->threshold_ms));
 	mutex_unlock(&rule_lock);
 	return (u64)ms * NSEC_PER_MSEC;
 }

@@ -43,6 +43,35 @@ TRACE_EVENT(kdtl_watch_late,
 		  __entry->throttled ? " throttled" : "")
 );
 
+TRACE_EVENT(kdtl_watch_going,
+
+	TP_PROTO(int cpu, pid_t pid, const char *comm, u64 wait, u64 threshold, bool throttled),
+
+	TP_ARGS(cpu, pid, comm, wait, threshold, throttled),
+
+	TP_STRUCT__entry(
+		__field(int,	cpu)
+		__field(pid_t,	pid)
+		__array(char,	comm, TASK_COMM_LEN)
+		__field(u64,	wait)
+		__field(u64,	threshold)
+		__field(bool,	throttled)
+	),
+
+	TP_fast_assign(
+		__entry->cpu = cpu;
+		__entry->pid = pid;
+		memcpy(__entry->comm, comm, TASK_COMM_LEN);
+		__entry->wait = wait;
+		__entry->threshold = threshold;
+		__entry->throttled = throttled;
+	),
+
+	TP_printk("cpu=%d comm=%s pid=%d wait=%llu threshold=%llu [ns]%s",
+		  __entry->cpu, __entry->comm, __entry->pid, __entry->wait,
+		  __entry->threshold, __entry->throttled ? " throttled" : "")
+);
+
 TRACE_EVENT(kdtl_watch_stuck,
 
 	TP_PROTO(int cpu, u64 wait, u64 threshold, pid_t pid, const char *comm),

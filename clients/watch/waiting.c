@@ -3,7 +3,8 @@
  * Who waits for a CPU that dispatches nobody
  *
  * A task that still waits is in no log.  So all tasks are looked at, which is slow, but
- * only done to report a CPU that is stuck.
+ * only done to report a CPU that is stuck.  That one is not asked, as it may have its
+ * interrupts off.
  */
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>

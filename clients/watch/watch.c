@@ -8,7 +8,6 @@
 #define pr_fmt(fmt) "kdtl_watch: " fmt
 
 #include <linux/kdtl_counters.h>
-#include <linux/limits.h>
 #include <linux/module.h>
 
 #include "watch.h"
@@ -40,19 +39,6 @@ static unsigned int period_ms = 100;
 module_param_cb(period_ms, &period_ops, &period_ms, 0644);
 MODULE_PARM_DESC(period_ms, "longest time between two looks, in ms (1 to 3600000, default 100)");
 
-/* How long the task of @e may wait. */
-static u64 watch_threshold_of(const struct kdtl_span *span, const struct kdtl_entry *e)
-{
-	static char path[PATH_MAX];
-	struct kdtl_task task;
-
-	if (kdtl_task_at(watch_tasks, kdtl_entry_pid(e), kdtl_entry_time(e), &task))
-		return watch_threshold(per_cpu_ptr(&watch_cpus, span->cpu));
-	if (kdtl_cgroup_path(watch_tasks, task.cgroup, path, sizeof(path)) < 0)
-		path[0] = '\0';
-	return watch_rule(&task, path, span->cpu);
-}
-
 /* A saturated wait may have been longer than any threshold. */
 static void watch_late(const struct kdtl_span *span, const struct kdtl_entry *e, bool throttled,
 		       u64 threshold)
@@ -76,20 +62,24 @@ static void watch_span(const struct kdtl_span *span, void *unused)
 		if (kdtl_entry_is_throttled(e))
 			watch_late(span, e, true, watch_rule_throttled());
 		if (kdtl_entry_wait(e))
-			watch_late(span, e, false, watch_threshold_of(span, e));
+			watch_late(span, e, false, watch_threshold_of(kdtl_entry_pid(e),
+								      kdtl_entry_time(e),
+								      span->cpu));
 	}
 }
 
 static unsigned int watch_round(struct kdtl_session *s, void *unused)
 {
 	struct kdtl_aux_info info;
+	bool busy = false;
 	int cpu;
 
 	kdtl_for_each_cpu(cpu, s) {
 		/* Isolated CPUs are not logged, and must not be disturbed. */
 		if (!kdtl_aux_info(s, cpu, &info) && info.online)
-			watch_probe(cpu);
+			busy |= watch_probe(cpu);
 	}
+	watch_going(s, busy);
 	watch_report_round();
 	return READ_ONCE(period_ms);
 }

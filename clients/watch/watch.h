@@ -4,6 +4,7 @@
 
 #include <linux/kdtl_answers.h>
 #include <linux/kdtl_counters.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/sched.h>
 #include <linux/workqueue.h>
 
@@ -21,7 +22,11 @@
  * @normal: the newest dispatch of a task of normal priority that was found while @probe was
  *	queued, by local_clock()
  * @reported: for how long there was none, when that was reported last, in ns; 0: it was not
+ * @pending: for how long @probe had been queued at the last look, in ns
  * @idle: time that the CPU had been idle at the last look, in us
+ * @told_pid: whose wait, which went on, was reported last
+ * @told_since: since when that task waited
+ * @told: for how long it had by then, in ns
  *
  * Only the watching thread writes here; but debugfs writes @threshold_ms, and
  * @probe clears @queued.
@@ -37,7 +42,11 @@ struct watch_cpu {
 	atomic64_t		queued;
 	u64			normal;
 	u64			reported;
+	u64			pending;
 	u64			idle;
+	pid_t			told_pid;
+	u64			told_since;
+	u64			told;
 };
 
 static inline u64 watch_threshold(const struct watch_cpu *w)
@@ -78,6 +87,24 @@ void watch_behind(u64 from, u64 to, char *text, size_t size, struct watch_blame 
 int watch_before(const struct kdtl_entry *e, int cpu, char *text, size_t size,
 		 struct watch_blame *blame);
 
+/* going.c */
+
+/**
+ * struct watch_going - a wait that goes on, and has taken too long already
+ * @is: who waits
+ * @throttled: a limit on CPU time has held it back for @wait; otherwise it waits for the CPU
+ * @wait: for how long, in ns
+ * @threshold: the longest time that is not reported, in ns
+ */
+struct watch_going {
+	struct kdtl_waiting	is;
+	bool			throttled;
+	u64			wait;
+	u64			threshold;
+};
+
+void watch_going(struct kdtl_session *s, bool busy);
+
 /* limit.c */
 
 /**
@@ -113,7 +140,7 @@ bool watch_limit_pass(struct watch_limit *l, u64 wait, u64 threshold);
 /* probe.c */
 void watch_probe_init(void);
 void watch_probe_exit(void);
-void watch_probe(int cpu);
+bool watch_probe(int cpu);
 
 /* report.c */
 
@@ -129,13 +156,14 @@ void watch_report_exit(void);
 void watch_report_late(const struct kdtl_span *span, const struct kdtl_entry *e,
 		       bool throttled, u64 wait, u64 threshold);
 void watch_report_stuck(int cpu, u64 wait, u64 threshold);
+void watch_report_going(const struct watch_going *g);
 void watch_report_round(void);
 
 /* rules.c */
 struct seq_file;
 
-u64 watch_rule(const struct kdtl_task *task, const char *path, int cpu);
 u64 watch_rule_throttled(void);
+u64 watch_threshold_of(pid_t pid, u64 time, int cpu);
 struct kdtl_config watch_rules_config(void);
 int watch_rules_write(char *line);
 void watch_rules_show(struct seq_file *m);

@@ -312,6 +312,31 @@ by_cgroup()
 		echo "cgroup / -" >"$watch/rules"
 }
 
+# A wait that goes on is told of when it has been too long, and again when it is twice as long. The CPU
+# is not stuck yet by its own threshold.
+told_meanwhile()
+{
+	stop_waiters
+	waiter svc early || return
+	hog 60000 &
+	until_true has_said 'kdtl_watch: CPU 1: early:[0-9]* (/svc) has waited for .* hog:[0-9]* (/batch) has had it for' 2 &&
+		until_true has_said 'kdtl_recorder: CPU 1: early:[0-9]* (/svc) has waited for .*: end of table'
+	status=$?
+	# It has the CPU still.
+	kill "$(pid_of hog)" || status=1
+	wait $!
+	dmesg | grep 'kdtl_watch: CPU 1: early:[0-9]* (/svc) has waited' >/tmp/told
+	line=$(head -n 1 /tmp/told)
+	note "$line"
+	first=$(number 'has waited for ')
+	[ $status -eq 0 ] && within "$(number ', behind hog:[0-9]* (\/batch) ')" $((first - 50)) "$first" ||
+		return
+	line=$(sed -n 2p /tmp/told)
+	note "$line"
+	until_true has_waited early &&
+		within "$(number 'has waited for ')" $((2 * first)) "$(longest early)"
+}
+
 by_priority()
 {
 	stop_waiters
@@ -349,6 +374,13 @@ quota_is_told_apart()
 		waiter limited limited && echo "5000 300000" >"$group/limited/cpu.max" &&
 		until_true has_said 'limited:[0-9]* (/limited) was throttled for [23][0-9][0-9] ms: end of table' &&
 		! has_said 'limited:[0-9]* (/limited) waited'
+}
+
+# Of a second, it runs for 5 ms.
+throttle_told_meanwhile()
+{
+	echo "5000 1000000" >"$group/limited/cpu.max" &&
+		until_true has_said 'kdtl_watch: CPU [0-9]*: limited:[0-9]* (/limited) has been throttled for [2-9][0-9][0-9] ms$'
 }
 
 # A long interrupt keeps an idle CPU from the task that it has woken.
@@ -441,7 +473,7 @@ need kdtl kdtl_sched kdtl_fake_pmu kdtl_fake_drive
 taskset -p 1 $$ >/dev/null
 
 day=$(date -u +%F)
-plan 23
+plan 25
 dmesg -c >/dev/null
 ok "a table without rows is refused" refuses_lines 0
 ok "and one of too many" refuses_lines 10001
@@ -470,9 +502,11 @@ ok "rules can be read" reads_back
 ok "what is no rule is refused" refuses
 ok "there are 64 rules at most" bounded
 ok "a threshold by cgroup" by_cgroup
+ok "while the wait goes on" told_meanwhile
 ok "a threshold by priority" by_priority
 ok "nice 19: only if asked" idle_if_asked
 ok "a quota is told apart" quota_is_told_apart
+ok "while it holds the task back" throttle_told_meanwhile
 ok "an idle CPU that is kept from its task" idle_is_known
 ok "a wait in the queue of another CPU" moved_is_known
 if grep -q PREEMPT_RT /proc/version; then

@@ -4,9 +4,12 @@
  *
  * Tasks come and go for as long as the machine runs, so it keeps a limited number of them: if
  * there is no room for one more, all but those that are shown are counted as one.
+ *
+ * An entry tells of a wait when it is over.  A task may wait for a long time, so who waits now, and
+ * since when, is asked for when the file is read.
  */
 #include <linux/debugfs.h>
-#include <linux/kdtl.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -22,6 +25,8 @@ struct task_waits {
 	u64	wait;
 	u64	longest;
 	bool	saturated;	/* wait and longest are lower bounds */
+	u64	now;		/* for how long it waits and has no entry of it yet */
+	u64	until;		/* the time of which that is, in ticks */
 };
 
 static struct kdtl_session *session;
@@ -51,7 +56,7 @@ static void top_rank(struct task_waits **rank)
 	xa_for_each(&tasks, pid, each) {
 		t = each;
 		for (i = 0; t && i < TOP_ROWS; i++) {
-			if (!rank[i] || t->wait > rank[i]->wait)
+			if (!rank[i] || t->wait + t->now > rank[i]->wait + rank[i]->now)
 				swap(rank[i], t);
 		}
 	}
@@ -104,6 +109,9 @@ static void top_count(const struct kdtl_entry *e, const struct kdtl_aux_info *in
 	if (t != &others)
 		strscpy(t->comm, kdtl_entry_comm(e), sizeof(t->comm));
 	top_add(t, 1, wait, wait, kdtl_entry_wait_saturated(e));
+	/* The wait that went on is over, and is in this entry. */
+	if ((s64)(kdtl_entry_time(e) - t->until) > 0)
+		t->now = 0;
 }
 
 static void top_span(const struct kdtl_span *span, void *unused)
@@ -117,20 +125,52 @@ static void top_span(const struct kdtl_span *span, void *unused)
 	mutex_unlock(&lock);
 }
 
+static void top_wait(const struct kdtl_waiting *w, void *unused)
+{
+	struct kdtl_aux_info info;
+	struct task_waits *t;
+
+	if (kdtl_aux_info(session, w->cpu, &info))
+		return;
+	mutex_lock(&lock);
+	t = top_find(w->pid);
+	if (t != &others) {
+		strscpy(t->comm, w->comm, sizeof(t->comm));
+		/* What a limit on CPU time took is no wait. */
+		t->now = kdtl_ticks_to_ns(&info, w->until - w->since - w->held);
+		t->until = w->until;
+	}
+	mutex_unlock(&lock);
+}
+
+/* All entries that are older than what this says of a task have been counted. */
+static void top_ask(void)
+{
+	struct task_waits *t;
+	unsigned long pid;
+
+	kdtl_flush(session);
+	mutex_lock(&lock);
+	xa_for_each(&tasks, pid, t)
+		t->now = 0;
+	mutex_unlock(&lock);
+	kdtl_waiting(session, top_wait, NULL);
+}
+
 static int top_show(struct seq_file *m, void *unused)
 {
 	struct task_waits *rank[TOP_ROWS] = {}, *t;
 	int i;
 
-	kdtl_flush(session);
+	top_ask();
 	mutex_lock(&lock);
 	top_rank(rank);
 	seq_puts(m, "    pid  dispatches         wait ns      longest ns    command\n");
 	for (i = 0; i <= TOP_ROWS; i++) {
 		t = i < TOP_ROWS ? rank[i] : &others;
-		if (t && t->dispatches)
+		if (t && (t->dispatches || t->now))
 			seq_printf(m, "%7d %11llu %15llu %15llu %c  %*pE\n", t->pid,
-				   t->dispatches, t->wait, t->longest,
+				   t->dispatches, t->wait + t->now, max(t->longest, t->now),
 				   t->saturated ? '+' : ' ', (int)strlen(t->comm), t->comm);
 	}
 	seq_printf(m, "   lost %11llu\n", lost);

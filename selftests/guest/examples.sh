@@ -70,6 +70,28 @@ top_agrees()
 	return $status
 }
 
+# waits_on PID MS: by the file, so long at least.
+waits_on()
+{
+	# shellcheck disable=SC2046 # two words
+	set -- $(top "$1") "$2"
+	[ $# -eq 3 ] && [ "$2" -ge "${3}000000" ]
+}
+
+# A real-time task has the CPU, and another one has never had it.
+top_waits()
+{
+	background "$here/held" 1 >/tmp/holds
+	held=$!
+	until_true grep -q holds /tmp/holds || return
+	background taskset 2 sh -c 'while :; do :; done'
+	until_true waits_on $! 300
+	set -- $? $! "$(top $!)"
+	kill "$held" "$2"
+	note "dispatches, ns: $3"
+	return "$1"
+}
+
 # Tasks come and go: the new ones push the others into one row, and all dispatches are still
 # counted there.
 top_is_bounded()
@@ -338,9 +360,15 @@ perf_agrees()
 need kdtl kdtl_sched
 have_module kdtl_top || skip_all "no examples: CONFIG_KDTL_EXAMPLES"
 
-plan 21
+plan 22
 ok "top: it loads" load kdtl_top
 ok "top: dispatches and waits are those of schedstat" top_agrees
+if [ "$(nproc)" -gt 1 ]; then
+	can_starve 1
+	ok "top: a wait counts before it ends" top_waits
+else
+	skip "top: a wait counts before it ends" "a real-time task would have the only CPU"
+fi
 ok "top: the longest waits first" top_is_sorted
 ok "top: many tasks take no more memory than some" top_is_bounded
 ok "top: it unloads" unload kdtl_top

@@ -164,10 +164,33 @@ both_at_once()
 			"$(($(total some /quota) - $(total full /quota)))" 0 1
 }
 
+# seconds CAUSE CGROUP: of its tasks, in us.
+seconds()
+{
+	sed -n "s|^kdtl_cgroup_tasks_seconds_total{cgroup=\"$2\",cause=\"$1\"} ||p" $sampler/metrics |
+		awk '{ printf "%.0f\n", $1 * 1e6 }'
+}
+
+# Of three tasks that never sleep, two are in the queue when the quota runs out. Until then they
+# waited for the third.
+siblings()
+{
+	kill "$q" "$hog"
+	mkdir -p $root/siblings && echo 80000 100000 >$root/siblings/cpu.max
+	loop siblings 1 && one=$pid && loop siblings 1 && two=$pid && loop siblings 1 &&
+		measure "$pid" siblings 4 || return
+	quota=$(seconds quota /siblings)
+	near "tasks' seconds that the quota took" "$quota" \
+		"$(throttled | awk '{ print 3 * $1, 3 * $2 }')" 100 60000
+	status=$?
+	note "of their own: $(seconds own /siblings) us"
+	kill "$one" "$two" "$pid"
+	return $status
+}
+
 # Of two cgroups in a third, one is the other's neighbour, but not that of the third.
 nested()
 {
-	kill "$q" "$hog"
 	mkdir -p $root/pod && echo +cpu >$root/pod/cgroup.subtree_control &&
 		mkdir -p $root/pod/a $root/pod/b && loop pod/a 3 && loop pod/b 3 && b=$pid &&
 		measure "$b" pod/b 2 &&
@@ -269,13 +292,14 @@ need kdtl kdtl_sched
 need_modules kdtl_sampler
 mount_cgroups $root || skip_all "no cgroups with the controller cpu"
 
-plan 12
+plan 13
 ok "the sampler loads" load kdtl_sampler pmu=kdtl_sched
 ok "a wait behind a neighbour has that cause, and the neighbour its name" behind_neighbour
 ok "a cgroup has what those in it have" parent_has_both
 ok "a wait behind a task of the same cgroup is its own" own_task
 ok "a quota is the cgroup's own limit" own_quota
 ok "a quota and a neighbour at once are told apart" both_at_once
+ok "what a task waited in the queue before the quota ran out is told apart" siblings
 ok "in a cgroup, two of its cgroups are neighbours" nested
 if [ "$(psi pod/b some 2>/dev/null)" -gt 0 ]; then
 	ok "PSI says the same" as_psi

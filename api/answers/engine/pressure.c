@@ -670,19 +670,44 @@ static void pressure_wait_in(const struct pressure_view *v, const __u64 *from,
 	}
 }
 
-/* The group waits, and each one that contains it; @over: the wait is over. */
+/*
+ * For how long until @to, of @held, the group had the CPU.  No limit on it held its tasks back then,
+ * whatever is said of one that was in the queue when the limit took effect.
+ */
+static __u64 pressure_own_held(const struct pressure_view *v, __u64 to, __u64 held)
+{
+	return pressure_since(v, pressure_less(to, held)).own - pressure_since(v, to).own;
+}
+
+/* The group waits, and each one that contains it. */
 static void pressure_count(struct pressure *p, struct pressure_cpu *c, __s32 group,
-			   const __u64 *from, __u64 elsewhere, __u64 held, int over)
+			   const __u64 *from)
 {
 	struct pressure_view v = { .p = p, .c = c };
 	struct pressure_sum since;
 
 	for (v.group = group; v.group >= 0; v.group = p->groups[v.group].parent) {
 		since = pressure_since(&v, from[PRESSURE_QUEUED]);
-		if (over)
-			pressure_count_tasks(&p->groups[v.group], &since, elsewhere, held);
 		if (from[PRESSURE_ALL] < c->now)
 			pressure_wait_in(&v, from, since, v.group == group);
+	}
+}
+
+/* The wait is over, so its causes count for each task that waited. */
+static void pressure_count_over(struct pressure *p, struct pressure_cpu *c, __s32 group,
+				__u64 queued_from, __u64 elsewhere, __u64 held)
+{
+	struct pressure_view v = { .p = p, .c = c, .group = group };
+	struct pressure_sum since;
+	__u64 own = 0;
+
+	if (held)
+		own = pressure_own_held(&v, pressure_less(queued_from, elsewhere), held);
+	for (; v.group >= 0; v.group = p->groups[v.group].parent) {
+		since = pressure_since(&v, queued_from);
+		since.all += own;
+		since.own += own;
+		pressure_count_tasks(&p->groups[v.group], &since, elsewhere, held - own);
 	}
 }
 
@@ -710,7 +735,8 @@ void pressure_wait(struct pressure *p, struct pressure_cpu *c, __s32 group, __u6
 	if (left > elsewhere)
 		left = elsewhere;
 	from[PRESSURE_READY] = pressure_less(from[PRESSURE_QUEUED], left);
-	pressure_count(p, c, group, from, elsewhere, held, 1);
+	pressure_count_over(p, c, group, from[PRESSURE_QUEUED], elsewhere, held);
+	pressure_count(p, c, group, from);
 }
 
 /**
@@ -734,7 +760,7 @@ void pressure_waits(struct pressure *p, struct pressure_cpu *c, __s32 group, __u
 	from[PRESSURE_QUEUED] = pressure_less(c->now, queued);
 	from[PRESSURE_READY] = from[PRESSURE_QUEUED];
 	from[PRESSURE_ALL] = pressure_less(from[PRESSURE_QUEUED], held);
-	pressure_count(p, c, group, from, 0, held, 0);
+	pressure_count(p, c, group, from);
 }
 
 /**

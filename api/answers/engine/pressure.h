@@ -93,7 +93,8 @@ struct pressure_by {
  * @parent: number of the group that contains it; -1: none that is counted
  * @sum: in the union of its waits, by enum pressure_level
  * @tasks: sums of the waits of its tasks by cause, which count for each task that waits; only of
- *	waits that are over
+ *	waits that are over.  Who was held back while another task of its own group had the CPU
+ *	waited for that one
  * @culprit: for how long it had CPUs for which others waited, once for each cgroup whose own
  *	tasks did
  * @by: those neighbours that it waited for most.  If there were more than %PRESSURE_BY, each

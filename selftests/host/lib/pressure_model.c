@@ -89,7 +89,8 @@ static void end_wait(struct pressure *p, struct pressure_cpu *c, unsigned int no
 		for (t = now - queued; t < now; t++)
 			tasks[g][cause_of(who[t], g)]++;
 		tasks[g][PRESSURE_BY_ELSEWHERE] += elsewhere;
-		tasks[g][PRESSURE_BY_QUOTA] += held;
+		for (t = now - queued - elsewhere - held; t < now - queued - elsewhere; t++)
+			tasks[g][within(who[t], group) ? PRESSURE_BY_OWN : PRESSURE_BY_QUOTA]++;
 	}
 	pressure_wait(p, c, group, queued, elsewhere, held, told);
 }

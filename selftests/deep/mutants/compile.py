@@ -93,6 +93,8 @@ class Tree:
             return complain(where, f"'{original}' is a part of a larger expression")
         if original.endswith(";") and text[:start].rstrip().endswith("("):
             return complain(where, f"'{original}' is no statement, but a part of a for ()")
+        if original.startswith("else"):
+            return complain(where, f"'{original}' is neither a statement nor an expression")
         self.edits[name].append(Edit(start, end, nr, mutated.strip(), original.endswith(";")))
         return None
 

@@ -2,9 +2,9 @@
 /*
  * Waits that go on, and have taken too long already
  *
- * A task may wait for too long although its CPU dispatches others, or for less time than makes a CPU
- * stuck.  kdtl_waiting() knows that.  It is asked only if some CPU was not idle since the last look,
- * and for no more than half a per cent of the time, as a machine may have many tasks.
+ * A task may wait for too long although its CPU dispatches others, or for less time than makes a
+ * CPU stuck.  kdtl_waiting() knows that.  It is asked only if some CPU was not idle since the last
+ * look, and for no more than half a per cent of the time, as a machine may have many tasks.
  */
 #include <linux/kdtl_verbs.h>
 #include <linux/ktime.h>

@@ -1116,7 +1116,7 @@ static int wait_answers(struct told *told)
 	int err;
 
 	do {
-		msleep(1);
+		msleep(20);
 		err = kdtl_waiting(sessions[0], told_of, told);
 	} while (err == -ETIMEDOUT && time_before(jiffies, end));
 	return err;

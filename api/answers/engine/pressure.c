@@ -671,8 +671,8 @@ static void pressure_wait_in(const struct pressure_view *v, const __u64 *from,
 }
 
 /*
- * For how long until @to, of @held, the group had the CPU.  No limit on it held its tasks back then,
- * whatever is said of one that was in the queue when the limit took effect.
+ * For how long until @to, of @held, the group had the CPU.  No limit on it held its tasks back
+ * then, whatever is said of one that was in the queue when the limit took effect.
  */
 static __u64 pressure_own_held(const struct pressure_view *v, __u64 to, __u64 held)
 {

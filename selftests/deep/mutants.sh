@@ -50,7 +50,10 @@ prepare()
 		"$here/mutants/compile.py" "$new" >"$work/list" &&
 		cp -- "$here/mutants/mutant.c" "$new/core/" &&
 		echo "$kbuild" >>"$new/Kbuild" &&
-		echo 'MODULE_IMPORT_NS(KDTL_NS);' >>"$new/api/answers/main.c" &&
+		for f in api/answers/main selftests/fake/kdtl_spoil; do
+			echo '#include <linux/kdtl.h>
+			MODULE_IMPORT_NS(KDTL_NS);' >>"$new/$f.c" || return
+		done &&
 		sed -i "1i #include \"$tree/selftests/deep/mutants/mutant.h\"" \
 			"$new/clients/stream/tool/kdtl.h" "$new/clients/stream/tool/chain.h" \
 			"$new/clients/recorder/last.h" "$new/api/answers/engine/"*.h || return

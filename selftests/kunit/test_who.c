@@ -472,7 +472,7 @@ static void who_interrupts(struct kunit *test)
 static void who_interrupts_many(struct kunit *test)
 {
 	static const struct kdtl_aux_info info = { .tb_freq = NSEC_PER_SEC };
-	struct kdtl_entry irqs[60];
+	static struct kdtl_entry irqs[60];	/* more than a stack should have */
 	struct kdtl_ran ran[1];
 	struct kdtl_who w = { .ran = ran, .size = 1 };
 	unsigned int i;

@@ -210,7 +210,6 @@ static void kdtl_session_free(struct kdtl_session *s)
 	kfree(s);
 }
 
-/* Choose the CPUs of a load that names none.  Isolated CPUs must be asked for. */
 /**
  * kdtl_isolated_cpus() - the CPUs that are isolated now
  * @cpus: filled in: the possible ones of isolcpus=, nohz_full= and isolated cpusets
@@ -233,6 +232,7 @@ void kdtl_isolated_cpus(struct cpumask *cpus)
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_isolated_cpus, KDTL_NS);
 
+/* Choose the CPUs of a load that names none.  Isolated CPUs must be asked for. */
 static void kdtl_session_choose_cpus(struct kdtl_session *s)
 {
 	if (s->named) {

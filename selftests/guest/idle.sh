@@ -220,19 +220,22 @@ compute_on_cpu()
 		echo $((had - from)) >/tmp/had' sh "$1" "$(printf %x $((1 << cpu)))"
 }
 
-# The kernel's count begins on the other CPU, and ends before the task does.
+# The kernel's count begins on the other CPU, and ends before the task does. Who comes between, as a
+# thread of the kernel's may, divides the time in two.
 intruder_is_told()
 {
 	compute_on_cpu sh || return
 	read -r pid </tmp/pid
-	until_true is_told_of "$pid" || return
+	until_true is_told_of "$pid" 80000
+	status=$?
 	note "on CPU $cpu for $(intruded "$pid") us, by schedstat $(cat /tmp/had) ns and more"
-	[ "$(intruded "$pid")" -ge 80000 ]
+	return $status
 }
 
+# is_told_of PID US: for so long, or longer.
 is_told_of()
 {
-	[ "$(intruded "$1")" -gt 0 ]
+	[ "$(intruded "$1")" -ge "$2" ]
 }
 
 # Another task comes after it, whose line is the last one.
@@ -242,7 +245,7 @@ owner_is_not()
 	read -r owner </tmp/pid
 	compute_on_cpu sh || return
 	read -r pid </tmp/pid
-	until_true is_told_of "$pid" && ! dmesg | grep "kdtl_intruder: [^ ]*:$owner "
+	until_true is_told_of "$pid" 1 && ! dmesg | grep "kdtl_intruder: [^ ]*:$owner "
 }
 
 # One that does not leave is told of, and the recorder prints what ran until then.
@@ -257,10 +260,11 @@ who_stays_is_told()
 	unload kdtl_recorder && return $status
 }
 
+# By the name that it had when it came.
 stays_is_told()
 {
-	dmesg | grep -q "kdtl_intruder: sh:$stays is on isolated CPU $cpu for [0-9]* us" &&
-		dmesg | grep -q "kdtl_recorder: .*sh:$stays is on isolated CPU $cpu"
+	dmesg | grep -q "kdtl_intruder: [a-z]*:$stays is on isolated CPU $cpu for [0-9]* us" &&
+		dmesg | grep -q "kdtl_recorder: [a-z]*:$stays is on isolated CPU $cpu"
 }
 
 isolated=$(list "$(cat /sys/devices/system/cpu/isolated /sys/devices/system/cpu/nohz_full |

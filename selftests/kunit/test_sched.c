@@ -954,11 +954,13 @@ static void kdtl_sched_left(struct kunit *test)
  * @pid: the task
  * @has: completed when it has the CPU
  * @enough: it need not any more
+ * @kept: a task of that CPU, which it wakes up; NULL: none
  */
 struct keeper {
 	pid_t			pid;
 	struct completion	has;
 	bool			enough;
+	struct task_struct	*kept;
 };
 
 /* Less than what the kernel takes for a lockup. */
@@ -1092,7 +1094,10 @@ static void kdtl_sched_waits_on(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_waiting(sessions[0], NULL, NULL), -EINVAL);
 }
 
-/* Nobody's tick may count on this CPU, so its own clock ends it if nobody else does. */
+/*
+ * Nobody's tick may count on this CPU, so its own clock ends it if nobody else does.  It wakes up the
+ * other task itself: another CPU may have to ask this one to put that task into its queue.
+ */
 static int deaf_thread(void *data)
 {
 	struct keeper *k = data;
@@ -1100,6 +1105,7 @@ static int deaf_thread(void *data)
 
 	k->pid = current->pid;
 	local_irq_disable();
+	wake_up_process(k->kept);
 	end = local_clock() + DEAF_NS;
 	complete(&k->has);
 	while (!READ_ONCE(k->enough) && local_clock() < end)
@@ -1123,23 +1129,17 @@ static int wait_answers(struct told *told)
 }
 
 /* The caller is on another CPU. */
-static void expect_no_answer(struct kunit *test, struct keeper *k, int cpu)
+static void expect_no_answer(struct kunit *test, struct keeper *k, struct completion *ran)
 {
-	DECLARE_COMPLETION_ONSTACK(ran);
-	struct told told = { };
-	struct task_struct *t;
+	struct told told = { .pid = k->kept->pid };
 	int i;
 
-	t = kthread_create_on_cpu(kept_thread, &ran, cpu, "kdtl_kept/%u");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(t));
-	told.pid = t->pid;
-	wake_up_process(t);
 	for (i = 0; i < 3; i++)
 		KUNIT_EXPECT_EQ(test, kdtl_waiting(sessions[0], told_of, &told), -ETIMEDOUT);
 	KUNIT_EXPECT_FALSE(test, READ_ONCE(k->enough));
 	KUNIT_EXPECT_EQ(test, told.nr, 0U);
 	WRITE_ONCE(k->enough, true);
-	KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&ran, TEST_TIMEOUT), 0UL);
+	KUNIT_EXPECT_GT(test, wait_for_completion_timeout(ran, TEST_TIMEOUT), 0UL);
 	KUNIT_EXPECT_EQ(test, wait_answers(&told), 0);
 }
 
@@ -1149,19 +1149,22 @@ static void kdtl_sched_waits_deaf(struct kunit *test)
 	const int here = cpumask_first(cpu_online_mask);
 	const int cpu = cpumask_next(here, cpu_online_mask);
 	struct keeper k = { .has = COMPLETION_INITIALIZER_ONSTACK(k.has) };
+	DECLARE_COMPLETION_ONSTACK(ran);
 	struct task_struct *t;
 
 	if (cpu >= nr_cpu_ids)
 		kunit_skip(test, "needs two CPUs");
 	KUNIT_ASSERT_EQ(test, capture_start(0, PAGES_FOR_ALL, 0), 0);
 	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(here)), 0);
+	k.kept = kthread_create_on_cpu(kept_thread, &ran, cpu, "kdtl_kept/%u");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(k.kept));
 	t = kthread_create_on_cpu(deaf_thread, &k, cpu, "kdtl_deaf/%u");
 	KUNIT_EXPECT_FALSE(test, IS_ERR(t));
 	if (!IS_ERR(t)) {
 		get_task_struct(t);
 		wake_up_process(t);
 		wait_for_completion(&k.has);
-		expect_no_answer(test, &k, cpu);
+		expect_no_answer(test, &k, &ran);
 		WRITE_ONCE(k.enough, true);
 		kthread_stop(t);
 		put_task_struct(t);

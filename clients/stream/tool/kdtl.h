@@ -466,6 +466,7 @@ void why_json(const struct recording *r, size_t i, const char *limit);
 #define STEAL_SUFFIX	".steal"	/* of the recording beside another one */
 #define IRQ_SOURCE	"kdtl_irq"
 #define IRQ_SUFFIX	".irq"		/* likewise */
+const char *name_beside(const char *path, const char *suffix);
 void steal_open(struct recording *r, const char *path, const char *steal);
 void irq_open(struct recording *r, const char *path);
 const char *irq_comm(const struct recording *r, int pid);

@@ -169,17 +169,23 @@ bool session_open_steal(struct record *r, struct record *steal, const char *path
 	return true;
 }
 
+/* @of, a recording beside @r, is of @source; who has not loaded that is told what is @missing. */
+static void open_source(struct record *r, struct record *of, const char *source, const char *missing)
+{
+	strcpy(of->attr.source, source);
+	if (!session_has_source(source)) {
+		errno = 0;
+		die("%s: load the module %s", missing, source);
+	}
+	device_setup(of->dev, &of->attr, false);
+	add_beside(r, of);
+}
+
 /* A recording beside @r, of when interrupts had a CPU, goes to @path. */
 void session_open_irq(struct record *r, struct record *irq, const char *path)
 {
 	*irq = beside(r, path, IRQ_SUFFIX);
-	strcpy(irq->attr.source, IRQ_SOURCE);
-	if (!session_has_source(IRQ_SOURCE)) {
-		errno = 0;
-		die("--irq: nobody says when interrupts have a CPU: load the module " IRQ_SOURCE);
-	}
-	device_setup(irq->dev, &irq->attr, false);
-	add_beside(r, irq);
+	open_source(r, irq, IRQ_SOURCE, "--irq: nobody says when interrupts have a CPU");
 }
 
 /* A recording beside @r, of who woke whom, goes to @path. */
@@ -187,13 +193,7 @@ void session_open_wake(struct record *r, struct record *wake, const char *path)
 {
 	*wake = beside(r, path, WAKE_SUFFIX);
 	wake->attr.mask = KDTL_MASK_WAKE;
-	strcpy(wake->attr.source, WAKE_SOURCE);
-	if (!session_has_source(WAKE_SOURCE)) {
-		errno = 0;
-		die("--wake: nobody says who woke whom: load the module " WAKE_SOURCE);
-	}
-	device_setup(wake->dev, &wake->attr, false);
-	add_beside(r, wake);
+	open_source(r, wake, WAKE_SOURCE, "--wake: nobody says who woke whom");
 }
 
 void session_start(const struct record *r)

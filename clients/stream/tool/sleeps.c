@@ -9,7 +9,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "sleeps.h"
 
@@ -188,15 +187,6 @@ static void add_dispatches(struct sleeps *s, const struct recording *r)
 	s->log.taken = s->taken;
 }
 
-/* The name of the recording beside @path; NULL: there is none. */
-static const char *name_beside(const char *path)
-{
-	static char beside[4096];
-	const int n = snprintf(beside, sizeof(beside), "%s" WAKE_SUFFIX, path);
-
-	return n < (int)sizeof(beside) && !access(beside, F_OK) ? beside : NULL;
-}
-
 /* NULL: it was read, and fits @r; or what is to be put behind @beside, "" if errno says it. */
 static const char *read_beside(struct recording *wake, const struct recording *r,
 			       const char *beside)
@@ -235,7 +225,7 @@ static void take(struct sleeps *s, const struct recording *r, const struct recor
 void sleeps_open(struct sleeps *s, const struct recording *r, const char *path,
 		 const char *wake_path)
 {
-	const char *beside = wake_path ?: name_beside(path), *error;
+	const char *beside = wake_path ?: name_beside(path, WAKE_SUFFIX), *error;
 	static struct recording wake;
 
 	*s = (struct sleeps){ 0 };
@@ -258,7 +248,7 @@ void sleeps_open(struct sleeps *s, const struct recording *r, const char *path,
 /* The same, if there is one that fits.  Returns whether there is. */
 bool sleeps_beside(struct sleeps *s, const struct recording *r, const char *path)
 {
-	const char *beside = name_beside(path), *error;
+	const char *beside = name_beside(path, WAKE_SUFFIX), *error;
 	static struct recording wake;
 
 	*s = (struct sleeps){ 0 };

@@ -180,8 +180,8 @@ static void tell_what_is_missing(const struct recording *r, const struct recordi
 			path, what);
 }
 
-/* The name of the recording beside @path; NULL: there is none. */
-static const char *name_beside(const char *path, const char *suffix)
+/* The name of the recording beside @path, until the next call; NULL: there is none. */
+const char *name_beside(const char *path, const char *suffix)
 {
 	static char beside[4096];
 	const int n = snprintf(beside, sizeof(beside), "%s%s", path, suffix);

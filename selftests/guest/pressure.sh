@@ -21,6 +21,14 @@ loop()
 	[ "$cpu" -lt "$(nproc)" ] || cpu=0
 	background taskset -c "$cpu" sh -c "echo \$\$ >$root/$1/cgroup.procs; while :; do :; done"
 	pid=$!
+	until_true grep -q -x "$pid" "$root/$1/cgroup.procs"
+}
+
+# stop PID...: they are gone.
+stop()
+{
+	kill "$@"
+	wait "$@" 2>/dev/null || :
 }
 
 # total ROW CGROUP: us, as the file says.
@@ -49,33 +57,60 @@ psi()
 	sed -n "s/^$2 .*total=//p" "$root/$1/cpu.pressure" 2>/dev/null | grep . || echo 0
 }
 
-# now PID CGROUP: what the kernel counts, in us: the task's run_delay, the cgroup's throttled_usec
-# and the "some" of PSI.
+# now PID CGROUP: what the kernel counts, in us: the task's run_delay, the cgroup's throttled_usec,
+# the time since boot, and the "some" of PSI.
 now()
 {
 	awk '{ printf "%.0f ", $2 / 1000 }' "/proc/$1/schedstat"
 	awk '$1 == "throttled_usec" { printf "%s ", $2 }' "$root/$2/cpu.stat"
+	awk '{ printf "%.0f ", $1 * 1e6 }' /proc/uptime
 	psi "$2" some
 }
 
-# measure PID CGROUP SECONDS: /tmp/pressure, and what the kernel counted meanwhile: at least what it
-# did in the time within, and at most in the time around, as the machine may be slow between the two.
+# ran PID: how often it was dispatched.
+ran()
+{
+	read -r _ _ runs <"/proc/$1/schedstat" && echo "$runs"
+}
+
+has_run()
+{
+	[ "$(ran "$1")" -gt "$2" ]
+}
+
+# all_run PID...: until each has been dispatched again, so that no wait goes on that had begun.
+all_run()
+{
+	for each; do
+		until_true has_run "$each" "$(ran "$each")" || return
+	done
+}
+
+# measure PID CGROUP SECONDS [PID]...: /tmp/pressure and /tmp/metrics, and what the kernel counted
+# meanwhile of that task and cgroup: at least what it did in the time within, and at most in the time
+# around, as the machine may be slow between the two. The kernel counts a wait when it has ended:
+# none of any of these tasks is in both times, or in none.
 measure()
 {
-	around=$(now "$1" "$2")
-	echo 1 >$sampler/reset
-	within=$(now "$1" "$2")
-	sleep "$3"
-	within="$within $(now "$1" "$2")"
+	task=$1 group=$2 seconds=$3
+	shift 3
+	around=$(now "$task" "$group")
+	all_run "$task" "$@" && echo 1 >$sampler/reset && all_run "$task" "$@" || return
+	within=$(now "$task" "$group")
+	sleep "$seconds"
+	within="$within $(now "$task" "$group")"
+	all_run "$task" "$@" || return
 	cat $sampler/pressure >/tmp/pressure
-	around="$around $(now "$1" "$2")"
+	cat $sampler/metrics >/tmp/metrics
+	all_run "$task" "$@" || return
+	around="$around $(now "$task" "$group")"
 	sed -n -e 's/^/# /' -e '/total=0$/!p' /tmp/pressure | grep -v '^# $'
 }
 
 # kernel COLUMN: "LEAST MOST" of what now() said.
 kernel()
 {
-	echo "$within $around" | awk -v i="$1" '{ print $(i + 3) - $i, $(i + 9) - $(i + 6) }'
+	echo "$within $around" | awk -v i="$1" '{ print $(i + 4) - $i, $(i + 12) - $(i + 8) }'
 }
 
 # near WHAT GOT "LEAST MOST" PERMILLE US: the difference is no more than that part of it, and so many
@@ -104,6 +139,13 @@ throttled()
 	fi
 }
 
+# held: what the quota took, at least; and at most all that the task waited, since a wait is the
+# quota's until the task has the CPU (pmu-sched.rst), for which a busy host may take long.
+held()
+{
+	echo "$(throttled | cut -d ' ' -f 1) $(kernel 1 | cut -d ' ' -f 2)"
+}
+
 # Half of the time a task waits for its neighbour, which is named.
 behind_neighbour()
 {
@@ -128,13 +170,13 @@ parent_has_both()
 # Of two tasks one always has the CPU, and the other one waits.
 own_task()
 {
-	kill "$hog"
+	stop "$hog"
 	loop web 1
 	measure "$web" web 2
 	near "of its own" "$(total own /web)" "$(total some /web)" 200 2000 &&
-		near "by both" "$(total some /web)" "$(kernel 1 | awk '{ print $1, 2.5 * $2 }')" 10 2000 &&
+		near "by both" "$(total some /web)" "$(kernel 3)" 10 20000 &&
 		[ "$(by /web | cut -d ' ' -f 2)" != /web ] || return
-	kill "$pid"
+	stop "$pid"
 }
 
 was_throttled()
@@ -142,13 +184,12 @@ was_throttled()
 	[ "$(sed -n 's/^nr_throttled //p' $root/quota/cpu.stat)" -gt 5 ]
 }
 
-# The time of those that are held back first counts until they have the CPU (pmu-sched.rst).
 own_quota()
 {
-	kill "$web"
+	stop "$web"
 	mkdir -p $root/quota && echo 20000 100000 >$root/quota/cpu.max && loop quota 2 &&
 		until_true was_throttled && measure "$pid" quota 2 &&
-		near "held back by the quota" "$(total quota /quota)" "$(throttled)" 10 110000 || return
+		near "held back by the quota" "$(total quota /quota)" "$(held)" 10 20000 || return
 	[ "$(total quota /quota)" -gt "$(total neighbours /quota)" ] &&
 		is "$(total own /quota)" 0
 }
@@ -158,7 +199,7 @@ both_at_once()
 {
 	loop hog 2 && hog=$pid && loop quota 2 && q=$pid && measure "$q" quota 2 || return
 	# Of two tasks in the cgroup, one may wait while the other one has the CPU, or is held back.
-	near "held back by the quota" "$(total quota /quota)" "$(throttled)" 20 220000 &&
+	near "held back by the quota" "$(total quota /quota)" "$(held)" 20 220000 &&
 		[ "$(total neighbours /quota)" -gt 30000 ] &&
 		near "some but not full" "$(total own /quota)" \
 			"$(($(total some /quota) - $(total full /quota)))" 0 1
@@ -167,7 +208,7 @@ both_at_once()
 # seconds CAUSE CGROUP: of its tasks, in us.
 seconds()
 {
-	sed -n "s|^kdtl_cgroup_tasks_seconds_total{cgroup=\"$2\",cause=\"$1\"} ||p" $sampler/metrics |
+	sed -n "s|^kdtl_cgroup_tasks_seconds_total{cgroup=\"$2\",cause=\"$1\"} ||p" /tmp/metrics |
 		awk '{ printf "%.0f\n", $1 * 1e6 }'
 }
 
@@ -175,16 +216,16 @@ seconds()
 # waited for the third.
 siblings()
 {
-	kill "$q" "$hog"
+	stop "$q" "$hog"
 	mkdir -p $root/siblings && echo 80000 100000 >$root/siblings/cpu.max
 	loop siblings 1 && one=$pid && loop siblings 1 && two=$pid && loop siblings 1 &&
-		measure "$pid" siblings 4 || return
+		measure "$pid" siblings 4 "$one" "$two" || return
 	quota=$(seconds quota /siblings)
 	near "tasks' seconds that the quota took" "$quota" \
 		"$(throttled | awk '{ print 3 * $1, 3 * $2 }')" 100 60000
 	status=$?
 	note "of their own: $(seconds own /siblings) us"
-	kill "$one" "$two" "$pid"
+	stop "$one" "$two" "$pid"
 	return $status
 }
 
@@ -203,20 +244,108 @@ nested()
 # a wait that is not over, too.
 as_psi()
 {
-	near "some, by PSI" "$(total some /pod/b)" "$(kernel 3)" 20 150000
+	near "some, by PSI" "$(total some /pod/b)" "$(kernel 4)" 20 150000
 }
 
-# An average follows the time, as PSI's does.
+# read_averages: the file, with the machine's time before and after.
+read_averages()
+{
+	read -r up _ </proc/uptime
+	echo "from $up"
+	cat $sampler/pressure
+	read -r up _ </proc/uptime
+	echo "to $up"
+}
+
+# are_computed: two reads around a moment at which averages were computed, and two around the next
+# one. Each new average is judged then: it follows from the one before, the time between and what
+# the total grew, by PSI's formula, and the reads bound all of these. Where the machine is so slow
+# that the bounds say little, the next moments may be better.
+are_computed()
+{
+	read_averages >/tmp/read
+	new=$(sed -n '/^cgroup \/pod\/b$/,/^$/s/^some avg10=\([^ ]*\) .*/\1/p' /tmp/read)
+	if [ -z "$average" ] || [ "$new" = "$average" ]; then
+		average=$new
+		mv /tmp/read /tmp/read.before
+		return 1
+	fi
+	average=$new
+	moments=$((moments + 1))
+	cat /tmp/moment /tmp/read.before /tmp/read >/tmp/moments
+	cat /tmp/read.before /tmp/read >/tmp/moment
+	mv /tmp/read /tmp/read.before
+	judge_averages /tmp/moments >/tmp/judged
+	judged=$?
+	[ $judged -ne 2 ]
+}
+
+# judge_averages FILE: four reads, and the averages of the fourth one. 2: they say too little.
+judge_averages()
+{
+	awk -v patience=$((moments < 10 ? moments : 9)) '
+	function least(a, b) { return a < b ? a : b }
+	function most(a, b) { return a > b ? a : b }
+	function power(base, n) { return n > 0 ? base * power(base, n - 1) : 1 }
+	function judge(key, s,   i, n, p, was, of, is, low, high) {
+		for (i = 0; i < 4; i++) {
+			# Of the time within, and of the time around: per cent, and what there was.
+			p = i % 2 ? (total[4, key] - total[1, key]) / 1e4 / shortest :
+				(total[3, key] - total[2, key]) / 1e4 / longest
+			was = average[2, key, s] + (i % 2) / 100
+			n = most(1, int((i < 2 ? shortest : longest) / 2))
+			of = p + (was - p) * power(decay[s], n)
+			# The decay has eleven bits, and an average two digits when it is printed.
+			of += (i % 2 ? 1 : -1) * (most(p - was, was - p) * n / 2048 + 0.02)
+			low = i ? least(low, of) : of
+			high = i ? most(high, of) : of
+		}
+		is = average[4, key, s]
+		bad += is < low || is > high
+		if (is < low || is > high || key == "/pod/b some")
+			printf "# %s: avg%d %.2f, after %.2f s %.2f, should be %.2f to %.2f\n",
+				key, s, average[2, key, s], longest, is, low, high
+	}
+	BEGIN {
+		# e ^ (-2 / s); there is no exp() in a small awk.
+		decay[10] = 0.818731
+		decay[60] = 0.967216
+		decay[300] = 0.993356
+	}
+	$1 == "from" { from[++r] = $2 }
+	# It has two digits.
+	$1 == "to" { to[r] = $2 + 0.01 }
+	$1 == "cgroup" { path = $2 }
+	$2 ~ /^avg10=/ {
+		key = path " " $1
+		for (i = 2; i < 5; i++) {
+			split($i, part, "=")
+			average[r, key, substr(part[1], 4)] = part[2]
+		}
+		total[r, key] = substr($5, 7)
+		reads[key]++
+	}
+	END {
+		# Of two reads that are 2 s apart there may be more than one moment between.
+		if (r < 4 || most(to[2] - from[1], to[4] - from[3]) > patience / 5)
+			exit 2
+		shortest = most(2, from[3] - to[2])
+		longest = to[4] - from[1]
+		for (key in reads)
+			for (s = 10; reads[key] == 4 && s <= 300; s *= s == 10 ? 6 : 5)
+				judge(key, s)
+		exit bad != 0
+	}' "$1"
+}
+
+# An average follows the time, as PSI's does. Two cgroups wait for each other, for unlike times.
 averages()
 {
-	sed -n '/^cgroup \/pod\/b$/,/^$/s/^neighbours avg10=\([0-9.]*\) .*/\1/p' /tmp/pressure |
-		awk '{ print "# avg10: " $1; exit !($1 > 2 && $1 < 60) }'
-}
-
-# ran PID: how often it was dispatched.
-ran()
-{
-	cut -d ' ' -f 3 "/proc/$1/schedstat"
+	average='' moments=0
+	: >/tmp/moment
+	echo 300 >$root/pod/a/cpu.weight && until_true are_computed
+	cat /tmp/judged
+	return $judged
 }
 
 # look ROW CGROUP: the machine's time before and after, and the row between.
@@ -268,17 +397,12 @@ counts_once()
 	was=$(ran "$starved")
 	before=$(look neighbours /starved | tr '\n' ' ')
 	kill "$held"
-	until_true has_run || return
+	until_true has_run "$starved" "$was" || return
 	kill "$starved"
 	echo "$before $(look neighbours /starved | tr '\n' ' ')" | awk '{
 		printf "# %d us before its end, %d after it, in %d us\n", $2, $5, ($6 - $1) * 1e6
 		exit !($5 >= $2 && $5 - $2 <= ($6 - $1) * 1e6 + 20000)
 	}'
-}
-
-has_run()
-{
-	[ "$(ran "$starved")" -gt "$was" ]
 }
 
 # A quota of a millisecond in each second.

@@ -133,7 +133,7 @@ sampler_quota()
 		awk -v quota="$(cause quota kdtl_quota)" -v least="$(truth quota 3)" \
 			-v most="$(truth quota 4)" '
 		BEGIN { exit !(quota > least * 0.95 && quota < most * 1.05) }' &&
-		[ "$(metric culprit_seconds_total kdtl_quota)" -lt 100000000 ]
+		[ "$(metric culprit_seconds_total kdtl_quota)" -lt "$(truth quota 5)" ]
 }
 
 # ------------------------------------------------------------------------- trace

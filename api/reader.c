@@ -40,6 +40,7 @@
 
 #include "../core/compat.h"
 #include "../core/gaps.h"
+#include "../core/late.h"
 #include "reader.h"
 
 /**
@@ -576,6 +577,7 @@ bool kdtl_reader_calls(const struct kdtl_session *s)
  */
 int kdtl_flush(struct kdtl_session *s)
 {
+	struct kdtl_late late;
 	int err;
 
 	if (IS_ERR_OR_NULL(s))
@@ -594,7 +596,9 @@ int kdtl_flush(struct kdtl_session *s)
 				    s->owner);
 		err = -EDEADLK;
 	} else {
+		kdtl_late_begin(&late, s->owner, "flush waits for the session's reader");
 		kdtl_runner_flush(s->runner);
+		kdtl_late_end(&late);
 		kdtl_reader_awaited(s);
 	}
 	kdtl_session_release(s);

@@ -18,6 +18,7 @@
 
 #include "../core/compat.h"
 #include "../core/event.h"
+#include "../core/late.h"
 #include "../core/raw.h"
 #include "../core/session.h"
 #include "../core/source.h"
@@ -450,7 +451,7 @@ static bool kdtl_session_shut(struct kdtl_session *s)
 {
 	bool first;
 
-	mutex_lock(&s->lock);
+	kdtl_session_lock(s);
 	first = !s->closing;
 	if (first) {
 		kdtl_unload_locked(s);
@@ -462,15 +463,19 @@ static bool kdtl_session_shut(struct kdtl_session *s)
 
 static void kdtl_session_end(struct kdtl_session *s)
 {
+	struct kdtl_late late;
+
 	kdtl_session_wake(s);
 	/* [wake.K] Waiters look at closing, which swake_up_all() orders before the wake-up. */
 	swake_up_all(&s->done->wait);
+	kdtl_late_begin(&late, s->owner, "close waits for the session's other verbs, or its reader");
 	/* [wake.U] */
 	if (!refcount_dec_and_test(&s->users))
 		wait_for_completion(&s->idle);
 	if (s->merge)
 		kdtl_merge_detach(s->merge);
 	kdtl_reader_end(s);
+	kdtl_late_end(&late);
 
 	trace_kdtl_session(s, "closed");
 	kdtl_session_unlist(s);
@@ -561,6 +566,7 @@ static void kdtl_session_close_left(struct kdtl_session *s)
 static int kdtl_module_going(struct notifier_block *nb, unsigned long state, void *module)
 {
 	struct kdtl_session *s;
+	struct kdtl_late late;
 	bool left = false;
 
 	if (state != MODULE_STATE_GOING)
@@ -570,8 +576,11 @@ static int kdtl_module_going(struct notifier_block *nb, unsigned long state, voi
 		left = true;
 	}
 	/* A reader that has left kdtl_wait() is in the module's code until it ends. */
-	if (left)
+	if (left) {
+		kdtl_late_begin(&late, module_name(module), "waits for all tasks to leave the module");
 		synchronize_rcu_tasks();
+		kdtl_late_end(&late);
+	}
 	kdtl_pmu_unregister_left(module);
 	return NOTIFY_DONE;
 }

@@ -20,6 +20,7 @@
 #include <linux/swait.h>
 
 #include "../core/compat.h"
+#include "../core/late.h"
 #include "../core/session.h"
 #include "../core/wake.h"
 #include "reader.h"

@@ -252,6 +252,12 @@ typedef u64 kdtl_clone_flags_t;
 #define kthread_run_worker(flags, ...)	kthread_create_worker(flags, __VA_ARGS__)
 #endif
 
+#include <linux/workqueue.h>
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
+/* v6.17, "workqueue: Add system_percpu_wq and system_dfl_wq" */
+#define system_dfl_wq	system_unbound_wq
+#endif
+
 #include <linux/min_heap.h>
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
 /*

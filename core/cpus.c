@@ -17,13 +17,12 @@
 #define pr_fmt(fmt) "kdtl: " fmt
 
 #include <linux/cpuhotplug.h>
-#include <linux/delay.h>
 #include <linux/error-injection.h>
 #include <linux/moduleparam.h>
 #include <linux/perf_event.h>
-#include <linux/sched/prio.h>
 #include <linux/smp.h>
 
+#include "late.h"
 #include "raw.h"
 #include "session.h"
 #include "wake.h"
@@ -275,65 +274,37 @@ static int kdtl_cpu_offline(unsigned int cpu, struct hlist_node *node)
 	return 0;
 }
 
-/* In an interrupt on each CPU. */
-static void kdtl_cpu_say_who(void *owner)
-{
-	if (current->prio < MAX_RT_PRIO)
-		pr_warn_ratelimited("%s: meanwhile CPU %d belongs to %*pE:%d, a real-time task\n",
-				    (const char *)owner, raw_smp_processor_id(),
-				    (int)strnlen(current->comm, TASK_COMM_LEN), current->comm,
-				    current->pid);
-}
-
 /**
- * kdtl_cpus_say_who() - the log says which CPUs real-time tasks have
- * @owner: who waits for them
+ * kdtl_cpus_lock() - no CPU goes on- or offline until cpus_read_unlock()
+ * @s: the session, for the log
  *
- * Only interrupts are sure to get through to each CPU.
+ * CPU hotplug waits for a thread of the CPU, which does not run while a real-time task has that.
  *
- * Context: task.
+ * Context: under kdtl_session::lock; may sleep.
  */
-void kdtl_cpus_say_who(const char *owner)
+void kdtl_cpus_lock(struct kdtl_session *s)
 {
-	unsigned int cpu;
+	struct kdtl_late late;
 
-	for_each_online_cpu(cpu)
-		smp_call_function_single(cpu, kdtl_cpu_say_who, (void *)owner, 1);
+	if (cpus_read_trylock())
+		return;
+	kdtl_late_begin(&late, s->owner, "a verb waits until no CPU is going on- or offline");
+	cpus_read_lock();
+	kdtl_late_end(&late);
 }
 
 /**
  * kdtl_cpus_await() - wait until no CPU is going on- or offline, but not in silence
  * @s: the session, for the log
  *
- * CPU hotplug waits for a thread of the CPU, which does not run while a real-time task has that.
- * Whoever wants the hotplug lock, in the kernel's own functions, too, calls this first.
+ * Whoever wants the hotplug lock in the kernel's own functions calls this first.
  *
  * Context: task, may sleep.
  */
 void kdtl_cpus_await(struct kdtl_session *s)
 {
-	unsigned int ms;
-
-	for (ms = 0; !cpus_read_trylock(); ms += 10) {
-		msleep(10);
-		if (ms != MSEC_PER_SEC)
-			continue;
-		pr_warn_ratelimited("%s: a verb waits until no CPU is going on- or offline\n", s->owner);
-		kdtl_cpus_say_who(s->owner);
-	}
+	kdtl_cpus_lock(s);
 	cpus_read_unlock();
-}
-
-/**
- * kdtl_cpus_lock() - no CPU goes on- or offline until cpus_read_unlock()
- * @s: the session, for the log
- *
- * Context: under kdtl_session::lock; may sleep.
- */
-void kdtl_cpus_lock(struct kdtl_session *s)
-{
-	kdtl_cpus_await(s);
-	cpus_read_lock();
 }
 
 /* Open all CPUs, or none, with the hotplug lock held. */

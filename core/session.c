@@ -5,6 +5,7 @@
 #include <linux/err.h>
 #include <linux/printk.h>
 
+#include "late.h"
 #include "session.h"
 
 /**
@@ -83,6 +84,23 @@ void kdtl_session_release(struct kdtl_session *s)
 }
 
 /**
+ * kdtl_session_lock() - take kdtl_session::lock, and say so if its holder does not get on
+ * @s: the session
+ *
+ * Context: may sleep.
+ */
+void kdtl_session_lock(struct kdtl_session *s)
+{
+	struct kdtl_late late;
+
+	if (mutex_trylock(&s->lock))
+		return;
+	kdtl_late_begin(&late, s->owner, "a verb waits for another one of the session");
+	mutex_lock(&s->lock);
+	kdtl_late_end(&late);
+}
+
+/**
  * kdtl_session_enter() - the first thing that a verb does: hold and lock the session
  * @s: the session, if the verb's caller has passed one
  * @verb: name of the verb
@@ -104,7 +122,7 @@ int kdtl_session_enter(struct kdtl_session *s, const char *verb,
 		err = kdtl_session_hold(s);
 	if (err)
 		return err;
-	mutex_lock(&s->lock);
+	kdtl_session_lock(s);
 	if (!s->closing)
 		return 0;
 	mutex_unlock(&s->lock);

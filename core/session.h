@@ -161,6 +161,7 @@ static inline int kdtl_may_sleep(const char *owner, const char *verb)
  */
 int kdtl_session_hold(struct kdtl_session *s);
 void kdtl_session_release(struct kdtl_session *s);
+void kdtl_session_lock(struct kdtl_session *s);
 int kdtl_session_enter(struct kdtl_session *s, const char *verb,
 		       unsigned long caller);
 void kdtl_session_leave(struct kdtl_session *s);
@@ -170,7 +171,6 @@ struct kdtl_set *kdtl_session_set(struct kdtl_session *s, u16 id);
 /* core/cpus.c */
 int kdtl_cpus_init(void);
 void kdtl_cpus_exit(void);
-void kdtl_cpus_say_who(const char *owner);
 void kdtl_cpus_await(struct kdtl_session *s);
 void kdtl_cpus_lock(struct kdtl_session *s);
 int kdtl_cpus_load(struct kdtl_session *s);

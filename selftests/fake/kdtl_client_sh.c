@@ -48,12 +48,14 @@ static int client_act(const char *val, const struct kernel_param *kp)
 		return kdtl_load(session, NULL);
 	if (sysfs_streq(val, "unload"))
 		return kdtl_unload(session);
+	if (sysfs_streq(val, "wait"))
+		return min(kdtl_wait(session, MAX_SCHEDULE_TIMEOUT), 0);
 	return -EINVAL;
 }
 
 static const struct kernel_param_ops act_ops = { .set = client_act };
 module_param_cb(act, &act_ops, NULL, 0200);
-MODULE_PARM_DESC(act, "emit N [NS], consume, load, start, stop or unload");
+MODULE_PARM_DESC(act, "emit N [NS], consume, load, start, stop, unload or wait");
 
 static int __init client_init(void)
 {

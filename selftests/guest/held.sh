@@ -163,14 +163,69 @@ kernel_said()
 	dmesg | grep -q "kdtl_client_sh\]: .*$1"
 }
 
-plan 14
+# said_who CLIENT WHAT: it says for what it waits, and who has the CPU.
+said_who()
+{
+	until_true owner_said ".*$1.*: $2" &&
+		until_true owner_said ".*$1.*: meanwhile CPU 1 belongs to held:$held, a real-time task"
+}
+
+hold()
+{
+	"$here/held" 1 >"$tmp/holds" &
+	held=$!
+	ktap_pids="$ktap_pids $held"
+	until_true grep -q holds "$tmp/holds"
+}
+
+# ends CLIENT: the CPU is everybody's again, and the client gets on.
+ends()
+{
+	let_go
+	until_true is_gone "$1"
+}
+
+# A shell is in kdtl_wait().
+in_wait()
+{
+	grep -q -s kdtl_wait /proc/[0-9]*/stack
+}
+
+reader()
+{
+	for comm in /proc/[0-9]*/comm; do
+		[ "$(cat "$comm" 2>/dev/null)" != kdtl_sampler ] || basename "${comm%/comm}"
+	done
+}
+
+# The reader may run on the held CPU only.
+flush_says()
+{
+	load kdtl_sampler && taskset -p 2 "$(reader)" && hold || return
+	background cat /sys/kernel/debug/kdtl_sampler/table >"$tmp/table"
+	cat=$!
+	said_who kdtl_sampler "flush waits for the session's reader"
+	said=$?
+	let_go
+	wait $cat && [ -s "$tmp/table" ] && rmmod kdtl_sampler && return $said
+}
+
+# A task that is to leave kdtl_wait() does not get a CPU.
+close_says()
+{
+	background on_cpu 1 "while echo wait >$act; do :; done"
+	until_true in_wait && hold || return
+	goes kdtl_client_sh
+	said_who kdtl_client_sh "close waits for the session's other verbs, or its reader"
+	said=$?
+	ends kdtl_client_sh && return $said
+}
+
+plan 16
 ok "the client loads" load kdtl_client_sh
 load kdtl_answers
 can_starve 1
-"$here/held" 1 >"$tmp/holds" &
-held=$!
-ktap_pids="$ktap_pids $held"
-until_true grep -q holds "$tmp/holds"
+hold
 ok "a real-time task holds a CPU" is_held
 ok "a session is loaded, started, stopped and unloaded meanwhile" meanwhile verbs
 for client in kdtl_sampler kdtl_watch; do
@@ -194,4 +249,6 @@ ok "the CPU is everybody's again" on_cpu 1 true
 for client in kdtl_sampler kdtl_watch kdtl_recorder; do
 	until_true is_gone "$client"
 done
+ok "flush says for whom it waits" flush_says
+ok "and so does close" close_says
 finish

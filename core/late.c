@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A wait that takes long is not silent
+ *
+ * What waits for a thread of another CPU waits for as long as a real-time task has that CPU.  The
+ * log says so after a second, and names the tasks.
+ */
+#define pr_fmt(fmt) "kdtl: " fmt
+
+#include <linux/kernel.h>
+#include <linux/printk.h>
+#include <linux/sched.h>
+#include <linux/sched/prio.h>
+#include <linux/smp.h>
+#include <linux/string.h>
+
+#include "compat.h"
+#include "late.h"
+
+/* In an interrupt on each CPU. */
+static void kdtl_cpu_say_who(void *owner)
+{
+	if (current->prio < MAX_RT_PRIO)
+		pr_warn_ratelimited("%s: meanwhile CPU %d belongs to %*pE:%d, a real-time task\n",
+				    (const char *)owner, raw_smp_processor_id(),
+				    (int)strnlen(current->comm, TASK_COMM_LEN), current->comm,
+				    current->pid);
+}
+
+/**
+ * kdtl_cpus_say_who() - the log says which CPUs real-time tasks have
+ * @owner: who waits for them
+ *
+ * Only interrupts are sure to get through to each CPU.
+ *
+ * Context: task.
+ */
+void kdtl_cpus_say_who(const char *owner)
+{
+	unsigned int cpu;
+
+	for_each_online_cpu(cpu)
+		smp_call_function_single(cpu, kdtl_cpu_say_who, (void *)owner, 1);
+}
+
+static void kdtl_late_say(struct work_struct *work)
+{
+	struct kdtl_late *late = container_of(to_delayed_work(work), struct kdtl_late, work);
+
+	pr_warn_ratelimited("%s: %s\n", late->owner, late->what);
+	kdtl_cpus_say_who(late->owner);
+}
+
+/**
+ * kdtl_late_begin() - is about to wait, and says so if that takes more than a second
+ * @late: on the stack, until kdtl_late_end()
+ * @owner: who waits, for the log
+ * @what: what it waits for, a sentence
+ *
+ * Context: task, may sleep.
+ */
+void kdtl_late_begin(struct kdtl_late *late, const char *owner, const char *what)
+{
+	late->owner = owner;
+	late->what = what;
+	INIT_DELAYED_WORK_ONSTACK(&late->work, kdtl_late_say);
+	/* Any CPU runs it, not only the one that may be held. */
+	queue_delayed_work(system_dfl_wq, &late->work, HZ);
+}
+
+/**
+ * kdtl_late_end() - the wait is over
+ * @late: of kdtl_late_begin()
+ *
+ * Context: task, may sleep.
+ */
+void kdtl_late_end(struct kdtl_late *late)
+{
+	cancel_delayed_work_sync(&late->work);
+	destroy_delayed_work_on_stack(&late->work);
+}

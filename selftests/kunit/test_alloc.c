@@ -416,6 +416,27 @@ static void alloc_earlier_stays(struct kunit *test)
 	alloc_expect_freed(test);
 }
 
+/* The session has all but the memory of one CPU already, up to the cap, or a byte more. */
+static void alloc_cap(struct kunit *test)
+{
+	const s64 cap = 1024LL << 20; /* max_session_mb as it is by itself */
+	struct kdtl_session *s;
+	s64 mem;
+	int more;
+
+	alloc_register(test, 0);
+	for (more = 0; more < 2; more++) {
+		s = alloc_create(test, 16, 0, 0);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+		mem = atomic64_read(&s->mem);
+		atomic64_set(&s->mem, cap - (s64)kdtl_aux_mem(16) + more);
+		KUNIT_EXPECT_EQ(test, kdtl_load(s, cpumask_of(0)), more ? -ENOMEM : 0);
+		atomic64_set(&s->mem, mem);
+		kapi_close(test);
+		alloc_expect_freed(test);
+	}
+}
+
 #if defined(CONFIG_KRETPROBES) && defined(CONFIG_HAVE_FUNCTION_ERROR_INJECTION)
 static int alloc_says_yes(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
@@ -456,6 +477,7 @@ static struct kunit_case alloc_cases[] = {
 	KUNIT_CASE(alloc_fallback),
 	KUNIT_CASE(alloc_setup_fails),
 	KUNIT_CASE(alloc_earlier_stays),
+	KUNIT_CASE(alloc_cap),
 #if defined(CONFIG_KRETPROBES) && defined(CONFIG_HAVE_FUNCTION_ERROR_INJECTION)
 	KUNIT_CASE(alloc_aliases),
 #endif

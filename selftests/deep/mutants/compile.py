@@ -59,6 +59,16 @@ def is_whole(text, start, end):
         re.match(r"\s*([),;?:}\]]|&&|\|\|)", text[end:])
 
 
+def is_balanced(text):
+    """Does each parenthesis, bracket and brace end in that text, and begin in it?"""
+    inner = re.sub(r"'.'|\"[^\"]*\"", "", text)
+    while True:
+        shorter = re.sub(r"\([^][(){}]*\)|\[[^][(){}]*\]|\{[^][(){}]*\}", "", inner)
+        if shorter == inner:
+            return not re.search(r"[][(){}]", inner)
+        inner = shorter
+
+
 class Tree:
     def __init__(self, top):
         self.top = top
@@ -91,8 +101,11 @@ class Tree:
             mutated = mutated.strip()[len("if ("):-1]
         if not original.endswith(";") and not is_whole(text, start, end):
             return complain(where, f"'{original}' is a part of a larger expression")
-        if original.endswith(";") and text[:start].rstrip().endswith("("):
-            return complain(where, f"'{original}' is no statement, but a part of a for ()")
+        if not is_balanced(original) or not is_balanced(mutated):
+            return complain(where, f"'{original}' or '{mutated}' is not whole")
+        # In front of a statement there is another one, a block, a condition, a label, or a comment.
+        if original.endswith(";") and not re.search(r"([;{}):]|\*/|\belse|\bdo)\s*$", text[:start]):
+            return complain(where, f"'{original}' is no whole statement")
         if original.startswith("else"):
             return complain(where, f"'{original}' is neither a statement nor an expression")
         self.edits[name].append(Edit(start, end, nr, mutated.strip(), original.endswith(";")))

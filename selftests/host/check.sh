@@ -343,13 +343,14 @@ in_machine()
 		env KDTL_SILENCE=10 sh /selftests/run/tests first hangs leaves noise last || [ $? = 1 ]
 }
 
+# On a busy host the kernel may have said something in the first ten seconds, and in the next.
 hang_ended()
 {
 	[ "$(cat -- "$work/out/"{first,leaves,last}.status | tr '\n' ' ')" = '0 0 0 ' ] &&
 		! grep -q '^# leaves: silent' "$work/console" &&
 		[ "$(cat -- "$work/out/hangs.status")" -ne 0 ] &&
 		grep -q '^ok 1 before$' "$work/out/hangs.ktap" &&
-		grep -q '^# hangs: silent for 10 s, so it is ended' "$work/console" &&
+		grep -q '^# hangs: silent for [1-4]0 s, so it is ended' "$work/console" &&
 		grep -q '^# noise: silent for 5[0-9] s, so it is ended' "$work/console" &&
 		grep -q 'sysrq: Show Blocked State' "$work/console" &&
 		grep -q 'sysrq: Show backtrace of all active CPUs' "$work/console"

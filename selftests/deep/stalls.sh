@@ -22,6 +22,7 @@ top=$(dirname -- "$tests")
 # Each machine, and its scripts. ppc64le has a thread for each CPU.
 machines='
 x86_64-6.1   kapi sched wake record watch sampler alarms top idle trace saturated stream chain
+x86_64-6.1   pressure throttle scenario irq examples trigger held cgroups
 ppc64le-6.1  kapi sched fakehv observe watch
 '
 [ $# -eq 0 ] || machines=$*

@@ -177,13 +177,33 @@ number()
 	echo "$line" | sed -n "s/.*$1\([0-9]*\).*/\1/p"
 }
 
+# of_table BEFORE LEAST MOST: within() of the time after it in $line, which is a table's: it has three
+# digits, and is in seconds if the machine stood still.
+of_table()
+{
+	within "$(echo "$line" | sed -n "s/.*$1\([0-9.]*\) \(m*s\).*/\1 \2/p" |
+		awk '{ printf "%d\n", $2 == "s" ? $1 * 1000 + 0.5 : $1 }')" $(($2 * 99 / 100)) "$3"
+}
+
+stuck_behind_hog='kdtl_watch: CPU 1: no task of normal priority dispatched for .* hog:'
+
+# hog_is_seen: by the watch, while it has the CPU. If the host stops the machine for that time, it
+# cannot: then there is another hog.
+hog_is_seen()
+{
+	for _ in 1 2 3 4 5; do
+		hog 600 && until_true has_waited waiter || return
+		! has_said "$stuck_behind_hog" || return 0
+	done
+}
+
 # The waiter ran neither while the hog did, nor in what it wrote down.
 alarm_names_both()
 {
-	waiter svc waiter && hog 600 && until_true has_waited waiter &&
+	waiter svc waiter && hog_is_seen &&
 		until_true has_said 'kdtl_watch: CPU 1: waiter:[0-9]* (/svc) waited [0-9]* ms, behind hog:' ||
 		return
-	line=$(dmesg | grep 'kdtl_watch: CPU 1: waiter:[0-9]* (/svc) waited' | tail -n 1)
+	line=$(dmesg | grep 'kdtl_watch: CPU 1: waiter:[0-9]* (/svc) waited .* hog:' | tail -n 1)
 	within "$(number 'waited ')" "$held" "$(longest waiter)" &&
 		within "$(number 'behind hog:[0-9]* (\/batch) ')" "$held" "$(longest waiter)"
 }
@@ -196,7 +216,7 @@ exec_is_known()
 		return
 	waiter svc victim && hog 600 exec && until_true has_waited victim &&
 		until_true has_said 'kdtl_watch: CPU 1: victim:[0-9]* (/svc) waited' || return
-	line=$(dmesg | grep 'kdtl_watch: CPU 1: victim:[0-9]* (/svc) waited' | tail -n 1)
+	line=$(dmesg | grep 'kdtl_watch: CPU 1: victim:[0-9]* (/svc) waited .* hog:' | tail -n 1)
 	note "$line"
 	within "$(number 'behind hog:[0-9]* (\/batch) ')" "$held" "$(longest victim)" || return
 	line=$(dmesg | sed -n '/: CPU 1: victim:.* oldest first$/,/: end of table$/p' |
@@ -217,7 +237,7 @@ sampler_blames()
 # While it still waits: who has the CPU, since when, and who waits.
 stuck_names_both()
 {
-	line=$(dmesg | grep 'kdtl_watch: CPU 1: no task of normal priority dispatched for' | tail -n 1)
+	line=$(dmesg | grep "$stuck_behind_hog" | tail -n 1)
 	note "$line"
 	stuck=$(number 'dispatched for ')
 	# A thread of the kernel may have the CPU for a moment, or have waited longer.
@@ -236,19 +256,39 @@ apart()
 	}'
 }
 
+# waited_then FROM: in one of the times without the CPU that the waiter wrote down, as late as leaves
+# the hog its time.
+waited_then()
+{
+	while read -r gap ms; do
+		! within "$(apart "$gap" "$1")" 0 $((ms - held)) >/tmp/said || return 0
+	done </tmp/waiter
+	cat /tmp/said
+	return 1
+}
+
+# hog_table: the waiter's last table in which the hog had the CPU. A machine that stood still has others.
+hog_table()
+{
+	dmesg | sed -n 's/.*kdtl_recorder: //p' | awk '
+		/^CPU 1: waiter:.* oldest first$/ { table = "" }
+		{ table = table $0 "\n" }
+		/^CPU 1: waiter:.*: end of table$/ && table ~ /\nCPU 1 from [^\n]* hog:/ { last = table }
+		END { printf "%s", last }
+	' >/tmp/table
+	[ -s /tmp/table ]
+}
+
 # The table begins before the wait did, and says who had the CPU, at which time of day.
 table_covers()
 {
-	until_true has_said 'kdtl_recorder: CPU 1: waiter:.*: end of table' || return
-	dmesg | sed -n 's/.*kdtl_recorder: //p' |
-		sed -n '/^CPU 1: waiter:.* oldest first$/,/: end of table$/p' >/tmp/table
+	until_true hog_table || return
 	cat /tmp/table
 	line=$(sed -n 's/^CPU 1 from //p' /tmp/table)
 	from=${line%% *}
-	gap=$(sort -n -k 2 /tmp/waiter | tail -n 1 | cut -d ' ' -f 1)
 	first=$(grep -m 1 '^[0-9][0-9]:' /tmp/table | cut -d ' ' -f 1)
-	within "$(apart "$gap" "$from")" 0 $(($(longest waiter) - held)) &&
-		within "$(number ': hog:[0-9]* (\/batch) ')" "$held" "$(longest waiter)" &&
+	waited_then "$from" &&
+		of_table ': hog:[0-9]* (\/batch) ' "$held" "$(longest waiter)" &&
 		[ "$(apart "$from" "$first")" -le 0 ] &&
 		# Midnight may come meanwhile.
 		sed -n 's/ [0-9:]* UTC, .* after boot$//p' /tmp/table |
@@ -325,7 +365,7 @@ told_meanwhile()
 	# It has the CPU still.
 	kill "$(pid_of hog)" || status=1
 	wait $!
-	dmesg | grep 'kdtl_watch: CPU 1: early:[0-9]* (/svc) has waited' >/tmp/told
+	dmesg | grep 'kdtl_watch: CPU 1: early:[0-9]* (/svc) has waited .* hog:' >/tmp/told
 	line=$(head -n 1 /tmp/told)
 	note "$line"
 	first=$(number 'has waited for ')
@@ -405,7 +445,7 @@ idle_is_known()
 	line=$(dmesg | sed -n '/: CPU 1: kdtl_hog:.* oldest first$/,/: end of table$/p' |
 		grep 'kdtl_recorder: CPU 1 from ')
 	note "$line"
-	within "$(number ' idle ')" "$own" "$waited"
+	of_table ' idle ' "$own" "$waited"
 }
 
 # On a slow console, between two rows of a table the CPU is for others. The real-time thread of

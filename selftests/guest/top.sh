@@ -104,7 +104,8 @@ service_waited()
 	set -- "$(sum task "kdtl_service ($(truth service 2))" 3)" \
 		"$(sum task "kdtl_service ($(truth service 2))" 1)"
 	note "the service waited $1 ms in $2 dispatches"
-	[ "$2" -gt 20 ] && within "$1" "$(truth hog 3)" "$(truth service 4)"
+	# It sleeps in nearly each of its rounds, of which a machine that stands still leaves it few.
+	[ "$2" -gt $(($(truth service 3) / 2)) ] && within "$1" "$(truth hog 3)" "$(truth service 4)"
 }
 
 # The row of the longest wait, and who is blamed.

@@ -12,7 +12,7 @@ here=$(dirname "$0")
 . "$here/ktap.sh"
 
 tracing=/sys/kernel/tracing
-seconds=2
+seconds=1
 
 [ -x "$here/idle" ] || skip_all "no idle: make -C selftests"
 [ -d $tracing/events ] || mount -t tracefs tracefs $tracing 2>/dev/null

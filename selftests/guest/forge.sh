@@ -41,7 +41,8 @@ not_long()
 	}
 	END {
 		print "# " n " dispatches, the longest wait " longest / 1e6 " ms"
-		exit !(n > 1 && longest < 1e9)
+		# What would not fit into an entry; a host may stop the machine for a second.
+		exit !(n > 1 && longest < 4294967295)
 	}'
 }
 

@@ -252,10 +252,11 @@ unload()
 }
 
 # mount_cgroups DIR: the cgroups of version 2, with the controller cpu; false if it is not there, or
-# in use.
+# in use. An earlier run may have left them there.
 mount_cgroups()
 {
-	mkdir -p "$1" && mount -t cgroup2 none "$1" && echo +cpu >"$1/cgroup.subtree_control"
+	mkdir -p "$1" && { grep -q "^none $1 cgroup2 " /proc/mounts || mount -t cgroup2 none "$1"; } &&
+		echo +cpu >"$1/cgroup.subtree_control"
 }
 
 # background COMMAND...: killed at the end.

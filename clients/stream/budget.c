@@ -10,6 +10,7 @@
 #define pr_fmt(fmt) "kdtl_stream: " fmt
 
 #include <linux/capability.h>
+#include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/time64.h>
@@ -94,4 +95,23 @@ void stream_budget_give(struct stream *st)
 	budget_add(st->cpus, -1);
 	spin_unlock(&budget_lock);
 	st->budgeted = false;
+}
+
+/**
+ * stream_budget_ask() - may the caller interrupt CPUs to ask who waits?
+ * @st: the stream
+ *
+ * Context: under stream::verbs.
+ * Return: 0, or -EAGAIN: a user without CAP_SYS_ADMIN did so less than 10 ms ago.
+ */
+int stream_budget_ask(struct stream *st)
+{
+	const u64 now = ktime_get_ns();
+
+	if (!st->budgeted)
+		return 0;
+	if (st->asked && now - st->asked < BUDGET_PERIOD)
+		return -EAGAIN;
+	st->asked = now;
+	return 0;
 }

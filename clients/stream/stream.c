@@ -86,6 +86,20 @@ static int stream_ioctl_cgroup(struct stream *st, unsigned int cmd, void __user 
 	return err;
 }
 
+static int stream_ioctl_waits(struct stream *st, unsigned int cmd, void __user *arg)
+{
+	const size_t size = min_t(size_t, _IOC_SIZE(cmd), sizeof(struct kdtl_stream_waits));
+	struct kdtl_stream_waits waits;
+	int err;
+
+	err = copy_struct_from_user(&waits, sizeof(waits), arg, _IOC_SIZE(cmd));
+	if (!err)
+		err = stream_waits(st, &waits);
+	if (!err && copy_to_user(arg, &waits, size))
+		err = -EFAULT;
+	return err;
+}
+
 static long stream_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	struct stream *st = file->private_data;
@@ -114,6 +128,8 @@ static long stream_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 			err = stream_ioctl_tasks(st, cmd, argp);
 		else if (stream_ioctl_is(cmd, KDTL_IOC_CGROUP))
 			err = stream_ioctl_cgroup(st, cmd, argp);
+		else if (stream_ioctl_is(cmd, KDTL_IOC_WAITS))
+			err = stream_ioctl_waits(st, cmd, argp);
 		else
 			err = -ENOTTY;
 		break;

@@ -6,7 +6,7 @@
  *
  *	stream.c			the device: open, ioctl, release
  *	read.c, splice.c, mmap.c	the ways to get at the entries
- *	tasks.c				what the tasks of the entries are
+ *	tasks.c				what the tasks of the entries are, and which wait
  *	reader.c			which entries are next, and giving them back
  *	session.c			the kdtl session of the file
  *	budget.c			how many sessions users may have
@@ -83,6 +83,7 @@ struct stream_cpu {
  * @wakes: number of wake-ups
  * @seen: value of @wakes when a reader last found nothing to read
  * @budgeted: counted among the sessions that users may have
+ * @asked: when such a user asked last who waits, CLOCK_MONOTONIC in ns; 0: never
  * @mm: memory of the process that opened the file; charged for ours
  * @charged: pages charged for the session
  * @maps: protects the mappings. Taken under the mmap lock
@@ -111,6 +112,7 @@ struct stream {
 	unsigned int			seen;
 
 	bool				budgeted;
+	u64				asked;
 	struct mm_struct		*mm;
 	unsigned long			charged;
 
@@ -146,6 +148,7 @@ void stream_publish(struct stream *st);
 /* budget.c */
 int stream_budget_take(struct stream *st, struct kdtl_session_attr *sa);
 void stream_budget_give(struct stream *st);
+int stream_budget_ask(struct stream *st);
 
 /* session.c */
 bool stream_defaults_valid(void);
@@ -189,6 +192,7 @@ ssize_t stream_splice(struct file *file, loff_t *pos, struct pipe_inode_info *pi
 /* tasks.c */
 int stream_tasks(struct stream *st, struct kdtl_stream_tasks *req);
 int stream_cgroup(struct stream *st, struct kdtl_stream_cgroup *req);
+int stream_waits(struct stream *st, struct kdtl_stream_waits *req);
 
 /* mmap.c */
 int stream_mmap(struct file *file, struct vm_area_struct *vma);

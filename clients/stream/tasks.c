@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the tasks of the entries are, beside the entries. */
+/* What the tasks of the entries are, and which of them wait, beside the entries. */
+#include <linux/kdtl_verbs.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/uaccess.h>
 
 #include "stream.h"
@@ -73,5 +75,63 @@ int stream_cgroup(struct stream *st, struct kdtl_stream_cgroup *req)
 	if (copy_to_user(u64_to_user_ptr(req->path), path, len + 1))
 		return -EFAULT;
 	req->len = len;
+	return 0;
+}
+
+/**
+ * struct stream_asked - a call of stream_waits()
+ * @to: where the next task goes
+ * @room: for so many
+ * @nr: tasks that wait
+ * @err: 0 or an errno
+ */
+struct stream_asked {
+	struct kdtl_stream_wait __user	*to;
+	u32				room;
+	u32				nr;
+	int				err;
+};
+
+/* It may sleep here, so user memory needs no copy between. */
+static void stream_wait_told(const struct kdtl_waiting *w, void *data)
+{
+	struct stream_asked *asked = data;
+	struct kdtl_stream_wait wait = {
+		.since = w->since, .held = w->held, .until = w->until, .pid = w->pid,
+		.running = w->running, .cpu = w->cpu,
+	};
+
+	if (asked->err || asked->nr++ >= asked->room)
+		return;
+	strscpy_pad(wait.comm, w->comm, sizeof(wait.comm));
+	if (copy_to_user(asked->to++, &wait, sizeof(wait)))
+		asked->err = -EFAULT;
+}
+
+/**
+ * stream_waits() - copy who waits for a CPU now
+ * @st: the stream
+ * @req: where to; is changed only if all went well
+ *
+ * Context: under stream::verbs.
+ * Return: 0 or an errno, see KDTL_IOC_WAITS.
+ */
+int stream_waits(struct stream *st, struct kdtl_stream_waits *req)
+{
+	struct stream_asked asked = { .to = u64_to_user_ptr(req->waits), .room = req->nr };
+	int err;
+
+	if (req->flags)
+		return -EINVAL;
+	err = stream_setup_default(st) ?: stream_budget_ask(st);
+	if (err)
+		return err;
+	err = kdtl_waiting(st->session, stream_wait_told, &asked);
+	if (err && err != -ETIMEDOUT)
+		return err;
+	if (asked.err)
+		return asked.err;
+	req->nr = asked.nr;
+	req->flags = err ? KDTL_WAITS_LATE : 0;
 	return 0;
 }

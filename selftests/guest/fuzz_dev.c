@@ -278,6 +278,21 @@ static void do_cgroup(int *fd)
 	result(ioctl(*fd, KDTL_IOC_CGROUP, one_in(32) ? wild() : &req));
 }
 
+static void do_waits(int *fd)
+{
+	struct kdtl_stream_wait wait[4];
+	struct kdtl_stream_waits req = {
+		.waits	= one_in(32) ? (uintptr_t)wild() : (uintptr_t)wait,
+		.nr	= below(ARRAY_SIZE(wait) + 1),
+		.flags	= one_in(64),
+	};
+
+	if (result(ioctl(*fd, KDTL_IOC_WAITS, one_in(32) ? wild() : &req)) < 0)
+		return;
+	if (req.flags & ~KDTL_WAITS_LATE)
+		bad("waits: unknown flags", req.flags);
+}
+
 static void do_read(int *fd)
 {
 	static const size_t sizes[] = { 0, 1, sizeof(struct kdtl_entry) - 1,
@@ -522,6 +537,7 @@ static const struct call calls[] = {
 	{ "KDTL_IOC_CLOCK", 2, do_clock, 1, { SETS_UP, EFAULT } },
 	{ "KDTL_IOC_TASKS", 4, do_tasks, 1, { SETS_UP, EFAULT } },
 	{ "KDTL_IOC_CGROUP", 4, do_cgroup, 1, { SETS_UP, EFAULT, ENOENT, ERANGE } },
+	{ "KDTL_IOC_WAITS", 2, do_waits, 1, { SETS_UP, EFAULT, EAGAIN } },
 	{ "other ioctl", 2, do_ioctl, 1, { SETS_UP, ENOTTY, EFAULT, E2BIG } },
 	{ "read", 10, do_read, 1, { SETS_UP, EAGAIN, EFAULT } },
 	{ "poll", 6, do_poll, 1, { EINTR } },

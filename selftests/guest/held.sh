@@ -133,6 +133,69 @@ records()
 		[ "$("$here/kdtl" print "$tmp/data" | grep -c -v '^#')" -gt 0 ]
 }
 
+# A task that slept on CPU 1 is woken while the other one holds it. No entry says so.
+sleeps()
+{
+	[ -s "$tmp/sleeper" ] && grep -q '^State:.S' "/proc/$(cat "$tmp/sleeper")/status"
+}
+
+# is_blamed LINE: of kdtl why --brief.
+is_blamed()
+{
+	echo "$1" | grep -q " pid=$sleeper .* cpu=1 behind=held .* behind_pid=$held .* not_over=1$" &&
+		echo "$1" | awk '{ sub(/.* waited_ms=/, ""); exit !($1 >= 500) }' && return
+	note "$1"
+	return 1
+}
+
+woken_meanwhile()
+{
+	echo >"$tmp/wake" || return
+	is_blamed "$("$here/kdtl" why -d 0.5 --pid "$sleeper" --brief)"
+}
+
+in_a_recording()
+{
+	"$here/kdtl" record -q -o "$tmp/data" sleep 0.5 || return
+	is_blamed "$("$here/kdtl" why --brief --pid "$sleeper" "$tmp/data")"
+}
+
+ring_is_there()
+{
+	[ -s "$tmp/ring" ] && "$here/kdtl" why --brief --pid "$sleeper" "$tmp/ring" >"$tmp/brief"
+}
+
+in_a_ring()
+{
+	"$here/kdtl" record -q --ring 60 -o "$tmp/ring" 2>"$tmp/err" &
+	ring=$!
+	ktap_pids="$ktap_pids $ring"
+	sleep 0.5
+	until_true rings $ring || return
+	kill -USR2 $ring
+	until_true ring_is_there
+	set -- $?
+	kill $ring
+	wait $ring
+	[ "$1" -eq 0 ] && is_blamed "$(cat "$tmp/brief")"
+}
+
+# The signal is caught.
+rings()
+{
+	[ $((0x$(awk '/^SigCgt:/ { print $2 }' "/proc/$1/status") >> 11 & 1)) -eq 1 ]
+}
+
+# Who waits since before it began is in each table, and who has the CPU, too.
+in_top()
+{
+	"$here/kdtl" top -b -n 2 --interval 0.5 >"$tmp/top" || return
+	[ "$(grep -c "($sleeper) .* held *$" "$tmp/top")" -eq 2 ] &&
+		[ "$(awk -v of="($held)" '$2 == of && $4 > 90' "$tmp/top" | wc -l)" -eq 2 ] && return
+	sed 's/^/# /' "$tmp/top"
+	return 1
+}
+
 # says_who: CPU hotplug waits for a thread of the held CPU, and a verb for hotplug. The verb says
 # who has the CPU. Hotplug gets as far as that only if RCU does, which needs more than interrupts
 # unless it is in a hurry.
@@ -221,10 +284,15 @@ close_says()
 	ends kdtl_client_sh && return $said
 }
 
-plan 16
+plan 20
 ok "the client loads" load kdtl_client_sh
 load kdtl_answers
 can_starve 1
+mkfifo "$tmp/wake"
+on_cpu 1 "echo \$\$ >$tmp/sleeper; read -r _ <$tmp/wake" &
+ktap_pids="$ktap_pids $!"
+until_true sleeps || bail_out "no task sleeps on CPU 1"
+sleeper=$(cat "$tmp/sleeper")
 hold
 ok "a real-time task holds a CPU" is_held
 ok "a session is loaded, started, stopped and unloaded meanwhile" meanwhile verbs
@@ -238,6 +306,10 @@ ok "and says for what it waits as it goes" says_for_what kdtl_recorder
 load kdtl_stream
 ok "kdtl record begins and ends meanwhile" meanwhile records
 ok "and again" meanwhile records
+ok "kdtl why -d says who was woken there, has not run since, and behind whom" woken_meanwhile
+ok "so does a recording" in_a_recording
+ok "a ring, while it goes on" in_a_ring
+ok "and kdtl top" in_top
 ok "all the time nothing else ran there" is_held
 if [ -w /sys/devices/system/cpu/cpu1/online ]; then
 	ok "a verb that waits for CPU hotplug says who has the CPU" says_who

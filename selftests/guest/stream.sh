@@ -25,6 +25,7 @@ title()
 	tasks) echo "what the tasks are, and each change" ;;
 	tasks_misuse) echo "tasks: every wrong request has its errno" ;;
 	cgroup) echo "the path of a cgroup, and every wrong request" ;;
+	waits) echo "who waits, and every wrong request" ;;
 	signal) echo "a signal ends a read" ;;
 	poll) echo "poll wakes at the watermark, and says when it is over" ;;
 	stop) echo "a stop ends a read, also if nothing came" ;;
@@ -60,7 +61,7 @@ title()
 }
 
 # What a program of 32 bits could see differently: layouts, sizes, offsets, masks of CPUs.
-narrow='setup edges read clock tasks tasks_misuse cgroup min_wait splice mmap_ring mmap_aux
+narrow='setup edges read clock tasks tasks_misuse cgroup waits min_wait splice mmap_ring mmap_aux
 mmap_read mmap_lost mmap_overwrite memlock'
 
 nobody_holds()

@@ -579,11 +579,13 @@ static void test_no_tasks(void)
 	struct kdtl_task task;
 	struct kdtl_stream_tasks req = { .tasks = (uintptr_t)&task, .nr = 1 };
 	struct kdtl_stream_cgroup cgroup = { .id = 1, .path = (uintptr_t)&task, .len = 1 };
+	struct kdtl_stream_waits waits = { };
 	int fd = open_dev(0);
 
 	must(!ioctl(fd, KDTL_IOC_SETUP, &attr));
 	refused(ioctl(fd, KDTL_IOC_TASKS, &req), EOPNOTSUPP);
 	refused(ioctl(fd, KDTL_IOC_CGROUP, &cgroup), EOPNOTSUPP);
+	refused(ioctl(fd, KDTL_IOC_WAITS, &waits), EOPNOTSUPP);
 	req.nr = 0;
 	refused(ioctl(fd, KDTL_IOC_TASKS, &req), EINVAL);
 }
@@ -683,6 +685,97 @@ static pid_t fork_dies(void)
 	if (!pid)
 		must(!prctl(PR_SET_PDEATHSIG, SIGKILL));
 	return pid;
+}
+
+/* What is said of @pid; NULL: it does not wait. */
+static const struct kdtl_stream_wait *wait_of(int fd, pid_t pid, uint64_t since,
+					      struct kdtl_stream_wait *wait)
+{
+	struct kdtl_stream_waits req = { .waits = (uintptr_t)wait, .nr = 64 };
+	uint64_t until;
+
+	must(!ioctl(fd, KDTL_IOC_WAITS, &req) && req.nr <= 64 && !(req.flags & ~KDTL_WAITS_LATE));
+	until = ticks_of(fd);
+	for (unsigned int i = 0; i < req.nr; i++) {
+		must(!wait[i].cpu && wait[i].since < wait[i].until && wait[i].until <= until);
+		if ((pid_t)wait[i].pid != pid)
+			continue;
+		must(wait[i].since >= since && !wait[i].reserved);
+		return &wait[i];
+	}
+	return NULL;
+}
+
+static void waits_misuse(int fd, struct kdtl_stream_wait *wait)
+{
+	struct { struct kdtl_stream_waits req; uint64_t more; } longer = { };
+	struct kdtl_stream_waits req = { .waits = (uintptr_t)wait, .nr = 1, .flags = 1 };
+
+	refused(ioctl(fd, KDTL_IOC_WAITS, &req), EINVAL);
+	refused(ioctl(fd, KDTL_IOC_WAITS, NULL), EFAULT);
+	longer.req = (struct kdtl_stream_waits){ .waits = (uintptr_t)wait, .nr = 64 };
+	longer.more = 1;
+	refused(ioctl(fd, _IOWR(0xdc, 7, typeof(longer)), &longer), E2BIG);
+	longer.more = 0;
+	must(!ioctl(fd, _IOWR(0xdc, 7, typeof(longer)), &longer));
+}
+
+/*
+ * A task on CPU 0 is woken behind a real-time task that does not let go.  That has a limit, so the
+ * other one may have run already, and is woken again then.
+ */
+static void test_waits(void)
+{
+	struct kdtl_stream_wait *wait = calloc(64, sizeof(*wait));
+	struct kdtl_stream_waits req = { .waits = 8, .nr = 64 };
+	int fd = setup(0), tells[2], begins[2];
+	const struct kdtl_stream_wait *w;
+	pid_t sleeper, hog;
+	uint64_t since;
+	cpu_set_t set;
+	char c;
+
+	must(wait && !pipe(tells) && !pipe(begins));
+	sleeper = fork_dies();
+	while (!sleeper)
+		must(read(tells[0], &c, 1) == 1);
+	await_state(sleeper, 'S');
+	hog = fork_dies();
+	if (!hog) {
+		must(!sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ 50 }));
+		must(write(begins[1], "", 1) == 1);
+		for (;;)
+			;
+	}
+	CPU_ZERO(&set);
+	CPU_SET(1, &set);
+	must(!sched_setaffinity(0, sizeof(set), &set) && read(begins[0], &c, 1) == 1);
+	/* Not started: nobody. */
+	must(!ioctl(fd, KDTL_IOC_WAITS, &req) && !req.nr && !req.flags);
+	must(!ioctl(fd, KDTL_IOC_START));
+	do {
+		since = ticks_of(fd);
+		must(write(tells[1], "", 1) == 1);
+		w = wait_of(fd, sleeper, since, wait);
+	} while (!w || (pid_t)w->running != hog);
+	must(!w->held && !strcmp(w->comm, "stream_test"));
+	/* They are counted, also those for which there is no room. */
+	do {
+		must(write(tells[1], "", 1) == 1);
+		req = (struct kdtl_stream_waits){ .waits = 8, .nr = 0 };
+		must(!ioctl(fd, KDTL_IOC_WAITS, &req));
+	} while (!req.nr);
+	do {
+		must(write(tells[1], "", 1) == 1);
+		req = (struct kdtl_stream_waits){ .waits = 8, .nr = 1 };
+	} while (!ioctl(fd, KDTL_IOC_WAITS, &req));
+	must(errno == EFAULT && req.nr == 1);
+	waits_misuse(fd, wait);
+	must(!ioctl(fd, KDTL_IOC_STOP));
+	req = (struct kdtl_stream_waits){ .waits = 8, .nr = 64 };
+	must(!ioctl(fd, KDTL_IOC_WAITS, &req) && !req.nr);
+	must_die(hog, "a hog");
+	must_die(sleeper, "a task");
 }
 
 /* Whoever waits for more is told that none will come, also if nothing came at all. */
@@ -1463,6 +1556,7 @@ static void test_budget(void)
 	const struct kdtl_stream_attr hasty = { .period = 1, .watermark = ENTRY };
 	struct kdtl_stream_attr nobodys = { .aux_pages = 1, .source = "kdtl_none" };
 	const struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
+	struct kdtl_stream_waits waits = { };
 	struct pollfd p = { .events = POLLIN };
 	int fds[40], nr, i, wakes = 20;
 	unsigned int ours = 0;
@@ -1509,6 +1603,10 @@ static void test_budget(void)
 	printf("# %d wake-ups in %llu ns\n", wakes, (unsigned long long)begin);
 	/* Where others are busy, the watermark may be reached before the period is over. */
 	must(begin >= wakes / 2 * 10000000ULL);
+	/* Nor does it interrupt CPUs all the time. */
+	while (!ioctl(p.fd, KDTL_IOC_WAITS, &waits))
+		;
+	must(errno == EAGAIN);
 }
 
 /* An event of kdtl_sched on CPU 0, by perf_event_open(). */
@@ -1831,6 +1929,7 @@ static const struct {
 	{ "tasks", test_tasks },
 	{ "tasks_misuse", test_tasks_misuse },
 	{ "cgroup", test_cgroup },
+	{ "waits", test_waits },
 	{ "signal", test_signal },
 	{ "poll", test_poll },
 	{ "stop", test_stop },

@@ -185,6 +185,58 @@ reported()
 00:00:11 0 9.00s+" ]
 }
 
+# A task that woke up and has not run since: only the kernel can tell that it waits.
+told()
+{
+	hog "waits 1 3$s 0 11$s 1 300 200 late" &&
+		says "00:00:11.000    1   9.00 s+         -  web (100)   /web
+    not over, behind hog (200) 9.00 s
+00:00:11.000    1   8.00 s+         -  late (300)  ?
+    not over, behind hog (200) 8.00 s" || return
+	kdtl report "$work/hog.data" | awk '/^late/ { print $3, $5, $9, $10 }' |
+		diff - <(echo "0 8.00s+ hog 8.00s") &&
+		kdtl why --brief "$work/hog.data" | matches 'task=late pid=300 .* not_over=1$'
+}
+
+# Of a CPU without any entry the kernel says who has it, and so had it since the recording began; the
+# recorder's first look at the clock may come later.
+told_without_entries()
+{
+	hog "task 1 500 500 1 0 50 2 fifo" "waits 1$s 0 0 10$s 3 300 500 late" &&
+		says "00:00:10.000    3   10.0 s+         -  late (300)  ?
+    not over, behind fifo (500) 9.00 s, not known 1.00 s
+00:00:11.000    1   9.00 s+         -  web (100)   /web
+    not over, behind hog (200) 9.00 s" || return
+	printf '%s\n' "clock 2$s 0" "waits 1$s 3$s 0 10$s 3 300 500 late" "clock 11$s 9$s" | recording hog &&
+		says "00:00:08.000    3   7.00 s+         -  late (300)
+    not over, behind ? (500) 7.00 s" && [ "$(kdtl report "$work/hog.data" | grep -c 300)" -eq 1 ]
+}
+
+# It is over if the log has a dispatch since; held back it does not wait, nor does it in an older
+# chunk; and the kernel knows also what was not recorded.
+told_when()
+{
+	proves "web " "waits 1 3$s 0 11$s 1 300 200 late" "run 10$s 0 7$s 0 300 200 late" &&
+		proves "late web " "run 2500$ms 0 0 0 300 0 late" "waits 1 3$s 0 11$s 1 300 200 late" &&
+		proves "web " "waits 1 3$s 0 4$s 1 300 200 late" "waits 1" &&
+		proves "late web " "waits 1" "waits 1 3$s 0 4$s 1 300 200 late" &&
+		proves "late " "lost 3" "waits 1 3$s 0 11$s 1 300 200 late" &&
+		proves "late " cut "waits 1 3$s 0 11$s 1 300 200 late" &&
+		proves "late " "min-wait 1$s" "waits 1 3$s 0 11$s 1 300 200 late" &&
+		proves "" "min-wait 9$s" "waits 1 3$s 0 11$s 1 300 200 late" &&
+		hog "waits 1 3$s 8$s 11$s 1 300 200 held 4$s 2$s 11$s 1 400 200 was" &&
+		says "00:00:11.000    1   9.00 s+         -  web (100)   /web
+    not over, behind hog (200) 9.00 s
+00:00:11.000    1         -   8.00 s+  held (300)  ?
+    not over, held back by a quota, the limit on real-time tasks, or its own deadline runtime
+00:00:11.000    1   5.00 s+         -  was (400)   ?
+    not over, behind hog (200) 5.00 s" || return
+	# Where it was moved to is where it waits.
+	hog "run 2500$ms 0 0 0 300 0 six" "waits 1 3$s 0 11$s 0 100 300 web" &&
+		says "00:00:11.000    0   8.00 s+         -  web (100)   /web
+    not over, behind six (300) 8.00 s"
+}
+
 # Entries that are none are in no other answer.
 nowhere_else()
 {
@@ -197,7 +249,7 @@ nowhere_else()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-still.XXXXXX")
 partial "$work"
 
-plan 12
+plan 15
 ok "kdtl builds" builds
 ok "behind a hog that runs to the end" hog_to_the_end
 ok "as it is asked for" asked_for
@@ -209,5 +261,8 @@ ok "up to when all are there" up_to_then
 ok "if not all CPUs were recorded, that is said" some_cpus
 ok "with stolen time, and the name that the task has then" as_other_waits
 ok "in a report" reported
+ok "a task that woke up and has not run since" told
+ok "on a CPU without any entry" told_without_entries
+ok "if it is so" told_when
 ok "and in no other answer" nowhere_else
 finish

@@ -2,6 +2,7 @@
 /* /dev/kdtl, and what to do about its errors. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <sys/ioctl.h>
 
 #include "kdtl.h"
@@ -75,4 +76,14 @@ struct kdtl_stream_clock device_clock(int dev)
 	if (ioctl(dev, KDTL_IOC_CLOCK, &clock))
 		die("/dev/kdtl");
 	return clock;
+}
+
+/* Who waits now, in @wait, which has room for WAITS.  0 if nobody does, or if nobody knows. */
+size_t device_waits(int dev, struct kdtl_stream_wait *wait)
+{
+	struct kdtl_stream_waits req = { .waits = (uintptr_t)wait, .nr = WAITS };
+
+	if (ioctl(dev, KDTL_IOC_WAITS, &req))
+		return 0;
+	return req.nr < WAITS ? req.nr : WAITS;
 }

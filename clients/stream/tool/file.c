@@ -129,6 +129,22 @@ static void add_losses(struct recording *r, const char *p, size_t size)
 	}
 }
 
+static void set_waits(struct recording *r, const char *p, size_t size)
+{
+	struct kdtl_stream_wait w;
+
+	r->nr_waits = 0;
+	set_number(&r->began, p, size);
+	for (p += sizeof(r->began); size >= sizeof(r->began) + sizeof(w); size -= sizeof(w)) {
+		memcpy(&w, p, sizeof(w));
+		p += sizeof(w);
+		w = wait_in_file(w);
+		w.comm[sizeof(w.comm) - 1] = '\0';
+		grow(r->wait, r->nr_waits);
+		r->wait[r->nr_waits++] = w;
+	}
+}
+
 /* The head of a stream was written before all this was known. */
 static void set_end(struct recording *r, const char *p, size_t size)
 {
@@ -191,6 +207,9 @@ static void add_chunks(struct recording *r, const char *p, size_t left)
 			break;
 		case KDTL_CHUNK_SOME_CPUS:
 			r->some_cpus = true;
+			break;
+		case KDTL_CHUNK_WAITS:
+			set_waits(r, p, size);
 			break;
 		case KDTL_CHUNK_MACHINE:
 			if (size && !p[size - 1])
@@ -268,6 +287,9 @@ const char *recording_read(struct recording *r, const char *path)
 		add_chunks(r, p + r->head.size, size - r->head.size);
 	else
 		add_entries(r, p + r->head.size, size - r->head.size);
+	/* Of several files, each begins when its first pair was read. */
+	if (r->began && r->nr_clocks && r->clock[0].ticks > r->began)
+		r->began = r->clock[0].ticks;
 	losses_sort(r);
 	tasks_sort(r);
 	return NULL;

@@ -44,6 +44,8 @@ void live_begin(struct live *l, struct kdtl_stream_attr *attr)
 	if (ioctl(l->dev, KDTL_IOC_START))
 		die("cannot start recording");
 	l->until = read_clock(l);
+	l->r.began = l->until;
+	l->r.wait = resized(NULL, WAITS * sizeof(*l->r.wait));
 }
 
 /* Take what there is.  Returns false if there is no room: the interval has to end then. */
@@ -184,8 +186,10 @@ static void find_stills(struct live *l)
 	if (!l->r.sched)
 		return;
 	l->r.nr_still = 0;
-	if (l->lost)
+	if (l->lost) {
 		lasts_free(&l->lasts);
+		l->r.nr_waits = 0;
+	}
 	for (const struct kdtl_entry *e = now->entry; !l->lost && e < now->entry + now->nr; e++)
 		lasts_note(&l->lasts, e);
 	stills_add(&l->r, &l->lasts, 0, l->from, l->until);
@@ -282,6 +286,7 @@ void live_take(struct live *l)
 	uint64_t lost;
 
 	l->from = l->until;
+	l->r.nr_waits = device_waits(l->dev, l->r.wait);
 	l->until = read_clock(l);
 	live_read(l);
 	next_interval(l);

@@ -77,10 +77,12 @@ struct gap {
  * struct still - a wait that is not over when the recording ends
  * @entry: what would be the dispatch
  * @ns: for how long the task has waited, or has been held back
+ * @told: the kernel said so, and who has the CPU
  */
 struct still {
 	struct kdtl_entry	entry;
 	uint64_t		ns;
+	bool			told;
 };
 
 /* What is between two times; empty if @from is after @to. */
@@ -109,8 +111,13 @@ struct span {
  * @until: it has all entries up to this moment, in ticks; 0: not known
  * @some_cpus: there were CPUs that it does not have
  * @machine: what it was recorded on, as uname(2) has it; NULL: not known
+ * @wait: who waited when it ended, as the kernel said
+ * @nr_waits: number of those
+ * @began: since when it has each CPU's entries, in ticks; 0: not known
  * @still: of stills_find(): what its entries are followed by
  * @nr_still: number of those
+ * @nr_begins: number of those that follow: what had a CPU without entries since @began, as
+ *	if it had been dispatched then
  * @linux_cpus: processor_id is Linux's number of the CPU, also if the source is kdtl_vpa
  * @steal: it is known what was stolen
  * @gap: by CPU and time, without overlap
@@ -138,8 +145,12 @@ struct recording {
 	uint64_t		until;
 	bool			some_cpus;
 	const char		*machine;
+	struct kdtl_stream_wait	*wait;
+	size_t			nr_waits;
+	uint64_t		began;
 	struct still		*still;
 	size_t			nr_still;
+	size_t			nr_begins;
 	bool			linux_cpus;
 	bool			steal;
 	struct gap		*gap;
@@ -198,6 +209,8 @@ void device_setup(int dev, struct kdtl_stream_attr *attr, bool idle_if_known);
 struct kdtl_stream_info device_cpu_info(int dev, int cpu);
 struct kdtl_stream_info device_info(int dev);
 struct kdtl_stream_clock device_clock(int dev);
+#define WAITS		4096	/* that are asked for at once */
+size_t device_waits(int dev, struct kdtl_stream_wait *wait);
 
 /* file.c */
 
@@ -249,6 +262,15 @@ static inline const struct still *entry_still(const struct recording *r, const s
 	const struct still *s = (const struct still *)e;
 
 	return r->nr_still && s >= r->still && s < r->still + r->nr_still ? s : NULL;
+}
+
+/* Neither a dispatch nor a wait: it was dispatched before the recording began. */
+static inline bool entry_is_begin(const struct recording *r, const struct kdtl_entry *e)
+{
+	const struct still *s = (const struct still *)e;
+
+	return r->nr_begins && s >= r->still + r->nr_still &&
+	       s < r->still + r->nr_still + r->nr_begins;
 }
 
 /*
@@ -364,6 +386,18 @@ static inline struct kdtl_task task_in_file(struct kdtl_task t)
 	t.rt_priority = htobe32(t.rt_priority);
 	t.ns_pid = htobe32(t.ns_pid);
 	return t;
+}
+
+/* A wait, likewise. */
+static inline struct kdtl_stream_wait wait_in_file(struct kdtl_stream_wait w)
+{
+	w.since = htobe64(w.since);
+	w.held = htobe64(w.held);
+	w.until = htobe64(w.until);
+	w.pid = htobe32(w.pid);
+	w.running = htobe32(w.running);
+	w.cpu = htobe32(w.cpu);
+	return w;
 }
 
 /* reasons.c */

@@ -71,6 +71,7 @@ const char *record_live(double seconds, const char **steal, const char **wake)
 	output_begin(&r, out);
 	session_start(&r);
 	stopped = record_loop(&r, &mask);
+	output_ask(&r);
 	for (struct record *each = &r; each; each = each->beside)
 		finish(each);
 	record_release_signals(&mask);

@@ -375,12 +375,40 @@ bool output_drain(struct record *r)
 	return n && !r->full;
 }
 
+/* Who waits now?  The session is started.  What it has logged up to then has still to be drained. */
+void output_ask(struct record *r)
+{
+	if (!r->wait)
+		r->wait = resized(NULL, WAITS * sizeof(*r->wait));
+	r->nr_waits = device_waits(r->dev, r->wait);
+	save_lost(r);
+	r->asked = r->looked;
+}
+
+/* Write that, if all entries that are older are there. */
+void output_waits(struct record *r)
+{
+	const uint64_t began = htobe64(r->began);
+
+	if (!r->asked || r->until < r->asked)
+		return;
+	/* Of a task that has never run, no entry has brought the record. */
+	side_save(&r->side);
+	for (size_t i = 0; i < r->nr_waits; i++)
+		r->wait[i] = wait_in_file(r->wait[i]);
+	write_chunk(&r->side, KDTL_CHUNK_WAITS, NULL, sizeof(began) + r->nr_waits * sizeof(*r->wait));
+	side_write(&r->side, &began, sizeof(began));
+	side_write(&r->side, r->wait, r->nr_waits * sizeof(*r->wait));
+	r->asked = 0;
+}
+
 /* Make the file or the stream complete. */
 void output_end(struct record *r)
 {
 	struct part *part = record_part(r);
 	struct kdtl_end end;
 
+	output_waits(r);
 	save_lost(r);
 	output_clock(r, false);
 	output_set_head(r, part, part->entries);

@@ -348,6 +348,8 @@ int record_loop(struct record *r, const sigset_t *mask)
 		if (ring_signal || (alarm && now - written >= r->ring * NSEC)) {
 			ring_signal = 0;
 			alarm = false;
+			output_ask(r);
+			output_drain(r);
 			for_each(each, r)
 				ring_write(each);
 			written = now;
@@ -424,6 +426,7 @@ static int cmd_record(int argc, char **argv)
 		workload_start(r.command, &mask, r.ring);
 	sig = record_loop(&r, &mask);
 
+	output_ask(&r);
 	for_each(each, &r)
 		session_stop(each);
 	for_each(each, &r)

@@ -77,6 +77,10 @@ struct look {
  * @next_cpu: the place from which the next read goes on, if entries do not name their CPU
  * @lost: entries that were lost by the last look at that
  * @looked: when that was, in ticks
+ * @began: when the session had been started, in ticks
+ * @wait: who waited when that was asked last, as in the file
+ * @nr_waits: number of those
+ * @asked: it was asked before this moment, in ticks, and that was not written yet; or 0
  * @until: entries up to this moment were read, in ticks
  * @head: of the file
  * @part: the ring's parts, oldest first; only the last one is used without --ring
@@ -115,6 +119,10 @@ struct record {
 	size_t			next_cpu;
 	uint64_t		lost;
 	uint64_t		looked;
+	uint64_t		began;
+	struct kdtl_stream_wait	*wait;
+	size_t			nr_waits;
+	uint64_t		asked;
 	uint64_t		until;
 	struct kdtl_file	head;
 	struct part		part[RING_PARTS];
@@ -162,7 +170,7 @@ void session_find_cpus(struct record *r);
 bool session_open_steal(struct record *r, struct record *steal, const char *path, bool must);
 void session_open_irq(struct record *r, struct record *irq, const char *path);
 void session_open_wake(struct record *r, struct record *wake, const char *path);
-void session_start(const struct record *r);
+void session_start(struct record *r);
 void session_stop(const struct record *r);
 void session_close(struct record *r);
 
@@ -175,6 +183,8 @@ int output_create(const struct record *r);
 void output_begin(struct record *r, int fd);
 bool output_drain(struct record *r);
 void output_next_look(struct record *r);
+void output_ask(struct record *r);
+void output_waits(struct record *r);
 void output_end(struct record *r);
 
 /* ring.c */

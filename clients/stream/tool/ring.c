@@ -98,6 +98,7 @@ void ring_write(struct record *r)
 	off_t size;
 	int fd;
 
+	output_waits(r);
 	output_clock(r, false);
 	fd = output_create(r);
 	size = fd < 0 ? -1 : write_all(r, fd);

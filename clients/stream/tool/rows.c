@@ -179,7 +179,7 @@ struct dispatch *find_dispatches(const struct recording *r, const struct filter 
 	*nr = 0;
 	for (size_t i = 0; i < r->nr; i++) {
 		e = r->entry[i];
-		if (entry_is_idle(e) || !filter_wants(f, r, e))
+		if (entry_is_idle(e) || entry_is_begin(r, e) || !filter_wants(f, r, e))
 			continue;
 		grow(d, *nr);
 		d[(*nr)++] = (struct dispatch){

@@ -196,10 +196,11 @@ void session_open_wake(struct record *r, struct record *wake, const char *path)
 	open_source(r, wake, WAKE_SOURCE, "--wake: nobody says who woke whom");
 }
 
-void session_start(const struct record *r)
+void session_start(struct record *r)
 {
 	if (ioctl(r->dev, KDTL_IOC_START))
 		die("cannot start recording");
+	r->began = device_clock(r->dev).ticks;
 }
 
 void session_stop(const struct record *r)
@@ -217,4 +218,6 @@ void session_close(struct record *r)
 	r->side.cgroups = NULL;
 	free(r->cpu);
 	r->cpu = NULL;
+	free(r->wait);
+	r->wait = NULL;
 }

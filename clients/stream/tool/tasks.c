@@ -70,7 +70,7 @@ const struct kdtl_task *task_at(const struct recording *r, const struct kdtl_ent
 		return NULL;
 	if (!pid)
 		return &idle;
-	key.resets = !e || entry_still(r, e) ? r->nr_resets : resets_before(r, e);
+	key.resets = !e || entry_still(r, e) || entry_is_begin(r, e) ? r->nr_resets : resets_before(r, e);
 	/* The first one that comes after the key. */
 	while (from < to) {
 		i = from + (to - from) / 2;

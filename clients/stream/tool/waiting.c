@@ -8,7 +8,8 @@
  * CPU time held it back, for as long as each dispatch is in the recording.  Each such wait gets an
  * entry, as if it had been over at that moment, whose times are lower bounds.
  *
- * Of a task that went to sleep, no entry tells whether it woke up.
+ * Of a task that went to sleep, no entry tells whether it woke up.  So whoever records asks the kernel
+ * at the end who waits (KDTL_IOC_WAITS): each of those gets an entry, too.
  */
 #include <search.h>
 #include <stdlib.h>
@@ -90,6 +91,14 @@ void lasts_note(struct lasts *l, const struct kdtl_entry *e)
 	}
 }
 
+static const struct last *last_find(const struct lasts *l, int pid)
+{
+	const struct last key = { .pid = pid };
+	struct last **found = tfind(&key, &l->tree, by_pid);
+
+	return found ? *found : NULL;
+}
+
 static bool still_waits(const struct recording *r, const struct last *last)
 {
 	if ((last->why != KDTL_PREEMPT_TIME_SLICE && last->why != KDTL_PREEMPT_THROTTLED) ||
@@ -158,45 +167,176 @@ static struct still still_of(const struct recording *r, const struct last *last,
 	return s;
 }
 
-static int by_cpu_and_pid(const void *a, const void *b)
+/* The same of a task of which the kernel says that it waits. */
+static struct still still_told(const struct recording *r, const struct kdtl_stream_wait *w)
+{
+	const struct kdtl_task *t = task_at(r, NULL, w->pid, w->until);
+	const bool held = w->since + w->held >= w->until;
+	struct still s = {
+		.entry = {
+			.dispatch_reason = held ? KDTL_DISPATCH_THROTTLED : KDTL_DISPATCH_PROD,
+			.processor_id = htobe16(w->cpu),
+			.timebase = htobe64(w->until),
+			.fault_addr = htobe64((uint64_t)w->pid << 32 | w->running),
+		},
+		.ns = since_boot(r, w->until) - since_boot(r, w->since + (held ? 0 : w->held)),
+		.told = true,
+	};
+
+	if (held)
+		s.entry.ready_to_enqueue_time = htobe32(KDTL_TIME_MAX);
+	else
+		s.entry.enqueue_to_dispatch_time = htobe32(KDTL_TIME_MAX);
+	memcpy((char *)&s.entry + offsetof(struct kdtl_entry, srr0), t ? t->comm : w->comm, COMM_LEN);
+	return s;
+}
+
+/* Who had the CPU of a wait all the time: without another entry, nobody else came. */
+static struct still begin_of(const struct recording *r, const struct still *s)
+{
+	const int pid = entry_prev_pid(&s->entry);
+	const struct kdtl_task *t = task_at(r, NULL, pid, be64toh(s->entry.timebase));
+	struct still begin = {
+		.entry = {
+			.processor_id = s->entry.processor_id,
+			.timebase = htobe64(r->began),
+			.fault_addr = htobe64((uint64_t)pid << 32),
+		},
+	};
+
+	memcpy((char *)&begin.entry + offsetof(struct kdtl_entry, srr0), t ? t->comm : "?",
+	       t ? COMM_LEN : 1);
+	return begin;
+}
+
+static int by_cpu_time_and_pid(const void *a, const void *b)
 {
 	const struct kdtl_entry *x = &((const struct still *)a)->entry;
 	const struct kdtl_entry *y = &((const struct still *)b)->entry;
 
 	if (entry_cpu(x) != entry_cpu(y))
 		return entry_cpu(x) < entry_cpu(y) ? -1 : 1;
+	if (x->timebase != y->timebase)
+		return be64toh(x->timebase) < be64toh(y->timebase) ? -1 : 1;
 	return entry_pid(x) < entry_pid(y) ? -1 : entry_pid(x) > entry_pid(y);
 }
 
-/* The CPU's task at that moment goes on. */
-static void put_still(struct still *s, const struct kdtl_entry *before)
+/* The first wait of each CPU that has no entry, if it is known who had that CPU. */
+static void add_begins(struct recording *r)
 {
-	s->entry.fault_addr |= htobe64((uint32_t)entry_pid(before));
+	const struct still *s;
+	size_t first;
+
+	for (size_t k = 0; k < r->nr_still && r->began; k++) {
+		s = &r->still[k];
+		first = first_since(r, entry_cpu(&s->entry), 0);
+		if ((first < r->nr && entry_cpu(r->entry[first]) == entry_cpu(&s->entry)) ||
+		    (k && entry_cpu(&s[-1].entry) == entry_cpu(&s->entry)) ||
+		    !entry_prev_pid(&s->entry) || be64toh(s->entry.timebase) <= r->began)
+			continue;
+		grow(r->still, r->nr_still + r->nr_begins);
+		r->still[r->nr_still + r->nr_begins++] = begin_of(r, &r->still[k]);
+	}
 }
 
-/* Each CPU has an entry before its waits: that with which the task left. */
-static void put_stills(struct recording *r, uint64_t until)
+/**
+ * struct put - makes the array of a recording's entries anew
+ * @r: the recording
+ * @entry: the new array
+ * @nr: their number
+ * @before: the last one that is no wait
+ * @still: the next wait that is not over
+ * @begin: the next CPU's begin
+ */
+struct put {
+	struct recording	*r;
+	const struct kdtl_entry	**entry;
+	size_t			nr;
+	const struct kdtl_entry	*before;
+	struct still		*still;
+	struct still		*begin;
+};
+
+/* The CPU's task at that moment goes on. */
+static void put_still(struct put *p)
 {
-	const struct kdtl_entry **entry = resized(NULL, (r->nr + r->nr_still) * sizeof(*entry));
-	const struct kdtl_entry *e, *before = NULL;
-	size_t nr = 0, k = 0;
+	struct kdtl_entry *e = &p->still->entry;
+	const struct recording *r = p->r;
+
+	if (p->begin < r->still + r->nr_still + r->nr_begins &&
+	    p->begin->entry.processor_id == e->processor_id)
+		p->entry[p->nr++] = &p->begin++->entry;
+	/* The task left this CPU with an entry. */
+	if (!p->still->told)
+		e->fault_addr |= htobe64((uint32_t)entry_pid(p->before));
+	p->entry[p->nr++] = e;
+	p->still++;
+}
+
+static bool comes_before(const struct still *s, const struct kdtl_entry *e)
+{
+	if (entry_cpu(&s->entry) != entry_cpu(e))
+		return entry_cpu(&s->entry) < entry_cpu(e);
+	return be64toh(s->entry.timebase) < be64toh(e->timebase);
+}
+
+static void put_stills(struct recording *r)
+{
+	const struct still *end = r->still + r->nr_still;
+	struct put p = {
+		.r = r, .still = r->still, .begin = r->still + r->nr_still,
+		.entry = resized(NULL, (r->nr + r->nr_still + r->nr_begins) * sizeof(*p.entry)),
+	};
 
 	for (size_t i = 0; i < r->nr; i++) {
-		e = r->entry[i];
-		for (; before && k < r->nr_still && entry_cpu(&r->still[k].entry) == entry_cpu(before) &&
-		     (entry_cpu(e) != entry_cpu(before) || be64toh(e->timebase) > until); k++) {
-			put_still(&r->still[k], before);
-			entry[nr++] = &r->still[k].entry;
-		}
-		entry[nr++] = before = e;
+		while (p.still < end && comes_before(p.still, r->entry[i]))
+			put_still(&p);
+		p.entry[p.nr++] = p.before = r->entry[i];
 	}
-	for (; k < r->nr_still; k++) {
-		put_still(&r->still[k], before);
-		entry[nr++] = &r->still[k].entry;
-	}
+	while (p.still < end)
+		put_still(&p);
 	free(r->entry);
-	r->entry = entry;
-	r->nr = nr;
+	r->entry = p.entry;
+	r->nr = p.nr;
+}
+
+/* It was moved since to the queue of a CPU that has more to tell of it. */
+static bool told_elsewhere(const struct recording *r, const struct last *last)
+{
+	for (size_t i = 0; i < r->nr_waits; i++) {
+		if (r->wait[i].pid == (uint32_t)last->pid)
+			return r->wait[i].cpu != last->left_cpu;
+	}
+	return false;
+}
+
+/* The wait at @until, in ticks, that @last proves; all dispatches from @since on are known. */
+static bool proves(const struct recording *r, const struct last *last, uint64_t since,
+		   uint64_t before)
+{
+	return last->left < before && since_boot(r, last->left) >= since && still_waits(r, last) &&
+	       !told_elsewhere(r, last);
+}
+
+/*
+ * Add those of which the kernel told, if the log does not, and has no dispatch since then: it would
+ * tell of that wait, which began before @before.
+ */
+static void add_told(struct recording *r, const struct lasts *l, uint64_t since, uint64_t before)
+{
+	const struct kdtl_stream_wait *w;
+	const struct last *last;
+
+	for (w = r->wait; w < r->wait + r->nr_waits; w++) {
+		last = last_find(l, w->pid);
+		if (w->since >= before || w->until <= w->since || w->pid > INT32_MAX ||
+		    w->cpu >= MAX_CPUS ||
+		    since_boot(r, w->until) - since_boot(r, w->since) < r->min_wait ||
+		    (last && (last->ran > w->since || proves(r, last, since, before))))
+			continue;
+		grow(r->still, r->nr_still);
+		r->still[r->nr_still++] = still_told(r, w);
+	}
 }
 
 /*
@@ -208,16 +348,19 @@ void stills_add(struct recording *r, const struct lasts *l, uint64_t since, uint
 		uint64_t until)
 {
 	r->nr_still = 0;
+	r->nr_begins = 0;
 	for (const struct last *last = l->first; last; last = last->next) {
-		if (last->left >= before || since_boot(r, last->left) < since || !still_waits(r, last))
+		if (!proves(r, last, since, before))
 			continue;
 		grow(r->still, r->nr_still);
 		r->still[r->nr_still++] = still_of(r, last, until);
 	}
+	add_told(r, l, since, before);
 	if (!r->nr_still)
 		return;
-	qsort(r->still, r->nr_still, sizeof(*r->still), by_cpu_and_pid);
-	put_stills(r, until);
+	qsort(r->still, r->nr_still, sizeof(*r->still), by_cpu_time_and_pid);
+	add_begins(r);
+	put_stills(r);
 }
 
 /*
@@ -233,20 +376,30 @@ uint64_t recording_until(const struct recording *r)
 	return recording_span(r).to;
 }
 
+/* Up to when the entries prove that a task waits; 0: they prove nothing. */
+static uint64_t proof_until(const struct recording *r)
+{
+	/* Of older versions it is not known when entries were lost. */
+	if (r->min_wait || (r->head.lost && !r->nr_losses))
+		return 0;
+	return recording_until(r);
+}
+
 /* Of a recording whose entries are sorted by CPU. */
 void stills_find(struct recording *r)
 {
-	const uint64_t until = recording_until(r);
+	const uint64_t until = proof_until(r);
 	struct lasts l = { 0 };
 	uint64_t since = 0;
 
-	/* Of older versions it is not known when entries were lost. */
-	if (!r->sched || r->min_wait || !until || (r->head.lost && !r->nr_losses))
+	if (!r->sched || (!until && !r->nr_waits))
 		return;
 	for (size_t i = 0; i < r->nr_losses; i++)
 		since = r->loss[i].to > since ? r->loss[i].to : since;
 	for (size_t i = 0; i < r->nr; i++)
 		lasts_note(&l, r->entry[i]);
-	stills_add(r, &l, since, until, until);
+	if (!until)
+		since = UINT64_MAX;
+	stills_add(r, &l, since, until ?: UINT64_MAX, until);
 	lasts_free(&l);
 }

@@ -591,8 +591,11 @@ static void print_head(const struct recording *r, const struct options *o, size_
 static void tell_some_cpus(const struct recording *r, const struct wait *waits, size_t nr,
 			   const char *path)
 {
+	const struct still *still;
+
 	for (size_t i = 0; i < nr && r->some_cpus; i++) {
-		if (!entry_still(r, r->entry[waits[i].i]))
+		still = entry_still(r, r->entry[waits[i].i]);
+		if (!still || still->told)
 			continue;
 		fprintf(stderr, "kdtl: %s: has some CPUs only (-C): a wait that is not over there may be over on another one\n",
 			path);

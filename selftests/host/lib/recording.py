@@ -11,6 +11,8 @@ Lines, in the order in which they go into the file; times are in ns on the time 
   loss CPU FROM TO N     in between entries of the CPU were lost
   until TIME             all entries up to then came before this line
   some-cpus              other CPUs were not recorded
+  waits BEGAN [SINCE HELD UNTIL CPU PID RUNNING COMM]...
+                         who waits, as the kernel said, and since when all is recorded
   machine NAME           the numbers of system calls are those of this one
   cgroup ID PATH
   within PID             the PIDs of the tasks that follow in their own namespace; 0 at first
@@ -50,7 +52,7 @@ import struct
 import sys
 
 ENTRIES, TASKS, CGROUP, RESET, CLOCK, END, CPUS, MIN_WAIT, LOST, UNTIL, SOME_CPUS, \
-    MACHINE = range(1, 13)
+    MACHINE, WAITS = range(1, 14)
 THROTTLED, IDLE = 128, 129
 WAKE = {"woken": 192, "shifted": 193, "contended": 194, "made": 195}
 left = 2
@@ -124,6 +126,13 @@ def main():
             body += chunk(UNTIL, struct.pack(">Q", number[0]))
         elif kind == "some-cpus":
             body += chunk(SOME_CPUS, b"")
+        elif kind == "waits":
+            data = struct.pack(">Q", number[0])
+            for at in range(1, len(arg), 7):
+                since, held, until, cpu, pid, running = (int(a) for a in arg[at:at + 6])
+                data += struct.pack(">QQQIIII16s", since, held, until, pid, running, cpu, 0,
+                                    arg[at + 6].encode())
+            body += chunk(WAITS, data)
         elif kind == "machine":
             body += chunk(MACHINE, struct.pack("64s", arg[0].encode()))
         elif kind == "within":

@@ -619,6 +619,49 @@ struct kdtl_stream_cgroup {
 	__u32		reserved;
 };
 
+/**
+ * struct kdtl_stream_wait - a task that waits for a CPU; kdtl_sched only
+ * @since: since when it could run and has been in this queue, in ticks
+ * @held: for how long after @since a limit on CPU time held it back, in ticks. If that is until
+ *	@until, a limit still does, or nobody knows when that ended
+ * @until: the time of which all this is, in ticks. An older entry of that CPU came, or comes, or
+ *	was lost; so @running has had the CPU since the newest of those
+ * @pid: the task, in the initial namespace
+ * @running: pid of the task that has the CPU; 0: it is idle
+ * @cpu: the CPU in whose queue it is
+ * @reserved: 0
+ * @comm: its name
+ */
+struct kdtl_stream_wait {
+	__aligned_u64	since;
+	__aligned_u64	held;
+	__aligned_u64	until;
+	__u32		pid;
+	__u32		running;
+	__u32		cpu;
+	__u32		reserved;
+	char		comm[16];
+};
+
+/* kdtl_stream_waits::flags */
+#define KDTL_WAITS_LATE		0x1	/* of a CPU whose interrupts are off nothing is said */
+
+/**
+ * struct kdtl_stream_waits - who waits for a CPU now
+ * @waits: address of an array of &struct kdtl_stream_wait
+ * @nr: set by the program: elements of the array. Becomes the number of tasks that wait; if
+ *	there is no room for all, the array has those with the lowest pids
+ * @flags: set by the program: 0. Becomes KDTL_WAITS_*
+ *
+ * Only the session's CPUs are looked at, while it is started: otherwise nobody waits. Each CPU
+ * with a queue is interrupted. Later versions may add fields at the end.
+ */
+struct kdtl_stream_waits {
+	__aligned_u64	waits;
+	__u32		nr;
+	__u32		flags;
+};
+
 /*
  * SETUP	EBUSY: the file has a session already; EINVAL: an attribute is not
  *		allowed (the kernel log says which); ENODEV: no such source;
@@ -632,6 +675,8 @@ struct kdtl_stream_cgroup {
  *		time; ENOMEM
  * CGROUP	ENOENT: the id is not known; ERANGE: the path needs more room;
  *		EOPNOTSUPP, EINVAL, EAGAIN: as with TASKS
+ * WAITS	EOPNOTSUPP: the source knows no tasks; EINVAL: @flags is not 0;
+ *		EAGAIN: a user without CAP_SYS_ADMIN asked less than 10 ms ago; ENOMEM
  *
  * A structure that is longer than the kernel's is E2BIG if its end is not 0.
  * If the file has no session yet, all but SETUP first make one with the module's
@@ -644,5 +689,6 @@ struct kdtl_stream_cgroup {
 #define KDTL_IOC_CLOCK	_IOR(0xdc, 4, struct kdtl_stream_clock)
 #define KDTL_IOC_TASKS	_IOWR(0xdc, 5, struct kdtl_stream_tasks)
 #define KDTL_IOC_CGROUP	_IOWR(0xdc, 6, struct kdtl_stream_cgroup)
+#define KDTL_IOC_WAITS	_IOWR(0xdc, 7, struct kdtl_stream_waits)
 
 #endif /* _UAPI_LINUX_KDTL_H */

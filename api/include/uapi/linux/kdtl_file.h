@@ -73,6 +73,9 @@ struct kdtl_chunk {
  * @KDTL_CHUNK_UNTIL: ticks (64 bits): all entries up to then came before it
  * @KDTL_CHUNK_SOME_CPUS: empty: other CPUs were not recorded
  * @KDTL_CHUNK_MACHINE: of uname(2), filled up with NULs: has the system calls
+ * @KDTL_CHUNK_WAITS: ticks (64 bits) since when each CPU's entries were recorded, then struct
+ *	kdtl_stream_wait: who waited at its kdtl_stream_wait::until, up to which all entries came
+ *	before it; the last such chunk holds
  */
 enum kdtl_chunk_type {
 	KDTL_CHUNK_ENTRIES	= 1,
@@ -87,6 +90,7 @@ enum kdtl_chunk_type {
 	KDTL_CHUNK_UNTIL	= 10,
 	KDTL_CHUNK_SOME_CPUS	= 11,
 	KDTL_CHUNK_MACHINE	= 12,
+	KDTL_CHUNK_WAITS	= 13,
 };
 
 /**

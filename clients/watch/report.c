@@ -232,6 +232,15 @@ static void report_stuck_detail(int cpu, u64 now, const struct kdtl_entry *e, in
 		scnprintf(detail + at, sizeof(detail) - at, ", %u others less", waiting - 1);
 }
 
+/* Where is the task that has the CPU? */
+static void report_stuck_stack(int cpu)
+{
+	char name[WATCH_NAME];
+
+	watch_name(&blame.now, name, sizeof(name));
+	watch_stack(cpu, blame.now.pid, name);
+}
+
 /**
  * watch_report_stuck() - report a CPU that dispatches no task of normal priority
  * @cpu: the CPU
@@ -262,6 +271,8 @@ void watch_report_stuck(int cpu, u64 wait, u64 threshold)
 		  watch_tasks ? "task of normal priority" : "kworker", div_u64(wait, NSEC_PER_MSEC));
 	report_stuck_detail(cpu, now, e, strlen(detail));
 	report(how, cpu, cpu, wait, now, false);
+	if (how & REPORT_ALARM && blame.now.pid)
+		report_stuck_stack(cpu);
 }
 
 /* Who waits, or is held back, and since when others have the CPU. */

@@ -115,6 +115,7 @@ static int __init watch_init(void)
 	for_each_possible_cpu(cpu)
 		per_cpu_ptr(&watch_cpus, cpu)->threshold_ms = threshold_ms;
 	watch_probe_init();
+	watch_stack_init();
 	err = watch_report_init();
 	if (err)
 		return err;
@@ -142,6 +143,7 @@ static void __exit watch_exit(void)
 {
 	watch_show_exit();
 	kdtl_session_close(session);
+	watch_stack_exit();
 	watch_behind_exit();
 	watch_probe_exit();
 	watch_report_exit();

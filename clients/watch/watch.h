@@ -173,6 +173,11 @@ void watch_rules_exit(void);
 void watch_show_init(struct kdtl_session *s);
 void watch_show_exit(void);
 
+/* stack.c */
+void watch_stack_init(void);
+void watch_stack_exit(void);
+void watch_stack(int cpu, pid_t pid, const char *name);
+
 /* waiting.c */
 
 /**

@@ -218,6 +218,22 @@ seldom_said()
 	[ "$lines" -le 6 ]
 }
 
+# Where the hog is: from a function of its own to the thread's begin, and nothing of the interrupt
+# that looks.
+stack_told()
+{
+	dmesg | awk '
+		/kdtl_watch: CPU 1: kdtl_hog:[0-9]+ is in$/ { told = 1; hog = thread = looks = 0; next }
+		told && !/kdtl_watch: CPU 1:   / { told = 0 }
+		told && /  hog(_spin)?\+/ { hog = 1 }
+		told && /  kthread\+/ { thread = 1 }
+		told && /  (stack_look|.*hrtimer|.*interrupt|.*sysvec|.*do_irq|.*do_IRQ)/ { looks = 1 }
+		hog && thread && !looks { good = 1 }
+		END { exit !good }' && return
+	dmesg | grep -A 16 'kdtl_watch: CPU 1: .* is in' | sed 's/^/# /'
+	return 1
+}
+
 said_saturated()
 {
 	dmesg | grep -q "kdtl_watch: CPU 1: .*:[0-9]* waited at least 4294 ms"
@@ -346,7 +362,7 @@ can_starve 1
 # on it.
 taskset -p 1 $$ >/dev/null
 
-plan 33
+plan 34
 dmesg -c >/dev/null
 ok "a period of 0 is refused" refuses_period 0
 ok "and one without end" refuses_period 4294967295
@@ -387,6 +403,7 @@ until_true is_named '.*forged'
 ok "a hog on CPU 1" load kdtl_hog cpu=1 ms=6000
 ok "it is caught while it hogs" caught_in_time
 ok "and that is said seldom" seldom_said
+ok "and where in the kernel the hog is" stack_told
 ok "traced" traced stuck
 ok "the recorder's table names the hog" until_true table
 ok "a uevent" until_true uevent_came

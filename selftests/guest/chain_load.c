@@ -29,7 +29,8 @@
 /* What the processes share. */
 static struct {
 	pthread_mutex_t		mutex;
-	int			locked[2];	/* pipes: low has the mutex */
+	int			ready[2];	/* pipes: a task is what it is to be */
+	int			locked[2];	/* low has the mutex */
 	int			begin[2];	/* mid, or the hog, may begin */
 	int			request[2];
 	int			reply[2];
@@ -82,6 +83,7 @@ static void get(const int fd[2])
 static void take(const char *name)
 {
 	become(name, 1, 30);
+	put(shared->ready);
 	get(shared->begin);
 	shared->taker = getpid();
 	spin(TAKEN);
@@ -108,6 +110,7 @@ static void low(void)
 static void server(void)
 {
 	become("server", 1, 20);
+	put(shared->ready);
 	get(shared->request);
 	be_passed();
 	put(shared->reply);
@@ -135,12 +138,6 @@ static void hog(void)
 	take("hog");
 }
 
-/* So that a task that was just made sleeps, or runs. */
-static void settle(void)
-{
-	usleep(50000);
-}
-
 static void end(pid_t pid)
 {
 	int status;
@@ -154,7 +151,7 @@ static void inversion(void)
 	uint64_t ns;
 	pid_t by;
 
-	settle();
+	get(shared->ready);
 	by = begin(low);
 	get(shared->locked);
 	put(shared->begin);
@@ -174,7 +171,8 @@ static void request(void)
 	const pid_t by = begin(server), taker = begin(hog);
 	uint64_t ns;
 
-	settle();
+	get(shared->ready);
+	get(shared->ready);
 	shared->taker = 0;
 	ns = clock_ns(CLOCK_MONOTONIC);
 	put(shared->request);
@@ -197,8 +195,8 @@ int main(void)
 	must(!pthread_mutexattr_init(&attr));
 	must(!pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED));
 	must(!pthread_mutex_init(&shared->mutex, &attr));
-	must(!pipe(shared->locked) && !pipe(shared->begin) && !pipe(shared->request) &&
-	     !pipe(shared->reply));
+	must(!pipe(shared->ready) && !pipe(shared->locked) && !pipe(shared->begin) &&
+	     !pipe(shared->request) && !pipe(shared->reply));
 	become("inv_high", 0, 40);
 	inversion();
 	must(!prctl(PR_SET_NAME, "client"));

@@ -143,7 +143,7 @@ in_machine()
 			echo "mutant ${last% *}: ${last#* } noticed: ended the machine ($status)" \
 				>>"$work/console"
 		fi
-		sed -i "1,/^${last% *} /d" "$work/todo/todo"
+		sed -i "0,/^${last% *} /d" "$work/todo/todo"
 	done
 }
 

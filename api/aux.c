@@ -9,7 +9,6 @@
 #include <linux/mm.h>
 
 #include "../core/compat.h"
-#include "../core/raw.h"
 #include "reader.h"
 #include "request.h"
 
@@ -43,11 +42,11 @@ static noinline ssize_t kdtl_peek_else(struct kdtl_session *s, int cpu, const vo
 {
 	struct kdtl_aux *aux = kdtl_session_aux(s, cpu);
 
-	if (!kdtl_session_raw(s) || s->layout.overwrite)
+	if (!s->ops->peek || s->layout.overwrite)
 		return kdtl_no_reader(s, "peek");
 	if (!span)
 		return kdtl_null_refuse(s, "kdtl_aux_peek", "span");
-	return aux ? kdtl_raw_peek(aux, span) : 0;
+	return aux ? s->ops->peek(aux, span) : 0;
 }
 
 static __always_inline ssize_t kdtl_area_peek(struct kdtl_aux *aux, const void **span)
@@ -93,11 +92,11 @@ static noinline int kdtl_consume_else(struct kdtl_session *s, int cpu, size_t by
 {
 	struct kdtl_aux *aux = kdtl_session_aux(s, cpu);
 
-	if (!kdtl_session_raw(s) || s->layout.overwrite)
+	if (!s->ops->consume || s->layout.overwrite)
 		return kdtl_no_reader(s, "consume");
 	if (!aux)
 		return bytes ? -EINVAL : 0;
-	return kdtl_raw_consume(aux, bytes) ? kdtl_consume_refuse(s, aux, cpu, bytes) : 0;
+	return s->ops->consume(aux, bytes) ? kdtl_consume_refuse(s, aux, cpu, bytes) : 0;
 }
 
 static __always_inline int kdtl_area_consume(struct kdtl_session *s, struct kdtl_aux *aux,
@@ -243,11 +242,13 @@ int kdtl_aux_gap(struct kdtl_session *s, int cpu, size_t *at, u64 *lost)
 	struct kdtl_aux *aux;
 	struct kdtl_gap gap;
 	u64 tail;
+	int err;
 
 	if (!kdtl_session_has_cpu(s, cpu))
 		return kdtl_cpu_refuse(s, cpu, __func__, _RET_IP_);
-	if (kdtl_session_raw(s))
-		return kdtl_raw_refuse(s, __func__);
+	err = kdtl_entries_check(s, __func__);
+	if (err)
+		return err;
 	if (data_race(s->no_reader))
 		return kdtl_no_reader(s, "gap");
 	if (!at || !lost)
@@ -361,8 +362,8 @@ ssize_t kdtl_aux_snapshot(struct kdtl_session *s, int cpu, void *buf, size_t len
 	aux = kdtl_session_aux(s, cpu);
 	if (!aux)
 		return 0;
-	if (kdtl_session_raw(s))
-		return kdtl_raw_snapshot(aux, buf, len);
+	if (s->ops->snapshot)
+		return s->ops->snapshot(aux, buf, len);
 
 	len = min_t(u64, kdtl_entries(len) * KDTL_ENTRY_SIZE, kdtl_snapshot_max(aux));
 	do {
@@ -384,7 +385,7 @@ static void kdtl_area_info(struct kdtl_session *s, struct kdtl_aux *aux,
 	info->source = s->pmu->name;
 	info->size = (u64)s->layout.nr_pages << PAGE_SHIFT;
 	info->watermark = s->layout.watermark;
-	info->tb_freq = kdtl_session_raw(s) ? 0 : s->pmu->tb_freq;
+	info->tb_freq = s->ops->entries ? s->pmu->tb_freq : 0;
 	info->tb_boot = s->pmu->tb_boot;
 	info->tasks = s->pmu->tasks;
 	info->stolen = s->pmu->stolen;
@@ -405,7 +406,7 @@ static void kdtl_area_info(struct kdtl_session *s, struct kdtl_aux *aux,
 	if ((s64)(info->head - start) < 0)
 		info->head = start;
 	info->online = READ_ONCE(aux->event) && !READ_ONCE(aux->error);
-	if (kdtl_session_raw(s))
+	if (!s->ops->entries)
 		return;
 	info->consumed = kdtl_entries(info->tail - start);
 	/* One that a driver wrote in part and a reader consumed in part counts as unread. */
@@ -505,14 +506,15 @@ int kdtl_aux_mmap(struct kdtl_session *s, int cpu, struct vm_area_struct *vma)
 	struct kdtl_aux *aux;
 	unsigned long addr;
 	unsigned int i;
-	int err = 0;
+	int err;
 
 	if (!kdtl_session_has_cpu(s, cpu))
 		return kdtl_cpu_refuse(s, cpu, __func__, _RET_IP_);
 	if (!vma)
 		return kdtl_null_refuse(s, __func__, "vma");
-	if (kdtl_session_raw(s))
-		return kdtl_raw_refuse(s, __func__);
+	err = kdtl_entries_check(s, __func__);
+	if (err)
+		return err;
 	aux = kdtl_session_aux(s, cpu);
 	if (!aux || !aux->nr_pages || vma_pages(vma) != aux->nr_pages)
 		return -EINVAL;

@@ -41,7 +41,6 @@
 #include <linux/smp.h>
 
 #include "../core/compat.h"
-#include "../core/raw.h"
 #include "reader.h"
 #include "request.h"
 
@@ -207,11 +206,9 @@ struct kdtl_merge *kdtl_merge_create(struct kdtl_session *s)
 
 	if (IS_ERR_OR_NULL(s))
 		return ERR_PTR(kdtl_session_refuse(s, __func__, _RET_IP_));
-	err = kdtl_may_sleep(s->owner, __func__);
+	err = kdtl_may_sleep(s->owner, __func__) ?: kdtl_entries_check(s, __func__);
 	if (err)
 		return ERR_PTR(err);
-	if (kdtl_session_raw(s))
-		return ERR_PTR(kdtl_raw_refuse(s, __func__));
 	if (kdtl_reader_none(s)) {
 		pr_warn("%s: merge: %s session has nothing to consume\n", s->owner,
 			kdtl_reader_none(s));

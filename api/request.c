@@ -5,7 +5,6 @@
 #include <linux/kdtl_counters.h>
 
 #include "../core/fanout.h"
-#include "../core/raw.h"
 #include "request.h"
 
 /**
@@ -81,9 +80,8 @@ int kdtl_vector_call(struct kdtl_session *s, const struct kdtl_vector *v,
 
 	if (err)
 		return err;
-	if (kdtl_session_raw(s))
-		err = kdtl_raw_refuse(s, v->verb);
-	else if (!kdtl_vector_is_now(s, verb->when))
+	err = kdtl_entries_check(s, v->verb);
+	if (!err && !kdtl_vector_is_now(s, verb->when))
 		err = -EBUSY;
 	if (!err)
 		err = kdtl_vector_check(s, v, verb->check);
@@ -95,9 +93,11 @@ int kdtl_vector_call(struct kdtl_session *s, const struct kdtl_vector *v,
 	return err;
 }
 
-/* Say that a verb needs entries.  Returns -EOPNOTSUPP. */
-noinline int kdtl_raw_refuse(const struct kdtl_session *s, const char *verb)
+/* Does the session have entries, which a verb needs?  Returns 0, or -EOPNOTSUPP with a line. */
+int kdtl_entries_check(const struct kdtl_session *s, const char *verb)
 {
+	if (s->ops->entries)
+		return 0;
 	pr_warn_ratelimited("%s: %s: a session with KDTL_SESSION_RAW has bytes of %s, no entries\n",
 			    s->owner, verb, s->pmu->name);
 	return -EOPNOTSUPP;
@@ -148,8 +148,6 @@ int kdtl_cpu_check(struct kdtl_session *s, int which)
  */
 int kdtl_session_mask_check(struct kdtl_session *s, u32 mask, u64 min_wait)
 {
-	if (kdtl_session_raw(s))
-		return 0;
 	if (!kdtl_pmu_has(s->pmu, mask ?: KDTL_MASK_ALL)) {
 		if (kdtl_pmu_tells_wakes(s->pmu))
 			pr_warn_ratelimited("%s: mask=%#x: %s's entries are no dispatches; who knows them asks for %#x\n",

@@ -184,12 +184,16 @@ static int kdtl_attr_check(const char *owner, const struct kdtl_session_attr *at
 /* Before it lets go of the source: their rings are in the source's memory. */
 static void kdtl_session_free_areas(struct kdtl_session *s)
 {
+	struct kdtl_aux *aux;
 	int cpu;
 
 	if (!s->aux)
 		return;
-	for_each_possible_cpu(cpu)
-		kdtl_aux_free(kdtl_session_aux(s, cpu));
+	for_each_possible_cpu(cpu) {
+		aux = kdtl_session_aux(s, cpu);
+		if (aux)
+			s->ops->free(aux);
+	}
 	free_percpu(s->aux);
 	s->aux = NULL;
 }
@@ -206,8 +210,6 @@ static void kdtl_session_free(struct kdtl_session *s)
 	free_cpumask_var(s->cpus);
 	mutex_destroy(&s->lock);
 	mutex_destroy(&s->reading);
-	if (s->raw)
-		kdtl_raw_put(s->raw);
 	kfree(s);
 }
 
@@ -274,7 +276,8 @@ static struct kdtl_session *kdtl_session_alloc(const char *owner,
 	s->layout.overwrite = attr->flags & KDTL_SESSION_OVERWRITE;
 	if (attr->place)
 		s->layout.place = *attr->place;
-	s->no_reader = kdtl_reader_none(s) || attr->flags & KDTL_SESSION_RAW;
+	s->ops = &kdtl_own_areas;
+	s->no_reader = kdtl_reader_none(s);
 	atomic64_set(&s->mem, sizeof(*s) + ((u64)attr->msg_pages << PAGE_SHIFT));
 
 	if (!zalloc_cpumask_var(&s->cpus, GFP_KERNEL) ||
@@ -317,6 +320,8 @@ static int kdtl_session_use(struct kdtl_session *s, struct kdtl_pmu *p)
 
 static void kdtl_session_unuse(struct kdtl_session *s)
 {
+	if (s->ops->end)
+		s->ops->end(s);
 	if (!s->used)
 		return;
 	kdtl_source_detach(s->used);
@@ -353,26 +358,21 @@ static int kdtl_session_find_pmu(struct kdtl_session *s,
 	return kdtl_session_use(s, s->pmu);
 }
 
-/* The same for a raw session, whose PMU need not be a source. */
+/* Find the PMU of a raw session, which need not be a source. */
 static int kdtl_session_find_raw(struct kdtl_session *s,
 				 const struct kdtl_session_attr *attr)
 {
 	struct kdtl_pmu *source = kdtl_source_find(attr->pmu, s->module);
-	struct kdtl_raw *raw;
 	int err;
 
 	/* Its events come and go under the CPU hotplug lock, so none may be the first user. */
 	err = source ? kdtl_session_use(s, source) : 0;
 	if (err)
 		return err;
-	raw = kdtl_raw_get(s->owner, attr, &s->layout);
-	if (IS_ERR(raw)) {
+	err = kdtl_raw_get(s, attr);
+	if (err)
 		kdtl_session_unuse(s);
-		return PTR_ERR(raw);
-	}
-	s->raw = raw;
-	s->pmu = &raw->source;
-	return 0;
+	return err;
 }
 
 /* @from is an address in the function that the log names. */
@@ -855,10 +855,10 @@ EXPORT_SYMBOL_NS_GPL(kdtl_restart, KDTL_NS);
 /* Load and start a session that was just created, and run its reader, if it has one. */
 static int kdtl_session_run(struct kdtl_session *s, const struct kdtl_reader *reader)
 {
-	int err;
+	int err = kdtl_entries_check(s, "kdtl_session_open");
 
-	if (kdtl_session_raw(s))
-		return kdtl_raw_refuse(s, "kdtl_session_open");
+	if (err)
+		return err;
 	if (reader && kdtl_reader_none(s)) {
 		pr_warn("%s: open: %s session keeps nothing for a reader\n", s->owner,
 			kdtl_reader_none(s));

@@ -17,7 +17,6 @@
 #include <linux/sched/clock.h>
 
 #include "../core/compat.h"
-#include "../core/raw.h"
 #include "../core/session.h"
 #include "request.h"
 
@@ -52,7 +51,7 @@ u64 kdtl_now(struct kdtl_session *s)
 		kdtl_session_refuse(s, __func__, _RET_IP_);
 		return 0;
 	}
-	if (kdtl_session_raw(s))
+	if (!s->ops->entries)
 		return 0;
 	local_irq_save(flags);
 	now = kdtl_source_clock(s->pmu);
@@ -128,13 +127,15 @@ int kdtl_timebase_sync(struct kdtl_session *s, struct kdtl_timebase *tb)
 {
 	struct kdtl_timebase_point now;
 	struct kdtl_timebase last;
+	int err;
 
 	if (IS_ERR_OR_NULL(s))
 		return kdtl_session_refuse(s, __func__, _RET_IP_);
 	if (!tb)
 		return kdtl_null_refuse(s, __func__, "tb");
-	if (kdtl_session_raw(s))
-		return kdtl_raw_refuse(s, __func__);
+	err = kdtl_entries_check(s, __func__);
+	if (err)
+		return err;
 
 	last = *tb;
 	if (!tb->mult)

@@ -32,7 +32,6 @@
 #include <linux/spinlock.h>
 #include <linux/string.h>
 
-#include "../core/raw.h"
 #include "../core/source.h"
 #include "request.h"
 #include "session.h"
@@ -345,7 +344,7 @@ int kdtl_waiting(struct kdtl_session *s, void (*fn)(const struct kdtl_waiting *w
 		err = kdtl_session_hold(s);
 	if (err)
 		return err;
-	if (kdtl_session_raw(s) || !s->pmu->waits) {
+	if (!s->pmu->waits) {
 		err = -EOPNOTSUPP;
 		goto release;
 	}

@@ -10,7 +10,6 @@
 
 #include "aux.h"
 #include "compat.h"
-#include "raw.h"
 #include "session.h"
 #include "writer.h"
 
@@ -105,13 +104,6 @@ static const struct kdtl_sink_ops kdtl_aux_sink_ops = {
 	.unlink	= kdtl_aux_unlink,
 };
 
-/* The pages of a raw session are perf's, and come when it is loaded. */
-static void kdtl_aux_init_raw(struct kdtl_aux *aux, struct kdtl_raw *raw)
-{
-	aux->raw = per_cpu_ptr(raw->cpus, aux->cpu);
-	aux->wake = IRQ_WORK_INIT_HARD(kdtl_raw_wake);
-}
-
 /* Map the area's pages, which are the caller's or are allocated. */
 static int kdtl_aux_map_pages(struct kdtl_aux *aux, int caps)
 {
@@ -147,6 +139,57 @@ static int kdtl_aux_alloc_pages(struct kdtl_aux *aux, int caps)
 }
 
 /**
+ * kdtl_aux_init() - prepare an area that has no pages yet
+ * @aux: the area, all zeros
+ * @s: the session, loaded or about to be
+ * @cpu: for which CPU
+ * @c: as in kdtl_sink_init()
+ *
+ * Context: any.
+ */
+void kdtl_aux_init(struct kdtl_aux *aux, struct kdtl_session *s, int cpu,
+		   struct kdtl_pmu_cpu *c)
+{
+	aux->session = s;
+	aux->cpu = cpu;
+	aux->nr_pages = s->layout.nr_pages;
+	aux->watermark = s->layout.watermark;
+	aux->overwrite = s->layout.overwrite;
+	prandom_seed_state(&aux->random, local_clock() + cpu);
+	aux->wake = IRQ_WORK_INIT_HARD(kdtl_aux_wake);
+	seqcount_init(&aux->seq);
+	kdtl_gaps_init(&aux->gaps);
+	INIT_HLIST_NODE(&aux->due);
+	hrtimer_setup(&aux->set_timer, kdtl_set_timer, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_PINNED_HARD);
+	hrtimer_setup(&aux->period_timer, kdtl_period_timer, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_PINNED_HARD);
+
+	kdtl_sink_init(&aux->sink, c);
+	aux->tail = aux_start;
+	aux->shown = aux_start;
+	aux->due_to = aux_start;
+	aux->sink.at->head = aux_start;
+	aux->sink.ops = &kdtl_aux_sink_ops;
+	aux->sink.batches = !aux->overwrite;
+	kdtl_aux_reset(aux);
+}
+
+/**
+ * kdtl_aux_exit() - undo kdtl_aux_init()
+ * @aux: the area, to which no event writes any more
+ *
+ * Context: may sleep.
+ */
+void kdtl_aux_exit(struct kdtl_aux *aux)
+{
+	hrtimer_cancel(&aux->set_timer);
+	hrtimer_cancel(&aux->period_timer);
+	irq_work_sync(&aux->wake);
+	kdtl_sink_exit(&aux->sink);
+}
+
+/**
  * kdtl_aux_alloc() - allocate an AUX area and map it
  * @s: the session, loaded or about to be
  * @cpu: for which CPU
@@ -157,48 +200,19 @@ static int kdtl_aux_alloc_pages(struct kdtl_aux *aux, int caps)
 struct kdtl_aux *kdtl_aux_alloc(struct kdtl_session *s, int cpu)
 {
 	struct kdtl_aux *aux;
-	int err = 0;
+	int err;
 
 	aux = kzalloc_node(sizeof(*aux), GFP_KERNEL, cpu_to_node(cpu));
 	if (!aux)
 		return ERR_PTR(-ENOMEM);
-
-	aux->session = s;
-	aux->cpu = cpu;
-	aux->nr_pages = s->layout.nr_pages;
-	aux->watermark = s->layout.watermark;
-	aux->overwrite = s->layout.overwrite;
-	prandom_seed_state(&aux->random, local_clock() + cpu);
-	aux->wake = IRQ_WORK_INIT_HARD(kdtl_aux_wake);
-	seqcount_init(&aux->seq);
-	INIT_LIST_HEAD(&aux->raw_node);
-	kdtl_gaps_init(&aux->gaps);
-	INIT_HLIST_NODE(&aux->due);
-	hrtimer_setup(&aux->set_timer, kdtl_set_timer, CLOCK_MONOTONIC,
-		      HRTIMER_MODE_REL_PINNED_HARD);
-	hrtimer_setup(&aux->period_timer, kdtl_period_timer, CLOCK_MONOTONIC,
-		      HRTIMER_MODE_REL_PINNED_HARD);
-
-	kdtl_sink_init(&aux->sink,
-		       kdtl_session_raw(s) ? NULL : per_cpu_ptr(s->pmu->cpu, cpu));
+	kdtl_aux_init(aux, s, cpu, per_cpu_ptr(s->pmu->cpu, cpu));
 	/* A session that only counts has no pages. */
-	if (kdtl_session_raw(s))
-		kdtl_aux_init_raw(aux, s->raw);
-	else if (aux->nr_pages)
-		err = kdtl_aux_alloc_pages(aux, s->pmu->pmu.capabilities);
-	if (err) {
-		kdtl_sink_exit(&aux->sink);
-		kfree(aux);
-		return ERR_PTR(err);
-	}
-	aux->tail = aux_start;
-	aux->shown = aux_start;
-	aux->due_to = aux_start;
-	aux->sink.at->head = aux_start;
-	aux->sink.ops = &kdtl_aux_sink_ops;
-	aux->sink.batches = !aux->overwrite;
-	kdtl_aux_reset(aux);
-	return aux;
+	err = aux->nr_pages ? kdtl_aux_alloc_pages(aux, s->pmu->pmu.capabilities) : 0;
+	if (!err)
+		return aux;
+	kdtl_aux_exit(aux);
+	kfree(aux);
+	return ERR_PTR(err);
 }
 
 /**
@@ -226,27 +240,20 @@ ALLOW_ERROR_INJECTION(kdtl_aux_setup, ERRNO);
 
 /**
  * kdtl_aux_free() - free an area
- * @aux: the area, to which no event writes any more; may be NULL
+ * @aux: the area, to which no event writes any more
  *
  * Context: may sleep.
  */
 void kdtl_aux_free(struct kdtl_aux *aux)
 {
-	if (!aux)
-		return;
-	hrtimer_cancel(&aux->set_timer);
-	hrtimer_cancel(&aux->period_timer);
-	irq_work_sync(&aux->wake);
+	kdtl_aux_exit(aux);
 	if (aux->priv)
 		aux->free_aux(aux->priv);
-	if (kdtl_aux_raw(aux)) {
-		kdtl_raw_aux_free(aux);
-	} else if (aux->nr_pages) {
+	if (aux->nr_pages) {
 		kdtl_area_unmap(&aux->area);
 		if (aux->pages)
 			kdtl_pages_free(aux->pages, aux->nr_pages);
 	}
-	kdtl_sink_exit(&aux->sink);
 	kfree(aux);
 }
 

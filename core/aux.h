@@ -15,8 +15,6 @@
 #include "gaps.h"
 #include "set.h"
 
-struct kdtl_raw_cpu;
-struct kdtl_raw_map;
 struct kdtl_session;
 
 /**
@@ -68,14 +66,6 @@ struct kdtl_session;
  * @free_aux: gives @priv back
  * @session: the session of the area
  * @event: the CPU's perf event while it is loaded and online
- * @raw: if the session is raw, what all sessions on the PMU share on this CPU.  Its lock
- *	protects the positions then, and the fields below
- * @map: the mapping in @area
- * @raw_node: in kdtl_raw_cpu::readers
- * @raw_on: the session is started here
- * @raw_from: where the reader goes on in the pages of the present event, unless it is
- *	there already
- * @raw_end: position up to which these pages hold data of the session
  *
  * The fields up to @wake belong to the CPU (interrupts off), @tail to @reader to the
  * reader, and @gaps to @due_to have a lock.  The others do not change while there is a
@@ -130,13 +120,6 @@ struct kdtl_aux {
 	void			(*free_aux)(void *priv);
 	struct kdtl_session	*session;
 	struct perf_event	*event;
-
-	struct kdtl_raw_cpu	*raw;
-	struct kdtl_raw_map	*map;
-	struct list_head	raw_node;
-	bool			raw_on;
-	u64			raw_from;
-	u64			raw_end;
 };
 
 /* The state of @set on the area's CPU. */
@@ -160,6 +143,9 @@ struct kdtl_aux_layout {
 	struct kdtl_place place;	/* its pages are NULL: there is none */
 };
 
+void kdtl_aux_init(struct kdtl_aux *aux, struct kdtl_session *s, int cpu,
+		   struct kdtl_pmu_cpu *c);
+void kdtl_aux_exit(struct kdtl_aux *aux);
 struct kdtl_aux *kdtl_aux_alloc(struct kdtl_session *s, int cpu);
 void kdtl_aux_free(struct kdtl_aux *aux);
 int kdtl_aux_setup(struct kdtl_aux *aux, struct perf_event *event);

@@ -23,7 +23,6 @@
 #include <linux/smp.h>
 
 #include "late.h"
-#include "raw.h"
 #include "session.h"
 #include "wake.h"
 #include "writer.h"
@@ -91,7 +90,7 @@ static struct kdtl_aux *kdtl_cpu_area(struct kdtl_session *s, int cpu,
 	*why = kdtl_over_cap;
 	if (!kdtl_session_mem_allowed(s, mem))
 		return ERR_PTR(-ENOMEM);
-	aux = kdtl_aux_alloc(s, cpu);
+	aux = s->ops->alloc(s, cpu);
 	if (IS_ERR(aux)) {
 		*why = PTR_ERR(aux) == -ENOMEM ? kdtl_no_memory : kdtl_not_mapped;
 		return aux;
@@ -103,24 +102,6 @@ static struct kdtl_aux *kdtl_cpu_area(struct kdtl_session *s, int cpu,
 	 */
 	smp_store_release(per_cpu_ptr(s->aux, cpu), aux);
 	return aux;
-}
-
-/* The same as kdtl_cpu_open_event(), with the event that raw sessions share. */
-static int kdtl_cpu_open_raw(struct kdtl_session *s, struct kdtl_aux *aux, const char **why)
-{
-	int err;
-
-	*why = kdtl_refused;
-	err = kdtl_raw_join(aux, why);
-	if (err)
-		return err;
-	if (s->state == KDTL_STARTED)
-		err = kdtl_raw_start(aux);
-	if (err)
-		kdtl_raw_leave(aux);
-	else
-		WRITE_ONCE(aux->event, READ_ONCE(aux->raw->event));
-	return err;
 }
 
 /*
@@ -138,19 +119,19 @@ static void kdtl_cpus_begin(struct kdtl_session *s, u32 n)
 }
 
 /* Create the CPU's event, and enable it if the session is started. */
-static int kdtl_cpu_open_event(struct kdtl_session *s, struct kdtl_aux *aux,
-			       const char **why)
+static int kdtl_event_open(struct kdtl_aux *aux, const char **why)
 {
+	struct kdtl_session *s = aux->session;
 	struct perf_event *event;
 	int err = 0;
 
 	event = kdtl_event_create(s, aux);
 	if (IS_ERR(event)) {
 		err = PTR_ERR(event);
-		*why = err == -ENOMEM ? kdtl_no_memory : kdtl_refused;
+		if (err == -ENOMEM)
+			*why = kdtl_no_memory;
 		return err;
 	}
-	*why = kdtl_refused;
 	if (aux->nr_pages && !aux->priv)
 		err = kdtl_aux_setup(aux, event);
 	if (err)
@@ -171,6 +152,30 @@ release:
 	return err;
 }
 
+static void kdtl_event_close(struct kdtl_aux *aux)
+{
+	perf_event_release_kernel(aux->event);
+}
+
+static void kdtl_event_enable(struct kdtl_aux *aux, bool enable)
+{
+	if (enable)
+		perf_event_enable(aux->event);
+	else
+		perf_event_disable(aux->event);
+}
+
+/* Readers of these do not ask: kdtl_area_peek() and so on are inline where they are called. */
+const struct kdtl_area_ops kdtl_own_areas = {
+	.entries	= true,
+	.alloc		= kdtl_aux_alloc,
+	.free		= kdtl_aux_free,
+	.open		= kdtl_event_open,
+	.close		= kdtl_event_close,
+	.enable		= kdtl_event_enable,
+	.settle		= kdtl_aux_settle,
+};
+
 static int kdtl_cpu_open(struct kdtl_session *s, int cpu, const char **why)
 {
 	struct kdtl_aux *aux = kdtl_cpu_area(s, cpu, why);
@@ -181,17 +186,8 @@ static int kdtl_cpu_open(struct kdtl_session *s, int cpu, const char **why)
 	if (aux->event)
 		return 0;
 	WRITE_ONCE(aux->error, 0);
-	return kdtl_session_raw(s) ? kdtl_cpu_open_raw(s, aux, why) :
-		kdtl_cpu_open_event(s, aux, why);
-}
-
-/* Report everything that the CPU's event, which writes no more, has written. */
-static void kdtl_cpu_settle(struct kdtl_aux *aux)
-{
-	if (kdtl_aux_raw(aux))
-		kdtl_raw_settle(aux);
-	else
-		kdtl_aux_settle(aux);
+	*why = kdtl_refused;
+	return s->ops->open(aux, why);
 }
 
 static void kdtl_cpu_close(struct kdtl_session *s, int cpu)
@@ -200,14 +196,9 @@ static void kdtl_cpu_close(struct kdtl_session *s, int cpu)
 
 	if (!aux || !aux->event)
 		return;
-	if (!kdtl_aux_raw(aux))
-		perf_event_release_kernel(aux->event);
-	else if (s->state == KDTL_CREATED)
-		kdtl_raw_leave(aux);
-	else
-		kdtl_raw_offline(aux);
+	s->ops->close(aux);
 	WRITE_ONCE(aux->event, NULL);
-	kdtl_cpu_settle(aux);
+	s->ops->settle(aux);
 }
 
 static void kdtl_cpu_announce(struct kdtl_session *s, int cpu, bool online, int err)
@@ -378,16 +369,8 @@ static void kdtl_cpus_enable(struct kdtl_session *s, bool enable)
 
 	for_each_cpu(cpu, s->loaded) {
 		aux = kdtl_session_aux(s, cpu);
-		if (!aux || !aux->event)
-			continue;
-		if (kdtl_aux_raw(aux) && enable)
-			WRITE_ONCE(aux->error, kdtl_raw_start(aux));
-		else if (kdtl_aux_raw(aux))
-			kdtl_raw_stop(aux);
-		else if (enable)
-			perf_event_enable(aux->event);
-		else
-			perf_event_disable(aux->event);
+		if (aux && aux->event)
+			s->ops->enable(aux, enable);
 	}
 }
 
@@ -403,7 +386,7 @@ static void kdtl_cpus_off(struct kdtl_session *s)
 		aux = kdtl_session_aux(s, cpu);
 		if (!aux)
 			continue;
-		kdtl_cpu_settle(aux);
+		s->ops->settle(aux);
 		/* The next start tries again. */
 		WRITE_ONCE(aux->error, 0);
 	}

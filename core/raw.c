@@ -97,7 +97,7 @@ static struct kdtl_raw *kdtl_raw_alloc(const struct kdtl_session_attr *attr, u32
 	}
 	strscpy(raw->name, attr->pmu, sizeof(raw->name));
 	raw->source.name = raw->name;
-	/* Times are only converted where they are 0. */
+	/* Times are only converted where they are 0, and kdtl_aux_info() says 0. */
 	raw->source.tb_freq = NSEC_PER_SEC;
 	raw->source.pmu.type = type;
 	raw->source.pmu.capabilities = caps;
@@ -151,51 +151,50 @@ static struct kdtl_raw *kdtl_raw_join_or_alloc(const char *owner,
 
 /**
  * kdtl_raw_get() - find a PMU for a raw session, and hold it
- * @owner: the session's, for the log
- * @attr: the session's attributes: perf's name of the PMU, and its events' attributes
- * @layout: properties of the areas
+ * @s: the session, whose source and areas are the PMU's then
+ * @attr: its attributes: perf's name of the PMU, and its events' attributes
  *
  * The PMU may be unregistered nevertheless.
  *
  * Context: may sleep.
  * Return:
- * * the PMU; in case of an error a line in the log says what is wrong
+ * * 0; in case of an error a line in the log says what is wrong
  * * -ENODEV: perf has no PMU of this name
- * * -EOPNOTSUPP: the PMU has no AUX areas, or this kernel gives none to kernel events
+ * * -EOPNOTSUPP: the PMU has no AUX areas
  * * -EBUSY: a session on the PMU has another layout, config or period
  * * -ENOMEM
  */
-struct kdtl_raw *kdtl_raw_get(const char *owner, const struct kdtl_session_attr *attr,
-			      const struct kdtl_aux_layout *layout)
+int kdtl_raw_get(struct kdtl_session *s, const struct kdtl_session_attr *attr)
 {
 	struct kdtl_raw *raw;
 	int caps, err;
 	u32 type;
 
-	err = kdtl_raw_find(owner, attr->pmu, &type, &caps);
+	err = kdtl_raw_find(s->owner, attr->pmu, &type, &caps);
 	if (err)
-		return ERR_PTR(err);
-	if (!KDTL_PERF_AUX) {
-		pr_warn_ratelimited("%s: %s: this kernel's perf has no perf_event_aux_alloc(), which raw sessions need\n",
-				    owner, attr->pmu);
-		return ERR_PTR(-EOPNOTSUPP);
-	}
+		return err;
 	mutex_lock(&kdtl_raws_lock);
-	raw = kdtl_raw_join_or_alloc(owner, attr, type, caps, layout);
+	raw = kdtl_raw_join_or_alloc(s->owner, attr, type, caps, &s->layout);
 	if (!IS_ERR(raw))
 		raw->sessions++;
 	mutex_unlock(&kdtl_raws_lock);
-	return raw;
+	if (IS_ERR(raw))
+		return PTR_ERR(raw);
+	s->pmu = &raw->source;
+	s->ops = &kdtl_raw_areas;
+	s->no_reader = true;
+	return 0;
 }
 
 /**
  * kdtl_raw_put() - undo kdtl_raw_get()
- * @raw: the PMU; no area of the session is left
+ * @s: the session, of which no area is left
  *
  * Context: may sleep.
  */
-void kdtl_raw_put(struct kdtl_raw *raw)
+void kdtl_raw_put(struct kdtl_session *s)
 {
+	struct kdtl_raw *raw = container_of(s->pmu, struct kdtl_raw, source);
 	bool last;
 
 	mutex_lock(&kdtl_raws_lock);
@@ -203,7 +202,7 @@ void kdtl_raw_put(struct kdtl_raw *raw)
 	if (last)
 		list_del(&raw->node);
 	mutex_unlock(&kdtl_raws_lock);
-	if (!KDTL_PERF_AUX || !last)
+	if (!last)
 		return;
 	irq_work_sync(&raw->kick);
 	cancel_work_sync(&raw->work);

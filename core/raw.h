@@ -12,11 +12,6 @@
 
 #include "session.h"
 
-/* Kbuild sets this if perf gives AUX areas to kernel events: perf_event_aux_alloc(). */
-#ifndef KDTL_PERF_AUX
-#define KDTL_PERF_AUX	0
-#endif
-
 #define KDTL_RAW_NAME_LEN	64
 
 /**
@@ -41,7 +36,7 @@ struct kdtl_raw_map {
  * @map: of the event's AUX pages
  * @lock: protects the fields below, and the positions of the readers' areas.  Taken in
  *	hard irq; the locks of message queues are taken inside
- * @readers: the areas of the sessions that are loaded, by kdtl_aux::raw_node
+ * @readers: the areas of the sessions that are loaded, by kdtl_raw_aux::node
  * @on: how many of them are started
  * @base: position at which perf's own position was 0; a multiple of the area's size
  * @head: position up to which the PMU has written
@@ -64,6 +59,27 @@ struct kdtl_raw_cpu {
 	bool			stalled;
 	bool			progress;
 	bool			gone;
+};
+
+/**
+ * struct kdtl_raw_aux - the AUX area of a raw session on a CPU
+ * @aux: what every area has
+ * @rc: what all sessions on the PMU share on this CPU.  Its lock protects the positions in @aux,
+ *	and the fields below
+ * @map: the mapping in @aux
+ * @node: in kdtl_raw_cpu::readers
+ * @on: the session is started here
+ * @from: where the reader goes on in the pages of the present event, unless it is there already
+ * @end: position up to which these pages hold data of the session
+ */
+struct kdtl_raw_aux {
+	struct kdtl_aux		aux;
+	struct kdtl_raw_cpu	*rc;
+	struct kdtl_raw_map	*map;
+	struct list_head	node;
+	bool			on;
+	u64			from;
+	u64			end;
 };
 
 /**
@@ -100,40 +116,25 @@ struct kdtl_raw {
 	struct kdtl_raw_cpu __percpu	*cpus;
 };
 
+#ifdef KDTL_PERF_AUX
 /* core/raw.c */
 struct device *kdtl_raw_device(const char *name);
-struct kdtl_raw *kdtl_raw_get(const char *owner, const struct kdtl_session_attr *attr,
-			      const struct kdtl_aux_layout *layout);
-void kdtl_raw_put(struct kdtl_raw *raw);
+int kdtl_raw_get(struct kdtl_session *s, const struct kdtl_session_attr *attr);
+void kdtl_raw_put(struct kdtl_session *s);
 
-/*
- * core/raw_cpu.c, which is only built where perf has what it needs.  Nobody else calls
- * it, because there are no raw sessions.
- */
+/* core/raw_cpu.c */
+extern const struct kdtl_area_ops kdtl_raw_areas;
 void kdtl_raw_cpu_init(struct kdtl_raw *raw, int cpu);
 void kdtl_raw_work(struct work_struct *work);
 void kdtl_raw_free_unused(struct kdtl_raw *raw);
-int kdtl_raw_join(struct kdtl_aux *aux, const char **why);
-void kdtl_raw_leave(struct kdtl_aux *aux);
-void kdtl_raw_offline(struct kdtl_aux *aux);
-int kdtl_raw_start(struct kdtl_aux *aux);
-void kdtl_raw_stop(struct kdtl_aux *aux);
-void kdtl_raw_settle(struct kdtl_aux *aux);
-void kdtl_raw_wake(struct irq_work *work);
-void kdtl_raw_aux_free(struct kdtl_aux *aux);
-ssize_t kdtl_raw_peek(struct kdtl_aux *aux, const void **span);
-int kdtl_raw_consume(struct kdtl_aux *aux, size_t bytes);
-ssize_t kdtl_raw_snapshot(struct kdtl_aux *aux, void *buf, size_t len);
-
-/* The session's PMU if the session is raw; a constant where there are no raw sessions. */
-static inline struct kdtl_raw *kdtl_session_raw(const struct kdtl_session *s)
+#else
+/* There are none without perf_event_aux_alloc(), for which Kbuild looks. */
+static inline int kdtl_raw_get(struct kdtl_session *s, const struct kdtl_session_attr *attr)
 {
-	return KDTL_PERF_AUX ? s->raw : NULL;
+	pr_warn_ratelimited("%s: %*pE: this kernel's perf has no perf_event_aux_alloc(), which raw sessions need\n",
+			    s->owner, (int)strlen(attr->pmu), attr->pmu);
+	return -EOPNOTSUPP;
 }
-
-static inline struct kdtl_raw_cpu *kdtl_aux_raw(const struct kdtl_aux *aux)
-{
-	return KDTL_PERF_AUX ? aux->raw : NULL;
-}
+#endif
 
 #endif /* _KDTL_RAW_H */

@@ -93,59 +93,59 @@ void kdtl_raw_free_unused(struct kdtl_raw *raw)
 
 /* --- positions ----------------------------------------------------------------------- */
 
-static bool kdtl_raw_joined(const struct kdtl_aux *aux)
+static bool kdtl_raw_joined(const struct kdtl_raw_aux *a)
 {
-	return !list_empty(&aux->raw_node);
+	return !list_empty(&a->node);
 }
 
-static bool kdtl_raw_unread(const struct kdtl_aux *aux)
+static bool kdtl_raw_unread(const struct kdtl_raw_aux *a)
 {
-	return aux->tail != aux->sink.at->head;
+	return a->aux.tail != a->aux.sink.at->head;
 }
 
 /* Let an area begin at @pos.  Under kdtl_raw_cpu::lock, as all of this part. */
-static void kdtl_raw_place(struct kdtl_aux *aux, u64 pos)
+static void kdtl_raw_place(struct kdtl_raw_aux *a, u64 pos)
 {
-	aux->announced = pos;
-	aux->next_wake = pos + aux->watermark;
-	kdtl_u64_set(&aux->start, pos);
-	kdtl_u64_set(&aux->shown, pos);
-	kdtl_u64_set(&aux->sink.at->head, pos);
+	a->aux.announced = pos;
+	a->aux.next_wake = pos + a->aux.watermark;
+	kdtl_u64_set(&a->aux.start, pos);
+	kdtl_u64_set(&a->aux.shown, pos);
+	kdtl_u64_set(&a->aux.sink.at->head, pos);
 	/* [aux.D] pairs with T, which reads tail and then head without the lock. */
-	kdtl_u64_release(&aux->tail, pos);
+	kdtl_u64_release(&a->aux.tail, pos);
 }
 
 /* Give the reader the pages of the CPU's present event instead of old ones. */
-static void kdtl_raw_turn_now(struct kdtl_aux *aux)
+static void kdtl_raw_turn_now(struct kdtl_raw_aux *a)
 {
-	struct kdtl_raw_cpu *rc = aux->raw;
-	struct kdtl_raw_map *old = aux->map;
+	struct kdtl_raw_cpu *rc = a->rc;
+	struct kdtl_raw_map *old = a->map;
 
 	lockdep_assert_held(&rc->lock);
 	refcount_inc(&rc->map->users);
-	aux->map = rc->map;
-	aux->area.base = rc->map->area.base;
-	aux->area.size = rc->map->area.size;
-	aux->sink.at->pos_mask = aux->area.size - 1;
-	kdtl_raw_place(aux, aux->raw_from);
-	kdtl_u64_set(&aux->sink.at->head, aux->raw_end);
+	a->map = rc->map;
+	a->aux.area.base = rc->map->area.base;
+	a->aux.area.size = rc->map->area.size;
+	a->aux.sink.at->pos_mask = a->aux.area.size - 1;
+	kdtl_raw_place(a, a->from);
+	kdtl_u64_set(&a->aux.sink.at->head, a->end);
 	kdtl_raw_map_put_later(rc->raw, old);
 	/* There may be enough already. */
-	if (kdtl_raw_unread(aux))
-		irq_work_queue(&aux->wake);
+	if (kdtl_raw_unread(a))
+		irq_work_queue(&a->aux.wake);
 }
 
 /* As soon as the reader is done with the old ones. */
-static void kdtl_raw_turn(struct kdtl_aux *aux)
+static void kdtl_raw_turn(struct kdtl_raw_aux *a)
 {
-	if (kdtl_raw_joined(aux) && aux->map != aux->raw->map && !kdtl_raw_unread(aux))
-		kdtl_raw_turn_now(aux);
+	if (kdtl_raw_joined(a) && a->map != a->rc->map && !kdtl_raw_unread(a))
+		kdtl_raw_turn_now(a);
 }
 
 /* Where the area's reader is in the pages of the CPU's present event. */
-static u64 kdtl_raw_tail(const struct kdtl_aux *aux)
+static u64 kdtl_raw_tail(const struct kdtl_raw_aux *a)
 {
-	return aux->map == aux->raw->map ? aux->tail : aux->raw_from;
+	return a->map == a->rc->map ? a->aux.tail : a->from;
 }
 
 /*
@@ -164,16 +164,16 @@ static void kdtl_raw_poll(struct kdtl_raw_cpu *rc)
 				 PERF_AUX_FLAG_COLLISION)
 
 /* The PMU does not say how much.  The flag's message tells of it. */
-static void kdtl_raw_missed(struct kdtl_aux *aux)
+static void kdtl_raw_missed(struct kdtl_raw_aux *a)
 {
-	kdtl_u64_set(&aux->lost, aux->lost + 1);
-	aux->lost_reported = aux->lost;
+	kdtl_u64_set(&a->aux.lost, a->aux.lost + 1);
+	a->aux.lost_reported = a->aux.lost;
 }
 
 /* Find out what the PMU has written. */
 static void kdtl_raw_harvest(struct kdtl_raw_cpu *rc)
 {
-	struct kdtl_aux *aux;
+	struct kdtl_raw_aux *a;
 	unsigned int flags;
 	unsigned long head;
 
@@ -185,42 +185,42 @@ static void kdtl_raw_harvest(struct kdtl_raw_cpu *rc)
 		rc->head = rc->base + head;
 	else
 		rc->head += (unsigned long)(head - (unsigned long)(rc->head - rc->base));
-	list_for_each_entry(aux, &rc->readers, raw_node) {
-		if (!aux->raw_on)
+	list_for_each_entry(a, &rc->readers, node) {
+		if (!a->on)
 			continue;
-		aux->flags |= flags;
+		a->aux.flags |= flags;
 		if (flags & KDTL_RAW_MISSING)
-			kdtl_raw_missed(aux);
-		aux->raw_end = rc->head;
-		if (aux->map == rc->map)
-			kdtl_u64_set(&aux->sink.at->head, rc->head);
+			kdtl_raw_missed(a);
+		a->end = rc->head;
+		if (a->map == rc->map)
+			kdtl_u64_set(&a->aux.sink.at->head, rc->head);
 	}
 }
 
 /* Tell perf up to where the slowest reader has read. */
 static void kdtl_raw_release(struct kdtl_raw_cpu *rc)
 {
-	struct kdtl_aux *aux;
+	struct kdtl_raw_aux *a;
 	u64 held = 0, tail;
 
 	lockdep_assert_held(&rc->lock);
 	if (!rc->event || rc->raw->layout.overwrite)
 		return;
-	list_for_each_entry(aux, &rc->readers, raw_node) {
-		tail = kdtl_raw_tail(aux);
+	list_for_each_entry(a, &rc->readers, node) {
+		tail = kdtl_raw_tail(a);
 		/* A session that is stopped only holds what it has not read. */
-		if (aux->raw_on || tail != aux->raw_end)
+		if (a->on || tail != a->end)
 			held = max(held, rc->head - tail);
 	}
 	perf_event_aux_consume(rc->event, (unsigned long)(rc->head - held - rc->base));
 }
 
-static void kdtl_raw_report(struct kdtl_aux *aux, bool settled)
+static void kdtl_raw_report(struct kdtl_raw_aux *a, bool settled)
 {
 	/* In overwrite mode nothing is read in turn. */
-	if (aux->overwrite)
-		aux->announced = aux->sink.at->head;
-	kdtl_aux_report(aux, settled);
+	if (a->aux.overwrite)
+		a->aux.announced = a->aux.sink.at->head;
+	kdtl_aux_report(&a->aux, settled);
 }
 
 /* --- perf's event -------------------------------------------------------------------- */
@@ -232,7 +232,7 @@ static void kdtl_raw_report(struct kdtl_aux *aux, bool settled)
 static int kdtl_raw_woken(wait_queue_entry_t *wait, unsigned int mode, int sync, void *key)
 {
 	struct kdtl_raw_cpu *rc = container_of(wait, struct kdtl_raw_cpu, wait);
-	struct kdtl_aux *aux;
+	struct kdtl_raw_aux *a;
 	unsigned long flags;
 	bool stalled;
 	int state;
@@ -247,43 +247,38 @@ static int kdtl_raw_woken(wait_queue_entry_t *wait, unsigned int mode, int sync,
 					 READ_ONCE(rc->event->pending_disable));
 		if (rc->gone || (rc->stalled && rc->progress))
 			irq_work_queue(&rc->raw->kick);
-		list_for_each_entry(aux, &rc->readers, raw_node) {
-			if (!aux->raw_on)
+		list_for_each_entry(a, &rc->readers, node) {
+			if (!a->on)
 				continue;
-			if (rc->stalled && !stalled && !(aux->flags & KDTL_RAW_MISSING))
-				kdtl_raw_missed(aux);
+			if (rc->stalled && !stalled && !(a->aux.flags & KDTL_RAW_MISSING))
+				kdtl_raw_missed(a);
 			if (rc->stalled)
-				aux->flags |= PERF_AUX_FLAG_TRUNCATED;
-			irq_work_queue(&aux->wake);
+				a->aux.flags |= PERF_AUX_FLAG_TRUNCATED;
+			irq_work_queue(&a->aux.wake);
 		}
 	}
 	raw_spin_unlock_irqrestore(&rc->lock, flags);
 	return 0;
 }
 
-/**
- * kdtl_raw_wake() - report what is new, and wake the reader
- * @work: kdtl_aux::wake
- *
- * Context: hard irq.
- */
-void kdtl_raw_wake(struct irq_work *work)
+/* Report what is new, and wake the reader.  In hard irq. */
+static void kdtl_raw_wake(struct irq_work *work)
 {
-	struct kdtl_aux *aux = container_of(work, struct kdtl_aux, wake);
-	struct kdtl_set_cpu *sc = container_of(aux->counts, struct kdtl_set_cpu, counts);
-	struct kdtl_raw_cpu *rc = aux->raw;
+	struct kdtl_raw_aux *a = container_of(work, struct kdtl_raw_aux, aux.wake);
+	struct kdtl_set_cpu *sc = container_of(a->aux.counts, struct kdtl_set_cpu, counts);
+	struct kdtl_raw_cpu *rc = a->rc;
 
 	raw_spin_lock(&rc->lock);
 	kdtl_raw_harvest(rc);
 	kdtl_u64_add(&sc->wakeups, 1);
-	aux->next_wake = aux->sink.at->head + aux->watermark;
-	kdtl_raw_report(aux, false);
+	a->aux.next_wake = a->aux.sink.at->head + a->aux.watermark;
+	kdtl_raw_report(a, false);
 	raw_spin_unlock(&rc->lock);
-	kdtl_session_wake_for(aux);
+	kdtl_session_wake_for(&a->aux);
 }
 
 /* Who has opened an event that keeps ours from a CPU?  Under pmu::events_lock. */
-static void kdtl_raw_print_user(const struct kdtl_aux *aux, const struct perf_event *event)
+static void kdtl_raw_print_user(const struct kdtl_raw_aux *a, const struct perf_event *event)
 {
 	struct task_struct *task;
 
@@ -292,22 +287,22 @@ static void kdtl_raw_print_user(const struct kdtl_aux *aux, const struct perf_ev
 	/* Events of the kernel have -1, and those that outlive their task NULL. */
 	if (IS_ERR(task))
 		pr_warn_ratelimited("%s: CPU %d: another part of the kernel has an event of %s\n",
-				    aux->session->owner, aux->cpu, aux->raw->raw->name);
+				    a->aux.session->owner, a->aux.cpu, a->rc->raw->name);
 	else if (!task)
 		pr_warn_ratelimited("%s: CPU %d: a task that is gone has left an event of %s open\n",
-				    aux->session->owner, aux->cpu, aux->raw->raw->name);
+				    a->aux.session->owner, a->aux.cpu, a->rc->raw->name);
 	else
 		pr_warn_ratelimited("%s: CPU %d: %*pE (pid %d) has an event of %s\n",
-				    aux->session->owner, aux->cpu,
+				    a->aux.session->owner, a->aux.cpu,
 				    (int)strnlen(task->comm, TASK_COMM_LEN), task->comm,
-				    task_pid_nr(task), aux->raw->raw->name);
+				    task_pid_nr(task), a->rc->raw->name);
 	rcu_read_unlock();
 }
 
 /* The log names whom perf's -EBUSY means. */
-static void kdtl_raw_print_users(const struct kdtl_aux *aux)
+static void kdtl_raw_print_users(const struct kdtl_raw_aux *a)
 {
-	struct device *dev = kdtl_raw_device(aux->raw->raw->name);
+	struct device *dev = kdtl_raw_device(a->rc->raw->name);
 	struct perf_event *event;
 	struct pmu *pmu;
 
@@ -319,8 +314,8 @@ static void kdtl_raw_print_users(const struct kdtl_aux *aux)
 		pmu = dev_get_drvdata(dev);
 		spin_lock(&pmu->events_lock);
 		list_for_each_entry(event, &pmu->events, pmu_list) {
-			if (event->cpu == aux->cpu || event->cpu < 0)
-				kdtl_raw_print_user(aux, event);
+			if (event->cpu == a->aux.cpu || event->cpu < 0)
+				kdtl_raw_print_user(a, event);
 		}
 		spin_unlock(&pmu->events_lock);
 	}
@@ -416,18 +411,13 @@ static int kdtl_raw_enable(struct kdtl_raw_cpu *rc)
 
 /* --- sessions ------------------------------------------------------------------------ */
 
-/**
- * kdtl_raw_join() - load a session on a CPU that is online
- * @aux: the session's area
- * @why: set to what is wrong, for the log, in case of an error that needs more words
- *
- * Context: may sleep.
- * Return: 0, -ENOMEM, -EBUSY: somebody else uses the PMU, -ENODEV: it is gone, or another
- * error of perf's or of the PMU's driver.
+/*
+ * Load a session on a CPU that is online.  Returns 0, -ENOMEM, -EBUSY: somebody else uses the PMU,
+ * -ENODEV: it is gone, or another error of perf's or of the PMU's driver.
  */
-int kdtl_raw_join(struct kdtl_aux *aux, const char **why)
+static int kdtl_raw_join(struct kdtl_raw_aux *a, const char **why)
 {
-	struct kdtl_raw_cpu *rc = aux->raw;
+	struct kdtl_raw_cpu *rc = a->rc;
 	int err = 0;
 
 	mutex_lock(&rc->raw->lock);
@@ -435,57 +425,50 @@ int kdtl_raw_join(struct kdtl_aux *aux, const char **why)
 		err = kdtl_raw_open(rc, why);
 	if (!err) {
 		raw_spin_lock_irq(&rc->lock);
-		list_add(&aux->raw_node, &rc->readers);
-		aux->raw_from = rc->head;
-		aux->raw_end = rc->head;
-		kdtl_raw_turn(aux);
+		list_add(&a->node, &rc->readers);
+		a->from = rc->head;
+		a->end = rc->head;
+		kdtl_raw_turn(a);
 		raw_spin_unlock_irq(&rc->lock);
 	}
 	mutex_unlock(&rc->raw->lock);
 	if (err == -EBUSY)
-		kdtl_raw_print_users(aux);
+		kdtl_raw_print_users(a);
 	return err;
 }
 
 /* The last session that stops disables the event first, so that the PMU writes the rest. */
-static void kdtl_raw_stop_locked(struct kdtl_aux *aux)
+static void kdtl_raw_stop_locked(struct kdtl_raw_aux *a)
 {
-	struct kdtl_raw_cpu *rc = aux->raw;
+	struct kdtl_raw_cpu *rc = a->rc;
 
 	lockdep_assert_held(&rc->raw->lock);
-	if (!aux->raw_on)
+	if (!a->on)
 		return;
 	if (rc->on == 1)
 		perf_event_disable(rc->event);
 	raw_spin_lock_irq(&rc->lock);
 	kdtl_raw_harvest(rc);
-	aux->raw_on = false;
+	a->on = false;
 	if (!--rc->on)
 		rc->stalled = false;
 	raw_spin_unlock_irq(&rc->lock);
 }
 
-/**
- * kdtl_raw_leave() - undo kdtl_raw_join()
- * @aux: the session's area
- *
- * What is unread stays, unless other sessions are loaded: the PMU writes over it.
- *
- * Context: may sleep.
- */
-void kdtl_raw_leave(struct kdtl_aux *aux)
+/* What is unread stays, unless other sessions are loaded: the PMU writes over it. */
+static void kdtl_raw_leave(struct kdtl_raw_aux *a)
 {
-	struct kdtl_raw_cpu *rc = aux->raw;
+	struct kdtl_raw_cpu *rc = a->rc;
 	bool last;
 
 	mutex_lock(&rc->raw->lock);
-	if (kdtl_raw_joined(aux)) {
-		kdtl_raw_stop_locked(aux);
+	if (kdtl_raw_joined(a)) {
+		kdtl_raw_stop_locked(a);
 		raw_spin_lock_irq(&rc->lock);
-		list_del_init(&aux->raw_node);
+		list_del_init(&a->node);
 		last = list_empty(&rc->readers);
-		if (!last && aux->map == rc->map)
-			kdtl_raw_place(aux, aux->sink.at->head);
+		if (!last && a->map == rc->map)
+			kdtl_raw_place(a, a->aux.sink.at->head);
 		kdtl_raw_release(rc);
 		raw_spin_unlock_irq(&rc->lock);
 		if (last)
@@ -497,37 +480,32 @@ void kdtl_raw_leave(struct kdtl_aux *aux)
 /* Take all sessions off the CPU.  They keep what is unread. */
 static void kdtl_raw_leave_all(struct kdtl_raw_cpu *rc)
 {
-	struct kdtl_aux *aux, *next;
+	struct kdtl_raw_aux *a, *next;
 
 	lockdep_assert_held(&rc->raw->lock);
 	if (!rc->event)
 		return;
-	list_for_each_entry(aux, &rc->readers, raw_node) {
-		kdtl_raw_stop_locked(aux);
+	list_for_each_entry(a, &rc->readers, node) {
+		kdtl_raw_stop_locked(a);
 		raw_spin_lock_irq(&rc->lock);
-		kdtl_raw_report(aux, true);
+		kdtl_raw_report(a, true);
 		raw_spin_unlock_irq(&rc->lock);
 		/* It takes a lock that tasks are woken under; readers may hold a runqueue's. */
-		kdtl_session_due(aux, aux->sink.at->head);
+		kdtl_session_due(&a->aux, a->aux.sink.at->head);
 	}
 	raw_spin_lock_irq(&rc->lock);
-	list_for_each_entry_safe(aux, next, &rc->readers, raw_node) {
-		list_del_init(&aux->raw_node);
-		WRITE_ONCE(aux->event, NULL);
+	list_for_each_entry_safe(a, next, &rc->readers, node) {
+		list_del_init(&a->node);
+		WRITE_ONCE(a->aux.event, NULL);
 	}
 	raw_spin_unlock_irq(&rc->lock);
 	kdtl_raw_close(rc);
 }
 
-/**
- * kdtl_raw_offline() - a CPU goes offline, so that its event ends for all sessions
- * @aux: the area of one of the sessions
- *
- * Context: may sleep.
- */
-void kdtl_raw_offline(struct kdtl_aux *aux)
+/* The CPU goes offline, so that its event ends for all sessions. */
+static void kdtl_raw_offline(struct kdtl_raw_aux *a)
 {
-	struct kdtl_raw_cpu *rc = aux->raw;
+	struct kdtl_raw_cpu *rc = a->rc;
 
 	mutex_lock(&rc->raw->lock);
 	kdtl_raw_leave_all(rc);
@@ -535,108 +513,142 @@ void kdtl_raw_offline(struct kdtl_aux *aux)
 }
 
 /* What was written while the session was stopped is not its own. */
-static int kdtl_raw_place_start(struct kdtl_aux *aux)
+static int kdtl_raw_place_start(struct kdtl_raw_aux *a)
 {
-	struct kdtl_raw_cpu *rc = aux->raw;
+	struct kdtl_raw_cpu *rc = a->rc;
 
 	kdtl_raw_harvest(rc);
-	if (aux->overwrite) {
+	if (a->aux.overwrite) {
 		/* No reader is ever done with the old pages, but the newest bytes come here. */
-		if (aux->map != rc->map)
-			kdtl_raw_turn_now(aux);
+		if (a->map != rc->map)
+			kdtl_raw_turn_now(a);
 		return 0;
 	}
-	if (aux->raw_end == rc->head)
+	if (a->end == rc->head)
 		return 0;
-	if (kdtl_raw_tail(aux) != aux->raw_end)
+	if (kdtl_raw_tail(a) != a->end)
 		return -EBUSY;
-	aux->raw_from = rc->head;
-	aux->raw_end = rc->head;
-	if (aux->map == rc->map)
-		kdtl_raw_place(aux, rc->head);
+	a->from = rc->head;
+	a->end = rc->head;
+	if (a->map == rc->map)
+		kdtl_raw_place(a, rc->head);
 	return 0;
 }
 
-/**
- * kdtl_raw_start() - start a session on a CPU
- * @aux: the session's area
- *
- * Context: may sleep.
- * Return:
- * * 0, also if the CPU is offline or the PMU is gone
- * * -EBUSY: the PMU refuses the event; or, with a line in the log, the session has unread
- *   data from before it was stopped, and other sessions have gone on
+/*
+ * Start a session on a CPU.  Returns 0, also if the CPU is offline or the PMU is gone; -EBUSY: the
+ * PMU refuses the event; or, with a line in the log, the session has unread data from before it
+ * was stopped, and other sessions have gone on.
  */
-int kdtl_raw_start(struct kdtl_aux *aux)
+static int kdtl_raw_start(struct kdtl_raw_aux *a)
 {
-	struct kdtl_raw_cpu *rc = aux->raw;
+	struct kdtl_raw_cpu *rc = a->rc;
 	int err = 0;
 
 	mutex_lock(&rc->raw->lock);
-	if (!kdtl_raw_joined(aux) || aux->raw_on)
+	if (!kdtl_raw_joined(a) || a->on)
 		goto unlock;
 	raw_spin_lock_irq(&rc->lock);
-	err = kdtl_raw_place_start(aux);
+	err = kdtl_raw_place_start(a);
 	if (!err) {
-		aux->raw_on = true;
+		a->on = true;
 		rc->on++;
 		kdtl_raw_release(rc);
 	}
 	raw_spin_unlock_irq(&rc->lock);
 	if (err) {
 		pr_warn_ratelimited("%s: CPU %d: other sessions have gone on, so consume what is unread before you start again\n",
-				    aux->session->owner, aux->cpu);
+				    a->aux.session->owner, a->aux.cpu);
 	} else if (rc->on == 1) {
 		err = kdtl_raw_enable(rc);
 		if (err)
-			kdtl_raw_stop_locked(aux);
+			kdtl_raw_stop_locked(a);
 	}
 unlock:
 	mutex_unlock(&rc->raw->lock);
 	return err;
 }
 
-/**
- * kdtl_raw_stop() - stop a session on a CPU; nothing is added any more
- * @aux: the session's area
- *
- * Context: may sleep.
- */
-void kdtl_raw_stop(struct kdtl_aux *aux)
+/* Nothing is added any more. */
+static void kdtl_raw_stop(struct kdtl_raw_aux *a)
 {
-	struct kdtl_raw_cpu *rc = aux->raw;
+	struct kdtl_raw_cpu *rc = a->rc;
 
 	mutex_lock(&rc->raw->lock);
-	kdtl_raw_stop_locked(aux);
+	kdtl_raw_stop_locked(a);
 	mutex_unlock(&rc->raw->lock);
 }
 
-/**
- * kdtl_raw_settle() - report everything that has not been reported yet
- * @aux: the area of a session that is stopped
- *
- * Context: may sleep.
- */
-void kdtl_raw_settle(struct kdtl_aux *aux)
+static struct kdtl_raw_aux *kdtl_raw_aux(struct kdtl_aux *aux)
 {
-	struct kdtl_raw_cpu *rc = aux->raw;
-
-	irq_work_sync(&aux->wake);	/* [wake.S] */
-	raw_spin_lock_irq(&rc->lock);
-	kdtl_raw_report(aux, true);
-	raw_spin_unlock_irq(&rc->lock);
-	kdtl_session_due(aux, aux->sink.at->head);
+	return container_of(aux, struct kdtl_raw_aux, aux);
 }
 
-/**
- * kdtl_raw_aux_free() - release an area's pages
- * @aux: the area of a session that is not loaded
- *
- * Context: may sleep.
- */
-void kdtl_raw_aux_free(struct kdtl_aux *aux)
+/* The pages are perf's, and come when the session is loaded. */
+static struct kdtl_aux *kdtl_raw_aux_alloc(struct kdtl_session *s, int cpu)
 {
-	kdtl_raw_map_put(aux->map);
+	const struct kdtl_raw *raw = container_of(s->pmu, struct kdtl_raw, source);
+	struct kdtl_raw_aux *a = kzalloc_node(sizeof(*a), GFP_KERNEL, cpu_to_node(cpu));
+
+	if (!a)
+		return ERR_PTR(-ENOMEM);
+	kdtl_aux_init(&a->aux, s, cpu, NULL);
+	a->aux.wake = IRQ_WORK_INIT_HARD(kdtl_raw_wake);
+	a->rc = per_cpu_ptr(raw->cpus, cpu);
+	INIT_LIST_HEAD(&a->node);
+	return &a->aux;
+}
+
+static void kdtl_raw_aux_free(struct kdtl_aux *aux)
+{
+	struct kdtl_raw_aux *a = kdtl_raw_aux(aux);
+
+	kdtl_aux_exit(aux);
+	kdtl_raw_map_put(a->map);
+	kfree(a);
+}
+
+static int kdtl_raw_aux_open(struct kdtl_aux *aux, const char **why)
+{
+	struct kdtl_raw_aux *a = kdtl_raw_aux(aux);
+	int err = kdtl_raw_join(a, why);
+
+	if (err)
+		return err;
+	if (aux->session->state == KDTL_STARTED)
+		err = kdtl_raw_start(a);
+	if (err)
+		kdtl_raw_leave(a);
+	else
+		WRITE_ONCE(aux->event, READ_ONCE(a->rc->event));
+	return err;
+}
+
+static void kdtl_raw_aux_close(struct kdtl_aux *aux)
+{
+	if (aux->session->state == KDTL_CREATED)
+		kdtl_raw_leave(kdtl_raw_aux(aux));
+	else
+		kdtl_raw_offline(kdtl_raw_aux(aux));
+}
+
+static void kdtl_raw_aux_enable(struct kdtl_aux *aux, bool enable)
+{
+	if (enable)
+		WRITE_ONCE(aux->error, kdtl_raw_start(kdtl_raw_aux(aux)));
+	else
+		kdtl_raw_stop(kdtl_raw_aux(aux));
+}
+
+static void kdtl_raw_aux_settle(struct kdtl_aux *aux)
+{
+	struct kdtl_raw_aux *a = kdtl_raw_aux(aux);
+
+	irq_work_sync(&aux->wake);	/* [wake.S] */
+	raw_spin_lock_irq(&a->rc->lock);
+	kdtl_raw_report(a, true);
+	raw_spin_unlock_irq(&a->rc->lock);
+	kdtl_session_due(aux, aux->sink.at->head);
 }
 
 /* --- what neither perf nor a reader can do where it is -------------------------------- */
@@ -644,20 +656,20 @@ void kdtl_raw_aux_free(struct kdtl_aux *aux)
 /* Tell all sessions that a CPU is not logged. */
 static void kdtl_raw_tell(struct kdtl_raw_cpu *rc, int err)
 {
-	struct kdtl_aux *aux;
+	struct kdtl_raw_aux *a;
 
 	lockdep_assert_held(&rc->raw->lock);
-	list_for_each_entry(aux, &rc->readers, raw_node) {
+	list_for_each_entry(a, &rc->readers, node) {
 		struct kdtl_msg msg = {
 			.type		= KDTL_MSG_CPU,
 			.cpu		= rc->cpu,
-			.set		= aux->set->id,
+			.set		= a->aux.set->id,
 			.cpu_state	= { .error = err },
 		};
 
-		WRITE_ONCE(aux->error, err);
-		kdtl_msgq_put(&aux->session->msgs, &msg);
-		kdtl_session_wake(aux->session);
+		WRITE_ONCE(a->aux.error, err);
+		kdtl_msgq_put(&a->aux.session->msgs, &msg);
+		kdtl_session_wake(a->aux.session);
 	}
 }
 
@@ -724,24 +736,17 @@ void kdtl_raw_cpu_init(struct kdtl_raw *raw, int cpu)
 
 /* --- readers ------------------------------------------------------------------------- */
 
-/**
- * kdtl_raw_peek() - kdtl_aux_peek() of a raw session
- * @aux: the session's area
- * @span: set to the first unread byte
- *
- * Context: any but NMI.
- * Return: the length in bytes.
- */
-ssize_t kdtl_raw_peek(struct kdtl_aux *aux, const void **span)
+static ssize_t kdtl_raw_peek(struct kdtl_aux *aux, const void **span)
 {
-	struct kdtl_raw_cpu *rc = aux->raw;
+	struct kdtl_raw_aux *a = kdtl_raw_aux(aux);
+	struct kdtl_raw_cpu *rc = a->rc;
 	unsigned long flags;
 	ssize_t len;
 
 	raw_spin_lock_irqsave(&rc->lock, flags);
 	kdtl_raw_poll(rc);
 	kdtl_raw_harvest(rc);
-	kdtl_raw_turn(aux);
+	kdtl_raw_turn(a);
 	*span = aux->area.base + (aux->tail & aux->sink.at->pos_mask);
 	len = aux->sink.at->head - aux->tail;
 	kdtl_u64_set(&aux->shown, aux->sink.at->head);
@@ -749,17 +754,11 @@ ssize_t kdtl_raw_peek(struct kdtl_aux *aux, const void **span)
 	return len;
 }
 
-/**
- * kdtl_raw_consume() - kdtl_aux_consume() of a raw session
- * @aux: the session's area
- * @bytes: number of bytes
- *
- * Context: any but NMI.
- * Return: 0, or -EINVAL: more than kdtl_raw_peek() has shown.
- */
-int kdtl_raw_consume(struct kdtl_aux *aux, size_t bytes)
+/* Returns 0, or -EINVAL: more than kdtl_raw_peek() has shown. */
+static int kdtl_raw_consume(struct kdtl_aux *aux, size_t bytes)
 {
-	struct kdtl_raw_cpu *rc = aux->raw;
+	struct kdtl_raw_aux *a = kdtl_raw_aux(aux);
+	struct kdtl_raw_cpu *rc = a->rc;
 	unsigned long flags;
 	int err = -EINVAL;
 
@@ -767,7 +766,7 @@ int kdtl_raw_consume(struct kdtl_aux *aux, size_t bytes)
 	if (bytes <= aux->shown - aux->tail) {
 		/* [aux.D] as in kdtl_raw_place() */
 		kdtl_u64_release(&aux->tail, aux->tail + bytes);
-		kdtl_raw_turn(aux);
+		kdtl_raw_turn(a);
 		kdtl_raw_release(rc);
 		/* If the event is being disabled just now, kdtl_raw_woken() sees this. */
 		rc->progress = true;
@@ -783,18 +782,18 @@ int kdtl_raw_consume(struct kdtl_aux *aux, size_t bytes)
  * Some PMUs give a head that is modulo the size, which does not tell whether the area
  * was filled.  The pages were zeroes, and no format has many of those.
  */
-static ssize_t kdtl_raw_copy(const struct kdtl_aux *aux, void *buf, size_t len)
+static ssize_t kdtl_raw_copy(const struct kdtl_raw_aux *a, void *buf, size_t len)
 {
-	const struct kdtl_area *area = &aux->map->area;
-	const u64 head = aux->sink.at->head, at = head & aux->sink.at->pos_mask;
-	u64 have = head - aux->start;
+	const struct kdtl_area *area = &a->map->area;
+	const u64 head = a->aux.sink.at->head, at = head & a->aux.sink.at->pos_mask;
+	u64 have = head - a->aux.start;
 
 	if (have > at || memchr_inv(area->base + at, 0, area->size - at))
 		have = area->size;
 	else
 		have = at;
 	len = min_t(u64, len, have);
-	memcpy(buf, area->base + ((head - len) & aux->sink.at->pos_mask), len);
+	memcpy(buf, area->base + ((head - len) & a->aux.sink.at->pos_mask), len);
 	return len;
 }
 
@@ -810,47 +809,41 @@ static bool kdtl_raw_can_pause(const struct kdtl_raw_cpu *rc)
 }
 
 /* A PMU that overwrites only tells where it is when it is stopped. */
-static ssize_t kdtl_raw_paused_copy(struct kdtl_aux *aux, void *buf, size_t len)
+static ssize_t kdtl_raw_paused_copy(struct kdtl_raw_aux *a, void *buf, size_t len)
 {
-	struct perf_event *event = aux->raw->event;
+	struct perf_event *event = a->rc->event;
 	const bool runs = !(event->hw.state & PERF_HES_STOPPED);
 
 	if (runs)
 		event->pmu->stop(event, PERF_EF_UPDATE);
-	kdtl_raw_harvest(aux->raw);
-	len = kdtl_raw_copy(aux, buf, len);
+	kdtl_raw_harvest(a->rc);
+	len = kdtl_raw_copy(a, buf, len);
 	if (runs)
 		event->pmu->start(event, PERF_EF_RELOAD);
 	return len;
 }
 
-static ssize_t kdtl_raw_locked_copy(struct kdtl_aux *aux, void *buf, size_t len)
+static ssize_t kdtl_raw_locked_copy(struct kdtl_raw_aux *a, void *buf, size_t len)
 {
-	struct kdtl_raw_cpu *rc = aux->raw;
+	struct kdtl_raw_cpu *rc = a->rc;
 
 	lockdep_assert_held(&rc->lock);
-	if (!aux->map)
+	if (!a->map)
 		return 0;
-	if (!rc->on || aux->map != rc->map)
-		return kdtl_raw_copy(aux, buf, len);
-	return kdtl_raw_can_pause(rc) ? kdtl_raw_paused_copy(aux, buf, len) : -EBUSY;
+	if (!rc->on || a->map != rc->map)
+		return kdtl_raw_copy(a, buf, len);
+	return kdtl_raw_can_pause(rc) ? kdtl_raw_paused_copy(a, buf, len) : -EBUSY;
 }
 
-/**
- * kdtl_raw_snapshot() - kdtl_aux_snapshot() of a raw session
- * @aux: the session's area
- * @buf: the buffer to copy to
- * @len: size of @buf in bytes
- *
- * The lock keeps the area in its pages, which may be freed once it has others.
- *
- * Context: any.
- * Return: the number of bytes; -EBUSY: a session on the PMU is started, and this is another
- * CPU or an NMI; or somebody has the lock and does not release it.
+/*
+ * The lock keeps the area in its pages, which may be freed once it has others.  Returns the number
+ * of bytes; -EBUSY: a session on the PMU is started, and this is another CPU or an NMI; or somebody
+ * has the lock and does not release it.
  */
-ssize_t kdtl_raw_snapshot(struct kdtl_aux *aux, void *buf, size_t len)
+static ssize_t kdtl_raw_snapshot(struct kdtl_aux *aux, void *buf, size_t len)
 {
-	struct kdtl_raw_cpu *rc = aux->raw;
+	struct kdtl_raw_aux *a = kdtl_raw_aux(aux);
+	struct kdtl_raw_cpu *rc = a->rc;
 	unsigned int tries = KDTL_SEQ_TRIES;
 	unsigned long flags;
 	ssize_t got;
@@ -861,7 +854,20 @@ ssize_t kdtl_raw_snapshot(struct kdtl_aux *aux, void *buf, size_t len)
 			return -EBUSY;
 		cpu_relax();
 	}
-	got = kdtl_raw_locked_copy(aux, buf, len);
+	got = kdtl_raw_locked_copy(a, buf, len);
 	raw_spin_unlock_irqrestore(&rc->lock, flags);
 	return got;
 }
+
+const struct kdtl_area_ops kdtl_raw_areas = {
+	.alloc		= kdtl_raw_aux_alloc,
+	.free		= kdtl_raw_aux_free,
+	.open		= kdtl_raw_aux_open,
+	.close		= kdtl_raw_aux_close,
+	.enable		= kdtl_raw_aux_enable,
+	.settle		= kdtl_raw_aux_settle,
+	.peek		= kdtl_raw_peek,
+	.consume	= kdtl_raw_consume,
+	.snapshot	= kdtl_raw_snapshot,
+	.end		= kdtl_raw_put,
+};

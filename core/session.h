@@ -15,7 +15,6 @@
 #include "msgq.h"
 
 struct kdtl_merge;
-struct kdtl_raw;
 struct kdtl_runner;
 struct module;
 
@@ -28,6 +27,36 @@ enum kdtl_state {
 };
 
 /**
+ * struct kdtl_area_ops - whose the areas and events of a session are: kdtl's own, or, in a raw
+ *	session, perf's.  Nothing on the path of an entry asks
+ * @entries: the areas hold entries, not just bytes
+ * @alloc: make the area of a CPU; returns ERR_PTR in case of an error
+ * @free: undo @alloc, when no event writes any more
+ * @open: give the CPU, which is online, an event, and enable it if the session is started; in case
+ *	of an error @why may say more
+ * @close: undo @open; the CPU goes offline, or the session is KDTL_CREATED
+ * @enable: enable the event, or disable it
+ * @settle: report everything that the event, which writes no more, has written
+ * @peek: kdtl_aux_peek() of a session whose readers do not take the way of entries, or NULL
+ * @consume: kdtl_aux_consume() of these
+ * @snapshot: kdtl_aux_snapshot() of these
+ * @end: forget the session's source, when no area is left; may be NULL
+ */
+struct kdtl_area_ops {
+	bool		entries;
+	struct kdtl_aux	*(*alloc)(struct kdtl_session *s, int cpu);
+	void		(*free)(struct kdtl_aux *aux);
+	int		(*open)(struct kdtl_aux *aux, const char **why);
+	void		(*close)(struct kdtl_aux *aux);
+	void		(*enable)(struct kdtl_aux *aux, bool enable);
+	void		(*settle)(struct kdtl_aux *aux);
+	ssize_t		(*peek)(struct kdtl_aux *aux, const void **span);
+	int		(*consume)(struct kdtl_aux *aux, size_t bytes);
+	ssize_t		(*snapshot)(struct kdtl_aux *aux, void *buf, size_t len);
+	void		(*end)(struct kdtl_session *s);
+};
+
+/**
  * struct kdtl_session - see kdtl_session_create()
  * @lock: serialises the verbs that change the session; protects @state,
  *	@loaded and the life of the areas.  Taken before the CPU hotplug lock
@@ -36,7 +65,7 @@ enum kdtl_state {
  * @users: number of verbs at work, plus one until kdtl_session_close()
  * @idle: completed by the last user
  * @pmu: the source
- * @raw: its other half if the session is raw; otherwise NULL
+ * @ops: whose the areas are
  * @used: the registered source that the session uses: @pmu, or that whose data a raw
  *	session reads; NULL: it reads those of a driver that does not know kdtl
  * @cpus: CPUs where it may be loaded
@@ -93,7 +122,7 @@ struct kdtl_session {
 	struct completion	idle;
 
 	struct kdtl_pmu		*pmu;
-	struct kdtl_raw		*raw;
+	const struct kdtl_area_ops *ops;
 	struct kdtl_pmu		*used;
 	cpumask_var_t		cpus;
 	bool			named;
@@ -169,6 +198,7 @@ void kdtl_session_leave(struct kdtl_session *s);
 struct kdtl_set *kdtl_session_set(struct kdtl_session *s, u16 id);
 
 /* core/cpus.c */
+extern const struct kdtl_area_ops kdtl_own_areas;
 int kdtl_cpus_init(void);
 void kdtl_cpus_exit(void);
 void kdtl_cpus_await(struct kdtl_session *s);

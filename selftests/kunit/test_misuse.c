@@ -78,9 +78,11 @@ static void misuse_attr(struct kunit *test)
 		{ -EINVAL, { .pmu = KDTL_FAKE_PMU, .config = 1 } },
 		{ -EINVAL, { .flags = KDTL_SESSION_RAW } },
 		{ -EINVAL, { .pmu = "software", .flags = KDTL_SESSION_RAW, .mask = 1 } },
-		{ -ENODEV, { .pmu = "no_such", .flags = KDTL_SESSION_RAW } },
 		{ -EOPNOTSUPP, { .pmu = "software", .flags = KDTL_SESSION_RAW } },
-#ifndef KDTL_PERF_AUX
+#ifdef KDTL_PERF_AUX
+		{ -ENODEV, { .pmu = "no_such", .flags = KDTL_SESSION_RAW } },
+#else
+		{ -EOPNOTSUPP, { .pmu = "no_such", .flags = KDTL_SESSION_RAW } },
 		{ -EOPNOTSUPP, { .pmu = KDTL_FAKE_PMU, .flags = KDTL_SESSION_RAW } },
 #endif
 	};

@@ -329,7 +329,7 @@ class Session:
         self.state = self.STATES.get(s.state.value_(), "?")
         self.overwrite = bool(s.layout.overwrite.value_())
         self.counts = not s.layout.nr_pages
-        self.raw = bool(s.raw.value_())
+        self.raw = not s.ops.entries.value_()
         self.named = bool(s.named.value_())
         self.owner = printable(s.owner.string_())
         self.source = printable(prog.read_c_string(pmu.name.value_(), max_size=32))

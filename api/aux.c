@@ -251,8 +251,9 @@ int kdtl_aux_gap(struct kdtl_session *s, int cpu, size_t *at, u64 *lost)
 		return err;
 	if (data_race(s->no_reader))
 		return kdtl_no_reader(s, "gap");
-	if (!at || !lost)
-		return kdtl_null_refuse(s, __func__, at ? "lost" : "at");
+	err = kdtl_null_check(s, at) ?: kdtl_null_check(s, lost);
+	if (err)
+		return err;
 	aux = kdtl_session_aux(s, cpu);
 	if (!aux)
 		return 0;
@@ -510,9 +511,7 @@ int kdtl_aux_mmap(struct kdtl_session *s, int cpu, struct vm_area_struct *vma)
 
 	if (!kdtl_session_has_cpu(s, cpu))
 		return kdtl_cpu_refuse(s, cpu, __func__, _RET_IP_);
-	if (!vma)
-		return kdtl_null_refuse(s, __func__, "vma");
-	err = kdtl_entries_check(s, __func__);
+	err = kdtl_null_check(s, vma) ?: kdtl_entries_check(s, __func__);
 	if (err)
 		return err;
 	aux = kdtl_session_aux(s, cpu);

@@ -202,11 +202,9 @@ static bool kdtl_merge_is_live(const struct kdtl_merge *m)
 struct kdtl_merge *kdtl_merge_create(struct kdtl_session *s)
 {
 	struct kdtl_merge *m;
-	int err;
+	int err = kdtl_session_check(s) ?: kdtl_may_sleep(s->owner, __func__) ?:
+		kdtl_entries_check(s, __func__);
 
-	if (IS_ERR_OR_NULL(s))
-		return ERR_PTR(kdtl_session_refuse(s, __func__, _RET_IP_));
-	err = kdtl_may_sleep(s->owner, __func__) ?: kdtl_entries_check(s, __func__);
 	if (err)
 		return ERR_PTR(err);
 	if (kdtl_reader_none(s)) {
@@ -413,9 +411,7 @@ int kdtl_merge_sync(struct kdtl_merge *m)
 	if (!kdtl_merge_is_live(m))
 		return kdtl_merge_refuse(m, __func__, _RET_IP_);
 	s = m->session;
-	err = kdtl_may_sleep(s->owner, __func__);
-	if (!err)
-		err = kdtl_session_hold(s);
+	err = kdtl_may_sleep(s->owner, __func__) ?: kdtl_session_hold(s);
 	if (err)
 		return err;
 	if (!mutex_trylock(&s->reading))

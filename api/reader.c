@@ -577,14 +577,9 @@ bool kdtl_reader_calls(const struct kdtl_session *s)
  */
 int kdtl_flush(struct kdtl_session *s)
 {
+	int err = kdtl_session_begin(s, __func__, _RET_IP_);
 	struct kdtl_late late;
-	int err;
 
-	if (IS_ERR_OR_NULL(s))
-		return kdtl_session_refuse(s, __func__, _RET_IP_);
-	err = kdtl_may_sleep(s->owner, __func__);
-	if (!err)
-		err = kdtl_session_hold(s);
 	if (err)
 		return err;
 	if (!s->runner) {

@@ -118,6 +118,15 @@ static bool kdtl_attr_done_valid(const struct completion *done)
 	return !done || (done->wait.task_list.next && done->wait.task_list.prev);
 }
 
+static bool kdtl_bits_valid(const char *owner, const char *what, u32 bits, u32 allowed)
+{
+	if (!(bits & ~allowed))
+		return true;
+	pr_warn_ratelimited("%s: %s=%#x: unknown bits, allowed are %#x\n", owner, what, bits,
+			    allowed);
+	return false;
+}
+
 static int kdtl_attr_check(const char *owner, const struct kdtl_session_attr *attr)
 {
 	const char *needs;
@@ -128,18 +137,11 @@ static int kdtl_attr_check(const char *owner, const struct kdtl_session_attr *at
 		return -EINVAL;
 	}
 	if (!kdtl_pages_valid(owner, "aux_pages", attr->aux_pages) ||
-	    !kdtl_pages_valid(owner, "msg_pages", attr->msg_pages))
+	    !kdtl_pages_valid(owner, "msg_pages", attr->msg_pages) ||
+	    !kdtl_bits_valid(owner, "mask", attr->mask, KDTL_MASK_KNOWN) ||
+	    !kdtl_bits_valid(owner, "flags", attr->flags, KDTL_SESSION_FLAGS) ||
+	    !kdtl_bits_valid(owner, "msg_types", attr->msg_types, KDTL_MSG_TYPES))
 		return -EINVAL;
-	if (attr->mask & ~KDTL_MASK_KNOWN) {
-		pr_warn_ratelimited("%s: mask=%#x: unknown bits, allowed are %#x\n",
-				    owner, attr->mask, KDTL_MASK_KNOWN);
-		return -EINVAL;
-	}
-	if (attr->flags & ~KDTL_SESSION_FLAGS) {
-		pr_warn_ratelimited("%s: flags=%#x: unknown bits, allowed are %#x\n",
-				    owner, attr->flags, KDTL_SESSION_FLAGS);
-		return -EINVAL;
-	}
 	needs = kdtl_attr_needs_aux(attr);
 	if (needs) {
 		pr_warn_ratelimited("%s: KDTL_SESSION_NO_AUX and %s: a session that only counts has no area\n",
@@ -150,11 +152,6 @@ static int kdtl_attr_check(const char *owner, const struct kdtl_session_attr *at
 	if (needs) {
 		pr_warn_ratelimited("%s: %s: raw sessions have bytes of a PMU that they name, no entries\n",
 				    owner, needs);
-		return -EINVAL;
-	}
-	if (attr->msg_types & ~KDTL_MSG_TYPES) {
-		pr_warn_ratelimited("%s: msg_types=%#x: unknown bits, allowed are %#x\n",
-				    owner, attr->msg_types, (u32)KDTL_MSG_TYPES);
 		return -EINVAL;
 	}
 	size = (u64)kdtl_attr_aux_pages(attr) << PAGE_SHIFT;
@@ -687,24 +684,20 @@ static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
  */
 int kdtl_load(struct kdtl_session *s, const struct cpumask *cpus)
 {
-	int err;
+	int err = kdtl_session_begin(s, __func__, _RET_IP_);
 
-	if (IS_ERR_OR_NULL(s))
-		return kdtl_session_refuse(s, __func__, _RET_IP_);
-	err = kdtl_may_sleep(s->owner, __func__);
-	if (!err)
-		err = kdtl_session_hold(s);
 	if (err)
 		return err;
 	err = kdtl_reader_pause(s);
+	if (err)
+		goto release;
+	err = kdtl_session_lock_live(s);
 	if (!err) {
-		err = kdtl_session_enter(s, __func__, _RET_IP_);
-		if (!err) {
-			err = kdtl_load_locked(s, cpus);
-			kdtl_session_leave(s);
-		}
-		kdtl_reader_resume(s);
+		err = kdtl_load_locked(s, cpus);
+		mutex_unlock(&s->lock);
 	}
+	kdtl_reader_resume(s);
+release:
 	kdtl_session_release(s);
 	return err;
 }
@@ -864,13 +857,12 @@ static int kdtl_session_run(struct kdtl_session *s, const struct kdtl_reader *re
 			kdtl_reader_none(s));
 		return -EINVAL;
 	}
-	err = kdtl_session_enter(s, "kdtl_session_open", _RET_IP_);
+	/* Nobody else has the session yet, but its module may go. */
+	err = kdtl_session_lock_live(s);
 	if (err)
 		return err;
-	err = kdtl_load_locked(s, NULL);
-	if (!err)
-		err = kdtl_start_locked(s);
-	kdtl_session_leave(s);
+	err = kdtl_load_locked(s, NULL) ?: kdtl_start_locked(s);
+	mutex_unlock(&s->lock);
 	if (!err && reader)
 		err = kdtl_reader_start(s, reader);
 	return err;

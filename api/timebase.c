@@ -47,11 +47,7 @@ u64 kdtl_now(struct kdtl_session *s)
 	unsigned long flags;
 	u64 now;
 
-	if (IS_ERR_OR_NULL(s)) {
-		kdtl_session_refuse(s, __func__, _RET_IP_);
-		return 0;
-	}
-	if (!s->ops->entries)
+	if (kdtl_session_check(s) || !s->ops->entries)
 		return 0;
 	local_irq_save(flags);
 	now = kdtl_source_clock(s->pmu);
@@ -127,13 +123,9 @@ int kdtl_timebase_sync(struct kdtl_session *s, struct kdtl_timebase *tb)
 {
 	struct kdtl_timebase_point now;
 	struct kdtl_timebase last;
-	int err;
+	int err = kdtl_session_check(s) ?: kdtl_null_check(s, tb) ?:
+		kdtl_entries_check(s, __func__);
 
-	if (IS_ERR_OR_NULL(s))
-		return kdtl_session_refuse(s, __func__, _RET_IP_);
-	if (!tb)
-		return kdtl_null_refuse(s, __func__, "tb");
-	err = kdtl_entries_check(s, __func__);
 	if (err)
 		return err;
 

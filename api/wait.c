@@ -187,11 +187,10 @@ static int kdtl_wait_for(struct kdtl_session *s, struct kdtl_msg *msg, long time
  */
 int kdtl_wait(struct kdtl_session *s, long timeout)
 {
-	int ret;
+	int ret = kdtl_session_check(s);
 
-	if (IS_ERR_OR_NULL(s))
-		return kdtl_session_refuse(s, __func__, _RET_IP_);
-	ret = timeout ? kdtl_may_sleep(s->owner, __func__) : 0;
+	if (!ret && timeout)
+		ret = kdtl_may_sleep(s->owner, __func__);
 	if (ret)
 		return ret;
 	if (timeout < 0) {
@@ -241,11 +240,10 @@ EXPORT_SYMBOL_NS_GPL(kdtl_wait, KDTL_NS);
 ssize_t kdtl_read(struct kdtl_session *s, struct kdtl_msg *msg, size_t size,
 		  bool noblock)
 {
-	int ret;
+	int ret = kdtl_session_check(s);
 
-	if (IS_ERR_OR_NULL(s))
-		return kdtl_session_refuse(s, __func__, _RET_IP_);
-	ret = noblock ? 0 : kdtl_may_sleep(s->owner, __func__);
+	if (!ret && !noblock)
+		ret = kdtl_may_sleep(s->owner, __func__);
 	if (ret)
 		return ret;
 	if (!msg || size != sizeof(*msg)) {

@@ -333,17 +333,13 @@ int kdtl_waiting(struct kdtl_session *s, void (*fn)(const struct kdtl_waiting *w
 		 void *data)
 {
 	struct kdtl_waiting_walk walk = { .s = s, .fn = fn, .data = data };
-	int err;
+	int err = kdtl_session_begin(s, __func__, _RET_IP_);
 
-	if (IS_ERR_OR_NULL(s))
-		return kdtl_session_refuse(s, __func__, _RET_IP_);
-	if (!fn)
-		return kdtl_null_refuse(s, __func__, "fn");
-	err = kdtl_may_sleep(s->owner, __func__);
-	if (!err)
-		err = kdtl_session_hold(s);
 	if (err)
 		return err;
+	err = kdtl_null_check(s, fn);
+	if (err)
+		goto release;
 	if (!s->pmu->waits) {
 		err = -EOPNOTSUPP;
 		goto release;

@@ -101,7 +101,7 @@ void kdtl_session_lock(struct kdtl_session *s)
 }
 
 /**
- * kdtl_session_enter() - the first thing that a verb does: hold and lock the session
+ * kdtl_session_begin() - the first thing that a verb does: hold the session
  * @s: the session, if the verb's caller has passed one
  * @verb: name of the verb
  * @caller: address in the function that called it
@@ -110,24 +110,50 @@ void kdtl_session_lock(struct kdtl_session *s)
  * Return: 0; -EINVAL: @s is NULL or ERR_PTR; -EDEADLK: interrupts are off; -ESHUTDOWN: it is
  * being closed.
  */
-int kdtl_session_enter(struct kdtl_session *s, const char *verb,
+int kdtl_session_begin(struct kdtl_session *s, const char *verb,
 		       unsigned long caller)
 {
-	int err;
-
 	if (IS_ERR_OR_NULL(s))
 		return kdtl_session_refuse(s, verb, caller);
-	err = kdtl_may_sleep(s->owner, verb);
-	if (!err)
-		err = kdtl_session_hold(s);
-	if (err)
-		return err;
+	return kdtl_may_sleep(s->owner, verb) ?: kdtl_session_hold(s);
+}
+
+/**
+ * kdtl_session_lock_live() - kdtl_session_lock(), unless the session is being closed
+ * @s: the session, which is held
+ *
+ * Context: may sleep.
+ * Return: 0, or -ESHUTDOWN.
+ */
+int kdtl_session_lock_live(struct kdtl_session *s)
+{
 	kdtl_session_lock(s);
 	if (!s->closing)
 		return 0;
 	mutex_unlock(&s->lock);
-	kdtl_session_release(s);
 	return -ESHUTDOWN;
+}
+
+/**
+ * kdtl_session_enter() - kdtl_session_begin() of a verb that also locks the session
+ * @s: the session, if the verb's caller has passed one
+ * @verb: name of the verb
+ * @caller: address in the function that called it
+ *
+ * Context: may sleep.
+ * Return: as kdtl_session_begin().
+ */
+int kdtl_session_enter(struct kdtl_session *s, const char *verb,
+		       unsigned long caller)
+{
+	int err = kdtl_session_begin(s, verb, caller);
+
+	if (err)
+		return err;
+	err = kdtl_session_lock_live(s);
+	if (err)
+		kdtl_session_release(s);
+	return err;
 }
 
 /**

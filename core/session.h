@@ -175,6 +175,14 @@ int kdtl_sleep_refuse(const char *owner, const char *verb);
 int kdtl_null_refuse(const struct kdtl_session *s, const char *verb, const char *what);
 
 /*
+ * What a verb looks at first: is there a session, and what else may not be NULL?  Each is 0, or
+ * -EINVAL with a line in the log.
+ */
+#define kdtl_session_check(s)	\
+	(IS_ERR_OR_NULL(s) ? kdtl_session_refuse(s, __func__, _RET_IP_) : 0)
+#define kdtl_null_check(s, p)	((p) ? 0 : kdtl_null_refuse(s, __func__, #p))
+
+/*
  * The first look of a verb that may sleep: in wake() that would stop the machine.  @owner is
  * kdtl_session::owner.  Returns 0 or -EDEADLK.
  */
@@ -185,12 +193,15 @@ static inline int kdtl_may_sleep(const char *owner, const char *verb)
 }
 
 /*
- * Every verb that may sleep holds the session, so that kdtl_session_close()
- * waits for it; enter and leave take the lock as well.
+ * Every verb that may sleep holds the session, so that kdtl_session_close() waits for it.  Begin
+ * and enter come first in a verb; enter and leave take the lock as well.
  */
 int kdtl_session_hold(struct kdtl_session *s);
 void kdtl_session_release(struct kdtl_session *s);
+int kdtl_session_begin(struct kdtl_session *s, const char *verb,
+		       unsigned long caller);
 void kdtl_session_lock(struct kdtl_session *s);
+int kdtl_session_lock_live(struct kdtl_session *s);
 int kdtl_session_enter(struct kdtl_session *s, const char *verb,
 		       unsigned long caller);
 void kdtl_session_leave(struct kdtl_session *s);

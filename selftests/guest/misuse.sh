@@ -53,11 +53,13 @@ is_said misuse_attr "a session of "
 is_said misuse_attr "config without KDTL_SESSION_RAW: "
 is_said misuse_attr "KDTL_SESSION_RAW without the name of a PMU: "
 is_said misuse_attr "KDTL_SESSION_RAW and a mask: "
-is_said misuse_attr 'perf has no PMU "no_such"'
-is_said misuse_attr "PMU software has no AUX area "
 # Where perf gives AUX areas to kernel events, there is raw.sh.
-have_module kdtl_kunit_raw ||
+if have_module kdtl_kunit_raw; then
+	is_said misuse_attr 'perf has no PMU "no_such"'
+	is_said misuse_attr "PMU software has no AUX area "
+else
 	is_said misuse_attr "kdtl_fake: this kernel's perf has no perf_event_aux_alloc(), "
+fi
 
 unload kdtl_kunit_kapi || exit
 if kunit kdtl_kunit_kapi 'kdtl_no_such.*' >/tmp/misuse.log ||

@@ -77,7 +77,8 @@ KDTL_HEAP_LESS(kdtl_cursor_less, a, b)
 #define kdtl_reader_peek	cost_peek
 #define kdtl_reader_consume	cost_consume
 #define kdtl_reader_lost	cost_lost
-#define kdtl_session_refuse(...)	(-EINVAL)
+#undef kdtl_session_check
+#define kdtl_session_check(s)	(0)
 #define kdtl_entries_check(...)	(0)
 #define kdtl_session_enter(s, verb, caller)	(mutex_lock(&(s)->lock), 0)
 #define kdtl_session_leave(s)	mutex_unlock(&(s)->lock)

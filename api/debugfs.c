@@ -118,12 +118,7 @@ static const char *session_state(struct kdtl_session *s)
 		[KDTL_STARTED]	= "started",
 	};
 
-	/* [start.T] pairs with S in kdtl_cpus_start(): it is started when all its events are on. */
-	enum kdtl_state state = smp_load_acquire(&s->state);
-
-	if (state == KDTL_STARTED && READ_ONCE(s->starting))
-		state = KDTL_STOPPED;
-	return atomic_read(&s->nr_paused) ? "paused" : names[state];
+	return atomic_read(&s->nr_paused) ? "paused" : names[READ_ONCE(s->state)];
 }
 
 static int sessions_show(struct seq_file *m, void *v)

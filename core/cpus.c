@@ -408,13 +408,10 @@ int kdtl_cpus_start(struct kdtl_session *s)
 
 	lockdep_assert_held(&s->lock);
 	kdtl_cpus_lock(s);
-	/* Events that are refused meanwhile are the caller's error, and post no message. */
-	WRITE_ONCE(s->starting, true);
-	/* [start.S] pairs with T in session_state(): who sees the state sees that it begins. */
-	smp_store_release(&s->state, KDTL_STARTED);
 	kdtl_cpus_begin(s, 1);
+	/* Until the state changes, events that are refused are the caller's error, no message. */
 	kdtl_cpus_enable(s, true);
-	WRITE_ONCE(s->starting, false);
+	WRITE_ONCE(s->state, KDTL_STARTED);
 	for_each_cpu(cpu, s->loaded) {
 		aux = kdtl_session_aux(s, cpu);
 		err = aux ? READ_ONCE(aux->error) : 0;

@@ -158,7 +158,7 @@ static void kdtl_event_added(struct kdtl_aux *aux, int err)
 	};
 
 	WRITE_ONCE(aux->error, err);
-	if (err && READ_ONCE(aux->event) && !READ_ONCE(s->starting))
+	if (err && READ_ONCE(aux->event) && READ_ONCE(s->state) == KDTL_STARTED)
 		kdtl_aux_post(aux, &msg);
 }
 

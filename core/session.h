@@ -78,7 +78,6 @@ struct kdtl_area_ops {
  * @starts: odd while events may write entries; changes before one begins to, so that a merge
  *	notices it.  Written under the hotplug lock
  * @hotplug: in the list of sessions that follow CPU hotplug
- * @starting: kdtl_start() is enabling the events
  * @aux: areas by CPU; set once, freed by kdtl_session_close()
  * @layout: properties of all areas
  * @sets: event sets by id; set 0 always exists
@@ -131,7 +130,6 @@ struct kdtl_session {
 	u32			loads;
 	u32			starts;
 	struct hlist_node	hotplug;
-	bool			starting;
 
 	struct kdtl_aux * __percpu *aux;
 	struct kdtl_aux_layout	layout;

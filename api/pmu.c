@@ -41,7 +41,7 @@ static const char *kdtl_pmu_invalid(const struct kdtl_pmu *p)
 	if (p->interrupts && (p->tasks || p->stolen))
 		return "tells of interrupts, so its waits are no task's, nor a hypervisor's";
 	if ((p->tasks || p->interrupts) && p->tb_freq != NSEC_PER_SEC)
-		return "names tasks, so its time base must be local_clock(), in ns";
+		return "names tasks or interrupts, so its time base must be local_clock(), in ns";
 	if (p->waits && !(p->tasks && p->sync))
 		return "has waits(), which needs tasks and sync()";
 	if (p->mask & ~KDTL_MASK_KNOWN)

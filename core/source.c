@@ -94,13 +94,20 @@ static bool kdtl_source_hold(struct kdtl_pmu *p, const struct module *owner)
 	return true;
 }
 
+/* Other sources have to be asked for: whoever names none wants to know who got the CPU. */
+static bool kdtl_source_dispatches(const struct kdtl_pmu *p)
+{
+	return !p->interrupts && !kdtl_pmu_tells_wakes(p);
+}
+
 static struct kdtl_pmu *kdtl_source_pick(const char *name, const struct module *owner)
 {
 	struct kdtl_pmu *p, *best = NULL;
 
 	mutex_lock(&kdtl_sources_lock);
 	list_for_each_entry(p, &kdtl_sources, node) {
-		if (name ? !kdtl_source_is(p, name) : best && p->rating <= best->rating)
+		if (name ? !kdtl_source_is(p, name) :
+			   !kdtl_source_dispatches(p) || (best && p->rating <= best->rating))
 			continue;
 		if (!kdtl_source_hold(p, owner))
 			continue;
@@ -132,7 +139,7 @@ struct kdtl_pmu *kdtl_source_find(const char *name, const struct module *owner)
 
 /**
  * kdtl_source_get() - find a source and hold its module
- * @name: NULL for the source with the highest rating; also &struct kdtl_pmu.of
+ * @name: NULL for the source of dispatches with the highest rating; also &struct kdtl_pmu.of
  * @owner: the module that asks; NULL: the kernel itself
  *
  * If there is none, it asks modprobe once.  A source whose module is being unloaded does

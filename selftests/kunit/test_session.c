@@ -420,6 +420,33 @@ static void session_pmu_goes(struct kunit *test)
 }
 #endif
 
+/* A session that names no source wants to know who got the CPU, whatever better source there is. */
+static void session_pmu_of_others(struct kunit *test)
+{
+	static struct kdtl_pmu p;
+	static const struct kdtl_pmu others[] = {
+		{ .interrupts = true },
+		{ .mask = KDTL_MASK_WAKE },
+	};
+	const struct kdtl_session_attr attr = { .aux_pages = 1 };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(others); i++) {
+		p = others[i];
+		p.pmu.module = THIS_MODULE;
+		p.name = "kdtl_no_dispatches";
+		p.rating = UINT_MAX;
+		p.tb_freq = NSEC_PER_SEC;
+		KUNIT_ASSERT_EQ(test, kdtl_pmu_register(&p), 0);
+		if (kapi_create(test, &attr)) {
+			KUNIT_EXPECT_EQ_MSG(test, atomic_read(&session_src.users), 1, "%u", i);
+			kapi_close(test);
+		}
+		kdtl_pmu_unregister(&p);
+	}
+	session_nothing_left(test, "a source of something else");
+}
+
 /* --------------------------------------------------------- load, start, close */
 
 static void session_bad_load(struct kunit *test)
@@ -719,6 +746,7 @@ static struct kunit_case session_cases[] = {
 #ifdef MODULE
 	KUNIT_CASE(session_pmu_goes),
 #endif
+	KUNIT_CASE(session_pmu_of_others),
 	KUNIT_CASE(session_bad_load),
 	KUNIT_CASE(session_start_fails),
 	KUNIT_CASE(session_start_fails_alone),

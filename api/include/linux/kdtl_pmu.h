@@ -65,7 +65,8 @@ struct kdtl_area {
  * @name: name by which perf and sessions find the source
  * @of: another PMU of perf's, whose entries these are: sessions find the source by this
  *	name, too; optional
- * @rating: a session that names no source gets the one with the highest rating
+ * @rating: a session that names no source gets the one with the highest rating, but none of
+ *	@interrupts nor of KDTL_MASK_WAKE
  * @mask: KDTL_MASK_*, the kinds that the source distinguishes; 0: PAPR's three.
  *	An event that wants none of these is refused, and so is a perf user's that wants
  *	KDTL_MASK_IDLE if that is not among them

@@ -3,7 +3,8 @@
  * A governor: the cpu.weight of a cgroup follows how long its tasks wait for a CPU
  *
  * Each second it looks at the 99th percentile of the waits in the cgroup and all below it.  Above
- * the target the weight is doubled; below half of it, it is halved again.
+ * the target the weight is doubled; below half of it, it is halved again, but not below what it was
+ * before.  As it goes, it gives that back.
  */
 #define pr_fmt(fmt) "kdtl_governor: " fmt
 
@@ -24,8 +25,6 @@ static unsigned int target_us = 5000;
 module_param(target_us, uint, 0644);
 MODULE_PARM_DESC(target_us, "the 99th percentile that waits should have, in us (default 5000)");
 
-/* cgroup v2: the weight that each cgroup begins with, and the largest. */
-#define GOVERNOR_MIN	100
 #define GOVERNOR_MAX	10000
 #define GOVERNOR_PERIOD	NSEC_PER_SEC
 
@@ -34,24 +33,42 @@ static struct kdtl_tasks *tasks;
 
 /* Of the reader's thread. */
 static struct kdtl_hist hist;
-static unsigned int weight = GOVERNOR_MIN;
+static unsigned int weight, weight_before;
 static u64 since;
 
-static int governor_write(unsigned int value)
+static struct file *governor_open(int flags)
 {
-	char *path = kasprintf(GFP_KERNEL, "%s%s/cpu.weight", mount, cgroup), text[16];
-	const int len = snprintf(text, sizeof(text), "%u\n", value);
-	struct file *file;
+	char *path = kasprintf(GFP_KERNEL, "%s%s/cpu.weight", mount, cgroup);
+	struct file *file = path ? filp_open(path, flags, 0) : ERR_PTR(-ENOMEM);
+
+	kfree(path);
+	return file;
+}
+
+static int governor_read(unsigned int *value)
+{
+	struct file *file = governor_open(O_RDONLY);
+	char text[16] = "";
 	loff_t pos = 0;
 	ssize_t ret;
 
-	if (!path)
-		return -ENOMEM;
-	file = filp_open(path, O_WRONLY, 0);
-	kfree(path);
 	if (IS_ERR(file))
 		return PTR_ERR(file);
-	ret = kernel_write(file, text, len, &pos);
+	ret = kernel_read(file, text, sizeof(text) - 1, &pos);
+	filp_close(file, NULL);
+	return ret < 0 ? ret : kstrtouint(strim(text), 10, value);
+}
+
+static int governor_write(unsigned int value)
+{
+	struct file *file = governor_open(O_WRONLY);
+	char text[16];
+	loff_t pos = 0;
+	ssize_t ret;
+
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	ret = kernel_write(file, text, snprintf(text, sizeof(text), "%u\n", value), &pos);
 	filp_close(file, NULL);
 	return min_t(ssize_t, ret, 0);
 }
@@ -82,7 +99,7 @@ static unsigned int governor_round(struct kdtl_session *s, void *unused)
 	if (p99 > target)
 		want = min(2 * weight, GOVERNOR_MAX);
 	else if (p99 < target / 2)
-		want = max(weight / 2, GOVERNOR_MIN);
+		want = max(weight / 2, weight_before);
 	if (want != weight) {
 		err = governor_write(want);
 		if (err)
@@ -103,8 +120,9 @@ static int __init governor_init(void)
 	const struct kdtl_reader reader = {
 		.span = governor_span, .round = governor_round, .name = "kdtl_governor",
 	};
-	int err = governor_write(weight);
+	int err = governor_read(&weight_before) ?: governor_write(weight_before);
 
+	weight = weight_before;
 	if (err) {
 		pr_err("%s%s has no cpu.weight that can be set\n", mount, cgroup);
 		return err;
@@ -122,7 +140,7 @@ static void __exit governor_exit(void)
 {
 	kdtl_session_close(session);
 	kdtl_tasks_close(tasks);
-	governor_write(GOVERNOR_MIN);
+	governor_write(weight_before);
 }
 
 late_initcall(governor_init);

@@ -223,9 +223,9 @@ weight_is_less()
 # be, and then has it alone.
 governor()
 {
-	mkdir -p $root/web/pod || return
+	mkdir -p $root/web/pod && echo 300 >$root/web/cpu.weight || return
 	load kdtl_governor cgroup=/web mount=$root target_us=500 || return
-	weight_is 100 || return
+	weight_is 300 || return
 	background taskset 2 sh -c 'while :; do :; done'
 	one=$!
 	background taskset 2 sh -c 'while :; do :; done'
@@ -247,7 +247,7 @@ governor()
 # What it leaves behind is what it found.
 governor_goes()
 {
-	unload kdtl_governor && weight_is 100 &&
+	unload kdtl_governor && weight_is 300 &&
 		! load kdtl_governor cgroup=/none mount=$root 2>/dev/null &&
 		dmesg | grep -q 'kdtl_governor: .*/none has no cpu.weight that can be set' &&
 		rmdir $root/web/pod $root/web

@@ -7,8 +7,7 @@
  * newer one is read, or all that there are.  The session's reader asks after each round, and so
  * has read them all when the next round ends.
  *
- * To look at all tasks takes long on a machine that has many, so no more than half a per cent of
- * the time is spent on it, but for a file that is read.
+ * It looks at the pace of struct kdtl_pace, and whenever a file is read.
  */
 #include <linux/kdtl_verbs.h>
 #include <linux/ktime.h>
@@ -20,8 +19,6 @@
 /* There may be more, but pressure is of cgroups: each of these waits is known when it is over. */
 #define WAITS_MOST	1024
 
-#define WAITS_REST	200	/* times that the last look took, until the next one */
-
 /* @lost: entries of its CPU that had been lost by then */
 struct waits_one {
 	struct kdtl_waiting	is;
@@ -30,7 +27,7 @@ struct waits_one {
 
 static struct {
 	unsigned int		nr;
-	u64			next;	/* when to look again, CLOCK_MONOTONIC */
+	struct kdtl_pace	pace;
 	struct waits_one	*of;	/* those of a CPU in the order of their times */
 	struct cpumask		cpus;	/* which CPUs have any */
 } waits;
@@ -138,10 +135,9 @@ void waits_round(struct kdtl_session *s)
 	for (i = 0; i < waits.nr; i++)
 		causes_waits(&waits.of[i].is, waits.of[i].lost);
 	waits_reset();
-	if (!xchg(&waits_wanted, false) && began < waits.next)
+	if (!xchg(&waits_wanted, false) && began < waits.pace.next)
 		return;
 	/* Without any from a source that does not know who waits. */
 	kdtl_waiting(s, waits_note, s);
-	waits.next = ktime_get_ns();
-	waits.next += WAITS_REST * (waits.next - began);
+	kdtl_pace_set(&waits.pace, began, ktime_get_ns());
 }

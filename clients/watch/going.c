@@ -4,23 +4,19 @@
  *
  * A task may wait for too long although its CPU dispatches others, or for less time than makes a
  * CPU stuck.  kdtl_waiting() knows that.  It is asked only if some CPU was not idle since the last
- * look, and for no more than half a per cent of the time, as a machine may have many tasks.
+ * look, at the pace of struct kdtl_pace.
  */
 #include <linux/kdtl_verbs.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
-#include <linux/minmax.h>
 #include <linux/percpu.h>
 
 #include "watch.h"
 
-#define GOING_REST	200	/* times that a look takes, until the next one */
-
 /* Of each CPU the wait that exceeds its threshold most often; the threshold is 0 if none does. */
 static DEFINE_PER_CPU(struct watch_going, going_worst);
 
-static u64 going_next;	/* when to look again, CLOCK_MONOTONIC */
-static u64 going_cost = NSEC_PER_MSEC;	/* of a look, in ns */
+static struct kdtl_pace going_pace;
 
 /* Keep it if no other wait of its CPU is worse. */
 static void going_compare(const struct kdtl_waiting *is, bool throttled, u64 wait, u64 threshold)
@@ -85,16 +81,13 @@ void watch_going(struct kdtl_session *s, bool busy)
 	struct watch_going *worst;
 	int cpu;
 
-	if (!busy || began < going_next || watch_rules_config().min_wait == U64_MAX)
+	if (!busy || began < going_pace.next || watch_rules_config().min_wait == U64_MAX)
 		return;
 	for_each_possible_cpu(cpu)
 		per_cpu_ptr(&going_worst, cpu)->threshold = 0;
 	/* A CPU that does not answer is one for watch_probe(). */
 	kdtl_waiting(s, going_note, NULL);
-	going_next = ktime_get_ns();
-	/* One look may take long because a virtual machine stood still, or a CPU did not answer. */
-	going_cost = min(going_next - began, 2 * going_cost);
-	going_next += GOING_REST * going_cost;
+	kdtl_pace_set(&going_pace, began, ktime_get_ns());
 	for_each_possible_cpu(cpu) {
 		worst = per_cpu_ptr(&going_worst, cpu);
 		if (worst->threshold)

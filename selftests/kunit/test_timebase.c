@@ -169,11 +169,33 @@ static void timebase_ticks(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_ticks_to_ns(&info, 5), 0ULL);
 }
 
+/* One look of two seconds delays the next one by no more than two usual looks would. */
+static void timebase_pace(struct kunit *test)
+{
+	const u64 look = 20 * NSEC_PER_USEC, rest = KDTL_PACE_REST;
+	struct kdtl_pace pace = {};
+	u64 now = NSEC_PER_SEC;
+
+	kdtl_pace_set(&pace, now, now + 2ULL * NSEC_PER_SEC);
+	now += 2ULL * NSEC_PER_SEC;
+	KUNIT_EXPECT_EQ(test, pace.next, now + rest * 2 * NSEC_PER_MSEC);
+	kdtl_pace_set(&pace, now, now + look);
+	now += look;
+	KUNIT_EXPECT_EQ(test, pace.next, now + rest * look);
+	kdtl_pace_set(&pace, now, now + 2ULL * NSEC_PER_SEC);
+	now += 2ULL * NSEC_PER_SEC;
+	KUNIT_EXPECT_EQ(test, pace.next, now + rest * 2 * look);
+	/* If they all take long, the rest follows. */
+	kdtl_pace_set(&pace, now, now + 2ULL * NSEC_PER_SEC);
+	KUNIT_EXPECT_EQ(test, pace.cost, 4 * look);
+}
+
 static struct kunit_case timebase_cases[] = {
 	KUNIT_CASE(timebase_ticks),
 	KUNIT_CASE(timebase_slewed),
 	KUNIT_CASE(timebase_local),
 	KUNIT_CASE(timebase_broken),
+	KUNIT_CASE(timebase_pace),
 	{}
 };
 

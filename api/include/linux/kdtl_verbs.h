@@ -20,6 +20,7 @@
 #define _LINUX_KDTL_VERBS_H
 
 #include <linux/kdtl.h>
+#include <linux/minmax.h>
 
 struct vm_area_struct;
 
@@ -148,6 +149,38 @@ struct kdtl_waiting {
 
 int kdtl_waiting(struct kdtl_session *s, void (*fn)(const struct kdtl_waiting *w, void *data),
 		 void *data);
+
+#define KDTL_PACE_REST	200	/* times that a look takes, until the next one */
+
+/**
+ * struct kdtl_pace - when to ask kdtl_waiting() again; zeros before the first time
+ * @next: not before then, ktime_get_ns()
+ * @cost: of a look, in ns
+ *
+ * A look takes long if the machine has many tasks.  Whoever waits until @next spends half a per
+ * cent of the time on looking.
+ */
+struct kdtl_pace {
+	u64	next;
+	u64	cost;
+};
+
+/**
+ * kdtl_pace_set() - a look is over: say when to look again
+ * @p: changed
+ * @began: ktime_get_ns() when the look began
+ * @now: and at its end
+ *
+ * One look may take long although most do not, because a virtual machine stood still or a CPU did
+ * not answer.  So the cost that counts at most doubles from one look to the next.
+ *
+ * Context: any.
+ */
+static inline void kdtl_pace_set(struct kdtl_pace *p, u64 began, u64 now)
+{
+	p->cost = min(now - began, 2 * (p->cost ?: NSEC_PER_MSEC));
+	p->next = now + KDTL_PACE_REST * p->cost;
+}
 
 /**
  * struct kdtl_timebase - a session's time base beside the kernel's clocks

@@ -3,8 +3,8 @@
  * Behind whom a task waits
  *
  * A second session keeps each CPU's newest dispatches and idle times, and is not read until
- * there is something to report.  If asked for, others keep when the hypervisor had the CPU, and
- * when interrupts had it.
+ * there is something to report.  If asked for, others keep when the hypervisor had the CPU,
+ * when interrupts had it, and who woke whom.
  */
 #define pr_fmt(fmt) "kdtl_watch: " fmt
 
@@ -15,6 +15,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <uapi/linux/kdtl_wake.h>
 
 #include "watch.h"
 
@@ -23,6 +24,8 @@
 
 /* Among these are those that had most: see struct kdtl_who. */
 #define BEHIND_TASKS	16
+
+#define BEHIND_MASK	(KDTL_MASK_ALL | KDTL_MASK_IDLE)
 
 /* The most characters of a cgroup's path in a report. */
 #define BEHIND_PATH	96
@@ -34,6 +37,10 @@ MODULE_PARM_DESC(steal, "source of when the hypervisor had a CPU: kdtl_steal or 
 static char *irq;
 module_param(irq, charp, 0444);
 MODULE_PARM_DESC(irq, "source of when interrupts and softirqs had a CPU: kdtl_irq (default: none)");
+
+static char *wake;
+module_param(wake, charp, 0444);
+MODULE_PARM_DESC(wake, "source of who woke whom: kdtl_wake (default: none)");
 
 /**
  * struct behind - the newest entries of a source
@@ -55,13 +62,14 @@ struct kdtl_tasks *watch_tasks;
 static struct behind past;	/* of tasks; no session if the source knows none */
 static struct behind stolen;
 static struct behind interrupts;
+static struct behind wakes;
 
-static int behind_create(struct behind *b, const char *pmu, unsigned int pages)
+static int behind_create(struct behind *b, const char *pmu, unsigned int pages, u32 mask)
 {
 	const struct kdtl_session_attr attr = {
 		.pmu		= pmu,
 		.aux_pages	= pages,
-		.mask		= KDTL_MASK_ALL | KDTL_MASK_IDLE,
+		.mask		= mask,
 		.flags		= KDTL_SESSION_OVERWRITE,
 	};
 	struct kdtl_session *s = kdtl_session_create(&attr);
@@ -104,7 +112,7 @@ static int behind_init_taker(struct behind *b, const char *name, const char *pmu
 		pr_err("%s=%s is for waits of tasks: it needs pmu=kdtl_sched\n", name, pmu);
 		return -EINVAL;
 	}
-	err = behind_create(b, pmu, pages);
+	err = behind_create(b, pmu, pages, BEHIND_MASK);
 	if (!err && !*tells) {
 		pr_err("%s=%s does not say when %s had a CPU: %s\n", name, pmu, what,
 		       b == &stolen ? "kdtl_steal and kdtl_vpa do" : "kdtl_irq does");
@@ -117,12 +125,29 @@ static int behind_init_taker(struct behind *b, const char *name, const char *pmu
 	return err;
 }
 
+static int behind_init_wakes(unsigned int pages)
+{
+	int err;
+
+	if (!wake)
+		return 0;
+	if (!past.session) {
+		pr_err("wake=%s is for waits of tasks: it needs pmu=kdtl_sched\n", wake);
+		return -EINVAL;
+	}
+	err = behind_create(&wakes, wake, pages, KDTL_MASK_WAKE) ?: behind_start(&wakes);
+	if (err)
+		pr_err("no session of %s that says who woke whom (%d)\n", wake, err);
+	return err;
+}
+
 static int behind_init_takers(unsigned int pages)
 {
 	return behind_init_taker(&stolen, "steal", steal, &stolen.info.stolen, "a hypervisor",
 				 pages) ?:
 	       behind_init_taker(&interrupts, "irq", irq, &interrupts.info.interrupts,
-				 "an interrupt", pages);
+				 "an interrupt", pages) ?:
+	       behind_init_wakes(pages);
 }
 
 /* Keep what the tasks are from before the first entry on. */
@@ -155,7 +180,7 @@ static void behind_look(struct behind *b, int cpu)
  */
 int watch_behind_init(const char *pmu, unsigned int pages)
 {
-	int err = behind_create(&past, pmu, pages);
+	int err = behind_create(&past, pmu, pages, BEHIND_MASK);
 
 	if (!err && past.info.tasks)
 		err = behind_init_past();
@@ -177,6 +202,7 @@ int watch_behind_init(const char *pmu, unsigned int pages)
  */
 void watch_behind_exit(void)
 {
+	behind_end(&wakes);
 	behind_end(&interrupts);
 	behind_end(&stolen);
 	behind_end(&past);
@@ -413,4 +439,41 @@ int watch_before(const struct kdtl_entry *e, int cpu, char *text, size_t size,
 	}
 	*blame = there;
 	return last;
+}
+
+/**
+ * watch_woken() - say in one line who woke a task
+ * @pid: the task
+ * @from: when it left its CPU, by kdtl_sched's time
+ * @until: when it got one again, or until when it has not
+ * @text: the line, which begins with a comma; empty if nobody knows
+ * @size: of @text
+ *
+ * Context: the watching thread.
+ */
+void watch_woken(pid_t pid, u64 from, u64 until, char *text, size_t size)
+{
+	struct kdtl_woken woken = { .pid = pid, .from = from, .until = until };
+	struct kdtl_task by;
+	char name[WATCH_NAME];
+	int cpu;
+
+	text[0] = '\0';
+	if (!wakes.session)
+		return;
+	kdtl_for_each_cpu(cpu, wakes.session) {
+		behind_look(&wakes, cpu);
+		kdtl_who_woke(&woken, wakes.entries, wakes.len);
+		cond_resched();
+	}
+	if (!woken.time)
+		return;
+	if (woken.flags & KDTL_WAKE_IRQ) {
+		strscpy(name, woken.flags & KDTL_WAKE_HARDIRQ ? "an interrupt" : "a softirq",
+			sizeof(name));
+	} else {
+		watch_task("?", woken.by, woken.time, &by);
+		watch_name(&by, name, sizeof(name));
+	}
+	snprintf(text, size, ", %s by %s", woken.is_new ? "made" : "woken", name);
 }

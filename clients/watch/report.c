@@ -166,6 +166,18 @@ static int report_late_detail(const struct kdtl_span *span, const struct kdtl_en
 	return cpu;
 }
 
+/* A task that slept before it waited was woken by somebody. */
+static void report_late_woken(const struct kdtl_entry *e)
+{
+	const u64 until = kdtl_entry_time(e);
+	const u64 away = kdtl_entry_wait(e) + kdtl_entry_slept(e);
+	const int at = strlen(detail);
+
+	if (!kdtl_entry_is_throttled(e) && kdtl_entry_slept(e))
+		watch_woken(kdtl_entry_pid(e), until - min(until, away), until, detail + at,
+			    sizeof(detail) - at);
+}
+
 /**
  * watch_report_late() - report a task that was dispatched too late
  * @span: where the entry is from
@@ -200,6 +212,8 @@ void watch_report_late(const struct kdtl_span *span, const struct kdtl_entry *e,
 		return;
 	report_late_what(span, e, throttled, wait, saturated);
 	behind = report_late_detail(span, e, throttled);
+	if (tasks)
+		report_late_woken(e);
 	report(how, span->cpu, behind, wait,
 	       kdtl_ticks_to_ns(span->info, kdtl_entry_time(e) - span->info->tb_boot), saturated);
 }
@@ -268,7 +282,8 @@ void watch_report_stuck(int cpu, u64 wait, u64 threshold)
 	if (!how)
 		return;
 	scnprintf(what, sizeof(what), "CPU %d: no %s dispatched for %llu ms", cpu,
-		  watch_tasks ? "task of normal priority" : "kworker", div_u64(wait, NSEC_PER_MSEC));
+		  watch_tasks ? "task of normal priority" : "kworker",
+		  div_u64(wait, NSEC_PER_MSEC));
 	report_stuck_detail(cpu, now, e, strlen(detail));
 	report(how, cpu, cpu, wait, now, false);
 	if (how & REPORT_ALARM && blame.now.pid)
@@ -296,6 +311,16 @@ static void report_going_detail(const struct watch_going *g)
 		  div_u64(to - min(to, kdtl_entry_time(e)), NSEC_PER_MSEC));
 }
 
+/* If the wait began with a wake-up, and did not with a preemption later. */
+static void report_going_woken(const struct watch_going *g)
+{
+	const u64 since = g->is.since;
+	const int at = strlen(detail);
+
+	watch_woken(g->is.pid, since - min(since, NSEC_PER_MSEC), g->is.until, detail + at,
+		    sizeof(detail) - at);
+}
+
 /**
  * watch_report_going() - report a task that waits, and has done so for too long
  * @g: its wait
@@ -319,6 +344,7 @@ void watch_report_going(const struct watch_going *g)
 	scnprintf(what, sizeof(what), "CPU %d: %s has %s for %llu ms", is->cpu, name,
 		  g->throttled ? "been throttled" : "waited", div_u64(g->wait, NSEC_PER_MSEC));
 	report_going_detail(g);
+	report_going_woken(g);
 	report(how, is->cpu, g->throttled ? -1 : is->cpu, g->wait, is->until, false);
 }
 

@@ -157,4 +157,4 @@ module_exit(watch_exit);
 MODULE_DESCRIPTION("kdtl watchdog: reports tasks that wait too long for a CPU");
 MODULE_LICENSE("GPL");
 MODULE_IMPORT_NS(KDTL_NS);
-MODULE_INFO(weakdep, "kdtl_sched kdtl_vpa kdtl_steal kdtl_irq");
+MODULE_INFO(weakdep, "kdtl_sched kdtl_vpa kdtl_steal kdtl_irq kdtl_wake");

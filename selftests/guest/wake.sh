@@ -230,7 +230,45 @@ suite()
 	return "$1"
 }
 
-plan 13
+# said PATTERN: in the watch's line about a wait that is over.
+said()
+{
+	dmesg | grep -q "kdtl_watch: CPU 1: $1"
+}
+
+is_asleep()
+{
+	grep -q '^State:.S' "/proc/$1/status"
+}
+
+# A shell on CPU 1 that is to read from here wakes up behind a hog. It gets a name of its own, and so
+# that it sleeps in no other place, it has nothing to wait for but that.
+watch_says()
+{
+	load kdtl_watch wake=kdtl_wake threshold_ms=250 pause_s=0 || return
+	mkfifo tell
+	printf '#!/bin/sh\nread -r _ <tell\n' >listens
+	chmod +x listens
+	taskset 2 ./listens &
+	listens=$!
+	ktap_pids="$ktap_pids $listens"
+	until_true is_named listens && until_true is_asleep $listens || return
+	load kdtl_hog cpu=1 ms=1000 || return
+	echo >tell
+	until_true said "listens:$listens waited .* behind kdtl_hog:.*, woken by $(cat /proc/$$/comm):$$"
+	set -- $?
+	[ "$1" -eq 0 ] || { dmesg | grep kdtl_watch | sed 's/^/# /'; kill $listens; }
+	unload kdtl_hog
+	return "$1"
+}
+
+watch_says_what_is_wrong()
+{
+	! load kdtl_watch wake=kdtl_sched 2>/dev/null &&
+		dmesg | tail -n 4 | grep -q 'no session of kdtl_sched that says who woke whom'
+}
+
+plan 15
 ok "without the source kdtl record --wake says what to load" without_source
 load kdtl_wake || bail_out "kdtl_wake does not load"
 ok "a session that asks for dispatches is refused" \
@@ -250,6 +288,15 @@ fi
 ok "each sleep was ended by one wake-up" rule
 ok "what reads dispatches refuses wake-ups" \
 	refuses "has wake-ups, which are no dispatches" kdtl report w.data.wake
+if [ -e /sys/devices/system/cpu/cpu1 ] && have_module kdtl_hog; then
+	can_starve 1
+	taskset -p 1 $$ >/dev/null
+	ok "the watch says who woke the task that waits" watch_says
+	unload kdtl_watch
+else
+	skip "the watch says who woke the task that waits" "needs two CPUs, and kdtl_hog"
+fi
+ok "and refuses a source that does not know" watch_says_what_is_wrong
 ok "the source goes when nobody uses it" unload kdtl_wake
 if have_module kdtl_kunit_wake; then
 	ok "the suite" suite

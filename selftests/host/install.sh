@@ -94,7 +94,7 @@ keeps_sources()
 	for client in clients/{sampler/kdtl_sampler,watch/kdtl_watch,stream/kdtl_stream}; do
 		tr '\0' '\n' <"$work/root/lib/modules/$release/extra/kdtl/$client.ko" |
 			grep -a -E '^(softdep|weakdep)=' >"$work/deps"
-		grep -x -E 'weakdep=kdtl_sched kdtl_vpa kdtl_steal( kdtl_irq)?' "$work/deps" &&
+		grep -x -E 'weakdep=kdtl_sched kdtl_vpa kdtl_steal( kdtl_irq kdtl_wake)?' "$work/deps" &&
 			! grep softdep "$work/deps" || return
 	done
 }

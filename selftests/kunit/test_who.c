@@ -2,6 +2,7 @@
 /* Who had a CPU: from entries that are made here. */
 #include <linux/random.h>
 #include <linux/string.h>
+#include <uapi/linux/kdtl_wake.h>
 
 #include "kapi.h"
 
@@ -531,17 +532,84 @@ static void who_stolen_timebase(struct kunit *test)
 	who_sums_to(test, &w, 40 * NSEC_PER_USEC);
 }
 
+static struct kdtl_entry woken(u64 time, pid_t pid, pid_t by, enum kdtl_wake_kind kind,
+			       unsigned int flags)
+{
+	const struct kdtl_wake_entry w = {
+		.kind = kind, .flags = flags, .pid = cpu_to_be32(pid), .by = cpu_to_be32(by),
+		.state = cpu_to_be16(kind == KDTL_WAKE_WOKEN ? by % 3 : 0),
+		.syscall = cpu_to_be16(by), .timebase = cpu_to_be64(time),
+	};
+	struct kdtl_entry e;
+
+	memcpy(&e, &w, sizeof(e));
+	return e;
+}
+
+/* @by woke 1 at @time, if that was after @from and not after @until; 0: nobody did. */
+static void who_woke_by(struct kunit *test, u64 from, u64 until, u64 time, pid_t by)
+{
+	/* Of two CPUs. */
+	const struct kdtl_entry here[] = {
+		woken(10, 1, 11, KDTL_WAKE_NEW, 0),
+		woken(30, 1, 13, KDTL_WAKE_WOKEN, KDTL_WAKE_HARDIRQ | KDTL_WAKE_IOWAIT),
+		woken(40, 2, 14, KDTL_WAKE_WOKEN, 0),
+		woken(41, 1, 14, KDTL_WAKE_MOVED, 0),
+		woken(42, 1, 14, KDTL_WAKE_CONTENDED, 0),
+		woken(70, 1, 17, KDTL_WAKE_WOKEN, KDTL_WAKE_QUEUED),
+	};
+	const struct kdtl_entry there[] = {
+		woken(20, 1, 12, KDTL_WAKE_WOKEN, 0),
+		woken(50, 1, 15, KDTL_WAKE_WOKEN, KDTL_WAKE_QUEUED),
+		woken(60, 1, 16, KDTL_WAKE_WOKEN, KDTL_WAKE_QUEUED),
+	};
+	struct kdtl_woken w;
+	int turn;
+
+	for (turn = 0; turn < 2; turn++) {
+		w = (struct kdtl_woken) { .pid = 1, .from = from, .until = until };
+		kdtl_who_woke(&w, turn ? here : there, turn ? sizeof(here) : sizeof(there));
+		kdtl_who_woke(&w, turn ? there : here, turn ? sizeof(there) : sizeof(here));
+		KUNIT_EXPECT_EQ(test, w.time, time);
+		KUNIT_EXPECT_EQ(test, w.by, by);
+		KUNIT_EXPECT_EQ(test, w.is_new, by == 11);
+		KUNIT_EXPECT_EQ(test, w.state, by == 11 ? 0 : by % 3);
+		KUNIT_EXPECT_EQ(test, w.syscall, by);
+		KUNIT_EXPECT_EQ(test, w.flags & KDTL_WAKE_IRQ, by == 13 ? KDTL_WAKE_HARDIRQ : 0);
+	}
+}
+
+/* The last wake-up that found it asleep; or, if it was just going to sleep, the last one. */
+static void who_woke(struct kunit *test)
+{
+	who_woke_by(test, 0, 9, 0, 0);
+	who_woke_by(test, 0, 10, 10, 11);
+	who_woke_by(test, 10, 19, 0, 0);
+	who_woke_by(test, 10, 29, 20, 12);
+	who_woke_by(test, 20, 100, 30, 13);
+	who_woke_by(test, 0, 100, 30, 13);
+	who_woke_by(test, 30, 49, 0, 0);
+	who_woke_by(test, 30, 69, 60, 16);
+	who_woke_by(test, 30, 70, 70, 17);
+	who_woke_by(test, 50, 55, 0, 0);
+}
+
 /* What is missing is told, and nobody had the CPU. */
 static void who_null(struct kunit *test)
 {
 	const struct kdtl_aux_info info = { .tb_freq = NSEC_PER_SEC };
 	const struct kdtl_entry e = {};
 	struct kdtl_who w = { .size = WHO_ROWS };
+	struct kdtl_woken nobody = { .pid = 1, .until = U64_MAX };
 
 	kdtl_who_begin(NULL, 0, 100);
 	kdtl_who_stolen(NULL, &info, &e, sizeof(e));
 	kdtl_who_entry(NULL, &e);
 	kdtl_who_end(NULL, true);
+	kdtl_who_woke(NULL, &e, sizeof(e));
+	kdtl_who_woke(&nobody, NULL, sizeof(e));
+	kdtl_who_woke(&nobody, NULL, -EINVAL);
+	KUNIT_EXPECT_EQ(test, nobody.time, 0ULL);
 
 	/* As many rows as there are. */
 	kdtl_who_begin(&w, 100, 200);
@@ -562,6 +630,7 @@ static struct kunit_case who_cases[] = {
 	KUNIT_CASE(who_stolen),
 	KUNIT_CASE(who_interrupts),
 	KUNIT_CASE(who_interrupts_many),
+	KUNIT_CASE(who_woke),
 	KUNIT_CASE(who_stolen_long),
 	KUNIT_CASE(who_stolen_timebase),
 	KUNIT_CASE(who_renamed),

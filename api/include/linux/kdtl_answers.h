@@ -137,6 +137,36 @@ void kdtl_who_interrupts(struct kdtl_who *w, const struct kdtl_aux_info *info,
 void kdtl_who_entry(struct kdtl_who *w, const struct kdtl_entry *e);
 void kdtl_who_end(struct kdtl_who *w, bool still);
 
+/**
+ * struct kdtl_woken - who woke a task; kdtl_wake only
+ * @pid: set by the caller: the task, in the initial namespace
+ * @from: set by the caller: only later wake-ups count, in ticks: when the task left its CPU, or 0
+ * @until: set by the caller: and none after this one: the task's dispatch after that, or now
+ * @time: when it was woken; 0: no entry says so
+ * @by: pid of who woke it, in the initial namespace; 0: the idle task.  With KDTL_WAKE_IRQ in
+ *	@flags an interrupt did, and this is whom it interrupted
+ * @flags: KDTL_WAKE_*
+ * @state: how it slept, see kdtl_wake_entry::state
+ * @syscall: the system call in which it slept, or KDTL_WAKE_NO_SYSCALL
+ * @is_new: it had not slept, but was made by @by
+ *
+ * What the caller does not set must be 0.  The time is that of kdtl_sched, so kdtl_task_at() says
+ * what @by was.
+ */
+struct kdtl_woken {
+	pid_t		pid;
+	u64		from;
+	u64		until;
+	u64		time;
+	pid_t		by;
+	unsigned int	flags;
+	unsigned int	state;
+	unsigned int	syscall;
+	bool		is_new;
+};
+
+void kdtl_who_woke(struct kdtl_woken *w, const struct kdtl_entry *e, ssize_t len);
+
 /* ------------------------------------------------------------------ alarms */
 
 /* A client that notices a problem notifies other clients. */

@@ -12,6 +12,7 @@
 #include <linux/module.h>
 #include <linux/sched/clock.h>
 #include <linux/string.h>
+#include <uapi/linux/kdtl_wake.h>
 
 static void look_at(const struct kdtl_entry *e)
 {
@@ -86,6 +87,14 @@ static u64 __maybe_unused client_stolen(u64 from, u64 to, const void *span, ssiz
 	const struct kdtl_entry *e;
 	/* @client-stolen@ */
 	return who.stolen;
+}
+
+static void __maybe_unused client_woke(struct kdtl_session *wakes, const struct kdtl_entry *e,
+				       struct kdtl_entry *entries, size_t size)
+{
+	ssize_t len;
+	int cpu;
+	/* @client-woke@ */
 }
 
 static void __maybe_unused client_task(struct kdtl_session *s, const struct kdtl_entry *e)

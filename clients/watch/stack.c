@@ -65,7 +65,7 @@ static struct stack {
 /* In the timer's interrupt.  If the CPU went offline meanwhile, it is another CPU's. */
 static enum hrtimer_restart stack_look(struct hrtimer *timer)
 {
-	const struct pt_regs *regs = get_irq_regs();
+	struct pt_regs *regs = get_irq_regs();
 
 	stack.pid = smp_processor_id() == stack.cpu ? current->pid : 0;
 	stack.user = regs && user_mode(regs);

@@ -85,5 +85,8 @@ size_t device_waits(int dev, struct kdtl_stream_wait *wait)
 
 	if (ioctl(dev, KDTL_IOC_WAITS, &req))
 		return 0;
-	return req.nr < WAITS ? req.nr : WAITS;
+	/* So many wait, also if there was no room for all. */
+	if (req.nr > WAITS)
+		req.nr = WAITS;
+	return req.nr;
 }

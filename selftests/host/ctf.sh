@@ -122,12 +122,31 @@ killed_can_be_read()
 		kdtl print "$work/kill.data" 2>&1 >/dev/null | matches 'its end is missing'
 }
 
-# Cut off within the last entry, and before it: two chunks follow it.
+# behind_entries FILE: the bytes that come after the last chunk of entries. Whether there are some of
+# who waited at the end depends on that.
+behind_entries()
+{
+	python3 - "$1" <<-'END'
+	import struct, sys
+
+	data = open(sys.argv[1], "rb").read()
+	at = struct.unpack_from(">I", data, 8)[0]
+	while at < len(data):
+	    kind, size = struct.unpack_from(">II", data, at)
+	    at += 8 + size
+	    if kind == 1:
+	        end = at
+	print(len(data) - end)
+	END
+}
+
+# Cut off within the last entry, and before it.
 cut_is_seen()
 {
-	local bytes
+	local bytes behind
 
-	for bytes in 46 88; do
+	behind=$(behind_entries "$work/command.data") || return
+	for bytes in $((behind + 6)) $((behind + 48)); do
 		head -c -$bytes "$work/command.data" >"$work/cut.data" &&
 			kdtl print "$work/cut.data" 2>&1 >/dev/null |
 			grep -q " $(($(said command) - 1)) entries, $(said command) were" ||

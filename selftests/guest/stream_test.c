@@ -753,8 +753,8 @@ static void test_waits(void)
 	/* Not started: nobody. */
 	must(!ioctl(fd, KDTL_IOC_WAITS, &req) && !req.nr && !req.flags);
 	must(!ioctl(fd, KDTL_IOC_START));
+	since = ticks_of(fd);
 	do {
-		since = ticks_of(fd);
 		must(write(tells[1], "", 1) == 1);
 		w = wait_of(fd, sleeper, since, wait);
 	} while (!w || (pid_t)w->running != hog);

@@ -186,12 +186,21 @@ rings()
 	[ $((0x$(awk '/^SigCgt:/ { print $2 }' "/proc/$1/status") >> 11 & 1)) -eq 1 ]
 }
 
-# Who waits since before it began is in each table, and who has the CPU, too.
+# Who waits since before it began is in each table, and who has the CPU, too: all the time, unless the
+# one thread that comes before each real-time task had it in between, since then.
 in_top()
 {
 	"$here/kdtl" top -b -n 2 --interval 0.5 >"$tmp/top" || return
 	[ "$(grep -c "($sleeper) .* held *$" "$tmp/top")" -eq 2 ] &&
-		[ "$(awk -v of="($held)" '$2 == of && $4 > 90' "$tmp/top" | wc -l)" -eq 2 ] && return
+		awk -v of="($held)" '
+			/^task \(PID\)/ { nr++ }
+			$1 == "migration/1" { between[nr] = $3 }
+			$2 == of { times[nr] = $3; ran[nr] = $4 }
+			END {
+				for (i = 1; i <= nr; i++)
+					good += ran[i] > 90 || (times[i] && times[i] == between[i])
+				exit nr != 2 || good != 2
+			}' "$tmp/top" && return
 	sed 's/^/# /' "$tmp/top"
 	return 1
 }

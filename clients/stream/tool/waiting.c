@@ -142,28 +142,41 @@ void lasts_free(struct lasts *l)
 	l->tree = NULL;
 }
 
+/* The dispatch of @pid after @prev, which no log has. */
+static struct kdtl_entry made_entry(unsigned int cpu, uint64_t time, uint32_t pid, uint32_t prev,
+				    const char *comm)
+{
+	struct kdtl_entry e = {
+		.processor_id = htobe16(cpu),
+		.timebase = htobe64(time),
+		.fault_addr = htobe64((uint64_t)pid << 32 | prev),
+	};
+
+	memcpy((char *)&e + offsetof(struct kdtl_entry, srr0), comm, strnlen(comm, COMM_LEN));
+	return e;
+}
+
+/* It had waited for as long as still::ns says, which an entry may be too short for. */
+static void made_wait(struct kdtl_entry *e, bool throttled, unsigned int reason)
+{
+	e->dispatch_reason = throttled ? KDTL_DISPATCH_THROTTLED : reason;
+	if (throttled)
+		e->ready_to_enqueue_time = htobe32(KDTL_TIME_MAX);
+	else
+		e->enqueue_to_dispatch_time = htobe32(KDTL_TIME_MAX);
+}
+
 /* What its dispatch would have been at @until, if it had come then. */
 static struct still still_of(const struct recording *r, const struct last *last, uint64_t until)
 {
 	const struct kdtl_task *t = task_at(r, NULL, last->pid, until);
-	const bool throttled = last->why == KDTL_PREEMPT_THROTTLED;
 	struct still s = {
-		.entry = {
-			.dispatch_reason = throttled ? KDTL_DISPATCH_THROTTLED :
-						       KDTL_DISPATCH_TIME_SLICE,
-			.processor_id = htobe16(last->left_cpu),
-			.timebase = htobe64(until),
-			.fault_addr = htobe64((uint64_t)last->pid << 32),
-		},
+		.entry = made_entry(last->left_cpu, until, last->pid, 0,
+				    t ? t->comm : last->ran ? last->comm : "?"),
 		.ns = since_boot(r, until) - since_boot(r, last->left),
 	};
-	const char *comm = t ? t->comm : last->ran ? last->comm : "?";
 
-	if (throttled)
-		s.entry.ready_to_enqueue_time = htobe32(KDTL_TIME_MAX);
-	else
-		s.entry.enqueue_to_dispatch_time = htobe32(KDTL_TIME_MAX);
-	memcpy((char *)&s.entry + offsetof(struct kdtl_entry, srr0), comm, strnlen(comm, COMM_LEN));
+	made_wait(&s.entry, last->why == KDTL_PREEMPT_THROTTLED, KDTL_DISPATCH_TIME_SLICE);
 	return s;
 }
 
@@ -173,21 +186,12 @@ static struct still still_told(const struct recording *r, const struct kdtl_stre
 	const struct kdtl_task *t = task_at(r, NULL, w->pid, w->until);
 	const bool held = w->since + w->held >= w->until;
 	struct still s = {
-		.entry = {
-			.dispatch_reason = held ? KDTL_DISPATCH_THROTTLED : KDTL_DISPATCH_PROD,
-			.processor_id = htobe16(w->cpu),
-			.timebase = htobe64(w->until),
-			.fault_addr = htobe64((uint64_t)w->pid << 32 | w->running),
-		},
+		.entry = made_entry(w->cpu, w->until, w->pid, w->running, t ? t->comm : w->comm),
 		.ns = since_boot(r, w->until) - since_boot(r, w->since + (held ? 0 : w->held)),
 		.told = true,
 	};
 
-	if (held)
-		s.entry.ready_to_enqueue_time = htobe32(KDTL_TIME_MAX);
-	else
-		s.entry.enqueue_to_dispatch_time = htobe32(KDTL_TIME_MAX);
-	memcpy((char *)&s.entry + offsetof(struct kdtl_entry, srr0), t ? t->comm : w->comm, COMM_LEN);
+	made_wait(&s.entry, held, KDTL_DISPATCH_PROD);
 	return s;
 }
 
@@ -196,17 +200,10 @@ static struct still begin_of(const struct recording *r, const struct still *s)
 {
 	const int pid = entry_prev_pid(&s->entry);
 	const struct kdtl_task *t = task_at(r, NULL, pid, be64toh(s->entry.timebase));
-	struct still begin = {
-		.entry = {
-			.processor_id = s->entry.processor_id,
-			.timebase = htobe64(r->began),
-			.fault_addr = htobe64((uint64_t)pid << 32),
-		},
-	};
 
-	memcpy((char *)&begin.entry + offsetof(struct kdtl_entry, srr0), t ? t->comm : "?",
-	       t ? COMM_LEN : 1);
-	return begin;
+	return (struct still){
+		.entry = made_entry(entry_cpu(&s->entry), r->began, pid, 0, t ? t->comm : "?"),
+	};
 }
 
 static int by_cpu_time_and_pid(const void *a, const void *b)

@@ -97,6 +97,14 @@ static void behind_end(struct behind *b)
 	b->len = 0;
 }
 
+static int behind_needs_tasks(const char *name, const char *pmu)
+{
+	if (past.session)
+		return 0;
+	pr_err("%s=%s is for waits of tasks: it needs pmu=kdtl_sched\n", name, pmu);
+	return -EINVAL;
+}
+
 /*
  * Keep what took the CPU from tasks: the parameter @name says that the source @pmu, which is
  * to be one that tells @what, knows.
@@ -108,10 +116,9 @@ static int behind_init_taker(struct behind *b, const char *name, const char *pmu
 
 	if (!pmu)
 		return 0;
-	if (!past.session) {
-		pr_err("%s=%s is for waits of tasks: it needs pmu=kdtl_sched\n", name, pmu);
-		return -EINVAL;
-	}
+	err = behind_needs_tasks(name, pmu);
+	if (err)
+		return err;
 	err = behind_create(b, pmu, pages, BEHIND_MASK);
 	if (!err && !*tells) {
 		pr_err("%s=%s does not say when %s had a CPU: %s\n", name, pmu, what,
@@ -131,10 +138,9 @@ static int behind_init_wakes(unsigned int pages)
 
 	if (!wake)
 		return 0;
-	if (!past.session) {
-		pr_err("wake=%s is for waits of tasks: it needs pmu=kdtl_sched\n", wake);
-		return -EINVAL;
-	}
+	err = behind_needs_tasks("wake", wake);
+	if (err)
+		return err;
 	err = behind_create(&wakes, wake, pages, KDTL_MASK_WAKE) ?: behind_start(&wakes);
 	if (err)
 		pr_err("no session of %s that says who woke whom (%d)\n", wake, err);

@@ -166,16 +166,22 @@ static int report_late_detail(const struct kdtl_span *span, const struct kdtl_en
 	return cpu;
 }
 
+/* Who woke the task, if somebody did less than @ago before @since. */
+static void report_woken(pid_t pid, u64 since, u64 ago, u64 until)
+{
+	const int at = strlen(detail);
+
+	watch_woken(pid, since - min(since, ago), until, detail + at, sizeof(detail) - at);
+}
+
 /* A task that slept before it waited was woken by somebody. */
 static void report_late_woken(const struct kdtl_entry *e)
 {
 	const u64 until = kdtl_entry_time(e);
-	const u64 away = kdtl_entry_wait(e) + kdtl_entry_slept(e);
-	const int at = strlen(detail);
 
 	if (!kdtl_entry_is_throttled(e) && kdtl_entry_slept(e))
-		watch_woken(kdtl_entry_pid(e), until - min(until, away), until, detail + at,
-			    sizeof(detail) - at);
+		report_woken(kdtl_entry_pid(e), until, kdtl_entry_wait(e) + kdtl_entry_slept(e),
+			     until);
 }
 
 /**
@@ -311,16 +317,6 @@ static void report_going_detail(const struct watch_going *g)
 		  div_u64(to - min(to, kdtl_entry_time(e)), NSEC_PER_MSEC));
 }
 
-/* If the wait began with a wake-up, and did not with a preemption later. */
-static void report_going_woken(const struct watch_going *g)
-{
-	const u64 since = g->is.since;
-	const int at = strlen(detail);
-
-	watch_woken(g->is.pid, since - min(since, NSEC_PER_MSEC), g->is.until, detail + at,
-		    sizeof(detail) - at);
-}
-
 /**
  * watch_report_going() - report a task that waits, and has done so for too long
  * @g: its wait
@@ -344,7 +340,8 @@ void watch_report_going(const struct watch_going *g)
 	scnprintf(what, sizeof(what), "CPU %d: %s has %s for %llu ms", is->cpu, name,
 		  g->throttled ? "been throttled" : "waited", div_u64(g->wait, NSEC_PER_MSEC));
 	report_going_detail(g);
-	report_going_woken(g);
+	/* If the wait began with a wake-up, and did not with a preemption later. */
+	report_woken(is->pid, is->since, NSEC_PER_MSEC, is->until);
 	report(how, is->cpu, g->throttled ? -1 : is->cpu, g->wait, is->until, false);
 }
 

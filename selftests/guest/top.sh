@@ -108,6 +108,47 @@ service_waited()
 	[ "$2" -gt $(($(truth service 3) / 2)) ] && within "$1" "$(truth hog 3)" "$(truth service 4)"
 }
 
+top_has_begun()
+{
+	grep '\[kdtl_stream\]' /sys/kernel/debug/kdtl/sessions | grep -q ' started '
+}
+
+# passed SECONDS FROM: since FROM, in s since boot.
+passed()
+{
+	read -r now _ </proc/uptime
+	echo "$now" | awk -v least="$1" -v from="$2" '{ exit !($1 - from >= least) }'
+}
+
+# A task has had a CPU since before top began, and gets no entry there.
+before_all()
+{
+	can_starve 1
+	: >$root.holds
+	background "$dir/held" 1 >$root.holds
+	hog=$!
+	until_true grep -q holds $root.holds || return
+	"$dir/kdtl" top -b --interval 1000 >$root.before &
+	pids=$!
+	until_true top_has_begun || return
+	read -r from _ </proc/uptime
+	until_true passed 1 "$from"
+	read -r ends _ </proc/uptime
+	kill $hog
+	wait $hog
+	kill -INT $pids && wait $pids || return
+	read -r over _ </proc/uptime
+	set -- "$(tables before | sed -n "s/^held ($hog) //p")"
+	echo "$1" | awk -v span="$(sed -n 's/^the last \([0-9.]*\) s.*/\1/p' $root.before)" \
+		-v after="$(echo "$over $ends" | awk '{ print $1 - $2 }')" '{
+			printf "# it had a CPU for %d ms of %d, and none for %d at most\n", $2,
+				span * 1000, after * 1000
+			exit !($2 >= (span - after) * 990 && $2 <= span * 1010)
+		}' && return
+	cat $root.before
+	return 1
+}
+
 # The row of the longest wait, and who is blamed.
 service_behind()
 {
@@ -282,7 +323,7 @@ mount -t cgroup2 none $root || skip_all "no cgroups"
 grep -q '\<cpu\>' $root/cgroup.controllers || skip_all "no cgroups with the controller cpu"
 
 need kdtl kdtl_sched
-plan 15
+plan 16
 ok "without /dev/kdtl it says what to do" no_module
 load kdtl_stream || bail_out "kdtl_stream does not load"
 ok "wrong sources and options, too" says_what_to_do
@@ -293,6 +334,7 @@ ok "the service waited" service_waited
 ok "and longest behind the hog" service_behind
 ok "the quota was throttled" quota_throttled
 ok "the cgroup of the service, too" by_cgroup
+ok "who has had a CPU since before it began" before_all
 ok "memory is bounded" bounded
 ok "a screen of 80x24, and q leaves it" fits
 ok "keys sort" keys_sort

@@ -93,10 +93,18 @@ static void next_interval(struct live *l)
 	l->fresh = (struct entries){ .entry = old.entry, .room = old.room };
 }
 
+/* The first entry of a CPU says who has had it since before the log began. */
 static void count(struct live *l, const struct entries *s)
 {
-	for (const struct kdtl_entry *e = s->entry; e < s->entry + s->nr; e++)
-		cpu_of(l, e)->nr++;
+	struct live_cpu *c;
+
+	for (const struct kdtl_entry *e = s->entry; e < s->entry + s->nr; e++) {
+		c = cpu_of(l, e);
+		c->nr++;
+		if (l->r.sched && !c->last.timebase)
+			c->last = entry_begin(&l->r, entry_cpu(e), entry_prev_pid(e), l->r.began,
+					      be64toh(e->timebase));
+	}
 }
 
 static void put(struct live *l, const struct entries *s)

@@ -471,6 +471,8 @@ struct lasts {
 void lasts_note(struct lasts *l, const struct kdtl_entry *e);
 void lasts_prune(struct lasts *l, const struct recording *r, uint64_t ticks);
 void lasts_free(struct lasts *l);
+struct kdtl_entry entry_begin(const struct recording *r, unsigned int cpu, int pid, uint64_t from,
+			      uint64_t until);
 void stills_add(struct recording *r, const struct lasts *l, uint64_t since, uint64_t before,
 		uint64_t until);
 void stills_find(struct recording *r);

@@ -195,14 +195,24 @@ static struct still still_told(const struct recording *r, const struct kdtl_stre
 	return s;
 }
 
+/* The task @pid has had @cpu since @from, and had it until @until, in ticks. */
+struct kdtl_entry entry_begin(const struct recording *r, unsigned int cpu, int pid, uint64_t from,
+			      uint64_t until)
+{
+	const struct kdtl_task *t = task_at(r, NULL, pid, until);
+	struct kdtl_entry e = made_entry(cpu, from, pid, 0, t ? t->comm : "?");
+
+	if (!pid)
+		e.dispatch_reason = KDTL_DISPATCH_IDLE;
+	return e;
+}
+
 /* Who had the CPU of a wait all the time: without another entry, nobody else came. */
 static struct still begin_of(const struct recording *r, const struct still *s)
 {
-	const int pid = entry_prev_pid(&s->entry);
-	const struct kdtl_task *t = task_at(r, NULL, pid, be64toh(s->entry.timebase));
-
 	return (struct still){
-		.entry = made_entry(entry_cpu(&s->entry), r->began, pid, 0, t ? t->comm : "?"),
+		.entry = entry_begin(r, entry_cpu(&s->entry), entry_prev_pid(&s->entry), r->began,
+				     be64toh(s->entry.timebase)),
 	};
 }
 

@@ -339,6 +339,42 @@ static void next_file(struct record *r)
 	output_begin(r, output_create(r));
 }
 
+/* Move what one read gives.  Returns its size; -1: nothing now, 0: nor later. */
+static ssize_t take(struct record *r)
+{
+	const bool copy = record_is_stream(r) || r->nameless || (r->suffix && r->rotate);
+	const ssize_t n = copy ? copy_entries(r) : splice_entries(r);
+
+	if (n < 0 && errno != EAGAIN)
+		die("/dev/kdtl");
+	if (n > 0) {
+		r->entries += n / sizeof(struct kdtl_entry);
+		record_part(r)->entries += n / sizeof(struct kdtl_entry);
+	}
+	return n;
+}
+
+/*
+ * The file has its size.  It gets who waits now, for which all that was logged until now must be in
+ * it: that may be a quarter more.
+ */
+static void reach_limit(struct record *r)
+{
+	const uint64_t most = r->side.size + r->max_size / 4;
+	ssize_t n;
+
+	output_ask(r);
+	do {
+		n = take(r);
+	} while (n > 0 && r->side.size < most);
+	if (n <= 0)
+		r->until = r->asked;
+	if (r->rotate)
+		next_file(r);
+	else
+		r->full = true;
+}
+
 /*
  * Move what there is.  The number of rounds is limited, since new entries may come as fast
  * as they go.  Returns false when the session has been stopped and all was moved, or when
@@ -346,28 +382,15 @@ static void next_file(struct record *r)
  */
 bool output_drain(struct record *r)
 {
-	/* A file that is full already is no error, whatever errno was left behind. */
 	ssize_t n = 0;
 	int rounds = 256;
 
-	while (rounds-- && !r->full) {
-		n = record_is_stream(r) || r->nameless || (r->suffix && r->rotate) ? copy_entries(r) :
-			splice_entries(r);
-		if (n <= 0)
-			break;
-		r->entries += n / sizeof(struct kdtl_entry);
-		record_part(r)->entries += n / sizeof(struct kdtl_entry);
-		if (r->ring) {
+	while (rounds-- && !r->full && (n = take(r)) > 0) {
+		if (r->ring)
 			ring_turn(r);
-		} else if (r->max_size && r->side.size >= r->max_size) {
-			if (r->rotate)
-				next_file(r);
-			else
-				r->full = true;
-		}
+		else if (r->max_size && r->side.size >= r->max_size)
+			reach_limit(r);
 	}
-	if (n < 0 && errno != EAGAIN)
-		die("/dev/kdtl");
 	/* Those since the last look may be in it for one CPU, and not for the next. */
 	if (n <= 0 && !r->full)
 		r->until = r->looked;

@@ -426,7 +426,9 @@ static int cmd_record(int argc, char **argv)
 		workload_start(r.command, &mask, r.ring);
 	sig = record_loop(&r, &mask);
 
-	output_ask(&r);
+	/* A file that is full has asked. */
+	if (!r.full)
+		output_ask(&r);
 	for_each(each, &r)
 		session_stop(each);
 	for_each(each, &r)

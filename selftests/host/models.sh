@@ -36,7 +36,6 @@ msg
 snapshot  -DENTRIES=3
 wake      -DCPUS=1
 wake      -DCPUS=2 -DENTRIES=1
-wake      -DCPUS=1 -DENTRIES=1 -DWAITERS=2
 '
 large='
 aux       -DENTRIES=8
@@ -48,6 +47,7 @@ snapshot
 snapshot  -DENTRIES=6 -DAREA=7
 snapshot  -DENTRIES=5 -DAREA=8 -DENTRY=3
 wake      -DCPUS=1 -DENTRIES=4
+wake      -DCPUS=1 -DENTRIES=1 -DWAITERS=2
 wake      -DCPUS=1 -DENTRIES=2 -DWAITERS=2
 '
 

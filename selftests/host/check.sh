@@ -36,7 +36,7 @@ tree()
 		cp -r -- "$top/scripts/lib" "$top/scripts/kernels" "$tree/scripts/" &&
 		cp -r -- "$top/selftests/run/lib" "$tree/selftests/run/" &&
 		cp -- "$top/selftests/run/boot" "$tree/selftests/run/" &&
-		cp -- "$top/selftests/check" "$tree/selftests/" || return
+		cp -- "$top/selftests/check" "$top/selftests/subjects" "$tree/selftests/" || return
 	for f in scripts/install-deps scripts/build selftests/run/vm; do
 		printf '#!/bin/bash\n' >"$tree/$f"
 		chmod +x "$tree/$f"
@@ -356,8 +356,45 @@ hang_ended()
 		grep -q 'sysrq: Show backtrace of all active CPUs' "$work/console"
 }
 
+# By its subject: each script once, those of a guest in x86_64, and a deep one of that name does not.
+by_subject()
+{
+	local name
+
+	echo 'things: one two kvm' >"$work/tree/selftests/subjects"
+	for name in one three; do
+		script "$name" <<<'echo "1..1"; echo "ok 1 it"'
+	done
+	mkdir -p -- "$work/tree/selftests/deep"
+	echo 'exit 1' >"$work/tree/selftests/deep/two.sh"
+	touch -- "$work/tree/selftests/guest/"{two,four}.sh
+	machine 1 two <<<'kdtl-vm: up'
+	! check things two &&
+		[ "$(grep -c -x -E '(not )?ok [0-9]+ (one|x86_64.two|kvm.steal)' "$work/said")" = 3 ] &&
+		! grep -E 'three|four|deep' "$work/said" || {
+		cat -- "$work/said"
+		return 1
+	}
+	! check nobody && grep 'no such test: nobody' "$work/errors" || return
+	rm -r -- "$work/tree/selftests/deep" "$work/tree/selftests/guest/"*
+}
+
+# Each script is about something, and each name is that of a script or of a machine.
+subjects()
+{
+	local given scripts
+
+	given=$(sed '/^#/d; s/^[a-z]*://' "$top/selftests/subjects" | tr -s ' ' '\n' | sort -u | sed '/^$/d')
+	scripts=$(cd -- "$top/selftests" && find host guest -maxdepth 1 -name '*.sh' ! -name ktap.sh \
+		-printf '%f\n' | sed 's/\.sh$//' | sort -u)
+	! comm -13 <(echo "$given") <(echo "$scripts") | sed 's/^/about nothing: /' | grep . &&
+		! comm -23 <(echo "$given") <(echo "$scripts") | while read -r name; do
+			grep -q "^$name " "$top/selftests/check" || echo "no such test: $name"
+		done | grep .
+}
+
 "$top/scripts/install-deps" vm
-plan 14
+plan 16
 ok "a tree of stand-ins" tree
 ok "tests, those of a suite, and what is skipped, are counted" counts
 ok "a suite whose plan is missing fails" no_plan
@@ -370,6 +407,8 @@ ok "what scripts of a machine had said by then counts" machine_interrupted
 ok "it says what it waits for, and what took how long" tells
 ok "two jobs at once, and one that sleeps beside them" beside
 ok "races run in some machines only" races
+ok "a subject has its scripts, and its machines" by_subject
+ok "each script has a subject" subjects
 ok "a machine goes on after a script that hangs" in_machine
 ok "the stacks are in its log, and its other results count" hang_ended
 finish

@@ -6,6 +6,7 @@
 # image of it, and then crashes, so that the kernel of a kdump keeps another.
 #
 #	selftests/host/vmcore.sh --prepare	only get drgn and makedumpfile
+#	selftests/host/vmcore.sh TARGET	another kernel of this architecture
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -26,7 +27,8 @@ top=$(dirname -- "$(dirname -- "$here")")
 
 [ "$(dpkg --print-architecture)" = amd64 ] || skip_all "amd64 only"
 export TZ=UTC COLUMNS=120
-target=x86_64-6.1
+target=${1:-x86_64-6.1}
+[ "$target" != --prepare ] || target=x86_64-6.1
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-vmcore.XXXXXX")
 partial "$work"
 
@@ -139,7 +141,7 @@ little()
 
 other_kernel()
 {
-	sed 's/vermagic=6/vermagic=9/' "$ko" >"$work/other.ko" &&
+	sed 's/vermagic=[0-9]*/vermagic=9/' "$ko" >"$work/other.ko" &&
 		told 4 "the image is of" -k "$work/other.ko" "$work/loaded"
 }
 
@@ -236,16 +238,27 @@ panic_table()
 
 kdump_table()
 {
-	vmcore -k "$ko" -s 1 -n 500 "$work/out/vmcore" >"$work/listed" || return
+	vmcore -k "$ko" -s 1 -n 5000 "$work/out/vmcore" >"$work/listed" || return
 	tail -n 60 -- "$work/listed"
+	# The table has the last dispatch of each CPU, however old it is, and then the newest ones.
 	awk '$1 ~ /^[0-9]+:[0-9]+:[0-9.]+$/ && !/ idle$/ {
 		name = substr($0, index($0, $4) + length($4) + 1)
 		sub(/^ */, "", name)
 		pid = name
 		sub(/ \([0-9]+\).*/, "", name)
 		gsub(/^[^(]*\(|\).*$/, "", pid)
-		print $1, $2, name ":" pid
-	}' "$work/listed" | tail -n 40 >"$work/dumped"
+		row[++nr] = $1 " " $2 " " name ":" pid
+		last[$2] = nr
+	}
+	END {
+		for (cpu in last)
+			rows += !chosen[last[cpu]]++
+		for (i = nr; i > 0 && rows < 40; i--)
+			rows += !chosen[i]++
+		for (i = 1; i <= nr; i++)
+			if (chosen[i])
+				print row[i]
+	}' "$work/listed" >"$work/dumped"
 	panic_table >"$work/printed"
 	[ "$(wc -l <"$work/printed")" -eq 40 ] || { cat -- "$work/printed"; return 1; }
 	# Both compute the time of day from what the clock was at some moment.

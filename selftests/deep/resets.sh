@@ -10,4 +10,5 @@ exec "$here/../host/reset.sh" 'x86_64-6.1  image     mem_address=0x30000000,mem_
 x86_64-6.1  watchdog  mem_address=0x30000000,mem_size=0x100000  memmap=1M$0x30000000
 x86_64-7.2  image     mem_name=kdtl  reserve_mem=1M:4096:kdtl
 x86_64-7.2  kaslr     mem_name=kdtl  reserve_mem=1M:4096:kdtl
-arm64-6.1   button    mem_address=0x60000000,mem_size=0x100000  tree=0x60000000:0x100000'
+arm64-6.1   button    mem_address=0x60000000,mem_size=0x100000  tree=0x60000000:0x100000
+arm64-7.2   button    mem_name=kdtl  reserve_mem=1M:4096:kdtl'

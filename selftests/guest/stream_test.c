@@ -38,6 +38,7 @@
 
 #define ENTRY		sizeof(struct kdtl_entry)
 #define PAGES		16	/* of log per CPU */
+#define MANY_PAGES	64	/* if nobody reads, and other tasks run, too */
 
 static size_t page;
 
@@ -625,6 +626,7 @@ static void test_poll(void)
 	int fd = setup_as(0, attr);
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	unsigned int ours = 0;
+	uint64_t consumed;
 
 	must(!ioctl(fd, KDTL_IOC_START));
 	dispatches(10);
@@ -634,9 +636,13 @@ static void test_poll(void)
 		dispatches(100);
 		must(poll(&p, 1, -1) == 1 && p.revents == POLLIN);
 		must(drain(fd, &ours) >= 100 * ENTRY);
-		/* That wake-up has had its answer: what comes now is for the next one. */
+		/*
+		 * That wake-up has had its answer: what comes now is for the next one, which each
+		 * hundredth entry makes, however many of them have been read.
+		 */
+		consumed = info_of(fd).consumed;
 		dispatches(1);
-		must(poll(&p, 1, 0) == 0 || info_of(fd).unread >= 100);
+		must(poll(&p, 1, 0) == 0 || info_of(fd).produced / 100 > consumed / 100);
 	}
 	dispatches(1);
 	must(!ioctl(fd, KDTL_IOC_STOP));
@@ -821,8 +827,9 @@ static void *page_without_end(int tell)
  */
 static void test_killable(void)
 {
+	/* A watermark that other tasks do not reach while this one gets ready. */
 	struct kdtl_stream_attr attr = {
-		.period = 1000000000ULL * 3600, .watermark = 100 * ENTRY,
+		.period = 1000000000ULL * 3600, .watermark = 1000 * ENTRY,
 	};
 	int fd = setup_as(0, attr), tell[2], uffd, pidfd;
 	pid_t waits, reads, polls;
@@ -927,7 +934,7 @@ static void test_lost(void)
 
 static int stopped_with(int entries)
 {
-	int fd = setup(0);
+	int fd = setup_as(0, (struct kdtl_stream_attr) { .aux_pages = MANY_PAGES });
 
 	must(!ioctl(fd, KDTL_IOC_START));
 	dispatches(entries);
@@ -981,7 +988,7 @@ static void test_splice(void)
 	must(info_of(fd).consumed == 160);
 
 	/* The rest, and the end. */
-	while ((a = splice(fd, NULL, p[1], NULL, 1 << 20, 0)) > 0) {
+	while ((a = splice(fd, NULL, p[1], NULL, sizeof(buf), 0)) > 0) {
 		must(read_all(p[0], buf, a) == (size_t)a);
 		ours += check_entries(buf, a);
 	}
@@ -994,17 +1001,16 @@ static void test_splice(void)
 /* What is in a pipe stays there when the file and the session are gone. */
 static void test_splice_close(void)
 {
-	static struct kdtl_entry buf[100];
-	int fd = stopped_with(100), p[2];
+	static struct kdtl_entry buf[100], copy[100];
+	const ssize_t len = sizeof(buf);
+	int fd = stopped_with(100), p[2], q[2];
 
-	must(!pipe(p) && splice(fd, NULL, p[1], NULL, 100 * ENTRY, 0) == 100 * (ssize_t)ENTRY);
+	must(!pipe(p) && !pipe(q) && splice(fd, NULL, p[1], NULL, len, 0) == len);
+	must(tee(p[0], q[1], len, 0) == len && read_all(q[0], copy, len) == (size_t)len);
 	must(!close(fd));
-	must(read_all(p[0], buf, sizeof(buf)) == sizeof(buf));
-	/*
-	 * Before each of our dispatches a thread may have run for our timer
-	 * (PREEMPT_RT).
-	 */
-	must(check_entries(buf, sizeof(buf)) > 25);
+	must(read_all(p[0], buf, len) == (size_t)len);
+	must(!memcmp(buf, copy, len));
+	check_entries(buf, len);
 }
 
 /*
@@ -1043,9 +1049,10 @@ static void test_splice_epipe(void)
 /* To get into a file: sendfile() wants a source that can seek. */
 static void test_splice_file(void)
 {
-	static struct kdtl_entry buf[2000];
 	int fd = stopped_with(500), file, p[2];
 	uint64_t unread = info_of(fd).unread;
+	/* There may be more in the file than there should. */
+	struct kdtl_entry *buf = calloc(unread + 1, ENTRY);
 	ssize_t n;
 
 	file = open("/tmp", O_TMPFILE | O_RDWR, 0600);
@@ -1054,8 +1061,9 @@ static void test_splice_file(void)
 		must(splice(p[0], NULL, file, NULL, n, 0) == n);
 	must(n == 0 && info_of(fd).consumed == unread);
 	must(lseek(file, 0, SEEK_SET) == 0);
-	must(read_all(file, buf, sizeof(buf)) == unread * ENTRY);
+	must(buf && read_all(file, buf, (unread + 1) * ENTRY) == unread * ENTRY);
 	must(check_entries(buf, unread * ENTRY) >= 500);
+	free(buf);
 }
 
 /*
@@ -1210,19 +1218,19 @@ static void test_splice_mmap(void)
 	m = map(fd, RW, 1 + 1, 0);
 	must(m != MAP_FAILED);
 	m->aux_offset = 2 * page;
-	m->aux_size = PAGES * page;
-	refused(map(fd, RW, PAGES, 2), EBUSY);
+	m->aux_size = MANY_PAGES * page;
+	refused(map(fd, RW, MANY_PAGES, 2), EBUSY);
 	must(info_of(fd).consumed == 0);
 	/* Then the pipe is empty, and it is the other way round. */
 	must(read_all(p[0], buf, sizeof(buf)) == sizeof(buf));
 	must(info_of(fd).consumed == 100);
-	aux = map(fd, RW, PAGES, 2);
+	aux = map(fd, RW, MANY_PAGES, 2);
 	must(aux != MAP_FAILED);
 	refused(splice(fd, NULL, p[1], NULL, sizeof(buf), 0), EBUSY);
 	__atomic_store_n(&m->aux_tail, m->aux_head, __ATOMIC_RELEASE);
 	info = info_of(fd);
 	must(!info.unread && info.consumed == info.produced);
-	must(!munmap(aux, PAGES * page));
+	must(!munmap(aux, MANY_PAGES * page));
 	must(splice(fd, NULL, p[1], NULL, sizeof(buf), 0) == 0);
 }
 
@@ -1316,12 +1324,14 @@ static void test_mmap_read(void)
 	struct mapping x = map_all(attr, 1);
 	struct pollfd p = { .fd = x.fd, .events = POLLIN };
 	uint64_t seen = 0, bytes = 0, lost = 0, dropped = 0;
+	const unsigned int nr = 2 * page / ENTRY / 4;
+	unsigned int ours = 0, asked = 0;
 	struct kdtl_stream_info info;
-	unsigned int ours = 0;
 
 	must(!ioctl(x.fd, KDTL_IOC_START));
 	while (seen < 20 * 2 * page / ENTRY) {
-		dispatches(2 * page / ENTRY / 4);
+		dispatches(nr);
+		asked += nr;
 		must(poll(&p, 1, 10000) == 1 && p.revents == POLLIN);
 		ours += aux_drain(&x, &seen);
 		ring_drain(&x, &bytes, &lost, &dropped);
@@ -1335,7 +1345,7 @@ static void test_mmap_read(void)
 	       (unsigned long long)bytes);
 	must(info.consumed == seen && !info.unread && info.lost == lost);
 	must(bytes == seen * ENTRY && !dropped);
-	must(ours > seen / 2 - 100);
+	must(ours + info.lost >= asked);
 }
 
 /* A full area loses, says so in a record, and goes on. */
@@ -1375,12 +1385,13 @@ static void test_mmap_ring_full(void)
 	struct pollfd p = { .fd = x.fd, .events = POLLIN };
 
 	must(!ioctl(x.fd, KDTL_IOC_START));
-	while (seen < 10 * page / 32) {
+	while (seen < 10 * page / 32 || x.m->data_head <= page - 64) {
+		must(seen < 1000 * page / 32);
 		dispatches(20);
 		poll(&p, 1, 0);
 		aux_drain(&x, &seen);
 	}
-	must(x.m->data_head <= page && x.m->data_head > page - 64);
+	must(x.m->data_head <= page);
 	ring_drain(&x, &bytes, &lost, &dropped);
 	must(!dropped);
 	dispatches(20);

@@ -66,9 +66,9 @@ static int wait_sleep(void *arg)
 	return 0;
 }
 
-/* Returns when it sleeps, or has ended. */
-static bool wait_start(struct kunit *test, struct wait_sleeper *m,
-		       struct kdtl_session *s, enum wait_verb verb)
+/* A thread that begins with wait_begin(). */
+static void wait_create(struct kunit *test, struct wait_sleeper *m,
+			struct kdtl_session *s, enum wait_verb verb)
 {
 	struct task_struct *task;
 
@@ -79,12 +79,23 @@ static bool wait_start(struct kunit *test, struct wait_sleeper *m,
 	task = kthread_create(wait_sleep, m, "kdtl_sleeper");
 	m->task = IS_ERR(task) ? NULL : task;
 	KUNIT_EXPECT_FALSE(test, IS_ERR(task));
-	if (m->task && verb == WAIT_LATE)
-		kthread_bind(task, 1);
-	if (m->task)
-		wake_up_process(task);
-	return m->task && kapi_until(completion_done(&m->ended) ||
-				     READ_ONCE(task->__state) == TASK_INTERRUPTIBLE);
+}
+
+/* Returns when it sleeps, or has ended. */
+static bool wait_begin(struct wait_sleeper *m)
+{
+	if (!m->task)
+		return false;
+	wake_up_process(m->task);
+	return kapi_until(completion_done(&m->ended) ||
+			  READ_ONCE(m->task->__state) == TASK_INTERRUPTIBLE);
+}
+
+static bool wait_start(struct kunit *test, struct wait_sleeper *m,
+		       struct kdtl_session *s, enum wait_verb verb)
+{
+	wait_create(test, m, s, verb);
+	return wait_begin(m);
 }
 
 static bool wait_sleeps(struct wait_sleeper *m)
@@ -554,7 +565,7 @@ static void wait_late(struct kunit *test)
 	};
 	struct kdtl_session *s;
 	struct wait_sleeper m[2];
-	int err;
+	int i, err;
 
 	if (num_online_cpus() < 2)
 		kunit_skip(test, "needs two CPUs");
@@ -567,9 +578,17 @@ static void wait_late(struct kunit *test)
 	err = register_kprobe(&probe);
 	if (err)
 		kunit_skip(test, "no kprobe: %d", err);
-	/* The one that is to be late is the first in the queue. */
-	KUNIT_EXPECT_TRUE(test, wait_start(test, &m[0], s, WAIT_LATE));
-	KUNIT_EXPECT_TRUE(test, wait_start(test, &m[1], s, WAIT_WAIT));
+	/*
+	 * The one that is to be late is the first in the queue. It may be late before the other one
+	 * is there, and has all of its CPU then.
+	 */
+	for (i = 0; i < 2; i++) {
+		wait_create(test, &m[i], s, i ? WAIT_WAIT : WAIT_LATE);
+		if (m[i].task)
+			kthread_bind(m[i].task, !i);
+	}
+	for (i = 0; i < 2; i++)
+		KUNIT_EXPECT_TRUE(test, wait_begin(&m[i]));
 	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(wait_late_held)));
 	kapi_emit(0, KDTL_KIND_CEDE, 1);
 	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(s->pending)));

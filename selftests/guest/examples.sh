@@ -271,12 +271,9 @@ produced()
 	awk '/kdtl_softirq .*\[kdtl_sampler\]/ { print $8 }' $debug/kdtl/sessions
 }
 
-# Each softirq that runs had been raised: the source sees as many as the kernel counts.
-softirqs_agree()
+# softirqs_counted: for a while, as many by the source as by the kernel.
+softirqs_counted()
 {
-	load kdtl_sampler pmu=kdtl_softirq || return
-	# Those that had been raised before.
-	usleep 100000
 	least=$(softirqs)
 	from=$(produced)
 	most=$(softirqs)
@@ -289,8 +286,22 @@ softirqs_agree()
 	entries=$(($(produced) - from))
 	least=$(($(softirqs) - least))
 	note "$entries entries, softirqs: $most to $least"
-	[ "$entries" -ge "$most" ] && [ "$entries" -le "$least" ] && [ "$most" -gt 0 ] &&
-		unload kdtl_sampler
+	[ "$entries" -ge "$most" ] && [ "$entries" -le "$least" ] && [ "$most" -gt 0 ]
+}
+
+# Each softirq that runs had been raised: the source sees as many as the kernel counts. One that was
+# raised, and has not run yet, is on one side only: then it is tried again.
+softirqs_agree()
+{
+	load kdtl_sampler pmu=kdtl_softirq || return
+	# Those that had been raised before.
+	usleep 100000
+	tries=5
+	until softirqs_counted; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || return
+	done
+	unload kdtl_sampler
 }
 
 # --- handlers and handler_time -------------------------------------------------------------

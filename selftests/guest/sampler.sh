@@ -297,6 +297,19 @@ share_is()
 	}' $sampler/lines
 }
 
+# share_settles LOW HIGH: as long as a host stops the machine, the CPU is logged that is logged just
+# then: that matters less, the longer it runs.
+share_settles()
+{
+	for _ in 1 2 3 4 5 6 7 8 9; do
+		share_is "$@" && return
+		echo 1 >$sampler/running
+		work
+		echo 0 >$sampler/running
+	done
+	share_is "$@"
+}
+
 # The table counts all dispatches and waits, not only those that were logged.
 table_counts_all()
 {
@@ -460,7 +473,7 @@ note "waits: $wait_ns ns, by the scheduler: $inner_ns to $outer_ns"
 ok "it counts all the time" between "$inner_n" "$count" $((outer_n * 104 / 100))
 ok "waits, too" between $((inner_ns * 4 / 5)) "$wait_ns" $((outer_ns * 11 / 10))
 # On a machine that is slower than its load, the timer that ends a turn is late.
-ok "and logs for about a tenth of it" share_is 5 30
+ok "and logs for about a tenth of it" share_settles 5 30
 ok "it says so" says_part
 ok "the table has all dispatches" table_counts_all
 ok "a percentile is where the histogram has it" quantile_in_bucket

@@ -254,7 +254,7 @@ histogram()
 {
 	echo 'hist:keys=comm,dispatch_reason:vals=wait,slept' >$event/trigger &&
 		until_true started && until_true agrees || return
-	grep -q '{ comm: *kdtl_trace *, *dispatch_reason: *woken *}' $event/hist
+	until_true grep -q '{ comm: *kdtl_trace *, *dispatch_reason: *woken *}' $event/hist
 	status=$?
 	echo '!hist:keys=comm,dispatch_reason:vals=wait,slept' >$event/trigger &&
 		until_true logs 0 && [ $status -eq 0 ]

@@ -40,11 +40,12 @@ idle()
 	return 1
 }
 
-# Tasks are dispatched all the time, but only those that are late are in the log.
+# Tasks are dispatched all the time, but only those that are late are in the log. One that is late
+# just now may be in one of the two files only.
 logs_only_late()
 {
-	is "$(awk '$3 == "keep" && /\[kdtl_watch\]$/ { print $8 }' /sys/kernel/debug/kdtl/sessions)" \
-		"$(seen all 3)"
+	[ "$(awk '$3 == "keep" && /\[kdtl_watch\]$/ { print $8 }' /sys/kernel/debug/kdtl/sessions)" = \
+		"$(seen all 3)" ]
 }
 
 # ftrace writes down the calls of each function that gives a session's entries to the watch,
@@ -138,7 +139,7 @@ refuses_period()
 {
 	period=/sys/module/kdtl_watch/parameters/period_ms
 	! load kdtl_watch period_ms="$1" 2>/dev/null || { unload kdtl_watch; return 1; }
-	dmesg | tail -n 4 | grep -q "$1' invalid for parameter .period_ms'" || return
+	dmesg | grep -q "$1' invalid for parameter .period_ms'" || return
 	load kdtl_watch || return
 	# shellcheck disable=SC2320 # echo's status is write's
 	! echo "$1" 2>/dev/null >$period && is "$(cat $period)" 100 && unload kdtl_watch
@@ -316,7 +317,7 @@ caught_without_softirqs()
 	taskset -p 2 "$pid" >/dev/null && until_true watches_from "$pid" 1 || return
 	unload kdtl_hog
 	dmesg -c >/dev/null
-	load kdtl_hog cpu=1 ms=2500 softirq=1 && until_true hogged && caught_before_end
+	load kdtl_hog cpu=1 ms=4000 softirq=1 && until_true hogged && caught_before_end
 	status=$?
 	taskset -p f "$pid" >/dev/null
 	return $status
@@ -376,7 +377,7 @@ ok "the recorder loads" load kdtl_recorder lines=200 ms=4000
 ok "the watch loads" load kdtl_watch threshold_ms=$threshold uevent=1
 echo 1 >$tracing/events/kdtl/enable
 ok "idle for 5 s: it is quiet" idle
-ok "it logs only what is late" logs_only_late
+ok "it logs only what is late" until_true logs_only_late
 ok_traced "it reads nothing while nobody is late" reads_nothing
 ok "thresholds by CPU" thresholds
 ok "what is no threshold is refused" refuses

@@ -686,23 +686,29 @@ static uint64_t expect_all_read(void)
 	return all;
 }
 
-/* The scheduler's own count of a task's switches says how many there must be. */
+/*
+ * The scheduler's own count of a task's switches says how many there must be.  The child waits for
+ * this task again and again, which may not get a CPU for longer than it takes to fill an area.
+ */
 static int exact(void)
 {
 	struct child c;
 	long before, after;
 	uint64_t all;
 	char done;
-	int wakeups = 0;
+	int wakeups = 0, i;
 
-	child_start(&c, 5000);
+	child_start(&c, 200);
 	open_all("kdtl_sched", 15, 16, PROT_READ | PROT_WRITE);
 	before = child_asleep(&c);
 	all_ioctl(PERF_EVENT_IOC_ENABLE);
-	if (write(c.go, "x", 1) != 1)
-		die("write");
-	while (read(c.back, &done, 1) != 1) {
-		wakeups += wait_for_data(20);
+	for (i = 0; i < 25; i++) {
+		if (write(c.go, "x", 1) != 1)
+			die("write");
+		while (read(c.back, &done, 1) != 1) {
+			wakeups += wait_for_data(20);
+			drain();
+		}
 		drain();
 	}
 	after = child_asleep(&c);
@@ -819,9 +825,10 @@ static int made(unsigned int mask)
 	uint64_t all;
 	int i;
 
-	open_all("kdtl_fake", mask, 16, PROT_READ | PROT_WRITE);
+	/* Room for a third of a second, in which a slow machine has to read once. */
+	open_all("kdtl_fake", mask, 64, PROT_READ | PROT_WRITE);
 	drive_start(mask);
-	while (made_for(events[0].cpu, mask) - started_at[0] < 10000) {
+	while (made_for(events[0].cpu, mask) - started_at[0] < 20000) {
 		wait_for_data(20);
 		drain();
 	}

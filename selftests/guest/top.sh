@@ -194,7 +194,7 @@ has()
 }
 
 # The load's names, all columns, and nothing that is too long.
-fits()
+on_screen()
 {
 	screen 80 24 <<-'END' || return
 	wait kdtl (
@@ -336,7 +336,7 @@ ok "the quota was throttled" quota_throttled
 ok "the cgroup of the service, too" by_cgroup
 ok "who has had a CPU since before it began" before_all
 ok "memory is bounded" bounded
-ok "a screen of 80x24, and q leaves it" fits
+ok "a screen of 80x24, and q leaves it" on_screen
 ok "keys sort" keys_sort
 ok "rows for commands and cgroups, and help" other_rows
 ok "a small screen, and another size meanwhile" small

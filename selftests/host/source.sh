@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What can be said of the source without a build: shellcheck finds nothing, each file names its
-# licence, and what selftests/deep says of the source fits it.
+# What can be said of the source without a build: shellcheck finds nothing, no test hides another
+# one, each file names its licence, and what selftests/deep says of the source fits it.
 
 here=$(dirname -- "$(readlink -f -- "$0")")
 top=$(dirname -- "$(dirname -- "$here")")
@@ -29,6 +29,18 @@ shell_scripts()
 check_shell()
 {
 	(cd -- "$top" && shell_scripts | xargs -0 shellcheck -x -S warning)
+}
+
+# The second function of a name takes the place of the first one everywhere, and so would a test.
+names_are_once()
+{
+	local f names twice=0
+
+	while read -r -d '' f; do
+		names=$(grep -o '^[a-z0-9_]*()$' "$top/$f" | sort | uniq -d)
+		[ -z "$names" ] || { echo "$f:" "$names"; twice=1; }
+	done < <(shell_scripts)
+	return $twice
 }
 
 # Each file names its licence.
@@ -65,13 +77,14 @@ reasons_fit()
 	return $stale
 }
 
-plan 4
+plan 5
 "$top/scripts/install-deps" check
 if [ "${KDTL_QUICK:-0}" = 0 ]; then
 	ok "shellcheck finds nothing" check_shell
 else
 	skip "shellcheck finds nothing" "not in the quick run"
 fi
+ok "no script has two functions of a name" names_are_once
 ok "every file has its SPDX line" check_spdx
 ok "the tables of mutants fit the sources" mutants_fit
 ok "reasons for what no test runs are about lines that there are" reasons_fit

@@ -213,14 +213,14 @@ compute_on_cpu()
 {
 	taskset 1 sh -c 'printf %s "$1" >/proc/$$/comm
 		echo $$ >/tmp/pid
-		read -r from _ </proc/$$/schedstat
 		taskset -p "$2" $$ >/dev/null
+		read -r from _ </proc/$$/schedstat
 		had=$from
 		while [ $((had - from)) -lt 100000000 ]; do read -r had _ </proc/$$/schedstat; done
 		echo $((had - from)) >/tmp/had' sh "$1" "$(printf %x $((1 << cpu)))"
 }
 
-# The kernel's count begins on the other CPU, and ends before the task does. Who comes between, as a
+# The kernel's count begins when the task is there, and ends before it goes. Who comes between, as a
 # thread of the kernel's may, divides the time in two.
 intruder_is_told()
 {

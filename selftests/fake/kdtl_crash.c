@@ -77,10 +77,12 @@ static void crash_stop(void *unused)
  */
 static int crash_halt(void *unused)
 {
+	/*
+	 * If a CPU stopped that has the console, nothing would be printed. Who has it may have to
+	 * run on this CPU to give it back.
+	 */
+	console_lock();
 	preempt_disable();
-	/* If a CPU stopped that has the console, nothing would be printed. */
-	while (!console_trylock())
-		cpu_relax();
 	smp_call_function(crash_stop, NULL, false);
 	while (atomic_read(&halted) < num_online_cpus() - 1)
 		cpu_relax();

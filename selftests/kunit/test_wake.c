@@ -101,9 +101,10 @@ static int sleeper(void *data)
 	return 0;
 }
 
+/* One that is preempted on its way to sleep has the state, too, but does not leave its queue. */
 static bool sleeps(struct task_struct *t)
 {
-	return READ_ONCE(t->__state) & TASK_NORMAL && !READ_ONCE(t->on_cpu);
+	return READ_ONCE(t->__state) & TASK_NORMAL && !READ_ONCE(t->on_cpu) && !kdtl_is_queued(t);
 }
 
 static void complete_it(void *data)

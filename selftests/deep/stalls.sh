@@ -8,6 +8,7 @@
 #	selftests/deep/stalls.sh [TARGET [SCRIPT]...]
 #
 # SEED  of the times (a random one)
+# CPUS  of each machine (4)
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -71,7 +72,7 @@ run()
 	start_group stalls "$out"
 	stalls=$group
 	TMPDIR=$out/tmp KDTL_TIMEOUT=7200 KDTL_QUICK=1 run_group "$tests/run/boot" "$out" \
-		"$target,--cpus,4" - "$@" >"$out/said" 2>&1 ||
+		"$target,--cpus,${CPUS:-4}" - "$@" >"$out/said" 2>&1 ||
 		note "what the machine said: $out/console"
 	# It may have stopped the machine just then: all is over when it ends.
 	kill -TERM -- "-$stalls" 2>/dev/null

@@ -976,7 +976,8 @@ static int follow(const char *pmu)
 	int i, whole = 0;
 
 	signal(SIGTERM, end);
-	open_all(pmu, 7, 64, PROT_READ | PROT_WRITE);
+	/* With 16 entries a millisecond there is room for more than a second. */
+	open_all(pmu, 7, 256, PROT_READ | PROT_WRITE);
 	all_ioctl(PERF_EVENT_IOC_ENABLE);
 	printf("# following %d CPUs\n", nr_events);
 	fflush(stdout);

@@ -359,7 +359,13 @@ ok "why, report and export read it" verbs
 ok "stolen time, beside it" stolen
 ok "broken images" "$top/scripts/drgn" "$here/lib/vmcore.py" break "$work/tool/kdtl-vmcore" \
 	"$ko" "$work/loaded"
-ok "a kdump, compressed and filtered" kdump_filtered
-ok "what it has is what the recorder printed" kdump_table
-ok "why and report read it" kdump_recording
+if [ "$target" != x86_64-6.1 ]; then
+	for row in filtered table recording; do
+		skip "a kdump: $row" "Debian 12's makedumpfile does not know $target"
+	done
+else
+	ok "a kdump, compressed and filtered" kdump_filtered
+	ok "what it has is what the recorder printed" kdump_table
+	ok "why and report read it" kdump_recording
+fi
 finish

@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Pressure of tasks of all kinds at once (guest/pressure_load.c), against what the kernel counts: on one
+# CPU that counts instructions as nanoseconds, where a switch takes as long as it takes and PSI has no
+# average of CPUs, and on the newest kernel with four.
+#
+#	selftests/deep/pressure.sh [icount | 7.2]...
+#
+# shellcheck disable=SC2154,SC2317
+
+here=$(dirname -- "$(readlink -f -- "$0")")
+top=$(dirname -- "$(dirname -- "$here")")
+# shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh
+. "$top/scripts/lib/common.sh"
+# shellcheck source-path=SCRIPTDIR source=../host/lib/ktap.sh
+. "$top/selftests/host/lib/ktap.sh"
+
+# runs TARGET OPTION...: the rows of guest/pressure.sh.
+runs()
+{
+	target=$1
+	shift
+	capture "$top/scripts/build" "$target"
+	"$top/selftests/run/vm" "$target" --timeout 3000 "$@" --modules "$captured" \
+		--add "$top/selftests:/selftests" --add "$work:/programs" -- \
+		"cp /programs/pressure_load /selftests/guest/ &&
+			KDTL_FREE=1 sh /selftests/guest/pressure.sh" | sed 's/^/# /'
+	return "${PIPESTATUS[0]}"
+}
+
+[ $# -gt 0 ] || set -- icount 7.2
+"$top/scripts/install-deps" demo
+work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-pressure.XXXXXX")
+partial "$work"
+make -s -C "$top/selftests" OUTPUT="$work" "$work/pressure_load" || exit
+
+plan $#
+for which; do
+	case $which in
+	icount) ok "on a CPU whose instructions are its time" runs x86_64-6.1 --icount ;;
+	7.2) ok "on four CPUs, 7.2" runs x86_64-7.2 --cpus 4 ;;
+	*) bail_out "$which: icount or 7.2" ;;
+	esac
+done
+finish

@@ -372,6 +372,7 @@ exec_by_thread()
 	END
 		kdtl report "$work/exec.data" 2>"$work/err" | rows | tee "$work/out" &&
 		grep -x 'thread (155) 1 500ms .*' "$work/out" &&
+		grep -x 'victim (200) 1 500us .* execd 499ms' "$work/out" &&
 		! grep 'not known' "$work/out" && [ ! -s "$work/err" ] &&
 		kdtl print "$work/exec.data" | sed -n 1p | matches ': 2 dispatches, ' &&
 		kdtl why "$work/exec.data" | grep -x '    behind execd (154) 499 ms'

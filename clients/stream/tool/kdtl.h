@@ -486,6 +486,8 @@ bool ran_between(const struct recording *r, const struct kdtl_entry *e,
 		 const struct kdtl_entry *next);
 bool ran_until_next(const struct recording *r, size_t i);
 size_t first_since(const struct recording *r, unsigned int cpu, uint64_t time);
+const struct kdtl_task *ran_task(const struct recording *r, const struct kdtl_entry *e, int pid,
+				 uint64_t ns, const char **comm);
 void who_add(const struct recording *r, size_t i, uint64_t until, uint64_t ns, struct who *w);
 void who_sort(const struct recording *r, struct who *w);
 void who_ran(const struct recording *r, size_t i, struct who *w);

@@ -204,27 +204,33 @@ void who_add(const struct recording *r, size_t i, uint64_t until, uint64_t ns, s
 	w->unknown += ns - taken;
 }
 
-/* A program may have begun, or have been moved to another cgroup, since its task's dispatch. */
-static void ran_name(const struct recording *r, struct ran *ran)
+/*
+ * What the task of @e, which had @pid at last, was in most of the @ns ns for which it had the CPU, and
+ * its name: a program may have begun, or have been moved to another cgroup, since the dispatch.
+ */
+const struct kdtl_task *ran_task(const struct recording *r, const struct kdtl_entry *e, int pid,
+				 uint64_t ns, const char **comm)
 {
-	const uint64_t since = be64toh(ran->entry->timebase);
-	const bool exec = ran->pid != entry_pid(ran->entry);
+	const uint64_t since = be64toh(e->timebase);
+	const struct kdtl_task *t;
 	uint64_t ticks = since;
 
+	/* So it is with kdtl_sched.  With another PID it is since exec(), which may have been late. */
+	if (r->head.tb_freq == 1000000000)
+		ticks += pid == entry_pid(e) ? ns / 2 : ns;
+	t = task_at(r, e, pid, ticks);
+	*comm = t && t->since > since ? t->comm : entry_comm(e);
+	return t;
+}
+
+static void ran_name(const struct recording *r, struct ran *ran)
+{
 	if (ran->pid < 0) {
 		ran->task = NULL;
 		ran->comm = entry_comm(ran->entry);
 		return;
 	}
-	/* So it is with kdtl_sched. */
-	if (r->head.tb_freq == 1000000000)
-		ticks += ran->longest / 2;
-	/* It has this PID since exec(), which may have been late in that time. */
-	if (exec)
-		ticks += ran->longest;
-	ran->task = task_at(r, ran->entry, ran->pid, ticks);
-	ran->comm = ran->task && ran->task->since > since ? ran->task->comm :
-							    entry_comm(ran->entry);
+	ran->task = ran_task(r, ran->entry, ran->pid, ran->longest, &ran->comm);
 }
 
 /* Longest first, with their names. */

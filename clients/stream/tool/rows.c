@@ -57,12 +57,24 @@ static uint64_t process_of(const struct recording *r, const struct kdtl_entry *e
 	return t->tgid;
 }
 
+static struct key *find_key(struct keys *k, const struct key *key)
+{
+	struct key **found = tfind(key, &k->tree, by_key);
+
+	if (!found) {
+		found = tsearch(new_key(k, key), &k->tree, by_key);
+		if (!found)
+			die("no memory");
+	}
+	return *found;
+}
+
 /* What the row of @e is for. */
 struct key *key_of(struct keys *k, const struct recording *r, const struct kdtl_entry *e)
 {
 	const struct kdtl_task *t;
 	char comm[COMM_LEN + 1] = "";
-	struct key key = { .name = comm }, **found;
+	struct key key = { .name = comm };
 
 	if (k->by == BY_CPU) {
 		key.id = entry_cpu(e);
@@ -81,13 +93,7 @@ struct key *key_of(struct keys *k, const struct recording *r, const struct kdtl_
 		memcpy(comm, entry_comm(e), COMM_LEN);
 		key.id = k->by == BY_TASK ? entry_pid(e) : 0;
 	}
-	found = tfind(&key, &k->tree, by_key);
-	if (!found) {
-		found = tsearch(new_key(k, &key), &k->tree, by_key);
-		if (!found)
-			die("no memory");
-	}
-	return *found;
+	return find_key(k, &key);
 }
 
 static void free_key(void *p)
@@ -478,6 +484,23 @@ static void blame_cpu(const struct recording *r, struct key **comm, const struct
 	free(s.start);
 }
 
+/* Whoever had the CPU after entry @i, by the name of the program that had it for most of the time. */
+static struct key *command_of(const struct recording *r, struct keys *k, size_t i)
+{
+	const struct kdtl_entry *e = r->entry[i];
+	const size_t next = next_of_cpu(r, i);
+	char comm[COMM_LEN + 1] = "";
+	const struct key key = { .name = comm };
+	const char *name;
+
+	if (next == SIZE_MAX || entry_is_idle(e) || !r->nr_tasks)
+		return key_of(k, r, e);
+	ran_task(r, e, entry_prev_pid(r->entry[next]),
+		 entry_time(r, r->entry[next]) - entry_time(r, e), &name);
+	memcpy(comm, name, strnlen(name, COMM_LEN));
+	return find_key(k, &key);
+}
+
 /* The command of each entry, for find_culprit(). */
 struct key **commands_of(const struct recording *r, struct keys *k)
 {
@@ -485,7 +508,7 @@ struct key **commands_of(const struct recording *r, struct keys *k)
 
 	/* At the end of a wait that is not over, the CPU's task goes on. */
 	for (size_t i = 0; i < r->nr; i++)
-		comm[i] = i && entry_still(r, r->entry[i]) ? comm[i - 1] : key_of(k, r, r->entry[i]);
+		comm[i] = i && entry_still(r, r->entry[i]) ? comm[i - 1] : command_of(r, k, i);
 	return comm;
 }
 

@@ -127,7 +127,13 @@ class Recording:
                 until = after.time if after else self.end
                 self.next[id(e)] = (until - e.time - self.stolen(cpu, e.time, until), known)
                 if known:
-                    self.spans.append((cpu, e.time, after.time, e.comm))
+                    self.spans.append((cpu, e.time, after.time, self.program(e, after)))
+
+    def program(self, e, after):
+        """What the task was for most of the time: another program may have begun."""
+        names = [name for since, pid, name in sorted(self.names)
+                 if pid == e.pid and e.time < since <= e.time + (after.time - e.time) // 2]
+        return names[-1] if names and e.kind != "idle" else e.comm
 
     def stolen(self, cpu, since, until):
         return sum(max(0, min(until, to) - max(since, at)) for at, to in self.gaps.get(cpu, []))

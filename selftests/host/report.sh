@@ -406,7 +406,56 @@ hour_twice()
 		kdtl map "$work/fold.data" | grep '^02:56:39.000000+01:00 \*B' &&
 		kdtl why --brief "$work/fold.data" | grep ' time=2023-10-29T02:56:39.000000+02:00 ' &&
 		wrong why --time 02:56:39+x "$work/fold.data" &&
+		wrong why --time 02:56:39ZZ "$work/fold.data" &&
+		kdtl why --brief --time 00:56:39Z "$work/fold.data" | grep -c . | grep -x 1 &&
 		TZ=UTC kdtl why --brief "$work/fold.data" | grep ' time=2023-10-29T00:56:39.000000 '
+}
+
+# No clock shows the times over which it is set forward.
+hour_left_out()
+{
+	local TZ=Europe/Berlin option
+
+	export TZ
+	recording forward <<-'END' || return
+		clock 1000000000 1711845000000000000
+		clock 3601000000000 1711848600000000000
+		run 2401000000000 0 1000000 0 10 0 first
+	END
+	for option in time from to; do
+		wrong why "--$option" 02:30 "$work/forward.data" &&
+			grep '02:30: there was no such time: clocks were set forward' "$work/err" ||
+			return
+	done
+	kdtl why --brief --time 03:10 "$work/forward.data" | grep ' task=first ' &&
+		kdtl why --brief --from 01:59:60 --to 03:11 "$work/forward.data" | grep ' task=first '
+}
+
+# Times of day come again each day, and each has its date.
+days()
+{
+	recording days <<-'END' || return
+		clock 0 1711800000000000000
+		clock 259200000000000 1712059200000000000
+		run 43200000000000 0 1000000 0 10 0 first
+		run 129600000000000 0 2000000 0 11 10 second
+		run 216000000000000 0 3000000 0 10 11 first
+	END
+	kdtl why "$work/days.data" | sed -n '2p;/^2/s/  .*//p' |
+		diff <(printf '%s\n' 'host host, 2024-03-31 to 2024-04-02, times in UTC' \
+			'2024-04-02 00:00:00.000' '2024-04-01 00:00:00.000' '2024-03-31 00:00:00.000') - &&
+		kdtl report --interval 24h "$work/days.data" | grep ' to .*:' |
+		diff <(printf '%s\n' '2024-03-31 00:00:00 to 2024-04-01 00:00:00' \
+			'2024-04-01 00:00:00 to 2024-04-02 00:00:00' \
+			'2024-04-02 00:00:00 to 2024-04-03 00:00:00') - &&
+		kdtl report --interval 48h "$work/night.data" |
+		grep -x '2023-11-13 00:00:00 to 2023-11-15 00:00:00' &&
+		kdtl map "$work/days.data" | grep '^2024-04-01 00:00:00.000000 \*B' &&
+		kdtl why --brief --time '2024-04-01 00:00:00.000' "$work/days.data" 2>"$work/err" |
+		grep ' task=second ' && [ ! -s "$work/err" ] &&
+		kdtl why --brief --time 00:00 "$work/days.data" 2>"$work/err" | grep ' waited_ms=1.000 ' &&
+		grep ': 00:00 is taken for that of 2024-03-31: ' "$work/err" &&
+		wrong why --time '2024-02-31 00:00' "$work/days.data"
 }
 
 # Throttled for 20 ms in 2 s, and then for 200 ms; nobody waits longer.
@@ -632,7 +681,7 @@ bars()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-report.XXXXXX")
 partial "$work"
 
-plan 30
+plan 32
 ok "kdtl builds" builds
 ok "recordings" records
 ok "report says who waited, and behind whom" says_who
@@ -640,6 +689,8 @@ ok "by task, process, command, cgroup and CPU, each number is exact" each_key
 ok "in the order that is asked for" orders
 ok "with filters, too" filters
 ok "the hour that comes twice has times with offsets" hour_twice
+ok "the hour that is left out is refused" hour_left_out
+ok "times of several days have dates" days
 ok "the last dispatches ran until an end that is not known" last_ran
 ok "stolen time of more than an entry can say" long_gap
 ok "other CPUs' queues are no reason to record with -i" moved

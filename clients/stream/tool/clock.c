@@ -162,8 +162,14 @@ uint64_t day_of(const struct recording *r, uint64_t ns)
 /* The time of day alone does not tell which of two times is meant: each is shown with its offset. */
 static bool offsets;
 
-/* Find out whether the offset from UTC changes during the recording, or so soon that times repeat. */
-void offsets_check(const struct recording *r)
+/* Nor does it in a recording of a day or more: each is shown with its date. */
+static bool dates;
+
+/*
+ * Find out whether times of day repeat: whether the recording lasts a day, and whether the offset from
+ * UTC changes during it, or so soon that times repeat.
+ */
+void repeats_check(const struct recording *r)
 {
 	const struct span span = recording_span(r);
 	time_t s, end;
@@ -174,6 +180,7 @@ void offsets_check(const struct recording *r)
 		return;
 	s = time_of_day(r, span.from) / NSEC - REPEATED;
 	end = time_of_day(r, span.to) / NSEC + REPEATED;
+	dates = end - s >= DAY + 2 * REPEATED;
 	if (!localtime_r(&s, &tm))
 		return;
 	offset = tm.tm_gmtoff;
@@ -187,7 +194,8 @@ void offsets_check(const struct recording *r)
 /* Columns of a time of day with so many digits of the second. */
 int time_width(unsigned int digits)
 {
-	return strlen("00:00:00") + (digits ? digits + 1 : 0) + (offsets ? strlen("+00:00") : 0);
+	return (dates ? strlen("YYYY-MM-DD ") : 0) + strlen("00:00:00") + (digits ? digits + 1 : 0) +
+	       (offsets ? strlen("+00:00") : 0);
 }
 
 /* "+HH:MM", if it is needed. */
@@ -202,7 +210,7 @@ static void add_offset(char *to, size_t size, const struct tm *tm)
 
 /*
  * Local time, as strftime(3) formats it, and then up to nine digits of the second.  A time of day has
- * its offset from UTC if that changes.
+ * its date if the recording lasts a day or more, and its offset from UTC if that changes.
  */
 const char *time_text(char to[TIME_TEXT], uint64_t ns, const char *format, unsigned int digits)
 {
@@ -211,6 +219,8 @@ const char *time_text(char to[TIME_TEXT], uint64_t ns, const char *format, unsig
 	struct tm tm = { 0 };
 	size_t n;
 
+	if (dates && !strcmp(format, "%H:%M:%S"))
+		format = "%Y-%m-%d %H:%M:%S";
 	n = localtime_r(&s, &tm) ? strftime(to, TIME_TEXT - sizeof(fraction), format, &tm) : 0;
 	if (digits) {
 		snprintf(fraction, sizeof(fraction), "%09u", (unsigned int)(ns % NSEC));
@@ -235,17 +245,43 @@ static const char *parse_fraction(const char *p, uint64_t *ns, uint64_t *unit)
 	return p;
 }
 
-/* "+HH:MM" or "+HHMM", east of UTC. */
+/* "+HH:MM" or "+HHMM", east of UTC, or "Z", UTC. */
 static bool parse_offset(const char *p, long *offset)
 {
 	unsigned int hours, minutes;
 	int n = 0;
 
+	*offset = 0;
+	if (*p == 'Z')
+		return !p[1];
 	if (sscanf(p + 1, "%2u:%2u%n", &hours, &minutes, &n) != 2 &&
 	    sscanf(p + 1, "%2u%2u%n", &hours, &minutes, &n) != 2)
 		return false;
 	*offset = (*p == '-' ? -1L : 1L) * (hours * 3600 + minutes * 60);
 	return !p[1 + n] && isdigit((unsigned char)p[1]) && minutes < 60;
+}
+
+/* Calendars have it: strptime(3) takes the 31st of each month. */
+static bool has_day(const struct tm *tm)
+{
+	struct tm day = { .tm_year = tm->tm_year, .tm_mon = tm->tm_mon, .tm_mday = tm->tm_mday };
+
+	timegm(&day);
+	return day.tm_mday == tm->tm_mday;
+}
+
+/* Local time.  That of which clocks are set forward is refused: no clock ever shows it. */
+static time_t local_time(struct tm *tm, const char *text)
+{
+	const struct tm asked = *tm;
+	time_t s;
+
+	tm->tm_isdst = -1;
+	s = mktime(tm);
+	/* A second of 60 is the next minute. */
+	if (asked.tm_sec < 60 && (tm->tm_hour != asked.tm_hour || tm->tm_min != asked.tm_min))
+		usage_error("%s: there was no such time: clocks were set forward over it", text);
+	return s;
 }
 
 /*
@@ -284,13 +320,14 @@ static unsigned int parse_time(const struct recording *r, const char *text, stru
 	uint64_t ns = 0, unit = NSEC;
 	struct tm tm, date;
 	bool dated, zoned;
+	char day[TIME_TEXT];
 	unsigned int nr;
 	long offset = 0;
 	const char *p;
 
 	/* Behind the time, not in the date. */
 	p = strchr(text, ':');
-	p = p ? strpbrk(p, "+-") : NULL;
+	p = p ? strpbrk(p, "+-Z") : NULL;
 	zoned = p;
 	if (zoned && !parse_offset(p, &offset))
 		return 0;
@@ -301,7 +338,7 @@ static unsigned int parse_time(const struct recording *r, const char *text, stru
 	date = tm;
 	p = strptime(text, "%Y-%m-%d", &date);
 	dated = p;
-	if (p && *p != ' ' && *p != 'T')
+	if (p && ((*p != ' ' && *p != 'T') || !has_day(&date)))
 		return 0;
 	if (p)
 		tm = date;
@@ -316,20 +353,21 @@ static unsigned int parse_time(const struct recording *r, const char *text, stru
 	} else {
 		unit = 60 * NSEC;
 	}
-	if (*p && !(zoned && (*p == '+' || *p == '-')))
+	if (*p && !(zoned && strchr("+-Z", *p)))
 		return 0;
-	tm.tm_isdst = -1;
-	s = zoned ? timegm(&tm) : mktime(&tm);
+	s = zoned ? timegm(&tm) : local_time(&tm, text);
 	if (!dated && s < first - HALF_DAY) {
 		tm.tm_mday++;
-		tm.tm_isdst = -1;
-		s = zoned ? timegm(&tm) : mktime(&tm);
+		s = zoned ? timegm(&tm) : local_time(&tm, text);
 	}
 	s -= offset;
 	if (s < 0)
 		return 0;
 	times[0] = s;
 	nr = zoned ? 1 : repeated(&tm, s, times);
+	if (!dated && dates)
+		fprintf(stderr, "kdtl: %s is taken for that of %s: for another day, put its date before it\n",
+			text, time_text(day, s * NSEC, "%Y-%m-%d", 0));
 	for (unsigned int i = 0; i < nr; i++) {
 		span[i].from = times[i] * NSEC + ns;
 		span[i].to = span[i].from + unit;

@@ -322,7 +322,7 @@ struct recording recording_open_any(const char *path)
 
 	if (error)
 		die("%s%s", path, error);
-	offsets_check(&r);
+	repeats_check(&r);
 	clock_check(&r, path);
 	recording_check(&r, path);
 	return r;

@@ -20,6 +20,7 @@
 #define NS_PER_US	1000ULL
 #define NS_PER_MS	1000000ULL
 #define NS_PER_S	1000000000ULL
+#define NS_PER_DAY	(24 * 3600 * NS_PER_S)
 
 /* Of an older version, without chunks: the entries follow the head. */
 #define KDTL_FILE_MAGIC_1	"KDTLDATA"
@@ -242,7 +243,7 @@ uint64_t day_of(const struct recording *r, uint64_t ns);
 const char *time_text(char to[TIME_TEXT], uint64_t ns, const char *format, unsigned int digits);
 unsigned int parse_time_option(const struct recording *r, const char *option, const char *text,
 			       struct span span[2]);
-void offsets_check(const struct recording *r);
+void repeats_check(const struct recording *r);
 int time_width(unsigned int digits);
 
 /* ns since boot. */

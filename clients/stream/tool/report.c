@@ -222,9 +222,11 @@ static void print_interval(const struct options *o, uint64_t interval)
 {
 	char from[TIME_TEXT], to[TIME_TEXT];
 	const unsigned int digits = o->interval % NS_PER_S ? 6 : 0;
+	/* Of whole days, the times of day are one. */
+	const char *format = o->interval < NS_PER_DAY ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S";
 
-	printf("%s to %s\n", time_text(from, interval * o->interval, "%H:%M:%S", digits),
-	       time_text(to, (interval + 1) * o->interval, "%H:%M:%S", digits));
+	printf("%s to %s\n", time_text(from, interval * o->interval, format, digits),
+	       time_text(to, (interval + 1) * o->interval, format, digits));
 }
 
 static void print_stills(const struct recording *r, size_t stills)

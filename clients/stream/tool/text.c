@@ -123,13 +123,15 @@ void print_origin(const struct recording *r)
 	const uint64_t begin = time_of_day(r, r->nr ? be64toh(r->entry[0]->timebase) :
 						      r->head.tb_boot);
 	const uint64_t end = time_of_day(r, recording_span(r).to);
-	char host[PRINTABLE(64)], day[TIME_TEXT], zone[TIME_TEXT], other[TIME_TEXT];
-	bool changes;
+	char host[PRINTABLE(64)], day[TIME_TEXT], last[TIME_TEXT], zone[TIME_TEXT], other[TIME_TEXT];
+	bool changes, days;
 
 	time_text(zone, begin, "%Z", 0);
 	changes = strcmp(zone, time_text(other, end, "%Z", 0));
-	printf("host %s, %s, times in %s%s%s%s\n\n", printable(host, r->head.host, 64),
-	       time_text(day, begin, "%Y-%m-%d", 0), zone, changes ? " and " : "",
+	time_text(day, begin, "%Y-%m-%d", 0);
+	days = strcmp(day, time_text(last, end, "%Y-%m-%d", 0));
+	printf("host %s, %s%s%s, times in %s%s%s%s\n\n", printable(host, r->head.host, 64), day,
+	       days ? " to " : "", days ? last : "", zone, changes ? " and " : "",
 	       changes ? other : "",
 	       r->nr_clocks ? "" : " (approximate: an old recording)");
 }

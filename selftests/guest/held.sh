@@ -80,9 +80,12 @@ has_session()
 	grep -q "\[$1\]" /sys/kernel/debug/kdtl/sessions
 }
 
+# is_gone CLIENT: nobody unloads it any more. Not by /proc/modules: while the kernel waits for RCU to
+# free a module, whoever reads that waits, too.
 is_gone()
 {
-	! is_loaded "$1"
+	[ ! -e "/sys/module/$1" ] &&
+		! cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\0' '\n' | grep -q "^[k]${1#k}\$"
 }
 
 has_none()

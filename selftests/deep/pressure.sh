@@ -3,9 +3,9 @@
 #
 # Pressure of tasks of all kinds at once (guest/pressure_load.c), against what the kernel counts: on one
 # CPU that counts instructions as nanoseconds, where a switch takes as long as it takes and PSI has no
-# average of CPUs, and on the newest kernel with four.
+# average of CPUs, and on the oldest and the newest kernel with four.
 #
-#	selftests/deep/pressure.sh [icount | 7.2]...
+#	selftests/deep/pressure.sh [icount | 6.1 | 7.2]...
 #
 # shellcheck disable=SC2154,SC2317
 
@@ -29,7 +29,7 @@ runs()
 	return "${PIPESTATUS[0]}"
 }
 
-[ $# -gt 0 ] || set -- icount 7.2
+[ $# -gt 0 ] || set -- icount 6.1 7.2
 "$top/scripts/install-deps" demo
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-pressure.XXXXXX")
 partial "$work"
@@ -39,8 +39,8 @@ plan $#
 for which; do
 	case $which in
 	icount) ok "on a CPU whose instructions are its time" runs x86_64-6.1 --icount ;;
-	7.2) ok "on four CPUs, 7.2" runs x86_64-7.2 --cpus 4 ;;
-	*) bail_out "$which: icount or 7.2" ;;
+	6.1 | 7.2) ok "on four CPUs, $which" runs "x86_64-$which" --cpus 4 ;;
+	*) bail_out "$which: icount, 6.1 or 7.2" ;;
 	esac
 done
 finish

@@ -234,8 +234,8 @@ siblings()
 nested()
 {
 	mkdir -p $root/pod && echo +cpu >$root/pod/cgroup.subtree_control &&
-		mkdir -p $root/pod/a $root/pod/b && loop pod/a 3 && a=$pid && loop pod/b 3 && b=$pid &&
-		measure "$b" pod/b 2 &&
+		mkdir -p $root/pod/a $root/pod/b && loop pod/a 3 && loop pod/b 3 &&
+		measure "$pid" pod/b 2 &&
 		near "behind its sister" "$(total neighbours /pod/b)" "$(kernel 1)" 10 2000 &&
 		near "both, of their own" "$(total own /pod)" "$(total some /pod)" 200 2000 &&
 		is "$(by /pod/b | cut -d ' ' -f 2)" /pod/a
@@ -622,7 +622,8 @@ need kdtl kdtl_sched
 need_modules kdtl_sampler
 mount_cgroups $root || skip_all "no cgroups with the controller cpu"
 
-# KDTL_FREE: only the load of all kinds, whatever the number of CPUs (selftests/deep/pressure.sh).
+# KDTL_FREE: only the load of all kinds, whatever the number of CPUs (selftests/deep/pressure.sh). What
+# is allowed there depends on how late a busy host lets tasks run.
 if [ -n "${KDTL_FREE:-}" ]; then
 	plan 7
 	load kdtl_sampler pmu=kdtl_sched
@@ -632,7 +633,7 @@ if [ -n "${KDTL_FREE:-}" ]; then
 	finish
 fi
 
-plan 19
+plan 13
 ok "the sampler loads" load kdtl_sampler pmu=kdtl_sched
 ok "a wait behind a neighbour has that cause, and the neighbour its name" behind_neighbour
 ok "a cgroup has what those in it have" parent_has_both
@@ -656,13 +657,4 @@ else
 	skip "and once only when it has ended" "a real-time task would have the only CPU"
 fi
 ok "so does the time for which a limit holds a task back" counts_limit_before_end
-if [ "$(nproc)" -gt 3 ]; then
-	stop "$a" "$b" "$pid"
-	ok "tasks of all kinds want four CPUs, and move" runs_free
-	free_rows
-else
-	for free in runs waits quotas psi culprits adds_up; do
-		skip "free: $free" "fewer than four CPUs"
-	done
-fi
 finish

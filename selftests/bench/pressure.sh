@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # In the guest, under -icount, where an instruction takes a ns: what the sampler's reader takes of a CPU,
-# with pressure by cause and without, and how many dispatches there were in the same time. Two pairs of tasks play ping-pong in two cgroups,
-# so the pairs wait for each other, and work so long between two switches that there are RATE (100000)
-# a second, if the machine can do so many.
+# with pressure by cause and without, and how many dispatches there were in the same time. Two pairs of
+# tasks play ping-pong in two cgroups, so the pairs wait for each other, and work so long between two
+# switches that there are RATE (100000) a second, if the machine can do so many.
 
 # shellcheck source-path=SCRIPTDIR source=guest.sh
 . "$(dirname "$0")/guest.sh"

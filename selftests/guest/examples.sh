@@ -296,12 +296,7 @@ softirqs_agree()
 	load kdtl_sampler pmu=kdtl_softirq || return
 	# Those that had been raised before.
 	usleep 100000
-	tries=5
-	until softirqs_counted; do
-		tries=$((tries - 1))
-		[ $tries -gt 0 ] || return
-	done
-	unload kdtl_sampler
+	in_tries 5 softirqs_counted && unload kdtl_sampler
 }
 
 # --- handlers and handler_time -------------------------------------------------------------

@@ -115,6 +115,18 @@ until_true()
 	done
 }
 
+# in_tries NR COMMAND...: returns as soon as COMMAND succeeds; false after NR times, for what a host
+# that stops the machine may spoil.
+in_tries()
+{
+	ktap_left=$1
+	shift
+	until "$@"; do
+		ktap_left=$((ktap_left - 1))
+		[ $ktap_left -gt 0 ] || return 1
+	done
+}
+
 # forget_log: log prints what the kernel says from now on. Nobody else's log is cleared, and
 # nothing written, which the kernel limits. Its last line is remembered, with its time.
 forget_log()

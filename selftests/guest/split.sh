@@ -69,12 +69,7 @@ split_once()
 splits_a_wait()
 {
 	load kdtl_watch threshold_ms=200 steal=$steal || return
-	tries=5
-	until split_once; do
-		tries=$((tries - 1))
-		[ $tries -gt 0 ] || return
-	done
-	unload kdtl_watch
+	in_tries 5 split_once && unload kdtl_watch
 }
 
 # caused CAUSE: for how long cgroups waited for that, which are all one here.
@@ -100,13 +95,7 @@ sampler_splits()
 {
 	! load kdtl_sampler steal=$steal share=50 2>/dev/null &&
 		says "kdtl_sampler: steal=$steal needs pmu=kdtl_sched, share=100" || return
-	load kdtl_sampler steal=$steal || return
-	tries=5
-	until hog_once; do
-		tries=$((tries - 1))
-		[ $tries -gt 0 ] || return
-	done
-	unload kdtl_sampler
+	load kdtl_sampler steal=$steal && in_tries 5 hog_once && unload kdtl_sampler
 }
 
 # The console is slow here, and the watch, which no task may keep from the CPU, waits for it.

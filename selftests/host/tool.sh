@@ -121,7 +121,7 @@ installs()
 {
 	local verb
 
-	make -s -C "$tool" OUTPUT="$work/tool" DESTDIR="$work/root" PREFIX=/usr install || return
+	make -s -C "$tool" OUTPUT="$work/again" DESTDIR="$work/root" PREFIX=/usr install || return
 	for verb in $(verbs); do
 		man -M "$work/root/usr/share/man" "kdtl-$verb" >/dev/null || return
 	done

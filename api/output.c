@@ -186,21 +186,3 @@ void kdtl_aux_output_flag(struct perf_output_handle *handle, u64 flags)
 		perf_aux_output_flag(handle, flags);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_aux_output_flag, KDTL_NS);
-
-/**
- * kdtl_get_aux() - get the value that the driver's setup_aux() returned
- * @handle: from kdtl_aux_output_begin()
- *
- * Context: as kdtl_aux_output_begin(), same CPU.
- * Return: as kdtl_aux_output_begin(); NULL outside of a transaction.
- */
-void *kdtl_get_aux(struct perf_output_handle *handle)
-{
-	struct kdtl_aux *aux;
-
-	if (!handle || !handle->event)
-		return NULL;
-	aux = kdtl_event_aux(handle->event);
-	return aux ? aux->priv : perf_get_aux(handle);
-}
-EXPORT_SYMBOL_NS_GPL(kdtl_get_aux, KDTL_NS);

@@ -79,13 +79,14 @@ EXPORT_SYMBOL_NS_GPL(kdtl_raw_begin, KDTL_NS);
 /**
  * kdtl_raw_end() - undo kdtl_raw_begin()
  * @handle: from there
+ * @priv: what it returned
  * @size: bytes written
  *
  * Context: on the event's CPU, interrupts off.
  */
-void kdtl_raw_end(struct perf_output_handle *handle, unsigned long size)
+void kdtl_raw_end(struct perf_output_handle *handle, void *priv, unsigned long size)
 {
-	struct kdtl_raw_area *area = kdtl_get_aux(handle);
+	struct kdtl_raw_area *area = priv;
 
 	if (handle->event->pmu->setup_aux == kdtl_raw_setup_aux)
 		atomic_dec(&area->writers);
@@ -102,7 +103,7 @@ static void kdtl_raw_start(struct perf_event *event, int flags)
 	c->events[c->nr] = event;
 	c->handles[c->nr].event = NULL;
 	if (raw->hold)
-		kdtl_raw_begin(&c->handles[c->nr], event);
+		c->privs[c->nr] = kdtl_raw_begin(&c->handles[c->nr], event);
 	c->nr++;
 }
 
@@ -118,10 +119,11 @@ static void kdtl_raw_stop(struct perf_event *event, int flags)
 		if (c->events[i] != event)
 			continue;
 		if (c->handles[i].event)
-			kdtl_raw_end(&c->handles[i], 0);
+			kdtl_raw_end(&c->handles[i], c->privs[i], 0);
 		c->nr--;
 		c->events[i] = c->events[c->nr];
 		c->handles[i] = c->handles[c->nr];
+		c->privs[i] = c->privs[c->nr];
 		return;
 	}
 }

@@ -34,11 +34,13 @@ struct kdtl_raw_area {
  * struct kdtl_raw_cpu - a CPU's active events
  * @events: all of them
  * @handles: of those whose transaction is held open
+ * @privs: what kdtl_raw_begin() returned for them
  * @nr: how many
  */
 struct kdtl_raw_cpu {
 	struct perf_event		*events[KDTL_RAW_EVENTS];
 	struct perf_output_handle	handles[KDTL_RAW_EVENTS];
+	void				*privs[KDTL_RAW_EVENTS];
 	unsigned int			nr;
 };
 
@@ -72,7 +74,7 @@ int kdtl_raw_register(struct kdtl_raw *raw, const char *name, int caps,
 void kdtl_raw_unregister(struct kdtl_raw *raw);
 
 void *kdtl_raw_begin(struct perf_output_handle *handle, struct perf_event *event);
-void kdtl_raw_end(struct perf_output_handle *handle, unsigned long size);
+void kdtl_raw_end(struct perf_output_handle *handle, void *priv, unsigned long size);
 
 /* Call @fn for each active event of @cpu, there, with interrupts off. */
 int kdtl_raw_on(struct kdtl_raw *raw, int cpu,

@@ -3,7 +3,7 @@
 #
 # Control flows down: api uses core, and core uses nothing of api. No files use each
 # other in a circle, answers and clients include only the public headers and compat.h, and each driver
-# includes one header of core. The engine of answers, which kdtl(1) has too, needs no kernel. The
+# includes one header of core. Each export has a user that is installed. The engine of answers, which kdtl(1) has too, needs no kernel. The
 # test finds this out from the built objects, and from the headers that the compiler read. And each
 # verb that may sleep says so first.
 #
@@ -179,6 +179,40 @@ engine_needs_no_kernel()
 		}'
 }
 
+# For whom kdtl exports what no module that is installed uses.
+unused_exports()
+{
+	sed 's/ .*//' <<-'END'
+	kdtl_aux_gap a reader with a thread of its own: where entries are missing
+	kdtl_aux_output_begin drivers whose data is not made of entries, as is the case of the next three
+	kdtl_aux_output_end
+	kdtl_aux_output_flag
+	kdtl_aux_output_skip
+	kdtl_cgroup_within clients that decide by cgroup: clients/examples/governor.c
+	kdtl_delete_evtsets what perfmon2's callers have, as is the case of the next one
+	kdtl_getinfo_evtsets
+	kdtl_isolated_cpus clients that guard CPUs, as is the case of kthread: clients/examples/intruder.c
+	kdtl_now clients that compare entries with the present: clients/examples/intruder.c
+	kdtl_restart sessions with KDTL_SESSION_PAUSE: clients/examples/overload.c
+	kdtl_task_is_kthread
+	kdtl_write_counters counters that overflow: clients/examples/overload.c
+	END
+}
+
+# exports_are_used DIR: by a client, a source or the answers, or kept for somebody who is named.
+exports_are_used()
+{
+	comm -23 <(awk '$3 ~ /\/(kdtl|kdtl_answers)$/ { print $2 }' \
+		"$1/Module.symvers" | LC_ALL=C sort) \
+		<(find "$1"/{clients,core/pmu,api/answers} -name '*.ko' ! -path '*/examples/*' \
+			-exec nm -u {} + | awk '$1 == "U" { print $2 }' | LC_ALL=C sort -u) |
+		diff <(unused_exports) - | awk '
+		$1 == ">" { print $2 "() is exported, and nothing that is installed uses it" }
+		$1 == "<" { print $2 "() is on the list of unused exports, and is none" }
+		/^[<>]/ { bad = 1 }
+		END { exit bad }'
+}
+
 # included DIR FOLDER: "file header" for each header of this project that the compiler read.
 included()
 {
@@ -316,11 +350,20 @@ plant_all()
 	plant api/answers/engine/engine.c printk
 	plant clients/good/good.c part
 	plant clients/good/part.c
+	plant clients/good/user.c kdtl_used
+	plant clients/examples/example.c kdtl_useless
 	plant clients/bad/bad.c piece
 	plant clients/bad/piece.c bad
 	printf '%s\n' "  $d/clients/bad/../../core/low.h \\" "  $d/clients/bad/bad.h \\" \
 		>>"$d/clients/bad/.bad.o.cmd"
 	mkdir "$d/core/pmu"
+	# Modules. An example is none that is installed. kdtl_now() is no longer exported.
+	cp -- "$d/clients/good/user.o" "$d/clients/good/kdtl_good.ko"
+	cp -- "$d/clients/examples/example.o" "$d/clients/examples/kdtl_example.ko"
+	{
+		unused_exports | sed '/^kdtl_now$/d; s|.*|0x0 & /kdtl EXPORT_SYMBOL_GPL KDTL|'
+		printf '0x0 %s /kdtl_answers EXPORT_SYMBOL_GPL KDTL\n' kdtl_used kdtl_useless
+	} >"$d/Module.symvers"
 	# Of these verbs, two say first that they may sleep.
 	: >"$d/core/session.c"
 	{
@@ -351,7 +394,7 @@ finds()
 "$top/scripts/install-deps" check
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-layers.XXXXXX")
 partial "$work"
-plan 19
+plan 21
 capture "$top/scripts/build" x86_64-6.1
 built=$captured
 ok "every file was compiled" complete "$built"
@@ -366,6 +409,7 @@ ok "no circle between files of a client" no_circle_in_clients "$built"
 ok "clients include the public headers, compat.h and their own" clients_include_public "$built"
 ok "each driver includes one header of core, and compat.h" drivers_include_one "$built"
 ok "a verb that may sleep says so first" says_sleep_first "$top"
+ok "each export has a user that is installed, or a reason" exports_are_used "$built"
 
 plant_all
 d=$work/planted
@@ -385,4 +429,7 @@ ok "a driver's second header would be found" finds \
 	"bad.c includes core/low.h core/one.h" drivers_include_one "$d"
 ok "a verb that does not say so would be found" finds \
 	"kdtl_bad() may sleep, but first calls work()" says_sleep_first "$d"
+ok "an export without a user would be found" finds \
+	"kdtl_now() is on the list of unused exports, and is none
+kdtl_useless() is exported, and nothing that is installed uses it" exports_are_used "$d"
 finish

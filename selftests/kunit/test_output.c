@@ -30,8 +30,6 @@ static struct kdtl_raw output_raw;
  * @seed: what the bytes are, see output_byte()
  * @ret: of kdtl_aux_output_skip()
  * @priv: what kdtl_aux_output_begin() returned
- * @got: what kdtl_get_aux() returned inside
- * @got_after: and after the end
  * @size: the room at begin
  * @size_skipped: the room after the skip
  * @head: the position at begin
@@ -44,8 +42,6 @@ struct output_tx {
 
 	int		ret;
 	void		*priv;
-	void		*got;
-	void		*got_after;
 	u64		size;
 	u64		size_skipped;
 	u64		head;
@@ -75,7 +71,6 @@ static void output_write(struct perf_event *event, void *arg)
 			kdtl_aux_output_flag(&handle, tx->flags);
 		return;
 	}
-	tx->got = kdtl_get_aux(&handle);
 	tx->size = handle.size;
 	tx->head = handle.head;
 	if (tx->skip)
@@ -87,7 +82,6 @@ static void output_write(struct perf_event *event, void *arg)
 		((u8 *)area->base)[(handle.head + i) & (area->size - 1)] =
 			output_byte(handle.head + i - tx->seed);
 	kdtl_aux_output_end(&handle, tx->len);
-	tx->got_after = kdtl_get_aux(&handle);
 }
 
 static void output_tx(struct kunit *test, int cpu, struct output_tx *tx)
@@ -159,7 +153,7 @@ static size_t output_wrong(struct kunit *test, struct kdtl_session *s, int cpu,
 	return wrong;
 }
 
-/* ------------------------------------------------------------- begin, end, get */
+/* ------------------------------------------------------------------ begin, end */
 
 /* P.2: the driver's private pointer, inside of a transaction only. */
 static void output_private(struct kunit *test)
@@ -171,8 +165,6 @@ static void output_private(struct kunit *test)
 	output_tx(test, 0, &tx);
 	KUNIT_ASSERT_TRUE(test, tx.priv);
 	KUNIT_EXPECT_EQ(test, ((struct kdtl_area *)tx.priv)->size, (u64)OUTPUT_SIZE);
-	KUNIT_EXPECT_PTR_EQ(test, tx.got, tx.priv);
-	KUNIT_EXPECT_PTR_EQ(test, tx.got_after, NULL);
 	/* Another CPU's event has another area. */
 	if (kapi_other_cpu(0) >= 0) {
 		struct output_tx other = { .len = 1 };
@@ -693,7 +685,7 @@ static void output_scribble(struct perf_event *event, void *arg)
 		return;
 	for (i = 0; i < area->nr_pages; i++)
 		memset(area->pages[i], 0x5a, PAGE_SIZE);
-	kdtl_raw_end(&handle, min(handle.size, 4800UL));
+	kdtl_raw_end(&handle, area, min(handle.size, 4800UL));
 	(*(unsigned long *)arg)++;
 }
 

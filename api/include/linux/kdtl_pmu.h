@@ -162,6 +162,5 @@ void *kdtl_aux_output_begin(struct perf_output_handle *handle,
 void kdtl_aux_output_end(struct perf_output_handle *handle, unsigned long size);
 int kdtl_aux_output_skip(struct perf_output_handle *handle, unsigned long size);
 void kdtl_aux_output_flag(struct perf_output_handle *handle, u64 flags);
-void *kdtl_get_aux(struct perf_output_handle *handle);
 
 #endif /* _LINUX_KDTL_PMU_H */

@@ -71,6 +71,8 @@ install-headers:
 		$(wildcard api/include/uapi/linux/kdtl*.h)
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/linux \
 		$(wildcard api/include/uapi/linux/kdtl*.h)
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/kdtl/examples \
+		$(wildcard clients/examples/*.[ch]) clients/examples/Kbuild
 install-man:
 	scripts/man $(DESTDIR)$(PREFIX)/share/man
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/kdtl $(wildcard Documentation/*.rst)

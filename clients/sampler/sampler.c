@@ -291,16 +291,16 @@ static int running_get(void *unused, u64 *val)
 static int running_set(void *unused, u64 val)
 {
 	/* Of two concurrent writers, session and file keep the same one's value. */
-	static DEFINE_MUTEX(lock);
+	static DEFINE_MUTEX(running_lock);
 	int err;
 
-	mutex_lock(&lock);
+	mutex_lock(&running_lock);
 	err = val ? kdtl_start(sampler.session) : kdtl_stop(sampler.session);
 	if (!err) {
 		kdtl_flush(sampler.session);
 		WRITE_ONCE(sampler_running, val);
 	}
-	mutex_unlock(&lock);
+	mutex_unlock(&running_lock);
 	return err;
 }
 DEFINE_DEBUGFS_ATTRIBUTE(running_fops, running_get, running_set, "%llu\n");

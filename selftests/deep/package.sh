@@ -129,7 +129,7 @@ client_builds()
 # As Documentation/examples.rst says.
 examples_build()
 {
-	inside 'cp -r /usr/share/doc/kdtl-dev/examples . && cd examples
+	inside 'cp -r /usr/share/doc/kdtl/examples . && cd examples
 		echo "include /usr/src/kdtl/client.mk" >>Kbuild
 		make -C /lib/modules/$R/build M=$PWD CONFIG_KDTL_EXAMPLES=m modules >log 2>&1 || {
 			cat log; exit 1; }

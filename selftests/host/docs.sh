@@ -190,6 +190,37 @@ ordering_table()
 	done | none "orders memory, not in design.rst"
 }
 
+# locks: each lock in the code is in design.rst's table, by its name or as STRUCT::NAME, or with a
+# point as perf's are, and each member STRUCT::NAME of kdtl's that the text names is there.
+locks()
+{
+	(cd -- "$top" && git ls-files -z 'api/*.[ch]' 'core/*.[ch]' 'clients/*.[ch]' |
+		grep -z -v -E '^clients/(stream/tool|examples)/' | python3 /dev/fd/3 3<<-'END'
+	import pathlib
+	import re
+	import sys
+
+	LOCK = r"(?:struct mutex|(?:raw_)?spinlock_t|rwlock_t|struct rw_semaphore|seqcount_\w+)\s+(\w+)\s*;"
+	files = sys.stdin.read().split("\0")[:-1]
+	code = re.sub(r"/\*.*?\*/", " ", "\n".join(open(f).read() for f in files), flags=re.S)
+	structs = dict(re.findall(r"\bstruct (\w+) \{(.*?)\n\}", code, re.S))
+	table = pathlib.Path("Documentation/design.rst").read_text()
+
+	found = re.findall(r"\bDEFINE_(?:RAW_)?(?:MUTEX|SPINLOCK|RWLOCK)\((\w+)\)", code)
+	found += [f"{s}::{name}" for s, text in structs.items() for name in re.findall(LOCK, text)]
+	for name in found:
+	    if f"``{name}``" not in table and f"``{name.replace('::', '.')}``" not in table:
+	        print(f"a lock that is not in design.rst: {name}")
+	if len(found) < 20:
+	    print(f"only {len(found)} locks")
+	for page in pathlib.Path("Documentation").glob("*.rst"):
+	    for s, name in re.findall(r"\b(kdtl_\w+)::(\w+)", page.read_text()):
+	        if not re.search(rf"\b{name}\b", structs.get(s, "")):
+	            print(f"{page.name}: no such member: {s}::{name}")
+	END
+	) 2>&1 | none locks
+}
+
 # maintainers: the kernel's get_maintainer.pl finds a maintainer for one file of each folder, as
 # MAINTAINERS names folders only. It runs in a tree of empty files with our
 # names, beside the folders by which it recognizes a kernel's tree. One more file has
@@ -233,7 +264,7 @@ if [ "${KDTL_QUICK:-0}" = 1 ] && ! compgen -G "$KDTL_CACHE/src/linux-source-*" >
 fi
 "$top/scripts/kernel" x86_64-7.2 source >/dev/null ||
 	skip_all "no sources of a kernel, which have kernel-doc"
-plan 11
+plan 12
 ok "the documentation builds without a warning" builds
 ok "all $(wc -l <"$work/exported") exported functions have kernel-doc" documented
 ok "kernel-doc finds nothing missing, also inside" kernel_doc_is_whole
@@ -243,6 +274,7 @@ ok "no link is dead" links
 ok "text in pictures stays in its box" pictures
 ok "functions and files that the text names exist" names
 ok "functions that order memory are in the table of barriers" ordering_table
+ok "locks are in the table of locks, and members that the text names exist" locks
 ok "every folder has a maintainer" maintainers
 ok "the figures in why-not.rst are those of performance.rst" figures
 finish

@@ -182,13 +182,14 @@ subjects()
 	done | none "not all of its text"
 }
 
-# What installed headers, and kdtl(9), name of Documentation/ is installed, too.
+# What installed headers, and kdtl(9), name of Documentation/ and of the examples is installed, too.
 documents()
 {
 	local name
 
-	grep -r -o -h 'Documentation/[a-z-]*[.]rst' "$work/usr/src/kdtl/include" "$pages" |
-		sort -u >"$work/names" && [ "$(wc -l <"$work/names")" -ge 3 ] &&
+	grep -r -o -h -E '(Documentation|clients)/[a-z_/-]*[.](rst|c)\b' \
+		"$work/usr/src/kdtl/include" "$pages" | sort -u >"$work/names" &&
+		[ "$(wc -l <"$work/names")" -ge 3 ] &&
 		while read -r name; do
 			[ -e "$work/usr/share/doc/kdtl/${name#*/}" ] || echo "$name"
 		done <"$work/names" | none "not installed"

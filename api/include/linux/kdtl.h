@@ -11,8 +11,9 @@
  *	...					kdtl calls reader.span()
  *	kdtl_session_close(s);
  *
- * clients/examples/late.c is a complete client, and clients/sampler a large one.  Most need
- * no more than this header.  Who asks for more includes
+ * clients/examples/late.c, which make install puts into share/doc/kdtl/examples, is a
+ * complete client, and clients/sampler in the sources a large one.  Most need no more
+ * than this header.  Who asks for more includes
  *
  *	<linux/kdtl_verbs.h>	for a thread of its own: create, load, start, wait, peek, merge
  *	<linux/kdtl_counters.h>	to count, to switch event sets, and for messages

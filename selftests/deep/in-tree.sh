@@ -66,10 +66,12 @@ in_order()
 	/^powerpc\/(vpa-dtl|pseries): / && !stable && (step == 2 || step == 3) { step = 3; next }
 	/^perf: Let kernel events own an AUX area$/ && step == 3 { step = 4; next }
 	/^kdtl: Log dispatches / && step == 4 { step = 5; next }
-	/^kdtl: A recorder/ && step == 5 { step = 6; next }
-	/^(kdtl|selftests: kdtl|tools: kdtl|Documentation: trace): / && step == 6 { next }
+	/^kdtl: The scheduler as a source/ && step == 5 { step = 6; next }
+	/^kdtl: A recorder/ && step == 6 { step = 7; next }
+	/^powerpc\/pseries: Read .* through kdtl$/ && step == 7 { step = 8; next }
+	/^(kdtl|selftests: kdtl|tools: kdtl|Documentation: trace): / && step >= 7 { next }
 	{ print "out of order: " $0; bad = 1 }
-	END { exit bad || step != 6 }' "$work/subjects"
+	END { exit bad || step != 8 }' "$work/subjects"
 }
 
 # Each patch goes to somebody, and the kernel's own code to those who look after it.

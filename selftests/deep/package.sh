@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The ways to install kdtl on a plain Debian, in a chroot with Debian's own kernel
-# headers: DKMS from the sources, then the Debian packages, built there from a
-# release's tarball. The modules that DKMS builds are loaded in a virtual machine,
+# headers: DKMS from the sources, then the Debian packages, built there from the
+# tarball of a release, which is made in a clone if there is something unreleased. At the
+# end they upgrade those of 0.1.0. The modules that DKMS builds are loaded in a virtual machine,
 # together with a client built against the installed packages.
 #
 # And scripts/package builds the tool's package for other architectures on this machine; each
@@ -201,6 +202,22 @@ packages_go()
 	inside 'apt-get -q -y purge kdtl kdtl-dev kdtl-dkms' && none_there
 }
 
+# upgraded: over the packages of 0.1.0, of which nothing is left, and DKMS builds the modules again.
+upgraded()
+{
+	git -C "$top" archive --format=tar --prefix=kdtl-0.1.0/ "$first" >"$root/root/first.tar" &&
+		inside 'tar -xf first.tar; cd kdtl-0.1.0; dpkg-buildpackage -us -uc -d; cd ..
+		apt-get -q -y install --no-install-recommends ./kdtl_0.1.0_amd64.deb \
+			./kdtl-dev_0.1.0_all.deb ./kdtl-dkms_0.1.0_all.deb' &&
+		[ -e "$root/lib/modules/$release/updates/dkms/kdtl_sched.ko" ] &&
+		[ ! -e "$root/lib/modules/$release/updates/dkms/kdtl_answers.ko" ] &&
+		packages_install && [ ! -e "$root/usr/src/kdtl-0.1.0" ] || return
+	inside 'dkms status' >"$work/status"
+	cat -- "$work/status"
+	! grep -q '0\.1\.0' "$work/status" && grep -q "$version.*installed" "$work/status" &&
+		inside '[ "$(dpkg-query -W -f "\${Version}\n" kdtl kdtl-dev kdtl-dkms | uniq)" = $V ]'
+}
+
 # said_by COMMAND...: what it says, with json-c and ncurses.
 said_by()
 {
@@ -214,7 +231,7 @@ cross_package()
 	local deb=$work/kdtl_${version}_$1.deb native=$root/root/kdtl_${version}_amd64.deb
 
 	mkdir -p -- "$work/readers"
-	capture "$top/scripts/package" --root "$work/root-$1" "$1" "$work" &&
+	capture "$work/kdtl/scripts/package" --root "$work/root-$1" "$1" "$work" &&
 		[ "$captured" = "$deb" ] &&
 		[ "$(dpkg-deb -f "$deb" Architecture)" = "$1" ] &&
 		[ "$(dependencies "$deb")" = "$(dependencies "$native")" ] &&
@@ -254,13 +271,24 @@ if [ "$captured" != "$release" ]; then
 	capture "$top/scripts/kernel" --update x86_64-6.1 version
 fi
 [ "$captured" = "$release" ] || bail_out "headers of $release, but a kernel $captured to boot"
-capture "$top/scripts/release" --tarball "$root"
+# There is no tag.
+first=126a5456b7586de4ce4e92384c1037cb4cf3fa82
+git clone -q "$top" "$work/kdtl"
+if grep -q -x '## Unreleased' "$work/kdtl/CHANGELOG.md"; then
+	last=$(sed -n 's/^## \([0-9][^ ]*\) (.*)$/\1/p' "$work/kdtl/CHANGELOG.md" | head -n 1)
+	git -C "$work/kdtl" config user.name test
+	git -C "$work/kdtl" config user.email test
+	next=${last%.*}
+	KDTL_CACHE=$work/cache step "release it, in a clone" "$work/kdtl/scripts/release" \
+		"${next%.*}.$((${next#*.} + 1)).0"
+fi
+capture "$work/kdtl/scripts/release" --tarball "$root"
 version=$(basename -- "$captured" .tar.xz)
 version=${version#kdtl-}
 # Not those of this machine's environment.
 export DEBFULLNAME='' DEBEMAIL=''
 
-plan 14
+plan 16
 start=$SECONDS
 ok "dkms add, build and install, from the sources" dkms_by_hand
 note_ktap "took $((SECONDS - start)) s"
@@ -278,6 +306,15 @@ ok "so do the examples" examples_build
 ok "the modules run, and the client" they_run
 ok "kdtl-vmcore reads an image, with the debug info that DKMS has left" image_is_read
 ok "purging them leaves nothing" packages_go
+if git -C "$top" cat-file -e "$first" 2>/dev/null; then
+	start=$SECONDS
+	ok "they upgrade those of 0.1.0" upgraded
+	note_ktap "took $((SECONDS - start)) s"
+	ok "purging them after that leaves nothing" packages_go
+else
+	skip "they upgrade those of 0.1.0" "no commit of 0.1.0 in this clone"
+	skip "purging them after that leaves nothing" "no commit of 0.1.0 in this clone"
+fi
 "$top/scripts/install-deps" tool readers
 for arch in arm64 s390x riscv64; do
 	start=$SECONDS

@@ -36,7 +36,7 @@ as_model()
 	for o; do
 		case $o in
 		n=*) options+=(-n "${o#*=}") ;;
-		steal=*) ;;
+		steal=* | irq=*) ;;
 		from=* | to=*) options+=("--${o%%=*}" "$(date -u -d "@${o#*=}" '+%F %T.%N')") ;;
 		*) options+=("--${o%%=*}" "${o#*=}") ;;
 		esac
@@ -158,6 +158,13 @@ intervals()
 		diff <(echo 22:13:21.000000 to 22:13:21.500000) -
 }
 
+# beside SEED GAPS|IRQS SUFFIX: the model's, beside its recording.
+beside()
+{
+	python3 "$here/lib/report_model.py" "$2" "$1" | tee "$work/$1.data.$3.text" |
+		python3 "$here/lib/recording.py" "$work/$1.data.$3"
+}
+
 # What the hypervisor had is no command's, and is the culprit where it is most.
 stolen()
 {
@@ -165,8 +172,7 @@ stolen()
 
 	for seed in 1 2 3; do
 		gaps=$work/$seed.data.steal
-		python3 "$here/lib/report_model.py" gaps "$seed" | tee "$gaps.text" |
-			python3 "$here/lib/recording.py" "$gaps" &&
+		beside "$seed" gaps steal &&
 			as_model "$seed" n=100 "steal=$gaps.text" &&
 			as_model "$seed" n=100 by=cgroup interval=1 "steal=$gaps.text" &&
 			as_model "$seed" cpu=1 by=comm "steal=$gaps.text" || return
@@ -186,6 +192,24 @@ stolen()
 		hog (200) 2 317ms+ 2.00us - 0ns 2.00us 2.00us idle 2.00us
 		kworker/1:1 (300) 1 0ns 0ns - 0ns 0ns 0ns - -
 	END
+}
+
+# Nor is what interrupts had, and what the hypervisor had of their time is the hypervisor's.
+interrupted()
+{
+	local seed data
+
+	: >"$work/culprits"
+	for seed in 1 2 3; do
+		data=$work/$seed.data
+		beside "$seed" irqs irq && as_model "$seed" n=100 "irq=$data.irq.text" &&
+			beside "$seed" gaps steal &&
+			as_model "$seed" n=100 "irq=$data.irq.text" "steal=$data.steal.text" &&
+			as_model "$seed" by=comm "irq=$data.irq.text" "steal=$data.steal.text" || return
+		cat -- "$work/rows" >>"$work/culprits"
+		rm -- "$data.irq" "$data.steal"
+	done
+	grep -q ' interrupts ' "$work/culprits" && grep -q ' the hypervisor ' "$work/culprits"
 }
 
 worst_first()
@@ -681,7 +705,7 @@ bars()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-report.XXXXXX")
 partial "$work"
 
-plan 32
+plan 33
 ok "kdtl builds" builds
 ok "recordings" records
 ok "report says who waited, and behind whom" says_who
@@ -697,6 +721,7 @@ ok "other CPUs' queues are no reason to record with -i" moved
 ok "a thread that takes its process's PID by exec()" exec_by_thread
 ok "and for each interval" intervals
 ok "what the hypervisor had is no task's" stolen
+ok "nor is what interrupts had" interrupted
 ok "so many rows, the worst ones" worst_first
 ok "80 columns have all numbers" fits
 ok "the hypervisor's log, by CPU" vpa_by_cpu

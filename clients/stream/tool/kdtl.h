@@ -124,8 +124,8 @@ struct span {
  * @gap: by CPU and time, without overlap
  * @nr_gaps: number of those
  * @irqs: it is known when interrupts had a CPU
- * @irq: by CPU and time, without overlap, also with @gap
- * @nr_irqs: number of those
+ * @taken: @gap, and what interrupts had between: by CPU and time, without overlap
+ * @nr_taken: number of those
  */
 struct recording {
 	struct kdtl_file	head;
@@ -157,8 +157,8 @@ struct recording {
 	struct gap		*gap;
 	size_t			nr_gaps;
 	bool			irqs;
-	struct gap		*irq;
-	size_t			nr_irqs;
+	struct gap		*taken;
+	size_t			nr_taken;
 };
 
 extern const char *const policy_names[];
@@ -511,6 +511,7 @@ void irq_open(struct recording *r, const char *path);
 const char *irq_comm(const struct recording *r, int pid);
 const char *recording_unlike(const struct recording *r, const struct recording *s);
 uint64_t stolen_in(const struct recording *r, unsigned int cpu, uint64_t from, uint64_t to);
+uint64_t taken_in(const struct recording *r, unsigned int cpu, uint64_t from, uint64_t to);
 uint64_t entry_stolen(const struct recording *r, const struct kdtl_entry *e);
 const struct gap *gap_after(const struct gap *gap, size_t nr, unsigned int cpu, uint64_t ns);
 

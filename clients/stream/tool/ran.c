@@ -161,15 +161,16 @@ bool ran_until_next(const struct recording *r, size_t i)
 static uint64_t add_taken(const struct recording *r, unsigned int cpu, uint64_t from, uint64_t to,
 			  struct who *w)
 {
-	const struct gap *g = gap_after(r->irq, r->nr_irqs, cpu, from);
-	const struct gap *end = r->irq + r->nr_irqs;
-	const uint64_t stolen = stolen_in(r, cpu, from, to);
-	uint64_t taken = stolen, ns;
+	const struct gap *g = gap_after(r->taken, r->nr_taken, cpu, from);
+	const struct gap *end = r->taken + r->nr_taken;
+	uint64_t taken = 0, ns;
 
-	w->stolen += stolen;
 	for (; g < end && g->cpu == cpu && g->from < to; g++) {
 		ns = (g->to < to ? g->to : to) - (g->from > from ? g->from : from);
-		add(w, g->irq, entry_pid(g->irq), ns);
+		if (g->irq)
+			add(w, g->irq, entry_pid(g->irq), ns);
+		else
+			w->stolen += ns;
 		taken += ns;
 	}
 	return taken;

@@ -216,7 +216,7 @@ void sort_dispatches(struct dispatch *d, size_t nr)
 
 /*
  * How long the task of entry @i ran, if the next entry says so.  Otherwise it is at most
- * what is added to @unknown.  While the hypervisor had the CPU, it did not run.
+ * what is added to @unknown.  While the hypervisor or an interrupt had the CPU, it did not run.
  */
 static uint64_t ran_for(const struct recording *r, size_t i, uint64_t end, uint64_t *unknown)
 {
@@ -224,7 +224,7 @@ static uint64_t ran_for(const struct recording *r, size_t i, uint64_t end, uint6
 	const size_t next = next_of_cpu(r, i);
 	const uint64_t from = entry_time(r, r->entry[i]);
 	const uint64_t to = next == SIZE_MAX ? end : entry_time(r, r->entry[next]);
-	const uint64_t ns = to - from - stolen_in(r, cpu, from, to);
+	const uint64_t ns = to - from - taken_in(r, cpu, from, to);
 
 	if (ran_until_next(r, i))
 		return ns;
@@ -409,23 +409,27 @@ static uint64_t sweep_back(struct sweep *s, uint64_t since, uint64_t until)
 	return ns + s->open * (until - since);
 }
 
-/* The same, without the time in which the hypervisor had the CPU, which is added to @stolen. */
+/*
+ * The same, without the time in which the hypervisor or interrupts had the CPU, which is added to
+ * @stolen or to @irqs.
+ */
 static uint64_t sweep_had(struct sweep *s, const struct recording *r, unsigned int cpu,
-			  uint64_t since, uint64_t until, uint64_t *stolen)
+			  uint64_t since, uint64_t until, uint64_t *stolen, uint64_t *irqs)
 {
-	const struct gap *g = gap_after(r->gap, r->nr_gaps, cpu, until);
-	const struct gap *end = r->gap + r->nr_gaps;
+	const struct gap *g = gap_after(r->taken, r->nr_taken, cpu, until);
+	const struct gap *end = r->taken + r->nr_taken;
 	uint64_t ns = 0;
 
 	/* The last one that begins before @until, and then back. */
 	if (g < end && g->cpu == cpu && g->from < until)
 		g++;
-	for (; g > r->gap && g[-1].cpu == cpu && g[-1].to > since; g--) {
+	for (; g > r->taken && g[-1].cpu == cpu && g[-1].to > since; g--) {
 		if (g[-1].to < until) {
 			ns += sweep_back(s, g[-1].to, until);
 			until = g[-1].to;
 		}
-		*stolen += sweep_back(s, g[-1].from > since ? g[-1].from : since, until);
+		*(g[-1].irq ? irqs : stolen) +=
+			sweep_back(s, g[-1].from > since ? g[-1].from : since, until);
 		until = g[-1].from > since ? g[-1].from : since;
 	}
 	return ns + sweep_back(s, since, until);
@@ -440,8 +444,9 @@ static void blame(struct key *key, uint64_t ns, struct key **blamed)
 	key->behind += ns;
 }
 
-/* The hypervisor as a culprit; no command has its id. */
+/* The hypervisor and interrupts as culprits; no command has their ids. */
 static struct key hypervisor = { .id = UINT64_MAX - 1, .name = "the hypervisor" };
+static struct key interrupts = { .id = UINT64_MAX - 2, .name = "interrupts" };
 
 /* Account what the tasks on the CPU of these @nr waits did in them, to their commands. */
 static void blame_cpu(const struct recording *r, struct key **comm, const struct dispatch *d,
@@ -449,7 +454,7 @@ static void blame_cpu(const struct recording *r, struct key **comm, const struct
 {
 	struct sweep s = { .start = resized(NULL, nr * sizeof(*s.start)) };
 	const unsigned int cpu = entry_cpu(r->entry[d->i]);
-	uint64_t ns, stolen = 0;
+	uint64_t ns, stolen = 0, irqs = 0;
 	size_t i;
 
 	for (size_t n = 0; n < nr; n++) {
@@ -471,7 +476,7 @@ static void blame_cpu(const struct recording *r, struct key **comm, const struct
 			continue;
 		}
 		ns = sweep_had(&s, r, cpu, entry_time(r, r->entry[i - 1]),
-			       entry_time(r, r->entry[i]), &stolen);
+			       entry_time(r, r->entry[i]), &stolen, &irqs);
 		if (ran_until_next(r, i - 1))
 			blame(comm[i - 1], ns, blamed);
 	}
@@ -479,12 +484,14 @@ static void blame_cpu(const struct recording *r, struct key **comm, const struct
 	if (nr && d[nr - 1].i == i)
 		s.open++;
 	if (s.open)
-		sweep_had(&s, r, cpu, s.start[s.nr - 1], entry_time(r, r->entry[i]), &stolen);
+		sweep_had(&s, r, cpu, s.start[s.nr - 1], entry_time(r, r->entry[i]), &stolen,
+			  &irqs);
 	blame(&hypervisor, stolen, blamed);
+	blame(&interrupts, irqs, blamed);
 	free(s.start);
 }
 
-/* Whoever had the CPU after entry @i, by the name of the program that had it for most of the time. */
+/* Whoever had the CPU after entry @i, by the program that had it for most of the time. */
 static struct key *command_of(const struct recording *r, struct keys *k, size_t i)
 {
 	const struct kdtl_entry *e = r->entry[i];
@@ -514,7 +521,7 @@ struct key **commands_of(const struct recording *r, struct keys *k)
 
 /*
  * The command whose tasks had the CPUs longest while the tasks of @row waited, by the rule
- * of who_ran(), or the hypervisor.  @comm has the key of each entry's command.
+ * of who_ran(), or the hypervisor, or interrupts.  @comm has the key of each entry's command.
  */
 void find_culprit(const struct recording *r, struct key **comm, struct row *row)
 {

@@ -149,22 +149,16 @@ static void add_turns(struct sleeps *s, const struct recording *r, size_t i, boo
 		};
 }
 
-static int by_cpu_and_time(const void *a, const void *b)
-{
-	const struct chain_had *x = a, *y = b;
-
-	if (x->cpu != y->cpu)
-		return x->cpu < y->cpu ? -1 : 1;
-	return x->from < y->from ? -1 : x->from > y->from;
-}
-
 /* What the hypervisor and interrupts had. */
-static void add_taken(struct sleeps *s, const struct gap *g, size_t nr)
+static void add_taken(struct sleeps *s, const struct recording *r)
 {
-	for (size_t i = 0; i < nr; i++)
+	const struct gap *g = r->taken;
+
+	s->taken = resized(NULL, (r->nr_taken + 1) * sizeof(*s->taken));
+	for (; s->log.nr_taken < r->nr_taken; g++)
 		s->taken[s->log.nr_taken++] = (struct chain_had){
-			.cpu = g[i].cpu, .from = g[i].from, .to = g[i].to,
-			.pid = g[i].irq ? entry_pid(g[i].irq) : 0,
+			.cpu = g->cpu, .from = g->from, .to = g->to,
+			.pid = g->irq ? entry_pid(g->irq) : 0,
 		};
 }
 
@@ -174,12 +168,9 @@ static void add_dispatches(struct sleeps *s, const struct recording *r)
 
 	s->turn = resized(NULL, (2 * r->nr + 1) * sizeof(*s->turn));
 	s->had = resized(NULL, (r->nr + 1) * sizeof(*s->had));
-	s->taken = resized(NULL, (r->nr_gaps + r->nr_irqs + 1) * sizeof(*s->taken));
 	for (size_t i = 0; i < r->nr; i++)
 		add_turns(s, r, i, idle);
-	add_taken(s, r->gap, r->nr_gaps);
-	add_taken(s, r->irq, r->nr_irqs);
-	qsort(s->taken, s->log.nr_taken, sizeof(*s->taken), by_cpu_and_time);
+	add_taken(s, r);
 	if (s->log.nr_turns)
 		qsort(s->turn, s->log.nr_turns, sizeof(*s->turn), by_task_and_turn);
 	s->log.turn = s->turn;

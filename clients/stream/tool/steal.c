@@ -142,11 +142,20 @@ static void add_irq(struct recording *r, const struct kdtl_entry *e, uint64_t fr
 			continue;
 		}
 		until = g < end && g->cpu == entry_cpu(e) && g->from < to ? g->from : to;
-		grow(r->irq, r->nr_irqs);
-		r->irq[r->nr_irqs++] = (struct gap){
+		grow(r->taken, r->nr_taken);
+		r->taken[r->nr_taken++] = (struct gap){
 			.cpu = entry_cpu(e), .from = from, .to = until, .irq = e,
 		};
 	}
+}
+
+static int by_cpu_and_time(const void *a, const void *b)
+{
+	const struct gap *x = a, *y = b;
+
+	if (x->cpu != y->cpu)
+		return x->cpu < y->cpu ? -1 : 1;
+	return x->from < y->from ? -1 : x->from > y->from;
 }
 
 static void add_irqs(struct recording *r, struct recording *s)
@@ -154,6 +163,12 @@ static void add_irqs(struct recording *r, struct recording *s)
 	const struct kdtl_entry *e, *before = NULL;
 	uint64_t to, ns, last;
 
+	r->taken = NULL;
+	r->nr_taken = 0;
+	for (size_t i = 0; i < r->nr_gaps; i++) {
+		grow(r->taken, r->nr_taken);
+		r->taken[r->nr_taken++] = r->gap[i];
+	}
 	recording_sort_by_cpu(s);
 	for (size_t i = 0; i < s->nr; i++, before = e) {
 		e = s->entry[i];
@@ -165,6 +180,8 @@ static void add_irqs(struct recording *r, struct recording *s)
 		last = before && entry_cpu(before) == entry_cpu(e) ? entry_time(s, before) : 0;
 		add_irq(r, e, to - (ns < to ? ns : to) > last ? to - ns : last, to);
 	}
+	if (r->nr_taken)
+		qsort(r->taken, r->nr_taken, sizeof(*r->taken), by_cpu_and_time);
 }
 
 static void tell_what_is_missing(const struct recording *r, const struct recording *s,
@@ -237,6 +254,8 @@ void steal_open(struct recording *r, const char *path, const char *steal)
 		return;
 	tell_what_is_missing(r, &s, steal, "more was stolen", "what was stolen");
 	add_gaps(r, &s, steal);
+	r->taken = r->gap;
+	r->nr_taken = r->nr_gaps;
 	r->steal = true;
 }
 
@@ -259,9 +278,9 @@ void irq_open(struct recording *r, const char *path)
 /* What an interrupt, or a softirq, of the recording is called; may be without a NUL. */
 const char *irq_comm(const struct recording *r, int pid)
 {
-	for (size_t i = 0; i < r->nr_irqs; i++) {
-		if (entry_pid(r->irq[i].irq) == pid)
-			return entry_comm(r->irq[i].irq);
+	for (size_t i = 0; i < r->nr_taken; i++) {
+		if (r->taken[i].irq && entry_pid(r->taken[i].irq) == pid)
+			return entry_comm(r->taken[i].irq);
 	}
 	return "?";
 }
@@ -281,16 +300,27 @@ const struct gap *gap_after(const struct gap *gap, size_t nr, unsigned int cpu, 
 	return gap + from;
 }
 
-/* For how long the hypervisor had @cpu from @from until @to, in ns since boot. */
-uint64_t stolen_in(const struct recording *r, unsigned int cpu, uint64_t from, uint64_t to)
+static uint64_t in_gaps(const struct gap *gap, size_t nr, unsigned int cpu, uint64_t from,
+			uint64_t to)
 {
-	const struct gap *g = gap_after(r->gap, r->nr_gaps, cpu, from);
-	const struct gap *end = r->gap + r->nr_gaps;
+	const struct gap *g = gap_after(gap, nr, cpu, from), *end = gap + nr;
 	uint64_t ns = 0;
 
 	for (; g < end && g->cpu == cpu && g->from < to; g++)
 		ns += (g->to < to ? g->to : to) - (g->from > from ? g->from : from);
 	return ns;
+}
+
+/* For how long the hypervisor had @cpu from @from until @to, in ns since boot. */
+uint64_t stolen_in(const struct recording *r, unsigned int cpu, uint64_t from, uint64_t to)
+{
+	return in_gaps(r->gap, r->nr_gaps, cpu, from, to);
+}
+
+/* The same, with what interrupts had. */
+uint64_t taken_in(const struct recording *r, unsigned int cpu, uint64_t from, uint64_t to)
+{
+	return in_gaps(r->taken, r->nr_taken, cpu, from, to);
 }
 
 /* Of the wait of an entry, while its task was in the queue of the CPU that it got. */

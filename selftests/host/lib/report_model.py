@@ -5,11 +5,13 @@ recording.py makes recordings of.
 
 report_model.py make SEED                        print a description
 report_model.py gaps SEED                        the same of what is stolen meanwhile
+report_model.py irqs SEED                        and of what interrupts have
 report_model.py report DESCRIPTION OPTION=VALUE...
 report_model.py diff THEN NOW OPTION=VALUE...
 
-The options are by, sort, interval (seconds), n, steal (the description of stolen time), and those
-of filters: pid, comm, cgroup, cpu, min-wait (ms), from and to (ns since 1970). The lines are the rows, without their heads,
+The options are by, sort, interval (seconds), n, steal and irq (the descriptions of stolen time,
+and of what interrupts had), and those of filters: pid, comm, cgroup, cpu, min-wait (ms), from and
+to (ns since 1970). The lines are the rows, without their heads,
 one blank between columns.
 """
 import collections
@@ -71,6 +73,38 @@ def make_gaps(seed):
     print("clock 99000000000 1700000099000000000")
 
 
+def make_irqs(seed):
+    """Some are as long as to the one before, which they cannot reach behind."""
+    rand, time = random.Random(seed), 0
+    print("source kdtl_irq\nboot 0 1700000000000000000\nclock 0 1700000000000000000")
+    while time < 20 * 10**9:
+        time += 1 + rand.randrange(10**8)
+        had = rand.randrange(rand.choice((10**5, 10**8, 5 * 10**8)))
+        print("irq %d %d %d %d %d name%d" % (time, rand.randrange(4), min(had, time),
+                                             rand.randrange(3), 3, rand.randrange(5)))
+    print("clock 99000000000 1700000099000000000")
+
+
+def irqs(path, stolen):
+    """By CPU, without what was stolen meanwhile."""
+    found, last = {}, {}
+    for line in open(path):
+        word = line.split()
+        if word[0] != "irq":
+            continue
+        to, cpu, ns = (int(a) for a in word[1:4])
+        at, last[cpu] = max(to - ns, last.get(cpu, 0)), to
+        for since, until in stolen.get(cpu, []):
+            if since >= to:
+                break
+            if at < since:
+                found.setdefault(cpu, []).append((at, since))
+            at = max(at, until)
+        if at < to:
+            found.setdefault(cpu, []).append((at, to))
+    return found
+
+
 def gaps(path):
     """By CPU. Those that overlap are one, which ends when the later one does."""
     found = {}
@@ -88,11 +122,16 @@ def gaps(path):
     return found
 
 
+def within(spans, since, until):
+    return sum(max(0, min(until, to) - max(since, at)) for at, to in spans)
+
+
 class Recording:
-    def __init__(self, path, steal=None):
+    def __init__(self, path, steal=None, irq=None):
         self.entries, self.tasks, self.paths, self.real = [], [], {}, 0
         self.names = []
         self.gaps = gaps(steal) if steal else {}
+        self.irqs = irqs(irq, self.gaps) if irq else {}
         times = []
         for line in open(path):
             word = line.split()
@@ -125,7 +164,7 @@ class Recording:
             for e, after in zip(on, on[1:] + [None]):
                 known = bool(after) and after.prev == e.pid
                 until = after.time if after else self.end
-                self.next[id(e)] = (until - e.time - self.stolen(cpu, e.time, until), known)
+                self.next[id(e)] = (until - e.time - self.taken(cpu, e.time, until), known)
                 if known:
                     self.spans.append((cpu, e.time, after.time, self.program(e, after)))
 
@@ -136,7 +175,13 @@ class Recording:
         return names[-1] if names and e.kind != "idle" else e.comm
 
     def stolen(self, cpu, since, until):
-        return sum(max(0, min(until, to) - max(since, at)) for at, to in self.gaps.get(cpu, []))
+        return within(self.gaps.get(cpu, []), since, until)
+
+    def interrupted(self, cpu, since, until):
+        return within(self.irqs.get(cpu, []), since, until)
+
+    def taken(self, cpu, since, until):
+        return self.stolen(cpu, since, until) + self.interrupted(cpu, since, until)
 
     def add(self, *fields):
         self.entries.append(Entry(*fields))
@@ -233,8 +278,10 @@ class Row:
                 if cpu == e.cpu:
                     at, to = max(since, e.time - e.wait), min(until, e.time)
                     if at < to:
-                        had[comm] += to - at - self.rec.stolen(cpu, at, to)
-            had["the hypervisor"] += self.rec.stolen(e.cpu, max(0, e.time - e.wait), e.time)
+                        had[comm] += to - at - self.rec.taken(cpu, at, to)
+            since = max(0, e.time - e.wait)
+            had["the hypervisor"] += self.rec.stolen(e.cpu, since, e.time)
+            had["interrupts"] += self.rec.interrupted(e.cpu, since, e.time)
         had += collections.Counter()
         if not had:
             return "not known " + text(self.waited)
@@ -253,7 +300,7 @@ class Row:
 
 
 def report(path, opt):
-    rec = Recording(path, opt.get("steal"))
+    rec = Recording(path, opt.get("steal"), opt.get("irq"))
     throttled = any(e.kind == "throttled" for e in rec.entries)
     for _, keys in sorted(rec.rows(opt, opt.get("by", "task")).items()):
         rows = [(key, Row(rec, entries)) for key, entries in keys.items()]
@@ -304,8 +351,8 @@ def change(ns, more):
 def main():
     opt = dict(a.split("=", 1) for a in sys.argv[2:] if "=" in a)
     files = [a for a in sys.argv[2:] if "=" not in a]
-    {"make": make, "gaps": make_gaps, "report": report, "diff": diff}[sys.argv[1]](
-        *files, *([opt] if sys.argv[1] not in ("make", "gaps") else []))
+    {"make": make, "gaps": make_gaps, "irqs": make_irqs, "report": report, "diff": diff}[sys.argv[1]](
+        *files, *([opt] if sys.argv[1] not in ("make", "gaps", "irqs") else []))
 
 
 main()

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Pressure of tasks of all kinds at once (guest/pressure_load.c), against what the kernel counts: on one
+# Pressure of tasks of all kinds at once (lib/pressure_load.c), against what the kernel counts: on one
 # CPU that counts instructions as nanoseconds, where a switch takes as long as it takes and PSI has no
 # average of CPUs, and on the oldest and the newest kernel with four.
 #
@@ -16,7 +16,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 # shellcheck source-path=SCRIPTDIR source=../host/lib/ktap.sh
 . "$top/selftests/host/lib/ktap.sh"
 
-# runs TARGET OPTION...: the rows of guest/pressure.sh.
+# runs TARGET OPTION...: the rows of lib/pressure-guest.sh.
 runs()
 {
 	target=$1
@@ -24,8 +24,8 @@ runs()
 	capture "$top/scripts/build" "$target"
 	"$top/selftests/run/vm" "$target" --timeout 3000 "$@" --modules "$captured" \
 		--add "$top/selftests:/selftests" --add "$work:/programs" -- \
-		"cp /programs/pressure_load /selftests/guest/ &&
-			KDTL_FREE=1 sh /selftests/guest/pressure.sh" | sed 's/^/# /'
+		"cp /programs/pressure_load /selftests/deep/lib/pressure-guest.sh /selftests/guest/ &&
+			sh /selftests/guest/pressure-guest.sh" | sed 's/^/# /'
 	return "${PIPESTATUS[0]}"
 }
 
@@ -33,7 +33,8 @@ runs()
 "$top/scripts/install-deps" demo
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-pressure.XXXXXX")
 partial "$work"
-make -s -C "$top/selftests" OUTPUT="$work" "$work/pressure_load" || exit
+gcc -O2 -Wall -Wextra -std=gnu11 -static -I "$top/selftests/guest" -o "$work/pressure_load" \
+	"$here/lib/pressure_load.c" || bail_out "pressure_load does not build"
 
 plan $#
 for which; do

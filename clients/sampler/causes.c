@@ -99,13 +99,30 @@ void causes_forget(unsigned int slot)
 	struct causes *of;
 	int cpu;
 
-	pressure_group_end(&causes_groups, slot);
 	for_each_possible_cpu(cpu) {
 		of = per_cpu_ptr(&causes_of_cpu, cpu);
 		if (of->engine)
-			pressure_cpu_forget(of->engine, slot);
+			pressure_cpu_forget(&causes_groups, of->engine, slot);
 		if (of->who == (s32)slot)
 			of->who = PRESSURE_GONE;
+	}
+	pressure_group_end(&causes_groups, slot);
+}
+
+/**
+ * causes_settle() - bring up to now who is to blame
+ *
+ * Context: under sampler.lock.  Before pressure_group::by or pressure_group::culprit is shown.
+ */
+void causes_settle(void)
+{
+	const struct causes *of;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		of = per_cpu_ptr(&causes_of_cpu, cpu);
+		if (of->engine)
+			pressure_settle(&causes_groups, of->engine);
 	}
 }
 

@@ -18,6 +18,7 @@ int causes_begin(void);
 void causes_end(void);
 void causes_new(const struct sampler_cgroup *c);
 void causes_forget(unsigned int slot);
+void causes_settle(void);
 void causes_lost(int cpu, u64 nr);
 void causes_add(const struct kdtl_span *span, const struct kdtl_entry *e,
 		struct sampler_cgroup *c);

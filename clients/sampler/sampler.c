@@ -253,6 +253,7 @@ static int view_print(struct seq_file *m,
 		return -ENOMEM;
 	sampler_look();
 	mutex_lock(&sampler.lock);
+	causes_settle();
 	show(m, &sampler, rows);
 	mutex_unlock(&sampler.lock);
 	kvfree(rows);

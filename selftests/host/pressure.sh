@@ -15,6 +15,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 
 engine=$top/api/answers/engine
 plenty='-DPRESSURE_RUNS=4096 -DPRESSURE_STEP=64 -DPRESSURE_HELD=16384'
+steps='-DPRESSURE_RUNS=256 -DPRESSURE_STEP=8 -DPRESSURE_HELD=16384'
 little='-DPRESSURE_RUNS=32 -DPRESSURE_STEP=8 -DPRESSURE_HELD=16'
 
 # model NAME OPTION...: build it.
@@ -30,7 +31,7 @@ model()
 # shellcheck disable=SC2086
 build()
 {
-	model plenty $plenty && model usual && model little $little
+	model plenty $plenty && model steps $steps && model usual && model little $little
 }
 
 # A number of a group that is used again says nothing of the one that had it.
@@ -42,9 +43,11 @@ forgets()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-pressure.XXXXXX")
 partial "$work"
 
-plan 6
+plan 7
 ok "it builds without the kernel" build
 ok "300 schedules, with plenty of room: each sum is right to the tick" "$work/plenty" exact 300
+ok "so it is if there are more runs than there is room for at a time" \
+	"$work/steps" exact 300 400
 ok "with the usual room, if no wait is very long, 1 of 10,000 at most is missing" \
 	"$work/usual" usual 300
 ok "with longer ones, none counts twice, and 4 of 100 at most is missing" \

@@ -10,6 +10,10 @@
  * to the oldest.  If one has to make room, it becomes part of the next newer one of its group, with
  * the time between them.  That one remembers how much of it was counted, so a longer wait still
  * counts exactly what was not.
+ *
+ * Whom a group waited for is counted later: while it waits again and again, and nobody but itself
+ * had the CPU between, that is one time, of which it matters only for how long each group had the
+ * CPU.  So it does not matter, either, how many groups wait at once.
  */
 #ifdef __KERNEL__
 #include <linux/string.h>
@@ -20,6 +24,10 @@
 #include "pressure.h"
 
 #define PRESSURE_NONE	0xffff	/* no index into the ring of waits */
+#define PRESSURE_HALF	(PRESSURE_RUNS / 2)
+
+/* In a vector of pressure_view::own: nobody asks for this group. */
+#define PRESSURE_OTHER	(~0ULL)
 
 /* Sums that are no group's come behind those of the groups: -1 - PRESSURE_NOBODY and so on. */
 #define PRESSURE_SPECIAL	3
@@ -73,17 +81,35 @@ struct pressure_list {
 };
 
 /**
+ * struct pressure_due - a time in which a group waited, and nobody was blamed for that yet
+ * @from: since when
+ * @to: until when.  The group was not waiting all the time, but when others had the CPU
+ * @next: number of runs that there were then
+ * @leaf: tasks of the group itself waited
+ */
+struct pressure_due {
+	__u64	from;
+	__u64	to;
+	__u64	next;
+	__u64	leaf;
+};
+
+/**
  * struct pressure_cpu - what was on a CPU lately
  * @nr_groups: number of groups
  * @known: there was an entry
  * @nr_runs: number of runs; the last %PRESSURE_RUNS are there
  * @nr_held: number of times in which groups waited; the last %PRESSURE_HELD may be there
  * @now: end of the last run
+ * @half: when the last run began whose number is a multiple of %PRESSURE_HALF
+ * @before: and the one before that; what is due begins then at the earliest, so its runs are there
+ * @forgot: when a group was forgotten: sums since an earlier time are not those of its parent
  * @runs: the runs
  * @held: the times in which groups waited
  * @data: struct pressure_list of each group and level; then vectors with a sum of each group and
  *	special: what they are now, and what they were before each run whose number is a multiple
- *	of %PRESSURE_STEP
+ *	of %PRESSURE_STEP; two for who computes something, all PRESSURE_OTHER and all 0;
+ *	then struct pressure_due of each group
  */
 struct pressure_cpu {
 	__s32			nr_groups;
@@ -91,16 +117,27 @@ struct pressure_cpu {
 	__u64			nr_runs;
 	__u64			nr_held;
 	__u64			now;
+	__u64			half;
+	__u64			before;
+	__u64			forgot;
 	struct pressure_run	runs[PRESSURE_RUNS];
 	struct pressure_held	held[PRESSURE_HELD];
 	__u64			data[];
 };
 
-/* A part of what was on the CPU, as a group sees it. */
+/**
+ * struct pressure_view - what was on a CPU, as a group sees it
+ * @p: the groups
+ * @c: the CPU
+ * @group: the group
+ * @own: if that is not NULL, the groups that contain it are asked for, too: their own tasks' time,
+ *	without that of those in them that are asked for
+ */
 struct pressure_view {
 	struct pressure		*p;
 	struct pressure_cpu	*c;
 	__s32			group;
+	__u64			*own;
 };
 
 static struct pressure_list *pressure_list(struct pressure_cpu *c, __s32 group, unsigned int level)
@@ -116,6 +153,21 @@ static __u64 *pressure_vector(struct pressure_cpu *c, unsigned int i)
 static __u64 *pressure_saved(struct pressure_cpu *c, __u64 nr)
 {
 	return pressure_vector(c, 1 + nr / PRESSURE_STEP % PRESSURE_SAVED);
+}
+
+static __u64 *pressure_own(struct pressure_cpu *c)
+{
+	return pressure_vector(c, 1 + PRESSURE_SAVED);
+}
+
+static __u64 *pressure_had(struct pressure_cpu *c)
+{
+	return pressure_vector(c, 2 + PRESSURE_SAVED);
+}
+
+static struct pressure_due *pressure_due(struct pressure_cpu *c, __s32 group)
+{
+	return (struct pressure_due *)pressure_vector(c, 3 + PRESSURE_SAVED) + group;
 }
 
 static struct pressure_run *pressure_run_of(struct pressure_cpu *c, __u64 nr)
@@ -196,6 +248,7 @@ void pressure_group_begin(struct pressure *p, __s32 group, __s32 parent)
  * pressure_group_end() - a group is counted no more
  * @p: the groups
  * @group: its number, which another one may get then.  Call pressure_cpu_forget() for each CPU
+ *	before
  *
  * Context: any.
  */
@@ -290,7 +343,8 @@ __u64 pressure_cpu_size(__s32 nr)
 {
 	return sizeof(struct pressure_cpu) +
 	       nr * PRESSURE_LEVELS * sizeof(struct pressure_list) +
-	       (PRESSURE_SAVED + 1) * (nr + PRESSURE_SPECIAL) * sizeof(__u64);
+	       (PRESSURE_SAVED + 3) * (nr + PRESSURE_SPECIAL) * sizeof(__u64) +
+	       nr * sizeof(struct pressure_due);
 }
 
 /**
@@ -311,6 +365,7 @@ void pressure_cpu_begin(struct pressure_cpu *c, __s32 nr)
 			pressure_list(c, group, level)->newest = PRESSURE_NONE;
 			pressure_list(c, group, level)->oldest = PRESSURE_NONE;
 		}
+		pressure_own(c)[group] = PRESSURE_OTHER;
 	}
 }
 
@@ -340,6 +395,21 @@ static __u64 pressure_first(struct pressure_cpu *c, __u64 time)
 	return low;
 }
 
+/* A group had the CPU for which the view's waits. */
+static void pressure_share_group(const struct pressure_view *v, struct pressure_sum *sum,
+				 __s32 who, __u64 ticks)
+{
+	if (!v->own) {
+		if (pressure_within(v->p, who, v->group))
+			sum->own += ticks;
+		return;
+	}
+	while (who >= 0 && v->own[who] == PRESSURE_OTHER)
+		who = v->p->groups[who].parent;
+	if (who >= 0)
+		v->own[who] += ticks;
+}
+
 static void pressure_share(const struct pressure_view *v, struct pressure_sum *sum, __s32 who,
 			   __u64 ticks)
 {
@@ -350,8 +420,27 @@ static void pressure_share(const struct pressure_view *v, struct pressure_sum *s
 		sum->hypervisor += ticks;
 	else if (who == PRESSURE_UNKNOWN)
 		sum->unknown += ticks;
-	else if (pressure_within(v->p, who, v->group))
-		sum->own += ticks;
+	else
+		pressure_share_group(v, sum, who, ticks);
+}
+
+/* What groups had since their sums were saved. */
+static void pressure_share_saved(const struct pressure_view *v, struct pressure_sum *sum,
+				 const __u64 *saved)
+{
+	const __u64 *now = pressure_vector(v->c, 0);
+	__u64 ticks, within = 0;
+	__s32 group;
+
+	if (!v->own) {
+		sum->own += now[v->group] - saved[v->group];
+		return;
+	}
+	for (group = v->group; group >= 0; group = v->p->groups[group].parent) {
+		ticks = now[group] - saved[group];
+		v->own[group] += ticks - within;
+		within = ticks;
+	}
 }
 
 /* What was on the CPU since then. */
@@ -384,13 +473,213 @@ static struct pressure_sum pressure_since(const struct pressure_view *v, __u64 f
 		return sum;
 	sum.all += c->now - pressure_run_of(c, nr)->from;
 	saved = pressure_saved(c, nr);
-	sum.own += now[v->group] - saved[v->group];
+	pressure_share_saved(v, &sum, saved);
 	special = saved + c->nr_groups;
 	now += c->nr_groups;
 	sum.nobody += now[-1 - PRESSURE_NOBODY] - special[-1 - PRESSURE_NOBODY];
 	sum.hypervisor += now[-1 - PRESSURE_HYPERVISOR] - special[-1 - PRESSURE_HYPERVISOR];
 	sum.unknown += now[-1 - PRESSURE_UNKNOWN] - special[-1 - PRESSURE_UNKNOWN];
 	return sum;
+}
+
+/* ------------------------------------------------------------------- blame */
+
+static struct pressure_by *pressure_least(struct pressure_group *g)
+{
+	struct pressure_by *by, *least = g->by;
+
+	for (by = g->by; by < g->by + PRESSURE_BY; by++) {
+		if (by->ticks < least->ticks)
+			least = by;
+	}
+	return least;
+}
+
+static struct pressure_by *pressure_named(struct pressure_group *g, __s32 who)
+{
+	struct pressure_by *by;
+
+	for (by = g->by; by < g->by + PRESSURE_BY; by++) {
+		if (by->group == who)
+			return by;
+	}
+	return NULL;
+}
+
+/*
+ * Others had the CPU.  Those that have a row get it; then each of the rest may have had as much
+ * before as the least row had, and gets the place of one that has less.
+ */
+static void pressure_blame(const struct pressure_view *v, __u64 *had, int leaf)
+{
+	struct pressure_group *g = &v->p->groups[v->group];
+	const __u64 before = pressure_least(g)->ticks;
+	struct pressure_by *by, *least;
+	__s32 who;
+
+	for (by = g->by; by < g->by + PRESSURE_BY; by++) {
+		if (by->group >= 0)
+			by->ticks += had[by->group];
+	}
+	least = pressure_least(g);
+	for (who = 0; who < v->c->nr_groups; who++) {
+		const __u64 ticks = had[who];
+
+		if (!ticks)
+			continue;
+		had[who] = 0;
+		if (pressure_within(v->p, who, v->group))
+			continue;
+		if (leaf)
+			v->p->groups[who].culprit += ticks;
+		if (before + ticks <= least->ticks || pressure_named(g, who))
+			continue;
+		least->group = who;
+		least->ticks = before + ticks;
+		least = pressure_least(g);
+	}
+}
+
+/* The same for one of them. */
+static void pressure_blame_one(const struct pressure_view *v, __s32 who, __u64 ticks, int leaf)
+{
+	struct pressure_group *g = &v->p->groups[v->group];
+	struct pressure_by *by;
+
+	if (who < 0 || pressure_within(v->p, who, v->group))
+		return;
+	if (leaf)
+		v->p->groups[who].culprit += ticks;
+	by = pressure_named(g, who);
+	if (!by) {
+		by = pressure_least(g);
+		by->group = who;
+	}
+	by->ticks += ticks;
+}
+
+/* Add what each group itself had between two runs before which their sums were saved. */
+static void pressure_add_had(const struct pressure_view *v, __u64 *had, __u64 from, __u64 to)
+{
+	const __u64 *begin = pressure_saved(v->c, from), *end = pressure_saved(v->c, to);
+	__s32 who, parent;
+
+	for (who = 0; who < v->c->nr_groups; who++) {
+		if (end[who] == begin[who])
+			continue;
+		had[who] += end[who] - begin[who];
+		parent = v->p->groups[who].parent;
+		if (parent >= 0)
+			had[parent] -= end[who] - begin[who];
+	}
+}
+
+/* The number of the last run until @to before which sums were saved; @nr if there is none after. */
+static __u64 pressure_last_saved(struct pressure_cpu *c, __u64 nr, __u64 to)
+{
+	while (nr + PRESSURE_STEP < c->nr_runs &&
+	       pressure_run_of(c, nr + PRESSURE_STEP)->from <= to)
+		nr += PRESSURE_STEP;
+	return nr;
+}
+
+/* Find out whose fault it was. */
+static void pressure_settle_due(const struct pressure_view *v, struct pressure_due *due)
+{
+	struct pressure_cpu *c = v->c;
+	__u64 *had = pressure_had(c), nr, last, begin, end;
+	struct pressure_run *run;
+	int many;
+
+	if (due->from >= due->to || !c->nr_runs)
+		return;
+	nr = pressure_first(c, due->from);
+	many = due->next - nr > 2 * PRESSURE_STEP;
+	while (nr < c->nr_runs) {
+		run = pressure_run_of(c, nr);
+		if (run->from >= due->to)
+			break;
+		if (many && !(nr % PRESSURE_STEP) && run->from >= due->from &&
+		    run->from >= c->forgot) {
+			last = pressure_last_saved(c, nr, due->to);
+			pressure_add_had(v, had, nr, last);
+			if (last > nr) {
+				nr = last;
+				continue;
+			}
+		}
+		begin = run->from < due->from ? due->from : run->from;
+		end = run->to > due->to ? due->to : run->to;
+		if (!many)
+			pressure_blame_one(v, run->who, end - begin, due->leaf);
+		else if (run->who >= 0)
+			had[run->who] += end - begin;
+		nr++;
+	}
+	if (many)
+		pressure_blame(v, had, due->leaf);
+	due->to = due->from;
+}
+
+/* Did no other group have the CPU between a time before which there were @nr runs, and another? */
+static int pressure_only_own(const struct pressure_view *v, __u64 nr, __u64 from, __u64 to)
+{
+	struct pressure_run *run;
+
+	/* The last one of these may have gone on. */
+	for (nr -= nr > 0; from < to && nr < v->c->nr_runs; nr++) {
+		run = pressure_run_of(v->c, nr);
+		if (run->from >= to)
+			break;
+		if (run->to > from && run->who >= 0 &&
+		    !pressure_within(v->p, run->who, v->group))
+			return 0;
+	}
+	return 1;
+}
+
+/* The group waited from @from until @to, which was not counted yet. */
+static void pressure_owe(const struct pressure_view *v, __u64 from, __u64 to, int leaf)
+{
+	struct pressure_due new = { .from = from, .to = to, .leaf = leaf };
+	struct pressure_due *due = pressure_due(v->c, v->group);
+
+	if (from >= to || !v->c->nr_runs)
+		return;
+	new.next = to < v->c->now ? pressure_first(v->c, to) + 1 : v->c->nr_runs;
+	if (from < v->c->before || to < v->c->now) {
+		pressure_settle_due(v, &new);
+	} else if (due->from < due->to && due->leaf == new.leaf && from >= due->from &&
+		   pressure_only_own(v, due->next, due->to, from)) {
+		if (due->to < to)
+			due->to = to;
+		due->next = new.next;
+	} else {
+		pressure_settle_due(v, due);
+		*due = new;
+	}
+}
+
+static void pressure_settle_older(struct pressure *p, struct pressure_cpu *c, __u64 time)
+{
+	struct pressure_view v = { .p = p, .c = c };
+
+	for (v.group = 0; v.group < c->nr_groups; v.group++) {
+		if (pressure_due(c, v.group)->from < time)
+			pressure_settle_due(&v, pressure_due(c, v.group));
+	}
+}
+
+/**
+ * pressure_settle() - bring pressure_group::by and pressure_group::culprit up to now
+ * @p: the groups
+ * @c: a CPU.  The rest is always right
+ *
+ * Context: any.
+ */
+void pressure_settle(struct pressure *p, struct pressure_cpu *c)
+{
+	pressure_settle_older(p, c, c->now);
 }
 
 /**
@@ -417,6 +706,11 @@ void pressure_run(struct pressure *p, struct pressure_cpu *c, __u64 until, __s32
 	ticks = until - c->now;
 	run = c->nr_runs ? pressure_run_of(c, c->nr_runs - 1) : NULL;
 	if (!run || run->who != who) {
+		if (!(c->nr_runs % PRESSURE_HALF)) {
+			pressure_settle_older(p, c, c->half);
+			c->before = c->half;
+			c->half = c->now;
+		}
 		if (!(c->nr_runs % PRESSURE_STEP))
 			memcpy(pressure_saved(c, c->nr_runs), sums,
 			       (c->nr_groups + PRESSURE_SPECIAL) * sizeof(*sums));
@@ -490,51 +784,6 @@ static void pressure_push(struct pressure_cpu *c, const struct pressure_held *ne
 	list->newest = at;
 }
 
-/* The neighbour that had the CPU has a row, or gets the one that has least. */
-static void pressure_name(struct pressure_group *g, __s32 who, __u64 ticks)
-{
-	struct pressure_by *by, *least = g->by;
-
-	for (by = g->by; by < g->by + PRESSURE_BY; by++) {
-		if (by->group == who)
-			break;
-		if (by->ticks < least->ticks)
-			least = by;
-	}
-	if (by == g->by + PRESSURE_BY) {
-		by = least;
-		by->group = who;
-	}
-	by->ticks += ticks;
-}
-
-/* Whose fault it was that the group waited from @from until @to, which was not counted yet. */
-static void pressure_blame(const struct pressure_view *v, __u64 from, __u64 to, int leaf)
-{
-	struct pressure_cpu *c = v->c;
-	struct pressure_run *run;
-	__u64 nr, begin, end;
-
-	if (from >= to || !c->nr_runs)
-		return;
-	for (nr = pressure_first(c, from); nr < c->nr_runs; nr++) {
-		run = pressure_run_of(c, nr);
-		if (run->from >= to)
-			break;
-		begin = run->from;
-		if (begin < from)
-			begin = from;
-		end = run->to;
-		if (end > to)
-			end = to;
-		if (run->who < 0 || begin >= end || pressure_within(v->p, run->who, v->group))
-			continue;
-		pressure_name(&v->p->groups[v->group], run->who, end - begin);
-		if (leaf)
-			v->p->groups[run->who].culprit += end - begin;
-	}
-}
-
 /*
  * The group has waited since some time in the midst of @h, and @since was on the CPU meanwhile.
  * Returns what was not counted yet, for @h or as @counted after it.  Where in @h its gaps are is
@@ -557,7 +806,7 @@ static struct pressure_sum pressure_goes_on(const struct pressure_view *v,
 
 /*
  * The group waited since @from, when @since was on the CPU.  Returns what was not counted yet, and
- * finds out who is to blame for it, if @blame.
+ * has somebody blamed for it, if @blame.
  */
 static struct pressure_sum pressure_hold(const struct pressure_view *v, unsigned int level,
 					 __u64 from, struct pressure_sum since, int blame,
@@ -579,7 +828,7 @@ static struct pressure_sum pressure_hold(const struct pressure_view *v, unsigned
 			break;
 		pressure_add(&counted, &h->sum);
 		if (blame)
-			pressure_blame(v, h->to, end, leaf);
+			pressure_owe(v, h->to, end, leaf);
 		end = h->from;
 		pressure_unlink(c, h);
 	}
@@ -598,7 +847,7 @@ static struct pressure_sum pressure_hold(const struct pressure_view *v, unsigned
 		pressure_take(&since, &counted);
 	}
 	if (blame)
-		pressure_blame(v, from, end, leaf);
+		pressure_owe(v, from, end, leaf);
 	if (new.from < new.to)
 		pressure_push(c, &new);
 	return since;
@@ -679,35 +928,45 @@ static __u64 pressure_own_held(const struct pressure_view *v, __u64 to, __u64 he
 	return pressure_since(v, pressure_less(to, held)).own - pressure_since(v, to).own;
 }
 
-/* The group waits, and each one that contains it. */
-static void pressure_count(struct pressure *p, struct pressure_cpu *c, __s32 group,
-			   const __u64 *from)
-{
-	struct pressure_view v = { .p = p, .c = c };
-	struct pressure_sum since;
+/**
+ * struct pressure_over - a task's wait, which is over
+ * @elsewhere: for how long it was in queues of other CPUs
+ * @held: for how long a limit held it back
+ * @own: for how long of that other tasks of its group had the CPU
+ */
+struct pressure_over {
+	__u64	elsewhere;
+	__u64	held;
+	__u64	own;
+};
 
-	for (v.group = group; v.group >= 0; v.group = p->groups[v.group].parent) {
-		since = pressure_since(&v, from[PRESSURE_QUEUED]);
+/*
+ * The group waits, and each one that contains it.  If that is over, its causes count for each task
+ * that waited.
+ */
+static void pressure_count(struct pressure *p, struct pressure_cpu *c, __s32 group,
+			   const __u64 *from, const struct pressure_over *over)
+{
+	struct pressure_view v = { .p = p, .c = c, .group = group, .own = pressure_own(c) };
+	struct pressure_sum since, tasks;
+
+	for (; v.group >= 0; v.group = p->groups[v.group].parent)
+		v.own[v.group] = 0;
+	v.group = group;
+	since = pressure_since(&v, from[PRESSURE_QUEUED]);
+	v.own = NULL;
+	for (; v.group >= 0; v.group = p->groups[v.group].parent) {
+		since.own += pressure_own(c)[v.group];
+		pressure_own(c)[v.group] = PRESSURE_OTHER;
+		if (over) {
+			tasks = since;
+			tasks.all += over->own;
+			tasks.own += over->own;
+			pressure_count_tasks(&p->groups[v.group], &tasks, over->elsewhere,
+					     over->held - over->own);
+		}
 		if (from[PRESSURE_ALL] < c->now)
 			pressure_wait_in(&v, from, since, v.group == group);
-	}
-}
-
-/* The wait is over, so its causes count for each task that waited. */
-static void pressure_count_over(struct pressure *p, struct pressure_cpu *c, __s32 group,
-				__u64 queued_from, __u64 elsewhere, __u64 held)
-{
-	struct pressure_view v = { .p = p, .c = c, .group = group };
-	struct pressure_sum since;
-	__u64 own = 0;
-
-	if (held)
-		own = pressure_own_held(&v, pressure_less(queued_from, elsewhere), held);
-	for (; v.group >= 0; v.group = p->groups[v.group].parent) {
-		since = pressure_since(&v, queued_from);
-		since.all += own;
-		since.own += own;
-		pressure_count_tasks(&p->groups[v.group], &since, elsewhere, held - own);
 	}
 }
 
@@ -728,6 +987,8 @@ void pressure_wait(struct pressure *p, struct pressure_cpu *c, __s32 group, __u6
 		   __u64 elsewhere, __u64 held, __u64 told)
 {
 	__u64 from[PRESSURE_LEVELS], left = pressure_less(elsewhere + held, told);
+	const struct pressure_view v = { .p = p, .c = c, .group = group };
+	struct pressure_over over = { .elsewhere = elsewhere, .held = held };
 
 	/* The clock's begin is the earliest that there is. */
 	from[PRESSURE_QUEUED] = pressure_less(c->now, queued);
@@ -735,8 +996,10 @@ void pressure_wait(struct pressure *p, struct pressure_cpu *c, __s32 group, __u6
 	if (left > elsewhere)
 		left = elsewhere;
 	from[PRESSURE_READY] = pressure_less(from[PRESSURE_QUEUED], left);
-	pressure_count_over(p, c, group, from[PRESSURE_QUEUED], elsewhere, held);
-	pressure_count(p, c, group, from);
+	if (held)
+		over.own = pressure_own_held(&v, pressure_less(from[PRESSURE_QUEUED], elsewhere),
+					     held);
+	pressure_count(p, c, group, from, &over);
 }
 
 /**
@@ -760,22 +1023,25 @@ void pressure_waits(struct pressure *p, struct pressure_cpu *c, __s32 group, __u
 	from[PRESSURE_QUEUED] = pressure_less(c->now, queued);
 	from[PRESSURE_READY] = from[PRESSURE_QUEUED];
 	from[PRESSURE_ALL] = pressure_less(from[PRESSURE_QUEUED], held);
-	pressure_count(p, c, group, from);
+	pressure_count(p, c, group, from, NULL);
 }
 
 /**
- * pressure_cpu_forget() - a group is counted no more
+ * pressure_cpu_forget() - a group is going to be counted no more
+ * @p: the groups
  * @c: the CPU
  * @group: its number
  *
  * Context: any.
  */
-void pressure_cpu_forget(struct pressure_cpu *c, __s32 group)
+void pressure_cpu_forget(struct pressure *p, struct pressure_cpu *c, __s32 group)
 {
 	struct pressure_list *list;
 	unsigned int i;
 	__u64 nr;
 
+	pressure_settle(p, c);
+	c->forgot = c->now;
 	for (nr = pressure_oldest(c); nr < c->nr_runs; nr++) {
 		if (pressure_run_of(c, nr)->who == group)
 			pressure_run_of(c, nr)->who = PRESSURE_GONE;

@@ -98,7 +98,8 @@ struct pressure_by {
  * @culprit: for how long it had CPUs for which others waited, once for each cgroup whose own
  *	tasks did
  * @by: those neighbours that it waited for most.  If there were more than %PRESSURE_BY, each
- *	may have had less than its row says, by no more than the least row
+ *	may have had less than its row says, by no more than the least row.  Call
+ *	pressure_settle() for each CPU before you look at this or at @culprit
  */
 struct pressure_group {
 	__s32			parent;
@@ -128,7 +129,8 @@ __u64 pressure_cause(const struct pressure_group *g, enum pressure_cause cause);
 
 __u64 pressure_cpu_size(__s32 nr);
 void pressure_cpu_begin(struct pressure_cpu *c, __s32 nr);
-void pressure_cpu_forget(struct pressure_cpu *c, __s32 group);
+void pressure_cpu_forget(struct pressure *p, struct pressure_cpu *c, __s32 group);
+void pressure_settle(struct pressure *p, struct pressure_cpu *c);
 void pressure_run(struct pressure *p, struct pressure_cpu *c, __u64 until, __s32 who);
 void pressure_wait(struct pressure *p, struct pressure_cpu *c, __s32 group, __u64 queued,
 		   __u64 elsewhere, __u64 held, __u64 told);

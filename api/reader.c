@@ -166,7 +166,7 @@ static bool kdtl_runner_is_behind(struct kdtl_runner *r)
 		return false;
 	kdtl_runner_queue(r);
 	data = READ_ONCE(*work_data_bits(&r->wq_work));
-	/* Of an item that waits in a queue, the upper bits are those of the address of current_pwq. */
+	/* If an item waits in a queue, its upper bits are those of the address of current_pwq. */
 	return (data & WORK_STRUCT_INACTIVE) &&
 	       !((data ^ (unsigned long)worker->current_pwq) >>
 		 (WORK_STRUCT_COLOR_SHIFT + WORK_STRUCT_COLOR_BITS));

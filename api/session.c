@@ -465,7 +465,8 @@ static void kdtl_session_end(struct kdtl_session *s)
 	kdtl_session_wake(s);
 	/* [wake.K] Waiters look at closing, which swake_up_all() orders before the wake-up. */
 	swake_up_all(&s->done->wait);
-	kdtl_late_begin(&late, s->owner, "close waits for the session's other verbs, or its reader");
+	kdtl_late_begin(&late, s->owner,
+			"close waits for the session's other verbs, or its reader");
 	/* [wake.U] */
 	if (!refcount_dec_and_test(&s->users))
 		wait_for_completion(&s->idle);
@@ -574,7 +575,8 @@ static int kdtl_module_going(struct notifier_block *nb, unsigned long state, voi
 	}
 	/* A reader that has left kdtl_wait() is in the module's code until it ends. */
 	if (left) {
-		kdtl_late_begin(&late, module_name(module), "waits for all tasks to leave the module");
+		kdtl_late_begin(&late, module_name(module),
+				"waits for all tasks to leave the module");
 		synchronize_rcu_tasks();
 		kdtl_late_end(&late);
 	}

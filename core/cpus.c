@@ -390,7 +390,7 @@ static void kdtl_cpus_off(struct kdtl_session *s)
 		/* The next start tries again. */
 		WRITE_ONCE(aux->error, 0);
 	}
-	/* [merge.E] pairs with F in kdtl_merge_sync(): who sees that it is even sees all entries. */
+	/* [merge.E] pairs with F in kdtl_merge_sync(): who sees it even sees all entries. */
 	smp_store_release(&s->starts, s->starts + 1);
 }
 

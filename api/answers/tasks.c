@@ -388,7 +388,7 @@ static void kdtl_task_gone(const struct task_struct *t)
 }
 
 static void kdtl_task_execed(void *data, struct task_struct *t, pid_t old_pid,
-			   struct linux_binprm *bprm)
+			     struct linux_binprm *bprm)
 {
 	kdtl_task_note(t, NULL, KDTL_NOTE_CHANGE);
 }

@@ -45,7 +45,8 @@ static void show_table_row(struct seq_file *m, const struct sampler_stats *st, u
 
 	seq_printf(m, " %11llu %8llu %6llu", dispatches,
 		   ms ? div64_u64(dispatches * MSEC_PER_SEC, ms) : 0, st->lost);
-	show_ns(m, part ? st->counted.wait : st->counts.waits.sum, !part && st->counts.waits.saturated);
+	show_ns(m, part ? st->counted.wait : st->counts.waits.sum,
+		!part && st->counts.waits.saturated);
 	show_quantile(m, st, 500);
 	show_quantile(m, st, 990);
 	show_quantile(m, st, 999);
@@ -242,8 +243,8 @@ void show_lines(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
 			continue;
 		seq_printf(m, "%d\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\n",
 			   cpu, info->produced, info->consumed, info->unread, info->lost,
-			   st->counts.dispatches, st->counts.waits.sum, stats_quantile(st, 500, &saturated),
-			   stats_quantile(st, 990, &saturated),
+			   st->counts.dispatches, st->counts.waits.sum,
+			   stats_quantile(st, 500, &saturated), stats_quantile(st, 990, &saturated),
 			   stats_quantile(st, 999, &saturated), st->counts.waits.max, st->steal,
 			   st->counts.waits.saturated, st->counts.throttles, st->counts.throttled,
 			   st->counted.dispatches, st->counted.wait,

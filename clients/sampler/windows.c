@@ -179,11 +179,13 @@ static void windows_sum_part(const struct sampler_windows *w, const struct sampl
 			     struct sampler_stats *sum)
 {
 	unsigned int i, step;
+	u64 *row;
 
 	stats_merge_counts(&sum->counts, &part->counts);
 	for (i = 0; i < KDTL_HIST_OCTAVES; i++) {
+		row = &sum->hist[i * KDTL_HIST_STEPS];
 		for (step = 0; part->octave[i] && step < KDTL_HIST_STEPS; step++)
-			sum->hist[i * KDTL_HIST_STEPS + step] += windows_row(w, part->octave[i])[step];
+			row[step] += windows_row(w, part->octave[i])[step];
 	}
 }
 

@@ -700,6 +700,11 @@ static int merge_loader(void *arg)
 	return 0;
 }
 
+static bool merge_asleep(const struct task_struct *task)
+{
+	return READ_ONCE(task->__state) == TASK_UNINTERRUPTIBLE;
+}
+
 /* Run a verb in a thread.  Returns the thread, which is held, or NULL. */
 static struct task_struct *merge_run(struct kunit *test, struct merge_beside *b,
 				     int (*verb)(void *arg))
@@ -746,7 +751,7 @@ static void merge_beside_verbs(struct kunit *test)
 	task = merge_run(test, &b, merge_syncer);
 	if (task)
 		KUNIT_EXPECT_TRUE(test, kapi_until(completion_done(&b.done) ||
-						   READ_ONCE(task->__state) == TASK_UNINTERRUPTIBLE));
+						   merge_asleep(task)));
 	KUNIT_EXPECT_TRUE(test, completion_done(&b.done));
 	mutex_unlock(&b.s->lock);
 	merge_beside_end(test, &b, task);
@@ -767,7 +772,7 @@ static void merge_beside_load(struct kunit *test)
 	if (task)
 		KUNIT_EXPECT_TRUE(test, kapi_until(completion_done(&b.done) ||
 						   (READ_ONCE(b.s->state) == KDTL_CREATED &&
-						    READ_ONCE(task->__state) == TASK_UNINTERRUPTIBLE)));
+						    merge_asleep(task))));
 	KUNIT_EXPECT_FALSE(test, completion_done(&b.done));
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(b.s, 0, &info), 0);
 	KUNIT_EXPECT_EQ(test, info.unread, 1ULL);

@@ -918,8 +918,9 @@ static unsigned int nr_left(pid_t pid, unsigned int reason)
 }
 
 /*
- * The next entry of its CPU says how a task sleeps, and that it has exited.  A timer would not do for
- * its sleeps: where a host stops the CPU for long enough, the timer ends a sleep before it begins.
+ * The next entry of its CPU says how a task sleeps, and that it has exited.  A timer would not do
+ * for its sleeps: where a host stops the CPU for long enough, the timer ends a sleep before it
+ * begins.
  */
 static void kdtl_sched_left(struct kunit *test)
 {
@@ -1115,8 +1116,8 @@ static void kdtl_sched_waits_on(struct kunit *test)
 }
 
 /*
- * Nobody's tick may count on this CPU, so its own clock ends it if nobody else does.  It wakes up the
- * other task itself: another CPU may have to ask this one to put that task into its queue.
+ * Nobody's tick may count on this CPU, so its own clock ends it if nobody else does.  It wakes up
+ * the other task itself: another CPU may have to ask this one to put that task into its queue.
  */
 static int deaf_thread(void *data)
 {

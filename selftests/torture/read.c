@@ -49,7 +49,8 @@ static void torture_see_sched(struct torture_view *v, const struct kdtl_entry *e
 	     !kdtl_entry_is_throttled(e) && !kdtl_entry_is_idle(e)) ||
 	    (kdtl_entry_preempt_reason(e) > KDTL_PREEMPT_HDEC_ADJUNCT &&
 	     !strcmp(kdtl_preempt_reason_name(kdtl_entry_preempt_reason(e)), "unknown")) ||
-	    (kdtl_entry_pid(e) == 0) != kdtl_entry_is_idle(e) || kdtl_entry_comm(e)[TASK_COMM_LEN - 1])
+	    (kdtl_entry_pid(e) == 0) != kdtl_entry_is_idle(e) ||
+	    kdtl_entry_comm(e)[TASK_COMM_LEN - 1])
 		v->error = TORTURE_TORN;
 	else if (kdtl_entry_time(e) < v->last)
 		v->error = TORTURE_ORDER;

@@ -66,8 +66,8 @@ struct kdtl_place;	/* <linux/kdtl_verbs.h> */
 /**
  * struct kdtl_session_attr - attributes of a session
  * @pmu: name of the source ("kdtl_sched", "kdtl_vpa"), or of the PMU whose entries it
- *	has ("vpa_dtl"); NULL: the one of dispatches with the highest rating.  With KDTL_SESSION_RAW,
- *	perf's name of a PMU ("intel_pt")
+ *	has ("vpa_dtl"); NULL: the one of dispatches with the highest rating.  With
+ *	KDTL_SESSION_RAW, perf's name of a PMU ("intel_pt")
  * @cpus: CPUs on which the session may be loaded; NULL: all.  Isolated CPUs
  *	(isolcpus=, nohz_full=, isolated cpusets) are only loaded if they are asked
  *	for: by this mask or by that of kdtl_load()

@@ -101,7 +101,8 @@ static void each_store(unsigned int pages)
 			whole = nr + (words == WORDS);
 			same("entries", n, min(whole, most));
 			for (i = 0; i < n; i++)
-				same("its time", kdtl_entry_time(&found[i]), time_of(whole - n + i));
+				same("its time", kdtl_entry_time(&found[i]),
+				     time_of(whole - n + i));
 		}
 	}
 	printf("%u pages: %u stores\n", pages, tries);
@@ -153,7 +154,8 @@ static bool round_of_dice(void)
 	const unsigned int cpus = 1 + dice(MOST_CPUS), pages = 1 << dice(3);
 	const size_t area = pages * PAGE_SIZE;
 	/* The memory may be larger, or smaller, than what is in it. */
-	const size_t full = PAGE_SIZE + cpus * area, size = dice(8) ? full : PAGE_SIZE * (1 + dice(8));
+	const size_t full = PAGE_SIZE + cpus * area;
+	const size_t size = dice(8) ? full : PAGE_SIZE * (1 + dice(8));
 	struct last_page *made = aligned_alloc(PAGE_SIZE, full);
 	struct last_page *page = aligned_alloc(PAGE_SIZE, size);
 	unsigned int cpu;

@@ -202,7 +202,8 @@ static __s32 model(unsigned int tick, bool still)
 			told |= e->told;
 		} else if (e->tick <= tick) {
 			a = e;
-			missing = told = false;
+			missing = false;
+			told = false;
 		} else {
 			b = e;
 			break;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Triggers against brute force: a total grows at random, is looked at at random, and a list of all
- * that it grew says when there must be an event, and when there may be one
+ * Triggers against brute force: a total grows at random times, and is looked at then or later; a
+ * list of all that it grew says when there must be an event, and when there may be one
  *
  *	trigger_model N		N schedules
  */

@@ -21,6 +21,7 @@
 #include <linux/err.h>
 #include <linux/irq_work.h>
 #include <linux/kdtl_pmu.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>

@@ -26,6 +26,7 @@ static void __exit kdtl_exit(void)
 {
 	kdtl_debugfs_exit();
 	kdtl_rcu_await(KBUILD_MODNAME);
+	kdtl_rcu_await_end();
 	kdtl_modules_exit();
 	kdtl_cpus_exit();
 }

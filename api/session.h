@@ -7,6 +7,7 @@ struct module;
 
 int kdtl_modules_init(void);
 void kdtl_modules_exit(void);
+void kdtl_rcu_await_end(void);
 void kdtl_pmu_unregister_left(struct module *module);
 
 #endif /* _KDTL_API_SESSION_H */

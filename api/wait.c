@@ -24,6 +24,7 @@
 #include "../core/session.h"
 #include "../core/wake.h"
 #include "reader.h"
+#include "session.h"
 
 /*
  * Take a message.  With the last one goes its wake-up, which must not end the next wait, unless
@@ -267,12 +268,56 @@ ssize_t kdtl_read(struct kdtl_session *s, struct kdtl_msg *msg, size_t size,
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_read, KDTL_NS);
 
+/* Who waits for RCU: the last module that went.  It is looked at so many seconds more. */
+static DEFINE_SPINLOCK(kdtl_rcu_lock);
+static char kdtl_rcu_owner[KDTL_OWNER_LEN];
+static unsigned long kdtl_rcu_gp;
+static unsigned int kdtl_rcu_looks;
+
+#define KDTL_RCU_LOOKS	3
+
+static void kdtl_rcu_say(const char *owner)
+{
+	pr_warn_ratelimited("%s: waits for RCU, which waits for each CPU\n", owner);
+	kdtl_cpus_say_who(owner);
+}
+
+static void kdtl_rcu_look(struct work_struct *work);
+static DECLARE_DELAYED_WORK(kdtl_rcu_work, kdtl_rcu_look);
+
+static void kdtl_rcu_look(struct work_struct *work)
+{
+	char owner[KDTL_OWNER_LEN];
+	bool gets_on, more = false;
+
+	spin_lock(&kdtl_rcu_lock);
+	strscpy(owner, kdtl_rcu_owner, sizeof(owner));
+	gets_on = poll_state_synchronize_rcu(kdtl_rcu_gp);
+	if (gets_on) {
+		kdtl_rcu_gp = start_poll_synchronize_rcu();
+		more = --kdtl_rcu_looks;
+	}
+	spin_unlock(&kdtl_rcu_lock);
+	if (!gets_on)
+		kdtl_rcu_say(owner);
+	else if (more)
+		queue_delayed_work(system_dfl_wq, &kdtl_rcu_work, HZ);
+}
+
+/* kdtl itself goes, so nobody else is about to wait. */
+void kdtl_rcu_await_end(void)
+{
+	cancel_delayed_work_sync(&kdtl_rcu_work);
+}
+
 /**
  * kdtl_rcu_await() - wait for RCU for a second at most, then say for whom it waits
  * @owner: who is about to wait for RCU, for the log
  *
- * A module that goes waits for RCU in the kernel's own functions, which say nothing, and RCU may
- * have to wait until a real-time task lets others run on its CPU.
+ * A module that goes waits for RCU in the kernel's own functions, several times, which say nothing,
+ * and RCU may have to wait until a real-time task lets others run on its CPU.  If RCU gets on now,
+ * a work item looks again, each second, whether it still does.  For a wait of the module's own
+ * there is kdtl_late_begin().
  *
  * Context: task, may sleep.
  */
@@ -287,9 +332,14 @@ void kdtl_rcu_await(const char *owner)
 		msleep(1);
 		if (time_before(jiffies, late))
 			continue;
-		pr_warn_ratelimited("%s: waits for RCU, which waits for each CPU\n", owner);
-		kdtl_cpus_say_who(owner);
+		kdtl_rcu_say(owner);
 		return;
 	}
+	spin_lock(&kdtl_rcu_lock);
+	strscpy(kdtl_rcu_owner, owner, sizeof(kdtl_rcu_owner));
+	kdtl_rcu_gp = start_poll_synchronize_rcu();
+	kdtl_rcu_looks = KDTL_RCU_LOOKS;
+	spin_unlock(&kdtl_rcu_lock);
+	mod_delayed_work(system_dfl_wq, &kdtl_rcu_work, HZ);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_rcu_await, KDTL_NS);

@@ -7,6 +7,7 @@
  */
 #define pr_fmt(fmt) "kdtl: " fmt
 
+#include <linux/export.h>
 #include <linux/kernel.h>
 #include <linux/printk.h>
 #include <linux/sched.h>
@@ -57,6 +58,9 @@ static void kdtl_late_say(struct work_struct *work)
  * @owner: who waits, for the log
  * @what: what it waits for, a sentence
  *
+ * For what may wait for a thread of another CPU, or for RCU, which do not get on as long as a
+ * real-time task has that CPU.  The log then names the task.
+ *
  * Context: task, may sleep.
  */
 void kdtl_late_begin(struct kdtl_late *late, const char *owner, const char *what)
@@ -67,6 +71,7 @@ void kdtl_late_begin(struct kdtl_late *late, const char *owner, const char *what
 	/* Any CPU runs it, not only the one that may be held. */
 	queue_delayed_work(system_dfl_wq, &late->work, HZ);
 }
+EXPORT_SYMBOL_NS_GPL(kdtl_late_begin, KDTL_NS);
 
 /**
  * kdtl_late_end() - the wait is over
@@ -79,3 +84,4 @@ void kdtl_late_end(struct kdtl_late *late)
 	cancel_delayed_work_sync(&late->work);
 	destroy_delayed_work_on_stack(&late->work);
 }
+EXPORT_SYMBOL_NS_GPL(kdtl_late_end, KDTL_NS);

@@ -22,6 +22,7 @@
 #include <linux/mutex.h>
 
 #include "fanout.h"
+#include "late.h"
 #include "source.h"
 
 static LIST_HEAD(kdtl_sources);
@@ -203,14 +204,17 @@ static int kdtl_source_begin(struct kdtl_pmu *p)
 
 static int kdtl_source_attach_first(struct kdtl_pmu *p)
 {
+	struct kdtl_late late;
 	int err = 0;
 
+	kdtl_late_begin(&late, p->name, "attach() waits, maybe for RCU, which waits for each CPU");
 	mutex_lock(&p->attach_lock);
 	if (!atomic_read(&p->users))
 		err = kdtl_source_begin(p);
 	if (!err)
 		atomic_inc(&p->users);
 	mutex_unlock(&p->attach_lock);
+	kdtl_late_end(&late);
 	return err;
 }
 
@@ -236,11 +240,17 @@ ALLOW_ERROR_INJECTION(kdtl_source_attach, ERRNO);
  */
 void kdtl_source_detach(struct kdtl_pmu *p)
 {
-	if (!atomic_dec_and_mutex_lock(&p->users, &p->attach_lock))
+	struct kdtl_late late;
+
+	if (atomic_add_unless(&p->users, -1, 1))
 		return;
-	if (p->detach)
-		p->detach(p);
-	mutex_unlock(&p->attach_lock);
+	kdtl_late_begin(&late, p->name, "detach() waits, maybe for RCU, which waits for each CPU");
+	if (atomic_dec_and_mutex_lock(&p->users, &p->attach_lock)) {
+		if (p->detach)
+			p->detach(p);
+		mutex_unlock(&p->attach_lock);
+	}
+	kdtl_late_end(&late);
 }
 
 /* The source may be registered again. */
@@ -333,10 +343,14 @@ static int kdtl_source_unlist(struct kdtl_pmu *p)
 int kdtl_source_del(struct kdtl_pmu *p)
 {
 	const int users = kdtl_source_unlist(p);
+	struct kdtl_late late;
 
 	if (users)
 		return users;
+	kdtl_late_begin(&late, module_name(p->pmu.module),
+			"waits for RCU, which waits for each CPU");
 	perf_pmu_unregister(&p->pmu);
+	kdtl_late_end(&late);
 	/* Otherwise newer kernels would take it for the device of the next registration. */
 	p->pmu.dev = NULL;
 	kdtl_source_free(p);

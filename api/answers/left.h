@@ -9,5 +9,6 @@ void kdtl_alarm_unregister_left(struct module *module);
 void kdtl_tasks_close_left(struct module *module);
 void kdtl_trigger_close_left(struct module *module);
 void kdtl_tasks_exit(void);
+void kdtl_answers_rcu_await(void);
 
 #endif /* _KDTL_ANSWERS_LEFT_H */

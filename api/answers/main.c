@@ -47,6 +47,7 @@ static void __exit answers_exit(void)
 	debugfs_remove(answers_debugfs);
 	unregister_module_notifier(&answers_module_nb);
 	kdtl_tasks_exit();
+	kdtl_answers_rcu_await();
 }
 
 /* If built in: before the clients, which are device_initcalls. */

@@ -4,6 +4,7 @@
 
 #include <linux/export.h>
 #include <linux/kdtl_answers.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/list.h>
 #include <linux/minmax.h>
 #include <linux/module.h>
@@ -36,19 +37,35 @@ struct kdtl_tasks {
 	struct kdtl_tasks_cursor	cursor;
 };
 
-/* Protects the two below, and is held while the table begins and ends. */
+/*
+ * Protects the list.  Every module that goes takes it, so nobody waits for RCU under it.  Inside of
+ * kdtl_table_lock.
+ */
 static DEFINE_MUTEX(kdtl_keepers_lock);
 static LIST_HEAD(kdtl_keepers);
+
+/* Held while the table begins and ends, and to add the first who keeps it. */
+static DEFINE_MUTEX(kdtl_table_lock);
 static bool kdtl_table_kept;
+
+static bool kdtl_table_is_unused(void)
+{
+	bool unused;
+
+	mutex_lock(&kdtl_keepers_lock);
+	unused = list_empty(&kdtl_keepers);
+	mutex_unlock(&kdtl_keepers_lock);
+	return unused;
+}
 
 static void kdtl_table_end_unused(void)
 {
-	mutex_lock(&kdtl_keepers_lock);
-	if (list_empty(&kdtl_keepers) && kdtl_table_kept) {
+	mutex_lock(&kdtl_table_lock);
+	if (kdtl_table_kept && kdtl_table_is_unused()) {
 		kdtl_table_end();
 		kdtl_table_kept = false;
 	}
-	mutex_unlock(&kdtl_keepers_lock);
+	mutex_unlock(&kdtl_table_lock);
 }
 
 /*
@@ -67,6 +84,44 @@ static void kdtl_table_end_work(struct work_struct *work)
 static DECLARE_DELAYED_WORK(kdtl_end_work, kdtl_table_end_work);
 
 /**
+ * struct kdtl_table_late - a wait for the table, which is not silent if kdtl.ko is there
+ * @late: the wait
+ * @end: kdtl_late_end(), or NULL
+ *
+ * This module needs nothing of kdtl.ko.  Without it, nobody asks for answers.
+ */
+struct kdtl_table_late {
+	struct kdtl_late	late;
+	void			(*end)(struct kdtl_late *late);
+};
+
+/* To begin and end the table waits for RCU, also for that of tracepoints, which is another one. */
+static void kdtl_table_late_begin(struct kdtl_table_late *t, const char *owner)
+{
+	void (*begin)(struct kdtl_late *late, const char *owner, const char *what);
+
+	t->end = symbol_get(kdtl_late_end);
+	if (!t->end)
+		return;
+	begin = symbol_get(kdtl_late_begin);
+	if (begin) {
+		begin(&t->late, owner, "waits for RCU, which waits for each CPU");
+		return;
+	}
+	symbol_put(kdtl_late_end);
+	t->end = NULL;
+}
+
+static void kdtl_table_late_end(struct kdtl_table_late *t)
+{
+	if (!t->end)
+		return;
+	t->end(&t->late);
+	symbol_put(kdtl_late_begin);
+	symbol_put(kdtl_late_end);
+}
+
+/**
  * __kdtl_tasks_open() - kdtl_tasks_open() on behalf of a module
  * @owner: the module; NULL: the kernel itself
  *
@@ -75,6 +130,7 @@ static DECLARE_DELAYED_WORK(kdtl_end_work, kdtl_table_end_work);
  */
 struct kdtl_tasks *__kdtl_tasks_open(struct module *owner)
 {
+	struct kdtl_table_late late;
 	struct kdtl_tasks *t;
 	int err = 0;
 
@@ -84,17 +140,21 @@ struct kdtl_tasks *__kdtl_tasks_open(struct module *owner)
 		return ERR_PTR(-ENOMEM);
 	t->owner = owner;
 	cancel_delayed_work(&kdtl_end_work);
-	mutex_lock(&kdtl_keepers_lock);
+	kdtl_table_late_begin(&late, module_name(owner));
+	mutex_lock(&kdtl_table_lock);
 	if (!kdtl_table_kept)
 		err = kdtl_table_begin();
-	else if (list_empty(&kdtl_keepers))
+	else if (kdtl_table_is_unused())
 		kdtl_table_renew();
 	kdtl_table_kept = !err;
 	if (!err) {
 		kdtl_table_cursor(&t->cursor);
+		mutex_lock(&kdtl_keepers_lock);
 		list_add(&t->node, &kdtl_keepers);
+		mutex_unlock(&kdtl_keepers_lock);
 	}
-	mutex_unlock(&kdtl_keepers_lock);
+	mutex_unlock(&kdtl_table_lock);
+	kdtl_table_late_end(&late);
 	if (err) {
 		kfree(t);
 		return ERR_PTR(err);
@@ -157,8 +217,27 @@ void kdtl_tasks_close_left(struct module *module)
  */
 void kdtl_tasks_exit(void)
 {
+	struct kdtl_table_late late;
+
+	kdtl_table_late_begin(&late, KBUILD_MODNAME);
 	cancel_delayed_work_sync(&kdtl_end_work);
 	kdtl_table_end_unused();
+	kdtl_table_late_end(&late);
+}
+
+/**
+ * kdtl_answers_rcu_await() - kdtl_rcu_await(), if kdtl.ko is there
+ *
+ * Context: task, may sleep.
+ */
+void kdtl_answers_rcu_await(void)
+{
+	void (*await)(const char *owner) = symbol_get(kdtl_rcu_await);
+
+	if (await) {
+		await(KBUILD_MODNAME);
+		symbol_put(kdtl_rcu_await);
+	}
 }
 
 /**

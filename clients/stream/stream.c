@@ -5,6 +5,7 @@
  * <uapi/linux/kdtl.h> describes the ABI, stream.h how the code is laid out.
  */
 #include <linux/capability.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
@@ -253,6 +254,8 @@ static int __init stream_init(void)
 static void __exit stream_exit(void)
 {
 	misc_deregister(&stream_device);
+	/* Its sessions have ended with their files, so none of them looks. */
+	kdtl_rcu_await(KBUILD_MODNAME);
 }
 
 /* When built in, after the sources: those are device_initcalls. */

@@ -222,6 +222,8 @@ static int __init kdtl_trace_init(void)
 static void __exit kdtl_trace_exit(void)
 {
 	kthread_stop(thread);
+	/* Often there is no session that would look as it is closed. */
+	kdtl_rcu_await(KBUILD_MODNAME);
 }
 
 /* When built in, after the sources: those are device_initcalls. */

@@ -33,6 +33,7 @@
 
 #include <linux/kdtl_pmu.h>
 #include <linux/kdtl_probes.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/pid_namespace.h>
@@ -870,11 +871,15 @@ static int __init kdtl_sched_init(void)
 
 static void __exit kdtl_sched_exit(void)
 {
+	struct kdtl_late late;
+
 	kdtl_pmu_unregister(&kdtl_sched_pmu);
+	kdtl_late_begin(&late, KBUILD_MODNAME, "waits for RCU, which waits for each CPU");
 	/* Nobody attaches any more, so the probes are ours to remove. */
 	cancel_delayed_work_sync(&kdtl_unprobe_work);
 	if (kdtl_sched_probed)
 		kdtl_sched_unprobe();
+	kdtl_late_end(&late);
 	kvfree(departures);
 }
 

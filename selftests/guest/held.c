@@ -3,9 +3,14 @@
  * Hold a CPU as a real-time task, for held.sh
  *
  *	held CPU		until it is killed
+ *	held			nothing: it ends when RCU has got on once
  */
 #define _GNU_SOURCE
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <linux/membarrier.h>
 
 #include "must.h"
 
@@ -14,6 +19,8 @@ int main(int argc, char **argv)
 	const struct sched_param param = { .sched_priority = 50 };
 	cpu_set_t cpus;
 
+	if (argc == 1)
+		return !!syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 	must(argc == 2);
 	CPU_ZERO(&cpus);
 	CPU_SET(atoi(argv[1]), &cpus);

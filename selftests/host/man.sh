@@ -58,7 +58,7 @@ comment()
 	/^\/\*\*/ { on = 0; next }
 	/^ \*\// { on = -1 }
 	on == 1 { sub(/^ \* ?/, ""); sub(/^(Context|Return):/, ""); print }
-	BEGIN { on = -1 }' "$top"/api/*.c "$top"/api/answers/*.c "${headers[@]}"
+	BEGIN { on = -1 }' "$top"/api/*.c "$top"/api/answers/*.c "$top"/core/late.c "${headers[@]}"
 }
 
 # letters: what is left if the form changes and the text does not.

@@ -21,6 +21,7 @@
 
 #include <linux/kdtl.h>
 #include <linux/minmax.h>
+#include <linux/workqueue.h>
 
 struct vm_area_struct;
 
@@ -125,6 +126,19 @@ u64 kdtl_merge_lost(const struct kdtl_merge *m);
 u64 kdtl_merge_late(const struct kdtl_merge *m);
 
 void kdtl_rcu_await(const char *owner);
+
+/**
+ * struct kdtl_late - a wait that is not silent, from kdtl_late_begin() to kdtl_late_end()
+ */
+struct kdtl_late {
+	/* private: */
+	struct delayed_work	work;
+	const char		*owner;
+	const char		*what;
+};
+
+void kdtl_late_begin(struct kdtl_late *late, const char *owner, const char *what);
+void kdtl_late_end(struct kdtl_late *late);
 
 /**
  * struct kdtl_waiting - a task that waits for a CPU

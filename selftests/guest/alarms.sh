@@ -456,7 +456,8 @@ idle_is_known()
 	# It does not know that the CPU was idle before, until something has run there.
 	taskset 2 true
 	load kdtl_hog cpu=1 ms=600 irq=1 &&
-		until_true has_said 'kdtl_recorder: CPU 1: kdtl_hog:.*: end of table' || return
+		until_true has_said 'kdtl_recorder: CPU 1: kdtl_hog:[0-9]* waited .*: end of table' ||
+		return
 	line=$(dmesg | grep 'kdtl_watch: CPU 1: kdtl_hog:[0-9]* waited')
 	note "$line"
 	waited=$(number 'waited ')
@@ -465,8 +466,9 @@ idle_is_known()
 	note "of 600 ms, the CPU's clock had $own"
 	[ "$own" -gt 250 ] && within "$waited" "$own" "$waited" &&
 		within "$(number ', idle ')" "$own" "$waited" || return
-	# A kworker that had to wait as long has a table, too.
-	line=$(dmesg | sed -n '/: CPU 1: kdtl_hog:.* oldest first$/,/: end of table$/p' |
+	# A kworker that had to wait as long has a table, too, and so has the wait while it goes on, if
+	# the watch runs before the task does.
+	line=$(dmesg | sed -n '/: CPU 1: kdtl_hog:[0-9]* waited .* oldest first$/,/: end of table$/p' |
 		grep 'kdtl_recorder: CPU 1 from ')
 	note "$line"
 	of_table ' idle ' "$own" "$waited"

@@ -329,7 +329,7 @@ void kdtl_rcu_await(const char *owner)
 	might_sleep();
 	gp = start_poll_synchronize_rcu();
 	while (!poll_state_synchronize_rcu(gp)) {
-		msleep(1);
+		usleep_range(1000, 2000);
 		if (time_before(jiffies, late))
 			continue;
 		kdtl_rcu_say(owner);

@@ -3,8 +3,8 @@
  * Pressure by cause against brute force: a schedule is drawn tick by tick, and each tick is
  * looked at on its own afterwards
  *
- *	pressure_model exact N [TICKS]	N schedules: each sum is right to the tick; no part of a wait
- *					is longer than that
+ *	pressure_model exact N [TICKS]	N schedules: each sum is right to the tick; no part of a
+ *					wait is longer than that
  *	pressure_model usual N		no wait is very long: no sum is above the right one, and of
  *					all time no more than 1 of 10,000 is missing
  *	pressure_model bounded N MOST	there may be too little room: no sum is above the right
@@ -241,8 +241,8 @@ static void compare(const struct pressure_group *g, unsigned int schedule, __s32
 	if (named > right[PRESSURE_BY_NEIGHBOURS])
 		differ("named time", schedule, group, 1, named, right[PRESSURE_BY_NEIGHBOURS]);
 	/*
-	 * A row has all that its neighbour had, and others' time up to that of the least row.  Who has
-	 * none had no more than that one.
+	 * A row has all that its neighbour had, and others' time up to that of the least row.  Who
+	 * has none had no more than that one.
 	 */
 	for (t = 0; exact && t < GROUPS; t++) {
 		for (i = 0; i < PRESSURE_BY && g->by[i].group != (__s32)t; i++)

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Control flows down: api uses core, and core uses nothing of api. No files use each
-# other in a circle, answers and clients include only the public headers and compat.h, and each driver
-# includes one header of core. Each export has a user that is installed. The engine of answers, which kdtl(1) has too, needs no kernel. The
-# test finds this out from the built objects, and from the headers that the compiler read. And each
-# verb that may sleep says so first.
+# Control flows down: api uses core, and core uses nothing of api. No files use each other in a
+# circle, answers and clients include only the public headers and compat.h, and each driver includes
+# one header of core. Each export has a user that is installed. The engine of answers, which kdtl(1)
+# has too, needs no kernel. The test finds this out from the built objects, and from the headers
+# that the compiler read. And each verb that may sleep says so first.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 

@@ -112,6 +112,74 @@ recorded()
 		is "$(sed 's/.* behind=\([^ ]*\) .*/\1/' brief)" "$(shares | head -n 1 | cut -d ' ' -f 2)"
 }
 
+# sessions NUMBER: so many more than before log.
+sessions()
+{
+	[ "$(grep -c ' started ' /sys/kernel/debug/kdtl/sessions)" -ge $((before + $1)) ]
+}
+
+# meanwhile PATTERN KDTL...: that command's output has a line of PATTERN in the end, of a tasklet that
+# has the CPU of a shell which is always runnable.
+meanwhile()
+{
+	pattern=$1
+	shift
+	before=$(grep -c ' started ' /sys/kernel/debug/kdtl/sessions)
+	background "$dir/kdtl" "$@" >now
+	asked=$!
+	# Of the dispatches, and of interrupts.
+	until_true sessions 2 && load kdtl_hog cpu=1 ms=600 inline_softirq=1 &&
+		until_true grep -q Y /sys/module/kdtl_hog/parameters/done || return
+	own=$(cat /sys/module/kdtl_hog/parameters/own_ms)
+	unload kdtl_hog
+	until_true sh -c "[ $1 = why ] || grep -q '$pattern' now" && kill -INT $asked && wait $asked &&
+		grep "$pattern" now >line
+	set -- $?
+	[ "$1" -eq 0 ] || sed 's/^/# /' now
+	note "of 600 ms, the CPU's clock had $own"
+	return "$1"
+}
+
+# A shell that wants CPU 1, as $busy.
+keep_busy()
+{
+	taskset 2 sh -c 'while :; do :; done' &
+	busy=$!
+	ktap_pids="$ktap_pids $busy"
+	until_true grep -q '^State:.R' /proc/$busy/status
+}
+
+# is_most MS: of what the tasklet had.
+is_most()
+{
+	note "$1 ms"
+	[ "$own" -gt 250 ] && echo "$1" |
+		awk -v own="$own" '{ exit !($1 > own * 3 / 4 && $1 <= own * 5 / 4 + 100) }'
+}
+
+why_now()
+{
+	keep_busy && meanwhile ' behind=tasklet ' why -n 1 --pid $busy --brief -d 600 &&
+		is_most "$(sed 's/.* behind_ms=\([^ ]*\).*/\1/' line)"
+	set -- $?
+	kill $busy
+	return "$1"
+}
+
+# The hog's thread, which the tasklet interrupts, has had next to nothing.
+top_now()
+{
+	keep_busy && meanwhile "^sh ($busy) .* interrupts\$" top --irq -b --interval 1 &&
+		is_most "$(awk '{ print $(NF - 1) }' line)" &&
+		awk -v own="$own" '
+			/^the last / { span = $3 }
+			/^kdtl_hog / { ms += $(NF - 6) * span * 10 }
+			END { print "# kdtl_hog ran for " ms + 0 " ms"; exit ms >= own / 4 }' now
+	set -- $?
+	kill $busy
+	return "$1"
+}
+
 # refuses TEXT PARAMETER...: the watch does not load, and says why.
 refuses()
 {
@@ -128,7 +196,7 @@ dir=$(cd -- "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 cd -- "$work" || exit
 have_module kdtl_irq || skip_all "no module kdtl_irq"
-plan 8
+plan 10
 if have_module kdtl_kunit_irq; then
 	ok "the suite" suite
 else
@@ -138,19 +206,27 @@ need kdtl_sched kdtl_stream
 ok "without the source kdtl record --irq says what to load" without_source
 load kdtl_irq || bail_out "kdtl_irq does not load"
 load kdtl_watch || bail_out "kdtl_watch does not load"
+# A call from another CPU, as x86, arm64 and s390x name its interrupt.
+call='\(call_[a-z]*\|Function call i\|EXT\)'
 if [ -e /sys/devices/system/cpu/cpu1 ] && have_module kdtl_hog; then
-	ok "behind an interrupt" behind 'kdtl_hog:[0-9]*' 'interrupt call_[a-z]*' irq=1
+	ok "behind an interrupt" behind 'kdtl_hog:[0-9]*' "interrupt $call" irq=1
 	if [ -e /sys/kernel/realtime ]; then
 		skip "behind a softirq" "softirqs are threads'"
 		skip "kdtl record --irq" "softirqs are threads'"
+		skip "kdtl why of what happens now" "softirqs are threads'"
+		skip "kdtl top --irq" "softirqs are threads'"
 	else
 		ok "behind a softirq" behind_softirq
 		ok "kdtl record --irq" recorded
+		ok "kdtl why of what happens now" why_now
+		ok "kdtl top --irq" top_now
 	fi
 else
 	skip "behind an interrupt" "needs two CPUs, and kdtl_hog"
 	skip "behind a softirq" "needs two CPUs, and kdtl_hog"
 	skip "kdtl record --irq" "needs two CPUs, and kdtl_hog"
+	skip "kdtl why of what happens now" "needs two CPUs, and kdtl_hog"
+	skip "kdtl top --irq" "needs two CPUs, and kdtl_hog"
 fi
 ok "irq= is for interrupts" refuses "irq=kdtl_sched does not say when an interrupt had a CPU" \
 	irq=kdtl_sched

@@ -329,6 +329,48 @@ names_are_escaped()
 		name_is 'b"0123456789abcdef"' "'0123456789abcdef'" "'0123456789abcdef'"
 }
 
+# beside SOURCE SUFFIX LINE...: all.data.SUFFIX, of the same time.
+beside()
+{
+	local source=$1 suffix=$2
+
+	shift 2
+	printf '%s\n' "source $source" 'boot 500000000 1700000000000000000' \
+		'clock 500000000 1700000000000000000' "$@" 'clock 9500000000 1700000009200000000' |
+		python3 "$here/lib/recording.py" "$work/all.data.$suffix"
+}
+
+# What interrupts had of a wait is theirs, and no task's; they and the hypervisor have slices in the
+# track of the CPU, also while it is idle.
+interrupts()
+{
+	local status=0
+
+	beside kdtl_irq irq 'irq 1310000000 1 10000000 0 3 net_rx' 'irq 1636000000 1 2000000 1 24 disk' \
+		'irq 1607500000 1 1000000 2 0 local_timer' &&
+		beside kdtl_steal steal 'steal 1302000000 1 4000000 0 0 0' &&
+		jsonl all '[e[3]["behind"], e[3]["behind_unknown_ns"], e[3]["stolen_ns"]] == [[
+		{"comm": "hog", "pid": 200, "ns": 589500000},
+		{"comm": "kworker/1:1", "pid": 300, "ns": 14500000},
+		{"comm": "net_rx", "pid": None, "irq": "softirq", "ns": 8000000},
+		{"comm": "local_timer", "pid": None, "irq": "interrupt", "ns": 1000000}], 0, 4000000]' &&
+		chrome all | grep -E 'CPU 1.(hog.5000|softirq|interrupt|the hyp|kworker)' | diff - <(cat <<-'END'
+			CPUs|CPU 1|hog|5000.000|602000.000
+			CPUs|CPU 1|the hypervisor|298000.000|4000.000
+			CPUs|CPU 1|softirq net_rx|302000.000|8000.000
+			CPUs|CPU 1|interrupt local_timer|606500.000|500.000
+			CPUs|CPU 1|kworker/1:1|607000.000|15000.000
+			CPUs|CPU 1|interrupt local_timer|607000.000|500.000
+			CPUs|CPU 1|interrupt disk|634000.000|2000.000
+		END
+		) &&
+		beside kdtl_irq irq 'irq 1622000000 1 617000000 2 0 local_timer' && rm -- "$work/all.data.steal" &&
+		kdtl export --format csv "$work/all.data" | grep -E ',local_timer,-[0-9]+,617000000,0,,' ||
+		status=1
+	rm -f -- "$work/all.data.irq" "$work/all.data.steal"
+	return $status
+}
+
 # The rules of the format, and what is in the tracks: "TRACK NAME TS DUR" of each slice.
 chrome()
 {
@@ -344,18 +386,22 @@ for e in trace["traceEvents"]:
         if e["name"].endswith("_name"):
             names[(e["name"],) + track] = e["args"]["name"]
         continue
-    # On a track one slice follows the other, so nothing needs to be nested.
+    # On a track one slice follows the other, or is within it.
     assert e["ts"] >= last.get(track, 0), e
     last[track] = e["ts"]
     if e["ph"] == "B":
-        assert set(e) == {"name", "ph", "pid", "tid", "ts", "args"} and track not in open_slice, e
-        open_slice[track] = e
+        within = bool(open_slice.get(track))
+        taken = e["name"].split()[0] in ("interrupt", "softirq", "the")
+        assert set(e) == {"name", "ph", "pid", "tid", "ts"} | (set() if taken else {"args"}), e
+        assert taken or not within, e
+        slices.append([e, None])
+        open_slice.setdefault(track, []).append(slices[-1])
         continue
-    begin = open_slice.pop(track)
+    begin = open_slice[track][-1][0]
     assert set(e) == {"name", "ph", "pid", "tid", "ts"} and e["name"] == begin["name"], e
     assert e["ts"] > begin["ts"], e
-    slices.append((begin, e["ts"] - begin["ts"]))
-assert not open_slice, open_slice
+    open_slice[track].pop()[1] = e["ts"] - begin["ts"]
+assert not any(open_slice.values()), open_slice
 for track in last:
     assert ("thread_name",) + track in names, track
     assert ("process_name", track[0], track[0]) in names, track
@@ -919,11 +965,12 @@ nothing_half_made()
 "$top/scripts/install-deps" tool ctf || skip_all "babeltrace2 cannot be installed"
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-export.XXXXXX")
 partial "$work"
-plan 32
+plan 33
 ok "kdtl builds" builds
 ok "recordings are made" records
 ok "JSON lines say what print says" says_what_print_says jsonl
 ok "so does CSV" says_what_print_says csv
+ok "interrupts have parts of waits, and slices" interrupts
 ok "reasons are told in the words of tasks, and a hypervisor's in PAPR's" reasons
 ok "who had the CPU during a wait" culprits
 ok "with stolen time each ms of a wait counts once, for who had the CPU" shares

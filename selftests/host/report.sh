@@ -585,6 +585,20 @@ maps_all()
 22:13:22.000000  - *B' "$work/night.data"
 }
 
+# What interrupts have is the task's here, which is said.
+maps_interrupts()
+{
+	local said='interrupts are the time of the task that they interrupt' status=0
+
+	! kdtl map "$work/night.data" | grep -x "$said" || return
+	printf '%s\n' 'source kdtl_irq' 'boot 0 1700000000000000000' 'clock 0 1700000000000000000' \
+		'irq 1300000000 1 5000000 0 3 net_rx' 'clock 3000000000 1700000003000000000' |
+		python3 "$here/lib/recording.py" "$work/night.data.irq" &&
+		kdtl map "$work/night.data" | grep -x "$said" || status=1
+	rm -f -- "$work/night.data.irq"
+	return $status
+}
+
 # Other tasks have no codes, and no lines of their own.
 maps_chosen()
 {
@@ -705,7 +719,7 @@ bars()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-report.XXXXXX")
 partial "$work"
 
-plan 33
+plan 34
 ok "kdtl builds" builds
 ok "recordings" records
 ok "report says who waited, and behind whom" says_who
@@ -734,6 +748,7 @@ ok "and none that may be none" may_be_no_change
 ok "for each second of the recordings" normalised
 ok "also if the clock was set meanwhile" clock_was_set
 ok "map has a line for each change" maps_all
+ok "and says whose time that of interrupts is" maps_interrupts
 ok "of tasks, times and CPUs that are asked for" maps_chosen
 ok "and of many CPUs" maps_many
 ok "names do not steer the terminal" escaped

@@ -317,10 +317,12 @@ static int export(int argc, char **argv)
 	if (o.out)
 		check_out(&o);
 	r = recording_open_any(o.path);
-	if (!recording_is_wake(&r))
+	if (!recording_is_wake(&r)) {
 		steal_open(&r, o.path, o.steal);
-	else if (o.steal || !formats[i].alone)
+		irq_open(&r, o.path, NULL);
+	} else if (o.steal || !formats[i].alone) {
 		usage_error("export: %s: has wake-ups, which csv and jsonl show, without --steal", o.path);
+	}
 	if (formats[i].run == export_ftrace && !r.sched)
 		usage_error("export: --format ftrace: the entries of %s name no tasks", r.head.source);
 	recording_sort(&r);

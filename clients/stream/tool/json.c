@@ -33,7 +33,9 @@ static struct json_object *json_behind(const struct who *w)
 		o = json_object_new_object();
 		comm = ran->pid ? utf8_text(text, ran->comm, COMM_LEN) : "idle";
 		json_object_object_add(o, "comm", json_object_new_string(comm));
-		json_object_object_add(o, "pid", json_object_new_int(ran->pid));
+		json_object_object_add(o, "pid", ran->pid < 0 ? NULL : json_object_new_int(ran->pid));
+		if (ran->pid < 0)
+			json_object_object_add(o, "irq", json_object_new_string(kdtl_irq_word(ran->pid)));
 		json_object_object_add(o, "ns", json_object_new_uint64(ran->ns));
 		json_object_array_add(array, o);
 	}
@@ -189,15 +191,20 @@ static void put_event(struct chrome *c, struct json_object *o, struct json_objec
  * duration: readers that use floating point would not see that one slice ends when the
  * next one begins.
  */
+static void put_edge(struct chrome *c, const char *name, const char *phase, int pid, int tid,
+		     uint64_t ns, struct json_object *args)
+{
+	struct json_object *o = event(name, phase, pid, tid);
+
+	json_object_object_add(o, "ts", us(ns - c->begin));
+	put_event(c, o, args);
+}
+
 static void put_slice(struct chrome *c, const char *name, int pid, int tid, uint64_t from,
 		      uint64_t to, struct json_object *args)
 {
-	struct json_object *begin = event(name, "B", pid, tid), *end = event(name, "E", pid, tid);
-
-	json_object_object_add(begin, "ts", us(from - c->begin));
-	put_event(c, begin, args);
-	json_object_object_add(end, "ts", us(to - c->begin));
-	put_event(c, end, NULL);
+	put_edge(c, name, "B", pid, tid, from, args);
+	put_edge(c, name, "E", pid, tid, to, NULL);
 }
 
 static void put_name(struct chrome *c, const char *what, int pid, int tid, const char *name)
@@ -238,19 +245,42 @@ static struct json_object *slice_args(const struct chrome *c, const struct field
 	return args;
 }
 
+/* What the hypervisor and interrupts had of a CPU, as slices within the task's. */
+static void put_taken(struct chrome *c, unsigned int cpu, uint64_t from, uint64_t to)
+{
+	const struct recording *r = c->r;
+	const struct gap *g = gap_after(r->taken, r->nr_taken, cpu, from);
+	char comm[PRINTABLE(COMM_LEN)], name[sizeof(comm) + 16];
+
+	for (; g < r->taken + r->nr_taken && g->cpu == cpu && g->from < to; g++) {
+		if (g->irq)
+			snprintf(name, sizeof(name), "%s %s", kdtl_irq_word(entry_pid(g->irq)),
+				 utf8_text(comm, entry_comm(g->irq), COMM_LEN));
+		put_slice(c, g->irq ? name : "the hypervisor", CPUS_PID, cpu_tid(cpu),
+			  g->from > from ? g->from : from, g->to < to ? g->to : to, NULL);
+	}
+}
+
 /* Who had the CPU from an entry to the next one; the next one must agree. */
 static void put_ran(struct chrome *c, const struct fields *f, size_t i)
 {
 	const struct recording *r = c->r;
 	const struct kdtl_entry *e = r->entry[i], *next = i + 1 < r->nr ? r->entry[i + 1] : e;
 	const bool known = ran_between(r, e, next);
+	const uint64_t from = entry_time(r, e), to = entry_time(r, next);
+	const int tid = cpu_tid(entry_cpu(e));
+	const bool idle = known && !entry_pid(e);
 	char comm[PRINTABLE(COMM_LEN)];
+	const char *name;
 
-	if (next == e || entry_cpu(next) != entry_cpu(e) || (known && !entry_pid(e)) ||
-	    entry_time(r, next) == entry_time(r, e))
+	if (next == e || entry_cpu(next) != entry_cpu(e) || to == from)
 		return;
-	put_slice(c, known ? utf8_text(comm, entry_comm(e), COMM_LEN) : "not known", CPUS_PID,
-		  cpu_tid(entry_cpu(e)), entry_time(r, e), entry_time(r, next), slice_args(c, f, i));
+	name = known ? utf8_text(comm, entry_comm(e), COMM_LEN) : "not known";
+	if (!idle)
+		put_edge(c, name, "B", CPUS_PID, tid, from, slice_args(c, f, i));
+	put_taken(c, entry_cpu(e), from, to);
+	if (!idle)
+		put_edge(c, name, "E", CPUS_PID, tid, to, NULL);
 }
 
 /*

@@ -507,7 +507,8 @@ void why_json(const struct recording *r, size_t i, const char *limit);
 #define IRQ_SUFFIX	".irq"		/* likewise */
 const char *name_beside(const char *path, const char *suffix);
 void steal_open(struct recording *r, const char *path, const char *steal);
-void irq_open(struct recording *r, const char *path);
+void irq_take(struct recording *r, struct recording *s);
+void irq_open(struct recording *r, const char *path, const char *irq);
 const char *irq_comm(const struct recording *r, int pid);
 const char *recording_unlike(const struct recording *r, const struct recording *s);
 uint64_t stolen_in(const struct recording *r, unsigned int cpu, uint64_t from, uint64_t to);
@@ -663,7 +664,7 @@ void side_save(struct side *s);
 void check_cpus(const char *option, const cpu_set_t *cpus);
 
 /* live.c */
-const char *record_live(double seconds, const char **steal, const char **wake);
+const char *record_live(double seconds, const char **steal, const char **irq, const char **wake);
 bool record_live_interrupted(void);
 
 /* record.c */

@@ -33,19 +33,19 @@ static void finish(struct record *r)
 
 /*
  * Record what all CPUs do for @seconds, or until Ctrl-C, into memory.  Returns the path of
- * the recording, for recording_open(), that of what was stolen meanwhile, or NULL, and, if @wake is
- * not NULL, that of who woke whom.  The next call closes them.
+ * the recording, for recording_open(), that of what was stolen meanwhile, or NULL, of what interrupts
+ * had, or NULL, and, if @wake is not NULL, that of who woke whom.  The next call closes them.
  */
-const char *record_live(double seconds, const char **steal, const char **wake)
+const char *record_live(double seconds, const char **steal, const char **irq, const char **wake)
 {
 	struct record r = {
 		.path = "the recording in memory", .seconds = seconds, .quiet = true,
 		.idle_if_known = true,
 		.attr.mask = KDTL_MASK_ALL | KDTL_MASK_IDLE,
 	};
-	static char path[32], steal_path[32], wake_path[32];
-	static int out = -1, steal_out = -1, wake_out = -1;
-	struct record stolen, woken;
+	static char path[32], steal_path[32], irq_path[32], wake_path[32];
+	static int out = -1, steal_out = -1, irq_out = -1, wake_out = -1;
+	struct record stolen, irqs, woken;
 	sigset_t mask;
 
 	/* Another source may be the better one, but no other names tasks. */
@@ -55,11 +55,18 @@ const char *record_live(double seconds, const char **steal, const char **wake)
 	record_catch_signals(&mask);
 	session_open(&r);
 	*steal = NULL;
+	*irq = NULL;
 	if (r.attr.source[0] && session_open_steal(&r, &stolen, "what is stolen, in memory", false)) {
 		steal_out = new_file(steal_out, steal_path);
 		output_begin(&stolen, steal_out);
 		session_start(&stolen);
 		*steal = steal_path;
+	}
+	if (r.attr.source[0] && session_open_irq(&r, &irqs, "what interrupts have, in memory", false)) {
+		irq_out = new_file(irq_out, irq_path);
+		output_begin(&irqs, irq_out);
+		session_start(&irqs);
+		*irq = irq_path;
 	}
 	if (wake) {
 		session_open_wake(&r, &woken, "who woke whom, in memory");

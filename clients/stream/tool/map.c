@@ -303,6 +303,8 @@ static int map(int argc, char **argv)
 		die("%s: no dispatches on these CPUs; kdtl print shows all", path);
 	printf("%s: who has the CPUs; . idle, - not known%s, * changed\n", path,
 	       m.chosen ? ", : another task" : "");
+	if (name_beside(path, IRQ_SUFFIX))
+		puts("interrupts are the time of the task that they interrupt");
 	print_origin(&m.r);
 	print_map(&m, path);
 	return 0;

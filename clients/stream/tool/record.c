@@ -378,7 +378,7 @@ static void open_beside(struct record *r)
 	if (r->wants_steal)
 		session_open_steal(r, &steal, path[0], true);
 	if (r->wants_irq)
-		session_open_irq(r, &irq, path[1]);
+		session_open_irq(r, &irq, path[1], true);
 	if (r->wants_wake)
 		session_open_wake(r, &wake, path[2]);
 }

@@ -262,7 +262,7 @@ static int report(int argc, char **argv)
 	size_t nr, n, nr_rows, still = 0, stills = 0;
 
 	steal_open(&r, o.path, NULL);
-	irq_open(&r, o.path);
+	irq_open(&r, o.path, NULL);
 	recording_sort(&r);
 	filter_begin(&o.filter, &r);
 	recording_sort_by_cpu(&r);

@@ -181,11 +181,17 @@ static void open_source(struct record *r, struct record *of, const char *source,
 	add_beside(r, of);
 }
 
-/* A recording beside @r, of when interrupts had a CPU, goes to @path. */
-void session_open_irq(struct record *r, struct record *irq, const char *path)
+/*
+ * A recording beside @r, of when interrupts had a CPU, goes to @path.  Returns false if there is no
+ * source, unless there @must be one.
+ */
+bool session_open_irq(struct record *r, struct record *irq, const char *path, bool must)
 {
+	if (!must && !session_has_source(IRQ_SOURCE))
+		return false;
 	*irq = beside(r, path, IRQ_SUFFIX);
 	open_source(r, irq, IRQ_SOURCE, "--irq: nobody says when interrupts have a CPU");
+	return true;
 }
 
 /* A recording beside @r, of who woke whom, goes to @path. */

@@ -158,7 +158,8 @@ static int by_cpu_and_time(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-static void add_irqs(struct recording *r, struct recording *s)
+/* What interrupts had by the recording @s of them goes to @r->taken, beside what was stolen. */
+void irq_take(struct recording *r, struct recording *s)
 {
 	const struct kdtl_entry *e, *before = NULL;
 	uint64_t to, ns, last;
@@ -260,18 +261,20 @@ void steal_open(struct recording *r, const char *path, const char *steal)
 }
 
 /*
- * Find out when interrupts had the CPUs during @r, which @path has, from the file beside it, if there
- * is one.  What was stolen must be known before.
+ * Find out when interrupts had the CPUs during @r, which @path has: from @irq, or from the file beside
+ * it, if there is one, if @irq is NULL.  What was stolen must be known before.
  */
-void irq_open(struct recording *r, const char *path)
+void irq_open(struct recording *r, const char *path, const char *irq)
 {
-	const char *irq = r->sched ? name_beside(path, IRQ_SUFFIX) : NULL;
+	const bool asked = irq;
 	struct recording s;
 
-	if (!irq || !read_beside(r, &s, irq, false, unlike_irq))
+	if (!asked)
+		irq = r->sched ? name_beside(path, IRQ_SUFFIX) : NULL;
+	if (!irq || !read_beside(r, &s, irq, asked, unlike_irq))
 		return;
 	tell_what_is_missing(r, &s, irq, "interrupts had more", "what interrupts had");
-	add_irqs(r, &s);
+	irq_take(r, &s);
 	r->irqs = true;
 }
 

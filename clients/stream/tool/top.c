@@ -28,6 +28,8 @@
  * @count: the number of tables; 0: to the end
  * @attr: the session
  * @live: the entries
+ * @irq: when interrupts had a CPU
+ * @irqs: that is asked for
  * @keys: what the rows are for
  * @comms: the commands that may be culprits
  * @comm: that of each entry, for find_culprit()
@@ -46,6 +48,8 @@ static struct top {
 	unsigned long			count;
 	struct kdtl_stream_attr		attr;
 	struct live			live;
+	struct live			irq;
+	bool				irqs;
 	struct keys			keys;
 	struct keys			comms;
 	struct key			**comm;
@@ -64,10 +68,11 @@ static void on_signal(int sig)
 
 static void parse(int argc, char **argv)
 {
-	enum { OPT_INTERVAL = OPT_OTHERS, OPT_BY };
+	enum { OPT_INTERVAL = OPT_OTHERS, OPT_BY, OPT_IRQ };
 	static const struct option names[] = {
 		{ "interval", required_argument, NULL, OPT_INTERVAL },
 		{ "by", required_argument, NULL, OPT_BY },
+		{ "irq", no_argument, NULL, OPT_IRQ },
 		FILTER_OPTIONS,
 		OPTIONS_END
 	};
@@ -95,6 +100,9 @@ static void parse(int argc, char **argv)
 		case OPT_BY:
 			top.by = parse_by(optarg);
 			top.by_asked = true;
+			break;
+		case OPT_IRQ:
+			top.irqs = true;
 			break;
 		default:
 			filter_option(&top.filter, opt, optarg);
@@ -135,7 +143,7 @@ static size_t find_all(const struct recording *r)
 	return nr;
 }
 
-/* For how long a task had its CPU in the interval, from its entry @i on. */
+/* For how long a task had its CPU in the interval, from its entry @i on, without what interrupts had. */
 static uint64_t ran_in(const struct recording *r, size_t i)
 {
 	const uint64_t begin = ticks_to_ns(r, top.live.from - r->head.tb_boot);
@@ -148,7 +156,7 @@ static uint64_t ran_in(const struct recording *r, size_t i)
 	to = entry_time(r, r->entry[next_of_cpu(r, i)]);
 	from = from > begin ? from : begin;
 	to = to < end ? to : end;
-	return from < to ? to - from : 0;
+	return from < to ? to - from - taken_in(r, entry_cpu(r->entry[i]), from, to) : 0;
 }
 
 /*
@@ -298,7 +306,7 @@ static void print_all(size_t nr, int width)
 	printf("%s  %ld CPUs, %.0f dispatches/s, %llu lost\n",
 	       time_text(time, time_of_day(&top.live.r, top.live.until), "%H:%M:%S", 0),
 	       sysconf(_SC_NPROCESSORS_ONLN), top.total / seconds(),
-	       (unsigned long long)top.live.lost);
+	       (unsigned long long)(top.live.lost + top.irq.lost));
 	printf("the last %.3f s: %zu %s, sorted by %s\n", seconds(), top.nr, row_names[top.keys.by],
 	       top.sort->name);
 	print_rows(nr, width);
@@ -313,6 +321,7 @@ static bool wait_until(uint64_t ns, bool keys)
 	struct pollfd p[] = {
 		{ .fd = top.live.dev, .events = POLLIN },
 		{ .fd = keys ? STDIN_FILENO : -1, .events = POLLIN },
+		{ .fd = top.irqs ? top.irq.dev : -1, .events = POLLIN },
 	};
 	struct timespec left;
 	uint64_t now;
@@ -325,9 +334,9 @@ static bool wait_until(uint64_t ns, bool keys)
 			/* The terminal may have another size. */
 			return true;
 		}
-		if (p[0].revents & POLLERR)
+		if ((p[0].revents | p[2].revents) & POLLERR)
 			die("/dev/kdtl");
-		if (!live_read(&top.live))
+		if (!live_read(&top.live) || (top.irqs && !live_read(&top.irq)))
 			return false;
 		if (p[1].revents & ~POLLIN)
 			stopped = SIGHUP;
@@ -337,9 +346,15 @@ static bool wait_until(uint64_t ns, bool keys)
 	return false;
 }
 
+/* What interrupts had is taken last, so that it is known up to the end of the interval. */
 static void take(void)
 {
 	live_take(&top.live);
+	if (top.irqs) {
+		live_take(&top.irq);
+		free(top.live.r.taken);
+		irq_take(&top.live.r, &top.irq.r);
+	}
 	make_rows();
 }
 
@@ -498,6 +513,15 @@ static bool has_screen(void)
 }
 #endif
 
+/* Of the same CPUs, and as often. */
+static void begin_irqs(void)
+{
+	struct kdtl_stream_attr attr = top.attr;
+
+	strcpy(attr.source, IRQ_SOURCE);
+	live_begin(&top.irq, &attr);
+}
+
 static int cmd_top(int argc, char **argv)
 {
 	struct sigaction act = { .sa_handler = on_signal };
@@ -509,6 +533,10 @@ static int cmd_top(int argc, char **argv)
 	sigaction(SIGTERM, &act, NULL);
 	sigaction(SIGHUP, &act, NULL);
 	live_begin(&top.live, &top.attr);
+	if (top.irqs && !top.live.r.sched)
+		usage_error("top: --irq: the entries of %s name no tasks", top.live.r.head.source);
+	if (top.irqs)
+		begin_irqs();
 	/* The tasks that there are: without them there are no cgroups. */
 	take();
 	filter_begin(&top.filter, &top.live.r);
@@ -527,6 +555,7 @@ const struct verb verb_top = {
 	"  --by task|process|comm|cgroup|cpu\n"
 	"                           what the rows are for (default: task)\n"
 	"  --interval TIME          between two tables; seconds, or 500ms (default: 2)\n"
+	"  --irq                    take what interrupts had from tasks: needs kdtl_irq\n"
 	"  -b                       plain tables, one after the other, as for a file\n"
 	"  -n COUNT                 so many tables, and then end; with -b\n"
 	"  -s SOURCE                such as kdtl_sched (default: the best there is)\n"

@@ -38,6 +38,7 @@ struct wait {
  * @path: the recording
  * @wake: the one of wake-ups; NULL: the one beside it
  * @steal: the one of stolen time; NULL: the one beside it, if there is one
+ * @irq: the one of interrupts, likewise
  * @host: the one of the host; NULL: none
  * @ahead: how far the host's time of day is ahead, in ns, to 2 s
  */
@@ -58,6 +59,7 @@ struct options {
 	const char	*path;
 	const char	*wake;
 	const char	*steal;
+	const char	*irq;
 	const char	*host;
 	int64_t		ahead;
 };
@@ -645,7 +647,8 @@ static int why(int argc, char **argv)
 {
 	struct options o = parse(argc, argv);
 	struct recording r = recording_open(!o.seconds ? o.path :
-					    record_live(o.seconds, &o.steal, o.chain ? &o.wake : NULL));
+					    record_live(o.seconds, &o.steal, &o.irq,
+							o.chain ? &o.wake : NULL));
 	char task[TASK_TEXT];
 	struct host host, *h = NULL;
 	struct wait *waits;
@@ -654,8 +657,8 @@ static int why(int argc, char **argv)
 
 	if (!o.seconds || o.steal)
 		steal_open(&r, o.path, o.steal);
-	if (!o.seconds)
-		irq_open(&r, o.path);
+	if (!o.seconds || o.irq)
+		irq_open(&r, o.path, o.irq);
 	recording_sort(&r);
 	if (o.host) {
 		h = &host;

@@ -16,6 +16,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <pty.h>
 #include <sched.h>
 #include <signal.h>
@@ -252,6 +253,12 @@ static void on_cpu(pid_t pid, int cpu)
 	must(!sched_setaffinity(pid, sizeof(set), &set));
 }
 
+/* Each CPU that runs a program which has registered, is called, and has answered. */
+static long membarrier(int cmd)
+{
+	return syscall(SYS_membarrier, cmd, 0, 0);
+}
+
 /*
  * A task that waits behind a real-time one is moved to the other CPU.  Returns false if it has had
  * the first one: where a host stops the machine for long enough, real-time tasks have had their
@@ -278,15 +285,22 @@ static bool moved(void)
 	if (!hog) {
 		on_cpu(0, 0);
 		must(!sched_setscheduler(0, SCHED_FIFO, &fifo));
+		must(!membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED));
 		for (*word = 1;; )
 			;
 	}
 	while (!__atomic_load_n(word, __ATOMIC_SEQ_CST))
 		usleep(500);
 	must(syscall(SYS_futex, word, FUTEX_WAKE, 1) == 1);
-	/* Its CPU has to queue it; until then the CPU itself would move it. */
+	/*
+	 * Its CPU has to queue it; until then the CPU itself would move it.  It may seem to be
+	 * runnable before, but a call of that CPU comes after what it has to do, or together
+	 * with it, and then the next one comes after it.
+	 */
 	while ((state = state_of(pid, &nr)) != 'R' && state != 'Z')
 		usleep(500);
+	for (int i = 0; i < 2; i++)
+		must(!membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED));
 	on_cpu(pid, 1);
 	told(pid);
 	must(!kill(hog, SIGKILL));

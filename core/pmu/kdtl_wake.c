@@ -3,8 +3,9 @@
  * kdtl_wake - the scheduler as a source of who woke whom
  *
  * One entry for each wake-up, with its waker and with the system call in which the task
- * slept; for each move of a task that waits for a CPU; for each new task; and for each
- * mutex and rwsem that somebody is about to sleep for.  They are no dispatches
+ * slept; for each move of a task that waits for a CPU; for each new task; for each mutex and
+ * rwsem that somebody is about to sleep for; and for each task that leaves its CPU a ms or more
+ * after the scheduler told it to, if the kernel tells that.  They are no dispatches
  * (KDTL_MASK_WAKE).  With those of kdtl_sched, whose clock this is, they tell why a task did
  * not run: <linux/kdtl_wake.h> has the rule.
  *
@@ -295,6 +296,46 @@ static void kdtl_wake_contended(void *data, void *lock, unsigned int what)
 	local_irq_restore(flags);
 }
 
+/* ------------------------------------------------ who could not be preempted */
+
+#define KDTL_WAKE_KEPT_NS	NSEC_PER_MSEC
+
+/* Since when the task that has the CPU should have left it, by local_clock(). */
+static DEFINE_PER_CPU(u64, kdtl_wake_since);
+
+/* Perhaps from another CPU.  That it is to leave at leisure (TIF_NEED_RESCHED_LAZY) is not meant. */
+static void kdtl_wake_told(void *data, struct task_struct *t, int cpu, int tif)
+{
+	if (tif == TIF_NEED_RESCHED)
+		WRITE_ONCE(per_cpu(kdtl_wake_since, cpu), local_clock());
+}
+
+/*
+ * The task begins to leave.  Each time that the flag is set is told, so if it is set,
+ * @kdtl_wake_since is of that.  Interrupts may be on.
+ */
+static void kdtl_wake_leaves(void *data, bool preempt)
+{
+	struct kdtl_wake_cpu *c;
+	unsigned long flags;
+	unsigned int call;
+	u64 since, arg;
+	s64 kept;
+
+	if (likely(!tif_need_resched()))
+		return;
+	local_irq_save(flags);
+	c = kdtl_wake_here();
+	since = this_cpu_read(kdtl_wake_since);
+	kept = c && since ? local_clock() - since : 0;
+	if (kept >= KDTL_WAKE_KEPT_NS) {
+		call = kdtl_wake_call(current, &arg);
+		kdtl_wake_log(c, KDTL_WAKE_KEPT, 0, raw_smp_processor_id(), current, 0, 0, call,
+			      kept);
+	}
+	local_irq_restore(flags);
+}
+
 /* ------------------------------------------------------- switching on and off */
 
 static struct kdtl_probe kdtl_wake_probes[] = {
@@ -302,10 +343,17 @@ static struct kdtl_probe kdtl_wake_probes[] = {
 	{ "sched_migrate_task", kdtl_wake_migrate },
 	{ "sched_wakeup_new", kdtl_wake_new },
 	{ "contention_begin", kdtl_wake_contended, .optional = true },
+	{ "sched_set_need_resched_tp", kdtl_wake_told, .optional = true },
+	{ "sched_entry_tp", kdtl_wake_leaves, .optional = true },
 };
 
 static int kdtl_wake_attach(struct kdtl_pmu *pmu)
 {
+	int cpu;
+
+	/* Of what was told while nobody listened nothing is known. */
+	for_each_possible_cpu(cpu)
+		per_cpu(kdtl_wake_since, cpu) = 0;
 	return kdtl_probes_register(kdtl_wake_probes, ARRAY_SIZE(kdtl_wake_probes));
 }
 

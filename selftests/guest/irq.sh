@@ -210,7 +210,7 @@ load kdtl_watch || bail_out "kdtl_watch does not load"
 call='\(call_[a-z]*\|Function call i\|EXT\)'
 if [ -e /sys/devices/system/cpu/cpu1 ] && have_module kdtl_hog; then
 	ok "behind an interrupt" behind 'kdtl_hog:[0-9]*' "interrupt $call" irq=1
-	if [ -e /sys/kernel/realtime ]; then
+	if uname -v | grep -q PREEMPT_RT; then
 		skip "behind a softirq" "softirqs are threads'"
 		skip "kdtl record --irq" "softirqs are threads'"
 		skip "kdtl why of what happens now" "softirqs are threads'"

@@ -123,10 +123,14 @@ find_kworkers()
 
 locks()
 {
-	awk '
+	awk -v rt="$(uname -v | grep PREEMPT_RT)" '
 	FNR == NR {
-		if ($1 == "lock")
+		if ($1 == "lock") {
 			want[$2 " " $4] = $3 " " $5 " " $6
+			# Both are made of these there.
+			if (rt)
+				rt_mutex[$2] = $4
+		}
 		next
 	}
 	/^#/ { next }
@@ -134,6 +138,8 @@ locks()
 	text ~ /^is about to sleep for/ {
 		split(text, t, " ")
 		kind = t[6] == "rwsem," ? "rwsem" : t[6]
+		if (kind == "rt_mutex" && pid in rt_mutex)
+			kind = rt_mutex[pid]
 		holder = text
 		sub(/.*, which /, "", holder)
 		call = text

@@ -623,20 +623,23 @@ wakes_are_exported()
 		woken 4000 1 11 20 2 -1 10 kworker/1:1
 		woken 5000 1 12 0 1 63 5 a,b
 		made 6000 2 13 20 new
+		kept 7000 1 14 12345678 64 stays
 	END
 	for format in csv jsonl; do
 		wakes $format | diff - <(cat <<-'END'
-			1700000000000001000 0 1000 contended first 10 task 20 1 - 0 0 - 64 write - mutex 0000000000000000 1700000000000001000 1000
-			1700000000000002000 0 2000 moved first 10 task 30 1 3 0 0 - - - - - - 1700000000000002000 2000
-			1700000000000003000 0 3000 woken first 10 task 20 1 - 0 0 interruptible 98 futex 0000000000000000 - - 1700000000000003000 3000
-			1700000000000004000 0 4000 woken kworker/1:1 11 interrupt - 1 - 0 1 uninterruptible - - - - - 1700000000000004000 4000
-			1700000000000005000 0 5000 woken a,b 12 softirq - 1 - 1 0 interruptible 63 read 0000000000000000 - - 1700000000000005000 5000
-			1700000000000006000 0 6000 new new 13 task 20 2 - 0 0 - - - - - - 1700000000000006000 6000
+			1700000000000001000 0 1000 contended first 10 task 20 1 - 0 0 - 64 write - mutex 0000000000000000 1700000000000001000 1000 -
+			1700000000000002000 0 2000 moved first 10 task 30 1 3 0 0 - - - - - - 1700000000000002000 2000 -
+			1700000000000003000 0 3000 woken first 10 task 20 1 - 0 0 interruptible 98 futex 0000000000000000 - - 1700000000000003000 3000 -
+			1700000000000004000 0 4000 woken kworker/1:1 11 interrupt - 1 - 0 1 uninterruptible - - - - - 1700000000000004000 4000 -
+			1700000000000005000 0 5000 woken a,b 12 softirq - 1 - 1 0 interruptible 63 read 0000000000000000 - - 1700000000000005000 5000 -
+			1700000000000006000 0 6000 new new 13 task 20 2 - 0 0 - - - - - - 1700000000000006000 6000 -
+			1700000000000007000 0 7000 kept stays 14 - - 1 - 0 0 - 64 write - - - 1700000000000007000 7000 12345678
 		END
 		) || return
 	done
 	[ "$(wakes csv --pid 12 | cut -d ' ' -f 5)" = a,b ] &&
 		[ "$(wakes csv --comm 'f*st' | wc -l)" -eq 3 ] &&
+		kdtl print "$work/wakes.data" | grep ' stays  *14  could not be preempted for 12.3 ms on CPU 1, in system call 64$' &&
 		[ "$(kdtl print --comm 'f*st' "$work/wakes.data" | grep -c ' first ')" -eq 3 ] &&
 		[ "$(kdtl print -n 2 "$work/wakes.data" | grep -vc '^#')" -eq 2 ] &&
 		[ "$(wakes csv --pid 20 | cut -d ' ' -f 4 | tr '\n' ' ')" = 'contended woken new ' ] &&

@@ -139,7 +139,8 @@ static void add_word(struct fields *f, const char *name, const char *word)
 /* Who did it: a task, or none. */
 static void add_by(struct fields *f, const struct kdtl_wake_entry *w)
 {
-	const bool known = kdtl_wake_by(w) || w->kind != KDTL_WAKE_CONTENDED;
+	const bool none = w->kind == KDTL_WAKE_CONTENDED || w->kind == KDTL_WAKE_KEPT;
+	const bool known = kdtl_wake_by(w) || !none;
 
 	add_word(f, "by", w->flags & KDTL_WAKE_HARDIRQ ? "interrupt" :
 		 w->flags & KDTL_WAKE_SOFTIRQ ? "softirq" :
@@ -180,10 +181,10 @@ static void add_lock(struct fields *f, const struct kdtl_wake_entry *w)
 	}
 }
 
-/* A wake-up, move, contended lock or new task.  Of which CPU one was lost is not in the entries. */
+/* A wake-up, move, contended lock, new task, or one that was late to leave.  Of which CPU one was lost is not in the entries. */
 static void wake_fields(struct fields *f, const struct recording *r, const struct kdtl_entry *e)
 {
-	static const char *const events[] = { "woken", "moved", "contended", "new" };
+	static const char *const events[] = { "woken", "moved", "contended", "new", "kept" };
 	const struct kdtl_wake_entry *w = (const struct kdtl_wake_entry *)e;
 	const unsigned int kind = w->kind - KDTL_WAKE_WOKEN;
 	const bool woken = w->kind == KDTL_WAKE_WOKEN;
@@ -208,6 +209,10 @@ static void wake_fields(struct fields *f, const struct recording *r, const struc
 	add_lock(f, w);
 	add_digits(f, "time_ns_text", time_of_day(r, kdtl_wake_time(w)));
 	add_digits(f, "since_boot_ns_text", entry_time(r, e));
+	if (w->kind == KDTL_WAKE_KEPT)
+		add_time(f, "kept_ns", kdtl_wake_arg(w));
+	else
+		add(f, "kept_ns", FIELD_UNKNOWN);
 }
 
 /* All that is known of an entry.  The entries must be sorted by CPU. */

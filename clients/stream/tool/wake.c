@@ -94,7 +94,7 @@ static void print_contended(const struct kdtl_wake_entry *w)
 static void print_wake(const struct recording *r, const struct kdtl_wake_entry *w)
 {
 	const uint64_t t = since_boot(r, kdtl_wake_time(w));
-	char comm[PRINTABLE(COMM_LEN)];
+	char comm[PRINTABLE(COMM_LEN)], ns[NS_TEXT];
 
 	printf("%8llu.%09llu  %-16s %7d  ", (unsigned long long)(t / 1000000000),
 	       (unsigned long long)(t % 1000000000), printable(comm, kdtl_wake_comm(w), COMM_LEN),
@@ -114,6 +114,11 @@ static void print_wake(const struct recording *r, const struct kdtl_wake_entry *
 	case KDTL_WAKE_NEW:
 		printf("is new, on CPU %u, made ", kdtl_wake_cpu(w));
 		print_by(w);
+		break;
+	case KDTL_WAKE_KEPT:
+		printf("could not be preempted for %s on CPU %u", short_ns(ns, kdtl_wake_arg(w)),
+		       kdtl_wake_cpu(w));
+		print_call(w);
 		break;
 	default:
 		printf("?, of kind %u", w->kind);

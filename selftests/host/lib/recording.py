@@ -40,6 +40,8 @@ Lines, in the order in which they go into the file; times are in ns on the time 
                          kdtl_wake: a task is about to sleep for a lock of this kind
   made TIME CPU PID BY COMM
                          kdtl_wake: a new task is queued
+  kept TIME CPU PID NS SYSCALL COMM
+                         kdtl_wake: a task could not be preempted for so long
   cpus                   kdtl_vpa: the CPUs are numbered as Linux does
   later                  a chunk of a version that comes later
   cut                    the recording was killed here
@@ -54,7 +56,7 @@ import sys
 ENTRIES, TASKS, CGROUP, RESET, CLOCK, END, CPUS, MIN_WAIT, LOST, UNTIL, SOME_CPUS, \
     MACHINE, WAITS = range(1, 14)
 THROTTLED, IDLE = 128, 129
-WAKE = {"woken": 192, "shifted": 193, "contended": 194, "made": 195}
+WAKE = {"woken": 192, "shifted": 193, "contended": 194, "made": 195, "kept": 196}
 left = 2
 within = 0
 
@@ -79,6 +81,9 @@ def wake_entry(kind, word):
         cpu, arg, pid, by = number
     elif kind == "contended":
         _, pid, by, state, syscall = number
+    elif kind == "kept":
+        by = 0
+        _, pid, arg, syscall = number
     else:
         _, pid, by = number
     return struct.pack(">BBHIIHHQQ16s", WAKE[kind], flags, cpu, pid, by, state, syscall & 0xffff,

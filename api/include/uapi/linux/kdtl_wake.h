@@ -25,12 +25,15 @@
  * @KDTL_WAKE_MOVED: a task that waits for a CPU is moved to another one's queue
  * @KDTL_WAKE_CONTENDED: a task is about to sleep because of a lock that another one holds
  * @KDTL_WAKE_NEW: a new task is queued for the first time, by who made it
+ * @KDTL_WAKE_KEPT: a task, or the idle one, leaves its CPU a ms or more after it was told to, because
+ *	it could not be preempted before; from Linux 7.2 on
  */
 enum kdtl_wake_kind {
 	KDTL_WAKE_WOKEN		= 192,
 	KDTL_WAKE_MOVED		= 193,
 	KDTL_WAKE_CONTENDED	= 194,
 	KDTL_WAKE_NEW		= 195,
+	KDTL_WAKE_KEPT		= 196,
 };
 
 /* kdtl_wake_entry::flags */
@@ -67,19 +70,19 @@ enum kdtl_wake_lock {
  * @kind: &enum kdtl_wake_kind
  * @flags: KDTL_WAKE_QUEUED and so on
  * @cpu: the CPU that the task left: WOKEN, where it last ran; MOVED, from whose queue;
- *	CONTENDED, where it runs; NEW, where it is queued
- * @pid: the task: woken, moved, about to sleep, or new
+ *	CONTENDED, KEPT, where it runs; NEW, where it is queued
+ * @pid: the task: woken, moved, about to sleep, new, or about to leave its CPU
  * @by: WOKEN, MOVED, NEW: the task that ran here, which did it unless an interrupt did;
  *	0: the idle task. CONTENDED: who holds the lock; 0: not known
  * @state: WOKEN: how it slept, in bits as in sched_switch's prev_state of the kernel
  *	itself: 1 interruptible, 2 not, 4 stopped, 8 traced, ... CONTENDED: &enum
  *	kdtl_wake_lock. Otherwise 0
- * @syscall: WOKEN, CONTENDED: the number of the system call that the task is in, or
+ * @syscall: WOKEN, CONTENDED, KEPT: the number of the system call that the task is in, or
  *	KDTL_WAKE_NO_SYSCALL. Otherwise KDTL_WAKE_NO_SYSCALL
  * @timebase: when, in ticks, at the place where dispatches have it
  * @arg: WOKEN: the first argument of that system call, as the program gave it: a file
  *	descriptor, a futex's address, ...; 0 without one. MOVED: the CPU to whose queue. CONTENDED:
- *	tells locks apart, but is no address. Otherwise 0
+ *	tells locks apart, but is no address. KEPT: for how long, in ns. Otherwise 0
  * @comm: the name of the task @pid
  */
 struct kdtl_wake_entry {

@@ -303,7 +303,7 @@ static void kdtl_wake_contended(void *data, void *lock, unsigned int what)
 /* Since when the task that has the CPU should have left it, by local_clock(). */
 static DEFINE_PER_CPU(u64, kdtl_wake_since);
 
-/* Perhaps from another CPU.  That it is to leave at leisure (TIF_NEED_RESCHED_LAZY) is not meant. */
+/* Perhaps from another CPU.  To leave at leisure (TIF_NEED_RESCHED_LAZY) is not meant. */
 static void kdtl_wake_told(void *data, struct task_struct *t, int cpu, int tif)
 {
 	if (tif == TIF_NEED_RESCHED)

@@ -175,11 +175,14 @@ static void wake_itself(struct kunit *test)
 
 static DEFINE_MUTEX(test_mutex);
 static DECLARE_RWSEM(test_rwsem);
+/* Threads that have not had their lock. */
+static atomic_t waiters;
 
 static int waits_for_mutex(void *unused)
 {
 	mutex_lock(&test_mutex);
 	mutex_unlock(&test_mutex);
+	atomic_dec(&waiters);
 	return 0;
 }
 
@@ -187,6 +190,7 @@ static int waits_to_write(void *unused)
 {
 	down_write(&test_rwsem);
 	up_write(&test_rwsem);
+	atomic_dec(&waiters);
 	return 0;
 }
 
@@ -194,6 +198,7 @@ static int waits_to_read(void *unused)
 {
 	down_read(&test_rwsem);
 	up_read(&test_rwsem);
+	atomic_dec(&waiters);
 	return 0;
 }
 
@@ -204,10 +209,13 @@ static int waits_to_read(void *unused)
 static void wake_contended(struct kunit *test, struct kdtl_session *s, int (*fn)(void *),
 			   enum kdtl_wake_lock kind, pid_t by, u64 *arg)
 {
-	struct task_struct *t = kthread_run(fn, NULL, "kdtl_waiter");
 	struct kdtl_wake_entry w = {};
+	struct task_struct *t;
 
+	atomic_inc(&waiters);
+	t = kthread_run(fn, NULL, "kdtl_waiter");
 	if (IS_ERR(t)) {
+		atomic_dec(&waiters);
 		KUNIT_FAIL(test, "no thread");
 		return;
 	}
@@ -235,16 +243,101 @@ static void wake_locks(struct kunit *test)
 	mutex_unlock(&test_mutex);
 	KUNIT_EXPECT_EQ(test, mutex[0], mutex[1]);
 	down_write(&test_rwsem);
-	wake_contended(test, s, waits_to_write, KDTL_WAKE_LOCK_WRITE, rt ? 0 : current->pid,
-		       &rwsem);
+	/* With PREEMPT_RT writers take turns by a lock of their own. */
+	wake_contended(test, s, waits_to_write, rt ? KDTL_WAKE_LOCK_RT : KDTL_WAKE_LOCK_WRITE,
+		       current->pid, &rwsem);
 	wake_contended(test, s, waits_to_read, KDTL_WAKE_LOCK_READ, rt ? 0 : current->pid,
 		       &rwsem);
 	up_write(&test_rwsem);
 	KUNIT_EXPECT_NE(test, mutex[0], rwsem);
+	KUNIT_EXPECT_TRUE(test, kapi_until(!atomic_read(&waiters)));
 	/* Of several readers nobody knows who is left. */
 	down_read(&test_rwsem);
 	wake_contended(test, s, waits_to_write, KDTL_WAKE_LOCK_WRITE, 0, &rwsem);
 	up_read(&test_rwsem);
+}
+
+#define STAY_NS		(5 * NSEC_PER_MSEC)
+
+/**
+ * struct stay - of a thread that keeps its CPU
+ * @other: the real-time thread that wants it
+ * @woken: that one was woken before this moment
+ * @to: the thread can be preempted again
+ * @over: and has been
+ */
+struct stay {
+	struct task_struct	*other;
+	u64			woken;
+	u64			to;
+	bool			over;
+};
+
+static int until_stopped(void *unused)
+{
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+	return 0;
+}
+
+/* Where preemption is voluntary, the CPU is given away by the call alone. */
+static int stays(void *data)
+{
+	struct stay *s = data;
+
+	preempt_disable();
+	wake_up_process(s->other);
+	s->woken = local_clock();
+	while (local_clock() - s->woken < STAY_NS)
+		cpu_relax();
+	s->to = local_clock();
+	preempt_enable();
+	cond_resched();
+	WRITE_ONCE(s->over, true);
+	return until_stopped(NULL);
+}
+
+static bool tells_kept(void)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(kdtl_wake_probes); i++) {
+		if (kdtl_wake_probes[i].probe == kdtl_wake_told)
+			return kdtl_wake_probes[i].tp;
+	}
+	return false;
+}
+
+/* A thread that a real-time one is to follow on its CPU has preemption off. */
+static void wake_kept(struct kunit *test)
+{
+	const int cpu = cpumask_last(cpu_online_mask);
+	struct kdtl_session *s = wake_session(test);
+	struct kdtl_wake_entry w = {};
+	struct task_struct *t;
+	struct stay stay = {};
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	if (!tells_kept())
+		kunit_skip(test, "no tracepoint before Linux 7.2");
+	stay.other = kthread_create(until_stopped, NULL, "kdtl_wants");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(stay.other));
+	kthread_bind(stay.other, cpu);
+	sched_set_fifo(stay.other);
+	t = kthread_create(stays, &stay, "kdtl_stays");
+	if (!IS_ERR(t)) {
+		kthread_bind(t, cpu);
+		wake_up_process(t);
+		KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(stay.over)));
+		KUNIT_EXPECT_TRUE(test, wake_find(s, KDTL_WAKE_KEPT, t->pid, &w));
+		KUNIT_EXPECT_GE(test, kdtl_wake_arg(&w), stay.to - stay.woken);
+		KUNIT_EXPECT_GE(test, kdtl_wake_time(&w) + NSEC_PER_MSEC, stay.to);
+		KUNIT_EXPECT_EQ(test, (int)kdtl_wake_cpu(&w), cpu);
+		KUNIT_EXPECT_EQ(test, kdtl_wake_syscall(&w), (unsigned int)KDTL_WAKE_NO_SYSCALL);
+		kthread_stop(t);
+	}
+	kthread_stop(stay.other);
+	KUNIT_EXPECT_FALSE(test, IS_ERR(t));
 }
 
 /*
@@ -301,6 +394,7 @@ static struct kunit_case wake_cases[] = {
 	KUNIT_CASE(wake_by),
 	KUNIT_CASE(wake_itself),
 	KUNIT_CASE(wake_locks),
+	KUNIT_CASE(wake_kept),
 	KUNIT_CASE(wake_cost),
 	{ }
 };

@@ -131,6 +131,7 @@ END {
 	     over(v["bandwidth.kdtl"], v["bandwidth.memread"]))
 	goal("from entry to reader, to irq_work and complete()", "at most", 1.1,
 	     over(w, v["wakeup.floor"]))
+	goal("a wake-up with kdtl_wake, instructions", "at most", 120, v["wake.woken"])
 	goal("an entry of the hypervisor at 80,000 a second, to Linux's vpa_dtl", "at most", 1.3,
 	     over(v["hv.entry.kdtl.80000"], v["hv.entry.vpa_dtl.80000"]))
 	goal("the hypervisor's entries without loss, to Linux's vpa_dtl", "at least", 1,

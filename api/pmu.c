@@ -75,7 +75,7 @@ static const char *kdtl_pmu_invalid(const struct kdtl_pmu *p)
  * because a mapping can outlive every event, and then calls free_aux().  When that
  * module goes and has forgotten to unregister the source, kdtl does so, and says so in
  * the log.  Until the module's init has ended, which may fail, only that module's own sessions
- * find the source.
+ * find the source, and perf opens no events on it (-ENODEV).
  *
  * Context: task, may sleep.
  * Return:

@@ -17,6 +17,7 @@
 #include "fanout.h"
 #include "perf_sink.h"
 #include "session.h"
+#include "source.h"
 #include "writer.h"
 
 static struct kdtl_pmu *to_kdtl_pmu(struct pmu *pmu)
@@ -87,6 +88,8 @@ static int kdtl_event_prepare(struct perf_event *event)
 	/* The entries tell who runs on the whole machine. */
 	if (!perfmon_capable())
 		return -EACCES;
+	if (kdtl_source_is_coming(to_kdtl_pmu(event->pmu)))
+		return -ENODEV;
 	return kdtl_perf_init(to_kdtl_pmu(event->pmu), event,
 			      event->pmu->free_aux == kdtl_free_aux);
 }

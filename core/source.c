@@ -79,15 +79,28 @@ void kdtl_source_put(struct kdtl_pmu *p)
 	module_put(module);
 }
 
-/*
+/**
+ * kdtl_source_is_coming() - may the source go although somebody holds it?
+ * @p: the source
+ *
  * A module whose init fails after it has registered a source goes, whoever holds it.  So until
- * its init has ended nobody else finds the source.
+ * its init has ended nobody else finds the source, and perf opens no events on it.
+ *
+ * Context: any.
+ * Return: true if the init of its module has not ended.
  */
+bool kdtl_source_is_coming(const struct kdtl_pmu *p)
+{
+	const struct module *module = p->pmu.module;
+
+	return module && READ_ONCE(module->state) == MODULE_STATE_COMING;
+}
+
 static bool kdtl_source_hold(struct kdtl_pmu *p, const struct module *owner)
 {
 	struct module *module = p->pmu.module;
 
-	if (module && module != owner && READ_ONCE(module->state) == MODULE_STATE_COMING)
+	if (module != owner && kdtl_source_is_coming(p))
 		return false;
 	if (!try_module_get(module))
 		return false;

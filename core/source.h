@@ -6,6 +6,7 @@
 #include <linux/kdtl_pmu.h>
 
 bool kdtl_source_name_valid(const char *name);
+bool kdtl_source_is_coming(const struct kdtl_pmu *p);
 struct kdtl_pmu *kdtl_source_find(const char *name, const struct module *owner);
 struct kdtl_pmu *kdtl_source_get(const char *name, const struct module *owner);
 struct kdtl_pmu *kdtl_source_of(const struct module *module);

@@ -16,6 +16,7 @@
 #include <linux/kdtl_verbs.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
+#include <linux/perf_event.h>
 #include <linux/string.h>
 #include <linux/workqueue.h>
 
@@ -164,7 +165,7 @@ static int forget_session(void)
 	return err;
 }
 
-/* Nobody else may hold the source before init has ended, which may fail. */
+/* Nobody else may hold the source before init has ended, which may fail: neither a session ... */
 static int forget_found(void)
 {
 	const struct kdtl_session_attr attr = { .pmu = "kdtl_forget" };
@@ -172,8 +173,27 @@ static int forget_found(void)
 
 	if (IS_ERR(s))
 		return 0;
-	pr_err("somebody else holds the source before init has ended\n");
+	pr_err("somebody else's session holds the source before init has ended\n");
 	kdtl_session_close(s);
+	return -EEXIST;
+}
+
+/* ... nor an event of perf's. */
+static int forget_opened(void)
+{
+	struct perf_event_attr attr = {
+		.type	= forget_pmu.pmu.type,
+		.size	= sizeof(attr),
+		.config	= KDTL_MASK_CEDE,
+	};
+	struct perf_event *event = perf_event_create_kernel_counter(&attr, 0, NULL, NULL, NULL);
+
+	if (PTR_ERR_OR_ZERO(event) == -ENODEV)
+		return 0;
+	pr_err("perf opens an event on the source before init has ended (%d)\n",
+	       PTR_ERR_OR_ZERO(event));
+	if (!IS_ERR(event))
+		perf_event_release_kernel(event);
 	return -EEXIST;
 }
 
@@ -184,7 +204,7 @@ static int __init forget_init(void)
 	if (!*leave || !strcmp(leave, "alarm"))
 		err = kdtl_alarm_register(&forget_nb);
 	if (!err && (!*leave || !strcmp(leave, "pmu")))
-		err = kdtl_pmu_register(&forget_pmu) ?: forget_found();
+		err = kdtl_pmu_register(&forget_pmu) ?: forget_found() ?: forget_opened();
 	if (!err && !strcmp(leave, "tasks"))
 		err = PTR_ERR_OR_ZERO(kdtl_tasks_open());
 	else if (!err && !strcmp(leave, "trigger"))

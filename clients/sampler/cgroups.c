@@ -310,7 +310,7 @@ void cgroups_see(struct sampler_cgroup *c, u64 time)
 /* Count a wait in the histogram, of which there are only the parts that are not empty. */
 static void cgroup_hist(struct sampler_cgroup *c, const struct sampler_wait *wait)
 {
-	const unsigned int bucket = kdtl_hist_bucket(wait->ns);
+	const unsigned int bucket = wait->bucket;
 	u64 **octave = &c->hist[bucket / KDTL_HIST_STEPS];
 
 	if (!*octave)

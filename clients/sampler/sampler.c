@@ -77,10 +77,13 @@ static void sampler_reset(void)
 static struct sampler_wait sampler_wait(const struct kdtl_aux_info *info,
 					const struct kdtl_entry *e)
 {
+	const u64 ns = kdtl_ticks_to_ns(info, kdtl_entry_wait(e));
+
 	return (struct sampler_wait) {
 		.time		= kdtl_ticks_to_ns(info, kdtl_entry_time(e)),
 		.known		= kdtl_entry_has_wait(e),
-		.ns		= kdtl_ticks_to_ns(info, kdtl_entry_wait(e)),
+		.ns		= ns,
+		.bucket		= kdtl_hist_bucket(ns),
 		.saturated	= kdtl_entry_wait_saturated(e),
 		.throttled	= kdtl_entry_is_throttled(e),
 		.held		= kdtl_ticks_to_ns(info, kdtl_entry_throttled(e)),

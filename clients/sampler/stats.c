@@ -35,7 +35,7 @@ void stats_add(struct sampler_stats *st, const struct sampler_wait *wait)
 {
 	stats_count(&st->counts, wait);
 	if (stats_in_hist(wait))
-		st->hist[kdtl_hist_bucket(wait->ns)]++;
+		st->hist[wait->bucket]++;
 }
 
 /**

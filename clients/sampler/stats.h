@@ -13,6 +13,7 @@
  * @known: it is known how long the runner waited
  * @ns: for how long it waited
  * @saturated: it waited that long or longer
+ * @bucket: where in a histogram it is
  * @throttled: a limit on CPU time held the runner back
  * @held: for how long that did
  * @held_saturated: it was held back that long or longer
@@ -22,6 +23,7 @@ struct sampler_wait {
 	bool	known;
 	u64	ns;
 	bool	saturated;
+	u32	bucket;
 	bool	throttled;
 	u64	held;
 	bool	held_saturated;
@@ -103,6 +105,7 @@ struct sampler_octave {
 /**
  * struct sampler_windows - counts of the last 1, 10 and 60 s
  * @parts: of each window; one more than its length, as the newest is not complete
+ * @at: index of the part of each window in which the last dispatch was
  * @node: the NUMA node on which @chunks are allocated
  * @rows: how many rows there are; they are numbered from 1
  * @free: the first row that no part has; its first count is the number of the next one
@@ -112,6 +115,7 @@ struct sampler_octave {
  */
 struct sampler_windows {
 	struct sampler_part	parts[WINDOWS][WINDOW_PARTS + 1];
+	u32			at[WINDOWS];
 	int			node;
 	unsigned int		rows;
 	unsigned int		free;

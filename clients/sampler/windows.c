@@ -108,7 +108,7 @@ static void windows_begin(struct sampler_windows *w, struct sampler_part *part, 
 static bool windows_count(struct sampler_windows *w, struct sampler_part *part,
 			  const struct sampler_wait *wait)
 {
-	const unsigned int bucket = kdtl_hist_bucket(wait->ns);
+	const unsigned int bucket = wait->bucket;
 	u16 *row = &part->octave[bucket / KDTL_HIST_STEPS];
 
 	if (stats_in_hist(wait)) {
@@ -122,18 +122,30 @@ static bool windows_count(struct sampler_windows *w, struct sampler_part *part,
 	return true;
 }
 
+/* The part of a window in which a dispatch is. */
+static struct sampler_part *windows_part(struct sampler_windows *w, unsigned int i, u64 time,
+					 u64 *nr)
+{
+	struct sampler_part *part = &w->parts[i][w->at[i]];
+
+	/* Most often it is that of the last one: no division then. */
+	*nr = part->nr;
+	if (time - part->nr * windows_part_ns(i) < windows_part_ns(i))
+		return part;
+	*nr = div64_u64(time, windows_part_ns(i));
+	div_u64_rem(*nr, WINDOW_PARTS + 1, &w->at[i]);
+	return &w->parts[i][w->at[i]];
+}
+
 static bool windows_add(struct sampler_windows *w, const struct sampler_wait *wait)
 {
 	struct sampler_part *part;
 	bool counted = true;
 	unsigned int i;
-	u32 at;
 	u64 nr;
 
 	for (i = 0; i < WINDOWS; i++) {
-		nr = div64_u64(wait->time, windows_part_ns(i));
-		div_u64_rem(nr, WINDOW_PARTS + 1, &at);
-		part = &w->parts[i][at];
+		part = windows_part(w, i, wait->time, &nr);
 		if (part->nr < nr)
 			windows_begin(w, part, nr);
 		/* Entries of several CPUs come out of order, but hardly that late. */

@@ -12,6 +12,8 @@ top=$(dirname -- "$(dirname -- "$here")")
 . "$top/scripts/lib/common.sh"
 # shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
 . "$here/lib/ktap.sh"
+# shellcheck source-path=SCRIPTDIR source=../bench/reader-build.sh
+. "$top/selftests/bench/reader-build.sh"
 
 engine=$top/api/answers/engine
 plenty='-DPRESSURE_RUNS=4096 -DPRESSURE_STEP=64 -DPRESSURE_HELD=16384'
@@ -40,10 +42,18 @@ forgets()
 	"$work/usual" forget && "$work/little" forget
 }
 
+# In each moment one task of the pairs waits, for 10 us of each of 2,048 entries in a span.
+# shellcheck disable=SC2317
+reader_counts()
+{
+	reader_build "$top" "$work/reader" && "$work/reader" pairs 20 >"$work/counted" &&
+		cat "$work/counted" && [ "$(cut -f 5 "$work/counted")" = $((20 * 2048 * 10000)) ]
+}
+
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-pressure.XXXXXX")
 partial "$work"
 
-plan 7
+plan 8
 ok "it builds without the kernel" build
 ok "300 schedules, with plenty of room: each sum is right to the tick" "$work/plenty" exact 300
 ok "so it is if there are more runs than there is room for at a time" \
@@ -54,4 +64,5 @@ ok "with longer ones, none counts twice, and 4 of 100 at most is missing" \
 	"$work/usual" bounded 150 4
 ok "nor does one with little room" "$work/little" bounded 300
 ok "a group that has gone leaves nothing behind" forgets
+ok "the sampler's reader counts all of a wait, in user space" reader_counts
 finish

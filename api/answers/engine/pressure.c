@@ -104,6 +104,9 @@ struct pressure_due {
  * @half: when the last run began whose number is a multiple of %PRESSURE_HALF
  * @before: and the one before that; what is due begins then at the earliest, so its runs are there
  * @forgot: when a group was forgotten: sums since an earlier time are not those of its parent
+ * @sums: the first vector in @data: what the sums are now
+ * @own: the one for who computes something, all PRESSURE_OTHER
+ * @due: what follows the vectors
  * @runs: the runs
  * @held: the times in which groups waited
  * @data: struct pressure_list of each group and level; then vectors with a sum of each group and
@@ -120,6 +123,9 @@ struct pressure_cpu {
 	__u64			half;
 	__u64			before;
 	__u64			forgot;
+	__u64			*sums;
+	__u64			*own;
+	struct pressure_due	*due;
 	struct pressure_run	runs[PRESSURE_RUNS];
 	struct pressure_held	held[PRESSURE_HELD];
 	__u64			data[];
@@ -155,11 +161,6 @@ static __u64 *pressure_saved(struct pressure_cpu *c, __u64 nr)
 	return pressure_vector(c, 1 + nr / PRESSURE_STEP % PRESSURE_SAVED);
 }
 
-static __u64 *pressure_own(struct pressure_cpu *c)
-{
-	return pressure_vector(c, 1 + PRESSURE_SAVED);
-}
-
 static __u64 *pressure_had(struct pressure_cpu *c)
 {
 	return pressure_vector(c, 2 + PRESSURE_SAVED);
@@ -167,7 +168,7 @@ static __u64 *pressure_had(struct pressure_cpu *c)
 
 static struct pressure_due *pressure_due(struct pressure_cpu *c, __s32 group)
 {
-	return (struct pressure_due *)pressure_vector(c, 3 + PRESSURE_SAVED) + group;
+	return c->due + group;
 }
 
 static struct pressure_run *pressure_run_of(struct pressure_cpu *c, __u64 nr)
@@ -223,6 +224,19 @@ static __u64 pressure_neighbours(const struct pressure_sum *sum)
 	return pressure_less(sum->all, sum->own + sum->nobody + sum->hypervisor + sum->unknown);
 }
 
+/*
+ * Is the group one of those in the other one, or that itself?  A group's depth is more than that
+ * of each that contains it, so the way up ends where the other one would be.
+ */
+static int pressure_within(const struct pressure *p, __s32 group, __s32 other)
+{
+	const __s32 depth = p->groups[other].depth;
+
+	while (group >= 0 && p->groups[group].depth > depth)
+		group = p->groups[group].parent;
+	return group == other;
+}
+
 /* ------------------------------------------------------------------ groups */
 
 /**
@@ -240,6 +254,7 @@ void pressure_group_begin(struct pressure *p, __s32 group, __s32 parent)
 
 	memset(g, 0, sizeof(*g));
 	g->parent = parent;
+	g->depth = parent < 0 ? 0 : p->groups[parent].depth + 1;
 	for (i = 0; i < PRESSURE_BY; i++)
 		g->by[i].group = PRESSURE_GONE;
 }
@@ -360,31 +375,33 @@ void pressure_cpu_begin(struct pressure_cpu *c, __s32 nr)
 	__s32 group;
 
 	c->nr_groups = nr;
+	c->sums = pressure_vector(c, 0);
+	c->own = pressure_vector(c, 1 + PRESSURE_SAVED);
+	c->due = (struct pressure_due *)pressure_vector(c, 3 + PRESSURE_SAVED);
 	for (group = 0; group < nr; group++) {
 		for (level = 0; level < PRESSURE_LEVELS; level++) {
 			pressure_list(c, group, level)->newest = PRESSURE_NONE;
 			pressure_list(c, group, level)->oldest = PRESSURE_NONE;
 		}
-		pressure_own(c)[group] = PRESSURE_OTHER;
+		c->own[group] = PRESSURE_OTHER;
 	}
-}
-
-/* Is the group one of those in the other one, or that itself? */
-static int pressure_within(const struct pressure *p, __s32 group, __s32 other)
-{
-	while (group >= 0 && group != other)
-		group = p->groups[group].parent;
-	return group >= 0;
 }
 
 /* The number of the first run that ended after that time; there is one. */
 static __u64 pressure_first(struct pressure_cpu *c, __u64 time)
 {
-	__u64 low = pressure_oldest(c), high = c->nr_runs - 1, middle;
+	const __u64 oldest = pressure_oldest(c);
+	__u64 low = c->nr_runs - 1, high = low, step, middle;
 
-	/* Most waits are short. */
-	if (pressure_run_of(c, high)->from <= time)
-		return high;
+	/* Most waits are short, so the steps back begin with one, and become longer. */
+	for (step = 1; pressure_run_of(c, low)->from > time; step *= 2) {
+		high = low;
+		if (low - oldest <= step) {
+			low = oldest;
+			break;
+		}
+		low -= step;
+	}
 	while (low < high) {
 		middle = low + (high - low) / 2;
 		if (pressure_run_of(c, middle)->to > time)
@@ -428,7 +445,7 @@ static void pressure_share(const struct pressure_view *v, struct pressure_sum *s
 static void pressure_share_saved(const struct pressure_view *v, struct pressure_sum *sum,
 				 const __u64 *saved)
 {
-	const __u64 *now = pressure_vector(v->c, 0);
+	const __u64 *now = v->c->sums;
 	__u64 ticks, within = 0;
 	__s32 group;
 
@@ -447,7 +464,7 @@ static void pressure_share_saved(const struct pressure_view *v, struct pressure_
 static struct pressure_sum pressure_since(const struct pressure_view *v, __u64 from)
 {
 	struct pressure_cpu *c = v->c;
-	const __u64 *now = pressure_vector(c, 0), *saved, *special;
+	const __u64 *now = c->sums, *saved, *special;
 	struct pressure_sum sum = { 0 };
 	struct pressure_run *run;
 	__u64 nr;
@@ -693,7 +710,7 @@ void pressure_settle(struct pressure *p, struct pressure_cpu *c)
  */
 void pressure_run(struct pressure *p, struct pressure_cpu *c, __u64 until, __s32 who)
 {
-	__u64 *sums = pressure_vector(c, 0), ticks;
+	__u64 *sums = c->sums, ticks;
 	struct pressure_run *run;
 
 	if (!c->known) {
@@ -899,8 +916,16 @@ static void pressure_wait_in(const struct pressure_view *v, const __u64 *from,
 	struct pressure_group *g = &v->p->groups[v->group];
 	struct pressure_sum fresh = { 0 };
 	unsigned int level, below = PRESSURE_QUEUED;
-	struct pressure_list *list;
+	struct pressure_list *list = pressure_list(v->c, v->group, PRESSURE_QUEUED);
 
+	/* Most cgroups never wait but in the queue of one CPU: each level has the same. */
+	if (from[PRESSURE_ALL] == from[PRESSURE_QUEUED] && !list[PRESSURE_READY].used &&
+	    !list[PRESSURE_ALL].used) {
+		fresh = pressure_hold(v, PRESSURE_QUEUED, from[PRESSURE_QUEUED], since, 1, leaf);
+		for (level = 0; level < PRESSURE_LEVELS; level++)
+			pressure_add(&g->sum[level], &fresh);
+		return;
+	}
 	/* A level begins with what the one below has, which has not got this wait yet. */
 	for (level = 1; level < PRESSURE_LEVELS; level++) {
 		list = pressure_list(v->c, v->group, level);
@@ -947,7 +972,7 @@ struct pressure_over {
 static void pressure_count(struct pressure *p, struct pressure_cpu *c, __s32 group,
 			   const __u64 *from, const struct pressure_over *over)
 {
-	struct pressure_view v = { .p = p, .c = c, .group = group, .own = pressure_own(c) };
+	struct pressure_view v = { .p = p, .c = c, .group = group, .own = c->own };
 	struct pressure_sum since, tasks;
 
 	for (; v.group >= 0; v.group = p->groups[v.group].parent)
@@ -956,8 +981,8 @@ static void pressure_count(struct pressure *p, struct pressure_cpu *c, __s32 gro
 	since = pressure_since(&v, from[PRESSURE_QUEUED]);
 	v.own = NULL;
 	for (; v.group >= 0; v.group = p->groups[v.group].parent) {
-		since.own += pressure_own(c)[v.group];
-		pressure_own(c)[v.group] = PRESSURE_OTHER;
+		since.own += c->own[v.group];
+		c->own[v.group] = PRESSURE_OTHER;
 		if (over) {
 			tasks = since;
 			tasks.all += over->own;

@@ -91,6 +91,7 @@ struct pressure_by {
 /**
  * struct pressure_group - a group, on all CPUs
  * @parent: number of the group that contains it; -1: none that is counted
+ * @depth: how many groups contained it when it began; more than in each that contains it
  * @sum: in the union of its waits, by enum pressure_level
  * @tasks: sums of the waits of its tasks by cause, which count for each task that waits; only of
  *	waits that are over.  Who was held back while another task of its own group had the CPU
@@ -103,6 +104,7 @@ struct pressure_by {
  */
 struct pressure_group {
 	__s32			parent;
+	__s32			depth;
 	struct pressure_sum	sum[PRESSURE_LEVELS];
 	__u64			tasks[PRESSURE_CAUSES];
 	__u64			culprit;

@@ -1,0 +1,35 @@
+# shellcheck shell=bash disable=SC2154
+# SPDX-License-Identifier: GPL-2.0
+#
+# Build reader_native.c. Sourced by reader.sh and by ../host/pressure.sh.
+
+# reader_build TREE PROGRAM: with the sampler of that tree. Of the kernel's headers, all that it
+# includes are empty: reader_kernel.h has what it needs.
+reader_build()
+{
+	local tree include=$2.include header from
+
+	tree=$(readlink -f -- "$1")
+	mkdir -p -- "$include/uapi/linux" || return
+	: >"$include/uapi/linux/perf_event.h"
+	while read -r header; do
+		from=$tree/api/include/$header
+		mkdir -p -- "$(dirname -- "$include/$header")"
+		case $header in
+		linux/types.h | linux/errno.h) ;;
+		linux/kdtl_probes.h | linux/kdtl_root.h) : >"$include/$header" ;;
+		*)
+			if [ -e "$from" ]; then
+				ln -s -- "$from" "$include/$header"
+			else
+				: >"$include/$header"
+			fi
+			;;
+		esac
+	done < <(grep -rhoE '#include <(linux|uapi/linux)/[a-z0-9_/]+\.h>' "$tree/clients/sampler" \
+			"$tree/api/answers" "$tree/api/include/linux" "$tree/core/seqtry.h" |
+		grep -oE '<.*>' | tr -d '<>' | grep -v '^uapi/linux/perf_event' | sort -u)
+	gcc -O2 -fno-strict-aliasing -fno-tree-vectorize -std=gnu11 -ffunction-sections \
+		-Wl,--gc-sections -I "$include" -I "$tree" -I "$top/selftests/bench" \
+		"$top/selftests/bench/reader_native.c" -o "$2"
+}

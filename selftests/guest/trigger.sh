@@ -93,6 +93,13 @@ limits_users()
 		says user "0 waits" "some 1000 500000"
 }
 
+# The shortest window that there is, and the longest one, all of which one CPU may wait.
+takes_bounds()
+{
+	says write "0 waits" "some 1 10000" &&
+		says write "0 waits" "some 10000000 10000000"
+}
+
 # Its text is what one sees who gets an event.
 can_be_read()
 {
@@ -113,7 +120,7 @@ need_modules kdtl_sampler
 mount_cgroups $root || skip_all "no cgroups with the controller cpu"
 mkdir $root/web $root/hog $root/quiet
 
-plan 9
+plan 10
 ok "the sampler loads" load kdtl_sampler pmu=kdtl_sched
 loop hog 1
 loop web 1
@@ -126,6 +133,7 @@ else
 fi
 ok "a file has one trigger" one_each
 ok "what is no trigger is refused" refuses
+ok "the shortest window and the longest one are taken" takes_bounds
 ok "short windows need a capability" limits_users
 ok "it can be read" can_be_read
 ok "the sampler stays while a trigger is there" holds_module

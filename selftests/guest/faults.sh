@@ -80,6 +80,8 @@ walk_init()
 			}
 		fi
 		is "$(held)" "$had" || return
+		# With KASAN and lockdep, in an emulator, a walk takes minutes.
+		[ $((n % 25)) -ne 0 ] || note "$walked: $n allocations so far"
 	done
 	note "$walked: $((n - 1)) allocations failed, $errors errors"
 	[ $n -gt 1 ]

@@ -399,8 +399,9 @@ begin()
 		says 20 '00:00:02.000  child (20) late by 300 ms
   300 ms  waited for CPU 1 behind other (30)' -n 1 &&
 		says 20 '00:00:02.000  child (20) in 1.00 s
-  700 ms  did not exist
-  300 ms  waited for CPU 1 behind other (30)' --from 00:00:01 --to 00:00:02
+  700 ms  did not exist, made by early (10)
+  300 ms  waited for CPU 1 behind other (30)' --from 00:00:01 --to 00:00:02 &&
+		kdtl print "$work/data.wake" | matches ' child  *20  is new, on CPU 1, made by .*10'
 }
 
 # What a task still waits for when the recording ends, and one that nobody woke.

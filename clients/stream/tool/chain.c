@@ -378,6 +378,7 @@ static void slept(struct walk *w, const struct gap *g)
 static void between(struct walk *w, const struct chain_turn *before, const struct chain_turn *after)
 {
 	struct gap g = { before, after, CHAIN_NEVER, 0, CHAIN_NONE };
+	struct chain_part *p;
 
 	find_off(w->l, &g);
 	/* When the task got that CPU is not known, so what it did before is not, either. */
@@ -392,8 +393,10 @@ static void between(struct walk *w, const struct chain_turn *before, const struc
 	find_wake(w->l, w->pid, &g);
 	if (!before && g.wake != CHAIN_NONE && w->l->note[g.wake].event == CHAIN_NEW) {
 		/* It may be noted a little later than it was queued. */
-		add(w, CHAIN_GONE, least(w->l->note[g.wake].time,
-					 after->on - least(after->wait, after->on)));
+		p = add(w, CHAIN_GONE, least(w->l->note[g.wake].time,
+					     after->on - least(after->wait, after->on)));
+		if (p)
+			p->wake = g.wake;
 		wait_until(w, &g, g.wake + 1, after->on);
 		return;
 	}

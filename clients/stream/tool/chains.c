@@ -50,7 +50,7 @@ static bool is_alike(const struct sleeps *s, const struct chain_part *a, const s
 	if (a->kind == CHAIN_WAITED || a->kind == CHAIN_STOLEN || a->kind == CHAIN_INTERRUPTED)
 		return a->cpu == b->cpu;
 	if (a->kind != CHAIN_ASLEEP)
-		return true;
+		return a->wake == b->wake;
 	v = entry_of(s, a->wake);
 	w = entry_of(s, b->wake);
 	if (a->left != b->left || !v != !w)
@@ -159,7 +159,7 @@ static bool is_blocked(const struct sleeps *s, const struct chain_part *p)
 	return w && kdtl_wake_state(w) == STATE_DISK;
 }
 
-/* Who ended a sleep. */
+/* Who ended a sleep, or made a task. */
 const char *waker_text(char to[TASK_TEXT], const struct sleeps *s, const struct recording *r,
 		       const struct chain_part *p)
 {
@@ -239,7 +239,8 @@ static void row_text(char *to, size_t size, const struct sleeps *s, const struct
 		asleep_text(to, size, s, r, row);
 		break;
 	case CHAIN_GONE:
-		snprintf(to, size, "did not exist");
+		snprintf(to, size, "did not exist%s%s", p->wake == CHAIN_NONE ? "" : ", made by ",
+			 p->wake == CHAIN_NONE ? "" : waker_text(task, s, r, p));
 		break;
 	case CHAIN_UNKNOWN:
 		snprintf(to, size, "not known");

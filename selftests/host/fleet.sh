@@ -40,6 +40,9 @@ rules_fail()
 		's/and on (job, instance) .*/and on (job) kdtl_nothing/' \
 		's/cause="neighbours"/cause="own"/' 's/cause="quota"/cause="own"/' 's/for: 5m/for: 1h/' \
 		's/by (job, le)/by (instance, le)/' 's/> 120/> 600/' \
+		's/pressure_seconds_total{cause="q/tasks_seconds_total{cause="q/' \
+		's/pressure_seconds_total{cause="quota"}/throttled_seconds_total/' \
+		's/kdtl_quota_seconds:rate5m > 0.25/kdtl_quota_seconds:rate5m > 0.01/' \
 		's/ up == 1/ up/'; do
 		! rules_pass "$change" || { echo "not noticed: $change"; return 1; }
 	done

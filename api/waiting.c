@@ -126,7 +126,7 @@ static void kdtl_waiting_look(struct kdtl_waiting_some *some, int cpu)
 			continue;
 		t = pid_task(find_pid_ns(is->pid, &init_pid_ns), PIDTYPE_PID);
 		if (!t || task_cpu(t) != cpu || !kdtl_waiting_maybe(t) ||
-		    !some->pmu->waits(some->pmu, t, now, &is->since, &is->held))
+		    !some->pmu->waits(some->pmu, t, now, &is->since, &is->held, &is->left))
 			continue;
 		is->running = task_pid_nr(current);
 		is->until = now;

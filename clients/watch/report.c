@@ -166,22 +166,21 @@ static int report_late_detail(const struct kdtl_span *span, const struct kdtl_en
 	return cpu;
 }
 
-/* Who woke the task, if somebody did less than @ago before @since. */
-static void report_woken(pid_t pid, u64 since, u64 ago, u64 until)
+/* Who woke the task, which left its CPU at @from. */
+static void report_woken(pid_t pid, u64 from, u64 until)
 {
 	const int at = strlen(detail);
 
-	watch_woken(pid, since - min(since, ago), until, detail + at, sizeof(detail) - at);
+	watch_woken(pid, from, until, detail + at, sizeof(detail) - at);
 }
 
 /* A task that slept before it waited was woken by somebody. */
 static void report_late_woken(const struct kdtl_entry *e)
 {
-	const u64 until = kdtl_entry_time(e);
+	const u64 until = kdtl_entry_time(e), off = kdtl_entry_wait(e) + kdtl_entry_slept(e);
 
 	if (!kdtl_entry_is_throttled(e) && kdtl_entry_slept(e))
-		report_woken(kdtl_entry_pid(e), until, kdtl_entry_wait(e) + kdtl_entry_slept(e),
-			     until);
+		report_woken(kdtl_entry_pid(e), until - min(until, off), until);
 }
 
 /**
@@ -340,8 +339,7 @@ void watch_report_going(const struct watch_going *g)
 	scnprintf(what, sizeof(what), "CPU %d: %s has %s for %llu ms", is->cpu, name,
 		  g->throttled ? "been throttled" : "waited", div_u64(g->wait, NSEC_PER_MSEC));
 	report_going_detail(g);
-	/* If the wait began with a wake-up, and did not with a preemption later. */
-	report_woken(is->pid, is->since, NSEC_PER_MSEC, is->until);
+	report_woken(is->pid, is->left, is->until);
 	report(how, is->cpu, g->throttled ? -1 : is->cpu, g->wait, is->until, false);
 }
 

@@ -807,7 +807,7 @@ static u64 kdtl_sched_sync(struct kdtl_pmu *p)
 
 /* As kdtl_sched_arrive() would have it, if @t were dispatched now. */
 static bool kdtl_sched_waits(struct kdtl_pmu *p, const struct task_struct *t, u64 now,
-			     u64 *since, u64 *held)
+			     u64 *since, u64 *held, u64 *left)
 {
 	const struct kdtl_sched_cpu *c = this_cpu_ptr(&kdtl_sched_cpu);
 	const struct kdtl_departure *slot = kdtl_slot(c->departures, (u32)t->pid);
@@ -826,6 +826,9 @@ static bool kdtl_sched_waits(struct kdtl_pmu *p, const struct task_struct *t, u6
 	if (queued_at >= now)
 		return false;
 	*since = queued_at;
+	*left = t->sched_info.pcount ? U64_MAX : 0;
+	if (known && (when & 3) != KDTL_KIND_PREEMPT)
+		*left = when >> 2;
 	if (kdtl_holds(t))
 		*held = now - queued_at;
 	else if (throttled || kdtl_was_held(c, t, queued_at))

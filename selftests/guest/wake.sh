@@ -247,12 +247,13 @@ is_asleep()
 	grep -q '^State:.S' "/proc/$1/status"
 }
 
-# A shell on CPU 1 that is to read from here wakes up behind a hog. It gets a name of its own, and
-# so that it sleeps in no other place, it has nothing to wait for but that. The hog stays for longer
-# than a host may stop the machine before the shell is told.
-watch_says()
+# listens PATTERN: a shell on CPU 1 that is to read from here wakes up behind a hog, and a line says
+# that it PATTERN behind that. It gets a name of its own, and so that it sleeps in no other place, it
+# has nothing to wait for but that. The hog stays for longer than a host may stop the machine before
+# the shell is told.
+listens()
 {
-	load kdtl_watch wake=kdtl_wake threshold_ms=250 pause_s=0 || return
+	rm -f tell
 	mkfifo tell
 	printf '#!/bin/sh\nread -r _ <tell\n' >listens
 	chmod +x listens
@@ -262,11 +263,23 @@ watch_says()
 	until_true is_named listens && until_true is_asleep $listens || return
 	load kdtl_hog cpu=1 ms=3000 || return
 	echo >tell
-	until_true said "listens:$listens waited .* behind kdtl_hog:.*, woken by $(cat /proc/$$/comm):$$"
+	until_true said "listens:$listens $1 .* behind kdtl_hog:.*, woken by $(cat /proc/$$/comm):$$"
 	set -- $?
 	[ "$1" -eq 0 ] || { dmesg | grep kdtl_watch | sed 's/^/# /'; kill $listens; }
 	unload kdtl_hog
 	return "$1"
+}
+
+watch_says()
+{
+	load kdtl_watch wake=kdtl_wake threshold_ms=250 pause_s=0 && listens waited
+}
+
+# By the CPU's own threshold it is not stuck, so the line is of the wait that goes on.
+watch_says_meanwhile()
+{
+	load kdtl_watch wake=kdtl_wake threshold_ms=60000 pause_s=0 &&
+		echo "prio normal 250" >/sys/kernel/debug/kdtl_watch/rules && listens "has waited for"
 }
 
 watch_says_what_is_wrong()
@@ -276,7 +289,7 @@ watch_says_what_is_wrong()
 		log | grep -q 'no session of kdtl_sched that says who woke whom'
 }
 
-plan 15
+plan 16
 ok "without the source kdtl record --wake says what to load" without_source
 load kdtl_wake || bail_out "kdtl_wake does not load"
 ok "a session that asks for dispatches is refused" \
@@ -301,8 +314,11 @@ if [ -e /sys/devices/system/cpu/cpu1 ] && have_module kdtl_hog; then
 	taskset -p 1 $$ >/dev/null
 	ok "the watch says who woke the task that waits" watch_says
 	unload kdtl_watch
+	ok "while the wait goes on, too" watch_says_meanwhile
+	unload kdtl_watch
 else
 	skip "the watch says who woke the task that waits" "needs two CPUs, and kdtl_hog"
+	skip "while the wait goes on, too" "needs two CPUs, and kdtl_hog"
 fi
 ok "and refuses a source that does not know" watch_says_what_is_wrong
 ok "the source goes when nobody uses it" unload kdtl_wake

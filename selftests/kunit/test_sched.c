@@ -1080,6 +1080,9 @@ static void expect_told(struct kunit *test, struct keeper *k, int cpu)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, e);
 	if (kdtl_entry_queued(e) < U32_MAX)
 		KUNIT_EXPECT_EQ(test, kdtl_entry_time(e) - kdtl_entry_queued(e), first.since);
+	if (kdtl_entry_slept(e) && kdtl_entry_slept(e) < U32_MAX)
+		KUNIT_EXPECT_EQ(test, first.since - kdtl_entry_ready(e) - kdtl_entry_slept(e),
+				first.left);
 	kunit_info(test, "woken at %llu, queued at %llu, told at %llu, dispatched at %llu\n", woken,
 		   first.since, first.until, kdtl_entry_time(e));
 }

@@ -95,9 +95,10 @@ struct kdtl_area {
  *	CPU with interrupts off, also when perf reads an event, and also while no event wants
  *	entries of this CPU.  Optional, but a source without it has no kdtl_merge_sync()
  * @waits: is a task, which can run and does not, in the queue of this CPU at the time @now, as
- *	@sync returned it?  Sets since when, and for how long since then a limit held it
- *	back.  It runs on the CPU with interrupts off.  Optional, but a source without it
- *	has no kdtl_waiting(); needs tasks and @sync
+ *	@sync returned it?  Sets since when, for how long since then a limit held it back,
+ *	and when it left its CPU to sleep, see kdtl_waiting::left.  It runs on the CPU with
+ *	interrupts off.  Optional, but a source without it has no kdtl_waiting(); needs
+ *	tasks and @sync
  */
 struct kdtl_pmu {
 	struct pmu	pmu;
@@ -116,7 +117,7 @@ struct kdtl_pmu {
 	int		(*source)(struct kdtl_pmu *p, u32 mask, u64 period);
 	u64		(*sync)(struct kdtl_pmu *p);
 	bool		(*waits)(struct kdtl_pmu *p, const struct task_struct *t, u64 now,
-				 u64 *since, u64 *held);
+				 u64 *since, u64 *held, u64 *left);
 	/* private: */
 	int		(*add)(struct perf_event *event, int flags);
 	int		(*event_init)(struct perf_event *event);

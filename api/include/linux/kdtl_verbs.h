@@ -150,6 +150,8 @@ void kdtl_late_end(struct kdtl_late *late);
  * @held: for how long after @since a limit on CPU time held it back, in ticks.  If that is until
  *	@until, a limit still does, or nobody knows when that ended
  * @until: the time of which all this is, in ticks
+ * @left: when it left its CPU to sleep, in ticks: only a later wake-up made it wait, see
+ *	kdtl_who_woke().  0: it is new; U64_MAX: it was preempted, or that is not known
  */
 struct kdtl_waiting {
 	pid_t	pid;
@@ -159,6 +161,7 @@ struct kdtl_waiting {
 	u64	since;
 	u64	held;
 	u64	until;
+	u64	left;
 };
 
 int kdtl_waiting(struct kdtl_session *s, void (*fn)(const struct kdtl_waiting *w, void *data),

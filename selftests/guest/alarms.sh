@@ -447,6 +447,52 @@ throttle_told_meanwhile()
 		until_true has_said 'kdtl_watch: CPU [0-9]*: limited:[0-9]* (/limited) has been throttled for [2-9][0-9][0-9] ms$'
 }
 
+# How often the quota has come back to those that it held back.
+came_back()
+{
+	sed -n 's/^nr_throttled //p' "$group/limited/cpu.stat"
+}
+
+has_come_back()
+{
+	[ "$(came_back)" -gt "$1" ]
+}
+
+starved_late='kdtl_watch: CPU 1: limited:[0-9]* (/limited) waited [0-9]* ms, behind .*hog:'
+
+# Of quotas that come back later, the task has had one.
+late_or_back()
+{
+	has_said "$starved_late" || has_come_back "$1"
+}
+
+# Its quota comes back, but the hog has the CPU: from then on it waits. On a busy host the hog may
+# come too late to find the quota used up, and a CPU that stands still uses up that of seconds: then it
+# is tried again.
+starves_afterwards()
+{
+	for _ in 1 2 3 4 5; do
+		stop_waiters
+		unload kdtl_watch && load kdtl_watch threshold_ms=500 pause_s=0 &&
+			echo "max 1000000" >"$group/limited/cpu.max" && waiter limited limited &&
+			echo "20000 1000000" >"$group/limited/cpu.max" &&
+			until_true has_come_back $(($(came_back) + 1)) || return
+		dmesg -c >/dev/null
+		read -r began _ </proc/uptime
+		hog 3000 && until_true late_or_back $(($(came_back) + 2)) || return
+		read -r ended _ </proc/uptime
+		line=$(dmesg | grep "$starved_late" | tail -n 1)
+		note "$line; the hog had the CPU for $held ms"
+		[ "$line" ] || continue
+		waited=$(number ' waited ')
+		within "$waited" 500 "$(echo "$began $ended" | awk '{ printf "%d", ($2 - $1) * 1000 + 10 }')" &&
+			within "$(number 'hog:[0-9]* (\/batch) ')" 500 "$waited" || return
+		# For the rest of the hog's time it was the quota that held the task back.
+		[ $((waited + 200)) -gt "$held" ] || return 0
+	done
+	return 1
+}
+
 # A long interrupt keeps an idle CPU from the task that it has woken.
 idle_is_known()
 {
@@ -540,7 +586,7 @@ need kdtl kdtl_sched kdtl_fake_pmu kdtl_fake_drive
 taskset -p 1 $$ >/dev/null
 
 day=$(date -u +%F)
-plan 25
+plan 26
 dmesg -c >/dev/null
 ok "a table without rows is refused" refuses_lines 0
 ok "and one of too many" refuses_lines 10001
@@ -574,6 +620,11 @@ ok "a threshold by priority" by_priority
 ok "nice 19: only if asked" idle_if_asked
 ok "a quota is told apart" quota_is_told_apart
 ok "while it holds the task back" throttle_told_meanwhile
+if grep -q PREEMPT_RT /proc/version; then
+	skip "what it waits after that is late" "the hog keeps the quota from coming back"
+else
+	ok "what it waits after that is late" starves_afterwards
+fi
 ok "an idle CPU that is kept from its task" idle_is_known
 ok "a wait in the queue of another CPU" moved_is_known
 if grep -q PREEMPT_RT /proc/version; then

@@ -16,7 +16,7 @@ group=/tmp/kdtl-alarms
 # said PATTERN: how many lines of the log match.
 said()
 {
-	dmesg | grep -c "$1"
+	log | grep -c "$1"
 }
 
 has_said()
@@ -100,7 +100,7 @@ is_seen()
 # withheld WHAT: the sum that the log says.
 withheld()
 {
-	dmesg | awk -v what="$1" '/kdtl_watch: withheld / && $0 ~ what {
+	log | awk -v what="$1" '/kdtl_watch: withheld / && $0 ~ what {
 		sub(/.* withheld /, "")
 		sum += $1
 	}
@@ -127,7 +127,7 @@ worse_passes()
 			until_true said_or_stuck 'kdtl_watch: CPU 0 waited 2000 ms' &&
 			until_true said_or_stuck 'kdtl_watch: CPU 0 waited 4000 ms' || return
 		[ "$(stuck)" -gt 0 ] || return 0
-		unload kdtl_watch && dmesg -c >/dev/null &&
+		unload kdtl_watch && forget_log &&
 			load kdtl_watch pmu=kdtl_fake threshold_ms=900 pause_s=600 || return
 	done
 	return 1
@@ -176,7 +176,7 @@ throttled_if_asked()
 # kdtl_softirq's waits are not a hypervisor's, say.
 not_a_hypervisor()
 {
-	dmesg -c >/dev/null
+	forget_log
 	unload kdtl_fake_drive && unload kdtl_fake_pmu && load kdtl_fake_pmu stolen=0 &&
 		load kdtl_fake_drive && load kdtl_recorder pmu=kdtl_fake || return
 	! load kdtl_watch steal=kdtl_fake 2>/dev/null &&
@@ -227,7 +227,7 @@ alarm_names_both()
 	waiter svc waiter && hog_is_seen &&
 		until_true has_said 'kdtl_watch: CPU 1: waiter:[0-9]* (/svc) waited [0-9]* ms, behind hog:' ||
 		return
-	line=$(dmesg | grep 'kdtl_watch: CPU 1: waiter:[0-9]* (/svc) waited .* hog:' | tail -n 1)
+	line=$(log | grep 'kdtl_watch: CPU 1: waiter:[0-9]* (/svc) waited .* hog:' | tail -n 1)
 	within "$(number 'waited ')" "$held" "$(longest waiter)" &&
 		within "$(number 'behind hog:[0-9]* (\/batch) ')" "$held" "$(longest waiter)"
 }
@@ -240,10 +240,10 @@ exec_is_known()
 		return
 	waiter svc victim && hog 600 exec && until_true has_waited victim &&
 		until_true has_said 'kdtl_watch: CPU 1: victim:[0-9]* (/svc) waited' || return
-	line=$(dmesg | grep 'kdtl_watch: CPU 1: victim:[0-9]* (/svc) waited .* hog:' | tail -n 1)
+	line=$(log | grep 'kdtl_watch: CPU 1: victim:[0-9]* (/svc) waited .* hog:' | tail -n 1)
 	note "$line"
 	within "$(number 'behind hog:[0-9]* (\/batch) ')" "$held" "$(longest victim)" || return
-	line=$(dmesg | sed -n '/: CPU 1: victim:.* oldest first$/,/: end of table$/p' |
+	line=$(log | sed -n '/: CPU 1: victim:.* oldest first$/,/: end of table$/p' |
 		grep 'kdtl_recorder: CPU 1 from ')
 	note "$line"
 	echo "$line" | grep -q ' hog:[0-9]* (/batch) [0-9.]* m*s' || return
@@ -261,7 +261,7 @@ sampler_blames()
 # While it still waits: who has the CPU, since when, and who waits.
 stuck_names_both()
 {
-	line=$(dmesg | grep "$stuck_behind_hog" | tail -n 1)
+	line=$(log | grep "$stuck_behind_hog" | tail -n 1)
 	note "$line"
 	stuck=$(number 'dispatched for ')
 	# A thread of the kernel may have the CPU for a moment, or have waited longer.
@@ -294,7 +294,7 @@ waited_then()
 # hog_table: the waiter's last table in which the hog had the CPU. A machine that stood still has others.
 hog_table()
 {
-	dmesg | sed -n 's/.*kdtl_recorder: //p' | awk '
+	log | sed -n 's/.*kdtl_recorder: //p' | awk '
 		/^CPU 1: waiter:.* oldest first$/ { table = "" }
 		{ table = table $0 "\n" }
 		/^CPU 1: waiter:.*: end of table$/ && table ~ /\nCPU 1 from [^\n]* hog:/ { last = table }
@@ -389,7 +389,7 @@ told_meanwhile()
 	# It has the CPU still.
 	kill "$(pid_of hog)" || status=1
 	wait $!
-	dmesg | grep 'kdtl_watch: CPU 1: early:[0-9]* (/svc) has waited .* hog:' >/tmp/told
+	log | grep 'kdtl_watch: CPU 1: early:[0-9]* (/svc) has waited .* hog:' >/tmp/told
 	line=$(head -n 1 /tmp/told)
 	note "$line"
 	first=$(number 'has waited for ')
@@ -477,11 +477,11 @@ starves_afterwards()
 			echo "max 1000000" >"$group/limited/cpu.max" && waiter limited limited &&
 			echo "20000 1000000" >"$group/limited/cpu.max" &&
 			until_true has_come_back $(($(came_back) + 1)) || return
-		dmesg -c >/dev/null
+		forget_log
 		read -r began _ </proc/uptime
 		hog 3000 && until_true late_or_back $(($(came_back) + 2)) || return
 		read -r ended _ </proc/uptime
-		line=$(dmesg | grep "$starved_late" | tail -n 1)
+		line=$(log | grep "$starved_late" | tail -n 1)
 		note "$line; the hog had the CPU for $held ms"
 		[ "$line" ] || continue
 		waited=$(number ' waited ')
@@ -504,7 +504,7 @@ idle_is_known()
 	load kdtl_hog cpu=1 ms=600 irq=1 &&
 		until_true has_said 'kdtl_recorder: CPU 1: kdtl_hog:[0-9]* waited .*: end of table' ||
 		return
-	line=$(dmesg | grep 'kdtl_watch: CPU 1: kdtl_hog:[0-9]* waited')
+	line=$(log | grep 'kdtl_watch: CPU 1: kdtl_hog:[0-9]* waited')
 	note "$line"
 	waited=$(number 'waited ')
 	# An emulated CPU's clock can stop for a while if no tick is handled.
@@ -514,7 +514,7 @@ idle_is_known()
 		within "$(number ', idle ')" "$own" "$waited" || return
 	# A kworker that had to wait as long has a table, too, and so has the wait while it goes on, if
 	# the watch runs before the task does.
-	line=$(dmesg | sed -n '/: CPU 1: kdtl_hog:[0-9]* waited .* oldest first$/,/: end of table$/p' |
+	line=$(log | sed -n '/: CPU 1: kdtl_hog:[0-9]* waited .* oldest first$/,/: end of table$/p' |
 		grep 'kdtl_recorder: CPU 1 from ')
 	note "$line"
 	of_table ' idle ' "$own" "$waited"
@@ -529,7 +529,7 @@ rests_between_rows()
 	level=$(cut -f 1 /proc/sys/kernel/printk)
 	# Its alarms have tables, too, and there is one at a time.
 	unload kdtl_watch && load kdtl_slow_console || return
-	dmesg -c >/dev/null
+	forget_log
 	dmesg -n 8
 	echo 60000 >$ms
 	set -- $(sh -c 'rests() { sed -n "s/^voluntary_ctxt_switches:[^0-9]*//p" /proc/$$/status; }
@@ -539,7 +539,7 @@ rests_between_rows()
 	echo 50 >$ms
 	dmesg -n "$level"
 	unload kdtl_slow_console
-	rows=$(dmesg | sed -n 's/.*kdtl_recorder: asked for: .* CPUs, \([0-9]*\) of .*/\1/p')
+	rows=$(log | sed -n 's/.*kdtl_recorder: asked for: .* CPUs, \([0-9]*\) of .*/\1/p')
 	note "$rows rows, $(($2 - $1)) rests"
 	[ "$rows" -ge 50 ] && [ $(($2 - $1)) -ge $((rows / 2)) ]
 }
@@ -552,7 +552,7 @@ moved_is_known()
 	unload kdtl_hog && unload kdtl_watch && load kdtl_watch threshold_ms=0 pause_s=0 &&
 		echo "1 250" >"$watch/cpus" && echo "cgroup /svc 250" >"$watch/rules" &&
 		waiter svc moved || return
-	dmesg -c >/dev/null
+	forget_log
 	hog 60000 &
 	until_true has_said 'kdtl_watch: CPU 1: no task of normal priority dispatched for .* moved:[0-9]* (/svc) has waited for' &&
 		taskset -p 1 "$(pid_of moved)" >/dev/null &&
@@ -561,7 +561,7 @@ moved_is_known()
 	status=$?
 	kill "$(pid_of hog)"
 	wait $!
-	line=$(dmesg | grep 'kdtl_watch: CPU 0: moved:[0-9]* (/svc) waited' | head -n 1)
+	line=$(log | grep 'kdtl_watch: CPU 0: moved:[0-9]* (/svc) waited' | head -n 1)
 	note "$line"
 	# What is longer than 4.29 s is "at least" as long.
 	waited=$(number 'waited [a-z ]*')
@@ -570,7 +570,7 @@ moved_is_known()
 		within "$elsewhere" 200 "$waited" &&
 		within "$(number '; CPU 1, where it ran last, had hog:[0-9]* (\/batch) ')" \
 			$((elsewhere - 10)) "$elsewhere" || return
-	line=$(dmesg | sed -n '/: CPU 0: moved:.* oldest first$/,/: end of table$/p' |
+	line=$(log | sed -n '/: CPU 0: moved:.* oldest first$/,/: end of table$/p' |
 		grep 'kdtl_recorder: CPU 1 from ')
 	note "$line"
 	echo "$line" | grep -q ' hog:[0-9]* (/batch) [0-9.]* m*s'
@@ -587,10 +587,10 @@ taskset -p 1 $$ >/dev/null
 
 day=$(date -u +%F)
 plan 26
-dmesg -c >/dev/null
+forget_log
 ok "a table without rows is refused" refuses_lines 0
 ok "and one of too many" refuses_lines 10001
-dmesg -c >/dev/null
+forget_log
 load kdtl_recorder pmu=kdtl_fake || bail_out "kdtl_recorder does not load"
 ok "the watch loads" load kdtl_watch pmu=kdtl_fake threshold_ms=900 pause_s=600
 ok "a worse wait is always in the log" worse_passes
@@ -604,7 +604,7 @@ ok "only of a hypervisor's source it is the hypervisor" not_a_hypervisor
 mount_cgroups $group || bail_out "no cgroups with the controller cpu"
 mkdir $group/svc $group/svc2 "$group/batch" $group/limited
 can_starve 1
-dmesg -c >/dev/null
+forget_log
 load kdtl_recorder lines=100 ms=50 || bail_out "kdtl_recorder does not load"
 ok "the watch loads" load kdtl_watch threshold_ms=250 pause_s=0
 ok "an alarm names both, their cgroups and times" alarm_names_both

@@ -23,7 +23,7 @@ busy()
 		mask=$(printf %x $((1 << cpu)))
 		background taskset "$mask" sh -c 'while :; do :; done'
 		background taskset "$mask" sh -c 'while :; do :; done'
-		background taskset "$mask" sh -c 'while :; do usleep 1000; done'
+		background taskset "$mask" sh -c 'while :; do sleep 0.001; done'
 	done
 }
 
@@ -55,7 +55,7 @@ records()
 {
 	kdtl record -i --steal -o both.data sh -c '
 		until [ "$(wc -c <both.data.steal)" -gt 24000 ] && [ "$(wc -c <both.data)" -gt 50000 ]; do
-			usleep 100000
+			sleep 0.1
 		done' 2>both.err
 	set -- $?
 	pause
@@ -192,11 +192,11 @@ recorded_both()
 # A command that ends, Ctrl-C, and a disk that is full are ends for both.
 both_end()
 {
-	kdtl record -q --steal -o end.data sh -c 'usleep 200000; exit 3'
+	kdtl record -q --steal -o end.data sh -c 'sleep 0.2; exit 3'
 	is $? 3 || return
 	"$dir/kdtl" record -q --steal -o int.data &
 	until_true test -s int.data || return
-	usleep 300000
+	sleep 0.3
 	kill -INT $!
 	wait $! && paused recorded_both end.data int.data || return
 	mkdir -p small && mount -t tmpfs -o size=128k none small || return
@@ -261,7 +261,7 @@ follow_each_other()
 rotate()
 {
 	kdtl record -q -i --steal --max-size 64K --rotate 2 -o full.data sh -c \
-		'until [ -e full.data.2.steal ]; do usleep 100000; done' &&
+		'until [ -e full.data.2.steal ]; do sleep 0.1; done' &&
 		paused follow_each_other
 }
 

@@ -16,30 +16,30 @@ report=/tmp/kdtl-bytes
 
 too_many()
 {
-	dmesg -c >/dev/null
+	forget_log
 	! load kdtl_recorder pmu=kdtl_sched raw_bytes=65537 2>/dev/null || return
-	dmesg | grep 'kdtl_recorder: raw_bytes=65537: must not be above 65536'
+	log | grep 'kdtl_recorder: raw_bytes=65537: must not be above 65536'
 }
 
 unknown()
 {
-	dmesg -c >/dev/null
+	forget_log
 	! load kdtl_recorder pmu=kdtl_none raw_bytes=$bytes 2>/dev/null || return
-	dmesg | grep 'kdtl_recorder: no session of kdtl_none (-19)'
+	log | grep 'kdtl_recorder: no session of kdtl_none (-19)'
 }
 
 # works CPU: tasks are dispatched there, more than are printed.
 works()
 {
 	# shellcheck disable=SC2016 # the inner shell's
-	taskset $((1 << $1)) sh -c 'n=0; while [ $n -lt 30 ]; do usleep 1000; n=$((n + 1)); done'
+	taskset $((1 << $1)) sh -c 'n=0; while [ $n -lt 30 ]; do sleep 0.001; n=$((n + 1)); done'
 }
 
 # reported WHAT: the last report's rows go to $report, as lines "CPU OFFSET BYTE...". Alarms come
 # one after the other.
 reported()
 {
-	dmesg | sed -n 's/.*kdtl_recorder: //p' | awk -v title="^$1: CPU " -v end="^$1: end of bytes" '
+	log | sed -n 's/.*kdtl_recorder: //p' | awk -v title="^$1: CPU " -v end="^$1: end of bytes" '
 		$0 ~ end && on { last = rows; on = 0 }
 		$0 ~ title && !on { rows = ""; on = 1 }
 		on && /^CPU [0-9]+: [0-9a-f]+: [0-9a-f ]+$/ {
@@ -88,7 +88,7 @@ are_entries()
 all_cpus()
 {
 	works 0 && works 1 || return
-	dmesg -c >/dev/null
+	forget_log
 	until_true table_asked && reported 'asked for' && are_entries 0 1
 }
 
@@ -103,7 +103,7 @@ alarm()
 {
 	load kdtl_watch threshold_ms=0 || return
 	echo '1 10' >/sys/kernel/debug/kdtl_watch/cpus
-	dmesg -c >/dev/null
+	forget_log
 	background taskset 2 sh -c 'while :; do :; done'
 	background taskset 2 sh -c 'while :; do :; done'
 	until_true reported 'CPU 1.* waited .*' && are_entries 1

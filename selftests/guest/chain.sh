@@ -122,7 +122,7 @@ now()
 wakes()
 {
 	for _ in $(seq "$1"); do
-		usleep 1
+		sleep 0.000001
 	done
 }
 

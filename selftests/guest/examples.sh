@@ -125,13 +125,13 @@ inorder()
 	cat $debug/kdtl_inorder >/tmp/inorder
 	n=0
 	while [ $n -lt 50 ]; do
-		usleep 20000
+		sleep 0.02
 		n=$((n + 1))
 	done
 	cat $debug/kdtl_inorder >>/tmp/inorder
 	ordered /tmp/inorder || return
 	is "$(grep -vc '^[0-9]* CPU [0-9]*: .*:[0-9]* waited [0-9]* ns' /tmp/inorder)" 0 &&
-		[ "$(grep -c ' usleep:[0-9]* ' /tmp/inorder)" -ge 50 ] &&
+		[ "$(grep -c ' sleep:[0-9]* ' /tmp/inorder)" -ge 50 ] &&
 		! awk '{ print $1, $3 }' /tmp/inorder | sort | uniq -d | grep .
 }
 
@@ -162,13 +162,13 @@ gaps_lost()
 # while the thread does not read.
 gaps()
 {
-	background sh -c 'while :; do usleep 1000; done'
+	background sh -c 'while :; do sleep 0.001; done'
 	busy=$!
 	load kdtl_gaps pause_ms=10000 && until_true gaps_lost || return
 	kill $busy
-	dmesg -c >/dev/null
+	forget_log
 	unload kdtl_gaps || return
-	dmesg | sed -n 's/.*kdtl_gaps: \([0-9]*\) dispatches: \([0-9]*\) read, \([0-9]*\) lost in \([0-9]*\) gaps/\1 \2 \3 \4/p' >/tmp/gaps
+	log | sed -n 's/.*kdtl_gaps: \([0-9]*\) dispatches: \([0-9]*\) read, \([0-9]*\) lost in \([0-9]*\) gaps/\1 \2 \3 \4/p' >/tmp/gaps
 	read -r produced read lost gaps </tmp/gaps || return
 	note "$produced dispatches: $read read, $lost lost in $gaps gaps"
 	[ "$read" -gt 0 ] && [ "$gaps" -gt 0 ] && is $((read + lost)) "$produced"
@@ -179,7 +179,7 @@ gaps()
 # alarmed CPU TIMES: so often there was an alarm of tasks that had waited in turn.
 alarmed()
 {
-	[ "$(dmesg | sed -n "s/.*kdtl_overload: CPU $1: tasks waited for 300 ms in \([0-9]*\) ms/\1/p" |
+	[ "$(log | sed -n "s/.*kdtl_overload: CPU $1: tasks waited for 300 ms in \([0-9]*\) ms/\1/p" |
 		awk '$1 >= 100 { n++ } END { print n + 0 }')" -ge "$2" ]
 }
 
@@ -188,7 +188,7 @@ alarmed()
 # waited as long when it gets the CPU, so an alarm may come sooner.
 overload()
 {
-	dmesg -c >/dev/null
+	forget_log
 	background taskset 2 sh -c 'while :; do :; done'
 	one=$!
 	background taskset 2 sh -c 'while :; do :; done'
@@ -234,7 +234,7 @@ governor()
 	web=$!
 	until_true weight_is 10000
 	status=$?
-	dmesg | sed -n 's/.*kdtl_governor: /# /p' | tail -n 1
+	log | sed -n 's/.*kdtl_governor: /# /p' | tail -n 1
 	kill -KILL $one $two
 	wait $one $two 2>/dev/null
 	[ $status -eq 0 ] && until_true weight_is_less 10000
@@ -249,13 +249,13 @@ governor_goes()
 {
 	unload kdtl_governor && weight_is 300 &&
 		! load kdtl_governor cgroup=/none mount=$root 2>/dev/null &&
-		dmesg | grep -q 'kdtl_governor: .*/none has no cpu.weight that can be set' &&
+		log | grep -q 'kdtl_governor: .*/none has no cpu.weight that can be set' &&
 		rmdir $root/web/pod $root/web
 }
 
 intruder_refuses()
 {
-	! load kdtl_intruder 2>/dev/null && dmesg | grep -q 'kdtl_intruder: no CPU is isolated'
+	! load kdtl_intruder 2>/dev/null && log | grep -q 'kdtl_intruder: no CPU is isolated'
 }
 
 # --- softirq ----------------------------------------------------------------------
@@ -279,7 +279,7 @@ softirqs_counted()
 	most=$(softirqs)
 	n=0
 	while [ $n -lt 100 ]; do
-		usleep 1000
+		sleep 0.001
 		n=$((n + 1))
 	done
 	most=$(($(softirqs) - most))
@@ -295,7 +295,7 @@ softirqs_agree()
 {
 	load kdtl_sampler pmu=kdtl_softirq || return
 	# Those that had been raised before.
-	usleep 100000
+	sleep 0.1
 	in_tries 5 softirqs_counted && unload kdtl_sampler
 }
 
@@ -322,7 +322,7 @@ interrupt()
 		echo "# the console has an interrupt" >/dev/console
 		n=$((n + 1))
 	done
-	usleep 100000
+	sleep 0.1
 }
 
 # between MIN VALUE MAX

@@ -21,10 +21,10 @@ PROGRAMS=${PROGRAMS:-40}
 # fuzz PROGRAMS SEED: prints what it called, whatever the result.
 fuzz()
 {
-	dmesg -c >/dev/null
+	forget_log
 	load kdtl_fuzz "programs=$1" "seed=$2"
 	set -- $?
-	dmesg | sed -n 's/^\[[ 0-9.]*\] kdtl_fuzz: /# /p'
+	log | sed -n 's/^\[[ 0-9.]*\] kdtl_fuzz: /# /p'
 	return "$1"
 }
 

@@ -45,7 +45,7 @@ waits()
 {
 	for stack in /proc/[0-9]*/stack; do
 		case $(cat "${stack%stack}comm" 2>/dev/null) in
-		insmod | rmmod | kdtl*)
+		insmod | modprobe | rmmod | kdtl*)
 			note "$(cat "${stack%stack}comm") waits:"
 			sed 's/^/# /' "$stack"
 			;;
@@ -95,7 +95,7 @@ has_none()
 
 comes()
 {
-	insmod "$KTAP_MODULES/$1.ko" && has_session "$1"
+	eval "$(loading "$1")" && has_session "$1"
 }
 
 # comes_and_goes CLIENT: its session, that is. To free the memory of a module the kernel itself
@@ -194,10 +194,10 @@ rings()
 # Files that end as they are full: one that is the last, and those that others follow.
 in_full_files()
 {
-	"$here/kdtl" record -q --max-size 64K -o "$tmp/full" sh -c 'while :; do usleep 100; done'
+	"$here/kdtl" record -q --max-size 64K -o "$tmp/full" sh -c 'while :; do sleep 0.0001; done'
 	is $? 143 && is_blamed "$("$here/kdtl" why --brief --pid "$sleeper" "$tmp/full")" || return
 	"$here/kdtl" record -q --max-size 64K --rotate 2 -o "$tmp/turn" sh -c \
-		"until [ -e $tmp/turn.2 ]; do usleep 100; done"
+		"until [ -e $tmp/turn.2 ]; do sleep 0.0001; done"
 	is $? 0 && is_blamed "$("$here/kdtl" why --brief --pid "$sleeper" "$tmp/turn.1")" &&
 		is_blamed "$("$here/kdtl" why --brief --pid "$sleeper" "$tmp/turn.2")"
 }

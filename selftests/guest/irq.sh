@@ -99,8 +99,8 @@ recorded()
 	taskset 2 sh -c 'while :; do :; done' &
 	busy=$!
 	ktap_pids="$ktap_pids $busy"
-	kdtl record --irq -i -q -o irq.data sh -c "insmod $KTAP_MODULES/kdtl_hog.ko cpu=1 ms=600 inline_softirq=1
-		until grep -q Y /sys/module/kdtl_hog/parameters/done; do usleep 10000; done; usleep 100000"
+	kdtl record --irq -i -q -o irq.data sh -c "$(loading kdtl_hog) cpu=1 ms=600 inline_softirq=1
+		until grep -q Y /sys/module/kdtl_hog/parameters/done; do sleep 0.01; done; sleep 0.1"
 	kill $busy
 	own=$(cat /sys/module/kdtl_hog/parameters/own_ms)
 	unload kdtl_hog

@@ -111,7 +111,7 @@ until_true()
 		[ "${KDTL_SILENCE:-0}" -eq 0 ] ||
 			[ $((${ktap_now%.*} - ${ktap_began%.*})) -lt $((KDTL_SILENCE * 3 / 4)) ] ||
 			return 1
-		usleep 50000 2>/dev/null || sleep 0.05
+		sleep 0.05
 	done
 }
 
@@ -213,6 +213,16 @@ needs_answers()
 		tr '\0' '\n' <"$KTAP_MODULES/$1.ko" | grep -q '^depends=.*kdtl_answers'
 }
 
+# loading NAME: the command that loads it.
+loading()
+{
+	if [ -d "$KTAP_MODULES" ]; then
+		echo "insmod $KTAP_MODULES/$1.ko"
+	else
+		echo "modprobe $1"
+	fi
+}
+
 # load NAME [PARAMETER=VALUE]...: and unload it again at the end.
 load()
 {
@@ -221,11 +231,7 @@ load()
 	shift
 	# shellcheck disable=SC2086 # several words
 	[ "$ktap_mod" != kdtl ] || set -- "$@" $KDTL_PARAMS
-	if [ -d "$KTAP_MODULES" ]; then
-		insmod "$KTAP_MODULES/$ktap_mod.ko" "$@" || return
-	else
-		modprobe "$ktap_mod" "$@" || return
-	fi
+	$(loading "$ktap_mod") "$@" || return
 	ktap_loaded="$ktap_mod $ktap_loaded"
 }
 
@@ -349,10 +355,10 @@ kunit()
 	else
 		set -- "filter_glob=$ktap_glob" "$@"
 	fi
-	dmesg -c >/dev/null
+	forget_log
 	load "$ktap_suites" "$@" || bail_out "$ktap_suites does not load"
 	ktap_log=$(mktemp)
-	dmesg | sed -n -e 's/^\[ *[0-9.]*\] //' -e "s/^$ktap_suites: //" \
+	log | sed -n -e 's/^\[ *[0-9.]*\] //' -e "s/^$ktap_suites: //" \
 		-e '/^ *KTAP version/p' -e '/^ *1\.\.[0-9]/p' -e '/^ *# /p' \
 		-e '/^ *\(not \)\{0,1\}ok [0-9]/p' >"$ktap_log"
 	cat "$ktap_log"

@@ -64,7 +64,7 @@ modprobe_is_ours()
 	cat >/tmp/modprobe <<-END
 		#!/bin/sh
 		echo "\$*" >>/tmp/modprobe.log
-		insmod $KTAP_MODULES/kdtl_sched.ko
+		$(loading kdtl_sched)
 	END
 	chmod +x /tmp/modprobe
 	was=$(cat $modprobe) && echo /tmp/modprobe >$modprobe

@@ -384,7 +384,7 @@ counts_before_end()
 	mkdir -p $root/held $root/starved
 	: >/tmp/holds
 	background sh -c "echo \$\$ >$root/starved/cgroup.procs
-		until grep -q holds /tmp/holds; do usleep 10000; done
+		until grep -q holds /tmp/holds; do sleep 0.01; done
 		exec taskset -c 1 sh -c 'while :; do :; done'"
 	starved=$!
 	until_true grep -q -x "$starved" $root/starved/cgroup.procs || return

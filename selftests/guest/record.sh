@@ -26,7 +26,7 @@ kdtl()
 busy()
 {
 	while :; do
-		usleep 1000
+		sleep 0.001
 	done
 }
 
@@ -87,7 +87,7 @@ is_complete()
 only_the_command_ends_it()
 {
 	sh -c 'sleep 0.2 & exec "$0" record -q -o other.data sh -c \
-		"until [ -e go ]; do usleep 10000; done; exit 3"' "$dir/kdtl" &
+		"until [ -e go ]; do sleep 0.01; done; exit 3"' "$dir/kdtl" &
 	set -- $!
 	is_recording other.data || return
 	sleep 1
@@ -113,13 +113,13 @@ load the module kdtl_steal or kdtl_vpa" && [ ! -e steal.data ] && [ ! -e steal.d
 stopped_command()
 {
 	"$dir/kdtl" record -q -o stop.data sh -c 'echo $$ >stop.pid
-		until [ -e stop.go ]; do usleep 10000; done; exit 4' &
+		until [ -e stop.go ]; do sleep 0.01; done; exit 4' &
 	set -- $!
 	until_true test -s stop.pid || return
 	kill -STOP "$(cat stop.pid)"
-	usleep 200000
+	sleep 0.2
 	kill -CONT "$(cat stop.pid)"
-	usleep 200000
+	sleep 0.2
 	is "$(end_of stop.data | cut -d, -f1)" "is still being written or was killed" || return
 	touch stop.go
 	wait "$1"
@@ -128,7 +128,7 @@ stopped_command()
 
 stubborn='trap "" TERM INT
 	echo $$ >stubborn.pid
-	while :; do usleep 10000; done'
+	while :; do sleep 0.01; done'
 
 gone()
 {
@@ -169,7 +169,7 @@ disk_full()
 	mkdir -p small && mount -t tmpfs -o size=128k none small || return
 	rm -f stubborn.pid
 	kdtl record -q -o small/full.data sh -c 'echo $$ >stubborn.pid
-		while :; do usleep 100; done' 2>full.err
+		while :; do sleep 0.0001; done' 2>full.err
 	is $? 1 && grep -q '^kdtl: small/full.data: No space left on device' full.err && gone &&
 		is "$(end_of small/full.data)" "an error ended the recording, its end is missing" &&
 		[ "$(entries small/full.data)" -gt 100 ]
@@ -182,7 +182,7 @@ reader_goes()
 {
 	rm -f stubborn.pid
 	{
-		kdtl record -q -o - sh -c 'echo $$ >stubborn.pid; while :; do usleep 100; done' 2>pipe.err
+		kdtl record -q -o - sh -c 'echo $$ >stubborn.pid; while :; do sleep 0.0001; done' 2>pipe.err
 		echo $? >pipe.status
 	} | head -c 20000 >/dev/null
 	is "$(cat pipe.status)" 1 && gone && is "$(cat pipe.err)" \
@@ -236,7 +236,7 @@ reader_gets_the_rest()
 	mkfifo rest.fifo || return
 	cat rest.fifo >rest.data &
 	set -- $!
-	"$dir/kdtl" record -q -o - sh -c 'while :; do usleep 100; done' >rest.fifo &
+	"$dir/kdtl" record -q -o - sh -c 'while :; do sleep 0.0001; done' >rest.fifo &
 	set -- "$1" $!
 	until_true test -s rest.data && kill -INT "$2" && wait "$2"
 	set -- "$1" $? && wait "$1" && is "$2" 130 && is "$(end_of rest.data)" ""
@@ -277,7 +277,7 @@ no_source()
 # What a stream holds is what a file would, and its reader knows that nothing is missing.
 stream_is_whole()
 {
-	kdtl record -o - sh -c 'for i in 1 2 3 4 5 6 7 8 9; do usleep 1000; done' 2>stream.err |
+	kdtl record -o - sh -c 'for i in 1 2 3 4 5 6 7 8 9; do sleep 0.001; done' 2>stream.err |
 		cat >stream.data
 	is "$(sed -n 's/^standard output: .* s, \([0-9]*\) dispatches, 0 lost.*/\1/p' stream.err)" \
 		"$(entries stream.data)" && is "$(end_of stream.data)" "" || return
@@ -313,7 +313,7 @@ flood()
 		taskset 1 "$1/yield" 4 &
 		until awk -v column="$2" -v nr="$3" '/\[kdtl_stream\]/ && $column >= nr { found = 1 }
 				END { exit !found }' /sys/kernel/debug/kdtl/sessions; do
-			usleep 10000
+			sleep 0.01
 		done
 		kill $!
 	EOF
@@ -329,7 +329,7 @@ says_when_lost()
 		kill -STOP $PPID
 		sh flood "$0" 10 1
 		kill -CONT $PPID
-		usleep 100000' "$dir" 2>lost.err || { cat lost.err; return 1; }
+		sleep 0.1' "$dir" 2>lost.err || { cat lost.err; return 1; }
 	lost=$(sed -n 's/.* dispatches, \([0-9]*\) lost.*/\1/p' lost.err) sum=0
 	# A chunk of type 9, 32 bytes: its last number.
 	for n in $(hexdump -v -e '8/1 "%02x" "\n"' lost.data |
@@ -342,7 +342,7 @@ says_when_lost()
 # A limit ends the recording, and the command.
 size_is_limited()
 {
-	kdtl record --max-size 64K -o size.data sh -c 'while :; do usleep 100; done' 2>size.err
+	kdtl record --max-size 64K -o size.data sh -c 'while :; do sleep 0.0001; done' 2>size.err
 	is $? 143 || { cat size.err; return 1; }
 	[ "$(wc -c <size.data)" -lt 200000 ] && is "$(end_of size.data)" "" &&
 		grep -q '^kdtl: size.data has the size that --max-size allows' size.err
@@ -366,7 +366,7 @@ size_is_limited_at_once()
 rotates()
 {
 	kdtl record --max-size 64K --rotate 2 -o turn.data sh -c \
-		'until [ -e turn.data.2 ]; do usleep 100; done; usleep 100000' 2>turn.err
+		'until [ -e turn.data.2 ]; do sleep 0.0001; done; sleep 0.1' 2>turn.err
 	is $? 0 && [ -e turn.data.1 ] && [ ! -e turn.data.3 ] || return
 	for i in turn.data turn.data.1 turn.data.2; do
 		is "$(end_of "$i")" "" || return
@@ -389,13 +389,13 @@ ring()
 	set -- $!
 	ktap_pids="$ktap_pids $!"
 	until_true grep -q '^kdtl_stream [0-9]* [1-9]' /proc/modules
-	sh -c 'printf EARLY >/proc/$$/comm; usleep 1000; usleep 1000'
+	sh -c 'printf EARLY >/proc/$$/comm; sleep 0.001; sleep 0.001'
 	sleep 4
 	[ ! -e ring.data ] || return
 	for sig in USR2 QUIT; do
 		sleep 0.5
 		mv ring.data ring.before 2>/dev/null
-		sh -c 'printf MARK >/proc/$$/comm; usleep 1000; usleep 1000'
+		sh -c 'printf MARK >/proc/$$/comm; sleep 0.001; sleep 0.001'
 		kill -"$sig" "$1"
 		until_true is_complete ring.data || return
 		span ring.data | awk '{ print; exit !($1 > 0.9) }' || return
@@ -474,8 +474,8 @@ clock_set()
 {
 	echo 'printf %s "$1" >/proc/$$/comm
 		date +%s >"$1"
-		usleep 1000
-		usleep 1000
+		sleep 0.001
+		sleep 0.001
 		:' >named
 	# Without an RTC it is 1970, and Linux refuses a time before that.
 	[ "$(date +%s)" -gt 86400 ] || date -s @1700000000 >/dev/null || return
@@ -529,7 +529,7 @@ hog_to_the_end()
 	ktap_pids="$ktap_pids $victim $top"
 	"$dir/kdtl" record -q -i -o hog.data sh -c '"$0" 1 >holds &
 		echo $! >held.pid
-		until [ -e hog.go ]; do usleep 10000; done' "$dir/held" &
+		until [ -e hog.go ]; do sleep 0.01; done' "$dir/held" &
 	set -- $!
 	until_true shows_victim hog.data && until_true top_shows_victim
 	shown=$?
@@ -550,7 +550,7 @@ hog_to_the_end()
 pid_namespace()
 {
 	cat >ns.sh <<-'END'
-		sh -c 'echo $$ >ns.pid; usleep 1000; usleep 1000; :'
+		sh -c 'echo $$ >ns.pid; sleep 0.001; sleep 0.001; :'
 		:
 	END
 	kdtl record -q -o ns.data unshare -p -f sh ns.sh || return

@@ -24,7 +24,7 @@ need_modules kdtl_recorder kdtl_spoil
 
 records()
 {
-	insmod "$KTAP_MODULES/kdtl_recorder.ko" mem_address=$address mem_size=$size \
+	$(loading kdtl_recorder) mem_address=$address mem_size=$size \
 		lines=10 ms=20000
 }
 

@@ -35,7 +35,7 @@ work()
 			n=0
 			while [ $n -lt 2000 ]; do
 				n=$((n + 1))
-				[ $((n % 50)) -ne 0 ] || usleep 1000
+				[ $((n % 50)) -ne 0 ] || sleep 0.001
 			done
 		) &
 		pids="$pids $!"
@@ -181,7 +181,7 @@ quantile_in_bucket()
 some_dispatches()
 {
 	for _ in $(seq 50); do
-		usleep 1000
+		sleep 0.001
 	done
 }
 
@@ -333,7 +333,7 @@ known_share()
 		echo "emit 10 5000" >/sys/module/kdtl_client_sh/parameters/act || return
 		bursts=$((bursts + 1))
 		[ $bursts -lt 10000 ] || return
-		usleep 5000
+		sleep 0.005
 	done
 	echo 0 >$sampler/running
 	emitted $((bursts * 10)) 5000 && conserved && histogram_adds_up

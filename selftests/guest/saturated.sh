@@ -29,7 +29,7 @@ said()
 
 logged()
 {
-	[ "$(dmesg | grep -c "$2")" -eq "$1" ]
+	[ "$(log | grep -c "$2")" -eq "$1" ]
 }
 
 # The sampler's waits that are saturated.
@@ -89,8 +89,8 @@ recorder_marks()
 {
 	# The watch's alarm has made it print a table.
 	until_true logged 1 'kdtl_recorder: .*: end of table' &&
-		dmesg | grep -q 'kdtl_recorder: CPU 0 from .*: the hypervisor [0-9.]* s+$' || return
-	dmesg -c >/dev/null
+		log | grep -q 'kdtl_recorder: CPU 0 from .*: the hypervisor [0-9.]* s+$' || return
+	forget_log
 	until_true table_asked
 	logged 3 'kdtl_recorder: .* 0  *4.29 s+ ' && logged 1 'kdtl_recorder: .* 0  *4.00 s '
 }
@@ -116,7 +116,7 @@ starved_counted()
 		is "$(awk '$1 == 0 { print $6, $7, $11, $14, $15 }' $sampler/lines)" \
 			"1 3000000000 3000000000 1 1000000000" &&
 		is "$(bucket +Inf)" 1 || return
-	dmesg -c >/dev/null
+	forget_log
 	until_true table_asked
 	logged 1 'kdtl_recorder: .* 0  *3.00 s .*throttled'
 }
@@ -142,7 +142,7 @@ need kdtl kdtl_sched kdtl_fake_pmu kdtl_fake_drive
 have_module kdtl_hog || skip_all "no module kdtl_hog"
 
 plan 12
-dmesg -c >/dev/null
+forget_log
 ok "the sampler loads" load kdtl_sampler pmu=kdtl_fake
 ok "the watch loads" load kdtl_watch pmu=kdtl_fake threshold_ms=10000
 ok "the recorder loads" load kdtl_recorder pmu=kdtl_fake ms=600000
@@ -168,7 +168,7 @@ fi
 can_starve 1
 taskset -p 1 $$ >/dev/null
 load kdtl_sampler pmu=kdtl_sched
-background taskset 2 sh -c 'while :; do usleep 10000; done'
+background taskset 2 sh -c 'while :; do sleep 0.01; done'
 load kdtl_hog cpu=1 ms=5000
 ok "a task that waited for 5 s" victim_marked
 finish

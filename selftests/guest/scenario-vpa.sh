@@ -277,7 +277,7 @@ watch_late()
 # The work item of the watch may have to wait as well: then the CPU looks stuck, too.
 watch_says_who()
 {
-	dmesg | grep 'kdtl_watch: CPU 1 waited' >$tmp.said || return
+	log | grep 'kdtl_watch: CPU 1 waited' >$tmp.said || return
 	sed -n '1,3s/^/# /p' $tmp.said
 	! grep -v 'CPU 1 waited [0-9]* ms, the hypervisor had the CPU$' $tmp.said
 }
@@ -286,7 +286,7 @@ watch_says_who()
 # ms, and that wait has a row.
 recorder_has_it()
 {
-	dmesg | sed -n 's/.*kdtl_recorder: //p' | awk '
+	log | sed -n 's/.*kdtl_recorder: //p' | awk '
 		/^CPU 1 waited .* oldest first$/ { table = "" }
 		{ table = table $0 "\n" }
 		/^CPU 1 waited .*: end of table$/ { last = table }
@@ -366,7 +366,7 @@ load kdtl_vpa || skip_all "no hypervisor that logs dispatches"
 
 plan 15
 taskset -p 1 $$ >/dev/null
-dmesg -c >/dev/null
+forget_log
 ok "the recorder loads" load kdtl_recorder pmu=kdtl_vpa ms=20 lines=40
 ok "the watch loads" load kdtl_watch pmu=kdtl_vpa threshold_ms=0 pause_s=600
 load kdtl_trace pmu=kdtl_vpa || bail_out "kdtl_trace does not load"

@@ -59,7 +59,7 @@ settled()
 # The line about the service's worst wait.
 service_line()
 {
-	dmesg | grep "kdtl_watch: CPU 1: kdtl_service:$(truth service 2) (/kdtl_web) waited" |
+	log | grep "kdtl_watch: CPU 1: kdtl_service:$(truth service 2) (/kdtl_web) waited" |
 		tail -n 1
 }
 
@@ -78,15 +78,15 @@ watch_names_culprit()
 
 watch_knows_quota()
 {
-	! dmesg | grep -q "kdtl_watch: .*kdtl_quota"
+	! log | grep -q "kdtl_watch: .*kdtl_quota"
 }
 
 # ---------------------------------------------------------------------- recorder
 
 recorder_covers()
 {
-	dmesg | grep "kdtl_recorder: CPU 1 from .*kdtl_hog:$(truth hog 2) (/kdtl_batch) [0-9]* ms" >/dev/null &&
-		dmesg | grep "kdtl_recorder: .* kdtl_hog:$(truth hog 2) .*" >/dev/null
+	log | grep "kdtl_recorder: CPU 1 from .*kdtl_hog:$(truth hog 2) (/kdtl_batch) [0-9]* ms" >/dev/null &&
+		log | grep "kdtl_recorder: .* kdtl_hog:$(truth hog 2) .*" >/dev/null
 }
 
 # ----------------------------------------------------------------------- sampler
@@ -182,7 +182,7 @@ trace_knows()
 
 watch_blames_begun()
 {
-	dmesg | grep "kdtl_watch: CPU 1: kdtl_waiter:.* waited .*kdtl_begun:[0-9]* (/kdtl_begun) [0-9]* ms" >/dev/null
+	log | grep "kdtl_watch: CPU 1: kdtl_waiter:.* waited .*kdtl_begun:[0-9]* (/kdtl_begun) [0-9]* ms" >/dev/null
 }
 
 # It joins its cgroup and takes its name as it has the CPU already, as what a container's
@@ -198,9 +198,14 @@ begun()
 		until_true watch_blames_begun
 }
 
+table_blames_begun()
+{
+	log | grep 'kdtl_recorder: CPU 1 from .*kdtl_begun:[0-9]* (/kdtl_begun) [0-9]* ms' >/dev/null
+}
+
 recorder_blames_begun()
 {
-	until_true sh -c 'dmesg | grep "kdtl_recorder: CPU 1 from .*kdtl_begun:[0-9]* (/kdtl_begun) [0-9]* ms" >/dev/null'
+	until_true table_blames_begun
 }
 
 sampler_blames_begun()
@@ -243,7 +248,7 @@ echo 8192 >$tracing/buffer_size_kb
 echo >$tracing/trace
 echo 1 >$tracing/events/kdtl/kdtl_dispatch/enable
 until_true is_traced
-dmesg -c >/dev/null
+forget_log
 ok "the load runs" load_did
 [ "$ktap_failed" -eq 0 ] || bail_out "no load, no answers"
 ok "the last of its dispatches is traced" until_true settled

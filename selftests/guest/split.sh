@@ -22,7 +22,7 @@ fi
 
 says()
 {
-	dmesg | grep -q "$1"
+	log | grep -q "$1"
 }
 
 refuses_steal()
@@ -41,7 +41,7 @@ hogged()
 # What the watch says of a task that waits while the hog has CPU 1.
 split_line()
 {
-	dmesg | sed -n 's/.*kdtl_watch: CPU 1: .* waited \([0-9]*\) ms, behind kdtl_hog:[0-9]* \([0-9]*\) ms\(, .*\)/\1 \2\3/p' |
+	log | sed -n 's/.*kdtl_watch: CPU 1: .* waited \([0-9]*\) ms, behind kdtl_hog:[0-9]* \([0-9]*\) ms\(, .*\)/\1 \2\3/p' |
 		head -n 1
 }
 
@@ -53,7 +53,7 @@ said_split()
 # split_once: the times are cut to milliseconds, and the wait goes on a little after the hog.
 split_once()
 {
-	dmesg -c >/dev/null
+	forget_log
 	load kdtl_hog cpu=1 ms=1000 && until_true said_split && unload kdtl_hog || return
 	note "waited, behind the hog, others: $(split_line)"
 	split_line | sed 's/,.*the hypervisor \([0-9]*\) ms.*/ \1/' | awk '

@@ -26,7 +26,7 @@ come_and_go()
 {
 	rmmod "$1" 2>/dev/null || return
 	sleep 0.1
-	insmod "$KTAP_MODULES/$1.ko" && loads=$((loads + 1))
+	eval "$(loading "$1")" && loads=$((loads + 1))
 }
 
 # torture: wait for its end, which is late on a busy machine.
@@ -60,7 +60,7 @@ have_module kdtl_torture || skip_all "no module kdtl_torture"
 load kdtl_torture_pmu || bail_out "kdtl_torture_pmu does not load"
 read -r start _ </proc/uptime
 start=${start%.*}
-dmesg -c >/dev/null
+forget_log
 # shellcheck disable=SC2086 # several words
 load kdtl_torture seconds="$seconds" $TORTURE_PARAMS ||
 	bail_out "kdtl_torture does not load"
@@ -69,7 +69,7 @@ plan 4
 ok "it ends" torture
 over || bail_out "it is still running"
 note "$(cat "$report") loads=$loads"
-dmesg | sed -n 's/.*kdtl_torture: /# /p'
+log | sed -n 's/.*kdtl_torture: /# /p'
 ok "no error" is "$(value errors)" 0
 ok "there were entries, all but the rarest verbs, and losses" eval '
 	at_least entries 1000 && at_least lost 1 && at_least start 10 &&

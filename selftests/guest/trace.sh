@@ -278,7 +278,7 @@ task()
 {
 	listen || return
 	forget
-	sh -c 'n=0; while [ $n -lt 30 ]; do usleep 1000; n=$((n + 1)); done; kill -STOP $$' &
+	sh -c 'n=0; while [ $n -lt 30 ]; do sleep 0.001; n=$((n + 1)); done; kill -STOP $$' &
 	pid=$!
 	until_true stopped $pid || return
 	read -r _ _ nr <"/proc/$pid/schedstat"
@@ -419,11 +419,11 @@ bounded()
 {
 	load kdtl_trace period_ms=3600000 && listen && find_thread &&
 		until_true sleeps || return
-	usleep 10000
+	sleep 0.01
 	was=$(switches)
 	n=0
 	while [ $n -lt 20 ]; do
-		usleep 1000
+		sleep 0.001
 		n=$((n + 1))
 	done
 	is "$(switches)" "$was" && unlisten && unload kdtl_trace

@@ -91,7 +91,7 @@ reads_nothing()
 		rounds=$(($(called watch_report_round) + 10))
 		n=0
 		while [ $n -lt 100 ]; do
-			usleep 1000
+			sleep 0.001
 			n=$((n + 1))
 		done
 		until_true rounds_passed $rounds || return
@@ -139,7 +139,7 @@ refuses_period()
 {
 	period=/sys/module/kdtl_watch/parameters/period_ms
 	! load kdtl_watch period_ms="$1" 2>/dev/null || { unload kdtl_watch; return 1; }
-	dmesg | grep -q "$1' invalid for parameter .period_ms'" || return
+	log | grep -q "$1' invalid for parameter .period_ms'" || return
 	load kdtl_watch || return
 	# shellcheck disable=SC2320 # echo's status is write's
 	! echo "$1" 2>/dev/null >$period && is "$(cat $period)" 100 && unload kdtl_watch
@@ -151,19 +151,19 @@ too_large()
 	cap=/sys/module/kdtl/parameters/max_session_mb
 	was=$(cat $cap)
 	echo 100000000 >$cap
-	dmesg -c >/dev/null
+	forget_log
 	load "$1" aux_pages=1048576 2>/dev/null && unload "$1"
 	echo "$was" >$cap
-	! is_loaded "$1" && dmesg | grep -q "$1: no session of kdtl_sched" &&
-		! dmesg | grep -E 'Call Trace|WARNING|allocation failure'
+	! is_loaded "$1" && log | grep -q "$1: no session of kdtl_sched" &&
+		! log | grep -E 'Call Trace|WARNING|allocation failure'
 }
 
 # refuses_steal NAME LINE: not a source that tells when a hypervisor had the CPU.
 refuses_steal()
 {
-	dmesg -c >/dev/null
+	forget_log
 	! load kdtl_watch steal="$1" 2>/dev/null || { unload kdtl_watch; return 1; }
-	dmesg | grep -q "kdtl_watch: $2"
+	log | grep -q "kdtl_watch: $2"
 }
 
 # A rule's path does not steer the terminal of who reads the rules.
@@ -200,7 +200,7 @@ hogged()
 # the hog ends, for RCU, whose callbacks run in a thread on CPU 1.
 caught_before_end()
 {
-	dmesg | awk '
+	log | awk '
 		/kdtl_watch: CPU 1: no task of normal priority dispatched for/ { caught = 1 }
 		/kdtl_hog: CPU 1: .* are over/ { exit }
 		END { exit !caught }'
@@ -214,7 +214,7 @@ caught_in_time()
 # A CPU that stays stuck is reported again only when it has been for twice as long.
 seldom_said()
 {
-	lines=$(dmesg | grep -c 'kdtl_watch: CPU 1: no task of normal priority dispatched for')
+	lines=$(log | grep -c 'kdtl_watch: CPU 1: no task of normal priority dispatched for')
 	note "$lines lines"
 	[ "$lines" -le 6 ]
 }
@@ -223,7 +223,7 @@ seldom_said()
 # that looks.
 stack_told()
 {
-	dmesg | awk '
+	log | awk '
 		/kdtl_watch: CPU 1: kdtl_hog:[0-9]+ is in$/ { told = 1; hog = thread = looks = 0; next }
 		told && !/kdtl_watch: CPU 1:   / { told = 0 }
 		told && /  hog(_spin)?\+/ { hog = 1 }
@@ -231,13 +231,13 @@ stack_told()
 		told && /  (stack_look|.*hrtimer|.*interrupt|.*sysvec|.*do_irq|.*do_IRQ)/ { looks = 1 }
 		hog && thread && !looks { good = 1 }
 		END { exit !good }' && return
-	dmesg | grep -A 16 'kdtl_watch: CPU 1: .* is in' | sed 's/^/# /'
+	log | grep -A 16 'kdtl_watch: CPU 1: .* is in' | sed 's/^/# /'
 	return 1
 }
 
 said_saturated()
 {
-	dmesg | grep -q "kdtl_watch: CPU 1: .*:[0-9]* waited at least 4294 ms"
+	log | grep -q "kdtl_watch: CPU 1: .*:[0-9]* waited at least 4294 ms"
 }
 
 # The victim has run again, and was seen to have waited for that long. Another task may be
@@ -252,7 +252,7 @@ victim_seen()
 # Who had the CPU meanwhile, and for how long: at least 900 of 1000 ms, 4 of 4.3 s.
 culprit_named()
 {
-	dmesg | awk '
+	log | awk '
 		/kdtl_watch: CPU 1: .* (for|waited) .* behind kdtl_hog:[0-9]+ [0-9]+ ms/ {
 			ms = $0
 			sub(/.* behind kdtl_hog:[0-9]+ /, "", ms)
@@ -269,7 +269,7 @@ traced()
 
 table()
 {
-	dmesg | sed -n '/kdtl_recorder: CPU 1: /,/end of table/p' | grep -q "kdtl_hog"
+	log | sed -n '/kdtl_recorder: CPU 1: /,/end of table/p' | grep -q "kdtl_hog"
 }
 
 uevent_came()
@@ -277,7 +277,7 @@ uevent_came()
 	grep -q '^KDTL_CPU=1$' "$uevents" && grep -q '^KDTL_WATCH=CPU 1: ' "$uevents" &&
 		grep -q '^KDTL_WAIT_NS=[0-9]\{10,\}$' "$uevents" &&
 		grep -q '^KDTL_PID=[1-9][0-9]*$' "$uevents" &&
-		grep -q "^KDTL_BEHIND_PID=$(dmesg | sed -n 's/.* behind kdtl_hog:\([0-9]*\) .*/\1/p' |
+		grep -q "^KDTL_BEHIND_PID=$(log | sed -n 's/.* behind kdtl_hog:\([0-9]*\) .*/\1/p' |
 			head -n 1)\$" "$uevents"
 }
 
@@ -302,7 +302,7 @@ others_quiet()
 not_forged()
 {
 	until_true table_asked
-	dmesg >/tmp/forged
+	log >/tmp/forged
 	grep -q -F 'x\e[2J\233\nforged:' /tmp/forged &&
 		grep -q 'kdtl_watch: CPU 1: x.*forged:[0-9]* waited' /tmp/forged &&
 		grep -q 'kdtl_recorder: .* x.*forged:[0-9]* ' /tmp/forged &&
@@ -316,7 +316,7 @@ caught_without_softirqs()
 	pid=$(pid_of kdtl_watch)
 	taskset -p 2 "$pid" >/dev/null && until_true watches_from "$pid" 1 || return
 	unload kdtl_hog
-	dmesg -c >/dev/null
+	forget_log
 	load kdtl_hog cpu=1 ms=4000 softirq=1 && until_true hogged && caught_before_end
 	status=$?
 	taskset -p f "$pid" >/dev/null
@@ -335,9 +335,9 @@ others_dispatched()
 {
 	for _ in 1 2 3 4; do
 		was=$(seen 1 4)
-		before=$(dmesg | grep -c 'kdtl_watch: CPU 1: no task of normal')
+		before=$(log | grep -c 'kdtl_watch: CPU 1: no task of normal')
 		unload kdtl_hog && load kdtl_hog cpu=1 ms=4000 work=1 && until_true hogged || return
-		is "$(seen 1 4) $(dmesg | grep -c 'kdtl_watch: CPU 1: no task of normal')" \
+		is "$(seen 1 4) $(log | grep -c 'kdtl_watch: CPU 1: no task of normal')" \
 			"$was $before" && return
 	done
 	return 1
@@ -364,7 +364,7 @@ can_starve 1
 taskset -p 1 $$ >/dev/null
 
 plan 34
-dmesg -c >/dev/null
+forget_log
 ok "a period of 0 is refused" refuses_period 0
 ok "and one without end" refuses_period 4294967295
 ok "an area for which there is no memory" too_large kdtl_watch
@@ -372,7 +372,7 @@ ok "the same of the recorder" too_large kdtl_recorder
 ok "steal= with a source of tasks" refuses_steal kdtl_sched \
 	'steal=kdtl_sched does not say when a hypervisor had a CPU'
 ok "and with none" refuses_steal kdtl_no_source 'no session of kdtl_no_source (-19)'
-dmesg -c >/dev/null
+forget_log
 ok "the recorder loads" load kdtl_recorder lines=200 ms=4000
 ok "the watch loads" load kdtl_watch threshold_ms=$threshold uevent=1
 echo 1 >$tracing/events/kdtl/enable
@@ -386,11 +386,15 @@ ok "a write has one rule" one_rule_a_write
 ok "the module stays while its table is open" open_file_keeps $cpus
 ok "and while its rules are" open_file_keeps $rules
 
-# busybox runs the command for every event, with its variables.
+# busybox runs the command for every event, with its variables; udevadm prints these.
 uevents=$(mktemp)
-background uevent sh -c "env >>$uevents"
+if command -v udevadm >/dev/null; then
+	background udevadm monitor --kernel --property >"$uevents"
+else
+	background uevent sh -c "env >>$uevents"
+fi
 
-background taskset 2 sh -c 'while :; do usleep 10000; done'
+background taskset 2 sh -c 'while :; do sleep 0.01; done'
 # A script's name is its task's name. This one always wants CPU 1.
 names=$(mktemp -d)
 cat >"$names/$(printf 'x\033[2J\233\nforged')" <<'EOF'

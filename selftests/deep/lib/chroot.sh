@@ -6,9 +6,11 @@
 # when the test ends, however it does, the kernel ends its processes and undoes its
 # mounts. Sourced, after common.sh and apt.sh.
 #
+#   KDTL_SUITE  which Debian (bookworm)
+#
 # shellcheck disable=SC2154 # $top is the caller's
 
-chroot_suite=bookworm
+chroot_suite=${KDTL_SUITE:-bookworm}
 
 # chroot_possible: or a reason not to go on.
 chroot_possible()

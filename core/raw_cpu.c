@@ -23,7 +23,9 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/vmalloc.h>
+#include <linux/workqueue.h>
 
+#include "compat.h"
 #include "raw.h"
 #include "seqtry.h"
 #include "wake.h"
@@ -712,7 +714,7 @@ void kdtl_raw_work(struct work_struct *work)
 
 static void kdtl_raw_kick(struct irq_work *kick)
 {
-	schedule_work(&container_of(kick, struct kdtl_raw, kick)->work);
+	queue_work(system_dfl_wq, &container_of(kick, struct kdtl_raw, kick)->work);
 }
 
 /**

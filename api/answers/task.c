@@ -71,7 +71,9 @@ static void kdtl_table_end_unused(void)
 /*
  * To remove a probe takes an RCU grace period, and so does adding it again.  There may be
  * none as long as a real-time task holds a CPU, see kdtl_sched.c.  So the table stays for a while
- * after the last one who keeps it, and until a grace period shows that RCU gets on.
+ * after the last one who keeps it, and until a grace period shows that RCU gets on.  To remove a
+ * probe also takes locks of the whole kernel, so the work is not bound to a CPU, which a task might
+ * take away from it meanwhile.
  */
 #define KDTL_TABLE_DELAY	(5 * HZ)
 
@@ -168,7 +170,7 @@ static void kdtl_keeper_remove(struct kdtl_tasks *t)
 	lockdep_assert_held(&kdtl_keepers_lock);
 	list_del(&t->node);
 	if (list_empty(&kdtl_keepers))
-		schedule_delayed_work(&kdtl_end_work, KDTL_TABLE_DELAY);
+		queue_delayed_work(system_dfl_wq, &kdtl_end_work, KDTL_TABLE_DELAY);
 	kfree(t);
 }
 

@@ -204,7 +204,7 @@ static DECLARE_DELAYED_WORK(reserved_work, reserved_tick);
 static void reserved_tick(struct work_struct *unused)
 {
 	reserved_put_clock();
-	schedule_delayed_work(&reserved_work, HZ);
+	queue_delayed_work(system_dfl_wq, &reserved_work, HZ);
 }
 
 /**

@@ -14,7 +14,9 @@
 #include <linux/refcount.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
+#include <linux/workqueue.h>
 
+#include "../../core/compat.h"
 #include "stream.h"
 
 /* How long a socket may have sent a page before its memory is used again. */
@@ -229,7 +231,7 @@ void stream_look_again(struct work_struct *work)
 	for_each_cpu(cpu, st->cpus)
 		all &= stream_chunks_return(st, per_cpu_ptr(st->percpu, cpu));
 	if (!all)
-		schedule_delayed_work(&st->look_again, STREAM_LOOK_AGAIN);
+		queue_delayed_work(system_dfl_wq, &st->look_again, STREAM_LOOK_AGAIN);
 }
 
 /**
@@ -250,7 +252,7 @@ void stream_chunk_put(struct stream_chunk *c)
 	c->done = true;
 	spin_unlock(&sc->lock);
 	if (!stream_chunks_return(st, sc))
-		schedule_delayed_work(&st->look_again, STREAM_LOOK_AGAIN);
+		queue_delayed_work(system_dfl_wq, &st->look_again, STREAM_LOOK_AGAIN);
 	fput(file);
 }
 

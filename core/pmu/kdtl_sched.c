@@ -796,7 +796,7 @@ static void kdtl_sched_detach(struct kdtl_pmu *p)
 	mutex_lock(&kdtl_probes_lock);
 	kdtl_sched_wanted = false;
 	mutex_unlock(&kdtl_probes_lock);
-	schedule_delayed_work(&kdtl_unprobe_work, KDTL_UNPROBE_DELAY);
+	queue_delayed_work(system_dfl_wq, &kdtl_unprobe_work, KDTL_UNPROBE_DELAY);
 }
 
 /* Interrupts are off, so this CPU is not in the middle of a task switch. */

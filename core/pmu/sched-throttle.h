@@ -99,7 +99,7 @@ static DECLARE_WORK(kdtl_throttle_work, kdtl_throttle_follow);
 
 static void kdtl_throttle_queue_work(struct irq_work *unused)
 {
-	schedule_work(&kdtl_throttle_work);
+	queue_work(system_dfl_wq, &kdtl_throttle_work);
 }
 
 static DEFINE_IRQ_WORK(kdtl_throttle_irq_work, kdtl_throttle_queue_work);

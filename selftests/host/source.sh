@@ -77,7 +77,15 @@ reasons_fit()
 	return $stale
 }
 
-plan 5
+# Work that is bound to a CPU waits for as long as a real-time task has that, with the locks that it
+# has taken, and so does whoever wants these: 7.2's rmmod, for minutes.
+work_is_unbound()
+{
+	! grep -r -n -E '\bschedule_(delayed_)?work\(|\bsystem_(percpu_|highpri_|long_)?wq\b' \
+		--include='*.[ch]' "$top"/{core,api,clients}
+}
+
+plan 6
 "$top/scripts/install-deps" check
 if [ "${KDTL_QUICK:-0}" = 0 ]; then
 	ok "shellcheck finds nothing" check_shell
@@ -86,6 +94,7 @@ else
 fi
 ok "no script has two functions of a name" names_are_once
 ok "every file has its SPDX line" check_spdx
+ok "no work item is bound to a CPU without need" work_is_unbound
 ok "the tables of mutants fit the sources" mutants_fit
 ok "reasons for what no test runs are about lines that there are" reasons_fit
 finish

@@ -100,14 +100,14 @@ packages_build()
 		ls "$root"/root/kdtl{,-dev,-dkms}_"$version"_a*.deb
 }
 
-# sid's pedants no longer want what bookworm's dpkg needs.
+# sid's no longer want what bookworm needs, and want a newer standard than bookworm knows.
 lintian_clean()
 {
-	local pedantic=,pedantic
+	local more=,info,pedantic
 
-	[ "$chroot_suite" = bookworm ] || pedantic=
+	[ "$chroot_suite" = bookworm ] || more=
 	inside "lintian --allow-root --info --display-info --pedantic \
-		--fail-on error,warning,info$pedantic kdtl_\${V}_amd64.changes"
+		--fail-on error,warning$more kdtl_\${V}_amd64.changes"
 }
 
 packages_install()
@@ -116,7 +116,7 @@ packages_install()
 		./kdtl_${V}_amd64.deb ./kdtl-dev_${V}_all.deb ./kdtl-dkms_${V}_all.deb
 		kdtl --help >/dev/null; dkms status' && all_there &&
 		[ -e "$root/usr/share/man/man9/kdtl_aux_peek.9.gz" ] &&
-		[ -e "$root/lib/systemd/system/kdtl-metrics.timer" ] &&
+		[ -e "$root/usr/lib/systemd/system/kdtl-metrics.timer" ] &&
 		! find "$root/etc/systemd" -name 'kdtl*' | grep .
 }
 
@@ -270,7 +270,7 @@ chroot_base
 step "unpack it" chroot_new "$root"
 step "install DKMS, debhelper, lintian and Debian's kernel headers" chroot_install "$root" \
 	dkms openssl linux-headers-amd64 build-essential debhelper dh-dkms lintian \
-	libjson-c-dev libncurses-dev pkg-config
+	libjson-c-dev libncurses-dev pkgconf
 release=$(ls "$root/lib/modules")
 kernel=x86_64-6.1
 [ "$chroot_suite" = bookworm ] || kernel=x86_64-7.2

@@ -25,8 +25,8 @@
  * @KDTL_WAKE_MOVED: a task that waits for a CPU is moved to another one's queue
  * @KDTL_WAKE_CONTENDED: a task is about to sleep because of a lock that another one holds
  * @KDTL_WAKE_NEW: a new task is queued for the first time, by who made it
- * @KDTL_WAKE_KEPT: a task, or the idle one, leaves its CPU a ms or more after it was told to, because
- *	it could not be preempted before; from Linux 7.2 on
+ * @KDTL_WAKE_KEPT: a task, or the idle one, leaves its CPU a ms or more after it was told to,
+ *	because it could not be preempted before; from Linux 7.2 on
  */
 enum kdtl_wake_kind {
 	KDTL_WAKE_WOKEN		= 192,

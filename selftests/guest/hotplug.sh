@@ -60,7 +60,7 @@ suites()
 # kernel: deep/debug.sh finds out which are kdtl's.
 quiet()
 {
-	! dmesg | grep -v 'BUG: KCSAN: ' | grep -E 'WARNING|BUG|is not logged|leak'
+	! log | grep -v 'BUG: KCSAN: ' | grep -E 'WARNING|BUG|is not logged|leak'
 }
 
 all_have_some()
@@ -91,7 +91,7 @@ no_memory()
 	unload kdtl_sampler && echo 0 >$online && load kdtl_sampler &&
 		echo 0 >$cap && bring_back 1 && echo 0 >$online &&
 		echo "$had" >$cap && bring_back 1 || return
-	is "$(dmesg | grep 'CPU 1 is not logged' | sed 's/.*kdtl_sched: //')" \
+	is "$(log | grep 'CPU 1 is not logged' | sed 's/.*kdtl_sched: //')" \
 		"over max_session_mb (-12)" &&
 		sampler_goes_on
 }

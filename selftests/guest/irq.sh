@@ -51,7 +51,7 @@ all_behind()
 # said PATTERN: the last such line of the watch.
 said()
 {
-	line=$(dmesg | grep "kdtl_watch: CPU 1: $1" | tail -n 1)
+	line=$(log | grep "kdtl_watch: CPU 1: $1" | tail -n 1)
 	[ -n "$line" ]
 }
 
@@ -63,7 +63,7 @@ behind()
 	# It does not know that the CPU was idle before, until something has run there.
 	taskset 2 true
 	load kdtl_hog cpu=1 ms=600 "$3" || return
-	until_true said "$1 waited .* $2 " || { dmesg | grep kdtl_watch; return 1; }
+	until_true said "$1 waited .* $2 " || { log | grep kdtl_watch; return 1; }
 	own=$(cat /sys/module/kdtl_hog/parameters/own_ms)
 	unload kdtl_hog
 	note "$line"
@@ -186,7 +186,7 @@ refuses()
 	text=$1
 	shift
 	unload kdtl_watch
-	! load kdtl_watch "$@" 2>/dev/null && dmesg | tail -n 4 | grep -q -F -e "$text"
+	! load kdtl_watch "$@" 2>/dev/null && log | tail -n 4 | grep -q -F -e "$text"
 	status=$?
 	is_loaded kdtl_watch || load kdtl_watch
 	return $status

@@ -12,7 +12,7 @@ need kdtl kdtl_fake_pmu
 have_module kdtl_kunit_kapi || skip_all "no module kdtl_kunit_kapi"
 
 kunit kdtl_kunit_kapi 'kdtl_misuse.*' || exit 1
-dmesg >/tmp/misuse.log
+log >/tmp/misuse.log
 
 any='[a-z_]*'	# the compiler may have inlined the function
 

@@ -13,4 +13,4 @@ need kdtl kdtl_sched kdtl_fake_pmu
 
 kunit kdtl_kunit_raw "${KDTL_CASES:-*}" || exit
 [ -n "$KDTL_CASES" ] ||
-	dmesg | grep 'CPU 0: another part of the kernel has an event of opaque'
+	log | grep 'CPU 0: another part of the kernel has an event of opaque'

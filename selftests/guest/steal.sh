@@ -20,7 +20,7 @@ no_device()
 
 says()
 {
-	dmesg | grep -q "$1"
+	log | grep -q "$1"
 }
 
 # --- in a guest of KVM: each virtual CPU computes, so the hypervisor must choose --------

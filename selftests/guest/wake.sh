@@ -239,7 +239,7 @@ suite()
 # said PATTERN: in the watch's line about a wait that is over.
 said()
 {
-	dmesg | grep -q "kdtl_watch: CPU 1: $1"
+	log | grep -q "kdtl_watch: CPU 1: $1"
 }
 
 is_asleep()
@@ -265,7 +265,7 @@ listens()
 	echo >tell
 	until_true said "listens:$listens $1 .* behind kdtl_hog:.*, woken by $(cat /proc/$$/comm):$$"
 	set -- $?
-	[ "$1" -eq 0 ] || { dmesg | grep kdtl_watch | sed 's/^/# /'; kill $listens; }
+	[ "$1" -eq 0 ] || { log | grep kdtl_watch | sed 's/^/# /'; kill $listens; }
 	unload kdtl_hog
 	return "$1"
 }

@@ -16,7 +16,7 @@ was=$(cat $panic_on_warn)
 echo 0 >$panic_on_warn
 kunit kdtl_kunit_warn
 status=$?
-dmesg >/tmp/warn.log
+log >/tmp/warn.log
 echo "$was" >$panic_on_warn
 [ $status -eq 0 ] || exit 1
 

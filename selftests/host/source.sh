@@ -81,7 +81,7 @@ reasons_fit()
 # has taken, and so does whoever wants these: 7.2's rmmod, for minutes.
 work_is_unbound()
 {
-	! grep -r -n -E '\bschedule_(delayed_)?work\(|\bsystem_(percpu_|highpri_|long_)?wq\b' \
+	! grep -r -n -E '\bschedule_(delayed_)?work\(|\(system_(percpu_|highpri_|long_)?wq,' \
 		--include='*.[ch]' "$top"/{core,api,clients}
 }
 

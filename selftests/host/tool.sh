@@ -41,10 +41,10 @@ version_in_a_kernel()
 {
 	local there=$work/linux/tools/kdtl
 
-	mkdir -p -- "$there" "$work/linux/include/uapi/linux" "$work/linux/drivers/kdtl" &&
+	mkdir -p -- "$there" "$work/linux/usr/include/linux" "$work/linux/drivers/kdtl" &&
 		cp -- "$tool"/* "$there/" && rm -f -- "$there/kdtl" &&
 		cp -R -- "$top/api" "$work/linux/drivers/kdtl/" &&
-		cp -- "$top"/api/include/uapi/linux/kdtl*.h "$work/linux/include/uapi/linux/" || return
+		cp -- "$top"/api/include/uapi/linux/kdtl*.h "$work/linux/usr/include/linux/" || return
 	(
 		eval "$(sed -n '/^driver=/p; /^tool_makefile()/,/^}/p' "$top/scripts/patches")"
 		tool_makefile "$there/Makefile"

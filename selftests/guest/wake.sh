@@ -263,6 +263,9 @@ listens()
 	until_true is_named listens && until_true is_asleep $listens || return
 	load kdtl_hog cpu=1 ms=3000 || return
 	echo >tell
+	# The watch looks back in a log of the last 5,461 wake-ups of a CPU. To look for its line now
+	# would wake so many in 3 s: a full log of the kernel goes through two pipes.
+	until_true grep -q Y /sys/module/kdtl_hog/parameters/done
 	until_true said "listens:$listens $1 .* behind kdtl_hog:.*, woken by $(cat /proc/$$/comm):$$"
 	set -- $?
 	[ "$1" -eq 0 ] || { log | grep kdtl_watch | sed 's/^/# /'; kill $listens; }

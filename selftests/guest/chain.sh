@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # kdtl why --chain, of a load that writes down what it saw (chain_load.c): a task that waits for a
-# mutex whose owner waits behind another task, and a client of a server that does.
+# mutex whose owner waits behind another task, a client of a server that does, and one that waits for
+# a disk.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -17,7 +18,7 @@ lossy=/tmp/kdtl-lossy.data
 
 records()
 {
-	"$dir/kdtl" record --wake -i -q -o "$data" "$dir/chain_load" >"$truth"
+	"$dir/kdtl" record --wake -i -q -o "$data" "$dir/chain_load" ${disk:+"$disk"} >"$truth"
 	set -- $?
 	sed 's/^/# /' "$truth"
 	return "$1"
@@ -58,13 +59,26 @@ tells()
 {
 	line=$(chain "$1")
 	note "$line"
-	least=$(truth "${4#inv_}" 3) most=$(truth "${1#inv_}" 3)
+	least=$(truth "$4" 3) most=$(truth "$1" 3)
 	[ "$(echo "$line" | value on)" = "$2" ] && [ "$(echo "$line" | value by)" = "$3" ] &&
-		[ "$(echo "$line" | value by_pid)" = "$(truth "${1#inv_}" 4)" ] &&
+		[ "$(echo "$line" | value by_pid)" = "$(truth "$1" 4)" ] &&
 		[ "$(echo "$line" | value behind)" = "$4" ] &&
-		[ "$(echo "$line" | value behind_pid)" = "$(truth "${4#inv_}" 2)" ] &&
+		[ "$(echo "$line" | value behind_pid)" = "$(truth "$4" 2)" ] &&
 		within "$(echo "$line" | value late_ms)" "$least" "$most" &&
 		within "$(echo "$line" | value its_wait_ms)" "$least" "$most"
+}
+
+# An interrupt ends the chain of who waits for a disk, and nobody that it interrupted is named.
+tells_of_disk()
+{
+	line=$(chain reader)
+	note "$line"
+	"$dir/kdtl" why --chain --comm reader -n 1 "$data" >"$data.why"
+	sed 's/^/# /' "$data.why"
+	[ "$(echo "$line" | value on)" = pread64 ] && [ "$(echo "$line" | value by_pid)" = 0 ] &&
+		[ "$(echo "$line" | value behind)" = - ] &&
+		within "$(echo "$line" | value blocked_ms)" 20000000 "$(truth reader 3)" &&
+		grep -q ' asleep in pread64, for a disk, woken by an interrupt$' "$data.why"
 }
 
 # adds_up FILE LEAST: all of its chains, so many or more: their parts are the time, to the rounding of each.
@@ -115,7 +129,7 @@ now()
 	until_true records_both && "$dir/chain_load" >"$truth" && kill -INT "$asked" && wait "$asked"
 	set -- $?
 	sed 's/^/# /' "$lossy.now"
-	[ "$1" -eq 0 ] && grep -q "^chain: task=inv_high .* on=futex by=inv_low by_pid=$(truth high 4) .* behind=inv_mid " "$lossy.now"
+	[ "$1" -eq 0 ] && grep -q "^chain: task=inv_high .* on=futex by=inv_low by_pid=$(truth inv_high 4) .* behind=inv_mid " "$lossy.now"
 }
 
 # wakes NUMBER: of more processes than that.
@@ -145,7 +159,7 @@ not_guessed()
 {
 	"$dir/kdtl" why --chain --brief --comm '*' -n 1000 "$lossy" 2>/dev/null >"$lossy.chains"
 	awk '
-		FNR == NR { by[$1 == "high" ? "inv_high" : $1] = $4; next }
+		FNR == NR { by[$1] = $4; next }
 		{ n++ }
 		/ by=\?/ { unknown++ }
 		{
@@ -153,7 +167,7 @@ not_guessed()
 				split($i, word, "=")
 				value[word[1]] = word[2]
 			}
-			if ((value["task"] == "inv_high" && value["on"] == "futex" ||
+			if ((value["task"] ~ /^(inv|pi)_high$/ && value["on"] == "futex" ||
 			     value["task"] == "client" && value["on"] == "read") && value["by_pid"] > 0 &&
 			    value["blocked_ms"] > 100 && value["by_pid"] != by[value["task"]]) {
 				print "# " $0
@@ -167,9 +181,17 @@ not_guessed()
 for module in kdtl kdtl_sched kdtl_wake kdtl_answers kdtl_stream; do
 	load $module || bail_out "$module does not load"
 done
-plan 8
+disk=
+! load_disk || disk=/dev/nullb0
+plan 10
 ok "a load is recorded" records
 ok "an owner of a mutex that waits behind another task" tells inv_high futex inv_low inv_mid
+ok "one of a mutex with priority inheritance" tells pi_high futex pi_low pi_over
+if [ -n "$disk" ]; then
+	ok "a disk, whose interrupt ends the chain" tells_of_disk
+else
+	skip "a disk, whose interrupt ends the chain" "no module null_blk"
+fi
 ok "a server that does" tells client read server hog
 ok "all chains add up" adds_up "$data" 10
 ok "sleeps have wakers" wakers

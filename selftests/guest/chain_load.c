@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A priority inversion, and a client of a server whose CPU another task has, which write down
- * what they saw
+ * Priority inversions, a client of a server whose CPU another task has, and who waits for a disk,
+ * which write down what they saw
  *
- *	chain_load		prints lines, with times in ns:
+ *	chain_load [DEVICE]	prints lines, with times in ns:
  *
- *	high PID NS BY		was in pthread_mutex_lock() for so long, which BY had locked
- *	mid PID NS		had CPU 1 for so long meanwhile
+ *	inv_high PID NS BY	was in pthread_mutex_lock() for so long, which BY had locked
+ *	inv_mid PID NS		had CPU 1 for so long meanwhile
+ *	pi_high PID NS BY	the same of a mutex that hands on the priority of who waits for it
+ *	pi_over PID NS		had CPU 1 for so long meanwhile, by a priority above that one
  *	client PID NS BY	was in read() for so long, which BY ended
  *	hog PID NS		had CPU 1 for so long meanwhile
+ *	reader PID NS 0		was in pread() of DEVICE for so long, which an interrupt ended
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
@@ -29,6 +33,7 @@
 /* What the processes share. */
 static struct {
 	pthread_mutex_t		mutex;
+	pthread_mutex_t		pi_mutex;
 	int			ready[2];	/* pipes: a task is what it is to be */
 	int			locked[2];	/* low has the mutex */
 	int			begin[2];	/* mid, or the hog, may begin */
@@ -80,9 +85,9 @@ static void get(const int fd[2])
 }
 
 /* Take CPU 1 from whoever has it, once it is told to. */
-static void take(const char *name)
+static void take(const char *name, int priority)
 {
-	become(name, 1, 30);
+	become(name, 1, priority);
 	put(shared->ready);
 	get(shared->begin);
 	shared->taker = getpid();
@@ -98,13 +103,24 @@ static void be_passed(void)
 	spin(HELD);
 }
 
-static void low(void)
+static void hold(const char *name, pthread_mutex_t *mutex)
 {
-	become("inv_low", 1, 20);
-	must(!pthread_mutex_lock(&shared->mutex));
+	become(name, 1, 20);
+	must(!pthread_mutex_lock(mutex));
 	put(shared->locked);
 	be_passed();
-	must(!pthread_mutex_unlock(&shared->mutex));
+	must(!pthread_mutex_unlock(mutex));
+}
+
+static void low(void)
+{
+	hold("inv_low", &shared->mutex);
+}
+
+/* It soon has the priority of who waits for it. */
+static void pi_low(void)
+{
+	hold("pi_low", &shared->pi_mutex);
 }
 
 static void server(void)
@@ -130,12 +146,17 @@ static pid_t begin(void (*function)(void))
 
 static void mid(void)
 {
-	take("inv_mid");
+	take("inv_mid", 30);
+}
+
+static void pi_over(void)
+{
+	take("pi_over", 50);
 }
 
 static void hog(void)
 {
-	take("hog");
+	take("hog", 30);
 }
 
 static void end(pid_t pid)
@@ -145,24 +166,27 @@ static void end(pid_t pid)
 	must(waitpid(pid, &status, 0) == pid && !status);
 }
 
-static void inversion(void)
+static void inversion(const char *name, pthread_mutex_t *mutex, void (*holder)(void),
+		      const char *taker_name, void (*take)(void))
 {
-	const pid_t taker = begin(mid);
+	pid_t by, taker;
 	uint64_t ns;
-	pid_t by;
 
+	must(!prctl(PR_SET_NAME, name));
+	shared->taker = 0;
+	taker = begin(take);
 	get(shared->ready);
-	by = begin(low);
+	by = begin(holder);
 	get(shared->locked);
 	put(shared->begin);
 	ns = clock_ns(CLOCK_MONOTONIC);
-	must(!pthread_mutex_lock(&shared->mutex));
+	must(!pthread_mutex_lock(mutex));
 	ns = clock_ns(CLOCK_MONOTONIC) - ns;
-	must(!pthread_mutex_unlock(&shared->mutex));
+	must(!pthread_mutex_unlock(mutex));
 	end(by);
 	end(taker);
-	printf("high %d %llu %d\nmid %d %llu\n", getpid(), (unsigned long long)ns, by,
-	       shared->taker, (unsigned long long)shared->took);
+	printf("%s %d %llu %d\n%s %d %llu\n", name, getpid(), (unsigned long long)ns, by,
+	       taker_name, shared->taker, (unsigned long long)shared->took);
 	fflush(stdout);
 }
 
@@ -183,9 +207,24 @@ static void request(void)
 	end(taker);
 	printf("client %d %llu %d\nhog %d %llu\n", getpid(), (unsigned long long)ns, by,
 	       shared->taker, (unsigned long long)shared->took);
+	fflush(stdout);
 }
 
-int main(void)
+/* Its priority is such that it has the CPU as soon as it is woken. */
+static void from_disk(const char *device)
+{
+	const int fd = open(device, O_RDONLY | O_DIRECT);
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t ns;
+
+	must(fd >= 0 && page != MAP_FAILED);
+	ns = clock_ns(CLOCK_MONOTONIC);
+	must(pread(fd, page, 4096, 0) == 4096);
+	ns = clock_ns(CLOCK_MONOTONIC) - ns;
+	printf("reader %d %llu 0\n", getpid(), (unsigned long long)ns);
+}
+
+int main(int argc, char **argv)
 {
 	pthread_mutexattr_t attr;
 
@@ -195,11 +234,18 @@ int main(void)
 	must(!pthread_mutexattr_init(&attr));
 	must(!pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED));
 	must(!pthread_mutex_init(&shared->mutex, &attr));
+	must(!pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT));
+	must(!pthread_mutex_init(&shared->pi_mutex, &attr));
 	must(!pipe(shared->ready) && !pipe(shared->locked) && !pipe(shared->begin) &&
 	     !pipe(shared->request) && !pipe(shared->reply));
 	become("inv_high", 0, 40);
-	inversion();
+	inversion("inv_high", &shared->mutex, low, "inv_mid", mid);
+	inversion("pi_high", &shared->pi_mutex, pi_low, "pi_over", pi_over);
 	must(!prctl(PR_SET_NAME, "client"));
 	request();
+	if (argc == 2) {
+		must(!prctl(PR_SET_NAME, "reader"));
+		from_disk(argv[1]);
+	}
 	return 0;
 }

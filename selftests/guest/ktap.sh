@@ -235,6 +235,13 @@ load()
 	ktap_loaded="$ktap_mod $ktap_loaded"
 }
 
+# load_disk: /dev/nullb0 is one that takes 20 ms for each request, if the kernel has such.
+load_disk()
+{
+	[ ! -e /dev/nullb0 ] && modprobe null_blk nr_devices=1 irqmode=2 completion_nsec=20000000 2>/dev/null &&
+		ktap_loaded="null_blk $ktap_loaded" && until_true [ -e /dev/nullb0 ]
+}
+
 # need_modules NAME...: without them the tests are skipped.
 need_modules()
 {

@@ -2,7 +2,7 @@
 /*
  * A load that writes down who woke whom
  *
- *	wake_load FILE
+ *	wake_load FILE [DEVICE]
  *
  * Each line of FILE is
  *
@@ -10,8 +10,8 @@
  *	moved PID BY FROM TO		BY moved PID, which waited for a CPU
  *	lock PID BY KIND SYSCALL TIMES	PID slept at least so often for a lock that BY held
  *
- * where BY is a PID, or "irq", or "kworker".  Nobody is woken before he sleeps, and has left his
- * CPU.
+ * where BY is a PID, or "irq", or "kworker", or "disk": the interrupt of DEVICE, a block device.
+ * Nobody is woken before he sleeps, and has left his CPU.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -22,6 +22,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -128,6 +129,28 @@ static void by_pipe(void)
 	close(ends[1]);
 }
 
+static void by_eventfd(void)
+{
+	int fd = eventfd(0, 0);
+	uint64_t nr = 1;
+	pid_t pid;
+
+	must(fd >= 0);
+	pid = fork();
+	if (!pid) {
+		for (int i = 0; i < ROUNDS; i++)
+			must(syscall(SYS_read, fd, &nr, sizeof(nr)) == sizeof(nr));
+		_exit(0);
+	}
+	for (int i = 0; i < ROUNDS; i++) {
+		until_asleep(pid, SYS_read);
+		must(write(fd, &nr, sizeof(nr)) == sizeof(nr));
+	}
+	told(pid);
+	woken(pid, me(), SYS_read, ROUNDS);
+	close(fd);
+}
+
 static void by_futex(void)
 {
 	pid_t pid = fork();
@@ -143,6 +166,28 @@ static void by_futex(void)
 		until_asleep(pid, SYS_futex);
 		__atomic_add_fetch(word, 1, __ATOMIC_SEQ_CST);
 		must(syscall(SYS_futex, word, FUTEX_WAKE, 1) == 1);
+	}
+	told(pid);
+	woken(pid, me(), SYS_futex, ROUNDS);
+}
+
+/* The kernel knows who has such a futex: it has that one's PID. */
+static void by_pi_futex(void)
+{
+	uint32_t *lock = word + 1;
+	pid_t pid;
+
+	for (int i = 0; i < ROUNDS; i++)
+		lock[i] = getpid();
+	pid = fork();
+	if (!pid) {
+		for (int i = 0; i < ROUNDS; i++)
+			must(!syscall(SYS_futex, lock + i, FUTEX_LOCK_PI, 0, NULL));
+		_exit(0);
+	}
+	for (int i = 0; i < ROUNDS; i++) {
+		until_asleep(pid, SYS_futex);
+		must(!syscall(SYS_futex, lock + i, FUTEX_UNLOCK_PI));
 	}
 	told(pid);
 	woken(pid, me(), SYS_futex, ROUNDS);
@@ -167,6 +212,32 @@ static void by_timer(void)
 	}
 	told(pid);
 	woken(pid, "irq", SYS_clock_nanosleep, *word);
+}
+
+/* Likewise. */
+static void by_disk(const char *device)
+{
+	pid_t pid;
+	long before;
+
+	*word = 0;
+	pid = fork();
+	if (!pid) {
+		const int fd = open(device, O_RDONLY | O_DIRECT);
+		void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+				  -1, 0);
+
+		must(fd >= 0 && page != MAP_FAILED);
+		for (int i = 0; i < ROUNDS; i++) {
+			before = sleeps_of(getpid());
+			must(pread(fd, page, 4096, 4096 * i) == 4096);
+			*word += sleeps_of(getpid()) != before;
+		}
+		_exit(0);
+	}
+	told(pid);
+	must(*word > 0);
+	woken(pid, "disk", SYS_pread64, *word);
 }
 
 static void ignore(int sig)
@@ -352,15 +423,19 @@ static void by_lock(const char *kind, bool shared)
 
 int main(int argc, char **argv)
 {
-	must(argc == 2);
+	must(argc == 2 || argc == 3);
 	out = fopen(argv[1], "w");
 	must(out);
 	setlinebuf(out);
 	word = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	must(word != MAP_FAILED);
 	by_pipe();
+	by_eventfd();
 	by_futex();
+	by_pi_futex();
 	by_timer();
+	if (argc == 3)
+		by_disk(argv[2]);
 	by_signal();
 	by_exit();
 	by_kworker();

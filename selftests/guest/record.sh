@@ -468,7 +468,13 @@ seconds_off()
 	[ -n "$2" ] && echo $(($(date -d "$2" +%s) - $(cat "$1")))
 }
 
-# The clock is set back by an hour: the times of day are those of the entries' moments.
+noticed_the_clock()
+{
+	[ -e clock.set ] && kdtl print clock.data 2>&1 >/dev/null | grep -q 'the clock was set'
+}
+
+# The clock is set back by an hour: the times of day are those of the entries' moments.  Nothing tells
+# when it was set, so the old clock holds until kdtl has noticed, for which a busy machine lets it wait.
 # shellcheck disable=SC2016 # for the shell that is recorded
 clock_set()
 {
@@ -479,10 +485,15 @@ clock_set()
 		:' >named
 	# Without an RTC it is 1970, and Linux refuses a time before that.
 	[ "$(date +%s)" -gt 86400 ] || date -s @1700000000 >/dev/null || return
-	kdtl record -q -i -o clock.data sh -c '
+	"$dir/kdtl" record -q -i -o clock.data sh -c '
 		sh named BEFORE
 		date -s "@$(($(date +%s) - 3600))"
-		sh named AFTER' >/dev/null
+		touch clock.set
+		until [ -e clock.go ]; do sleep 0.01; done
+		sh named AFTER' >/dev/null &
+	until_true noticed_the_clock
+	touch clock.go
+	wait $!
 	# The scripts after this one have the right time again.
 	date -s "@$(($(date +%s) + 3600))" >/dev/null || return
 	for i in BEFORE AFTER; do

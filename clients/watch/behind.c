@@ -64,6 +64,21 @@ static struct behind stolen;
 static struct behind interrupts;
 static struct behind wakes;
 
+/**
+ * struct behind_waker - who woke the task whose wait was a CPU's worst at the last look
+ * @woken: the task, until when it waited by then, and what woke it
+ * @by: what that was, if it is a task
+ * @sought: the log is to be asked
+ */
+struct behind_waker {
+	struct kdtl_woken	woken;
+	struct kdtl_task	by;
+	bool			sought;
+};
+
+/* The log of wake-ups may have gone around before the wait is over. */
+static DEFINE_PER_CPU(struct behind_waker, behind_wakers);
+
 static int behind_create(struct behind *b, const char *pmu, unsigned int pages, u32 mask)
 {
 	const struct kdtl_session_attr attr = {
@@ -447,6 +462,92 @@ int watch_before(const struct kdtl_entry *e, int cpu, char *text, size_t size,
 	return last;
 }
 
+/* The waker is what it was then. */
+static void behind_note_waker(struct behind_waker *w)
+{
+	w->sought = false;
+	if (w->woken.time && !(w->woken.flags & KDTL_WAKE_IRQ))
+		watch_task("?", w->woken.by, w->woken.time, &w->by);
+}
+
+/**
+ * watch_keep_waker() - a task waits, and it may soon be too late to ask who woke it
+ * @is: the worst wait of its CPU, which goes on
+ *
+ * Context: the watching thread.
+ * Return: whether to call watch_find_wakers().
+ */
+bool watch_keep_waker(const struct kdtl_waiting *is)
+{
+	struct behind_waker *w = per_cpu_ptr(&behind_wakers, is->cpu);
+	const bool same = w->woken.pid == is->pid && w->woken.from == is->left;
+
+	if (!wakes.session || is->left == U64_MAX)
+		return false;
+	if (!same)
+		*w = (struct behind_waker) {
+			.woken = { .pid = is->pid, .from = is->left }, .sought = true,
+		};
+	w->woken.until = is->until;
+	return w->sought;
+}
+
+/**
+ * watch_find_wakers() - ask for all wakers that are sought, in one look at each CPU's log
+ *
+ * Context: the watching thread.
+ */
+void watch_find_wakers(void)
+{
+	struct behind_waker *w;
+	int cpu, of;
+
+	kdtl_for_each_cpu(cpu, wakes.session) {
+		behind_look(&wakes, cpu);
+		for_each_possible_cpu(of) {
+			w = per_cpu_ptr(&behind_wakers, of);
+			if (w->sought)
+				kdtl_who_woke(&w->woken, wakes.entries, wakes.len);
+		}
+		cond_resched();
+	}
+	for_each_possible_cpu(of) {
+		w = per_cpu_ptr(&behind_wakers, of);
+		if (w->sought)
+			behind_note_waker(w);
+	}
+}
+
+/* A task waits once between the time that it left its CPU and the one that it got one again. */
+static const struct behind_waker *behind_kept_waker(pid_t pid, u64 from, u64 until)
+{
+	const struct behind_waker *w;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		w = per_cpu_ptr(&behind_wakers, cpu);
+		if (w->woken.pid == pid && w->woken.until >= from && w->woken.until <= until)
+			return w;
+	}
+	return NULL;
+}
+
+/* Ask the log. */
+static const struct behind_waker *behind_waker(pid_t pid, u64 from, u64 until)
+{
+	static struct behind_waker waker;
+	int cpu;
+
+	waker = (struct behind_waker) { .woken = { .pid = pid, .from = from, .until = until } };
+	kdtl_for_each_cpu(cpu, wakes.session) {
+		behind_look(&wakes, cpu);
+		kdtl_who_woke(&waker.woken, wakes.entries, wakes.len);
+		cond_resched();
+	}
+	behind_note_waker(&waker);
+	return &waker;
+}
+
 /**
  * watch_woken() - say in one line who woke a task
  * @pid: the task
@@ -459,27 +560,19 @@ int watch_before(const struct kdtl_entry *e, int cpu, char *text, size_t size,
  */
 void watch_woken(pid_t pid, u64 from, u64 until, char *text, size_t size)
 {
-	struct kdtl_woken woken = { .pid = pid, .from = from, .until = until };
-	struct kdtl_task by;
+	const struct behind_waker *w;
 	char name[WATCH_NAME];
-	int cpu;
 
 	text[0] = '\0';
 	if (!wakes.session)
 		return;
-	kdtl_for_each_cpu(cpu, wakes.session) {
-		behind_look(&wakes, cpu);
-		kdtl_who_woke(&woken, wakes.entries, wakes.len);
-		cond_resched();
-	}
-	if (!woken.time)
+	w = behind_kept_waker(pid, from, until) ?: behind_waker(pid, from, until);
+	if (!w->woken.time)
 		return;
-	if (woken.flags & KDTL_WAKE_IRQ) {
-		strscpy(name, woken.flags & KDTL_WAKE_HARDIRQ ? "an interrupt" : "a softirq",
+	if (w->woken.flags & KDTL_WAKE_IRQ)
+		strscpy(name, w->woken.flags & KDTL_WAKE_HARDIRQ ? "an interrupt" : "a softirq",
 			sizeof(name));
-	} else {
-		watch_task("?", woken.by, woken.time, &by);
-		watch_name(&by, name, sizeof(name));
-	}
-	snprintf(text, size, ", %s by %s", woken.is_new ? "made" : "woken", name);
+	else
+		watch_name(&w->by, name, sizeof(name));
+	snprintf(text, size, ", %s by %s", w->woken.is_new ? "made" : "woken", name);
 }

@@ -68,6 +68,22 @@ static void going_tell(struct watch_cpu *w, const struct watch_going *worst)
 	watch_report_going(worst);
 }
 
+/* Who woke those that have waited for too long, while the log says. */
+static void going_keep_wakers(void)
+{
+	const struct watch_going *worst;
+	bool sought = false;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		worst = per_cpu_ptr(&going_worst, cpu);
+		if (worst->threshold)
+			sought |= watch_keep_waker(&worst->is);
+	}
+	if (sought)
+		watch_find_wakers();
+}
+
 /**
  * watch_going() - report who has waited for too long, and waits still
  * @s: the session
@@ -87,6 +103,7 @@ void watch_going(struct kdtl_session *s, bool busy)
 		per_cpu_ptr(&going_worst, cpu)->threshold = 0;
 	/* A CPU that does not answer is one for watch_probe(). */
 	kdtl_waiting(s, going_note, NULL);
+	going_keep_wakers();
 	kdtl_pace_set(&going_pace, began, ktime_get_ns());
 	for_each_possible_cpu(cpu) {
 		worst = per_cpu_ptr(&going_worst, cpu);

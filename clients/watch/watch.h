@@ -84,6 +84,8 @@ void watch_name(const struct kdtl_task *task, char *text, size_t size);
 const struct kdtl_entry *watch_look_back(int cpu);
 u64 watch_dispatched(int cpu, u64 since);
 void watch_behind(u64 from, u64 to, char *text, size_t size, struct watch_blame *blame);
+bool watch_keep_waker(const struct kdtl_waiting *is);
+void watch_find_wakers(void);
 void watch_woken(pid_t pid, u64 from, u64 until, char *text, size_t size);
 int watch_before(const struct kdtl_entry *e, int cpu, char *text, size_t size,
 		 struct watch_blame *blame);

@@ -248,11 +248,10 @@ is_asleep()
 	grep -q '^State:.S' "/proc/$1/status"
 }
 
-# listens PATTERN: a shell on CPU 1 that is to read from here wakes up behind a hog, and a line says
-# that it PATTERN behind that. It gets a name of its own, and so that it sleeps in no other place, it
-# has nothing to wait for but that. The hog stays for longer than a host may stop the machine before
-# the shell is told.
-listens()
+# waits MS: a shell on CPU 1 that is to read from here wakes up behind a hog, which has the CPU for so
+# long. It gets a name of its own, and so that it sleeps in no other place, it has nothing to wait
+# for but that. The hog has to stay for longer than a host may stop the machine before the shell is told.
+waits()
 {
 	rm -f tell
 	mkfifo tell
@@ -261,22 +260,51 @@ listens()
 	taskset 2 ./listens &
 	listens=$!
 	ktap_pids="$ktap_pids $listens"
-	until_true is_named listens && until_true is_asleep $listens || return
-	load kdtl_hog cpu=1 ms=3000 || return
-	echo >tell
-	# The watch looks back in a log of the last 5,461 wake-ups of a CPU. To look for its line now
-	# would wake so many in 3 s: a full log of the kernel goes through two pipes.
-	until_true grep -q Y /sys/module/kdtl_hog/parameters/done
+	until_true is_named listens && until_true is_asleep $listens &&
+		load kdtl_hog cpu=1 ms="$1" && echo >tell
+}
+
+# told PATTERN: a line says that the shell PATTERN behind the hog, and who woke it.
+told()
+{
 	until_true said "listens:$listens $1 .* behind kdtl_hog:.*, woken by $(cat /proc/$$/comm):$$"
 	set -- $?
 	[ "$1" -eq 0 ] || { log | grep kdtl_watch | sed 's/^/# /'; kill $listens; }
-	unload kdtl_hog
+	! is_loaded kdtl_hog || unload kdtl_hog
 	return "$1"
+}
+
+# listens PATTERN: and all is looked at when the hog is done. To look for the line before would wake so
+# many that a log of wake-ups is not long enough: a full log of the kernel goes through two pipes.
+listens()
+{
+	waits 3000 && until_true grep -q Y /sys/module/kdtl_hog/parameters/done && told "$1"
 }
 
 watch_says()
 {
 	load kdtl_watch wake=kdtl_wake threshold_ms=250 pause_s=0 && listens waited
+}
+
+# wakes_logged: by all CPUs, for the watch.
+wakes_logged()
+{
+	awk '$4 == "kdtl_wake" && /kdtl_watch/ { print $8 }' /sys/kernel/debug/kdtl/sessions
+}
+
+# Four pages have 341 wake-ups of a CPU. When the watch has noticed the wait, each CPU may forget all.
+watch_keeps()
+{
+	load kdtl_watch wake=kdtl_wake threshold_ms=60000 pause_s=0 aux_pages=4 &&
+		echo "prio normal 250" >/sys/kernel/debug/kdtl_watch/rules && waits 20000 &&
+		until_true said "listens:$listens has waited for .* behind kdtl_hog:" || return
+	before=$(wakes_logged)
+	cpus=$(grep -c ^processor /proc/cpuinfo)
+	until [ "$(wakes_logged)" -gt $((before + 341 * cpus)) ]; do
+		sleep 0.000001
+	done
+	note "$before wake-ups until the wait was noticed, $(wakes_logged) before its end"
+	is "$(cat /sys/module/kdtl_hog/parameters/done)" N && unload kdtl_hog && told waited
 }
 
 # By the CPU's own threshold it is not stuck, so the line is of the wait that goes on.
@@ -293,7 +321,7 @@ watch_says_what_is_wrong()
 		log | grep -q 'no session of kdtl_sched that says who woke whom'
 }
 
-plan 16
+plan 17
 ok "without the source kdtl record --wake says what to load" without_source
 load kdtl_wake || bail_out "kdtl_wake does not load"
 disk=
@@ -323,9 +351,12 @@ if [ -e /sys/devices/system/cpu/cpu1 ] && have_module kdtl_hog; then
 	unload kdtl_watch
 	ok "while the wait goes on, too" watch_says_meanwhile
 	unload kdtl_watch
+	ok "and when all CPUs have forgotten that it did" watch_keeps
+	unload kdtl_watch
 else
 	skip "the watch says who woke the task that waits" "needs two CPUs, and kdtl_hog"
 	skip "while the wait goes on, too" "needs two CPUs, and kdtl_hog"
+	skip "and when all CPUs have forgotten that it did" "needs two CPUs, and kdtl_hog"
 fi
 ok "and refuses a source that does not know" watch_says_what_is_wrong
 ok "the source goes when nobody uses it" unload kdtl_wake

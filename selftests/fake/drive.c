@@ -11,6 +11,7 @@
  *		"wait CPU N"	one entry of a runner that waited for N s
  *		"throttle CPU N" one entry of a runner that was throttled for N s
  *		"starve CPU N"	one of a runner that was throttled for 1 s and then waited for N s
+ *		"steal CPU N"	a hypervisor has that CPU for N ms, and there is an entry of it
  *		"lost CPU N"	N entries that the source had and lost
  *		"task CPU PID PREV MS" one entry of PID, after PREV, that waited for MS
  *		"held CPU PID PREV MS" the same of one that was throttled for MS
@@ -21,6 +22,7 @@
  *		"torn CPU N"	N entries with a wrong hash
  *		"raw CPU N"	N entries by kdtl_fake_raw, as far as there is room
  *		"short CPU N"	a transaction of kdtl_fake_raw that publishes N bytes
+ *	stolen	"PID NS": from whom "steal" took the CPU last, and for how long
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -33,6 +35,10 @@
 
 static struct kdtl_raw drive_raw;
 static struct dentry *drive_dir;
+
+/* Of the last theft. Scripts make one at a time. */
+static pid_t drive_robbed;
+static u64 drive_stolen;
 
 static ssize_t drive_load_write(struct file *file, const char __user *from,
 				size_t len, loff_t *pos)
@@ -73,6 +79,13 @@ static int drive_made_show(struct seq_file *m, void *unused)
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(drive_made);
+
+static int drive_stolen_show(struct seq_file *m, void *unused)
+{
+	seq_printf(m, "%d %llu\n", drive_robbed, drive_stolen);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(drive_stolen);
 
 /* As many whole entries as there is room for, in one transaction. */
 static void drive_raw_entries(struct perf_event *event, void *arg)
@@ -145,6 +158,8 @@ static ssize_t drive_do_write(struct file *file, const char __user *from,
 		kdtl_fake_later((u64)nr * NSEC_PER_SEC);
 	else if (!strcmp(what, "stop"))
 		kdtl_fake_stop(nr);
+	else if (!strcmp(what, "steal"))
+		err = kdtl_fake_steal(cpu, nr, &drive_robbed, &drive_stolen);
 	else if (!strcmp(what, "lost"))
 		err = kdtl_fake_lost(cpu, nr);
 	else if (!strcmp(what, "torn"))
@@ -175,6 +190,7 @@ static int __init drive_init(void)
 	drive_dir = debugfs_create_dir("kdtl_fake", NULL);
 	debugfs_create_file("load", 0200, drive_dir, NULL, &drive_load_fops);
 	debugfs_create_file("made", 0400, drive_dir, NULL, &drive_made_fops);
+	debugfs_create_file("stolen", 0400, drive_dir, NULL, &drive_stolen_fops);
 	debugfs_create_file("do", 0200, drive_dir, NULL, &drive_do_fops);
 	return 0;
 }

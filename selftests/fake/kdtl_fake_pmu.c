@@ -10,7 +10,9 @@
 #include <linux/irq_work.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
+#include <linux/sched.h>
 #include <linux/sched/clock.h>
+#include <linux/smp.h>
 #include <linux/workqueue.h>
 
 #include "hash.h"
@@ -217,6 +219,52 @@ int kdtl_fake_emit_task(int cpu, enum kdtl_kind kind, u32 pid, u32 prev, u32 wai
 	return kdtl_fake_on(cpu, &job);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_fake_emit_task, KDTL_NS);
+
+struct kdtl_fake_theft {
+	unsigned int	ms;
+	pid_t		robbed;
+	u64		ns;
+};
+
+/* Interrupts are off, as they are for a CPU that does not run. */
+static void kdtl_fake_steal_here(void *data)
+{
+	struct kdtl_fake_theft *theft = data;
+	const u64 begin = kdtl_fake_clock(NULL);
+	struct kdtl_entry e;
+
+	while (kdtl_fake_clock(NULL) - begin < (u64)theft->ms * NSEC_PER_MSEC)
+		cpu_relax();
+	kdtl_fake_entry_fill(&e, KDTL_KIND_UNKNOWN, 0, 0, 0);
+	theft->ns = kdtl_entry_time(&e) - begin;
+	theft->robbed = current->pid;
+	e.enqueue_to_dispatch_time = cpu_to_be32(theft->ns);
+	e.srr1 = cpu_to_be64(kdtl_fake_hash(&e));
+	kdtl_pmu_output(&kdtl_fake_pmu, &e, KDTL_KIND_UNKNOWN);
+}
+
+/**
+ * kdtl_fake_steal() - a hypervisor has a CPU for a while, and there is an entry of that
+ * @cpu: which
+ * @ms: for how long, at least
+ * @robbed: set to the task that had the CPU; 0: it was idle
+ * @ns: set to how long it was, which is also the entry's enqueue_to_dispatch_time
+ *
+ * Context: may sleep.
+ * Return: 0, or -ENXIO: the CPU is offline.
+ */
+int kdtl_fake_steal(int cpu, unsigned int ms, pid_t *robbed, u64 *ns)
+{
+	struct kdtl_fake_theft theft = { .ms = ms };
+	int err = smp_call_function_single(cpu, kdtl_fake_steal_here, &theft, true);
+
+	if (err)
+		return err;
+	*robbed = theft.robbed;
+	*ns = theft.ns;
+	return 0;
+}
+EXPORT_SYMBOL_NS_GPL(kdtl_fake_steal, KDTL_NS);
 
 /**
  * kdtl_fake_lost() - the source itself loses entries

@@ -13,6 +13,7 @@ int kdtl_fake_emit(int cpu, enum kdtl_kind kind, unsigned int nr,
 		   u32 queued, u32 ready, u32 slept);
 void kdtl_fake_emit_here(enum kdtl_kind kind, u32 queued, u32 ready, u32 slept);
 int kdtl_fake_lost(int cpu, u64 nr);
+int kdtl_fake_steal(int cpu, unsigned int ms, pid_t *robbed, u64 *ns);
 int kdtl_fake_emit_task(int cpu, enum kdtl_kind kind, u32 pid, u32 prev, u32 wait);
 void kdtl_fake_later(u64 ns);
 void kdtl_fake_stop(bool stop);

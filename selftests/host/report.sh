@@ -124,6 +124,24 @@ each_key()
 	done
 }
 
+# Those who had the CPUs, by what is asked for.
+each_culprit()
+{
+	local behind
+
+	for behind in task process comm cgroup; do
+		as_model 1 by=cgroup behind="$behind" n=100 &&
+			as_model 2 by=comm behind="$behind" interval=1 n=100 || return
+	done
+	# Neither is a task's.
+	beside 1 gaps steal && beside 1 irqs irq &&
+		as_model 1 behind=task n=100 "irq=$work/1.data.irq.text" "steal=$work/1.data.steal.text" &&
+		grep -q ' the hypervisor [0-9]' "$work/rows" && grep -q ' interrupts [0-9]' "$work/rows" || return
+	rm -- "$work/1.data.steal" "$work/1.data.irq"
+	kdtl report --json --behind task "$work/night.data" 2>/dev/null >"$work/json" &&
+		grep -q '"behind":"hog (200)"' "$work/json" && grep -q '"behind":"idle"' "$work/json"
+}
+
 filters()
 {
 	as_model 1 pid=12 && as_model 1 pid=15 && as_model 2 comm=t4 &&
@@ -673,7 +691,7 @@ refused()
 {
 	local line
 
-	for line in 'report --by x' 'report --by ta' 'report --sort x' 'report --sort' 'report --sort behind' \
+	for line in 'report --by x' 'report --behind x' 'report --behind cpu' 'report --by ta' 'report --sort x' 'report --sort' 'report --sort behind' \
 		'diff --sort max a b' 'report --interval 0' 'report --interval x' 'report -n 0' \
 		'report -n x' 'report a b' 'report -z' 'report --by' 'diff' 'diff a' 'diff a b c' \
 		'diff --by x a b' 'diff -n -1 a b' 'map a b' 'map -z' 'map --cpu x' 'map -n 1' \
@@ -719,11 +737,12 @@ bars()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-report.XXXXXX")
 partial "$work"
 
-plan 34
+plan 35
 ok "kdtl builds" builds
 ok "recordings" records
 ok "report says who waited, and behind whom" says_who
 ok "by task, process, command, cgroup and CPU, each number is exact" each_key
+ok "so is who had the CPUs, by task, process, command and cgroup" each_culprit
 ok "in the order that is asked for" orders
 ok "with filters, too" filters
 ok "the hour that comes twice has times with offsets" hour_twice

@@ -78,7 +78,7 @@ static struct options parse(int argc, char **argv)
 			o.nr = parse_nr(optarg, "rows");
 			break;
 		case OPT_BY:
-			o.by = parse_by(optarg);
+			o.by = parse_by("--by", optarg);
 			o.asked = true;
 			break;
 		default:

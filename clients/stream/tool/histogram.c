@@ -75,7 +75,7 @@ static struct options parse(int argc, char **argv)
 
 	while ((opt = next_option(argc, argv, ":h", names)) != -1) {
 		if (opt == OPT_BY) {
-			o.by = parse_by(optarg);
+			o.by = parse_by("--by", optarg);
 			o.asked = true;
 		} else {
 			filter_option(&o.filter, opt, optarg);

@@ -17,7 +17,7 @@ _kdtl()
 			grep -o -E '^ *(-[^ ]+ ?[^ -]*,? ?)+' | grep -o -E -e '--?[a-zA-Z][a-z-]*')
 	else
 		case $prev in
-		--by | --format | --sort)
+		--by | --behind | --format | --sort)
 			words=$("$kdtl" "$verb" --help 2>/dev/null | sed -n "s/.* $prev \([a-z0-9|]*\).*/\1/p" |
 				head -n 1 | tr '|' ' ')
 			;;

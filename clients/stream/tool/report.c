@@ -14,6 +14,7 @@
  * @filter: the dispatches that are wanted
  * @by: what the rows are for
  * @asked: @by was asked for
+ * @behind: by what those who had the CPUs are named
  * @off_cpu: they are for times without a CPU instead
  * @sort: the order of the rows; NULL: the worst first
  * @json: a line with a JSON object for each row
@@ -26,6 +27,7 @@ struct options {
 	struct filter	filter;
 	enum by		by;
 	bool		asked;
+	enum by		behind;
 	enum off_cpu	off_cpu;
 	const struct sort	*sort;
 	bool		json;
@@ -37,9 +39,10 @@ struct options {
 
 static struct options parse(int argc, char **argv)
 {
-	enum { OPT_BY = OPT_OTHERS, OPT_INTERVAL, OPT_JSON, OPT_SORT };
+	enum { OPT_BY = OPT_OTHERS, OPT_BEHIND, OPT_INTERVAL, OPT_JSON, OPT_SORT };
 	static const struct option names[] = {
 		{ "by", required_argument, NULL, OPT_BY },
+		{ "behind", required_argument, NULL, OPT_BEHIND },
 		{ "interval", required_argument, NULL, OPT_INTERVAL },
 		{ "json", no_argument, NULL, OPT_JSON },
 		{ "sort", required_argument, NULL, OPT_SORT },
@@ -47,7 +50,7 @@ static struct options parse(int argc, char **argv)
 		OPTIONS_END
 	};
 	struct options o = {
-		.path = "kdtl.data", .nr = default_rows(OTHER_LINES), .width = terminal_width(),
+		.path = "kdtl.data", .behind = BY_COMM, .nr = default_rows(OTHER_LINES), .width = terminal_width(),
 	};
 	int opt;
 
@@ -58,8 +61,11 @@ static struct options parse(int argc, char **argv)
 			break;
 		case OPT_BY:
 			o.off_cpu = parse_off_cpu(optarg);
-			o.by = o.off_cpu ? BY_TASK : parse_by(optarg);
+			o.by = o.off_cpu ? BY_TASK : parse_by("--by", optarg);
 			o.asked = true;
+			break;
+		case OPT_BEHIND:
+			o.behind = parse_by("--behind", optarg);
 			break;
 		case OPT_JSON:
 			o.json = true;
@@ -76,8 +82,10 @@ static struct options parse(int argc, char **argv)
 	}
 	if (argc - optind > 1)
 		usage_error("report: expected at most one file");
-	if (o.off_cpu && (o.interval || o.sort))
-		usage_error("report: --by reason and --by waker have one table, in one order");
+	if (o.off_cpu && (o.interval || o.sort || o.behind != BY_COMM))
+		usage_error("report: --by reason and --by waker have one table, in one order, behind nobody");
+	if (o.behind == BY_CPU)
+		usage_error("--behind cpu: must be task, process, comm or cgroup");
 	if (argv[optind])
 		o.path = argv[optind];
 	return o;
@@ -96,8 +104,8 @@ static int off_cpu(const struct recording *r, struct options *o)
 
 enum { NAME, COUNT, RAN, WAITED, THROTTLED, P50, P99, MAX, BEHIND, BEHIND_NS };
 
-/* For key_text(). */
-static const struct keys *row_keys;
+/* For key_text(): of the rows, and of those who had the CPUs. */
+static const struct keys *row_keys, *culprit_keys;
 
 /* Of a row whose waits are not known there are none. */
 static const char *wait_text(char *to, const struct row *row, uint64_t ns)
@@ -130,7 +138,7 @@ static const char *cell(char *to, const void *p, int what)
 	case BEHIND:
 		if (!row->waited)
 			return "-";
-		return row->culprit ? printable(to, row->culprit->name, COMM_LEN) : "not known";
+		return row->culprit ? key_text(to, culprit_keys, row->culprit) : "not known";
 	default:
 		if (!row->waited)
 			return "-";
@@ -200,7 +208,10 @@ static void print_json(const struct recording *r, const struct options *o, const
 	put_wait("p50_ns", row, row->p50);
 	put_wait("p99_ns", row, row->p99);
 	put_wait("max_ns", row, row->max);
-	line_text("behind", r->sched && row->culprit ? row->culprit->name : NULL, COMM_LEN);
+	if (r->sched && row->culprit)
+		line_text("behind", key_text(name, culprit_keys, row->culprit), sizeof(name));
+	else
+		line_text("behind", NULL, 0);
 	line_number("behind_ns", row->behind);
 	line_end();
 }
@@ -253,10 +264,10 @@ static int report(int argc, char **argv)
 {
 	struct options o = parse(argc, argv);
 	struct recording r = recording_open(o.path);
-	struct keys keys = { 0 }, commands = { .by = BY_COMM };
+	struct keys keys = { 0 }, culprits = { .by = o.behind };
 	uint64_t unknown = 0, waited = 0, known = 0, end;
 	struct dispatch *d;
-	struct key **comm = NULL;
+	struct key **culprit = NULL;
 	struct table t;
 	struct row *row;
 	size_t nr, n, nr_rows, still = 0, stills = 0;
@@ -272,6 +283,7 @@ static int report(int argc, char **argv)
 	o.by = rows_by(&r, o.by, o.asked);
 	keys.by = o.by;
 	row_keys = &keys;
+	culprit_keys = &culprits;
 	d = find_dispatches(&r, &o.filter, &keys, o.interval, &nr);
 	if (!nr) {
 		tell_empty(&o.filter, &r, o.path);
@@ -282,7 +294,7 @@ static int report(int argc, char **argv)
 		still += !!entry_still(&r, r.entry[d[i].i]);
 	sort_dispatches(d, nr);
 	if (r.sched)
-		comm = commands_of(&r, &commands);
+		culprit = culprits_of(&r, &culprits);
 	end = recording_end(&r);
 	t = make_table(&r, &o);
 	if (!o.json)
@@ -294,8 +306,8 @@ static int report(int argc, char **argv)
 		sort_rows(row, nr_rows, o.sort);
 		nr_rows = nr_rows < o.nr ? nr_rows : o.nr;
 		for (size_t k = 0; k < nr_rows; k++) {
-			if (comm)
-				find_culprit(&r, comm, &row[k]);
+			if (culprit)
+				find_culprit(&r, culprit, &row[k]);
 			unknown += row[k].unknown;
 			stills += row[k].still;
 			/* No option records who had other CPUs for these waits. */
@@ -327,6 +339,8 @@ const struct verb verb_report = {
 	"report [OPTION]... [FILE]\n"
 	"  --by task|process|comm|cgroup|cpu\n"
 	"                           what the rows are for (default: task)\n"
+	"  --behind comm|task|process|cgroup\n"
+	"                           how those who had the CPUs are named (default: comm)\n"
 	"  --by reason|waker        of times without a CPU: needs FILE.wake\n"
 	"  --interval TIME          a table for each interval; seconds, or 100ms\n"
 	"  --sort waited|throttled|ran|count|p50|p99|max\n"

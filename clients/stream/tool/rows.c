@@ -6,6 +6,12 @@
 
 #include "rows.h"
 
+/* Ids of those who are no task, which are above all PIDs. */
+#define INTERRUPTS	(UINT64_MAX - 2)
+#define HYPERVISOR	(UINT64_MAX - 1)
+#define IDLE		UINT64_MAX
+#define NO_TASK		INTERRUPTS
+
 /* So many dispatches of each thousand waited no longer. */
 uint64_t percentile(const uint64_t *wait, size_t nr, unsigned int permille)
 {
@@ -80,7 +86,7 @@ struct key *key_of(struct keys *k, const struct recording *r, const struct kdtl_
 		key.id = entry_cpu(e);
 	} else if (entry_is_idle(e)) {
 		/* Of no task, though one may have this name. */
-		key.id = UINT64_MAX;
+		key.id = IDLE;
 		key.name = "idle";
 	} else if (k->by == BY_CGROUP) {
 		t = entry_task(r, e);
@@ -119,7 +125,7 @@ const char *key_text(char to[CELL_TEXT], const struct keys *k, const struct key 
 		snprintf(to, CELL_TEXT, "CPU %u", (unsigned int)key->id);
 	else if (k->by == BY_PROCESS && !key->id)
 		snprintf(to, CELL_TEXT, "?");
-	else if (k->by == BY_TASK || k->by == BY_PROCESS)
+	else if ((k->by == BY_TASK || k->by == BY_PROCESS) && key->id < NO_TASK)
 		snprintf(to, CELL_TEXT, "%s (%d)", name, (int)key->id);
 	else
 		snprintf(to, CELL_TEXT, "%s", name);
@@ -145,8 +151,8 @@ size_t default_rows(unsigned int others)
 	return lines >= others + 20 ? 20 : lines > others ? lines - others : 1;
 }
 
-/* The option --by. */
-enum by parse_by(const char *text)
+/* The option --by, or --behind. */
+enum by parse_by(const char *option, const char *text)
 {
 	static const char *const names[] = {
 		[BY_TASK] = "task", [BY_COMM] = "comm", [BY_CGROUP] = "cgroup", [BY_CPU] = "cpu",
@@ -157,7 +163,7 @@ enum by parse_by(const char *text)
 		if (!strcmp(text, names[i]))
 			return i;
 	}
-	usage_error("--by %s: must be task, process, comm, cgroup or cpu", text);
+	usage_error("%s %s: must be task, process, comm, cgroup or cpu", option, text);
 }
 
 /* The hypervisor's log names no tasks, so there the rows are for CPUs. */
@@ -444,12 +450,12 @@ static void blame(struct key *key, uint64_t ns, struct key **blamed)
 	key->behind += ns;
 }
 
-/* The hypervisor and interrupts as culprits; no command has their ids. */
-static struct key hypervisor = { .id = UINT64_MAX - 1, .name = "the hypervisor" };
-static struct key interrupts = { .id = UINT64_MAX - 2, .name = "interrupts" };
+/* The hypervisor and interrupts as culprits; nobody else has their ids. */
+static struct key hypervisor = { .id = HYPERVISOR, .name = "the hypervisor" };
+static struct key interrupts = { .id = INTERRUPTS, .name = "interrupts" };
 
-/* Account what the tasks on the CPU of these @nr waits did in them, to their commands. */
-static void blame_cpu(const struct recording *r, struct key **comm, const struct dispatch *d,
+/* Account what the tasks on the CPU of these @nr waits did in them; @who has each entry's key. */
+static void blame_cpu(const struct recording *r, struct key **who, const struct dispatch *d,
 		      size_t nr, struct key **blamed)
 {
 	struct sweep s = { .start = resized(NULL, nr * sizeof(*s.start)) };
@@ -478,7 +484,7 @@ static void blame_cpu(const struct recording *r, struct key **comm, const struct
 		ns = sweep_had(&s, r, cpu, entry_time(r, r->entry[i - 1]),
 			       entry_time(r, r->entry[i]), &stolen, &irqs);
 		if (ran_until_next(r, i - 1))
-			blame(comm[i - 1], ns, blamed);
+			blame(who[i - 1], ns, blamed);
 	}
 	/* Before the CPU's first entry, only that is known. */
 	if (nr && d[nr - 1].i == i)
@@ -491,8 +497,8 @@ static void blame_cpu(const struct recording *r, struct key **comm, const struct
 	free(s.start);
 }
 
-/* Whoever had the CPU after entry @i, by the program that had it for most of the time. */
-static struct key *command_of(const struct recording *r, struct keys *k, size_t i)
+/* Whoever had the CPU after entry @i; a command is the program that had it for most of the time. */
+static struct key *culprit_of(const struct recording *r, struct keys *k, size_t i)
 {
 	const struct kdtl_entry *e = r->entry[i];
 	const size_t next = next_of_cpu(r, i);
@@ -500,7 +506,7 @@ static struct key *command_of(const struct recording *r, struct keys *k, size_t 
 	const struct key key = { .name = comm };
 	const char *name;
 
-	if (next == SIZE_MAX || entry_is_idle(e) || !r->nr_tasks)
+	if (k->by != BY_COMM || next == SIZE_MAX || entry_is_idle(e) || !r->nr_tasks)
 		return key_of(k, r, e);
 	ran_task(r, e, entry_prev_pid(r->entry[next]),
 		 entry_time(r, r->entry[next]) - entry_time(r, e), &name);
@@ -508,22 +514,22 @@ static struct key *command_of(const struct recording *r, struct keys *k, size_t 
 	return find_key(k, &key);
 }
 
-/* The command of each entry, for find_culprit(). */
-struct key **commands_of(const struct recording *r, struct keys *k)
+/* Who had the CPU after each entry, for find_culprit(): a command, or what @k is by. */
+struct key **culprits_of(const struct recording *r, struct keys *k)
 {
-	struct key **comm = resized(NULL, (r->nr + 1) * sizeof(*comm));
+	struct key **who = resized(NULL, (r->nr + 1) * sizeof(*who));
 
 	/* At the end of a wait that is not over, the CPU's task goes on. */
 	for (size_t i = 0; i < r->nr; i++)
-		comm[i] = i && entry_still(r, r->entry[i]) ? comm[i - 1] : command_of(r, k, i);
-	return comm;
+		who[i] = i && entry_still(r, r->entry[i]) ? who[i - 1] : culprit_of(r, k, i);
+	return who;
 }
 
 /*
- * The command whose tasks had the CPUs longest while the tasks of @row waited, by the rule
- * of who_ran(), or the hypervisor, or interrupts.  @comm has the key of each entry's command.
+ * Whose tasks had the CPUs longest while the tasks of @row waited, by the rule of who_ran(), or the
+ * hypervisor, or interrupts.  @who is that of culprits_of().
  */
-void find_culprit(const struct recording *r, struct key **comm, struct row *row)
+void find_culprit(const struct recording *r, struct key **who, struct row *row)
 {
 	struct key *blamed = NULL;
 	size_t n;
@@ -533,7 +539,7 @@ void find_culprit(const struct recording *r, struct key **comm, struct row *row)
 
 		for (n = 1; i + n < row->nr && entry_cpu(r->entry[row->first[i + n].i]) == cpu; n++)
 			;
-		blame_cpu(r, comm, row->first + i, n, &blamed);
+		blame_cpu(r, who, row->first + i, n, &blamed);
 	}
 	for (; blamed; blamed = blamed->next) {
 		row->known += blamed->behind;

@@ -66,7 +66,7 @@ struct dispatch {
  * @p99: 99% of the waits were so long, or shorter
  * @max: the longest wait
  * @least: waits of so many ns, or more, may have been longer; UINT64_MAX: none
- * @culprit: the command that had the CPU longest in these waits; NULL: not known
+ * @culprit: whose tasks had the CPUs longest in these waits; NULL: not known
  * @behind: for how long
  * @known: for how long of these waits the recording says who had the CPU
  */
@@ -112,7 +112,7 @@ extern const char *const row_names[];
 uint64_t percentile(const uint64_t *wait, size_t nr, unsigned int permille);
 int by_value(const void *a, const void *b);
 size_t default_rows(unsigned int others);
-enum by parse_by(const char *text);
+enum by parse_by(const char *option, const char *text);
 enum by rows_by(const struct recording *r, enum by by, bool asked);
 struct key *key_of(struct keys *k, const struct recording *r, const struct kdtl_entry *e);
 void keys_free(struct keys *k);
@@ -127,8 +127,8 @@ extern const struct sort sorts[];
 #define NR_SORTS	7
 const struct sort *parse_sort(const char *text);
 void sort_rows(struct row *row, size_t nr, const struct sort *sort);
-struct key **commands_of(const struct recording *r, struct keys *k);
-void find_culprit(const struct recording *r, struct key **comm, struct row *row);
+struct key **culprits_of(const struct recording *r, struct keys *k);
+void find_culprit(const struct recording *r, struct key **who, struct row *row);
 
 /**
  * struct column - of a table

@@ -98,7 +98,7 @@ static void parse(int argc, char **argv)
 						      NS_PER_S / 10, 3600 * NS_PER_S);
 			break;
 		case OPT_BY:
-			top.by = parse_by(optarg);
+			top.by = parse_by("--by", optarg);
 			top.by_asked = true;
 			break;
 		case OPT_IRQ:
@@ -220,7 +220,7 @@ static void make_rows(void)
 	top.row = rows_of(r, top.dispatch, nr, 0, &top.nr);
 	if (r->sched) {
 		add_ran(r);
-		top.comm = commands_of(r, &top.comms);
+		top.comm = culprits_of(r, &top.comms);
 	}
 	sort_rows(top.row, top.nr, top.sort);
 }

@@ -166,7 +166,7 @@ class Recording:
                 until = after.time if after else self.end
                 self.next[id(e)] = (until - e.time - self.taken(cpu, e.time, until), known)
                 if known:
-                    self.spans.append((cpu, e.time, after.time, self.program(e, after)))
+                    self.spans.append((cpu, e.time, after.time, e, self.program(e, after)))
 
     def program(self, e, after):
         """What the task was for most of the time: another program may have begun."""
@@ -269,16 +269,17 @@ class Row:
         """Half of the waits are no longer than that of rank n / 2, rounded up."""
         return self.waits[-(-len(self.waits) * permille // 1000) - 1]
 
-    def behind(self):
+    def behind(self, by):
         if not self.waited:
             return "- -"
         had = collections.Counter()
         for e in self.entries:
-            for cpu, since, until, comm in self.rec.spans:
+            for cpu, since, until, who, comm in self.rec.spans:
                 if cpu == e.cpu:
                     at, to = max(since, e.time - e.wait), min(until, e.time)
                     if at < to:
-                        had[comm] += to - at - self.rec.taken(cpu, at, to)
+                        name = comm if by == "comm" or who.kind == "idle" else self.rec.key(who, by)
+                        had[name] += to - at - self.rec.taken(cpu, at, to)
             since = max(0, e.time - e.wait)
             had["the hypervisor"] += self.rec.stolen(e.cpu, since, e.time)
             had["interrupts"] += self.rec.interrupted(e.cpu, since, e.time)
@@ -288,7 +289,7 @@ class Row:
         most = max(had.values())
         return "%s %s" % (min(c for c in had if had[c] == most), text(most))
 
-    def line(self, throttled):
+    def line(self, throttled, behind):
         cells = [self.count, text(self.ran, self.unknown > 0),
                  text(self.waited, self.waits and self.more(self.waits[-1]))]
         if throttled:
@@ -296,7 +297,7 @@ class Row:
         for permille in (500, 990, 1000):
             cells.append(text(self.at(permille), self.more(self.at(permille)))
                          if self.waits else "-")
-        return " ".join(str(c) for c in cells + [self.behind()])
+        return " ".join(str(c) for c in cells + [self.behind(behind)])
 
 
 def report(path, opt):
@@ -306,7 +307,7 @@ def report(path, opt):
         rows = [(key, Row(rec, entries)) for key, entries in keys.items()]
         rows.sort(key=lambda row: (-row[1].sort(opt.get("sort")), -row[1].ran))
         for key, row in rows[:int(opt.get("n", 20))]:
-            print(key, row.line(throttled))
+            print(key, row.line(throttled, opt.get("behind", "comm")))
 
 
 def diff(then, now, opt):

@@ -15,9 +15,11 @@
 #include <linux/capability.h>
 #include <linux/err.h>
 #include <linux/fs.h>
+#include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/poll.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/time64.h>
 #include <linux/user_namespace.h>
@@ -26,8 +28,8 @@
 #include "causes.h"
 #include "triggers.h"
 
-/* As PSI has it, for who does not have CAP_SYS_RESOURCE. */
-#define TRIGGERS_MIN_WINDOW	(500ULL * NSEC_PER_MSEC)
+/* As PSI has it, for who does not have CAP_SYS_RESOURCE: windows that are multiples of this. */
+#define TRIGGERS_WINDOW		(2U * NSEC_PER_SEC)
 
 /* A name, two numbers and a path. */
 #define TRIGGERS_LINE		(64 + CGROUP_PATH)
@@ -37,12 +39,21 @@
  * @trigger: NULL: nothing was written yet
  * @wait: who polls
  * @told: there was an event that nobody was told of
+ * @budgeted: it is one of triggers_used
  */
 struct triggers_file {
 	struct kdtl_trigger	*trigger;
 	wait_queue_head_t	wait;
 	atomic_t		told;
+	bool			budgeted;
 };
+
+static unsigned int max_triggers = 16;
+module_param(max_triggers, uint, 0644);
+MODULE_PARM_DESC(max_triggers, "triggers of all users without CAP_SYS_RESOURCE (default 16)");
+
+static DEFINE_SPINLOCK(triggers_lock);
+static unsigned int triggers_used;	/* protected by it */
 
 static_assert(KDTL_PRESSURE_QUOTA == (int)PRESSURE_BY_QUOTA);
 static_assert(KDTL_PRESSURE_SOME == (int)CAUSES_SOME);
@@ -133,6 +144,40 @@ static int triggers_parse(char *line, struct kdtl_trigger_attr *attr)
 	return 0;
 }
 
+/*
+ * May who opened the file have that trigger?  Each one has all cgroups looked at, and the more
+ * often the shorter its window.
+ */
+static int triggers_take(struct file *file, struct triggers_file *f, u64 window)
+{
+	u32 rest;
+
+	if (file_ns_capable(file, &init_user_ns, CAP_SYS_RESOURCE))
+		return 0;
+	div_u64_rem(window, TRIGGERS_WINDOW, &rest);
+	if (rest) {
+		pr_warn_ratelimited("a trigger's window is a multiple of 2 s without CAP_SYS_RESOURCE\n");
+		return -EINVAL;
+	}
+	spin_lock(&triggers_lock);
+	f->budgeted = triggers_used < READ_ONCE(max_triggers);
+	triggers_used += f->budgeted;
+	spin_unlock(&triggers_lock);
+	if (f->budgeted)
+		return 0;
+	pr_warn_ratelimited("users without CAP_SYS_RESOURCE have %u triggers, and max_triggers allows no more\n",
+			    READ_ONCE(max_triggers));
+	return -EUSERS;
+}
+
+static void triggers_give(struct triggers_file *f)
+{
+	spin_lock(&triggers_lock);
+	triggers_used -= f->budgeted;
+	spin_unlock(&triggers_lock);
+	f->budgeted = false;
+}
+
 static int triggers_set(struct file *file, struct triggers_file *f, char *line)
 {
 	struct kdtl_trigger_attr attr = { .fire = triggers_fire, .data = f };
@@ -145,12 +190,14 @@ static int triggers_set(struct file *file, struct triggers_file *f, char *line)
 	err = triggers_parse(strim(line), &attr);
 	if (err)
 		return err;
-	if (attr.window < TRIGGERS_MIN_WINDOW &&
-	    !file_ns_capable(file, &init_user_ns, CAP_SYS_RESOURCE))
-		return -EINVAL;
+	err = triggers_take(file, f, attr.window);
+	if (err)
+		return err;
 	t = kdtl_trigger_open(&attr);
-	if (IS_ERR(t))
+	if (IS_ERR(t)) {
+		triggers_give(f);
 		return PTR_ERR(t);
+	}
 	WRITE_ONCE(f->trigger, t);
 	return 0;
 }
@@ -203,6 +250,7 @@ static int triggers_release(struct inode *inode, struct file *file)
 	struct triggers_file *f = ((struct seq_file *)file->private_data)->private;
 
 	kdtl_trigger_close(f->trigger);
+	triggers_give(f);
 	kfree(f);
 	return single_release(inode, file);
 }

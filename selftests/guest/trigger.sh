@@ -11,6 +11,7 @@ here=$(dirname "$0")
 . "$here/ktap.sh"
 
 file=/sys/kernel/debug/kdtl_sampler/trigger
+max=/sys/module/kdtl_sampler/parameters/max_triggers
 root=/tmp/kdtl-trigger
 
 # loop CGROUP CPU: a task that computes there for ever; $pid is its pid.
@@ -86,11 +87,51 @@ refuses()
 	done
 }
 
-# As with PSI, a window of less than 500 ms needs CAP_SYS_RESOURCE.
+has_said()
+{
+	log | grep -q "kdtl_sampler: $1"
+}
+
+# As with PSI, a window that is no multiple of 2 s needs CAP_SYS_RESOURCE.
 limits_users()
 {
-	says write "0 waits" "some 1000 10000" && says user "EINVAL error" "some 1000 499999" &&
-		says user "0 waits" "some 1000 500000"
+	forget_log
+	says write "0 waits" "some 1000 10000" && says user "EINVAL error" "some 1000 1999999" &&
+		has_said "a trigger's window is a multiple of 2 s without CAP_SYS_RESOURCE" &&
+		says user "EINVAL error" "some 1000 2000001" &&
+		says user "0 waits" "some 1000 2000000" && says user "0 waits" "some 1000 10000000"
+}
+
+# has_many NR: so many triggers, and an errno for one more.
+has_many()
+{
+	is "$("$here/trigger_test" many $file "some 1 2000000" 20)" "$1"
+}
+
+# All users have so many together. Those that are closed do not count, nor what was refused.
+limits_number()
+{
+	forget_log
+	has_many "16 EUSERS" && has_many "16 EUSERS" &&
+		has_said "users without CAP_SYS_RESOURCE have 16 triggers, and max_triggers allows" &&
+		echo 3 >$max && says user "EINVAL EINVAL error" "some 0 2000000" "some 0 2000000" &&
+		exec 8<>$file && echo "some 1 1000000" >&8 && has_many "3 EUSERS"
+	status=$?
+	exec 8>&-
+	return $status
+}
+
+# Who has the capability has no such limit.
+not_of_all()
+{
+	echo 0 >$max && says user "EUSERS error" "some 1 2000000" &&
+		says write "0 waits" "some 1 2000000"
+}
+
+# While one thread polls it, another one closes the file: the trigger lasts until poll() returns.
+outlives_close()
+{
+	is "$("$here/trigger_test" close $file "some 20000 100000 /web" 40)" woken
 }
 
 # The shortest window that there is, and the longest one, all of which one CPU may wait.
@@ -120,7 +161,7 @@ need_modules kdtl_sampler
 mount_cgroups $root || skip_all "no cgroups with the controller cpu"
 mkdir $root/web $root/hog $root/quiet
 
-plan 10
+plan 13
 ok "the sampler loads" load kdtl_sampler pmu=kdtl_sched
 loop hog 1
 loop web 1
@@ -134,7 +175,10 @@ fi
 ok "a file has one trigger" one_each
 ok "what is no trigger is refused" refuses
 ok "the shortest window and the longest one are taken" takes_bounds
-ok "short windows need a capability" limits_users
+ok "windows that are not of 2 s need a capability" limits_users
+ok "so do more than a few triggers" limits_number
+ok "and with it there is no limit" not_of_all
+ok "who polls a file is woken though another thread has closed it" outlives_close
 ok "it can be read" can_be_read
 ok "the sampler stays while a trigger is there" holds_module
 ok "and then it unloads" unload kdtl_sampler

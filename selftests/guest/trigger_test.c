@@ -8,12 +8,20 @@
  *	trigger_test write FILE TRIGGER...		what each write to one open file says: 0, or
  *					the errno; then whether poll() has an error
  *	trigger_test user FILE TRIGGER...		the same, without CAP_SYS_RESOURCE
+ *	trigger_test many FILE TRIGGER NR		without CAP_SYS_RESOURCE, so many files: how many
+ *					get a trigger, and the errno of the next one
+ *	trigger_test close FILE TRIGGER NR		so many times, one thread closes the file that another
+ *					one polls: "woken" by the event nevertheless
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -89,12 +97,94 @@ static void write_each(const char *file, char **triggers)
 	puts(fd.revents & POLLERR ? "error" : "waits");
 }
 
+static void open_many(const char *file, const char *trigger, int nr)
+{
+	int i, fd, err = 0;
+
+	for (i = 0; i < nr && !err; i++) {
+		fd = open(file, O_RDWR);
+		must(fd >= 0);
+		err = set(fd, trigger);
+	}
+	printf("%d %s\n", i - !!err, strerrorname_np(err));
+}
+
+static struct poller {
+	int		fd;
+	atomic_int	tid;
+	atomic_bool	done;
+	short		told;
+} poller;
+
+static void *poll_once(void *unused)
+{
+	struct pollfd fd = { .fd = poller.fd, .events = POLLPRI };
+
+	atomic_store(&poller.tid, gettid());
+	must(poll(&fd, 1, 120000) == 1);
+	poller.told = fd.revents;
+	atomic_store(&poller.done, true);
+	return unused;
+}
+
+static bool poller_sleeps(void)
+{
+	char path[64], state = 'R';
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", atomic_load(&poller.tid));
+	f = fopen(path, "r");
+	if (!f)
+		return false;
+	must(fscanf(f, "%*d %*s %c", &state) == 1 || !ferror(f));
+	fclose(f);
+	return state == 'S';
+}
+
+/*
+ * In every other round the file is closed at once, and else when the other thread sleeps in poll().
+ * There it has to be woken by the event, and then the kernel says that the number is no file's.
+ */
+static void close_polled(const char *file, const char *trigger, int nr)
+{
+	pthread_t thread;
+	int i, woken = 0;
+	bool sleeps;
+
+	for (i = 0; i < nr; i++) {
+		poller = (struct poller){ .fd = open(file, O_RDWR) };
+		must(poller.fd >= 0 && !set(poller.fd, trigger));
+		must(!pthread_create(&thread, NULL, poll_once, NULL));
+		sleeps = false;
+		while (i % 2 && !sleeps && !atomic_load(&poller.done)) {
+			sched_yield();
+			sleeps = atomic_load(&poller.tid) && poller_sleeps();
+		}
+		must(!close(poller.fd));
+		must(!pthread_join(thread, NULL));
+		must(poller.told == POLLPRI || poller.told == POLLNVAL);
+		woken += sleeps;
+	}
+	puts(woken ? "woken" : "-");
+}
+
 int main(int argc, char **argv)
 {
 	must(argc > 3);
 	if (!strcmp(argv[1], "notice")) {
 		must(argc > 5);
 		notice(atoi(argv[2]), atoi(argv[3]), argv + 4, (argc - 4) / 2);
+		return 0;
+	}
+	if (!strcmp(argv[1], "close")) {
+		must(argc == 5);
+		close_polled(argv[2], argv[3], atoi(argv[4]));
+		return 0;
+	}
+	if (!strcmp(argv[1], "many")) {
+		must(argc == 5);
+		drop();
+		open_many(argv[2], argv[3], atoi(argv[4]));
 		return 0;
 	}
 	if (!strcmp(argv[1], "user"))

@@ -447,6 +447,8 @@ hour_twice()
 		diff <(printf '%s\n' '02:00:00+02:00 to 02:00:00+01:00' '02:00:00+01:00 to 03:00:00+01:00') - &&
 		kdtl map "$work/fold.data" | grep '^02:56:39.000000+01:00 \*B' &&
 		kdtl why --brief "$work/fold.data" | grep ' time=2023-10-29T02:56:39.000000+02:00 ' &&
+		! kdtl why --from 03:30 "$work/fold.data" 2>"$work/err" &&
+		grep -q " is from 2023-10-29 02:.* to 2023-10-29 03:.* (CEST and CET), with " "$work/err" &&
 		wrong why --time 02:56:39+x "$work/fold.data" &&
 		wrong why --time 02:56:39ZZ "$work/fold.data" &&
 		kdtl why --brief --time 00:56:39Z "$work/fold.data" | grep -c . | grep -x 1 &&

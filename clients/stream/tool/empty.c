@@ -92,14 +92,14 @@ void tell_empty(const struct filter *f, const struct recording *r, const char *p
 	const struct filter all = { 0 };
 	const size_t nr = count_wanted(&all, r);
 	const struct span span = recording_span(r);
-	char from[TIME_TEXT], to[TIME_TEXT], zone[TIME_TEXT];
+	char from[TIME_TEXT], to[TIME_TEXT], zones[ZONES_TEXT];
 
 	fprintf(stderr, "kdtl: %s: ", path);
 	if (span.from <= span.to)
 		fprintf(stderr, "is from %s to %s (%s), with ",
 			time_text(from, time_of_day(r, span.from), "%Y-%m-%d %H:%M:%S", 3),
 			time_text(to, time_of_day(r, span.to), "%Y-%m-%d %H:%M:%S", 3),
-			time_text(zone, time_of_day(r, span.from), "%Z", 0));
+			zones_text(zones, time_of_day(r, span.from), time_of_day(r, span.to)));
 	else
 		fputs("has ", stderr);
 	fprintf(stderr, "%zu dispatches", nr);

@@ -117,21 +117,30 @@ const char *brief_ns(char to[NS_TEXT], uint64_t ns, bool more)
 	return to;
 }
 
+/* The zone of local times from @begin to @end, or both if another one begins meanwhile. */
+const char *zones_text(char to[ZONES_TEXT], uint64_t begin, uint64_t end)
+{
+	char zone[TIME_TEXT], other[TIME_TEXT];
+	bool changes;
+
+	time_text(zone, begin, "%Z", 0);
+	changes = strcmp(zone, time_text(other, end, "%Z", 0));
+	snprintf(to, ZONES_TEXT, "%s%s%s", zone, changes ? " and " : "", changes ? other : "");
+	return to;
+}
+
 /* Where and on which day the recording was made. */
 void print_origin(const struct recording *r)
 {
 	const uint64_t begin = time_of_day(r, r->nr ? be64toh(r->entry[0]->timebase) :
 						      r->head.tb_boot);
 	const uint64_t end = time_of_day(r, recording_span(r).to);
-	char host[PRINTABLE(64)], day[TIME_TEXT], last[TIME_TEXT], zone[TIME_TEXT], other[TIME_TEXT];
-	bool changes, days;
+	char host[PRINTABLE(64)], day[TIME_TEXT], last[TIME_TEXT], zones[ZONES_TEXT];
+	bool days;
 
-	time_text(zone, begin, "%Z", 0);
-	changes = strcmp(zone, time_text(other, end, "%Z", 0));
 	time_text(day, begin, "%Y-%m-%d", 0);
 	days = strcmp(day, time_text(last, end, "%Y-%m-%d", 0));
-	printf("host %s, %s%s%s, times in %s%s%s%s\n\n", printable(host, r->head.host, 64), day,
-	       days ? " to " : "", days ? last : "", zone, changes ? " and " : "",
-	       changes ? other : "",
+	printf("host %s, %s%s%s, times in %s%s\n\n", printable(host, r->head.host, 64), day,
+	       days ? " to " : "", days ? last : "", zones_text(zones, begin, end),
 	       r->nr_clocks ? "" : " (approximate: an old recording)");
 }

@@ -314,6 +314,22 @@ watch_says_meanwhile()
 		echo "prio normal 250" >/sys/kernel/debug/kdtl_watch/rules && listens "has waited for"
 }
 
+# An interrupt of an idle CPU wakes a thread there, and goes on.
+kept()
+{
+	kdtl record --wake -i -q -o kept.data sh -c "$(loading kdtl_hog) cpu=1 ms=300 irq=1
+		until grep -q Y /sys/module/kdtl_hog/parameters/done; do sleep 0.01; done" &&
+		own=$(cat /sys/module/kdtl_hog/parameters/own_ms) && unload kdtl_hog &&
+		kdtl why --comm kdtl_hog -n 1 kept.data >why && kdtl why --chain --comm kdtl_hog -n 1 kept.data >chain
+	set -- $?
+	sed 's/^/# /' why chain
+	note "the interrupt had the CPU for $own ms"
+	text=$(sed -n 's/^ *swapper.1 (0) could not be preempted for //p' why)
+	[ "$1" -eq 0 ] && [ -n "$text" ] &&
+		grep -q "waited for CPU 1, which was idle, and could not be preempted for $text\$" chain &&
+		echo "$text" | awk -v own="$own" '{ exit $1 * ($2 == "s" ? 1000 : 1) * 1.01 < own }'
+}
+
 watch_says_what_is_wrong()
 {
 	forget_log
@@ -321,7 +337,7 @@ watch_says_what_is_wrong()
 		log | grep -q 'no session of kdtl_sched that says who woke whom'
 }
 
-plan 17
+plan 18
 ok "without the source kdtl record --wake says what to load" without_source
 load kdtl_wake || bail_out "kdtl_wake does not load"
 disk=
@@ -357,6 +373,13 @@ else
 	skip "the watch says who woke the task that waits" "needs two CPUs, and kdtl_hog"
 	skip "while the wait goes on, too" "needs two CPUs, and kdtl_hog"
 	skip "and when all CPUs have forgotten that it did" "needs two CPUs, and kdtl_hog"
+fi
+if [ ! -e /sys/devices/system/cpu/cpu1 ] || ! have_module kdtl_hog; then
+	skip "who could not be preempted" "needs two CPUs, and kdtl_hog"
+elif grep -q __tracepoint_sched_set_need_resched_tp /proc/kallsyms; then
+	ok "who could not be preempted" kept
+else
+	skip "who could not be preempted" "no tracepoint before Linux 7.2"
 fi
 ok "and refuses a source that does not know" watch_says_what_is_wrong
 ok "the source goes when nobody uses it" unload kdtl_wake

@@ -19,7 +19,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 export TZ=UTC COLUMNS=80
 
 ms=000000
-wakes='woken|shifted|contended|made'
+wakes='woken|shifted|contended|made|kept'
 
 # number NAME: of a system call, on this machine.
 number()
@@ -100,6 +100,28 @@ interrupted()
 		matches ' waited_ms=0.600 .* its_wait_ms=400.000 .* interrupted_ms=0.400$' || status=1
 	rm -f -- "$work/data.irq"
 	return $status
+}
+
+# Who had the CPU was told to leave it, and did not: of the one behind whom somebody waited, and of no
+# other CPU or time.
+kept()
+{
+	local kept='inv_mid (131) could not be preempted for 12.0 ms'
+
+	inversion "kept 1565$ms 1 131 12$ms $write inv_mid" "kept 1560$ms 0 0 50$ms -1 swapper/0" \
+		"kept 1130$ms 1 133 13$ms $futex inv_low" || return
+	says 132 '00:00:01.586  inv_high (132) late by 456 ms
+  455 ms   asleep in futex, woken by inv_low (133), which meanwhile
+           425 ms   waited for CPU 1 behind inv_mid (131), which could not be preempted for 12.0 ms
+           30.0 ms  ran
+  1.00 ms  waited for CPU 0, which was idle' -n 1 || return
+	kdtl why "$work/data" >"$work/why" 2>&1 && grep -A 2 ' inv_low (133)$' "$work/why" |
+		diff - <(printf '%s\n' "00:00:01.565    1    425 ms         -  inv_low (133)" \
+			"    behind inv_mid (131) 425 ms" "    $kept") &&
+		[ "$(grep -c 'could not be preempted' "$work/why")" -eq 1 ] || return
+	# What has no such recording beside it says nothing of it.
+	rm -- "$work/data.wake"
+	kdtl why "$work/data" 2>&1 | diff - <(grep -v -x -F "    $kept" "$work/why")
 }
 
 for_scripts()
@@ -568,12 +590,13 @@ adds_up()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-chain.XXXXXX")
 partial "$work"
 
-plan 25
+plan 26
 ok "kdtl builds" builds
 ok "parts add up and are true, of a machine that is made up" engine
 ok "a holder of a mutex waits behind another task" inherited
 ok "so for scripts" for_scripts
 ok "interrupts have a part of their own" interrupted
+ok "who could not be preempted is told" kept
 ok "a request, from the middle of one thing to that of another" span
 ok "servers three deep" nested
 ok "very deep ones" very_deep

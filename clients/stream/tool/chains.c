@@ -29,11 +29,14 @@ struct rows {
  * @p: the first one
  * @ns: the sum
  * @waker: what the waker did meanwhile
+ * @kept: how late the one behind whom it waited left the CPU, which could not be preempted;
+ *	NULL: it left at once
  */
 struct row {
 	struct chain_part	p;
 	uint64_t		ns;
 	struct rows		waker;
+	const struct kdtl_wake_entry	*kept;
 };
 
 static const struct kdtl_wake_entry *entry_of(const struct sleeps *s, size_t i)
@@ -73,6 +76,17 @@ static int by_ns(const void *a, const void *b)
 	return x->p.from < y->p.from ? -1 : x->p.from > y->p.from;
 }
 
+/* It waited behind a task, or the idle one, that could not be preempted. */
+static void add_kept(const struct sleeps *s, struct row *row, const struct chain_part *p)
+{
+	const struct kdtl_wake_entry *kept = NULL;
+
+	if (p->kind == CHAIN_WAITED && p->by != CHAIN_NOBODY)
+		kept = kept_longest(&s->kepts, p->cpu, p->by, p->from, p->to);
+	if (kept && (!row->kept || kdtl_wake_arg(kept) > kdtl_wake_arg(row->kept)))
+		row->kept = kept;
+}
+
 /* Parts @i to @end, of one depth but for those of wakers. */
 static void add_rows(const struct sleeps *s, const struct chain *c, size_t i, size_t end,
 		     struct rows *rows)
@@ -92,6 +106,7 @@ static void add_rows(const struct sleeps *s, const struct chain *c, size_t i, si
 			*row = (struct row){ .p = *p };
 		}
 		row->ns += p->to - p->from;
+		add_kept(s, row, p);
 		add_rows(s, c, i + 1, next, &row->waker);
 	}
 }
@@ -204,6 +219,24 @@ static void asleep_text(char *to, size_t size, const struct sleeps *s, const str
 		snprintf(to + n, size - n, ", and it is not known what woke it");
 }
 
+static void waited_text(char *to, size_t size, const struct sleeps *s, const struct recording *r,
+			const struct row *row)
+{
+	const struct chain_part *p = &row->p;
+	char task[TASK_TEXT], ns[NS_TEXT];
+	int n;
+
+	if (p->by > 0)
+		n = snprintf(to, size, "waited for CPU %u behind %s", p->cpu,
+			     name_text(task, s, r, p->by, p->from));
+	else
+		n = snprintf(to, size, "waited for CPU %u, %s", p->cpu,
+			     p->by ? "and it is not known behind whom" : "which was idle");
+	if (row->kept)
+		snprintf(to + n, size - n, ", %s could not be preempted for %s",
+			 p->by ? "which" : "and", short_ns(ns, kdtl_wake_arg(row->kept)));
+}
+
 static void row_text(char *to, size_t size, const struct sleeps *s, const struct recording *r,
 		     const struct row *row)
 {
@@ -215,12 +248,7 @@ static void row_text(char *to, size_t size, const struct sleeps *s, const struct
 		snprintf(to, size, "ran");
 		break;
 	case CHAIN_WAITED:
-		if (p->by > 0)
-			snprintf(to, size, "waited for CPU %u behind %s", p->cpu,
-				 name_text(task, s, r, p->by, p->from));
-		else
-			snprintf(to, size, "waited for CPU %u, %s", p->cpu,
-				 p->by ? "and it is not known behind whom" : "which was idle");
+		waited_text(to, size, s, r, row);
 		break;
 	case CHAIN_THROTTLED:
 		snprintf(to, size, "held back by a limit on CPU time");

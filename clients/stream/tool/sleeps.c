@@ -207,6 +207,7 @@ static void take(struct sleeps *s, const struct recording *r, const struct recor
 	s->machine = wake->machine ?: "";
 	add_dispatches(s, r);
 	add_notes(s, wake);
+	kepts_take(&s->kepts, wake);
 }
 
 /*
@@ -236,23 +237,45 @@ void sleeps_open(struct sleeps *s, const struct recording *r, const char *path,
 	take(s, r, &wake, beside);
 }
 
+/* The wake-ups beside @path, if there are such that fit; NULL: there are none. */
+static const struct recording *wakes_beside(const struct recording *r, const char *path,
+					    const char **beside)
+{
+	static struct recording wake;
+	const char *error;
+
+	*beside = r->sched ? name_beside(path, WAKE_SUFFIX) : NULL;
+	if (!*beside)
+		return NULL;
+	error = read_beside(&wake, r, *beside);
+	if (error)
+		fprintf(stderr, "kdtl: %s%s%s, so it is not used\n", *beside, error,
+			*error ? "" : ": cannot be read");
+	errno = 0;
+	return error ? NULL : &wake;
+}
+
 /* The same, if there is one that fits.  Returns whether there is. */
 bool sleeps_beside(struct sleeps *s, const struct recording *r, const char *path)
 {
-	const char *beside = name_beside(path, WAKE_SUFFIX), *error;
-	static struct recording wake;
+	const struct recording *wake;
+	const char *beside;
 
 	*s = (struct sleeps){ 0 };
-	if (!r->sched || r->min_wait || !beside)
-		return false;
-	error = read_beside(&wake, r, beside);
-	if (error)
-		fprintf(stderr, "kdtl: %s%s%s, so it is not used\n", beside, error,
-			*error ? "" : ": cannot be read");
-	else
-		take(s, r, &wake, beside);
-	errno = 0;
-	return !error;
+	wake = r->min_wait ? NULL : wakes_beside(r, path, &beside);
+	if (wake)
+		take(s, r, wake, beside);
+	return wake;
+}
+
+/* Only who could not be preempted, if the one beside it says so. */
+void kepts_beside(struct kepts *k, const struct recording *r, const char *path)
+{
+	const char *beside;
+	const struct recording *wake = wakes_beside(r, path, &beside);
+
+	if (wake)
+		kepts_take(k, wake);
 }
 
 /* The CPU that @pid had at a time; UINT_MAX: not known, or it is no task: an interrupt has PID 0. */

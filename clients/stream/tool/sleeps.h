@@ -8,6 +8,33 @@
 #include "chain.h"
 #include "kdtl.h"
 
+/* kept_longest(): of each task. */
+#define KEPT_ANY	(-1)
+
+/**
+ * struct kept - a task, or the idle one, could not be preempted
+ * @cpu: the CPU that it had
+ * @from: it was told to leave, in ns since boot
+ * @to: and left
+ * @entry: of kdtl_wake
+ */
+struct kept {
+	unsigned int			cpu;
+	uint64_t			from;
+	uint64_t			to;
+	const struct kdtl_wake_entry	*entry;
+};
+
+/**
+ * struct kepts - all of a recording
+ * @kept: by CPU and time, without overlap
+ * @nr: their number
+ */
+struct kepts {
+	struct kept	*kept;
+	size_t		nr;
+};
+
 /**
  * struct sleeps - what chain_walk() takes, of a recording
  * @log: that
@@ -16,6 +43,7 @@
  * @entry: an entry of kdtl_wake for each note
  * @had: its CPUs
  * @taken: what the hypervisor and interrupts took
+ * @kepts: who could not be preempted
  * @machine: where it was recorded, as uname(2) has it; "": not known
  */
 struct sleeps {
@@ -25,6 +53,7 @@ struct sleeps {
 	const struct kdtl_wake_entry	**entry;
 	struct chain_had		*had;
 	struct chain_had		*taken;
+	struct kepts			kepts;
 	const char			*machine;
 };
 
@@ -82,9 +111,15 @@ int why_chain(const struct recording *r, const struct chains_wanted *o);
 void sleeps_open(struct sleeps *s, const struct recording *r, const char *path,
 		 const char *wake);
 bool sleeps_beside(struct sleeps *s, const struct recording *r, const char *path);
+void kepts_beside(struct kepts *k, const struct recording *r, const char *path);
 size_t *sleeps_wakes(const struct sleeps *s, size_t nr);
 unsigned int sleeps_cpu(const struct sleeps *s, int pid, uint64_t ns);
 const char *sleeps_comm(const struct sleeps *s, const struct recording *r, int pid, uint64_t ns);
+
+/* kept.c */
+void kepts_take(struct kepts *k, const struct recording *wake);
+const struct kdtl_wake_entry *kept_longest(const struct kepts *k, unsigned int cpu, int pid,
+					   uint64_t from, uint64_t to);
 
 /* syscalls.c */
 const char *syscall_name(const char *machine, unsigned int nr);

@@ -39,6 +39,7 @@ struct wait {
  * @wake: the one of wake-ups; NULL: the one beside it
  * @steal: the one of stolen time; NULL: the one beside it, if there is one
  * @irq: the one of interrupts, likewise
+ * @kepts: who could not be preempted, if wake-ups are beside it
  * @host: the one of the host; NULL: none
  * @ahead: how far the host's time of day is ahead, in ns, to 2 s
  */
@@ -60,6 +61,7 @@ struct options {
 	const char	*wake;
 	const char	*steal;
 	const char	*irq;
+	struct kepts	kepts;
 	const char	*host;
 	int64_t		ahead;
 };
@@ -365,6 +367,22 @@ static void print_both(const struct recording *r, const struct host *h, const st
 	free(there.ran);
 }
 
+/* In the queue in which the task was last. */
+static void print_kept(const struct recording *r, const struct options *o, size_t i)
+{
+	const struct kdtl_entry *e = r->entry[i];
+	const uint64_t to = entry_time(r, e), queued = entry_queued(r, e);
+	const struct kdtl_wake_entry *kept =
+		kept_longest(&o->kepts, entry_cpu(e), KEPT_ANY, to - (queued < to ? queued : to), to);
+	char comm[PRINTABLE(COMM_LEN)], ns[NS_TEXT];
+
+	if (!kept)
+		return;
+	printf("%*s%s (%d) could not be preempted for %s\n", INDENT, "",
+	       printable(comm, kdtl_wake_comm(kept), COMM_LEN), kdtl_wake_pid(kept),
+	       short_ns(ns, kdtl_wake_arg(kept)));
+}
+
 /* How many other CPUs had nothing to do meanwhile, and on how many of them the task may run. */
 static void print_idle(const struct recording *r, size_t i)
 {
@@ -417,6 +435,7 @@ static void print_wait(const struct recording *r, const struct host *h, const st
 	if (!r->sched)
 		return;
 	print_both(r, h, o, wait);
+	print_kept(r, o, wait->i);
 	if (!entry_still(r, e))
 		print_idle(r, wait->i);
 }
@@ -670,6 +689,8 @@ static int why(int argc, char **argv)
 	if (o.chain)
 		return chain(&r, &o);
 	stills_find(&r);
+	if (!o.seconds)
+		kepts_beside(&o.kepts, &r, o.path);
 	waits = find_waits(&r, &o, &nr);
 	lines = has_idle(&r) ? 3 : 2;
 	shown = at_most(nr, o.nr ?: at_most(MOST, fitting(lines)));

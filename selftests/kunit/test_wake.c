@@ -79,6 +79,47 @@ static void wake_refused(struct kunit *test)
 	kdtl_session_close(s);
 }
 
+/* How many of the source's probes the kernel calls. */
+static unsigned int wake_probed(void)
+{
+	const struct kdtl_probe *p = kdtl_wake_probes;
+	const struct tracepoint_func *f;
+	unsigned int nr = 0;
+
+	rcu_read_lock();
+	for (; p < kdtl_wake_probes + ARRAY_SIZE(kdtl_wake_probes); p++) {
+		f = p->tp ? rcu_dereference_raw(p->tp->funcs) : NULL;
+		for (; f && f->func; f++)
+			nr += f->func == p->probe;
+	}
+	rcu_read_unlock();
+	return nr;
+}
+
+/* Without a session of this source no wake-up costs anything, and with several only one probe. */
+static void wake_probes(struct kunit *test)
+{
+	const struct kdtl_session_attr sched = { .pmu = "kdtl_sched" };
+	unsigned int nr = 0, i;
+	struct kdtl_session *s;
+
+	for (i = 0; i < ARRAY_SIZE(kdtl_wake_probes); i++)
+		nr += kdtl_wake_probes[i].tp != NULL;
+	KUNIT_EXPECT_GE(test, nr, 3U);
+	KUNIT_EXPECT_EQ(test, wake_probed(), 0U);
+	kapi_started(test, &sched);
+	KUNIT_EXPECT_EQ(test, wake_probed(), 0U);
+	kapi_close(test);
+	s = wake_session(test);
+	KUNIT_EXPECT_EQ(test, wake_probed(), nr);
+	wake_session(test);
+	KUNIT_EXPECT_EQ(test, wake_probed(), nr);
+	kdtl_session_close(s);
+	KUNIT_EXPECT_EQ(test, wake_probed(), nr);
+	kapi_close(test);
+	KUNIT_EXPECT_EQ(test, wake_probed(), 0U);
+}
+
 /* A source's entries are either dispatches or not. */
 static void wake_mixed(struct kunit *test)
 {
@@ -390,6 +431,7 @@ static void wake_suite_exit(struct kunit_suite *suite)
 
 static struct kunit_case wake_cases[] = {
 	KUNIT_CASE(wake_refused),
+	KUNIT_CASE(wake_probes),
 	KUNIT_CASE(wake_mixed),
 	KUNIT_CASE(wake_by),
 	KUNIT_CASE(wake_itself),

@@ -14,7 +14,7 @@ static struct kdtl_session *session;
 static struct task_struct *thread;
 static u64 read, lost, gaps;
 
-/* A gap behind the last entry may still grow, unless the session is @stopped. */
+/* A gap after the last entry may still grow until the session is @stopped. */
 static void gaps_read(int cpu, bool stopped)
 {
 	const void *span;
@@ -32,7 +32,7 @@ static void gaps_read(int cpu, bool stopped)
 		}
 		if (!len)
 			return;
-		/* Read up to the gap, or the one entry behind it, to see the next gap. */
+		/* Read up to the gap; right after a gap, one entry, as another may follow. */
 		if (gap)
 			len = at ? min_t(size_t, at, len) : sizeof(struct kdtl_entry);
 		read += len / sizeof(struct kdtl_entry);
@@ -40,7 +40,7 @@ static void gaps_read(int cpu, bool stopped)
 	}
 }
 
-/* Unless the module is about to go. */
+/* Sleep for @pause_ms, but not if the module is being removed. */
 static void gaps_sleep(void)
 {
 	set_current_state(TASK_INTERRUPTIBLE);

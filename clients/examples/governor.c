@@ -2,9 +2,9 @@
 /*
  * A governor: the cpu.weight of a cgroup follows how long its tasks wait for a CPU
  *
- * Each second it looks at the 99th percentile of the waits in the cgroup and all below it.  Above
- * the target the weight is doubled; below half of it, it is halved again, but not below what it was
- * before.  As it goes, it gives that back.
+ * Once a second it takes the 99th percentile of the waits in the cgroup and its descendants.  Above
+ * the target it doubles the weight; below half the target it halves the weight, but never below the
+ * initial weight, which it restores on unload.
  */
 #define pr_fmt(fmt) "kdtl_governor: " fmt
 
@@ -31,7 +31,7 @@ MODULE_PARM_DESC(target_us, "the 99th percentile that waits should have, in us (
 static struct kdtl_session *session;
 static struct kdtl_tasks *tasks;
 
-/* Of the reader's thread. */
+/* While there is a session, only the reader's thread writes these. */
 static struct kdtl_hist hist;
 static unsigned int weight, weight_before;
 static u64 since;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Reading data that are not entries: how long interrupts took, debugfs/kdtl_handler_time */
+/* Reading records that are not entries: debugfs/kdtl_handler_time shows how long interrupts took */
 #include <linux/debugfs.h>
 #include <linux/jiffies.h>
 #include <linux/kdtl_verbs.h>

@@ -13,7 +13,7 @@
 
 #include "handlers.h"
 
-#define IRQ_USERS	8	/* of a CPU at once */
+#define IRQ_USERS	8	/* events on one CPU at once */
 
 struct irq_user {
 	struct perf_event	*event;
@@ -27,7 +27,7 @@ struct irq_cpu {
 
 static DEFINE_PER_CPU(struct irq_cpu, irq_cpus);
 
-/* Write a record, after one that says how many were lost before. */
+/* Write @r, preceded by an IRQ_LOST record if any were lost. */
 static void irq_write(struct irq_user *u, const struct irq_record *r)
 {
 	const struct irq_record out[2] = {
@@ -43,7 +43,7 @@ static void irq_write(struct irq_user *u, const struct irq_record *r)
 		u->lost++;
 		return;
 	}
-	/* In overwrite mode there is always room, and the size is 0. */
+	/* In overwrite mode there is always room, and handle.size is 0. */
 	if (handle.size && handle.size < len) {
 		u->lost++;
 		kdtl_aux_output_flag(&handle, PERF_AUX_FLAG_PARTIAL);
@@ -68,7 +68,7 @@ static void irq_handler_ends(void *data, int irq, struct irqaction *action, int 
 	struct irq_record r = { .time = local_clock(), .irq = irq };
 	int i;
 
-	/* The handler began before the probes were there. */
+	/* The handler began before the probes were registered. */
 	if (!c->began)
 		return;
 	r.ns = min_t(u64, r.time - c->began, U32_MAX);

@@ -4,7 +4,7 @@
 
 #include <linux/types.h>
 
-/* In place of an interrupt's number: ns is the number of records lost before. */
+/* Not an interrupt: @ns is the number of records that were lost before this one. */
 #define IRQ_LOST	U32_MAX
 
 /**

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The entries of all CPUs in the order of time, read without a thread:
- * debugfs/kdtl_inorder has what was logged since it was read last
+ * Reading the entries of all CPUs in order of time, without a thread:
+ * debugfs/kdtl_inorder shows what was logged since it was last read
  */
 #include <linux/debugfs.h>
 #include <linux/kdtl_verbs.h>
@@ -15,7 +15,7 @@ static struct dentry *file;
 static unsigned long is_open;
 static const struct kdtl_entry *next;	/* not shown yet */
 
-/* The buffer of seq_file may be full before an entry is shown: then it comes again. */
+/* If seq_file's buffer is full, it discards the last entry and asks for the same one again. */
 static void *inorder_start(struct seq_file *m, loff_t *pos)
 {
 	return (void *)next;
@@ -32,7 +32,7 @@ static void inorder_stop(struct seq_file *m, void *unused)
 {
 }
 
-/* kdtl_sched's ticks are ns. */
+/* The ticks of kdtl_sched are ns, so nothing is converted. */
 static int inorder_show(struct seq_file *m, void *at)
 {
 	const struct kdtl_entry *e = at;
@@ -62,7 +62,7 @@ static int inorder_open(struct inode *inode, struct file *f)
 	if (test_and_set_bit_lock(0, &is_open))
 		return -EBUSY;
 	err = seq_open(f, &inorder_ops);
-	/* Otherwise the last reader did not read to the end. */
+	/* If the last reader did not read to the end, go on with its next entry. */
 	if (!err && !next) {
 		kdtl_merge_sync(merge);
 		next = kdtl_merge_next(merge);

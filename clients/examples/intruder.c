@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An alarm when somebody else runs on an isolated CPU
+ * An alarm when another task runs on an isolated CPU
  *
- * Who isolates a CPU gives it to one program, and wants to know who else was there, and for how
- * long.  The kernel's own threads are told of if they are asked for: some are on each CPU.
+ * A CPU is isolated so that one program has it alone.  This module reports which other tasks ran
+ * there, and for how long.  It reports kernel threads only on request: every CPU has some.
  */
 #define pr_fmt(fmt) "kdtl_intruder: " fmt
 
@@ -21,11 +21,11 @@ static bool kthreads;
 module_param(kthreads, bool, 0444);
 MODULE_PARM_DESC(kthreads, "tell of kernel threads, too (default N)");
 
-/* Somebody who does not leave is told of once, after so long. */
+/* A task that does not leave is reported once after this time. */
 #define INTRUDER_STAYS	NSEC_PER_SEC
 
 struct intruder {
-	struct kdtl_task	task;	/* pid and name; pid 0: there is nobody */
+	struct kdtl_task	task;	/* pid and name; pid 0: no intruder */
 	u64			since;
 	bool			told;
 };
@@ -35,7 +35,7 @@ static DEFINE_PER_CPU(struct ratelimit_state, intruder_limits);
 static struct kdtl_session *session;
 static cpumask_var_t isolated;
 
-/* It has had the CPU until @to, and has it still, if @stays. */
+/* Report that @i had the CPU until @to or, if @stays, still has it. */
 static void intruder_alarm(struct intruder *i, int cpu, u64 to, bool stays)
 {
 	char what[80];
@@ -61,7 +61,7 @@ static void intruder_span(const struct kdtl_span *span, void *unused)
 	struct intruder *i = per_cpu_ptr(&intruders, span->cpu);
 	const struct kdtl_entry *e;
 
-	/* Who was there before the loss, and who came meanwhile, is not known. */
+	/* Entries were lost: nobody knows when the last intruder left, or who came after it. */
 	if (span->lost)
 		*i = (struct intruder) { };
 	kdtl_span_for_each_entry(e, span) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An alarm for CPUs that have too much to do: a counter of waiting times overflows
+ * An alarm for overloaded CPUs, raised when a counter of waiting times overflows
  *
  * The session only counts.  A CPU that overflows is paused, so it raises at most one
  * alarm in each pause_ms.
@@ -26,7 +26,7 @@ static struct kdtl_session *session;
 static struct task_struct *thread;
 static DEFINE_PER_CPU(u64, counts_since);
 
-/* Unless the module is about to go. */
+/* Sleep for @ms, but not if the module is being removed. */
 static void overload_sleep(unsigned int ms)
 {
 	set_current_state(TASK_INTERRUPTIBLE);
@@ -49,7 +49,7 @@ static int overload_thread(void *unused)
 			continue;
 		pr_warn("CPU %d: tasks waited for %u ms in %llu ms\n", msg.cpu, wait_ms,
 			div_u64(msg.time - per_cpu(counts_since, msg.cpu), NSEC_PER_MSEC));
-		/* Otherwise the restart for another CPU's alarm was for this one, too. */
+		/* If it is older than the last restart, that has restarted this CPU already. */
 		if ((s64)(msg.time - restarted) >= 0) {
 			overload_sleep(READ_ONCE(pause_ms));
 			restarted = local_clock();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What ran last on each CPU, printed in a panic: nothing is allocated, no lock is
- * taken, and there is no reader at any other time
+ * Prints in a panic what ran last on each CPU: this allocates nothing and takes no
+ * lock, and nobody reads the areas at any other time
  */
 #define pr_fmt(fmt) "kdtl_snapshot: " fmt
 
@@ -26,7 +26,7 @@ static void snapshot_cpu(int cpu)
 		pr_emerg("CPU %d: cannot be read (%zd)\n", cpu, len);
 		return;
 	}
-	/* kdtl_sched's ticks are ns, its times those of the log. */
+	/* kdtl_sched's ticks are ns, by the clock that printk() uses. */
 	kdtl_for_each_entry(e, newest, len) {
 		comm = kdtl_entry_comm(e);
 		pr_emerg("CPU %d: %llu ns: %*pE:%d, waited %llu ns%s\n", cpu,

@@ -3,7 +3,7 @@
  * A source of entries: how long each softirq waited for its CPU
  *
  * Every client that takes a pmu= works with it, for instance
- * modprobe kdtl_sampler pmu=kdtl_softirq.  srr0 is the softirq's number.
+ * modprobe kdtl_sampler pmu=kdtl_softirq.  An entry's @srr0 is the softirq's number.
  */
 #include <linux/interrupt.h>
 #include <linux/kdtl_pmu.h>
@@ -31,7 +31,7 @@ static struct kdtl_pmu softirq_pmu = {
 	.sync		= softirq_sync,
 };
 
-/* With interrupts off. */
+/* Called with interrupts off. */
 static void softirq_raise(void *data, unsigned int nr)
 {
 	u64 *at = this_cpu_ptr(&raised_at[nr]);
@@ -49,7 +49,7 @@ static void softirq_output(unsigned int nr, u64 since)
 	kdtl_pmu_output(&softirq_pmu, &e, KDTL_KIND_UNKNOWN);
 }
 
-/* With interrupts on: the next one may raise the same softirq. */
+/* Called with interrupts on: one that comes now may raise the same softirq. */
 static void softirq_entry(void *data, unsigned int nr)
 {
 	unsigned long flags;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which tasks have waited longest for a CPU, in all: debugfs/kdtl_top
+ * Which tasks have waited longest for a CPU, in total: debugfs/kdtl_top
  *
- * Tasks come and go for as long as the machine runs, so it keeps a limited number of them: if
- * there is no room for one more, all but those that are shown are counted as one.
+ * Tasks come and go for as long as the machine runs, so the number of rows is limited: when the
+ * table is full, all tasks but those that would be shown are merged into "(others)".
  *
- * An entry tells of a wait when it is over.  A task may wait for a long time, so who waits now, and
- * since when, is asked for when the file is read.
+ * A wait is logged only when it is over, which may take long.  So each read of the file also asks
+ * which tasks are waiting now, and since when.
  */
 #include <linux/debugfs.h>
 #include <linux/kdtl_verbs.h>
@@ -25,8 +25,8 @@ struct task_waits {
 	u64	wait;
 	u64	longest;
 	bool	saturated;	/* wait and longest are lower bounds */
-	u64	now;		/* for how long it waits and has no entry of it yet */
-	u64	until;		/* the time of which that is, in ticks */
+	u64	now;		/* length of the current wait, which is not logged yet */
+	u64	until;		/* when @now was measured, in ticks */
 };
 
 static struct kdtl_session *session;
@@ -46,7 +46,7 @@ static void top_add(struct task_waits *t, u64 dispatches, u64 wait, u64 longest,
 	t->saturated |= saturated;
 }
 
-/* Those that have waited longest, and NULL for the rest of the rows. */
+/* Fill @rank with the tasks that waited longest; rows to spare stay NULL. */
 static void top_rank(struct task_waits **rank)
 {
 	struct task_waits *t, *each;
@@ -109,7 +109,7 @@ static void top_count(const struct kdtl_entry *e, const struct kdtl_aux_info *in
 	if (t != &others)
 		strscpy(t->comm, kdtl_entry_comm(e), sizeof(t->comm));
 	top_add(t, 1, wait, wait, kdtl_entry_wait_saturated(e));
-	/* The wait that went on is over, and is in this entry. */
+	/* This entry ends the wait that was going on, and includes it. */
 	if ((s64)(kdtl_entry_time(e) - t->until) > 0)
 		t->now = 0;
 }
@@ -136,14 +136,14 @@ static void top_wait(const struct kdtl_waiting *w, void *unused)
 	t = top_find(w->pid);
 	if (t != &others) {
 		strscpy(t->comm, w->comm, sizeof(t->comm));
-		/* What a limit on CPU time took is no wait. */
+		/* The time for which a limit on CPU time held the task back is no wait. */
 		t->now = kdtl_ticks_to_ns(&info, w->until - w->since - w->held);
 		t->until = w->until;
 	}
 	mutex_unlock(&lock);
 }
 
-/* All entries that are older than what this says of a task have been counted. */
+/* Flush first: entries older than what kdtl_waiting() reports must have been counted. */
 static void top_ask(void)
 {
 	struct task_waits *t;

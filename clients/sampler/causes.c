@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Why the tasks of each cgroup waited: the entries, told to the engine of pressure
+ * Why the tasks of each cgroup waited: feeds the entries to the pressure engine
  *
- * The engine is in api/answers/engine/pressure.c.  Here it gets to know who had each CPU, as
- * cgroups, and which cgroups are in which.  A cgroup's number in it is its slot.  Times are ticks,
- * which are ns for each source that names tasks.
+ * The engine is in api/answers/engine/pressure.c.  This file tells it which cgroup had each CPU,
+ * and which cgroup is inside which.  The engine knows a cgroup by its slot.  Times are ticks,
+ * which are ns for every source that names tasks.
  */
 #include <linux/ktime.h>
 #include <linux/math64.h>
@@ -16,12 +16,12 @@
 
 #include "causes.h"
 
-/* In so long a time a task may have come to another cgroup. */
+/* A task that had the CPU for this long may have moved to another cgroup meanwhile. */
 #define CAUSES_LONG	NSEC_PER_MSEC
 
-/* As PSI has it: a new average every two seconds. */
+/* As in PSI, the averages are updated every two seconds. */
 #define CAUSES_PERIOD	(2ULL * NSEC_PER_SEC)
-#define CAUSES_MISSED	1024	/* after so many periods nothing is left of an average */
+#define CAUSES_MISSED	1024	/* after this many periods nothing is left of an average */
 
 static const unsigned int causes_decay[CAUSES_AVERAGES] = { 1677, 1981, 2034 };
 
@@ -30,9 +30,9 @@ static const unsigned int causes_decay[CAUSES_AVERAGES] = { 1677, 1981, 2034 };
  * @known: there is a last entry, and none was lost after it
  * @pid: the task of the last entry, which has the CPU since then; 0: the CPU is idle
  * @who: that task's cgroup, or PRESSURE_NOBODY and so on
- * @at: time of that entry, or of what was last heard of a wait that goes on
+ * @at: time of that entry, or of a later report on a wait that goes on
  * @lost: entries that were lost before it
- * @engine: of the engine
+ * @engine: the engine's data about this CPU
  */
 struct causes {
 	bool			known;
@@ -45,7 +45,7 @@ struct causes {
 
 static DEFINE_PER_CPU(struct causes, causes_of_cpu);
 static struct pressure causes_groups;
-static u64 causes_averaged;	/* when, by CLOCK_BOOTTIME */
+static u64 causes_averaged;	/* time of the latest averages, CLOCK_BOOTTIME */
 
 /**
  * causes_begin() - get ready to count
@@ -90,7 +90,7 @@ void causes_new(const struct sampler_cgroup *c)
 
 /**
  * causes_forget() - a cgroup is not counted any more
- * @slot: where it was; another one may come there
+ * @slot: its slot, which another cgroup may get
  *
  * Context: under sampler.lock.
  */
@@ -110,9 +110,11 @@ void causes_forget(unsigned int slot)
 }
 
 /**
- * causes_settle() - bring up to now who is to blame
+ * causes_settle() - bring up to date which cgroups are to blame
  *
- * Context: under sampler.lock.  Before pressure_group::by or pressure_group::culprit is shown.
+ * Call it before pressure_group::by or pressure_group::culprit is shown.
+ *
+ * Context: under sampler.lock.
  */
 void causes_settle(void)
 {
@@ -146,7 +148,7 @@ static s32 causes_who(const struct sampler_cgroup *c)
 	return c && !cgroups_is_unknown(c) ? (s32)c->slot : PRESSURE_UNKNOWN;
 }
 
-/* Who had the CPU until @to, when the task @pid had it. */
+/* The cgroup that had the CPU from @of->at until @to, when the task on it was @pid. */
 static s32 causes_until(const struct causes *of, u64 to, pid_t pid)
 {
 	u64 middle = of->at + (to - of->at) / 2, id;
@@ -160,7 +162,7 @@ static s32 causes_until(const struct causes *of, u64 to, pid_t pid)
 	return of->who;
 }
 
-/* Tell the engine who had the CPU until @to; but for what the hypervisor had. */
+/* Tell the engine that @who had the CPU until @to, except while the hypervisor had it. */
 static void causes_run(struct causes *of, int cpu, u64 to, s32 who)
 {
 	u64 from = of->at, begin, end;
@@ -173,7 +175,7 @@ static void causes_run(struct causes *of, int cpu, u64 to, s32 who)
 	pressure_run(&causes_groups, of->engine, to, who);
 }
 
-/* Until @now the task @before had the CPU; since then @pid has it, which is in the cgroup @who. */
+/* At @now the CPU passed from the task @before to the task @pid of the cgroup @who. */
 static void causes_switch(struct causes *of, int cpu, u64 now, pid_t before, pid_t pid, s32 who)
 {
 	causes_run(of, cpu, now, causes_until(of, now, before));
@@ -183,7 +185,7 @@ static void causes_switch(struct causes *of, int cpu, u64 now, pid_t before, pid
 	of->who = who;
 }
 
-/* What is known of a CPU; NULL: there is no memory. */
+/* The struct of a CPU; NULL: there is no memory, or cgroups are not counted yet. */
 static struct causes *causes_of_this(int cpu)
 {
 	struct causes *of = per_cpu_ptr(&causes_of_cpu, cpu);
@@ -203,8 +205,8 @@ static struct causes *causes_of_this(int cpu)
 
 /**
  * causes_add() - find out why a task waited
- * @span: with the entry
- * @e: its dispatch, or that the CPU became idle
+ * @span: the span that contains the entry
+ * @e: the task's dispatch, or the entry that says that the CPU became idle
  * @c: its cgroup; NULL if the CPU became idle
  *
  * Context: under sampler.lock, may sleep.
@@ -225,7 +227,7 @@ void causes_add(const struct kdtl_span *span, const struct kdtl_entry *e, struct
 }
 
 /**
- * causes_waits() - find out why a task waits, which goes on
+ * causes_waits() - find out why a task is still waiting
  * @w: the task; the entries of its CPU that are older have been counted, and no newer one
  * @lost: entries that had been lost on that CPU
  *
@@ -240,7 +242,7 @@ void causes_waits(const struct kdtl_waiting *w, u64 lost)
 	if (!of)
 		return;
 	stolen_forget();
-	/* What was lost at the end is told with the next entry only. */
+	/* A loss after the last entry is only reported with the next entry. */
 	if (lost != of->lost)
 		of->known = false;
 	if (w->until > of->at)
@@ -273,7 +275,7 @@ const struct pressure_group *causes_of(const struct sampler_cgroup *c)
  * @c: the cgroup
  * @row: %CAUSES_SOME, %CAUSES_FULL, or a cause
  *
- * A cause may lose time to another one, but what this returns never becomes less.
+ * Time may move from one cause to another, but the value returned here never decreases.
  *
  * Context: under sampler.lock.
  * Return: ns, on all CPUs.
@@ -297,7 +299,7 @@ static u64 causes_next(u64 average, unsigned int decay, u64 percent)
 {
 	u64 next = average * decay + percent * (CAUSES_ONE - decay);
 
-	/* Lest a rounded average never reach what it goes to. */
+	/* Round up, or an average that rises would never reach @percent. */
 	if (percent >= average)
 		next += CAUSES_ONE - 1;
 	return div_u64(next, CAUSES_ONE);

@@ -7,7 +7,7 @@
 
 #include "cgroups.h"
 
-/* A percentage of 1 among the averages, whose fixed point has 11 bits, as PSI's has. */
+/* 1 % in sampler_cgroup::average, which is fixed point with 11 fractional bits, as in PSI. */
 #define CAUSES_ONE	2048
 
 /* show_pressure.c */
@@ -32,7 +32,7 @@ void told_note(const struct kdtl_waiting *w);
 u64 told_take(pid_t pid, int cpu);
 void told_reset(void);
 
-/* waits.c: under sampler.lock, but for waits_want(). */
+/* waits.c: under sampler.lock, except waits_want(). */
 int waits_begin(struct mutex *lock);
 void waits_end(void);
 void waits_reset(void);

@@ -4,7 +4,7 @@
  *
  * A machine may have thousands of cgroups, and each that is counted separately takes
  * memory here and time series in Prometheus. So their number is limited: the others are
- * counted as one, and one that had no dispatch for a while makes room.
+ * counted as one, and a cgroup without a dispatch for a while makes room.
  */
 #define pr_fmt(fmt) "kdtl_sampler: " fmt
 
@@ -25,7 +25,7 @@
 /* No cgroup has these ids. */
 #define CGROUP_UNKNOWN	0
 #define CGROUP_OTHER	U64_MAX
-#define CGROUP_PARENT	(U64_MAX - 1)	/* whose own id is not known yet */
+#define CGROUP_PARENT	(U64_MAX - 1)	/* a parent whose id is not known yet */
 
 #define CGROUPS_MOST	1024
 #define CGROUPS_NO_REAL	2	/* unknown and other */
@@ -47,7 +47,7 @@ MODULE_PARM_DESC(cgroups, "how many cgroups are counted separately (0 to 1024, d
 LIST_HEAD(cgroups);
 struct sampler_cgroup *cgroups_by_slot[2 * CGROUPS_MOST + CGROUPS_NO_REAL];	/* NULL: free */
 static DEFINE_HASHTABLE(cgroups_by_id, CGROUPS_BITS);
-static unsigned int cgroups_nr;		/* without unknown and other, and those around them */
+static unsigned int cgroups_nr;		/* those for which cgroup_is_real() */
 static unsigned int cgroups_nr_around;
 static u64 cgroups_others[1 << CGROUPS_BITS];	/* ids for which there was no room */
 static u64 cgroups_cleaned;
@@ -55,9 +55,9 @@ static const struct cgroups_ops *cgroups_calls;
 struct kdtl_tasks *cgroups_tasks;	/* NULL: cgroups are not counted */
 
 /**
- * cgroups_begin() - keep what the tasks are, to count by cgroup
- * @lock: sampler.lock, which the reader may hold already
- * @ops: what to call
+ * cgroups_begin() - begin to keep track of tasks, to count by cgroup
+ * @lock: sampler.lock, as the session's reader runs already
+ * @ops: functions to call
  *
  * Context: may sleep.
  * Return: 0 or the error of kdtl_tasks_open() or of @ops->begin.
@@ -106,7 +106,7 @@ static bool cgroup_is_real(u64 id)
 	return id != CGROUP_UNKNOWN && id != CGROUP_OTHER && id != CGROUP_PARENT;
 }
 
-/* One comes, or goes: 1 or -1. */
+/* Count a cgroup that comes (@n is 1) or goes (-1). */
 static void cgroup_count(const struct sampler_cgroup *c, int n)
 {
 	if (c->id == CGROUP_PARENT)
@@ -144,7 +144,7 @@ struct sampler_cgroup *cgroups_of_path(const char *path)
 	return NULL;
 }
 
-/* A cgroup's name may have any byte, but people and Prometheus do not read all. */
+/* The cgroup's path for people and Prometheus: its name may have any byte, so some are escaped. */
 static const char *cgroup_path(u64 id)
 {
 	static char path[CGROUP_PATH / 4], text[CGROUP_PATH];
@@ -175,7 +175,7 @@ static void cgroup_free(struct sampler_cgroup *c)
 	cgroups_calls->forget(c->slot);
 	hash_del(&c->hash);
 	list_del(&c->list);
-	/* All may go at once, in any order. */
+	/* A parent may go before its children, as all cgroups may go at once. */
 	list_for_each_entry(child, &cgroups, list) {
 		if (child->parent == c)
 			child->parent = c->parent;
@@ -189,8 +189,8 @@ static void cgroup_free(struct sampler_cgroup *c)
 static struct sampler_cgroup *cgroup_new(u64 id, const char *path);
 
 /*
- * The nearest cgroup around that one that is counted, or can be.  Nobody asks for its id before a
- * task is in it.
+ * The nearest ancestor of @path that is counted, or can be.  Its id is not known, and not needed,
+ * before an entry of one of its own tasks comes.
  */
 static struct sampler_cgroup *cgroup_around(const char *path)
 {
@@ -198,7 +198,7 @@ static struct sampler_cgroup *cgroup_around(const char *path)
 	struct sampler_cgroup *c = NULL;
 	char *around;
 
-	/* The begin of a very long path is not known. */
+	/* A very long path lacks its beginning. */
 	if (path[0] != '/' || !path[1])
 		return NULL;
 	around = kstrndup(path, max_t(size_t, end - path, 1), GFP_KERNEL);
@@ -234,7 +234,7 @@ static struct sampler_cgroup *cgroup_new(u64 id, const char *path)
 	return c;
 }
 
-/* The one of that id, which may be new; if there is no room, the one of all others. */
+/* Find the cgroup with this id, or begin to count it; return "other" if there is no room. */
 static struct sampler_cgroup *cgroup_get(u64 id)
 {
 	struct sampler_cgroup *c = cgroup_of_id(id);
@@ -245,7 +245,10 @@ static struct sampler_cgroup *cgroup_get(u64 id)
 	path = cgroup_path(id);
 	c = cgroups_of_path(path);
 	if (c && (c->id != CGROUP_PARENT || cgroups_nr < cgroups_max)) {
-		/* It was made again, and Prometheus refuses a path twice; or is a parent, too. */
+		/*
+		 * The cgroup was removed and made again, or was known only as a parent.  It keeps
+		 * its counts, as Prometheus refuses the same path twice.
+		 */
 		cgroup_count(c, -1);
 		hash_del(&c->hash);
 		c->id = id;
@@ -297,7 +300,7 @@ bool cgroups_is_unknown(const struct sampler_cgroup *c)
 /**
  * cgroups_see() - a cgroup is in use, and so are those around it
  * @c: the cgroup
- * @time: when, as struct sampler_wait has it
+ * @time: when, like sampler_wait::time
  *
  * Context: under sampler.lock.
  */
@@ -307,7 +310,7 @@ void cgroups_see(struct sampler_cgroup *c, u64 time)
 		c->seen = max(c->seen, time);
 }
 
-/* Count a wait in the histogram, of which there are only the parts that are not empty. */
+/* Count a wait in the histogram, whose parts are allocated when they are first used. */
 static void cgroup_hist(struct sampler_cgroup *c, const struct sampler_wait *wait)
 {
 	const unsigned int bucket = wait->bucket;
@@ -343,7 +346,7 @@ void cgroups_stats(const struct sampler_cgroup *c, struct sampler_stats *st)
 /**
  * cgroups_add() - count a dispatch in its task's cgroup
  * @e: the entry
- * @wait: what it says
+ * @wait: what it says about the wait
  *
  * Context: under sampler.lock, may sleep.
  * Return: the cgroup, or NULL: cgroups are not counted, or there is no memory.

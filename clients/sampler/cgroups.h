@@ -11,7 +11,7 @@
 /* kdtl_cgroup_path() has at most 239 bytes, each of which may become four. */
 #define CGROUP_PATH	960
 
-/* Times of a cgroup: those by enum pressure_cause, and two sums of them. */
+/* Times of a cgroup: one for each enum pressure_cause, and two sums of these. */
 enum {
 	CAUSES_SOME = PRESSURE_CAUSES,
 	CAUSES_FULL,
@@ -25,16 +25,16 @@ enum {
  * @hash: by @id
  * @list: in cgroups
  * @id: its id, or that of the latest one with this path
- * @seen: time of the last dispatch of it or of one in it, as struct sampler_wait has it
- * @order: by which it is sorted
+ * @seen: time of the last dispatch in it or below it, like sampler_wait::time
+ * @order: for the view that is printed: a sort key, or the longest wait
  * @slot: its place in cgroups_by_slot, and its number in the engine of pressure
  * @parent: the nearest cgroup around it that is counted; NULL: none
  * @counts: its own dispatches since counting began, on all CPUs
- * @hist: their waits, by powers of two, with %KDTL_HIST_STEPS buckets each; NULL: there was none
+ * @hist: histogram of their waits, %KDTL_HIST_STEPS buckets per power of two; NULL: all are 0
  * @windows: its latest dispatches; NULL: there was none lately
- * @shown: for how long its tasks, and those in it, waited, by cause, in ns
- * @averaged: what these times were when the averages were computed last
- * @average: of each time, over 10, 60 and 300 s: per cent of a CPU, times 2048
+ * @shown: ns that tasks in it and below it waited, by cause, as causes_ns() last returned
+ * @averaged: these times when the averages were last computed
+ * @average: average of each time over 10, 60 and 300 s: per cent of a CPU, times 2048
  * @path: its path, with "\xHH" for what is not printable
  */
 struct sampler_cgroup {
@@ -55,8 +55,8 @@ struct sampler_cgroup {
 };
 
 /**
- * struct cgroups_ops - what is called, with sampler.lock
- * @begin: before any other
+ * struct cgroups_ops - functions that are called under sampler.lock
+ * @begin: called before the others
  * @new: a cgroup begins to be counted
  * @forget: a cgroup is not counted any more; another one may get its slot
  */

@@ -35,7 +35,7 @@ static void metrics_seconds(struct seq_file *m, u64 ns)
 	seq_printf(m, "%llu.%09u", ns, frac);
 }
 
-/* NaN is what Prometheus' clients say if there was no wait: 0 would be a short one. */
+/* Without a wait this prints NaN, as Prometheus' clients do: 0 would be a very short wait. */
 static void metrics_quantile(struct seq_file *m, const struct sampler_stats *recent,
 			     unsigned int permille)
 {
@@ -59,7 +59,7 @@ static void metrics_histogram(struct seq_file *m, const struct sampler_stats *st
 		below += stats_log2(st, bits);
 		if (bits < METRICS_MIN_BITS)
 			continue;
-		/* Below 2^bits whole ns means: at most 2^bits - 1. */
+		/* Waits are whole ns: below 2^bits means at most 2^bits - 1. */
 		seq_puts(m, "kdtl_wait_seconds_bucket{le=\"");
 		metrics_seconds(m, (1ULL << bits) - 1);
 		seq_printf(m, "\"} %llu\n", below);
@@ -70,7 +70,7 @@ static void metrics_histogram(struct seq_file *m, const struct sampler_stats *st
 	seq_printf(m, "\nkdtl_wait_seconds_count %llu\n", st->counts.waits.nr);
 }
 
-/* @recent: of the last minute, @st: since counting began. */
+/* @recent has the last minute, @st all since counting began. */
 static void metrics_summary_cpu(struct seq_file *m, int cpu,
 				const struct sampler_stats *recent,
 				const struct sampler_stats *st)
@@ -122,7 +122,7 @@ static void metrics_max(struct seq_file *m, struct sampler *s, struct sampler_ro
 	}
 }
 
-/* Counters with one value of each CPU: @field of its struct sampler_stats. */
+/* Counters with one value per CPU, which is at offset @field of its struct sampler_stats. */
 static const struct {
 	const char	*name;
 	const char	*help;
@@ -181,7 +181,7 @@ static void metrics_one_by_cpu(struct seq_file *m, struct sampler *s,
 	}
 }
 
-/* As Prometheus reads them, in label values a backslash and a quote stand for others. */
+/* In Prometheus' label values, backslashes and quotes must be escaped. */
 static void metrics_path(struct seq_file *m, const char *path)
 {
 	for (; *path; path++) {
@@ -219,7 +219,7 @@ static void metrics_summary_cgroup(struct seq_file *m, const struct sampler_cgro
 	seq_printf(m, "%llu\n", c->counts.waits.nr);
 }
 
-/* Those have one value of each cgroup: @field of its struct sampler_cgroup. */
+/* Metrics with one value per cgroup, which is at offset @field of its struct sampler_cgroup. */
 static const struct {
 	const char	*name;
 	const char	*type;
@@ -288,7 +288,7 @@ static void metrics_neighbours(struct seq_file *m, const struct sampler_cgroup *
 	}
 }
 
-/* Those have cgroups that have no tasks of their own, too. */
+/* These metrics include cgroups without tasks of their own. */
 static void metrics_pressure(struct seq_file *m)
 {
 	struct sampler_cgroup *c;
@@ -350,7 +350,7 @@ static void metrics_cgroups(struct seq_file *m, struct sampler *s, struct sample
  * @s: the sampler
  * @r: zeroed rows
  *
- * A reset looks like a restart to Prometheus, whose rate() expects those.
+ * A reset looks like a restart to Prometheus, whose rate() copes with restarts.
  *
  * Context: under sampler.lock.
  */

@@ -2,9 +2,9 @@
 /*
  * kdtl_sampler - dispatches and waits per CPU, counted by the session's reader
  *
- * The example client: copy it. Everything that uses the session is in this
- * file but stolen.c's and waits.c's; stats.c, windows.c, cgroups.c and causes.c count, show.c,
- * show_pressure.c and metrics.c print, and triggers.c tells when somebody waits for too long.
+ * The example client: copy it.  This file opens the session and reads it; waits.c asks it who waits
+ * now, and stolen.c has a second one.  stats.c, windows.c, cgroups.c and causes.c count, show.c,
+ * show_pressure.c and metrics.c print, and triggers.c reports waits that are too long.
  */
 #define pr_fmt(fmt) "kdtl_sampler: " fmt
 
@@ -26,7 +26,7 @@ static unsigned int aux_pages = 64;
 module_param(aux_pages, uint, 0444);
 MODULE_PARM_DESC(aux_pages, "pages per CPU, a power of two (default 64)");
 
-/* 0 would mean the default. */
+/* Refuse 0: returned by sampler_round(), it would mean the default. */
 static int period_set(const char *val, const struct kernel_param *kp)
 {
 	return param_set_uint_minmax(val, kp, 1, 3600 * MSEC_PER_SEC);
@@ -113,14 +113,14 @@ static void sampler_span(const struct kdtl_span *span, void *unused)
 		stats_add(st, &wait);
 		windows_add_cpu(span->cpu, &wait);
 		cgroup = cgroups_add(e, &wait);
-		/* With a share, entries are missing that say who had the CPU. */
+		/* With a share below 100, entries that say who had the CPU are missing. */
 		if (cgroup && sampler.share == 100)
 			causes_add(span, e, cgroup);
 	}
 	mutex_unlock(&sampler.lock);
 }
 
-/* Now and then averages are due.  The parameter may have been changed. */
+/* Once a round: averages may be due, and @period_ms may have been changed. */
 static unsigned int sampler_round(struct kdtl_session *s, void *unused)
 {
 	unsigned int next;
@@ -133,18 +133,18 @@ static unsigned int sampler_round(struct kdtl_session *s, void *unused)
 	return min(next, READ_ONCE(period_ms));
 }
 
-/* Count what was logged until now, and who waits now. */
+/* Count what was logged until now, and the waits that still go on. */
 static void sampler_look(void)
 {
 	waits_want();
 	kdtl_flush(sampler.session);
-	/* What the first round heard of waits that go on, the second one counts. */
+	/* The second round counts the waits that the first one was told of. */
 	kdtl_flush(sampler.session);
 }
 
 /*
- * Log for a share of each second and only count for the rest of it: one event set does
- * this, and one that.
+ * Log for a share of each second and only count for the rest: event set 0 logs, event
+ * set 1 counts.
  */
 static int sampler_share(struct kdtl_session *s)
 {
@@ -156,7 +156,7 @@ static int sampler_share(struct kdtl_session *s)
 	struct kdtl_config count = { .set = 1, .min_wait = U64_MAX };
 	int err;
 
-	/* Sets are made before a load. */
+	/* Event sets can only be created before the load. */
 	err = kdtl_unload(s);
 	if (!err)
 		err = kdtl_create_evtsets(s, sets, ARRAY_SIZE(sets));
@@ -169,7 +169,7 @@ static int sampler_share(struct kdtl_session *s)
 	return err;
 }
 
-/* Count by cgroup, if that is wanted and entries name tasks; and for a share of the time. */
+/* Set up the counts by cgroup, if they are wanted and entries name tasks, and the share. */
 static int sampler_choose(struct kdtl_session *s)
 {
 	static const struct cgroups_ops ops = {
@@ -213,10 +213,10 @@ static int sampler_begin(void)
 		kdtl_session_close(sampler.session);
 		return err;
 	}
-	/* Forget what was logged before the session was as it should be. */
+	/* Forget what was logged before the session was set up completely. */
 	kdtl_flush(sampler.session);
 	sampler_reset();
-	/* With a share below 100 there is no cause to tell of. */
+	/* With a share below 100 the causes of waits are not known. */
 	if (cgroups_tasks && sampler.share == 100) {
 		err = waits_begin(&sampler.lock);
 		if (!err)
@@ -271,7 +271,7 @@ static int view_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(view);
 
-/* Of the file "trigger", whose other operations are in triggers.c. */
+/* Reads of the file "trigger"; its other operations are in triggers.c. */
 static int trigger_show(struct seq_file *m, void *unused)
 {
 	return view_print(m, show_pressure);
@@ -291,10 +291,10 @@ static int running_get(void *unused, u64 *val)
 	return 0;
 }
 
-/* Once stopped, everything that was logged is counted. */
+/* When a stop returns, everything that was logged has been counted. */
 static int running_set(void *unused, u64 val)
 {
-	/* Of two concurrent writers, session and file keep the same one's value. */
+	/* With two writers at once, sampler_running must still match the session. */
 	static DEFINE_MUTEX(running_lock);
 	int err;
 
@@ -365,7 +365,7 @@ static void __exit sampler_exit(void)
 	sampler_free();
 }
 
-/* When built in, after the sources: those are device_initcalls. */
+/* When built in, this must come after the sources, which are device_initcalls. */
 late_initcall(sampler_init);
 module_exit(sampler_exit);
 

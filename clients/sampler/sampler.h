@@ -9,7 +9,7 @@
 #include "stats.h"
 
 /**
- * struct sampler - a session, and what was counted of it
+ * struct sampler - a session and the counts of its entries
  * @session: where the entries come from; NULL before it is opened
  * @lock: protects @stats and @since: the session's reader counts, debugfs shows
  * @share: per cent of the time in which dispatches are logged
@@ -26,7 +26,7 @@ struct sampler {
 
 /**
  * struct sampler_row - one CPU at one moment
- * @stats: since counting began, @stats.lost and @stats.steal too
+ * @stats: counts since counting began, including @stats.lost and @stats.steal
  * @info: about the CPU's area
  */
 struct sampler_row {
@@ -35,8 +35,8 @@ struct sampler_row {
 };
 
 /**
- * struct sampler_rows - what a view works with
- * @row: the CPU that it is at
+ * struct sampler_rows - working memory of a view
+ * @row: the CPU that is being printed
  * @all: sum of the CPUs so far
  * @recent: what was counted in a window
  */

@@ -37,7 +37,7 @@ static void show_quantile(struct seq_file *m, const struct sampler_stats *st,
 	show_ns(m, ns, saturated);
 }
 
-/* If only a part of the dispatches is logged, all that can be counted is counted. */
+/* With @part, only some dispatches are logged: print the session's counters, which have all. */
 static void show_table_row(struct seq_file *m, const struct sampler_stats *st, u64 ms,
 			   bool part)
 {
@@ -164,7 +164,7 @@ static int show_order(void *unused, const struct list_head *a, const struct list
 	       list_entry(b, struct sampler_cgroup, list)->order;
 }
 
-/* Those whose tasks waited most come first. */
+/* Print the cgroups whose tasks waited most first. */
 static void show_window_cgroups(struct seq_file *m, struct sampler *s,
 				struct sampler_rows *r, unsigned int i, u64 now)
 {
@@ -223,7 +223,7 @@ void show_cgroups(struct seq_file *m, struct sampler *s, struct sampler_rows *r)
 }
 
 /**
- * show_lines() - the same numbers for programs
+ * show_lines() - a line of numbers for each CPU, for programs
  * @m: where to
  * @s: the sampler
  * @r: zeroed rows

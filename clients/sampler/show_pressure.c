@@ -38,7 +38,7 @@ static void show_cause(struct seq_file *m, struct sampler_cgroup *c, unsigned in
 }
 
 /**
- * show_pressure() - for how long the tasks of each cgroup and those in it waited, and why
+ * show_pressure() - how long tasks in and below each cgroup waited, and why
  * @m: where to
  * @s: the sampler
  * @r: not used

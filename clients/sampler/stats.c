@@ -157,7 +157,7 @@ void stats_reset(struct sampler *s)
 }
 
 /**
- * stats_look() - what was counted of a CPU, up to this moment
+ * stats_look() - get the counts of a CPU up to this moment
  * @s: the sampler
  * @cpu: the CPU
  * @row: filled in

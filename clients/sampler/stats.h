@@ -9,13 +9,13 @@
 
 /**
  * struct sampler_wait - what an entry says about a wait
- * @time: of the dispatch, by the session's time base, in ns
+ * @time: time of the dispatch, by the session's time base, in ns
  * @known: it is known how long the runner waited
  * @ns: for how long it waited
  * @saturated: it waited that long or longer
- * @bucket: where in a histogram it is
+ * @bucket: its bucket in a histogram
  * @throttled: a limit on CPU time held the runner back
- * @held: for how long that did
+ * @held: for how long the limit did, in ns
  * @held_saturated: it was held back that long or longer
  */
 struct sampler_wait {
@@ -44,14 +44,13 @@ struct sampler_counted {
 };
 
 /**
- * struct sampler_counts - what was counted of some dispatches, but for the histogram
+ * struct sampler_counts - counts of some dispatches, without the histogram
  * @dispatches: number of dispatches
- * @throttles: those whose runners a limit on CPU time had held back
- * @throttled: for how long these were held back, in ns
- * @throttled_saturated: those that were held back for longer than an entry can say:
- *	@throttled is too low
- * @waits: of those of which it is known how long the runner waited; after a limit that may
- *	not be known
+ * @throttles: number of those whose runners a limit on CPU time had held back
+ * @throttled: for how long these runners were held back, in ns
+ * @throttled_saturated: how many of them were held back for longer than an entry can say:
+ *	@throttled is too low then
+ * @waits: waits whose length is known; for a runner that was held back it may be unknown
  */
 struct sampler_counts {
 	u64			dispatches;
@@ -62,8 +61,8 @@ struct sampler_counts {
 };
 
 /**
- * struct sampler_stats - what was counted of one CPU's log
- * @counts: of its dispatches
+ * struct sampler_stats - counts of one CPU's log
+ * @counts: counts of its dispatches
  * @hist: number of waits in each bucket, without those that are saturated
  * @lost: entries that had been lost when counting began
  * @steal: time that had been stolen when counting began, in ns
@@ -85,7 +84,7 @@ struct sampler_stats {
  * struct sampler_part - a part of a window
  * @nr: its number: parts are numbered from time 0 on
  * @counts: what was counted in it
- * @octave: numbers of the rows that have the counts of each power of two; 0: no wait was in it
+ * @octave: for each power of two, the number of the row with its counts; 0: there was no wait
  */
 struct sampler_part {
 	u64			nr;
@@ -97,21 +96,21 @@ struct sampler_part {
 #define WINDOWS_CHUNK	16	/* rows that are allocated at once */
 #define WINDOWS_CHUNKS	DIV_ROUND_UP(WINDOWS_PARTS * KDTL_HIST_OCTAVES, WINDOWS_CHUNK)
 
-/* Counts of the buckets of one power of two.  No part has as many dispatches as fit in. */
+/* Counts of the buckets of one power of two.  No part has so many dispatches that u32 wraps. */
 struct sampler_octave {
 	u32	hist[KDTL_HIST_STEPS];
 };
 
 /**
  * struct sampler_windows - counts of the last 1, 10 and 60 s
- * @parts: of each window; one more than its length, as the newest is not complete
+ * @parts: parts of each window; one more than its length, as the newest is not complete
  * @at: index of the part of each window in which the last dispatch was
  * @node: the NUMA node on which @chunks are allocated
  * @rows: how many rows there are; they are numbered from 1
- * @free: the first row that no part has; its first count is the number of the next one
+ * @free: the first free row; the first count of a free row is the number of the next one
  * @chunks: the rows
  *
- * Most waits of a task are of a few powers of two, and nearly all histograms would be empty.
+ * Rows are allocated when used: a task's waits lie in a few powers of two, so most would be empty.
  */
 struct sampler_windows {
 	struct sampler_part	parts[WINDOWS][WINDOW_PARTS + 1];
@@ -122,7 +121,7 @@ struct sampler_windows {
 	struct sampler_octave	*chunks[WINDOWS_CHUNKS];
 };
 
-/* An entry says exactly how long its runner waited. */
+/* True if the entry says exactly how long its runner waited. */
 static inline bool stats_in_hist(const struct sampler_wait *wait)
 {
 	return wait->known && !wait->saturated;

@@ -2,9 +2,9 @@
 /*
  * When the hypervisor had a CPU
  *
- * In a guest a task seems to have its CPU also while the hypervisor has it, and would be
- * blamed for that.  A second session keeps when that was.  It is read once for each span of
- * entries.
+ * In a guest a task seems to have its CPU even while the hypervisor has it, and would be
+ * blamed for that time.  A second session records when the hypervisor had each CPU.  It is
+ * read once for each span of entries.
  */
 #define pr_fmt(fmt) "kdtl_sampler: " fmt
 
@@ -25,11 +25,11 @@ MODULE_PARM_DESC(steal, "source of when the hypervisor had a CPU: kdtl_steal or 
  * struct stolen - the newest gaps of a CPU
  * @session: keeps them; NULL: nobody asked for it
  * @info: of the session
- * @entries: a copy of those of one CPU
+ * @entries: a copy of one CPU's gaps
  * @len: their length in bytes
  * @copied: @entries are those of the CPU whose span is being counted
  *
- * All but @session and @info are for who holds sampler.lock.
+ * sampler.lock protects all but @session and @info.
  */
 static struct stolen {
 	struct kdtl_session	*session;
@@ -65,7 +65,7 @@ static int stolen_open(unsigned int pages)
 }
 
 /**
- * stolen_begin() - begin to keep when the hypervisor has the CPUs, if asked for
+ * stolen_begin() - begin to record when the hypervisor has the CPUs, if asked to
  * @s: the sampler
  * @pmu: the source of the entries that are counted; NULL: the best one.  Becomes kdtl_sched
  * @pages: pages per CPU, a power of two
@@ -79,7 +79,7 @@ int stolen_begin(const struct sampler *s, char **pmu, unsigned int pages)
 
 	if (!steal)
 		return 0;
-	/* Only of tasks, and of all their entries, is it known behind whom they waited. */
+	/* To know behind whom a task waited takes a source of tasks, and all of its entries. */
 	if (!*pmu)
 		*pmu = "kdtl_sched";
 	if (strcmp(*pmu, "kdtl_sched") || !cgroups_max || s->share < 100) {
@@ -108,7 +108,7 @@ void stolen_end(void)
 }
 
 /**
- * stolen_forget() - a new span of entries is going to be counted
+ * stolen_forget() - drop the copied gaps, because a new span of entries will be counted
  *
  * Context: under sampler.lock.
  */
@@ -117,7 +117,7 @@ void stolen_forget(void)
 	stolen.copied = false;
 }
 
-/* The first gap that ended after that time, or the end of all. */
+/* Index of the first gap that ended after @time, or the number of gaps if none did. */
 static ssize_t stolen_first(u64 time)
 {
 	ssize_t low = 0, high = stolen.len / (ssize_t)sizeof(*stolen.entries), middle;
@@ -137,14 +137,14 @@ static ssize_t stolen_first(u64 time)
 
 /**
  * stolen_next() - when the hypervisor had a CPU
- * @cpu: the CPU, that of the span
+ * @cpu: the CPU of the span
  * @from: look from here on, by local_clock()
  * @to: until here
  * @begin: set to when it took the CPU, which may be before @from
  * @end: set to when it gave it back, which is after @from and may be after @to
  *
  * Context: under sampler.lock.
- * Return: true; false: it did not have it in that time, or nobody asked to know.
+ * Return: true; false: the hypervisor did not have the CPU then, or steal= was not set.
  */
 bool stolen_next(int cpu, u64 from, u64 to, u64 *begin, u64 *end)
 {

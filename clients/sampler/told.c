@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What was counted of waits that go on, by task
+ * How much was counted of the waits that go on, by task
  *
- * A CPU's log has what a task waited in the queues of other CPUs as well.  If some of that was
+ * The entry that ends a wait includes the time in the queues of other CPUs.  If part of that was
  * counted there while the wait went on, it must not be counted again.
  */
 #include <linux/minmax.h>
@@ -13,15 +13,15 @@
 #define TOLD_BITS	10
 
 /**
- * struct told - what was counted of a wait that goes on
- * @pid: the task; 0: of none
+ * struct told - how much was counted of a wait that goes on
+ * @pid: the task; 0: none
  * @cpu: the CPU in whose queue it is
- * @since: since when
- * @until: until when it was counted there
+ * @since: when it began to wait there
+ * @until: until when its wait was counted there
  * @before: how much was counted on other CPUs before
  *
- * A cache by pid.  If another task takes the place, and the first one is moved before it runs, some
- * of its wait counts twice.
+ * This is a cache by pid.  If another task takes the place, and the first one is moved to another
+ * CPU before it runs, part of its wait counts twice.
  */
 struct told {
 	pid_t	pid;

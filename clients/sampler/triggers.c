@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Triggers on the waits of cgroups: for programs by a file that works as PSI's do, and for other
- * modules by kdtl_trigger_open()
+ * Triggers on the waits of cgroups: a file for programs, which works as PSI's files do, and
+ * kdtl_trigger_open() for other modules
  *
  * A program opens the file "trigger", writes what it wants to be told of, and polls for POLLPRI:
  *
@@ -37,8 +37,8 @@
 /**
  * struct triggers_file - an open file
  * @trigger: NULL: nothing was written yet
- * @wait: who polls
- * @told: there was an event that nobody was told of
+ * @wait: tasks that poll
+ * @told: there was an event that no poll() has returned yet
  * @budgeted: it is one of triggers_used
  */
 struct triggers_file {
@@ -62,7 +62,7 @@ static_assert(KDTL_PRESSURE_ROWS == (int)CAUSES_ROWS);
 
 /* ------------------------------------------------------- what is counted */
 
-/* Called by kdtl_pressure_look(), under sampler.lock.  The hint is its slot, if that is right. */
+/* Called by kdtl_pressure_look(), under sampler.lock.  @hint is the slot that it last had. */
 static u64 triggers_total(const char *path, enum kdtl_pressure cause, unsigned int *hint)
 {
 	struct sampler_cgroup *c = cgroups_by_slot[*hint];
@@ -107,7 +107,7 @@ void triggers_end(void)
  * triggers_look() - tell of what was counted
  *
  * Context: under sampler.lock, may sleep.
- * Return: in how many ms to do this again at the latest; %UINT_MAX: there is no trigger.
+ * Return: ms until this must be called again; %UINT_MAX: there is no trigger.
  */
 unsigned int triggers_look(void)
 {
@@ -184,7 +184,7 @@ static int triggers_set(struct file *file, struct triggers_file *f, char *line)
 	struct kdtl_trigger *t;
 	int err;
 
-	/* As in PSI, a trigger stays what it is. */
+	/* As in PSI, a trigger cannot be changed. */
 	if (f->trigger)
 		return -EBUSY;
 	err = triggers_parse(strim(line), &attr);
@@ -230,7 +230,7 @@ static __poll_t triggers_poll(struct file *file, poll_table *wait)
 	return DEFAULT_POLLMASK | (atomic_xchg(&f->told, 0) ? EPOLLPRI : 0);
 }
 
-/* The file's private data are the function that prints its text. */
+/* The inode's private data is the function that prints the file's text. */
 static int triggers_open(struct inode *inode, struct file *file)
 {
 	struct triggers_file *f = kzalloc(sizeof(*f), GFP_KERNEL);

@@ -2,12 +2,12 @@
 /*
  * Waits that go on, which are in no log yet
  *
- * kdtl_waiting() says who waits, on each CPU at a time until which the entries of that CPU are in
- * its area.  But these may not have been read.  So what it says is kept until they have: until a
- * newer one is read, or all that there are.  The session's reader asks after each round, and so
- * has read them all when the next round ends.
+ * kdtl_waiting() reports who waits on each CPU, as of a time up to which the CPU's entries are in
+ * its area.  The session's reader may not have read those entries yet, so each report is kept until
+ * it has: until a newer entry is read, or until all are.  The reader asks after a round, so it has
+ * read them all when the next round ends.
  *
- * It looks at the pace of struct kdtl_pace, and whenever a file is read.
+ * It asks at the pace of struct kdtl_pace, and whenever a file is read.
  */
 #include <linux/kdtl_verbs.h>
 #include <linux/ktime.h>
@@ -16,7 +16,7 @@
 
 #include "causes.h"
 
-/* There may be more, but pressure is of cgroups: each of these waits is known when it is over. */
+/* More tasks may wait, but little is lost: the wait of each is counted when it is over. */
 #define WAITS_MOST	1024
 
 /* @lost: entries of its CPU that had been lost by then */
@@ -28,7 +28,7 @@ struct waits_one {
 static struct {
 	unsigned int		nr;
 	struct kdtl_pace	pace;
-	struct waits_one	*of;	/* those of a CPU in the order of their times */
+	struct waits_one	*of;	/* waits of the same CPU are in order of time */
 	struct cpumask		cpus;	/* which CPUs have any */
 } waits;
 
@@ -63,7 +63,7 @@ void waits_end(void)
 }
 
 /**
- * waits_reset() - forget those that were not counted
+ * waits_reset() - forget the reports that were not counted
  *
  * Context: under sampler.lock.
  */
@@ -74,7 +74,7 @@ void waits_reset(void)
 }
 
 /**
- * waits_want() - in the next round, look whatever that costs
+ * waits_want() - make the next round ask who waits, whatever that costs
  *
  * Context: any.
  */
@@ -95,9 +95,9 @@ static void waits_note(const struct kdtl_waiting *w, void *session)
 }
 
 /**
- * waits_count() - count those of a time until which all entries have been counted
+ * waits_count() - count the waits that were reported before the CPU's next entry
  * @cpu: the CPU
- * @time: of its next entry, in ticks
+ * @time: time of that entry, in ticks
  *
  * Context: under sampler.lock, may sleep.
  */
@@ -120,7 +120,7 @@ void waits_count(int cpu, u64 time)
 }
 
 /**
- * waits_round() - count those of the last round, and look who waits now
+ * waits_round() - count the waits reported in the last round, and ask who waits now
  * @s: the session
  *
  * Context: the session's reader, under sampler.lock, may sleep.
@@ -137,7 +137,7 @@ void waits_round(struct kdtl_session *s)
 	waits_reset();
 	if (!xchg(&waits_wanted, false) && began < waits.pace.next)
 		return;
-	/* Without any from a source that does not know who waits. */
+	/* A source that does not know who waits reports none. */
 	kdtl_waiting(s, waits_note, s);
 	kdtl_pace_set(&waits.pace, began, ktime_get_ns());
 }

@@ -3,7 +3,7 @@
  * Counts of the last 1, 10 and 60 s
  *
  * A window is made of parts, each of which counts one stretch of time. A sum leaves out
- * the parts that are too old, so a count falls although nothing was done for it.
+ * the parts that are too old, so counts fall without any work.
  */
 #define pr_fmt(fmt) "kdtl_sampler: " fmt
 
@@ -71,7 +71,7 @@ static u32 *windows_row(const struct sampler_windows *w, unsigned int row)
 	return w->chunks[row / WINDOWS_CHUNK][row % WINDOWS_CHUNK].hist;
 }
 
-/* A row of zeros; 0: there is no memory. */
+/* Allocate a row of zeros; 0: there is no memory. */
 static unsigned int windows_take(struct sampler_windows *w)
 {
 	struct sampler_octave **chunk = &w->chunks[w->rows / WINDOWS_CHUNK];
@@ -87,7 +87,7 @@ static unsigned int windows_take(struct sampler_windows *w)
 	return *chunk ? ++w->rows : 0;
 }
 
-/* Begin a part anew. */
+/* Empty a part, and reuse it for the stretch of time @nr. */
 static void windows_begin(struct sampler_windows *w, struct sampler_part *part, u64 nr)
 {
 	unsigned int i, row;
@@ -104,7 +104,7 @@ static void windows_begin(struct sampler_windows *w, struct sampler_part *part, 
 	part->nr = nr;
 }
 
-/* A wait that cannot be in the histogram is in no sum, either. */
+/* Without memory for the wait in the histogram, the sums do not get it either. */
 static bool windows_count(struct sampler_windows *w, struct sampler_part *part,
 			  const struct sampler_wait *wait)
 {
@@ -128,7 +128,7 @@ static struct sampler_part *windows_part(struct sampler_windows *w, unsigned int
 {
 	struct sampler_part *part = &w->parts[i][w->at[i]];
 
-	/* Most often it is that of the last one: no division then. */
+	/* Usually it is the part of the last dispatch, which saves the division. */
 	*nr = part->nr;
 	if (time - part->nr * windows_part_ns(i) < windows_part_ns(i))
 		return part;
@@ -148,7 +148,7 @@ static bool windows_add(struct sampler_windows *w, const struct sampler_wait *wa
 		part = windows_part(w, i, wait->time, &nr);
 		if (part->nr < nr)
 			windows_begin(w, part, nr);
-		/* Entries of several CPUs come out of order, but hardly that late. */
+		/* Entries of several CPUs come out of order, but hardly ever this late. */
 		if (part->nr == nr && !windows_count(w, part, wait))
 			counted = false;
 	}
@@ -221,7 +221,7 @@ void windows_sum(const struct sampler_windows *w, unsigned int i, u64 now,
 }
 
 /**
- * windows_ms() - the time of which windows_sum() is
+ * windows_ms() - how much time windows_sum() covers
  * @s: the sampler
  * @i: which window, as in windows_seconds[]
  * @now: windows_now()
@@ -235,7 +235,7 @@ u64 windows_ms(const struct sampler *s, unsigned int i, u64 now)
 }
 
 /**
- * windows_are_over() - nothing is left in any window
+ * windows_are_over() - is nothing left in any window?
  * @seen: time of the latest dispatch that was counted
  * @now: windows_now()
  *
@@ -247,8 +247,8 @@ bool windows_are_over(u64 seen, u64 now)
 }
 
 /**
- * windows_free() - count from now on
- * @w: the windows, or NULL; they are allocated again with the next dispatch
+ * windows_free() - free windows and their counts
+ * @w: the windows, or NULL; the next dispatch allocates them again
  *
  * Context: under sampler.lock, or there is no session any more.
  */
@@ -263,7 +263,7 @@ void windows_free(struct sampler_windows **w)
 }
 
 /**
- * windows_reset() - count from now on, on all CPUs
+ * windows_reset() - free the windows of all CPUs
  *
  * Context: under sampler.lock, or there is no session any more.
  */

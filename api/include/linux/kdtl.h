@@ -12,12 +12,12 @@
  *	kdtl_session_close(s);
  *
  * clients/examples/late.c, which make install puts into share/doc/kdtl/examples, is a
- * complete client, and clients/sampler in the sources a large one.  Most need no more
- * than this header.  Who asks for more includes
+ * complete client, and clients/sampler in the sources a large one.  Most clients need
+ * only this header.  Include as needed
  *
- *	<linux/kdtl_verbs.h>	for a thread of its own: create, load, start, wait, peek, merge
+ *	<linux/kdtl_verbs.h>	to read in your own thread: create, load, start, wait, peek, merge
  *	<linux/kdtl_counters.h>	to count, to switch event sets, and for messages
- *	<linux/kdtl_answers.h>	for who the tasks of the entries were, and who had a CPU
+ *	<linux/kdtl_answers.h>	to find out who the tasks of entries were, and who had a CPU
  *	<linux/kdtl_hist.h>	for histograms of waits, and quantiles
  *	<linux/kdtl_pmu.h>	for a driver that makes entries
  *	<linux/kdtl_probes.h>	to look at tracepoints that are not exported
@@ -66,27 +66,28 @@ struct kdtl_place;	/* <linux/kdtl_verbs.h> */
 /**
  * struct kdtl_session_attr - attributes of a session
  * @pmu: name of the source ("kdtl_sched", "kdtl_vpa"), or of the PMU whose entries it
- *	has ("vpa_dtl"); NULL: the one of dispatches with the highest rating.  With
+ *	has ("vpa_dtl"); NULL: the source of dispatches with the highest rating.  With
  *	KDTL_SESSION_RAW, perf's name of a PMU ("intel_pt")
  * @cpus: CPUs on which the session may be loaded; NULL: all.  Isolated CPUs
- *	(isolcpus=, nohz_full=, isolated cpusets) are only loaded if they are asked
- *	for: by this mask or by that of kdtl_load()
+ *	(isolcpus=, nohz_full=, isolated cpusets) are loaded only if this mask, or the
+ *	mask of kdtl_load(), names them
  * @aux_pages: AUX pages per CPU, a power of two, at most 2^20; 0: KDTL_DEFAULT_AUX_PAGES,
  *	or none with KDTL_SESSION_NO_AUX
  * @msg_pages: pages for messages, a power of two, at most 2^20; 0: no messages
  * @msg_types: the types of messages to post, 1 << &enum kdtl_msg_type; 0: all.
  *	KDTL_MSG_END is always posted
- * @watermark: unread bytes of a CPU that wake the reader; 0: half the area.  If it
- *	exceeds the whole entries that fit, the first loss wakes the reader
- * @mask: KDTL_MASK_*, the dispatches that set 0 logs; 0: KDTL_MASK_ALL.  KDTL_MASK_IDLE adds
- *	idle times, if the source tells them: kdtl_aux_info::idle says whether it does
+ * @watermark: unread bytes of a CPU that wake the reader; 0: half the area.  If the area
+ *	never holds that many bytes in whole entries, the first loss wakes the reader
+ * @mask: KDTL_MASK_*, the dispatches that event set 0 logs; 0: KDTL_MASK_ALL.
+ *	KDTL_MASK_IDLE adds an entry each time a CPU becomes idle, if the source has them,
+ *	see kdtl_aux_info::idle
  * @flags: KDTL_SESSION_*
- * @period: of set 0, see struct kdtl_config.  With KDTL_SESSION_RAW,
+ * @period: period of event set 0, see struct kdtl_config.  With KDTL_SESSION_RAW,
  *	perf_event_attr::sample_period of the events, which some PMUs need
- * @min_wait: of set 0, see struct kdtl_config
+ * @min_wait: shortest wait that event set 0 stores, see struct kdtl_config
  * @config: perf_event_attr::config of a KDTL_SESSION_RAW session's events
- * @place: memory of the caller's for the areas, which a client wants that keeps them across
- *	a reset; NULL: kdtl allocates them. Only with KDTL_SESSION_OVERWRITE, without
+ * @place: the caller's memory for the areas, for a client that keeps them across a
+ *	reset; NULL: kdtl allocates them. Only with KDTL_SESSION_OVERWRITE, without
  *	KDTL_SESSION_RAW, and for sources that leave setup_aux() to kdtl. Such areas cannot
  *	be mapped by kdtl_aux_mmap()
  * @done: the caller's completion, initialised with init_completion(), and completed on every
@@ -101,8 +102,8 @@ struct kdtl_place;	/* <linux/kdtl_verbs.h> */
  * all CPUs.
  *
  * KDTL_SESSION_RAW is for PMUs whose drivers do not know kdtl: the session has the bytes
- * that the PMU writes to its AUX area.  What needs entries is refused: masks, counters,
- * event sets, merges, gaps and kdtl_session_open().  All raw sessions on a PMU share one
+ * that the PMU writes to its AUX area.  Masks, counters, event sets, merges, gaps and
+ * kdtl_session_open() need entries, so they are refused.  All raw sessions on a PMU share one
  * area on each CPU, so @config, @period, @aux_pages, @watermark and KDTL_SESSION_OVERWRITE
  * must be the same, and the slowest reader decides what may be overwritten.  If there is no
  * room, the PMU is off until a reader has consumed, and the next KDTL_MSG_AUX has
@@ -136,27 +137,27 @@ struct kdtl_session_attr {
  * @produced: entries that the source produced for this session since kdtl_load()
  * @consumed: entries given back with kdtl_aux_consume()
  * @lost: entries that found no room, or were overwritten; with KDTL_SESSION_RAW, how often
- *	the PMU told that data is missing
+ *	the PMU reported missing data
  * @unread: entries that can be read
  * @filtered: entries that were counted but not stored, see struct kdtl_config::min_wait.
  *	They are not part of @produced, as if the session's mask had left them out
  * @tb_freq: ticks per second of the entries' time base
  * @tb_boot: the time base's value at boot
- * @online: the CPU is logged, or will be when the session is started; false as well
- *	if it is online and cannot be logged, see KDTL_MSG_CPU
+ * @online: the CPU is logged, or will be when the session is started; also false for
+ *	an online CPU that cannot be logged, see KDTL_MSG_CPU
  * @tasks: the entries name Linux tasks: kdtl_entry_pid(), kdtl_entry_comm() and
  *	kdtl_task_at() are meaningful
  * @stolen: an entry's wait is time in which a hypervisor had the CPU
  * @interrupts: an entry's wait is time in which an interrupt or a softirq had the CPU
- * @idle: the source tells when a CPU becomes idle, to sessions whose mask has KDTL_MASK_IDLE
+ * @idle: the source logs when a CPU becomes idle, for sessions whose mask has KDTL_MASK_IDLE
  *
- * @produced is the sum of @consumed, @lost and @unread, in every answer.  In a session
- * with KDTL_SESSION_RAW there are no entries, so @produced, @consumed and @unread are 0,
- * and so is @tb_freq.
+ * @produced is always the sum of @consumed, @lost and @unread.  A session with
+ * KDTL_SESSION_RAW has no entries, so its @produced, @consumed, @unread and @tb_freq
+ * are 0.
  *
  * For all CPUs, the counts of entries and the positions are sums (so @head minus @tail is
- * still the number of unread bytes), @online holds if it does for any of them, and the
- * others are the same for each CPU.
+ * still the number of unread bytes), @online is true if it is for any CPU, and the other
+ * fields are the same for each CPU.
  */
 struct kdtl_aux_info {
 	const char *source;
@@ -185,12 +186,12 @@ struct kdtl_aux_info {
  * @entries: the first entry; the entries are one array, in the area itself
  * @nr: number of entries
  * @lost: number of entries that were lost just before the first one
- * @info: the CPU's positions and numbers, with the entries still unread; and the time
- *	base, for kdtl_ticks_to_ns()
+ * @info: the CPU's positions and numbers, in which these entries still count as unread;
+ *	and the time base, for kdtl_ticks_to_ns()
  *
  * The span and its entries are valid until span() returns.  A loss ends a span, so @lost
- * is exact: no entry is missing inside.  Losses after a CPU's last entry are in no span,
- * but in @info->lost of a later one and in kdtl_aux_info().
+ * is exact: no entry is missing inside.  No span has the losses after a CPU's last entry;
+ * kdtl_aux_info() and a later span's @info->lost count them.
  */
 struct kdtl_span {
 	struct kdtl_session		*session;
@@ -211,29 +212,29 @@ struct kdtl_span {
 #define kdtl_span_for_each_entry(e, span)				\
 	for ((e) = (span)->entries; (e) < (span)->entries + (span)->nr; (e)++)
 
-/* kdtl_reader::interval_ms if it is 0. */
+/* The default of kdtl_reader::interval_ms. */
 #define KDTL_DEFAULT_INTERVAL_MS	100
 
 /**
  * struct kdtl_reader - a reader that kdtl runs, for kdtl_session_open()
- * @span: called for each span of unread entries, which go back to the writer
- *	afterwards
+ * @span: called for each span of unread entries, which are given back to the writer
+ *	when it returns
  * @round: called after the spans of all CPUs, also if there were none; may be NULL.
  *	Returns the longest time until the next look, in ms; 0: @interval_ms
  * @data: argument of @span and @round
  * @interval_ms: longest time between two looks; 0: KDTL_DEFAULT_INTERVAL_MS.  A
  *	watermark of unread entries, or a loss, makes kdtl look at once
- * @name: of the thread; NULL: "kdtl_reader"
- * @fifo: the thread is a real-time one, see sched_set_fifo()
- * @nice: the nice value of the thread without @fifo
- * @wq: run on this workqueue, not in a thread of its own; the caller destroys it only
- *	after kdtl_session_close()
+ * @name: name of the thread; NULL: "kdtl_reader"
+ * @fifo: make it a real-time thread, see sched_set_fifo()
+ * @nice: nice value of the thread, without @fifo
+ * @wq: run on this workqueue instead of in a thread of its own; destroy it only after
+ *	kdtl_session_close()
  *
  * @span and @round are called in task context, may sleep, and are never called at the
- * same time.  They may call other verbs, but neither kdtl_session_close() nor
- * kdtl_flush() for their own session, nor for that of another reader if it waits for this
- * one.  They may be called before kdtl_session_open()
- * has returned, so they use the session that they are given.
+ * same time.  They may call other verbs, except kdtl_session_close() and kdtl_flush() on
+ * their own session, or on that of another reader which waits for this one.  They may be
+ * called before kdtl_session_open() has returned, so they must use the session that they
+ * are given.
  */
 struct kdtl_reader {
 	void			(*span)(const struct kdtl_span *span, void *data);
@@ -253,17 +254,16 @@ struct kdtl_session *__kdtl_session_open(const struct kdtl_session_attr *attr,
 /**
  * kdtl_session_open() - create, load and start a session, and run its reader
  * @attr: its attributes
- * @reader: what to call; kdtl copies it.  NULL: nothing, in a session with
- *	KDTL_SESSION_OVERWRITE, for kdtl_aux_snapshot(), or with KDTL_SESSION_NO_AUX, which
- *	only counts
+ * @reader: what to call; kdtl copies it.  NULL: nothing, which only a session with
+ *	KDTL_SESSION_OVERWRITE, for kdtl_aux_snapshot(), or KDTL_SESSION_NO_AUX, which
+ *	only counts, may have
  *
- * As kdtl_session_create(), kdtl_load() and kdtl_start(), but the session comes with a
- * reader: a thread that kdtl runs, or a work item.  It looks at all CPUs when one of them
- * has a watermark of unread entries or has lost some, and at least every
+ * Does what kdtl_session_create(), kdtl_load() and kdtl_start() do, and gives the session
+ * a reader: a thread that kdtl runs, or a work item.  The reader looks at all CPUs when
+ * one of them has a watermark of unread entries or has lost some, and at least every
  * @reader->interval_ms.  It is the session's only reader, so kdtl_aux_peek(),
- * kdtl_aux_consume() and kdtl_merge_create() are refused with -EBUSY.  All other verbs
- * work as usual, also @attr->done and @attr->wake.  kdtl_session_close() ends the
- * reader.
+ * kdtl_aux_consume() and kdtl_merge_create() are refused with -EBUSY.  All other verbs,
+ * @attr->done and @attr->wake work as usual.  kdtl_session_close() ends the reader.
  *
  * If it fails, @reader was not called, and nothing is left.
  *
@@ -273,8 +273,8 @@ struct kdtl_session *__kdtl_session_open(const struct kdtl_session_attr *attr,
  * * the session, or ERR_PTR
  * * -EINVAL: @reader has no span(), its nice value is out of range or comes with fifo, or
  *   it has both a workqueue and properties of a thread; or it is NULL although the session
- *   keeps unread entries, or is not although the session is in overwrite mode or only counts
- *   (a line in the log says which)
+ *   keeps unread entries, or not NULL although the session is in overwrite mode or only
+ *   counts (a line in the log says which)
  * * -EOPNOTSUPP: the session is raw
  * * -EINTR: the caller was killed
  * * the errors of kdtl_session_create(), kdtl_load() and kdtl_start()
@@ -294,7 +294,7 @@ ssize_t kdtl_aux_snapshot(struct kdtl_session *s, int cpu, void *buf, size_t len
 /**
  * kdtl_for_each_entry() - iterate over the whole entries of a span
  * @e: cursor, ``const struct kdtl_entry *``
- * @span: the span of kdtl_aux_peek(), or what kdtl_aux_snapshot() has filled in
+ * @span: the span of kdtl_aux_peek(), or the buffer that kdtl_aux_snapshot() has filled
  * @len: its length in bytes
  *
  * Context: any.
@@ -324,9 +324,9 @@ u64 kdtl_now(struct kdtl_session *s);
  * @ticks: ticks of the entries' time base
  *
  * Context: any.
- * Return: nanoseconds; U64_MAX if they take more than 64 bits, as for a difference of
- * two times that went below 0; 0 for a session with KDTL_SESSION_RAW, which has no time
- * base.
+ * Return: nanoseconds; U64_MAX if they need more than 64 bits, as does a difference of
+ * two times that wrapped below 0; 0 for a session with KDTL_SESSION_RAW, which has no
+ * time base.
  */
 static inline u64 kdtl_ticks_to_ns(const struct kdtl_aux_info *info, u64 ticks)
 {

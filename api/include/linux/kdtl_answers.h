@@ -2,10 +2,10 @@
 /*
  * kdtl_answers - from entries to answers: who the tasks were, who had a CPU, alarms
  *
- * The module kdtl_answers.ko has what not every client of kdtl asks for.  It is loaded by
+ * The module kdtl_answers.ko has what not every client of kdtl needs.  It is loaded by
  * clients that use these functions, and sees entries as they do.  As long as somebody keeps
  * the table of tasks, it notes each fork, exec, exit, new name, new cgroup and new priority
- * of the machine; whoever does not ask for the table does not pay for it.
+ * of the machine; while nobody keeps the table, it costs nothing.
  *
  *	t = kdtl_tasks_open();			keep the table, before the session begins
  *	s = kdtl_session_open(&attr, &reader);
@@ -21,17 +21,17 @@
 
 /* ------------------------------------------------------------------ tasks */
 
-struct kdtl_tasks;	/* opaque: somebody who keeps the table of tasks */
+struct kdtl_tasks;	/* opaque: one user of the table of tasks */
 
 struct kdtl_tasks *__kdtl_tasks_open(struct module *owner);
 
 /**
  * kdtl_tasks_open() - keep the table of tasks
  *
- * Entries have pids and names.  The table says what the tasks were at a time.  It begins with
- * the tasks that there are, and follows all their changes until the last one who keeps it
- * calls kdtl_tasks_close().  Open it before the session begins, so that it has the tasks of
- * the first entries.
+ * Entries have only pids and names; the table says what a task was at a given time.  It begins
+ * with the tasks that exist, and follows all their changes until its last user calls
+ * kdtl_tasks_close().  Open it before the session begins, so that it has the tasks of the
+ * first entries.
  *
  * It belongs to the module that calls this, and must be closed before the module goes.  kdtl
  * closes one that was forgotten, and says so in the log.
@@ -63,14 +63,14 @@ int kdtl_task_is_kthread(pid_t pid);
 
 /**
  * struct kdtl_ran - how long a task had a CPU
- * @pid: its pid in the initial namespace; below 0: an interrupt or a softirq, as
- *	kdtl_irq_pid() has it, which needs kdtl_who_interrupts()
- * @comm: its name when it got the CPU last
+ * @pid: its pid in the initial namespace; below 0: an interrupt or a softirq, see
+ *	kdtl_irq_pid(); these need kdtl_who_interrupts()
+ * @comm: its name when it last got the CPU
  * @time: the middle of the longest time that it had the CPU without a break, in ticks.
- *	kdtl_task_at() says what the task was then: a program may have begun, or have been
- *	moved to another cgroup, while its task had the CPU
- * @ticks: for how long it had the CPU, in ticks.  If kdtl_who::others is not 0, it may
- *	have had more: others then has the rest
+ *	Ask kdtl_task_at() about this time, because a task may have called exec(), or have
+ *	been moved to another cgroup, while it had the CPU
+ * @ticks: how long it had the CPU, in ticks.  If kdtl_who::others is not 0, the task may
+ *	have had more, which others then includes
  */
 struct kdtl_ran {
 	pid_t	pid;
@@ -84,22 +84,23 @@ struct kdtl_ran {
 
 /**
  * struct kdtl_who - who had a CPU in a span of time; kdtl_sched only
- * @tasks: the caller's, from kdtl_tasks_open(); NULL: then nobody knows who had the CPU while
- *	a thread called exec() that was not the leader of its process
+ * @tasks: the caller's table, from kdtl_tasks_open(); NULL: it is then not known who had the
+ *	CPU while a thread that was not the leader of its process called exec()
  * @ran: the caller's array of tasks; after kdtl_who_end() the longest comes first
  * @size: number of tasks for which @ran has room
  * @nr: number of tasks in @ran
  * @others: ticks of tasks for which @ran had no room
  * @idle: ticks in which the CPU was idle; needs entries of KDTL_MASK_IDLE
- * @unknown: ticks in which nobody knows who had the CPU, or since when it was idle
+ * @unknown: ticks in which it is not known who had the CPU, or since when it was idle
  * @stolen: ticks in which a hypervisor had the CPU; needs kdtl_who_stolen()
- * @task: pid and name of who got the CPU with the last entry, and if it is told to have it
- *	still at the end, what they are then; the rest is private
+ * @task: pid and name of the task that got the CPU with the last entry, or, if
+ *	kdtl_who_end() is told that it still had the CPU, those at the end of the span; the
+ *	other fields are private
  *
- * If no more than @size tasks had the CPU, @others is 0, and @ran has all of them.  Of more
- * tasks it has each one that had the CPU for longer than the time of all tasks divided by
- * @size + 1, and its ticks are short by no more than that.  So give room for more tasks
- * than you name: with 16, what is named is right to 6 % of the span.
+ * If no more than @size tasks had the CPU, @others is 0, and @ran holds all of them.
+ * Otherwise @ran holds every task that had more than total / (@size + 1), where total is the
+ * time of all tasks, and each row is low by at most that.  So give room for more tasks than
+ * you report: with 16, each row is right to 6 % of the span.
  *
  * The ticks of @ran, @others, @idle, @unknown and @stolen add up to the span::
  *
@@ -121,7 +122,7 @@ struct kdtl_who {
 	/* private: */
 	u64		rest;
 	u64		runs[9];
-	/* Entries that say when somebody took the CPU, and are not read yet. */
+	/* Entries of kdtl_who_stolen() and kdtl_who_interrupts() that are not read yet. */
 	struct {
 		const struct kdtl_aux_info	*info;
 		const struct kdtl_entry		*next;
@@ -140,15 +141,17 @@ void kdtl_who_end(struct kdtl_who *w, bool still);
 /**
  * struct kdtl_woken - who woke a task; kdtl_wake only
  * @pid: set by the caller: the task, in the initial namespace
- * @from: set by the caller: only later wake-ups count, in ticks: when the task left its CPU, or 0
- * @until: set by the caller: and none after this one: the task's dispatch after that, or now
+ * @from: set by the caller: only wake-ups after this time count, in ticks: when the task left
+ *	its CPU, or 0
+ * @until: set by the caller: only wake-ups up to this time count, in ticks: the task's next
+ *	dispatch, or now
  * @time: when it was woken; 0: no entry says so
- * @by: pid of who woke it, in the initial namespace; 0: the idle task.  With KDTL_WAKE_IRQ in
- *	@flags an interrupt did, and this is whom it interrupted
+ * @by: pid of the task that woke it, in the initial namespace; 0: the idle task.  With
+ *	KDTL_WAKE_IRQ in @flags an interrupt woke it, and @by is the task that was interrupted
  * @flags: KDTL_WAKE_*
  * @state: how it slept, see kdtl_wake_entry::state
  * @syscall: the system call in which it slept, or KDTL_WAKE_NO_SYSCALL
- * @is_new: it had not slept, but was made by @by
+ * @is_new: it had not slept: @by had just created it
  *
  * What the caller does not set must be 0.  The time is that of kdtl_sched, so kdtl_task_at() says
  * what @by was.
@@ -176,12 +179,12 @@ void kdtl_who_woke(struct kdtl_woken *w, const struct kdtl_entry *e, ssize_t len
  * @what: describes it in one short line, without an end of line
  * @cpu: the CPU that it is about; -1: no particular one
  * @from: when it began, by local_clock(), in ns
- * @to: when it ended, or until when it is known to last; 0, and @from 0 as well: no time is
- *	known
- * @task: what the task was that it happened to; NULL: none is known
- * @culprit: what the task was that had the CPU longest meanwhile; NULL: none is known
+ * @to: when it ended, or the last time at which it is known to have lasted.  If no time is
+ *	known, @from and @to are 0
+ * @task: the task that it happened to, as it was then; NULL: not known
+ * @culprit: the task that had the CPU longest meanwhile, as it was then; NULL: not known
  *
- * Of @task and @culprit, pid and name are always known, and the rest if kdtl_task::seq is not 0.
+ * Both @task and @culprit always have pid and name, and the rest if kdtl_task::seq is not 0.
  */
 struct kdtl_alarm {
 	const char	*what;
@@ -198,23 +201,23 @@ int kdtl_alarm(const struct kdtl_alarm *alarm);
 
 /* ---------------------------------------------------------------- triggers */
 
-/* A client counts for how long the tasks of cgroups waited; others are told when that is long. */
+/* One client counts how long the tasks of cgroups wait; others are told when that is too long. */
 
 #define KDTL_TRIGGER_MIN_WINDOW	(10ULL * 1000 * 1000)
 #define KDTL_TRIGGER_MAX_WINDOW	(10ULL * 1000 * 1000 * 1000)
 
 /**
- * enum kdtl_pressure - why tasks of a cgroup, or of one in it, waited
- * @KDTL_PRESSURE_OWN: other tasks of it had the CPU
- * @KDTL_PRESSURE_NEIGHBOURS: tasks of other cgroups had it
- * @KDTL_PRESSURE_HYPERVISOR: the hypervisor had it
+ * enum kdtl_pressure - why tasks of a cgroup, or of cgroups in it, waited
+ * @KDTL_PRESSURE_OWN: other tasks of the cgroup had the CPU
+ * @KDTL_PRESSURE_NEIGHBOURS: tasks of other cgroups had the CPU
+ * @KDTL_PRESSURE_HYPERVISOR: the hypervisor had the CPU
  * @KDTL_PRESSURE_NOBODY: the CPU was idle
- * @KDTL_PRESSURE_UNKNOWN: the log does not tell who had it
- * @KDTL_PRESSURE_ELSEWHERE: it was in the queue of another CPU
- * @KDTL_PRESSURE_QUOTA: a limit on CPU time held it back
+ * @KDTL_PRESSURE_UNKNOWN: the log does not tell who had the CPU
+ * @KDTL_PRESSURE_ELSEWHERE: the task was in the queue of another CPU
+ * @KDTL_PRESSURE_QUOTA: a limit on CPU time held the task back
  * @KDTL_PRESSURE_SOME: all of these
  * @KDTL_PRESSURE_FULL: all but %KDTL_PRESSURE_OWN
- * @KDTL_PRESSURE_ROWS: how many there are
+ * @KDTL_PRESSURE_ROWS: number of rows
  */
 enum kdtl_pressure {
 	KDTL_PRESSURE_OWN,
@@ -229,15 +232,16 @@ enum kdtl_pressure {
 	KDTL_PRESSURE_ROWS
 };
 
-struct kdtl_trigger;	/* opaque: somebody who is told */
+struct kdtl_trigger;	/* opaque: one client that is told */
 
 /**
- * struct kdtl_trigger_attr - of what a client wants to be told
- * @cgroup: the cgroup's path, as the sampler shows it; "/": all tasks.  It may be made later
- * @cause: which waits
- * @threshold: so long a wait in a window is an event, in ns; of all CPUs together, so it may be
- *	as long as the window on each of them
- * @window: its length, in ns: 10 ms to 10 s
+ * struct kdtl_trigger_attr - when to tell a client of waits
+ * @cgroup: the cgroup's path, as the sampler shows it; "/": all tasks.  The cgroup may be made
+ *	later
+ * @cause: which waits count
+ * @threshold: how long the waits in a window must be for an event, in ns.  The waits on all CPUs
+ *	are added up, so it may be up to @window times the number of CPUs
+ * @window: length of the window, in ns: 10 ms to 10 s
  * @fire: called with @data for each event, in a task that may sleep.  It must not open or close
  *	a trigger, nor use the client that counts
  * @data: for @fire
@@ -256,13 +260,13 @@ struct kdtl_trigger *__kdtl_trigger_open(struct module *owner,
 
 /**
  * kdtl_trigger_open() - be told when the tasks of a cgroup wait for too long
- * @attr: of what; copied, with the path
+ * @attr: when to tell; copied, with the path
  *
- * An event comes when the waits of a window reach the threshold.  It is never missed, and the
- * time that it is about is never longer than the window and a sixteenth of it.  Waits count at
- * the time at which the client that counts sees them; it looks ten times in a window, and of waits
- * that go on it may see less often.  There is at most one event in the time of a window; one that
- * comes earlier waits.  What an event was about is not counted for the next one.
+ * An event comes when the waits in a window reach the threshold.  No event is missed, and the
+ * time that an event is about is at most a sixteenth longer than the window.  A wait counts when
+ * the client that counts sees it: that client looks ten times in a window, but may look less
+ * often at waits that go on.  There is at most one event in the time of a window; an event that
+ * comes earlier is put off.  Waits that were part of an event do not count for the next one.
  *
  * The trigger belongs to the module that calls this, and must be closed before the module goes.
  * kdtl closes one that was forgotten, and says so in the log.  The client that counts, which is
@@ -284,13 +288,13 @@ kdtl_trigger_open(const struct kdtl_trigger_attr *attr)
 void kdtl_trigger_close(struct kdtl_trigger *t);
 
 /**
- * struct kdtl_pressure_counter - a client that counts for how long the tasks of cgroups waited
+ * struct kdtl_pressure_counter - a client that counts how long the tasks of cgroups waited
  * @owner: its module, which each trigger holds
- * @total: for how long those of one waited, in ns, as of kdtl_pressure_look(), which calls this; 0:
- *	it is not counted.  What is in the last argument is the same at the next call for the same
- *	trigger, and 0 at first
- * @look: have kdtl_pressure_look() called now, without waiting for what comes first otherwise; a
- *	trigger is new.  It may sleep
+ * @total: called by kdtl_pressure_look(): returns how long the tasks of a cgroup have waited until
+ *	now, in ns; 0: it is not counted.  Each trigger keeps the number at hint, which begins as 0,
+ *	from one call to the next
+ * @look: called when a trigger was opened: have kdtl_pressure_look() called now instead of when
+ *	the next look is due.  It may sleep
  */
 struct kdtl_pressure_counter {
 	struct module	*owner;

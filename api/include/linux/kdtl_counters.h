@@ -15,13 +15,13 @@
 /**
  * enum kdtl_counter - the counters of each CPU and event set
  * @KDTL_CTR_ENTRIES: entries that the source produced, including lost and filtered ones
- * @KDTL_CTR_CEDE: those of dispatches after sleep
- * @KDTL_CTR_PREEMPT: those of dispatches after preemption
- * @KDTL_CTR_FAULT: those of dispatches after a page fault
- * @KDTL_CTR_THROTTLE: those of dispatches after a limit on CPU time had held the
+ * @KDTL_CTR_CEDE: entries of dispatches after sleep
+ * @KDTL_CTR_PREEMPT: entries of dispatches after preemption
+ * @KDTL_CTR_FAULT: entries of dispatches after a page fault
+ * @KDTL_CTR_THROTTLE: entries of dispatches after a limit on CPU time had held the
  *	runner back
- * @KDTL_CTR_IDLE: those that say that the CPU became idle
- * @KDTL_CTR_UNKNOWN: those of unknown kind, or that the source itself lost
+ * @KDTL_CTR_IDLE: entries that say that the CPU became idle
+ * @KDTL_CTR_UNKNOWN: entries of unknown kind, and entries that the source itself lost
  * @KDTL_CTR_QUEUED: sum of enqueue_to_dispatch_time, in ticks
  * @KDTL_CTR_READY: sum of ready_to_enqueue_time of runners that were not
  *	throttled, in ticks
@@ -66,13 +66,13 @@ enum kdtl_counter {
  * @mask: KDTL_MASK_*, the dispatches to log; 0: KDTL_MASK_ALL.  See kdtl_session_attr::mask
  * @period: longest time in ns until entries below the watermark wake the reader;
  *	a source that has to be polled is polled at least this often.  0: no
- *	bound.  Values below 50000 become 50000.  Dispatches of the task that has consumed the
- *	CPU's entries last do not wake it, until another entry does: it would never sleep
+ *	bound.  Values below 50000 become 50000.  Dispatches of the task that last consumed
+ *	the CPU's entries do not wake it until another entry does, or it would never sleep
  * @min_wait: in ns; a dispatch whose runner waited less is counted (&KDTL_CTR_FILTERED
  *	and the other counters) but not stored, so it takes no room.  0: all are stored,
  *	U64_MAX: none.  The wait of a throttled runner is kdtl_entry_throttled(); that of
- *	an idle CPU is 0.  A wait that is longer than an entry can say is stored, unless
- *	@min_wait is U64_MAX
+ *	an idle CPU is 0.  An entry whose wait is longer than an entry can say is stored,
+ *	unless @min_wait is U64_MAX
  * @error: set to the errno if the call failed because of this element
  */
 struct kdtl_config {
@@ -93,13 +93,13 @@ struct kdtl_config {
  * @counter: &enum kdtl_counter
  * @flags: KDTL_COUNTER_*
  * @cpu: the CPU to read; -1: the sum of all.  kdtl_write_counters() sets all CPUs, so
- *	there it is -1, or 0 as in a request of zeroes
+ *	for that it must be -1, or 0 as in a zeroed request
  * @value: the counter's value.  A counter overflows when it wraps past 2^64, on
  *	each CPU separately, so set it to minus the threshold
  * @long_reset: value that kdtl_restart() loads after an overflow that paused
  * @short_reset: value that is loaded at once after any other overflow
- * @random_mask: with KDTL_COUNTER_RANDOM, a random number of these bits is taken
- *	off a reset value; ignored without
+ * @random_mask: with KDTL_COUNTER_RANDOM, a random number made of these bits is
+ *	subtracted from each reset value; otherwise ignored
  * @resets: further counters that an overflow of this one resets, 1 << counter
  * @error: set to the errno if the call failed because of this element
  */
@@ -118,10 +118,10 @@ struct kdtl_counter_req {
 
 /**
  * struct kdtl_evtset - an event set, for kdtl_{create,delete}_evtsets()
- * @id: the sets become active in the order of their ids, and around
+ * @id: the sets become active in the order of their ids, then from the first again
  * @timeout: ns after which the next set takes over; 0: never.  It is rounded up to
  *	the timer's resolution, and is at least 100 us and at most half of KTIME_MAX; the
- *	value that it has then is returned here
+ *	resulting value is returned here
  * @overflows: counter overflows after which the next set takes over; 0: never.
  *	Only one of @timeout and @overflows may be set
  * @error: set to the errno if the call failed because of this element
@@ -138,7 +138,7 @@ struct kdtl_evtset {
  * @id: id of the event set
  * @cpu: the CPU, because each CPU switches separately; -1: all CPUs, and then
  *	@runs is the maximum, @active the sum and @remaining the minimum
- * @active_now: the set is active on the CPU, or on any CPU
+ * @active_now: the set is active on @cpu; for -1, on any CPU
  * @runs: times that the set became active since kdtl_load()
  * @active: ns that the set was active and not paused
  * @timeout: the timeout as it was rounded, in ns
@@ -160,13 +160,13 @@ struct kdtl_evtset_info {
 
 /**
  * enum kdtl_msg_type - the types of messages
- * @KDTL_MSG_AUX: there is new data: aux.offset, .size and .flags
+ * @KDTL_MSG_AUX: there is new data, see aux.offset, aux.size and aux.flags
  *	(PERF_AUX_FLAG_*)
  * @KDTL_MSG_LOST: lost.count entries were lost before position lost.offset
  * @KDTL_MSG_OVERFLOW: the counters overflow.counters of the set overflowed at once
  * @KDTL_MSG_SET_SWITCH: the set kdtl_msg.set took over from set_switch.from
- * @KDTL_MSG_CPU: the CPU is logged from now on, or not any more: cpu_state.online;
- *	cpu_state.error is 0, or why a CPU that is online is not logged
+ * @KDTL_MSG_CPU: cpu_state.online says whether the CPU is logged from now on, and
+ *	cpu_state.error is 0, or the errno for which an online CPU is not logged
  * @KDTL_MSG_END: the session was unloaded, so nothing more will come
  * @KDTL_NR_MSG_TYPES: one more than the last type
  */

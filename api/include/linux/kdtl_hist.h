@@ -2,8 +2,8 @@
 /*
  * kdtl_hist - waits as a histogram with a known error, and its quantiles
  *
- * An entry has room for waits of up to 4.29 s.  One that was longer is known to have been that
- * long or longer, so a quantile says whether it is such a bound::
+ * An entry has room for waits of up to 4.29 s.  A longer wait is only known to have been that
+ * long or longer, so a quantile says whether it is such a lower bound::
  *
  *	kdtl_hist_add(&hist, kdtl_ticks_to_ns(info, kdtl_entry_wait(e)),
  *		      kdtl_entry_wait_saturated(e));
@@ -20,7 +20,7 @@
 /*
  * Each power of two has 16 buckets, so a bucket's upper edge is at most 1/16 =
  * 6.25 % above a wait in it.  The last one ends at 2^36 ns (68 s), more than
- * an entry can hold.  A wait that was longer than its entry can say is in none.
+ * an entry can hold.  A wait that was longer than its entry can say is in no bucket.
  */
 #define KDTL_HIST_STEP_BITS	4
 #define KDTL_HIST_STEPS		(1U << KDTL_HIST_STEP_BITS)
@@ -29,13 +29,13 @@
 #define KDTL_HIST_BUCKETS	(KDTL_HIST_OCTAVES * KDTL_HIST_STEPS)
 
 /**
- * struct kdtl_waits - what is known of some waits, but for their histogram
+ * struct kdtl_waits - what is known of some waits, without their histogram
  * @nr: number of waits
  * @sum: of all waits, in ns
  * @max: the longest wait, in ns
- * @saturated: waits that were longer than an entry can say: @sum and @max have the
- *	longest that it can say, so they are too low
- * @least: the shortest that these can have been, in ns; 0 without any
+ * @saturated: number of waits that were longer than their entry can say: @sum and @max
+ *	have the longest that it can say, so they are too low
+ * @least: the shortest that any saturated wait can have been, in ns; 0: there is none
  */
 struct kdtl_waits {
 	u64	nr;
@@ -56,7 +56,7 @@ struct kdtl_hist {
 };
 
 /**
- * kdtl_hist_bucket() - in which bucket a wait is
+ * kdtl_hist_bucket() - find the bucket of a wait
  * @ns: how long it was
  *
  * Context: any.
@@ -115,7 +115,7 @@ u64 kdtl_waits_quantile(const struct kdtl_waits *w, const u64 *bucket,
  * kdtl_hist_quantile() - the wait that a given share of waits does not exceed
  * @h: the histogram
  * @permille: the share; 500 for the median
- * @saturated: set to whether the wait was as long as this, or longer
+ * @saturated: set to true if the result is only a lower bound
  *
  * Context: any.
  * Return: as kdtl_waits_quantile().

@@ -63,23 +63,23 @@ struct kdtl_area {
  * @pmu: the perf PMU.  The driver sets module and capabilities, and kdtl fills
  *	in the callbacks that the driver leaves NULL
  * @name: name by which perf and sessions find the source
- * @of: another PMU of perf's, whose entries these are: sessions find the source by this
- *	name, too; optional
- * @rating: a session that names no source gets the one with the highest rating, but none of
- *	@interrupts nor of KDTL_MASK_WAKE
+ * @of: name of the perf PMU that the entries come from, by which sessions find the source
+ *	as well; optional
+ * @rating: a session that names no source gets the one with the highest rating among those
+ *	without @interrupts and without KDTL_MASK_WAKE
  * @mask: KDTL_MASK_*, the kinds that the source distinguishes; 0: PAPR's three.
- *	An event that wants none of these is refused, and so is a perf user's that wants
- *	KDTL_MASK_IDLE if that is not among them
+ *	An event that wants none of these is refused, and so is a perf user's event that
+ *	wants KDTL_MASK_IDLE from a source without it
  * @tb_freq: ticks per second of the entries' time base, below 2^32
  * @tb_boot: the time base's value at boot
  * @tasks: the entries name Linux tasks as those of kdtl_sched do, and the time base is
- *	local_clock(), as kdtl_task_at() wants it
+ *	local_clock(), which kdtl_task_at() needs
  * @stolen: the entries name no tasks, and the wait of each is time in which a hypervisor had
- *	the CPU: clients say so, and take it for steal=
- * @interrupts: the wait of each entry is time in which what kdtl_entry_pid() says, see
- *	kdtl_irq_pid(), interrupted the task kdtl_entry_prev_pid() of this CPU, which ended at
- *	the entry's time, by the clock that tasks wants
- * @clock: the time base, now.  Called with interrupts off; NULL: local_clock()
+ *	the CPU: clients say so, and accept the source for their parameter steal=
+ * @interrupts: each entry is an interruption: of the task kdtl_entry_prev_pid() by the
+ *	interrupt kdtl_entry_pid(), see kdtl_irq_pid(), for the entry's wait until the entry's
+ *	time; the time base is local_clock()
+ * @clock: read the time base.  Called with interrupts off; NULL: local_clock()
  * @attach: called when the first user comes; 0 or a negative error.  May sleep; optional
  * @detach: called when the last user has gone.  May sleep; optional
  * @source: make this CPU's source deliver entries of the kinds in @mask.  A
@@ -90,15 +90,14 @@ struct kdtl_area {
  *	counter overflows meanwhile, the callback is called again from within
  *	itself.  It runs on the CPU with interrupts off, maybe inside the scheduler.
  *	An error refuses the event that asked, and leaves the source as it was
- * @sync: hand out all entries of this CPU up to now, and return a value that the
- *	time base had before: no later entry of this CPU is older.  It runs on the
- *	CPU with interrupts off, also when perf reads an event, and also while no event wants
- *	entries of this CPU.  Optional, but a source without it has no kdtl_merge_sync()
- * @waits: is a task, which can run and does not, in the queue of this CPU at the time @now, as
- *	@sync returned it?  Sets since when, for how long since then a limit held it back,
- *	and when it left its CPU to sleep, see kdtl_waiting::left.  It runs on the CPU with
- *	interrupts off.  Optional, but a source without it has no kdtl_waiting(); needs
- *	tasks and @sync
+ * @sync: hand out all entries of this CPU up to now, and return a reading of the time
+ *	base that no later entry of this CPU is older than.  It runs on the CPU with
+ *	interrupts off, also when perf reads an event, and also while no event wants entries
+ *	of this CPU.  Optional; kdtl_merge_create() refuses a source without it
+ * @waits: is a runnable task that does not run in the queue of this CPU at the time @now,
+ *	which @sync has returned?  If so, sets since, held and left as in &struct
+ *	kdtl_waiting.  It runs on the CPU with interrupts off.  Needs @tasks and @sync.
+ *	Optional; kdtl_waiting() refuses a source without it
  */
 struct kdtl_pmu {
 	struct pmu	pmu;
@@ -122,23 +121,23 @@ struct kdtl_pmu {
 	int		(*add)(struct perf_event *event, int flags);
 	int		(*event_init)(struct perf_event *event);
 	struct list_head		node;
-	struct kdtl_pmu_cpu __percpu	*cpu;	/* a driver of kdtl's may have it in its own */
+	struct kdtl_pmu_cpu __percpu	*cpu;	/* kdtl's own drivers may embed it in theirs */
 	bool				cpu_ours;
 	atomic_t			users;
-	atomic_t			held;	/* by who is about to be a user, or was one */
+	atomic_t			held;	/* users, also those to come and those leaving */
 	struct mutex			attach_lock;
 };
 
 /**
- * kdtl_entry_here() - an entry of this CPU, with what each one has
+ * kdtl_entry_here() - make an entry of this CPU, with the fields that all entries have
  * @reason: &enum kdtl_dispatch_reason, or the source's own
  * @now: time of the dispatch, in ticks of the source's time base
- * @waited: for how long the runner had waited until then, in ticks; more than an entry can say
- *	becomes KDTL_TIME_MAX, which means so long or longer
+ * @waited: how long the runner had waited until then, in ticks; more than an entry can say
+ *	becomes KDTL_TIME_MAX, which means that long or longer
  *
- * The caller fills in what its source knows besides.  All fields are big-endian.
+ * The caller fills in whatever else its source knows.  All fields are big-endian.
  *
- * Context: on the CPU that the entry is of, with preemption off.
+ * Context: on the entry's CPU, with preemption off.
  * Return: the entry, for kdtl_pmu_output().
  */
 static inline struct kdtl_entry kdtl_entry_here(u8 reason, u64 now, u64 waited)

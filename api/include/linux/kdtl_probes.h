@@ -16,9 +16,9 @@
 
 /**
  * struct kdtl_probe - a probe of a tracepoint
- * @name: of the tracepoint
+ * @name: name of the tracepoint
  * @probe: the function, which gets NULL and then the tracepoint's arguments
- * @optional: the others are of use without it
+ * @optional: the other probes are useful without it
  */
 struct kdtl_probe {
 	const char		*name;
@@ -41,7 +41,7 @@ static inline void __kdtl_probe_find(struct tracepoint *tp, void *priv)
  * @probes: the probes
  * @nr: number of @probes
  *
- * A driver calls this while it is loaded, so that it is refused where it could not work.
+ * A driver calls this in its init, so that loading it fails where it could not work.
  *
  * Context: task, may sleep.
  * Return: 0; -ENODEV: the kernel lacks the tracepoint of a probe that is not optional (a line
@@ -68,7 +68,7 @@ static inline int kdtl_probes_find(struct kdtl_probe *probes, unsigned int nr)
  * @probes: the probes
  * @nr: number of @probes
  *
- * The last one goes first.  When this returns, none of them runs any more.
+ * The last probe is unregistered first.  When this returns, none of them runs any more.
  *
  * Context: task, may sleep; not under the CPU hotplug lock.
  */

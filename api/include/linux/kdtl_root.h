@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Where a debugger begins that reads kdtl from an image of a machine's memory
+ * Where a debugger begins to read kdtl from an image of a machine's memory
  *
  * Clients have no use for this.  Documentation/vmcore.rst describes it.
  */
@@ -14,7 +14,7 @@ struct new_utsname;
 #define KDTL_ROOT_MAGIC		"kdtl_root"
 #define KDTL_TABLES_MAGIC	"kdtl_tables"
 
-/* It changes with the layouts below, and with what a reader of an image takes from a session. */
+/* Changes with the layouts below, and with those parts of a session that readers of images use. */
 #define KDTL_ROOT_VERSION	1
 
 /**
@@ -22,7 +22,7 @@ struct new_utsname;
  * @first: the array; NULL: nobody keeps it now
  * @nr: number of elements
  * @size: bytes of an element
- * @text: offset in it of a text that ends in a NUL
+ * @text: offset in an element of a text that ends in a NUL
  * @text_len: room for the text in bytes, with the NUL
  */
 struct kdtl_root_table {
@@ -46,14 +46,14 @@ struct kdtl_root_clock {
 };
 
 /**
- * struct kdtl_tables - what kdtl_answers.ko knows, which does not need kdtl.ko
+ * struct kdtl_tables - the tables of kdtl_answers.ko, which works without kdtl.ko
  * @magic: KDTL_TABLES_MAGIC
  * @version: KDTL_ROOT_VERSION
- * @size: of this structure
- * @tasks: records of tasks, each of which begins with a struct kdtl_task.  One whose seq is 0
- *	was never used.  Its text is the name of the task
- * @cgroups: paths of cgroups, each of which begins with the cgroup's id (u64; 0: not used).
- *	Its text is the path
+ * @size: size of this structure
+ * @tasks: records of tasks.  Each begins with a struct kdtl_task, whose seq is 0 if the record
+ *	was never used.  The text is the name of the task
+ * @cgroups: paths of cgroups.  Each begins with the cgroup's id (u64; 0: not used).  The text
+ *	is the path
  */
 struct kdtl_tables {
 	char			magic[16];
@@ -67,19 +67,19 @@ struct kdtl_tables {
  * struct kdtl_root - the sessions
  * @magic: KDTL_ROOT_MAGIC
  * @version: KDTL_ROOT_VERSION
- * @size: of this structure
+ * @size: size of this structure
  * @entry_size: KDTL_ENTRY_SIZE
- * @task_size: of struct kdtl_task
- * @session_size: of struct kdtl_session
- * @aux_size: of struct kdtl_aux
+ * @task_size: size of struct kdtl_task
+ * @session_size: size of struct kdtl_session
+ * @aux_size: size of struct kdtl_aux
  * @nr_cpus: CPUs have numbers below this
  * @last: the element of @clock that was filled in last
- * @cpu_offset: by CPU, what is added to the address of per-CPU data; NULL: nothing is
+ * @cpu_offset: for each CPU, what to add to the address of per-CPU data; NULL: nothing
  * @host: names of the machine and of its kernel
- * @sessions: all sessions, by kdtl_session::node
- * @clock: the first one is from when the first session came, or from when the clock was set
- *	later.  The others take turns each second while there are sessions, so that @last is
- *	whole whenever the machine stops
+ * @sessions: all sessions, linked by kdtl_session::node
+ * @clock: the first element is filled in when the first session comes, and again after the
+ *	clock was set.  While there are sessions, the other two are filled in by turns, one a
+ *	second, so that @last names a complete one whenever the machine stops
  */
 struct kdtl_root {
 	char				magic[16];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * kdtl_verbs.h - what kdtl_session_open() is made of, for a client with a thread of its own
+ * kdtl_verbs.h - the steps of kdtl_session_open(), for a client that reads in its own thread
  *
  *	s = kdtl_session_create(&attr);
  *	kdtl_load(s, NULL);			bind to the CPUs, allocate memory
@@ -26,16 +26,16 @@
 struct vm_area_struct;
 
 /**
- * struct kdtl_place - memory of the caller's for the areas of a session
- * @pages: the pages: CPU n has &kdtl_session_attr.aux_pages of them from
- *	n * &kdtl_session_attr.aux_pages on
- * @nr: their number
+ * struct kdtl_place - the caller's memory for the areas of a session
+ * @pages: the pages: CPU n has &kdtl_session_attr.aux_pages of them, from index
+ *	n * &kdtl_session_attr.aux_pages
+ * @nr: number of @pages
  * @write_combine: map them write-combined instead of cached, for a machine whose reset drops
- *	what the caches hold; entries cost more then, and the newest ones may be torn
+ *	what the caches hold; entries then cost more, and the newest ones may be torn
  *
- * The array and the pages stay the caller's, and in use until kdtl_session_close() has
- * returned. They need not be in the kernel's direct mapping, but each needs a &struct page.
- * kdtl does not clear them, and writes entries only.
+ * The array and the pages belong to the caller, and are in use until kdtl_session_close()
+ * has returned. The pages need not be in the kernel's direct mapping, but each needs a
+ * &struct page. kdtl does not clear them, and writes nothing but entries.
  */
 struct kdtl_place {
 	struct page	**pages;
@@ -50,21 +50,20 @@ struct kdtl_session *__kdtl_session_create(const struct kdtl_session_attr *attr,
  * kdtl_session_create() - create a session
  * @attr: its attributes
  *
- * The session holds the source's module.  If the source is not there, its module is
- * loaded by the alias "kdtl-pmu-" and its name, or any source's by the alias "kdtl-pmu",
- * if modprobe finds it.  AUX areas are not allocated yet, but
- * the memory that they will take on the CPUs that are online now is checked
- * against the module parameter max_session_mb.
+ * The session holds the source's module.  If the source is not registered, modprobe is
+ * asked for the alias "kdtl-pmu-" with its name, or for "kdtl-pmu" if @attr names none.
+ * AUX areas are not allocated yet, but the memory that they will take on the CPUs that
+ * are online now is checked against the module parameter max_session_mb.
  *
  * The session belongs to the module that calls this, and must be closed before the
  * module goes.  kdtl closes one that was forgotten, see kdtl_session_close().
  *
  * The caller's completion (@attr->done) is completed on every wake-up, even if
- * nobody waits, until kdtl_session_close() returns, and never after that.  At
- * most one count of it is the session's: a wake-up replaces the count of the last
- * one if it is still there.  kdtl_session_close() takes it back, so that the completion
- * can be used for the next session, unless somebody slept in wait_for_completion()
- * when the wake-up came.
+ * nobody waits, until kdtl_session_close() returns, and never after that.  A session
+ * adds at most one to the completion's count: if the previous wake-up has not been
+ * consumed, a new one adds nothing.  kdtl_session_close() takes that count back, so that
+ * the completion can be used for the next session, unless somebody slept in
+ * wait_for_completion() when the wake-up came.
  *
  * perfmon2: pfmk_create_context().
  *
@@ -74,12 +73,12 @@ struct kdtl_session *__kdtl_session_create(const struct kdtl_session_attr *attr,
  * * the session, or ERR_PTR
  * * -EINVAL: pages are not a power of two or above 2^20, the mask, the flags or the message
  *   types have unknown bits, there is a config without KDTL_SESSION_RAW, the watermark is
- *   above the area's size, the CPU set has no possible CPU, @attr->done was not initialised, as
- *   far as that can be told (it is all zeros), KDTL_SESSION_NO_AUX comes with what needs an
- *   area: pages, a watermark, a min_wait or KDTL_SESSION_OVERWRITE, KDTL_SESSION_RAW with
- *   what needs entries, or without a name, or @attr->place does not fit (a line in the log
- *   says which)
- * * -ENODEV: there is no such source, or none at all, also after modprobe was asked for
+ *   above the area's size, the CPU set has no possible CPU, @attr->done was not initialised
+ *   (this is noticed only if it is all zeros), KDTL_SESSION_NO_AUX comes with what needs an
+ *   area: pages, a watermark, a min_wait or KDTL_SESSION_OVERWRITE, KDTL_SESSION_RAW comes
+ *   with what needs entries, or without a name, or @attr->place does not fit (a line in the
+ *   log says which)
+ * * -ENODEV: there is no such source, or none at all, even after modprobe was asked for
  *   one
  * * -EOPNOTSUPP: the source distinguishes none of the mask's kinds; or, with
  *   KDTL_SESSION_RAW, the PMU has no AUX area, or this kernel's perf gives none to kernel
@@ -128,7 +127,7 @@ u64 kdtl_merge_late(const struct kdtl_merge *m);
 void kdtl_rcu_await(const char *owner);
 
 /**
- * struct kdtl_late - a wait that is not silent, from kdtl_late_begin() to kdtl_late_end()
+ * struct kdtl_late - a wait that the log tells of if it takes more than a second
  */
 struct kdtl_late {
 	/* private: */
@@ -146,11 +145,11 @@ void kdtl_late_end(struct kdtl_late *late);
  * @cpu: the CPU in whose queue it is
  * @running: pid of the task that has that CPU; 0: it is idle
  * @comm: the task's name
- * @since: since when it could run and has been in this queue, in ticks
- * @held: for how long after @since a limit on CPU time held it back, in ticks.  If that is until
- *	@until, a limit still does, or nobody knows when that ended
- * @until: the time of which all this is, in ticks
- * @left: when it left its CPU to sleep, in ticks: only a later wake-up made it wait, see
+ * @since: the time since which it has been runnable and in this queue, in ticks
+ * @held: how long after @since a limit on CPU time held it back, in ticks.  If @since + @held
+ *	is @until, the limit still holds, or it is not known when it ended
+ * @until: the time at which all this was so, in ticks
+ * @left: when it left its CPU to sleep, in ticks, so that its wake-up came later, see
  *	kdtl_who_woke().  0: it is new; U64_MAX: it was preempted, or that is not known
  */
 struct kdtl_waiting {
@@ -167,15 +166,15 @@ struct kdtl_waiting {
 int kdtl_waiting(struct kdtl_session *s, void (*fn)(const struct kdtl_waiting *w, void *data),
 		 void *data);
 
-#define KDTL_PACE_REST	200	/* times that a look takes, until the next one */
+#define KDTL_PACE_REST	200	/* times as long as a look took, until the next one */
 
 /**
  * struct kdtl_pace - when to ask kdtl_waiting() again; zeros before the first time
- * @next: not before then, ktime_get_ns()
- * @cost: of a look, in ns
+ * @next: earliest time of the next look, by ktime_get_ns()
+ * @cost: time that a look takes, in ns
  *
- * A look takes long if the machine has many tasks.  Whoever waits until @next spends half a per
- * cent of the time on looking.
+ * A look takes long if the machine has many tasks.  A caller that waits until @next spends half
+ * a per cent of its time on looks.
  */
 struct kdtl_pace {
 	u64	next;
@@ -183,13 +182,13 @@ struct kdtl_pace {
 };
 
 /**
- * kdtl_pace_set() - a look is over: say when to look again
- * @p: changed
+ * kdtl_pace_set() - decide when to look again, after a look
+ * @p: updated
  * @began: ktime_get_ns() when the look began
- * @now: and at its end
+ * @now: ktime_get_ns() when it ended
  *
- * One look may take long although most do not, because a virtual machine stood still or a CPU did
- * not answer.  So the cost that counts at most doubles from one look to the next.
+ * A single look may take long because a virtual machine stood still or a CPU did not answer.  So
+ * kdtl_pace::cost at most doubles from one look to the next.
  *
  * Context: any.
  */
@@ -206,8 +205,8 @@ static inline void kdtl_pace_set(struct kdtl_pace *p, u64 began, u64 now)
  * @boot: CLOCK_BOOTTIME minus CLOCK_MONOTONIC, in ns
  * @real: CLOCK_REALTIME minus CLOCK_MONOTONIC, in ns
  * @mult: ns of CLOCK_MONOTONIC per tick, times 2^32
- * @error: ns by which the clocks and the time base may have been read apart: less than
- *	100 usually, more if a hypervisor took the CPU away each time
+ * @error: ns that may lie between the readings of the time base and of the clocks: usually
+ *	less than 100, more if a hypervisor took the CPU away each time
  */
 struct kdtl_timebase {
 	u64	ticks;
@@ -232,7 +231,7 @@ int kdtl_timebase_sync(struct kdtl_session *s, struct kdtl_timebase *tb);
  * @tb: from kdtl_timebase_sync(), which says how exact it is
  *
  * Context: any.
- * Return: as ktime_get_ns() would have at the dispatch.
+ * Return: what ktime_get_ns() would have returned at the dispatch.
  */
 static inline u64 kdtl_entry_mono_ns(const struct kdtl_entry *e,
 				     const struct kdtl_timebase *tb)
@@ -250,7 +249,7 @@ static inline u64 kdtl_entry_mono_ns(const struct kdtl_entry *e,
  * @tb: from kdtl_timebase_sync()
  *
  * Context: any.
- * Return: as ktime_get_boottime_ns() would have at the dispatch.
+ * Return: what ktime_get_boottime_ns() would have returned at the dispatch.
  */
 static inline u64 kdtl_entry_boot_ns(const struct kdtl_entry *e,
 				     const struct kdtl_timebase *tb)
@@ -264,7 +263,7 @@ static inline u64 kdtl_entry_boot_ns(const struct kdtl_entry *e,
  * @tb: from kdtl_timebase_sync()
  *
  * Context: any.
- * Return: as ktime_get_real_ns() would have at the dispatch.
+ * Return: what ktime_get_real_ns() would have returned at the dispatch.
  */
 static inline u64 kdtl_entry_real_ns(const struct kdtl_entry *e,
 				     const struct kdtl_timebase *tb)

@@ -129,8 +129,8 @@ enum kdtl_dispatch_reason {
  * @KDTL_PREEMPT_HCALL_ADJUNCT: a hypervisor call, by an adjunct
  * @KDTL_PREEMPT_HDEC_ADJUNCT: the hypervisor's timer expired in an adjunct
  * @KDTL_PREEMPT_THROTTLED: kdtl_sched: a limit on CPU time took effect
- * @KDTL_PREEMPT_DISK_SLEEP: kdtl_sched: it sleeps, and no signal interrupts that, as when it
- *	waits for a disk or a lock. Before this code there was, it had CEDE, as the two below
+ * @KDTL_PREEMPT_DISK_SLEEP: kdtl_sched: it sleeps uninterruptibly, as when it waits for a
+ *	disk or a lock. Older versions say CEDE for this and for the two below
  * @KDTL_PREEMPT_STOPPED: kdtl_sched: it was stopped, by a signal or a debugger
  * @KDTL_PREEMPT_EXITED: kdtl_sched: it has exited
  */
@@ -171,8 +171,8 @@ enum kdtl_preempt_reason {
 #define KDTL_MASK_WAKE		0x40
 
 /*
- * kdtl_steal: in srr1, above a count of 32 bits.  The count is how often the hypervisor
- * let the virtual CPU run since the last look at the steal clock; 0: not known.
+ * Flags of kdtl_steal in srr1, above a count of 32 bits: how often the hypervisor let the
+ * virtual CPU run since the last look at the steal clock; 0: not known.
  */
 #define KDTL_STEAL_MERGED	0x100000000ULL	/* maybe several gaps: their sum */
 #define KDTL_STEAL_CUT		0x200000000ULL	/* the clock said more than has passed */
@@ -190,8 +190,8 @@ enum kdtl_irq_kind {
 };
 
 /**
- * kdtl_irq_pid() - what stands for an interrupt where a task's pid would be
- * @kind: what it is
+ * kdtl_irq_pid() - the number that stands for an interrupt in place of a task's pid
+ * @kind: kind of the interrupt
  * @nr: its number, below 2^28
  *
  * Context: any.
@@ -203,7 +203,7 @@ static inline __s32 kdtl_irq_pid(enum kdtl_irq_kind kind, unsigned int nr)
 }
 
 /**
- * kdtl_irq_kind_of() - what kdtl_irq_pid() was told
+ * kdtl_irq_kind_of() - the kind that was given to kdtl_irq_pid()
  * @pid: its result, or any number below 0
  *
  * Context: any.
@@ -215,7 +215,7 @@ static inline unsigned int kdtl_irq_kind_of(__s32 pid)
 }
 
 /**
- * kdtl_irq_nr() - which number kdtl_irq_pid() was told
+ * kdtl_irq_nr() - the number that was given to kdtl_irq_pid()
  * @pid: its result, or any number below 0
  *
  * Context: any.
@@ -297,7 +297,7 @@ static inline __u32 kdtl_entry_slept(const struct kdtl_entry *e)
  * @e: entry
  *
  * Context: any.
- * Return: true if so, and then kdtl_entry_wait() is what the runner waited since the
+ * Return: true if so; kdtl_entry_wait() is then how long the runner waited since the
  * limit ended, or 0 if that is not known.
  */
 static inline int kdtl_entry_is_throttled(const struct kdtl_entry *e)
@@ -341,8 +341,8 @@ static inline int kdtl_entry_is_idle(const struct kdtl_entry *e)
  * @e: entry
  *
  * Context: any.
- * Return: ticks: kdtl_entry_ready() plus kdtl_entry_queued(), without sleep. If the runner
- * was throttled, at least so long: kdtl_entry_queued() alone, see kdtl_entry_is_throttled().
+ * Return: ticks: kdtl_entry_ready() plus kdtl_entry_queued(), without sleep. For a runner that
+ * was throttled it is a lower bound, kdtl_entry_queued(), see kdtl_entry_is_throttled().
  */
 static inline __u64 kdtl_entry_wait(const struct kdtl_entry *e)
 {
@@ -353,8 +353,8 @@ static inline __u64 kdtl_entry_wait(const struct kdtl_entry *e)
  * kdtl_entry_has_wait() - is it known how long the runner waited?
  * @e: entry
  *
- * Sum up, count and show the waits of these entries only: of a runner that was throttled it may
- * not be known how long it waited after that.
+ * Sum up, count and show the waits of these entries only: how long a throttled runner waited
+ * after the limit ended may not be known.
  *
  * Context: any.
  * Return: true if kdtl_entry_wait() is how long the runner waited, which may be 0.
@@ -443,7 +443,7 @@ static inline const char *kdtl_entry_comm(const struct kdtl_entry *e)
 }
 
 /**
- * kdtl_irq_word() - what to call it before its name
+ * kdtl_irq_word() - the word to put before an interrupt's name
  * @pid: below 0
  *
  * Context: any.
@@ -459,10 +459,10 @@ static inline const char *kdtl_irq_word(__s32 pid)
 /**
  * struct kdtl_task - what a task was from a moment on; kdtl_sched only
  * @seq: number of this record; a later one has a higher number
- * @since: from when on the record holds, in ticks, until the next one of the same pid; 0:
- *	it held already when the table began
- * @cgroup: id of the task's cgroup, as in cgroup.id of bpftrace: the inode number of its
- *	folder, in the hierarchy that has the cpu controller
+ * @since: time from which the record is valid, in ticks, until the next one of the same pid;
+ *	0: it was valid already when the table began
+ * @cgroup: id of the task's cgroup, in the hierarchy that has the cpu controller: the inode
+ *	number of its folder, as bpftrace has it
  * @pid: in the initial namespace
  * @tgid: pid of its thread group's leader, in the initial namespace
  * @policy: SCHED_*, see sched(7)
@@ -500,7 +500,7 @@ struct kdtl_task {
  * @mask: KDTL_MASK_*, the dispatches to log; 0: KDTL_MASK_ALL
  * @period: longest time in ns until entries below the watermark wake the reader;
  *	0: 100 ms.  Without CAP_SYS_ADMIN at least 10 ms.  The reader's own dispatches do not
- *	wake it, until another entry does: it would never sleep
+ *	wake it until another entry does, or it would never sleep
  * @cpus: address of a CPU mask as for sched_setaffinity(2); 0: all CPUs that are
  *	not isolated
  * @cpus_len: size of that mask in bytes
@@ -538,9 +538,9 @@ struct kdtl_stream_attr {
  * @aux_size: size of a CPU's log, in bytes
  * @watermark: unread bytes of a CPU that wake the reader
  * @produced: entries that the source produced
- * @consumed: those of @produced that were read
- * @lost: those that found no room or were overwritten
- * @unread: those that can be read
+ * @consumed: entries of @produced that were read
+ * @lost: entries of @produced that found no room or were overwritten
+ * @unread: entries of @produced that can be read
  * @source: name of the source
  * @filtered: dispatches that waited less than kdtl_stream_attr::min_wait; they are not
  *	part of @produced
@@ -569,8 +569,8 @@ struct kdtl_stream_info {
  * @boottime: CLOCK_BOOTTIME, in ns
  * @realtime: CLOCK_REALTIME, in ns
  *
- * The clocks' rates are slewed, that of the time base is not: read them when entries are
- * read, and convert only times that are near.
+ * The kernel slews the clocks, but not the time base.  So read the clocks whenever entries
+ * are read, and convert only times that are near.
  */
 struct kdtl_stream_clock {
 	__aligned_u64	ticks;
@@ -582,15 +582,15 @@ struct kdtl_stream_clock {
 /**
  * struct kdtl_stream_tasks - what the tasks of the entries are, for sources that name tasks
  * @seq: set by the program: the kdtl_task::seq after which to go on; 0: from the first
- *	record. Becomes that of the last record
+ *	record. Becomes the kdtl_task::seq of the last record
  * @tasks: address of an array of &struct kdtl_task
  * @nr: set by the program: elements of the array. Becomes the number of records, which may
  *	be less than there are; 0: there are no more now
  * @reserved: 0
  * @lost: records after @seq that were dropped before they were read
  *
- * The records come in the order of kdtl_task::seq. A program that asks for them after it
- * read entries gets all that these need. Later versions may add fields at the end.
+ * The records come in the order of kdtl_task::seq. A program that asks after it has read
+ * entries gets all records that the entries need. Later versions may add fields at the end.
  */
 struct kdtl_stream_tasks {
 	__aligned_u64	seq;
@@ -606,10 +606,10 @@ struct kdtl_stream_tasks {
  * struct kdtl_stream_cgroup - the path of a cgroup
  * @id: set by the program: kdtl_task::cgroup
  * @path: address of room for the path and a NUL; KDTL_CGROUP_LEN bytes are enough
- * @len: set by the program: that room, in bytes. Becomes the length of the path
+ * @len: set by the program: the room at @path, in bytes. Becomes the length of the path
  * @reserved: 0
  *
- * Of a very long path it is the end, after "...". Later versions may add fields at the
+ * A very long path is cut to its end, after "...". Later versions may add fields at the
  * end.
  */
 struct kdtl_stream_cgroup {
@@ -621,11 +621,11 @@ struct kdtl_stream_cgroup {
 
 /**
  * struct kdtl_stream_wait - a task that waits for a CPU; kdtl_sched only
- * @since: since when it could run and has been in this queue, in ticks
- * @held: for how long after @since a limit on CPU time held it back, in ticks. If that is until
- *	@until, a limit still does, or nobody knows when that ended
- * @until: the time of which all this is, in ticks. An older entry of that CPU came, or comes, or
- *	was lost; so @running has had the CPU since the newest of those
+ * @since: the time since which it has been runnable and in this queue, in ticks
+ * @held: how long after @since a limit on CPU time held it back, in ticks. If @since + @held is
+ *	@until, the limit still holds, or it is not known when it ended
+ * @until: the time at which all this was so, in ticks. Each older entry of that CPU was read, or
+ *	will be, or was lost; so @running has had the CPU since the newest of them
  * @pid: the task, in the initial namespace
  * @running: pid of the task that has the CPU; 0: it is idle
  * @cpu: the CPU in whose queue it is
@@ -644,7 +644,7 @@ struct kdtl_stream_wait {
 };
 
 /* kdtl_stream_waits::flags */
-#define KDTL_WAITS_LATE		0x1	/* of a CPU whose interrupts are off nothing is said */
+#define KDTL_WAITS_LATE		0x1	/* a CPU whose interrupts are off was left out */
 
 /**
  * struct kdtl_stream_waits - who waits for a CPU now
@@ -653,8 +653,8 @@ struct kdtl_stream_wait {
  *	there is no room for all, the array has those with the lowest pids
  * @flags: set by the program: 0. Becomes KDTL_WAITS_*
  *
- * Only the session's CPUs are looked at, while it is started: otherwise nobody waits. Each CPU
- * with a queue is interrupted. Later versions may add fields at the end.
+ * Only the session's CPUs are looked at, and only while it is started: otherwise @nr becomes 0.
+ * Each CPU with a queue is interrupted. Later versions may add fields at the end.
  */
 struct kdtl_stream_waits {
 	__aligned_u64	waits;
@@ -665,8 +665,8 @@ struct kdtl_stream_waits {
 /*
  * SETUP	EBUSY: the file has a session already; EINVAL: an attribute is not
  *		allowed (the kernel log says which); ENODEV: no such source;
- *		EPERM: over RLIMIT_MEMLOCK; EUSERS: users without CAP_SYS_ADMIN have no
- *		more sessions on a CPU; ENOMEM
+ *		EPERM: over RLIMIT_MEMLOCK; EUSERS: users without CAP_SYS_ADMIN can have
+ *		no more sessions on a CPU; ENOMEM
  * START, STOP	may be repeated
  * INFO		EINVAL: the CPU is not one of the session's
  * CLOCK	no errors of its own
@@ -678,9 +678,9 @@ struct kdtl_stream_waits {
  * WAITS	EOPNOTSUPP: the source knows no tasks; EINVAL: @flags is not 0;
  *		EAGAIN: a user without CAP_SYS_ADMIN asked less than 10 ms ago; ENOMEM
  *
- * A structure that is longer than the kernel's is E2BIG if its end is not 0.
- * If the file has no session yet, all but SETUP first make one with the module's
- * defaults.
+ * All: E2BIG: the structure is longer than the kernel's, and the rest is not 0.
+ * If the file has no session yet, every ioctl but SETUP first makes one with the
+ * module's defaults.
  */
 #define KDTL_IOC_SETUP	_IOW(0xdc, 0, struct kdtl_stream_attr)
 #define KDTL_IOC_START	_IO(0xdc, 1)

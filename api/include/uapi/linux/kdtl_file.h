@@ -2,8 +2,8 @@
 /*
  * A recording of dispatches: what kdtl(1) writes and reads, and kdtl_recorder after a reset
  *
- * A head, then chunks.  All numbers are big-endian, as in the entries, so that any machine can
- * read it.
+ * A recording is a head, followed by chunks.  All its numbers are big-endian, like those of
+ * entries, so that any machine can read it.
  */
 #ifndef _UAPI_LINUX_KDTL_FILE_H
 #define _UAPI_LINUX_KDTL_FILE_H
@@ -15,15 +15,15 @@
 /**
  * struct kdtl_file - the head
  * @magic: KDTL_FILE_MAGIC
- * @size: of this head, in bytes; a multiple of 8
- * @complete: KDTL_COMPLETE; KDTL_FAILED: an error ended the recording; 0: it was not ended
+ * @size: size of this head, in bytes; a multiple of 8
+ * @complete: KDTL_COMPLETE; KDTL_FAILED: an error ended the recording; 0: it has no end
  * @tb_freq: ticks per second
  * @tb_boot: ticks at boot
  * @boot_time: the time of day at boot, in ns since 1970
  * @lost: entries that are missing, of all CPUs
  * @source: name of the source
  * @host: name of the machine, may be empty
- * @release: of its kernel
+ * @release: release of the machine's kernel
  * @entries: number of entries that follow, if complete
  * @tasks_lost: records of tasks that are missing
  */
@@ -47,9 +47,9 @@ struct kdtl_file {
 #define KDTL_FAILED		2
 
 /**
- * struct kdtl_chunk - before what was written together
- * @type: enum kdtl_chunk_type; readers skip what they do not know
- * @size: of what follows, in bytes; a multiple of 8
+ * struct kdtl_chunk - the head of a chunk
+ * @type: enum kdtl_chunk_type; readers skip chunks that they do not know
+ * @size: size of what follows, in bytes; a multiple of 8
  *
  * An entry comes after the records that it needs, so that a recording which was cut off has
  * them too.
@@ -60,22 +60,22 @@ struct kdtl_chunk {
 };
 
 /**
- * enum kdtl_chunk_type - what a chunk has
+ * enum kdtl_chunk_type - what a chunk holds
  * @KDTL_CHUNK_ENTRIES: entries; those of one CPU are in the order of time
  * @KDTL_CHUNK_TASKS: struct kdtl_task, in the order of their numbers
- * @KDTL_CHUNK_CGROUP: id (64 bits) and path, filled up with NULs
- * @KDTL_CHUNK_RESET: records were lost, all that hold come again
+ * @KDTL_CHUNK_CGROUP: id (64 bits) and path, padded with NULs
+ * @KDTL_CHUNK_RESET: records were lost; all that are still valid come again
  * @KDTL_CHUNK_CLOCK: struct kdtl_clock_pair, in the order of time
- * @KDTL_CHUNK_END: struct kdtl_end: of a stream, whose head says nothing
+ * @KDTL_CHUNK_END: struct kdtl_end, in a stream, whose head lacks these numbers
  * @KDTL_CHUNK_CPUS: empty: processor_id is Linux's number of the CPU
  * @KDTL_CHUNK_MIN_WAIT: ns (64 bits): shorter waits were not recorded
- * @KDTL_CHUNK_LOST: struct kdtl_loss, those of a CPU in the order of time
- * @KDTL_CHUNK_UNTIL: ticks (64 bits): all entries up to then came before it
- * @KDTL_CHUNK_SOME_CPUS: empty: other CPUs were not recorded
- * @KDTL_CHUNK_MACHINE: of uname(2), filled up with NULs: has the system calls
- * @KDTL_CHUNK_WAITS: ticks (64 bits) since when each CPU's entries were recorded, then struct
- *	kdtl_stream_wait: who waited at its kdtl_stream_wait::until, up to which all entries came
- *	before it; the last such chunk holds
+ * @KDTL_CHUNK_LOST: struct kdtl_loss; those of one CPU are in the order of time
+ * @KDTL_CHUNK_UNTIL: ticks (64 bits): all entries up to then come before this chunk
+ * @KDTL_CHUNK_SOME_CPUS: empty: only some CPUs were recorded
+ * @KDTL_CHUNK_MACHINE: machine of uname(2), padded with NULs: tells what system calls mean
+ * @KDTL_CHUNK_WAITS: ticks (64 bits) since which each CPU's entries were recorded, then struct
+ *	kdtl_stream_wait for each task that waited; all entries up to its
+ *	kdtl_stream_wait::until come before this chunk. Only the last such chunk is valid
  */
 enum kdtl_chunk_type {
 	KDTL_CHUNK_ENTRIES	= 1,
@@ -104,7 +104,7 @@ struct kdtl_clock_pair {
 };
 
 /**
- * struct kdtl_end - what the head of a file says at the end
+ * struct kdtl_end - the numbers that a file's head has once the recording is complete
  * @boot_time: kdtl_file::boot_time
  * @lost: kdtl_file::lost
  * @entries: kdtl_file::entries
@@ -118,12 +118,12 @@ struct kdtl_end {
 };
 
 /**
- * struct kdtl_loss - between two looks at the time base, entries of a CPU were lost
+ * struct kdtl_loss - entries of a CPU that were lost between two readings of the time base
  * @cpu: the CPU
  * @reserved: 0
- * @from: the time base at the look before
- * @to: the time base at the look after
- * @lost: how many
+ * @from: the reading before the loss
+ * @to: the reading after it
+ * @lost: number of lost entries
  */
 struct kdtl_loss {
 	__be32	cpu;

@@ -2,16 +2,16 @@
 /*
  * kdtl_wake - the entries of the source kdtl_wake: who woke whom
  *
- * They are as long as dispatches, are big-endian, too, and have their time in the same
+ * They are as long as dispatches, are also big-endian, and have their time in the same
  * place, so that sessions, /dev/kdtl and files carry them as they are.  But they are no
- * dispatches: nothing of <linux/kdtl.h> but kdtl_entry_time() holds for them.
+ * dispatches: of the accessors in <linux/kdtl.h> only kdtl_entry_time() applies to them.
  *
- * An entry lies in the log of the CPU on which it happened, which is that of the waker.
+ * An entry lies in the log of the CPU on which it happened: the waker's CPU.
  *
- * Which wake-up ended a sleep: the last one before the task's next dispatch.  A task that
- * is about to sleep, and is woken before it left its queue, does not sleep, or is woken
- * again; one that was woken cannot be woken again until it runs.  So the order decides, and
- * no comparison of times does.  That wake-up has not KDTL_WAKE_QUEUED, unless it began
+ * A sleep is ended by the last wake-up before the task's next dispatch.  A task that is
+ * woken before it has left its queue does not sleep, or is woken again; a task that was
+ * woken cannot be woken again until it runs.  So go by the order of the entries, and do not
+ * compare times.  The wake-up that ended the sleep lacks KDTL_WAKE_QUEUED, unless it began
  * just before the task left its queue; all others between the two dispatches have it.
  */
 #ifndef _UAPI_LINUX_KDTL_WAKE_H
@@ -42,20 +42,20 @@ enum kdtl_wake_kind {
 #define KDTL_WAKE_SOFTIRQ	0x04	/* by a softirq, likewise; not if ksoftirqd runs it */
 #define KDTL_WAKE_IOWAIT	0x08	/* it waited for a disk */
 
-/* By nothing that a task did. */
+/* An interrupt did it, and no task. */
 #define KDTL_WAKE_IRQ		(KDTL_WAKE_HARDIRQ | KDTL_WAKE_SOFTIRQ)
 
-/* kdtl_wake_entry::syscall: in none, as kernel threads are, or not known */
+/* kdtl_wake_entry::syscall: the task is in none, like all kernel threads, or it is not known */
 #define KDTL_WAKE_NO_SYSCALL	0xffff
 
 /**
- * enum kdtl_wake_lock - which kind of lock; in kdtl_wake_entry::state of CONTENDED
- * @KDTL_WAKE_LOCK_OTHER: a semaphore, or what later kernels have
+ * enum kdtl_wake_lock - kinds of locks, in kdtl_wake_entry::state of CONTENDED
+ * @KDTL_WAKE_LOCK_OTHER: a semaphore, or a kind that later kernels add
  * @KDTL_WAKE_LOCK_MUTEX: a mutex
- * @KDTL_WAKE_LOCK_READ: a rwsem, or a percpu one, to read
- * @KDTL_WAKE_LOCK_WRITE: a rwsem, or a percpu one, to write
- * @KDTL_WAKE_LOCK_RT: a lock with priority inheritance; with PREEMPT_RT mutexes and
- *	spinlocks are such
+ * @KDTL_WAKE_LOCK_READ: a rwsem or percpu rwsem, to read
+ * @KDTL_WAKE_LOCK_WRITE: a rwsem or percpu rwsem, to write
+ * @KDTL_WAKE_LOCK_RT: a lock with priority inheritance, which with PREEMPT_RT includes
+ *	mutexes and spinlocks
  */
 enum kdtl_wake_lock {
 	KDTL_WAKE_LOCK_OTHER	= 0,
@@ -69,20 +69,21 @@ enum kdtl_wake_lock {
  * struct kdtl_wake_entry - one wake-up, move, or contended lock (48 bytes, big-endian)
  * @kind: &enum kdtl_wake_kind
  * @flags: KDTL_WAKE_QUEUED and so on
- * @cpu: the CPU that the task left: WOKEN, where it last ran; MOVED, from whose queue;
- *	CONTENDED, KEPT, where it runs; NEW, where it is queued
+ * @cpu: WOKEN: the CPU where the task last ran; MOVED: the CPU whose queue it left;
+ *	CONTENDED, KEPT: the CPU where it runs; NEW: the CPU where it is queued
  * @pid: the task: woken, moved, about to sleep, new, or about to leave its CPU
  * @by: WOKEN, MOVED, NEW: the task that ran here, which did it unless an interrupt did;
  *	0: the idle task. CONTENDED: who holds the lock; 0: not known
- * @state: WOKEN: how it slept, in bits as in sched_switch's prev_state of the kernel
- *	itself: 1 interruptible, 2 not, 4 stopped, 8 traced, ... CONTENDED: &enum
+ * @state: WOKEN: how it slept, in the kernel's own bits, as in prev_state of
+ *	sched_switch: 1 interruptible, 2 not, 4 stopped, 8 traced, ... CONTENDED: &enum
  *	kdtl_wake_lock. Otherwise 0
  * @syscall: WOKEN, CONTENDED, KEPT: the number of the system call that the task is in, or
  *	KDTL_WAKE_NO_SYSCALL. Otherwise KDTL_WAKE_NO_SYSCALL
- * @timebase: when, in ticks, at the place where dispatches have it
+ * @timebase: when it happened, in ticks, in the same place as in dispatches
  * @arg: WOKEN: the first argument of that system call, as the program gave it: a file
- *	descriptor, a futex's address, ...; 0 without one. MOVED: the CPU to whose queue. CONTENDED:
- *	tells locks apart, but is no address. KEPT: for how long, in ns. Otherwise 0
+ *	descriptor, a futex's address, ...; 0 without one. MOVED: the CPU whose queue it
+ *	joined. CONTENDED: a number that tells locks apart, but is no address. KEPT: ns since
+ *	it was told to leave. Otherwise 0
  * @comm: the name of the task @pid
  */
 struct kdtl_wake_entry {
@@ -99,11 +100,11 @@ struct kdtl_wake_entry {
 };
 
 /**
- * kdtl_wake_of() - the entry of kdtl_wake that is in the place of a dispatch
+ * kdtl_wake_of() - take an entry for one of kdtl_wake's, if it is
  * @e: entry
  *
  * Context: any.
- * Return: @e; NULL if it is none of kdtl_wake's.
+ * Return: @e; NULL if it is not an entry of kdtl_wake.
  */
 static inline const struct kdtl_wake_entry *kdtl_wake_of(const struct kdtl_entry *e)
 {
@@ -112,7 +113,7 @@ static inline const struct kdtl_wake_entry *kdtl_wake_of(const struct kdtl_entry
 }
 
 /**
- * kdtl_wake_cpu() - the CPU that the task left, or where it is
+ * kdtl_wake_cpu() - the CPU that the task left, or on which it is
  * @w: entry
  *
  * Context: any.
@@ -140,8 +141,8 @@ static inline __s32 kdtl_wake_pid(const struct kdtl_wake_entry *w)
  * @w: entry
  *
  * Context: any.
- * Return: a pid in the initial namespace; 0: the idle task, or nobody knows who holds the
- * lock. With KDTL_WAKE_IRQ in kdtl_wake_entry::flags it was not that task's doing.
+ * Return: a pid in the initial namespace; 0: the idle task, or it is not known who holds
+ * the lock. With KDTL_WAKE_IRQ in kdtl_wake_entry::flags it was not that task's doing.
  */
 static inline __s32 kdtl_wake_by(const struct kdtl_wake_entry *w)
 {

@@ -128,7 +128,7 @@ static noinline bool kdtl_area_aliases(void)
 	return cpu_dcache_is_aliasing();
 }
 
-/* Map pages of which @twice has each twice.  Frees @twice. */
+/* Map @twice, which lists all @nr pages twice in a row, and free it. */
 static int kdtl_area_vmap(struct kdtl_area *area, struct page **twice, unsigned int nr,
 			  pgprot_t prot)
 {
@@ -138,7 +138,7 @@ static int kdtl_area_vmap(struct kdtl_area *area, struct page **twice, unsigned 
 	return area->base ? 0 : -ENOMEM;
 }
 
-/* The array for kdtl_area_vmap(), or ERR_PTR. */
+/* Make the array for kdtl_area_vmap(), or return ERR_PTR. */
 static struct page **kdtl_area_twice(unsigned int nr)
 {
 	struct page **twice;
@@ -157,8 +157,8 @@ static struct page **kdtl_area_twice(unsigned int nr)
  * @pages: array of page addresses
  * @nr: number of pages, a power of two
  *
- * If the data cache aliases, what is written through one mapping may be read as
- * something older through another one.
+ * With an aliasing data cache, a read through one mapping may miss what was
+ * written through the other one.
  *
  * Context: may sleep.
  * Return: 0; -ENOMEM; or -EOPNOTSUPP with a line in the log: the data cache aliases.

@@ -77,7 +77,7 @@ static void kdtl_aux_sink_lost(struct kdtl_sink *sink, u64 nr)
 
 	if (aux->paused)
 		return;
-	/* Whatever a source reports, the sums that this is a part of never go back. */
+	/* Whatever number a source reports, the sums that contain it must not wrap. */
 	nr = min_t(u64, nr, S64_MAX - aux->lost);
 	kdtl_aux_count_unknown(aux, nr);
 	kdtl_aux_lost(aux, nr, PERF_AUX_FLAG_PARTIAL);
@@ -104,7 +104,7 @@ static const struct kdtl_sink_ops kdtl_aux_sink_ops = {
 	.unlink	= kdtl_aux_unlink,
 };
 
-/* Map the area's pages, which are the caller's or are allocated. */
+/* Map the pages of the session's caller or, if it has none, allocated ones. */
 static int kdtl_aux_map_pages(struct kdtl_aux *aux, int caps)
 {
 	const struct kdtl_place *place = &aux->session->layout.place;
@@ -125,7 +125,7 @@ static int kdtl_aux_map_pages(struct kdtl_aux *aux, int caps)
 	return err;
 }
 
-/* Get the area its pages, and the writer its ring. */
+/* Give the area its pages, and point the writer's ring at them. */
 static int kdtl_aux_alloc_pages(struct kdtl_aux *aux, int caps)
 {
 	const int err = kdtl_aux_map_pages(aux, caps);

@@ -20,21 +20,21 @@ struct kdtl_session;
 /**
  * struct kdtl_aux - a session's AUX area on one CPU
  * @sink: the sink of the CPU's event; the head in its ring is published to the reader
- * @counts: those of the active set
+ * @counts: counts of the active set
  * @room_to: end of the room when the writer last looked at @tail; there may be more now
  * @next_wake: position at which the reader is woken next
  * @announced: position up to which KDTL_MSG_AUX has been posted
  * @flags: PERF_AUX_FLAG_* for the next KDTL_MSG_AUX
  * @lost: entries lost since kdtl_load(), in all sets
- * @lost_reported: those of @lost that a KDTL_MSG_LOST has reported
+ * @lost_reported: how many of @lost a KDTL_MSG_LOST has reported
  * @lost_run: entries lost since the last one that found room
  * @gap: position of the losses that are not reported yet
  * @open: between kdtl_aux_output_begin() and _end()
  * @set: the active event set
- * @min_wait: of @set, in ticks; U64_MAX: entries are only counted
+ * @min_wait: kdtl_set::min_wait of @set in ticks; U64_MAX: entries are only counted
  * @filtered: entries that were only counted since kdtl_load(), in all sets
- * @seq: lets other CPUs read @clock to @paused, the sets' bases, their clocks, and what
- *	the sets hold of the source's counts
+ * @seq: lets other CPUs read @clock to @paused, and the sets' bases, clocks and counts,
+ *	while the latter are adjusted by the source's
  * @clock: local_clock() when the clocks were updated last
  * @enabled: ns that the event was active since kdtl_load()
  * @ticking: the event is active, so the clocks go on from @clock
@@ -50,11 +50,11 @@ struct kdtl_session;
  * @wake: wakes the reader, because the source's context must not
  * @tail: position of the reader
  * @start: @tail at kdtl_load()
- * @shown: end of the span that the reader got last: it can consume no more
+ * @shown: end of the span that the reader got last; it cannot consume beyond that
  * @reader: pid of the task that has consumed last; 0: none has
  * @gaps: where entries are missing among the unread ones; not in overwrite mode
- * @due: in kdtl_session::due, under the same lock as that
- * @due_to: while the reader has not reached this position, the area stays in that list
+ * @due: in the list kdtl_session::due, under the lock of that list
+ * @due_to: the area stays in that list until the reader has reached this position
  * @area: the mapping of the pages
  * @pages: addresses of the pages, as the driver's setup_aux() got them; NULL: the session's
  *	caller has them, see struct kdtl_place
@@ -67,9 +67,9 @@ struct kdtl_session;
  * @session: the session of the area
  * @event: the CPU's perf event while it is loaded and online
  *
- * The fields up to @wake belong to the CPU (interrupts off), @tail to @reader to the
- * reader, and @gaps to @due_to have a lock.  The others do not change while there is a
- * writer.
+ * The CPU owns the fields up to @wake (interrupts off), and the reader owns @tail to
+ * @reader.  Locks protect @gaps, @due and @due_to.  The other fields do not change
+ * while there is a writer.
  */
 struct kdtl_aux {
 	struct kdtl_sink	sink ____cacheline_aligned_in_smp;
@@ -140,7 +140,7 @@ struct kdtl_aux_layout {
 	unsigned int	nr_pages;	/* 0: entries are only counted */
 	u64		watermark;
 	bool		overwrite;
-	struct kdtl_place place;	/* its pages are NULL: there is none */
+	struct kdtl_place place;	/* none if its pages are NULL */
 };
 
 void kdtl_aux_init(struct kdtl_aux *aux, struct kdtl_session *s, int cpu,

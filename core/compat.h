@@ -62,7 +62,7 @@ static inline void vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
 #elif defined(CONFIG_CSKY) || defined(CONFIG_M68K) || defined(CONFIG_NIOS2) ||	\
 	defined(CONFIG_PARISC) || defined(CONFIG_SPARC) || defined(CONFIG_SUPERH) || \
 	defined(CONFIG_XTENSA)
-/* Not all of their CPUs, but nobody has tried the others. */
+/* Only some of their CPUs alias, but nobody has tried the others. */
 #define cpu_dcache_is_aliasing()	true
 #else
 #define cpu_dcache_is_aliasing()	false
@@ -71,9 +71,9 @@ static inline void vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
 #include <linux/cacheinfo.h>
 #endif
 /*
- * The CPUs of isolcpus=, nohz_full= and isolated cpusets.  v6.8, "cgroup/cpuset:
+ * Is the CPU in isolcpus=, nohz_full= or an isolated cpuset?  v6.8, "cgroup/cpuset:
  * Include isolated cpuset CPUs in cpu_is_isolated() check"; newer kernels leave
- * nohz_full= out there.  To be called in an RCU reader.
+ * nohz_full= out of cpu_is_isolated().  Call this in an RCU reader.
  */
 #include <linux/sched/isolation.h>
 static inline bool kdtl_cpu_is_isolated(int cpu)
@@ -93,7 +93,7 @@ static inline int kdtl_reserve_mem_find(const char *name, phys_addr_t *start, ph
 	return -EOPNOTSUPP;
 }
 #else
-/* 0 or -ENOENT. */
+/* Returns 0 or -ENOENT. */
 static inline int kdtl_reserve_mem_find(const char *name, phys_addr_t *start, phys_addr_t *size)
 {
 	return reserve_mem_find_by_name(name, start, size) ? 0 : -ENOENT;
@@ -147,7 +147,7 @@ static inline int kdtl_reserve_mem_find(const char *name, phys_addr_t *start, ph
  */
 #define KDTL_HAVE_PROXY_EXEC		IS_ENABLED(CONFIG_SCHED_PROXY_EXEC)
 
-/* And it sleeps then. */
+/* Is the task one of these?  Though it is in a queue, it sleeps. */
 #ifndef CONFIG_SCHED_PROXY_EXEC
 #define kdtl_task_is_blocked(t)		false
 #elif LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0)
@@ -156,13 +156,14 @@ static inline int kdtl_reserve_mem_find(const char *name, phys_addr_t *start, ph
 #define kdtl_task_is_blocked(t)		((t)->is_blocked)
 #endif
 
-/* v6.4, "fork: Make IO worker options flag based": other threads that never were in user mode. */
+/* v6.4, "fork: Make IO worker options flag based": before, only io_uring had such threads. */
 #ifndef PF_USER_WORKER
 #define PF_USER_WORKER		PF_IO_WORKER
 #endif
 
 /*
- * In v7.2 such an owner knows whom it runs for.  Before that field, any task may be one.
+ * May the task be such an owner, and run in another one's place?  It has a field for
+ * that since v7.2; before, any task may be one.
  */
 #ifndef CONFIG_SCHED_PROXY_EXEC
 #define kdtl_task_is_proxy(t)		false
@@ -183,8 +184,8 @@ static inline int kdtl_reserve_mem_find(const char *name, phys_addr_t *start, ph
 #endif
 
 /*
- * v6.18, "sched/fair: Switch to task based throttle model": a throttled task knows
- * it.  Before, only its group did.
+ * v6.18, "sched/fair: Switch to task based throttle model": a throttled task is
+ * marked.  Before, only its group was.
  */
 #ifndef CONFIG_CFS_BANDWIDTH
 #define KDTL_HAVE_GROUP_THROTTLE	0
@@ -222,8 +223,8 @@ typedef u64 kdtl_clone_flags_t;
 #endif
 
 /*
- * The first argument of a probed function.  Not all architectures have the kernel's function
- * for it, and s390's is of use to modules only since it is all inline.
+ * The first argument of a probed function.  Some architectures lack the kernel's function
+ * for it, and modules cannot call s390's on kernels where it is not fully inline.
  */
 #if !defined(CONFIG_KRETPROBES)
 #define KDTL_HAVE_KRETPROBES	0

@@ -3,9 +3,11 @@
  * The clocks and counters of event sets, by CPU
  *
  * The CPU updates them with interrupts off.  kdtl_aux::seq lets other CPUs read
- * a counter while its base, its clocks or the active set change.  Entries are counted by
- * their source, once for all its users (struct kdtl_pmu_cpu).  So while a set counts, its
- * own counts lack what the source's were when it began, and a reader adds what these are.
+ * a counter while its base, its clocks or the active set change.
+ *
+ * The source counts entries, once for all its users (struct kdtl_pmu_cpu).  So a set
+ * subtracts the source's counts from its own when it begins to count, and adds them when
+ * it stops.  Whoever reads the set in between adds the source's present counts.
  */
 #include <linux/prandom.h>
 #include <linux/sched/clock.h>
@@ -22,8 +24,8 @@ static u64 kdtl_source_count(const struct kdtl_aux *aux, unsigned int kind, enum
 }
 
 /*
- * Add the source's counts of the kinds that the sink wants, and the area's head, to the set's,
- * or take them off.
+ * Add to the active set's counts, or subtract from them, the source's counts of the kinds that
+ * the sink wants, and the area's head.
  */
 static void kdtl_counts_fold(struct kdtl_aux *aux, bool add)
 {
@@ -46,8 +48,8 @@ static void kdtl_counts_fold(struct kdtl_aux *aux, bool add)
  * kdtl_clocks_begin() - bring clocks and counts up to date, before they stop or change
  * @aux: the CPU's area
  *
- * Whatever decides how the clocks go on, and what is counted where, is changed between
- * this and kdtl_clocks_end(), so that other CPUs see all changes or none.
+ * Everything that decides how the clocks go on, or what is counted where, must change
+ * between this and kdtl_clocks_end(), so that other CPUs see all changes or none.
  *
  * Context: on the CPU, interrupts off.
  */
@@ -66,7 +68,7 @@ void kdtl_clocks_begin(struct kdtl_aux *aux)
 }
 
 /**
- * kdtl_clocks_end() - let the active set's kinds be counted, and other CPUs read again
+ * kdtl_clocks_end() - count the active set's kinds, and let other CPUs read again
  * @aux: the CPU's area
  *
  * Context: as kdtl_clocks_begin().
@@ -78,7 +80,7 @@ void kdtl_clocks_end(struct kdtl_aux *aux)
 	raw_write_seqcount_end(&aux->seq);
 }
 
-/* The value now of a clock that stood at @stored when the clocks were updated last. */
+/* The present value of a clock that stood at @stored when the clocks were updated last. */
 static u64 kdtl_set_clock(struct kdtl_aux *aux, u64 stored, bool runs)
 {
 	const s64 since = local_clock() - aux->clock;
@@ -86,7 +88,7 @@ static u64 kdtl_set_clock(struct kdtl_aux *aux, u64 stored, bool runs)
 	return stored + (runs && aux->ticking ? max_t(s64, since, 0) : 0);
 }
 
-/* Does the set count, so that its counts lack the source's and the area's head? */
+/* Does the set count?  If so, the source's counts and the area's head must be added to its own. */
 static bool kdtl_set_counts(const struct kdtl_aux *aux, const struct kdtl_set *set)
 {
 	return aux->ticking && aux->set == set;

@@ -9,10 +9,10 @@
  * stay.  The callbacks run with the hotplug lock held, so they must not take
  * kdtl_session::lock, which is held while an instance is added.
  *
- * A load and an unload do not let the kernel call the callbacks: it would wait for a thread of
- * each CPU, which does not run while a real-time task holds that CPU, and that is when
- * somebody wants to look.  They do the same from the caller's thread, with the read side of
- * the hotplug lock held.  perf reaches other CPUs by interrupts.
+ * kdtl_cpus_load() and kdtl_cpus_unload() do not have the kernel call the callbacks.  The kernel
+ * would wait for a thread of each CPU, which cannot run while a real-time task holds the CPU,
+ * and that is just when somebody wants to look.  So they do the same from the caller's thread,
+ * under the read side of the hotplug lock.  perf reaches other CPUs by interrupts.
  */
 #define pr_fmt(fmt) "kdtl: " fmt
 
@@ -33,7 +33,7 @@ MODULE_PARM_DESC(max_session_mb, "maximum memory of a session, in MiB (default 1
 
 static enum cpuhp_state kdtl_hotplug_state;
 
-/* What the log says of a CPU that cannot be opened; the source has other reasons. */
+/* Why a CPU cannot be opened, for the log; kdtl_area_ops::open may give another reason. */
 static const char kdtl_no_memory[] = "out of memory";
 static const char kdtl_over_cap[] = "over max_session_mb";
 static const char kdtl_not_mapped[] = "its AUX area cannot be mapped";
@@ -65,7 +65,7 @@ static noinline struct perf_event *kdtl_event_create(struct kdtl_session *s,
 	struct perf_event_attr attr = {
 		.type		= s->pmu->pmu.type,
 		.size		= sizeof(attr),
-		/* perf shows this one, but the active set's mask decides. */
+		/* perf shows this mask, but that of the active set decides. */
 		.config		= kdtl_pmu_tells_wakes(s->pmu) ? KDTL_MASK_WAKE : KDTL_MASK_ALL,
 		/* An enabled event writes at once, so it needs its area first. */
 		.disabled	= 1,
@@ -78,7 +78,7 @@ static noinline struct perf_event *kdtl_event_create(struct kdtl_session *s,
 }
 ALLOW_ERROR_INJECTION(kdtl_event_create, ERRNO);
 
-/* The CPU's area, which stays until the session is closed, as there may be readers. */
+/* Find or make the CPU's area.  It stays until the session is closed: there may be readers. */
 static struct kdtl_aux *kdtl_cpu_area(struct kdtl_session *s, int cpu,
 				      const char **why)
 {
@@ -105,15 +105,15 @@ static struct kdtl_aux *kdtl_cpu_area(struct kdtl_session *s, int cpu,
 }
 
 /*
- * Events are about to be enabled: @n is 1 for those of all CPUs, and 2 for that of a CPU that
- * comes online in a session that is started.
+ * Note that events are about to be enabled.  @n is 1 for the events of all CPUs, and 2, so that
+ * the number stays odd, for that of a CPU that comes online in a session that is started.
  */
 static void kdtl_cpus_begin(struct kdtl_session *s, u32 n)
 {
 	WRITE_ONCE(s->starts, s->starts + n);
 	/*
-	 * [merge.S] pairs with R in kdtl_merge_sync(): if that does not see the new number, the
-	 * first entry is not older than its horizon.
+	 * [merge.S] pairs with R in kdtl_merge_sync(): if the merge does not see the new number,
+	 * the first entry is not older than its horizon.
 	 */
 	smp_mb();
 }
@@ -165,7 +165,7 @@ static void kdtl_event_enable(struct kdtl_aux *aux, bool enable)
 		perf_event_disable(aux->event);
 }
 
-/* Readers of these do not ask: kdtl_area_peek() and so on are inline where they are called. */
+/* Readers of these call kdtl_area_peek() and so on, which are inline, and no ops. */
 const struct kdtl_area_ops kdtl_own_areas = {
 	.entries	= true,
 	.alloc		= kdtl_aux_alloc,
@@ -182,7 +182,7 @@ static int kdtl_cpu_open(struct kdtl_session *s, int cpu, const char **why)
 
 	if (IS_ERR(aux))
 		return PTR_ERR(aux);
-	/* A CPU that had not come up all the way may have been opened by the load. */
+	/* The load may have opened this CPU before it had come up all the way. */
 	if (aux->event)
 		return 0;
 	WRITE_ONCE(aux->error, 0);
@@ -230,8 +230,8 @@ static int kdtl_cpu_open_or_say(struct kdtl_session *s, int cpu)
 }
 
 /*
- * Whether the callbacks have to do anything for this CPU: kdtl_cpus_load() and
- * kdtl_cpus_unload() look after it themselves, and change the state under the hotplug lock.
+ * Do the callbacks have to do anything for this CPU?  kdtl_cpus_load() and kdtl_cpus_unload()
+ * open and close CPUs themselves, and change the state under the hotplug lock.
  */
 static bool kdtl_cpu_follows(struct kdtl_session *s, int cpu)
 {
@@ -239,8 +239,8 @@ static bool kdtl_cpu_follows(struct kdtl_session *s, int cpu)
 }
 
 /*
- * Never fails, because an error would keep the CPU from coming up: the reader gets a
- * message about that.
+ * Never fails, because an error would keep the CPU from coming up.  The reader gets a
+ * message about the error instead.
  */
 static int kdtl_cpu_online(unsigned int cpu, struct hlist_node *node)
 {
@@ -266,10 +266,11 @@ static int kdtl_cpu_offline(unsigned int cpu, struct hlist_node *node)
 }
 
 /**
- * kdtl_cpus_lock() - no CPU goes on- or offline until cpus_read_unlock()
+ * kdtl_cpus_lock() - keep CPUs from going on- or offline until cpus_read_unlock()
  * @s: the session, for the log
  *
- * CPU hotplug waits for a thread of the CPU, which does not run while a real-time task has that.
+ * CPU hotplug waits for a thread of the CPU, which cannot run while a real-time task holds the
+ * CPU, so this may take long.  The log then says so.
  *
  * Context: under kdtl_session::lock; may sleep.
  */
@@ -285,10 +286,10 @@ void kdtl_cpus_lock(struct kdtl_session *s)
 }
 
 /**
- * kdtl_cpus_await() - wait until no CPU is going on- or offline, but not in silence
+ * kdtl_cpus_await() - wait until no CPU is going on- or offline, and log a long wait
  * @s: the session, for the log
  *
- * Whoever wants the hotplug lock in the kernel's own functions calls this first.
+ * Call it before functions of the kernel that take the hotplug lock: these wait in silence.
  *
  * Context: task, may sleep.
  */
@@ -332,7 +333,7 @@ int kdtl_cpus_load(struct kdtl_session *s)
 	if (err)
 		return err;
 
-	/* No CPU may come up between the last one's event and the change of the state. */
+	/* No CPU may come up after the last event was created and before the state changes. */
 	kdtl_cpus_lock(s);
 	err = kdtl_cpus_open(s);
 	if (!err)
@@ -390,7 +391,7 @@ static void kdtl_cpus_off(struct kdtl_session *s)
 		/* The next start tries again. */
 		WRITE_ONCE(aux->error, 0);
 	}
-	/* [merge.E] pairs with F in kdtl_merge_sync(): who sees it even sees all entries. */
+	/* [merge.E] pairs with F in kdtl_merge_sync(): whoever sees it even sees all entries. */
 	smp_store_release(&s->starts, s->starts + 1);
 }
 
@@ -409,7 +410,7 @@ int kdtl_cpus_start(struct kdtl_session *s)
 	lockdep_assert_held(&s->lock);
 	kdtl_cpus_lock(s);
 	kdtl_cpus_begin(s, 1);
-	/* Until the state changes, events that are refused are the caller's error, no message. */
+	/* Until the state changes, a refused event posts no message: the caller gets the error. */
 	kdtl_cpus_enable(s, true);
 	WRITE_ONCE(s->state, KDTL_STARTED);
 	for_each_cpu(cpu, s->loaded) {

@@ -36,10 +36,10 @@ static void *kdtl_setup_aux(struct perf_event *event, void **pages,
 
 /**
  * kdtl_event_sets_up() - does the driver leave setup_aux() to kdtl?
- * @pmu: that of a source
+ * @pmu: the source's PMU
  *
  * Context: any.
- * Return: true if it does: then nobody but kdtl looks at the pages of an area.
+ * Return: true if it does; then nobody but kdtl looks at the pages of an area.
  */
 bool kdtl_event_sets_up(const struct pmu *pmu)
 {
@@ -54,7 +54,7 @@ static void kdtl_free_aux(void *priv)
 		kdtl_perf_free_aux(priv);
 }
 
-/* What kdtl itself needs of an event. */
+/* Check an event, and set up what kdtl itself needs for it. */
 static int kdtl_event_prepare(struct perf_event *event)
 {
 	struct kdtl_aux *aux = kdtl_event_aux(event);
@@ -70,7 +70,7 @@ static int kdtl_event_prepare(struct perf_event *event)
 		return -EINVAL;
 	if (!kdtl_pmu_has(to_kdtl_pmu(event->pmu), mask))
 		return -EOPNOTSUPP;
-	/* To a session kdtl_aux_info::idle says that it gets none. */
+	/* A session is told by kdtl_aux_info::idle that it gets no such entries. */
 	if (!aux && mask & KDTL_MASK_IDLE && !kdtl_pmu_tells_idle(to_kdtl_pmu(event->pmu)))
 		return -EOPNOTSUPP;
 
@@ -78,7 +78,7 @@ static int kdtl_event_prepare(struct perf_event *event)
 		/* The session is a user of the source already. */
 		event->pmu_private = &aux->sink;
 		/*
-		 * Once perf could not add a hardware event it adds no further ones, so a
+		 * When perf fails to add a hardware event, it adds no further ones, so a
 		 * start that fails would stop other sessions' events.  Software events
 		 * are exempt.
 		 */
@@ -89,7 +89,7 @@ static int kdtl_event_prepare(struct perf_event *event)
 	/* The entries tell who runs on the whole machine. */
 	if (!perfmon_capable())
 		return -EACCES;
-	/* A kernel thread's are the module's own: its tests, which run before its init has ended. */
+	/* A kernel thread opens events only for the module's own tests, which run in its init. */
 	if (!(current->flags & PF_KTHREAD) && kdtl_source_is_coming(to_kdtl_pmu(event->pmu)))
 		return -ENODEV;
 	return kdtl_perf_init(to_kdtl_pmu(event->pmu), event,
@@ -256,7 +256,7 @@ static const struct attribute_group *kdtl_attr_groups[] = {
 
 /**
  * kdtl_event_callbacks() - fill in the callbacks that a driver leaves to kdtl
- * @pmu: the driver's; kdtl calls its event_init() and add(), and its other callbacks stay
+ * @pmu: the driver's PMU; kdtl's callbacks call its event_init() and add(), its others stay
  *
  * Context: any, before @pmu is registered.
  */
@@ -285,7 +285,7 @@ void kdtl_event_callbacks(struct pmu *pmu)
 	}
 #undef KDTL_FILL
 
-/* kdtl's calls the driver's.  A source may be registered again, and then has kdtl's already. */
+/* kdtl's callback calls the driver's.  A source that is registered again has kdtl's already. */
 #define KDTL_WRAP(field, value) do {				\
 		if (pmu->field != (value))			\
 			p->field = pmu->field;			\

@@ -3,8 +3,8 @@
  * The fan-out of a source: which events of a CPU get its entries
  *
  * Each active event has a sink on its CPU, at one of the places in kdtl_pmu_cpu::sinks
- * or, where they are taken, in the list kdtl_pmu_cpu::far.  The source of a CPU follows
- * them: it delivers what the sinks want between them, and it is off while there are none.
+ * or, if all are taken, in the list kdtl_pmu_cpu::far.  The source of a CPU follows the
+ * sinks: it delivers what they want between them, and it is off while there are none.
  */
 #include <linux/error-injection.h>
 
@@ -52,7 +52,7 @@ void kdtl_sink_exit(struct kdtl_sink *sink)
 	clear_bit_unlock(place, &c->taken);
 }
 
-/* Entries of the sink's kinds are to be written at its place, or none. */
+/* Have entries of @kinds, and no others, written at the sink's place. */
 static void kdtl_sink_want(struct kdtl_sink *sink, u32 kinds)
 {
 	struct kdtl_pmu_cpu *c = sink->near;
@@ -80,7 +80,7 @@ static void kdtl_sink_want(struct kdtl_sink *sink, u32 kinds)
 void kdtl_sink_set_mask(struct kdtl_sink *sink, u32 mask)
 {
 	sink->kinds = mask ? mask | BIT(KDTL_KIND_UNKNOWN) : 0;
-	/* Elsewhere than on the CPU, other bits may change meanwhile, but not this one. */
+	/* If this runs on another CPU, other bits may change meanwhile, but not this one. */
 	if (sink->near && data_race(sink->near->linked) & BIT(kdtl_sink_place(sink)))
 		kdtl_sink_want(sink, sink->kinds);
 }
@@ -92,8 +92,8 @@ void kdtl_sink_set_mask(struct kdtl_sink *sink, u32 mask)
  * To be called when the mask or the period of a linked sink has changed.
  *
  * Context: on the CPU, interrupts off.
- * Return: 0, or the driver's error, which is -EINVAL if it is none.  A driver may only
- * refuse more than it delivers already.
+ * Return: 0, or the driver's error; -EINVAL if the driver returned a positive number.  A
+ * driver may refuse only to deliver more than it does already.
  */
 int kdtl_fanout_update(struct kdtl_pmu *p)
 {
@@ -112,7 +112,7 @@ int kdtl_fanout_update(struct kdtl_pmu *p)
 	}
 	if (p->source)
 		err = p->source(p, mask & kdtl_pmu_mask(p), period);
-	/* It may be the scheduler that called, so nothing can be logged here. */
+	/* The scheduler may have called this, so nothing can be logged here. */
 	if (err > 0)
 		err = -EINVAL;
 	if (!err)
@@ -197,8 +197,8 @@ noinline int kdtl_fanout_link(struct kdtl_pmu *p, struct kdtl_sink *sink)
 	sink->ops->link(sink);
 	kdtl_sinks_add(c, sink);
 	/*
-	 * A polled source may hand out more now.  If that makes the sink want something else,
-	 * it updates the source again, and starts timers, only if it is linked.
+	 * A polled source may hand out more now, which may make the sink want something else.
+	 * Only a linked sink then updates the source again, and starts timers.
 	 */
 	sink->linked = true;
 	err = kdtl_fanout_update(p);

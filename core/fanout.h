@@ -57,7 +57,7 @@ struct kdtl_sink_ops {
 };
 
 /**
- * struct kdtl_ring - where a sink writes its entries: all that a usual entry needs of it
+ * struct kdtl_ring - where a sink writes its entries: all that a usual entry needs of a sink
  * @base: start of a mapping in which an entry may straddle the area's end
  * @pos_mask: turns a position into an offset
  * @head: position of the next entry, published to the reader
@@ -74,10 +74,10 @@ struct kdtl_ring {
 /**
  * struct kdtl_sink - one event's place in its CPU's fan-out
  * @at: its ring, as long as the sink lives: in kdtl_pmu_cpu::near, or @own
- * @own: for a sink that found no place there
+ * @own: the ring of a sink that found no place there
  * @near: the CPU's state if the sink has a place in kdtl_pmu_cpu::near; otherwise NULL
  * @next: the CPU's next sink, in the list kdtl_pmu_cpu::far
- * @kinds: those that the sink wants, 1 << &enum kdtl_kind, see kdtl_sink_set_mask()
+ * @kinds: kinds that the sink wants, 1 << &enum kdtl_kind, see kdtl_sink_set_mask()
  * @linked: the sink is in the fan-out
  * @batches: several entries may be written before the head moves; not in overwrite mode,
  *	where a reader expects just one unfinished entry at the head
@@ -100,23 +100,23 @@ struct kdtl_sink {
 
 /**
  * struct kdtl_pmu_cpu - a source's state on one CPU
- * @mask: KDTL_MASK_*, what the linked sinks want between them; as long as @stale maybe more
+ * @mask: KDTL_MASK_*, what the linked sinks want between them; maybe more while @stale
  * @wanted: by &enum kdtl_kind, a bit for each place of @near whose sink is linked and wants
  *	the kind
- * @far: list of the linked sinks that have no place in @near, which few CPUs have
- * @leaving: the sink that is about to go, so the source need no longer deliver what only
- *	this one wants
+ * @far: list of the linked sinks that have no place in @near; empty on most CPUs
+ * @leaving: the sink that is about to go: the source need no longer deliver what only
+ *	this sink wants
  * @taken: a bit for each place of @near that has a sink, linked or not
  * @linked: a bit for each place of @near whose sink is linked
  * @stale: the source still delivers for sinks that have gone, see
  *	kdtl_fanout_settle()
- * @sinks: the sinks of these places, once they were linked
+ * @sinks: by place of @near, the sink there once it was linked
  * @unused: makes the ring at the first place share a cache line with the tally of
  *	KDTL_KIND_CEDE: in kdtl_sched this struct begins 40 bytes after a line
  * @tally: all entries so far, whoever wanted them; the last one is of kind 0, see
  *	kdtl_pmu_tally()
- * @near: rings in a place that a CPU can compute, rather than in each sink.  So it can
- *	fetch them all at once, and before it knows where the sinks are
+ * @near: rings, here rather than in each sink so that a CPU can compute their addresses:
+ *	it can fetch them all at once, before it knows where the sinks are
  *
  * Entries are counted here once, rather than in each sink.  A sink's own counts are the
  * growth of @tally while the sink was linked, of the kinds that the sink wanted.
@@ -180,7 +180,7 @@ static inline bool kdtl_sink_wants(const struct kdtl_sink *sink, unsigned int ki
 }
 
 /*
- * Count an entry, before it is handed out: a sink may look at its counters then.  Other
+ * Count an entry before it is handed out, when a sink may look at its counters.  Other
  * CPUs may read the counts at any time; they are exact while nothing is logged.
  */
 static __always_inline void kdtl_pmu_count(struct kdtl_pmu_cpu *c, unsigned long kind,
@@ -241,8 +241,8 @@ static_assert(TASK_COMM_LEN == 2 * sizeof(__be64));
 static_assert(offsetof(struct kdtl_entry, srr0) == 4 * sizeof(__be64));
 
 /*
- * Write an entry that names a task in place, in six stores, rather than build and copy it.  Its
- * time is @w2.
+ * Write an entry that names a task.  Six stores in place take the place of building and copying
+ * it.  @w2 is its time.
  */
 static __always_inline void kdtl_fill(void *to, const struct task_struct *t,
 				      __be64 w0, __be64 w1, __be64 w2, __be64 w3)
@@ -311,7 +311,7 @@ static __always_inline void kdtl_fan_out(struct kdtl_pmu_cpu *c,
 	kdtl_hand_out(c, 0, e, kind);
 }
 
-/* Need all sinks no more than to store @nr entries of any kind in @mask? */
+/* Can all sinks just store @nr entries of any kind in @mask, and do nothing else? */
 static inline bool kdtl_sinks_take(struct kdtl_pmu_cpu *c, u32 mask, unsigned int nr)
 {
 	const u64 last = (nr - 1) * KDTL_ENTRY_SIZE;
@@ -326,8 +326,8 @@ static inline bool kdtl_sinks_take(struct kdtl_pmu_cpu *c, u32 mask, unsigned in
 }
 
 /*
- * Write entries that have been counted, and that all sinks take.  None of these overwrites,
- * so nobody reads their areas without the head, and kdtl_ring_time() is not needed.
+ * Write entries that have been counted, and that all sinks take.  None of these sinks is in
+ * overwrite mode, so nobody reads their areas without the head: no kdtl_ring_time() is needed.
  */
 static inline void kdtl_sinks_store(struct kdtl_pmu_cpu *c, const struct kdtl_entry *e,
 				    unsigned int nr)
@@ -353,21 +353,21 @@ static inline u32 kdtl_pmu_mask(const struct kdtl_pmu *p)
 }
 
 /*
- * Does the source have anything that @mask asks for?  A source may lack kinds of dispatches:
- * it then calls them by another kind.
+ * Does the source have anything that @mask asks for?  A source that lacks a kind of dispatch
+ * gives such entries another kind.
  */
 static inline bool kdtl_pmu_has(const struct kdtl_pmu *p, u32 mask)
 {
 	return mask & kdtl_pmu_mask(p);
 }
 
-/* Are the source's entries no dispatches?  Then they have no waits either. */
+/* Does the source tell of wake-ups, not of dispatches?  Its entries then have no waits. */
 static inline bool kdtl_pmu_tells_wakes(const struct kdtl_pmu *p)
 {
 	return kdtl_pmu_mask(p) & KDTL_MASK_WAKE;
 }
 
-/* Does the source tell when a CPU becomes idle?  Nothing else would stand for that. */
+/* Does the source tell when a CPU becomes idle?  No other kind could stand for that. */
 static inline bool kdtl_pmu_tells_idle(const struct kdtl_pmu *p)
 {
 	return kdtl_pmu_mask(p) & KDTL_MASK_IDLE;

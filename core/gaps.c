@@ -2,14 +2,13 @@
 /*
  * Where entries are missing among the unread ones of a CPU
  *
- * A reader can so be told of each loss between the two entries where it happened.
- * The number of gaps is bounded.  When they are used up, the last gap grows: what
- * comes is lost too, until the reader has passed the oldest one.  So the places and
- * numbers are always exact.  That takes a reader that reads a few entries at a time
- * while its area stays full; its area then holds fewer entries, but the reader is not
- * without any.
+ * With these, a reader is told of each loss between the two entries where it happened.
+ * The number of gaps is bounded.  When they are used up, the last gap grows: new
+ * entries are lost too until the reader has passed the oldest gap.  So the places and
+ * numbers are always exact.  It happens only to a reader that reads a few entries at a
+ * time while its area stays full; the area then holds fewer entries, but never none.
  *
- * A gap stays until the reader has passed it: until the entry behind it is consumed.
+ * A gap stays until the reader has passed it, that is, has consumed the entry behind it.
  */
 #include "gaps.h"
 
@@ -82,7 +81,7 @@ void kdtl_gaps_add(struct kdtl_gaps *g, u64 tail, u64 head, u64 lost)
 	if (!gap) {
 		kdtl_gaps_drop(g, tail);
 		/*
-		 * kdtl_aux_room() keeps one free, unless a driver reports a loss between
+		 * kdtl_aux_room() keeps a gap free, unless a driver reports a loss between
 		 * kdtl_aux_output_begin() and _end(); then the last gap is inexact.
 		 */
 		if (g->nr < KDTL_NR_GAPS) {

@@ -12,7 +12,7 @@
 /**
  * struct kdtl_gap - entries that were lost in a row
  * @pos: the position at which they are missing
- * @lost: how many they are
+ * @lost: their number
  */
 struct kdtl_gap {
 	u64	pos;
@@ -20,7 +20,7 @@ struct kdtl_gap {
 };
 
 /**
- * struct kdtl_gaps - the gaps of a CPU that the reader has not passed, and maybe older
+ * struct kdtl_gaps - the gaps of a CPU that the reader has not passed, and maybe older ones
  * @lock: protects the rest.  No other lock is taken inside; taken under the runqueue
  *	lock.  Gaps are rare, so the path of an entry that finds room does not take it
  * @first: index of the oldest gap; indices run freely

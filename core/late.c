@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A wait that takes long is not silent
+ * Waits that take long are logged
  *
- * What waits for a thread of another CPU waits for as long as a real-time task has that CPU.  The
- * log says so after a second, and names the tasks.
+ * A wait for a thread of another CPU lasts as long as a real-time task has that CPU.  After a
+ * second the log says so, and names the tasks.
  */
 #define pr_fmt(fmt) "kdtl: " fmt
 
@@ -18,7 +18,7 @@
 #include "compat.h"
 #include "late.h"
 
-/* In an interrupt on each CPU. */
+/* Runs in an interrupt on each CPU. */
 static void kdtl_cpu_say_who(void *owner)
 {
 	if (current->prio < MAX_RT_PRIO)
@@ -29,10 +29,10 @@ static void kdtl_cpu_say_who(void *owner)
 }
 
 /**
- * kdtl_cpus_say_who() - the log says which CPUs real-time tasks have
- * @owner: who waits for them
+ * kdtl_cpus_say_who() - log which CPUs belong to real-time tasks
+ * @owner: who waits for these CPUs
  *
- * Only interrupts are sure to get through to each CPU.
+ * This asks by interrupts, as nothing else is sure to get through to each CPU.
  *
  * Context: task.
  */
@@ -53,13 +53,13 @@ static void kdtl_late_say(struct work_struct *work)
 }
 
 /**
- * kdtl_late_begin() - is about to wait, and says so if that takes more than a second
+ * kdtl_late_begin() - have the wait that follows logged if it takes more than a second
  * @late: on the stack, until kdtl_late_end()
  * @owner: who waits, for the log
- * @what: what it waits for, a sentence
+ * @what: what the owner waits for, a sentence
  *
- * For what may wait for a thread of another CPU, or for RCU, which do not get on as long as a
- * real-time task has that CPU.  The log then names the task.
+ * Call it before a wait for a thread of another CPU, or for RCU: neither makes progress while a
+ * real-time task has a CPU.  The log then names the task.
  *
  * Context: task, may sleep.
  */
@@ -75,7 +75,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_late_begin, KDTL_NS);
 
 /**
  * kdtl_late_end() - the wait is over
- * @late: of kdtl_late_begin()
+ * @late: as passed to kdtl_late_begin()
  *
  * Context: task, may sleep.
  */

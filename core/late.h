@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A wait that takes long is not silent: see late.c. */
+/* Waits that take long are logged: see late.c. */
 #ifndef _KDTL_LATE_H
 #define _KDTL_LATE_H
 

@@ -2,10 +2,10 @@
 /*
  * A session's queue of messages
  *
- * All CPUs post messages, also under the runqueue lock, where none may wait for another
+ * All CPUs post messages, also under the runqueue lock, where no CPU may wait for another
  * one.  So a CPU takes the next slot by moving head, fills it, and then sets the
- * message's size.  Readers take turns with a lock.  One that finds a slot taken but not
- * filled yet waits for that: the other CPU fills it with interrupts off.
+ * message's size.  Readers take turns with a lock.  A reader that finds a slot taken but
+ * not filled yet waits until it is: the other CPU fills it with interrupts off.
  *
  *	CPU that posts				reader
  *	A: load-acquire tail			C: load-acquire size
@@ -15,9 +15,9 @@
  * B pairs with C: a reader that sees the size sees the message.
  * D pairs with A: a slot is filled again only after it has been read.
  *
- * A message carries the number of messages ever dropped, read before it took its slot, and
- * a reader tells by how many that has grown.  So a CPU's message tells of those that it
- * dropped before, whatever other CPUs post meanwhile, and of none that it dropped later:
+ * A message carries the number of messages ever dropped, read before its slot was taken.
+ * The reader is told by how much that number has grown.  So a CPU's message covers what this
+ * CPU dropped before, whatever other CPUs post meanwhile, and nothing that it dropped later:
  *
  *	CPU whose message is dropped		CPU that posts
  *	   move head, for an earlier message	   read dropped
@@ -35,7 +35,7 @@
  * kdtl_msgq_init() - initialize a queue
  * @q: the queue
  * @pages: its size; 0: the session has no queue, and messages are thrown away
- * @types: those to post, 1 << &enum kdtl_msg_type, besides KDTL_MSG_END; 0: all
+ * @types: types to post, 1 << &enum kdtl_msg_type, besides KDTL_MSG_END; 0: all
  * @pause: an overflow pauses the CPU
  *
  * Context: may sleep.
@@ -46,7 +46,7 @@ int kdtl_msgq_init(struct kdtl_msgq *q, unsigned int pages, u32 types, bool paus
 	raw_spin_lock_init(&q->lock);
 	if (!pages)
 		return 0;
-	/* On a 32-bit machine the bytes may be more than a size_t can say. */
+	/* On a 32-bit machine the number of bytes may not fit in a size_t. */
 	q->nr_slots = div_u64((u64)pages << PAGE_SHIFT, sizeof(*q->slots));
 	q->types = (types ?: KDTL_MSG_TYPES) | BIT(KDTL_MSG_END);
 	q->pause = pause;
@@ -82,8 +82,8 @@ static struct kdtl_msg *kdtl_msgq_slot(struct kdtl_msgq *q, u64 pos)
  * The number of queued messages at which @msg is dropped.
  *
  * One extra slot is enough for the overflows that pause, whatever the number of
- * CPUs.  While it is taken, the newest message is such an overflow, and the
- * kdtl_restart() of the reader that gets it restarts all CPUs.
+ * CPUs.  While it is taken, the newest message is such an overflow.  The reader
+ * that gets it calls kdtl_restart(), which restarts all CPUs.
  */
 static unsigned int kdtl_msgq_limit(struct kdtl_msgq *q, const struct kdtl_msg *msg)
 {
@@ -98,8 +98,8 @@ static unsigned int kdtl_msgq_limit(struct kdtl_msgq *q, const struct kdtl_msg *
 }
 
 /*
- * Take the slot at head, @pos, unless @limit slots are taken.  @dropped is set to the number
- * of messages dropped before.
+ * Take the slot at head and set @pos to its position, unless @limit slots are taken.  Sets
+ * @dropped to the number of messages dropped before.
  */
 static bool kdtl_msgq_take_slot(struct kdtl_msgq *q, unsigned int limit, s64 *pos,
 				u64 *dropped)
@@ -160,7 +160,7 @@ void kdtl_msgq_put(struct kdtl_msgq *q, struct kdtl_msg *msg)
 	local_irq_restore(flags);
 }
 
-/* How many messages were dropped since a reader was told last, if @dropped ever were. */
+/* Of @dropped messages in all, the number that no reader has been told of before. */
 static u64 kdtl_msgq_tell(struct kdtl_msgq *q, u64 dropped)
 {
 	const u64 told = q->told;
@@ -176,7 +176,7 @@ static u64 kdtl_msgq_tell(struct kdtl_msgq *q, u64 dropped)
  * kdtl_msgq_get() - take the oldest message
  * @q: the queue
  * @msg: filled in
- * @last: set to whether the queue is empty now, and no message was dropped since
+ * @last: set to whether the queue is empty now, and readers know of all dropped messages
  *
  * Context: any but NMI.
  * Return: whether there was a message.
@@ -193,7 +193,7 @@ bool kdtl_msgq_get(struct kdtl_msgq *q, struct kdtl_msg *msg, bool *last)
 	got = atomic64_read(&q->head) != tail;
 	if (got) {
 		slot = kdtl_msgq_slot(q, tail);
-		/* [msg.C] pairs with B in kdtl_msgq_fill(): it is there, or about to be. */
+		/* [msg.C] pairs with B in kdtl_msgq_fill(): the message is there or about to be. */
 		smp_cond_load_acquire(&slot->size, VAL);
 		*msg = *slot;
 		msg->dropped = kdtl_msgq_tell(q, msg->dropped);

@@ -15,17 +15,16 @@
 
 /**
  * struct kdtl_msgq - a FIFO that drops new messages when it is full
- * @slots: the messages, each with a size of 0 while it is not there; NULL if the session
- *	has no queue
+ * @slots: the messages; an empty slot has a size of 0; NULL if the session has no queue
  * @nr_slots: slots for messages of any type; there are KDTL_MSGQ_KEPT more
- * @types: those that are posted, 1 << &enum kdtl_msg_type; others are thrown away
- * @pause: an overflow pauses the CPU, so a reader without its message would wait
+ * @types: types that are posted, 1 << &enum kdtl_msg_type; others are thrown away
+ * @pause: an overflow pauses the CPU, so a reader that missed its message would wait
  *	for ever
  * @head: number of slots ever taken by CPUs that post a message
  * @dropped: number of messages ever dropped
  * @tail: number of messages ever taken out; written under @lock
  * @told: how many of @dropped a reader knows of; under @lock
- * @lock: between readers.  No other lock is taken inside
+ * @lock: serialises readers.  No other lock is taken inside
  */
 struct kdtl_msgq {
 	struct kdtl_msg	*slots;

@@ -40,8 +40,8 @@
  * @timer: bounds the time that entries stay in @stage
  * @stage: entries that are not handed over yet
  * @gap: entries were lost since the last record, so the next is to say so
- * @own_area: the event's AUX area would be one that kdtl has set up
- * @budgeted: its user may have max_perf_events together with others
+ * @own_area: if the event has an AUX area, kdtl has set it up
+ * @budgeted: the event counts towards max_perf_events
  *
  * All of it belongs to the event's CPU, interrupts off.
  */
@@ -100,7 +100,7 @@ static void kdtl_perf_flush(struct kdtl_perf_sink *u)
 		return;
 	u->sink.at->head = 0;
 	u->sink.at->stop_at = 0;
-	/* Of an area that the driver has set up kdtl knows nothing. */
+	/* kdtl knows nothing of an area that the driver has set up. */
 	if (!u->own_area)
 		return;
 
@@ -143,8 +143,8 @@ static void kdtl_perf_flush(struct kdtl_perf_sink *u)
 }
 
 /*
- * Flush before long.  An event that only counts has no buffer to flush to.  perf
- * stops an event before it gives it another buffer, and then nothing is staged.
+ * Have the stage flushed before long.  An event that only counts has no buffer to flush
+ * to.  perf stops an event before it gives it another buffer, and then nothing is staged.
  *
  * The scheduler itself starts pinned timers in hard irq under the runqueue lock.
  */
@@ -195,7 +195,7 @@ static void kdtl_perf_link(struct kdtl_sink *sink)
 }
 
 /*
- * Bring perf's count up to date, while the sink is linked.  An NMI may come between, and
+ * Bring perf's count up to date, while the sink is linked.  An NMI may interrupt this and
  * do the same.
  */
 static void kdtl_perf_count(struct kdtl_perf_sink *u)
@@ -209,7 +209,7 @@ static void kdtl_perf_unlink(struct kdtl_sink *sink)
 {
 	struct kdtl_perf_sink *u = container_of(sink, struct kdtl_perf_sink, sink);
 
-	/* A timer that runs on another CPU finds that this is not its event's, and ends. */
+	/* A timer that runs on another CPU sees that this is not the event's CPU, and ends. */
 	hrtimer_try_to_cancel(&u->timer);
 	kdtl_perf_flush(u);
 	kdtl_perf_count(u);
@@ -243,7 +243,7 @@ static unsigned int max_perf_events = 64;
 module_param(max_perf_events, uint, 0644);
 MODULE_PARM_DESC(max_perf_events, "perf events on each CPU of all users without CAP_SYS_ADMIN (default 64)");
 
-/* Of those users.  Each event adds a store to every dispatch, for which others pay. */
+/* The number of these events.  Each adds a store to every dispatch, which others pay for. */
 static DEFINE_PER_CPU(atomic_t, kdtl_perf_events);
 
 static int kdtl_perf_budget_take(struct kdtl_perf_sink *u, int cpu)
@@ -262,7 +262,7 @@ static int kdtl_perf_budget_take(struct kdtl_perf_sink *u, int cpu)
 	return 0;
 }
 
-/* What kdtl_perf_init() has begun. */
+/* Undo what kdtl_perf_init() has begun. */
 static void kdtl_perf_free(struct kdtl_perf_sink *u, int cpu)
 {
 	kdtl_sink_exit(&u->sink);
@@ -285,7 +285,7 @@ static void kdtl_perf_destroy(struct perf_event *event)
  * kdtl_perf_init() - make the sink of a perf user's event
  * @p: the source
  * @event: the event, in perf's event_init()
- * @own_area: the AUX area of such an event is set up by kdtl_perf_setup_aux()
+ * @own_area: kdtl_perf_setup_aux() sets up the AUX area of such an event
  *
  * Context: may sleep.
  * Return: 0, -ENOMEM, the error of the driver's attach(), or -EUSERS: the CPU has as many events

@@ -2,10 +2,10 @@
 /*
  * The PMUs of raw sessions
  *
- * A raw session has the AUX data of a PMU whose driver need not know kdtl, such as
- * intel_pt.  perf gives AUX areas to mappings only, unless it has perf_event_aux_alloc(),
- * which Kbuild looks for.  All sessions on a PMU share one event on each CPU, because
- * such PMUs often have only one.
+ * A raw session reads the AUX data of a PMU whose driver need not know kdtl, such as
+ * intel_pt.  perf allocates AUX areas only for mmap(), unless it has
+ * perf_event_aux_alloc(), for which Kbuild looks.  All sessions on a PMU share one event
+ * on each CPU, because such PMUs often have only one.
  */
 #define pr_fmt(fmt) "kdtl: " fmt
 
@@ -38,7 +38,7 @@ struct device *kdtl_raw_device(const char *name)
 	struct perf_event *event;
 	struct device *dev;
 
-	/* perf's bus has no name that modules know, but every event leads there. */
+	/* perf's bus is not exported to modules, but every event leads there. */
 	event = perf_event_create_kernel_counter(&attr, -1, current, NULL, NULL);
 	if (IS_ERR(event))
 		return ERR_CAST(event);
@@ -47,7 +47,7 @@ struct device *kdtl_raw_device(const char *name)
 	return dev ?: ERR_PTR(-ENODEV);
 }
 
-/* Find the PMU's number and what it can do. */
+/* Find the PMU's type and capabilities. */
 static int kdtl_raw_find(const char *owner, const char *name, u32 *type, int *caps)
 {
 	struct device *dev = kdtl_raw_device(name);
@@ -59,7 +59,7 @@ static int kdtl_raw_find(const char *owner, const char *name, u32 *type, int *ca
 				    (int)strlen(name), name);
 		return PTR_ERR(dev);
 	}
-	/* The device does not go while it is locked, nor does its PMU. */
+	/* While the device is locked, neither it nor its PMU goes away. */
 	device_lock(dev);
 	if (device_is_registered(dev)) {
 		pmu = dev_get_drvdata(dev);
@@ -151,7 +151,7 @@ static struct kdtl_raw *kdtl_raw_join_or_alloc(const char *owner,
 
 /**
  * kdtl_raw_get() - find a PMU for a raw session, and hold it
- * @s: the session, whose source and areas are the PMU's then
+ * @s: the session, which then has the PMU as its source, and the PMU's areas
  * @attr: its attributes: perf's name of the PMU, and its events' attributes
  *
  * The PMU may be unregistered nevertheless.

@@ -33,11 +33,11 @@ struct kdtl_raw_map {
  * @event: perf's event while a session is loaded and the CPU is online; written under
  *	kdtl_raw::lock and @lock
  * @wait: in the event's waitqueue
- * @map: of the event's AUX pages
+ * @map: the mapping of the event's AUX pages
  * @lock: protects the fields below, and the positions of the readers' areas.  Taken in
  *	hard irq; the locks of message queues are taken inside
  * @readers: the areas of the sessions that are loaded, by kdtl_raw_aux::node
- * @on: how many of them are started
+ * @on: how many of @readers are started
  * @base: position at which perf's own position was 0; a multiple of the area's size
  * @head: position up to which the PMU has written
  * @stalled: the PMU found no room, so that perf has disabled the event
@@ -84,12 +84,12 @@ struct kdtl_raw_aux {
 
 /**
  * struct kdtl_raw - a PMU that sessions use through perf
- * @source: what the verbs see of it; perf does not know this one
+ * @source: the PMU as the verbs see it; perf does not know this one
  * @name: its name
- * @type: its number at perf
+ * @type: perf_event_attr::type of the events
  * @config: perf_event_attr::config of the events
  * @period: perf_event_attr::sample_period of the events
- * @layout: properties of all areas, which are those of the first session
+ * @layout: properties of all areas, as the first session wanted them
  * @sessions: number of sessions; under a lock of core/raw.c
  * @node: in a list of core/raw.c
  * @lock: serialises what creates, enables, disables and releases events.  Taken inside
@@ -128,7 +128,7 @@ void kdtl_raw_cpu_init(struct kdtl_raw *raw, int cpu);
 void kdtl_raw_work(struct work_struct *work);
 void kdtl_raw_free_unused(struct kdtl_raw *raw);
 #else
-/* There are none without perf_event_aux_alloc(), for which Kbuild looks. */
+/* There are no raw sessions without perf_event_aux_alloc(), for which Kbuild looks. */
 static inline int kdtl_raw_get(struct kdtl_session *s, const struct kdtl_session_attr *attr)
 {
 	pr_warn_ratelimited("%s: %*pE: this kernel's perf has no perf_event_aux_alloc(), which raw sessions need\n",

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Raw sessions on a CPU: one event of perf's, whose AUX area all of them read in place
+ * Raw sessions on a CPU: all of them read the AUX area of one of perf's events in place
  *
  * The slowest reader of the started sessions, or of those with unread data, decides what
- * the PMU may overwrite.  If the PMU finds no room, perf disables the event, and only
- * what may sleep can enable it again: kdtl_raw_work(), after a reader has consumed.
+ * the PMU may overwrite.  If the PMU finds no room, perf disables the event.  To enable
+ * it again may sleep, so kdtl_raw_work() does that, after a reader has consumed.
  *
  * Positions run freely and go on when the CPU gets another event, because it was
- * offline.  An area whose reader is not done with the pages of the old event keeps them
- * until the reader is: kdtl_raw_turn().  Until then the area has two places: where it
- * is read, and raw_from to raw_end in the new pages.  In overwrite mode nothing is ever
+ * offline.  An area keeps the pages of the old event until its reader is done with them:
+ * kdtl_raw_turn().  Until then the area has two places: where it is read, and from
+ * kdtl_raw_aux::from to its @end in the new pages.  In overwrite mode nothing is ever
  * read in turn, so an area turns to the new pages when it is started there.
  */
 #define pr_fmt(fmt) "kdtl: " fmt
@@ -70,7 +70,7 @@ static void kdtl_raw_map_put(struct kdtl_raw_map *map)
 		kdtl_raw_map_free(map);
 }
 
-/* The same, where nothing may sleep. */
+/* kdtl_raw_map_put() for callers that may not sleep. */
 static void kdtl_raw_map_put_later(struct kdtl_raw *raw, struct kdtl_raw_map *map)
 {
 	if (!map || !refcount_dec_and_test(&map->users))
@@ -105,7 +105,7 @@ static bool kdtl_raw_unread(const struct kdtl_raw_aux *a)
 	return a->aux.tail != a->aux.sink.at->head;
 }
 
-/* Let an area begin at @pos.  Under kdtl_raw_cpu::lock, as all of this part. */
+/* Let an area begin at @pos.  Everything in this part is under kdtl_raw_cpu::lock. */
 static void kdtl_raw_place(struct kdtl_raw_aux *a, u64 pos)
 {
 	a->aux.announced = pos;
@@ -132,12 +132,12 @@ static void kdtl_raw_turn_now(struct kdtl_raw_aux *a)
 	kdtl_raw_place(a, a->from);
 	kdtl_u64_set(&a->aux.sink.at->head, a->end);
 	kdtl_raw_map_put_later(rc->raw, old);
-	/* There may be enough already. */
+	/* There may be enough unread data already. */
 	if (kdtl_raw_unread(a))
 		irq_work_queue(&a->aux.wake);
 }
 
-/* As soon as the reader is done with the old ones. */
+/* Turn to the present pages if the reader is done with the old ones. */
 static void kdtl_raw_turn(struct kdtl_raw_aux *a)
 {
 	if (kdtl_raw_joined(a) && a->map != a->rc->map && !kdtl_raw_unread(a))
@@ -151,8 +151,8 @@ static u64 kdtl_raw_tail(const struct kdtl_raw_aux *a)
 }
 
 /*
- * A PMU that is polled copies what there is just now if it is asked to, on its own CPU.
- * As in perf_event_read_local(), the event cannot go while interrupts are off there.
+ * Have a polled PMU copy what there is just now, which it does only on its own CPU.  As in
+ * perf_event_read_local(), the event cannot go while interrupts are off there.
  */
 static void kdtl_raw_poll(struct kdtl_raw_cpu *rc)
 {
@@ -165,7 +165,7 @@ static void kdtl_raw_poll(struct kdtl_raw_cpu *rc)
 #define KDTL_RAW_MISSING	(PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | \
 				 PERF_AUX_FLAG_COLLISION)
 
-/* The PMU does not say how much.  The flag's message tells of it. */
+/* The PMU does not say how much is lost: count 1.  The message with the flag reports it. */
 static void kdtl_raw_missed(struct kdtl_raw_aux *a)
 {
 	kdtl_u64_set(&a->aux.lost, a->aux.lost + 1);
@@ -210,7 +210,7 @@ static void kdtl_raw_release(struct kdtl_raw_cpu *rc)
 		return;
 	list_for_each_entry(a, &rc->readers, node) {
 		tail = kdtl_raw_tail(a);
-		/* A session that is stopped only holds what it has not read. */
+		/* A stopped session holds only what it has not read. */
 		if (a->on || tail != a->end)
 			held = max(held, rc->head - tail);
 	}
@@ -228,8 +228,8 @@ static void kdtl_raw_report(struct kdtl_raw_aux *a, bool settled)
 /* --- perf's event -------------------------------------------------------------------- */
 
 /*
- * perf has new data, disables the event because there is no room, or has lost the PMU.
- * It has decided to disable the event before it says so, but may do it afterwards.
+ * perf calls this when it has new data, disables the event for lack of room, or has lost
+ * the PMU.  It may call this before it disables the event, but not before it decides to.
  */
 static int kdtl_raw_woken(wait_queue_entry_t *wait, unsigned int mode, int sync, void *key)
 {
@@ -279,14 +279,14 @@ static void kdtl_raw_wake(struct irq_work *work)
 	kdtl_session_wake_for(&a->aux);
 }
 
-/* Who has opened an event that keeps ours from a CPU?  Under pmu::events_lock. */
+/* Log who has opened an event that keeps ours from a CPU.  Under pmu::events_lock. */
 static void kdtl_raw_print_user(const struct kdtl_raw_aux *a, const struct perf_event *event)
 {
 	struct task_struct *task;
 
 	rcu_read_lock();
 	task = READ_ONCE(event->owner);
-	/* Events of the kernel have -1, and those that outlive their task NULL. */
+	/* The owner of the kernel's events is -1, and of events that outlive their task NULL. */
 	if (IS_ERR(task))
 		pr_warn_ratelimited("%s: CPU %d: another part of the kernel has an event of %s\n",
 				    a->aux.session->owner, a->aux.cpu, a->rc->raw->name);
@@ -301,7 +301,7 @@ static void kdtl_raw_print_user(const struct kdtl_raw_aux *a, const struct perf_
 	rcu_read_unlock();
 }
 
-/* The log names whom perf's -EBUSY means. */
+/* Log who uses the PMU, as perf says only -EBUSY. */
 static void kdtl_raw_print_users(const struct kdtl_raw_aux *a)
 {
 	struct device *dev = kdtl_raw_device(a->rc->raw->name);
@@ -346,7 +346,7 @@ static struct perf_event *kdtl_raw_event(struct kdtl_raw_cpu *rc, const char **w
 			*why = "somebody else has an event there";
 		return event;
 	}
-	/* The number may belong to another PMU by now. */
+	/* The type may be another PMU's by now. */
 	err = strcmp(event->pmu->name, raw->name) ? -ENODEV :
 		perf_event_aux_alloc(event, raw->layout.nr_pages, raw->layout.overwrite);
 	if (!err)
@@ -379,7 +379,7 @@ static int kdtl_raw_open(struct kdtl_raw_cpu *rc, const char **why)
 	return 0;
 }
 
-/* The readers keep the pages. */
+/* Give the event back.  The readers keep its pages. */
 static void kdtl_raw_close(struct kdtl_raw_cpu *rc)
 {
 	struct perf_event *event = rc->event;
@@ -397,8 +397,8 @@ static void kdtl_raw_close(struct kdtl_raw_cpu *rc)
 static int kdtl_raw_enable(struct kdtl_raw_cpu *rc)
 {
 	/*
-	 * The event must be off before it is enabled, and a wake-up of before must not take
-	 * this for an event that stalls.
+	 * The event must be off before it is enabled, and an earlier wake-up must not be taken
+	 * for a sign that the event stalls again.
 	 */
 	irq_work_sync(&rc->event->pending_disable_irq);
 	irq_work_sync(&rc->event->pending_irq);
@@ -457,7 +457,7 @@ static void kdtl_raw_stop_locked(struct kdtl_raw_aux *a)
 	raw_spin_unlock_irq(&rc->lock);
 }
 
-/* What is unread stays, unless other sessions are loaded: the PMU writes over it. */
+/* Unread data stays, unless other sessions are loaded: then the PMU may write over it. */
 static void kdtl_raw_leave(struct kdtl_raw_aux *a)
 {
 	struct kdtl_raw_cpu *rc = a->rc;
@@ -492,7 +492,7 @@ static void kdtl_raw_leave_all(struct kdtl_raw_cpu *rc)
 		raw_spin_lock_irq(&rc->lock);
 		kdtl_raw_report(a, true);
 		raw_spin_unlock_irq(&rc->lock);
-		/* It takes a lock that tasks are woken under; readers may hold a runqueue's. */
+		/* Tasks are woken under the lock of this; rc->lock may be inside a runqueue's. */
 		kdtl_session_due(&a->aux, a->aux.sink.at->head);
 	}
 	raw_spin_lock_irq(&rc->lock);
@@ -514,14 +514,14 @@ static void kdtl_raw_offline(struct kdtl_raw_aux *a)
 	mutex_unlock(&rc->raw->lock);
 }
 
-/* What was written while the session was stopped is not its own. */
+/* Skip what was written while the session was stopped, which is not its own. */
 static int kdtl_raw_place_start(struct kdtl_raw_aux *a)
 {
 	struct kdtl_raw_cpu *rc = a->rc;
 
 	kdtl_raw_harvest(rc);
 	if (a->aux.overwrite) {
-		/* No reader is ever done with the old pages, but the newest bytes come here. */
+		/* No reader is ever done with the old pages, but new bytes go to the new ones. */
 		if (a->map != rc->map)
 			kdtl_raw_turn_now(a);
 		return 0;
@@ -571,7 +571,7 @@ unlock:
 	return err;
 }
 
-/* Nothing is added any more. */
+/* Stop a session on a CPU: nothing is added to its area any more. */
 static void kdtl_raw_stop(struct kdtl_raw_aux *a)
 {
 	struct kdtl_raw_cpu *rc = a->rc;
@@ -586,7 +586,7 @@ static struct kdtl_raw_aux *kdtl_raw_aux(struct kdtl_aux *aux)
 	return container_of(aux, struct kdtl_raw_aux, aux);
 }
 
-/* The pages are perf's, and come when the session is loaded. */
+/* Make an area without pages: it gets perf's when the session is loaded. */
 static struct kdtl_aux *kdtl_raw_aux_alloc(struct kdtl_session *s, int cpu)
 {
 	const struct kdtl_raw *raw = container_of(s->pmu, struct kdtl_raw, source);
@@ -653,7 +653,7 @@ static void kdtl_raw_aux_settle(struct kdtl_aux *aux)
 	kdtl_session_due(aux, aux->sink.at->head);
 }
 
-/* --- what neither perf nor a reader can do where it is -------------------------------- */
+/* --- work that may sleep, for perf and the readers ----------------------------------- */
 
 /* Tell all sessions that a CPU is not logged. */
 static void kdtl_raw_tell(struct kdtl_raw_cpu *rc, int err)
@@ -756,7 +756,7 @@ static ssize_t kdtl_raw_peek(struct kdtl_aux *aux, const void **span)
 	return len;
 }
 
-/* Returns 0, or -EINVAL: more than kdtl_raw_peek() has shown. */
+/* Returns 0, or -EINVAL if @bytes is more than kdtl_raw_peek() has shown. */
 static int kdtl_raw_consume(struct kdtl_aux *aux, size_t bytes)
 {
 	struct kdtl_raw_aux *a = kdtl_raw_aux(aux);
@@ -770,7 +770,7 @@ static int kdtl_raw_consume(struct kdtl_aux *aux, size_t bytes)
 		kdtl_u64_release(&aux->tail, aux->tail + bytes);
 		kdtl_raw_turn(a);
 		kdtl_raw_release(rc);
-		/* If the event is being disabled just now, kdtl_raw_woken() sees this. */
+		/* If the event is being disabled just now, kdtl_raw_woken() sees @progress. */
 		rc->progress = true;
 		if (rc->stalled)
 			irq_work_queue(&rc->raw->kick);
@@ -781,8 +781,8 @@ static int kdtl_raw_consume(struct kdtl_aux *aux, size_t bytes)
 }
 
 /*
- * Some PMUs give a head that is modulo the size, which does not tell whether the area
- * was filled.  The pages were zeroes, and no format has many of those.
+ * Some PMUs give their head modulo the size, which does not tell whether the area was ever
+ * filled.  But the pages were zeroed, and no format has long runs of zeroes.
  */
 static ssize_t kdtl_raw_copy(const struct kdtl_raw_aux *a, void *buf, size_t len)
 {
@@ -810,7 +810,7 @@ static bool kdtl_raw_can_pause(const struct kdtl_raw_cpu *rc)
 	       READ_ONCE(rc->event->state) == PERF_EVENT_STATE_ACTIVE;
 }
 
-/* A PMU that overwrites only tells where it is when it is stopped. */
+/* In overwrite mode, a PMU tells where it is only when it is stopped. */
 static ssize_t kdtl_raw_paused_copy(struct kdtl_raw_aux *a, void *buf, size_t len)
 {
 	struct perf_event *event = a->rc->event;
@@ -838,9 +838,9 @@ static ssize_t kdtl_raw_locked_copy(struct kdtl_raw_aux *a, void *buf, size_t le
 }
 
 /*
- * The lock keeps the area in its pages, which may be freed once it has others.  Returns the number
- * of bytes; -EBUSY: a session on the PMU is started, and this is another CPU or an NMI; or somebody
- * has the lock and does not release it.
+ * Under the lock the area cannot turn to other pages, after which its old ones may be freed.
+ * Returns the number of bytes; -EBUSY: a session on the PMU is started, and this is another CPU or
+ * an NMI; or somebody has the lock and does not release it.
  */
 static ssize_t kdtl_raw_snapshot(struct kdtl_aux *aux, void *buf, size_t len)
 {
@@ -850,7 +850,7 @@ static ssize_t kdtl_raw_snapshot(struct kdtl_aux *aux, void *buf, size_t len)
 	unsigned long flags;
 	ssize_t got;
 
-	/* In a panic, who has the lock may never release it. */
+	/* In a panic, the lock's holder may never release it. */
 	while (!raw_spin_trylock_irqsave(&rc->lock, flags)) {
 		if (!--tries)
 			return -EBUSY;

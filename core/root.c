@@ -3,7 +3,7 @@
  * What a debugger needs to read sessions from an image of the memory
  *
  * Nothing here is on the path of an entry.  A timer reads the clocks each second while there
- * are sessions, because the image itself says when an entry was made only in ticks.
+ * are sessions, because the entries in an image have their times only in ticks.
  */
 #include <linux/jiffies.h>
 #include <linux/kdtl.h>
@@ -61,8 +61,8 @@ static void kdtl_root_tick(struct timer_list *timer)
 	if (kdtl_root_stepped(&kdtl_root.clock[kdtl_root.last], &kdtl_root.clock[next]))
 		kdtl_root.clock[0] = kdtl_root.clock[next];
 	/*
-	 * This CPU may be stopped after any instruction, and the image is made afterwards: the
-	 * one before is whole until this one is.  No other CPU reads it.
+	 * This CPU may be stopped after any instruction, and the image made then: the reading
+	 * before this one must stay valid until this one is complete.  No other CPU reads them.
 	 */
 	barrier();
 	WRITE_ONCE(kdtl_root.last, next);
@@ -73,7 +73,7 @@ static void kdtl_root_tick(struct timer_list *timer)
 static struct timer_list kdtl_root_timer;
 
 /**
- * kdtl_root_begin() - the first session comes
+ * kdtl_root_begin() - start to read the clocks, for the first session
  *
  * Context: may sleep.
  */
@@ -87,7 +87,7 @@ void kdtl_root_begin(void)
 }
 
 /**
- * kdtl_root_end() - the last session has gone
+ * kdtl_root_end() - stop reading the clocks, after the last session
  *
  * Context: may sleep.
  */

@@ -16,7 +16,7 @@
 
 /**
  * struct kdtl_seqtry - a lock for data that are seldom written
- * @lock: of the writers, taken with interrupts off
+ * @lock: serialises writers, taken with interrupts off
  * @seq: odd while somebody writes
  */
 struct kdtl_seqtry {
@@ -44,13 +44,13 @@ static inline void kdtl_seqtry_written(struct kdtl_seqtry *l, unsigned long flag
 }
 
 /**
- * kdtl_seqtry_begin() - begin to read, what may change meanwhile
+ * kdtl_seqtry_begin() - begin to read data that may change meanwhile
  * @l: the lock
  * @tries: KDTL_SEQ_TRIES at first
  * @seq: for read_seqcount_retry(), which says whether to begin again
  *
  * Context: any.
- * Return: false: give up.
+ * Return: true, or false to give up.
  */
 static inline bool kdtl_seqtry_begin(const struct kdtl_seqtry *l, unsigned int *tries,
 				     unsigned int *seq)

@@ -28,7 +28,7 @@ int kdtl_session_refuse(const struct kdtl_session *s, const char *verb,
 }
 
 /**
- * kdtl_null_refuse() - refuse a pointer other than the session that is NULL
+ * kdtl_null_refuse() - refuse a NULL pointer other than the session
  * @s: the session
  * @verb: name of the verb
  * @what: names the pointer
@@ -84,7 +84,7 @@ void kdtl_session_release(struct kdtl_session *s)
 }
 
 /**
- * kdtl_session_lock() - take kdtl_session::lock, and say so if its holder does not get on
+ * kdtl_session_lock() - take kdtl_session::lock, and log a long wait for it
  * @s: the session
  *
  * Context: may sleep.
@@ -107,7 +107,7 @@ void kdtl_session_lock(struct kdtl_session *s)
  * @caller: address in the function that called it
  *
  * Context: may sleep.
- * Return: 0; -EINVAL: @s is NULL or ERR_PTR; -EDEADLK: interrupts are off; -ESHUTDOWN: it is
+ * Return: 0; -EINVAL: @s is NULL or ERR_PTR; -EDEADLK: interrupts are off; -ESHUTDOWN: @s is
  * being closed.
  */
 int kdtl_session_begin(struct kdtl_session *s, const char *verb,

@@ -27,19 +27,19 @@ enum kdtl_state {
 };
 
 /**
- * struct kdtl_area_ops - whose the areas and events of a session are: kdtl's own, or, in a raw
- *	session, perf's.  Nothing on the path of an entry asks
+ * struct kdtl_area_ops - how to handle a session's areas and events, which are kdtl's own or, in
+ *	a raw session, perf's.  The path of an entry does not use this
  * @entries: the areas hold entries, not just bytes
  * @alloc: make the area of a CPU; returns ERR_PTR in case of an error
  * @free: undo @alloc, when no event writes any more
- * @open: give the CPU, which is online, an event, and enable it if the session is started; in case
- *	of an error @why may say more
+ * @open: give a CPU that is online its event, and enable that if the session is started; may set
+ *	@why to the reason of an error, for the log
  * @close: undo @open; the CPU goes offline, or the session is KDTL_CREATED
  * @enable: enable the event, or disable it
- * @settle: report everything that the event, which writes no more, has written
- * @peek: kdtl_aux_peek() of a session whose readers do not take the way of entries, or NULL
- * @consume: kdtl_aux_consume() of these
- * @snapshot: kdtl_aux_snapshot() of these
+ * @settle: report everything that the event has written; it writes no more
+ * @peek: kdtl_aux_peek() of a session whose areas do not hold entries; NULL for entries
+ * @consume: kdtl_aux_consume() of such a session
+ * @snapshot: kdtl_aux_snapshot() of such a session
  * @end: forget the session's source, when no area is left; may be NULL
  */
 struct kdtl_area_ops {
@@ -65,18 +65,18 @@ struct kdtl_area_ops {
  * @users: number of verbs at work, plus one until kdtl_session_close()
  * @idle: completed by the last user
  * @pmu: the source
- * @ops: whose the areas are
- * @used: the registered source that the session uses: @pmu, or that whose data a raw
- *	session reads; NULL: it reads those of a driver that does not know kdtl
+ * @ops: how to handle its areas and events
+ * @used: the registered source that the session uses: @pmu or, in a raw session, the
+ *	source whose data it reads; NULL: the data is of a driver that does not know kdtl
  * @cpus: CPUs where it may be loaded
- * @named: the caller named @cpus; if not, they are all, and kdtl_load() leaves
+ * @named: the caller named @cpus; if not, @cpus has all, and kdtl_load() leaves
  *	isolated ones out unless its caller names them
  * @loaded: CPUs where it is loaded
  * @reading: held while the reader that kdtl runs has a span, while a merge takes in entries, and
- *	while kdtl_load() drops them.  Taken before @lock; who reads only tries to take it
- * @loads: number of kdtl_load(), so that a merge notices new areas and positions
- * @starts: odd while events may write entries; changes before one begins to, so that a merge
- *	notices it.  Written under the hotplug lock
+ *	while kdtl_load() drops them.  Taken before @lock; readers only try to take it
+ * @loads: number of kdtl_load() calls, so that a merge notices new areas and positions
+ * @starts: odd while events may write entries; changes before an event begins to, so that a
+ *	merge notices it.  Written under the hotplug lock
  * @hotplug: in the list of sessions that follow CPU hotplug
  * @aux: areas by CPU; set once, freed by kdtl_session_close()
  * @layout: properties of all areas
@@ -87,26 +87,26 @@ struct kdtl_area_ops {
  * @merge: the merge that reads the session, or NULL; under @lock
  * @runner: the reader that kdtl_session_open() runs, or NULL
  * @no_reader: kdtl_aux_peek() and kdtl_aux_consume() are refused, because @merge or
- *	@runner reads, or the session is in overwrite mode, or they take another way,
- *	because it is raw: one flag, so that they look once; written under @lock
+ *	@runner reads or the session is in overwrite mode, or go through @ops, because
+ *	it is raw.  One flag for all, so that they test it once; written under @lock
  * @mem: bytes accounted to the session
  * @done: the completion that is completed on a wake-up: the caller's, or @own_done
  * @own_done: used if the caller has none
  * @pending: there was a wake-up that no kdtl_wait() has returned for yet; under the
  *	lock of @done's queue
- * @promised: somebody who is in no verb slept on @done when the wake-up came, so the count is
- *	theirs, even after the session has gone; under the same lock
+ * @promised: somebody outside of all verbs slept on @done when the wake-up came, so the count
+ *	is theirs, even after the session has gone; under the same lock
  * @waiters: number of verbs that may sleep on @done
- * @waited: there was one
+ * @waited: there was such a verb
  * @passed: a kdtl_read() has taken a wake-up that may have been for data, and no kdtl_wait()
  *	has returned for it yet; under the same lock
  * @due: areas that may have enough unread data for a kdtl_wait(); under the same lock
  * @wake: the caller's function to call on a wake-up, under @wake_lock; may be NULL
- * @wake_data: its argument
+ * @wake_data: the argument of @wake
  * @wake_lock: protects @wake while it is called.  Taken in hard irq; no other kdtl
  *	lock is taken inside
- * @stops: number of kdtl_stop() and kdtl_unload(), each of which ends all waits;
- *	written under @lock
+ * @stops: number of calls of kdtl_stop() and kdtl_unload(), each of which ends all
+ *	waits; written under @lock
  * @module: the module that called kdtl_session_create(); NULL: the kernel itself
  * @owner: name of the function that called kdtl_session_create(), because an
  *	address in a module's init code soon means nothing
@@ -173,16 +173,16 @@ int kdtl_sleep_refuse(const char *owner, const char *verb);
 int kdtl_null_refuse(const struct kdtl_session *s, const char *verb, const char *what);
 
 /*
- * What a verb looks at first: is there a session, and what else may not be NULL?  Each is 0, or
- * -EINVAL with a line in the log.
+ * A verb's first checks: is there a session, and are the other pointers not NULL?  Each is 0,
+ * or -EINVAL with a line in the log.
  */
 #define kdtl_session_check(s)	\
 	(IS_ERR_OR_NULL(s) ? kdtl_session_refuse(s, __func__, _RET_IP_) : 0)
 #define kdtl_null_check(s, p)	((p) ? 0 : kdtl_null_refuse(s, __func__, #p))
 
 /*
- * The first look of a verb that may sleep: in wake() that would stop the machine.  @owner is
- * kdtl_session::owner.  Returns 0 or -EDEADLK.
+ * The first check of a verb that may sleep: to sleep in wake() would stop the machine.  @owner
+ * is kdtl_session::owner.  Returns 0 or -EDEADLK.
  */
 static inline int kdtl_may_sleep(const char *owner, const char *verb)
 {

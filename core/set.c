@@ -97,9 +97,9 @@ static void kdtl_set_enter(struct kdtl_aux *aux, struct kdtl_set *set)
 }
 
 /*
- * The fewest ticks that are not less than @ns.  A time base may be more than four times as
- * fast as ns, so a very long time would take more than 64 bits, and the division would
- * trap on x86.  What it is shortened to is still longer than any wait of an entry.
+ * @ns in ticks, rounded up.  A time base may be more than four times as fast as ns, so a
+ * very long time would take more than 64 bits, and the division would trap on x86.  It is
+ * shortened to one that is still longer than any wait in an entry.
  */
 static u64 kdtl_ticks(const struct kdtl_pmu *p, u64 ns)
 {
@@ -138,8 +138,9 @@ static void kdtl_timer_stop(struct kdtl_aux *aux)
 	struct kdtl_set_cpu *sc = kdtl_set_here(aux, aux->set);
 
 	/*
-	 * On the timer's CPU with interrupts off: if it runs, this is called by it, and then it is
-	 * not cancelled, see kdtl_set_timer(): the set's time is over, if it has one.
+	 * This is the timer's CPU, with interrupts off: if the timer's function runs, it has called
+	 * this, see kdtl_set_timer(), and the timer is not cancelled.  The set's time is then over,
+	 * if it has one.
 	 */
 	if (hrtimer_try_to_cancel(&aux->set_timer) && sc->remaining)
 		kdtl_u64_set(&sc->remaining,
@@ -214,8 +215,8 @@ void kdtl_set_off(struct kdtl_aux *aux)
 }
 
 /*
- * What a polled source has so far belongs to the CPU's sinks as they are.  An entry may make a
- * counter overflow, and that pause the CPU or switch its set.
+ * Have a polled source hand out what it has so far, which belongs to the CPU's sinks as they
+ * are.  An entry may make a counter overflow, which may pause the CPU or switch its set.
  */
 static void kdtl_set_poll(struct kdtl_aux *aux)
 {
@@ -226,7 +227,7 @@ static void kdtl_set_poll(struct kdtl_aux *aux)
 
 /**
  * kdtl_set_switch() - switch to the next set
- * @aux: the CPU's area, for which the source has handed out what it has, unless it is doing so
+ * @aux: the CPU's area; the source has handed out what it has, or is just doing so
  *
  * Context: on the CPU, interrupts off.
  * Return: 0, or the source's error, which is possible only if the source was
@@ -248,7 +249,7 @@ int kdtl_set_switch(struct kdtl_aux *aux)
 	kdtl_clocks_begin(aux);
 	kdtl_set_enter(aux, to);
 	kdtl_clocks_end(aux);
-	/* The message wakes the reader for the entries so far; then comes a new period. */
+	/* The message wakes the reader for the entries so far; then a new period begins. */
 	hrtimer_try_to_cancel(&aux->period_timer);
 	kdtl_set_apply(aux);
 	if (aux->sink.linked) {
@@ -266,7 +267,7 @@ static void kdtl_set_pause(struct kdtl_aux *aux)
 	kdtl_clocks_begin(aux);
 	aux->paused = true;
 	kdtl_clocks_end(aux);
-	/* [msg.B] publishes it with the message, whose reader then finds a paused CPU. */
+	/* [msg.B] publishes this with the message, so its reader finds a paused CPU. */
 	atomic_inc(&aux->session->nr_paused);
 	kdtl_set_apply(aux);
 	/* The source delivers less than before, so a driver cannot refuse. */
@@ -277,7 +278,7 @@ static void kdtl_set_pause(struct kdtl_aux *aux)
  * kdtl_set_check() - look for counters that overflowed, and act on them
  * @aux: the CPU's area
  *
- * Counters that overflowed at once make one overflow with one message.
+ * Counters that overflowed together make one overflow with one message.
  *
  * Context: on the CPU, interrupts off, maybe under the runqueue lock.
  */
@@ -317,7 +318,7 @@ void kdtl_set_check(struct kdtl_aux *aux)
 			.overflow	= { .counters = over },
 		};
 
-		/* Whoever has the message may restart the CPU, so it is paused by then. */
+		/* Whoever gets the message may restart the CPU, so pause it first. */
 		if (aux->session->pause) {
 			aux->reset_due = reset;
 			aux->switch_due = due;
@@ -336,8 +337,8 @@ void kdtl_set_check(struct kdtl_aux *aux)
  * kdtl_set_restart() - end the pause of a CPU
  * @aux: the CPU's area
  *
- * What the source had until now is of the pause, so nobody gets it here.  If the source
- * was off meanwhile, it may refuse to be switched on.  Then the CPU stays paused.
+ * What the source has until now belongs to the pause, so this area does not get it.  If
+ * the source was off meanwhile, it may refuse to be switched on.  Then the CPU stays paused.
  *
  * Context: on the CPU with interrupts off, or while no event is active there.
  * Return: 0, or the source's error.
@@ -405,13 +406,13 @@ enum hrtimer_restart kdtl_set_timer(struct hrtimer *timer)
 	struct kdtl_aux *aux = container_of(timer, struct kdtl_aux, set_timer);
 
 	/*
-	 * On another CPU, this area must not be touched.  And the switch polls some sources, and so
-	 * may pause the CPU, which cannot cancel the timer that this function has set again.  A
-	 * pause is ended by kdtl_set_restart() only.
+	 * On another CPU, this area must not be touched.  The timer may also expire in a pause: the
+	 * switch below starts it again and then polls some sources, and if that pauses the CPU, it
+	 * cannot cancel the timer from here.  Only kdtl_set_restart() ends a pause.
 	 */
 	if (smp_processor_id() != aux->cpu || !aux->sink.linked || aux->paused)
 		return HRTIMER_NORESTART;
-	/* A set with a timeout is not left by an overflow, but an overflow may pause it. */
+	/* An overflow does not switch away from a set with a timeout, but it may pause the CPU. */
 	kdtl_set_poll(aux);
 	if (aux->paused)
 		aux->switch_due = true;

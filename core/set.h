@@ -12,14 +12,14 @@
 struct kdtl_aux;
 
 /**
- * struct kdtl_counts - the entries that a set was offered on a CPU
- * @tally: by &enum kdtl_kind, including those that were lost.  While the set counts
- *	(kdtl_set_counts()), it lacks what the source has counted (struct kdtl_pmu_cpu) of
- *	the kinds that the sink wants
- * @lost: those of the entries that found no room, or that the source itself lost
- * @filtered: those of the entries that were only counted
- * @bytes: bytes written to the area while the set was active.  While the set counts, it lacks
- *	the area's head
+ * struct kdtl_counts - counts of the entries that a set was offered on a CPU
+ * @tally: by &enum kdtl_kind, including entries that were lost.  While the set counts
+ *	(kdtl_set_counts()), the source's counts (struct kdtl_pmu_cpu) of the kinds that
+ *	the sink wants are still to be added
+ * @lost: entries that found no room, or that the source itself lost
+ * @filtered: entries that were only counted
+ * @bytes: bytes written to the area while the set was active.  While the set counts, the
+ *	area's head is still to be added
  */
 struct kdtl_counts {
 	struct kdtl_tally	tally[KDTL_NR_KINDS];
@@ -30,7 +30,7 @@ struct kdtl_counts {
 
 /**
  * struct kdtl_set_cpu - a set's state on one CPU
- * @counts: of the entries that came while the set was active
+ * @counts: counts of the entries that came while the set was active
  * @base: a counter's value is its base plus its count
  * @last: the value of a watched counter when it was checked last
  * @wakeups: wake-ups of the reader
@@ -60,7 +60,7 @@ struct kdtl_set_cpu {
  * @value: loaded by kdtl_load()
  * @long_reset: loaded by kdtl_restart()
  * @short_reset: loaded after an overflow that does not pause
- * @random_mask: a random number of these bits is taken off a reset
+ * @random_mask: a random number of these bits is subtracted from a reset value
  * @resets: further counters that an overflow resets, 1 << counter
  */
 struct kdtl_counter_setup {

@@ -3,13 +3,13 @@
  * The registered sources and their users
  *
  * A source's attach_lock is held across its attach() and detach(), and these may register a
- * tracepoint, which takes the CPU hotplug lock (for a static key).  So it must not be
- * taken under the CPU hotplug lock.  A raw session opens events there, on a source that
- * it uses already: one user more, or less, than others needs no lock.  perf waits for its
- * event_init() when it unregisters any PMU, so that of a source must not wait for another
- * source's attach(): each has a lock of its own.
+ * tracepoint, which takes the CPU hotplug lock (for a static key).  So attach_lock must not
+ * be taken under the CPU hotplug lock.  A raw session opens events there, but on a source
+ * that it uses already, and only the first and the last user take attach_lock.  When perf
+ * unregisters any PMU it waits for every event_init(), so a source's event_init() must not
+ * wait for another source's attach(): each source has a lock of its own.
  *
- * kdtl_sources_lock protects the list of sources, and is taken inside.
+ * kdtl_sources_lock protects the list of sources, and is taken inside attach_lock.
  */
 #define pr_fmt(fmt) "kdtl: " fmt
 
@@ -28,7 +28,7 @@
 static LIST_HEAD(kdtl_sources);
 static DEFINE_MUTEX(kdtl_sources_lock);
 
-/* By its own name, or by that of the PMU whose entries it has. */
+/* Is this the source's own name, or that of the PMU whose entries it has? */
 static bool kdtl_source_is(const struct kdtl_pmu *p, const char *name)
 {
 	return !strcmp(p->name, name) || (p->of && !strcmp(p->of, name));
@@ -74,7 +74,7 @@ void kdtl_source_put(struct kdtl_pmu *p)
 {
 	struct module *module = p->pmu.module;
 
-	/* From here on the driver may unregister it, and free it. */
+	/* From here on the driver may unregister the source, and free it. */
 	atomic_dec(&p->held);
 	module_put(module);
 }
@@ -83,8 +83,8 @@ void kdtl_source_put(struct kdtl_pmu *p)
  * kdtl_source_is_coming() - may the source go although somebody holds it?
  * @p: the source
  *
- * A module whose init fails after it has registered a source goes, whoever holds it.  So until
- * its init has ended nobody else finds the source, and perf opens no events on it.
+ * If a module's init fails after it has registered a source, the source goes, whoever holds it.
+ * So until the init has ended nobody else finds the source, and perf opens no events on it.
  *
  * Context: any.
  * Return: true if the init of its module has not ended.
@@ -108,7 +108,7 @@ static bool kdtl_source_hold(struct kdtl_pmu *p, const struct module *owner)
 	return true;
 }
 
-/* Other sources have to be asked for: whoever names none wants to know who got the CPU. */
+/* Does the source log dispatches?  Who names no source wants these; others must be named. */
 static bool kdtl_source_dispatches(const struct kdtl_pmu *p)
 {
 	return !p->interrupts && !kdtl_pmu_tells_wakes(p);
@@ -153,7 +153,7 @@ struct kdtl_pmu *kdtl_source_find(const char *name, const struct module *owner)
 
 /**
  * kdtl_source_get() - find a source and hold its module
- * @name: NULL for the source of dispatches with the highest rating; also &struct kdtl_pmu.of
+ * @name: its name or &struct kdtl_pmu.of; NULL: the source of dispatches with the highest rating
  * @owner: the module that asks; NULL: the kernel itself
  *
  * If there is none, it asks modprobe once.  A source whose module is being unloaded does
@@ -168,7 +168,7 @@ struct kdtl_pmu *kdtl_source_get(const char *name, const struct module *owner)
 
 	if (p)
 		return p;
-	/* The name may come from user space: modprobe gets none that no source can have. */
+	/* The name may come from user space: modprobe gets only names that a source can have. */
 	if (!name)
 		request_module("kdtl-pmu");
 	else if (kdtl_source_name_valid(name))
@@ -206,7 +206,7 @@ static int kdtl_source_begin(struct kdtl_pmu *p)
 	if (!p->attach)
 		return 0;
 	err = p->attach(p);
-	/* ERR_PTR() of another number is no error. */
+	/* ERR_PTR() of any other number would not look like an error. */
 	if (err > 0 || err < -MAX_ERRNO) {
 		pr_warn("PMU %s: attach() returned %d, and only 0 or an error is allowed\n",
 			p->name, err);
@@ -237,7 +237,7 @@ static int kdtl_source_attach_first(struct kdtl_pmu *p)
  *
  * Context: may sleep; not under the CPU hotplug lock, unless the caller knows of another
  * user.
- * Return: 0, or the error of attach(); -EINVAL if attach() returned what is none.
+ * Return: 0, or the error of attach(); -EINVAL if attach() returned neither 0 nor an error.
  */
 int kdtl_source_attach(struct kdtl_pmu *p)
 {
@@ -308,7 +308,7 @@ int kdtl_source_add(struct kdtl_pmu *p)
 	int err = -EEXIST;
 
 	mutex_lock(&kdtl_sources_lock);
-	/* This may be @p itself, which has users: it stays as it is. */
+	/* The one that is there may be @p itself, which has users: it stays as it is. */
 	if (kdtl_source_exists(p))
 		pr_warn("PMU %s%s%s is registered already, or has another one's name\n",
 			p->name, p->of ? " of " : "", p->of ?: "");
@@ -330,7 +330,7 @@ static bool kdtl_source_listed(const struct kdtl_pmu *p)
 	return false;
 }
 
-/* Take it out of the list, where nobody finds it any more, unless somebody has it. */
+/* Take the source out of the list, so that nobody finds it any more, unless somebody has it. */
 static int kdtl_source_unlist(struct kdtl_pmu *p)
 {
 	int users = -ENOENT;

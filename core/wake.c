@@ -8,12 +8,12 @@
  *
  * Each wake-up sets kdtl_session::pending, completes the completion and calls
  * the caller's wake().  kdtl_wait() and kdtl_read() look at pending and sleep on
- * the completion's queue, because whoever else completes it ends their sleep
- * too.  While pending is set, one count of the completion belongs to it.
+ * the completion's queue, so that others who complete it can end their sleep.
+ * While pending is set, one count of the completion belongs to it.
  *
  * A kdtl_read() that waits for messages of chosen types may take a wake-up that was for
- * data, of which no message tells.  It leaves that to a kdtl_wait(), by
- * kdtl_session::passed.
+ * data, of which no message tells.  It sets kdtl_session::passed to leave this wake-up
+ * to a kdtl_wait().
  *
  * A waiter looks for unread data too, but not on all CPUs: a wake-up puts its CPU's
  * area into kdtl_session::due, and a waiter takes it out when that data has been read.
@@ -25,7 +25,7 @@
 #include "session.h"
 #include "wake.h"
 
-/* Under the lock.  Returns whether there was a count; that of complete_all() stays. */
+/* Take a count, under the lock.  Returns whether there was one; that of complete_all() stays. */
 static bool kdtl_take_count(struct completion *done)
 {
 	if (!done->done)
@@ -36,8 +36,8 @@ static bool kdtl_take_count(struct completion *done)
 }
 
 /*
- * Under the lock.  Does somebody sleep in the completion who is in no verb?  While there are verbs,
- * that matters for the last wake-up only: others the verbs may take.
+ * Does somebody outside of all verbs sleep on the completion?  Under the lock.  While verbs wait,
+ * this matters for the last wake-up only: the verbs may take any other one.
  */
 static bool kdtl_sleeps_itself(const struct kdtl_session *s, struct completion *done)
 {
@@ -54,21 +54,21 @@ static bool kdtl_sleeps_itself(const struct kdtl_session *s, struct completion *
 	return sleepers > verbs;
 }
 
-/* Under the lock, what complete() does. */
+/* Do what complete() does, under the lock. */
 static void kdtl_complete_locked(struct kdtl_session *s, struct completion *done)
 {
-	/* The last wake-up's count stands for this one too: counts must not pile up. */
+	/* If the last wake-up's count is still there, add none: counts must not pile up. */
 	if (!s->pending || !done->done) {
 		if (done->done != UINT_MAX)
 			WRITE_ONCE(done->done, done->done + 1);
-		/* Who sleeps, and is in no verb, gets the count: see kdtl_session_end_wakes(). */
+		/* A sleeper outside of all verbs gets the count: see kdtl_session_end_wakes(). */
 		s->promised = kdtl_sleeps_itself(s, done);
 	}
 	WRITE_ONCE(s->pending, true);
 	kdtl_swake_up_locked(&done->wait);
 }
 
-/* Under the lock. */
+/* Have the area in kdtl_session::due until it is read up to @end.  Under the lock. */
 static void kdtl_due_locked(struct kdtl_aux *aux, u64 end)
 {
 	if ((s64)(end - aux->due_to) <= 0)
@@ -108,7 +108,7 @@ void kdtl_session_wake(struct kdtl_session *s)
 }
 
 /**
- * kdtl_session_wake_for() - the same, on behalf of a CPU
+ * kdtl_session_wake_for() - tell the reader that a CPU has something to read
  * @aux: the CPU's area
  *
  * Context: hard irq, on the area's CPU.
@@ -119,7 +119,7 @@ void kdtl_session_wake_for(struct kdtl_aux *aux)
 	struct completion *done = s->done;
 
 	raw_spin_lock(&done->wait.lock);
-	/* Up to the last watermark that was crossed, the data is worth reading. */
+	/* The data is worth reading up to the last watermark that was crossed. */
 	kdtl_due_locked(aux, aux->next_wake - aux->watermark);
 	kdtl_complete_locked(s, done);
 	raw_spin_unlock(&done->wait.lock);
@@ -148,12 +148,12 @@ void kdtl_session_due(struct kdtl_aux *aux, u64 end)
  * kdtl_session_readable() - does a CPU have enough unread data to end a wait?
  * @s: the session
  *
- * That is a watermark of it.  While the session is stopped no more data comes, so then
- * any is enough.
+ * A watermark of unread data is enough.  While the session is stopped no more data comes,
+ * so then any amount is.
  *
- * A CPU that has a watermark of unread data has crossed one that the reader has not
- * reached yet, so it is in the list.  A reader that reads everything empties the list,
- * so each wake-up is looked at once.
+ * If a CPU has a watermark of data unread, its writer has passed a wake-up position that
+ * the reader has not reached yet, so its area is in kdtl_session::due.  A reader that reads
+ * everything empties that list, so each wake-up is looked at once.
  *
  * Context: any that may take a raw spinlock, hard irq at most.
  * Return: whether one has.
@@ -213,9 +213,9 @@ bool kdtl_session_take_wake(struct kdtl_session *s)
  * kdtl_session_wake_others() - have all that wait now look again
  * @s: the session
  *
- * To wake one of them would not do: a reason for a kdtl_wait() may be none for a kdtl_read(),
- * which would go on sleeping and wake nobody.  They are woken one at a time, so that interrupts
- * are not off for as long as there are waiters.
+ * To wake one of them would not do: a kdtl_read() that finds only a reason for a kdtl_wait()
+ * goes on sleeping and wakes nobody.  They are woken one at a time, so that interrupts need not
+ * stay off until all are woken.
  *
  * Context: any that may take a raw spinlock, hard irq at most.
  */
@@ -281,8 +281,8 @@ void kdtl_session_pass_wake(struct kdtl_session *s)
  * kdtl_session_take_passed() - take a wake-up that was passed on
  * @s: the session
  *
- * If everything was read since, it says nothing new.  The caller has seen that there is one; one
- * that comes now wakes the caller, which is on the queue.
+ * If everything was read since, the wake-up says nothing new.  The caller has seen that there is
+ * one; another one that comes now wakes the caller, which is on the queue.
  *
  * Context: any that may take a raw spinlock, hard irq at most.
  * Return: whether there was one, and there is unread data.

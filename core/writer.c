@@ -29,8 +29,8 @@
  * @aux: the area
  *
  * Context: on the area's CPU, interrupts off.
- * Return: the bytes that are not unread; in overwrite mode the whole area; 0 if there
- * are so many gaps that the last one has to grow.
+ * Return: the area's size less the unread bytes; in overwrite mode the whole area; 0 if
+ * there are so many gaps that the last one has to grow.
  */
 u64 kdtl_aux_room(struct kdtl_aux *aux)
 {
@@ -54,7 +54,7 @@ static noinline u64 kdtl_aux_look(struct kdtl_aux *aux)
 
 /*
  * Is there room for @size bytes?  The tail is in a cache line of the reader, so it is
- * read again only if the room that was there does not suffice.
+ * read again only if the room that was found last does not suffice.
  */
 static bool kdtl_aux_fits(struct kdtl_aux *aux, u64 size)
 {
@@ -77,8 +77,8 @@ void kdtl_aux_set_stop(struct kdtl_aux *aux)
 	if (!aux->overwrite && (s64)(aux->next_wake - stop_at) < 0)
 		stop_at = aux->next_wake;
 	/*
-	 * Counters and waits are checked at each entry; and the first entry of a period
-	 * starts it.
+	 * Counters and waits are checked at each entry, and the first entry of a period
+	 * starts the timer.
 	 */
 	if (aux->set->watched || aux->min_wait ||
 	    (aux->sink.period && !hrtimer_is_queued(&aux->period_timer)))
@@ -208,8 +208,8 @@ void kdtl_aux_lost_end(struct kdtl_aux *aux)
  * kdtl_aux_period_start() - bound the time until the reader is told of new entries
  * @aux: the CPU's area
  *
- * Nothing happens if there is no bound, if there are none, if a wake-up is under way, or if the
- * timer runs already.
+ * Nothing happens if there is no bound, if there are no new entries, if a wake-up is under way,
+ * or if the timer runs already.
  *
  * Context: on the CPU, interrupts off, maybe under the runqueue lock: the scheduler
  * itself starts pinned timers in hard irq there.
@@ -224,8 +224,8 @@ void kdtl_aux_period_start(struct kdtl_aux *aux)
 }
 
 /*
- * Does the entry tell of the reader's own dispatch, or that the CPU became idle after it?  If such
- * an entry woke the reader, it would be dispatched again, and so on for ever.
+ * Does the entry tell that the reader was dispatched, or that the CPU became idle after it ran?
+ * If such an entry woke the reader, the reader would be dispatched again, and so on for ever.
  */
 static bool kdtl_aux_is_readers(const struct kdtl_aux *aux, const struct kdtl_entry *e)
 {
@@ -311,7 +311,7 @@ void kdtl_aux_post(struct kdtl_aux *aux, struct kdtl_msg *msg)
 	irq_work_queue(&aux->wake);
 }
 
-/* A driver must not stop in the middle of a transaction: its area would take no other one. */
+/* End the transaction in which a driver has stopped, or the area would never take another one. */
 static void kdtl_aux_close(struct kdtl_aux *aux)
 {
 	if (!aux->open)

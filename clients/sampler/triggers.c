@@ -28,7 +28,7 @@
 #include "causes.h"
 #include "triggers.h"
 
-/* As PSI has it, for who does not have CAP_SYS_RESOURCE: windows that are multiples of this. */
+/* Without CAP_SYS_RESOURCE, windows must be multiples of this, as in PSI. */
 #define TRIGGERS_WINDOW		(2U * NSEC_PER_SEC)
 
 /* A name, two numbers and a path. */
@@ -145,8 +145,8 @@ static int triggers_parse(char *line, struct kdtl_trigger_attr *attr)
 }
 
 /*
- * May who opened the file have that trigger?  Each one has all cgroups looked at, and the more
- * often the shorter its window.
+ * May whoever opened the file have that trigger?  Each trigger makes the sampler look at all
+ * cgroups, and the more often the shorter its window is.
  */
 static int triggers_take(struct file *file, struct triggers_file *f, u64 window)
 {

@@ -19,10 +19,10 @@
 
 #include "watch.h"
 
-/* As many as one line of the log can hold. */
+/* How many tasks a line names, which is as many as it can hold. */
 #define BEHIND_NAMED	3
 
-/* Among these are those that had most: see struct kdtl_who. */
+/* Enough rows to include the tasks that had most: see struct kdtl_who. */
 #define BEHIND_TASKS	16
 
 #define BEHIND_MASK	(KDTL_MASK_ALL | KDTL_MASK_IDLE)
@@ -44,9 +44,9 @@ MODULE_PARM_DESC(wake, "source of who woke whom: kdtl_wake (default: none)");
 
 /**
  * struct behind - the newest entries of a source
- * @session: keeps them; NULL: nobody does
- * @info: what kdtl_aux_info() said of it
- * @entries: a copy of those of one CPU
+ * @session: the session that keeps them; NULL: none does
+ * @info: its kdtl_aux_info()
+ * @entries: a copy of one CPU's entries
  * @len: their length in bytes
  */
 struct behind {
@@ -56,10 +56,10 @@ struct behind {
 	ssize_t			len;
 };
 
-/* What the tasks of the entries were; NULL: the source knows none. */
+/* Knows what the tasks of the entries were; NULL: the source knows no tasks. */
 struct kdtl_tasks *watch_tasks;
 
-static struct behind past;	/* of tasks; no session if the source knows none */
+static struct behind past;	/* dispatches; no session if the source knows no tasks */
 static struct behind stolen;
 static struct behind interrupts;
 static struct behind wakes;
@@ -67,8 +67,8 @@ static struct behind wakes;
 /**
  * struct behind_waker - who woke the task whose wait was a CPU's worst at the last look
  * @woken: the task, until when it waited by then, and what woke it
- * @by: what that was, if it is a task
- * @sought: the log is to be asked
+ * @by: the waker, if it is a task
+ * @sought: the log has not been searched yet
  */
 struct behind_waker {
 	struct kdtl_woken	woken;
@@ -76,7 +76,7 @@ struct behind_waker {
 	bool			sought;
 };
 
-/* The log of wake-ups may have gone around before the wait is over. */
+/* Kept here because the log of wake-ups may be overwritten before the wait is over. */
 static DEFINE_PER_CPU(struct behind_waker, behind_wakers);
 
 static int behind_create(struct behind *b, const char *pmu, unsigned int pages, u32 mask)
@@ -121,8 +121,8 @@ static int behind_needs_tasks(const char *name, const char *pmu)
 }
 
 /*
- * Keep what took the CPU from tasks: the parameter @name says that the source @pmu, which is
- * to be one that tells @what, knows.
+ * Keep when something took the CPU from tasks.  The parameter @name has set the source @pmu, which
+ * must be one that logs when @what had a CPU.
  */
 static int behind_init_taker(struct behind *b, const char *name, const char *pmu,
 			     const bool *tells, const char *what, unsigned int pages)
@@ -171,7 +171,7 @@ static int behind_init_takers(unsigned int pages)
 	       behind_init_wakes(pages);
 }
 
-/* Keep what the tasks are from before the first entry on. */
+/* Begin to keep track of tasks before the first entry comes. */
 static int behind_init_past(void)
 {
 	struct kdtl_tasks *t = kdtl_tasks_open();
@@ -232,12 +232,12 @@ void watch_behind_exit(void)
 
 /**
  * watch_task() - what a task was
- * @comm: its name, if nobody knows which one it had then
+ * @comm: the name to use if its name at @time is not known
  * @pid: its pid
  * @time: when, by kdtl_sched's time
- * @task: filled in; pid and name only if nobody knows the rest
+ * @task: filled in; only pid and name if the rest is not known
  *
- * The program that a task got the CPU with need not be the one that held it.
+ * A task may exec() while it has the CPU, so the name in its entry may not be the one it had then.
  *
  * Context: the watching thread.
  */
@@ -269,7 +269,7 @@ void watch_name(const struct kdtl_task *task, char *text, size_t size)
 	at = scnprintf(text, size, "%*pE:%u", (int)strlen(task->comm), task->comm, task->pid);
 	if (len <= 1)
 		return;
-	/* The end says most: that is where a container's own name is. */
+	/* Keep the end of the path, where a container's own name is. */
 	if (len > BEHIND_PATH) {
 		cut = "...";
 		from += len - BEHIND_PATH;
@@ -300,7 +300,7 @@ static bool behind_is_normal(const struct kdtl_entry *e)
 
 	if (kdtl_entry_is_idle(e))
 		return false;
-	/* Rather no report than one that is wrong. */
+	/* An unknown task counts as normal: rather no report than a wrong one. */
 	return kdtl_task_at(watch_tasks, kdtl_entry_pid(e), kdtl_entry_time(e), &task) ||
 	       !watch_is_rt(&task);
 }
@@ -324,7 +324,7 @@ u64 watch_dispatched(int cpu, u64 since)
 	return 0;
 }
 
-/* Names a task, or an interrupt; @i: the row, of which the first one may have a culprit. */
+/* Name the task or interrupt of row @i.  The task of row 0 is the culprit. */
 static void behind_name(const struct kdtl_ran *ran, unsigned int i, char *text, size_t size,
 			struct watch_blame *blame)
 {
@@ -341,7 +341,7 @@ static void behind_name(const struct kdtl_ran *ran, unsigned int i, char *text, 
 	watch_name(&task, text, size);
 }
 
-/* The same after @before.  Returns whether it names a task, or an interrupt. */
+/* watch_behind(), but the line begins with @before.  Returns whether it names anybody. */
 static bool behind_list(u64 from, u64 to, const char *before, char *text, size_t size,
 			struct watch_blame *blame)
 {
@@ -359,7 +359,7 @@ static bool behind_list(u64 from, u64 to, const char *before, char *text, size_t
 	kdtl_who_interrupts(&who, &interrupts.info, interrupts.entries, interrupts.len);
 	kdtl_for_each_entry(e, past.entries, past.len)
 		kdtl_who_entry(&who, e);
-	/* If idle times are not logged: somebody waited all the time. */
+	/* Even if idle times are not logged, it was busy: somebody waited all the time. */
 	kdtl_who_end(&who, true);
 	if (past.len)
 		watch_task(who.task.comm, who.task.pid, to, &blame->now);
@@ -396,9 +396,9 @@ static bool behind_list(u64 from, u64 to, const char *before, char *text, size_t
  * @to: its end
  * @text: the line, which begins with a comma; empty if nobody knows
  * @size: of @text
- * @blame: set to who it was
+ * @blame: set to the tasks that had it
  *
- * Of the dispatches that watch_look_back() has copied.
+ * This looks at the dispatches that watch_look_back() has copied.
  *
  * Context: the watching thread.
  */
@@ -430,10 +430,10 @@ static int behind_left(pid_t pid, u64 time)
  * @cpu: the CPU
  * @text: the line, which begins with a semicolon; empty if nobody knows
  * @size: of @text
- * @blame: set to who it was, if there is a line
+ * @blame: set to the tasks that had it, if there is a line
  *
- * It is about the time in which the task was in the queue of another CPU.  Nothing logs of
- * which one, but it is that one usually.
+ * The line is about the time that the task spent in the queue of another CPU.  No entry says which
+ * CPU that was, but usually it is the one where the task ran last.
  *
  * Context: the watching thread.
  * Return: the CPU that the line is about; @cpu: there is no line.
@@ -462,7 +462,7 @@ int watch_before(const struct kdtl_entry *e, int cpu, char *text, size_t size,
 	return last;
 }
 
-/* The waker is what it was then. */
+/* Look up what the waker was when it woke the task. */
 static void behind_note_waker(struct behind_waker *w)
 {
 	w->sought = false;
@@ -471,8 +471,8 @@ static void behind_note_waker(struct behind_waker *w)
 }
 
 /**
- * watch_keep_waker() - a task waits, and it may soon be too late to ask who woke it
- * @is: the worst wait of its CPU, which goes on
+ * watch_keep_waker() - note that a waiting task's waker is sought, before its entry is overwritten
+ * @is: the worst of the waits that go on on its CPU
  *
  * Context: the watching thread.
  * Return: whether to call watch_find_wakers().
@@ -518,7 +518,7 @@ void watch_find_wakers(void)
 	}
 }
 
-/* A task waits once between the time that it left its CPU and the one that it got one again. */
+/* The task's kept waker.  Between leaving a CPU and getting one again, it waits only once. */
 static const struct behind_waker *behind_kept_waker(pid_t pid, u64 from, u64 until)
 {
 	const struct behind_waker *w;
@@ -532,7 +532,7 @@ static const struct behind_waker *behind_kept_waker(pid_t pid, u64 from, u64 unt
 	return NULL;
 }
 
-/* Ask the log. */
+/* Search the logs of all CPUs. */
 static const struct behind_waker *behind_waker(pid_t pid, u64 from, u64 until)
 {
 	static struct behind_waker waker;

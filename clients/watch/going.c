@@ -3,8 +3,8 @@
  * Waits that go on, and have taken too long already
  *
  * A task may wait for too long although its CPU dispatches others, or for less time than makes a
- * CPU stuck.  kdtl_waiting() knows that.  It is asked only if some CPU was not idle since the last
- * look, at the pace of struct kdtl_pace.
+ * CPU stuck.  kdtl_waiting() reports such waits.  It is called only if some CPU was not idle since
+ * the last look, at the pace of struct kdtl_pace.
  */
 #include <linux/kdtl_verbs.h>
 #include <linux/ktime.h>
@@ -13,12 +13,12 @@
 
 #include "watch.h"
 
-/* Of each CPU the wait that exceeds its threshold most often; the threshold is 0 if none does. */
+/* Each CPU's worst wait, relative to its threshold; @threshold is 0 if no wait exceeds its own. */
 static DEFINE_PER_CPU(struct watch_going, going_worst);
 
 static struct kdtl_pace going_pace;
 
-/* Keep it if no other wait of its CPU is worse. */
+/* Keep the wait if it is the worst of its CPU so far. */
 static void going_compare(const struct kdtl_waiting *is, bool throttled, u64 wait, u64 threshold)
 {
 	struct watch_going *worst = per_cpu_ptr(&going_worst, is->cpu);
@@ -33,7 +33,7 @@ static void going_compare(const struct kdtl_waiting *is, bool throttled, u64 wai
 	};
 }
 
-/* The time base of a source that knows who waits is in ns. */
+/* Nothing is converted: a source that knows who waits has a time base in ns. */
 static void going_note(const struct kdtl_waiting *is, void *unused)
 {
 	const u64 wait = is->until - is->since - is->held;
@@ -45,8 +45,8 @@ static void going_note(const struct kdtl_waiting *is, void *unused)
 }
 
 /*
- * The CPU may turn out to be stuck, which watch_probe() says, and who waits there.  It does not if
- * that takes longer than it should, or for those who may wait less long.
+ * Is this wait left to watch_probe(), which reports a stuck CPU and who waits there?  Not if the
+ * probe takes longer than it should, or if the task's threshold is below the CPU's.
  */
 static bool going_is_for_probe(const struct watch_cpu *w, u64 threshold)
 {
@@ -55,7 +55,7 @@ static bool going_is_for_probe(const struct watch_cpu *w, u64 threshold)
 	return w->reported || (w->pending && threshold >= stuck && w->pending <= 2 * stuck);
 }
 
-/* A wait is told of once, and again when it is twice as long. */
+/* Report a wait once, and again when it is twice as long. */
 static void going_tell(struct watch_cpu *w, const struct watch_going *worst)
 {
 	const bool again = worst->is.pid == w->told_pid && worst->is.since == w->told_since;
@@ -68,7 +68,7 @@ static void going_tell(struct watch_cpu *w, const struct watch_going *worst)
 	watch_report_going(worst);
 }
 
-/* Who woke those that have waited for too long, while the log says. */
+/* Find out who woke the tasks that wait for too long, while the log still has it. */
 static void going_keep_wakers(void)
 {
 	const struct watch_going *worst;
@@ -85,7 +85,7 @@ static void going_keep_wakers(void)
 }
 
 /**
- * watch_going() - report who has waited for too long, and waits still
+ * watch_going() - report tasks that have waited for too long and still wait
  * @s: the session
  * @busy: some CPU was not idle since the last look
  *
@@ -101,7 +101,7 @@ void watch_going(struct kdtl_session *s, bool busy)
 		return;
 	for_each_possible_cpu(cpu)
 		per_cpu_ptr(&going_worst, cpu)->threshold = 0;
-	/* A CPU that does not answer is one for watch_probe(). */
+	/* A CPU that does not answer is left to watch_probe(). */
 	kdtl_waiting(s, going_note, NULL);
 	going_keep_wakers();
 	kdtl_pace_set(&going_pace, began, ktime_get_ns());

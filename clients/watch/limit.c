@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How often to report: at a limited rate, but never less for a worse wait
+ * Limits the rate of reports, but never withholds a wait that is clearly the worst
  *
  * The kernel's rate limit would also withhold a wait of ten seconds, after ten of half a
  * second.  Here a wait that is clearly worse than all that were reported before is always
@@ -60,8 +60,8 @@ void watch_limit_exit(struct watch_limit *l)
  * @wait: how long it was, in ns
  * @threshold: the longest wait that is not reported, in ns
  *
- * It may if not @l->burst waits were reported in @l->seconds, or if it is worse than those
- * that were: longer by half, or by half more often its threshold.
+ * It may if fewer than @l->burst waits were reported in @l->seconds, or if it is worse than
+ * they were: longer by half, in ns or as a multiple of its threshold.
  *
  * Context: the watching thread.
  * Return: true if so; otherwise it is counted as withheld.

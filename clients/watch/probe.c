@@ -32,8 +32,8 @@ static bool probe_was_idle(int cpu, struct watch_cpu *w)
 }
 
 /*
- * For how long there was no dispatch of normal priority, in ns. The kworker of the probe may have
- * to wait while others do not: behind another work item, for instance.
+ * For how long no task of normal priority was dispatched, in ns. The kworker of the probe may have
+ * to wait while other tasks run: behind another work item, for instance.
  */
 static u64 probe_without(int cpu, struct watch_cpu *w, u64 queued, u64 now)
 {
@@ -51,7 +51,7 @@ static u64 probe_without(int cpu, struct watch_cpu *w, u64 queued, u64 now)
  * @cpu: the CPU
  *
  * Context: the watching thread.
- * Return: whether it was never idle since the last look.
+ * Return: true if the CPU has never been idle since the last look.
  */
 bool watch_probe(int cpu)
 {
@@ -80,7 +80,7 @@ bool watch_probe(int cpu)
 		without = probe_without(cpu, w, queued, now);
 		if (without <= threshold)
 			return !idle;
-		/* Again when it is twice as long, so that it does not look over. */
+		/* Report again when it is twice as long, lest it seem to be over. */
 		watch_report_stuck(cpu, without, threshold);
 		w->reported = without;
 	}

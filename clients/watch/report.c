@@ -37,7 +37,7 @@ DEFINE_PER_CPU(struct watch_cpu, watch_cpus);
 
 static struct watch_limit lines = { .name = "lines", .seconds = 5, .burst = 10 };
 
-/* Who had to wait is known only when the wait is over, so that has an alarm of its own. */
+/* A late task is known only when its wait is over, so stuck CPUs have a limit of their own. */
 static struct watch_limit alarms = { .name = "alarms", .burst = 1 };
 static struct watch_limit stuck_alarms = { .name = "alarms of stuck CPUs", .burst = 1 };
 static struct platform_device *device;	/* sends the uevents */
@@ -71,7 +71,7 @@ static void report_uevent(int cpu, u64 wait, bool saturated)
 	kobject_uevent_env(&device->dev.kobj, KOBJ_CHANGE, env.envp);
 }
 
-/* A task, or all of them, did not have the CPU for so long. */
+/* Keep the longest time for which a task, or every task, had to do without the CPU. */
 static void report_longest(struct watch_cpu *w, u64 wait)
 {
 	WRITE_ONCE(w->longest, max_t(u64, w->longest, div_u64(wait, NSEC_PER_MSEC)));
@@ -90,8 +90,8 @@ static unsigned int report_wanted(u64 wait, u64 threshold, struct watch_limit *a
 }
 
 /*
- * What @what and @detail say, about a wait for @cpu that ended at @to, in ns.  @behind: the CPU
- * of those who are to blame; -1: nobody is.
+ * Report what @what and @detail say, about a wait for @cpu that ended at @to, in ns.  @behind: the
+ * CPU of the tasks that are to blame; -1: none are.
  */
 static void report(unsigned int how, int cpu, int behind, u64 wait, u64 to, bool saturated)
 {
@@ -132,7 +132,7 @@ static void report_late_what(const struct kdtl_span *span, const struct kdtl_ent
 	}
 }
 
-/* Returns the CPU of those who are to blame for most of it; -1: nobody is. */
+/* Returns the CPU of the tasks that are to blame for most of the wait; -1: none are. */
 static int report_late_detail(const struct kdtl_span *span, const struct kdtl_entry *e,
 			      bool throttled)
 {
@@ -166,7 +166,7 @@ static int report_late_detail(const struct kdtl_span *span, const struct kdtl_en
 	return cpu;
 }
 
-/* Who woke the task, which left its CPU at @from. */
+/* Add who woke the task, which left its CPU at @from. */
 static void report_woken(pid_t pid, u64 from, u64 until)
 {
 	const int at = strlen(detail);
@@ -185,7 +185,7 @@ static void report_late_woken(const struct kdtl_entry *e)
 
 /**
  * watch_report_late() - report a task that was dispatched too late
- * @span: where the entry is from
+ * @span: the span that has the entry
  * @e: its entry
  * @throttled: a limit on CPU time held it back; otherwise it waited
  * @wait: for how long, in ns
@@ -223,7 +223,7 @@ void watch_report_late(const struct kdtl_span *span, const struct kdtl_entry *e,
 	       kdtl_ticks_to_ns(span->info, kdtl_entry_time(e) - span->info->tb_boot), saturated);
 }
 
-/* Who waits; @e: since when the CPU is idle, or blame.now has it. */
+/* Add who waits.  @e: the entry since which the CPU is idle, or blame.now has it. */
 static void report_stuck_detail(int cpu, u64 now, const struct kdtl_entry *e, int at)
 {
 	struct watch_waiting longest;
@@ -251,7 +251,7 @@ static void report_stuck_detail(int cpu, u64 now, const struct kdtl_entry *e, in
 		scnprintf(detail + at, sizeof(detail) - at, ", %u others less", waiting - 1);
 }
 
-/* Where is the task that has the CPU? */
+/* Print where in the kernel the task is that has the CPU. */
 static void report_stuck_stack(int cpu)
 {
 	char name[WATCH_NAME];
@@ -295,7 +295,7 @@ void watch_report_stuck(int cpu, u64 wait, u64 threshold)
 		report_stuck_stack(cpu);
 }
 
-/* Who waits, or is held back, and since when others have the CPU. */
+/* Say behind whom the task waits, and since when the CPU's present task has it. */
 static void report_going_detail(const struct watch_going *g)
 {
 	const struct kdtl_entry *e = g->throttled ? NULL : watch_look_back(g->is.cpu);
@@ -317,10 +317,10 @@ static void report_going_detail(const struct watch_going *g)
 }
 
 /**
- * watch_report_going() - report a task that waits, and has done so for too long
+ * watch_report_going() - report a task that has waited for too long and still waits
  * @g: its wait
  *
- * It is counted when it is over.
+ * The wait is counted when it is over.
  *
  * Context: the watching thread.
  */
@@ -344,7 +344,7 @@ void watch_report_going(const struct watch_going *g)
 }
 
 /**
- * watch_report_round() - say what was not reported, when its time is over
+ * watch_report_round() - say how many reports were withheld, if a limit's time is over
  *
  * Context: the watching thread.
  */

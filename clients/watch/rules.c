@@ -2,8 +2,8 @@
 /*
  * How long a task may wait: thresholds by cgroup, by priority and by CPU
  *
- * The session logs waits from the least of all thresholds on.  Which threshold holds for
- * a task is looked up when one of its waits was logged, so rules cost nothing before.
+ * The session logs waits from the least of all thresholds on.  A task's own threshold is
+ * looked up when one of its waits was logged, so rules cost nothing before that.
  */
 #include <linux/err.h>
 #include <linux/kdtl_counters.h>
@@ -23,7 +23,7 @@
 /* The rule does not exist. */
 #define RULE_NONE	UINT_MAX
 
-/* Each one is compared with each late task. */
+/* Limited because every group is compared with every late task. */
 #define RULE_MAX_GROUPS	64
 
 enum rule_class { RULE_RT, RULE_HIGH, RULE_NORMAL, RULE_LOW, RULE_IDLE, RULE_CLASSES };
@@ -96,7 +96,7 @@ static unsigned int rule_ms(const struct kdtl_task *task, const char *path, unsi
 	const enum rule_class class = rule_class_of(task);
 	const struct rule_group *g;
 
-	/* Who takes only what others leave is expected to wait. */
+	/* A task that takes only what others leave is expected to wait. */
 	if (class == RULE_IDLE)
 		return rule_class_ms[RULE_IDLE];
 	g = rule_deepest(path);
@@ -109,7 +109,7 @@ static unsigned int rule_ms(const struct kdtl_task *task, const char *path, unsi
  * watch_threshold_of() - how long a task may wait
  * @pid: the task
  * @time: when, by kdtl_sched's time
- * @cpu: for this CPU
+ * @cpu: the CPU that it waits for
  *
  * Context: the watching thread.
  * Return: the longest wait that is not reported, in ns; 0: none is.
@@ -156,7 +156,7 @@ static unsigned int rule_least(unsigned int least, unsigned int ms)
  */
 struct kdtl_config watch_rules_config(void)
 {
-	/* Who was throttled may have waited after that. */
+	/* All kinds of dispatches: a task that was throttled may have waited after that. */
 	struct kdtl_config config = { .mask = KDTL_MASK_ALL };
 	unsigned int least = RULE_NONE, i;
 	const struct rule_group *g;

@@ -23,10 +23,10 @@
 
 static struct dentry *show_dir;
 
-/* Of two concurrent writers, the session gets the thresholds of both. */
+/* Makes the session get the thresholds of both, if two write at once. */
 static DEFINE_MUTEX(show_lock);
 
-/* Log what the thresholds ask for, which have changed. */
+/* Thresholds have changed: make the session log what they ask for. */
 static int show_apply(struct kdtl_session *s)
 {
 	struct kdtl_config config = watch_rules_config();

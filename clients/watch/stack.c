@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where in the kernel the task is that does not let go of its CPU
+ * Where in the kernel a task is that does not let go of its CPU
  *
- * No kernel lets all modules see the stack of another task.  So an interrupt of the task's CPU
- * looks at its own, which begins with that of what it interrupts.  Only that of a timer knows on
- * each architecture where that was, so the interrupt that is sent to the CPU starts a timer there.
- * Nobody waits for it for long: a CPU that has interrupts off does not answer, which is worth
- * knowing, too.
+ * No kernel lets all modules see the stack of another task.  So an interrupt on the task's CPU
+ * looks at its own stack, which begins with that of the interrupted task.  Only a timer's interrupt
+ * can tell on each architecture where the task was, so the interrupt that is sent to the CPU starts
+ * a timer there.  The wait for it is short: a CPU with interrupts off does not answer, which is
+ * worth knowing too.
  */
 #define pr_fmt(fmt) "kdtl_watch: " fmt
 
@@ -24,30 +24,30 @@
 #include "../../core/compat.h"
 #include "watch.h"
 
-/* The deepest of so many functions are looked for; those of the interrupt are among them. */
+/* How many of the innermost functions are taken, including those of the interrupt. */
 #define STACK_DEPTH	32
 
-/* As many lines as are of use. */
+/* How many of them are printed; more would not help. */
 #define STACK_LINES	16
 
-/* If it takes none for so long it has interrupts off.  A timer may be as late as a tick. */
+/* A CPU that takes no interrupt for this long has them off.  A timer may be a tick late. */
 #define STACK_WAIT_MS	100
 
 /**
- * struct stack - what the interrupt has seen, if @asked and then @done
+ * struct stack - a request for an interrupt, and what the interrupt has seen
  * @csd: the interrupt that is sent
- * @timer: the one that looks
- * @done: it came
- * @asked: it was asked for, and nobody knows that it came
- * @cpu: which was asked
+ * @timer: the timer whose interrupt looks
+ * @done: completed when that interrupt has looked
+ * @asked: the interrupt was asked for, and is not known to have come
+ * @cpu: the CPU that was asked
  * @pid: the task that had the CPU
- * @user: it was in user mode
- * @at: where it was in the kernel; 0: not known
+ * @user: the task was in user mode
+ * @at: where the task was in the kernel; 0: not known
  * @nr: the number of functions
  * @function: the deepest first
  *
- * The watching thread asks.  One interrupt may be under way, and is not forgotten: its function is
- * this module's.
+ * Only the watching thread asks.  An interrupt under way is waited for before the module goes, as
+ * its function is in this module.
  */
 static struct stack {
 	call_single_data_t	csd;
@@ -62,7 +62,7 @@ static struct stack {
 	unsigned long		function[STACK_DEPTH];
 } stack;
 
-/* In the timer's interrupt.  If the CPU went offline meanwhile, it is another CPU's. */
+/* Called in the timer's interrupt, on another CPU if stack.cpu went offline meanwhile. */
 static enum hrtimer_restart stack_look(struct hrtimer *timer)
 {
 	struct pt_regs *regs = get_irq_regs();
@@ -93,7 +93,7 @@ static bool stack_came(unsigned int ms)
 /* Returns whether the CPU answers. */
 static bool stack_ask(int cpu)
 {
-	/* One that did not answer may do so by now, and says nothing of another one. */
+	/* An earlier request must have been answered, lest its answer be taken for this one. */
 	if (!stack_came(0))
 		return false;
 	reinit_completion(&stack.done);
@@ -102,7 +102,7 @@ static bool stack_ask(int cpu)
 	return stack.asked && stack_came(STACK_WAIT_MS);
 }
 
-/* What the interrupt itself has called is above the place that it interrupted. */
+/* Skip what the interrupt itself has called, above the place that it interrupted. */
 static unsigned int stack_begin(void)
 {
 	unsigned int i;
@@ -118,9 +118,9 @@ static unsigned int stack_begin(void)
  * watch_stack() - say where in the kernel a task is, in the log
  * @cpu: the CPU that it has
  * @pid: its pid
- * @name: what it is called there
+ * @name: its name in the log
  *
- * If it has left the CPU, nothing is said, nor is it while the CPU still owes an earlier answer.
+ * Nothing is said if the task has left the CPU, or while another CPU still owes an answer.
  *
  * Context: the watching thread.
  */
@@ -152,7 +152,7 @@ void watch_stack(int cpu, pid_t pid, const char *name)
 }
 
 /**
- * watch_stack_init() - before the watching thread begins
+ * watch_stack_init() - prepare for watch_stack(), before the watching thread begins
  */
 void watch_stack_init(void)
 {

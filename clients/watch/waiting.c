@@ -2,8 +2,8 @@
 /*
  * Who waits for a CPU that dispatches nobody
  *
- * A task that still waits is in no log.  So all tasks are looked at, which is slow, but
- * only done to report a CPU that is stuck.  That one is not asked, as it may have its
+ * A task that still waits is in no log.  So this looks at all tasks, which is slow, but
+ * only done to report a CPU that is stuck.  The stuck CPU is not asked, as it may have its
  * interrupts off.
  */
 #include <linux/pid.h>
@@ -31,7 +31,7 @@ static bool waiting_is_throttled(const struct task_struct *t)
 	return !se->on_rq;
 }
 
-/* 0: it has a CPU, or sleeps. */
+/* When the task was queued; 0: it has a CPU, or sleeps. */
 static u64 waiting_since(const struct task_struct *t)
 {
 #ifdef CONFIG_SCHED_INFO
@@ -41,7 +41,7 @@ static u64 waiting_since(const struct task_struct *t)
 #endif
 }
 
-/* The task is in the queue of @cpu at the moment, which may be over when this returns. */
+/* Is the task in the queue of @cpu?  It may have left it when this returns. */
 static bool waiting_is_queued(const struct task_struct *t, int cpu)
 {
 	return task_is_running(t) && task_cpu(t) == cpu && waiting_since(t) &&

@@ -2,7 +2,7 @@
 /*
  * kdtl_watch - a watchdog over the time that tasks wait for a CPU
  *
- * The session's reader looks how long each dispatched task had waited; probe.c finds
+ * The session's reader checks how long each dispatched task had waited; probe.c finds
  * out where tasks are still waiting.
  */
 #define pr_fmt(fmt) "kdtl_watch: " fmt
@@ -24,7 +24,7 @@ static unsigned int threshold_ms = 500;
 module_param(threshold_ms, uint, 0444);
 MODULE_PARM_DESC(threshold_ms, "longest wait that is not reported, in ms, 0: report none (default 500; by CPU, cgroup and priority in debugfs)");
 
-/* 0 would mean the default, and the largest numbers for ever. */
+/* Refuse 0, which would mean the default, and the largest numbers, which would mean forever. */
 static int period_set(const char *val, const struct kernel_param *kp)
 {
 	return param_set_uint_minmax(val, kp, 1, 3600 * MSEC_PER_SEC);
@@ -84,7 +84,7 @@ static unsigned int watch_round(struct kdtl_session *s, void *unused)
 	return READ_ONCE(period_ms);
 }
 
-/* Each dispatch that is logged is late on some CPU, so it wakes the reader. */
+/* Each logged dispatch exceeds some threshold, so each one wakes the reader. */
 static struct kdtl_session *watch_open(void)
 {
 	const struct kdtl_config config = watch_rules_config();
@@ -119,7 +119,7 @@ static int __init watch_init(void)
 	err = watch_report_init();
 	if (err)
 		return err;
-	/* Before the thread, which asks for what it keeps. */
+	/* Before the session, whose reader asks for what this keeps. */
 	err = watch_behind_init(pmu, aux_pages);
 	if (err)
 		goto err_report;
@@ -150,7 +150,7 @@ static void __exit watch_exit(void)
 	watch_rules_exit();
 }
 
-/* When built in, after the sources: those are device_initcalls. */
+/* When built in, this must come after the sources, which are device_initcalls. */
 late_initcall(watch_init);
 module_exit(watch_exit);
 

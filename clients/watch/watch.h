@@ -13,7 +13,7 @@
  * @threshold_ms: longest wait that is not reported; 0: none is
  * @late: dispatches that had waited longer than that
  * @saturated: those of @late that waited longer than an entry can say
- * @throttled: dispatches that a limit on CPU time had delayed for longer than asked
+ * @throttled: dispatches that a limit on CPU time had delayed for longer than the rule allows
  * @stuck: times that no task of normal priority was dispatched for longer than that
  * @longest: longest wait among @late and @stuck, in ms; may be too low if there are
  *	@saturated ones
@@ -21,14 +21,14 @@
  * @queued: local_clock() when @probe was queued; 0: it has run
  * @normal: the newest dispatch of a task of normal priority that was found while @probe was
  *	queued, by local_clock()
- * @reported: for how long there was none, when that was reported last, in ns; 0: it was not
+ * @reported: for how long there was none at the last report of that, in ns; 0: not reported
  * @pending: for how long @probe had been queued at the last look, in ns
  * @idle: time that the CPU had been idle at the last look, in us
- * @told_pid: whose wait, which went on, was reported last
+ * @told_pid: the task whose wait was reported last while it went on
  * @told_since: since when that task waited
- * @told: for how long it had by then, in ns
+ * @told: for how long it had waited by then, in ns
  *
- * Only the watching thread writes here; but debugfs writes @threshold_ms, and
+ * Only the watching thread writes here, except that debugfs writes @threshold_ms, and
  * @probe clears @queued.
  */
 struct watch_cpu {
@@ -61,15 +61,15 @@ static inline bool watch_is_rt(const struct kdtl_task *task)
 	       task->policy == SCHED_DEADLINE;
 }
 
-/* Room for what watch_name() says. */
+/* Size of a buffer for watch_name(). */
 #define WATCH_NAME	176
 
 /* behind.c */
 
 /**
  * struct watch_blame - who had a CPU
- * @culprit: had it longest; its pid is 0 if nobody is known, or it is no task
- * @now: had it at the end; its pid is 0 if the CPU was idle, and it has no name if nobody is known
+ * @culprit: the task that had it longest; pid 0: not known, or not a task
+ * @now: the task that had it at the end; pid 0: the CPU was idle; no name: not known
  */
 struct watch_blame {
 	struct kdtl_task	culprit;
@@ -113,14 +113,14 @@ void watch_going(struct kdtl_session *s, bool busy);
 /**
  * struct watch_limit - how often to report
  * @name: what is limited
- * @seconds: the time in which
- * @burst: this many reports pass
- * @since: jiffies of the first of them
+ * @seconds: length of a period
+ * @burst: reports that may pass in a period
+ * @since: jiffies of the period's first report
  * @passed: reports that have passed since then
- * @withheld: reports that have not
- * @longest: longest wait among those, in ns
+ * @withheld: reports that have not passed
+ * @longest: longest wait among the withheld reports, in ns
  * @worst: longest wait that has passed, in ns
- * @worst_percent: the same in percent of its threshold
+ * @worst_percent: worst wait that has passed, in percent of its threshold
  *
  * Only the watching thread uses it.
  */
@@ -147,7 +147,7 @@ bool watch_probe(int cpu);
 
 /* report.c */
 
-/* Is the time that the entry gives, of a throttle or a wait, only the least that it was? */
+/* Is the entry's time, of a throttle or a wait, only a lower bound? */
 static inline bool watch_is_saturated(const struct kdtl_entry *e, bool throttled)
 {
 	return throttled ? kdtl_entry_throttled(e) == KDTL_TIME_MAX : kdtl_entry_wait_saturated(e);

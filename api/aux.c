@@ -13,9 +13,9 @@
 #include "request.h"
 
 /*
- * Why kdtl_aux_peek() and kdtl_aux_consume() are refused.  They look at no_reader
- * without a lock; a merge must be created before or after they are called anyway.
- * kdtl_session_open() returns the session when it has its reader.
+ * Log why kdtl_aux_peek() or kdtl_aux_consume() is refused.  They look at no_reader without
+ * a lock: the client must not create a merge while it calls them anyway, and
+ * kdtl_session_open() returns only when the session has its reader.
  */
 static noinline int kdtl_no_reader(struct kdtl_session *s, const char *what)
 {
@@ -35,8 +35,8 @@ static noinline int kdtl_no_reader(struct kdtl_session *s, const char *what)
 }
 
 /*
- * The way of raw sessions, whose areas several readers share, and that of refusals.  It
- * is behind the same look at no_reader, so that other sessions do not pay for it.
+ * Peek into a raw session, whose areas several readers share, or refuse.  One test of
+ * no_reader leads to both, so that other sessions do not pay for them.
  */
 static noinline ssize_t kdtl_peek_else(struct kdtl_session *s, int cpu, const void **span)
 {
@@ -74,8 +74,8 @@ static noinline int kdtl_consume_refuse(struct kdtl_session *s, struct kdtl_aux 
 }
 
 /*
- * The next span would begin inside an entry, and so would all that follow.  Only what a driver has
- * written that is no entries may be given back, up to the span's end.
+ * If part of an entry were given back, all later spans would begin inside an entry.  Only bytes
+ * up to the span's end may be given back, in case a driver has written something else than entries.
  */
 static noinline int kdtl_consume_part(struct kdtl_session *s, struct kdtl_aux *aux,
 				      int cpu, size_t bytes)
@@ -87,7 +87,7 @@ static noinline int kdtl_consume_part(struct kdtl_session *s, struct kdtl_aux *a
 	return -EINVAL;
 }
 
-/* See kdtl_peek_else(). */
+/* Consume from a raw session, or refuse, see kdtl_peek_else(). */
 static noinline int kdtl_consume_else(struct kdtl_session *s, int cpu, size_t bytes)
 {
 	struct kdtl_aux *aux = kdtl_session_aux(s, cpu);
@@ -118,15 +118,15 @@ static __always_inline int kdtl_area_consume(struct kdtl_session *s, struct kdtl
 	return 0;
 }
 
-/* kdtl_aux_peek() for the one that has claimed the session, with a CPU of it. */
+/* kdtl_aux_peek() for the reader that has claimed the session; @cpu is one of the session's. */
 ssize_t kdtl_reader_peek(struct kdtl_session *s, int cpu, const void **span)
 {
 	return kdtl_area_peek(kdtl_session_aux(s, cpu), span);
 }
 
 /*
- * The entries that a CPU of the session has lost between two places in its span, both
- * included, for the merge.
+ * Count the entries that a CPU has lost between two places in its span, both included.
+ * For the merge.
  */
 u64 kdtl_reader_lost(struct kdtl_session *s, int cpu, size_t from, size_t to)
 {
@@ -136,7 +136,7 @@ u64 kdtl_reader_lost(struct kdtl_session *s, int cpu, size_t from, size_t to)
 	return kdtl_gaps_sum(&aux->gaps, tail + from, tail + to);
 }
 
-/* kdtl_aux_consume() for the one that has claimed the session, with a CPU of it. */
+/* kdtl_aux_consume() for the reader that has claimed the session; @cpu is one of the session's. */
 int kdtl_reader_consume(struct kdtl_session *s, int cpu, size_t bytes)
 {
 	return kdtl_area_consume(s, kdtl_session_aux(s, cpu), cpu, bytes);
@@ -150,8 +150,8 @@ int kdtl_reader_consume(struct kdtl_session *s, int cpu, size_t bytes)
  *
  * The span is contiguous, also across the area's end.  It stays valid and
  * unchanged until kdtl_aux_consume() gives it back, or the session is loaded
- * again or closed.  Each CPU may have one reader at a time; whoever else wants to know
- * how much is unread calls kdtl_aux_info().
+ * again or closed.  Each CPU may have one reader at a time; others call kdtl_aux_info() to
+ * find out how much is unread.
  *
  * In overwrite mode the writer does not wait for a reader, so there is no span.
  *
@@ -182,12 +182,12 @@ EXPORT_SYMBOL_NS_GPL(kdtl_aux_peek, KDTL_NS);
  * @bytes: number of bytes, from the beginning of the span
  *
  * The bytes are all of the span, or the entries that were read of it, from its beginning:
- * only whole entries can be given back.  (A driver may write what is no entries; that can
- * be given back up to the end of the span.)  With KDTL_SESSION_RAW any bytes can.
+ * only whole entries can be given back.  (A driver may write something else than entries;
+ * that can be given back up to the end of the span.)  With KDTL_SESSION_RAW any bytes can.
  *
  * Only what the last kdtl_aux_peek() on this CPU has shown can be given back.  So if two
- * readers share a CPU, sooner or later one of them is refused: the other one has given
- * its span back.
+ * readers share a CPU, sooner or later one of them is refused, because the other has given
+ * the span back.
  *
  * Context: any, but with KDTL_SESSION_RAW not in NMI.  Orders like a release: reads of
  * the span come before it.
@@ -221,12 +221,12 @@ EXPORT_SYMBOL_NS_GPL(kdtl_aux_consume, KDTL_NS);
  * kdtl_aux_gap() - find the first gap among a CPU's unread entries
  * @s: the session
  * @cpu: the CPU
- * @at: set to where it is: the bytes of kdtl_aux_peek()'s span that come before it
+ * @at: set to the offset of the gap, in bytes from the beginning of kdtl_aux_peek()'s span
  * @lost: set to the number of entries that were lost there
  *
  * Call it after kdtl_aux_peek(): it knows all gaps in that span.  A gap at the span's
- * end may still grow; it is there again, at 0, when entries have followed.  Consume the
- * entries before a gap and the one after it to find the next one.
+ * end may still grow; once entries have followed, it is found again, at 0.  To find the next
+ * gap, consume the entries before this one and the entry after it.
  *
  * Context: any but NMI.
  * Return:
@@ -266,7 +266,7 @@ int kdtl_aux_gap(struct kdtl_session *s, int cpu, size_t *at, u64 *lost)
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_aux_gap, KDTL_NS);
 
-/* The bytes of the newest entries that are whole while the writer writes the next. */
+/* The bytes of the newest entries that stay whole while the writer writes the next entry. */
 static u64 kdtl_snapshot_max(struct kdtl_aux *aux)
 {
 	return (kdtl_entries(aux->area.size) - 1) * KDTL_ENTRY_SIZE;
@@ -317,8 +317,7 @@ static ssize_t kdtl_snapshot_try(struct kdtl_aux *aux, void *buf, u64 len, u64 *
  * @buf: the buffer to copy to
  * @len: size of @buf in bytes
  * @missed: set to the number of entries that were written since kdtl_load() and are not
- *	in @buf; may be NULL.  What the source itself lost is not among them, only in
- *	kdtl_aux_info::lost
+ *	in @buf; may be NULL.  Only kdtl_aux_info::lost counts what the source itself lost
  *
  * Copies whole entries in order, the newest last.  All of them are valid although
  * the writer may go on meanwhile.  Takes no lock and waits for nothing, so it works
@@ -326,10 +325,10 @@ static ssize_t kdtl_snapshot_try(struct kdtl_aux *aux, void *buf, u64 len, u64 *
  * the caller holds.
  *
  * A session with KDTL_SESSION_RAW has bytes instead of entries, and @missed is 0.  While a
- * session on its PMU is started, only a CPU itself can copy what is its own, and not in an
- * NMI: perf stops the PMU meanwhile, since that is when the PMU says where it is.  The copy
- * needs a lock, and gives up soon if somebody has it who does not go on, as in a panic.  After
- * the CPU was offline, the bytes are those since it came back.
+ * session on its PMU is started, a CPU's area can be copied only on that CPU, and not in an
+ * NMI: perf stops the PMU for the copy, because the PMU tells its position only then.  The
+ * copy needs a lock, and soon gives up if the lock's holder does not go on, as in a panic.
+ * After the CPU was offline, the copy has only the bytes since it came back.
  *
  * Context: any, NMI too; with CONFIG_GENERIC_ATOMIC64 (some 32-bit CPUs) not in NMI,
  * because there a read of 64 bits takes a lock.
@@ -376,7 +375,7 @@ ssize_t kdtl_aux_snapshot(struct kdtl_session *s, int cpu, void *buf, size_t len
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_aux_snapshot, KDTL_NS);
 
-/* The numbers of an area; NULL: of none. */
+/* Fill in the numbers of an area.  If @aux is NULL, only those that all areas share. */
 static void kdtl_area_info(struct kdtl_session *s, struct kdtl_aux *aux,
 			   struct kdtl_aux_info *info)
 {
@@ -410,7 +409,7 @@ static void kdtl_area_info(struct kdtl_session *s, struct kdtl_aux *aux,
 	if (!s->ops->entries)
 		return;
 	info->consumed = kdtl_entries(info->tail - start);
-	/* One that a driver wrote in part and a reader consumed in part counts as unread. */
+	/* An entry that a driver wrote in part and a reader consumed in part counts as unread. */
 	info->unread = kdtl_entries(info->head - start) - info->consumed;
 	info->produced = info->consumed + info->lost + info->unread;
 	if (aux->overwrite) {
@@ -445,9 +444,9 @@ static void kdtl_session_info(struct kdtl_session *s, struct kdtl_aux_info *sum)
  * @cpu: the CPU; -1: the sums over the session's CPUs
  * @info: filled in
  *
- * Produced is computed, as consumed + lost + unread; the tests compare it with what
- * the sources themselves have counted.  Once the session is stopped the numbers do not
- * change any more, except by reading.
+ * kdtl_aux_info::produced is computed as consumed + lost + unread; the tests compare it with
+ * what the sources themselves have counted.  Once the session is stopped, only reading
+ * changes the numbers.
  *
  * Context: as kdtl_aux_snapshot().
  * Return: 0, or -EINVAL: @cpu is not one of the session's, or @s or @info is NULL.

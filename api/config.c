@@ -100,7 +100,7 @@ static int kdtl_counter_write_check(struct kdtl_session *s, void *element)
 			req->resets, KDTL_ALL_COUNTERS);
 		return -EINVAL;
 	}
-	/* A client that forgets cpu means all CPUs; who names one would be misled. */
+	/* A client that leaves cpu at 0 means all CPUs; one that names a CPU would be misled. */
 	if (req->cpu && req->cpu != -1) {
 		pr_warn("%s: counter %u: cpu=%d: counters are set on all CPUs, so it must be -1\n",
 			s->owner, req->counter, req->cpu);
@@ -217,7 +217,7 @@ static void kdtl_counter_fetch(struct kdtl_session *s, void *element)
 		value += kdtl_counter_read(aux, set, req->counter);
 		found = true;
 	}
-	/* No CPU has it before the first load: return the value it will start with. */
+	/* No CPU has the counter before the first load: return what it will start with. */
 	req->value = found ? value : set->setup[req->counter].value;
 }
 
@@ -234,10 +234,10 @@ static const struct kdtl_vector_verb kdtl_counter_read_verb = {
  * @nr: number of requests, at most KDTL_MAX_REQUESTS
  *
  * The values are exact while the session is stopped or paused; while it is started
- * they go on.  Reading interrupts no CPU.  The sum for cpu -1 is over the CPUs that
- * were online at any time since a kdtl_load(), also an earlier one for other CPUs; the others
- * have no counters.  Before the first kdtl_load() no CPU has: then it is the value that each
- * will begin with.
+ * they go on.  Reading interrupts no CPU.  The sum for cpu -1 is over the CPUs that were
+ * online at any time after a kdtl_load() for them, even an earlier one; other CPUs have no
+ * counters.  Before the first kdtl_load() no CPU has counters, so the value is the one that
+ * each CPU will begin with.
  *
  * perfmon2: pfmk_read_pmds().
  *

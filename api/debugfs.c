@@ -2,7 +2,7 @@
 /*
  * The list of sessions: kdtl/sessions and kdtl/areas in debugfs
  *
- * It shows authors of clients what their sessions do.  The numbers are those of
+ * These files show authors of clients what their sessions do.  The numbers are those of
  * kdtl_aux_info().
  */
 #include <linux/debugfs.h>
@@ -54,7 +54,7 @@ void kdtl_session_unlist(struct kdtl_session *s)
 }
 
 /**
- * kdtl_session_shares() - is a session's completion another one's, too?
+ * kdtl_session_shares() - does another session use the same completion?
  * @s: the session, no longer in the list
  *
  * Context: may sleep.

@@ -173,7 +173,7 @@ static void kdtl_evtset_delete(struct kdtl_session *s, void *element)
 	struct kdtl_aux *aux;
 	int cpu;
 
-	/* The vector may name a set twice, and then it is gone already. */
+	/* A vector may name a set twice; the second time it is gone already. */
 	if (!set)
 		return;
 	/* After kdtl_unload() it may still be the last active set of a CPU. */

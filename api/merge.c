@@ -7,31 +7,30 @@
  * and reads its clock there.  A source writes with interrupts off, so an entry
  * that comes later on that CPU is not older than this reading.  The oldest of
  * these readings is the horizon: no entry that is still to come is older.  Entries
- * before the horizon are merged, the others wait for the next sync.  The only
- * thing that a clock must do is not to go back on its own CPU.
+ * before the horizon are merged, the others wait for the next sync.  All that this
+ * asks of a clock is that it does not go back on its own CPU.
  *
  * So an entry is held back until the first kdtl_merge_sync() that begins after
  * every CPU's clock has passed the entry's time.  That is the next sync, unless the
  * clocks differ by more than the time between the entry and the sync.
  *
- * A sync waits for no verb, because who is in a verb may be a task that does not get a CPU.  If a
- * CPU begins to be logged meanwhile, the horizon may be wrong: kdtl_session::starts says so,
- * and the sync looks again.  Only kdtl_load() must not run beside it, as it drops the entries;
- * then there is nothing to take in.
+ * A sync waits for no verb, because the task in the verb may not get a CPU.  If a CPU begins to
+ * be logged meanwhile, the horizon may be wrong: kdtl_session::starts tells, and the sync looks
+ * again.  Only kdtl_load() must not run beside a sync, because it drops the entries; a sync that
+ * finds one at work takes nothing in.
  *
  * A CPU that is not logged at the time of a sync (offline, not loaded, stopped) has
  * no say in the horizon.  When it is logged later, its first entries may be older
- * than what has been returned, if its clock is behind.  They are late: they are not
- * returned, because times would go back, but counted.
+ * than what has been returned, if its clock is behind.  Such entries are late: they are
+ * counted, but not returned, because times would go back.
  *
  * Idle CPUs are interrupted too, because idle_cpu() does not prove that a CPU will
  * read its clock only later.  On its way out of the idle loop a CPU may pull a task
  * from another one, become busy and read its clock without a full barrier in
  * between, and x86 does not order the TSC after earlier stores.  So the CPU may
- * look idle when it has read its clock already.  An RCU grace period would prove
- * it without an interrupt, but takes milliseconds, and does not end while a
- * real-time task starves RCU.  And the log of kdtl_vpa can only be read on its own
- * CPU.
+ * look idle when it has read its clock already.  An RCU grace period would be proof
+ * without an interrupt, but takes milliseconds, and does not end while a real-time
+ * task starves RCU.  And the log of kdtl_vpa can only be read on its own CPU.
  */
 #define pr_fmt(fmt) "kdtl: " fmt
 
@@ -48,9 +47,9 @@
  * struct kdtl_cursor - the merge's position in a CPU's area
  * @e: next entry
  * @end: end of the entries that were there at the last sync
- * @time: that of @e, while the cursor is in the heap
+ * @time: time of @e, while the cursor is in the heap
  * @passed: bytes before @e that have not been given back yet
- * @told: bytes before which kdtl_merge_lost() has told of losses, at most @passed
+ * @told: bytes up to which kdtl_merge_lost() has told of losses, at most @passed
  * @lost: entries that were lost before late ones, and not told yet
  * @horizon: the CPU's clock at the last sync
  */
@@ -72,7 +71,7 @@ DEFINE_MIN_HEAP(struct kdtl_cursor *, kdtl_heap);
  * @heap: cursors that have an entry before @horizon, the oldest entry on top
  * @last: the cursor of the entry that kdtl_merge_next() returned last
  * @horizon: no entry that is still to come is older, unless it is late
- * @returned: time of that last entry
+ * @returned: time of the entry that kdtl_merge_next() returned last
  * @late: entries that came after a newer one had been returned
  * @loads: kdtl_session::loads when @cursors were set
  * @cursors: by CPU
@@ -326,7 +325,7 @@ void kdtl_merge_detach(struct kdtl_merge *m)
 	m->session = NULL;
 }
 
-/* On each CPU that is loaded, also if it has no event yet, or any more; interrupts off. */
+/* Runs with interrupts off on each CPU that is loaded, even if it has no event now. */
 static void kdtl_merge_sync_cpu(void *arg)
 {
 	struct kdtl_merge *m = arg;
@@ -350,7 +349,7 @@ static u64 kdtl_merge_find_horizon(struct kdtl_merge *m)
 	return horizon;
 }
 
-/* Take in a CPU's entries, without those that are late: they are its oldest. */
+/* Take in a CPU's entries, except late ones, which are its oldest. */
 static void kdtl_cursor_take_in(struct kdtl_merge *m, int cpu)
 {
 	struct kdtl_cursor *c = &m->cursors[cpu];
@@ -391,11 +390,11 @@ static void kdtl_merge_take_in(struct kdtl_merge *m, bool logged)
  * kdtl_merge_sync() - take in all entries up to now
  * @m: the merge
  *
- * Interrupts every CPU that is logged, idle ones too, but no CPU that is not loaded, and
- * none if the session is not started: once, or again if CPUs began to be logged meanwhile.
- * Entries that kdtl_merge_next() has returned are given back to the writers.
+ * Interrupts every CPU that is loaded, even if it is idle, once, or again if CPUs began to be
+ * logged meanwhile; if the session is not started, it interrupts none.  Entries that
+ * kdtl_merge_next() has returned are given back to the writers.
  *
- * It waits for no other verb.  Beside a kdtl_load() of another thread, which drops the
+ * It waits for no other verb.  While another thread is in kdtl_load(), which drops the
  * entries, it takes in nothing.
  *
  * Context: task, may sleep.
@@ -439,8 +438,8 @@ EXPORT_SYMBOL_NS_GPL(kdtl_merge_sync, KDTL_NS);
  * @m: the merge
  *
  * The times of the entries never go back, over all CPUs and from one
- * kdtl_merge_sync() to the next.  An entry for which they would have to is not
- * returned but counted: see kdtl_merge_late().  Takes O(log CPUs).
+ * kdtl_merge_sync() to the next.  An entry that comes too late for that is counted,
+ * but not returned: see kdtl_merge_late().  Takes O(log CPUs).
  *
  * Context: any.
  * Return: the entry, valid until the next kdtl_merge_sync() or kdtl_merge_destroy();
@@ -483,7 +482,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_merge_cpu, KDTL_NS);
  * kdtl_merge_lost() - count the entries that were lost before the last returned one
  * @m: the merge
  *
- * They are entries of the same CPU, since that CPU's entry before.
+ * The entries of the same CPU that were lost since that CPU's entry before.
  *
  * Context: any but NMI.
  * Return: the number; 0 also if kdtl_merge_next() has not returned an entry, or @m is

@@ -10,7 +10,7 @@
  * kdtl_dispatch_reason_name() - name a dispatch reason
  * @reason: from kdtl_entry_dispatch_reason()
  *
- * The names are those of PAPR and of the perf tool, "throttled" and "idle".
+ * The names are those of PAPR and of the perf tool, and "throttled" and "idle".
  *
  * Context: any.
  * Return: a constant string; "unknown" for a code that neither PAPR nor kdtl
@@ -58,9 +58,9 @@ EXPORT_SYMBOL_NS_GPL(kdtl_preempt_reason_name, KDTL_NS);
  * kdtl_task_preempt_name() - name a preempt reason of kdtl_sched in the words of tasks
  * @reason: from kdtl_entry_preempt_reason()
  *
- * "slept": the CPU's previous task went to sleep; "disk_sleep": no signal interrupts that;
- * "page_fault": it waits for a page; "stopped" and "exited": it was, or has; "preempted": it
- * could have gone on; "throttled": it could have, but a limit on CPU time took effect.
+ * "slept": the CPU's previous task went to sleep; "disk_sleep": it sleeps uninterruptibly;
+ * "page_fault": it waits for a page; "stopped": it was stopped; "exited": it has exited;
+ * "preempted": it could have gone on; "throttled": a limit on CPU time took effect.
  *
  * Context: any.
  * Return: a constant string; kdtl_preempt_reason_name() for a reason that kdtl_sched

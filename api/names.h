@@ -5,7 +5,7 @@
 
 #include <linux/kdtl.h>
 
-/* PAPR's, as in the perf tool, and those of what PAPR does not know. */
+/* The names of PAPR, as in the perf tool, and of reasons that PAPR does not have. */
 static inline const char *kdtl_dispatch_name(unsigned int code)
 {
 	static const char * const names[] = {
@@ -57,7 +57,7 @@ static inline const char *kdtl_preempt_name(unsigned int code)
 	return code < ARRAY_SIZE(names) ? names[code] : NULL;
 }
 
-/* In the words of tasks. */
+/* Names in the words of tasks; PAPR's for other reasons. */
 static inline const char *kdtl_task_dispatch_name(unsigned int code)
 {
 	switch (code) {

@@ -17,9 +17,9 @@
  * @handle: filled in: size is the room in bytes, head the position
  * @event: the event
  *
- * As with perf_aux_output_begin(), unread bytes are not part of the room.  A
- * nested call, one on another CPU, and one without a handle or an event is refused, with
- * one warning.
+ * As with perf_aux_output_begin(), unread bytes are not part of the room.  Nested calls,
+ * calls on another CPU, and calls without a handle or an event are refused, with one
+ * warning.
  *
  * Context: on the event's CPU, interrupts off.
  * Return: the value that the driver's setup_aux() returned, or a struct kdtl_area
@@ -91,9 +91,9 @@ static void kdtl_output_count(struct kdtl_aux *aux, u64 size)
  *
  * As with perf_aux_output_end(), a reader that sees the new head sees all stores
  * before it, on every architecture.  Outside of a transaction, as when
- * kdtl_aux_output_begin() has returned NULL, nothing happens, with one warning.  A driver
- * that is stopped has to end its transaction; otherwise kdtl does, with a line in the log,
- * and nothing of it is published.
+ * kdtl_aux_output_begin() has returned NULL, it does nothing but warn once.  A driver
+ * that is stopped has to end its transaction; otherwise kdtl ends it, with a line in the
+ * log, and publishes nothing of it.
  *
  * Context: as kdtl_aux_output_begin(), same CPU.
  */
@@ -143,8 +143,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_aux_output_end, KDTL_NS);
  * contents.
  *
  * Context: as kdtl_aux_output_begin(), same CPU.
- * Return: 0, or -ENOSPC if there is less room than @size, or, with one warning, no
- * transaction.
+ * Return: 0; -ENOSPC: there is less room than @size, or no transaction (one warning).
  */
 int kdtl_aux_output_skip(struct perf_output_handle *handle, unsigned long size)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Registering a source, and feeding it, for PMU drivers. */
+/* For PMU drivers: register a source, and hand out its entries. */
 #define pr_fmt(fmt) "kdtl: " fmt
 
 #include <linux/export.h>
@@ -53,7 +53,7 @@ static const char *kdtl_pmu_invalid(const struct kdtl_pmu *p)
 		return "needs both setup_aux and free_aux, or neither";
 	if (kdtl_pmu_mixes(&p->pmu))
 		return "needs all of add, del, start and stop, or none";
-	/* kdtl's own switches the source on and off. */
+	/* kdtl's own add() switches the source on and off. */
 	if ((p->pmu.pmu_enable || p->pmu.pmu_disable) && !p->pmu.add)
 		return "needs its own add, too, if it has pmu_enable or pmu_disable";
 	if (p->of && !*p->of)
@@ -73,9 +73,9 @@ static const char *kdtl_pmu_invalid(const struct kdtl_pmu *p)
  * may be active on a CPU at once, each with its own mask, so the PMU must not
  * be PERF_PMU_CAP_EXCLUSIVE.  pmu.module must be the driver's THIS_MODULE,
  * because a mapping can outlive every event, and then calls free_aux().  When that
- * module goes and has forgotten to unregister the source, kdtl does so, and says so in
- * the log.  Until the module's init has ended, which may fail, only that module's own sessions
- * find the source, and perf opens no events on it (-ENODEV).
+ * module goes and has forgotten to unregister the source, kdtl does it, with a line in
+ * the log.  The module's init may still fail, so until it has ended only that module's own
+ * sessions find the source, and perf opens no events on it (-ENODEV).
  *
  * Context: task, may sleep.
  * Return:
@@ -83,8 +83,8 @@ static const char *kdtl_pmu_invalid(const struct kdtl_pmu *p)
  * * -EINVAL: @p is NULL, something of the above is missing, the name has 32 characters or
  *   more, two of tasks, stolen and interrupts are set, KDTL_MASK_WAKE is not alone, or there
  *   are callbacks without those that belong to them (a line in the log says what)
- * * -EEXIST: the name, or of, is another source's name or of; if another subsystem's
- *   PMU has the name, the kernel prints a call trace as well
+ * * -EEXIST: another source has @p->name or @p->of as its name or of; if another
+ *   subsystem's PMU has the name, the kernel also prints a call trace
  * * -ENOMEM, or the error of perf_pmu_register()
  */
 int kdtl_pmu_register(struct kdtl_pmu *p)
@@ -105,8 +105,8 @@ EXPORT_SYMBOL_NS_GPL(kdtl_pmu_register, KDTL_NS);
 
 /**
  * kdtl_pmu_unregister() - undo kdtl_pmu_register(), which may be called again then
- * @p: the source; may be NULL.  When its module goes it has no users, because each would
- *	hold the module
+ * @p: the source; may be NULL.  It has no users when its module goes, because each user
+ *	holds the module
  *
  * If @p is not registered, or has users, nothing happens but a line in the log.
  *
@@ -147,7 +147,7 @@ void kdtl_pmu_unregister_left(struct module *module)
 	}
 }
 
-/* Out of line, so that the others do not pay for the choice. */
+/* Out of line, so that entries of known kinds do not pay for it. */
 static noinline void kdtl_fan_out_unknown(struct kdtl_pmu_cpu *c, const struct kdtl_entry *e)
 {
 	kdtl_fan_out(c, e, KDTL_KIND_UNKNOWN);
@@ -157,11 +157,11 @@ static noinline void kdtl_fan_out_unknown(struct kdtl_pmu_cpu *c, const struct k
  * kdtl_pmu_output() - hand an entry to every event that asked for its kind
  * @p: the source
  * @e: the entry
- * @kind: its kind; a number that is none counts as KDTL_KIND_UNKNOWN
+ * @kind: its kind; any other number counts as KDTL_KIND_UNKNOWN
  *
  * Writes to every active event of this CPU whose mask has the kind.  Never
- * sleeps, and leaves wake-ups to an irq_work.  An entry of a source that is not registered
- * goes nowhere, as does one whose source or which itself is NULL.
+ * sleeps, and leaves wake-ups to an irq_work.  Does nothing if the source is not
+ * registered, or if @p or @e is NULL.
  *
  * Context: interrupts off, also under the runqueue lock; not NMI.
  */

@@ -14,14 +14,15 @@
  * softirqs of its CPU, and with them the timer wheel, waiting in ksoftirqd.  A reader that
  * watches for such tasks must not depend on them.
  *
- * For the same reason the reader takes no lock that a verb holds: who is in a verb may be a task
- * that does not run for long, behind a real-time one.  Only kdtl_load() changes what the reader
- * reads, and that waits for the reader, see kdtl_reader_pause().
+ * For the same reason the reader takes no lock that a verb holds: the task in the verb may not
+ * get a CPU for long, because of a real-time task.  Only kdtl_load() changes what the reader
+ * reads, and kdtl_load() waits for the reader, see kdtl_reader_pause().
  *
- * A callback may close or flush the session of another reader, and waits for that one's callback
- * then.  If that one did the same the other way round, both would wait for ever.  So it is known
- * who waits for whom, and the one that would close such a circle is refused.  So is a work item
- * that would wait for a reader which is behind it in an ordered workqueue.
+ * A callback may close or flush the session of another reader, and then waits for that reader's
+ * callback.  If the other callback did the same with this reader, both would wait for ever.  So
+ * kdtl keeps track of which reader waits for which, and refuses a wait that would close such a
+ * circle.  It also refuses a work item that would wait for a reader queued behind it in an
+ * ordered workqueue.
  */
 #define pr_fmt(fmt) "kdtl: " fmt
 
@@ -52,12 +53,12 @@
  * @wq_work: the work item for @reader.wq
  * @timer: queues the work item; not started any more once kdtl_session::wake is the
  *	client's again
- * @mute: @reader is not called any more
- * @task: the one that is calling @reader, or NULL
+ * @mute: do not call @reader any more
+ * @task: the task that is calling @reader, or NULL
  * @node: in kdtl_runners
  * @awaits: the reader for which a callback of this one waits, or NULL
- * @map: to lockdep, the callbacks are a lock that they hold, and who waits for them takes
- * @key: of @map
+ * @map: a lock, for lockdep: callbacks hold it, and whoever waits for them takes it
+ * @key: class of @map
  * @wake: the client's kdtl_session::wake
  * @wake_data: its argument
  */
@@ -78,7 +79,7 @@ struct kdtl_runner {
 	void			*wake_data;
 };
 
-/* All readers, and who awaits whom. */
+/* All readers; the lock also protects kdtl_runner::awaits. */
 static DEFINE_SPINLOCK(kdtl_runners_lock);
 static LIST_HEAD(kdtl_runners);
 
@@ -116,7 +117,7 @@ static void kdtl_runner_queue(struct kdtl_runner *r)
 		queue_work(r->reader.wq, &r->wq_work);
 }
 
-/* Let it look from now on, and wait until it has. */
+/* Make the reader look, and wait until it has done so. */
 static void kdtl_runner_flush(struct kdtl_runner *r)
 {
 	lock_map_acquire(&r->map);
@@ -127,8 +128,8 @@ static void kdtl_runner_flush(struct kdtl_runner *r)
 		return;
 	}
 	/*
-	 * A bound workqueue has it on the CPU of the last wake-up, where a real-time task may keep
-	 * it from running.  The caller's CPU runs at least the caller.
+	 * On a bound workqueue the item is queued on the CPU of the last wake-up, where a real-time
+	 * task may keep it from running.  Queue it here instead: this CPU runs at least the caller.
 	 */
 	cancel_work(&r->wq_work);
 	kdtl_runner_queue(r);
@@ -136,8 +137,8 @@ static void kdtl_runner_flush(struct kdtl_runner *r)
 }
 
 /*
- * The head of struct worker (kernel/workqueue_internal.h), the same from 6.1 to 7.2.  Nothing that
- * the kernel exports says in which workqueue a work item runs.
+ * The head of struct worker (kernel/workqueue_internal.h), the same from 6.1 to 7.2.  It is needed
+ * because the kernel exports nothing that tells in which workqueue a work item runs.
  */
 struct kdtl_worker_head {
 	union {
@@ -150,8 +151,8 @@ struct kdtl_worker_head {
 };
 
 /*
- * Is the caller a work item for whose end the reader's one waits?  So it is if both are in the same
- * queue, and that is ordered, or as full as it may be.
+ * Does the reader's work item wait until the caller's work item ends?  It does if both are in the
+ * same queue, and the queue is ordered, or as full as it may be.
  */
 static bool kdtl_runner_is_behind(struct kdtl_runner *r)
 {
@@ -166,7 +167,7 @@ static bool kdtl_runner_is_behind(struct kdtl_runner *r)
 		return false;
 	kdtl_runner_queue(r);
 	data = READ_ONCE(*work_data_bits(&r->wq_work));
-	/* If an item waits in a queue, its upper bits are those of the address of current_pwq. */
+	/* The data of an item that waits has the upper bits of its queue's address. */
 	return (data & WORK_STRUCT_INACTIVE) &&
 	       !((data ^ (unsigned long)worker->current_pwq) >>
 		 (WORK_STRUCT_COLOR_SHIFT + WORK_STRUCT_COLOR_BITS));
@@ -198,7 +199,7 @@ static void kdtl_runner_cut(struct kdtl_aux *aux, struct kdtl_span *span)
 		return;
 	if (gap.pos == tail) {
 		span->lost = gap.lost;
-		/* There is an entry behind this gap, so that it does not grow any more. */
+		/* Entries have followed this gap, so it does not grow any more. */
 		if (!kdtl_gaps_next(&aux->gaps, tail + 1, &gap))
 			return;
 	}
@@ -206,8 +207,8 @@ static void kdtl_runner_cut(struct kdtl_aux *aux, struct kdtl_span *span)
 }
 
 /*
- * Read one span of at most @most entries.  Returns how many it had, or 0 if this was the
- * last one.
+ * Read one span of at most @most entries.  Returns the number of entries, or 0 if there are
+ * no more to read.
  */
 static u64 kdtl_runner_read(struct kdtl_runner *r, int cpu, u64 most)
 {
@@ -218,7 +219,7 @@ static u64 kdtl_runner_read(struct kdtl_runner *r, int cpu, u64 most)
 	ssize_t len;
 	u32 loads;
 
-	/* Otherwise kdtl_load() drops the entries, and queues the reader when it has. */
+	/* If kdtl_load() has the lock, it drops the entries, and then queues the reader. */
 	if (!mutex_trylock(&s->reading))
 		return 0;
 	loads = READ_ONCE(s->loads);
@@ -231,7 +232,7 @@ static u64 kdtl_runner_read(struct kdtl_runner *r, int cpu, u64 most)
 	}
 	if (span.nr)
 		r->reader.span(&span, r->reader.data);
-	/* Unless span() itself has loaded the session anew. */
+	/* If span() itself has loaded the session again, its entries are gone already. */
 	if (READ_ONCE(s->loads) == loads)
 		kdtl_reader_consume(s, cpu, span.nr * KDTL_ENTRY_SIZE);
 	else
@@ -275,7 +276,7 @@ static void kdtl_runner_look(struct kdtl_runner *r)
 
 	if (READ_ONCE(r->mute))
 		return;
-	/* With more to read each time, the thread never sleeps; see kdtl_wait(). */
+	/* A reader that always finds more never sleeps: let other tasks and RCU go on. */
 	cond_resched_tasks_rcu_qs();
 	WRITE_ONCE(r->task, current);
 	lock_map_acquire(&r->map);
@@ -314,7 +315,7 @@ static struct kthread_worker *kdtl_runner_thread(const struct kdtl_reader *reade
 	return worker;
 }
 
-/* From now on others may wait for it, and it for others. */
+/* From now on other readers may wait for this one, and this one for others. */
 static void kdtl_runner_list(struct kdtl_runner *r)
 {
 	static const char name[] = "kdtl_reader";
@@ -328,7 +329,7 @@ static void kdtl_runner_list(struct kdtl_runner *r)
 	spin_unlock(&kdtl_runners_lock);
 }
 
-/* It has called for the last time.  Who closes it has waited for that. */
+/* The reader has made its last call.  Callbacks that wait for it do so no more. */
 static void kdtl_runner_unlist(struct kdtl_runner *r)
 {
 	struct kdtl_runner *other;
@@ -343,7 +344,7 @@ static void kdtl_runner_unlist(struct kdtl_runner *r)
 	lockdep_unregister_key(&r->key);
 }
 
-/* The reader whose callback this is; NULL: it is none. */
+/* The reader whose callback the current task runs; NULL: it runs none. */
 static struct kdtl_runner *kdtl_runner_mine(void)
 {
 	struct kdtl_runner *r;
@@ -357,11 +358,12 @@ static struct kdtl_runner *kdtl_runner_mine(void)
 }
 
 /**
- * kdtl_reader_await() - is about to wait for the callbacks of a session's reader
+ * kdtl_reader_await() - note that the caller waits for the callbacks of a session's reader
  * @s: the session
  *
  * Context: task.
- * Return: false if that would never end: this is such a callback, or one for which they wait.
+ * Return: false if the wait would never end, because the caller is one of these callbacks, or a
+ * callback for which they wait.
  */
 bool kdtl_reader_await(struct kdtl_session *s)
 {
@@ -399,7 +401,7 @@ void kdtl_reader_awaited(struct kdtl_session *s)
 }
 
 /**
- * kdtl_reader_await_look() - is about to wait until a session's reader has looked once more
+ * kdtl_reader_await_look() - note that the caller waits for one more look of a session's reader
  * @s: the session
  *
  * Context: task, may sleep.
@@ -417,12 +419,12 @@ bool kdtl_reader_await_look(struct kdtl_session *s)
 }
 
 /**
- * kdtl_reader_pause() - keep a session's reader from reading, or its merge
- * @s: the session, held, but not locked: a callback takes that lock
+ * kdtl_reader_pause() - keep a session's reader or merge from reading
+ * @s: the session, held, but not locked, because a callback may take that lock
  *
- * Waits until span() has returned, as long as it may use its span, or kdtl_merge_sync() has.
- * Meanwhile the reader waits for nobody, it finds nothing.  If the caller is a callback of the
- * reader itself, what it does with its span is its own affair.
+ * Waits until a call of span(), which may still use its span, or of kdtl_merge_sync() has
+ * returned.  Until kdtl_reader_resume() the reader does not block, but finds nothing.  A callback
+ * of the reader itself does not wait: it knows whether it still uses its span.
  *
  * Context: may sleep.
  * Return: 0; -EDEADLK: as kdtl_reader_await().
@@ -504,7 +506,7 @@ int kdtl_reader_start(struct kdtl_session *s, const struct kdtl_reader *reader)
 	s->runner = r;
 	mutex_unlock(&s->lock);
 	kdtl_runner_swap_wake(r, kdtl_runner_wake, r);
-	/* For what was logged before. */
+	/* Read what was logged before there was a reader. */
 	kdtl_runner_queue(r);
 	return 0;
 }
@@ -513,7 +515,8 @@ int kdtl_reader_start(struct kdtl_session *s, const struct kdtl_reader *reader)
  * kdtl_reader_mute() - do not call the reader any more, not even for a last look
  * @s: the session
  *
- * Its module goes without a close: its code is still there, but its data may be gone.
+ * For a module that goes and has not closed its session: the module's code is still there, but
+ * its data may be gone.
  *
  * Context: any.
  */
@@ -570,9 +573,9 @@ bool kdtl_reader_calls(const struct kdtl_session *s)
  * Return:
  * * 0
  * * -EINVAL: the session has no reader that kdtl runs, or @s is NULL
- * * -EDEADLK: called by the reader's own callback, or by that of another one for which
- *   it waits, or by a work item of the reader's own workqueue (kdtl_reader::wq), which is
- *   ordered or full, so that the reader would wait for that item's end
+ * * -EDEADLK: called by a callback of this reader, or of another reader for which this one
+ *   waits, or by a work item of the reader's workqueue (kdtl_reader::wq) while that is
+ *   ordered or full, so that the reader would wait for the work item to end
  * * -ESHUTDOWN: the session is being closed
  */
 int kdtl_flush(struct kdtl_session *s)

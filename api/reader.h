@@ -29,7 +29,7 @@ static inline void kdtl_reader_unclaim(struct kdtl_session *s)
 	WRITE_ONCE(s->no_reader, false);
 }
 
-/* What reads the session, for the log. */
+/* For the log: name what reads the session. */
 static inline const char *kdtl_reader_name(const struct kdtl_session *s)
 {
 	return s->runner ? "that of kdtl_session_open()" : "a merge";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Vectors of requests: checked as a whole before anything is done. */
+/* Vectors of requests: all elements are checked before any is applied. */
 #define pr_fmt(fmt) "kdtl: " fmt
 
 #include <linux/kdtl_counters.h>
@@ -8,7 +8,7 @@
 #include "request.h"
 
 /**
- * kdtl_vector_fail() - mark an element as why the call fails
+ * kdtl_vector_fail() - mark the element that makes the call fail
  * @v: the vector
  * @i: index of the element
  * @err: errno
@@ -93,7 +93,7 @@ int kdtl_vector_call(struct kdtl_session *s, const struct kdtl_vector *v,
 	return err;
 }
 
-/* Does the session have entries, which a verb needs?  Returns 0, or -EOPNOTSUPP with a line. */
+/* Check that a session has entries, for @verb.  Returns 0, or -EOPNOTSUPP and logs why. */
 int kdtl_entries_check(const struct kdtl_session *s, const char *verb)
 {
 	if (s->ops->entries)
@@ -144,7 +144,8 @@ int kdtl_cpu_check(struct kdtl_session *s, int which)
  * @min_wait: see struct kdtl_config
  *
  * Context: any.
- * Return: 0; or with a line in the log -EOPNOTSUPP, or -EINVAL: its entries have no waits.
+ * Return: 0; -EOPNOTSUPP: it has not; -EINVAL: its entries have no waits for @min_wait.  A line
+ * in the log says so.
  */
 int kdtl_session_mask_check(struct kdtl_session *s, u32 mask, u64 min_wait)
 {

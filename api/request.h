@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Vectors of requests: checked as a whole before anything is done. */
+/* Vectors of requests: all elements are checked before any is applied. */
 #ifndef _KDTL_REQUEST_H
 #define _KDTL_REQUEST_H
 

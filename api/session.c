@@ -35,7 +35,7 @@
 /* 4 GiB with pages of 4 KiB, about as far as a watermark of 32 bits reaches. */
 #define KDTL_MAX_PAGES		(1U << 20)
 
-/* What contradicts KDTL_SESSION_NO_AUX; NULL: nothing. */
+/* Which attribute contradicts KDTL_SESSION_NO_AUX; NULL: none does. */
 static const char *kdtl_attr_needs_aux(const struct kdtl_session_attr *attr)
 {
 	if (!(attr->flags & KDTL_SESSION_NO_AUX))
@@ -49,7 +49,7 @@ static const char *kdtl_attr_needs_aux(const struct kdtl_session_attr *attr)
 	return attr->min_wait ? "min_wait" : NULL;
 }
 
-/* What contradicts KDTL_SESSION_RAW; NULL: nothing. */
+/* Which attribute contradicts KDTL_SESSION_RAW; NULL: none does. */
 static const char *kdtl_attr_needs_entries(const struct kdtl_session_attr *attr)
 {
 	if (!(attr->flags & KDTL_SESSION_RAW))
@@ -91,7 +91,7 @@ static const char *kdtl_attr_place_invalid(const struct kdtl_session_attr *attr)
 
 	if (!place)
 		return NULL;
-	/* A reader that consumes wants to be sure of what it has not read yet. */
+	/* A reader that consumes must be able to rely on what it has not read yet. */
 	if (!(attr->flags & KDTL_SESSION_OVERWRITE))
 		return "only with KDTL_SESSION_OVERWRITE";
 	if (attr->flags & KDTL_SESSION_RAW)
@@ -110,8 +110,8 @@ static const char *kdtl_attr_place_invalid(const struct kdtl_session_attr *attr)
 }
 
 /*
- * Was the caller's completion forgotten to be initialised?  Then it is all zeros, mostly, and the
- * first wake-up, in hard irq, would follow its list to NULL.
+ * Has the caller initialised its completion?  If not, it is mostly all zeros, and the first
+ * wake-up, in hard irq, would follow its list to NULL.
  */
 static bool kdtl_attr_done_valid(const struct completion *done)
 {
@@ -178,7 +178,7 @@ static int kdtl_attr_check(const char *owner, const struct kdtl_session_attr *at
 	return 0;
 }
 
-/* Before it lets go of the source: their rings are in the source's memory. */
+/* Call this before the session lets go of its source, whose memory has the areas' rings. */
 static void kdtl_session_free_areas(struct kdtl_session *s)
 {
 	struct kdtl_aux *aux;
@@ -232,7 +232,7 @@ void kdtl_isolated_cpus(struct cpumask *cpus)
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_isolated_cpus, KDTL_NS);
 
-/* Choose the CPUs of a load that names none.  Isolated CPUs must be asked for. */
+/* Choose the CPUs of a load that names none, without isolated CPUs that nobody asked for. */
 static void kdtl_session_choose_cpus(struct kdtl_session *s)
 {
 	if (s->named) {
@@ -303,7 +303,7 @@ free:
 	return NULL;
 }
 
-/* Become a user of a source, or give back what holds it. */
+/* Make the session a user of a source that is held.  On failure, let go of the source. */
 static int kdtl_session_use(struct kdtl_session *s, struct kdtl_pmu *p)
 {
 	int err = kdtl_source_attach(p);
@@ -333,7 +333,7 @@ static int kdtl_session_find_pmu(struct kdtl_session *s,
 
 	s->pmu = kdtl_source_get(attr->pmu, s->module);
 	if (!s->pmu) {
-		/* The name may come from user space, and must not add a line to the log. */
+		/* The name may come from user space: escape what would begin a new line. */
 		if (attr->pmu)
 			pr_warn_ratelimited("%s: no PMU \"%*pE\": is its module loaded?\n",
 					    s->owner, (int)strlen(attr->pmu), attr->pmu);
@@ -362,7 +362,7 @@ static int kdtl_session_find_raw(struct kdtl_session *s,
 	struct kdtl_pmu *source = kdtl_source_find(attr->pmu, s->module);
 	int err;
 
-	/* Its events come and go under the CPU hotplug lock, so none may be the first user. */
+	/* Attach now: events come and go under the hotplug lock, so none may be the first user. */
 	err = source ? kdtl_session_use(s, source) : 0;
 	if (err)
 		return err;
@@ -372,7 +372,7 @@ static int kdtl_session_find_raw(struct kdtl_session *s,
 	return err;
 }
 
-/* @from is an address in the function that the log names. */
+/* Create a session.  @from is an address in the caller's function, which the log names. */
 static struct kdtl_session *kdtl_session_make(const struct kdtl_session_attr *attr,
 					      struct module *owner, void *from)
 {
@@ -483,7 +483,7 @@ static void kdtl_session_end(struct kdtl_session *s)
 	kdtl_session_free(s);
 }
 
-/* Does the module go, so that its memory is freed next, for which the kernel waits for RCU? */
+/* Is the module going?  Then the kernel next waits for RCU, to free the module's memory. */
 static bool kdtl_module_ends(const struct module *module)
 {
 	return module && READ_ONCE(module->state) == MODULE_STATE_GOING;
@@ -507,17 +507,17 @@ static bool kdtl_module_ends(const struct module *module)
  * When a module goes, or its init fails, kdtl closes the sessions that the module has
  * left open, destroys their merges, and says in the log which function had created
  * them.  A thread of the module that sleeps in kdtl_wait() or kdtl_read() then has
- * time to end, if it does not sleep any more.  In the exit of its module, close looks at its
- * end whether RCU gets on, for which the kernel is about to wait: see kdtl_rcu_await().
+ * time to end, if it does not sleep any more.  In its module's exit, close ends with a check
+ * that RCU makes progress, because the kernel is about to wait for it: see kdtl_rcu_await().
  *
  * perfmon2: close() of the context.
  *
  * Context: task, may sleep.  Takes the CPU hotplug lock, so in a CPU hotplug callback it
- * would wait for ever.  From a callback of the session's own reader, or of another one for which
- * that waits, from a work item of the reader's own workqueue that is ordered or full
- * (kdtl_reader::wq), from kdtl_session_attr::wake() of any session, and wherever else interrupts
- * are off, nothing happens, but a line in the log: the session goes on, and has to be closed
- * elsewhere.
+ * would wait for ever.  It only logs a line, and the session goes on and has to be closed
+ * elsewhere, if it is called from a callback of the session's own reader, or of a reader for
+ * which that one waits, from a work item of the reader's workqueue (kdtl_reader::wq) while that
+ * is ordered or full, from kdtl_session_attr::wake() of any session, or wherever else interrupts
+ * are off.
  */
 void kdtl_session_close(struct kdtl_session *s)
 {
@@ -557,9 +557,9 @@ static void kdtl_session_close_left(struct kdtl_session *s)
 }
 
 /*
- * A module goes, also because its init has failed: its memory is freed when this
- * returns.  Its sessions must not keep the source busy for ever, nor wake what is
- * in that memory, and nothing may call what was there.
+ * A module goes, perhaps because its init has failed.  Its memory is freed when this
+ * returns, so its sessions must not keep the source busy for ever, nor wake or call
+ * anything in that memory.
  */
 static int kdtl_module_going(struct notifier_block *nb, unsigned long state, void *module)
 {
@@ -603,8 +603,8 @@ void kdtl_modules_exit(void)
  * kdtl_session_cpus() - the CPUs on which a session may be loaded
  * @s: the session
  *
- * These are the possible ones of kdtl_session_attr::cpus.  All verbs that take a CPU accept
- * them, also while the session is not loaded there, and while they are offline.
+ * These are the possible CPUs of kdtl_session_attr::cpus.  All verbs that take a CPU accept
+ * them, even while the session is not loaded on them or they are offline.
  *
  * Context: any.
  * Return: the CPUs, until kdtl_session_close(); no CPU if @s is NULL.
@@ -662,12 +662,12 @@ static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
  * goes offline stay.  Unread data and counts of an earlier load are dropped, even
  * if the load then fails.
  *
- * If kdtl_session_open() has given the session a reader, the load waits until the span that
- * kdtl_reader::span() has is not used any more.  So hold no lock that span() takes.  It also
- * waits for a kdtl_merge_sync() that is at work.
+ * If kdtl_session_open() has given the session a reader, the load waits until a call of
+ * kdtl_reader::span() returns, which still uses its span.  So hold no lock that span() takes.
+ * The load also waits for a kdtl_merge_sync() that is at work.
  *
- * A load that fails ends with the first CPU's error, says in the log what failed, and leaves no
- * event.  Areas stay until kdtl_session_close(), as a reader may look at them.
+ * A load that fails returns the first CPU's error, logs what failed, and leaves no event.  Areas
+ * stay until kdtl_session_close(), because a reader may be looking at them.
  *
  * perfmon2: pfmk_load_context().
  *
@@ -678,11 +678,11 @@ static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
  * * -EBUSY: it is loaded already
  * * -EINVAL: @cpus is empty, or has CPUs that the session was not created for
  * * -ENOMEM: memory is short, or max_session_mb is exceeded
- * * -EDEADLK: called by a callback of a reader for which the session's own one waits
+ * * -EDEADLK: called by a callback of a reader for which the session's own reader waits
  * * -EOPNOTSUPP: the CPU's data cache aliases, so no area can be mapped
  * * -ESHUTDOWN: the session is being closed
  * * the error of perf or of the source on a CPU, for instance -EBUSY: with
- *   KDTL_SESSION_RAW that is an event of somebody else on a PMU that has only one
+ *   KDTL_SESSION_RAW, somebody else has an event on a PMU that allows only one
  */
 int kdtl_load(struct kdtl_session *s, const struct cpumask *cpus)
 {
@@ -710,8 +710,8 @@ EXPORT_SYMBOL_NS_GPL(kdtl_load, KDTL_NS);
  * @s: the session
  *
  * Unread data and counts stay until the next kdtl_load() or close.  The unread data of a
- * session with KDTL_SESSION_RAW is dropped if others are loaded on its PMU, because that
- * writes over it.
+ * session with KDTL_SESSION_RAW is dropped if other sessions are loaded on its PMU, because
+ * the PMU writes over it.
  *
  * perfmon2: pfmk_unload_context().
  *
@@ -888,7 +888,7 @@ struct kdtl_session *__kdtl_session_open(const struct kdtl_session_attr *attr,
 	int err;
 
 	might_sleep_if(!irqs_disabled());
-	/* What such sessions keep is for whoever asks, at any time: there is nobody to wake. */
+	/* Such sessions are read whenever somebody asks, so they need no reader to wake. */
 	alone = !reader && attr &&
 		(attr->flags & (KDTL_SESSION_OVERWRITE | KDTL_SESSION_NO_AUX));
 	err = alone ? 0 : kdtl_reader_check(reader, __builtin_return_address(0));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a module has left when it goes. */
+/* Clean up what a module has left when it goes. */
 #ifndef _KDTL_API_SESSION_H
 #define _KDTL_API_SESSION_H
 

@@ -2,10 +2,10 @@
 /*
  * From a source's time base to the clocks of the kernel
  *
- * NTP and adjtimex() change the rate of CLOCK_MONOTONIC, and with it that of BOOTTIME and
- * REALTIME, but not that of a source's time base.  So a conversion by tb_freq alone drifts
- * away, by seconds after some days.  Here both are read at the same moment, again and
- * again, and entries in between are converted by the rate that held there.
+ * NTP and adjtimex() change the rates of CLOCK_MONOTONIC, BOOTTIME and REALTIME, but not of
+ * a source's time base.  So a conversion by tb_freq alone drifts away, by seconds after some
+ * days.  Here the clock and the time base are read at the same moment, again and again, and
+ * the entries between two readings are converted by the rate between them.
  */
 #define pr_fmt(fmt) "kdtl: " fmt
 
@@ -20,7 +20,7 @@
 #include "../core/session.h"
 #include "request.h"
 
-/* Over less time than this, the rate would mostly be the error of the readings. */
+/* A rate over less time than this would mostly be the error of the readings. */
 #define KDTL_TIMEBASE_SPAN	(10 * NSEC_PER_MSEC)
 
 /* An interrupt of the hypervisor may come between two readings: take the closest ones. */
@@ -35,9 +35,9 @@ static u64 kdtl_source_clock(struct kdtl_pmu *p)
  * kdtl_now() - a session's time base, now
  * @s: the session
  *
- * What has happened since an entry is kdtl_ticks_to_ns() of this minus kdtl_entry_time(), or
- * nothing if that is less than 0: the clocks of two CPUs may differ a little.  Entries of before
- * may still have to be written, see kdtl_flush().
+ * The time since an entry is kdtl_ticks_to_ns() of this minus kdtl_entry_time(); take a difference
+ * below 0 for 0, because the clocks of two CPUs may differ a little.  Entries from before now may
+ * not be written yet, see kdtl_flush().
  *
  * Context: any but NMI.
  * Return: ticks; 0 if the session is raw, which has no time base, or if @s is NULL.
@@ -80,7 +80,7 @@ static void kdtl_timebase_read(struct kdtl_pmu *p, struct kdtl_timebase *tb)
 	tb->real = ktime_to_ns(ktime_mono_to_any(ns_to_ktime(mono), TK_OFFS_REAL)) - mono;
 }
 
-/* The rate since @from.  A time base that nearly stands still has none that fits. */
+/* Set the rate since @from, unless the time base nearly stands still: it would not fit. */
 static void kdtl_timebase_rate(struct kdtl_timebase *tb)
 {
 	const u64 ns = tb->mono - tb->from.mono, ticks = tb->ticks - tb->from.ticks;
@@ -104,17 +104,17 @@ static struct kdtl_timebase_point kdtl_timebase_point(const struct kdtl_timebase
  * @tb: zeroes before the first call, then as the last call left it
  *
  * Call it before the entries to convert, and again each time that entries were read.
- * Then kdtl_entry_mono_ns() and the like are right to a microsecond and kdtl_timebase::error
- * for entries between two calls, also while NTP slews the clock at a steady rate.  If the
- * rate changes by 1 ppm within a second between two calls, that adds up to 1 us.  Entries
- * before the first call are converted by kdtl_aux_info::tb_freq, and are off by what the
- * clock was slewed since.  The times of kdtl_sched are those of local_clock(), which is
- * not as even where the kernel does not trust the CPU's counter: there it may lag by a tick
- * or more, and so do the results.
+ * Then kdtl_entry_mono_ns() and the like are right to a microsecond plus
+ * kdtl_timebase::error for entries between two calls, also while NTP slews the clock at a
+ * steady rate.  If the rate changes by 1 ppm within a second between two calls, that adds up
+ * to 1 us.  Entries before the first call are converted by kdtl_aux_info::tb_freq, and are
+ * off by how far the clock was slewed since.  The times of kdtl_sched are those of
+ * local_clock(), which is less even where the kernel does not trust the CPU's counter: there
+ * it may lag by a tick or more, and so do the results.
  *
  * The offsets to BOOTTIME and REALTIME are those of the last call: entries that were
- * logged before the clock was set, or before the system was suspended, are shown as if
- * that had been done before them.
+ * logged before the clock was set, or before the system was suspended, are converted as if
+ * this had happened before them.
  *
  * Context: any but NMI.
  * Return: 0, -EINVAL: @s or @tb is NULL, or -EOPNOTSUPP: the session is raw.
@@ -133,7 +133,7 @@ int kdtl_timebase_sync(struct kdtl_session *s, struct kdtl_timebase *tb)
 	if (!tb->mult)
 		tb->mult = div64_u64((u64)NSEC_PER_SEC << 32, s->pmu->tb_freq);
 	kdtl_timebase_read(s->pmu, tb);
-	/* Over a suspend the rate means nothing, so the one before goes on. */
+	/* A rate over a suspend means nothing, so keep the rate from before. */
 	if (!last.mult || tb->boot != last.boot) {
 		tb->from = kdtl_timebase_point(tb);
 		tb->mid = tb->from;

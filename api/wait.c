@@ -27,8 +27,9 @@
 #include "session.h"
 
 /*
- * Take a message.  With the last one goes its wake-up, which must not end the next wait, unless
- * the client chose its types of messages: then none may have told of data.
+ * Take a message.  With the last message also take its wake-up, which must not end the next wait.
+ * Pass the wake-up on if the client chose its types of messages: it may have been for new data, of
+ * which no message told.
  */
 static noinline bool kdtl_take_msg(struct kdtl_session *s, struct kdtl_msg *msg)
 {
@@ -41,7 +42,7 @@ static noinline bool kdtl_take_msg(struct kdtl_session *s, struct kdtl_msg *msg)
 	return true;
 }
 
-/* Has a kdtl_read() left a wake-up, and is there unread data?  Seldom, so look before the call. */
+/* Has a kdtl_read() passed a wake-up on, and is there unread data?  Rare, so test inline first. */
 static bool kdtl_passed_on(struct kdtl_session *s)
 {
 	return unlikely(READ_ONCE(s->passed)) && kdtl_session_take_passed(s);
@@ -74,7 +75,7 @@ static int kdtl_wait_over(struct kdtl_session *s, struct kdtl_msg *msg,
 	if (kdtl_session_take_wake(s) || READ_ONCE(s->stops) != stops) {
 		if (!msg || kdtl_take_msg(s, msg))
 			return 1;
-		/* It may have been for something of which the client wants no message. */
+		/* The wake-up may have been for something of which the client wants no message. */
 		if (kdtl_msgq_takes_all(&s->msgs) || READ_ONCE(s->stops) != stops)
 			return 0;
 		kdtl_session_pass_wake(s);
@@ -90,9 +91,9 @@ static int kdtl_wait_over(struct kdtl_session *s, struct kdtl_msg *msg,
 }
 
 /*
- * When a wait of @timeout jiffies ends: the time, in @end, or NULL for never.
+ * Set @end to when a wait of @timeout jiffies ends, and return it; NULL: never.
  *
- * The timer for this ends in hard irq (with PREEMPT_RT only that of a real-time thread), so
+ * The timer for this expires in hard irq (with PREEMPT_RT only for a real-time thread), so
  * that it does not depend on the softirqs of its CPU, see reader.c.
  */
 static ktime_t *kdtl_wait_end(long timeout, ktime_t *end)
@@ -104,8 +105,8 @@ static ktime_t *kdtl_wait_end(long timeout, ktime_t *end)
 }
 
 /*
- * How to sleep.  A thread of the kernel that the freezer waits for is frozen where it sleeps: it
- * gets no signal for that, and would keep the machine from suspending.  A process gets one.
+ * The state in which to sleep.  A freezable kernel thread must be frozen while it sleeps: the
+ * freezer sends it no signal, unlike a process, so it would keep the machine from suspending.
  */
 static int kdtl_wait_state(void)
 {
@@ -126,7 +127,7 @@ static int kdtl_wait_for(struct kdtl_session *s, struct kdtl_msg *msg, long time
 	int end;
 
 	WRITE_ONCE(s->waited, true);
-	/* Before it is on the queue, where a wake-up may find it. */
+	/* Count the waiter before it is on the queue, where a wake-up may find it. */
 	if (timeout)
 		atomic_inc(&s->waiters);
 	/*
@@ -147,8 +148,8 @@ static int kdtl_wait_for(struct kdtl_session *s, struct kdtl_msg *msg, long time
 		queued = !queued;
 	}
 	/*
-	 * A wake-up has taken the waiter off the queue and made the task runnable already.  And a
-	 * caller that only looks may be about to sleep, so its task's state has to stay.
+	 * A wake-up has already taken the waiter off the queue and made the task runnable.  A
+	 * caller that only looks was never queued; it may be about to sleep, so keep its state.
 	 */
 	if (queued || !list_empty_careful(&wait.task_list))
 		finish_swait(queue, &wait);
@@ -170,17 +171,17 @@ static int kdtl_wait_for(struct kdtl_session *s, struct kdtl_msg *msg, long time
  * Returns when a CPU has a watermark of unread bytes or has lost entries, and
  * when the session is stopped or unloaded, which ends all waits.  It looks for
  * unread data before it sleeps.  So it returns at once as long as a CPU has a
- * watermark of unread bytes or, in a stopped session, any.  (The CPU says so by an
- * interrupt to itself, or with its next tick if it cannot interrupt itself.)  A thread that
- * calls it again and again, and so never sleeps, lets other tasks run and holds up no RCU.
- * A thread of the kernel that has called set_freezable() is frozen where it sleeps, here and
- * in kdtl_read(), when the machine suspends; so it holds no lock.
+ * watermark of unread bytes or, in a stopped session, any unread bytes.  (The CPU signals it
+ * by an interrupt to itself, or with its next tick if it cannot interrupt itself.)  A thread
+ * that calls it again and again, and so never sleeps, still lets other tasks run and does
+ * not hold up RCU.  A kernel thread that has called set_freezable() is frozen while it
+ * sleeps here or in kdtl_read() when the machine suspends, so it must hold no lock.
  *
  * Context: task, may sleep (not if @timeout is 0).
  * Return:
  * * 1: there is something to read
- * * 0: woken without: somebody else completed the completion, or kthread_stop()
- *   or kthread_park() was called
+ * * 0: woken although there is nothing: somebody else completed the completion, or
+ *   kthread_stop() or kthread_park() was called
  * * -ETIMEDOUT: nothing came
  * * -EINVAL: @timeout is below 0, or @s is NULL
  * * -ERESTARTSYS: a signal is pending
@@ -199,7 +200,7 @@ int kdtl_wait(struct kdtl_session *s, long timeout)
 				    s->owner, timeout);
 		return -EINVAL;
 	}
-	/* A reader that always finds something never sleeps: let other tasks run, and RCU. */
+	/* A reader that always finds something never sleeps: let other tasks and RCU go on. */
 	if (timeout)
 		cond_resched_tasks_rcu_qs();
 	ret = kdtl_session_hold(s);
@@ -218,8 +219,8 @@ EXPORT_SYMBOL_NS_GPL(kdtl_wait, KDTL_NS);
  * @size: of @msg, sizeof(struct kdtl_msg)
  * @noblock: return if there is none
  *
- * Messages come in the order in which they were posted.  If the queue is full a
- * new one is dropped, and the next one that fits says how many were.  A read that
+ * Messages come in the order in which they were posted.  If the queue is full, a new
+ * message is dropped; the next one that fits says how many were.  A read that
  * finds a message leaves no count in the completion.  A session without message
  * pages has no messages, so a read waits for the next wake-up.  In a session that
  * chose its types of messages (&struct kdtl_session_attr.msg_types), new data does not
@@ -257,7 +258,7 @@ ssize_t kdtl_read(struct kdtl_session *s, struct kdtl_msg *msg, size_t size,
 		return ret;
 
 	if (!noblock) {
-		/* As in kdtl_wait(). */
+		/* Let other tasks and RCU go on, as in kdtl_wait(). */
 		cond_resched_tasks_rcu_qs();
 		ret = kdtl_wait_for(s, msg, MAX_SCHEDULE_TIMEOUT);
 	} else {
@@ -268,7 +269,7 @@ ssize_t kdtl_read(struct kdtl_session *s, struct kdtl_msg *msg, size_t size,
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_read, KDTL_NS);
 
-/* Who waits for RCU: the last module that went.  It is looked at so many seconds more. */
+/* Watch the last module that went, for kdtl_rcu_looks more seconds: it waits for RCU. */
 static DEFINE_SPINLOCK(kdtl_rcu_lock);
 static char kdtl_rcu_owner[KDTL_OWNER_LEN];
 static unsigned long kdtl_rcu_gp;
@@ -304,7 +305,7 @@ static void kdtl_rcu_look(struct work_struct *work)
 		queue_delayed_work(system_dfl_wq, &kdtl_rcu_work, HZ);
 }
 
-/* kdtl itself goes, so nobody else is about to wait. */
+/* Stop watching: kdtl itself goes, so no other module is about to wait. */
 void kdtl_rcu_await_end(void)
 {
 	cancel_delayed_work_sync(&kdtl_rcu_work);
@@ -314,10 +315,10 @@ void kdtl_rcu_await_end(void)
  * kdtl_rcu_await() - wait for RCU for a second at most, then say for whom it waits
  * @owner: who is about to wait for RCU, for the log
  *
- * A module that goes waits for RCU in the kernel's own functions, several times, which say nothing,
- * and RCU may have to wait until a real-time task lets others run on its CPU.  If RCU gets on now,
- * a work item looks again, each second, whether it still does.  For a wait of the module's own
- * there is kdtl_late_begin().
+ * A module that goes waits for RCU several times in the kernel's own functions, which log nothing,
+ * and RCU may have to wait until a real-time task lets others run on its CPU.  If RCU makes
+ * progress now, a work item checks each second whether it still does.  When a module itself waits,
+ * kdtl_late_begin() does this.
  *
  * Context: task, may sleep.
  */

@@ -2,17 +2,18 @@
 /*
  * Which tasks wait for a CPU now
  *
- * An entry tells of a wait when it is over.  Of one that goes on, the task itself tells, but not
- * what its CPU's log has by then.  So each CPU in whose queue a task seems to be is interrupted
- * once: as the source writes with interrupts off, no entry that it has written is newer than the
- * clock there, and none that it has still to write is older.  And no task gets that CPU meanwhile,
- * so what is queued there then waits.
+ * An entry tells of a wait only when the wait is over.  A task's own state shows a wait that goes
+ * on, but not what its CPU's log has by then.  So each CPU in whose queue a task seems to be is
+ * interrupted once: because the source writes with interrupts off, no entry that it has written is
+ * newer than the clock there, and none that it has still to write is older.  And no task gets that
+ * CPU during the interrupt, so the tasks in its queue do wait.
  *
- * A CPU that keeps its interrupts off does not answer.  Nobody waits longer than a moment for that:
- * the question is left behind, the CPU frees it when it answers, and is not asked again before.
+ * A CPU that keeps its interrupts off does not answer.  The caller waits for it only for a moment,
+ * and then leaves the question behind: the CPU frees it when it answers, and is not asked again
+ * before that.
  *
- * The tasks are found by their pids, in a section of their own each, as there may be millions.
- * CPUs in whose queues there are none are left alone.
+ * Tasks are found by their pids, each in an RCU section of its own, because there may be millions.
+ * CPUs with no task in their queues are left alone.
  */
 #include <linux/atomic.h>
 #include <linux/cpumask.h>
@@ -38,14 +39,14 @@
 
 #define KDTL_WAITING_MOST	64
 
-/* After so many tasks, which takes about a ms, a real-time caller lets others have its CPU. */
+/* After so many tasks, about a ms, sleep, so that a real-time caller lets others have its CPU. */
 #define KDTL_WAITING_REST	4096
 
 /* An interrupt takes a few us, but the CPU of a virtual machine may be away for a while. */
 #define KDTL_WAITING_SPIN	(20 * NSEC_PER_USEC)
 #define KDTL_WAITING_LIMIT	(50 * NSEC_PER_MSEC)
 
-/* How many questions that were left behind the CPU has still to answer. */
+/* Number of questions that were left behind, and that the CPU has still to answer. */
 static DEFINE_PER_CPU(atomic_t, kdtl_waiting_late);
 
 struct kdtl_waiting_some;
@@ -53,7 +54,7 @@ struct kdtl_waiting_some;
 /**
  * struct kdtl_waiting_ask - the interrupt of one CPU
  * @csd: the interrupt
- * @some: about whom
+ * @some: the tasks that it asks about
  */
 struct kdtl_waiting_ask {
 	call_single_data_t		csd;
@@ -62,15 +63,15 @@ struct kdtl_waiting_ask {
 
 /**
  * struct kdtl_waiting_some - tasks that are asked about at once
- * @rcu: for a CPU that frees it
+ * @rcu: for a CPU that frees this
  * @pmu: the source
- * @nr: their number
- * @of: their pids, in whose queue they seem to be, and what is said of them;
- *	kdtl_waiting::until is 0 of one that does not wait
- * @lock: protects what follows, but for @ask
- * @cpus: in whose queues they seem to be; of these, who has not answered yet
- * @late: who had not when the caller gave up
- * @users: the caller, and each CPU that was asked and has not answered; the last one frees it
+ * @nr: number of tasks
+ * @of: the tasks: pid, the CPU in whose queue each seems to be, and the CPU's answer;
+ *	kdtl_waiting::until is 0 if the task does not wait
+ * @lock: protects what follows, except @ask
+ * @cpus: CPUs in whose queues the tasks seem to be, and that have not answered yet
+ * @late: CPUs that had not answered when the caller gave up
+ * @users: the caller, and each CPU that was asked and has not answered; the last one frees this
  * @given_up: the caller has gone
  * @ask: by CPU
  */
@@ -112,7 +113,7 @@ static bool kdtl_waiting_maybe(const struct task_struct *t)
 	return task_is_running(t) && READ_ONCE(t->on_rq);
 }
 
-/* Until the CPU has answered, nobody else looks at what is said of its tasks. */
+/* Fill in the answer for this CPU's tasks, which nobody else looks at until it is complete. */
 static void kdtl_waiting_look(struct kdtl_waiting_some *some, int cpu)
 {
 	const u64 now = some->pmu->sync(some->pmu);
@@ -134,7 +135,7 @@ static void kdtl_waiting_look(struct kdtl_waiting_some *some, int cpu)
 	}
 }
 
-/* Runs on each CPU in question, with interrupts off: a source that goes waits for that. */
+/* Runs on each CPU in question.  A source that goes waits for it, because interrupts are off. */
 static void kdtl_waiting_cpu(void *arg)
 {
 	struct kdtl_waiting_ask *ask = arg;
@@ -167,7 +168,7 @@ static struct kdtl_waiting_some *kdtl_waiting_alloc(struct kdtl_pmu *pmu)
 	some->pmu = pmu;
 	some->users = 1;
 	raw_spin_lock_init(&some->lock);
-	/* Who answers late does so by code of this module. */
+	/* A CPU that answers late runs code of this module. */
 	__module_get(THIS_MODULE);
 	return some;
 }
@@ -200,7 +201,7 @@ static void kdtl_waiting_ask(struct kdtl_waiting_some *some, int cpu)
 	offline = smp_call_function_single_async(cpu, &ask->csd);
 	if (!offline)
 		return;
-	/* Nobody waits there. */
+	/* No task waits on a CPU that is offline. */
 	raw_spin_lock_irq(&some->lock);
 	cpumask_clear_cpu(cpu, &some->cpus);
 	some->users--;
@@ -223,7 +224,7 @@ static void kdtl_waiting_answers(struct kdtl_waiting_some *some)
 	u64 passed = 0;
 
 	while (!kdtl_waiting_answered(some) && passed < KDTL_WAITING_LIMIT) {
-		/* Not by a timer that ends in a softirq, which a task may hold up. */
+		/* No timer that expires in a softirq, because a task may hold that up. */
 		if (passed < KDTL_WAITING_SPIN)
 			cpu_relax();
 		else
@@ -248,7 +249,7 @@ static bool kdtl_waiting_give_up(struct kdtl_waiting_some *some)
 	return !cpumask_empty(&some->late);
 }
 
-/* Ask about those that were found, tell of them, and forget them. */
+/* Ask about the tasks that were found, tell of those that wait, and forget all of them. */
 static void kdtl_waiting_tell(struct kdtl_waiting_walk *walk)
 {
 	struct kdtl_waiting_some *some = walk->some;
@@ -306,19 +307,20 @@ static int kdtl_waiting_walk(struct kdtl_waiting_walk *walk)
  * @fn: called for each of them
  * @data: for @fn
  *
- * An entry tells of a wait when it ends; this tells of those that have not ended.  What is said of
- * a task is as its entry would have it, if it got the CPU at kdtl_waiting::until; but for what
- * it waited in the queues of other CPUs before.  That time is also until when the log of that CPU
- * is complete: each entry that is older is in the area, or lost, and each that comes is newer, so
- * that kdtl_waiting::running has had the CPU since the last one.  kdtl_flush() then gives the
- * reader all entries up to it.  The times of one CPU do not go back.
+ * An entry tells of a wait when it ends; this tells of waits that have not ended.  A task's wait is
+ * what its entry would say if it got the CPU at kdtl_waiting::until, without what it waited in the
+ * queues of other CPUs before.  The log of its CPU is complete up to kdtl_waiting::until: each
+ * older entry is in the area, or lost, and each one still to come is newer, so that
+ * kdtl_waiting::running has had the CPU since the last entry.  kdtl_flush() then gives the reader
+ * all entries up to that time.  The times of one CPU do not go back.
  *
- * Only the session's CPUs are looked at.  A deadline task, and one of which the source does not
- * know whether it waits or sleeps, is not told of.  If a session is not started, there is none.
+ * Only tasks in queues of the session's CPUs are told of, and none if the session is not started.
+ * Deadline tasks are left out, and tasks of which the source does not know whether they wait or
+ * sleep.
  *
- * All tasks of the machine are looked at, and each CPU with a queue is interrupted.  If one has its
- * interrupts off for more than 50 ms, it has not answered: nothing is said of its queue, and it is
- * not asked again until it has.
+ * It looks at all tasks of the machine, and interrupts each CPU with a queue.  A CPU that has its
+ * interrupts off for more than 50 ms has not answered: nothing is said of its queue, and it is
+ * not asked again until it has answered.
  *
  * Context: task, may sleep, also a callback of the session's reader.  So may @fn.
  * Return:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a PMU that kdtl does not know wrote last, for whoever can decode it
+ * The newest bytes of a PMU that kdtl does not know, for whoever can decode them
  *
- * Such a PMU only says where it is when it is stopped, and only its own CPU can do that.
- * So a CPU that panics prints its own bytes, and those of other CPUs are had only by a task.
+ * Such a PMU only says how far it has written when it is stopped, and only its own CPU can stop
+ * it.  So a CPU that panics prints only its own bytes; a task can get those of all CPUs.
  */
 #define pr_fmt(fmt) "kdtl_recorder: " fmt
 
@@ -55,7 +55,7 @@ static void bytes_take(void *arg)
 	b->len = kdtl_aux_snapshot(b->s, b->cpu, b->buf, b->size, NULL);
 }
 
-/* Have the CPU itself take them.  If it is offline, its area does not change. */
+/* Let the CPU copy its own bytes.  If it is offline, this one may, as its area does not change. */
 static void bytes_take_there(struct bytes *b, int cpu)
 {
 	b->cpu = cpu;
@@ -87,7 +87,7 @@ static void bytes_print_cpu(const struct bytes *b, const char *what, bool rests)
 /**
  * bytes_print() - print a PMU's newest bytes
  * @b: the caller is its only user
- * @about: why they are printed; its CPU, or all if it has none
+ * @about: why they are printed; a task prints those of its CPU, or of all CPUs if it has none
  * @task: the caller may sleep; else only the bytes of its own CPU are printed
  *
  * Context: any, including a panic that has stopped the other CPUs, unless @task.  In an NMI a

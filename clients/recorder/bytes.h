@@ -10,8 +10,8 @@
  * @s: an overwrite session with KDTL_SESSION_RAW
  * @buf: the copy
  * @size: the most bytes that are printed
- * @cpu: whose they are
- * @len: how many they are, or an errno
+ * @cpu: the CPU that they are from
+ * @len: number of bytes, or an errno
  */
 struct bytes {
 	struct kdtl_session	*s;

@@ -8,10 +8,10 @@
  *
  * The areas have no writer's position.  An entry has 48 bytes and an area 2^n, so entries begin
  * 16 or 32 bytes further on each time round.  Steps of 48 bytes around the area therefore
- * meet each place where an entry may begin, once in three rounds, and the entries that are
- * there follow each other on that way: the longest run of them that is in the order of time is
- * the log.  The time of an entry is stored last, so one that was not finished ends the run: at
- * its time's place are other parts of older entries.
+ * meet each place where an entry may begin, once in three rounds, and meet entries in the order
+ * in which they were written: the longest run of them in order of time is the log.  The time of
+ * an entry is stored last, so an unfinished entry ends the run: where its time would be, there
+ * are other parts of older entries.
  */
 #include <linux/crc32.h>
 #include <linux/log2.h>
@@ -24,13 +24,13 @@
 #define LAST_STEP	16
 
 /*
- * The clock is written each second by a work item.  It may have to wait for a CPU while others
- * go on, but for so many seconds nobody waits before a reset.
+ * The clock is written each second by a work item.  It may have to wait for a CPU while other
+ * CPUs log on, but nobody waits this many seconds before a reset.
  */
 #define LAST_AFTER_S	3600
 
 /**
- * last_header_crc() - compute what is to be in last_header::crc
+ * last_header_crc() - compute the value of last_header::crc
  * @head: the header
  *
  * Context: any.
@@ -44,7 +44,7 @@ u32 last_header_crc(const struct last_header *head)
 }
 
 /**
- * last_clock_crc() - compute what is to be in last_clock::crc
+ * last_clock_crc() - compute the value of last_clock::crc
  * @clock: the clock
  *
  * Context: any.
@@ -126,14 +126,14 @@ const char *last_open(struct last *l, const void *mem, size_t size)
 	return NULL;
 }
 
-/* Could it have been written for this CPU, since the log began? */
+/* Could the entry have been written for this CPU since the log began? */
 static bool last_valid(const struct last *l, unsigned int cpu, const struct kdtl_entry *e)
 {
 	const u64 time = kdtl_entry_time(e);
 
 	if (time < l->head.begun || time > l->until)
 		return false;
-	/* Only kdtl_sched has Linux's number of the CPU. */
+	/* Only entries of kdtl_sched have Linux's number of the CPU. */
 	if (!(l->head.flags & LAST_TASKS))
 		return e->dispatch_reason <= KDTL_DISPATCH_PRIV_DOORBELL;
 	if (be16_to_cpu(e->processor_id) != cpu || kdtl_entry_pid(e) < 0 ||
@@ -151,7 +151,7 @@ static bool last_valid(const struct last *l, unsigned int cpu, const struct kdtl
 	}
 }
 
-/* The @nr-th place of the way; the areas are not mapped twice here. */
+/* Copy the entry at step @nr.  It may wrap around, as areas are not mapped twice here. */
 static void last_get(const struct last *l, unsigned int cpu, size_t nr, struct kdtl_entry *e)
 {
 	const void *area = l->areas + cpu * l->area;
@@ -164,9 +164,9 @@ static void last_get(const struct last *l, unsigned int cpu, size_t nr, struct k
 
 /**
  * struct last_run - entries in a row
- * @end: behind the last one, as a number of places
- * @nr: how many
- * @linked: of how many the task before is that of the entry before
+ * @end: the step after the last one
+ * @nr: number of entries
+ * @linked: how many of them say that their CPU was taken from the previous entry's task
  */
 struct last_run {
 	size_t		end;
@@ -174,7 +174,7 @@ struct last_run {
 	unsigned int	linked;
 };
 
-/* The longer one; one in which the tasks follow each other is worth twice as much. */
+/* Is @a better?  Longer is, but entries whose tasks follow each other count twice. */
 static bool last_better(const struct last_run *a, const struct last_run *b)
 {
 	return a->nr + a->linked > b->nr + b->linked;
@@ -210,7 +210,7 @@ unsigned int last_scan(const struct last *l, unsigned int cpu, struct kdtl_entry
 		run.nr++;
 		run.end = at + 1;
 		before = e;
-		/* Both times round it is the same run. */
+		/* The second time round, the same run is not better. */
 		if (last_better(&run, &best))
 			best = run;
 	}

@@ -2,8 +2,9 @@
 /*
  * What the last boot left in reserved memory: its layout, and how to read it
  *
- * A page with a header and two clocks, then the areas: of CPU n kdtl_session_attr::aux_pages
- * pages.  There is no writer's position in it: the newest entry is found by the entries.
+ * A page with a header and two clocks, then the areas of all CPUs, each of
+ * kdtl_session_attr::aux_pages pages.  No writer's position is stored: the entries themselves show
+ * which one is the newest.
  */
 #ifndef _KDTL_RECORDER_LAST_H
 #define _KDTL_RECORDER_LAST_H
@@ -12,7 +13,7 @@
 
 #define LAST_MAGIC	"KDTLLAST"
 
-/* Grows if anything in here, or what entries mean, changes. */
+/* Increase it if anything in here, or the meaning of entries, changes. */
 #define LAST_VERSION	2
 
 /* last_header::flags */
@@ -21,7 +22,7 @@
 #define LAST_BOOT	16
 
 /**
- * struct last_header - at the begin of the memory
+ * struct last_header - the beginning of the memory
  * @magic: LAST_MAGIC
  * @version: LAST_VERSION
  * @crc: of all that follows
@@ -32,9 +33,9 @@
  * @flags: LAST_*
  * @unused: 0
  * @tb_freq: see struct kdtl_aux_info
- * @tb_boot: and this
+ * @tb_boot: see struct kdtl_aux_info
  * @begun: ticks before the first entry
- * @boot: random, so that nothing is taken for this boot's that is another one's
+ * @boot: random, to tell clocks of this boot from those of another
  * @source: name of the source
  * @release: of the kernel
  */
@@ -57,8 +58,8 @@ struct last_header {
 };
 
 /**
- * struct last_clock - the time base beside the time of day
- * @crc: of all that follows; one that is being written has another
+ * struct last_clock - the time base and the time of day at one moment
+ * @crc: of all that follows; wrong while the clock is being written
  * @unused: 0
  * @seq: the higher one was written later
  * @ticks: the time base
@@ -76,7 +77,7 @@ struct last_clock {
 	char	host[64];
 };
 
-/* In turns, so that one is always whole. */
+/* They are written in turns, so that one is always whole. */
 #define LAST_CLOCKS	2
 
 /**
@@ -113,13 +114,13 @@ size_t last_file_size(const struct last *l);
 size_t last_file(const struct last *l, void *file, const struct kdtl_entry **entries,
 		 unsigned int *nr);
 
-/* The most entries that last_scan() finds: of one more, only a part may be there. */
+/* The most entries that last_scan() finds: one fewer than fit, as one may be incomplete. */
 static inline unsigned int last_most(const struct last *l)
 {
 	return l->area / KDTL_ENTRY_SIZE - 1;
 }
 
-/* In ns since that boot, like the time stamps of the kernel's log. */
+/* Convert to ns since that boot, like the time stamps of the kernel's log. */
 static inline u64 last_ns(const struct last *l, u64 ticks)
 {
 	const struct kdtl_aux_info info = { .tb_freq = l->head.tb_freq };

@@ -29,7 +29,7 @@ static void *last_put_chunk(void *to, u32 type, u32 size)
  */
 size_t last_file_size(const struct last *l)
 {
-	/* The areas have room for one entry more than is taken, which makes room for a chunk. */
+	/* An area has room for one entry more than last_most(), and a chunk's header fits there. */
 	static_assert(sizeof(struct kdtl_chunk) <= KDTL_ENTRY_SIZE);
 	return sizeof(struct kdtl_file) + sizeof(struct kdtl_chunk) +
 	       2 * sizeof(struct last_numbers) + l->head.nr_cpus * l->area;

@@ -104,7 +104,7 @@ static int recorder_panic(struct notifier_block *nb, unsigned long val, void *da
 	const u64 oops = READ_ONCE(oops_at);
 	static bool done;
 
-	/* No second table: after a panic in here, or an oops that has printed one. */
+	/* Print no second table after a panic in here, or after an oops that has printed one. */
 	if (done)
 		return NOTIFY_DONE;
 	done = true;
@@ -124,7 +124,7 @@ static int recorder_alarm(struct notifier_block *nb, unsigned long val, void *da
 static struct notifier_block die_nb = { .notifier_call = recorder_die };
 static struct notifier_block alarm_nb = { .notifier_call = recorder_alarm };
 
-/* Early: the notifiers of some platforms end the machine. */
+/* Run early, because the notifiers of some platforms halt or reset the machine. */
 static struct notifier_block panic_nb = {
 	.notifier_call	= recorder_panic,
 	.priority	= INT_MAX - 1,
@@ -173,7 +173,7 @@ static void recorder_unhook(void)
 
 /* ---------------------------------------------------- from create to close */
 
-/* Keep what the tasks are from before the first entry on, if the source's entries name them. */
+/* Begin to keep track of tasks before the first entry, if the source's entries name tasks. */
 static int recorder_keep_tasks(void)
 {
 	struct kdtl_aux_info info;
@@ -280,7 +280,7 @@ static void __exit recorder_exit(void)
 	recorder_end();
 }
 
-/* When built in, after the sources: those are device_initcalls. */
+/* When built in, this must come after the sources, which are device_initcalls. */
 late_initcall(recorder_init);
 module_exit(recorder_exit);
 

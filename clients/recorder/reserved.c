@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Areas in reserved memory: what a reset leaves of them is printed by the next boot
+ * Areas in reserved memory: the next boot prints what a reset has left of them
  *
- * A machine of which all CPUs hang never gets to panic().  If somebody resets it, memory that
- * the next kernel leaves alone may still have what was there.  So the session's areas are in
- * such memory from the beginning, and nothing more happens when an entry is written; a clock
- * is added each second.  last.c reads it.
+ * A machine whose CPUs all hang never gets to panic().  If somebody resets it, memory that
+ * the next kernel leaves alone may still have its contents.  So the session's areas are in
+ * such memory from the beginning: writing an entry costs nothing more.  A clock is added
+ * each second.  last.c reads all of it.
  */
 #define pr_fmt(fmt) "kdtl_recorder: " fmt
 
@@ -43,9 +43,9 @@ MODULE_PARM_DESC(mem_wc, "write it past the caches, for a machine whose reset dr
  * struct reserved - the memory, and what was found there
  * @start: its physical address
  * @size: its size
- * @region: it was claimed from others; NULL: the kernel did that
+ * @region: the claim on it; NULL: the kernel has reserved it
  * @pages: its pages
- * @page: the first page, and behind it all others
+ * @page: its mapping, which begins with the first page
  * @place: what the session gets of it
  * @session: the session while it writes there
  * @timebase: for the clocks
@@ -97,7 +97,7 @@ static int reserved_find(void)
 	return 0;
 }
 
-/* Is it large enough, and such that it can be mapped? */
+/* Is the memory large enough, and can it be mapped? */
 static int reserved_check(unsigned int aux_pages)
 {
 	const u64 need = ((u64)nr_cpu_ids * aux_pages + 1) << PAGE_SHIFT;
@@ -163,7 +163,7 @@ static void reserved_forget(void)
 
 /**
  * reserved_show() - print what the last boot left, and offer it as a recording
- * @dir: the folder for the file; goes with its files before reserved_close()
+ * @dir: the folder for the file; remove both before reserved_close()
  * @lines: most rows
  * @ms: how far to go back
  *
@@ -182,7 +182,7 @@ void reserved_show(struct dentry *dir, unsigned int lines, unsigned int ms)
 
 /* ------------------------------------------------------------------ this boot */
 
-/* Each clock in turn; while it is being written its CRC is wrong, and the other one holds. */
+/* Write the clocks in turn: while one is being written its CRC is wrong, and the other holds. */
 static void reserved_put_clock(void)
 {
 	struct last_clock *c = &reserved.page->clock[reserved.seq % LAST_CLOCKS], now = {};
@@ -246,7 +246,7 @@ int reserved_open(unsigned int aux_pages)
  * reserved_place() - get the place of the session's areas
  *
  * Context: any.
- * Return: for kdtl_session_attr::place.
+ * Return: the value for kdtl_session_attr::place.
  */
 const struct kdtl_place *reserved_place(void)
 {

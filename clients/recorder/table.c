@@ -4,8 +4,8 @@
  *
  * Safe when the kernel is dying: no lock, no allocation, no waiting.  All entries
  * are copied first, so that the table shows one moment.  Rows are then chosen
- * backwards in time, from each CPU's newest entry, and printed forwards.  A task leaves the
- * CPU to others between rows, if the console is slow.
+ * backwards in time, from each CPU's newest entry, and printed forwards.  If the console is
+ * slow, a task that prints leaves the CPU to others between rows.
  */
 #define pr_fmt(fmt) "kdtl_recorder: " fmt
 
@@ -58,7 +58,7 @@ static u64 table_time(const struct table *t, const struct kdtl_entry *e)
 	return kdtl_ticks_to_ns(&t->info, kdtl_entry_time(e) - t->info.tb_boot);
 }
 
-/* Keep the dispatches.  Returns their end. */
+/* Remove idle times.  Returns the end of the dispatches that are left. */
 static struct kdtl_entry *table_drop_idle(struct kdtl_entry *e, const struct kdtl_entry *end)
 {
 	struct kdtl_entry *to = e;
@@ -82,7 +82,7 @@ static unsigned int table_take(struct table *t, struct kdtl_session *s, u64 *tot
 	int cpu;
 
 	*total = 0;
-	/* Nothing comes between the two. It is safe in NMI, or if the clocks were being set. */
+	/* Nothing comes between the two, which are safe in NMI and while a clock is being set. */
 	local_irq_save(flags);
 	t->now = local_clock();
 	t->real = ktime_get_real_fast_ns() - t->now;
@@ -175,7 +175,7 @@ static unsigned int table_choose(struct table *t, unsigned int found, int cpu, u
 
 /* ------------------------------------------------------------------ rows */
 
-/* A row that takes longer has a slow console; the longest rest after it. */
+/* A row that takes longer than this shows a slow console; the longest rest after a row. */
 #define TABLE_SLOW_US	USEC_PER_MSEC
 #define TABLE_REST_US	(100 * USEC_PER_MSEC)
 
@@ -265,8 +265,8 @@ static void table_row(const struct table *t, const struct table_cpu *c, bool tas
 #define TABLE_PATH	64	/* characters of a cgroup's path */
 
 /*
- * The task with its cgroup, unless that is not known or the root.  The program that it got the
- * CPU with need not be the one that held it.
+ * Name the task with its cgroup, unless that is not known or the root.  The task may have called
+ * exec() since its entry, and then has another name than the entry says.
  */
 static void table_culprit(struct table *t, const struct kdtl_ran *ran, char *buf, size_t size)
 {
@@ -283,7 +283,7 @@ static void table_culprit(struct table *t, const struct kdtl_ran *ran, char *buf
 	if (!known)
 		return;
 	len = kdtl_cgroup_path(t->tasks, task.cgroup, path, sizeof(t->path));
-	/* The end says most: that is where a container's own name is. */
+	/* Keep the end of the path, where a container's own name is. */
 	if (len > TABLE_PATH)
 		scnprintf(buf + at, size - at, " (...%*pE)", TABLE_PATH, path + len - TABLE_PATH);
 	else if (len > 1)
@@ -300,7 +300,7 @@ static int table_add(struct table *t, int at, u64 ticks, const char *who)
 }
 
 /*
- * The tasks that had the CPU of the entries in t->area.  @busy: somebody waited for it at
+ * Say which tasks had the CPU whose entries are in t->area.  @busy: somebody waited for it at
  * @to, or has it, so it was not idle at the end.
  */
 static void table_tasks(struct table *t, struct kdtl_session *s, ssize_t len, u64 from, u64 to,
@@ -334,7 +334,7 @@ static void table_tasks(struct table *t, struct kdtl_session *s, ssize_t len, u6
 		table_add(t, at, who.unknown, "not known");
 }
 
-/* For how long the hypervisor had the CPU of the entries in t->area. */
+/* Say for how long the hypervisor had the CPU whose entries are in t->area. */
 static void table_stolen(struct table *t, ssize_t len, u64 from, u64 to)
 {
 	const struct kdtl_entry *e;
@@ -351,7 +351,7 @@ static void table_stolen(struct table *t, ssize_t len, u64 from, u64 to)
 			continue;
 		ns += end - begin;
 		saturated |= kdtl_entry_wait_saturated(e);
-		/* A wait begins after the dispatch before. */
+		/* Count nothing twice: the next wait begins after this dispatch. */
 		from = end;
 	}
 	table_span(had, sizeof(had), ns, saturated);
@@ -393,8 +393,8 @@ static void table_title(const struct table *t, const char *why, u64 span, unsign
  * table_rest() - leave the CPU to others for as long as a row has taken
  * @since: local_clock() before the row
  *
- * To print a row to a serial console takes 10 ms, so a table takes a second.  The printing
- * thread may be a real-time one, such as the watch's, and others would wait for all of that.
+ * Printing a row to a serial console takes 10 ms, so a table takes a second.  The printing
+ * thread may be a real-time one, such as the watch's, which others could not interrupt.
  *
  * Context: may sleep.
  */

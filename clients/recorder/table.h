@@ -8,10 +8,10 @@
 
 struct last;
 
-/* The tasks that are named in a line about a CPU. */
+/* How many tasks a line about a CPU names. */
 #define TABLE_NAMED	4
 
-/* Among these are those that had most: see struct kdtl_who. */
+/* Enough rows to include the tasks that had most: see struct kdtl_who. */
 #define TABLE_RAN	16
 
 /* A line of the log, with the names and cgroups of TABLE_NAMED tasks. */
@@ -21,7 +21,7 @@ struct last;
  * struct table_cpu - one CPU's part of a table
  * @start: the copied entries, oldest first
  * @from: the first one to print
- * @end: behind the newest one
+ * @end: the end of the entries, after the newest one
  */
 struct table_cpu {
 	struct kdtl_entry	*start;
@@ -33,7 +33,7 @@ struct table_cpu {
  * struct table - a table, allocated before it is needed
  * @lines: most rows that it may have
  * @tasks: the table of tasks; NULL: the source names none
- * @entries: of each CPU twice @lines: every other one may be idle time, which is no row
+ * @entries: twice @lines for each CPU, as every other one may be idle time, which is no row
  * @cpus: struct table_cpu of each CPU
  * @area: for all entries of one CPU
  * @area_size: size of @area in bytes

@@ -2,9 +2,9 @@
 /*
  * Behind whom a task waited
  *
- * A second session keeps each CPU's newest dispatches and idle times, also those that are
- * not traced.  The thread copies a CPU's at most once in a round, when a task has waited
- * there, and searches the copy for each entry.
+ * A second session keeps each CPU's newest dispatches and idle times, even those that are
+ * not traced.  When a task has waited on a CPU, the thread copies that CPU's entries, at
+ * most once in a round, and searches the copy for each traced entry.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -18,7 +18,7 @@
  * struct past - a CPU's newest entries
  * @entries: a copy of them, the oldest first; NULL: never needed
  * @nr: their number
- * @round: when the copy was made
+ * @round: the round in which the copy was made
  */
 struct past {
 	struct kdtl_entry	*entries;
@@ -37,7 +37,7 @@ static unsigned int round;
  * @pages: pages per CPU, a power of two
  *
  * Context: may sleep.
- * Return: 0 or an errno; kdtl_trace_behind_end() is to be called in any case.
+ * Return: 0 or an errno; call kdtl_trace_behind_end() in both cases.
  */
 int kdtl_trace_behind_begin(const char *pmu, unsigned int pages)
 {
@@ -78,7 +78,7 @@ void kdtl_trace_behind_end(void)
 }
 
 /**
- * kdtl_trace_behind_round() - later entries than before are to be explained
+ * kdtl_trace_behind_round() - begin a round, in which old copies lack the newest entries
  *
  * Context: the thread, after kdtl_merge_sync().
  */
@@ -87,7 +87,7 @@ void kdtl_trace_behind_round(void)
 	round++;
 }
 
-/* The CPU's entries up to the last kdtl_merge_sync(), or later. */
+/* A copy of the CPU's entries, at least up to the last kdtl_merge_sync(). */
 static const struct past *past_of(int cpu)
 {
 	struct past *p = &pasts[cpu];
@@ -133,7 +133,7 @@ static size_t past_find(const struct past *p, u64 time)
  * @cpu: the CPU that the task got
  * @e: the task's entry
  *
- * Context: the thread.  @ran is static: for a stack it is too large.
+ * Context: the thread only, as a static array is used, which is too large for the stack.
  * Return: the task that had the CPU longest, and for how long; zeroes if no task had it, or
  * the entries that say so are gone.
  */

@@ -6,7 +6,7 @@
 #include <linux/kdtl_answers.h>
 
 /**
- * struct traced - an entry, and what is known beside it
+ * struct traced - an entry, and what else is known about it
  * @entry: the entry
  * @info: the session's time base, and whether entries name tasks
  * @cpu: the CPU that the task got

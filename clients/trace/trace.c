@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdtl_trace - every entry again as a trace event, kdtl:kdtl_dispatch
+ * kdtl_trace - every entry as a trace event, kdtl:kdtl_dispatch
  *
  * A thread reads all CPUs in the order of time, so ftrace, perf and BPF programs get
  * the entries outside the scheduler's path, with what a program in that path could not
@@ -59,9 +59,9 @@ static bool listened(void)
 }
 
 /*
- * The event's first user comes, and the last one goes.  The callers hold
- * tracepoints_mutex, which kdtl_sched needs to attach, so the session is the thread's
- * business.  kdtl_trace_unlisten() may run even after kdtl_trace_exit(), when the kernel removes
+ * Called when the event's first user comes, and when the last one goes.  The callers hold
+ * tracepoints_mutex, which kdtl_sched takes to attach, so only the thread opens and closes the
+ * session.  kdtl_trace_unlisten() may run even after kdtl_trace_exit(), when the kernel removes
  * the event.
  */
 int kdtl_trace_listen(void)
@@ -78,7 +78,7 @@ void kdtl_trace_unlisten(void)
 	complete(&done);
 }
 
-/* Whose task the entry is about, and behind whom it waited. */
+/* Fill in the task that the entry is about, and behind whom it waited. */
 static void traced_task(struct kdtl_tasks *tasks, struct traced *t)
 {
 	const struct kdtl_entry *e = t->entry;
@@ -92,7 +92,7 @@ static void traced_task(struct kdtl_tasks *tasks, struct traced *t)
 	t->culprit = kdtl_trace_behind(tasks, t->cpu, e);
 	if (t->culprit.pid && !kdtl_task_at(tasks, t->culprit.pid, t->culprit.time, &task)) {
 		t->culprit_cgroup = task.cgroup;
-		/* The program that it got the CPU with need not be the one that held it. */
+		/* It may have called exec() since its entry, and then has another name. */
 		strscpy(t->culprit.comm, task.comm, sizeof(t->culprit.comm));
 	}
 }
@@ -125,7 +125,7 @@ static void reader_loop(struct kdtl_session *s, struct kdtl_tasks *tasks,
 	struct kdtl_timebase tb = { };
 
 	kdtl_timebase_sync(s, &tb);
-	/* The next user has a session of its own, by the parameters of that time. */
+	/* End with this user: the next one gets a new session, with the parameters of then. */
 	while (READ_ONCE(turn) == mine && !kthread_should_stop()) {
 		kdtl_wait(s, msecs_to_jiffies(READ_ONCE(period_ms)));
 		kdtl_merge_sync(m);
@@ -147,7 +147,7 @@ static struct kdtl_session *reader_create(void)
 	return kdtl_session_create(&attr);
 }
 
-/* One session, for as long as somebody uses the event: that is the turn @mine. */
+/* Run one session for as long as the turn is @mine, so that somebody uses the event. */
 static int reader_run(unsigned int mine)
 {
 	struct kdtl_session *s = reader_create();
@@ -160,7 +160,7 @@ static int reader_run(unsigned int mine)
 		return PTR_ERR(s);
 	m = kdtl_merge_create(s);
 	err = PTR_ERR_OR_ZERO(m) ?: kdtl_aux_info(s, -1, &info);
-	/* First, so that they have what was before the first entry that is traced. */
+	/* Begin these first: they must know what was before the first entry that is traced. */
 	if (!err && info.tasks) {
 		tasks = kdtl_tasks_open();
 		err = PTR_ERR_OR_ZERO(tasks) ?: kdtl_trace_behind_begin(pmu, aux_pages);
@@ -171,7 +171,7 @@ static int reader_run(unsigned int mine)
 		err = kdtl_start(s);
 	if (!err)
 		reader_loop(s, tasks, m, &info, mine);
-	/* Those of CPUs whose clocks were behind when they came online. */
+	/* Late entries come from CPUs whose clocks were behind when they came online. */
 	if (kdtl_merge_late(m))
 		pr_warn("%llu dispatches were not traced: they came too late to be in order\n",
 			kdtl_merge_late(m));
@@ -192,7 +192,7 @@ static int reader_thread(void *unused)
 		if (kthread_should_stop())
 			return 0;
 		mine = READ_ONCE(turn);
-		/* If that user has just gone, it sees so at once. */
+		/* If that user has just gone, reader_loop() ends at once. */
 		err = reader_run(mine);
 		if (!err)
 			continue;
@@ -222,11 +222,11 @@ static int __init kdtl_trace_init(void)
 static void __exit kdtl_trace_exit(void)
 {
 	kthread_stop(thread);
-	/* Often there is no session that would look as it is closed. */
+	/* kdtl_session_close() would do this too, but often there is no session. */
 	kdtl_rcu_await(KBUILD_MODNAME);
 }
 
-/* When built in, after the sources: those are device_initcalls. */
+/* When built in, this must come after the sources, which are device_initcalls. */
 late_initcall(kdtl_trace_init);
 module_exit(kdtl_trace_exit);
 

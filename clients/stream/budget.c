@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What users may take of a CPU's time by opening sessions
+ * Limits what users can take of a CPU's time by opening sessions
  *
  * Each session adds a store to every dispatch of its CPUs, and wakes its reader from there:
- * whoever has the CPU pays.  So users who do not administrate the machine get a number of
- * sessions on each CPU together, and these wake their readers neither for each entry nor at
- * once.  perf has a limit on the rate of samples for the same reason.
+ * whoever has the CPU pays.  So users who do not administer the machine share a limited number
+ * of sessions on each CPU, and their sessions wake readers neither for each entry nor at once.
+ * perf limits the rate of samples for the same reason.
  */
 #define pr_fmt(fmt) "kdtl_stream: " fmt
 
@@ -21,14 +21,14 @@ static unsigned int max_sessions = 16;
 module_param(max_sessions, uint, 0644);
 MODULE_PARM_DESC(max_sessions, "sessions on each CPU of all users without CAP_SYS_ADMIN (default 16)");
 
-/* The least that they may ask for. 2 KiB is half of the smallest log, and 42 entries. */
+/* The least that such users get. 2 KiB is half of the smallest log, and 42 entries. */
 #define BUDGET_PERIOD		(10 * NSEC_PER_MSEC)
 #define BUDGET_WATERMARK	2048
 
 static DEFINE_SPINLOCK(budget_lock);
 static DEFINE_PER_CPU(unsigned int, budget_used);	/* protected by it */
 
-/* The first CPU that has no room for one more; nr_cpu_ids: each has. */
+/* The first CPU that has no room for one more session; nr_cpu_ids: all have room. */
 static unsigned int budget_full(const struct cpumask *cpus)
 {
 	unsigned int cpu;
@@ -51,7 +51,7 @@ static void budget_add(const struct cpumask *cpus, int nr)
 /**
  * stream_budget_take() - may the caller have one more session?
  * @st: the stream; its CPUs are known
- * @sa: what it asks for; the period and the watermark become what it gets
+ * @sa: what it asks for; its period and watermark are raised to what it gets
  *
  * Context: under stream::verbs.
  * Return: 0, or -EUSERS and a line in the log: a CPU has as many sessions as it may have.

@@ -30,7 +30,7 @@ static void stream_aux_maps(struct stream *st, int more)
 	spin_unlock_irqrestore(&st->ring_lock, flags);
 }
 
-/* After the last mapping the ring goes, and the next one may have another size. */
+/* Free the ring after its last mapping: the next ring may have another size. */
 static void stream_ring_unmap(struct stream *st)
 {
 	struct stream_ring *ring = st->ring;
@@ -142,7 +142,7 @@ static void stream_vm_close(struct vm_area_struct *vma)
 	mutex_unlock(&st->maps);
 }
 
-/* A part of the ring or of the area would be of no use. */
+/* Nobody can use a part of the ring or of the area. */
 static int stream_vm_may_split(struct vm_area_struct *vma, unsigned long addr)
 {
 	return -EINVAL;

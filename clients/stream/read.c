@@ -56,7 +56,7 @@ ssize_t stream_read(struct file *file, char __user *buf, size_t count, loff_t *p
 		return ret;
 	wakes = atomic_read(&st->wakes);
 	ret = stream_copy(st, buf, count);
-	/* With room left, all entries were read for which there was a wake-up until then. */
+	/* With room left, all entries that these wake-ups were for have been read. */
 	if (ret >= 0 && count - ret >= KDTL_ENTRY_SIZE)
 		WRITE_ONCE(st->seen, wakes);
 	mutex_unlock(&st->verbs);
@@ -68,7 +68,7 @@ ssize_t stream_read(struct file *file, char __user *buf, size_t count, loff_t *p
  * @file: of /dev/kdtl
  * @pt: poll table
  *
- * Where the AUX area is mapped, it says whether there was a wake-up since the
+ * If the AUX area is mapped, this says whether there was a wake-up since the
  * last poll(), and brings the mapped positions up to date.
  *
  * Context: system call.
@@ -81,7 +81,7 @@ __poll_t stream_poll(struct file *file, struct poll_table_struct *pt)
 	__poll_t events = 0;
 	int err;
 
-	/* Its holder may wait for a process that serves its memory. */
+	/* The mutex's holder may wait for user memory, and so for a process that serves it. */
 	err = mutex_lock_killable(&st->verbs);
 	if (!err) {
 		err = stream_start_default(st);

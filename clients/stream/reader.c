@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a reader gets next, and what goes back to the writer
+ * Finds what a reader gets next, and gives back to the writer what was read
  *
  * The pages of a chunk are in a pipe, so they must not be written again until
- * the last pipe has dropped them, and whoever got them from a pipe: a socket
- * holds pages that it still sends.  Nobody is told when it drops them, so a work
- * item looks.  Chunks go back in the order in which their entries were logged;
+ * the last pipe has dropped them, and also everything that got them from a pipe:
+ * a socket holds the pages that it still sends.  It tells nobody when it drops
+ * them, so a work item checks.  Chunks go back in the order in which they were logged;
  * entries that are read meanwhile are added to the last chunk.
  */
 #include <linux/file.h>
@@ -25,11 +25,11 @@
 /**
  * struct stream_chunk - bytes of a CPU that are in a pipe
  * @node: in stream_cpu::chunks
- * @users: pipe buffers, and its maker
+ * @users: pipe buffers, and the maker of the chunk
  * @done: there are no users any more
- * @bytes: up to the next chunk
+ * @bytes: number of bytes up to the next chunk
  * @len: those of @bytes that are in pipes; they come first
- * @cpu: whose entries they are
+ * @cpu: the CPU that logged them
  * @file: held until @done, and with it the stream and the module
  */
 struct stream_chunk {
@@ -112,8 +112,8 @@ void stream_next_cpu(struct stream *st)
  * @cpu: the CPU
  * @bytes: length, from what stream_peek() showed
  *
- * Not while the area is mapped: then user space moves the tail, and knows nothing of what is
- * in pipes.  It may also have been mapped since stream_peek(), and read.
+ * This fails while the area is mapped, because user space then moves the tail, and knows nothing of
+ * what is in pipes.  The area may also have been mapped, and read, since stream_peek().
  *
  * Context: under stream::verbs.
  * Return: a chunk with one user, the caller; or ERR_PTR:
@@ -151,7 +151,7 @@ struct stream_chunk *stream_chunk_add(struct file *file, int cpu, u64 bytes)
 }
 
 /**
- * stream_chunk_cancel() - the bytes did not get into the pipe: they are unread
+ * stream_chunk_cancel() - make bytes unread again, which did not get into the pipe
  * @c: the chunk; the caller is still a user
  *
  * Context: under stream::verbs, since stream_chunk_add().
@@ -179,7 +179,7 @@ void stream_chunk_get(struct stream_chunk *c)
 	refcount_inc(&c->users);
 }
 
-/* Has somebody still got a page of a CPU's oldest chunk, although no pipe has? */
+/* Does anything still hold a page of a CPU's oldest chunk, although no pipe does? */
 static bool stream_chunk_held(struct stream *st, const struct stream_chunk *c)
 {
 	const void *span, *at;
@@ -194,7 +194,7 @@ static bool stream_chunk_held(struct stream *st, const struct stream_chunk *c)
 	return false;
 }
 
-/* Give back what nobody has any more; false: there is more, which a socket has. */
+/* Give back the chunks that nothing holds any more; false: a socket still holds one. */
 static bool stream_chunks_return(struct stream *st, struct stream_cpu *sc)
 {
 	struct stream_chunk *c, *next;
@@ -282,7 +282,7 @@ void stream_chunks_free(struct stream *st)
  * stream_unread() - the largest number of unread bytes of any CPU
  * @st: the stream
  *
- * For any number of pollers beside the reader, so it must not peek.
+ * This must not peek, as any number of pollers may call it beside the reader.
  *
  * Context: task; stream::session is set.
  * Return: bytes.
@@ -316,7 +316,7 @@ u64 stream_unread(struct stream *st)
  */
 bool stream_readable(struct stream *st)
 {
-	/* Before the look at the entries: a later wake-up is about later ones. */
+	/* Read it before looking at the entries: a later wake-up is about later entries. */
 	const unsigned int wakes = atomic_read(&st->wakes);
 	const u64 unread = stream_unread(st);
 
@@ -359,8 +359,8 @@ static int stream_ready(struct stream *st, bool noblock)
  * @st: the stream; started with the defaults if it was not set up
  * @noblock: do not wait
  *
- * Whoever holds stream::verbs may wait for user memory, and so for a process that serves it:
- * so each wait for it ends with a signal.
+ * The holder of stream::verbs may wait for user memory, and so for a process that serves it.  So
+ * every wait for this mutex ends with a signal.
  *
  * Context: task.
  * Return:

@@ -34,8 +34,8 @@ struct stream_rec_lost_samples {
 };
 
 /*
- * Positions that user space reads and writes meanwhile: they have 64 bits on
- * CPUs of 32 as well, where only the 64-bit atomics access them whole.
+ * Positions that user space reads and writes at the same time.  They have 64 bits
+ * even on 32-bit CPUs, where only the 64-bit atomics access them whole.
  */
 static u64 stream_pos_acquire(const u64 *pos)
 {
@@ -61,7 +61,7 @@ struct stream_ring *stream_ring_alloc(unsigned long pages)
 	ring = kzalloc(sizeof(*ring), GFP_KERNEL);
 	if (!ring)
 		return NULL;
-	/* The caller chooses the size, so a failure is no bug, and worth no other task. */
+	/* The caller chooses the size, so a failure is no bug, and no reason to kill a task. */
 	ring->page = __vmalloc(pages << PAGE_SHIFT, GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN |
 			       __GFP_RETRY_MAYFAIL);
 	if (!ring->page) {
@@ -182,7 +182,7 @@ static void stream_ring_take_tail(struct stream *st, const struct kdtl_aux_info 
 	const u64 n = stream_pos_acquire(&st->ring->page->aux_tail) - info->tail;
 	const void *span;
 
-	/* User space has read without a peek, so it is made up for here. */
+	/* Consuming needs a peek, which user space could not do: do it here. */
 	if (n <= info->head - info->tail &&
 	    kdtl_aux_peek(st->session, st->cpu, &span) >= (ssize_t)n)
 		kdtl_aux_consume(st->session, st->cpu, stream_whole(n));
@@ -203,7 +203,7 @@ void stream_publish(struct stream *st)
 
 	spin_lock_irqsave(&st->ring_lock, flags);
 	s = stream_session(st);
-	/* Without a mapping for records messages are dropped, or the queue fills up. */
+	/* Without a ring, read and drop the messages, or their queue would fill up. */
 	while (s && kdtl_read(s, &msg, sizeof(msg), true) > 0) {
 		if (st->ring)
 			stream_ring_msg(st->ring, &msg);

@@ -73,13 +73,13 @@ void stream_uncharge(struct mm_struct *mm, unsigned long pages)
 	atomic64_sub(pages, &mm->pinned_vm);
 }
 
-/* In hard irq, or on PREEMPT_RT in a thread: waking is allowed here. */
+/* Runs in hard irq, or on PREEMPT_RT in a thread: waking is allowed here. */
 static void stream_wake(struct irq_work *work)
 {
 	struct stream *st = container_of(work, struct stream, wake);
 
 	stream_publish(st);
-	/* Atomic: queued again while it runs, the irq_work may run on two CPUs. */
+	/* Atomic, as the irq_work may run on two CPUs if it is queued while it runs. */
 	atomic_inc(&st->wakes);
 	wake_up_interruptible_poll(&st->waitq, EPOLLIN | EPOLLRDNORM);
 }
@@ -104,8 +104,8 @@ void stream_session_init(struct stream *st)
 }
 
 /*
- * The words of a 32-bit program's mask have 32 bits.  If the high half of a word comes first,
- * each two of them are in the wrong halves of a word of 64 bits.
+ * The mask of a 32-bit program has words of 32 bits.  On a big-endian CPU, each two of them are in
+ * the wrong halves of a 64-bit word.
  */
 static void stream_fix_compat_cpus(struct cpumask *cpus)
 {
@@ -135,7 +135,7 @@ static int stream_get_cpus(struct stream *st, const struct kdtl_stream_attr *att
 	return 0;
 }
 
-/* Only CPUs that are online have memory; those that come later are not charged. */
+/* Only online CPUs have areas; CPUs that come online later are not charged for. */
 static unsigned long stream_pages(struct stream *st, unsigned int per_cpu)
 {
 	unsigned int cpu, nr = 0;
@@ -146,8 +146,8 @@ static unsigned long stream_pages(struct stream *st, unsigned int per_cpu)
 }
 
 /*
- * Before the first entry: keep what the tasks are, if the source's entries name them.  A program
- * that asks for idle times does not see kdtl_aux_info::idle, so it is told by an error.
+ * Begin to keep track of tasks before the first entry, if the source's entries name tasks.  A
+ * program cannot see kdtl_aux_info::idle, so asking for idle times that are not logged must fail.
  */
 static int stream_prepare(struct stream *st, struct kdtl_session *s, u32 mask)
 {
@@ -257,7 +257,7 @@ int stream_setup_default(struct stream *st)
 	if (st->session)
 		return 0;
 	err = stream_setup(st, &attr);
-	/* A program that only asked for numbers has not asked for silence. */
+	/* A program that only asked for numbers still wants a read() to start it. */
 	st->start_again = !err;
 	return err;
 }
@@ -296,7 +296,7 @@ int stream_start_default(struct stream *st)
 	if (st->session && !st->start_again)
 		return 0;
 	err = stream_start(st);
-	/* Else the next reader would take it for one that was stopped. */
+	/* Otherwise the next reader would think that the session had been stopped. */
 	st->start_again = err && st->session;
 	return err;
 }
@@ -363,7 +363,7 @@ int stream_info(struct stream *st, struct kdtl_stream_info *out)
 }
 
 /**
- * stream_clock() - the time base and the clocks at one moment
+ * stream_clock() - read the time base and the clocks at one moment
  * @st: the stream
  * @clock: filled in
  *
@@ -390,8 +390,8 @@ int stream_clock(struct stream *st, struct kdtl_stream_clock *clock)
  * stream_session_close() - close the session, if there is one
  * @st: the stream
  *
- * Nobody reads or maps the file, and no pipe has a chunk of it: each of those
- * holds a reference to the file.
+ * Nobody reads or maps the file, and no pipe has a chunk of it, because a reader,
+ * a mapping or a chunk would hold a reference to the file.
  *
  * Context: when the last reference to the file has gone.
  */

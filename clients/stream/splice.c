@@ -75,7 +75,7 @@ static ssize_t stream_splice_span(struct file *file, struct pipe_inode_info *pip
 	return ret;
 }
 
-/* Move what the first CPU has that has anything, beginning with the next one. */
+/* Move entries of the first CPU that has any, searching from stream::next on. */
 static ssize_t stream_splice_next(struct file *file, struct pipe_inode_info *pipe, u64 len)
 {
 	const unsigned int used = pipe_occupancy(pipe->head, pipe->tail);

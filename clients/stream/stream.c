@@ -21,7 +21,7 @@ static int stream_ioctl_setup(struct stream *st, unsigned int cmd, void __user *
 	struct kdtl_stream_attr attr;
 	int err;
 
-	/* An older caller's is shorter; a newer one's may be longer, if it ends in zeros. */
+	/* An old caller's struct is shorter; a new caller's may be longer, if it ends in zeros. */
 	err = copy_struct_from_user(&attr, sizeof(attr), arg, _IOC_SIZE(cmd));
 	return err ?: stream_setup(st, &attr);
 }
@@ -32,7 +32,7 @@ static int stream_ioctl_info(struct stream *st, unsigned int cmd, void __user *a
 	struct kdtl_stream_info info = { .cpu = -1 };
 	int err;
 
-	/* An older caller's is shorter; of a newer one's, the new part stays as it is. */
+	/* An old caller's struct is shorter; the new part of a new caller's stays as it is. */
 	if (copy_from_user(&info.cpu, arg, min(size, sizeof(info.cpu))))
 		return -EFAULT;
 	err = stream_info(st, &info);
@@ -41,7 +41,7 @@ static int stream_ioctl_info(struct stream *st, unsigned int cmd, void __user *a
 	return err;
 }
 
-/* Is it this command, with a structure of whatever size? */
+/* Is @cmd the command @which, with a struct of any size? */
 static bool stream_ioctl_is(unsigned int cmd, unsigned int which)
 {
 	const unsigned int size = _IOC_SIZEMASK << _IOC_SIZESHIFT;
@@ -173,7 +173,7 @@ static struct stream *stream_alloc(void)
 	return st;
 }
 
-/* Ask the security modules, as perf does, if the kernel exports what asks them: see Kbuild. */
+/* Ask the security modules, as perf does, if the kernel exports the call for it: see Kbuild. */
 static int stream_perf_allow(void)
 {
 #if STREAM_PERF_ALLOW == 2
@@ -254,11 +254,11 @@ static int __init stream_init(void)
 static void __exit stream_exit(void)
 {
 	misc_deregister(&stream_device);
-	/* Its sessions have ended with their files, so none of them looks. */
+	/* kdtl_session_close() would do this too, but all sessions ended with their files. */
 	kdtl_rcu_await(KBUILD_MODNAME);
 }
 
-/* When built in, after the sources: those are device_initcalls. */
+/* When built in, this must come after the sources, which are device_initcalls. */
 late_initcall(stream_init);
 module_exit(stream_exit);
 

@@ -52,7 +52,7 @@ struct stream_ring {
 /**
  * struct stream_cpu - entries of a CPU that were read, but not yet given back
  * @lock: protects the other fields
- * @chunks: what is in pipes, or was and is still held by others, oldest first
+ * @chunks: chunks that pipes, or others that got pages from a pipe, still hold, oldest first
  * @ahead: bytes that were read beyond the area's tail
  */
 struct stream_cpu {
@@ -73,8 +73,8 @@ struct stream_cpu {
  * @overwrite: set up with KDTL_STREAM_OVERWRITE
  * @watermark: in bytes
  * @running: started, and not stopped since
- * @start_again: it has the defaults, and was neither started nor stopped; or a reader could
- *	not start it: the next reader tries
+ * @start_again: the next reader starts it, because it has the defaults and was neither started
+ *	nor stopped, or because a reader could not start it
  * @next: the CPU to read first
  * @percpu: struct stream_cpu of each CPU
  * @look_again: gives back what sockets have sent
@@ -82,9 +82,9 @@ struct stream_cpu {
  * @wake: wakes them, outside the session's own context
  * @wakes: number of wake-ups
  * @seen: value of @wakes when a reader last found nothing to read
- * @budgeted: counted among the sessions that users may have
+ * @budgeted: counted among the sessions of users without CAP_SYS_ADMIN
  * @asked: when such a user asked last who waits, CLOCK_MONOTONIC in ns; 0: never
- * @mm: memory of the process that opened the file; charged for ours
+ * @mm: memory of the process that opened the file; charged for the stream's memory
  * @charged: pages charged for the session
  * @maps: protects the mappings. Taken under the mmap lock
  * @ring_lock: protects @ring and its content from @wake; taken in hard irq
@@ -122,7 +122,7 @@ struct stream {
 	unsigned int			aux_maps;
 };
 
-/* Round down to whole entries. CPUs of 32 bits have no % of 64. */
+/* Round down to whole entries. 32-bit CPUs have no % of 64 bits. */
 static inline u64 stream_whole(u64 bytes)
 {
 	u32 rest;

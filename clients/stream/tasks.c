@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the tasks of the entries are, and which of them wait, beside the entries. */
+/* Tells user space what the tasks of the entries are, and which tasks wait. */
 #include <linux/kdtl_verbs.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -81,7 +81,7 @@ int stream_cgroup(struct stream *st, struct kdtl_stream_cgroup *req)
 /**
  * struct stream_asked - a call of stream_waits()
  * @to: where the next task goes
- * @room: for so many
+ * @room: how many fit there
  * @nr: tasks that wait
  * @err: 0 or an errno
  */
@@ -92,7 +92,7 @@ struct stream_asked {
 	int				err;
 };
 
-/* It may sleep here, so user memory needs no copy between. */
+/* This may sleep, so it copies to user memory directly. */
 static void stream_wait_told(const struct kdtl_waiting *w, void *data)
 {
 	struct stream_asked *asked = data;

@@ -4,16 +4,16 @@
  *
  * vpa_dtl is perf's driver for the POWER hypervisor's log.  It writes a header and then
  * the hypervisor's entries to the AUX area of an event on a CPU.  Where perf gives
- * such an area to the kernel, this source reads it, by a raw session, and hands each entry
- * to all who want its kind.  So the verbs that need entries work, and a session may name
- * the source by vpa_dtl's name.
+ * such an area to the kernel, this source reads it through a raw session, and hands each
+ * entry to all who want its kind.  So the verbs that need entries work, and a session that
+ * names vpa_dtl gets this source.
  *
- * The raw session wakes us on the CPU that has new entries.  Who starts, stops or merges
- * asks for what there is until now: then kdtl_aux_peek() has vpa_dtl copy it at once.
+ * The raw session wakes us on the CPU that has new entries.  A start, a stop or a merge
+ * needs all entries until now: for these, kdtl_aux_peek() has vpa_dtl copy them at once.
  *
  * vpa_dtl polls once a millisecond, or more often while its log fills fast.  If the
- * hypervisor has lapped it, perf's flags say that something is missing, but not how much:
- * that is one lost entry here, where kdtl_vpa, which has a log of its own, counts them.
+ * hypervisor has lapped it, perf's flags say that something is missing, but not how much.
+ * This source then counts one lost entry; kdtl_vpa, which has a log of its own, counts all.
  */
 #define pr_fmt(fmt) "kdtl_dtl: " fmt
 
@@ -32,7 +32,7 @@
 #include "papr.h"
 
 #define KDTL_DTL_OF	"vpa_dtl"
-/* Of a CPU's AUX area, from which each entry goes on at once. */
+/* Size of a CPU's AUX area, from which each entry is handed on at once. */
 #define KDTL_DTL_BYTES	SZ_64K
 
 static_assert(sizeof(struct kdtl_entry) == sizeof(struct dtl_entry));
@@ -41,7 +41,7 @@ static_assert(sizeof(struct kdtl_entry) == sizeof(struct dtl_entry));
  * struct kdtl_dtl_header - what vpa_dtl writes in front of an area's entries
  * @boot: time base at boot
  * @freq: ticks per second
- * @zero: where an entry has its time
+ * @zero: 0, where an entry has its time
  * @padding: to the size of an entry
  *
  * In the CPU's byte order, unlike the entries.
@@ -57,12 +57,12 @@ static_assert(sizeof(struct kdtl_dtl_header) == KDTL_ENTRY_SIZE);
 
 /**
  * struct kdtl_dtl_cpu - a CPU's entries
- * @work: hands them out
- * @busy: they are being handed out, which may call kdtl_dtl_source()
- * @wanted: somebody wants them; vpa_dtl logs also while nobody does
- * @isolated: at attach(), so vpa_dtl does not log here, whatever is isolated later
- * @gaps: how often vpa_dtl has missed entries, as far as that was told
- * @last_tb: time up to which they were handed out
+ * @work: hands the entries out
+ * @busy: entries are being handed out, which may call kdtl_dtl_source()
+ * @wanted: somebody wants entries; vpa_dtl logs also while nobody does
+ * @isolated: the CPU was isolated at attach(), so vpa_dtl does not log it, whatever came later
+ * @gaps: how often vpa_dtl has missed entries, as far as the sinks know
+ * @last_tb: time up to which entries were handed out
  */
 struct kdtl_dtl_cpu {
 	struct irq_work	work;
@@ -92,7 +92,7 @@ static void kdtl_dtl_entry(struct kdtl_dtl_cpu *c, const struct kdtl_entry *e)
 
 	if (unlikely(!c->wanted || kdtl_dtl_is_header(e)))
 		return;
-	/* Counted by the hypervisor and not written, or in pieces: not what it says. */
+	/* The hypervisor has counted the entry, but not written it, or not all of it. */
 	if (unlikely((s64)(tb - c->last_tb) <= 0 || tb > get_tb())) {
 		kdtl_pmu_lost(&kdtl_dtl_pmu, 1);
 		return;
@@ -169,7 +169,7 @@ static u64 kdtl_dtl_clock(struct kdtl_pmu *p)
 	return get_tb();
 }
 
-/* No CPU looks at the session any more. */
+/* Close the session once no CPU looks at it any more. */
 static void kdtl_dtl_close(void)
 {
 	struct kdtl_session *s = kdtl_dtl_session;
@@ -196,7 +196,7 @@ static struct kdtl_session *kdtl_dtl_open(void)
 	return kdtl_session_create(&attr);
 }
 
-/* All CPUs but those that are isolated now, which are to be left alone. */
+/* Load the session on all CPUs but those that are isolated now: these are to be left alone. */
 static int kdtl_dtl_load(struct kdtl_session *s)
 {
 	cpumask_var_t cpus;
@@ -280,7 +280,7 @@ static void __exit kdtl_dtl_exit(void)
 	int cpu;
 
 	kdtl_pmu_unregister(&kdtl_dtl_pmu);
-	/* The session's last wake-ups found none. */
+	/* The session's last wake-ups came when it was gone. */
 	for_each_possible_cpu(cpu)
 		irq_work_sync(&per_cpu(kdtl_dtl_cpus, cpu).work);
 }

@@ -2,13 +2,13 @@
 /*
  * kdtl_irq - interrupts and softirqs as a source: for how long each of them had a CPU
  *
- * To the scheduler, an interrupt and what it raises happen to the task that has the CPU.  One
- * entry for each time without a break that a handler or a softirq had it says what that was.
- * What interrupts another one divides its time in two, so that no moment is in two entries of a
- * CPU, and their order is that of time.
+ * To the scheduler, an interrupt and what it raises happen to the task that has the CPU.  Here
+ * each stretch of time in which a handler or a softirq had the CPU without a break makes an entry
+ * that names it.  An interrupt splits the stretch of what it interrupts, so no moment is in two
+ * entries of a CPU, and entries are in the order of time.
  *
- * Softirqs that ksoftirqd runs are that thread's, which waits for its CPU as others do, and with
- * PREEMPT_RT all of them are a thread's.
+ * Softirqs that ksoftirqd runs have no entries: this thread waits for its CPU as others do.  With
+ * PREEMPT_RT threads run all softirqs.
  *
  * Documentation/pmu-irq.rst describes each field of an entry.
  */
@@ -24,7 +24,7 @@
 
 #include "ksoftirqd.h"
 
-/* An interrupt in a softirq is 2, and its handler's own may be one more. */
+/* An interrupt in a softirq makes 2, and the handler that it calls may make one more. */
 #define KDTL_IRQ_DEPTH	8
 
 /**
@@ -39,8 +39,8 @@ struct kdtl_irq {
 
 /**
  * struct kdtl_irq_cpu - what interrupted what on a CPU
- * @since: the last one has had the CPU since then, without a break
- * @depth: how many there are
+ * @since: since when the last of @irq has had the CPU without a break
+ * @depth: how many of @irq there are
  * @irq: the first one interrupted a task, and each other one the one before it
  *
  * All of it belongs to the CPU, with interrupts off.
@@ -56,7 +56,7 @@ static struct kdtl_pmu kdtl_irq_pmu;
 
 /* ---------------------------------------------------------------- an entry */
 
-/* Tell that what has the CPU has had it until @now.  It, or another one, has it from now on. */
+/* Make the entry of what has had the CPU until @now, when it or another one begins a new one. */
 static void kdtl_irq_tell(struct kdtl_irq_cpu *c, u64 now)
 {
 	const struct kdtl_irq *irq;
@@ -81,7 +81,7 @@ static void kdtl_irq_begin(s32 pid, const char *name)
 	struct kdtl_irq *irq;
 
 	kdtl_irq_tell(c, local_clock());
-	/* No kernel nests that deep: rather nothing is known than something wrong. */
+	/* No kernel nests that deep: better know nothing than something wrong. */
 	if (WARN_ON_ONCE(c->depth == KDTL_IRQ_DEPTH))
 		c->depth = 0;
 	irq = &c->irq[c->depth++];
@@ -149,8 +149,8 @@ static void kdtl_softirq_ends(void *data, unsigned int nr)
 }
 
 /*
- * Interrupts without handlers of their own have tracepoints of their own.  The tracepoints' names
- * are those that tools show.
+ * Interrupts without handlers of their own have tracepoints of their own.  Tools show the names
+ * of these tracepoints.
  */
 enum {
 	KDTL_IRQ_LOCAL_TIMER,
@@ -223,7 +223,7 @@ static void kdtl_irq_detach(struct kdtl_pmu *p)
 	kdtl_probes_unregister(kdtl_irq_probes, ARRAY_SIZE(kdtl_irq_probes));
 }
 
-/* What goes on is told as far as it has come. */
+/* Make an entry of what is still going on, up to now. */
 static u64 kdtl_irq_sync(struct kdtl_pmu *p)
 {
 	const u64 now = local_clock();

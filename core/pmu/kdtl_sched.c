@@ -21,9 +21,9 @@
  * task's record says so: the time that it was queued is then not known.
  *
  * With proxy execution, a task that waits for a mutex may also stay in a queue, and
- * be moved to others.  When it wakes up, the scheduler does not count it as queued, or
- * does so since it was moved.  Its record is marked when it leaves its CPU, and
- * sched_wakeup adds the length of the sleep to a marked record.
+ * be moved to others.  When it wakes up, the scheduler counts it as queued since it was
+ * moved, or not at all.  Its record is marked when it leaves its CPU, and at sched_wakeup
+ * the length of the sleep is added to the marked record.
  *
  * A task that was throttled has a record of the kind THROTTLE, see sched-throttle.h.
  *
@@ -81,18 +81,17 @@ static DEFINE_PER_CPU_ALIGNED(struct kdtl_sched_cpu, kdtl_sched_cpu);
  * @when: time << 2 | enum kdtl_kind
  * @check: @when ^ kdtl_record_id()
  *
- * A record is a task's own, and not older than its last run, if its lower 22 bits are
- * those of kdtl_run_id(): the task's address plus the number of times that it ran.  They are
- * the same by accident for one of 4 million records that are not: of a task that ran a
- * multiple of 2^22 times since; of another task with the same slot, which ran as many
- * times more or less as the addresses differ, modulo 2^22; and for an empty slot.
+ * A record is a task's own, and not older than its last run, if the lower 22 bits of its id
+ * are those of kdtl_run_id(): the task's address plus the number of times that it ran.  One
+ * of 4 million other records has them by accident: if the task ran a multiple of 2^22 times
+ * since; if the record is of another task with the same slot, whose number of runs differs as
+ * much as the addresses do, modulo 2^22; or if the slot is empty.
  *
  * The scheduler hands a task from CPU to CPU, which orders the accesses to the
  * task's own record.  Another task with the same slot may write at the same
- * time.  Then the two words need not match.  For the task that wrote @check they give a
- * wrong id, as racing times differ in the lower 20 bits; for the other one the right id
- * is as unlikely as above.  A 32-bit CPU would tear the words, but it has no more pids
- * than slots.
+ * time.  Then the two words need not match.  The task that wrote @check finds a wrong id,
+ * as racing times differ in the lower 20 bits; that the other task finds its id is as
+ * unlikely as above.  A 32-bit CPU would tear the words, but it has no more pids than slots.
  *
  * In a marked record, @check is complemented, so no task takes its own for an unmarked
  * one.  Above the run's id it has how long the task slept; 0: not known.
@@ -129,13 +128,13 @@ static __always_inline struct kdtl_departure *kdtl_slot(struct kdtl_departure *t
 
 /*
  * Identifies one run of one task.  Stable from when the task leaves a CPU until it leaves the
- * next one, because the scheduler counts a run after sched_switch.  It does not count one of
- * a task that stayed in its queue (kdtl_stays_queued()), but each time that a task leaves.
+ * next one, because the scheduler counts a run after sched_switch.  It does not count the run of
+ * a task that stayed in its queue (kdtl_stays_queued()), but it counts each departure.
  *
- * The number of runs is everybody's to read, in /proc/PID/schedstat, and a task can run until its
- * own one is what it likes.  So the rest is what no user knows: where the task's structure lies.
- * With the pid in its place, any user could choose one whose records another task took for
- * its own.
+ * Everybody can read a task's number of runs in /proc/PID/schedstat, and a task can run until its
+ * number is what it likes.  So the rest of the id is what no user knows: the address of the task's
+ * structure.  If it were the pid, a user could run a task whose records another task takes for its
+ * own.
  */
 static __always_inline unsigned long kdtl_run_id(const struct task_struct *t)
 {
@@ -143,7 +142,7 @@ static __always_inline unsigned long kdtl_run_id(const struct task_struct *t)
 	       (KDTL_HAVE_PROXY_EXEC ? t->nvcsw + t->nivcsw : t->sched_info.pcount);
 }
 
-/* Above the run's id the task's whole wait so far, modulo 2^42 ns (73 minutes). */
+/* The run's id, and above it the task's whole wait so far, modulo 2^42 ns (73 minutes). */
 static __always_inline u64 kdtl_record_id(const struct task_struct *t)
 {
 	return ((u64)t->sched_info.run_delay << KDTL_RUN_BITS) + kdtl_run_id(t);
@@ -170,9 +169,9 @@ static bool kdtl_is_marked(u64 when, u64 id, unsigned long run)
 }
 
 /*
- * @t sleeps, but the scheduler may count it as queued.  The lock of its queue orders
- * the accesses to its record.  If the record was replaced, the new one has the sleep
- * begin now.
+ * Mark the record of @t, which sleeps although the scheduler may count it as queued.  The
+ * lock of its queue orders the accesses to its record.  If the record was replaced, the
+ * sleep begins now in the new one.
  */
 static void kdtl_mark(const struct task_struct *t)
 {
@@ -206,7 +205,7 @@ static __always_inline unsigned long kdtl_departure_kind(bool preempt,
 	return kdtl_task_in_user_fault(prev) ? KDTL_KIND_FAULT : KDTL_KIND_CEDE;
 }
 
-/* Reason codes, a byte for each kind: constants, as tables would be one more cache line. */
+/* Reason codes, a byte for each kind: constants, as a table would take one more cache line. */
 #define KDTL_CODE(kind, code)	((u64)(code) << ((kind) * 8))
 #define KDTL_DISPATCH_CODES	(KDTL_CODE(KDTL_KIND_CEDE, KDTL_DISPATCH_PROD) |		\
 				 KDTL_CODE(KDTL_KIND_PREEMPT, KDTL_DISPATCH_TIME_SLICE) |	\
@@ -298,9 +297,9 @@ static void kdtl_sched_idle(const struct task_struct *next, u64 now,
 }
 
 /*
- * A deadline task gets runtime only after it was queued: then it was held back until then, and
- * its record is changed to say so.  Or it had yielded, which is to sleep until then: the one
- * preempted task that does not wait for a CPU.
+ * If a deadline task got its runtime only after it was queued, it was held back until then, and
+ * its record is changed to say so.  Or it had yielded and slept until then: the one preempted
+ * task that does not wait for a CPU.
  */
 static u64 kdtl_dl_queued_at(const struct kdtl_sched_cpu *c, const struct task_struct *next,
 			     u64 queued_at, u64 now)
@@ -311,7 +310,7 @@ static u64 kdtl_dl_queued_at(const struct kdtl_sched_cpu *c, const struct task_s
 	const u64 waited = kdtl_record_id(next) - id;
 	const bool known = !(waited & KDTL_RUN_MASK);
 
-	/* The scheduler likes to move it to another queue just then. */
+	/* The scheduler often moves the task to another queue just then. */
 	if (lifted <= queued_at - (known ? waited >> KDTL_RUN_BITS : 0) || lifted >= now)
 		return queued_at;
 	if (known && (when & 3) == KDTL_KIND_PREEMPT) {
@@ -326,8 +325,8 @@ static u64 kdtl_dl_queued_at(const struct kdtl_sched_cpu *c, const struct task_s
 }
 
 /*
- * The scheduler did not queue @next, so it has not waited here.  Or it may have been
- * throttled since it was queued: then its record is changed to say so.
+ * Since when @next has been queued here; @now if the scheduler did not queue it.  If it was
+ * throttled since it was queued, its record is changed to say so.
  */
 static u64 kdtl_queued_at(const struct kdtl_sched_cpu *c, const struct task_struct *next, u64 now)
 {
@@ -344,12 +343,12 @@ static u64 kdtl_queued_at(const struct kdtl_sched_cpu *c, const struct task_stru
 
 /*
  * Both halves of a task switch have a usual form and a full one, by the constant
- * @full.  The usual one leaves what is rare to the full one, which begins again: then
- * it needs no function call across which it would have to keep anything.  It returns
- * false if the full one is to be called.
+ * @full.  The usual form leaves rare cases to the full one, which begins again: so the
+ * usual form makes no function call across which it would have to keep anything.  It
+ * returns false if the full form is to be called.
  */
 
-/* @prev leaves its CPU for @next.  Sets why, as entries say it. */
+/* @prev leaves its CPU for @next.  Sets @prev_code to the reason, as in entries. */
 static __always_inline bool kdtl_sched_leave(const bool full, struct kdtl_sched_cpu *c,
 					     bool preempt,
 					     const struct task_struct *prev,
@@ -398,8 +397,8 @@ static __always_inline bool kdtl_sched_log(const bool full, struct kdtl_sched_cp
 
 	if (unlikely((u64)(queued | ready | slept) > U32_MAX)) {
 		/*
-		 * The scheduler read its clock before the tracepoint, or on another CPU.  A
-		 * task that was queued before it left did not wait then.
+		 * The scheduler read its clock before the tracepoint, or on another CPU.  So a
+		 * task may seem to have been queued before it left: it did not wait then.
 		 */
 		queued = max(queued + min(ready, 0LL) + min(slept, 0LL), 0LL);
 		ready = max(ready, 0LL);
@@ -420,8 +419,8 @@ static __always_inline bool kdtl_sched_log(const bool full, struct kdtl_sched_cp
 	w3 = cpu_to_be64(pids);
 
 	/*
-	 * From place to place, rather than from bit to bit: then the CPU need not know the
-	 * bits to fetch the rings.
+	 * Go from place to place, rather than from bit to bit, so that the CPU can fetch the
+	 * rings before it knows the bits.
 	 */
 	for (at = c->fan.near; wanted; wanted >>= 1, at++) {
 		if (!(wanted & 1))
@@ -464,7 +463,7 @@ static __always_inline bool kdtl_sched_arrive(const bool full, struct kdtl_sched
 	id = when ^ READ_ONCE(slot->check);
 	/*
 	 * The scheduler counts no run of a task that was preempted on its way to sleep, so the
-	 * record would seem to be of this run, too.  The usual form does not get here with that.
+	 * record would seem to be of this run as well.  The usual form does not get here then.
 	 */
 	if (full && !next->sched_info.last_queued) {
 		WRITE_ONCE(slot->when, 0);
@@ -486,7 +485,7 @@ static __always_inline bool kdtl_sched_arrive(const bool full, struct kdtl_sched
 				       kdtl_sched_log(false, c, next, KDTL_KIND_PREEMPT, prev_code,
 						      now - queued_at, slept, 0, now, pids);
 			if (kind == KDTL_KIND_THROTTLE) {
-				/* It was held back, and since the limit ended it waited. */
+				/* It was held back until the limit ended, and then waited. */
 				slept = max(slept - ready, 0LL);
 				when = (when >> 2) + slept;
 				ready = max_t(s64, kdtl_lifted_at(next, when, now) - when, 0);
@@ -561,8 +560,8 @@ static noinline void kdtl_sched_full(bool preempt, const struct task_struct *pre
 }
 
 /*
- * No sink of this CPU wants tasks that had slept.  A task without a record counts as one, so
- * it needs none unless one of the wanted kinds; and without sinks no task does.
+ * No sink of this CPU wants tasks that had slept.  A task without a record counts as one that
+ * had slept, so only departures of wanted kinds need records, and none do without sinks.
  */
 static noinline void kdtl_sched_seldom(u32 mask, bool preempt,
 				       const struct task_struct *prev,
@@ -603,8 +602,8 @@ full:
 }
 
 /*
- * No sink of this CPU.  But while a task that sleeps is in a queue, the scheduler may count
- * it as queued, which only a marked record tells another CPU.
+ * This CPU has no sinks.  But while a task that sleeps is in a queue, the scheduler may count it
+ * as queued.  Only a marked record tells another CPU that it sleeps.
  */
 static __always_inline void kdtl_sched_nobody(bool preempt, const struct task_struct *prev)
 {
@@ -643,8 +642,8 @@ static void kdtl_sched_switch(void *data, bool preempt, struct task_struct *prev
 }
 
 /*
- * @t, which is queued, waits for its limit rather than for a CPU.  The lock of its
- * queue is held.  If its record was replaced, it has not slept.
+ * Record that @t, which is queued, waits for its limit rather than for a CPU.  The lock of
+ * its queue is held.  If its record was replaced, the new one says that it has not slept.
  */
 static void kdtl_mark_throttled(const struct task_struct *t)
 {
@@ -670,7 +669,7 @@ static void kdtl_sched_migrate(void *data, struct task_struct *t, int cpu)
 		kdtl_mark(t);
 }
 
-/* @t wakes up.  The lock of its queue is held.  Sleep above 73 minutes is not known. */
+/* @t wakes up.  The lock of its queue is held.  A sleep above 73 minutes is not recorded. */
 static void kdtl_sched_wakeup(void *data, struct task_struct *t)
 {
 	const unsigned long pid = (u32)t->pid, run = kdtl_run_id(t);
@@ -697,7 +696,7 @@ static bool kdtl_looks_queued(const struct task_struct *t)
 /*
  * Mark the tasks that were moved asleep before the probe was there.  A task that
  * wakes up meanwhile may be marked too; then one of its waits is not known.  There
- * may be millions of tasks, so there is a section for each.
+ * may be millions of tasks, so each has an RCU section of its own.
  */
 static void kdtl_mark_sleepers(void)
 {
@@ -725,7 +724,7 @@ static struct kdtl_probe kdtl_sched_probes[] = {
 	{ "sched_wakeup", kdtl_sched_wakeup },
 };
 
-/* Those that this kernel needs: each comes with something new in the scheduler. */
+/* The probes that this kernel needs: one more for each of two changes of the scheduler. */
 #define KDTL_SCHED_PROBES	(1 + KDTL_HAVE_DELAYED_DEQUEUE + KDTL_HAVE_PROXY_EXEC)
 static_assert(KDTL_HAVE_DELAYED_DEQUEUE || !KDTL_HAVE_PROXY_EXEC);
 
@@ -759,8 +758,8 @@ static bool kdtl_sched_probed;
 /*
  * To remove a probe takes an RCU grace period, and so does adding it again.  There may be
  * none as long as a real-time task holds a CPU (before v6.4, if its ksoftirqd has to
- * run), and then sessions begin and end all the same.  So the probes stay for a while after
- * the last user, and until a grace period shows that RCU gets on.
+ * run), but sessions must begin and end even then.  So after the last user the probes stay
+ * for a while, and until a grace period shows that RCU makes progress.
  */
 #define KDTL_UNPROBE_DELAY	(5 * HZ)
 
@@ -805,7 +804,7 @@ static u64 kdtl_sched_sync(struct kdtl_pmu *p)
 	return kdtl_sched_now();
 }
 
-/* As kdtl_sched_arrive() would have it, if @t were dispatched now. */
+/* The waits that kdtl_sched_arrive() would find if @t were dispatched now. */
 static bool kdtl_sched_waits(struct kdtl_pmu *p, const struct task_struct *t, u64 now,
 			     u64 *since, u64 *held, u64 *left)
 {
@@ -814,7 +813,7 @@ static bool kdtl_sched_waits(struct kdtl_pmu *p, const struct task_struct *t, u6
 	const u64 when = READ_ONCE(slot->when), id = when ^ READ_ONCE(slot->check);
 	const bool known = !((id ^ kdtl_run_id(t)) & KDTL_RUN_MASK);
 	const bool throttled = known && (when & 3) == KDTL_KIND_THROTTLE;
-	/* A CPU that takes the task away may write it. */
+	/* A CPU that takes the task away may write to last_queued. */
 	u64 queued_at = data_race(t->sched_info.last_queued);
 
 	if (!queued_at || dl_prio(t->prio) || kdtl_task_dequeue_delayed(t) ||

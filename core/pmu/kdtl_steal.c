@@ -39,13 +39,13 @@
  * struct kdtl_steal_seen - what a look saw
  * @mark: the clock's mark
  * @ns: the time stolen so far
- * @time: local_clock(), when @mark had changed
+ * @time: local_clock() at the look that found @mark changed
  * @mono: ktime_get_mono_fast_ns() then
  * @mono_cycles: get_cycles() then
  * @cycles: get_cycles() at the last look, which changes the other members only if the
  *	mark has changed
  *
- * How much time has passed is told by @mono: while the kernel does not trust the TSC,
+ * @mono tells how much time has passed: while the kernel does not trust the TSC,
  * local_clock() advances by no more than a tick before the next tick is handled.
  */
 struct kdtl_steal_seen {
@@ -59,7 +59,7 @@ struct kdtl_steal_seen {
 
 /**
  * struct kdtl_steal_cpu - a CPU's steal clock
- * @clock: the clock; while the source is off, its mark is @seen's, so a look finds no change
+ * @clock: the clock; while the source is off, it points to @seen's mark: a look finds no change
  * @seen: by the last look
  * @on: the source is on
  * @wanted: the source is to be on
@@ -85,7 +85,7 @@ static struct kdtl_pmu kdtl_steal_pmu;
 
 /* ----------------------------------------------------------------- looking */
 
-/* With a version, each time that the hypervisor let the CPU run adds 2. */
+/* Is the mark a version?  It grows by 2 each time that the hypervisor lets the CPU run. */
 static bool kdtl_steal_has_version(const struct kdtl_steal_clock *clock)
 {
 	return clock->mark != clock->ns;
@@ -114,8 +114,8 @@ static bool kdtl_steal_read(const struct kdtl_steal_clock *clock, struct kdtl_st
 }
 
 /*
- * How much time has passed since the look before this one: by the cycles, in proportion to
- * the time since the clock last changed.  All of that, where no counter of cycles has a say.
+ * The time since the look before this one.  Cycles tell which part that is of the time since
+ * the clock last changed.  Without a counter of cycles, it is all of that time.
  */
 static u64 kdtl_steal_passed(const struct kdtl_steal_seen *was, const struct kdtl_steal_seen *now)
 {
@@ -128,7 +128,7 @@ static u64 kdtl_steal_passed(const struct kdtl_steal_seen *was, const struct kdt
 	return mul_u64_u64_div_u64(passed, since, whole);
 }
 
-/* @now is the CPU's state already: whoever gets to see the entry may look again. */
+/* @now is the CPU's state already, because whoever gets the entry may look again. */
 static void kdtl_steal_hand_out(const struct kdtl_steal_seen *now, u64 passed, u64 stolen,
 				u64 how)
 {
@@ -178,7 +178,7 @@ static noinline void kdtl_steal_changed(struct kdtl_steal_cpu *c)
 /* With interrupts off.  Nearly always, nothing has happened. */
 static __always_inline void kdtl_steal_look(struct kdtl_steal_cpu *c)
 {
-	/* If the CPU is taken away from here on, that is after this look. */
+	/* If the CPU is taken away from here on, that belongs to the next look. */
 	const u64 cycles = get_cycles();
 
 	barrier();
@@ -235,7 +235,7 @@ static enum hrtimer_restart kdtl_steal_timer(struct hrtimer *timer)
 
 static int kdtl_steal_on(struct kdtl_steal_cpu *c)
 {
-	/* Each time, because the kernel registers the area again when a CPU comes online. */
+	/* Find the clock each time: the kernel registers it again when a CPU comes online. */
 	if (kdtl_steal_coarse)
 		kdtl_steal_counted(&c->clock);
 	else if (!kdtl_steal_shared(&c->clock))
@@ -258,13 +258,13 @@ static int kdtl_steal_source(struct kdtl_pmu *p, u32 mask, u64 period)
 	int err = 0;
 
 	c->wanted = mask;
-	/* The kernel's own tick serves the others. */
+	/* The kernel's own tick is enough for longer periods. */
 	c->period = mask && period && period < TICK_NSEC ?
 		    max_t(u64, period, KDTL_STEAL_MIN_PERIOD) : 0;
 	/* What was stolen so far belongs to the events as they were. */
 	if (!c->busy)
 		kdtl_steal_look(c);
-	/* That may have called this function again, so its arguments are out of date. */
+	/* The look may have called this function again, so the arguments may be out of date. */
 	if (c->wanted && !c->on)
 		err = kdtl_steal_on(c);
 	else if (!c->wanted && c->on)
@@ -293,14 +293,14 @@ static u64 kdtl_steal_sync(struct kdtl_pmu *p)
 	return now;
 }
 
-/* At which the kernel's timers tell that time has passed. */
+/* The tracepoints by which the kernel's timers tell that time has passed. */
 static const struct kdtl_probe kdtl_steal_timers[] = {
 	{ "local_timer_entry", kdtl_steal_local_timer },
 	{ "hrtimer_expire_entry", kdtl_steal_hrtimer },
 	{ "hrtimer_expire_exit", kdtl_steal_hrtimer_exit },
 };
 
-/* The second one is one of these: see kdtl_steal_choose(). */
+/* kdtl_steal_choose_timer() makes one of these the second one. */
 static struct kdtl_probe kdtl_steal_probes[2] = { { "sched_switch", kdtl_steal_switch } };
 
 static int kdtl_steal_attach(struct kdtl_pmu *pmu)
@@ -364,7 +364,7 @@ static int __init kdtl_steal_init(void)
 	err = kdtl_steal_choose();
 	if (err)
 		goto unmap;
-	/* The kernel counts between the two that are called hrtimer. */
+	/* The kernel's count changes between hrtimer_expire_entry and hrtimer_expire_exit. */
 	kdtl_steal_choose_timer(kdtl_steal_coarse ? "hrtimer_expire_exit" : KDTL_STEAL_TIMER);
 	err = kdtl_probes_find(kdtl_steal_probes, ARRAY_SIZE(kdtl_steal_probes));
 	if (err)

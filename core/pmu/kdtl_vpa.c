@@ -7,7 +7,7 @@
  * writes the entries there and counts them in lppaca::dtl_idx.  The hypervisor
  * raises no interrupt, and wraps around without regard to the reader.  So a timer
  * on each CPU polls the log, and entries that were overwritten count as lost.  On an
- * idle CPU the timer is off, because the way out of idle polls.
+ * idle CPU the timer is off: the CPU polls on its way out of idle.
  *
  * Linux's own users register 4096 bytes, 85 entries.  That is too little: while a
  * virtual processor confers its cycles to the holder of a lock, interrupts are off
@@ -294,7 +294,7 @@ static u64 kdtl_vpa_fresh(struct kdtl_vpa_cpu *c)
 	return likely(fresh <= kdtl_vpa_max_fresh(c)) ? fresh : kdtl_vpa_lapped(c, index);
 }
 
-/* Is this a time that the entry after one of @last may have? */
+/* May an entry of time @tb follow one of time @last? */
 static __always_inline bool kdtl_vpa_time_ok(struct kdtl_vpa_cpu *c, u64 tb, u64 last)
 {
 	if (unlikely((s64)(tb - last) <= 0))
@@ -384,9 +384,8 @@ static void kdtl_vpa_copy(struct kdtl_vpa_cpu *c, unsigned int nr)
  * most as many as fit the log: a hypervisor that writes as fast as this loop reads
  * must not keep the CPU here.
  *
- * The processor may be taken away at any point, and the count goes on.  So the time that has
- * passed since a look at the count is told from before it, or a large count would seem to be a
- * jump.
+ * The processor may be taken away at any point, while the count goes on.  So @polled_tb is read
+ * before the count: with a later time, a large count would seem to be a jump.
  */
 static bool kdtl_vpa_poll(struct kdtl_vpa_cpu *c)
 {
@@ -401,7 +400,7 @@ static bool kdtl_vpa_poll(struct kdtl_vpa_cpu *c)
 		next = c->next;
 		kdtl_vpa_copy(c, nr);
 		fresh = kdtl_vpa_fresh(c);
-		/* It moves c->next over the entries that were overwritten meanwhile. */
+		/* That moves c->next over the entries that were overwritten meanwhile. */
 		gone = c->next - next;
 		if (unlikely(gone >= nr))
 			continue;
@@ -521,8 +520,8 @@ static int kdtl_vpa_register(struct kdtl_vpa_cpu *c, u32 mask)
 
 /*
  * Another user who takes the log registers a buffer of its own, whose entries are
- * counted from 0.  It shows by another mask, or by a count that went back and no new
- * entry in our buffer since.  In the first entries of a log, neither needs to show.
+ * counted from 0.  A different mask shows that, or a count that went back and no new
+ * entry in our buffer since.  With the first entries of a log, neither needs to show.
  */
 static bool kdtl_vpa_is_theirs(struct kdtl_vpa_cpu *c)
 {
@@ -645,7 +644,7 @@ static enum hrtimer_restart kdtl_vpa_timer(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-/* An interrupt has come while the timer is off; @busy: and the CPU runs something. */
+/* An interrupt has come while the timer is off; @busy: the CPU runs something. */
 static void kdtl_vpa_awake(struct kdtl_vpa_cpu *c, bool busy)
 {
 	kdtl_vpa_poll(c);
@@ -697,7 +696,7 @@ static int kdtl_vpa_source(struct kdtl_pmu *p, u32 mask, u64 period)
 	c->wanted = mask;
 	c->period = period;
 	kdtl_vpa_limit_interval(c);
-	/* A counter overflowed during a poll; its caller goes on to kdtl_vpa_apply(). */
+	/* A counter overflowed during a poll, whose caller goes on to kdtl_vpa_apply(). */
 	if (c->polling)
 		return 0;
 	/* Entries that are there already belong to the events as they were. */

@@ -5,13 +5,13 @@
  * One entry for each wake-up, with its waker and with the system call in which the task
  * slept; for each move of a task that waits for a CPU; for each new task; for each mutex and
  * rwsem that somebody is about to sleep for; and for each task that leaves its CPU a ms or more
- * after the scheduler told it to, if the kernel tells that.  They are no dispatches
- * (KDTL_MASK_WAKE).  With those of kdtl_sched, whose clock this is, they tell why a task did
- * not run: <linux/kdtl_wake.h> has the rule.
+ * after the scheduler told it to, if the kernel has tracepoints for that.  These entries are
+ * no dispatches (KDTL_MASK_WAKE).  With the entries of kdtl_sched, which has the same clock,
+ * they tell why a task did not run: <linux/kdtl_wake.h> has the rule.
  *
- * The waker is who runs on the CPU, so all but the state of the task that is woken is
- * at hand.  In sched_waking its lock is held, which nothing here needs.  A lock is named by
- * a keyed hash, because its address is nothing to tell.
+ * The waker is the task that runs on the CPU, so all but the state of the woken task is at
+ * hand.  In sched_waking the woken task's lock is held, which nothing here needs.  A keyed
+ * hash names a lock, because its address must not be disclosed.
  *
  * Documentation/pmu-wake.rst describes each field of an entry.
  */
@@ -39,7 +39,7 @@
 #include "ksoftirqd.h"
 #include "sched-clock.h"
 
-/* As PAPR's entries are laid out, and so is this one: kdtl_fill() relies on it. */
+/* The layout is that of PAPR's entries: kdtl_fill() relies on it. */
 static_assert(sizeof(struct kdtl_wake_entry) == KDTL_ENTRY_SIZE);
 static_assert(offsetof(struct kdtl_wake_entry, timebase) == offsetof(struct kdtl_entry, timebase));
 static_assert(offsetof(struct kdtl_wake_entry, comm) == offsetof(struct kdtl_entry, srr0));
@@ -118,7 +118,7 @@ static __always_inline struct kdtl_wake_cpu *kdtl_wake_here(void)
 
 /* ------------------------------------------------------ of whom, and in what */
 
-/* Did an interrupt do it, and not the task that runs?  What ksoftirqd does is a task's. */
+/* Did an interrupt do it, rather than the task that runs?  ksoftirqd is a task like others. */
 static __always_inline unsigned int kdtl_wake_context(void)
 {
 	if (in_hardirq())
@@ -129,15 +129,15 @@ static __always_inline unsigned int kdtl_wake_context(void)
 }
 
 /*
- * Is @t in its queue, and not asleep there?  When it is about to sleep, on another CPU, it may
- * leave the queue just now.
+ * Is @t in its queue, and not asleep there?  A task that is about to sleep on another CPU may
+ * leave its queue just now.
  */
 static __always_inline bool kdtl_is_queued(const struct task_struct *t)
 {
 	return data_race(t->on_rq && !kdtl_task_dequeue_delayed(t) && !kdtl_task_is_blocked(t));
 }
 
-/* Numbers of calls mean something else to a program of the other kind. */
+/* Is @t a compat program?  Numbers of system calls mean something else there. */
 static __always_inline bool kdtl_is_foreign(struct task_struct *t)
 {
 #if defined(CONFIG_COMPAT) && defined(SECCOMP_ARCH_NATIVE)
@@ -148,8 +148,8 @@ static __always_inline bool kdtl_is_foreign(struct task_struct *t)
 }
 
 /*
- * The system call that @t is in, and its first argument.  Threads that never were in user mode
- * have registers that say nothing, or those of who made them.
+ * The system call that @t is in, and its first argument.  The registers of a thread that never
+ * was in user mode say nothing, or are its creator's.
  */
 static __always_inline unsigned int kdtl_wake_call(struct task_struct *t, u64 *arg)
 {
@@ -189,7 +189,7 @@ static __always_inline void kdtl_wake_woken(struct task_struct *t)
 		      READ_ONCE(t->__state), call, arg);
 }
 
-/* Only @t itself is woken with interrupts on: while it is about to sleep, by its own doing. */
+/* Interrupts may be on only when a task that is about to sleep wakes itself. */
 static noinline void kdtl_wake_self(struct task_struct *t)
 {
 	unsigned long flags;
@@ -208,7 +208,7 @@ static void kdtl_wake_waking(void *data, struct task_struct *t)
 	kdtl_wake_woken(t);
 }
 
-/* A task that was woken is moved, too, before it is queued.  That is no move while it waits. */
+/* A woken task may also be moved before it is queued, which is not a move while it waits. */
 static void kdtl_wake_migrate(void *data, struct task_struct *t, int cpu)
 {
 	struct kdtl_wake_cpu *c = kdtl_wake_here();
@@ -238,13 +238,13 @@ static enum kdtl_wake_lock kdtl_lock_kind(unsigned int flags)
 	return flags & LCB_F_RT ? KDTL_WAKE_LOCK_RT : KDTL_WAKE_LOCK_OTHER;
 }
 
-/* The owner in the words of locks has flags in its low bits, of which @no says: nobody known. */
+/* The owner in a lock's word has flags in its low bits; flag @no: the owner is not known. */
 static const struct task_struct *kdtl_owner(unsigned long word, unsigned long no)
 {
 	return word & no ? NULL : (const struct task_struct *)(word & ~7UL);
 }
 
-/* Readers of a rwsem do not remove their name; and a rwsem of PREEMPT_RT has more inside. */
+/* A rwsem still names a reader that has left; with PREEMPT_RT, a rwsem has more inside. */
 static const struct task_struct *kdtl_lock_owner(void *lock, unsigned int flags)
 {
 	switch (flags) {
@@ -262,7 +262,7 @@ static const struct task_struct *kdtl_lock_owner(void *lock, unsigned int flags)
 	return NULL;
 }
 
-/* An owner that gives the lock back, and exits, stays until this reader of RCU has ended. */
+/* If the owner gives the lock back and exits, its task_struct stays until rcu_read_unlock(). */
 static pid_t kdtl_lock_owner_pid(void *lock, unsigned int flags)
 {
 	const struct task_struct *owner;
@@ -275,7 +275,7 @@ static pid_t kdtl_lock_owner_pid(void *lock, unsigned int flags)
 	return pid;
 }
 
-/* Who spins has a CPU.  Interrupts may be on. */
+/* A task that spins does not wait: it has a CPU.  Interrupts may be on. */
 static void kdtl_wake_contended(void *data, void *lock, unsigned int what)
 {
 	struct kdtl_wake_cpu *c;
@@ -303,7 +303,7 @@ static void kdtl_wake_contended(void *data, void *lock, unsigned int what)
 /* Since when the task that has the CPU should have left it, by local_clock(). */
 static DEFINE_PER_CPU(u64, kdtl_wake_since);
 
-/* Perhaps from another CPU.  To leave at leisure (TIF_NEED_RESCHED_LAZY) is not meant. */
+/* @t is told to leave @cpu, maybe by another CPU.  TIF_NEED_RESCHED_LAZY does not count. */
 static void kdtl_wake_told(void *data, struct task_struct *t, int cpu, int tif)
 {
 	if (tif == TIF_NEED_RESCHED)
@@ -311,8 +311,8 @@ static void kdtl_wake_told(void *data, struct task_struct *t, int cpu, int tif)
 }
 
 /*
- * The task begins to leave.  Each time that the flag is set is told, so if it is set,
- * @kdtl_wake_since is of that.  Interrupts may be on.
+ * The task begins to leave.  kdtl_wake_told() is called each time that the flag is set, so if
+ * it is set, kdtl_wake_since is the time of that.  Interrupts may be on.
  */
 static void kdtl_wake_leaves(void *data, bool preempt)
 {
@@ -351,7 +351,7 @@ static int kdtl_wake_attach(struct kdtl_pmu *pmu)
 {
 	int cpu;
 
-	/* Of what was told while nobody listened nothing is known. */
+	/* Nothing is known of what tasks were told while nobody listened. */
 	for_each_possible_cpu(cpu)
 		per_cpu(kdtl_wake_since, cpu) = 0;
 	return kdtl_probes_register(kdtl_wake_probes, ARRAY_SIZE(kdtl_wake_probes));

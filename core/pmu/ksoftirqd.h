@@ -6,7 +6,7 @@
 #include <linux/sched.h>
 #include <linux/string.h>
 
-/* Which threads these are, the kernel exports nowhere. */
+/* The kernel does not export which threads these are. */
 static inline bool kdtl_in_ksoftirqd(void)
 {
 	return current->flags & PF_KTHREAD && !strncmp(current->comm, "ksoftirqd/", 10);

@@ -2,7 +2,7 @@
 /*
  * local_clock() in a third to a half of the instructions, because each task switch reads it
  *
- * While there is a counter to be trusted (sched-cycles.h), a reading of local_clock() serves
+ * While a counter can be trusted (sched-cycles.h), a reading of local_clock() serves
  * as an anchor for the next KDTL_CYCLES_REACH cycles, some milliseconds.  Within that
  * reach, the time is the anchor's plus the cycles since then, converted to ns.
  *
@@ -11,7 +11,7 @@
  * is taken after 5.6 ms.  After a jump of the counter, forwards or backwards, the anchor
  * is out of reach.  If a hypervisor took the CPU away between the readings of the two
  * clocks, they do not become an anchor.  Nor do they if the last anchor may have given a
- * later time than local_clock() has now; that time stands still until local_clock() has
+ * later time than local_clock() has now: then the time stands still until local_clock() has
  * reached it.
  */
 #ifndef _KDTL_SCHED_CLOCK_H
@@ -33,7 +33,7 @@ static_assert(KDTL_CYCLES_REACH <= 1ULL << 24);
 
 /**
  * struct kdtl_clock - a CPU's anchor
- * @cycles: the counter at the anchor; without an anchor, a value that it does not come near
+ * @cycles: the counter at the anchor; without one, a value that the counter does not come near
  * @ns: local_clock() at the anchor
  * @mult: ns per cycle, << KDTL_CLOCK_SHIFT
  */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The counter that local_clock() is made of, where a module can read it for less
+ * The counter that local_clock() is made of, where a module can read it at less cost
  *
  * kdtl_cycles()	the counter.  On a CPU it never goes back, unless somebody writes it
- * kdtl_cycles_hz()	how often it counts in a second, with interrupts off; 0: nobody
- *			knows, or on this CPU it is not to be trusted
- * KDTL_CYCLES_REACH	for how many cycles that is relied upon: some milliseconds
+ * kdtl_cycles_hz()	its rate, read with interrupts off; 0: the rate is not known, or the
+ *			counter is not to be trusted on this CPU
+ * KDTL_CYCLES_REACH	for how many cycles that rate is relied upon: some milliseconds
  *
  * Other architectures have only local_clock().
  */
@@ -82,7 +82,7 @@ static __always_inline u64 kdtl_cycles(void)
 	return get_tod_clock_fast();
 }
 
-/* The architecture says so. */
+/* The architecture defines the rate. */
 static inline u64 kdtl_cycles_hz(void)
 {
 	return 4096 * USEC_PER_SEC;

@@ -3,9 +3,9 @@
  * When a limit on CPU time ended: until then a task was held back, since then it waited
  *
  * - The scheduler gives a group that was throttled its quota back in unthrottle_cfs_rq().  No
- *   tracepoint says so, but a kprobe may be there, from the first throttled task on.  What it
- *   saw goes into a small table, as its caller may run on any CPU.
- * - A deadline task gets runtime together with a deadline, which is as much later.
+ *   tracepoint says so, but a kprobe may be there, from the first throttled task on.  It notes
+ *   the time in a small table, as any CPU may give the quota back.
+ * - A deadline task gets runtime together with a deadline, which is dl.dl_deadline later.
  * - The limit on real-time tasks has ended when one of them gets the CPU, see sched-throttle.h.
  */
 #ifndef _KDTL_SCHED_LIFT_H
@@ -19,8 +19,8 @@
 #include "../compat.h"
 
 /*
- * When @t got the runtime that it has, by local_clock(), which is the scheduler's clock.  It is
- * later than now if another task lent it its deadline.
+ * When @t got the runtime that it has, by local_clock(), which is the scheduler's clock.  That
+ * is later than now if another task lent @t its deadline.
  */
 static u64 kdtl_dl_lifted(const struct task_struct *t)
 {
@@ -36,14 +36,14 @@ static u64 kdtl_dl_lifted(const struct task_struct *t)
  * @when: time
  * @check: @when ^ the address of the group's queue there
  *
- * As with a departure, the words need not match if two CPUs write at once.
+ * As in struct kdtl_departure, the words need not match if two CPUs write at once.
  */
 struct kdtl_lift {
 	u64	when;
 	u64	check;
 };
 
-/* One for each value of the hash; a later one replaces another group's. */
+/* One for each value of the hash; a new one may replace another group's. */
 static struct kdtl_lift kdtl_lifts[BIT(KDTL_LIFT_BITS)];
 
 static struct kdtl_lift *kdtl_lift_slot(unsigned long queue)
@@ -66,7 +66,7 @@ static int kdtl_lift_note(struct kprobe *probe, struct pt_regs *regs)
 static struct kprobe kdtl_lift_probe;
 static bool kdtl_lift_probed;
 
-/* When a group of @t, which is queued, got quota the last time; 0: not known. */
+/* When a group of @t, a queued task, last got quota; 0: not known. */
 static u64 kdtl_quota_lifted(const struct task_struct *t)
 {
 	const struct sched_entity *se;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tasks that a limit on CPU time holds back, as opposed to other tasks
+ * How tasks that a limit on CPU time holds back are told from other tasks
  *
  * A task that leaves its CPU although it could run is throttled, not preempted, if
  *
@@ -8,22 +8,22 @@
  * - it is a real-time task, and the next task is of a lower class: the kernel's
  *   limit on real-time tasks took effect (sched_rt_runtime_us, from 6.12 on the
  *   fair server);
- * - it is a deadline task whose runtime is used up.  One that yields sleeps until its next
- *   period.
+ * - it is a deadline task whose runtime is used up.  A deadline task that yields sleeps until
+ *   its next period.
  *
  * Since 6.18, the scheduler throttles a task when it returns to user mode, and
  * task_struct::throttled says so.  Tasks that are in the queue when the quota runs
- * out, or that wake up later, get a CPU first, so they wait for one.
+ * out, or that wake up later, get a CPU first, so until then they wait for a CPU.
  *
  * Before 6.18, the scheduler throttles a group: it takes the group's sched_entity
  * off its queue, but leaves the group's tasks in the group's own queue.  These
  * tasks did not leave a CPU because of the quota, and neither do tasks that wake
- * up in the group later.  The same holds for real-time tasks, on each kernel.  From the first
- * throttled task on, more probes find both.  A machine without limits does not have these
- * probes.
+ * up in the group later.  The same holds for real-time tasks, on every kernel.  From the first
+ * throttled task on, more probes find tasks of both kinds.  A machine without limits does not
+ * have these probes.
  *
  * A deadline task that wakes up between its deadline and its next period is held back until
- * that period.  When a task has waited for a while, its deadline tells.
+ * that period.  When such a task has waited for a while, its deadline tells whether it was.
  *
  * sched-lift.h finds out when a limit ended.
  */
@@ -46,8 +46,8 @@
 static void kdtl_mark_throttled(const struct task_struct *t);
 
 /*
- * A task that waited less is not looked at: such a wait is in nobody's way, and this spares
- * most dispatches the look.
+ * A task that waited less is not looked at: so short a wait does no harm, and this spares most
+ * dispatches the look.
  */
 #define KDTL_LOOK_NS	(100 * NSEC_PER_USEC)
 
@@ -74,9 +74,9 @@ static const char kdtl_rt_group;
 
 /**
  * struct kdtl_rt_held - the real-time tasks of a CPU.  Under the lock of its runqueue.
- * @queued: one of them that is in the queue: it left or woke up, and was neither dispatched
- *	nor moved since.  So it still exists.  NULL: none is known
- * @lifted: when the limit that was last seen to hold them back had ended; 0: it has not
+ * @queued: a real-time task in the queue: it left its CPU or woke up, and was neither
+ *	dispatched nor moved since, so it still exists.  NULL: none is known
+ * @lifted: when the limit that last held them back was seen to have ended; 0: it has not
  * @held: are they held back?
  */
 struct kdtl_rt_held {
@@ -104,7 +104,7 @@ static void kdtl_throttle_queue_work(struct irq_work *unused)
 
 static DEFINE_IRQ_WORK(kdtl_throttle_irq_work, kdtl_throttle_queue_work);
 
-/* Only a task may register probes, and the scheduler's lock forbids to wake one. */
+/* Only a task may register probes, and none may be woken under the scheduler's lock. */
 static void kdtl_throttle_ask(void)
 {
 	if (!READ_ONCE(kdtl_throttle_asked)) {
@@ -138,8 +138,8 @@ static bool kdtl_is_held(const void *group, u64 queued_at)
 static bool kdtl_cookies;
 
 /*
- * Core scheduling may run a task of a lower class, or none, because of cookies.  The idle
- * task has none, so it tells nothing: a task without a cookie may have had to make room, too.
+ * Core scheduling may run a task of a lower class, or none, because of cookies.  The idle task
+ * has no cookie, so it tells nothing: a task without a cookie may have had to make room as well.
  */
 static bool kdtl_same_cookie(const struct task_struct *t, const struct task_struct *next)
 {
@@ -149,7 +149,7 @@ static bool kdtl_same_cookie(const struct task_struct *t, const struct task_stru
 				    t->core_cookie == next->core_cookie;
 }
 
-/* There may be millions of tasks, but the kernel walks over all of them as often. */
+/* There may be millions of tasks, but the kernel itself often walks over all of them. */
 static void kdtl_find_cookies(void)
 {
 	struct task_struct *g, *t;
@@ -189,9 +189,9 @@ static __always_inline bool kdtl_is_rt(const struct task_struct *t)
 }
 
 /*
- * The scheduler chose @next although the real-time task @t could run: did the limit on these
- * make it do so?  The fair server has a task to run, and an owner of a mutex runs in the place
- * of a task that waits for it (proxy execution).
+ * The scheduler chose @next although the real-time task @t could run: because of the limit on
+ * real-time tasks?  The fair server never chooses the idle task, and an owner of a mutex runs
+ * in the place of a task that waits for the mutex (proxy execution).
  */
 static bool kdtl_rt_passed(const struct task_struct *t, const struct task_struct *next)
 {
@@ -202,18 +202,18 @@ static bool kdtl_rt_passed(const struct task_struct *t, const struct task_struct
 	return kdtl_same_cookie(t, next);
 }
 
-/* The real-time tasks of this CPU are held back. */
+/* Note that the real-time tasks of this CPU are held back. */
 static void kdtl_rt_note(u64 now)
 {
 	struct kdtl_rt_held *h = this_cpu_ptr(&kdtl_rt_held);
 
-	/* Only a probe finds out that it has ended. */
+	/* Only the further probes find out when that ends. */
 	h->held = READ_ONCE(kdtl_throttle_followed);
 	h->lifted = 0;
 	kdtl_held_note(&kdtl_rt_group, now);
 }
 
-/* @prev has the priority of a real-time or deadline task, and could run. */
+/* @prev has the priority of a real-time or deadline task, and could run.  Is it throttled? */
 static bool kdtl_rt_throttled(const struct task_struct *prev,
 			      const struct task_struct *next, u64 now)
 {
@@ -228,7 +228,7 @@ static bool kdtl_rt_throttled(const struct task_struct *prev,
 	return true;
 }
 
-/* A deadline task that could run gave the rest of its runtime up, until its next period. */
+/* Is @prev a deadline task that gave up the rest of its runtime until its next period? */
 static bool kdtl_dl_yielded(const struct task_struct *prev)
 {
 	return dl_prio(prev->prio) && prev->dl.dl_throttled && prev->dl.dl_yielded;
@@ -246,7 +246,7 @@ static void kdtl_rt_switch(const struct task_struct *prev, const struct task_str
 	}
 	if (unlikely(h->queued == next))
 		h->queued = NULL;
-	/* With proxy execution one that sleeps may still be in the queue. */
+	/* With proxy execution a task that sleeps may still be in the queue. */
 	if (unlikely(kdtl_is_rt(prev)) && !h->queued &&
 	    (!KDTL_HAVE_PROXY_EXEC || READ_ONCE(prev->__state) == TASK_RUNNING))
 		h->queued = prev;
@@ -265,7 +265,7 @@ static bool kdtl_rt_wakeup(const struct task_struct *t)
 	return h->held;
 }
 
-/* Leaves the queue of its CPU, whose lock is held if it is in that. */
+/* @t leaves the queue of its CPU, whose lock is held if @t is in that queue. */
 static void kdtl_throttle_migrate(void *data, struct task_struct *t, int cpu)
 {
 	struct kdtl_rt_held *h = per_cpu_ptr(&kdtl_rt_held, task_cpu(t));
@@ -372,7 +372,7 @@ static void kdtl_fair_switch(const struct task_struct *prev)
 		kdtl_held_note(group, local_clock());
 }
 
-/* Does a quota hold @t back, which is queued? */
+/* Does a quota hold back @t, which is queued? */
 static bool kdtl_fair_holds(const struct task_struct *t)
 {
 	return t->se.on_rq && kdtl_dequeued_group(&t->se);
@@ -403,15 +403,14 @@ static bool kdtl_was_held(const struct kdtl_sched_cpu *c, const struct task_stru
 				  kdtl_fair_held(next, queued_at);
 }
 
-/* Does a limit other than a deadline hold @t back, which is queued on this CPU? */
+/* Does a limit other than a deadline hold back @t, which is queued on this CPU? */
 static bool kdtl_holds(const struct task_struct *t)
 {
 	return kdtl_is_rt(t) ? __this_cpu_read(kdtl_rt_held.held) : kdtl_fair_holds(t);
 }
 
 /*
- * When the limit ended that held @next back, which it has done at @since or later; @now: that is
- * not known.
+ * When the limit ended that held @next back at @since or later; @now if that is not known.
  */
 static u64 kdtl_lifted_at(const struct task_struct *next, u64 since, u64 now)
 {
@@ -441,8 +440,8 @@ static void kdtl_throttle_wakeup(void *data, struct task_struct *t)
 }
 
 /*
- * A task that was moved may exit, and is in nobody's queue then.  So the first probe is there
- * as long as any.
+ * A task that was moved may exit, and no queue tells of that.  So the first probe, which makes
+ * kdtl_rt_held::queued forget the task, is there as long as any.
  */
 static struct kdtl_probe kdtl_throttle_probes[] = {
 	{ "sched_migrate_task", kdtl_throttle_migrate },
@@ -477,7 +476,7 @@ static void kdtl_throttle_attach(void)
 	}
 }
 
-/* After the probes of kdtl_sched have gone, so nothing asks any more. */
+/* The probes of kdtl_sched have gone, so nothing calls kdtl_throttle_ask() any more. */
 static void kdtl_throttle_detach(void)
 {
 	irq_work_sync(&kdtl_throttle_irq_work);

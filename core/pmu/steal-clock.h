@@ -7,8 +7,8 @@
  * and keeps its address to itself, but the MSR returns it.
  *
  * On arm64 (Arm DEN 0057, "Paravirtualized Time") a hypercall returns where the CPU's area
- * is, as often as it is made.  The area is no ordinary memory of the guest, so it has to
- * be mapped, and it has no version.
+ * is, and can be repeated.  The area is no ordinary memory of the guest, so it has to be
+ * mapped, and it has no version.
  *
  * Elsewhere there is the kernel's own count, which it brings up to date with the tick.
  */
@@ -84,7 +84,7 @@ static bool kdtl_steal_shared(struct kdtl_steal_clock *clock)
 
 /**
  * struct kdtl_steal_area - where a CPU's area is
- * @address: of the guest's physical ones; 0: not known
+ * @address: the guest's physical address; 0: not known
  * @area: where it is mapped, or NULL
  */
 struct kdtl_steal_area {
@@ -97,7 +97,7 @@ static DEFINE_PER_CPU(struct kdtl_steal_area, kdtl_steal_areas);
 /* Set by kdtl_steal_map(): each CPU has an area. */
 static bool kdtl_steal_areas_exist;
 
-/* As Linux does, which asks for the areas at boot. */
+/* Ask whether there are areas, as Linux does at boot. */
 static bool kdtl_steal_find_areas(void)
 {
 	struct arm_smccc_res res;
@@ -110,7 +110,7 @@ static bool kdtl_steal_find_areas(void)
 	return (int)res.a0 == SMCCC_RET_SUCCESS;
 }
 
-/* Only the CPU itself is told. */
+/* A CPU is told only of its own area. */
 static void kdtl_steal_ask(void *unused)
 {
 	struct arm_smccc_res res;
@@ -120,7 +120,7 @@ static void kdtl_steal_ask(void *unused)
 		this_cpu_write(kdtl_steal_areas.address, res.a0);
 }
 
-/* May sleep, so it is done once, for the CPUs that are online. */
+/* Mapping may sleep, so it is done once, for the CPUs that are online. */
 static void kdtl_steal_map(void)
 {
 	struct kdtl_steal_area *a;
@@ -162,7 +162,7 @@ static bool kdtl_steal_shared(struct kdtl_steal_clock *clock)
 		clock->ns = (__force const u64 *)&area->stolen_time;
 		clock->mark = clock->ns;
 	} else {
-		/* It was offline then, but the kernel reads its clock. */
+		/* The CPU was offline in kdtl_steal_map(), but the kernel reads its clock. */
 		kdtl_steal_counted(clock);
 	}
 	return true;

@@ -33,8 +33,8 @@ struct kdtl_session;
  * @set: the active event set
  * @min_wait: kdtl_set::min_wait of @set in ticks; U64_MAX: entries are only counted
  * @filtered: entries that were only counted since kdtl_load(), in all sets
- * @seq: lets other CPUs read @clock to @paused, and the sets' bases, clocks and counts,
- *	while the latter are adjusted by the source's
+ * @seq: lets other CPUs read @clock to @paused, and the sets' bases, clocks and counts: to
+ *	these counts kdtl_clocks_begin() adds the source's, and kdtl_clocks_end() subtracts them
  * @clock: local_clock() when the clocks were updated last
  * @enabled: ns that the event was active since kdtl_load()
  * @ticking: the event is active, so the clocks go on from @clock

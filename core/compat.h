@@ -156,7 +156,10 @@ static inline int kdtl_reserve_mem_find(const char *name, phys_addr_t *start, ph
 #define kdtl_task_is_blocked(t)		((t)->is_blocked)
 #endif
 
-/* v6.4, "fork: Make IO worker options flag based": before, only io_uring had such threads. */
+/*
+ * v6.4, "fork: Make IO worker options flag based": before, io_uring's were the only threads of
+ * user tasks that never were in user mode.
+ */
 #ifndef PF_USER_WORKER
 #define PF_USER_WORKER		PF_IO_WORKER
 #endif

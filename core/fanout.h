@@ -241,8 +241,8 @@ static_assert(TASK_COMM_LEN == 2 * sizeof(__be64));
 static_assert(offsetof(struct kdtl_entry, srr0) == 4 * sizeof(__be64));
 
 /*
- * Write an entry that names a task.  Six stores in place take the place of building and copying
- * it.  @w2 is its time.
+ * Write an entry that names a task by six stores into the area, rather than build and copy it.
+ * @w2 is its time.
  */
 static __always_inline void kdtl_fill(void *to, const struct task_struct *t,
 				      __be64 w0, __be64 w1, __be64 w2, __be64 w3)

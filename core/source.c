@@ -56,7 +56,7 @@ static bool kdtl_source_exists(const struct kdtl_pmu *p)
  */
 bool kdtl_source_name_valid(const char *name)
 {
-	/* To the kernel, letters of Latin-1 are letters, too. */
+	/* The kernel's isalpha() also accepts the letters of Latin-1. */
 	if (!name || !isascii(*name) || !isalpha(*name))
 		return false;
 	while (isascii(*name) && (isalnum(*name) || *name == '_' || *name == '-'))
@@ -108,7 +108,7 @@ static bool kdtl_source_hold(struct kdtl_pmu *p, const struct module *owner)
 	return true;
 }
 
-/* Does the source log dispatches?  Who names no source wants these; others must be named. */
+/* Does the source log dispatches?  Callers that name no source want these, and no others. */
 static bool kdtl_source_dispatches(const struct kdtl_pmu *p)
 {
 	return !p->interrupts && !kdtl_pmu_tells_wakes(p);

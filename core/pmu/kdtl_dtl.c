@@ -5,7 +5,7 @@
  * vpa_dtl is perf's driver for the POWER hypervisor's log.  It writes a header and then
  * the hypervisor's entries to the AUX area of an event on a CPU.  Where perf gives
  * such an area to the kernel, this source reads it through a raw session, and hands each
- * entry to all who want its kind.  So the verbs that need entries work, and a session that
+ * entry to all sinks that want its kind.  So verbs that need entries work, and a session that
  * names vpa_dtl gets this source.
  *
  * The raw session wakes us on the CPU that has new entries.  A start, a stop or a merge

@@ -400,7 +400,7 @@ static bool kdtl_vpa_poll(struct kdtl_vpa_cpu *c)
 		next = c->next;
 		kdtl_vpa_copy(c, nr);
 		fresh = kdtl_vpa_fresh(c);
-		/* That moves c->next over the entries that were overwritten meanwhile. */
+		/* kdtl_vpa_fresh() moves c->next over entries that were overwritten meanwhile. */
 		gone = c->next - next;
 		if (unlikely(gone >= nr))
 			continue;

@@ -116,7 +116,7 @@ static __always_inline struct kdtl_wake_cpu *kdtl_wake_here(void)
 	return this_cpu_read(kdtl_wake_cpus.fan.mask) ? this_cpu_ptr(&kdtl_wake_cpus) : NULL;
 }
 
-/* ------------------------------------------------------ of whom, and in what */
+/* --------------------------------------- a wake-up's context and system call */
 
 /* Did an interrupt do it, rather than the task that runs?  ksoftirqd is a task like others. */
 static __always_inline unsigned int kdtl_wake_context(void)

@@ -29,11 +29,11 @@ static int kdtl_alarm_refuse(const char *verb, const char *what, unsigned long c
 /**
  * kdtl_alarm_register() - register a notifier of alarms
  * @nb: called in task context, with the &struct kdtl_alarm as its data, which it must
- *	neither change nor keep.  What it returns is ignored, so no notifier can keep an
+ *	neither change nor keep.  Its result is ignored, so no notifier can keep an
  *	alarm from the others
  *
- * The module that has @nb's function must unregister it before the module goes.  kdtl
- * unregisters one that was forgotten, and says so in the log.
+ * The module that has @nb's function must unregister @nb before the module goes.  kdtl
+ * unregisters a notifier that was forgotten, and says so in the log.
  *
  * Context: task, may sleep.  Not from a notifier, which would wait for itself.
  * Return: 0; -EEXIST: @nb is registered already (the kernel warns about it); -EINVAL:
@@ -103,7 +103,7 @@ void kdtl_alarm_unregister_left(struct module *module)
 	}
 }
 
-/* What is wrong with an alarm; NULL: nothing. */
+/* Say what a valid alarm would have that this one lacks; NULL: it is valid. */
 static const char *kdtl_alarm_wrong(const struct kdtl_alarm *alarm)
 {
 	if (!alarm || !alarm->what || !*alarm->what)
@@ -138,7 +138,7 @@ int kdtl_alarm(const struct kdtl_alarm *alarm)
 	wrong = kdtl_alarm_wrong(alarm);
 	if (wrong)
 		return kdtl_alarm_refuse(__func__, wrong, _RET_IP_);
-	/* blocking_notifier_call_chain() would stop at the first -EINVAL, for instance. */
+	/* blocking_notifier_call_chain() would stop if a notifier returned -EINVAL, say. */
 	down_read(&kdtl_alarms.rwsem);
 	for (nb = kdtl_alarm_head(); nb; nb = kdtl_alarm_next(nb))
 		nb->notifier_call(nb, 0, (void *)alarm);

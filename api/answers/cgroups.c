@@ -2,9 +2,9 @@
 /*
  * The paths of cgroups by id, also of those that have gone
  *
- * A container may be gone before anybody reads what its tasks did.  So the paths are kept
- * from when a cgroup is made, and the memory of one that was removed is used again only
- * when there is no other.
+ * A container may be gone before anybody reads what its tasks did.  So the path is kept
+ * from when the cgroup is made, and the memory of a removed cgroup is reused only when
+ * none is free.
  *
  * The probes run inside the cgroup code's locks and cannot allocate.  All memory is
  * allocated when the table of tasks begins.
@@ -29,10 +29,10 @@
 
 /**
  * struct kdtl_cgroup - a cgroup, as long as somebody may ask for it
- * @id: its id; 0: this one is free
- * @chain: the next one with the same hash
- * @next: the next one that is free, or that was removed later
- * @path: its path; of a long one, the end
+ * @id: its id; 0: this element is free
+ * @chain: index of the next cgroup with the same hash
+ * @next: index of the next free element, or of the cgroup that was removed next
+ * @path: its path; a long path is cut to its end
  */
 struct kdtl_cgroup {
 	u64	id;
@@ -42,14 +42,14 @@ struct kdtl_cgroup {
 };
 
 /**
- * struct kdtl_cgroups - all of them
+ * struct kdtl_cgroups - all cgroups
  * @lock: protects the rest
  * @nr: number of @all, a power of two
  * @all: the memory
  * @heads: the first of each chain, @nr chains
- * @free: the first free one
- * @gone_first: the one that was removed first
- * @gone_last: the one that was removed last
+ * @free: the first free element
+ * @gone_first: the cgroup that was removed first
+ * @gone_last: the cgroup that was removed last
  * @dropped: how often there was no memory for a path
  */
 struct kdtl_cgroups {
@@ -123,7 +123,7 @@ static void kdtl_cgroup_unchain(struct kdtl_cgroup *c)
 	WRITE_ONCE(*at, c->chain);
 }
 
-/* One that is free, or else the one that was removed first; or NULL. */
+/* Take a free element, or else that of the cgroup that was removed first; or NULL. */
 static struct kdtl_cgroup *kdtl_cgroup_take(void)
 {
 	struct kdtl_cgroup *c;
@@ -182,7 +182,7 @@ static bool kdtl_cgroup_is_ours(const struct cgroup *cgrp)
 	return cgrp->root == kdtl_cgroup_root();
 }
 
-/* Made, or renamed. */
+/* A cgroup was made, or renamed. */
 static void kdtl_cgroup_made(void *data, struct cgroup *cgrp, const char *path)
 {
 	if (kdtl_cgroup_is_ours(cgrp))
@@ -217,16 +217,16 @@ static struct kdtl_probe kdtl_cgroup_probes[] = {
 	{ "cgroup_rmdir", kdtl_cgroup_removed },
 };
 
-/* How many cgroups are walked in one RCU reader, which lets no other task run meanwhile. */
+/* Cgroups that are walked in one RCU reader, during which no other task may run. */
 #define KDTL_CGROUPS_AT_ONCE	64
 
 /*
- * Let others run, in the middle of a walk.  A cgroup that is held keeps its place among the
- * others, also if it is removed meanwhile.
+ * Let other tasks run, in the middle of a walk.  Hold the current cgroup, which then keeps its
+ * place among the others even if it is removed meanwhile.
  */
 static void kdtl_cgroups_pause(struct cgroup_subsys_state *css)
 {
-	/* One that is about to be freed cannot be held; the next one, perhaps. */
+	/* A cgroup that is about to be freed cannot be held: pause at a later one. */
 	if (!css_tryget(css))
 		return;
 	rcu_read_unlock();
@@ -235,7 +235,7 @@ static void kdtl_cgroups_pause(struct cgroup_subsys_state *css)
 	css_put(css);
 }
 
-/* Call @add, unless it is NULL, for each cgroup that there is.  Returns the number. */
+/* Call @add, unless it is NULL, for each cgroup that exists.  Returns the number of cgroups. */
 static unsigned int kdtl_cgroups_walk(void (*add)(u64 id, const char *path), char *path)
 {
 	struct cgroup *root = &kdtl_cgroup_root()->cgrp;
@@ -246,7 +246,7 @@ static unsigned int kdtl_cgroups_walk(void (*add)(u64 id, const char *path), cha
 	css_for_each_descendant_pre(css, &root->self) {
 		if (++seen % KDTL_CGROUPS_AT_ONCE == 0)
 			kdtl_cgroups_pause(css);
-		/* One that was removed stays while something is charged to it, maybe long. */
+		/* A removed cgroup stays while something is charged to it, maybe for long. */
 		if (!(css->flags & CSS_ONLINE))
 			continue;
 		nr++;
@@ -320,7 +320,7 @@ int kdtl_cgroups_begin(void)
 }
 
 /**
- * kdtl_cgroups_end() - undo kdtl_cgroups_begin(); nobody asks any more
+ * kdtl_cgroups_end() - undo kdtl_cgroups_begin(), when nobody asks for paths any more
  *
  * Context: may sleep; not under the CPU hotplug lock.
  */

@@ -7,7 +7,7 @@
 
 struct task_struct;
 
-/* Of a longer path, the end is kept. */
+/* A path that does not fit is cut to its end. */
 #define KDTL_PATH_LEN	240
 
 #ifdef CONFIG_CGROUPS

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a histogram of waits says. */
+/* Quantiles of a histogram of waits. */
 #include <linux/export.h>
 #include <linux/kdtl.h>
 #include <linux/kdtl_hist.h>
@@ -16,7 +16,7 @@ static u64 kdtl_hist_upper(unsigned int bucket)
 	return ((bucket % KDTL_HIST_STEPS + KDTL_HIST_STEPS + 1ULL) << shift) - 1;
 }
 
-/* The shortest one. */
+/* The shortest wait that falls into the bucket. */
 static u64 kdtl_hist_lower(unsigned int bucket)
 {
 	return bucket ? kdtl_hist_upper(bucket - 1) + 1 : 0;
@@ -42,14 +42,13 @@ EXPORT_SYMBOL_NS_GPL(kdtl_waits_merge, KDTL_NS);
 /**
  * kdtl_waits_quantile() - the wait that a given share of waits does not exceed
  * @w: the waits
- * @bucket: number of waits in each of %KDTL_HIST_BUCKETS buckets, without those that are
- *	saturated
+ * @bucket: number of waits in each of %KDTL_HIST_BUCKETS buckets, without saturated waits
  * @permille: the share; 500 for the median, 1000 for the longest
- * @saturated: set to whether the wait was as long as this, or longer
+ * @saturated: set to true if the result is only a lower bound
  *
  * Context: any.
  * Return: ns, at most 6.25 % above the exact value and never above the
- * longest; 0 if there was no wait.  If @saturated, the exact value is not below.
+ * longest; 0 if there was no wait.  If @saturated, the exact value is this or longer.
  */
 u64 kdtl_waits_quantile(const struct kdtl_waits *w, const u64 *bucket,
 			unsigned int permille, bool *saturated)
@@ -61,7 +60,7 @@ u64 kdtl_waits_quantile(const struct kdtl_waits *w, const u64 *bucket,
 	*saturated = false;
 	if (!w->nr)
 		return 0;
-	/* Saturated waits count as the longest, but may be as short as @least. */
+	/* Saturated waits rank as the longest, but may be as short as w->least. */
 	for (i = 0; i < KDTL_HIST_BUCKETS; i++) {
 		seen += bucket[i];
 		if (seen >= rank && (!w->saturated || kdtl_hist_lower(i) <= w->least))

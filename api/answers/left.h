@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a module has left when it goes; and when this one goes. */
+/* Clean up what a module has left when it goes, and when this module itself goes. */
 #ifndef _KDTL_ANSWERS_LEFT_H
 #define _KDTL_ANSWERS_LEFT_H
 

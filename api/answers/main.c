@@ -16,7 +16,7 @@ static int tasks_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(tasks);
 
-/* The module's code is still there, so a notifier that was left can be unregistered. */
+/* The module's code is still there, so a notifier that it has left can be unregistered. */
 static int answers_module_event(struct notifier_block *nb, unsigned long state, void *module)
 {
 	if (state == MODULE_STATE_GOING) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Who keeps the table of tasks, and what it says: what the tasks of entries were at a time. */
+/* The users of the table of tasks, and lookups in it: what the task of an entry was at a time. */
 #define pr_fmt(fmt) "kdtl: " fmt
 
 #include <linux/export.h>
@@ -26,9 +26,9 @@
 #define KDTL_TASKS_BATCH	64u
 
 /**
- * struct kdtl_tasks - somebody who keeps the table
+ * struct kdtl_tasks - one user of the table, who keeps it
  * @node: in kdtl_keepers
- * @owner: the module to which this belongs; NULL: the kernel itself
+ * @owner: the user's module; NULL: the kernel itself
  * @cursor: where kdtl_tasks_read() goes on
  */
 struct kdtl_tasks {
@@ -38,13 +38,13 @@ struct kdtl_tasks {
 };
 
 /*
- * Protects the list.  Every module that goes takes it, so nobody waits for RCU under it.  Inside of
- * kdtl_table_lock.
+ * Protects kdtl_keepers.  Taken when any module goes, so nobody may wait for RCU with it held.
+ * Taken inside kdtl_table_lock.
  */
 static DEFINE_MUTEX(kdtl_keepers_lock);
 static LIST_HEAD(kdtl_keepers);
 
-/* Held while the table begins and ends, and to add the first who keeps it. */
+/* Held while the table begins and ends, and while a keeper is added. */
 static DEFINE_MUTEX(kdtl_table_lock);
 static bool kdtl_table_kept;
 
@@ -69,11 +69,11 @@ static void kdtl_table_end_unused(void)
 }
 
 /*
- * To remove a probe takes an RCU grace period, and so does adding it again.  There may be
- * none as long as a real-time task holds a CPU, see kdtl_sched.c.  So the table stays for a while
- * after the last one who keeps it, and until a grace period shows that RCU gets on.  To remove a
- * probe also takes locks of the whole kernel, so the work is not bound to a CPU, which a task might
- * take away from it meanwhile.
+ * Removing a probe takes an RCU grace period, and so does adding it again.  No grace period may
+ * end as long as a real-time task holds a CPU, see kdtl_sched.c.  So the table stays for a while
+ * after its last keeper, and until a grace period shows that RCU makes progress.  Removing a probe
+ * also takes locks of the whole kernel, so the work is not bound to a CPU: a real-time task could
+ * keep it from running with these locks held.
  */
 #define KDTL_TABLE_DELAY	(5 * HZ)
 
@@ -86,18 +86,18 @@ static void kdtl_table_end_work(struct work_struct *work)
 static DECLARE_DELAYED_WORK(kdtl_end_work, kdtl_table_end_work);
 
 /**
- * struct kdtl_table_late - a wait for the table, which is not silent if kdtl.ko is there
+ * struct kdtl_table_late - a wait for the table, which is logged if kdtl.ko is loaded
  * @late: the wait
  * @end: kdtl_late_end(), or NULL
  *
- * This module needs nothing of kdtl.ko.  Without it, nobody asks for answers.
+ * This module must not depend on kdtl.ko.  Without kdtl.ko, nobody asks for answers.
  */
 struct kdtl_table_late {
 	struct kdtl_late	late;
 	void			(*end)(struct kdtl_late *late);
 };
 
-/* To begin and end the table waits for RCU, also for that of tracepoints, which is another one. */
+/* Beginning and ending the table waits for RCU, and for the separate RCU of tracepoints. */
 static void kdtl_table_late_begin(struct kdtl_table_late *t, const char *owner)
 {
 	void (*begin)(struct kdtl_late *late, const char *owner, const char *what);
@@ -228,7 +228,7 @@ void kdtl_tasks_exit(void)
 }
 
 /**
- * kdtl_answers_rcu_await() - kdtl_rcu_await(), if kdtl.ko is there
+ * kdtl_answers_rcu_await() - call kdtl_rcu_await(), if kdtl.ko is loaded
  *
  * Context: task, may sleep.
  */
@@ -250,16 +250,16 @@ void kdtl_answers_rcu_await(void)
  * @time: the time, from kdtl_entry_time(), in ticks
  * @task: filled in
  *
- * Works for tasks that have exited, and for pids that another task has now.  History
- * is bounded by the module parameter task_records: what was replaced, or exited, the
- * longest time ago is forgotten first.
+ * Works for tasks that have exited, and for pids that another task has now.  The module
+ * parameter task_records bounds the history: the record that was replaced, or whose task
+ * exited, the longest time ago is forgotten first.
  *
  * Takes no lock and waits for nothing, so it works in a panic.
  *
  * Context: any, NMI too.
  * Return:
  * * 0
- * * -ENOENT: nobody knows what the task was then
+ * * -ENOENT: it is not known what the task was then
  * * -EAGAIN: tasks changed all the time, or in NMI the table is being written
  * * -EINVAL: @pid is negative
  */
@@ -279,15 +279,15 @@ int kdtl_task_at(struct kdtl_tasks *t, pid_t pid, u64 time, struct kdtl_task *ta
 EXPORT_SYMBOL_NS_GPL(kdtl_task_at, KDTL_NS);
 
 /**
- * kdtl_task_was() - what the engine asks about a task, see struct kdtl_runs_ops
+ * kdtl_task_was() - answer the engine's question about a task, see struct kdtl_runs_ops
  * @tasks: from kdtl_tasks_open(); of NULL and of an error nothing is known
  * @pid: the task
  * @time: when it had this pid, in ticks
  * @tgid: set to the pid of its process's leader
- * @since: set to when it has become what it was then
+ * @since: set to when it became what it was at @time
  *
  * Context: any, NMI too.
- * Return: true; false if nobody knows.
+ * Return: true; false if it is not known.
  */
 bool kdtl_task_was(void *tasks, s32 pid, u64 time, s32 *tgid, u64 *since)
 {
@@ -301,19 +301,19 @@ bool kdtl_task_was(void *tasks, s32 pid, u64 time, s32 *tgid, u64 *since)
 }
 
 /**
- * kdtl_task_exec() - whether a task has got another pid by exec()
+ * kdtl_task_exec() - has a task got another pid by exec()?
  * @t: from kdtl_tasks_open(); of NULL and of an error nothing is known
  * @pid: the task, when it got a CPU
  * @since: when that was, in ticks
  * @now: a pid, such as kdtl_entry_prev_pid() of that CPU's next entry
- * @time: when it was the pid of the task that had the CPU, in ticks
+ * @time: when @now was the pid of the task that had the CPU, in ticks
  *
- * A task has one pid but for this: a thread that is not the leader of its process gets the
- * leader's pid with exec().
+ * A task's pid changes in one case only: a thread that is not the leader of its process gets
+ * the leader's pid with exec().
  *
  * Context: any, NMI too.
- * Return: true if @now was the pid of the leader of @pid's process at @since, and that process
- * has changed since then; false if not, or if nobody knows.
+ * Return: true if @now was the pid of the leader of @pid's process at @since, and that
+ * process has changed since then; false if not, or if it is not known.
  */
 bool kdtl_task_exec(struct kdtl_tasks *t, pid_t pid, u64 since, pid_t now, u64 time)
 {
@@ -326,15 +326,15 @@ EXPORT_SYMBOL_NS_GPL(kdtl_task_exec, KDTL_NS);
 /**
  * kdtl_tasks_read() - read the records of the tasks, in the order of their changes
  * @t: from kdtl_tasks_open(); NULL and an error have no records
- * @seq: the number of the last record that the caller has; 0: none.  It becomes that of the
- *	last one in @tasks
+ * @seq: the number of the last record that the caller has; 0: none.  Becomes the number of
+ *	the last record in @tasks
  * @tasks: filled in
  * @nr: room in @tasks.  At most 64 are read at once
  * @lost: set to the number of records that were forgotten before they were read; those from
  *	before kdtl_tasks_open() do not count
  *
- * For a stream of records beside one of entries.  A caller that begins with 0 gets all
- * tasks first, and then each change.  To have the record of each entry, read the entries
+ * For a stream of records beside a stream of entries.  A caller that begins with 0 gets all
+ * tasks first, and then each change.  To get every record that entries need, read the entries
  * first.
  *
  * Context: any but NMI.
@@ -354,17 +354,17 @@ EXPORT_SYMBOL_NS_GPL(kdtl_tasks_read, KDTL_NS);
  * kdtl_cgroup_path() - the path of a cgroup
  * @t: from kdtl_tasks_open(); of NULL and of an error nothing is known
  * @id: its id, from kdtl_task::cgroup
- * @path: filled in, a string from the root of the hierarchy on.  Of a path of 240 bytes or
- *	more it has the end, after "..."
+ * @path: filled in, a string that begins at the root of the hierarchy.  A path of 240 bytes
+ *	or more is cut to its end, after "..."
  * @size: of @path in bytes
  *
- * Works for a cgroup that was removed while somebody kept the table, until the memory is
- * needed for others.
+ * Also works for a cgroup that was removed while the table was kept, until its memory is
+ * needed for other cgroups.
  *
  * Context: any, NMI too.
  * Return:
  * * the length of the string
- * * -ENOENT: nobody knows
+ * * -ENOENT: it is not known
  * * -E2BIG: the path does not fit, and @path has its beginning
  * * -EAGAIN: cgroups changed all the time, or in NMI the table is being written
  */
@@ -375,18 +375,18 @@ int kdtl_cgroup_path(struct kdtl_tasks *t, u64 id, char *path, size_t size)
 EXPORT_SYMBOL_NS_GPL(kdtl_cgroup_path, KDTL_NS);
 
 /**
- * kdtl_cgroup_within() - is a cgroup another one, or below it?
+ * kdtl_cgroup_within() - is a cgroup the one at a path, or below it?
  * @t: from kdtl_tasks_open(); of NULL and of an error nothing is known
- * @id: its id, from kdtl_task::cgroup
- * @path: of the other one, from the root of the hierarchy on: "/web"; "/" has all cgroups
+ * @id: the cgroup's id, from kdtl_task::cgroup
+ * @path: a path that begins at the root of the hierarchy: "/web"; "/" has all cgroups
  *
  * For a client that wants the entries of some cgroups only.
  *
  * Context: any, NMI too.
  * Return:
  * * 1, or 0: it is not
- * * -ENOENT: nobody knows, or @path is not a path
- * * -E2BIG: its path has 240 bytes or more, and the beginning is not kept
+ * * -ENOENT: it is not known, or @path is not a path
+ * * -E2BIG: the cgroup's path has 240 bytes or more, and its beginning is not kept
  * * -EAGAIN: as kdtl_cgroup_path()
  */
 int kdtl_cgroup_within(struct kdtl_tasks *t, u64 id, const char *path)
@@ -411,7 +411,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_cgroup_within, KDTL_NS);
  * kdtl_task_is_kthread() - is a task a kernel thread?
  * @pid: its pid in the initial namespace, as kdtl_entry_pid() has it
  *
- * The tasks that there are now are asked, not the table.
+ * Looks at the tasks that exist now, not at the table.
  *
  * Context: any but NMI.
  * Return: 1, also for 0, which is the idle task; 0: it is not; -ESRCH: no task has the pid any

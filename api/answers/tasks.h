@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The table of tasks: what each one was, from when on. */
+/* The table of tasks: what each task was, and since when. */
 #ifndef _KDTL_TASKS_H
 #define _KDTL_TASKS_H
 
@@ -11,7 +11,7 @@ struct seq_file;
 /**
  * struct kdtl_tasks_cursor - where a reader of the records is
  * @from: number of the last change before the reader came
- * @at: the record that it read last.  Only a hint: it may have another number by now
+ * @at: index of the record that it read last.  Only a hint: the record may have been reused
  */
 struct kdtl_tasks_cursor {
 	u64	from;

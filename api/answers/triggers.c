@@ -2,8 +2,9 @@
 /*
  * Triggers: a client is told when the tasks of a cgroup wait for too long
  *
- * One client counts the waits of cgroups (the sampler), and others ask to be told when some of
- * them grow by so much in a window.  Neither depends on the other: they meet here, as with alarms.
+ * One client, the sampler, counts the waits of cgroups, and others ask to be told when some waits
+ * grow by a threshold within a window.  Neither depends on the other: they meet here, as with
+ * alarms.
  */
 #define pr_fmt(fmt) "kdtl: " fmt
 
@@ -24,18 +25,18 @@
 #include "engine/trigger.h"
 #include "left.h"
 
-/* As PSI has it: so many looks in a window. */
+/* Looks in a window, as many as PSI's. */
 #define KDTL_TRIGGER_LOOKS	10
 
 /**
- * struct kdtl_trigger - somebody who is told
- * @attr: of what; @attr.cgroup is a copy
+ * struct kdtl_trigger - one client that is told
+ * @attr: when to tell; @attr.cgroup is a copy
  * @owner: the module that opened it
- * @counter: who counts, whose module is held
+ * @counter: the client that counts, whose module is held
  * @node: in kdtl_triggers
  * @begun: @state has begun
  * @hint: for kdtl_pressure_counter::total
- * @state: how much there was lately
+ * @state: how much the waits grew lately
  */
 struct kdtl_trigger {
 	struct kdtl_trigger_attr		attr;
@@ -47,12 +48,12 @@ struct kdtl_trigger {
 	struct trigger				state;
 };
 
-/* Protects the rest, and the states of all triggers. */
+/* Protects what follows, and the states of all triggers. */
 static DEFINE_MUTEX(kdtl_triggers_lock);
 static LIST_HEAD(kdtl_triggers);
 static const struct kdtl_pressure_counter *kdtl_counter;	/* NULL: nobody counts */
 
-/* What is wrong with it; NULL: nothing. */
+/* Say what a valid attribute would have that this one lacks; NULL: it is valid. */
 static const char *kdtl_trigger_wrong(const struct kdtl_trigger_attr *attr)
 {
 	if (!attr || !attr->fire)
@@ -63,13 +64,13 @@ static const char *kdtl_trigger_wrong(const struct kdtl_trigger_attr *attr)
 		return "a cgroup's path, from / on";
 	if (attr->window < KDTL_TRIGGER_MIN_WINDOW || attr->window > KDTL_TRIGGER_MAX_WINDOW)
 		return "a window of 10 ms to 10 s";
-	/* Each CPU may have as much. */
+	/* Waits on all CPUs are added up, so there may be a window's time on each CPU. */
 	if (!attr->threshold || attr->threshold > attr->window * num_possible_cpus())
 		return "a threshold from 1 ns to the window's time of all CPUs";
 	return NULL;
 }
 
-/* The counter, which cannot go before kdtl_trigger_free(). */
+/* Hold the counter, which then cannot go before kdtl_trigger_free(). */
 static const struct kdtl_pressure_counter *kdtl_counter_get(void)
 {
 	const struct kdtl_pressure_counter *counter;
@@ -109,7 +110,7 @@ static struct kdtl_trigger *kdtl_trigger_alloc(const struct kdtl_trigger_attr *a
 /**
  * __kdtl_trigger_open() - kdtl_trigger_open() on behalf of a module
  * @owner: the module; NULL: the kernel itself
- * @attr: as there
+ * @attr: as for kdtl_trigger_open()
  *
  * Context: task, may sleep.  Not from kdtl_trigger_attr::fire.
  * Return: as kdtl_trigger_open().
@@ -145,8 +146,9 @@ EXPORT_SYMBOL_NS_GPL(__kdtl_trigger_open, KDTL_NS);
 
 /**
  * kdtl_trigger_close() - undo kdtl_trigger_open()
- * @t: the trigger, or NULL or ERR_PTR, which do nothing.  Its function is not called any more when
- *	this returns
+ * @t: the trigger; for NULL or ERR_PTR nothing happens
+ *
+ * When this returns, kdtl_trigger_attr::fire is not called any more.
  *
  * Context: task, may sleep.  Not from kdtl_trigger_attr::fire, which would wait for itself.
  */
@@ -195,7 +197,7 @@ void kdtl_trigger_close_left(struct module *module)
 
 /**
  * kdtl_pressure_begin() - offer triggers
- * @counter: who counts, until kdtl_pressure_end()
+ * @counter: the client that counts, until kdtl_pressure_end()
  *
  * From now on @counter calls kdtl_pressure_look() whenever it has counted.
  *
@@ -223,8 +225,10 @@ EXPORT_SYMBOL_NS_GPL(kdtl_pressure_begin, KDTL_NS);
 
 /**
  * kdtl_pressure_end() - undo kdtl_pressure_begin()
- * @counter: the same.  Each trigger holds its module, so there is none any more when that goes;
- *	who does this at another time has triggers that never fire
+ * @counter: the client that was given to kdtl_pressure_begin()
+ *
+ * Each trigger holds the client's module, so none is left when that module goes.  If a client calls
+ * this at another time, the triggers that are left never fire.
  *
  * Context: task, may sleep.
  */
@@ -251,12 +255,12 @@ static void kdtl_trigger_look(struct kdtl_trigger *t, u64 now)
 
 /**
  * kdtl_pressure_look() - look whether a trigger has to fire
- * @counter: who has counted
+ * @counter: the client that has counted
  *
- * Without a trigger this is a look at a list.
+ * Without a trigger this only looks at an empty list.
  *
- * Context: task, may sleep.  Its locks are taken before those of triggers.
- * Return: in how many ms to call this again at the latest; %UINT_MAX: there is no trigger.
+ * Context: task, may sleep.  The caller's locks are taken before those of triggers.
+ * Return: ms after which to call this again at the latest; %UINT_MAX: there is no trigger.
  */
 unsigned int kdtl_pressure_look(const struct kdtl_pressure_counter *counter)
 {

@@ -2,15 +2,15 @@
 /*
  * Who had a CPU in a span of time, from the entries of kdtl_sched
  *
- * engine/runs.h finds it out; here it is added up.
+ * engine/runs.h finds out who had the CPU; this file adds up the times.
  *
- * There may be more tasks than rows.  Which of them have most is found as "filtered space
- * saving" does: a task without a row adds to one common sum, @w->rest, and takes the place
- * of the row with the least once that sum is as much.  A row counts from then on, but is
- * compared with @before on top, the sum at that time, which may all have been the task's.
- * The rows, with @before, and the rest add up to the time of all tasks, and the rest is
- * never more than a row.  So what a task without a row had, or a row does not tell, is at
- * most that time divided by the number of rows plus one.
+ * There may be more tasks than rows.  "Filtered space saving" finds the tasks that had most:
+ * a task without a row adds to one common sum, w->rest, and takes the place of the least row
+ * once that sum is as much as the row.  The new row counts from then on, but is compared with
+ * @before on top: the sum at that time, which may all have been the task's.  The rows, with
+ * @before, and the rest add up to the time of all tasks, and the rest is never more than a
+ * row.  So the time of a task without a row, and the time that a row lacks, is at most the
+ * time of all tasks divided by the number of rows plus one.
  */
 #define pr_fmt(fmt) "kdtl: " fmt
 
@@ -24,7 +24,7 @@
 #include "engine/runs.h"
 #include "tasks.h"
 
-/* Say that a pointer is missing; nothing happens then. */
+/* Log that a pointer is missing; the verb then does nothing. */
 static noinline void kdtl_who_refuse(const char *verb, const char *what, unsigned long caller)
 {
 	pr_warn_ratelimited("%ps: %s() without %s\n", (void *)caller, verb, what);
@@ -47,7 +47,7 @@ static u64 kdtl_who_rank(const struct kdtl_ran *row)
 	return row->ticks + row->before;
 }
 
-/* The row with the least time, which makes room for a task that has more; or NULL. */
+/* The row with the least time, to make room for a task that has more; or NULL. */
 static struct kdtl_ran *kdtl_who_least(struct kdtl_who *w)
 {
 	struct kdtl_ran *least = NULL;
@@ -60,7 +60,7 @@ static struct kdtl_ran *kdtl_who_least(struct kdtl_who *w)
 	return least;
 }
 
-/* @who has no row, and there is none left: it takes another's, or gets NULL. */
+/* @who has no row, and no row is free: take another task's row, or return NULL. */
 static struct kdtl_ran *kdtl_who_replace(struct kdtl_who *w, const struct kdtl_ran *who, u64 ticks)
 {
 	struct kdtl_ran *row = kdtl_who_least(w);
@@ -78,14 +78,14 @@ static struct kdtl_ran *kdtl_who_replace(struct kdtl_who *w, const struct kdtl_r
 	return row;
 }
 
-/* @who had the CPU between these times, but for what others had of that: for @ticks. */
+/* @who had the CPU for @ticks of the time from @from to @to; takers had the rest. */
 static void kdtl_who_add(struct kdtl_who *w, const struct kdtl_ran *who, u64 from, u64 to,
 			 u64 ticks)
 {
 	struct kdtl_ran *row = kdtl_who_row(w, who->pid);
 
 	if (row) {
-		/* A program may be called by its name only since then. */
+		/* The task may have got a new name since it got the row. */
 		memcpy(row->comm, who->comm, sizeof(row->comm));
 	} else if (w->nr < w->size) {
 		row = &w->ran[w->nr++];
@@ -130,7 +130,7 @@ static __always_inline bool kdtl_who_gap(void *who, enum kdtl_taker by, struct k
 	return true;
 }
 
-/* Out of line: who asks for no takers does not need it. */
+/* Out of line, because most clients ask for no takers. */
 static noinline void kdtl_who_took(void *who, enum kdtl_taker by, const struct kdtl_gap *part)
 {
 	struct kdtl_who *w = who;
@@ -153,8 +153,8 @@ static const struct kdtl_runs_ops kdtl_who_ops = {
 };
 
 /*
- * The current task has called exec(), and left the CPU at @time as @pid, which its process's
- * leader had before: the time since its dispatch belongs to the new program.
+ * The current task has called exec(), and left the CPU at @time with @pid, the pid that the leader
+ * of its process had before: the time since its dispatch belongs to the new program.
  */
 static void kdtl_who_exec(struct kdtl_who *w, pid_t pid, u64 time)
 {
@@ -170,7 +170,7 @@ static void kdtl_who_add_run(struct kdtl_who *w, const struct kdtl_run *run)
 {
 	const u64 ticks = run->to - run->from - run->taken;
 
-	/* A task that had nothing of it is not one that had the CPU. */
+	/* If takers had all of the run, the task did not have the CPU. */
 	if (!ticks)
 		return;
 	if (!run->known)
@@ -182,8 +182,8 @@ static void kdtl_who_add_run(struct kdtl_who *w, const struct kdtl_run *run)
 }
 
 /*
- * The current task has the CPU at the end of the span.  If nobody has the pid any more that it got
- * the CPU with, it may have called exec().
+ * The current task has the CPU at the end of the span.  If no task has the pid any more with which
+ * it got the CPU, it may have called exec().
  */
 static void kdtl_who_still(struct kdtl_who *w)
 {
@@ -200,14 +200,14 @@ static void kdtl_who_still(struct kdtl_who *w)
 
 /**
  * kdtl_who_begin() - begin to find out who had a CPU
- * @w: its @ran has room for @size tasks; the rest is filled in.  As with all of these
- *	functions, nothing happens if it is NULL, but a line in the log
+ * @w: its @ran has room for @size tasks; the rest is filled in.  If it is NULL, this
+ *	function, like all of kdtl_who_*(), only logs a line
  * @from: begin of the span, in ticks
  * @to: end of the span, in ticks, less than 2^63 after @from; if it is not, or is before
  *	@from, nobody had the CPU
  *
- * Then give it the CPU's entries in the order of time, from one before the span on, with
- * kdtl_who_entry(), and end with kdtl_who_end().
+ * Then call kdtl_who_entry() for the CPU's entries in the order of time, beginning with an
+ * entry from before the span, and end with kdtl_who_end().
  *
  * Context: any.
  */
@@ -261,12 +261,12 @@ static void kdtl_who_gaps(struct kdtl_who *w, enum kdtl_taker by, const struct k
  * @len: their length in bytes; 0 or an errno: there are none
  *
  * Each entry says that the hypervisor had the CPU for kdtl_entry_wait() until
- * kdtl_entry_time().  That much is taken from the task that seems to have had it then, from
- * an interrupt, from the idle time or from the time that is not known, and is in @w->stolen.  An
- * entry whose wait is saturated takes 4.29 s, so then @w->stolen is a lower bound.
+ * kdtl_entry_time().  That time is taken from the task that seems to have had the CPU, from
+ * an interrupt, from @w->idle or from @w->unknown, and added to @w->stolen.  An entry whose
+ * wait is saturated takes 4.29 s, so that @w->stolen is then a lower bound.
  *
- * Both sources are on one clock: kdtl_steal has that of kdtl_sched, and the time base of
- * kdtl_vpa is converted.
+ * The times of both sources can be compared: kdtl_steal has the clock of kdtl_sched, and the
+ * time base of kdtl_vpa is converted.
  *
  * Context: any.
  */
@@ -281,13 +281,13 @@ EXPORT_SYMBOL_NS_GPL(kdtl_who_stolen, KDTL_NS);
  * kdtl_who_interrupts() - tell when interrupts and softirqs had the CPU
  * @w: from kdtl_who_begin(), before the first kdtl_who_entry()
  * @info: from kdtl_aux_info() of the session of kdtl_irq; must stay until kdtl_who_end()
- * @e: that session's entries, as kdtl_who_stolen() takes those of its session
+ * @e: that session's entries of the same CPU, as for kdtl_who_stolen()
  * @len: their length in bytes; 0 or an errno: there are none
  *
  * Each interrupt and each softirq gets a row of its own, as a task does.  Its kdtl_ran::pid is
- * below 0, see kdtl_irq_pid(), and its kdtl_ran::comm is what it is called.  What it had is
- * taken from the task that it interrupted, from the idle time or from the time that is not known.
- * With these, kdtl_who_entry() may fill more than one row.
+ * below 0, see kdtl_irq_pid(), and its kdtl_ran::comm is its name.  Its time is taken from the
+ * task that it interrupted, from @w->idle or from @w->unknown.  With interrupts,
+ * kdtl_who_entry() may fill more than one row.
  *
  * Context: any.
  */
@@ -303,9 +303,9 @@ EXPORT_SYMBOL_NS_GPL(kdtl_who_interrupts, KDTL_NS);
  * @w: from kdtl_who_begin()
  * @e: entry of kdtl_sched, from a span, a merge or a snapshot
  *
- * It fills at most one more row, unless there are kdtl_who_interrupts().  So a caller that takes
- * the rows and sets @w->nr to 0 whenever @w->size is reached gets all tasks, however many there
- * are, and @w->others stays 0.
+ * It fills at most one more row, unless kdtl_who_interrupts() was called.  So a caller that takes
+ * the rows and sets @w->nr to 0 whenever @w->nr reaches @w->size gets all tasks, however many
+ * there are, and @w->others stays 0.
  *
  * Context: any.
  */

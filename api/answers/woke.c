@@ -12,7 +12,7 @@
 #include <linux/printk.h>
 #include <uapi/linux/kdtl_wake.h>
 
-/* Is it the wake-up that ended the sleep, rather than what is known by now? */
+/* Did @e more likely end the sleep than the wake-up that @w has so far? */
 static bool kdtl_woken_better(const struct kdtl_woken *w, const struct kdtl_wake_entry *e)
 {
 	const bool queued = e->flags & KDTL_WAKE_QUEUED, was = w->flags & KDTL_WAKE_QUEUED;
@@ -27,14 +27,14 @@ static bool kdtl_woken_better(const struct kdtl_woken *w, const struct kdtl_wake
 }
 
 /**
- * kdtl_who_woke() - look among a CPU's entries for who woke a task
- * @w: whom, and when; what is found is filled in
+ * kdtl_who_woke() - look among a CPU's entries for the wake-up of a task
+ * @w: the task and the time, set by the caller; the rest is filled in if it is found
  * @e: entries of kdtl_wake of a CPU, from a span or a snapshot
  * @len: their length in bytes; 0 or an errno: there are none
  *
- * An entry is in the log of the waker's CPU.  So give it those of all CPUs, one after the other,
- * in any order, and then look at @w: kdtl_woken::time is 0 if none of them has the wake-up.  Who is
- * asleep has slept since a departure that is later than kdtl_woken::time.
+ * A wake-up is in the log of the waker's CPU.  So call this for the entries of each CPU, in any
+ * order, and then look at @w: kdtl_woken::time is 0 if no CPU has the wake-up.  A task that is
+ * asleep has left its CPU after kdtl_woken::time.
  *
  * Context: any.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* When a total has grown by so much within a window, see trigger.h */
+/* Tell when a total has grown by a threshold within a window, see trigger.h */
 #ifdef __KERNEL__
 #include <linux/string.h>
 #else
@@ -8,7 +8,7 @@
 
 #include "trigger.h"
 
-/* The parts together are as long as the window, or up to 15 units longer. */
+/* Length of a part.  All parts together are as long as the window, or up to 15 units longer. */
 static __u64 trigger_part(const struct trigger *t)
 {
 	return (t->window + TRIGGER_PARTS - 1) >> TRIGGER_BITS;
@@ -24,9 +24,9 @@ static void trigger_clear(struct trigger *t)
  * trigger_begin() - look at a total from now on
  * @t: with @threshold and @window, which are not 0
  * @now: the time
- * @total: the total, which is not counted
+ * @total: the total; only what it grows from now on counts
  *
- * Context: any.  As with trigger_look(), the caller lets one in at a time.
+ * Context: any.  As with trigger_look(), the caller prevents concurrent calls.
  */
 void trigger_begin(struct trigger *t, __u64 now, __u64 total)
 {
@@ -45,7 +45,7 @@ static void trigger_move(struct trigger *t, __u64 now)
 
 	if (now < t->end)
 		return;
-	/* Nothing is left of a window that is over. */
+	/* All parts are older than the window. */
 	if (now - t->end >= t->window + part) {
 		trigger_clear(t);
 		t->end = now + part;
@@ -65,8 +65,8 @@ static void trigger_move(struct trigger *t, __u64 now)
  * @now: the time, which does not go back
  * @total: the total.  If it is less than it was, it was set to 0 meanwhile
  *
- * There is at most one event in the time of a window; one that comes earlier waits.  What an event
- * was about is not counted again for the next one.
+ * There is at most one event in the time of a window; an event that comes earlier is put off.
+ * Growth that was part of an event does not count for the next one.
  *
  * Context: any.
  * Return: 1 if there is an event, or 0.

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Triggers: tell when a total has grown by so much within a window of time
+ * Triggers: tell when a total has grown by a threshold within a window of time
  *
  * Plain C: no kernel function is called, and nothing is allocated.
  *
- * The window has parts, each of which knows by how much the total grew in it.  The parts that
- * count cover the window, and at most one part more.  So an event is never missed, and is never
- * about growth that took longer than that.
+ * The window has parts, each with the growth of the total in it.  The parts that count cover the
+ * window and at most one part more.  So no event is missed, and no event is about growth that took
+ * longer than they cover.
  */
 #ifndef _KDTL_ENGINE_TRIGGER_H
 #define _KDTL_ENGINE_TRIGGER_H
@@ -18,16 +18,16 @@
 
 /**
  * struct trigger - by how much a total grew lately
- * @threshold: so much is an event
- * @window: within so long a time
+ * @threshold: growth within @window that is an event
+ * @window: length of the window
  * @total: the total at the last look
  * @end: end of the newest part
  * @quiet: no event before that time
- * @sum: of @grown
+ * @sum: sum of @grown
  * @nr: number of the newest part
  * @due: there is an event of which the caller has not been told
- * @grown: by how much the total grew in the newest part and those before it, without what an
- *	event was about
+ * @grown: growth of the total in the newest part and those before it, without growth that was
+ *	part of an event
  */
 struct trigger {
 	__u64	threshold;

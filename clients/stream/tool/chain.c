@@ -2,26 +2,26 @@
 /*
  * What a task did in a span of time, and what it waited for
  *
- * A task runs, or it waits, or it sleeps.  What ended a sleep is the last wake-up before the
- * task's next dispatch, since one that was woken is not woken again until it runs: so the order
- * decides, and no comparison of times of different CPUs does.  Where a waker is a task, what that
- * one did during the sleep is taken apart in the same way.
+ * A task runs, or it waits, or it sleeps.  A sleep was ended by the last wake-up before the task's
+ * next dispatch, because a task that was woken is not woken again until it runs.  So the order
+ * decides, and times of different CPUs need not be compared.  If the waker is a task, what it did
+ * during the sleep is taken apart in the same way.
  *
  * Parts follow each other without a gap, so that they add up to the span.
  */
 #include "chain.h"
 
-/* The clocks of CPUs may differ by so much where a wake-up is only known by its time. */
+/* CPUs' clocks may differ by this much, which matters if only a wake-up's time is known. */
 #define SLACK_NS	100000
 
 /**
- * struct walk - of one task
+ * struct walk - takes a span of one task apart
  * @l: what is known
  * @c: where the parts go
  * @pid: the task
- * @depth: so many wakers are between it and the one that was asked for
- * @at: until then its parts are known
- * @to: until then they are wanted
+ * @depth: number of wakers between it and the task that was asked for
+ * @at: the end of its parts so far
+ * @to: the end of the parts that are wanted
  */
 struct walk {
 	const struct chain_log	*l;
@@ -33,11 +33,11 @@ struct walk {
 };
 
 /**
- * struct gap - between two turns of a task
+ * struct gap - the time between two turns of a task
  * @before: the turn before it; NULL: none
- * @after: the one behind it; NULL: none
- * @off: it had left its CPU then; CHAIN_NEVER: not known
- * @left: and why
+ * @after: the turn after it; NULL: none
+ * @off: when the task left its CPU; CHAIN_NEVER: not known
+ * @left: why it did
  * @wake: the note of what ended its sleep, or of how it was made; CHAIN_NONE: not known
  */
 struct gap {
@@ -62,13 +62,13 @@ static __u64 most(__u64 a, __u64 b)
 	return a;
 }
 
-/* Each walk that is under way may need one more part, which says that there was no room. */
+/* Leave room for one more part of each walk under way, to say that there was no room. */
 static bool is_full(const struct chain *c)
 {
 	return c->nr + CHAIN_DEPTH + 1 >= c->room;
 }
 
-/* The task did this until @to.  Returns NULL if that is not wanted, or there is no room. */
+/* Add what the task did until @to.  Returns NULL if that is not wanted, or there is no room. */
 static struct chain_part *add(struct walk *w, enum chain_kind kind, __u64 to)
 {
 	struct chain_part *p;
@@ -142,7 +142,7 @@ static const struct chain_had *had_after(const struct chain_had *had, size_t nr,
 	return from < nr && had[from].cpu == cpu ? &had[from] : NULL;
 }
 
-/* It had @cpu, or waited for it, until @to, but for what the hypervisor and interrupts took. */
+/* Until @to the task had @cpu, or waited for it, unless the hypervisor or an interrupt had it. */
 static void on_cpu(struct walk *w, enum chain_kind kind, unsigned int cpu, int by, __u64 to)
 {
 	const struct chain_had *g;
@@ -165,7 +165,7 @@ static void on_cpu(struct walk *w, enum chain_kind kind, unsigned int cpu, int b
 	}
 }
 
-/* It waited for @cpu until @to. */
+/* The task waited for @cpu until @to. */
 static void wait_for_cpu(struct walk *w, unsigned int cpu, __u64 to)
 {
 	const struct chain_had *h, *end = w->l->had + w->l->nr_had;
@@ -194,7 +194,7 @@ static size_t note_after(const struct chain_log *l, int pid, __u64 time)
 	return from;
 }
 
-/* The CPU in whose queue it is before note @i. */
+/* The CPU in whose queue the task is before note @i. */
 static unsigned int first_queue(const struct chain_log *l, const struct gap *g, size_t i, int pid)
 {
 	for (; i < l->nr_notes && l->note[i].pid == pid &&
@@ -208,9 +208,9 @@ static unsigned int first_queue(const struct chain_log *l, const struct gap *g, 
 }
 
 /*
- * It waits until @to, and then gets a CPU if there is a turn behind the gap.  Note @i is the first
- * one since it waits.  A move is charged to the CPU whose queue the task was in; the last queue is
- * the one that the dispatch tells of.
+ * The task waits until @to, and then gets a CPU if there is a turn after the gap.  Note @i is the
+ * first one of the wait.  The time before a move is charged to the CPU whose queue the task was in;
+ * the last queue is that of the CPU that dispatched it.
  */
 static void wait_until(struct walk *w, const struct gap *g, size_t i, __u64 to)
 {
@@ -236,7 +236,7 @@ static bool is_runnable(__u8 left)
 	return left == KDTL_PREEMPT_TIME_SLICE || left == KDTL_PREEMPT_THROTTLED;
 }
 
-/* The dispatch tells why the task had left its last CPU, though not how it slept. */
+/* A dispatch shows why the task had left its last CPU, but not how it slept. */
 static __u8 left_before(const struct chain_turn *t)
 {
 	switch (t->reason) {
@@ -251,8 +251,8 @@ static __u8 left_before(const struct chain_turn *t)
 }
 
 /*
- * When the task left its CPU, and why.  If dispatches may be missing, it may have run meanwhile,
- * and then its next dispatch tells of a shorter time than that since the last one that is known.
+ * Find when the task left its CPU, and why.  If dispatches may be missing, it may have run in
+ * between, and then its next dispatch covers less time than has passed since the last known turn.
  */
 static void find_off(const struct chain_log *l, struct gap *g)
 {
@@ -273,8 +273,8 @@ static void find_off(const struct chain_log *l, struct gap *g)
 }
 
 /*
- * The last wake-up before the dispatch, if it comes after the turn before.  One that found the task
- * in its queue, long before it left, kept it from sleeping then, and the one that counts is lost.
+ * Find the last wake-up before the dispatch, if it comes after the turn before.  If it found the
+ * task still queued, long before the task left, it did not end the sleep: that wake-up is lost.
  */
 static void find_wake(const struct chain_log *l, int pid, struct gap *g)
 {
@@ -296,7 +296,7 @@ static void find_wake(const struct chain_log *l, int pid, struct gap *g)
 	}
 }
 
-/* The lock because of which the task left its CPU. */
+/* The lock for which the task left its CPU. */
 static size_t find_lock(const struct chain_log *l, int pid, const struct gap *g)
 {
 	size_t i;
@@ -313,7 +313,7 @@ static size_t find_lock(const struct chain_log *l, int pid, const struct gap *g)
 static void walk(const struct chain_log *l, struct chain *c, int pid, unsigned int depth,
 		 __u64 from, __u64 to);
 
-/* It slept until @to, and its waker did something meanwhile. */
+/* The task slept until @to: add that, and what its waker did meanwhile. */
 static void sleep_until(struct walk *w, const struct gap *g, __u64 to)
 {
 	const struct chain_note *wake;
@@ -331,7 +331,7 @@ static void sleep_until(struct walk *w, const struct gap *g, __u64 to)
 		walk(w->l, w->c, wake->by, w->depth + 1, p->from, p->to);
 }
 
-/* It leaves its CPU and could go on. */
+/* The task left its CPU although it could have gone on. */
 static void preempted(struct walk *w, const struct gap *g)
 {
 	const __u64 to = g->after ? g->after->on : w->l->end;
@@ -344,8 +344,8 @@ static void preempted(struct walk *w, const struct gap *g)
 }
 
 /*
- * It leaves its CPU and sleeps until it is woken.  A dispatch that does not know when its task was
- * queued has a wait of 0, and then all since the wake-up was one.
+ * The task left its CPU and slept until it was woken.  A dispatch that does not know when its task
+ * was queued has a wait of 0: then all the time since the wake-up was a wait.
  */
 static void slept(struct walk *w, const struct gap *g)
 {
@@ -374,7 +374,7 @@ static void slept(struct walk *w, const struct gap *g)
 	wait_until(w, g, g->wake + 1, to);
 }
 
-/* Between two turns, or before the first one, or behind the last one. */
+/* Add the time between two turns, or before the first one, or after the last one. */
 static void between(struct walk *w, const struct chain_turn *before, const struct chain_turn *after)
 {
 	struct gap g = { before, after, CHAIN_NEVER, 0, CHAIN_NONE };
@@ -392,7 +392,7 @@ static void between(struct walk *w, const struct chain_turn *before, const struc
 	}
 	find_wake(w->l, w->pid, &g);
 	if (!before && g.wake != CHAIN_NONE && w->l->note[g.wake].event == CHAIN_NEW) {
-		/* It may be noted a little later than it was queued. */
+		/* The new task may be noted a little later than it was queued. */
 		p = add(w, CHAIN_GONE, least(w->l->note[g.wake].time,
 					     after->on - least(after->wait, after->on)));
 		if (p)
@@ -441,7 +441,7 @@ static void walk(const struct chain_log *l, struct chain *c, int pid, unsigned i
  * @to: its end, not before @from
  *
  * Each part of depth 0 begins where the one before it ended, the first one at @from, and the last
- * one ends at @to; those of a waker do so within the part of the sleep that it ended.
+ * one ends at @to; a waker's parts likewise fill the part of the sleep that it ended.
  */
 void chain_walk(const struct chain_log *l, struct chain *c, int pid, __u64 from, __u64 to)
 {

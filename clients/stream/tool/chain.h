@@ -16,13 +16,13 @@
 /* A time that is not known. */
 #define CHAIN_NEVER	(~0ULL)
 
-/* Whoever had a CPU is not known. */
+/* It is not known who had a CPU. */
 #define CHAIN_NOBODY	(-1)
 
-/* What @wake and @lock of a part are if there is none. */
+/* The value of @wake and @lock of a part if there is none. */
 #define CHAIN_NONE	((size_t)-1)
 
-/* A waker's waker's waker, and so on: so many. */
+/* How many wakers deep a chain goes: a waker's waker's waker, and so on. */
 #define CHAIN_DEPTH	8
 
 /* A walk needs room for more parts than these. */
@@ -32,16 +32,16 @@
  * struct chain_turn - a time in which a task had a CPU
  * @pid: the task
  * @cpu: the CPU
- * @on: it got the CPU; CHAIN_NEVER: not known, and then none of the next four is
- * @wait: before that it waited for so long
- * @queued: for so long of that, in this CPU's queue
- * @held: before it waited, a limit on CPU time held it back for so long
- * @slept: before that it slept for so long; @on less these is when it had left its last CPU
+ * @on: when it got the CPU; CHAIN_NEVER: not known, and neither are the next four
+ * @wait: how long it waited before that
+ * @queued: how long of @wait it was in this CPU's queue
+ * @held: how long a limit on CPU time held it back before it waited
+ * @slept: how long it slept before that; @on less these times is when it left its last CPU
  * @more: one of these times was longer
  * @reason: enum kdtl_dispatch_reason
- * @off: it left the CPU; CHAIN_NEVER: not known
- * @left: why: enum kdtl_preempt_reason
- * @i: a number that the caller knows it by
+ * @off: when it left the CPU; CHAIN_NEVER: not known
+ * @left: why it did: enum kdtl_preempt_reason
+ * @i: the caller's number for this turn
  */
 struct chain_turn {
 	int		pid;
@@ -82,12 +82,12 @@ struct chain_had {
 enum chain_event { CHAIN_WAKE, CHAIN_MOVE, CHAIN_LOCK, CHAIN_NEW };
 
 /**
- * struct chain_note - of one of these
+ * struct chain_note - one such event
  * @pid: the task
- * @event: which one
+ * @event: what happened
  * @time: when
- * @cpu: in whose queue the task is after it, unless it is moved on at once
- * @from: of a move: in whose queue it was
+ * @cpu: the CPU in whose queue the task is after it, unless it is moved on at once
+ * @from: of a move: the CPU in whose queue it was
  * @by: the task that woke it. 0: none; an interrupt, or the idle task, did
  * @queued: of a wake-up: the task had not left its queue yet
  */
@@ -103,11 +103,11 @@ struct chain_note {
 
 /**
  * struct chain_log - what is known
- * @turn: by task and time
- * @had: of tasks or none, by CPU and time
- * @taken: of the hypervisor and of interrupts, by CPU and time, without overlap
- * @note: by task and time
- * @end: until then everything is known that is not lost
+ * @turn: turns, by task and time
+ * @had: when tasks, or none, had CPUs, by CPU and time
+ * @taken: when the hypervisor and interrupts had CPUs, by CPU and time, without overlap
+ * @note: notes, by task and time
+ * @end: up to this time everything is known that is not lost
  * @lossy: dispatches may be missing
  * @notes_lossy: wake-ups may be missing
  */
@@ -144,7 +144,7 @@ enum chain_kind {
 };
 
 /**
- * struct chain_part - of a span
+ * struct chain_part - a part of a span
  * @kind: what the task did
  * @depth: 0: the task that was asked for. Parts that follow one of CHAIN_ASLEEP with the next depth
  *	say what its waker did meanwhile, and add up to it
@@ -175,8 +175,8 @@ struct chain_part {
 /**
  * struct chain - a span, taken apart
  * @part: room for the parts
- * @room: so many, at least CHAIN_ROOM_MIN
- * @nr: those there are
+ * @room: how many fit, at least CHAIN_ROOM_MIN
+ * @nr: how many there are
  */
 struct chain {
 	struct chain_part	*part;
@@ -188,7 +188,7 @@ size_t chain_first_turn(const struct chain_log *l, int pid);
 size_t chain_woken(const struct chain_log *l, size_t i);
 void chain_walk(const struct chain_log *l, struct chain *c, int pid, __u64 from, __u64 to);
 
-/* The part behind those of the waker. */
+/* The part that follows the waker's parts. */
 static inline size_t chain_next(const struct chain *c, size_t i)
 {
 	const unsigned int depth = c->part[i++].depth;

@@ -7,7 +7,7 @@
 
 #define INDENT		2
 #define MOST_ROWS	5	/* at a level, unless all are wanted */
-#define LEAST		100	/* nor such that are less than this part of the span */
+#define LEAST		100	/* nor rows below this part of the span */
 
 /* The state of a task that a lock, or a disk, keeps asleep: no signal interrupts it. */
 #define STATE_DISK	2
@@ -15,7 +15,7 @@
 #define ROW_TEXT	(2 * TASK_TEXT + 128)
 
 /**
- * struct rows - of a task
+ * struct rows - the rows of a task
  * @row: the rows
  * @nr: their number
  */
@@ -29,8 +29,8 @@ struct rows {
  * @p: the first one
  * @ns: the sum
  * @waker: what the waker did meanwhile
- * @kept: how late the one behind whom it waited left the CPU, which could not be preempted;
- *	NULL: it left at once
+ * @kept: how late the task in front left the CPU because it could not be preempted; NULL: it
+ *	left at once
  */
 struct row {
 	struct chain_part	p;
@@ -76,7 +76,7 @@ static int by_ns(const void *a, const void *b)
 	return x->p.from < y->p.from ? -1 : x->p.from > y->p.from;
 }
 
-/* It waited behind a task, or the idle one, that could not be preempted. */
+/* Note that the task waited behind one, or the idle task, that could not be preempted. */
 static void add_kept(const struct sleeps *s, struct row *row, const struct chain_part *p)
 {
 	const struct kdtl_wake_entry *kept = NULL;
@@ -87,7 +87,7 @@ static void add_kept(const struct sleeps *s, struct row *row, const struct chain
 		row->kept = kept;
 }
 
-/* Parts @i to @end, of one depth but for those of wakers. */
+/* Add parts @i to @end, which have one depth, except those of wakers. */
 static void add_rows(const struct sleeps *s, const struct chain *c, size_t i, size_t end,
 		     struct rows *rows)
 {
@@ -111,7 +111,7 @@ static void add_rows(const struct sleeps *s, const struct chain *c, size_t i, si
 	}
 }
 
-/* The longest first, also those of wakers. */
+/* Sort the rows, and those of wakers, longest first. */
 static void sort_rows(struct rows *rows)
 {
 	for (size_t i = 0; i < rows->nr; i++)
@@ -164,7 +164,7 @@ static const char *call_text(char to[32], const struct sleeps *s, const struct c
 	return to;
 }
 
-/* It cannot be interrupted, so somebody means to wake it soon. */
+/* No signal can interrupt this sleep, so somebody means to end it soon. */
 static bool is_blocked(const struct sleeps *s, const struct chain_part *p)
 {
 	const struct kdtl_wake_entry *w = entry_of(s, p->wake);
@@ -330,7 +330,7 @@ static uint64_t late_in(const struct sleeps *s, const struct chain *c, size_t i,
 
 /*
  * A sleep that a signal could have ended may be that of a server which had nothing to do.  It
- * counts as late by what its waker was late by, times the part that this is of the sleep.
+ * counts as late by as much as its waker was late, times that lateness's share of the sleep.
  */
 static uint64_t late_asleep(const struct sleeps *s, const struct chain *c, size_t i, size_t end)
 {
@@ -360,7 +360,7 @@ uint64_t part_late(const struct sleeps *s, const struct chain *c, size_t i)
 	}
 }
 
-/* The same of parts @i to @end. */
+/* part_late() of parts @i to @end. */
 static uint64_t late_in(const struct sleeps *s, const struct chain *c, size_t i, size_t end)
 {
 	uint64_t ns = 0;
@@ -376,7 +376,7 @@ uint64_t chain_late(const struct sleeps *s, const struct chain *c)
 	return late_in(s, c, 0, c->nr);
 }
 
-/* The sleep of all of the task that was the longest; NULL: it did not sleep. */
+/* The task's longest sleep; NULL: it did not sleep. */
 static const struct row *longest_sleep(const struct rows *rows)
 {
 	for (size_t i = 0; i < rows->nr; i++) {

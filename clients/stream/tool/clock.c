@@ -16,7 +16,7 @@
 /* If the kernel does not trust the CPU's counter, the time base may lag by some ticks. */
 #define JITTER_NS	20000000
 
-/* Who sets the clock all the time knows it. */
+/* More would not help somebody who sets the clock all the time. */
 #define STEPS_SHOWN	3
 
 /* Saturates, so that a later time is never less, whatever is in a file. */
@@ -119,9 +119,9 @@ void clock_check(const struct recording *r, const char *path)
 }
 
 /*
- * ns since 1970 of a time in ticks.  Between two pairs the clock is a line, as one that
- * is slewed is; before the first one, after the last one, and until it was set, it has its
- * rate.
+ * Convert ticks to ns since 1970.  Between two pairs the clock is taken for a straight line, as
+ * when it is slewed; before the first pair, after the last one, and until it was set, it runs at
+ * the rate of the time base.
  */
 uint64_t time_of_day(const struct recording *r, uint64_t ticks)
 {
@@ -153,7 +153,7 @@ uint64_t boot_ticks(const struct recording *r, uint64_t ns)
 	return r->head.tb_boot + ns / NSEC * freq + ns % NSEC * freq / NSEC;
 }
 
-/* The time of day of such a time. */
+/* The time of day of a time in ns since boot. */
 uint64_t day_of(const struct recording *r, uint64_t ns)
 {
 	return time_of_day(r, boot_ticks(r, ns));
@@ -162,7 +162,7 @@ uint64_t day_of(const struct recording *r, uint64_t ns)
 /* The time of day alone does not tell which of two times is meant: each is shown with its offset. */
 static bool offsets;
 
-/* Nor does it in a recording of a day or more: each is shown with its date. */
+/* In a recording of a day or more, it does not either: each time is shown with its date. */
 static bool dates;
 
 /*
@@ -261,7 +261,7 @@ static bool parse_offset(const char *p, long *offset)
 	return !p[1 + n] && isdigit((unsigned char)p[1]) && minutes < 60;
 }
 
-/* Calendars have it: strptime(3) takes the 31st of each month. */
+/* Does the date exist?  strptime(3) accepts the 31st of every month. */
 static bool has_day(const struct tm *tm)
 {
 	struct tm day = { .tm_year = tm->tm_year, .tm_mon = tm->tm_mon, .tm_mday = tm->tm_mday };
@@ -270,7 +270,7 @@ static bool has_day(const struct tm *tm)
 	return day.tm_mday == tm->tm_mday;
 }
 
-/* Local time.  That of which clocks are set forward is refused: no clock ever shows it. */
+/* Convert local time.  Refuse a time over which clocks are set forward: no clock shows it. */
 static time_t local_time(struct tm *tm, const char *text)
 {
 	const struct tm asked = *tm;
@@ -285,8 +285,8 @@ static time_t local_time(struct tm *tm, const char *text)
 }
 
 /*
- * The times at which clocks show @tm, which @s does: usually that one only, two if they are set back
- * between them.  Returns their number.
+ * Find the times at which clocks show @tm, of which @s is one: usually the only one, but there are
+ * two if clocks are set back between them.  Returns their number.
  */
 static unsigned int repeated(const struct tm *tm, time_t s, time_t times[2])
 {
@@ -325,7 +325,7 @@ static unsigned int parse_time(const struct recording *r, const char *text, stru
 	long offset = 0;
 	const char *p;
 
-	/* Behind the time, not in the date. */
+	/* Look for the offset after the time, not in the date. */
 	p = strchr(text, ':');
 	p = p ? strpbrk(p, "+-Z") : NULL;
 	zoned = p;

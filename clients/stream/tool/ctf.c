@@ -38,15 +38,15 @@ struct event {
 };
 
 /**
- * struct stream - of one CPU
+ * struct stream - the stream of one CPU
  * @file: open, or NULL
  * @cpu: its number
  * @len: bytes in @buf
  * @begin: time of the first event in @buf
  * @end: time of the last one
  * @lost: entries that were lost before @end
- * @loss: the next loss; those of the CPU before it are in the stream
- * @in_loss: it may have begun
+ * @loss: the next loss; the CPU's earlier losses are in the stream
+ * @in_loss: this loss may have begun
  * @buf: a packet
  */
 struct stream {
@@ -61,7 +61,7 @@ struct stream {
 	unsigned char	buf[PACKET];
 };
 
-/* The trace while it is not whole; "": there is none. */
+/* Name of a trace that is not complete yet; "": there is none. */
 static char unfinished[PATH_MAX];
 
 static void put(struct stream *s, uint64_t v, unsigned int bytes)
@@ -187,7 +187,7 @@ static void put_string(struct stream *s, const char *text)
 	s->buf[s->len++] = '\0';
 }
 
-/* What is not known has the tgid -1. */
+/* A task that is not known has the tgid -1. */
 static void put_task(struct stream *s, const struct recording *r, const struct kdtl_entry *e)
 {
 	static const struct kdtl_task unknown = { .tgid = -1 };
@@ -210,7 +210,7 @@ static void put_comm(struct stream *s, const char *comm)
 	s->len += COMM_LEN;
 }
 
-/* As LTTng has it: 20 is nice 0, and negative is real-time.  What is not known has 20. */
+/* As in LTTng: 20 is nice 0, and negative is real-time.  A task that is not known has 20. */
 static int priority(const struct kdtl_task *t)
 {
 	if (!t)
@@ -259,7 +259,7 @@ static void put_switch(struct stream *s, const struct recording *r, size_t i)
 	put(s, priority(entry_task(r, e)), 4);
 }
 
-/* That its task woke up, or is woken. */
+/* Put the event that the entry's task woke up, or is woken. */
 static void put_wakeup(struct stream *s, const struct recording *r, const struct event *event)
 {
 	const struct kdtl_entry *e = r->entry[event->i];
@@ -484,7 +484,7 @@ static void put_metadata(FILE *f, const struct recording *r)
 		fputs(SCHED_EVENTS, f);
 }
 
-/* Called at exit: what is not whole is of no use. */
+/* Called at exit: nobody can use an incomplete trace. */
 static void remove_unfinished(void)
 {
 	DIR *dir = *unfinished ? opendir(unfinished) : NULL;
@@ -498,7 +498,7 @@ static void remove_unfinished(void)
 	}
 }
 
-/* The name in which the trace is made, beside @out. */
+/* Begin the trace under another name, beside @out. */
 static void begin_trace(const char *out)
 {
 	size_t len = strlen(out);

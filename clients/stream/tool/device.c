@@ -85,7 +85,7 @@ size_t device_waits(int dev, struct kdtl_stream_wait *wait)
 
 	if (ioctl(dev, KDTL_IOC_WAITS, &req))
 		return 0;
-	/* So many wait, also if there was no room for all. */
+	/* @req.nr counts all that wait, even if there was no room for them. */
 	if (req.nr > WAITS)
 		req.nr = WAITS;
 	return req.nr;

@@ -32,7 +32,7 @@ struct options {
  * @r: the recording
  * @d: its dispatches
  * @nr: number of dispatches
- * @seconds: its length, or that of the part that is wanted
+ * @seconds: its length, or the length of the part that is wanted
  * @row: its rows
  * @nr_rows: number of rows
  */
@@ -50,7 +50,7 @@ struct half {
  * @key: what it is for
  * @row: of the two recordings; NULL: it was never dispatched
  * @waited: ns in each second, in the two recordings
- * @throttled: the same of the time for which a limit on CPU time held tasks back
+ * @throttled: ns in each second for which a limit on CPU time held tasks back, likewise
  */
 struct change {
 	const struct key	*key;
@@ -92,8 +92,8 @@ static struct options parse(int argc, char **argv)
 }
 
 /*
- * For how many ns from @from until @to, in ticks, the time of day was as the filter wants it.  It
- * was not set in between.
+ * For how many ns between @from and @to, in ticks, the filter wants the time of day.  The clock was
+ * not set in between.
  */
 static double wanted_in(const struct recording *r, const struct filter *f, uint64_t from,
 			uint64_t to)
@@ -110,8 +110,8 @@ static double wanted_in(const struct recording *r, const struct filter *f, uint6
 }
 
 /*
- * The length of the recording, but only as far as it is wanted.  It is that by the time base, and
- * times of day only say what is wanted: the clock may have been set, always at a pair.
+ * The length of the wanted part of the recording.  It is measured by the time base; times of day
+ * only say which part is wanted, because the clock may have been set, always at a pair.
  */
 static double length_of(const struct recording *r, const struct filter *f)
 {
@@ -193,7 +193,7 @@ enum {
 /* For key_text(). */
 static const struct keys *row_keys;
 
-/* What a row says of a quantity, in ns; *more: it may be more. */
+/* A row's value of a quantity, in ns; *more: it may be larger. */
 static double value(const struct change *c, int quantity, size_t h, bool *more)
 {
 	const struct row *row = c->row[h];
@@ -213,19 +213,19 @@ static double value(const struct change *c, int quantity, size_t h, bool *more)
 	return quantity == P99 ? row->p99 : row->max;
 }
 
-/* Sums are 0 of what was never dispatched. */
+/* Is the quantity a sum, which is 0 for what was never dispatched? */
 static bool is_sum(int quantity)
 {
 	return quantity == WAITED || quantity == THROTTLED;
 }
 
-/* It is there; waits that are not known have no percentiles. */
+/* Has the row this value?  Waits that are not known have no percentiles. */
 static bool has_value(const struct change *c, int quantity, size_t h)
 {
 	return c->row[h] && (is_sum(quantity) || c->row[h]->waits);
 }
 
-/* What may have been longer then has no change that is known. */
+/* The change is not known if the old value may have been longer. */
 static const char *change_text(char *to, const struct change *c, int quantity)
 {
 	bool more_then, more_now;

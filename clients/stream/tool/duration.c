@@ -25,7 +25,7 @@ static const char *unit_name(uint64_t ns)
 	return units[i].name;
 }
 
-/* A number with its unit, or one of @unit (in ns) without; to the next ns.  False: it is none. */
+/* Read a number with a unit, by default @unit (in ns), to the next ns.  False: it is no number. */
 bool read_duration(const char *text, uint64_t unit, uint64_t *ns)
 {
 	char *end;
@@ -45,7 +45,7 @@ bool read_duration(const char *text, uint64_t unit, uint64_t *ns)
 	return true;
 }
 
-/* What an option needs: read_duration() of at least @least ns, and at most @most if that is not 0. */
+/* An option's duration: at least @least ns, and at most @most ns if that is not 0. */
 uint64_t parse_duration(const char *option, const char *text, uint64_t unit, uint64_t least,
 			uint64_t most)
 {

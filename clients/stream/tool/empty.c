@@ -4,7 +4,7 @@
 
 #include "kdtl.h"
 
-/* Who mistyped a name needs a few that are like it. */
+/* Somebody who mistyped a name needs a few similar ones. */
 #define NAMES_SHOWN	3
 
 static size_t count_wanted(const struct filter *f, const struct recording *r)
@@ -86,7 +86,7 @@ static void tell_what_lacks(const struct filter *f, const struct recording *r)
 	}
 }
 
-/* Nothing of @r matches @f, or nothing that matches is of interest: on stderr. */
+/* Say on stderr that nothing of @r matches @f, or that nothing that matches is of interest. */
 void tell_empty(const struct filter *f, const struct recording *r, const char *path)
 {
 	const struct filter all = { 0 };

@@ -89,7 +89,7 @@ const char *utf8_text(char *to, const char *name, size_t len)
 	return to;
 }
 
-/* In the order of time, although the entries are in that of CPUs. */
+/* Sort by time, although the entries are sorted by CPU. */
 static int by_time(const void *a, const void *b, void *recording)
 {
 	const struct recording *r = recording;
@@ -143,7 +143,7 @@ static struct line *find_entries(struct recording *r, const struct filter *f, si
 
 /* ---------------------------------------------------------------------- CSV */
 
-/* RFC 4180 has printable ASCII alone, so names are as print shows them. */
+/* RFC 4180 allows printable ASCII only, so names are written as kdtl print shows them. */
 static void csv_text(FILE *out, const char *text, size_t len)
 {
 	char shown[PRINTABLE(KDTL_CGROUP_LEN)];
@@ -256,7 +256,7 @@ static void remove_unfinished(void)
 		unlink(unfinished);
 }
 
-/* Also by another name, and "-" is standard input, which may be a file. */
+/* Is it the same file, even by another name?  "-" is standard input, which may be a file. */
 static bool is_same_file(const char *in, const char *out)
 {
 	struct stat x, y;
@@ -266,7 +266,7 @@ static bool is_same_file(const char *in, const char *out)
 	return !stat(out, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* The recording of stolen time beside the other one is kept, also if it is not used. */
+/* Do not overwrite the recording of stolen time beside the input, even if it is not used. */
 static void check_out(const struct export_options *o)
 {
 	char beside[4096];

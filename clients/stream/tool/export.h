@@ -49,8 +49,8 @@ enum field_kind {
 
 /**
  * struct field - something that is known of an entry
- * @name: what
- * @kind: what the others mean
+ * @name: its name
+ * @kind: which of the other members hold its value
  * @number: a number
  * @text: a text; NULL: it is in @digits
  * @len: its length; it may be without a NUL

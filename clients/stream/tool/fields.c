@@ -21,7 +21,7 @@ static void add_number(struct fields *f, const char *name, int64_t value)
 	add(f, name, FIELD_NUMBER)->number = value;
 }
 
-/* Times may be as large as a clock can say. */
+/* Times may be as large as a clock can show. */
 static void add_time(struct fields *f, const char *name, uint64_t ns)
 {
 	add(f, name, FIELD_TIME)->number = ns;
@@ -106,14 +106,14 @@ static void add_digits(struct fields *f, const char *name, uint64_t value)
 	field->len = snprintf(field->digits, sizeof(field->digits), "%" PRIu64, value);
 }
 
-/* What later versions added comes last. */
+/* Fields that later versions added come last. */
 static void add_more(struct fields *f, const struct recording *r, const struct line *line)
 {
 	const struct kdtl_entry *e = r->entry[line->i];
 
 	add_digits(f, "time_ns_text", time_of_day(r, be64toh(e->timebase)));
 	add_digits(f, "since_boot_ns_text", entry_time(r, e));
-	/* Of older versions it is not known when entries were lost. */
+	/* Recordings of older versions do not say when entries were lost. */
 	if (r->head.lost && !r->nr_losses) {
 		add(f, "lost", FIELD_UNKNOWN);
 		add(f, "lost_since_boot_ns", FIELD_UNKNOWN);
@@ -136,7 +136,7 @@ static void add_word(struct fields *f, const char *name, const char *word)
 		add(f, name, FIELD_UNKNOWN);
 }
 
-/* Who did it: a task, or none. */
+/* Add who did it: a task, or none. */
 static void add_by(struct fields *f, const struct kdtl_wake_entry *w)
 {
 	const bool none = w->kind == KDTL_WAKE_CONTENDED || w->kind == KDTL_WAKE_KEPT;
@@ -151,7 +151,7 @@ static void add_by(struct fields *f, const struct kdtl_wake_entry *w)
 		add(f, "by_pid", FIELD_UNKNOWN);
 }
 
-/* The system call in which it sleeps, and its first argument. */
+/* Add the system call in which the task sleeps, and its first argument. */
 static void add_call(struct fields *f, const struct recording *r, const struct kdtl_wake_entry *w)
 {
 	const unsigned int nr = kdtl_wake_syscall(w);

@@ -22,7 +22,7 @@ void *resized(void *array, size_t size)
 
 static const char not_a_recording[] = ": not a recording of kdtl";
 
-/* Returns false if it is none. */
+/* Returns false if it is not the head of a recording. */
 static bool read_head(struct kdtl_file *to, const char *p, size_t size)
 {
 	struct kdtl_file head = { 0 };
@@ -221,7 +221,7 @@ static void add_chunks(struct recording *r, const char *p, size_t left)
 	}
 }
 
-/* What cannot be mapped.  Returns NULL and sets errno if that fails. */
+/* Read a file that cannot be mapped.  Returns NULL and sets errno if that fails. */
 static const char *read_all(int fd, size_t *size)
 {
 	size_t room = 1 << 20;
@@ -295,7 +295,7 @@ const char *recording_read(struct recording *r, const char *path)
 	return NULL;
 }
 
-/* Say if the recording is not whole, or never was to have all dispatches. */
+/* Say if the recording is incomplete, or was never meant to have all dispatches. */
 void recording_check(const struct recording *r, const char *path)
 {
 	char ns[NS_TEXT];
@@ -314,7 +314,7 @@ void recording_check(const struct recording *r, const char *path)
 			(unsigned long long)r->head.entries);
 }
 
-/* Also of wake-ups, which are no dispatches. */
+/* Open a recording of any kind, even of wake-ups, which are no dispatches. */
 struct recording recording_open_any(const char *path)
 {
 	struct recording r;
@@ -363,7 +363,7 @@ static int by_cpu_and_time(const void *a, const void *b)
 	return x != y ? (x < y ? -1 : 1) : by_time(a, b);
 }
 
-/* What a CPU did between two of its entries is easily found then. */
+/* Sort by CPU, so that what a CPU did between two of its entries is easily found. */
 void recording_sort_by_cpu(struct recording *r)
 {
 	if (r->nr)

@@ -74,7 +74,7 @@ void filter_option(struct filter *f, int opt, const char *arg)
 	}
 }
 
-/* Say so, if times of day are not exact. */
+/* Say if times of day are not exact. */
 void tell_approximate(const struct recording *r)
 {
 	if (!r->nr_clocks)
@@ -87,7 +87,7 @@ static bool is_pattern(const char *text)
 	return strpbrk(text, "*?[");
 }
 
-/* As it stands, or as a pattern; only so much of a name is known. */
+/* Compare as it stands, or as a pattern; only the first bytes of a name are known. */
 static bool comm_is(const char *comm, const char *wanted)
 {
 	char name[COMM_LEN + 1] = "";
@@ -98,7 +98,7 @@ static bool comm_is(const char *comm, const char *wanted)
 	return is_pattern(wanted) && !fnmatch(wanted, name, FNM_NOESCAPE);
 }
 
-/* In this cgroup, or below it; in one of these, if it is a pattern. */
+/* Is @path the cgroup @wanted, or below it, or one that matches if @wanted is a pattern? */
 static bool cgroup_is(const char *path, const char *wanted)
 {
 	return is_in_cgroup(path, wanted) ||
@@ -143,7 +143,7 @@ static bool has_ns_pid(const struct recording *r, const struct kdtl_entry *e,
 	return t->ns_pid == pid || (leader && leader->ns_pid == pid);
 }
 
-/* Who mistakes one PID for another needs a few. */
+/* Somebody who mistakes one PID for another needs a few. */
 #define PIDS_SHOWN	3
 
 /*
@@ -183,7 +183,7 @@ static void find_ns_pid(struct filter *f, const struct recording *r)
 		fputc('\n', stderr);
 }
 
-/* What is asked for must be in the recording.  Call it when the entries are sorted. */
+/* Check that the recording has what is asked for.  Call it when the entries are sorted. */
 void filter_begin(struct filter *f, const struct recording *r)
 {
 	struct span span[2];
@@ -193,7 +193,7 @@ void filter_begin(struct filter *f, const struct recording *r)
 	f->last = UINT64_MAX;
 	if (f->from || f->to)
 		tell_approximate(r);
-	/* Of an hour that comes twice, both are wanted. */
+	/* If an hour comes twice, both are wanted. */
 	if (f->from) {
 		parse_time_option(r, "--from", f->from, span);
 		f->first = span[0].from;

@@ -37,7 +37,7 @@ static int by_time(const void *a, const void *b)
 	return x->i < y->i ? -1 : x->i > y->i;
 }
 
-/* As the kernel has it: nice 0, or not known, is 120, and real-time priorities are below 100. */
+/* As in the kernel: nice 0, or not known, is 120, and real-time priorities are below 100. */
 static int priority(const struct kdtl_task *t)
 {
 	if (!t)

@@ -88,7 +88,7 @@ static struct options parse(int argc, char **argv)
 	return o;
 }
 
-/* Of @nr waits; those of @least ns and more, @saturated of them, may have been longer. */
+/* Print those of @nr waits; the @saturated waits of @least ns and more may have been longer. */
 static void percentiles(const uint64_t *wait, size_t nr, uint64_t saturated, uint64_t least)
 {
 	static const unsigned int permille[] = { 500, 990, 999 };
@@ -154,7 +154,7 @@ static void print_histogram(const struct recording *r, const struct dispatch *d,
 	free(wait);
 }
 
-/* One for each key, the worst first. */
+/* Print a histogram for each key, the worst first. */
 static void print_each(const struct recording *r, const struct keys *keys, struct dispatch *d,
 		       size_t nr)
 {

@@ -37,7 +37,7 @@
 /* Two clocks that are calibrated apart drift less than 100 us per second. */
 #define DRIFT(ns)	((ns) / 10000)
 
-/* What votes: the gaps of so many ns, but that many at least, and at most of each CPU. */
+/* The gaps that vote: those within SEED_NS, but at least SEED_LEAST, at most SEED_MOST per CPU. */
 #define SEED_NS		(10 * NSEC)
 #define SEED_LEAST	64
 #define SEED_MOST	1000
@@ -49,12 +49,12 @@
 #define FITS_LEAST	10
 #define FITS_PERCENT	60
 
-/* The next best distance must have so much less, to be none. */
+/* To be ruled out, the next best distance must have at most this share, and so many votes less. */
 #define NEXT_PERCENT	90
 #define NEXT_LESS	8
 
 /**
- * struct wait - of a task of the host
+ * struct wait - a wait of a task of the host
  * @to: when it was over, in ns since the host's boot
  * @ns: its length
  * @pid: the task
@@ -247,7 +247,7 @@ static void find_waits(struct search *s)
 	}
 }
 
-/* Those that the host's recording may have waits of. */
+/* Find the gaps of which the host's recording may have the waits. */
 static void find_gaps(struct search *s)
 {
 	const struct recording *r = s->guest, *h = &s->h->r;
@@ -267,7 +267,7 @@ static void find_gaps(struct search *s)
 		refuse(s, "cannot be related: the guest has fewer than 10 gaps of 1 ms or longer at that time; record both at once and for longer, and if their times of day are 2 s apart, say so with --host-ahead");
 	qsort_r(s->gap, s->nr_gaps, sizeof(*s->gap), by_end, (void *)r);
 
-	/* At its begin one of the two may not have been recorded yet. */
+	/* At the beginning, one of the two may not have been recorded yet. */
 	t = gap_at(s, 0)->to;
 	if ((int64_t)gap_at(s, s->nr_gaps - 1)->to - t > 4 * SEARCH_NS)
 		t += 2 * SEARCH_NS;
@@ -450,7 +450,7 @@ struct track {
 	int64_t	at;
 };
 
-/* Is gap @k a wait of the task that is its virtual CPU?  How exactly, it returns; -1: no. */
+/* Is gap @k a wait of the task that is its virtual CPU?  Returns how exactly it fits; -1: no. */
 static int64_t follow(struct search *s, struct track *t, size_t k, int64_t within)
 {
 	const struct gap *g = gap_at(s, k);
@@ -503,7 +503,7 @@ static int by_number(const void *a, const void *b)
 	return compare(*(const int64_t *)a, *(const int64_t *)b);
 }
 
-/* The host's recording has the time of the gap. */
+/* Does the host's recording cover the time of the gap? */
 static bool is_covered(const struct search *s, const struct gap *g, int64_t from, int64_t to)
 {
 	return (int64_t)g->from + s->offset >= from && (int64_t)g->to + s->offset <= to;
@@ -516,7 +516,7 @@ static const char *distance_text(char to[NS_TEXT + 16], int64_t ns)
 	return to;
 }
 
-/* What became of the gaps of @cpu, whose exactness @error has.  Returns false if too few fit. */
+/* Say how many gaps of @cpu fit, and how exactly, from @error.  Returns false if too few do. */
 static bool tell_cpu(struct search *s, unsigned int cpu, int64_t *error, size_t fits, size_t all)
 {
 	const struct recording *r = &s->h->r;
@@ -544,7 +544,7 @@ static bool tell_cpu(struct search *s, unsigned int cpu, int64_t *error, size_t 
 	return true;
 }
 
-/* Each gap and the wait that it is, from the gaps that voted on, in both directions. */
+/* Match each gap with its wait, going in both directions from the gaps that voted. */
 static void fit_gaps(struct search *s)
 {
 	int64_t *error = resized(NULL, s->nr_gaps * sizeof(*error));

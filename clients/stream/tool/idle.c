@@ -20,7 +20,7 @@ static uint64_t idle_after(const struct recording *r, size_t i, uint64_t from, u
 	return begin < end ? end - begin : 0;
 }
 
-/* Idle time was recorded. */
+/* Was idle time recorded? */
 bool has_idle(const struct recording *r)
 {
 	for (size_t i = 0; i < r->nr; i++) {
@@ -36,7 +36,7 @@ static uint64_t idle_of(const struct recording *r, unsigned int cpu, uint64_t fr
 	size_t i = first_since(r, cpu, from);
 	uint64_t ns = 0;
 
-	/* The entry before began what goes on at @from. */
+	/* The previous entry began what goes on at @from. */
 	if (i && entry_cpu(r->entry[i - 1]) == cpu)
 		i--;
 	for (; i < r->nr && entry_cpu(r->entry[i]) == cpu && entry_time(r, r->entry[i]) < to; i++)

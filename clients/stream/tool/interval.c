@@ -7,7 +7,7 @@
 
 #include "kdtl.h"
 
-#define ENTRIES		(1 << 20)	/* of an interval at most: 48 MB */
+#define ENTRIES		(1 << 20)	/* the most of an interval: 48 MB */
 #define READ		(1 << 11)	/* at once */
 #define RECORDS		64		/* as many as the kernel copies at once */
 #define MIN_TASKS	4096		/* fewer records are always kept */
@@ -81,7 +81,7 @@ static struct live_cpu *cpu_of(struct live *l, const struct kdtl_entry *e)
 	return &l->cpu[entry_cpu(e)];
 }
 
-/* What is forgotten leaves the last entry of each CPU: its task had the CPU from then on. */
+/* Forget old entries but each CPU's last one, whose task had the CPU from then on. */
 static void next_interval(struct live *l)
 {
 	const struct entries old = l->before;
@@ -93,7 +93,7 @@ static void next_interval(struct live *l)
 	l->fresh = (struct entries){ .entry = old.entry, .room = old.room };
 }
 
-/* The first entry of a CPU says who has had it since before the log began. */
+/* Count the entries.  A CPU's first one says who has had it since before the log began. */
 static void count(struct live *l, const struct entries *s)
 {
 	struct live_cpu *c;
@@ -113,7 +113,7 @@ static void put(struct live *l, const struct entries *s)
 		*cpu_of(l, e)->next++ = e;
 }
 
-/* The CPU is still its last task's: the entry that would come next says so. */
+/* Make the CPU's next entry, which says that its last task still has it. */
 static void put_end(const struct live *l, struct live_cpu *c)
 {
 	const struct kdtl_entry *e = c->next[-1];
@@ -223,7 +223,7 @@ static void add_cgroup(struct live *l, uint64_t id)
 		die("no memory");
 }
 
-/* All that the kernel still has comes again.  Up to @sure, losses do not matter then. */
+/* Start over, as the kernel's records all come again.  Losses up to @sure do not matter then. */
 static void forget_tasks(struct live *l, uint64_t sure)
 {
 	struct recording *r = &l->r;
@@ -244,7 +244,7 @@ static bool next_tasks(struct live *l, struct kdtl_task *task, struct kdtl_strea
 	};
 	if (!ioctl(l->dev, KDTL_IOC_TASKS, req))
 		return req->nr || req->lost;
-	/* They change all the time: next time, then. */
+	/* The records change all the time: try again next time. */
 	if (errno != EOPNOTSUPP && errno != EAGAIN)
 		die("/dev/kdtl");
 	return false;

@@ -72,7 +72,7 @@ static struct json_object *json_fields(const struct fields *f)
 	return o;
 }
 
-/* Print it, and forget it. */
+/* Print the object, and free it. */
 static void put(FILE *out, struct json_object *o)
 {
 	const char *text = o ? json_object_to_json_string_ext(o, FLAGS) : NULL;
@@ -99,7 +99,7 @@ void export_jsonl(FILE *out, struct recording *r, const struct sleeps *s,
 /* ------------------------------------------------------------ Chrome's format */
 
 /**
- * struct track - of a task
+ * struct track - the track of a task
  * @pid: its PID, the first field of trees
  * @tgid: the process in which its track is; its own PID if it is not known
  * @entry: its last entry, which has its name
@@ -114,7 +114,7 @@ struct track {
 
 /**
  * struct chrome - a trace that is written
- * @out: to there
+ * @out: where it is written to
  * @r: the recording
  * @begin: ns of the time base that are 0 in the trace
  * @tracks: of the tasks, a tree of tsearch(3)
@@ -380,7 +380,7 @@ static void add_name(struct json_object *o, const char *key, const char *name, s
 	json_object_object_add(o, key, json_object_new_string(utf8_text(text, name, len)));
 }
 
-/* A reader that keeps numbers as doubles keeps this. */
+/* A number as text, which a reader that keeps numbers as doubles does not round. */
 static struct json_object *digits(uint64_t number)
 {
 	char text[24];

@@ -2,7 +2,7 @@
 /*
  * A JSON object on one line, for the answers of why and report
  *
- * It has no library, so that each build of the tool has it.  A key comes first, then its value;
+ * It needs no library, so that each build of the tool has it.  A key comes first, then its value;
  * @first_in says that no comma is needed.
  */
 #include <inttypes.h>
@@ -25,7 +25,7 @@ void line_close(char bracket)
 	first_in = false;
 }
 
-/* NULL: in an array. */
+/* @key is NULL in an array. */
 void line_key(const char *key)
 {
 	if (!first_in)
@@ -35,7 +35,7 @@ void line_key(const char *key)
 		printf("\"%s\":", key);
 }
 
-/* NULL: not known.  Control characters, and what is not UTF-8, are as printable() has them. */
+/* @text is NULL if not known.  printable() escapes control characters, and what is not UTF-8. */
 void line_text(const char *key, const char *text, size_t len)
 {
 	char plain[PRINTABLE(KDTL_CGROUP_LEN)];
@@ -66,7 +66,7 @@ void line_bool(const char *key, bool value)
 	fputs(value ? "true" : "false", stdout);
 }
 
-/* The time of day: "KEY_ns" in ns since 1970, and "KEY" as text. */
+/* A time of day: @key_ns has ns since 1970, and @key the text. */
 void line_time(const char *key, const char *key_ns, uint64_t ns)
 {
 	char text[TIME_TEXT];

@@ -14,7 +14,7 @@ static int by_cpu_and_time(const void *a, const void *b)
 	return x->to < y->to ? -1 : x->to > y->to;
 }
 
-/* Those of @wake. */
+/* Take all that the recording @wake says. */
 void kepts_take(struct kepts *k, const struct recording *wake)
 {
 	const struct kdtl_wake_entry *w;
@@ -51,8 +51,8 @@ static size_t kept_after(const struct kepts *k, unsigned int cpu, uint64_t ns)
 }
 
 /*
- * The one that kept @cpu longest of those that did between @from and @to, in ns since boot; @pid: only
- * this task, KEPT_ANY: each.  Returns NULL if there is none.
+ * Find the task that kept @cpu longest between @from and @to, in ns since boot; @pid: only this
+ * task, KEPT_ANY: any.  Returns NULL if there is none.
  */
 const struct kdtl_wake_entry *kept_longest(const struct kepts *k, unsigned int cpu, int pid,
 					   uint64_t from, uint64_t to)

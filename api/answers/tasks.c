@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The table of tasks: what each one was, from when on
+ * The table of tasks: what each task was, and since when
  *
- * An entry has a pid and a name.  The table says whose task that was at the time: its
- * thread group, cgroup and scheduling.  It is kept from the events that change these
- * (fork, exec, exit, a new name, a move to another cgroup, a new policy or nice value), so
- * that a dispatch costs nothing more.
+ * An entry has a pid and a name.  The table adds the task's thread group, cgroup and
+ * scheduling at the time.  It is updated by the events that change these (fork, exec, exit,
+ * a new name, a move to another cgroup, a new policy or nice value), so that a dispatch
+ * costs nothing more.
  *
- * Each change makes a new record, and the older ones are kept as history.  Memory is
- * bounded: when all records are used, the one goes that was replaced, or whose task
- * exited, the longest time ago.  A record of a live task that holds stays, and a new task
+ * Each change makes a new record, and older records are kept as history.  Memory is
+ * bounded: when all records are used, the record that was replaced, or whose task exited,
+ * the longest time ago is reused.  The current record of a live task stays, so a new task
  * for which there is no room is not known.
  *
- * The kernel has no tracepoint for a new policy or nice value.  Two kretprobes stand in.
- * Where these cannot be, both are as they were at the task's last other change.
+ * The kernel has no tracepoint for a new policy or nice value, so two kretprobes stand in.
+ * Where they cannot be set, the table has both as of the task's last other change.
  */
 #define pr_fmt(fmt) "kdtl: " fmt
 
@@ -45,10 +45,10 @@ MODULE_PARM_DESC(task_records, "records of the table of tasks, kept while a clie
 #define KDTL_MAX_RECORDS	BIT(22)
 #define KDTL_NO_RECORD		U32_MAX
 
-/* The user may ask for too much: then kdtl says so itself. */
+/* The user may ask for too many records: kdtl logs that itself, so the allocator need not. */
 #define KDTL_TASKS_GFP		(GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN)
 
-/* A reader that searches looks at no more of them at once, with interrupts off. */
+/* Most records that a reader looks at in one go, with interrupts off. */
 #define KDTL_TASKS_STEPS	256
 
 /* A task's first dispatch may seem older than its fork, if the clocks of CPUs differ. */
@@ -56,12 +56,12 @@ MODULE_PARM_DESC(task_records, "records of the table of tasks, kept while a clie
 
 /**
  * struct kdtl_record - what a task was, from a moment on
- * @task: that
+ * @task: the task
  * @start: task_struct::start_time, which tells tasks of the same pid apart
  * @before: the next older record of the same pid
- * @after: the next newer one; the newest has none, and only it is in a bucket
- * @chain: the next one in the bucket, the newest record of another pid
- * @chain_prev: the one before it there
+ * @after: the next newer record of the same pid; the newest has none, and only it is in a bucket
+ * @chain: the next record in the bucket, the newest record of another pid
+ * @chain_prev: the previous record in the bucket
  * @older: the record with the next lower number
  * @newer: the record with the next higher number
  * @next: the next free record, or the next one that was retired
@@ -90,12 +90,12 @@ struct kdtl_record {
  * @heads: the first record in the bucket of each hash of a pid
  * @seq: number of the last change, whether there was a record for it or not
  * @forgotten: number of records that went to make room
- * @dropped: number of changes for which there was no room: all records hold
+ * @dropped: number of changes for which there was no room, because no record was retired
  * @oldest: the record with the lowest number
  * @newest: the record with the highest number
  * @free: the first free record
- * @retired_first: the one that was retired first
- * @retired_last: the one that was retired last
+ * @retired_first: the record that was retired first
+ * @retired_last: the record that was retired last
  */
 struct kdtl_table {
 	struct kdtl_seqtry	lock;
@@ -121,7 +121,7 @@ static u32 *kdtl_record_head(u32 pid)
 	return &table.heads[hash_32(pid, ilog2(table.nr))];
 }
 
-/* NULL for KDTL_NO_RECORD, and for what a reader may see while somebody writes. */
+/* NULL for KDTL_NO_RECORD, and for a wild index that a reader may see while somebody writes. */
 static struct kdtl_record *kdtl_record(u32 i)
 {
 	return i < table.nr ? &table.all[i] : NULL;
@@ -133,8 +133,8 @@ static u32 kdtl_record_index(const struct kdtl_record *r)
 }
 
 /*
- * A bucket has one record of each pid, the newest, however often a task changes: forks and
- * exits look there with interrupts off.
+ * A bucket has only the newest record of each pid, however often a task changes, because forks
+ * and exits search it with interrupts off.
  */
 static struct kdtl_record *kdtl_record_newest(u32 pid)
 {
@@ -167,7 +167,7 @@ static void kdtl_record_retire(struct kdtl_record *r)
 	table.retired_last = kdtl_record_index(r);
 }
 
-/* @r comes into the bucket in the place of @old, or nobody does if @r is NULL. */
+/* Put @r into the bucket in place of @old; if @r is NULL, only take @old out. */
 static void kdtl_record_replace(struct kdtl_record *old, struct kdtl_record *r)
 {
 	struct kdtl_record *prev = kdtl_record(old->chain_prev), *next = kdtl_record(old->chain);
@@ -182,7 +182,7 @@ static void kdtl_record_replace(struct kdtl_record *old, struct kdtl_record *r)
 		   r ? kdtl_record_index(r) : old->chain);
 }
 
-/* Take a record away from those of its pid, and out of the order of numbers. */
+/* Unlink a record from the records of its pid, and from the order of numbers. */
 static void kdtl_record_unlink(struct kdtl_record *r)
 {
 	struct kdtl_record *older = kdtl_record(r->older), *newer = kdtl_record(r->newer);
@@ -204,7 +204,7 @@ static void kdtl_record_unlink(struct kdtl_record *r)
 		table.newest = r->older;
 }
 
-/* Take the record that was retired first out of the table; NULL: none is. */
+/* Take the record that was retired first out of the table; NULL: none is retired. */
 static struct kdtl_record *kdtl_record_forget(void)
 {
 	struct kdtl_record *r = kdtl_record(table.retired_first);
@@ -218,7 +218,7 @@ static struct kdtl_record *kdtl_record_forget(void)
 	return r;
 }
 
-/* A free record, or else the one that was retired first; or NULL. */
+/* Take a free record, or else the record that was retired first; or NULL. */
 static struct kdtl_record *kdtl_record_take(void)
 {
 	struct kdtl_record *r = kdtl_record(table.free);
@@ -233,7 +233,7 @@ static struct kdtl_record *kdtl_record_take(void)
 	return r;
 }
 
-/* Add a record to those of its pid, as the newest. */
+/* Add a record to the records of its pid, as the newest. */
 static void kdtl_record_chain(struct kdtl_record *r)
 {
 	struct kdtl_record *before = kdtl_record_newest(r->task.pid), *next;
@@ -273,7 +273,7 @@ static void kdtl_record_link(struct kdtl_record *r)
 
 /* ---------------------------------------------------------------- changes */
 
-/* In the innermost namespace, in RCU.  A task that has been reaped has no pid. */
+/* A task's pid in its innermost namespace; 0 if it has been reaped.  Call it in an RCU reader. */
 static u32 kdtl_ns_pid(struct task_struct *t)
 {
 	const struct pid *pid = task_pid(t);
@@ -281,7 +281,7 @@ static u32 kdtl_ns_pid(struct task_struct *t)
 	return pid ? pid->numbers[pid->level].nr : 0;
 }
 
-/* What @t is now.  @comm: its name. */
+/* Fill in what @t is now, with the name @comm. */
 static void kdtl_task_describe(struct task_struct *t, const char *comm,
 			       struct kdtl_task *task)
 {
@@ -308,16 +308,16 @@ static bool kdtl_task_same(const struct kdtl_task *a, const struct kdtl_task *b)
 }
 
 enum kdtl_note {
-	KDTL_NOTE_BASE,		/* it was there when the table was begun */
+	KDTL_NOTE_BASE,		/* the task was there when the table was begun */
 	KDTL_NOTE_FORK,
 	KDTL_NOTE_CHANGE,
 };
 
 /*
- * Under the lock, so that the newest record is what the task is: a task has a new cgroup,
- * policy or nice value before that is noted, so whoever comes last sees all of them.  But it
- * gets a new name only afterwards, so until its next name it has that of the record, unless
- * that is of the walk: no name has been noted since.
+ * Called under the lock, so that the newest record is what the task is: a task has its new
+ * cgroup, policy or nice value before this is noted, so the last caller sees all of them.  But a
+ * task gets a new name only after this is noted, so keep the name of its last record, unless that
+ * is from the walk (since is 0): then no name has been noted yet.
  */
 static void kdtl_task_add(struct task_struct *t, const char *comm, enum kdtl_note why)
 {
@@ -326,7 +326,7 @@ static void kdtl_task_add(struct task_struct *t, const char *comm, enum kdtl_not
 	struct kdtl_task task;
 
 	lockdep_assert_held(&table.lock.lock);
-	/* What is there already is newer than what was seen on the walk. */
+	/* A record that is there already is newer than what the walk has seen. */
 	if (last && why == KDTL_NOTE_BASE)
 		return;
 	kdtl_task_describe(t, comm ?: live && last->task.since ? last->task.comm : t->comm,
@@ -334,7 +334,7 @@ static void kdtl_task_add(struct task_struct *t, const char *comm, enum kdtl_not
 	if (live && kdtl_task_same(&last->task, &task))
 		return;
 	table.seq++;
-	/* Before one is taken: if there is no other, the last one makes room. */
+	/* Retire it first: if there is no other record to take, this one makes room. */
 	kdtl_record_retire(last);
 	r = kdtl_record_take();
 	if (!r) {
@@ -348,7 +348,7 @@ static void kdtl_task_add(struct task_struct *t, const char *comm, enum kdtl_not
 	r->retired = false;
 	r->first = why != KDTL_NOTE_CHANGE;
 	kdtl_record_link(r);
-	/* Otherwise kdtl_task_exited() comes later, and gets the lock after us. */
+	/* If @t is not exiting yet, kdtl_task_exited() gets the lock later, and retires it. */
 	if (t->flags & PF_EXITING)
 		kdtl_record_retire(r);
 }
@@ -373,7 +373,7 @@ static void kdtl_task_renamed(void *data, struct task_struct *t, const char *com
 	kdtl_task_note(t, comm, KDTL_NOTE_CHANGE);
 }
 
-/* @t has its pid no more. */
+/* @t does not have its pid any more. */
 static void kdtl_task_gone(const struct task_struct *t)
 {
 	struct kdtl_record *r;
@@ -381,7 +381,7 @@ static void kdtl_task_gone(const struct task_struct *t)
 
 	kdtl_seqtry_write(&table.lock, &flags);
 	r = kdtl_record_newest(t->pid);
-	/* By now the pid may be another group's. */
+	/* By now a task of another thread group may have the pid. */
 	if (r && r->task.tgid == t->tgid)
 		kdtl_record_retire(r);
 	kdtl_seqtry_written(&table.lock, flags);
@@ -394,8 +394,8 @@ static void kdtl_task_execed(void *data, struct task_struct *t, pid_t old_pid,
 }
 
 /*
- * A thread that calls exec() exchanges its pid for that of its group's leader, and nobody exits
- * with the thread's pid.  But the leader is freed with it, whether exec() goes well or not.
+ * A thread that calls exec() exchanges its pid for that of its group's leader, so no task exits
+ * with the thread's pid.  But the leader is freed with that pid, whether exec() succeeds or not.
  */
 static void kdtl_task_freed(void *data, struct task_struct *t)
 {
@@ -441,7 +441,7 @@ static struct kdtl_probe kdtl_task_probes[] = {
 
 #if KDTL_HAVE_KRETPROBES
 
-/* The function's first argument is the task, whose new values hold when it returns. */
+/* The first argument is the task, which has its new values when the function returns. */
 static int kdtl_policy_enter(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	*(unsigned long *)ri->data = kdtl_regs_first(regs);
@@ -468,7 +468,7 @@ static void kdtl_policy_probe(void)
 	int err;
 
 	for (i = 0; i < ARRAY_SIZE(kdtl_policy_functions); i++) {
-		/* The kernel leaves its own marks in a probe that was registered before. */
+		/* Start from zeroes: the kernel leaves marks in a probe that was registered before. */
 		kdtl_policy_probes[i] = (struct kretprobe) {
 			.kp.symbol_name	= kdtl_policy_functions[i],
 			.entry_handler	= kdtl_policy_enter,
@@ -496,7 +496,7 @@ static void kdtl_policy_unprobe(void)
 		unregister_kretprobe(&kdtl_policy_probes[i]);
 }
 
-/* Calls that were not seen, because too many were under way at once. */
+/* Number of calls that were not seen, because too many were under way at once. */
 static u64 kdtl_policy_missed(void)
 {
 	unsigned int i;
@@ -527,7 +527,7 @@ static u64 kdtl_policy_missed(void)
 
 /* ------------------------------------------------------------ begin and end */
 
-/* Call @each, unless it is NULL, for each task that there is.  Returns the number. */
+/* Call @each, unless it is NULL, for each task that exists.  Returns the number of tasks. */
 static u32 kdtl_tasks_walk(void (*each)(struct task_struct *t))
 {
 	struct task_struct *t;
@@ -535,7 +535,7 @@ static u32 kdtl_tasks_walk(void (*each)(struct task_struct *t))
 	int nr = 1;
 	u32 sum = 0;
 
-	/* There may be millions of tasks, so there is a section for each. */
+	/* There may be millions of tasks, so each has an RCU section of its own. */
 	do {
 		rcu_read_lock();
 		pid = find_ge_pid(nr, &init_pid_ns);
@@ -591,8 +591,8 @@ static void kdtl_tasks_free(void)
 /**
  * kdtl_table_begin() - begin to keep the table
  *
- * Context: may sleep; not under the CPU hotplug lock.  The caller allows nobody to begin or
- * end it meanwhile.
+ * Context: may sleep; not under the CPU hotplug lock.  The caller keeps others from
+ * beginning or ending the table meanwhile.
  * Return: 0, -ENOMEM, or the error of registering a probe.
  */
 int kdtl_table_begin(void)
@@ -611,7 +611,7 @@ int kdtl_table_begin(void)
 		return err;
 	}
 	kdtl_policy_probe();
-	/* What changes from here on makes records by itself. */
+	/* From here on, changes make records by themselves; the walk adds the other tasks. */
 	kdtl_tasks_walk(kdtl_task_base);
 	kdtl_tables.tasks = (struct kdtl_root_table) {
 		.first		= table.all,
@@ -690,7 +690,7 @@ void kdtl_tasks_show(struct seq_file *m)
 }
 
 /**
- * kdtl_table_cursor() - a reader comes
+ * kdtl_table_cursor() - begin to read the records
  * @c: its cursor, filled in
  *
  * Context: any but NMI, between kdtl_table_begin() and kdtl_table_end().
@@ -746,12 +746,12 @@ int kdtl_table_at(pid_t pid, u64 time, struct kdtl_task *task)
 }
 
 /**
- * kdtl_table_gone() - whether no task has a pid any more
+ * kdtl_table_gone() - does no task have a pid any more?
  * @pid: the pid, which a task had
  *
  * Context: any, NMI too.
- * Return: true if its last task has exited, or has another pid since it called exec(); false
- * if it may still be there.
+ * Return: true if the pid's last task has exited, or got another pid by exec(); false if it may
+ * still have the pid.
  */
 bool kdtl_table_gone(pid_t pid)
 {
@@ -769,8 +769,8 @@ bool kdtl_table_gone(pid_t pid)
 }
 
 /*
- * Where to begin the search for the records after @seq: a reader goes on where it was;
- * otherwise at the end that seems nearer.  NULL: there are no records.
+ * Where to begin the search for the records after @seq: where the reader was, or else at the
+ * end that seems nearer.  NULL: there are no records.
  */
 static struct kdtl_record *kdtl_record_near(const struct kdtl_tasks_cursor *c, u64 seq)
 {
@@ -786,7 +786,7 @@ static struct kdtl_record *kdtl_record_near(const struct kdtl_tasks_cursor *c, u
 
 /*
  * Go on from @r to the first record with a number above @seq, or to NULL if there is none.
- * Returns false if that is further away than one may look at once.
+ * Returns false if that takes more steps than are allowed in one go.
  */
 static bool kdtl_record_seek(u64 seq, struct kdtl_record **r)
 {
@@ -809,8 +809,8 @@ static bool kdtl_record_seek(u64 seq, struct kdtl_record **r)
 }
 
 /*
- * The first record with a number above @seq; or NULL.  The caller asks for any number, and
- * the table may be large, so others get the lock, and interrupts come, in between.
+ * The first record with a number above @seq; or NULL.  The search may be long, because the
+ * caller may ask for any number, so it drops the lock and enables interrupts now and then.
  */
 static struct kdtl_record *kdtl_record_after(const struct kdtl_tasks_cursor *c, u64 seq,
 					     unsigned long *flags)
@@ -824,14 +824,14 @@ static struct kdtl_record *kdtl_record_after(const struct kdtl_tasks_cursor *c, 
 		raw_spin_unlock_irqrestore(&table.lock.lock, *flags);
 		cpu_relax();
 		raw_spin_lock_irqsave(&table.lock.lock, *flags);
-		/* A record that made room for another one has that one's number. */
+		/* If the record was reused meanwhile, its number has changed: start again. */
 		if (r->task.seq != at)
 			r = kdtl_record_near(c, seq);
 	}
 	return r;
 }
 
-/* The numbers between @seq and @next, which nobody has any more, above @from. */
+/* Count the numbers between @seq and @next, above @from: their records are gone. */
 static u64 kdtl_record_gap(u64 from, u64 seq, u64 next)
 {
 	seq = max(seq, from);

@@ -2,28 +2,29 @@
 /*
  * Who had a CPU from one of its entries to the next
  *
- * An entry says which task got the CPU, and which one had it before.  So if the task of
- * one entry is the one before the next entry, it had the CPU all the time in between.
- * The same holds for the idle task, which has entries if the session asks for them
- * (KDTL_MASK_IDLE).  Otherwise entries are missing, or the CPU was idle and no entry says
- * since when: then that time is not known.
+ * An entry says which task got the CPU, and which task had it before.  So if the task that
+ * got the CPU with one entry is the task that had it before the next entry, it had the CPU
+ * all the time in between.  The same holds for the idle task, which has entries if the
+ * session asks for them (KDTL_MASK_IDLE).  Otherwise it is not known who had the CPU: entries
+ * are missing, or the CPU was idle and no entry says since when.
  *
- * A task has one pid but for this: a thread that is not the leader of its process gets the
- * leader's pid with exec().  The user's records of tasks tell that from entries that are
- * missing.
+ * A task's pid changes in one case only: a thread that is not the leader of its process gets
+ * the leader's pid with exec().  The user's records of tasks tell this case from missing
+ * entries.
  *
- * If entries were lost, or left out because their tasks waited for too short a time, two
- * entries may begin and end with the same task and others had the CPU in between.  The user
- * says so with kdtl_runs_lost().
+ * If entries were lost, or left out because their tasks waited for too short a time, other
+ * tasks may have had the CPU between two entries that begin and end with the same task.  The
+ * user reports this with kdtl_runs_lost().
  *
- * In a guest a task has a virtual CPU, which the hypervisor may keep from it.  That time
- * belongs to nobody in the guest.  Nor is that of an interrupt the time of the task which it
- * interrupts.  What the hypervisor had of an interrupt's time is the hypervisor's.
+ * In a guest a task has a virtual CPU, which the hypervisor may take away.  That time belongs
+ * to no task in the guest.  Nor does the time of an interrupt belong to the task that it
+ * interrupts.  If the hypervisor takes the CPU during an interrupt, the time is the
+ * hypervisor's.
  *
- * This is plain C without a kernel's calls: kdtl_answers.ko and kdtl(1) both have it.  It is
- * compiled into its users, so that their functions are called directly: a call through a pointer
- * costs as much as all the rest of an entry.  Times have any unit, the same everywhere, and are
- * compared by their distance: a span is shorter than 2^63.
+ * This is plain C without kernel calls, for both kdtl_answers.ko and kdtl(1).  It is compiled
+ * into its users, so that their functions are called directly: a call through a pointer costs
+ * as much as all the rest of an entry.  Times may have any unit, but the same everywhere; they
+ * are compared by their distance, so a span must be shorter than 2^63.
  */
 #ifndef _KDTL_ENGINE_RUNS_H
 #define _KDTL_ENGINE_RUNS_H
@@ -39,7 +40,7 @@
  * enum kdtl_taker - who had a CPU instead of the task or the idle task
  * @KDTL_TAKER_HYPERVISOR: the hypervisor
  * @KDTL_TAKER_INTERRUPT: an interrupt or a softirq
- * @KDTL_NR_TAKERS: number of these; of two at one time, the first one had the CPU
+ * @KDTL_NR_TAKERS: number of takers; if two overlap in time, the first in this list had the CPU
  */
 enum kdtl_taker {
 	KDTL_TAKER_HYPERVISOR,
@@ -58,12 +59,12 @@ struct kdtl_gap {
 };
 
 /**
- * struct kdtl_run - a time in which one task had a CPU, or it was idle, or nobody knows
- * @pid: as which the task left the CPU; 0: the CPU was idle
- * @known: it is known that this task had the CPU, or that it was idle
+ * struct kdtl_run - a time in which one task had a CPU, or it was idle, or it is not known
+ * @pid: pid with which the task left the CPU; 0: the CPU was idle
+ * @known: it is known that this task had the CPU, or that the CPU was idle
  * @from: when it began
  * @to: when it ended, later than @from
- * @taken: for how long of that takers had the CPU
+ * @taken: how long takers had the CPU meanwhile
  */
 struct kdtl_run {
 	__s32	pid;
@@ -74,14 +75,14 @@ struct kdtl_run {
 };
 
 /**
- * struct kdtl_runs_ops - what the engine asks its user, who passes the same constant each time
- * @task: sets @tgid to the pid of the leader of the process of the task that had @pid at @time,
- *	and @since to when that task has become what it was then.  Returns false if nobody knows.
- *	It is only asked about two entries that do not fit together.  NULL: nobody ever knows
- * @gap: sets @gap to the next time in which @by had the CPU, in their order.  Returns false if
- *	there is none.  NULL: there are none
- * @took: @by had the CPU for @part of the run that is told next.  It is a part of what @gap has
- *	set last for this @by, or all of it.  There if @gap is
+ * struct kdtl_runs_ops - functions of the engine's user, who passes the same constant each time
+ * @task: finds the task that had pid at time, and sets tgid to the pid of the leader of its
+ *	process, and since to when the task became what it was then.  Returns false if that is
+ *	not known.  Called only for two entries that do not fit together.  NULL: it is never known
+ * @gap: sets gap to the next time in which the taker by had the CPU, in the order of time.
+ *	Returns false if there is none.  NULL: there are no takers
+ * @took: the taker by had the CPU for part of the run that is told next: all or a part of what
+ *	@gap has last set for it.  Not NULL if @gap is not
  */
 struct kdtl_runs_ops {
 	bool	(*task)(void *data, __s32 pid, __u64 time, __s32 *tgid, __u64 *since);
@@ -91,15 +92,15 @@ struct kdtl_runs_ops {
 
 /**
  * struct kdtl_runs - a look at one CPU's entries in the order of time
- * @data: of the user, for his functions
- * @at: the runs until then have been told
+ * @data: the user's, for the functions of struct kdtl_runs_ops
+ * @at: time until which runs have been told
  * @to: end of the span that is asked about
  * @since: time of the last entry
- * @gap: of each taker the time that is not over at @at, if there is one
+ * @gap: for each taker, the time that is not over at @at, if there is one
  * @pid: the task of the last entry; 0: the CPU became idle
  * @known: there is a last entry, and none was lost after it
- * @has_gap: by enum kdtl_taker, a bit for each that has a @gap
- * @may_gap: a bit for each that has or may get one
+ * @has_gap: a bit for each taker, by enum kdtl_taker, that has a @gap
+ * @may_gap: a bit for each taker that has a @gap, or may get one
  */
 struct kdtl_runs {
 	void		*data;
@@ -121,13 +122,13 @@ static inline bool runs_before(__u64 a, __u64 b)
 /**
  * kdtl_runs_begin() - begin to look at a CPU
  * @r: filled in
- * @data: of the user; must stay
+ * @data: the user's; must stay
  * @from: begin of the span that is asked about
  * @to: its end
  *
- * Then come the CPU's entries in the order of time, from one before the span on, with
- * kdtl_runs_next(), and kdtl_runs_end().  The runs that these tell fill the span without
- * a hole.
+ * Then call kdtl_runs_next() for the CPU's entries in the order of time, beginning with an entry
+ * from before the span, and kdtl_runs_end().  The runs that these tell fill the span without a
+ * hole.
  *
  * Context: any.
  */
@@ -143,17 +144,17 @@ static inline void kdtl_runs_begin(struct kdtl_runs *r, void *data, __u64 from, 
 }
 
 /**
- * kdtl_runs_exec() - whether a task has got another pid by exec()
- * @ops: of the user
+ * kdtl_runs_exec() - has a task got another pid by exec()?
+ * @ops: the user's functions
  * @data: for @ops
  * @pid: the task, when it got a CPU
- * @since: when that was
- * @now: as which a task left that CPU
- * @time: when that was
+ * @since: when it got the CPU
+ * @now: pid with which a task left that CPU
+ * @time: when it left the CPU
  *
  * Context: any.
  * Return: true if @now was the pid of the leader of @pid's process at @since, and that process
- * has changed since then; false if not, or if nobody knows.
+ * has changed since then; false if not, or if it is not known.
  */
 static inline bool kdtl_runs_exec(const struct kdtl_runs_ops *ops, void *data, __s32 pid,
 				  __u64 since, __s32 now, __u64 time)
@@ -161,7 +162,7 @@ static inline bool kdtl_runs_exec(const struct kdtl_runs_ops *ops, void *data, _
 	__u64 changed;
 	__s32 tgid;
 
-	/* Idle, which is what most often was not logged, does not call exec(). */
+	/* The idle task, whose entries are missing most often, does not call exec(). */
 	return pid > 0 && now > 0 && pid != now && ops->task &&
 	       ops->task(data, pid, since, &tgid, &changed) && tgid == now &&
 	       ops->task(data, now, time, &tgid, &changed) &&
@@ -169,14 +170,14 @@ static inline bool kdtl_runs_exec(const struct kdtl_runs_ops *ops, void *data, _
 }
 
 /**
- * kdtl_runs_had() - whether the task of the last entry had the CPU since then
+ * kdtl_runs_had() - did the task of the last entry have the CPU from then until @time?
  * @r: from kdtl_runs_begin()
- * @ops: of the user
- * @time: until then
- * @prev: as which pid it left the CPU, or has it; 0: idle
+ * @ops: the user's functions
+ * @time: the time
+ * @prev: pid with which it left the CPU at @time, or has it; 0: idle
  *
  * Context: any.
- * Return: true if so; false if not, or if nobody knows.
+ * Return: true if so; false if not, or if it is not known.
  */
 static inline bool kdtl_runs_had(const struct kdtl_runs *r, const struct kdtl_runs_ops *ops,
 				 __u64 time, __s32 prev)
@@ -206,7 +207,7 @@ static __always_inline const struct kdtl_gap *runs_gap(struct kdtl_runs *r,
 	return NULL;
 }
 
-/* Who has the CPU at @at; KDTL_NR_TAKERS: the task.  If that ends before @to, sets @to. */
+/* Who has the CPU at @at; KDTL_NR_TAKERS: the task.  Lowers @to to when that ends. */
 static __always_inline enum kdtl_taker runs_taker(struct kdtl_runs *r,
 						  const struct kdtl_runs_ops *ops,
 						  __u64 at, __u64 *to)
@@ -230,7 +231,7 @@ static __always_inline enum kdtl_taker runs_taker(struct kdtl_runs *r,
 	return by;
 }
 
-/* For how long takers had the CPU from @from until @to.  Times that overlap count once. */
+/* How long takers had the CPU between @from and @to.  Times that overlap count once. */
 static __always_inline __u64 runs_taken(struct kdtl_runs *r, const struct kdtl_runs_ops *ops,
 					__u64 from, __u64 to)
 {
@@ -252,7 +253,7 @@ static __always_inline __u64 runs_taken(struct kdtl_runs *r, const struct kdtl_r
 	return sum;
 }
 
-/* Tell the time until @to, if there is any of it. */
+/* Tell a run until @to, or until the end of the span; false if no time is left for it. */
 static __always_inline bool runs_until(struct kdtl_runs *r, const struct kdtl_runs_ops *ops,
 				       __u64 to, __s32 pid, bool known, struct kdtl_run *run)
 {
@@ -271,7 +272,7 @@ static __always_inline bool runs_until(struct kdtl_runs *r, const struct kdtl_ru
 /**
  * kdtl_runs_next() - go on with the CPU's next entry
  * @r: from kdtl_runs_begin()
- * @ops: of the user
+ * @ops: the user's functions
  * @time: the entry's time
  * @prev: the task that had the CPU before; 0: it was idle
  * @pid: the task that got the CPU; 0: it became idle
@@ -294,7 +295,7 @@ static inline bool kdtl_runs_next(struct kdtl_runs *r, const struct kdtl_runs_op
 }
 
 /**
- * kdtl_runs_lost() - after the last entry there may be others that are missing
+ * kdtl_runs_lost() - say that entries may be missing after the last one
  * @r: from kdtl_runs_begin()
  *
  * Context: any.
@@ -305,10 +306,10 @@ static inline void kdtl_runs_lost(struct kdtl_runs *r)
 }
 
 /**
- * kdtl_runs_end() - the span ends
+ * kdtl_runs_end() - tell the last run, which ends with the span
  * @r: from kdtl_runs_begin()
- * @ops: of the user
- * @still: the task of the last entry, or idle, has the CPU until then
+ * @ops: the user's functions
+ * @still: the task of the last entry, or idle, has the CPU until the end of the span
  * @run: filled in, if it returns true
  *
  * Context: any.

@@ -468,7 +468,7 @@ static void kdtl_policy_probe(void)
 	int err;
 
 	for (i = 0; i < ARRAY_SIZE(kdtl_policy_functions); i++) {
-		/* Start from zeroes: the kernel leaves marks in a probe that was registered before. */
+		/* The kernel leaves marks in a probe that was registered before: clear them. */
 		kdtl_policy_probes[i] = (struct kretprobe) {
 			.kp.symbol_name	= kdtl_policy_functions[i],
 			.entry_handler	= kdtl_policy_enter,

@@ -2,18 +2,18 @@
 /*
  * Pressure by cause, see pressure.h
  *
- * A CPU has a ring of who had it lately, the runs, with a sum of ticks for each group and what
- * these sums were after every %PRESSURE_STEP runs.  So what a group had since a time is the
- * difference of two sums and a few runs, however many there were since.
+ * A CPU has a ring of runs, which say who had it lately, a sum of ticks for each group, and copies
+ * of these sums from after every %PRESSURE_STEP runs.  So the time of a group since some moment is
+ * the difference of two sums and a few runs, however many runs there were since.
  *
  * The times in which groups waited are in a second ring, those of a group linked from the newest
- * to the oldest.  If one has to make room, it becomes part of the next newer one of its group, with
- * the time between them.  That one remembers how much of it was counted, so a longer wait still
- * counts exactly what was not.
+ * to the oldest.  A time that has to make room becomes part of the next newer time of its group,
+ * with the gap between them.  The newer time remembers how much of it was counted, so a longer
+ * wait still counts exactly what was not.
  *
- * Whom a group waited for is counted later: while it waits again and again, and nobody but itself
- * had the CPU between, that is one time, of which it matters only for how long each group had the
- * CPU.  So it does not matter, either, how many groups wait at once.
+ * Whom a group waited for is counted later.  Waits of a group between which only the group itself
+ * had the CPU are joined into one time, because it matters only how long each other group had the
+ * CPU in it.  So the cost does not depend on how many groups wait at once, either.
  */
 #ifdef __KERNEL__
 #include <linux/string.h>
@@ -26,16 +26,16 @@
 #define PRESSURE_NONE	0xffff	/* no index into the ring of waits */
 #define PRESSURE_HALF	(PRESSURE_RUNS / 2)
 
-/* In a vector of pressure_view::own: nobody asks for this group. */
+/* In the vector pressure_view::own: this group is not asked for. */
 #define PRESSURE_OTHER	(~0ULL)
 
-/* Sums that are no group's come behind those of the groups: -1 - PRESSURE_NOBODY and so on. */
+/* Behind the sums of groups come those of PRESSURE_NOBODY and so on, at -1 - PRESSURE_NOBODY. */
 #define PRESSURE_SPECIAL	3
 
 /**
  * struct pressure_run - who had the CPU
- * @from: since when
- * @to: until when; the next run begins then
+ * @from: when it began
+ * @to: when it ended, and the next run began
  * @who: a group, or PRESSURE_NOBODY and so on
  */
 struct pressure_run {
@@ -46,12 +46,12 @@ struct pressure_run {
 
 /**
  * struct pressure_held - a time in which a group waited
- * @from: since when
- * @to: until when
- * @sum: what was counted of it.  If it was made of several, @sum.all is less than its length
+ * @from: when it began
+ * @to: when it ended
+ * @sum: what was counted of it.  If several times were joined, @sum.all is less than its length
  * @older: index of the group's next older time at this level
- * @newer: index of the next newer one
- * @group: which group
+ * @newer: index of the group's next newer time at this level
+ * @group: the group
  * @level: enum pressure_level
  * @live: it is in use
  */
@@ -68,10 +68,10 @@ struct pressure_held {
 
 /**
  * struct pressure_list - the times in which a group waited, at one level
- * @floor: what was before that is forgotten, and is not counted again
- * @newest: index of the newest one
- * @oldest: index of the oldest one
- * @used: the level has waits that the one below has not; otherwise it has none of its own
+ * @floor: waits before this time are forgotten, and are not counted again
+ * @newest: index of the newest time
+ * @oldest: index of the oldest time
+ * @used: the level has waits that the level below lacks; otherwise its list is empty
  */
 struct pressure_list {
 	__u64	floor;
@@ -81,10 +81,10 @@ struct pressure_list {
 };
 
 /**
- * struct pressure_due - a time in which a group waited, and nobody was blamed for that yet
- * @from: since when
- * @to: until when.  The group was not waiting all the time, but when others had the CPU
- * @next: number of runs that there were then
+ * struct pressure_due - a time in which a group waited, and for which nobody was blamed yet
+ * @from: when it began
+ * @to: when it ended.  The group waited at least whenever others had the CPU
+ * @next: number of runs at that time
  * @leaf: tasks of the group itself waited
  */
 struct pressure_due {
@@ -102,17 +102,18 @@ struct pressure_due {
  * @nr_held: number of times in which groups waited; the last %PRESSURE_HELD may be there
  * @now: end of the last run
  * @half: when the last run began whose number is a multiple of %PRESSURE_HALF
- * @before: and the one before that; what is due begins then at the earliest, so its runs are there
- * @forgot: when a group was forgotten: sums since an earlier time are not those of its parent
- * @sums: the first vector in @data: what the sums are now
- * @own: the one for who computes something, all PRESSURE_OTHER
- * @due: what follows the vectors
+ * @before: when the last but one such run began; nothing that is due begins earlier, so its runs
+ *	are still there
+ * @forgot: when a group was last forgotten: sums since an earlier time are not those of its parent
+ * @sums: the first vector in @data: the sums now
+ * @own: a vector in @data for temporary use; in between all its elements are PRESSURE_OTHER
+ * @due: the part of @data that follows the vectors
  * @runs: the runs
  * @held: the times in which groups waited
- * @data: struct pressure_list of each group and level; then vectors with a sum of each group and
- *	special: what they are now, and what they were before each run whose number is a multiple
- *	of %PRESSURE_STEP; two for who computes something, all PRESSURE_OTHER and all 0;
- *	then struct pressure_due of each group
+ * @data: struct pressure_list of each group and level; then vectors with a sum for each group and
+ *	special: the sums now; the sums before each run whose number is a multiple of
+ *	%PRESSURE_STEP; two for temporary use, one all PRESSURE_OTHER and one all 0; then struct
+ *	pressure_due of each group
  */
 struct pressure_cpu {
 	__s32			nr_groups;
@@ -136,8 +137,8 @@ struct pressure_cpu {
  * @p: the groups
  * @c: the CPU
  * @group: the group
- * @own: if that is not NULL, the groups that contain it are asked for, too: their own tasks' time,
- *	without that of those in them that are asked for
+ * @own: if this is not NULL, its elements other than PRESSURE_OTHER are the groups that are asked
+ *	for: each gets its tasks' time, without the time of groups in it that are also asked for
  */
 struct pressure_view {
 	struct pressure		*p;
@@ -202,7 +203,7 @@ static void pressure_bound(__u64 *ticks, __u64 *most)
 	*most -= *ticks;
 }
 
-/* What was counted may have been known, and be older than all runs by now. */
+/* Subtract what was counted.  If its runs are gone by now, @from has it as unknown. */
 static void pressure_take(struct pressure_sum *from, const struct pressure_sum *sum)
 {
 	__u64 most;
@@ -225,8 +226,8 @@ static __u64 pressure_neighbours(const struct pressure_sum *sum)
 }
 
 /*
- * Is the group one of those in the other one, or that itself?  A group's depth is more than that
- * of each that contains it, so the way up ends where the other one would be.
+ * Is @group the group @other, or in it?  A group is deeper than each group that contains it, so
+ * the way up ends at the depth of @other.
  */
 static int pressure_within(const struct pressure *p, __s32 group, __s32 other)
 {
@@ -242,10 +243,10 @@ static int pressure_within(const struct pressure *p, __s32 group, __s32 other)
 /**
  * pressure_group_begin() - a group begins to be counted
  * @p: the groups
- * @group: its number, which no other one has
+ * @group: its number, which no other group has
  * @parent: number of the group that contains it; -1: none
  *
- * Context: any.  As with all of these functions, the caller lets one in at a time.
+ * Context: any.  As with all of these functions, the caller prevents concurrent calls.
  */
 void pressure_group_begin(struct pressure *p, __s32 group, __s32 parent)
 {
@@ -262,8 +263,8 @@ void pressure_group_begin(struct pressure *p, __s32 group, __s32 parent)
 /**
  * pressure_group_end() - a group is counted no more
  * @p: the groups
- * @group: its number, which another one may get then.  Call pressure_cpu_forget() for each CPU
- *	before
+ * @group: its number, which another group may then get.  First call pressure_cpu_forget() for
+ *	each CPU
  *
  * Context: any.
  */
@@ -283,7 +284,7 @@ void pressure_group_end(struct pressure *p, __s32 group)
 }
 
 /**
- * pressure_some() - for how long at least one task of a group waited
+ * pressure_some() - how long at least one task of a group waited
  * @g: the group
  *
  * Context: any.
@@ -300,7 +301,7 @@ static __u64 pressure_full_at(const struct pressure_group *g, enum pressure_leve
 }
 
 /**
- * pressure_full() - for how long tasks of a group waited, and none had the CPU
+ * pressure_full() - how long tasks of a group waited while none had the CPU
  * @g: the group
  *
  * Context: any.
@@ -312,12 +313,12 @@ __u64 pressure_full(const struct pressure_group *g)
 }
 
 /**
- * pressure_cause() - for how long tasks of a group waited for one cause
+ * pressure_cause() - how long tasks of a group waited for one cause
  * @g: the group
  * @cause: the cause
  *
- * A moment for which a limit had the blame may get another cause, when a wait in a queue becomes
- * known that was then.  So the sum of one cause may become less; those of all causes do not.
+ * A moment for which a limit was blamed may get another cause, when a wait in a queue at that
+ * moment becomes known.  So the sum of one cause may become less; the sum of all causes does not.
  *
  * Context: any.
  * Return: ticks, of all CPUs.
@@ -339,7 +340,7 @@ __u64 pressure_cause(const struct pressure_group *g, enum pressure_cause cause)
 
 	if (cause == PRESSURE_BY_OWN)
 		return g->sum[PRESSURE_ALL].own;
-	/* One level may have forgotten what another one has not. */
+	/* One level may have forgotten times that another level still has. */
 	for (i = PRESSURE_BY_NEIGHBOURS; i < PRESSURE_CAUSES; i++)
 		pressure_bound(&ticks[i], &left);
 	return ticks[cause];
@@ -387,13 +388,13 @@ void pressure_cpu_begin(struct pressure_cpu *c, __s32 nr)
 	}
 }
 
-/* The number of the first run that ended after that time; there is one. */
+/* The number of the first run that ended after @time, which is before the end of the last run. */
 static __u64 pressure_first(struct pressure_cpu *c, __u64 time)
 {
 	const __u64 oldest = pressure_oldest(c);
 	__u64 low = c->nr_runs - 1, high = low, step, middle;
 
-	/* Most waits are short, so the steps back begin with one, and become longer. */
+	/* Most waits are short, so begin with a small step back, and double it each time. */
 	for (step = 1; pressure_run_of(c, low)->from > time; step *= 2) {
 		high = low;
 		if (low - oldest <= step) {
@@ -412,7 +413,7 @@ static __u64 pressure_first(struct pressure_cpu *c, __u64 time)
 	return low;
 }
 
-/* A group had the CPU for which the view's waits. */
+/* The group @who had the CPU for which the view's group waits. */
 static void pressure_share_group(const struct pressure_view *v, struct pressure_sum *sum,
 				 __s32 who, __u64 ticks)
 {
@@ -441,7 +442,7 @@ static void pressure_share(const struct pressure_view *v, struct pressure_sum *s
 		pressure_share_group(v, sum, who, ticks);
 }
 
-/* What groups had since their sums were saved. */
+/* Add the time that groups had the CPU since @saved. */
 static void pressure_share_saved(const struct pressure_view *v, struct pressure_sum *sum,
 				 const __u64 *saved)
 {
@@ -460,7 +461,7 @@ static void pressure_share_saved(const struct pressure_view *v, struct pressure_
 	}
 }
 
-/* What was on the CPU since then. */
+/* Who had the CPU since @from, and how long. */
 static struct pressure_sum pressure_since(const struct pressure_view *v, __u64 from)
 {
 	struct pressure_cpu *c = v->c;
@@ -524,8 +525,9 @@ static struct pressure_by *pressure_named(struct pressure_group *g, __s32 who)
 }
 
 /*
- * Others had the CPU.  Those that have a row get it; then each of the rest may have had as much
- * before as the least row had, and gets the place of one that has less.
+ * Blame others, who had the CPU.  First the groups that have a row get their time added.  Each of
+ * the rest may have had as much before as the least row had, so it starts with that, and takes the
+ * place of a row that has less.
  */
 static void pressure_blame(const struct pressure_view *v, __u64 *had, int leaf)
 {
@@ -557,7 +559,7 @@ static void pressure_blame(const struct pressure_view *v, __u64 *had, int leaf)
 	}
 }
 
-/* The same for one of them. */
+/* Blame one other group, as pressure_blame() does. */
 static void pressure_blame_one(const struct pressure_view *v, __s32 who, __u64 ticks, int leaf)
 {
 	struct pressure_group *g = &v->p->groups[v->group];
@@ -575,7 +577,7 @@ static void pressure_blame_one(const struct pressure_view *v, __s32 who, __u64 t
 	by->ticks += ticks;
 }
 
-/* Add what each group itself had between two runs before which their sums were saved. */
+/* Add the time that each group itself had between two runs before which the sums were saved. */
 static void pressure_add_had(const struct pressure_view *v, __u64 *had, __u64 from, __u64 to)
 {
 	const __u64 *begin = pressure_saved(v->c, from), *end = pressure_saved(v->c, to);
@@ -591,7 +593,7 @@ static void pressure_add_had(const struct pressure_view *v, __u64 *had, __u64 fr
 	}
 }
 
-/* The number of the last run until @to before which sums were saved; @nr if there is none after. */
+/* The number of the last run up to @to before which sums were saved, from the run @nr on. */
 static __u64 pressure_last_saved(struct pressure_cpu *c, __u64 nr, __u64 to)
 {
 	while (nr + PRESSURE_STEP < c->nr_runs &&
@@ -600,7 +602,7 @@ static __u64 pressure_last_saved(struct pressure_cpu *c, __u64 nr, __u64 to)
 	return nr;
 }
 
-/* Find out whose fault it was. */
+/* Find out who had the CPU in the time that is due, and blame them. */
 static void pressure_settle_due(const struct pressure_view *v, struct pressure_due *due)
 {
 	struct pressure_cpu *c = v->c;
@@ -638,12 +640,12 @@ static void pressure_settle_due(const struct pressure_view *v, struct pressure_d
 	due->to = due->from;
 }
 
-/* Did no other group have the CPU between a time before which there were @nr runs, and another? */
+/* Did no other group have the CPU from @from, when there were @nr runs, until @to? */
 static int pressure_only_own(const struct pressure_view *v, __u64 nr, __u64 from, __u64 to)
 {
 	struct pressure_run *run;
 
-	/* The last one of these may have gone on. */
+	/* The last of these runs may have gone on. */
 	for (nr -= nr > 0; from < to && nr < v->c->nr_runs; nr++) {
 		run = pressure_run_of(v->c, nr);
 		if (run->from >= to)
@@ -655,7 +657,7 @@ static int pressure_only_own(const struct pressure_view *v, __u64 nr, __u64 from
 	return 1;
 }
 
-/* The group waited from @from until @to, which was not counted yet. */
+/* The group waited from @from until @to, for which nobody was blamed yet. */
 static void pressure_owe(const struct pressure_view *v, __u64 from, __u64 to, int leaf)
 {
 	struct pressure_due new = { .from = from, .to = to, .leaf = leaf };
@@ -688,9 +690,11 @@ static void pressure_settle_older(struct pressure *p, struct pressure_cpu *c, __
 }
 
 /**
- * pressure_settle() - bring pressure_group::by and pressure_group::culprit up to now
+ * pressure_settle() - bring pressure_group::by and pressure_group::culprit up to date
  * @p: the groups
- * @c: a CPU.  The rest is always right
+ * @c: a CPU
+ *
+ * All other fields are always up to date.
  *
  * Context: any.
  */
@@ -703,7 +707,7 @@ void pressure_settle(struct pressure *p, struct pressure_cpu *c)
  * pressure_run() - say who had a CPU
  * @p: the groups
  * @c: the CPU
- * @until: until when, in ticks, since the end of the last run.  The first one begins and ends then
+ * @until: end of the run, in ticks.  It begins at the end of the last run; the first run is empty
  * @who: a group, PRESSURE_NOBODY, PRESSURE_HYPERVISOR or PRESSURE_UNKNOWN
  *
  * Context: any.
@@ -717,7 +721,7 @@ void pressure_run(struct pressure *p, struct pressure_cpu *c, __u64 until, __s32
 		c->known = 1;
 		c->now = until;
 	}
-	/* Clocks of different CPUs, as of two sources, may differ. */
+	/* The clocks of different CPUs, and of two sources, may differ. */
 	if (until <= c->now)
 		return;
 	ticks = until - c->now;
@@ -760,7 +764,7 @@ static void pressure_unlink(struct pressure_cpu *c, struct pressure_held *h)
 	h->live = 0;
 }
 
-/* It makes room.  It is the oldest one of its group, as the ring is in the order of their ends. */
+/* @h makes room.  It is the oldest time of its group, because the ring is in the order of ends. */
 static void pressure_evict(struct pressure_cpu *c, struct pressure_held *h)
 {
 	struct pressure_held *newer;
@@ -781,7 +785,7 @@ static void pressure_push(struct pressure_cpu *c, const struct pressure_held *ne
 	struct pressure_held *h;
 	unsigned int at, i;
 
-	/* Take again what this wait took off. */
+	/* Reuse the elements that this wait has replaced. */
 	for (i = 0; i < PRESSURE_HELD && c->nr_held; i++, c->nr_held--) {
 		if (c->held[(c->nr_held - 1) & (PRESSURE_HELD - 1)].live)
 			break;
@@ -802,9 +806,9 @@ static void pressure_push(struct pressure_cpu *c, const struct pressure_held *ne
 }
 
 /*
- * The group has waited since some time in the midst of @h, and @since was on the CPU meanwhile.
- * Returns what was not counted yet, for @h or as @counted after it.  Where in @h its gaps are is
- * forgotten, but what is more than all that was counted of it is new.
+ * The group has waited since some time in the midst of @h, and @since is who had the CPU meanwhile.
+ * Returns what was not counted yet, neither in @h nor, as @counted, after it.  It is not known any
+ * more where the gaps in @h are, but whatever exceeds all that was counted of @h is new.
  */
 static struct pressure_sum pressure_goes_on(const struct pressure_view *v,
 					    const struct pressure_held *h,
@@ -822,8 +826,8 @@ static struct pressure_sum pressure_goes_on(const struct pressure_view *v,
 }
 
 /*
- * The group waited since @from, when @since was on the CPU.  Returns what was not counted yet, and
- * has somebody blamed for it, if @blame.
+ * The group waited since @from, and @since is who had the CPU meanwhile.  Returns what was not
+ * counted yet, and if @blame, has others blamed for it.
  */
 static struct pressure_sum pressure_hold(const struct pressure_view *v, unsigned int level,
 					 __u64 from, struct pressure_sum since, int blame,
@@ -850,7 +854,7 @@ static struct pressure_sum pressure_hold(const struct pressure_view *v, unsigned
 		pressure_unlink(c, h);
 	}
 	if (list->newest != PRESSURE_NONE && h->to >= from) {
-		/* It began earlier, and ended meanwhile: it goes on. */
+		/* @h began before @from and ended after it, so @h goes on until now. */
 		new.from = h->from;
 		new.sum = h->sum;
 		pressure_add(&new.sum, &counted);
@@ -870,7 +874,7 @@ static struct pressure_sum pressure_hold(const struct pressure_view *v, unsigned
 	return since;
 }
 
-/* From now on the level has waits that those below have not.  It begins with what they have. */
+/* From now on the level has waits that lower levels lack.  Begin with a copy of @below's. */
 static void pressure_use(struct pressure_cpu *c, __s32 group, unsigned int level,
 			 unsigned int below)
 {
@@ -883,7 +887,7 @@ static void pressure_use(struct pressure_cpu *c, __s32 group, unsigned int level
 	list->used = 1;
 	list->floor = from->floor;
 	for (;;) {
-		/* The last push may have made two of them one. */
+		/* The last push may have joined two of them. */
 		for (at = from->oldest; at != PRESSURE_NONE && c->held[at].to <= until;)
 			at = c->held[at].newer;
 		if (at == PRESSURE_NONE)
@@ -909,7 +913,7 @@ static void pressure_count_tasks(struct pressure_group *g, const struct pressure
 	g->tasks[PRESSURE_BY_QUOTA] += held;
 }
 
-/* @from: since when the group waited, by level; @since: what was on the CPU while it was queued */
+/* The group waited since @from, by level; @since is who had the CPU while it was queued. */
 static void pressure_wait_in(const struct pressure_view *v, const __u64 *from,
 			     struct pressure_sum since, int leaf)
 {
@@ -918,7 +922,7 @@ static void pressure_wait_in(const struct pressure_view *v, const __u64 *from,
 	unsigned int level, below = PRESSURE_QUEUED;
 	struct pressure_list *list = pressure_list(v->c, v->group, PRESSURE_QUEUED);
 
-	/* Most cgroups never wait but in the queue of one CPU: each level has the same. */
+	/* Most cgroups only wait in the queue of one CPU, so that all levels are the same. */
 	if (from[PRESSURE_ALL] == from[PRESSURE_QUEUED] && !list[PRESSURE_READY].used &&
 	    !list[PRESSURE_ALL].used) {
 		fresh = pressure_hold(v, PRESSURE_QUEUED, from[PRESSURE_QUEUED], since, 1, leaf);
@@ -926,7 +930,7 @@ static void pressure_wait_in(const struct pressure_view *v, const __u64 *from,
 			pressure_add(&g->sum[level], &fresh);
 		return;
 	}
-	/* A level begins with what the one below has, which has not got this wait yet. */
+	/* A level that comes into use copies the level below, before that gets this wait. */
 	for (level = 1; level < PRESSURE_LEVELS; level++) {
 		list = pressure_list(v->c, v->group, level);
 		if (!list->used && from[level] < from[level - 1])
@@ -937,7 +941,7 @@ static void pressure_wait_in(const struct pressure_view *v, const __u64 *from,
 	for (level = 0; level < PRESSURE_LEVELS; level++) {
 		if (level && from[level] < from[level - 1])
 			since = pressure_since(v, from[level]);
-		/* A level that has none of its own counts what the one below does. */
+		/* A level without waits of its own counts what the level below counts. */
 		if (!level || pressure_list(v->c, v->group, level)->used)
 			fresh = pressure_hold(v, level, from[level], since, !level, leaf);
 		pressure_add(&g->sum[level], &fresh);
@@ -945,8 +949,8 @@ static void pressure_wait_in(const struct pressure_view *v, const __u64 *from,
 }
 
 /*
- * For how long until @to, of @held, the group had the CPU.  No limit on it held its tasks back
- * then, whatever is said of one that was in the queue when the limit took effect.
+ * How long of the time @held that ended at @to the group had the CPU.  No limit held its tasks
+ * back then, although @held says so of a task that was in the queue when the limit took effect.
  */
 static __u64 pressure_own_held(const struct pressure_view *v, __u64 to, __u64 held)
 {
@@ -955,9 +959,9 @@ static __u64 pressure_own_held(const struct pressure_view *v, __u64 to, __u64 he
 
 /**
  * struct pressure_over - a task's wait, which is over
- * @elsewhere: for how long it was in queues of other CPUs
- * @held: for how long a limit held it back
- * @own: for how long of that other tasks of its group had the CPU
+ * @elsewhere: how long the task was in queues of other CPUs
+ * @held: how long a limit held it back
+ * @own: how long of @held other tasks of its group had the CPU
  */
 struct pressure_over {
 	__u64	elsewhere;
@@ -966,8 +970,8 @@ struct pressure_over {
 };
 
 /*
- * The group waits, and each one that contains it.  If that is over, its causes count for each task
- * that waited.
+ * Count a wait of a task, for its group and each group that contains it.  If the wait is over,
+ * @over is not NULL, and its causes also count in pressure_group::tasks.
  */
 static void pressure_count(struct pressure *p, struct pressure_cpu *c, __s32 group,
 			   const __u64 *from, const struct pressure_over *over)
@@ -1000,11 +1004,11 @@ static void pressure_count(struct pressure *p, struct pressure_cpu *c, __s32 gro
  * @p: the groups
  * @c: the CPU, after pressure_run() until now
  * @group: the task's group
- * @queued: for how long it was in this CPU's queue until now
- * @elsewhere: for how long it was in queues of other CPUs before that
- * @held: for how long a limit on CPU time held it back before that
- * @told: how much of @held and @elsewhere, from the begin, pressure_waits() has counted on other
- *	CPUs
+ * @queued: how long it was in this CPU's queue until now
+ * @elsewhere: how long it was in queues of other CPUs before that
+ * @held: how long a limit on CPU time held it back before that
+ * @told: how much of @held and @elsewhere, from their beginning, pressure_waits() has already
+ *	counted on other CPUs
  *
  * Context: any.
  */
@@ -1015,7 +1019,7 @@ void pressure_wait(struct pressure *p, struct pressure_cpu *c, __s32 group, __u6
 	const struct pressure_view v = { .p = p, .c = c, .group = group };
 	struct pressure_over over = { .elsewhere = elsewhere, .held = held };
 
-	/* The clock's begin is the earliest that there is. */
+	/* No time is earlier than the clock's 0. */
 	from[PRESSURE_QUEUED] = pressure_less(c->now, queued);
 	from[PRESSURE_ALL] = pressure_less(from[PRESSURE_QUEUED], left);
 	if (left > elsewhere)
@@ -1032,11 +1036,11 @@ void pressure_wait(struct pressure *p, struct pressure_cpu *c, __s32 group, __u6
  * @p: the groups
  * @c: the CPU, after pressure_run() until now
  * @group: the task's group
- * @queued: for how long it has been in this CPU's queue
- * @held: for how long a limit on CPU time held it back before that
+ * @queued: how long it has been in this CPU's queue
+ * @held: how long a limit on CPU time held it back before that
  *
- * What was counted of a wait on this CPU is not counted again, when it is told of later, or has
- * ended.
+ * When the wait is told again later, or has ended, what was counted of it on this CPU is not
+ * counted again.
  *
  * Context: any.
  */

@@ -9,7 +9,7 @@
 
 #include "kdtl.h"
 
-/* In the order in which they are needed. */
+/* Listed in the order in which people need them. */
 static const struct verb *const verbs[] = {
 	&verb_list, &verb_record, &verb_why, &verb_report, &verb_diff, &verb_map,
 	&verb_top, &verb_print, &verb_histogram, &verb_ctf, &verb_export,
@@ -68,7 +68,7 @@ void usage_error(const char *fmt, ...)
 	exit(2);
 }
 
-/* Others chose the names, and may have put what steers a terminal into them. */
+/* Escape a name: whoever chose it may have put codes into it that steer a terminal. */
 const char *printable(char *to, const char *name, size_t len)
 {
 	char *p = to;
@@ -118,7 +118,7 @@ static void find_verb(const char *name)
 		usage_error("no such command: %s", name);
 }
 
-/* What was printed has to be there. */
+/* Fail if the output could not be written. */
 static void check_output(void)
 {
 	if (fflush(stdout) || ferror(stdout))
@@ -133,7 +133,7 @@ void help(void)
 	exit(0);
 }
 
-/* Otherwise a recording might be opened as standard error, and messages go into it. */
+/* Open the standard files, or a recording might become standard error and get the messages. */
 static void open_standard_files(void)
 {
 	int fd;

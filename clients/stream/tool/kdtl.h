@@ -22,7 +22,7 @@
 #define NS_PER_S	1000000000ULL
 #define NS_PER_DAY	(24 * 3600 * NS_PER_S)
 
-/* Of an older version, without chunks: the entries follow the head. */
+/* Files of an older version have no chunks: the entries follow the head. */
 #define KDTL_FILE_MAGIC_1	"KDTLDATA"
 
 #define KDTL_FILE_SIZE_1	offsetof(struct kdtl_file, tasks_lost)
@@ -78,7 +78,7 @@ struct gap {
  * struct still - a wait that is not over when the recording ends
  * @entry: what would be the dispatch
  * @ns: for how long the task has waited, or has been held back
- * @told: the kernel said so, and who has the CPU
+ * @told: the kernel reported it, and which task has the CPU
  */
 struct still {
 	struct kdtl_entry	entry;
@@ -86,7 +86,7 @@ struct still {
 	bool			told;
 };
 
-/* What is between two times; empty if @from is after @to. */
+/* The time between two times; empty if @from is after @to. */
 struct span {
 	uint64_t	from;
 	uint64_t	to;
@@ -110,12 +110,12 @@ struct span {
  * @loss: when entries were lost, by CPU and time
  * @nr_losses: number of those; an older version recorded none
  * @until: it has all entries up to this moment, in ticks; 0: not known
- * @some_cpus: there were CPUs that it does not have
- * @machine: what it was recorded on, as uname(2) has it; NULL: not known
+ * @some_cpus: the machine had CPUs that are not in it
+ * @machine: what it was recorded on, as in uname(2); NULL: not known
  * @wait: who waited when it ended, as the kernel said
  * @nr_waits: number of those
  * @began: since when it has each CPU's entries, in ticks; 0: not known
- * @still: of stills_find(): what its entries are followed by
+ * @still: what stills_find() has added after its entries
  * @nr_still: number of those
  * @nr_begins: number of those that follow: what had a CPU without entries since @began, as
  *	if it had been dispatched then
@@ -265,7 +265,7 @@ static inline const struct still *entry_still(const struct recording *r, const s
 	return r->nr_still && s >= r->still && s < r->still + r->nr_still ? s : NULL;
 }
 
-/* Neither a dispatch nor a wait: it was dispatched before the recording began. */
+/* Is it neither a dispatch nor a wait, as its task got the CPU before the recording began? */
 static inline bool entry_is_begin(const struct recording *r, const struct kdtl_entry *e)
 {
 	const struct still *s = (const struct still *)e;
@@ -289,7 +289,7 @@ static inline bool entry_is_idle(const struct kdtl_entry *e)
 	return e->dispatch_reason == KDTL_DISPATCH_IDLE;
 }
 
-/* For how long. */
+/* For how long a limit on CPU time held the runner back. */
 static inline uint64_t entry_throttled(const struct recording *r, const struct kdtl_entry *e)
 {
 	const struct still *still = entry_still(r, e);
@@ -299,7 +299,7 @@ static inline uint64_t entry_throttled(const struct recording *r, const struct k
 	return still ? still->ns : ticks_to_ns(r, be32toh(e->ready_to_enqueue_time));
 }
 
-/* It was as long as entry_throttled(), or longer. */
+/* Was that as long as entry_throttled(), or longer? */
 static inline bool entry_throttled_saturated(const struct kdtl_entry *e)
 {
 	return entry_is_throttled(e) && be32toh(e->ready_to_enqueue_time) == KDTL_TIME_MAX;
@@ -316,8 +316,8 @@ static inline uint64_t entry_wait(const struct recording *r, const struct kdtl_e
 }
 
 /*
- * Sum up, count and show the waits of these entries only: of a runner that was throttled it may
- * not be known what it waited after that.
+ * Is the wait known?  Only such waits are summed up, counted and shown: how long a throttled runner
+ * waited after that may not be known.
  */
 static inline bool entry_has_wait(const struct recording *r, const struct kdtl_entry *e)
 {
@@ -325,8 +325,8 @@ static inline bool entry_has_wait(const struct recording *r, const struct kdtl_e
 }
 
 /*
- * The part of that, at its end, in which the runner was in the queue of the CPU that it got.
- * A virtual processor is in no other.
+ * The last part of the wait, in which the runner was in the queue of the CPU that it got.  A
+ * virtual processor is in no other queue.
  */
 static inline uint64_t entry_queued(const struct recording *r, const struct kdtl_entry *e)
 {
@@ -335,7 +335,7 @@ static inline uint64_t entry_queued(const struct recording *r, const struct kdtl
 	return ticks_to_ns(r, be32toh(e->enqueue_to_dispatch_time));
 }
 
-/* The wait was as long as entry_wait(), or longer. */
+/* Was the wait as long as entry_wait(), or longer? */
 static inline bool entry_wait_saturated(const struct kdtl_entry *e)
 {
 	return be32toh(e->enqueue_to_dispatch_time) == KDTL_TIME_MAX ||
@@ -426,7 +426,7 @@ static inline const struct kdtl_task *entry_task(const struct recording *r,
  * struct ran - who had a CPU for how long
  * @pid: its PID; 0: the CPU was idle; below 0: no task, but an interrupt, see kdtl_irq_pid()
  * @ns: how long, in ns
- * @longest: the longest of that without a break, in ns
+ * @longest: the longest part of that without a break, in ns
  * @entry: the dispatch at which that began, or the interrupt's entry
  * @task: what it was for most of that; NULL: not known.  Of who_sort(), as @comm
  * @comm: its name then; may be without a NUL
@@ -517,9 +517,9 @@ uint64_t entry_stolen(const struct recording *r, const struct kdtl_entry *e);
 const struct gap *gap_after(const struct gap *gap, size_t nr, unsigned int cpu, uint64_t ns);
 
 /**
- * struct host - the host of a recording, by another recording
- * @r: that one, sorted by CPU
- * @ahead: so many ns its time of day was said to be ahead
+ * struct host - the host of a recording, as another recording shows it
+ * @r: the host's recording, sorted by CPU
+ * @ahead: how many ns its time of day was said to be ahead
  * @fit: for each gap of the guest the number of the host's entry whose wait it is; SIZE_MAX:
  *	not known
  * @has_gaps: the virtual CPU of that number has some
@@ -537,7 +537,7 @@ void host_behind(const struct host *h, const struct recording *guest,
 		 const struct kdtl_entry *e, struct who *w);
 
 /* text.c */
-#define PATH_MIN	8	/* what is left of a path has these columns */
+#define PATH_MIN	8	/* a path that is cut keeps this many columns */
 #define TASK_TEXT	(PRINTABLE(COMM_LEN) + 16)
 int terminal_width(void);
 unsigned int terminal_rows(void);
@@ -554,14 +554,14 @@ void print_origin(const struct recording *r);
 
 /**
  * struct filter - which entries are wanted
- * @from: not before this time, as it was given; NULL: from the begin
- * @to: nor after it; NULL: to the end
+ * @from: not before this time, as it was given; NULL: from the beginning
+ * @to: not after this time; NULL: to the end
  * @pid: only of this task, and of the threads of this process; 0: all
  * @within: it may be a PID in the task's own namespace
  * @comm: only of tasks with this name, which may be a pattern; NULL: all
  * @cgroup: only of tasks in this cgroup, or below, which may be a pattern; NULL: all
  * @cpus: only of these CPUs; NULL: all
- * @min_wait: only after a wait, or a throttled time, of so many ns
+ * @min_wait: only after a wait, or a throttled time, of at least so many ns
  * @first: @from in ns since 1970, by filter_begin()
  * @last: the first ns behind @to
  */
@@ -602,7 +602,7 @@ enum {
 	"  --cpu CPUS               only of these CPUs, such as 0-3,8\n"	\
 	"  --min-wait TIME          only after such a wait or a longer one; ms, or 50us, 2s"
 
-/* Each command's names of options end so. */
+/* Ends the option names of every command. */
 #define OPTIONS_END	{ "help", no_argument, NULL, 'h' }, { }
 
 /* options.c */
@@ -673,7 +673,7 @@ bool record_live_interrupted(void);
 uint64_t now_ns(void);
 
 /**
- * struct entries - as they were read
+ * struct entries - entries as they were read
  * @entry: the entries
  * @nr: their number
  * @room: elements that @entry has room for
@@ -690,7 +690,7 @@ struct entries {
  * @end: says that its last task has it to the end
  * @nr: number of its entries, while they are sorted
  * @first: where the recording has its entries
- * @next: behind these
+ * @next: the end of these
  */
 struct live_cpu {
 	struct kdtl_entry	last;
@@ -701,7 +701,7 @@ struct live_cpu {
 };
 
 /**
- * struct live - /dev/kdtl, an interval after the other
+ * struct live - /dev/kdtl, one interval after the other
  * @dev: /dev/kdtl
  * @r: the last interval and the one before; its other times and paths hold, too
  * @from: begin of the last interval, in ticks
@@ -710,7 +710,7 @@ struct live_cpu {
  * @idle: the source tells when a CPU becomes idle
  * @before: entries of the interval before the last one
  * @now: entries of the last interval
- * @fresh: those that were read since
+ * @fresh: entries that were read since
  * @cpu: the CPUs, by number
  * @nr_cpus: the highest number, and 1
  * @seq: number of the last record of a task

@@ -86,8 +86,8 @@ struct late *find_late(const struct sleeps *s, const struct recording *r,
 }
 
 /*
- * The @most that somebody was late by most, in front; returns their number.  They come longest
- * first, and none has a score above its length, so it is soon known that no better one follows.
+ * Move the @most times with the highest scores to the front; returns their number.  The times come
+ * longest first, and no score is above its time, so the search ends when no better one can follow.
  */
 static size_t rank(const struct sleeps *s, const struct chains_wanted *o, struct chain *c,
 		   struct late *late, size_t nr, size_t most)
@@ -101,7 +101,7 @@ static size_t rank(const struct sleeps *s, const struct chains_wanted *o, struct
 			break;
 		chain_walk(&s->log, c, l.pid, l.from, l.to);
 		l.score = chain_late(s, c);
-		/* Whoever sleeps when the recording ends may do so for ever. */
+		/* A task that sleeps when the recording ends may sleep forever. */
 		if (!l.score && (!o->asked || l.to == s->log.end))
 			continue;
 		for (at = n; at && late[at - 1].score < l.score; at--)
@@ -148,7 +148,7 @@ static uint64_t boot_ns_of(const struct recording *r, uint64_t day, uint64_t end
 	return from;
 }
 
-/* All that a task did between two times, also while it ran. */
+/* Print all that a task did between two times, even while it ran. */
 static int print_span(const struct sleeps *s, const struct recording *r,
 		      const struct chains_wanted *o, struct chain *c)
 {
@@ -165,7 +165,7 @@ static int print_span(const struct sleeps *s, const struct recording *r,
 	return 0;
 }
 
-/* Of a recording that is sorted by CPU. */
+/* @r must be sorted by CPU. */
 int why_chain(const struct recording *r, const struct chains_wanted *o)
 {
 	struct chain c = { .part = resized(NULL, CHAIN_ROOM * sizeof(*c.part)), .room = CHAIN_ROOM };

@@ -8,7 +8,7 @@
 
 static int stopped;
 
-/* A file in memory, in place of @old, and its path. */
+/* Make a file in memory, in place of @old, and set its path. */
 static int new_file(int old, char path[32])
 {
 	int fd;
@@ -32,9 +32,9 @@ static void finish(struct record *r)
 }
 
 /*
- * Record what all CPUs do for @seconds, or until Ctrl-C, into memory.  Returns the path of
- * the recording, for recording_open(), that of what was stolen meanwhile, or NULL, of what interrupts
- * had, or NULL, and, if @wake is not NULL, that of who woke whom.  The next call closes them.
+ * Record into memory what all CPUs do for @seconds, or until Ctrl-C.  Returns the recording's path,
+ * for recording_open().  Sets the paths of the recordings beside it: of stolen time and of
+ * interrupts, or NULL, and, if @wake is not NULL, of wake-ups.  The next call closes them all.
  */
 const char *record_live(double seconds, const char **steal, const char **irq, const char **wake)
 {
@@ -48,7 +48,7 @@ const char *record_live(double seconds, const char **steal, const char **irq, co
 	struct record stolen, irqs, woken;
 	sigset_t mask;
 
-	/* Another source may be the better one, but no other names tasks. */
+	/* Another source may be the default, but only this one names tasks. */
 	if (session_has_source("kdtl_sched"))
 		strcpy(r.attr.source, "kdtl_sched");
 	out = new_file(out, path);
@@ -85,7 +85,7 @@ const char *record_live(double seconds, const char **steal, const char **irq, co
 	return path;
 }
 
-/* The last record_live() ended early, since Ctrl-C or another signal came. */
+/* Did Ctrl-C or another signal end the last record_live() early? */
 bool record_live_interrupted(void)
 {
 	return stopped;

@@ -12,8 +12,8 @@
 /**
  * struct cpu - a column
  * @cpu: its number
- * @key: the task that has it, also if it is not shown; NULL: the idle task
- * @is_known: what @key says holds still
+ * @key: the task that has it, even if it is not shown; NULL: the idle task
+ * @is_known: @key still has the CPU
  * @is_wanted: @key is a task that is to be shown
  * @is_shown: the last line shows such a task here
  */
@@ -69,7 +69,7 @@ static const char *parse(struct map *m, int argc, char **argv)
 	return argv[optind] ?: "kdtl.data";
 }
 
-/* Who had a CPU is asked for all tasks and times, and shown for those that are wanted. */
+/* Track all tasks and times, to know who has each CPU, but show only those that are wanted. */
 static void split_filter(struct map *m)
 {
 	m->times = (struct filter){
@@ -139,7 +139,7 @@ static const char *code_text(char to[CODE_TEXT], const struct map *m, size_t cod
 	return to;
 }
 
-/* One digit below the other: a column is narrow. */
+/* Columns are narrow, so print one digit below the other. */
 static void print_head(const struct map *m)
 {
 	unsigned int unit = 1;
@@ -165,7 +165,7 @@ static void name_task(struct map *m, struct key *key)
 	m->code[key->nr] = m->nr_codes;
 }
 
-/* Beside the line or, if there is no room, below it. */
+/* Print the legend beside the line or, if there is no room, below it. */
 static void print_legend(const struct map *m, size_t from)
 {
 	int at = TIME_WIDTH + m->nr_cpus * (m->len + 2), n;
@@ -220,7 +220,7 @@ static bool dispatch(struct map *m, struct cpu *c, size_t i, struct key *key, bo
 	return filter_wants(&m->times, &m->r, e) && (wanted || !m->chosen || c->is_shown);
 }
 
-/* Whether the CPU's next entry says that the task had it until then.  Sorted by time. */
+/* For each entry, by time: does the CPU's next entry say that the task had the CPU until then? */
 static bool *find_known(const struct recording *r)
 {
 	const struct kdtl_entry **next = calloc(MAX_CPUS, sizeof(*next));
@@ -238,7 +238,7 @@ static bool *find_known(const struct recording *r)
 	return known;
 }
 
-/* A terminal has room for some CPUs only, but a line has one at least. */
+/* Keep only as many CPUs as the terminal has room for, but at least one. */
 static void drop_columns(struct map *m)
 {
 	const int columns = (m->width - TIME_WIDTH) / (m->len + 2);

@@ -10,7 +10,7 @@
 
 /**
  * struct sum - times without a CPU that are alike
- * @name: in what; the first field of trees
+ * @name: what they have in common; the first field of trees
  * @nr: number of those times
  * @ns: their sum
  * @late: for how much of that somebody was late
@@ -41,7 +41,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct sum *)a)->name, ((const struct sum *)b)->name);
 }
 
-/* What made idle servers sleep comes last. */
+/* Sort by lateness, so that reasons for which idle servers sleep come last. */
 static int by_late(const void *a, const void *b)
 {
 	const struct sum *x = a, *y = b;
@@ -53,7 +53,7 @@ static int by_late(const void *a, const void *b)
 	return by_name(a, b);
 }
 
-/* NULL: such a part has no row. */
+/* The name of the part's row; NULL: such a part has no row. */
 static const char *part_name(char to[CELL_TEXT], const struct sleeps *s, const struct recording *r,
 			     const struct chain_part *p, enum off_cpu by)
 {
@@ -95,7 +95,7 @@ static struct sum *sum_of(void **tree, const char *name)
 	return sum;
 }
 
-/* The parts of the task itself, of its time without a CPU that has this @number. */
+/* Add the task's own parts of the chain, which is its time without a CPU number @number. */
 static void add_chain(void **tree, const struct sleeps *s, const struct recording *r,
 		      const struct chain *c, enum off_cpu by, size_t number)
 {
@@ -170,7 +170,7 @@ static void print_json(const struct sum *sum)
 	line_end();
 }
 
-/* Of a recording that is sorted by CPU, the first @o->nr rows. */
+/* Print the first @o->nr rows of @r, which must be sorted by CPU. */
 int report_off_cpu(const struct recording *r, const struct chains_wanted *o, enum off_cpu by,
 		   bool json, int width)
 {

@@ -16,7 +16,7 @@ static bool is_ambiguous(const char *arg, const struct option *names)
 	return nr > 1;
 }
 
-/* getopt_long() has met what is no option, or what takes no value. */
+/* Refuse what getopt_long() does not know, or an option with a value that it does not take. */
 static void refuse(char **argv, const char *letters, const struct option *names)
 {
 	const char *arg = argv[optind - 1];
@@ -32,7 +32,7 @@ static void refuse(char **argv, const char *letters, const struct option *names)
 }
 
 /*
- * The next option, as getopt_long() has it; -1: there is none any more.  Options may follow other
+ * The next option, as getopt_long() returns it; -1: there are no more.  Options may follow other
  * arguments, unless @letters begin with a +.  They have ":h", and @names OPTIONS_END.
  */
 int next_option(int argc, char **argv, const char *letters, const struct option *names)
@@ -52,7 +52,7 @@ int next_option(int argc, char **argv, const char *letters, const struct option 
 	return opt;
 }
 
-/* Of a command that has none: the arguments that follow, from argv[optind] on. */
+/* For a command without options: only arguments follow, from argv[optind] on. */
 void no_options(int argc, char **argv)
 {
 	static const struct option names[] = { OPTIONS_END };

@@ -14,7 +14,7 @@
 /* Capacity of a pipe. */
 #define PIPE_BYTES	(1 << 16)
 
-/* Those of files which an error may leave unfinished: the recording, and those beside it. */
+/* The recordings whose files an error may leave unfinished: the main one, and those beside it. */
 static struct record *unfinished[3];
 
 static struct record **unfinished_of(const struct record *r)
@@ -33,9 +33,9 @@ static void save_clock(struct record *r, uint64_t ticks, uint64_t realtime)
 
 /*
  * The clock is slewed, or set, so its time is recorded again and again.  If it was @set just
- * now, a pair says what it would be otherwise, so that a reader does not take the step for
- * a slew.  So is up to when each CPU's entries are there, before which a wait may be over on another
- * CPU than the one that tells.
+ * now, a pair says what it would have been otherwise, so that a reader does not take the step for
+ * a slew.  The time up to which each CPU's entries are there is recorded as well: before it, a
+ * wait may end on another CPU than the one whose entry tells of it.
  */
 void output_clock(struct record *r, bool set)
 {
@@ -52,7 +52,7 @@ void output_clock(struct record *r, bool set)
 	r->clock = (struct clock_pair){ clock.ticks, clock.realtime };
 }
 
-/* The numbers of system calls, which the entries of kdtl_wake have, are those of a machine. */
+/* Save the kind of machine, on which the numbers of system calls in kdtl_wake's entries depend. */
 static void save_machine(struct record *r)
 {
 	char machine[64] = "";
@@ -63,7 +63,7 @@ static void save_machine(struct record *r)
 	write_chunk(&r->side, KDTL_CHUNK_MACHINE, machine, sizeof(machine));
 }
 
-/* Which dispatches are missing, if the session filters.  It comes before all entries. */
+/* Write which dispatches are missing if the session filters.  This comes before all entries. */
 void output_filter(struct record *r)
 {
 	const uint64_t ns = htobe64(r->attr.min_wait);
@@ -97,8 +97,8 @@ static void save_losses(struct record *r)
 }
 
 /*
- * If entries were lost since the last look: when, and on which CPUs, so that readers do not take
- * the entries before and after for neighbours.
+ * If entries were lost since the last look, save when, and on which CPUs, so that readers do not
+ * take the entries before and after the loss for neighbours.
  */
 static void save_lost(struct record *r)
 {
@@ -135,7 +135,7 @@ void output_set_head(struct record *r, const struct part *first, uint64_t entrie
 	snprintf(r->head.release, sizeof(r->head.release), "%.63s", uts.release);
 }
 
-/* A part says of itself all that its entries need. */
+/* Begin a part with all that its entries need, as it must be readable alone. */
 void output_begin_part(struct record *r, int fd)
 {
 	*record_part(r) = (struct part){
@@ -145,7 +145,7 @@ void output_begin_part(struct record *r, int fd)
 	side_begin(&r->side, fd);
 }
 
-/* The name that what a file had gets. */
+/* The name under which a file's old contents are kept. */
 static void old_name(char *to, size_t size, const struct record *r, unsigned int nr)
 {
 	const char *suffix = r->suffix ?: "";
@@ -157,7 +157,7 @@ static void old_name(char *to, size_t size, const struct record *r, unsigned int
 		snprintf(to, size, "%.*s.old%s", len, r->path, suffix);
 }
 
-/* What the file had is kept, if it has anything. */
+/* Keep the file's old contents, if it has any. */
 static int keep_old(const struct record *r)
 {
 	char from[4096], to[4096];
@@ -184,7 +184,7 @@ int output_create(const struct record *r)
 	return open(r->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 }
 
-/* The reader should learn that it was no SIGKILL. */
+/* Mark unfinished files as failed, so that a reader knows that it was no SIGKILL. */
 static void at_exit(void)
 {
 	struct record *r;
@@ -199,7 +199,7 @@ static void at_exit(void)
 	}
 }
 
-/* Two files beside recordings that follow each other both have what was read last. */
+/* Write the last looks again: successive files beside the recording overlap by them. */
 static void write_looks(struct record *r)
 {
 	if (r->look[1].clock.ticks)
@@ -238,7 +238,7 @@ static void remember(struct record *r, const struct kdtl_entry *e, size_t nr)
 	l->nr += nr;
 }
 
-/* A new file, or a stream. */
+/* Begin a new file, or a stream. */
 void output_begin(struct record *r, int fd)
 {
 	static bool registered;
@@ -265,7 +265,7 @@ void output_begin(struct record *r, int fd)
 		registered = !atexit(at_exit);
 }
 
-/* Without copying them. */
+/* Move entries to the file without copying them. */
 static ssize_t splice_entries(struct record *r)
 {
 	ssize_t n, left, done;
@@ -328,7 +328,7 @@ static ssize_t copy_entries(struct record *r)
 	return n;
 }
 
-/* Those beside it have the same span, so that they stay together. */
+/* Go on in new files, also of the recordings beside it, so that their spans stay equal. */
 static void next_file(struct record *r)
 {
 	if (r->beside) {
@@ -355,8 +355,8 @@ static ssize_t take(struct record *r)
 }
 
 /*
- * The file has its size.  It gets who waits now, for which all that was logged until now must be in
- * it: that may be a quarter more.
+ * The file has reached its size.  Add to it who waits now, which needs all entries that were logged
+ * until now: that may be a quarter more.
  */
 static void reach_limit(struct record *r)
 {
@@ -391,14 +391,14 @@ bool output_drain(struct record *r)
 		else if (r->max_size && r->side.size >= r->max_size)
 			reach_limit(r);
 	}
-	/* Those since the last look may be in it for one CPU, and not for the next. */
+	/* Entries since the last look may be there for one CPU, but not for the next. */
 	if (n <= 0 && !r->full)
 		r->until = r->looked;
 	save_lost(r);
 	return n && !r->full;
 }
 
-/* Who waits now?  The session is started.  What it has logged up to then has still to be drained. */
+/* Ask who waits now.  The session runs, and what it has logged up to then must still be drained. */
 void output_ask(struct record *r)
 {
 	if (!r->wait)
@@ -408,14 +408,14 @@ void output_ask(struct record *r)
 	r->asked = r->looked;
 }
 
-/* Write that, if all entries that are older are there. */
+/* Write who waited, once all older entries have been read. */
 void output_waits(struct record *r)
 {
 	const uint64_t began = htobe64(r->began);
 
 	if (!r->asked || r->until < r->asked)
 		return;
-	/* Of a task that has never run, no entry has brought the record. */
+	/* A task that has never run has no entry, so its record has not been saved yet. */
 	side_save(&r->side);
 	for (size_t i = 0; i < r->nr_waits; i++)
 		r->wait[i] = wait_in_file(r->wait[i]);

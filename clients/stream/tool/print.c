@@ -5,7 +5,7 @@
 
 #include "kdtl.h"
 
-/* The code, if it has no name. */
+/* @name, or the code if it has no name. */
 static const char *name_or_code(const char *name, unsigned int code)
 {
 	static char number[4];
@@ -16,7 +16,7 @@ static const char *name_or_code(const char *name, unsigned int code)
 	return number;
 }
 
-/* Of a path, unless all of it is asked for. */
+/* Columns of a path, unless all of it is asked for. */
 #define CGROUP_WIDTH	32
 
 /* Widths of the longest names that the source uses, or of the heads above them. */
@@ -34,7 +34,7 @@ static int preempt_width(const struct recording *r)
  * struct options - the command line of print
  * @all: print all that is known of the tasks
  * @filter: the entries that are wanted
- * @nr: the first so many of these; 0: all
+ * @nr: how many of these, from the first on; 0: all
  * @path: the recording
  * @steal: the one of stolen time; NULL: the one beside it, if there is one
  */

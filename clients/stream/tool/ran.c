@@ -55,7 +55,7 @@ void losses_sort(struct recording *r)
 		qsort(r->loss, r->nr_losses, sizeof(*r->loss), by_cpu_and_end);
 }
 
-/* Who has the numbers only does not see a message often. */
+/* More losses than this are only counted. */
 #define LOSSES_SHOWN	3
 
 /* Say how many entries are missing, and where. */
@@ -147,7 +147,7 @@ bool ran_until_next(const struct recording *r, size_t i)
 {
 	size_t next;
 
-	/* At the end of a wait that is not over, the CPU's task goes on. */
+	/* An entry of a wait that is not over changes nothing: the CPU's task goes on. */
 	while (i && entry_still(r, r->entry[i]))
 		i--;
 	next = next_of_cpu(r, i);
@@ -244,8 +244,8 @@ void who_sort(const struct recording *r, struct who *w)
 }
 
 /*
- * Who had the CPU of entry @i while its task was in the queue there.  The entries must be sorted
- * by CPU.  What they say, and @w->elsewhere, sums up to the wait.
+ * Find who had the CPU of entry @i while its task was in the queue there.  The entries must be
+ * sorted by CPU.  The times in @w, with @w->elsewhere, add up to the wait.
  */
 void who_ran(const struct recording *r, size_t i, struct who *w)
 {
@@ -325,6 +325,6 @@ bool who_before(const struct recording *r, size_t i, unsigned int *cpu, struct w
 	taken = add_taken(r, *cpu, until - missing, until, w);
 	w->unknown += missing - taken;
 	who_sort(r, w);
-	/* That the CPU was idle, or that nobody knows, explains nothing. */
+	/* An idle CPU, or an unknown task, explains nothing. */
 	return w->stolen || (w->nr && !(w->nr == 1 && !w->ran->pid));
 }

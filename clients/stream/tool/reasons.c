@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Names of the reason codes: for a hypervisor's log PAPR's, as in the perf tool, else a task's. */
+/* Names of reason codes: PAPR's for a hypervisor's log, as in the perf tool; otherwise tasks'. */
 #include "kdtl.h"
 #include "names.h"
 

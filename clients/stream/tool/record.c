@@ -12,7 +12,7 @@
 
 #define NSEC		1000000000ULL
 
-/* What a ring has in memory at most, if nobody says. */
+/* The default limit on a ring's memory. */
 #define RING_SIZE	(256ULL << 20)
 
 /* The recording, and those beside it: of stolen time, of interrupts, and of wake-ups. */
@@ -40,10 +40,10 @@ static void on_ring_signal(int sig)
 	ring_signal = sig;
 }
 
-/* What was blocked before those were. */
+/* The signal mask before the ending signals were blocked. */
 static sigset_t unblocked;
 
-/* For ppoll() to end. */
+/* Does nothing: the signal only ends ppoll(). */
 static void on_child(int sig)
 {
 	(void)sig;
@@ -210,7 +210,7 @@ static void progress(struct record *r, bool last)
 			(unsigned long long)r->side.lost);
 }
 
-/* It becomes readable when the clock is set, also by resuming from suspend. */
+/* The returned fd becomes readable when the clock is set, which a resume from suspend does too. */
 static int watch_clock(int fd)
 {
 	const struct itimerspec never = { .it_value.tv_sec = INT32_MAX };
@@ -270,7 +270,7 @@ bool record_wait_for_reader(int fd)
 	return n;
 }
 
-/* From now on they end the program, but not one that came meanwhile. */
+/* From now on these signals end the program, except one that came meanwhile. */
 void record_release_signals(const sigset_t *mask)
 {
 	sigprocmask(SIG_SETMASK, mask, NULL);
@@ -355,7 +355,7 @@ int record_loop(struct record *r, const sigset_t *mask)
 			written = now;
 		}
 	}
-	/* The others are the sessions'. */
+	/* The other file descriptors belong to the sessions. */
 	for (size_t i = 1; i < 3; i++) {
 		if (p[i].fd >= 0)
 			close(p[i].fd);
@@ -363,7 +363,7 @@ int record_loop(struct record *r, const sigset_t *mask)
 	return end_signal;
 }
 
-/* Those that add to the entries of tasks, and are written beside them. */
+/* Open the recordings beside this one, which add to the entries of tasks. */
 static void open_beside(struct record *r)
 {
 	static const char *const suffix[] = { STEAL_SUFFIX, IRQ_SUFFIX, WAKE_SUFFIX };
@@ -418,7 +418,7 @@ static int cmd_record(int argc, char **argv)
 		catch_ring_signals();
 	for_each(each, &r)
 		begin(each);
-	/* No wait is outside of what is known to be stolen, and no sleep without its waker. */
+	/* Start these first, so that they cover each wait, and have each sleep's waker. */
 	for_each(each, r.beside)
 		session_start(each);
 	session_start(&r);
@@ -426,7 +426,7 @@ static int cmd_record(int argc, char **argv)
 		workload_start(r.command, &mask, r.ring);
 	sig = record_loop(&r, &mask);
 
-	/* A file that is full has asked. */
+	/* A file that is full has asked already. */
 	if (!r.full)
 		output_ask(&r);
 	for_each(each, &r)

@@ -5,14 +5,14 @@
 #	obj-m := my_client.o
 #	include /usr/src/kdtl/client.mk
 #
-# kdtl's headers, and the versions of its symbols in the kernel that the module is
-# built for: as make install left them, or DKMS.
+# It adds kdtl's headers, and the versions of kdtl's symbols in the kernel that the module
+# is built for, from where make install or DKMS has put them.
 
 kdtl-client := $(patsubst %/,%,$(abspath $(dir $(lastword $(MAKEFILE_LIST)))))
 kdtl-release := $(shell sed -n 's/^.define UTS_RELEASE "\(.*\)"$$/\1/p'	\
 	$(objtree)/include/generated/utsrelease.h)
 
-# make install with a DESTDIR has put all below it: first look there. It sets the PREFIX.
+# If make install had a DESTDIR, all is below it, so look there first. It also sets kdtl-prefix.
 kdtl-prefix := /usr/local
 kdtl-root := $(patsubst %$(kdtl-prefix)/src/kdtl,%/,$(kdtl-client))
 kdtl-places := $(foreach r,$(kdtl-root) $(filter-out $(kdtl-root),/),		\

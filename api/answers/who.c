@@ -201,7 +201,7 @@ static void kdtl_who_still(struct kdtl_who *w)
 /**
  * kdtl_who_begin() - begin to find out who had a CPU
  * @w: its @ran has room for @size tasks; the rest is filled in.  If it is NULL, this
- *	function, like all of kdtl_who_*(), only logs a line
+ *	function, like the others that take it, only logs a line
  * @from: begin of the span, in ticks
  * @to: end of the span, in ticks, less than 2^63 after @from; if it is not, or is before
  *	@from, nobody had the CPU

@@ -13,7 +13,7 @@
  *
  * clients/examples/late.c, which make install puts into share/doc/kdtl/examples, is a
  * complete client, and clients/sampler in the sources a large one.  Most clients need
- * only this header.  Include as needed
+ * only this header.  For more, include
  *
  *	<linux/kdtl_verbs.h>	to read in your own thread: create, load, start, wait, peek, merge
  *	<linux/kdtl_counters.h>	to count, to switch event sets, and for messages
@@ -156,8 +156,8 @@ struct kdtl_session_attr {
  * are 0.
  *
  * For all CPUs, the counts of entries and the positions are sums (so @head minus @tail is
- * still the number of unread bytes), @online is true if it is for any CPU, and the other
- * fields are the same for each CPU.
+ * still the number of unread bytes), @online is true if it is true for any CPU, and the
+ * other fields are the same for each CPU.
  */
 struct kdtl_aux_info {
 	const char *source;
@@ -190,8 +190,8 @@ struct kdtl_aux_info {
  *	and the time base, for kdtl_ticks_to_ns()
  *
  * The span and its entries are valid until span() returns.  A loss ends a span, so @lost
- * is exact: no entry is missing inside.  No span has the losses after a CPU's last entry;
- * kdtl_aux_info() and a later span's @info->lost count them.
+ * is exact: no entry is missing inside.  A loss after a CPU's last entry is in no span, but
+ * kdtl_aux_info() and a later span's @info->lost count it.
  */
 struct kdtl_span {
 	struct kdtl_session		*session;
@@ -254,9 +254,9 @@ struct kdtl_session *__kdtl_session_open(const struct kdtl_session_attr *attr,
 /**
  * kdtl_session_open() - create, load and start a session, and run its reader
  * @attr: its attributes
- * @reader: what to call; kdtl copies it.  NULL: nothing, which only a session with
- *	KDTL_SESSION_OVERWRITE, for kdtl_aux_snapshot(), or KDTL_SESSION_NO_AUX, which
- *	only counts, may have
+ * @reader: what to call; kdtl copies it.  NULL: call nothing; only for a session with
+ *	KDTL_SESSION_OVERWRITE, for kdtl_aux_snapshot(), or with KDTL_SESSION_NO_AUX, which
+ *	only counts
  *
  * Does what kdtl_session_create(), kdtl_load() and kdtl_start() do, and gives the session
  * a reader: a thread that kdtl runs, or a work item.  The reader looks at all CPUs when

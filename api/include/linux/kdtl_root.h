@@ -14,7 +14,7 @@ struct new_utsname;
 #define KDTL_ROOT_MAGIC		"kdtl_root"
 #define KDTL_TABLES_MAGIC	"kdtl_tables"
 
-/* Changes with the layouts below, and with those parts of a session that readers of images use. */
+/* Changes with the layouts below, and with the parts of a session that readers of images use. */
 #define KDTL_ROOT_VERSION	1
 
 /**

@@ -100,7 +100,7 @@ struct kdtl_wake_entry {
 };
 
 /**
- * kdtl_wake_of() - take an entry for one of kdtl_wake's, if it is
+ * kdtl_wake_of() - get an entry as one of kdtl_wake's
  * @e: entry
  *
  * Context: any.

@@ -30,8 +30,8 @@ struct part {
 /**
  * struct log_cpu - a CPU of a session
  * @cpu: the CPU
- * @consumed: its entries that were read, if they do not name it
- * @lost: its entries that were lost, when the last ones were
+ * @consumed: number of its entries that were read, if entries do not name their CPU
+ * @lost: number of its entries that had been lost at the last loss
  */
 struct log_cpu {
 	int		cpu;
@@ -40,8 +40,8 @@ struct log_cpu {
 };
 
 /**
- * struct look - what one round of record_loop() has read of a session
- * @clock: when the round before ended: an entry that was made since then is in this one
+ * struct look - what one round of record_loop() has read from a session
+ * @clock: when the previous round ended: an entry that was made after it is in this one
  * @entry: the entries
  * @nr: their number
  */
@@ -54,10 +54,10 @@ struct look {
 /**
  * struct record - a recording that is made
  * @path: the file; "-": standard output
- * @suffix: what the names of all its files end in; NULL: nothing
- * @wants_steal: one of stolen time is to be made beside it
- * @wants_irq: and one of interrupts
- * @wants_wake: and one of wake-ups
+ * @suffix: end of the names of all its files; NULL: none
+ * @wants_steal: make a recording of stolen time beside it
+ * @wants_irq: make a recording of interrupts beside it
+ * @wants_wake: make a recording of wake-ups beside it
  * @beside: the next recording that is made beside this one; NULL: none
  * @command: what runs meanwhile; NULL: nothing
  * @seconds: for how long; 0: until something else ends it
@@ -67,26 +67,26 @@ struct look {
  * @rotate: keep so many old files, and go on in a new one at the limit
  * @quiet: print neither progress nor a summary
  * @idle_if_known: leave idle out if the source does not tell
- * @attr: of the session
- * @cpus: which it asks for
+ * @attr: attributes of the session
+ * @cpus: CPUs that the session asks for
  * @dev: /dev/kdtl
- * @pipe: on the way from there
- * @nameless: entries do not name their CPU: those of kdtl_vpa
+ * @pipe: the pipe from there to the file
+ * @nameless: entries do not name their CPU, as those of kdtl_vpa
  * @cpu: its CPUs, see session_find_cpus()
  * @nr_cpus: number of those
  * @next_cpu: the place from which the next read goes on, if entries do not name their CPU
- * @lost: entries that were lost by the last look at that
- * @looked: when that was, in ticks
+ * @lost: entries that had been lost when that was last looked at
+ * @looked: when it was last looked at, in ticks
  * @began: when the session had been started, in ticks
- * @wait: who waited when that was asked last, as in the file
+ * @wait: the waits that the kernel last reported, as in the file
  * @nr_waits: number of those
- * @asked: it was asked before this moment, in ticks, and that was not written yet; or 0
+ * @asked: the kernel reported them before this moment, in ticks, and they are not written yet; or 0
  * @until: entries up to this moment were read, in ticks
- * @head: of the file
+ * @head: head of the file
  * @part: the ring's parts, oldest first; only the last one is used without --ring
  * @nr: their number
  * @start: when it began, CLOCK_MONOTONIC in ns
- * @entries: number of all that were read
+ * @entries: number of all entries that were read
  * @clock: the last clock pair that was recorded
  * @look: of stolen time with @rotate: the last look, and the one before it
  * @full: the limit is reached
@@ -141,7 +141,7 @@ static inline bool record_is_stream(const struct record *r)
 	return !strcmp(r->path, "-");
 }
 
-/* What a message calls its entries. */
+/* The word for its entries in messages. */
 static inline const char *record_unit(const struct record *r)
 {
 	return r->suffix || r->attr.mask & KDTL_MASK_IDLE ? "entries" : "dispatches";

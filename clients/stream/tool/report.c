@@ -7,19 +7,19 @@
 #include "export.h"
 #include "rows.h"
 
-#define OTHER_LINES	10	/* before and behind the rows, and the shell's */
+#define OTHER_LINES	10	/* before and after the rows, and the shell's */
 
 /**
  * struct options - the command line of report
  * @filter: the dispatches that are wanted
  * @by: what the rows are for
  * @asked: @by was asked for
- * @behind: by what those who had the CPUs are named
- * @off_cpu: they are for times without a CPU instead
+ * @behind: what the rows' culprits, which had the CPUs, are named by
+ * @off_cpu: the rows are for times without a CPU instead
  * @sort: the order of the rows; NULL: the worst first
  * @json: a line with a JSON object for each row
- * @interval: a table for so many ns each; 0: one for all
- * @nr: so many rows
+ * @interval: make a table for each so many ns; 0: one table
+ * @nr: number of rows
  * @width: of the terminal
  * @path: the recording
  */
@@ -91,7 +91,7 @@ static struct options parse(int argc, char **argv)
 	return o;
 }
 
-/* The filter's shortest wait is the shortest time without a CPU then. */
+/* Here, the filter's shortest wait is the shortest time without a CPU. */
 static int off_cpu(const struct recording *r, struct options *o)
 {
 	const struct chains_wanted wanted = {
@@ -104,10 +104,10 @@ static int off_cpu(const struct recording *r, struct options *o)
 
 enum { NAME, COUNT, RAN, WAITED, THROTTLED, P50, P99, MAX, BEHIND, BEHIND_NS };
 
-/* For key_text(): of the rows, and of those who had the CPUs. */
+/* For key_text(): the keys of the rows, and of the tasks that had the CPUs. */
 static const struct keys *row_keys, *culprit_keys;
 
-/* Of a row whose waits are not known there are none. */
+/* @ns as text, or "-" if none of the row's waits are known. */
 static const char *wait_text(char *to, const struct row *row, uint64_t ns)
 {
 	return row->waits ? brief_ns(to, ns, ns >= row->least) : "-";
@@ -176,7 +176,7 @@ static struct table make_table(const struct recording *r, const struct options *
 	return t;
 }
 
-/* Where nothing waited there is nothing of the kind. */
+/* Put @ns, or null if none of the row's waits are known. */
 static void put_wait(const char *key, const struct row *row, uint64_t ns)
 {
 	if (row->waits)
@@ -233,7 +233,7 @@ static void print_interval(const struct options *o, uint64_t interval)
 {
 	char from[TIME_TEXT], to[TIME_TEXT];
 	const unsigned int digits = o->interval % NS_PER_S ? 6 : 0;
-	/* Of whole days, the times of day are one. */
+	/* Intervals of whole days all begin at one time of day, so show the date. */
 	const char *format = o->interval < NS_PER_DAY ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S";
 
 	printf("%s to %s\n", time_text(from, interval * o->interval, format, digits),
@@ -247,7 +247,7 @@ static void print_stills(const struct recording *r, size_t stills)
 		       stills, r->some_cpus ? ", as far as the recorded CPUs tell (-C)" : "");
 }
 
-/* Say what would have told more. */
+/* Say which recording would have told more. */
 static void print_advice(uint64_t unknown, uint64_t waited, uint64_t known)
 {
 	char ns[NS_TEXT];

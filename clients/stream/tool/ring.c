@@ -2,13 +2,13 @@
 /*
  * The last seconds in memory, written when somebody wants to have them
  *
- * A kernel session with KDTL_STREAM_OVERWRITE would need no reader.  But it keeps bytes, not
- * seconds, there must be one for each CPU, and nobody would read the records of tasks
+ * A kernel session with KDTL_STREAM_OVERWRITE would need no reader.  But it keeps a number of
+ * bytes, not of seconds, each CPU needs its own, and nobody would read the records of tasks
  * meanwhile, of which the kernel keeps a limited number.  The reader of this ring wakes once
  * a second, or when half of a CPU's log is full, and copies 48 bytes per entry.
  *
- * The ring has parts, each of which can be read without the ones before it, as files can
- * between which --rotate changes.  So old parts are simply closed.
+ * Each part of the ring can be read without the parts before it, like the files that --rotate
+ * makes.  So old parts are simply closed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -46,7 +46,7 @@ void ring_turn(struct record *r)
 
 	if (age < r->ring / (RING_PARTS - 1) && r->side.size < r->max_size / RING_PARTS)
 		return;
-	/* What tasks were meanwhile belongs to this part's entries. */
+	/* The records of tasks up to now belong to this part's entries. */
 	side_save(&r->side);
 	if (r->nr == RING_PARTS) {
 		close(r->part[0].fd);
@@ -57,7 +57,7 @@ void ring_turn(struct record *r)
 	begin_part(r);
 }
 
-/* Returns the bytes, or -1. */
+/* Returns the number of bytes, or -1. */
 static off_t copy(int from, int to)
 {
 	off_t at = 0;

@@ -6,13 +6,13 @@
 
 #include "rows.h"
 
-/* Ids of those who are no task, which are above all PIDs. */
+/* Ids of culprits that are no task: above all PIDs. */
 #define INTERRUPTS	(UINT64_MAX - 2)
 #define HYPERVISOR	(UINT64_MAX - 1)
 #define IDLE		UINT64_MAX
 #define NO_TASK		INTERRUPTS
 
-/* So many dispatches of each thousand waited no longer. */
+/* The wait that @permille of a thousand dispatches did not exceed. */
 uint64_t percentile(const uint64_t *wait, size_t nr, unsigned int permille)
 {
 	return wait[((uint64_t)nr * permille + 999) / 1000 - 1];
@@ -85,7 +85,7 @@ struct key *key_of(struct keys *k, const struct recording *r, const struct kdtl_
 	if (k->by == BY_CPU) {
 		key.id = entry_cpu(e);
 	} else if (entry_is_idle(e)) {
-		/* Of no task, though one may have this name. */
+		/* The id tells this row from that of a task named "idle". */
 		key.id = IDLE;
 		key.name = "idle";
 	} else if (k->by == BY_CGROUP) {
@@ -137,13 +137,13 @@ const char *const row_heads[] = {
 	[BY_PROCESS] = "process (PID)",
 };
 
-/* What there are so many of. */
+/* What rows are counted in. */
 const char *const row_names[] = {
 	[BY_TASK] = "tasks", [BY_COMM] = "commands", [BY_CGROUP] = "cgroups", [BY_CPU] = "CPUs",
 	[BY_PROCESS] = "processes",
 };
 
-/* As many rows as a terminal shows beside so many other lines, but not more than 20. */
+/* As many rows as fit the terminal beside @others other lines, but at most 20. */
 size_t default_rows(unsigned int others)
 {
 	const unsigned int lines = terminal_rows();
@@ -179,8 +179,8 @@ enum by rows_by(const struct recording *r, enum by by, bool asked)
 }
 
 /*
- * The dispatches that are wanted, in the order of the entries.  With an @interval (in ns),
- * each gets the number of the one in which it was.
+ * The dispatches that are wanted, in the order of the entries.  With an @interval (in ns), each
+ * dispatch gets the number of its interval.
  */
 struct dispatch *find_dispatches(const struct recording *r, const struct filter *f,
 				 struct keys *k, uint64_t interval, size_t *nr)
@@ -213,7 +213,7 @@ static int by_interval_and_key(const void *a, const void *b)
 	return x->i < y->i ? -1 : x->i > y->i;
 }
 
-/* As rows_of() needs them. */
+/* Sort dispatches as rows_of() needs them. */
 void sort_dispatches(struct dispatch *d, size_t nr)
 {
 	if (nr)
@@ -336,7 +336,7 @@ const struct sort *parse_sort(const char *text)
 	usage_error("--sort %s: must be waited, throttled, ran, count, p50, p99 or max", text);
 }
 
-/* For how long it had no CPU. */
+/* For how long the tasks of a row had no CPU. */
 static uint64_t without(const struct row *row)
 {
 	return row->waited + row->throttled;
@@ -355,7 +355,7 @@ static int highest_first(const void *a, const void *b, void *value)
 	return by_key(x->key, y->key);
 }
 
-/* NULL: what had no CPU for the longest time comes first. */
+/* Sort rows; @sort NULL: the longest time without a CPU comes first. */
 void sort_rows(struct row *row, size_t nr, const struct sort *sort)
 {
 	struct sort worst = { .value = without };
@@ -403,7 +403,7 @@ static int latest_first(const void *a, const void *b)
 	return by_value(b, a);
 }
 
-/* For how long there were waits from @since until @until, each counted. */
+/* The sum of all waits, as far as they lie between @since and @until. */
 static uint64_t sweep_back(struct sweep *s, uint64_t since, uint64_t until)
 {
 	uint64_t ns = 0;
@@ -416,8 +416,8 @@ static uint64_t sweep_back(struct sweep *s, uint64_t since, uint64_t until)
 }
 
 /*
- * The same, without the time in which the hypervisor or interrupts had the CPU, which is added to
- * @stolen or to @irqs.
+ * sweep_back(), without the time in which the hypervisor or interrupts had the CPU, which is added
+ * to @stolen or to @irqs.
  */
 static uint64_t sweep_had(struct sweep *s, const struct recording *r, unsigned int cpu,
 			  uint64_t since, uint64_t until, uint64_t *stolen, uint64_t *irqs)
@@ -426,7 +426,7 @@ static uint64_t sweep_had(struct sweep *s, const struct recording *r, unsigned i
 	const struct gap *end = r->taken + r->nr_taken;
 	uint64_t ns = 0;
 
-	/* The last one that begins before @until, and then back. */
+	/* Begin with the last gap that begins before @until, and go back. */
 	if (g < end && g->cpu == cpu && g->from < until)
 		g++;
 	for (; g > r->taken && g[-1].cpu == cpu && g[-1].to > since; g--) {
@@ -454,7 +454,7 @@ static void blame(struct key *key, uint64_t ns, struct key **blamed)
 static struct key hypervisor = { .id = HYPERVISOR, .name = "the hypervisor" };
 static struct key interrupts = { .id = INTERRUPTS, .name = "interrupts" };
 
-/* Account what the tasks on the CPU of these @nr waits did in them; @who has each entry's key. */
+/* Blame the tasks that had the CPU of these @nr waits during them; @who has each entry's key. */
 static void blame_cpu(const struct recording *r, struct key **who, const struct dispatch *d,
 		      size_t nr, struct key **blamed)
 {
@@ -497,7 +497,7 @@ static void blame_cpu(const struct recording *r, struct key **who, const struct 
 	free(s.start);
 }
 
-/* Whoever had the CPU after entry @i; a command is the program that had it for most of the time. */
+/* Who had the CPU after entry @i; of several programs, the one that had it for most of the time. */
 static struct key *culprit_of(const struct recording *r, struct keys *k, size_t i)
 {
 	const struct kdtl_entry *e = r->entry[i];

@@ -10,9 +10,9 @@ enum by { BY_TASK, BY_COMM, BY_CGROUP, BY_CPU, BY_PROCESS };
 
 /**
  * struct key - what a row is for
- * @id: the PID of a task; that of a process, or 0 if it is not known; the CPU; UINT64_MAX: it is for
- *	idle CPUs
- * @name: of the task, the command or the cgroup
+ * @id: the PID of a task; the PID of a process, or 0 if it is not known; the CPU; UINT64_MAX: the
+ *	row is for idle CPUs
+ * @name: name of the task, the command or the cgroup
  * @nr: counts keys from 0
  * @behind: of find_culprit()
  * @next: of find_culprit()
@@ -26,8 +26,8 @@ struct key {
 };
 
 /**
- * struct keys - what all rows are for
- * @by: what that is
+ * struct keys - the keys of all rows
+ * @by: what the rows are for
  * @tree: the keys, a tree of tsearch(3)
  * @nr: their number
  */
@@ -38,10 +38,10 @@ struct keys {
 };
 
 /**
- * struct dispatch - one that counts
+ * struct dispatch - a dispatch that counts
  * @key: what its row is for
  * @i: the number of its entry
- * @interval: in which it was
+ * @interval: number of the interval in which it was
  */
 struct dispatch {
 	struct key	*key;
@@ -56,16 +56,16 @@ struct dispatch {
  * @nr: number of dispatches, and of waits that are not over
  * @still: number of those
  * @waits: those of @nr whose waits are known: no limit on CPU time held their tasks back
- * @ran: for so many ns, or more if @unknown is not 0
+ * @ran: ns for which its tasks ran; more if @unknown is not 0
  * @unknown: ns in which its tasks, or others, or none had the CPU
  * @waited: the sum of the waits
- * @elsewhere: for so long of it the tasks were in the queues of other CPUs than they got
+ * @elsewhere: the part of it that tasks spent in the queues of other CPUs than they got
  * @throttled: the time for which a limit on CPU time held the tasks back
- * @throttled_more: or longer
- * @p50: half of the waits were so long, or shorter
- * @p99: 99% of the waits were so long, or shorter
+ * @throttled_more: that time may have been longer
+ * @p50: half of the waits were no longer than this
+ * @p99: 99% of the waits were no longer than this
  * @max: the longest wait
- * @least: waits of so many ns, or more, may have been longer; UINT64_MAX: none
+ * @least: waits of at least so many ns may have been longer; UINT64_MAX: none
  * @culprit: whose tasks had the CPUs longest in these waits; NULL: not known
  * @behind: for how long
  * @known: for how long of these waits the recording says who had the CPU
@@ -103,7 +103,7 @@ struct sort {
 	uint64_t	(*value)(const struct row *row);
 };
 
-/* Room for what is in a table. */
+/* Room for the text of a cell. */
 #define CELL_TEXT	(PRINTABLE(KDTL_CGROUP_LEN) + 32)
 
 /* rows.c */
@@ -131,10 +131,10 @@ struct key **culprits_of(const struct recording *r, struct keys *k);
 void find_culprit(const struct recording *r, struct key **who, struct row *row);
 
 /**
- * struct column - of a table
+ * struct column - a column of a table
  * @head: its title
  * @what: tells struct table::text which column it is
- * @is_name: it begins at the left, and is shortened if the table is too wide
+ * @is_name: aligned to the left, and shortened if the table is too wide
  * @group: a title above this column and those that follow; NULL: none
  */
 struct column {

@@ -51,7 +51,7 @@ static bool cpus_without(char *to, size_t size, const cpu_set_t *a, const cpu_se
 	return n;
 }
 
-/* Whoever names CPUs, by that option, should learn that nothing is recorded of one. */
+/* Warn somebody who has named CPUs by @option if nothing can be recorded of one of them. */
 void check_cpus(const char *option, const cpu_set_t *cpus)
 {
 	cpu_set_t *possible = cpus_in(CPU_DIR "possible"), *online = cpus_in(CPU_DIR "online");
@@ -71,7 +71,7 @@ void check_cpus(const char *option, const cpu_set_t *cpus)
 	CPU_FREE(online);
 }
 
-/* The CPUs of the session, once.  Most recordings never ask for them. */
+/* Find the CPUs of the session, only when needed: most recordings never ask for them. */
 void session_find_cpus(struct record *r)
 {
 	cpu_set_t *possible;
@@ -84,7 +84,7 @@ void session_find_cpus(struct record *r)
 	for (int cpu = 0; cpu < MAX_CPUS; cpu++) {
 		struct kdtl_stream_info info = { .cpu = cpu };
 
-		/* To ask for one that is not the session's is a line in the kernel's log. */
+		/* Asking for a CPU that is not the session's puts a line into the kernel's log. */
 		if ((cpus && !CPU_ISSET_S(cpu, CPU_ALLOC_SIZE(MAX_CPUS), cpus)) ||
 		    ioctl(r->dev, KDTL_IOC_INFO, &info))
 			continue;
@@ -104,7 +104,7 @@ void session_open(struct record *r)
 		die("pipe");
 }
 
-/* To ask the kernel for one that is not there is a line in its log. */
+/* Does the source exist?  Asking the kernel for one that does not puts a line into its log. */
 bool session_has_source(const char *source)
 {
 	char device[128];
@@ -113,13 +113,13 @@ bool session_has_source(const char *source)
 	return !access(device, F_OK);
 }
 
-/* What a recording beside @r, to @path, has of that one. */
+/* A recording beside @r, to @path, with what it has in common with @r. */
 static struct record beside(const struct record *r, const char *path, const char *suffix)
 {
 	return (struct record){
 		.path = path, .suffix = suffix, .quiet = r->quiet, .rotate = r->rotate,
 		.cpus = r->cpus,
-		/* Its ring must not begin later than @r's, and a file is full when @r's is. */
+		/* Its ring must not begin later than @r's, and its file ends when @r's is full. */
 		.ring = 2 * r->ring, .max_size = r->ring ? r->max_size : 0,
 		.attr = {
 			.aux_pages = r->attr.aux_pages, .period = r->attr.period,
@@ -129,7 +129,7 @@ static struct record beside(const struct record *r, const char *path, const char
 	};
 }
 
-/* Its session is set up. */
+/* Add @other beside @r, once its session is set up. */
 static void add_beside(struct record *r, struct record *other)
 {
 	if (pipe2(other->pipe, O_CLOEXEC))
@@ -169,7 +169,7 @@ bool session_open_steal(struct record *r, struct record *steal, const char *path
 	return true;
 }
 
-/* @of, a recording beside @r, is of @source; who has not loaded that is told what is @missing. */
+/* Open @source for @of, a recording beside @r.  If it is not loaded, say what is @missing. */
 static void open_source(struct record *r, struct record *of, const char *source, const char *missing)
 {
 	strcpy(of->attr.source, source);

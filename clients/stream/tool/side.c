@@ -25,7 +25,7 @@ void side_write(struct side *s, const void *data, size_t size)
 	}
 }
 
-/* The data may follow later. */
+/* Write a chunk, whose data may also follow later. */
 void write_chunk(struct side *s, enum kdtl_chunk_type type, const void *data, size_t size)
 {
 	const struct kdtl_chunk head = { htobe32(type), htobe32(size) };
@@ -106,8 +106,8 @@ static struct kdtl_stream_tasks next(struct side *s, uint64_t seq, struct kdtl_t
 }
 
 /*
- * Records up to @seq were lost, so what was saved may not hold any more.  What holds is
- * still in the kernel's table: save that once more.
+ * Records up to @seq were lost, so saved records may be outdated.  The current ones are still in
+ * the kernel's table: save them once more.
  */
 static void begin_anew(struct side *s, uint64_t seq)
 {
@@ -151,7 +151,7 @@ void side_save(struct side *s)
 	}
 }
 
-/* A new file, which needs all that holds. */
+/* Begin a new file, which needs all current records. */
 void side_begin(struct side *s, int out)
 {
 	s->out = out;

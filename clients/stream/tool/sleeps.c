@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who had a CPU when, and what ended each sleep: of a recording, and of the one of kdtl_wake beside
- * it, for the engine of chains
+ * Who had a CPU when, and what ended each sleep, for the engine of chains: taken from a recording,
+ * and from the recording of kdtl_wake beside it
  *
  * The entries of both have the time since boot by the same clock.
  */
@@ -12,7 +12,7 @@
 
 #include "sleeps.h"
 
-/* A note, and where it is from. */
+/* A note, and the entry that it is from. */
 struct noted {
 	struct chain_note		note;
 	const struct kdtl_wake_entry	*entry;
@@ -113,7 +113,7 @@ static void add_had(struct sleeps *s, unsigned int cpu, int pid, uint64_t from, 
 	s->had[s->log.nr_had++] = (struct chain_had){ cpu, pid, from, to };
 }
 
-/* Of entry @i and the CPU's next one, if there is one. */
+/* Add the turns that entry @i and the CPU's next one, if any, tell of. */
 static void add_turns(struct sleeps *s, const struct recording *r, size_t i, bool idle)
 {
 	const struct kdtl_entry *e = r->entry[i], *next;
@@ -122,7 +122,7 @@ static void add_turns(struct sleeps *s, const struct recording *r, size_t i, boo
 	bool known;
 
 	if (k == SIZE_MAX) {
-		/* Without entries of idle time, the CPU may be idle since. */
+		/* Without entries of idle time, the CPU may have become idle. */
 		if (idle && !s->log.lossy && t.on < s->log.end) {
 			t.off = s->log.end;
 			add_had(s, t.cpu, t.pid, t.on, t.off);
@@ -134,7 +134,7 @@ static void add_turns(struct sleeps *s, const struct recording *r, size_t i, boo
 	known = ran_between(r, e, next);
 	if (known)
 		add_had(s, t.cpu, entry_prev_pid(next), t.on, entry_time(r, next));
-	/* A thread that has called exec() has another PID since. */
+	/* A thread that calls exec() gets another PID. */
 	known &= entry_pid(e) == entry_prev_pid(next);
 	if (known) {
 		t.off = entry_time(r, next);
@@ -149,7 +149,7 @@ static void add_turns(struct sleeps *s, const struct recording *r, size_t i, boo
 		};
 }
 
-/* What the hypervisor and interrupts had. */
+/* Add when the hypervisor and interrupts had CPUs. */
 static void add_taken(struct sleeps *s, const struct recording *r)
 {
 	const struct gap *g = r->taken;
@@ -178,7 +178,7 @@ static void add_dispatches(struct sleeps *s, const struct recording *r)
 	s->log.taken = s->taken;
 }
 
-/* NULL: it was read, and fits @r; or what is to be put behind @beside, "" if errno says it. */
+/* NULL: @beside was read, and fits @r; or why not, to be put after its name; "": errno says it. */
 static const char *read_beside(struct recording *wake, const struct recording *r,
 			       const char *beside)
 {
@@ -211,8 +211,8 @@ static void take(struct sleeps *s, const struct recording *r, const struct recor
 }
 
 /*
- * Of the recording @r, which @path has and which is sorted by CPU, and of @wake_path; NULL: of the
- * one beside it.
+ * Take the recording @r, which @path has and which is sorted by CPU, and the wake-ups in
+ * @wake_path; NULL: in the recording beside it.
  */
 void sleeps_open(struct sleeps *s, const struct recording *r, const char *path,
 		 const char *wake_path)
@@ -237,7 +237,7 @@ void sleeps_open(struct sleeps *s, const struct recording *r, const char *path,
 	take(s, r, &wake, beside);
 }
 
-/* The wake-ups beside @path, if there are such that fit; NULL: there are none. */
+/* The recording of wake-ups beside @path, if there is one that fits, or NULL. */
 static const struct recording *wakes_beside(const struct recording *r, const char *path,
 					    const char **beside)
 {
@@ -255,7 +255,7 @@ static const struct recording *wakes_beside(const struct recording *r, const cha
 	return error ? NULL : &wake;
 }
 
-/* The same, if there is one that fits.  Returns whether there is. */
+/* sleeps_open(), if there is a recording beside it that fits.  Returns whether there is. */
 bool sleeps_beside(struct sleeps *s, const struct recording *r, const char *path)
 {
 	const struct recording *wake;
@@ -268,7 +268,7 @@ bool sleeps_beside(struct sleeps *s, const struct recording *r, const char *path
 	return wake;
 }
 
-/* Only who could not be preempted, if the one beside it says so. */
+/* Take only who could not be preempted, if a recording beside it says so. */
 void kepts_beside(struct kepts *k, const struct recording *r, const char *path)
 {
 	const char *beside;

@@ -8,15 +8,15 @@
 #include "chain.h"
 #include "kdtl.h"
 
-/* kept_longest(): of each task. */
+/* For kept_longest(): any task. */
 #define KEPT_ANY	(-1)
 
 /**
  * struct kept - a task, or the idle one, could not be preempted
  * @cpu: the CPU that it had
- * @from: it was told to leave, in ns since boot
- * @to: and left
- * @entry: of kdtl_wake
+ * @from: when it was told to leave, in ns since boot
+ * @to: when it left
+ * @entry: the entry of kdtl_wake
  */
 struct kept {
 	unsigned int			cpu;
@@ -36,8 +36,8 @@ struct kepts {
 };
 
 /**
- * struct sleeps - what chain_walk() takes, of a recording
- * @log: that
+ * struct sleeps - a recording as chain_walk() takes it
+ * @log: what chain_walk() takes
  * @turn: its turns; their @i is the number of an entry, SIZE_MAX: none
  * @note: its notes
  * @entry: an entry of kdtl_wake for each note
@@ -60,14 +60,14 @@ struct sleeps {
 /**
  * struct chains_wanted - what kdtl why --chain is asked for
  * @path: the recording
- * @wake: the one of its wake-ups; NULL: the one beside it
- * @filter: of the dispatches behind; its @min_wait is 0
- * @min_ns: only times without a CPU of so many ns, or longer
+ * @wake: the recording of its wake-ups; NULL: the one beside it
+ * @filter: for the dispatches that end the times without a CPU; its @min_wait is 0
+ * @min_ns: only times without a CPU of at least so many ns
  * @when: only those that had begun, and were not over, at these times
- * @nr_when: their number; 0: all
+ * @nr_when: number of @when; 0: all
  * @span: all that task @filter->pid did between the times of @filter instead
- * @asked: also those in which nobody was late
- * @nr: so many; 0: a few
+ * @asked: even those in which nobody was late
+ * @nr: how many; 0: a few
  * @all: with all parts, however short
  * @brief: a line of NAME=VALUE for each
  */
@@ -86,11 +86,11 @@ struct chains_wanted {
 };
 
 /**
- * struct late - a task that had no CPU
+ * struct late - a time for which a task had no CPU
  * @pid: the task
- * @from: since then, in ns since boot
- * @to: until then
- * @i: the number of an entry of it
+ * @from: when it began, in ns since boot
+ * @to: when it ended
+ * @i: the number of an entry of the task
  * @score: for how much of that somebody was late, see chain_late()
  */
 struct late {

@@ -17,7 +17,7 @@ reader_build()
 		mkdir -p -- "$(dirname -- "$include/$header")"
 		case $header in
 		linux/types.h | linux/errno.h) ;;
-		linux/kdtl_probes.h | linux/kdtl_root.h) : >"$include/$header" ;;
+		linux/kdtl_probes.h) : >"$include/$header" ;;
 		*)
 			if [ -e "$from" ]; then
 				ln -s -- "$from" "$include/$header"

@@ -23,6 +23,8 @@ typedef __u64 u64;
 typedef __s32 s32;
 typedef __s64 s64;
 
+#define aligned_u64		__aligned_u64
+
 #define KERNEL_VERSION(a, b, c)	(((a) << 16) + ((b) << 8) + (c))
 #define LINUX_VERSION_CODE	KERNEL_VERSION(6, 1, 0)
 
@@ -388,18 +390,6 @@ struct kdtl_probe {
 
 #define kdtl_probes_register(p, n)	((void)(p), 0)
 #define kdtl_probes_unregister(p, n)	((void)(p))
-
-struct kdtl_root_table {
-	const void	*first;
-	u32		nr;
-	u32		size;
-	u32		text;
-	u32		text_len;
-};
-
-static struct {
-	struct kdtl_root_table	tasks;
-} kdtl_tables;
 
 struct pid *reader_pid(int nr);
 

@@ -20,6 +20,7 @@
 #define _KDTL_COMPAT_H
 #define _KDTL_CGROUPS_H
 #include <linux/kdtl.h>
+#include <linux/kdtl_root.h>
 
 #include "clients/sampler/causes.h"
 
@@ -69,6 +70,8 @@ static unsigned int queue[TASKS], queue_nr, running;
 static u64 now = NSEC_PER_SEC;
 
 /* ------------------------------------------------------- what is not there */
+
+struct kdtl_tables kdtl_tables;
 
 int kdtl_task_at(struct kdtl_tasks *t, pid_t pid, u64 time, struct kdtl_task *task)
 {

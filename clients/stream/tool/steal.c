@@ -25,7 +25,7 @@
 /* With --rotate a file begins a moment after the one beside it. */
 #define NEARLY_NS	(NSEC / 10)
 
-/* In ns since boot; an empty one stays empty. */
+/* Convert a span to ns since boot; an empty one stays empty. */
 static struct span in_ns(const struct recording *r, struct span s)
 {
 	if (s.from > s.to)
@@ -33,7 +33,7 @@ static struct span in_ns(const struct recording *r, struct span s)
 	return (struct span){ since_boot(r, s.from), since_boot(r, s.to) };
 }
 
-/* Also of a recording without entries: nothing may have been stolen. */
+/* The span of a recording, which may have no entries: perhaps nothing was stolen. */
 static struct span span_of(const struct recording *r)
 {
 	return in_ns(r, recording_span(r));
@@ -76,8 +76,8 @@ static const char *unlike_steal(const struct recording *r, const struct recordin
 }
 
 /*
- * For how long the hypervisor had the CPU before entry @i.  An entry says 4.29 s at most.  The steal
- * clock of kdtl_steal says more, unless it says so of an entry that is lost.
+ * For how long the hypervisor had the CPU before entry @i.  An entry can tell of 4.29 s at most.
+ * The steal clock of kdtl_steal tells of more, unless it may include an entry that is missing.
  */
 static uint64_t gap_ns(const struct recording *s, size_t i, bool *more)
 {
@@ -129,7 +129,7 @@ static void add_gaps(struct recording *r, struct recording *s, const char *path)
 			path);
 }
 
-/* An interrupt had the CPU from @from until @to, but for what the hypervisor had of that. */
+/* Add that an interrupt had the CPU from @from until @to, except when the hypervisor had it. */
 static void add_irq(struct recording *r, const struct kdtl_entry *e, uint64_t from, uint64_t to)
 {
 	const struct gap *g = gap_after(r->gap, r->nr_gaps, entry_cpu(e), from);
@@ -158,7 +158,7 @@ static int by_cpu_and_time(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* What interrupts had by the recording @s of them goes to @r->taken, beside what was stolen. */
+/* Put into @r->taken what interrupts had, as the recording @s says, and what was stolen. */
 void irq_take(struct recording *r, struct recording *s)
 {
 	const struct kdtl_entry *e, *before = NULL;
@@ -288,7 +288,7 @@ const char *irq_comm(const struct recording *r, int pid)
 	return "?";
 }
 
-/* The first one of @cpu that ends after @ns, of @nr in order; or what comes instead of it. */
+/* The first of the @nr sorted gaps that is of @cpu and ends after @ns, or the place for it. */
 const struct gap *gap_after(const struct gap *gap, size_t nr, unsigned int cpu, uint64_t ns)
 {
 	size_t from = 0, to = nr, i;
@@ -320,13 +320,13 @@ uint64_t stolen_in(const struct recording *r, unsigned int cpu, uint64_t from, u
 	return in_gaps(r->gap, r->nr_gaps, cpu, from, to);
 }
 
-/* The same, with what interrupts had. */
+/* For how long the hypervisor or interrupts had @cpu from @from until @to, in ns since boot. */
 uint64_t taken_in(const struct recording *r, unsigned int cpu, uint64_t from, uint64_t to)
 {
 	return in_gaps(r->taken, r->nr_taken, cpu, from, to);
 }
 
-/* Of the wait of an entry, while its task was in the queue of the CPU that it got. */
+/* The stolen part of an entry's wait in the queue of the CPU that its task got. */
 uint64_t entry_stolen(const struct recording *r, const struct kdtl_entry *e)
 {
 	const uint64_t to = entry_time(r, e), ns = entry_queued(r, e);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* kdtl record -o -: whoever reads that may stall, and must not keep the recording from ending. */
+/* kdtl record -o -: the stream's reader may stall, and must not keep the recording from ending. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -18,11 +18,11 @@ void stream_begin(struct record *r)
 	r->side.write = stream_write;
 }
 
-/* What is in no file and in no pipe is gone. */
+/* Give up the entries that are in no file and in no pipe: they are gone. */
 static void give_up(void)
 {
 	const struct kdtl_stream_info info = device_info(streamed->dev);
-	/* Of the entries that are being written nobody knows what has gone. */
+	/* Nobody knows how many of the entries that are being written have gone out. */
 	const uint64_t read = info.consumed - streamed->entries;
 
 	errno = 0;
@@ -32,7 +32,7 @@ static void give_up(void)
 }
 
 /*
- * As write(2), but it never sleeps, so that a signal is not kept waiting: a pipe that can be written
+ * Like write(2), but never sleeps, so that a signal is not kept waiting: a pipe that can be written
  * to has room for PIPE_BUF bytes.
  */
 ssize_t stream_write(int fd, const void *data, size_t size)

@@ -2,7 +2,7 @@
 /* Names of system calls of the machines that have the generic numbers, such as arm64. */
 #include <asm/bitsperlong.h>
 
-/* Of those of 64 bits, wherever kdtl is built. */
+/* Take the numbers of 64-bit machines, wherever kdtl is built. */
 #undef __BITS_PER_LONG
 #define __BITS_PER_LONG	64
 #include <asm-generic/unistd.h>

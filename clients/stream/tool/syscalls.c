@@ -5,7 +5,7 @@
 #include "sleeps.h"
 #include "syscalls.h"
 
-/* As uname(2) has it; "": of this kind of machine no other one knows the numbers. */
+/* As in uname(2); "": a tool built for another machine does not know this one's numbers. */
 static const char native[] =
 #if defined(__x86_64__) && !defined(__ILP32__)
 	"x86_64";
@@ -19,7 +19,7 @@ static const char native[] =
 	"";
 #endif
 
-/* Of a recording that was made on @machine, "": not known, so probably on one of this kind. */
+/* The name on @machine, where the recording was made; "": not known, so probably this kind. */
 const char *syscall_name(const char *machine, unsigned int nr)
 {
 	if (!*machine || !strcmp(machine, native))

@@ -155,7 +155,7 @@ static const struct {
 #endif
 };
 
-/* NULL: not one of those. */
+/* Returns NULL if the system call is not one of these. */
 static inline const char *name_of_syscall(unsigned int nr)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {

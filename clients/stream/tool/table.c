@@ -26,7 +26,7 @@ static void widths(const struct table *t, const void *rows, size_t nr, int *widt
 	}
 }
 
-/* The widest name loses columns first. */
+/* Fit the table to the terminal: the widest name loses columns first. */
 static void fit(const struct table *t, int *width)
 {
 	int total = t->nr - 1, widest;
@@ -62,7 +62,7 @@ static void print_groups(const struct table *t, const int *width)
 		putchar('\n');
 }
 
-/* A path loses its middle, a name its end, but not the PID behind it. */
+/* Shorten a text: a path loses its middle, a name its end, but not the PID after it. */
 static void print_short(const char *text, int width)
 {
 	const char *end = strrchr(text, '(');

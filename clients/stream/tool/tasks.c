@@ -52,9 +52,9 @@ static size_t resets_before(const struct recording *r, const struct kdtl_entry *
 }
 
 /*
- * What @pid was at the time @ticks, which is that of @e or somewhat later; NULL: not known.  Of
- * the records, only those count that no loss separates from the entry.  If @e is NULL, or of a
- * wait that is not over, it comes after all of them.
+ * What @pid was at the time @ticks, which is that of @e or somewhat later; NULL: not known.  Only
+ * records count that no loss separates from the entry.  If @e is NULL, or of a wait that is not
+ * over, it counts as coming after all records.
  */
 const struct kdtl_task *task_at(const struct recording *r, const struct kdtl_entry *e, int pid,
 				uint64_t ticks)
@@ -107,7 +107,7 @@ const char *entry_prev_comm(char to[COMM_LEN + 8], const struct recording *r, si
 	return to;
 }
 
-/* NULL: not known. */
+/* The path of the cgroup @id; NULL: not known. */
 const char *cgroup_path(const struct recording *r, uint64_t id)
 {
 	const struct cgroup key = { .id = id };

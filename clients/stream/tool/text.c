@@ -8,7 +8,7 @@
 
 #include "kdtl.h"
 
-/* A file or a pipe gets whole lines.  A serial console may not know its width. */
+/* The terminal's width: a file or a pipe gets whole lines, and a serial console may not know it. */
 int terminal_width(void)
 {
 	struct winsize size;
@@ -23,7 +23,7 @@ int terminal_width(void)
 	return terminal ? 80 : 1 << 16;
 }
 
-/* A file or a pipe has no end. */
+/* The terminal's height: a file or a pipe has no end. */
 unsigned int terminal_rows(void)
 {
 	struct winsize size;
@@ -47,7 +47,7 @@ const char *task_text(char *to, size_t size, const struct recording *r,
 	return to;
 }
 
-/* Of the task's cgroup; NULL: nothing is known of the task. */
+/* The path of the task's cgroup; @t is NULL if nothing is known of the task. */
 const char *path_text(char *to, const struct recording *r, const struct kdtl_task *t)
 {
 	const char *path = t ? cgroup_path(r, t->cgroup) : NULL;
@@ -68,8 +68,8 @@ void print_path(const char *path, int width)
 }
 
 /*
- * One word of the line for scripts: as printable() has it, but blanks and = are escaped, too.  The
- * first byte of what would mean something else is, too.
+ * One word of the line for scripts: like printable(), but blanks and = are escaped as well, and so
+ * is the first byte of a name that would mean something else.
  */
 const char *word_text(char to[PRINTABLE(KDTL_CGROUP_LEN)], const char *name, size_t len)
 {
@@ -109,7 +109,7 @@ const char *brief_ns(char to[NS_TEXT], uint64_t ns, bool more)
 	unsigned int i = 0;
 	double v = ns;
 
-	/* What rounds to 1000 is 1.00 of the next unit. */
+	/* A value that rounds to 1000 is 1.00 of the next unit. */
 	for (; v >= 999.5 && i < ARRAY_SIZE(unit) - 1; i++)
 		v /= 1000;
 	snprintf(to, NS_TEXT, "%.*f%s%s", !i || v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2, v, unit[i],

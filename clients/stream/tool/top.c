@@ -18,10 +18,10 @@
 #define NARROW		60	/* columns; some of the table's are left out then */
 
 /**
- * struct top - what the command line, or the keyboard, asks for, and what is shown
+ * struct top - the options, by command line or keyboard, and what is shown
  * @filter: the dispatches that are wanted
  * @by: what the rows are for
- * @by_asked: the command line says so
+ * @by_asked: the command line has set @by
  * @sort: their order
  * @interval: in ns
  * @batch: print tables, one after the other
@@ -29,14 +29,14 @@
  * @attr: the session
  * @live: the entries
  * @irq: when interrupts had a CPU
- * @irqs: that is asked for
+ * @irqs: @irq is asked for
  * @keys: what the rows are for
  * @comms: the commands that may be culprits
- * @comm: that of each entry, for find_culprit()
+ * @comm: the command of each entry, for find_culprit()
  * @dispatch: the dispatches of the rows
  * @row: the rows, sorted
  * @nr: their number
- * @total: dispatches of the interval, also those that are not wanted
+ * @total: dispatches of the interval, including those that are not wanted
  */
 static struct top {
 	struct filter			filter;
@@ -143,7 +143,7 @@ static size_t find_all(const struct recording *r)
 	return nr;
 }
 
-/* For how long a task had its CPU in the interval, from its entry @i on, without what interrupts had. */
+/* How long a task had its CPU in the interval, from its entry @i on, without interrupts. */
 static uint64_t ran_in(const struct recording *r, size_t i)
 {
 	const uint64_t begin = ticks_to_ns(r, top.live.from - r->head.tb_boot);
@@ -160,8 +160,8 @@ static uint64_t ran_in(const struct recording *r, size_t i)
 }
 
 /*
- * Set for how long each had CPUs in the interval.  Who was dispatched before it, and ran
- * on, gets a row, too.
+ * Set for how long each row had CPUs in the interval.  A task that was dispatched before it,
+ * and ran on, gets a row, too.
  */
 static void add_ran(const struct recording *r)
 {
@@ -171,7 +171,7 @@ static void add_ran(const struct recording *r)
 	size_t nr = 0;
 	uint64_t ns;
 
-	/* How long the wait before was does not matter here. */
+	/* Here it does not matter how long tasks waited before. */
 	filter.min_wait = 0;
 	for (size_t i = 0; i < r->nr; i++) {
 		ns = ran_in(r, i);
@@ -298,7 +298,7 @@ static void print_rows(size_t nr, int width)
 	print_table(&t, top.row, nr);
 }
 
-/* As in top(1), the numbers of all and then the rows; @nr of them fit. */
+/* As in top(1), print the totals and then the rows, of which @nr fit. */
 static void print_all(size_t nr, int width)
 {
 	char time[TIME_TEXT];
@@ -346,7 +346,7 @@ static bool wait_until(uint64_t ns, bool keys)
 	return false;
 }
 
-/* What interrupts had is taken last, so that it is known up to the end of the interval. */
+/* Take the interrupts last, so that they are known up to the end of the interval. */
 static void take(void)
 {
 	live_take(&top.live);
@@ -383,7 +383,7 @@ static void leave_screen(void)
 	endwin();
 }
 
-/* print_table() prints to stdout; here that is put on the screen, as far as it fits. */
+/* print_table() prints to stdout: put its output on the screen, as far as it fits. */
 static void draw(void)
 {
 	FILE *const out = stdout;
@@ -428,7 +428,7 @@ static void draw_help(void)
 	refresh();
 }
 
-/* Rows for something else; the hypervisor's log has only CPUs. */
+/* Switch to the next kind of rows; the hypervisor's log has only CPUs. */
 static void next_by(void)
 {
 	if (!top.live.r.sched)
@@ -488,7 +488,7 @@ static void interactive(void)
 	delscreen(screen);
 }
 
-/* False if plain tables have to do. */
+/* Returns false if the terminal can only show plain tables. */
 static bool has_screen(void)
 {
 	if (top.batch || !isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
@@ -513,7 +513,7 @@ static bool has_screen(void)
 }
 #endif
 
-/* Of the same CPUs, and as often. */
+/* Begin to log interrupts, of the same CPUs, and as often. */
 static void begin_irqs(void)
 {
 	struct kdtl_stream_attr attr = top.attr;
@@ -537,7 +537,7 @@ static int cmd_top(int argc, char **argv)
 		usage_error("top: --irq: the entries of %s name no tasks", top.live.r.head.source);
 	if (top.irqs)
 		begin_irqs();
-	/* The tasks that there are: without them there are no cgroups. */
+	/* Learn the tasks that exist: without them there are no cgroups. */
 	take();
 	filter_begin(&top.filter, &top.live.r);
 	if (has_screen())

@@ -8,15 +8,15 @@
  * CPU time held it back, for as long as each dispatch is in the recording.  Each such wait gets an
  * entry, as if it had been over at that moment, whose times are lower bounds.
  *
- * Of a task that went to sleep, no entry tells whether it woke up.  So whoever records asks the kernel
- * at the end who waits (KDTL_IOC_WAITS): each of those gets an entry, too.
+ * No entry tells whether a task that went to sleep has woken up.  So the tool asks the kernel at the
+ * end of a recording who waits (KDTL_IOC_WAITS): each of these tasks gets an entry, too.
  */
 #include <search.h>
 #include <stdlib.h>
 
 #include "kdtl.h"
 
-/* If the clocks of CPUs differ, a dispatch may seem so much older than what it follows. */
+/* If CPUs' clocks differ, a dispatch may seem this much older than what it follows. */
 #define SKEW_NS		20000000
 
 /**
@@ -25,11 +25,11 @@
  * @left: when it left a CPU, in ticks; 0: never
  * @ran: when it got one
  * @left_cpu: the CPU that it left
- * @ran_cpu: the one that it got
- * @why: it left for this reason
+ * @ran_cpu: the CPU that it got
+ * @why: the reason for which it left
  * @again: it got the CPU that it left once more
  * @comm: its name when it got the CPU
- * @next: another one
+ * @next: the next one in the list
  */
 struct last {
 	int		pid;
@@ -109,7 +109,7 @@ static bool still_waits(const struct recording *r, const struct last *last)
 	return since_boot(r, last->ran) + SKEW_NS < since_boot(r, last->left);
 }
 
-/* Forget the tasks that have done nothing since @ticks, but for those that wait. */
+/* Forget the tasks that have done nothing since @ticks, except those that wait. */
 void lasts_prune(struct lasts *l, const struct recording *r, uint64_t ticks)
 {
 	struct last **at = &l->first, *last;
@@ -142,7 +142,7 @@ void lasts_free(struct lasts *l)
 	l->tree = NULL;
 }
 
-/* The dispatch of @pid after @prev, which no log has. */
+/* Make an entry for the dispatch of @pid after @prev, which no log has. */
 static struct kdtl_entry made_entry(unsigned int cpu, uint64_t time, uint32_t pid, uint32_t prev,
 				    const char *comm)
 {
@@ -156,7 +156,7 @@ static struct kdtl_entry made_entry(unsigned int cpu, uint64_t time, uint32_t pi
 	return e;
 }
 
-/* It had waited for as long as still::ns says, which an entry may be too short for. */
+/* Set the entry's wait to the most that it can hold: still::ns has the real one. */
 static void made_wait(struct kdtl_entry *e, bool throttled, unsigned int reason)
 {
 	e->dispatch_reason = throttled ? KDTL_DISPATCH_THROTTLED : reason;
@@ -166,7 +166,7 @@ static void made_wait(struct kdtl_entry *e, bool throttled, unsigned int reason)
 		e->enqueue_to_dispatch_time = htobe32(KDTL_TIME_MAX);
 }
 
-/* What its dispatch would have been at @until, if it had come then. */
+/* The dispatch of @last's task, as if it had come at @until. */
 static struct still still_of(const struct recording *r, const struct last *last, uint64_t until)
 {
 	const struct kdtl_task *t = task_at(r, NULL, last->pid, until);
@@ -180,7 +180,7 @@ static struct still still_of(const struct recording *r, const struct last *last,
 	return s;
 }
 
-/* The same of a task of which the kernel says that it waits. */
+/* still_of() for a task of which the kernel says that it waits. */
 static struct still still_told(const struct recording *r, const struct kdtl_stream_wait *w)
 {
 	const struct kdtl_task *t = task_at(r, NULL, w->pid, w->until);
@@ -207,7 +207,7 @@ struct kdtl_entry entry_begin(const struct recording *r, unsigned int cpu, int p
 	return e;
 }
 
-/* Who had the CPU of a wait all the time: without another entry, nobody else came. */
+/* The task that had the CPU during all of a wait: without another entry, nobody else came. */
 static struct still begin_of(const struct recording *r, const struct still *s)
 {
 	return (struct still){
@@ -251,7 +251,7 @@ static void add_begins(struct recording *r)
  * @r: the recording
  * @entry: the new array
  * @nr: their number
- * @before: the last one that is no wait
+ * @before: the last entry that is no wait
  * @still: the next wait that is not over
  * @begin: the next CPU's begin
  */
@@ -264,7 +264,7 @@ struct put {
 	struct still		*begin;
 };
 
-/* The CPU's task at that moment goes on. */
+/* Put the wait.  It changes nothing for the CPU's task at that moment, which goes on. */
 static void put_still(struct put *p)
 {
 	struct kdtl_entry *e = &p->still->entry;
@@ -307,7 +307,7 @@ static void put_stills(struct recording *r)
 	r->nr = p.nr;
 }
 
-/* It was moved since to the queue of a CPU that has more to tell of it. */
+/* Does the kernel report the task's wait in another CPU's queue, to which it has moved since? */
 static bool told_elsewhere(const struct recording *r, const struct last *last)
 {
 	for (size_t i = 0; i < r->nr_waits; i++) {
@@ -326,8 +326,8 @@ static bool proves(const struct recording *r, const struct last *last, uint64_t 
 }
 
 /*
- * Add those of which the kernel told, if the log does not, and has no dispatch since then: it would
- * tell of that wait, which began before @before.
+ * Add the waits that the kernel reported, unless the log tells of them, or has a later dispatch of
+ * the task: that would tell of the wait, which began before @before.
  */
 static void add_told(struct recording *r, const struct lasts *l, uint64_t since, uint64_t before)
 {
@@ -386,13 +386,13 @@ uint64_t recording_until(const struct recording *r)
 /* Up to when the entries prove that a task waits; 0: they prove nothing. */
 static uint64_t proof_until(const struct recording *r)
 {
-	/* Of older versions it is not known when entries were lost. */
+	/* Recordings of older versions do not say when entries were lost. */
 	if (r->min_wait || (r->head.lost && !r->nr_losses))
 		return 0;
 	return recording_until(r);
 }
 
-/* Of a recording whose entries are sorted by CPU. */
+/* The recording's entries must be sorted by CPU. */
 void stills_find(struct recording *r)
 {
 	const uint64_t until = proof_until(r);

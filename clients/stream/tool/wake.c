@@ -6,7 +6,7 @@
 
 #include "kdtl.h"
 
-/* A recording whose entries are no dispatches. */
+/* Is it a recording of wake-ups, whose entries are no dispatches? */
 bool recording_is_wake(const struct recording *r)
 {
 	return !strcmp(r->head.source, WAKE_SOURCE);
@@ -22,7 +22,7 @@ static void print_by(const struct kdtl_wake_entry *w)
 		printf("by %d", kdtl_wake_by(w));
 }
 
-/* How it slept, by the kernel's bits: those that other tools show, too. */
+/* How a task slept, by the kernel's bits, as other tools show it. */
 const char *wake_state_word(unsigned int state)
 {
 	if (state & 0x04)

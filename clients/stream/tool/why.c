@@ -10,7 +10,7 @@
 #define MOST		10	/* waits that are shown if nobody says how many */
 
 /**
- * struct wait - one that is shown
+ * struct wait - a wait that is shown
  * @i: the number of its entry
  * @ns: for how long the task had no CPU although it could have gone on: its wait, or the
  *	time in which its quota held it back
@@ -26,14 +26,14 @@ struct wait {
  * @time: only those that had begun, and were not over, at this time; NULL: all
  * @when: @time in ns since 1970, and the first ns behind it
  * @nr_when: number of these spans: two in an hour that comes twice
- * @nr: so many waits; 0: as many as fit, but %MOST
+ * @nr: number of waits; 0: as many as fit, but at most %MOST
  * @all: one line for each task that had the CPU
  * @brief: a line of NAME=VALUE for each wait
  * @json: a line with a JSON object for each wait
- * @chain: what made tasks late, also while they slept
+ * @chain: what made tasks late, even while they slept
  * @width: of the terminal
- * @below: that is too narrow, so the cgroup has a line of its own
- * @begin: there is room for the begin of each wait
+ * @below: @width is too small, so the cgroup has a line of its own
+ * @begin: there is room for the beginning of each wait
  * @seconds: record for so long first; 0: read a recording
  * @path: the recording
  * @wake: the one of wake-ups; NULL: the one beside it
@@ -66,10 +66,10 @@ struct options {
 	int64_t		ahead;
 };
 
-/* And those of the begin of a wait. */
+/* The columns of the beginning of a wait. */
 #define BEGIN_WIDTH	(time_width(3) + 2)
 
-/* A path that is shown beside it is not cut to less. */
+/* A path on the line of its wait is not cut to less. */
 #define PATH_GOOD	24
 
 /* Lines before the first wait, and the one of the shell that follows the last. */
@@ -78,7 +78,7 @@ struct options {
 /* The columns before the cgroup's, but without the task's. */
 #define BEFORE_CGROUP	(time_width(3) + (int)strlen(" 1234   123 ms    123 ms     "))
 
-/* So many waits, of @lines each, fit a terminal; a file or a pipe has no end. */
+/* How many waits of @lines each fit the terminal; a file or a pipe has no end. */
 static size_t fitting(size_t lines)
 {
 	const size_t rows = terminal_rows();
@@ -86,13 +86,13 @@ static size_t fitting(size_t lines)
 	return rows > lines + OTHER_LINES ? (rows - OTHER_LINES) / lines : 1;
 }
 
-/* It may be negative, unlike other times. */
+/* Parse a time which, unlike others, may be negative. */
 static int64_t parse_ahead(const char *text)
 {
 	const bool behind = *text == '-';
 	uint64_t ns;
 
-	/* What is none is shown as it was typed. */
+	/* If it is no duration, the message shows it as it was typed. */
 	if (!read_duration(text + behind, NS_PER_S, &ns))
 		ns = parse_duration("--host-ahead", text, NS_PER_S, 0, 0);
 	return behind ? -(int64_t)ns : (int64_t)ns;
@@ -242,7 +242,7 @@ static const char *ran_text(char *to, size_t size, const struct ran *ran)
 	return to;
 }
 
-/* As many as there is room for on the line, and the rest as a sum. */
+/* Print as many as there is room for on the line, and the rest as a sum. */
 static void print_behind(const struct options *o, const struct who *w, const char *behind)
 {
 	char text[TASK_TEXT + NS_TEXT], ns[NS_TEXT];
@@ -309,7 +309,7 @@ static void print_all_behind(const struct recording *r, const struct who *w, con
 	print_behind_whom(w->elsewhere, "in the queue of another CPU", "");
 }
 
-/* Which limit on CPU time is one for the task? */
+/* Which limit on CPU time applies to the task? */
 static const char *limit_text(const struct recording *r, const struct kdtl_entry *e)
 {
 	const struct kdtl_task *t = entry_task(r, e);
@@ -324,7 +324,7 @@ static const char *limit_text(const struct recording *r, const struct kdtl_entry
 static const char behind_here[] = "behind ", behind_there[] = "on the host behind ";
 static const char behind_still[] = "not over, behind ";
 
-/* Before the task was moved. */
+/* Print who had the CPU before the task was moved. */
 static void print_before(const struct recording *r, const struct options *o,
 			 const struct wait *wait)
 {
@@ -342,7 +342,7 @@ static void print_before(const struct recording *r, const struct options *o,
 	free(who.ran);
 }
 
-/* In the guest, and in the part of it that was stolen. */
+/* Print who had the CPU in the guest, and who had it on the host in the stolen part. */
 static void print_both(const struct recording *r, const struct host *h, const struct options *o,
 		       const struct wait *wait)
 {
@@ -367,7 +367,7 @@ static void print_both(const struct recording *r, const struct host *h, const st
 	free(there.ran);
 }
 
-/* In the queue in which the task was last. */
+/* Print who could not be preempted where the task was last queued. */
 static void print_kept(const struct recording *r, const struct options *o, size_t i)
 {
 	const struct kdtl_entry *e = r->entry[i];
@@ -383,7 +383,7 @@ static void print_kept(const struct recording *r, const struct options *o, size_
 	       short_ns(ns, kdtl_wake_arg(kept)));
 }
 
-/* How many other CPUs had nothing to do meanwhile, and on how many of them the task may run. */
+/* Print how many other CPUs were idle meanwhile, and on how many of them the task may run. */
 static void print_idle(const struct recording *r, size_t i)
 {
 	size_t ran, nr = idle_meanwhile(r, i, &ran);
@@ -441,8 +441,8 @@ static void print_wait(const struct recording *r, const struct host *h, const st
 }
 
 /*
- * All waits that are wanted, also those that are not shown.  They overlap, so the sums may be
- * larger than the time that was stolen.
+ * Print the sums of all wanted waits, even those that are not shown.  Waits overlap, so the sums
+ * may be larger than the time that was stolen.
  */
 static void print_total(const struct recording *r, const struct host *h, const struct options *o,
 			const struct wait *waits, size_t nr)
@@ -492,7 +492,7 @@ static void print_stolen_ms(const char *name, const struct recording *r, const s
 		printf(" %s=?", name);
 }
 
-/* What only a host's recording can tell. */
+/* Print what only a host's recording can tell. */
 static void print_brief_host(const struct recording *r, const struct host *h,
 			     const struct wait *wait)
 {
@@ -529,7 +529,7 @@ static const char *cgroup_word(char to[PRINTABLE(KDTL_CGROUP_LEN)], const struct
 	return path ? word_text(to, path, KDTL_CGROUP_LEN) : "?";
 }
 
-/* Who had the CPU where the task ran last; @elsewhere: it was in the queue of another CPU. */
+/* Print who had the CPU where the task ran last; @elsewhere: it was in another CPU's queue. */
 static void print_brief_before(const struct recording *r, const struct wait *wait, bool elsewhere)
 {
 	const char *none = elsewhere ? "?" : "-", *ms = elsewhere ? "?" : "0";
@@ -550,7 +550,7 @@ static void print_brief_before(const struct recording *r, const struct wait *wai
 	free(who.ran);
 }
 
-/* What scripts could not be told at first comes last, so that the others keep their places. */
+/* Print fields that were added later last, so that the older ones keep their places. */
 static void print_brief_more(const struct recording *r, const struct wait *wait,
 			     const struct who *who)
 {
@@ -566,7 +566,7 @@ static void print_brief_more(const struct recording *r, const struct wait *wait,
 	printf(" not_over=%d", !!entry_still(r, e));
 }
 
-/* For scripts. */
+/* Print a wait for scripts. */
 static void print_brief(const struct recording *r, const struct host *h, const struct wait *wait)
 {
 	const struct kdtl_entry *e = r->entry[wait->i];
@@ -608,7 +608,7 @@ static void print_head(const struct recording *r, const struct options *o, size_
 	       r->nr_tasks && !o->below ? "  cgroup" : "");
 }
 
-/* Of the waits that are shown, some may be over on a CPU that is not in the recording. */
+/* Say if a wait that is shown may have ended on a CPU that is not in the recording. */
 static void tell_some_cpus(const struct recording *r, const struct wait *waits, size_t nr,
 			   const char *path)
 {
@@ -648,7 +648,7 @@ static size_t at_most(size_t nr, size_t most)
 	return nr < most ? nr : most;
 }
 
-/* The filter's shortest wait is the shortest time without a CPU then. */
+/* Here, the filter's shortest wait is the shortest time without a CPU. */
 static int chain(const struct recording *r, struct options *o)
 {
 	const struct chains_wanted wanted = {

@@ -28,7 +28,7 @@ static void put_behind(const struct recording *r, const struct who *w)
 	line_close(']');
 }
 
-/* Who had the CPU; the hypervisor's log does not say. */
+/* Put who had the CPU, which the hypervisor's log does not say. */
 static void put_who(const struct recording *r, size_t i)
 {
 	struct who who = { 0 };

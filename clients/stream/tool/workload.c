@@ -52,7 +52,7 @@ bool workload_ended(void)
 	return !pid;
 }
 
-/* Returns 1: it has ended; 0: not after so many seconds; -1: somebody wants it at once. */
+/* Returns 1: it has ended; 0: not within @seconds; -1: somebody wants it to end at once. */
 static int wait_for_it(unsigned int seconds)
 {
 	const struct timespec second = { .tv_sec = 1 };

@@ -159,7 +159,7 @@ uint64_t day_of(const struct recording *r, uint64_t ns)
 	return time_of_day(r, boot_ticks(r, ns));
 }
 
-/* The time of day alone does not tell which of two times is meant: each is shown with its offset. */
+/* Times of day repeat, so each is shown with its offset from UTC. */
 static bool offsets;
 
 /* In a recording of a day or more, it does not either: each time is shown with its date. */

@@ -331,7 +331,7 @@ static uint64_t woke_up(const struct recording *r, const struct kdtl_entry *e)
 	return ticks - wait;
 }
 
-/* By CPU and time, as the entries are; a task is woken, and then wakes up, before it is dispatched. */
+/* Sort by CPU and time, like the entries; a task is woken, then wakes up, then is dispatched. */
 static int by_cpu_and_time(const void *a, const void *b)
 {
 	const struct event *x = a, *y = b;

@@ -101,7 +101,7 @@ static int by_time(const void *a, const void *b, void *recording)
 	return x < y ? -1 : x > y;
 }
 
-/* Lines of a CPU that follow each other: what was lost before the second one, or behind the first. */
+/* For successive lines of a CPU, find what was lost before the second one, or after the first. */
 static void find_losses(const struct recording *r, struct line *line, size_t nr)
 {
 	const struct gap *l, *end = r->loss + r->nr_losses;

@@ -181,7 +181,10 @@ static void add_lock(struct fields *f, const struct kdtl_wake_entry *w)
 	}
 }
 
-/* A wake-up, move, contended lock, new task, or one that was late to leave.  Of which CPU one was lost is not in the entries. */
+/*
+ * A wake-up, move, contended lock, new task, or task that was late to leave.  The entries do not say
+ * on which CPU one was lost.
+ */
 static void wake_fields(struct fields *f, const struct recording *r, const struct kdtl_entry *e)
 {
 	static const char *const events[] = { "woken", "moved", "contended", "new", "kept" };

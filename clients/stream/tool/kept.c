@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Who left a CPU long after it was told to, as it could not be preempted: by a recording of kdtl_wake. */
+/* Tasks that could not be preempted, and left a CPU late: from a recording of kdtl_wake. */
 #include <stdio.h>
 #include <stdlib.h>
 

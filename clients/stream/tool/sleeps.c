@@ -278,7 +278,7 @@ void kepts_beside(struct kepts *k, const struct recording *r, const char *path)
 		kepts_take(k, wake);
 }
 
-/* The CPU that @pid had at a time; UINT_MAX: not known, or it is no task: an interrupt has PID 0. */
+/* The CPU that @pid had at a time; UINT_MAX: not known, or no task, as an interrupt has PID 0. */
 unsigned int sleeps_cpu(const struct sleeps *s, int pid, uint64_t ns)
 {
 	size_t from = chain_first_turn(&s->log, pid), to = s->log.nr_turns, i;

@@ -8,8 +8,8 @@
  * CPU time held it back, for as long as each dispatch is in the recording.  Each such wait gets an
  * entry, as if it had been over at that moment, whose times are lower bounds.
  *
- * No entry tells whether a task that went to sleep has woken up.  So the tool asks the kernel at the
- * end of a recording who waits (KDTL_IOC_WAITS): each of these tasks gets an entry, too.
+ * No entry tells whether a task that went to sleep has woken up.  So the tool asks the kernel at
+ * the end of a recording who waits (KDTL_IOC_WAITS): each of these tasks gets an entry, too.
  */
 #include <search.h>
 #include <stdlib.h>

@@ -182,8 +182,8 @@ static void add_lock(struct fields *f, const struct kdtl_wake_entry *w)
 }
 
 /*
- * A wake-up, move, contended lock, new task, or task that was late to leave.  The entries do not say
- * on which CPU one was lost.
+ * A wake-up, move, contended lock, new task, or task that was late to leave.  The entries do not
+ * say on which CPU one was lost.
  */
 static void wake_fields(struct fields *f, const struct recording *r, const struct kdtl_entry *e)
 {

@@ -216,7 +216,7 @@ const struct kdtl_task *ran_task(const struct recording *r, const struct kdtl_en
 	const struct kdtl_task *t;
 	uint64_t ticks = since;
 
-	/* As in kdtl_sched.  The PID has changed by exec(), if it did, which may have been late. */
+	/* kdtl_sched: look at the middle, or at the end if exec(), perhaps late, changed the PID. */
 	if (r->head.tb_freq == 1000000000)
 		ticks += pid == entry_pid(e) ? ns / 2 : ns;
 	t = task_at(r, e, pid, ticks);

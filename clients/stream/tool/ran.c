@@ -216,7 +216,7 @@ const struct kdtl_task *ran_task(const struct recording *r, const struct kdtl_en
 	const struct kdtl_task *t;
 	uint64_t ticks = since;
 
-	/* kdtl_sched: look at the middle, or at the end if a late exec() may have changed the PID. */
+	/* kdtl_sched: look at the middle, or at the end if exec() has changed the PID. */
 	if (r->head.tb_freq == 1000000000)
 		ticks += pid == entry_pid(e) ? ns / 2 : ns;
 	t = task_at(r, e, pid, ticks);

@@ -286,25 +286,33 @@ watch_says()
 	load kdtl_watch wake=kdtl_wake threshold_ms=250 pause_s=0 && listens waited
 }
 
-# wakes_logged: by all CPUs, for the watch.
+# wakes_logged: on CPU 0, where the shell and its children are, for the watch.
 wakes_logged()
 {
-	awk '$4 == "kdtl_wake" && /kdtl_watch/ { print $8 }' /sys/kernel/debug/kdtl/sessions
+	awk 'FNR == NR { if ($4 == "kdtl_wake" && /kdtl_watch/) id = $1; next }
+		$1 == id && $2 == 0 { print $4 / 48 }' \
+		/sys/kernel/debug/kdtl/sessions /sys/kernel/debug/kdtl/areas
 }
 
-# Four pages have 341 wake-ups of a CPU. When the watch has noticed the wait, each CPU may forget all.
+# Four pages have 341 wake-ups of a CPU. When the watch has noticed the wait, that of the shell is
+# overwritten; to look whether it has, each second, wakes less often than that. A machine that is so
+# slow that the hog is done before has shown nothing.
 watch_keeps()
 {
+	! is_loaded kdtl_watch || unload kdtl_watch
+	! is_loaded kdtl_hog || unload kdtl_hog
 	load kdtl_watch wake=kdtl_wake threshold_ms=60000 pause_s=0 aux_pages=4 &&
-		echo "prio normal 250" >/sys/kernel/debug/kdtl_watch/rules && waits 20000 &&
-		until_true said "listens:$listens has waited for .* behind kdtl_hog:" || return
+		echo "prio normal 250" >/sys/kernel/debug/kdtl_watch/rules && waits 18000 || return
+	until said "listens:$listens has waited for .* behind kdtl_hog:"; do
+		sleep 1
+		grep -q N /sys/module/kdtl_hog/parameters/done || return
+	done
 	before=$(wakes_logged)
-	cpus=$(grep -c ^processor /proc/cpuinfo)
-	until [ "$(wakes_logged)" -gt $((before + 341 * cpus)) ]; do
+	until [ "$(wakes_logged)" -gt $((before + 341)) ]; do
 		sleep 0.000001
 	done
 	note "$before wake-ups until the wait was noticed, $(wakes_logged) before its end"
-	is "$(cat /sys/module/kdtl_hog/parameters/done)" N && unload kdtl_hog && told waited
+	grep -q N /sys/module/kdtl_hog/parameters/done && unload kdtl_hog && told waited
 }
 
 # By the CPU's own threshold it is not stuck, so the line is of the wait that goes on.
@@ -367,12 +375,12 @@ if [ -e /sys/devices/system/cpu/cpu1 ] && have_module kdtl_hog; then
 	unload kdtl_watch
 	ok "while the wait goes on, too" watch_says_meanwhile
 	unload kdtl_watch
-	ok "and when all CPUs have forgotten that it did" watch_keeps
+	ok "and when its CPU has forgotten that it did" in_tries 3 watch_keeps
 	unload kdtl_watch
 else
 	skip "the watch says who woke the task that waits" "needs two CPUs, and kdtl_hog"
 	skip "while the wait goes on, too" "needs two CPUs, and kdtl_hog"
-	skip "and when all CPUs have forgotten that it did" "needs two CPUs, and kdtl_hog"
+	skip "and when its CPU has forgotten that it did" "needs two CPUs, and kdtl_hog"
 fi
 if [ ! -e /sys/devices/system/cpu/cpu1 ] || ! have_module kdtl_hog; then
 	skip "who could not be preempted" "needs two CPUs, and kdtl_hog"

@@ -6,10 +6,14 @@
 #include <linux/sched.h>
 #include <linux/string.h>
 
-/* The kernel does not export which threads these are. */
+/*
+ * With PREEMPT_RT or threadirqs, ktimers runs the softirqs of timers.  The kernel does not export
+ * which threads these are.
+ */
 static inline bool kdtl_in_ksoftirqd(void)
 {
-	return current->flags & PF_KTHREAD && !strncmp(current->comm, "ksoftirqd/", 10);
+	return current->flags & PF_KTHREAD && (!strncmp(current->comm, "ksoftirqd/", 10) ||
+					       !strncmp(current->comm, "ktimers/", 8));
 }
 
 #endif /* _KDTL_KSOFTIRQD_H */

@@ -37,7 +37,7 @@ tree()
 		cp -r -- "$top/selftests/run/lib" "$tree/selftests/run/" &&
 		cp -- "$top/selftests/run/boot" "$tree/selftests/run/" &&
 		cp -- "$top/selftests/check" "$top/selftests/subjects" "$tree/selftests/" || return
-	for f in scripts/install-deps scripts/build selftests/run/vm; do
+	for f in scripts/install-deps scripts/build scripts/kernel selftests/run/vm; do
 		printf '#!/bin/bash\n' >"$tree/$f"
 		chmod +x "$tree/$f"
 	done

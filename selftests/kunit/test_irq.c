@@ -23,6 +23,8 @@
 /* So often a softirq may be left to ksoftirqd. */
 #define TRIES		1000
 
+#define NO_TIMERS	"timers run before the handler that is traced"
+
 /**
  * struct spin - a time in which something has a CPU
  * @from: it began
@@ -197,6 +199,8 @@ static void irq_nested(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
 		kunit_skip(test, "softirqs are threads'");
+	if (IS_ENABLED(CONFIG_S390))
+		kunit_skip(test, "%s", NO_TIMERS);
 	load.wants_timer = true;
 	KUNIT_ASSERT_TRUE(test, load_inline(s));
 	f = irq_find(s, *from, *to);
@@ -214,6 +218,8 @@ static void irq_timer(struct kunit *test)
 	struct found f;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	if (IS_ENABLED(CONFIG_S390))
+		kunit_skip(test, "%s", NO_TIMERS);
 	load_start_timer();
 	KUNIT_ASSERT_TRUE(test, kapi_until(READ_ONCE(load.timer.to)));
 	hrtimer_cancel(&load.hrtimer);

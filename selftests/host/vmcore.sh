@@ -122,8 +122,8 @@ separate()
 		tail -n 3 "$work/listed" && diff "$work/whole" "$work/listed"
 }
 
-# A kernel without debug info, or with little of it, has what is needed in one file.
-little()
+# One file has what is needed, with all of the kernel's debug info, with none and with little of it.
+one_file()
 {
 	local option kdir
 
@@ -131,7 +131,7 @@ little()
 	kdir=$captured
 	mkdir -p -- "$work/little" && tar -C "$top" --exclude=./.git -cf - . | tar -C "$work/little" -xf - &&
 		vmcore -k "$ko" "$work/loaded" >"$work/whole" || return
-	for option in CONFIG_DEBUG_INFO= CONFIG_DEBUG_INFO_REDUCED=y; do
+	for option in CONFIG_DEBUG_INFO=y CONFIG_DEBUG_INFO= CONFIG_DEBUG_INFO_REDUCED=y; do
 		rm -f -- "$work/little/core/root.o"
 		make -s -C "$kdir" M="$work/little" CC=gcc-12 CONFIG_KDTL=m "$option" core/root.o &&
 			vmcore -k "$work/little/core/root.o" "$work/loaded" >"$work/listed" &&
@@ -294,16 +294,12 @@ layout()
 
 documented()
 {
-	local name answers=${ko%kdtl.ko}api/answers/kdtl_answers.ko
+	local name
 
 	{
-		for name in kdtl_root kdtl_root_clock; do
+		for name in kdtl_root kdtl_root_clock kdtl_tables kdtl_root_table; do
 			echo "struct $name"
 			layout "$name" "$ko"
-		done
-		for name in kdtl_tables kdtl_root_table; do
-			echo "struct $name"
-			layout "$name" "$answers"
 		done
 		sed -n 's/^#define KDTL_ROOT_VERSION\t*/version /p' "$top/api/include/linux/kdtl_root.h"
 	} >"$work/layout"
@@ -347,7 +343,7 @@ ok "a truncated image" truncated
 ok "a file that is none" told 1 "$0" -k "$ko" "$0"
 ok "a kdtl.ko without debug info" no_debug_info
 ok "debug info in a file of its own" separate
-ok "debug info of a kernel that has none, or little" little
+ok "debug info of a kernel that has all, none, or little" one_file
 ok "a kdtl.ko of another kernel" other_kernel
 ok "sessions and positions" sessions
 ok "a full area" full_area

@@ -4,7 +4,9 @@
 # The crashes that selftests/host/recorder.sh leaves out, as others there are much the same.
 
 here=$(dirname -- "$(readlink -f -- "$0")")
-exec "$here/../host/recorder.sh" 'x86_64-6.1   bug      kdtl_crash
+exec "$here/../host/recorder.sh" 'x86_64-6.1   hang     khungtaskd
+x86_64-6.1   fanout   kdtl_crash
+x86_64-6.1   bug      kdtl_crash
 x86_64-6.1   spin     kdtl_crash
 x86_64-6.1   irqspin  kdtl_crash
 ppc64le-6.1  sysrq    kdtl_crash

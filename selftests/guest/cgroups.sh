@@ -414,52 +414,53 @@ kernel_kib()
 	awk '$1 == "SUnreclaim:" || $1 == "VmallocUsed:" { n += $2 } END { print n }' /proc/meminfo
 }
 
-thousand_are_gone()
+crowd_is_gone()
 {
-	rmdir "$root"/thousand/* 2>/dev/null
-	rmdir "$root/thousand"
+	rmdir "$root"/crowd/* 2>/dev/null
+	rmdir "$root/crowd"
 }
 
-# thousand_sleep: a task in each of a thousand cgroups; /tmp/thousand has their pids. Nobody writes to
+# crowd_sleeps: a task in each of $crowd cgroups; /tmp/crowd has their pids. Nobody writes to
 # what they open, and none of them is a program of its own, which would take long.
-thousand_sleep()
+crowd_sleeps()
 {
-	mkdir "$root/thousand" && (cd "$root/thousand" && mkdir $(seq 1000)) &&
-		mkfifo /tmp/thousand.never || return
-	for i in $(seq 1000); do
-		: </tmp/thousand.never &
-		echo $! >"$root/thousand/$i/cgroup.procs" || return
+	mkdir "$root/crowd" && (cd "$root/crowd" && mkdir $(seq $crowd)) &&
+		mkfifo /tmp/crowd.never || return
+	for i in $(seq $crowd); do
+		: </tmp/crowd.never &
+		echo $! >"$root/crowd/$i/cgroup.procs" || return
 		echo $!
 		[ $((i % 100)) -ne 0 ] || echo "# $i tasks" >&2
-	done >/tmp/thousand
+	done >/tmp/crowd
 }
 
-# thousand_wait MS: each of them for so long.
-thousand_wait()
+# crowd_waits MS: each of them for so long.
+crowd_waits()
 {
 	echo "# each waits for $1 ms"
 	fake later 0 3
 	while read -r pid; do
 		echo "task 0 $pid 0 $1" || return
-	done </tmp/thousand >/sys/kernel/debug/kdtl_fake/do
+	done </tmp/crowd >/sys/kernel/debug/kdtl_fake/do
 }
 
-# Each of a thousand cgroups has waits in several buckets, powers of two, and parts of windows. What
+# Each of many cgroups has waits in several buckets, powers of two, and parts of windows. What
 # the engine of pressure takes for a CPU is there with its first entry.
+crowd=300
 takes_little_memory()
 {
-	unload kdtl_sampler && unload kdtl_answers && thousand_sleep &&
+	unload kdtl_sampler && unload kdtl_answers && crowd_sleeps &&
 		load kdtl_sampler pmu=kdtl_fake cgroups=1024 && fake task 0 "$web" 0 10 &&
 		is "$(metric wait_seconds_count /web)" 1 || return
 	before=$(kernel_kib)
-	thousand_wait 0 && thousand_wait 1 && thousand_wait 20 && thousand_wait 24 &&
-		thousand_wait 300 || return
-	is "$(grep -c '^kdtl_cgroup_wait_seconds_count{cgroup="/thousand/.*} 5$' \
-		$sampler/metrics)" 1000 || return
-	per_cgroup=$((($(kernel_kib) - before) / 1000))
-	echo "# $per_cgroup KiB for each of 1,000 cgroups"
-	xargs kill </tmp/thousand
-	until_true thousand_are_gone && [ $per_cgroup -gt 0 ] && [ $per_cgroup -le 12 ]
+	crowd_waits 0 && crowd_waits 1 && crowd_waits 20 && crowd_waits 24 &&
+		crowd_waits 300 || return
+	is "$(grep -c '^kdtl_cgroup_wait_seconds_count{cgroup="/crowd/.*} 5$' \
+		$sampler/metrics)" $crowd || return
+	per_cgroup=$((($(kernel_kib) - before) / crowd))
+	echo "# $per_cgroup KiB for each of $crowd cgroups"
+	xargs kill </tmp/crowd
+	until_true crowd_is_gone && [ $per_cgroup -gt 0 ] && [ $per_cgroup -le 12 ]
 }
 
 # There are not that many at the begin.
@@ -513,6 +514,6 @@ ok "real tasks that wait for each other" real_tasks
 ok "or for many that only yield" blames_yielders
 ok "the sum over all cgroups is that over all CPUs" adds_up
 ok "each of many that were there before is known" early_ones_are_known
-ok "a thousand cgroups take little memory" takes_little_memory
+ok "hundreds of cgroups take little memory" takes_little_memory
 ok "more cgroups than there is room for" too_many_are_told
 finish

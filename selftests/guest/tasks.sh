@@ -14,12 +14,13 @@ have_module kdtl_kunit_tasks || skip_all "no module kdtl_kunit_tasks"
 cgroup=$(mktemp -d)
 mount -t cgroup2 cgroup "$cgroup" || skip_all "no cgroups"
 
-# A table that a test can fill, at least four times as large as what is there, and large enough
-# for a search through all of it to take time.
-records=4096
-while [ "$records" -lt $((4 * $(ls -d /proc/[0-9]*/task/* | wc -l))) ]; do
-	records=$((2 * records))
+# Tables that a test can fill, at least four times as large as what is there, and one of them large
+# enough for a search through all of it to take time.
+few=512
+while [ "$few" -lt $((4 * $(ls -d /proc/[0-9]*/task/* | wc -l))) ]; do
+	few=$((2 * few))
 done
+records=$((8 * few))
 
 need kdtl kdtl_sched kdtl_fake_pmu
 load kdtl_answers task_records="$records" || bail_out "kdtl_answers does not load"
@@ -41,8 +42,8 @@ if [ "$(number 3)" -eq 0 ]; then
 fi
 
 # Each leaves a record of a pid with which nobody exits. None of them holds.
-load kdtl_sampler || exit
-"$(dirname "$0")/exec_fail" "$records" || exit
+unload kdtl_answers && load kdtl_answers task_records="$few" && load kdtl_sampler || exit
+"$(dirname "$0")/exec_fail" "$few" || exit
 if [ "$(number 4)" -ne 0 ]; then
 	echo "Bail out! Threads whose exec() fails take all records:"
 	cat /sys/kernel/debug/kdtl_answers/tasks

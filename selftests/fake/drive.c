@@ -11,18 +11,18 @@
  *		"wait CPU N"	one entry of a runner that waited for N s
  *		"throttle CPU N" one entry of a runner that was throttled for N s
  *		"starve CPU N"	one of a runner that was throttled for 1 s and then waited for N s
- *		"steal CPU N"	a hypervisor has that CPU for N ms, and there is an entry of it
+ *		"steal CPU N"	a hypervisor has the CPU for N ms, and writes an entry of that
  *		"lost CPU N"	N entries that the source had and lost
  *		"task CPU PID PREV MS" one entry of PID, after PREV, that waited for MS
- *		"held CPU PID PREV MS" the same of one that was throttled for MS
+ *		"held CPU PID PREV MS" one entry of PID, after PREV, that was throttled for MS
  *		"idle CPU PREV"	the CPU becomes idle after PREV
- *		"later CPU N"	N s pass by the clock of the source, on all CPUs
- *		"stop CPU N"	that clock stands still if N is 1, and runs if it is 0
+ *		"later CPU N"	the source's clock moves on by N s, on all CPUs
+ *		"stop CPU N"	the source's clock stands still if N is 1, and runs if N is 0
  *		"stall CPU N"	delay the load's next N bursts, then make them at once
  *		"torn CPU N"	N entries with a wrong hash
  *		"raw CPU N"	N entries by kdtl_fake_raw, as far as there is room
  *		"short CPU N"	a transaction of kdtl_fake_raw that publishes N bytes
- *	stolen	"PID NS": from whom "steal" took the CPU last, and for how long
+ *	stolen	"PID NS": the task that the last "steal" took the CPU from, and for how long
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -36,7 +36,7 @@
 static struct kdtl_raw drive_raw;
 static struct dentry *drive_dir;
 
-/* Of the last theft. Scripts make one at a time. */
+/* Whom the last "steal" robbed, and of how many ns. Scripts steal one at a time. */
 static pid_t drive_robbed;
 static u64 drive_stolen;
 
@@ -87,7 +87,7 @@ static int drive_stolen_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(drive_stolen);
 
-/* As many whole entries as there is room for, in one transaction. */
+/* Writes up to @arg entries, only whole ones and as far as there is room, in one transaction. */
 static void drive_raw_entries(struct perf_event *event, void *arg)
 {
 	const unsigned int nr = *(unsigned int *)arg;

@@ -2,9 +2,10 @@
 /*
  * kdtl_client_sh - a session whose verbs a shell script calls
  *
- * On CPU 0 of the test source, with a watermark every 20 entries and two event
- * sets: set 0 overflows every 10 entries, and after two overflows set 1 takes
- * over.  So the script knows exactly how many events of each kind must come.
+ * The session logs CPU 0 of the test source, with a watermark every 20 entries
+ * and two event sets: set 0 overflows every 10 entries, and after two overflows
+ * set 1 takes over.  From this the script knows exactly how many events of each
+ * kind must come.
  *
  *	echo "emit 30" >/sys/module/kdtl_client_sh/parameters/act
  *	echo "emit 30 5000" >...	entries that waited for 5000 ns

@@ -7,24 +7,26 @@
  *
  * ctl, write only; the write fails as the verb does:
  *	open [BYTES]	create two sessions, load them; AUX area per CPU
- *	attr N MASK NS	what the Nth of the next two logs, and its period
- *	sets N MASK	the first of them switches to a set that logs this, after N
- *			entries
+ *	attr N MASK NS	mask and wake-up period of session N (0 or 1) of the next two
+ *	sets N MASK	the first session switches after N entries to a set that logs
+ *			MASK
  *	start		start the first, then the second
  *	stop		stop the second, then the first, read what is left
  *	close		close both
- *	hold		do not read until they are stopped
- *	merge		until it stops, read the first one's CPUs in one order
- *	hcalls CPU N	N hypervisor calls on the CPU, interrupts off: that makes
+ *	hold		do not read until the sessions are stopped
+ *	merge		read the first session's CPUs in one order, until it stops
+ *	hcalls CPU N	make N hypervisor calls on the CPU, interrupts off: these are
  *			N dispatches in a KVM guest, and no poll comes in between
  *	own CPU		register a log of the test's own, as the kernel's users do
- *	disown		and give it back
+ *	disown		give that log back
  *
  * report: a line of key=value for each CPU's lppaca, one for each session and
- * CPU, one for each CPU that compares what the two saw, and one about the merge.
+ * CPU, one for each CPU that compares what the two sessions saw, and one about
+ * the merge.
  *
- * entries: what the first session saw, CPU by CPU, a line for each: CPU, time,
- * dispatch and preempt reason, times queued, ready and slept, processor, srr0.
+ * entries: the entries that the first session saw, CPU by CPU, a line for each:
+ * CPU, time, dispatch and preempt reason, times queued, ready and slept,
+ * processor, srr0.
  */
 #define pr_fmt(fmt) "kdtl_client_vpa: " fmt
 
@@ -55,7 +57,7 @@ static bool fake;
 module_param(fake, bool, 0444);
 MODULE_PARM_DESC(fake, "the entries are kdtl_fake_hv's: look at their checksums");
 
-/* Entries per session and CPU that are kept, for comparisons. */
+/* At most so many entries of each session and CPU are kept for comparisons. */
 #define TEST_KEPT	131072
 
 /* The time base is converted with an error of some ticks. */
@@ -63,24 +65,24 @@ MODULE_PARM_DESC(fake, "the entries are kdtl_fake_hv's: look at their checksums"
 
 /**
  * struct test_cpu - what a session saw of a CPU
- * @entries: how many
- * @backwards: of these, not newer than the one before
- * @bad_reason: with a dispatch reason that PAPR does not have
- * @bad_preempt: with such a preempt reason
- * @time_slice: with dispatch reason 7
- * @unused: with preempt reason 0
- * @bad_sum: with a wrong checksum
- * @repeated: that are not newer, by kdtl_fake_hv's number
- * @next_seq: the least number that the next one may have
- * @outside: with a time before the start or after the stop
+ * @entries: number of entries
+ * @backwards: entries that are not newer than the one before
+ * @bad_reason: entries with a dispatch reason that PAPR does not have
+ * @bad_preempt: entries with a preempt reason that PAPR does not have
+ * @time_slice: entries with dispatch reason 7
+ * @unused: entries with preempt reason 0
+ * @bad_sum: entries with a wrong checksum
+ * @repeated: entries whose number, by kdtl_fake_hv, is below @next_seq
+ * @next_seq: the least number that the next entry may have
+ * @outside: entries with a time before the start or after the stop
  * @queued: sum of enqueue_to_dispatch_time
  * @rest: sum of the other two times
- * @last: time of the last one
+ * @last: time of the last entry
  * @pcpu_min: smallest processor_id
- * @pcpu_max: largest one
- * @stolen_min: ns that the kernel says were stolen while it was started everywhere
- * @stolen_max: the same, while it was started anywhere
- * @kept: the first TEST_KEPT
+ * @pcpu_max: largest processor_id
+ * @stolen_min: ns that the kernel counted as stolen while the session ran on all CPUs
+ * @stolen_max: ns that the kernel counted as stolen while the session ran on any CPU
+ * @kept: the first TEST_KEPT entries
  */
 struct test_cpu {
 	u64		entries;
@@ -109,14 +111,14 @@ struct test_cpu {
  * @started: local_clock() before kdtl_start()
  * @stopped: local_clock() after kdtl_stop()
  * @mask: what it will log; 0: everything
- * @period: of its wake-ups, ns
+ * @period: ns between its wake-ups
  * @switch_after: entries after which it switches to another set; 0: it has one set
  * @switch_mask: what that set will log
- * @merge: reads it, if not NULL
- * @merged: entries that it gave
- * @disordered: of these, older than the one before
- * @last: time of the last of them
- * @cpus: by CPU
+ * @merge: if not NULL, the session is read through it
+ * @merged: entries that @merge returned
+ * @disordered: entries that @merge returned after a newer one
+ * @last: time of the last entry that @merge returned
+ * @cpus: what it saw, by CPU
  */
 struct test_session {
 	struct kdtl_session		*s;
@@ -138,8 +140,8 @@ static struct task_struct *reader;
 static bool hold;
 static struct dtl_entry *own_log;
 static int own_cpu = -1;
-static DEFINE_MUTEX(test_lock);		/* all of the above */
-static DEFINE_MUTEX(read_lock);		/* kdtl has one reader at a time */
+static DEFINE_MUTEX(test_lock);		/* protects all of the above */
+static DEFINE_MUTEX(read_lock);		/* kdtl allows one reader at a time */
 static struct dentry *test_dir;
 
 static void test_entry(struct test_session *ts, struct test_cpu *tc,
@@ -239,7 +241,7 @@ static int test_merge(struct test_session *ts)
 	return 0;
 }
 
-/* Entries that it has not returned yet are dropped with it. */
+/* Entries that the merge has not returned yet are dropped with it. */
 static void test_merge_end(struct test_session *ts)
 {
 	mutex_lock(&read_lock);
@@ -390,7 +392,7 @@ static int test_close(void)
 	return 0;
 }
 
-/* This call changes nothing, as the CPU is not asleep. */
+/* H_PROD changes nothing, because the CPU is not asleep. */
 static void test_hcalls(void *nr)
 {
 	const unsigned int hw = hard_smp_processor_id();
@@ -541,7 +543,7 @@ static void test_show_cpu(struct seq_file *m, int i, int cpu)
 		   info.tb_freq, info.tb_boot, info.online);
 }
 
-/* The second session started after the first and stopped before it. */
+/* The first session saw all that the second did: it started before and stopped after it. */
 static void test_show_same(struct seq_file *m, int cpu)
 {
 	struct test_cpu *a = per_cpu_ptr(sessions[0].cpus, cpu);

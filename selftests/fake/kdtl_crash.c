@@ -2,9 +2,11 @@
 /*
  * kdtl_crash - crash or hang the kernel, to test the recorder
  *
- * insmod kdtl_crash.ko how=bug|spin|irqspin|hang|halt: in a thread kdtl_crash, so
- * that the recorder's table has a name to show.  Only the kernel's own
- * watchdogs end it, and only a reset ends halt.
+ *	insmod kdtl_crash.ko how=bug|spin|irqspin|hang|halt
+ *
+ * A thread called kdtl_crash does it, which gives the recorder's table a name to
+ * show.  Only the kernel's own watchdogs end spin, irqspin and hang, and only a
+ * reset ends halt.
  */
 #define pr_fmt(fmt) "kdtl_crash: " fmt
 
@@ -72,14 +74,14 @@ static void crash_stop(void *unused)
 }
 
 /*
- * All CPUs spin with interrupts off, so nobody notices.  What the notifiers of a panic say is
- * printed before, but when nothing moves any more.
+ * All CPUs spin with interrupts off, so no watchdog notices.  The panic notifiers print what they
+ * know once all other CPUs have stopped, before this one does.
  */
 static int crash_halt(void *unused)
 {
 	/*
-	 * If a CPU stopped that has the console, nothing would be printed. Who has it may have to
-	 * run on this CPU to give it back.
+	 * Nothing would be printed if a CPU stopped that holds the console. Its holder may need
+	 * this CPU to give it back, so take it before disabling preemption.
 	 */
 	console_lock();
 	preempt_disable();
@@ -110,8 +112,9 @@ static int crash_thread(void *data)
 	const struct crash *c = data;
 
 	/*
-	 * A thread gets its name while it waits for kthread_run().  If it is woken before it
-	 * has slept, its only dispatch was the one as kthreadd.  This one has the name.
+	 * kthread_run() names the new thread while that waits to be woken.  If the thread is woken
+	 * before it has slept, its only dispatch was under the name kthreadd.  After this sleep
+	 * it has one under its own name.
 	 */
 	usleep_range(1000, 2000);
 	return c->fn(NULL);
@@ -133,6 +136,6 @@ static int __init crash_init(void)
 }
 module_init(crash_init);
 
-/* No exit: the thread does not end. */
+/* There is no exit function, because the thread does not end. */
 MODULE_DESCRIPTION("kdtl test: crash the kernel");
 MODULE_LICENSE("GPL");

@@ -6,14 +6,14 @@
  *		a BUG() while an entry is written: in the scheduler, under the
  *		runqueue lock, after the last dispatch of a thread kdtl_crash
  *	insmod kdtl_crash_inside.ko how=locks
- *		a panic in kdtl_load(), with every lock of kdtl's that there is, while
- *		another CPU is in the middle of an entry, and a reader in a merge
+ *		a panic in kdtl_load() that holds all of kdtl's locks, while another CPU
+ *		is in the middle of an entry, and a reader in the middle of a merge
  *
- * Load it after the recorder: then its session gets each entry of a CPU first, so
- * the recorder does not have the entry that does not end.
+ * Load it after the recorder: its session then gets each entry of a CPU before the
+ * recorder's does, so the recorder does not have the entry that never ends.
  *
- * In a panic it calls all that kernel-doc allows there, on every session, before
- * the recorder prints its table.  If one of these calls waits, the machine hangs.
+ * In a panic it calls on every session what kernel-doc allows there, before the
+ * recorder prints its table.  If one of these calls waits, the machine hangs.
  */
 #define pr_fmt(fmt) "kdtl_crash_inside: " fmt
 
@@ -36,20 +36,20 @@ static char *how = "";
 module_param(how, charp, 0444);
 MODULE_PARM_DESC(how, "fanout or locks");
 
-/* Each entry of this session reaches a watermark, which is a trace event. */
+/* Each entry of this session reaches a watermark, which makes a trace event. */
 static struct kdtl_session *session;
 static struct kdtl_merge *merge;
 
 /* ------------------------------------------------- in the middle of an entry */
 
-/* The entry after this task's last one ends in a BUG(); 0: none does. */
+/* The entry of a task that follows this one on a CPU ends in a BUG(); 0: no entry does. */
 static pid_t bug_after;
 
-/* On a CPU that makes an entry, it does not end. */
+/* While this is set, the next entry that a CPU makes does not end. */
 static bool catching;
 static atomic_t caught;
 
-/* In the scheduler, under the runqueue lock, in kdtl's fan-out. */
+/* Called in kdtl's fan-out: in the scheduler, under the runqueue lock. */
 static void inside_watermark(void *data, const struct kdtl_aux *aux, u64 head)
 {
 	const struct kdtl_entry *e = aux->area.base +
@@ -67,7 +67,7 @@ static void inside_watermark(void *data, const struct kdtl_aux *aux, u64 head)
 		cpu_relax();
 }
 
-/* Called for the modules that are loaded already, too. */
+/* Also called for the modules that are loaded already. */
 static int inside_tracepoints(struct notifier_block *nb, unsigned long val, void *data)
 {
 	const struct tp_module *tpm = data;
@@ -95,13 +95,13 @@ static int inside_hang(void *unused)
 	return 0;
 }
 
-/* Idle has no entry, so there has to be a task that gets the CPU next. */
+/* Idle makes no entry, so another task has to get the CPU next. */
 static int inside_fanout(void *unused)
 {
 	struct task_struct *next;
 	int err;
 
-	/* Its first dispatch may be as kthreadd, without the name: see kdtl_crash. */
+	/* This thread's first dispatch may be under the name kthreadd: see kdtl_crash.c. */
 	usleep_range(1000, 2000);
 	err = set_cpus_allowed_ptr(current, cpumask_of(raw_smp_processor_id()));
 	next = kthread_create(inside_hang, NULL, "kdtl_crash_next");
@@ -117,7 +117,7 @@ static int inside_fanout(void *unused)
 
 /* ------------------------------------------------------------------ sessions */
 
-/* Calls @fn for each session that is listed; the caller's is one of them. */
+/* Calls @fn for each session that is listed, also for this module's. Returns their number. */
 static unsigned int with_sessions(void (*fn)(struct kdtl_session *s))
 {
 	struct list_head *at = &session->node;
@@ -134,14 +134,14 @@ static unsigned int with_sessions(void (*fn)(struct kdtl_session *s))
 	return nr;
 }
 
-/* A lock that cannot be taken is held by someone who does not go on either. */
+/* If a lock cannot be taken, its holder does not go on either. */
 static void hold_locks(struct kdtl_session *s)
 {
 	struct kdtl_aux *aux;
 	int cpu;
 
 	(void)mutex_trylock(&s->lock);
-	/* Never given back, which sparse would complain of. */
+	/* The locks are never given back, of which sparse would complain. */
 	if (raw_spin_trylock(&s->wake_lock))
 		__release(&s->wake_lock);
 	if (raw_spin_trylock(&s->done->wait.lock))
@@ -188,7 +188,7 @@ static int inside_panic(struct notifier_block *nb, unsigned long val, void *data
 	return NOTIFY_DONE;
 }
 
-/* Before the recorder's. */
+/* This one is called before the recorder's. */
 static struct notifier_block panic_nb = {
 	.notifier_call	= inside_panic,
 	.priority	= INT_MAX,
@@ -218,14 +218,14 @@ static int inside_session(void)
 
 /* --------------------------------------------------------------- with all locks */
 
-/* In kdtl_load(): under the session's lock and the hotplug lock. */
+/* Called in kdtl_load(), under the session's lock and the hotplug lock. */
 static void *inside_setup_aux(struct perf_event *event, void **pages, int nr_pages,
 			      bool overwrite)
 {
 	unsigned int nr;
 
 	local_irq_disable();
-	/* First, because a CPU that spins on one of the locks makes no entry. */
+	/* Catch a CPU before the locks are held: one that spins on a lock makes no entry. */
 	WRITE_ONCE(catching, true);
 	while (!atomic_read(&caught))
 		cpu_relax();
@@ -248,7 +248,7 @@ static struct kdtl_pmu load_pmu = {
 
 static struct kdtl_session *load_session;
 
-/* In kdtl_session_create(): under the lock of the sources. */
+/* Called in kdtl_session_create(), under the lock of the sources. */
 static int inside_attach(struct kdtl_pmu *p)
 {
 	return kdtl_load(load_session, NULL);
@@ -302,7 +302,7 @@ static int __init inside_init(void)
 		pr_err("how=%s: fanout or locks\n", how);
 		return -EINVAL;
 	}
-	/* What there is stays after an error: the machine is about to crash anyway. */
+	/* Nothing is undone after an error: the machine is about to crash anyway. */
 	__module_get(THIS_MODULE);
 	err = inside_session();
 	if (err) {
@@ -313,7 +313,7 @@ static int __init inside_init(void)
 }
 module_init(inside_init);
 
-/* No exit: the threads do not end. */
+/* There is no exit function, because the threads do not end. */
 MODULE_DESCRIPTION("kdtl test: crash the kernel inside kdtl");
 MODULE_LICENSE("GPL");
 MODULE_IMPORT_NS(KDTL_NS);

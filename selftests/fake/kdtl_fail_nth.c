@@ -3,11 +3,11 @@
  * kdtl_fail_nth - let an allocation, or a call, in a module's init function fail
  *
  *	echo 3 >/sys/module/kdtl_fail_nth/parameters/nth
- *	insmod kdtl_sampler.ko				its 3rd fails
+ *	insmod kdtl_sampler.ko				its 3rd allocation fails
  *	cat /sys/module/kdtl_fail_nth/parameters/met	Y: there was a 3rd
  *
- * Only the init function fails, not the module loader: the fault is armed where
- * the kernel calls the init function.
+ * Nothing fails in the module loader: the fault is armed where the kernel calls
+ * the init function.
  */
 #include <linux/kprobes.h>
 #include <linux/module.h>
@@ -64,7 +64,7 @@ static struct kretprobe nth_probe = {
 	.handler	= nth_end,
 };
 
-/* The kernel itself has no answer if there is no memory to disarm a probe, and warns. */
+/* Nothing fails in unregister_kretprobe(): without memory to disarm a probe the kernel warns. */
 static int nth_pause(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	unsigned int *left = (unsigned int *)ri->data;

@@ -2,20 +2,20 @@
 /*
  * kdtl_fake_hv - plays the hypervisor that writes the dispatch trace log
  *
- * For a machine whose hypervisor accepts H_REGISTER_VPA for a log and never
- * writes to it, as QEMU's software emulation does.  This module then writes
+ * It is for a machine whose hypervisor accepts H_REGISTER_VPA for a log and
+ * never writes to it, like QEMU's software emulation.  This module then writes
  * the entries and counts them in lppaca::dtl_idx, in the order that KVM's
  * __kvmppc_create_dtl_entry() does, or wrongly in ways that a test asks for.
  *
  * It learns where the log is as a hypervisor does: from the hypervisor call,
- * through the kernel's own hcall_entry and hcall_exit tracepoints.  So kdtl_vpa
+ * through the kernel's own hcall_entry and hcall_exit tracepoints.  kdtl_vpa
  * needs no knowledge of this module, and its hypervisor calls are tested as well.
  * This module writes to a log only after the call that registers it has ended:
  * during the call the machine's own hypervisor reads the log's size from the
  * first entry.  A kprobe makes hypervisor calls fail.
  *
- * It keeps a copy of the log, with a pattern after the last slot, so that it
- * detects other writers.  To detect writes around the log, boot with
+ * To detect other writers it keeps a copy of the log, and fills the log with a
+ * pattern after the last slot.  To detect writes around the log, boot with
  * slub_debug=FZPU.
  *
  * Driven by selftests/guest/fakehv.sh through debugfs, kdtl_fake_hv/:
@@ -24,15 +24,15 @@
  *	play CPU STEP...	do the steps on the CPU in one go, interrupts off
  *	within CPU STEP...	do the steps once, as soon as the driver hands out entries and
  *				finds that one of them is wrong
- *	run CPU FROM NS N	write N entries every NS until halt: by a timer if
- *				FROM is CPU, so never while the log is read, else
- *				by a thread on CPU FROM, so at any time
+ *	run CPU FROM NS N	write N entries every NS ns until halt: if FROM is
+ *				CPU, by a timer, which never runs while the log is
+ *				read; else by a thread on CPU FROM, at any time
  *	halt CPU		undo run
- *	refuse REG DEREG	what registering a log and giving it back return
- *				(0: they work, as after loading)
+ *	refuse REG DEREG	registering a log returns REG, giving it back DEREG
+ *				(0, as after loading: they work)
  *	limit BYTES		larger logs are refused with H_PARAMETER (0: none are)
  *
- * STEP is one of fakehv_ops, with =N: how often, or how much.
+ * STEP is one of fakehv_ops. A =N behind it says how often, or how much.
  *
  * info: a line of key=value for each CPU.
  */
@@ -71,16 +71,16 @@
 /**
  * enum fakehv_op - what the hypervisor does
  * @FAKEHV_PUT: write n entries and count each
- * @FAKEHV_HALF: the same, but write an entry only up to its time base
- * @FAKEHV_ZERO: n entries with time base 0
- * @FAKEHV_OLD: n entries with the time base of the one before
- * @FAKEHV_FUTURE: n entries from an hour ahead
+ * @FAKEHV_HALF: write n entries only up to their time base, which stays old; count each
+ * @FAKEHV_ZERO: write and count n entries with time base 0
+ * @FAKEHV_OLD: write and count n entries with the time base of the one before
+ * @FAKEHV_FUTURE: write and count n entries from an hour ahead
  * @FAKEHV_WRITE: write n entries, count none yet
- * @FAKEHV_COUNT: now count n of them
+ * @FAKEHV_COUNT: count n entries that FAKEHV_WRITE wrote
  * @FAKEHV_SKIP: count n entries that are not written
  * @FAKEHV_JUMP: add n to the count, at once
  * @FAKEHV_UNMASK: clear the enable mask
- * @FAKEHV_TAKE: the same, and forget the log, as if someone else had taken it
+ * @FAKEHV_TAKE: clear the enable mask and forget the log, as if someone else had taken it
  * @FAKEHV_STEAL: register someone else's log instead, with the mask n
  */
 enum fakehv_op {
@@ -126,26 +126,26 @@ struct fakehv_step {
 /**
  * struct fakehv_cpu - a CPU's hypervisor
  * @lock: protects all but @timer, @writer, @ns and @burst
- * @offered: what is being registered, until the call returns
- * @log: where it writes to; NULL: not registered
- * @kept: its return was refused
+ * @offered: the log that is being registered, until the call returns
+ * @log: the log that it writes to; NULL: none is registered
+ * @kept: another log may replace @log: its return was refused, or its mask was cleared
  * @stolen: @log is @other
  * @other: someone else's log
- * @copy: what stands there
+ * @copy: what @log must contain
  * @bytes: size of the log
  * @slots: entries in it
  * @index: dispatches since the log was registered, as the guest sees them
  * @slot: where the next entry goes
  * @uncounted: entries written and not yet counted
- * @seq: of the next entry
- * @last_tb: of the entry before
+ * @seq: number of the next entry
+ * @last_tb: time base of the entry before
  * @counted: dispatches since the module was loaded, without jumps
  * @registrations: how many there were
- * @refusals: how many there were
+ * @refusals: calls about a log that were refused
  * @complaint: what was wrong about a registration or the log, or NULL
- * @timer: writes, on this CPU
- * @writer: writes, on another one
- * @ns: between bursts
+ * @timer: writes entries, on this CPU
+ * @writer: writes entries, on another CPU
+ * @ns: ns between bursts
  * @burst: entries at a time
  */
 struct fakehv_cpu {
@@ -203,7 +203,7 @@ static void fakehv_write(struct fakehv_cpu *c, int cpu, enum fakehv_op op)
 	struct kdtl_entry *e = &c->log[c->slot];
 	u64 tb = max(get_tb(), c->last_tb + 1);
 
-	/* Every pair of codes there is, PAPR's or not, in 2^16 entries in a row. */
+	/* Without papr, 2^16 entries in a row have every pair of codes there is, PAPR's or not. */
 	e->dispatch_reason = papr ? seq % (KDTL_DISPATCH_PRIV_DOORBELL + 1) : seq;
 	e->preempt_reason = papr ? seq % (KDTL_PREEMPT_HDEC_ADJUNCT + 1) : seq + (seq >> 8);
 	e->processor_id = cpu_to_be16(cpu);
@@ -235,7 +235,7 @@ written:
 static void fakehv_tell(struct fakehv_cpu *c, int cpu, u64 more)
 {
 	c->index += more;
-	/* The entries are there before. Pairs with V in kdtl_vpa_fresh(). */
+	/* The entries are there before the index. Pairs with V in kdtl_vpa_fresh(). */
 	virt_wmb();
 	WRITE_ONCE(lppaca_of(cpu).dtl_idx, cpu_to_be64(c->index));
 }
@@ -296,7 +296,7 @@ static void fakehv_step(struct fakehv_cpu *c, int cpu, const struct fakehv_step 
 		c->log = NULL;
 		fallthrough;
 	case FAKEHV_UNMASK:
-		/* A driver that finds this registers the log again. */
+		/* A driver that finds the mask cleared registers the log again. */
 		c->kept = true;
 		WRITE_ONCE(lppaca_of(cpu).dtl_enable_mask, 0);
 		break;
@@ -356,7 +356,7 @@ static int fakehv_parse(struct fakehv_play *play, char *words)
 			return err;
 		s->op = err;
 		s->n = 1;
-		/* A jump may go back. */
+		/* A jump may go back, so the number may be negative. */
 		err = word ? kstrtos64(word, 0, (s64 *)&s->n) : 0;
 		if (err)
 			return err;
@@ -375,14 +375,15 @@ static int fakehv_play(int cpu, char *words)
 }
 
 /*
- * A virtual processor stood still between two steps of a poll, and others wrote on.  It is enough
- * to do it where the driver counts one entry as lost: while it hands out what it has copied.
+ * These steps are what others write while a virtual processor stands still between two steps of
+ * a poll.  It is enough to do them where the driver, while it hands out what it has copied, counts
+ * one entry as lost.
  */
 static struct fakehv_play within;
 
 static int fakehv_within_pre(struct kprobe *kp, struct pt_regs *regs)
 {
-	/* kdtl_pmu_lost()'s number: those that were lapped are more. */
+	/* The number that kdtl_pmu_lost() gets: it is more than 1 for entries that were lapped. */
 	if (regs->gpr[4] == 1 && raw_smp_processor_id() == READ_ONCE(within.cpu)) {
 		WRITE_ONCE(within.cpu, -1);
 		fakehv_steps(raw_smp_processor_id(), within.steps, within.nr);
@@ -487,7 +488,7 @@ static u32 fakehv_log_size(u64 addr)
 {
 	const struct kdtl_entry *log = __va(addr);
 
-	/* PAPR: the second word is the log's size. */
+	/* According to PAPR, the second word is the log's size. */
 	return be32_to_cpu(log->enqueue_to_dispatch_time);
 }
 
@@ -623,8 +624,8 @@ static int fakehv_refuse_pre(struct kprobe *kp, struct pt_regs *regs)
 }
 
 /*
- * A post handler makes the probe a trap, so it can change where execution goes
- * on.
+ * The post handler makes the probe a trap, so the pre handler can change where
+ * execution goes on.
  */
 static void fakehv_refuse_post(struct kprobe *kp, struct pt_regs *regs,
 			       unsigned long flags)

@@ -11,7 +11,7 @@
 #include <linux/build_bug.h>
 #include <linux/kdtl.h>
 
-/* Over everything but srr1, in the stored, big-endian words. */
+/* The checksum covers all words but srr1, in the big-endian form in which they are stored. */
 static inline u64 fakehv_sum(const struct kdtl_entry *e)
 {
 	const u64 *word = (const u64 *)e;

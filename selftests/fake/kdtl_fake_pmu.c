@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdtl_fake: a source whose entries tests make, and can check
+ * kdtl_fake: a source of entries that tests make and can check
  *
- * An entry carries a number, one more than that of its CPU's entry before (srr0),
- * and a hash of all its bytes (srr1): a torn, stale or misplaced one does not
- * pass for a good one.
+ * srr0 of an entry numbers the entries of its CPU, and srr1 is a hash of all the
+ * words before it: a torn, stale or misplaced entry does not pass for a good one.
  */
 #include <linux/atomic.h>
 #include <linux/irq_work.h>
@@ -21,7 +20,7 @@
 /* How far the source's clock is ahead of local_clock(), in ns. */
 static atomic64_t kdtl_fake_ahead = ATOMIC64_INIT(0);
 
-/* Where local_clock() was when the source's clock was stopped, or 0 while that runs. */
+/* What local_clock() said when the source's clock was stopped; 0: it runs. */
 static atomic64_t kdtl_fake_stopped = ATOMIC64_INIT(0);
 
 static u64 kdtl_fake_clock(struct kdtl_pmu *p)
@@ -52,7 +51,7 @@ static struct kdtl_pmu kdtl_fake_pmu = {
 	.clock		= kdtl_fake_clock,
 };
 
-/* The number of the CPU's last entry: the first is 1. */
+/* The number of the CPU's last entry. The first entry has number 1. */
 static DEFINE_PER_CPU(u64, kdtl_fake_seq);
 
 /**
@@ -118,9 +117,9 @@ static void kdtl_fake_nothing(struct irq_work *work)
 }
 
 /*
- * Returns false if this is not the CPU.  The irq_work that the entries raised
- * has run when this returns: one interrupt runs all queued irq_work, and ours
- * is queued last.
+ * Does nothing and returns false if this code does not run on @cpu.  When it
+ * returns true, the irq_work that the entries raised has run: one interrupt runs
+ * all queued irq_work, and ours is queued last.
  */
 static bool kdtl_fake_do(int cpu, const struct kdtl_fake_job *job)
 {
@@ -159,7 +158,7 @@ static long kdtl_fake_work(void *arg)
 	return kdtl_fake_do(raw_smp_processor_id(), arg) ? 0 : -EXDEV;
 }
 
-/* Directly if this is the CPU: a worker would take longer. */
+/* Does the job directly if it already runs on @cpu: a worker would take longer. */
 static int kdtl_fake_on(int cpu, struct kdtl_fake_job *job)
 {
 	if (kdtl_fake_do(cpu, job))
@@ -168,7 +167,7 @@ static int kdtl_fake_on(int cpu, struct kdtl_fake_job *job)
 }
 
 /**
- * kdtl_fake_emit() - entries on any CPU
+ * kdtl_fake_emit() - make entries on any CPU
  * @cpu: on which
  * @kind: what kind
  * @nr: how many, in one go with interrupts off
@@ -176,7 +175,7 @@ static int kdtl_fake_on(int cpu, struct kdtl_fake_job *job)
  * @ready: ready_to_enqueue_time of each
  * @slept: waiting_to_ready_time of each
  *
- * When it returns they have been written, or lost, and the reader was woken.
+ * When it returns, the entries have been written, or lost, and the reader has been woken.
  *
  * Context: may sleep.
  * Return: 0, or -ENODEV: the CPU is offline.
@@ -197,12 +196,12 @@ int kdtl_fake_emit(int cpu, enum kdtl_kind kind, unsigned int nr,
 EXPORT_SYMBOL_NS_GPL(kdtl_fake_emit, KDTL_NS);
 
 /**
- * kdtl_fake_emit_task() - one entry of a task, on any CPU
+ * kdtl_fake_emit_task() - make one entry of a task, on any CPU
  * @cpu: on which
  * @kind: what kind
  * @pid: the task
  * @prev: the task before it; 0: the CPU was idle
- * @wait: for how long it was queued or, if @kind is that, throttled
+ * @wait: for how long it was throttled, if @kind is KDTL_KIND_THROTTLE; else queued
  *
  * Context: may sleep.
  * Return: 0, or -ENODEV: the CPU is offline.
@@ -226,7 +225,7 @@ struct kdtl_fake_theft {
 	u64		ns;
 };
 
-/* Interrupts are off, as they are for a CPU that does not run. */
+/* Interrupts are off here: a CPU that a hypervisor has taken away gets none either. */
 static void kdtl_fake_steal_here(void *data)
 {
 	struct kdtl_fake_theft *theft = data;
@@ -244,11 +243,11 @@ static void kdtl_fake_steal_here(void *data)
 }
 
 /**
- * kdtl_fake_steal() - a hypervisor has a CPU for a while, and there is an entry of that
+ * kdtl_fake_steal() - take a CPU away as a hypervisor does, and make an entry of that
  * @cpu: which
  * @ms: for how long, at least
  * @robbed: set to the task that had the CPU; 0: it was idle
- * @ns: set to how long it was, which is also the entry's enqueue_to_dispatch_time
+ * @ns: set to how long that took, which is also the entry's enqueue_to_dispatch_time
  *
  * Context: may sleep.
  * Return: 0, or -ENXIO: the CPU is offline.
@@ -267,7 +266,7 @@ int kdtl_fake_steal(int cpu, unsigned int ms, pid_t *robbed, u64 *ns)
 EXPORT_SYMBOL_NS_GPL(kdtl_fake_steal, KDTL_NS);
 
 /**
- * kdtl_fake_lost() - the source itself loses entries
+ * kdtl_fake_lost() - let the source itself lose entries
  * @cpu: on which
  * @nr: how many
  *
@@ -298,8 +297,8 @@ EXPORT_SYMBOL_NS_GPL(kdtl_fake_later, KDTL_NS);
  * kdtl_fake_stop() - stop the source's clock, or let it run
  * @stop: stop it
  *
- * While it stands still only kdtl_fake_later() moves it, so what a test sees does not
- * depend on how fast the machine is.
+ * While the clock stands still, only kdtl_fake_later() moves it: then no result of a test
+ * depends on how fast the machine is.
  *
  * Context: any.
  */
@@ -310,7 +309,7 @@ void kdtl_fake_stop(bool stop)
 EXPORT_SYMBOL_NS_GPL(kdtl_fake_stop, KDTL_NS);
 
 /**
- * kdtl_fake_emit_torn() - entries that kdtl_fake_entry_seq() must reject
+ * kdtl_fake_emit_torn() - make entries that kdtl_fake_entry_seq() must reject
  * @cpu: on which
  * @nr: how many
  *
@@ -330,7 +329,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_fake_emit_torn, KDTL_NS);
  * @e: the entry
  *
  * Context: any.
- * Return: its number; 0: this is not as it was written.
+ * Return: its number; 0: the entry is not what was written.
  */
 u64 kdtl_fake_entry_seq(const struct kdtl_entry *e)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* kdtl_fake: a source whose entries tests make, and can check. */
+/* kdtl_fake: a source of entries that tests make and can check. */
 #ifndef _KDTL_FAKE_PMU_H
 #define _KDTL_FAKE_PMU_H
 
@@ -22,7 +22,10 @@ void kdtl_fake_entry_fill(struct kdtl_entry *e, enum kdtl_kind kind,
 			  u32 queued, u32 ready, u32 slept);
 u64 kdtl_fake_entry_seq(const struct kdtl_entry *e);
 
-/* Run @fn on a CPU, in task context; -ENODEV if it is offline. May sleep. */
+/*
+ * Runs @fn on a CPU, in task context, and returns its result, or -ENODEV if the CPU is offline.
+ * May sleep.
+ */
 static inline long kdtl_fake_work_on(int cpu, long (*fn)(void *), void *arg)
 {
 	long ret = -ENODEV;

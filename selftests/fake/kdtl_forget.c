@@ -6,7 +6,7 @@
  *	insmod kdtl_forget.ko leave=done
  *	insmod kdtl_forget.ko leave=merge fail=1	its init fails
  *
- * The session logs CPU 0 of the test source.  At the end of init there is an alarm.
+ * The session logs CPU 0 of the test source.  At its end, init raises an alarm.
  */
 #define pr_fmt(fmt) "kdtl_forget: " fmt
 
@@ -53,12 +53,12 @@ static int forget_reader(void *unused)
 {
 	while (kdtl_wait(session, MAX_SCHEDULE_TIMEOUT) >= 0)
 		;
-	/* It is in the module's code for a while, and lets no other task run. */
+	/* The thread stays in the module's code for a while, without sleeping. */
 	mdelay(300);
 	return 0;
 }
 
-/* A thread that sleeps in kdtl_wait() when this returns. */
+/* Starts a thread. When this returns, the thread sleeps in kdtl_wait(). */
 static int forget_wait(void)
 {
 	struct task_struct *t = kthread_run(forget_reader, NULL, "kdtl_forget");
@@ -70,7 +70,7 @@ static int forget_wait(void)
 	return 0;
 }
 
-/* A merge that has just returned an entry. */
+/* Makes a merge that has just returned an entry. */
 static int forget_merge(void)
 {
 	int err;
@@ -85,7 +85,7 @@ static int forget_merge(void)
 	return kdtl_merge_next(merge) ? 0 : -ENODATA;
 }
 
-/* The callback of a reader that kdtl runs, and what it touches. */
+/* The callback of a reader that kdtl runs. */
 static void forget_span(const struct kdtl_span *span, void *data)
 {
 	(*(unsigned int *)data)++;
@@ -105,7 +105,7 @@ struct kdtl_session *forget_open(const struct kdtl_session_attr *attr, bool work
 	return kdtl_session_open(attr, &reader);
 }
 
-/* The function that the log names, of an alarm. */
+/* The log names this function if the alarm is left. */
 static int forget_alarm(struct notifier_block *nb, unsigned long unused, void *data)
 {
 	const struct kdtl_alarm *alarm = data;
@@ -124,7 +124,7 @@ static struct kdtl_pmu forget_pmu = {
 	.tb_freq	= NSEC_PER_SEC,
 };
 
-/* The function that the log names, of a session. */
+/* The log names this function if the session is left. */
 static noinline struct kdtl_session *forget_create(void)
 {
 	const struct kdtl_session_attr attr = {
@@ -142,7 +142,7 @@ static noinline struct kdtl_session *forget_create(void)
 		s = forget_open(&attr, !strcmp(leave, "work"));
 	else
 		s = kdtl_session_create(&attr);
-	/* Not a tail call, after which the log would name the caller. */
+	/* Without this, the call would be a tail call, and the log would name the caller. */
 	barrier();
 	return s;
 }
@@ -165,7 +165,7 @@ static int forget_session(void)
 	return err;
 }
 
-/* Nobody else may hold the source before init has ended, which may fail: neither a session ... */
+/* As init may still fail, nobody else may hold the source before it ends: neither a session ... */
 static int forget_found(void)
 {
 	const struct kdtl_session_attr attr = { .pmu = "kdtl_forget" };
@@ -178,7 +178,7 @@ static int forget_found(void)
 	return -EEXIST;
 }
 
-/* ... nor an event of perf's. */
+/* ... nor a perf event. */
 static int forget_opened(void)
 {
 	struct perf_event_attr attr = {
@@ -214,7 +214,7 @@ static int __init forget_init(void)
 	kdtl_alarm(&(struct kdtl_alarm){ .what = "forget", .cpu = -1 });
 	if (err)
 		pr_err("cannot be set up (%d)\n", err);
-	/* A script sees that init failed where it should. */
+	/* -ECANCELED tells the script that init failed here, as it was asked to. */
 	return err ?: fail ? -ECANCELED : 0;
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdtl_freezable - threads of the kernel that the freezer has to freeze, asleep in kdtl's verbs
+ * kdtl_freezable - kernel threads that are freezable, and asleep in kdtl's verbs
  *
  *	insmod kdtl_freezable.ko
  *
- * One is in kdtl_wait(), the other one in kdtl_read(), both for ever.  While the module is
- * loaded, the machine suspends all the same.
+ * One sleeps in kdtl_wait(), the other one in kdtl_read(), both for ever.  The machine must be
+ * able to suspend nevertheless.
  */
 #define pr_fmt(fmt) "kdtl_freezable: " fmt
 

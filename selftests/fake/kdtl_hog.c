@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdtl_hog - occupy a CPU for a while, in a thread called kdtl_hog, or in a softirq that interrupts
- * that thread; or, while the CPU is idle, in an interrupt that has woken the thread; or keep only
- * its other work items waiting
+ * kdtl_hog - occupy a CPU for a while
+ *
+ * By default a thread called kdtl_hog occupies it.  With inline_softirq=1 a softirq that interrupts
+ * the thread does, and with irq=1 an interrupt of the idle CPU that has woken the thread.  With
+ * work=1 a work item keeps only the CPU's other work items waiting.
  */
 #define pr_fmt(fmt) "kdtl_hog: " fmt
 
@@ -80,7 +82,7 @@ static void hog_spin_and_tell(void)
 	own_ms = div_u64(local_clock() - from, NSEC_PER_MSEC);
 }
 
-/* Where ksoftirqd runs it, it is no interruption. */
+/* If ksoftirqd runs this, the thread is not interrupted. */
 static void hog_in_softirq(struct tasklet_struct *unused)
 {
 	if (current == thread)
@@ -130,7 +132,7 @@ static int hog(void *unused)
 	return 0;
 }
 
-/* The thread is in the idle CPU's queue, and does not get the CPU. */
+/* The thread is in the queue of an idle CPU, but does not get the CPU before this returns. */
 static void hog_irq(void *was_idle)
 {
 	if (!is_idle_task(current))
@@ -140,7 +142,7 @@ static void hog_irq(void *was_idle)
 	hog_spin_and_tell();
 }
 
-/* Idle CPUs do not stay so, but are so again. */
+/* The CPU may be busy when the interrupt comes, but it becomes idle again. */
 static void hog_when_idle(void)
 {
 	bool was_idle = false;
@@ -164,7 +166,7 @@ static int __init hog_init(void)
 	thread = kthread_create(hog, NULL, "kdtl_hog");
 	if (IS_ERR(thread))
 		return PTR_ERR(thread);
-	/* It ends when it has had the CPU, but kthread_stop() has to find it. */
+	/* The thread ends when it has had the CPU, but kthread_stop() still needs its task. */
 	get_task_struct(thread);
 	kthread_bind(thread, cpu);
 	if (irq)

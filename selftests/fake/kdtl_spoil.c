@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdtl_spoil - spoil the recorder's reserved memory, as whoever had it in between may have
+ * kdtl_spoil - spoil the recorder's reserved memory, as its next user might have
  *
- * insmod kdtl_spoil.ko address=A size=S: while the recorder writes there, keeps a copy of it.
+ *	insmod kdtl_spoil.ko address=A size=S
+ *
+ * copies the memory while the recorder writes there.
  *
  *	echo SEED >/sys/module/kdtl_spoil/parameters/spoil
  *
- * puts the copy back when the recorder has gone, spoiled by dice; with SEED 0, as it was.
+ * puts the copy back after the recorder has gone, spoiled at random; unchanged if SEED is 0.
  */
 #define pr_fmt(fmt) "kdtl_spoil: " fmt
 
@@ -15,7 +17,7 @@
 #include <linux/module.h>
 #include <linux/vmalloc.h>
 
-/* Here it is compiled once more: the recorder exports nothing. */
+/* The recorder exports nothing, so its file is compiled here once more. */
 #include "../../clients/recorder/last.c"
 #include "spoil.h"
 

@@ -4,8 +4,8 @@
  *
  *	insmod kdtl_wrong.ko what=race
  *
- * A checker that finds nothing in the tests proves something only if it finds
- * these.  Never loads, so that it can be tried again.
+ * That a checker finds nothing in the tests proves something only if it finds
+ * these.  The module never loads, so it can be tried again.
  */
 #include <linux/delay.h>
 #include <linux/kthread.h>
@@ -37,7 +37,7 @@ static void wrong_uaf(void)
 		pr_info("%u\n", READ_ONCE(p[7]));
 }
 
-/* Past the mapped pages, as past an AUX area. */
+/* Past the size that vmalloc() was asked for, but in its mapped page: only a checker sees it. */
 static void wrong_bounds(void)
 {
 	u8 *p = vmalloc(100);
@@ -59,8 +59,8 @@ static void wrong_leak(void)
 	unsigned int i;
 
 	/*
-	 * A pointer to the last one may be left in some register, and to those
-	 * before in the allocator's own array, a sheaf, until that is filled again.
+	 * Some register may still point to the last object, and the allocator's
+	 * own array, a sheaf, to those before until it is filled again.
 	 */
 	for (i = 0; i < 1000; i++)
 		WRITE_ONCE(wrong_lost, kmalloc(111, GFP_KERNEL));
@@ -86,7 +86,7 @@ static void wrong_sleep(void)
 	raw_spin_unlock(&wrong_lock);
 }
 
-/* Here it really sleeps. */
+/* Unlike wrong_sleep(), this one really sleeps. */
 static void wrong_schedule(void)
 {
 	raw_spin_lock(&wrong_lock);

@@ -6,7 +6,7 @@
 #include <linux/errno.h>
 #include <linux/uaccess.h>
 
-/* Copies the line and terminates it; -EINVAL: it does not fit. */
+/* Copies the line and terminates it. Returns -EINVAL if it does not fit. */
 static inline int kdtl_fake_line(char *line, size_t size, const char __user *from, size_t len)
 {
 	if (len >= size)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Entries at any rate on every CPU that is online, and their check
+ * Make entries at any rate on every online CPU, and check what a reader got of them
  *
  * A timer on each CPU makes a burst of entries of the test source, of all kinds
- * in a pattern that does not repeat soon.  An entry carries its number among
- * those of its kind and CPU, so that a reader sees what is missing, whatever its
- * mask.  Two of its fields carry the number, and must agree.
+ * in a pattern that does not repeat soon.  Two fields of an entry carry its
+ * number among the entries of its kind and CPU, and must agree.  By the numbers
+ * a reader sees which entries are missing, whatever its mask.
  */
 #include <linux/cpuhotplug.h>
 #include <linux/export.h>
@@ -23,7 +23,7 @@
  * @stall: bursts to delay
  * @late: bursts that were delayed
  *
- * Belongs to the CPU, interrupts off.
+ * Only its own CPU uses it, with interrupts off; others may set @stall and read @made.
  */
 struct kdtl_load_cpu {
 	struct hrtimer	timer;
@@ -90,11 +90,12 @@ static int kdtl_load_offline(unsigned int cpu)
  * @period: ns between bursts
  * @burst: entries of a burst
  *
- * On all CPUs that are online, and on those that come.  kdtl's sessions follow
- * a CPU before it makes entries, and leave it after.
+ * All CPUs that are online make entries, and those that come online later.
+ * kdtl's sessions start on such a CPU before its first entry, and stop after its
+ * last.
  *
  * Context: may sleep.
- * Return: 0, -EBUSY: they are being made, or an errno.
+ * Return: 0; -EBUSY: entries are being made already; or another errno.
  */
 int kdtl_fake_load_start(u64 period, unsigned int burst)
 {
@@ -154,7 +155,7 @@ u64 kdtl_fake_load_made(int cpu, enum kdtl_kind kind)
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_fake_load_made, KDTL_NS);
 
-/* Does the mask want the kind?  Decided here, independently of the core. */
+/* Whether the mask wants the kind, decided independently of the core. */
 static bool kdtl_load_wanted(u32 mask, enum kdtl_kind kind)
 {
 	return kind == KDTL_KIND_UNKNOWN || mask & BIT(kind);
@@ -218,7 +219,7 @@ EXPORT_SYMBOL_NS_GPL(kdtl_fake_see, KDTL_NS);
 
 /**
  * kdtl_fake_seen_all() - how many entries were seen
- * @seen: by whom
+ * @seen: what the reader has seen
  *
  * Context: any.
  * Return: the sum of all kinds.

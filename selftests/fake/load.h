@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Entries at any rate on every CPU that is online, and their check. */
+/* Makes entries at any rate on every online CPU, and checks what a reader got of them. */
 #ifndef _KDTL_FAKE_LOAD_H
 #define _KDTL_FAKE_LOAD_H
 

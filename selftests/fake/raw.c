@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A third party's PMU driver: writes to AUX areas by itself
+ * A PMU driver like a third party's, which writes to AUX areas itself
  *
- * What Documentation/writing-a-pmu-driver.rst calls a driver whose data is not
- * made of entries: its own add() and del(), kdtl_aux_output_begin() and _end().
- * The tests say what is written and when.
+ * Documentation/writing-a-pmu-driver.rst calls this a driver whose data is not
+ * made of entries: it has its own add() and del(), and calls
+ * kdtl_aux_output_begin() and _end().  The tests say what is written and when.
  */
 #include <linux/export.h>
 #include <linux/irq_work.h>
@@ -141,7 +141,7 @@ static int kdtl_raw_add(struct perf_event *event, int flags)
 	if (!(flags & PERF_EF_START))
 		return 0;
 	kdtl_raw_start(event, 0);
-	/* As intel_pt and others: an event without an area is of no use. */
+	/* As in intel_pt and others, an event without an area is refused: it is of no use. */
 	if (raw->hold && !c->handles[c->nr - 1].event) {
 		kdtl_raw_stop(event, 0);
 		return -EINVAL;
@@ -159,7 +159,7 @@ static void kdtl_raw_del(struct perf_event *event, int flags)
  * @raw: zeroed
  * @name: of the PMU
  * @caps: PERF_PMU_CAP_AUX_*
- * @own_setup: with its own setup_aux() and free_aux(); else kdtl's
+ * @own_setup: use the driver's own setup_aux() and free_aux(), not kdtl's
  *
  * Context: may sleep.
  * Return: 0 or an errno.
@@ -216,8 +216,8 @@ static void kdtl_raw_nothing(struct irq_work *work)
 }
 
 /*
- * The irq_work that @fn raised has run when this returns: one interrupt runs
- * all.
+ * When this returns, the irq_work that @fn raised has run: one interrupt runs
+ * all queued irq_work, and ours is queued last.
  */
 static long kdtl_raw_work(void *arg)
 {
@@ -243,7 +243,7 @@ static long kdtl_raw_work(void *arg)
  * @fn: called there, interrupts off
  * @arg: its second argument
  *
- * When it returns the readers that @fn wanted woken were woken.
+ * When it returns, the readers that @fn wanted to wake have been woken.
  *
  * Context: may sleep.
  * Return: 0, or -ENODEV: the CPU is offline.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A third party's PMU driver: writes to AUX areas by itself. */
+/* A PMU driver like a third party's, which writes to AUX areas itself. */
 #ifndef _KDTL_FAKE_RAW_H
 #define _KDTL_FAKE_RAW_H
 
@@ -7,19 +7,19 @@
 #include <linux/kdtl_pmu.h>
 #include <linux/percpu.h>
 
-/* Events that may be active on a CPU at once. */
+/* At most so many events are active on a CPU at once. */
 #define KDTL_RAW_EVENTS		32
 
 struct kdtl_raw;
 
 /**
- * struct kdtl_raw_area - what setup_aux() of a driver with its own returns
+ * struct kdtl_raw_area - an area that the driver's own setup_aux() has set up
  * @raw: the driver
  * @pages: as setup_aux() got them; perf's array, valid until free_aux()
- * @nr_pages: how many
- * @cpu: of the event
+ * @nr_pages: number of @pages
+ * @cpu: the event's CPU
  * @overwrite: the writer waits for no reader
- * @writers: transactions that are open
+ * @writers: open transactions
  */
 struct kdtl_raw_area {
 	struct kdtl_raw	*raw;
@@ -32,10 +32,10 @@ struct kdtl_raw_area {
 
 /**
  * struct kdtl_raw_cpu - a CPU's active events
- * @events: all of them
- * @handles: of those whose transaction is held open
- * @privs: what kdtl_raw_begin() returned for them
- * @nr: how many
+ * @events: the active events
+ * @handles: by event: its transaction, if that is held open
+ * @privs: by event: what kdtl_raw_begin() returned for it
+ * @nr: number of active events
  */
 struct kdtl_raw_cpu {
 	struct perf_event		*events[KDTL_RAW_EVENTS];
@@ -46,16 +46,16 @@ struct kdtl_raw_cpu {
 
 /**
  * struct kdtl_raw - the driver
- * @p: what it registers
+ * @p: what the driver registers with kdtl
  * @cpu: the CPUs' active events
  * @hold: keep a transaction open from add() to del(), as hardware tracers do
- * @refuse: what add() returns
+ * @refuse: if not 0, add() fails with this errno
  * @fail_setup: how many more calls of setup_aux() succeed before one fails;
  *	negative: all succeed
  * @setups: calls of setup_aux() that succeeded
  * @frees: calls of free_aux()
- * @bad_frees: of these, in atomic context or with a transaction open
- * @on_setup: looks at the pages
+ * @bad_frees: calls of free_aux() in atomic context or with a transaction open
+ * @on_setup: if not NULL, called by setup_aux() to look at the pages
  */
 struct kdtl_raw {
 	struct kdtl_pmu			p;
@@ -76,7 +76,7 @@ void kdtl_raw_unregister(struct kdtl_raw *raw);
 void *kdtl_raw_begin(struct perf_output_handle *handle, struct perf_event *event);
 void kdtl_raw_end(struct perf_output_handle *handle, void *priv, unsigned long size);
 
-/* Call @fn for each active event of @cpu, there, with interrupts off. */
+/* Calls @fn on @cpu, with interrupts off, for each active event of that CPU. */
 int kdtl_raw_on(struct kdtl_raw *raw, int cpu,
 		void (*fn)(struct perf_event *event, void *arg), void *arg);
 

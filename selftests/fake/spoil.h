@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Reserved memory that something has written to since the recorder did, by dice: for
- * kdtl_spoil.c, and for selftests/host/lib/last.c, which is a program
+ * Spoil reserved memory at random, as if something else had written to it after the recorder
+ *
+ * Used by kdtl_spoil.c and by selftests/host/lib/last.c, which is a program.
  */
 #ifndef _KDTL_SPOIL_H
 #define _KDTL_SPOIL_H
@@ -23,7 +24,7 @@ static void seal(struct last_page *page)
 		page->clock[i].crc = last_clock_crc(&page->clock[i]);
 }
 
-/* Some bytes at @p become others. */
+/* Changes some of the bytes at @p. */
 static void spoil(u8 *p, size_t size)
 {
 	static const u64 words[] = {
@@ -52,7 +53,7 @@ static void spoil(u8 *p, size_t size)
 	}
 }
 
-/* The header says nonsense, with a good CRC. */
+/* Fills the header with nonsense and gives it a valid CRC. */
 static void senseless(struct last_page *page)
 {
 	struct last_header *h = &page->head;
@@ -69,7 +70,7 @@ static void senseless(struct last_page *page)
 	seal(page);
 }
 
-/* A page with the header, and behind it the areas. */
+/* The first page has the header; the areas are behind it. */
 static void spoil_memory(struct last_page *page, size_t size)
 {
 	switch (dice(4)) {

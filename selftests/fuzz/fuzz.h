@@ -25,7 +25,7 @@
 #define FUZZ_PMU	"kdtl_fuzz"
 #define FUZZ_SLOTS	3
 #define FUZZ_THREADS	4
-#define FUZZ_SETS	6	/* ids below are used, and U16_MAX */
+#define FUZZ_SETS	6	/* lower ids are used, and U16_MAX */
 #define FUZZ_MASKS	(KDTL_MASK_ALL | KDTL_MASK_IDLE)
 
 /* The errno with which kdtl_fuzz's source refuses; nothing else returns it. */
@@ -41,27 +41,27 @@ enum fuzz_state {
  * struct fuzz_slot - a place for a session
  * @lock: protects @s and @users
  * @s: the session; NULL: none, or one that is being closed
- * @users: calls at work on it
- * @verbs: serialises the calls that make or end a session or a merge
- * @reader: one reader at a time
- * @merge: the reader, while there is one
- * @time: of the merge's last entry
- * @done: the session's, if @own_done
+ * @users: calls that use @s
+ * @verbs: serialises the calls that make or end the session
+ * @reader: serialises its readers, also those that make or end a merge
+ * @merge: reads the session, if not NULL
+ * @time: time of the merge's last entry
+ * @done: the session's completion, if @own_done
  * @own_done: the session was created with @done
  * @wakes: calls of the session's wake()
- * @cpus: the session's
- * @aux_pages: the session's; 0: it only counts
- * @overwrite: the session's mode
- * @pause: the session's mode
- * @fuzz_pmu: it is on the source of this module
- * @state: the model's
- * @sets: the model's: 1 << id, bit FUZZ_SETS for U16_MAX
+ * @cpus: the session's CPUs
+ * @aux_pages: pages of each area; 0: the session only counts
+ * @overwrite: the session has KDTL_SESSION_OVERWRITE
+ * @pause: the session has KDTL_SESSION_PAUSE
+ * @fuzz_pmu: the session logs this module's source
+ * @state: the session's state, by the model
+ * @sets: its event sets, by the model: 1 << id, bit FUZZ_SETS for U16_MAX
  */
 struct fuzz_slot {
 	spinlock_t		lock;	/* @s, @users */
 	struct kdtl_session	*s;
 	unsigned int		users;
-	struct mutex		verbs;	/* makes, ends */
+	struct mutex		verbs;	/* create, close */
 	struct mutex		reader;	/* @merge */
 	struct kdtl_merge	*merge;
 	u64			time;
@@ -97,16 +97,16 @@ union fuzz_requests {
  * @rnd: decides everything
  * @slots: the program's pool
  * @id: 0 and up
- * @solo: it is the only one, so the model holds
- * @calls: how many it makes
- * @call: at which one it is
- * @verb: and which that is
- * @s: the session that it is made on
- * @sleeps: the slot in whose verb it may sleep for ever
- * @over: it has made them all
- * @failures: calls that went wrong
- * @req: of its calls
- * @mask: of its calls
+ * @solo: it is the program's only thread, so the model holds
+ * @calls: how many calls it makes
+ * @call: number of the current call
+ * @verb: verb of the current call
+ * @s: session of the current call
+ * @sleeps: the slot in whose session it may sleep for ever
+ * @over: it has made all its calls
+ * @failures: how much went wrong in its calls
+ * @req: requests for its calls
+ * @mask: a CPU mask for its calls
  */
 struct fuzz_thread {
 	struct task_struct	*task;
@@ -134,13 +134,13 @@ struct fuzz_thread {
 
 /**
  * struct fuzz_verb - a call that programs are made of
- * @name: the function's
- * @weight: how often it is called, in comparison
- * @run: makes the call on fuzz_thread::s, a slot's session, and returns what it
- *	returned; FUZZ_NONE if it did not. @want is what the model says, FUZZ_ANY
- *	if it does not know
- * @create: @run looks at the slot itself: there need not be a session
- * @errnos: what the call may return besides 0 and more
+ * @name: the function's name
+ * @weight: how often it is called, compared with the others
+ * @run: makes the call on fuzz_thread::s, a slot's session, and returns what the
+ *	call returned, or FUZZ_NONE if it made no call. It sets @want to what the
+ *	model expects, or to FUZZ_ANY
+ * @create: @run looks at the slot itself, which need not have a session
+ * @errnos: the errors that the call may return
  */
 struct fuzz_verb {
 	const char	*name;
@@ -164,7 +164,7 @@ static inline bool fuzz_one_in(struct fuzz_thread *t, u32 n)
 	return !fuzz_below(t, n);
 }
 
-/* One of some constants. */
+/* Picks one of the constants. */
 #define FUZZ_PICK(t, type, ...)						\
 ({									\
 	static const type __of[] = { __VA_ARGS__ };			\
@@ -178,7 +178,7 @@ static inline u64 fuzz_u64(struct fuzz_thread *t)
 	return high << 32 | prandom_u32_state(&t->rnd);
 }
 
-/* A length of time in ns; most end during the program. */
+/* A length of time in ns. Most are shorter than the program. */
 static inline u64 fuzz_ns(struct fuzz_thread *t)
 {
 	switch (fuzz_below(t, 4)) {
@@ -207,7 +207,7 @@ void fuzz_slot_close(struct fuzz_slot *slot, struct fuzz_thread *threads,
 bool fuzz_paused(struct fuzz_slot *slot, struct kdtl_session *s);
 int fuzz_cpu(struct fuzz_thread *t, struct fuzz_slot *slot, bool *good);
 
-/* What can be called. */
+/* The verbs that programs are made of. */
 extern const struct fuzz_verb fuzz_session_verbs[], fuzz_vector_verbs[],
 			      fuzz_reader_verbs[], fuzz_source_verbs[];
 

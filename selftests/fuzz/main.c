@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdtl_fuzz.ko: runs programs while it is loaded, and says what it ran
+ * kdtl_fuzz.ko: its init function runs programs, and says what it ran
  *
  * A program that goes wrong says how to run it again:
  *
@@ -34,17 +34,17 @@ static bool trace;
 module_param(trace, bool, 0444);
 MODULE_PARM_DESC(trace, "log each call, before it is made and afterwards (default N)");
 
-/* How many failed calls of a program are reported. */
+/* At most so many failures of a thread are reported. */
 #define FUZZ_REPORTED	5
 
-/* The first verb of all makes sessions. */
+/* The first verb of the first table creates sessions. */
 static const struct fuzz_verb * const fuzz_tables[] = {
 	fuzz_session_verbs, fuzz_vector_verbs, fuzz_reader_verbs, fuzz_source_verbs,
 };
 
 #define FUZZ_VERBS	40
 
-/* What was called, and how often it was refused. */
+/* All verbs, how often each was called, and how often it was refused. */
 static const struct fuzz_verb *fuzz_verbs[FUZZ_VERBS];
 static atomic_long_t fuzz_called[FUZZ_VERBS], fuzz_refused[FUZZ_VERBS];
 static unsigned int fuzz_nr_verbs, fuzz_weight;
@@ -109,13 +109,13 @@ static void fuzz_call(struct fuzz_thread *t, unsigned int nr, struct fuzz_slot *
 		fuzz_fail(t, "%ld, should be %ld", ret, want);
 }
 
-/* On a session, which nobody closes meanwhile. */
+/* Makes one call, on a session that nobody closes meanwhile. */
 static void fuzz_step(struct fuzz_thread *t)
 {
 	struct fuzz_slot *slot = &t->slots[fuzz_below(t, FUZZ_SLOTS)];
 	unsigned int nr = fuzz_choose(t);
 
-	/* Nothing can be called without a session. */
+	/* Most verbs need a session, so mostly create one if there is none. */
 	if (!READ_ONCE(slot->s) && !fuzz_one_in(t, 4))
 		nr = 0;
 	if (fuzz_verbs[nr]->create) {
@@ -151,7 +151,7 @@ static int fuzz_thread(void *arg)
 	return 0;
 }
 
-/* All calls have been made.  A close wakes the threads that sleep for ever. */
+/* Waits until all calls have been made.  A close wakes the threads that sleep for ever. */
 static void fuzz_join(struct fuzz_thread *threads, unsigned int nr)
 {
 	struct fuzz_slot *slot;
@@ -176,10 +176,10 @@ static void fuzz_join(struct fuzz_thread *threads, unsigned int nr)
 		kthread_stop(threads[i].task);
 }
 
-/* What the program left behind still works, as if it had never run. */
+/* A session that the program left behind must work as if the program had never run. */
 static void fuzz_aftermath(struct fuzz_thread *t, struct fuzz_slot *slot)
 {
-	/* Too large for the stack of a 32-bit kernel, and one thread comes here. */
+	/* This is too large for the stack of a 32-bit kernel, and only one thread comes here. */
 	static struct kdtl_counter_req counters[KDTL_NR_COUNTERS];
 	struct kdtl_config config = {};
 	struct kdtl_session *s = slot->s;
@@ -238,7 +238,7 @@ static int fuzz_run(struct fuzz_slot *slots, struct fuzz_thread *threads)
 	struct rnd_state rnd;
 
 	prandom_seed_state(&rnd, seed ^ fuzz_program * 0x9e3779b97f4a7c15ULL);
-	/* Every other program is one that the model follows. */
+	/* Every other program has one thread only, which the model follows. */
 	nr = prandom_u32_state(&rnd) % (2 * FUZZ_THREADS - 2);
 	nr = nr < FUZZ_THREADS - 1 ? nr + 2 : 1;
 	for (i = 0; i < FUZZ_SLOTS; i++)

@@ -7,7 +7,7 @@
 #include "../fake/kdtl_fake_pmu.h"
 #include "fuzz.h"
 
-/* From now on the thread is only interruptible inside of the verb. */
+/* From now on, a thread that sleeps interruptibly does so inside the verb. */
 static void fuzz_will_sleep(struct fuzz_thread *t, struct fuzz_slot *slot)
 {
 	/* Pairs with the acquire in fuzz_may_close(). */
@@ -61,7 +61,7 @@ static long fuzz_kdtl_read(struct fuzz_thread *t, struct fuzz_slot *slot, long *
 	return ret;
 }
 
-/* Whole entries of our own source are as they were written. */
+/* Whether the whole entries are as they were written, if they are of this module's source. */
 static bool fuzz_entries_good(struct fuzz_slot *slot, const void *span, size_t len)
 {
 	const struct kdtl_entry *e;
@@ -82,13 +82,13 @@ static long fuzz_kdtl_aux_peek(struct fuzz_thread *t, struct fuzz_slot *slot, lo
 	const int cpu = fuzz_cpu(t, slot, &good);
 	long ret;
 
-	/* A peek beside another reader's would let that one's consume be refused. */
+	/* Another reader's consume would be refused after this peek. */
 	if (!mutex_trylock(&slot->reader))
 		return FUZZ_NONE;
 	ret = kdtl_aux_peek(t->s, cpu, &span);
 	mutex_unlock(&slot->reader);
 	*want = good ? FUZZ_ANY : -EINVAL;
-	/* A merge of another thread may come and go. */
+	/* Another thread's merge may come and go; meanwhile the area is busy. */
 	if (good && !slot->overwrite && slot->aux_pages && ret < 0 &&
 	    (ret != -EBUSY || (t->solo && !slot->merge)))
 		fuzz_fail(t, "CPU %d: %ld", cpu, ret);
@@ -99,7 +99,7 @@ static long fuzz_kdtl_aux_peek(struct fuzz_thread *t, struct fuzz_slot *slot, lo
 	return ret;
 }
 
-/* Another reader or a load may come in between; then the call is refused. */
+/* Another thread's load may come in between; then the call is refused. */
 static long fuzz_consume(struct fuzz_thread *t, struct fuzz_slot *slot, int cpu, long *want)
 {
 	const void *span = NULL;
@@ -202,7 +202,7 @@ static long fuzz_kdtl_aux_info(struct fuzz_thread *t, struct fuzz_slot *slot, lo
 	return ret;
 }
 
-/* Mappings of a size that no area has. */
+/* Asks for a mapping of a size that no area has. */
 static long fuzz_kdtl_aux_mmap(struct fuzz_thread *t, struct fuzz_slot *slot, long *want)
 {
 	struct vm_area_struct *vma = (void *)&t->req;
@@ -240,7 +240,7 @@ static void fuzz_merge_next(struct fuzz_thread *t, struct fuzz_slot *slot)
 	while (nr-- && (e = kdtl_merge_next(slot->merge))) {
 		if (!cpumask_test_cpu(kdtl_merge_cpu(slot->merge), &slot->cpus))
 			fuzz_fail(t, "CPU %d", kdtl_merge_cpu(slot->merge));
-		/* A load of another thread has begun anew. */
+		/* Another thread's load may have begun anew. */
 		if (!t->solo)
 			continue;
 		if (kdtl_entry_time(e) < slot->time)

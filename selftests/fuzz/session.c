@@ -15,7 +15,7 @@ static void fuzz_wake(void *data)
 }
 
 /**
- * fuzz_cpu() - a CPU number
+ * fuzz_cpu() - pick a CPU number
  * @t: the thread
  * @slot: whose session
  * @good: set if it is one of the session's
@@ -32,7 +32,7 @@ int fuzz_cpu(struct fuzz_thread *t, struct fuzz_slot *slot, bool *good)
 	return cpu;
 }
 
-/* A part of @of, which may be all of it, or nothing. */
+/* Picks a part of @of, which may be all of it, or nothing. */
 static void fuzz_part(struct fuzz_thread *t, struct cpumask *part, const struct cpumask *of)
 {
 	int cpu;
@@ -44,7 +44,7 @@ static void fuzz_part(struct fuzz_thread *t, struct cpumask *part, const struct 
 	}
 }
 
-/* An attribute of a session, and whether it is valid. */
+/* Makes up a session's attributes, and returns whether they are valid. */
 static bool fuzz_attr(struct fuzz_thread *t, struct fuzz_slot *slot,
 		      struct kdtl_session_attr *attr)
 {
@@ -104,7 +104,7 @@ static bool fuzz_attr(struct fuzz_thread *t, struct fuzz_slot *slot,
 	return false;
 }
 
-/* Create a session; some attributes are good and yet refused. */
+/* Creates a session. Some attributes are valid, and refused nevertheless. */
 static long fuzz_create(struct fuzz_thread *t, struct fuzz_slot *slot, long *want)
 {
 	const unsigned int refusals = fuzz_source_refusals();
@@ -157,8 +157,8 @@ static long fuzz_kdtl_session_create(struct fuzz_thread *t, struct fuzz_slot *sl
 	long ret = FUZZ_NONE;
 
 	/*
-	 * The thread that closes waits for those that sleep in the session: do
-	 * not wait for it.
+	 * A thread that closes the session waits for those that sleep in it, so
+	 * do not wait for that thread.
 	 */
 	if (!mutex_trylock(&slot->verbs))
 		return FUZZ_NONE;
@@ -169,8 +169,8 @@ static long fuzz_kdtl_session_create(struct fuzz_thread *t, struct fuzz_slot *sl
 }
 
 /*
- * kdtl_session_close() may begin: the thread is inside a verb, or not in the
- * session.
+ * Whether kdtl_session_close() may begin: each thread that uses the session
+ * sleeps inside a verb.
  */
 static bool fuzz_may_close(struct fuzz_slot *slot, struct fuzz_thread *threads,
 			   unsigned int nr)
@@ -181,7 +181,7 @@ static bool fuzz_may_close(struct fuzz_slot *slot, struct fuzz_thread *threads,
 	users = slot->users;
 	spin_unlock(&slot->lock);
 	for (i = 0; i < nr; i++) {
-		/* Pairs with the release before the sleep. */
+		/* Pairs with the release in fuzz_will_sleep(). */
 		if (smp_load_acquire(&threads[i].sleeps) == slot && threads[i].task &&
 		    READ_ONCE(threads[i].task->__state) & TASK_INTERRUPTIBLE)
 			asleep++;
@@ -192,8 +192,8 @@ static bool fuzz_may_close(struct fuzz_slot *slot, struct fuzz_thread *threads,
 /**
  * fuzz_slot_close() - close a slot's session
  * @slot: the slot, with its verbs lock held
- * @threads: of the program
- * @nr: how many
+ * @threads: the program's threads
+ * @nr: number of @threads
  *
  * No call may begin once kdtl_session_close() has begun.  Calls that already
  * sleep in the session may go on: close has to wake them.
@@ -228,7 +228,7 @@ void fuzz_slot_close(struct fuzz_slot *slot, struct fuzz_thread *threads,
 		if (users)
 			usleep_range(50, 100);
 	} while (users);
-	/* No more wake-ups. */
+	/* There must be no more wake-ups. */
 	if (atomic_read(&slot->wakes) != wakes ||
 	    (slot->own_done && completion_done(&slot->done)))
 		fuzz_fail(&threads[0], "a wake-up after kdtl_session_close()");
@@ -255,7 +255,7 @@ static long fuzz_kdtl_session_close(struct fuzz_thread *t, struct fuzz_slot *slo
  * @slot: its slot, of a program with one thread
  * @s: the session
  *
- * Changes nothing: what is refused shows the state.
+ * This changes nothing: it shows in what is refused.
  */
 bool fuzz_paused(struct fuzz_slot *slot, struct kdtl_session *s)
 {

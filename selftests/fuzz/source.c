@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The source of the fuzzed sessions, which refuses on demand and checks that
- * all it was asked for is given back; and the verbs of drivers
+ * all that was taken from it is given back; and the verbs of drivers
  */
 #define pr_fmt(fmt) "kdtl_fuzz: " fmt
 
@@ -36,7 +36,7 @@ static void fuzz_detach(struct kdtl_pmu *p)
 	fuzz_attached = false;
 }
 
-/* A session that has it already is not refused: no driver may do that. */
+/* Does not refuse on a CPU that already logs: no driver may do that. */
 static int fuzz_source(struct kdtl_pmu *p, u32 mask, u64 period)
 {
 	if (READ_ONCE(fuzz_refuse_source) && mask && !this_cpu_read(fuzz_on)) {
@@ -52,7 +52,7 @@ static u64 fuzz_sync(struct kdtl_pmu *p)
 	return local_clock();
 }
 
-/* Each area is set up once, and freed once. */
+/* Counts the areas: each one is set up once, and freed once. */
 static void *fuzz_setup_aux(struct perf_event *event, void **pages, int nr_pages,
 			    bool overwrite)
 {
@@ -94,7 +94,7 @@ unsigned int fuzz_source_refusals(void)
 	return atomic_read(&fuzz_refusals);
 }
 
-/* Nothing uses it: no session, no event, no area. */
+/* Whether nothing uses the source: no session, no CPU, no area. */
 bool fuzz_source_clean(void)
 {
 	bool clean = true;
@@ -137,7 +137,7 @@ static void fuzz_do(void *arg)
 		kdtl_pmu_lost(&fuzz_pmu, job->lost);
 }
 
-/* As many entries, on a CPU that is online; none on others. */
+/* Makes @nr entries on a CPU that is online, and none on others. */
 void fuzz_emit(int cpu, enum kdtl_kind kind, unsigned int nr, u32 time)
 {
 	struct fuzz_job job = { .kind = kind, .nr = nr, .time = time };
@@ -172,7 +172,7 @@ static long fuzz_kdtl_pmu_lost(struct fuzz_thread *t, struct fuzz_slot *slot, lo
 	return 0;
 }
 
-/* From now on, or no longer. */
+/* Decides anew whether the source refuses. */
 static long fuzz_refuse(struct fuzz_thread *t, struct fuzz_slot *slot, long *want)
 {
 	WRITE_ONCE(fuzz_refuse_attach, fuzz_one_in(t, 8));
@@ -183,7 +183,7 @@ static long fuzz_refuse(struct fuzz_thread *t, struct fuzz_slot *slot, long *wan
 
 /* ------------------------------------------------------------------ registry */
 
-/* A second source, mostly one that is not complete. */
+/* Registers a second source, mostly one that is not complete. */
 static long fuzz_kdtl_pmu_register(struct fuzz_thread *t, struct fuzz_slot *slot, long *want)
 {
 	struct kdtl_pmu *p = kzalloc(sizeof(*p), GFP_KERNEL);
@@ -240,7 +240,7 @@ static int fuzz_alarmed(struct notifier_block *nb, unsigned long unused, void *w
 	return NOTIFY_OK;
 }
 
-/* Registered, called and unregistered, by one thread. */
+/* Registers a notifier, raises an alarm, and unregisters the notifier. */
 static long fuzz_kdtl_alarm(struct fuzz_thread *t, struct fuzz_slot *slot, long *want)
 {
 	struct notifier_block nb = {

@@ -6,7 +6,7 @@
 
 #define FUZZ_ALL_SETS	(BIT(FUZZ_SETS + 1) - 1)
 
-/* An event set's id, mostly one that is in @of, if there is one. */
+/* An event set's id, mostly one of those in @of. *@bit is its bit. */
 static u16 fuzz_id(struct fuzz_thread *t, u32 of, u32 *bit)
 {
 	u16 id = fuzz_below(t, FUZZ_SETS + 1);
@@ -17,7 +17,7 @@ static u16 fuzz_id(struct fuzz_thread *t, u32 of, u32 *bit)
 	return id == FUZZ_SETS ? U16_MAX : id;
 }
 
-/* How many elements: mostly a few. */
+/* The number of elements: mostly a few. */
 static unsigned int fuzz_nr(struct fuzz_thread *t)
 {
 	switch (fuzz_below(t, 64)) {
@@ -35,15 +35,15 @@ static unsigned int fuzz_nr(struct fuzz_thread *t)
 	}
 }
 
-/* How many of these there are to fill in. */
+/* The number of elements to fill in: there is no room for more than a request may have. */
 static unsigned int fuzz_fill(unsigned int nr)
 {
 	return nr <= KDTL_MAX_REQUESTS ? nr : 0;
 }
 
 /*
- * What a call with a vector returns: @state if the session's state decides,
- * @element if the first bad element does.
+ * What a call with a vector must return: @state if the session's state forbids
+ * the call, else @element, which the first bad element decides.
  */
 static long fuzz_want(unsigned int nr, const void *base, long state, long element)
 {
@@ -54,7 +54,7 @@ static long fuzz_want(unsigned int nr, const void *base, long state, long elemen
 	return base ? element : -EINVAL;
 }
 
-/* The session may not be changed now: when it is started or paused, or loaded. */
+/* -EBUSY if the session is started or paused, or loaded unless @loaded: then it may not change. */
 static long fuzz_idle(struct fuzz_thread *t, struct fuzz_slot *slot, bool loaded)
 {
 	if (slot->state == FUZZ_CREATED)
@@ -63,7 +63,7 @@ static long fuzz_idle(struct fuzz_thread *t, struct fuzz_slot *slot, bool loaded
 	       !fuzz_paused(slot, t->s) ? 0 : -EBUSY;
 }
 
-/* The bad element, and no other, is marked with what was returned. */
+/* The first bad element must have the error that was returned, and those before it none. */
 static void fuzz_check_error(struct fuzz_thread *t, long ret, unsigned int bad,
 			     unsigned int i, int error)
 {
@@ -105,7 +105,7 @@ static long fuzz_kdtl_write_config(struct fuzz_thread *t, struct fuzz_slot *slot
 	return ret;
 }
 
-/* Values that wrap soon, or never. */
+/* A counter's value: some wrap soon, others never. */
 static u64 fuzz_value(struct fuzz_thread *t)
 {
 	switch (fuzz_below(t, 4)) {
@@ -133,7 +133,7 @@ static bool fuzz_counter(struct fuzz_thread *t, struct fuzz_slot *slot,
 		.short_reset	= fuzz_value(t),
 		.error		= -EBADE,
 	};
-	/* A counter that entries move, so that it overflows. */
+	/* Often pick a counter that entries move, so that it overflows. */
 	if (fuzz_one_in(t, 2))
 		req->counter = FUZZ_PICK(t, u16, KDTL_CTR_ENTRIES, KDTL_CTR_CEDE,
 					 KDTL_CTR_BYTES, KDTL_CTR_LOST);

@@ -2,14 +2,16 @@
 /*
  * An AUX area: its writer (core/fanout.h, core/writer.c) and its reader (api/aux.c)
  *
- * Entries of ENTRY words in an area of AREA words, which is no multiple, so that
- * entries straddle its end as 48 bytes do in 2^n pages; positions run freely
- * and wrap at WRAP, a multiple of AREA, as u64 does at 2^64.  Each word of an entry is its number.
+ * The area has AREA words, no multiple of the ENTRY words of an entry, so that
+ * entries straddle its end as 48 bytes do in 2^n pages.  Positions run freely and
+ * wrap at WRAP, a multiple of AREA, as u64 does at 2^64.  Each word of an entry is
+ * the entry's number.
  *
- * Shown: the reader sees every entry that found room, once, whole and in order;
- * nothing unread is overwritten; produced = consumed + lost + unread.
+ * The model shows that the reader sees every entry that found room, once, whole
+ * and in order; that nothing unread is overwritten; and that produced =
+ * consumed + lost + unread.
  *
- * Each of these breaks it, and has to be found:
+ * Each of these mistakes breaks it, and has to be found:
  *	BUG_A	 an entry is written before the tail is looked at
  *	BUG_B	 head is published with a plain store
  *	BUG_C	 the reader trusts what it loaded before head
@@ -62,7 +64,7 @@ inline publish()
 #endif
 }
 
-/* The tail moves on only once the entry was read: what is below it is free. */
+/* The tail moves on only after the entry has been read: all below the tail is free. */
 inline look_at_tail()
 {
 	room = AREA - DISTANCE(head, mem[TAIL])	/* [aux.A] */
@@ -114,7 +116,7 @@ proctype writer()
 	writer_done = true
 }
 
-/* Numbers grow: an entry may be missing, and then it is counted. */
+/* Numbers grow. An entry may be missing; it is counted as lost then. */
 inline check_entry(pos)
 {
 	load(AT(pos), word);

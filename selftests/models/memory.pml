@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A memory whose writer's stores become visible late and in any order, as far as
- * its barriers let them, and whose reader's loads may have been made early.
+ * In this memory the writer's stores become visible late and in any order that its
+ * barriers allow, and the reader's loads may have been made early.
  *
  * One process stores through a buffer; another one, memory(), makes the stores
  * visible.  A store waits for those before it if it is a release, if it goes to
@@ -34,7 +34,7 @@ inline put(place, value, release)
 #define store(place, value)		put(place, value, false)
 #define store_release(place, value)	put(place, value, true)
 
-/* Only which stores a barrier lies between matters: count from the oldest. */
+/* Barriers count only between stores that wait, so the count begins anew when none waits. */
 inline write_barrier()
 {
 	sb_now++
@@ -101,7 +101,7 @@ proctype memory()
 	od
 }
 
-/* The reader's: one place that it may have loaded before. */
+/* One place that the reader may have loaded before. */
 byte was_place, was_value;
 bool was;
 

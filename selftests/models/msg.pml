@@ -5,14 +5,14 @@
  * CPUS CPUs post POSTS numbered messages each to a queue of SLOTS slots.  How a weak
  * memory may reorder what they do is left to litmus/msg-*.litmus.
  *
- * Shown: each message is read whole, or counted as dropped; each CPU's messages keep their
- * order; and where some of a CPU's are missing, messages since the one before have told of
- * at least as many dropped ones.
+ * The model shows that each message is read whole, or counted as dropped; that each CPU's
+ * messages keep their order; and that, where messages of a CPU are missing, the messages read
+ * since the CPU's last one have told of at least as many dropped ones.
  *
- * Each of these breaks it, and has to be found:
- *	BUG_TAKE  who posts takes the count away, after its slot
+ * Each of these mistakes breaks it, and has to be found:
+ *	BUG_TAKE  the CPU that posts takes a slot, and then takes the count away
  *	BUG_LATE  the count is read after the slot was taken
- *	BUG_TELL  a count that is older than what was told is told again
+ *	BUG_TELL  after a count that is older than the last one, drops are told twice
  *	BUG_FILL  the reader does not wait until the slot is filled
  */
 #ifndef CPUS
@@ -24,7 +24,7 @@
 #ifndef SLOTS
 #define SLOTS	2
 #endif
-/* One more, as for KDTL_MSGQ_KEPT: a slot is not filled again at once. */
+/* As with KDTL_MSGQ_KEPT there is a slot to spare: a slot is not filled again at once. */
 #define RING	(SLOTS + 1)
 
 byte head, tail, dropped, done;

@@ -4,21 +4,22 @@
  * entry after entry (core/fanout.h), and against a transaction that writes several
  * at once (api/output.c)
  *
- * As in aux.pml, each word of an entry is its number.  The writer never waits:
- * it goes on at any point of the copy.
+ * As in aux.pml, each word of an entry is the entry's number.  The writer never
+ * waits, so it may go on at any point of the copy.
  *
- * Shown: all that a snapshot returns was written where it says, whole.
+ * The model shows that each entry that a snapshot returns is whole, and was
+ * written at the position that the snapshot says.
  *
- * Each of these breaks it, and has to be found:
+ * Each of these mistakes breaks it, and has to be found:
  *	BUG_B		head is published with a plain store
  *	BUG_C		the reader trusts what it loaded before head
  *	BUG_O		an entry may be seen before the head of the last one
  *	BUG_S		head is looked at again before the copy is done
  *	BUG_E		a transaction may be seen to be over before its head is
- *	BUG_F		head is looked at again before it is seen that none is open
+ *	BUG_F		head is looked at again before the flag of open transactions
  *	BUG_AGAIN	head is not looked at again
  *	BUG_NEXT	the entry that is being written is forgotten
- *	BUG_OPEN	a transaction is
+ *	BUG_OPEN	an open transaction is forgotten
  */
 #ifndef AREA
 #define AREA	5
@@ -133,7 +134,7 @@ proctype reader()
 	byte head, from, size, again, stale, i;
 	bool open, backward;
 
-	/* Any word may be known from before. */
+	/* Any one word may have been loaded before. */
 	do
 	:: i + 1 < AREA -> i++
 	:: break
@@ -148,7 +149,7 @@ proctype reader()
 #ifdef BUG_S
 	look_again();
 #endif
-	/* The order in which memcpy() goes is its own affair. */
+	/* memcpy() may go in either direction. */
 	if
 	:: backward = false
 	:: backward = true

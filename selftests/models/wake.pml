@@ -16,7 +16,7 @@
  * Each of these mistakes breaks it, and has to be found:
  *	BUG_IRQ		the irq_work is free again only when it is done
  *	BUG_QUEUE	a waiter looks, and goes on the queue afterwards
- *	BUG_COUNT	a wake-up does not replace the last one's count
+ *	BUG_COUNT	a wake-up adds a count although the last one's is still there
  *	BUG_DUE		a waiter takes a CPU out of the list although it has entries
  *	BUG_LIST	a wake-up puts no CPU into the list
  *	BUG_OTHER	a waiter takes a count for someone else's without the lock
@@ -35,10 +35,10 @@
 #define ENTRIES	2
 #endif
 #ifdef BUG_STOP
-#define MORE_WAITERS		/* one alone has the wake-up */
+#define MORE_WAITERS		/* a waiter alone would get the wake-up */
 #endif
 #ifdef BUG_LATE
-#define MORE_WAITERS		/* and takes it from nobody */
+#define MORE_WAITERS		/* a waiter alone takes the wake-up from nobody */
 #endif
 #ifndef WAITERS
 #ifdef MORE_WAITERS
@@ -50,20 +50,20 @@
 
 byte head[CPUS], tail[CPUS];
 bool irq_pending[CPUS], irq_running[CPUS];
-byte writers = CPUS;		/* not yet done */
+byte writers = CPUS;		/* writers that are not done yet */
 bool stop;			/* the source is off */
-byte stops;			/* times that kdtl_stop() was there */
-byte waiting;			/* waiters that began before it, and still wait */
+byte stops;			/* how often kdtl_stop() was called */
+byte waiting;			/* waiters that began before the stop, and still wait */
 
 /* The lock of the completion's queue is an atomic block. */
 bool pending;
 bool due[CPUS];			/* the area is in kdtl_session::due */
 byte done;			/* the completion's count */
-byte others;			/* at most this many of them are someone else's */
+byte others;			/* at most so many of done's counts are someone else's */
 bool queued[WAITERS], asleep[WAITERS];
 
 bool closing, freed;
-byte users = 1;			/* one until close */
+byte users = 1;			/* one is the session's own, until close */
 byte returned;			/* waiters that have seen closing */
 
 #define all_read	(head[0] == tail[0] && head[CPUS - 1] == tail[CPUS - 1])
@@ -96,7 +96,7 @@ inline swake_up_all()
 	}
 }
 
-/* Under the lock. */
+/* Called under the lock. */
 inline complete_locked()
 {
 #ifdef BUG_COUNT
@@ -128,7 +128,7 @@ inline session_wake_for(cpu)
 	}
 }
 
-/* The first look is without the lock. */
+/* The first look takes no lock. */
 inline take_wake(was)
 {
 	was = false;
@@ -143,7 +143,7 @@ inline take_wake(was)
 	fi
 }
 
-/* Under the lock. */
+/* Called under the lock. */
 inline look_at(cpu, found)
 {
 	if
@@ -158,7 +158,7 @@ inline look_at(cpu, found)
 	fi
 }
 
-/* The first look is without the lock, here too. */
+/* The first look takes no lock here either. */
 inline readable(found)
 {
 	if
@@ -219,7 +219,7 @@ proctype irq(byte cpu)
 	od
 }
 
-/* Someone else completes the completion, which is the caller's. */
+/* The completion belongs to the caller, so someone else may complete it. */
 proctype other()
 {
 	if

@@ -2,16 +2,18 @@
 /*
  * A load that writes down what it does, for alarms.sh
  *
- *	alarms_test wait NAME CPU MS	wants the CPU all the time; a line for each time of
- *					MS or more without it: "HH:MM:SS.uuuuuu MS"
- *	alarms_test hog NAME CPU MS [PROCS]	wants the CPU for MS, as a real-time task; a
- *					line with the time that it had it.  With PROCS, a
- *					file cgroup.procs, it gets the CPU as alarms_test,
- *					and joins the cgroup and has its name only then
- *	alarms_test exec NAME CPU MS	the same, by a thread that gets the CPU, and then calls
- *					exec(), which gives it the PID of its process's leader
+ *	alarms_test wait NAME CPU MS	wants the CPU all the time, and prints a line for
+ *					each time of MS or more without it:
+ *					"HH:MM:SS.uuuuuu MS"
+ *	alarms_test hog NAME CPU MS [PROCS]	wants the CPU for MS, as a real-time task, and
+ *					prints how long it had it.  With PROCS, a file
+ *					cgroup.procs, it gets the CPU as alarms_test, and
+ *					joins the cgroup and takes its name only then
+ *	alarms_test exec NAME CPU MS	is a hog by way of a thread that gets the CPU, and then
+ *					calls exec(), which gives it the PID of its process's
+ *					leader
  *
- * NAME is the task's.  All times are in ms, and times of day in UTC.
+ * NAME is the name of the task.  Times of day are in UTC.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -44,7 +46,7 @@ static void tell(uint64_t real, uint64_t len)
 	       (unsigned int)(real / 1000 % 1000000), (unsigned long long)(len / MS));
 }
 
-/* The time of day at @at of the monotonic clock. Somebody may have the CPU between two reads. */
+/* The time of day at @at of the monotonic clock. Others may take the CPU between two readings. */
 static uint64_t real_at(uint64_t at)
 {
 	uint64_t before, real, after;
@@ -87,7 +89,7 @@ static void hog(uint64_t len, const char *name, const char *procs)
 	if (procs)
 		join(procs);
 	prctl(PR_SET_NAME, name);
-	/* With PREEMPT_RT threads of the kernel have the CPU meanwhile, too. */
+	/* With PREEMPT_RT, kernel threads also have the CPU meanwhile. */
 	had = now(CLOCK_THREAD_CPUTIME_ID);
 	from = now(CLOCK_MONOTONIC);
 	while (now(CLOCK_MONOTONIC) - from < len)

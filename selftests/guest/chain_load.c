@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Priority inversions, a client of a server whose CPU another task has, and who waits for a disk,
- * which write down what they saw
+ * Tasks that wait: in priority inversions, for a server whose CPU another task has, and for a disk.
+ * They write down what they saw
  *
- *	chain_load [DEVICE]	prints lines, with times in ns:
+ *	chain_load [DEVICE]	prints lines, which begin with the task's name and PID:
  *
- *	inv_high PID NS BY	was in pthread_mutex_lock() for so long, which BY had locked
- *	inv_mid PID NS		had CPU 1 for so long meanwhile
- *	pi_high PID NS BY	the same of a mutex that hands on the priority of who waits for it
- *	pi_over PID NS		had CPU 1 for so long meanwhile, by a priority above that one
- *	client PID NS BY	was in read() for so long, which BY ended
- *	hog PID NS		had CPU 1 for so long meanwhile
- *	reader PID NS 0		was in pread() of DEVICE for so long, which an interrupt ended
+ *	inv_high PID NS BY	was in pthread_mutex_lock() for NS ns; BY had locked the mutex
+ *	inv_mid PID NS		had CPU 1 for NS ns meanwhile
+ *	pi_high PID NS BY	as inv_high, but the mutex's owner inherits its waiter's priority
+ *	pi_over PID NS		had CPU 1 for NS ns meanwhile, by a priority above that one
+ *	client PID NS BY	was in read() for NS ns; BY ended that
+ *	hog PID NS		had CPU 1 for NS ns meanwhile
+ *	reader PID NS 0		was in pread() of DEVICE for NS ns; an interrupt ended that
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -27,19 +27,19 @@
 #include "must.h"
 
 #define MS	1000000ULL
-#define HELD	(20 * MS)	/* low holds the mutex for, once mid has taken its time */
-#define TAKEN	(200 * MS)	/* mid and the hog take */
+#define HELD	(20 * MS)	/* how long low still holds the mutex after mid has had its time */
+#define TAKEN	(200 * MS)	/* how long mid and the hog have the CPU */
 
 /* What the processes share. */
 static struct {
 	pthread_mutex_t		mutex;
 	pthread_mutex_t		pi_mutex;
-	int			ready[2];	/* pipes: a task is what it is to be */
+	int			ready[2];	/* pipes: a task is set up */
 	int			locked[2];	/* low has the mutex */
 	int			begin[2];	/* mid, or the hog, may begin */
 	int			request[2];
 	int			reply[2];
-	volatile uint64_t	took;		/* mid, or the hog */
+	volatile uint64_t	took;		/* ns that mid, or the hog, had the CPU */
 	volatile pid_t		taker;
 } *shared;
 
@@ -51,7 +51,7 @@ static uint64_t clock_ns(clockid_t clock)
 	return t.tv_sec * (1000 * MS) + t.tv_nsec;
 }
 
-/* Have the CPU for so long. */
+/* Uses @ns of CPU time. */
 static void spin(uint64_t ns)
 {
 	const uint64_t until = clock_ns(CLOCK_THREAD_CPUTIME_ID) + ns;
@@ -84,7 +84,7 @@ static void get(const int fd[2])
 	must(read(fd[0], &c, 1) == 1);
 }
 
-/* Take CPU 1 from whoever has it, once it is told to. */
+/* Takes CPU 1 from the task that has it, once it is told to begin. */
 static void take(const char *name, int priority)
 {
 	become(name, 1, priority);
@@ -95,7 +95,7 @@ static void take(const char *name, int priority)
 	shared->took = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* However late whoever waits for this task is, mid or the hog takes the CPU before this ends. */
+/* Does not return before mid or the hog has had the CPU, however late these come. */
 static void be_passed(void)
 {
 	while (!shared->taker)
@@ -117,7 +117,7 @@ static void low(void)
 	hold("inv_low", &shared->mutex);
 }
 
-/* It soon has the priority of who waits for it. */
+/* This task soon has the priority of the one that waits for it. */
 static void pi_low(void)
 {
 	hold("pi_low", &shared->pi_mutex);
@@ -210,7 +210,7 @@ static void request(void)
 	fflush(stdout);
 }
 
-/* Its priority is such that it has the CPU as soon as it is woken. */
+/* This task's priority gives it the CPU as soon as it is woken. */
 static void from_disk(const char *device)
 {
 	const int fd = open(device, O_RDONLY | O_DIRECT);

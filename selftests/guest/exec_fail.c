@@ -2,10 +2,10 @@
 /*
  * Threads for tasks.sh
  *
- *	exec_fail N		N processes, each of which has a thread whose exec() fails when the
- *				program before is gone already.  It has the pid of its group's leader
- *				then, and dies with it
- *	exec_fail		a process whose leader sleeps for ever, and with a thread that sleeps
+ *	exec_fail N		makes N processes, each with a thread whose exec() fails after the
+ *				old program is gone.  By then the thread has the pid of its group's
+ *				leader, and dies with it
+ *	exec_fail		is a process whose leader sleeps for ever, with a thread that sleeps
  *				for a millisecond again and again
  */
 #define _GNU_SOURCE
@@ -21,7 +21,7 @@
 
 static const char broken[] = "/tmp/exec_fail.broken";
 
-/* This program, but with segments that are larger in the file than in memory. */
+/* Copies this program, but makes its segments larger in the file than in memory. */
 static void make_broken(void)
 {
 	const int from = open("/proc/self/exe", O_RDONLY);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A task that tries to have its record taken for another one's, for forge.sh
+ * A task that tries to pass its record off as another task's, for forge.sh
  *
  *	forge			prints the pid of the victim
  *
- * kdtl_sched notes when a task leaves a CPU, in a slot that the lower half of the pid chooses.  A
- * user can choose a pid, and how often a task has run, which /proc/PID/schedstat tells: so the
- * forger's pid is a multiple of 2^16 higher, and it sleeps until the pid plus the number of
- * runs is that of the sleeping victim, modulo 2^22.  Then the victim is woken.
+ * When a task leaves a CPU, kdtl_sched notes that in a slot that the lower half of the pid chooses.
+ * A user can choose a pid, and how often a task has run, which /proc/PID/schedstat tells.  The
+ * forger's pid is the victim's plus a multiple of 2^16, and the forger sleeps for moments until its
+ * pid plus its number of runs equals the sleeping victim's, modulo 2^22.  Then the victim is woken.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -18,8 +18,8 @@
 
 #include "must.h"
 
-#define AHEAD	(63 << 16)	/* of the pid */
-#define RUNS	(1 << 22)	/* as many bits of the sum are compared */
+#define AHEAD	(63 << 16)	/* how much higher the forger's pid is */
+#define RUNS	(1 << 22)	/* the sums are compared modulo this */
 
 static void on_cpu(int cpu)
 {
@@ -54,7 +54,7 @@ static void write_number(const char *path, int n)
 	must(!fclose(f));
 }
 
-/* Asleep until there is a byte, again and again. */
+/* Sleeps until there is a byte, again and again. */
 static void sleeper(int fd)
 {
 	char c;
@@ -77,7 +77,7 @@ static bool sleeps(pid_t pid)
 	return state == 'S';
 }
 
-/* Let it run once more, and wait until it sleeps again. */
+/* Lets a sleeper run once more, and waits until it sleeps again. */
 static void poke(int fd, pid_t pid)
 {
 	const long before = runs(pid);
@@ -87,7 +87,7 @@ static void poke(int fd, pid_t pid)
 		usleep(1000);
 }
 
-/* Sleep for a moment, as often as it takes: a process on the same CPU wakes this one each time. */
+/* Sleeps for a moment, as often as needed: a process on the same CPU wakes this one each time. */
 static void run_until(long want)
 {
 	int there[2], back[2];
@@ -102,7 +102,7 @@ static void run_until(long want)
 	}
 	close(there[0]);
 	while (runs(getpid()) < want) {
-		/* To ask for the number takes longer than to sleep. */
+		/* Reading the number of runs takes longer than a sleep. */
 		for (long n = (want - runs(getpid())) / 2; n >= 0; n--)
 			must(write(there[1], &c, 1) == 1 && read(back[0], &c, 1) == 1);
 	}
@@ -143,7 +143,7 @@ int main(void)
 	must(forger == victim + AHEAD);
 	while (runs(forger) < want || !sleeps(forger))
 		usleep(10000);
-	/* It may have gone too far: the victim follows, and then it goes one further. */
+	/* The forger may have gone too far: the victim catches up, then the forger runs again. */
 	while (runs(victim) + RUNS - AHEAD <= runs(forger))
 		poke(to_victim[1], victim);
 	poke(to_forger[1], forger);

@@ -2,8 +2,8 @@
 /*
  * Hold a CPU as a real-time task, for held.sh
  *
- *	held CPU		until it is killed
- *	held			nothing: it ends when RCU has got on once
+ *	held CPU		holds the CPU until it is killed
+ *	held			holds nothing, and ends after one grace period of RCU
  */
 #define _GNU_SOURCE
 #include <sched.h>

@@ -2,13 +2,13 @@
 /*
  * Sessions and counting events that stay until SIGTERM, for idle.sh
  *
- *	idle sessions SOURCE NR NS	NR sessions with a period, on all CPUs
- *	idle sessions SOURCE NR NS CPU	on this one
- *	idle reader SOURCE NS CPU	a session on this CPU, whose reader runs there as idle_reader,
+ *	idle sessions SOURCE NR NS	NR sessions with a period of NS ns, on all CPUs
+ *	idle sessions SOURCE NR NS CPU	the same sessions, on CPU only
+ *	idle reader SOURCE NS CPU	a session on CPU, whose reader runs there as idle_reader,
  *					and writes a line each time that it has read
- *	idle events PMU			perf's users: an event of each mask on each CPU
+ *	idle events PMU			perf events: one of each mask on each CPU
  *
- * Prints the CPUs on which they are active.  Runs on CPU 0, but for the reader.
+ * Prints the CPUs on which they are active.  Except for the reader, it runs on CPU 0.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -61,7 +61,7 @@ static int open_session(const char *source, uint64_t period, int cpu,
 	return fd;
 }
 
-/* Read as if it were for ever. */
+/* Reads for ever. */
 static void read_on(int fd, int cpu)
 {
 	static char buf[1 << 16];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * For the test programs: a condition that must hold, or the process ends and
- * says where.
+ * For the test programs: if a condition does not hold, the process says where
+ * and ends.
  */
 #ifndef _KDTL_MUST_H
 #define _KDTL_MUST_H

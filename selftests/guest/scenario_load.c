@@ -6,14 +6,16 @@
  *
  * ROOT is where cgroup v2 is mounted.  Prints lines:
  *
- *	service PID COUNT SUM WORST DAY	how late the service in /kdtl_web was, in ns, and when
- *					its worst wait ended, in ns since 1970
+ *	service PID COUNT SUM WORST DAY	how often the service in /kdtl_web ran, how late in sum
+ *					and at worst, in ns, and when its worst wait ended, in
+ *					ns since 1970
  *	hog PID NS			for how long the hog in /kdtl_batch had CPU 1
- *	quota PID LEAST MOST HAD	for how long the quota of /kdtl_quota held it back: what
- *					the kernel counted, and all of the time in which it had
- *					no CPU; and for how long it had one
- *	task FROM TO PID COMM CGROUP	what a task was, in ns of CLOCK_MONOTONIC; it was
- *					dispatched meanwhile.  0 0: once, at any time
+ *	quota PID LEAST MOST HAD	for how many ns the quota of /kdtl_quota held a task back:
+ *					at least what the kernel counted, at most all of the
+ *					time without a CPU; and for how many it had a CPU
+ *	task FROM TO PID COMM CGROUP	a task's name and cgroup from FROM to TO, in ns of
+ *					CLOCK_MONOTONIC, between which it was dispatched.
+ *					0 0: it was dispatched once, at any time
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -34,7 +36,7 @@
 #include "must.h"
 
 #define MS	1000000ULL
-#define LATE	(20 * MS)	/* the service then begins anew */
+#define LATE	(20 * MS)	/* after more than this, the service begins anew */
 
 static const char *root;
 static volatile sig_atomic_t ended;
@@ -84,7 +86,7 @@ static void make(const char *cgroup)
 	must(!mkdir(path, 0755) || errno == EEXIST);
 }
 
-/* This task is NAME, in CGROUP, on CPU, or on the last one if there are not so many. */
+/* Names this task @name, and puts it into @cgroup and on @cpu, or on the last CPU there is. */
 static void be(const char *name, const char *cgroup, int cpu)
 {
 	const int last = sysconf(_SC_NPROCESSORS_ONLN) - 1;
@@ -101,7 +103,10 @@ static void be(const char *name, const char *cgroup, int cpu)
 	prctl(PR_SET_NAME, name);
 }
 
-/* An entry has the name of when its task got the CPU.  A timer may expire before one sleeps. */
+/*
+ * An entry has the name that its task had when it got the CPU, so get it once more.  A timer may
+ * expire before the task sleeps.
+ */
 static void get_cpu_again(void)
 {
 	struct rusage before, now;
@@ -118,7 +123,7 @@ static void end(int sig)
 	ended = sig;
 }
 
-/* Wants CPU 1 every 5 ms, and notes when it got it late. */
+/* Wants CPU 1 every 5 ms, and notes how late it gets the CPU. */
 static void service(void)
 {
 	uint64_t next, late, looked, count = 0, sum = 0, worst = 0, day = 0;
@@ -129,7 +134,7 @@ static void service(void)
 		sleep_until(next);
 		if (ended)
 			break;
-		/* Whatever keeps it from looking is part of how late it is. */
+		/* How late it is includes all that keeps it from looking. */
 		looked = clock_now(CLOCK_REALTIME);
 		late = now() - next;
 		count++;
@@ -148,8 +153,8 @@ static void service(void)
 #define HOG_PRIORITY	50
 
 /*
- * With PREEMPT_RT a thread of real-time priority 1 ends the sleeps of other tasks.  The service is
- * to want the CPU beside the hog, so that thread comes before the hog.
+ * With PREEMPT_RT a thread of real-time priority 1 ends the sleeps of other tasks.  The service has
+ * to wake up while the hog has the CPU, so that thread gets a priority above the hog's.
  */
 static void let_sleeps_end(int cpu)
 {
@@ -207,10 +212,10 @@ static void quota(void)
 	uint64_t least, had;
 
 	be("kdtl_quota", "kdtl_quota", 2);
-	/* A machine that stands still for a second has no time to hold it back. */
+	/* This waits for the kernel's count: a machine that stands still holds no task back. */
 	while (throttled() - before < 800 * MS)
 		spin_until(now() + 2 * MS);
-	/* The kernel adds up what has ended, and nothing is held back hereafter. */
+	/* The kernel counts what has ended, so lift the quota before reading the count. */
 	put("kdtl_quota/cpu.max", "%s", "max");
 	least = throttled() - before;
 	had = clock_now(CLOCK_PROCESS_CPUTIME_ID);
@@ -221,7 +226,7 @@ static void quota(void)
 /* The clocks of a virtual machine's CPUs may differ by 13 ms. */
 #define MARGIN	(20 * MS)
 
-/* Be dispatched, and write down what this task is. */
+/* Gets dispatched, and writes down what this task is. */
 static void am(const char *name, const char *cgroup)
 {
 	const uint64_t from = now() + MARGIN;
@@ -233,7 +238,7 @@ static void am(const char *name, const char *cgroup)
 	       (unsigned long long)(now() - MARGIN), getpid(), name, cgroup);
 }
 
-/* Lives a millisecond. */
+/* Lives for a millisecond. */
 static void brief(void)
 {
 	be("kdtl_brief", "kdtl_web", 2);
@@ -262,7 +267,7 @@ static void mover(void)
 	am("kdtl_moved", "kdtl_batch");
 }
 
-/* A process that does @what, with a pid that is free; 0: any. */
+/* Starts a process that does @what, with the free pid @pid; 0: any. */
 static pid_t start(void (*what)(void), pid_t pid)
 {
 	struct clone_args args = {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A load that wants both virtual CPUs all the time, and writes down when it had them
+ * A load that wants both virtual CPUs all the time, and writes down when it did not have them
  *
  *	scenario_vpa MS LEAST
  *
- * Reads the clock on CPU 1 for MS of ms, and on CPU 0 from before that until after it.
+ * Reads the clock on CPU 1 for MS ms, and on CPU 0 from before that until after it.
  * Prints lines, with times in ns of CLOCK_MONOTONIC:
  *
- *	gap CPU FROM TO		the clock jumped, by LEAST us or more
- *	load FROM TO STEAL	when it ran on CPU 1, and by how much /proc/stat's steal of
- *				that CPU has grown meanwhile, in ns
+ *	gap CPU FROM TO		the clock jumped by LEAST us or more
+ *	load FROM TO STEAL	when the load ran on CPU 1, and by how many ns that CPU's steal
+ *				in /proc/stat has grown meanwhile
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -29,9 +29,9 @@ static struct seen {
 		uint64_t from;
 		uint64_t to;
 	} gap[GAPS];
-} *seen;	/* of CPU 0 and of CPU 1 */
+} *seen;	/* by CPU 0, and by CPU 1 */
 
-static uint64_t *running, *end;		/* of CPU 0's part */
+static uint64_t *running, *end;		/* CPU 0's part runs; when it ends */
 
 static uint64_t now(void)
 {
@@ -41,7 +41,7 @@ static uint64_t now(void)
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
-/* Other processes look at it. */
+/* Memory that this process and its child share. */
 static void *shared(size_t size)
 {
 	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
@@ -76,7 +76,7 @@ static uint64_t steal(int cpu)
 	return ticks * (1000000000ULL / sysconf(_SC_CLK_TCK));
 }
 
-/* Until the time @to.  Prints nothing meanwhile: a terminal takes time, too. */
+/* Watches the clock until @to.  It prints nothing meanwhile, because a terminal takes time. */
 static void watch_clock(struct seen *s, const uint64_t *to, uint64_t least)
 {
 	uint64_t last = now(), t;
@@ -130,7 +130,7 @@ int main(int argc, char **argv)
 	*end = UINT64_MAX;
 	pin(1);
 	pid = begin_other(least);
-	/* Tasks of this machine hardly take CPU 1 away. */
+	/* With this, other tasks of this machine hardly take CPU 1 away. */
 	must(nice(-20) == -20);
 	stolen = steal(1);
 	from = now();

@@ -2,10 +2,10 @@
 /*
  * scx_fifo COMMAND... - run COMMAND while a sched_ext scheduler schedules all tasks
  *
- * The scheduler has a name and no BPF program: the kernel's defaults are one queue,
- * first in, first out, for all CPUs.  libbpf is not needed for that, only the type
- * of the scheduler from the kernel's BTF.  Exits as COMMAND did; 4: the kernel has no
- * sched_ext.
+ * The scheduler has a name and no BPF program: by the kernel's defaults it is one queue
+ * for all CPUs, first in, first out.  This needs no libbpf, only the type of the
+ * scheduler from the kernel's BTF.  Exits as COMMAND did, or with 4 if the kernel has
+ * no sched_ext.
  */
 #include <fcntl.h>
 #include <linux/bpf.h>

@@ -4,13 +4,13 @@
  *
  *	tasks_load FILE [RECORDING]
  *
- * Each line of FILE says that from one time to another, in ticks of kdtl_sched, a task was
- * what it says, and had at least one dispatch:
+ * Each line of FILE describes a task, which was like this from one time to another, in ticks
+ * of kdtl_sched, and had at least one dispatch meanwhile:
  *
  *	FROM TO PID TGID POLICY PRIORITY COMM CGROUP
  *
- * Run as root on CPU 0, while the scheduler's log is recorded; see host/ctf.sh.  With the
- * name of the RECORDING that its parent makes, it also stops the parent for a while, and
+ * It runs as root on CPU 0, while the scheduler's log is recorded; see host/ctf.sh.  With
+ * RECORDING, the file that its parent records to, it also stops the parent for a while, and
  * makes more records of tasks than a small table holds.
  */
 #define _GNU_SOURCE
@@ -41,7 +41,7 @@
 static int dev, out;
 static const char *self;
 
-/* All tasks are on one CPU, so all of these and the entries are of one clock. */
+/* All tasks are on one CPU, so these ticks and the entries' times are of one clock. */
 static uint64_t ticks(void)
 {
 	struct kdtl_stream_clock c;
@@ -59,7 +59,7 @@ static void write_line(uint64_t from, pid_t pid, const char *policy, int priorit
 		     (unsigned long long)to, pid, getpid(), policy, priority, comm, cgroup) > 0);
 }
 
-/* Be dispatched, and write down what this task is meanwhile. */
+/* Gets dispatched, and writes down what this task is meanwhile. */
 static void am(const char *policy, int priority, const char *comm, const char *cgroup)
 {
 	const uint64_t from = ticks();
@@ -99,7 +99,7 @@ static void reap(pid_t pid)
 	must(waitpid(pid, &status, 0) == pid && !status);
 }
 
-/* One task, all that may change. */
+/* One task changes all that may change. */
 static void changes(void)
 {
 	const struct sched_param fifo = { 7 }, other = { 0 };
@@ -128,7 +128,7 @@ static void *thread(void *cgroup)
 	return NULL;
 }
 
-/* Threads are moved with their process, whoever does it. */
+/* Threads are moved with their process, also if another process does it. */
 static void threads(void)
 {
 	pthread_t t;
@@ -149,7 +149,7 @@ static void threads(void)
 	must(!pthread_join(t, NULL));
 }
 
-/* Two tasks that have the same pid, one after the other. */
+/* Three tasks have the same pid, one after the other. */
 static void same_pid(void)
 {
 	static const char *const comms[] = { "first", "second", "third" };
@@ -176,7 +176,7 @@ static void same_pid(void)
 	}
 }
 
-/* Tasks that live for a millisecond, and never call the system. */
+/* Tasks live for a millisecond, and make no system call but exit. */
 static void short_tasks(void)
 {
 	name("short");
@@ -205,7 +205,7 @@ static void short_tasks(void)
 	}
 }
 
-/* Does the recording have the name? */
+/* Whether the recording has the name. */
 static bool is_recorded(const char *recording, const char *comm)
 {
 	int fd = open(recording, O_RDONLY);
@@ -222,8 +222,8 @@ static bool is_recorded(const char *recording, const char *comm)
 }
 
 /*
- * What this task was for a while is forgotten before the recorder reads it, but not what
- * it was before and is later.
+ * Before the recorder reads it, a record of what this task was for a while is forgotten, but
+ * not those of what it was before and is later.
  */
 static void storm(const char *recording)
 {
@@ -251,7 +251,7 @@ static void storm(const char *recording)
 	am("other", 0, "steady", LONG);
 }
 
-/* The last name, and a cgroup that is gone when the recording ends. */
+/* Changes the name by exec(), in a cgroup that is gone when the recording ends. */
 static void program(void)
 {
 	char fds[2][12];

@@ -12,9 +12,9 @@
  *	size COLUMNS LINES	make the window another size
  *	end			wait until the program ends, and say how it did
  *
- * It fails if TEXT does not come within two minutes, or if the program writes what is none
- * of a vt100's sequences, or beside the screen. After "size" the program may write for the
- * screen before, within the new one, until it has noticed and clears the screen.
+ * It fails if TEXT does not come within two minutes, or if the program writes a sequence that
+ * a vt100 does not have, or outside the screen. After "size" the program may still place the
+ * cursor for the old size, which is moved into the new one, until it clears the screen.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -34,7 +34,7 @@
 
 static char cell[MAX][MAX];
 static int columns, lines, x, y, fd;
-static bool resized;	/* and the program has not cleared the screen since */
+static bool resized;	/* the program has not cleared the screen since the last "size" */
 
 static void clear(int line, int from, int to)
 {
@@ -141,7 +141,7 @@ static void control(const char *p, char final)
 	}
 }
 
-/* A character from the program. */
+/* Takes a character from the program. */
 static void take(char c)
 {
 	static char sequence[MAX];
@@ -177,7 +177,7 @@ static void take(char c)
 	}
 }
 
-/* What the program writes in @ms; false: nothing. */
+/* Takes what the program writes in @ms; false: nothing. */
 static bool run(int ms)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -269,7 +269,7 @@ int main(int argc, char **argv)
 		execvp(argv[3], argv + 3);
 		_exit(127);
 	}
-	/* While it is open here, the terminal stays as the program leaves it. */
+	/* Because @slave stays open here, the terminal stays as the program leaves it. */
 	while (fgets(line, sizeof(line), stdin)) {
 		line[strcspn(line, "\n")] = '\0';
 		if (!strncmp(line, "wait ", 5))

@@ -2,16 +2,20 @@
 /*
  * Triggers in PSI's way, for trigger.sh
  *
- *	trigger_test notice PID NR FILE TRIGGER...	lets the stopped task PID go on, and waits
- *					until the first NR triggers have told of an event; a line
- *					for each: after how many ms, or - if it has not
- *	trigger_test write FILE TRIGGER...		what each write to one open file says: 0, or
- *					the errno; then whether poll() has an error
- *	trigger_test user FILE TRIGGER...		the same, without CAP_SYS_RESOURCE
- *	trigger_test many FILE TRIGGER NR		without CAP_SYS_RESOURCE, so many files: how many
- *					get a trigger, and the errno of the next one
- *	trigger_test close FILE TRIGGER NR		so many times, one thread closes the file that another
- *					one polls: "woken" by the event nevertheless
+ *	trigger_test notice PID NR FILE TRIGGER...
+ *		lets the stopped task PID go on, and waits until the first NR triggers have told of
+ *		an event.  Prints a line for each trigger: after how many ms it did, or "-"
+ *	trigger_test write FILE TRIGGER...
+ *		prints what each write to one open file returns, 0 or the errno, and then whether
+ *		poll() has an error
+ *	trigger_test user FILE TRIGGER...
+ *		does as "write", without CAP_SYS_RESOURCE
+ *	trigger_test many FILE TRIGGER NR
+ *		without CAP_SYS_RESOURCE, opens up to NR files; prints how many get a trigger, and
+ *		the errno of the next one
+ *	trigger_test close FILE TRIGGER NR
+ *		NR times, closes a file that another thread polls; prints "woken" if the event woke
+ *		a thread that slept there
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -142,8 +146,8 @@ static bool poller_sleeps(void)
 }
 
 /*
- * In every other round the file is closed at once, and else when the other thread sleeps in poll().
- * There it has to be woken by the event, and then the kernel says that the number is no file's.
+ * In every other round the file is closed at once, in the others when the thread sleeps in poll().
+ * Then the event has to wake the thread, and poll() may say that the number is no file's any more.
  */
 static void close_polled(const char *file, const char *trigger, int nr)
 {

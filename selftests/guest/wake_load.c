@@ -6,12 +6,12 @@
  *
  * Each line of FILE is
  *
- *	woken PID BY SYSCALL TIMES	PID slept so often in that call until BY woke it
+ *	woken PID BY SYSCALL TIMES	PID slept TIMES times in SYSCALL until BY woke it
  *	moved PID BY FROM TO		BY moved PID, which waited for a CPU
- *	lock PID BY KIND SYSCALL TIMES	PID slept at least so often for a lock that BY held
+ *	lock PID BY KIND SYSCALL TIMES	PID slept at least TIMES times for a lock that BY held
  *
  * where BY is a PID, or "irq", or "kworker", or "disk": the interrupt of DEVICE, a block device.
- * Nobody is woken before he sleeps, and has left his CPU.
+ * No task is woken before it sleeps and has left its CPU.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -53,7 +53,7 @@ static long sleeps_of(pid_t pid)
 	return nr;
 }
 
-/* The letter of its state, and the call that it is in; -1: none, or it runs. */
+/* Returns the letter of a task's state. *@nr is the call that it is in; -1: none, or it runs. */
 static char state_of(pid_t pid, long *nr)
 {
 	char path[64], text[256] = "", state;
@@ -73,7 +73,7 @@ static char state_of(pid_t pid, long *nr)
 	return state;
 }
 
-/* A task has the state before it leaves its CPU: it sleeps if it has left it once more. */
+/* A task is in state S before it leaves its CPU: it sleeps when it has also left it once more. */
 static void until_asleep(pid_t pid, long in)
 {
 	static pid_t last;
@@ -171,7 +171,7 @@ static void by_futex(void)
 	woken(pid, me(), SYS_futex, ROUNDS);
 }
 
-/* The kernel knows who has such a futex: it has that one's PID. */
+/* The kernel knows which task holds such a futex: the futex has its PID. */
 static void by_pi_futex(void)
 {
 	uint32_t *lock = word + 1;
@@ -193,7 +193,7 @@ static void by_pi_futex(void)
 	woken(pid, me(), SYS_futex, ROUNDS);
 }
 
-/* Where a host stops the machine, the time may be over before the task sleeps. */
+/* If a host stops the machine, the time may be over before the task sleeps. */
 static void by_timer(void)
 {
 	const struct timespec ts = { .tv_nsec = 3000000 };
@@ -214,7 +214,7 @@ static void by_timer(void)
 	woken(pid, "irq", SYS_clock_nanosleep, *word);
 }
 
-/* Likewise. */
+/* Here the read may be over before the task sleeps. */
 static void by_disk(const char *device)
 {
 	pid_t pid;
@@ -263,7 +263,7 @@ static void by_signal(void)
 	woken(pid, me(), SYS_ppoll, ROUNDS);
 }
 
-/* The child of a child exits when that one waits for it. */
+/* A child waits for its own child, which exits then. */
 static void by_exit(void)
 {
 	pid_t pid = fork(), child;
@@ -285,8 +285,8 @@ static void by_exit(void)
 }
 
 /*
- * What is written to a terminal reaches its reader by way of a work item, later: until it has
- * read, the reader's sleep is the old one.
+ * A work item takes what is written to a terminal to its reader, later.  Until the reader has read,
+ * its sleep is still the old one.
  */
 static void by_kworker(void)
 {
@@ -324,16 +324,16 @@ static void on_cpu(pid_t pid, int cpu)
 	must(!sched_setaffinity(pid, sizeof(set), &set));
 }
 
-/* Each CPU that runs a program which has registered, is called, and has answered. */
+/* GLOBAL_EXPEDITED calls each CPU that runs a registered program, and waits for its answer. */
 static long membarrier(int cmd)
 {
 	return syscall(SYS_membarrier, cmd, 0, 0);
 }
 
 /*
- * A task that waits behind a real-time one is moved to the other CPU.  Returns false if it has had
- * the first one: where a host stops the machine for long enough, real-time tasks have had their
- * share.
+ * Moves a task that waits behind a real-time one to the other CPU.  Returns false if the task has
+ * run on the first CPU: if a host stops the machine for long enough, the real-time task has used up
+ * its share.
  */
 static bool moved(void)
 {
@@ -364,9 +364,9 @@ static bool moved(void)
 		usleep(500);
 	must(syscall(SYS_futex, word, FUTEX_WAKE, 1) == 1);
 	/*
-	 * Its CPU has to queue it; until then the CPU itself would move it.  It may seem to be
-	 * runnable before, but a call of that CPU comes after what it has to do, or together
-	 * with it, and then the next one comes after it.
+	 * CPU 0 has to queue the woken task; before that, CPU 0 itself would move it.  The task may
+	 * look runnable earlier, but a call of CPU 0 comes after the queueing, or together with it,
+	 * and then the next call comes after it.
 	 */
 	while ((state = state_of(pid, &nr)) != 'R' && state != 'Z')
 		usleep(500);
@@ -383,8 +383,8 @@ static bool moved(void)
 }
 
 /*
- * Two write to a file, on one CPU, so one is always preempted while it holds a lock: that of the
- * position, a mutex, or if each has its own that of the inode, a rwsem.
+ * Two tasks on one CPU write to a file, so one is often preempted while it holds a lock: the mutex
+ * of the file's position or, if each task has an open file of its own, the rwsem of the inode.
  */
 static void by_lock(const char *kind, bool shared)
 {

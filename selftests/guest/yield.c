@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tasks that only yield their CPU to each other: waits that are long, with a thousand short
- * runs in each
+ * Tasks that only yield their CPU to each other: each of their long waits contains a thousand
+ * short runs
  *
  *	yield N		N processes, until this one is killed
  */

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /dev/kdtl and perf events on a kdtl source while memory fails, or kdtl's own
- * functions do: the 1st of a call, the 2nd, ... until it succeeds without a fault
+ * Use /dev/kdtl and perf events on a kdtl source while allocations fail, or
+ * kdtl's own functions do: the 1st of a call, the 2nd, ... until the call
+ * succeeds without a fault
  *
- *	fault_test		the names of all calls
- *	fault_test NAME		each allocation fails; exit status 0: passed
- *	fault_test NAME calls	each function that fail_function knows
- *	fault_test load FILE	insmod, without another way if it fails
+ *	fault_test		prints the names of all calls
+ *	fault_test NAME		lets each allocation fail; exit status 0: passed
+ *	fault_test NAME calls	lets each function fail that fail_function knows
+ *	fault_test load FILE	loads a module, without insmod's second try
  *
- * After each fault: the errno, what the call left, and that it succeeds then.
- * Run by faults.sh, as root; see Documentation/fault-injection of the kernel.
+ * After each fault it checks the errno, that the call has left nothing, and that
+ * the call succeeds then.  Run by faults.sh, as root; see
+ * Documentation/fault-injection of the kernel.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -58,7 +60,7 @@ static int get(const char *path)
 	return value;
 }
 
-/* Its interrupts and the threads that work for it count, too: by no task. */
+/* No task filter is set: interrupts, and threads that work for this task, also count. */
 static void arm_functions(int nth)
 {
 	put(FUNCTION "space", nth);
@@ -77,7 +79,7 @@ static void arm(int nth)
 		must(pwrite(nth_fd, buf, len, 0) == len);
 }
 
-/* Has the fault been met? */
+/* Returns whether the fault was met. */
 static bool disarm(void)
 {
 	char buf[16] = "";
@@ -95,7 +97,7 @@ static bool disarm(void)
 
 /* ------------------------------------------------------------------------ state */
 
-/* Of this process, in KiB. */
+/* What this process has pinned, in KiB. */
 static long pinned(void)
 {
 	char line[256];
@@ -180,10 +182,7 @@ static void prepare_started(void)
 
 	prepare_start();
 	must(!do_start());
-	/*
-	 * Make something to read, more than once: a sleep may be over before it
-	 * began.
-	 */
+	/* Make something to read. A sleep may be over before it began, so look whether it did. */
 	do {
 		usleep(1);
 		must(!ioctl(dev, KDTL_IOC_INFO, &info));
@@ -216,7 +215,7 @@ static int do_poll(void)
 	return poll(&pfd, 1, 0) < 0 ? -1 : 0;
 }
 
-/* A read of a file that was not set up: it begins by itself. */
+/* A read of a file that was not set up begins to log by itself. */
 static int do_begin(void)
 {
 	static struct kdtl_entry e;
@@ -346,7 +345,7 @@ static const struct call {
 	int		(*call)(void);
 	void		(*undo)(void);
 	int		also;		/* an errno besides ENOMEM and EIO */
-	bool		keeps;		/* the session, if it could not be started */
+	bool		keeps;		/* a call that fails may leave the session */
 } calls[] = {
 	{ "open", NULL, do_open, undo_open, 0, false },
 	{ "setup", prepare_setup, do_setup, undo_open, ENODEV, false },
@@ -410,7 +409,7 @@ static void walk(const struct call *c)
 	       functions ? "functions" : "allocations", errors);
 }
 
-/* busybox's insmod loads the file's content after the file was refused. */
+/* busybox's insmod does not do: if the file is refused, it loads the file's content. */
 static int load(const char *path)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -437,7 +436,7 @@ int main(int argc, char **argv)
 		return load(argv[2]);
 	functions = argc > 2;
 	page = sysconf(_SC_PAGESIZE);
-	/* The CPU that is logged. */
+	/* CPU 0 is the one that is logged. */
 	CPU_ZERO(&set);
 	CPU_SET(0, &set);
 	must(!sched_setaffinity(0, sizeof(set), &set));

@@ -36,16 +36,16 @@
 
 #define FDS		8	/* of /dev/kdtl, and duplicates */
 #define MAPS		6
-#define STEPS		150	/* at most, of a process */
-#define FORKS		6	/* at most, of a program */
-#define FIRST_FD	100	/* so that a program finds them after exec */
-#define SHARED_FD	90	/* what all processes count in */
+#define STEPS		150	/* of a process, at most */
+#define FORKS		6	/* of a program, at most */
+#define FIRST_FD	100	/* a program finds its files from here on after exec */
+#define SHARED_FD	90	/* the file that all processes count in */
 #define WAIT_MS		20000
 
-#define CALLS		32	/* no more kinds than that */
+#define CALLS		32	/* kinds of calls, at most */
 #define ERRNOS		10
 
-/* In memory that all processes of all programs share. */
+/* This is in memory that all processes of all programs share. */
 static struct shared {
 	unsigned long	called[CALLS];
 	unsigned long	failed[CALLS];
@@ -101,12 +101,12 @@ static void bad(const char *what, long value)
 }
 
 /**
- * struct call - what programs are made of
+ * struct call - a call that programs are made of
  * @name: for people
- * @weight: how often it is made, in comparison
+ * @weight: how often it is made, compared with the others
  * @make: makes it, on a place for a file of /dev/kdtl
- * @fd: only if there is a file
- * @errnos: what it may fail with
+ * @fd: make it only if there is a file in that place
+ * @errnos: errors with which it may fail
  */
 static const struct call {
 	const char	*name;
@@ -121,7 +121,7 @@ static void count(void)
 	__atomic_add_fetch(&shared->called[my.call], 1, __ATOMIC_RELAXED);
 }
 
-/* Counts a call, and looks at how it failed. */
+/* Counts a call; if it failed, checks the errno. */
 static long result(long ret)
 {
 	const int error = errno;
@@ -141,7 +141,7 @@ static long result(long ret)
 
 /* -------------------------------------------------------------------- calls */
 
-/* Not every call is on a file. */
+/* Not every call uses its file. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 static int *any_fd(void)
@@ -193,7 +193,7 @@ static void do_open(int *fd)
 		return;
 	*fd = result(open("/dev/kdtl", (one_in(4) ? O_RDONLY : O_RDWR) |
 				(one_in(8) ? 0 : O_NONBLOCK) | (one_in(2) ? O_CLOEXEC : 0)));
-	/* Else it is soon set up by its first user, for all CPUs. */
+	/* If it is not set up here, its first use sets it up, for all CPUs. */
 	if (*fd >= 0 && !one_in(4)) {
 		my.call = 1;
 		setup(*fd);
@@ -360,7 +360,7 @@ static void do_mmap(int *fd)
 	my.maps[i].prot = prot;
 }
 
-/* Reads what is there, and writes what no reader should ever write. */
+/* Reads a mapping, and writes there what no reader should ever write. */
 static void do_touch(int *fd)
 {
 	const unsigned int i = below(MAPS);
@@ -392,7 +392,7 @@ static void do_munmap(int *fd)
 
 	if (!my.maps[i].at)
 		return;
-	/* A part of it: the rest stays, and is forgotten. */
+	/* Sometimes unmap only a part: the rest stays, and is forgotten here. */
 	if (one_in(4) && len > page)
 		len = page * (1 + below(len / page - 1));
 	result(munmap(my.maps[i].at, len));
@@ -420,7 +420,7 @@ static void do_mremap(int *fd)
 		    MREMAP_MAYMOVE);
 	if (result(at == MAP_FAILED ? -1 : 0))
 		return;
-	/* It may be longer now, but not with pages behind it. */
+	/* The mapping may be longer now, but the new part has no pages: keep the old length. */
 	my.maps[i].at = at;
 }
 
@@ -484,15 +484,15 @@ static void do_fork(int *fd)
 	pid = result(fork());
 	if (pid)
 		return;
-	/* What is not to be copied is not there any more. */
+	/* A child does not inherit the mappings. */
 	memset(my.maps, 0, sizeof(my.maps));
 	my.rnd ^= 0x9e3779b97f4a7c15ULL * getpid();
 	my.rnd |= 1;
-	/* Without it, a process that waits for ever would not die. */
+	/* Nor the timer, without which a process that waits would never end. */
 	setitimer(ITIMER_REAL, &(struct itimerval) { { 0, 20000 }, { 0, 20000 } }, NULL);
 }
 
-/* The program goes on as another image, with what it inherits. */
+/* The program goes on in a new image, with the files that it inherits. */
 static void do_exec(int *fd)
 {
 	char seed[32], state[32], program[32];
@@ -570,7 +570,7 @@ static void step(void)
 	at = below(sum);
 	for (call = 0; at >= calls[call].weight; call++)
 		at -= calls[call].weight;
-	/* Nothing works without a file. */
+	/* Most calls need a file, so mostly open one if there is none. */
 	if (*fd < 0 && (calls[call].fd || !one_in(4)))
 		call = 0;
 	my.call = call;
@@ -613,7 +613,7 @@ static long uses(void)
 	return nr;
 }
 
-/* All processes of the program have ended, and nothing of theirs is left. */
+/* Waits until all processes of the program have ended, and nothing of theirs is left. */
 static int clean(pid_t group)
 {
 	unsigned int ms;
@@ -622,7 +622,7 @@ static int clean(pid_t group)
 	for (ms = 0; ms < WAIT_MS; ms++) {
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
-		/* Processes that were forked too late for the signal. */
+		/* Again and again: a process may be forked too late for the last signal. */
 		kill(-group, SIGKILL);
 		nr = uses();
 		if (!nr)

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A perf user of a kdtl source: perf_event_open(), mmap of the metadata page, the
- * records and the AUX area; poll; and every entry checked.
+ * A perf user of a kdtl source: it uses perf_event_open(), mmap of the metadata
+ * page, the records and the AUX area, and poll, and checks every entry.
  *
  *	perf_mmap rules PMU	what mmap and perf_event_open() refuse
  *	perf_mmap count		kdtl_fake: read() and reset, in each state of an event
- *	perf_mmap exact		kdtl_sched: a child's dispatches, to the entry
+ *	perf_mmap exact		kdtl_sched: all of a child's dispatches come
  *	perf_mmap full		kdtl_sched: a full area, and one that is read again
- *	perf_mmap made [MASK]	kdtl_fake: what the drive module made, to the entry
- *	perf_mmap gap		kdtl_fake: what the source itself loses is reported
- *	perf_mmap overwrite	kdtl_fake: a read-only area: the newest
- *	perf_mmap raw		kdtl_fake_raw: a driver that writes by itself
- *	perf_mmap garbage	kdtl_fake: writes nonsense into the metadata page
- *	perf_mmap follow PMU	read until SIGTERM
- *	perf_mmap irq IRQ	kdtl_handlers, an example: the runs of its handlers until SIGTERM
+ *	perf_mmap made [MASK]	kdtl_fake: all entries come that the drive module made
+ *	perf_mmap gap		kdtl_fake: entries that the source itself loses are reported
+ *	perf_mmap overwrite	kdtl_fake: a read-only area has the newest entries
+ *	perf_mmap raw		kdtl_fake_raw: a driver that writes to the area itself
+ *	perf_mmap garbage	kdtl_fake: writes nonsense into the metadata page until SIGTERM
+ *	perf_mmap follow PMU	reads until SIGTERM
+ *	perf_mmap irq IRQ	kdtl_handlers, an example: counts the runs of IRQ's handlers
+ *				until SIGTERM
  *
  * Exits 0 if everything was right; prints what was not.
  */
@@ -58,12 +59,12 @@ struct event {
 	uint64_t	timebases;
 	uint64_t	last_time;
 	uint64_t	last_seq;
-	uint64_t	announced;	/* by PERF_RECORD_AUX */
+	uint64_t	announced;	/* end of the data that PERF_RECORD_AUX told of */
 	uint64_t	flags;
 	uint64_t	records;
-	uint64_t	of_pid;
-	bool		lost;		/* a record */
-	bool		gone;
+	uint64_t	of_pid;		/* entries of watched_pid */
+	bool		lost;		/* records were lost */
+	bool		gone;		/* its CPU is; it has no reader any more */
 };
 
 static struct event events[MAX_CPUS];
@@ -77,7 +78,7 @@ static void __attribute__((format(printf, 1, 2))) complain(const char *fmt, ...)
 {
 	va_list args;
 
-	/* Print ten of a kind, not a thousand. */
+	/* Print the first ten complaints only. */
 	if (wrong++ >= 10)
 		return;
 	printf("# ");
@@ -159,11 +160,11 @@ static bool event_map(struct event *e, int data_pages, int aux_pages, int aux_pr
 	return e->aux != MAP_FAILED;
 }
 
-/* On every CPU that is online. */
+/* Opens an event on every online CPU, and maps it. */
 static void open_all(const char *pmu, uint64_t config, int aux_pages, int aux_prot)
 {
 	const int nr = sysconf(_SC_NPROCESSORS_CONF), type = pmu_type(pmu);
-	/* Half an area, which is what 0 means; also with large pages no more than a test makes. */
+	/* 0 means half an area. With large pages a test does not make as much, so take less. */
 	const uint32_t watermark = aux_pages * page > 2 * WAKE_SIZE ? WAKE_SIZE : 0;
 	struct event *e;
 	int cpu;
@@ -237,7 +238,7 @@ static void read_records(struct event *e)
 	__atomic_store_n(&e->meta->data_tail, tail, __ATOMIC_RELEASE);
 }
 
-/* As kdtl_fake_hash() does it. */
+/* Computes the hash as kdtl_fake_hash() does. */
 static uint64_t entry_hash(const struct kdtl_entry *entry)
 {
 	uint64_t hash = 0xcbf29ce484222325ULL, word;
@@ -255,7 +256,7 @@ static void see_entry(struct event *e, const struct kdtl_entry *entry)
 {
 	const uint64_t time = be64toh(entry->timebase), seq = be64toh(entry->srr0);
 
-	/* The time base's own entry, in the machine's byte order. */
+	/* The time base has an entry of its own, in the machine's byte order. */
 	if (!entry->timebase) {
 		uint64_t freq;
 
@@ -309,7 +310,7 @@ static void drain(void)
 	}
 }
 
-/* Sleep until there is something, as perf does; false: nothing came. */
+/* Sleeps until there is something to read, as perf does; false: nothing came. */
 static bool wait_for_data(int ms)
 {
 	struct pollfd fds[MAX_CPUS];
@@ -415,7 +416,7 @@ static void count_group(void)
 	close(leader);
 }
 
-/* Nobody reads the area: entries count that found no room in it, too. */
+/* Nobody reads the area. Entries that find no room in it also count. */
 static void count_full(void)
 {
 	struct event *e = &events[nr_events++];
@@ -510,7 +511,7 @@ static int rules(const char *pmu)
 	meta = map(fd, 1, rw, 0);
 	expect_map("the metadata page alone", meta, 0);
 	munmap(meta, page);
-	/* All are gone: another size. */
+	/* After all mappings are gone, another size is allowed. */
 	meta = map(fd, 9, rw, 0);
 	expect_map("1 + 8 pages", meta, 0);
 	if (meta == MAP_FAILED)
@@ -569,7 +570,7 @@ static long switches(pid_t pid)
 	return state == 'S' ? sum : -1;
 }
 
-/* It sleeps, and has really left the CPU. */
+/* As switches(), but only if the task really has left its CPU; otherwise -1. */
 static long asleep(pid_t pid)
 {
 	long n = switches(pid);
@@ -581,8 +582,8 @@ static long asleep(pid_t pid)
 }
 
 /*
- * A child that another one wakes as often as it likes, and which otherwise
- * sleeps; the scheduler chooses its CPU.
+ * Starts a child that sleeps until it is told to go, and then is woken by a
+ * process of its own, @trips times; the scheduler chooses its CPU.
  */
 static pid_t start_child(int go, int back, int trips)
 {
@@ -656,7 +657,7 @@ static uint64_t sum_of_pid(void)
 	return sum;
 }
 
-/* All entries that perf counted were read. */
+/* Checks that all entries that perf counted were read, and returns how many. */
 static uint64_t expect_all_read(void)
 {
 	uint64_t all = 0;
@@ -687,8 +688,9 @@ static uint64_t expect_all_read(void)
 }
 
 /*
- * The scheduler's own count of a task's switches says how many there must be.  The child waits for
- * this task again and again, which may not get a CPU for longer than it takes to fill an area.
+ * The scheduler's own count of a task's switches says how many entries there must be.  The child
+ * waits for this task again and again, because this task may be without a CPU for longer than it
+ * takes to fill an area.
  */
 static int exact(void)
 {
@@ -730,8 +732,8 @@ static int exact(void)
 }
 
 /*
- * Nobody reads: the entries stay, the loss is reported, and reading lets it go
- * on.
+ * While nobody reads, the entries stay and the loss is reported. After a read,
+ * the log goes on.
  */
 static int full(void)
 {
@@ -767,7 +769,7 @@ static int full(void)
 	printf("# %llu entries dropped, AUX flags %#llx\n", (unsigned long long)dropped,
 	       (unsigned long long)flags);
 
-	/* There is room again: logging goes on as before. */
+	/* Now that there is room again, the log goes on as before. */
 	before = sum_of_pid();
 	child_asleep(&c);
 	all_ioctl(PERF_EVENT_IOC_ENABLE);
@@ -785,7 +787,7 @@ static int full(void)
 
 /* ----------------------------------------------------------- what the drive made */
 
-/* Entries made on a CPU that a mask wants; the test's own source. */
+/* How many entries the test's own source made on a CPU that a mask wants. */
 static uint64_t made_for(int cpu, unsigned int mask)
 {
 	unsigned long long n[6];
@@ -825,7 +827,7 @@ static int made(unsigned int mask)
 	uint64_t all;
 	int i;
 
-	/* Room for a third of a second, in which a slow machine has to read once. */
+	/* There is room for a third of a second, in which a slow machine has to read once. */
 	open_all("kdtl_fake", mask, 64, PROT_READ | PROT_WRITE);
 	drive_start(mask);
 	while (made_for(events[0].cpu, mask) - started_at[0] < 20000) {
@@ -848,7 +850,7 @@ static int made(unsigned int mask)
 	return wrong != 0;
 }
 
-/* Give the driver a command, on CPU 0; its data must have this flag. */
+/* Gives the driver a command for CPU 0; the data that comes must have these flags. */
 static void gap_step(const char *todo, uint64_t flags)
 {
 	struct event *e = &events[0];
@@ -863,7 +865,7 @@ static void gap_step(const char *todo, uint64_t flags)
 			 (unsigned long long)e->flags, (unsigned long long)flags);
 }
 
-/* It is reported once, also if no entry follows. */
+/* A loss is reported once, also if no entry follows. */
 static int gap(void)
 {
 	self_validating = true;
@@ -877,8 +879,8 @@ static int gap(void)
 }
 
 /*
- * Read-only: the writer does not wait. At the end the newest entries are there,
- * in a row.
+ * In a read-only area the writer does not wait. At the end the newest entries
+ * are there, in a row.
  */
 static int overwrite(void)
 {
@@ -919,8 +921,8 @@ static int overwrite(void)
 }
 
 /*
- * A driver with its own add() that writes by itself: kdtl passes this on to
- * perf.
+ * The data of a driver with its own add(), which writes to the area itself,
+ * reaches perf.
  */
 static int raw(void)
 {
@@ -938,7 +940,7 @@ static int raw(void)
 				complain("CPU %d: %llu entries of %d", events[i].cpu,
 					 (unsigned long long)events[i].entries, round * 100);
 		}
-	/* Short writes, until they are an entry again. */
+	/* Make short writes until they add up to an entry. */
 	head = events[0].meta->aux_head;
 	for (i = 1; i <= 6; i++) {
 		write_file(DRIVE "do", "short %d 8", events[0].cpu);
@@ -946,7 +948,7 @@ static int raw(void)
 			complain("%d writes of 8 bytes make %llu", i,
 				 (unsigned long long)(events[0].meta->aux_head - head));
 	}
-	/* More than fits: the driver gets the room there is, and stops. */
+	/* Write more than fits: the driver gets the room there is, and stops. */
 	events[0].meta->aux_tail = events[0].meta->aux_head;
 	write_file(DRIVE "do", "raw %d %zu", events[0].cpu, events[0].aux_size / ENTRY_SIZE + 100);
 	head = events[0].meta->aux_head - events[0].meta->aux_tail;
@@ -967,8 +969,8 @@ static void end(int sig)
 }
 
 /*
- * Entries from before the CPU went are there; those made while tasks were
- * frozen may not fit.
+ * Entries from before a CPU went are there. Those that were made while tasks
+ * were frozen may not have fitted.
  */
 static int follow(const char *pmu)
 {
@@ -976,7 +978,7 @@ static int follow(const char *pmu)
 	int i, whole = 0;
 
 	signal(SIGTERM, end);
-	/* With 16 entries a millisecond there is room for more than a second. */
+	/* At 16 entries a millisecond, there is room for more than a second. */
 	open_all(pmu, 7, 256, PROT_READ | PROT_WRITE);
 	all_ioctl(PERF_EVENT_IOC_ENABLE);
 	printf("# following %d CPUs\n", nr_events);
@@ -1006,7 +1008,7 @@ static int follow(const char *pmu)
 	return wrong != 0;
 }
 
-/* struct irq_record of clients/examples/irq.h: whole, and in the order of time. */
+/* Reads records, struct irq_record of clients/examples/irq.h: whole, and in order of time. */
 static uint64_t read_irqs(struct event *e, uint32_t irq)
 {
 	const uint64_t head = __atomic_load_n(&e->meta->aux_head, __ATOMIC_ACQUIRE);
@@ -1053,7 +1055,7 @@ static int irqs(uint32_t irq)
 	return wrong != 0;
 }
 
-/* M.3: nonsense in what only readers write harms nobody but that user. */
+/* M.3: nonsense in the fields that a reader may write harms nobody but that reader. */
 static int garbage(void)
 {
 	uint64_t random = 1;
@@ -1075,7 +1077,7 @@ static int garbage(void)
 			meta->data_head ^= random % 7 ? 0 : random;
 			meta->aux_offset = random >> 20;
 			meta->aux_size = random >> 3;
-			/* perf has switched it off because it found no room. */
+			/* perf may have switched the event off because it found no room. */
 			ioctl(events[i].fd, PERF_EVENT_IOC_ENABLE, 0);
 		}
 		usleep(500);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What /dev/kdtl promises, see <uapi/linux/kdtl.h>: one test a run
+ * Test what /dev/kdtl promises, see <uapi/linux/kdtl.h>: one test a run
  *
  *	stream_test NAME	exit status 0: passed
  *
@@ -38,11 +38,11 @@
 
 #define ENTRY		sizeof(struct kdtl_entry)
 #define PAGES		16	/* of log per CPU */
-#define MANY_PAGES	64	/* if nobody reads, and other tasks run, too */
+#define MANY_PAGES	64	/* if nobody reads while other tasks also run */
 
 static size_t page;
 
-/* The call fails with this errno. */
+/* The call must fail with this errno. */
 #define refused(call, error) do {					\
 	errno = 0;							\
 	if ((long)(call) != -1 || errno != (error))			\
@@ -57,7 +57,7 @@ static int open_dev(int flags)
 	return fd;
 }
 
-/* The scheduler's log of one CPU (the one this runs on), or of all. */
+/* Sets up the scheduler's log of @cpu, and moves there; -1: of all CPUs. */
 static int setup_as(int cpu, struct kdtl_stream_attr attr)
 {
 	int fd = open_dev(O_NONBLOCK);
@@ -90,7 +90,7 @@ static struct kdtl_stream_info info_of(int fd)
 	return info;
 }
 
-/* Be dispatched @n times: a sleep may be over before it began. */
+/* Gets dispatched @nr times. A sleep may be over before it began, so it counts switches. */
 static void dispatches(int nr)
 {
 	struct rusage ru;
@@ -110,8 +110,8 @@ static int pid_of(const struct kdtl_entry *e)
 }
 
 /*
- * Are entries in the order of time, by CPU?  Returns how many are of this
- * process.
+ * Checks that the entries of each CPU are in the order of time.  Returns how many
+ * are of this process.
  */
 static unsigned int check_entries(const struct kdtl_entry *e, size_t len)
 {
@@ -131,7 +131,7 @@ static unsigned int check_entries(const struct kdtl_entry *e, size_t len)
 	return ours;
 }
 
-/* Read until there is no more; returns bytes. */
+/* Reads until there is no more; returns the number of bytes. */
 static size_t drain(int fd, unsigned int *ours)
 {
 	struct kdtl_entry buf[100];
@@ -148,7 +148,7 @@ static size_t drain(int fd, unsigned int *ours)
 
 /* ------------------------------------------------------------ set up and read */
 
-/* Sizes whose bytes overflow somewhere on the way, and times without end. */
+/* Tries sizes whose bytes overflow somewhere on the way, and times without end. */
 static void test_edges(void)
 {
 	static const uint32_t pages[] = {
@@ -170,7 +170,7 @@ static void test_edges(void)
 		attr.aux_pages = pages[i];
 		refused(ioctl(fd, KDTL_IOC_SETUP, &attr), EINVAL);
 	}
-	/* 4 GiB a CPU, and more than the cap. */
+	/* This is 4 GiB a CPU, more than the cap. */
 	attr.aux_pages = 1 << 20;
 	refused(ioctl(fd, KDTL_IOC_SETUP, &attr), ENOMEM);
 	attr.aux_pages = 1;
@@ -191,7 +191,7 @@ static void test_edges(void)
 	refused(ioctl(fd, KDTL_IOC_CLOCK, NULL), EFAULT);
 	close(fd);
 
-	/* A timer that goes off at once would wake the reader for an entry. */
+	/* A timer that went off at once would wake the reader for an entry. */
 	for (i = 0; i < ARRAY_SIZE(periods); i++) {
 		struct pollfd p = { .events = POLLIN };
 
@@ -281,7 +281,7 @@ static void test_read(void)
 		sum += drain(fd, &ours);
 	}
 	must(!ioctl(fd, KDTL_IOC_STOP) && !ioctl(fd, KDTL_IOC_STOP));
-	/* Stopped: the rest, and then the end. */
+	/* After a stop come the remaining entries, and then the end. */
 	sum += drain(fd, &ours);
 	must(read(fd, &e, ENTRY) == 0);
 	refused(read(fd, NULL, 0), EINVAL);
@@ -290,7 +290,7 @@ static void test_read(void)
 	printf("# %u entries of ours in %zu\n", ours, sum / ENTRY);
 	must(ours >= 1000);
 
-	/* And it goes on. */
+	/* After a start the log goes on. */
 	must(!ioctl(fd, KDTL_IOC_START));
 	dispatches(10);
 	must(drain(fd, &ours) > 0);
@@ -301,7 +301,7 @@ static void test_read(void)
 	must(n < 0 && errno == EAGAIN);
 }
 
-/* Without a set-up: all CPUs, from the first read on, which waits. */
+/* Without a set-up, all CPUs are logged from the first read on, which waits. */
 static void test_defaults(void)
 {
 	struct kdtl_entry buf[1000];
@@ -315,7 +315,7 @@ static void test_defaults(void)
 	refused(ioctl(fd, KDTL_IOC_SETUP, &(struct kdtl_stream_attr) { }), EBUSY);
 	close(fd);
 
-	/* The same if the program has only asked for numbers before. */
+	/* This is the same if the program has asked for numbers before. */
 	fd = open_dev(0);
 	must(!(info_of(fd).state & KDTL_STREAM_RUNNING));
 	n = read(fd, buf, sizeof(buf));
@@ -323,7 +323,7 @@ static void test_defaults(void)
 	check_entries(buf, n);
 	close(fd);
 
-	/* But it can also stop before it starts. */
+	/* If the program stops before the first read, that read does not start the log. */
 	fd = open_dev(0);
 	must(!info_of(fd).produced);
 	must(!ioctl(fd, KDTL_IOC_STOP));
@@ -331,7 +331,7 @@ static void test_defaults(void)
 	close(fd);
 }
 
-/* There is room for the entries of CPU 0 only: they are read, and those of the next CPU are not. */
+/* The buffer has room for CPU 0's entries only: these are read, and the next CPU's are not. */
 static void fault_of_next_cpu(void)
 {
 	const size_t size = PAGES * page;
@@ -389,7 +389,7 @@ static uint64_t clock_ns(clockid_t id)
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
-/* All clocks were read between two of our own readings. */
+/* All clocks must have been read between two readings of this test. */
 static void test_clock(void)
 {
 	struct kdtl_stream_clock c;
@@ -408,7 +408,7 @@ static void test_clock(void)
 	}
 }
 
-/* All records after *@seq; the last one of @pid goes to @last.  Returns their number. */
+/* Reads all records after *@seq; the last one of @pid goes to @last.  Returns their number. */
 static unsigned int read_tasks(int fd, uint64_t *seq, pid_t pid, struct kdtl_task *last)
 {
 	struct kdtl_task task[5];
@@ -426,7 +426,7 @@ static unsigned int read_tasks(int fd, uint64_t *seq, pid_t pid, struct kdtl_tas
 			return sum;
 		for (unsigned int i = 0; i < req.nr; i++) {
 			must(task[i].seq > *seq);
-			/* In the initial namespace both are the same; a task that is gone has none. */
+			/* Here both are the same, but a task that is gone has no ns_pid. */
 			must(!task[i].ns_pid || task[i].ns_pid == task[i].pid);
 			*seq = task[i].seq;
 			if ((pid_t)task[i].pid == pid)
@@ -446,7 +446,7 @@ static uint64_t ticks_of(int fd)
 	return c.ticks;
 }
 
-/* All tasks first, then each change, in order; also of a task that is gone. */
+/* First come all tasks, then each change, in order, also of a task that is gone. */
 static void test_tasks(void)
 {
 	const struct sched_param param = { .sched_priority = 0 };
@@ -479,7 +479,7 @@ static void test_tasks(void)
 	must(!strcmp(task.comm, "a child") && task.policy == SCHED_BATCH);
 }
 
-/* What is wrong has its errno, and takes nothing away. */
+/* A wrong request gets its errno, and takes no record away. */
 static void test_tasks_misuse(void)
 {
 	const struct kdtl_stream_tasks none = { };
@@ -504,7 +504,7 @@ static void test_tasks_misuse(void)
 	must(!req.seq && req.nr == 2);
 	req.tasks = UINT64_MAX;
 	refused(ioctl(fd, KDTL_IOC_TASKS, &req), EFAULT);
-	/* Room for one record, and a size that says otherwise. */
+	/* There is room for one record, but the request says more. */
 	p = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	must(p != MAP_FAILED && !munmap(p + page, page));
 	req.tasks = (uintptr_t)p + page - sizeof(one);
@@ -519,7 +519,7 @@ static void test_tasks_misuse(void)
 		must(!req.nr && !req.lost && req.seq == seq);
 	}
 
-	/* Of other sizes. */
+	/* Try requests of other sizes. */
 	longer.req = (struct kdtl_stream_tasks){ .tasks = (uintptr_t)two, .nr = 2 };
 	longer.more = 1;
 	refused(ioctl(fd, _IOWR(0xdc, 5, typeof(longer)), &longer), E2BIG);
@@ -562,7 +562,7 @@ static void test_cgroup(void)
 	memset(path, 'x', sizeof(path));
 	must(!ioctl(fd, KDTL_IOC_CGROUP, &req));
 	must(path[0] == '/' && req.len == strnlen(path, sizeof(path)));
-	/* Exactly enough room, and one byte less. */
+	/* Offer exactly enough room, and then one byte less. */
 	req.len++;
 	must(!ioctl(fd, KDTL_IOC_CGROUP, &req));
 	refused(ioctl(fd, KDTL_IOC_CGROUP, &req), ERANGE);
@@ -578,7 +578,7 @@ static void test_cgroup(void)
 	must(!ioctl(fd, _IOWR(0xdc, 6, typeof(longer)), &longer));
 }
 
-/* A source that names no tasks; stream.sh loads it. */
+/* stream.sh loads kdtl_fake for this, a source that names no tasks. */
 static void test_no_tasks(void)
 {
 	struct kdtl_stream_attr attr = { .aux_pages = 1, .source = "kdtl_fake" };
@@ -613,7 +613,7 @@ static void test_signal(void)
 
 	must(!fcntl(fd, F_SETFL, 0) && !sigaction(SIGALRM, &act, NULL));
 	must(!ioctl(fd, KDTL_IOC_START));
-	/* Again and again: the first one may come before it reads. */
+	/* Let alarms come again and again: the first one may come before the read. */
 	ualarm(200000, 200000);
 	refused(read(fd, &e, ENTRY), EINTR);
 }
@@ -630,15 +630,15 @@ static void test_poll(void)
 
 	must(!ioctl(fd, KDTL_IOC_START));
 	dispatches(10);
-	/* Others are dispatched, too, so it is what is there that says whether to wake. */
+	/* Other tasks are also dispatched, so look at what is there. */
 	must(poll(&p, 1, 0) == 0 || info_of(fd).unread >= 100);
 	for (int i = 0; i < 5; i++) {
 		dispatches(100);
 		must(poll(&p, 1, -1) == 1 && p.revents == POLLIN);
 		must(drain(fd, &ours) >= 100 * ENTRY);
 		/*
-		 * That wake-up has had its answer: what comes now is for the next one, which each
-		 * hundredth entry makes, however many of them have been read.
+		 * That wake-up has been answered.  The next one comes with the next hundredth
+		 * entry, however many entries have been read.
 		 */
 		consumed = info_of(fd).consumed;
 		dispatches(1);
@@ -651,7 +651,7 @@ static void test_poll(void)
 	must(poll(&p, 1, 0) == 1 && p.revents == POLLHUP);
 }
 
-/* The state of a process, as in its stat. */
+/* The state of a process, by its file stat. */
 static char state_of(pid_t pid)
 {
 	char name[32], state = '?';
@@ -673,7 +673,7 @@ static void await_state(pid_t pid, char state)
 	}
 }
 
-/* A process that sleeps dies if it is killed. */
+/* A process that sleeps must die if it is killed. */
 static void must_die(pid_t pid, const char *what)
 {
 	int status, tries;
@@ -692,13 +692,13 @@ static pid_t fork_dies(void)
 	pid_t pid = fork();
 
 	must(pid >= 0);
-	/* If the test fails, whoever holds the others up goes, too. */
+	/* If the test fails, its children must not stay, which may hold each other up. */
 	if (!pid)
 		must(!prctl(PR_SET_PDEATHSIG, SIGKILL));
 	return pid;
 }
 
-/* What is said of @pid; NULL: it does not wait. */
+/* Returns what the ioctl says about @pid; NULL: it does not wait. */
 static const struct kdtl_stream_wait *wait_of(int fd, pid_t pid, uint64_t since,
 					      struct kdtl_stream_wait *wait)
 {
@@ -732,8 +732,8 @@ static void waits_misuse(int fd, struct kdtl_stream_wait *wait)
 }
 
 /*
- * A task on CPU 0 is woken behind a real-time task that does not let go.  That has a limit, so the
- * other one may have run already, and is woken again then.
+ * A task on CPU 0 is woken behind a real-time task that does not let go of the CPU.  Real-time
+ * tasks have a limit, so the woken task may have run already, and then is woken again.
  */
 static void test_waits(void)
 {
@@ -761,7 +761,7 @@ static void test_waits(void)
 	CPU_ZERO(&set);
 	CPU_SET(1, &set);
 	must(!sched_setaffinity(0, sizeof(set), &set) && read(begins[0], &c, 1) == 1);
-	/* Not started: nobody. */
+	/* Before the start no task is said to wait. */
 	must(!ioctl(fd, KDTL_IOC_WAITS, &req) && !req.nr && !req.flags);
 	must(!ioctl(fd, KDTL_IOC_START));
 	since = ticks_of(fd);
@@ -770,7 +770,7 @@ static void test_waits(void)
 		w = wait_of(fd, sleeper, since, wait);
 	} while (!w || (pid_t)w->running != hog);
 	must(!w->held && !strcmp(w->comm, "stream_test"));
-	/* They are counted, also those for which there is no room. */
+	/* Tasks for which there is no room are also counted. */
 	do {
 		must(write(tells[1], "", 1) == 1);
 		req = (struct kdtl_stream_waits){ .waits = 8, .nr = 0 };
@@ -789,7 +789,7 @@ static void test_waits(void)
 	must_die(sleeper, "a task");
 }
 
-/* Whoever waits for more is told that none will come, also if nothing came at all. */
+/* A reader that waits for more is told that no more will come, also if nothing came at all. */
 static void test_stop(void)
 {
 	int fd = setup_as(0, (struct kdtl_stream_attr) { .min_wait = UINT64_MAX }), status;
@@ -805,7 +805,7 @@ static void test_stop(void)
 	must(waitpid(pid, &status, 0) == pid && !status);
 }
 
-/* A page that is not there until a process says what it holds, and none will. */
+/* A page that is missing until some process fills it, which none does. */
 static void *page_without_end(int tell)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -822,8 +822,8 @@ static void *page_without_end(int tell)
 }
 
 /*
- * A reader whose buffer another process should fill, and does not, holds up whoever uses the
- * file: each of them can be killed, and the reader, too.
+ * A reader whose buffer is such a page holds up all other users of the file.  Each of them can be
+ * killed, and so can the reader.
  */
 static void test_killable(void)
 {
@@ -865,14 +865,14 @@ static void test_killable(void)
 		_exit(poll(&(struct pollfd) { .fd = fd, .events = POLLIN }, 1, -1) != 1);
 	await_state(polls, 'D');
 	must_die(polls, "poll()");
-	/* The one that waited for entries is woken. */
+	/* Wake the process that waits for entries. */
 	dispatches(1000);
 	must_die(waits, "a read() that was woken");
 	must_die(reads, "a read() that waits for its memory");
 	must(drain(fd, &ours) >= 100 * ENTRY);
 }
 
-/* Only what waited long enough is logged, by the entries' own words. */
+/* Only tasks that waited long enough are logged, by what their entries say. */
 static void test_min_wait(void)
 {
 	const struct kdtl_stream_attr attr = { .min_wait = UINT64_MAX };
@@ -900,7 +900,7 @@ static void test_min_wait(void)
 	close(fd);
 }
 
-/* Entries that do not reach the watermark come with the period. */
+/* Entries that do not reach the watermark are told with the period. */
 static void test_period(void)
 {
 	struct kdtl_stream_attr attr = { .period = 20000000 };
@@ -913,7 +913,7 @@ static void test_period(void)
 	must(info_of(fd).unread * ENTRY < info_of(fd).watermark);
 }
 
-/* Nobody reads: losses are counted, and then it goes on. */
+/* While nobody reads, losses are counted; after a read the log goes on. */
 static void test_lost(void)
 {
 	struct kdtl_stream_attr attr = { .aux_pages = 1 };
@@ -987,18 +987,18 @@ static void test_splice(void)
 	ours += check_entries(buf, b);
 	must(info_of(fd).consumed == 160);
 
-	/* The rest, and the end. */
+	/* Read the rest, until the end. */
 	while ((a = splice(fd, NULL, p[1], NULL, sizeof(buf), 0)) > 0) {
 		must(read_all(p[0], buf, a) == (size_t)a);
 		ours += check_entries(buf, a);
 	}
 	must(a == 0 && info_of(fd).consumed == unread);
 	printf("# %u entries of ours in %llu\n", ours, (unsigned long long)unread);
-	/* All but the ten that were read. */
+	/* Ten were read, so that they did not come through the pipe. */
 	must(ours >= 490);
 }
 
-/* What is in a pipe stays there when the file and the session are gone. */
+/* Entries in a pipe stay there when the file and the session are gone. */
 static void test_splice_close(void)
 {
 	static struct kdtl_entry buf[100], copy[100];
@@ -1014,8 +1014,9 @@ static void test_splice_close(void)
 }
 
 /*
- * A pipe without a reader takes nothing: what was in it when its reader went is consumed, once, and
- * the rest is not.  splice() itself refuses such a pipe, so the log comes to it while it has one.
+ * A pipe without a reader takes nothing: entries that were in it when its reader went are consumed,
+ * once, and the rest is not.  splice() refuses a pipe that has no reader, so the log comes to it
+ * while it has one.
  */
 static void test_splice_epipe(void)
 {
@@ -1037,7 +1038,7 @@ static void test_splice_epipe(void)
 		_exit(n != -1 || errno != EPIPE);
 	}
 	must(!close(p[1]));
-	/* It waits for room. */
+	/* The child sleeps when it waits for room in the pipe. */
 	await_state(pid, 'S');
 	must(*in && *in < unread && info_of(fd).consumed == 0);
 	must(!close(p[0]));
@@ -1046,7 +1047,7 @@ static void test_splice_epipe(void)
 	must(drain(fd, &ours) == (unread - *in) * ENTRY && info_of(fd).consumed == unread);
 }
 
-/* To get into a file: sendfile() wants a source that can seek. */
+/* The way into a file is a pipe, because sendfile() wants a source that can seek. */
 static void test_splice_file(void)
 {
 	int fd = stopped_with(500), file, p[2];
@@ -1067,8 +1068,8 @@ static void test_splice_file(void)
 }
 
 /*
- * A socket that nobody reads holds pages that no pipe has any more: what comes out of it at
- * last is what went in.  Returns the file, or -1 if @early: it is closed before.
+ * A socket that nobody reads holds pages that no pipe has any more: in the end, what comes out of
+ * it is what went in.  Returns the file, or -1 if @early: then the file is closed before that.
  */
 static int through_socket(bool early)
 {
@@ -1083,7 +1084,7 @@ static int through_socket(bool early)
 	must(splice(fd, NULL, p[1], NULL, len, 0) == len);
 	must(tee(p[0], q[1], len, 0) == len && read_all(q[0], copy, len) == (size_t)len);
 	must(splice(p[0], NULL, s[1], NULL, len, 0) == len);
-	/* Enough to go around several times. */
+	/* These are enough to go around several times. */
 	dispatches(5 * 2 * page / ENTRY);
 	printf("# %llu given back while the socket had them\n",
 	       (unsigned long long)info_of(fd).consumed);
@@ -1102,7 +1103,7 @@ static void test_splice_socket(void)
 	int fd = through_socket(false);
 	unsigned int ours = 0;
 
-	/* The pages come back, and it goes on; what found no room was lost, and counted. */
+	/* Entries that found no room were lost. The pages come back, and the log goes on. */
 	must(info_of(fd).lost);
 	while (info_of(fd).consumed < 100)
 		usleep(1000);
@@ -1111,7 +1112,7 @@ static void test_splice_socket(void)
 	must(drain(fd, &ours) >= 50 * ENTRY);
 }
 
-/* The session ends although a socket has its pages; stream.sh sees that its areas go. */
+/* The session ends although a socket has its pages; stream.sh checks that its areas go. */
 static void test_splice_socket_close(void)
 {
 	through_socket(true);
@@ -1139,7 +1140,7 @@ static void test_mmap_ring(void)
 	refused(map(fd, RW, 1 + 3, 0), EINVAL);
 	refused(map(fd, RW, PAGES, 1), EINVAL);
 
-	/* Records or none, and no other size while it is mapped. */
+	/* A mapping may have no room for records. While it exists, no other size is allowed. */
 	m = map(fd, RW, 1, 0);
 	must(m != MAP_FAILED && m->data_size == 0 && m->data_offset == page);
 	refused(map(fd, RW, 1 + 1, 0), EINVAL);
@@ -1182,7 +1183,7 @@ static void test_mmap_aux(void)
 	aux = map(fd, RW, PAGES, 4);
 	must(aux != MAP_FAILED);
 
-	/* A second one: the same only. */
+	/* A second mapping must be the same. */
 	aux_refused(5, PAGES, PAGES, 5);
 	aux_refused(4, PAGES / 2, PAGES / 2, 4);
 	m->aux_size = PAGES * page;
@@ -1190,7 +1191,7 @@ static void test_mmap_aux(void)
 	must(again != MAP_FAILED && !munmap(again, PAGES * page));
 	refused(munmap(aux, page), EINVAL);
 
-	/* From now on only the mapping can read. */
+	/* While it is mapped, read() is refused. */
 	must(!ioctl(fd, KDTL_IOC_START));
 	refused(read(fd, &(struct kdtl_entry) { }, ENTRY), EBUSY);
 	again = mremap(aux, PAGES * page, PAGES * page, MREMAP_MAYMOVE | MREMAP_FIXED,
@@ -1221,7 +1222,7 @@ static void test_splice_mmap(void)
 	m->aux_size = MANY_PAGES * page;
 	refused(map(fd, RW, MANY_PAGES, 2), EBUSY);
 	must(info_of(fd).consumed == 0);
-	/* Then the pipe is empty, and it is the other way round. */
+	/* When the pipe is empty, the area can be mapped, and splice() is refused. */
 	must(read_all(p[0], buf, sizeof(buf)) == sizeof(buf));
 	must(info_of(fd).consumed == 100);
 	aux = map(fd, RW, MANY_PAGES, 2);
@@ -1266,7 +1267,7 @@ static struct kdtl_entry aux_entry(const struct mapping *x, uint64_t at)
 }
 
 /*
- * Consume what is new in the AUX area; returns how many entries are of this
+ * Consumes what is new in the AUX area; returns how many entries are of this
  * process.
  */
 static unsigned int aux_drain(const struct mapping *x, uint64_t *seen)
@@ -1285,7 +1286,7 @@ static unsigned int aux_drain(const struct mapping *x, uint64_t *seen)
 	return ours;
 }
 
-/* Consume the records; adds up what they say. */
+/* Consumes the records, and adds up what they say. */
 static void ring_drain(const struct mapping *x, uint64_t *bytes, uint64_t *lost,
 		       uint64_t *dropped)
 {
@@ -1317,7 +1318,7 @@ static void ring_drain(const struct mapping *x, uint64_t *bytes, uint64_t *lost,
 	__atomic_store_n(&x->m->data_tail, tail, __ATOMIC_RELEASE);
 }
 
-/* Several times around, by the rules: everything arrives, and is accounted for. */
+/* A reader by the rules goes around several times: everything arrives, and is accounted for. */
 static void test_mmap_read(void)
 {
 	struct kdtl_stream_attr attr = { .aux_pages = 2 };
@@ -1348,7 +1349,7 @@ static void test_mmap_read(void)
 	must(ours + info.lost >= asked);
 }
 
-/* A full area loses, says so in a record, and goes on. */
+/* A full area loses entries and says so in a record; after a read the log goes on. */
 static void test_mmap_lost(void)
 {
 	struct kdtl_stream_attr attr = { .aux_pages = 1 };
@@ -1362,7 +1363,7 @@ static void test_mmap_lost(void)
 	must(poll(&p, 1, 10000) == 1);
 	aux_drain(&x, &seen);
 	must(seen == page / ENTRY);
-	/* poll() reads the tail; then there is room. */
+	/* There is room again once poll() has read the tail. */
 	for (rounds = 0; rounds < 10; rounds++) {
 		poll(&p, 1, 0);
 		dispatches(page / ENTRY / 4);
@@ -1378,7 +1379,7 @@ static void test_mmap_lost(void)
 /* Records that nobody consumes are counted, and reported when there is room. */
 static void test_mmap_ring_full(void)
 {
-	/* Each wake-up makes a record: as many as it takes to fill the ring. */
+	/* Each wake-up makes a record, and each entry a wake-up: that soon fills the ring. */
 	struct kdtl_stream_attr attr = { .watermark = ENTRY };
 	struct mapping x = map_all(attr, 1);
 	uint64_t seen = 0, bytes = 0, lost = 0, dropped = 0;
@@ -1400,7 +1401,7 @@ static void test_mmap_ring_full(void)
 	printf("# %llu records dropped\n", (unsigned long long)dropped);
 	must(dropped > 0);
 
-	/* That was told once, and now records come again. */
+	/* Those were reported once, and now records come again. */
 	must(!ioctl(x.fd, KDTL_IOC_START));
 	dispatches(20);
 	must(!ioctl(x.fd, KDTL_IOC_STOP));
@@ -1411,7 +1412,7 @@ static void test_mmap_ring_full(void)
 	must(bytes && !dropped);
 }
 
-/* Garbage in what the user may write harms nobody else. */
+/* Garbage in the fields that a user may write harms nobody else. */
 static void test_mmap_garbage(void)
 {
 	struct mapping x = map_all((struct kdtl_stream_attr) { }, 1);
@@ -1427,7 +1428,7 @@ static void test_mmap_garbage(void)
 	must(info_of(x.fd).consumed == 0);
 	x.m->aux_tail = tail - 1;
 	must(info_of(x.fd).consumed == 0);
-	/* A tail of records that cannot be makes no room for others. */
+	/* An impossible tail of the records makes no room for more. */
 	at = x.m->data_head;
 	must(at > 0);
 	x.m->data_tail = at + 1;
@@ -1437,7 +1438,7 @@ static void test_mmap_garbage(void)
 	info_of(x.fd);
 	must(x.m->data_head == at);
 	x.m->data_tail = 0;
-	/* It is no whole entry, so it is not given back yet. */
+	/* The last byte is no whole entry, so it is not given back yet. */
 	x.m->aux_tail = tail + ENTRY + 1;
 	must(info_of(x.fd).consumed == 1);
 	x.m->aux_tail = tail + 2 * ENTRY;
@@ -1458,7 +1459,7 @@ static void test_mmap_garbage(void)
 	}
 	must(!ioctl(x.fd, KDTL_IOC_STOP));
 
-	/* Afterwards it can be used again. */
+	/* With good values the mapping can be used again. */
 	x.m->aux_size = PAGES * page;
 	x.m->data_size = page;
 	info_of(x.fd);
@@ -1474,7 +1475,7 @@ static void test_mmap_garbage(void)
 	must(bytes >= 50 * ENTRY);
 }
 
-/* Overwrite mode: nobody reads, and the newest entries are there. */
+/* In overwrite mode nobody reads, and the newest entries are there. */
 static void test_mmap_overwrite(void)
 {
 	struct kdtl_stream_attr attr = { .flags = KDTL_STREAM_OVERWRITE, .aux_pages = 2 };
@@ -1484,7 +1485,7 @@ static void test_mmap_overwrite(void)
 	uint64_t at;
 
 	refused(map(x.fd, RW, 2, 2), EINVAL);
-	/* Nor is it made writable later. */
+	/* Nor can it be made writable later. */
 	refused(mprotect(x.aux, 2 * page, RW), EACCES);
 	refused(read(x.fd, &last, ENTRY), EINVAL);
 	must(!ioctl(x.fd, KDTL_IOC_START));
@@ -1532,7 +1533,7 @@ static void test_perfmon(void)
 	setup(0);
 }
 
-/* Set up one more session of CPU 0; its file, or -1 and errno. */
+/* Sets up one more session of CPU 0. Returns its file, or -1 and errno. */
 static int one_more(struct kdtl_stream_attr attr)
 {
 	int fd = open_dev(O_NONBLOCK);
@@ -1550,7 +1551,7 @@ static int one_more(struct kdtl_stream_attr attr)
 	return -1;
 }
 
-/* As many sessions as one gets, up to @most. */
+/* Sets up as many sessions as it gets, up to @most. */
 static int many_more(int *fds, int most)
 {
 	int nr;
@@ -1564,8 +1565,8 @@ static int many_more(int *fds, int most)
 }
 
 /*
- * Somebody who does not administrate the machine has some sessions on a CPU, and none of them
- * wakes its reader all the time.  root has as many as it wants.
+ * A user who does not administrate the machine gets only a few sessions on a CPU, and none of them
+ * wakes its reader all the time.  root gets as many as it wants.
  */
 static void test_budget(void)
 {
@@ -1585,7 +1586,7 @@ static void test_budget(void)
 		close(fds[i]);
 
 	caps(1ULL << CAP_PERFMON);
-	/* One that fails is none. */
+	/* A session that fails does not count. */
 	for (i = 0; i < 40; i++) {
 		p.fd = open_dev(0);
 		refused(ioctl(p.fd, KDTL_IOC_SETUP, &nobodys), ENODEV);
@@ -1595,13 +1596,13 @@ static void test_budget(void)
 	must(errno == EUSERS);
 	printf("# %d sessions\n", nr);
 	must(nr > 0 && nr <= 16);
-	/* Another process of that user has none either. */
+	/* Another process of that user gets none either. */
 	pid = fork();
 	must(pid >= 0);
 	if (!pid)
 		_exit(one_more(hasty) >= 0 || errno != EUSERS);
 	must(waitpid(pid, &i, 0) == pid && !i);
-	/* One goes, and another one comes; it waits for some entries, or for a while. */
+	/* After a close, one more is allowed; it wakes only for some entries, or after a while. */
 	must(!close(fds[nr - 1]));
 	p.fd = one_more(hasty);
 	must(p.fd >= 0 && info_of(p.fd).watermark >= 2048);
@@ -1610,22 +1611,22 @@ static void test_budget(void)
 	for (i = 0; i < wakes; i++) {
 		dispatches(1);
 		must(poll(&p, 1, 10000) == 1 && p.revents == POLLIN);
-		/* Until poll() has seen that there is nothing, a wake-up counts. */
+		/* The next wake-up counts only after poll() has seen that there is nothing. */
 		do
 			drain(p.fd, &ours);
 		while (poll(&p, 1, 0) == 1);
 	}
 	begin = clock_ns(CLOCK_MONOTONIC) - begin;
 	printf("# %d wake-ups in %llu ns\n", wakes, (unsigned long long)begin);
-	/* Where others are busy, the watermark may be reached before the period is over. */
+	/* If other tasks are busy, the watermark may be reached before the period is over. */
 	must(begin >= wakes / 2 * 10000000ULL);
-	/* Nor does it interrupt CPUs all the time. */
+	/* KDTL_IOC_WAITS, which interrupts CPUs, is also limited. */
 	while (!ioctl(p.fd, KDTL_IOC_WAITS, &waits))
 		;
 	must(errno == EAGAIN);
 }
 
-/* An event of kdtl_sched on CPU 0, by perf_event_open(). */
+/* Opens an event of kdtl_sched on CPU 0 by perf_event_open(). */
 static int perf_one_more(void)
 {
 	struct perf_event_attr attr = { .size = sizeof(attr), .config = 15 };
@@ -1658,7 +1659,7 @@ static void perf_budget(void)
 	printf("# %d events\n", nr);
 	must(nr == 64);
 	must(!close(fds[nr - 1]));
-	/* perf frees an event after a grace period. */
+	/* perf frees an event only after a grace period. */
 	for (i = 0; i < 10000 && (fds[nr - 1] = perf_one_more()) < 0; i++) {
 		must(errno == EUSERS);
 		usleep(1000);
@@ -1666,7 +1667,7 @@ static void perf_budget(void)
 	must(fds[nr - 1] >= 0);
 }
 
-/* The same of the events that perf_event_open() makes. */
+/* Such a user also gets only some of the events that perf_event_open() makes. */
 static void test_perf_budget(void)
 {
 	static const char paranoid[] = "/proc/sys/kernel/perf_event_paranoid";
@@ -1677,7 +1678,7 @@ static void test_perf_budget(void)
 	must(perf_many_more(fds, 100) == 100);
 	for (i = 0; i < 100; i++)
 		close(fds[i]);
-	/* Above 2 Debian's kernels refuse who has no CAP_SYS_ADMIN. */
+	/* Above 2, Debian's kernels refuse users without CAP_SYS_ADMIN. */
 	must(f && fscanf(f, "%d", &level) == 1);
 	rewind(f);
 	must(fputs("2", f) > 0 && !fflush(f));
@@ -1693,7 +1694,7 @@ static void test_perf_budget(void)
 	must(!status);
 }
 
-/* An attribute that every setup refuses, with a line in the log. */
+/* Tries an attribute that every setup refuses, with a line in the log. */
 static void refused_setup(int fd, unsigned int which)
 {
 	struct kdtl_stream_attr attr = { .aux_pages = PAGES };
@@ -1724,7 +1725,7 @@ static void refused_setup(int fd, unsigned int which)
 }
 
 /*
- * Someone with CAP_PERFMON can neither forge a line of the log nor flood it.  Each of
+ * A user with CAP_PERFMON can neither forge a line of the log nor flood it.  Each of
  * the lines comes at most 10 times in 5 s, and then one says how many were left out.
  */
 static void test_log(void)
@@ -1794,7 +1795,7 @@ static void test_memlock(void)
 	attr.cpus_len = sizeof(set);
 	refused(ioctl(fd, KDTL_IOC_SETUP, &attr), EPERM);
 	must(pinned_kb() == 0);
-	/* What fails after it was charged is given back. */
+	/* If a setup fails after its memory was charged, the charge is given back. */
 	attr.aux_pages = PAGES;
 	strcpy(attr.source, "kdtl_none");
 	refused(ioctl(fd, KDTL_IOC_SETUP, &attr), ENODEV);
@@ -1802,8 +1803,8 @@ static void test_memlock(void)
 	fd = setup(0);
 	must(pinned_kb() == PAGES * kb);
 	/*
-	 * Another area does not fit. A ring of two pages and the first one
-	 * does, one of five does not.
+	 * A second session does not fit, nor does a ring of 1 + 4 pages. A ring of
+	 * 1 + 2 pages does.
 	 */
 	refused(ioctl(open_dev(0), KDTL_IOC_START), EPERM);
 	refused(map(fd, RW, 1 + 4, 0), EPERM);
@@ -1837,8 +1838,8 @@ static void test_fork(void)
 }
 
 /*
- * Older kernels let a process give its mappings to its children.  These hold everything
- * then, as the process does, and harm nobody.
+ * Older kernels let a process give its mappings to its children.  Then a child holds everything
+ * as the process does, and harms nobody.
  */
 static void test_dofork(void)
 {
@@ -1853,17 +1854,17 @@ static void test_dofork(void)
 		refused(madvise(x.m, 2 * page, MADV_DOFORK), EINVAL);
 		return;
 	}
-	/* No part of it: that would be a mapping of its own. */
+	/* This is refused for a part, which would be a mapping of its own. */
 	refused(madvise(x.aux, page, MADV_DONTFORK), EINVAL);
 	must(!madvise(x.m, 2 * page, MADV_DOFORK));
 	must(!pipe(go) && !ioctl(x.fd, KDTL_IOC_START));
 	pid = fork();
 	must(pid >= 0);
 	if (!pid) {
-		/* Or it would wait for itself, if the parent dies. */
+		/* Without this, the child would wait for itself if the parent dies. */
 		close(go[1]);
 		must(read(go[0], &c, 1) == 1);
-		/* The parent's mappings have gone, and these go on. */
+		/* The parent's mappings are gone, and the child's go on. */
 		dispatches(50);
 		must(!ioctl(x.fd, KDTL_IOC_STOP));
 		must(aux_drain(&x, &seen) >= 50);
@@ -1877,7 +1878,7 @@ static void test_dofork(void)
 	must(waitpid(pid, &status, 0) == pid && !status);
 }
 
-/* More records than the machine has memory for: an errno and a line, and no backtrace. */
+/* More records than the machine has memory for make an errno and a line, and no backtrace. */
 static void test_huge(void)
 {
 	int log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK);
@@ -1925,7 +1926,7 @@ static void test_killed(void)
 		for (;;)
 			pause();
 	}
-	/* Else it would wait for itself, if the child dies. */
+	/* Without this, the test would wait for itself if the child dies. */
 	close(ready[1]);
 	must(read(ready[0], &c, 1) == 1);
 	must(!kill(pid, SIGKILL) && waitpid(pid, &status, 0) == pid);
@@ -1989,7 +1990,7 @@ int main(int argc, char **argv)
 			tests[i].fn();
 			return 0;
 		}
-		/* Not listed, because something must be loaded first. */
+		/* test_no_tasks is not listed, because kdtl_fake must be loaded for it. */
 		if (argc < 2 && tests[i].fn != test_no_tasks)
 			puts(tests[i].name);
 	}

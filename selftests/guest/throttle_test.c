@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whom kdtl_sched says was throttled, against the cgroup's own account: one test a
- * run
+ * Compare the tasks that kdtl_sched calls throttled with the cgroup's own account:
+ * one test a run
  *
  *	throttle_test NAME	exit status 0: passed; 4: cannot be tried here
  *
@@ -41,11 +41,11 @@
 
 #define NOTABLE		(20 * MS)
 
-/* What the entries say of one task. */
+/* What the entries say about one task. */
 struct sums {
 	unsigned int	nr;
 	unsigned int	nr_throttled;
-	unsigned int	nr_left_throttled;	/* seen by the next task's entry */
+	unsigned int	nr_left_throttled;	/* by the entries of the tasks after it */
 	uint64_t	wait;
 	uint64_t	longest_wait;
 	unsigned int	long_waits;
@@ -53,8 +53,8 @@ struct sums {
 	uint64_t	throttled;
 	uint64_t	longest_throttled;
 	uint64_t	slept;
-	uint64_t	last;		/* dispatch */
-	unsigned int	passed;		/* waits in which the last task of the test got the CPU */
+	uint64_t	last;		/* time of its last dispatch */
+	unsigned int	passed;		/* waits in which the test's last task got the CPU */
 	unsigned int	unused;		/* waits over 5 ms that end with the CPU idle */
 };
 
@@ -101,7 +101,7 @@ static void make_group(const char *group, const char *max)
 	if (access(ROOT "/cgroup.controllers", F_OK))
 		must(!mount("none", ROOT, "cgroup2", 0, NULL));
 	put(ROOT "/cgroup.subtree_control", "+cpu");
-	/* A test that failed may have left it behind, with tasks that are being killed. */
+	/* A test that failed may have left the group, with tasks that are being killed. */
 	rmdir(GROUP "/below");
 	while (rmdir(group) && errno == EBUSY)
 		usleep(1000);
@@ -111,14 +111,14 @@ static void make_group(const char *group, const char *max)
 
 static void remove_group(const char *group)
 {
-	/* Until the last task has left it. */
+	/* This fails until the last task has left the group. */
 	while (rmdir(group)) {
 		must(errno == EBUSY);
 		usleep(1000);
 	}
 }
 
-/* How long and how often the group was throttled. */
+/* A number from the group's cpu.stat: how long or how often it was throttled, for example. */
 static uint64_t group_stat(const char *group, const char *what)
 {
 	char path[PATH_MAX], name[NAME_LEN];
@@ -143,7 +143,7 @@ static void until_above(const char *what, uint64_t n)
 		usleep(10000);
 }
 
-/* Until the group has run and been throttled so many times. */
+/* Waits until the group has run and been throttled so many times. */
 static void until_throttled(unsigned int times)
 {
 	while (times--) {
@@ -160,14 +160,14 @@ static void burn(void)
 		;
 }
 
-/* Mostly asleep: 1 ms at a time. */
+/* Sleeps nearly all the time, for 1 ms at a time. */
 static void doze(void)
 {
 	for (;;)
 		usleep(1000);
 }
 
-/* A little work between sleeps, so the quota often runs out when it sleeps. */
+/* Does a little work between sleeps, so the quota often runs out while it sleeps. */
 static void nibble(void)
 {
 	const struct timespec pause = { .tv_nsec = 50000 };
@@ -192,14 +192,14 @@ static void pin(pid_t pid, int cpu)
 static pid_t tasks[8];
 static unsigned int nr_tasks;
 
-/* A real-time task may keep from the CPU what this process's end waits for. */
+/* Called before exit: a real-time task may keep threads off the CPU that exit waits for. */
 static void kill_tasks(void)
 {
 	while (nr_tasks)
 		kill(tasks[--nr_tasks], SIGKILL);
 }
 
-/* @fn in a process of its own, on @cpu, in @group (NULL: in none). */
+/* Runs @fn in a process of its own, on @cpu, in @group (NULL: in none). */
 static pid_t task(void (*fn)(void), int cpu, const char *group, int fifo)
 {
 	const struct sched_param param = { .sched_priority = fifo };
@@ -208,7 +208,7 @@ static pid_t task(void (*fn)(void), int cpu, const char *group, int fifo)
 
 	must(pid >= 0);
 	if (pid) {
-		/* It is stopped, and so in its group before it computes. */
+		/* The child stops itself, so it is in its group before it runs @fn. */
 		tasks[nr_tasks++] = pid;
 		must(waitpid(pid, NULL, WUNTRACED) == pid);
 		if (group) {
@@ -256,7 +256,7 @@ static void log_start(void)
 	must(!ioctl(dev, KDTL_IOC_START));
 }
 
-/* Also ends the log. */
+/* Stops the log, and reads it. */
 static void log_read(const pid_t *pids, struct sums *sums, unsigned int nr)
 {
 	struct kdtl_stream_info info = { .cpu = -1 };
@@ -318,7 +318,7 @@ static void log_read(const pid_t *pids, struct sums *sums, unsigned int nr)
 
 /* ------------------------------------------------------------------- cpu.max */
 
-/* Alone on its CPU: it never waits for it. */
+/* A task that is alone on its CPU never waits for it. */
 static void test_alone(void)
 {
 	uint64_t throttled;
@@ -335,7 +335,7 @@ static void test_alone(void)
 	throttled = (group_stat(GROUP, "throttled_usec") - throttled) * 1000;
 	log_read(&pid, &s, 1);
 	printf("# the group was throttled for %llu ms\n", (unsigned long long)(throttled / MS));
-	/* The first time may have begun before, and the last is not over yet. */
+	/* The first throttling may have begun before the log, and the last one is not over yet. */
 	must(s.nr_throttled);
 	must(s.throttled + s.longest_throttled > throttled * 9 / 10);
 	must(s.throttled < throttled * 11 / 10 + s.longest_throttled);
@@ -343,7 +343,7 @@ static void test_alone(void)
 	end(pid);
 }
 
-/* Two of them: one is in the queue when the quota runs out, or wakes up later. */
+/* Of two tasks, one is in the queue when the quota runs out, or wakes up later. */
 static void pair_in_group(void (*other)(void), int other_cpu)
 {
 	struct sums s[2];
@@ -385,13 +385,13 @@ static void test_sleepers(void)
 	pair_in_group(nibble, 1);
 }
 
-/* The quota is used up elsewhere: the group is throttled when the task wakes up. */
+/* The quota is used up on another CPU: the group is throttled when the task wakes up. */
 static void test_elsewhere(void)
 {
 	pair_in_group(doze, 0);
 }
 
-/* The quota of the group above. */
+/* The quota is that of the group above. */
 static void test_nested(void)
 {
 	struct sums s;
@@ -412,7 +412,7 @@ static void test_nested(void)
 	remove_group(GROUP "/below");
 }
 
-/* No quota, or one that is never used up: nobody is throttled, all wait. */
+/* Without a quota no task is throttled, and those that burn wait. */
 static void test_contention(void)
 {
 	struct sums s[4];
@@ -436,7 +436,7 @@ static void test_contention(void)
 	remove_group(GROUP "2");
 }
 
-/* Beside a group that is throttled, a task of another group waits as always. */
+/* While one group is throttled, a task of another group waits as always. */
 static void test_beside(void)
 {
 	struct sums s[3];
@@ -462,7 +462,7 @@ static void test_beside(void)
 
 /* ---------------------------------------------------------------- real time */
 
-/* The kernel keeps some time for others: in that, a real-time task is throttled. */
+/* The kernel keeps some time for other tasks, during which a real-time task is throttled. */
 static void test_real_time(void)
 {
 	struct sums s[2];
@@ -477,7 +477,7 @@ static void test_real_time(void)
 	log_read(pids, s, 2);
 	must(s[0].nr_throttled >= 2 && s[0].nr_left_throttled >= 2);
 	must(s[0].wait < s[0].throttled / 2);
-	/* The other one waits for the CPU. */
+	/* The other task waits for the CPU. */
 	must(!s[1].nr_throttled && s[1].wait > 500 * MS);
 	end(pids[0]);
 	end(pids[1]);
@@ -514,8 +514,8 @@ static pid_t stopper(int cpu)
 }
 
 /*
- * No limit holds the stopper back, and that it runs does not mean that real-time tasks do:
- * it moves a task off the CPU while these are throttled.
+ * No limit holds the stopper back: it moves a task off the CPU while real-time tasks are
+ * throttled.  That it runs must not make them look as if they were not.
  */
 static void test_stopper(void)
 {
@@ -530,7 +530,7 @@ static void test_stopper(void)
 	pids[1] = task(doze, 1, NULL, 11);
 	task(burn, 1, NULL, 10);
 	log_start();
-	/* The first time that the limit takes effect is when kdtl_sched begins to look. */
+	/* kdtl_sched begins to look when the limit takes effect for the first time. */
 	begin = now();
 	do {
 		pin(pids[2], 0);
@@ -543,14 +543,14 @@ static void test_stopper(void)
 	must(s[0].nr > 10);
 	must(!s[0].nr_throttled && !s[0].nr_left_throttled);
 	must(s[1].nr > 100);
-	/* Since then the fair server takes the CPU, and who wakes up meanwhile may not be told. */
+	/* Since v6.12 the fair server takes the CPU; a task that wakes up then may not be told. */
 	if (before_6_12()) {
 		must(s[1].nr_throttled);
 		must(s[1].notable_waits <= 2);
 	}
 }
 
-/* Mostly at work, so the limit often takes effect as it goes to sleep. */
+/* Works nearly all the time, so the limit often takes effect as it goes to sleep. */
 static void strive(void)
 {
 	for (;;) {
@@ -559,7 +559,7 @@ static void strive(void)
 	}
 }
 
-/* The limit holds both of the real-time tasks back: what they wait, they wait for each other. */
+/* The limit holds both real-time tasks back.  Apart from that they wait only for each other. */
 static void test_asleep(void)
 {
 	struct sums s[3];
@@ -575,7 +575,7 @@ static void test_asleep(void)
 	log_read(pids, s, 3);
 	kill_tasks();
 	must(s[0].nr_throttled && s[1].nr_throttled);
-	/* The first time that the limit takes effect is when kdtl_sched begins to look. */
+	/* kdtl_sched begins to look when the limit takes effect for the first time. */
 	printf("# a task of lower priority passed %u and %u times\n", s[0].passed, s[1].passed);
 	must(s[0].passed <= 1 && s[1].passed <= 1);
 	must(s[2].wait > 500 * MS);
@@ -605,13 +605,13 @@ static void have_deadline(uint64_t deadline, uint64_t period)
 	};
 	cpu_set_t all;
 
-	/* Such a task may run on any CPU. */
+	/* Such a task has to be allowed on all CPUs. */
 	memset(&all, 0xff, sizeof(all));
 	must(!sched_setaffinity(0, sizeof(all), &all));
 	must(!syscall(SYS_sched_setattr, 0, &a, 0));
 }
 
-/* How often the task of a test has got that far; the processes share it. */
+/* How often a test's task has gone round; the processes share this number. */
 static unsigned int *rounds;
 
 static void until_rounds(unsigned int nr)
@@ -620,7 +620,7 @@ static void until_rounds(unsigned int nr)
 		usleep(10000);
 }
 
-/* Wakes up when its deadline has passed, and its period has not. */
+/* Wakes up after its deadline, but before the end of its period. */
 static void late(void)
 {
 	have_deadline(20 * MS, 500 * MS);
@@ -687,7 +687,7 @@ static bool get(const char *path, char *text, int len)
 	return true;
 }
 
-/* Neither the limit on real-time tasks nor the fair server takes @cpu from one. */
+/* Lets neither the limit on real-time tasks nor the fair server take @cpu from such a task. */
 static void unlimited(int cpu)
 {
 	snprintf(fair_server, sizeof(fair_server),
@@ -709,14 +709,14 @@ static void limited(void)
 
 static pid_t relative;
 
-/* On the core there are only tasks of the same cookie at a time. */
+/* All tasks that run on a core at the same time have the same cookie; this one has its own. */
 static void apart(void)
 {
 	must(!prctl(PR_SCHED_CORE, PR_SCHED_CORE_CREATE, 0, 0, 0));
 	burn();
 }
 
-/* The same, for 20 ms at a time. */
+/* Has its own cookie, and burns for 20 ms at a time. */
 static void apart_at_times(void)
 {
 	must(!prctl(PR_SCHED_CORE, PR_SCHED_CORE_CREATE, 0, 0, 0));
@@ -726,7 +726,7 @@ static void apart_at_times(void)
 	}
 }
 
-/* With the cookie that @relative has. */
+/* Shares the cookie of @relative. */
 static void together(void)
 {
 	must(!prctl(PR_SCHED_CORE, PR_SCHED_CORE_SHARE_FROM, relative, 0, 0));
@@ -740,7 +740,7 @@ static unsigned long cookie(pid_t pid)
 	return prctl(PR_SCHED_CORE, PR_SCHED_CORE_GET, pid, 0, &id) ? -1UL : id;
 }
 
-/* Two CPUs of a core, neither of which is the reader's; exits if there are none. */
+/* Finds two CPUs of a core, neither of which is the reader's; exits if there are none. */
 static void siblings(int *one, int *other)
 {
 	char path[PATH_MAX], list[64], *next;
@@ -760,7 +760,7 @@ static void siblings(int *one, int *other)
 	exit(4);
 }
 
-/* While one of two that are apart runs, the other one waits, and nobody has its CPU. */
+/* While one of two tasks with cookies of their own runs, the other waits, its CPU idle. */
 static void test_apart(void)
 {
 	struct sums s[2];
@@ -785,8 +785,8 @@ static void test_apart(void)
 }
 
 /*
- * A real-time task that has to make room for another one of its core, and is passed by a task
- * of lower class which is allowed beside that one, is not held back by any limit.
+ * A real-time task makes room for another one on its core, whose cookie lets a task of a lower
+ * class pass meanwhile.  No limit holds the real-time task back.
  */
 static void test_room(void)
 {
@@ -809,14 +809,14 @@ static void test_room(void)
 	limited();
 	kill_tasks();
 	must(!s[0].nr_throttled && !s[0].nr_left_throttled);
-	/* Each time that it was dispatched, it passed the other one. */
+	/* Each time that the third task was dispatched, it passed the first. */
 	must(s[0].wait > 500 * MS && s[2].nr > 5);
 }
 
 /*
- * A new task that another CPU was too busy for.  This process keeps CPU 1 while the child
- * is queued there, and then has it moved.  The limit on real-time tasks, of which others may
- * have used up most just now, would let the child run before that.
+ * A new task waits for a CPU before its first dispatch.  This process keeps CPU 1 while the child
+ * is queued there, and then has it moved.  The limit on real-time tasks is off, because it would
+ * let the child run before that.
  */
 static void test_new(void)
 {
@@ -866,7 +866,7 @@ static void test_starved(void)
 	log_open();
 	pid = task(burn, 1, GROUP, 0);
 	log_start();
-	/* The first throttled task is when kdtl_sched begins to look. */
+	/* kdtl_sched begins to look when a task is throttled for the first time. */
 	until_throttled(4);
 	begin = now();
 	hog = task(burn, 1, NULL, 10);

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# AUX areas from both sides, by kdtl_kunit_aux.ko in the kernel: drivers that write
-# by themselves, allocation, snapshots, many sessions, time order.
+# Tests AUX areas from both sides by kdtl_kunit_aux.ko in the kernel: drivers that write
+# to them, allocation, snapshots, many sessions, time order.
 #
-# KDTL_CASES  run only what matches, for instance 'kdtl_many.*'
+# KDTL_CASES  run only the cases that match, for instance 'kdtl_many.*'
 
 # shellcheck source-path=SCRIPTDIR source=ktap.sh
 . "$(dirname "$0")/ktap.sh"

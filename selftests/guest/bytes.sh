@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The recorder over a PMU of perf's, of which it prints bytes. Here they are kdtl_sched's, as
-# perf gives them to everybody, so that the test can tell what they should be.
+# The recorder prints the bytes of any PMU of perf's. Here they are kdtl_sched's, as perf gives
+# them to everybody, so the test knows what they should be.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
 # shellcheck source-path=SCRIPTDIR source=ktap.sh
 . "$(dirname "$0")/ktap.sh"
 
-# All dispatches, see KDTL_MASK_ALL.
+# This asks for all dispatches, see KDTL_MASK_ALL.
 config=0xf
 bytes=960
 report=/tmp/kdtl-bytes
@@ -35,8 +35,8 @@ works()
 	taskset $((1 << $1)) sh -c 'n=0; while [ $n -lt 30 ]; do sleep 0.001; n=$((n + 1)); done'
 }
 
-# reported WHAT: the last report's rows go to $report, as lines "CPU OFFSET BYTE...". Alarms come
-# one after the other.
+# reported WHAT: the last report's rows go to $report, as lines "CPU OFFSET BYTE...". An alarm may
+# come while another one's report is printed.
 reported()
 {
 	log | sed -n 's/.*kdtl_recorder: //p' | awk -v title="^$1: CPU " -v end="^$1: end of bytes" '
@@ -51,8 +51,8 @@ reported()
 	[ -s $report ]
 }
 
-# are_entries CPU...: of each of them there are $bytes, which are entries of 48 bytes: the second
-# two of them are the CPU, and those from 16 to 24 a time, after the one before.
+# are_entries CPU...: there are $bytes bytes of each CPU, which are entries of 48 bytes: bytes 2 and
+# 3 of an entry are the CPU, and bytes 16 to 23 a time, later than that of the entry before.
 are_entries()
 {
 	awk -v bytes=$bytes -v cpus="$*" '

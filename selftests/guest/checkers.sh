@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# What the kernel's own checkers have found so far, if they have to be asked for it:
-# the last test in a debug kernel (selftests/deep/debug.sh).
+# Asks those of the kernel's own checkers that have to be asked what they have found so far.
+# This is the last test in a debug kernel (selftests/deep/debug.sh).
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -12,9 +12,9 @@
 leaks=/sys/kernel/debug/kmemleak
 locks=/proc/lockdep_stats
 
-# Print the reports, and fail if there are any. Not reported: an array that
-# rb_alloc_aux() itself allocated. perf forgets it when there is not one page of
-# memory for the area (seen in 7.2), which faults.sh makes happen.
+# Prints the reports; true if there are any but one of perf's own: perf forgets an array
+# that rb_alloc_aux() allocated if there is not one page of memory for the area (seen in
+# 7.2), which faults.sh makes happen.
 leaked()
 {
 	awk '
@@ -30,7 +30,7 @@ leaked()
 		/^unreferenced object / { print_report(); first = $0 }
 		{ text = text "# " $0 "\n" }
 		/^  backtrace/ { traced = 1; next }
-		# The first function that is not the allocator.
+		# This is the first function that is not of the allocator.
 		traced && $1 !~ /^_*k[a-z]*alloc/ {
 			perfs = $1 ~ /^rb_alloc_aux\+/
 			traced = 0
@@ -38,7 +38,7 @@ leaked()
 		END { print_report(); exit !bad }' $leaks
 }
 
-# kmemleak ignores what is younger than 5 s, or changes between two scans.
+# kmemleak ignores objects that are younger than 5 s, or change between two scans.
 no_leak()
 {
 	sleep 6

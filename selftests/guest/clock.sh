@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The clock of kdtl_sched, by kdtl_kunit_clock.ko in the kernel.
+# Tests the clock of kdtl_sched by kdtl_kunit_clock.ko in the kernel.
 
 # shellcheck source-path=SCRIPTDIR source=ktap.sh
 . "$(dirname "$0")/ktap.sh"

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Every allocation, and every function of kdtl that can be made to fail, fails once:
-# those of the verbs, by kdtl_kunit_faults.ko in the kernel; of each module's init; of
-# /dev/kdtl and perf events, by fault_test.c. Nothing may be left behind.
+# Every allocation, and every function of kdtl that can be made to fail, fails once: in
+# the verbs, by kdtl_kunit_faults.ko in the kernel; in each module's init; in /dev/kdtl
+# and perf events, by fault_test.c. Nothing may be left behind.
 #
-# Needs a kernel with fault injection: selftests/deep/debug.sh.
+# This needs a kernel with fault injection: selftests/deep/debug.sh.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -17,7 +17,7 @@ debug=/sys/kernel/debug
 functions=$debug/fail_function
 nth=/sys/module/kdtl_fail_nth/parameters
 
-# Faults hit only tasks that ask for them (fail-nth), and print nothing.
+# Faults hit only the tasks that ask for them by fail-nth, and print nothing.
 prepare()
 {
 	for attr in failslab fail_page_alloc fail_function; do
@@ -54,7 +54,7 @@ held()
 	[ ! -e $debug/kdtl/sessions ] || wc -l <$debug/kdtl/sessions
 }
 
-# walk_init MODULE: its init with a fault at its 1st allocation, 2nd ...
+# walk_init MODULE: its init fails at its 1st allocation, then at its 2nd, and so on.
 walk_init()
 {
 	walked=$1
@@ -87,7 +87,7 @@ walk_init()
 	[ $n -gt 1 ]
 }
 
-# The same for functions, wherever they are called, in their order.
+# walk_calls MODULE: its init fails at the 1st call of an injected function, then at the 2nd ...
 walk_calls()
 {
 	walked=$1
@@ -126,7 +126,7 @@ walk_calls()
 	[ $errors -gt 0 ]
 }
 
-# As a subtest.
+# The suite's cases are subtests of one test.
 verbs()
 {
 	kunit kdtl_kunit_faults >/tmp/verbs

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# No task can have kdtl_sched take its record for another task's, whatever pid it has, and however
-# often it runs: forge.c does all that a user can. Before, the victim of this "waited 4.29 s or more".
+# Whatever pid a task has, and however often it runs, kdtl_sched never takes its record for another
+# task's. forge.c does all that a user can do. Once, its victim "waited 4.29 s or more".
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -25,7 +25,7 @@ forged()
 	return 1
 }
 
-# The longest time that the victim waited, was ready elsewhere or was throttled, in ms.
+# Whether the victim waited, or was throttled, for no longer than an entry can say.
 not_long()
 {
 	"$here/kdtl" export --format csv "$data" | awk -F , -v pid="$(cat "$data.pid")" '
@@ -41,7 +41,7 @@ not_long()
 	}
 	END {
 		print "# " n " dispatches, the longest wait " longest / 1e6 " ms"
-		# What would not fit into an entry; a host may stop the machine for a second.
+		# The limit is what fits into an entry; a host may stop the machine for a second.
 		exit !(n > 1 && longest < 4294967295)
 	}'
 }

@@ -42,15 +42,15 @@ no_reader()
 	! cat /proc/[0-9]*/comm 2>/dev/null | grep -q '^kdtl_forget$'
 }
 
-# The source wakes the readers of all its sessions: memory that is gone must not be
-# touched.
+# Makes entries, with which the source wakes the readers of all its sessions: it must not
+# touch memory that is gone.
 entries_come()
 {
 	load kdtl_client_sh && echo load >"$act" && echo start >"$act" &&
 		echo "emit 50" >"$act" && unload kdtl_client_sh
 }
 
-# is_forgotten WHAT: rmmod.
+# is_forgotten WHAT: the client leaves WHAT at rmmod.
 is_forgotten()
 {
 	forget_log
@@ -58,7 +58,7 @@ is_forgotten()
 		entries_come && gone
 }
 
-# is_forgotten_early WHAT: a failed init.
+# is_forgotten_early WHAT: the client leaves WHAT when its init fails.
 is_forgotten_early()
 {
 	forget_log
@@ -76,7 +76,7 @@ other_stays()
 
 devices=/sys/bus/event_source/devices
 
-# registered WHAT: of alarms, the one at the end of init tells.
+# registered WHAT: the alarm at the end of init shows that the notifier of alarms is.
 registered()
 {
 	case $1 in
@@ -85,7 +85,7 @@ registered()
 	esac
 }
 
-# unregistered NAME: one line in the log.
+# unregistered NAME: kdtl has done so, with one line in the log.
 unregistered()
 {
 	log >/tmp/log
@@ -93,7 +93,7 @@ unregistered()
 		/tmp/log)" 1 && ! is_loaded kdtl_forget && [ ! -e "$devices/kdtl_forget" ]
 }
 
-# Neither the next alarm nor the next session finds what is gone, and the names are free.
+# Neither the next alarm nor the next session finds anything that is gone, and the names are free.
 nothing_is_found()
 {
 	forget_log
@@ -101,7 +101,7 @@ nothing_is_found()
 		unload kdtl_forget && ! log | grep 'kdtl: module kdtl_forget'
 }
 
-# stays_registered WHAT NAME: rmmod.
+# stays_registered WHAT NAME: the client leaves WHAT registered at rmmod.
 stays_registered()
 {
 	forget_log
@@ -109,7 +109,7 @@ stays_registered()
 		unregistered "$2" && nothing_is_found
 }
 
-# stays_registered_early WHAT NAME: a failed init. An insmod that fails may try twice.
+# stays_registered_early WHAT NAME: the same if its init fails. An insmod that fails may try twice.
 stays_registered_early()
 {
 	forget_log
@@ -118,7 +118,7 @@ stays_registered_early()
 		! is_loaded kdtl_forget && nothing_is_found
 }
 
-# records: room of the table of tasks; 0: nobody keeps it.
+# records: how many records the table of tasks has room for; 0: there is no table.
 records()
 {
 	awk 'NR == 2 { print $1 }' /sys/kernel/debug/kdtl_answers/tasks

@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# A thread of the kernel that the freezer waits for, and that sleeps in kdtl_wait() or kdtl_read(),
-# does not keep the machine from suspending. The kernel's own test of its freezer is enough to
-# see that: /sys/power/pm_test.
+# A freezable kernel thread that sleeps in kdtl_wait() or kdtl_read() does not keep the machine from
+# suspending. /sys/power/pm_test, the kernel's own test of its freezer, is enough to see that.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -30,7 +29,7 @@ suspends()
 plan 4
 forget_log
 [ ! -e $delay ] || echo 1 >$delay
-# How long it may take, 20 s otherwise.
+# The freezer may take 10 s, not 20 s.
 timeout=$(cat $power/pm_freeze_timeout)
 echo 10000 >$power/pm_freeze_timeout
 echo freezer >$power/pm_test

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Random programs of kdtl's verbs (fuzz/), and of system calls on /dev/kdtl
+# Runs random programs of kdtl's verbs (fuzz/), and of system calls on /dev/kdtl
 # (fuzz_dev.c): no call leaves anything behind, and every answer is a documented one.
-# A few programs of a fixed seed; deep/fuzz.sh runs more.
+# These are a few programs of a fixed seed; deep/fuzz.sh runs more.
 #
 #   SEED      decides everything (1)
 #   PROGRAMS  how many of each (40)
@@ -28,7 +28,7 @@ fuzz()
 	return "$1"
 }
 
-# All sessions are closed; the heading is there.
+# All sessions are closed, so only the heading is there.
 no_sessions()
 {
 	is "$(wc -l </sys/kernel/debug/kdtl/sessions)" 1
@@ -43,7 +43,7 @@ need kdtl kdtl_sched kdtl_fake_pmu
 have_module kdtl_fuzz || skip_all "no module kdtl_fuzz"
 [ -e /sys/kernel/debug/kdtl ] || skip_all "no debugfs"
 
-# Thousands of calls with bad arguments, each of which says why in the log.
+# Thousands of calls with bad arguments each say in the log what is wrong, not on the console.
 read -r level _ </proc/sys/kernel/printk
 echo 4 >/proc/sys/kernel/printk
 

@@ -20,7 +20,7 @@ have_module kdtl_kunit_hotplug || skip_all "no module kdtl_kunit_hotplug"
 
 rounds=${ROUNDS:-15}
 
-# Beside them: a user of each source, reading all the time.
+# Starts a user of each source that reads all the time.
 users_start()
 {
 	for pmu in kdtl_sched kdtl_fake; do
@@ -30,7 +30,8 @@ users_start()
 	done
 }
 
-# Entries to the end, none wrong; so many of their CPUs must be whole.
+# users_end WHOLE: the users had entries to the end, none of them wrong, and all entries of WHOLE or
+# more CPUs.
 users_end()
 {
 	status=0
@@ -45,7 +46,7 @@ users_end()
 	return $status
 }
 
-# suites GLOB WHOLE: as a subtest.
+# suites GLOB WHOLE: the suites' cases are subtests, and users_end WHOLE must be true.
 suites()
 {
 	users_start || return
@@ -56,8 +57,8 @@ suites()
 	users_end "$2" && [ $suites -eq 0 ]
 }
 
-# The kernel's own checkers reported nothing. KCSAN reports races of all of the
-# kernel: deep/debug.sh finds out which are kdtl's.
+# The kernel's own checkers reported nothing. Except for KCSAN, which reports races in all
+# of the kernel: deep/debug.sh finds out which are kdtl's.
 quiet()
 {
 	! log | grep -v 'BUG: KCSAN: ' | grep -E 'WARNING|BUG|is not logged|leak'
@@ -82,7 +83,7 @@ sampler_goes_on()
 }
 
 # A CPU that comes up may find no memory. The log says that, and does not blame the
-# source; and the next time it is logged.
+# source; the next time the CPU comes up, it is logged.
 no_memory()
 {
 	cap=/sys/module/kdtl/parameters/max_session_mb
@@ -96,8 +97,8 @@ no_memory()
 		sampler_goes_on
 }
 
-# Sessions that end while a CPU comes up: neither has the CPU an event that nobody releases, nor
-# an area that nobody frees.
+# Sessions end while a CPU comes up. Then the CPU has neither an event that nobody releases, nor an
+# area that nobody frees.
 ends_beside()
 {
 	online=/sys/devices/system/cpu/cpu1/online
@@ -123,8 +124,8 @@ ok "every CPU goes and comes back" suites 'kdtl_hotplug.*' "$(nproc)"
 ok "the sampler goes on" sampler_goes_on
 ok "the kernel reported nothing" quiet
 
-# As far as suspending works without anybody to wake the machine. Where the firmware cannot
-# suspend to memory, "mem" in /sys/power/state means s2idle, which takes no CPU down.
+# Suspend as far as that works without anybody to wake the machine. If the firmware cannot suspend
+# to memory, "mem" in /sys/power/state means s2idle, which takes no CPU down.
 test_level=
 if grep -q mem /sys/power/state 2>/dev/null && grep -q deep /sys/power/mem_sleep; then
 	for level in core processors; do

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The session verbs, by kdtl_kunit_kapi.ko in the kernel: each in every state, what it
-# refuses, counters, event sets, messages, waiting. Its KTAP becomes ours.
+# Tests the session verbs by kdtl_kunit_kapi.ko in the kernel: each in every state, what it
+# refuses, counters, event sets, messages, waiting. The module's KTAP becomes this script's.
 #
 # KDTL_RACE_MS  how long each race runs at least, unless its rounds are done (3000; 500 in the
 #               quick run); 0 skips the races
-# KDTL_CASES    run only what matches, for instance 'kdtl_wait.*'
+# KDTL_CASES    run only the cases that match, for instance 'kdtl_wait.*'
 
 # shellcheck source-path=SCRIPTDIR source=ktap.sh
 . "$(dirname "$0")/ktap.sh"

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Mistakes of a client's author, by the suite kdtl_misuse of kdtl_kunit_kapi.ko: each is
-# refused, and a line in the log says what was wrong and which function did it. And the mistake
-# of somebody who runs the tests: cases that do not exist do not pass.
+# The suite kdtl_misuse of kdtl_kunit_kapi.ko makes mistakes of a client's author: each is
+# refused, and a line in the log says what was wrong and which function did it. A mistake of
+# somebody who runs the tests is tried last: cases that do not exist do not pass.
 
 # shellcheck source-path=SCRIPTDIR source=ktap.sh
 . "$(dirname "$0")/ktap.sh"
@@ -53,7 +53,7 @@ is_said misuse_attr "a session of "
 is_said misuse_attr "config without KDTL_SESSION_RAW: "
 is_said misuse_attr "KDTL_SESSION_RAW without the name of a PMU: "
 is_said misuse_attr "KDTL_SESSION_RAW and a mask: "
-# Where perf gives AUX areas to kernel events, there is raw.sh.
+# What is refused depends on whether perf gives AUX areas to kernel events, see raw.sh.
 if have_module kdtl_kunit_raw; then
 	is_said misuse_attr 'perf has no PMU "no_such"'
 	is_said misuse_attr "PMU software has no AUX area "

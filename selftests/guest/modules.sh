@@ -57,8 +57,8 @@ no_device()
 	load "$1" 2>&1 | grep -q 'No such device'
 }
 
-# The kernel runs this instead of modprobe: it writes down what it is asked for, and
-# loads the only source.
+# The kernel runs this script instead of modprobe: the script writes down what it is
+# asked for, and loads the only source.
 modprobe_is_ours()
 {
 	cat >/tmp/modprobe <<-END
@@ -80,7 +80,7 @@ asks_for()
 		unload kdtl_sampler && rmmod kdtl_sched
 }
 
-# A name that no source can have is none that modprobe should see.
+# modprobe is not asked for a name that no source can have.
 asks_for_nothing()
 {
 	rm -f /tmp/modprobe.log

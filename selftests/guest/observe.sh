@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The tracepoints and debugfs files of kdtl.ko, against a session whose events are
+# Compares the tracepoints and debugfs files of kdtl.ko with a session whose events are
 # known exactly.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
@@ -18,7 +18,7 @@ do_it()
 	echo "$*" >$act
 }
 
-# events PATTERN: how many match since the last count.
+# events PATTERN: how many events match since forget().
 events()
 {
 	grep -c "$1" $tracing/trace
@@ -35,7 +35,7 @@ life()
 		$tracing/trace | tr '\n' ' '
 }
 
-# column FILE NAME: of the session's line, by the title of the column.
+# column FILE NAME: the value in the session's line, in the column of that title.
 column()
 {
 	awk -v id="$id" -v name="$2" '
@@ -59,7 +59,7 @@ started()
 		is "$(life)" "created loaded started "
 }
 
-# Both sets: two overflows, one switch, and a watermark at the 20th.
+# 30 entries reach both sets: they make two overflows, one switch, and a watermark at the 20th.
 sets()
 {
 	forget
@@ -76,7 +76,7 @@ unread()
 		"30 0 30"
 }
 
-# As many entries as fit, and seven more.
+# Seven more entries come than fit.
 lost()
 {
 	forget
@@ -113,7 +113,7 @@ closed()
 		is "$(grep -c 'kdtl_session:.* closed ' $tracing/trace)" 1
 }
 
-# The files and the events while sessions come and go.
+# The files and the events work while sessions come and go.
 churn()
 {
 	background sh -c "while :; do cat $files/sessions $files/areas; done >/dev/null"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# perf's users of the same sources: mmap and its rules, every entry, alone and
-# beside sessions, on a driver that writes by itself too.
+# Tests perf events on the same sources: mmap and its rules, every entry, alone and
+# beside sessions, also on a driver that writes to the area itself.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -29,7 +29,7 @@ beside_session()
 	unload kdtl_sampler && [ $beside -eq 0 ]
 }
 
-# beside MODE PMU COMMAND...: while another user is active.
+# beside MODE PMU COMMAND...: perf_mmap COMMAND, while another perf_mmap MODE uses PMU.
 beside()
 {
 	"$here/perf_mmap" "$1" "$2" >/tmp/beside &
@@ -41,8 +41,7 @@ beside()
 	wait $user && [ $beside -eq 0 ]
 }
 
-# A user that is killed with everything open and mapped: nothing holds the module
-# afterwards.
+# After a user was killed with everything open and mapped, nothing holds the module.
 killed()
 {
 	"$here/perf_mmap" follow kdtl_sched >/tmp/follow &

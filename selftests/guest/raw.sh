@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Raw sessions, by kdtl_kunit_raw.ko in the kernel: any of perf's PMUs with an AUX area,
-# where perf gives one to kernel events.
+# Tests raw sessions by kdtl_kunit_raw.ko in the kernel: they log any of perf's PMUs that
+# has an AUX area, if this kernel's perf gives one to kernel events.
 
 # shellcheck source-path=SCRIPTDIR source=ktap.sh
 . "$(dirname "$0")/ktap.sh"

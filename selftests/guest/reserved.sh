@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Whatever has happened to the recorder's reserved memory (kdtl_spoil), it loads, prints what can be
-# something, and makes a recording of it that kdtl(1) reads. On a machine that was booted with
-# memmap=1M$0x30000000; in a kernel with KASAN it also reads nothing else.
-# ROUNDS=20 is how many times.
+# Whatever has happened to the recorder's reserved memory (kdtl_spoil), the recorder loads, prints
+# what makes sense, and offers a recording of it that kdtl(1) reads. A kernel with KASAN also shows
+# that the recorder reads nothing else. The machine has to be booted with memmap=1M$0x30000000.
+#
+# ROUNDS  how many times the memory is spoiled (20)
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -28,7 +29,7 @@ records()
 		lines=10 ms=20000
 }
 
-# keeps: a copy of what the recorder has written there, of each CPU.
+# keeps: kdtl_spoil has a copy of what the recorder has written there, about each CPU.
 keeps()
 {
 	records || return
@@ -42,7 +43,7 @@ enough()
 	table_asked && dmesg | grep -q 'asked for: .* 10 of '
 }
 
-# put SEED: it is there again, spoiled.
+# put SEED: puts the copy back, spoiled by SEED.
 put()
 {
 	echo "$1" >/sys/module/kdtl_spoil/parameters/spoil
@@ -65,7 +66,7 @@ spoiled()
 		if [ -e $last ]; then
 			opened=$((opened + 1))
 			cat $last >"$tmp/last"
-			# What there is may have no order; the file itself is whole.
+			# The entries may be in no order; the file itself is whole.
 			"$here/kdtl" print "$tmp/last" >"$tmp/said" 2>&1 || {
 				note "seed $round: kdtl print fails"
 				tail -n 3 "$tmp/said"

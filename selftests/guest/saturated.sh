@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Waits that are too long for an entry: of 5, 60 and 5000 s by the test source, beside
-# some that fit, and of 5 s by the scheduler. No client shows them as exact.
+# No client shows waits as exact that are too long for an entry: here waits of 5, 60 and
+# 5000 s by the test source, beside some that fit, and one of 5 s by the scheduler.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -13,7 +13,7 @@ sampler=/sys/kernel/debug/kdtl_sampler
 watch=/sys/kernel/debug/kdtl_watch/cpus
 tracing=/sys/kernel/tracing
 
-# waits SECONDS...: a dispatch on CPU 0 after each of these waits.
+# waits SECONDS...: makes a dispatch on CPU 0 after each of these waits.
 waits()
 {
 	for s; do
@@ -32,13 +32,13 @@ logged()
 	[ "$(log | grep -c "$2")" -eq "$1" ]
 }
 
-# The sampler's waits that are saturated.
+# How many of the sampler's waits are saturated.
 saturated()
 {
 	awk '!/^#/ { sum += $13 } END { print sum + 0 }' $sampler/lines
 }
 
-# Sum, p50, p99, p99.9 and maximum of all CPUs.
+# The sum, p50, p99, p99.9 and maximum of all CPUs.
 row()
 {
 	awk '$1 == "all" { print $5, $6, $7, $8, $9, $10, $11, $12, $13, $14 }' \
@@ -65,7 +65,7 @@ histogram_is_open()
 		tr '\n' ',')" "1.07 s  1,2.14 s  1,4.29 s  2,4.29 s+ 3,"
 }
 
-# bucket LE: of the histogram for Prometheus.
+# bucket LE: the count of that bucket in the histogram for Prometheus.
 bucket()
 {
 	sed -n "s/^kdtl_wait_seconds_bucket{le=\"$1\"} //p" $sampler/metrics
@@ -77,7 +77,7 @@ metrics_are_open()
 		is "$(said $sampler/metrics '^kdtl_wait_saturated_total{cpu="0"} 3$')" 1
 }
 
-# Each may have been longer than the threshold of 10 s.
+# Each of these waits may have been longer than the threshold of 10 s.
 watch_reports()
 {
 	until_true logged 3 'kdtl_watch: CPU 0 waited at least 4294 ms' &&
@@ -95,7 +95,7 @@ recorder_marks()
 	logged 3 'kdtl_recorder: .* 0  *4.29 s+ ' && logged 1 'kdtl_recorder: .* 0  *4.00 s '
 }
 
-# One fits and one does not. They are no waits.
+# Of two times for which a task was throttled, one fits and one does not. They are no waits.
 throttled_marked()
 {
 	echo 1 >$sampler/reset
@@ -108,7 +108,7 @@ throttled_marked()
 		is "$(said $sampler/metrics '^kdtl_throttled_saturated_total{cpu="0"} 1$')" 1
 }
 
-# Held back for 1 s, and then it waited for 3 s, which is a wait.
+# A task was held back for 1 s and then waited for 3 s. Only the latter is a wait.
 starved_counted()
 {
 	echo 1 >$sampler/reset
@@ -121,7 +121,7 @@ starved_counted()
 	logged 1 'kdtl_recorder: .* 0  *3.00 s .*throttled'
 }
 
-# The CPU is everyone's again.
+# The hog has let go of the CPU.
 hogged()
 {
 	grep -q Y /sys/module/kdtl_hog/parameters/done

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# kdtl_sched against a second witness, by kdtl_kunit_sched.ko in the kernel.
+# Compares kdtl_sched with a second witness, by kdtl_kunit_sched.ko in the kernel.
 
 # shellcheck source-path=SCRIPTDIR source=ktap.sh
 . "$(dirname "$0")/ktap.sh"

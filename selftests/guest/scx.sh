@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# kdtl_sched against its second witness while a sched_ext scheduler is in charge. The
-# cases with a mutex, and those that move a task while it sleeps, are about queues of
-# the fair class.
+# Compares kdtl_sched with its second witness while a sched_ext scheduler is in charge.
+# The cases with a mutex, and those that move a task while it sleeps, are left out,
+# because they are about queues of the fair class.
 
 # shellcheck source-path=SCRIPTDIR source=ktap.sh
 . "$(dirname "$0")/ktap.sh"

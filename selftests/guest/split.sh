@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The waits of tasks in a guest whose virtual CPUs are more than the real ones: which part
-# of a wait was behind another task, and which the hypervisor had. By kdtl_steal in a guest
-# of KVM on x86 or arm64, by kdtl_vpa in one on POWER.
+# In a guest that has more virtual CPUs than there are real ones, kdtl says which part of a
+# task's wait was behind another task, and in which the hypervisor had the CPU. It knows that
+# by kdtl_steal in a guest of KVM on x86 or arm64, and by kdtl_vpa in one on POWER.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -11,7 +11,7 @@
 . "$(dirname "$0")/ktap.sh"
 
 load kdtl || bail_out "kdtl does not load"
-# Where there is a log the kernel's count would do for kdtl_steal, but it is coarse.
+# If there is a log, use it: kdtl_steal would take the kernel's count then, which is coarse.
 if load kdtl_vpa 2>/dev/null; then
 	steal=kdtl_vpa
 elif load kdtl_steal 2>/dev/null; then
@@ -32,13 +32,13 @@ refuses_steal()
 	says "kdtl_watch: steal=$steal is for waits of tasks"
 }
 
-# The CPU is everyone's again.
+# The hog has let go of the CPU.
 hogged()
 {
 	grep -q Y /sys/module/kdtl_hog/parameters/done
 }
 
-# What the watch says of a task that waits while the hog has CPU 1.
+# What the watch says about a task that waits while the hog has CPU 1.
 split_line()
 {
 	log | sed -n 's/.*kdtl_watch: CPU 1: .* waited \([0-9]*\) ms, behind kdtl_hog:[0-9]* \([0-9]*\) ms\(, .*\)/\1 \2\3/p' |
@@ -50,7 +50,8 @@ said_split()
 	[ -n "$(split_line)" ]
 }
 
-# split_once: the times are cut to milliseconds, and the wait goes on a little after the hog.
+# split_once: the parts of a wait add up. The times are cut to milliseconds, and the wait goes on a
+# little after the hog.
 split_once()
 {
 	forget_log
@@ -64,15 +65,14 @@ split_once()
 }
 
 # Each of the two virtual CPUs has about half of the only real one. If the hypervisor itself is
-# stopped for a while, neither it nor the hog has that time by its own account: then there is
-# another try.
+# stopped for a while, neither its account nor the hog's has that time: then try again.
 splits_a_wait()
 {
 	load kdtl_watch threshold_ms=200 steal=$steal || return
 	in_tries 5 split_once && unload kdtl_watch
 }
 
-# caused CAUSE: for how long cgroups waited for that, which are all one here.
+# caused CAUSE: for how many seconds cgroups waited for that reason. There is only one cgroup here.
 caused()
 {
 	awk -v cause="cause=\"$1\"} " '
@@ -80,17 +80,17 @@ caused()
 		END { printf "%.9f\n", n }' /sys/kernel/debug/kdtl_sampler/metrics
 }
 
-# seconds: that the hypervisor had, and that tasks had, of waits, and that the kernel counts for the
-# hypervisor, of CPU 1 and of all.
+# seconds: how many seconds of waits the hypervisor and tasks had the CPU, and how many the kernel
+# counts for the hypervisor, on CPU 1 and on all CPUs.
 seconds()
 {
 	echo "$(caused hypervisor) $(caused own)" \
 		"$(awk '$1 == "cpu1" { one = $9 } $1 == "cpu" { all = $9 } END { print one / 100, all / 100 }' /proc/stat)"
 }
 
-# hog_once: while the shells of CPU 1 wait. What the hypervisor has of that CPU meanwhile is in their
-# waits, and there is no more than the kernel counts for all. It counts in steps of 10 ms, from before
-# the hog on; and on POWER, where there is a log, it may count nothing.
+# hog_once: while CPU 1's shells wait for a hog, their waits have the time that the hypervisor has
+# that CPU, and no more than the kernel counts for all CPUs. The kernel counts in steps of 10 ms,
+# from before the hog on; on POWER, where there is a log, it may count nothing.
 hog_once()
 {
 	before=$(seconds)
@@ -110,7 +110,7 @@ sampler_splits()
 	load kdtl_sampler steal=$steal && in_tries 5 hog_once && unload kdtl_sampler
 }
 
-# The console is slow here, and the watch, which no task may keep from the CPU, waits for it.
+# The console is slow here, and the watch, whose thread has a real-time priority, would wait for it.
 dmesg -n 1
 load kdtl_sched || bail_out "kdtl_sched does not load"
 # Each virtual CPU computes, so the hypervisor must choose.

@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# kdtl_steal: in a guest of KVM its entries add up to the steal clock. Elsewhere on x86 the
-# suite plays the hypervisor (kdtl_kunit_steal.ko), and the driver itself says that there
-# is none.
+# In a guest of KVM the entries of kdtl_steal add up to the steal clock. Elsewhere on x86 the
+# driver says that there is no hypervisor, which a suite plays then (kdtl_kunit_steal.ko).
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -12,7 +11,7 @@
 
 load kdtl || bail_out "kdtl does not load"
 
-# What insmod prints, and what the log says.
+# insmod prints this error.
 no_device()
 {
 	load kdtl_steal 2>&1 | grep -q 'No such device'
@@ -27,7 +26,7 @@ says()
 
 ENTRIES=${ENTRIES:-400}
 
-# entries N: a line for each: cpu length looked time clock loads merged cut
+# entries N: prints a line for each of N entries: cpu length looked time clock loads merged cut
 entries()
 {
 	dd if=/dev/kdtl bs=48 count="$1" iflag=fullblock 2>/dev/null |
@@ -51,7 +50,7 @@ record()
 	is "$(wc -l </tmp/entries)" "$ENTRIES"
 }
 
-# The clock in each entry is that of the CPU's entry before and this one's length.
+# The clock in each entry is the clock in the CPU's entry before, plus this entry's length.
 adds_up()
 {
 	awk '
@@ -63,7 +62,7 @@ adds_up()
 	}' /tmp/entries
 }
 
-# No entry claims more than passed, and a CPU's looks follow each other.
+# No entry claims more time than has passed, and no look comes before the CPU's entry before.
 fits()
 {
 	awk '$2 > $4 - $3 || $4 < time[$1] { print "# " $0; bad++ }
@@ -82,8 +81,8 @@ is_logged()
 	entries 20 | grep -q "^$1 [1-9]"
 }
 
-# A CPU that was offline has its steal clock when it comes. On arm64, where an area has to be
-# mapped before, it has the kernel's count.
+# A CPU that was offline has its steal clock when it comes online. On arm64, where its area would
+# have to be mapped before, it has the kernel's count.
 comes_later()
 {
 	unload kdtl_stream && unload kdtl_steal || return
@@ -98,7 +97,7 @@ comes_later()
 	until_true is_logged 1
 }
 
-# Where the driver can read no steal clock, it has told so.
+# The driver has found a steal clock for each CPU: it says so if there is none.
 fine()
 {
 	! says "kdtl_steal: CPU .* not its steal clock" && load kdtl_stream pmu=kdtl_steal
@@ -132,7 +131,7 @@ fi
 
 have_module kdtl_kunit_steal || skip_all "only x86 can play KVM's steal clock"
 
-# Its cases are subtests of one.
+# The suite's cases are subtests of one test.
 suite()
 {
 	kunit kdtl_kunit_steal "${KDTL_CASES:-*}" >/tmp/suite

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# /dev/kdtl: what its header promises (stream_test.c), one process a promise, and
-# that nothing is left of them.
+# Tests what the header of /dev/kdtl promises (stream_test.c), one process a promise,
+# and that nothing is left of these processes.
 #
 # KDTL_CASES  run only these, for instance 'setup memlock'
 #
@@ -60,7 +60,7 @@ title()
 	esac
 }
 
-# What a program of 32 bits could see differently: layouts, sizes, offsets, masks of CPUs.
+# A program of 32 bits could see these differently: layouts, sizes, offsets, masks of CPUs.
 narrow='setup edges read clock tasks tasks_misuse cgroup waits min_wait splice mmap_ring mmap_aux
 mmap_read mmap_lost mmap_overwrite memlock'
 
@@ -93,7 +93,7 @@ no_tasks()
 	load kdtl_fake_pmu && "$dir/stream_test" no_tasks && unload kdtl_fake_pmu
 }
 
-# Whoever opens the device asks the security modules, as perf_event_open() does.
+# Opening the device asks the security modules, as perf_event_open() does.
 asks_security()
 {
 	mount -t tracefs none $tracing 2>/dev/null

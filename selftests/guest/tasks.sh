@@ -1,21 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# What tasks were, at which time, by kdtl_kunit_tasks.ko in the kernel.
+# Tests by kdtl_kunit_tasks.ko in the kernel what is known of tasks, at which time.
 #
-# KDTL_CASES  run only what matches, for instance 'kdtl_tasks.tasks_shell'
+# KDTL_CASES  run only the cases that match, for instance 'kdtl_tasks.tasks_shell'
 
 # shellcheck source-path=SCRIPTDIR source=ktap.sh
 . "$(dirname "$0")/ktap.sh"
 
 have_module kdtl_kunit_tasks || skip_all "no module kdtl_kunit_tasks"
 
-# The hierarchy that has the cpu controller.
+# This hierarchy has the cpu controller.
 cgroup=$(mktemp -d)
 mount -t cgroup2 cgroup "$cgroup" || skip_all "no cgroups"
 
-# Tables that a test can fill, at least four times as large as what is there, and one of them large
-# enough for a search through all of it to take time.
+# A test fills these tables, and each has room for at least four times the tasks that are there. The
+# larger one is so large that a search through all of it takes time.
 few=512
 while [ "$few" -lt $((4 * $(ls -d /proc/[0-9]*/task/* | wc -l))) ]; do
 	few=$((2 * few))
@@ -28,7 +28,7 @@ kunit kdtl_kunit_tasks "${KDTL_CASES:-*}" "cgroup=$cgroup" "records=$records" ||
 [ -z "$KDTL_CASES" ] || exit 0
 unload kdtl_kunit_tasks
 
-# number N: of the table, 3: records that were forgotten, 4: changes for which there was no room.
+# number N: the table's number N; 3: records that were forgotten, 4: changes that found no room.
 number()
 {
 	awk -v n="$1" 'NR == 2 { print $n }' /sys/kernel/debug/kdtl_answers/tasks
@@ -41,7 +41,7 @@ if [ "$(number 3)" -eq 0 ]; then
 	exit 1
 fi
 
-# Each leaves a record of a pid with which nobody exits. None of them holds.
+# Each of these threads leaves a record of a pid with which no task exits. No record may stay held.
 unload kdtl_answers && load kdtl_answers task_records="$few" && load kdtl_sampler || exit
 "$(dirname "$0")/exec_fail" "$few" || exit
 if [ "$(number 4)" -ne 0 ]; then
@@ -50,7 +50,7 @@ if [ "$(number 4)" -ne 0 ]; then
 	exit 1
 fi
 
-# thread_moved: the sampler counts the thread's dispatches in the cgroup.
+# thread_moved: the sampler counts the dispatches of the process's thread in the cgroup.
 thread_moved()
 {
 	awk '$1 == "kdtl_cgroup_wait_seconds_count{cgroup=\"/kdtl_both\"}" { n = $2 }

@@ -33,9 +33,9 @@ title()
 	esac
 }
 
-# The sampler, meanwhile: CPU 1 is not blamed for the quota. It was throttled for at least as long
-# as the test says, and waits do not have that time: all other waits there are shorter. How short
-# depends on what else runs, and on the host.
+# The sampler, which ran meanwhile, does not blame CPU 1 for the quota: tasks there were throttled
+# for at least as long as the test says, and that time is in no wait, so the sum of the waits is
+# less. How much less depends on what else runs, and on the host.
 sampled()
 {
 	cat /sys/kernel/debug/kdtl_sampler/lines

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Many sessions, verbs at random by threads on random CPUs, CPUs and sources that
-# come and go, readers that sleep and die: kdtl_torture.ko, for a while.
+# Runs kdtl_torture.ko for a while: many sessions, random verbs by threads on random
+# CPUs, CPUs and sources that come and go, readers that sleep and die.
 #
 # TORTURE_SECONDS  how long (20)
-# TORTURE_PARAMS   parameters of kdtl_torture.ko, seed=... repeats what a run did
+# TORTURE_PARAMS   parameters of kdtl_torture.ko; seed=... repeats what a run did
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -21,7 +21,7 @@ over()
 	! grep -q running "$report"
 }
 
-# A source may be gone for a moment, if no session is on it.
+# come_and_go SOURCE: it is gone for a moment, if no session is on it.
 come_and_go()
 {
 	rmmod "$1" 2>/dev/null || return
@@ -29,7 +29,7 @@ come_and_go()
 	eval "$(loading "$1")" && loads=$((loads + 1))
 }
 
-# torture: wait for its end, which is late on a busy machine.
+# torture: waits until it ends, which is late on a busy machine.
 torture()
 {
 	limit=$((seconds * 2 + 120))

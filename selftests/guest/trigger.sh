@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Triggers on the waits of a cgroup: that a program is told of a burst, only of the one that it
-# asked for, and earlier than PSI can tell it; and what is refused.
+# Triggers on the waits of a cgroup tell a program of a burst, only of one that it asked for, and
+# earlier than PSI can tell it. Wrong triggers are refused.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -14,7 +14,7 @@ file=/sys/kernel/debug/kdtl_sampler/trigger
 max=/sys/module/kdtl_sampler/parameters/max_triggers
 root=/tmp/kdtl-trigger
 
-# loop CGROUP CPU: a task that computes there for ever; $pid is its pid.
+# loop CGROUP CPU: starts a task that computes there for ever; $pid is its pid.
 loop()
 {
 	cpu=$2
@@ -28,7 +28,8 @@ is_stopped()
 	grep -q '^State:.*stopped' "/proc/$web/status"
 }
 
-# notice NR FILE TRIGGER...: /tmp/noticed, after the task in /web has begun to want its CPU.
+# notice NR FILE TRIGGER...: /tmp/noticed says how long after the task in /web begins to want its
+# CPU each trigger tells of that.
 notice()
 {
 	kill -STOP "$web" && until_true is_stopped &&
@@ -52,8 +53,8 @@ tells()
 		is "$(noticed 4) $(noticed 5)" "- -"
 }
 
-# 20 ms of 100 are a fifth, and so are 100 of 500 ms, the shortest window of PSI on 6.1. On a
-# machine that is busy with others, any of the two may be late once.
+# 20 ms of 100 ms are a fifth, and so are 100 ms of 500 ms, the shortest window of PSI on 6.1. If a
+# host is busy with other machines, either of the two may be late once.
 before_psi()
 {
 	for _ in 1 2 3 4 5; do
@@ -64,7 +65,7 @@ before_psi()
 	return 1
 }
 
-# says WHO WANTED TRIGGER...
+# says WHO WANTED TRIGGER...: trigger_test WHO prints WANTED for these triggers.
 says()
 {
 	who=$1 wanted=$2
@@ -72,7 +73,7 @@ says()
 	is "$("$here/trigger_test" "$who" $file "$@")" "$wanted"
 }
 
-# Who only asks has none, and a trigger stays what it is.
+# A program that writes nothing has no trigger, and a trigger cannot be changed.
 one_each()
 {
 	says write "EINVAL error" "" &&
@@ -102,13 +103,13 @@ limits_users()
 		says user "0 waits" "some 1000 2000000" && says user "0 waits" "some 1000 10000000"
 }
 
-# has_many NR: so many triggers, and an errno for one more.
+# has_many NR: a user gets so many triggers, and an errno for one more.
 has_many()
 {
 	is "$("$here/trigger_test" many $file "some 1 2000000" 20)" "$1"
 }
 
-# All users have so many together. Those that are closed do not count, nor what was refused.
+# All users together have so many triggers. Closed triggers do not count, nor refused ones.
 limits_number()
 {
 	forget_log
@@ -121,27 +122,27 @@ limits_number()
 	return $status
 }
 
-# Who has the capability has no such limit.
+# A user with the capability has no such limit.
 not_of_all()
 {
 	echo 0 >$max && says user "EUSERS error" "some 1 2000000" &&
 		says write "0 waits" "some 1 2000000"
 }
 
-# While one thread polls it, another one closes the file: the trigger lasts until poll() returns.
+# One thread closes the file while another one polls it: the trigger lasts until poll() returns.
 outlives_close()
 {
 	is "$("$here/trigger_test" close $file "some 20000 100000 /web" 40)" woken
 }
 
-# The shortest window that there is, and the longest one, all of which one CPU may wait.
+# The shortest and the longest window are accepted, with a threshold of all of the window.
 takes_bounds()
 {
 	says write "0 waits" "some 1 10000" &&
 		says write "0 waits" "some 10000000 10000000"
 }
 
-# Its text is what one sees who gets an event.
+# A program that gets an event can read in the file what has happened.
 can_be_read()
 {
 	cat $file >/tmp/pressure && grep -q '^cgroup /web$' /tmp/pressure

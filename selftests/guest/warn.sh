@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# What a PMU driver must not do is refused and warned about, once each.
+# Calls that a PMU driver must not make are refused, with one warning for each mistake.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -20,9 +20,9 @@ log >/tmp/warn.log
 echo "$was" >$panic_on_warn
 [ $status -eq 0 ] || exit 1
 
-# Once each, although each was done several times. There are three reasons in begin, one of which
-# needs a second CPU, three in end, and one each in skip and flag. Functions are no measure: on
-# arm a warning may be given the name of the one that called.
+# Each reason makes one warning, although it came several times. There are three reasons in begin,
+# one of which needs a second CPU, three in end, and one each in skip and flag. Count lines, not
+# functions: on arm a warning may have the name of the caller's function.
 reasons=7
 [ ! -d /sys/devices/system/cpu/cpu1 ] || reasons=8
 sed -n 's/.*WARNING: .*\(api\/output\.c:[0-9]*\) .*/\1/p' /tmp/warn.log | sort | uniq -c >/tmp/warns

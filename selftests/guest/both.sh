@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Both sides of a wait: kdtl(1) records in a guest who had its CPUs (kdtl_sched) and when the
-# hypervisor had them (kdtl_steal; on POWER kdtl_vpa), and splits each wait. The guest's CPUs
+# In a guest, kdtl(1) records which tasks had its CPUs (kdtl_sched) and when the hypervisor had
+# them (kdtl_steal; on POWER kdtl_vpa), and splits each wait between the two. The guest's CPUs
 # have more to do than they can, and share one CPU of the hypervisor.
 #
 # shellcheck disable=SC2016,SC2317 # awk programs; functions that ok() calls
@@ -16,7 +16,7 @@ kdtl()
 	"$dir/kdtl" "$@"
 }
 
-# On each CPU two tasks that compute, and one that wants it again and again.
+# Starts on each CPU two tasks that compute, and one that wants the CPU again and again.
 busy()
 {
 	for cpu in $(seq 0 $(($(nproc) - 1))); do
@@ -27,8 +27,8 @@ busy()
 	done
 }
 
-# pause, go_on: what is computed from the recordings has the CPUs alone. An emulated hypervisor
-# that shares one among all takes minutes otherwise.
+# pause, go_on: these tasks stop while a recording is read. Otherwise an emulated hypervisor, which
+# shares one CPU among all, would take minutes for that.
 pause()
 {
 	# shellcheck disable=SC2086 # several words
@@ -67,8 +67,8 @@ records()
 		kdtl export --format csv both.data.steal >gaps
 }
 
-# The gaps of each CPU, by number, in the order of time; then the entries. Gaps overlap when the
-# clock lags, which a slow hypervisor makes it do often: they become one, so that no time counts
+# Reads the gaps of each CPU, by number, in the order of time; then the entries. Gaps overlap when
+# the clock lags, which is frequent with a slow hypervisor: they become one, so that no time counts
 # twice.
 read_gaps='
 	FNR == 1 {
@@ -93,8 +93,8 @@ read_gaps='
 		next
 	}'
 
-# Nothing is dispatched while the hypervisor has the CPU. Were the numbers of the CPUs
-# wrong, it would seem so all the time: each CPU works while it has what the other one lacks.
+# No task is dispatched while the hypervisor has the CPU. If the CPUs were mixed up, that would
+# seem to happen all the time: one CPU works while the hypervisor has the other.
 right_cpus()
 {
 	awk -F, "$read_gaps"'
@@ -117,8 +117,9 @@ right_cpus()
 	}' gaps waits
 }
 
-# What waits over 4 ms have in common with the gaps is what the tool says, but for rounding. Waits
-# that a task spent in another CPU's queue, too, are left out: the tool splits the rest of them only.
+# For waits over 4 ms the tool says how much of them was in gaps, but for rounding. Waits that a
+# task spent partly in another CPU's queue are left out, because the tool splits only the rest of
+# these.
 shares()
 {
 	awk -F, "$read_gaps"'
@@ -169,7 +170,7 @@ says_both()
 	}' why
 }
 
-# What happens now is split as well.
+# Waits that happen now are also split.
 now_too()
 {
 	go_on
@@ -189,7 +190,7 @@ recorded_both()
 	done
 }
 
-# A command that ends, Ctrl-C, and a disk that is full are ends for both.
+# A command that ends, Ctrl-C, and a full disk each end both recordings.
 both_end()
 {
 	kdtl record -q --steal -o end.data sh -c 'sleep 0.2; exit 3'
@@ -209,7 +210,7 @@ both_end()
 	return "$1"
 }
 
-# split_pairs FILE...: one wait of each is split.
+# split_pairs FILE...: one wait of each file is split.
 split_pairs()
 {
 	for file; do
@@ -243,7 +244,7 @@ first()
 		END { printf "%.0f\n", least }'
 }
 
-# follow_each_other: the files of rotate().
+# follow_each_other: the files of rotate() do, and each can be read.
 follow_each_other()
 {
 	recorded_both full.data full.data.1 full.data.2 || return
@@ -256,8 +257,8 @@ follow_each_other()
 	done
 }
 
-# When one is full, both go on in new files, and each pair can be read alone: what was stolen is
-# known from a look before the first entry of a task on, so that none is missed in between.
+# When one file is full, both recordings go on in new files. Each pair can be read alone: what was
+# stolen is known from a moment before the first entry of a task on, so that none is missed.
 rotate()
 {
 	kdtl record -q -i --steal --max-size 64K --rotate 2 -o full.data sh -c \
@@ -267,7 +268,7 @@ rotate()
 
 cd /tmp || exit
 need kdtl
-# As kdtl record chooses.
+# Choose the source as kdtl record does.
 source=kdtl_vpa
 load kdtl_vpa 2>/dev/null || source=kdtl_steal
 [ "$source" = kdtl_vpa ] || load kdtl_steal 2>/dev/null || skip_all "no hypervisor says what it takes"

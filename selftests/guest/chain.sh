@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# kdtl why --chain, of a load that writes down what it saw (chain_load.c): a task that waits for a
-# mutex whose owner waits behind another task, a client of a server that does, and one that waits for
-# a disk.
+# Tests kdtl why --chain on a load that writes down what it saw (chain_load.c): a task waits for a
+# mutex whose owner waits behind another task, a client waits for a server that does, and a task
+# waits for a disk.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -42,9 +42,9 @@ value()
 	sed "s/.* $1=\([^ ]*\).*/\1/"
 }
 
-# within MS LEAST MOST: not much shorter than the taker had the CPU, as it may have begun before the
-# sleep; and not longer than the load was in the call, whose clock also ran while it had its own CPU,
-# and while the host had that.
+# within MS LEAST MOST: MS is not much shorter than LEAST, for which the taker had the CPU, which
+# may have begun before the sleep; and no longer than MOST, for which the load was in the call. Its
+# clock also ran while the load had its own CPU, and while the host had that.
 within()
 {
 	awk -v ms="$1" -v least="$2" -v most="$3" 'BEGIN {
@@ -54,7 +54,7 @@ within()
 	return 1
 }
 
-# tells WHO ON BY TAKER: the chain of WHO says what it and TAKER wrote down.
+# tells WHO ON BY TAKER: the chain of WHO says what WHO and TAKER wrote down.
 tells()
 {
 	line=$(chain "$1")
@@ -68,7 +68,8 @@ tells()
 		within "$(echo "$line" | value its_wait_ms)" "$least" "$most"
 }
 
-# An interrupt ends the chain of who waits for a disk, and nobody that it interrupted is named.
+# An interrupt ends the chain of a task that waits for a disk. The task that it interrupted is not
+# named.
 tells_of_disk()
 {
 	line=$(chain reader)
@@ -81,7 +82,7 @@ tells_of_disk()
 		grep -q ' asleep in pread64, for a disk, woken by an interrupt$' "$data.why"
 }
 
-# adds_up FILE LEAST: all of its chains, so many or more: their parts are the time, to the rounding of each.
+# adds_up FILE LEAST: the parts of each chain, of LEAST or more, are the time, but for rounding.
 adds_up()
 {
 	"$dir/kdtl" why --chain --brief --comm '*' -n 1000 "$1" 2>/dev/null | awk -v least="$2" '{
@@ -101,7 +102,7 @@ adds_up()
 	END { print "# " NR " chains"; exit bad || NR < least }'
 }
 
-# Of the sleeps that ended, nearly all have a waker: the first ones began before the recording.
+# Nearly all sleeps that ended have a waker. Only the first ones began before the recording.
 wakers()
 {
 	"$dir/kdtl" why --chain --brief --comm '*' -n 1000 "$data" | awk '
@@ -121,7 +122,7 @@ records_both()
 	[ "$(grep -c ' started ' /sys/kernel/debug/kdtl/sessions)" -ge 2 ]
 }
 
-# Without a file: of what happens now, until Ctrl-C.
+# Without a file, kdtl why looks at what happens now, until Ctrl-C.
 now()
 {
 	background "$dir/kdtl" why --chain --brief --comm inv_high -n 1 -d 600 >"$lossy.now"
@@ -132,7 +133,7 @@ now()
 	[ "$1" -eq 0 ] && grep -q "^chain: task=inv_high .* on=futex by=inv_low by_pid=$(truth inv_high 4) .* behind=inv_mid " "$lossy.now"
 }
 
-# wakes NUMBER: of more processes than that.
+# wakes NUMBER: makes that many wake-ups, or more.
 wakes()
 {
 	for _ in $(seq "$1"); do
@@ -140,7 +141,8 @@ wakes()
 	done
 }
 
-# The recorder is stopped while the load runs, so its areas of a page are full, and all the rest is lost.
+# The recorder is stopped while the load runs, so its areas of a page get full, and all the rest is
+# lost.
 loses()
 {
 	background "$dir/kdtl" record --wake -i -q -m 1 -o "$lossy"
@@ -154,7 +156,7 @@ loses()
 	[ "$1" -eq 0 ] && ! grep -q ' 0 lost$' "$lossy.head"
 }
 
-# Of a sleep for that mutex, or for the server, the waker is the right one or not known.
+# The waker of a sleep for the mutex, or for the server, is the right one, or is not known.
 not_guessed()
 {
 	"$dir/kdtl" why --chain --brief --comm '*' -n 1000 "$lossy" 2>/dev/null >"$lossy.chains"
@@ -181,8 +183,8 @@ not_guessed()
 for module in kdtl kdtl_sched kdtl_wake kdtl_answers kdtl_stream; do
 	load $module || bail_out "$module does not load"
 done
-# The tasks of the load are real-time ones. On a slow machine their turns are so long that the limit on
-# these would hold one back, which then does not wait.
+# The load's tasks are real-time tasks. On a slow machine their turns are so long that the limit on
+# real-time tasks would hold one back, and then that one would not wait.
 can_starve 1
 disk=
 ! load_disk || disk=/dev/nullb0

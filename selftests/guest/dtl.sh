@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# kdtl_dtl: sessions on the entries of Linux's own vpa_dtl, while kdtl_fake_hv plays the
-# hypervisor. What they see is compared, entry by entry, with what sessions on kdtl_vpa
-# see when the hypervisor does the same again.
+# Tests kdtl_dtl, sessions on the entries of Linux's own vpa_dtl, while kdtl_fake_hv plays
+# the hypervisor. The entries that they see are compared, one by one, with those that
+# sessions on kdtl_vpa see when the hypervisor does the same again.
 #
 #	selftests/run/vm ppc64le-7.2-aux --cpus 2 --modules "$(scripts/build ppc64le-7.2-aux)" \
 #		--add selftests:/selftests -- sh /selftests/guest/dtl.sh
 #
-# With perf in the machine (run/perf-files), it records beside the sessions.
+# If perf is in the machine (run/perf-files), it records beside the sessions.
 #
 # shellcheck disable=SC2086,SC2317 # words without spaces; functions that ok() calls
 
@@ -46,7 +46,7 @@ counted()
 	field counted "cpu=$1" <$fake/info
 }
 
-# both N: N more entries on each CPU, in pieces that fit a log, each of which is polled.
+# both N: makes N more entries on each CPU, in pieces that fit into a log and are polled one by one.
 nr=0
 both()
 {
@@ -59,15 +59,15 @@ both()
 	done
 }
 
-# saw FILE: what the first session saw, but for the times and the sums over them.
+# saw FILE: writes there what the first session saw, without the entries' times.
 saw()
 {
 	cut -d ' ' -f 1,3- $test/entries >"$1"
 }
 
-# all_right [KEY]: everything is read, and nothing is wrong, twice, or missing. KEY has
-# another meaning here: counters are those of one set (ctr_entries), or the hypervisor has
-# numbered anew, because the log was registered anew (repeated).
+# all_right [KEY]: all entries are read, none is wrong, repeated or missing. KEY is left out,
+# as it means something else here: the counters are those of one set (ctr_entries), or the
+# hypervisor has numbered anew, because the log was registered anew (repeated).
 all_right()
 {
 	awk -v but="${1:-}" '
@@ -93,13 +93,13 @@ all_right()
 	END { exit bad || !n }' "$tmp.report"
 }
 
-# end NAME: stop, and keep the report and the entries.
+# end NAME: stops the sessions, and keeps the report and the entries.
 end()
 {
 	ctl stop && cat $test/report >"$tmp.report" && saw "$tmp.$source.$1" && ctl close
 }
 
-# Five thousand entries on each of two CPUs: four times around vpa_dtl's area.
+# Five thousand entries on each of two CPUs go four times around the area of vpa_dtl.
 play_ordinary()
 {
 	nr=0
@@ -155,7 +155,7 @@ play_hotplug()
 	hv play 1 put=40 && until_true has_produced 0 1 120 && end hotplug && all_right repeated
 }
 
-# A part is gone before anybody could read it, also from a log of 64 KiB (1365 entries).
+# Some entries are gone before anybody could read them, even from a log of 64 KiB (1365 entries).
 lapped()
 {
 	ctl open && ctl start && hv play 0 put=2000 && until_true has_produced 0 0 80 &&
@@ -181,7 +181,7 @@ perf_has_log()
 	[ "$(field registered cpu=0 <$fake/info)" = 1 ]
 }
 
-# They share the CPU's log: all entries are in the session while perf records, too.
+# A session and perf share the CPU's log: the session also has all entries while perf records.
 play_perf()
 {
 	nr=0
@@ -233,7 +233,7 @@ fi
 unload kdtl_client_vpa
 unload kdtl_dtl
 if have_module kdtl_vpa; then
-	# A log that is polled every millisecond, too. What is there does not depend on its size.
+	# This log is also polled every millisecond. Its entries do not depend on its size.
 	load kdtl_vpa log_bytes=4096 || bail_out "kdtl_vpa does not load"
 	load kdtl_client_vpa fake=1 || bail_out "kdtl_client_vpa does not load"
 fi

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# An idle CPU pays nothing: no timer of kdtl fires on a CPU that has no entries to
-# tell of. And isolated CPUs are left alone: on a machine that was booted with
-# isolcpus= or nohz_full=.
+# An idle CPU pays nothing: no timer of kdtl fires on a CPU that has no entries to tell
+# of. Isolated CPUs are left alone, on a machine that was booted with isolcpus= or
+# nohz_full=.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -23,8 +23,8 @@ need kdtl kdtl_sched kdtl_fake_pmu kdtl_fake_drive kdtl_stream
 cpus=$(getconf _NPROCESSORS_CONF 2>/dev/null || grep -c ^processor /proc/cpuinfo)
 last=$((cpus - 1))
 
-# hold COMMAND...: the program $here/idle, or another one, in the background; returns
-# when it has opened everything.
+# hold COMMAND...: runs $here/idle, or another program, in the background; returns when
+# that has opened everything.
 hold()
 {
 	: >/tmp/hold
@@ -41,8 +41,8 @@ release()
 	held=
 }
 
-# ticks: timer interrupts of the last CPU. Each architecture calls them by another name in
-# /proc/interrupts.
+# ticks: timer interrupts of the last CPU. In /proc/interrupts each architecture has another
+# name for them.
 ticks()
 {
 	awk -v cpu="$last" '
@@ -62,7 +62,7 @@ watch()
 	echo >$tracing/trace
 }
 
-# The timers are there to be seen: otherwise the other tests would prove nothing.
+# Timers are seen when they fire: otherwise the other tests would prove nothing.
 timers_are_seen()
 {
 	hold "$here/idle" sessions kdtl_fake 1 10000000
@@ -79,8 +79,8 @@ is_told()
 	[ "$(timers $last)" -ge "$1" ]
 }
 
-# 8 sessions with a period of 10 ms, and perf's users, on a source that has
-# no entries: nothing of ours goes off, on any CPU.
+# With 8 sessions that have a period of 10 ms, and perf's users, on a source that
+# has no entries, no timer of kdtl goes off, on any CPU.
 nothing_to_tell()
 {
 	watch
@@ -97,12 +97,12 @@ nothing_to_tell()
 	ours=$(timers) watched=$(($(ticks) - before))
 	release
 	note "in $seconds s on CPU $last: $alone timer interrupts, $watched when watched"
-	# Other tasks may come by, and then the tick runs, at 250 Hz.
+	# Other tasks may run there, and then the tick does, at 250 Hz.
 	is "$ours" 0 && [ "$watched" -le $((alone + seconds * 300)) ]
 }
 
-# Ten entries: each session's timer goes off once, and so does that of an event with an
-# AUX area. Those that only count have none.
+# After ten entries each session's timer goes off once, and so does that of an event with
+# an AUX area. Events that only count have no timer.
 each_tells_once()
 {
 	hold "$here/idle" sessions kdtl_fake 8 10000000
@@ -117,7 +117,7 @@ each_tells_once()
 	is "$ours" 9
 }
 
-# The scheduler's entries: no timer goes off that no entry has started.
+# With the scheduler's entries, no timer goes off that no entry has started.
 sessions_follow_entries()
 {
 	echo 1 >$tracing/events/sched/sched_switch/enable
@@ -133,7 +133,7 @@ sessions_follow_entries()
 	echo 1 >$tracing/tracing_on
 	release
 	note "in $seconds s on CPU $last: $entries entries, $ours timers of 8 sessions"
-	# One more each: an entry just before.
+	# There may be one more for each session, by an entry just before.
 	[ "$ours" -le $((8 * (entries + 1))) ] && [ "$ours" -lt $((8 * seconds * 300)) ]
 }
 
@@ -142,8 +142,8 @@ has_read()
 	[ "$(grep -c read /tmp/hold)" -gt "$1" ]
 }
 
-# A reader whose own dispatches are in its log: what it reads is what others did.  Otherwise it
-# would wake itself for ever, every 10 ms.
+# A reader whose own dispatches are in its log reads only when other tasks are dispatched.
+# Otherwise it would wake itself for ever, every 10 ms.
 reader_sleeps()
 {
 	echo 1 >$tracing/events/sched/sched_switch/enable
@@ -200,15 +200,15 @@ are_active()
 
 # --- kdtl_intruder: who else is there ----------------------------------------------
 
-# intruded PID: for so many us, as the log says.
+# intruded PID: for how many us the task was there, as the log says.
 intruded()
 {
 	dmesg | sed -n "s/.*kdtl_intruder: sh:$1 was on isolated CPU $cpu for \([0-9]*\) us/\1/p" |
 		awk '{ sum += $1 } END { print sum + 0 }'
 }
 
-# compute_on_cpu NAME: a task of this name computes there for 100 ms; its pid is in /tmp/pid, and for
-# how long it had the CPU there, in ns, in /tmp/had.
+# compute_on_cpu NAME: a task of this name computes on CPU $cpu for 100 ms. Its pid is in /tmp/pid,
+# and in /tmp/had for how many ns it had that CPU.
 compute_on_cpu()
 {
 	taskset 1 sh -c 'printf %s "$1" >/proc/$$/comm
@@ -220,8 +220,8 @@ compute_on_cpu()
 		echo $((had - from)) >/tmp/had' sh "$1" "$(printf %x $((1 << cpu)))"
 }
 
-# The kernel's count begins when the task is there, and ends before it goes. Who comes between, as a
-# thread of the kernel's may, divides the time in two.
+# The count in /tmp/had begins after the task has come, and ends before it goes. A task that comes
+# in between, as a kernel thread may, divides the time in two.
 intruder_is_told()
 {
 	compute_on_cpu sh || return
@@ -232,13 +232,13 @@ intruder_is_told()
 	return $status
 }
 
-# is_told_of PID US: for so long, or longer.
+# is_told_of PID US: the log says that the task was there for so long, or longer.
 is_told_of()
 {
 	[ "$(intruded "$1")" -ge "$2" ]
 }
 
-# Another task comes after it, whose line is the last one.
+# The owner's time is over when the line about another task, which comes after it, is there.
 owner_is_not()
 {
 	compute_on_cpu tenant || return
@@ -248,7 +248,7 @@ owner_is_not()
 	until_true is_told_of "$pid" 1 && ! dmesg | grep "kdtl_intruder: [^ ]*:$owner "
 }
 
-# One that does not leave is told of, and the recorder prints what ran until then.
+# A task that does not leave is told of, and the recorder prints what ran until then.
 who_stays_is_told()
 {
 	load kdtl_recorder || return
@@ -260,7 +260,7 @@ who_stays_is_told()
 	unload kdtl_recorder && return $status
 }
 
-# By the name that it had when it came.
+# The task is told of by the name that it had when it came.
 stays_is_told()
 {
 	dmesg | grep -q "kdtl_intruder: [a-z]*:$stays is on isolated CPU $cpu for [0-9]* us" &&
@@ -285,7 +285,7 @@ if [ -n "$isolated" ]; then
 		ok "CPU $cpu is logged if asked for" \
 			are_active " $cpu" "$here/idle" sessions kdtl_sched 1 0 "$cpu"
 	done
-	# On one of nohz_full= others may run.
+	# Other tasks may run on a CPU of nohz_full=, so take one of isolcpus=.
 	cpu=$(list "$(cat /sys/devices/system/cpu/isolated)")
 	cpu=${cpu##* }
 	if [ -n "$cpu" ] && have_module kdtl_intruder; then

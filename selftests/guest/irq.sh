@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# kdtl_irq: each moment that a tasklet or a timer has a CPU is in one entry. A task that waits because
-# of one is behind that, and not behind the task that was interrupted: the watch and kdtl why say so.
+# With kdtl_irq, each moment for which a tasklet or a timer has a CPU is in one entry. A task that
+# waits because of one is behind that, and not behind the task that was interrupted: the watch and
+# kdtl why say so.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -11,7 +12,7 @@
 
 need kdtl kdtl_answers
 
-# By kdtl_kunit_irq.ko: its cases are subtests of one.
+# The cases of kdtl_kunit_irq.ko are subtests of one test.
 suite()
 {
 	kunit kdtl_kunit_irq "${KDTL_CASES:-*}" >suite
@@ -20,7 +21,7 @@ suite()
 	unload kdtl_kunit_irq && return $status
 }
 
-# shares: who had the CPU, by $line; one a line, "WHO MS".
+# shares: prints who had the CPU according to $line, as lines "WHO MS".
 shares()
 {
 	echo "$line" | sed 's/.*behind //' | tr ',' '\n' |
@@ -30,14 +31,14 @@ shares()
 		}'
 }
 
-# sum PATTERN: of these times.
+# sum PATTERN: the sum of the times whose WHO matches.
 sum()
 {
 	shares | grep "^$1 " | awk '{ ms += $NF } END { print ms + 0 }'
 }
 
-# all_behind PATTERN OWN: of that time of the CPU all but a quarter is behind PATTERN, or behind
-# other interrupts: the host may have stopped the machine in one.
+# all_behind PATTERN OWN: three quarters or more of OWN ms of the CPU's time are behind PATTERN, or
+# behind other interrupts: the host may have stopped the machine in one of these.
 all_behind()
 {
 	had=$(sum "$1")
@@ -48,19 +49,19 @@ all_behind()
 	return 1
 }
 
-# said PATTERN: the last such line of the watch.
+# said PATTERN: $line is the watch's last line that matches.
 said()
 {
 	line=$(log | grep "kdtl_watch: CPU 1: $1" | tail -n 1)
 	[ -n "$line" ]
 }
 
-# behind WHO PATTERN PARAMETER: all but what other interrupts take is behind PATTERN, and the hog
-# itself, which is the task that is interrupted, has next to nothing.
+# behind WHO PATTERN PARAMETER: except for other interrupts all of WHO's wait is behind PATTERN. The
+# hog's thread, which is the task that is interrupted, had the CPU for next to no time.
 behind()
 {
 	unload kdtl_watch && load kdtl_watch irq=kdtl_irq threshold_ms=250 pause_s=0 || return
-	# It does not know that the CPU was idle before, until something has run there.
+	# The watch knows that the CPU is idle only after something has run there.
 	taskset 2 true
 	load kdtl_hog cpu=1 ms=600 "$3" || return
 	until_true said "$1 waited .* $2 " || { log | grep kdtl_watch; return 1; }
@@ -112,14 +113,14 @@ recorded()
 		is "$(sed 's/.* behind=\([^ ]*\) .*/\1/' brief)" "$(shares | head -n 1 | cut -d ' ' -f 2)"
 }
 
-# sessions NUMBER: so many more than before log.
+# sessions NUMBER: so many more sessions are started than before.
 sessions()
 {
 	[ "$(grep -c ' started ' /sys/kernel/debug/kdtl/sessions)" -ge $((before + $1)) ]
 }
 
-# meanwhile PATTERN KDTL...: that command's output has a line of PATTERN in the end, of a tasklet that
-# has the CPU of a shell which is always runnable.
+# meanwhile PATTERN KDTL...: in the end, the command's output has a line that matches PATTERN, about
+# a tasklet that had the CPU of a shell that is always runnable.
 meanwhile()
 {
 	pattern=$1
@@ -127,7 +128,7 @@ meanwhile()
 	before=$(grep -c ' started ' /sys/kernel/debug/kdtl/sessions)
 	background "$dir/kdtl" "$@" >now
 	asked=$!
-	# Of the dispatches, and of interrupts.
+	# One session logs the dispatches, one interrupts.
 	until_true sessions 2 && load kdtl_hog cpu=1 ms=600 inline_softirq=1 &&
 		until_true grep -q Y /sys/module/kdtl_hog/parameters/done || return
 	own=$(cat /sys/module/kdtl_hog/parameters/own_ms)
@@ -140,7 +141,7 @@ meanwhile()
 	return "$1"
 }
 
-# A shell that wants CPU 1, as $busy.
+# Starts a shell that always wants CPU 1; $busy is its pid.
 keep_busy()
 {
 	taskset 2 sh -c 'while :; do :; done' &
@@ -149,7 +150,7 @@ keep_busy()
 	until_true grep -q '^State:.R' /proc/$busy/status
 }
 
-# is_most MS: of what the tasklet had.
+# is_most MS: MS is most of the time that the tasklet had the CPU.
 is_most()
 {
 	note "$1 ms"
@@ -166,7 +167,7 @@ why_now()
 	return "$1"
 }
 
-# The hog's thread, which the tasklet interrupts, has had next to nothing.
+# The hog's thread, which the tasklet interrupts, has had the CPU for next to no time.
 top_now()
 {
 	keep_busy && meanwhile "^sh ($busy) .* interrupts\$" top --irq -b --interval 1 &&
@@ -206,7 +207,7 @@ need kdtl_sched kdtl_stream
 ok "without the source kdtl record --irq says what to load" without_source
 load kdtl_irq || bail_out "kdtl_irq does not load"
 load kdtl_watch || bail_out "kdtl_watch does not load"
-# A call from another CPU, as x86, arm64 and s390x name its interrupt.
+# These are the names of the interrupt by which another CPU calls, on x86, arm64 and s390x.
 call='\(call_[a-z]*\|Function call i\|EXT\)'
 if [ -e /sys/devices/system/cpu/cpu1 ] && have_module kdtl_hog; then
 	ok "behind an interrupt" behind 'kdtl_hog:[0-9]*' "interrupt $call" irq=1

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The perf tool on kdtl_vpa, under the name by which the tool knows the hypervisor's
+# The perf tool works on kdtl_vpa, under the name by which the tool knows the hypervisor's
 # log: its decoder reads, entry by entry, what a kernel session got.
 #
 #   selftests/run/vm ppc64le-nested --modules "$(scripts/build ppc64le-6.1)" \
@@ -41,8 +41,8 @@ record()
 	return $status
 }
 
-# A line for each entry, with the same fields as kdtl_client_vpa's, and its time in
-# seconds. perf prints an entry on two lines.
+# Makes a line for each entry, with the same fields as kdtl_client_vpa's, and its time
+# in seconds. perf prints an entry on two lines.
 decode_script()
 {
 	perf script -i "$tmp.data" >"$tmp.script" 2>"$tmp.err" || return
@@ -72,7 +72,7 @@ decode_script()
 	done
 }
 
-# CPU by CPU, as they lie in the AUX areas.
+# Here the entries come CPU by CPU, as they lie in the AUX areas.
 decode_dump()
 {
 	perf report -D -i "$tmp.data" >"$tmp.dump" 2>"$tmp.err" || return
@@ -121,7 +121,7 @@ times_fit()
 	END { exit bad || !NR }' "$tmp.decoded"
 }
 
-# Field by field, without a gap, on each CPU.
+# perf's entries are the session's, field by field, without a gap, on each CPU.
 same_in_session()
 {
 	awk '
@@ -149,7 +149,7 @@ same_in_session()
 	}' $test/entries "$tmp.decoded"
 }
 
-# Nothing is lost, truncated or partial, and no record is lost.
+# No data is lost, truncated or partial, and no record is lost.
 flags_clean()
 {
 	grep -q 'PERF_RECORD_AUX offset' "$tmp.dump" &&
@@ -202,7 +202,7 @@ note "$(perf version)"
 ok "kdtl_vpa loads as $pmu" load kdtl_vpa name=$pmu
 ok "perf list shows its events" lists_events
 
-# The session's window is the larger one.
+# The session begins before perf does, and ends after it.
 ctl open 4194304 || bail_out "no session"
 ctl start || bail_out "it does not start"
 ok "perf record" record

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# One load, and what each client says about it: a service that writes down its waits, a
+# Tests what each client says about one load: a service that writes down its waits, a
 # real-time hog, two containers, a quota, a task of a millisecond, a pid that is used
 # again, a move between cgroups (scenario_load.c).
 #
@@ -31,8 +31,8 @@ load_did()
 	return "$1"
 }
 
-# fits NS: as long as the hog's loop at least, and at most for as long as the service was late,
-# since the hog starts and exits, too, and the service's timer may be late.
+# fits NS: NS is at least as long as the hog's loop, and at most as long as the service was late.
+# The hog also had the CPU to start and to exit, and the service's timer may be late.
 fits()
 {
 	awk -v got="$1" -v least="$(truth hog 3)" -v most="$(truth service 5)" 'BEGIN {
@@ -56,7 +56,7 @@ settled()
 
 # ------------------------------------------------------------------------- watch
 
-# The line about the service's worst wait.
+# Prints the line about the service's worst wait.
 service_line()
 {
 	log | grep "kdtl_watch: CPU 1: kdtl_service:$(truth service 2) (/kdtl_web) waited" |
@@ -91,7 +91,7 @@ recorder_covers()
 
 # ----------------------------------------------------------------------- sampler
 
-# metric NAME CGROUP: in ns.
+# metric NAME CGROUP: its value in ns.
 metric()
 {
 	name="kdtl_cgroup_$1{cgroup=\"/$2\"}" awk '
@@ -99,7 +99,7 @@ metric()
 		$debug/kdtl_sampler/metrics
 }
 
-# cause CAUSE CGROUP: for how long it waited for that, in ns.
+# cause CAUSE CGROUP: for how many ns the cgroup waited for that reason.
 cause()
 {
 	name="kdtl_cgroup_pressure_seconds_total{cgroup=\"/$2\",cause=\"$1\"}" awk '
@@ -110,7 +110,7 @@ cause()
 sampler_blames()
 {
 	behind=$(cause neighbours kdtl_web)
-	# Other cgroups may wait behind the hog, too.
+	# Other cgroups may also have waited behind the hog.
 	culprit=$(metric culprit_seconds_total kdtl_batch)
 	note "behind others for $behind ns; others behind /kdtl_batch for $culprit ns"
 	awk -v behind="$behind" -v least="$(truth hog 3)" -v sum="$(truth service 4)" \
@@ -138,7 +138,7 @@ sampler_quota()
 
 # ------------------------------------------------------------------------- trace
 
-# The event of the service's worst wait: its wait, culprit and the culprit's time.
+# The event of the service's worst wait has its length, the culprit, and the time of that.
 trace_blames()
 {
 	sed -n "s/.* pid=$(truth service 2) .* wait=\([0-9]*\).* path=\/kdtl_web culprit=\([0-9]*\) culprit_comm=\([^ ]*\) culprit_ns=\([0-9]*\).*/\1 \2 \3 \4/p" \
@@ -149,7 +149,7 @@ trace_blames()
 		is "$comm" kdtl_hog && fits "$ns"
 }
 
-# In its time, each task is who it was, where it was: task NR of the load.
+# trace_knows NR: at its time, task NR of the load has the name and the cgroup that it had.
 trace_knows()
 {
 	sed -n 's/.* comm=\([^ ]*\) pid=\([0-9]*\) .* mono=\([0-9]*\) .* path=\([^ ]*\) culprit=.*/\2 \3 \1 \4/p' \
@@ -185,12 +185,12 @@ watch_blames_begun()
 	log | grep "kdtl_watch: CPU 1: kdtl_waiter:.* waited .*kdtl_begun:[0-9]* (/kdtl_begun) [0-9]* ms" >/dev/null
 }
 
-# It joins its cgroup and takes its name as it has the CPU already, as what a container's
-# runtime or chrt(1) starts does.
+# A program joins its cgroup and takes its name when it already has the CPU, as one does
+# that a container's runtime or chrt(1) starts.
 begun()
 {
 	mkdir -p $root/kdtl_begun
-	# Lines come at a limited rate; a new watch has said none.
+	# The rate of lines is limited, so load a watch anew, which has printed none.
 	unload kdtl_watch && load kdtl_watch threshold_ms=200 pause_s=0 || return
 	background "$dir/alarms_test" wait kdtl_waiter 1 200 >/tmp/kdtl-waiter
 	until_true is_named kdtl_waiter &&
@@ -210,7 +210,8 @@ recorder_blames_begun()
 
 sampler_blames_begun()
 {
-	# Who waits is in the root, and for it everybody is in its own cgroup: the hog is no neighbour.
+	# The waiter is in the root cgroup, for which all tasks are its own: the hog is no
+	# neighbour.
 	own=$(cause own '')
 	note "the root behind its own for $own ns"
 	[ "$own" -gt "$(awk '{ print $1 * 950000 }' /tmp/kdtl-begun)" ]

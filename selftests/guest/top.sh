@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# kdtl top: its numbers against what a load wrote down (scenario_load.c), and its screen
-# on terminals of several sizes (terminal.c).
+# Compares the numbers of kdtl top with what a load wrote down (scenario_load.c), and tests
+# its screen on terminals of several sizes (terminal.c).
 #
 # shellcheck disable=SC2086,SC2317 # paths without blanks, functions that ok() calls
 
@@ -20,7 +20,7 @@ truth()
 	awk -v what="$1" -v field="$2" '$1 == what { print $field }' "$truth"
 }
 
-# tables BY: the rows, as
+# tables BY: prints the rows, as
 #	NAME COUNT RAN WAITED THROTTLED MAX BEHIND_MS BEHIND
 # with times in ms. A PID follows the name after a blank, so the fields count from the end.
 tables()
@@ -37,7 +37,7 @@ tables()
 	}' "$root.$1"
 }
 
-# within GOT LEAST MOST: to 5%, in ms and ns.
+# within GOT LEAST MOST: GOT ms are LEAST to MOST ns, to 5%.
 within()
 {
 	awk -v got="$1" -v least="$2" -v most="$3" 'BEGIN {
@@ -47,14 +47,14 @@ within()
 	return 1
 }
 
-# fits MS: as long as the hog's loop at least, and at most for as long as the service was late,
-# since the hog starts and exits, too, and the service's timer may be late.
+# fits MS: MS is at least as long as the hog's loop, and at most as long as the service was late.
+# The hog also had the CPU to start and to exit, and the service's timer may be late.
 fits()
 {
 	within "$1" "$(truth hog 3)" "$(truth service 5)"
 }
 
-# The tables have begun, so nothing of the load is missed.
+# Both commands have printed a table, so they miss nothing of the load.
 begun()
 {
 	grep -q '^the last' $root.task && grep -q '^the last' $root.cgroup
@@ -82,7 +82,7 @@ load_did()
 	kill -INT $pids && wait $pids && return "$1"
 }
 
-# sum BY NAME FIELD: of all tables.
+# sum BY NAME FIELD: the sum of that field over all tables.
 sum()
 {
 	tables "$1" | awk -v name="$2 " -v field="$3" '
@@ -98,13 +98,13 @@ hog_ran()
 	fits "$(sum task "kdtl_hog ($(truth hog 2))" 2)"
 }
 
-# What it waits for is timers, too, so its waits are less than it was late.
+# The service was late because of its waits, and also because of its timer, so the waits are less.
 service_waited()
 {
 	set -- "$(sum task "kdtl_service ($(truth service 2))" 3)" \
 		"$(sum task "kdtl_service ($(truth service 2))" 1)"
 	note "the service waited $1 ms in $2 dispatches"
-	# It sleeps in nearly each of its rounds, of which a machine that stands still leaves it few.
+	# The service sleeps in most rounds. A machine that stands still leaves it few of these.
 	[ "$2" -gt $(($(truth service 3) / 2)) ] && within "$1" "$(truth hog 3)" "$(truth service 4)"
 }
 
@@ -113,7 +113,7 @@ top_has_begun()
 	grep '\[kdtl_stream\]' /sys/kernel/debug/kdtl/sessions | grep -q ' started '
 }
 
-# passed SECONDS FROM: since FROM, in s since boot.
+# passed SECONDS FROM: so many seconds have passed since FROM, in s since boot.
 passed()
 {
 	read -r now _ </proc/uptime
@@ -149,7 +149,7 @@ before_all()
 	return 1
 }
 
-# The row of the longest wait, and who is blamed.
+# The row of the longest wait blames the hog.
 service_behind()
 {
 	# shellcheck disable=SC2046 # several words
@@ -172,7 +172,7 @@ by_cgroup()
 	fits "$(echo "$1" | awk '{ print $6 }')"
 }
 
-# screen COLUMNS LINES OPTIONS: what the terminal, told by stdin, shows of kdtl top.
+# screen COLUMNS LINES OPTIONS: runs kdtl top on a terminal, which does what stdin says.
 screen()
 {
 	cols=$1
@@ -184,7 +184,7 @@ screen()
 	return 1
 }
 
-# has TEXT: on the screen.
+# has TEXT: TEXT is on the screen.
 has()
 {
 	grep -q -- "$1" $root.screen && return
@@ -193,7 +193,7 @@ has()
 	return 1
 }
 
-# The load's names, all columns, and nothing that is too long.
+# The screen has the line about the CPUs, and all columns; the terminal is left as it was.
 on_screen()
 {
 	screen 80 24 <<-'END' || return
@@ -274,13 +274,13 @@ rss()
 	awk '/^Rss:/ { print $2 }' "/proc/$1/smaps_rollup"
 }
 
-# so_many TABLES: have been written.
+# so_many TABLES: so many tables have been written.
 so_many()
 {
 	[ "$(grep -c '^the last' $root.long)" -ge "$1" ]
 }
 
-# Memory that is not freed would add up: each table is of new tasks.
+# Each table is about new tasks, so memory that is not freed would add up.
 bounded()
 {
 	"$dir/kdtl" top -b --interval 0.1 >$root.long &

@@ -73,7 +73,7 @@ says()
 	is "$("$here/trigger_test" "$who" $file "$@")" "$wanted"
 }
 
-# A program that writes nothing has no trigger, and a trigger cannot be changed.
+# An empty write makes no trigger, and a second write does not change one.
 one_each()
 {
 	says write "EINVAL error" "" &&

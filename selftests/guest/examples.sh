@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The modules of clients/examples: what they say is what other parts of the kernel say.
+# The modules of clients/examples say the same as other parts of the kernel.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -19,19 +19,19 @@ stopped()
 
 # --- top --------------------------------------------------------------------------
 
-# top PID: its dispatches and its waits, in ns.
+# top PID: the task's dispatches and its waits, in ns.
 top()
 {
 	awk -v pid="$1" '$1 == pid { print $2, $3 }' $debug/kdtl_top
 }
 
-# waits PID: the waits of a task of this script, in ns, by schedstat, and its dispatches.
+# waits PID: the task's waits, in ns, and its dispatches, by schedstat.
 waits()
 {
 	awk '{ print $2, $3 }' "/proc/$1/schedstat"
 }
 
-# have_waited PID...: for a second, each.
+# have_waited PID...: each task has waited for a second.
 have_waited()
 {
 	for pid; do
@@ -39,10 +39,10 @@ have_waited()
 	done
 }
 
-# Two tasks share a CPU until both have waited for a second, and are stopped then: if one stopped
-# itself, the other would have nobody left to wait for. Their waits are those of schedstat, but for a
-# few us a dispatch; on an emulated machine it is more. schedstat reads the clock a little earlier,
-# and a host that is busy may halt the machine in between: hence a twentieth of the time. It does not
+# Two tasks share a CPU until both have waited for a second, and then are stopped: if one stopped
+# itself, the other would have no task left to wait for. Their waits are those of schedstat, but for
+# a few us a dispatch, and more on an emulated machine. schedstat reads the clock a little earlier,
+# and a busy host may halt the machine in between: hence a twentieth of the time. schedstat does not
 # count the dispatch of a task that was preempted on its way to stop.
 top_agrees()
 {
@@ -70,7 +70,7 @@ top_agrees()
 	return $status
 }
 
-# waits_on PID MS: by the file, so long at least.
+# waits_on PID MS: the task has waited for so long, by the example's file.
 waits_on()
 {
 	# shellcheck disable=SC2046 # two words
@@ -78,7 +78,7 @@ waits_on()
 	[ $# -eq 3 ] && [ "$2" -ge "${3}000000" ]
 }
 
-# A real-time task has the CPU, and another one has never had it.
+# A real-time task has the CPU, and another task has never had it.
 top_waits()
 {
 	background "$here/held" 1 >/tmp/holds
@@ -119,7 +119,7 @@ ordered()
 		END { exit bad || !NR }' "$1"
 }
 
-# Two readings, of which each is in order, and the second goes on where the first ended.
+# Each of two readings is in order, and the second goes on where the first ended.
 inorder()
 {
 	cat $debug/kdtl_inorder >/tmp/inorder
@@ -135,7 +135,7 @@ inorder()
 		! awk '{ print $1, $3 }' /tmp/inorder | sort | uniq -d | grep .
 }
 
-# Whoever stops early loses nothing: the next reader goes on with the entry after.
+# If a reader stops early, nothing is lost: the next reader goes on with the entry after.
 inorder_in_pieces()
 {
 	dd if=$debug/kdtl_inorder bs=1 count=1 2>/dev/null >/dev/null
@@ -158,7 +158,7 @@ gaps_lost()
 	[ "$(awk '/\[kdtl_gaps\]$/ { print $10 }' $debug/kdtl/sessions)" -gt 0 ]
 }
 
-# The area is a page, which has room for 85 dispatches or, with pages of 64 KiB, 1365: more come
+# The area is a page, which has room for 85 dispatches or, with pages of 64 KiB, for 1365. More come
 # while the thread does not read.
 gaps()
 {
@@ -176,16 +176,16 @@ gaps()
 
 # --- overload ---------------------------------------------------------------------
 
-# alarmed CPU TIMES: so often there was an alarm of tasks that had waited in turn.
+# alarmed CPU TIMES: so many alarms told of 300 ms of waits in 100 ms or more.
 alarmed()
 {
 	[ "$(log | sed -n "s/.*kdtl_overload: CPU $1: tasks waited for 300 ms in \([0-9]*\) ms/\1/p" |
 		awk '$1 >= 100 { n++ } END { print n + 0 }')" -ge "$2" ]
 }
 
-# Three tasks want CPU 1: two of them wait all the time, so it takes them 150 ms or more.
-# After each alarm counting goes on, from 0. If the host keeps the machine, one task alone may have
-# waited as long when it gets the CPU, so an alarm may come sooner.
+# Three tasks want CPU 1, so two of them wait all the time, and their waits add up to 300 ms after
+# 150 ms or more. After each alarm the count begins anew. If the host keeps the machine, one task
+# alone may have waited as long when it gets the CPU, so an alarm may come sooner.
 overload()
 {
 	forget_log
@@ -219,8 +219,8 @@ weight_is_less()
 	[ "$(weight)" -lt "$1" ]
 }
 
-# A task of the cgroup shares its CPU with two others until the weight has become as large as it can
-# be, and then has it alone.
+# A task of the cgroup shares its CPU with two other tasks until the weight has become as large as
+# it can be, and then has the CPU alone.
 governor()
 {
 	mkdir -p $root/web/pod && echo 300 >$root/web/cpu.weight || return
@@ -244,7 +244,7 @@ governor()
 	return $status
 }
 
-# What it leaves behind is what it found.
+# When the governor goes, the cgroup has the weight that it had before.
 governor_goes()
 {
 	unload kdtl_governor && weight_is 300 &&
@@ -260,7 +260,7 @@ intruder_refuses()
 
 # --- softirq ----------------------------------------------------------------------
 
-# run: softirqs that ran, on all CPUs.
+# softirqs: how many softirqs ran, on all CPUs.
 softirqs()
 {
 	awk 'NR > 1 { for (i = 2; i <= NF; i++) sum += $i } END { print sum }' /proc/softirqs
@@ -271,7 +271,7 @@ produced()
 	awk '/kdtl_softirq .*\[kdtl_sampler\]/ { print $8 }' $debug/kdtl/sessions
 }
 
-# softirqs_counted: for a while, as many by the source as by the kernel.
+# softirqs_counted: for a while, the source counts as many softirqs as the kernel.
 softirqs_counted()
 {
 	least=$(softirqs)
@@ -289,32 +289,32 @@ softirqs_counted()
 	[ "$entries" -ge "$most" ] && [ "$entries" -le "$least" ] && [ "$most" -gt 0 ]
 }
 
-# Each softirq that runs had been raised: the source sees as many as the kernel counts. One that was
-# raised, and has not run yet, is on one side only: then it is tried again.
+# Each softirq that runs had been raised, so the source sees as many as the kernel counts. A softirq
+# that was raised, and has not run yet, is in one of the two counts only: then try again.
 softirqs_agree()
 {
 	load kdtl_sampler pmu=kdtl_softirq || return
-	# Those that had been raised before.
+	# Let softirqs run that had been raised before.
 	sleep 0.1
 	in_tries 5 softirqs_counted && unload kdtl_sampler
 }
 
 # --- handlers and handler_time -------------------------------------------------------------
 
-# runs IRQ: how often its handlers ran, as the example says.
+# runs IRQ: how often the interrupt's handlers ran, according to the example.
 runs()
 {
 	awk -v irq="$1" '$1 == irq { n = $2 } END { print n + 0 }' $debug/kdtl_handler_time
 }
 
-# interrupts IRQ: the same, as the kernel says.
+# interrupts IRQ: how often the interrupt came, according to the kernel.
 interrupts()
 {
 	awk -v irq="$1:" '$1 == irq { for (i = 2; $i ~ /^[0-9]+$/; i++) sum += $i }
 		END { print sum + 0 }' /proc/interrupts
 }
 
-# interrupt: the console has some.
+# interrupt: makes some interrupts of the console.
 interrupt()
 {
 	n=0
@@ -400,7 +400,7 @@ load kdtl_softirq || bail_out "kdtl_softirq does not load"
 ok "softirq: as many as the kernel counts" softirqs_agree
 load kdtl_handlers || bail_out "kdtl_handlers does not load"
 irq=$(awk '/ttyS0|hvc_console/ { print $1 + 0; exit }' /proc/interrupts)
-# Another serial line may have it.
+# Another serial line may be the console, so see whether this interrupt comes.
 before=$([ -z "$irq" ] || interrupts "$irq")
 [ -z "$irq" ] || interrupt
 if [ -n "$irq" ] && [ "$(interrupts "$irq")" -gt "$before" ] && [ -x "$here/perf_mmap" ]; then

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# While a real-time task holds a CPU, and nothing else runs there, sessions begin and end all the
-# same: that is when somebody wants to look. Each verb has to return before the task is killed.
+# While a real-time task holds a CPU, and nothing else runs there, sessions must still begin and
+# end: that is when somebody wants to look. Each verb has to return before the task is killed.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -40,7 +40,7 @@ has_ended()
 	! kill -0 "$1" 2>/dev/null
 }
 
-# waits: for whom.
+# waits: prints what the kernel's stacks say about tasks that wait.
 waits()
 {
 	for stack in /proc/[0-9]*/stack; do
@@ -53,7 +53,7 @@ waits()
 	done
 }
 
-# meanwhile COMMAND: it ends, as it should, while the task holds the CPU.
+# meanwhile COMMAND: COMMAND succeeds while the task holds the CPU.
 meanwhile()
 {
 	"$@" >"$tmp/said" 2>&1 &
@@ -80,8 +80,8 @@ has_session()
 	grep -q "\[$1\]" /sys/kernel/debug/kdtl/sessions
 }
 
-# is_gone CLIENT: nobody unloads it any more. Not by /proc/modules: while the kernel waits for RCU to
-# free a module, whoever reads that waits, too.
+# is_gone CLIENT: the client is unloaded, and nobody unloads it any more. /proc/modules is of no
+# use: while the kernel waits for RCU to free a module, reading that also waits.
 is_gone()
 {
 	[ ! -e "/sys/module/$1" ] &&
@@ -98,8 +98,8 @@ comes()
 	eval "$(loading "$1")" && has_session "$1"
 }
 
-# comes_and_goes CLIENT: its session, that is. To free the memory of a module the kernel itself
-# waits for all CPUs, and so it does to remove the recorder from the notifiers of a panic.
+# comes_and_goes CLIENT: the client's session does. The kernel itself waits for all CPUs to free the
+# memory of a module, and to remove the recorder from the notifiers of a panic.
 comes_and_goes()
 {
 	comes "$1" || return
@@ -112,13 +112,14 @@ goes()
 	rmmod "$1" &
 }
 
-# says_for_what CLIENT: it goes, or it says for what it waits, and who has the CPU.
+# says_for_what CLIENT: the client goes, or the log says for what it waits, and which task has the
+# CPU.
 says_for_what()
 {
 	until_true gone_or_said "$1"
 }
 
-# The first line may be one of before: the task is another one each time.
+# The first of these lines may be an older one; the second names the task, which is a new one.
 gone_or_said()
 {
 	is_gone "$1" || {
@@ -138,13 +139,13 @@ records()
 		[ "$("$here/kdtl" print "$tmp/data" | grep -c -v '^#')" -gt 0 ]
 }
 
-# A task that slept on CPU 1 is woken while the other one holds it. No entry says so.
+# A task sleeps on CPU 1. It will be woken while the other task holds the CPU, which no entry tells.
 sleeps()
 {
 	[ -s "$tmp/sleeper" ] && grep -q '^State:.S' "/proc/$(cat "$tmp/sleeper")/status"
 }
 
-# is_blamed LINE: of kdtl why --brief.
+# is_blamed LINE: by this line of kdtl why --brief, the sleeper waits behind the holder.
 is_blamed()
 {
 	echo "$1" | grep -q " pid=$sleeper .* cpu=1 behind=held .* behind_pid=$held .* not_over=1$" &&
@@ -191,7 +192,7 @@ rings()
 	[ $((0x$(awk '/^SigCgt:/ { print $2 }' "/proc/$1/status") >> 11 & 1)) -eq 1 ]
 }
 
-# Files that end as they are full: one that is the last, and those that others follow.
+# The wait is in files that ended because they were full, the last one and those before it.
 in_full_files()
 {
 	"$here/kdtl" record -q --max-size 64K -o "$tmp/full" sh -c 'while :; do sleep 0.0001; done'
@@ -202,7 +203,8 @@ in_full_files()
 		is_blamed "$("$here/kdtl" why --brief --pid "$sleeper" "$tmp/turn.2")"
 }
 
-# Who waits since before it began is in each table, and who has the CPU all the time, too.
+# Each table has the task that has waited since before top began, and the task that always has the
+# CPU.
 in_top()
 {
 	"$here/kdtl" top -b -n 2 --interval 0.5 >"$tmp/top" || return
@@ -216,8 +218,8 @@ in_top()
 }
 
 # says_who: CPU hotplug waits for a thread of the held CPU, and a verb for hotplug. The verb says
-# who has the CPU. Hotplug gets as far as that only if RCU does, which needs more than interrupts
-# unless it is in a hurry.
+# which task has the CPU. Before that hotplug waits for RCU, for which interrupts are not enough
+# unless RCU is expedited.
 says_who()
 {
 	cpu=/sys/devices/system/cpu/cpu1/online
@@ -226,7 +228,7 @@ says_who()
 	echo 1 >$hurry
 	echo 0 >$cpu &
 	going=$!
-	# Until the first one that has to wait.
+	# Do so until the first verb has to wait.
 	(until kernel_said "a verb waits"; do echo load >"$act" && echo unload >"$act"; done) &
 	verbs=$!
 	until_true kernel_said "CPU 1 belongs to held:$held, a real-time task"
@@ -260,7 +262,7 @@ hold()
 	until_true grep -q holds "$tmp/holds"
 }
 
-# ends CLIENT: the CPU is everybody's again, and the client gets on.
+# ends CLIENT: the task lets go of the CPU, and the client goes.
 ends()
 {
 	let_go
@@ -280,7 +282,7 @@ reader()
 	done
 }
 
-# The reader may run on the held CPU only.
+# The session's reader may run on the held CPU only.
 flush_says()
 {
 	load kdtl_sampler && taskset -p 2 "$(reader)" && hold || return
@@ -292,7 +294,7 @@ flush_says()
 	wait $cat && [ -s "$tmp/table" ] && rmmod kdtl_sampler && return $said
 }
 
-# A task that is to leave kdtl_wait() does not get a CPU.
+# A task that has to leave kdtl_wait() does not get its CPU.
 close_says()
 {
 	background on_cpu 1 "while echo wait >$act; do :; done"
@@ -303,7 +305,8 @@ close_says()
 	ends kdtl_client_sh && return $said
 }
 
-# rcu_waits: for the held CPU, if it ever does. At first RCU may get on by interrupts alone.
+# rcu_waits: waits until RCU waits for the held CPU, or gives up. At first RCU may get on by
+# interrupts alone.
 rcu_waits()
 {
 	for _ in 1 2 3 4 5; do
@@ -313,8 +316,8 @@ rcu_waits()
 	done
 }
 
-# table_ends: the table of tasks has gone, or somebody waits for RCU to end it. $cpus has those on which
-# this work may go on.
+# table_ends: the table of tasks is gone, or a worker waits for RCU to end it. $cpus has the CPUs on
+# which that worker may go on.
 table_ends()
 {
 	workers=$(grep -l '^kworker/' /proc/[0-9]*/comm 2>/dev/null | sed 's/comm$/stack/')
@@ -324,8 +327,8 @@ table_ends()
 	[ -n "$cpus" ] || ! grep -q '\[kdtl_answers\]' /proc/vmallocinfo
 }
 
-# end_is_seen: while a task holds a CPU, and so RCU does not get on. It begins five seconds after the
-# sampler has gone, which would wait for RCU, too.
+# end_is_seen: the table's end is seen while a task holds a CPU, so that RCU does not get on. The
+# end begins five seconds after the sampler has gone, which itself would wait for RCU.
 end_is_seen()
 {
 	load kdtl_sampler && on_cpu 0 "rmmod kdtl_sampler" && hold && rcu_waits
@@ -343,7 +346,7 @@ several()
 	esac
 }
 
-# ends_aloud MODULE: unloaded without a session, it does not wait in silence either.
+# ends_aloud MODULE: a module that is unloaded without a session does not wait in silence either.
 ends_aloud()
 {
 	is_loaded "$1" || load "$1" || return
@@ -355,8 +358,8 @@ ends_aloud()
 	ends "$1" && return $said
 }
 
-# session_says SOURCE OPTION: a recording of it begins and ends, or the log says whom its first or last
-# session waits for.
+# session_says SOURCE OPTION: a recording of the source begins and ends, or the log says which task
+# its first or last session waits for.
 session_says()
 {
 	load "$1" && hold && rcu_waits
@@ -417,7 +420,8 @@ for client in kdtl_sampler kdtl_watch kdtl_recorder; do
 done
 ok "flush says for whom it waits" flush_says
 ok "and so does close" close_says
-# It takes locks of the whole kernel, for which others would wait that are not on the held CPU.
+# While the table ends, it holds locks of the whole kernel, for which tasks on other CPUs would
+# wait.
 if in_tries 5 end_is_seen; then
 	ok "the end of the table of tasks is not bound to a CPU" several "$cpus"
 else

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh
 #
-# For the tests that run in the kernel under test: KTAP, and modules. Sourced.
+# The tests that run in the kernel under test source this file: KTAP, and modules.
 #
 #	. "$(dirname "$0")/ktap.sh"
 #	plan 2
@@ -31,7 +31,7 @@ plan()
 	echo "1..$1"
 }
 
-# ok NAME COMMAND...: a test; it passes if COMMAND does.
+# ok NAME COMMAND...: a test, which passes if COMMAND succeeds.
 ok()
 {
 	ktap_name=$1
@@ -45,14 +45,14 @@ ok()
 	fi
 }
 
-# skip NAME REASON: instead of a test.
+# skip NAME REASON: a test that cannot run here.
 skip()
 {
 	ktap_nr=$((ktap_nr + 1))
 	echo "ok $ktap_nr $1 # SKIP $2"
 }
 
-# skip_all REASON: instead of everything.
+# skip_all REASON: none of the tests can run here; ends the script.
 skip_all()
 {
 	echo "KTAP version 1"
@@ -99,7 +99,7 @@ field()
 }
 
 # until_true COMMAND...: returns as soon as COMMAND succeeds; false after two minutes,
-# or longer on a slow machine, but before the script is ended because it says nothing.
+# or longer on a slow machine, but before the script is ended for its silence.
 until_true()
 {
 	ktap_tries=0
@@ -115,8 +115,8 @@ until_true()
 	done
 }
 
-# in_tries NR COMMAND...: returns as soon as COMMAND succeeds; false after NR times, for what a host
-# that stops the machine may spoil.
+# in_tries NR COMMAND...: returns as soon as COMMAND succeeds; false after NR tries. It is for
+# measurements that a host may spoil when it stops the machine.
 in_tries()
 {
 	ktap_left=$1
@@ -127,14 +127,15 @@ in_tries()
 	done
 }
 
-# forget_log: log prints what the kernel says from now on. Nobody else's log is cleared, and
-# nothing written, which the kernel limits. Its last line is remembered, with its time.
+# forget_log: from now on, log prints only what the kernel says later. To clear the log would
+# clear it for others, and the kernel limits what can be written to it: so this remembers the
+# log's last line, with its time.
 forget_log()
 {
 	ktap_said=$(dmesg | tail -n 1)
 }
 
-# log: what the kernel has said since; all that it still has, if it has that line no more.
+# log: what the kernel has said since; all of its log, if that line is gone.
 log()
 {
 	dmesg | KTAP_SAID=$ktap_said awk '
@@ -151,8 +152,8 @@ _online()
 	echo 1 >"/sys/devices/system/cpu/cpu$1/online"
 }
 
-# bring_back CPU: it is online again. On riscv64 the firmware refuses that until the CPU has
-# stopped, and the kernel that took it offline has not waited.
+# bring_back CPU: brings it online again. On riscv64 the firmware refuses that until the CPU has
+# stopped, for which the kernel does not wait when it takes the CPU offline.
 bring_back()
 {
 	if [ "$(uname -m)" = riscv64 ]; then
@@ -162,7 +163,7 @@ bring_back()
 	fi
 }
 
-# is_named NAME: there is a task of this name, a basic regular expression.
+# is_named NAME: there is a task whose name matches NAME, a basic regular expression.
 is_named()
 {
 	grep -q "^$1$" /proc/[0-9]*/comm 2>/dev/null
@@ -174,22 +175,22 @@ pid_of()
 	grep -l "^$1$" /proc/[0-9]*/comm 2>/dev/null | head -n 1 | cut -d / -f 3
 }
 
-# table_asked: of kdtl_recorder, which prints one table at a time; for until_true.
+# table_asked: kdtl_recorder has been asked for a table; it prints one at a time. For until_true.
 table_asked()
 {
 	# shellcheck disable=SC2320 # echo's status is write's
 	echo 1 2>/dev/null >/sys/kernel/debug/kdtl_recorder/trigger
 }
 
-# areas: the bytes that kdtl's modules have mapped, also modules that are gone, whose
-# functions have no names any more. Those of kdtl_answers stay for seconds after their last user.
+# areas: the bytes that kdtl's modules have mapped, also modules that are gone, whose functions
+# have no names any more. kdtl_answers does not count: it keeps its table for some seconds.
 areas()
 {
 	awk '/\[kdtl_answers\]/ { next }
 		/\[kdtl/ || $3 ~ /^0x/ { sum += $2 } END { print sum + 0 }' /proc/vmallocinfo
 }
 
-# areas_are BYTES: or less, if some of before went late; for until_true.
+# areas_are BYTES: there are no more than that; less, if older ones went late. For until_true.
 areas_are()
 {
 	[ "$(areas)" -le "$1" ]
@@ -206,14 +207,14 @@ is_loaded()
 	grep -q "^$1 " /proc/modules
 }
 
-# needs_answers NAME: it uses kdtl_answers, which insmod does not load by itself.
+# needs_answers NAME: the module uses kdtl_answers, which insmod does not load by itself.
 needs_answers()
 {
 	[ "$1" != kdtl ] && ! is_loaded kdtl_answers && [ -e "$KTAP_MODULES/$1.ko" ] &&
 		tr '\0' '\n' <"$KTAP_MODULES/$1.ko" | grep -q '^depends=.*kdtl_answers'
 }
 
-# loading NAME: the command that loads it.
+# loading NAME: prints the command that loads the module.
 loading()
 {
 	if [ -d "$KTAP_MODULES" ]; then
@@ -223,7 +224,7 @@ loading()
 	fi
 }
 
-# load NAME [PARAMETER=VALUE]...: and unload it again at the end.
+# load NAME [PARAMETER=VALUE]...: loads the module; it is unloaded at the end.
 load()
 {
 	! needs_answers "$1" || load kdtl_answers || return
@@ -235,14 +236,14 @@ load()
 	ktap_loaded="$ktap_mod $ktap_loaded"
 }
 
-# load_disk: /dev/nullb0 is one that takes 20 ms for each request, if the kernel has such.
+# load_disk: /dev/nullb0 is a disk that takes 20 ms for each request; false if the kernel has none.
 load_disk()
 {
 	[ ! -e /dev/nullb0 ] && modprobe null_blk nr_devices=1 irqmode=2 completion_nsec=20000000 2>/dev/null &&
 		ktap_loaded="null_blk $ktap_loaded" && until_true [ -e /dev/nullb0 ]
 }
 
-# need_modules NAME...: without them the tests are skipped.
+# need_modules NAME...: without these modules the tests are skipped.
 need_modules()
 {
 	for ktap_need; do
@@ -250,7 +251,7 @@ need_modules()
 	done
 }
 
-# need_tracing: debugfs and tracefs; without tracefs the tests are skipped.
+# need_tracing: mounts debugfs and tracefs; without tracefs the tests are skipped.
 need_tracing()
 {
 	[ -d /sys/kernel/debug/tracing ] || mount -t debugfs none /sys/kernel/debug 2>/dev/null
@@ -258,7 +259,7 @@ need_tracing()
 		mount -t tracefs none /sys/kernel/tracing || skip_all "no tracefs"
 }
 
-# need NAME...: load them; without them the tests are skipped.
+# need NAME...: loads these modules; without them the tests are skipped.
 need()
 {
 	for ktap_need; do
@@ -277,22 +278,22 @@ unload()
 	ktap_loaded=$ktap_rest
 }
 
-# mount_cgroups DIR: the cgroups of version 2, with the controller cpu; false if it is not there, or
-# in use. An earlier run may have left them there.
+# mount_cgroups DIR: mounts the cgroups of version 2, with the controller cpu; false if that is not
+# there, or in use. An earlier run may have left the mount.
 mount_cgroups()
 {
 	mkdir -p "$1" && { grep -q "^none $1 cgroup2 " /proc/mounts || mount -t cgroup2 none "$1"; } &&
 		echo +cpu >"$1/cgroup.subtree_control"
 }
 
-# background COMMAND...: killed at the end.
+# background COMMAND...: runs it until the end of the script, where it is killed.
 background()
 {
 	"$@" &
 	ktap_pids="$ktap_pids $!"
 }
 
-# compute: on all CPUs, in the background.
+# compute: keeps all CPUs busy, in the background.
 compute()
 {
 	for _ in $(seq "$(nproc)"); do
@@ -306,8 +307,8 @@ steal_ticks()
 	awk '$1 == "cpu" { print $9 }' /proc/stat
 }
 
-# takes HUNDREDTHS: does the hypervisor keep the CPUs, which all compute, for so long in a second?
-# One with CPUs to spare keeps none.
+# takes HUNDREDTHS: all CPUs compute, and the hypervisor keeps them for so long in a second, or for
+# longer. A hypervisor with CPUs to spare keeps none.
 takes()
 {
 	ktap_stolen=$(steal_ticks)
@@ -315,21 +316,20 @@ takes()
 	[ "$(($(steal_ticks) - ktap_stolen))" -ge "$1" ]
 }
 
-# on_cpu CPU COMMAND: by a shell there.
+# on_cpu CPU COMMAND: a shell runs COMMAND on that CPU.
 on_cpu()
 {
 	taskset "$(printf %x $((1 << $1)))" sh -c "$2"
 }
 
 # can_starve CPU: until the script ends, a real-time task may keep CPU from all others. Before
-# v6.12 a sysctl lets those run for 50 ms in each second, since then the deadline servers do. These
-# are set by a task on CPU itself: if none is queued there, 6.12.95 does not stop a server that
-# still runs before it takes its share away, and warns: dl_rq->running_bw > dl_rq->this_bw.
-# 6.12.117 no longer does so.
+# v6.12 a sysctl lets the others run for 50 ms in each second, since then the deadline servers do.
+# A task on CPU itself sets the servers: if no task is queued there, 6.12.95 takes a server's share
+# away while it still runs, and warns: dl_rq->running_bw > dl_rq->this_bw. 6.12.117 no longer does.
 can_starve()
 {
 	ktap_starves=$1
-	# A shell's read takes one byte, and a sysctl has no second one then.
+	# The shell's read takes byte by byte, but a sysctl has nothing after the first byte.
 	ktap_rt=$(cat /proc/sys/kernel/sched_rt_runtime_us)
 	echo -1 >/proc/sys/kernel/sched_rt_runtime_us
 	for ktap_server in /sys/kernel/debug/sched/*_server/cpu"$1"/runtime; do
@@ -348,8 +348,8 @@ starve_no_more()
 	done
 }
 
-# kunit MODULE [GLOB [PARAM...]]: load it, which runs its suites; their KTAP becomes ours. A GLOB
-# that matches no case fails.
+# kunit MODULE [GLOB [PARAM...]]: loads the module, which runs its suites; their KTAP becomes this
+# script's. A GLOB that matches no case fails.
 kunit()
 {
 	ktap_suites=$1
@@ -370,7 +370,7 @@ kunit()
 		-e '/^ *\(not \)\{0,1\}ok [0-9]/p' >"$ktap_log"
 	cat "$ktap_log"
 
-	# The kernel's own KUnit says nothing then, the shim 1..0.
+	# If no case matches, the kernel's own KUnit says nothing, and the shim 1..0.
 	grep -q '^\(not \)\{0,1\}ok ' "$ktap_log" ||
 		note "no case of $ktap_suites matches '$ktap_glob'"
 	# The log's beginning may have been overwritten: then the plan is missing.

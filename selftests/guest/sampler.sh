@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The sampler: does it count what the scheduler itself counts, do its files add
-# up, and do reset, running and the parameters work?
+# The sampler counts what the scheduler itself counts, its files add up, and its
+# reset, running and parameters work.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -12,19 +12,19 @@
 sampler=/sys/kernel/debug/kdtl_sampler
 params=/sys/module/kdtl_sampler/parameters
 
-# column N: of lines, the sum of all CPUs.
+# column N: the sum of column N of lines, over all CPUs.
 column()
 {
 	awk -v n="$1" '!/^#/ { sum += $n } END { printf "%.0f\n", sum }' $sampler/lines
 }
 
-# What the scheduler counts of all CPUs: 9 = ns in the queue, 10 = dispatches.
+# schedstat N: the scheduler's count N, over all CPUs: 9 = ns in the queue, 10 = dispatches.
 schedstat()
 {
 	awk -v n="$1" '/^cpu/ { sum += $n } END { printf "%.0f\n", sum }' /proc/schedstat
 }
 
-# Twice as many workers as CPUs: they sleep, compute and wait for each other.
+# Runs twice as many workers as CPUs, which sleep, compute and wait for each other.
 work()
 {
 	cpus=$(grep -c ^processor /proc/cpuinfo)
@@ -46,8 +46,8 @@ work()
 	done
 }
 
-# measure [COLUMN]: count with the sampler and with the scheduler. The scheduler's count is read twice:
-# around the sampler's window, which gives more, and inside it, which gives less.
+# measure [COLUMN]: counts with the sampler and with the scheduler. The scheduler's count is read
+# twice: around the sampler's window, which gives more, and inside it, which gives less.
 measure()
 {
 	echo 0 >$sampler/running
@@ -67,7 +67,7 @@ measure()
 	wait_ns=$(column $((${1:-6} + 1)))
 }
 
-# between LOW N HIGH: within a hundredth.
+# between LOW N HIGH: N is from LOW to HIGH, to a hundredth.
 between()
 {
 	[ $(($2 * 100)) -ge $(($1 * 99)) ] && [ $(($2 * 99)) -le $(($3 * 100)) ] && return
@@ -81,7 +81,7 @@ conserved()
 		END { exit bad }' $sampler/lines
 }
 
-# Of each CPU: p50 <= p99 <= p99.9 <= max <= the sum.
+# For each CPU: p50 <= p99 <= p99.9 <= max <= the sum.
 ordered()
 {
 	awk '!/^#/ && ($8 > $9 || $9 > $10 || $10 > $11 || $11 > $7) {
@@ -97,13 +97,13 @@ table_adds_up()
 		END { exit n != cpus || !sum || sum != all }' $sampler/table
 }
 
-# For awk: a time of the table, in ns.
+# This function in awk makes ns of a time in the table.
 awk_ns='function ns(v, unit) {
 	return v * (unit == "ns" ? 1 : unit == "us" ? 1e3 : unit == "ms" ? 1e6 : 1e9)
 }'
 
-# A percentile of all is between those of the CPUs that have dispatches; above all by a step of
-# the histogram at most, as each is cut to its longest wait.
+# A percentile of all CPUs is between those of the CPUs that have dispatches. It is above all of
+# them by one step of the histogram at most, because each of these is cut to the CPU's longest wait.
 all_is_between()
 {
 	awk "$awk_ns"'
@@ -120,7 +120,7 @@ all_is_between()
 		$1 == "all" {
 			for (i = 7; i <= 11; i += 2) {
 				p = ns($i, $(i + 1))
-				# Three digits are printed.
+				# The table has three digits.
 				if (p * 1.01 >= low[i] && p * 0.99 <= high[i] * 17 / 16)
 					continue
 				print "# " p ", the CPUs " low[i] " to " high[i]
@@ -130,7 +130,7 @@ all_is_between()
 		END { exit bad || !n }' $sampler/table
 }
 
-# All counts are there, and no two rows in a row are left out.
+# The counts add up, and rows are left out only between others, with one "..." for them.
 histogram_adds_up()
 {
 	awk -v all="$(column 6)" '
@@ -154,7 +154,7 @@ metrics_add_up()
 		}' $sampler/metrics
 }
 
-# A printed quantile of all CPUs and the bucket that it falls into agree.
+# The printed quantile of all CPUs is in the bucket that has it.
 quantile_in_bucket()
 {
 	awk "$awk_ns"'
@@ -169,7 +169,7 @@ quantile_in_bucket()
 			for (i = 1; cum[i] < 0.99 * cum[n]; i++)
 				;
 			low = i > 1 ? le[i - 1] : 0
-			# Three digits are printed.
+			# The table has three digits.
 			if (p99 * 1.01 >= low && p99 * 0.99 <= le[i])
 				exit 0
 			print "# p99 is " p99 ", its bucket " low " to " le[i]
@@ -177,7 +177,7 @@ quantile_in_bucket()
 		}' $sampler/table $sampler/metrics
 }
 
-# some_dispatches: dozens of tasks come and go.
+# some_dispatches: makes dozens of tasks, which come and go.
 some_dispatches()
 {
 	for _ in $(seq 50); do
@@ -205,7 +205,7 @@ reset_forgets()
 	is "$(column 6)" 0 && is "$(column 11)" 0 && conserved
 }
 
-# waits: lines of number and ns, of all sizes, in the order of ns.
+# waits: prints lines "NUMBER NS", with waits of all sizes, in the order of ns.
 waits()
 {
 	awk 'BEGIN {
@@ -219,8 +219,8 @@ waits_seen()
 	[ "$(column 6)" = "$1" ]
 }
 
-# known_waits: p50, p99 and p99.9 of waits that are known are not below the true ones, and
-# at most a sixteenth above; the sum and the longest are exact.
+# known_waits: p50, p99 and p99.9 of known waits are not below the true values, and at most a
+# sixteenth above; the sum and the longest wait are exact.
 known_waits()
 {
 	unload kdtl_sampler && load kdtl_fake_pmu && load kdtl_client_sh &&
@@ -251,7 +251,7 @@ known_waits()
 	END { exit bad || !found }' - $sampler/lines
 }
 
-# few_waits: of three short ones, which the histogram has each by itself, all is exact.
+# few_waits: for three short waits, for each of which the histogram has a row, all is exact.
 few_waits()
 {
 	echo 1 >$sampler/reset
@@ -262,7 +262,7 @@ few_waits()
 		is "$(awk '$1 == 0 { print $7, $8, $9, $11 }' $sampler/lines)" "61 20 31 31"
 }
 
-# The table, the histogram and the metrics say which part was logged.
+# The table, the histogram and the metrics say which part of the dispatches was logged.
 says_part()
 {
 	grep -q '^p50 to max are of [0-9]* of [0-9]* dispatches: logged for [0-9.]* % of' \
@@ -278,8 +278,8 @@ says_no_part()
 	! grep -q 'logged for' $sampler/table $sampler/histogram
 }
 
-# share_is LOW HIGH: per cent of the time in which each CPU logged, and some of its
-# dispatches, not all, are in the log.
+# share_is LOW HIGH: each CPU was logged for LOW to HIGH per cent of the time, and some of
+# its dispatches, not all, are in the log.
 share_is()
 {
 	awk -v low="$1" -v high="$2" '!/^#/ {
@@ -297,8 +297,8 @@ share_is()
 	}' $sampler/lines
 }
 
-# share_settles LOW HIGH: as long as a host stops the machine, the CPU is logged that is logged just
-# then: that matters less, the longer it runs.
+# share_settles LOW HIGH: share_is is true in the end. While a host stops the machine, the CPU stays
+# logged that is logged just then, which matters less the longer the sampler runs.
 share_settles()
 {
 	for _ in 1 2 3 4 5 6 7 8 9; do
@@ -317,14 +317,14 @@ table_counts_all()
 	is "$(cat /tmp/all)" "$(column 16)"
 }
 
-# emitted N NS: all are counted, with all of their waits.
+# emitted N NS: all N entries are counted, with all of their waits.
 emitted()
 {
 	[ "$(column 16)" = "$1" ] && [ "$(column 17)" = $(($1 * $2)) ]
 }
 
-# While entries come, sets take turns: of 400 bursts over more than two seconds some are
-# logged and some are not, but each is counted.
+# While entries come, the sets take turns: some of the bursts are logged and some are not, but
+# each is counted.
 known_share()
 {
 	unload kdtl_sampler && load kdtl_sampler pmu=kdtl_fake share=50 || return
@@ -339,7 +339,7 @@ known_share()
 	emitted $((bursts * 10)) 5000 && conserved && histogram_adds_up
 }
 
-# fake WHAT CPU N: the test source does it (selftests/fake/drive.c).
+# fake WHAT CPU N: the test source does WHAT (selftests/fake/drive.c).
 fake()
 {
 	echo "$@" >/sys/kernel/debug/kdtl_fake/do
@@ -354,7 +354,7 @@ window()
 	' $sampler/windows
 }
 
-# windows_are ROW 1S 10S 60S
+# windows_are ROW 1S 10S 60S: this is what window() says of ROW, in each window.
 windows_are()
 {
 	is "$(window 1 "$1")" "$2" && is "$(window 10 "$1")" "$3" &&
@@ -402,7 +402,7 @@ refuses_period()
 	! echo "$1" 2>/dev/null >$params/period_ms && is "$(cat $params/period_ms)" 100
 }
 
-# refuses_to_load PARAMETER LINE: and says why.
+# refuses_to_load PARAMETER LINE: the sampler does not load, and LINE says why.
 refuses_to_load()
 {
 	! load kdtl_sampler "$1" 2>/dev/null || { unload kdtl_sampler; return 1; }
@@ -428,15 +428,14 @@ ok "as is one of more than an hour" refuses_period 3600001
 measure
 note "dispatches: $count, by the scheduler: $inner_n to $outer_n"
 note "waits: $wait_ns ns, by the scheduler: $inner_ns to $outer_ns"
-# The scheduler does not count tasks that were preempted on their way to sleep: the
-# slower the kernel, the more of them. (test_sched.c proves that every dispatch is
-# logged.)
+# The scheduler does not count tasks that were preempted on their way to sleep, of
+# which a slow kernel has more. (test_sched.c proves that every dispatch is logged.)
 ok "it counts as many dispatches as the scheduler" \
 	between "$inner_n" "$count" $((outer_n * 104 / 100))
-# Excluded: the first wait of a new task in the queue of a CPU that it then left, as
-# the source knows no earlier moment of it. And for the source a wait ends at the
-# switch; for the scheduler it ends when it begins to choose, which is earlier, and
-# choosing takes long in an emulator.
+# The source does not have the first wait of a new task in the queue of a CPU that the
+# task then left, since it knows no earlier moment of that task. And for the source a wait
+# ends at the switch; for the scheduler it ends earlier, when it begins to choose a task,
+# which takes long in an emulator.
 ok "it measures the same waits" \
 	between $((inner_ns * 4 / 5)) "$wait_ns" $((outer_ns * 11 / 10))
 ok "produced = consumed + unread + lost, by CPU" conserved
@@ -454,8 +453,8 @@ ok "of waits that are known, too" known_waits
 ok "of a few short ones all is exact" few_waits
 
 load kdtl_fake_drive
-# A slow machine takes longer than a second from an entry to the table: let the clock by
-# which windows end stand still, and move only by what these tests say.
+# A slow machine takes longer than a second from an entry to the table. So the clock by
+# which windows end stands still, and moves only as these tests say.
 fake stop 0 1
 echo 1 >$sampler/reset
 ok "new waits are in all windows" windows_hold
@@ -472,7 +471,7 @@ note "dispatches: $count, by the scheduler: $inner_n to $outer_n"
 note "waits: $wait_ns ns, by the scheduler: $inner_ns to $outer_ns"
 ok "it counts all the time" between "$inner_n" "$count" $((outer_n * 104 / 100))
 ok "waits, too" between $((inner_ns * 4 / 5)) "$wait_ns" $((outer_ns * 11 / 10))
-# On a machine that is slower than its load, the timer that ends a turn is late.
+# If the machine is slower than its load, the timer that ends a turn is late.
 ok "and logs for about a tenth of it" share_settles 5 30
 ok "it says so" says_part
 ok "the table has all dispatches" table_counts_all

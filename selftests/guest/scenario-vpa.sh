@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# What each client says when the hypervisor gives a virtual CPU's processor to another one,
-# in a guest of KVM-HV whose two virtual CPUs share one processor.  A load on each of them
-# writes down when its clock jumped (scenario_vpa.c).  While the clock of CPU 1 jumps, CPU 1
-# waits for no longer than the jump, and for no less than CPU 0 runs.  These bounds hold
-# however slow the hypervisor and the host are.  All clients read the same log, so their
-# answers have the same waits, to the nanosecond.
+# Tests what each client says when the hypervisor takes a virtual CPU's processor away, in a
+# guest of KVM-HV whose two virtual CPUs share one processor.  A load on each of them writes
+# down when its clock jumped (scenario_vpa.c).  While the clock of CPU 1 jumps, CPU 1 waits
+# for no longer than the jump, and for no less than CPU 0 runs.  These bounds hold however
+# slow the hypervisor and the host are.  All clients read the same log, so their answers have
+# the same waits, to the nanosecond.
 #
 #   selftests/run/vm ppc64le-nested --modules "$(scripts/build ppc64le-6.1)" \
 #	--add selftests:/selftests -- sh /selftests/guest/scenario-vpa.sh
@@ -32,7 +32,7 @@ jumps=$tmp.jumps
 least_us=20
 threshold_ms=2
 
-# To divide ticks and read the clock rounds by less than this.
+# Dividing ticks and reading the clock rounds by less than this.
 round_ns=2000
 
 # between LEAST N MOST
@@ -44,19 +44,19 @@ between()
 	return 1
 }
 
-# loaded FIELD: of the load's last line.
+# loaded FIELD: that field of the load's last line.
 loaded()
 {
 	awk -v n="$1" '$1 == "load" { print $n }' $truth
 }
 
-# sum COLUMN WORD FILE: of the lines that begin with WORD.
+# sum COLUMN WORD FILE: the sum of that column, over the lines that begin with WORD.
 sum()
 {
 	awk -v n="$1" -v word="$2" '$1 == word { sum += $n } END { printf "%.0f\n", sum }' "$3"
 }
 
-# most COLUMN WORD FILE
+# most COLUMN WORD FILE: the largest number in that column of these lines.
 most()
 {
 	awk -v n="$1" -v word="$2" '$1 == word && $n > most { most = $n }
@@ -77,14 +77,15 @@ threads_off()
 	done
 }
 
-# CPU 1 is dispatched, and accounts for the time that was stolen before.
+# Lets CPU 1 be dispatched and account for the time that was stolen before.
 wake_other()
 {
 	taskset 2 true
 }
 
-# has_traced TIME: then all clients have what was before.  kdtl_vpa hands an entry to all
-# sessions at once, and the trace's thread has no higher priority than the others.
+# has_traced TIME: the trace has an entry after TIME.  Then all clients have the entries before:
+# kdtl_vpa hands an entry to all sessions at once, and the trace's thread has no higher priority
+# than the others.
 has_traced()
 {
 	wake_other
@@ -92,10 +93,10 @@ has_traced()
 		awk -v after="$1" '{ later = $1 > after } END { exit !later }'
 }
 
-# until_traced: what was until now.
+# until_traced: waits until all clients have what was until now.
 until_traced()
 {
-	# In steps of 10 ms.
+	# /proc/uptime moves in steps of 10 ms.
 	until_true has_traced "$(awk '{ printf "%.0f\n", ($1 + 0.01) * 1e9 }' /proc/uptime)"
 }
 
@@ -120,7 +121,7 @@ end()
 	awk '$1 == 1' $sampler/lines >$tmp.lines
 	cat $sampler/windows >$tmp.windows
 	until_traced || return
-	# A late dispatch that comes between the two is in the trace at least.
+	# A late dispatch that comes now is in the trace at least.
 	echo 0 >$kdtl_events/kdtl_watch_late/enable
 	until_traced || return
 	echo 0 >$kdtl_events/kdtl_dispatch/enable
@@ -128,7 +129,7 @@ end()
 	cp $tracing/trace $events
 }
 
-# CPU 1's waits, as lines "wait MONO NS INSIDE", the last one 1 while the load ran.
+# Writes CPU 1's waits as lines "wait MONO NS INSIDE". INSIDE is 1 if the load ran then.
 find_waits()
 {
 	sed -n 's/.*kdtl_dispatch: cpu=1 .* wait=\([0-9]*\).* mono=\([0-9]*\) .*/\2 \1/p' \
@@ -138,8 +139,8 @@ find_waits()
 	grep ' 1$' $waits | sed 's/^wait/inside/' >$waits.inside
 }
 
-# For each jump on CPU 1 its length, for how long CPU 0 ran then, and the waits; then the
-# waits that are in none.  In ns; all are in the order of time.
+# Writes for each jump on CPU 1 its length, for how long CPU 0 ran then, and the waits, in ns;
+# then the waits that are in no jump.  All lines are in the order of time.
 find_jumps()
 {
 	cat $truth $waits.inside | awk '
@@ -166,7 +167,7 @@ find_jumps()
 	}' >$jumps
 }
 
-# The clients look at no less than what the load wrote down.
+# The clients begin before the load does, and end after it.
 load_did()
 {
 	begin && "$dir/scenario_vpa" 2000 $least_us >$truth
@@ -175,15 +176,15 @@ load_did()
 	[ "$1" -eq 0 ] && end && find_waits && find_jumps
 }
 
-# A fifth of the time at least, and for some time at a time. If CPU 0 hardly ran meanwhile,
-# the comparison would say nothing.
+# The hypervisor had CPU 1's processor for a fifth of the time at least, and for long enough at a
+# time. If CPU 0 hardly ran meanwhile, the comparison would say nothing.
 hypervisor_had_it()
 {
 	narrow=$(awk '$1 == "jump" && $4 >= $3 * 3 / 4' $jumps | grep -c .)
 	ran=$(sum 4 jump $jumps)
 	note "$(grep -c ^jump $jumps) jumps of CPU 1, $(sum 3 jump $jumps) ns"
 	note "meanwhile CPU 0 ran for $ran ns, in $narrow jumps for most of the time"
-	# Two seconds, and longer if the host stopped the machine meanwhile.
+	# This is two seconds, or more if the host stopped the machine meanwhile.
 	took=$(($(loaded 3) - $(loaded 2)))
 	between $((threshold_ms * 1000000)) "$(most 4 jump $jumps)" "$took" &&
 		between 400000000 "$ran" "$took" && [ "$narrow" -ge 20 ]
@@ -191,7 +192,7 @@ hypervisor_had_it()
 
 # ------------------------------------------------------------------------- trace
 
-# A wait, or more if CPU 1 was kept again before the load ran.
+# A jump has one wait, or several if CPU 1 was kept again before the load ran.
 trace_has_no_longer()
 {
 	awk -v round=$round_ns '
@@ -205,9 +206,9 @@ trace_has_no_longer()
 	END { exit !jumps || bad }' $jumps
 }
 
-# KVM does not count the time for which CPU 1's thread is in QEMU, which plays its interrupt
+# KVM does not count the time for which CPU 1's thread is in QEMU, which plays the interrupt
 # controller: CPU 1 is not ready then.  If the processor goes away meanwhile, 3 ms are
-# missing: in up to 10 of 256 jumps, 4 % of the time, if that happens every 100 ms.
+# missing.  If that happens every 100 ms, up to 10 of 256 jumps and 4 % of the time lack it.
 trace_has_each()
 {
 	awk -v round=$round_ns '
@@ -231,11 +232,11 @@ trace_has_no_other()
 	END { exit bad }' $jumps
 }
 
-# Nobody of this machine had the CPU.
+# No task of this machine had the CPU, so none is blamed.
 trace_blames_nobody()
 {
 	grep 'kdtl_dispatch: ' $events >$tmp.all || return
-	# KVM knows no other reason.
+	# time_slice is the only reason that KVM knows.
 	none=' comm= pid=0 prev_pid=0 .* dispatch_reason=time_slice .* lost=0 .* culprit=0 '
 	grep -v "$none" $tmp.all >$tmp.wrong || return 0
 	head -n 3 $tmp.wrong | sed 's/^/# /'
@@ -274,7 +275,8 @@ watch_late()
 		}' $tmp.late $waits
 }
 
-# The work item of the watch may have to wait as well: then the CPU looks stuck, too.
+# If the watch's work item also has to wait, the CPU also looks stuck; look only at lines about
+# waits.
 watch_says_who()
 {
 	log | grep 'kdtl_watch: CPU 1 waited' >$tmp.said || return
@@ -282,8 +284,8 @@ watch_says_who()
 	! grep -v 'CPU 1 waited [0-9]* ms, the hypervisor had the CPU$' $tmp.said
 }
 
-# The last alarm's table. Its third line is about the wait of which the title says how many
-# ms, and that wait has a row.
+# The title of the last alarm's table says how many ms the wait was long. The line about who had
+# the CPU says the same, and the wait has a row.
 recorder_has_it()
 {
 	log | sed -n 's/.*kdtl_recorder: //p' | awk '
@@ -297,7 +299,7 @@ recorder_has_it()
 	is_wait "$ms" "$had" && grep -q "^[0-9:.]*  *1  *$had " $tmp.table
 }
 
-# is_wait MS TEXT: with three digits.
+# is_wait MS TEXT: there is a wait of MS ms that is TEXT, with three digits.
 is_wait()
 {
 	awk -v ms="$1" -v text="$2" '
@@ -321,7 +323,7 @@ is_wait()
 
 # ----------------------------------------------------------------------- sampler
 
-# sampled COLUMN: of CPU 1.
+# sampled COLUMN: that column of CPU 1's line.
 sampled()
 {
 	awk -v n="$1" '{ print $n }' $tmp.lines
@@ -335,7 +337,7 @@ sampler_waits()
 		between "$(most 3 inside $waits.inside)" "$(sampled 11)" "$(most 3 wait $waits)"
 }
 
-# The window of the last 60 s: the same longest wait, with three digits.
+# The window of the last 60 s has the same longest wait, with three digits.
 sampler_window()
 {
 	sed -n '/^last 60 s$/,/^$/p' $tmp.windows | awk -v most="$(sampled 11)" '

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The trace client: every entry is an event, in the order of time, while somebody uses
-# the event, and nothing happens while nobody does.
+# The trace client makes an event of every entry, in the order of time, while somebody
+# uses the event. While nobody does, nothing happens.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -14,13 +14,13 @@ files=/sys/kernel/debug/kdtl
 tracing=/sys/kernel/tracing
 event=$tracing/events/kdtl/kdtl_dispatch
 
-# logs NR: that many sessions are the client's.
+# logs NR: the client has that many sessions.
 logs()
 {
 	[ "$(grep -c '\[kdtl_trace\]' $files/sessions)" = "$1" ]
 }
 
-# mine: the client's session that is read. The other one keeps what was before.
+# mine: the client's session that is read. Its other session keeps what was before a wait.
 mine()
 {
 	grep '\[kdtl_trace\]' $files/sessions | grep -v behind_begin
@@ -46,25 +46,25 @@ forget()
 	echo >$tracing/trace
 }
 
-# events [PATTERN]: how many there are.
+# events [PATTERN]: how many events match.
 events()
 {
 	grep -c "kdtl_dispatch: .*${1-}" $tracing/trace
 }
 
-# traced NR [PATTERN]: that many events.
+# traced NR [PATTERN]: that many events match.
 traced()
 {
 	[ "$(events "${2-}")" = "$1" ]
 }
 
-# each KEY: its value in each event.
+# each KEY: the key's value in each event.
 each()
 {
 	sed -n "s/^.* kdtl_dispatch:.* $1=\([^ ]*\).*/\1/p" $tracing/trace
 }
 
-# entries KIND: of the client's session: produced, unread, lost or consumed.
+# entries KIND: how many entries of the client's session were produced, unread, lost or consumed.
 entries()
 {
 	mine | awk -v kind="$1" '{
@@ -76,7 +76,7 @@ entries()
 	}'
 }
 
-# switches: how often the thread was.
+# switches: how often the thread has left a CPU.
 switches()
 {
 	awk '/ctxt_switches/ { sum += $2 } END { print sum }' "/proc/$thread/status"
@@ -91,7 +91,7 @@ find_thread()
 	return 1
 }
 
-# burst NR: on each CPU.
+# burst NR: makes so many entries on each CPU.
 burst()
 {
 	for cpu in $cpus; do
@@ -99,7 +99,7 @@ burst()
 	done
 }
 
-# idle: waits for somebody who listens; sleeps: for entries.
+# idle: the thread waits for somebody who listens; sleeps: it waits for entries.
 idle()
 {
 	grep -q '^State:.I' "/proc/$thread/status"
@@ -153,13 +153,13 @@ long_ones()
 		is "$(each wait)" "3000000000
 4294967295+"
 	status=$?
-	# The others took no room.
+	# The other entries took no room.
 	is "$(entries produced) $(entries lost)" "2 0" || status=1
 	echo 0 >/sys/module/kdtl_trace/parameters/min_wait_us
 	return $status
 }
 
-# Whatever the session before still has: in the end only long waits are events.
+# Whatever the session before still has, in the end only long waits are events.
 traces_long()
 {
 	started || return
@@ -168,7 +168,7 @@ traces_long()
 		traced 1
 }
 
-# The event's next user has a session of its own, also if the one before is still being read.
+# The event's next user has a session of its own, even if the one before is still being read.
 next_user()
 {
 	burst 4000 && echo 0 >$event/enable &&
@@ -193,7 +193,7 @@ again()
 	burst 3 && until_true traced $((3 * $(echo "$cpus" | wc -w)))
 }
 
-# More entries at once than a CPU's area holds: the next event tells of the others.
+# If more entries come at once than a CPU's area holds, the next event tells how many were lost.
 lost()
 {
 	load kdtl_trace pmu=kdtl_fake aux_pages=1 && listen || return
@@ -211,7 +211,7 @@ consumed_all()
 	[ "$(entries unread)" -eq 0 ] && [ "$(entries produced)" -eq 2000 ]
 }
 
-# The event goes with the module, and its users with the event.
+# When the module goes, the event and its users go.
 used()
 {
 	unload kdtl_trace && ! [ -e $event ] && logs 0 && ! is_loaded kdtl_trace
@@ -222,13 +222,14 @@ refuses()
 	! load kdtl_trace pmu=none 2>/dev/null && ! load kdtl_trace aux_pages=3 2>/dev/null
 }
 
-# totals: hits of the histogram, for all keys.
+# totals: how many events the histogram has counted.
 totals()
 {
 	sed -n 's/^ *Hits: //p' $event/hist
 }
 
-# Between what the session has consumed and what it has produced.
+# The histogram has as many events as the session has consumed, or more, up to those it has
+# produced.
 agrees()
 {
 	consumed=$(entries consumed)
@@ -240,7 +241,7 @@ agrees()
 	return 1
 }
 
-# ok_hist NAME COMMAND...: as ok, if the kernel makes histograms of events.
+# ok_hist NAME COMMAND...: does as ok, if the kernel makes histograms of events.
 ok_hist()
 {
 	if [ -e $event/hist ]; then
@@ -265,15 +266,16 @@ stopped()
 	grep -q '^State:.T' "/proc/$1/status"
 }
 
-# dispatched PID NR: as often as the scheduler has counted. It does not count a task that was
-# preempted on its way to sleep, which this one goes 31 times.
+# dispatched PID NR: the trace has as many dispatches of the task as the scheduler counts. That does
+# not count the dispatch of a task that was preempted on its way to sleep, which may happen 31
+# times.
 dispatched()
 {
 	n=$(events " pid=$1 ")
 	[ "$n" -ge "$2" ] && [ "$n" -le $(($2 + 31)) ]
 }
 
-# Each dispatch of a task, from its first: the scheduler counts them too.
+# The trace has each dispatch of a task from its first on, as the scheduler counts them.
 task()
 {
 	listen || return
@@ -292,7 +294,7 @@ task()
 		is "$(events 'reason=\(H_\|time_slice\|virtual\)')" 0 && [ $status -eq 0 ]
 }
 
-# spin NAME: a task of that name in a cgroup of that name, which computes on CPU 1.
+# spin NAME: starts a task of that name, in a cgroup of that name, that computes on CPU 1.
 spin()
 {
 	printf '#!/bin/sh\nwhile :; do :; done\n' >"/tmp/$1"
@@ -302,13 +304,14 @@ spin()
 	eval "$1=$!"
 }
 
-# id_of NAME: the lower half of its cgroup's id, which is the inode number in any kernel.
+# id_of NAME: the lower half of the cgroup's id, which is the inode number in any kernel.
 id_of()
 {
 	stat -c %i "$cgroups/$1"
 }
 
-# of_web: the events of its waits of a ms or more for CPU 1, as VALUE of each KEY.
+# of_web KEY...: the values of these keys in the events of the waits of $web for CPU 1 that were 1
+# ms or longer.
 of_web()
 {
 	sed -n "/ pid=$web /s/^.* kdtl_dispatch: \(cpu=1 \)/\1/p" $tracing/trace |
@@ -330,8 +333,9 @@ waited_often()
 	[ "$(of_web culprit | grep -c "^$hog$")" -ge 20 ]
 }
 
-# Two tasks share a CPU: whenever one waits, the other one has the CPU for most of it. Behind whom
-# it waited from before the first entry on is not known, and then there is no name, so that is last.
+# Two tasks share a CPU: when one waits, the other has the CPU for most of that time. For a wait
+# that began before the first entry the culprit is not known, and has no name: so the name comes
+# last.
 behind_whom()
 {
 	web=$1 hog=$2
@@ -349,7 +353,7 @@ behind_whom()
 	' /tmp/culprits
 }
 
-# behind_all MIN_WAIT_US
+# behind_all MIN_WAIT_US: behind_whom is true, with that parameter.
 behind_all()
 {
 	unlisten && echo "$1" >/sys/module/kdtl_trace/parameters/min_wait_us && listen || return
@@ -382,7 +386,7 @@ by_cgroup()
 	echo '!hist:keys=path,culprit_comm:vals=wait' >$event/trigger && [ $status -eq 0 ]
 }
 
-# Events are written when they are read, up to a period after the dispatch.
+# Events are written when the entries are read, up to a period after the dispatch.
 by_monotonic()
 {
 	unlisten && echo mono >$tracing/trace_clock && listen && until_true traced_some || return
@@ -399,8 +403,8 @@ traced_some()
 	grep -q kdtl_dispatch: $tracing/trace
 }
 
-# A source that names tasks and does not tell when a CPU becomes idle: a task that followed
-# another one directly waited behind it, and after idle time nobody knows.
+# The source names tasks, and does not tell when a CPU becomes idle. A task that directly followed
+# another one waited behind it; after idle time the culprit is not known.
 without_idle()
 {
 	unload kdtl_fake_drive && unload kdtl_fake_pmu &&
@@ -414,7 +418,7 @@ without_idle()
 		unlisten && unload kdtl_trace
 }
 
-# With an endless period nothing wakes the thread: its own dispatches do not either.
+# With an endless period nothing wakes the thread, not even its own dispatches.
 bounded()
 {
 	load kdtl_trace period_ms=3600000 && listen && find_thread &&

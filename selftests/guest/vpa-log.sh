@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# kdtl_vpa against a hypervisor that writes: in a guest of KVM-HV, with more
-# than one vCPU for each of the host's CPUs.
+# Tests kdtl_vpa on a hypervisor that writes the log: in a guest of KVM-HV, with
+# more than one vCPU for each of the host's CPUs.
 #
 #   selftests/run/vm ppc64le-nested --modules "$(scripts/build ppc64le-6.1)" \
 #	--add selftests:/selftests -- sh /selftests/guest/vpa-log.sh
 #
-# SECONDS_BUSY  of the main run (default 2)
-# ROUNDS        of loading and unloading (default 50, in the quick run 10)
+# SECONDS_BUSY  how long the main run lasts (default 2)
+# ROUNDS        how often the module is loaded (default 50, in the quick run 10)
 #
 # kdtl_client_vpa is also the other user of the log: in a KVM guest the kernel's own
 # user, /proc/powerpc/vcpudispatch_stats, never ends (process_dtl_buffer() makes a
@@ -116,7 +116,7 @@ index()
 	}' $test/report
 }
 
-# CPU $1 has more than $2 entries: it is logged now.
+# more_entries CPU NR: the CPU has more than NR entries, so it is logged now.
 more_entries()
 {
 	report
@@ -156,8 +156,8 @@ steal_fits()
 	done
 }
 
-# Nobody owns the log: the mask is clear, and the hypervisor's dispatches are not
-# counted (KVM does not look at the mask).
+# The log has no owner any more: the mask is clear, and the hypervisor counts no dispatches
+# (KVM does not look at the mask).
 restored()
 {
 	for cpu in $(seq 0 $((cpus - 1))); do
@@ -186,7 +186,7 @@ no_warning()
 
 add_up='v["produced"] == v["consumed"] + v["lost"] + v["unread"] &&
 	v["consumed"] == v["entries"] && v["unread"] == 0'
-# Some may come between the last poll and the moment when the log is given back.
+# Some entries may come between the last poll and the moment when the log is given back.
 counted='(v["session"] != 0 || v["produced"] <= v["index"] &&
 	v["index"] <= v["produced"] + 4)'
 sound='v["backwards"] == 0 && v["outside"] == 0 &&
@@ -212,8 +212,8 @@ plan 31
 ok "kdtl_vpa loads" load kdtl_vpa
 
 # ------------------------------------------------------------ all vCPUs busy
-# A vCPU that confers its cycles to a lock's holder laps its log: each attempt is a
-# dispatch, with interrupts off. Then another window is tried.
+# A vCPU that confers its cycles to a lock's holder may lap its log, since each attempt
+# is a dispatch, with interrupts off. If it did, another window is tried.
 busy_window()
 {
 	begin
@@ -263,7 +263,7 @@ done
 ctl stop
 report
 note "CPU 0: $(value produced 0 0) produced, $(value entries 0 0) read, $(value lost 0 0) lost"
-# The oldest stay: 65536 / 48 of them.
+# The oldest entries stay: 65536 / 48 of them.
 ok "the reader is held up: its area is full, not an entry more" \
 	each 'v["entries"] == 1365 && v["lost"] >= 5000 - 1365'
 ok "what is lost is exact" each "$add_up && $counted && $sound && $ctr_lost"
@@ -333,8 +333,8 @@ if [ -w $cpu1 ]; then
 	report
 	note "CPU 1: $before entries, $off until it went, then $(value entries 0 1)"
 	note "lost on CPU 0: $(value lost 0 0), on CPU 1: $(value lost 0 1)"
-	# CPU 0 waits for it with interrupts off, and each time it lends its
-	# processor to CPU 1 meanwhile is a dispatch: its log may be lapped.
+	# CPU 0 waits for CPU 1 with interrupts off. Each time that it lends its
+	# processor to CPU 1 meanwhile is a dispatch, so its log may be lapped.
 	ok "what was lost on the way is counted" \
 		each "$add_up && $sound && $ctr_lost"
 	ctl close

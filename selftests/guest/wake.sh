@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# kdtl_wake: kdtl record --wake writes who woke whom, and wake_load writes it down, too. Of all
-# tasks, every sleep was ended by one wake-up; and who asks only for dispatches is refused.
+# kdtl record --wake writes which task woke which, by kdtl_wake, and so does wake_load. Of all
+# tasks, each sleep was ended by one wake-up. Clients that want only dispatches refuse kdtl_wake.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -23,7 +23,7 @@ kdtl()
 	"$dir/kdtl" "$@"
 }
 
-# refuses TEXT COMMAND...: it fails, and says TEXT in the log or on standard error.
+# refuses TEXT COMMAND...: COMMAND fails, and says TEXT in the log or on standard error.
 refuses()
 {
 	text=$1
@@ -56,11 +56,11 @@ nothing_lost()
 	head -n 1 dispatches | grep -q ' 0 lost' && head -n 1 wakes | grep -q ' 0 lost$'
 }
 
-# Columns: the name may have spaces.
+# Take the fields by columns, because the name may have spaces.
 # shellcheck disable=SC2016 # it is awk's
 pid_and_text='{ pid = substr($0, 38, 7) + 0; text = substr($0, 47) }'
 
-# woken: the truth's lines of that kind, each of them exactly so often.
+# woken: each wake-up that the truth has came exactly so often.
 woken()
 {
 	awk -v disk="$disk" '
@@ -102,7 +102,7 @@ woken()
 					print "# " p[1] " in " p[2] ": " n[j] " by " q[3]
 			}
 			print "# " p[1] " in " p[2] " by " w[1] ": " sum " of " w[2]
-			# A worker may find nothing for the reader, and wake it all the same.
+			# A worker may wake the reader although it has nothing for it.
 			bad += w[1] == "kworker" ? sum < w[2] : sum != w[2]
 			kinds++
 		}
@@ -114,7 +114,7 @@ woken()
 	}' truth wakes
 }
 
-# The workers, by the names that their dispatches have.
+# Finds the workers, by the names in their dispatches.
 find_kworkers()
 {
 	kdtl export --format csv -o csv w.data && awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
@@ -128,7 +128,7 @@ locks()
 	FNR == NR {
 		if ($1 == "lock") {
 			want[$2 " " $4] = $3 " " $5 " " $6
-			# Both are made of these there.
+			# With PREEMPT_RT, both kinds are made of these.
 			if (rt)
 				rt_mutex[$2] = $4
 		}
@@ -166,9 +166,9 @@ moves()
 	grep -E "^ *[0-9.]+  wake_load +$2  waits, and is moved from CPU $4 to $5 by $3$" wakes
 }
 
-# Between two dispatches of a task, the second one after a sleep, exactly one wake-up found it
-# off its queue; the last one ended the sleep. It may have begun just before the task left. Only
-# while the load ran: the CPUs begin and end one after the other.
+# If a task slept between two dispatches, exactly one wake-up found it off its queue, and the last
+# wake-up ended the sleep. It may have begun just before the task left. This holds only while the
+# load ran, because the CPUs begin and end to be logged one after the other.
 rule()
 {
 	main=$(awk '$1 == "woken" { print $3; exit }' truth)
@@ -215,7 +215,7 @@ rule()
 				extra += bad("a wake-up without a sleep")
 			}
 			# The clocks of two CPUs differ: a wake-up may seem to come just after the
-			# dispatch that it was for. Then the next one has two.
+			# dispatch that it was for. Then the next dispatch has two.
 			owed[$3] = last[$3] == 2
 			at[$3] = $1
 			seen[$3] = during()
@@ -228,7 +228,7 @@ rule()
 		}' order || { cp order w.data w.data.wake /out; return 1; }
 }
 
-# By kdtl_kunit_wake.ko: its cases are subtests of one.
+# The cases of kdtl_kunit_wake.ko are subtests of one test.
 suite()
 {
 	kunit kdtl_kunit_wake "${KDTL_CASES:-*}" >suite
@@ -237,8 +237,8 @@ suite()
 	return "$1"
 }
 
-# said PATTERN: in the watch's line about a wait that is over.
-# A full log of the kernel that goes through a pipe wakes more often than a log of wake-ups holds.
+# said PATTERN: a line of the watch about CPU 1 matches. dmesg goes to a file, because a full kernel
+# log that goes through a pipe makes more wake-ups than the log of these holds.
 said()
 {
 	dmesg >said && grep -q "kdtl_watch: CPU 1: $1" said
@@ -249,9 +249,10 @@ is_asleep()
 	grep -q '^State:.S' "/proc/$1/status"
 }
 
-# waits MS: a shell on CPU 1 that is to read from here wakes up behind a hog, which has the CPU for so
-# long. It gets a name of its own, and so that it sleeps in no other place, it has nothing to wait
-# for but that. The hog has to stay for longer than a host may stop the machine before the shell is told.
+# waits MS: a shell on CPU 1 that reads from this script wakes up behind a hog, which has the CPU
+# for MS ms. The shell has a name of its own, and nothing else to wait for, so that it sleeps in no
+# other place. The hog has to stay for longer than a host may stop the machine before the shell is
+# woken.
 waits()
 {
 	rm -f tell
@@ -275,7 +276,7 @@ told()
 	return "$1"
 }
 
-# listens PATTERN: and all is looked at when the hog is done.
+# listens PATTERN: the shell waits behind the hog, and is told of by PATTERN after that.
 listens()
 {
 	waits 3000 && until_true grep -q Y /sys/module/kdtl_hog/parameters/done && told "$1"
@@ -286,7 +287,8 @@ watch_says()
 	load kdtl_watch wake=kdtl_wake threshold_ms=250 pause_s=0 && listens waited
 }
 
-# wakes_logged: on CPU 0, where the shell and its children are, for the watch.
+# wakes_logged: how many wake-ups the watch's session has of CPU 0, where this shell and its
+# children are.
 wakes_logged()
 {
 	awk 'FNR == NR { if ($4 == "kdtl_wake" && /kdtl_watch/) id = $1; next }
@@ -294,9 +296,9 @@ wakes_logged()
 		/sys/kernel/debug/kdtl/sessions /sys/kernel/debug/kdtl/areas
 }
 
-# Four pages have 341 wake-ups of a CPU. When the watch has noticed the wait, that of the shell is
-# overwritten; to look whether it has, each second, wakes less often than that. A machine that is so
-# slow that the hog is done before has shown nothing.
+# Four pages have room for 341 wake-ups of a CPU. After the watch has noticed the wait, the shell's
+# wake-up is overwritten. Before that, looking each second whether it has makes fewer wake-ups than
+# there is room for. If the machine is so slow that the hog is done before, nothing has been shown.
 watch_keeps()
 {
 	! is_loaded kdtl_watch || unload kdtl_watch
@@ -315,8 +317,8 @@ watch_keeps()
 	grep -q N /sys/module/kdtl_hog/parameters/done && unload kdtl_hog && told waited
 }
 
-# By the CPU's own threshold it is not stuck, so the line is of the wait that goes on. It is of the
-# worst one: on a slow machine a worker of the CPU may have begun to wait just before the shell.
+# The CPU is not stuck by its own threshold, so the line is about the wait that goes on. It is about
+# the worst one: on a slow machine a worker of the CPU may have begun to wait just before the shell.
 watch_says_meanwhile()
 {
 	! is_loaded kdtl_watch || unload kdtl_watch
@@ -324,7 +326,7 @@ watch_says_meanwhile()
 		echo "prio normal 250" >/sys/kernel/debug/kdtl_watch/rules && listens "has waited for"
 }
 
-# An interrupt of an idle CPU wakes a thread there, and goes on.
+# An interrupt of an idle CPU wakes a thread there, and then keeps the CPU.
 kept()
 {
 	kdtl record --wake -i -q -o kept.data sh -c "$(loading kdtl_hog) cpu=1 ms=300 irq=1

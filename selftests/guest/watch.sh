@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The watch: quiet on an idle machine, and quick when a task starves, with the
-# recorder's table.
+# The watch is quiet on an idle machine, and quick when a task starves; the recorder
+# prints its table then.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -27,9 +27,9 @@ at_least()
 	[ "$(seen "$1" "$2")" -ge "$3" ]
 }
 
-# Five seconds in which nobody is late. On a busy host an emulated machine stands
-# still now and then, and tasks that wait meanwhile are late: then five more seconds
-# are tried.
+# There are five seconds in which no task is late. On a busy host an emulated machine
+# stands still now and then, and tasks that wait meanwhile are late: then five more
+# seconds are tried.
 idle()
 {
 	for _ in 1 2 3 4 5 6; do
@@ -40,15 +40,15 @@ idle()
 	return 1
 }
 
-# Tasks are dispatched all the time, but only those that are late are in the log. One that is late
-# just now may be in one of the two files only.
+# Tasks are dispatched all the time, but only those that are late are in the log. A task that is
+# late just now may be in one of the two files only.
 logs_only_late()
 {
 	[ "$(awk '$3 == "keep" && /\[kdtl_watch\]$/ { print $8 }' /sys/kernel/debug/kdtl/sessions)" = \
 		"$(seen all 3)" ]
 }
 
-# ftrace writes down the calls of each function that gives a session's entries to the watch,
+# Lets ftrace write down the calls of each function that gives a session's entries to the watch,
 # and of one that each round calls.
 trace_calls()
 {
@@ -58,7 +58,7 @@ trace_calls()
 		echo function >$calls/current_tracer
 }
 
-# called NAME: how often.
+# called NAME: how often the function was called.
 called()
 {
 	grep -c ": $1 <-" $calls/trace
@@ -74,14 +74,14 @@ have_read()
 	echo "$(called kdtl_reader_peek) $(called kdtl_aux_snapshot)"
 }
 
-# kept: the dispatches and idle times of the session that is looked back into.
+# kept: how many dispatches and idle times the session has that the watch looks back into.
 kept()
 {
 	awk '$3 == "overwrite" && /\[kdtl_watch\]$/ { print $8 }' /sys/kernel/debug/kdtl/sessions
 }
 
-# Tasks are dispatched, and the watch looks for CPUs that are stuck, but reads nothing. On a
-# busy host somebody may be late just then: then it is tried again.
+# While tasks are dispatched, the watch looks for CPUs that are stuck, but reads nothing. On a
+# busy host a task may be late just then: then try again.
 reads_nothing()
 {
 	trace_calls || return
@@ -108,7 +108,7 @@ reads_to_report()
 		echo nop >$calls/current_tracer && rmdir $calls
 }
 
-# ok_traced NAME COMMAND: if ftrace can trace the watch's functions.
+# ok_traced NAME COMMAND: does as ok, if ftrace can trace the watch's functions.
 ok_traced()
 {
 	if [ ! -e $tracing/available_filter_functions ]; then
@@ -134,7 +134,7 @@ refuses()
 	is "$(seen 0 2)" $threshold
 }
 
-# refuses_period MS: to load with it, and to change to it.
+# refuses_period MS: the watch neither loads with that period, nor changes to it.
 refuses_period()
 {
 	period=/sys/module/kdtl_watch/parameters/period_ms
@@ -145,7 +145,7 @@ refuses_period()
 	! echo "$1" 2>/dev/null >$period && is "$(cat $period)" 100 && unload kdtl_watch
 }
 
-# More than there is memory for: an errno and a line, and no backtrace.
+# too_large NAME: an area for which there is no memory makes an errno and a line, and no backtrace.
 too_large()
 {
 	cap=/sys/module/kdtl/parameters/max_session_mb
@@ -158,7 +158,7 @@ too_large()
 		! log | grep -E 'Call Trace|WARNING|allocation failure'
 }
 
-# refuses_steal NAME LINE: not a source that tells when a hypervisor had the CPU.
+# refuses_steal NAME LINE: the source does not tell when a hypervisor had a CPU, and is refused.
 refuses_steal()
 {
 	forget_log
@@ -166,7 +166,7 @@ refuses_steal()
 	log | grep -q "kdtl_watch: $2"
 }
 
-# A rule's path does not steer the terminal of who reads the rules.
+# A rule's path cannot steer the terminal on which the rules are read.
 rules_are_escaped()
 {
 	printf 'cgroup /x\033[2J\233 5\n' >$rules || return
@@ -174,13 +174,13 @@ rules_are_escaped()
 		printf 'cgroup /x\033[2J\233 -\n' >$rules && ! grep x1b $rules
 }
 
-# Two rules in one write would be one about a cgroup that cannot be.
+# Two rules in one write would be one rule, about a cgroup that cannot exist.
 one_rule_a_write()
 {
 	! printf 'cgroup /a 10\ncgroup /b 20\n' >$rules 2>/dev/null && ! grep /b $rules
 }
 
-# Otherwise closing it would run code that has gone.
+# open_file_keeps FILE: while it is open the watch stays, because closing it runs the watch's code.
 open_file_keeps()
 {
 	exec 3<"$1"
@@ -190,13 +190,13 @@ open_file_keeps()
 	return $status
 }
 
-# The CPU is everyone's again.
+# The hog has let go of the CPU.
 hogged()
 {
 	grep -q Y /sys/module/kdtl_hog/parameters/done
 }
 
-# Compared by their order in the log: with PREEMPT_RT programs may have to wait until
+# The order of the lines in the log tells: with PREEMPT_RT, programs may have to wait until
 # the hog ends, for RCU, whose callbacks run in a thread on CPU 1.
 caught_before_end()
 {
@@ -219,8 +219,8 @@ seldom_said()
 	[ "$lines" -le 6 ]
 }
 
-# Where the hog is: from a function of its own to the thread's begin, and nothing of the interrupt
-# that looks.
+# The watch says where the hog is: from a function of the hog's to the thread's begin, without the
+# functions of the interrupt that looks.
 stack_told()
 {
 	log | awk '
@@ -240,8 +240,8 @@ said_saturated()
 	log | grep -q "kdtl_watch: CPU 1: .*:[0-9]* waited at least 4294 ms"
 }
 
-# The victim has run again, and was seen to have waited for that long. Another task may be
-# first, and the recorder's table of that takes a while.
+# The victim has run again, and the watch has seen its wait. Another task may be first, and the
+# recorder's table about that takes a while.
 victim_seen()
 {
 	until_true hogged && until_true said_saturated && at_least 1 3 1 &&
@@ -249,7 +249,7 @@ victim_seen()
 		is "$(awk '$1 == 1 { print $5 }' $cpus)" "$(seen 1 5)+"
 }
 
-# Who had the CPU meanwhile, and for how long: at least 900 of 1000 ms, 4 of 4.3 s.
+# Both reports say that the hog had the CPU: at least for 900 of 1000 ms, and for 4 of 4.3 s.
 culprit_named()
 {
 	log | awk '
@@ -281,9 +281,9 @@ uevent_came()
 			head -n 1)\$" "$uevents"
 }
 
-# A task may have moved away from CPU 1's queue, and been dispatched late elsewhere.
-# While an emulated machine stands still on a busy host, other CPUs are stuck, too: then another
-# hog has to show that they need not be.
+# Other CPUs are not stuck, although a task may have left CPU 1's queue, and been dispatched late
+# elsewhere. While an emulated machine stands still on a busy host, other CPUs are also stuck: then
+# another hog has to show that they need not be.
 others_quiet()
 {
 	others=0
@@ -309,8 +309,8 @@ not_forged()
 		! grep '^[^a-z]*forged' /tmp/forged && ! grep -q "$(printf '[\033\233]')" /tmp/forged
 }
 
-# The watch's timer is on CPU 1, and so are softirqs that wait for ksoftirqd, which does not get
-# the CPU. Before v6.4 no timer of the timer wheel ends meanwhile.
+# CPU 1 has the watch's timer, and softirqs that wait for ksoftirqd, which does not get the CPU.
+# Before v6.4 no timer of the timer wheel expires meanwhile.
 caught_without_softirqs()
 {
 	pid=$(pid_of kdtl_watch)
@@ -323,14 +323,14 @@ caught_without_softirqs()
 	return $status
 }
 
-# watches_from PID CPU: where it ran last.
+# watches_from PID CPU: the task ran last on that CPU.
 watches_from()
 {
 	[ "$(cut -d ' ' -f 39 "/proc/$1/stat")" -eq "$2" ]
 }
 
-# Another work item keeps that of the watch waiting, but tasks are dispatched. While an emulated
-# machine stands still, none is: then it is tried again.
+# Another work item keeps the watch's waiting, but tasks are dispatched, so no CPU is stuck. While
+# an emulated machine stands still, no task is dispatched: then try again.
 others_dispatched()
 {
 	for _ in 1 2 3 4; do
@@ -359,8 +359,8 @@ have_module kdtl_hog || skip_all "no module kdtl_hog"
 
 can_starve 1
 
-# The victim is the task from which the hog takes the CPU; no process of the test is
-# on it.
+# The victim is to be the task from which the hog takes CPU 1, so no process of the test is
+# there.
 taskset -p 1 $$ >/dev/null
 
 plan 34
@@ -395,7 +395,7 @@ else
 fi
 
 background taskset 2 sh -c 'while :; do sleep 0.01; done'
-# A script's name is its task's name. This one always wants CPU 1.
+# A script gives its task its name. This script always wants CPU 1.
 names=$(mktemp -d)
 cat >"$names/$(printf 'x\033[2J\233\nforged')" <<'EOF'
 #!/bin/sh

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# What an alarm says: who waited, in which cgroup, behind whom, when, and which waits are
-# worth an alarm. Compared with what the load itself wrote down (alarms_test.c).
+# Compares what an alarm says with what the load itself wrote down (alarms_test.c): which
+# task waited, in which cgroup, behind which task, when; and which waits raise an alarm.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -24,7 +24,7 @@ has_said()
 	[ "$(said "$1")" -ge "${2:-1}" ]
 }
 
-# within MS LEAST MOST: but for what rounding takes.
+# within MS LEAST MOST: MS is from LEAST to MOST, but for rounding.
 within()
 {
 	[ "$1" -ge $(($2 - 2)) ] && [ "$1" -le $(($3 + 2)) ] && return
@@ -32,11 +32,12 @@ within()
 	return 1
 }
 
-# Begins in the cgroup $0. Its process stays the same, so it can be killed.
+# This runs a command in the cgroup $0, by exec, so the pid is the command's.
 # shellcheck disable=SC2016 # expanded by the inner shell
 in_group='echo $$ >"$0/cgroup.procs" && exec "$@"'
 
-# waiter GROUP NAME: wants CPU 1, and writes down into /tmp/NAME when it did not have it.
+# waiter GROUP NAME: starts a task that wants CPU 1, and writes into /tmp/NAME when it did not have
+# it.
 waiter()
 {
 	: >"/tmp/$2"
@@ -53,13 +54,13 @@ stop_waiters()
 	waiters=
 }
 
-# hog MS [HOW]: in /batch; sets $held to the time that it had CPU 1.
+# hog MS [HOW]: runs a hog in /batch; sets $held to how many ms it had CPU 1.
 hog()
 {
 	held=$(sh -c "$in_group" "$group/batch" "$dir/alarms_test" "${2:-hog}" hog 1 "$1")
 }
 
-# longest NAME: of what the waiter wrote down.
+# longest NAME: the longest wait that the waiter wrote down.
 longest()
 {
 	sort -n -k 2 "/tmp/$1" | tail -n 1 | cut -d ' ' -f 2
@@ -70,7 +71,7 @@ has_waited()
 	[ -s "/tmp/$1" ]
 }
 
-# refuses_lines N: as the most rows of the recorder's table.
+# refuses_lines N: the recorder refuses a table of N rows.
 refuses_lines()
 {
 	! load kdtl_recorder lines="$1" 2>/dev/null || { unload kdtl_recorder; return 1; }
@@ -97,7 +98,7 @@ is_seen()
 	[ "$(seen "$1")" = "$2" ]
 }
 
-# withheld WHAT: the sum that the log says.
+# withheld WHAT: the sum of what the log says was withheld.
 withheld()
 {
 	log | awk -v what="$1" '/kdtl_watch: withheld / && $0 ~ what {
@@ -107,7 +108,7 @@ withheld()
 	END { print sum + 0 }'
 }
 
-# stuck: how often a CPU was, which an emulated one is that stands still.
+# stuck: how often a CPU was stuck, as an emulated CPU is that stands still.
 stuck()
 {
 	awk 'NR > 1 { sum += $4 } END { print sum + 0 }' "$watch/cpus"
@@ -118,8 +119,8 @@ said_or_stuck()
 	has_said "$1" || [ "$(stuck)" -gt 0 ]
 }
 
-# Lines come at most at a limited rate, but never less for a wait that is worse. A CPU that stood
-# still was worse, too: then it is tried again.
+# The rate of lines is limited, but a wait that is worse always gets its line. A CPU that stood
+# still was also worse: then try again.
 worse_passes()
 {
 	for _ in 1 2 3 4 5; do
@@ -133,7 +134,7 @@ worse_passes()
 	return 1
 }
 
-# And so do alarms: the recorder prints a table for each.
+# A worse wait also always gets its alarm: the recorder prints a table for each.
 worse_alarms()
 {
 	until_true has_said 'kdtl_recorder: CPU 0 waited 4000 ms: end of table' &&
@@ -141,8 +142,8 @@ worse_alarms()
 		is "$(said 'kdtl_recorder: CPU 0 waited 2000 ms: end of table')" 1
 }
 
-# What was not said is counted, and that is said. An emulated CPU that stood still meanwhile may
-# be one more line that was not.
+# The watch says how many lines and alarms it withheld. There may be one more line for each time
+# that an emulated CPU stood still.
 counted()
 {
 	stuck=$(stuck)
@@ -152,14 +153,15 @@ counted()
 	[ "$more" -ge 0 ] && [ "$more" -le "$stuck" ] && is "$(withheld 'alarms in')" 15
 }
 
-# sees LATE LONGEST THROTTLED: by the table. What is longest is also for how long a CPU stood still.
+# sees LATE LONGEST THROTTLED: the watch's table says so. Time for which a CPU stood still also
+# counts as longest.
 sees()
 {
 	is "$(seen 3) $(seen 7)" "$1 $3" && { [ "$(stuck)" -gt 0 ] || is "$(seen 5)" "$2"; }
 }
 
-# A limit that took effect is no wait, and raises an alarm only if asked; what the task waited
-# after that is a wait.
+# Time for which a limit held a task back is no wait, and raises an alarm only if the watch is asked
+# to. If the task waits after that, that is a wait.
 throttled_if_asked()
 {
 		load kdtl_watch pmu=kdtl_fake threshold_ms=500 && fake throttle 3 && fake wait 1 &&
@@ -173,7 +175,7 @@ throttled_if_asked()
 		sees 2 2000 2
 }
 
-# kdtl_softirq's waits are not a hypervisor's, say.
+# A source's waits need not be for a hypervisor: those of kdtl_softirq are not, for example.
 not_a_hypervisor()
 {
 	forget_log
@@ -201,8 +203,8 @@ number()
 	echo "$line" | sed -n "s/.*$1\([0-9]*\).*/\1/p"
 }
 
-# of_table BEFORE LEAST MOST: within() of the time after it in $line, which is a table's: it has three
-# digits, and is in seconds if the machine stood still.
+# of_table BEFORE LEAST MOST: does as within, with the time after BEFORE in $line. $line is of a
+# table, so the time has three digits, and is in seconds if the machine stood still.
 of_table()
 {
 	within "$(echo "$line" | sed -n "s/.*$1\([0-9.]*\) \(m*s\).*/\1 \2/p" |
@@ -211,8 +213,8 @@ of_table()
 
 stuck_behind_hog='kdtl_watch: CPU 1: no task of normal priority dispatched for .* hog:'
 
-# hog_is_seen: by the watch, while it has the CPU. If the host stops the machine for that time, it
-# cannot: then there is another hog.
+# hog_is_seen: the watch sees the hog while that has the CPU. It cannot if the host stops the
+# machine for that time: then there is another hog.
 hog_is_seen()
 {
 	for _ in 1 2 3 4 5; do
@@ -221,7 +223,8 @@ hog_is_seen()
 	done
 }
 
-# The waiter ran neither while the hog did, nor in what it wrote down.
+# The wait that the watch tells of is at least as long as the hog ran, and at most as long as the
+# waiter wrote down. So is the time behind the hog.
 alarm_names_both()
 {
 	waiter svc waiter && hog_is_seen &&
@@ -232,7 +235,7 @@ alarm_names_both()
 		within "$(number 'behind hog:[0-9]* (\/batch) ')" "$held" "$(longest waiter)"
 }
 
-# The thread that got the CPU called exec(), and had its process's PID when it left the CPU.
+# The thread that got the CPU called exec(), so it had its process's PID when it left the CPU.
 exec_is_known()
 {
 	stop_waiters
@@ -250,7 +253,7 @@ exec_is_known()
 	until_true sampler_blames "$held" && unload kdtl_sampler
 }
 
-# sampler_blames MS: /batch, for at least as long.
+# sampler_blames MS: the sampler blames /batch for at least so long.
 sampler_blames()
 {
 	awk -v least="$1" '
@@ -258,20 +261,20 @@ sampler_blames()
 		END { exit ms + 2 < least }' /sys/kernel/debug/kdtl_sampler/metrics
 }
 
-# While it still waits: who has the CPU, since when, and who waits.
+# While the task still waits, the line says which task has the CPU, since when, and which one waits.
 stuck_names_both()
 {
 	line=$(log | grep "$stuck_behind_hog" | tail -n 1)
 	note "$line"
 	stuck=$(number 'dispatched for ')
-	# A thread of the kernel may have the CPU for a moment, or have waited longer.
+	# A kernel thread may have the CPU for a moment, or may have waited longer.
 	within "$(number '; [^;]* has had it for ')" 0 "$(longest waiter)" &&
 		within "$(number '; [^;]* has waited for ')" "$stuck" \
 			"$(longest waiter)" &&
 		within "$(number ', behind hog:[0-9]* (\/batch) ')" $((stuck - 10)) "$stuck"
 }
 
-# apart A B: the ms between two times of day.
+# apart A B: the ms from A to B, two times of day.
 apart()
 {
 	echo "$1:$2" | awk -F: '{
@@ -280,8 +283,8 @@ apart()
 	}'
 }
 
-# waited_then FROM: in one of the times without the CPU that the waiter wrote down, as late as leaves
-# the hog its time.
+# waited_then FROM: FROM is in one of the waits that the waiter wrote down, and early enough in it
+# for the hog's time to fit.
 waited_then()
 {
 	while read -r gap ms; do
@@ -291,7 +294,8 @@ waited_then()
 	return 1
 }
 
-# hog_table: the waiter's last table in which the hog had the CPU. A machine that stood still has others.
+# hog_table: the last table about the waiter in which the hog had the CPU. There are others if the
+# machine stood still.
 hog_table()
 {
 	log | sed -n 's/.*kdtl_recorder: //p' | awk '
@@ -303,7 +307,7 @@ hog_table()
 	[ -s /tmp/table ]
 }
 
-# The table begins before the wait did, and says who had the CPU, at which time of day.
+# The table begins before the wait did, and says which task had the CPU, at which time of day.
 table_covers()
 {
 	until_true hog_table || return
@@ -338,8 +342,8 @@ refuses()
 	is "$(cat "$watch/rules")" "$rules"
 }
 
-# Each late task is compared with each cgroup, so there are rules for 64 of them at most. One that
-# goes makes room.
+# Each late task is compared with each rule's cgroup, so there are rules for 64 cgroups at most. A
+# rule that goes makes room.
 bounded()
 {
 	rules=$(cat "$watch/rules")
@@ -359,10 +363,10 @@ bounded()
 	is "$(cat "$watch/rules")" "$rules"
 }
 
-# From here on the alarms count, which the recorder shows: lines come at a limited rate.
+# From here on look at the alarms, which the recorder shows, since the rate of lines is limited.
 
-# Both wait as long; only one of them is in the cgroup of the rule. A rule for a cgroup above it
-# does not hold for that one, and a path that begins in the same way is another one's.
+# Two tasks wait for the same time, and only one of them is in the rule's cgroup. A rule for the
+# cgroup above does not hold for it, and a path that begins in the same way is another cgroup's.
 by_cgroup()
 {
 	stop_waiters
@@ -376,8 +380,8 @@ by_cgroup()
 		echo "cgroup / -" >"$watch/rules"
 }
 
-# A wait that goes on is told of when it has been too long, and again when it is twice as long. The CPU
-# is not stuck yet by its own threshold.
+# A wait that goes on is told of when it is too long, and again when it is twice as long. By its own
+# threshold the CPU is not stuck yet.
 told_meanwhile()
 {
 	stop_waiters
@@ -386,7 +390,7 @@ told_meanwhile()
 	until_true has_said 'kdtl_watch: CPU 1: early:[0-9]* (/svc) has waited for .* hog:[0-9]* (/batch) has had it for' 2 &&
 		until_true has_said 'kdtl_recorder: CPU 1: early:[0-9]* (/svc) has waited for .*: end of table'
 	status=$?
-	# It has the CPU still.
+	# The hog still has the CPU.
 	kill "$(pid_of hog)" || status=1
 	wait $!
 	log | grep 'kdtl_watch: CPU 1: early:[0-9]* (/svc) has waited .* hog:' >/tmp/told
@@ -413,7 +417,7 @@ by_priority()
 	echo "prio normal -" >"$watch/rules"
 }
 
-# Who takes only what others leave raises no alarm, unless asked.
+# A task that takes only what others leave raises no alarm, unless the watch is asked to.
 idle_if_asked()
 {
 	stop_waiters
@@ -429,7 +433,7 @@ idle_if_asked()
 	until_true has_said 'kdtl_recorder: CPU 1: modest:[0-9]* (/svc) waited .*: end of table'
 }
 
-# A quota holds it back, on a CPU that nobody else wants.  A task that is moved into a group
+# A quota holds a task back on a CPU that no other task wants.  A task that is moved into a group
 # just then may seem to wait, see pmu-sched.rst.
 quota_is_told_apart()
 {
@@ -440,14 +444,14 @@ quota_is_told_apart()
 		! has_said 'limited:[0-9]* (/limited) waited'
 }
 
-# Of a second, it runs for 5 ms.
+# The task runs for 5 ms of each second.
 throttle_told_meanwhile()
 {
 	echo "5000 1000000" >"$group/limited/cpu.max" &&
 		until_true has_said 'kdtl_watch: CPU [0-9]*: limited:[0-9]* (/limited) has been throttled for [2-9][0-9][0-9] ms$'
 }
 
-# How often the quota has come back to those that it held back.
+# How often the quota has come back to tasks that it held back.
 came_back()
 {
 	sed -n 's/^nr_throttled //p' "$group/limited/cpu.stat"
@@ -460,15 +464,15 @@ has_come_back()
 
 starved_late='kdtl_watch: CPU 1: limited:[0-9]* (/limited) waited [0-9]* ms, behind .*hog:'
 
-# Of quotas that come back later, the task has had one.
+# The line is there, or the quota has come back once more, which the task has had then.
 late_or_back()
 {
 	has_said "$starved_late" || has_come_back "$1"
 }
 
-# Its quota comes back, but the hog has the CPU: from then on it waits. On a busy host the hog may
-# come too late to find the quota used up, and a CPU that stands still uses up that of seconds: then it
-# is tried again.
+# When the task's quota comes back, the hog has the CPU, so from then on the task waits. On a busy
+# host the hog may come too late to find the quota used up, and a CPU that stands still uses up the
+# quota of several seconds: then try again.
 starves_afterwards()
 {
 	for _ in 1 2 3 4 5; do
@@ -493,13 +497,13 @@ starves_afterwards()
 	return 1
 }
 
-# A long interrupt keeps an idle CPU from the task that it has woken.
+# A long interrupt of an idle CPU wakes a task, and keeps the CPU from it.
 idle_is_known()
 {
 	stop_waiters
-	# Lines come at a limited rate; a new watch has said none.
+	# The rate of lines is limited, so load a watch anew, which has printed none.
 	unload kdtl_watch && load kdtl_watch threshold_ms=250 pause_s=0 || return
-	# It does not know that the CPU was idle before, until something has run there.
+	# The watch knows that the CPU is idle only after something has run there.
 	taskset 2 true
 	load kdtl_hog cpu=1 ms=600 irq=1 &&
 		until_true has_said 'kdtl_recorder: CPU 1: kdtl_hog:[0-9]* waited .*: end of table' ||
@@ -512,22 +516,22 @@ idle_is_known()
 	note "of 600 ms, the CPU's clock had $own"
 	[ "$own" -gt 250 ] && within "$waited" "$own" "$waited" &&
 		within "$(number ', idle ')" "$own" "$waited" || return
-	# A kworker that had to wait as long has a table, too, and so has the wait while it goes on, if
-	# the watch runs before the task does.
+	# A kworker that had to wait as long may also have a table, and so has this wait while it
+	# goes on, if the watch runs before the task does.
 	line=$(log | sed -n '/: CPU 1: kdtl_hog:[0-9]* waited .* oldest first$/,/: end of table$/p' |
 		grep 'kdtl_recorder: CPU 1 from ')
 	note "$line"
 	of_table ' idle ' "$own" "$waited"
 }
 
-# On a slow console, between two rows of a table the CPU is for others. The real-time thread of
-# the watch would keep it from them.
+# Between two rows of a table on a slow console, other tasks get the CPU, which the watch's
+# real-time thread would keep from them.
 # shellcheck disable=SC2016,SC2046 # the shell that prints it; two numbers
 rests_between_rows()
 {
 	ms=/sys/module/kdtl_recorder/parameters/ms
 	level=$(cut -f 1 /proc/sys/kernel/printk)
-	# Its alarms have tables, too, and there is one at a time.
+	# The watch's alarms also make tables, and there is only one at a time.
 	unload kdtl_watch && load kdtl_slow_console || return
 	forget_log
 	dmesg -n 8
@@ -544,11 +548,11 @@ rests_between_rows()
 	[ "$rows" -ge 50 ] && [ $(($2 - $1)) -ge $((rows / 2)) ]
 }
 
-# A task waits behind the hog on CPU 1, and is moved to CPU 0 while the hog goes on, however long
-# a busy host takes for that.
+# A task waits behind the hog on CPU 1, and is moved to CPU 0 while the hog still has CPU 1, however
+# long a busy host takes for that.
 moved_is_known()
 {
-	# The thread of the hog before this one must not be who waits for longest.
+	# The thread of the hog before this one must not be the one that waits for longest.
 	unload kdtl_hog && unload kdtl_watch && load kdtl_watch threshold_ms=0 pause_s=0 &&
 		echo "1 250" >"$watch/cpus" && echo "cgroup /svc 250" >"$watch/rules" &&
 		waiter svc moved || return
@@ -563,7 +567,7 @@ moved_is_known()
 	wait $!
 	line=$(log | grep 'kdtl_watch: CPU 0: moved:[0-9]* (/svc) waited' | head -n 1)
 	note "$line"
-	# What is longer than 4.29 s is "at least" as long.
+	# The line says "at least" for a wait that is longer than 4.29 s.
 	waited=$(number 'waited [a-z ]*')
 	elsewhere=$(number ', in the queue of another CPU ')
 	[ $status -eq 0 ] && within "$waited" 250 "$(longest moved)" &&

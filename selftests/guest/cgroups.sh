@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The sampler by cgroup: the test source names tasks that sleep in cgroups, and says for
-# how long each waited behind whom. Then the scheduler does, and all adds up.
+# Tests the sampler's counts by cgroup: the test source names tasks that sleep in cgroups,
+# and says for how long each waited behind which task. Then the scheduler does, and all
+# adds up.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -18,7 +19,7 @@ fake()
 	echo "$@" >/sys/kernel/debug/kdtl_fake/do
 }
 
-# sleeper CGROUP: a task that sleeps there; $pid is its pid.
+# sleeper CGROUP: starts a task that sleeps there; $pid is its pid.
 sleeper()
 {
 	[ -d "$root/$1" ] || mkdir "$root/$1" || return
@@ -27,20 +28,20 @@ sleeper()
 	echo "$pid" >"$root/$1/cgroup.procs"
 }
 
-# metric NAME CGROUP [LABELS]: its value, or nothing. CGROUP is as in the file.
+# metric NAME CGROUP [LABELS]: the metric's value, or nothing. CGROUP is as in the file.
 metric()
 {
 	name="kdtl_cgroup_$1{cgroup=\"$2\"${3:-}}" awk '
 		index($0, ENVIRON["name"] " ") == 1 { print $NF }' $sampler/metrics
 }
 
-# cause CAUSE CGROUP: for how long it waited for that.
+# cause CAUSE CGROUP: for how many seconds the cgroup waited for that reason.
 cause()
 {
 	metric pressure_seconds_total "$2" ",cause=\"$1\""
 }
 
-# grew_by_one BEFORE AFTER: by 1 s.
+# grew_by_one BEFORE AFTER: AFTER is 1 s more than BEFORE.
 grew_by_one()
 {
 	awk -v before="$1" -v after="$2" 'BEGIN {
@@ -49,13 +50,13 @@ grew_by_one()
 	}'
 }
 
-# behind CGROUP: for how long it waited behind other cgroups.
+# behind CGROUP: for how many seconds the cgroup waited behind others.
 behind()
 {
 	cause neighbours "$1"
 }
 
-# sum_cause CAUSE: over all cgroups.
+# sum_cause CAUSE: for how many seconds all cgroups waited for that reason.
 sum_cause()
 {
 	awk -v cause="cause=\"$1\"} " '
@@ -63,14 +64,14 @@ sum_cause()
 		END { printf "%.9f\n", n }' $sampler/metrics
 }
 
-# sum NAME: over all cgroups.
+# sum NAME: the sum of that metric over all cgroups.
 sum()
 {
 	awk -v name="kdtl_cgroup_$1{" 'index($0, name) == 1 { n += $NF }
 		END { printf "%.9f\n", n }' $sampler/metrics
 }
 
-# row SECONDS PATH: dispatches, longest wait and throttled time in that window.
+# row SECONDS PATH: the cgroup's dispatches, longest wait and throttled time in that window.
 row()
 {
 	awk -v head="last $1 s" -v path="$2" '
@@ -98,7 +99,7 @@ in_window()
 	is "$(row 60 /web)" "2 1.00 s 3.00 s" && is "$(row 60 /hog)" "1 0 ns 0 ns"
 }
 
-# The wait was behind /hog, all of it; the next one behind a task of the same cgroup.
+# All of the first wait was behind /hog, and the next one behind a task of the same cgroup.
 names_culprit()
 {
 	is "$(metric culprit_seconds_total /hog)" 1.000000000 &&
@@ -113,7 +114,7 @@ names_culprit()
 }
 
 # One cgroup had the CPU for the last second of the wait, and for as long as the machine took
-# for the test's next line; another one had it before that.
+# for the test's next line. Another cgroup had it before that.
 shares_blame()
 {
 	sleeper cron || return
@@ -132,7 +133,7 @@ shares_blame()
 		is "$(behind /web)" 4.000000000
 }
 
-# Many short tasks of a cgroup, which had the CPU one after the other: it is the culprit for all
+# Many short tasks of a cgroup had the CPU one after the other. The cgroup is the culprit for all
 # of that time, and the task before them for the rest.
 blames_storm()
 {
@@ -156,14 +157,15 @@ blames_storm()
 		is "$(behind /web)" 8.000000000
 }
 
-# cpu_of CGROUP: the CPU that it had while others waited.
+# cpu_of CGROUP: for how many seconds the cgroup had a CPU while others waited.
 cpu_of()
 {
 	metric culprit_seconds_total "$1"
 }
 
-# Ten tasks wait for /brief, which has the CPU for a second, and then one for /hog, which has it for
-# four. Counted for each task it is /brief that is to blame, but it had a fifth of that time.
+# Ten tasks wait for /brief, which has the CPU for a second, and then one task for /hog, which has
+# it for four. If each task's wait counted, /brief would be to blame most, but it had a fifth of the
+# time.
 counts_cpu_once()
 {
 	echo 1 >$sampler/reset
@@ -180,8 +182,8 @@ counts_cpu_once()
 		is "$(cpu_of /brief)" 1.000000000 && is "$(cpu_of /hog)" 4.000000000
 }
 
-# gains SECONDS CPU PID PREV MS: a dispatch after such a wait adds so much to the time that /hog had
-# while others waited.
+# gains SECONDS CPU PID PREV MS: a dispatch after such a wait adds SECONDS to the time for which
+# /hog had a CPU while others waited.
 gains()
 {
 	was=$(cpu_of /hog)
@@ -189,8 +191,8 @@ gains()
 		is "$(echo "$(cpu_of /hog) ${was:-0}" | awk '{ print $1 - $2 }')" "$1"
 }
 
-# Of one cgroup, waits in others, and beside others, count once; and for each cgroup that waits.
-# What a cgroup's own tasks wait for does not count.
+# Waits of a cgroup that lie in its other waits, or beside them, count once, for each cgroup that
+# waits. Waits of the culprit's own tasks do not count.
 counts_what_is_new()
 {
 	echo 1 >$sampler/reset
@@ -210,7 +212,7 @@ counts_what_is_new()
 	fake stop 0 0 && return "$1"
 }
 
-# Entries that are lost could be of anybody.
+# Entries that are lost could be any cgroup's, so none is blamed.
 blames_nobody()
 {
 	before=$(metric culprit_seconds_total /hog)
@@ -226,7 +228,8 @@ falls()
 		is "$(row 60 /web)" "" && is "$(metric wait_seconds_count /web)" 6
 }
 
-# Prometheus refuses a series that is there twice.
+# A cgroup that is removed and made again has one series, since Prometheus refuses one that is there
+# twice.
 made_again()
 {
 	sleeper again || return
@@ -235,7 +238,7 @@ made_again()
 		is "$(metric wait_seconds_count /again)" 2
 }
 
-# A quote, a backslash and a byte that is no character.
+# A quote, a backslash and a byte that is no character are escaped in the metrics.
 quotes()
 {
 	sleeper "$(printf 'a"b\\c\377')" || return
@@ -252,8 +255,8 @@ goes_when_stale()
 		is "$(grep -c 'kdtl_cgroup_wait_seconds_count{' $sampler/metrics)" 1
 }
 
-# An interrupt, or the hypervisor, kept the idle CPU from the task: no cgroup did.  Idle
-# times are no dispatches.
+# An interrupt or the hypervisor kept the idle CPU from the task, so no cgroup is blamed.
+# Idle times are no dispatches.
 blames_nobody_for_idle()
 {
 	was="$(sum_cause neighbours) $(sum culprit_seconds_total)"
@@ -266,7 +269,7 @@ blames_nobody_for_idle()
 		is "$(counted)" "$((${nr% *} + 2)) $((${nr#* } + 2))"
 }
 
-# counted: the dispatches that were logged, and all of them.
+# counted: how many dispatches were logged, and how many there were.
 counted()
 {
 	awk '!/^#/ { logged += $6; all += $16 } END { print logged, all }' $sampler/lines
@@ -277,8 +280,9 @@ reset_forgets()
 	echo 1 >$sampler/reset && ! grep -q kdtl_cgroup_ $sampler/metrics
 }
 
-# Two have rows, and the root, in which they are; a third one is counted with the others, until one
-# goes. Those are counted as one, so none is a neighbour of the others.
+# Two cgroups have rows, and so does the root, which they are in. A third cgroup is counted with all
+# others, until one of the two goes. The others are counted as one, so they are no neighbours of
+# each other.
 is_capped()
 {
 	unload kdtl_sampler && load kdtl_sampler pmu=kdtl_fake cgroups=2 || return
@@ -309,7 +313,7 @@ can_be_switched_off()
 		fake task 0 "$web" 0 10 && ! grep -q kdtl_cgroup_ $sampler/metrics
 }
 
-# Loops beside each other, in two cgroups, until both have waited behind the other.
+# Each of the two cgroups has waited behind the other.
 both_waited()
 {
 	behind /web | awk '$1 > 0.05 { found = 1 } END { exit !found }' &&
@@ -317,8 +321,8 @@ both_waited()
 		awk '$1 > 0.05 { found = 1 } END { exit !found }'
 }
 
-# Of tasks that nobody scheduled for a test it may have more waits at once than there is room for,
-# and then it counts some time of neighbours without their name.
+# Nearly all of the neighbours' time has a name. Real tasks may have more waits at once than the
+# sampler has room for, and then it counts some time without a name.
 are_named()
 {
 	echo "$(sum_cause neighbours) $(sum culprit_seconds_total)" | awk '{
@@ -340,14 +344,14 @@ real_tasks()
 	are_named && metric culprit_seconds_total /hog | awk '{ exit !($1 > 0.025) }'
 }
 
-# web_waited SECONDS: since the reset.
+# web_waited SECONDS: /web has waited for longer than that since the reset.
 web_waited()
 {
 	behind /web | awk -v least="$1" '{ exit !($1 > least) }'
 }
 
-# Three hundred tasks that only yield make waits with thousands of dispatches in each: it keeps
-# up with them, and knows the cgroup that had the CPU for all of that time.
+# Three hundred tasks that only yield make waits with thousands of dispatches in each. The sampler
+# keeps up with them, and knows that one cgroup had the CPU for all of that time.
 blames_yielders()
 {
 	background taskset 1 sh -c "echo \$\$ >$root/hog/cgroup.procs; exec $here/yield 300"
@@ -355,7 +359,7 @@ blames_yielders()
 	echo 1 >$sampler/reset
 	echo 1 >$sampler/running
 	lost=$(lost)
-	# Who had the CPU before the reset is not known of the waits that were not over then.
+	# For waits that were not over at the reset, it is not known which task had the CPU before.
 	until_true web_waited 1 || return
 	unknown=$(sum_cause unknown)
 	until_true web_waited 4 || return
@@ -370,13 +374,13 @@ blames_yielders()
 		}'
 }
 
-# lost: entries, on all CPUs.
+# lost: how many entries were lost, on all CPUs.
 lost()
 {
 	awk '!/^#/ { n += $5 } END { print n }' $sampler/lines
 }
 
-# Each dispatch is of one cgroup.
+# The dispatches of all cgroups add up: each is one cgroup's.
 adds_up()
 {
 	is "$(sum wait_seconds_count | cut -d . -f 1)" \
@@ -396,7 +400,7 @@ early_are_gone()
 	rmdir "$root/early"
 }
 
-# Many that are there before the first client, which are looked up a few at a time.
+# Many cgroups are there before the first client. They are looked up a few at a time.
 early_ones_are_known()
 {
 	unload kdtl_sampler && unload kdtl_answers && mkdir "$root/early" || return
@@ -414,56 +418,57 @@ kernel_kib()
 	awk '$1 == "SUnreclaim:" || $1 == "VmallocUsed:" { n += $2 } END { print n }' /proc/meminfo
 }
 
-crowd_is_gone()
+hundreds_are_gone()
 {
-	rmdir "$root"/crowd/* 2>/dev/null
-	rmdir "$root/crowd"
+	rmdir "$root"/hundreds/* 2>/dev/null
+	rmdir "$root/hundreds"
 }
 
-# crowd_sleeps: a task in each of $crowd cgroups; /tmp/crowd has their pids. Nobody writes to
-# what they open, and none of them is a program of its own, which would take long.
-crowd_sleeps()
+# hundreds_sleep: a task sleeps in each of $hundreds cgroups; /tmp/hundreds has their pids. The tasks
+# open a FIFO to which nobody writes. None of them runs a program of its own, which would take long.
+hundreds_sleep()
 {
-	mkdir "$root/crowd" && (cd "$root/crowd" && mkdir $(seq $crowd)) &&
-		mkfifo /tmp/crowd.never || return
-	for i in $(seq $crowd); do
-		: </tmp/crowd.never &
-		echo $! >"$root/crowd/$i/cgroup.procs" || return
+	mkdir "$root/hundreds" && (cd "$root/hundreds" && mkdir $(seq $hundreds)) &&
+		mkfifo /tmp/hundreds.never || return
+	for i in $(seq $hundreds); do
+		: </tmp/hundreds.never &
+		echo $! >"$root/hundreds/$i/cgroup.procs" || return
 		echo $!
 		[ $((i % 100)) -ne 0 ] || echo "# $i tasks" >&2
-	done >/tmp/crowd
+	done >/tmp/hundreds
 }
 
-# crowd_waits MS: each of them for so long.
-crowd_waits()
+# hundreds_wait MS: each of these tasks waits for MS ms.
+hundreds_wait()
 {
 	echo "# each waits for $1 ms"
 	fake later 0 3
 	while read -r pid; do
 		echo "task 0 $pid 0 $1" || return
-	done </tmp/crowd >/sys/kernel/debug/kdtl_fake/do
+	done </tmp/hundreds >/sys/kernel/debug/kdtl_fake/do
 }
 
-# Each of many cgroups has waits in several buckets, powers of two, and parts of windows. What
-# the engine of pressure takes for a CPU is there with its first entry.
-crowd=300
+hundreds=300
+
+# Each of $hundreds cgroups has waits in several buckets, powers of two, and parts of windows. The
+# memory that the engine of pressure needs for a CPU is allocated with the CPU's first entry.
 takes_little_memory()
 {
-	unload kdtl_sampler && unload kdtl_answers && crowd_sleeps &&
+	unload kdtl_sampler && unload kdtl_answers && hundreds_sleep &&
 		load kdtl_sampler pmu=kdtl_fake cgroups=1024 && fake task 0 "$web" 0 10 &&
 		is "$(metric wait_seconds_count /web)" 1 || return
 	before=$(kernel_kib)
-	crowd_waits 0 && crowd_waits 1 && crowd_waits 20 && crowd_waits 24 &&
-		crowd_waits 300 || return
-	is "$(grep -c '^kdtl_cgroup_wait_seconds_count{cgroup="/crowd/.*} 5$' \
-		$sampler/metrics)" $crowd || return
-	per_cgroup=$((($(kernel_kib) - before) / crowd))
-	echo "# $per_cgroup KiB for each of $crowd cgroups"
-	xargs kill </tmp/crowd
-	until_true crowd_is_gone && [ $per_cgroup -gt 0 ] && [ $per_cgroup -le 12 ]
+	hundreds_wait 0 && hundreds_wait 1 && hundreds_wait 20 && hundreds_wait 24 &&
+		hundreds_wait 300 || return
+	is "$(grep -c '^kdtl_cgroup_wait_seconds_count{cgroup="/hundreds/.*} 5$' \
+		$sampler/metrics)" $hundreds || return
+	per_cgroup=$((($(kernel_kib) - before) / hundreds))
+	echo "# $per_cgroup KiB for each of $hundreds cgroups"
+	xargs kill </tmp/hundreds
+	until_true hundreds_are_gone && [ $per_cgroup -gt 0 ] && [ $per_cgroup -le 12 ]
 }
 
-# There are not that many at the begin.
+# The log says how many cgroups were too many to be known. At the beginning there are not that many.
 too_many_are_told()
 {
 	unload kdtl_sampler && unload kdtl_answers && load kdtl_sampler && mkdir "$root/many" ||
@@ -486,7 +491,7 @@ load kdtl_fake_drive || bail_out "kdtl_fake_drive does not load"
 
 plan 23
 ok "it loads" load kdtl_sampler pmu=kdtl_fake
-# As if the machine ran for longer than it takes until a cgroup is stale.
+# Let the machine seem to have run for longer than it takes until a cgroup is stale.
 fake later 0 1000
 sleeper web
 web2=$pid

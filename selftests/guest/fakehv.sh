@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# kdtl_vpa against a hypervisor that misbehaves: kdtl_fake_hv plays it, in an
+# Tests kdtl_vpa on a hypervisor that misbehaves: kdtl_fake_hv plays it, in an
 # emulated machine whose own hypervisor never writes to the log.
 #
 #   selftests/run/vm ppc64le-6.1 --cpus 2 --append slub_debug=FZPU \
@@ -32,13 +32,13 @@ hv()
 	echo "$*" >$fake/ctl
 }
 
-# info KEY [CPU]: what the hypervisor knows.
+# info KEY [CPU]: the key's value in what the hypervisor knows.
 info()
 {
 	field "$1" "cpu=${2:-0}" <$fake/info
 }
 
-# value KEY [CPU]: what the first session knows.
+# value KEY [CPU]: the key's value in what the first session knows.
 value()
 {
 	field "$1" session=0 "cpu=${2:-0}" <"$tmp.report"
@@ -68,7 +68,7 @@ each()
 	END { exit bad || !n }' "$tmp.report"
 }
 
-# Whatever the hypervisor did: every entry that is handed out was written by it, and
+# Whatever the hypervisor did, every entry that is handed out was written by it, and
 # is handed out once and in order; all others are counted.
 sound='v["bad_sum"] == 0 && v["repeated"] == 0 && v["backwards"] == 0 &&
 	v["produced"] == v["consumed"] + v["lost"] + v["unread"] &&
@@ -82,13 +82,13 @@ new_mark()
 	echo "<7>fakehv.sh: mark $mark" >/dev/kmsg
 }
 
-# What the kernel has said since.
+# log_since: what the kernel has said since new_mark().
 log_since()
 {
 	dmesg | sed "1,/fakehv.sh: mark $mark\$/d"
 }
 
-# said TEXT: kdtl_vpa logged it once, as its messages are rate-limited.
+# said TEXT: kdtl_vpa logged TEXT once, as its messages are rate-limited.
 said()
 {
 	is "$(log_since | grep -c "kdtl_vpa: .*$1")" 1
@@ -107,7 +107,7 @@ begin()
 	new_mark
 }
 
-# end: what the session saw of CPU 0, and what the hypervisor counted.
+# end: stops the sessions. Sets what the first one saw of CPU 0, and what the hypervisor counted.
 end()
 {
 	ctl stop
@@ -119,14 +119,15 @@ end()
 	ctl close
 }
 
-# Messages of a kind come once in 10 s: load the module anew to get them now.
+# again: loads the module anew. Messages of a kind come once in 10 s, but a new module's come at
+# once.
 again()
 {
 	unload kdtl_vpa && load kdtl_vpa "$@"
 }
 
-# steps ENTRIES LOST STEP...: all steps between two polls; then ENTRIES are read and
-# LOST are lost, and together they are what the hypervisor counted.
+# steps ENTRIES LOST STEP...: all steps come between two polls. Then ENTRIES are read
+# and LOST are lost, and together they are what the hypervisor counted.
 steps()
 {
 	want_entries=$1
@@ -146,14 +147,14 @@ steps_said()
 	again log_bytes=$log && steps "$@" && said "$text"
 }
 
-# A session that has read ten.
+# Begins a session, which reads ten entries.
 begin_with_ten()
 {
 	begin
 	hv play 0 put=10 && until_true produced_is 10
 }
 
-# jump COUNT ENTRIES STEP...: an impossible count; one lost entry stands for an
+# jump COUNT ENTRIES STEP...: after an impossible count, one lost entry stands for an
 # unknown number, and logging goes on.
 jump()
 {
@@ -186,8 +187,8 @@ counted_are()
 	has_counted_more 0 $((counted + $1 - 1))
 }
 
-# at_rate FROM NS BURST N: from a timer (CPU 0) or another CPU, until it has counted
-# N.
+# at_rate FROM NS BURST N: entries come at a rate, by a timer (if FROM is CPU 0) or
+# from another CPU, until the hypervisor has counted N.
 at_rate()
 {
 	begin
@@ -200,8 +201,8 @@ at_rate()
 		said_nothing
 }
 
-# After a poll that found itself lapped, the next one follows soon. What is written in between is
-# much for so short a time, if the poll stood still behind its last look at the count.
+# After a poll that found itself lapped, the next one follows soon. If the poll stood still after
+# its last look at the count, much is written for so short a time: that is no jump.
 stands_still()
 {
 	again || return
@@ -213,8 +214,8 @@ stands_still()
 	is "$produced" "$counted" && each "$sound" && ! log_since | grep "made a jump"
 }
 
-# 2^16 entries in a row have every pair of codes once: each preempt reason 256
-# times. The masks' classes by PAPR's codes.
+# 2^16 entries in a row have every pair of codes once, so each preempt reason 256
+# times. They are classified by PAPR's codes.
 classes()
 {
 	begin
@@ -230,9 +231,9 @@ classes()
 		v["ctr_fault"] == 512 && v["ctr_unknown"] == 65536 - 1280)'
 }
 
-# Two sessions that want different ones, the second more often than the log needs.
-# The first 256 entries have each preempt reason once; PAPR has no more than 5 of
-# known kind.
+# Two sessions want different kinds, and the second wakes more often than the log needs.
+# The first 256 entries have each preempt reason once; PAPR has no more than 5 reasons
+# of known kind.
 masks()
 {
 	again && ctl attr 0 1 0 && ctl attr 1 2 1000000 || return
@@ -246,8 +247,8 @@ masks()
 		v["session"] == 1 && v["ctr_preempt"] == 1 && v["produced"] == 252)'
 }
 
-# all_but MASK NR: the first session gets all of 256 entries in a row, the second has
-# this mask and gets NR.
+# all_but MASK NR: of 256 entries in a row, the first session gets all, and the second,
+# which has this mask, gets NR.
 all_but()
 {
 	again && ctl attr 1 "$1" 0 || return
@@ -259,8 +260,8 @@ all_but()
 		v["session"] == 1 && v["produced"] == '"$2"')'
 }
 
-# The first session logs KDTL_MASK_CEDE, and after the entries with the preempt reasons
-# 0 to 3 KDTL_MASK_FAULT: all but reason 4.
+# The first session logs KDTL_MASK_CEDE, and after four entries, with the preempt reasons
+# 0 to 3, KDTL_MASK_FAULT: it misses reason 4 only.
 sets()
 {
 	again && ctl attr 0 1 0 && ctl sets 4 4 || return
@@ -273,7 +274,7 @@ sets()
 		v["session"] == 1 && v["produced"] == 256)'
 }
 
-# The log's end lies in the middle of what a poll reads.
+# The log's end lies in the middle of the entries that a poll reads.
 around_the_end()
 {
 	again log_bytes=$log || return
@@ -284,8 +285,8 @@ around_the_end()
 	is "$entries $lost" "$((2 * n - 6)) 0" && each "$sound"
 }
 
-# An area of 1365 entries, which nobody reads, becomes full in the middle of what a poll
-# reads: those that fit are the first ones.
+# An area of 1365 entries, which nobody reads, becomes full while a poll fills it: the
+# first entries are those that fit.
 full_area()
 {
 	again && ctl open 65536 && ctl hold && ctl start || return
@@ -295,8 +296,8 @@ full_area()
 	is "$entries $lost" "1365 635" && each "$sound" && is "$produced" "$counted"
 }
 
-# start_fails TEXT: starting fails with this error ("/": I/O or Input/output error),
-# and works again as soon as the hypervisor allows it.
+# start_fails TEXT: start fails with this error ("/": I/O or Input/output error), and
+# works again as soon as the hypervisor allows it.
 start_fails()
 {
 	ctl open || return
@@ -320,7 +321,7 @@ refused()
 		said "does not register its log (H_REGISTER_VPA: $1)"
 }
 
-# The hypervisor takes logs up to $1 bytes.
+# limited BYTES: the hypervisor takes logs of up to BYTES, so the driver registers one of that size.
 limited()
 {
 	again && hv limit "$1" || return
@@ -343,8 +344,7 @@ all_refused()
 		is $(($(info refusals) - refusals)) 5
 }
 
-# The hypervisor goes on writing to a log that was given back, although the module has
-# gone.
+# The hypervisor goes on writing to a log that was given back, although the module is gone.
 kept()
 {
 	again || return
@@ -362,7 +362,7 @@ kept()
 	is "$(info complaint)" none && each "$sound" && load kdtl_vpa
 }
 
-# In session after session, the first log still belongs to the hypervisor.
+# The first log still belongs to the hypervisor, in session after session.
 kept_and_again()
 {
 	again || return
@@ -379,8 +379,8 @@ kept_and_again()
 	is "$(info registered)" 0
 }
 
-# It has its log again: ten more are read, and one lost entry stands for those that
-# are lost.
+# The session has its log again: ten more entries are read, and one lost entry stands
+# for those that are lost.
 ten_more_and_end()
 {
 	hv play 0 put=10 || return
@@ -406,7 +406,7 @@ refused_since()
 	[ "$(info refusals)" -gt "$1" ]
 }
 
-# Someone else has taken the log, and at first it cannot be registered again.
+# Another user has taken the log, and at first it cannot be registered again.
 taken_for_long()
 {
 	again || return
@@ -420,7 +420,7 @@ taken_for_long()
 	ten_more_and_end
 }
 
-# stolen MASK: someone else has registered its own log, and keeps it when we stop.
+# stolen MASK: another user has registered a log of its own, and keeps it when the session stops.
 stolen()
 {
 	again || return
@@ -433,7 +433,7 @@ stolen()
 	! ctl open 2>/dev/null && hv play 0 take && steps 10 0 put=10
 }
 
-# Two laps between each two polls, and CPU 1 goes and comes.
+# CPU 1 goes and comes, while the hypervisor laps its log twice between two polls.
 hotplug()
 {
 	begin
@@ -454,7 +454,7 @@ hotplug()
 	ctl close
 }
 
-# Sessions, and the module, come and go while it writes.
+# Sessions and the module come and go while the hypervisor writes.
 come_and_go()
 {
 	hv run 0 1 50000 500 || return
@@ -473,7 +473,7 @@ no_complaint()
 	is "$(sed -n 's/.*complaint=//p' $fake/info | sort -u)" none
 }
 
-# The allocator's own checks.
+# The allocator's own checks find nothing wrong.
 memory_is_well()
 {
 	for cache in /sys/kernel/slab/kmalloc-*; do

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Pressure by cause of real tasks, compared with what the kernel counts in other ways: run_delay
-# of each task, cpu.stat, and PSI where the kernel has it.
+# Compares the pressure of real tasks, by cause, with what the kernel counts in other ways:
+# run_delay of each task, cpu.stat, and PSI if the kernel has it.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -14,8 +14,8 @@ sampler=/sys/kernel/debug/kdtl_sampler
 root=/tmp/kdtl-pressure
 fake=/sys/kernel/debug/kdtl_fake
 
-# loop CGROUP CPU: a task that computes there for ever; $pid is its pid. A machine that counts
-# instructions has only one CPU.
+# loop CGROUP CPU: starts a task that computes there for ever; $pid is its pid. A machine that
+# counts instructions has only one CPU.
 loop()
 {
 	cpu=$2
@@ -25,14 +25,14 @@ loop()
 	until_true grep -q -x "$pid" "$root/$1/cgroup.procs"
 }
 
-# stop PID...: they are gone.
+# stop PID...: kills these tasks, and waits until they are gone.
 stop()
 {
 	kill "$@"
 	wait "$@" 2>/dev/null || :
 }
 
-# total ROW CGROUP: us, as the file says.
+# total ROW CGROUP: the row's total in the file, in us.
 total()
 {
 	awk -v row="$1" -v path="$2" '
@@ -43,7 +43,7 @@ total()
 		}' /tmp/pressure
 }
 
-# by CGROUP: "us neighbour", the one that it waited for most.
+# by CGROUP: "US NEIGHBOUR", the neighbour for which the cgroup waited most.
 by()
 {
 	awk -v path="$1" '
@@ -52,7 +52,7 @@ by()
 		/tmp/pressure | sort -rn | head -n 1
 }
 
-# psi CGROUP ROW: us; 0 if the kernel has none of this cgroup.
+# psi CGROUP ROW: the row's total of PSI, in us; 0 if the kernel has no PSI of this cgroup.
 psi()
 {
 	sed -n "s/^$2 .*total=//p" "$root/$1/cpu.pressure" 2>/dev/null | grep . || echo 0
@@ -68,7 +68,7 @@ now()
 	psi "$2" some
 }
 
-# ran PID: how often it was dispatched.
+# ran PID: how often the task was dispatched.
 ran()
 {
 	read -r _ _ runs <"/proc/$1/schedstat" && echo "$runs"
@@ -79,7 +79,8 @@ has_run()
 	[ "$(ran "$1")" -gt "$2" ]
 }
 
-# all_run PID...: until each has been dispatched again, so that no wait goes on that had begun.
+# all_run PID...: waits until each task has been dispatched again, so that waits that had begun are
+# over.
 all_run()
 {
 	for each; do
@@ -87,13 +88,13 @@ all_run()
 	done
 }
 
-# What measure() does for SECONDS.
+# measure() runs this for SECONDS.
 meanwhile='sleep'
 
-# measure PID CGROUP SECONDS [PID]...: /tmp/pressure and /tmp/metrics, and what the kernel counted
-# meanwhile of that task and cgroup: at least what it did in the time within, and at most in the time
-# around, as the machine may be slow between the two. The kernel counts a wait when it has ended:
-# none of any of these tasks is in both times, or in none.
+# measure PID CGROUP SECONDS [PID]...: writes /tmp/pressure and /tmp/metrics, and notes what the
+# kernel counted meanwhile for that task and cgroup: at least what it did in $within, and at most
+# what it did in $around, as the machine may be slow between the two. The kernel counts a wait when
+# it has ended, so at the ends of both times each of these tasks has just been dispatched.
 measure()
 {
 	task=$1 group=$2 seconds=$3
@@ -111,14 +112,14 @@ measure()
 	sed -n -e 's/^/# /' -e '/total=0$/!p' /tmp/pressure | grep -v '^# $'
 }
 
-# kernel COLUMN: "LEAST MOST" of what now() said.
+# kernel COLUMN: "LEAST MOST" by which that column of now() grew.
 kernel()
 {
 	echo "$within $around" | awk -v i="$1" '{ print $(i + 4) - $i, $(i + 12) - $(i + 8) }'
 }
 
-# near WHAT GOT "LEAST MOST" PERMILLE US: the difference is no more than that part of it, and so many
-# us.
+# near WHAT GOT "LEAST MOST" PERMILLE US: GOT is from LEAST to MOST, give or take so many
+# thousandths, and so many us.
 near()
 {
 	awk -v what="$1" -v got="$2" -v right="$3" -v part="$4" -v slack="$5" 'BEGIN {
@@ -132,7 +133,7 @@ near()
 	}'
 }
 
-# throttled: what kernel() says of that. On a machine that stands still for seconds one of these
+# throttled: what kernel() says about that. On a machine that stands still for seconds one of these
 # times may be longer than an entry can say, and then the log has less.
 throttled()
 {
@@ -143,15 +144,16 @@ throttled()
 	fi
 }
 
-# held: what the quota took, at least; and at most all that the task waited, since a wait is the
-# quota's until the task has the CPU (pmu-sched.rst), for which a busy host may take long. Where tasks
-# leave the queue meanwhile, their run_delay is without what the quota took.
+# held: "LEAST MOST" of the quota's share. The least is what the quota took. The most is all that
+# the task waited, since a wait is the quota's until the task has the CPU (pmu-sched.rst), for which
+# a busy host may take long. If tasks leave the queue meanwhile, run_delay lacks what the quota
+# took.
 held()
 {
 	echo "$(throttled) $(kernel 1)" | awk '{ print $1, ($4 > $2 ? $4 : $2) }'
 }
 
-# Half of the time a task waits for its neighbour, which is named.
+# A task waits for its neighbour for half of the time, and the neighbour is named.
 behind_neighbour()
 {
 	mkdir -p $root/web $root/hog && loop hog 1 && hog=$pid && loop web 1 && web=$pid &&
@@ -163,8 +165,8 @@ behind_neighbour()
 		near "behind /hog" "$(by /web | cut -d ' ' -f 1)" "$(kernel 1)" 100 2000
 }
 
-# What a cgroup has, that around it has at least. The root has no neighbours, but for the time before
-# the reset, whose cgroups are forgotten.
+# A cgroup has at least what each cgroup in it has. The root has no neighbours, except for time
+# before the reset, whose cgroups are forgotten.
 parent_has_both()
 {
 	[ "$(total some /)" -ge "$(total some /web)" ] &&
@@ -172,7 +174,7 @@ parent_has_both()
 		[ "$(total neighbours /)" -lt "$(($(total own /) / 10))" ]
 }
 
-# Of two tasks one always has the CPU, and the other one waits.
+# Of two tasks, one always has the CPU, and the other waits.
 own_task()
 {
 	stop "$hog"
@@ -199,7 +201,8 @@ own_quota()
 		is "$(total own /quota)" 0
 }
 
-# The neighbour has the CPU also while the quota holds the task back, which is not its fault.
+# The neighbour also has the CPU while the quota holds the task back, which is not the neighbour's
+# fault.
 both_at_once()
 {
 	loop hog 2 && hog=$pid && loop quota 2 && q=$pid && measure "$q" quota 2 || return
@@ -210,7 +213,7 @@ both_at_once()
 			"$(($(total some /quota) - $(total full /quota)))" 0 1
 }
 
-# seconds CAUSE CGROUP: of its tasks, in us.
+# seconds CAUSE CGROUP: for how many us the cgroup's tasks waited for that reason, in sum.
 seconds()
 {
 	sed -n "s|^kdtl_cgroup_tasks_seconds_total{cgroup=\"$2\",cause=\"$1\"} ||p" /tmp/metrics |
@@ -234,7 +237,7 @@ siblings()
 	return $status
 }
 
-# Of two cgroups in a third, one is the other's neighbour, but not that of the third.
+# Two cgroups in a third are neighbours of each other, but not of the third.
 nested()
 {
 	mkdir -p $root/pod && echo +cpu >$root/pod/cgroup.subtree_control &&
@@ -245,14 +248,14 @@ nested()
 		is "$(by /pod/b | cut -d ' ' -f 2)" /pod/a
 }
 
-# PSI and kdtl count the same, where a CPU is the only one that a cgroup's tasks are on. PSI counts
-# a wait that is not over, too.
+# PSI and kdtl count the same if a cgroup's tasks are on one CPU only. PSI also counts a wait that
+# is not over.
 as_psi()
 {
 	near "some, by PSI" "$(total some /pod/b)" "$(kernel 4)" 20 150000
 }
 
-# read_averages: the file, with the machine's time before and after.
+# read_averages: prints the file, with the machine's time before and after.
 read_averages()
 {
 	read -r up _ </proc/uptime
@@ -262,10 +265,10 @@ read_averages()
 	echo "to $up"
 }
 
-# are_computed: two reads around a moment at which averages were computed, and two around the next
-# one. Each new average is judged then: it follows from the one before, the time between and what
-# the total grew, by PSI's formula, and the reads bound all of these. Where the machine is so slow
-# that the bounds say little, the next moments may be better.
+# are_computed: there are two reads around a moment at which averages were computed, and two around
+# the next one. Each new average is judged then: by PSI's formula it follows from the one before,
+# the time between, and by how much the total grew; the reads bound all of these. If the machine is
+# so slow that the bounds say little, the next moments may be better.
 are_computed()
 {
 	read_averages >/tmp/read
@@ -285,7 +288,7 @@ are_computed()
 	[ $judged -ne 2 ]
 }
 
-# judge_averages FILE: four reads, and the averages of the fourth one. 2: they say too little.
+# judge_averages FILE: judges the averages of the last of four reads. 2: the reads say too little.
 judge_averages()
 {
 	awk -v patience=$((moments < 10 ? moments : 9)) '
@@ -294,13 +297,13 @@ judge_averages()
 	function power(base, n) { return n > 0 ? base * power(base, n - 1) : 1 }
 	function judge(key, s,   i, n, p, was, of, is, low, high) {
 		for (i = 0; i < 4; i++) {
-			# Of the time within, and of the time around: per cent, and what there was.
+			# Per cent in the time between the inner reads, and between the outer ones.
 			p = i % 2 ? (total[4, key] - total[1, key]) / 1e4 / shortest :
 				(total[3, key] - total[2, key]) / 1e4 / longest
 			was = average[2, key, s] + (i % 2) / 100
 			n = most(1, int((i < 2 ? shortest : longest) / 2))
 			of = p + (was - p) * power(decay[s], n)
-			# The decay has eleven bits, and an average two digits when it is printed.
+			# The decay has eleven bits, and a printed average two digits.
 			of += (i % 2 ? 1 : -1) * (most(p - was, was - p) * n / 2048 + 0.02)
 			low = i ? least(low, of) : of
 			high = i ? most(high, of) : of
@@ -318,7 +321,7 @@ judge_averages()
 		decay[300] = 0.993356
 	}
 	$1 == "from" { from[++r] = $2 }
-	# It has two digits.
+	# The time is cut to two digits.
 	$1 == "to" { to[r] = $2 + 0.01 }
 	$1 == "cgroup" { path = $2 }
 	$2 ~ /^avg10=/ {
@@ -331,7 +334,7 @@ judge_averages()
 		reads[key]++
 	}
 	END {
-		# Of two reads that are 2 s apart there may be more than one moment between.
+		# Between two reads that are 2 s apart there may be more than one moment.
 		if (r < 4 || most(to[2] - from[1], to[4] - from[3]) > patience / 5)
 			exit 2
 		shortest = most(2, from[3] - to[2])
@@ -343,7 +346,7 @@ judge_averages()
 	}' "$1"
 }
 
-# An average follows the time, as PSI's does. Two cgroups wait for each other, for unlike times.
+# An average decays as PSI's does. Two cgroups wait for each other, for different times.
 averages()
 {
 	average='' moments=0
@@ -353,7 +356,7 @@ averages()
 	return $judged
 }
 
-# look ROW CGROUP: the machine's time before and after, and the row between.
+# look ROW CGROUP: prints the row's total, with the machine's time before and after.
 look()
 {
 	cut -d ' ' -f 1 /proc/uptime
@@ -362,8 +365,8 @@ look()
 	cut -d ' ' -f 1 /proc/uptime
 }
 
-# grows ROW CGROUP PID US: the row grows by so much while the task is not dispatched, and by as much
-# as time passes.
+# grows ROW CGROUP PID US: the row grows by US or more while the task is not dispatched, and by as
+# much as time passes.
 grows()
 {
 	nr=$(ran "$3")
@@ -381,8 +384,8 @@ grows()
 		}'
 }
 
-# A real-time task has the CPU, and the other one never gets it. Who comes to a cgroup waits for RCU,
-# which waits for a thread of that CPU if the machine stood still there just before.
+# A real-time task has the CPU, and the other task never gets it. The tasks join their cgroups
+# before that: to join waits for RCU, which may wait for a thread of that CPU.
 counts_before_end()
 {
 	mkdir -p $root/held $root/starved
@@ -398,14 +401,14 @@ counts_before_end()
 		is "$(by /starved | cut -d ' ' -f 2)" /held && until_true mostly_neighbours
 }
 
-# Before, it may have waited for other reasons.
+# Nearly all of the wait is for neighbours. Before, the task may have waited for other reasons.
 mostly_neighbours()
 {
 	cat $sampler/pressure >/tmp/pressure
 	[ "$(total neighbours /starved)" -gt "$(($(total some /starved) * 9 / 10))" ]
 }
 
-# What was counted of the wait is not counted again when it ends.
+# Time of the wait that was counted before its end is not counted again then.
 counts_once()
 {
 	was=$(ran "$starved")
@@ -419,15 +422,15 @@ counts_once()
 	}'
 }
 
-# A quota of a millisecond in each second.
+# The quota is a millisecond in each second.
 counts_limit_before_end()
 {
 	mkdir -p $root/meagre && echo 1000 1000000 >$root/meagre/cpu.max && loop meagre 2 &&
 		until_true grows quota /meagre "$pid" 100000
 }
 
-# rob SECONDS: a hypervisor has CPU 1 for half of the time. /tmp/stolen: the task that had it,
-# and for how many ns.
+# rob SECONDS: a hypervisor has CPU 1 for half of the time. /tmp/stolen says for each theft which
+# task had the CPU, and how many ns were stolen.
 rob()
 {
 	cpu=1
@@ -439,14 +442,14 @@ rob()
 	done
 }
 
-# stolen PID: us that the hypervisor had the CPU, but for what it took from that task.
+# stolen PID: for how many us the hypervisor had the CPU, except for what it took from that task.
 stolen()
 {
 	awk -v pid="$1" '$1 != pid { n += $2 } END { printf "%.0f\n", n / 1000 }' /tmp/stolen
 }
 
-# exactly CGROUP PID: the hypervisor's share is what it had while that task wanted the CPU. It was
-# in the middle of what a task had, so nothing is cut.
+# exactly CGROUP PID: the hypervisor's share is the time it had the CPU while that task wanted it.
+# Each theft was in the middle of a task's turn, so none is cut.
 exactly()
 {
 	got=$(total hypervisor "$1") right=$(stolen "$2")
@@ -454,8 +457,8 @@ exactly()
 	[ "$right" -gt 0 ] && [ $((got - right)) -le 5 ] && [ $((right - got)) -le 5 ]
 }
 
-# While one of two tasks has the CPU, and the hypervisor takes it, the other one waits for the
-# hypervisor; and somebody does always. The kernel counts that in run_delay, too.
+# When the hypervisor takes the CPU from one of two tasks, the other task waits for the hypervisor,
+# and one of the two always waits. The kernel also counts that in run_delay.
 known_steal()
 {
 	unload kdtl_sampler && load kdtl_fake_pmu && load kdtl_fake_drive &&

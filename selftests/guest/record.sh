@@ -11,7 +11,7 @@ dir=$(dirname "$0")
 
 export TZ=UTC
 
-# entries FILE: how many there are.
+# entries FILE: how many entries the recording has.
 entries()
 {
 	kdtl print "$1" 2>/dev/null | grep -c -v '^#'
@@ -22,7 +22,7 @@ kdtl()
 	"$dir/kdtl" "$@"
 }
 
-# Somebody waits, and a real-time task has the CPU.
+# A task wants its CPU again and again.
 busy()
 {
 	while :; do
@@ -30,7 +30,7 @@ busy()
 	done
 }
 
-# A machine that stands still may have less than three waits in such a time.
+# A machine that stands still may have fewer than three waits in such a time.
 why_now()
 {
 	for span in 0.5 5 50; do
@@ -50,7 +50,7 @@ dispatches_logged()
 		/sys/kernel/debug/kdtl/sessions
 }
 
-# Ctrl-C ends only the wait.
+# Ctrl-C ends only the time for which kdtl why looks.
 why_until_interrupted()
 {
 	"$dir/kdtl" why -d 1000 >"$work/why" 2>&1 &
@@ -62,15 +62,16 @@ why_until_interrupted()
 	return 1
 }
 
-# The session of PID has begun.
+# is_recording FILE: a session has begun, and the file is being written.
 is_recording()
 {
 	until_true grep -q '^kdtl_stream [0-9]* [1-9]' /proc/modules &&
 		until_true test -s "$1"
 }
 
-# How the recording FILE ended; nothing if it is complete. The clock of a virtual machine may
-# lag so much that it looks as if it had been set, and a quiet one may have nothing to record.
+# end_of FILE: how the recording ended; nothing if it is complete. The clock of a virtual machine
+# may lag so much that it looks as if it had been set, and a quiet machine may have nothing to
+# record.
 end_of()
 {
 	kdtl print "$1" 2>&1 >/dev/null | sed -e '/the clock was set by/d' -e 's/^kdtl: [^:]*: //' \
@@ -101,7 +102,7 @@ only_the_command_ends_it()
 	is $? 3 && is "$(end_of other.data)" ""
 }
 
-# Neither of the two modules is loaded.
+# Neither of the two modules that --steal needs is loaded.
 no_steal()
 {
 	kdtl record --steal -d 1 -o steal.data 2>steal.err
@@ -135,8 +136,8 @@ gone()
 	! kill -0 "$(cat stubborn.pid)" 2>/dev/null
 }
 
-# Without an answer to SIGTERM comes SIGKILL, and that is said. A slow machine may need longer until
-# the command has got as far as not to answer.
+# If the command does not end at SIGTERM, SIGKILL follows, which kdtl announces. On a slow machine
+# the command may take longer until it ignores SIGTERM.
 stubborn_is_killed()
 {
 	for span in 0.5 5 50; do
@@ -189,8 +190,8 @@ reader_goes()
 		"kdtl: standard output: Broken pipe"
 }
 
-# PID waits for standard output, in ppoll() of one file, or in write(). The third word is the number
-# of files, or else the second one the file.
+# waits_for_reader PID: it waits for standard output, in ppoll() of one file, or in write(). The
+# third word is ppoll()'s number of files, or the second one write()'s file.
 waits_for_reader()
 {
 	awk '{ found = $3 == "0x1" || $2 == "0x1" } END { exit !found }' "/proc/$1/syscall"
@@ -201,8 +202,8 @@ ended()
 	! kill -0 "$1" 2>/dev/null
 }
 
-# reader_stalls SIGNAL...: nobody reads the FIFO, which is open. After the signals the recording ends,
-# and says what it could not write; what the FIFO has can be read.
+# reader_stalls SIGNAL...: nobody reads the FIFO, which is open. After the signals the recording
+# ends, and says what it could not write. The part in the FIFO can be read.
 reader_stalls()
 {
 	rm -f stubborn.pid stalled.fifo
@@ -242,7 +243,7 @@ reader_gets_the_rest()
 	set -- "$1" $? && wait "$1" && is "$2" 130 && is "$(end_of rest.data)" ""
 }
 
-# With no standard files, the recording would become standard error.
+# Without open standard files, the recording could become standard error.
 closed_files()
 {
 	"$dir/kdtl" record -d 0.5 -o closed.data <&- >&- 2>&-
@@ -274,7 +275,7 @@ no_source()
 		[ ! -e none.data ]
 }
 
-# What a stream holds is what a file would, and its reader knows that nothing is missing.
+# A stream holds what a file would, and its reader knows that nothing is missing.
 stream_is_whole()
 {
 	kdtl record -o - sh -c 'for i in 1 2 3 4 5 6 7 8 9; do sleep 0.001; done' 2>stream.err |
@@ -294,7 +295,7 @@ old_is_kept()
 		cmp stream.data keep.data.old && is "$(end_of keep.data)" ""
 }
 
-# A recording, or a ring, without short waits says so: who had a CPU is not known then.
+# A recording or a ring without short waits says so: it is not known then which task had a CPU.
 says_what_is_missing()
 {
 	kdtl record -q -w 0.5 -d 0.2 -o least.data &&
@@ -305,8 +306,8 @@ says_what_is_missing()
 	done
 }
 
-# A script, flood DIR COLUMN NR: tasks yield their CPU to each other until kdtl's session has so many
-# entries in that column of the sessions' table.
+# Writes a script, flood DIR COLUMN NR: tasks yield their CPU to each other until kdtl's session has
+# NR entries in that column of the sessions' table.
 flood()
 {
 	cat >flood <<-'EOF'
@@ -319,8 +320,8 @@ flood()
 	EOF
 }
 
-# When each entry was lost is recorded: as many as kdtl says. Its log is a page, and it is stopped
-# meanwhile.
+# The recording has when entries were lost, and as many of them as kdtl says. kdtl's log is a page,
+# and kdtl is stopped meanwhile.
 says_when_lost()
 {
 	flood
@@ -331,7 +332,7 @@ says_when_lost()
 		kill -CONT $PPID
 		sleep 0.1' "$dir" 2>lost.err || { cat lost.err; return 1; }
 	lost=$(sed -n 's/.* dispatches, \([0-9]*\) lost.*/\1/p' lost.err) sum=0
-	# A chunk of type 9, 32 bytes: its last number.
+	# Of each chunk of type 9, which has 32 bytes, take the last number.
 	for n in $(hexdump -v -e '8/1 "%02x" "\n"' lost.data |
 		sed -n '/^0000000900000020$/{n;n;n;n;p}'); do
 		sum=$((sum + 0x$n))
@@ -339,7 +340,7 @@ says_when_lost()
 	[ "$lost" -gt 0 ] && is $sum "$lost"
 }
 
-# A limit ends the recording, and the command.
+# A limit of the size ends the recording, and the command.
 size_is_limited()
 {
 	kdtl record --max-size 64K -o size.data sh -c 'while :; do sleep 0.0001; done' 2>size.err
@@ -348,7 +349,7 @@ size_is_limited()
 		grep -q '^kdtl: size.data has the size that --max-size allows' size.err
 }
 
-# The same where one look fills the file, after a signal: kdtl was stopped meanwhile.
+# The limit also holds if kdtl, which was stopped, fills the file at once after a signal.
 size_is_limited_at_once()
 {
 	# shellcheck disable=SC2016 # the command expands it
@@ -370,19 +371,19 @@ rotates()
 	is $? 0 && [ -e turn.data.1 ] && [ ! -e turn.data.3 ] || return
 	for i in turn.data turn.data.1 turn.data.2; do
 		is "$(end_of "$i")" "" || return
-		# Whose the entries are: sh of this test is in each.
+		# Each file names the tasks of its entries: all of them have the sh of this test.
 		kdtl print "$i" | grep -q ' sh .* /$' || return
 	done
 }
 
-# usec FILE: since boot, of the first and of the last entry.
+# span FILE: the time from its first entry to its last.
 span()
 {
 	kdtl print "$1" | awk '/^#/ { next } !n++ { first = $1 } { last = $1 }
 		END { print last - first }'
 }
 
-# The last second is in the file each time, and what was before is not.
+# Each time the file has the last second, and nothing from before.
 ring()
 {
 	"$dir/kdtl" record --ring 1 -o ring.data 2>ring.err &
@@ -408,8 +409,8 @@ ring()
 		is "$(grep -c '^ring.data: the last [0-9.]* s, [0-9]* dispatches, 0 lost' ring.err)" 3
 }
 
-# Every wait of a millisecond is an alarm of this watch. There may be none for longer than the
-# ring remembers, so the files may have a gap between them; they are in order.
+# Every wait of a millisecond is an alarm of this watch. There may be no alarm for longer than the
+# ring remembers, so the files may have a gap between them, but they are in order.
 at_alarms()
 {
 	"$dir/kdtl" record --ring 1 --on-alarm --rotate 2 -o alarm.data 2>alarm.err &
@@ -431,8 +432,8 @@ at_alarms()
 	return 1
 }
 
-# If it cannot be written now, it can be later. Tasks that yield make too much for the file in a
-# second, however slow the machine is.
+# If the ring cannot be written now, it can be written later. Tasks that yield make too much for the
+# file in a second, however slow the machine is.
 ring_goes_on()
 {
 	mount -t tmpfs -o size=16k none small || return
@@ -459,8 +460,8 @@ ring_goes_on()
 	return "$1"
 }
 
-# seconds_off NAME: the time of day at which kdtl says that the task NAME waited, minus that
-# which it wrote down itself.
+# seconds_off NAME: the time of day at which the task NAME waited according to kdtl, minus the
+# time that the task wrote down itself.
 seconds_off()
 {
 	set -- "$1" "$(kdtl why --brief -n 1000 --comm "$1" clock.data 2>/dev/null |
@@ -473,8 +474,9 @@ noticed_the_clock()
 	[ -e clock.set ] && kdtl print clock.data 2>&1 >/dev/null | grep -q 'the clock was set'
 }
 
-# The clock is set back by an hour: the times of day are those of the entries' moments.  Nothing tells
-# when it was set, so the old clock holds until kdtl has noticed, for which a busy machine lets it wait.
+# The clock is set back by an hour. Times of day are by the clock as it was at the entry's time.
+# Nothing tells when the clock was set, so the old one holds until kdtl has noticed, which takes a
+# while on a busy machine.
 # shellcheck disable=SC2016 # for the shell that is recorded
 clock_set()
 {
@@ -494,22 +496,22 @@ clock_set()
 	until_true noticed_the_clock
 	touch clock.go
 	wait $!
-	# The scripts after this one have the right time again.
+	# Give the scripts after this one the right time again.
 	date -s "@$(($(date +%s) + 3600))" >/dev/null || return
 	for i in BEFORE AFTER; do
 		set -- "$(seconds_off "$i")"
 		note "$i: $1 s"
 		[ "$1" -ge 0 ] && [ "$1" -le 60 ] || return
 	done
-	# date(1) takes some time, and drops what is less than a second.
+	# date(1) takes some time, and drops fractions of a second.
 	kdtl print clock.data 2>&1 >/dev/null | tee clock.err |
 		grep -q 'the clock was set by -3[56][0-9][0-9][.].* s, or the machine slept, before ' && return
 	cat clock.err
 	return 1
 }
 
-# shows_victim FILE: why of the recording, which need not be whole, has the wait that is not over, of
-# more than a second.
+# shows_victim FILE: kdtl why, on a recording that need not be whole, shows the wait that is not
+# over, and is longer than a second.
 shows_victim()
 {
 	kdtl why --brief --pid "$victim" "$1" 2>/dev/null |
@@ -557,7 +559,7 @@ hog_to_the_end()
 	return 1
 }
 
-# In a pid namespace a process has a PID that another one has as well, and knows no other.
+# A process in a pid namespace knows only its PID there, which another process may also have.
 pid_namespace()
 {
 	cat >ns.sh <<-'END'

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The same as build.sh for POWER, beside the first tests.
+# Builds as build.sh does, for POWER, while the first tests run.
 
 here=$(dirname -- "$(readlink -f -- "$0")")
 # shellcheck source-path=SCRIPTDIR source=../../scripts/lib/common.sh

@@ -17,8 +17,8 @@ top=$(dirname -- "$(dirname -- "$here")")
 # shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
 . "$here/lib/ktap.sh"
 
-# quiet_build TARGET ARGUMENT...: fail if the build fails, or if there is a warning. What is
-# built is what the other tests use. The quick run builds only what has changed.
+# quiet_build TARGET ARGUMENT...: fails if the build fails, or if there is a warning. The other
+# tests use what is built. The quick run builds only what has changed.
 quiet_build()
 {
 	[ "$quick" = 1 ] || set -- --fresh "$@"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Does an entry still cost the same, and a wake-up? In instructions, cache lines and
-# pages, counted exactly, so that a change of a few per cent is seen on any machine.
+# An entry and a wake-up still cost the same, in instructions, cache lines and pages.
+# These are counted exactly, so a change of a few per cent is seen on any machine.
 #
 # shellcheck disable=SC2154,SC2317
 
@@ -17,13 +17,13 @@ bench=$top/selftests/bench
 target=x86_64-6.1
 allowed=5	# per cent
 
-# value NAME FILE: in lines of name, value, unit.
+# value NAME FILE: the value of NAME in the file, whose lines are name, value, unit.
 value()
 {
 	awk -F '\t' -v name="$1" '$1 == name { v = $2 } END { print v }' "$2"
 }
 
-# exceeds NAME FILE FACTOR OTHER FILE: is it more than that many times the other figure?
+# exceeds NAME FILE FACTOR OTHER FILE: NAME's figure is more than FACTOR times the other one.
 exceeds()
 {
 	local is other

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# If nothing of a recording is what was asked for, kdtl(1) says what the recording has, and for
-# which part of the question it has nothing.
+# If a recording has nothing of what was asked for, kdtl(1) says what it has, and for which part
+# of the question it has nothing.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -31,7 +31,7 @@ records()
 		END
 }
 
-# lacks TEXT ARGUMENT...: that is what each command says of the question.
+# lacks TEXT ARGUMENT...: each command says TEXT about these arguments.
 lacks()
 {
 	local text=$1 verb
@@ -76,7 +76,7 @@ other_verbs()
 		! kdtl print --comm hog "$work/night.data" 2>&1 >/dev/null | grep .
 }
 
-# tasks PATH NAMES
+# tasks PATH NAMES: the waits in the cgroup PATH are of these tasks.
 tasks()
 {
 	kdtl why --brief --cgroup "$1" "$work/v1.data" 2>/dev/null |

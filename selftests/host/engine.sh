@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The engine of answers, which kdtl_answers.ko and kdtl(1) share, against a model that knows
-# who had a CPU in each tick (lib/runs.c). That it finds mistakes, deep/mutants.sh shows.
-# ROUNDS=200000 SEED=1 are the number of CPUs that are made up, and where the dice begin.
+# Compares the engine of answers, which kdtl_answers.ko and kdtl(1) share, with a model that
+# knows which task had a CPU in each tick (lib/runs.c). deep/mutants.sh shows that mistakes are
+# found. ROUNDS=200000 is the number of CPUs that are made up, and SEED=1 where the dice begin.
 #
 # shellcheck disable=SC2154,SC2317 # functions that ok() calls
 

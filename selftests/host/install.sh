@@ -21,15 +21,15 @@ in_copy()
 	make -s -C "$work/kdtl" KDIR="$kdir" CC=gcc-12 DESTDIR="$work/root" PREFIX=/usr "$@"
 }
 
-# tree: all files there, and their content.
+# tree: lists all installed files, and their content.
 tree()
 {
 	(cd -- "$work/root" && find . -printf '%y %P %l\n' && find . -type f \
 		-exec sha256sum {} +) | sort
 }
 
-# The modules are those that scripts/build has made. That make alone makes them, too, DKMS shows in
-# selftests/deep/package.sh.
+# The modules are those that scripts/build has made. DKMS shows in selftests/deep/package.sh that
+# make alone also makes them.
 builds()
 {
 	tar -C "$top" --exclude=./.git --exclude='*.o' --exclude='*.ko' --exclude='*.cmd' \
@@ -76,7 +76,7 @@ in_dkms()
 		"$work/kdtl/modules.order" | sort)
 }
 
-# What kdtl_session_create() asks modprobe for.
+# The source has the aliases that kdtl_session_create() asks modprobe for.
 has_aliases()
 {
 	local source=$work/root/lib/modules/$release/extra/kdtl/core/pmu/kdtl_sched.ko alias
@@ -99,7 +99,7 @@ keeps_sources()
 	done
 }
 
-# without_kmod COMMAND...
+# without_kmod COMMAND...: runs the command as if there were no depmod.
 without_kmod()
 {
 	local depmod
@@ -120,7 +120,7 @@ needs_kmod()
 	local install=(make -s -C "$work/kdtl" KDIR="$kdir" CC=gcc-12 PREFIX="$image/usr"
 		INSTALL_MOD_PATH="$image")
 
-	# There depmod is not needed yet.
+	# Without modules.order in the image, depmod is not needed.
 	"${install[@]}" install && : >"$image/lib/modules/$release/modules.order" || return
 	(cd -- "$image" && find . -type f | sort) >"$work/files"
 	rm -- "$image/usr/bin/kdtl"
@@ -132,7 +132,7 @@ needs_kmod()
 	done
 }
 
-# make's error names the package of the headers.
+# If the kernel's headers are missing, make's error names their package.
 names_headers()
 {
 	local target
@@ -150,8 +150,8 @@ no_tests()
 	! find "$work/root" ! -path '*/share/doc/*' | grep -E 'test|hog|bench|crash'
 }
 
-# client_builds ROOT PREFIX ARGUMENT...: against what is installed below ROOT, and nothing
-# else, because client.mk knows where it is.
+# client_builds ROOT PREFIX ARGUMENT...: a client builds with what is installed below ROOT, and
+# with nothing else, because client.mk knows where it is.
 client_builds()
 {
 	local root=$1 prefix=$2
@@ -170,7 +170,7 @@ client_builds()
 	}
 }
 
-# All variables of make install at once.
+# make install takes all its variables at once.
 all_variables()
 {
 	local dirs=(DESTDIR="$work/other" PREFIX=/opt/kdtl INSTALL_MOD_PATH=/image)
@@ -202,7 +202,7 @@ header_for_programs()
 			"$work/user.c" && "$work/user"
 }
 
-# A second time: nothing is installed twice, and nothing is missing.
+# After a second make install no file is listed twice, and none is missing.
 again()
 {
 	local lists=$work/root/usr/share/kdtl
@@ -211,7 +211,7 @@ again()
 		cmp "$work/list" "$lists/installed-$release"
 }
 
-# What two kernels share goes with the last of them.
+# Files that two kernels share go with the last of them.
 another_kernel()
 {
 	local lists=$work/root/usr/share/kdtl
@@ -230,7 +230,7 @@ uninstalls()
 
 refuses_tests()
 {
-	# As make CONFIG_KDTL_SELFTESTS=m leaves it, without taking that long.
+	# This is how make CONFIG_KDTL_SELFTESTS=m leaves the file, without taking that long.
 	echo "$work/kdtl/selftests/kunit/kdtl_kunit_kapi.ko" >>"$work/kdtl/modules.order"
 	! in_copy install 2>"$work/log" && grep 'not to be installed' "$work/log" &&
 		tree >"$work/after" && diff "$work/before" "$work/after"
@@ -245,7 +245,7 @@ capture "$top/scripts/kernel" x86_64-6.1 version
 release=$captured
 capture "$top/scripts/build" x86_64-6.1
 built=$captured
-# Files of someone else, one of them where ours go.
+# These are other people's files, one of them where kdtl's go.
 mkdir -p -- "$work/kdtl" "$work/root/usr/bin" "$work/root/lib/modules/$release/extra/kdtl"
 echo theirs >"$work/root/usr/bin/theirs"
 echo theirs >"$work/root/lib/modules/$release/extra/kdtl/theirs.ko"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# kdtl why --json and kdtl report --json: each line is an object that python3's json reads, and
-# says what the answers for people say. From recordings that say exactly what happened
+# Each line of kdtl why --json and kdtl report --json is an object that python3's json reads, and
+# says what the answers for people say. The recordings say exactly what happened
 # (lib/recording.py).
 #
 # shellcheck disable=SC2317 # functions that ok() calls
@@ -38,7 +38,7 @@ records()
 	done
 }
 
-# says EXPRESSION ARGUMENT...: python3 finds that this is true of the lines, o[0] and so on.
+# says EXPRESSION ARGUMENT...: the expression in python3 is true for the lines, o[0] and so on.
 says()
 {
 	local expression=$1
@@ -74,7 +74,7 @@ waits()
 			o[0]["behind"] == [] and o[0]["unknown_ns"] == 7000000' why --json "$work/vpa.data"
 }
 
-# What it says of each wait adds up to the wait, and is what --brief says.
+# The parts of each wait add up to the wait, and are what --brief says.
 adds_up()
 {
 	local seed
@@ -93,7 +93,7 @@ for o in map(json.loads, open(sys.argv[1])):
 	done
 }
 
-# Whatever a task calls itself, it is a string: "name" in Python is this one.
+# Whatever a task calls itself, JSON has a string, which is Python's $2 for the name $1.
 name_is()
 {
 	echo 'run 2000000000 0 1000000 0 3 2 X' | recording name && python3 - "$work/name.data" "$1" <<-'END' &&
@@ -133,7 +133,7 @@ rows()
 		says 'o[0]["row"] == "CPU 1" and o[0]["behind"] is None' report --json "$work/vpa.data"
 }
 
-# refused TEXT ARGUMENT...: with exit status 2, and one line that has the text.
+# refused TEXT ARGUMENT...: kdtl ends with exit status 2, and one line that has the text.
 refused()
 {
 	local text=$1 status=0
@@ -144,7 +144,7 @@ refused()
 		grep -q -F -e "$text" "$work/err"
 }
 
-# Who waits for lines gets none, and not half of one.
+# If there are no lines, a program that reads them gets none, and not half of one.
 nothing()
 {
 	local option

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What the recorder reads of reserved memory after a reset, as a program with ASan and UBSan: the
-# reset comes after each store of a writer, and the memory has whatever can be there. That mistakes
-# are found, deep/mutants.sh shows.
-# ROUNDS=2000 SEED=1 are the number of pieces of memory that are made up, and where the dice begin.
+# The recorder's code that reads reserved memory after a reset runs as a program with ASan and
+# UBSan: the reset comes after each store of a writer, and the memory has anything that can be
+# there. deep/mutants.sh shows that mistakes are found. ROUNDS=2000 is the number of pieces of
+# memory that are made up, and SEED=1 where the dice begin.
 #
 # shellcheck disable=SC2154,SC2317 # functions that ok() calls
 

@@ -13,11 +13,11 @@ top=$(dirname -- "$(dirname -- "$here")")
 # shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
 . "$here/lib/ktap.sh"
 
-# kdtl_root.h is for who reads an image of the memory: Documentation/vmcore.rst has it.
+# kdtl_root.h is for programs that read an image of the memory: Documentation/vmcore.rst has it.
 headers=("$top"/api/include/linux/kdtl{,_verbs,_counters,_answers,_hist,_pmu,_probes}.h
 	"$top"/api/include/uapi/linux/kdtl{,_file,_wake}.h)
 
-# none WHAT: pass if stdin is empty, otherwise show it.
+# none WHAT: passes if stdin is empty, otherwise shows it.
 none()
 {
 	! sed "s/^/$1: /" | grep .
@@ -29,7 +29,7 @@ makes()
 		[ -e "$pages/kdtl.9" ]
 }
 
-# public: the names that the headers offer.
+# public: prints the names that the headers offer.
 public()
 {
 	{
@@ -48,7 +48,7 @@ all_public()
 	done | none "no page"
 }
 
-# comment NAME: the lines of the comments that are to be in the page.
+# comment NAME: prints the lines of the comment that the page must have.
 comment()
 {
 	awk -v name="$1" '
@@ -61,7 +61,7 @@ comment()
 	BEGIN { on = -1 }' "$top"/api/*.c "$top"/api/answers/*.c "$top"/core/late.c "${headers[@]}"
 }
 
-# letters: what is left if the form changes and the text does not.
+# letters: drops all that may differ if only the form changes.
 letters()
 {
 	tr -cd 'A-Za-z0-9_\n'
@@ -122,7 +122,7 @@ right_header()
 	END
 }
 
-# See also: each name has its page.
+# Each name under "See also" has its page.
 leads()
 {
 	sed -n 's/^\.BR \(kdtl[a-z_]*\) (9).*/\1/p' "$pages"/*.9 | sort -u | while read -r name; do
@@ -151,14 +151,14 @@ mandoc_is_silent()
 	mandoc -T lint -W warning "$pages"/*.9 "$pages"/../man7/*.7 2>&1 | none mandoc
 }
 
-# For apropos and whatis.
+# apropos and whatis find each page.
 indexed()
 {
 	lexgrog "$pages"/*.9 "$pages"/../man7/*.7 |
 		sed -E '/\/(kdtl[a-z0-9_-]*)\.[79]: "\1 - .+"$/d' | none lexgrog
 }
 
-# Debian has mawk, other distributions have another one.
+# Debian's awk is mawk. Another awk makes the same pages.
 another_awk()
 {
 	mkdir -p -- "$work/bin" && ln -s -- "$(command -v busybox)" "$work/bin/awk" &&
@@ -166,7 +166,7 @@ another_awk()
 		diff -r "$work/usr/share/man" "$work/other"
 }
 
-# What a session does in each state, what messages and counters there are: all of the text and tables.
+# The pages about states, messages and counters have all of the text and tables of Documentation/.
 subjects()
 {
 	local page
@@ -182,7 +182,8 @@ subjects()
 	done | none "not all of its text"
 }
 
-# What installed headers, and kdtl(9), name of Documentation/ and of the examples is installed, too.
+# If installed headers or kdtl(9) name a page of Documentation/ or an example, that is also
+# installed.
 documents()
 {
 	local name

@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The sampler's metrics, from a busy machine: does Prometheus' own checker accept
-# them?
+# Prometheus' own checker accepts the sampler's metrics of a busy machine.
 #
 # shellcheck disable=SC2154,SC2317
 
@@ -13,12 +12,12 @@ top=$(dirname -- "$(dirname -- "$here")")
 # shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
 . "$here/lib/ktap.sh"
 
-# Runs in the machine.
+# This runs in the machine.
 # shellcheck disable=SC2016
 guest='
 	cd /lib/kdtl && insmod kdtl.ko && insmod kdtl_answers.ko && insmod kdtl_sched.ko &&
 		insmod kdtl_sampler.ko || exit
-	# Whoever may make a cgroup must not be able to break the file.
+	# The name of a cgroup must not be able to break the file.
 	name=$(printf "a\"b\\\\c\377 {d}=\t1")
 	mkdir /cg && mount -t cgroup2 none /cg && echo +cpu >/cg/cgroup.subtree_control &&
 		mkdir "/cg/$name" || exit
@@ -42,7 +41,7 @@ promtool_refuses()
 	! promtool check metrics <"$1"
 }
 
-# Every metric has values of this machine in it.
+# Every metric has a value of this machine.
 has_values()
 {
 	local name

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Does kdtl_vpa poll as often as needed, and no more? Counted in virtual time, so that
-# the result is the same on any machine: rates that its log must sustain, that start
+# kdtl_vpa polls as often as needed, and no more. This is counted in virtual time, which
+# makes the result the same on any machine: rates that its log must sustain, which start
 # at once or are reached in steps, and the interrupts of polls when there is nothing.
 #
 # shellcheck disable=SC2154,SC2317
@@ -27,7 +27,7 @@ measure()
 			--out "$work" -- sh /bench/hv.sh guard
 }
 
-# value NAME CONDITION: awk's, of x.
+# value NAME CONDITION: the value x of NAME meets CONDITION, in awk's words.
 value()
 {
 	awk -F '\t' -v name="$1" '

@@ -19,7 +19,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-prepare.XXXXXX")
 partial "$work"
 
-# tool NAME: a stand-in for it, from stdin.
+# tool NAME: makes a stand-in for the tool, from stdin.
 tool()
 {
 	{
@@ -29,7 +29,7 @@ tool()
 	chmod +x "$work/bin/$1"
 }
 
-# make_deb NAME: a package with what is unpacked of busybox-static and qemu-system-arm.
+# make_deb NAME: makes a package with the files that the tests unpack from the real one.
 make_deb()
 {
 	local root=$work/deb/$1
@@ -94,7 +94,7 @@ stand_ins()
 	END
 }
 
-# job: what a machine prepares.
+# job: does what a machine prepares.
 cat >"$work/job" <<END
 here=$top/selftests/run scripts=$top/scripts
 . "\$scripts/lib/common.sh"
@@ -106,7 +106,7 @@ nested_base arm64-6.1 "$work/kernel" "$work/modules"
 cksum <"\$nested_base"
 END
 
-# four COMMAND...: four of it at once, with a cache of their own; all must succeed.
+# four COMMAND...: runs the command four times at once, with a new cache; all must succeed.
 four()
 {
 	local i pids=() failed=0
@@ -126,7 +126,7 @@ four()
 	return "$failed"
 }
 
-# called N WORDS: apt-get was called so, N times.
+# called N WORDS: apt-get was called N times with these words.
 called()
 {
 	[ "$(grep -c "^$2\$" "$work/calls")" = "$1" ] || { cat -- "$work/calls"; return 1; }
@@ -151,7 +151,7 @@ packages()
 	four "$top/scripts/install-deps" vm && called 1 'install .*'
 }
 
-# nothing_installed GROUP...: the packages of these groups.
+# nothing_installed GROUP...: prints the packages of these groups, as if none were installed.
 nothing_installed()
 {
 	: >"$work/calls"
@@ -164,7 +164,7 @@ asked_for()
 	sed -n 's/.*install-deps" \([a-z0-9 ]*[a-z0-9]\).*/\1/p' "$@" | tr ' ' '\n' | sort -u
 }
 
-# prepared GROUP GROUP...: the first one has all packages of the others.
+# prepared GROUP GROUP...: the first group has all packages of the others.
 prepared()
 {
 	[ $# -gt 1 ] || return
@@ -173,7 +173,7 @@ prepared()
 	return 1
 }
 
-# The quick run skips what needs ppc64le or readers.
+# The packages that scripts need are prepared. The quick run skips what needs ppc64le or readers.
 packages_prepared()
 {
 	local groups quick machines machine=()

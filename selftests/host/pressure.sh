@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Pressure by cause against brute force, on hundreds of random schedules of groups in a tree; with
-# the room that there is, and with less. That mistakes in it are found, deep/mutants.sh shows.
+# Compares pressure by cause with brute force, on hundreds of random schedules of groups in a tree,
+# with the usual room and with less. deep/mutants.sh shows that mistakes are found.
 #
 # shellcheck disable=SC2154,SC2317
 
@@ -20,7 +20,7 @@ plenty='-DPRESSURE_RUNS=4096 -DPRESSURE_STEP=64 -DPRESSURE_HELD=16384'
 steps='-DPRESSURE_RUNS=256 -DPRESSURE_STEP=8 -DPRESSURE_HELD=16384'
 little='-DPRESSURE_RUNS=32 -DPRESSURE_STEP=8 -DPRESSURE_HELD=16'
 
-# model NAME OPTION...: build it.
+# model NAME OPTION...: builds the model with these options.
 model()
 {
 	local name=$1
@@ -36,13 +36,13 @@ build()
 	model plenty $plenty && model steps $steps && model usual && model little $little
 }
 
-# A number of a group that is used again says nothing of the one that had it.
+# If a group's number is used again, nothing is left of the group that had it before.
 forgets()
 {
 	"$work/usual" forget && "$work/little" forget
 }
 
-# In each moment one task of the pairs waits, for 10 us of each of 2,048 entries in a span.
+# One task of the pairs waits at any time, for 10 us with each of 2,048 entries in a span.
 # shellcheck disable=SC2317
 reader_counts()
 {

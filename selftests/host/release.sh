@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # All places that name the version and the range of kernels agree, and scripts/release
-# makes a release of a clean tree only. In a clone.
+# makes a release of a clean tree only, as a clone shows.
 #
 # shellcheck disable=SC2154,SC2317 # $captured; functions that ok() calls
 
@@ -28,7 +28,7 @@ refused()
 		git -C "$work/kdtl" diff --quiet
 }
 
-# dkms.conf's pattern against scripts/kernels, for every version there might be.
+# dkms.conf's pattern agrees with scripts/kernels, for every version there might be.
 same_range()
 {
 	local BUILD_EXCLUSIVE_KERNEL oldest newest major minor release want have tail
@@ -40,7 +40,7 @@ same_range()
 			release=$major.$minor
 			want=$(printf '%s\n' "$oldest" "$release" "$newest" |
 				sort -V -C && echo yes) || :
-			# The last of 6 is 6.19.
+			# The last version of 6 is 6.19.
 			[ "$release" = 6.19 ] || [ "$major" != 6 ] || [ "$minor" -lt 20 ] ||
 				continue
 			for tail in '' .0-1-amd64 .13 -rc1; do
@@ -90,7 +90,7 @@ releases()
 		"$work/kdtl/scripts/release" --check
 }
 
-# The tarball is what is committed, and the same each time.
+# The tarball has what is committed, and is the same each time.
 is_tarball()
 {
 	local tarball again
@@ -108,14 +108,14 @@ disagree()
 	! "$work/kdtl/scripts/release" --check
 }
 
-# The checkout's files, in a repository of their own, whatever state this one is in.
+# Copies the checkout's files into a repository of their own, whatever state this one is in.
 copy()
 {
 	mkdir -- "$work/kdtl" || return
 	git -C "$top" ls-files -z --cached --others --exclude-standard |
 		(cd -- "$top" && xargs -0 ls -d 2>/dev/null || :) |
 		tar -C "$top" -cf - -T - | tar -C "$work/kdtl" -xf - || return
-	# As after a release.
+	# After a release nothing is unreleased.
 	sed -i '/^## Unreleased$/,/^## [0-9]/ { /^## [0-9]/! d }' "$work/kdtl/CHANGELOG.md"
 	git -C "$work/kdtl" init -q -b main
 	git -C "$work/kdtl" add -A

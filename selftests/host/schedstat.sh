@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What kdtl_sched and the scheduler's own run_delay say of the same waits, and what is
-# true: on one CPU that counts instructions as nanoseconds, so that the figures are the
-# same on any machine. Documentation/pmu-sched.rst states them.
+# Compares what kdtl_sched and the scheduler's own run_delay say about the same waits with
+# what is true. The machine's one CPU counts instructions as nanoseconds, so the figures are
+# the same everywhere. Documentation/pmu-sched.rst states them.
 #
 # shellcheck disable=SC2154,SC2317
 
@@ -23,9 +23,9 @@ measure()
 		env KDTL_CASES='*_schedstat' sh /selftests/run/tests sched
 }
 
-# total TASK CONDITION: awk's, of the lines of such a task: nr dispatches, which waited
-# and had a run_delay; and the times from when they had been woken, and when waking
-# began, until they ran (least, most).
+# total TASK CONDITION: each line about the task meets CONDITION, in awk's words: nr
+# dispatches waited and had a run_delay in sum; least is the time from when they had been
+# woken, and most from when waking began, until they ran.
 total()
 {
 	awk -v task="$1" '

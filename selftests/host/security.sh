@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Documentation/security.rst: modes of files, and what lockdown refuses. (Who may
-# open /dev/kdtl without being root: selftests/guest/stream.sh.) A machine of its own,
-# because there is no way back from lockdown.
+# Tests what Documentation/security.rst says: modes of files, and what lockdown refuses.
+# (selftests/guest/stream.sh tests which users may open /dev/kdtl without being root.)
+# This needs a machine of its own, because there is no way back from lockdown.
 #
 # shellcheck disable=SC2154,SC2317 # $captured; functions that ok() calls
 
@@ -32,8 +32,8 @@ modes()
 			grep -v '^mode [246]00 '
 }
 
-# answers WHEN YES|NO PATTERN: at least one try matches, and all that match had this
-# result.
+# answers WHEN YES|NO PATTERN: at least one try matches, and all tries that match had
+# this result.
 answers()
 {
 	grep "^$1 " "$work/results" | grep -E "$3" >"$work/these" &&

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# clients/examples/snapshot.c in a machine that panics.
+# Tests clients/examples/snapshot.c in a machine that panics.
 #
 # shellcheck disable=SC2154,SC2317 # $captured; functions that ok() calls
 
@@ -14,7 +14,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 
 target=x86_64-6.1
 
-# More dispatches on each CPU than are printed; then the task kdtl_crash ends it.
+# Makes more dispatches on each CPU than are printed; then the task kdtl_crash ends the machine.
 # shellcheck disable=SC2016
 guest='
 	cd /lib/kdtl && insmod kdtl.ko && insmod kdtl_sched.ko && insmod kdtl_snapshot.ko ||
@@ -33,7 +33,7 @@ panics()
 	sed -n 's/^.*kdtl_snapshot: //p' "$work/console" | tr -d '\r' >"$work/rows"
 }
 
-# Five of each CPU, with times that do not go back.
+# There are five rows of each CPU, with times that do not go back.
 rows()
 {
 	cat -- "$work/rows"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What can be said of the source without a build: shellcheck finds nothing, no test hides another
-# one, each file names its licence, and what selftests/deep says of the source fits it.
+# Tests of the source that need no build: shellcheck finds nothing, no test hides another one,
+# each file names its licence, and what selftests/deep says about the source fits it.
 
 here=$(dirname -- "$(readlink -f -- "$0")")
 top=$(dirname -- "$(dirname -- "$here")")
@@ -31,7 +31,7 @@ check_shell()
 	(cd -- "$top" && shell_scripts | xargs -0 shellcheck -x -S warning)
 }
 
-# The second function of a name takes the place of the first one everywhere, and so would a test.
+# No function's name is there twice: the second one would replace the first, also if that is a test.
 names_are_once()
 {
 	local f names twice=0
@@ -54,13 +54,14 @@ check_spdx()
 	[ -z "$missing" ] || { echo "without SPDX line:" "$missing"; return 1; }
 }
 
-# Otherwise only selftests/deep/mutants.sh, which rarely runs, would notice.
+# The mutants still fit the source. Otherwise only selftests/deep/mutants.sh would notice, which
+# rarely runs.
 mutants_fit()
 {
 	"$top/selftests/deep/mutants/compile.py" --check "$top"
 }
 
-# A reason for which there is no line any more would excuse another line that looks like it.
+# Each reason still has its line. If it had none, it would excuse another line that looks like it.
 reasons_fit()
 {
 	local file line rest stale=0
@@ -77,8 +78,8 @@ reasons_fit()
 	return $stale
 }
 
-# Work that is bound to a CPU waits for as long as a real-time task has that, with the locks that it
-# has taken, and so does whoever wants these: 7.2's rmmod, for minutes.
+# No work is bound to a CPU. Such work waits for as long as a real-time task has that CPU, with the
+# locks that it has taken, and so do tasks that want these locks: 7.2's rmmod, for minutes.
 work_is_unbound()
 {
 	! grep -r -n -E '\bschedule_(delayed_)?work\(|\(system_(percpu_|highpri_|long_)?wq,' \

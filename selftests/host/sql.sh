@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Documentation/sql.rst: DuckDB answers the page's questions, as they stand there, about
-# recordings of ten machines that say exactly what happened (lib/recording.py).
+# DuckDB answers the questions of Documentation/sql.rst, as they stand there, about recordings
+# of ten machines that say exactly what happened (lib/recording.py).
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -17,8 +17,8 @@ top=$(dirname -- "$(dirname -- "$here")")
 
 export TZ=UTC
 
-# Machine N's service waits N ms behind a hog, on the last one 900 ms behind a backup; each of the
-# first two is throttled for 50 ms in its own minute.
+# Machine N's service waits N ms behind a hog; the last one's waits 900 ms behind a backup. The
+# services of the first two are throttled for 50 ms, each in another minute.
 machine()
 {
 	local n=$1 ms=$1 culprit=hog
@@ -48,7 +48,8 @@ exported()
 	done
 }
 
-# query N: the page's Nth statement, after the table is made; as CSV without a head.
+# query N: runs the page's Nth statement after the one that makes the table; prints CSV without a
+# head.
 query()
 {
 	awk -v n="$1" '/^\.\. code-block:: sql/ { at++; on = 1; next } /^[^ ]/ { on = 0 }

@@ -20,8 +20,8 @@ same()
 	return 1
 }
 
-# Every verb of the headers that takes a session, and no other; but kdtl_aux_mmap()
-# needs a process that maps a file: the client stream has its test.
+# The table has every verb of the headers that takes a session, and no other. Except for
+# kdtl_aux_mmap(), which needs a process that maps a file: the client stream tests it.
 complete()
 {
 	diff -u <(sed -n 's/^[a-z].*\b\(kdtl_[a-z_]*\)(struct kdtl_\(session\|merge\) \*.*/\1/p' \

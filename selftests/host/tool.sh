@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What kdtl(1) says about itself: its version, the manual page of each command with the
-# options that --help shows, and what bash completes. Installed, and in a kernel's tree.
+# Tests what kdtl(1) says about itself: its version, the manual page of each command with the
+# options that --help shows, and what bash completes; when it is installed, and in a kernel's
+# tree.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -17,7 +18,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 
 tool=$top/clients/stream/tool
 
-# none WHAT: pass if stdin is empty, otherwise show it.
+# none WHAT: passes if stdin is empty, otherwise shows it.
 none()
 {
 	! sed "s/^/$1: /" | grep .
@@ -36,7 +37,7 @@ version_is_newest()
 	[ -n "$version" ] && [ "$(kdtl --version)" = "kdtl $version" ]
 }
 
-# As scripts/patches lays out a kernel's tree, in which there is no CHANGELOG.
+# The version is also right in a kernel's tree as scripts/patches lays it out, without a CHANGELOG.
 version_in_a_kernel()
 {
 	local there=$work/linux/tools/kdtl
@@ -52,13 +53,13 @@ version_in_a_kernel()
 		make -s -C "$there" && [ "$("$there/kdtl" --version)" = "$(kdtl --version)" ]
 }
 
-# The options in the text on stdin.
+# Prints the options in the text on stdin.
 options()
 {
 	grep -o -E -e '(^|[ ,[|])--?[a-zA-Z][a-z-]*' | sed 's/^[ ,[|]*//' | sort -u
 }
 
-# The first lines of paragraphs with a tag are the options, and the usage has them all.
+# In a page, the first lines of paragraphs with a tag are the options. The usage has them all.
 in_page()
 {
 	sed -n '/^\.TP/{n;s/\\-/-/g;s/\\f.//g;s/"//g;/^\.BI* \|^\.BR /s/^[^ ]*//p}' \
@@ -106,7 +107,7 @@ pages_are_clean()
 	lexgrog "$tool"/kdtl*.1 | sed -E '/\/(kdtl[a-z-]*)\.1: "\1 - .+"$/d' | none lexgrog
 }
 
-# With a library that was installed since, and not without a reason.
+# The tool is built again if a library was installed since, and not without a reason.
 builds_again()
 {
 	local out=$work/again
@@ -130,7 +131,8 @@ installs()
 		cmp "$tool/kdtl.bash" "$work/root/usr/share/bash-completion/completions/kdtl"
 }
 
-# completes WORDS EXPECTED: after the words of a line, with the cursor at its end.
+# completes WORDS EXPECTED: bash offers EXPECTED after these words, with the cursor at the line's
+# end.
 completes()
 {
 	diff <(printf '%s\n' "$2") <(cd -- "$work/files" &&

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# ftrace, Debian's perf and bpftrace on the trace client's event: each sees every entry that
-# a test source makes, in the order of time. In the scheduler's entries each sees which
-# cgroup waits behind which task.
+# ftrace, Debian's perf and bpftrace each see in the trace client's event every entry that a
+# test source makes, in the order of time. In the scheduler's entries each sees which cgroup
+# waits behind which task.
 #
 # shellcheck disable=SC2154,SC2317 # $captured; functions that ok() calls
 
@@ -18,7 +18,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 
 target=x86_64-6.1
 
-# Runs in the machine, below the tool. Returns when all has been traced.
+# The tool runs this in the machine. It returns when all has been traced.
 # shellcheck disable=SC2016
 load='#!/bin/sh
 	sessions=/sys/kernel/debug/kdtl/sessions
@@ -29,7 +29,7 @@ load='#!/bin/sh
 	echo wait 1 2 >/sys/kernel/debug/kdtl_fake/do
 	until grep -q " 401  *0  *0 .*kdtl_trace" $sessions; do usleep 50000; done
 '
-# Runs until so many dispatches have been traced.
+# This runs until 1000 dispatches have been traced.
 # shellcheck disable=SC2016
 some='#!/bin/sh
 	until awk "/ started .*kdtl_trace/ && !/behind_begin/ { n = \$8 - \$9 }

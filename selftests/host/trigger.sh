@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Triggers against brute force, on hundreds of random schedules. That mistakes in them are found,
-# deep/mutants.sh shows.
+# Compares triggers with brute force, on hundreds of random schedules. deep/mutants.sh shows that
+# mistakes in triggers are found.
 #
 # shellcheck disable=SC2154,SC2317
 

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# An operator asks a machine that was made slow on purpose (scenario_load.c) while its
-# clock was slewed by 5 %: who waited, when by the time of day, behind whom, and was it
-# its own quota? Each answer of kdtl(1) is compared with what the load wrote down itself.
+# An operator asks about a machine that was made slow on purpose (scenario_load.c) while its
+# clock was slewed by 5 %: which task waited, at which time of day, behind which task, and was
+# it its own quota? Each answer of kdtl(1) is compared with what the load wrote down itself.
 #
 # shellcheck disable=SC2154,SC2317
 
@@ -14,7 +14,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 # shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
 . "$here/lib/ktap.sh"
 
-# Runs in the machine.
+# This runs in the machine.
 # shellcheck disable=SC2016
 guest='
 	PATH=$PATH:/programs
@@ -40,10 +40,10 @@ truth()
 	awk -v what="$1" -v field="$2" '$1 == what { print $field; exit }' "$work/truth"
 }
 
-# A thread of the kernel may have waited on that CPU for longer, or another time on any.
+# Ask for this task: a kernel thread may have waited for longer.
 service='--comm kdtl_service'
 
-# why FIELD ARGUMENT...: a field of the first line that kdtl why --brief prints.
+# why FIELD ARGUMENT...: that field of the first line that kdtl why --brief prints.
 why()
 {
 	local field=$1
@@ -52,9 +52,9 @@ why()
 	kdtl why --brief -n 1 "$@" "$work/load.data" 2>&1 | tr ' ' '\n' | sed -n "s/^$field=//p"
 }
 
-# fits MS: as long as the hog's loop at least, and at most for as long as the service was late,
-# since the hog starts and exits, too, and the service's timer may be late. The load's clock is
-# 5 % faster than the scheduler's, which is not slewed.
+# fits MS: MS is at least as long as the hog's loop, and at most as long as the service was late.
+# The hog also had the CPU to start and to exit, and the service's timer may be late. The load's
+# clock is 5 % faster than the scheduler's, which is not slewed.
 fits()
 {
 	awk -v got="$1" -v least="$(truth hog 3)" -v most="$(truth service 5)" 'BEGIN {
@@ -85,9 +85,9 @@ behind_whom()
 		grep "kdtl_hog ($(truth hog 2)) /kdtl_batch$"
 }
 
-# The time of day at which the load says that its wait was over, to 20 ms and to what it was late
-# for other reasons than that wait: the host may have kept its CPU until it looked. The clock had
-# gained 5 % since, so the offset at the end is wrong by more.
+# kdtl says the time of day at which the wait was over, as the load does, to 20 ms and to what the
+# load was late for other reasons: the host may have kept its CPU until it looked. The clock has
+# gained 5 % since, so by the offset at the end the time would be wrong by more.
 when_by_the_clock()
 {
 	local said there other
@@ -106,8 +106,8 @@ when_by_the_clock()
 		grep -q "pid=$(truth service 2) "
 }
 
-# held_back MS: by the quota. The kernel counts from when it has been used up, and the task leaves
-# its CPU a little later, ten times. The times are rounded to three digits.
+# held_back MS: the quota held the task back for MS. The kernel counts from when the quota was used
+# up, and the task left its CPU a little later, ten times. The times are rounded to three digits.
 held_back()
 {
 	awk -v got="$1" -v least="$(truth quota 3)" -v most="$(truth quota 4)" 'BEGIN {
@@ -136,7 +136,7 @@ of_a_container()
 		! grep -E ' task=kdtl_(service|first|brief|quota) ' "$work/out"
 }
 
-# in_ms TIME: as report has it, such as 604ms.
+# in_ms TIME: the number of ms of a time in report's form, such as 604ms.
 in_ms()
 {
 	awk -v t="$1" 'BEGIN {
@@ -151,7 +151,8 @@ report()
 		index($0, row) == 1 { $0 = substr($0, length(row) + 1); $1 = $1; print }'
 }
 
-# Longest wait, culprit and its time; what the quota held back.
+# report has the longest wait, the culprit and its time, and for how long the quota held a task
+# back.
 report_says()
 {
 	local row
@@ -164,7 +165,7 @@ report_says()
 		echo "the quota: ${row[*]}" && held_back "$(in_ms "${row[3]}")"
 }
 
-# The same in CSV, by other means: its longest wait, and the longest task behind that.
+# CSV says the same, by other means: the longest wait, and the task that was most of it.
 export_says()
 {
 	kdtl export --format csv "$work/load.data" | python3 -c '

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# selftests/check itself, with stand-ins for scripts and machines: what it counts, what it says
-# of a machine that hangs or panics, and when it is interrupted. A real machine runs a script
-# that hangs.
+# Tests selftests/check itself, with stand-ins for scripts and machines: what it counts, what it
+# says about a machine that hangs or panics, and when it is interrupted. A real machine runs a
+# script that hangs.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -17,7 +17,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-check.XXXXXX")
 partial "$work"
 
-# script NAME: a script of selftests/host in the tree of stand-ins, from stdin.
+# script NAME: makes a script of selftests/host in the tree of stand-ins, from stdin.
 script()
 {
 	{
@@ -27,7 +27,7 @@ script()
 	chmod +x "$work/tree/selftests/host/$1.sh"
 }
 
-# tree: selftests/check with its libraries, and nothing that it would run.
+# tree: makes a tree with selftests/check and its libraries, and nothing that it would run.
 tree()
 {
 	local tree=$work/tree f
@@ -44,14 +44,14 @@ tree()
 	printf 'all:\n' >"$tree/selftests/Makefile"
 }
 
-# check ARGUMENT...: run it; what it says goes to $work/said. What a shell runs in the background
-# ignores SIGINT, and so would all that it starts.
+# check ARGUMENT...: runs it; its output goes to $work/said. A command that a shell runs in the
+# background ignores SIGINT, and so would all that it starts: hence the default signal.
 check()
 {
 	KDTL_LOGS=$work/logs env --default-signal=INT "$work/tree/selftests/check" "$@" >"$work/said" 2>"$work/errors"
 }
 
-# says LINE: exactly that.
+# says LINE: the output has exactly that line.
 says()
 {
 	grep -q -x -F -e "$1" "$work/said" || {
@@ -91,7 +91,7 @@ no_plan()
 	! check plan && says '2 passed, 1 failed' && grep -q 'plan: no plan for 1 tests' "$work/said"
 }
 
-# A suite that says nothing at all has no plan either.
+# A suite that says nothing at all, and has no plan either, fails.
 nothing_in_it()
 {
 	script nothing <<-'END'
@@ -107,8 +107,8 @@ nothing_in_it()
 		grep -q 'nothing: no plan for 0 tests' "$work/said"
 }
 
-# machine STATUS SCRIPT [OTHER]: of run/vm, which leaves what is on stdin as its console if SCRIPT is
-# to run. Without it OTHER is run/vm, or nothing comes up.
+# machine STATUS SCRIPT [OTHER]: makes a stand-in for run/vm that leaves stdin as its console if it
+# is to run SCRIPT. For other scripts it is OTHER, or fails.
 machine()
 {
 	{
@@ -146,7 +146,8 @@ panics()
 	    ok 1 three
 	[   10.000000] Kernel panic - not syncing: Fatal exception
 	END
-	# Three passed, split ended in the middle, and both did not begin.
+	# Three tests passed, the script split ended in the middle, and the script both did not
+	# begin.
 	[ $# -eq 0 ] || return 0
 	! check kvm && says '3 passed, 3 failed' && grep -q -x 'ok 1 kvm.steal' "$work/said" &&
 		grep -q 'kvm.split: Bail out! the machine ended meanwhile' "$work/said" &&
@@ -154,7 +155,7 @@ panics()
 		grep -q -x 'kvm.steal  *2  *0  *0  *12 s *' "$work/said"
 }
 
-# A machine that panics boots again for those that had not begun.
+# A machine that panics boots again for the scripts that had not begun.
 boots_again()
 {
 	machine 0 both <<-'END'
@@ -173,13 +174,14 @@ boots_again()
 		grep -q 'kvm.split: Bail out! the machine ended meanwhile' "$work/said"
 }
 
-# ended PID: or a zombie, if nobody has waited for it yet.
+# ended PID: the process is gone, or a zombie that nobody has waited for yet.
 ended()
 {
 	[ ! -e "/proc/$1" ] || [ -z "$(tr -d "\0" <"/proc/$1/cmdline" 2>/dev/null)" ]
 }
 
-# interrupted SIGNAL: while one script waits for ever and one has passed.
+# interrupted SIGNAL: the signal ends selftests/check while one script waits for ever and one has
+# passed.
 interrupted()
 {
 	local pid i
@@ -198,7 +200,7 @@ interrupted()
 		sleep 0.1
 	done
 	kill -s "$1" -- "-$pid"
-	# The shell that has started it may end before it does.
+	# The shell that started selftests/check may end before it does.
 	for ((i = 0; i < 300; i++)); do
 		! tail -n 1 "$work/said" | matches ', interrupted$' || break
 		sleep 0.1
@@ -207,7 +209,7 @@ interrupted()
 		says '1 passed, 0 failed, interrupted' && ended "$(cat -- "$work/sleeper")"
 }
 
-# What the scripts of a machine had said by then counts as well.
+# Rows that the scripts of a machine had printed by then also count.
 machine_interrupted()
 {
 	local pid i
@@ -238,7 +240,7 @@ machine_interrupted()
 		says 'ok 1 kvm.steal' && says '1 passed, 0 failed, interrupted'
 }
 
-# While a person waits, twice a minute: what each job does.
+# While a person waits, selftests/check says twice a minute what each job does.
 tells()
 {
 	script long <<-END
@@ -253,7 +255,8 @@ tells()
 		grep -q -x '# long: [3-9][0-9] s, [0-9]* s of CPUs' "$work/said"
 }
 
-# running NAME: a script that is there, in $work/running, until $work/NAME.go is; or gives up.
+# running NAME: makes a script that leaves a file in $work/running until $work/NAME.go is there, or
+# until it gives up.
 running()
 {
 	script "$1" <<-END
@@ -268,7 +271,7 @@ running()
 	END
 }
 
-# run_now NAME...: soon exactly these run.
+# run_now NAME...: soon exactly these scripts run.
 run_now()
 {
 	local i
@@ -281,7 +284,8 @@ run_now()
 	return 1
 }
 
-# Two that compute, and one that sleeps beside them; the next one when one of its kind has ended.
+# Two scripts that compute run at once, and one that sleeps beside them. The next one begins when
+# one of its kind has ended.
 beside()
 {
 	local name pid status=0
@@ -301,8 +305,8 @@ beside()
 	wait_group "$pid" && says '5 passed, 0 failed' && [ "$status" = 0 ]
 }
 
-# Where races tell nothing new, a machine runs none; where they do, as its scripts want them. The quick
-# run has scripts of its own.
+# A machine on which races tell nothing new runs none; the others run them as their scripts want
+# them. The quick run has scripts of its own.
 races()
 {
 	printf '#!/bin/bash\necho "$*" >"%s/asked"\nexit 1\n' "$work" >"$work/tree/selftests/run/vm"
@@ -312,8 +316,8 @@ races()
 		! grep checkers "$work/asked"
 }
 
-# A script that hangs, between two that pass, one that leaves a stopped task behind, which has its
-# output open, and one that hangs while the kernel goes on talking.
+# A machine runs a script that hangs, between two that pass, one that leaves a stopped task behind
+# which has its output open, and one that hangs while the kernel goes on printing.
 in_machine()
 {
 	mkdir -p -- "$work/guest/guest" "$work/guest/run" "$work/out"
@@ -343,7 +347,8 @@ in_machine()
 		env KDTL_SILENCE=10 sh /selftests/run/tests first hangs leaves noise last || [ $? = 1 ]
 }
 
-# On a busy host the kernel may have said something in the first ten seconds, and in the next.
+# On a busy host it takes longer than ten seconds if the kernel printed something in the first ten,
+# or in the next.
 hang_ended()
 {
 	[ "$(cat -- "$work/out/"{first,leaves,last}.status | tr '\n' ' ')" = '0 0 0 ' ] &&
@@ -356,7 +361,8 @@ hang_ended()
 		grep -q 'sysrq: Show backtrace of all active CPUs' "$work/console"
 }
 
-# By its subject: each script once, those of a guest in x86_64, and a deep one of that name does not.
+# A subject runs each of its scripts once, those for guests in x86_64. A deep script of the same
+# name does not run.
 by_subject()
 {
 	local name
@@ -379,7 +385,7 @@ by_subject()
 	rm -r -- "$work/tree/selftests/deep" "$work/tree/selftests/guest/"*
 }
 
-# Each script is about something, and each name is that of a script or of a machine.
+# Each script has a subject, and each name there is that of a script or of a machine.
 subjects()
 {
 	local given scripts

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Each semantic patch for clients and drivers finds exactly the bad lines of its sample,
-# in every mode, and nothing in the project. The kernel's own rules, which take minutes, go over
-# it in selftests/deep/in-tree.sh.
+# in every mode, and nothing in the project. selftests/deep/in-tree.sh applies the kernel's
+# own rules to the project, which takes minutes.
 #
 # In a sample, BAD marks a line that must be found, and "patch: by hand" one that patch
 # mode does not change.
@@ -70,7 +70,7 @@ links()
 	done
 }
 
-# After the patch, only the lines that are left to a person are found.
+# After the patch, only the lines are found that are left to a person.
 repairs()
 {
 	local sample=$kdtl/samples/$1.c
@@ -110,7 +110,7 @@ knows_all()
 	done <"$work/verbs"
 }
 
-# The clients in the text that are whole.
+# Whole clients in the text are also checked.
 in_the_text()
 {
 	local name

@@ -38,7 +38,7 @@ exceeds()
 		'BEGIN { exit !(is > factor * other) }'
 }
 
-# grown NAME RESULTS RECORDED: does it cost more than is allowed?
+# grown NAME RESULTS RECORDED: it costs more than is allowed.
 grown()
 {
 	exceeds "$1" "$2" "$(awk -v n="$allowed" 'BEGIN { print 1 + n / 100 }')" "$1" "$3"
@@ -71,7 +71,7 @@ measure()
 		awk -f "$bench/count.awk" "$work/marked" "$work/counts" >>"$work/results.tsv"
 }
 
-# What a wake-up takes, a wait in sessions on one CPU and on many, and a look at the
+# Measures a wake-up, a wait in sessions on one CPU and on many, and a look at the
 # steal clock.
 waits()
 {
@@ -80,13 +80,13 @@ waits()
 		sh /bench/wait.sh 64 guard
 }
 
-# at_most NAME FACTOR OTHER: in the results of waits.
+# at_most NAME FACTOR OTHER: in the results of waits, NAME is at most FACTOR times OTHER.
 at_most()
 {
 	! exceeds "$1" "$work/waits/results.tsv" "$2" "$3" "$work/waits/results.tsv"
 }
 
-# In a tick in which the hypervisor did not keep the CPU.
+# A look at the steal clock is cheap in a tick in which the hypervisor did not keep the CPU.
 looks_cheaply()
 {
 	local look
@@ -96,7 +96,7 @@ looks_cheaply()
 	[ "$look" -gt 0 ] && [ "$look" -le 20 ]
 }
 
-# Of a program that is in a system call, with one session.
+# The wake-up of a program that is in a system call is cheap, with one session.
 wakes_cheaply()
 {
 	local woken

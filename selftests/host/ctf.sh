@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# kdtl(1): record in a machine, read the recording here, as text and, converted to
-# CTF, with babeltrace2. The recording is complete however the command ends.
+# A recording that kdtl(1) makes in a machine is read here, as text and, converted to
+# CTF, with babeltrace2. It is complete however the command ends.
 #
 # shellcheck disable=SC2154,SC2317
 
@@ -15,7 +15,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 # shellcheck source-path=SCRIPTDIR source=lib/kdtl.sh
 . "$here/lib/kdtl.sh"
 
-# Runs in the machine. The recordings are checked here.
+# This runs in the machine. The recordings are checked here.
 # shellcheck disable=SC2016
 guest='
 	PATH=$PATH:/kdtl
@@ -29,7 +29,7 @@ guest='
 			usleep 1000
 		done
 	}
-	# until FILE has some entries
+	# grown FILE: waits until it has some entries
 	grown() {
 		until [ $(kdtl print $1 2>/dev/null | grep -c -v "^#") -gt 20 ]; do
 			usleep 50000
@@ -40,7 +40,7 @@ guest='
 	kdtl list >list
 	kdtl record -o command.data sh /tmp/work 2>command.err
 	echo $? >command.status
-	# A tty or not: no progress into files.
+	# Into a file goes no progress, with a tty or without.
 	kdtl record -o int.data 2>int.err &
 	p=$!
 	grown int.data
@@ -75,7 +75,7 @@ guest='
 	echo $? >lockdown.status
 '
 
-# The summary of a recording: "NAME: 1.2 s, N dispatches, M lost, ...".
+# said NAME: the dispatches in a recording's summary, "NAME: 1.2 s, N dispatches, 0 lost, ...".
 said()
 {
 	sed -n 's/.* s, \([0-9]*\) dispatches, 0 lost, .*/\1/p' "$work/$1.err"
@@ -86,7 +86,7 @@ entries()
 	kdtl print "$work/$1.data" | grep -vc '^#'
 }
 
-# Exactly as many as the summary says.
+# whole NAME STATUS: the recording has exactly as many entries as its summary says.
 whole()
 {
 	local n
@@ -99,7 +99,7 @@ whole()
 	return 1
 }
 
-# Three workers have 300 children each: each was dispatched.
+# Three workers had 300 children each, and each child was dispatched.
 children()
 {
 	local n
@@ -122,8 +122,8 @@ killed_can_be_read()
 		kdtl print "$work/kill.data" 2>&1 >/dev/null | matches 'its end is missing'
 }
 
-# behind_entries FILE: the bytes that come after the last chunk of entries. Whether there are some of
-# who waited at the end depends on that.
+# behind_entries FILE: how many bytes come after the last chunk of entries. There are more if tasks
+# waited at the end.
 behind_entries()
 {
 	python3 - "$1" <<-'END'
@@ -140,7 +140,7 @@ behind_entries()
 	END
 }
 
-# Cut off within the last entry, and before it.
+# A recording that is cut off within the last entry, or before it, says so.
 cut_is_seen()
 {
 	local bytes behind
@@ -168,7 +168,7 @@ histogram_adds_up()
 		"$(said command)" ]
 }
 
-# Lines of value and unit as numbers in ns; 1000 us is 1.00 ms.
+# Makes numbers in ns of lines of value and unit; 1000 us is 1.00 ms.
 in_ns()
 {
 	awk '{ print $1 * ($2 == "us" ? 1e3 : $2 == "ms" ? 1e6 : $2 == "s" ? 1e9 : 1) }'
@@ -220,8 +220,8 @@ throttled_apart()
 	return 1
 }
 
-# Each CPU is a task's or idle from entry to entry, and idle time is in no wait. The others
-# have never asked for it.
+# From entry to entry each CPU is a task's, or idle, and idle time is in no wait. The other
+# recordings did not ask for idle times.
 idle_apart()
 {
 	kdtl print "$work/idle.data" | awk '/^#/ { next }
@@ -247,7 +247,7 @@ converts()
 		! kdtl ctf "$work/command.data" "$work/ctf"
 }
 
-# The same entries, all of them, as "ns cpu pid prev_pid comm".
+# CTF has the same entries, all of them, compared as "ns cpu pid prev_pid comm".
 same_in_ctf()
 {
 	babeltrace2 "$work/ctf" | grep ' kdtl:dispatch: ' >"$work/babeltrace" || return
@@ -266,7 +266,7 @@ same_in_ctf()
 		diff "$work/a" "$work/b"
 }
 
-# The time of day: the recording was made today, not in 1970.
+# By its time of day, the recording was made today, not in 1970.
 time_of_day()
 {
 	local now first
@@ -277,9 +277,9 @@ time_of_day()
 	[ $((now - first)) -ge 0 ] && [ $((now - first)) -lt 3600 ]
 }
 
-# The entries of a recording, in one form:
+# Prints the entries of a recording in one form:
 #	TICKS PID TGID POLICY PRIORITY CGROUP COMM
-# What is not known is a ? for each.
+# Fields that are not known are a ? each.
 as_printed()
 {
 	kdtl print -a "$work/$1.data" | awk '/^#/ { next } {
@@ -311,8 +311,8 @@ as_converted()
 		}'
 }
 
-# attributed TRUTH KNOWN: each entry on stdin, in the form above, is what the load says
-# that its task was. KNOWN is 1 if each must be known, and 0 if some may be unknown.
+# attributed TRUTH KNOWN: each entry on stdin, in the form above, says what its task was
+# according to the load. KNOWN is 1 if each must be known, and 0 if some may be unknown.
 attributed()
 {
 	awk -v all="$2" '
@@ -368,7 +368,7 @@ whose_in_ctf()
 	as_converted tasks | attributed tasks 1
 }
 
-# The same entries, whatever is not known.
+# print and CTF have the same entries, also if something is not known.
 print_is_ctf()
 {
 	as_printed tasks | sort >"$work/a"
@@ -376,7 +376,7 @@ print_is_ctf()
 	[ -s "$work/a" ] && cmp "$work/a" "$work/b"
 }
 
-# Only entries of a process, and only those of a cgroup and below it.
+# One can ask for the entries of a process, and for those of a cgroup and below it.
 filters()
 {
 	local leader
@@ -394,7 +394,7 @@ filters()
 		[ "$(kdtl print --cgroup=/ --pid=999999999 "$work/tasks.data" | wc -l)" -eq 2 ]
 }
 
-# A long path loses its middle, unless all is asked for.
+# A long path is shortened in the middle, unless -a is given.
 paths_shortened()
 {
 	kdtl print "$work/tasks.data" | grep -v '^#' >"$work/a" &&
@@ -417,7 +417,7 @@ cut_off_is_attributed()
 	[ "$(as_printed part 2>/dev/null | wc -l)" -gt 50 ]
 }
 
-# More tasks came and went than the table holds: what is said is right, or is not said.
+# More tasks came and went than the table holds. Whatever is said about them is right.
 losses_said()
 {
 	as_printed few | attributed few 0 || return
@@ -430,7 +430,7 @@ losses_said()
 	return 1
 }
 
-# The entries alone, as recordings were before there were chunks.
+# Makes a recording of the entries alone, as recordings were before there were chunks.
 to_old_format()
 {
 	python3 "$here/lib/recording.py" --old "$work/command.data" "$work/old.data"
@@ -470,7 +470,7 @@ wrong()
 	[ $status -eq 2 ]
 }
 
-# Last in this machine, as there is no way back.
+# The machine was locked down last, as there is no way back.
 locked_down()
 {
 	[ "$(cat "$work/lockdown.status")" -eq 1 ] &&

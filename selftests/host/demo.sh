@@ -3,7 +3,7 @@
 #
 # The README's first command does what it says: a table, nothing lost, and an answer.
 #
-#	selftests/host/demo.sh [x86|powerpc|steal]...	those in guests of a hypervisor, too
+#	selftests/host/demo.sh [x86|powerpc|steal]...	also those in guests of a hypervisor
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -17,13 +17,13 @@ top=$(dirname -- "$(dirname -- "$here")")
 out=$(mktemp "${TMPDIR:-/tmp}/kdtl-demo.XXXXXX")
 partial "$out"
 
-# field NAME: of the demo's last line.
+# field NAME: that field of the demo's last line.
 field()
 {
 	tail -n 1 -- "$out" | tr ' ' '\n' | sed -n "s/^$1=//p"
 }
 
-# demo ARCH MACHINE PMU [ASKED]: ends with a line that adds up.
+# demo ARCH MACHINE PMU [ASKED]: the demo ends with a line that adds up.
 demo()
 {
 	run_group make -s -C "$top" demo ARCH="$1" PMU="${4:-}" >"$out" || {
@@ -50,8 +50,8 @@ answer()
 	sed -n "s/^why: task=$1 //p" "$out" | tr ' ' '\n'
 }
 
-# The service waited behind the hog. The other one waited for its own quota, and then perhaps for its
-# CPU to wake up.
+# The service waited behind the hog. The other task waited for its own quota, and then perhaps for
+# its CPU to wake up.
 has_answer()
 {
 	answer kdtl_service && answer kdtl_quota &&
@@ -64,13 +64,13 @@ has_answer()
 		}'
 }
 
-# pressure CGROUP: the same of the line that tells why a cgroup waited.
+# pressure CGROUP: the line that tells why the cgroup waited, in pairs NAME=VALUE.
 pressure()
 {
 	sed -n "s|^pressure: cgroup=$1 ||p" "$out" | tr ' ' '\n'
 }
 
-# The service waited for the hog, the other one for its quota.
+# The service waited for the hog, the other task for its quota.
 has_pressure()
 {
 	pressure /kdtl_web && pressure /kdtl_quota &&
@@ -82,13 +82,13 @@ has_pressure()
 		}'
 }
 
-# chain: the same of the line about the third victim.
+# chain: the line about the third victim, in pairs NAME=VALUE.
 chain()
 {
 	sed -n 's/^chain: task=inv_high //p' "$out" | tr ' ' '\n'
 }
 
-# It slept, for a lock in user space whose owner waited behind another task.
+# The third victim slept for a lock in user space, whose owner waited behind another task.
 has_chain()
 {
 	chain && chain | awk -F= '{ v[$1] = $2 } END {
@@ -103,7 +103,7 @@ says_why()
 	has_answer && has_pressure && has_chain
 }
 
-# The log has the time that the kernel says was stolen. That counts in ticks.
+# The log has the time that was stolen according to the kernel, which counts in ticks.
 has_stolen()
 {
 	awk -v logged="$(field logged_ms)" -v stolen="$(field stolen_ms)" 'BEGIN {

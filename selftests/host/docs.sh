@@ -13,7 +13,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 # shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
 . "$here/lib/ktap.sh"
 
-# none WHAT: pass if stdin is empty, otherwise show it.
+# none WHAT: passes if stdin is empty, otherwise shows it.
 none()
 {
 	! sed "s/^/$1: /" | grep .
@@ -24,7 +24,7 @@ builds()
 	"$top/scripts/docs" "$work/html"
 }
 
-# kernel_doc_is_whole: also of functions that are not exported.
+# kernel_doc_is_whole: nothing is missing, also for functions that are not exported.
 kernel_doc_is_whole()
 {
 	local source
@@ -42,7 +42,7 @@ exported()
 		sed 's/.*(//' | sort
 }
 
-# kernel_doc FUNCTION: the comment above its definition.
+# kernel_doc FUNCTION: prints the comment above its definition.
 kernel_doc()
 {
 	sed -n "/^ \* $1() - ./,/^ \*\//p" "$top"/api/*.c "$top"/api/answers/*.c "$top"/core/*.c
@@ -74,7 +74,7 @@ in_reference()
 	comm -23 "$work/exported" "$work/reference" | none "not in api.rst"
 }
 
-# declared: what the headers declare for drivers and clients is exported.
+# declared: all that the headers declare for drivers and clients is exported.
 declared()
 {
 	sed -n 's/^[a-z].*\b\(kdtl_[a-z_]*\)(.*/\1/p' "$top"/api/include/linux/kdtl*.h |
@@ -110,7 +110,7 @@ links()
 		done) | none "dead link"
 }
 
-# Text of the pictures that are made by hand stays in its box.
+# In pictures that are made by hand, each text stays in its box.
 pictures()
 {
 	local drawn
@@ -171,8 +171,8 @@ names()
 		done | none "no such file"
 }
 
-# ordering: functions that order memory, by themselves or for their caller. What is a lock to
-# lockdep only does not.
+# ordering: prints the functions that order memory, for themselves or for their caller. A lock that
+# is one to lockdep only orders nothing.
 ordering()
 {
 	find "$top/core" "$top/api" "$top/clients" -name '*.[ch]' ! -path "$top/*/tool/*" \
@@ -191,7 +191,7 @@ ordering_table()
 }
 
 # locks: each lock in the code is in design.rst's table, by its name or as STRUCT::NAME, or with a
-# point as perf's are, and each member STRUCT::NAME of kdtl's that the text names is there.
+# point, like perf's locks; and each member STRUCT::NAME of kdtl's that the text names exists.
 locks()
 {
 	(cd -- "$top" && git ls-files -z 'api/*.[ch]' 'core/*.[ch]' 'clients/*.[ch]' |
@@ -221,10 +221,10 @@ locks()
 	) 2>&1 | none locks
 }
 
-# maintainers: the kernel's get_maintainer.pl finds a maintainer for one file of each folder, as
-# MAINTAINERS names folders only. It runs in a tree of empty files with our
-# names, beside the folders by which it recognizes a kernel's tree. One more file has
-# no maintainer, to see that this is noticed.
+# maintainers: the kernel's get_maintainer.pl finds a maintainer for one file of each folder;
+# MAINTAINERS names folders only. It runs in a tree of empty files with kdtl's names, beside the
+# folders by which it recognizes a kernel's tree. One more file has no maintainer, to see that
+# this is noticed.
 maintainers()
 {
 	local source tree=$work/tree

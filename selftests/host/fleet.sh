@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# From the sampler to Prometheus: the rules and the units by themselves; and two machines,
-# one of them with a noisy neighbour, whose metrics go through Debian's node_exporter to
-# Debian's Prometheus, which runs the rules and each query of the dashboard.
+# Tests the way from the sampler to Prometheus: first the rules and the units by themselves;
+# then two machines, one of them with a noisy neighbour, whose metrics go through Debian's
+# node_exporter to Debian's Prometheus, which runs the rules and each query of the dashboard.
 #
 # shellcheck disable=SC2154,SC2317 # $captured; functions that ok() calls
 
@@ -21,7 +21,7 @@ snapshots=5
 
 # --- the files by themselves ------------------------------------------------------
 
-# rules_pass SED: with the rules changed by that.
+# rules_pass SED: the rules, changed by that script, pass their tests.
 rules_pass()
 {
 	sed "$1" "$fleet/kdtl.rules.yml" >"$work/kdtl.rules.yml" &&
@@ -30,7 +30,7 @@ rules_pass()
 		(cd -- "$work" && promtool test rules fleet-rules.yml)
 }
 
-# Each change must be noticed, else the tests of the rules prove nothing.
+# Each change must be noticed: otherwise the tests of the rules prove nothing.
 rules_fail()
 {
 	local change
@@ -74,7 +74,7 @@ units_are_right()
 
 # --- the machines -----------------------------------------------------------------
 
-# Runs in each machine, as $1: takes the CPU of /web away or not. $2: what the timer runs.
+# This runs in each machine. $1: whether a hog takes the CPU from /web; $2: what the timer runs.
 # shellcheck disable=SC2016
 guest='
 	dir=/var/lib/prometheus/node-exporter
@@ -137,7 +137,7 @@ listens()
 	(exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null
 }
 
-# until_true COMMAND...: in a minute or two.
+# until_true COMMAND...: returns as soon as it succeeds; false after a minute or two.
 until_true()
 {
 	local tries=0
@@ -149,8 +149,8 @@ until_true()
 	done
 }
 
-# start_server LOG COMMAND...: start it on a free port, which is $port, and wait until it
-# listens there, lest the next one take the same port.
+# start_server LOG COMMAND...: starts a server on a free port, which is $port, and waits until
+# it listens there, lest the next server take the same port.
 start_server()
 {
 	local log=$1
@@ -164,13 +164,13 @@ start_server()
 	until_true listens "$port"
 }
 
-# query EXPRESSION: what Prometheus says, one sample a line.
+# query EXPRESSION: prints what Prometheus says, one sample a line.
 query()
 {
 	promtool query instant "http://127.0.0.1:$prometheus" "$1"
 }
 
-# holds EXPRESSION: it has samples.
+# holds EXPRESSION: Prometheus has samples for it.
 holds()
 {
 	[ -n "$(query "$1" 2>/dev/null)" ]
@@ -199,7 +199,7 @@ serve()
 		echo '  - job_name: node'
 		echo '    static_configs:'
 	} >"$work/prometheus.yml"
-	# Nobody waits here for five minutes.
+	# The test does not wait for five minutes.
 	sed 's/\[5m\]/[30s]/' "$fleet/kdtl.rules.yml" >"$work/kdtl.rules.yml"
 	for name in quiet noisy; do
 		mkdir -- "$work/$name/textfile"
@@ -216,7 +216,7 @@ serve()
 	return 1
 }
 
-# Show it one snapshot after the other, each until it has been read.
+# Shows Prometheus one snapshot after the other, each until it has been read.
 scrapes()
 {
 	local i name last
@@ -242,8 +242,8 @@ worst_p99()
 		holds "${p99}instance=\"noisy\"} > on (cgroup) ${p99}instance=\"quiet\"}"
 }
 
-# peak SERIES: the most that the rules have made of it. The counters stand still once all snapshots
-# are read, so the rates do not last.
+# peak SERIES: the highest value that the series has had. The counters stand still once all
+# snapshots are read, so rates do not last.
 peak()
 {
 	echo "max_over_time($1[10m])"
@@ -279,7 +279,7 @@ throttled()
 	done
 }
 
-# What Grafana would ask, with its variables as it would fill them in.
+# There is data for all that Grafana would ask, with its variables filled in.
 # shellcheck disable=SC2016 # names of Grafana's variables
 dashboard_has_data()
 {

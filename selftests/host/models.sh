@@ -18,7 +18,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 . "$here/lib/ktap.sh"
 
 models=$top/selftests/models
-# Those in which mistakes can be made.
+# In these models mistakes can be made.
 with_mistakes='aux msg snapshot wake'
 
 # The models and their settings: each line must hold. The mistakes are made in the
@@ -51,7 +51,7 @@ wake      -DCPUS=1 -DENTRIES=1 -DWAITERS=2
 wake      -DCPUS=1 -DENTRIES=2 -DWAITERS=2
 '
 
-# search MODEL SETTING...: visit every state that can be reached. The verdict is in
+# search MODEL SETTING...: visits every state that can be reached. The verdict is in
 # $work/out.
 search()
 {
@@ -71,7 +71,7 @@ search()
 	! grep -E 'max search depth too small|out of memory|MEMLIM' "$work/out"
 }
 
-# errors: how many were found, or nothing if the search did not end.
+# errors: prints how many were found, or nothing if the search did not end.
 errors()
 {
 	sed -n 's/.*errors: \([0-9]*\)$/\1/p' "$work/out"
@@ -107,7 +107,7 @@ mistakes()
 	sed -n 's/^ \*\t\(BUG_[A-Z]*\).*/\1/p' "$models/$1.pml"
 }
 
-# known: the mistakes that are described are those that can be chosen.
+# known: the mistakes that a model describes are those that can be chosen.
 known()
 {
 	local model
@@ -121,7 +121,7 @@ known()
 
 # --- litmus tests -------------------------------------------------------------------
 
-# litmus FILE [LABEL]: the test as it is, or with the line of LABEL made wrong.
+# litmus FILE [LABEL]: prints the test as it is, or with the line of LABEL made wrong.
 litmus()
 {
 	local name=${1##*/}
@@ -135,7 +135,7 @@ litmus()
 	fi | sed 's|/\* \[[^*]*\*/||'
 }
 
-# observed Never|Sometimes FILE
+# observed Never|Sometimes FILE: herd7 says so about the test.
 observed()
 {
 	"$top/scripts/herd" "$2" >"$work/out" 2>&1
@@ -164,7 +164,7 @@ litmus_tests()
 	done
 }
 
-# bugs FILE...: the labels of the lines that can be made wrong.
+# bugs FILE...: prints the labels of the lines that can be made wrong.
 bugs()
 {
 	grep -ohE '\[[a-z]+\.[A-Z]\] BUG:' "$@" | grep -oE '[a-z]+\.[A-Z]' | sort -u
@@ -212,7 +212,7 @@ all_labelled()
 	}'
 }
 
-# labelled DIR: one line for each comment in core/ and api/ that has a label: file, first
+# labelled DIR: prints a line for each comment in core/ and api/ that has a label: file, first
 # line, last line, function (- for none), text, and the text without the labels that
 # follow "pairs with". A comment right above a function belongs to the function.
 labelled()
@@ -252,7 +252,7 @@ labelled()
 	END { put("-") }' /dev/null)
 }
 
-# partners DIR: one line for each function that those comments name as the other end:
+# partners DIR: prints a line for each function that those comments name as the other end:
 # file, first line, last line, the label of the other end, the function. After
 # "[aux.O] see f()" f() has the same label.
 partners()
@@ -320,7 +320,7 @@ partners_named()
 	END { exit bad || seen < 5 }' <(labelled "$dir") <(partners "$dir")
 }
 
-# table FILE: print "letters functions" for both ends of each row of design.rst that has
+# table FILE: prints "letters functions" for both ends of each row of design.rst that has
 # a letter.
 table()
 {
@@ -366,7 +366,7 @@ table_names()
 	[ $wrong -eq 0 ] && [ $nr -gt 10 ]
 }
 
-# drift_is_seen: replace each of those names by a wrong one; each time it is noticed.
+# drift_is_seen: if any of those names is replaced by a wrong one, that is noticed.
 drift_is_seen()
 {
 	local copy=$work/drift file first last name nr=0

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Options that commands of kdtl(1) share: durations with their units, patterns for names and
-# cgroups, times before the end, numbers of rows. From recordings that say exactly what happened
+# Tests options that commands of kdtl(1) share: durations with their units, patterns for names and
+# cgroups, times before the end, numbers of rows. The recordings say exactly what happened
 # (lib/recording.py).
 #
 # shellcheck disable=SC2317 # functions that ok() calls
@@ -44,7 +44,8 @@ records()
 	END
 }
 
-# pids EXPECTED ARGUMENT...: each command takes the dispatches of these, by waits, longest first.
+# pids EXPECTED ARGUMENT...: each command takes the dispatches of these pids; why has the longest
+# wait first.
 pids()
 {
 	local expected=$1
@@ -66,7 +67,7 @@ durations()
 	pids 50 --min-wait 4.000001ms && pids 50 --min-wait 4000.1us && pids "" --min-wait 1min
 }
 
-# refused TEXT ARGUMENT...: with exit status 2, and one line that has the text.
+# refused TEXT ARGUMENT...: kdtl ends with exit status 2, and one line that has the text.
 refused()
 {
 	local text=$1 status=0
@@ -102,7 +103,7 @@ no_durations()
 		refused '--interval 2h: must be at most 3600s' top --interval 2h
 }
 
-# The same tables.
+# An interval may have a unit: the tables are the same.
 intervals()
 {
 	kdtl report --interval 0.5 "$work/night.data" >"$work/said" 2>/dev/null &&
@@ -124,10 +125,10 @@ cgroups()
 {
 	pids "20 10" --cgroup '/system.slice/web-*' && pids "20 10" --cgroup '/system.slice/web-?.service' &&
 		pids "30 20 10" --cgroup '/*/web*' && pids "30 10" --cgroup '/*.slice/web-a.service' &&
-		# No * stands for a /, and what is below is meant, too.
+		# No * stands for a /, and a pattern also takes the cgroups below.
 		pids "" --cgroup '/*/worker' && pids 20 --cgroup '/*/*/worker' && pids 30 --cgroup '/u*' &&
 		pids "20 10" --cgroup '/sys/fs/cgroup/system.slice/web*' &&
-		# What systemd writes for a - is no escape.
+		# The \x2d that systemd writes for a - is no escape.
 		pids "50 40" --cgroup '/system.slice/dev\x2dsda.mount' &&
 		pids "50 40" --cgroup '/*/dev\x2dsda*' &&
 		refused 'must be a path' why --cgroup '*/web' "$work/names.data"
@@ -159,7 +160,7 @@ so_many()
 		refused '-n -1: must be a number of rows' report -n -1 "$work/names.data"
 }
 
-# The same numbers as those of report, for what is asked for only.
+# The numbers are those of report, only of the entries that are asked for.
 histograms()
 {
 	kdtl histogram "$work/names.data" >"$work/all" 2>&1 &&

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Jobs that start at once in a fresh cache prepare everything once, and none kills another one.
-# A stand-in for apt fails, as apt does, when a second one would change the same lists. And what
-# make check-prepare has got is enough for the tests, which then need no network.
+# Jobs that start at once with a fresh cache prepare everything once, and none breaks another.
+# A stand-in for apt fails, as apt does, when a second apt would change the same lists. The
+# packages that make check-prepare gets are enough for the tests, which then need no network.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 

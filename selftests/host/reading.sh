@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What kdtl(1) says of a recording itself: how it ended, whether it is one, and which times
-# of day it has when the clock was slewed or set. From recordings that say exactly what
-# happened (lib/recording.py).
+# Tests what kdtl(1) says about a recording itself: how it ended, whether it is one, and which
+# times of day it has if the clock was slewed or set. The recordings say exactly what happened
+# (lib/recording.py).
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -18,7 +18,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 
 export TZ=UTC
 
-# two_entries [LINE]...: two entries, and these lines.
+# two_entries [LINE]...: makes a recording with two entries, and these lines.
 two_entries()
 {
 	printf '%s\n' 'boot 0 1700000000000000000' 'lost 7' 'run 1000000000 1 5 5 100 0 web' \
@@ -26,14 +26,13 @@ two_entries()
 		python3 "$here/lib/recording.py" "$work/data"
 }
 
-# lines TEXT: none if it is empty.
+# lines TEXT: prints it; no line if it is empty.
 lines()
 {
 	sed '/^$/d' <<<"$1"
 }
 
-# The recording is not whole, and this is what print says of it.
-# ended TEXT LINE...
+# ended TEXT LINE...: a recording with these lines is not whole, and print says TEXT about it.
 ended()
 {
 	local text=$1
@@ -44,7 +43,7 @@ ended()
 		sed "s|^kdtl: $work/data: ||" "$work/err" | diff - <(lines "$text")
 }
 
-# From a pipe, from standard input, and as a file it is the same.
+# A recording reads the same from a pipe, from standard input, and as a file.
 stream_is_read()
 {
 	two_entries stream && kdtl print "$work/data" >"$work/out" &&
@@ -55,7 +54,7 @@ stream_is_read()
 		! : | kdtl print - && ! kdtl print - <"$0"
 }
 
-# What a later version adds is skipped, so that older ones can read its recordings.
+# Chunks that a later version adds are skipped, so that older versions can read its recordings.
 later_is_skipped()
 {
 	two_entries && kdtl print "$work/data" >"$work/out" &&
@@ -78,10 +77,9 @@ head_is_checked()
 	done
 }
 
-# The day began 1700000000 s after 1970, which is 22:13:20. TEXT has the times of day of
-# entries at 0.5, 1, 1.5, 2, 2.5, 3.5 and 5 s, while the clock had gone on by these numbers
-# of microseconds at 0, 1, 2 and 4 s.
-# times_are TEXT MICROSECONDS...
+# times_are TEXT MICROSECONDS...: TEXT has the times of day of entries at 0.5, 1, 1.5, 2, 2.5, 3.5
+# and 5 s, when the clock has gone on by these numbers of microseconds at 0, 1, 2 and 4 s. The
+# recording begins 1700000000 s after 1970, at 22:13:20.
 times_are()
 {
 	local text=$1 at i=0
@@ -101,7 +99,7 @@ times_are()
 		diff - <(tr -s ' \t\n' '\n' <<<"$text")
 }
 
-# TEXT is what is said of each time that the clock was set.
+# was_set TEXT: TEXT is said about the times at which the clock was set.
 was_set()
 {
 	sed -n 's/.*the clock was set by \([^ ]*\) s, or the machine slept, before \(.*\)/\1 \2/p' \
@@ -115,7 +113,7 @@ steady()
 		was_set ''
 }
 
-# As fast as NTP does it, and as adjtimex(2) can.
+# The clock is slewed as fast as NTP does it, and as adjtimex(2) can.
 slewed()
 {
 	times_are '22:13:20.500250 22:13:21.000500 22:13:21.500750 22:13:22.001000
@@ -126,7 +124,7 @@ slewed()
 		was_set ''
 }
 
-# Until the clock was set the times are the old ones; in between no time was made up.
+# Until the clock was set, times are by the old clock; none is made up in between.
 set_forward()
 {
 	times_are '22:13:20.500000 22:13:21.000000 22:13:21.500000 23:13:22.000000
@@ -141,7 +139,7 @@ set_back()
 		was_set '-1.750 22:13:20.250'
 }
 
-# By a little more than a slew, or a time base that lags, could be.
+# The clock is set by a little more than a slew, or a lagging time base, can be.
 set_a_little()
 {
 	times_are '22:13:20.500000 22:13:21.000000 22:13:21.500000 22:13:22.150000
@@ -166,7 +164,7 @@ set_and_noticed()
 			"22:13:21.000000 22:13:22.010000 " ]
 }
 
-# Not a line for each, if there are many.
+# If the clock was set many times, there is not a line for each.
 set_often()
 {
 	printf 'clock %s000000000 %s000000000\n' 1 1 2 12 3 23 4 34 5 45 6 56 7 67 |
@@ -175,7 +173,7 @@ set_often()
 		[ "$(grep -c 'was set by' "$work/err")" -eq 3 ]
 }
 
-# A time base above 18.4 GHz, of which a second's ticks times 10^9 exceed 64 bits.
+# With a time base above 18.4 GHz, a second's ticks times 10^9 exceed 64 bits.
 fast_time_base()
 {
 	printf '%s\n' 'freq 30000000000' 'run 45000000000 0 10 0 1 0 a' |
@@ -183,7 +181,7 @@ fast_time_base()
 		kdtl print "$work/data" | matches '^ *1\.500000000 '
 }
 
-# A time of more ns than a number holds is the latest there is, and not an early one.
+# A time of more ns than a number can hold is the latest there is, and not an early one.
 slow_time_base()
 {
 	local freq time
@@ -218,8 +216,8 @@ clock_said_twice()
 			"22:13:21.000000 22:13:22.000000 " ]
 }
 
-# Losses are in the file as they were seen. Who ran is unknown only where one of the same CPU
-# is: b waited while entries were lost, c did not.
+# Losses are in the file in the order in which they were seen. Which task ran is unknown only while
+# entries of the same CPU were lost: b waited then, c did not.
 losses_in_any_order()
 {
 	printf '%s\n' 'loss 1 2500000000 2600000000 3' 'loss 0 3000000000 3100000000 3' \

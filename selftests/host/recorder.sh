@@ -1,15 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The flight recorder in machines that really crash: is the table on the
-# console, and is it still there after the reboot?
+# In machines that really crash, the flight recorder's table is on the console,
+# and still there after the reboot.
 #
 #	selftests/host/recorder.sh [TARGET HOW WHO]	only that crash
 #
-# Each is a boot. Left to selftests/deep/crashes.sh: a BUG and one in the fan-out, where locks has
-# CPUs, too, and khungtaskd, all with the panic of sysrq; spin, which panics in an interrupt of the
-# timer, as irqspin does in an NMI; irqspin without a watchdog by NMI, which an emulated x86-64 has
-# not; and on POWER, whose own way is that to NVRAM, what reaches its panic as on x86-64.
+# Each crash is a boot. selftests/deep/crashes.sh has the others: a BUG, one of them in the fan-out,
+# where locks has CPUs too, and khungtaskd, all with the panic of sysrq; spin, which panics in an
+# interrupt of the timer as irqspin does in an NMI; irqspin without a watchdog by NMI, which an
+# emulated x86-64 does not have; and on POWER, where only the way to NVRAM is different, crashes that
+# reach their panic as on x86-64.
 
 here=$(dirname -- "$(readlink -f -- "$0")")
 top=$(dirname -- "$(dirname -- "$here")")
@@ -20,7 +21,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 
 lines=40
 
-# target, what crashes it, the task that has to be on the CPU where it happens
+# the target, what crashes it, and the task that must be on the CPU where that happens
 crashes='
 x86_64-6.1   sysrq    kdtl_crash
 x86_64-6.1   oops     kdtl_crash
@@ -32,7 +33,7 @@ ppc64le-6.1  irqspin  kdtl_crash
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-recorder.XXXXXX")
 partial "$work" "$work.out"
 
-# crash TARGET HOW: the console goes to $work/console, what survived to $work/kept.
+# crash TARGET HOW: crashes it. The console goes to $work/console, what survived to $work/kept.
 crash()
 {
 	local target=$1 how=$2 extra=() off
@@ -60,7 +61,7 @@ crash()
 	} | gzip -d -c >"$work/kept" 2>"$work/gzip" || :
 }
 
-# table FILE: the last table's rows, without the log's time stamps.
+# table FILE: prints the last table's rows, without the log's time stamps.
 table()
 {
 	sed -n 's/^.*kdtl_recorder: //p' "$1" | awk '
@@ -71,7 +72,7 @@ table()
 	END { for (i = 1; i <= last; i++) print out[i] }'
 }
 
-# inside: every session was read in the panic, although kdtl cannot go on.
+# inside: every session was read in the panic, although kdtl itself was stuck.
 inside()
 {
 	case $how in
@@ -98,7 +99,7 @@ title()
 		"$work/console"
 }
 
-# rows: as many as allowed, each whole, and in the order of time.
+# rows: there are as many as allowed, each whole, and in the order of time.
 rows()
 {
 	table "$work/console" >"$work/rows"
@@ -117,7 +118,7 @@ rows()
 	[ "$(awk '{ print $2 }' "$work/rows" | sort -u | wc -l)" -eq 4 ]
 }
 
-# when_and_who: the time of day is right, and the table says who had the CPU that died.
+# when_and_who: the time of day is right, and the table says which task had the CPU that died.
 when_and_who()
 {
 	local said
@@ -139,14 +140,14 @@ culprit()
 	grep -q -F " $1:" "$work/last"
 }
 
-# After an oops that it survived the table can be asked for again.
+# After an oops that the machine survived, the table can be asked for again.
 goes_on()
 {
 	sed -n '/: oops: end of table/,$p' "$work/console" |
 		grep 'kdtl_recorder: asked for: end of table'
 }
 
-# survived: the end of the console's table, as far as there was room.
+# survived: what was kept is the end of the console's table, as far as there was room.
 survived()
 {
 	table "$work/kept" >"$work/kept.rows"

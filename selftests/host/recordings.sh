@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Others may have made a recording: whatever is in one, the commands that read it neither
-# crash nor hang, and JSON is valid. The tool is built with gcc's sanitizers.
-# ROUNDS=300 SEED=1 are the number of damaged recordings and where the dice begin.
+# Anybody may have made a recording: whatever is in it, the commands that read it neither
+# crash nor hang, and their JSON is valid. The tool is built with gcc's sanitizers.
+# ROUNDS=300 is the number of damaged recordings, and SEED=1 where the dice begin.
 #
-# And wherever a recording is read, kdtl(1) says the same, byte by byte: on a machine of 32
+# Wherever a recording is read, kdtl(1) says the same, byte by byte: also on a machine of 32
 # bits, and on a big-endian one.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
@@ -64,11 +64,11 @@ records()
 	END
 }
 
-# The host has the waits of this file.
+# The host's waits are those of this file.
 waits=gaps
 
-# A guest, what was stolen there, and its host: its only virtual CPU is a task of the host, and 60
-# gaps of different lengths are waits of that task, which are behind a hog.
+# Makes recordings of a guest, of what was stolen there, and of its host. The guest's only virtual
+# CPU is a task of the host, and 60 gaps of different lengths are that task's waits behind a hog.
 host_records()
 {
 	awk 'BEGIN { for (k = 0; k < 60; k++)
@@ -88,7 +88,7 @@ host_records()
 	host_recording 'clock 0 1700000000000000000'
 }
 
-# host_recording LINE...: these come before its waits.
+# host_recording LINE...: makes the host's recording, with these lines before the waits.
 host_recording()
 {
 	{
@@ -100,7 +100,7 @@ host_recording()
 	} | python3 "$here/lib/recording.py" "$work/host.data"
 }
 
-# The sanitizers do stop the program.
+# The sanitizers do stop a bad program.
 sanitizers_work()
 {
 	printf 'int main(int argc, char **argv) { char *p = argv[argc]; return *p; }' |
@@ -196,7 +196,7 @@ damaged()
 	END
 }
 
-# host_says WORDS LINE...: what why says of the host with these lines.
+# host_says WORDS LINE...: kdtl why says WORDS about a host with these lines.
 host_says()
 {
 	host_recording "${@:2}" || return
@@ -207,7 +207,7 @@ host_says()
 	return 1
 }
 
-# No clock says times of 2^63 ns. And a host in which nobody waited has nothing to sort.
+# No clock says times of 2^63 ns. A host without waits has nothing to sort.
 strange_hosts()
 {
 	local day='clock 0 1700000000000000000' known='on the host behind hog (300)'
@@ -220,7 +220,7 @@ strange_hosts()
 			'run 9000000000 3 0 0 301 300 hog')
 }
 
-# Recordings with much in them, and one from a time that has no 32 bits.
+# Makes recordings with much in them, and one from a time that does not fit into 32 bits.
 more_records()
 {
 	local seed
@@ -241,7 +241,7 @@ more_records()
 	END
 }
 
-# said NAME KDTL...
+# said NAME KDTL...: writes what this kdtl says about the recordings into said-NAME.
 said()
 {
 	local recordings=("$work"/{good,all-1,all-2,all-3,year-2065}.data)
@@ -249,7 +249,7 @@ said()
 	"$here/lib/said.sh" "$work/said-$1" "${recordings[@]}" -- "${@:2}"
 }
 
-# They say something, and it is not what went wrong.
+# The commands here say something, and none of them fails.
 said_here()
 {
 	said here env ASAN_OPTIONS=detect_leaks=0 "$work/kdtl" &&
@@ -259,14 +259,14 @@ said_here()
 		grep -q 2065-01-24 "$work/said-here/year-2065.report"
 }
 
-# same_on ARCH
+# same_on ARCH: kdtl(1) of that architecture says the same.
 same_on()
 {
 	reader_build "$1" "$work/readers" && reader_of "$1" "$work/readers" &&
 		said "$1" "${reader[@]}" && diff -r "$work/said-here" "$work/said-$1"
 }
 
-# One of 4 GiB more than there is of a recording has more bytes than 32 bits can address.
+# A recording with 4 GiB more behind it has more bytes than 32 bits can address.
 refuses_more()
 {
 	cp -- "$work/good.data" "$work/more.data" &&

@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The recorder in machines of which all CPUs hang, and which are reset: does the next boot
-# print what the last table before the reset had?
+# If all CPUs of a machine hang, and it is reset, the recorder of the next boot prints what
+# the last table before the reset had.
 #
 #	selftests/host/reset.sh [TARGET HOW PARAMETERS MEMORY]	only that machine
 #
-# HOW: "button": somebody resets it. "watchdog": a device does, which nobody tells any more that
-# all is well. "image": before the reset an image of the memory is taken, in which kdtl-vmcore must
-# find what the next boot finds. "kaslr": somebody resets it, and the kernel, which is somewhere else
-# then, may have lost the memory, or lie in it. All but the first are left to
-# selftests/deep/resets.sh. MEMORY: what reserves it, an argument of the kernel, or
+# HOW: "button": somebody resets the machine. "watchdog": a device does, because nothing tells it
+# any more that all is well. "image": before the reset an image of the memory is taken, in which
+# kdtl-vmcore must find what the next boot finds. "kaslr": somebody resets the machine, and the next
+# kernel, which lies elsewhere, may have lost the memory, or lie in it. selftests/deep/resets.sh has
+# all but the first. MEMORY: what reserves the memory, an argument of the kernel, or
 # tree=ADDRESS:SIZE in the device tree.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
@@ -27,8 +27,8 @@ top=$(dirname -- "$(dirname -- "$here")")
 lines=40
 halted="kdtl_crash: all CPUs have stopped"
 
-# target, how, the recorder's parameters, what reserves the memory; of a size that is no multiple of
-# pages, the rest is left alone
+# the target, how, the recorder's parameters, and what reserves the memory; if the size is no
+# multiple of pages, the rest is left alone
 machines='
 x86_64-6.1  button  mem_address=0x30000000,mem_size=0xffe00  memmap=1M$0x30000000
 '
@@ -37,7 +37,7 @@ x86_64-6.1  button  mem_address=0x30000000,mem_size=0xffe00  memmap=1M$0x3000000
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-reset.XXXXXX")
 partial "$work"
 
-# press: the button, each time that all CPUs have stopped, but before the last time take an
+# press: resets the machine each time that all CPUs have stopped; before the last time it takes an
 # image.
 press()
 {
@@ -54,7 +54,7 @@ press()
 	done
 }
 
-# run TARGET HOW PARAMETERS MEMORY: the console goes to $work/console.
+# run TARGET HOW PARAMETERS MEMORY: runs the machine; the console goes to $work/console.
 run()
 {
 	local options=(--reset "$halted") vm status=0
@@ -95,8 +95,8 @@ run()
 	return "$status"
 }
 
-# tables WHAT: the rows of each table of that name, a blank line behind each, without the
-# log's time stamps.
+# tables WHAT: prints the rows of each table of that name, without the log's time stamps, and
+# a blank line behind each table.
 tables()
 {
 	sed -n 's/^.*kdtl_recorder: //p' "$work/console" | awk -v what="$1" '
@@ -119,8 +119,8 @@ same()
 	diff "$work/before" "$work/after"
 }
 
-# told: each boot has printed what one before had left, or that there is nothing. It may be that of
-# an older one, if the kernel had chosen other memory meanwhile.
+# told: each boot has printed what an earlier boot had left, or that there is nothing. That may be
+# an older one than the last, if the kernel had chosen other memory meanwhile.
 told()
 {
 	sed -n 's/\r$//; /^reset-guest: /p; s/^.*kdtl_recorder: //p' "$work/console" | awk '
@@ -145,14 +145,14 @@ told()
 	}' | tee "$work/told"
 }
 
-# culprit: what stopped the CPUs was the last task on its own.
+# culprit: the task that stopped the CPUs was the last one on its own CPU.
 culprit()
 {
 	awk '/^$/ { n += seen; seen = 0 } / kdtl_crash:/ { seen = 1 } END { exit n != '"$boots"' }' \
 		"$work/after"
 }
 
-# recorded: kdtl reads what the file of the last boot has, as it was printed.
+# recorded: kdtl reads the file of the last boot, and finds what was printed.
 recorded()
 {
 	kdtl report "$work/last" && kdtl why "$work/last" >/dev/null &&
@@ -162,7 +162,7 @@ recorded()
 		python3 "$here/lib/vmcore.py" host "$work/last" reset-host
 }
 
-# imaged: with the writers' positions, which an image has, kdtl-vmcore finds the same entries.
+# imaged: kdtl-vmcore, which knows the writers' positions from the image, finds the same entries.
 imaged()
 {
 	"$top/scripts/drgn" "$top/clients/stream/tool/kdtl-vmcore.py" -k "$modules/kdtl.ko" -n 3 \

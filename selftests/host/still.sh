@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Waits that are not over when a recording ends: kdtl why and kdtl report show those that the
-# entries prove, and no others. From recordings that say exactly what happened (lib/recording.py).
+# Of waits that are not over when a recording ends, kdtl why and kdtl report show those that the
+# entries prove, and no others. The recordings say exactly what happened (lib/recording.py).
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -20,8 +20,8 @@ export TZ=UTC COLUMNS=80
 s=000000000
 ms=000000
 
-# hog LINE...: a hog takes CPU 1 from a service at 2 s and has it to the end, at 11 s; before and
-# after come these lines.
+# hog LINE...: makes a recording in which a hog takes CPU 1 from a service at 2 s and has it to the
+# end, at 11 s; with these lines behind it.
 hog()
 {
 	{
@@ -32,7 +32,7 @@ hog()
 	} | recording hog
 }
 
-# says TEXT ARGUMENT...: what why prints below the table's head.
+# says TEXT ARGUMENT...: kdtl why prints TEXT below the table's head.
 says()
 {
 	local text=$1
@@ -49,7 +49,7 @@ hog_to_the_end()
     not over, behind   9.00 s   hog (200) /batch" -a
 }
 
-# What is asked for by time, CPU, name and process.
+# The wait can be asked for by time, CPU, name and process.
 asked_for()
 {
 	hog && kdtl why --time 00:00:05 --cpu 1 --comm web --pid 100 --cgroup /web --min-wait 9000 \
@@ -71,7 +71,8 @@ for_scripts()
 		)
 }
 
-# Others came and went, two wait, and one is held back by its quota; who of them has no name?
+# Other tasks came and went, some wait, and one is held back by its quota; a task without a record
+# has no cgroup.
 several()
 {
 	hog "task 1 400 400 0 0 0 1 batch" "run 4$s 1 1$s 0 300 200 two" "left 4" "run 5$s 1 3$s 0 200 300 hog" \
@@ -90,16 +91,16 @@ several()
     behind hog (200) 1.00 s"
 }
 
-# waits NAME: the tasks whose waits are not over.
+# waits: prints the names of the tasks whose waits are not over.
 waits()
 {
 	kdtl why --brief "$work/hog.data" 2>/dev/null |
 		sed -n 's/why: task=\([^ ]*\) .* not_over=1$/\1/p' | sort | tr '\n' ' '
 }
 
-# A task that got a CPU since, wherever, does not wait; nor does one that sleeps. If the clocks of two
-# CPUs differ, a dispatch may seem older than what it follows.
-# proves NAMES LINE...: the waits that are not over with these lines.
+# A task that got any CPU since does not wait; nor does one that sleeps. If the clocks of two CPUs
+# differ, a dispatch may seem older than the entry it follows.
+# proves NAMES LINE...: with these lines, the waits of these tasks are not over.
 proves()
 {
 	local names=$1
@@ -122,7 +123,7 @@ only_what_is_proved()
 		proves "hog " "left 4" "run 3$s 1 0 0 100 200 web"
 }
 
-# Entries that are missing may have been of the task's dispatch.
+# One of the entries that are missing may be the task's dispatch.
 missing()
 {
 	proves "" "min-wait 1$ms" && proves "" "lost 3" &&
@@ -132,8 +133,8 @@ missing()
 		proves "" "until 1$s" && proves "" "until 2$s" && proves "web " "until 3$s" cut
 }
 
-# The end of a file that was cut off, or is one of several, is that up to which each CPU's entries
-# are there, also if some are later.
+# The end of a file that was cut off, or is one of several, is the time up to which all CPUs'
+# entries are there, even if some entries are later.
 up_to_then()
 {
 	hog "until 3$s" "run 6$s 1 1$s 0 300 200 two" "run 8$s 1 1$s 0 200 300 hog" "until 5$s" cut &&
@@ -147,7 +148,7 @@ up_to_then()
 		diff <(printf '%s\n' 'web 1.00s 3.00s+' 'hog 4.00s+ 1.00s' 'two 2.00s 1.00s') -
 }
 
-# Where only some CPUs were recorded it may have gone on on another one.
+# If only some CPUs were recorded, the task may have gone on on another one.
 some_cpus()
 {
 	hog some-cpus && [ "$(waits)" = "web " ] &&
@@ -155,7 +156,7 @@ some_cpus()
 		kdtl report "$work/hog.data" | matches 'not over at the end, as far as the recorded CPUs'
 }
 
-# What a hypervisor took, and what the task is called at the end.
+# The answer also has what a hypervisor took, and what the task is called at the end.
 as_other_waits()
 {
 	hog "task 3$s 100 100 0 0 0 2 later" || return
@@ -185,7 +186,7 @@ reported()
 00:00:11 0 9.00s+" ]
 }
 
-# A task that woke up and has not run since: only the kernel can tell that it waits.
+# Only the kernel can tell that a task waits that woke up and has not run since.
 told()
 {
 	hog "waits 1 3$s 0 11$s 1 300 200 late" &&
@@ -198,8 +199,8 @@ told()
 		kdtl why --brief "$work/hog.data" | matches 'task=late pid=300 .* not_over=1$'
 }
 
-# Of a CPU without any entry the kernel says who has it, and so had it since the recording began; the
-# recorder's first look at the clock may come later.
+# For a CPU without any entry the kernel says which task has it, and so had it since the recording
+# began. The recorder's first look at the clock may come later.
 told_without_entries()
 {
 	hog "task 1 500 500 1 0 50 2 fifo" "waits 1$s 0 0 10$s 3 300 500 late" &&
@@ -212,8 +213,8 @@ told_without_entries()
     not over, behind ? (500) 7.00 s" && [ "$(kdtl report "$work/hog.data" | grep -c 300)" -eq 1 ]
 }
 
-# It is over if the log has a dispatch since; held back it does not wait, nor does it in an older
-# chunk; and the kernel knows also what was not recorded.
+# The wait is over if the log has a dispatch since. A task that is held back does not wait, nor does
+# one of an older chunk. The kernel also knows what was not recorded.
 told_when()
 {
 	proves "web " "waits 1 3$s 0 11$s 1 300 200 late" "run 10$s 0 7$s 0 300 200 late" &&
@@ -231,13 +232,13 @@ told_when()
     not over, held back by a quota, the limit on real-time tasks, or its own deadline runtime
 00:00:11.000    1   5.00 s+         -  was (400)   ?
     not over, behind hog (200) 5.00 s" || return
-	# Where it was moved to is where it waits.
+	# The task waits for the CPU that it was moved to.
 	hog "run 2500$ms 0 0 0 300 0 six" "waits 1 3$s 0 11$s 0 100 300 web" &&
 		says "00:00:11.000    0   8.00 s+         -  web (100)   /web
     not over, behind six (300) 8.00 s"
 }
 
-# Entries that are none are in no other answer.
+# Waits that are not over have no entries, so they are in no other answer.
 nowhere_else()
 {
 	hog && [ "$(kdtl print "$work/hog.data" | grep -vc '^#')" -eq 2 ] &&

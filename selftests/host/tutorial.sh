@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The clients in Documentation/writing-a-client.rst, taken from the text: they
-# build from the public header alone, and run. All other pieces of C in
-# Documentation/ build too, with what examples/ puts around them.
+# The clients in Documentation/writing-a-client.rst, taken from the text, build
+# from the public header alone, and run. All other pieces of C in Documentation/
+# also build, with what examples/ puts around them.
 #
 # shellcheck disable=SC2154,SC2317 # $captured; functions that ok() calls
 
@@ -18,14 +18,14 @@ top=$(dirname -- "$(dirname -- "$here")")
 
 target=x86_64-6.1
 
-# The names of all blocks of C.
+# Prints the names of all blocks of C.
 blocks()
 {
 	awk '/^\.\. code-block:: c$/ { getline; print $1 == ":name:" ? $2 : FILENAME ":" FNR }' \
 		"$top"/Documentation/*.rst | sort
 }
 
-# Blocks that look like C, but have no name.
+# Prints the lines that look like C, but are in no block of C.
 unnamed()
 {
 	awk '
@@ -62,7 +62,7 @@ user_builds()
 	gcc -Wall -Wextra -Werror -O2 -I"$top/api/include/uapi" -o "$work/user" "$work/user.c"
 }
 
-# no_holes HEADER: in its structures.
+# no_holes HEADER: there are none in its structures.
 no_holes()
 {
 	gcc -Wpadded -Werror -fsyntax-only -I"$top/api/include/uapi" -include "$1" \
@@ -86,7 +86,7 @@ builds()
 	}
 }
 
-# From SPDX to MODULE_LICENSE() and MODULE_IMPORT_NS(): no more lines than promised.
+# The client has no more lines than promised, from SPDX to MODULE_LICENSE() and MODULE_IMPORT_NS().
 is_short()
 {
 	[ "$(wc -l <"$work/late.c")" -le 30 ] || { wc -l "$work/late.c"; return 1; }

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# kdtl-vmcore: sessions that it reads from images of a machine's memory, with drgn and the debug
-# info of kdtl.ko, are what the machine itself told. One machine goes on when QEMU has taken an
-# image of it, and then crashes, so that the kernel of a kdump keeps another.
+# The sessions that kdtl-vmcore reads from images of a machine's memory, with drgn and the debug
+# info of kdtl.ko, are those that the machine itself told of. The machine goes on after QEMU has
+# taken images of it, and then crashes, so that a kdump's kernel keeps another image.
 #
 #	selftests/host/vmcore.sh --prepare	only get drgn and makedumpfile
 #	selftests/host/vmcore.sh TARGET	another kernel of this architecture
@@ -32,13 +32,13 @@ target=${1:-x86_64-6.1}
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-vmcore.XXXXXX")
 partial "$work"
 
-# vmcore ARGUMENT...: as it runs where drgn is installed.
+# vmcore ARGUMENT...: runs kdtl-vmcore as on a machine on which drgn is installed.
 vmcore()
 {
 	"$top/scripts/drgn" "$work/tool/kdtl-vmcore" "$@"
 }
 
-# makedumpfile DIR: it and its libraries, as the guest has them.
+# makedumpfile DIR: puts it and its libraries there, for the guest.
 makedumpfile()
 {
 	local package lib
@@ -57,7 +57,7 @@ makedumpfile()
 	done
 }
 
-# drive: take the images that the guest asks for, while it runs.
+# drive: takes the images that the guest asks for, while it runs.
 drive()
 {
 	local what
@@ -96,7 +96,7 @@ boot()
 	return "$status"
 }
 
-# told STATUS TEXT ARGUMENT...: kdtl-vmcore says that in one line and ends so.
+# told STATUS TEXT ARGUMENT...: kdtl-vmcore says TEXT in one line and ends with STATUS.
 told()
 {
 	local want=$1 text=$2 status=0
@@ -113,7 +113,7 @@ no_debug_info()
 	strip -g -o "$work/stripped.ko" "$ko" && told 4 stripped -k "$work/stripped.ko" "$work/loaded"
 }
 
-# A kernel's package has it in /usr/lib/debug, without what is in memory.
+# The debug info may be in a file of its own, as a kernel's package has it in /usr/lib/debug.
 separate()
 {
 	objcopy --only-keep-debug "$ko" "$work/kdtl.ko.debug" &&
@@ -122,7 +122,8 @@ separate()
 		tail -n 3 "$work/listed" && diff "$work/whole" "$work/listed"
 }
 
-# One file has what is needed, with all of the kernel's debug info, with none and with little of it.
+# One object file has all that is needed, whether a kernel has all of its debug info, none, or
+# little of it.
 one_file()
 {
 	local option kdir
@@ -159,7 +160,7 @@ truncated()
 	END
 }
 
-# The lists of the image are those of debugfs: those of the full areas do not change.
+# The lists from the image are those of debugfs. The numbers of the full areas do not change.
 sessions()
 {
 	vmcore -k "$ko" -n 5 "$work/loaded" >"$work/listed" || return
@@ -171,7 +172,7 @@ sessions()
 				"$work/listed")
 }
 
-# recording ID [IMAGE]: of a session of an image.
+# recording ID [IMAGE]: makes a recording of that session of the image.
 recording()
 {
 	vmcore -k "$ko" -n 0 -s "$1" -o "$work/$1.data" "${2:-$work/loaded}" >"$work/listed" &&
@@ -206,7 +207,7 @@ names()
 		! grep '^ ' "$work/1.txt" | grep -v -x -F -f "$work/all.txt"
 }
 
-# What is chosen if nobody does is the log that goes on to the end, and has most.
+# If no session is asked for, kdtl-vmcore takes the log that goes on to the end, and has most.
 verbs()
 {
 	vmcore -k "$ko" -o "$work/it.data" "$work/loaded" >"$work/listed" || return
@@ -218,7 +219,7 @@ verbs()
 		kdtl export --format csv "$work/it.data" | grep -c web_server
 }
 
-# Beside the recording that is chosen is one of what was stolen meanwhile.
+# Beside that recording there is one of what was stolen meanwhile.
 stolen()
 {
 	python3 "$here/lib/vmcore.py" same "$work/it.data.steal" "$work/out/steal.data" &&
@@ -227,7 +228,7 @@ stolen()
 
 # --- kdump ------------------------------------------------------------------------
 
-# The table that the recorder prints in the panic, as "time CPU task:pid". Idle times are no rows.
+# Prints the recorder's table of the panic, as lines "time CPU task:pid". Idle times are no rows.
 panic_table()
 {
 	sed -n 's/^.*kdtl_recorder: //p' "$work/console" | awk '
@@ -261,7 +262,7 @@ kdump_table()
 	}' "$work/listed" >"$work/dumped"
 	panic_table >"$work/printed"
 	[ "$(wc -l <"$work/printed")" -eq 40 ] || { cat -- "$work/printed"; return 1; }
-	# Both compute the time of day from what the clock was at some moment.
+	# Times of day may differ a little: each table computes them from its own moment.
 	diff <(cut -d ' ' -f 2- "$work/printed") <(cut -d ' ' -f 2- "$work/dumped") &&
 		paste -d ' ' "$work/printed" "$work/dumped" | awk '
 		function s(t,   p) { split(t, p, ":"); return (p[1] * 60 + p[2]) * 60 + p[3] }
@@ -284,7 +285,7 @@ kdump_recording()
 
 # --- the layout ---------------------------------------------------------------------
 
-# Whoever changes it changes the page, and the version that stands there.
+# If this layout changes, the page has to change, and the version that stands there.
 layout()
 {
 	pahole -C "$1" "$2" |
@@ -310,7 +311,7 @@ documented()
 			"$top/clients/stream/tool/kdtl-vmcore.py"
 }
 
-# What kdtl-vmcore writes has the layout of <linux/kdtl_file.h>.
+# Recordings that kdtl-vmcore writes have the layout of <linux/kdtl_file.h>.
 recordings_layout()
 {
 	gcc -std=gnu11 -Wall -Werror -I"$top/api/include/uapi" -o "$work/file_layout" \

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# kdtl why --chain: what a task was late by, through those that it slept for, from recordings that
-# say exactly what happened (lib/recording.py), and the engine against a machine that is made up
-# (lib/chain_random.c).
+# Tests kdtl why --chain, which says what made a task late, through the tasks that it slept for. The
+# recordings say exactly what happened (lib/recording.py). And the engine is compared with a machine
+# that is made up (lib/chain_random.c).
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -21,7 +21,7 @@ export TZ=UTC COLUMNS=80
 ms=000000
 wakes='woken|shifted|contended|made|kept'
 
-# number NAME: of a system call, on this machine.
+# number NAME: prints the number of a system call on this machine.
 number()
 {
 	printf '#include <sys/syscall.h>\n__NR_%s\n' "$1" | cc -E -P - | tail -n 1
@@ -29,8 +29,8 @@ number()
 
 futex=$(number futex) read=$(number read) write=$(number write)
 
-# pair: from the description on stdin, and its wake-ups beside it. Lines that begin with
-# "wake-" are for that one only. Times end at 10 s.
+# pair: makes a recording from the description on stdin, and one of its wake-ups beside it. Lines
+# that begin with "wake-" are for the latter only. Times end at 10 s.
 pair()
 {
 	{ printf '%s\n' 'clock 0 0' "$(cat)" "clock 10000$ms 10000$ms"; } >"$work/lines"
@@ -41,7 +41,7 @@ pair()
 		} | python3 "$here/lib/recording.py" "$work/data.wake"
 }
 
-# says PID TEXT ARGUMENT...: the chain of that task.
+# says PID TEXT ARGUMENT...: TEXT is the chain of that task.
 says()
 {
 	local pid=$1 text=$2
@@ -51,7 +51,8 @@ says()
 		diff <(printf '%s\n' "$text") -
 }
 
-# The three tasks of a priority inversion; the mutex is in user space. Lines that are added come last.
+# inversion [LINE]...: makes a recording of the three tasks of a priority inversion, whose mutex is
+# in user space, and of these lines.
 inversion()
 {
 	{
@@ -80,7 +81,8 @@ inherited()
   1.00 ms  waited for CPU 0, which was idle' -n 1
 }
 
-# What interrupts had of a wait, and of a run, with a file that says so beside it.
+# The chain has what interrupts took of a wait, and of a run, if a file beside the recording says
+# that.
 interrupted()
 {
 	local status=0
@@ -102,8 +104,8 @@ interrupted()
 	return $status
 }
 
-# Who had the CPU was told to leave it, and did not: of the one behind whom somebody waited, and of no
-# other CPU or time.
+# A task was told to leave its CPU, and did not: the chain says that only about a task behind which
+# another one waited, and about no other CPU or time.
 kept()
 {
 	local kept='inv_mid (131) could not be preempted for 12.0 ms'
@@ -119,7 +121,7 @@ kept()
 		diff - <(printf '%s\n' "00:00:01.565    1    425 ms         -  inv_low (133)" \
 			"    behind inv_mid (131) 425 ms" "    $kept") &&
 		[ "$(grep -c 'could not be preempted' "$work/why")" -eq 1 ] || return
-	# What has no such recording beside it says nothing of it.
+	# Without such a recording beside it, nothing is said about that.
 	rm -- "$work/data.wake"
 	kdtl why "$work/data" 2>&1 | diff - <(grep -v -x -F "    $kept" "$work/why")
 }
@@ -133,7 +135,7 @@ for_scripts()
 			"woken_ms=0.000 unknown_ms=0.000 time=1970-01-01T00:00:01.586000")
 }
 
-# A request: all that a task did between two times, which are in the middle of something.
+# A request is all that a task did between two times, which may be in the middle of something.
 span()
 {
 	inversion || return
@@ -150,7 +152,8 @@ span()
   10.0 ms  ran' --from 00:00:01.12 --to 00:00:01.5
 }
 
-# A client waits for a server through a pipe, and that for another one, which waits for a CPU.
+# A client waits for a server through a pipe, and that server for another one, which waits for a
+# CPU.
 nested()
 {
 	pair <<-END || return
@@ -186,7 +189,7 @@ nested()
           10.0 ms  ran' -n 1
 }
 
-# Of servers twelve deep it follows eight.
+# Of a chain of twelve servers, eight are followed.
 very_deep()
 {
 	local i
@@ -208,7 +211,7 @@ very_deep()
 		[ "$(grep -c 'woken by' "$work/said")" -eq 9 ] || { cat "$work/said"; return 1; }
 }
 
-# Each of a convoy has the lock in turn, and each one that has it waits for its CPU.
+# The tasks of a convoy have the lock in turn, and each one that has it waits for its CPU.
 convoy()
 {
 	pair <<-END || return
@@ -256,7 +259,7 @@ inheritance()
            50.0 ms  ran' -n 1
 }
 
-# Nobody follows an interrupt to the task that it came upon.
+# The chain does not go from an interrupt to the task that it interrupted.
 interrupts()
 {
 	local flags by
@@ -281,7 +284,7 @@ interrupts()
 	END
 }
 
-# One that was about to sleep and was woken before ends no sleep, however near.
+# A wake-up that comes before the task sleeps ends no sleep, however near it is.
 not_asleep()
 {
 	pair <<-END || return
@@ -303,8 +306,8 @@ not_asleep()
           100 ms  ran' -n 1
 }
 
-# A wake-up that began just before the task left its CPU did end its sleep; by an earlier one the
-# task did not go to sleep then, so if it is the last one, the right one is lost.
+# A wake-up that began just before the task left its CPU did end the sleep. After an earlier one the
+# task would not have slept, so if that one is the last, the right one is lost.
 woken_early()
 {
 	local time text
@@ -327,8 +330,8 @@ woken_early()
 	END
 }
 
-# What a task waited is charged to the CPU where it waited then. Of the last one its dispatch tells,
-# too.
+# The time that a task waited is charged to the CPU where it waited then. The dispatch also tells of
+# the last of these CPUs.
 moves()
 {
 	local missing
@@ -355,7 +358,7 @@ moves()
 	done
 }
 
-# A waker that its quota holds back.
+# The waker is held back by its quota.
 throttled()
 {
 	pair <<-END || return
@@ -378,7 +381,8 @@ throttled()
           20.0 ms  ran' -n 1
 }
 
-# While dispatches were lost, nobody knows what a task did. Nor is its waker known if wake-ups were.
+# While dispatches were lost, it is not known what a task did. If wake-ups were lost, its waker is
+# not known.
 lost()
 {
 	inversion "lost 3" "loss 1 1200$ms 1300$ms 3" &&
@@ -403,7 +407,7 @@ lost()
   1.00 ms  waited for CPU 0, which was idle" -n 1
 }
 
-# Before a task's first entry, it slept and waited as that says; before that nobody knows.
+# Before its first entry a task slept and waited as that entry says; what came before is not known.
 begin()
 {
 	pair <<-END || return
@@ -426,7 +430,7 @@ begin()
 		kdtl print "$work/data.wake" | matches ' child  *20  is new, on CPU 1, made by .*10'
 }
 
-# What a task still waits for when the recording ends, and one that nobody woke.
+# A task still waits when the recording ends, and another one has not been woken.
 end()
 {
 	pair <<-END || return
@@ -442,7 +446,8 @@ end()
   8.90 s  asleep, uninterruptible, and it is not known what woke it' -n 1
 }
 
-# Of a machine with the generic numbers they are known everywhere; of one that nobody knows, nowhere.
+# System calls of a machine with the generic numbers are known everywhere, those of an unknown
+# machine nowhere.
 calls()
 {
 	local machine nr name
@@ -462,7 +467,7 @@ calls()
 	END
 }
 
-# An idle server's sleep is long, and nobody is late because of it.
+# An idle server's long sleep makes no task late.
 ranked()
 {
 	inversion "run 1000$ms 3 0 0 60 0 server" "idle 1001$ms 3 60" "woken 9000$ms 3 60 132 1 $read 0 server" \
@@ -478,7 +483,7 @@ ranked()
 		grep -q -x 'chain: task=inv_high .*'
 }
 
-# Rows of less than a hundredth become one; all of them are shown if asked for.
+# Rows of less than a hundredth of the time become one row; with -a all of them are shown.
 many_parts()
 {
 	{
@@ -494,7 +499,7 @@ many_parts()
 		grep -c '^  .* behind hog')" -eq 21 ]
 }
 
-# A name does not steer the terminal, and is a word for scripts.
+# A name cannot steer the terminal, and is one word for scripts.
 names()
 {
 	inversion && LC_ALL=C sed -i 's/inv_mid/in \x1bmid/g' "$work/data" &&
@@ -502,7 +507,7 @@ names()
 		kdtl why --chain --brief --pid 132 -n 1 "$work/data" | matches -F ' behind=in\x20\x1bmid '
 }
 
-# refused STATUS PATTERN ARGUMENT...
+# refused STATUS PATTERN ARGUMENT...: kdtl why --chain ends with STATUS, and says PATTERN.
 refused()
 {
 	local status=$1 pattern=$2 said
@@ -514,7 +519,7 @@ refused()
 	return 1
 }
 
-# What cannot be told is refused, and how it can be is said.
+# If a chain cannot be told, kdtl says so, and what would be needed.
 refusals()
 {
 	inversion && cp -- "$work/data" "$work/alone" &&
@@ -528,13 +533,13 @@ refusals()
 		inversion "min-wait 1$ms" && refused 1 'record without -w' "$work/data"
 }
 
-# sums KEY ARGUMENT...: the rows of report, without their heads.
+# sums KEY ARGUMENT...: prints the rows of report by KEY, without their heads.
 sums()
 {
 	kdtl report --by "$@" "$work/data" 2>&1 | sed '/: the worst /,/^$/d'
 }
 
-# no_sums TEXT KEY ARGUMENT...: there are none, and it says why.
+# no_sums TEXT KEY ARGUMENT...: there are no rows, and TEXT says why.
 no_sums()
 {
 	local text=$1
@@ -543,7 +548,8 @@ no_sums()
 	! sums "$@" >"$work/said" && grep -q -e "$text" "$work/said"
 }
 
-# Times without a CPU by what they were, and sleeps by who ended them; a wait behind two tasks is one.
+# Times without a CPU are summed up by what they were, and sleeps by the task that ended them. A
+# wait behind two tasks counts once.
 off_cpu()
 {
 	inversion "run 1600$ms 2 0 0 50 0 reader" "left 130" "idle 1610$ms 2 50" \
@@ -577,7 +583,7 @@ engine()
 		"$work/chain_random" 1 2 3
 }
 
-# Of all the chains, to the rounding of each number.
+# The parts of all chains add up, but for the rounding of each number.
 adds_up()
 {
 	inversion && kdtl why --chain --brief --pid 132 -n 100 "$work/data" | tr ' ' '\n' | awk -F= '

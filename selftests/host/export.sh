@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# kdtl export and kdtl ctf: each format is read by a program that knows it (python3's json
-# and csv, babeltrace2), and says what kdtl print says of the same recording.
+# Each format of kdtl export and kdtl ctf is read by a program that knows it (python3's json
+# and csv, babeltrace2), and says what kdtl print says about the same recording.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -28,7 +28,7 @@ rename()
 	END
 }
 
-# The clock gains a fifth of a second in three seconds.
+# In this recording the clock gains a fifth of a second in three seconds.
 records()
 {
 	recording all <<-'END' &&
@@ -64,13 +64,13 @@ records()
 	to_old_format && [ "$(kdtl print "$work/all.data" | grep -vc '^#')" -eq 12 ]
 }
 
-# The entries alone, as recordings were before there were chunks.
+# Makes a recording of the entries alone, as recordings were before there were chunks.
 to_old_format()
 {
 	python3 "$here/lib/recording.py" --old "$work/all.data" "$work/old.data"
 }
 
-# reason SOURCE DISPATCH PREEMPT: an entry of that source with these codes.
+# reason SOURCE DISPATCH PREEMPT: makes a recording with an entry of that source, with these codes.
 reason()
 {
 	printf '%s\n' "source $1" 'clock 0 1700000000000000000' 'run 1000000000 1 0 5 100 0 X' |
@@ -82,7 +82,7 @@ reason()
 	END
 }
 
-# is_named DISPATCH PREEMPT: those are the words for them, wherever an entry is shown.
+# is_named DISPATCH PREEMPT: wherever that entry is shown, these are the words for its codes.
 is_named()
 {
 	local data=$work/reason.data
@@ -109,7 +109,7 @@ reasons()
 		reason kdtl_vpa 8 6 && is_named virtual_memory_page_fault virtual_memory_page_fault
 }
 
-# What print -a shows, made from JSON lines or CSV on stdin.
+# as_print FORMAT TASKS: makes of JSON lines or CSV on stdin what print -a shows.
 as_print()
 {
 	python3 -c '
@@ -154,7 +154,7 @@ for e in rows:
     print(*words)' "$@"
 }
 
-# same NAME FORMAT TASKS [FILTER]...
+# same NAME FORMAT TASKS [FILTER]...: print and export show the same.
 same()
 {
 	local name=$1 format=$2 tasks=$3
@@ -174,7 +174,7 @@ says_what_print_says()
 		same vpa "$1" none && same old "$1" none
 }
 
-# time_ns NAME EXPRESSION: of the JSON line of each entry; true for all of them.
+# jsonl NAME EXPRESSION: the expression in python3 is true; e has the JSON line of each entry.
 jsonl()
 {
 	kdtl export --format jsonl "$work/$1.data" | python3 -c '
@@ -183,8 +183,8 @@ e = [json.loads(line) for line in sys.stdin]
 assert eval("(" + sys.argv[1] + ")"), e' "$2"
 }
 
-# 617 ms: 602 behind the hog, 15 behind the kworker; 4.29 s or longer, of which 6 s were
-# the other thread's; and 90 ms held back.
+# A task waited for 617 ms, 602 behind the hog and 15 behind the kworker; another one for 4.29 s
+# or longer, behind a thread that had the CPU for 6 s; and a third was held back for 90 ms.
 culprits()
 {
 	jsonl all '[e[3]["behind"], e[3]["behind_unknown_ns"]] == [[
@@ -200,8 +200,9 @@ print([(r["behind"], r["behind_pid"], r["behind_ns"]) for r in csv.DictReader(sy
 		"('hog', '200', '602000000')" ]
 }
 
-# Two CPUs, 2,000 dispatches at any ms after any wait, and gaps of any length, which may overlap:
-# the fields say of each wait what a slow model says, which asks for each ms who had the CPU.
+# Two CPUs have 2,000 dispatches at any ms, after any wait, and gaps of any length, which may
+# overlap. For each wait the fields say what a slow model says, which asks for each ms which task
+# had the CPU.
 shares()
 {
 	cat >"$work/shares.py" <<-'END'
@@ -218,7 +219,7 @@ shares()
 	        wait, before = dice.choice([0, 0, 1, 5, 30, 90, 700]), pid
 	        wait = min(wait, now)
 	        pid = dice.choice([0, 100, 200, 300])
-	        # Of some dispatches the recording says that another task was there before.
+	        # Some dispatches name another task as the one before than there was.
 	        said = before if dice.random() < .9 else 999
 	        if said != before:
 	            for t in range(since, now):
@@ -232,7 +233,7 @@ shares()
 	        for t in range(now, min(end, now + length)):
 	            had[cpu][t] = pid
 	        now += length
-	    # Nobody says how long the last one had the CPU.
+	    # It is not known for how long the last task had the CPU.
 	    for t in range(since, end):
 	        had[cpu][t] = None
 	gaps = ["source kdtl_steal", "boot 0 1700000000000000000", "clock 0 1700000000000000000"]
@@ -288,7 +289,7 @@ import csv, sys
 assert all(x["stolen_ns"] == "" for x in csv.DictReader(sys.stdin))'
 }
 
-# One second of the time base is 16/15 of one by the clock.
+# One second of the time base is 16/15 of a second by the clock.
 times_of_day()
 {
 	jsonl all 'all(x["time_ns"] == 1700000000000000000 + x["since_boot_ns"] * 16 // 15
@@ -296,7 +297,7 @@ times_of_day()
 		jsonl all 'not any(x["time_approximate"] for x in e)'
 }
 
-# names PYTHON-BYTES JSON CSV: a name in each format.
+# name_is PYTHON-BYTES JSON CSV: this is how each format has that name.
 name_is()
 {
 	cp -- "$work/all.data" "$work/name.data" && rename name "$1" &&
@@ -329,7 +330,7 @@ names_are_escaped()
 		name_is 'b"0123456789abcdef"' "'0123456789abcdef'" "'0123456789abcdef'"
 }
 
-# beside SOURCE SUFFIX LINE...: all.data.SUFFIX, of the same time.
+# beside SOURCE SUFFIX LINE...: makes all.data.SUFFIX, of the same time as all.data.
 beside()
 {
 	local source=$1 suffix=$2
@@ -340,8 +341,8 @@ beside()
 		python3 "$here/lib/recording.py" "$work/all.data.$suffix"
 }
 
-# What interrupts had of a wait is theirs, and no task's; they and the hypervisor have slices in the
-# track of the CPU, also while it is idle.
+# The time that interrupts had in a wait is theirs, and no task's. They and the hypervisor have
+# slices in the track of the CPU, also while it is idle.
 interrupts()
 {
 	local status=0
@@ -371,7 +372,8 @@ interrupts()
 	return $status
 }
 
-# The rules of the format, and what is in the tracks: "TRACK NAME TS DUR" of each slice.
+# chrome NAME: checks the rules of the format, and prints the slices in the tracks, as
+# "TRACK|NAME|TS|DUR".
 chrome()
 {
 	kdtl export --format chrome "$work/$1.data" 2>/dev/null | python3 -c '
@@ -433,7 +435,7 @@ tracks()
 		chrome old >/dev/null && chrome empty
 }
 
-# What a task waited after a limit had held it back is a slice of its own.
+# The time that a task waited after a limit had held it back is a slice of its own.
 waits_after_a_limit()
 {
 	recording starved <"$here/lib/starved.txt" || return
@@ -444,8 +446,8 @@ waits_after_a_limit()
 	)
 }
 
-# woken_by: a recording of who had CPUs 0 to 2, and one of who woke whom beside it: a task, an interrupt, and
-# an interrupt while CPU 2 was idle.
+# woken_by: makes a recording of the tasks on CPUs 0 to 2, and one of wake-ups beside it: by a task,
+# by an interrupt, and by an interrupt while CPU 2 was idle.
 woken_by()
 {
 	recording woken <<-'END' &&
@@ -477,7 +479,7 @@ woken_by()
 		} | python3 "$here/lib/recording.py" "$work/woken.data.wake"
 }
 
-# The text, taken apart by ftrace's columns: TASK PID TGID CPU FLAGS TIME EVENT ARGUMENTS.
+# Prints the text's fields, by ftrace's columns: TASK PID TGID CPU FLAGS TIME EVENT ARGUMENTS.
 ftrace_lines()
 {
 	kdtl export --format ftrace "$@" "$work/woken.data" >"$work/woken.txt" &&
@@ -517,7 +519,8 @@ as_ftrace()
 		--format ftrace "$work/vpa.data"
 }
 
-# An arrow begins and ends in a slice of its CPU: from whom, to whom, and when.
+# An arrow begins in a slice of the waker's CPU and ends in one of the woken task's, at the right
+# times.
 arrows()
 {
 	woken_by && kdtl export --format chrome "$work/woken.data" | python3 -c '
@@ -542,7 +545,7 @@ for e in ends.values():
 	)
 }
 
-# Only what a task did, in the stream of the CPU that it had.
+# Only wake-ups by tasks are there, in the stream of the CPU that the task had.
 wakings()
 {
 	woken_by && events woken sched_waking | diff - <(cat <<-'END'
@@ -561,7 +564,7 @@ strange_wakes()
 		! grep sched_waking "$work/out"
 }
 
-# Each slice of a wait says who had the CPU, and when it was.
+# Each slice of a wait says which tasks had the CPU, and when that was.
 args_of_slices()
 {
 	kdtl export --format chrome "$work/all.data" | python3 -c '
@@ -594,7 +597,7 @@ approximate_is_said()
 	! kdtl print "$work/old.data" 2>&1 >/dev/null | grep .
 }
 
-# wakes FORMAT [FILTER]...: what was exported of the wake-ups, field by field.
+# wakes FORMAT [FILTER]...: prints what is exported of the wake-ups, field by field.
 wakes()
 {
 	local format=$1
@@ -608,7 +611,7 @@ for row in rows:
 ' "$format"
 }
 
-# Who woke whom, and what each entry does not say.
+# Exports have which task woke which, and leave out what an entry does not say.
 wakes_are_exported()
 {
 	local format
@@ -647,7 +650,7 @@ wakes_are_exported()
 		wrong_usage 'a wake-up has none' --format csv --cpu 1 "$work/wakes.data"
 }
 
-# wrong_usage TEXT ARGUMENT...: export is not taken, and says that.
+# wrong_usage TEXT ARGUMENT...: export refuses these arguments, and says TEXT.
 wrong_usage()
 {
 	local text=$1 said
@@ -657,8 +660,8 @@ wrong_usage()
 	[ $? -eq 2 ] && grep -F -e "$text" <<<"$said"
 }
 
-# jq 1.6 and JavaScript keep numbers as doubles, which round the time of day, and the time since boot
-# after 104 days.
+# jq 1.6 and JavaScript keep numbers as doubles, which round the time of day, and the time since
+# boot after 104 days.
 exact_in_doubles()
 {
 	local ns=1700000001123456789 boot=9123456789123456789
@@ -684,7 +687,7 @@ print(*(x["time_ns_text"] for x in e))' | diff - <(echo $ns $((ns + 1))) &&
 		kdtl export --format csv "$work/double.data" | matches ",$((ns + 1)),1000000001,0,,0\$"
 }
 
-# losses ARGUMENT...: CPU, time, and the three fields of each line.
+# losses ARGUMENT...: prints CPU, time, and the three fields of each line.
 losses()
 {
 	kdtl export --format csv "$@" "$work/lost.data" 2>/dev/null | python3 -c '
@@ -693,7 +696,7 @@ for x in csv.DictReader(sys.stdin):
     print(x["cpu"], int(x["since_boot_ns"]) // 10**9, x["lost"], x["lost_since_boot_ns"], x["lost_after"])'
 }
 
-# Each entry that was lost is in one line of its CPU, whichever lines are asked for.
+# Each entry that was lost is counted in one line of its CPU, whichever lines are asked for.
 lost_is_said()
 {
 	recording lost <<-'END' || return
@@ -723,15 +726,15 @@ lost_is_said()
 		grep -q 'all.data: 3 entries were lost, and it is not known when$'
 }
 
-# warnings NAME: what babeltrace2 says of a trace, without its name.
+# warnings NAME: prints what babeltrace2 says about a trace, without the trace's name.
 warnings()
 {
 	babeltrace2 "$work/$1.ctf" 2>&1 >/dev/null |
 		sed -n 's/^WARNING: Tracer \(.*\) in trace .*\/\(cpu_[0-9]*\)".*/\1 \2/p' | sort
 }
 
-# Also of a CPU of which there is nothing else, before the first event, in the middle of others, and
-# around them.
+# CTF has losses before the first event, in the middle of others, and around them; also for a CPU of
+# which there is nothing else.
 lost_in_ctf()
 {
 	command -v babeltrace2 >/dev/null || return 0
@@ -764,8 +767,8 @@ lost_in_ctf()
 		diff - <(printf '00:00:0%s.000000000\n' 3 4 5)
 }
 
-# spared INPUT OUTPUT ARGUMENT...: the export reads or keeps INPUT, so OUTPUT, which is the same file
-# by some name, is refused.
+# spared INPUT OUTPUT ARGUMENT...: OUTPUT is another name of INPUT, which the export reads or has to
+# keep, so it is refused.
 spared()
 {
 	local input=$1 output=$2 status=0
@@ -777,7 +780,7 @@ spared()
 	[ "$status" -eq 2 ] && cmp "$work/before" "$input" && grep -q -F -e "-o $output: is the" "$work/err"
 }
 
-# Of all that it reads, and what is beside that, nothing is overwritten.
+# No file that export reads, or that is beside one, is overwritten.
 inputs_are_spared()
 {
 	local in=$work/in.data steal=$work/in.data.steal
@@ -796,7 +799,7 @@ inputs_are_spared()
 		echo "no recording" >"$steal" && spared "$steal" "$steal" "$in"
 }
 
-# The format is needed; an output that fails is not left behind, nor is the input lost.
+# A format must be given. After a failure no output is left, and the input is still there.
 mistakes()
 {
 	local status=0
@@ -829,7 +832,7 @@ without_json()
 
 # ------------------------------------------------------------------------ CTF
 
-# events NAME CLASS: as babeltrace2 shows them, without the host's name.
+# events NAME CLASS: prints the events as babeltrace2 shows them, without the host's name.
 events()
 {
 	rm -rf -- "$work/ctf" && kdtl ctf "$work/$1.data" "$work/ctf" &&
@@ -856,7 +859,7 @@ switches()
 	)
 }
 
-# How each task left: LTTng's numbers of its state, and the names that print and the exports have.
+# CTF has LTTng's numbers for the state in which a task left; print and the exports have names.
 states()
 {
 	recording states <<-'END' || return
@@ -899,7 +902,7 @@ for row in csv.DictReader(sys.stdin): print(row["preempt_reason"])' | diff - "$w
 	END
 }
 
-# Only who slept wakes up, when its wait begins.
+# Only a task that slept wakes up, when its wait begins.
 wakeups()
 {
 	events all sched_wakeup | diff - <(cat <<-'END'
@@ -910,7 +913,7 @@ wakeups()
 	)
 }
 
-# The same times as in JSON lines; the hypervisor's log has no tasks to switch.
+# CTF has the same times as JSON lines. The hypervisor's log has no tasks to switch.
 ctf_times()
 {
 	events all kdtl:dispatch | sed 's/^\[\([0-9]*\)\.\([0-9]*\)\].*/\1\2/' | sort >"$work/a"
@@ -937,7 +940,7 @@ set_back()
 		"[1700000001.000000000][1700000002.000000000][1700000002.000000000][1700000002.999999999]" ]
 }
 
-# many NR: an entry of each CPU.
+# many NR: makes a recording with an entry of each of NR CPUs.
 many()
 {
 	awk -v nr="$1" 'BEGIN { print "clock 1 1700000000000000000"
@@ -952,7 +955,7 @@ more_cpus_than_files()
 		[ "$(find "$work/ctf" -name 'cpu_*' | wc -l)" -eq 1500 ]
 }
 
-# What fails, or finds something in its place, leaves nothing behind.
+# A conversion that fails, or finds something in its place, leaves nothing behind.
 nothing_half_made()
 {
 	mkdir -- "$work/place" "$work/place/taken" && cd -- "$work/place" || return

@@ -16,20 +16,20 @@ top=$(dirname -- "$(dirname -- "$here")")
 # shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
 . "$here/lib/ktap.sh"
 
-# sources DIR FOLDER...: the C files of these folders, without those of kbuild.
+# sources DIR FOLDER...: prints the C files of these folders, without those of kbuild.
 sources()
 {
 	(cd -- "$1" && shift && find "$@" -maxdepth 1 -name '*.c' ! -name '*.mod.c') | sort
 }
 
-# clients DIR: their folders.
+# clients DIR: prints the folders of the clients.
 clients()
 {
 	(cd -- "$1" && find clients -mindepth 1 -maxdepth 1 -type d) | sort
 }
 
-# uses DIR FOLDER...: "user used symbol" for each symbol that an object of these folders
-# uses and another one of them defines.
+# uses DIR FOLDER...: prints "user used symbol" for each symbol that an object of these
+# folders uses and another one of them defines.
 uses()
 {
 	local dir=$1 f
@@ -46,7 +46,7 @@ uses()
 		}' | sort -u
 }
 
-# circles: the shortest circle through each object, from the output of uses().
+# circles: prints the shortest circle through each object, from the output of uses().
 circles()
 {
 	awk '
@@ -145,8 +145,8 @@ core_calls_no_api()
 		END { exit bad }'
 }
 
-# answers_use_public DIR: the public headers, and two of core that only help: no object uses
-# one of kdtl.ko that is not exported, because it would not link.
+# answers_use_public DIR: the answers include the public headers, and two of core that only help.
+# No object of theirs uses a symbol of kdtl.ko that is not exported, because it would not link.
 answers_use_public()
 {
 	included "$1" api/answers | grep -v -E \
@@ -154,8 +154,8 @@ answers_use_public()
 	included "$1" api/answers | grep 'core/seqtry.h$' >/dev/null
 }
 
-# engine_needs_no_kernel DIR: it compiles as a program's part, and calls only itself and what a
-# compiler may put in.
+# engine_needs_no_kernel DIR: the engine compiles as a part of a program, and calls only itself and
+# functions that a compiler may put in.
 engine_needs_no_kernel()
 {
 	local f o=$work/engine
@@ -179,7 +179,7 @@ engine_needs_no_kernel()
 		}'
 }
 
-# For whom kdtl exports what no module that is installed uses.
+# Says for whom kdtl exports each symbol that no installed module uses.
 unused_exports()
 {
 	sed 's/ .*//' <<-'END'
@@ -199,7 +199,8 @@ unused_exports()
 	END
 }
 
-# exports_are_used DIR: by a client, a source or the answers, or kept for somebody who is named.
+# exports_are_used DIR: each export is used by a client, a source or the answers, or is kept for
+# somebody who is named.
 exports_are_used()
 {
 	comm -23 <(awk '$3 ~ /\/(kdtl|kdtl_answers)$/ { print $2 }' \
@@ -213,7 +214,7 @@ exports_are_used()
 		END { exit bad }'
 }
 
-# included DIR FOLDER: "file header" for each header of this project that the compiler read.
+# included DIR FOLDER: prints "file header" for each header of this project that the compiler read.
 included()
 {
 	local f
@@ -224,8 +225,8 @@ included()
 	done
 }
 
-# no_probe DIR: kdtl.ko itself follows no fork, exec, new name or new priority: whoever does not
-# ask for tasks does not pay for them.
+# no_probe DIR: kdtl.ko itself follows no fork, exec, new name or new priority: a client that does
+# not ask for tasks does not pay for them.
 no_probe()
 {
 	nm -u "$1/kdtl.ko" >"$work/undefined" || return
@@ -233,9 +234,8 @@ no_probe()
 		nm -u "$1/api/answers/kdtl_answers.ko" | grep ' tracepoint_probe_register$' >/dev/null
 }
 
-# clients_include_public DIR: looks at all headers of this project that the compiler
-# read, also if another header includes them. The engine of answers is plain C, which each user of it
-# builds in.
+# clients_include_public DIR: looks at all headers of this project that the compiler read, also if
+# another header includes them. The engine of answers is plain C, which each user of it builds in.
 clients_include_public()
 {
 	local client f header rc=0
@@ -270,9 +270,9 @@ drivers_include_one()
 		}'
 }
 
-# says_sleep_first DIR: what a verb that may sleep calls first, but for a refusal of NULL, is
-# might_sleep(), or a function that begins so. Then an atomic caller is found also if the verb
-# does not sleep this time.
+# says_sleep_first DIR: apart from refusing NULL, a verb that may sleep first calls might_sleep(),
+# or a function that begins so. Then an atomic caller is found even if the verb does not sleep this
+# time.
 says_sleep_first()
 {
 	(cd -- "$1" && cat api/*.c api/answers/*.c core/session.[ch]) | awk '
@@ -285,7 +285,7 @@ says_sleep_first()
 	}
 	/^EXPORT_SYMBOL/ { split($0, part, /[(,]/); exported[part[2]] }
 	/^}/ { name = "" }
-	# It only looks at a pointer.
+	# This check only looks at a pointer.
 	{ sub(/kdtl_session_check\(s\)/, "") }
 	name != "" && /^\t/ && !(name in first) && match($0, /[a-z_]+\(/) &&
 		!/return.*_refuse\(/ {
@@ -310,8 +310,8 @@ says_sleep_first()
 
 # --- each rule can fail -------------------------------------------------------------
 
-# plant FILE [USED...]: a source with a function of its own name that calls the USED
-# ones, and the products that kbuild would make of it.
+# plant FILE [USED...]: makes a source with a function of the file's name that calls the
+# USED ones, and the products that kbuild would make of it.
 plant()
 {
 	local f=$work/planted/$1 name used
@@ -357,7 +357,7 @@ plant_all()
 	printf '%s\n' "  $d/clients/bad/../../core/low.h \\" "  $d/clients/bad/bad.h \\" \
 		>>"$d/clients/bad/.bad.o.cmd"
 	mkdir "$d/core/pmu"
-	# Modules. An example is none that is installed. kdtl_now() is no longer exported.
+	# The modules: an example is not installed, and kdtl_now() is no longer exported.
 	cp -- "$d/clients/good/user.o" "$d/clients/good/kdtl_good.ko"
 	cp -- "$d/clients/examples/example.o" "$d/clients/examples/kdtl_example.ko"
 	{

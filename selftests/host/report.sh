@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# kdtl report, diff, map and histogram, from recordings that say exactly what happened
+# Tests kdtl report, diff, map and histogram on recordings that say exactly what happened
 # (lib/recording.py). The numbers are those that lib/report_model.py finds the slow way.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
@@ -18,7 +18,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 export TZ=UTC
 unset COLUMNS
 
-# The rows of all tables, without their heads, with one blank between columns.
+# Prints the rows of all tables, without their heads, with one blank between columns.
 rows()
 {
 	awk '/ count .* max|^command .* change$|^task .* change$|^cgroup .* change$/ { on = 1; next }
@@ -26,8 +26,8 @@ rows()
 		on { $1 = $1; print }'
 }
 
-# as_model NAME OPTION...: for report. What is "option=value" for the model is
-# "--option value" for kdtl.
+# as_model NAME OPTION...: report says what the model says. An option that is
+# "option=value" for the model is "--option value" for kdtl.
 as_model()
 {
 	local name=$1 o options=()
@@ -62,7 +62,7 @@ records()
 		python3 "$here/lib/report_model.py" make "$seed" | recording "$seed" || return
 	done
 	recording night <"$here/lib/night.txt" &&
-	# Two seconds, in which the web server waits half as long.
+	# Here are two seconds, in which the web server waits half as long by the second.
 	recording better <<-'END' &&
 		boot 0 1700000100000000000
 		clock 0 1700000100000000000
@@ -89,7 +89,8 @@ records()
 		old_format night
 }
 
-# old_format NAME: the entries alone, as recordings were before there were chunks.
+# old_format NAME: makes a recording of the entries alone, as recordings were before there were
+# chunks.
 old_format()
 {
 	python3 "$here/lib/recording.py" --old "$work/$1.data" "$work/old.data"
@@ -124,7 +125,7 @@ each_key()
 	done
 }
 
-# Those who had the CPUs, by what is asked for.
+# The culprits may be tasks, processes, names or cgroups.
 each_culprit()
 {
 	local behind
@@ -133,7 +134,7 @@ each_culprit()
 		as_model 1 by=cgroup behind="$behind" n=100 &&
 			as_model 2 by=comm behind="$behind" interval=1 n=100 || return
 	done
-	# Neither is a task's.
+	# Time of the hypervisor and of interrupts is no task's.
 	beside 1 gaps steal && beside 1 irqs irq &&
 		as_model 1 behind=task n=100 "irq=$work/1.data.irq.text" "steal=$work/1.data.steal.text" &&
 		grep -q ' the hypervisor [0-9]' "$work/rows" && grep -q ' interrupts [0-9]' "$work/rows" || return
@@ -152,7 +153,7 @@ filters()
 		as_model 1 to=1700000001.000000000 cpu=1 by=cgroup n=1
 }
 
-# The highest numbers of a column come first; -n is of these.
+# The highest numbers of a column come first; -n takes these.
 orders()
 {
 	local key
@@ -176,14 +177,14 @@ intervals()
 		diff <(echo 22:13:21.000000 to 22:13:21.500000) -
 }
 
-# beside SEED GAPS|IRQS SUFFIX: the model's, beside its recording.
+# beside SEED gaps|irqs SUFFIX: puts the model's gaps or interrupts beside its recording.
 beside()
 {
 	python3 "$here/lib/report_model.py" "$2" "$1" | tee "$work/$1.data.$3.text" |
 		python3 "$here/lib/recording.py" "$work/$1.data.$3"
 }
 
-# What the hypervisor had is no command's, and is the culprit where it is most.
+# Time that the hypervisor had is no command's, and is the culprit if it is most of a wait.
 stolen()
 {
 	local seed gaps
@@ -212,7 +213,8 @@ stolen()
 	END
 }
 
-# Nor is what interrupts had, and what the hypervisor had of their time is the hypervisor's.
+# Time that interrupts had is no command's either. If the hypervisor had some of it, that is the
+# hypervisor's.
 interrupted()
 {
 	local seed data
@@ -237,10 +239,10 @@ worst_first()
 		grep -q ': the worst 2 of [0-9]* tasks; '
 }
 
-# on_terminal ROWS COLUMNS ARGUMENT...: what a terminal of that size gets.
+# on_terminal ROWS COLUMNS ARGUMENT...: prints what a terminal of that size gets.
 on_terminal()
 {
-	# Its advice is not for this terminal.
+	# Leave out the advice on standard error.
 	# shellcheck disable=SC2016 # for that shell
 	python3 "$here/lib/on_terminal.py" "$1" "$2" sh -c '"$@" 2>/dev/null' sh \
 		"$work/tool/kdtl" "${@:3}"
@@ -251,7 +253,7 @@ numbers()
 	tr ' ' '\n' | grep -x -E '[0-9.]+([mun]?s[+]?)?'
 }
 
-# Long names and all columns: only the names are shortened.
+# With long names and all columns, only the names are shortened.
 fits()
 {
 	{
@@ -292,7 +294,7 @@ vpa_by_cpu()
 		grep -q 'different sources: record both with the same -s$' "$work/err"
 }
 
-# Without tasks, with an approximate time of day, and with no end but the last entry.
+# Old recordings have no tasks, an approximate time of day, and no end but the last entry.
 old_recordings()
 {
 	grep -v '^clock 3' "$here/lib/night.txt" | recording endless || return
@@ -305,8 +307,8 @@ old_recordings()
 		kdtl report --by cpu "$work/vpa.data" | diff <(kdtl report "$work/vpa.data") -
 }
 
-# Which share of the time waited nobody can explain; with an entry for each change there is
-# nothing to say.
+# If the recording does not explain a share of the time waited, report says how much, and what to
+# do. With an entry for each change there is nothing to say.
 advice()
 {
 	kdtl report "$work/1.data" 2>&1 >/dev/null |
@@ -314,7 +316,7 @@ advice()
 		! kdtl report "$work/night.data" 2>&1 >/dev/null | grep .
 }
 
-# Without short waits the recording does not say who had the CPUs.
+# A recording without short waits does not say which tasks had the CPUs.
 left_out()
 {
 	{ echo min-wait 1000000 && cat -- "$here/lib/night.txt"; } | recording least || return
@@ -325,7 +327,7 @@ left_out()
 			'22:13:22.000000  - *B  B => hog (200)') -
 }
 
-# differs THEN NOW OPTION...: as the model says.
+# differs THEN NOW OPTION...: diff says what the model says.
 differs()
 {
 	local then=$1 now=$2 o options=()
@@ -347,7 +349,7 @@ diffs()
 		! kdtl diff "$work/1.data" "$work/1.data" | rows | grep '[+-][0-9]*[mun]s$'
 }
 
-# The recording goes on after its last entry, and does not say who had the CPU then.
+# The recording goes on after its last entry, and does not say which task had the CPU then.
 last_ran()
 {
 	recording last_one <<-'END' &&
@@ -386,7 +388,7 @@ long_gap()
 		grep -q 'had a CPU for 4.29 s or more at once' "$work/err"
 }
 
-# Who had another CPU while tasks waited in its queue, no option tells.
+# No option tells which task had another CPU while a task waited in its queue, so none is advised.
 moved()
 {
 	recording moved <<-'END' &&
@@ -420,7 +422,7 @@ exec_by_thread()
 		kdtl why "$work/exec.data" | grep -x '    behind execd (154) 499 ms'
 }
 
-# The hour that comes twice, when clocks are set back: two waits, both at 02:56:39.
+# When clocks are set back, an hour comes twice: there are two waits, both at 02:56:39.
 hour_twice()
 {
 	local TZ=Europe/Berlin line
@@ -502,7 +504,7 @@ days()
 		wrong why --time '2024-02-31 00:00' "$work/days.data"
 }
 
-# Throttled for 20 ms in 2 s, and then for 200 ms; nobody waits longer.
+# A task is throttled for 20 ms in 2 s, and then for 200 ms, while no task waits longer.
 diff_throttled()
 {
 	local ms
@@ -522,7 +524,7 @@ diff_throttled()
 	END
 }
 
-# 617 ms in 3 s and 200 ms in 2 s.
+# diff compares by the second: 617 ms of waits in 3 s, and 200 ms in 2 s.
 normalised()
 {
 	kdtl diff "$work/night.data" "$work/better.data" | sed -e "s|$work/||" | diff <(cat <<-'END'
@@ -542,7 +544,7 @@ normalised()
 		sed -n 's/^then.*: \([0-9.]*\) s, 2 dispatches.*/\1/p')" = 3.000 ]
 }
 
-# It waited for less, unless that one wait was longer than an entry can say.
+# The task waited for less, unless its one wait was longer than an entry can say.
 may_be_no_change()
 {
 	printf '%s\n' 'clock 0 0' 'run 5000000000 0 4000000000 0 1 0 a' \
@@ -556,16 +558,16 @@ may_be_no_change()
 	)
 }
 
-# length OPTION...: of the recording that is now, as diff has it.
+# length OPTION...: prints the length of the recording "now", according to diff.
 length()
 {
 	kdtl diff -n 1 "$@" "$work/set.data" "$work/set.data" 2>/dev/null |
 		sed -n 's/^now .*: \([0-9.]*\) s, .*/\1/p'
 }
 
-# The clock gains 50 ms in a second, is set an hour ahead after the next one, and 50 minutes back
-# after the third. The recording has four seconds all the same, and of the times of day that are wanted
-# as much as there is, by the time base.
+# The clock gains 50 ms in a second, is set an hour ahead after the next second, and 50 minutes back
+# after the third. The recording still has four seconds. Of the times of day that are asked for, it
+# has as much as there is by the time base.
 clock_was_set()
 {
 	{
@@ -583,7 +585,7 @@ clock_was_set()
 		grep -q 'has no length' "$work/err"
 }
 
-# maps TEXT ARGUMENT...: the lines below the heading.
+# maps TEXT ARGUMENT...: kdtl map prints TEXT below the heading.
 maps()
 {
 	local text=$1
@@ -605,7 +607,7 @@ maps_all()
 22:13:22.000000  - *B' "$work/night.data"
 }
 
-# What interrupts have is the task's here, which is said.
+# The time of interrupts is that of the task that they interrupt; map says so.
 maps_interrupts()
 {
 	local said='interrupts are the time of the task that they interrupt' status=0
@@ -639,7 +641,8 @@ maps_chosen()
 22:13:21.630000  - *.' --min-wait 600 "$work/night.data"
 }
 
-# 1000 CPUs with a task each: codes of two letters, CPUs in three digits, one below the other.
+# 1000 CPUs with a task each have codes of two letters, and numbers whose digits are below each
+# other.
 maps_many()
 {
 	for i in $(seq 0 999); do
@@ -659,13 +662,13 @@ maps_many()
 00:00:01.001000 *.  B  C
 00:00:01.001000  - *.  C
 00:00:01.001000  -  - *.' --cpu 398,399,999 "$work/cpus.data" || return
-	# A terminal has room for some.
+	# A terminal has room for some of the CPUs.
 	on_terminal 24 80 map "$work/cpus.data" | sed 1d | awk 'length > 80' | grep . && return 1
 	COLUMNS=80 kdtl map "$work/cpus.data" 2>&1 >/dev/null |
 		grep -x 'kdtl: the line has room for 16 of 1000 CPUs: choose some with --cpu'
 }
 
-# Names that steer terminals are shown, not obeyed.
+# Names that could steer a terminal are shown escaped.
 escaped()
 {
 	local verb
@@ -711,8 +714,8 @@ refused()
 		! kdtl map --cpu 77 "$work/night.data" 2>"$work/err" && grep -q 'no dispatches' "$work/err"
 }
 
-# Each wait is in the bar of its power of two; one that is too long to say is in none, and may be
-# longer than a percentile that it is.
+# Each wait is in the bar of its power of two. A wait that is too long to say is in none, and may be
+# longer than the percentile that it is.
 bars()
 {
 	recording waits <<-'END' || return

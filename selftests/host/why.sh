@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# kdtl why: the longest waits and who had the CPU meanwhile, from recordings that say
-# exactly what happened (lib/recording.py), and the filters that other commands share.
+# Tests kdtl why, which shows the longest waits and which tasks had the CPU meanwhile, and the
+# filters that other commands share. The recordings say exactly what happened (lib/recording.py).
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -17,8 +17,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 
 export TZ=UTC COLUMNS=80
 
-# The text is what the command prints, without the lines before the table's head.
-# says TEXT ARGUMENT...
+# says TEXT ARGUMENT...: the command prints TEXT below the table's head.
 says()
 {
 	local text=$1
@@ -27,8 +26,7 @@ says()
 	kdtl why "$@" 2>&1 | sed '1,/^time of day/d' | diff <(printf '%s\n' "$text") -
 }
 
-# The same of the lines for scripts: FIELD... of each, without their names.
-# tells TEXT ARGUMENT...
+# tells TEXT ARGUMENT...: the lines for scripts are TEXT, without the time and the last fields.
 tells()
 {
 	local text=$1
@@ -84,13 +82,13 @@ worst_first()
 host host, 2023-11-14, times in UTC") -
 }
 
-# on_terminal ROWS COLUMNS: what a terminal of that size gets.
+# on_terminal ROWS COLUMNS: prints what a terminal of that size gets.
 on_terminal()
 {
 	python3 "$here/lib/on_terminal.py" "$@" "$work/tool/kdtl" why "$work/many.data"
 }
 
-# One screen, and the line of the shell below it; a large one shows ten waits.
+# The answer fits on one screen, with the shell's line below it. A large screen shows ten waits.
 one_screen()
 {
 	on_terminal 24 80 >"$work/out" && [ "$(wc -l <"$work/out")" -eq 22 ] &&
@@ -100,8 +98,8 @@ one_screen()
 		[ "$(on_terminal 4 80 | wc -l)" -eq 6 ]
 }
 
-# A narrow terminal has the cgroup on a line of its own, and fewer waits; however narrow, the columns
-# of a terminal are what it says. Where it does not know, there are 80.
+# On a narrow terminal the cgroup has a line of its own, and there are fewer waits. However narrow a
+# terminal says it is, kdtl believes it; if it does not know, there are 80 columns.
 narrow()
 {
 	local columns text='22:13:21.622    1    617 ms         -  web (100)
@@ -123,7 +121,7 @@ narrow()
 		COLUMNS=10 kdtl map "$work/night.data" 2>&1 | grep 'the line has room for 1 of 2 CPUs' >/dev/null
 }
 
-# A line that is wide enough says when each wait began, also if a limit came before it.
+# If lines are wide enough, they say when each wait began, also if a limit came before it.
 begins()
 {
 	COLUMNS=120 kdtl why "$work/night.data" | sed '1,3d; /^    /d' | diff - <(cat <<-'END'
@@ -135,8 +133,8 @@ begins()
 	)
 }
 
-# CPUs 2 and 3 idled for more than half of the wait, CPU 4 for half of it. The task was on CPU 2 once.
-# CPUs 5 and 6 did before and after it.
+# CPUs 2 and 3 idled for more than half of the wait, CPU 4 for half of it, and CPUs 5 and 6 before
+# and after it. The task was on CPU 2 once.
 idle_elsewhere()
 {
 	recording idle <<-END || return
@@ -178,7 +176,7 @@ web='why: task=web pid=100 waited_ms=617.000 cpu=1 behind=hog behind_ms=602.000 
 thread='why: task=web-thread pid=101 waited_ms=0.000 cpu=0 behind=- behind_ms=0 throttled_ms=90.000'
 hog='why: task=hog pid=200 waited_ms=0.002 cpu=1 behind=idle behind_ms=0.002 throttled_ms=0.000'
 
-# Throttled for 200 ms, and then behind another task: both are told.
+# A task is throttled for 200 ms, and then waits behind another task: both are told.
 starved()
 {
 	recording starved <"$here/lib/starved.txt" || return
@@ -202,7 +200,8 @@ $hog" "$work/night.data" &&
 		grep -q ' time=2023-11-14T22:13:21.622000 stolen_ms=? saturated='
 }
 
-# named NAME WORD: a task of that name is this word, which printf %b makes the name of again.
+# named NAME WORD: for scripts a task of that name is this word, of which printf %b makes the name
+# again.
 named()
 {
 	local word
@@ -224,7 +223,7 @@ named()
 	return 1
 }
 
-# Words, whatever tasks call themselves.
+# Whatever a task calls itself, its name is one word for scripts.
 words()
 {
 	named 'CPU 0/KVM' 'CPU\x200/KVM' && named 'a b=c pid=1' 'a\x20b\x3dc\x20pid\x3d1' &&
@@ -233,7 +232,7 @@ words()
 		named '               ' "$(printf '\\x20%.0s' {1..15})"
 }
 
-# last_words NAME ARGUMENT...: what is behind the fields that older versions had, but no zeros.
+# last_words NAME ARGUMENT...: prints the fields that older versions did not have, except for zeros.
 last_words()
 {
 	kdtl why --brief "${@:2}" "$work/$1.data" 2>/dev/null |
@@ -246,7 +245,7 @@ last_words()
 		}'
 }
 
-# What the long answer says as well.
+# The lines for scripts also have what the long answer says.
 more_words()
 {
 	recording went <<-END || return
@@ -287,15 +286,15 @@ more_words()
 		kdtl why --brief --pid 77 "$work/went.data" | matches ' behind=- '
 }
 
-# The command line is right, and the recording has nothing for it.
+# nothing ARGUMENT...: the command line is right, and the recording has nothing for it.
 nothing()
 {
 	! kdtl why "$@" "$work/night.data" 2>"$work/err" &&
 		grep -q 'nobody waited' "$work/err"
 }
 
-# A time names all waits that had begun by then and were not over; its last digit says how
-# exactly.
+# A time asks for all waits that had begun by then and were not over. It is as exact as its last
+# digit.
 at_a_time()
 {
 	tells "$web" --time 22:13:21.2 "$work/night.data" &&
@@ -324,7 +323,7 @@ $hog" --from 22:13:21.7 "$data" && tells "$web" --to 22:13:21.7 "$data" &&
 		[ "$(kdtl print --from 22:13:21.7 --cpu 1 "$data" | grep -vc '^#')" -eq 1 ]
 }
 
-# A task in a container knows its PID there only. It is that of others as well.
+# A task in a container knows only its PID there, which other tasks may also have.
 in_a_namespace()
 {
 	local pid tasks said
@@ -361,7 +360,7 @@ in_a_namespace()
 	END
 }
 
-# The other case of a day: tomorrow's morning.
+# A time without a date may also be tomorrow morning's.
 past_midnight()
 {
 	recording late <<-'END' &&
@@ -375,7 +374,7 @@ past_midnight()
 		[ "$(wc -l <"$work/out")" -eq 1 ]
 }
 
-# What is not recorded is not guessed, and it is said what would tell.
+# If something is not recorded, kdtl does not guess it, and says which option would record it.
 not_known()
 {
 	kdtl why "$work/holes.data" >"$work/out" 2>"$work/err"
@@ -387,8 +386,8 @@ not_known()
 		grep -q ', times in UTC (approximate: an old recording)$' "$work/out"
 }
 
-# Dispatches after short waits were left out, so others may have come and gone between two entries,
-# although the second one names the task of the first one as the one before it.
+# Dispatches after short waits were left out, so other tasks may have come and gone between two
+# entries, although the second one names the first one's task as the one before.
 left_out()
 {
 	{ echo min-wait 1000000 && cat -- "$here/lib/night.txt"; } | recording least || return
@@ -407,8 +406,8 @@ left_out()
 			sed 's/^ *//')" = "5 not known" ]
 }
 
-# While entries of a CPU were lost, nobody knows who had it; before and after, and on other CPUs, it
-# is known. The wait ends at 5 s, and hog's dispatches are at 1, 2, 3 and 4 s.
+# While entries of a CPU were lost, it is not known which task had it; before and after, and on
+# other CPUs, it is. The wait ends at 5 s, and hog's dispatches are at 1, 2, 3 and 4 s.
 entries_lost()
 {
 	local cpu from to parts
@@ -441,8 +440,9 @@ entries_lost()
 	END
 }
 
-# Nobody on the CPU that a task got at last held it up before it came there. Three more tasks left
-# their CPU at a time of which the recording does not say where, on the same CPU, and to idle.
+# No task on the CPU that a task got in the end held it up before it came there. Three more tasks
+# left their CPU: one at a time at which the recording does not say where, one on the same CPU, one
+# to idle.
 moved()
 {
 	recording moved <<-'END' &&
@@ -485,7 +485,7 @@ moved()
 		grep -q '^victim .* other *100 \{0,1\}ms$'
 }
 
-# cpu_time COMMAND...: how much CPU time that takes, in ms. Its output goes into a file.
+# cpu_time COMMAND...: prints how many ms of CPU time that takes. Its output goes into a file.
 cpu_time()
 {
 	local TIMEFORMAT=%3U ms
@@ -494,7 +494,7 @@ cpu_time()
 }
 
 # stays_cheap ARGUMENT...: kdtl why takes less than five times as long for a thousand waits as for
-# one. Where a host takes the CPU away, its time may count, too: then it is tried again.
+# one. If a host takes the CPU away, that time may also count: then try again.
 stays_cheap()
 {
 	local one all
@@ -507,9 +507,9 @@ stays_cheap()
 	return 1
 }
 
-# To find where a task ran last, the entries are not all looked at for each wait: a thousand waits
-# take little more than one, most of which is reading the file. It was 17 times as much, and is 2
-# at most.
+# To find where a task ran last, kdtl does not look at all entries for each wait. A thousand waits
+# take little more than one, most of which is reading the file: 17 times as much once, and 2 at most
+# now.
 many_moved()
 {
 	awk 'BEGIN {
@@ -524,7 +524,7 @@ many_moved()
 		[ "$(grep -c ' before_cpu=0 before=hog-. .* before_ms=0.500 ' "$work/out")" -eq 1000 ]
 }
 
-# The same of the CPUs that were idle meanwhile: it was 40 times as much.
+# Nor does it to find the CPUs that were idle meanwhile, which once took 40 times as much.
 many_idle()
 {
 	awk 'BEGIN {
@@ -542,8 +542,8 @@ many_idle()
 		[ "$(grep -c '^    1 other CPU was idle .* on 1 of them, too$' "$work/out")" -eq 1000 ]
 }
 
-# A program that begins, or comes into another cgroup, while its task has the CPU, and one that
-# did before: all hog for longer as what they then are.
+# A program begins, or comes into another cgroup, while its task has the CPU; another one did so
+# before. For most of the time each hogs the CPU as what it is then.
 begun()
 {
 	recording begun <<-'END' &&
@@ -565,7 +565,7 @@ begun()
 		kdtl export --format csv "$work/begun.data" | matches ',hog,20,300000000,0,'
 }
 
-# Those who had the CPU for equally long come in the order of their PIDs.
+# Tasks that had the CPU for equally long come in the order of their PIDs.
 equally_long()
 {
 	recording equal <<-'END' &&
@@ -579,8 +579,8 @@ equally_long()
 
 # --------------------------------------------------------------------- stolen time
 
-# beside LINE...: what a guest recorded of its hypervisor while the service waited, from
-# 1.005 s to 1.622 s, of which the hog had CPU 1 until 1.607 s.
+# beside LINE...: makes the recording that a guest has of its hypervisor for the time when the
+# service waited, from 1.005 s to 1.622 s; the hog had CPU 1 until 1.607 s.
 beside()
 {
 	{
@@ -589,7 +589,8 @@ beside()
 	} | recording night.data.steal && mv -- "$work/night.data.steal.data" "$work/night.data.steal"
 }
 
-# stolen HOG KWORKER STOLEN LINE...: who had the CPU for how many ms, after these entries.
+# stolen HOG KWORKER STOLEN LINE...: after these entries, the hog, the kworker and the hypervisor
+# had the CPU for so many ms.
 stolen()
 {
 	local hog=$1 kworker=$2 stolen=$3
@@ -608,14 +609,15 @@ stolen()
 
 ms=000000
 
-# steal TIME CPU STOLEN [MARKS], in ms; it looked at the clock a tick before the gap.
+# steal TIME CPU STOLEN [MARKS]: prints an entry, with times in ms; the source looked at the clock a
+# tick before the gap.
 steal()
 {
 	echo "steal $1$ms $2 $3$ms $(($1 - $3 - 4))$ms 0 ${4:-0}"
 }
 
-# KDTL_STEAL_MERGED has no meaning here: the sum ends where the entry was made. An entry of
-# 5 s has 4.29 s, which is told: without another before it the steal clock says no more.
+# KDTL_STEAL_MERGED changes nothing: the sum ends when the entry was made. An entry of 5 s has
+# 4.29 s, and kdtl says so: without another entry before it, the steal clock says no more.
 split()
 {
 	stolen 522 15 80 "$(steal 1300 1 80)" &&
@@ -641,7 +643,8 @@ overlapping()
 		stolen 522 15 80 "$(steal 1300 1 80)" "$(steal 1300 1 60)"
 }
 
-# By the time base of POWER, 512 MHz, from a boot at 5000 ticks on. Being asleep is no wait.
+# The hypervisor's log is by the time base of POWER, 512 MHz, from a boot at 5000 ticks on. Time
+# asleep is no wait.
 by_another_clock()
 {
 	# vpa TIME CPU QUEUED READY SLEPT, in ms
@@ -662,7 +665,7 @@ by_another_clock()
 			"$work/vpa-log.data"
 }
 
-# Idle time and time that is not known are the hypervisor's as well.
+# The hypervisor may also have had idle time, and time that is not known.
 nobody_else()
 {
 	cp -- "$work/holes.data" "$work/idle.data"
@@ -675,8 +678,8 @@ nobody_else()
     behind the hypervisor 2.00 s, not known 500 ms") -
 }
 
-# came_from TEXT STOLEN LINE...: the third line of a task that left CPU 1 at 1.2 s and came into the
-# queue of CPU 2 200 ms later. The hypervisor had CPU 1 from 1.25 s on for STOLEN ms.
+# came_from TEXT STOLEN LINE...: TEXT is the third line about a task that left CPU 1 at 1.2 s and
+# came into the queue of CPU 2 200 ms later. The hypervisor had CPU 1 from 1.25 s on for STOLEN ms.
 came_from()
 {
 	local text=$1 stolen=$2
@@ -690,7 +693,7 @@ came_from()
 		sed -e '1,/^ *behind/d' -e '/ idle for most of that/d' | diff <(printf '%s' "$text") -
 }
 
-# There the hypervisor may have been all that was in the way, and the recording may have ended.
+# On that CPU the hypervisor may have been all that was in the way, or the recording may have ended.
 stolen_before()
 {
 	local had='    CPU 1, where it ran last, had '
@@ -707,7 +710,8 @@ stolen_before()
 		came_from '' 0 "run 1200$ms 1 0 0 20 10 hog"
 }
 
-# One line for each wait has it at its end; a wait that is all the hypervisor's is behind -.
+# The lines for scripts have stolen time at their end; a wait that is all the hypervisor's is behind
+# -.
 stolen_for_scripts()
 {
 	beside "$(steal 1300 1 80)" && kdtl why --brief "$work/night.data" |
@@ -721,7 +725,7 @@ stolen_for_scripts()
 			END { exit n != 2 }'
 }
 
-# irqs LINE...: what interrupts had meanwhile.
+# irqs LINE...: makes the recording of what interrupts had meanwhile.
 irqs()
 {
 	{
@@ -753,7 +757,7 @@ interrupted()
 	return $status
 }
 
-# What is not of kdtl_irq, or lacks something, is said.
+# If the file is not of kdtl_irq, or lacks something, kdtl says so.
 interrupts_missing()
 {
 	local status=0
@@ -768,8 +772,8 @@ interrupts_missing()
 	return $status
 }
 
-# not_used WHY [FILE]: of the recording beside night.data it is said why it is not used. If it
-# was asked for, or FILE was, that is an error.
+# not_used WHY [FILE]: kdtl says why the recording beside night.data is not used. If it was asked
+# for, or FILE was, that is an error.
 not_used()
 {
 	local why=$1 file=${2:-$work/night.data.steal} status=0
@@ -802,7 +806,7 @@ stale()
 		not_used "not a recording of kdtl" "$work/part.data"
 }
 
-# What is missing is said, also of what is used.
+# If something is missing in a recording that is used, kdtl says so.
 not_all_of_it()
 {
 	beside 'lost 3' "$(steal 1300 1 80)" &&
@@ -846,7 +850,8 @@ escaped()
 		! LC_ALL=C grep '[^ -~]' "$work/out"
 }
 
-# refused TEXT ARGUMENT...: with exit status 2, a line that has the text, and the usage.
+# refused TEXT ARGUMENT...: kdtl ends with exit status 2, and one line that has TEXT and names
+# --help.
 refused()
 {
 	local text=$1 status=0
@@ -899,7 +904,7 @@ wrong_command_lines()
 		refused 'no such command' what && refused 'a command is missing'
 }
 
-# Options and the file come in any order, but what is behind the command that record runs is for that
+# Options and the file come in any order, but words behind the command that record runs are for that
 # command; -- ends the options.
 in_any_order()
 {
@@ -938,9 +943,9 @@ helps()
 
 # --------------------------------------------------------------------- host and guest
 
-# The lengths of the gaps of a virtual CPU are all different, and so are their distances; they are
-# those of the waits of its thread, which ran on another CPU of the host. Of each gap, a hog had
-# the CPU for three quarters, and a daemon for the rest.
+# gaps_of [COUNT]: prints the gaps of two virtual CPUs. Their lengths are all different, and so are
+# their distances. They are those of the waits of the CPU's thread, which ran on another CPU of the
+# host. A hog had that CPU for three quarters of each gap, and a daemon for the rest.
 #	GAP: vcpu, number, begin, length, in us of the guest
 gaps_of()
 {
@@ -958,7 +963,7 @@ gaps_of()
 guest_gaps()
 {
 	printf '%s\n' 'source kdtl_steal' 'boot 0 1700000000000000000' 'clock 0 1700000000000000000'
-	# The end is seen up to 12 us late, and not in every one as long as it was.
+	# The end of a gap is seen up to 12 us late.
 	awk '{
 		late = ($2 * 5) % 13
 		printf "steal %d000 %d %d000 %d000 0 0\n", $3 + $4 + late, $1, $4, $3 - 4000
@@ -966,8 +971,8 @@ guest_gaps()
 	echo 'clock 20000000000 1700000020000000000'
 }
 
-# host_waits AHEAD_NS DRIFT_PPM: the same in the host, which booted 50 s before the guest. The
-# clock of its day is that far ahead, and its time base runs so much faster.
+# host_waits AHEAD_NS DRIFT_PPM: prints the same waits in the host, which booted 50 s before the
+# guest. Its time of day is so far ahead, and its time base so much faster.
 host_waits()
 {
 	printf '%s\n' "boot 0 $((1699999950000000000 + $1))" "clock 0 $((1699999950000000000 + $1))"
@@ -983,8 +988,8 @@ host_waits()
 	}'
 }
 
-# In the guest, web waited behind sh, for 200 ms with all of gaps 20 and 21, and api for as much
-# as the last 3 ms of gap 40.
+# In the guest, web waited behind sh for 200 ms, with all of gaps 20 and 21 in them, and api for
+# just the last 3 ms of gap 40.
 guest_waits()
 {
 	printf '%s\n' 'boot 0 1700000000000000000' 'clock 0 1700000000000000000' \
@@ -1002,13 +1007,13 @@ pair()
 		gaps_of | host_waits 3412000 0 | recording host
 }
 
-# of_host ARGUMENT...: why with the files of that pair.
+# of_host ARGUMENT...: runs kdtl why with the files of that pair.
 of_host()
 {
 	kdtl why --steal "$work/guest-gaps.data" --host "$work/host.data" "$@" "$work/guest.data"
 }
 
-# found WITHIN0 WITHIN1 AHEAD: what it says of the pair.
+# found WITHIN0 WITHIN1 AHEAD: kdtl why says these numbers about the pair.
 found()
 {
 	diff <(sed "s|$work/||" "$work/err") - <<-END
@@ -1033,7 +1038,7 @@ all 2 waits:
     on the host behind hog-0 (300) 28.4 ms, daemon (500) 12.5 ms")
 }
 
-# host_tells LINE...: of each wait, for scripts.
+# host_tells LINE...: the lines for scripts have these fields, for each wait.
 host_tells()
 {
 	diff <(sed 's/.* stolen_ms=/stolen_ms=/; s/ saturated=.*//' "$work/out") <(printf '%s\n' "$@")
@@ -1041,7 +1046,7 @@ host_tells()
 
 api='stolen_ms=3.000 host_behind=daemon host_pid=500 host_behind_ms=3.000 host_unknown_ms=0.000'
 
-# Also if the two time bases drift; and what was not recorded in the host is not guessed.
+# This also works if the two time bases drift. What was not recorded in the host is not guessed.
 host_for_scripts()
 {
 	pair && of_host --brief >"$work/out" 2>/dev/null &&
@@ -1058,7 +1063,7 @@ host_for_scripts()
 			"$api"
 }
 
-# unrelated WHY ARGUMENT...
+# unrelated WHY ARGUMENT...: kdtl why finds no relation between the pair, and says WHY.
 unrelated()
 {
 	local why=$1 status=0
@@ -1071,7 +1076,7 @@ unrelated()
 	return 1
 }
 
-# A day that is an hour off is found if that is said.
+# A host whose time of day is an hour off is found if --host-ahead says so.
 another_day()
 {
 	pair && gaps_of | host_waits -3600100000000 0 | recording host &&

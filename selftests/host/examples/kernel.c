@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The frame of the pieces of kernel code in Documentation/: tutorial.sh replaces
- * each comment @name@ by the block of that name.
+ * each comment @name@ with the block of that name.
  */
 /* @client-module@ */
 #include <linux/kdtl_answers.h>

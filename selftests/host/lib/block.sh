@@ -1,9 +1,9 @@
 # shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: GPL-2.0
 #
-# The examples in Documentation. Sourced, with $top set.
+# The examples in Documentation. A script sources this file, with $top set.
 
-# block NAME: the code block that the text calls so.
+# block NAME: prints the code block that the text calls so.
 block()
 {
 	awk -v name="$1" '

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The engine of chains against a machine that is made up: chain_random SEED...
+ * Compare the engine of chains with a machine that is made up: chain_random SEED...
  *
  * For each tick it is known what each task does.  Each part of each span must say the same, also
- * those of wakers, and parts must add up.  Then entries are lost: what is said must still be true.
+ * those of wakers, and parts must add up.  Then entries are lost: parts must still say the truth.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ enum state { UNBORN, RUNS, WAITS, SLEEPS, WOKEN, HELD, DEAD };
 /* What a task does, and what its next dispatch will say. */
 static struct task {
 	enum state	state;
-	unsigned int	cpu;	/* it has, waits for, or had last */
+	unsigned int	cpu;	/* that it has, waits for, or had last */
 	int		off, ready, queued, lifted, woken;	/* ticks */
 	__u8		left;
 	bool		held;
@@ -63,7 +63,7 @@ static void put_note(int pid, enum chain_event event, int tick, unsigned int cpu
 	note[nr_notes++] = (struct chain_note){ pid, event, tick * TICK, cpu, from, by, false };
 }
 
-/* A CPU takes a task of its queue, or idles. */
+/* The CPU takes a task from its queue, or idles. */
 static void switch_on(unsigned int cpu, int tick)
 {
 	static const __u8 why[] = {
@@ -154,7 +154,7 @@ static void happen_to(int pid, int tick)
 	}
 }
 
-/* What the hypervisor or an interrupt had; NULL: nothing. */
+/* The time of the hypervisor or an interrupt that has this tick; NULL: none has it. */
 static const struct chain_had *taken_at(unsigned int cpu, int tick)
 {
 	for (size_t i = 0; i < nr_taken; i++) {
@@ -235,7 +235,7 @@ static int by_note(const void *a, const void *b)
 	return x->pid != y->pid ? x->pid - y->pid : x->time < y->time ? -1 : x->time > y->time;
 }
 
-/* Turns, of entries without those of CPU @lost from tick @from to @to. */
+/* Makes turns of the entries, without those of CPU @lost from tick @from to @to. */
 static void build(int lost, int from, int to)
 {
 	const struct entry *e, *next;
@@ -283,7 +283,7 @@ static void fail(const struct chain_part *p, int tick, const char *what)
 	       truth[p->pid][tick].cpu, truth[p->pid][tick].by);
 }
 
-/* It was woken, or did not sleep. */
+/* Whether such a task was woken, or did not sleep. */
 static bool is_runnable_kind(enum chain_kind kind)
 {
 	return kind == CHAIN_WAITED || kind == CHAIN_WOKEN || kind == CHAIN_THROTTLED ||
@@ -295,14 +295,14 @@ static bool is_taken(enum chain_kind kind)
 	return kind == CHAIN_STOLEN || kind == CHAIN_INTERRUPTED;
 }
 
-/* What a part says; @moves: it is known who was moved where. */
+/* Checks what a part says; @moves: all moves to other CPUs are known. */
 static void check_part(const struct chain_log *l, const struct chain_part *p, bool lossy,
 		       bool moves)
 {
 	if (p->depth > CHAIN_DEPTH)
 		fail(p, p->from / TICK, "too deep");
 	for (int tick = p->from / TICK; tick < (int)(p->to / TICK); tick++) {
-		/* CPUs have no entries yet, or a dispatch that would tell more comes later. */
+		/* Near an end, a CPU has no entries yet, or one that tells more comes later. */
 		const bool edge = tick <= 300 || tick >= TICKS - 300;
 
 		checked++;
@@ -337,7 +337,7 @@ static void check_part(const struct chain_log *l, const struct chain_part *p, bo
 	}
 }
 
-/* Of part @i on, those of a depth follow each other from @from to @to. */
+/* From part @i on, the parts of @depth must follow each other, from @from to @to. */
 static size_t check_sum(const struct chain *c, size_t i, unsigned int depth, __u64 from, __u64 to)
 {
 	const struct chain_part *p;
@@ -366,7 +366,7 @@ static void check(struct chain_log *l, unsigned int spans, size_t room, bool mov
 	for (unsigned int n = 0; n < spans; n++) {
 		int from = 1 + below(TICKS - 2), to = from + 1 + below(TICKS - 1 - from);
 
-		/* Anywhere within ticks, and a short one now and then. */
+		/* Take a short span now and then. */
 		if (!below(3))
 			to = from + 1 + below(to - from);
 		chain_walk(l, &c, 1 + below(TASKS), from * TICK, to * TICK);

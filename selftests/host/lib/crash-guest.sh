@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# In the machine of recorder.sh: crash it in the way $1, with the recorder on; after
-# the reboot leave what was kept in /out. $2: the most rows.
+# Runs in the machine of recorder.sh: crashes it in the way $1, with the recorder on;
+# after the reboot, leaves in /out what was kept. $2: the most rows.
 #
-# Exit status: 0 the second boot, or it survived an oops; 4 cannot crash in that
-# way; 1 did not crash.
+# Exit status: 0: this is the second boot, or the machine survived an oops; 4: it
+# cannot crash in that way; 1: it did not crash.
 
 M=/lib/kdtl
 how=$1
@@ -16,7 +16,7 @@ sysctl()
 	echo "$2" >"/proc/sys/kernel/$1"
 }
 
-# Make something to record: more than the table can hold.
+# Makes something to record, more than the table can hold.
 load()
 {
 	for _ in 1 2 3 4; do
@@ -45,7 +45,7 @@ else
 	fi
 fi
 
-# While a CPU hangs the others may wait for it, too: for longer than a second.
+# While a CPU hangs, the others may also wait for it, for longer than a second.
 insmod $M/kdtl.ko && insmod $M/kdtl_answers.ko && insmod $M/kdtl_sched.ko &&
 	insmod $M/kdtl_recorder.ko lines="$lines" ms=20000 || exit 1
 load
@@ -76,7 +76,7 @@ spin)
 	insmod $M/kdtl_crash.ko how=spin
 	;;
 irqspin)
-	# Without an NMI nothing can detect on a CPU that it hangs.
+	# Without an NMI, nothing on a CPU can detect that the CPU hangs.
 	read -r nmi </proc/sys/kernel/nmi_watchdog
 	[ "$nmi" = 1 ] || exit 4
 	sysctl hardlockup_panic 1

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* For vmcore.sh: the layout of recordings, for comparison with a program that is not in C. */
+/* For vmcore.sh: prints the layout of recordings, to compare it with a program that is not in C. */
 #include <stddef.h>
 #include <stdio.h>
 

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # kdtl(1) for the tests on the developer's machine, and recordings that say exactly what
-# happened. Sourced, after ktap.sh; $work is the test's folder.
+# happened. A script sources this file after ktap.sh; $work is its folder.
 #
 # shellcheck disable=SC2154 # set by the script
 
-# builds: kdtl, for the test's first line. It is compiled once for all tests of a checkout.
+# builds: builds kdtl, for the test's first line. It is compiled once for all tests of a checkout.
 builds()
 {
 	local dir status=0
@@ -24,7 +24,7 @@ kdtl()
 	"$work/tool/kdtl" "$@"
 }
 
-# recording NAME: $work/NAME.data from the description on stdin, which is left in NAME.text.
+# recording NAME: makes $work/NAME.data from the description on stdin, and leaves that in NAME.text.
 recording()
 {
 	tee "$work/$1.text" | python3 "$here/lib/recording.py" "$work/$1.data"

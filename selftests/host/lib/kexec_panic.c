@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Load the kernel that runs after a panic, as kexec -s -p does: KERNEL INITRD CMDLINE */
+/* Loads the kernel that runs after a panic, as kexec -s -p does: KERNEL INITRD CMDLINE */
 #include <fcntl.h>
 #include <linux/kexec.h>
 #include <stdio.h>

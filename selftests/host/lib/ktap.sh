@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# KTAP for the tests on the developer's machine. Sourced, after common.sh.
+# KTAP for the tests on the developer's machine. A script sources this file after common.sh.
 
 ktap_plan=0 ktap_nr=0 ktap_failed=0
 
@@ -13,7 +13,7 @@ plan()
 	echo "1..$1"
 }
 
-# ok NAME COMMAND...: a test; it passes if COMMAND does, else its output is shown.
+# ok NAME COMMAND...: a test, which passes if COMMAND succeeds; otherwise its output is shown.
 ok()
 {
 	local ktap_name=$1 ktap_out
@@ -33,14 +33,14 @@ ok()
 	finished "$ktap_out"
 }
 
-# skip NAME REASON: instead of a test.
+# skip NAME REASON: a test that cannot run here.
 skip()
 {
 	ktap_nr=$((ktap_nr + 1))
 	echo "ok $ktap_nr $1 # SKIP $2"
 }
 
-# skip_all REASON: instead of everything.
+# skip_all REASON: none of the tests can run here; ends the script.
 skip_all()
 {
 	echo "KTAP version 1"

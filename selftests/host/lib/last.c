@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * For last.sh: what the recorder reads of reserved memory after a reset, built as a program
+ * For last.sh: the recorder's code that reads reserved memory after a reset, built as a program
  *
  * last ROUNDS SEED: first the reset comes after each single store of a writer that goes round its
- * area several times.  Then whatever can be in the memory is there, ROUNDS times.  Each piece of
- * memory is as large as it is said to be, so that a sanitizer sees whoever reads or writes past
- * its end.
+ * area several times.  Then, ROUNDS times, the memory has anything that can be there.  Each piece
+ * of memory is allocated in just its size, so that a sanitizer sees each access past its end.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +17,7 @@
 #define MOST_PAGES	4
 #define MOST_CPUS	4
 
-/* The stores of an entry, as core/fanout.h has them: the third word is the last one. */
+/* The order of an entry's stores, as core/fanout.h has it: the third word is the last one. */
 static const unsigned int order[] = { 0, 1, 3, 4, 5, 2 };
 
 #define WORDS		(sizeof(order) / sizeof(order[0]))
@@ -59,7 +58,7 @@ static u64 time_of(u64 nr)
 	return BEGUN + 10 * nr;
 }
 
-/* The first @words stores of entry @nr. */
+/* Makes the first @words stores of entry @nr. */
 static void store(u8 *area, size_t size, unsigned int cpu, u64 nr, unsigned int words)
 {
 	struct kdtl_entry e = {
@@ -110,7 +109,7 @@ static void each_store(unsigned int pages)
 	free(page);
 }
 
-/* What a recording has is what was scanned, and no more than there is room for. */
+/* A recording has the entries that were scanned, and no more than there is room for. */
 static void check_file(const struct last *l)
 {
 	const size_t room = last_file_size(l);
@@ -148,7 +147,7 @@ static void check_file(const struct last *l)
 	free(file);
 }
 
-/* Returns whether it was opened. */
+/* Spoils a piece of memory, and returns whether it was opened. */
 static bool round_of_dice(void)
 {
 	const unsigned int cpus = 1 + dice(MOST_CPUS), pages = 1 << dice(3);
@@ -176,7 +175,7 @@ static bool round_of_dice(void)
 	free(made);
 	spoil_memory(page, size);
 	opened = !last_open(&l, page, size);
-	/* As reserved_open() refuses more CPUs than the machine has. */
+	/* reserved_open() refuses more CPUs than the machine has, so skip these here. */
 	if (opened && l.head.nr_cpus <= MOST_CPUS)
 		check_file(&l);
 	free(page);
@@ -195,6 +194,6 @@ int main(int argc, char **argv)
 	for (i = 0; i < rounds; i++)
 		opened += round_of_dice();
 	printf("%u of %u pieces of memory were opened\n", opened, rounds);
-	/* Of those that were left as they are, all; of the others, not all. */
+	/* At least half of them are opened, since many are hardly spoiled, but not all. */
 	return opened < rounds / 2 || opened == rounds;
 }

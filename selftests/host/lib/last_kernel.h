@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* For last.c: of the kernel's headers, what clients/recorder/last.c and last_file.c use. */
+/* For last.c: the part of the kernel's headers that clients/recorder/last.c and last_file.c use. */
 #ifndef LAST_KERNEL_H
 #define LAST_KERNEL_H
 

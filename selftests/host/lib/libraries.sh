@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Programs of this machine in a virtual one.
+# Copies programs of this machine for a virtual one.
 
-# with_libraries ROOT PROGRAM: into that tree, with all it is linked with.
+# with_libraries ROOT PROGRAM: copies it into that tree, with all that it is linked with.
 with_libraries()
 {
 	local f

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# In the machine: which users may open what, and then what a locked-down kernel
-# allows. Leaves lines with each try and its result; selftests/host/security.sh
-# judges.
+# Runs in the machine: tries which users may open what, and then what a locked-down
+# kernel allows. It leaves a line with each try and its result, which
+# selftests/host/security.sh judges.
 
 exec >/out/results
 cd /lib/kdtl || exit
@@ -14,7 +14,7 @@ debug=/sys/kernel/debug
 mount -t securityfs none /sys/kernel/security 2>/dev/null
 mount -t tracefs none /sys/kernel/tracing 2>/dev/null
 
-# try WHEN WHAT COMMAND...
+# try WHEN WHAT COMMAND...: runs the command, and says whether it succeeded.
 try()
 {
 	when=$1 what=$2

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""What a terminal of a size gets from a command: on_terminal.py ROWS COLUMNS COMMAND..."""
+"""Print what a terminal of that size gets: on_terminal.py ROWS COLUMNS COMMAND..."""
 import fcntl
 import os
 import pty

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Pressure by cause against brute force: a schedule is drawn tick by tick, and each tick is
+ * Compare pressure by cause with brute force: a schedule is drawn tick by tick, and each tick is
  * looked at on its own afterwards
  *
- *	pressure_model exact N [TICKS]	N schedules: each sum is right to the tick; no part of a
- *					wait is longer than that
- *	pressure_model usual N		no wait is very long: no sum is above the right one, and of
- *					all time no more than 1 of 10,000 is missing
- *	pressure_model bounded N MOST	there may be too little room: no sum is above the right
- *					one, and of 100 no more than MOST is missing
- *	pressure_model forget		a group's number is used again, and a run's place
- *	pressure_model cost		ns for each entry
+ *	pressure_model exact N [TICKS]	in N schedules, no part of whose waits is longer than
+ *					TICKS, each sum is right to the tick
+ *	pressure_model usual N		in N schedules without very long waits, no sum is above the
+ *					right one, and at most 1 of 10,000 of all time is missing
+ *	pressure_model bounded N MOST	in N schedules, for which there may be too little room, no
+ *					sum is above the right one, and at most MOST % are missing
+ *	pressure_model forget		a group's number is used again, and so is a run's place
+ *	pressure_model cost		prints ns for each entry
  *
- * A group's number is its place in a tree; its tasks, like runs and waits, are drawn at random.
+ * A group's number is its place in a tree; runs and waits are drawn at random.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,10 +24,10 @@
 #define GROUPS	7
 #define TICKS	4000
 
-/* 0: the root; 1 and 2 in it; 3 and 4 in 1, 5 in 3; 6 beside the root. */
+/* 0 is the root, 1 and 2 are in it, 3 and 4 in 1, 5 in 3, and 6 is beside the root. */
 static const __s32 parents[GROUPS] = { -1, 0, 0, 1, 1, 3, -1 };
 
-static __s32 who[TICKS];	/* had the CPU in the tick */
+static __s32 who[TICKS];	/* the group that had the CPU in the tick */
 static unsigned char waits[GROUPS][TICKS];	/* bits: 1 queued, 2 elsewhere, 4 held */
 static unsigned char own_waits[GROUPS][TICKS];	/* tasks of the group itself were queued */
 static __u64 tasks[GROUPS][PRESSURE_CAUSES];
@@ -67,7 +67,7 @@ static void mark(__s32 group, unsigned int from, unsigned int to, int bit)
 	}
 }
 
-/* A time that is short mostly, and at times very long. */
+/* A time that is mostly short, and sometimes very long. */
 static unsigned int span(unsigned int most)
 {
 	unsigned int n = draw(4) ? draw(12) : draw(draw(4) ? 120 : longest);
@@ -107,7 +107,7 @@ static void one_wait(struct pressure *p, struct pressure_cpu *c, unsigned int no
 	end_wait(p, c, now, draw(GROUPS), queued, elsewhere, held);
 }
 
-/* A wait that is told of while it goes on, at times not to its end. */
+/* A wait that is told of while it goes on; sometimes its end is not told. */
 static struct {
 	int going_on;
 	__s32 group;
@@ -158,7 +158,7 @@ static __u64 sum_of_causes(const struct pressure_group *g)
 	return sum;
 }
 
-/* Is one of the groups in it? */
+/* Whether one of the groups is in it. */
 static int contains_others(__s32 group)
 {
 	__s32 g;
@@ -169,8 +169,8 @@ static int contains_others(__s32 group)
 }
 
 /*
- * For how long @runner had the CPU for which others waited.  A moment for which a group has waited
- * as a part of others may count for those only, so there are bounds.
+ * Compares for how long @runner had the CPU for which others waited.  If a group contains others, a
+ * moment of its wait may count for these only, so there are bounds.
  */
 static void compare_culprit(const struct pressure_group *g, unsigned int schedule, __s32 runner)
 {
@@ -217,7 +217,7 @@ static void compare(const struct pressure_group *g, unsigned int schedule, __s32
 		differ("some", schedule, group, 0, got, some);
 	right_some += some;
 	got_some += got;
-	/* Of what is older than all runs that there is room for, nobody knows who had the CPU. */
+	/* Before the runs that there is room for, it is not known which group had the CPU. */
 	got = pressure_full(g);
 	if (exact && got != some - right[0])
 		differ("full", schedule, group, 0, got, some - right[0]);
@@ -241,8 +241,8 @@ static void compare(const struct pressure_group *g, unsigned int schedule, __s32
 	if (named > right[PRESSURE_BY_NEIGHBOURS])
 		differ("named time", schedule, group, 1, named, right[PRESSURE_BY_NEIGHBOURS]);
 	/*
-	 * A row has all that its neighbour had, and others' time up to that of the least row.  Who
-	 * has none had no more than that one.
+	 * A row has all that its neighbour had, and others' time up to that of the least row.  A
+	 * neighbour without a row had no more than the least row.
 	 */
 	for (t = 0; exact && t < GROUPS; t++) {
 		for (i = 0; i < PRESSURE_BY && g->by[i].group != (__s32)t; i++)
@@ -272,7 +272,7 @@ static void one(unsigned int schedule, int exact)
 	pressure_cpu_begin(c, GROUPS);
 	for (g = 0; g < GROUPS; g++)
 		pressure_group_begin(&p, g, parents[g]);
-	/* The time before the first entry is nobody's. */
+	/* The time before the first entry is no group's. */
 	pressure_run(&p, c, begin, PRESSURE_UNKNOWN);
 	for (; now < TICKS; now = next) {
 		__s32 runner = draw(6) ? (__s32)draw(GROUPS) : -1 - (__s32)draw(3);
@@ -318,9 +318,9 @@ static __u64 behind(const struct pressure_group *g, __s32 who)
 }
 
 /*
- * Group 3, with group 5 in it, had the CPU, waited, and was behind another one's wait.  Then it
- * goes, and another one gets its number, which waits at once, or when others' waits have taken
- * all room.
+ * Group 3, with group 5 in it, had the CPU, waited, and was what another group waited behind.  Then
+ * it goes, and another group gets its number, which waits at once, or after other groups' waits
+ * have taken all room.
  */
 static void forget(unsigned int others)
 {
@@ -334,7 +334,7 @@ static void forget(unsigned int others)
 	pressure_cpu_begin(c, GROUPS);
 	for (g = 0; g < GROUPS; g++)
 		pressure_group_begin(&p, g, parents[g]);
-	/* Nobody knows who had the CPU before. */
+	/* It is not known which group had the CPU before. */
 	pressure_run(&p, c, begin, 3);
 	pressure_run(&p, c, begin + 1, 3);
 	pressure_wait(&p, c, 2, begin + 1, 0, 0, 0);
@@ -345,7 +345,7 @@ static void forget(unsigned int others)
 	now--;
 	pressure_wait(&p, c, 4, 10, 0, 0, 0);
 	pressure_wait(&p, c, 3, 10, 5, 5, 0);
-	/* Others' waits take the room of that one. */
+	/* Other groups' waits take the room of that one. */
 	for (; now < begin + 6 * PRESSURE_STEP + 2 * PRESSURE_HELD; now += 2) {
 		pressure_run(&p, c, now + 1, 3);
 		pressure_run(&p, c, now + 2, 2);
@@ -354,7 +354,7 @@ static void forget(unsigned int others)
 	pressure_wait(&p, c, 3, 2, 0, 0, 0);
 	pressure_settle(&p, c);
 	expect("behind it", behind(&groups[4], 3), 5);
-	/* Nobody has been blamed for this one when the group goes. */
+	/* No group has been blamed for this wait when the group goes. */
 	pressure_wait(&p, c, 4, 2, 0, 0, 0);
 
 	pressure_cpu_forget(&p, c, 3);
@@ -375,7 +375,7 @@ static void forget(unsigned int others)
 	free(c);
 }
 
-/* A wait as long as all runs that there is room for, of which the oldest makes room then. */
+/* A wait is as long as all runs that there is room for, the oldest of which then makes room. */
 static void longest_wait(void)
 {
 	static struct pressure_group groups[GROUPS];
@@ -398,7 +398,7 @@ static void longest_wait(void)
 	free(c);
 }
 
-/* 64 groups in a tree of depth 4; waits as those of a busy machine. */
+/* 64 groups in a tree of depth 4 have waits like those of a busy machine. */
 static void cost(unsigned int often)
 {
 	enum { NR = 64, ENTRIES = 2000000 };

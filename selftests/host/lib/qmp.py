@@ -12,7 +12,7 @@ lines = qmp.makefile("rw")
 
 def execute(command, arguments):
     print(json.dumps({"execute": command, "arguments": arguments}), file=lines, flush=True)
-    # Events come in between.
+    # Events may come before the answer.
     for line in lines:
         said = json.loads(line)
         if "error" in said:

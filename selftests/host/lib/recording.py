@@ -1,35 +1,36 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Write a recording of kdtl(1) from a description on stdin: recording.py FILE
-Write the entries of one as older versions recorded them: recording.py --old FILE OLD
+Write a recording's entries as older versions recorded them: recording.py --old FILE OLD
 
 Lines, in the order in which they go into the file; times are in ns on the time base:
   source NAME            lost N           boot TIME NS_SINCE_1970
-  host NAME              freq HZ          of the time base: times are in its ticks
+  host NAME              freq HZ          the time base's; times are in its ticks then
   clock TIME NS_SINCE_1970
   min-wait NS            dispatches after shorter waits were not recorded
-  loss CPU FROM TO N     in between entries of the CPU were lost
+  loss CPU FROM TO N     N entries of the CPU were lost between these times
   until TIME             all entries up to then came before this line
   some-cpus              other CPUs were not recorded
   waits BEGAN [SINCE HELD UNTIL CPU PID RUNNING COMM]...
-                         who waits, as the kernel said, and since when all is recorded
-  machine NAME           the numbers of system calls are those of this one
+                         the tasks that wait, by the kernel; all is recorded since BEGAN
+  machine NAME           the numbers of system calls are those of this machine
   cgroup ID PATH
-  within PID             the PIDs of the tasks that follow in their own namespace; 0 at first
+  within PID             the PID, in its own namespace, of the tasks that follow; 0 at first
   task TIME PID TGID POLICY NICE RT_PRIORITY CGROUP COMM
   run TIME CPU WAIT SLEPT PID PREV_PID COMM
                          a dispatch of a task after a wait
   moved TIME CPU QUEUED READY SLEPT PID PREV_PID COMM
-                         the same after a wait in the queue of another CPU, and then here
+                         a dispatch after a wait in another CPU's queue, and then in this one's
   throttled TIME CPU HELD PID PREV_PID COMM
+                         a dispatch of a task that was held back
   starved TIME CPU HELD WAIT PID PREV_PID COMM
-                         the same, and then it waited
+                         a dispatch of a task that was held back, and then waited
   idle TIME CPU PREV_PID
-  left REASON            why the task before leaves, in the entries that follow; 2 at first
+  left REASON            why the task before left, in the entries that follow; 2 at first
   steal TIME CPU STOLEN LOOKED CLOCK MARKS
                          kdtl_steal: since the look at LOOKED, by the steal clock
   irq TIME CPU HAD KIND NR NAME
-                         kdtl_irq: an interrupt of this kdtl_irq_kind had the CPU until then
+                         kdtl_irq: an interrupt of this kdtl_irq_kind had the CPU until TIME
   vpa TIME CPU QUEUED READY SLEPT
                          kdtl_vpa: a dispatch by the hypervisor
   woken TIME CPU PID BY STATE SYSCALL FLAGS COMM
@@ -41,11 +42,11 @@ Lines, in the order in which they go into the file; times are in ns on the time 
   made TIME CPU PID BY COMM
                          kdtl_wake: a new task is queued
   kept TIME CPU PID NS SYSCALL COMM
-                         kdtl_wake: a task could not be preempted for so long
+                         kdtl_wake: a task could not be preempted for NS ns
   cpus                   kdtl_vpa: the CPUs are numbered as Linux does
-  later                  a chunk of a version that comes later
+  later                  a chunk that a later version may write
   cut                    the recording was killed here
-  failed                 an error ended it here
+  failed                 an error ended the recording here
   stream                 written to a pipe: its end says what the head does not
   head SIZE              the size that the head says that it has
 Comments begin with #.

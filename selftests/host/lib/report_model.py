@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""What kdtl report and kdtl diff should say, the slow way, from the descriptions that
+"""Find what kdtl report and kdtl diff should say, the slow way, from the descriptions that
 recording.py makes recordings of.
 
 report_model.py make SEED                        print a description
-report_model.py gaps SEED                        the same of what is stolen meanwhile
-report_model.py irqs SEED                        and of what interrupts have
+report_model.py gaps SEED                        print one of time stolen meanwhile
+report_model.py irqs SEED                        print one of interrupts meanwhile
 report_model.py report DESCRIPTION OPTION=VALUE...
 report_model.py diff THEN NOW OPTION=VALUE...
 
@@ -23,7 +23,7 @@ Entry = collections.namedtuple("Entry", "kind time cpu wait held pid prev comm")
 
 
 def make(seed):
-    """Four CPUs; entries are missing, idle time too, limits hold tasks back."""
+    """Four CPUs, with missing entries, with idle times, and limits that hold tasks back."""
     rand = random.Random(seed)
     print("boot 0 1700000000000000000\nclock 0 1700000000000000000")
     for group in range(1, 4):
@@ -63,7 +63,7 @@ def make(seed):
 
 
 def make_gaps(seed):
-    """Some are long, and some overlap."""
+    """Some of the gaps are long, and some overlap."""
     rand, time = random.Random(seed), 0
     print("source kdtl_steal\nboot 0 1700000000000000000\nclock 0 1700000000000000000")
     while time < 20 * 10**9:
@@ -74,7 +74,7 @@ def make_gaps(seed):
 
 
 def make_irqs(seed):
-    """Some are as long as to the one before, which they cannot reach behind."""
+    """Some would reach behind the interrupt before, and begin at its end instead."""
     rand, time = random.Random(seed), 0
     print("source kdtl_irq\nboot 0 1700000000000000000\nclock 0 1700000000000000000")
     while time < 20 * 10**9:
@@ -86,7 +86,7 @@ def make_irqs(seed):
 
 
 def irqs(path, stolen):
-    """By CPU, without what was stolen meanwhile."""
+    """The interrupts by CPU, without the time that was stolen meanwhile."""
     found, last = {}, {}
     for line in open(path):
         word = line.split()
@@ -106,7 +106,7 @@ def irqs(path, stolen):
 
 
 def gaps(path):
-    """By CPU. Those that overlap are one, which ends when the later one does."""
+    """The gaps by CPU. Gaps that overlap are one, which ends when the later one does."""
     found = {}
     for line in open(path):
         word = line.split()
@@ -157,7 +157,7 @@ class Recording:
         times += [e.time for e in self.entries]
         self.end = max(times)
         self.span = (min(times) + self.real, max(times) + self.real)
-        # Who had which CPU from when to when, and whether that is known.
+        # Which entry's task had which CPU, from when to when, and whether that is known.
         self.spans, self.next = [], {}
         for cpu in {e.cpu for e in self.entries}:
             on = [e for e in self.entries if e.cpu == cpu]
@@ -169,7 +169,7 @@ class Recording:
                     self.spans.append((cpu, e.time, after.time, e, self.program(e, after)))
 
     def program(self, e, after):
-        """What the task was for most of the time: another program may have begun."""
+        """The task's name for most of the time: another program may have begun."""
         names = [name for since, pid, name in sorted(self.names)
                  if pid == e.pid and e.time < since <= e.time + (after.time - e.time) // 2]
         return names[-1] if names and e.kind != "idle" else e.comm
@@ -187,7 +187,7 @@ class Recording:
         self.entries.append(Entry(*fields))
 
     def task(self, e):
-        """tgid and cgroup of the entry's task then."""
+        """The tgid and the cgroup that the entry's task had then."""
         found = None
         for since, pid, tgid, cgroup in sorted(self.tasks):
             if pid == e.pid and since <= e.time:
@@ -214,14 +214,14 @@ class Recording:
                 "cgroup": self.task(e)[1] or "?"}[by]
 
     def process(self, e):
-        """Its name is that of its first thread, by the last record before the entry."""
+        """A process has the name of its first thread, by the last record before the entry."""
         tgid = self.task(e)[0]
         names = [comm for since, pid, comm in self.names if pid == tgid and since <= e.time]
         return "?" if tgid is None else \
             "%s (%d)" % (e.comm if tgid == e.pid else names[-1] if names else "?", tgid)
 
     def rows(self, opt, by):
-        """By interval and key."""
+        """The wanted entries, by interval and key."""
         rows = {}
         for e in self.wanted(opt):
             part = 0
@@ -248,7 +248,7 @@ class Row:
         self.count = len(entries)
         self.ran = sum(rec.next[id(e)][0] for e in entries if rec.next[id(e)][1])
         self.unknown = sum(rec.next[id(e)][0] for e in entries if not rec.next[id(e)][1])
-        # What a runner waited after a limit may not be known.
+        # It may not be known how long a runner waited after a limit.
         self.waits = sorted(e.wait for e in entries if e.kind == "run" or e.wait)
         self.waited = sum(self.waits)
         self.held = sum(e.held for e in entries)
@@ -266,7 +266,7 @@ class Row:
         return ns >= MAX
 
     def at(self, permille):
-        """Half of the waits are no longer than that of rank n / 2, rounded up."""
+        """At 500, half of the waits are no longer than that of rank n / 2, rounded up."""
         return self.waits[-(-len(self.waits) * permille // 1000) - 1]
 
     def behind(self, by):

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# In the machine of reset.sh: reset-guest.sh HOW BOOTS LINES PARAMETER... boots BOOTS times. Each
-# boot loads the recorder with these parameters, which says what the last one left, makes some
-# load, and stops all CPUs. The last one leaves in /out what the one before has left. LINES: the
-# most rows.
+# Runs in the machine of reset.sh, as reset-guest.sh HOW BOOTS LINES PARAMETER...; the machine boots
+# BOOTS times. Each boot loads the recorder with these parameters, which prints what the boot before
+# has left, makes some load, and stops all CPUs. The last boot leaves that in /out. LINES: the most
+# rows.
 #
-# Which boot it is, the names of the last boot's tasks say; with the HOW kaslr, which may lose them,
-# a byte that a PC's clock keeps.
+# The names of the last boot's tasks say which boot this is; with the HOW kaslr, which may lose
+# them, a byte that a PC's clock keeps does.
 
 M=/lib/kdtl
 how=$1
@@ -17,9 +17,9 @@ shift 3
 
 echo 8 >/proc/sys/kernel/printk
 hostname reset-host
-# Where the kernel is, in physical memory.
+# This says where the kernel is in physical memory.
 echo "reset-guest: $(sed -n 's/^ *\([0-9a-f]*\)-.* Kernel code$/\1/p' /proc/iomem)"
-# The image of the memory then says what a debugger has to know.
+# With this, the image of the memory says what a debugger has to know.
 [ "$how" != image ] || modprobe qemu_fw_cfg || exit 1
 insmod $M/kdtl.ko && insmod $M/kdtl_answers.ko && insmod $M/kdtl_sched.ko &&
 	insmod $M/kdtl_recorder.ko lines="$lines" ms=20000 "$@" || exit 1
@@ -36,7 +36,7 @@ if [ $boot -gt "$boots" ]; then
 	exit
 fi
 
-# Its area stays, and so does that of a CPU that comes back.
+# The area of a CPU that goes offline stays, and so does that of one that comes back.
 cpus=/sys/devices/system/cpu
 for n in 1 3; do
 	echo 0 >$cpus/cpu$n/online

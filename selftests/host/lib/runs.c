@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The engine of answers against a model that knows what happened in each tick
+ * Compare the engine of answers with a model that knows what happened in each tick
  *
  * A CPU is made up at random: which task has it in each tick, which threads call exec(), which
- * entries are missing and whether that is said, when the hypervisor or an interrupt has the CPU.
- * The engine
- * gets the entries; what it says of each tick of a span must be what is true, or that nobody
- * knows where nobody can.  Usage: runs ROUNDS SEED; prints the first round that is wrong.
+ * entries are missing and whether that is told, when the hypervisor or an interrupt has the CPU.
+ * The engine gets the entries.  What it says about each tick of a span must be true, or that it
+ * does not know if nobody can.  Usage: runs ROUNDS SEED; prints the first round that is wrong.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,10 +24,10 @@ struct entry {
 	__s32		prev;
 	__s32		pid;
 	bool		missing;	/* the engine does not get it */
-	bool		told;		/* and is told that some are missing */
+	bool		told;		/* but it is told that some are missing */
 };
 
-/* What a task became, and when: all of them, as the kernel's table would have it. */
+/* What a task became, and when.  There are records of all tasks, as in the kernel's table. */
 struct record {
 	unsigned int	tick;
 	__s32		pid;
@@ -44,10 +43,10 @@ static struct world {
 	struct kdtl_gap	gap[KDTL_NR_TAKERS][MAX_GAPS];
 	unsigned int	nr_gaps[KDTL_NR_TAKERS], next_gap[KDTL_NR_TAKERS];
 	bool		took[TICKS][KDTL_NR_TAKERS];	/* as the engine says */
-	bool		odd;		/* it says something that cannot be */
+	bool		odd;		/* the engine says something that cannot be */
 	__s32		pid[PROCESSES][THREADS];	/* 0: it has exited */
 	bool		no_tasks;
-	bool		late;		/* records are later than what they are asked about */
+	bool		late;		/* records are later than the time they are asked about */
 } w;
 
 static unsigned int dice(unsigned int n)
@@ -109,7 +108,7 @@ static void make_tasks(void)
 	}
 }
 
-/* The task on the CPU does something that its process is remembered by. */
+/* The task on the CPU does something that makes a record. */
 static void change(unsigned int tick, unsigned int p, unsigned int t)
 {
 	const __s32 leader = 100 * (p + 1);
@@ -118,13 +117,13 @@ static void change(unsigned int tick, unsigned int p, unsigned int t)
 		record(tick, w.pid[p][t], leader);
 		return;
 	}
-	/* exec(): the others exit. */
+	/* At exec() the other threads exit. */
 	for (unsigned int i = 0; i < THREADS; i++)
 		w.pid[p][i] = i == t ? leader : 0;
 	record(tick, leader, leader);
 }
 
-/* Two ticks or more apart are two gaps; they may overlap, in order. */
+/* Makes gaps, in order; they may overlap. */
 static void make_gaps(enum kdtl_taker by)
 {
 	unsigned int from = dice(TICKS), to = from, nr;
@@ -173,7 +172,7 @@ static void make(void)
 		make_gaps(by);
 }
 
-/* By each record in turn: has the process of @a's task begun a program that @b is of? */
+/* Looks at each record in turn: has the process of @a's task begun the program of @b? */
 static bool model_exec(const struct entry *a, const struct entry *b)
 {
 	bool changed = false;
@@ -188,7 +187,7 @@ static bool model_exec(const struct entry *a, const struct entry *b)
 	return !w.late && a->pid != b->prev && tgid == b->prev && changed;
 }
 
-/* Whose the tick is. */
+/* The task that the engine must say has the tick. */
 static __s32 model(unsigned int tick, bool still)
 {
 	const struct entry *a = NULL, *b = NULL;
@@ -213,13 +212,13 @@ static __s32 model(unsigned int tick, bool still)
 		return UNKNOWN;
 	if (!b)
 		return still ? a->pid : UNKNOWN;
-	/* The truth, if the tables say who the tasks were, and else a guess. */
+	/* This is the truth, if the tables say what the tasks were; otherwise it is inferred. */
 	if (!missing && !w.no_tasks && !w.late)
 		return b->prev;
 	return a->pid == b->prev || model_exec(a, b) ? b->prev : UNKNOWN;
 }
 
-/* Who takes the tick from its task; KDTL_NR_TAKERS: nobody. */
+/* The taker that has the tick instead of the task; KDTL_NR_TAKERS: none. */
 static unsigned int model_taker(unsigned int tick)
 {
 	const __u64 time = w.base + tick;
@@ -235,7 +234,7 @@ static unsigned int model_taker(unsigned int tick)
 	return by;
 }
 
-/* Does the run say what the model says of each of its ticks?  Returns where it ends; 0: no. */
+/* Returns where the run ends if it says what the model does about each of its ticks, else 0. */
 static unsigned int agrees(const struct kdtl_run *run, unsigned int at, bool still)
 {
 	unsigned int to = at + (unsigned int)(run->to - run->from);
@@ -255,7 +254,7 @@ static unsigned int agrees(const struct kdtl_run *run, unsigned int at, bool sti
 	return taken == run->taken && !w.odd ? to : 0;
 }
 
-/* Also of entries that do not follow each other. */
+/* kdtl_runs_exec() is also right for entries that do not follow each other. */
 static bool exec_is_right(void)
 {
 	const unsigned int i = dice(w.nr), k = i + dice(w.nr - i);

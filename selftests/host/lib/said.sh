@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# What kdtl(1) says of recordings, in files that can be compared with what it says on another
-# machine. Without JSON, which it does not have everywhere.
+# Writes what kdtl(1) says about recordings into files that can be compared with those of another
+# machine. JSON is left out, which kdtl(1) does not have everywhere.
 #
 #	said.sh DIR RECORDING... -- KDTL...	a file of DIR for each command and recording;
 #						KDTL is how to run kdtl(1)
@@ -19,7 +19,7 @@ shift
 export TZ=UTC
 unset COLUMNS
 
-# say NAME COMMAND...: what it prints, also about errors, and its exit status.
+# say NAME COMMAND...: writes what the command prints, also about errors, and its exit status.
 say()
 {
 	to=$dir/$1

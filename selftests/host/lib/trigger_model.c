@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Triggers against brute force: a total grows at random times, and is looked at then or later; a
- * list of all that it grew says when there must be an event, and when there may be one
+ * Compare triggers with brute force: a total grows at random times, and is looked at then or later;
+ * a list of how much it grew says when there must be an event, and when there may be one
  *
- *	trigger_model N		N schedules
+ *	trigger_model N		tries N schedules
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static void fail(const char *what, unsigned int schedule, __u64 now)
 		printf("schedule %u, time %llu: %s\n", schedule, now, what);
 }
 
-/* How much was seen since so long before now. */
+/* How much growth was seen less than @len ago. */
 static __u64 within(__u64 now, __u64 len)
 {
 	unsigned int i;
@@ -44,7 +44,7 @@ static __u64 within(__u64 now, __u64 len)
 	return sum;
 }
 
-/* At a look, or after a long time. */
+/* The time to the next look: mostly short, sometimes long. */
 static __u64 pause(__u64 window)
 {
 	switch (draw(12)) {
@@ -68,7 +68,7 @@ static void one(unsigned int schedule)
 	struct trigger t;
 	unsigned int i;
 
-	/* Whatever it was before, it begins anew. */
+	/* Whatever was in a trigger before, it begins anew. */
 	memset(&t, 0xa5, sizeof(t));
 	t.window = window;
 	t.threshold = 1 + draw(draw(3) ? 300 : 3000);
@@ -77,7 +77,7 @@ static void one(unsigned int schedule)
 	for (i = 0; i < LOOKS; i++) {
 		now += pause(t.window);
 		grown = draw(4) ? draw(40) : draw(20) ? 0 : draw(400);
-		/* It may be set to 0, and what it is then is new. */
+		/* The total may be set to 0, and then grows from there. */
 		if (!draw(50) && total > grown)
 			total = 0;
 		total += grown;

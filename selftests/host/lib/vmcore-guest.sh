@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# In the machine of vmcore.sh: sessions in all states, and what they say of themselves. The host
-# takes an image of the memory each time that this says so, and sends an NMI when it has it. Then
-# the machine crashes, and another kernel keeps its memory, as kdump does.
+# Runs in the machine of vmcore.sh: makes sessions in all states, and keeps what they say about
+# themselves. Each time that this script says so, the host takes an image of the memory, and sends
+# an NMI when it has it. Then the machine crashes, and another kernel keeps its memory, as in a
+# kdump.
 
 M=/lib/kdtl
 D=/sys/kernel/debug/kdtl
@@ -20,20 +21,20 @@ image()
 	until [ "$(nmis)" -gt "$before" ]; do usleep 50000; done
 }
 
-# in_cgroup NAME COMMAND...: run the command there, in the background.
+# in_cgroup NAME COMMAND...: runs the command there, in the background.
 in_cgroup()
 {
 	mkdir -p "/sys/fs/cgroup/$1"
 	sh -c "echo \$\$ >/sys/fs/cgroup/$1/cgroup.procs; shift; exec \"\$@\"" sh "$@" &
 }
 
-# recordings NR: so many have started. A session that was only created gets no entries.
+# recordings NR: waits until so many have started. A session that was only created gets no entries.
 recordings()
 {
 	until [ "$(grep -c ' started *keep ' $D/sessions)" -eq "$1" ]; do usleep 20000; done
 }
 
-# lost ID: the entries that the session has lost on the CPU where that is least.
+# lost ID: how many entries the session has lost on the CPU where it has lost fewest.
 lost()
 {
 	awk -v id="$1" '$1 == id && ($NF < n || !got++) { n = $NF } END { print n + 0 }' $D/areas
@@ -52,18 +53,18 @@ insmod $M/kdtl_sched.ko
 insmod $M/kdtl_answers.ko
 image idle
 insmod $M/kdtl_stream.ko
-# Overwrites entries all the time.
+# The recorder overwrites entries all the time.
 insmod $M/kdtl_recorder.ko aux_pages=2 lines=40 ms=20000
-# Reads everything.
+# This recording reads everything.
 kdtl record -q -i -m 64 -o /out/all.data &
 all=$!
 recordings 1
-# Will read no more when its areas are full.
+# This one will be stopped, so that its areas get full.
 kdtl record -q -m 4 -o /out/full.data &
 full=$!
 recordings 2
 id=$(awk '$3 == "keep" { id = $1 } END { print id }' $D/sessions)
-# Says when a hypervisor, which this machine has not, had the CPUs.
+# This one says when a hypervisor, which this machine does not have, had the CPUs.
 insmod $M/kdtl_fake_pmu.ko
 insmod $M/kdtl_fake_drive.ko
 kdtl record -q -s kdtl_fake -o /out/steal.data &
@@ -89,7 +90,7 @@ usleep 300000
 kill -INT $full $all $steal
 wait $full $all $steal
 
-# What this kernel left is there after the crash, as is all that the host wants to see.
+# The kernel that runs after the crash gets all that the host wants to see.
 cd / && {
 	printf '%s\n' lib lib/modules dev proc sys tmp root etc
 	find bin sbin lib64 lib/x86_64-linux-gnu usr init kdtl-vm vmcore-guest.sh out

@@ -9,7 +9,7 @@ vmcore.py host FILE NAME          the recording is of that machine
 vmcore.py clock IMAGE OTHER       both have the same time of day
 vmcore.py layout KDTL-VMCORE       with drgn: print the layout of recordings
 vmcore.py break KDTL-VMCORE KDTL.KO IMAGE
-                                  with drgn: whatever is wrong in the image, there is an end
+                                  with drgn: whatever is wrong in the image, reading it ends
 """
 import contextlib
 import importlib.machinery
@@ -92,7 +92,7 @@ def clock(image, other):
 
 
 def loaded(tool):
-    """kdtl-vmcore as a module."""
+    """Load kdtl-vmcore as a module."""
     loader = importlib.machinery.SourceFileLoader("kdtl_vmcore", tool)
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("kdtl_vmcore", loader))
     loader.exec_module(module)
@@ -120,7 +120,7 @@ def layout(tool):
 
 
 class Broken:
-    """An image some of whose bytes are others."""
+    """An image in which some bytes are wrong."""
 
     def __init__(self, tool, ko, path):
         import drgn
@@ -164,7 +164,7 @@ class Broken:
         return bytes(data)
 
     def run(self, patch):
-        """What is said, and the exit status."""
+        """Return what kdtl-vmcore says, and its exit status."""
         self.patch = patch
         said, status = io.StringIO(), 0
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):

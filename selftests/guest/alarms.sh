@@ -600,10 +600,10 @@ ok "the watch loads" load kdtl_watch pmu=kdtl_fake threshold_ms=900 pause_s=600
 ok "a worse wait is always in the log" worse_passes
 ok "and always raises an alarm" worse_alarms
 ok "what is withheld is counted" counted
-ok "throttled is not late, and told of if asked" throttled_if_asked
+ok "throttled time is not late, and is told of if asked" throttled_if_asked
 unload kdtl_watch
 unload kdtl_recorder
-ok "only of a hypervisor's source it is the hypervisor" not_a_hypervisor
+ok "only a hypervisor's source blames the hypervisor" not_a_hypervisor
 
 mount_cgroups $group || bail_out "no cgroups with the controller cpu"
 mkdir $group/svc $group/svc2 "$group/batch" $group/limited
@@ -616,7 +616,7 @@ ok "so does one about a wait that goes on" stuck_names_both
 ok "the recorder's table covers the wait" table_covers
 ok "a thread that called exec() is its new program" exec_is_known
 ok "rules can be read" reads_back
-ok "what is no rule is refused" refuses
+ok "wrong rules are refused" refuses
 ok "there are 64 rules at most" bounded
 ok "a threshold by cgroup" by_cgroup
 ok "while the wait goes on" told_meanwhile
@@ -625,9 +625,9 @@ ok "nice 19: only if asked" idle_if_asked
 ok "a quota is told apart" quota_is_told_apart
 ok "while it holds the task back" throttle_told_meanwhile
 if grep -q PREEMPT_RT /proc/version; then
-	skip "what it waits after that is late" "the hog keeps the quota from coming back"
+	skip "a wait after that is late" "the hog keeps the quota from coming back"
 else
-	ok "what it waits after that is late" starves_afterwards
+	ok "a wait after that is late" starves_afterwards
 fi
 ok "an idle CPU that is kept from its task" idle_is_known
 ok "a wait in the queue of another CPU" moved_is_known

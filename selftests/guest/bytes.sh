@@ -117,7 +117,7 @@ need kdtl kdtl_sched
 plan 6
 taskset -p 1 $$ >/dev/null
 ok "too many bytes are refused" too_many
-ok "and a PMU that there is not" unknown
+ok "and so is an unknown PMU" unknown
 ok "the recorder loads" load kdtl_recorder pmu=kdtl_sched config=$config \
 	raw_bytes=$bytes
 ok "on request: the newest bytes of all CPUs" all_cpus

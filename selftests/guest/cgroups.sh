@@ -502,17 +502,17 @@ hog=$pid
 ok "dispatches, waits and throttled time, by cgroup" counts
 ok "in the windows, too" in_window
 ok "it says behind which cgroup another one waited" names_culprit
-ok "or behind which two, and for how long each" shares_blame
+ok "or behind which two cgroups, and for how long each" shares_blame
 ok "or behind many tasks of one" blames_storm
 ok "it blames nobody if entries are lost" blames_nobody
 ok "the longest wait goes after a minute" falls
 ok "a cgroup that is made again is no second one" made_again
 ok "a path with bytes that Prometheus would not read" quotes
-ok "what is stale goes" goes_when_stale
+ok "a stale cgroup goes" goes_when_stale
 ok "it blames nobody for the time of an idle CPU" blames_nobody_for_idle
 ok "reset forgets" reset_forgets
 ok "a culprit has the blame for its time, however many tasks waited" counts_cpu_once
-ok "which counts once, whichever waits it is in" counts_what_is_new
+ok "a time counts once for a culprit, however many waits it is in" counts_what_is_new
 ok "no more cgroups than the parameter says are separate" is_capped
 ok "0: none" can_be_switched_off
 ok "real tasks that wait for each other" real_tasks

@@ -506,7 +506,7 @@ tainted=$(cat /proc/sys/kernel/tainted)
 plan 65
 ok "every pair of codes: masks' classes, nothing lost" classes
 ok "each session has what its mask says" masks
-ok "one session has all, one what its mask says" all_but 2 252
+ok "one session has all entries, the other what its mask says" all_but 2 252
 ok "the set is switched between entries of one poll" sets
 ok "an area becomes full between entries of one poll" full_area
 
@@ -560,7 +560,7 @@ ok "the log is not taken back: its memory is not used again" kept
 ok "not taken back, and registered again" kept_and_again
 ok "the enable mask is cleared" unmasked unmask
 ok "someone else has had the log" unmasked take
-ok "someone else has had it, and it is refused at first" taken_for_long
+ok "someone else has had the log, and it is refused at first" taken_for_long
 ok "someone else has it, with the same mask" stolen 7
 ok "someone else has it, with another mask" stolen 1
 ok "CPU 1 goes and comes while its log is lapped" hotplug

@@ -291,8 +291,8 @@ if [ -n "$isolated" ]; then
 	if [ -n "$cpu" ] && have_module kdtl_intruder; then
 		ok "intruder: it loads" load kdtl_intruder owner=tenant
 		ok "intruder: who was there, and for how long" intruder_is_told
-		ok "intruder: whose CPU it is, is not told" owner_is_not
-		ok "intruder: who stays is told, and the recorder with it" who_stays_is_told
+		ok "intruder: the owner of the CPU is not told of" owner_is_not
+		ok "intruder: a task that stays is told of, with a table" who_stays_is_told
 		ok "intruder: it unloads" unload kdtl_intruder
 	else
 		for what in loads who whose stays unloads; do

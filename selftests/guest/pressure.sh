@@ -509,9 +509,9 @@ else
 fi
 ok "so does the time for which a limit holds a task back" counts_limit_before_end
 if have_module kdtl_fake_drive; then
-	ok "what the hypervisor had of a wait is its share, and nobody else's" known_steal
+	ok "the hypervisor's share of a wait is no cgroup's" known_steal
 else
-	skip "what the hypervisor had of a wait is its share, and nobody else's" \
+	skip "the hypervisor's share of a wait is no cgroup's" \
 		"no module kdtl_fake_drive"
 fi
 finish

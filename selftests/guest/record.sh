@@ -608,12 +608,12 @@ fi
 ok "a PID in a namespace is known" pid_namespace
 ok "a machine without source is told what to load" no_source
 ok "so is one without a source of stolen time, and has no file then" no_steal
-ok "a stream is whole, and a part of one is known" stream_is_whole
+ok "a stream is whole, and one that is cut off says so" stream_is_whole
 ok "an old file is kept" old_is_kept
 ok "one without short waits says so" says_what_is_missing
 ok "it knows when entries were lost" says_when_lost
 ok "a file grows up to its limit" size_is_limited
-ok "also if one look fills it" size_is_limited_at_once
+ok "also if it is filled at once" size_is_limited_at_once
 ok "or the next one begins, and each can be read alone" rotates
 ok "a ring has the last second, at each signal" ring
 ok "and at each alarm of the watch" at_alarms

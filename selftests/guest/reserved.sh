@@ -86,7 +86,7 @@ no_report()
 
 plan 4
 ok "a copy is kept of what the recorder has written" keeps
-ok "with that put back, the next one finds it" finds_all
-ok "spoiled, it is read as far as it is something" spoiled
+ok "with the copy put back, the next recorder finds it" finds_all
+ok "a spoiled copy is read as far as it makes sense" spoiled
 ok "and nothing was reported" no_report
 finish

@@ -414,16 +414,16 @@ have_module kdtl_sampler || skip_all "no module kdtl_sampler"
 [ -e /proc/schedstat ] || skip_all "no /proc/schedstat: CONFIG_SCHEDSTATS"
 
 plan 35
-ok "a source that is none is refused" \
+ok "an unknown source is refused" \
 	refuses_to_load pmu=nothing 'no PMU "nothing"'
 ok "pages that are no power of two are refused" \
 	refuses_to_load aux_pages=3 'aux_pages=3: must be a power of two'
 ok "a period of 0 is refused" refuses_to_load period_ms=0 "period_ms"
 ok "a share of nothing is refused" refuses_to_load share=0 "share"
-ok "as is one of more than everything" refuses_to_load share=101 "share"
+ok "and so is a share of more than 100 %" refuses_to_load share=101 "share"
 ok "it loads" load kdtl_sampler pmu=kdtl_sched
 ok "a period of 0 is refused when it runs" refuses_period 0
-ok "as is one of more than an hour" refuses_period 3600001
+ok "and so is a period of more than an hour" refuses_period 3600001
 
 measure
 note "dispatches: $count, by the scheduler: $inner_n to $outer_n"
@@ -449,7 +449,7 @@ ok "everything was logged, and nothing else is said" says_no_part
 ok "stopped, it stands still" stopped_stands_still
 ok "running, it goes on" running_goes_on
 ok "reset forgets" reset_forgets
-ok "of waits that are known, too" known_waits
+ok "known waits have the right percentiles" known_waits
 ok "of a few short ones all is exact" few_waits
 
 load kdtl_fake_drive

@@ -29,7 +29,7 @@ title()
 	signal) echo "a signal ends a read" ;;
 	poll) echo "poll wakes at the watermark, and says when it is over" ;;
 	stop) echo "a stop ends a read, also if nothing came" ;;
-	killable) echo "whoever waits for a file whose reader waits can be killed" ;;
+	killable) echo "a task that waits for a busy reader can be killed" ;;
 	period) echo "and after the period" ;;
 	lost) echo "what is lost is counted" ;;
 	splice) echo "splice: pages go round through pipes, in order" ;;
@@ -37,8 +37,8 @@ title()
 	splice_epipe) echo "a pipe without reader takes nothing away" ;;
 	splice_file) echo "splice through a pipe to a file" ;;
 	splice_socket) echo "a socket sends what went in, however late" ;;
-	splice_socket_close) echo "also when the session has gone" ;;
-	splice_mmap) echo "what is in a pipe is not mapped, and the other way round" ;;
+	splice_socket_close) echo "also after the session has gone" ;;
+	splice_mmap) echo "entries in a pipe rule out a mapping, and the other way round" ;;
 	mmap_ring) echo "mmap: metadata and records, sizes as perf's" ;;
 	mmap_aux) echo "mmap: the AUX area, sizes and offsets as perf's" ;;
 	mmap_read) echo "a reader by the book gets everything" ;;

@@ -19,13 +19,13 @@ title()
 	elsewhere) echo "the quota is used up on another CPU" ;;
 	nested) echo "the quota of the group above" ;;
 	contention) echo "without quota nobody is throttled" ;;
-	beside) echo "who shares the CPU with a throttled group is not" ;;
+	beside) echo "a task beside a throttled group is not throttled" ;;
 	real_time) echo "real-time tasks that are throttled, and who waits for them" ;;
 	stopper) echo "the stopper is never held back, real-time tasks it passes are" ;;
 	asleep) echo "the limit on real-time tasks takes effect when one goes to sleep" ;;
 	starved) echo "what a task waits after it was throttled is a wait" ;;
 	deadline) echo "a deadline task that wakes up before its next period is held back" ;;
-	yield) echo "one that yields sleeps until its next period" ;;
+	yield) echo "a deadline task that yields sleeps until its next period" ;;
 	new) echo "a new task that is moved before its first run has waited" ;;
 	apart) echo "tasks that may not share a core wait for each other while a CPU is idle" ;;
 	room) echo "a real-time task that has to make room for another one of its core waits" ;;

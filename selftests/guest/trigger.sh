@@ -174,12 +174,12 @@ else
 	skip "and earlier than PSI can tell it" "this kernel has no PSI of cgroups"
 fi
 ok "a file has one trigger" one_each
-ok "what is no trigger is refused" refuses
+ok "wrong triggers are refused" refuses
 ok "the shortest window and the longest one are taken" takes_bounds
 ok "windows that are not of 2 s need a capability" limits_users
 ok "so do more than a few triggers" limits_number
 ok "and with it there is no limit" not_of_all
-ok "who polls a file is woken though another thread has closed it" outlives_close
+ok "a thread that polls is woken though another one closed the file" outlives_close
 ok "it can be read" can_be_read
 ok "the sampler stays while a trigger is there" holds_module
 ok "and then it unloads" unload kdtl_sampler

@@ -370,7 +370,7 @@ else
 	skip "a task that waits is moved" "one CPU"
 fi
 ok "each sleep was ended by one wake-up" rule
-ok "what reads dispatches refuses wake-ups" \
+ok "clients of dispatches refuse wake-ups" \
 	refuses "has wake-ups, which are no dispatches" kdtl report w.data.wake
 if [ -e /sys/devices/system/cpu/cpu1 ] && have_module kdtl_hog; then
 	can_starve 1

@@ -380,7 +380,7 @@ ok "idle for 5 s: it is quiet" idle
 ok "it logs only what is late" until_true logs_only_late
 ok_traced "it reads nothing while nobody is late" reads_nothing
 ok "thresholds by CPU" thresholds
-ok "what is no threshold is refused" refuses
+ok "wrong thresholds are refused" refuses
 ok "a rule's path is printed without control characters" rules_are_escaped
 ok "a write has one rule" one_rule_a_write
 ok "the module stays while its table is open" open_file_keeps $cpus

@@ -615,12 +615,12 @@ ok "moves are charged to the CPU where they happened" moves
 ok "a waker that is throttled" throttled
 ok "what was lost is not guessed" lost
 ok "nor what was before the first entry" begin
-ok "what is not over at the end" end
+ok "a wait that is not over at the end" end
 ok "system calls have their machine's numbers" calls
 ok "who was late comes first, not idle servers" ranked
 ok "many short parts are one row" many_parts
 ok "names do not steer the terminal" names
-ok "what cannot be told is refused" refusals
+ok "questions without an answer are refused" refusals
 ok "sums by reason and by waker" off_cpu
 ok "each chain adds up" adds_up
 finish

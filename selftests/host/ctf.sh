@@ -530,6 +530,6 @@ ok "what was lost of the tasks is said, and nothing wrong" losses_said
 ok "recordings of an older version can be read" old_can_be_read
 ok "names do not steer the terminal" names_are_escaped
 ok "root of a locked down kernel gets nothing" locked_down
-ok "what is no recording, no option, no command is refused" \
+ok "wrong recordings, options and commands are refused" \
 	eval 'not_a_recording && wrong_command_lines'
 finish

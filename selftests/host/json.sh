@@ -170,5 +170,5 @@ ok "why: an object for each wait, with its begin" waits
 ok "what each says adds up, and is what --brief says" adds_up
 ok "report: an object for each row" rows
 ok "names are strings, whatever tasks call themselves" names
-ok "what cannot be said is refused, and leaves no line" nothing
+ok "questions without an answer leave no line" nothing
 finish

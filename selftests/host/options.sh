@@ -195,7 +195,7 @@ plan 10
 ok "kdtl builds" builds
 ok "recordings are made" records
 ok "a duration has a unit, or the option's" durations
-ok "what is none is refused, in a line that says what is allowed" no_durations
+ok "a wrong duration is refused, in a line that says what is allowed" no_durations
 ok "an interval has a unit, too" intervals
 ok "a name may be a pattern" names
 ok "so may a cgroup" cgroups

@@ -56,7 +56,7 @@ partial "$work"
 plan 8
 ok "it builds without the kernel" build
 ok "300 schedules, with plenty of room: each sum is right to the tick" "$work/plenty" exact 300
-ok "so it is if there are more runs than there is room for at a time" \
+ok "also with more runs than there is room for at a time" \
 	"$work/steps" exact 300 400
 ok "with the usual room, if no wait is very long, 1 of 10,000 at most is missing" \
 	"$work/usual" usual 300

@@ -238,7 +238,7 @@ ok "one without an end may still be written" \
 	ended 'is still being written or was killed, its end is missing' cut
 ok "an error is no kill" ended 'an error ended the recording, its end is missing' failed
 ok "a stream can be read, from a pipe too" stream_is_read
-ok "one that was cut off is known" \
+ok "a stream that was cut off says so" \
 	ended 'is still being written or was killed, its end is missing' stream cut
 ok "what is new in a later version is skipped" later_is_skipped
 ok "a head of a wrong size is refused" head_is_checked
@@ -247,8 +247,8 @@ ok "of one that is slewed" slewed
 ok "of one that was set" eval 'set_forward && set_back'
 ok "by a little, too" set_a_little
 ok "even by 10 ms, if it was noticed" set_and_noticed
-ok "while one that lags a little follows itself" lags
-ok "and of one that is set all the time that is said, but not each time" set_often
+ok "a clock that lags a little is not set" lags
+ok "a clock that is set often has a few lines about that" set_often
 ok "a time said twice is the first" clock_said_twice
 ok "a time base that is very fast is read" fast_time_base
 ok "and of a very slow one, times that no number holds" slow_time_base

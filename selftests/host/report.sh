@@ -768,7 +768,7 @@ ok "what would have told more" advice
 ok "without short waits nothing is known" left_out
 ok "diff has the changes, exactly" diffs
 ok "and those of times throttled" diff_throttled
-ok "and none that may be none" may_be_no_change
+ok "and none where there may be none" may_be_no_change
 ok "for each second of the recordings" normalised
 ok "also if the clock was set meanwhile" clock_was_set
 ok "map has a line for each change" maps_all
@@ -776,6 +776,6 @@ ok "and says whose time that of interrupts is" maps_interrupts
 ok "of tasks, times and CPUs that are asked for" maps_chosen
 ok "and of many CPUs" maps_many
 ok "names do not steer the terminal" escaped
-ok "what is no option, or cannot be told, is refused" refused
+ok "wrong options, and questions without an answer, are refused" refused
 ok "a histogram has each wait in its bar" bars
 finish

@@ -258,12 +258,12 @@ ok "for scripts" for_scripts
 ok "several tasks, and a quota" several
 ok "only what the entries prove" only_what_is_proved
 ok "nothing, if entries may be missing" missing
-ok "up to when all are there" up_to_then
+ok "up to the time at which all entries are there" up_to_then
 ok "if not all CPUs were recorded, that is said" some_cpus
 ok "with stolen time, and the name that the task has then" as_other_waits
 ok "in a report" reported
 ok "a task that woke up and has not run since" told
 ok "on a CPU without any entry" told_without_entries
-ok "if it is so" told_when
+ok "only if the wait is not over" told_when
 ok "and in no other answer" nowhere_else
 finish

@@ -1126,8 +1126,8 @@ ok "of a process, a name, a cgroup, CPUs, a time; the long ones" filtered
 ok "of a process that knows its PID in a container" in_a_namespace
 ok "a time after midnight" past_midnight
 ok "what is not known is not guessed" not_known
-ok "of a recording without short waits nobody is known" left_out
-ok "nor is anybody while entries were lost" entries_lost
+ok "without short waits it is not known who had a CPU" left_out
+ok "nor is it known who had a CPU while entries were lost" entries_lost
 ok "nor who had the CPU that a task came from, or before it came" moved
 ok "many that were moved take little longer than one" many_moved
 ok "so do many with CPUs that were idle meanwhile" many_idle
@@ -1146,9 +1146,9 @@ ok "the hypervisor's part is neither idle nor unknown" nobody_else
 ok "so it is on the CPU that a task came from" stolen_before
 ok "a field at the end, and a column" stolen_for_scripts
 ok "interrupts are named, and what the hypervisor had of them is its own" interrupted
-ok "what they had is not guessed" interrupts_missing
+ok "time that they may have had is not guessed" interrupts_missing
 ok "a recording of something else beside it is not used" stale
-ok "and what one does not have is said" not_all_of_it
+ok "and if one lacks something, that is said" not_all_of_it
 ok "who had the host's CPU during a gap" on_the_host
 ok "so for scripts, also if clocks drift or waits are missing" host_for_scripts
 ok "times of day that are far apart" another_day

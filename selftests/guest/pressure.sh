@@ -195,7 +195,7 @@ own_quota()
 {
 	stop "$web"
 	mkdir -p $root/quota && echo 20000 100000 >$root/quota/cpu.max && loop quota 2 &&
-		until_true was_throttled && measure "$pid" quota 2 &&
+		first=$pid && until_true was_throttled && measure "$pid" quota 2 &&
 		near "held back by the quota" "$(total quota /quota)" "$(held)" 10 110000 || return
 	[ "$(total quota /quota)" -gt "$(total neighbours /quota)" ] &&
 		is "$(total own /quota)" 0
@@ -224,7 +224,7 @@ seconds()
 # waited for the third.
 siblings()
 {
-	stop "$q" "$hog"
+	stop "$first" "$q" "$hog"
 	mkdir -p $root/siblings && echo 80000 100000 >$root/siblings/cpu.max
 	loop siblings 1 && one=$pid && loop siblings 1 && two=$pid && loop siblings 1 &&
 		measure "$pid" siblings 4 "$one" "$two" || return
@@ -241,8 +241,8 @@ siblings()
 nested()
 {
 	mkdir -p $root/pod && echo +cpu >$root/pod/cgroup.subtree_control &&
-		mkdir -p $root/pod/a $root/pod/b && loop pod/a 3 && loop pod/b 3 &&
-		measure "$pid" pod/b 2 &&
+		mkdir -p $root/pod/a $root/pod/b && loop pod/a 3 && a=$pid && loop pod/b 3 &&
+		b=$pid && measure "$b" pod/b 2 &&
 		near "behind its sister" "$(total neighbours /pod/b)" "$(kernel 1)" 10 2000 &&
 		near "both, of their own" "$(total own /pod)" "$(total some /pod)" 200 2000 &&
 		is "$(by /pod/b | cut -d ' ' -f 2)" /pod/a
@@ -353,6 +353,7 @@ averages()
 	: >/tmp/moment
 	echo 300 >$root/pod/a/cpu.weight && until_true are_computed
 	cat /tmp/judged
+	stop "$a" "$b"
 	return $judged
 }
 
@@ -426,7 +427,7 @@ counts_once()
 counts_limit_before_end()
 {
 	mkdir -p $root/meagre && echo 1000 1000000 >$root/meagre/cpu.max && loop meagre 2 &&
-		until_true grows quota /meagre "$pid" 100000
+		until_true grows quota /meagre "$pid" 100000 && stop "$pid"
 }
 
 # rob SECONDS: a hypervisor has CPU 1 for half of the time. /tmp/stolen says for each theft which

@@ -48,6 +48,7 @@ title()
 	mmap_overwrite) echo "overwrite: the newest is there" ;;
 	nobody) echo "without CAP_PERFMON it cannot be opened" ;;
 	perfmon) echo "with nothing but CAP_PERFMON it can" ;;
+	container) echo "and not by root of a user namespace" ;;
 	budget) echo "but not with many sessions on a CPU, or with hasty ones" ;;
 	perf_budget) echo "nor with many events of perf's" ;;
 	log) echo "and the log can be neither forged nor flooded" ;;
@@ -86,6 +87,15 @@ nothing_left()
 bad_parameter()
 {
 	! load kdtl_stream aux_pages=3 && load kdtl_stream
+}
+
+# tells_budget: whoever administrates the machine reads why a user got no more, or less.
+tells_budget()
+{
+	for line in 'max_sessions allows no more' 'a period below 10 ms and a watermark below 2 KiB need' \
+		'max_perf_events allows no more'; do
+		log | grep -q "kdtl.*$line" || { note "no line: $line"; return 1; }
+	done
 }
 
 no_tasks()
@@ -130,11 +140,13 @@ set -- $tests
 narrow_nr=1
 # shellcheck disable=SC2086 # several words
 [ ! -e "$dir/32" ] || narrow_nr=$(echo $narrow | wc -w)
-plan $(($# + narrow_nr + 6))
+plan $(($# + narrow_nr + 7))
 ok "it loads, but not with pages that are no power of two" bad_parameter
 before=$(areas)
 for t; do
+	[ "$t" != budget ] || forget_log
 	ok "$(title "$t")" "$dir/stream_test" "$t"
+	[ "$t" != perf_budget ] || ok "the log tells of the limits that they met" tells_budget
 done
 if [ -e "$dir/32" ]; then
 	for t in $narrow; do

@@ -1667,7 +1667,31 @@ static void perf_budget(void)
 	must(fds[nr - 1] >= 0);
 }
 
-/* Such a user also gets only some of the events that perf_event_open() makes. */
+static void write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY);
+
+	must(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	close(fd);
+}
+
+/* Root of a container has each capability in its own user namespace, which is not enough. */
+static void test_container(void)
+{
+	if (unshare(CLONE_NEWUSER)) {
+		must(errno == EINVAL);
+		printf("# a kernel without user namespaces\n");
+		return;
+	}
+	write_text("/proc/self/setgroups", "deny");
+	write_text("/proc/self/uid_map", "0 0 1");
+	write_text("/proc/self/gid_map", "0 0 1");
+	must(!getuid());
+	refused(open("/dev/kdtl", O_RDWR), EACCES);
+	must(perf_one_more() < 0 && (errno == EACCES || errno == EPERM));
+}
+
+/* A user without capabilities also gets only some of the events that perf_event_open() makes. */
 static void test_perf_budget(void)
 {
 	static const char paranoid[] = "/proc/sys/kernel/perf_event_paranoid";
@@ -1970,6 +1994,7 @@ static const struct {
 	{ "mmap_overwrite", test_mmap_overwrite },
 	{ "nobody", test_nobody },
 	{ "perfmon", test_perfmon },
+	{ "container", test_container },
 	{ "budget", test_budget },
 	{ "perf_budget", test_perf_budget },
 	{ "log", test_log },

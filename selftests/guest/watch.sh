@@ -277,6 +277,8 @@ uevent_came()
 	grep -q '^KDTL_CPU=1$' "$uevents" && grep -q '^KDTL_WATCH=CPU 1: ' "$uevents" &&
 		grep -q '^KDTL_WAIT_NS=[0-9]\{10,\}$' "$uevents" &&
 		grep -q '^KDTL_PID=[1-9][0-9]*$' "$uevents" &&
+		grep -q '^KDTL_CGROUP_ID=[1-9][0-9]*$' "$uevents" &&
+		grep -q '^KDTL_BEHIND_CGROUP_ID=[1-9][0-9]*$' "$uevents" &&
 		grep -q "^KDTL_BEHIND_PID=$(log | sed -n 's/.* behind kdtl_hog:\([0-9]*\) .*/\1/p' |
 			head -n 1)\$" "$uevents"
 }

@@ -415,9 +415,17 @@ exec_by_thread()
 		clock 3000000000 1700000002000000000
 	END
 		kdtl report "$work/exec.data" 2>"$work/err" | rows | tee "$work/out" &&
-		grep -x 'thread (155) 1 500ms .*' "$work/out" &&
+		grep -x 'thread (155) 1 500us .*' "$work/out" &&
+		grep -x 'execd (154) 0 500ms 0ns - - - - -' "$work/out" &&
 		grep -x 'victim (200) 1 500us .* execd 499ms' "$work/out" &&
 		! grep 'not known' "$work/out" && [ ! -s "$work/err" ] &&
+		kdtl report --by process "$work/exec.data" | rows | tee "$work/out" &&
+		grep -x 'main (154) 1 500us .*' "$work/out" &&
+		grep -x 'execd (154) 0 500ms .*' "$work/out" &&
+		kdtl report --by cgroup "$work/exec.data" | rows | matches '^/ 1 500ms ' &&
+		kdtl report --by cpu "$work/exec.data" | rows | matches '^CPU 1 2 500ms ' &&
+		kdtl report --comm thread "$work/exec.data" | rows | tee "$work/out" &&
+		[ "$(wc -l <"$work/out")" -eq 1 ] && grep -x 'thread (155) 1 500us .*' "$work/out" &&
 		kdtl print "$work/exec.data" | sed -n 1p | matches ': 2 dispatches, ' &&
 		kdtl why "$work/exec.data" | grep -x '    behind execd (154) 499 ms'
 }

@@ -227,20 +227,44 @@ static bool wants_wake(const struct filter *f, const struct kdtl_wake_entry *w)
 	return !f->comm || comm_is(kdtl_wake_comm(w), f->comm);
 }
 
-bool filter_wants(const struct filter *f, const struct recording *r,
-		  const struct kdtl_entry *e)
+/* By the CPU, and the time. */
+static bool wants_place(const struct filter *f, const struct recording *r,
+			const struct kdtl_entry *e)
 {
-	const struct kdtl_task *t = NULL;
-	const char *path;
 	uint64_t ns;
 
 	if (f->cpus && !CPU_ISSET_S(entry_cpu(e), CPU_ALLOC_SIZE(MAX_CPUS), f->cpus))
 		return false;
-	if (f->from || f->to) {
-		ns = time_of_day(r, be64toh(e->timebase));
-		if (ns < f->first || ns >= f->last)
-			return false;
-	}
+	if (!f->from && !f->to)
+		return true;
+	ns = time_of_day(r, be64toh(e->timebase));
+	return ns >= f->first && ns < f->last;
+}
+
+static bool wants_cgroup(const struct filter *f, const struct recording *r,
+			 const struct kdtl_task *t)
+{
+	const char *path = t && f->cgroup ? cgroup_path(r, t->cgroup) : NULL;
+
+	return !f->cgroup || (path && cgroup_is(path, f->cgroup));
+}
+
+/* The time that the task of @e had its CPU as @t, which it became by exec(). */
+bool filter_wants_execd(const struct filter *f, const struct recording *r,
+			const struct kdtl_entry *e, const struct kdtl_task *t)
+{
+	return wants_place(f, r, e) && !f->min_wait && (!f->comm || comm_is(t->comm, f->comm)) &&
+	       (!f->pid || t->pid == f->pid || (f->within && has_ns_pid(r, e, t, f->pid))) &&
+	       wants_cgroup(f, r, t);
+}
+
+bool filter_wants(const struct filter *f, const struct recording *r,
+		  const struct kdtl_entry *e)
+{
+	const struct kdtl_task *t = NULL;
+
+	if (!wants_place(f, r, e))
+		return false;
 	if (recording_is_wake(r))
 		return wants_wake(f, (const struct kdtl_wake_entry *)e);
 	if (f->min_wait && entry_wait(r, e) + entry_throttled(r, e) < f->min_wait)
@@ -252,8 +276,5 @@ bool filter_wants(const struct filter *f, const struct recording *r,
 	if (f->pid && (uint32_t)entry_pid(e) != f->pid && (!t || t->tgid != f->pid) &&
 	    !(f->within && has_ns_pid(r, e, t, f->pid)))
 		return false;
-	if (!f->cgroup)
-		return true;
-	path = t ? cgroup_path(r, t->cgroup) : NULL;
-	return path && cgroup_is(path, f->cgroup);
+	return wants_cgroup(f, r, t);
 }

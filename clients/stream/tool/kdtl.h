@@ -486,6 +486,7 @@ void losses_tell(const struct recording *r, const char *path);
 bool ran_between(const struct recording *r, const struct kdtl_entry *e,
 		 const struct kdtl_entry *next);
 bool ran_until_next(const struct recording *r, size_t i);
+const struct kdtl_task *execd_task(const struct recording *r, size_t i);
 size_t first_since(const struct recording *r, unsigned int cpu, uint64_t time);
 const struct kdtl_task *ran_task(const struct recording *r, const struct kdtl_entry *e, int pid,
 				 uint64_t ns, const char **comm);
@@ -618,6 +619,8 @@ void tell_approximate(const struct recording *r);
 void filter_begin(struct filter *f, const struct recording *r);
 bool filter_wants(const struct filter *f, const struct recording *r,
 		  const struct kdtl_entry *e);
+bool filter_wants_execd(const struct filter *f, const struct recording *r,
+			const struct kdtl_entry *e, const struct kdtl_task *t);
 
 /* wake.c */
 #define WAKE_SOURCE	"kdtl_wake"

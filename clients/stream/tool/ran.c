@@ -155,6 +155,24 @@ bool ran_until_next(const struct recording *r, size_t i)
 }
 
 /*
+ * What the task of entry @i has become when it leaves the CPU, if its PID changed meanwhile: a
+ * thread that was not the leader of its process has called exec().  NULL: the PID is the same, or
+ * it is not known who had the CPU.
+ */
+const struct kdtl_task *execd_task(const struct recording *r, size_t i)
+{
+	const size_t next = next_of_cpu(r, i);
+	const struct kdtl_entry *e = r->entry[i], *then;
+
+	if (!r->nr_tasks || next == SIZE_MAX || entry_still(r, e))
+		return NULL;
+	then = r->entry[next];
+	if (entry_prev_pid(then) == entry_pid(e) || !ran_between(r, e, then))
+		return NULL;
+	return task_at(r, then, entry_prev_pid(then), be64toh(then->timebase));
+}
+
+/*
  * Add to @w what the hypervisor and interrupts had of @cpu from @from until @to.  Returns how long
  * that was.
  */

@@ -267,10 +267,11 @@ static int report(int argc, char **argv)
 	struct keys keys = { 0 }, culprits = { .by = o.behind };
 	uint64_t unknown = 0, waited = 0, known = 0, end;
 	struct dispatch *d;
+	struct execd *execd;
 	struct key **culprit = NULL;
 	struct table t;
 	struct row *row;
-	size_t nr, n, nr_rows, still = 0, stills = 0;
+	size_t nr, n, nr_rows, nr_execd, still = 0, stills = 0;
 
 	steal_open(&r, o.path, NULL);
 	irq_open(&r, o.path, NULL);
@@ -293,6 +294,7 @@ static int report(int argc, char **argv)
 	for (size_t i = 0; i < nr; i++)
 		still += !!entry_still(&r, r.entry[d[i].i]);
 	sort_dispatches(d, nr);
+	execd = find_execd(&r, &o.filter, &keys, o.interval, &nr_execd);
 	if (r.sched)
 		culprit = culprits_of(&r, &culprits);
 	end = recording_end(&r);
@@ -303,6 +305,7 @@ static int report(int argc, char **argv)
 		for (n = 1; i + n < nr && d[i + n].interval == d[i].interval; n++)
 			;
 		row = rows_of(&r, d + i, n, end, &nr_rows);
+		row = move_execd(execd, nr_execd, d[i].interval, row, &nr_rows);
 		sort_rows(row, nr_rows, o.sort);
 		nr_rows = nr_rows < o.nr ? nr_rows : o.nr;
 		for (size_t k = 0; k < nr_rows; k++) {

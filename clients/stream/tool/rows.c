@@ -102,6 +102,23 @@ struct key *key_of(struct keys *k, const struct recording *r, const struct kdtl_
 	return find_key(k, &key);
 }
 
+/* What the row is for of a task that became its process by exec(). */
+struct key *key_of_execd(struct keys *k, const struct recording *r, const struct kdtl_task *t)
+{
+	char comm[COMM_LEN + 1] = "";
+	struct key key = { .name = comm };
+
+	if (k->by == BY_CGROUP) {
+		key.name = cgroup_path(r, t->cgroup);
+		if (!key.name)
+			key.name = "?";
+	} else {
+		memcpy(comm, t->comm, COMM_LEN);
+		key.id = k->by == BY_COMM ? 0 : t->pid;
+	}
+	return find_key(k, &key);
+}
+
 static void free_key(void *p)
 {
 	struct key *key = p;
@@ -272,6 +289,69 @@ static struct row row_of(const struct recording *r, const struct dispatch *d, si
 		row.max = wait[row.waits - 1];
 	}
 	free(wait);
+	return row;
+}
+
+/* Threads that became their processes by exec(): whose time is whose from then on. */
+struct execd *find_execd(const struct recording *r, const struct filter *f, struct keys *k,
+			 uint64_t interval, size_t *nr)
+{
+	struct execd *x = NULL;
+	const struct kdtl_entry *e;
+	const struct kdtl_task *t;
+	uint64_t from, to;
+
+	*nr = 0;
+	for (size_t i = 0; i < r->nr && k->by != BY_CPU; i++) {
+		e = r->entry[i];
+		t = execd_task(r, i);
+		if (!t)
+			continue;
+		from = since_boot(r, t->since);
+		to = entry_time(r, r->entry[next_of_cpu(r, i)]);
+		grow(x, *nr);
+		x[(*nr)++] = (struct execd){
+			filter_wants(f, r, e) && !entry_is_begin(r, e) ? key_of(k, r, e) : NULL,
+			filter_wants_execd(f, r, e, t) ? key_of_execd(k, r, t) : NULL,
+			interval ? time_of_day(r, be64toh(e->timebase)) / interval : 0,
+			to - from - taken_in(r, entry_cpu(e), from, to),
+		};
+	}
+	return x;
+}
+
+/* The row of @key; SIZE_MAX: there is none. */
+static size_t row_with(const struct row *row, size_t nr, const struct key *key)
+{
+	size_t i;
+
+	for (i = 0; i < nr && row[i].key != key; i++)
+		;
+	return i < nr ? i : SIZE_MAX;
+}
+
+/* Count the time for the programs, which may have no dispatch of their own. */
+struct row *move_execd(const struct execd *x, size_t nr, uint64_t interval, struct row *row,
+		       size_t *nr_rows)
+{
+	size_t at;
+
+	for (size_t i = 0; i < nr; i++) {
+		if (x[i].interval != interval)
+			continue;
+		at = row_with(row, *nr_rows, x[i].was);
+		if (at != SIZE_MAX)
+			row[at].ran -= x[i].ns;
+		if (!x[i].is)
+			continue;
+		at = row_with(row, *nr_rows, x[i].is);
+		if (at == SIZE_MAX) {
+			at = *nr_rows;
+			grow(row, *nr_rows);
+			row[(*nr_rows)++] = (struct row){ .key = x[i].is, .least = UINT64_MAX };
+		}
+		row[at].ran += x[i].ns;
+	}
 	return row;
 }
 

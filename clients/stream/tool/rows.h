@@ -50,6 +50,20 @@ struct dispatch {
 };
 
 /**
+ * struct execd - a thread that became its process by exec() while it had a CPU
+ * @was: what its row was for before; NULL: that is not asked for
+ * @is: what its row is for then; NULL: that is not asked for
+ * @interval: number of the interval in which it was dispatched
+ * @ns: for how long it had the CPU from then on
+ */
+struct execd {
+	const struct key	*was;
+	const struct key	*is;
+	uint64_t		interval;
+	uint64_t		ns;
+};
+
+/**
  * struct row - the sums of dispatches that have the same key
  * @key: what it is for
  * @first: its first dispatch; the others follow, in the order of the entries
@@ -120,6 +134,11 @@ const char *key_text(char to[CELL_TEXT], const struct keys *k, const struct key 
 struct dispatch *find_dispatches(const struct recording *r, const struct filter *f,
 				 struct keys *k, uint64_t interval, size_t *nr);
 void sort_dispatches(struct dispatch *d, size_t nr);
+struct key *key_of_execd(struct keys *k, const struct recording *r, const struct kdtl_task *t);
+struct execd *find_execd(const struct recording *r, const struct filter *f, struct keys *k,
+			 uint64_t interval, size_t *nr);
+struct row *move_execd(const struct execd *x, size_t nr, uint64_t interval, struct row *row,
+		       size_t *nr_rows);
 uint64_t recording_end(const struct recording *r);
 struct row *rows_of(const struct recording *r, const struct dispatch *d, size_t nr,
 		    uint64_t end, size_t *nr_rows);

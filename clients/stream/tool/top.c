@@ -143,20 +143,53 @@ static size_t find_all(const struct recording *r)
 	return nr;
 }
 
-/* How long a task had its CPU in the interval, from its entry @i on, without interrupts. */
-static uint64_t ran_in(const struct recording *r, size_t i)
+/* How much of the time @from to @to is in the interval, without what interrupts had of @cpu. */
+static uint64_t in_interval(const struct recording *r, unsigned int cpu, uint64_t from, uint64_t to)
 {
 	const uint64_t begin = ticks_to_ns(r, top.live.from - r->head.tb_boot);
 	const uint64_t end = ticks_to_ns(r, top.live.until - r->head.tb_boot);
-	uint64_t from, to;
 
-	if (!entry_pid(r->entry[i]) || entry_still(r, r->entry[i]) || !ran_until_next(r, i))
-		return 0;
-	from = entry_time(r, r->entry[i]);
-	to = entry_time(r, r->entry[next_of_cpu(r, i)]);
 	from = from > begin ? from : begin;
 	to = to < end ? to : end;
-	return from < to ? to - from - taken_in(r, entry_cpu(r->entry[i]), from, to) : 0;
+	return from < to ? to - from - taken_in(r, cpu, from, to) : 0;
+}
+
+/* How long keys had CPUs. */
+static struct ran_key {
+	const struct key	*key;
+	uint64_t		ns;
+} *ran_keys;
+
+static size_t nr_ran_keys;
+
+static void add_ran_key(const struct key *key, uint64_t ns)
+{
+	while (nr_ran_keys <= key->nr) {
+		grow(ran_keys, nr_ran_keys);
+		memset(&ran_keys[nr_ran_keys++], 0, sizeof(*ran_keys));
+	}
+	ran_keys[key->nr].key = key;
+	ran_keys[key->nr].ns += ns;
+}
+
+/* Add for how long the task of entry @i had its CPU, also as what it became by exec(). */
+static void add_ran_entry(const struct recording *r, const struct filter *f, size_t i)
+{
+	const struct kdtl_entry *e = r->entry[i];
+	const struct kdtl_task *t;
+	uint64_t to, since, ns;
+
+	if (!entry_pid(e) || entry_still(r, e) || !ran_until_next(r, i))
+		return;
+	to = entry_time(r, r->entry[next_of_cpu(r, i)]);
+	t = top.keys.by == BY_CPU ? NULL : execd_task(r, i);
+	since = t ? since_boot(r, t->since) : to;
+	ns = in_interval(r, entry_cpu(e), entry_time(r, e), since);
+	if (ns && filter_wants(f, r, e))
+		add_ran_key(key_of(&top.keys, r, e), ns);
+	ns = in_interval(r, entry_cpu(e), since, to);
+	if (ns && filter_wants_execd(f, r, e, t))
+		add_ran_key(key_of_execd(&top.keys, r, t), ns);
 }
 
 /*
@@ -165,40 +198,30 @@ static uint64_t ran_in(const struct recording *r, size_t i)
  */
 static void add_ran(const struct recording *r)
 {
-	struct { const struct key *key; uint64_t ns; } *ran = NULL;
 	struct filter filter = top.filter;
-	const struct key *key;
-	size_t nr = 0;
-	uint64_t ns;
+	struct ran_key *ran;
 
 	/* Here it does not matter how long tasks waited before. */
 	filter.min_wait = 0;
-	for (size_t i = 0; i < r->nr; i++) {
-		ns = ran_in(r, i);
-		if (!ns || !filter_wants(&filter, r, r->entry[i]))
-			continue;
-		key = key_of(&top.keys, r, r->entry[i]);
-		while (nr <= key->nr) {
-			grow(ran, nr);
-			memset(&ran[nr++], 0, sizeof(*ran));
-		}
-		ran[key->nr].key = key;
-		ran[key->nr].ns += ns;
-	}
+	for (size_t i = 0; i < r->nr; i++)
+		add_ran_entry(r, &filter, i);
 	for (struct row *row = top.row; row < top.row + top.nr; row++) {
-		row->ran = row->key->nr < nr ? ran[row->key->nr].ns : 0;
-		if (row->ran)
-			ran[row->key->nr].ns = 0;
+		ran = row->key->nr < nr_ran_keys ? &ran_keys[row->key->nr] : NULL;
+		row->ran = ran ? ran->ns : 0;
+		if (ran)
+			ran->ns = 0;
 	}
-	for (size_t i = 0; i < nr && !top.filter.min_wait; i++) {
-		if (!ran[i].ns)
+	for (size_t i = 0; i < nr_ran_keys && !top.filter.min_wait; i++) {
+		if (!ran_keys[i].ns)
 			continue;
 		grow(top.row, top.nr);
 		top.row[top.nr++] = (struct row){
-			.key = ran[i].key, .ran = ran[i].ns, .least = UINT64_MAX,
+			.key = ran_keys[i].key, .ran = ran_keys[i].ns, .least = UINT64_MAX,
 		};
 	}
-	free(ran);
+	free(ran_keys);
+	ran_keys = NULL;
+	nr_ran_keys = 0;
 }
 
 /* The rows of the last interval. */

@@ -2,6 +2,8 @@
 /*
  * Waiting: who is woken, by what, with what result, and that no wake-up is lost
  */
+#include <linux/irq_work.h>
+#include <linux/kdtl_probes.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/prandom.h>
@@ -604,6 +606,80 @@ static void wait_late(struct kunit *test)
 	kunit_skip(test, "no kprobes");
 }
 #endif
+
+/**
+ * struct wait_steps - wake-ups of waiters by one of them
+ * @irq: an interrupt, which comes as soon as the CPU may be interrupted
+ * @m: the waiters
+ * @nr: how many were woken by a task
+ * @since: how many of these since the last @irq
+ * @most: the highest number of @since
+ */
+static struct wait_steps {
+	struct irq_work		irq;
+	struct wait_sleeper	m[8];
+	unsigned int		nr;
+	unsigned int		since;
+	unsigned int		most;
+} wait_steps;
+
+static void wait_steps_irq(struct irq_work *irq)
+{
+	wait_steps.since = 0;
+}
+
+/* All waiters are on one CPU, and interrupts are off here. */
+static void wait_steps_woken(void *data, struct task_struct *t)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(wait_steps.m) && wait_steps.m[i].task != t; i++)
+		;
+	if (i == ARRAY_SIZE(wait_steps.m) || !in_task())
+		return;
+	wait_steps.nr++;
+	wait_steps.most = max(wait_steps.most, ++wait_steps.since);
+	irq_work_queue(&wait_steps.irq);
+}
+
+/*
+ * A waiter that wakes all others lets interrupts in between one and the next: if it did not, they
+ * would be off for as long as there are waiters.
+ */
+static void wait_one_by_one(struct kunit *test)
+{
+	struct kdtl_session *s = kapi_session_of(test, 0, 10 * KDTL_ENTRY_SIZE, NULL);
+	struct kdtl_probe probe = { "sched_waking", wait_steps_woken };
+	struct wait_steps *steps = &wait_steps;
+	unsigned int i;
+
+	/* POWER's is the decrementer's, which an emulator may serve too late to be seen in between. */
+	if (!arch_irq_work_has_interrupt() || IS_ENABLED(CONFIG_PPC))
+		kunit_skip(test, "no interrupt that a CPU can send to itself at once");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	memset(steps, 0, sizeof(*steps));
+	steps->irq = IRQ_WORK_INIT_HARD(wait_steps_irq);
+	for (i = 0; i < ARRAY_SIZE(steps->m); i++) {
+		wait_create(test, &steps->m[i], s, WAIT_WAIT);
+		if (steps->m[i].task)
+			kthread_bind(steps->m[i].task, cpumask_last(cpu_online_mask));
+		KUNIT_EXPECT_TRUE(test, wait_begin(&steps->m[i]));
+	}
+	KUNIT_EXPECT_EQ(test, kdtl_probes_register(&probe, 1), 0);
+	kapi_emit(0, KDTL_KIND_CEDE, 10);
+	for (i = 0; i < ARRAY_SIZE(steps->m); i++)
+		wait_for_completion_timeout(&steps->m[i].ended, KAPI_FOREVER);
+	kdtl_probes_unregister(&probe, 1);
+	irq_work_sync(&steps->irq);
+	for (i = 0; i < ARRAY_SIZE(steps->m); i++)
+		KUNIT_EXPECT_EQ(test, wait_result(test, &steps->m[i]), (ssize_t)1);
+	kunit_info(test, "%u were woken by a task, at most %u without an interrupt between",
+		   steps->nr, steps->most);
+	KUNIT_EXPECT_GE(test, steps->nr, (unsigned int)ARRAY_SIZE(steps->m) - 1);
+	/* An interrupt controller may take a moment. */
+	KUNIT_EXPECT_LE(test, steps->most, 2U);
+}
 
 /* The caller's completion is left alone once close has returned. */
 static void wait_after_close(struct kunit *test)
@@ -1209,6 +1285,7 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_two_waiters),
 	KUNIT_CASE(wait_three_waiters),
 	KUNIT_CASE(wait_late),
+	KUNIT_CASE(wait_one_by_one),
 	KUNIT_CASE(wait_after_close),
 	KUNIT_CASE(wait_cycles),
 	KUNIT_CASE(wait_close_own),

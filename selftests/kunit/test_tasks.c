@@ -23,6 +23,26 @@
 
 #include "kapi.h"
 
+static void tasks_left_rcu(void);
+
+/*
+ * The functions of the paths of cgroups once more, in which the end of each RCU reader is told.
+ * Their names are others, because with kdtl built in there is the original, too.
+ */
+#undef pr_fmt
+#define kdtl_cgroups_begin	tasks_cgroups_begin
+#define kdtl_cgroups_end	tasks_cgroups_end
+#define kdtl_cgroups_path	tasks_cgroups_path
+#define kdtl_cgroup_of		tasks_cgroup_of
+#define kdtl_tables		tasks_tables
+#define rcu_read_unlock()	do { tasks_left_rcu(); rcu_read_unlock(); } while (0)
+#include "../../api/answers/cgroups.c"
+#undef rcu_read_unlock
+#undef pr_fmt
+#define pr_fmt(fmt) fmt
+
+struct kdtl_tables kdtl_tables;
+
 static char *cgroup = "/sys/fs/cgroup";
 module_param(cgroup, charp, 0444);
 MODULE_PARM_DESC(cgroup, "where the hierarchy with the cpu controller is mounted");
@@ -323,6 +343,50 @@ static void tasks_in(struct kunit *test, struct kdtl_tasks *table, const struct 
 			      "cgroup %llu of %.16s: \"%s\" (%zd), not \"%s\"", task->cgroup,
 			      task->comm, path, len, end);
 	tasks_within(test, table, task->cgroup, path);
+}
+
+/* Cgroups that are seen in one RCU reader, the most of them, and all. */
+static unsigned int tasks_in_rcu, tasks_most_in_rcu, tasks_seen;
+
+static void tasks_left_rcu(void)
+{
+	tasks_most_in_rcu = max(tasks_most_in_rcu, tasks_in_rcu);
+	tasks_in_rcu = 0;
+}
+
+static void tasks_see(u64 id, const char *path)
+{
+	tasks_in_rcu++;
+	tasks_seen++;
+}
+
+#define TASKS_CGROUPS	"200"
+
+/* On most kernels no other task runs on the CPU during an RCU reader. */
+static void tasks_rcu(struct kunit *test)
+{
+	char *path, *make, *remove;
+
+	if (system_state < SYSTEM_RUNNING)
+		kunit_skip(test, "built in, it runs before there is user space");
+	path = kmalloc(PATH_MAX, GFP_KERNEL);
+	make = kasprintf(GFP_KERNEL, "cd %s; while [ $# -lt " TASKS_CGROUPS " ]; do\n"
+			 "set -- \"$@\" kdtl_of_many$#; done\n"
+			 "rmdir \"$@\" 2>/dev/null; mkdir \"$@\"", cgroup);
+	remove = kasprintf(GFP_KERNEL, "rmdir %s/kdtl_of_many*", cgroup);
+	KUNIT_ASSERT_TRUE(test, path && make && remove);
+	KUNIT_EXPECT_EQ(test, tasks_sh(make), 0);
+	tasks_in_rcu = 0;
+	tasks_most_in_rcu = 0;
+	tasks_seen = 0;
+	kdtl_cgroups_walk(tasks_see, path);
+	KUNIT_EXPECT_EQ(test, tasks_sh(remove), 0);
+	kfree(remove);
+	kfree(make);
+	kfree(path);
+	kunit_info(test, "%u cgroups, at most %u in one RCU reader", tasks_seen, tasks_most_in_rcu);
+	KUNIT_EXPECT_GT(test, tasks_seen, 200U);
+	KUNIT_EXPECT_LE(test, tasks_most_in_rcu, 64U);
 }
 
 /* Its cgroups may be left from the last time. */
@@ -676,6 +740,7 @@ static struct kunit_case tasks_cases[] = {
 	KUNIT_CASE(tasks_policy),
 	KUNIT_CASE(tasks_renamed),
 	KUNIT_CASE(tasks_shell),
+	KUNIT_CASE(tasks_rcu),
 	KUNIT_CASE(tasks_bounded),
 	KUNIT_CASE(tasks_anywhere),
 	KUNIT_CASE(tasks_full),

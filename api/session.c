@@ -20,11 +20,11 @@
 #include "../core/event.h"
 #include "../core/late.h"
 #include "../core/raw.h"
+#include "../core/root.h"
 #include "../core/session.h"
 #include "../core/source.h"
 #include "../core/trace.h"
 #include "../core/wake.h"
-#include "debugfs.h"
 #include "reader.h"
 #include "request.h"
 #include "session.h"
@@ -476,8 +476,7 @@ static void kdtl_session_end(struct kdtl_session *s)
 	kdtl_late_end(&late);
 
 	trace_kdtl_session(s, "closed");
-	kdtl_session_unlist(s);
-	kdtl_session_end_wakes(s, kdtl_session_shares(s));
+	kdtl_session_end_wakes(s, kdtl_session_unlist(s));
 	kdtl_session_free_areas(s);
 	kdtl_session_unuse(s);
 	kdtl_session_free(s);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a debugger needs to read sessions from an image of the memory
+ * The list of sessions, and what else a debugger needs to read them from an image of the memory
  *
  * Nothing here is on the path of an entry.  A timer reads the clocks each second while there
  * are sessions, because the entries in an image have their times only in ticks.
@@ -9,6 +9,7 @@
 #include <linux/kdtl.h>
 #include <linux/kdtl_root.h>
 #include <linux/ktime.h>
+#include <linux/mutex.h>
 #include <linux/sched/clock.h>
 #include <linux/timekeeping.h>
 #include <linux/timer.h>
@@ -72,12 +73,15 @@ static void kdtl_root_tick(struct timer_list *timer)
 /* It wakes no idle CPU. */
 static struct timer_list kdtl_root_timer;
 
-/**
- * kdtl_root_begin() - start to read the clocks, for the first session
- *
- * Context: may sleep.
+/*
+ * Protects the list of sessions and their ids.  A session is complete while it is
+ * on the list.  No other kdtl lock is taken inside.
  */
-void kdtl_root_begin(void)
+DEFINE_MUTEX(kdtl_list_lock);
+static u32 kdtl_last_id;
+
+/* The first session is about to come. */
+static void kdtl_root_begin(void)
 {
 	kdtl_root.nr_cpus = nr_cpu_ids;
 	kdtl_root_read(&kdtl_root.clock[0]);
@@ -87,11 +91,61 @@ void kdtl_root_begin(void)
 }
 
 /**
- * kdtl_root_end() - stop reading the clocks, after the last session
+ * kdtl_session_list() - give a new session its id, and show it
+ * @s: the session, complete
  *
  * Context: may sleep.
  */
-void kdtl_root_end(void)
+void kdtl_session_list(struct kdtl_session *s)
 {
-	timer_delete_sync(&kdtl_root_timer);
+	mutex_lock(&kdtl_list_lock);
+	if (list_empty(&kdtl_root.sessions))
+		kdtl_root_begin();
+	s->id = ++kdtl_last_id;
+	list_add_tail(&s->node, &kdtl_root.sessions);
+	mutex_unlock(&kdtl_list_lock);
+}
+
+/**
+ * kdtl_session_unlist() - undo kdtl_session_list()
+ * @s: the session
+ *
+ * Context: may sleep.
+ * Return: true if another session uses the same completion.
+ */
+bool kdtl_session_unlist(struct kdtl_session *s)
+{
+	const struct kdtl_session *other;
+	bool shares = false;
+
+	mutex_lock(&kdtl_list_lock);
+	list_del(&s->node);
+	if (list_empty(&kdtl_root.sessions))
+		timer_delete_sync(&kdtl_root_timer);
+	list_for_each_entry(other, &kdtl_root.sessions, node)
+		shares |= other->done == s->done;
+	mutex_unlock(&kdtl_list_lock);
+	return shares;
+}
+
+/**
+ * kdtl_session_hold_of() - find and hold a session of a module
+ * @module: the module
+ *
+ * Context: may sleep.
+ * Return: a session that nobody closes, held; NULL: there is none.
+ */
+struct kdtl_session *kdtl_session_hold_of(const struct module *module)
+{
+	struct kdtl_session *s, *found = NULL;
+
+	mutex_lock(&kdtl_list_lock);
+	list_for_each_entry(s, &kdtl_root.sessions, node) {
+		if (s->module != module || kdtl_session_hold(s))
+			continue;
+		found = s;
+		break;
+	}
+	mutex_unlock(&kdtl_list_lock);
+	return found;
 }

@@ -27,25 +27,28 @@
 #include "session.h"
 
 /*
+ * What a verb takes of a wake-up.  A kdtl_read() in a session that chose its types of messages
+ * leaves the data to a kdtl_wait(): the wake-up may have been for new data, of which no message
+ * told.
+ */
+static u8 kdtl_wakes_taken(struct kdtl_session *s, bool reads)
+{
+	return reads && !kdtl_msgq_takes_all(&s->msgs) ? KDTL_WAKE_NEW : KDTL_WAKE_ALL;
+}
+
+/*
  * Take a message.  With the last message also take its wake-up, which must not end the next wait.
- * Pass the wake-up on if the client chose its types of messages: it may have been for new data, of
- * which no message told.
  */
 static noinline bool kdtl_take_msg(struct kdtl_session *s, struct kdtl_msg *msg)
 {
+	const u8 takes = kdtl_wakes_taken(s, true);
 	bool last;
 
 	if (!kdtl_msgq_get(&s->msgs, msg, &last))
 		return false;
-	if (last && kdtl_session_take_wake(s) && !kdtl_msgq_takes_all(&s->msgs))
-		kdtl_session_pass_wake(s);
+	if (last && kdtl_session_take_wake(s, takes) && takes != KDTL_WAKE_ALL)
+		kdtl_session_wake_others(s);
 	return true;
-}
-
-/* Has a kdtl_read() passed a wake-up on, and is there unread data?  Rare, so test inline first. */
-static bool kdtl_passed_on(struct kdtl_session *s)
-{
-	return unlikely(READ_ONCE(s->passed)) && kdtl_session_take_passed(s);
 }
 
 /* Is there a message, or does a CPU have enough unread data? */
@@ -67,20 +70,24 @@ static bool kdtl_worth_reading(struct kdtl_session *s)
 static int kdtl_wait_over(struct kdtl_session *s, struct kdtl_msg *msg,
 			  unsigned int stops)
 {
+	const u8 takes = kdtl_wakes_taken(s, msg);
+	u8 taken;
+
 	if (READ_ONCE(s->closing))
 		return -ESHUTDOWN;
 	if (msg && kdtl_take_msg(s, msg))
 		return 1;
 	/* A message may have been posted since, and then the wake-up was for it. */
-	if (kdtl_session_take_wake(s) || READ_ONCE(s->stops) != stops) {
+	taken = kdtl_session_take_wake(s, takes);
+	if (taken & KDTL_WAKE_NEW || READ_ONCE(s->stops) != stops) {
 		if (!msg || kdtl_take_msg(s, msg))
 			return 1;
-		/* The wake-up may have been for something of which the client wants no message. */
-		if (kdtl_msgq_takes_all(&s->msgs) || READ_ONCE(s->stops) != stops)
+		if (takes == KDTL_WAKE_ALL || READ_ONCE(s->stops) != stops)
 			return 0;
-		kdtl_session_pass_wake(s);
+		kdtl_session_wake_others(s);
 	}
-	if (!msg && (kdtl_worth_reading(s) || kdtl_passed_on(s)))
+	/* If everything was read since, a wake-up that a kdtl_read() left says nothing new. */
+	if (!msg && (kdtl_worth_reading(s) || (taken && kdtl_session_unread(s))))
 		return 1;
 	if (kdtl_session_take_foreign(s))
 		return 0;

@@ -3,6 +3,7 @@
 #ifndef _KDTL_SESSION_H
 #define _KDTL_SESSION_H
 
+#include <linux/bits.h>
 #include <linux/completion.h>
 #include <linux/cpumask.h>
 #include <linux/irqflags.h>
@@ -25,6 +26,11 @@ enum kdtl_state {
 	KDTL_STOPPED,		/* loaded, not started */
 	KDTL_STARTED,
 };
+
+/* What is left of the last wake-up. */
+#define KDTL_WAKE_NEW	BIT(0)	/* no verb has taken it, so its count is in the completion */
+#define KDTL_WAKE_DATA	BIT(1)	/* no kdtl_wait() has, and it may have been for data */
+#define KDTL_WAKE_ALL	(KDTL_WAKE_NEW | KDTL_WAKE_DATA)
 
 /**
  * struct kdtl_area_ops - how to handle a session's areas and events, which are kdtl's own or, in
@@ -92,14 +98,11 @@ struct kdtl_area_ops {
  * @mem: bytes accounted to the session
  * @done: the completion that is completed on a wake-up: the caller's, or @own_done
  * @own_done: used if the caller has none
- * @pending: there was a wake-up that no kdtl_wait() has returned for yet; under the
- *	lock of @done's queue
+ * @pending: KDTL_WAKE_*; under the lock of @done's queue
  * @promised: somebody outside of all verbs slept on @done when the wake-up came, so the count
  *	is theirs, even after the session has gone; under the same lock
  * @waiters: number of verbs that may sleep on @done
  * @waited: there was such a verb
- * @passed: a kdtl_read() has taken a wake-up that may have been for data, and no kdtl_wait()
- *	has returned for it yet; under the same lock
  * @due: areas that may have enough unread data for a kdtl_wait(); under the same lock
  * @wake: the caller's function to call on a wake-up, under @wake_lock; may be NULL
  * @wake_data: the argument of @wake
@@ -144,11 +147,10 @@ struct kdtl_session {
 
 	struct completion	*done;
 	struct completion	own_done;
-	bool			pending;
+	u8			pending;
 	bool			promised;
 	atomic_t		waiters;
 	bool			waited;
-	bool			passed;
 	struct hlist_head	due;
 	void			(*wake)(void *data);
 	void			*wake_data;

@@ -9,11 +9,10 @@
  * Each wake-up sets kdtl_session::pending, completes the completion and calls
  * the caller's wake().  kdtl_wait() and kdtl_read() look at pending and sleep on
  * the completion's queue, so that others who complete it can end their sleep.
- * While pending is set, one count of the completion belongs to it.
+ * While pending has KDTL_WAKE_NEW, one count of the completion belongs to it.
  *
  * A kdtl_read() that waits for messages of chosen types may take a wake-up that was for
- * data, of which no message tells.  It sets kdtl_session::passed to leave this wake-up
- * to a kdtl_wait().
+ * data, of which no message tells.  So it leaves KDTL_WAKE_DATA to a kdtl_wait().
  *
  * A waiter looks for unread data too, but not on all CPUs: a wake-up puts its CPU's
  * area into kdtl_session::due, and a waiter takes it out when that data has been read.
@@ -58,13 +57,13 @@ static bool kdtl_sleeps_itself(const struct kdtl_session *s, struct completion *
 static void kdtl_complete_locked(struct kdtl_session *s, struct completion *done)
 {
 	/* If the last wake-up's count is still there, add none: counts must not pile up. */
-	if (!s->pending || !done->done) {
+	if (!(s->pending & KDTL_WAKE_NEW) || !done->done) {
 		if (done->done != UINT_MAX)
 			WRITE_ONCE(done->done, done->done + 1);
 		/* A sleeper outside of all verbs gets the count: see kdtl_session_end_wakes(). */
 		s->promised = kdtl_sleeps_itself(s, done);
 	}
-	WRITE_ONCE(s->pending, true);
+	WRITE_ONCE(s->pending, KDTL_WAKE_ALL);
 	kdtl_swake_up_locked(&done->wait);
 }
 
@@ -187,26 +186,27 @@ bool kdtl_session_readable(struct kdtl_session *s)
 /**
  * kdtl_session_take_wake() - take the wake-ups since the last call, with their count
  * @s: the session
+ * @bits: what to take of them: KDTL_WAKE_NEW or KDTL_WAKE_ALL
  *
  * Context: any that may take a raw spinlock, hard irq at most.
- * Return: whether there was a wake-up.
+ * Return: which of @bits there were.
  */
-bool kdtl_session_take_wake(struct kdtl_session *s)
+u8 kdtl_session_take_wake(struct kdtl_session *s, u8 bits)
 {
 	struct completion *done = s->done;
 	unsigned long flags;
-	bool pending;
+	u8 taken;
 
 	/* As in kdtl_session_readable(). */
-	if (!READ_ONCE(s->pending))
-		return false;
+	if (!(READ_ONCE(s->pending) & bits))
+		return 0;
 	raw_spin_lock_irqsave(&done->wait.lock, flags);
-	pending = s->pending;
-	WRITE_ONCE(s->pending, false);
-	if (pending)
+	taken = s->pending & bits;
+	WRITE_ONCE(s->pending, s->pending & ~bits);
+	if (taken & KDTL_WAKE_NEW)
 		kdtl_take_count(done);
 	raw_spin_unlock_irqrestore(&done->wait.lock, flags);
-	return pending;
+	return taken;
 }
 
 /**
@@ -255,48 +255,25 @@ void kdtl_session_end_wakes(struct kdtl_session *s, bool shared)
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&s->done->wait.lock, flags);
-	if (s->pending && !s->promised && (s->waited || !shared))
+	if (s->pending & KDTL_WAKE_NEW && !s->promised && (s->waited || !shared))
 		kdtl_take_count(s->done);
-	WRITE_ONCE(s->pending, false);
+	WRITE_ONCE(s->pending, 0);
 	raw_spin_unlock_irqrestore(&s->done->wait.lock, flags);
 }
 
 /**
- * kdtl_session_pass_wake() - leave a wake-up to a kdtl_wait(), now or later
- * @s: the session, whose wake-up the caller has just taken
- *
- * Context: any that may take a raw spinlock, hard irq at most.
- */
-void kdtl_session_pass_wake(struct kdtl_session *s)
-{
-	unsigned long flags;
-
-	raw_spin_lock_irqsave(&s->done->wait.lock, flags);
-	WRITE_ONCE(s->passed, true);
-	raw_spin_unlock_irqrestore(&s->done->wait.lock, flags);
-	kdtl_session_wake_others(s);
-}
-
-/**
- * kdtl_session_take_passed() - take a wake-up that was passed on
+ * kdtl_session_unread() - has a CPU any unread data?
  * @s: the session
  *
- * If everything was read since, the wake-up says nothing new.  The caller has seen that there is
- * one; another one that comes now wakes the caller, which is on the queue.
- *
- * Context: any that may take a raw spinlock, hard irq at most.
- * Return: whether there was one, and there is unread data.
+ * Context: any.
+ * Return: whether one has.
  */
-bool kdtl_session_take_passed(struct kdtl_session *s)
+bool kdtl_session_unread(struct kdtl_session *s)
 {
 	struct kdtl_aux *aux;
-	unsigned long flags;
 	u64 tail;
 	int cpu;
 
-	raw_spin_lock_irqsave(&s->done->wait.lock, flags);
-	WRITE_ONCE(s->passed, false);
-	raw_spin_unlock_irqrestore(&s->done->wait.lock, flags);
 	for_each_cpu(cpu, s->cpus) {
 		aux = kdtl_session_aux(s, cpu);
 		if (!aux)
@@ -323,7 +300,7 @@ bool kdtl_session_take_foreign(struct kdtl_session *s)
 	if (!completion_done(s->done))
 		return false;
 	raw_spin_lock_irqsave(&s->done->wait.lock, flags);
-	foreign = !s->pending && kdtl_take_count(s->done);
+	foreign = !(s->pending & KDTL_WAKE_NEW) && kdtl_take_count(s->done);
 	raw_spin_unlock_irqrestore(&s->done->wait.lock, flags);
 	return foreign;
 }

@@ -12,11 +12,10 @@ void kdtl_session_wake(struct kdtl_session *s);
 void kdtl_session_wake_for(struct kdtl_aux *aux);
 void kdtl_session_due(struct kdtl_aux *aux, u64 end);
 bool kdtl_session_readable(struct kdtl_session *s);
-bool kdtl_session_take_wake(struct kdtl_session *s);
+u8 kdtl_session_take_wake(struct kdtl_session *s, u8 bits);
 void kdtl_session_wake_others(struct kdtl_session *s);
 void kdtl_session_end_wakes(struct kdtl_session *s, bool shared);
-void kdtl_session_pass_wake(struct kdtl_session *s);
-bool kdtl_session_take_passed(struct kdtl_session *s);
+bool kdtl_session_unread(struct kdtl_session *s);
 bool kdtl_session_take_foreign(struct kdtl_session *s);
 
 #endif /* _KDTL_WAKE_H */

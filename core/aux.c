@@ -168,7 +168,6 @@ void kdtl_aux_init(struct kdtl_aux *aux, struct kdtl_session *s, int cpu,
 	kdtl_sink_init(&aux->sink, c);
 	aux->tail = aux_start;
 	aux->shown = aux_start;
-	aux->due_to = aux_start;
 	aux->sink.at->head = aux_start;
 	aux->sink.ops = &kdtl_aux_sink_ops;
 	aux->sink.batches = !aux->overwrite;

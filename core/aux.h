@@ -22,7 +22,7 @@ struct kdtl_session;
  * @sink: the sink of the CPU's event; the head in its ring is published to the reader
  * @counts: counts of the active set
  * @room_to: end of the room when the writer last looked at @tail; there may be more now
- * @next_wake: position at which the reader is woken next
+ * @next_wake: position at which the reader is woken next; waiters look at it, too
  * @announced: position up to which KDTL_MSG_AUX has been posted
  * @flags: PERF_AUX_FLAG_* for the next KDTL_MSG_AUX
  * @lost: entries lost since kdtl_load(), in all sets
@@ -54,7 +54,6 @@ struct kdtl_session;
  * @reader: pid of the task that has consumed last; 0: none has
  * @gaps: where entries are missing among the unread ones; not in overwrite mode
  * @due: in the list kdtl_session::due, under the lock of that list
- * @due_to: the area stays in that list until the reader has reached this position
  * @area: the mapping of the pages
  * @pages: addresses of the pages, as the driver's setup_aux() got them; NULL: the session's
  *	caller has them, see struct kdtl_place
@@ -68,8 +67,8 @@ struct kdtl_session;
  * @event: the CPU's perf event while it is loaded and online
  *
  * The CPU owns the fields up to @wake (interrupts off), and the reader owns @tail to
- * @reader.  Locks protect @gaps, @due and @due_to.  The other fields do not change
- * while there is a writer.
+ * @reader.  Locks protect @gaps and @due.  The other fields do not change while there
+ * is a writer.
  */
 struct kdtl_aux {
 	struct kdtl_sink	sink ____cacheline_aligned_in_smp;
@@ -108,7 +107,6 @@ struct kdtl_aux {
 	pid_t			reader;
 	struct kdtl_gaps	gaps;
 	struct hlist_node	due;
-	u64			due_to;
 
 	struct kdtl_area	area;
 	void			**pages;

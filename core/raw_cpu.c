@@ -493,7 +493,7 @@ static void kdtl_raw_leave_all(struct kdtl_raw_cpu *rc)
 		kdtl_raw_report(a, true);
 		raw_spin_unlock_irq(&rc->lock);
 		/* Tasks are woken under the lock of this; rc->lock may be inside a runqueue's. */
-		kdtl_session_due(&a->aux, a->aux.sink.at->head);
+		kdtl_session_due(&a->aux);
 	}
 	raw_spin_lock_irq(&rc->lock);
 	list_for_each_entry_safe(a, next, &rc->readers, node) {
@@ -650,7 +650,7 @@ static void kdtl_raw_aux_settle(struct kdtl_aux *aux)
 	raw_spin_lock_irq(&a->rc->lock);
 	kdtl_raw_report(a, true);
 	raw_spin_unlock_irq(&a->rc->lock);
-	kdtl_session_due(aux, aux->sink.at->head);
+	kdtl_session_due(aux);
 }
 
 /* --- work that may sleep, for perf and the readers ----------------------------------- */

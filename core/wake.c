@@ -67,12 +67,9 @@ static void kdtl_complete_locked(struct kdtl_session *s, struct completion *done
 	kdtl_swake_up_locked(&done->wait);
 }
 
-/* Have the area in kdtl_session::due until it is read up to @end.  Under the lock. */
-static void kdtl_due_locked(struct kdtl_aux *aux, u64 end)
+/* Put the area into kdtl_session::due.  Under the lock. */
+static void kdtl_due_locked(struct kdtl_aux *aux)
 {
-	if ((s64)(end - aux->due_to) <= 0)
-		return;
-	aux->due_to = end;
 	if (hlist_unhashed(&aux->due))
 		hlist_add_head(&aux->due, &aux->session->due);
 }
@@ -118,8 +115,7 @@ void kdtl_session_wake_for(struct kdtl_aux *aux)
 	struct completion *done = s->done;
 
 	raw_spin_lock(&done->wait.lock);
-	/* The data is worth reading up to the last watermark that was crossed. */
-	kdtl_due_locked(aux, aux->next_wake - aux->watermark);
+	kdtl_due_locked(aux);
 	kdtl_complete_locked(s, done);
 	raw_spin_unlock(&done->wait.lock);
 	if (READ_ONCE(s->wake))
@@ -129,17 +125,16 @@ void kdtl_session_wake_for(struct kdtl_aux *aux)
 /**
  * kdtl_session_due() - have the waiters look at a CPU until its data has been read
  * @aux: the CPU's area
- * @end: position up to which it has to be read
  *
  * Context: any that may take a raw spinlock, hard irq at most.
  */
-void kdtl_session_due(struct kdtl_aux *aux, u64 end)
+void kdtl_session_due(struct kdtl_aux *aux)
 {
 	struct completion *done = aux->session->done;
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&done->wait.lock, flags);
-	kdtl_due_locked(aux, end);
+	kdtl_due_locked(aux);
 	raw_spin_unlock_irqrestore(&done->wait.lock, flags);
 }
 
@@ -159,24 +154,26 @@ void kdtl_session_due(struct kdtl_aux *aux, u64 end)
  */
 bool kdtl_session_readable(struct kdtl_session *s)
 {
-	const u64 enough = READ_ONCE(s->state) == KDTL_STARTED ? s->layout.watermark : 1;
 	struct hlist_node *next;
 	struct kdtl_aux *aux;
 	unsigned long flags;
 	bool found = false;
-	u64 tail;
+	u64 enough, tail;
 
 	/* A wake-up that comes now wakes the waiter, which is on the queue. */
 	if (hlist_empty(&s->due))
 		return false;
 	raw_spin_lock_irqsave(&s->done->wait.lock, flags);
+	/* A stop first changes the state, then puts the areas into the list. */
+	enough = READ_ONCE(s->state) == KDTL_STARTED ? s->layout.watermark : 1;
 	hlist_for_each_entry_safe(aux, next, &s->due, due) {
 		/* [aux.T] Read tail, then head, so that this head is not before this tail. */
 		tail = kdtl_u64_acquire(&aux->tail);
 		found = kdtl_u64_read(&aux->sink.at->head) - tail >= enough;
 		if (found)
 			break;
-		if ((s64)(aux->due_to - tail) <= 0)
+		/* Has the last wake-up position been read?  If it just moves, a wake-up comes. */
+		if ((s64)(data_race(aux->next_wake) - aux->watermark - tail) <= 0)
 			hlist_del_init(&aux->due);
 	}
 	raw_spin_unlock_irqrestore(&s->done->wait.lock, flags);

@@ -10,7 +10,7 @@ struct kdtl_session;
 
 void kdtl_session_wake(struct kdtl_session *s);
 void kdtl_session_wake_for(struct kdtl_aux *aux);
-void kdtl_session_due(struct kdtl_aux *aux, u64 end);
+void kdtl_session_due(struct kdtl_aux *aux);
 bool kdtl_session_readable(struct kdtl_session *s);
 u8 kdtl_session_take_wake(struct kdtl_session *s, u8 bits);
 void kdtl_session_wake_others(struct kdtl_session *s);

@@ -334,5 +334,5 @@ void kdtl_aux_settle(struct kdtl_aux *aux)
 	kdtl_aux_close(aux);
 	kdtl_aux_report(aux, true);
 	/* No more comes for now, so the rest is worth reading, however little it is. */
-	kdtl_session_due(aux, aux->sink.at->head);
+	kdtl_session_due(aux);
 }

@@ -31,31 +31,6 @@ static u64 kdtl_source_clock(struct kdtl_pmu *p)
 	return p->clock ? p->clock(p) : local_clock();
 }
 
-/**
- * kdtl_now() - a session's time base, now
- * @s: the session
- *
- * The time since an entry is kdtl_ticks_to_ns() of this minus kdtl_entry_time(); take a difference
- * below 0 for 0, because the clocks of two CPUs may differ a little.  Entries from before now may
- * not be written yet, see kdtl_flush().
- *
- * Context: any but NMI.
- * Return: ticks; 0 if the session is raw, which has no time base, or if @s is NULL.
- */
-u64 kdtl_now(struct kdtl_session *s)
-{
-	unsigned long flags;
-	u64 now;
-
-	if (kdtl_session_check(s) || !s->ops->entries)
-		return 0;
-	local_irq_save(flags);
-	now = kdtl_source_clock(s->pmu);
-	local_irq_restore(flags);
-	return now;
-}
-EXPORT_SYMBOL_NS_GPL(kdtl_now, KDTL_NS);
-
 static void kdtl_timebase_read(struct kdtl_pmu *p, struct kdtl_timebase *tb)
 {
 	u64 before, mono, took, best = U64_MAX;

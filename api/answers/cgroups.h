@@ -3,12 +3,10 @@
 #ifndef _KDTL_CGROUPS_H
 #define _KDTL_CGROUPS_H
 
+#include <linux/kdtl_answers.h>
 #include <linux/types.h>
 
 struct task_struct;
-
-/* A path that does not fit is cut to its end. */
-#define KDTL_PATH_LEN	240
 
 #ifdef CONFIG_CGROUPS
 int kdtl_cgroups_begin(void);

@@ -9,8 +9,6 @@
 #include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
-#include <linux/pid.h>
-#include <linux/pid_namespace.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -373,62 +371,3 @@ int kdtl_cgroup_path(struct kdtl_tasks *t, u64 id, char *path, size_t size)
 	return IS_ERR_OR_NULL(t) ? -ENOENT : kdtl_cgroups_path(id, path, size);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_cgroup_path, KDTL_NS);
-
-/**
- * kdtl_cgroup_within() - is a cgroup the one at a path, or below it?
- * @t: from kdtl_tasks_open(); of NULL and of an error nothing is known
- * @id: the cgroup's id, from kdtl_task::cgroup
- * @path: a path that begins at the root of the hierarchy: "/web"; "/" has all cgroups
- *
- * For a client that wants the entries of some cgroups only.
- *
- * Context: any, NMI too.
- * Return:
- * * 1, or 0: it is not
- * * -ENOENT: it is not known, or @path is not a path
- * * -E2BIG: the cgroup's path has 240 bytes or more, and its beginning is not kept
- * * -EAGAIN: as kdtl_cgroup_path()
- */
-int kdtl_cgroup_within(struct kdtl_tasks *t, u64 id, const char *path)
-{
-	char own[KDTL_PATH_LEN];
-	const int known = kdtl_cgroup_path(t, id, own, sizeof(own));
-	size_t len = path ? strlen(path) : 0;
-
-	if (known < 0)
-		return known;
-	if (!len || path[0] != '/')
-		return -ENOENT;
-	if (own[0] != '/')
-		return -E2BIG;
-	if (path[len - 1] == '/')
-		len--;
-	return !strncmp(own, path, len) && (!own[len] || own[len] == '/');
-}
-EXPORT_SYMBOL_NS_GPL(kdtl_cgroup_within, KDTL_NS);
-
-/**
- * kdtl_task_is_kthread() - is a task a kernel thread?
- * @pid: its pid in the initial namespace, as kdtl_entry_pid() has it
- *
- * Looks at the tasks that exist now, not at the table.
- *
- * Context: any but NMI.
- * Return: 1, also for 0, which is the idle task; 0: it is not; -ESRCH: no task has the pid any
- * more.
- */
-int kdtl_task_is_kthread(pid_t pid)
-{
-	const struct task_struct *t;
-	int is = -ESRCH;
-
-	if (!pid)
-		return 1;
-	rcu_read_lock();
-	t = pid_task(find_pid_ns(pid, &init_pid_ns), PIDTYPE_PID);
-	if (t)
-		is = !!(t->flags & PF_KTHREAD);
-	rcu_read_unlock();
-	return is;
-}
-EXPORT_SYMBOL_NS_GPL(kdtl_task_is_kthread, KDTL_NS);

@@ -11,6 +11,7 @@
 #include <linux/fs.h>
 #include <linux/kdtl_answers.h>
 #include <linux/kdtl_hist.h>
+#include <linux/ktime.h>
 #include <linux/module.h>
 
 static char *cgroup = "/";
@@ -87,7 +88,7 @@ static void governor_span(const struct kdtl_span *span, void *unused)
 
 static unsigned int governor_round(struct kdtl_session *s, void *unused)
 {
-	const u64 now = kdtl_now(s), target = (u64)target_us * NSEC_PER_USEC;
+	const u64 now = ktime_get_ns(), target = (u64)target_us * NSEC_PER_USEC;
 	unsigned int want = weight;
 	bool or_longer;
 	u64 p99;

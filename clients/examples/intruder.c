@@ -10,7 +10,11 @@
 #include <linux/kdtl_answers.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
+#include <linux/pid_namespace.h>
 #include <linux/ratelimit.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/sched/clock.h>
 #include <linux/string.h>
 
 static char *owner = "";
@@ -50,10 +54,23 @@ static void intruder_alarm(struct intruder *i, int cpu, u64 to, bool stays)
 	});
 }
 
+/* Nothing is known of a task that has gone. */
+static bool intruder_is_kthread(pid_t pid)
+{
+	const struct task_struct *t;
+	bool is;
+
+	rcu_read_lock();
+	t = pid_task(find_pid_ns(pid, &init_pid_ns), PIDTYPE_PID);
+	is = t && t->flags & PF_KTHREAD;
+	rcu_read_unlock();
+	return is;
+}
+
 static bool intruder_is(const struct kdtl_entry *e)
 {
 	return !kdtl_entry_is_idle(e) && strcmp(kdtl_entry_comm(e), owner) &&
-	       (kthreads || kdtl_task_is_kthread(kdtl_entry_pid(e)) != 1);
+	       (kthreads || !intruder_is_kthread(kdtl_entry_pid(e)));
 }
 
 static void intruder_span(const struct kdtl_span *span, void *unused)
@@ -77,7 +94,8 @@ static void intruder_span(const struct kdtl_span *span, void *unused)
 
 static unsigned int intruder_round(struct kdtl_session *s, void *unused)
 {
-	const u64 now = kdtl_now(s);
+	/* The time of kdtl_sched. */
+	const u64 now = local_clock();
 	struct intruder *i;
 	int cpu;
 

@@ -70,21 +70,13 @@ static enum rule_class rule_class_of(const struct kdtl_task *task)
 	return task->nice < 0 ? RULE_HIGH : RULE_LOW;
 }
 
-static bool rule_holds_below(const struct rule_group *g, const char *path)
-{
-	const size_t len = strlen(g->path);
-
-	return !strcmp(g->path, "/") ||
-	       (!strncmp(path, g->path, len) && (!path[len] || path[len] == '/'));
-}
-
 /* The group with the longest path that holds for a task of the cgroup @path, or NULL. */
 static const struct rule_group *rule_deepest(const char *path)
 {
 	const struct rule_group *g, *best = NULL;
 
 	list_for_each_entry(g, &rule_groups, list) {
-		if (rule_holds_below(g, path) &&
+		if (kdtl_path_within(path, g->path) &&
 		    (!best || strlen(g->path) > strlen(best->path)))
 			best = g;
 	}

@@ -24,7 +24,6 @@
 #include <linux/kdtl_verbs.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
-#include <linux/rcupdate.h>
 #include <asm/dtl.h>
 #include <asm/time.h>
 
@@ -201,18 +200,13 @@ static int kdtl_dtl_load(struct kdtl_session *s)
 {
 	cpumask_var_t cpus;
 	int cpu, err;
-	bool isolated;
 
 	if (!zalloc_cpumask_var(&cpus, GFP_KERNEL))
 		return -ENOMEM;
-	rcu_read_lock();
-	for_each_possible_cpu(cpu) {
-		isolated = kdtl_cpu_is_isolated(cpu);
-		per_cpu(kdtl_dtl_cpus, cpu).isolated = isolated;
-		if (!isolated)
-			cpumask_set_cpu(cpu, cpus);
-	}
-	rcu_read_unlock();
+	kdtl_isolated_cpus(cpus);
+	for_each_possible_cpu(cpu)
+		per_cpu(kdtl_dtl_cpus, cpu).isolated = cpumask_test_cpu(cpu, cpus);
+	cpumask_andnot(cpus, cpu_possible_mask, cpus);
 	err = kdtl_load(s, cpus);
 	free_cpumask_var(cpus);
 	return err;

@@ -188,13 +188,10 @@ unused_exports()
 	kdtl_aux_output_end
 	kdtl_aux_output_flag
 	kdtl_aux_output_skip
-	kdtl_cgroup_within clients that decide by cgroup: clients/examples/governor.c
 	kdtl_delete_evtsets what perfmon2's callers have, as is the case of the next one
 	kdtl_getinfo_evtsets
-	kdtl_isolated_cpus clients that guard CPUs, as is the case of kthread: clients/examples/intruder.c
-	kdtl_now clients that compare entries with the present: clients/examples/intruder.c
+	kdtl_isolated_cpus kdtl_dtl, which this machine has not
 	kdtl_restart sessions with KDTL_SESSION_PAUSE: clients/examples/overload.c
-	kdtl_task_is_kthread
 	kdtl_write_counters counters that overflow: clients/examples/overload.c
 	END
 }
@@ -357,11 +354,11 @@ plant_all()
 	printf '%s\n' "  $d/clients/bad/../../core/low.h \\" "  $d/clients/bad/bad.h \\" \
 		>>"$d/clients/bad/.bad.o.cmd"
 	mkdir "$d/core/pmu"
-	# The modules: an example is not installed, and kdtl_now() is no longer exported.
+	# The modules: an example is not installed, and kdtl_restart() is no longer exported.
 	cp -- "$d/clients/good/user.o" "$d/clients/good/kdtl_good.ko"
 	cp -- "$d/clients/examples/example.o" "$d/clients/examples/kdtl_example.ko"
 	{
-		unused_exports | sed '/^kdtl_now$/d; s|.*|0x0 & /kdtl EXPORT_SYMBOL_GPL KDTL|'
+		unused_exports | sed '/^kdtl_restart$/d; s|.*|0x0 & /kdtl EXPORT_SYMBOL_GPL KDTL|'
 		printf '0x0 %s /kdtl_answers EXPORT_SYMBOL_GPL KDTL\n' kdtl_used kdtl_useless
 	} >"$d/Module.symvers"
 	# Of these verbs, two say first that they may sleep.
@@ -430,6 +427,6 @@ ok "a driver's second header would be found" finds \
 ok "a verb that does not say so would be found" finds \
 	"kdtl_bad() may sleep, but first calls work()" says_sleep_first "$d"
 ok "an export without a user would be found" finds \
-	"kdtl_now() is on the list of unused exports, and is none
+	"kdtl_restart() is on the list of unused exports, and is none
 kdtl_useless() is exported, and nothing that is installed uses it" exports_are_used "$d"
 finish

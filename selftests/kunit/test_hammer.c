@@ -171,11 +171,6 @@ static ssize_t hammer_kdtl_aux_snapshot(struct kdtl_session *s)
 	return ret == -EINVAL ? 0 : -EBADMSG;
 }
 
-static ssize_t hammer_kdtl_now(struct kdtl_session *s)
-{
-	return kdtl_now(s) ? 0 : -EINVAL;
-}
-
 static ssize_t hammer_kdtl_timebase_sync(struct kdtl_session *s)
 {
 	struct kdtl_timebase tb = {};

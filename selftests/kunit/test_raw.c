@@ -152,7 +152,6 @@ static void raw_verbs(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kdtl_getinfo_evtsets(s, &set_info, 1), -EOPNOTSUPP);
 		KUNIT_EXPECT_EQ(test, kdtl_aux_gap(s, 0, &at, &lost), -EOPNOTSUPP);
 		KUNIT_EXPECT_EQ(test, kdtl_timebase_sync(s, &tb), -EOPNOTSUPP);
-		KUNIT_EXPECT_EQ(test, kdtl_now(s), 0ULL);
 		KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_merge_create(s)), (long)-EOPNOTSUPP);
 		KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, NULL), (ssize_t)-EINVAL);
 		KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)0);

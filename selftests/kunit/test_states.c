@@ -307,11 +307,6 @@ static ssize_t do_kdtl_aux_info(struct kdtl_session *s)
 	return kdtl_aux_info(s, cpumask_first(cpu_online_mask), &info);
 }
 
-static ssize_t do_kdtl_now(struct kdtl_session *s)
-{
-	return kdtl_now(s) ? 0 : -EINVAL;
-}
-
 static ssize_t do_kdtl_timebase_sync(struct kdtl_session *s)
 {
 	struct kdtl_timebase tb = {};

@@ -722,17 +722,6 @@ static void tasks_refused(struct kunit *test)
 	KUNIT_EXPECT_GT(test, kdtl_cgroup_path(table, task.cgroup, path, SIZE_MAX), 0);
 }
 
-/* kthreadd is one, and so is this thread; init, and who has gone, are not. */
-static void tasks_kthreads(struct kunit *test)
-{
-	KUNIT_EXPECT_EQ(test, kdtl_task_is_kthread(0), 1);
-	KUNIT_EXPECT_EQ(test, kdtl_task_is_kthread(1), 0);
-	KUNIT_EXPECT_EQ(test, kdtl_task_is_kthread(2), 1);
-	KUNIT_EXPECT_EQ(test, kdtl_task_is_kthread(current->pid), !!(current->flags & PF_KTHREAD));
-	KUNIT_EXPECT_EQ(test, kdtl_task_is_kthread(PID_MAX_LIMIT), -ESRCH);
-	KUNIT_EXPECT_EQ(test, kdtl_task_is_kthread(-1), -ESRCH);
-}
-
 static struct kunit_case tasks_cases[] = {
 	KUNIT_CASE(tasks_before),
 	KUNIT_CASE(tasks_short),
@@ -746,7 +735,6 @@ static struct kunit_case tasks_cases[] = {
 	KUNIT_CASE(tasks_full),
 	KUNIT_CASE(tasks_at_once),
 	KUNIT_CASE(tasks_two_readers),
-	KUNIT_CASE(tasks_kthreads),
 	KUNIT_CASE(tasks_refused),
 	{ }
 };

@@ -316,7 +316,6 @@ const struct cpumask *kdtl_session_cpus(const struct kdtl_session *s);
 #define kdtl_for_each_cpu(cpu, s)	for_each_cpu(cpu, kdtl_session_cpus(s))
 
 void kdtl_isolated_cpus(struct cpumask *cpus);
-u64 kdtl_now(struct kdtl_session *s);
 
 /**
  * kdtl_ticks_to_ns() - convert a length of time

@@ -18,6 +18,7 @@
 
 #include <linux/kdtl.h>
 #include <linux/notifier.h>
+#include <linux/string.h>
 
 /* ------------------------------------------------------------------ tasks */
 
@@ -56,8 +57,53 @@ bool kdtl_task_exec(struct kdtl_tasks *t, pid_t pid, u64 since, pid_t now, u64 t
 int kdtl_tasks_read(struct kdtl_tasks *t, u64 *seq, struct kdtl_task *tasks,
 		    unsigned int nr, u64 *lost);
 int kdtl_cgroup_path(struct kdtl_tasks *t, u64 id, char *path, size_t size);
-int kdtl_cgroup_within(struct kdtl_tasks *t, u64 id, const char *path);
-int kdtl_task_is_kthread(pid_t pid);
+
+/* A longer path of a cgroup is cut to its end. */
+#define KDTL_PATH_LEN	240
+
+/**
+ * kdtl_path_within() - is a cgroup the one at a path, or below it?
+ * @own: the cgroup's path, from kdtl_cgroup_path()
+ * @path: a path that begins at the root of the hierarchy: "/web"; "/" has all cgroups
+ *
+ * Context: any.
+ * Return: true if so.
+ */
+static inline bool kdtl_path_within(const char *own, const char *path)
+{
+	size_t len = strlen(path);
+
+	if (len && path[len - 1] == '/')
+		len--;
+	return !len || (!strncmp(own, path, len) && (!own[len] || own[len] == '/'));
+}
+
+/**
+ * kdtl_cgroup_within() - is a cgroup, which is known by its id, the one at a path, or below it?
+ * @t: from kdtl_tasks_open(); of NULL and of an error nothing is known
+ * @id: the cgroup's id, from kdtl_task::cgroup
+ * @path: as for kdtl_path_within()
+ *
+ * For a client that wants the entries of some cgroups only.
+ *
+ * Context: any, NMI too.
+ * Return:
+ * * 1, or 0: it is not
+ * * -ENOENT: it is not known, or @path is not a path
+ * * -E2BIG: the cgroup's path has 240 bytes or more, and its beginning is not kept
+ * * -EAGAIN: as kdtl_cgroup_path()
+ */
+static inline int kdtl_cgroup_within(struct kdtl_tasks *t, u64 id, const char *path)
+{
+	char own[KDTL_PATH_LEN];
+	const int known = kdtl_cgroup_path(t, id, own, sizeof(own));
+
+	if (known < 0)
+		return known;
+	if (!path || path[0] != '/')
+		return -ENOENT;
+	return own[0] == '/' ? kdtl_path_within(own, path) : -E2BIG;
+}
 
 /* ------------------------------------------------------- who had a CPU */
 

@@ -59,44 +59,27 @@ static int stream_ioctl_clock(struct stream *st, void __user *arg)
 	return err;
 }
 
-static int stream_ioctl_tasks(struct stream *st, unsigned int cmd, void __user *arg)
+/* @which is KDTL_IOC_TASKS, KDTL_IOC_CGROUP or KDTL_IOC_WAITS, and @cmd the same of any size. */
+static int stream_ioctl_ask(struct stream *st, unsigned int cmd, unsigned int which,
+			    void __user *arg)
 {
-	const size_t size = min_t(size_t, _IOC_SIZE(cmd), sizeof(struct kdtl_stream_tasks));
-	struct kdtl_stream_tasks tasks;
-	int err;
+	const size_t size = _IOC_SIZE(which);
+	union {
+		struct kdtl_stream_tasks	tasks;
+		struct kdtl_stream_cgroup	cgroup;
+		struct kdtl_stream_waits	waits;
+	} ask;
+	int err = copy_struct_from_user(&ask, size, arg, _IOC_SIZE(cmd));
 
-	err = copy_struct_from_user(&tasks, sizeof(tasks), arg, _IOC_SIZE(cmd));
-	if (!err)
-		err = stream_tasks(st, &tasks);
-	if (!err && copy_to_user(arg, &tasks, size))
-		err = -EFAULT;
-	return err;
-}
-
-static int stream_ioctl_cgroup(struct stream *st, unsigned int cmd, void __user *arg)
-{
-	const size_t size = min_t(size_t, _IOC_SIZE(cmd), sizeof(struct kdtl_stream_cgroup));
-	struct kdtl_stream_cgroup cgroup;
-	int err;
-
-	err = copy_struct_from_user(&cgroup, sizeof(cgroup), arg, _IOC_SIZE(cmd));
-	if (!err)
-		err = stream_cgroup(st, &cgroup);
-	if (!err && copy_to_user(arg, &cgroup, size))
-		err = -EFAULT;
-	return err;
-}
-
-static int stream_ioctl_waits(struct stream *st, unsigned int cmd, void __user *arg)
-{
-	const size_t size = min_t(size_t, _IOC_SIZE(cmd), sizeof(struct kdtl_stream_waits));
-	struct kdtl_stream_waits waits;
-	int err;
-
-	err = copy_struct_from_user(&waits, sizeof(waits), arg, _IOC_SIZE(cmd));
-	if (!err)
-		err = stream_waits(st, &waits);
-	if (!err && copy_to_user(arg, &waits, size))
+	if (err)
+		return err;
+	if (which == KDTL_IOC_TASKS)
+		err = stream_tasks(st, &ask.tasks);
+	else if (which == KDTL_IOC_CGROUP)
+		err = stream_cgroup(st, &ask.cgroup);
+	else
+		err = stream_waits(st, &ask.waits);
+	if (!err && copy_to_user(arg, &ask, min_t(size_t, size, _IOC_SIZE(cmd))))
 		err = -EFAULT;
 	return err;
 }
@@ -126,11 +109,11 @@ static long stream_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		else if (stream_ioctl_is(cmd, KDTL_IOC_INFO))
 			err = stream_ioctl_info(st, cmd, argp);
 		else if (stream_ioctl_is(cmd, KDTL_IOC_TASKS))
-			err = stream_ioctl_tasks(st, cmd, argp);
+			err = stream_ioctl_ask(st, cmd, KDTL_IOC_TASKS, argp);
 		else if (stream_ioctl_is(cmd, KDTL_IOC_CGROUP))
-			err = stream_ioctl_cgroup(st, cmd, argp);
+			err = stream_ioctl_ask(st, cmd, KDTL_IOC_CGROUP, argp);
 		else if (stream_ioctl_is(cmd, KDTL_IOC_WAITS))
-			err = stream_ioctl_waits(st, cmd, argp);
+			err = stream_ioctl_ask(st, cmd, KDTL_IOC_WAITS, argp);
 		else
 			err = -ENOTTY;
 		break;

@@ -83,42 +83,32 @@ static void kdtl_table_end_work(struct work_struct *work)
 
 static DECLARE_DELAYED_WORK(kdtl_end_work, kdtl_table_end_work);
 
-/**
- * struct kdtl_table_late - a wait for the table, which is logged if kdtl.ko is loaded
- * @late: the wait
- * @end: kdtl_late_end(), or NULL
- *
- * This module must not depend on kdtl.ko.  Without kdtl.ko, nobody asks for answers.
+/*
+ * Beginning and ending the table waits for RCU, and for the separate RCU of tracepoints.  This is
+ * logged if kdtl.ko is loaded, on which this module must not depend: without kdtl.ko, nobody asks
+ * for answers.
  */
-struct kdtl_table_late {
-	struct kdtl_late	late;
-	void			(*end)(struct kdtl_late *late);
-};
-
-/* Beginning and ending the table waits for RCU, and for the separate RCU of tracepoints. */
-static void kdtl_table_late_begin(struct kdtl_table_late *t, const char *owner)
+static void kdtl_table_late_begin(struct kdtl_late *late, const char *owner)
 {
 	void (*begin)(struct kdtl_late *late, const char *owner, const char *what);
 
-	t->end = symbol_get(kdtl_late_end);
-	if (!t->end)
-		return;
+	late->owner = NULL;
 	begin = symbol_get(kdtl_late_begin);
-	if (begin) {
-		begin(&t->late, owner, "waits for RCU, which waits for each CPU");
-		return;
-	}
-	symbol_put(kdtl_late_end);
-	t->end = NULL;
+	if (begin)
+		begin(late, owner, "waits for RCU, which waits for each CPU");
 }
 
-static void kdtl_table_late_end(struct kdtl_table_late *t)
+static void kdtl_table_late_end(struct kdtl_late *late)
 {
-	if (!t->end)
+	void (*end)(struct kdtl_late *late);
+
+	if (!late->owner)
 		return;
-	t->end(&t->late);
-	symbol_put(kdtl_late_begin);
+	/* kdtl.ko has not gone, because its other function is held. */
+	end = symbol_get(kdtl_late_end);
+	end(late);
 	symbol_put(kdtl_late_end);
+	symbol_put(kdtl_late_begin);
 }
 
 /**
@@ -130,7 +120,7 @@ static void kdtl_table_late_end(struct kdtl_table_late *t)
  */
 struct kdtl_tasks *__kdtl_tasks_open(struct module *owner)
 {
-	struct kdtl_table_late late;
+	struct kdtl_late late;
 	struct kdtl_tasks *t;
 	int err = 0;
 
@@ -217,7 +207,7 @@ void kdtl_tasks_close_left(struct module *module)
  */
 void kdtl_tasks_exit(void)
 {
-	struct kdtl_table_late late;
+	struct kdtl_late late;
 
 	kdtl_table_late_begin(&late, KBUILD_MODNAME);
 	cancel_delayed_work_sync(&kdtl_end_work);

@@ -253,10 +253,10 @@ static void put_taken(struct chrome *c, unsigned int cpu, uint64_t from, uint64_
 	char comm[PRINTABLE(COMM_LEN)], name[sizeof(comm) + 16];
 
 	for (; g < r->taken + r->nr_taken && g->cpu == cpu && g->from < to; g++) {
-		if (g->irq)
-			snprintf(name, sizeof(name), "%s %s", kdtl_irq_word(entry_pid(g->irq)),
-				 utf8_text(comm, entry_comm(g->irq), COMM_LEN));
-		put_slice(c, g->irq ? name : "the hypervisor", CPUS_PID, cpu_tid(cpu),
+		if (g->entry)
+			snprintf(name, sizeof(name), "%s %s", kdtl_irq_word(entry_pid(g->entry)),
+				 utf8_text(comm, entry_comm(g->entry), COMM_LEN));
+		put_slice(c, g->entry ? name : "the hypervisor", CPUS_PID, cpu_tid(cpu),
 			  g->from > from ? g->from : from, g->to < to ? g->to : to, NULL);
 	}
 }

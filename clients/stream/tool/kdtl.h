@@ -58,20 +58,20 @@ struct cgroup {
 };
 
 /**
- * struct gap - a time in which the hypervisor or an interrupt had a CPU, or in which its entries were
- *	lost
+ * struct gap - a time in which the hypervisor or an interrupt had a CPU, in which its entries were
+ *	lost, or in which its task could not be preempted
  * @cpu: the CPU
  * @from: when it began, in ns since boot
  * @to: when it was over
  * @lost: entries that were lost
- * @irq: the entry of an interrupt; or NULL
+ * @entry: the entry of the interrupt, or of kdtl_wake; or NULL
  */
 struct gap {
 	unsigned int	cpu;
 	uint64_t	from;
 	uint64_t	to;
 	uint64_t	lost;
-	const struct kdtl_entry	*irq;
+	const struct kdtl_entry	*entry;
 };
 
 /**
@@ -507,6 +507,8 @@ void why_json(const struct recording *r, size_t i, const char *limit);
 #define IRQ_SOURCE	"kdtl_irq"
 #define IRQ_SUFFIX	".irq"		/* likewise */
 const char *name_beside(const char *path, const char *suffix);
+bool read_beside(const struct recording *r, struct recording *s, const char *path, bool asked,
+		 const char *(*unlike)(const struct recording *r, const struct recording *s));
 void steal_open(struct recording *r, const char *path, const char *steal);
 void irq_take(struct recording *r, struct recording *s);
 void irq_open(struct recording *r, const char *path, const char *irq);

@@ -7,7 +7,7 @@
 
 static int by_cpu_and_time(const void *a, const void *b)
 {
-	const struct kept *x = a, *y = b;
+	const struct gap *x = a, *y = b;
 
 	if (x->cpu != y->cpu)
 		return x->cpu < y->cpu ? -1 : 1;
@@ -26,28 +26,13 @@ void kepts_take(struct kepts *k, const struct recording *wake)
 			continue;
 		to = entry_time(wake, wake->entry[i]);
 		grow(k->kept, k->nr);
-		k->kept[k->nr++] = (struct kept){
-			.cpu = kdtl_wake_cpu(w), .to = to, .entry = w,
+		k->kept[k->nr++] = (struct gap){
+			.cpu = kdtl_wake_cpu(w), .to = to, .entry = wake->entry[i],
 			.from = to > kdtl_wake_arg(w) ? to - kdtl_wake_arg(w) : 0,
 		};
 	}
 	if (k->nr)
 		qsort(k->kept, k->nr, sizeof(*k->kept), by_cpu_and_time);
-}
-
-/* The first one of @cpu that ends after @ns, or what comes instead of it. */
-static size_t kept_after(const struct kepts *k, unsigned int cpu, uint64_t ns)
-{
-	size_t from = 0, to = k->nr, i;
-
-	while (from < to) {
-		i = from + (to - from) / 2;
-		if (k->kept[i].cpu < cpu || (k->kept[i].cpu == cpu && k->kept[i].to <= ns))
-			from = i + 1;
-		else
-			to = i;
-	}
-	return from;
 }
 
 /*
@@ -58,10 +43,10 @@ const struct kdtl_wake_entry *kept_longest(const struct kepts *k, unsigned int c
 					   uint64_t from, uint64_t to)
 {
 	const struct kdtl_wake_entry *longest = NULL, *w;
-	size_t i = kept_after(k, cpu, from);
+	const struct gap *g = gap_after(k->kept, k->nr, cpu, from);
 
-	for (; i < k->nr && k->kept[i].cpu == cpu && k->kept[i].from < to; i++) {
-		w = k->kept[i].entry;
+	for (; g < k->kept + k->nr && g->cpu == cpu && g->from < to; g++) {
+		w = kdtl_wake_of(g->entry);
 		if ((pid == KEPT_ANY || kdtl_wake_pid(w) == pid) &&
 		    (!longest || kdtl_wake_arg(w) > kdtl_wake_arg(longest)))
 			longest = w;

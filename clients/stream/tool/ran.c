@@ -185,8 +185,8 @@ static uint64_t add_taken(const struct recording *r, unsigned int cpu, uint64_t 
 
 	for (; g < end && g->cpu == cpu && g->from < to; g++) {
 		ns = (g->to < to ? g->to : to) - (g->from > from ? g->from : from);
-		if (g->irq)
-			add(w, g->irq, entry_pid(g->irq), ns);
+		if (g->entry)
+			add(w, g->entry, entry_pid(g->entry), ns);
 		else
 			w->stolen += ns;
 		taken += ns;

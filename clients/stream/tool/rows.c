@@ -514,7 +514,7 @@ static uint64_t sweep_had(struct sweep *s, const struct recording *r, unsigned i
 			ns += sweep_back(s, g[-1].to, until);
 			until = g[-1].to;
 		}
-		*(g[-1].irq ? irqs : stolen) +=
+		*(g[-1].entry ? irqs : stolen) +=
 			sweep_back(s, g[-1].from > since ? g[-1].from : since, until);
 		until = g[-1].from > since ? g[-1].from : since;
 	}

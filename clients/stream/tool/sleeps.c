@@ -158,7 +158,7 @@ static void add_taken(struct sleeps *s, const struct recording *r)
 	for (; s->log.nr_taken < r->nr_taken; g++)
 		s->taken[s->log.nr_taken++] = (struct chain_had){
 			.cpu = g->cpu, .from = g->from, .to = g->to,
-			.pid = g->irq ? entry_pid(g->irq) : 0,
+			.pid = g->entry ? entry_pid(g->entry) : 0,
 		};
 }
 
@@ -178,29 +178,16 @@ static void add_dispatches(struct sleeps *s, const struct recording *r)
 	s->log.taken = s->taken;
 }
 
-/* NULL: @beside was read, and fits @r; or why not, to be put after its name; "": errno says it. */
-static const char *read_beside(struct recording *wake, const struct recording *r,
-			       const char *beside)
+/* Why @wake does not tell of the wake-ups during @r; NULL: it does. */
+static const char *unlike_wake(const struct recording *r, const struct recording *wake)
 {
-	static char text[64];
-	const char *error = recording_read(wake, beside);
-
-	if (error)
-		return error;
-	errno = 0;
-	if (!recording_is_wake(wake))
-		return ": is no recording of " WAKE_SOURCE;
-	error = recording_unlike(r, wake);
-	if (!error)
-		return NULL;
-	snprintf(text, sizeof(text), ": %s", error);
-	return text;
+	return recording_is_wake(wake) ? recording_unlike(r, wake) :
+					 "is no recording of " WAKE_SOURCE;
 }
 
 static void take(struct sleeps *s, const struct recording *r, const struct recording *wake,
 		 const char *beside)
 {
-	recording_check(wake, beside);
 	losses_tell(wake, beside);
 	s->log.end = since_boot(r, recording_until(r) ?: recording_span(r).to);
 	s->log.lossy = r->head.lost || r->some_cpus || !recording_until(r);
@@ -217,7 +204,7 @@ static void take(struct sleeps *s, const struct recording *r, const struct recor
 void sleeps_open(struct sleeps *s, const struct recording *r, const char *path,
 		 const char *wake_path)
 {
-	const char *beside = wake_path ?: name_beside(path, WAKE_SUFFIX), *error;
+	const char *beside = wake_path ?: name_beside(path, WAKE_SUFFIX);
 	static struct recording wake;
 
 	*s = (struct sleeps){ 0 };
@@ -231,9 +218,7 @@ void sleeps_open(struct sleeps *s, const struct recording *r, const char *path,
 		die("%s: has no wake-ups beside it, in %s%s: record them with kdtl record --wake",
 		    path, path, WAKE_SUFFIX);
 	}
-	error = read_beside(&wake, r, beside);
-	if (error)
-		die("%s%s", beside, error);
+	read_beside(r, &wake, beside, true, unlike_wake);
 	take(s, r, &wake, beside);
 }
 
@@ -242,17 +227,9 @@ static const struct recording *wakes_beside(const struct recording *r, const cha
 					    const char **beside)
 {
 	static struct recording wake;
-	const char *error;
 
 	*beside = r->sched ? name_beside(path, WAKE_SUFFIX) : NULL;
-	if (!*beside)
-		return NULL;
-	error = read_beside(&wake, r, *beside);
-	if (error)
-		fprintf(stderr, "kdtl: %s%s%s, so it is not used\n", *beside, error,
-			*error ? "" : ": cannot be read");
-	errno = 0;
-	return error ? NULL : &wake;
+	return *beside && read_beside(r, &wake, *beside, false, unlike_wake) ? &wake : NULL;
 }
 
 /* sleeps_open(), if there is a recording beside it that fits.  Returns whether there is. */

@@ -12,26 +12,13 @@
 #define KEPT_ANY	(-1)
 
 /**
- * struct kept - a task, or the idle one, could not be preempted
- * @cpu: the CPU that it had
- * @from: when it was told to leave, in ns since boot
- * @to: when it left
- * @entry: the entry of kdtl_wake
- */
-struct kept {
-	unsigned int			cpu;
-	uint64_t			from;
-	uint64_t			to;
-	const struct kdtl_wake_entry	*entry;
-};
-
-/**
- * struct kepts - all of a recording
+ * struct kepts - when tasks, or the idle one, could not be preempted: from when they were told to
+ *	leave a CPU until they left
  * @kept: by CPU and time, without overlap
  * @nr: their number
  */
 struct kepts {
-	struct kept	*kept;
+	struct gap	*kept;
 	size_t		nr;
 };
 

@@ -144,7 +144,7 @@ static void add_irq(struct recording *r, const struct kdtl_entry *e, uint64_t fr
 		until = g < end && g->cpu == entry_cpu(e) && g->from < to ? g->from : to;
 		grow(r->taken, r->nr_taken);
 		r->taken[r->nr_taken++] = (struct gap){
-			.cpu = entry_cpu(e), .from = from, .to = until, .irq = e,
+			.cpu = entry_cpu(e), .from = from, .to = until, .entry = e,
 		};
 	}
 }
@@ -211,9 +211,8 @@ const char *name_beside(const char *path, const char *suffix)
  * Read @path into @s, if it fits @r as @unlike says.  Returns false, and says why, if it cannot be
  * used; if it was @asked for by name, that is an error.
  */
-static bool read_beside(const struct recording *r, struct recording *s, const char *path, bool asked,
-			const char *(*unlike)(const struct recording *r,
-					      const struct recording *s))
+bool read_beside(const struct recording *r, struct recording *s, const char *path, bool asked,
+		 const char *(*unlike)(const struct recording *r, const struct recording *s))
 {
 	const char *error;
 
@@ -224,6 +223,7 @@ static bool read_beside(const struct recording *r, struct recording *s, const ch
 	if (error) {
 		fprintf(stderr, "kdtl: %s: not used%s%s\n", path, *error ? error : ": ",
 			*error ? "" : strerror(errno));
+		errno = 0;
 		return false;
 	}
 	error = unlike(r, s);
@@ -282,8 +282,8 @@ void irq_open(struct recording *r, const char *path, const char *irq)
 const char *irq_comm(const struct recording *r, int pid)
 {
 	for (size_t i = 0; i < r->nr_taken; i++) {
-		if (r->taken[i].irq && entry_pid(r->taken[i].irq) == pid)
-			return entry_comm(r->taken[i].irq);
+		if (r->taken[i].entry && entry_pid(r->taken[i].entry) == pid)
+			return entry_comm(r->taken[i].entry);
 	}
 	return "?";
 }

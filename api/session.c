@@ -897,10 +897,11 @@ struct kdtl_session *__kdtl_session_open(const struct kdtl_session_attr *attr,
 	if (IS_ERR(s))
 		return s;
 	err = kdtl_session_run(s, reader);
-	if (err) {
-		kdtl_session_close(s);
-		return ERR_PTR(err);
-	}
-	return s;
+	if (!err)
+		return s;
+	/* Nobody else knows the session. */
+	if (kdtl_session_shut(s))
+		kdtl_session_end(s);
+	return ERR_PTR(err);
 }
 EXPORT_SYMBOL_NS_GPL(__kdtl_session_open, KDTL_NS);

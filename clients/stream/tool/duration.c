@@ -45,6 +45,21 @@ bool read_duration(const char *text, uint64_t unit, uint64_t *ns)
 	return true;
 }
 
+/* Three digits and a unit, as narrow as can be; a + for "or more". */
+const char *brief_ns(char to[NS_TEXT], uint64_t ns, bool more)
+{
+	static const char *const unit[] = { "ns", "us", "ms", "s" };
+	unsigned int i = 0;
+	double v = ns;
+
+	/* A value that rounds to 1000 is 1.00 of the next unit. */
+	for (; v >= 999.5 && i < ARRAY_SIZE(unit) - 1; i++)
+		v /= 1000;
+	snprintf(to, NS_TEXT, "%.*f%s%s", !i || v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2, v, unit[i],
+		 more ? "+" : "");
+	return to;
+}
+
 /* An option's duration: at least @least ns, and at most @most ns if that is not 0. */
 uint64_t parse_duration(const char *option, const char *text, uint64_t unit, uint64_t least,
 			uint64_t most)

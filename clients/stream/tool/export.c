@@ -53,42 +53,6 @@ static struct export_options parse(int argc, char **argv)
 	return o;
 }
 
-/* Is this UTF-8 without control characters?  No encoding may be longer than need be. */
-static bool is_plain(const unsigned char *p, size_t len)
-{
-	static const uint32_t least[] = { 0, 0x80, 0x800, 0x10000 };
-	unsigned int more;
-	uint32_t c;
-
-	while (len && *p) {
-		c = *p++;
-		len--;
-		more = c < 0x80 ? 0 : c >> 5 == 6 ? 1 : c >> 4 == 14 ? 2 : c >> 3 == 30 ? 3 : 4;
-		if (more > 3 || more > len)
-			return false;
-		c &= more ? 0x3f >> more : 0x7f;
-		for (unsigned int i = 0; i < more; i++, len--, p++) {
-			if (*p >> 6 != 2)
-				return false;
-			c = c << 6 | (*p & 0x3f);
-		}
-		if (c < least[more] || c > 0x10ffff || c >> 11 == 0x1b || c < ' ' ||
-		    (c >= 0x7f && c < 0xa0))
-			return false;
-	}
-	return true;
-}
-
-const char *utf8_text(char *to, const char *name, size_t len)
-{
-	len = strnlen(name, len);
-	if (!is_plain((const unsigned char *)name, len))
-		return printable(to, name, len);
-	memcpy(to, name, len);
-	to[len] = '\0';
-	return to;
-}
-
 /* Sort by time, although the entries are sorted by CPU. */
 static int by_time(const void *a, const void *b, void *recording)
 {

@@ -81,12 +81,6 @@ struct fields {
 
 void entry_fields(struct fields *f, const struct recording *r, const struct line *line);
 
-/*
- * For JSON: a name that is UTF-8 without control characters is left as it is, and any
- * other is as printable() has it.  There must be room for PRINTABLE(@len).
- */
-const char *utf8_text(char *to, const char *name, size_t len);
-
 /* json_line.c */
 void line_open(const char *key, char bracket);
 void line_close(char bracket);

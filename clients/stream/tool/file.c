@@ -258,6 +258,22 @@ static const char *map(int fd, size_t *size)
 	return p == MAP_FAILED ? NULL : p;
 }
 
+static int by_cpu_and_end(const void *a, const void *b)
+{
+	const struct gap *x = a, *y = b;
+
+	if (x->cpu != y->cpu)
+		return x->cpu < y->cpu ? -1 : 1;
+	return x->to < y->to ? -1 : x->to > y->to;
+}
+
+/* Sort gaps as gap_after() needs them. */
+void gaps_sort(struct gap *gap, size_t nr)
+{
+	if (nr)
+		qsort(gap, nr, sizeof(*gap), by_cpu_and_end);
+}
+
 /*
  * Read a recording; "-" is standard input.  Returns NULL, or why that cannot be done, to be
  * put behind @path: "" if errno says it.
@@ -290,7 +306,7 @@ const char *recording_read(struct recording *r, const char *path)
 	/* Of several files, each begins when its first pair was read. */
 	if (r->began && r->nr_clocks && r->clock[0].ticks > r->began)
 		r->began = r->clock[0].ticks;
-	losses_sort(r);
+	gaps_sort(r->loss, r->nr_losses);
 	tasks_sort(r);
 	return NULL;
 }

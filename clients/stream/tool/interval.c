@@ -180,7 +180,7 @@ static void note_losses(struct live *l)
 		r->loss[r->nr_losses] = last;
 		r->loss[r->nr_losses++].cpu = cpu;
 	}
-	losses_sort(r);
+	gaps_sort(r->loss, r->nr_losses);
 }
 
 /*

@@ -199,6 +199,7 @@ void print_ns(uint64_t ns, bool saturated);
 const char *printable(char *to, const char *name, size_t len);
 
 /* duration.c */
+const char *brief_ns(char to[NS_TEXT], uint64_t ns, bool more);
 bool read_duration(const char *text, uint64_t unit, uint64_t *ns);
 uint64_t parse_duration(const char *option, const char *text, uint64_t unit, uint64_t least,
 			uint64_t most);
@@ -228,6 +229,7 @@ struct recording recording_open(const char *path);
 struct recording recording_open_any(const char *path);
 void recording_sort(struct recording *r);
 void recording_sort_by_cpu(struct recording *r);
+void gaps_sort(struct gap *gap, size_t nr);
 
 /* clock.c */
 #define TIME_TEXT	40
@@ -481,7 +483,6 @@ uint64_t recording_until(const struct recording *r);
 
 /* ran.c */
 size_t next_of_cpu(const struct recording *r, size_t i);
-void losses_sort(struct recording *r);
 void losses_tell(const struct recording *r, const char *path);
 bool ran_between(const struct recording *r, const struct kdtl_entry *e,
 		 const struct kdtl_entry *next);
@@ -550,10 +551,14 @@ const char *path_text(char *to, const struct recording *r, const struct kdtl_tas
 void print_path(const char *path, int width);
 const char *word_text(char to[PRINTABLE(KDTL_CGROUP_LEN)], const char *name, size_t len);
 const char *short_ns(char to[NS_TEXT], uint64_t ns);
-const char *brief_ns(char to[NS_TEXT], uint64_t ns, bool more);
 #define ZONES_TEXT	(2 * TIME_TEXT + 8)
 const char *zones_text(char to[ZONES_TEXT], uint64_t begin, uint64_t end);
 void print_origin(const struct recording *r);
+/*
+ * For JSON: a name that is UTF-8 without control characters is left as it is, and any
+ * other is as printable() has it.  There must be room for PRINTABLE(@len).
+ */
+const char *utf8_text(char *to, const char *name, size_t len);
 
 /**
  * struct filter - which entries are wanted
@@ -624,10 +629,16 @@ bool filter_wants(const struct filter *f, const struct recording *r,
 bool filter_wants_execd(const struct filter *f, const struct recording *r,
 			const struct kdtl_entry *e, const struct kdtl_task *t);
 
-/* wake.c */
 #define WAKE_SOURCE	"kdtl_wake"
 #define WAKE_SUFFIX	".wake"	/* of the recording beside another one */
-bool recording_is_wake(const struct recording *r);
+
+/* Is it a recording of wake-ups, whose entries are no dispatches? */
+static inline bool recording_is_wake(const struct recording *r)
+{
+	return !strcmp(r->head.source, WAKE_SOURCE);
+}
+
+/* wake.c */
 void wake_print(const struct recording *r, struct filter *f, size_t nr);
 const char *wake_state_word(unsigned int state);
 const char *wake_lock_word(unsigned int lock);

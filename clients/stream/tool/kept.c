@@ -5,15 +5,6 @@
 
 #include "sleeps.h"
 
-static int by_cpu_and_time(const void *a, const void *b)
-{
-	const struct gap *x = a, *y = b;
-
-	if (x->cpu != y->cpu)
-		return x->cpu < y->cpu ? -1 : 1;
-	return x->to < y->to ? -1 : x->to > y->to;
-}
-
 /* Take all that the recording @wake says. */
 void kepts_take(struct kepts *k, const struct recording *wake)
 {
@@ -31,8 +22,7 @@ void kepts_take(struct kepts *k, const struct recording *wake)
 			.from = to > kdtl_wake_arg(w) ? to - kdtl_wake_arg(w) : 0,
 		};
 	}
-	if (k->nr)
-		qsort(k->kept, k->nr, sizeof(*k->kept), by_cpu_and_time);
+	gaps_sort(k->kept, k->nr);
 }
 
 /*

@@ -40,21 +40,6 @@ static int by_ns(const void *a, const void *b)
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-static int by_cpu_and_end(const void *a, const void *b)
-{
-	const struct gap *x = a, *y = b;
-
-	if (x->cpu != y->cpu)
-		return x->cpu < y->cpu ? -1 : 1;
-	return x->to < y->to ? -1 : x->to > y->to;
-}
-
-void losses_sort(struct recording *r)
-{
-	if (r->nr_losses)
-		qsort(r->loss, r->nr_losses, sizeof(*r->loss), by_cpu_and_end);
-}
-
 /* More losses than this are only counted. */
 #define LOSSES_SHOWN	3
 

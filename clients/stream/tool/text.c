@@ -102,18 +102,39 @@ const char *short_ns(char to[NS_TEXT], uint64_t ns)
 	return to;
 }
 
-/* Three digits and a unit, as narrow as can be; a + for "or more". */
-const char *brief_ns(char to[NS_TEXT], uint64_t ns, bool more)
+/* Is this UTF-8 without control characters?  No encoding may be longer than need be. */
+static bool is_plain(const unsigned char *p, size_t len)
 {
-	static const char *const unit[] = { "ns", "us", "ms", "s" };
-	unsigned int i = 0;
-	double v = ns;
+	static const uint32_t least[] = { 0, 0x80, 0x800, 0x10000 };
+	unsigned int more;
+	uint32_t c;
 
-	/* A value that rounds to 1000 is 1.00 of the next unit. */
-	for (; v >= 999.5 && i < ARRAY_SIZE(unit) - 1; i++)
-		v /= 1000;
-	snprintf(to, NS_TEXT, "%.*f%s%s", !i || v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2, v, unit[i],
-		 more ? "+" : "");
+	while (len && *p) {
+		c = *p++;
+		len--;
+		more = c < 0x80 ? 0 : c >> 5 == 6 ? 1 : c >> 4 == 14 ? 2 : c >> 3 == 30 ? 3 : 4;
+		if (more > 3 || more > len)
+			return false;
+		c &= more ? 0x3f >> more : 0x7f;
+		for (unsigned int i = 0; i < more; i++, len--, p++) {
+			if (*p >> 6 != 2)
+				return false;
+			c = c << 6 | (*p & 0x3f);
+		}
+		if (c < least[more] || c > 0x10ffff || c >> 11 == 0x1b || c < ' ' ||
+		    (c >= 0x7f && c < 0xa0))
+			return false;
+	}
+	return true;
+}
+
+const char *utf8_text(char *to, const char *name, size_t len)
+{
+	len = strnlen(name, len);
+	if (!is_plain((const unsigned char *)name, len))
+		return printable(to, name, len);
+	memcpy(to, name, len);
+	to[len] = '\0';
 	return to;
 }
 

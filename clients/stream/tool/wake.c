@@ -6,12 +6,6 @@
 
 #include "kdtl.h"
 
-/* Is it a recording of wake-ups, whose entries are no dispatches? */
-bool recording_is_wake(const struct recording *r)
-{
-	return !strcmp(r->head.source, WAKE_SOURCE);
-}
-
 static void print_by(const struct kdtl_wake_entry *w)
 {
 	if (w->flags & KDTL_WAKE_HARDIRQ)

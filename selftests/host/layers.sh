@@ -136,6 +136,13 @@ no_circle_in_clients()
 	return $rc
 }
 
+# no_circle_in_tool DIR: kbuild does not make objects of kdtl(1).
+no_circle_in_tool()
+{
+	"$top/scripts/weight" "$1" >"$work/weight" || return
+	! grep -o 'circle in clients/stream/tool.*' "$work/weight"
+}
+
 core_calls_no_api()
 {
 	uses "$1" core api | awk '$1 ~ /^core\// && $2 ~ /^api\// {
@@ -353,7 +360,10 @@ plant_all()
 	plant clients/bad/piece.c bad
 	printf '%s\n' "  $d/clients/bad/../../core/low.h \\" "  $d/clients/bad/bad.h \\" \
 		>>"$d/clients/bad/.bad.o.cmd"
-	mkdir "$d/core/pmu"
+	plant clients/stream/tool/this.c that
+	plant clients/stream/tool/that.c this
+	mkdir -p "$d"/{core/pmu,api/include/linux}
+	touch "$d"/{core/aux.h,core/session.h,api/include/linux/kdtl.h}
 	# The modules: an example is not installed, and kdtl_restart() is no longer exported.
 	cp -- "$d/clients/good/user.o" "$d/clients/good/kdtl_good.ko"
 	cp -- "$d/clients/examples/example.o" "$d/clients/examples/kdtl_example.ko"
@@ -391,7 +401,7 @@ finds()
 "$top/scripts/install-deps" check
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-layers.XXXXXX")
 partial "$work"
-plan 21
+plan 23
 capture "$top/scripts/build" x86_64-6.1
 built=$captured
 ok "every file was compiled" complete "$built"
@@ -403,6 +413,7 @@ ok "answers use kdtl as a client does" answers_use_public "$built"
 ok "kdtl.ko probes nothing, kdtl_answers.ko does" no_probe "$built"
 ok "core uses nothing of api" core_calls_no_api "$built"
 ok "no circle between files of a client" no_circle_in_clients "$built"
+ok "no circle between files of kdtl(1)" no_circle_in_tool "$top"
 ok "clients include the public headers, compat.h and their own" clients_include_public "$built"
 ok "each driver includes one header of core, and compat.h" drivers_include_one "$built"
 ok "a verb that may sleep says so first" says_sleep_first "$top"
@@ -420,6 +431,8 @@ ok "a call of the kernel in the engine would be found" finds "the engine calls p
 ok "a circle in a client would be found" finds \
 	"a circle: clients/bad/bad.o -> clients/bad/piece.o (piece) -> clients/bad/bad.o (bad)" \
 	no_circle_in_clients "$d"
+ok "a circle in kdtl(1) would be found" finds "circle in clients/stream/tool: that.c this.c" \
+	no_circle_in_tool "$d"
 ok "a client's look into core would be found" finds \
 	"clients/bad/bad.c includes core/low.h" clients_include_public "$d"
 ok "a driver's second header would be found" finds \

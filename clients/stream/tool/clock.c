@@ -19,6 +19,14 @@
 /* More would not help somebody who sets the clock all the time. */
 #define STEPS_SHOWN	3
 
+uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * NSEC + ts.tv_nsec;
+}
+
 /* Saturates, so that a later time is never less, whatever is in a file. */
 uint64_t ticks_at_to_ns(uint64_t freq, uint64_t ticks)
 {

@@ -233,6 +233,7 @@ void gaps_sort(struct gap *gap, size_t nr);
 
 /* clock.c */
 #define TIME_TEXT	40
+uint64_t now_ns(void);
 uint64_t ticks_at_to_ns(uint64_t freq, uint64_t ticks);
 uint64_t ticks_to_ns(const struct recording *r, uint64_t ticks);
 /* In ticks. */
@@ -684,9 +685,6 @@ void check_cpus(const char *option, const cpu_set_t *cpus);
 /* live.c */
 const char *record_live(double seconds, const char **steal, const char **irq, const char **wake);
 bool record_live_interrupted(void);
-
-/* record.c */
-uint64_t now_ns(void);
 
 /**
  * struct entries - entries as they were read

@@ -386,8 +386,8 @@ bool output_drain(struct record *r)
 	int rounds = 256;
 
 	while (rounds-- && !r->full && (n = take(r)) > 0) {
-		if (r->ring)
-			ring_turn(r);
+		if (r->turn)
+			r->turn(r);
 		else if (r->max_size && r->side.size >= r->max_size)
 			reach_limit(r);
 	}

@@ -49,14 +49,6 @@ static void on_child(int sig)
 	(void)sig;
 }
 
-uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * NSEC + ts.tv_nsec;
-}
-
 static uint64_t parse_size(const char *option, const char *text)
 {
 	static const char units[] = "KMGT";
@@ -256,7 +248,7 @@ void record_catch_signals(sigset_t *mask)
  * first, if the reader takes it.  One that does not is waited for no longer, and after a second
  * signal not at all: then this is false.
  */
-bool record_wait_for_reader(int fd)
+static bool wait_for_reader(int fd)
 {
 	static const struct timespec none, patience = { .tv_nsec = PATIENCE_NS };
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
@@ -385,6 +377,7 @@ static void open_beside(struct record *r)
 
 static void begin(struct record *r)
 {
+	r->wait_for_reader = wait_for_reader;
 	if (r->ring)
 		ring_begin(r);
 	else

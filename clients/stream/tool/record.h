@@ -89,6 +89,8 @@ struct look {
  * @entries: number of all entries that were read
  * @clock: the last clock pair that was recorded
  * @look: of stolen time with @rotate: the last look, and the one before it
+ * @turn: go on in the next part if it is time; NULL: there is no ring
+ * @wait_for_reader: wait until a stream takes more; false: it does not
  * @full: the limit is reached
  * @failed: the ring could not be written once
  * @side: what goes beside the entries
@@ -131,6 +133,8 @@ struct record {
 	uint64_t		entries;
 	struct clock_pair	clock;
 	struct look		look[2];
+	void			(*turn)(struct record *r);
+	bool			(*wait_for_reader)(int fd);
 	bool			full;
 	bool			failed;
 	struct side		side;
@@ -157,7 +161,6 @@ static inline struct part *record_part(struct record *r)
 void record_catch_signals(sigset_t *mask);
 void record_release_signals(const sigset_t *mask);
 int record_loop(struct record *r, const sigset_t *mask);
-bool record_wait_for_reader(int fd);
 
 /* stream.c */
 void stream_begin(struct record *r);
@@ -189,7 +192,6 @@ void output_end(struct record *r);
 
 /* ring.c */
 void ring_begin(struct record *r);
-void ring_turn(struct record *r);
 void ring_write(struct record *r);
 int ring_open_alarms(void);
 bool ring_alarm_came(int fd);

@@ -31,16 +31,8 @@ static void begin_part(struct record *r)
 	side_save(&r->side);
 }
 
-void ring_begin(struct record *r)
-{
-	r->nr = 1;
-	r->side.dev = r->dev;
-	r->side.path = "the ring in memory";
-	begin_part(r);
-}
-
 /* Begin a new part when this one has its share, and drop the oldest one. */
-void ring_turn(struct record *r)
+static void turn(struct record *r)
 {
 	const double age = (now_ns() - record_part(r)->since) / 1e9;
 
@@ -54,6 +46,15 @@ void ring_turn(struct record *r)
 		r->nr--;
 	}
 	r->nr++;
+	begin_part(r);
+}
+
+void ring_begin(struct record *r)
+{
+	r->nr = 1;
+	r->turn = turn;
+	r->side.dev = r->dev;
+	r->side.path = "the ring in memory";
 	begin_part(r);
 }
 

@@ -40,7 +40,7 @@ ssize_t stream_write(int fd, const void *data, size_t size)
 	ssize_t n;
 
 	do {
-		if (!record_wait_for_reader(fd))
+		if (!streamed->wait_for_reader(fd))
 			give_up();
 		n = send(fd, data, size, MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (n < 0 && errno == ENOTSOCK)

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# kdtl record while the machine's clock is set back. It is no test for a machine that others use.
+# kdtl record works while the machine's clock is set back. Do not run this on a machine that others
+# use.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -11,8 +12,8 @@ dir=$(cd -- "$(dirname "$0")" && pwd)
 
 export TZ=UTC
 
-# seconds_off NAME: the time of day at which kdtl says that the task NAME waited, minus that
-# which it wrote down itself.
+# seconds_off NAME: the time of day at which the task NAME waited according to kdtl, minus the
+# time that the task wrote down itself.
 seconds_off()
 {
 	set -- "$1" "$("$dir/kdtl" why --brief -n 1000 --comm "$1" clock.data 2>/dev/null |
@@ -25,8 +26,9 @@ noticed_the_clock()
 	[ -e clock.set ] && "$dir/kdtl" print clock.data 2>&1 >/dev/null | grep -q 'the clock was set'
 }
 
-# The clock is set back by an hour: the times of day are those of the entries' moments.  Nothing tells
-# when it was set, so the old clock holds until kdtl has noticed, for which a busy machine lets it wait.
+# The clock is set back by an hour. Times of day are by the clock as it was at the entry's time.
+# Nothing tells when the clock was set, so the old one holds until kdtl has noticed, which takes a
+# while on a busy machine.
 # shellcheck disable=SC2016 # for the shell that is recorded
 clock_set()
 {
@@ -46,14 +48,14 @@ clock_set()
 	until_true noticed_the_clock
 	touch clock.go
 	wait $!
-	# The scripts after this one have the right time again.
+	# Give the scripts after this one the right time again.
 	date -s "@$(($(date +%s) + 3600))" >/dev/null || return
 	for i in BEFORE AFTER; do
 		set -- "$(seconds_off "$i")"
 		note "$i: $1 s"
 		[ "$1" -ge 0 ] && [ "$1" -le 60 ] || return
 	done
-	# date(1) takes some time, and drops what is less than a second.
+	# date(1) takes some time, and drops fractions of a second.
 	"$dir/kdtl" print clock.data 2>&1 >/dev/null | tee clock.err |
 		grep -q 'the clock was set by -3[56][0-9][0-9][.].* s, or the machine slept, before ' && return
 	cat clock.err

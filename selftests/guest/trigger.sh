@@ -47,7 +47,7 @@ noticed()
 # Of five triggers, three are about what happens.
 tells()
 {
-	notice 3 $file "some 20000 100000 /web" $file "neighbours 20000 100000 /web" \
+	notice 3 $file "some 20000 100000 /web" $file "neighbours 20000 10000000 /web" \
 		$file "own 20000 100000" $file "quota 1 10000000 /web" \
 		$file "some 1 10000000 /quiet" &&
 		is "$(noticed 4) $(noticed 5)" "- -"
@@ -86,6 +86,8 @@ refuses()
 		"some 1 10000001" "some 1000000000 1000000" "some 1 1000000 web" "-1 -1 -1"; do
 		says write "EINVAL error" "$wrong" || return
 	done
+	# Longer than any path.
+	says write "EINVAL error" "some 1 1000000 /$(printf '%05000d' 0)"
 }
 
 has_said()
@@ -98,6 +100,7 @@ limits_users()
 {
 	forget_log
 	says write "0 waits" "some 1000 10000" && says user "EINVAL error" "some 1000 1999999" &&
+		says user "EINVAL error" "some 1000 3000000" &&
 		has_said "a trigger's window is a multiple of 2 s without CAP_SYS_RESOURCE" &&
 		says user "EINVAL error" "some 1000 2000001" &&
 		says user "0 waits" "some 1000 2000000" && says user "0 waits" "some 1000 10000000"

@@ -4,7 +4,8 @@
  *
  *	trigger_test notice PID NR FILE TRIGGER...
  *		lets the stopped task PID go on, and waits until the first NR triggers have told of
- *		an event.  Prints a line for each trigger: after how many ms it did, or "-"
+ *		an event, each of them once.  Prints a line for each trigger: after how many ms it
+ *		did, or "-"
  *	trigger_test write FILE TRIGGER...
  *		prints what each write to one open file returns, 0 or the errno, and then whether
  *		poll() has an error
@@ -48,8 +49,18 @@ static int set(int fd, const char *trigger)
 	return write(fd, trigger, strlen(trigger) + 1) < 0 ? errno : 0;
 }
 
+/* In one window there is one event at most.  @since: before @trigger was set. */
+static bool told_again(struct pollfd *fd, const char *trigger, uint64_t since)
+{
+	unsigned int window;
+
+	must(sscanf(trigger, "%*s %*u %u", &window) == 1 && poll(fd, 1, 0) >= 0);
+	return fd->revents & POLLPRI && now_ms() - since < window / 1000;
+}
+
 static void notice(pid_t pid, unsigned int nr, char **argv, unsigned int n)
 {
+	const uint64_t since = now_ms();
 	struct pollfd fds[MOST];
 	uint64_t ms[MOST] = { 0 }, begin;
 	unsigned int i, told = 0;
@@ -70,6 +81,7 @@ static void notice(pid_t pid, unsigned int nr, char **argv, unsigned int n)
 				continue;
 			ms[i] = now_ms() - begin + 1;
 			told += i < nr;
+			must(!told_again(&fds[i], argv[2 * i + 1], since));
 		}
 	}
 	for (i = 0; i < n; i++) {
@@ -131,18 +143,20 @@ static void *poll_once(void *unused)
 	return unused;
 }
 
+/* A thread that has exited meanwhile has no state, and does not sleep. */
 static bool poller_sleeps(void)
 {
-	char path[64], state = 'R';
+	char path[64], state;
+	bool sleeps;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", atomic_load(&poller.tid));
 	f = fopen(path, "r");
 	if (!f)
 		return false;
-	must(fscanf(f, "%*d %*s %c", &state) == 1 || !ferror(f));
+	sleeps = fscanf(f, "%*d %*s %c", &state) == 1 && state == 'S';
 	fclose(f);
-	return state == 'S';
+	return sleeps;
 }
 
 /*

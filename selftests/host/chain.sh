@@ -104,14 +104,17 @@ interrupted()
 	return $status
 }
 
-# A task was told to leave its CPU, and did not: the chain says that only about a task behind which
-# another one waited, and about no other CPU or time.
+# A task was told to leave its CPU, and did not. The chain says that only about a task behind which
+# another one waited, kdtl why about any task on that CPU, and neither about another CPU or time. The
+# longest one counts. One ends as the wait of inv_low begins, and another begins as the wait ends.
 kept()
 {
-	local kept='inv_mid (131) could not be preempted for 12.0 ms'
+	local kept='swapper/1 (0) could not be preempted for 20.0 ms'
 
 	inversion "kept 1565$ms 1 131 12$ms $write inv_mid" "kept 1560$ms 0 0 50$ms -1 swapper/0" \
-		"kept 1130$ms 1 133 13$ms $futex inv_low" || return
+		"kept 1130$ms 1 133 13$ms $futex inv_low" "kept 1140$ms 1 131 90$ms -1 inv_mid" \
+		"kept 1300$ms 1 131 3$ms -1 inv_mid" "kept 1600$ms 1 133 35$ms -1 inv_low" \
+		"kept 1500$ms 1 0 20$ms -1 swapper/1" || return
 	says 132 '00:00:01.586  inv_high (132) late by 456 ms
   455 ms   asleep in futex, woken by inv_low (133), which meanwhile
            425 ms   waited for CPU 1 behind inv_mid (131), which could not be preempted for 12.0 ms
@@ -120,10 +123,20 @@ kept()
 	kdtl why "$work/data" >"$work/why" 2>&1 && grep -A 2 ' inv_low (133)$' "$work/why" |
 		diff - <(printf '%s\n' "00:00:01.565    1    425 ms         -  inv_low (133)" \
 			"    behind inv_mid (131) 425 ms" "    $kept") &&
-		[ "$(grep -c 'could not be preempted' "$work/why")" -eq 1 ] || return
+		grep -A 2 ' inv_mid (131)$' "$work/why" |
+		grep -x '    inv_low (133) could not be preempted for 35.0 ms' &&
+		[ "$(grep -c 'could not be preempted' "$work/why")" -eq 2 ] || return
+	# An interrupt parts the wait.
+	printf '%s\n' 'source kdtl_irq' 'clock 0 0' "irq 1400$ms 1 25$ms 0 3 net_rx" "clock 10000$ms 10000$ms" |
+		python3 "$here/lib/recording.py" "$work/data.irq" &&
+		kdtl why --chain --pid 132 -n 1 "$work/data" 2>&1 |
+		grep -x ' *400 ms *waited for CPU 1 behind inv_mid (131), which could not be preempted for 12.0 ms'
+	set -- $?
+	rm -f -- "$work/data.irq"
+	[ "$1" -eq 0 ] || return
 	# Without such a recording beside it, nothing is said about that.
 	rm -- "$work/data.wake"
-	kdtl why "$work/data" 2>&1 | diff - <(grep -v -x -F "    $kept" "$work/why")
+	kdtl why "$work/data" 2>&1 | diff - <(grep -v 'could not be preempted' "$work/why")
 }
 
 for_scripts()

@@ -481,6 +481,9 @@ hour_left_out()
 			grep '02:30: there was no such time: clocks were set forward' "$work/err" ||
 			return
 	done
+	# By half an hour, there.
+	TZ=Australia/Lord_Howe wrong why --time '2024-10-06 02:15' "$work/forward.data" &&
+		grep '02:15: there was no such time: clocks were set forward' "$work/err" || return
 	kdtl why --brief --time 03:10 "$work/forward.data" | grep ' task=first ' &&
 		kdtl why --brief --from 01:59:60 --to 03:11 "$work/forward.data" | grep ' task=first '
 }
@@ -488,6 +491,8 @@ hour_left_out()
 # Times of day come again each day, and each has its date.
 days()
 {
+	local last
+
 	recording days <<-'END' || return
 		clock 0 1711800000000000000
 		clock 259200000000000 1712059200000000000
@@ -509,7 +514,13 @@ days()
 		grep ' task=second ' && [ ! -s "$work/err" ] &&
 		kdtl why --brief --time 00:00 "$work/days.data" 2>"$work/err" | grep ' waited_ms=1.000 ' &&
 		grep ': 00:00 is taken for that of 2024-03-31: ' "$work/err" &&
-		wrong why --time '2024-02-31 00:00' "$work/days.data"
+		wrong why --time '2024-02-31 00:00' "$work/days.data" || return
+	# A day is enough, and a second less is not.
+	for last in 86400 86399; do
+		printf '%s\n' 'clock 0 1711800000000000000' 'run 43200000000000 0 1000000 0 10 0 first' \
+			"clock ${last}000000000 $((1711800000 + last))000000000" | recording day || return
+		kdtl why "$work/day.data" | sed -n '/^[0-9].* first /s/ .*//p' || return
+	done | diff <(printf '%s\n' 2024-03-31 00:00:00.000) -
 }
 
 # A task is throttled for 20 ms in 2 s, and then for 200 ms, while no task waits longer.
@@ -704,7 +715,7 @@ refused()
 {
 	local line
 
-	for line in 'report --by x' 'report --behind x' 'report --behind cpu' 'report --by ta' 'report --sort x' 'report --sort' 'report --sort behind' \
+	for line in 'report --by x' 'report --by reason --behind task' 'report --behind x' 'report --behind cpu' 'report --by ta' 'report --sort x' 'report --sort' 'report --sort behind' \
 		'diff --sort max a b' 'report --interval 0' 'report --interval x' 'report -n 0' \
 		'report -n x' 'report a b' 'report -z' 'report --by' 'diff' 'diff a' 'diff a b c' \
 		'diff --by x a b' 'diff -n -1 a b' 'map a b' 'map -z' 'map --cpu x' 'map -n 1' \

@@ -269,34 +269,53 @@ static void irq_order(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, synced >= since);
 }
 
-static int as_ksoftirqd(void *depth)
+/**
+ * struct in_thread - a softirq in a thread
+ * @user: the thread looks like a user's program
+ * @depth: how many interrupts were known in it; -1: it has not run
+ */
+struct in_thread {
+	bool	user;
+	int	depth;
+};
+
+static int as_ksoftirqd(void *data)
 {
+	struct in_thread *in = data;
 	unsigned long flags;
 
 	local_irq_save(flags);
+	if (in->user)
+		current->flags &= ~PF_KTHREAD;
 	kdtl_softirq_begins(NULL, TIMER_SOFTIRQ);
-	*(int *)depth = irq_depth();
+	WRITE_ONCE(in->depth, irq_depth());
 	kdtl_softirq_ends(NULL, TIMER_SOFTIRQ);
+	current->flags |= PF_KTHREAD;
 	local_irq_restore(flags);
 	while (!kthread_should_stop())
 		schedule_timeout_interruptible(1);
 	return 0;
 }
 
-/* The softirqs that ksoftirqd and ktimers run are their own, unlike those of any other thread. */
+/*
+ * The softirqs that ksoftirqd and ktimers run are their own, unlike those of any other thread.  A
+ * program may have such a name, too.
+ */
 static void irq_thread(struct kunit *test)
 {
-	static const char *const names[] = { "kdtl/ksoftirqd", "ksoftirqd/kdtl", "ktimers/kdtl" };
+	static const char *const names[] = { "ksoftirqd/kdtl", "ktimers/kdtl", "kdtl/ksoftirqd" };
+	struct in_thread in;
 	struct task_struct *t;
-	int i, depth;
+	int i;
 
-	for (i = 0; i < ARRAY_SIZE(names); i++) {
-		depth = -1;
-		t = kthread_run(as_ksoftirqd, &depth, "%s", names[i]);
+	for (i = 0; i < 2 * ARRAY_SIZE(names); i++) {
+		in = (struct in_thread) { .user = i & 1, .depth = -1 };
+		t = kthread_run(as_ksoftirqd, &in, "%s", names[i / 2]);
 		KUNIT_ASSERT_FALSE(test, IS_ERR(t));
-		KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(depth) >= 0));
+		KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(in.depth) >= 0));
 		kthread_stop(t);
-		KUNIT_EXPECT_EQ(test, depth, !i && !IS_ENABLED(CONFIG_PREEMPT_RT));
+		KUNIT_EXPECT_EQ(test, in.depth,
+				(in.user || i / 2 == 2) && !IS_ENABLED(CONFIG_PREEMPT_RT));
 	}
 }
 

@@ -1087,34 +1087,57 @@ static void expect_told(struct kunit *test, struct keeper *k, int cpu)
 		   first.since, first.until, kdtl_entry_time(e));
 }
 
+/* A session that is stopped does not look. */
+static void expect_untold(struct kunit *test, struct keeper *k, int cpu)
+{
+	DECLARE_COMPLETION_ONSTACK(ran);
+	struct told told = { };
+	struct task_struct *t;
+
+	t = kthread_create_on_cpu(kept_thread, &ran, cpu, "kdtl_kept/%u");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(t));
+	told.pid = t->pid;
+	wake_up_process(t);
+	KUNIT_EXPECT_EQ(test, told_now(&told), 0);
+	KUNIT_EXPECT_EQ(test, told.nr, 0U);
+	WRITE_ONCE(k->enough, true);
+	KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&ran, TEST_TIMEOUT), 0UL);
+}
+
+/* Run @expect on another CPU than @cpu, which has a task that does not leave it. */
+static void while_kept(struct kunit *test, int cpu,
+		       void (*expect)(struct kunit *test, struct keeper *k, int cpu))
+{
+	struct keeper k = { .has = COMPLETION_INITIALIZER_ONSTACK(k.has) };
+	struct task_struct *t;
+
+	t = kthread_create_on_cpu(keeper_thread, &k, cpu, "kdtl_keeper/%u");
+	KUNIT_EXPECT_FALSE(test, IS_ERR(t));
+	if (IS_ERR(t))
+		return;
+	get_task_struct(t);
+	wake_up_process(t);
+	wait_for_completion(&k.has);
+	expect(test, &k, cpu);
+	WRITE_ONCE(k.enough, true);
+	kthread_stop(t);
+	put_task_struct(t);
+}
+
 /* What waits is told of before it has a CPU, and as its entry has it afterwards. */
 static void kdtl_sched_waits_on(struct kunit *test)
 {
 	const int here = cpumask_first(cpu_online_mask);
 	const int cpu = cpumask_next(here, cpu_online_mask);
-	struct keeper k = { .has = COMPLETION_INITIALIZER_ONSTACK(k.has) };
-	struct told told = { };
-	struct task_struct *t;
 
 	if (cpu >= nr_cpu_ids)
 		kunit_skip(test, "needs two CPUs");
 	KUNIT_ASSERT_EQ(test, capture_start(0, PAGES_FOR_ALL, 0), 0);
 	/* Nothing can end it from its CPU. */
 	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(here)), 0);
-	t = kthread_create_on_cpu(keeper_thread, &k, cpu, "kdtl_keeper/%u");
-	KUNIT_EXPECT_FALSE(test, IS_ERR(t));
-	if (!IS_ERR(t)) {
-		get_task_struct(t);
-		wake_up_process(t);
-		wait_for_completion(&k.has);
-		expect_told(test, &k, cpu);
-		WRITE_ONCE(k.enough, true);
-		kthread_stop(t);
-		put_task_struct(t);
-	}
+	while_kept(test, cpu, expect_told);
+	while_kept(test, cpu, expect_untold);
 	set_cpus_allowed_ptr(current, cpu_possible_mask);
-	/* The session is stopped. */
-	KUNIT_EXPECT_EQ(test, kdtl_waiting(sessions[0], told_of, &told), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_waiting(sessions[0], NULL, NULL), -EINVAL);
 }
 
@@ -1188,6 +1211,52 @@ static void kdtl_sched_waits_deaf(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, capture_stop(0), 0);
 }
 
+/* Never sleeps, so it waits only because it was preempted. */
+static int rival_thread(void *runs)
+{
+	if (runs)
+		complete(runs);
+	while (!kthread_should_stop()) {
+		udelay(20);
+		cond_resched_tasks_rcu_qs();
+	}
+	return 0;
+}
+
+/* Nobody has woken a task that was preempted, so nothing is said of when it left to sleep. */
+static void kdtl_sched_waits_preempted(struct kunit *test)
+{
+	const int here = cpumask_first(cpu_online_mask);
+	const int cpu = cpumask_next(here, cpu_online_mask);
+	DECLARE_COMPLETION_ONSTACK(runs);
+	struct task_struct *t[2];
+	struct told told = { };
+	unsigned int nr;
+
+	if (cpu >= nr_cpu_ids)
+		kunit_skip(test, "needs two CPUs");
+	KUNIT_ASSERT_EQ(test, capture_start(0, PAGES_FOR_ALL, 0), 0);
+	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(here)), 0);
+	for (nr = 0; nr < ARRAY_SIZE(t); nr++) {
+		t[nr] = kthread_create_on_cpu(rival_thread, nr ? NULL : &runs, cpu,
+					      "kdtl_rival/%u");
+		if (IS_ERR(t[nr]))
+			break;
+		wake_up_process(t[nr]);
+	}
+	KUNIT_EXPECT_EQ(test, nr, 2U);
+	if (nr == 2) {
+		told.pid = t[0]->pid;
+		KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&runs, TEST_TIMEOUT), 0UL);
+		KUNIT_EXPECT_TRUE(test, wait_told(&told, true, 0));
+		KUNIT_EXPECT_EQ(test, told.is.left, U64_MAX);
+	}
+	while (nr)
+		kthread_stop(t[--nr]);
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
+	KUNIT_EXPECT_EQ(test, capture_stop(0), 0);
+}
+
 /* --------------------------------------------------- moved while it sleeps */
 
 /**
@@ -1205,15 +1274,6 @@ struct sleeper {
 };
 
 #define SLEEPER_MS	300
-
-static int rival_thread(void *unused)
-{
-	while (!kthread_should_stop()) {
-		udelay(20);
-		cond_resched_tasks_rcu_qs();
-	}
-	return 0;
-}
 
 static int sleeper_thread(void *data)
 {
@@ -2186,6 +2246,7 @@ static struct kunit_case sched_cases[] = {
 	KUNIT_CASE(kdtl_sched_left),
 	KUNIT_CASE(kdtl_sched_waits_on),
 	KUNIT_CASE(kdtl_sched_waits_deaf),
+	KUNIT_CASE(kdtl_sched_waits_preempted),
 	KUNIT_CASE(kdtl_sched_times_add_up),
 	KUNIT_CASE(kdtl_sched_schedstat),
 	KUNIT_CASE(kdtl_sched_ran_stopped),

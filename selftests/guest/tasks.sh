@@ -50,10 +50,10 @@ if [ "$(number 4)" -ne 0 ]; then
 	exit 1
 fi
 
-# thread_moved: the sampler counts the dispatches of the process's thread in the cgroup.
-thread_moved()
+# is_counted CGROUP: the sampler counts at least 20 dispatches in the cgroup.
+is_counted()
 {
-	awk '$1 == "kdtl_cgroup_wait_seconds_count{cgroup=\"/kdtl_both\"}" { n = $2 }
+	awk -v name="kdtl_cgroup_wait_seconds_count{cgroup=\"/$1\"}" '$1 == name { n = $2 }
 		END { exit n < 20 }' /sys/kernel/debug/kdtl_sampler/metrics
 }
 
@@ -61,8 +61,19 @@ thread_moved()
 "$(dirname "$0")/exec_fail" &
 ktap_pids="$ktap_pids $!"
 mkdir -p "$cgroup/kdtl_both" && echo $! >"$cgroup/kdtl_both/cgroup.procs" || exit
-if ! until_true thread_moved; then
+if ! until_true is_counted kdtl_both; then
 	echo "Bail out! A thread of a process that was moved has not been:"
+	grep 'wait_seconds_count' /sys/kernel/debug/kdtl_sampler/metrics
+	exit 1
+fi
+
+# A thread that is freed late takes nothing from the process that has its pid by then. That one
+# does not change, so its only record must stay when all others are needed.
+mkdir -p "$cgroup/kdtl_again"
+"$(dirname "$0")/pid_again" "$cgroup/kdtl_again" $((2 * few)) &
+ktap_pids="$ktap_pids $!"
+if ! until_true is_counted kdtl_again; then
+	echo "Bail out! A process with the pid of a thread that has exited is not known:"
 	grep 'wait_seconds_count' /sys/kernel/debug/kdtl_sampler/metrics
 	exit 1
 fi

@@ -9,7 +9,8 @@
 
 /*
  * Bring a CPU back.  On riscv64 the firmware refuses that until the CPU has stopped (-ENOTSUPP
- * while it runs, -EINVAL while it stops), and the kernel that took it offline has not waited.
+ * while it runs, -EINVAL while it is stopping), and the kernel does not wait for that when it takes
+ * a CPU offline.
  */
 static inline int cpus_bring_back(int cpu)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A driver of core/pmu, whose .c file a suite includes behind this one, so that it is a part of the
- * suite's module: the suite calls the driver's init and exit, at any time
+ * A suite includes this header and then the .c file of a driver of core/pmu.  The driver is then
+ * part of the suite's module, and the suite can call the driver's init and exit at any time.
  *
- * A second inclusion would do the same again, so that nothing guards against it.
+ * There is no include guard: a second inclusion would define the same macros again.
  */
 #undef __init
 #define __init

@@ -16,22 +16,22 @@
 #include "pass.h"
 #include "../fake/kdtl_fake_pmu.h"
 
-/* kapi_main.c runs them. */
-/* How long a race runs at least, unless its rounds are done. */
+/* A race may stop after this time (in ms), although its rounds are not done. */
 extern unsigned int kapi_race_ms;
 
-/* A race is the same in each machine, and takes long where CPUs are emulated in turns. */
+/* Races find the same on every machine, but take long where emulated CPUs take turns. */
 #define kapi_need_races(test) do {					\
 	if (!kapi_race_ms)						\
 		kunit_skip(test, "race_ms=0: races run elsewhere");	\
 } while (0)
 
-/* How often what is not a race is done: a tenth where races do not run, or are short. */
+/* How often to repeat a test that is no race: a tenth of @nr if races are skipped or short. */
 static inline unsigned int kapi_rounds(unsigned int nr)
 {
 	return kapi_race_ms < 1000 ? nr / 10 : nr;
 }
 
+/* The suites that kapi_main.c runs. */
 extern struct kunit_suite kdtl_aux_suite;
 extern struct kunit_suite kdtl_counters_suite;
 extern struct kunit_suite kdtl_edges_suite;
@@ -61,8 +61,8 @@ extern struct kunit_suite kdtl_who_suite;
 #define KAPI_FOREVER	msecs_to_jiffies(300 * MSEC_PER_SEC)
 
 /*
- * How many references sessions and events on a source of this module hold.  -1
- * if nothing counts: built in, or modules cannot be unloaded.
+ * How many references the sessions and events on this module's sources hold; -1 if nothing counts
+ * them, as in a built-in module or a kernel without module unloading.
  */
 static inline int kapi_held(void)
 {
@@ -74,8 +74,8 @@ static inline int kapi_held(void)
 }
 
 /*
- * A test's session is in test->priv: kapi_exit() closes it, also after a failed
- * assertion.
+ * Create the session of a test.  It is kept in test->priv, so that kapi_exit() closes it even after
+ * a failed assertion.
  */
 static inline struct kdtl_session *kapi_create(struct kunit *test,
 					       const struct kdtl_session_attr *attr)
@@ -110,7 +110,7 @@ static inline void kapi_close(struct kunit *test)
 	kdtl_session_close(s);
 }
 
-/* On the test source. */
+/* Create a session on the test source. */
 static inline struct kdtl_session *kapi_session_of(struct kunit *test,
 						   unsigned int msg_pages,
 						   unsigned int watermark,
@@ -127,7 +127,7 @@ static inline struct kdtl_session *kapi_session_of(struct kunit *test,
 	return kapi_create(test, &attr);
 }
 
-/* With the attributes that most tests want. */
+/* Create a session with the attributes that most tests want. */
 static inline struct kdtl_session *kapi_session(struct kunit *test, u32 flags)
 {
 	const struct kdtl_session_attr attr = {
@@ -140,7 +140,7 @@ static inline struct kdtl_session *kapi_session(struct kunit *test, u32 flags)
 	return kapi_create(test, &attr);
 }
 
-/* Each entry of the kind posts one KDTL_MSG_OVERFLOW. */
+/* Make each entry of the kind post one KDTL_MSG_OVERFLOW. */
 static inline int kapi_per_entry(struct kdtl_session *s, enum kdtl_kind kind)
 {
 	struct kdtl_counter_req req = {
@@ -153,7 +153,7 @@ static inline int kapi_per_entry(struct kdtl_session *s, enum kdtl_kind kind)
 	return kdtl_write_counters(s, &req, 1);
 }
 
-/* Make entries of one kind on a CPU, now. */
+/* Make entries of one kind on a CPU; they are there on return. */
 static inline int kapi_emit(int cpu, enum kdtl_kind kind, unsigned int nr)
 {
 	return kdtl_fake_emit(cpu, kind, nr, 0, 0, 0);
@@ -182,7 +182,7 @@ static inline struct kdtl_evtset_info kapi_info(struct kunit *test,
 	return info;
 }
 
-/* The next message, which must be there. */
+/* Read the next message, which must be there. */
 static inline struct kdtl_msg kapi_msg(struct kunit *test, struct kdtl_session *s)
 {
 	struct kdtl_msg msg = {};
@@ -192,7 +192,7 @@ static inline struct kdtl_msg kapi_msg(struct kunit *test, struct kdtl_session *
 	return msg;
 }
 
-/* The next message of a type; those before it are skipped. */
+/* Read messages until one of this type comes; those before it are dropped. */
 static inline bool kapi_msg_of(struct kdtl_session *s, enum kdtl_msg_type type,
 			       struct kdtl_msg *msg)
 {
@@ -203,7 +203,7 @@ static inline bool kapi_msg_of(struct kdtl_session *s, enum kdtl_msg_type type,
 	return false;
 }
 
-/* A session that is told of overflows only: each entry of kind FAULT makes one. */
+/* Open a session that posts overflow messages only, one for each entry of kind FAULT. */
 static inline struct kdtl_session *kapi_overflows_only(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = {
@@ -222,7 +222,7 @@ static inline struct kdtl_session *kapi_overflows_only(struct kunit *test)
 	return s;
 }
 
-/* How many messages of a type are left; consumes all messages. */
+/* Read all messages, and return how many of them had this type. */
 static inline unsigned int kapi_msgs_of(struct kdtl_session *s,
 					enum kdtl_msg_type type)
 {
@@ -234,7 +234,7 @@ static inline unsigned int kapi_msgs_of(struct kdtl_session *s,
 	return nr;
 }
 
-/* Give everything unread back. */
+/* Give back all unread entries of a CPU. */
 static inline void kapi_drain(struct kdtl_session *s, int cpu)
 {
 	const void *span;
@@ -244,7 +244,7 @@ static inline void kapi_drain(struct kdtl_session *s, int cpu)
 		kdtl_aux_consume(s, cpu, len);
 }
 
-/* Check produced = consumed + lost + unread on every CPU; the sum of produced. */
+/* Check produced = consumed + lost + unread on every CPU.  Returns the sum of produced. */
 static inline u64 kapi_conserved(struct kunit *test, struct kdtl_session *s)
 {
 	struct kdtl_aux_info info;
@@ -260,7 +260,7 @@ static inline u64 kapi_conserved(struct kunit *test, struct kdtl_session *s)
 	return sum;
 }
 
-/* A CPU that is not @cpu; -1 if there is none. */
+/* Returns a CPU other than @cpu, or -1 if there is none. */
 static inline int kapi_other_cpu(int cpu)
 {
 	int other;
@@ -272,7 +272,7 @@ static inline int kapi_other_cpu(int cpu)
 	return -1;
 }
 
-/* Do @meanwhile until a condition holds; false if it did not in KAPI_FOREVER. */
+/* Do @meanwhile until a condition holds.  Returns false if it did not hold within KAPI_FOREVER. */
 #define __kapi_until(cond, meanwhile)					\
 ({									\
 	unsigned long __end = jiffies + KAPI_FOREVER;			\
@@ -284,10 +284,10 @@ static inline int kapi_other_cpu(int cpu)
 
 #define kapi_until(cond)	__kapi_until(cond, usleep_range(200, 500))
 
-/* The same without sleep, for what is to be seen as soon as it is there. */
+/* As kapi_until(), but without sleeping between two looks at the condition. */
 #define kapi_until_busy(cond)	__kapi_until(cond, cond_resched())
 
-/* Run on CPU 0, where most entries are made: then no worker is needed. */
+/* Bind the test to CPU 0: most entries are made there, which then needs no worker. */
 static inline int kapi_init(struct kunit *test)
 {
 	return set_cpus_allowed_ptr(current, cpumask_of(0));

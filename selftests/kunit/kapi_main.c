@@ -4,7 +4,9 @@
 
 #include "kapi.h"
 
-/* As emulated CPUs take turns, 10,000 rounds take half a minute: for the deep runs. */
+/*
+ * Emulated CPUs take turns, so 10,000 rounds take half a minute; only the deep runs wait for that.
+ */
 unsigned int kapi_race_ms = 3000;
 module_param_named(race_ms, kapi_race_ms, uint, 0444);
 MODULE_PARM_DESC(race_ms, "how long a race runs at least, unless its rounds are done; 0: none runs");

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * KUnit, or, for kernels without it, the parts that these tests use
+ * KUnit itself or, for kernels without it, the parts of KUnit that these tests use
  *
- * Distributions' kernels come without CONFIG_KUNIT.  There, a module with
- * kunit_test_suites() runs them while it is loaded and writes KTAP to the kernel
- * log, as KUnit does, each case in a thread of its own.  The module stays loaded
- * whatever the result.  The parameter filter_glob is the module's, not kunit's.
+ * Distributions' kernels come without CONFIG_KUNIT.  There, a module with kunit_test_suites() runs
+ * its suites while it is loaded, each case in a thread of its own, and writes KTAP to the kernel
+ * log as KUnit does.  The module stays loaded whatever the result.  The parameter filter_glob then
+ * belongs to the module, not to kunit.
  */
 #ifndef _KDTL_KUNIT_SHIM_H
 #define _KDTL_KUNIT_SHIM_H
@@ -34,7 +34,7 @@ struct kunit {
 	struct kunit_suite	*suite;
 	void			(*run_case)(struct kunit *test);
 	unsigned int		failures;
-	char			skipped[128];	/* why; empty: it was not */
+	char			skipped[128];	/* the reason; empty if not skipped */
 	struct completion	done;
 };
 
@@ -57,7 +57,7 @@ struct kunit_suite {
 #define kunit_info(test, fmt, ...)					\
 	pr_info("    # %s: " fmt "\n", (test)->name, ##__VA_ARGS__)
 
-/* How many failures are reported: a loop that fails must not flush the log. */
+/* At most so many failures are reported: a loop that fails must not flush the log. */
 #define KUNIT_SHIM_REPORTED	10
 
 static inline __printf(4, 5)
@@ -74,7 +74,7 @@ void kunit_shim_fail(struct kunit *test, const char *file, int line, const char 
 	va_end(args);
 }
 
-/* The rest of the case is not run, but the suite's exit is. */
+/* Ends the case; the suite's exit() still runs. */
 static inline void __noreturn kunit_shim_abort(struct kunit *test)
 {
 	kthread_complete_and_exit(&test->done, 0);
@@ -202,7 +202,7 @@ static inline unsigned int kunit_shim_count(const struct kunit_suite *suite,
 	return nr;
 }
 
-/* Returns how many cases failed; -1: the suite could not be set up. */
+/* Returns how many cases failed, or -1 if the suite could not be set up. */
 static inline int kunit_shim_suite(struct kunit_suite *suite, const char *glob)
 {
 	unsigned int nr = kunit_shim_count(suite, glob), failed = 0;
@@ -227,7 +227,7 @@ static inline int kunit_shim_suite(struct kunit_suite *suite, const char *glob)
 	return failed;
 }
 
-/* What kunit_test_suites() defines, once in a module. */
+/* kunit_test_suites() defines these, once in a module. */
 extern struct kunit_suite * const kunit_shim_suites[];
 extern const unsigned int kunit_shim_nr_suites;
 extern char *kunit_shim_glob;
@@ -237,7 +237,7 @@ static inline int __init kunit_shim_init(void)
 	unsigned int i, nr = 0;
 	bool ok;
 
-	/* As in KUnit, a suite of which no case is wanted does not count. */
+	/* As in KUnit, the plan does not count a suite of which no case is wanted. */
 	for (i = 0; i < kunit_shim_nr_suites; i++)
 		nr += !!kunit_shim_count(kunit_shim_suites[i], kunit_shim_glob);
 	pr_info("KTAP version 1\n");

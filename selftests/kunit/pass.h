@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Time that has really passed. */
+/* Waiting for an amount of time that really passes. */
 #ifndef _KDTL_KUNIT_PASS_H
 #define _KDTL_KUNIT_PASS_H
 

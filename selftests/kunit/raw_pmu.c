@@ -2,10 +2,10 @@
 /*
  * A PMU with AUX areas that does not know kdtl
  *
- * It behaves as intel_pt does: there is one event on each CPU, what finds no room is cut
- * short, which disables the event, and in overwrite mode its head is modulo the size of
- * the area, and told only when it is stopped.  It writes when a test tells it to: each
- * byte is one more than the one before.
+ * It behaves as intel_pt does.  Each CPU has at most one event.  Data that finds no room is cut
+ * short, and that disables the event.  In overwrite mode the head is taken modulo the size of the
+ * area, and perf learns of it only when the PMU is stopped.  The PMU writes when a test tells it
+ * to; each byte is one more than the byte before.
  */
 #include <linux/module.h>
 #include <linux/percpu.h>
@@ -110,7 +110,7 @@ static const struct pmu raw_pmu_ops = {
 	.free_aux	= raw_pmu_free_aux,
 };
 
-/* @caps: PERF_PMU_CAP_*, besides its own. */
+/* @caps holds further PERF_PMU_CAP_* flags, beside those that this PMU always has. */
 int raw_pmu_register(int caps)
 {
 	int err;
@@ -122,7 +122,7 @@ int raw_pmu_register(int caps)
 	return err;
 }
 
-/* Also while there are events. */
+/* Events on the PMU may still exist. */
 void raw_pmu_unregister(void)
 {
 	if (raw_pmu_registered)
@@ -130,7 +130,7 @@ void raw_pmu_unregister(void)
 	raw_pmu_registered = false;
 }
 
-/* What happens inside the driver when it stops the PMU, on any CPU; NULL: nothing. */
+/* Set what the driver does when it stops the PMU, on any CPU; NULL for nothing. */
 void raw_pmu_on_stop(void (*hook)(void *data), void *data)
 {
 	raw_pmu_stop_data = data;
@@ -142,13 +142,13 @@ int raw_pmu_type(void)
 	return raw_pmu.type;
 }
 
-/* Areas that were set up and not freed. */
+/* How many areas were set up and not freed. */
 unsigned int raw_pmu_areas(void)
 {
 	return atomic_read(&raw_pmu_nr_areas);
 }
 
-/* Is a CPU's area one piece of memory? */
+/* Is the area of a CPU one piece of memory? */
 bool raw_pmu_is_whole(int cpu)
 {
 	const struct raw_pmu_cpu *c = per_cpu_ptr(&raw_pmu_cpus, cpu);
@@ -161,19 +161,19 @@ bool raw_pmu_is_whole(int cpu)
 	return true;
 }
 
-/* The byte that is written next. */
+/* The value of the byte that will be written next. */
 u8 raw_pmu_next(int cpu)
 {
 	return per_cpu(raw_pmu_cpus, cpu).next;
 }
 
-/* Could the PMU write? */
+/* Is the PMU able to write? */
 bool raw_pmu_is_on(int cpu)
 {
 	return READ_ONCE(per_cpu(raw_pmu_cpus, cpu).open);
 }
 
-/* What the PMU's interrupt would do, with interrupts off on the CPU. */
+/* Do what the PMU's interrupt would do; interrupts are off on the CPU. */
 static void raw_pmu_write_here(void *bytes)
 {
 	struct raw_pmu_cpu *c = this_cpu_ptr(&raw_pmu_cpus);
@@ -192,7 +192,7 @@ static void raw_pmu_write_here(void *bytes)
 	}
 	*(unsigned long *)bytes = nr;
 	if (c->overwrite) {
-		/* Nobody is told until the PMU is stopped. */
+		/* perf learns of the new head only when the PMU is stopped. */
 		c->handle.head = (c->handle.head + nr) % c->size;
 		return;
 	}
@@ -201,7 +201,7 @@ static void raw_pmu_write_here(void *bytes)
 	raw_pmu_start(c->event, 0);
 }
 
-/* Returns how much found room. */
+/* Returns how many bytes found room. */
 unsigned long raw_pmu_write(int cpu, unsigned long bytes)
 {
 	smp_call_function_single(cpu, raw_pmu_write_here, &bytes, 1);

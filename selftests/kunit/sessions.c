@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sessions with a reader each, which check what they get
- * Entries are numbered by kind, so each reader can check on its own.
+ * Sessions with one reader each; the readers check what they get
+ *
+ * The test source numbers the entries of each kind separately, so each reader can check them on its
+ * own.
  */
 #include <linux/kthread.h>
 #include <linux/slab.h>
 
 #include "sessions.h"
 
-/* Each mask, and one of them twice. */
+/* Each mask at least twice. */
 const u32 many_masks[MANY_NR] = {
 	1, 7, 2, 5, 4, 6, 3, 7, 5, 1, 7, 2, 5, 4, 6, 3, 5, 7,
 };
 
-/* Check and give back what is unread. */
+/* Check what is unread, and give it back. */
 void many_read(struct many *m, int cpu)
 {
 	const void *span;
@@ -25,7 +27,7 @@ void many_read(struct many *m, int cpu)
 	kdtl_aux_consume(m->s, cpu, len);
 }
 
-/* Check the newest entries of an overwriting session. */
+/* Check the newest entries of a session in overwrite mode. */
 void many_snapshot(struct many *m, int cpu)
 {
 	ssize_t len = kdtl_aux_snapshot(m->s, cpu, m->buf,
@@ -60,7 +62,7 @@ static int many_reader(void *arg)
 			kdtl_wait(m->s, HZ / 20);
 		else
 			usleep_range(2000, 4000);
-		/* Also CPUs that have gone. */
+		/* CPUs that have gone offline are read, too. */
 		for_each_possible_cpu(cpu) {
 			if (m->overwrite)
 				many_snapshot(m, cpu);
@@ -72,7 +74,7 @@ static int many_reader(void *arg)
 	return 0;
 }
 
-/* @m is zeroed before; call many_destroy() in any case. */
+/* @m must be zeroed.  Call many_destroy() even if this fails. */
 int many_create(struct many *m, u32 mask, bool overwrite)
 {
 	const struct kdtl_session_attr attr = {
@@ -97,7 +99,7 @@ int many_create(struct many *m, u32 mask, bool overwrite)
 	return kdtl_load(m->s, NULL);
 }
 
-/* No entries are being made meanwhile, so the count at the start is exact. */
+/* The load must make no entries meanwhile, so that the counts at the start are exact. */
 int many_start(struct many *m)
 {
 	int cpu;
@@ -112,7 +114,7 @@ int many_start(struct many *m)
 	return kdtl_start(m->s);
 }
 
-/* The reader's thread ends, and with it the CPU's messages. */
+/* Ends the reader's thread, and then reads the messages that are left. */
 void many_end_reading(struct many *m)
 {
 	if (!m->task)
@@ -134,7 +136,7 @@ void many_destroy(struct many *m)
 	memset(m, 0, sizeof(*m));
 }
 
-/* It is stopped: it has got exactly the entries that were made on the CPU. */
+/* Once the session is stopped: it has exactly the entries that were made on the CPU. */
 void many_expect_exact(struct kunit *test, struct many *m, int cpu)
 {
 	const u64 made = kdtl_fake_load_made_for(cpu, m->mask) - m->made[cpu];

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Sessions with a reader each, which check what they get. */
+/* Sessions with one reader each; the readers check what they get. */
 #ifndef _KDTL_KUNIT_SESSIONS_H
 #define _KDTL_KUNIT_SESSIONS_H
 
 #include "../fake/load.h"
 #include "kapi.h"
 
-/* More than have a place in kdtl_pmu_cpu::near. */
+/* More sessions than there are places in kdtl_pmu_cpu::near. */
 #define MANY_NR		18
 #define MANY_PERIOD	NSEC_PER_MSEC
 #define MANY_BURST	16
 #define MANY_PAGES	16
 #define MANY_MOST	(MANY_PAGES * PAGE_SIZE / KDTL_ENTRY_SIZE - 1)
 
-/* The masks of MANY_NR sessions; every other one overwrites. */
+/* The masks of MANY_NR sessions; every other session is in overwrite mode. */
 extern const u32 many_masks[MANY_NR];
 
 /**
  * struct many - one session and its reader
  * @s: the session
- * @mask: what it logs
- * @overwrite: keeps the newest
+* @mask: the kinds that it logs
+* @overwrite: it keeps the newest entries
  * @task: the reader
- * @made: what had been made for it when it started, by CPU
- * @seen: what was read, by CPU
- * @went: messages that a CPU went offline, by CPU
- * @came: messages that a CPU came online, by CPU
+* @made: by CPU, the entries of @mask that had been made when it started
+* @seen: by CPU, what the reader has read
+* @went: by CPU, messages that it went offline
+* @came: by CPU, messages that it came online
  * @buf: for snapshots
  */
 struct many {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How AUX areas are allocated: as perf does it, P.12
- * A driver's setup_aux() sees the pages, and what perf says about them: a
- * chunk's order is in the private field of its first page.
+ * AUX areas are allocated as perf does it (promise P.12)
+ *
+ * A driver's setup_aux() is shown the pages and what perf tells about them: the order of a chunk is
+ * in the private field of its first page.
  */
 #include <linux/gfp.h>
 #include <linux/kprobes.h>
@@ -28,12 +29,12 @@ static struct kdtl_raw alloc_raw;
 
 /**
  * struct alloc_seen - what setup_aux() saw, over all CPUs
- * @areas: how many
- * @chunks: by order
- * @misfits: chunks that are not contiguous, or overlap the area's end
- * @remote: pages of another node than the CPU's
- * @dirty: pages that are not zeroed
- * @first: order of the last area's first chunk
+* @areas: how many areas it was called for
+* @chunks: how many chunks of each order
+* @misfits: chunks that are not contiguous, or reach beyond the area's end
+* @remote: pages on another node than that of their CPU
+* @dirty: pages that are not zeroed
+* @first: order of the last area's first chunk
  */
 struct alloc_seen {
 	unsigned int	areas;
@@ -99,7 +100,7 @@ static struct kdtl_session *alloc_create(struct kunit *test, unsigned int pages,
 	return kapi_create(test, &attr);
 }
 
-/* Load a session; alloc_seen has what setup_aux() saw. */
+/* Load a session.  Afterwards alloc_seen says what setup_aux() saw. */
 static int alloc_load(struct kunit *test, unsigned int pages,
 		      unsigned int watermark, u32 flags)
 {
@@ -124,7 +125,7 @@ static void alloc_expect_freed(struct kunit *test)
 
 /* --------------------------------------------------------------------- orders */
 
-/* A PMU that asks for nothing gets single pages, on its CPU's node, zeroed. */
+/* A PMU that asks for nothing gets single, zeroed pages on the node of its CPU. */
 static void alloc_single(struct kunit *test)
 {
 	unsigned int pages;
@@ -140,7 +141,7 @@ static void alloc_single(struct kunit *test)
 	alloc_expect_freed(test);
 }
 
-/* A PMU that wants pages in a row gets chunks of the watermark's size. */
+/* A PMU that wants contiguous pages gets chunks of the watermark's size. */
 static void alloc_rows(struct kunit *test, int caps)
 {
 	static const struct {
@@ -148,7 +149,7 @@ static void alloc_rows(struct kunit *test, int caps)
 	} want[] = {
 		{ 1, 0, 0 },
 		{ 2, 0, 0 },
-		{ 8, 0, 2 },			/* half the area */
+		{ 8, 0, 2 },			/* without a watermark: half the area */
 		{ 64, 0, 5 },
 		{ 64, PAGE_SIZE, 0 },
 		{ 64, PAGE_SIZE + 1, 1 },
@@ -165,7 +166,7 @@ static void alloc_rows(struct kunit *test, int caps)
 		KUNIT_EXPECT_EQ(test, alloc_seen.chunks[want[i].order],
 				num_online_cpus() * want[i].pages >> want[i].order);
 	}
-	/* In overwrite mode nobody reads: one piece. */
+	/* In overwrite mode nobody reads, so there is no watermark: the area is one piece. */
 	KUNIT_EXPECT_EQ(test, alloc_load(test, 64, PAGE_SIZE, KDTL_SESSION_OVERWRITE), 0);
 	KUNIT_EXPECT_EQ(test, alloc_seen.chunks[6], num_online_cpus());
 	alloc_expect_freed(test);
@@ -176,7 +177,7 @@ static void alloc_no_sg(struct kunit *test)
 	alloc_rows(test, PERF_PMU_CAP_AUX_NO_SG);
 }
 
-/* A kernel that does not know the flag has it as 0: then it means nothing. */
+/* Kernels that do not know the flag are compiled with 0 for it, which asks for nothing. */
 static void alloc_prefer_large(struct kunit *test)
 {
 	if (PERF_PMU_CAP_AUX_PREFER_LARGE)
@@ -185,7 +186,9 @@ static void alloc_prefer_large(struct kunit *test)
 		alloc_single(test);
 }
 
-/* More than the largest chunk: in pieces, or with NO_SG and overwrite -ENOMEM. */
+/*
+ * An area larger than the largest chunk is in pieces; in overwrite mode with NO_SG it is refused.
+ */
 static void alloc_too_large(struct kunit *test)
 {
 	const unsigned int pages = 2U << ALLOC_MAX_ORDER;
@@ -213,13 +216,13 @@ static void alloc_too_large(struct kunit *test)
 #define ALLOC_SCARCE	(GFP_KERNEL | __GFP_NOWARN | __GFP_NORETRY)
 
 /**
- * struct alloc_hog - memory that is taken so that no two free pages touch
- * @pages: single ones, by page->lru
- * @rows: larger free blocks, by page->lru; the order in page->private
- * @oom: gives @spare to others that need a row, for a stack for instance, before the
- *	kernel kills tasks
- * @spare: blocks for them
- * @nr_spare: how many are left
+ * struct alloc_hog - memory that is taken, so that no two free pages are adjacent
+ * @pages: single pages, linked by page->lru
+ * @rows: larger free blocks, linked by page->lru; their order is in page->private
+ * @oom: before the kernel kills tasks, gives @spare to others that need contiguous pages, for
+ *	example for a stack
+ * @spare: blocks to give away
+ * @nr_spare: how many of them are left
  */
 struct alloc_hog {
 	struct list_head	pages;
@@ -262,7 +265,7 @@ static void alloc_hog_free(struct alloc_hog *hog)
 	}
 }
 
-/* Take the free blocks that are left, the largest first. */
+/* Take the free blocks of order @down_to and above that are left, the largest first. */
 static void alloc_hog_rows(struct alloc_hog *hog, unsigned int down_to)
 {
 	struct page *page;
@@ -276,7 +279,7 @@ static void alloc_hog_rows(struct alloc_hog *hog, unsigned int down_to)
 	}
 }
 
-/* Take all but a little, and give every other page back. */
+/* Take all but a little memory, and give every other page back. */
 static void alloc_hog_fill(struct alloc_hog *hog)
 {
 	struct page *page, *next;
@@ -307,8 +310,9 @@ static void alloc_hog_fill(struct alloc_hog *hog)
 }
 
 /*
- * No memory in a row: order by order down to what there is, or, for one piece,
- * -ENOMEM.  Others free memory meanwhile, so it may take more than one try.
+ * Without contiguous memory an area is made of smaller and smaller chunks or, if it must be one
+ * piece, the load fails with -ENOMEM.  Others free memory meanwhile, so it may take more than one
+ * try.
  */
 static void alloc_fallback(struct kunit *test)
 {
@@ -320,7 +324,7 @@ static void alloc_fallback(struct kunit *test)
 	alloc_register(test, PERF_PMU_CAP_AUX_NO_SG);
 	alloc_hog_fill(&hog);
 
-	/* Half an area of 64 pages would be order 5. */
+	/* Without a watermark a chunk is half an area of 64 pages: order 5, if there are any. */
 	for (i = 0; i < ALLOC_TRIES; i++) {
 		KUNIT_EXPECT_EQ(test, alloc_load(test, 64, 0, 0), 0);
 		KUNIT_EXPECT_EQ(test, alloc_seen.areas, nr);
@@ -335,7 +339,7 @@ static void alloc_fallback(struct kunit *test)
 	kunit_info(test, "%u single pages of %u", alloc_seen.chunks[0], nr * 64);
 	KUNIT_EXPECT_GT(test, ALLOC_TRIES, i);
 
-	/* One piece or nothing. */
+	/* In overwrite mode the area is one piece, or the load fails. */
 	for (i = 0; i < ALLOC_TRIES && !err; i++) {
 		alloc_hog_rows(&hog, 2);
 		err = alloc_load(test, 64, 0, KDTL_SESSION_OVERWRITE);
@@ -353,8 +357,8 @@ static void alloc_fallback(struct kunit *test)
 /* ------------------------------------------------------------------- failures */
 
 /*
- * setup_aux() fails on each CPU in turn.  The load ends there, and the next one goes on with the
- * areas that there are.
+ * Let setup_aux() fail on each CPU in turn.  The load ends there, and the next load uses the areas
+ * that were allocated.
  */
 static void alloc_setup_fails(struct kunit *test)
 {
@@ -381,7 +385,7 @@ static void alloc_setup_fails(struct kunit *test)
 			KUNIT_EXPECT_FALSE(test, info.online);
 		}
 		KUNIT_EXPECT_EQ(test, kdtl_start(s), -EINVAL);
-		/* And it can be repeated. */
+		/* The load can be repeated. */
 		alloc_raw.fail_setup = -1;
 		KUNIT_EXPECT_EQ(test, kdtl_load(s, NULL), 0);
 		KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
@@ -394,7 +398,7 @@ static void alloc_setup_fails(struct kunit *test)
 	}
 }
 
-/* A load that fails keeps the areas of an earlier one: readers may have found them. */
+/* A load that fails keeps the areas of an earlier load, because readers may have found them. */
 static void alloc_earlier_stays(struct kunit *test)
 {
 	struct kdtl_session *s;
@@ -416,10 +420,10 @@ static void alloc_earlier_stays(struct kunit *test)
 	alloc_expect_freed(test);
 }
 
-/* The session has all but the memory of one CPU already, up to the cap, or a byte more. */
+/* The session already has all memory up to the cap but that of one CPU, or one byte more. */
 static void alloc_cap(struct kunit *test)
 {
-	const s64 cap = 1024LL << 20; /* max_session_mb as it is by itself */
+	const s64 cap = 1024LL << 20; /* the default of max_session_mb */
 	struct kdtl_session *s;
 	s64 mem;
 	int more;
@@ -445,8 +449,8 @@ static int alloc_says_yes(struct kretprobe_instance *ri, struct pt_regs *regs)
 }
 
 /*
- * Where the data cache aliases, areas are refused.  No such machine is tested: a probe
- * changes the answer of this one's.
+ * Where the data cache aliases, areas are refused.  No such machine is tested, so a kprobe changes
+ * what this machine's check returns.
  */
 static void alloc_aliases(struct kunit *test)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * AUX areas as their reader sees them: positions, wraps, full and empty
+ * AUX areas as a reader sees them: positions, wrapping around, full and empty areas
  *
- * With kdtl.ko's parameter aux_start close to 2^64 every case crosses it.
+ * With kdtl.ko's parameter aux_start close to 2^64, the positions in each case wrap past 2^64.
  */
 #include <linux/kthread.h>
 #include <linux/prandom.h>
@@ -31,7 +31,7 @@ static struct kdtl_aux_info aux_info(struct kunit *test, struct kdtl_session *s,
 	return info;
 }
 
-/* Are these @nr good entries, numbered from *seq on?  0: from any number. */
+/* Are these @nr good entries, numbered from *seq on?  If *seq is 0, any first number will do. */
 static void aux_check(struct kunit *test, const void *span, ssize_t len, u64 *seq,
 		      unsigned int nr)
 {
@@ -50,7 +50,7 @@ static void aux_check(struct kunit *test, const void *span, ssize_t len, u64 *se
 
 /* ---------------------------------------------------------------- positions */
 
-/* Around and around, with entries across the end, and across 2^64. */
+/* Wrap around many times, with entries that lie across the end of the area, and past 2^64. */
 static void aux_wrap(struct kunit *test)
 {
 	struct kdtl_session *s = aux_session(test, 1, 0);
@@ -86,16 +86,13 @@ static void aux_wrap(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, info.lost, 0ULL);
 	KUNIT_EXPECT_EQ(test, info.consumed * KDTL_ENTRY_SIZE, head - start);
 	KUNIT_EXPECT_GT(test, straddling, 20U);
-	/* It started before 2^64, or at 0. */
+	/* If it started just below 2^64, and not at 0, the position has wrapped. */
 	KUNIT_EXPECT_EQ(test, head < start, start != 0);
 	kunit_info(test, "from %llu to %llu, %u entries across the end", start, head,
 		   straddling);
 }
 
-/*
- * The whole area in one span that begins anywhere: what follows the end is the
- * beginning.
- */
+/* One span has the whole area, wherever it begins: the beginning is mapped again behind the end. */
 static void aux_mirror(struct kunit *test)
 {
 	static const unsigned int pages[] = { 1, 2, 8 };
@@ -125,7 +122,7 @@ static void aux_mirror(struct kunit *test)
 	}
 }
 
-/* Stop and start continue where it was; load begins anew, at the same position. */
+/* Stop and start continue at the same position; load drops the data, but keeps the position. */
 static void aux_goes_on(struct kunit *test)
 {
 	struct kdtl_session *s = aux_session(test, 1, 0);
@@ -165,7 +162,7 @@ static void aux_goes_on(struct kunit *test)
 
 /* ----------------------------------------------------------- full and empty */
 
-/* The last entry that fits is stored, and none more; what is unread stays. */
+/* The last entry that fits is stored and no entry after it; unread entries stay. */
 static void aux_full(struct kunit *test)
 {
 	const unsigned int fits = PAGE_SIZE / KDTL_ENTRY_SIZE;
@@ -188,7 +185,10 @@ static void aux_full(struct kunit *test)
 		KUNIT_ASSERT_LE(test, info.head - info.tail, info.size);
 
 		kdtl_aux_peek(s, 0, &span);
-		/* As many bytes as it takes, but no entry: nothing changes. */
+		/*
+		 * So many bytes would make room for the entry, but they are not a whole entry:
+		 * nothing changes.
+		 */
 		KUNIT_ASSERT_EQ(test, kdtl_aux_consume(s, 0, KDTL_ENTRY_SIZE - spare), -EINVAL);
 		KUNIT_ASSERT_EQ(test, aux_info(test, s, 0).produced, info.produced);
 		KUNIT_ASSERT_EQ(test, aux_info(test, s, 0).unread, (u64)fits);
@@ -198,7 +198,7 @@ static void aux_full(struct kunit *test)
 		kapi_emit(0, KDTL_KIND_CEDE, 1);
 		KUNIT_ASSERT_EQ(test, aux_info(test, s, 0).lost, lost);
 
-		/* The first is gone, and the last one comes after a gap. */
+		/* The first entry is gone, and there is a gap before the last one. */
 		KUNIT_ASSERT_EQ(test, kdtl_aux_peek(s, 0, &span),
 				(ssize_t)fits * KDTL_ENTRY_SIZE);
 		first = kdtl_fake_entry_seq(span);
@@ -212,7 +212,7 @@ static void aux_full(struct kunit *test)
 	}
 }
 
-/* Nothing to read is no error; giving back what is not there is one. */
+/* To read nothing is no error; to give back what is not there is one. */
 static void aux_empty(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = { .pmu = KDTL_FAKE_PMU, .aux_pages = 1 };
@@ -221,7 +221,7 @@ static void aux_empty(struct kunit *test)
 	const void *span;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
-	/* Not loaded: there is no area. */
+	/* Before the load there is no area. */
 	KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)0);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 0), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 1), -EINVAL);
@@ -242,7 +242,7 @@ static void aux_empty(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 1), -EINVAL);
 }
 
-/* More than what is unread: refused, and nothing has moved. */
+/* To give back more than is unread is refused, and moves nothing. */
 static void aux_consume_more(struct kunit *test)
 {
 	static const size_t more[] = { 1, KDTL_ENTRY_SIZE, PAGE_SIZE };
@@ -268,7 +268,7 @@ static void aux_consume_more(struct kunit *test)
 	}
 }
 
-/* Consume any number of bytes: only whole entries go, and together they are all of them. */
+/* Give back any number of bytes: only whole entries go, and in the end all of them have gone. */
 static void aux_odd_sizes(struct kunit *test)
 {
 	struct kdtl_session *s = aux_session(test, 1, 0);
@@ -313,7 +313,10 @@ static void aux_odd_sizes(struct kunit *test)
 	kfree(buf);
 }
 
-/* A watermark of the whole area cannot be reached: the first loss wakes. */
+/*
+ * A watermark of the whole area is never crossed if the area is no whole number of entries: the
+ * first lost entry wakes the reader.
+ */
 static void aux_watermark_full(struct kunit *test)
 {
 	const unsigned int fits = PAGE_SIZE / KDTL_ENTRY_SIZE;
@@ -329,7 +332,7 @@ static void aux_watermark_full(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
 		kapi_drain(s, 0);
 		kapi_emit(0, KDTL_KIND_CEDE, 1);
-		/* The gap has ended: that is reported as well, once. */
+		/* The end of the gap is reported as well, once. */
 		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
 		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
 		KUNIT_ASSERT_EQ(test, kdtl_unload(s), 0);
@@ -338,8 +341,8 @@ static void aux_watermark_full(struct kunit *test)
 }
 
 /*
- * Watermarks that are no multiple of anything: the right entry crosses them,
- * and the area fills up correctly, also if a position is just below 2^64.
+ * Watermarks that are no multiple of the entries' size: the right entry crosses each of them, and
+ * the area fills up correctly, even if its positions are just below 2^64.
  */
 static void aux_watermark_odd(struct kunit *test)
 {
@@ -396,13 +399,13 @@ static void aux_cpus(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, bad[i], &info),
 				bad[i] == -1 ? 0 : -EINVAL);
 	}
-	/* Nothing comes from a CPU that was not asked for. */
+	/* A CPU that the session did not ask for adds nothing. */
 	kapi_emit(other, KDTL_KIND_CEDE, 10);
 	kapi_emit(0, KDTL_KIND_CEDE, 3);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, -1), 3ULL);
 }
 
-/* The numbers of a session are the sums of its CPUs', and add up as theirs do. */
+/* A session's numbers are the sums of those of its CPUs, and add up in the same way. */
 static void aux_sums(struct kunit *test)
 {
 	struct kdtl_session *s = aux_session(test, 1, 0);
@@ -468,7 +471,7 @@ static int aux_produce(void *arg)
 #define AUX_RACE_ENTRIES	200000
 #define AUX_RACE_LEAST		20000
 
-/* Where CPUs are emulated in turns, the writer makes dozens of entries for each that is read. */
+/* Where emulated CPUs take turns, the writer makes dozens of entries for each that is read. */
 static bool aux_race_goes_on(u64 got, u64 missing, unsigned long enough)
 {
 	if (got < AUX_RACE_LEAST || !missing)
@@ -477,9 +480,8 @@ static bool aux_race_goes_on(u64 got, u64 missing, unsigned long enough)
 }
 
 /*
- * A writer at full speed, and a reader that takes partial spans and is
- * sometimes late: each entry is whole and in order, and exactly those counted
- * as lost are missing.
+ * A writer at full speed, and a reader that takes partial spans and is sometimes late: each entry
+ * is whole and in order, and exactly the entries that were counted as lost are missing.
  */
 static void aux_race(struct kunit *test)
 {
@@ -513,10 +515,7 @@ static void aux_race(struct kunit *test)
 				bad++;
 				continue;
 			}
-			/*
-			 * The first one is number 1, or follows those before
-			 * this test.
-			 */
+			/* The first entry has number 1, or follows the entries of earlier tests. */
 			if (next)
 				missing += seq - next;
 			next = seq + 1;
@@ -539,7 +538,7 @@ static void aux_race(struct kunit *test)
 		missing += seq - next;
 		next = seq + 1;
 	}
-	/* Nothing follows a gap at the end. */
+	/* Entries that were lost at the very end show no gap, because no entry follows them. */
 	KUNIT_EXPECT_LE(test, missing, info.lost);
 	KUNIT_EXPECT_GT(test, missing, 0ULL);
 	kapi_drain(s, cpu);
@@ -551,7 +550,7 @@ static void aux_race(struct kunit *test)
 	kunit_info(test, "%llu entries, %llu of them lost", p.made, missing);
 }
 
-/* A client may copy it, under all checks of FORTIFY_SOURCE. */
+/* A client may copy a task's name out of an entry under all checks of FORTIFY_SOURCE. */
 static void aux_comm(struct kunit *test)
 {
 	struct kdtl_entry e = {};

@@ -2,9 +2,9 @@
 /*
  * kdtl_kunit_clock.ko: core/pmu/sched-clock.h, on a counter that the test controls
  *
- * A hypervisor takes the CPU away where it likes, and firmware writes the counter; no
- * test can make a real one do that at the instruction where it matters.  The last case
- * has the machine's own counter and local_clock().
+ * A hypervisor takes the CPU away where it likes, and firmware may write the counter; no test can
+ * make a real one do that at the instruction where it matters.  The last case uses the machine's
+ * own counter and local_clock().
  */
 #include <linux/irqflags.h>
 #include <linux/module.h>
@@ -15,9 +15,9 @@
 #include "kunit-shim.h"
 
 #define HZ_HERE		2500000000ULL
-#define READING		20		/* cycles that it takes */
+#define READING		20		/* cycles that reading the counter takes */
 
-/* By the machine's clocks. */
+/* If set, the clocks are the machine's own. */
 static bool real;
 static u64 counter, stolen;
 static s64 ns_ahead;
@@ -37,7 +37,7 @@ static u64 real_hz(void)
 
 #else
 
-/* What kdtl_sched does without a counter needs no test, but this one can be had. */
+/* kdtl_sched has no counter on this machine, but sched-clock.h can be tested all the same. */
 #define KDTL_CYCLES_REACH	BIT_ULL(24)
 
 static u64 real_cycles(void)
@@ -74,7 +74,7 @@ static u64 counter_ns(void)
 	return counter * 2 / 5 + ns_ahead;
 }
 
-/* The CPU is away for @stolen cycles in the middle of it, once. */
+/* In the middle of the call the CPU is away for @stolen cycles, once. */
 static u64 test_local_clock(void)
 {
 	if (real)
@@ -93,13 +93,10 @@ static u64 test_local_clock(void)
 static struct kdtl_clock anchor;
 
 #define REACH		KDTL_CYCLES_REACH
-/*
- * How far off a time may be: the two readings, and the bits that the shift
- * drops.
- */
+/* How far off a time may be: by the two readings, and the bits that the shift drops. */
 #define NEAR_NS		(4LL * READING)
 
-/* As kdtl_sched does; returns whether the time comes from the anchor. */
+/* Read the clock as kdtl_sched does.  Returns whether the time was derived from the anchor. */
 static bool clock_now(u64 *now)
 {
 	if (kdtl_clock_read(&anchor, now))
@@ -108,7 +105,7 @@ static bool clock_now(u64 *now)
 	return false;
 }
 
-/* On one CPU, whose anchor is gone. */
+/* Begin a case on one CPU, without an anchor. */
 static void clock_begin(void)
 {
 	real = false;
@@ -155,8 +152,7 @@ static void clock_between(struct kunit *test)
 }
 
 /*
- * The CPU is away between the readings of the counter and of local_clock(): they do
- * not match.
+ * The CPU is away between reading the counter and reading local_clock(), so the two do not match.
  */
 static void clock_taken_away(struct kunit *test)
 {
@@ -175,7 +171,7 @@ static void clock_taken_away(struct kunit *test)
 	clock_end();
 }
 
-/* No time is before an earlier one, however the two clocks run. */
+/* No time is before an earlier one, whatever the rates of the two clocks are. */
 static void clock_never_back(struct kunit *test)
 {
 	u64 now, before;
@@ -197,7 +193,7 @@ static void clock_never_back(struct kunit *test)
 	counter += 2 * REACH;
 	clock_now(&now);
 	KUNIT_EXPECT_GE(test, now, before);
-	/* And it goes on when local_clock() has caught up. */
+	/* Times grow again once local_clock() has caught up. */
 	ns_ahead += 2 * (s64)NSEC_PER_SEC;
 	counter += REACH;
 	KUNIT_EXPECT_FALSE(test, clock_now(&now));
@@ -206,8 +202,8 @@ static void clock_never_back(struct kunit *test)
 }
 
 /*
- * The counter went on while local_clock() stood still, as in a suspend: later times are too
- * late by that, until an anchor's reach is over and local_clock() has come up.
+ * The counter went on while local_clock() stood still, as in a suspend.  Later times are too late
+ * by that much, until the anchor is out of reach and local_clock() has caught up.
  */
 static void clock_stood_still(struct kunit *test)
 {
@@ -243,13 +239,13 @@ static void clock_untrusted(struct kunit *test)
 	clock_end();
 }
 
-/* How much time this machine's counter may be off, of 2^13: 0.01 %. */
+/* By how much this machine's counter may be off: one part in 2^13, about 0.01 %. */
 #define RATE_SHIFT	13
 
 /**
- * struct seen - times from an anchor, between two readings of local_clock()
+ * struct seen - times derived from an anchor, each taken between two readings of local_clock()
  * @nr: how many
- * @bad: how many were too early or too late, or before the last one
+ * @bad: how many were too early or too late, or before the previous one
  * @until: how long after the anchor the last one was, in ns
  */
 struct seen {
@@ -258,7 +254,7 @@ struct seen {
 	u64		until;
 };
 
-/* Until the anchor is out of reach, or for longer: the CPU may have been away. */
+/* Take times until the anchor is out of reach, or longer, if the CPU was away meanwhile. */
 static void clock_follow(struct seen *seen)
 {
 	u64 before, now, after, last = 0, slack;
@@ -283,7 +279,7 @@ static void clock_follow(struct seen *seen)
 	} while (1);
 }
 
-/* The machine's own counter has the rate that kdtl_cycles_hz() gives, and is read right. */
+/* The machine's own counter has the rate that kdtl_cycles_hz() says, and is converted correctly. */
 static void clock_of_machine(struct kunit *test)
 {
 	unsigned long flags;
@@ -297,7 +293,7 @@ static void clock_of_machine(struct kunit *test)
 		kunit_skip(test, "no counter to be trusted");
 	}
 	reach = div64_u64(REACH * NSEC_PER_SEC, kdtl_cycles_hz());
-	/* As often as it takes: an emulator does not get every anchor in time. */
+	/* Repeat until it works: on an emulator not every anchor is taken quickly enough. */
 	do {
 		local_irq_save(flags);
 		kdtl_clock_anchor(&anchor);

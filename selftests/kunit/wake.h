@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The driver is in one file with its suite, and has its own module_init() there. */
+/* driver.h takes module_init() away from test_wake.c, so wake_main.c runs the suite. */
 #ifndef _KDTL_KUNIT_WAKE_H
 #define _KDTL_KUNIT_WAKE_H
 

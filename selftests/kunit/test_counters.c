@@ -12,7 +12,7 @@
 
 #include "kapi.h"
 
-/* One counter of set 0, or of another. */
+/* Write one counter of a set. */
 static int counters_write(struct kdtl_session *s, u16 set, enum kdtl_counter counter,
 			  u32 flags, u64 value, u64 short_reset, u64 long_reset)
 {
@@ -78,7 +78,7 @@ static void counters_values(struct kunit *test)
 		memset(want, 0, sizeof(want));
 		for (round = 0; round <= cpu; round++)
 			counters_produce(want, cpu);
-		/* The source's own losses: of no known kind. */
+		/* Entries that the source itself lost are of unknown kind. */
 		kdtl_fake_lost(cpu, 17);
 		want[KDTL_CTR_ENTRIES] += 17;
 		want[KDTL_CTR_UNKNOWN] += 17;
@@ -88,7 +88,7 @@ static void counters_values(struct kunit *test)
 			KUNIT_EXPECT_EQ_MSG(test, kapi_counter(test, s, 0, c, cpu),
 					    want[c], "counter %d on CPU %d", c, cpu);
 		}
-		/* Two steps: the loss, and that it is over. */
+		/* A wake-up for the loss, and another one when the loss is over. */
 		KUNIT_EXPECT_GE(test, kapi_counter(test, s, 0, KDTL_CTR_WAKEUPS, cpu), 1ULL);
 	}
 	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
@@ -97,19 +97,19 @@ static void counters_values(struct kunit *test)
 				    "counter %d, all CPUs", c);
 	KUNIT_EXPECT_EQ(test, kapi_conserved(test, s), sum[KDTL_CTR_ENTRIES]);
 
-	/* Stopped: nothing is counted. */
+	/* While the session is stopped, nothing is counted. */
 	for_each_online_cpu(cpu)
 		counters_produce(want, cpu);
 	for (c = 0; c <= KDTL_CTR_LOST; c++)
 		KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, c, -1), sum[c]);
 
-	/* Started again: counting goes on. */
+	/* Once it is started again, counting goes on. */
 	KUNIT_ASSERT_EQ(test, kdtl_start(s), 0);
 	kapi_emit(0, KDTL_KIND_FAULT, 1);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_FAULT, -1),
 			sum[KDTL_CTR_FAULT] + 1);
 
-	/* Unload keeps the counts, load drops them. */
+	/* Unload keeps the counts; the next load drops them. */
 	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, -1),
 			sum[KDTL_CTR_ENTRIES] + 1);
@@ -143,7 +143,7 @@ static void counters_full(struct kunit *test)
 			(u64)(fits + 1) * KDTL_ENTRY_SIZE);
 }
 
-/* Only the entries that cross the watermark count as wake-ups, one each. */
+/* Only entries that cross the watermark count as wake-ups, one each. */
 static void counters_wakeups(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = {
@@ -165,8 +165,8 @@ static void counters_wakeups(struct kunit *test)
 }
 
 /*
- * ENABLED runs while started, RUNNING unless paused: both within what is
- * measured around them.
+ * ENABLED runs while the session is started, RUNNING unless it is paused; both stay within the
+ * times that are measured around them.
  */
 static void counters_times(struct kunit *test)
 {
@@ -197,12 +197,12 @@ static void counters_times(struct kunit *test)
 			inner * nr_cpus);
 	KUNIT_EXPECT_LE(test, enabled, (outer + div_u64(outer, 50) + TICK_NSEC) * nr_cpus);
 
-	/* Stopped: the clocks stand still. */
+	/* While the session is stopped, both stand still. */
 	pass_ms(20);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENABLED, -1), enabled);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_RUNNING, -1), running);
 
-	/* Paused: only ENABLED runs. */
+	/* While it is paused, only ENABLED runs. */
 	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
 	kapi_emit(0, KDTL_KIND_CEDE, 1);
 	was = kapi_counter(test, s, 0, KDTL_CTR_ENABLED, 0);
@@ -221,7 +221,7 @@ static void counters_times(struct kunit *test)
 			running + 15 * NSEC_PER_MSEC);
 }
 
-/* Before the load: zero, or what was written. */
+/* Before the load a counter is zero, or has the value that was written. */
 static void counters_created(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session(test, 0);
@@ -237,7 +237,7 @@ static void counters_created(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_load(s, NULL), 0);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_FAULT, 0),
 			0x123456789abcdef0ULL);
-	/* Loaded: written at once, and kept for the next load. */
+	/* A write to a loaded session takes effect at once, and is kept for the next load. */
 	KUNIT_EXPECT_EQ(test, counters_write(s, 0, KDTL_CTR_FAULT, 0, 5, 0, 0), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
 	kapi_emit(0, KDTL_KIND_FAULT, 3);
@@ -251,8 +251,8 @@ static void counters_created(struct kunit *test)
 /* ----------------------------------------------------------------- overflow */
 
 /*
- * It overflows at the wrap past 2^64, not before; then the short reset, again
- * and again.
+ * The counter overflows when it wraps past 2^64, and not before; then it starts from its short
+ * reset, again and again.
  */
 static void counters_threshold(struct kunit *test)
 {
@@ -279,14 +279,14 @@ static void counters_threshold(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 0, 0).overflowed,
 			BIT(KDTL_CTR_ENTRIES) + 0U);
-	/* No restart is needed. */
+	/* Nothing is paused, so there is nothing to restart. */
 	KUNIT_EXPECT_EQ(test, kdtl_restart(s), -EBUSY);
 	/* Every entry is in the area. */
 	KUNIT_EXPECT_EQ(test, kapi_conserved(test, s), 9 + 5 * 3ULL);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_CEDE, 0), 9 + 5 * 3ULL);
 }
 
-/* Every counter that the source moves can overflow, each in its own steps. */
+/* Every counter that the source moves can overflow, each after steps of its own size. */
 static void counters_each_overflows(struct kunit *test)
 {
 	struct kdtl_config config = { .mask = KDTL_MASK_ALL | KDTL_MASK_IDLE };
@@ -304,8 +304,8 @@ static void counters_each_overflows(struct kunit *test)
 						     -1, 0, 0), 0);
 		KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
 		/*
-		 * Clocks are checked with the next entry. Time has to pass for them, and
-		 * local_clock() may stand still for a tick.
+		 * Overflows of the clocks are noticed at the next entry.  Time has to pass for
+		 * them, and local_clock() may stand still for a tick.
 		 */
 		began = local_clock();
 		KUNIT_EXPECT_TRUE(test, kapi_until_busy(local_clock() != began));
@@ -320,13 +320,13 @@ static void counters_each_overflows(struct kunit *test)
 		KUNIT_EXPECT_TRUE_MSG(test, kapi_msg_of(s, KDTL_MSG_OVERFLOW, &msg),
 				      "counter %d", c);
 		KUNIT_EXPECT_EQ(test, msg.overflow.counters, BIT(c) + 0U);
-		/* The short reset is 0, so it never overflows again. */
+		/* The short reset is 0, so the counter does not overflow again. */
 		KUNIT_EXPECT_EQ(test, kapi_msgs_of(s, KDTL_MSG_OVERFLOW), 0U);
 		kapi_close(test);
 	}
 }
 
-/* Without KDTL_COUNTER_NOTIFY there is a reset, but no message. */
+/* Without KDTL_COUNTER_NOTIFY a counter that overflows is reset, but there is no message. */
 static void counters_quiet(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session(test, KDTL_SESSION_PAUSE);
@@ -342,7 +342,7 @@ static void counters_quiet(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_conserved(test, s), 25ULL);
 }
 
-/* What a counter notified of before it was written anew does not count. */
+/* Once a counter is written without KDTL_COUNTER_NOTIFY, the flag of an earlier write is gone. */
 static void counters_notify_no_more(struct kunit *test)
 {
 	struct kdtl_counter_req req = {
@@ -360,7 +360,7 @@ static void counters_notify_no_more(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_msgs_of(s, KDTL_MSG_OVERFLOW), 0U);
 }
 
-/* A counter without a threshold just goes on, past any other's overflow. */
+/* A counter without a threshold goes on counting past the overflows of other counters. */
 static void counters_resets(struct kunit *test)
 {
 	struct kdtl_counter_req req[] = {
@@ -389,7 +389,7 @@ static void counters_resets(struct kunit *test)
 			BIT(KDTL_CTR_ENTRIES) + 0U);
 }
 
-/* A random period, always longer, by no more than the mask. */
+/* The period is random: never shorter than the reset says, and longer by at most the mask. */
 static void counters_random(struct kunit *test)
 {
 	struct kdtl_counter_req req = {
@@ -406,7 +406,7 @@ static void counters_random(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	KUNIT_ASSERT_EQ(test, kdtl_write_counters(s, &req, 1), 0);
 	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
-	/* The first period is as it was written. */
+	/* The first period is not random, but as written. */
 	value = -5;
 	for (round = 0; round < 500; round++) {
 		kapi_emit(0, KDTL_KIND_CEDE, -value - 1);
@@ -418,11 +418,11 @@ static void counters_random(struct kunit *test)
 		seen |= 1 << (-value - 5);
 		kapi_drain(s, 0);
 	}
-	/* Of 500 throws of an eight-sided die, each side came up. */
+	/* In 500 throws of an eight-sided die, each side comes up. */
 	KUNIT_EXPECT_EQ(test, seen, 0xffU);
 }
 
-/* Several counters at once are one overflow with one message. */
+/* If several counters overflow at the same entry, there is one message for all of them. */
 static void counters_together(struct kunit *test)
 {
 	struct kdtl_counter_req req[] = {
@@ -452,7 +452,7 @@ static void counters_together(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_SLEPT, 0), (u64)-3999);
 }
 
-/* Each CPU overflows on its own. */
+/* Each CPU's counter overflows on its own. */
 static void counters_per_cpu(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session(test, 0);
@@ -495,7 +495,7 @@ static void counters_mask(struct kunit *test)
 	kapi_emit(0, KDTL_KIND_CEDE, 25);
 	kapi_emit(other, KDTL_KIND_CEDE, 9);
 
-	/* CPU 0 has stopped at the overflow, the other one goes on. */
+	/* CPU 0 has stopped at the overflow; the other CPU goes on. */
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_CEDE, 0), 0ULL);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, 0), 13ULL);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_CEDE, other), (u64)-1);
@@ -503,13 +503,13 @@ static void counters_mask(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, msg.cpu, 0);
 	KUNIT_EXPECT_EQ(test, kapi_msgs_of(s, KDTL_MSG_OVERFLOW), 0U);
 
-	/* Nor does it count what the source loses while paused. */
+	/* What the source loses while the CPU is paused is not counted either. */
 	kdtl_fake_lost(0, 5);
 	kdtl_fake_lost(other, 5);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_LOST, 0), 0ULL);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_LOST, other), 5ULL);
 
-	/* What is there can be read and given back. */
+	/* Unread entries can be read and given back while the CPU is paused. */
 	len = kdtl_aux_peek(s, 0, &span);
 	KUNIT_EXPECT_EQ(test, len, (ssize_t)13 * KDTL_ENTRY_SIZE);
 	kdtl_for_each_entry(e, span, len)
@@ -523,7 +523,7 @@ static void counters_mask(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_restart(s), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_restart(s), -EBUSY);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_CEDE, 0), (u64)-30);
-	/* The other CPU was not touched. */
+	/* The restart has not touched the other CPU. */
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_CEDE, other), (u64)-1);
 	kapi_emit(0, KDTL_KIND_CEDE, 29);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)29 * KDTL_ENTRY_SIZE);
@@ -531,10 +531,7 @@ static void counters_mask(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_restart(s), -EBUSY);
 }
 
-/*
- * Both CPUs pause, and one restart is for both; an overflow without notify does
- * not pause.
- */
+/* If both CPUs are paused, one restart resumes both; an overflow without notify pauses nothing. */
 static void counters_mask_all(struct kunit *test)
 {
 	struct kdtl_counter_req req[] = {
@@ -561,7 +558,10 @@ static void counters_mask_all(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, kapi_msgs_of(s, KDTL_MSG_OVERFLOW), num_online_cpus());
 
-	/* Stop leaves it paused, and restart does not start it. */
+	/*
+	 * A CPU that is paused when the session is stopped stays paused, and kdtl_restart() does
+	 * not start the session.
+	 */
 	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_start(s), -EBUSY);
 	KUNIT_EXPECT_EQ(test, kdtl_restart(s), 0);
@@ -580,7 +580,7 @@ static void counters_mask_all(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_conserved(test, s), 3ULL * num_online_cpus());
 }
 
-/* Another session and a paused one do not affect each other. */
+/* A paused session and one that runs beside it do not affect each other. */
 static void counters_mask_alone(struct kunit *test)
 {
 	struct kdtl_session *s, *free;
@@ -610,7 +610,7 @@ static void counters_mask_alone(struct kunit *test)
 
 #define COUNTERS_SENTINEL	(-12345)
 
-/* The second of three elements is bad: it is marked, and nothing changes. */
+/* The second of three elements is bad: that one is marked, and none of them changes anything. */
 static void counters_vector(struct kunit *test)
 {
 	static const struct {
@@ -725,7 +725,7 @@ static void counters_config(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_write_config(s, req, 2), -EINVAL);
 	KUNIT_EXPECT_EQ(test, req[1].error, -EINVAL);
 
-	/* Nothing has changed: all kinds are logged. */
+	/* Nothing has changed: all kinds are still logged. */
 	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
 	kapi_emit(0, KDTL_KIND_CEDE, 1);
 	kapi_emit(0, KDTL_KIND_FAULT, 1);
@@ -733,8 +733,8 @@ static void counters_config(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
 
 	/*
-	 * Loaded: it takes effect with the next start. UNKNOWN goes to every
-	 * mask.
+	 * In a loaded session the mask takes effect with the next start.  Entries of kind UNKNOWN
+	 * match every mask.
 	 */
 	KUNIT_EXPECT_EQ(test, kdtl_write_config(s, req, 1), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
@@ -753,7 +753,7 @@ static void counters_config(struct kunit *test)
 #define COUNTERS_ROUNDS		20000
 #define COUNTERS_ROUNDS_MIN	1000
 
-/* Is there another round, of a race that may take until @enough? */
+/* Is there to be another round?  A race may go on until @enough. */
 static bool counters_race_goes_on(unsigned int round, unsigned long enough)
 {
 	return round < COUNTERS_ROUNDS_MIN ||
@@ -764,14 +764,14 @@ struct counters_reader {
 	struct kunit		*test;
 	struct kdtl_session	*s;
 	bool			clocks;		/* same CPU, same clock */
-	u64			(*last)[KDTL_NR_COUNTERS];	/* of both sets */
+	u64			(*last)[KDTL_NR_COUNTERS];	/* read last, of both sets */
 	unsigned long		reads;
 	struct task_struct	*task;
 };
 
 /*
- * Values never go back, except FAULT, which is reset at each entry, and the
- * clocks if they are read on another CPU, whose clock need not be in step.
+ * Values never go back, except for FAULT, which is reset at each entry, and for the clocks if this
+ * reader is on another CPU, whose own clock may be behind.
  */
 static int counters_read_all(void *arg)
 {
@@ -801,7 +801,7 @@ static int counters_read_all(void *arg)
 	return 0;
 }
 
-/* Two sets that alternate at each entry, and are read all the time. */
+/* Two sets take turns at each entry, while their counters are read all the time. */
 static void counters_while_running(struct kunit *test)
 {
 	struct kdtl_evtset sets[] = { { .id = 0, .overflows = 1 }, { .id = 1, .overflows = 1 } };
@@ -810,7 +810,7 @@ static void counters_while_running(struct kunit *test)
 		.aux_pages	= KAPI_AUX_PAGES,
 	};
 	struct kdtl_session *s = kapi_create(test, &attr);
-	/* Too large for the stack of a 32-bit kernel. */
+	/* These are too large for the stack of a 32-bit kernel. */
 	static u64 last[2][2][KDTL_NR_COUNTERS];
 	struct counters_reader r[] = {
 		{ .test = test, .s = s, .clocks = true },
@@ -822,7 +822,9 @@ static void counters_while_running(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	KUNIT_ASSERT_EQ(test, kdtl_create_evtsets(s, sets, 2), 0);
-	/* FAULT overflows at each entry, so that nothing else ever goes back. */
+	/*
+	 * FAULT overflows at each entry, so that the sets switch there; no other counter goes back.
+	 */
 	KUNIT_ASSERT_EQ(test, counters_write(s, 0, KDTL_CTR_FAULT, 0, -1, -1, 0), 0);
 	KUNIT_ASSERT_EQ(test, counters_write(s, 1, KDTL_CTR_FAULT, 0, -1, -1, 0), 0);
 	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
@@ -878,14 +880,14 @@ static int counters_read_bytes(void *arg)
 	return 0;
 }
 
-/* BYTES neither goes back nor counts what is not stored, while another CPU reads it. */
+/* BYTES never goes back and never counts bytes that are not stored, while another CPU reads it. */
 static void counters_bytes_while_running(struct kunit *test)
 {
 	static const struct {
 		const char	*what;
 		u32		flags;
 		u64		min_wait;
-		unsigned int	stored;		/* entries */
+		unsigned int	stored;		/* entries in the area */
 	} cases[] = {
 		{ "no area", KDTL_SESSION_NO_AUX, 0, 0 },
 		{ "all are too short", 0, U64_MAX, 0 },
@@ -914,7 +916,10 @@ static void counters_bytes_while_running(struct kunit *test)
 		enough = jiffies + msecs_to_jiffies(kapi_race_ms);
 		for (round = 0; counters_race_goes_on(round, enough); round++)
 			kapi_emit(0, KDTL_KIND_CEDE, 1 + round % 7);
-		/* The last ones have begun since then. */
+		/*
+		 * After so many more reads, the last ones began when no entry was being made any
+		 * more.
+		 */
 		reads = READ_ONCE(r.reads);
 		KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(r.reads) > reads + 10));
 		kthread_stop(r.task);
@@ -924,7 +929,7 @@ static void counters_bytes_while_running(struct kunit *test)
 	}
 }
 
-/* Where CPUs are emulated in turns, a restart takes two turns: 20 ms. */
+/* Where emulated CPUs take turns, a restart takes two turns, which is 20 ms. */
 #define COUNTERS_RESTARTS	2000
 #define COUNTERS_RESTARTS_MIN	100
 
@@ -934,7 +939,7 @@ struct counters_source {
 	struct task_struct	*task;
 };
 
-/* An entry for each restart. */
+/* Make one entry after each restart. */
 static int counters_emit(void *arg)
 {
 	struct counters_source *source = arg;
@@ -950,7 +955,7 @@ static int counters_emit(void *arg)
 	return 0;
 }
 
-/* Whoever has the message of a pause can end that, however soon. */
+/* Whoever has read the message about a pause can end the pause, however soon after the message. */
 static void counters_restart_at_once(struct kunit *test)
 {
 	struct counters_source source = { .cpu = kapi_other_cpu(0) };

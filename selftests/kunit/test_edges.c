@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every size, count, distance and time that a caller gives, at its edges: where
- * 31, 32, 63 and 64 bits end
+ * Every size, count, distance and time that a caller passes, at the limits of 31, 32, 63 and 64
+ * bits
  *
- * What is refused leaves everything as it was; what is accepted is not truncated
- * on its way. kdtl.aux_start tests positions at 2^64 (selftests/check, wrap).
+ * A value that is refused leaves everything as it was; a value that is accepted is not truncated on
+ * its way.  Positions close to 2^64 are tested with kdtl.aux_start (selftests/check, wrap).
  */
 #include <linux/ktime.h>
 #include <linux/limits.h>
@@ -21,7 +21,7 @@ static const size_t huge[] = {
 #endif
 };
 
-/* Times that no kernel timer takes unchanged. */
+/* Times so long that no kernel timer takes all of them as they are. */
 static const u64 ages[] = {
 	KTIME_MAX / 2, KTIME_MAX / 2 + 1, KTIME_MAX - 1, KTIME_MAX,
 	(u64)KTIME_MAX + 1, U64_MAX - NSEC_PER_SEC, U64_MAX,
@@ -57,7 +57,7 @@ static long edges_create(unsigned int aux_pages, unsigned int msg_pages,
 	return 0;
 }
 
-/* Not a power of two, or one whose bytes overflow on the way. */
+/* Numbers of pages that are no power of two, or whose size in bytes overflows an int or a long. */
 static void edges_pages(struct kunit *test)
 {
 	static const unsigned int bad[] = {
@@ -72,7 +72,7 @@ static void edges_pages(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, edges_create(1, bad[i], 0), (long)-EINVAL,
 				    "%u msg_pages", bad[i]);
 	}
-	/* 4 GiB and more: over the cap, and not wrapped to something small. */
+	/* 4 GiB and more exceed the cap; the sizes must not wrap around to small ones. */
 	KUNIT_EXPECT_EQ(test, edges_create(BIT(20), 0, 0), (long)-ENOMEM);
 	KUNIT_EXPECT_EQ(test, edges_create(1, BIT(20), 0), (long)-ENOMEM);
 	KUNIT_EXPECT_EQ(test, edges_create(BIT(20), BIT(20), UINT_MAX), (long)-ENOMEM);
@@ -91,7 +91,7 @@ static void edges_watermark(struct kunit *test)
 				    "%u", bad[i]);
 }
 
-/* A period that never ends does not go off at once. */
+/* A period that is too long for a timer must not expire at once. */
 static void edges_period(struct kunit *test)
 {
 	struct kdtl_session *s;
@@ -110,7 +110,7 @@ static void edges_period(struct kunit *test)
 	}
 }
 
-/* Nor does an event set whose time never comes. */
+/* Nor must the timeout of an event set. */
 static void edges_timeout(struct kunit *test)
 {
 	struct kdtl_evtset sets[2];
@@ -135,7 +135,7 @@ static void edges_timeout(struct kunit *test)
 	}
 }
 
-/* More than is unread: by a byte, or by as much as a size can hold. */
+/* Give back more than is unread: by one byte, or by as much as a size_t can hold. */
 static void edges_consume(struct kunit *test)
 {
 	const size_t unread = 2 * KDTL_ENTRY_SIZE;
@@ -157,10 +157,7 @@ static void edges_consume(struct kunit *test)
 	kapi_conserved(test, s);
 }
 
-/*
- * A buffer of the largest size gets what there is; one that is too small,
- * nothing.
- */
+/* A buffer of the largest size gets what there is; a buffer that is too small gets nothing. */
 static void edges_snapshot(struct kunit *test)
 {
 	struct kdtl_session *s = edges_session(test, KDTL_SESSION_OVERWRITE, 0);
@@ -203,7 +200,7 @@ static void edges_message(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_read(s, &msg, sizeof(msg), true), (ssize_t)-EAGAIN);
 }
 
-/* A threshold uses all 64 bits. */
+/* A threshold has all 64 bits. */
 static void edges_threshold(struct kunit *test)
 {
 	static const u64 far[] = {
@@ -234,7 +231,7 @@ static void edges_threshold(struct kunit *test)
 	}
 }
 
-/* So many elements that their bytes would overflow: none is looked at. */
+/* With so many elements that their size in bytes would overflow, none is looked at. */
 static void edges_vectors(struct kunit *test)
 {
 	static const unsigned int many[] = {
@@ -257,11 +254,11 @@ static void edges_vectors(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kdtl_delete_evtsets(s, &set, many[i]), -E2BIG);
 		KUNIT_EXPECT_EQ(test, kdtl_getinfo_evtsets(s, &info, many[i]), -E2BIG);
 	}
-	/* There is no set 1, so the first element has no effect either. */
+	/* There is no set 1: the first element had no effect either. */
 	KUNIT_EXPECT_EQ(test, kdtl_create_evtsets(s, &set, 1), 0);
 }
 
-/* A wait is a lower bound if, and only if, one of its two times is at its maximum. */
+/* A wait is a lower bound if and only if one of the two times that make it up is at its maximum. */
 static void edges_saturated(struct kunit *test)
 {
 	static const u32 times[] = { 0, 1, KDTL_TIME_MAX - 1, KDTL_TIME_MAX };
@@ -277,7 +274,10 @@ static void edges_saturated(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kdtl_entry_wait(&e), (u64)times[j] + times[k]);
 		KUNIT_EXPECT_EQ(test, kdtl_entry_wait_saturated(&e), j == 3 || k == 3);
 	}
-	/* What a throttled runner was held back is no wait, what it was queued after that is. */
+	/*
+	 * The time that a throttled runner was held back is no wait; the time that it was queued
+	 * afterwards is.
+	 */
 	e.dispatch_reason = KDTL_DISPATCH_THROTTLED;
 	KUNIT_EXPECT_TRUE(test, kdtl_entry_wait_saturated(&e));
 	e.enqueue_to_dispatch_time = cpu_to_be32(5);
@@ -286,7 +286,7 @@ static void edges_saturated(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, kdtl_entry_wait_saturated(&e));
 }
 
-/* Reasons in the words of tasks; the others keep PAPR's names. */
+/* Reasons that apply to tasks are told in the words of tasks; the others keep PAPR's names. */
 static void edges_task_reasons(struct kunit *test)
 {
 	static const struct {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What perf does with events on a source, beside adding and deleting them; and a
- * source that refuses an event
+ * What perf does with the events of a source, beside adding and deleting them; and sources that
+ * refuse an event
  */
 #include <linux/kthread.h>
 #include <linux/perf_event.h>
@@ -12,7 +12,7 @@
 /* ------------------------------------------------------------------- source */
 
 static int events_attach_error, events_source_error, events_init_error;
-static u32 events_mask;		/* what was requested from CPU 0's source */
+static u32 events_mask;		/* the kinds last requested from the source on CPU 0 */
 static struct completion events_entered, events_go;
 
 static int events_attach(struct kdtl_pmu *p)
@@ -38,7 +38,7 @@ static struct kdtl_pmu events_pmu = {
 	.source		= events_source,
 };
 
-/* Takes a while, with the session's lock held, and refuses. */
+/* Takes a while, during which kdtl_load() holds the session's lock, and then refuses. */
 static int events_slow_init(struct perf_event *event)
 {
 	if (event->attr.type != event->pmu->type)
@@ -106,7 +106,7 @@ static void events_overflow(struct perf_event *event, struct perf_sample_data *d
 {
 }
 
-/* On CPU 0, like a perf user's event, but without an AUX area. */
+/* Create an event on CPU 0 like that of a perf user, but without an AUX area. */
 static struct perf_event *events_create_on(const struct kdtl_pmu *p, u32 mask)
 {
 	struct perf_event_attr attr = {
@@ -124,7 +124,7 @@ static struct perf_event *events_create(u32 mask)
 	return events_create_on(&events_pmu, mask);
 }
 
-/* The event's count of entries. */
+/* How many entries the event has counted. */
 static u64 events_count(struct perf_event *event)
 {
 	u64 enabled, running;
@@ -132,7 +132,7 @@ static u64 events_count(struct perf_event *event)
 	return perf_event_read_value(event, &enabled, &running);
 }
 
-/* A change of the period stops an event and starts it again; others go on. */
+/* To change its period, perf stops an event and starts it again; other events go on. */
 static void events_restarted(struct kunit *test)
 {
 	struct perf_event *a = events_create(KDTL_MASK_CEDE);
@@ -157,7 +157,7 @@ static void events_restarted(struct kunit *test)
 }
 
 /*
- * The source refuses when the event is to start again: no entries until it
+ * If the source refuses when the event is to start again, there are no entries until the source
  * accepts.
  */
 static void events_not_restarted(struct kunit *test)
@@ -178,7 +178,7 @@ static void events_not_restarted(struct kunit *test)
 	perf_event_release_kernel(a);
 }
 
-/* Entries that the source lost are not counted by any event. */
+/* No event counts entries that the source lost. */
 static void events_lost(struct kunit *test)
 {
 	struct perf_event *a = events_create(KDTL_MASK_ALL);
@@ -191,7 +191,7 @@ static void events_lost(struct kunit *test)
 	perf_event_release_kernel(a);
 }
 
-/* The driver's error is perf's error. */
+/* An error of the driver is what perf returns. */
 static void events_attach_fails(struct kunit *test)
 {
 	struct perf_event *a;
@@ -202,7 +202,7 @@ static void events_attach_fails(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, a, (struct perf_event *)ERR_PTR(-EXDEV));
 }
 
-/* A number that is no error must not pass for a pointer, or for success. */
+/* If a driver returns a positive number, it must not pass for a pointer, or for success. */
 static void events_positive(struct kunit *test)
 {
 	struct perf_event *a;
@@ -265,16 +265,16 @@ static bool events_call(struct events_caller *c)
 	return c->task;
 }
 
-/* It is in the verb, asleep. */
+/* Is the caller asleep in its verb? */
 static bool events_sleeps(struct events_caller *c)
 {
 	return READ_ONCE(c->calls) && READ_ONCE(c->task->__state) & TASK_UNINTERRUPTIBLE;
 }
 
 /*
- * A load holds the lock, a close waits for it, and then an unload.  Whichever
- * comes first, the unload does not fail in a session that is gone; and the load
- * fails with the driver's error.
+ * A load holds the session's lock; a close waits for it, and then an unload.  Whichever of the two
+ * gets it first, the unload must not run into a session that is gone, and the load returns the
+ * driver's error.
  */
 static void events_in_a_row(struct kunit *test)
 {
@@ -330,7 +330,10 @@ static void events_suite_exit(struct kunit_suite *suite)
 	kdtl_pmu_unregister(&events_pmu);
 }
 
-/* A source never sees a kind that it does not distinguish; to ask for no other fails. */
+/*
+ * A source is never asked for a kind that it does not tell apart, and a mask of such kinds only is
+ * refused.
+ */
 static void events_unknown_kinds(struct kunit *test)
 {
 	struct kdtl_session_attr attr = {
@@ -360,8 +363,8 @@ static void events_unknown_kinds(struct kunit *test)
 }
 
 /*
- * A perf user who asks for idle time gets it or is refused, also if the mask has other kinds.  A
- * session gets the other kinds, and its info says whether it gets idle times.
+ * If a perf user asks for idle time and the source has none, that is refused, even if the mask has
+ * other kinds.  A session gets the other kinds, and its info says whether it gets idle times.
  */
 static void events_idle(struct kunit *test)
 {
@@ -409,7 +412,10 @@ static void events_idle(struct kunit *test)
 	events_pmu.mask = KDTL_MASK_ALL;
 }
 
-/* A driver's own event_init() runs after kdtl's, and may refuse; nothing is left then. */
+/*
+ * A driver's own event_init() runs after kdtl's and may refuse the event; then nothing is left of
+ * it.
+ */
 static void events_own(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = { .pmu = events_own_pmu.name, .aux_pages = 1 };
@@ -423,7 +429,7 @@ static void events_own(struct kunit *test)
 	a = events_create_on(&events_own_pmu, KDTL_MASK_ALL);
 	KUNIT_EXPECT_FALSE(test, IS_ERR(a));
 	if (!IS_ERR(a)) {
-		/* It is a user. */
+		/* The event is a user of the driver. */
 		kdtl_pmu_unregister(&events_own_pmu);
 		KUNIT_EXPECT_EQ(test, kdtl_pmu_register(&events_own_pmu), -EEXIST);
 		perf_event_release_kernel(a);
@@ -438,7 +444,7 @@ static void events_own(struct kunit *test)
 	events_own_init_does.destroys = false;
 
 	kdtl_pmu_unregister(&events_own_pmu);
-	/* That it has gone means that nobody was left; and it may come again. */
+	/* It can be registered again: nobody uses it any more. */
 	KUNIT_EXPECT_EQ(test, kdtl_pmu_register(&events_own_pmu), 0);
 	a = events_create_on(&events_own_pmu, KDTL_MASK_ALL);
 	KUNIT_EXPECT_FALSE(test, IS_ERR(a));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Event sets: their order, how they switch, and what each of them counts
- * Sets that are left by overflow switch at an entry that the test knows, so a
- * few lines here predict every counter of every set.
+ *
+ * Sets that are left by overflow switch at an entry that the test knows, so a few lines here
+ * predict every counter of every set.
  */
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>
@@ -21,7 +22,7 @@ static int evtsets_create(struct kdtl_session *s, u16 id, u64 timeout, u32 overf
 	return kdtl_create_evtsets(s, &req, 1);
 }
 
-/* The set's counter overflows at every so manieth entry of its kind. */
+/* Make a counter of the set overflow each time that it has counted @nr. */
 static int evtsets_every(struct kdtl_session *s, u16 set, enum kdtl_counter counter,
 			 u64 nr, u32 flags)
 {
@@ -44,7 +45,7 @@ static int evtsets_mask(struct kdtl_session *s, u16 set, u32 mask)
 	return kdtl_write_config(s, &req, 1);
 }
 
-/* Which set is a CPU's active one?  -1: not exactly one. */
+/* Returns which set is active on a CPU; -1 unless it is exactly one. */
 static int evtsets_active(struct kunit *test, struct kdtl_session *s,
 			  const u16 *ids, unsigned int nr, int cpu)
 {
@@ -65,7 +66,7 @@ static int evtsets_active(struct kunit *test, struct kdtl_session *s,
 
 static void evtsets_order(struct kunit *test)
 {
-	/* Created in this order, in two calls; run in the order of their ids. */
+	/* The sets are created in this order, by two calls; they run in the order of their ids. */
 	struct kdtl_evtset req[] = {
 		{ .id = 700, .overflows = 1 }, { .id = 3, .overflows = 1 },
 		{ .id = U16_MAX, .overflows = 1 }, { .id = 0, .overflows = 1 },
@@ -102,7 +103,7 @@ static void evtsets_order(struct kunit *test)
 	}
 }
 
-/* After a number of overflows, of whichever counters. */
+/* A set is left after a number of overflows, of whichever counters. */
 static void evtsets_overflow_count(struct kunit *test)
 {
 	static const u16 ids[] = { 0, 1 };
@@ -119,13 +120,13 @@ static void evtsets_overflow_count(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 0);
 	kapi_emit(0, KDTL_KIND_FAULT, 1);
 	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 1);
-	/* Set 1 is never left. */
+	/* Set 1 has no condition on which it is left. */
 	kapi_emit(0, KDTL_KIND_FAULT, 1000);
 	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 1);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 1, KDTL_CTR_FAULT, 0), 1000ULL);
 }
 
-/* Counters that overflow at the same entry are as many overflows as there are counters. */
+/* If two counters overflow at the same entry, that is two overflows. */
 static void evtsets_overflow_together(struct kunit *test)
 {
 	static const u16 ids[] = { 0, 1 };
@@ -143,7 +144,7 @@ static void evtsets_overflow_together(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 1);
 }
 
-/* A switch tells the reader of the entries so far, so their period is over, too. */
+/* A switch tells the reader about the entries so far, so the period that they began is over. */
 static void evtsets_period(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = {
@@ -169,7 +170,7 @@ static void evtsets_period(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, hrtimer_is_queued(&aux->period_timer));
 }
 
-/* Each CPU on its own. */
+/* Each CPU switches on its own. */
 static void evtsets_per_cpu(struct kunit *test)
 {
 	static const u16 ids[] = { 0, 1 };
@@ -186,7 +187,9 @@ static void evtsets_per_cpu(struct kunit *test)
 	kapi_emit(0, KDTL_KIND_CEDE, 9);
 	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 0);
 	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, other), 1);
-	/* For all CPUs: active anywhere, and the most runs. */
+	/*
+	 * For all CPUs together: active if it is active on any of them, and the most runs of any.
+	 */
 	KUNIT_EXPECT_TRUE(test, kapi_info(test, s, 0, -1).active_now);
 	KUNIT_EXPECT_TRUE(test, kapi_info(test, s, 1, -1).active_now);
 	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 1, -1).runs, 1ULL);
@@ -197,7 +200,9 @@ static void evtsets_per_cpu(struct kunit *test)
 
 /* ------------------------------------------------------------------ timeout */
 
-/* The timeout that comes back is one that the timer can do, and getinfo agrees. */
+/*
+ * kdtl_create_evtsets() gives back the timeout as the timer can do it, and getinfo says the same.
+ */
 static void evtsets_real_timeout(struct kunit *test)
 {
 	static const u64 asked[] = {
@@ -218,14 +223,14 @@ static void evtsets_real_timeout(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kapi_info(test, s, i + 101, -1).timeout, req.timeout);
 		KUNIT_EXPECT_EQ(test, kapi_info(test, s, i + 101, -1).remaining, req.timeout);
 	}
-	/* None asked for, none set. */
+	/* If no timeout is asked for, none is set. */
 	req = (struct kdtl_evtset){ .id = 50 };
 	KUNIT_EXPECT_EQ(test, kdtl_create_evtsets(s, &req, 1), 0);
 	KUNIT_EXPECT_EQ(test, req.timeout, 0ULL);
 	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 50, -1).timeout, 0ULL);
 }
 
-/* Timeouts switch them; the active times add up to the running time. */
+/* Timeouts switch the sets; the times that they were active add up to the running time. */
 static void evtsets_timeout(struct kunit *test)
 {
 	static const u16 ids[] = { 0, 1, 2 };
@@ -274,7 +279,7 @@ static void evtsets_timeout(struct kunit *test)
 		KUNIT_EXPECT_GE(test, evtsets_active(test, s, ids, 3, cpu), 0);
 	}
 
-	/* Reported in the order of the ids. */
+	/* The messages name the sets in the order of their ids. */
 	from = 0;
 	while (kapi_msg_of(s, KDTL_MSG_SET_SWITCH, &msg)) {
 		if (msg.cpu != 0)
@@ -285,11 +290,11 @@ static void evtsets_timeout(struct kunit *test)
 	}
 }
 
-/* Stopped or paused, a set's time stands still. */
+/* While the session is stopped or paused, the time of its set stands still. */
 static void evtsets_remaining(struct kunit *test)
 {
 	static const u16 ids[] = { 0, 1 };
-	/* Longer than an emulated machine may stall. */
+	/* This is longer than an emulated machine may stall. */
 	const u64 timeout = 4ULL * NSEC_PER_SEC;
 	struct kdtl_session *s = kapi_session(test, KDTL_SESSION_PAUSE);
 	u64 left;
@@ -320,10 +325,10 @@ static void evtsets_remaining(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 1, 0).remaining, 0ULL);
 }
 
-/* A source that is polled: it has an entry when the sets want only that kind. */
+/* A source that is polled.  If an entry is due, a poll for KDTL_KIND_FAULT alone finds it. */
 static bool evtsets_polled_due;
-static unsigned int evtsets_polled_nr;	/* so many at once, whatever they want */
-static u32 evtsets_polled_mask;		/* what was asked for last */
+static unsigned int evtsets_polled_nr;	/* entries that it has at the next poll in any case */
+static u32 evtsets_polled_mask;		/* the kinds that it was asked for last */
 
 static void evtsets_polled_entry(struct kdtl_pmu *p)
 {
@@ -358,7 +363,9 @@ static struct kdtl_pmu evtsets_polled = {
 
 #define EVTSETS_POLLED	.pmu = "kdtl_polled", .cpus = cpumask_of(0), .aux_pages = 1
 
-/* A switch polls the source, and that pauses the CPU: it stays in the set that it came to. */
+/*
+ * A switch polls the source, and the entry that it finds pauses the CPU: the new set stays active.
+ */
 static void evtsets_pause_in_switch(struct kunit *test)
 {
 	static const u16 ids[] = { 0, 1 };
@@ -382,7 +389,7 @@ static void evtsets_pause_in_switch(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, kapi_until(kapi_msg_of(s, KDTL_MSG_OVERFLOW, &msg)));
 	msleep(100);
 	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 1);
-	/* The one in which it was. */
+	/* There was one switch: the one that polled the source. */
 	KUNIT_EXPECT_EQ(test, kapi_msgs_of(s, KDTL_MSG_SET_SWITCH), 1U);
 	KUNIT_EXPECT_EQ(test, kdtl_restart(s), 0);
 	KUNIT_EXPECT_TRUE(test, kapi_until(kapi_msg_of(s, KDTL_MSG_SET_SWITCH, &msg)));
@@ -390,8 +397,8 @@ static void evtsets_pause_in_switch(struct kunit *test)
 }
 
 /*
- * To start a session polls the source, and an entry that comes already switches its set: the
- * source delivers what the new set wants, and the new set's time runs.
+ * Starting a session polls the source, and an entry that comes then already switches the set.  The
+ * source must be asked for the new set's kinds, and the new set's timeout must run.
  */
 static void evtsets_switch_in_start(struct kunit *test)
 {
@@ -418,7 +425,7 @@ static void evtsets_switch_in_start(struct kunit *test)
 	kapi_close(test);
 }
 
-/* From now on CPU 0 has entries that the source has not handed out.  On that CPU. */
+/* Give the source on CPU 0 entries that it has not handed out; called on that CPU. */
 static void evtsets_polled_has(unsigned int nr)
 {
 	local_irq_disable();
@@ -426,7 +433,7 @@ static void evtsets_polled_has(unsigned int nr)
 	local_irq_enable();
 }
 
-/* Two sets on the polled source; the first has a time limit, and switches are told of. */
+/* Create two sets on the polled source.  The first has a timeout, and messages tell of switches. */
 static struct kdtl_session *evtsets_polled_session(struct kunit *test, u32 flags)
 {
 	const struct kdtl_session_attr attr = {
@@ -437,13 +444,13 @@ static struct kdtl_session *evtsets_polled_session(struct kunit *test, u32 flags
 
 	if (!s)
 		return NULL;
-	/* Longer than the machine may stall between a start and evtsets_polled_has(). */
+	/* This is longer than the machine may stall between a start and evtsets_polled_has(). */
 	KUNIT_EXPECT_EQ(test, evtsets_create(s, 0, NSEC_PER_SEC, 0), 0);
 	KUNIT_EXPECT_EQ(test, evtsets_create(s, 1, 0, 0), 0);
 	return s;
 }
 
-/* What happened before a set took over belongs to the set before it. */
+/* Entries of the time before a switch belong to the set before it. */
 static void evtsets_pending_switch(struct kunit *test)
 {
 	static const u16 ids[] = { 0, 1 };
@@ -461,7 +468,7 @@ static void evtsets_pending_switch(struct kunit *test)
 	kapi_close(test);
 }
 
-/* If that pauses the CPU, the switch that is due has to wait for kdtl_restart(). */
+/* If such an entry pauses the CPU, the switch that is due waits for kdtl_restart(). */
 static void evtsets_pending_pause(struct kunit *test)
 {
 	static const u16 ids[] = { 0, 1 };
@@ -489,7 +496,10 @@ static void evtsets_pending_pause(struct kunit *test)
 	kapi_close(test);
 }
 
-/* What happened during a pause is not logged, although the source has it only afterwards. */
+/*
+ * Entries of the time of a pause are not logged, although the source hands them out only
+ * afterwards.
+ */
 static void evtsets_pending_restart(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = { EVTSETS_POLLED };
@@ -497,7 +507,7 @@ static void evtsets_pending_restart(struct kunit *test)
 	struct kdtl_msg msg;
 
 	s = evtsets_polled_session(test, KDTL_SESSION_PAUSE);
-	/* Otherwise a pause switches the source off. */
+	/* Without another session the pause would switch the source off. */
 	other = kdtl_session_create(&attr);
 	KUNIT_EXPECT_FALSE(test, IS_ERR(other));
 	if (s && !IS_ERR(other)) {
@@ -577,7 +587,7 @@ static void evtsets_delete(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	KUNIT_ASSERT_EQ(test, evtsets_create(s, 1, 0, 0), 0);
 	KUNIT_ASSERT_EQ(test, evtsets_create(s, 2, 0, 0), 0);
-	/* Set 0 stays, and so do the others of the vector. */
+	/* Set 0 cannot be deleted, and so the other sets of the vector stay, too. */
 	KUNIT_EXPECT_EQ(test, kdtl_delete_evtsets(s, req, 3), -EINVAL);
 	KUNIT_EXPECT_EQ(test, req[0].error, 0);
 	KUNIT_EXPECT_EQ(test, req[1].error, -EINVAL);
@@ -588,10 +598,7 @@ static void evtsets_delete(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, req[1].error, -EINVAL);
 	KUNIT_EXPECT_EQ(test, kdtl_getinfo_evtsets(s, &info, 1), 0);
 
-	/*
-	 * getinfo fills in nothing if one id is unknown, also beyond the
-	 * highest id.
-	 */
+	/* If one id is unknown, even one above the highest id, getinfo fills in nothing. */
 	KUNIT_EXPECT_EQ(test, kdtl_getinfo_evtsets(s, two, 2), -EINVAL);
 	KUNIT_EXPECT_EQ(test, two[0].error, 0);
 	KUNIT_EXPECT_EQ(test, two[0].runs, 99ULL);
@@ -604,19 +611,19 @@ static void evtsets_delete(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_getinfo_evtsets(s, NULL, 1), -EINVAL);
 	KUNIT_EXPECT_EQ(test, kdtl_getinfo_evtsets(s, two, KDTL_MAX_REQUESTS + 1), -E2BIG);
 
-	/* More than one at a time: the stride is right. */
+	/* Two sets are deleted at a time. */
 	req[1].id = 2;
 	KUNIT_EXPECT_EQ(test, kdtl_delete_evtsets(s, req, 2), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_getinfo_evtsets(s, &info, 1), -EINVAL);
 	KUNIT_EXPECT_EQ(test, kdtl_delete_evtsets(s, NULL, 0), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_delete_evtsets(s, NULL, 1), -EINVAL);
 	KUNIT_EXPECT_EQ(test, kdtl_delete_evtsets(s, req, KDTL_MAX_REQUESTS + 1), -E2BIG);
-	/* Its counters and its config are gone, too. */
+	/* Their counters and configs are gone, too. */
 	KUNIT_EXPECT_EQ(test, evtsets_mask(s, 1, KDTL_MASK_ALL), -EINVAL);
 	KUNIT_EXPECT_EQ(test, evtsets_every(s, 1, KDTL_CTR_CEDE, 1, 0), -EINVAL);
 }
 
-/* Delete a set that was active on a CPU when the session was unloaded. */
+/* Delete the set that was active on a CPU when the session was unloaded. */
 static void evtsets_delete_last(struct kunit *test)
 {
 	static const u16 ids[] = { 0, 1 };
@@ -634,17 +641,17 @@ static void evtsets_delete_last(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 1, KDTL_CTR_CEDE, 0), 3ULL);
 	KUNIT_EXPECT_EQ(test, kdtl_delete_evtsets(s, &req, 1), 0);
-	/* Nothing refers to its memory any more. */
+	/* The area no longer refers to the deleted set. */
 	KUNIT_EXPECT_TRUE(test, kdtl_session_aux(s, 0)->set ==
 				list_first_entry(&s->sets, struct kdtl_set, node));
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, 0), 2ULL);
 	KUNIT_EXPECT_EQ(test, kapi_conserved(test, s), 5ULL);
 	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
 	kapi_emit(0, KDTL_KIND_CEDE, 4);
-	/* It is the only set, so it follows itself. */
+	/* It is the only set, so it follows itself at each switch. */
 	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 0, 0).runs, 3ULL);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, 0), 4ULL);
-	/* Of all CPUs, it is the most that one has. */
+	/* For all CPUs together, the number of runs is the highest of any CPU. */
 	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 0, -1).runs, 3ULL);
 }
 
@@ -671,7 +678,7 @@ static void evtsets_load(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, kdtl_start(s), 0);
 		kapi_emit(0, KDTL_KIND_CEDE, 3 + 5 + 3 + 1);
 		KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
-		/* Kept, but no set is active. */
+		/* After an unload the numbers are kept, but no set is active. */
 		KUNIT_EXPECT_EQ(test, kapi_info(test, s, 0, 0).runs, 2ULL);
 		KUNIT_EXPECT_EQ(test, kapi_info(test, s, 4, 0).runs, 2ULL);
 		KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), -1);
@@ -679,7 +686,7 @@ static void evtsets_load(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 4, KDTL_CTR_ENTRIES, 0), 6ULL);
 		KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 4, KDTL_CTR_CEDE, 0), (u64)-4);
 	}
-	/* Stop and start do not begin anew. */
+	/* To stop and start a session does not begin with the first set again. */
 	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
 	kapi_emit(0, KDTL_KIND_CEDE, 4);
 	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
@@ -692,7 +699,10 @@ static void evtsets_load(struct kunit *test)
 
 /* ------------------------------------------------------------------ pausing */
 
-/* A switch that is due waits for the restart, with the long reset. */
+/*
+ * If the overflow that is to switch the set also pauses the CPU, the switch waits for the restart;
+ * the counter then gets its long reset.
+ */
 static void evtsets_mask_first(struct kunit *test)
 {
 	static const u16 ids[] = { 0, 1 };
@@ -721,7 +731,7 @@ static void evtsets_mask_first(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, msg.set, 1);
 	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 1);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_CEDE, 0), (u64)-60);
-	/* Set 1 does not notify, so it is left at once. */
+	/* Overflows of set 1 do not notify, so that set is left at once. */
 	kapi_emit(0, KDTL_KIND_CEDE, 4);
 	KUNIT_EXPECT_EQ(test, evtsets_active(test, s, ids, 2, 0), 0);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_CEDE, 0), (u64)-59);
@@ -733,17 +743,17 @@ static void evtsets_mask_first(struct kunit *test)
 #define EVTSETS_MODEL	4
 #define EVTSETS_SUMS	(KDTL_CTR_THROTTLED - KDTL_CTR_QUEUED + 1)
 
-/* What a set must show. */
+/* What the numbers of a set must be. */
 struct evtsets_model {
 	u32	mask;
-	u64	every;		/* entries of its mask from switch to switch */
+	u64	every;		/* after so many entries of its mask it is left */
 	u64	since;
 	u64	runs;
 	u64	kinds[KDTL_NR_KINDS];
 	u64	sums[EVTSETS_SUMS];		/* of times, from KDTL_CTR_QUEUED on */
 };
 
-/* Before evtsets_model_entry(), which may go on to the next set. */
+/* Call this before evtsets_model_entry(), which may go on to the next set. */
 static void evtsets_model_times(struct evtsets_model *set, enum kdtl_kind kind,
 				const u32 *times)
 {
@@ -770,7 +780,7 @@ static void evtsets_model_entry(struct evtsets_model *m, unsigned int nr, unsign
 	m[*now].runs++;
 }
 
-/* Each set counts the entries of its mask from the switch to it until the next. */
+/* Each set counts the entries of its mask, from the switch to it until the next switch. */
 static void evtsets_exact_masks(struct kunit *test)
 {
 	struct evtsets_model m[EVTSETS_MODEL] = {
@@ -812,10 +822,10 @@ static void evtsets_exact_masks(struct kunit *test)
 }
 
 /**
- * struct evtsets_user - a session on CPU 0, and what its sets must show
+ * struct evtsets_user - a session on CPU 0, and what the numbers of its sets must be
  * @s: the session
- * @nr: number of sets
- * @now: the active one
+ * @nr: the number of its sets
+ * @now: the active set
  * @started: the session is started
  * @m: the sets
  */
@@ -858,8 +868,8 @@ static void evtsets_user_check(struct kunit *test, const struct evtsets_user *u)
 }
 
 /*
- * Sessions of one CPU share the counts of their source.  Each must show its own, although
- * they have different masks, start and stop at different times, and one switches sets.
+ * The sessions of one CPU share the counts of their source.  Each of them must show its own counts,
+ * although they have different masks, start and stop at different times, and one switches sets.
  */
 static void evtsets_two_sessions(struct kunit *test)
 {
@@ -922,8 +932,8 @@ struct evtsets_producer {
 };
 
 /*
- * Runs on its CPU, with interrupts on in between, so timers may switch sets at
- * any point.  Waits for a late reader, so that nothing is lost.
+ * Runs on the CPU whose entries it makes, with interrupts enabled between them, so timers may
+ * switch sets at any point.  It waits if the reader is late, so that nothing is lost.
  */
 static int evtsets_produce(void *arg)
 {
@@ -947,7 +957,7 @@ static int evtsets_produce(void *arg)
 	return 0;
 }
 
-/* Are the sequence numbers without a gap?  Also gives the entries back. */
+/* Check that the numbers of the unread entries have no gap, and give the entries back. */
 static u64 evtsets_read(struct kunit *test, struct kdtl_session *s, int cpu, u64 *next)
 {
 	const struct kdtl_entry *e;
@@ -970,7 +980,7 @@ static u64 evtsets_read(struct kunit *test, struct kdtl_session *s, int cpu, u64
 	return nr;
 }
 
-/* Thousands of switches by the timer, between two sets that log everything. */
+/* The timer switches thousands of times between two sets that log everything. */
 static void evtsets_lossless(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = {
@@ -1013,7 +1023,7 @@ static void evtsets_lossless(struct kunit *test)
 	kunit_info(test, "%llu entries, %llu switches", got, runs);
 }
 
-/* The same at each entry, by overflow. */
+/* Overflows switch the sets at each entry, and nothing is lost. */
 static void evtsets_lossless_overflow(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session(test, 0);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every allocation of a verb fails once: the 1st, the 2nd, ...
+ * Each allocation of a verb fails once: the 1st, the 2nd, ...
  *
- * A verb is called again and again; each time the next one of its allocations
- * (failslab, fail_page_alloc) fails, until a call meets no fault any more.  Each
- * failure must be -ENOMEM and leave everything as it was; then the same call has
- * to succeed.
+ * Each verb is called again and again, and each time the next one of its allocations fails
+ * (failslab, fail_page_alloc), until a call has no allocation left to fail.  A call that fails must
+ * return -ENOMEM and leave everything as it was; then the same call must succeed.
  */
 #include <linux/cpu.h>
 #include <linux/module.h>
@@ -25,7 +24,7 @@ static u64 faults_sync(struct kdtl_pmu *p)
 	return local_clock();
 }
 
-/* A source of this module: its use count shows sessions and events that leaked. */
+/* A source of this module.  The module's use count shows if sessions or events leaked. */
 static struct kdtl_pmu faults_pmu = {
 	.pmu.module	= THIS_MODULE,
 	.name		= FAULTS_PMU,
@@ -37,10 +36,10 @@ static struct kdtl_pmu faults_pmu = {
 static struct kdtl_pmu faults_other;
 
 /**
- * struct faults - what a verb works on
+ * struct faults - what a verb is called with
  * @s: the session
  * @m: its merge
- * @sets: a vector
+ * @sets: a vector of sets
  */
 struct faults {
 	struct kdtl_session	*s;
@@ -49,13 +48,13 @@ struct faults {
 };
 
 /**
- * struct faults_verb - a verb, and what to do around its faults
- * @name: for people
- * @prepare: makes what it works on, without faults
- * @call: the verb, with faults
- * @unchanged: checks that an error changed nothing, without faults
- * @undo: undoes @call and @prepare; the verb has succeeded, or was not called
- * @allocates: there must be faults, else there must be none
+ * struct faults_verb - a verb, and what to do before and after its faults
+ * @name: for messages
+ * @prepare: makes the arguments of @call; no fault is armed
+ * @call: calls the verb; the fault is armed
+ * @unchanged: checks that the verb that failed has changed nothing; no fault is armed
+ * @undo: undoes @call and @prepare, after the verb has succeeded
+ * @allocates: the verb must allocate memory; else it must not
  */
 struct faults_verb {
 	const char	*name;
@@ -73,7 +72,7 @@ static void faults_arm(unsigned int nth)
 	WRITE_ONCE(current->fail_nth, nth);
 }
 
-/* Has the fault been met? */
+/* Returns whether the fault has happened. */
 static bool faults_disarm(void)
 {
 	const bool met = !READ_ONCE(current->fail_nth);
@@ -145,7 +144,7 @@ static void faults_loaded(struct kunit *test, struct faults *f)
 	KUNIT_ASSERT_EQ(test, kdtl_load(f->s, NULL), 0);
 }
 
-/* Areas and everything else exist since an earlier load. */
+/* Unloaded again, so that the areas and all else exist from an earlier load. */
 static void faults_unloaded(struct kunit *test, struct faults *f)
 {
 	faults_loaded(test, f);
@@ -203,7 +202,7 @@ static int faults_do_load(struct faults *f)
 	return kdtl_load(f->s, NULL);
 }
 
-/* Not loaded, not even on one CPU. */
+/* The session is not loaded, not even on one CPU. */
 static void faults_not_loaded(struct kunit *test, struct faults *f)
 {
 	struct kdtl_aux_info info;
@@ -238,7 +237,7 @@ static int faults_do_create_evtsets(struct faults *f)
 	return kdtl_create_evtsets(f->s, f->sets, FAULTS_SETS);
 }
 
-/* None of them was created, and the one that failed is marked. */
+/* No set was created, and the element that failed is marked. */
 static void faults_no_sets(struct kunit *test, struct faults *f)
 {
 	struct kdtl_evtset_info info;
@@ -438,7 +437,7 @@ static void faults_register(struct kunit *test)
 	faults_walk(test, &v);
 }
 
-/* All other verbs need no memory, so they cannot fail for lack of it. */
+/* All other verbs need no memory, so a lack of memory cannot make them fail. */
 static void faults_none(struct kunit *test)
 {
 	static const struct faults_verb verbs[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Entries that are only counted: min_wait, and sessions without an area. */
+/* Entries that are counted but not stored: with min_wait, and in sessions without an area. */
 #include <linux/cpu.h>
 #include <linux/mm_types.h>
 #include <linux/slab.h>
@@ -20,7 +20,7 @@ static struct kdtl_session *filter_session(struct kunit *test, u32 flags, u64 mi
 	return kapi_started(test, &attr);
 }
 
-/* Check what is unread: these waits (queued and ready), in this order. */
+/* The unread entries must have these waits (queued and ready), in this order. */
 static void filter_expect(struct kunit *test, struct kdtl_session *s, const u64 *waits,
 			  unsigned int nr)
 {
@@ -61,7 +61,7 @@ static void filter_short(struct kunit *test)
 	kdtl_fake_emit(0, KDTL_KIND_CEDE, 1, FILTER_WAIT - 1, 0, 0);
 	kdtl_fake_emit(0, KDTL_KIND_PREEMPT, 1, 1, FILTER_WAIT - 1, 0);
 	kdtl_fake_emit(0, KDTL_KIND_PREEMPT, 1, 1, FILTER_WAIT, 0);
-	/* A throttled runner: the time that it was held back. */
+	/* For a throttled runner, min_wait is compared with the time that it was held back. */
 	kdtl_fake_emit(0, KDTL_KIND_THROTTLE, 1, 0, FILTER_WAIT, 0);
 	kdtl_fake_emit(0, KDTL_KIND_THROTTLE, 1, 0, FILTER_WAIT - 1, 0);
 	kdtl_fake_emit(0, KDTL_KIND_UNKNOWN, 1, KDTL_TIME_MAX, 0, 0);
@@ -89,7 +89,10 @@ static void filter_short(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_FILTERED, 0), 0ULL);
 }
 
-/* That a CPU became idle is no wait: with a min_wait it is counted, and not stored. */
+/*
+ * A CPU that becomes idle has waited for nothing: with a min_wait such an entry is counted, not
+ * stored.
+ */
 static void filter_idle(struct kunit *test)
 {
 	struct kdtl_config config = { .mask = KDTL_MASK_ALL | KDTL_MASK_IDLE, .min_wait = 1 };
@@ -112,7 +115,7 @@ static void filter_idle(struct kunit *test)
 	}
 }
 
-/* In a full area too, what is filtered is not lost. */
+/* An entry that is filtered is not lost, even if the area is full. */
 static void filter_full(struct kunit *test)
 {
 	const unsigned int fits = KAPI_AUX_PAGES * PAGE_SIZE / KDTL_ENTRY_SIZE;
@@ -135,7 +138,7 @@ static void filter_full(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
 }
 
-/* Long enough for a wait that is longer than an entry can say; and for none at all. */
+/* A min_wait that only saturated waits may reach, one that no wait reaches, and none at all. */
 static void filter_extremes(struct kunit *test)
 {
 	static const u64 saturated[] = { KDTL_TIME_MAX, (u64)KDTL_TIME_MAX + 5 };
@@ -161,7 +164,7 @@ static void filter_extremes(struct kunit *test)
 	filter_expect(test, s, NULL, 0);
 	KUNIT_EXPECT_EQ(test, filter_info(test, s).filtered, 2ULL);
 
-	/* And back to everything. */
+	/* Without min_wait everything is stored again. */
 	KUNIT_ASSERT_EQ(test, kdtl_stop(s), 0);
 	req.min_wait = 0;
 	KUNIT_ASSERT_EQ(test, kdtl_write_config(s, &req, 1), 0);
@@ -171,7 +174,7 @@ static void filter_extremes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, filter_info(test, s).filtered, 2ULL);
 }
 
-/* Each set has its own; this one switches at every third entry, stored or not. */
+/* Each set has its own min_wait; these sets switch at every third entry, stored or not. */
 static void filter_sets(struct kunit *test)
 {
 	struct kdtl_evtset sets[] = { { .id = 0, .overflows = 1 }, { .id = 1, .overflows = 1 } };
@@ -205,7 +208,10 @@ static void filter_sets(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_info(test, s, 0, 0).runs, 3ULL);
 }
 
-/* The newest long ones; the short ones in between have not pushed them out. */
+/*
+ * In overwrite mode the area keeps the newest long waits; short ones in between push none of them
+ * out.
+ */
 static void filter_overwrite(struct kunit *test)
 {
 	const unsigned int fits = KAPI_AUX_PAGES * PAGE_SIZE / KDTL_ENTRY_SIZE;
@@ -251,7 +257,7 @@ static void filter_merge(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_FILTERED, -1), 3ULL * cpus);
 }
 
-/* One session's filter is not another's. */
+/* The filter of one session does not affect another session. */
 static void filter_side_by_side(struct kunit *test)
 {
 	struct kdtl_session *all = filter_session(test, 0, 0), *s;
@@ -310,7 +316,7 @@ static void filter_ticks_of(struct kunit *test, struct kdtl_pmu *p, u64 min_wait
 	kapi_close(test);
 }
 
-/* No wait that an entry can say is so long, but one that it cannot say may be. */
+/* No wait is as long as this min_wait, unless it is saturated. */
 static void filter_ticks_never(struct kunit *test, struct kdtl_pmu *p)
 {
 	const struct kdtl_session_attr attr = { .pmu = p->name, .min_wait = U64_MAX - 1 };
@@ -332,7 +338,7 @@ static void filter_ticks(struct kunit *test)
 	static const struct {
 		unsigned int	pmu;
 		u64		min_wait;	/* ns */
-		u32		ticks;		/* the fewest that are not less */
+		u32		ticks;		/* the fewest ticks that are not less than min_wait */
 	} cases[] = {
 		{ 0, 1, 1 }, { 0, NSEC_PER_SEC, 1 }, { 0, NSEC_PER_SEC + 1, 2 },
 		{ 0, 4000000000ULL * NSEC_PER_SEC, 4000000000U },
@@ -349,7 +355,7 @@ static void filter_ticks(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(cases); i++)
 		filter_ticks_of(test, &filter_pmus[cases[i].pmu], cases[i].min_wait,
 				cases[i].ticks);
-	/* With the slowest one, the longest time is only some 2^34 ticks. */
+	/* On the slowest time base the longest min_wait is still only some 2^34 ticks. */
 	for (i = 0; i < ARRAY_SIZE(filter_pmus); i++)
 		filter_ticks_never(test, &filter_pmus[i]);
 	for (i = 0; i < ARRAY_SIZE(filter_pmus); i++)
@@ -371,7 +377,7 @@ static struct kdtl_session *filter_counting(struct kunit *test, unsigned int msg
 
 static void filter_no_aux(struct kunit *test)
 {
-	/* As large as the area. */
+	/* The vma has no size, and neither has the area. */
 	static struct vm_area_struct nothing;
 	struct kdtl_session *s = filter_counting(test, 1);
 	struct kdtl_aux_info info;
@@ -385,7 +391,7 @@ static void filter_no_aux(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
 	kdtl_fake_emit(0, KDTL_KIND_CEDE, 1000000, 3, 2, 1);
 	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
-	/* An overflow is told; so is what the source lost. */
+	/* An overflow is told of, and so is what the source lost. */
 	kapi_emit(0, KDTL_KIND_FAULT, 1);
 	KUNIT_ASSERT_TRUE(test, kapi_msg_of(s, KDTL_MSG_OVERFLOW, &msg));
 	KUNIT_EXPECT_EQ(test, msg.overflow.counters, 1U << KDTL_CTR_FAULT);
@@ -416,7 +422,7 @@ static void filter_no_aux(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_aux_mmap(s, 0, &nothing), -EINVAL);
 }
 
-/* With a source that sets up its areas itself, and on CPUs that come and go. */
+/* A session without an area can be loaded again and again. */
 static void filter_no_aux_again(struct kunit *test)
 {
 	struct kdtl_session *s = filter_counting(test, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Losses in band: between which entries, and how many. */
+/* Losses are told in band: between which entries, and how many. */
 #include <linux/cpu.h>
 #include <linux/prandom.h>
 
@@ -10,7 +10,7 @@
 /* What a reader of CPU 0 has seen: the test source numbers its entries. */
 struct gaps_reader {
 	struct kdtl_session	*s;
-	u64			next;	/* number of the next entry, but for losses */
+	u64			next;	/* number of the next entry if none is lost */
 	u64			lost;	/* told so far */
 	u64			read;
 };
@@ -26,7 +26,7 @@ static struct kdtl_session *gaps_session(struct kunit *test, u32 flags)
 	return kapi_started(test, &attr);
 }
 
-/* Begin with an entry whose number is known then. */
+/* Read one entry, which tells the number of the next one. */
 static void gaps_begin(struct kunit *test, struct gaps_reader *r)
 {
 	const void *span = NULL;
@@ -38,7 +38,7 @@ static void gaps_begin(struct kunit *test, struct gaps_reader *r)
 	KUNIT_ASSERT_EQ(test, kdtl_aux_consume(r->s, 0, KDTL_ENTRY_SIZE), 0);
 }
 
-/* Read @most entries; each number follows the last one, but for what was told lost. */
+/* Read @most entries; each has the next number, but for the entries that were told to be lost. */
 static void gaps_read(struct kunit *test, struct gaps_reader *r, unsigned int most)
 {
 	const struct kdtl_entry *e;
@@ -97,14 +97,14 @@ static void gaps_places(struct kunit *test)
 	gaps_none(test, r.s);
 	kapi_emit(0, KDTL_KIND_CEDE, GAPS_FITS);
 	gaps_none(test, r.s);
-	/* At the end of the span, and growing. */
+	/* The gap is at the end of the span, and grows. */
 	kapi_emit(0, KDTL_KIND_CEDE, 3);
 	gaps_expect(test, r.s, GAPS_FITS, 3);
 	kapi_emit(0, KDTL_KIND_CEDE, 1);
 	gaps_expect(test, r.s, GAPS_FITS, 4);
 	gaps_read(test, &r, 2);
 	gaps_expect(test, r.s, GAPS_FITS - 2, 4);
-	/* It has ended; another one comes behind it. */
+	/* That gap has ended; another one begins behind it. */
 	kapi_emit(0, KDTL_KIND_CEDE, 2);
 	kapi_emit(0, KDTL_KIND_CEDE, 5);
 	gaps_expect(test, r.s, GAPS_FITS - 2, 4);
@@ -113,7 +113,7 @@ static void gaps_places(struct kunit *test)
 	gaps_read(test, &r, 1);
 	gaps_expect(test, r.s, 1, 5);
 	gaps_read(test, &r, 1);
-	/* All is read, but nothing has come since the loss. */
+	/* All entries have been read, but none has come since the loss. */
 	gaps_expect(test, r.s, 0, 5);
 	kapi_emit(0, KDTL_KIND_CEDE, 1);
 	gaps_expect(test, r.s, 0, 5);
@@ -122,7 +122,7 @@ static void gaps_places(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, r.lost, 9ULL);
 }
 
-/* What the source itself has lost; it makes no numbers for that. */
+/* The source itself has lost entries, and these have no numbers. */
 static void gaps_of_source(struct kunit *test)
 {
 	struct kdtl_session *s = gaps_session(test, 0);
@@ -139,7 +139,7 @@ static void gaps_of_source(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)(4 * KDTL_ENTRY_SIZE));
 	KUNIT_ASSERT_EQ(test, kdtl_aux_consume(s, 0, KDTL_ENTRY_SIZE), 0);
 	gaps_expect(test, s, 3, 7);
-	/* A new load knows of none. */
+	/* The next load forgets the gaps. */
 	KUNIT_ASSERT_EQ(test, kdtl_unload(s), 0);
 	gaps_expect(test, s, 3, 7);
 	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
@@ -147,8 +147,8 @@ static void gaps_of_source(struct kunit *test)
 }
 
 /*
- * A reader that takes an entry at a time while the area stays full: more gaps than can
- * be noted, and still each is exact.
+ * A reader takes one entry at a time while the area stays full.  There are more gaps than can be
+ * noted, and each of them is exact all the same.
  */
 static void gaps_many(struct kunit *test)
 {
@@ -163,7 +163,7 @@ static void gaps_many(struct kunit *test)
 		gaps_read(test, &r, 1);
 		kapi_emit(0, KDTL_KIND_CEDE, 3);
 	}
-	/* The reader was never without an entry. */
+	/* The reader always found an entry. */
 	KUNIT_EXPECT_EQ(test, r.read, 1001ULL);
 	gaps_read(test, &r, U32_MAX);
 	kapi_emit(0, KDTL_KIND_CEDE, 1);
@@ -175,7 +175,7 @@ static void gaps_many(struct kunit *test)
 	gaps_none(test, r.s);
 }
 
-/* Gaps of the source, so many that entries that would find room are lost with them. */
+/* The source reports so many gaps that entries that would find room are lost with them. */
 static void gaps_of_source_many(struct kunit *test)
 {
 	struct kdtl_session *s = gaps_session(test, 0);
@@ -201,7 +201,7 @@ static void gaps_of_source_many(struct kunit *test)
 		sum += lost;
 		KUNIT_ASSERT_EQ(test, kdtl_aux_consume(s, 0, KDTL_ENTRY_SIZE), 0);
 	}
-	/* The last one took in all that came after it. */
+	/* The last gap has grown by all that was lost after it. */
 	KUNIT_ASSERT_EQ(test, kdtl_aux_gap(s, 0, &at, &lost), 1);
 	KUNIT_EXPECT_EQ(test, sum + lost, info.lost);
 	/* There is room again. */
@@ -210,7 +210,7 @@ static void gaps_of_source_many(struct kunit *test)
 	gaps_expect(test, s, 0, lost);
 }
 
-/* Any amounts, in any order. */
+/* Random numbers of entries come and are read. */
 static void gaps_random(struct kunit *test)
 {
 	struct gaps_reader r = { .s = gaps_session(test, 0) };
@@ -251,10 +251,16 @@ static void gaps_merged(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(m));
 	KUNIT_EXPECT_EQ(test, kdtl_merge_lost(m), 0ULL);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_gap(s, 0, &at, &lost), -EBUSY);
-	/* The machine's own clock may stand still while a tick is late. */
+	/*
+	 * The machine's own clock may stand still while a tick is late, so the test moves the
+	 * source's.
+	 */
 	kdtl_fake_stop(true);
 	for (round = 0; round < 10; round++) {
-		/* The last round's entries are given back by the sync. */
+		/*
+		 * The entries of the previous round are still in the area; the sync below gives
+		 * them back.
+		 */
 		kapi_emit(0, KDTL_KIND_CEDE, round < 9 ? GAPS_FITS + round : 1);
 		kdtl_fake_later(1);
 		KUNIT_ASSERT_EQ(test, kdtl_merge_sync(m), 0);
@@ -270,7 +276,7 @@ static void gaps_merged(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kdtl_merge_lost(m), 0ULL);
 	}
 	kdtl_fake_stop(false);
-	/* What the merge has not returned is left, with its losses, for another reader. */
+	/* Entries that the merge has not returned are left for another reader, with their gaps. */
 	kapi_emit(0, KDTL_KIND_CEDE, 2 * GAPS_FITS);
 	kdtl_merge_destroy(m);
 	r.next = next;
@@ -297,7 +303,7 @@ static void gaps_refused(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_gap(s, -1, &at, &lost), -EINVAL);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_gap(s, nr_cpu_ids, &at, &lost), -EINVAL);
-	/* Not loaded yet. */
+	/* Nor is there a gap before the first load. */
 	KUNIT_EXPECT_EQ(test, kdtl_aux_gap(s, 0, &at, &lost), 0);
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Many threads, one session: no verb ever sees it half changed
+ * Many threads use one session: no verb ever sees it half changed
  *
- * Whatever the others do, a verb returns something that states.def lists for it in
- * some state, an area's numbers add up, and an entry that was read and could be
- * given back is a good one.  Afterwards everything works as before.
+ * Whatever the other threads do, each verb returns something that states.def lists for it in some
+ * state, the numbers of an area add up, and an entry that was read and could be given back is a
+ * good one.  Afterwards the session works as before.
  */
 #include <linux/kthread.h>
 #include <linux/prandom.h>
@@ -13,7 +13,7 @@
 
 #define HAMMER_THREADS	8
 #define HAMMER_TIME	min_t(unsigned long, 3 * HZ, msecs_to_jiffies(kapi_race_ms))
-/* At least this many, however slow the machine is. */
+/* At least so many calls are made, however slow the machine is. */
 #define HAMMER_CALLS	200UL
 
 struct hammer {
@@ -59,7 +59,7 @@ static ssize_t hammer_kdtl_write_config(struct kdtl_session *s)
 	return kdtl_write_config(s, &req, 1);
 }
 
-/* Every hundredth entry pauses the CPU that it is on. */
+/* Every hundredth entry pauses its CPU. */
 static ssize_t hammer_kdtl_write_counters(struct kdtl_session *s)
 {
 	struct kdtl_counter_req req = {
@@ -79,7 +79,7 @@ static ssize_t hammer_kdtl_read_counters(struct kdtl_session *s)
 	return kdtl_read_counters(s, &req, 1);
 }
 
-/* It may have existed, or exist only now. */
+/* Another thread may have created the set: it exists afterwards in any case. */
 static ssize_t hammer_kdtl_create_evtsets(struct kdtl_session *s)
 {
 	struct kdtl_evtset req = { .id = 1, .overflows = 1 };
@@ -133,8 +133,8 @@ static ssize_t hammer_kdtl_aux_peek(struct kdtl_session *s)
 }
 
 /*
- * Another reader or a load may come in between: then the entries are no longer
- * ours, and giving them back fails.
+ * Another reader or a load may come between peek and consume.  Then the entries need not be good,
+ * and giving them back fails.
  */
 static ssize_t hammer_kdtl_aux_consume(struct kdtl_session *s)
 {
@@ -167,7 +167,7 @@ static ssize_t hammer_kdtl_aux_snapshot(struct kdtl_session *s)
 	struct kdtl_entry e;
 	const ssize_t ret = kdtl_aux_snapshot(s, hammer_cpu(), &e, sizeof(e), NULL);
 
-	/* This session is not in overwrite mode: no other answer is allowed. */
+	/* This session is not in overwrite mode, so the only right answer is -EINVAL. */
 	return ret == -EINVAL ? 0 : -EBADMSG;
 }
 
@@ -190,11 +190,9 @@ static ssize_t hammer_kdtl_aux_info(struct kdtl_session *s)
 	return err;
 }
 
-/* A session has one reader at a time; another case tests that. */
 static void hammer_waits(const struct kdtl_waiting *w, void *data)
 {
 }
-
 static ssize_t hammer_kdtl_waiting(struct kdtl_session *s)
 {
 	return kdtl_waiting(s, hammer_waits, NULL);

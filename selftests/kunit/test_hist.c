@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Histograms of waits: each quantile, beside the waits themselves. */
+/* Histograms of waits: each quantile is compared with the waits themselves. */
 #include <linux/kdtl_hist.h>
 #include <linux/prandom.h>
 #include <linux/sort.h>
@@ -50,7 +50,7 @@ static void hist_check(struct kunit *test, struct hist_case *c, unsigned int per
 	KUNIT_EXPECT_LE(test, ns, c->wait[c->nr - 1]);
 }
 
-/* Waits of all lengths: between the exact value and 6.25 % above. */
+/* With waits of all lengths, a quantile is between the exact value and 6.25 % above it. */
 static void hist_quantiles(struct kunit *test)
 {
 	struct hist_case *c = hist_begin();
@@ -74,7 +74,7 @@ static void hist_quantiles(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memcmp(&c->half[0].waits, &c->hist.waits, sizeof(c->hist.waits)), 0);
 }
 
-/* Each bucket begins where the one before ends. */
+/* Each bucket begins where the one before it ends. */
 static void hist_edges(struct kunit *test)
 {
 	struct hist_case *c = hist_begin();
@@ -95,7 +95,9 @@ static void hist_edges(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_hist_bucket(U64_MAX), KDTL_HIST_BUCKETS - 1U);
 }
 
-/* Of waits that were longer than their entries say, the shortest bounds what is said. */
+/*
+ * If waits were longer than their entries say, the shortest of them bounds what a quantile can say.
+ */
 static void hist_saturated(struct kunit *test)
 {
 	struct hist_case *c = hist_begin();
@@ -110,7 +112,9 @@ static void hist_saturated(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, saturated);
 	KUNIT_EXPECT_EQ(test, kdtl_hist_quantile(&c->hist, 901, &saturated), 1000ULL);
 	KUNIT_EXPECT_TRUE(test, saturated);
-	/* A longer one that is known exactly may be any part of the rest. */
+	/*
+	 * A longer wait that is known exactly does not help: the others may have been longer still.
+	 */
 	kdtl_hist_add(&c->hist, 5000, false);
 	KUNIT_EXPECT_EQ(test, kdtl_hist_quantile(&c->hist, 1000, &saturated), 1000ULL);
 	KUNIT_EXPECT_TRUE(test, saturated);

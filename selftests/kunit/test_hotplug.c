@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdtl_kunit_hotplug.ko: CPUs go and come back, and the machine is suspended, while
- * eight sessions log; N.3
+ * kdtl_kunit_hotplug.ko: CPUs go and come back, and the machine is suspended, while MANY_NR
+ * sessions log (promise N.3)
  *
- * There may be more users of the same sources beside them.  For the suite
- * kdtl_suspend, set /sys/power/pm_test, or something else must wake the machine.
+ * The same sources may have other users at the same time.  For the suite kdtl_suspend, set
+ * /sys/power/pm_test, or something else must wake the machine.
  */
 #include <linux/cpu.h>
 #include <linux/module.h>
@@ -30,7 +30,7 @@ static void hotplug_begin(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_fake_load_start(MANY_PERIOD, MANY_BURST), 0);
 }
 
-/* Entries come on that CPU again. */
+/* Wait until entries are made on that CPU. */
 static bool hotplug_runs(int cpu)
 {
 	const u64 made = kdtl_fake_load_made_for(cpu, KDTL_MASK_ALL);
@@ -39,8 +39,8 @@ static bool hotplug_runs(int cpu)
 }
 
 /*
- * The entries made on a CPU while it was online are there, and a message says
- * when it went.
+ * Each session has all entries that were made while their CPU was online, and messages say that the
+ * CPU went and came.
  */
 static void hotplug_end(struct kunit *test, unsigned int times)
 {
@@ -71,7 +71,7 @@ static void hotplug_close(struct kunit *test)
 }
 
 #ifdef CONFIG_HOTPLUG_CPU
-/* Every CPU but the first, one after the other, several times. */
+/* Each CPU but the first goes and comes back, one after the other, several times. */
 static void hotplug_each(struct kunit *test)
 {
 	const int first = cpumask_first(cpu_online_mask);
@@ -89,7 +89,7 @@ static void hotplug_each(struct kunit *test)
 				continue;
 			KUNIT_EXPECT_TRUE(test, hotplug_runs(cpu));
 			KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
-			/* The other CPUs go on, and this one does not. */
+			/* The other CPUs go on logging, and this one does not. */
 			made = kdtl_fake_load_made_for(cpu, KDTL_MASK_ALL);
 			KUNIT_EXPECT_TRUE(test, hotplug_runs(first));
 			KUNIT_EXPECT_EQ(test, kdtl_fake_load_made_for(cpu, KDTL_MASK_ALL), made);
@@ -100,7 +100,7 @@ static void hotplug_each(struct kunit *test)
 	hotplug_end(test, rounds);
 }
 
-/* All CPUs but the first are away at once, and sessions come and go meanwhile. */
+/* All CPUs but the first are away at once; a session is opened while they are. */
 static void hotplug_alone(struct kunit *test)
 {
 	const int first = cpumask_first(cpu_online_mask);
@@ -117,7 +117,7 @@ static void hotplug_alone(struct kunit *test)
 		if (cpu != first)
 			KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
 	}
-	/* A session that starts now follows the CPUs as they come. */
+	/* A session that starts now takes in each CPU as it comes. */
 	s = kapi_session(test, 0);
 	if (s)
 		KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
@@ -139,7 +139,7 @@ static void hotplug_alone(struct kunit *test)
 #endif
 
 #ifdef CONFIG_SUSPEND
-/* The task that loads the module waits for the test's end and cannot be frozen. */
+/* The task that loads the module waits for the end of the test and cannot be frozen. */
 static int suspend_suite_init(struct kunit_suite *suite)
 {
 	current->flags |= PF_NOFREEZE;
@@ -151,7 +151,7 @@ static void suspend_suite_exit(struct kunit_suite *suite)
 	current->flags &= ~PF_NOFREEZE;
 }
 
-/* All CPUs but one go; the load stops with them, and comes back with them. */
+/* All CPUs but one go; the load stops on them, and goes on when they come back. */
 static void suspend_twice(struct kunit *test)
 {
 	int i, cpu;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The suite of kdtl_kunit_irq.ko: core/pmu/kdtl_irq.c, which is compiled into this module
+ * The suite of kdtl_kunit_irq.ko, into which core/pmu/kdtl_irq.c is compiled, too
  *
- * A tasklet and a timer keep their CPU, and write down since when and until when, by the clock of
- * the entries.  Each moment of that must be in one entry, also where one interrupts the other.
+ * A tasklet and a timer keep their CPU, and write down from when until when, by the clock of the
+ * entries.  Each moment of that time must be in exactly one entry, even where one interrupts the
+ * other.
  */
 #include <linux/bottom_half.h>
 #include <linux/hrtimer.h>
@@ -20,15 +21,15 @@
 
 #define SPIN_NS		(2 * NSEC_PER_MSEC)
 
-/* So often a softirq may be left to ksoftirqd. */
+/* The softirq may be left to ksoftirqd so often. */
 #define TRIES		1000
 
 #define NO_TIMERS	"timers run before the handler that is traced"
 
 /**
  * struct spin - a time in which something has a CPU
- * @from: it began
- * @to: it is over; 0: it is not
+ * @from: when it began
+ * @to: when it ended; 0: it has not
  */
 struct spin {
 	u64	from;
@@ -88,10 +89,10 @@ static struct kdtl_session *irq_session(struct kunit *test)
 }
 
 /**
- * struct found - what entries of a CPU say of a time
- * @all: for how long any of them had it
- * @soft: softirqs of them
- * @bad: entries that overlap, or that say something else than they should
+ * struct found - what the entries of a CPU say about a span of time
+ * @all: how much of it entries account for
+ * @soft: how much of that was softirqs
+ * @bad: entries that overlap, or that say something wrong
  */
 struct found {
 	u64		all;
@@ -118,7 +119,7 @@ static bool irq_is_mine(const struct kdtl_entry *e)
 	       !strcmp(kdtl_entry_comm(e), "tasklet");
 }
 
-/* Of all that the load's CPU has logged until now. */
+/* Read all that the load's CPU has logged, and sum up what it says about this span. */
 static struct found irq_find(struct kdtl_session *s, u64 from, u64 to)
 {
 	const struct kdtl_entry *e;
@@ -149,7 +150,7 @@ static struct found irq_find(struct kdtl_session *s, u64 from, u64 to)
 	return f;
 }
 
-/* The tasklet runs in this thread's time.  Returns false if it never does. */
+/* Run the tasklet in this thread's time.  Returns false if that cannot be done. */
 static bool load_inline(struct kdtl_session *s)
 {
 	const bool wants_timer = load.wants_timer;
@@ -165,7 +166,7 @@ static bool load_inline(struct kdtl_session *s)
 			return false;
 		if (!load.in_thread)
 			return true;
-		/* What it logged meanwhile is not needed. */
+		/* The tasklet ran in ksoftirqd; what was logged meanwhile is of no use. */
 		load.wants_timer = wants_timer;
 		kapi_drain(s, load.cpu);
 	}
@@ -189,7 +190,7 @@ static void irq_softirq(struct kunit *test)
 	KUNIT_EXPECT_GT(test, f.soft, 0ULL);
 }
 
-/* A timer interrupts it, and takes its time. */
+/* A timer interrupts the tasklet and takes some of its time. */
 static void irq_nested(struct kunit *test)
 {
 	struct kdtl_session *s = irq_session(test);
@@ -207,11 +208,11 @@ static void irq_nested(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f.bad, 0U);
 	KUNIT_EXPECT_EQ(test, f.all, *to - *from);
 	KUNIT_EXPECT_GT(test, f.soft, 0ULL);
-	/* The timer's time is none of the softirq's. */
+	/* None of the timer's time counts as the softirq's. */
 	KUNIT_EXPECT_LE(test, f.soft, *to - *from - (load.timer.to - load.timer.from));
 }
 
-/* A timer alone, in the middle of whatever runs. */
+/* A timer runs in the middle of whatever else the CPU does. */
 static void irq_timer(struct kunit *test)
 {
 	struct kdtl_session *s = irq_session(test);
@@ -234,7 +235,7 @@ static unsigned int irq_depth(void)
 	return this_cpu_read(kdtl_irq_cpus.depth);
 }
 
-/* What the driver is told, in an order that no kernel should have. */
+/* Call the driver's hooks in an order in which no kernel should call them. */
 static void irq_order(struct kunit *test)
 {
 	unsigned int depth[6], i = 0;
@@ -298,8 +299,8 @@ static int as_ksoftirqd(void *data)
 }
 
 /*
- * The softirqs that ksoftirqd and ktimers run are their own, unlike those of any other thread.  A
- * program may have such a name, too.
+ * Softirqs that ksoftirqd or ktimers runs belong to that thread; those of any other thread do not,
+ * and a program may have such a name, too.
  */
 static void irq_thread(struct kunit *test)
 {
@@ -319,7 +320,7 @@ static void irq_thread(struct kunit *test)
 	}
 }
 
-/* The numbers in place of pids are below 0, and can be told apart. */
+/* The numbers that stand in place of pids are negative, and the kinds can be told apart. */
 static void irq_numbers(struct kunit *test)
 {
 	static const unsigned int nrs[] = { 0, 1, 9, 1023, 0xfffffff };

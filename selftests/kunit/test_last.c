@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reading what a reset has left of the recorder's areas: made up by the same rules as the writer
- * has, broken in every way that is told, and at random
+ * Reading what a reset left of the recorder's areas: the areas are filled by the writer's rules,
+ * and then damaged in each way that is reported, and at random
  */
 #include <linux/mm.h>
 #include <linux/prandom.h>
@@ -9,7 +9,7 @@
 
 #include "aux_suites.h"
 
-/* Here it is compiled once more: the recorder exports nothing. */
+/* These files are compiled once more here, because the recorder exports nothing. */
 #include "../../clients/recorder/last.c"
 #include "../../clients/recorder/last_file.c"
 
@@ -36,7 +36,7 @@ static void last_seal(struct last_page *page)
 		page->clock[i].crc = last_clock_crc(&page->clock[i]);
 }
 
-/* As the recorder writes it. */
+/* Fill the header and the clocks as the recorder does. */
 static void last_make(struct last_page *page)
 {
 	unsigned int i;
@@ -73,7 +73,7 @@ static u64 last_time(u64 nr)
 	return LAST_BEGUN + 10 * nr;
 }
 
-/* Store entry @nr of a CPU; without its time if the reset comes before that. */
+/* Store entry @nr of a CPU; without its time if the writer was reset before it stored that. */
 static void last_store(struct last_page *page, unsigned int cpu, u64 nr, bool whole)
 {
 	u8 *area = (u8 *)page + PAGE_SIZE + cpu * LAST_AREA;
@@ -100,7 +100,7 @@ static int last_init(struct kunit *test)
 {
 	struct last_test *t = &last_test;
 
-	/* Pages of their own, so that whoever reads past the end is caught. */
+	/* With vzalloc() a read beyond the end is caught. */
 	t->page = vzalloc(LAST_SIZE);
 	t->found = vzalloc(LAST_AREA);
 	return t->page && t->found ? 0 : -ENOMEM;
@@ -114,7 +114,7 @@ static void last_exit(struct kunit *test)
 	vfree(t->page);
 }
 
-/* The newest entries are found, all that are whole, wherever the writer was. */
+/* All whole entries are found, up to the newest, wherever in the area the writer was. */
 static void last_finds(struct kunit *test)
 {
 	static const unsigned int rounds[] = { 0, 1, 2, 3, 10 };
@@ -142,7 +142,7 @@ static void last_finds(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wrong, 0U);
 }
 
-/* What is not of the last boot is left out, and why is said. */
+/* Memory that is not from the last boot's recorder is refused, with a message that says why. */
 #define LAST_REFUSED(_why, _change) do {						\
 	const char *_said;								\
 											\
@@ -176,7 +176,7 @@ static void last_refuses(struct kunit *test)
 	LAST_SENSELESS(page->head.aux_pages = 1U << 31);
 	LAST_SENSELESS(page->head.tb_freq = 0);
 	LAST_SENSELESS(page->head.tb_freq = 1ULL << 32);
-	/* Without the last page there is no room for what the header says. */
+	/* Without its last page the region is too small for what the header says. */
 	last_make(page);
 	why = last_open(&t->last, page, LAST_SIZE - PAGE_SIZE);
 	KUNIT_EXPECT_TRUE(test, !strcmp(why ?: "nothing", "its header makes no sense"));
@@ -185,20 +185,20 @@ static void last_refuses(struct kunit *test)
 	LAST_REFUSED("it has no clock of the boot that its header is of",
 		     page->head.begun = LAST_BEGUN + LAST_CLOCKS; last_seal(page));
 
-	/* The newest one holds, wherever it is. */
+	/* The clock that was written last counts, in either place. */
 	LAST_REFUSED("nothing", page->clock[1].seq = LAST_CLOCKS + 1; last_seal(page));
 	KUNIT_EXPECT_EQ(test, t->last.clock.seq, LAST_CLOCKS + 1ULL);
 	LAST_REFUSED("nothing", page->clock[0].seq = LAST_CLOCKS + 1; last_seal(page));
 	KUNIT_EXPECT_EQ(test, t->last.clock.seq, LAST_CLOCKS + 1ULL);
 
-	/* The clock that is being written is wrong, and the other one holds. */
+	/* A reset while one clock was being written leaves that one wrong; the other one counts. */
 	LAST_REFUSED("nothing", page->clock[1].real++);
 	KUNIT_EXPECT_EQ(test, t->last.clock.seq, 1ULL);
 	LAST_REFUSED("nothing", page->clock[0].real++);
 	KUNIT_EXPECT_EQ(test, t->last.clock.seq, 2ULL);
 }
 
-/* Names that fill their fields end there. */
+/* Names that fill their fields are cut so that they end there. */
 static void last_names(struct kunit *test)
 {
 	struct last_test *t = &last_test;
@@ -221,7 +221,7 @@ static void last_names(struct kunit *test)
 			sizeof(t->last.clock.host) - 1);
 }
 
-/* Size, head and entries; last.sh of selftests/host reads all of it. */
+/* The file's size, head and entries are right; selftests/host/last.sh reads the whole file. */
 static void last_records(struct kunit *test)
 {
 	struct last_test *t = &last_test;
@@ -248,8 +248,8 @@ static void last_records(struct kunit *test)
 }
 
 /*
- * Entries of which each names the task of the one before are the log, although others, which do
- * not, are more.
+ * If some entries each name the task of the entry before them, they are the log, even if there are
+ * more entries that do not.
  */
 static void last_prefers_linked(struct kunit *test)
 {
@@ -273,7 +273,10 @@ static void last_prefers_linked(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_entry_time(&t->found[0]), last_time(from));
 }
 
-/* Whatever is in the memory, what is found is in order, within bounds, and not too much. */
+/*
+ * Whatever the memory holds, the entries that are found are in order, within bounds, and not too
+ * many.
+ */
 static void last_survives(struct kunit *test)
 {
 	struct last_test *t = &last_test;
@@ -287,7 +290,7 @@ static void last_survives(struct kunit *test)
 		last_make(t->page);
 		for (nr = 0; nr < 400; nr++)
 			last_store(t->page, nr & 1, nr, true);
-		/* In the first page, and anywhere. */
+		/* Damage the first page, and then any place behind it. */
 		for (k = prandom_u32_state(&rnd) % 4; k; k--)
 			((u8 *)t->page)[prandom_u32_state(&rnd) % sizeof(*t->page)] ^=
 				1 << (prandom_u32_state(&rnd) & 7);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Many sessions at once on the same CPUs: each gets exactly its entries
- * N.2 and N.3: whatever the others ask for, and whenever they start and stop.
- * Entries are numbered by kind, so each reader can check on its own.
+ * Many sessions at once on the same CPUs (promises N.2 and N.3): each gets exactly its own entries,
+ * whatever the others ask for, and whenever they start and stop
+ *
+ * The test source numbers the entries of each kind separately, so each reader can check them on its
+ * own.
  */
 #include <linux/kthread.h>
 #include <linux/sched/clock.h>
@@ -13,7 +15,7 @@
 
 static struct many many[MANY_NR];
 
-/* Each mask gets its kinds, all of them, and no other. */
+/* A session gets all entries of the kinds in its mask, and no others. */
 static void many_masks_exact(struct kunit *test)
 {
 	int i, cpu;
@@ -23,7 +25,7 @@ static void many_masks_exact(struct kunit *test)
 	for (i = 0; i < MANY_NR; i++)
 		KUNIT_ASSERT_EQ(test, many_start(&many[i]), 0);
 	KUNIT_ASSERT_EQ(test, kdtl_fake_load_start(MANY_PERIOD, MANY_BURST), 0);
-	/* Until the smallest of the overwriting areas has been lapped. */
+	/* Wait until even the overwriting area that fills most slowly has been lapped. */
 	KUNIT_EXPECT_TRUE(test, kapi_until(kdtl_fake_load_made_for(0, 1) -
 			many[0].made[0] > 4 * MANY_PAGES * PAGE_SIZE / KDTL_ENTRY_SIZE));
 	kdtl_fake_load_stop();
@@ -35,7 +37,7 @@ static void many_masks_exact(struct kunit *test)
 	}
 }
 
-/* One session's counters say how many entries of each kind were made. */
+/* Each session's counters say how many entries of each kind of its mask were made. */
 static void many_kinds(struct kunit *test)
 {
 	u64 made[KDTL_NR_KINDS];
@@ -61,7 +63,7 @@ static void many_kinds(struct kunit *test)
 	}
 }
 
-/* Sessions that come and go beside them, as fast as they can. */
+/* A thread that opens and closes sessions as fast as it can, beside those that stay. */
 struct many_guest {
 	struct many		m;
 	u32			mask;
@@ -89,8 +91,8 @@ static int many_come_and_go(void *arg)
 			g->wrong += !!kdtl_unload(m->s);
 		}
 		/*
-		 * This session, too, has everything from its start to its stop,
-		 * twice.
+		 * This session, too, has all entries from its start to its stop, and of the second
+		 * time as well.
 		 */
 		for_each_online_cpu(cpu) {
 			if (m->overwrite)
@@ -105,7 +107,9 @@ static int many_come_and_go(void *arg)
 	return 0;
 }
 
-/* Starting and stopping one never disturbs another: not an entry is missing. */
+/*
+ * Starting and stopping sessions never disturbs another session: not one of its entries is missing.
+ */
 static void many_undisturbed(struct kunit *test)
 {
 	static struct many_guest guests[MANY_NR - 2];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Masks: which kinds of entries a session gets, alone and beside others. */
+/* Masks select the kinds of entries that a session gets, alone and beside other sessions. */
 #include <linux/module.h>
 
 #include "kapi.h"
@@ -17,7 +17,7 @@ static struct kdtl_session *masks_session(struct kunit *test, u32 mask)
 	return kapi_create(test, &attr);
 }
 
-/* A number of entries of each kind, all different. */
+/* Make entries of each kind, of each kind another number. */
 static void masks_emit(int cpu)
 {
 	enum kdtl_kind kind;
@@ -26,7 +26,7 @@ static void masks_emit(int cpu)
 		kapi_emit(cpu, kind, 3 + 2 * kind);
 }
 
-/* Entries of unknown kind go to every mask. */
+/* How many of them a session with this mask gets.  Entries of unknown kind match every mask. */
 static unsigned int masks_wanted(u32 mask, enum kdtl_kind kind)
 {
 	static const u32 bit[KDTL_NR_KINDS] = {
@@ -38,11 +38,13 @@ static unsigned int masks_wanted(u32 mask, enum kdtl_kind kind)
 		[KDTL_KIND_UNKNOWN]	= MASKS_KNOWN,
 	};
 
-	/* 0 is all dispatches, but not the CPU's becoming idle. */
+	/*
+	 * Mask 0 stands for all dispatches, without the entries that say that the CPU became idle.
+	 */
 	return (mask ?: KDTL_MASK_ALL) & bit[kind] ? 3 + 2 * kind : 0;
 }
 
-/* After masks_emit(): exactly these kinds, counted and in the area. */
+/* After masks_emit(), exactly these kinds must have been counted and stored. */
 static void masks_check(struct kunit *test, struct kdtl_session *s, int cpu, u32 mask,
 			unsigned int times)
 {
@@ -91,7 +93,7 @@ static void masks_each(struct kunit *test)
 	}
 }
 
-/* All masks at once on the same CPUs: each session gets its own entries. */
+/* Sessions with all masks run at once on the same CPUs: each gets its own entries. */
 static void masks_side_by_side(struct kunit *test)
 {
 	struct kdtl_session *s[MASKS_KNOWN + 1] = {};
@@ -100,11 +102,11 @@ static void masks_side_by_side(struct kunit *test)
 	for (mask = 0; mask <= MASKS_KNOWN; mask++) {
 		s[mask] = masks_session(test, mask);
 		KUNIT_EXPECT_EQ(test, s[mask] ? kapi_go(s[mask]) : -ENOMEM, 0);
-		/* Not in test->priv: there are sixteen. */
+		/* test->priv has room for one session only. */
 		test->priv = NULL;
 	}
 	masks_emit(0);
-	/* One session goes: the others go on as before. */
+	/* When one session is closed, the others go on as before. */
 	kdtl_session_close(s[KDTL_MASK_PREEMPT]);
 	s[KDTL_MASK_PREEMPT] = NULL;
 	masks_emit(0);
@@ -115,7 +117,7 @@ static void masks_side_by_side(struct kunit *test)
 	}
 }
 
-/* A mask written between stop and start applies from then on. */
+/* A mask that is written between stop and start applies from the start on. */
 static void masks_rewritten(struct kunit *test)
 {
 	struct kdtl_session *s = masks_session(test, KDTL_MASK_FAULT);
@@ -130,7 +132,7 @@ static void masks_rewritten(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kdtl_write_config(s, &req, 1), -EBUSY);
 		masks_emit(0);
 		masks_check(test, s, 0, mask, 1);
-		/* Stopped, it gets no entries. */
+		/* While it is stopped, the session gets no entries. */
 		KUNIT_ASSERT_EQ(test, kdtl_stop(s), 0);
 		masks_emit(0);
 		masks_check(test, s, 0, mask, 1);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Time order: kdtl_merge_*(), N.4
- * The tests set a source's clock on each CPU, so they know exactly which entry
- * has to come when.  And the test source under load.
+ * Merging in order of time: kdtl_merge_*(), promise N.4
+ *
+ * The tests set a source's clock on each CPU, so they know exactly which entry must come when.  At
+ * the end there is the test source under load.
  */
 #include <linux/cpu.h>
 #include <linux/kthread.h>
@@ -23,9 +24,9 @@
 static u64 merge_clock[MERGE_CPUS];
 static unsigned int merge_syncs[MERGE_CPUS];
 
-/* What happens on CPU 0 while its clock is read, once. */
+/* Called once, on CPU 0, while its clock is read. */
 static void (*merge_meanwhile)(void);
-/* Instead of the clocks above, one that all CPUs share, if it runs. */
+/* If it is not 0, a clock that all CPUs share, which replaces those above. */
 static atomic64_t merge_shared;
 
 static u64 merge_sync(struct kdtl_pmu *p)
@@ -52,7 +53,7 @@ static void merge_output(void *arg)
 	kdtl_pmu_output(&merge_pmu, &e, KDTL_KIND_CEDE);
 }
 
-/* Make an entry of that time on that CPU, and set its clock to it. */
+/* Set a CPU's clock, and make an entry of that time there. */
 static void merge_make(int cpu, u64 time)
 {
 	merge_clock[cpu] = time;
@@ -64,7 +65,7 @@ static void merge_lose_here(void *arg)
 	kdtl_pmu_lost(&merge_pmu, *(u64 *)arg);
 }
 
-/* The next entry on that CPU comes after so many that were lost. */
+/* Make the source lose @nr entries before its next one on that CPU. */
 static void merge_lose(int cpu, u64 nr)
 {
 	smp_call_function_single(cpu, merge_lose_here, &nr, 1);
@@ -89,7 +90,7 @@ static struct kdtl_session *merge_session(struct kunit *test, const char *pmu,
 	return kapi_started(test, &attr);
 }
 
-/* Expect the next entry: its CPU and time; time 0: there is none. */
+/* The next entry must be of this CPU and time; if @time is 0, there must be none. */
 static void merge_expect(struct kunit *test, struct kdtl_merge *m, int cpu, u64 time)
 {
 	const struct kdtl_entry *e = kdtl_merge_next(m);
@@ -100,7 +101,7 @@ static void merge_expect(struct kunit *test, struct kdtl_merge *m, int cpu, u64 
 	KUNIT_EXPECT_EQ(test, kdtl_merge_cpu(m), e ? cpu : -EINVAL);
 }
 
-/* Interleaved, in runs, and on some CPUs only. */
+/* The entries of CPUs are interleaved, come in runs, or come from one CPU only. */
 static void merge_order(struct kunit *test)
 {
 	struct kdtl_session *s = merge_session(test, MERGE_PMU, 4);
@@ -122,7 +123,7 @@ static void merge_order(struct kunit *test)
 	merge_make(0, 15);
 	merge_make(0, 16);
 	merge_clocks(17);
-	/* Not before a sync. */
+	/* Nothing is returned before a sync. */
 	merge_expect(test, m, 0, 0);
 	kdtl_merge_sync(m);
 	merge_expect(test, m, 0, 10);
@@ -131,12 +132,12 @@ static void merge_order(struct kunit *test)
 	merge_expect(test, m, 1, 13);
 	merge_expect(test, m, 1, 14);
 	merge_expect(test, m, 0, 15);
-	/* An entry that comes meanwhile waits for the next sync. */
+	/* An entry that comes after the sync waits for the next one. */
 	merge_make(1, 20);
 	merge_expect(test, m, 0, 16);
 	merge_expect(test, m, 0, 0);
 	merge_expect(test, m, 0, 0);
-	/* The next sync gave back what had been returned, and not before. */
+	/* That sync gave back the entries that had been returned before it, and no others. */
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
 	KUNIT_EXPECT_EQ(test, info.unread, 4ULL);
 	merge_clocks(21);
@@ -145,10 +146,7 @@ static void merge_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, info.unread, 0ULL);
 	KUNIT_EXPECT_EQ(test, info.consumed, 4ULL);
 	merge_expect(test, m, 1, 20);
-	/*
-	 * kdtl_merge_destroy() gives back what was returned, and leaves the
-	 * rest.
-	 */
+	/* kdtl_merge_destroy() gives back the entries that were returned, and leaves the rest. */
 	merge_make(0, 22);
 	merge_make(0, 23);
 	merge_clocks(24);
@@ -170,8 +168,8 @@ static void merge_order(struct kunit *test)
 }
 
 /*
- * A clock that is ahead: its entries are held back until the others' clocks
- * have passed them, and no longer, so a late entry of another CPU comes first.
+ * The clock of a CPU is ahead.  Its entries are held back until the clocks of the other CPUs have
+ * passed them, and no longer, so an entry that comes later, from another CPU, is returned first.
  */
 static void merge_skew(struct kunit *test)
 {
@@ -193,13 +191,13 @@ static void merge_skew(struct kunit *test)
 	kdtl_merge_sync(m);
 	merge_expect(test, m, 0, 50);
 	merge_expect(test, m, 0, 0);
-	/* A late entry. */
+	/* This entry comes later than the one of time 1000, but its time is earlier. */
 	merge_make(0, 999);
 	merge_clocks(1000);
 	merge_clock[1] = 2000;
 	kdtl_merge_sync(m);
 	merge_expect(test, m, 0, 999);
-	/* Equal to the horizon is not before it. */
+	/* An entry whose time equals the horizon is not before it. */
 	merge_expect(test, m, 0, 0);
 	merge_clocks(1001);
 	merge_clock[1] = 2001;
@@ -210,8 +208,8 @@ static void merge_skew(struct kunit *test)
 }
 
 /*
- * The bound: an entry comes at the latest with the second sync after it was
- * made, or with the first, if that began after the entry's time on every clock.
+ * An entry is returned after the second sync that follows it at the latest; or after the first, if
+ * all clocks were past the entry's time when that sync began.
  */
 static void merge_bound(struct kunit *test)
 {
@@ -232,11 +230,11 @@ static void merge_bound(struct kunit *test)
 		for (i = prandom_u32_state(&rnd) % 50; i; i--) {
 			cpu = prandom_u32_state(&rnd) % min_t(int, num_online_cpus(), MERGE_CPUS);
 			now += prandom_u32_state(&rnd) % 3;
-			/* Clocks differ by up to 20, and a CPU's does not go back. */
+			/* The clocks of CPUs differ by up to 20; none goes back. */
 			merge_make(cpu, max(merge_clock[cpu], now + prandom_u32_state(&rnd) % 20));
 			made++;
 		}
-		/* Between two syncs all clocks pass the entries made before. */
+		/* Between two syncs each clock passes the entries that were made before. */
 		for (cpu = 0; cpu < MERGE_CPUS; cpu++)
 			merge_clock[cpu] = max(merge_clock[cpu], now);
 		now += 21;
@@ -249,10 +247,7 @@ static void merge_bound(struct kunit *test)
 		KUNIT_ASSERT_GE(test, got, made_before);
 	}
 	KUNIT_EXPECT_EQ(test, backwards, 0ULL);
-	/*
-	 * All clocks have passed the last entry: the first sync brings
-	 * everything.
-	 */
+	/* All clocks are past the last entry: the first sync is enough for all entries. */
 	merge_clocks(now + 100);
 	kdtl_merge_sync(m);
 	while (kdtl_merge_next(m))
@@ -261,7 +256,7 @@ static void merge_bound(struct kunit *test)
 	kdtl_merge_destroy(m);
 }
 
-/* Only CPUs that can write are interrupted: those that are loaded and started. */
+/* A sync interrupts only CPUs whose entries may still come: loaded and started ones. */
 static void merge_interrupts(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = {
@@ -287,7 +282,7 @@ static void merge_interrupts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, merge_syncs[0], 1U);
 	KUNIT_EXPECT_EQ(test, merge_syncs[other], 0U);
 	merge_expect(test, m, 0, 10);
-	/* Once the session is stopped, nothing is to come: everything is returned. */
+	/* Once the session is stopped, no entries can come, and all are returned. */
 	merge_make(0, 30);
 	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
 	kdtl_merge_sync(m);
@@ -328,7 +323,7 @@ static void merge_errors(struct kunit *test)
 	kdtl_merge_destroy(ERR_PTR(-EINVAL));
 }
 
-/* While there is a merge nobody else reads; before and after, everybody may. */
+/* While a merge exists, nobody else can read; before and after, everybody can. */
 static void merge_is_the_reader(struct kunit *test)
 {
 	struct kdtl_session *s = merge_session(test, MERGE_PMU, 1);
@@ -355,7 +350,7 @@ static void merge_is_the_reader(struct kunit *test)
 	kapi_close(test);
 }
 
-/* What was returned is not written again before the next sync. */
+/* The memory of an entry that was returned is not written again before the next sync. */
 static void merge_valid_until_sync(struct kunit *test)
 {
 	const u64 room = PAGE_SIZE / KDTL_ENTRY_SIZE;
@@ -389,7 +384,7 @@ static void merge_valid_until_sync(struct kunit *test)
 	kapi_close(test);
 }
 
-/* A merge that outlives its session answers with errors. */
+/* The functions of a merge that outlives its session return errors. */
 static void merge_closed(struct kunit *test)
 {
 	struct kdtl_session *s = merge_session(test, MERGE_PMU, 1);
@@ -412,7 +407,7 @@ static void merge_closed(struct kunit *test)
 }
 
 #ifdef CONFIG_HOTPLUG_CPU
-/* Entries of an offline CPU take part, and an offline CPU holds nothing back. */
+/* The entries of a CPU that is offline are merged, too, and the CPU holds nothing back. */
 static void merge_offline(struct kunit *test)
 {
 	const int cpu = cpumask_last(cpu_online_mask);
@@ -461,7 +456,7 @@ static void merge_drain(struct kdtl_merge *m, struct merge_sum *sum)
 	}
 }
 
-/* A CPU comes online, and its clock is behind what has been returned. */
+/* A CPU comes online whose clock is behind entries that have been returned. */
 static void merge_behind(struct kunit *test)
 {
 	const int cpu = cpumask_last(cpu_online_mask);
@@ -482,7 +477,7 @@ static void merge_behind(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, cpus_bring_back(cpu), 0);
 	merge_make(cpu, 180);
 	merge_make(cpu, 189);
-	/* Behind the horizon, but not behind what was returned. */
+	/* These are behind the horizon, but not behind the last entry that was returned. */
 	merge_make(cpu, 190);
 	merge_make(cpu, 195);
 	merge_make(0, 210);
@@ -494,14 +489,14 @@ static void merge_behind(struct kunit *test)
 	merge_expect(test, m, cpu, 195);
 	merge_expect(test, m, 0, 210);
 	merge_expect(test, m, 0, 0);
-	/* Late entries are consumed, like those that were returned. */
+	/* Entries that came too late have been consumed, as have those that were returned. */
 	kdtl_merge_destroy(m);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
 	KUNIT_EXPECT_EQ(test, info.consumed, 4ULL);
 	KUNIT_EXPECT_EQ(test, info.unread, 0ULL);
 }
 
-/* What was lost before late entries was lost before the next one that is returned. */
+/* Losses before entries that came too late are told with the CPU's next entry that is returned. */
 static void merge_behind_losses(struct kunit *test)
 {
 	const int cpu = cpumask_last(cpu_online_mask);
@@ -533,7 +528,7 @@ static void merge_behind_losses(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, kdtl_merge_lost(m), 5ULL);
 		}
 	}
-	/* Nor does that of an earlier load come before an entry of this one. */
+	/* If the session is loaded again meanwhile, they are not told. */
 	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
 	KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
 	merge_make(cpu, 1300);
@@ -544,7 +539,9 @@ static void merge_behind_losses(struct kunit *test)
 	kdtl_merge_destroy(m);
 }
 
-/* CPUs come and go, and their clocks differ: each entry is returned in order, or late. */
+/*
+ * CPUs come and go, and their clocks differ: each entry is returned in order, or counted as late.
+ */
 static void merge_comes_and_goes(struct kunit *test)
 {
 	const int last_cpu = min_t(int, num_online_cpus(), MERGE_CPUS) - 1;
@@ -572,7 +569,7 @@ static void merge_comes_and_goes(struct kunit *test)
 			now += prandom_u32_state(&rnd) % 3;
 			if (cpu == gone)
 				continue;
-			/* The higher the CPU, the further its clock is behind. */
+			/* The higher the CPU's number, the further its clock is behind. */
 			merge_make(cpu, now - 40 * cpu);
 			made++;
 		}
@@ -590,8 +587,8 @@ static void merge_comes_and_goes(struct kunit *test)
 }
 
 /*
- * The scheduler's entries, while CPUs come and go.  Where the kernel does not trust
- * the TSC, the CPUs' clocks differ.
+ * The scheduler's entries are merged while CPUs come and go.  Where the kernel does not trust the
+ * TSC, the clocks of the CPUs differ.
  */
 static void merge_sched(struct kunit *test)
 {
@@ -633,8 +630,8 @@ static void merge_sched(struct kunit *test)
 #endif
 
 /*
- * A session that is loaded again: no earlier entry is returned, and no new one
- * given back for it.
+ * When the session is loaded again, no entry of the earlier load is returned, and no new entry is
+ * given back in its place.
  */
 static void merge_reload(struct kunit *test)
 {
@@ -664,7 +661,7 @@ static void merge_reload(struct kunit *test)
 	for (i = 0; i < 4; i++)
 		merge_expect(test, m, 0, 30 + i);
 	merge_expect(test, m, 0, 0);
-	/* And to give back only. */
+	/* The session is loaded again, and then the merge only gives back. */
 	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
 	KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
 	merge_make(0, 50);
@@ -705,7 +702,7 @@ static bool merge_asleep(const struct task_struct *task)
 	return READ_ONCE(task->__state) == TASK_UNINTERRUPTIBLE;
 }
 
-/* Run a verb in a thread.  Returns the thread, which is held, or NULL. */
+/* Run a verb in a thread.  Returns the thread, with a reference, or NULL. */
 static struct task_struct *merge_run(struct kunit *test, struct merge_beside *b,
 				     int (*verb)(void *arg))
 {
@@ -719,7 +716,7 @@ static struct task_struct *merge_run(struct kunit *test, struct merge_beside *b,
 	return task;
 }
 
-/* A session with a merge, and an entry to take in. */
+/* Begin with a session that has a merge and one entry to take in. */
 static void merge_beside_begin(struct kunit *test, struct merge_beside *b)
 {
 	b->s = merge_session(test, MERGE_PMU, 1);
@@ -731,7 +728,7 @@ static void merge_beside_begin(struct kunit *test, struct merge_beside *b)
 	init_completion(&b->done);
 }
 
-/* The verb ends, and has worked. */
+/* The verb ends, and has succeeded. */
 static void merge_beside_end(struct kunit *test, struct merge_beside *b, struct task_struct *task)
 {
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
@@ -740,7 +737,7 @@ static void merge_beside_end(struct kunit *test, struct merge_beside *b, struct 
 	KUNIT_EXPECT_EQ(test, b->err, 0);
 }
 
-/* Whoever is in a verb may be a task that does not run for long: a sync does not wait for it. */
+/* A sync does not wait for a task that is inside a verb, which may not get a CPU for long. */
 static void merge_beside_verbs(struct kunit *test)
 {
 	struct task_struct *task;
@@ -759,7 +756,7 @@ static void merge_beside_verbs(struct kunit *test)
 	kdtl_merge_destroy(b.m);
 }
 
-/* A load drops nothing that a sync is taking in, and a sync takes nothing in beside a load. */
+/* A load does not drop what a sync is taking in, and a sync beside a load takes in nothing. */
 static void merge_beside_load(struct kunit *test)
 {
 	struct task_struct *task;
@@ -796,7 +793,7 @@ static void merge_start_meanwhile(void)
 	merge_output(&time);
 }
 
-/* A CPU that begins to be logged while the clocks are read: they are read again. */
+/* If a CPU starts to be logged while the clocks are read, they are read again. */
 static void merge_looks_again(struct kunit *test)
 {
 	struct kdtl_session *s = merge_session(test, MERGE_PMU, 1);
@@ -815,7 +812,7 @@ static void merge_looks_again(struct kunit *test)
 	kdtl_merge_destroy(m);
 }
 
-/* Entries without a pause, with the clock that all CPUs share. */
+/* Makes entries without a pause, with times of the clock that all CPUs share. */
 static int merge_writer(void *unused)
 {
 	u64 time;
@@ -854,7 +851,7 @@ static struct task_struct *merge_on(int cpu, int (*fn)(void *arg), void *arg)
 	return task;
 }
 
-/* Others stop and start the session: as the clocks agree, no entry is late. */
+/* A thread stops and starts the session all the time: as the clocks agree, no entry is late. */
 static void merge_beside_starts(struct kunit *test)
 {
 	struct kdtl_session *s = merge_session(test, MERGE_PMU, 64);
@@ -897,7 +894,7 @@ static void merge_beside_starts(struct kunit *test)
 
 /* ------------------------------------------------------------------------ load */
 
-/* While all CPUs make entries: in order, and none is missing. */
+/* While all CPUs make entries, they are returned in order, and none is missing. */
 static void merge_load(struct kunit *test)
 {
 	struct kdtl_session *s = merge_session(test, KDTL_FAKE_PMU, 64);

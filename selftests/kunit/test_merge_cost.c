@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What merging costs: O(log CPUs) looks at an entry's time, counted
- * No test machine has a thousand CPUs, so this compiles api/merge.c itself once
- * more, between a fake session and fake CPUs.
+ * What merging costs: O(log CPUs) looks at an entry's time, which are counted here
+ *
+ * No test machine has a thousand CPUs, so api/merge.c is compiled once more in this file, between a
+ * fake session and fake CPUs.
  */
 #include <linux/export.h>
 #include <linux/kdtl_pmu.h>
@@ -55,7 +56,7 @@ int cost_merge_cpu(const struct kdtl_merge *m);
 u64 cost_merge_late(const struct kdtl_merge *m);
 u64 cost_merge_lost(const struct kdtl_merge *m);
 
-/* A comparison of two CPUs takes two looks, at copies of their next entries' times. */
+/* A comparison of two CPUs looks twice: each CPU has a copy of the time of its next entry. */
 static bool cost_less(const void *a, const void *b);
 KDTL_HEAP_LESS(kdtl_cursor_less, a, b)
 {
@@ -89,7 +90,7 @@ KDTL_HEAP_LESS(kdtl_cursor_less, a, b)
 #define nr_cpu_ids		cost_cpus
 #undef for_each_cpu
 #define for_each_cpu(cpu, mask)	for ((cpu) = 0, (void)(mask); (cpu) < cost_cpus; (cpu)++)
-/* Every clock is far ahead. */
+/* There is nothing to ask for: each clock is far ahead. */
 #undef on_each_cpu_mask
 #define on_each_cpu_mask(mask, fn, arg, wait)	((void)(mask), (void)(fn))
 #undef EXPORT_SYMBOL_NS_GPL
@@ -105,10 +106,7 @@ static u64 cost_sync(struct kdtl_pmu *p)
 	return U64_MAX;
 }
 
-/*
- * The looks that merging all entries of @cpus CPUs takes, in order, after the
- * sync.
- */
+/* How many looks it takes to merge all entries of @cpus CPUs, after the sync. */
 static u64 cost_of(struct kunit *test, unsigned int cpus)
 {
 	struct kdtl_pmu pmu = { .sync = cost_sync };
@@ -150,8 +148,8 @@ static u64 cost_of(struct kunit *test, unsigned int cpus)
 }
 
 /*
- * On each level, two children are compared, and the smaller one with its
- * parent: at most two comparisons of two times; and one with the horizon.
+ * On each level of the heap two children are compared, and the smaller one is compared with its
+ * parent: two comparisons, of two times each.  The entry is compared with the horizon once.
  */
 static void cost_log(struct kunit *test)
 {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Messages: each type and its fields, and the full queue
- */
+/* Messages: each type with its fields, and the full queue */
 #include <linux/cpu.h>
 
 #include "cpus.h"
@@ -9,7 +7,7 @@
 
 /* -------------------------------------------------------------------- types */
 
-/* Every byte is announced once, in order, also those unread at the stop. */
+/* Each byte is announced once, in order, and at the stop, too, if it is unread then. */
 static void messages_aux(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session_of(test, 4, 20 * KDTL_ENTRY_SIZE, NULL);
@@ -48,7 +46,7 @@ static void messages_aux(struct kunit *test)
 	KUNIT_EXPECT_GE(test, nr, 300 * 7 / 20 / 2U);
 }
 
-/* A gap is reported once it has ended: where it was, and how long. */
+/* A gap is reported once it has ended, with its place and its length. */
 static void messages_lost(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session_of(test, 4, 0, NULL);
@@ -66,10 +64,7 @@ static void messages_lost(struct kunit *test)
 		KUNIT_EXPECT_LT(test, info.size - (info.head - info.tail),
 				(u64)KDTL_ENTRY_SIZE);
 		gap = info.head;
-		/*
-		 * The area is full, but the gap goes on: its length is not
-		 * known yet.
-		 */
+		/* The area is full, but the gap goes on: its length is not known yet. */
 		KUNIT_EXPECT_FALSE(test, kapi_msg_of(s, KDTL_MSG_LOST, &msg));
 		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
 		kapi_drain(s, 0);
@@ -81,7 +76,7 @@ static void messages_lost(struct kunit *test)
 		reported += msg.lost.count;
 		kapi_drain(s, 0);
 	}
-	/* The source's own losses are reported at once. */
+	/* Losses of the source itself are reported at once. */
 	kdtl_fake_lost(0, 7);
 	KUNIT_ASSERT_TRUE(test, kapi_msg_of(s, KDTL_MSG_LOST, &msg));
 	KUNIT_EXPECT_EQ(test, msg.lost.count, 7ULL);
@@ -100,7 +95,7 @@ static void messages_lost(struct kunit *test)
 
 #define MESSAGES_GAPS	3
 
-/* The area is full again and again, and no wake-up comes in between. */
+/* Fill the area again and again, without a wake-up in between. */
 static long messages_fill(void *arg)
 {
 	struct kdtl_session *s = arg;
@@ -122,7 +117,7 @@ static long messages_fill(void *arg)
 	return len;
 }
 
-/* Gaps that were not reported in time are still reported one by one. */
+/* Gaps that could not be reported in time are still reported one by one. */
 static void messages_lost_late(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session_of(test, 4, 0, NULL);
@@ -138,7 +133,10 @@ static void messages_lost_late(struct kunit *test)
 	KUNIT_ASSERT_GT(test, len, 0L);
 	KUNIT_EXPECT_EQ(test, kdtl_wait(s, KAPI_FOREVER), 1);
 	for (gap = 1; gap <= MESSAGES_GAPS; gap++) {
-		/* The loss is worth a look before the irq_work tells of it, as late as on POWER. */
+		/*
+		 * kdtl_wait() may return for the loss before the irq_work has posted it, which is
+		 * late on POWER.
+		 */
 		KUNIT_ASSERT_TRUE(test, kapi_until(kapi_msg_of(s, KDTL_MSG_LOST, &msg)));
 		KUNIT_EXPECT_EQ(test, msg.lost.count, (u64)gap);
 		KUNIT_EXPECT_EQ(test, msg.lost.offset, info.head + (u64)gap * len);
@@ -146,7 +144,7 @@ static void messages_lost_late(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_msgs_of(s, KDTL_MSG_LOST), 0U);
 }
 
-/* Loss shows in the data's flags as well. */
+/* A loss shows in the flags of the data, too. */
 static void messages_flags(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session_of(test, 4, 0, NULL);
@@ -186,7 +184,7 @@ static void messages_overflow(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, kdtl_write_counters(s, req, 2), 0);
 	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
 	kapi_emit(cpu, KDTL_KIND_FAULT, 1);
-	/* In the order of events. */
+	/* The messages come in the order of the events. */
 	msg = kapi_msg(test, s);
 	KUNIT_EXPECT_EQ(test, msg.type, KDTL_MSG_OVERFLOW + 0);
 	KUNIT_EXPECT_EQ(test, (size_t)msg.size, sizeof(msg));
@@ -208,7 +206,7 @@ static void messages_overflow(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, msg.set_switch.from, 6);
 }
 
-/* The end message comes once, and last. */
+/* The message about the end comes once, and last. */
 static void messages_end(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session_of(test, 4, 0, NULL);
@@ -233,7 +231,7 @@ static void messages_end(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_read(s, &msg, sizeof(msg), true), (ssize_t)-EAGAIN);
 
-	/* The next load drops unread messages, and their wake-up. */
+	/* The next load drops unread messages, and their wake-up, too. */
 	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
 	kapi_emit(0, KDTL_KIND_CEDE, 3);
 	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
@@ -244,7 +242,7 @@ static void messages_end(struct kunit *test)
 }
 
 #ifdef CONFIG_HOTPLUG_CPU
-/* A CPU goes and comes back: that is reported, and its entries stay. */
+/* If a CPU goes and comes back, messages say so, and its entries stay. */
 static void messages_cpu(struct kunit *test)
 {
 	static struct completion done;
@@ -262,7 +260,7 @@ static void messages_cpu(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_msgs_of(s, KDTL_MSG_CPU), 0U);
 	KUNIT_EXPECT_FALSE(test, completion_done(&done));
 	KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
-	/* Whoever waits is woken, and need not look by chance. */
+	/* A waiter is woken: it need not look just then. */
 	KUNIT_EXPECT_TRUE(test, completion_done(&done));
 	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
 	KUNIT_ASSERT_TRUE(test, kapi_msg_of(s, KDTL_MSG_CPU, &msg));
@@ -289,7 +287,7 @@ static void messages_cpu(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, info.unread, 7ULL);
 }
 
-/* A paused CPU stays paused while it is offline, and a restart applies to it. */
+/* A paused CPU stays paused while it is offline; a restart applies to it, too. */
 static void messages_cpu_paused(struct kunit *test)
 {
 	struct kdtl_counter_req req = {
@@ -322,8 +320,8 @@ static void messages_cpu_paused(struct kunit *test)
 /* -------------------------------------------------------------------- queue */
 
 /*
- * First in, first out; a full queue drops the newest, and the next message that
- * fits says so.
+ * Messages are read in the order in which they were posted.  A full queue drops the newest ones,
+ * and the next message that fits says how many.
  */
 static void messages_full(struct kunit *test)
 {
@@ -347,7 +345,7 @@ static void messages_full(struct kunit *test)
 		}
 		KUNIT_EXPECT_EQ(test, kdtl_read(s, &msg, sizeof(msg), true),
 				(ssize_t)-EAGAIN);
-		/* Those, and the KDTL_MSG_AUX that came after them. */
+		/* That many overflow messages were dropped, and the KDTL_MSG_AUX after them. */
 		kapi_emit(0, KDTL_KIND_CEDE, 1);
 		msg = kapi_msg(test, s);
 		KUNIT_EXPECT_EQ(test, msg.type, KDTL_MSG_OVERFLOW + 0);
@@ -359,7 +357,7 @@ static void messages_full(struct kunit *test)
 	}
 }
 
-/* A load throws messages away, and with them what nobody was told of those that were dropped. */
+/* A load throws messages away, and also the count of dropped ones that nobody was told of. */
 static void messages_load(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session_of(test, 1, 0, NULL);
@@ -378,7 +376,7 @@ static void messages_load(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, msg.dropped, 0ULL);
 }
 
-/* Read all messages, adding up what they say; the last one is returned. */
+/* Read all messages and add up what they say.  Returns the last one. */
 static struct kdtl_msg messages_read_all(struct kdtl_session *s, u64 *nr, u64 *dropped)
 {
 	struct kdtl_msg msg, last = {};
@@ -391,7 +389,9 @@ static struct kdtl_msg messages_read_all(struct kdtl_session *s, u64 *nr, u64 *d
 	return last;
 }
 
-/* Even with a full queue, the reader hears that CPUs are paused, and of the end. */
+/*
+ * Even if the queue is full, the reader gets a message if a CPU is paused, and one about the end.
+ */
 static void messages_full_kept(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = {
@@ -422,7 +422,7 @@ static void messages_full_kept(struct kunit *test)
 			kapi_emit(0, KDTL_KIND_CEDE, 1);
 		kapi_emit(0, KDTL_KIND_PREEMPT, 1);
 		kapi_emit(cpu, KDTL_KIND_PREEMPT, 1);
-		/* Both are paused, and one message suffices. */
+		/* Both CPUs are paused, and one message suffices for that. */
 		nr = 0;
 		dropped = 0;
 		last = messages_read_all(s, &nr, &dropped);
@@ -448,7 +448,9 @@ static void messages_full_kept(struct kunit *test)
 	KUNIT_EXPECT_GT(test, dropped, 3ULL);
 }
 
-/* Posted = read + dropped, whatever the reader does meanwhile. */
+/*
+ * All messages that were posted are read or counted as dropped, whatever the reader does meanwhile.
+ */
 static void messages_add_up(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session_of(test, 1, 0, NULL);
@@ -460,7 +462,7 @@ static void messages_add_up(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, kapi_per_entry(s, KDTL_KIND_CEDE), 0);
 	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
 	for (i = 0; i < 500; i++) {
-		/* An AUX message for each burst. */
+		/* Each burst also posts one AUX message. */
 		kapi_emit(0, KDTL_KIND_CEDE, 1 + i % 97);
 		posted += 1 + i % 97 + 1;
 		for (k = 0; k < i % 61; k++) {
@@ -489,7 +491,7 @@ static void messages_burst(void *unused)
 		kdtl_fake_emit_here(KDTL_KIND_FAULT, 0, 0, 0);
 }
 
-/* All CPUs post at once: each one's messages keep their order, and none goes uncounted. */
+/* All CPUs post at once: the messages of each keep their order, and each is read or counted. */
 static void messages_all_cpus(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_overflows_only(test);
@@ -512,7 +514,7 @@ static void messages_all_cpus(struct kunit *test)
 			last[msg.cpu] = msg.time;
 		}
 	}
-	/* The rest, and one that tells of what was dropped last. */
+	/* Read the rest, and one more message, which tells of those that were dropped last. */
 	messages_read_all(s, &nr, &dropped);
 	kapi_emit(0, KDTL_KIND_FAULT, 1);
 	messages_read_all(s, &nr, &dropped);
@@ -522,7 +524,7 @@ static void messages_all_cpus(struct kunit *test)
 	kfree(last);
 }
 
-/* Only the types that were chosen are posted; and the end. */
+/* Only the chosen types are posted, and the message about the end. */
 static void messages_chosen(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_overflows_only(test);
@@ -531,7 +533,7 @@ static void messages_chosen(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	kapi_emit(0, KDTL_KIND_CEDE, 2 * KAPI_AUX_PAGES * PAGE_SIZE / KDTL_ENTRY_SIZE);
 	kdtl_fake_lost(0, 5);
-	/* The data still wakes a kdtl_wait(). */
+	/* Data that came still makes kdtl_wait() return. */
 	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
 	KUNIT_EXPECT_EQ(test, kdtl_read(s, &msg, sizeof(msg), true), (ssize_t)-EAGAIN);
 	kapi_emit(0, KDTL_KIND_FAULT, 1);
@@ -553,7 +555,7 @@ static void messages_read_errors(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_read(s, &msg, sizeof(msg) + 1, false), (ssize_t)-EINVAL);
 	KUNIT_EXPECT_EQ(test, kdtl_read(s, &msg, 0, true), (ssize_t)-EINVAL);
 	KUNIT_EXPECT_EQ(test, kdtl_read(s, &msg, sizeof(msg), true), (ssize_t)-EAGAIN);
-	/* A message holds nothing but its fields: the rest is zero. */
+	/* A message holds nothing but its fields; the rest of it is zero. */
 	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
 	memset(&msg, 0xff, sizeof(msg));
 	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);

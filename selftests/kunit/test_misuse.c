@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Mistakes of a client's author: they get an errno, and harm nobody
+ * Mistakes of a client's author are answered with an errno, and harm nobody else
  *
- * selftests/guest/misuse.sh looks for the lines that say so.
+ * selftests/guest/misuse.sh looks for the log lines about them.
  */
 #include <linux/notifier.h>
 
@@ -10,7 +10,7 @@
 
 /* ----------------------------------------------------------------- sessions */
 
-/* What a function returns that creates something and fails; the author did not look. */
+/* What functions that create something return if they fail, and an author did not check. */
 static const long misuse_bad[] = { 0, -ENOMEM, -MAX_ERRNO };
 
 static void misuse_no_session(struct kunit *test)
@@ -59,7 +59,7 @@ static void misuse_no_session(struct kunit *test)
 	}
 }
 
-/* The lines about them name this function. */
+/* The log lines about them name this function. */
 static void misuse_attr(struct kunit *test)
 {
 	static const struct {
@@ -98,7 +98,7 @@ static void misuse_span(const struct kdtl_span *span, void *data)
 {
 }
 
-/* The first wake-up would follow its list to NULL, in hard irq. */
+/* Each of these completions has a NULL in its list, which a wake-up would follow in hard irq. */
 static void misuse_done(struct kunit *test)
 {
 	struct completion forgotten = {}, twisted, done;
@@ -117,7 +117,7 @@ static void misuse_done(struct kunit *test)
 	kapi_close(test);
 }
 
-/* To a macro, the commas inside the braces would separate its arguments. */
+/* Both must be functions: to a macro, the commas inside the braces would separate arguments. */
 static void misuse_literal(struct kunit *test)
 {
 	struct kdtl_session *s;
@@ -157,7 +157,7 @@ static void misuse_null(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_aux_mmap(s, 0, NULL), -EINVAL);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_snapshot(s, 0, &entry, sizeof(entry), NULL),
 			(ssize_t)-EINVAL);
-	/* The entry is still there. */
+	/* The entry that the refused calls were about is still there. */
 	KUNIT_EXPECT_EQ(test, kapi_conserved(test, s), 1ULL);
 	kapi_close(test);
 
@@ -174,7 +174,7 @@ static void misuse_null(struct kunit *test)
 
 /* ------------------------------------------------------------------ reading */
 
-/* Three entries of CPU 0, of which a reader has seen all. */
+/* Make three entries on CPU 0, all of which a reader has seen. */
 static struct kdtl_session *misuse_reading(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session(test, 0);
@@ -196,14 +196,14 @@ static u64 misuse_unread(struct kunit *test, struct kdtl_session *s)
 	return info.unread;
 }
 
-/* Nobody can have read what no peek has shown. */
+/* Entries that no peek has shown cannot have been read, and cannot be given back. */
 static void misuse_consume(struct kunit *test)
 {
 	struct kdtl_session *s = misuse_reading(test);
 	const void *span;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
-	/* These have come since the peek. */
+	/* These entries have come since the peek. */
 	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 5), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 4 * KDTL_ENTRY_SIZE), -EINVAL);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 3 * KDTL_ENTRY_SIZE + 1), -EINVAL);
@@ -214,7 +214,7 @@ static void misuse_consume(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, KDTL_ENTRY_SIZE), -EINVAL);
 	KUNIT_EXPECT_EQ(test, misuse_unread(test, s), 5ULL);
 
-	/* A load drops what was shown. */
+	/* A load drops what a peek has shown. */
 	KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)(5 * KDTL_ENTRY_SIZE));
 	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
 	KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
@@ -223,7 +223,7 @@ static void misuse_consume(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, misuse_unread(test, s), 5ULL);
 }
 
-/* What follows would begin inside an entry, and be garbage. */
+/* To give back a part of an entry is refused: what followed would begin inside an entry. */
 static void misuse_consume_part(struct kunit *test)
 {
 	static const size_t parts[] = { 1, 13, KDTL_ENTRY_SIZE - 1, KDTL_ENTRY_SIZE + 1,
@@ -247,7 +247,7 @@ static void misuse_consume_part(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, nr, 2U);
 }
 
-/* By pointers: sleep.cocci would find the mistakes. */
+/* These are called by pointers, because sleep.cocci would find the mistakes otherwise. */
 static void (*misuse_close)(struct kdtl_session *s) = kdtl_session_close;
 static int (*misuse_load)(struct kdtl_session *s, const struct cpumask *cpus) = kdtl_load;
 static int (*const misuse_verbs[])(struct kdtl_session *s) = {
@@ -274,7 +274,7 @@ static void misuse_wake(void *data)
 	unsigned int i;
 
 	misuse_wakes++;
-	/* Of so many lines the log has the first ten. */
+	/* Each of these makes a line, of which the log shows the first ten. */
 	misuse_close(misuse_waking);
 	misuse_close(*other);
 	for (i = 0; i < ARRAY_SIZE(misuse_verbs); i++)
@@ -286,12 +286,12 @@ static void misuse_wake(void *data)
 	misuse_allowed += misuse_merge(*other) != ERR_PTR(-EDEADLK);
 	misuse_allowed += misuse_sync(misuse_merging) != -EDEADLK;
 	misuse_destroy(misuse_merging);
-	/* What does not sleep is allowed. */
+	/* Verbs that do not sleep are allowed. */
 	misuse_allowed += misuse_wait(*other, 0) != -ETIMEDOUT;
 	misuse_allowed += misuse_read(*other, &msg, sizeof(msg), true) != -EAGAIN;
 }
 
-/* Nothing may sleep in wake(), and close would wait for the wake-up itself. */
+/* Nothing may sleep in wake(), and there a close would wait for the wake-up that it is in. */
 static void misuse_in_wake(struct kunit *test)
 {
 	static struct kdtl_session *other;
@@ -313,23 +313,23 @@ static void misuse_in_wake(struct kunit *test)
 	misuse_waking = kapi_create(test, &attr);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, misuse_waking);
 	KUNIT_EXPECT_EQ(test, kapi_go(misuse_waking), 0);
-	/* In hard irq, and in a verb. */
+	/* wake() is called once in hard irq, and once inside a verb. */
 	kapi_emit(0, KDTL_KIND_CEDE, 1);
 	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(misuse_wakes) == 1));
 	KUNIT_EXPECT_EQ(test, kdtl_stop(misuse_waking), 0);
 	KUNIT_EXPECT_EQ(test, misuse_wakes, 2U);
 	KUNIT_EXPECT_EQ(test, misuse_allowed, 0U);
-	/* Both are as they were. */
+	/* Both sessions are as they were. */
 	KUNIT_EXPECT_EQ(test, misuse_unread(test, misuse_waking), 1ULL);
 	KUNIT_EXPECT_EQ(test, kdtl_load(other, NULL), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_merge_sync(misuse_merging), 0);
-	/* It wakes once more, and wake() uses the others. */
+	/* The close wakes once more: wake() still needs the other session and the merge. */
 	kapi_close(test);
 	kdtl_merge_destroy(misuse_merging);
 	kdtl_session_close(other);
 }
 
-/* Two readers have seen the same entries: the second one is refused. */
+/* Two readers have seen the same entries; the second one cannot give them back. */
 static void misuse_two_readers(struct kunit *test)
 {
 	struct kdtl_session *s = misuse_reading(test);
@@ -343,7 +343,7 @@ static void misuse_two_readers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, misuse_unread(test, s), 3ULL);
 }
 
-/* Counters are set on all CPUs: who names one is told. */
+/* Counters are set on all CPUs; a caller that names one CPU is told so. */
 static void misuse_write_cpu(struct kunit *test)
 {
 	static const int bad[] = { 1, 77, -2, INT_MAX, INT_MIN };
@@ -371,7 +371,7 @@ static void misuse_write_cpu(struct kunit *test)
 			6ULL * num_online_cpus());
 }
 
-/* kdtl_merge_create() may have failed, too. */
+/* kdtl_merge_create() may have failed, and the author did not check that either. */
 static void misuse_no_merge(struct kunit *test)
 {
 	struct kdtl_merge *m;
@@ -407,7 +407,7 @@ static int misuse_alarmed(struct notifier_block *nb, unsigned long unused, void 
 	return NOTIFY_OK;
 }
 
-/* A notifier relies on what an alarm says, so it gets none that is wrong. */
+/* Notifiers rely on what an alarm says, so none that is wrong gets to them. */
 static void misuse_alarm(struct kunit *test)
 {
 	const struct kdtl_alarm wrong[] = {
@@ -434,7 +434,7 @@ static void misuse_alarm(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_alarm_unregister(&nb), 0);
 }
 
-/* As if a notifier returned an errno, which would end a chain of the kernel's. */
+/* This notifier returns an errno, which would end one of the kernel's chains. */
 static int misuse_stops(struct notifier_block *nb, unsigned long unused, void *data)
 {
 	misuse_alarms++;
@@ -497,7 +497,7 @@ static void misuse_no_source(struct kunit *test)
 	kdtl_pmu_unregister(NULL);
 }
 
-/* However many entries a source claims to have lost, the sums never go back. */
+/* However many entries a source says it has lost, the sums never go back. */
 static void misuse_lost(struct kunit *test)
 {
 	static const u64 lost[] = { 5, U64_MAX - 4, 1ULL << 63, U64_MAX, 7 };
@@ -520,7 +520,7 @@ static void misuse_lost(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, info.lost, (u64)S64_MAX);
 }
 
-/* A driver that has no source yet, or no entry. */
+/* A driver passes no source, one that is not registered, or no entry. */
 static void misuse_no_output(struct kunit *test)
 {
 	static const struct kdtl_entry e;

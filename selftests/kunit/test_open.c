@@ -2,8 +2,8 @@
 /*
  * The simple form: kdtl_session_open() and the reader that kdtl runs
  *
- * Its source is one of this module: what a session that could not be opened leaves
- * behind shows in the module's use count.
+ * The source is one of this module, so the module's use count shows what a session that could not
+ * be opened left behind.
  */
 #include <linux/completion.h>
 #include <linux/kthread.h>
@@ -19,8 +19,8 @@
 #include "kapi.h"
 
 #define OPEN_PMU	"kdtl_fake_open"
-#define OPEN_MARK	10U		/* entries to a wake-up */
-#define OPEN_HOUR	3600000U	/* ms: no look but those that the test asks for */
+#define OPEN_MARK	10U		/* entries until a wake-up */
+#define OPEN_HOUR	3600000U	/* ms: only the test makes it look */
 
 /* ------------------------------------------------------------------- source */
 
@@ -69,20 +69,20 @@ static struct kdtl_pmu open_pmu = {
  * @spans: number of spans
  * @rounds: number of rounds
  * @entries: number of entries, by CPU
- * @lost: entries that the spans say were lost
- * @lost_at: the same by the number of entries that CPU 0 had before
- * @numbered: entries that are lost take a number, too
- * @last: number of the last entry, by CPU: the source numbers them
+ * @lost: number of entries that were lost, as the spans say
+ * @lost_at: the same, by the number of entries that CPU 0 had had before them
+ * @numbered: the entries that are lost have numbers, too
+ * @last: number of the last entry, by CPU: the source numbers its entries
  * @bad: entries that were not the next one, and spans that were not as they should be
- * @in_round: entries that had been seen when a round was called
- * @task: who called
+ * @in_round: number of entries that had been seen when round() was called
+ * @task: the task that called
  * @interval: what round() returns
- * @session: which session they were called with
+ * @session: the session that the callbacks were called with
  * @act: called in each span; may be NULL
- * @act_ret: what it returned
+ * @act_ret: what @act returned
  * @entered: completed in each span, if @held
  * @leave: each span waits for it, if @held
- * @held: see above
+ * @held: spans are held up
  */
 static struct open_seen {
 	unsigned int		spans;
@@ -161,7 +161,7 @@ static const struct kdtl_session_attr open_attr = {
 	.watermark	= OPEN_MARK * KDTL_ENTRY_SIZE,
 };
 
-/* The first look, which comes after the open, has ended. */
+/* Open a session, and wait for the reader's first look, which comes after the open. */
 static struct kdtl_session *open_with(struct kunit *test, const struct kdtl_session_attr *attr,
 				      const struct kdtl_reader *reader)
 {
@@ -191,7 +191,7 @@ static int open_init(struct kunit *test)
 	return kapi_init(test);
 }
 
-/* A case that has failed must not hold its callback for ever. */
+/* A case that has failed must not hold up its callback for ever. */
 static void open_exit(struct kunit *test)
 {
 	open_seen.held = false;
@@ -202,7 +202,7 @@ static void open_exit(struct kunit *test)
 
 /* --------------------------------------------------------------------- reading */
 
-/* Each entry is seen once, in its order, with its CPU, and goes back to the writer. */
+/* Each entry is shown once, in its order and with its CPU, and then given back to the writer. */
 static void open_spans(struct kunit *test)
 {
 	const int other = kapi_other_cpu(0);
@@ -230,7 +230,7 @@ static void open_spans(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, info.lost, 0ULL);
 }
 
-/* Spans end where entries were lost, and the next one says how many. */
+/* A span ends where entries were lost, and the next span says how many. */
 #define OPEN_ROOM	(PAGE_SIZE / KDTL_ENTRY_SIZE)
 
 static void open_lost(struct kunit *test)
@@ -243,7 +243,7 @@ static void open_lost(struct kunit *test)
 	attr.watermark = 0;
 	s = open_with(test, &attr, &open_reader);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
-	/* Losses before the first entry, between two, two times in a row, and at the end. */
+	/* Entries are lost before the first one, between two, twice in a row, and at the end. */
 	kdtl_fake_lost(0, 3);
 	kapi_emit(0, KDTL_KIND_CEDE, 2);
 	kdtl_fake_lost(0, 4);
@@ -252,7 +252,7 @@ static void open_lost(struct kunit *test)
 	kdtl_fake_lost(0, 6);
 	kapi_emit(0, KDTL_KIND_CEDE, 7);
 	kdtl_fake_lost(0, 8);
-	/* A loss wakes the reader, which may have read a part by now. */
+	/* A loss wakes the reader, so some of them may have been read already. */
 	KUNIT_EXPECT_EQ(test, kdtl_flush(s), 0);
 	KUNIT_EXPECT_EQ(test, open_all(), 10ULL);
 	KUNIT_EXPECT_EQ(test, open_seen.lost, 18ULL);
@@ -269,7 +269,7 @@ static void open_lost(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, info.consumed, 11ULL);
 }
 
-/* The area is full while a callback looks: the span says how many entries that cost. */
+/* The area fills up while a callback looks at it; the next span says how many entries that cost. */
 static int open_fill(struct kdtl_session *s)
 {
 	open_seen.act = NULL;
@@ -299,7 +299,7 @@ static void open_full(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, open_seen.bad, 0U);
 }
 
-/* The time base comes with the span. */
+/* The span has the time base with it. */
 static u64 open_ns;
 
 static void open_ns_span(const struct kdtl_span *span, void *unused)
@@ -318,7 +318,7 @@ static void open_ticks(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, open_ns, 42ULL);
 }
 
-/* A watermark of entries makes kdtl look, without waiting for the interval. */
+/* A watermark makes the reader look at once, without waiting for its interval. */
 static void open_watermark(struct kunit *test)
 {
 	struct kdtl_session *s = open_session(test);
@@ -331,7 +331,9 @@ static void open_watermark(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, open_seen.bad, 0U);
 }
 
-/* Rounds come without entries, too: after the interval, or what the last one asked for. */
+/*
+ * Rounds come without entries, too: after the interval, or after what the last round() asked for.
+ */
 static void open_rounds(struct kunit *test)
 {
 	struct kdtl_reader reader = open_reader;
@@ -351,7 +353,7 @@ static void open_rounds(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(open_seen.rounds) >= 5));
 }
 
-/* A reader that finds more each time, because it makes more itself. */
+/* This reader finds more entries at each look, because it makes them itself. */
 static struct {
 	struct rcu_head		rcu;
 	struct completion	ended;
@@ -376,7 +378,7 @@ static void open_rcu_ended(struct rcu_head *rcu)
 	complete_all(&open_rcu.ended);
 }
 
-/* Its thread never sleeps, and Tasks RCU does not wait for that. */
+/* The reader's thread never sleeps; Tasks RCU must get on all the same. */
 static void open_lets_tasks_rcu_end(struct kunit *test)
 {
 	struct kdtl_session *s = open_session(test);
@@ -394,7 +396,7 @@ static void open_lets_tasks_rcu_end(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, open_seen.bad, 0U);
 }
 
-/* One look an hour: then only flushes make rounds, one each. */
+/* The reader looks once an hour, so only flushes make rounds, one each. */
 static void open_flush(struct kunit *test)
 {
 	struct kdtl_session_attr attr = open_attr;
@@ -413,7 +415,7 @@ static void open_flush(struct kunit *test)
 	}
 }
 
-/* Once stopped, one flush delivers everything; the other verbs work, too. */
+/* After a stop one flush delivers all entries; the other verbs work, too. */
 static void open_verbs(struct kunit *test)
 {
 	struct kdtl_session *s = open_session(test);
@@ -432,7 +434,7 @@ static void open_verbs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, -1), 5ULL);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
 	KUNIT_EXPECT_EQ(test, info.consumed, 5ULL);
-	/* Unloaded, what is left is still delivered. */
+	/* After an unload the entries that are left are still delivered. */
 	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 4), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_flush(s), 0);
@@ -443,7 +445,10 @@ static void open_verbs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, open_all(), 10ULL);
 }
 
-/* A load drops entries that a callback is looking at: newer ones are not given back. */
+/*
+ * A callback loads the session anew, which drops the entries that it is looking at; the entries
+ * that come then must not be given back in their place.
+ */
 static int open_reload(struct kdtl_session *s)
 {
 	open_seen.act = NULL;
@@ -468,7 +473,7 @@ static void open_loaded_inside(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, info.unread, 0ULL);
 }
 
-/* The caller's own notifications are as without the reader, which takes none away. */
+/* The caller's own notifications are the same as without a reader: it takes none of them away. */
 static atomic_t open_wakes;
 
 static void open_wake(void *data)
@@ -502,7 +507,7 @@ static void open_notified(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, atomic_read(&open_wakes), 1);
 		KUNIT_EXPECT_TRUE(test, completion_done(&done));
 		KUNIT_EXPECT_EQ(test, kapi_msg(test, s).type, KDTL_MSG_AUX + 0);
-		/* With the message goes its count. */
+		/* The message takes its count of the completion with it. */
 		KUNIT_EXPECT_FALSE(test, completion_done(&done));
 	}
 	kapi_close(test);
@@ -562,7 +567,7 @@ static void open_thread(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, open_as.worker);
 }
 
-/* On a workqueue: it looks at a wake-up, after the interval, and for a flush. */
+/* On a workqueue the reader looks after a wake-up, after its interval, and for a flush. */
 static void open_workqueue(struct kunit *test)
 {
 	struct workqueue_struct *wq = alloc_workqueue("open_wq", WQ_UNBOUND, 0);
@@ -641,7 +646,7 @@ static void open_bad_reader(struct kunit *test)
 	destroy_workqueue(wq.wq);
 }
 
-/* A session that keeps nothing unread needs no reader, and one that does is refused without. */
+/* A session that keeps nothing for a reader is opened without one; any other is then refused. */
 static void open_alone(struct kunit *test)
 {
 	struct kdtl_session_attr attr = {
@@ -671,7 +676,7 @@ static void open_alone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, req.value, 3ULL);
 	kapi_close(test);
 
-	/* Nothing is left of one that cannot be loaded, or started. */
+	/* Nothing is left of a session that could not be loaded, or started. */
 	attr = (struct kdtl_session_attr){ .pmu = OPEN_PMU, .flags = KDTL_SESSION_OVERWRITE };
 	open_src.setup_error = 1;
 	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_open(&attr, NULL)), (long)-ENOMEM);
@@ -684,7 +689,7 @@ static void open_alone(struct kunit *test)
 	open_nothing_left(test, "a session without a reader");
 }
 
-/* What create, load and start refuse: the reader was never called. */
+/* If create, load or start fails, the reader is never called. */
 static void open_refuse(struct kunit *test, const struct kdtl_session_attr *attr, int err,
 			const char *what)
 {
@@ -717,7 +722,7 @@ static void open_refused(struct kunit *test)
 	open_nothing_left(test, "a session");
 }
 
-/* It is the session's only reader. */
+/* kdtl's reader is the session's only reader. */
 static void open_one_reader(struct kunit *test)
 {
 	struct kdtl_session *s = open_session(test);
@@ -734,7 +739,7 @@ static void open_one_reader(struct kunit *test)
 
 /* ------------------------------------------------------------------------ close */
 
-/* What was logged until the close is delivered, and after it nothing is called. */
+/* Entries that were logged before the close are delivered, and nothing is called after it. */
 static void open_close(struct kunit *test)
 {
 	struct kdtl_session *s = open_session(test);
@@ -751,7 +756,7 @@ static void open_close(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, open_seen.rounds, rounds);
 }
 
-/* The last round comes when the session is unloaded. */
+/* The last span comes inside the close, where verbs fail. */
 static int open_stop(struct kdtl_session *s)
 {
 	return kdtl_stop(s);
@@ -778,7 +783,7 @@ static int open_closer(void *s)
 	return 0;
 }
 
-/* close waits for a callback that runs. */
+/* A close waits for a callback that is running. */
 static void open_close_waits(struct kunit *test)
 {
 	struct kdtl_session *s = open_session(test);
@@ -793,7 +798,7 @@ static void open_close_waits(struct kunit *test)
 	closer = kthread_run(open_closer, s, "open_closer");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(closer));
 	test->priv = NULL;
-	/* It has begun, and waits. */
+	/* The close has begun, and waits. */
 	KUNIT_EXPECT_TRUE(test, kapi_until(kdtl_stop(s) == -ESHUTDOWN));
 	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(closer->__state) == TASK_UNINTERRUPTIBLE));
 	KUNIT_EXPECT_FALSE(test, completion_done(&open_closed));
@@ -806,7 +811,7 @@ static void open_close_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, open_seen.spans, spans);
 }
 
-/* A callback that closes its session, or waits for itself, would wait for ever. */
+/* A callback that closed its own session, or waited for itself, would wait for ever. */
 static int open_self_close(struct kdtl_session *s)
 {
 	kdtl_session_close(s);
@@ -829,7 +834,9 @@ static void open_closes_itself(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, open_all(), 4ULL);
 }
 
-/* Two readers, a and b.  The span of a closes b, and that of b then tries to wait for a. */
+/*
+ * There are two readers, a and b.  A span of a closes b; a span of b meanwhile tries to wait for a.
+ */
 static struct {
 	struct kdtl_session	*a;
 	struct kdtl_session	*b;
@@ -874,13 +881,13 @@ static void open_close_each_other(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(open_two.a_done)));
 	KUNIT_EXPECT_EQ(test, open_two.flush, -EDEADLK);
 	KUNIT_EXPECT_EQ(test, open_two.load, -EDEADLK);
-	/* a goes on. */
+	/* Reader a goes on. */
 	KUNIT_EXPECT_EQ(test, kdtl_flush(open_two.a), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_unload(open_two.a), 0);
 	KUNIT_EXPECT_EQ(test, kapi_go(open_two.a), 0);
 }
 
-/* A work item of the reader's own queue, or of another one, that waits for the reader. */
+/* A work item that waits for the reader, and runs on the reader's own queue or on another one. */
 static struct open_item {
 	struct work_struct	work;
 	struct kdtl_session	*s;
@@ -903,15 +910,16 @@ static int open_item_run(struct workqueue_struct *wq, struct kdtl_session *s)
 }
 
 /*
- * To lockdep the item of each use is another one: it would take one that is refused, which waits
- * for nothing, for one that waits for the queue which it is in.
+ * INIT_WORK() is called anew for each use, so that lockdep takes the items for different ones.
+ * Otherwise the item that is refused, and so waits for nothing, would look to lockdep as if it
+ * waited for its own queue.
  */
 #define open_item_on(wq, s) ({						\
 	INIT_WORK(&open_item.work, open_item_work);			\
 	open_item_run(wq, s);						\
 })
 
-/* In an ordered queue the reader would wait for the end of the item that waits for it. */
+/* In an ordered queue the reader would have to wait for the end of the item that waits for it. */
 static void open_behind_item(struct kunit *test)
 {
 	struct workqueue_struct *wq = alloc_ordered_workqueue("open_wq", 0);
@@ -927,7 +935,7 @@ static void open_behind_item(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 3), 0);
 	KUNIT_EXPECT_EQ(test, open_item_on(wq, s), -EDEADLK);
-	/* The session was not closed either. */
+	/* The session has not been closed either. */
 	KUNIT_EXPECT_EQ(test, kdtl_flush(s), 0);
 	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 2), 0);
 	KUNIT_EXPECT_EQ(test, open_item_on(other, s), 0);
@@ -945,7 +953,7 @@ static void open_flush_span(const struct kdtl_span *span, void *other)
 	open_item.flush = kdtl_flush(other);
 }
 
-/* So would the reader of another session in the same queue. */
+/* The same holds for the reader of another session in the same queue. */
 static void open_behind_reader(struct kunit *test)
 {
 	struct workqueue_struct *wq = alloc_ordered_workqueue("open_wq", 0);
@@ -973,7 +981,7 @@ static void open_behind_reader(struct kunit *test)
 
 static int open_hog_state;
 
-/* Wakes the reader up on its own CPU, and then keeps that. */
+/* Wakes up the reader on this CPU, and then keeps the CPU. */
 static int open_hog(void *unused)
 {
 	open_hog_state = kapi_emit(raw_smp_processor_id(), KDTL_KIND_CEDE, OPEN_MARK) ?: 1;
@@ -987,7 +995,10 @@ static void open_where_span(const struct kdtl_span *span, void *cpu)
 	WRITE_ONCE(*(int *)cpu, raw_smp_processor_id());
 }
 
-/* On a bound queue, whose CPU a real-time task holds: kdtl_flush() and close have it elsewhere. */
+/*
+ * A real-time task holds the CPU of a reader on a bound queue; kdtl_flush() runs the reader
+ * elsewhere.
+ */
 static void open_held_cpu(struct kunit *test)
 {
 	struct task_struct *hog;
@@ -1015,7 +1026,7 @@ static void open_held_cpu(struct kunit *test)
 	kapi_close(test);
 }
 
-/* Whoever is in a verb may be a task that does not run for long: the reader reads all the same. */
+/* The reader reads although a task, which may not get a CPU for long, is inside a verb. */
 static void open_reads_beside_verbs(struct kunit *test)
 {
 	struct kdtl_session *s = open_session(test);
@@ -1038,7 +1049,7 @@ static int open_loader(void *s)
 	return 0;
 }
 
-/* A load by another thread leaves a span alone that a callback is looking at. */
+/* A load by another thread waits while a callback is looking at a span. */
 static void open_load_waits(struct kunit *test)
 {
 	struct kdtl_session *s = open_session(test);
@@ -1060,7 +1071,7 @@ static void open_load_waits(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, completion_done(&open_closed));
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
 	KUNIT_EXPECT_EQ(test, info.unread, (u64)OPEN_MARK);
-	/* The other verbs do not wait. */
+	/* The other verbs do not wait for the callback. */
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, 0), (u64)OPEN_MARK);
 	open_seen.held = false;
 	complete_all(&open_seen.leave);
@@ -1074,7 +1085,7 @@ static void open_load_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, open_seen.bad, 0U);
 }
 
-/* Open, log and close, while the source makes entries all the time. */
+/* Sessions are opened and closed again and again, and each delivers all its entries. */
 static void open_again(struct kunit *test)
 {
 	struct workqueue_struct *wq = alloc_workqueue("open_wq", WQ_UNBOUND, 0);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The producer's side: kdtl_aux_output_*() with perf's semantics
+ * The producer's side: kdtl_aux_output_*(), with the semantics of perf
  *
- * A third party's driver writes, the session reads.  Promises P.1 to P.11 of an
- * AUX area, one by one; test_warn.c tests what is warned about.
+ * Here the driver of a third party writes and the session reads.  The promises P.1 to P.11 about
+ * AUX areas are tested one by one; test_warn.c tests what is warned about.
  */
 #include <linux/cpu.h>
 #include <linux/kthread.h>
@@ -23,12 +23,12 @@ static struct kdtl_raw output_raw;
 /* ------------------------------------------------------------ one transaction */
 
 /**
- * struct output_tx - a transaction that a test asks for
+ * struct output_tx - a transaction that a test asks for, and what it returned
  * @skip: bytes to pass over
  * @len: bytes to write
  * @flags: for kdtl_aux_output_flag()
- * @seed: what the bytes are, see output_byte()
- * @ret: of kdtl_aux_output_skip()
+ * @seed: determines the bytes, see output_byte()
+ * @ret: what kdtl_aux_output_skip() returned
  * @priv: what kdtl_aux_output_begin() returned
  * @size: the room at begin
  * @size_skipped: the room after the skip
@@ -48,8 +48,8 @@ struct output_tx {
 };
 
 /*
- * The byte at a position of the data's stream, which shows where it belongs.  A handle of
- * perf's on a 32-bit machine has the lower half of a position.
+ * The byte that belongs at a position of the data.  On a 32-bit machine a handle of perf's holds
+ * only the lower half of a position.
  */
 static u8 output_byte(u32 pos)
 {
@@ -66,7 +66,7 @@ static void output_write(struct perf_event *event, void *arg)
 	area = kdtl_aux_output_begin(&handle, event);
 	tx->priv = area;
 	if (!area) {
-		/* A driver may set flags anyway, as with perf. */
+		/* As with perf, a driver may set flags all the same. */
 		if (tx->flags)
 			kdtl_aux_output_flag(&handle, tx->flags);
 		return;
@@ -89,7 +89,7 @@ static void output_tx(struct kunit *test, int cpu, struct output_tx *tx)
 	KUNIT_EXPECT_EQ(test, kdtl_raw_on(&output_raw, cpu, output_write, tx), 0);
 }
 
-/* Write @len bytes; returns the room before. */
+/* Write @len bytes.  Returns how much room there was before. */
 static u64 output_bytes(struct kunit *test, int cpu, unsigned long len)
 {
 	struct output_tx tx = { .len = len };
@@ -135,7 +135,7 @@ static u64 output_head(struct kunit *test, struct kdtl_session *s, int cpu)
 	return info.head;
 }
 
-/* How many of the unread bytes differ from what output_write() wrote. */
+/* How many of the unread bytes differ from those that output_write() wrote. */
 static size_t output_wrong(struct kunit *test, struct kdtl_session *s, int cpu,
 			   u64 seed)
 {
@@ -155,7 +155,7 @@ static size_t output_wrong(struct kunit *test, struct kdtl_session *s, int cpu,
 
 /* ------------------------------------------------------------------ begin, end */
 
-/* P.2: the driver's private pointer, inside of a transaction only. */
+/* P.2: begin returns the driver's private pointer, which is in use inside a transaction only. */
 static void output_private(struct kunit *test)
 {
 	struct kdtl_session *s = output_go(test, 0, 0);
@@ -165,7 +165,7 @@ static void output_private(struct kunit *test)
 	output_tx(test, 0, &tx);
 	KUNIT_ASSERT_TRUE(test, tx.priv);
 	KUNIT_EXPECT_EQ(test, ((struct kdtl_area *)tx.priv)->size, (u64)OUTPUT_SIZE);
-	/* Another CPU's event has another area. */
+	/* The event of another CPU has another area. */
 	if (kapi_other_cpu(0) >= 0) {
 		struct output_tx other = { .len = 1 };
 
@@ -175,7 +175,9 @@ static void output_private(struct kunit *test)
 	}
 }
 
-/* P.2, P.4, P.5: exactly what was written, and never over unread data. */
+/*
+ * P.2, P.4, P.5: exactly the bytes that were written are there, and no unread data is overwritten.
+ */
 static void output_room(struct kunit *test)
 {
 	struct kdtl_session *s = output_go(test, 0, 0);
@@ -191,7 +193,7 @@ static void output_room(struct kunit *test)
 		u32 r = prandom_u32_state(&rnd);
 
 		room = OUTPUT_SIZE - unread;
-		/* Small ones, large ones, and the whole room. */
+		/* Transactions are small, large, or take the whole room. */
 		tx.len = r % 16 ? (r >> 8) % (u32)(min(room, 700ULL) + 1) : room;
 		output_tx(test, 0, &tx);
 		KUNIT_ASSERT_EQ(test, !!tx.priv, room > 0);
@@ -202,7 +204,7 @@ static void output_room(struct kunit *test)
 		wrong += output_wrong(test, s, 0, first);
 		KUNIT_ASSERT_EQ(test, wrong, 0ULL);
 		if (prandom_u32_state(&rnd) % 3 == 0) {
-			/* Not in the middle of an entry, but up to the end of what is there. */
+			/* Give back whole entries, or all that is there. */
 			r = prandom_u32_state(&rnd) % (u32)(unread + 1);
 			if (r % KDTL_ENTRY_SIZE && r < unread)
 				KUNIT_ASSERT_EQ(test, kdtl_aux_consume(s, 0, r), -EINVAL);
@@ -211,13 +213,12 @@ static void output_room(struct kunit *test)
 			unread -= r;
 		}
 	}
-	/* It went around many times. */
+	/* The data went around the area many times. */
 	KUNIT_EXPECT_GT(test, output_head(test, s, 0) - first, 20ULL * OUTPUT_SIZE);
 }
 
 /*
- * In pieces that are no whole entries: bytes are exact, kdtl_aux_info() counts
- * entries.
+ * The pieces are no whole entries: bytes are counted exactly, while kdtl_aux_info() counts entries.
  */
 static void output_pieces(struct kunit *test)
 {
@@ -238,7 +239,7 @@ static void output_pieces(struct kunit *test)
 	}
 }
 
-/* P.6: tail moves forward only, and not past head. */
+/* P.6: the tail moves forward only, and never past the head. */
 static void output_consume(struct kunit *test)
 {
 	struct kdtl_session *s = output_go(test, 0, 0);
@@ -279,17 +280,17 @@ static void output_skip(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tx.size_skipped, OUTPUT_SIZE - 48ULL);
 	KUNIT_EXPECT_EQ(test, output_head(test, s, 0), first + 96);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)96);
-	/* The data stands behind the gap. */
+	/* The data is behind the gap. */
 	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 48), 0);
 	KUNIT_EXPECT_EQ(test, output_wrong(test, s, 0, 0), (size_t)0);
 
-	/* One byte past the room is too far: nothing changes. */
+	/* To skip one byte more than there is room is too far: nothing changes. */
 	far.skip = OUTPUT_SIZE - 48 + 1;
 	output_tx(test, 0, &far);
 	KUNIT_EXPECT_EQ(test, far.ret, -ENOSPC);
 	KUNIT_EXPECT_EQ(test, far.size_skipped, OUTPUT_SIZE - 48ULL);
 	KUNIT_EXPECT_EQ(test, output_head(test, s, 0), first + 96);
-	/* The whole room is not too far. */
+	/* To skip the whole room is allowed. */
 	far.skip = OUTPUT_SIZE - 48;
 	output_tx(test, 0, &far);
 	KUNIT_EXPECT_EQ(test, far.ret, 0);
@@ -298,7 +299,7 @@ static void output_skip(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, no.priv, NULL);
 }
 
-/* The flags of the next AUX message of a CPU; ~0: there is none. */
+/* Returns the flags of the session's next AUX message, ~0 if there is none. */
 static u64 output_flags(struct kdtl_session *s)
 {
 	struct kdtl_msg msg;
@@ -306,7 +307,7 @@ static u64 output_flags(struct kdtl_session *s)
 	return kapi_msg_of(s, KDTL_MSG_AUX, &msg) ? msg.aux.flags : U64_MAX;
 }
 
-/* P.7: each flag is in one message; TRUNCATED at once, even without data. */
+/* P.7: each flag is in one message; TRUNCATED is reported at once, even without data. */
 static void output_flag(struct kunit *test)
 {
 	static const u64 flags[] = {
@@ -329,7 +330,7 @@ static void output_flag(struct kunit *test)
 		tx.flags = flags[i];
 		tx.len = 0;
 		output_tx(test, 0, &tx);
-		/* The flag is only reported: it wakes nobody. */
+		/* The flag waits for the next message, and wakes nobody. */
 		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
 		KUNIT_EXPECT_EQ(test, output_flags(s), U64_MAX);
 		output_bytes(test, 0, 96);
@@ -339,7 +340,7 @@ static void output_flag(struct kunit *test)
 		kapi_drain(s, 0);
 		kdtl_wait(s, 0);
 	}
-	/* A flag that no data follows is reported at the stop. */
+	/* If no data follows a flag, it is reported at the stop. */
 	tx.flags = PERF_AUX_FLAG_COLLISION;
 	output_tx(test, 0, &tx);
 	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
@@ -363,8 +364,8 @@ static void output_watermark(struct kunit *test)
 	output_bytes(test, 0, 1);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_WAKEUPS, 0), 1ULL);
 	/*
-	 * Several watermarks at once are one wake-up; the next is a multiple
-	 * further.
+	 * If data crosses several watermarks at once, that is one wake-up; the next one comes after
+	 * the next multiple of the watermark.
 	 */
 	output_bytes(test, 0, 3500);
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_WAKEUPS, 0), 2ULL);
@@ -375,7 +376,7 @@ static void output_watermark(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
 	KUNIT_EXPECT_EQ(test, output_head(test, s, 0), first + 5000);
 
-	/* The messages cover exactly what was written. */
+	/* The messages cover exactly the bytes that were written. */
 	while (kapi_msg_of(s, KDTL_MSG_AUX, &msg)) {
 		KUNIT_EXPECT_EQ(test, msg.aux.offset, first);
 		first += msg.aux.size;
@@ -383,7 +384,7 @@ static void output_watermark(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, output_head(test, s, 0), first);
 	kapi_close(test);
 
-	/* No watermark asked for: half the area. */
+	/* Without a watermark, half the area is one. */
 	s = output_go(test, 0, 0);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
@@ -395,7 +396,7 @@ static void output_watermark(struct kunit *test)
 }
 
 /*
- * P.9: a full area refuses cleanly, the reader is woken, and reading lets it go
+ * P.9: if the area is full, begin fails and the reader is woken; after it has read, writing goes
  * on.
  */
 static void output_full(struct kunit *test)
@@ -419,10 +420,10 @@ static void output_full(struct kunit *test)
 		KUNIT_EXPECT_PTR_EQ(test, no.priv, NULL);
 		KUNIT_EXPECT_EQ(test, output_head(test, s, 0), head);
 		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
-		/* No message without data. */
+		/* There is no message without data. */
 		KUNIT_EXPECT_EQ(test, output_flags(s), U64_MAX);
 		KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)OUTPUT_SIZE);
-		/* Some room is enough, and one byte of it. */
+		/* Any room is enough, down to one byte. */
 		KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, KDTL_ENTRY_SIZE), 0);
 		KUNIT_EXPECT_EQ(test, output_bytes(test, 0, KDTL_ENTRY_SIZE - 1),
 				(u64)KDTL_ENTRY_SIZE);
@@ -434,7 +435,7 @@ static void output_full(struct kunit *test)
 	}
 }
 
-/* K.6: a CPU that an overflow has paused gets no room until kdtl_restart(). */
+/* K.6: on a CPU that an overflow has paused, begin fails until kdtl_restart(). */
 static void output_paused(struct kunit *test)
 {
 	struct kdtl_counter_req req = {
@@ -476,12 +477,12 @@ static void output_lap(struct perf_event *event, void *arg)
 	for (i = 0; i < tx->len; i++)
 		((u8 *)area->base)[(handle.head + i) & (area->size - 1)] =
 			output_byte(handle.head + i - tx->seed);
-	/* As with perf, the driver sets the head. */
+	/* As with perf, in overwrite mode the driver sets the head. */
 	handle.head += tx->len;
 	kdtl_aux_output_end(&handle, tx->len);
 }
 
-/* P.10: no limit on room, no wake-ups; the newest data is there. */
+/* P.10: there is no limit to the room and there are no wake-ups; the newest data is kept. */
 static void output_overwrite(struct kunit *test)
 {
 	struct kdtl_session *s = output_go(test, KDTL_SESSION_OVERWRITE, 96);
@@ -505,7 +506,7 @@ static void output_overwrite(struct kunit *test)
 		head = output_head(test, s, 0);
 		KUNIT_EXPECT_EQ(test, head, first + round * 480);
 		len = kdtl_aux_snapshot(s, 0, buf, OUTPUT_SIZE, &missed);
-		/* All but an entry that may be being written. */
+		/* All is there but one entry, which might be being written. */
 		KUNIT_EXPECT_EQ(test, len, (ssize_t)min_t(u64, head - first, most));
 		KUNIT_EXPECT_EQ(test, missed * KDTL_ENTRY_SIZE + len, head - first);
 		for (i = 0; i < len; i++)
@@ -531,7 +532,7 @@ static void output_no_area(struct kunit *test)
 	struct output_tx tx = { .len = 1 };
 	struct perf_event *event;
 
-	/* A kernel user's own event, without an AUX area of perf's. */
+	/* This event belongs to a user in the kernel, and has no AUX area of perf's. */
 	event = perf_event_create_kernel_counter(&attr, 0, NULL, NULL, NULL);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, event);
 	tx.priv = &tx;
@@ -541,8 +542,7 @@ static void output_no_area(struct kunit *test)
 }
 
 /*
- * An error of the driver's add() is returned by kdtl_start(), which starts all
- * CPUs or none.
+ * If the driver's add() fails, kdtl_start() returns its error: either all CPUs are started or none.
  */
 static void output_refused(struct kunit *test)
 {
@@ -556,13 +556,13 @@ static void output_refused(struct kunit *test)
 	output_raw.refuse = 0;
 	output_tx(test, 0, &tx);
 	KUNIT_EXPECT_PTR_EQ(test, tx.priv, NULL);
-	/* The caller knows, so no message says it again. */
+	/* The caller has the error, so no message repeats it. */
 	KUNIT_EXPECT_EQ(test, kapi_msgs_of(s, KDTL_MSG_CPU), 0U);
 	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
 	output_bytes(test, 0, 1);
 }
 
-/* perf adds all pinned events of a CPU again when one joins them. */
+/* When a pinned event joins them, perf adds all pinned events of a CPU again. */
 static void output_again(struct kunit *test, int cpu)
 {
 	struct perf_event_attr attr = {
@@ -579,8 +579,8 @@ static void output_again(struct kunit *test, int cpu)
 }
 
 /*
- * The driver refuses an event that it had accepted: the reader gets a message with the
- * driver's error, and the CPU does not seem to be logged.
+ * If the driver refuses an event that it had accepted, the reader gets a message with the driver's
+ * error, and the CPU counts as not logged.
  */
 static void output_refused_later(struct kunit *test)
 {
@@ -605,7 +605,7 @@ static void output_refused_later(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, msg.cpu_state.error, -ENODEV);
 	KUNIT_EXPECT_EQ(test, kapi_msgs_of(s, KDTL_MSG_CPU), 0U);
 
-	/* The other CPUs go on, and the next start tries again. */
+	/* The other CPUs go on, and the next start tries this CPU again. */
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
 	KUNIT_EXPECT_TRUE(test, info.online);
 	output_bytes(test, 0, 1);
@@ -618,7 +618,7 @@ static void output_refused_later(struct kunit *test)
 
 /* -------------------------------------------------------------------- lifetime */
 
-/* The driver with its own setup_aux(), whose areas report misuse. */
+/* Use the driver with its own setup_aux(), whose areas report misuse. */
 static void output_own_setup(struct kunit *test)
 {
 	kdtl_raw_unregister(&output_raw);
@@ -633,7 +633,9 @@ static void output_expect_freed(struct kunit *test, int areas)
 	KUNIT_EXPECT_EQ(test, atomic_read(&output_raw.bad_frees), 0);
 }
 
-/* P.11: set up once, however often it is loaded and started; freed at close. */
+/*
+ * P.11: areas are set up once, however often the session is loaded and started, and freed at close.
+ */
 static void output_once(struct kunit *test)
 {
 	struct kdtl_session *s;
@@ -655,7 +657,9 @@ static void output_once(struct kunit *test)
 	output_expect_freed(test, num_online_cpus());
 }
 
-/* P.11: a transaction that is open when the session is closed ends first. */
+/*
+ * P.11: if a transaction is open when the session is closed, it is ended before the area is freed.
+ */
 static void output_held(struct kunit *test)
 {
 	struct kdtl_session *s;
@@ -673,7 +677,7 @@ static void output_held(struct kunit *test)
 	}
 }
 
-/* Keeps a transaction open for a while, and overwrites the whole area. */
+/* Opens a transaction and overwrites the whole area in it. */
 static void output_scribble(struct perf_event *event, void *arg)
 {
 	struct perf_output_handle handle;
@@ -723,8 +727,7 @@ static void output_last_writer(struct kunit *test)
 
 #ifdef CONFIG_HOTPLUG_CPU
 /*
- * A CPU that comes up while the session is started: the area exists when add()
- * asks.
+ * A CPU comes up while the session is started: its area exists by the time that add() asks for it.
  */
 static void output_cpu_comes(struct kunit *test)
 {
@@ -742,7 +745,7 @@ static void output_cpu_comes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
 	KUNIT_EXPECT_TRUE(test, info.online);
 	KUNIT_EXPECT_EQ(test, per_cpu_ptr(output_raw.cpu, cpu)->nr, 1U);
-	/* And again, with the area from before. */
+	/* The second time the area of the first is used. */
 	KUNIT_EXPECT_EQ(test, remove_cpu(cpu), 0);
 	KUNIT_EXPECT_EQ(test, cpus_bring_back(cpu), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
@@ -752,7 +755,7 @@ static void output_cpu_comes(struct kunit *test)
 	output_expect_freed(test, num_online_cpus());
 }
 
-/* A CPU that the driver then refuses is not logged, and nothing else suffers. */
+/* If the driver refuses such a CPU, that CPU is not logged, and all else goes on. */
 static void output_cpu_refused(struct kunit *test)
 {
 	const int cpu = cpumask_last(cpu_online_mask);

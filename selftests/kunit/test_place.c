@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Areas in memory of the caller's (kdtl_session_attr::place), and what whoever has only such
- * memory relies on: the time of an entry is stored last
+ * Areas in memory of the caller's (kdtl_session_attr::place).  A caller that later has nothing but
+ * this memory relies on the time of each entry being stored last.
  */
 #include <linux/gfp.h>
 #include <linux/hw_breakpoint.h>
@@ -16,7 +16,7 @@
 #define PLACE_PMU	"kdtl_fake_place"
 #define PLACE_PAGES	2
 
-/* Pages for all CPUs, each filled with a pattern, for place_pages_free(). */
+/* Allocate pages for all CPUs, filled with a pattern.  place_pages_free() frees them. */
 static struct page **place_pages(struct kunit *test, unsigned int nr)
 {
 	struct page **pages = kcalloc(nr, sizeof(*pages), GFP_KERNEL);
@@ -39,7 +39,7 @@ static void place_pages_free(struct page **pages, unsigned int nr)
 	kfree(pages);
 }
 
-/* What cannot be done is refused, and nothing is left of it. */
+/* What such a session cannot have is refused, and nothing is left of it. */
 static void place_refused(struct kunit *test)
 {
 	const unsigned int nr = nr_cpu_ids * PLACE_PAGES;
@@ -78,7 +78,7 @@ static void place_refused(struct kunit *test)
 
 static struct kdtl_raw place_raw;
 
-/* A driver that sets its areas up itself would look for what such pages lack. */
+/* A driver with its own setup_aux() might rely on perf's marks, which such pages do not have. */
 static void place_own_setup(struct kunit *test)
 {
 	const unsigned int nr = nr_cpu_ids;
@@ -101,7 +101,9 @@ static void place_own_setup(struct kunit *test)
 	place_pages_free(pages, nr);
 }
 
-/* Entries are written there and nowhere else, and stay when the session has gone. */
+/*
+ * Entries are written to these pages and nowhere else, and stay there after the session is closed.
+ */
 static void place_in_place(struct kunit *test, bool write_combine)
 {
 	const unsigned int nr = nr_cpu_ids * PLACE_PAGES;
@@ -123,7 +125,7 @@ static void place_in_place(struct kunit *test, bool write_combine)
 	u8 byte;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
-	/* The session has its own copy of what says where its memory is. */
+	/* The session has its own copy of the struct that says where its memory is. */
 	memset(&place, 0, sizeof(place));
 	KUNIT_EXPECT_EQ(test, kdtl_aux_mmap(s, 0, &vma), -EOPNOTSUPP);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
@@ -157,10 +159,10 @@ static void place_write_combined(struct kunit *test)
 #ifdef CONFIG_HAVE_HW_BREAKPOINT
 
 /**
- * struct place_watch - a place for an entry, whose time the CPU is watched to store
+ * struct place_watch - a place for an entry; a breakpoint tells when the entry's time is stored
  * @slot: the place
- * @then: its bytes when the time was stored
- * @hits: how often that was
+ * @then: the bytes that the place had when the time was stored first
+ * @hits: how often a time was stored there
  */
 struct place_watch {
 	const struct kdtl_entry	*slot;
@@ -168,7 +170,7 @@ struct place_watch {
 	unsigned int		hits;
 };
 
-/* Perhaps inside the scheduler. */
+/* This may run inside the scheduler. */
 static void place_hit(struct perf_event *event, struct perf_sample_data *data,
 		      struct pt_regs *regs)
 {
@@ -179,7 +181,7 @@ static void place_hit(struct perf_event *event, struct perf_sample_data *data,
 	WRITE_ONCE(w->hits, w->hits + 1);
 }
 
-/* The place of the entry that comes @ahead entries after the next one. */
+/* Watch the place of the entry that comes @ahead entries after the next one. */
 static void place_watch(struct kunit *test, const char *pmu, unsigned int ahead,
 			void (*log)(void))
 {
@@ -229,13 +231,16 @@ static void place_sleep(void)
 	usleep_range(50, 100);
 }
 
-/* By way of kdtl_ring_store(), as entries of most sources. */
+/* Entries of most sources are stored by kdtl_ring_store(). */
 static void place_time_last(struct kunit *test)
 {
 	place_watch(test, KDTL_FAKE_PMU, 0, place_emit);
 }
 
-/* kdtl_sched writes its entries itself; the area has room for many more before the first. */
+/*
+ * kdtl_sched stores its entries itself.  Other tasks are dispatched before the breakpoint is set,
+ * so the place watched is 20 entries ahead.
+ */
 static void place_time_last_sched(struct kunit *test)
 {
 	place_watch(test, "kdtl_sched", 20, place_sleep);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Probes of tracepoints that are found by name. */
+/* Probes on tracepoints that are found by their names. */
 #include <linux/atomic.h>
 #include <linux/kdtl_probes.h>
 
@@ -14,7 +14,9 @@ static void probes_wakeup(void *data, struct task_struct *t)
 	atomic_inc(&probes_seen);
 }
 
-/* One that the kernel lacks: then none is registered, unless the others are of use without it. */
+/*
+ * If the kernel lacks one of the tracepoints, no probe is registered, unless that one is optional.
+ */
 static void probes_lacking(struct kunit *test)
 {
 	struct kdtl_probe probes[] = {

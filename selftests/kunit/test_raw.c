@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdtl_kunit_raw.ko: sessions with KDTL_SESSION_RAW, on a PMU that does not know kdtl, and
- * on one of kdtl's own, through perf
+ * kdtl_kunit_raw.ko: sessions with KDTL_SESSION_RAW, on a PMU that does not know kdtl and, through
+ * perf, on kdtl's own
  */
 #include <linux/cpu.h>
 #include <linux/perf_event.h>
@@ -52,7 +52,7 @@ static ssize_t raw_unread(struct kdtl_session *s, int cpu)
 	return kdtl_aux_peek(s, cpu, &span);
 }
 
-/* Read @bytes of a CPU, which go on from *@next. */
+/* Read @bytes of a CPU.  They must go on from *@next. */
 static void raw_expect(struct kunit *test, struct kdtl_session *s, int cpu, size_t bytes,
 		       u8 *next)
 {
@@ -67,14 +67,16 @@ static void raw_expect(struct kunit *test, struct kdtl_session *s, int cpu, size
 	*next += bytes;
 }
 
-/* Write until the area is full.  The PMU learns of room only when it begins a piece. */
+/*
+ * Write until the area is full.  The PMU learns of room only when it begins a piece, so begin one.
+ */
 static unsigned long raw_fill(int cpu)
 {
 	raw_pmu_write(cpu, 0);
 	return raw_pmu_write(cpu, RAW_SIZE);
 }
 
-/* The flags of all KDTL_MSG_AUX until now, and how many bytes they tell of. */
+/* Returns the flags of all KDTL_MSG_AUX so far; *@bytes is how many bytes they tell of. */
 static u64 raw_flags(struct kdtl_session *s, u64 *bytes)
 {
 	struct kdtl_msg msg;
@@ -106,14 +108,14 @@ static void raw_attrs(struct kunit *test)
 	RAW_REFUSED(pmu, "no_such_pmu", -ENODEV);
 	RAW_REFUSED(pmu, "software", -EOPNOTSUPP);
 
-	/* config is for raw sessions. */
+	/* Only raw sessions may have a config. */
 	attr = raw_attr(0);
 	attr.pmu = NULL;
 	attr.flags = 0;
 	attr.config = 1;
 	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_create(&attr)), (long)-EINVAL);
 
-	/* They share an area, so they must agree on it. */
+	/* Two sessions share an area, so they must agree on its attributes. */
 	s = raw_create(test, 0);
 	RAW_REFUSED(config, 2, -EBUSY);
 	RAW_REFUSED(period, NSEC_PER_MSEC, -EBUSY);
@@ -142,7 +144,7 @@ static void raw_verbs(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	KUNIT_EXPECT_EQ(test, kdtl_start(s), -EINVAL);
-	/* Before it is loaded, and while it is started. */
+	/* The same verbs are refused before the session is loaded and while it is started. */
 	for (round = 0; round < 2; round++) {
 		KUNIT_EXPECT_EQ(test, kdtl_write_config(s, &config, 1), -EOPNOTSUPP);
 		KUNIT_EXPECT_EQ(test, kdtl_write_counters(s, &counter, 1), -EOPNOTSUPP);
@@ -174,7 +176,7 @@ static void raw_verbs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_open(&attr, &reader)), (long)-EOPNOTSUPP);
 }
 
-/* Three times around on every CPU, a page and a half at a time. */
+/* On each CPU, write and read three times the area, a page and a half at a time. */
 static void raw_read(struct kunit *test)
 {
 	struct kdtl_session *s = raw_started(test, 0);
@@ -186,7 +188,7 @@ static void raw_read(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	KUNIT_EXPECT_EQ(test, raw_pmu_areas(), num_online_cpus());
-	/* Less than a watermark wakes nobody, but it is there. */
+	/* Less data than a watermark wakes nobody, but can be read. */
 	for_each_online_cpu(cpu)
 		KUNIT_EXPECT_EQ(test, raw_pmu_write(cpu, 100), 100UL);
 	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
@@ -206,7 +208,7 @@ static void raw_read(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, info.produced, 0ULL);
 		KUNIT_EXPECT_EQ(test, info.lost, 0ULL);
 		sum += info.head;
-		/* The rest is reported when the session is stopped. */
+		/* Data since the last watermark is reported when the session is stopped. */
 		KUNIT_EXPECT_EQ(test, raw_pmu_write(cpu, 7), 7UL);
 		sum += 7;
 	}
@@ -214,7 +216,7 @@ static void raw_read(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, raw_flags(s, &bytes), 0ULL);
 	KUNIT_EXPECT_EQ(test, bytes, sum);
 	KUNIT_EXPECT_GT(test, kdtl_wait(s, 0), 0);
-	/* Without other sessions the unread data stays, but the PMU is free. */
+	/* The unread data stays after an unload; without other sessions the PMU is then free. */
 	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
 	KUNIT_EXPECT_EQ(test, raw_pmu_areas(), 0U);
 	for_each_online_cpu(cpu) {
@@ -224,7 +226,7 @@ static void raw_read(struct kunit *test)
 	kdtl_session_close(s);
 }
 
-/* The PMU finds no room, and goes on by itself when there is some. */
+/* If the PMU finds no room, it stops, and goes on by itself when there is some again. */
 static void raw_full(struct kunit *test)
 {
 	struct kdtl_session *s = raw_started(test, 0);
@@ -235,7 +237,7 @@ static void raw_full(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	for (i = 0; i < 3; i++) {
-		/* One byte of perf's areas stays free. */
+		/* perf always leaves one byte of an area free. */
 		KUNIT_EXPECT_EQ(test, raw_fill(0), RAW_SIZE - 1);
 		KUNIT_EXPECT_TRUE(test, kapi_until(!raw_pmu_is_on(0)));
 		KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 1), 0UL);
@@ -245,7 +247,7 @@ static void raw_full(struct kunit *test)
 						   PERF_AUX_FLAG_TRUNCATED));
 		KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
 		KUNIT_EXPECT_GT(test, info.lost, (u64)i);
-		/* A part is enough. */
+		/* Some room is enough for it to go on. */
 		raw_expect(test, s, 0, 1000, &next);
 		KUNIT_EXPECT_TRUE(test, kapi_until(raw_pmu_is_on(0)));
 		KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 1000), 1000UL);
@@ -253,7 +255,7 @@ static void raw_full(struct kunit *test)
 		raw_expect(test, s, 0, RAW_SIZE - 1, &next);
 		KUNIT_EXPECT_TRUE(test, kapi_until(raw_pmu_is_on(0)));
 	}
-	/* A session that starts with a full area waits for its reader, too. */
+	/* A session that is started with a full area waits for its reader, too. */
 	KUNIT_EXPECT_EQ(test, raw_fill(0), RAW_SIZE - 1);
 	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
@@ -263,7 +265,10 @@ static void raw_full(struct kunit *test)
 	kdtl_session_close(s);
 }
 
-/* Sessions share the area, each with its own reader; the slowest one counts. */
+/*
+ * Sessions share the area, each with its own reader; the slowest reader decides how much room there
+ * is.
+ */
 static void raw_shared(struct kunit *test)
 {
 	struct kdtl_session *a = raw_started(test, 0), *b;
@@ -280,7 +285,7 @@ static void raw_shared(struct kunit *test)
 	next_b = raw_pmu_next(0);
 	KUNIT_EXPECT_EQ(test, kdtl_start(b), 0);
 
-	/* Both get what is written now. */
+	/* Both sessions get bytes that are written now. */
 	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 1000), 1000UL);
 	raw_expect(test, a, 0, 1110, &next_a);
 	KUNIT_EXPECT_EQ(test, raw_unread(b, 0), (ssize_t)1000);
@@ -290,7 +295,10 @@ static void raw_shared(struct kunit *test)
 	raw_expect(test, b, 0, RAW_SIZE - 1, &next_b);
 	KUNIT_EXPECT_TRUE(test, kapi_until(raw_pmu_is_on(0)));
 
-	/* What comes while it is stopped is not b's; what it has not read holds a up. */
+	/*
+	 * Bytes written while b is stopped are not b's; bytes that b has not read take room away
+	 * from a.
+	 */
 	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 5), 5UL);
 	KUNIT_EXPECT_EQ(test, kdtl_stop(b), 0);
 	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 20), 20UL);
@@ -303,7 +311,7 @@ static void raw_shared(struct kunit *test)
 	raw_expect(test, b, 0, 30, &next_b);
 	raw_expect(test, a, 0, 55, &next_a);
 
-	/* A session that leaves takes its unread data along, and frees the room. */
+	/* When a session is unloaded, its unread data no longer takes room. */
 	KUNIT_EXPECT_EQ(test, raw_fill(0), RAW_SIZE - 1);
 	KUNIT_EXPECT_EQ(test, kdtl_unload(a), 0);
 	KUNIT_EXPECT_EQ(test, raw_unread(a, 0), (ssize_t)0);
@@ -315,7 +323,7 @@ static void raw_shared(struct kunit *test)
 	kdtl_session_close(b);
 }
 
-/* An event of somebody else on the PMU, and an event that the PMU refuses. */
+/* Another user has an event on the PMU; and the PMU refuses an event. */
 static void raw_busy(struct kunit *test)
 {
 	struct perf_event_attr attr = {
@@ -362,7 +370,7 @@ static void raw_copy_here(void *arg)
 	copy->got = kdtl_aux_snapshot(copy->s, copy->of, copy->buf, copy->len, NULL);
 }
 
-/* A snapshot of CPU 0, taken by @cpu. */
+/* Take a snapshot of CPU 0 on @cpu. */
 static ssize_t raw_copy_on(int cpu, struct kdtl_session *s, u8 *buf, size_t len)
 {
 	struct raw_copy copy = { .s = s, .buf = buf, .len = len, .got = -ENXIO };
@@ -371,7 +379,7 @@ static ssize_t raw_copy_on(int cpu, struct kdtl_session *s, u8 *buf, size_t len)
 	return copy.got;
 }
 
-/* The bytes of a CPU before the one that comes now, in order. */
+/* @buf must hold the last @len bytes before the byte @next. */
 static void raw_expect_before(struct kunit *test, u8 next, const u8 *buf, size_t len)
 {
 	size_t i, wrong = 0;
@@ -381,7 +389,7 @@ static void raw_expect_before(struct kunit *test, u8 next, const u8 *buf, size_t
 	KUNIT_EXPECT_EQ(test, wrong, (size_t)0);
 }
 
-/* The newest bytes of CPU 0. */
+/* @buf must hold the newest bytes of CPU 0. */
 static void raw_expect_newest(struct kunit *test, const u8 *buf, size_t len)
 {
 	raw_expect_before(test, raw_pmu_next(0), buf, len);
@@ -399,7 +407,9 @@ static void raw_overwrite(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)-EINVAL);
 	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, 600), 600UL);
 
-	/* A CPU can copy its own bytes while the PMU is on, and the PMU goes on. */
+	/*
+	 * While the PMU is on, only the CPU itself can copy its bytes; the PMU goes on afterwards.
+	 */
 	KUNIT_EXPECT_EQ(test, raw_copy_on(1, s, buf, RAW_SIZE), (ssize_t)-EBUSY);
 	KUNIT_EXPECT_EQ(test, raw_copy_on(0, s, buf, RAW_SIZE), (ssize_t)600);
 	raw_expect_newest(test, buf, 600);
@@ -407,7 +417,10 @@ static void raw_overwrite(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, raw_copy_on(0, s, buf, RAW_SIZE), (ssize_t)1000);
 	raw_expect_newest(test, buf, 1000);
 
-	/* Who panics while it has the lock gets no bytes, and does not wait for itself. */
+	/*
+	 * A snapshot inside the one that holds the lock, as after a panic there, fails instead of
+	 * waiting.
+	 */
 	raw_pmu_on_stop(raw_copy_here, &inside);
 	KUNIT_EXPECT_EQ(test, raw_copy_on(0, s, buf, RAW_SIZE), (ssize_t)1000);
 	raw_pmu_on_stop(NULL, NULL);
@@ -419,7 +432,7 @@ static void raw_overwrite(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_aux_snapshot(s, 0, buf, 10, NULL), (ssize_t)10);
 	raw_expect_newest(test, buf, 10);
 
-	/* Around, where the PMU's head is smaller than before. */
+	/* The data wraps around, so that the PMU's head is smaller than before. */
 	KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
 	KUNIT_EXPECT_EQ(test, raw_pmu_write(0, RAW_SIZE - 500), RAW_SIZE - 500);
 	KUNIT_EXPECT_EQ(test, raw_copy_on(0, s, buf, RAW_SIZE), (ssize_t)RAW_SIZE);
@@ -433,7 +446,7 @@ static void raw_overwrite(struct kunit *test)
 	kfree(buf);
 }
 
-/* The same on a PMU that wants one piece of memory. */
+/* Reading and snapshots work as well on a PMU that wants one piece of memory. */
 static void raw_no_sg(struct kunit *test)
 {
 	struct kdtl_session *s;
@@ -447,7 +460,7 @@ static void raw_no_sg(struct kunit *test)
 	raw_read(test);
 }
 
-/* A CPU goes and comes: nothing that was written is lost, and it is logged again. */
+/* A CPU goes and comes back: nothing that was written is lost, and the CPU is logged again. */
 static void raw_hotplug(struct kunit *test)
 {
 	struct kdtl_session *a = raw_started(test, 0), *b = raw_started(test, 0);
@@ -474,7 +487,7 @@ static void raw_hotplug(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, msg.cpu_state.error, 0);
 	KUNIT_EXPECT_TRUE(test, raw_pmu_is_on(cpu));
 
-	/* One reader is in the old pages, the other one is not. */
+	/* One reader is still in the pages from before, the other one is not. */
 	KUNIT_EXPECT_EQ(test, raw_pmu_write(cpu, 300), 300UL);
 	raw_expect(test, b, cpu, 300, &next_b);
 	KUNIT_EXPECT_EQ(test, raw_unread(a, cpu), (ssize_t)400);
@@ -483,7 +496,7 @@ static void raw_hotplug(struct kunit *test)
 	raw_expect(test, a, cpu, 1, &next_a);
 	raw_expect(test, a, cpu, 300, &next_a);
 
-	/* It goes again, with something unread in both. */
+	/* The CPU goes again, while both sessions have unread bytes. */
 	KUNIT_EXPECT_EQ(test, raw_pmu_write(cpu, 20), 20UL);
 	KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
 	kdtl_session_close(b);
@@ -499,7 +512,7 @@ static void raw_hotplug(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, cpus_bring_back(cpu), 0);
 }
 
-/* The newest bytes are those since the CPU came back, from when on the session is started. */
+/* If the session is started, a snapshot has only bytes from after the CPU came back. */
 static void raw_overwrite_hotplug(struct kunit *test)
 {
 	struct kdtl_session *s = raw_started(test, KDTL_SESSION_OVERWRITE);
@@ -525,7 +538,9 @@ static void raw_overwrite_hotplug(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, copy.got, (ssize_t)300);
 	raw_expect_before(test, raw_pmu_next(cpu), buf, 300);
 
-	/* What a session that is stopped has, it keeps until it is started. */
+	/*
+	 * While the session is stopped, it keeps the bytes that it has until it is started again.
+	 */
 	next = raw_pmu_next(cpu);
 	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
 	KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
@@ -543,7 +558,7 @@ static void raw_overwrite_hotplug(struct kunit *test)
 	kfree(buf);
 }
 
-/* Has a message about the state of this CPU come? */
+/* Read messages until there is one about the state of this CPU.  Returns false if there is none. */
 static bool raw_told_of(struct kdtl_session *s, int cpu, struct kdtl_msg *msg)
 {
 	while (kapi_msg_of(s, KDTL_MSG_CPU, msg)) {
@@ -553,7 +568,9 @@ static bool raw_told_of(struct kdtl_session *s, int cpu, struct kdtl_msg *msg)
 	return false;
 }
 
-/* The PMU goes under a session: what was written can be read, and a message says so. */
+/*
+ * The PMU is unregistered under a session: a message says so, and written bytes can still be read.
+ */
 static void raw_gone(struct kunit *test)
 {
 	struct kdtl_session *s = raw_started(test, 0);
@@ -578,7 +595,10 @@ static void raw_gone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
 	KUNIT_EXPECT_LT(test, kdtl_load(s, NULL), 0);
 
-	/* Another PMU with its name is another PMU, or the same number again. */
+	/*
+	 * A PMU that is registered under the same name later is a new one, even if it gets the same
+	 * number.
+	 */
 	KUNIT_EXPECT_EQ(test, raw_pmu_register(0), 0);
 	kdtl_session_close(s);
 	s = raw_started(test, 0);
@@ -588,7 +608,7 @@ static void raw_gone(struct kunit *test)
 	kdtl_session_close(s);
 }
 
-/* The entries of one of kdtl's sources, through perf, are those that it made. */
+/* A raw session on one of kdtl's sources gets the entries that the source made. */
 static void raw_own(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = {
@@ -609,7 +629,9 @@ static void raw_own(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_emit(0, KDTL_KIND_CEDE, 100), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
 	len = kdtl_aux_peek(s, 0, &span);
-	/* perf's users of kdtl's sources get a header of the size of an entry. */
+	/*
+	 * Users of kdtl's sources through perf first get a header, which is as large as an entry.
+	 */
 	KUNIT_EXPECT_EQ(test, len, (ssize_t)(101 * KDTL_ENTRY_SIZE));
 	KUNIT_ASSERT_GT(test, len, (ssize_t)KDTL_ENTRY_SIZE);
 	kdtl_for_each_entry(e, span + KDTL_ENTRY_SIZE, len - KDTL_ENTRY_SIZE) {
@@ -628,7 +650,7 @@ static long raw_nothing(void *unused)
 	return 0;
 }
 
-/* Entries of CPU 0, which a session has left unread.  Returns how many. */
+/* Returns how many entries of CPU 0 a session has unread; *@e is the first one. */
 static ssize_t raw_entries(struct kdtl_session *s, const struct kdtl_entry **e)
 {
 	const void *span = NULL;
@@ -638,7 +660,7 @@ static ssize_t raw_entries(struct kdtl_session *s, const struct kdtl_entry **e)
 	return len < 0 ? len : len / KDTL_ENTRY_SIZE;
 }
 
-/* The scheduler's entries are the same through perf as without. */
+/* A raw session gets the same entries of kdtl_sched as another session. */
 static void raw_sched(struct kunit *test)
 {
 	struct kdtl_session_attr attr = {
@@ -658,7 +680,10 @@ static void raw_sched(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(r));
 	KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
 	KUNIT_EXPECT_EQ(test, kapi_go(r), 0);
-	/* A worker that has not gone to sleep yet is not dispatched again. */
+	/*
+	 * A worker that has not gone to sleep yet is not dispatched again, so this may take more
+	 * rounds.
+	 */
 	for (at = 0; at < 100000 && raw_unread(r, 0) < 100 * KDTL_ENTRY_SIZE; at++)
 		work_on_cpu(0, raw_nothing, NULL);
 	KUNIT_EXPECT_EQ(test, kdtl_stop(r), 0);
@@ -666,7 +691,7 @@ static void raw_sched(struct kunit *test)
 
 	nr_own = raw_entries(s, &own);
 	nr_raw = raw_entries(r, &raw);
-	/* In front of perf's is the header. */
+	/* The raw session's first entry is the header. */
 	raw++;
 	nr_raw--;
 	KUNIT_ASSERT_GE(test, nr_raw, (ssize_t)99);
@@ -679,8 +704,8 @@ static void raw_sched(struct kunit *test)
 }
 
 /*
- * A source's first user registers its tracepoints, which takes the CPU hotplug lock, and
- * its last one undoes that.  The only event of this session goes and comes with its CPU.
+ * The first user of a source registers its tracepoints, which takes the CPU hotplug lock, and the
+ * last user unregisters them.  The only event of this session goes and comes with its CPU.
  */
 static void raw_sched_hotplug(struct kunit *test)
 {

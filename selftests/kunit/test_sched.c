@@ -2,9 +2,9 @@
 /*
  * kdtl_kunit_sched.ko: kdtl_sched against a second witness
  *
- * A probe of the test's own on the same tracepoint, registered before
- * kdtl_sched's, so that it runs just before it at every switch: it notes the tasks
- * and the time.  An entry belongs to the last note before its own time.
+ * The test has a probe of its own on the same tracepoint.  It is registered before kdtl_sched's and
+ * so runs just before it at each switch, and notes the tasks and the time.  An entry belongs to the
+ * last note before its own time.
  */
 #include <linux/completion.h>
 #include <linux/cpumask.h>
@@ -32,11 +32,11 @@
 #include "kunit-shim.h"
 #include "pass.h"
 
-/* Per CPU; no case makes that many dispatches. */
+/* How many notes there are for each CPU; no case makes that many dispatches. */
 #define WITNESS_NOTES	65536
 #define WITNESS_PIDS	8192
 
-/* AUX pages for all entries of a case, and how many entries a page holds. */
+/* How many AUX pages hold all entries of a case. */
 #define PAGES_FOR_ALL	roundup_pow_of_two(DIV_ROUND_UP(WITNESS_NOTES * KDTL_ENTRY_SIZE, \
 							PAGE_SIZE))
 #define PAGE_ROOM	(PAGE_SIZE / KDTL_ENTRY_SIZE)
@@ -48,10 +48,10 @@
  * @time: local_clock()
  * @next: the task that was dispatched
  * @prev: the task that left
- * @prev_code: why @prev left, as an entry says it
- * @next_slept: @next left to sleep, last time; -1: that was never seen
- * @next_cpu: the CPU that it left then
- * @next_nr: how many notes there were of that CPU
+ * @prev_code: why @prev left, in the code of an entry
+ * @next_slept: whether @next had last left the CPU to sleep; -1: the witness does not know
+ * @next_cpu: the CPU that @next had left then
+ * @next_nr: how many notes of that CPU there were then
  */
 struct note {
 	u64		time;
@@ -69,14 +69,14 @@ struct witness {
 };
 
 /*
- * How a task last left: notes of the CPU, the CPU, pid << 1 | slept. Two tasks in one
- * slot: neither is known.
+ * How each task last left its CPU: the number of that CPU's notes, the CPU, and pid << 1 | slept.
+ * If two tasks share a slot, only the one that left last is known.
  */
 static u64 departed[WITNESS_PIDS];
 static DEFINE_PER_CPU(struct witness, witnesses);
 static struct tracepoint *switch_tp;
 
-/* Why a task that left with @state did so. */
+/* The code of an entry for why a task left with @state. */
 static u8 departure_code(bool slept, unsigned int state)
 {
 	if (!slept)
@@ -118,22 +118,22 @@ static void witness_switch(void *data, bool preempt, struct task_struct *prev,
 	n->next_slept = (last >> 1 & 0x7fffff) == next->pid ? (last & 1) : -1;
 	n->next_cpu = last >> 24;
 	n->next_nr = last >> 40;
-	/* Pairs with the acquire of notes_nr(): the note is whole. */
+	/* Pairs with the acquire in notes_nr(): the note is complete. */
 	smp_store_release(&w->nr, w->nr + 1);
 }
 
 static unsigned int notes_nr(int cpu)
 {
-	/* Pairs with the release of witness_switch(). */
+	/* Pairs with the release in witness_switch(). */
 	return smp_load_acquire(&per_cpu(witnesses, cpu).nr);
 }
 
 /* -------------------------------------------------------------------- load */
 
 /**
- * struct pair - per CPU, two tasks that wake each other, and one that only computes
- * @turn: whose turn it is
- * @quota: how many notes they make; then they mostly sleep
+ * struct pair - each CPU has two tasks that wake each other up, and one that only computes
+ * @turn: completed when it is this task's turn
+ * @quota: how many notes they make; afterwards they mostly sleep
  */
 struct pair {
 	struct completion	turn[2];
@@ -159,7 +159,10 @@ static int ping_thread(void *data)
 	return 0;
 }
 
-/* Computes.  It must not hold up Tasks RCU, for which a new tracepoint's user may wait. */
+/*
+ * This task only computes.  It must not hold up Tasks RCU, which a new user of a tracepoint waits
+ * for.
+ */
 static int compute_thread(void *data)
 {
 	while (!kthread_should_stop()) {
@@ -217,13 +220,13 @@ static int start_load(void)
 
 /**
  * struct seen - what a session's reader got from a CPU
- * @entries: a copy of them
+ * @entries: copies of its entries
  * @nr: how many
- * @at: the first one's note
+ * @at: the index of the first entry's note
  * @before: how many notes there were before the session was started
- * @started: how many after that
- * @stopping: how many before it was stopped
- * @stopped: how many after that
+ * @started: how many there were after that
+ * @stopping: how many there were before it was stopped
+ * @stopped: how many there were after that
  */
 struct seen {
 	struct kdtl_entry	*entries;
@@ -303,7 +306,7 @@ static void capture_read(int id)
 	}
 }
 
-/* So that there can be another one of this @id. */
+/* Close it, so that the next session can have this @id. */
 static void capture_close(int id)
 {
 	int cpu;
@@ -315,8 +318,8 @@ static void capture_close(int id)
 }
 
 /*
- * Wait until every CPU has made enough dispatches since @id was started, while
- * its reader reads or not; false if that takes too long.
+ * Wait until each CPU has made @nr dispatches since session @id was started; read meanwhile, if
+ * @reading.  Returns false if that takes too long.
  */
 static bool wait_for_notes(int id, unsigned int nr, bool reading)
 {
@@ -338,9 +341,8 @@ static bool wait_for_notes(int id, unsigned int nr, bool reading)
 }
 
 /*
- * Does the entry agree with the note?  Where the clock is unstable it stands
- * still between two ticks, so times can be equal.  How a task left before the session was
- * started need not be known.
+ * Does the entry agree with the note?  An unstable clock stands still between two ticks, so times
+ * can be equal.  How a task left before the session was started is not always known.
  */
 static bool entry_fits(const struct kdtl_entry *e, int id, int cpu, unsigned int at)
 {
@@ -354,7 +356,7 @@ static bool entry_fits(const struct kdtl_entry *e, int id, int cpu, unsigned int
 	if (kdtl_entry_cpu(e) != cpu || kdtl_entry_pid(e) != n->next ||
 	    kdtl_entry_prev_pid(e) != n->prev)
 		return false;
-	/* How the idle task left does not matter. */
+	/* What the idle task left for does not matter. */
 	if (n->prev && kdtl_entry_preempt_reason(e) != n->prev_code &&
 	    kdtl_entry_preempt_reason(e) != KDTL_PREEMPT_PAGE_FAULT)
 		return false;
@@ -367,8 +369,8 @@ static bool entry_fits(const struct kdtl_entry *e, int id, int cpu, unsigned int
 }
 
 /*
- * How many entries disagree with their notes, counted from the first one's note
- * on, gaps included?  LOST messages say where the gaps are.
+ * How many entries disagree with their notes, if the first one belongs to note @at?  LOST messages
+ * say where entries are missing.
  */
 static unsigned int nr_misfits(int id, int cpu, unsigned int at,
 			       u64 head, const struct kdtl_msg *m,
@@ -392,7 +394,7 @@ static unsigned int nr_misfits(int id, int cpu, unsigned int at,
 	return bad;
 }
 
-/* Report the first mismatch that no gap explains. */
+/* Report the first entry that does not agree with its note. */
 static void tell_misfit(struct kunit *test, int id, int cpu, unsigned int at)
 {
 	const struct note *n = per_cpu(witnesses, cpu).notes + at;
@@ -412,7 +414,7 @@ static void tell_misfit(struct kunit *test, int id, int cpu, unsigned int at)
 		   n[i + 1].time);
 }
 
-/* Each entry is the next dispatch, and every gap is reported. */
+/* Each entry must be the next dispatch, unless a gap before it was reported. */
 static void expect_all(struct kunit *test, int id, const struct kdtl_msg *msgs,
 		       unsigned int nr_msgs)
 {
@@ -427,7 +429,10 @@ static void expect_all(struct kunit *test, int id, const struct kdtl_msg *msgs,
 		KUNIT_EXPECT_EQ(test, info.consumed, (u64)seen->nr);
 		KUNIT_EXPECT_EQ(test, info.produced, info.consumed + info.lost);
 
-		/* The first entry is one of those made while it was started. */
+		/*
+		 * The first entry is of a dispatch that happened while the session was being
+		 * started.
+		 */
 		least = UINT_MAX;
 		best = seen->before;
 		for (seen->at = seen->before; ; seen->at++) {
@@ -448,7 +453,7 @@ static void expect_all(struct kunit *test, int id, const struct kdtl_msg *msgs,
 	}
 }
 
-/* A reader that keeps up gets every dispatch, exactly as it was. */
+/* A reader that keeps up gets an entry for each dispatch, with all of it right. */
 static void kdtl_sched_every_dispatch(struct kunit *test)
 {
 	struct kdtl_aux_info info;
@@ -470,8 +475,8 @@ static void kdtl_sched_every_dispatch(struct kunit *test)
 }
 
 /*
- * The reader sleeps, reads, sleeps: what it gets and what is reported as lost
- * are together every dispatch, and each gap is where it is reported.
+ * The reader sleeps and reads in turns.  The entries that it gets and those that are reported as
+ * lost are all dispatches, and each gap is where it is reported.
  */
 static void kdtl_sched_exact_loss(struct kunit *test)
 {
@@ -508,8 +513,8 @@ static void kdtl_sched_exact_loss(struct kunit *test)
 }
 
 /*
- * One session logs all, one what slept, one what was preempted: while all three
- * run, the second and third together have exactly what the first has.
+ * One session logs all dispatches, one those after sleep, one those after preemption.  While all
+ * three run, the last two together get exactly what the first one gets.
  */
 static void kdtl_sched_sessions_share(struct kunit *test)
 {
@@ -542,7 +547,7 @@ static void kdtl_sched_sessions_share(struct kunit *test)
 
 			k = kdtl_entry_dispatch_reason(e) == KDTL_DISPATCH_TIME_SLICE;
 			s = seen_of(1 + k, cpu);
-			/* Entries from before the window: only at its start. */
+			/* Skip entries from before that time; none may be skipped later. */
 			while (!in_window[k] && next[k] < s->nr &&
 			       memcmp(&s->entries[next[k]], e, sizeof(*e)))
 				next[k]++;
@@ -577,11 +582,11 @@ static void kdtl_sched_sessions_share(struct kunit *test)
 /**
  * struct napper - a task that computes half of the time, and sleeps the other half
  * @task: the task
- * @done: it has finished
+ * @done: completed when it has finished
  * @from: when it began, by local_clock()
  * @until: when it ended
  * @idle_us: for how long its CPU was idle meanwhile, as the kernel says
- * @slept: for how long it slept, by local_clock(): from before it let the CPU go until it
+ * @slept: for how long it slept, by local_clock(): from before it gave the CPU up until it
  *         ran again
  */
 struct napper {
@@ -595,7 +600,7 @@ struct napper {
 
 static DEFINE_PER_CPU(struct napper, nappers);
 
-/* A kernel whose tick never stops has no other figure than that of /proc/stat. */
+/* A kernel whose tick never stops counts idle time for /proc/stat only. */
 static u64 kernel_idle_us(void)
 {
 	if (!IS_ENABLED(CONFIG_NO_HZ_COMMON))
@@ -624,7 +629,7 @@ static int napper_thread(void *data)
 		while (local_clock() - begin < NAP_MS * NSEC_PER_MSEC)
 			cond_resched();
 		begin = local_clock();
-		/* See pass_ms(). */
+		/* See pass_ms() for why this is a loop. */
 		do {
 			if (i % 2)
 				schedule_timeout_uninterruptible(msecs_to_jiffies(NAP_MS));
@@ -641,7 +646,7 @@ static int napper_thread(void *data)
 	return 0;
 }
 
-/* From each entry to the next, the CPU is what the entry says, also if that is idle. */
+/* From each entry to the next one the CPU has the task that the entry names, or is idle. */
 static void expect_chain(struct kunit *test, int id, int cpu)
 {
 	const struct seen *seen = seen_of(id, cpu);
@@ -669,7 +674,7 @@ static void expect_chain(struct kunit *test, int id, int cpu)
 	KUNIT_EXPECT_EQ(test, broken, 0U);
 	KUNIT_EXPECT_EQ(test, wrong, 0U);
 	KUNIT_EXPECT_GE(test, idle, (unsigned int)NAPS);
-	/* The napper sleeps in one way, then in the other, and mostly nobody runs after it. */
+	/* The napper sleeps in two ways in turn, and mostly no other task runs after it. */
 	KUNIT_EXPECT_GT(test, disk, 0U);
 	KUNIT_EXPECT_GT(test, cede, 0U);
 	KUNIT_EXPECT_EQ(test, kdtl_read_counters(sessions[id], req, ARRAY_SIZE(req)), 0);
@@ -677,7 +682,7 @@ static void expect_chain(struct kunit *test, int id, int cpu)
 	KUNIT_EXPECT_EQ(test, req[1].value, (u64)seen->nr);
 }
 
-/* What the log says of a span of time, and what the kernel says. */
+/* Compare what the log says about a span of time with what the kernel says. */
 static void expect_who(struct kunit *test, int id, int cpu, const struct napper *n)
 {
 	const struct seen *seen = seen_of(id, cpu);
@@ -697,25 +702,27 @@ static void expect_who(struct kunit *test, int id, int cpu, const struct napper 
 	sum = who.others + who.idle + who.unknown;
 	for (i = 0; i < who.nr; i++) {
 		sum += ran[i].ticks;
-		/* Not always the first: a host may halt the machine while another task runs. */
+		/*
+		 * It is not always the first: a host may halt the machine while another task runs.
+		 */
 		if (ran[i].pid == n->task->pid)
 			napper = &ran[i];
 	}
 	KUNIT_EXPECT_EQ(test, sum, span);
 	KUNIT_EXPECT_EQ(test, who.unknown, 0ULL);
 	/*
-	 * The napper is bound to the CPU: while it can run, the CPU is not idle. The entries'
-	 * clock is local_clock() to within a microsecond or so.
+	 * The napper is bound to the CPU, so the CPU is not idle while the napper can run.  The
+	 * clock of the entries differs from local_clock() by a microsecond or so.
 	 */
 	KUNIT_EXPECT_LE(test, who.idle, n->slept + div_u64(span, 100));
 	/*
-	 * Interrupts are not part of the kernel's idle time, and a host may halt the machine
-	 * in one: for as long the naps are late.
+	 * The kernel's idle time does not include interrupts.  If a host halts the machine in one
+	 * of them, the naps take longer by as much.
 	 */
 	KUNIT_EXPECT_LE(test, kernel, who.idle + div_u64(span, 4));
 	/*
-	 * Where the tick never stops, the kernel's idle time is the number of ticks that found
-	 * the CPU idle. Ticks that come late are one tick, so any part of it can be missing.
+	 * If the tick never stops, the kernel's idle time is the number of ticks that found the CPU
+	 * idle.  Several ticks that come late count as one, so any part of the time can be missing.
 	 */
 	if (IS_ENABLED(CONFIG_NO_HZ_COMMON))
 		KUNIT_EXPECT_LE(test, who.idle, kernel + late + div_u64(span, 4));
@@ -730,7 +737,7 @@ static void expect_who(struct kunit *test, int id, int cpu, const struct napper 
 		   div_u64(napper->ticks, NSEC_PER_USEC));
 }
 
-/* Without the bit a session has the same dispatches, and nothing else. */
+/* A session without KDTL_MASK_IDLE has the same dispatches, and nothing else. */
 static void expect_no_idle(struct kunit *test, int id, int with, int cpu)
 {
 	const struct seen *seen = seen_of(id, cpu), *all = seen_of(with, cpu);
@@ -787,7 +794,7 @@ static int sleep_thread(void *unused)
 	return 0;
 }
 
-/* The first dispatch of @pid since @since, on any CPU. */
+/* Returns the first dispatch of @pid at or after @since, on any CPU. */
 static const struct kdtl_entry *first_of(pid_t pid, u64 since)
 {
 	const struct kdtl_entry *e, *first = NULL;
@@ -807,10 +814,10 @@ static const struct kdtl_entry *first_of(pid_t pid, u64 since)
 	return first;
 }
 
-/* By which the clocks of two CPUs may differ: more than two ticks. */
+/* The clocks of two CPUs may differ by this much, which is more than two ticks. */
 #define CLOCKS_MS	21
 
-/* A new task has no record of the one that had its pid before. */
+/* A new task must not inherit the record of the task that had its pid before. */
 static void kdtl_sched_pid_again(struct kunit *test)
 {
 	const unsigned long end = jiffies + TEST_TIMEOUT;
@@ -825,7 +832,7 @@ static void kdtl_sched_pid_again(struct kunit *test)
 	pid = t->pid;
 	msleep(50);
 	kthread_stop(t);
-	/* The pid becomes free some time later, and another task may get it. */
+	/* The pid becomes free a while later, and then another task may get it first. */
 	do {
 		pass_ms(5 * CLOCKS_MS);
 		idr_set_cursor(&init_pid_ns.idr, pid);
@@ -849,7 +856,7 @@ static void kdtl_sched_pid_again(struct kunit *test)
 /**
  * struct leaver - a task that sleeps in each of three ways, and exits
  * @task: the task
- * @woken: how often the test has ended its sleep, having seen it
+ * @woken: how many of its sleeps the test has seen and then ended
  */
 struct leaver {
 	struct task_struct	*task;
@@ -877,7 +884,7 @@ static int leaver_thread(void *data)
 	return 0;
 }
 
-/* A task that is preempted on its way to sleep has the state, too, but does not leave its queue. */
+/* A task that is preempted on its way to sleep also has the state, but stays in its queue. */
 static bool left_asleep(const struct task_struct *t, unsigned int state)
 {
 	if (READ_ONCE(t->__state) != state || READ_ONCE(t->on_cpu))
@@ -901,7 +908,7 @@ static bool wait_left_asleep(const struct task_struct *t, unsigned int state)
 	return true;
 }
 
-/* How often the task left with this reason. */
+/* How often the task left its CPU for this reason. */
 static unsigned int nr_left(pid_t pid, unsigned int reason)
 {
 	unsigned int i, nr = 0;
@@ -918,9 +925,9 @@ static unsigned int nr_left(pid_t pid, unsigned int reason)
 }
 
 /*
- * The next entry of its CPU says how a task sleeps, and that it has exited.  A timer would not do
- * for its sleeps: where a host stops the CPU for long enough, the timer ends a sleep before it
- * begins.
+ * The next entry of its CPU says in which way a task went to sleep, and that a task has exited.
+ * The test wakes it up itself: if a host stops the CPU for long enough, a timer would end a sleep
+ * before it begins.
  */
 static void kdtl_sched_left(struct kunit *test)
 {
@@ -934,7 +941,7 @@ static void kdtl_sched_left(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(l.task));
 	get_task_struct(l.task);
 	pid = l.task->pid;
-	/* In kthread_create() it sleeps uninterruptibly, too. */
+	/* kthread_create() leaves it sleeping uninterruptibly, too. */
 	KUNIT_EXPECT_TRUE(test, wait_left_asleep(l.task, TASK_UNINTERRUPTIBLE));
 	wake_up_process(l.task);
 	for (i = 0; i < ARRAY_SIZE(leaver_states); i++) {
@@ -942,7 +949,7 @@ static void kdtl_sched_left(struct kunit *test)
 		WRITE_ONCE(l.woken, i + 1);
 		wake_up_process(l.task);
 	}
-	/* A task that has exited left its CPU for the last time. */
+	/* Once this holds, the task has left its CPU for the last time. */
 	while ((READ_ONCE(l.task->__state) != TASK_DEAD || READ_ONCE(l.task->on_cpu)) &&
 	       time_before(jiffies, end))
 		msleep(20);

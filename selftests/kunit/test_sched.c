@@ -967,8 +967,8 @@ static void kdtl_sched_left(struct kunit *test)
  * struct keeper - a task that keeps a CPU from all others
  * @pid: the task
  * @has: completed when it has the CPU
- * @enough: it need not any more
- * @kept: a task of that CPU, which it wakes up; NULL: none
+ * @enough: set when it may give the CPU up
+ * @kept: a task of that CPU, which it wakes up; NULL for none
  */
 struct keeper {
 	pid_t			pid;
@@ -977,7 +977,7 @@ struct keeper {
 	struct task_struct	*kept;
 };
 
-/* Less than what the kernel takes for a lockup. */
+/* This is less than the kernel takes for a lockup. */
 #define DEAF_NS		(5 * NSEC_PER_SEC)
 
 static int keeper_thread(void *data)
@@ -1001,10 +1001,10 @@ static int kept_thread(void *data)
 }
 
 /**
- * struct told - what kdtl_waiting() says
- * @pid: of this task
- * @nr: how often
- * @is: what it said last
+ * struct told - what kdtl_waiting() says about a task
+ * @pid: the task
+ * @nr: how many times it was told of
+ * @is: what was said last
  */
 struct told {
 	pid_t			pid;
@@ -1022,7 +1022,10 @@ static void told_of(const struct kdtl_waiting *w, void *data)
 	told->is = *w;
 }
 
-/* Where a host stops a CPU for long enough, the CPU has not answered. */
+/*
+ * Ask kdtl_waiting().  If a host stops a CPU for long enough, that CPU does not answer; then ask
+ * again.
+ */
 static int told_now(struct told *told)
 {
 	const unsigned long end = jiffies + TEST_TIMEOUT;
@@ -1036,7 +1039,7 @@ static int told_now(struct told *told)
 	return err;
 }
 
-/* Look until it says that the task waits, and has until after @until; or that it does not wait. */
+/* Ask until the task is told to wait, with an end after @until; or, if !@waits, not to wait. */
 static bool wait_told(struct told *told, bool waits, u64 until)
 {
 	const unsigned long end = jiffies + TEST_TIMEOUT;
@@ -1048,7 +1051,7 @@ static bool wait_told(struct told *told, bool waits, u64 until)
 	return false;
 }
 
-/* The caller is on another CPU, and stays there. */
+/* The caller is on another CPU than @cpu, and stays there. */
 static void expect_told(struct kunit *test, struct keeper *k, int cpu)
 {
 	DECLARE_COMPLETION_ONSTACK(ran);
@@ -1061,7 +1064,7 @@ static void expect_told(struct kunit *test, struct keeper *k, int cpu)
 	t = kthread_create_on_cpu(kept_thread, &ran, cpu, "kdtl_kept/%u");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(t));
 	told.pid = t->pid;
-	/* It sleeps. */
+	/* The task sleeps, so it is not told of. */
 	KUNIT_EXPECT_EQ(test, told_now(&told), 0);
 	KUNIT_EXPECT_EQ(test, told.nr, 0U);
 	woken = local_clock();
@@ -1078,11 +1081,11 @@ static void expect_told(struct kunit *test, struct keeper *k, int cpu)
 	KUNIT_EXPECT_EQ(test, told.is.since, first.since);
 	WRITE_ONCE(k->enough, true);
 	KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&ran, TEST_TIMEOUT), 0UL);
-	/* Others may have the CPU before it has exited. */
+	/* Others may have the CPU before the task has exited. */
 	KUNIT_EXPECT_TRUE(test, wait_told(&told, false, 0));
 	KUNIT_EXPECT_EQ(test, capture_stop(0), 0);
 	capture_read(0);
-	/* Its entry says the same of the whole wait. */
+	/* The entry says the same about the whole wait. */
 	e = first_of(told.pid, first.until);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, e);
 	if (kdtl_entry_queued(e) < U32_MAX)
@@ -1131,7 +1134,7 @@ static void while_kept(struct kunit *test, int cpu,
 	put_task_struct(t);
 }
 
-/* What waits is told of before it has a CPU, and as its entry has it afterwards. */
+/* A wait is told of before the task has a CPU, and as the task's entry has it afterwards. */
 static void kdtl_sched_waits_on(struct kunit *test)
 {
 	const int here = cpumask_first(cpu_online_mask);
@@ -1140,7 +1143,10 @@ static void kdtl_sched_waits_on(struct kunit *test)
 	if (cpu >= nr_cpu_ids)
 		kunit_skip(test, "needs two CPUs");
 	KUNIT_ASSERT_EQ(test, capture_start(0, PAGES_FOR_ALL, 0), 0);
-	/* Nothing can end it from its CPU. */
+	/*
+	 * The test stays on another CPU: on its own, the keeper would keep it from ever ending
+	 * this.
+	 */
 	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(here)), 0);
 	while_kept(test, cpu, expect_told);
 	while_kept(test, cpu, expect_untold);
@@ -1149,8 +1155,9 @@ static void kdtl_sched_waits_on(struct kunit *test)
 }
 
 /*
- * Nobody's tick may count on this CPU, so its own clock ends it if nobody else does.  It wakes up
- * the other task itself: another CPU may have to ask this one to put that task into its queue.
+ * No tick may count on this CPU, so the thread ends by its own clock unless the test ends it
+ * before.  It wakes up the other task itself: another CPU might have to ask this one to put that
+ * task into its queue.
  */
 static int deaf_thread(void *data)
 {
@@ -1177,7 +1184,7 @@ static void expect_no_answer(struct kunit *test, struct keeper *k, struct comple
 
 	for (i = 0; i < 3; i++) {
 		err = kdtl_waiting(sessions[0], told_of, &told);
-		/* A host that stopped this CPU for long enough: the other one listens again. */
+		/* A host stopped this CPU for so long that the other one listens again. */
 		if (READ_ONCE(k->enough))
 			break;
 		KUNIT_EXPECT_EQ(test, err, -ETIMEDOUT);
@@ -1267,7 +1274,7 @@ static void kdtl_sched_waits_preempted(struct kunit *test)
 /* --------------------------------------------------- moved while it sleeps */
 
 /**
- * struct sleeper - a task that computes longer than its share, and sleeps
+ * struct sleeper - a task that computes for longer than its share, and then sleeps
  * @task: the task
  * @cpu: the CPU that it shares with @rival
  * @rival: a task that never sleeps
@@ -1320,8 +1327,8 @@ static bool wait_for_sleeper(const struct sleeper *s, unsigned int round)
 }
 
 /*
- * It sleeps, and is moved to the CPU @to: at once if the scheduler has kept it
- * in its queue, or else when it wakes up.
+ * Bind the sleeping task to the CPU @to.  It is moved at once if the scheduler has kept it in its
+ * queue, and otherwise when it wakes up.  Returns true if it was moved at once.
  */
 static bool move_sleeper(struct sleeper *s, int to)
 {
@@ -1331,7 +1338,7 @@ static bool move_sleeper(struct sleeper *s, int to)
 	       s->task->se.nr_migrations != moves;
 }
 
-/* Wait until it has been moved asleep, where that is possible. */
+/* Repeat until it was moved while it slept, or was not, where the scheduler cannot do that. */
 static bool sleep_and_move(struct sleeper *s, int to)
 {
 	const bool can = KDTL_HAVE_DELAYED_DEQUEUE && to != s->cpu;
@@ -1353,7 +1360,7 @@ static struct task_struct *thread_on(int (*fn)(void *), void *data, int cpu)
 	struct task_struct *t = kthread_create(fn, data, "kdtl_sleeper");
 
 	if (!IS_ERR(t)) {
-		/* Without this, new kernels let it run anywhere once it runs. */
+		/* Without this, new kernels let the thread run anywhere once it runs. */
 		kthread_bind(t, cpu);
 		wake_up_process(t);
 	}
@@ -1373,7 +1380,7 @@ static int start_sleeper(struct sleeper *s)
 	return PTR_ERR(s->task);
 }
 
-/* Its sleep is no wait, whether or not the session saw it leave and move. */
+/* Its sleep must not count as a wait, whether or not the session saw it leave and move. */
 static void expect_sleep_is_no_wait(struct kunit *test, bool session_first)
 {
 	const struct kdtl_entry *e;
@@ -1389,7 +1396,7 @@ static void expect_sleep_is_no_wait(struct kunit *test, bool session_first)
 		to = s.cpu;
 	pid = s.task->pid;
 	if (session_first) {
-		/* It may have fallen asleep before the session began: once more. */
+		/* Its first sleep may have begun before the session did, so it sleeps once more. */
 		KUNIT_EXPECT_TRUE(test, wait_for_sleeper(&s, 0));
 		KUNIT_EXPECT_EQ(test, capture_start(0, PAGES_FOR_ALL, 0), 0);
 		wake_up_process(s.task);
@@ -1408,7 +1415,7 @@ static void expect_sleep_is_no_wait(struct kunit *test, bool session_first)
 	KUNIT_EXPECT_EQ(test, capture_stop(0), 0);
 	capture_read(0);
 
-	/* Two CPUs' clocks may differ by a tick or two. */
+	/* The clocks of two CPUs may differ by a tick or two. */
 	since -= SLEEPER_MS / 2 * NSEC_PER_MSEC;
 	e = first_of(pid, since);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, e);
@@ -1478,7 +1485,7 @@ static void expect_step(struct kunit *test, struct stepper *s)
 	KUNIT_EXPECT_TRUE(test, stepper_waits(s, steps + 1));
 }
 
-/* The entry of its next step, which begins at @woken or a little later. */
+/* Make a step; it begins at @woken or a little later.  Returns its entry. */
 static const struct kdtl_entry *stepper_entry(struct kunit *test, struct stepper *s, u64 *woken)
 {
 	pass_ms(STEP_MS);
@@ -1490,14 +1497,14 @@ static const struct kdtl_entry *stepper_entry(struct kunit *test, struct stepper
 }
 
 /*
- * It makes a step, and sleeps for STEP_MS.  Then it makes one that the session does not
- * see, or none, and sleeps for STEP_MS again.  All of that may take longer on a busy host.
+ * The stepper makes a step and sleeps for STEP_MS.  Then, if @unseen, it makes a step that the
+ * session does not see, and sleeps for STEP_MS again.  All of that may take longer on a busy host.
  */
 static void expect_stepper(struct kunit *test, bool unseen, bool elsewhere)
 {
 	const int home = cpumask_first(cpu_online_mask);
 	const int away = elsewhere ? cpumask_next(home, cpu_online_mask) : home;
-	const u64 slack = STEP_MS / 2 * NSEC_PER_MSEC;	/* two CPUs' clocks */
+	const u64 slack = STEP_MS / 2 * NSEC_PER_MSEC;	/* clocks may differ */
 	const struct kdtl_entry *e;
 	struct stepper s = { };
 	u64 asleep, last, woken;
@@ -1535,7 +1542,7 @@ static void expect_stepper(struct kunit *test, bool unseen, bool elsewhere)
 				min_t(u64, woken - asleep, U32_MAX));
 }
 
-/* What a task did while the session was stopped is no sleep. */
+/* The time that a task ran while the session was stopped must not count as sleep. */
 static void kdtl_sched_ran_stopped(struct kunit *test)
 {
 	expect_stepper(test, true, false);
@@ -1546,7 +1553,7 @@ static void kdtl_sched_slept_stopped(struct kunit *test)
 	expect_stepper(test, false, false);
 }
 
-/* Nor is what it did on a CPU where the session is not loaded. */
+/* Nor must the time that it ran on a CPU where the session is not loaded. */
 static void kdtl_sched_ran_elsewhere(struct kunit *test)
 {
 	expect_stepper(test, true, true);
@@ -1558,7 +1565,7 @@ static int long_sleeper_thread(void *data)
 {
 	ktime_t timeout = ms_to_ktime(LONG_MS);
 
-	/* Not by jiffies, see pass_ms(). */
+	/* Sleep by a clock, not by jiffies, for the reason given at pass_ms(). */
 	set_current_state(TASK_IDLE);
 	schedule_hrtimeout(&timeout, HRTIMER_MODE_REL);
 	complete(data);
@@ -1567,7 +1574,9 @@ static int long_sleeper_thread(void *data)
 	return 0;
 }
 
-/* A sleep that is too long for an entry: the entry has the maximum, the counter all of it. */
+/*
+ * For a sleep that is too long for an entry, the entry has the maximum, and the counter all of it.
+ */
 static void kdtl_sched_slept_long(struct kunit *test)
 {
 	const int home = cpumask_first(cpu_online_mask);
@@ -1594,14 +1603,17 @@ static void kdtl_sched_slept_long(struct kunit *test)
 	KUNIT_EXPECT_GT(test, slept.value, (u64)U32_MAX);
 }
 
-/* A task that is preempted on its way to sleep, over and over. */
+/* This task is preempted on its way to sleep, over and over. */
 static int dozer_thread(void *data)
 {
 	struct stepper *peer = data;
 
 	while (!kthread_should_stop()) {
 		set_current_state(TASK_IDLE);
-		/* A real-time task: it takes the CPU here, or at the latest in the next line. */
+		/*
+		 * The peer is a real-time task: it takes the CPU here, or in the next line at the
+		 * latest.
+		 */
 		wake_up_process(peer->task);
 		cond_resched();
 		schedule_timeout(msecs_to_jiffies(STEP_MS));
@@ -1618,7 +1630,7 @@ static bool wait_for_steps(const struct stepper *s, unsigned int steps)
 	return READ_ONCE(s->steps) >= steps;
 }
 
-/* How many waits of a dozer are as long as a sleep? */
+/* Returns how many of a dozer's waits are as long as a sleep. */
 static unsigned int dozer_sleeps(struct kunit *test)
 {
 	const int home = cpumask_first(cpu_online_mask);
@@ -1635,7 +1647,7 @@ static unsigned int dozer_sleeps(struct kunit *test)
 	dozer = thread_on(dozer_thread, &peer, home);
 	if (!IS_ERR(dozer)) {
 		pid = dozer->pid;
-		/* It goes to sleep once before the dozer comes. */
+		/* The peer goes to sleep once before the dozer first wakes it up. */
 		KUNIT_EXPECT_TRUE(test, wait_for_steps(&peer, 6));
 		KUNIT_EXPECT_EQ(test, capture_stop(0), 0);
 		kthread_stop(dozer);
@@ -1655,8 +1667,8 @@ static unsigned int dozer_sleeps(struct kunit *test)
 }
 
 /*
- * The scheduler counts no run between its two waits, the second of which was a sleep.  An
- * emulated CPU may stand still for as long, once, and seldom more often.
+ * The scheduler counts no run between the two waits of such a task, of which the second was a
+ * sleep.  An emulated CPU may stand still for as long as that once, and rarely more often.
  */
 static void kdtl_sched_preempted_asleep(struct kunit *test)
 {
@@ -1670,16 +1682,16 @@ static void kdtl_sched_preempted_asleep(struct kunit *test)
 /* ------------------------------------------------------ blocked by a mutex */
 
 /**
- * struct hold - a task holds a mutex, another one waits for it
+ * struct hold - one task holds a mutex, another one waits for it
  * @mutex: the mutex
- * @owner: a task that computes while it holds @mutex, or sleeps
+ * @owner: a task that holds @mutex, and computes meanwhile, or sleeps
  * @waiter: a task on the CPU @home
  * @home: the waiter's CPU
  * @away: another CPU, if there is one
- * @held: the owner has @mutex
- * @sleep: the owner is to sleep
- * @wake: it is to go on
- * @unlock: it is to unlock @mutex
+ * @held: completed when the owner has @mutex
+ * @sleep: tells the owner to sleep
+ * @wake: completed to end its sleep
+ * @unlock: tells the owner to unlock @mutex
  * @unlocking: when it did
  */
 struct hold {
@@ -1697,7 +1709,9 @@ struct hold {
 
 #define HOLD_MS		200
 
-/* Having unlocked the mutex it keeps its CPU for a while: nobody can preempt it. */
+/*
+ * After the owner has unlocked the mutex, it keeps its CPU for a while, and nothing can preempt it.
+ */
 static int owner_thread(void *data)
 {
 	struct hold *h = data;
@@ -1727,7 +1741,7 @@ static int waiter_thread(void *data)
 	return sleep_thread(NULL);
 }
 
-/* It sleeps in its queue no more, or, with proxy execution, in that of @cpu. */
+/* The waiter is not queued any more or, with proxy execution, is in the queue of @cpu. */
 static bool waiter_blocked(const struct hold *h, int cpu)
 {
 	const struct task_struct *t = h->waiter;
@@ -1769,12 +1783,12 @@ static int start_hold(struct hold *h, int cpu)
 	return PTR_ERR(h->waiter);
 }
 
-/* Where the owner is, and what it does, while the other task waits for the mutex. */
+/* Where the owner is, and what it does, while the waiter waits for the mutex. */
 enum hold_how {
-	HOLD_HERE,		/* on the waiter's CPU */
-	HOLD_THERE,		/* on another CPU */
-	HOLD_THERE_AND_BACK,	/* there first, then here */
-	HOLD_ASLEEP,		/* there, and goes to sleep */
+	HOLD_HERE,		/* it runs on the waiter's CPU */
+	HOLD_THERE,		/* it runs on another CPU */
+	HOLD_THERE_AND_BACK,	/* on the other one first, then on the waiter's */
+	HOLD_ASLEEP,		/* on the other one, and goes to sleep */
 };
 
 static void hold(struct kunit *test, struct hold *h, enum hold_how how)
@@ -1789,7 +1803,7 @@ static void hold(struct kunit *test, struct hold *h, enum hold_how how)
 	pass_ms(HOLD_MS);
 }
 
-/* The time until the mutex is unlocked is sleep, and then the task waits for its CPU. */
+/* The time until the mutex is unlocked is sleep; from then on the waiter waits for its CPU. */
 static void expect_block_is_no_wait(struct kunit *test, enum hold_how how,
 				    bool session_first)
 {
@@ -1816,7 +1830,7 @@ static void expect_block_is_no_wait(struct kunit *test, enum hold_how how,
 	KUNIT_EXPECT_EQ(test, capture_stop(0), 0);
 	capture_read(0);
 
-	/* Two CPUs' clocks may differ by a tick or two. */
+	/* The clocks of two CPUs may differ by a tick or two. */
 	since = h.unlocking;
 	if (!ends_here)
 		since -= HOLD_MS / 2 * NSEC_PER_MSEC;
@@ -1828,7 +1842,7 @@ static void expect_block_is_no_wait(struct kunit *test, enum hold_how how,
 	KUNIT_EXPECT_LE(test, kdtl_entry_wait(e), kdtl_entry_time(e) - since);
 	if (ends_here)
 		KUNIT_EXPECT_GE(test, kdtl_entry_wait(e), HOLD_MS / 2 * NSEC_PER_MSEC);
-	/* Without a record, no sleep is known. */
+	/* Without a record of when the task left, its sleep is not known. */
 	if (session_first || kdtl_entry_slept(e))
 		KUNIT_EXPECT_GE(test, kdtl_entry_slept(e), HOLD_MS / 2 * NSEC_PER_MSEC);
 }
@@ -1860,7 +1874,7 @@ static void kdtl_sched_mutex_before(struct kunit *test)
 
 /* ---------------------------------------------------- against other clocks */
 
-/* A task on @cpu's entry with a time above @after, up to @until; the first one. */
+/* The first entry on @cpu for the task @pid after @after; NULL if it is after @until. */
 static const struct kdtl_entry *entry_between(int cpu, pid_t pid, u64 after, u64 until)
 {
 	const struct seen *seen = seen_of(0, cpu);
@@ -1874,8 +1888,8 @@ static const struct kdtl_entry *entry_between(int cpu, pid_t pid, u64 after, u64
 }
 
 /*
- * The next entry says when a task left.  At its next one, its times add up to the
- * time since.
+ * The next entry of the CPU says when a task left.  The times in the task's own next entry must add
+ * up to the time since then.
  */
 static void kdtl_sched_times_add_up(struct kunit *test)
 {
@@ -1900,7 +1914,7 @@ static void kdtl_sched_times_add_up(struct kunit *test)
 			}
 			if (k == 3)
 				continue;
-			/* An unstable clock may stand still, so look at the order only. */
+			/* Look at the order only, because an unstable clock may stand still. */
 			for (back = left + 1; back < seen->entries + seen->nr; back++) {
 				if (kdtl_entry_pid(back) == tasks[3 * cpu + k]->pid)
 					break;
@@ -1927,15 +1941,15 @@ static void kdtl_sched_times_add_up(struct kunit *test)
 #define DOZES	200
 
 /**
- * struct doze - a task and the timer that wakes it, on one CPU
+ * struct doze - a task and the timer that wakes it up, on one CPU
  * @timer: the timer
  * @task: the task
  * @cpu: the CPU
- * @done: the task has finished
- * @round: which one this is
- * @rounds: for each, by local_clock(), when the timer began to wake the task, and had
- *	done so; when the task ran again; the growth of its sched_info; and how often
- *	it left the CPU, by itself and preempted
+ * @done: completed when the task has finished
+ * @round: the number of the present round
+ * @rounds: for each round: when, by local_clock(), the timer began to wake up the task, and
+ *	when it had done so; when the task ran again; by how much its sched_info grew; and
+ *	how often it left the CPU by itself, and was preempted
  */
 struct doze {
 	struct hrtimer		timer;
@@ -1964,14 +1978,16 @@ static enum hrtimer_restart doze_ends(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/* Was the timer slower than the task, which nobody preempted? */
+/* Did the task sleep once, before its timer went off, and was it never preempted? */
 static bool doze_counts(const struct doze *a, unsigned int round)
 {
 	return a->rounds[round].pcount == 1 && a->rounds[round].nvcsw == 1 &&
 	       !a->rounds[round].nivcsw;
 }
 
-/* A round that does not count is made again, for some time: what is left of it is overwritten. */
+/*
+ * A round that does not count is repeated, unless that takes too long; the new one overwrites it.
+ */
 static int doze_thread(void *data)
 {
 	const struct sched_info *info = &current->sched_info;
@@ -2006,11 +2022,11 @@ static int doze_thread(void *data)
 
 /**
  * struct busy - a task that never sleeps
- * @done: it has finished
+ * @done: completed when it has finished
  * @from: when it began, by local_clock()
  * @until: when it ended
- * @pcount: the growth of its sched_info meanwhile
- * @run_delay: likewise
+ * @pcount: by how much pcount in its sched_info grew meanwhile
+ * @run_delay: by how much run_delay grew
  */
 struct busy {
 	struct completion	done;
@@ -2044,15 +2060,15 @@ static int busy_thread(void *data)
 }
 
 /*
- * By how much an entry's time may differ from local_clock(): kdtl_sched converts cycles itself,
- * from a pair of readings between which 1.5 us may have passed, as they do on an emulated CPU.
+ * By how much an entry's time may differ from local_clock().  kdtl_sched converts cycles itself,
+ * from two readings between which 1.5 us may have passed, and do pass on an emulated CPU.
  */
 #define CLOCK_ERROR	1510
 
 /*
- * A wait begins while the timer wakes the task up, and ends before the task runs.
- * /proc/PID/schedstat lets it end when __schedule() has read the clock, or even then
- * when the task was woken.
+ * A wait begins while the timer wakes up the task, and ends before the task runs.  In
+ * /proc/PID/schedstat it ends when __schedule() reads the clock, or as early as the wake-up, if the
+ * clock is not read after that.
  */
 static void expect_dozes(struct kunit *test, const struct doze *a, const char *what)
 {
@@ -2086,7 +2102,10 @@ static void expect_dozes(struct kunit *test, const struct doze *a, const char *w
 	KUNIT_EXPECT_GT(test, nr, DOZES / 2U);
 }
 
-/* How many entries of the task have a time after @after, up to @until, and what it waited. */
+/*
+ * Returns how many entries of the task have a time after @after, up to @until.  @waited is the sum
+ * of their waits.
+ */
 static unsigned long entries_between(int cpu, pid_t pid, u64 after, u64 until, u64 *waited)
 {
 	const struct kdtl_entry *e;
@@ -2099,7 +2118,10 @@ static unsigned long entries_between(int cpu, pid_t pid, u64 after, u64 until, u
 	return nr;
 }
 
-/* A dispatch just before the task began to count, or ended, may have its time behind that. */
+/*
+ * The time of a dispatch just before the task began or ended may be on the other side of that
+ * moment.
+ */
 static void expect_busy(struct kunit *test, const struct busy *b, int cpu, pid_t pid)
 {
 	unsigned long least, most;
@@ -2111,7 +2133,7 @@ static void expect_busy(struct kunit *test, const struct busy *b, int cpu, pid_t
 		   b->run_delay);
 	KUNIT_EXPECT_LE(test, least, b->pcount);
 	KUNIT_EXPECT_GE(test, most, b->pcount);
-	/* Both ends of the time, and the first dispatch. */
+	/* The two ends of the span, and the first dispatch. */
 	KUNIT_EXPECT_LE(test, most - least, 3UL);
 }
 
@@ -2127,7 +2149,7 @@ static void kdtl_sched_schedstat(struct kunit *test)
 	memset(dozes, 0, sizeof(dozes));
 	for (i = 0; i < 2; i++)
 		init_completion(&busy[i].done);
-	/* The second time with two tasks that compute. */
+	/* The second doze shares its CPU with two tasks that compute. */
 	for (a = dozes; a < dozes + 2; a++) {
 		init_completion(&a->done);
 		a->cpu = cpu;
@@ -2178,8 +2200,8 @@ static void sched_case_exit(struct kunit *test)
 		sessions[i] = NULL;
 	}
 	/*
-	 * kdtl_sched's probe is off the tracepoint: then the next one is
-	 * registered after ours.
+	 * With the sessions closed, kdtl_sched's probe is off the tracepoint; the next one will be
+	 * registered behind the test's.
 	 */
 	for_each_possible_cpu(cpu)
 		WRITE_ONCE(per_cpu(witnesses, cpu).nr, 0);

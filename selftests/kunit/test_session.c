@@ -2,8 +2,8 @@
 /*
  * Sessions: what is refused, with which errno, and that nothing is left of it
  *
- * A source of its own, in this module: every session and every perf event on it
- * holds the module, so a leak shows in the module's use count.
+ * The source is one of this module.  Each session and each perf event on it holds the module, so
+ * the module's use count shows what leaked.
  */
 #include <linux/cpu.h>
 #include <linux/log2.h>
@@ -13,7 +13,7 @@
 
 /* ------------------------------------------------------------------- source */
 
-/* What the source must answer, and what it was asked. */
+/* How the source answers, and what it was asked. */
 static struct {
 	int		attach_error;
 	int		source_error;
@@ -50,7 +50,7 @@ static int session_source(struct kdtl_pmu *p, u32 mask, u64 period)
 	if (!irqs_disabled())
 		atomic_inc(&session_src.wrong);
 	atomic_inc(&session_src.calls);
-	/* A source may refuse to deliver more, but not what it already delivers. */
+	/* A source may refuse to deliver more, but not to go on delivering. */
 	if (mask & ~this_cpu_read(session_mask) && session_src.source_error &&
 	    cpu == session_src.refusing_cpu)
 		return session_src.source_error;
@@ -83,7 +83,7 @@ static int session_init(struct kunit *test)
 	return kapi_init(test);
 }
 
-/* Everything is as before the first session. */
+/* All must be as it was before the first session. */
 static void session_nothing_left(struct kunit *test, const char *what)
 {
 	/* perf frees an event after a grace period. */
@@ -182,7 +182,7 @@ static void session_bad_pmu(struct kunit *test)
 	session_nothing_left(test, "sources that are refused");
 }
 
-/* A source that is not registered, or in use, stays as it is. */
+/* To register a source again, or to unregister one that is in use, changes nothing. */
 static void session_pmu_twice(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = { SESSION_GOOD };
@@ -196,7 +196,7 @@ static void session_pmu_twice(struct kunit *test)
 	session_pmu.name = SESSION_PMU;
 	b = kdtl_session_create(&attr);
 	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(b), 0);
-	/* It was attached once. */
+	/* The source was attached once. */
 	KUNIT_EXPECT_EQ(test, atomic_read(&session_src.users), 1);
 	kdtl_pmu_unregister(&session_pmu);
 	kdtl_session_close(b);
@@ -256,12 +256,12 @@ static void session_bad_attr(struct kunit *test)
 		session_nothing_left(test, bad[i].what);
 	}
 	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_create(NULL)), (long)-EINVAL);
-	/* These are errors as well, so this is what a caller may do. */
+	/* A caller may close a session that it did not get. */
 	kdtl_session_close(NULL);
 	kdtl_session_close(ERR_PTR(-ENOMEM));
 }
 
-/* CPUs that are not possible. */
+/* The mask has only CPUs that are not possible. */
 static void session_impossible_cpus(struct kunit *test)
 {
 	struct kdtl_session_attr attr = { SESSION_GOOD };
@@ -284,14 +284,17 @@ static void session_impossible_cpus(struct kunit *test)
 	session_nothing_left(test, "impossible CPUs");
 }
 
-/* The cap is on the sum of all CPUs: many small areas are one large session. */
+/* The cap is on the sum over all CPUs: many small areas are as much as a large one. */
 static void session_cap(struct kunit *test)
 {
 	const unsigned int pages = 1U << (30 - PAGE_SHIFT);
 	struct kdtl_session_attr attr = { SESSION_GOOD };
 	struct kdtl_session *s;
 
-	/* With everything else that a session takes, no GiB is left for one. */
+	/*
+	 * A session needs other memory, too, so an area of the whole cap, which is 1 GiB, is too
+	 * much.
+	 */
 	attr.aux_pages = pages;
 	attr.cpus = cpumask_of(0);
 	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_create(&attr)), (long)-ENOMEM);
@@ -301,7 +304,7 @@ static void session_cap(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_create(&attr)), (long)-ENOMEM);
 	session_nothing_left(test, "over the cap");
 
-	/* Half of it fits: nothing is allocated before the load. */
+	/* Half of it is allowed; nothing is allocated before the load. */
 	attr.aux_pages /= 2;
 	s = kapi_create(test, &attr);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
@@ -330,7 +333,10 @@ static void session_attach_fails(struct kunit *test)
 	}
 }
 
-/* What is no kind is of unknown kind, and a source that is not registered has no events. */
+/*
+ * A number that is no kind counts as unknown kind; entries of a source that is not registered are
+ * dropped.
+ */
 static void session_bad_kind(struct kunit *test)
 {
 	static const int bad[] = { KDTL_NR_KINDS, -1, INT_MAX, INT_MIN };
@@ -355,7 +361,7 @@ static void session_bad_kind(struct kunit *test)
 	session_nothing_left(test, "kinds that there are not");
 }
 
-/* No name: the highest rated source. */
+/* Without a name, the source of the highest rating is used. */
 static void session_any_pmu(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = { .aux_pages = 1 };
@@ -367,7 +373,10 @@ static void session_any_pmu(struct kunit *test)
 	session_nothing_left(test, "any source");
 }
 
-/* {}: the best source, all CPUs, all kinds, the default area, half of it as watermark. */
+/*
+ * {} means: the best source, all CPUs, all kinds, the default area, and half of it as the
+ * watermark.
+ */
 static void session_zeroed(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = {};
@@ -394,7 +403,7 @@ static void session_zeroed(struct kunit *test)
 }
 
 #ifdef MODULE
-/* The best source's module is being unloaded: the next best one is taken. */
+/* While the best source's module is being unloaded, the next best source is used. */
 static void session_pmu_goes(struct kunit *test)
 {
 	static struct module going = { .state = MODULE_STATE_GOING };
@@ -420,7 +429,7 @@ static void session_pmu_goes(struct kunit *test)
 }
 #endif
 
-/* A session that names no source wants to know who got the CPU, whatever better source there is. */
+/* If no source is named, a source of dispatches is used, even if another one is rated higher. */
 static void session_pmu_of_others(struct kunit *test)
 {
 	static struct kdtl_pmu p;
@@ -459,7 +468,7 @@ static void session_bad_load(struct kunit *test)
 	KUNIT_ASSERT_GT(test, other, 0);
 	KUNIT_EXPECT_EQ(test, kdtl_load(s, cpu_none_mask), -EINVAL);
 	KUNIT_EXPECT_EQ(test, kdtl_load(s, cpumask_of(other)), -EINVAL);
-	/* Also if one of the CPUs is the session's. */
+	/* Nor does it help if one of the CPUs is the session's. */
 	KUNIT_EXPECT_EQ(test, kdtl_load(s, cpu_online_mask), -EINVAL);
 	/* The session still works. */
 	KUNIT_EXPECT_EQ(test, kdtl_start(s), -EINVAL);
@@ -471,10 +480,7 @@ static void session_bad_load(struct kunit *test)
 	session_nothing_left(test, "load");
 }
 
-/*
- * If the source refuses on one CPU, it is on nowhere, and the error is the
- * source's.
- */
+/* If the source refuses on one CPU, it is switched off on all CPUs, and start returns its error. */
 static void session_start_fails(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = { SESSION_GOOD };
@@ -488,7 +494,7 @@ static void session_start_fails(struct kunit *test)
 		session_src.source_error = -EXDEV;
 		KUNIT_EXPECT_EQ_MSG(test, kdtl_start(s), -EXDEV, "CPU %d refuses", cpu);
 		KUNIT_EXPECT_EQ_MSG(test, atomic_read(&session_src.on), 0, "CPU %d refuses", cpu);
-		/* It is loaded, not started. */
+		/* The session is loaded, but not started. */
 		KUNIT_EXPECT_EQ(test, kdtl_write_config(s, NULL, 0), 0);
 		session_src.source_error = 0;
 		KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
@@ -500,10 +506,7 @@ static void session_start_fails(struct kunit *test)
 	session_nothing_left(test, "start");
 }
 
-/*
- * What one session is refused does not affect the other, whichever was loaded
- * first.
- */
+/* A refusal to one session does not affect the other one, whichever of them was loaded first. */
 static void session_start_fails_alone(struct kunit *test)
 {
 	const struct kdtl_session_attr cede = { SESSION_GOOD, .mask = KDTL_MASK_CEDE };
@@ -541,8 +544,8 @@ static void session_emit(void *unused)
 }
 
 /*
- * The source was off while an overflow paused the CPU, and refuses when it is
- * to go on: the CPU stays paused, whether a set switch was due or not.
+ * The source is off while an overflow pauses the CPU, and refuses to be switched on again: the CPU
+ * stays paused, whether or not a switch of sets was due.
  */
 static void session_restart_fails(struct kunit *test)
 {
@@ -584,7 +587,7 @@ static void session_restart_fails(struct kunit *test)
 	}
 }
 
-/* Entries that a CPU logged before another one refused can be read. */
+/* Entries that a CPU logged before another CPU refused can still be read. */
 static void session_start_fails_late(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = { SESSION_GOOD, .msg_pages = 1 };
@@ -614,7 +617,7 @@ static void session_lose(void *nr)
 	kdtl_pmu_lost(&session_pmu, *(u64 *)nr);
 }
 
-/* A driver that reports a loss of nothing. */
+/* A driver reports that no entries were lost. */
 static void session_lost_none(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = { SESSION_GOOD, .msg_pages = 1 };
@@ -634,7 +637,7 @@ static void session_lost_none(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_msg(test, s).lost.count, 1ULL);
 }
 
-/* Close in every state, many times. */
+/* Close a session in each state, many times. */
 static void session_close_leaves_nothing(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = { SESSION_GOOD, .msg_pages = 1 };
@@ -659,7 +662,7 @@ static void session_close_leaves_nothing(struct kunit *test)
 	session_nothing_left(test, "close");
 }
 
-/* Two sessions at once: the source is on for as long as either wants it. */
+/* While two sessions use a source, it is on as long as either wants it. */
 static void session_two(struct kunit *test)
 {
 	const struct kdtl_session_attr cede = { SESSION_GOOD, .mask = KDTL_MASK_CEDE };
@@ -682,11 +685,11 @@ static void session_two(struct kunit *test)
 	session_nothing_left(test, "two");
 }
 
-/* The source gets the shortest period of the sessions, but none below 50 us. */
+/* The source gets the shortest period of all sessions, but none below 50 us. */
 static void session_periods(struct kunit *test)
 {
 	static const u64 periods[][2] = {
-		/* asked for, and what it becomes */
+		/* The period asked for, and the one that the source gets. */
 		{ 0, 0 }, { 1, 50000 }, { 49999, 50000 }, { 50000, 50000 }, { 50001, 50001 },
 		{ NSEC_PER_SEC, NSEC_PER_SEC },
 	};

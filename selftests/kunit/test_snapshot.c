@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Overwrite mode: the newest entries, whole and in order, whatever the writer
- * does meanwhile; P.10
+ * Overwrite mode: a snapshot has the newest entries, whole and in order, whatever the writer does
+ * meanwhile (promise P.10)
  */
 #include <linux/kthread.h>
 #include <linux/moduleparam.h>
@@ -16,7 +16,10 @@ static unsigned int snapshot_laps = 20000;
 module_param(snapshot_laps, uint, 0444);
 MODULE_PARM_DESC(snapshot_laps, "laps of an area during snapshots of it (default 20000)");
 
-/* The most entries that a snapshot can have: one may be being written. */
+/*
+ * The most entries that a snapshot can have: there is room for one more, which may be being
+ * written.
+ */
 static unsigned int snapshot_most(unsigned int pages)
 {
 	return pages * PAGE_SIZE / KDTL_ENTRY_SIZE - 1;
@@ -36,13 +39,13 @@ static struct kdtl_session *snapshot_session(struct kunit *test, unsigned int pa
 
 /**
  * struct snapshot_view - one snapshot, and what is wrong with it
- * @cpu: whose
- * @buf: where to
- * @len: of @buf
+ * @cpu: the CPU whose area it is of
+ * @buf: the buffer
+ * @len: the size of @buf
  * @got: what kdtl_aux_snapshot() returned
- * @missed: what it said is missing
+ * @missed: how many entries it said were missing
  * @first: number of the first entry
- * @last: and of the last
+ * @last: number of the last entry
  * @wrong: entries that are torn, or do not follow each other
  */
 struct snapshot_view {
@@ -76,7 +79,7 @@ static void snapshot_take(struct kdtl_session *s, struct snapshot_view *v)
 	}
 }
 
-/* The number of the CPU's first entry from now on. */
+/* Returns the number of the first entry that the CPU makes from now on. */
 static u64 snapshot_first(struct kunit *test, struct kdtl_session *s, int cpu)
 {
 	struct kdtl_entry e;
@@ -91,7 +94,10 @@ static u64 snapshot_first(struct kunit *test, struct kdtl_session *s, int cpu)
 
 /* ------------------------------------------------------------------- quiescent */
 
-/* Empty, partly full, full, and after laps; into buffers of any size. */
+/*
+ * Take snapshots of an area that is empty, partly full, full, or overwritten, into buffers of any
+ * size.
+ */
 static void snapshot_newest(struct kunit *test)
 {
 	static const unsigned int more[] = { 1, 5, 77, 1, 1, 84, 85, 86, 1000, 3 };
@@ -129,7 +135,7 @@ static void snapshot_newest(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, v.wrong, 0ULL);
 
-	/* The data stays after the stop, and goes with the next load. */
+	/* The data stays after the stop; the next load drops it. */
 	v.len = PAGE_SIZE;
 	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
 	snapshot_take(s, &v);
@@ -163,7 +169,7 @@ static void snapshot_errors(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, missed, 0ULL);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_snapshot(s, nr_cpu_ids, &e, sizeof(e), NULL),
 			(ssize_t)-EINVAL);
-	/* A snapshot holds nothing, so nothing can be given back. */
+	/* A snapshot keeps nothing back, so there is nothing to give back. */
 	KUNIT_EXPECT_EQ(test, kdtl_aux_peek(s, 0, &span), (ssize_t)-EINVAL);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, 0, 3 * KDTL_ENTRY_SIZE), -EINVAL);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, 0, &info), 0);
@@ -179,8 +185,8 @@ static void snapshot_errors(struct kunit *test)
 
 /**
  * struct snapshot_writer - writes as fast as it can
- * @written: entries
- * @burst: entries with interrupts off in one go
+ * @written: how many entries it has written
+ * @burst: how many it writes at a time, with interrupts off
  */
 struct snapshot_writer {
 	u64		written;
@@ -203,7 +209,7 @@ static int snapshot_write(void *arg)
 	return 0;
 }
 
-/* A reader takes snapshots while a writer on another CPU laps it. */
+/* Take snapshots while a writer on another CPU overwrites the area again and again. */
 static void snapshot_race(struct kunit *test, unsigned int pages, unsigned int burst)
 {
 	const u64 laps = snapshot_laps / (pages * 2);
@@ -228,19 +234,13 @@ static void snapshot_race(struct kunit *test, unsigned int pages, unsigned int b
 	kthread_bind(writer, v.cpu);
 	wake_up_process(writer);
 	while (READ_ONCE(w.written) < laps * (snapshot_most(pages) + 1)) {
-		/*
-		 * As a panic notifier would call it: it must not need anyone
-		 * else.
-		 */
+		/* Take it as a panic notifier would: it must not wait for anybody. */
 		local_irq_save(flags);
 		snapshot_take(s, &v);
 		local_irq_restore(flags);
 		taken++;
 		if (v.got > 0) {
-			/*
-			 * All that it reports as missing is before the first
-			 * entry.
-			 */
+			/* All entries that it counts as missing are before its first one. */
 			dishonest += v.missed != v.first - first;
 			backwards += v.last < last;
 			last = v.last;
@@ -262,7 +262,7 @@ static void snapshot_race(struct kunit *test, unsigned int pages, unsigned int b
 	KUNIT_EXPECT_EQ(test, dishonest, 0ULL);
 	KUNIT_EXPECT_EQ(test, backwards, 0ULL);
 	KUNIT_EXPECT_GT(test, full + part, 0ULL);
-	/* After the stop it has the newest of all entries written. */
+	/* After the stop a snapshot has the newest of all entries that were written. */
 	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
 	snapshot_take(s, &v);
 	KUNIT_EXPECT_EQ(test, v.wrong, 0ULL);
@@ -271,13 +271,13 @@ static void snapshot_race(struct kunit *test, unsigned int pages, unsigned int b
 	kvfree(v.buf);
 }
 
-/* The writer pauses in between, so the reader wins often. */
+/* The writer pauses between bursts, so the reader often gets all entries. */
 static void snapshot_race_slow(struct kunit *test)
 {
 	snapshot_race(test, 1, 1);
 }
 
-/* A lap and more in one go. */
+/* Each burst overwrites the whole area and more. */
 static void snapshot_race_laps(struct kunit *test)
 {
 	snapshot_race(test, 1, 100);
@@ -296,7 +296,7 @@ struct snapshot_stopped {
 	bool			atomic;
 };
 
-/* All other CPUs spin with interrupts off: nobody could answer. */
+/* All other CPUs spin with interrupts off, so none of them could answer. */
 static int snapshot_stopped(void *arg)
 {
 	struct snapshot_stopped *st = arg;
@@ -308,7 +308,7 @@ static int snapshot_stopped(void *arg)
 	return 0;
 }
 
-/* P.10: it can be used when the machine stands still with entries half written. */
+/* P.10: a snapshot works while the machine stands still with entries half written. */
 static void snapshot_panic(struct kunit *test)
 {
 	struct kdtl_session *s = snapshot_session(test, 1);
@@ -353,7 +353,7 @@ struct snapshot_open {
 	u64			head;
 };
 
-/* A driver's transaction is open and has overwritten everything. */
+/* A driver has a transaction open, and has overwritten everything. */
 static void snapshot_inside(struct perf_event *event, void *arg)
 {
 	struct perf_output_handle handle;
@@ -369,10 +369,7 @@ static void snapshot_inside(struct perf_event *event, void *arg)
 	kdtl_aux_output_end(&handle, area->size);
 }
 
-/*
- * It is not known what such a driver is writing: the snapshot is empty, and
- * says so.
- */
+/* Nobody knows which bytes such a driver is writing, so the snapshot is empty, and says so. */
 static void snapshot_open(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = {

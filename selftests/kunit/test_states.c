@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every verb in every state
+ * Each verb in each state
  *
- * states.def says what each verb does in each state.  This puts a session into
- * each state, in each way that leads there, calls each verb and checks what it
- * returns and the state afterwards.  Documentation/states.rst shows the
- * same table.
+ * states.def says what each verb does in each state.  This test puts a session into each state, by
+ * each way that leads there, calls each verb, and checks what it returns and which state the
+ * session is in afterwards.  Documentation/states.rst shows the same table.
  *
- * A source of its own, for its detach(): kdtl_session_close() calls that when
- * the session refuses everything and is not freed yet.
+ * The source is the test's own, for its detach(): kdtl_session_close() calls that while the session
+ * refuses everything and is not freed yet.
  */
 #include <linux/irq_work.h>
 #include <linux/module.h>
@@ -40,8 +39,8 @@ static const char * const states_names[] = {
 /* ------------------------------------------------------------------- source */
 
 /*
- * The same clock on all CPUs, so that one kdtl_merge_sync() is enough: an idle CPU's
- * local_clock() may stand still.
+ * The clock is the same on all CPUs, so that one kdtl_merge_sync() is enough.  local_clock() would
+ * not do, because it may stand still on an idle CPU.
  */
 static atomic64_t states_clock;
 
@@ -72,7 +71,7 @@ static void states_nothing(struct irq_work *work)
 {
 }
 
-/* Runs on the CPU. The irq_work that the entry raised has run when this is over. */
+/* Runs on the CPU.  When it returns, the irq_work that the entry raised has run. */
 static long states_emit(void *unused)
 {
 	struct irq_work last = IRQ_WORK_INIT_HARD(states_nothing);
@@ -91,7 +90,7 @@ static long states_emit(void *unused)
 
 /* ------------------------------------------------------------ ways to states */
 
-/* An entry posts a message, and pauses a session if it is to be paused. */
+/* The entry posts a message, and pauses the session if that pauses on overflows. */
 static void states_start(struct kdtl_session *s, int cpu)
 {
 	kdtl_load(s, NULL);
@@ -165,7 +164,7 @@ static const struct states_way {
 	const char		*name;
 	enum states_state	to;
 	bool			data;		/* there is something to read */
-	bool			stopped;	/* paused, but stopped as well */
+	bool			stopped;	/* paused, and stopped, too */
 	void			(*go)(struct kdtl_session *s);
 } states_ways[] = {
 	{ "create", STATES_CREATED, false, false, states_way_none },
@@ -182,7 +181,7 @@ static const struct states_way {
 
 /* -------------------------------------------------------------------- verbs */
 
-/* Each returns what the verb returns; lengths and counts are positive. */
+/* Each of these returns what its verb returns; lengths and counts are positive. */
 static ssize_t do_kdtl_load(struct kdtl_session *s)
 {
 	return kdtl_load(s, NULL);
@@ -236,7 +235,7 @@ static ssize_t do_kdtl_create_evtsets(struct kdtl_session *s)
 	return kdtl_create_evtsets(s, &req, 1);
 }
 
-/* Set 1 exists from the beginning. */
+/* The session is created with set 1. */
 static ssize_t do_kdtl_delete_evtsets(struct kdtl_session *s)
 {
 	struct kdtl_evtset req = { .id = 1 };
@@ -270,7 +269,7 @@ static ssize_t do_kdtl_aux_peek(struct kdtl_session *s)
 	return kdtl_aux_peek(s, cpumask_first(cpu_online_mask), &span);
 }
 
-/* What there is, and a byte more, which is always refused. */
+/* Give back what there is and one byte more, which is always refused. */
 static ssize_t do_kdtl_aux_consume(struct kdtl_session *s)
 {
 	const int cpu = cpumask_first(cpu_online_mask);
@@ -353,10 +352,10 @@ static ssize_t do_kdtl_session_close(struct kdtl_session *s)
 
 /**
  * struct states_cell - what a verb does in a state
- * @ret: what it returns; a positive number is as good as 0
- * @then: the state afterwards
- * @empty: it reports that there is nothing to read
- * @out: not to be called
+* @ret: what the verb returns; a positive number counts as 0
+* @then: the state of the session afterwards
+* @empty: the verb reports that there is nothing to read
+* @out: the verb is not called in this state
  */
 struct states_cell {
 	int			ret;
@@ -384,7 +383,7 @@ static const struct states_verb {
 #undef KDTL_VERB
 };
 
-/* What a verb returns that finds nothing to read. */
+/* Is this what the verb returns if there is nothing to read? */
 static bool states_is_empty(const struct states_verb *verb, ssize_t ret)
 {
 	if (verb->call == do_kdtl_read)
@@ -415,8 +414,8 @@ static struct kdtl_session *states_session(struct kunit *test,
 }
 
 /*
- * In which state is it?  Decided by what is refused: kdtl_restart() comes last,
- * as it alone could change the state.
+ * Which state is the session in?  What it refuses tells.  kdtl_restart() comes last, because it
+ * alone could change the state.
  */
 static enum states_state states_probe(struct kdtl_session *s, enum states_state like)
 {
@@ -456,7 +455,7 @@ static void states_cell(struct kunit *test, const struct states_verb *verb,
 	if (then == STATES_CLOSED)
 		return;
 
-	/* A restart does not start a session that was stopped while paused. */
+	/* kdtl_restart() does not start a session that was stopped while paused. */
 	if (way->stopped && then == STATES_STARTED)
 		then = STATES_STOPPED;
 	KUNIT_EXPECT_EQ_MSG(test, states_probe(s, then), then,
@@ -478,7 +477,7 @@ static void states_table(struct kunit *test)
 		   ARRAY_SIZE(states_ways) + 1);
 }
 
-/* There is data wherever the table says that a verb finds some. */
+/* A verb that reads finds data exactly after those ways that leave some. */
 static void states_data(struct kunit *test)
 {
 	unsigned int v, w;
@@ -527,7 +526,7 @@ static void states_check_closing(struct kdtl_session *s)
 	}
 }
 
-/* kdtl_session_close() calls detach(), at its end. */
+/* kdtl_session_close() calls detach() near its end; all verbs are called there. */
 static void states_closing_table(struct kunit *test)
 {
 	unsigned int w;

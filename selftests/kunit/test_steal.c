@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The suite of kdtl_kunit_steal.ko: core/pmu/kdtl_steal.c, with a hypervisor that the
- * suite plays
+ * The suite of kdtl_kunit_steal.ko: core/pmu/kdtl_steal.c, with a hypervisor that the suite plays
  *
- * The driver is compiled into this module, and gets the areas of the suite instead of
- * those that KVM fills.  All else is real: its probes run at the kernel's own timers and
- * task switches.
+ * The driver is compiled into this module, and gets the suite's areas instead of those that KVM
+ * fills.  All else is real: its probes run at the kernel's own timers and task switches.
  */
 #include <linux/cpu.h>
 #include <linux/delay.h>
@@ -44,10 +42,10 @@ static int fake_rdmsr(u64 *val)
 
 /**
  * struct gap - what the hypervisor does to a CPU
- * @ns: steals that
- * @loads: lets it run that often
- * @lasts: ns that really pass meanwhile
- * @half: does not finish writing
+ * @ns: by how much the area's stolen time grows
+ * @loads: how many times it lets the CPU run again
+ * @lasts: how many ns really pass meanwhile
+ * @half: it does not finish writing the area
  */
 struct gap {
 	s64		ns;
@@ -56,7 +54,7 @@ struct gap {
 	bool		half;
 };
 
-/* Interrupts are off, as they are for a CPU that does not run. */
+/* Interrupts are off meanwhile, as on a CPU that does not run. */
 static void fake_gap_here(void *data)
 {
 	struct kvm_steal_time *area = fake_areas[raw_smp_processor_id()];
@@ -78,7 +76,7 @@ static void fake_gap(int cpu, const struct gap *gap)
 	smp_call_function_single(cpu, fake_gap_here, (void *)gap, 1);
 }
 
-/* One whole gap, in which its time passes. */
+/* Make one whole gap, in which as much time passes as is stolen. */
 static void steal(int cpu, unsigned int ns)
 {
 	fake_gap(cpu, &(struct gap){ .ns = ns, .loads = 1, .lasts = ns });
@@ -110,7 +108,9 @@ static u64 lost(struct kdtl_session *s, int cpu)
 	return kdtl_aux_info(s, cpu, &info) ? 0 : info.lost;
 }
 
-/* The next entry of a CPU, which is looked at soon whatever it does. */
+/*
+ * Read the next entry of a CPU.  Timer and task switches look for it soon, whatever the CPU does.
+ */
 static struct kdtl_entry next_entry(struct kunit *test, struct kdtl_session *s, int cpu)
 {
 	struct kdtl_entry e = {};
@@ -124,7 +124,7 @@ static struct kdtl_entry next_entry(struct kunit *test, struct kdtl_session *s, 
 	return e;
 }
 
-/* The timer and task switches have looked: there is nothing more. */
+/* The timer and task switches have had time to look, and there is no further entry. */
 static void expect_no_entry(struct kunit *test, struct kdtl_session *s, int cpu)
 {
 	const unsigned long end = jiffies + 3;
@@ -159,7 +159,7 @@ static void steal_one_gap(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)e.preempt_reason, (int)KDTL_PREEMPT_UNUSED);
 	KUNIT_EXPECT_GE(test, kdtl_entry_time(&e), before);
 	KUNIT_EXPECT_LE(test, kdtl_entry_time(&e), after);
-	/* The look before was before the gap. */
+	/* The look before this one was before the gap. */
 	KUNIT_EXPECT_LE(test, be64_to_cpu(e.fault_addr), kdtl_entry_time(&e) - GAP);
 	KUNIT_EXPECT_EQ(test, be64_to_cpu(e.srr0), fake_areas[CPU]->steal);
 	KUNIT_EXPECT_EQ(test, be64_to_cpu(e.srr1), 1ULL);
@@ -171,7 +171,7 @@ static long nothing(void *unused)
 	return 0;
 }
 
-/* Entry by entry, on each CPU: none is missing, none is there twice. */
+/* On each CPU, gap by gap, no entry is missing and none comes twice. */
 static void steal_each_cpu(struct kunit *test)
 {
 	struct kdtl_session *s = steal_session(test, 0, 0);
@@ -184,7 +184,10 @@ static void steal_each_cpu(struct kunit *test)
 		for_each_online_cpu(cpu) {
 			ns = i * 100000 + cpu;
 			steal(cpu, ns);
-			/* An idle CPU's next timer may come in a second, a task switch now. */
+			/*
+			 * On an idle CPU the next timer may come in a second; a task switch comes
+			 * now.
+			 */
 			work_on_cpu(cpu, nothing, NULL);
 			e = next_entry(test, s, cpu);
 			KUNIT_EXPECT_EQ(test, kdtl_entry_queued(&e), ns);
@@ -208,7 +211,7 @@ static void steal_merged(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, be64_to_cpu(e.srr1), KDTL_STEAL_MERGED | 3);
 }
 
-/* The hypervisor let the CPU run again without having kept it from that. */
+/* The hypervisor lets the CPU run again, but has not kept it from running. */
 static void steal_no_time(struct kunit *test)
 {
 	struct kdtl_session *s = steal_session(test, 0, 0);
@@ -218,13 +221,13 @@ static void steal_no_time(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	fake_gap(CPU, &none);
 	expect_no_entry(test, s, CPU);
-	/* Those five were before the next look. */
+	/* Those five were told at an earlier look, so they do not count here. */
 	steal(CPU, GAP);
 	e = next_entry(test, s, CPU);
 	KUNIT_EXPECT_EQ(test, be64_to_cpu(e.srr1), 1ULL);
 }
 
-/* An odd version: the hypervisor is writing. */
+/* An odd version means that the hypervisor is writing the area. */
 static void steal_half_written(struct kunit *test)
 {
 	struct kdtl_session *s = steal_session(test, 0, 0);
@@ -251,14 +254,14 @@ static void steal_backwards(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, kapi_until(lost(s, CPU)));
 	KUNIT_EXPECT_EQ(test, lost(s, CPU), 1ULL);
 	KUNIT_EXPECT_EQ(test, unread(s, CPU), 0ULL);
-	/* From there on it counts again. */
+	/* From that value on, stolen time counts again. */
 	steal(CPU, GAP);
 	e = next_entry(test, s, CPU);
 	KUNIT_EXPECT_EQ(test, kdtl_entry_queued(&e), (u32)GAP);
 	KUNIT_EXPECT_EQ(test, lost(s, CPU), 1ULL);
 }
 
-/* The clock jumps by an hour, in a few ms: the entry has no more than those. */
+/* The stolen time grows by an hour within a few ms: the entry has only the time that passed. */
 static void steal_jump(struct kunit *test)
 {
 	struct kdtl_session *s = steal_session(test, 0, 0);
@@ -273,11 +276,11 @@ static void steal_jump(struct kunit *test)
 	passed = kdtl_entry_time(&e) - be64_to_cpu(e.fault_addr);
 	KUNIT_EXPECT_EQ(test, (u64)kdtl_entry_queued(&e), passed);
 	KUNIT_EXPECT_GE(test, passed, (u64)GAP);
-	/* Not since the session began: the last look was a tick or a switch ago. */
+	/* That time is since the last look, a tick or a switch ago, not since the session began. */
 	KUNIT_EXPECT_LE(test, before, be64_to_cpu(e.fault_addr) + NSEC_PER_SEC);
 	KUNIT_EXPECT_EQ(test, be64_to_cpu(e.srr1), KDTL_STEAL_CUT | 1);
 	KUNIT_EXPECT_EQ(test, counted_steal(test, s, CPU), passed);
-	/* What was cut off does not come later. */
+	/* The time that was cut off does not come later. */
 	steal(CPU, GAP);
 	e = next_entry(test, s, CPU);
 	KUNIT_EXPECT_EQ(test, kdtl_entry_queued(&e), (u32)GAP);
@@ -300,7 +303,7 @@ static void steal_wrap(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, be64_to_cpu(e.srr1), 1ULL);
 }
 
-/* The hypervisor does not say why, so each mask gets each entry. */
+/* The hypervisor does not say why it took the CPU, so each mask gets each entry. */
 static void steal_masks(struct kunit *test)
 {
 	const u32 masks[] = { KDTL_MASK_CEDE, KDTL_MASK_PREEMPT, KDTL_MASK_FAULT, KDTL_MASK_ALL };
@@ -327,14 +330,14 @@ static void steal_masks(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kapi_counter(test, all[i], 0, KDTL_CTR_UNKNOWN, CPU), 1ULL);
 		kdtl_session_close(all[i]);
 	}
-	/* It knows nothing of limits or of idle time. */
+	/* This source knows nothing of throttling, or of idle time. */
 	attr.mask = KDTL_MASK_THROTTLE;
 	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_create(&attr)), (long)-EOPNOTSUPP);
 	attr.mask = KDTL_MASK_IDLE;
 	KUNIT_EXPECT_EQ(test, PTR_ERR(kdtl_session_create(&attr)), (long)-EOPNOTSUPP);
 }
 
-/* What was stolen before a session, or between two, belongs to none. */
+/* Time stolen before a session was started, or between two starts, is not told. */
 static void steal_before(struct kunit *test)
 {
 	struct kdtl_session *s;
@@ -369,8 +372,8 @@ static bool timer_runs(int cpu)
 }
 
 /*
- * Only a period below the tick has a timer, which looks also where no tick does.  It goes
- * with the last session that wants it.
+ * Only for a period below the tick there is a timer, which also looks where no tick comes.  It
+ * stops with the last session that wants it.
  */
 static void steal_finer(struct kunit *test)
 {
@@ -402,7 +405,7 @@ static void look_by_timer(void *data)
 	*(enum hrtimer_restart *)data = kdtl_steal_timer(&c->timer);
 }
 
-/* The timer's look finds a gap as the others do, and it ends without a period. */
+/* A look by the timer finds a gap as the other looks do.  Without a period the timer then stops. */
 static void steal_by_timer(struct kunit *test)
 {
 	struct kdtl_session *s = steal_session(test, 0, 0);
@@ -417,7 +420,7 @@ static void steal_by_timer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_entry_queued(&e), (u32)GAP);
 }
 
-/* Nothing wakes an idle CPU; its next switch sees all gaps at once. */
+/* Nothing wakes up an idle CPU for this; its next switch sees all gaps at once. */
 static void steal_idle(struct kunit *test)
 {
 	struct kdtl_session *s = steal_session(test, 0, 0);
@@ -444,7 +447,10 @@ static void steal_idle(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, timer_runs(cpu));
 }
 
-/* More than an entry can hold: it says so, and the counter has all of it. */
+/*
+ * If more is stolen than an entry can hold, the entry has the maximum and the counter has all of
+ * it.
+ */
 static void steal_long(struct kunit *test)
 {
 	struct kdtl_session *s = steal_session(test, 0, 0);
@@ -454,7 +460,7 @@ static void steal_long(struct kunit *test)
 	unsigned long flags;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
-	/* The last look was ten seconds ago. This thread is on that CPU. */
+	/* Pretend that the last look was ten seconds ago; this thread is on that CPU. */
 	local_irq_save(flags);
 	c->seen.mono -= 10LL * NSEC_PER_SEC;
 	c->seen.mono_cycles = get_cycles();
@@ -467,7 +473,7 @@ static void steal_long(struct kunit *test)
 }
 
 #ifdef CONFIG_HOTPLUG_CPU
-/* The CPU comes back with another area: the MSR is read again. */
+/* The CPU comes back with another area: the driver reads the MSR again. */
 static void steal_hotplug(struct kunit *test)
 {
 	struct kdtl_session *s = steal_session(test, 0, 0);
@@ -515,7 +521,10 @@ static void count_stolen(void *data)
 	kcpustat_this_cpu->cpustat[CPUTIME_STEAL] += *(unsigned int *)data;
 }
 
-/* Without an area there is the kernel's own count, and then it is not known how often. */
+/*
+ * Without such areas there is the kernel's own count, which does not tell how often the CPU was
+ * taken.
+ */
 static void steal_counted(struct kunit *test)
 {
 	struct kdtl_session *s;
@@ -535,7 +544,7 @@ static void steal_counted(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, be64_to_cpu(e.srr1), 0ULL);
 	}
 	kapi_close(test);
-	/* As it was: others read it too. */
+	/* Reset the count, which others read too. */
 	kcpustat_cpu(CPU).cpustat[CPUTIME_STEAL] = 0;
 	kdtl_steal_exit();
 	fake_kvm = true;
@@ -543,8 +552,8 @@ static void steal_counted(struct kunit *test)
 }
 
 /*
- * What a tick costs that finds nothing, through a pointer as tracepoints call it.  Only an
- * emulator whose clock counts instructions can say: host/cost.sh looks at it.
+ * What a tick costs at which nothing is found.  It is called through a pointer, as tracepoints do.
+ * Only an emulator whose clock counts instructions can tell; host/cost.sh looks at it.
  */
 #define LOOKS		1000
 
@@ -577,7 +586,7 @@ static int steal_suite_init(struct kunit_suite *suite)
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		/* As large as its alignment. */
+		/* The area is as large as its alignment, so kzalloc() aligns it. */
 		fake_areas[cpu] = kzalloc(sizeof(*fake_areas[cpu]), GFP_KERNEL);
 		if (!fake_areas[cpu])
 			return -ENOMEM;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdtl_kunit_tasks.ko: what tasks were, at which time
+ * kdtl_kunit_tasks.ko: what the table says that tasks were, at which time
  *
- * Tasks of all kinds change while the table is kept: threads of the kernel, and a shell
- * that the test runs.  The test knows what it did, in which order.
+ * Tasks of all kinds change while the table is kept: kernel threads, and a shell that the test
+ * runs.  The test knows what it made them do, and in which order.
  */
 #include <linux/atomic.h>
 #include <linux/cgroup.h>
@@ -75,7 +75,7 @@ static int tasks_thread(void *unused)
 	return 0;
 }
 
-/* A thread that ends by itself, after a millisecond. */
+/* A thread that ends by itself after a millisecond. */
 static int tasks_short_thread(void *data)
 {
 	const u64 end = local_clock() + NSEC_PER_MSEC;
@@ -87,7 +87,7 @@ static int tasks_short_thread(void *data)
 	return 0;
 }
 
-/* All records, in the order of their numbers. */
+/* Read all records, in the order of their numbers. */
 static unsigned int tasks_all(struct kunit *test, struct kdtl_tasks *table,
 			      struct kdtl_task *all, u64 *lost)
 {
@@ -105,7 +105,7 @@ static unsigned int tasks_all(struct kunit *test, struct kdtl_tasks *table,
 	return nr;
 }
 
-/* The task @pid at @time is called @comm; NULL: nobody knows. */
+/* At @time, the task @pid must have been called @comm; NULL: nobody may know it. */
 static void tasks_expect(struct kunit *test, struct kdtl_tasks *table, pid_t pid, u64 time,
 			 const char *comm)
 {
@@ -121,7 +121,7 @@ static void tasks_expect(struct kunit *test, struct kdtl_tasks *table, pid_t pid
 	KUNIT_EXPECT_EQ(test, task.pid, (u32)pid);
 }
 
-/* A task that was there before, and one that nobody has ever seen. */
+/* A task that was there before the table is known; one that never existed is not. */
 static void tasks_before(struct kunit *test)
 {
 	struct kdtl_tasks *table = tasks_open(test);
@@ -139,7 +139,10 @@ static void tasks_before(struct kunit *test)
 	tasks_expect(test, table, PID_MAX_LIMIT - 1, local_clock(), NULL);
 }
 
-/* One that lives a millisecond is known when it has gone; not before it came. */
+/*
+ * A task that lives for a millisecond is known after it has gone, but not for the time before it
+ * came.
+ */
 static void tasks_short(struct kunit *test)
 {
 	struct kdtl_tasks *table = tasks_open(test);
@@ -162,7 +165,7 @@ static void tasks_short(struct kunit *test)
 	tasks_expect(test, table, pid, before, NULL);
 }
 
-/* A pid that two tasks had is each one's in its time. */
+/* If two tasks had the same pid, it is each one's in its own time. */
 static void tasks_pid_again(struct kunit *test)
 {
 	const unsigned long end = jiffies + KAPI_FOREVER;
@@ -177,7 +180,7 @@ static void tasks_pid_again(struct kunit *test)
 	pid = t->pid;
 	first = local_clock();
 	kthread_stop(t);
-	/* The pid becomes free some time later, and another task may get it. */
+	/* The pid becomes free a while later, and then another task may get it first. */
 	do {
 		msleep(20);
 		idr_set_cursor(&init_pid_ns.idr, pid);
@@ -193,7 +196,7 @@ static void tasks_pid_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, got, pid);
 }
 
-/* Nice values and policies, from when on. */
+/* The table knows nice values and policies, and since when a task had them. */
 static void tasks_policy(struct kunit *test)
 {
 	struct kdtl_tasks *table = tasks_open(test);
@@ -213,7 +216,7 @@ static void tasks_policy(struct kunit *test)
 	time[2] = local_clock();
 	sched_set_normal(t, -3);
 	time[3] = local_clock();
-	/* Nothing but the priority changes from the first to the second one. */
+	/* Only the priority changes from the first call to the second one. */
 	sched_set_fifo(t);
 	sched_set_fifo_low(t);
 	time[4] = local_clock();
@@ -235,7 +238,7 @@ static void tasks_policy(struct kunit *test)
 	kthread_stop(t);
 }
 
-/* Run a script, until it ends.  Returns what call_usermodehelper() does. */
+/* Run a script until it ends.  Returns what call_usermodehelper() returns. */
 static int tasks_sh(char *script)
 {
 	char *argv[] = { "/bin/sh", "-c", script, NULL };
@@ -253,7 +256,7 @@ static void tasks_find_rename(struct tracepoint *tp, void *unused)
 		tasks_rename_tp = tp;
 }
 
-/* The task still has its old name, and kdtl knows of the new one. */
+/* Called when kdtl knows the new name, while the task still has its old one. */
 static void tasks_rename(void *unused, struct task_struct *t, const char *comm)
 {
 	if (strcmp(comm, "kdtl_renamed"))
@@ -266,7 +269,7 @@ static int tasks_run_rename(void)
 {
 	int err;
 
-	/* After kdtl's own probe. */
+	/* Run after kdtl's own probe. */
 	err = tracepoint_probe_register_prio(tasks_rename_tp, tasks_rename, NULL,
 					     TRACEPOINT_DEFAULT_PRIO - 1);
 	if (err)
@@ -277,7 +280,7 @@ static int tasks_run_rename(void)
 	return err;
 }
 
-/* Something else of a task changes while it gets a new name: it has both. */
+/* Something else of a task changes just while it gets a new name: both changes are kept. */
 static void tasks_renamed(struct kunit *test)
 {
 	struct kdtl_tasks *table = tasks_open(test);
@@ -306,8 +309,10 @@ static void tasks_renamed(struct kunit *test)
 			      "%.16s, nice %d", last.comm, last.nice);
 }
 
-/* The path of the cgroup of @task ends with @end. */
-/* A cgroup is within itself, and what is above it; not in one whose path begins likewise. */
+/*
+ * A cgroup is within itself and within those above it, but not within one whose path only begins
+ * alike.
+ */
 static void tasks_within(struct kunit *test, struct kdtl_tasks *table, u64 id, char *path)
 {
 	char more[TASKS_PATH + 2], *end;
@@ -331,6 +336,7 @@ static void tasks_within(struct kunit *test, struct kdtl_tasks *table, u64 id, c
 	}
 }
 
+/* The path of the cgroup of @task must end with @end. */
 static void tasks_in(struct kunit *test, struct kdtl_tasks *table, const struct kdtl_task *task,
 		     const char *end)
 {
@@ -389,7 +395,7 @@ static void tasks_rcu(struct kunit *test)
 	KUNIT_EXPECT_LE(test, tasks_most_in_rcu, 64U);
 }
 
-/* Its cgroups may be left from the last time. */
+/* The cgroups may be left from an earlier run. */
 static const char tasks_script[] =
 	"rmdir %s/kdtl_there %s/kdtl_else 2>/dev/null\n"
 	"set -e\n"
@@ -403,7 +409,7 @@ static const char tasks_script[] =
 	"rmdir %s/kdtl_there\n"
 	"exec /bin/sleep 0.01";
 
-/* A shell that names itself, moves, becomes nice, moves on, and ends as another program. */
+/* A shell names itself, moves to a cgroup, becomes nice, moves on, and ends as another program. */
 static void tasks_shell(struct kunit *test)
 {
 	static const struct {
@@ -450,7 +456,7 @@ static void tasks_shell(struct kunit *test)
 		if (k < ARRAY_SIZE(expected))
 			tasks_in(test, table, &all[i], expected[k].cgroup);
 		k++;
-		/* The same, by the time. */
+		/* The same record is found by its time. */
 		KUNIT_EXPECT_EQ(test, kdtl_task_at(table, pid, all[i].since, &at), 0);
 		KUNIT_EXPECT_EQ(test, at.seq, all[i].seq);
 		KUNIT_EXPECT_EQ(test, kdtl_task_at(table, pid, all[i].since - 1, &at), 0);
@@ -460,7 +466,7 @@ static void tasks_shell(struct kunit *test)
 	kvfree(all);
 }
 
-/* Short threads until some have made another go; those that live stay known. */
+/* Start so many short threads that old records are dropped; tasks that live stay known. */
 static void tasks_bounded(struct kunit *test)
 {
 	struct kdtl_tasks *table = tasks_open(test);
@@ -495,7 +501,7 @@ static void tasks_bounded(struct kunit *test)
 	nr = tasks_all(test, table, all, &lost);
 	KUNIT_EXPECT_LE(test, nr, records);
 	KUNIT_EXPECT_GT(test, lost, 0ULL);
-	/* Each thread that began makes a record, and one when it gets its name. */
+	/* Each thread makes a record when it begins, and one when it gets its name. */
 	KUNIT_EXPECT_GE(test, nr + lost, 2ULL * records);
 	for (i = 0; i < nr; i++)
 		newer += all[i].seq > from;
@@ -503,9 +509,12 @@ static void tasks_bounded(struct kunit *test)
 	kvfree(all);
 }
 
-#define TASKS_FEW	16	/* changes that a busy host lets happen at once */
+#define TASKS_FEW	16	/* changes in a row that a busy host does not interrupt */
 
-/* How long a change takes at the least, of so many eighths of the table; ns. */
+/*
+ * Change a task until so many eighths of the table are full.  Returns how many ns a change took, at
+ * the least.
+ */
 static u64 tasks_change_ns(unsigned int eighths)
 {
 	unsigned int left = records / 8 * eighths, i;
@@ -535,7 +544,7 @@ static int tasks_changer(void *unused)
 	return tasks_thread(NULL);
 }
 
-/* The number of the last change. */
+/* Returns the number of the last change. */
 static u64 tasks_last(struct kdtl_tasks *table)
 {
 	struct kdtl_task few[16];
@@ -546,7 +555,7 @@ static u64 tasks_last(struct kdtl_tasks *table)
 	return seq;
 }
 
-/* Tasks change on all CPUs at once, and each change has its number. */
+/* Tasks change on all CPUs at once, and no change goes without a number. */
 static void tasks_at_once(struct kunit *test)
 {
 	struct kdtl_tasks *table = tasks_open(test);
@@ -575,7 +584,7 @@ static void tasks_at_once(struct kunit *test)
 		kthread_stop(t[i]);
 }
 
-/* The next pid above @pid that is looked for in the same bucket, or in another one. */
+/* Returns the next pid above @pid that has the same hash as @pid, or another one. */
 static pid_t tasks_other(pid_t pid, bool same)
 {
 	const u32 hash = hash_32(pid, ilog2(records));
@@ -586,7 +595,7 @@ static pid_t tasks_other(pid_t pid, bool same)
 	return pid;
 }
 
-/* How long it takes at the least to look for @pid, in ns. */
+/* Returns how long it takes to look for @pid, at the least, in ns. */
 static u64 tasks_look_ns(struct kdtl_tasks *table, pid_t pid)
 {
 	u64 start, least = U64_MAX;
@@ -602,9 +611,9 @@ static u64 tasks_look_ns(struct kdtl_tasks *table, pid_t pid)
 }
 
 /*
- * A task that changes all the time fills the table with its records.  Then each change takes
- * the oldest one, as quickly as a free one, and a fork or an exit of a pid with the same hash
- * does not look at all of them: interrupts are off.
+ * A task that changes all the time fills the table with its records.  Each change then replaces the
+ * oldest record as quickly as it would take a free one.  To look for a pid with the same hash must
+ * not mean to look at all of these records: interrupts are off meanwhile.
  */
 static void tasks_full(struct kunit *test)
 {
@@ -626,7 +635,7 @@ static void tasks_full(struct kunit *test)
 	KUNIT_EXPECT_LE(test, same, 4 * other);
 }
 
-/* A reader may go on from any number, also where it has to search in several pieces. */
+/* A reader may go on from any number, even where it has to search in several steps. */
 static void tasks_anywhere(struct kunit *test)
 {
 	struct kdtl_tasks *table = tasks_open(test);
@@ -646,7 +655,7 @@ static void tasks_anywhere(struct kunit *test)
 	}
 	nr = tasks_all(test, table, all, &lost);
 	for (i = 0; i + 1 < nr; i++) {
-		/* To and fro, so that no search begins where the last one ended. */
+		/* Go to and fro, so that no search begins where the last one ended. */
 		const unsigned int at = i % 2 ? i : nr - 2 - i;
 
 		seq = all[at].seq;
@@ -656,12 +665,12 @@ static void tasks_anywhere(struct kunit *test)
 		KUNIT_EXPECT_GE(test, next.seq, all[at + 1].seq);
 		same += next.seq == all[at + 1].seq;
 	}
-	/* A change meanwhile may take the place of a record. */
+	/* A change that comes meanwhile may replace a record. */
 	KUNIT_EXPECT_GE(test, same, nr / 2);
 	kvfree(all);
 }
 
-/* Of two readers each goes on where it was, and their losses are their own. */
+/* Each of two readers goes on where it was, and is told of its own losses. */
 static void tasks_two_readers(struct kunit *test)
 {
 	struct kdtl_tasks *table = tasks_open(test), *late;
@@ -687,12 +696,12 @@ static void tasks_two_readers(struct kunit *test)
 	}
 	kthread_stop(t);
 	KUNIT_EXPECT_GT(test, nr, 1U);
-	/* The other one keeps the table. */
+	/* The first reader still keeps the table. */
 	kdtl_tasks_close(late);
 	tasks_expect(test, table, pid, local_clock(), "kdtl_between");
 }
 
-/* Nobody keeps the table, and numbers that are none. */
+/* Calls without a table, and with numbers and ids that nothing has, are refused. */
 static void tasks_refused(struct kunit *test)
 {
 	struct kdtl_tasks *table = tasks_open(test), *none[] = { NULL, ERR_PTR(-ENOMEM) };

@@ -2,8 +2,8 @@
 /*
  * Times of entries by the kernel's clocks
  *
- * The source's clock runs at a rate that its tb_freq does not state.  This is what a
- * clock looks like that adjtimex() slews, only more so.
+ * The source's clock does not run at the rate that its tb_freq says, like a clock that adjtimex()
+ * slews, only more so.
  */
 #include <linux/ktime.h>
 #include <linux/preempt.h>
@@ -14,8 +14,8 @@
 
 #define TIMEBASE_ROUNDS	5
 #define TIMEBASE_NR	20
-#define TIMEBASE_NS	(3 * NSEC_PER_MSEC)	/* from one entry to the next */
-#define TIMEBASE_NEAR	NSEC_PER_USEC		/* what is promised */
+#define TIMEBASE_NS	(3 * NSEC_PER_MSEC)	/* between two entries */
+#define TIMEBASE_NEAR	NSEC_PER_USEC		/* the promised precision */
 
 static u64 timebase_clock(struct kdtl_pmu *p)
 {
@@ -65,7 +65,7 @@ static void timebase_check(struct kunit *test, const struct timebase_entry *t,
 	KUNIT_EXPECT_TRUE(test, timebase_between(kdtl_entry_real_ns(&t->e, tb), t->real, near));
 }
 
-/* Right to a microsecond between two calls, although the rate is 20 % off tb_freq. */
+/* Between two calls, times are right to a microsecond, although the rate is 20 % off tb_freq. */
 static void timebase_slewed(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = { .pmu = "kdtl_fake_timebase", .aux_pages = 1 };
@@ -93,7 +93,7 @@ static void timebase_slewed(struct kunit *test)
 	kfree(t);
 }
 
-/* A source without a clock of its own has local_clock(), which may be each CPU's own. */
+/* A source without a clock of its own uses local_clock(), which may differ between CPUs. */
 static void timebase_local(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session(test, 0);
@@ -117,7 +117,7 @@ static void timebase_local(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_timebase_sync(s, NULL), -EINVAL);
 }
 
-/* A clock that stands still, or goes back, gives some time, and divides by nothing. */
+/* If the clock stands still or goes back, the times are of little use, but nothing divides by 0. */
 static u64 timebase_still_at;
 
 static u64 timebase_still(struct kdtl_pmu *p)
@@ -138,13 +138,13 @@ static void timebase_broken(struct kunit *test)
 		timebase_still_at = 1000 - i;
 		KUNIT_EXPECT_EQ(test, kdtl_timebase_sync(s, &tb), 0);
 		KUNIT_EXPECT_EQ(test, tb.ticks, timebase_still_at);
-		/* As if the last call had been long ago. */
+		/* Pretend that the last call was long ago. */
 		tb.from.mono -= 1000 * (u64)NSEC_PER_SEC;
 	}
 	timebase_pmu.clock = timebase_clock;
 }
 
-/* No number of ticks makes the division trap, and none of a raw session. */
+/* No number of ticks makes the division trap; in a raw session all times are 0. */
 static void timebase_ticks(struct kunit *test)
 {
 	struct kdtl_aux_info info = { .tb_freq = 512000000 };
@@ -164,7 +164,7 @@ static void timebase_ticks(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_ticks_to_ns(&info, 5), 0ULL);
 }
 
-/* One look of two seconds delays the next one by no more than two usual looks would. */
+/* A single look of two seconds delays the next look by no more than two usual looks would. */
 static void timebase_pace(struct kunit *test)
 {
 	const u64 look = 20 * NSEC_PER_USEC, rest = KDTL_PACE_REST;
@@ -180,7 +180,7 @@ static void timebase_pace(struct kunit *test)
 	kdtl_pace_set(&pace, now, now + 2ULL * NSEC_PER_SEC);
 	now += 2ULL * NSEC_PER_SEC;
 	KUNIT_EXPECT_EQ(test, pace.next, now + rest * 2 * look);
-	/* If they all take long, the rest follows. */
+	/* If all looks take long, the pace adapts. */
 	kdtl_pace_set(&pace, now, now + 2ULL * NSEC_PER_SEC);
 	KUNIT_EXPECT_EQ(test, pace.cost, 4 * look);
 }

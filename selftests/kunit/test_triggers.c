@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Triggers: who counts, and who is told.  The totals are made here. */
+/* Triggers: who may count, and who is told.  The test makes up the totals. */
 #include <linux/cpumask.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -41,7 +41,7 @@ static void triggers_fire(void *data)
 	(*(unsigned int *)data)++;
 }
 
-/* There is one who counts, or none. */
+/* There can be only one counter at a time. */
 static void triggers_one_counter(struct kunit *test)
 {
 	static const struct kdtl_pressure_counter other = {
@@ -58,7 +58,7 @@ static void triggers_one_counter(struct kunit *test)
 	};
 
 	KUNIT_EXPECT_EQ(test, kdtl_pressure_begin(&other), -EBUSY);
-	/* Who is not the one that counts, ends nothing, and tells nobody. */
+	/* Another counter cannot end the first one, and nobody is told meanwhile. */
 	kdtl_pressure_end(&other);
 	KUNIT_EXPECT_EQ(test, kdtl_pressure_begin(&other), -EBUSY);
 	kdtl_pressure_end(&triggers_counter);
@@ -68,7 +68,7 @@ static void triggers_one_counter(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, told, 0U);
 }
 
-/* A window of 10 s is not over before the test is. */
+/* A trigger tells once in a window; its window of 10 s does not end before the test does. */
 static void triggers_tell(struct kunit *test)
 {
 	char name[] = "/kdtl";
@@ -88,10 +88,10 @@ static void triggers_tell(struct kunit *test)
 	triggers_hints = 0;
 	t = kdtl_trigger_open(&attr);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(t));
-	/* Its own look comes at once, and what was before does not count. */
+	/* The trigger's first look comes at once; what was counted before it does not matter. */
 	KUNIT_EXPECT_EQ(test, triggers_looks, 1U);
 	KUNIT_EXPECT_EQ(test, told, 0U);
-	/* The path is a copy. */
+	/* The trigger has a copy of the path. */
 	name[1] = 'x';
 	attr.cgroup = "/another";
 	attr.window = 10 * NSEC_PER_MSEC;
@@ -102,7 +102,7 @@ static void triggers_tell(struct kunit *test)
 	attr.window = 10 * (u64)NSEC_PER_SEC;
 	slow = kdtl_trigger_open(&attr);
 	KUNIT_EXPECT_FALSE(test, IS_ERR(slow));
-	/* The shortest window says when to look again. */
+	/* The shortest window determines when to look again. */
 	KUNIT_EXPECT_EQ(test, triggers_count(), 1U);
 	kdtl_trigger_close(slow);
 	kdtl_trigger_close(quick);
@@ -114,12 +114,12 @@ static void triggers_tell(struct kunit *test)
 	triggers_counted[KDTL_PRESSURE_NEIGHBOURS]++;
 	triggers_count();
 	KUNIT_EXPECT_EQ(test, told, 1U);
-	/* Another event has to wait for the window's end. */
+	/* The next time that it tells must wait for the window's end. */
 	triggers_counted[KDTL_PRESSURE_NEIGHBOURS] += NSEC_PER_SEC;
 	triggers_count();
 	KUNIT_EXPECT_EQ(test, told, 1U);
 	KUNIT_EXPECT_EQ(test, other, 0U);
-	/* Each call had the hint of the one before: 0, 1, 2, and so on. */
+	/* Each call gets the hint that the call before left: 0, 1, 2, and so on. */
 	KUNIT_EXPECT_GE(test, triggers_hints, 1U + 2 + 3 + 4 + 5);
 	kdtl_trigger_close(t);
 	triggers_counted[KDTL_PRESSURE_NEIGHBOURS] += 100 * (u64)NSEC_PER_SEC;
@@ -135,7 +135,7 @@ static void triggers_expect(struct kunit *test, const struct kdtl_trigger_attr *
 	kdtl_trigger_close(t);
 }
 
-/* What is just too much, and what is just not. */
+/* Values just beyond each limit are refused, values at the limit are not. */
 static void triggers_refused(struct kunit *test)
 {
 	static const struct kdtl_pressure_counter halves[] = {
@@ -188,7 +188,7 @@ static void triggers_refused(struct kunit *test)
 #define TRIGGERS_MANY	200
 #define TRIGGERS_PATH	65536
 
-/* A trigger that was closed has no memory.  Its path is the largest part of that. */
+/* Closing a trigger frees its memory.  Its path is the largest part of that. */
 static void triggers_freed(struct kunit *test)
 {
 	struct kdtl_trigger_attr attr = {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Waiting: who is woken, by what, with what result, and that no wake-up is lost
- */
+/* Waiting: who is woken, by what and with what result, and that no wake-up is lost */
 #include <linux/irq_work.h>
 #include <linux/kdtl_probes.h>
 #include <linux/kprobes.h>
@@ -15,7 +13,7 @@
 
 /* --------------------------------------------------------------- one sleeper */
 
-/* The caller's own completion; the session may outlive a case that fails. */
+/* The caller's own completion.  It is static, because the session may outlive a case that fails. */
 static struct completion wait_done;
 
 static struct kdtl_session *wait_session(struct kunit *test, unsigned int watermark)
@@ -26,10 +24,10 @@ static struct kdtl_session *wait_session(struct kunit *test, unsigned int waterm
 
 enum wait_verb { WAIT_READ, WAIT_WAIT, WAIT_LATE, WAIT_OWN };
 
-/* WAIT_LATE is kdtl_wait() with a timeout, of this task; see wait_late(). */
+/* WAIT_LATE is kdtl_wait() with a timeout, called by this task; see wait_late(). */
 static struct task_struct *wait_late_task;
 
-/* A thread in one blocking verb. */
+/* A thread that sleeps in one verb. */
 struct wait_sleeper {
 	struct kdtl_session	*s;
 	enum wait_verb		verb;
@@ -68,7 +66,7 @@ static int wait_sleep(void *arg)
 	return 0;
 }
 
-/* A thread that begins with wait_begin(). */
+/* Create the thread; wait_begin() lets it begin. */
 static void wait_create(struct kunit *test, struct wait_sleeper *m,
 			struct kdtl_session *s, enum wait_verb verb)
 {
@@ -83,7 +81,7 @@ static void wait_create(struct kunit *test, struct wait_sleeper *m,
 	KUNIT_EXPECT_FALSE(test, IS_ERR(task));
 }
 
-/* Returns when it sleeps, or has ended. */
+/* Returns when the thread sleeps, or has returned from its verb. */
 static bool wait_begin(struct wait_sleeper *m)
 {
 	if (!m->task)
@@ -105,7 +103,7 @@ static bool wait_sleeps(struct wait_sleeper *m)
 	return !wait_for_completion_timeout(&m->ended, msecs_to_jiffies(50));
 }
 
-/* What it returned; -EBADE: it did not return. */
+/* Returns what the verb returned, or -EBADE if it did not return. */
 static ssize_t wait_ended(struct wait_sleeper *m)
 {
 	wait_for_completion_timeout(&m->ended, KAPI_FOREVER);
@@ -114,8 +112,8 @@ static ssize_t wait_ended(struct wait_sleeper *m)
 }
 
 /*
- * It must not be left in the session, or the test's end would hang: what wakes
- * it if all else failed is a signal.
+ * A thread that is left in the session would hang the end of the test.  If nothing else woke it, a
+ * signal does.
  */
 static ssize_t wait_result(struct kunit *test, struct wait_sleeper *m)
 {
@@ -127,7 +125,7 @@ static ssize_t wait_result(struct kunit *test, struct wait_sleeper *m)
 	return wait_ended(m);
 }
 
-/* A reader that wants overflows is not told of data, but of a stop. */
+/* A reader that wants overflows only is not woken for data, but it is for a stop. */
 static void wait_chosen(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_overflows_only(test);
@@ -170,7 +168,7 @@ static void wait_blocking(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wait_result(test, &m), (ssize_t)1);
 }
 
-/* Someone else completes the caller's completion: 0, and only once. */
+/* If someone else completes the caller's completion, a verb returns 0, and only once. */
 static void wait_other(struct kunit *test)
 {
 	struct kdtl_session *s = wait_session(test, 0);
@@ -183,7 +181,7 @@ static void wait_other(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, wait_sleeps(&m));
 		complete(&wait_done);
 		KUNIT_EXPECT_EQ(test, wait_result(test, &m), (ssize_t)0);
-		/* Before anyone waits: the next one does not. */
+		/* If nobody waits then, the next one that would wait does not. */
 		complete(&wait_done);
 		KUNIT_EXPECT_TRUE(test, wait_start(test, &m, s, verb));
 		KUNIT_EXPECT_EQ(test, wait_result(test, &m), (ssize_t)0);
@@ -229,7 +227,7 @@ static void wait_park_timeout(struct work_struct *work)
 	send_sig(SIGUSR1, wait_parked, 1);
 }
 
-/* A thread of one CPU is parked when that goes: who parks it waits until it is. */
+/* When a CPU goes, its threads are parked, and whoever parks a thread waits until it is parked. */
 static void wait_thread_park(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session_of(test, 1, 0, NULL);
@@ -253,7 +251,7 @@ static void wait_thread_park(struct kunit *test)
 	destroy_delayed_work_on_stack(&timeout);
 }
 
-/* Close ends all of them, in whatever state. */
+/* A close ends all waits. */
 static void wait_close(struct kunit *test)
 {
 	struct wait_sleeper m[6];
@@ -273,8 +271,8 @@ static void wait_close(struct kunit *test)
 }
 
 /*
- * Somebody who sleeps in the completion itself, and was first, takes the wake-up of a close: it
- * still ends the verbs.
+ * A client that sleeps in the completion itself, and came first, takes the wake-up of a close; the
+ * close still ends the waits in verbs.
  */
 static void wait_close_beside(struct kunit *test)
 {
@@ -289,7 +287,7 @@ static void wait_close_beside(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wait_ended(&m), (ssize_t)-ESHUTDOWN);
 }
 
-/* After n messages were read the next read sleeps: no count was left behind. */
+/* After all messages have been read, the next read sleeps: no count is left in the completion. */
 static void wait_no_stale(struct kunit *test)
 {
 	struct kdtl_session *s = wait_session(test, KDTL_ENTRY_SIZE);
@@ -310,7 +308,7 @@ static void wait_no_stale(struct kunit *test)
 	kapi_emit(0, KDTL_KIND_CEDE, 1);
 	KUNIT_EXPECT_EQ(test, wait_result(test, &m), (ssize_t)sizeof(m.msg));
 
-	/* Nor at a load, of what it drops. */
+	/* A load leaves no count of messages that it drops. */
 	kapi_emit(0, KDTL_KIND_CEDE, 1);
 	KUNIT_EXPECT_EQ(test, kdtl_unload(s), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_load(s, NULL), 0);
@@ -322,7 +320,7 @@ static void wait_no_stale(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wait_done.done, 0U);
 }
 
-/* A message that was dropped has woken all the same: 0 once the queue is read. */
+/* A dropped message wakes as well: once the queue is read, a read returns 0. */
 static void wait_dropped_wakes(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session_of(test, 1, 0, NULL);
@@ -335,7 +333,7 @@ static void wait_dropped_wakes(struct kunit *test)
 	kapi_emit(0, KDTL_KIND_CEDE, KAPI_MSG_SLOTS);
 	for (i = 0; i < KAPI_MSG_SLOTS; i++)
 		kapi_msg(test, s);
-	/* Its AUX message found the queue full. */
+	/* The AUX message of these entries found the queue full. */
 	KUNIT_EXPECT_TRUE(test, wait_start(test, &m, s, WAIT_READ));
 	KUNIT_EXPECT_EQ(test, wait_result(test, &m), (ssize_t)0);
 	KUNIT_EXPECT_TRUE(test, wait_start(test, &m, s, WAIT_READ));
@@ -345,7 +343,9 @@ static void wait_dropped_wakes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, m.msg.dropped, 1ULL);
 }
 
-/* What the client has completed for all, for good, stays so: no wake-up takes a count of it. */
+/*
+ * If the client has completed the completion for all, for good, no wake-up takes a count from it.
+ */
 static void wait_completed_for_all(struct kunit *test)
 {
 	struct kdtl_session *s = wait_session(test, KDTL_ENTRY_SIZE);
@@ -360,7 +360,7 @@ static void wait_completed_for_all(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wait_done.done, UINT_MAX);
 }
 
-/* A reader of messages that has no use for a wake-up leaves it to the others. */
+/* A reader of messages that has no use for a wake-up leaves it to others. */
 static void wait_passes_on(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_overflows_only(test);
@@ -377,8 +377,8 @@ static void wait_passes_on(struct kunit *test)
 }
 
 /*
- * The same of wake-ups that are not for a watermark, so that the data alone does not end a wait:
- * a period is over, or the first entry is lost.
+ * The same holds for wake-ups without a watermark of data, after which the data alone would not end
+ * a wait: a period is over, or the first entry is lost.
  */
 static void wait_passes_on_all(struct kunit *test)
 {
@@ -413,7 +413,7 @@ static void wait_passes_on_all(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, wait_result(test, &m[1]), (ssize_t)1);
 			kapi_drain(s, 0);
 		}
-		/* All of several readers, past which the wake-up comes. */
+		/* The wake-up is passed on by each of several readers. */
 		KUNIT_EXPECT_TRUE(test, wait_start(test, &reader[0], s, WAIT_READ));
 		KUNIT_EXPECT_TRUE(test, wait_start(test, &reader[1], s, WAIT_READ));
 		KUNIT_EXPECT_TRUE(test, wait_start(test, &m[1], s, WAIT_WAIT));
@@ -422,12 +422,12 @@ static void wait_passes_on_all(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, wait_sleeps(&reader[0]));
 		KUNIT_EXPECT_TRUE(test, wait_sleeps(&reader[1]));
 		kapi_drain(s, 0);
-		/* What was read meanwhile is no reason. */
+		/* Data that has been read meanwhile is no reason to return. */
 		kapi_emit(0, KDTL_KIND_CEDE, cases[i].emit);
 		KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(s->pending) == KDTL_WAKE_DATA));
 		kapi_drain(s, 0);
 		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
-		/* One that was busy when it came finds it later. */
+		/* A waiter that was busy when the wake-up came finds it later. */
 		kapi_emit(0, KDTL_KIND_CEDE, cases[i].emit);
 		KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(s->pending) == KDTL_WAKE_DATA));
 		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
@@ -441,7 +441,7 @@ static void wait_passes_on_all(struct kunit *test)
 	}
 }
 
-/* The same if a message, the last one, took the wake-up with it. */
+/* The wake-up is also passed on if the last message that was read took it along. */
 static void wait_passes_on_last(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = {
@@ -462,7 +462,7 @@ static void wait_passes_on_last(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
 }
 
-/* A condition that a client waits for itself may look, in whatever state the task is. */
+/* A client may call this in a wait condition of its own: it does not change the task's state. */
 static void wait_looks_only(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session_of(test, 1, KDTL_ENTRY_SIZE, NULL);
@@ -480,7 +480,7 @@ static void wait_looks_only(struct kunit *test)
 	}
 }
 
-/* No message pages: never a message, but the wake-ups. */
+/* Without message pages there is never a message, but there are wake-ups. */
 static void wait_none(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session_of(test, 0, 10 * KDTL_ENTRY_SIZE, NULL);
@@ -499,7 +499,7 @@ static void wait_none(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_read(s, &msg, sizeof(msg), true), (ssize_t)-EAGAIN);
 }
 
-/* One thread reads messages, another waits for data: both get theirs. */
+/* One thread reads messages and another one waits for data: each gets what it waits for. */
 static void wait_two_waiters(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session_of(test, 1, 10 * KDTL_ENTRY_SIZE, NULL);
@@ -521,8 +521,8 @@ static void wait_two_waiters(struct kunit *test)
 }
 
 /*
- * One thread more, which reads messages, too, and gets none: it does not keep from the other that
- * there is data.
+ * A third thread also reads messages, and gets none: it must not keep the wake-up for data from the
+ * one that waits for data.
  */
 static void wait_three_waiters(struct kunit *test)
 {
@@ -545,7 +545,10 @@ static void wait_three_waiters(struct kunit *test)
 #ifdef CONFIG_KPROBES
 static bool wait_late_held, wait_late_go;
 
-/* Where it leaves the queue.  As long as this takes, a wake-up can find it there. */
+/*
+ * Called where the waiter leaves the queue; as long as this takes, a wake-up can still find it
+ * there.
+ */
 static int wait_late_leaves(struct kprobe *kp, struct pt_regs *regs)
 {
 	unsigned long left = 1UL << 30;
@@ -558,7 +561,7 @@ static int wait_late_leaves(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-/* A wake-up that comes while a waiter gives up ends its wait, or another one's. */
+/* A wake-up that comes while a waiter is giving up ends that wait, or the wait of another. */
 static void wait_late(struct kunit *test)
 {
 	struct kprobe probe = {
@@ -581,8 +584,8 @@ static void wait_late(struct kunit *test)
 	if (err)
 		kunit_skip(test, "no kprobe: %d", err);
 	/*
-	 * The one that is to be late is the first in the queue. It may be late before the other one
-	 * is there, and has all of its CPU then.
+	 * The waiter that is to be late is the first in the queue.  It may be late before the other
+	 * one comes, and then takes all of its CPU, so the two are on different CPUs.
 	 */
 	for (i = 0; i < 2; i++) {
 		wait_create(test, &m[i], s, i ? WAIT_WAIT : WAIT_LATE);
@@ -681,7 +684,7 @@ static void wait_one_by_one(struct kunit *test)
 	KUNIT_EXPECT_LE(test, steps->most, 2U);
 }
 
-/* The caller's completion is left alone once close has returned. */
+/* After a close has returned, the caller's completion is left alone. */
 static void wait_after_close(struct kunit *test)
 {
 	struct kdtl_session *s = wait_session(test, KDTL_ENTRY_SIZE);
@@ -690,7 +693,7 @@ static void wait_after_close(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
 	KUNIT_EXPECT_FALSE(test, completion_done(&wait_done));
 	kapi_emit(0, KDTL_KIND_CEDE, 1);
-	/* Without any verb: what a client's own wait_for_completion() sees. */
+	/* No verb is used here: this is what a client's own wait_for_completion() sees. */
 	KUNIT_EXPECT_TRUE(test, wait_for_completion_timeout(&wait_done, KAPI_FOREVER) > 0);
 	KUNIT_EXPECT_FALSE(test, completion_done(&wait_done));
 	kapi_emit(0, KDTL_KIND_CEDE, 1);
@@ -701,7 +704,7 @@ static void wait_after_close(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, completion_done(&wait_done));
 }
 
-/* Nor is a count of one session left for the next one, which would take it for someone else's. */
+/* Nor does a session leave a count for the next one, which would take it for someone else's. */
 static void wait_cycles(struct kunit *test)
 {
 	struct kdtl_session *s;
@@ -721,7 +724,7 @@ static void wait_cycles(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, others, 0U);
 	KUNIT_EXPECT_EQ(test, wait_done.done, 0U);
 
-	/* One that is someone else's stays. */
+	/* A count that is someone else's stays. */
 	s = kapi_session_of(test, 0, KDTL_ENTRY_SIZE, &wait_done);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	complete(&wait_done);
@@ -730,7 +733,7 @@ static void wait_cycles(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wait_done.done, 1U);
 }
 
-/* Who sleeps in a wait_for_completion() of its own is woken, too. */
+/* A client that sleeps in its own wait_for_completion() is woken by a close, too. */
 static void wait_close_own(struct kunit *test)
 {
 	struct kdtl_session *s = wait_session(test, 0);
@@ -741,11 +744,11 @@ static void wait_close_own(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, wait_start(test, &m, s, WAIT_OWN));
 	kapi_close(test);
 	KUNIT_EXPECT_EQ(test, wait_result(test, &m), (ssize_t)0);
-	/* Of the two wake-ups, as the session is unloaded and is gone, one may be left. */
+	/* The unload and the close each wake; one of these wake-ups may be left. */
 	KUNIT_EXPECT_LE(test, wait_done.done, 1U);
 }
 
-/* No earlier than asked for, and not at all if not asked. */
+/* A timeout is over no earlier than asked for; with timeout 0 there is no sleep. */
 static void wait_timeout(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session_of(test, 1, 10 * KDTL_ENTRY_SIZE, NULL);
@@ -758,17 +761,17 @@ static void wait_timeout(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_wait(s, -1), -EINVAL);
 	KUNIT_EXPECT_EQ(test, kdtl_wait(s, LONG_MIN), -EINVAL);
 	/*
-	 * The unit of the timeout is also what counts it: a virtual CPU that was away makes
+	 * This compares jiffies, in which the timeout is counted: a virtual CPU that was away makes
 	 * up for its ticks at once, and then they pass faster than ktime.
 	 */
 	before = jiffies;
 	KUNIT_EXPECT_EQ(test, kdtl_wait(s, timeout), -ETIMEDOUT);
 	KUNIT_EXPECT_GE(test, jiffies - before, timeout);
-	/* Below the watermark is not worth it. */
+	/* Less data than the watermark does not end a wait. */
 	kapi_emit(0, KDTL_KIND_CEDE, 9);
 	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 1), -ETIMEDOUT);
 	kapi_emit(0, KDTL_KIND_CEDE, 1);
-	/* Also without a sleep, and as long as it is not read. */
+	/* It is found without a sleep, too, and as long as it is not read. */
 	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
 	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
 	KUNIT_EXPECT_EQ(test, kapi_msgs_of(s, KDTL_MSG_AUX), 1U);
@@ -786,7 +789,7 @@ static void wait_consume(struct kunit *test, struct kdtl_session *s, int cpu,
 	KUNIT_EXPECT_EQ(test, kdtl_aux_consume(s, cpu, nr * KDTL_ENTRY_SIZE), 0);
 }
 
-/* What counts is what is unread, also for a reader that does not read all of it. */
+/* Unread data counts, even if a reader leaves a part of it. */
 static void wait_partly_read(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session_of(test, 0, 10 * KDTL_ENTRY_SIZE, NULL);
@@ -799,13 +802,16 @@ static void wait_partly_read(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
 		wait_consume(test, s, cpu, 5);
 		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
-		/* A watermark again, although the next one is not crossed yet. */
+		/*
+		 * Unread data has reached the watermark again, although the writer has not crossed
+		 * the next one.
+		 */
 		kapi_emit(cpu, KDTL_KIND_CEDE, 5);
 		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
 		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
 		wait_consume(test, s, cpu, 8);
 		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
-		/* Crossed. */
+		/* The writer has crossed it. */
 		kapi_emit(cpu, KDTL_KIND_CEDE, 5);
 		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
 		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
@@ -813,7 +819,7 @@ static void wait_partly_read(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
 		wait_consume(test, s, cpu, 3);
 	}
-	/* Seven are left on each CPU: while the session is stopped, that is enough. */
+	/* Seven entries are left on each CPU.  While the session is stopped, that is enough. */
 	for_each_online_cpu(cpu) {
 		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
 		KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
@@ -828,7 +834,7 @@ static void wait_partly_read(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
 }
 
-/* Two that share a completion: who takes the one's wake-up leaves the other's. */
+/* Two sessions share a completion: to take a wake-up of one leaves that of the other. */
 static void wait_shared(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = {
@@ -847,14 +853,17 @@ static void wait_shared(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(b));
 	KUNIT_EXPECT_EQ(test, kapi_go(a), 0);
 	KUNIT_EXPECT_EQ(test, kapi_go(b), 0);
-	/* Both have a watermark, and another one does not add to that. */
+	/*
+	 * Each session has crossed a watermark; to cross another one adds nothing to the
+	 * completion.
+	 */
 	for (i = 0; i < 2; i++)
 		kapi_emit(0, KDTL_KIND_CEDE, 10);
 	KUNIT_EXPECT_EQ(test, wait_done.done, 2U);
 	KUNIT_EXPECT_EQ(test, kdtl_wait(a, 0), 1);
 	kapi_drain(a, 0);
 	KUNIT_EXPECT_TRUE(test, completion_done(&wait_done));
-	/* For a it is someone else's. */
+	/* To session a, the wake-up of b is someone else's. */
 	KUNIT_EXPECT_EQ(test, kdtl_wait(a, HZ), 0);
 	KUNIT_EXPECT_EQ(test, kdtl_wait(b, 0), 1);
 	kapi_drain(b, 0);
@@ -864,7 +873,7 @@ static void wait_shared(struct kunit *test)
 	kdtl_session_close(b);
 }
 
-/* Reads nothing, so kdtl_wait() never sleeps; until something else has happened, too. */
+/* Its thread reads nothing, so kdtl_wait() never sleeps; it goes on until @other is set. */
 struct wait_hog {
 	struct kdtl_session	*s;
 	struct rcu_head		rcu;
@@ -888,7 +897,9 @@ static int wait_hog(void *arg)
 	return 0;
 }
 
-/* Its thread, not woken yet.  Nobody reads the entry, so each kdtl_wait() finds it. */
+/*
+ * Create the thread, but do not wake it yet.  Nobody reads the entry, so each kdtl_wait() finds it.
+ */
 static struct task_struct *wait_hog_create(struct kunit *test, struct wait_hog *h)
 {
 	struct task_struct *hog;
@@ -913,7 +924,7 @@ static int wait_other_thread(void *arg)
 	return 0;
 }
 
-/* A reader that cannot keep up does not keep the CPU. */
+/* A reader that cannot keep up does not keep the CPU from others. */
 static void wait_gives_way(struct kunit *test)
 {
 	struct wait_hog h = { .limit = 10 * HZ };
@@ -927,7 +938,7 @@ static void wait_gives_way(struct kunit *test)
 		return;
 	}
 	kthread_bind(other, 0);
-	/* Both wait for this CPU: the one that came first has it, and has to let it go. */
+	/* Both wait for this CPU.  The one that gets it first has to let it go again. */
 	preempt_disable();
 	wake_up_process(hog);
 	wake_up_process(other);
@@ -944,8 +955,8 @@ static void wait_rcu_ended(struct rcu_head *rcu)
 }
 
 /*
- * Nor does it hold up Tasks RCU, which waits until each task has slept, or says that it
- * could have.  kprobes and ftrace depend on that.
+ * Nor does it hold up Tasks RCU, which waits until each task has slept or said that it could have.
+ * kprobes and ftrace depend on that.
  */
 static void wait_lets_tasks_rcu_end(struct kunit *test)
 {
@@ -962,7 +973,7 @@ static void wait_lets_tasks_rcu_end(struct kunit *test)
 	destroy_rcu_head_on_stack(&h.rcu);
 }
 
-/* The rest is below the watermark: it is stop that wakes for it. */
+/* The data is less than a watermark, so it is the stop that wakes the reader. */
 static void wait_stop(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session_of(test, 0, 0, NULL);
@@ -978,7 +989,7 @@ static void wait_stop(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, 0), 1ULL);
 }
 
-/* Who waits for data and who waits for a message are both told, in either order. */
+/* If one waits for data and another one for a message, a stop wakes both, in either order. */
 static void wait_stop_two(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session_of(test, 1, 0, NULL);
@@ -991,7 +1002,7 @@ static void wait_stop_two(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
 		KUNIT_EXPECT_TRUE(test, wait_start(test, &m[first % 2], s, first % 2));
 		KUNIT_EXPECT_TRUE(test, wait_start(test, &m[!(first % 2)], s, !(first % 2)));
-		/* The second time, with something left. */
+		/* In the second half there is data left. */
 		if (first >= 2)
 			kapi_emit(0, KDTL_KIND_CEDE, 1);
 		KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
@@ -999,14 +1010,14 @@ static void wait_stop_two(struct kunit *test)
 				(ssize_t)(first < 2 ? 0 : sizeof(m[0].msg)));
 		KUNIT_EXPECT_EQ(test, wait_result(test, &m[WAIT_WAIT]), (ssize_t)1);
 	}
-	/* No more will come: what is left is worth reading. */
+	/* No more data will come, so what is left is worth reading. */
 	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
 	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
 	kapi_drain(s, 0);
 	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
 }
 
-/* Each entry's message is one reader's: as many messages end as many reads. */
+/* A message is for one reader: as many reads return as there are messages. */
 static void wait_many(struct kunit *test)
 {
 	struct kdtl_session *s = kapi_session_of(test, 1, 0, NULL);
@@ -1018,7 +1029,7 @@ static void wait_many(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
 	for (i = 0; i < ARRAY_SIZE(m); i++)
 		KUNIT_EXPECT_TRUE(test, wait_start(test, &m[i], s, WAIT_READ));
-	/* An overflow each, and one KDTL_MSG_AUX. */
+	/* Each entry posts an overflow, and all of them one KDTL_MSG_AUX. */
 	kapi_emit(0, KDTL_KIND_CEDE, ARRAY_SIZE(m) - 1);
 	for (i = 0; i < ARRAY_SIZE(m); i++) {
 		KUNIT_EXPECT_EQ(test, wait_result(test, &m[i]), (ssize_t)sizeof(m[i].msg));
@@ -1026,7 +1037,7 @@ static void wait_many(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, nr, (unsigned int)ARRAY_SIZE(m) - 1);
 
-	/* Data is for all that wait for it. */
+	/* Data ends all waits for it. */
 	for (i = 0; i < ARRAY_SIZE(m); i++)
 		KUNIT_EXPECT_TRUE(test, wait_start(test, &m[i], s, WAIT_WAIT));
 	kapi_emit(0, KDTL_KIND_PREEMPT, KAPI_AUX_PAGES * PAGE_SIZE / KDTL_ENTRY_SIZE);
@@ -1039,21 +1050,20 @@ static void wait_many(struct kunit *test)
 enum wait_way { WAIT_BY_WAIT, WAIT_BY_READ, WAIT_BY_COMPLETION };
 
 /*
- * Consumer and producer in step: an entry a round.  The producer writes it some
- * time after the consumer has said that it is about to wait, or the consumer
- * waits some time after it has said so.  If it was asleep when the entry came,
- * the next one comes earlier, else later: so all of them come when it is just
- * about to sleep.  The steps grow until that changes, as the two CPUs may be
- * emulated in turns of milliseconds.  A wake-up that is lost is a round that does
- * not end.
+ * Consumer and producer go in step, one entry a round.  The producer writes the entry some time
+ * after the consumer has said that it is about to wait, or the consumer waits some time after it
+ * has said so.  If the entry found the consumer asleep, the next one comes earlier, otherwise
+ * later, so that all of them come when it is just about to sleep.  The steps grow until that
+ * changes, because two emulated CPUs may take turns of milliseconds.  If a wake-up is lost, the
+ * round does not end.
  */
 struct wait_race {
 	struct kdtl_session	*s;
 	enum wait_way		way;
 	int			cpu;
 	unsigned int		waiting;	/* rounds that the consumer began */
-	unsigned int		slept;		/* of these, the entry found it asleep */
-	unsigned int		others;		/* waits that blamed someone else */
+	unsigned int		slept;		/* rounds whose entry found it asleep */
+	unsigned int		others;		/* waits that returned 0: woken by others */
 	int			delay;		/* the producer's; negative: the consumer's */
 	struct task_struct	*consumer;
 };
@@ -1115,7 +1125,7 @@ static ssize_t wait_race_wait_once(struct wait_race *r)
 	}
 }
 
-/* Returns false if a signal had to end it. */
+/* Returns false if a signal had to end the round. */
 static bool wait_race_round(struct wait_race *r)
 {
 	const int delay = READ_ONCE(r->delay);
@@ -1125,7 +1135,7 @@ static bool wait_race_round(struct wait_race *r)
 	/* Pairs with the acquire in wait_race_produce(). */
 	smp_store_release(&r->waiting, r->waiting + 1);
 	wait_race_spin(-delay);
-	/* The last round's wake-up may come now that its entry has been read. */
+	/* The wake-up of the last round may come only now, when its entry has been read. */
 	do {
 		ret = wait_race_wait_once(r);
 		if (ret < 0)
@@ -1136,7 +1146,7 @@ static bool wait_race_round(struct wait_race *r)
 	return !kdtl_aux_consume(r->s, r->cpu, len);
 }
 
-/* Were there enough rounds of each kind?  The consumer's, for the test's expectations. */
+/* Were there enough rounds of each kind?  Asked by the consumer; the test expects a little less. */
 static bool wait_race_was_run(const struct wait_race *r, unsigned int rounds)
 {
 	const unsigned int slept = READ_ONCE(r->slept);
@@ -1163,7 +1173,7 @@ static int wait_race_consume(void *arg)
 	return round;
 }
 
-/* No round for so long is a wake-up that was lost. */
+/* If no round ends for so long, a wake-up was lost. */
 static bool wait_race_stuck(struct wait_race *r)
 {
 	unsigned long since = jiffies;
@@ -1191,7 +1201,10 @@ static void wait_race_way(struct kunit *test, enum wait_way way)
 
 	kapi_need_races(test);
 	KUNIT_ASSERT_GT(test, cpu, 0);
-	/* A message that nobody reads would end every kdtl_wait(). */
+	/*
+	 * There are no messages except for reads: one that nobody reads would end every
+	 * kdtl_wait().
+	 */
 	init_completion(&wait_done);
 	r.s = kapi_session_of(test, way == WAIT_BY_READ, KDTL_ENTRY_SIZE, &wait_done);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, r.s);
@@ -1214,11 +1227,11 @@ static void wait_race_way(struct kunit *test, enum wait_way way)
 	kthread_stop(producer);
 
 	KUNIT_EXPECT_EQ(test, rounds, r.waiting);
-	/* Nobody else completes it, and kdtl_wait() tells. */
+	/* Nobody else completes the completion, and kdtl_wait() would tell. */
 	if (way == WAIT_BY_WAIT)
 		KUNIT_EXPECT_EQ(test, r.others, 0U);
 	KUNIT_EXPECT_GE(test, rounds, 300U);
-	/* It was the race that was run. */
+	/* Entries must have come on both sides of the moment at which the consumer falls asleep. */
 	KUNIT_EXPECT_GT(test, r.slept, rounds / 20);
 	KUNIT_EXPECT_LT(test, r.slept, rounds - rounds / 1000);
 	kunit_info(test, "%u rounds, none lost: in %u it was asleep, in %u about to be", rounds,
@@ -1241,7 +1254,7 @@ static void wait_race_completion(struct kunit *test)
 	wait_race_way(test, WAIT_BY_COMPLETION);
 }
 
-/* A period longer than any timer's is no period, not one that is always over. */
+/* A period longer than any timer's counts as none; it must not count as always over. */
 static void wait_long_period(struct kunit *test)
 {
 	static const u64 periods[] = { KTIME_MAX - 1, KTIME_MAX, (u64)KTIME_MAX + 1, U64_MAX };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The suite of kdtl_kunit_wake.ko: core/pmu/kdtl_wake.c, which is compiled into this module
+ * The suite of kdtl_kunit_wake.ko, into which core/pmu/kdtl_wake.c is compiled, too
  *
- * Here is what a program cannot do: threads that hold locks of the kernel's, wake-ups from an
- * interrupt at a given moment, and what a wake-up costs.  guest/wake.sh compares the entries
- * with what programs write down.
+ * It tests what a program cannot: threads that hold locks of the kernel's, wake-ups from an
+ * interrupt at a given moment, and what a wake-up costs.  guest/wake.sh compares the entries with
+ * what programs write down.
  */
 #include <linux/completion.h>
 #include <linux/kthread.h>
@@ -34,7 +34,7 @@ static struct kdtl_session *wake_session(struct kunit *test)
 	return kapi_started(test, &attr);
 }
 
-/* Read until there is an entry of this kind about @pid; the rest is dropped. */
+/* Read until there is an entry of this kind about @pid; entries before it are dropped. */
 static bool wake_find(struct kdtl_session *s, enum kdtl_wake_kind kind, pid_t pid,
 		      struct kdtl_wake_entry *found)
 {
@@ -61,7 +61,7 @@ static bool wake_find(struct kdtl_session *s, enum kdtl_wake_kind kind, pid_t pi
 
 /* -------------------------------------------------------------------- cases */
 
-/* Who does not know its entries gets none. */
+/* A session gets this source's entries only if its mask asks for them. */
 static void wake_refused(struct kunit *test)
 {
 	struct kdtl_session_attr attr = { .pmu = "kdtl_wake" };
@@ -79,7 +79,7 @@ static void wake_refused(struct kunit *test)
 	kdtl_session_close(s);
 }
 
-/* How many of the source's probes the kernel calls. */
+/* Returns how many of the source's probes are on their tracepoints. */
 static unsigned int wake_probed(void)
 {
 	const struct kdtl_probe *p = kdtl_wake_probes;
@@ -96,7 +96,9 @@ static unsigned int wake_probed(void)
 	return nr;
 }
 
-/* Without a session of this source no wake-up costs anything, and with several only one probe. */
+/*
+ * Without a session of this source there are no probes; with several sessions there is one of each.
+ */
 static void wake_probes(struct kunit *test)
 {
 	const struct kdtl_session_attr sched = { .pmu = "kdtl_sched" };
@@ -120,7 +122,7 @@ static void wake_probes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wake_probed(), 0U);
 }
 
-/* A source's entries are either dispatches or not. */
+/* A source makes either dispatches or wake-ups, not both. */
 static void wake_mixed(struct kunit *test)
 {
 	struct kdtl_pmu p = {
@@ -142,7 +144,7 @@ static int sleeper(void *data)
 	return 0;
 }
 
-/* One that is preempted on its way to sleep has the state, too, but does not leave its queue. */
+/* A task that is preempted on its way to sleep also has the state, but stays in its queue. */
 static bool sleeps(struct task_struct *t)
 {
 	return READ_ONCE(t->__state) & TASK_NORMAL && !READ_ONCE(t->on_cpu) && !kdtl_is_queued(t);
@@ -153,7 +155,10 @@ static void complete_it(void *data)
 	complete(data);
 }
 
-/* By a task, and by an interrupt on another CPU, or on this one. */
+/*
+ * A thread is woken by a task, and by an interrupt on another CPU or, if there is none, on this
+ * one.
+ */
 static void wake_by(struct kunit *test)
 {
 	struct kdtl_session *s = wake_session(test);
@@ -176,7 +181,7 @@ static void wake_by(struct kunit *test)
 		else
 			complete(&c);
 		KUNIT_EXPECT_TRUE(test, wake_find(s, KDTL_WAKE_WOKEN, t->pid, &w));
-		/* kthread_run() woke it before that. */
+		/* kthread_run() woke the thread before that. */
 		while (kdtl_wake_time(&w) + NSEC_PER_USEC < before &&
 		       wake_find(s, KDTL_WAKE_WOKEN, t->pid, &w))
 			;
@@ -195,7 +200,7 @@ static void wake_by(struct kunit *test)
 	}
 }
 
-/* The one wake-up with interrupts on. */
+/* Only this wake-up comes with interrupts on. */
 static void wake_itself(struct kunit *test)
 {
 	struct kdtl_session *s = wake_session(test);
@@ -216,7 +221,7 @@ static void wake_itself(struct kunit *test)
 
 static DEFINE_MUTEX(test_mutex);
 static DECLARE_RWSEM(test_rwsem);
-/* Threads that have not had their lock. */
+/* How many threads have not had their lock yet. */
 static atomic_t waiters;
 
 static int waits_for_mutex(void *unused)
@@ -244,8 +249,8 @@ static int waits_to_read(void *unused)
 }
 
 /*
- * @fn waits for a lock that this thread has, and sleeps, because this one does not run meanwhile:
- * it sleeps in kapi_until().
+ * @fn waits for a lock that this thread holds.  It sleeps instead of spinning, because this thread
+ * is not running: it sleeps in kapi_until().
  */
 static void wake_contended(struct kunit *test, struct kdtl_session *s, int (*fn)(void *),
 			   enum kdtl_wake_lock kind, pid_t by, u64 *arg)
@@ -284,7 +289,7 @@ static void wake_locks(struct kunit *test)
 	mutex_unlock(&test_mutex);
 	KUNIT_EXPECT_EQ(test, mutex[0], mutex[1]);
 	down_write(&test_rwsem);
-	/* With PREEMPT_RT writers take turns by a lock of their own. */
+	/* With PREEMPT_RT writers first take a lock that is inside the rwsem. */
 	wake_contended(test, s, waits_to_write, rt ? KDTL_WAKE_LOCK_RT : KDTL_WAKE_LOCK_WRITE,
 		       current->pid, &rwsem);
 	wake_contended(test, s, waits_to_read, KDTL_WAKE_LOCK_READ, rt ? 0 : current->pid,
@@ -292,7 +297,7 @@ static void wake_locks(struct kunit *test)
 	up_write(&test_rwsem);
 	KUNIT_EXPECT_NE(test, mutex[0], rwsem);
 	KUNIT_EXPECT_TRUE(test, kapi_until(!atomic_read(&waiters)));
-	/* Of several readers nobody knows who is left. */
+	/* If readers hold the lock, nobody knows which of them are left. */
 	down_read(&test_rwsem);
 	wake_contended(test, s, waits_to_write, KDTL_WAKE_LOCK_WRITE, 0, &rwsem);
 	up_read(&test_rwsem);
@@ -301,11 +306,11 @@ static void wake_locks(struct kunit *test)
 #define STAY_NS		(5 * NSEC_PER_MSEC)
 
 /**
- * struct stay - of a thread that keeps its CPU
- * @other: the real-time thread that wants it
- * @woken: that one was woken before this moment
- * @to: the thread can be preempted again
- * @over: and has been
+ * struct stay - a thread that keeps its CPU
+ * @other: the real-time thread that wants the CPU
+ * @woken: when @other had been woken
+ * @to: when the thread could be preempted again
+ * @over: set when it has been
  */
 struct stay {
 	struct task_struct	*other;
@@ -321,7 +326,7 @@ static int until_stopped(void *unused)
 	return 0;
 }
 
-/* Where preemption is voluntary, the CPU is given away by the call alone. */
+/* With voluntary preemption only cond_resched() gives the CPU away. */
 static int stays(void *data)
 {
 	struct stay *s = data;
@@ -349,7 +354,7 @@ static bool tells_kept(void)
 	return false;
 }
 
-/* A thread that a real-time one is to follow on its CPU has preemption off. */
+/* A thread has preemption disabled while a real-time thread wants its CPU. */
 static void wake_kept(struct kunit *test)
 {
 	const int cpu = cpumask_last(cpu_online_mask);
@@ -382,8 +387,9 @@ static void wake_kept(struct kunit *test)
 }
 
 /*
- * What a wake-up costs, through a pointer as tracepoints call it: of a program, that is in a system
- * call.  Only an emulator whose clock counts instructions can say: host/cost.sh looks at it.
+ * What a wake-up costs that a program causes in a system call.  The probe is called through a
+ * pointer, as tracepoints do.  Only an emulator whose clock counts instructions can tell;
+ * host/cost.sh looks at it.
  */
 #define WAKES		1000
 

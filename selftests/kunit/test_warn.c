@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdtl_kunit_warn.ko: what a PMU driver must not do is refused, and warned about
+ * kdtl_kunit_warn.ko: things that a PMU driver must not do are refused, with a warning
  *
- * Each case makes the kernel warn once.  So this is a module of its own, which is
- * not loaded where a warning is a panic.
+ * Each case makes the kernel warn once.  This is a module of its own, so that it need not be loaded
+ * where a warning is a panic.
  */
 #include <linux/module.h>
 #include <linux/smp.h>
@@ -13,7 +13,7 @@
 
 static struct kdtl_raw warn_raw;
 
-/* A started session with an area of one page and a wake-up for each entry. */
+/* A started session with an area of one page and a wake-up at each entry. */
 static struct kdtl_session *warn_session(struct kunit *test, u32 flags)
 {
 	const struct kdtl_session_attr attr = {
@@ -55,10 +55,7 @@ static void warn_nest(struct perf_event *event, void *arg)
 	kdtl_aux_output_end(&handle, KDTL_ENTRY_SIZE);
 }
 
-/*
- * P.3: a nested transaction is refused; the outer one and the next one are
- * unharmed.
- */
+/* P.3: a nested transaction is refused; the outer one and the next one are not affected. */
 static void warn_nested(struct kunit *test)
 {
 	struct kdtl_session *s = warn_session(test, 0);
@@ -94,7 +91,7 @@ static void warn_begin(void *arg)
 		kdtl_aux_output_end(&handle, KDTL_ENTRY_SIZE);
 }
 
-/* Only the event's CPU may write to its area. */
+/* Only the CPU of an event may write to the event's area. */
 static void warn_elsewhere(struct kunit *test)
 {
 	struct kdtl_session *s;
@@ -125,8 +122,8 @@ static void warn_end_far(struct perf_event *event, void *arg)
 }
 
 /*
- * More than there is room for: nothing is published, so the reader gets no old
- * bytes.
+ * If a driver says that it wrote more than there is room for, nothing is published, so that the
+ * reader gets no old bytes.
  */
 static void warn_too_much(struct kunit *test)
 {
@@ -158,10 +155,7 @@ static void warn_move_head(struct perf_event *event, void *arg)
 	kdtl_aux_output_end(&handle, 0);
 }
 
-/*
- * A torn index: in overwrite mode the driver sets the head, too far back or
- * forward.
- */
+/* A torn index: in overwrite mode the driver sets the head, and sets it too far back or forward. */
 static void warn_torn_index(struct kunit *test)
 {
 	static const long moves[] = { -48, PAGE_SIZE + 1, LONG_MIN, LONG_MAX };
@@ -192,7 +186,7 @@ static void warn_flag(struct perf_event *event, void *arg)
 	kdtl_aux_output_end(&handle, KDTL_ENTRY_SIZE);
 }
 
-/* P.7: OVERWRITE belongs to the core. */
+/* P.7: only the core may set the flag OVERWRITE. */
 static void warn_flag_overwrite(struct kunit *test)
 {
 	u64 flags = PERF_AUX_FLAG_OVERWRITE | PERF_AUX_FLAG_PARTIAL;
@@ -210,14 +204,16 @@ static void warn_end_none(struct perf_event *event, void *arg)
 	struct perf_output_handle handle;
 	int *skipped = arg;
 
-	/* The area is full, and the driver does not look; then it ends twice. */
+	/*
+	 * The area is full, so begin fails; the driver does not check that, and then it ends twice.
+	 */
 	kdtl_aux_output_begin(&handle, event);
 	*skipped = kdtl_aux_output_skip(&handle, KDTL_ENTRY_SIZE);
 	kdtl_aux_output_end(&handle, KDTL_ENTRY_SIZE);
 	kdtl_aux_output_end(&handle, KDTL_ENTRY_SIZE);
 }
 
-/* What needs a transaction does nothing outside of one. */
+/* Calls that need a transaction do nothing outside of one. */
 static void warn_no_transaction(struct kunit *test)
 {
 	struct kdtl_session *s = warn_session(test, 0);
@@ -254,7 +250,7 @@ static void warn_end_late(struct perf_event *event, void *arg)
 	kdtl_aux_output_end(&open->handle, KDTL_ENTRY_SIZE);
 }
 
-/* A transaction that the driver has left open ends with the stop, and counts for nothing. */
+/* A transaction that the driver has left open is ended by the stop, and writes nothing. */
 static void warn_left_open(struct kunit *test)
 {
 	struct kdtl_session *s = warn_session(test, 0);
@@ -283,14 +279,14 @@ static void warn_null_calls(struct perf_event *event, void *arg)
 	*wrong += !!kdtl_aux_output_begin(NULL, event);
 	*wrong += !!kdtl_aux_output_begin(NULL, NULL);
 	*wrong += !!kdtl_aux_output_begin(&handle, NULL);
-	/* As after any begin that was refused, there is no transaction. */
+	/* As after any begin that fails, there is no transaction. */
 	*wrong += !!handle.event;
 	*wrong += kdtl_aux_output_skip(NULL, 0) != -ENOSPC;
 	kdtl_aux_output_flag(NULL, 0);
 	kdtl_aux_output_end(NULL, KDTL_ENTRY_SIZE);
 }
 
-/* No handle, or no event: nothing is written, and the next transaction is unharmed. */
+/* Without a handle or an event nothing is written, and the next transaction is not affected. */
 static void warn_null(struct kunit *test)
 {
 	struct kdtl_session *s = warn_session(test, 0);

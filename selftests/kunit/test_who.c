@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Who had a CPU: from entries that are made here. */
+/* Who had a CPU, according to entries that the test makes up. */
 #include <linux/random.h>
 #include <linux/string.h>
 #include <uapi/linux/kdtl_wake.h>
@@ -8,7 +8,7 @@
 
 #define WHO_ROWS	3
 
-/* @pid, which is called @name, gets the CPU at @time, from @prev. */
+/* At @time the task @pid, called @name, gets the CPU from @prev. */
 static void who_named(struct kdtl_who *w, u64 time, pid_t prev, pid_t pid, const char *name)
 {
 	struct kdtl_entry e = {
@@ -53,7 +53,10 @@ static void who_sums_to(struct kunit *test, const struct kdtl_who *w, u64 span)
 	KUNIT_EXPECT_EQ(test, sum, span);
 }
 
-/* From within one task's time to within another's, without a gap; also around 2^64. */
+/*
+ * The span begins within one task's time and ends within another's, without a gap; also around
+ * 2^64.
+ */
 static void who_busy(struct kunit *test)
 {
 	static const u64 starts[] = { 0, 1000, -45, -100 };
@@ -76,7 +79,10 @@ static void who_busy(struct kunit *test)
 		who_expect(test, &w, 0, 3, 55);
 		who_expect(test, &w, 1, 1, 25);
 		who_expect(test, &w, 2, 2, 10);
-		/* The middle of the longest time of each, as far as the span has it. */
+		/*
+		 * The time of a row is the middle of the task's longest run, as far as that is in
+		 * the span.
+		 */
 		KUNIT_EXPECT_EQ(test, w.ran[0].time, t + 45 + 55 / 2);
 		KUNIT_EXPECT_EQ(test, w.ran[1].time, t + 10 + 20 / 2);
 		KUNIT_EXPECT_EQ(test, w.ran[2].time, t + 30 + 10 / 2);
@@ -87,7 +93,10 @@ static void who_busy(struct kunit *test)
 	}
 }
 
-/* Before the first entry, around idle time, where entries are missing, at the end. */
+/*
+ * Not known are times before the first entry, around idle time, where entries are missing, and at
+ * the end.
+ */
 static void who_unknown(struct kunit *test)
 {
 	struct kdtl_ran ran[WHO_ROWS];
@@ -106,14 +115,14 @@ static void who_unknown(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w.unknown, 10 + 15 + 15 + 43ULL);
 	who_sums_to(test, &w, 100);
 
-	/* The same, but somebody knows that the CPU was busy at the end. */
+	/* The same, but the caller knows that the CPU was busy at the end. */
 	kdtl_who_begin(&w, 150, 200);
 	who_switch(&w, 149, 8, 5);
 	kdtl_who_end(&w, true);
 	who_expect(test, &w, 0, 5, 50);
 	KUNIT_EXPECT_EQ(test, w.unknown, 0ULL);
 
-	/* Nothing at all, and an empty span. */
+	/* There are no entries, and then the span is empty. */
 	kdtl_who_begin(&w, 150, 200);
 	kdtl_who_end(&w, true);
 	KUNIT_EXPECT_EQ(test, w.nr, 0U);
@@ -126,7 +135,7 @@ static void who_unknown(struct kunit *test)
 	who_sums_to(test, &w, 0);
 }
 
-/* With entries of idle time only what comes before the first entry is not known. */
+/* With entries for idle time, only the time before the first entry is not known. */
 static void who_idle(struct kunit *test)
 {
 	struct kdtl_ran ran[WHO_ROWS];
@@ -148,7 +157,7 @@ static void who_idle(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w.unknown, 8ULL);
 	who_sums_to(test, &w, 100);
 
-	/* Idle from before the span until after it, and from within to who knows when. */
+	/* The CPU is idle from before the span until after it, and then from within the span on. */
 	kdtl_who_begin(&w, 100, 200);
 	who_switch(&w, 50, 1, 0);
 	who_switch(&w, 300, 0, 1);
@@ -165,7 +174,7 @@ static void who_idle(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w.unknown, 40ULL);
 }
 
-/* More tasks than rows: those with much time push out those with little. */
+/* There are more tasks than rows: tasks with much time displace those with little. */
 static void who_many(struct kunit *test)
 {
 	struct kdtl_ran ran[WHO_ROWS];
@@ -186,7 +195,7 @@ static void who_many(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w.others, 170ULL);
 	who_sums_to(test, &w, 1000);
 
-	/* Without rows there are only others. */
+	/* Without rows, all time belongs to others. */
 	w.size = 0;
 	kdtl_who_begin(&w, 0, 50);
 	who_switch(&w, 0, 9, 1);
@@ -196,8 +205,8 @@ static void who_many(struct kunit *test)
 }
 
 /*
- * Tasks that come first, and have their time in one piece, do not hide one that has most of
- * it in many short turns; and the short turns of many do not hide one that has much.
+ * Tasks that come first and have their time in one piece must not hide a task that has most of it
+ * in many short turns; nor must the short turns of many tasks hide one that has much.
  */
 static void who_turns(struct kunit *test)
 {
@@ -243,11 +252,11 @@ static struct who_turn {
 	int	pid;
 } who_turn[WHO_TURNS];
 
-/* What is said of more tasks than rows, against the truth. */
+/* With more tasks than rows, each row must be within its bounds of the truth. */
 static void who_bounds(struct kunit *test, unsigned int size, u64 all, const u64 *had)
 {
 	struct kdtl_ran ran[WHO_PIDS];
-	/* What another answer has left does not count. */
+	/* What an earlier answer has left in the struct must not count. */
 	struct kdtl_who w = { .ran = ran, .size = size, .rest = all, .others = all };
 	bool named[WHO_PIDS + 1] = {};
 	unsigned int i;
@@ -271,7 +280,7 @@ static void who_bounds(struct kunit *test, unsigned int size, u64 all, const u64
 		KUNIT_EXPECT_TRUE(test, named[i] || had[i] * (size + 1) <= all);
 }
 
-/* Turns of any length, of tasks of which some have more than others. */
+/* Turns of any length, of tasks of which some come up more often than others. */
 static void who_random(struct kunit *test)
 {
 	u64 had[WHO_PIDS + 1], t;
@@ -298,7 +307,7 @@ static void who_random(struct kunit *test)
 	}
 }
 
-/* A caller that takes the rows when there is no more room gets all tasks. */
+/* A caller that takes the rows away whenever there is no more room gets all tasks. */
 static void who_taken(struct kunit *test)
 {
 	struct kdtl_ran ran[WHO_ROWS];
@@ -325,7 +334,7 @@ static void who_taken(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w.others, 0ULL);
 }
 
-/* A task that renames itself has the name of its last dispatch. */
+/* A task that renames itself is listed under the name of its last dispatch. */
 static void who_renamed(struct kunit *test)
 {
 	struct kdtl_ran ran[WHO_ROWS];
@@ -351,8 +360,8 @@ static struct kdtl_entry who_gap(u64 time, u32 queued, u32 ready)
 }
 
 /*
- * Gaps before the span, in one task's time, over two tasks' times and an edge of the span,
- * in idle time and in time that is not known, behind the span; also around 2^64.
+ * Gaps lie before the span, in one task's time, over two tasks' times and an edge of the span, in
+ * idle time and in time that is not known, and after the span; also around 2^64.
  */
 static void who_stolen(struct kunit *test)
 {
@@ -367,8 +376,8 @@ static void who_stolen(struct kunit *test)
 		t = starts[i];
 		const struct kdtl_entry gaps[] = {
 			who_gap(t + 5, 4, 0),
-			who_gap(t + 15, 12, 0),		/* 5 of it are in the span, 1's */
-			who_gap(t + 20, 2, 0),		/* 1's */
+			who_gap(t + 15, 12, 0),		/* 5 are in the span, of 1's time */
+			who_gap(t + 20, 2, 0),		/* of 1's time */
 			who_gap(t + 34, 6, 0),		/* 2 of 1's, 4 of 2's */
 			who_gap(t + 60, 20, 0),		/* all of 3's 10; 10 of idle time */
 			who_gap(t + 80, 7, 0),		/* not known */
@@ -396,7 +405,7 @@ static void who_stolen(struct kunit *test)
 		who_sums_to(test, &w, 90);
 	}
 
-	/* They are forgotten by the next begin, and none at all is no fault. */
+	/* The next begin forgets the gaps; it is no fault if there are none. */
 	kdtl_who_begin(&w, 10, 100);
 	who_switch(&w, 0, 9, 1);
 	kdtl_who_end(&w, true);
@@ -429,8 +438,8 @@ static void who_expect_irq(struct kunit *test, const struct kdtl_who *w, unsigne
 }
 
 /*
- * Interrupts have rows beside tasks, of whose time, of idle time and of time that is not known
- * theirs is no part; and what the hypervisor had of it is the hypervisor's.
+ * Interrupts have rows like tasks.  Their time is no part of a task's time, of idle time, or of
+ * time that is not known; and time that the hypervisor had of an interrupt's is the hypervisor's.
  */
 static void who_interrupts(struct kunit *test)
 {
@@ -438,14 +447,14 @@ static void who_interrupts(struct kunit *test)
 	const s32 net = kdtl_irq_pid(KDTL_IRQ_SOFT, 3), disk = kdtl_irq_pid(KDTL_IRQ_HARD, 3);
 	const struct kdtl_entry irqs[] = {
 		who_irq(8, 4, KDTL_IRQ_HARD, 3, "disk"),
-		who_irq(14, 8, KDTL_IRQ_SOFT, 3, "net_rx"),	/* 4 of it in the span, 1's */
-		who_irq(20, 6, KDTL_IRQ_HARD, 3, "disk"),	/* 1's */
+		who_irq(14, 8, KDTL_IRQ_SOFT, 3, "net_rx"),	/* 4 are in the span, of 1's time */
+		who_irq(20, 6, KDTL_IRQ_HARD, 3, "disk"),	/* of 1's time */
 		who_irq(45, 25, KDTL_IRQ_SOFT, 3, "net_rx"),	/* 10 of 1's, 10 of 2's, 5 idle */
 		who_irq(70, 4, KDTL_IRQ_HARD, 3, "disk"),	/* not known */
 	};
 	const struct kdtl_entry gaps[] = {
-		who_gap(18, 2, 0),		/* of disk's */
-		who_gap(35, 7, 0),		/* of net_rx's 2 in 1's, 5 in 2's */
+		who_gap(18, 2, 0),		/* of disk's time */
+		who_gap(35, 7, 0),		/* of net_rx's time, 2 in 1's and 5 in 2's */
 	};
 	struct kdtl_ran ran[4];
 	struct kdtl_who w = { .ran = ran, .size = 4 };
@@ -469,11 +478,11 @@ static void who_interrupts(struct kunit *test)
 	who_sums_to(test, &w, 70);
 }
 
-/* With few rows they make room for each other as tasks do. */
+/* If there are few rows, interrupts make room for each other as tasks do. */
 static void who_interrupts_many(struct kunit *test)
 {
 	static const struct kdtl_aux_info info = { .tb_freq = NSEC_PER_SEC };
-	static struct kdtl_entry irqs[60];	/* more than a stack should have */
+	static struct kdtl_entry irqs[60];	/* too large for a stack */
 	struct kdtl_ran ran[1];
 	struct kdtl_who w = { .ran = ran, .size = 1 };
 	unsigned int i;
@@ -490,7 +499,7 @@ static void who_interrupts_many(struct kunit *test)
 	who_sums_to(test, &w, 600);
 }
 
-/* Gaps that overlap count once; a saturated one has 4.29 s. */
+/* Gaps that overlap count once; a saturated gap has 4.29 s. */
 static void who_stolen_long(struct kunit *test)
 {
 	static const struct kdtl_aux_info info = { .tb_freq = NSEC_PER_SEC };
@@ -515,7 +524,7 @@ static void who_stolen_long(struct kunit *test)
 	who_sums_to(test, &w, span);
 }
 
-/* A hypervisor's log has another time base, and two times that it had the CPU. */
+/* A hypervisor's log has another time base, and two times for which the hypervisor had the CPU. */
 static void who_stolen_timebase(struct kunit *test)
 {
 	static const struct kdtl_aux_info info = { .tb_freq = 512000000, .tb_boot = 1ULL << 40 };
@@ -546,10 +555,10 @@ static struct kdtl_entry woken(u64 time, pid_t pid, pid_t by, enum kdtl_wake_kin
 	return e;
 }
 
-/* @by woke 1 at @time, if that was after @from and not after @until; 0: nobody did. */
+/* @by woke task 1 at @time, after @from and not after @until; with @by 0 nobody did. */
 static void who_woke_by(struct kunit *test, u64 from, u64 until, u64 time, pid_t by)
 {
-	/* Of two CPUs. */
+	/* The entries of two CPUs. */
 	const struct kdtl_entry here[] = {
 		woken(10, 1, 11, KDTL_WAKE_NEW, 0),
 		woken(30, 1, 13, KDTL_WAKE_WOKEN, KDTL_WAKE_HARDIRQ | KDTL_WAKE_IOWAIT),
@@ -579,7 +588,10 @@ static void who_woke_by(struct kunit *test, u64 from, u64 until, u64 time, pid_t
 	}
 }
 
-/* The last wake-up that found it asleep; or, if it was just going to sleep, the last one. */
+/*
+ * The last wake-up that found the task asleep counts or, if all found it still queued, the last
+ * one.
+ */
 static void who_woke(struct kunit *test)
 {
 	who_woke_by(test, 0, 9, 0, 0);
@@ -594,7 +606,7 @@ static void who_woke(struct kunit *test)
 	who_woke_by(test, 50, 55, 0, 0);
 }
 
-/* What is missing is told, and nobody had the CPU. */
+/* A call with NULL does nothing; without rows, all time belongs to others. */
 static void who_null(struct kunit *test)
 {
 	const struct kdtl_aux_info info = { .tb_freq = NSEC_PER_SEC };
@@ -611,7 +623,7 @@ static void who_null(struct kunit *test)
 	kdtl_who_woke(&nobody, NULL, -EINVAL);
 	KUNIT_EXPECT_EQ(test, nobody.time, 0ULL);
 
-	/* As many rows as there are. */
+	/* There are no rows, whatever @size says. */
 	kdtl_who_begin(&w, 100, 200);
 	kdtl_who_stolen(&w, NULL, &e, sizeof(e));
 	kdtl_who_stolen(&w, &info, NULL, sizeof(e));

@@ -2,14 +2,13 @@
 /*
  * kdtl_torture: threads, CPU hotplug, the report
  *
- * Modelled on the kernel's torture tests (kernel/torture.c), but with threads of its
- * own: CONFIG_TORTURE_TEST is off in the kernels that people run.
+ * This is modelled on the kernel's torture tests (kernel/torture.c), but has threads of its own,
+ * because CONFIG_TORTURE_TEST is off in the kernels that people run.
  *
- * For a chosen time threads do random things to sessions that they share:
- * verbs, reading, closing, bursts of entries, events of perf users, on CPUs that
- * come and go.  selftests/guest/torture.sh loads and unloads sources
- * meanwhile.  Then debugfs kdtl_torture/report has one line, and the log has the
- * errors.
+ * For a chosen time, threads do random things to sessions that they share: they call verbs, read,
+ * close, make bursts of entries, and open events as perf users do, on CPUs that come and go.
+ * selftests/guest/torture.sh loads and unloads sources meanwhile.  Afterwards debugfs
+ * kdtl_torture/report has one line, and the log has the errors.
  */
 #define pr_fmt(fmt) "kdtl_torture: " fmt
 
@@ -55,10 +54,7 @@ static char *until = "";
 module_param(until, charp, 0444);
 MODULE_PARM_DESC(until, "errors of which the first is the end, for instance torn,order (default: none is)");
 
-/*
- * Many sessions use the first and the last source; each of the others has one
- * alone.
- */
+/* The first and the last source have many sessions; each of the others has only one. */
 static const char * const torture_names[] = {
 	"kdtl_torture", "kdtl_torture1", "kdtl_torture2", "kdtl_torture3",
 	"kdtl_torture_calm",
@@ -77,7 +73,7 @@ static const char * const torture_errors[] = {
 	[TORTURE_VERB]		= "verb",
 };
 
-/* Assigned in turn; at most three slots are alone on their sources. */
+/* These are assigned in turn.  At most three slots have a source of their own. */
 static const unsigned int torture_kinds[] = {
 	TORTURE_STEADY,
 	TORTURE_EXACT,
@@ -92,7 +88,7 @@ static const unsigned int torture_kinds[] = {
 static struct torture_source torture_sources_here[TORTURE_SOURCES];
 static struct torture_slot *slots;
 static struct torture_thread *workers;
-static unsigned int nr_workers;		/* with the sleepers, at the end */
+static unsigned int nr_workers;		/* including the sleepers, which come last */
 static struct task_struct *torture_main_task, *torture_onoff_task;
 static struct dentry *torture_dir;
 static bool ending, done;
@@ -102,7 +98,7 @@ static atomic64_t torture_entries, torture_lost_sum;
 static atomic_long_t torture_error_nr[TORTURE_NR_ERRORS];
 static atomic_long_t torture_opened, torture_closed, torture_perf, torture_deaths;
 static atomic_long_t torture_hotplugs;
-static unsigned long torture_until;	/* 1 << enum torture_error */
+static unsigned long torture_until;	/* bits 1 << enum torture_error */
 static atomic_t torture_first;
 static enum torture_error first_error;
 static u64 first_entries, first_ns;
@@ -131,7 +127,7 @@ void torture_count(u64 entries, u64 lost)
 /**
  * torture_err() - report an error
  * @what: its kind
- * @fmt: a line for the log, if it is among the first
+ * @fmt: a line for the log, which is printed for the first errors of each kind
  */
 void torture_err(enum torture_error what, const char *fmt, ...)
 {
@@ -155,7 +151,7 @@ void torture_err(enum torture_error what, const char *fmt, ...)
 
 /* ------------------------------------------------------------------ what threads do */
 
-/* An event like a perf user's, without an area: it counts. */
+/* An event like that of a perf user, without an area: it only counts. */
 static void torture_perf_user(struct torture_thread *t)
 {
 	struct perf_event_attr attr = {
@@ -178,7 +174,7 @@ static void torture_perf_user(struct torture_thread *t)
 	atomic_long_inc(&torture_perf);
 }
 
-/* Mostly few entries, sometimes more than the smallest area holds. */
+/* Mostly makes a few entries, sometimes more than the smallest area holds. */
 static void torture_worker_burst(struct torture_thread *t)
 {
 	const unsigned int lap = PAGE_SIZE / KDTL_ENTRY_SIZE;
@@ -197,10 +193,7 @@ static int torture_worker(void *arg)
 		slot = &slots[torture_random(t, sessions)];
 		switch (torture_random(t, 64)) {
 		case 0:
-			/*
-			 * If the CPU has gone, the scheduler chooses another
-			 * one.
-			 */
+			/* If this CPU is offline, the scheduler chooses another one. */
 			set_cpus_allowed_ptr(current, torture_random(t, 4) ?
 					     cpumask_of(torture_random(t, nr_cpu_ids)) :
 					     cpu_possible_mask);
@@ -263,7 +256,7 @@ static struct task_struct *torture_run(int (*fn)(void *), void *arg, const char 
 
 	if (IS_ERR(task))
 		return NULL;
-	/* It may end by itself. */
+	/* The thread may end by itself. */
 	get_task_struct(task);
 	wake_up_process(task);
 	return task;
@@ -277,7 +270,7 @@ static void torture_stop(struct task_struct *task)
 	put_task_struct(task);
 }
 
-/* Another sleeper follows one that has ended. */
+/* Starts another sleeper after one that has ended. */
 static void torture_rebirth(struct torture_thread *t)
 {
 	struct task_struct *old = t->task;
@@ -307,7 +300,7 @@ static int torture_report_show(struct seq_file *m, void *unused)
 	long errors = 0;
 	int i;
 
-	/* Pairs with the release in torture_main(): with the numbers. */
+	/* Pairs with the release in torture_main(): the numbers are complete. */
 	if (!smp_load_acquire(&done)) {
 		seq_puts(m, "running\n");
 		return 0;
@@ -337,7 +330,7 @@ DEFINE_SHOW_ATTRIBUTE(torture_report);
 
 /* -------------------------------------------------------------------- from end to end */
 
-/* Sleepers notice the end when their sessions are closed. */
+/* The sleepers notice the end when their sessions are closed. */
 static void torture_end(struct torture_thread *me)
 {
 	unsigned int i;
@@ -352,7 +345,7 @@ static void torture_end(struct torture_thread *me)
 		torture_stop(workers[i].task);
 }
 
-/* The first worker: it is not random. */
+/* The first worker does nothing random: it runs the test. */
 static int torture_main(void *arg)
 {
 	const unsigned long end = jiffies + seconds * HZ;
@@ -453,7 +446,7 @@ static int torture_workers_init(void)
 	return 0;
 }
 
-/* Error kinds by name; all if none is named. */
+/* Kinds of errors, by name.  If none is named, all count. */
 static int __init torture_parse_until(void)
 {
 	char *words = kstrdup(until, GFP_KERNEL), *rest = words, *word;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
-/* kdtl_torture: verbs at random, on a session that others work on too. */
+/* kdtl_torture: random verbs, on sessions that other threads use too. */
 #include <linux/delay.h>
 #include <linux/perf_event.h>
 
 #include "torture.h"
 
 /* torture_op_desc::flags */
-#define OP_WILD		0x01	/* changes what is logged: not in a steady session */
-#define OP_ALONE	0x02	/* nothing else in the session meanwhile */
-#define OP_SLEEPS	0x04	/* takes so long that nobody waits for it */
-#define OP_VERB		0x08	/* one verb, which holds the session itself */
+#define OP_WILD		0x01	/* not for a steady session: changes what is logged */
+#define OP_ALONE	0x02	/* no other verb may run in the session meanwhile */
+#define OP_SLEEPS	0x04	/* may sleep long, so it does not hold the slot's verbs */
+#define OP_VERB		0x08	/* is a single verb, which holds the session itself */
 
-/* A CPU at random, online or not. */
+/* Returns a random CPU, which may be offline. */
 static int op_cpu(struct torture_thread *t)
 {
 	return cpumask_next(torture_random(t, nr_cpu_ids) - 1, cpu_possible_mask) %
@@ -48,7 +48,7 @@ static int op_restart(struct torture_thread *t, struct torture_slot *slot,
 	return kdtl_restart(s);
 }
 
-/* An event set that exists; the caller holds sets_lock. */
+/* Returns a random event set that exists; the caller holds sets_lock. */
 static u16 op_set(struct torture_thread *t, struct torture_slot *slot)
 {
 	const u16 set = torture_random(t, TORTURE_SETS);
@@ -72,7 +72,7 @@ static int op_write_config(struct torture_thread *t, struct torture_slot *slot,
 	return err;
 }
 
-/* Not of the two counters that torture_check() compares. */
+/* Never writes the two counters that torture_check() compares. */
 static int op_write_counters(struct torture_thread *t, struct torture_slot *slot,
 			     struct kdtl_session *s)
 {
@@ -205,7 +205,7 @@ static int op_chase(struct torture_thread *t, struct torture_slot *slot,
 	const int cpu = op_cpu(t);
 	unsigned int i;
 
-	/* Not of this CPU: nothing is written here meanwhile. */
+	/* Entries of this CPU are not chased: none are written while this thread runs. */
 	if (slot->flags & TORTURE_OVERWRITE || cpu == raw_smp_processor_id())
 		return 0;
 	for (i = 0; i < 8; i++)
@@ -228,12 +228,12 @@ static int op_check(struct torture_thread *t, struct torture_slot *slot,
 }
 
 /**
- * struct torture_op_desc - something to do
- * @name: of it
- * @weight: how often
+ * struct torture_op_desc - something that a thread may do
+ * @name: its name
+ * @weight: how often it is chosen, relative to the others
  * @flags: OP_*
- * @may: what else than 0 it may return
- * @fn: does it
+ * @may: what it may return beside 0
+ * @fn: the function that does it
  */
 struct torture_op_desc {
 	const char	*name;
@@ -287,7 +287,7 @@ static bool torture_may(const struct torture_op_desc *op, int ret)
 {
 	unsigned int i;
 
-	/* The session is closed while this sleeps in it. */
+	/* The session may be closed while the thread sleeps in the verb. */
 	if (!ret || (ret == -ESHUTDOWN && op->flags & OP_VERB))
 		return true;
 	for (i = 0; i < ARRAY_SIZE(op->may); i++) {
@@ -315,7 +315,7 @@ static void torture_unlock(struct torture_slot *slot, unsigned int flags)
 
 /**
  * torture_op() - do something with a slot's session
- * @t: by whom
+* @t: the thread that calls
  * @slot: the slot
  */
 void torture_op(struct torture_thread *t, struct torture_slot *slot)
@@ -343,9 +343,9 @@ unlock:
 }
 
 /**
- * torture_ops_show() - what has been done, how often, and how often refused
- * @buf: NAME=GOOD/REFUSED...
- * @size: of it
+* torture_ops_show() - tell how often each thing was done, and how often it was refused
+* @buf: is filled with NAME=GOOD/REFUSED...
+* @size: the size of @buf
  */
 void torture_ops_show(char *buf, size_t size)
 {

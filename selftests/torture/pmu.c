@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* kdtl_torture_pmu: a source that is loaded and unloaded while sessions come and go. */
+/* kdtl_torture_pmu.ko: a source that is loaded and unloaded while sessions come and go. */
 #include <linux/module.h>
 
 #include "torture.h"

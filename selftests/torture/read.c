@@ -2,9 +2,9 @@
 /*
  * kdtl_torture: readers, and what they check
  *
- * A steady session misses nothing but what was counted as lost, at any time: the
- * gaps in the entries' numbers are no more than what is lost once they have been
- * read, and no less than what was lost before the last entry was made.
+ * In a steady session nothing is ever missing but what was counted as lost.  After entries have
+ * been read, the gaps in their numbers are not more than has been lost by then, and not less than
+ * had been lost before the last of them was made.
  */
 #include <linux/delay.h>
 #include <linux/kthread.h>
@@ -13,25 +13,22 @@
 
 #include "torture.h"
 
-/* How long a reader that chases a writer waits for an entry. */
+/* For how long a reader that chases a writer waits for an entry. */
 #define TORTURE_CHASE_NS	(300 * NSEC_PER_USEC)
 
-/*
- * After this many timer interrupts of a CPU, earlier wake-ups from it have been
- * done.
- */
+/* After this many timer interrupts on a CPU, wake-ups that were raised there before are done. */
 #define TORTURE_TICKS		3
 
 /* ------------------------------------------------------------------- entries */
 
 /**
- * struct torture_view - some entries in a row
- * @slot: of its session
- * @cpu: whose entries
+ * struct torture_view - a row of entries
+ * @slot: the slot of their session
+ * @cpu: their CPU
  * @last: see struct torture_reader
- * @gaps: likewise
- * @error: what is wrong; TORTURE_NR_ERRORS: nothing
- * @bad: number of the first bad entry
+ * @gaps: see struct torture_reader
+ * @error: what is wrong with them; TORTURE_NR_ERRORS: nothing
+ * @bad: index of the first bad entry
  */
 struct torture_view {
 	struct torture_slot	*slot;
@@ -114,10 +111,7 @@ static void torture_check_gaps(struct torture_slot *slot, struct kdtl_session *s
 	}
 	if (!r->mark) {
 		r->mark_lost = lost;
-		/*
-		 * Pairs with torture_emit(): losses counted so far have a
-		 * number.
-		 */
+		/* Pairs with torture_emit(): losses that were counted by now have their numbers. */
 		smp_rmb();
 		r->mark = READ_ONCE(per_cpu_ptr(slot->source->cpu, cpu)->seq);
 	}
@@ -125,13 +119,13 @@ static void torture_check_gaps(struct torture_slot *slot, struct kdtl_session *s
 
 /**
  * torture_drain() - read a CPU's entries in place
- * @t: by whom
- * @slot: of which session
- * @s: the session
- * @cpu: whose entries
- * @haste: how
+ * @t: the thread that calls
+ * @slot: the slot
+ * @s: its session
+ * @cpu: the CPU
+ * @haste: how to read
  *
- * Nobody loads the session meanwhile.
+ * The caller makes sure that nobody loads the session meanwhile.
  */
 void torture_drain(struct torture_thread *t, struct torture_slot *slot,
 		   struct kdtl_session *s, int cpu, enum torture_haste haste)
@@ -168,7 +162,7 @@ void torture_drain(struct torture_thread *t, struct torture_slot *slot,
 		nr = 1 + torture_random(t, nr);
 	torture_see(&v, span, nr);
 	if (haste == TORTURE_DAWDLE && !torture_random(t, 4)) {
-		/* It does not change while this reader holds it. */
+		/* The entries must not change before this reader gives them back. */
 		usleep_range(100, 5000);
 		torture_see(&again, span, nr);
 		if (v.error == TORTURE_NR_ERRORS)
@@ -195,7 +189,7 @@ unlock:
  * @slot: its slot
  * @s: the session
  *
- * By one reader at a time.
+ * Only one thread at a time may call this.
  */
 void torture_messages(struct torture_slot *slot, struct kdtl_session *s)
 {
@@ -231,12 +225,12 @@ void torture_messages(struct torture_slot *slot, struct kdtl_session *s)
 
 /**
  * torture_snapshot() - copy the newest entries of a CPU
- * @t: by whom
- * @slot: of which session, in overwrite mode
+ * @t: the thread that calls
+ * @slot: the slot; its session is in overwrite mode
  * @s: the session
- * @cpu: whose entries
+ * @cpu: the CPU
  *
- * As many at a time as there are.
+ * Copies as many entries as there are.
  */
 void torture_snapshot(struct torture_thread *t, struct torture_slot *slot,
 		      struct kdtl_session *s, int cpu)
@@ -275,7 +269,7 @@ void torture_snapshot(struct torture_thread *t, struct torture_slot *slot,
 			    slot->id, cpu, i, nr);
 		return;
 	}
-	/* It never changes: the first reader sets it. */
+	/* The base never changes: the first reader sets it. */
 	base = torture_entry_nr(e) - missed;
 	was = cmpxchg64(&r->base, 0, base);
 	if (was && was != base)
@@ -285,9 +279,9 @@ void torture_snapshot(struct torture_thread *t, struct torture_slot *slot,
 
 /**
  * torture_look() - look at an area's numbers while they move
- * @slot: of which session
- * @s: the session
- * @cpu: whose
+* @slot: the slot
+* @s: its session
+* @cpu: the CPU
  */
 void torture_look(struct torture_slot *slot, struct kdtl_session *s, int cpu)
 {
@@ -310,7 +304,7 @@ void torture_look(struct torture_slot *slot, struct kdtl_session *s, int cpu)
 
 /* ---------------------------------------------------------------------- sleepers */
 
-/* Note where the writers are, then sleep: from here on a watermark wakes. */
+/* Note where the writers are, and sleep: a watermark of data after that must end the sleep. */
 static int torture_sleep(struct torture_thread *t, struct torture_slot *slot,
 			 struct kdtl_session *s)
 {
@@ -321,7 +315,7 @@ static int torture_sleep(struct torture_thread *t, struct torture_slot *slot,
 		kdtl_aux_info(s, cpu, &info);
 		WRITE_ONCE(t->heads[cpu], info.head);
 	}
-	/* Pairs with the acquire in torture_watch(): with the heads. */
+	/* Pairs with the acquire in torture_watch_wait(), which then sees the heads. */
 	smp_store_release(&t->wait, t->wait + 1);
 	WRITE_ONCE(t->in_verb, true);
 	ret = kdtl_wait(s, HZ / 2 + torture_random(t, 20 * HZ));
@@ -330,7 +324,7 @@ static int torture_sleep(struct torture_thread *t, struct torture_slot *slot,
 	return ret;
 }
 
-/* Read everything, some, or nothing. */
+/* Read all entries, some of them, or none. */
 static void torture_sleeper_read(struct torture_thread *t, struct torture_slot *slot,
 				 struct kdtl_session *s)
 {
@@ -346,11 +340,11 @@ static void torture_sleeper_read(struct torture_thread *t, struct torture_slot *
 }
 
 /**
- * torture_sleeper() - a thread that sleeps until it is worth reading
+* torture_sleeper() - a thread that sleeps until there is something worth reading
  * @thread: its struct torture_thread
  *
- * It is the only one that waits in its slot.  Now and then it ends with data
- * unread, and nobody reads until another sleeper starts.
+* No other thread waits in its slot with kdtl_wait().  Now and then the thread ends with data
+* unread, and then nobody reads until another sleeper is started.
  */
 int torture_sleeper(void *thread)
 {
@@ -364,7 +358,7 @@ int torture_sleeper(void *thread)
 		s = torture_enter(t, slot);
 		if (!s) {
 			torture_open(t, slot);
-			/* Leave the source time to go. */
+			/* This leaves the source time to be unloaded. */
 			msleep(20 + torture_random(t, slot->flags & TORTURE_GUEST ? 2000 : 200));
 			continue;
 		}
@@ -387,7 +381,7 @@ int torture_sleeper(void *thread)
 	return 0;
 }
 
-/* A CPU whose writer has advanced by a watermark since; -1: none. */
+/* Returns a CPU whose writer has advanced by a watermark since the wait began, or -1. */
 static int torture_should_wake(struct torture_thread *t, struct torture_slot *slot,
 			       struct kdtl_session *s)
 {
@@ -395,7 +389,7 @@ static int torture_should_wake(struct torture_thread *t, struct torture_slot *sl
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		/* An area that was made after the wait began has no head noted. */
+		/* If an area was made after the wait began, no head of it was noted. */
 		if (kdtl_aux_info(s, cpu, &info) || !READ_ONCE(t->heads[cpu]))
 			continue;
 		if (info.head - READ_ONCE(t->heads[cpu]) >= slot->watermark)
@@ -424,7 +418,7 @@ static void torture_watch_wait(struct torture_thread *t, struct torture_slot *sl
 	}
 	if (torture_ticks(t->late_cpu) - t->late_tick < TORTURE_TICKS)
 		return;
-	/* The ticks, then how it is: pairs with the wake-up's own barrier. */
+	/* Look at the thread after the ticks; pairs with the barrier in the wake-up itself. */
 	smp_rmb();
 	if (torture_asleep(t) && READ_ONCE(t->wait) == wait)
 		torture_err(TORTURE_WAKEUP, "slot %u: asleep although there is a watermark of data on CPU %d",
@@ -432,13 +426,13 @@ static void torture_watch_wait(struct torture_thread *t, struct torture_slot *sl
 }
 
 /**
- * torture_watch() - does a sleeper sleep although it should not?
- * @me: the thread that calls this, often enough
+ * torture_watch() - check that a sleeper does not sleep when it should not
+ * @me: the thread that calls this; it must do so often enough
  * @t: the sleeper
  *
- * It must not sleep when a writer has advanced by a watermark since before the
- * wait began, and the writer's CPU has taken interrupts since then.  Counting
- * interrupts makes this independent of the machine's speed.
+ * The sleeper must not sleep if a writer has advanced by a watermark since the wait began, and
+ * the writer's CPU has taken interrupts since then.  Because interrupts are counted, this does
+ * not depend on the machine's speed.
  */
 void torture_watch(struct torture_thread *me, struct torture_thread *t)
 {

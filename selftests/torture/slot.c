@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdtl_torture: sessions' lives, and their conservation
+ * kdtl_torture: opens and closes sessions, and checks that their numbers add up
  *
- * A slot has one session after another.  A session may be closed while verbs are
- * asleep in it, but no verb may begin then.  So a thread that uses a session says
- * so before it checks that the session is there; a thread that closes it takes it
- * away before it checks which threads use it.
+ * A slot has one session after another.  A session may be closed while verbs are asleep in it, but
+ * no verb may begin then.  So a thread that uses a session says so before it checks that the
+ * session is there; a thread that closes a session takes it away before it checks which threads use
+ * it.
  */
 #include <linux/delay.h>
 #include <linux/log2.h>
@@ -35,17 +35,17 @@ void torture_slot_exit(struct torture_slot *slot)
 
 /**
  * torture_enter() - begin to use a slot's session
- * @t: by whom
+* @t: the thread that calls
  * @slot: the slot
  *
- * Return: the session, until torture_leave(); NULL: there is none.
+* Return: the session, to be used until torture_leave(); NULL if there is none.
  */
 struct kdtl_session *torture_enter(struct torture_thread *t, struct torture_slot *slot)
 {
 	struct kdtl_session *s;
 
 	WRITE_ONCE(t->at, slot);
-	/* Pairs with the one in torture_close(): it sees @at, or this no session. */
+	/* Pairs with the one in torture_close(): either that sees @at, or this sees no session. */
 	smp_mb();
 	s = READ_ONCE(slot->s);
 	if (!s)
@@ -60,8 +60,8 @@ void torture_leave(struct torture_thread *t)
 }
 
 /*
- * Is it asleep on a wait queue?  A thread that is preempted just before it
- * sleeps is still on a run queue.
+ * Is the thread asleep on a wait queue?  A thread that is preempted just before it sleeps is still
+ * on a run queue.
  */
 bool torture_asleep(const struct torture_thread *t)
 {
@@ -70,8 +70,8 @@ bool torture_asleep(const struct torture_thread *t)
 }
 
 /*
- * It sleeps inside a verb that holds the session: close waits for the verb, and
- * ends it.
+ * Must a close wait for the thread?  Not if the thread sleeps inside a verb that holds the session:
+ * kdtl_session_close() ends such a verb, and waits for it.
  */
 static bool torture_in_the_way(struct torture_thread *t, struct torture_slot *slot)
 {
@@ -151,7 +151,7 @@ static void torture_check_cpu(struct torture_slot *slot, struct kdtl_session *s,
 	r->reported = info.lost;
 }
 
-/* All messages have been read: do they agree with what happened? */
+/* Once all messages have been read: do they agree with what happened? */
 static void torture_check_messages(struct torture_slot *slot, struct kdtl_session *s)
 {
 	struct torture_reader *r;
@@ -177,7 +177,7 @@ static void torture_check_messages(struct torture_slot *slot, struct kdtl_sessio
 
 /**
  * torture_check() - stop a session and compare all numbers
- * @slot: its slot, verbs taken exclusively
+* @slot: its slot, with @verbs held for writing
  * @s: the session
  */
 void torture_check(struct torture_slot *slot, struct kdtl_session *s)
@@ -197,7 +197,7 @@ void torture_check(struct torture_slot *slot, struct kdtl_session *s)
 
 /**
  * torture_load() - load a session, and forget what was read
- * @slot: its slot, verbs taken exclusively
+* @slot: its slot, with @verbs held for writing
  * @s: the session
  *
  * Return: what kdtl_load() returns.
@@ -219,7 +219,7 @@ int torture_load(struct torture_slot *slot, struct kdtl_session *s)
 		r->base = 0;
 		r->reported = 0;
 		r->announced = TORTURE_NEVER;
-		/* Not started: the source is off, or on for nobody. */
+		/* The session is not started, so nothing is counted for it at the moment. */
 		if (slot->flags & TORTURE_EXACT)
 			r->wanted = torture_wanted(slot, cpu);
 	}
@@ -232,10 +232,10 @@ int torture_load(struct torture_slot *slot, struct kdtl_session *s)
 
 /**
  * torture_open() - create a session in a slot that has none
- * @t: by whom
+* @t: the thread that calls
  * @slot: the slot
  *
- * Return: 0, -EBUSY: there is one; or an errno.
+* Return: 0; -EBUSY if there is one already; or another errno.
  */
 int torture_open(struct torture_thread *t, struct torture_slot *slot)
 {
@@ -267,7 +267,7 @@ int torture_open(struct torture_thread *t, struct torture_slot *slot)
 	s = kdtl_session_create(&attr);
 	if (IS_ERR(s)) {
 		err = PTR_ERR(s);
-		/* The source comes and goes. */
+		/* This source comes and goes. */
 		if (err != -ENODEV || !(slot->flags & (TORTURE_GUEST | TORTURE_SCHED)))
 			torture_err(TORTURE_VERB, "slot %u: create: %d", slot->id, err);
 		goto unlock;
@@ -283,10 +283,7 @@ int torture_open(struct torture_thread *t, struct torture_slot *slot)
 		torture_err(TORTURE_VERB, "slot %u: load or start: %d", slot->id, err);
 		kdtl_session_close(s);
 	} else {
-		/*
-		 * A thread that sees the session sees the slot that goes with
-		 * it.
-		 */
+		/* A thread that sees the session also sees the slot's members that belong to it. */
 		smp_store_release(&slot->s, s);
 	}
 	up_write(&slot->verbs);
@@ -295,7 +292,7 @@ unlock:
 	return err;
 }
 
-/* Everything is read to the end. */
+/* Read all that is left, and check the numbers before and after the unload. */
 static void torture_finish(struct torture_thread *t, struct torture_slot *slot,
 			   struct kdtl_session *s)
 {
@@ -306,7 +303,7 @@ static void torture_finish(struct torture_thread *t, struct torture_slot *slot,
 		return;
 	for_each_possible_cpu(cpu)
 		torture_drain(t, slot, s, cpu, TORTURE_ALL);
-	/* Only the next message says whether any were dropped. */
+	/* Messages that were dropped are told of by the next message only. */
 	torture_messages(slot, s);
 	if (!slot->msgs_full)
 		torture_check_messages(slot, s);
@@ -318,7 +315,7 @@ static void torture_finish(struct torture_thread *t, struct torture_slot *slot,
 
 /**
  * torture_close() - close a slot's session, while verbs sleep in it
- * @t: by whom
+* @t: the thread that calls
  * @slot: the slot
  */
 void torture_close(struct torture_thread *t, struct torture_slot *slot)

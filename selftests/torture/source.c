@@ -2,10 +2,10 @@
 /*
  * kdtl_torture: sources whose entries prove themselves
  *
- * Entries come from everywhere that a real source's may: a hard irq timer on each
- * CPU, the scheduler under its runqueue lock, and tasks with interrupts off, in
- * bursts from one entry to more than an area holds.  An entry carries its number
- * and a hash; a dispatch that the source loses takes a number too.
+ * Entries come from everywhere that a real source's may come from: from a hard irq timer on each
+ * CPU, from the scheduler under its runqueue lock, and from tasks with interrupts off, in bursts of
+ * one entry up to more than an area holds.  Each entry carries its number and a hash.  A dispatch
+ * that the source loses takes a number, too.
  */
 #include <linux/cpuhotplug.h>
 #include <linux/hrtimer.h>
@@ -17,17 +17,14 @@
 #include "../../core/compat.h"
 #include "torture.h"
 
-/*
- * Timers take at most one part in this many of a CPU, however slow the machine
- * is.
- */
+/* The timers take at most one part in this many of a CPU's time, however slow the machine is. */
 #define TORTURE_SHARE	8
 
 /**
  * struct torture_cpu - what makes entries on a CPU
  * @timer: makes a burst
- * @random: its random state
- * @ticks: of the timer
+ * @random: the state of its random numbers
+ * @ticks: how often the timer has run
  * @on: kdtl's sessions follow the CPU
  */
 struct torture_cpu {
@@ -68,7 +65,10 @@ static void torture_emit(struct torture_source *source, u32 luck)
 	};
 
 	WRITE_ONCE(c->seq, c->seq + 1);
-	/* Pairs with the one in torture_check_gaps(): before it is lost. */
+	/*
+	 * Pairs with the one in torture_check_gaps(): the number grows before the entry can be
+	 * lost.
+	 */
 	smp_wmb();
 	e.srr0 = cpu_to_be64(c->seq);
 	e.srr1 = cpu_to_be64(kdtl_fake_hash(&e));
@@ -77,7 +77,7 @@ static void torture_emit(struct torture_source *source, u32 luck)
 	kdtl_pmu_output(&source->p, &e, kind);
 }
 
-/* Lose between two entries, so that a reader that has seen any sees the gap. */
+/* Lose dispatches between two entries, so that a reader that has seen any entry sees the gap. */
 static void torture_lose(struct torture_source *source, u32 nr)
 {
 	struct torture_source_cpu *c = this_cpu_ptr(source->cpu);
@@ -91,7 +91,7 @@ static void torture_lose(struct torture_source *source, u32 nr)
 	torture_emit(source, ~nr);
 }
 
-/* Interrupts off. */
+/* Called with interrupts off. */
 static void torture_make(unsigned int nr)
 {
 	struct torture_cpu *c = this_cpu_ptr(&torture_here);
@@ -118,10 +118,10 @@ static void torture_make(unsigned int nr)
 }
 
 /**
- * torture_ticks() - interrupts that a CPU's timer has made
- * @cpu: whose
+ * torture_ticks() - how many interrupts a CPU's timer has made
+ * @cpu: the CPU
  *
- * When it has changed, irq_work queued there earlier has run.
+ * When this number has changed, irq_work that was queued on that CPU before has run.
  *
  * Context: any.
  */
@@ -132,9 +132,9 @@ u32 torture_ticks(int cpu)
 
 /**
  * torture_burst() - make entries on this CPU
- * @nr: how many, of each source
+ * @nr: how many, for each source
  *
- * Context: any but NMI and inside of a source.
+ * Context: any but NMI, and not inside a source.
  */
 void torture_burst(unsigned int nr)
 {
@@ -158,14 +158,16 @@ static enum hrtimer_restart torture_tick(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-/* Interrupts off, runqueue lock held. */
+/* Called with interrupts off and the runqueue lock held. */
 static void torture_switch(void *data, bool preempt, struct task_struct *prev,
 			   struct task_struct *next, unsigned int prev_state)
 {
 	torture_make(1);
 }
 
-/* kdtl's sessions have followed the CPU before, and leave it after. */
+/*
+ * When this is called, kdtl's sessions already follow the CPU; they leave it later than this does.
+ */
 static int torture_online(unsigned int cpu)
 {
 	struct torture_cpu *c = this_cpu_ptr(&torture_here);
@@ -188,7 +190,7 @@ static int torture_offline(unsigned int cpu)
 	return 0;
 }
 
-/* On the CPU, interrupts off: no entry is on its way meanwhile. */
+/* Called on the CPU with interrupts off, so no entry is under way. */
 static int torture_source(struct kdtl_pmu *p, u32 mask, u64 period)
 {
 	struct torture_source *source = container_of(p, struct torture_source, p);
@@ -233,13 +235,13 @@ static void torture_unregister(struct torture_source *source)
 static struct kdtl_probe torture_probe = { "sched_switch", torture_switch };
 
 /**
- * torture_sources_start() - register sources, and make entries on every CPU
- * @sources: zeroed
- * @nr: how many
- * @names: of each; the last of several loses nothing, and makes fewer
+ * torture_sources_start() - register sources, and make entries on each CPU
+ * @sources: the sources, zeroed
+ * @nr: how many there are
+ * @names: their names; if there are several, the last one loses nothing, and makes fewer entries
  * @owner: THIS_MODULE
- * @seed: of what is random
- * @period_us: between a timer's bursts, at least
+ * @seed: the seed of all that is random
+ * @period_us: the least time between two bursts of a timer
  *
  * Context: may sleep.
  * Return: 0 or an errno.

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * kdtl_torture: many sessions, verbs at random, and entries that prove themselves
+ * kdtl_torture: many sessions, random verbs, and entries that prove themselves
  *
  *	source.c	makes the entries, in both modules
  *	pmu.c		kdtl_torture_pmu.ko: a source that is loaded and unloaded
- *	slot.c		sessions' lives, and their conservation
+ *	slot.c		opens and closes sessions, and checks that their numbers add up
  *	read.c		readers, and what they check
- *	ops.c		verbs at random
+ *	ops.c		random verbs
  *	main.c		threads, CPU hotplug, the report
  */
 #ifndef _KDTL_TORTURE_H
@@ -27,16 +27,16 @@
 
 /* ------------------------------------------------------------------- entries */
 
-/* All kinds: the sequence has no gaps only for who asks for all of them. */
+/* Sessions that check ask for all kinds, because only then their entries' numbers have no gaps. */
 #define TORTURE_MASKS	(KDTL_MASK_ALL | KDTL_MASK_IDLE)
 
-/* The number among the source's dispatches on that CPU, those that it lost too. */
+/* The number of a dispatch among all of the source on that CPU, including those that it lost. */
 static inline u64 torture_entry_seq(const struct kdtl_entry *e)
 {
 	return be64_to_cpu(e->srr0);
 }
 
-/* The number among the entries that the source made on that CPU. */
+/* The number of an entry among those that the source made on that CPU. */
 static inline u64 torture_entry_nr(const struct kdtl_entry *e)
 {
 	return be64_to_cpu(e->fault_addr);
@@ -51,12 +51,12 @@ static inline bool torture_entry_ok(const struct kdtl_entry *e, int cpu)
 
 /**
  * struct torture_source_cpu - a source on one CPU
- * @seq: of the last dispatch
- * @nr: of the last entry
- * @mask: what the active events want, together
- * @wanted: dispatches that they wanted
+ * @seq: number of the last dispatch
+ * @nr: number of the last entry
+ * @mask: the kinds that any active event wants
+ * @wanted: how many dispatches of these kinds there were
  *
- * Belongs to the CPU, interrupts off; others read @seq and @wanted.
+ * It belongs to the CPU, with interrupts off; others only read @seq and @wanted.
  */
 struct torture_source_cpu {
 	u64	seq;
@@ -67,8 +67,8 @@ struct torture_source_cpu {
 
 /**
  * struct torture_source - a source of entries
- * @p: what is registered
- * @cpu: by CPU
+ * @p: the PMU that is registered
+ * @cpu: the source on each CPU
  */
 struct torture_source {
 	struct kdtl_pmu				p;
@@ -114,20 +114,20 @@ __printf(2, 3) void torture_err(enum torture_error what, const char *fmt, ...);
 
 /**
  * struct torture_reader - what has been read of a CPU since kdtl_load()
- * @lock: one reader at a time; snapshots do without
- * @seen: entries consumed
- * @last: sequence number of the last one; of kdtl_sched: its time. 0: none yet
- * @gaps: dispatches missing between the first and the last one
- * @mark: when @last gets there, @gaps must have reached @mark_lost. 0: no mark
- * @mark_lost: lost, before the source was at @mark
- * @base: number of the entry before the first; 0: not known yet
+ * @lock: allows one reader at a time; snapshots do not take it
+ * @seen: number of entries consumed
+ * @last: number of the last dispatch read, or the time of kdtl_sched's last entry; 0: none yet
+ * @gaps: number of dispatches missing between the first and the last one
+ * @mark: once @last is past this number, @gaps must have reached @mark_lost; 0: no mark
+ * @mark_lost: number of dispatches lost before the source had reached @mark
+ * @base: number of the entry before the first one; 0: not known yet
  * @wanted: the source's torture_source_cpu::wanted at kdtl_load()
- * @announced: end of the last KDTL_MSG_AUX, or TORTURE_NEVER
- * @told: torture_slot::msgs_dropped then
- * @reported: of those lost, how many torture_count() knows
+ * @announced: where the data of the last KDTL_MSG_AUX ended, or TORTURE_NEVER
+ * @told: torture_slot::msgs_dropped when @announced was set
+ * @reported: how many of the lost dispatches were passed to torture_count()
  */
 struct torture_reader {
-	struct mutex	lock;		/* one reader */
+	struct mutex	lock;		/* one reader at a time */
 	u64		seen;
 	u64		last;
 	u64		gaps;
@@ -143,14 +143,14 @@ struct torture_reader {
 #define TORTURE_NEVER	U64_MAX
 
 /* torture_slot::flags */
-#define TORTURE_STEADY		0x01	/* started until it is closed: no gap but by loss */
+#define TORTURE_STEADY		0x01	/* always started: only losses make gaps */
 #define TORTURE_OVERWRITE	0x02
-#define TORTURE_EXACT		0x04	/* the only session of its source */
-#define TORTURE_SCHED		0x08	/* kdtl_sched's entries */
-#define TORTURE_GUEST		0x10	/* of a source that comes and goes */
-#define TORTURE_ROOMY		0x20	/* full long after its reader is to be woken */
+#define TORTURE_EXACT		0x04	/* its source has no other session */
+#define TORTURE_SCHED		0x08	/* its source is kdtl_sched */
+#define TORTURE_GUEST		0x10	/* its source comes and goes */
+#define TORTURE_ROOMY		0x20	/* the reader is woken long before it is full */
 
-/* Event sets that a slot may have; 0 always. */
+/* How many event sets a slot may have; set 0 is always there. */
 #define TORTURE_SETS		4
 
 struct torture_thread;
@@ -159,21 +159,21 @@ struct torture_thread;
  * struct torture_slot - a place for one session after another
  * @id: its number
  * @flags: TORTURE_*
- * @pmu: the source by name
- * @source: the source, if it is ours
- * @life: taken to create and to close
- * @verbs: verbs at work; exclusive: numbers are compared, or loaded anew
+ * @pmu: the name of the source
+ * @source: the source, unless another module has it
+ * @life: held while a session is created or closed
+ * @verbs: held for reading by verbs; for writing while numbers are compared, or a load is made
  * @s: the session, or NULL; see torture_enter()
- * @watermark: of it
- * @readers: by CPU
- * @sets_lock: protects @sets; held across the verbs that name a set
- * @sets: event sets that exist, 1 << id
- * @sets_gone: one was deleted since kdtl_load(), and what it had counted
- * @msgs_lost: sum of the KDTL_MSG_LOST
- * @msgs_dropped: messages that found the queue full
- * @msgs_room: how many fit
- * @msgs_full: the queue was full: some may have been dropped and not reported
- * @sleeper: sleeps in kdtl_wait(); NULL: not in this slot
+ * @watermark: its watermark
+ * @readers: what has been read of each CPU
+ * @sets_lock: protects @sets; held across verbs that name a set
+ * @sets: the event sets that exist, as bits 1 << id
+ * @sets_gone: a set was deleted since kdtl_load(), and its counts with it
+ * @msgs_lost: the losses that all KDTL_MSG_LOST told of
+ * @msgs_dropped: number of messages that found the queue full
+ * @msgs_room: how many messages the queue holds
+ * @msgs_full: the queue was full, so messages may have been dropped that are not counted yet
+ * @sleeper: the thread that sleeps in kdtl_wait(); NULL: this slot has none
  */
 struct torture_slot {
 	unsigned int			id;
@@ -185,7 +185,7 @@ struct torture_slot {
 	struct kdtl_session		*s;
 	u64				watermark;
 	struct torture_reader __percpu	*readers;
-	struct mutex			sets_lock;	/* sets */
+	struct mutex			sets_lock;	/* protects sets */
 	unsigned long			sets;
 	bool				sets_gone;
 	u64				msgs_lost;
@@ -196,19 +196,19 @@ struct torture_slot {
 };
 
 /**
- * struct torture_thread - one that works on sessions
+ * struct torture_thread - a thread that works on sessions
  * @task: the thread, for kthread_stop()
  * @self: the thread, once it runs
  * @at: the slot whose session it uses
- * @in_verb: inside of one verb that holds the session while it sleeps
- * @rnd: its random state
- * @buf: for snapshots
- * @slot: a sleeper's
- * @wait: counts the beginnings and ends of kdtl_wait(): odd inside
- * @heads: by CPU, before it
+ * @in_verb: it is inside one verb, which holds the session while it sleeps
+ * @rnd: the state of its random numbers
+ * @buf: a buffer for snapshots
+ * @slot: the slot of a sleeper
+ * @wait: how often kdtl_wait() began or ended: odd while the thread is in it
+ * @heads: the head of each CPU's area before that
  * @late_wait: the kdtl_wait() that should have ended
- * @late_cpu: the CPU whose data it does not see
- * @late_tick: of that CPU, when that was noticed
+ * @late_cpu: the CPU whose data should have ended it
+ * @late_tick: the ticks of that CPU when this was noticed
  */
 struct torture_thread {
 	struct task_struct	*task;
@@ -226,7 +226,7 @@ struct torture_thread {
 	u32			late_tick;
 };
 
-/* The largest area of those that are not roomy, and so the largest snapshot. */
+/* The largest area that is not roomy, and so the largest snapshot. */
 #define TORTURE_PAGES		4
 #define TORTURE_ROOMY_PAGES	(SZ_1M >> PAGE_SHIFT)
 
@@ -254,10 +254,10 @@ void torture_check(struct torture_slot *slot, struct kdtl_session *s);
 
 /**
  * enum torture_haste - how a reader reads
- * @TORTURE_DAWDLE: a random amount, with a sleep in between at times
- * @TORTURE_ALL: all there is
- * @TORTURE_CHASE: if there is nothing, spin until the next entry, so that it is
- *	read while it is written
+ * @TORTURE_DAWDLE: it reads a random amount, and sometimes sleeps before it gives that back
+ * @TORTURE_ALL: it reads all that is there
+ * @TORTURE_CHASE: if nothing is there, it spins until the next entry, so that it reads that
+ *	while it is written
  */
 enum torture_haste {
 	TORTURE_DAWDLE,

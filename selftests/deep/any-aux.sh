@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The patch by which perf's kernel events may own an AUX area, the last one of
-# scripts/upstream/perf: its KUnit test, and the raw sessions of kdtl that use it, in two
-# kernels: x86-64 with KASAN and lockdep, and ppc64le with the patches for Linux's own
-# vpa_dtl. There dtl.sh compares sessions on vpa_dtl with those on kdtl_vpa. User space's way
-# to an AUX area stays as it is: perf.sh passes in both, and in the first all of perf's own
-# tests that pass in Debian's kernel.
+# Tests the last patch of scripts/upstream/perf, by which perf's kernel events may own an AUX area:
+# its KUnit test, and kdtl's raw sessions, which use it. They run in two kernels: x86-64 with KASAN
+# and lockdep, and ppc64le with the patches for Linux's own vpa_dtl, where dtl.sh also compares
+# sessions on vpa_dtl with those on kdtl_vpa. AUX areas of user space must work as before: perf.sh
+# passes in both kernels, and in the first one so do all of perf's own tests that pass in Debian's
+# kernel.
 #
 #	selftests/deep/any-aux.sh
 #
@@ -26,18 +26,18 @@ machines=(x86_64-7.2-aux ppc64le-7.2-aux)
 patch=("$top"/scripts/upstream/perf/*-perf-Let-kernel-events-own-an-AUX-area.patch)
 logs=${KDTL_LOGS:-$KDTL_CACHE}/any-aux
 
-# The names of the test's cases, from the patch: one that does not run is missed.
+# Prints the names of the patch's test cases, so that one that does not run is missed.
 cases()
 {
 	sed -n 's/^+	KUNIT_CASE(\(.*\)),$/\1/p' "${patch[0]}"
 }
 
-# All of perf's own tests, one after the other, but for those of event lists, which are long
-# and ask the kernel nothing.
+# All of perf's own tests run one after the other, except those of event lists, which take long and
+# ask the kernel nothing.
 lists='s/^ *\([0-9]*\): PMU JSON event tests$/\1/p'
 perf_test='perf test -S -s "$(perf test list 2>&1 | sed -n "'$lists'")" >>/out/perf-test 2>&1'
 
-# boot TARGET: its logs come into $logs/TARGET.
+# boot TARGET: boots it; its logs are in $logs/TARGET.
 boot()
 {
 	local modules out=$logs/$1 perf command
@@ -46,7 +46,7 @@ boot()
 	modules=$(run_group "$top/scripts/build" "$1") || return
 	perf=$(run_group "$tests/run/perf-files" "${1%%-*}") || return
 	make -s -C "$tests" OUTPUT="$out/programs" CROSS_COMPILE="$(kernel_cross "$1")" || return
-	# The scripts clear the kernel's log.
+	# The scripts clear the kernel's log, so it is saved after each of them.
 	command='dmesg >/out/dmesg; sh /selftests/guest/raw.sh >/out/raw && echo all well >>/out/raw
 		dmesg >/out/dmesg.raw; dmesg -c >/dev/null
 		sh /selftests/guest/bytes.sh >/out/bytes; dmesg >/out/dmesg.bytes; dmesg -c >/dev/null
@@ -57,8 +57,8 @@ boot()
 				sh -c "echo $on >/proc/powerpc/vcpudispatch_stats" && echo $on
 			done >/out/stats; dmesg >/out/dmesg.stats'
 	else
-		# Twice, as perf gives up reading a process's maps after 500 ms, which may be too
-		# short with KASAN on a busy machine.
+		# Run perf's tests twice: perf gives up reading a process's maps after 500 ms, which
+		# may be too short with KASAN on a busy machine.
 		command+="; $perf_test; $perf_test; dmesg >/out/dmesg.perf-test
 			grep debug_locks /proc/lockdep_stats >/out/lockdep 2>&1"
 	fi
@@ -70,7 +70,7 @@ boot()
 		[ -s "$out/dmesg" ]
 }
 
-# The recorder prints the bytes of the CPU that panics.
+# When a CPU panics, the recorder prints its newest bytes.
 crash()
 {
 	local modules out=$logs/$1/crash
@@ -90,7 +90,7 @@ crash()
 		grep -q 'panic: end of bytes' "$out/bytes"
 }
 
-# passed TARGET CASE
+# passed TARGET CASE: the KUnit case has passed there.
 passed()
 {
 	grep -E "(not )?ok [0-9]+ $2( |\$)|# $2: " "$logs/$1/dmesg"
@@ -107,7 +107,7 @@ raw_sessions()
 		grep -q '^all well$' "$log"
 }
 
-# all_pass FILE: all tests of the plan, and none was skipped.
+# all_pass FILE: all tests of its plan have passed, and none was skipped.
 all_pass()
 {
 	local log=$1
@@ -117,13 +117,14 @@ all_pass()
 		! grep -q -E '^not ok|# SKIP' "$log"
 }
 
-# passing TARGET: the names of perf's tests that pass there.
+# passing TARGET: prints the names of perf's tests that pass there.
 passing()
 {
 	sed -n 's/^ *[0-9.]*: \(.*[^ ]\) *: Ok$/\1/p' "$logs/$1/perf-test" | sort -u
 }
 
-# perfs_own TARGET STOCK: STOCK is a kernel without the patch.
+# perfs_own TARGET STOCK: perf's tests that pass in STOCK, a kernel without the patch, pass in
+# TARGET.
 perfs_own()
 {
 	local perf
@@ -136,20 +137,20 @@ perfs_own()
 	! comm -23 <(passing "$2") <(passing "$1") | grep . && [ -n "$(passing "$2")" ]
 }
 
-# What is wrong is in the kernel's report: see no_report().
+# If something is wrong, the kernel reports it: see no_report().
 switched()
 {
 	[ "$(tr '\n' ' ' <"$logs/$1/stats")" = '1 0 ' ]
 }
 
-# lockdep gives up at its first report; KUnit runs before there is an init.
+# lockdep was on to the end: it gives up at its first report. KUnit runs before there is an init.
 checked()
 {
 	cat -- "$logs/$1/lockdep"
 	grep -q 'debug_locks: *1' "$logs/$1/lockdep"
 }
 
-# A machine that never came up has reported nothing either.
+# The machine came up, and the kernel has reported nothing.
 no_report()
 {
 	local out=$logs/$1
@@ -160,7 +161,7 @@ no_report()
 	[ ! -s "$out/reports" ]
 }
 
-# machine TARGET: its tests.
+# machine TARGET: runs all tests of one machine.
 machine()
 {
 	local name

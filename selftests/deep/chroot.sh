@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The README's commands on a machine with nothing but a Debian base image and what the
-# README asks for. Prints every message, with its time, and the time until the first
-# table. Then make demo for the other architectures, and make check-quick, or what
+# Runs the README's commands on a machine that has nothing but a Debian base image and what the
+# README asks for. Prints all their messages with times, and how long it took until the first
+# table. Then come make demo for the other architectures, and make check-quick, or what
 # KDTL_CHROOT_CHECK says: full, none, or the names of tests.
 #
-#   KDTL_ARCHES  make demo ARCH= for these only
+#   KDTL_ARCHES  run make demo ARCH= for these only
 #
 # shellcheck disable=SC2154,SC2317 # set by libraries; functions that ok() calls
 
@@ -24,7 +24,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 reason=$(chroot_possible) || skip_all "$reason"
 "$top/scripts/install-deps" chroot
 
-# readme_commands: the lines of the README's first block of commands, for this
+# readme_commands: prints the lines of the README's first block of commands, changed to clone this
 # repository.
 readme_commands()
 {
@@ -34,7 +34,7 @@ readme_commands()
 		sed 's|<this repository>|/kdtl.git|'
 }
 
-# timed LOG: show and keep the input, with the seconds since the start.
+# timed LOG: shows the input and keeps it in LOG, with the seconds since the start.
 timed()
 {
 	local line start=$SECONDS
@@ -44,7 +44,7 @@ timed()
 	done | tee -- "$1" >&"$say_fd"
 }
 
-# in_clone LOG COMMAND: run it there, with its messages in LOG.
+# in_clone LOG COMMAND: runs it in the clone; its messages go to LOG.
 in_clone()
 {
 	chroot_run "$root" sh -c "cd /root && $2" </dev/null 2>&1 | timed "$1"
@@ -62,20 +62,20 @@ two_commands()
 	in_clone "$work/demo" "${commands//$'\n'/ && }" && has_table x86_64
 }
 
-# has_table MACHINE: make demo has printed its table and its last line.
+# has_table MACHINE: make demo has printed the machine's table and its own last line.
 has_table()
 {
 	grep -q ' CPU  dispatches' "$work/demo" &&
 		grep -q "demo: arch=$1 .* lost=0\( .*\)\{0,1\}\$" "$work/demo"
 }
 
-# other_demo ARCH MACHINE
+# other_demo ARCH MACHINE: runs make demo for it.
 other_demo()
 {
 	in_clone "$work/demo" "cd kdtl && make demo ARCH=$1" && has_table "$2"
 }
 
-# check COMMAND: it ends well.
+# check COMMAND: it must succeed.
 check()
 {
 	in_clone "$work/check" "cd kdtl && $1" || return
@@ -89,10 +89,10 @@ mkdir -- "$root"
 chroot_base
 step "unpack it" chroot_new "$root"
 chroot_repository "$root"
-# What the README asks for.
+# Install what the README asks for.
 mapfile -t begin < <(readme_commands | sed -n 's/^apt-get install //p' | tr ' ' '\n')
 step "install ${begin[*]}" chroot_install "$root" "${begin[@]}"
-# As in an image.
+# An image has no lists of packages.
 rm -rf -- "$root"/var/lib/apt/lists/*
 
 arches=${KDTL_ARCHES-powerpc arm64 s390 riscv arm i386}

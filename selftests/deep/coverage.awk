@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-# What the gcov tool says about several builds, added up: "file:line:count:text" of
-# every line of api/ and core/ that has code.
+# Adds up what the gcov tool says about several builds. Prints "file:line:count:text"
+# for each line of api/ and core/ that has code. Its input has, for each file, a line
 #
-#	count:line:text		after a line -:0:Source:file
+#	-:0:Source:file		and then lines	count:line:text
 
 /^ *-: *0:Source:/ {
 	file = $0

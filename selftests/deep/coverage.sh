@@ -1,13 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Which lines of api/ and core/ do the tests run? The modules are built with gcc's
-# counters, and the tests run as in make check, on x86-64 and on POWER: a line that
-# one of them runs is covered. More than 95 % must be covered, and coverage.reasons
-# says why the others are not.
+# Which lines of api/ and core/ do the tests run? The modules are built with gcc's counters, and
+# the tests run as in make check, on x86-64 and on POWER. A line that one of them runs is covered.
+# More than 95 % must be covered, and coverage.reasons must say for each other line why it is not.
 #
-# Lines that gcc merges before it counts are not separate lines: mostly "return
-# -EINVAL" after an if.
+# Lines that gcc merges before it counts do not count separately: mostly "return -EINVAL" after an
+# if.
 #
 #   BOOTS  which of make check's machines ("x86_64 nested ppc64le")
 #
@@ -23,9 +22,9 @@ top=$(dirname -- "$(dirname -- "$here")")
 BOOTS=${BOOTS:-x86_64 nested ppc64le}
 GOAL=95
 
-# gather BOOT TARGET GCOV: what the machine counted, beside gcc's notes. The files'
-# names say where the module was built; it is not built again, as that would be
-# another build.
+# gather BOOT TARGET GCOV: takes what the machine has counted, beside gcc's notes. The names of the
+# files say where the module was built; it must not be built again, because its counters would not
+# match another build.
 gather()
 {
 	local boot=$1 target=$2 gcov=$3 dir rel file unit=$work/$1
@@ -72,7 +71,7 @@ enough()
 		"$work/lines"
 }
 
-# The lines that did not run, with the reason; fails if one has none.
+# Prints the lines that did not run, each with the reason; fails if one has none.
 uncovered()
 {
 	sort -t : -k 1,1 -k 2,2n "$work/lines" | awk '

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The crashes that selftests/host/recorder.sh leaves out, as others there are much the same.
+# The crashes that selftests/host/recorder.sh leaves out because they resemble those that it has.
 
 here=$(dirname -- "$(readlink -f -- "$0")")
 exec "$here/../host/recorder.sh" 'x86_64-6.1   hang     khungtaskd

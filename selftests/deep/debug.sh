@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# All tests, and all clients, in kernels with checkers: nothing may be reported.
-# Before that, each kernel has to find mistakes made on purpose.
+# Runs all tests and all clients in kernels with checkers, which must report nothing. Before that,
+# each kernel must find mistakes that are made on purpose.
 #
 #	selftests/deep/debug.sh [debug|kcsan|rt]...
 #
-# TORTURE_SECONDS  how long selftests/guest/torture.sh runs in each (60)
+# TORTURE_SECONDS  for how long selftests/guest/torture.sh runs in each kernel (60)
 # PROGRAMS         how many programs of each kind selftests/guest/fuzz.sh runs (40)
-# KDTL_HOURS       how long all tests in a kernel may take (5)
+# KDTL_HOURS       how many hours all tests in a kernel may take (5)
 
 here=$(dirname -- "$(readlink -f -- "$0")")
 tests=$(dirname -- "$here")
@@ -20,13 +20,13 @@ top=$(dirname -- "$tests")
 # shellcheck source-path=SCRIPTDIR source=../run/lib/guest.sh
 . "$tests/run/lib/guest.sh"
 
-# It takes an hour on two idle CPUs; a test that waits for ever ends here.
+# It takes an hour on two idle CPUs; this limit ends a test that waits for ever.
 hours=${KDTL_HOURS:-5}
 kernels=${*:-debug kcsan rt}
 logs=${KDTL_LOGS:-$KDTL_CACHE}/debug
 
-# The mistakes of kdtl_wrong.ko, and how each is reported. lockdep first: reports of
-# other checkers switch it off.
+# The mistakes of kdtl_wrong.ko, and how each is reported. Those that lockdep finds come first,
+# because the reports of other checkers switch lockdep off.
 declare -A mistakes=(
 	[debug]='deadlock:WARNING: possible circular locking dependency
 uaf:BUG: KASAN: slab-use-after-free in .*kdtl_wrong
@@ -44,17 +44,17 @@ warn:WARNING: .*kdtl_wrong'
 schedule:BUG: scheduling while atomic: insmod'
 )
 
-# reports CONSOLE: data races only if kdtl is involved.
+# reports CONSOLE: prints the checkers' reports, but data races only if kdtl is involved.
 reports()
 {
 	awk -v races=kdtl -f "$here/lib/reports.awk" "$1"
 }
 
-# boot KERNEL NAME OPTION... -- COMMAND...: what it says is in $logs/KERNEL/NAME.
+# boot KERNEL NAME OPTION... -- COMMAND...: boots it; what it says is in $logs/KERNEL/NAME.
 #
-# Two CPUs are a core, so that core scheduling has something to do.
+# Each two CPUs are one core, so that core scheduling has something to do.
 #
-# Time that a starved machine loses looks like a stalled CPU: not checked.
+# Stalls of CPUs are not checked, because on a starved host lost time looks like one.
 boot()
 {
 	local target=x86_64-7.2-$1 out=$logs/$1
@@ -66,7 +66,7 @@ boot()
 		"${@:2}" >&2
 }
 
-# finds KERNEL: each mistake is made, and the report of it is found.
+# finds KERNEL: each mistake is made there, and its report is found.
 finds()
 {
 	local kernel=$1 out=$logs/$1 what how rc=0
@@ -84,7 +84,7 @@ finds()
 	return $rc
 }
 
-# run KERNEL NAME...: the tests, in one boot.
+# run KERNEL NAME...: runs these tests in one boot.
 run()
 {
 	local kernel=$1 out=$logs/$1 panic=1 append=' panic_on_warn=1'
@@ -92,7 +92,7 @@ run()
 	shift
 	mkdir -p -- "$out/programs"
 	step "build test programs" make -s -C "$tests" OUTPUT="$out/programs" || return
-	# Data races elsewhere in the kernel do not end the run.
+	# A data race elsewhere in the kernel must not end the run.
 	[ "$kernel" != kcsan ] || panic=0 append=
 	boot "$kernel" console --timeout $((hours * 3600)) --out "$out" \
 		--append "$append" \
@@ -102,7 +102,7 @@ run()
 		sh /selftests/run/tests "$@"
 }
 
-# result KERNEL NAME: a test's KTAP as a subtest.
+# result KERNEL NAME: prints a test's KTAP as a subtest.
 result()
 {
 	local out=$logs/$1 status=1

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The demos in guests of an emulated hypervisor. What these machines can do is tested in
-# nested and kvm; this is the command.
+# Runs the demos in guests of an emulated hypervisor. The rows of nested and kvm test what these
+# machines can do; this one tests the command.
 
 here=$(dirname -- "$(readlink -f -- "$0")")
 exec "$here/../host/demo.sh" powerpc steal

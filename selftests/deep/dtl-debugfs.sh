@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The patch of scripts/upstream/pseries-dtl, which makes the kernel's own files of POWER's log
-# a user of kdtl: it passes checkpatch, applies after the patches of vpa-dtl, and what it makes of
-# the files does what they did, in a POWER machine with kdtl_fake_hv. The new file is built as
-# a module for a kernel that has no such files (CONFIG_DTL), with kdtl_vpa as its source.
+# The patch of scripts/upstream/pseries-dtl makes the kernel's own files of POWER's log a user of
+# kdtl. It must pass checkpatch and apply after the patches of vpa-dtl, and the files must do what
+# they did before, in a POWER machine with kdtl_fake_hv. The new file is built as a module for a
+# kernel that has no such files (CONFIG_DTL), with kdtl_vpa as its source.
 #
 # shellcheck disable=SC2154,SC2317 # $captured; functions that ok() calls
 
@@ -22,7 +22,7 @@ target=ppc64le-6.1
 logs=${KDTL_LOGS:-$KDTL_CACHE}/dtl-debugfs
 file=arch/powerpc/platforms/pseries/dtl-debugfs.c
 
-# applies: after the patches of vpa-dtl, and what nobody needs any more is gone.
+# applies: it applies after the patches of vpa-dtl, and code that it makes superfluous is gone.
 applies()
 {
 	local patches=("$top"/scripts/upstream/vpa-dtl/*.patch "$patch") all=$work/linux
@@ -34,7 +34,7 @@ applies()
 		! grep -r -E 'dtl_users_(add|remove)\(|dtl_consumer|struct dtl_ring' "$all"
 }
 
-# build BUILT: against the kdtl in that folder.
+# build BUILT: builds the new file against the kdtl in that folder.
 build()
 {
 	local dir=$work/module
@@ -50,7 +50,7 @@ build()
 	return 1
 }
 
-# modules BUILT: those of the machine.
+# modules BUILT: collects the machine's modules.
 modules()
 {
 	mkdir -- "$work/ko" && cp -- "$work/module/dtl-debugfs.ko" "$1/kdtl.ko" \

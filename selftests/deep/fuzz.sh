@@ -1,16 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Random programs of kdtl's verbs and of system calls on /dev/kdtl, as in
-# selftests/guest/fuzz.sh, but many, with other seeds each time. To repeat one that
-# failed:
+# Runs random programs of kdtl's verbs and of system calls on /dev/kdtl, as selftests/guest/fuzz.sh
+# does, but many of them, with other seeds each time. To repeat one that failed:
 #
 #	SEED=12345 ROUNDS=1 selftests/deep/fuzz.sh
 #
-#   SEED      of the first round (by chance); each round has the next
-#   ROUNDS    how many (10)
-#   PROGRAMS  of a round (200)
-#   TARGETS   where ("x86_64-6.1", and "x86_64-7.2-debug" if that has been built)
+#   SEED      of the first round (default: random); each round takes the next number
+#   ROUNDS    how many rounds (10)
+#   PROGRAMS  how many programs a round has (200)
+#   TARGETS   the machines ("x86_64-6.1", and "x86_64-7.2-debug" if that has been built)
 #
 # shellcheck disable=SC2154,SC2317
 
@@ -32,7 +31,7 @@ if [ -z "${TARGETS:-}" ]; then
 fi
 logs=${KDTL_LOGS:-$KDTL_CACHE}/fuzz
 
-# round TARGET SEED: its KTAP is in the log, and printed if it failed.
+# round TARGET SEED: runs one; its KTAP goes to the log, and is printed if the round failed.
 round()
 {
 	local target=$1 seed=$2 log=$logs/$1-$2
@@ -44,7 +43,7 @@ round()
 		sh /selftests/run/tests fuzz
 }
 
-# Calls of all rounds.
+# Adds up the calls of all rounds.
 sum()
 {
 	cat -- "$logs"/* | tr -d '\r' | awk '

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# kdtl why --host with both sides of a guest of KVM: the guest's virtual CPUs and a task of the
-# host, hog, share its only CPU. For each wait in the guest, the part that the hypervisor had is
-# divided between those that ran on the host meanwhile.
+# Tests kdtl why --host with recordings of both sides of a guest of KVM: the guest's virtual CPUs
+# and a task of the host, hog, share the host's only CPU. The part of each wait in the guest that
+# the hypervisor had is divided among the tasks that ran on the host meanwhile.
 #
 # shellcheck disable=SC2016,SC2154,SC2317 # awk programs
 
@@ -14,7 +14,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 # shellcheck source-path=SCRIPTDIR source=../host/lib/ktap.sh
 . "$top/selftests/host/lib/ktap.sh"
 
-# Runs in the host, and there the guest ("$@").
+# This runs in the host; "$@" starts the guest in it.
 l1='
 	cd /lib/kdtl && insmod kdtl.ko && insmod kdtl_answers.ko && insmod kdtl_sched.ko && insmod kdtl_stream.ko || exit
 	printf "#!/bin/sh\nwhile :; do :; done\n" >/tmp/hog && chmod +x /tmp/hog || exit
@@ -25,7 +25,7 @@ l1='
 	exit $status
 '
 
-# Runs in the guest until there is enough: 1000 gaps.
+# This runs in the guest until there are 1000 gaps.
 guest='
 	cd /lib/kdtl && insmod kdtl.ko && insmod kdtl_answers.ko && insmod kdtl_sched.ko && insmod kdtl_stream.ko &&
 		insmod kdtl_steal.ko || exit
@@ -50,7 +50,7 @@ whole()
 	done
 }
 
-# The threads of the virtual CPUs, and nearly all of their gaps.
+# The threads of the virtual CPUs are found, and nearly all of their gaps belong to waits there.
 related()
 {
 	"$work/programs/kdtl" why -a -n 100000 --host "$work/host.data" "$work/guest.data" \
@@ -69,8 +69,8 @@ related()
 	END { exit !(n == 2 && !bad) }' "$work/err"
 }
 
-# parts AWK: with stolen, there and hog of each wait, in us: what the hypervisor had, the sum
-# of what is said of the host, and the hog's part of it. At the end, n are all.
+# parts AWK: runs each() for each wait, with stolen, there and hog in us: the time that the
+# hypervisor had, the sum of what is said about the host, and hog's part of that.
 parts()
 {
 	awk 'BEGIN { unit["ns"] = .001; unit["us"] = 1; unit["ms"] = 1000; unit["s"] = 1000000 }
@@ -89,7 +89,7 @@ parts()
 	}'" $1" "$work/why"
 }
 
-# Three digits of each are shown.
+# Times are shown with three digits, so the sums may differ by that.
 adds_up()
 {
 	parts 'function each(    apart) {
@@ -101,7 +101,7 @@ adds_up()
 	END { printf "%d waits, %d do not add up\n", n, bad; exit !(n > 100 && !bad) }'
 }
 
-# It wants the CPU all the time, as both virtual CPUs do.
+# hog wants the CPU all the time, as both virtual CPUs do, so it must have a large part.
 names_the_hog()
 {
 	parts 'function each() {

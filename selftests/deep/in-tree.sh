@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# kdtl in the newest kernel's tree: the series that scripts/patches writes passes
-# checkpatch, applies, builds after each patch, as modules and built in; its tests run
-# under the kernel's own runners, kselftest and kunit.py.
+# Tests kdtl in the newest kernel's tree. The series that scripts/patches writes passes checkpatch,
+# applies, and builds after each patch, as modules and built in. Its tests run under the kernel's
+# own runners, kselftest and kunit.py.
 #
-# kunit.py's kernel is built once for a version of the sources; later builds only
-# compile what changed: KDTL_CACHE/in-tree/kunit.
+# The kernel for kunit.py is built once for each version of the sources, in
+# KDTL_CACHE/in-tree/kunit; later builds compile only what has changed.
 
 here=$(dirname -- "$(readlink -f -- "$0")")
 top=$(dirname -- "$(dirname -- "$here")")
@@ -23,11 +23,11 @@ top=$(dirname -- "$(dirname -- "$here")")
 # shellcheck source-path=SCRIPTDIR source=lib/chroot.sh
 . "$here/lib/chroot.sh"
 
-# It has the series' patches to perf.
+# This kernel has the series' patches to perf.
 target=x86_64-7.2-aux
 cache=$KDTL_CACHE/in-tree
 
-# The first commit of the tree, with nothing else beside it, and the patches.
+# The patches apply to the tree's first commit, and give what the tree has.
 applies()
 {
 	local base
@@ -39,8 +39,8 @@ applies()
 		git diff --exit-code --stat clean origin/main
 }
 
-# get_maintainer.pl finds our entry for each file that the series adds, after the last
-# patch to perf.
+# get_maintainer.pl finds kdtl's entry for each file that the series adds after the last patch to
+# perf.
 has_maintainer()
 {
 	local base
@@ -55,7 +55,7 @@ has_maintainer()
 	[ "$(wc -l <"$work/added")" -gt 100 ] && [ ! -s "$work/orphans" ]
 }
 
-# What stands alone comes first: fixes, which are for stable, then what they are for.
+# Patches that stand alone come first: fixes, which are for stable, and then the features.
 in_order()
 {
 	git -C "$tree" log --reverse --format='%(trailers:key=Cc,valueonly,separator=%x2C) %s' \
@@ -77,7 +77,7 @@ in_order()
 	END { exit bad || step != 8 }' "$work/subjects"
 }
 
-# Each patch goes to somebody, and the kernel's own code to those who look after it.
+# Each patch has somebody to go to, and those to the kernel's own code go to its maintainers.
 goes_to()
 {
 	local patch
@@ -92,7 +92,7 @@ goes_to()
 	done
 }
 
-# The cover letter has figures, and they are those of the benchmarks.
+# The cover letter's figures are those of the benchmarks.
 cover()
 {
 	local letter=$series/patches/0000-cover-letter.patch name words figure
@@ -110,7 +110,7 @@ cover()
 	END
 }
 
-# configure DIR VALUE: KDTL is VALUE, in a small kernel.
+# configure DIR VALUE: configures a small kernel with KDTL set to VALUE.
 configure()
 {
 	local dir=$1 value=$2
@@ -135,7 +135,7 @@ kmake()
 	nice make -C "$tree" "${make_args[@]}" HOSTCC=gcc-12 -j"$(nproc)" "$@"
 }
 
-# builds DIR VALUE OBJECT: without a warning, and OBJECT has a function of the API.
+# builds DIR VALUE OBJECT: it builds without a warning, and OBJECT has a function of the API.
 builds()
 {
 	configure "$1" "$2" && kmake O="$1" prepare || return
@@ -147,8 +147,8 @@ builds()
 		nm "$1/drivers/kdtl/$3" | grep ' T __kdtl_session_create$'
 }
 
-# After each patch, what there is of kdtl and of perf builds, without a warning. What is
-# POWER's is built by vpa-fixes.sh.
+# After each patch, the parts of kdtl and perf that are there build without a warning. The patches
+# to POWER are built by vpa-fixes.sh.
 each_builds()
 {
 	local commit dir=$cache/each rc=0
@@ -184,7 +184,7 @@ each_build()
 	! grep -E -A 3 'warning:|WARNING' "$work/log"
 }
 
-# The kernel is built here, with the patches to perf; the modules are from the tree.
+# Builds the kernel, with the patches to perf, and the modules from the tree.
 modules_from_tree()
 {
 	mkdir -p -- "$work/modules"
@@ -192,10 +192,10 @@ modules_from_tree()
 		CONFIG_KDTL{,_SCHED,_RECORDER,_SAMPLER,_STREAM,_WATCH,_SELFTESTS}=m modules
 }
 
-# With kdtl(1), which the tests call.
+# Installs the tests and kdtl(1), which they call.
 installed()
 {
-	# All that `make headers` makes and Debian's own headers lack.
+	# Take the headers that `make headers` makes and Debian's own headers lack.
 	mkdir -p -- "$work/built" "$work/uapi/linux" &&
 		cp -- "$tree"/include/uapi/linux/kdtl*.h "$work/uapi/linux" || return
 	nice make -C "$tree/tools/testing/selftests" TARGETS=kdtl CC=gcc-12 \
@@ -206,7 +206,7 @@ installed()
 		[ -x "$work/kselftest/kdtl/kdtl" ]
 }
 
-# A Debian that has nothing but what the tests call, and what kselftest installs as it is.
+# Makes a Debian that has only the commands that the tests call, and what kselftest installs.
 debian()
 {
 	chroot_base && mkdir -- "$work/debian" && chroot_new "$work/debian" &&
@@ -215,8 +215,8 @@ debian()
 	cp -a -- "$work/kselftest" "$work/debian/kselftest"
 }
 
-# All tests, on Debian's own kernel. The runner prints "ok N selftests: kdtl: kapi.sh", or
-# "not ok".
+# All tests pass on Debian's own kernel. The runner prints "ok N selftests: kdtl: kapi.sh", or "not
+# ok".
 kselftest()
 {
 	local all
@@ -232,7 +232,7 @@ kselftest()
 		[ "$(grep -c '^ok .*selftests: kdtl: ' "$work/out/kselftest")" -eq "$all" ]
 }
 
-# What is skipped needs another machine: POWER, a guest of a hypervisor, a patched perf.
+# Only tests that need another machine are skipped: POWER, a guest of a hypervisor, a patched perf.
 few_skipped()
 {
 	grep '^ok .*selftests: kdtl: .*# SKIP' "$work/out/kselftest"
@@ -248,7 +248,7 @@ kunit_py()
 		VIRTUALIZATION SECURITY CRYPTO CPU_MITIGATIONS VT; do
 		config+=(--kconfig_add "CONFIG_$option=n")
 	done
-	# kunit.py works in the tree in which it lies, after resolving links.
+	# kunit.py works in the tree that it lies in, after resolving links.
 	cp -rL -- "$tree/tools/testing/kunit" "$work/kunit.d" &&
 		rm -r -- "$tree/tools/testing/kunit" &&
 		mv -- "$work/kunit.d" "$tree/tools/testing/kunit" || return
@@ -274,7 +274,7 @@ kdir=$captured
 patches=()
 plan 17
 ok "the series is written" "$top/scripts/patches" "$series"
-# All but the cover letter.
+# Take all patches but the cover letter.
 patches=("$series"/patches/00*.patch)
 patches=("${patches[@]:1}")
 ok "checkpatch --strict finds nothing in it" \

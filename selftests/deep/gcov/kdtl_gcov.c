@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdtl_gcov: which lines have run, on kernels that were built without gcov
+ * kdtl_gcov: tells which lines have run, on kernels that were built without gcov
  *
- * The other modules are built with gcc's counters (selftests/deep/coverage.sh),
- * and -fprofile-info-section=_kprobe_blacklist: a section of pointers that the
- * module loader finds and notes in struct module, and that kprobes passes over
- * where a pointer is not to a function.  When a module goes its counters are
- * added to what was counted before; debugfs has them as the .gcda files that the
- * gcov tool reads.
+ * The other modules are built with gcc's counters (selftests/deep/coverage.sh) and with
+ * -fprofile-info-section=_kprobe_blacklist.  That is a section of pointers that the module loader
+ * finds and notes in struct module; kprobes skips those of them that do not point to a function.
+ * When a module goes, its counters are added to what was counted before.  debugfs has them as the
+ * .gcda files that the gcov tool reads.
  *
  * Load it first: the other modules need __gcov_merge_add().
  */
@@ -25,7 +24,7 @@
 #error "kdtl_gcov knows the layout of gcc 12 and 13"
 #endif
 
-/* What gcc 12 and 13 emit. */
+/* The format that gcc 12 and 13 emit. */
 #define GCOV_COUNTERS		8
 #define GCOV_MAGIC		0x67636461	/* "gcda" */
 #define GCOV_TAG_FUNCTION	0x01000000
@@ -43,7 +42,7 @@ struct gcov_fn_info {
 	u32			ident;
 	u32			lineno_checksum;
 	u32			cfg_checksum;
-	struct gcov_ctr_info	ctrs[];	/* those that have a merge function */
+	struct gcov_ctr_info	ctrs[];	/* of the counters with a merge function */
 };
 
 struct gcov_info {
@@ -58,11 +57,11 @@ struct gcov_info {
 };
 
 /**
- * struct gcov_unit - a source file's counters, over all times it was loaded
- * @node: in the list of all
- * @name: of the .gcda file
+ * struct gcov_unit - the counters of a source file, over all times that it was loaded
+ * @node: in the list of all units
+ * @name: the name of its .gcda file
  * @stamp: tells one build from another
- * @blob: the .gcda file's content
+ * @blob: the content of the .gcda file
  */
 struct gcov_unit {
 	struct list_head		node;
@@ -72,21 +71,21 @@ struct gcov_unit {
 };
 
 static LIST_HEAD(gcov_units);
-static DEFINE_MUTEX(gcov_lock);		/* the list and the units on it */
+static DEFINE_MUTEX(gcov_lock);		/* protects the list and its units */
 static struct dentry *gcov_dir;
 
-/* Only its address matters: it marks a counter that adds up. */
+/* Only its address matters: it marks counters that are to be added up. */
 void __gcov_merge_add(s64 *counters, u32 nr);
 void __gcov_merge_add(s64 *counters, u32 nr)
 {
 }
 EXPORT_SYMBOL_GPL(__gcov_merge_add);
 
-/* Writes, or only counts bytes if there is nowhere to write to. */
+/* Writes to @to or, if that is NULL, only counts bytes. */
 struct gcov_writer {
 	void	*to;
 	size_t	pos;
-	bool	add;	/* counters are added to those that are there */
+	bool	add;	/* add counters to those that are there */
 };
 
 static void gcov_put32(struct gcov_writer *w, u32 value)
@@ -141,7 +140,7 @@ static size_t gcov_write(struct gcov_writer *w, const struct gcov_info *info)
 	gcov_put32(w, info->stamp);
 	gcov_put32(w, info->checksum);
 	for (i = 0; i < info->n_functions; i++) {
-		/* The linker may have kept another file's copy of a function. */
+		/* The linker may have kept the copy of a function that another file has. */
 		if (info->functions[i] && info->functions[i]->key == info)
 			gcov_write_fn(w, info, info->functions[i]);
 	}
@@ -159,7 +158,7 @@ static struct gcov_unit *gcov_find(const char *name)
 	return NULL;
 }
 
-/* A debugfs file has no slashes in its name. */
+/* The name of a debugfs file must have no slashes. */
 static char *gcov_flat_name(const char *path)
 {
 	char *name = kstrdup(path, GFP_KERNEL);

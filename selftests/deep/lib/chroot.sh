@@ -1,18 +1,18 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A fresh Debian beside this one, as a base image has it, from the mirror that
-# this machine uses. It is entered through mount and PID namespaces of its own:
-# when the test ends, however it does, the kernel ends its processes and undoes its
-# mounts. Sourced, after common.sh and apt.sh.
+# A fresh Debian beside this one, like a base image, from the mirror that this machine uses. It is
+# entered through mount and PID namespaces of its own, so that the kernel ends its processes and
+# undoes its mounts when the test ends, however it does. This file is sourced, after common.sh and
+# apt.sh.
 #
-#   KDTL_SUITE  which Debian (bookworm)
+#   KDTL_SUITE  which Debian to use (bookworm)
 #
 # shellcheck disable=SC2154 # $top is the caller's
 
 chroot_suite=${KDTL_SUITE:-bookworm}
 
-# chroot_possible: or a reason not to go on.
+# chroot_possible: succeeds, or prints a reason why there can be no chroot.
 chroot_possible()
 {
 	[ "$(id -u)" -eq 0 ] || {
@@ -25,7 +25,7 @@ chroot_possible()
 	}
 }
 
-# chroot_base: the base image, as a tarball kept in the cache, in $chroot_base.
+# chroot_base: sets $chroot_base to a tarball of the base image, which is kept in the cache.
 chroot_base()
 {
 	local arch mirror
@@ -48,13 +48,13 @@ chroot_base()
 	finished "$new_dir"
 }
 
-# What is mounted goes with the last process, and this with the first.
+# The mounts go with the last process in there, and that goes with the first one.
 chroot_namespace()
 {
 	unshare --mount --pid --fork --kill-child --propagation private -- "$@"
 }
 
-# chroot_new DIR: unpack the base there, with this machine's way to its mirror.
+# chroot_new DIR: unpacks the base there, with this machine's way to its mirror.
 chroot_new()
 {
 	local dir=$1 ca=/etc/ssl/certs/ca-certificates.crt f
@@ -62,7 +62,7 @@ chroot_new()
 	tar -C "$dir" --numeric-owner -xpf "$chroot_base" || return
 	rm -rf -- "$dir"/etc/apt/sources.list "$dir"/etc/apt/sources.list.d/*
 	_apt_sources "$chroot_suite" >"$dir/etc/apt/sources.list" || return
-	# The proxy and the like, but no hooks.
+	# Keep the proxy and the like, but no hooks.
 	apt-config dump | grep '^Acquire::' >"$dir/etc/apt/apt.conf.d/50machine" || :
 	for f in /etc/resolv.conf /etc/hosts; do
 		[ ! -r "$f" ] || cp -L -- "$f" "$dir$f" || return
@@ -70,13 +70,13 @@ chroot_new()
 	if [ -r "$ca" ]; then
 		mkdir -p -- "$dir${ca%/*}" && cp -L -- "$ca" "$dir$ca" || return
 	fi
-	# No service is to start.
+	# Let no package start a service.
 	printf '#!/bin/sh\nexit 101\n' >"$dir/usr/sbin/policy-rc.d" || return
 	chmod 755 "$dir/usr/sbin/policy-rc.d"
 }
 
-# chroot_run DIR COMMAND...: as root in there, with an empty environment but for a
-# proxy, a new /proc and a /dev of its own.
+# chroot_run DIR COMMAND...: runs it as root in there, with a new /proc, a /dev of its own, and an
+# environment that is empty but for a proxy.
 chroot_run()
 {
 	local dir=$1
@@ -108,7 +108,7 @@ chroot_run()
 			chroot "$dir" "$@"' chroot_run "$dir" "$@"
 }
 
-# chroot_install DIR PACKAGE...
+# chroot_install DIR PACKAGE...: installs packages in there.
 chroot_install()
 {
 	local dir=$1
@@ -119,11 +119,11 @@ chroot_install()
 		exec apt-get -q -y install --no-install-recommends "$@"' install "$@"
 }
 
-# chroot_repository DIR: the repository as it is committed, as DIR/kdtl.git.
+# chroot_repository DIR: puts the repository, as it is committed, into DIR/kdtl.git.
 chroot_repository()
 {
 	git init -q --bare -b main "$1/kdtl.git" || return
-	# This may be a shallow clone.
+	# The repository may be a shallow clone.
 	git -C "$1/kdtl.git" config receive.shallowUpdate true
 	git -C "$top" push -q "$1/kdtl.git" HEAD:refs/heads/main || return
 	git -C "$top" diff --quiet HEAD ||

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# In the machine of dtl-debugfs.sh: the files of the dispatch trace log, as a program that knows
-# the kernel's own ones uses them.
+# Runs in the machine of dtl-debugfs.sh: uses the files of the dispatch trace log as a program does
+# that knows the kernel's own ones.
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -18,7 +18,7 @@ hv()
 	echo "$*" >$fake/ctl
 }
 
-# take FD FILE: read as often as there is something, until FILE has 48 * N bytes.
+# take FD FILE N: reads once; true when FILE has N entries, which is 48 * N bytes.
 take()
 {
 	dd bs=4800 count=1 <&"$1" >>"$2" 2>/dev/null
@@ -44,14 +44,14 @@ has_files()
 		is "$(cat $dtl/dtl_buf_entries)" 1365
 }
 
-# A second one was refused.
+# A second open of the same CPU's file works, too, and does not register the log twice.
 opens()
 {
 	exec 3<$dtl/cpu-0 && exec 4<$dtl/cpu-0 && exec 5<$dtl/cpu-1 &&
 		is "$(field registered cpu=0 <$fake/info)" 1
 }
 
-# Each entry that the hypervisor has written, in its bytes: it numbers them in srr0.
+# Each entry that the hypervisor wrote is there, byte by byte: it numbers them in srr0.
 all_entries()
 {
 	hv play 0 put=80 && took 3 one 80 && took 4 two 80 && cmp "$tmp.one" "$tmp.two" || return
@@ -72,7 +72,7 @@ whole_entries()
 	hv play 0 put=1 && ! dd bs=47 count=1 <&3 >/dev/null 2>&1 && took 3 one 1
 }
 
-# Of 1,600 entries and one, one program reads all, and for the other there is room for 1,365.
+# One program reads all of 1,600 entries; the area of the other has room for 1,365 of them.
 full()
 {
 	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
@@ -81,7 +81,7 @@ full()
 	took 4 two 1365
 }
 
-# Those that were preempted, and those of which the hypervisor does not say, are six of ten.
+# Six of ten entries were preempted or have no kind that the hypervisor says.
 masked()
 {
 	echo 2 >$dtl/dtl_event_mask && exec 6<$dtl/cpu-0 && hv play 0 put=80 &&

@@ -1,9 +1,9 @@
 # shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: GPL-2.0
 #
-# The kernel's own semantic patches, on the project. Sourced, with $top and $work set.
+# Runs the kernel's own semantic patches on the project. Sourced, with $top and $work set.
 
-# Found by the kernel's rules, but correct: file, rule, reason.
+# What the kernel's rules find although it is correct: file, rule, reason.
 meant='
 clients/stream/reader.c         locks-mini_lock         its caller holds the lock
 core/session.c                  locks-mini_lock         returns with the lock held
@@ -11,7 +11,7 @@ selftests/fake/kdtl_crash.c  locks-double_lock       must hang
 selftests/fake/kdtl_wrong.c  free-kfree              must be reported
 '
 
-# The newest kernel's sources that there are, or nothing.
+# Prints where the newest kernel's sources are, or nothing.
 newest_source()
 {
 	mkdir -p -- "$KDTL_CACHE/src"
@@ -19,7 +19,7 @@ newest_source()
 		sort -V | tail -n 1
 }
 
-# kernel_rules SOURCE FOLDER...: of the project.
+# kernel_rules SOURCE FOLDER...: runs the rules of SOURCE on these folders of the project.
 kernel_rules()
 {
 	local source=$1 status=0 file rule

@@ -2,18 +2,18 @@
 # shellcheck shell=dash
 # SPDX-License-Identifier: GPL-2.0
 #
-# In a machine that has started with busybox: the kernel's own runner, in the Debian in
+# Runs in a machine that has started with busybox: the kernel's own runner, inside the Debian in
 # /debian, with the modules of /lib/kdtl where modprobe finds them.
 
 d=/debian
 mkdir -p /out /lib/modules
 mount -t proc proc $d/proc
-# What is mounted in there is to be seen from outside, where the kernel opens files.
+# Mounts made in there must be visible outside, where the kernel opens files.
 for dir in sys dev tmp; do
 	mount --make-rshared /$dir
 	mount --rbind /$dir $d/$dir
 done
-# As udev makes them.
+# Make the links that udev makes.
 ln -s /proc/self/fd /dev/fd
 for n in 0:stdin 1:stdout 2:stderr; do
 	ln -s "/proc/self/fd/${n%:*}" "/dev/${n#*:}"
@@ -23,8 +23,8 @@ mkdir -p "$updates"
 mv /lib/kdtl/*.ko "$updates"
 rmdir /lib/kdtl
 chroot $d /sbin/depmod 2>/dev/null
-# What the kernel calls looks here.
+# Programs that the kernel starts look here.
 mount --bind $d/lib/modules /lib/modules
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin KDTL_QUICK=1
-# Emulated, some take longer than the 5 minutes that they have on a real machine.
+# On an emulated CPU some tests need more than the 5 minutes that they have on a real machine.
 chroot $d /bin/sh -c 'cd /kselftest && exec ./run_kselftest.sh -o 1800' 2>&1 | tee /out/kselftest

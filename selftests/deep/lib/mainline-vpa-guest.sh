@@ -1,23 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# perf record on a PMU that reads the hypervisor's log, while kdtl_fake_hv plays the
-# hypervisor, case by case. Each case prints a line when it begins, and one with the
-# results:
+# Runs perf record, case by case, on a PMU that reads the hypervisor's log, while kdtl_fake_hv plays
+# the hypervisor. Each case prints a line when it begins, and one with the results:
 #
 #	begin PMU CASE
 #	seen PMU CASE perf=N dump=N dumped=N counted=N produced=N consumed=N ...
 #
-# perf, dump     how perf record and perf report -D ended
+# perf, dump     exit status of perf record, and of perf report -D
 # dumped         entries that the latter shows
 # counted        dispatches that the hypervisor wrote and counted meanwhile
-# produced, consumed, lost   of a session beside it, kdtl_vpa only
+# produced, consumed, lost   of a session beside perf, kdtl_vpa only
 # kept           logs that the driver has neither freed nor uses, vpa_dtl only
-# reports        of the kernel's checkers
+# reports        number of reports by the kernel's checkers
 #
-# and vpa_data's words about perf's recording. Before that come lines with reports and
-# with messages of the driver and the case: "report PMU CASE ...", "said PMU CASE
-# ...".
+# and what vpa_data says about perf's recording. Before that come lines with reports, and with
+# messages of the driver and the case: "report PMU CASE ...", "said PMU CASE ...".
 #
 # Exits with 3 after a case in which KASAN has reported something.
 #
@@ -35,7 +33,7 @@ hv()
 	echo "$*" >$fake/ctl
 }
 
-# value FILE BEGINNING KEY: of the line that begins so.
+# value FILE BEGINNING KEY: prints KEY's value from the line that begins so.
 value()
 {
 	sed -n "s/^$2 \\(.* \\)\\{0,1\\}$3=\\([^ ]*\\).*/\\2/p" "$1"
@@ -46,7 +44,7 @@ counted()
 	value $fake/info cpu=0 counted
 }
 
-# counts_to N: wait until the hypervisor has counted N, or has no log any more.
+# counts_to N: waits until the hypervisor has counted N, or has no log any more.
 counts_to()
 {
 	until [ "$(counted)" -ge "$1" ]; do
@@ -55,7 +53,8 @@ counts_to()
 	done
 }
 
-# A session beside perf, where the log stays in place: it knows exactly what was lost.
+# Is there a session beside perf? There is, where the log stays in place: it knows exactly what was
+# lost.
 with_session()
 {
 	[ "$pmu" != vpa_dtl ] || return
@@ -64,8 +63,8 @@ with_session()
 	esac
 }
 
-# polled N: until the driver has seen N since the case began. A session knows; without
-# one, wait much longer than from one poll to the next.
+# polled N: waits until the driver has seen N since the case began. A session tells that; without
+# one, this waits much longer than a poll takes to come.
 polled()
 {
 	if ! with_session; then
@@ -80,7 +79,7 @@ polled()
 	done
 }
 
-# What happens while perf records CPU 0. A log has 85 entries.
+# Do what the case needs while perf records CPU 0. A log has 85 entries.
 play()
 {
 	before=$(counted)
@@ -141,7 +140,7 @@ play()
 	esac
 }
 
-# jump BY STEP: polled before, between and after.
+# jump BY STEP: jumps; the log is polled before, in between and after.
 jump()
 {
 	hv play 0 put=10
@@ -151,7 +150,7 @@ jump()
 	hv play 0 "$2"
 }
 
-# run FROM NS BURST N: at a rate, until so many are counted.
+# run FROM NS BURST N: writes entries at a rate, until so many are counted.
 run()
 {
 	hv run 0 "$1" "$2" "$3"
@@ -166,7 +165,7 @@ kept_logs()
 		echo -
 		return
 	fi
-	# What KASAN keeps back goes as well.
+	# Logs that KASAN keeps back must be freed, too.
 	echo 1 >$slab/shrink
 	sed 's/ .*//' $slab/objects
 }
@@ -183,7 +182,7 @@ record()
 		-- sh "$0" --play "$pmu" "$name" >$tmp.record 2>&1
 }
 
-# lines WORD FILE: the most frequent ones, as lines that begin with WORD.
+# lines WORD FILE: prints the file's most frequent lines, each after WORD.
 lines()
 {
 	sort "$2" | uniq -c | sort -n -r | head -n 3 | sed "s/^ */$1 $pmu $name /"
@@ -252,7 +251,7 @@ shift
 cd /lib/kdtl || exit
 insmod kdtl_fake_hv.ko papr=1 || exit
 if [ "$pmu" != vpa_dtl ]; then
-	# As large as vpa_dtl's logs, so that the cases are the same.
+	# Use logs as large as vpa_dtl's, so that the cases are the same.
 	insmod kdtl.ko && insmod kdtl_vpa.ko name="$pmu" log_bytes=4096 &&
 		insmod kdtl_client_vpa.ko pmu="$pmu" fake=1 || exit
 fi
@@ -262,7 +261,7 @@ fi
 }
 for name; do
 	seen
-	# KASAN reports only once, so the next cases need a new machine.
+	# KASAN reports only once, so the cases that are left need a new machine.
 	! grep -q '^BUG: KASAN' $tmp.reports || exit 3
 done
 [ "$(sed -n 's/.*complaint=//p' $fake/info | sort -u)" = none ] ||

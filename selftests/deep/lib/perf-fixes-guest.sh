@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# perf_fixes' cases, each with a PMU of its own. Prints
+# Runs cases of perf_fixes, each with a PMU of its own. Prints
 #
 #	begin CASE
 #	said CASE ...		the program's words, and the kernel's reports

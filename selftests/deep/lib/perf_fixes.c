@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * perf_fixes CASE - what the fixes of scripts/upstream/perf mend
+* perf_fixes CASE - shows what the fixes of scripts/upstream/perf mend
  *
- *	leak	an AUX area whose pages cannot be allocated leaves nothing behind
- *	unbind	a PMU's device is unbound while its AUX area is mapped
- *	other	the same while another event writes to the area
- *	rmmod	the same, and the PMU's module is unloaded before the area is unmapped
+*	leak	an AUX area whose pages cannot be allocated leaves nothing behind
+*	unbind	a PMU's device is unbound while its AUX area is mapped
+*	other	as unbind, while another event writes to the area
+*	rmmod	as unbind, and the PMU's module is unloaded before the area is unmapped
  *
- * aux_gone.ko has the PMU. Exits with 0 if everything that a program can see was right,
- * and else prints what was not: "wrong: ...". The kernel's reports are the caller's.
+* aux_gone.ko has the PMU. Exits with 0 if all that a program can see was right; otherwise
+ * prints what was not: "wrong: ...". The caller looks for the kernel's reports.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -26,11 +26,11 @@
 #define FAIL		"/sys/kernel/debug/fail_page_alloc/"
 #define KMEMLEAK	"/sys/kernel/debug/kmemleak"
 #define AUX_PAGES	8
-/* The bytes that aux_gone writes while an event is active. */
+/* How many bytes aux_gone writes while an event is active. */
 #define WRITTEN	64
-/* An AUX area of 8 pages does not need that many allocations of pages. */
+/* This is more allocations of pages than an AUX area of 8 pages needs. */
 #define MOST		100
-/* A refill of a slab, which may fail without harm, comes in between now and then. */
+/* Now and then a slab is refilled in between; that may fail without harm, so try again. */
 #define TRIES		8
 
 #define wrong(...) do {							\
@@ -131,8 +131,8 @@ static void unbind(bool another, bool unload)
 /* ----------------------------------------------------------------------- no memory */
 
 /*
- * Maps an area whose @nth allocation of a page fails. Counts in @failed if there is no
- * area, and says whether there were that many allocations.
+ * Map an area while the @nth allocation of a page fails.  Counts in @failed if there is no area.
+ * Returns whether there were so many allocations.
  */
 static bool map_without_memory(int nth_fd, int fd, int nth, int *failed)
 {
@@ -150,7 +150,7 @@ static bool map_without_memory(int nth_fd, int fd, int nth, int *failed)
 	return !atoi(buf);
 }
 
-/* kmemleak ignores what is younger than 5 s, or changes between two scans. */
+/* kmemleak ignores objects that are younger than 5 s, or change between two scans. */
 static void scan(void)
 {
 	sleep(6);

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# In the guest, beside guest/pressure.sh, whose functions it uses: tasks of all kinds want the CPUs at
-# once (pressure_load.c), however many there are. What is allowed depends on how late a busy host lets
-# tasks run.
+# Runs in the guest, beside guest/pressure.sh, whose functions it uses: tasks of all kinds want the
+# CPUs at once (pressure_load.c), however many CPUs there are. How much figures may differ depends
+# on how late a busy host lets tasks run.
 #
 # shellcheck disable=SC2154,SC2317 # functions that ok() calls
 
@@ -11,7 +11,7 @@ here=$(dirname "$0")
 # shellcheck source-path=SCRIPTDIR source=../../guest/pressure.sh
 . "$here/pressure.sh"
 
-# of CGROUP COLUMN: the sum of what its tasks wrote down, and of those in it.
+# of CGROUP COLUMN: prints the sum of a column over the tasks of a cgroup and of those below it.
 of()
 {
 	awk -v path="$1" -v column="$2" '
@@ -19,14 +19,15 @@ of()
 		END { printf "%.0f\n", sum }' /tmp/load
 }
 
-# said WHAT: in us.
+# said WHAT: prints a figure of the load, in us.
 said()
 {
 	sed -n "s/^$1 //p" /tmp/load
 }
 
-# to WHAT LEAST GOT MOST RUNS: in us. The kernel looks at its clock at the beginning of a switch, and
-# kdtl when the next task is known, so each end of a run may differ by what a switch takes.
+# to WHAT LEAST GOT MOST RUNS: GOT must be from LEAST to MOST, in us. The kernel looks at its clock
+# at the beginning of a switch, and kdtl when the next task is known, so each end of a run may
+# differ by the time that a switch takes.
 to()
 {
 	awk -v what="$1" -v least="$2" -v got="$3" -v most="$4" \
@@ -38,7 +39,7 @@ to()
 		}'
 }
 
-# all_seconds CGROUP: of its tasks, by all causes, in us.
+# all_seconds CGROUP: prints how long its tasks waited, for all causes together, in us.
 all_seconds()
 {
 	sed -n "s|^kdtl_cgroup_tasks_seconds_total{cgroup=\"$1\",.*} ||p" /tmp/metrics |
@@ -50,8 +51,8 @@ throttled_usec()
 	sed -n 's/^throttled_usec //p' "$root/$1/cpu.stat"
 }
 
-# All tasks begin after the reset, and end before the files are read: no wait is cut off. The cgroups
-# are new, so the kernel has not counted anything yet.
+# All tasks begin after the reset and end before the files are read, so no wait is cut off. The
+# cgroups are new, so the kernel has not counted anything in them yet.
 run_free()
 {
 	[ ! -d $root/mixed ] || rmdir $root/mixed/quota $root/mixed/free $root/mixed $root/other \
@@ -65,20 +66,21 @@ run_free()
 		sed 's/^/# /' /tmp/load
 		return 1
 	}
-	# What is held back by now, is no more.
+	# End the limits, so that no task is held back any more.
 	echo max >$root/mixed/cpu.max && echo max >$root/mixed/quota/cpu.max || return
 	cat $sampler/pressure >/tmp/pressure
 	cat $sampler/metrics >/tmp/metrics
 }
 
-# Where tasks leave the queue while their quota holds them back, run_delay is without that.
+# Do tasks leave the queue while their quota holds them back? Then run_delay does not include that
+# time.
 leave_queue()
 {
 	[ "$(of /mixed/quota 3)" -lt "$(seconds quota /mixed/quota)" ]
 }
 
-# What tasks waited, for all causes, is their run_delay; and no more than they were away from their CPUs
-# by their own clocks.
+# The waits of tasks, for all causes, are their run_delay, and no more than the time that they were
+# away from their CPUs by their own clocks.
 free_waits()
 {
 	for cgroup in /mixed/quota /mixed/free /other /fifo /deadline; do
@@ -93,9 +95,10 @@ free_waits()
 	done
 }
 
-# The tasks of /mixed/quota are held back by its limit, and with /mixed, too, which may be at the same
-# time. Of those in /mixed/free both may be on one CPU. Who was in the queue when the limit came may count
-# as held back since some time before (pmu-sched.rst), so up to a tenth more.
+# The tasks of /mixed/quota are held back by its limit, and by that of /mixed, which may be at the
+# same time. Both tasks of /mixed/free may be on one CPU. A task that was in the queue when the
+# limit came may count as held back from an earlier time on (pmu-sched.rst), so up to a tenth more
+# is allowed.
 free_quotas()
 {
 	inner=$(throttled_usec mixed/quota)
@@ -107,14 +110,15 @@ free_quotas()
 		is "$(seconds quota /other)" 0 && is "$(seconds quota /fifo)" 0
 }
 
-# PSI has one time for all CPUs: an average, in which each counts for as long as the cgroup had anything
-# to do there. So it is no more than the sum of the CPUs, and by Cauchy and Schwarz no less than the
-# square of the sum, divided by that of the number of CPUs and by the time. With one CPU it is the sum.
+# PSI has one time for all CPUs: an average, in which each CPU counts for as long as the cgroup had
+# anything to do there. So it is no more than the sum over the CPUs and, by Cauchy and Schwarz, no
+# less than the square of that sum, divided by the square of the number of CPUs and by the time.
+# With one CPU it is the sum.
 free_psi()
 {
 	for cgroup in /mixed/quota /mixed/free /mixed /other /fifo /deadline; do
 		some=$(total some $cgroup)
-		# Where throttled tasks leave the queue, PSI does not count them.
+		# If throttled tasks leave the queue, PSI does not count them.
 		least=$some
 		case $cgroup in
 		/mixed*) ! leave_queue || least=0 ;;
@@ -127,8 +131,9 @@ free_psi()
 	done
 }
 
-# Nobody was waited for longer than it can have had CPUs. Others than the load's tasks ran, too. A
-# cgroup has four names; a fifth one takes the place of the least, with what that had.
+# No task was waited for longer than it can have had CPUs. Tasks that are not the load's ran, too.
+# A cgroup has room for four names; a fifth one replaces the name with the least time, and takes
+# that time over.
 free_culprits()
 {
 	for cgroup in /mixed/quota /mixed/free /other /fifo /deadline; do
@@ -145,7 +150,7 @@ free_culprits()
 	done
 }
 
-# Each moment of a cgroup has one cause, and what its cgroups have it has.
+# Each moment of a cgroup's waits has one cause; waits of the cgroups in it are its own, too.
 free_adds_up()
 {
 	for cgroup in /mixed/quota /mixed/free /mixed /other /fifo /deadline /; do
@@ -184,7 +189,7 @@ has_psi()
 	[ "$(psi other some)" -gt 0 ]
 }
 
-# The source knows when a quota comes back from the first one on that it has seen.
+# The source notices the end of quotas only after it has seen the first one.
 has_seen_quota()
 {
 	mkdir -p $root/quota && echo 20000 100000 >$root/quota/cpu.max && loop quota 0 &&

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A hypervisor that misbehaves, under Linux's own vpa_dtl and under kdtl_vpa: the same
-# cases, recorded by the same perf, in a POWER machine whose allocator has red zones
-# and poison. Prints a table of the results. kdtl_vpa has to survive all cases and
-# account for every dispatch; vpa_dtl's results are only shown.
+# Tests a hypervisor that misbehaves, under Linux's own vpa_dtl and under kdtl_vpa: the same cases,
+# recorded by the same perf, in a POWER machine whose allocator has red zones and poison. Prints a
+# table of the results. kdtl_vpa must survive all cases and account for each dispatch; vpa_dtl's
+# results are only shown.
 #
 #	selftests/deep/mainline-vpa.sh [CASE]...
 #
@@ -23,12 +23,12 @@ top=$(dirname -- "$tests")
 target=${TARGET:-ppc64le-7.2}
 logs=${KDTL_LOGS:-$KDTL_CACHE}/mainline-vpa
 
-# perf decodes entries of PMUs whose name begins with vpa_dtl.
+# perf decodes the entries of PMUs whose names begin with vpa_dtl.
 kdtl=vpa_dtl_kdtl
 
-# Each case (mainline-vpa-guest.sh plays it), and what kdtl_vpa makes of it: entries
-# that perf has, and what is lost. "*": right and lost together are what the
-# hypervisor counted. "1+": one lost entry stands for an unknown number.
+# Each case, as mainline-vpa-guest.sh plays it, and what kdtl_vpa must make of it: how many entries
+# perf has, and how many are lost. "*": right and lost together are what the hypervisor counted.
+# "1+": one lost entry stands for an unknown number.
 cases='
 ordinary            50  0
 all-but-one         84  0
@@ -60,7 +60,7 @@ second-user         40  0
 any-reason          50  0
 '
 
-# boot PMU CASE...
+# boot PMU CASE...: runs these cases.
 boot()
 {
 	local pmu=$1
@@ -74,8 +74,8 @@ boot()
 		sh /mainline-vpa-guest.sh "$@" >&2
 }
 
-# try_all PMU CASE...: reports a case that ends the machine, and tries the others in a
-# new one; likewise after a case that KASAN has reported (3).
+# try_all PMU CASE...: if a case ends the machine, or KASAN has reported something in it (3), notes
+# that and tries the cases that are left in a new machine.
 try_all()
 {
 	local pmu=$1 boots=0 status name began left
@@ -101,13 +101,13 @@ try_all()
 	done
 }
 
-# value PMU CASE KEY: what was seen.
+# value PMU CASE KEY: prints the result.
 value()
 {
 	sed -n "s/^seen $1 $2 \\(.* \\)\\{0,1\\}$3=\\([^ ]*\\).*/\\2/p" "$logs/seen" | tail -n 1
 }
 
-# perf's own tool shows what vpa_data finds, unless it has crashed.
+# perf's own tool shows the entries that vpa_data finds, unless it has crashed.
 perf_agrees()
 {
 	awk '
@@ -159,7 +159,7 @@ stands()
 	[ "${v[produced]}" -eq $((v[consumed] + v[lost])) ] || return
 	[ "$lost" = 1+ ] || [ "${v[produced]}" -eq "${v[counted]}" ] || return
 	[ "$lost" = full ] || [ "${v[right]}" -eq "${v[consumed]}" ] || return
-	# perf hears of missing entries if, and only if, there are any.
+	# perf must be told of missing entries if there are any, and only then.
 	[ $((v[gaps] > 0)) -eq $((v[produced] > v[right])) ]
 }
 

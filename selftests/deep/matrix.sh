@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Every kernel of scripts/kernels but those of debug.sh: modules build for it without
-# a warning, by gcc with sparse and by clang; it is booted, and all scripts of
-# selftests/guest run there, in their quick form. For kernels that cannot be booted modules
-# are only built. `make check-matrix`.
+# Tests each kernel of scripts/kernels but those of debug.sh. Modules build for it without a
+# warning, by gcc with sparse and by clang. It is booted, and all scripts of selftests/guest run
+# there, in their quick form. For kernels that cannot be booted, modules are only built. `make
+# check-matrix` runs this.
 #
-#   KDTL_TARGETS  only these
+#   KDTL_TARGETS  test only these
 
 here=$(dirname -- "$(readlink -f -- "$0")")
 top=$(dirname -- "$(dirname -- "$here")")
@@ -22,8 +22,8 @@ top=$(dirname -- "$(dirname -- "$here")")
 tests=$(guest_tests | tr '\n' ' ')
 logs=${KDTL_LOGS:-$KDTL_CACHE/matrix}
 
-# quiet LOG COMMAND...: fails if COMMAND does, or if the compiler or modpost warns.
-# Without a kernel to link against, modpost knows no symbols.
+# quiet LOG COMMAND...: fails if COMMAND does, or if the compiler or modpost warns. Where there is
+# no kernel to link against, modpost's unknown symbols are no warnings.
 quiet()
 {
 	local log=$1 rc=0 known='compiler differs from|  (The kernel was built|You are using)'
@@ -36,7 +36,7 @@ quiet()
 		grep -E 'warning|error:|WARNING|ERROR' && [ "$rc" -eq 0 ]
 }
 
-# copy DIR: without what other builds left, so that every warning is seen.
+# copy DIR: copies the sources without what other builds left, so that each warning is seen.
 copy()
 {
 	rm -rf -- "$1" && mkdir -p -- "$1" &&
@@ -61,8 +61,7 @@ with_gcc()
 	copy "$work/src" && quiet "$logs/$target.gcc" build C=1 CF=-D__CHECK_ENDIAN__
 }
 
-# Debian's kernels are built by gcc: drop the options that only gcc has. A later CC=
-# wins.
+# Debian's kernels are built by gcc: drop the options that only gcc has. A later CC= overrides.
 with_clang()
 {
 	copy "$work/src" && quiet "$logs/$target.clang" build CC=clang-19 \
@@ -74,20 +73,21 @@ with_clang()
 
 programs()
 {
-	# The last machine's may have more of them.
+	# The programs of the last machine may be more than this one has.
 	rm -rf -- "$work/programs"
 	make -s -C "$top/selftests" OUTPUT="$work/programs" \
 		CROSS_COMPILE="$(kernel_cross "$target")" CC32="$(kernel_cc32 "$target")"
 }
 
-# The KTAP of each test is kept in $logs/TARGET.
+# boot: runs the scripts; the KTAP of each is kept in $logs/TARGET.
 boot()
 {
 	local test status rc=0 bad=0 params='' cpus=2
 
-	# Positions that wrap past 2^64 at once, of which perf has the lower half.
+	# Positions that wrap past 2^64 at once; perf has the lower half of them.
 	[[ $target != @(armhf|i386)-* ]] || params=aux_start=18446744073709547520
-	# Elsewhere each is a thread of the emulator, which starves with more than the machine has.
+	# On other machines each CPU is a thread of the emulator, so no more CPUs than this host
+	# has.
 	[[ $target != x86_64-* ]] || cpus=4
 	rm -rf -- "$work/modules" && mkdir -- "$work/modules" &&
 		find "$work/src" -name '*.ko' -exec cp {} "$work/modules" \; &&
@@ -122,13 +122,13 @@ say_skipped()
 	done
 }
 
-# kernel_of TARGET: gets it, and sets $kdir.
+# kernel_of TARGET: gets the kernel, and sets $kdir.
 kernel_of()
 {
 	capture "$top/scripts/kernel" "$1" kdir && kdir=$captured
 }
 
-# cell NAME COMMAND...: a test, and a word of the table's row.
+# cell NAME COMMAND...: runs a test, and adds its result to the row of the table.
 cell()
 {
 	local failed=$ktap_failed start=$SECONDS
@@ -166,7 +166,7 @@ for target in "${targets[@]}"; do
 	read -r how _ < <(kernel_target "$target") || die "no such target: $target"
 	row=$(printf '%-16s' "$target")
 	kernel_make_args "$target"
-	# Not in a subshell, which could not keep $kdir.
+	# This is not in a subshell, which could not set $kdir.
 	start=$SECONDS
 	ktap_nr=$((ktap_nr + 1))
 	if kernel_of "$target"; then
@@ -183,7 +183,7 @@ for target in "${targets[@]}"; do
 		continue
 	fi
 	if clang_fits; then
-		# gcc first: its modules are booted.
+		# gcc comes first, because its modules are booted.
 		cell "clang builds without a warning (W=1)" with_clang
 	else
 		no_cell "clang builds without a warning (W=1)" \

@@ -1,19 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Tests that notice nothing prove nothing. So each mutant of kdtl in the tables
-# selftests/deep/mutants/*.def, which is kdtl with one small mistake, must be noticed by
-# one of the tests that its line names, unless that line says why no test can notice it.
-# First of all these tests must pass without a mistake.
+# A test that notices nothing proves nothing. A mutant is kdtl with one small mistake. Each mutant
+# of the tables selftests/deep/mutants/*.def must be noticed by one of the tests that its line
+# names, unless the line says why no test can notice it. First of all these tests must pass without
+# a mistake.
 #
 #	selftests/deep/mutants.sh [TABLE | TABLE:LINE]...
 #
-# All mutants are compiled into one build (mutants/compile.py), of a copy of the sources. The
-# parameter mutant= of kdtl.ko chooses one, so one boot tries dozens. KDTL_MUTANT chooses one of
-# kdtl(1), or of what programs compile without the kernel, on this machine (tool.def, native.def).
-# A mutant that crashes the machine, or hangs it, is noticed; the next boot goes on behind it.
+# All mutants are compiled into one build of a copy of the sources (mutants/compile.py). The
+# parameter mutant= of kdtl.ko chooses one, so that one boot can try dozens. Mutants of kdtl(1), and
+# of code that programs compile without the kernel, are chosen by KDTL_MUTANT, on this machine
+# (tool.def, native.def). A mutant that crashes the machine, or hangs it, is noticed; the next boot
+# goes on with the one after it.
 #
-# MUTANTS_TARGET  where, but for those that are tried on this machine (x86_64-6.1)
+# MUTANTS_TARGET  the machine, except for those that are tried on this one (x86_64-6.1)
 #
 # shellcheck disable=SC2154,SC2317 # set by capture; functions that ok() calls
 
@@ -29,17 +30,17 @@ top=$(dirname -- "$(dirname -- "$here")")
 silence=300
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-mutants.XXXXXX")
 partial "$work"
-# A tree of its own, so that only what has changed is built again.
+# The tree is kept, so that only what has changed is built again.
 tree=$KDTL_CACHE/mutants/$(cksum <<<"$top" | cut -d ' ' -f 1)
 with_lock "mutants-${tree##*/}"
 
-# What make expands is not for this shell.
+# make expands these, not this shell.
 # shellcheck disable=SC2016
 readonly kbuild='kdtl-y += core/mutant.o
 subdir-ccflags-y += -include $(kdtl-src)/selftests/deep/mutants/mutant.h
 ccflags-y += -include $(kdtl-src)/selftests/deep/mutants/mutant.h'
 
-# prepare: the tree of all mutants. Files that are as they were keep their times.
+# prepare: makes the tree of all mutants. Files that have not changed keep their times.
 prepare()
 {
 	local new=$work/tree f
@@ -68,7 +69,7 @@ prepare()
 	rm -rf -- "$new"
 }
 
-# choose [TABLE | TABLE:LINE]...: only these remain in the list.
+# choose [TABLE | TABLE:LINE]...: leaves only these in the list.
 choose()
 {
 	[ $# -gt 0 ] || set -- ''
@@ -97,8 +98,8 @@ programs()
 		CROSS_COMPILE="$(kernel_cross "$1")" CC32="$(kernel_cc32 "$1")"
 }
 
-# boot TARGET: with the list $work/todo; what it said is in $work/said. A machine that says
-# nothing for too long is ended.
+# boot TARGET: runs the list $work/todo; what the machine says goes to $work/said. A machine that
+# says nothing for too long is ended.
 boot()
 {
 	local size=-1 now since=$SECONDS
@@ -121,7 +122,7 @@ boot()
 	wait_group "$group"
 }
 
-# in_machine TARGET: try what $work/mutants lists, in as many boots as it takes.
+# in_machine TARGET: tries what $work/mutants lists, in as many boots as it takes.
 in_machine()
 {
 	local status last
@@ -133,7 +134,7 @@ in_machine()
 		status=0
 		boot "$1" || status=$?
 		sed 's/^\[ *[0-9.]*\] //' "$work/said" >>"$work/console"
-		# The last one that began has no result if it ended the machine.
+		# If the machine ended, the last one that began has no result.
 		last=$(sed -n 's/.*mutant \([0-9]*\): \(.*\) begins$/\1 \2/p' "$work/said" | tail -n 1)
 		[ -n "$last" ] || { tail -n 40 -- "$work/said"; return 1; }
 		if ! grep -q "mutant ${last% *}: ${last#* } \(noticed\|passed\|skipped\)" \
@@ -147,13 +148,13 @@ in_machine()
 	done
 }
 
-# compiler: in the place of cc and gcc; what has been compiled before is copied.
+# compiler: takes the place of cc and gcc; what was compiled before is copied.
 compiler()
 {
 	mkdir -p -- "$work/bin"
 	cat >"$work/bin/cc" <<-'END'
 	#!/bin/bash
-	# Compile once what is compiled with the same arguments into another file.
+	# If something was compiled with the same arguments before, copy that.
 	bin=$(dirname -- "$0") args=() out=''
 	PATH=${PATH#"$bin:"}
 	while [ $# -gt 0 ]; do
@@ -163,7 +164,7 @@ compiler()
 	done
 	[[ -n $out && " ${args[*]} " =~ [\ /](clock|[a-z]*_model|chain_random|runs|last)\.c\  ]] ||
 		exec "${0##*/}" "${args[@]}" ${out:+-o "$out"}
-	# A test has a folder of its own each time.
+	# The tests' temporary folders have another name each time.
 	key=$bin/cache-$(printf '%s\n' "$PWD" "${args[@]}" |
 		sed 's:/tmp/kdtl-[a-z]*\.[^/]*::' | cksum | tr ' ' -)
 	[ -e "$key" ] || "${0##*/}" "${args[@]}" -o "$key.$$" &&
@@ -174,7 +175,7 @@ compiler()
 	ln -f -- "$work/bin/cc" "$work/bin/gcc-12"
 }
 
-# host_test NUMBER TEST: 0 if it passes; the first test that fails ends it.
+# host_test NUMBER TEST: succeeds if the test passes; ends it at the first row that fails.
 host_test()
 {
 	local since=$SECONDS
@@ -192,7 +193,7 @@ host_test()
 	wait_group "$group"
 }
 
-# natively: try what $work/mutants lists, tests of selftests/host.
+# natively: tries what $work/mutants lists, with tests of selftests/host.
 natively()
 {
 	local nr tests t result start path=$PATH
@@ -213,7 +214,7 @@ natively()
 	unset KDTL_MUTANT
 }
 
-# try TABLE: 1 if something other than a mutant went wrong, such as a test without a mistake.
+# try TABLE: fails if something other than a mutant went wrong, such as a test without a mistake.
 try()
 {
 	local table=$1
@@ -238,7 +239,7 @@ try()
 	! sed "1,/^table $table\$/d" "$work/console" | grep '^mutant 0: .* \(noticed\|skipped\)'
 }
 
-# judge NUMBER EQUIVALENT: noticed, unless it is equivalent.
+# judge NUMBER EQUIVALENT: the mutant was noticed, unless it is equivalent.
 judge()
 {
 	grep -q "^mutant $1: " "$work/console" || { echo "not tried"; return 1; }

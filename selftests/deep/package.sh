@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The ways to install kdtl on a plain Debian, in a chroot with Debian's own kernel
-# headers: DKMS from the sources, then the Debian packages, built there from the
-# tarball of a release, which is made in a clone if there is something unreleased. At the
-# end they upgrade those of 0.1.0. The modules that DKMS builds are loaded in a virtual machine,
-# together with a client built against the installed packages.
+# Tests the ways to install kdtl on a plain Debian, in a chroot with Debian's own kernel headers:
+# DKMS from the sources, and then the Debian packages, which are built there from the tarball of a
+# release. If something is unreleased, the release is made in a clone. At the end the packages
+# upgrade those of 0.1.0. The modules that DKMS builds are loaded in a virtual machine, together
+# with a client that is built against the installed packages.
 #
-# And scripts/package builds the tool's package for other architectures on this machine; each
-# has the same files, and says the same of a recording.
+# And scripts/package builds the tool's package for other architectures on this machine; each must
+# have the same files, and say the same of a recording.
 #
-#   KDTL_SUITE  bookworm, or sid, with its kernel
+#   KDTL_SUITE  bookworm, or sid with its own kernel
 #
 # shellcheck disable=SC2154,SC2317 # set by libraries; functions that ok() calls
 
@@ -38,14 +38,14 @@ reason=$(chroot_possible) || skip_all "$reason"
 modules='kdtl kdtl_answers kdtl_irq kdtl_sched kdtl_steal kdtl_recorder kdtl_sampler kdtl_stream
 	kdtl_trace kdtl_wake kdtl_watch'
 
-# inside COMMAND: a line of shell, in the chroot.
+# inside COMMAND: runs a line of shell in the chroot.
 inside()
 {
 	chroot_run "$root" env V="$version" R="$release" DEBIAN_FRONTEND=noninteractive \
 		sh -e -c "cd /root; $1" </dev/null
 }
 
-# all_there: every module, signed, and what clients need.
+# all_there: each module is there, signed, and so is what clients need.
 all_there()
 {
 	local m dir=$root/lib/modules/$release/updates/dkms
@@ -82,7 +82,7 @@ dkms_goes()
 	inside 'dkms remove kdtl/$V --all; rm -r /usr/src/kdtl-$V' && none_there
 }
 
-# Outside the range DKMS does not even try.
+# For a kernel outside the range DKMS must not even try.
 dkms_range()
 {
 	inside 'rc=0
@@ -100,7 +100,7 @@ packages_build()
 		ls "$root"/root/kdtl{,-dev,-dkms}_"$version"_a*.deb
 }
 
-# sid's no longer want what bookworm needs, and want a newer standard than bookworm knows.
+# sid's lintian objects to what bookworm needs, and wants a newer standard than bookworm knows.
 lintian_clean()
 {
 	local more=,info,pedantic
@@ -133,7 +133,7 @@ client_builds()
 		cc -Wall -Werror -o u u.c; ./u'
 }
 
-# As Documentation/examples.rst says.
+# Build the examples as Documentation/examples.rst says.
 examples_build()
 {
 	inside 'cp -r /usr/share/doc/kdtl/examples . && cd examples
@@ -149,12 +149,13 @@ examples_build()
 }
 
 # The modules load, in the order that depmod found, and the client prints twice. Then the machine
-# waits until there is an image of its memory.
+# waits until an image of its memory has been taken.
 they_run()
 {
 	local order vm status=0
 
-	# As a kernel's own package does, and sid's DKMS for such a kernel only.
+	# depmod is run here, as a kernel's own package does; sid's DKMS does so only for such a
+	# kernel.
 	order=$(inside 'depmod $R; modprobe -a -n -v -S $R kdtl_sched kdtl_irq kdtl_steal kdtl_wake kdtl_recorder \
 			kdtl_sampler kdtl_stream kdtl_trace kdtl_watch' | sed -n 's|^insmod .*/||p' | awk '!seen[$1]++')
 	[ "$(wc -l <<<"$order")" -eq "$(wc -w <<<"$modules")" ] || {
@@ -191,8 +192,8 @@ they_run()
 	return "$status"
 }
 
-# The package's program finds the debug info of the module that DKMS has installed. drgn is sid's,
-# as in selftests/host/vmcore.sh.
+# The packaged program finds the debug info of the module that DKMS has installed. drgn is sid's, as
+# in selftests/host/vmcore.sh.
 image_is_read()
 {
 	"$top/scripts/drgn" --get && mkdir -p -- "$root/cache" &&
@@ -209,7 +210,7 @@ packages_go()
 	inside 'apt-get -q -y purge kdtl kdtl-dev kdtl-dkms' && none_there
 }
 
-# upgraded: over the packages of 0.1.0, of which nothing is left, and DKMS builds the modules again.
+# upgraded: over the packages of 0.1.0, of which nothing is left; DKMS builds the modules again.
 upgraded()
 {
 	git -C "$top" archive --format=tar --prefix=kdtl-0.1.0/ "$first" >"$root/root/first.tar" &&
@@ -225,14 +226,14 @@ upgraded()
 		inside '[ "$(dpkg-query -W -f "\${Version}\n" kdtl kdtl-dev kdtl-dkms | uniq)" = $V ]'
 }
 
-# said_by COMMAND...: what it says, with json-c and ncurses.
+# said_by COMMAND...: prints what the tool says, with json-c and ncurses.
 said_by()
 {
 	"$@" --version && TZ=UTC "$@" export --format jsonl "$work/r.data" &&
 		TZ=UTC "$@" report "$work/r.data" && "$@" top --help
 }
 
-# cross_package ARCH
+# cross_package ARCH: builds the tool's package for it, and compares it with this machine's.
 cross_package()
 {
 	local deb=$work/kdtl_${version}_$1.deb native=$root/root/kdtl_${version}_amd64.deb
@@ -255,8 +256,8 @@ cross_package()
 		[ "$(wc -l <"$work/said")" -gt 1000 ]
 }
 
-# The packages that it depends on; libraries of newer releases have other versions, and t64 in
-# their names.
+# Prints the packages that it depends on, without versions, which differ, and without the t64 that
+# newer releases have in the names of libraries.
 dependencies()
 {
 	dpkg-deb -f "$1" Depends | tr ',' '\n' | sed 's/^ *//; s/ .*//; s/t64$//'
@@ -280,7 +281,7 @@ if [ "$captured" != "$release" ]; then
 	capture "$top/scripts/kernel" --update $kernel version
 fi
 [ "$captured" = "$release" ] || bail_out "headers of $release, but a kernel $captured to boot"
-# There is no tag.
+# The commit of 0.1.0, which has no tag.
 first=126a5456b7586de4ce4e92384c1037cb4cf3fa82
 git clone -q "$top" "$work/kdtl"
 if grep -q -x '## Unreleased' "$work/kdtl/CHANGELOG.md"; then
@@ -294,7 +295,7 @@ fi
 capture "$work/kdtl/scripts/release" --tarball "$root"
 version=$(basename -- "$captured" .tar.xz)
 version=${version#kdtl-}
-# Not those of this machine's environment.
+# Do not use those of this machine's environment.
 export DEBFULLNAME='' DEBEMAIL=''
 
 plan 16

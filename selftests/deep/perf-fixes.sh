@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The fixes among the patches of scripts/upstream/perf: each one passes checkpatch, and
-# for each one a program shows what goes wrong in a kernel without it, and that nothing
-# goes wrong with all of them.
+# Tests the fixes among the patches of scripts/upstream/perf: each one passes checkpatch, and for
+# each one a program shows what goes wrong in a kernel without it, and that nothing goes wrong with
+# all of them.
 #
 # "Without" is x86_64-7.2-debug, "with" is x86_64-7.2-aux, which is the same kernel with
 # the patches. aux_gone.ko has a PMU whose device can be unbound.
@@ -26,8 +26,8 @@ without=x86_64-7.2-debug
 with=x86_64-7.2-aux
 logs=${KDTL_LOGS:-$KDTL_CACHE}/perf-fixes
 
-# Each case of perf_fixes, the patch that mends it, whether the kernel dies without it,
-# and what is seen then.
+# Each case of perf_fixes, the patch that mends it, whether the kernel dies without it, and what is
+# seen then.
 cases='
 leak   1 goes_wrong (# .*rb_alloc_aux|wrong: something of an AUX area has leaked)
 unbind 2 goes_wrong BUG: KASAN: slab-use-after-free in gone_free_aux
@@ -35,7 +35,7 @@ other  2 goes_wrong BUG: KASAN: slab-use-after-free in gone_free_aux
 rmmod  2 dies BUG: unable to handle page fault for address
 '
 
-# build TARGET: aux_gone.ko in $work/TARGET.
+# build TARGET: builds aux_gone.ko in $work/TARGET.
 build()
 {
 	local make_args dir=$work/$1
@@ -49,7 +49,7 @@ build()
 	fi
 }
 
-# boot LOG TARGET CASE...
+# boot LOG TARGET CASE...: runs these cases.
 boot()
 {
 	local log=$1 target=$2 status=0
@@ -62,8 +62,7 @@ boot()
 	echo "the machine: exit status $status" >>"$logs/$log"
 }
 
-# dies CASE WORDS: without patches, the kernel says WORDS after the case has begun, and
-# panics.
+# dies CASE WORDS: without patches, the kernel says WORDS after the case has begun, and panics.
 dies()
 {
 	boot "dies.$1" "$without" "$1"
@@ -81,7 +80,7 @@ goes_wrong()
 	grep -a -q -E "^said $1 $2" "$logs/without"
 }
 
-# mended CASE: the kernel has freed the area with the PMU, and reports nothing.
+# mended CASE: the kernel has freed the area with the PMU, and has reported nothing.
 mended()
 {
 	grep -a -E "^(said|end) $1 " "$logs/with"

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Pressure of tasks of all kinds at once (lib/pressure_load.c), against what the kernel counts: on one
-# CPU that counts instructions as nanoseconds, where a switch takes as long as it takes and PSI has no
-# average of CPUs, and on the oldest and the newest kernel with four.
+# Compares pressure, of tasks of all kinds at once (lib/pressure_load.c), with what the kernel
+# counts: on one CPU that counts instructions as nanoseconds, where PSI has no average over CPUs and
+# a switch always takes the same time, and on the oldest and the newest kernel with four CPUs.
 #
 #	selftests/deep/pressure.sh [icount | 6.1 | 7.2]...
 #
@@ -16,7 +16,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 # shellcheck source-path=SCRIPTDIR source=../host/lib/ktap.sh
 . "$top/selftests/host/lib/ktap.sh"
 
-# runs TARGET OPTION...: the rows of lib/pressure-guest.sh.
+# runs TARGET OPTION...: runs the rows of lib/pressure-guest.sh.
 runs()
 {
 	target=$1

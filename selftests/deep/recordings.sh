@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Recordings from several machines, of 64 and 32 bits, little- and big-endian. Each machine
-# reads its own and those that were made before, and then kdtl(1) of each architecture reads
-# all (lib/readers.sh). All say the same of a recording, byte by byte.
+# Makes recordings on several machines, of 64 and 32 bits, little- and big-endian. Each machine
+# reads its own recording and those that were made before; then kdtl(1) of each architecture reads
+# all of them (lib/readers.sh). All must say the same of a recording, byte by byte.
 #
-# And selftests/host/recordings.sh with thousands of damaged recordings, others each time.
+# And runs selftests/host/recordings.sh with thousands of damaged recordings, with others each time.
 #
 #   KDTL_TARGETS  the machines (scripts/kernels)
 #   KDTL_READERS  the architectures of kdtl(1)
@@ -27,7 +27,7 @@ export ROUNDS=${ROUNDS:-10000} SEED=${SEED:-$RANDOM$RANDOM}
 read -r -a targets <<<"${KDTL_TARGETS:-x86_64-6.1 s390x-7.2 i386-6.1}"
 read -r -a readers <<<"${KDTL_READERS:-i386 armhf arm64 s390x riscv64 ppc64le}"
 
-# Tasks that compute, wait for each other and sleep.
+# The tasks compute, wait for each other and sleep.
 # shellcheck disable=SC2016 # expanded there
 guest='
 cd /lib/kdtl && insmod kdtl.ko && insmod kdtl_answers.ko && insmod kdtl_sched.ko && insmod kdtl_stream.ko || exit
@@ -48,7 +48,7 @@ shift
 sh /programs/said.sh /out/said "$@" "$own" -- /programs/kdtl
 '
 
-# prepare TARGET: build for it, and set $modules.
+# prepare TARGET: builds for it, and sets $modules.
 prepare()
 {
 	"$top/scripts/install-deps" "$(kernel_deps "$1")" tool &&
@@ -58,7 +58,7 @@ prepare()
 		cp -- "$top/selftests/host/lib/said.sh" "$work/programs/$1/"
 }
 
-# records TARGET: a recording is made there, and all are read.
+# records TARGET: makes a recording there, and reads all that there are.
 records()
 {
 	local earlier=("${recordings[@]##*/}")
@@ -70,13 +70,13 @@ records()
 		[ -s "$work/$1/$1.data" ]
 }
 
-# said WHERE KDTL...
+# said WHERE KDTL...: puts what this kdtl(1) says of all recordings into $work/said-WHERE.
 said()
 {
 	"$top/selftests/host/lib/said.sh" "$work/said-$1" "${recordings[@]}" -- "${@:2}"
 }
 
-# same_there TARGET: it has said what is said here, and there is something to say.
+# same_there TARGET: that machine has said what is said here, and there is something to say.
 same_there()
 {
 	said "here-$1" "$kdtl" &&
@@ -86,7 +86,7 @@ same_there()
 		diff -r "$work/said-here-$1" "$work/$1/said"
 }
 
-# same_on ARCH: kdtl(1) for it says what is said here.
+# same_on ARCH: kdtl(1) of that architecture says what is said here.
 same_on()
 {
 	reader_build "$1" "$work/readers" && reader_of "$1" "$work/readers" &&
@@ -114,7 +114,7 @@ exec 3>&1
 plan $((2 * ${#targets[@]} + ${#readers[@]} + 2))
 ok "kdtl builds" make -s -C "$top/clients/stream/tool" OUTPUT="$work/tool"
 for target in "${targets[@]}"; do
-	# Not in ok(), whose output is no terminal.
+	# This is not in ok(), whose output is no terminal.
 	prepare "$target" || bail_out "no modules or programs for $target"
 	ok "$target makes a recording, and reads all that there are" records "$target"
 	cp -- "$work/$target/$target.data" "$work/recordings/" || bail_out "no recording"

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The resets that selftests/host/reset.sh leaves out: with an image of the memory, by a watchdog, with
-# reserve_mem=, also when each kernel is somewhere else (KASLR), and on arm64. (Not 7.2 there, where a
-# thread prints: when all CPUs have stopped, it cannot say so.)
+# The resets that selftests/host/reset.sh leaves out: with an image of the memory, by a watchdog,
+# with reserve_mem=, with each kernel at another address (KASLR), and on arm64. (Not with 7.2 there,
+# where a thread prints: when all CPUs have stopped, it cannot.)
 
 here=$(dirname -- "$(readlink -f -- "$0")")
 "$here/../../scripts/install-deps" arm64 device-tree

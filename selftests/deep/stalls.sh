@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A host that stalls: while the scripts run that measure, wait or sleep, their machine is stopped
-# again and again, for up to 1.5 s. Its clock goes on, so each stop is time that no CPU of it had.
-# A test that says so of kdtl is wrong: nothing may fail.
+# Tests on a host that stalls. While scripts that measure, wait or sleep are running, their machine
+# is stopped again and again, for up to 1.5 s. Its clock goes on, so each stop is time that none of
+# its CPUs had. A test that blames kdtl for that is wrong: nothing may fail.
 #
 #	selftests/deep/stalls.sh [TARGET [SCRIPT]...]
 #
-# SEED  of the times (a random one)
-# CPUS  of each machine (4)
+# SEED  of the stops (default: random)
+# CPUS  how many each machine has (4)
 #
 # shellcheck disable=SC2317 # functions that ok() calls
 
@@ -20,7 +20,7 @@ top=$(dirname -- "$tests")
 # shellcheck source-path=SCRIPTDIR source=../host/lib/ktap.sh
 . "$tests/host/lib/ktap.sh"
 
-# Each machine, and its scripts. ppc64le has a thread for each CPU.
+# The machines and their scripts. On ppc64le each CPU is a thread of the emulator.
 machines='
 x86_64-6.1   kapi sched wake record watch sampler alarms top idle trace saturated stream chain
 x86_64-6.1   pressure throttle scenario irq examples trigger held cgroups
@@ -32,20 +32,20 @@ logs=${KDTL_LOGS:-$KDTL_CACHE}/stalls
 rm -rf -- "$logs"
 mkdir -p -- "$logs"
 
-# emulator DIR: the process of the machine whose files are below DIR.
+# emulator DIR: prints the process of the machine whose files are below DIR.
 emulator()
 {
 	pgrep -f "^[^ ]*qemu-system-[^ ]* .*=$1/"
 }
 
-# pause MS
+# pause MS: sleeps.
 pause()
 {
 	sleep "$(printf '%d.%03d' $(($1 / 1000)) $(($1 % 1000)))"
 }
 
-# stalls DIR: stop that machine and let it go on, until this is killed. It is stopped for a
-# fifth of the time.
+# stalls DIR: stops that machine and lets it go on, again and again, until this is killed. The
+# machine is stopped for a fifth of the time.
 stalls()
 {
 	local pid ms nr=0 all=0
@@ -62,7 +62,7 @@ stalls()
 	done
 }
 
-# run TARGET SCRIPT...: its files are in $logs/TARGET.
+# run TARGET SCRIPT...: runs them; their files are in $logs/TARGET.
 run()
 {
 	local target=$1 out=$logs/$1 stalls
@@ -74,12 +74,12 @@ run()
 	TMPDIR=$out/tmp KDTL_TIMEOUT=7200 KDTL_QUICK=1 run_group "$tests/run/boot" "$out" \
 		"$target,--cpus,${CPUS:-4}" - "$@" >"$out/said" 2>&1 ||
 		note "what the machine said: $out/console"
-	# It may have stopped the machine just then: all is over when it ends.
+	# The machine may just have been stopped, but it has ended, so it does not matter.
 	kill -TERM -- "-$stalls" 2>/dev/null
 	wait_group "$stalls" || :
 }
 
-# passes TARGET SCRIPT: or does not apply.
+# passes TARGET SCRIPT: the script has passed, or does not apply there.
 passes()
 {
 	local status=1

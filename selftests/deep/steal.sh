@@ -1,15 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# kdtl_steal on both sides: kdtl(1) records in a KVM host when the threads of a guest's virtual
-# CPUs waited, while kdtl_steal records in the guest. Each entry there is one such wait, and
-# each wait of a tick or longer is in an entry.
+# Tests kdtl_steal from both sides: kdtl(1) records in a KVM host when the threads of a guest's
+# virtual CPUs waited, while kdtl_steal records in the guest. Each entry there must be one such
+# wait, and each wait of a tick or longer must be in an entry.
 #
-# With the clock of a busy host, the two sides also differ by how long the emulator is not run
-# between two readings. In the last machine the clock counts instructions, so there they differ
-# by what they measure. It has one virtual CPU, and a task of its host takes the CPU at random.
+# With the clock of a busy host, the two sides also differ by the time for which the emulator is not
+# run between two readings. In the last machine the clock counts instructions, so there they differ
+# only by what they measure. It has one virtual CPU, and a task of its host takes the CPU at random
+# times.
 #
-#	selftests/deep/steal.sh [MACHINE KERNEL [icount]]	only that machine
+#	selftests/deep/steal.sh [MACHINE KERNEL [icount]]	test only that machine
 #
 # shellcheck disable=SC2016,SC2154,SC2317 # awk programs
 
@@ -22,7 +23,8 @@ top=$(dirname -- "$(dirname -- "$here")")
 # shellcheck source-path=SCRIPTDIR source=../host/lib/ktap.sh
 . "$top/selftests/host/lib/ktap.sh"
 
-# Machines of selftests/run/vm, and their kernels; icount: its clock counts instructions.
+# The machines, by their names in selftests/run/vm, and their kernels; icount: the clock counts
+# instructions.
 machines='
 kvm-x86    x86_64-6.1
 kvm-arm64  arm64-6.1
@@ -30,7 +32,7 @@ kvm-x86    x86_64-6.1  icount
 '
 [ $# -eq 0 ] || machines=$*
 
-# Runs in the host, and there the guest ("$@").
+# This runs in the host; "$@" starts the guest in it.
 l1='
 	cd /lib/kdtl && insmod kdtl.ko && insmod kdtl_answers.ko && insmod kdtl_sched.ko && insmod kdtl_stream.ko &&
 		exec /programs/kdtl record -q -m 256 -o /out/host.data "$@"
@@ -50,7 +52,7 @@ l1_hog='
 	exit $status
 '
 
-# A tick of both kernels, in ns (CONFIG_HZ=250).
+# A tick of either kernel, in ns (CONFIG_HZ=250).
 tick=4000000
 
 kdtl()
@@ -58,7 +60,7 @@ kdtl()
 	"$tool/kdtl" "$@"
 }
 
-# This machine's kdtl(1) reads what the other one has recorded.
+# Build this machine's kdtl(1), which reads what the other one has recorded.
 builds()
 {
 	make -s -C "$top/selftests" OUTPUT="$tool" "$tool/kdtl" &&
@@ -84,7 +86,7 @@ nothing_lost()
 	grep -q ' source kdtl_sched: [0-9]* dispatches, 0 lost' "$work/head"
 }
 
-# The waits of a virtual CPU's thread as "H WHEN WAITED", and after them its entries, as
+# Prints the waits of a virtual CPU's thread as "H WHEN WAITED", and after them its entries as
 # guest/steal.sh prints them: "G CPU LENGTH LOOKED TIME CLOCK LOADS MERGED CUT".
 both_sides()
 {
@@ -96,10 +98,10 @@ both_sides()
 	awk -v cpu="$1" '$1 == cpu { print "G", $0 }' "$work/steal.entries"
 }
 
-# Which waits are in which entry. The clocks differ by a constant: each pair of an entry and a
-# wait of about the same length votes for one, and nearly all true pairs for the same. By that
-# constant a wait belongs to the first entry that was made after the middle of it: no look is
-# made during a wait. A line for each entry:
+# Find out which waits are in which entry. The clocks differ by a constant: each pair of an
+# entry and a wait of about the same length votes for one, and nearly all true pairs vote for the
+# same. With that constant, a wait belongs to the first entry that was made after the middle of
+# the wait: no look is made during a wait. Writes a line for each entry:
 #	E LENGTH WAITED WAITS LONG LOADS LONGEST
 # and "V VOTES NEXT": the votes for the constant, and for the best of the others.
 matched()
@@ -152,7 +154,7 @@ matched()
 	}' >"$work/matched.$1"
 }
 
-# check AWK: for each virtual CPU, e.g. their lines in the form above.
+# check AWK: runs it on the lines above, for each virtual CPU.
 check()
 {
 	local cpu
@@ -162,8 +164,8 @@ check()
 	done
 }
 
-# Most pairs agree on how far the clocks are apart.  The more regular the waits are, the more
-# of them agree on another distance by chance.
+# Most pairs must agree on how far the clocks are apart. The more regular the waits are, the more
+# pairs agree by chance on another distance.
 clocks_agree()
 {
 	local cpu
@@ -188,9 +190,10 @@ one_to_one()
 		}'
 }
 
-# Had the guest missed a wait of a tick or longer, an entry would be shorter by as much, and
-# were an entry not a wait, longer. Only where the emulator itself was kept from running
-# between two readings of the clocks, both may differ by that: not where it counts instructions.
+# If the guest had missed a wait of a tick or longer, an entry would be shorter by as much; if an
+# entry were not a wait, it would be longer. Only if the emulator itself was kept from running
+# between two readings of the clocks may they differ by that much, which cannot happen where it
+# counts instructions.
 all_long_waits()
 {
 	check '$1 == "E" {
@@ -207,7 +210,8 @@ all_long_waits()
 		}'
 }
 
-# quantiles: how far entries of one wait are from it, in ns.
+# quantiles NS: prints how far entries of a single wait are from it; the median must be less than
+# this.
 quantiles()
 {
 	cat -- "$work"/matched.[01] |

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# selftests/guest/torture.sh for minutes: on x86-64, and on POWER and arm64 with a thread for
-# each of four CPUs, where races are real ones.
+# Runs selftests/guest/torture.sh for minutes: on x86-64, and on POWER and arm64, where each of the
+# four CPUs is a thread, so that races are real.
 #
 #	selftests/deep/torture.sh [TARGET]...
 #
-# TORTURE_SECONDS  how long on each (300)
+# TORTURE_SECONDS  how many seconds on each machine (300)
 # TORTURE_PARAMS   parameters of kdtl_torture.ko
 #
 # shellcheck disable=SC2317 # functions that ok() calls

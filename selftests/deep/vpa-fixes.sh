@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The patches of scripts/upstream/vpa-dtl, which mend Linux's own vpa_dtl, and then offer
-# it what kdtl_vpa does better: each one applies to the newest kernel, passes checkpatch
-# and builds; and for each one a program shows, in a POWER machine with kdtl_fake_hv,
-# what goes wrong without it, and that nothing goes wrong with all of them. What a guest
-# of KVM has is shown in a guest of KVM-HV.
+# Tests the patches of scripts/upstream/vpa-dtl, which mend Linux's own vpa_dtl, and then give it
+# what kdtl_vpa does better. Each one applies to the newest kernel, passes checkpatch and builds,
+# and for each one a program shows, in a POWER machine with kdtl_fake_hv, what goes wrong without
+# it, and that nothing goes wrong with all of them. The patch for guests of KVM is tested in a guest
+# of KVM-HV.
 #
 # A case that kills the kernel has a machine of its own, which does nothing else.
 #
-# "Without" is the PMU of Debian's kernel, which has the driver as it is in Linux.
-# "With" is the patched driver, built as a module that registers its PMU beside that
-# one. Without memory, or in atomic context, only a module can be observed: for these
-# two the unpatched driver is built as a module, too. For what the patches offer,
-# "without" is the driver with all patches before the one in question.
+# "Without" is the PMU of Debian's kernel, which has the driver as it is in Linux. "With" is the
+# patched driver, built as a module that registers its PMU beside that one. Failures without memory,
+# or in atomic context, can be seen in a module only, so for these two the unpatched driver is built
+# as a module, too. For the patches that add something, "without" is the driver with all patches
+# before that one.
 #
 # shellcheck disable=SC2154,SC2317 # $captured; functions that ok() calls
 
@@ -31,8 +31,8 @@ target=ppc64le-7.2
 logs=${KDTL_LOGS:-$KDTL_CACHE}/vpa-fixes
 driver=arch/powerpc/perf/vpa-dtl.c
 
-# Each case of vpa_fixes, the patch that mends it, whether the kernel dies without it,
-# and what is seen then.
+# Each case of vpa_fixes, the patch that mends it, whether the kernel dies without it, and what is
+# seen then.
 cases='
 task     1 dies NIP .* vpa_dtl_event_init
 period   2 dies BUG: Unable to handle kernel instruction fetch
@@ -54,7 +54,7 @@ several 13 lacks wrong: a second event: Device or resource busy
 
 # --- on this machine ----------------------------------------------------------------
 
-# series DIR: the driver with 0, 1, ... patches in DIR/0, DIR/1, ...
+# series DIR: puts the driver with 0, 1, ... patches into DIR/0, DIR/1, ...
 series()
 {
 	local n=0 patch
@@ -69,7 +69,7 @@ series()
 	done
 }
 
-# kmake DIR ARGUMENT...: build modules in DIR, silently.
+# kmake DIR ARGUMENT...: builds modules in DIR, silently.
 kmake()
 {
 	local dir=$1
@@ -81,7 +81,7 @@ kmake()
 	}
 }
 
-# hypervisor: only kdtl_fake_hv. The patches are tested without kdtl.
+# hypervisor: builds kdtl_fake_hv only, because the patches are tested without kdtl.
 hypervisor()
 {
 	local dir=$work/hypervisor
@@ -97,7 +97,7 @@ hypervisor()
 	kmake "$dir" && cp -- "$dir/selftests/fake/kdtl_fake_hv.ko" "$work/ko/"
 }
 
-# build N NAME: the driver with N patches as the module NAME.
+# build N NAME: builds the driver with N patches as the module NAME.
 build()
 {
 	local dir=$work/modules/$1
@@ -107,7 +107,7 @@ build()
 		kmake "$dir" VPA_DTL="$2" W=1 && cp -- "$dir/$2.ko" "$work/ko/"
 }
 
-# No patch brings a warning that was not there without any.
+# No patch brings a warning that was not there without patches.
 builds()
 {
 	local n
@@ -123,8 +123,8 @@ warnings()
 	grep -h 'warning:' "$work/modules/$1/log" | sed 's/:[0-9]*:[0-9]*:/:/' | sort -u
 }
 
-# barrier N: the entries are ordered before perf's head: an lwsync stands before the
-# call, with nothing but registers' values in between.
+# barrier N: the entries are ordered before perf's head: there is an lwsync before the call, and
+# nothing but moves between registers after it.
 barrier()
 {
 	powerpc64le-linux-gnu-objdump -dr "$work/modules/$1/vpa-dtl.o" | awk '
@@ -143,7 +143,7 @@ barrier()
 
 # --- in the machine -----------------------------------------------------------------
 
-# boot LOG MACHINE PMU CASE... [PMU CASE...]...
+# boot LOG MACHINE PMU CASE... [PMU CASE...]...: runs these cases.
 boot()
 {
 	local log=$1 machine=$2 status=0
@@ -166,8 +166,8 @@ dies()
 	return 1
 }
 
-# goes_wrong CASE WORDS: without patches, this was seen in the machines for all cases
-# that leave the kernel alive.
+# goes_wrong CASE WORDS: without patches this was seen, in the machines that ran all cases that do
+# not kill the kernel.
 goes_wrong()
 {
 	local pmu=vpa_dtl name=$1
@@ -180,7 +180,7 @@ goes_wrong()
 	grep -a -h -q -E "^said $pmu $name $2" "$logs/stock" "$logs/module"
 }
 
-# lacks CASE WORDS: so it was with the patches before this one.
+# lacks CASE WORDS: this was seen with the patches before this one.
 lacks()
 {
 	local pmu=vpa_dtl_$((patch - 1))
@@ -189,7 +189,7 @@ lacks()
 	grep -a -h -q -E "^said $pmu $1 $2" "$logs/before" "$logs/guest"
 }
 
-# mended CASE: with all of them, in the one machine that has done all cases, or in KVM's.
+# mended CASE: all is well with all patches, in the machine that ran all cases, or in KVM's.
 mended()
 {
 	local name=$1
@@ -241,7 +241,7 @@ ok "7: a barrier before perf's head" barrier ${#patches[@]}
 # shellcheck disable=SC2046,SC2086 # several words
 boot mended $target "$mended" $(grep -v -x -e atomic -e guest <<<"$names")
 boot stock $target vpa_dtl second full wrap lapped last
-# After "memory" nobody gets the lock any more.
+# After "memory" nobody can get the lock any more.
 boot module $target vpa_dtl_stock second memory
 boot before $target vpa_dtl_10 burst kept vpa_dtl_11 faster vpa_dtl_12 several
 boot guest ppc64le-nested-7.2 vpa_dtl_9 guest "$mended" guest

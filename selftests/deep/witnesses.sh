@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Loads and tools that nobody here wrote: cyclictest, hackbench, pi_stress, stress-ng and sysbench
-# run while kdtl(1) and perf record at once. Each dispatch that perf has, kdtl has, and the waits are
-# what perf sched timehist, the kernel's run_delay and cyclictest itself say, but for what
-# Documentation/why-not.rst explains.
+# Loads and tools that others wrote: cyclictest, hackbench, pi_stress, stress-ng and sysbench run
+# while kdtl(1) and perf record at the same time. kdtl must have each dispatch that perf has, and
+# the waits must be those of perf sched timehist, the kernel's run_delay and cyclictest itself, but
+# for differences that Documentation/why-not.rst explains.
 #
 #	selftests/deep/witnesses.sh [LOAD...]
 #

@@ -4,16 +4,16 @@
  *
  *	pressure_load ROOT MS
  *
- * ROOT is where cgroup v2 is mounted.  Each task is born in its cgroup, so all of its waits are that
- * cgroup's, and all are over when this program ends.  Prints lines, with times in us:
+ * ROOT is where cgroup v2 is mounted.  Each task begins in its cgroup, so that all of its waits
+ * count there, and all of them are over when this program ends.  Prints lines, with times in us:
  *
- *	task CGROUP DELAY RUNS AWAY HAD	the kernel's run_delay and number of dispatches of a task; for how
- *					long it did not compute though it wanted to, by the clock that
- *					it reads all the time: its waits are in that; and for how long
- *					it can have had a CPU at most
- *	switch US			from when the real-time task wanted to wake up to when it did, the
- *					median: a timer, an interrupt and a switch
- *	took US				from the first of them to the end of the last one
+ *	task CGROUP DELAY RUNS AWAY HAD	for a task: the kernel's run_delay, and its number of
+ *					dispatches; for how long it did not compute though it wanted
+ *					to, by the clock that it reads all the time, which includes
+ *					its waits; for how long it can have had a CPU at most
+ *	switch US			how late the real-time task woke up, the median: this takes a
+ *					timer, an interrupt and a switch
+ *	took US				from the begin of the first task to the end of the last one
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -34,14 +34,14 @@
 #define US	1000ULL
 #define MS	1000000ULL
 
-/* In less no task can leave its CPU and come back. */
+/* In less time than this no task can leave its CPU and come back. */
 #define GAP	(10 * US)
 
 #define RUN	(3 * MS)
 #define WAKES	4096	/* at most */
 
-#define ANY	(-1)	/* CPU: all of them */
-#define EACH	(-2)	/* one after the other */
+#define ANY	(-1)	/* a CPU: any of them */
+#define EACH	(-2)	/* a CPU: each in turn */
 
 struct kind;
 
@@ -50,12 +50,12 @@ static void work(const struct kind *k);
 
 /**
  * struct kind - a task of the load
- * @cgroup: where it is
+ * @cgroup: the cgroup that it is in
  * @cpu: where it may run
  * @what: what it does
- * @sleeps: work(): it computes for RUN, and then sleeps for so long, in ns
+ * @sleeps: for work(), which computes for RUN and then sleeps: for how long, in ns
  * @fifo: it is a real-time task
- * @deadline: it is a deadline task, and may compute for RUN in so long a time, in ns
+ * @deadline: if not 0, it is a deadline task, which may compute for RUN in each such period, in ns
  */
 static const struct kind {
 	const char	*cgroup;
@@ -78,13 +78,13 @@ static const struct kind {
 };
 
 /**
- * struct task - one that runs
+ * struct task - a task that runs
  * @pid: its PID
  * @began: when it was made, in ns
- * @looked: when it read the clock last, or wanted to wake up
- * @away: the gaps between two looks
- * @slept: from when it looked last to when it wanted to wake up
- * @late: how late it did, the median
+ * @looked: when it last read the clock, or wanted to wake up
+ * @away: the sum of the gaps between two looks
+ * @slept: the sum of the times from its last look to when it wanted to wake up
+ * @late: how late it woke up, the median
  */
 static struct task {
 	pid_t		pid;
@@ -105,7 +105,7 @@ static uint64_t now(void)
 	return t.tv_sec * (1000 * MS) + t.tv_nsec;
 }
 
-/* Look at the clock; returns the time. */
+/* Look at the clock.  Returns the time. */
 static uint64_t look(void)
 {
 	const uint64_t time = now();
@@ -116,7 +116,9 @@ static uint64_t look(void)
 	return time;
 }
 
-/* Run there, or where that is on a machine with fewer CPUs; ANY: anywhere. */
+/*
+ * Run on this CPU or, on a machine with fewer CPUs, on the one that stands for it; ANY: anywhere.
+ */
 static void bind_to(int cpu)
 {
 	const int cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -130,7 +132,7 @@ static void bind_to(int cpu)
 	must(!sched_setaffinity(0, sizeof(set), &set));
 }
 
-/* It moves each 30 ms, if it does. */
+/* Computes all the time, and moves to another CPU each 30 ms if it may run on each in turn. */
 static void spin(const struct kind *k)
 {
 	uint64_t time, next = 0;
@@ -163,7 +165,7 @@ static void work(const struct kind *k)
 			;
 		next = self->looked + k->sleeps;
 		self->slept += k->sleeps;
-		/* Until then it does not want to compute. */
+		/* Until then the task does not want to compute. */
 		self->looked = next;
 		t = (struct timespec){ next / (1000 * MS), next % (1000 * MS) };
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
@@ -214,7 +216,7 @@ static void start(const char *root, const struct kind *k, struct task *t)
 	};
 	pid_t pid;
 
-	/* It never has to move to where it may run. */
+	/* The task starts where it may run, so it never has to move there. */
 	bind_to(k->cpu);
 	t->began = t->looked = now();
 	pid = syscall(SYS_clone3, &args, sizeof(args));
@@ -228,7 +230,7 @@ static void start(const char *root, const struct kind *k, struct task *t)
 	close(args.cgroup);
 }
 
-/* What the kernel has counted of a task that has exited. */
+/* Print what the kernel has counted of a task that has exited. */
 static void finish(const struct kind *k, struct task *t)
 {
 	unsigned long long delay, runs;
@@ -255,7 +257,7 @@ static void finish(const struct kind *k, struct task *t)
 
 int main(int argc, char **argv)
 {
-	/* Above the load, so that it sees each end at once. */
+	/* This program's priority is above the load's, so that it sees at once when a task ends. */
 	const struct sched_param param = { .sched_priority = 50 };
 	uint64_t from;
 

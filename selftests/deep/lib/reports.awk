@@ -1,12 +1,12 @@
 #!/usr/bin/awk -f
 # SPDX-License-Identifier: GPL-2.0
 #
-# The reports of a debug kernel's checkers on its console: each with the test that
-# ran ("# NAME" of run/tests) and what follows, up to 60 lines.
+# Prints the reports of a debug kernel's checkers from its console: each with the name of the test
+# that ran ("# NAME" of run/tests), and up to 60 lines.
 #
 #	awk -v races=kdtl -f reports.awk CONSOLE
 #
-# races: report a data race only if this is in one of the places that race.
+# races: report a data race only if one of the places that race contains this.
 
 function flush_report() {
 	if (keep && (!race || hit))
@@ -22,7 +22,7 @@ function begin(line) {
 	text = "# in " test ": " line "\n"
 }
 
-# What a line of the log says, without its time.
+# Take the time from the line.
 {
 	line = $0
 	sub(/\r$/, "", line)
@@ -38,7 +38,7 @@ line ~ /^# [a-z0-9-]+$/ {
 # The test of warnings provokes these.
 test == "warn" && line ~ /^(WARNING|------------\[ cut here)/ { next }
 
-# That test finds out itself which are kdtl's, and fails if any are.
+# That test finds out by itself which leaks are kdtl's, and fails if any are.
 test == "checkers" && line ~ /^kmemleak: [0-9]+ new suspected memory leaks/ { next }
 
 line ~ /^BUG: KCSAN: / {
@@ -61,8 +61,8 @@ line ~ /^(list_(add|del) corruption|general protection fault|Unable to handle|wa
 }
 
 keep {
-	# The two innermost functions of each of the accesses that race; but capable()
-	# notes in the task's own flags, which the scheduler reads, that it was asked.
+	# Look at the two innermost functions of each of the accesses that race. Skip capable(),
+	# which notes in the task's own flags, which the scheduler reads, that it was asked.
 	if (race) {
 		if (line ~ / (to|at) 0x[0-9a-f]+ of [0-9]+ bytes by /)
 			frames = 2

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# vpa_fixes' cases for PMUs, while kdtl_fake_hv plays the hypervisor, if none writes.
-# Prints
+# Runs cases of vpa_fixes for one PMU after the other, while kdtl_fake_hv plays the hypervisor on a
+# machine that has none. Prints
 #
 #	begin PMU CASE
 #	said PMU CASE ...	the program's words, and the kernel's reports
@@ -12,7 +12,7 @@
 
 reports='^(BUG|WARNING|UBSAN|Oops|Unable to handle|Kernel attempted|NIP |vpa_dtl_)'
 
-# has PMU: the kernel's, or a module's.
+# has PMU: there is such a PMU, of the kernel or of a module.
 has()
 {
 	if [ "$1" != vpa_dtl ] && [ ! -d "/sys/module/$1" ]; then

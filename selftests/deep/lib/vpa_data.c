@@ -4,17 +4,17 @@
  *
  * Prints a line of key=value:
  *
- *	right		as the hypervisor wrote them, each newer than all before
- *	again		the same one once more
- *	older		as it wrote them, not newer than one before
- *	false		not as it wrote them: in pieces, or never written
- *	timed		of all these, those that perf report -D shows, with a time base
+ *	right		entries as the hypervisor wrote them, each newer than all before
+ *	again		entries that came before
+ *	older		entries as it wrote them, not newer than one before
+ *	false		entries not as it wrote them: in pieces, or never written
+ *	timed		those of all these that perf report -D shows, with a time base
  *	gaps		AUX records that say that something is missing (PARTIAL)
  *	truncated	AUX records that say that there was no room
  *	perf_lost	records that perf itself has lost
  *
- * The perf tool's decoder does not show all of an entry, and does not survive all
- * that stands in a false one.
+* The perf tool's decoder does not show all of an entry, and crashes on some of what a
+ * false entry holds.
  */
 #include <endian.h>
 #include <linux/perf_event.h>
@@ -71,7 +71,7 @@ static __u64 entry_sum(const struct kdtl_entry *e)
 	return sum;
 }
 
-/* Few entries are not newer, so they may be searched for among all before. */
+/* Only a few entries are not newer, so each may be searched for among all before. */
 static bool seen_before(const struct seen *s)
 {
 	size_t i;
@@ -115,7 +115,7 @@ static void look_at(const struct kdtl_entry *e)
 	note_seen(s);
 }
 
-/* The very first one carries the time base, no dispatch. */
+/* The very first entry carries the time base, and is no dispatch. */
 static void look_into(const char *data, __u64 size)
 {
 	static bool begun;
@@ -127,7 +127,7 @@ static void look_into(const char *data, __u64 size)
 			look_at(&e);
 		begun = true;
 	}
-	/* A piece of one. */
+	/* What is left is a piece of an entry. */
 	wrong += !!size;
 }
 
@@ -174,14 +174,14 @@ int main(int argc, char **argv)
 		must(header.size >= sizeof(header) && header.size <= end - pos);
 		switch (header.type) {
 		case PERF_RECORD_AUX:
-			/* offset, size, flags */
+			/* fields: offset, size, flags */
 			must(header.size >= sizeof(header) + 24);
 			memcpy(&word, data + pos + sizeof(header) + 16, 8);
 			gaps += !!(word & PERF_AUX_FLAG_PARTIAL);
 			truncated += !!(word & PERF_AUX_FLAG_TRUNCATED);
 			break;
 		case PERF_RECORD_LOST:
-			/* id, how many */
+			/* fields: id, number */
 			must(header.size >= sizeof(header) + 16);
 			memcpy(&word, data + pos + sizeof(header) + 8, 8);
 			lost += word;

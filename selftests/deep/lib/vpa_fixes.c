@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * vpa_fixes PMU CASE - what patches of scripts/upstream/vpa-dtl mend, and what they offer
+* vpa_fixes PMU CASE - shows what patches of scripts/upstream/vpa-dtl mend, and what they add
  *
  *	task		an event that follows a task, with CPU -1, is refused
  *	reenable	an event logs again after it was disabled
  *	killed		a program ends by a signal while its event is active
  *	period		PERF_EVENT_IOC_PERIOD of an active event
- *	second		a second event on the CPU does no harm, be it refused or not
+*	second		a second event on the CPU does no harm, whether it is refused or not
  *	memory		without memory for the log, the next event still opens
  *	wrap		all entries, in order, while a small area is filled often
- *	full		what nobody has read stays as it is
+*	full		data that nobody has read stays as it is
  *	lapped		entries that the hypervisor has overwritten are told
- *	last		what is there when an event is read, or stopped, is copied
+*	last		entries that are there when an event is read, or stopped, are copied
  *	guest		a guest of KVM has the PMU, and the entries that KVM makes
  *	burst		a log as large as the hypervisor accepts it
  *	kept		a log that the hypervisor does not give back is not freed
- *	faster		the log is read more often while it fills fast, and not for longer
+*	faster		the log is read more often while it fills fast, and only then
  *	several		events on one CPU, each of which gets what it wants
  *
- * kdtl_fake_hv plays the hypervisor, on CPU 0. Its entries carry a number, and a sum.
- * "guest" is for a real one.
- * Exits with 0 if everything was right, and else prints what was not: "wrong: ...". What
- * else it prints begins with "note:".
+* kdtl_fake_hv plays the hypervisor, on CPU 0. Its entries carry a number and a checksum.
+ * Only "guest" needs a real hypervisor.
+ * Exits with 0 if everything was right; otherwise prints what was not: "wrong: ...". Other
+ * lines begin with "note:".
  */
 #define _GNU_SOURCE
 #include <endian.h>
@@ -50,17 +50,17 @@
 /* A log of 4096 bytes has 85 entries, all but one of which can be read. */
 #define LOG		84
 #define LOG_16K		340
-/* An hour: the driver does not poll meanwhile. */
+/* An hour, so that the driver does not poll meanwhile. */
 #define NEVER		3600000000000
-/* Two laps of an area, and a piece. */
+/* Two times around an area, and a bit. */
 #define MANY		3000
-/* A poll takes a millisecond: this is for drivers that never do what they should. */
+/* In seconds; a poll takes a millisecond, so this is for drivers that never do what they should. */
 #define PATIENCE	10
 
 static const char *pmu;
 static long page;
 
-/* Without patches, a program must not end while its event is active. */
+/* Without the patches, a program must not end while its event is active. */
 static int active = -1;
 
 static void disable_active(void)
@@ -75,12 +75,12 @@ struct event {
 	__u8		*aux;
 	size_t		aux_size;
 	__u64	data_tail;
-	/* Of the AUX records read so far. */
+	/* Sums over the AUX records read so far. */
 	__u64	records;
 	__u64	told;
 	__u64	flags;
 	bool		piece;
-	/* Of the entries read so far. */
+	/* About the entries read so far. */
 	__u64	read;
 	__u64	next_seq;
 	bool		begun;
@@ -110,7 +110,7 @@ static void hv(const char *words)
 	must(!write_to(CTL, words));
 }
 
-/* What kdtl_fake_hv says about CPU 0, from the key on. Until the next call. */
+/* Returns what kdtl_fake_hv says about CPU 0, from the key on; valid until the next call. */
 static const char *hv_says(const char *key)
 {
 	FILE *f = fopen(INFO, "r");
@@ -215,7 +215,7 @@ static void disable(const struct event *e)
 	must(!ioctl(e->fd, PERF_EVENT_IOC_DISABLE, 0));
 }
 
-/* Then all entries until now are in the AUX area. */
+/* After this, all entries so far are in the AUX area. */
 static void update(const struct event *e)
 {
 	__u64 count;
@@ -228,7 +228,7 @@ static __u64 aux_head(const struct event *e)
 	return __atomic_load_n(&e->meta->aux_head, __ATOMIC_ACQUIRE);
 }
 
-/* The first entry carries the time base. */
+/* The first entry carries the time base, so it does not count. */
 static __u64 written(const struct event *e)
 {
 	__u64 n = aux_head(e) / ENTRY;
@@ -255,7 +255,7 @@ static void copy_out(const __u8 *ring, size_t size, __u64 pos, void *to, size_t 
 		((__u8 *)to)[i] = ring[(pos + i) % size];
 }
 
-/* The AUX records that have come. */
+/* Read the AUX records that have come. */
 static void read_records(struct event *e)
 {
 	__u64 head = __atomic_load_n(&e->meta->data_head, __ATOMIC_ACQUIRE);
@@ -294,7 +294,7 @@ static void check_entry(struct event *e, const struct kdtl_entry *entry, bool ga
 	e->read++;
 }
 
-/* What has come since, as user space is told to read it; gaps: some may be missing. */
+/* Read the entries that have come, as user space is told to; if @gaps, some may be missing. */
 static void read_aux(struct event *e, bool gaps)
 {
 	__u64 head = aux_head(e), pos = e->meta->aux_tail;
@@ -339,7 +339,7 @@ static void test_reenable(void)
 	logs(&e, 10, "enabled");
 	disable(&e);
 	enable(&e);
-	/* The hypervisor has the log anew, and numbers anew. */
+	/* The hypervisor gets the log anew, and numbers its entries anew. */
 	e.next_seq = 0;
 	logs(&e, 10, "enabled again");
 }
@@ -367,7 +367,7 @@ static void test_killed(void)
 	must(!kill(pid, SIGKILL));
 	must(waitpid(pid, &status, 0) == pid);
 
-	/* All is released: the CPU can be logged again. */
+	/* All has been released: the CPU can be logged again. */
 	e = event_map(event_open(-1, 0));
 	enable(&e);
 	logs(&e, 10, "after another process was killed");
@@ -449,11 +449,11 @@ static void test_full(void)
 		wait_for(&e, n + 60, "not full yet");
 	}
 	memcpy(before, e.aux, sizeof(before));
-	/* Less than a log's worth has no room, so nothing need be lost. */
+	/* There is no room for less than a log's worth, so nothing need be lost. */
 	hv_put(80);
 	wait_for(&e, room - 1, "full");
 	hv_put(40);
-	/* A hundred polls. */
+	/* Wait for a hundred polls. */
 	usleep(100000);
 	if (memcmp(before, e.aux, sizeof(before)))
 		wrong("what nobody has read was overwritten");
@@ -512,7 +512,7 @@ static void test_last(void)
 
 /* ------------------------------------------------------- what the patches offer */
 
-/* CPU 0 has something to do, so that the virtual processors wait for each other. */
+/* Give CPU 0 something to do, so that the virtual processors wait for each other. */
 static void keep_busy(void)
 {
 	cpu_set_t cpus;
@@ -564,11 +564,11 @@ static void test_guest(void)
 	printf("note: %lu entries, %lu ticks stolen\n", written(&e), stolen);
 }
 
-/* As many as fit the log, in one go; then one more. */
+/* Write as many entries as fit the log at once; then one more. */
 static void fits(struct event *e, int n)
 {
 	enable(e);
-	/* The hypervisor has the log anew, and numbers anew. */
+	/* The hypervisor gets the log anew, and numbers its entries anew. */
 	e->next_seq = 0;
 	hv_put(n);
 	update(e);
@@ -613,7 +613,7 @@ static void test_kept(void)
 
 	enable(&e);
 	logs(&e, 10, "enabled");
-	/* H_FUNCTION */
+	/* -2 is H_FUNCTION. */
 	hv("refuse 0 -2");
 	disable(&e);
 	must(!munmap(e.aux, AUX_SIZE) && !munmap(e.meta, 17 * page));
@@ -624,7 +624,7 @@ static void test_kept(void)
 	if (!strstr(complaint, "complaint=none"))
 		wrong("the log that was not given back: %s", complaint);
 
-	/* The hypervisor still writes to it. */
+	/* The hypervisor still writes to the log. */
 	hv_put(10);
 	e = event_map(event_open(-1, 0));
 	enable(&e);
@@ -642,7 +642,7 @@ static void sleep_ms(unsigned int ms)
 		;
 }
 
-/* 6000 entries come in a period. */
+/* 6000 entries come in a period of the event. */
 static void test_faster(void)
 {
 	struct event e = event_map_size(event_open_period(-1, 0, 200000000),
@@ -653,7 +653,7 @@ static void test_faster(void)
 	enable(&e);
 	hv("run 0 0 1000000 30");
 	sleep_ms(1000);
-	/* It could not know that they would come. */
+	/* The driver could not know that they would come. */
 	read_aux(&e, true);
 	read_records(&e);
 	first = e.read;
@@ -668,7 +668,7 @@ static void test_faster(void)
 	if (e.read - first < 1000)
 		wrong("%lu entries in 1.5 s", e.read - first);
 
-	/* Back to the period, in which there are many now. */
+	/* The driver goes back to the event's period. */
 	sleep_ms(1000);
 	read_records(&e);
 	e.records = 0;
@@ -681,7 +681,7 @@ static void test_faster(void)
 		wrong("the log was read %lu times in a second, not 5 times", e.records);
 }
 
-/* The kinds of kdtl_fake_hv's entry number seq, as PAPR has them. */
+/* The kinds of kdtl_fake_hv's entry number seq, by PAPR's names. */
 static __u64 seq_kinds(__u64 seq)
 {
 	__u8 reason = seq + (seq >> 8);
@@ -700,7 +700,7 @@ static __u64 seq_kinds(__u64 seq)
 	}
 }
 
-/* The event has the entries of its kinds from e->next_seq up to end, and no others. */
+/* The event must have the entries of its kinds from e->next_seq up to end, and no others. */
 static void had_kinds(struct event *e, __u64 config, __u64 end)
 {
 	__u64 head = aux_head(e), pos = e->meta->aux_tail;
@@ -751,8 +751,8 @@ static void test_several(void)
 		wrong("a second event: %s", strerror(errno));
 	fault = event_map(fd);
 	/*
-	 * When an event is enabled, perf deletes the others, and adds all of them: what
-	 * was there is copied, and then the hypervisor has the log anew, and numbers anew.
+	 * When an event is enabled, perf deletes the others, and adds all of them again: entries
+	 * that are there then are copied, and the hypervisor gets the log anew, and numbers anew.
 	 */
 	enable(&fault);
 	mask_is(KDTL_MASK_CEDE | KDTL_MASK_FAULT);
@@ -762,7 +762,7 @@ static void test_several(void)
 	has_kinds(&cede, KDTL_MASK_CEDE, 300);
 	has_kinds(&fault, KDTL_MASK_FAULT, 300);
 
-	/* Another one has no AUX area, and a third one comes and goes. */
+	/* One more event has no AUX area, and a third one comes and goes. */
 	none.fd = event_open_attr(-1, 0, 7, 1000000);
 	enable(&none);
 	all = event_map(event_open_attr(-1, 0, 7, 1000000));
@@ -797,7 +797,7 @@ static void test_several(void)
 		      aux_head(&fault) - before, n * ENTRY);
 	close(fd);
 
-	/* Each may be the last one. */
+	/* Each of them may be the last one to be disabled. */
 	disable(&cede);
 	mask_is(KDTL_MASK_FAULT);
 	disable(&fault);
@@ -844,13 +844,13 @@ int main(int argc, char **argv)
 	page = sysconf(_SC_PAGESIZE);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	must(!atexit(disable_active));
-	/* As a case that went wrong may have left it. */
+	/* A case that went wrong may have left this. */
 	if (!access(CTL, W_OK)) {
 		hv("halt 0");
 		hv("refuse 0 0");
 		hv("limit 0");
 	}
-	/* CPU 0 is the one that is logged. */
+	/* CPU 0 is logged, so the program runs on another one. */
 	CPU_ZERO(&cpus);
 	CPU_SET(1, &cpus);
 	must(!sched_setaffinity(0, sizeof(cpus), &cpus));

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# In the machine of witnesses.sh: loads that others wrote, which kdtl(1) and perf record at once.
+# Runs in the machine of witnesses.sh: loads that others wrote, while kdtl(1) and perf record.
 
 events=sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new,sched:sched_migrate_task
 
-# A real-time task that has CPU 1 for 20 ms, five times a second.
+# A real-time task that takes CPU 1 for 20 ms, five times a second.
 bursts()
 {
 	while :; do
@@ -29,7 +29,8 @@ load()
 	esac
 }
 
-# What the kernel itself says of the threads of a process group; false: one of them has not stopped.
+# Prints what the kernel itself says of the threads of a process group; fails if one of them has not
+# stopped yet.
 schedstat()
 {
 	for task in /proc/[0-9]*/task/[0-9]*; do
@@ -39,8 +40,9 @@ schedstat()
 	done
 }
 
-# run NAME: for a while; then it is stopped, and killed when nobody records any more, so that what
-# the kernel says of it is the end. Of cyclictest its own figures are wanted, which that would spoil.
+# run NAME: runs a load for a while. Then it is stopped, so that the kernel's figures are final, and
+# killed when nobody records any more. cyclictest is ended instead: stopping it would spoil its own
+# figures, which are wanted.
 run()
 {
 	setsid sh /witnesses-guest.sh load "$1" >"$1.out" 2>&1 &

@@ -39,7 +39,7 @@ def aligned(ours, theirs):
     pairs, wrong = {}, []
     for cpu, b in sorted(theirs.items()):
         a = ours.get(cpu, [])
-        # perf began later, and reads the clock after kdtl.
+        # perf began later, and reads its clock after kdtl.
         first = [i for i, e in enumerate(a) if e[1] == b[0][1] and e[0] <= b[0][0]]
         a = a[first[-1]:][:len(b)] if first else []
         pairs[cpu] = list(zip(a, b))
@@ -94,10 +94,10 @@ def check_timehist(name):
         pid = row[0]
         if i:
             (on, _, wait), (seen, switched) = pairs[cpu][i - 1]
-            # perf no longer knows whose row it is when a task has exited.
+            # perf no longer knows whose row it is once the task has exited.
             if pid not in (switched, 0):
                 wrong.append(f"CPU {cpu}, {i}: the row of {pid} is not that of {switched}")
-            # The idle task waits for nobody. What came before perf began it does not know.
+            # The idle task waits for nobody. perf does not know what came before it began.
             if pid and (pid in left or row[2]):
                 told = row[1 if left.get(pid) in ("R", "R+", "W") else 2]
                 later.append(wait - told + seen - on)
@@ -153,7 +153,7 @@ def check_cyclictest(name):
             late = int(m[3]) * USEC
             print(f"thread {m[1]}: late by {us(late)} at most, waited {us(wait)} at most")
             threads += 1
-            # The load has CPU 1 for 20 ms at a time.
+            # The load takes CPU 1 for 20 ms at a time.
             bad += wait > late or (m[1] == "1" and wait < 5000 * USEC)
     return threads == 4 and not bad
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# In a debug kernel: makes every mistake of kdtl_wrong.ko that its checkers look for.
+# Runs in a debug kernel: makes each mistake of kdtl_wrong.ko that its checkers look for.
 #
 #	wrong-guest.sh WHAT...
 
@@ -12,7 +12,7 @@ for what; do
 done
 leaks=/sys/kernel/debug/kmemleak
 if [ -e $leaks ]; then
-	# kmemleak ignores what is younger than 5 s, or has changed.
+	# kmemleak ignores objects that are younger than 5 s, or have changed.
 	sleep 6
 	echo scan >$leaks
 	echo scan >$leaks

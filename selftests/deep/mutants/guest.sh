@@ -1,20 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# In the machine of deep/mutants.sh: the tests of one mutant after the other, until one of
+# Runs in the machine of deep/mutants.sh: the tests of one mutant after the other, each until one of
 # them notices. The list is on stdin, a line for each mutant: NUMBER TEST...
 #
-# What it says of a test: mutant NUMBER: TEST noticed|passed SECONDS
+# Prints about each test: mutant NUMBER: TEST noticed|passed|skipped SECONDS
 #
-#   MUTANTS_LIMIT  seconds that a test may take, by the clock of this machine (600)
+#   MUTANTS_LIMIT  how many seconds a test may take, by the clock of this machine (600)
 
 guest=/selftests/guest
 export KDTL_QUICK=1 KDTL_RACE_MS=200 KDTL_SILENCE=0
 echo 1 >/proc/sys/kernel/panic_on_warn
-# Tasks that hang and CPUs that spin are noticed, too.
+# Make tasks that hang and CPUs that spin noticed, too.
 echo 1 >/proc/sys/kernel/softlockup_panic
 
-# run TEST: a script of the guest, or SCRIPT:CASES.
+# run TEST: runs a script of the guest, or of SCRIPT:CASES only the cases.
 run()
 {
 	# shellcheck disable=SC2030 # for that script
@@ -24,19 +24,19 @@ run()
 	esac
 	setsid timeout -k 10 "${MUTANTS_LIMIT:-600}" sh "$guest/${1%%:*}.sh" >/tmp/said 2>&1 </dev/null &
 	pid=$!
-	# One test that fails is enough.
+	# The first row that fails is enough.
 	while kill -0 $pid 2>/dev/null; do
 		! grep -q '^not ok' /tmp/said || kill -- -$pid 2>/dev/null
 		usleep 300000
 	done
 	wait $pid
 	set -- $?
-	# What it has left behind would disturb the next ones.
+	# Processes that it left behind would disturb the next tests.
 	kill -KILL -- -$pid 2>/dev/null
 	return "$1"
 }
 
-# A mutant may leave its modules behind, and then nothing can be tried in this machine any more.
+# Unload all modules; if a mutant leaves one behind, nothing more can be tried in this machine.
 clean()
 {
 	for _ in 1 2 3; do

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which mutant kdtl is: deep/mutants.sh puts this file into core/. */
+/* Which mutant this kdtl is; deep/mutants.sh puts this file into core/. */
 #include <linux/delay.h>
 #include <linux/export.h>
 #include <linux/kdtl.h>
@@ -9,7 +9,7 @@ unsigned int kdtl_mutant_nr;
 EXPORT_SYMBOL_NS_GPL(kdtl_mutant_nr, KDTL_NS);
 module_param_named(mutant, kdtl_mutant_nr, uint, 0444);
 
-/* As long as another CPU takes for what may come in between. */
+/* Takes as long as another CPU needs for what may come in between. */
 void kdtl_mutant_delay(void)
 {
 	udelay(2);

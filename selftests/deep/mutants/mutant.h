@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Included before everything else in a tree that compile.py has changed; by kdtl.h of kdtl(1). */
+/*
+ * In a tree that compile.py has changed this comes before all else; kdtl(1)'s kdtl.h includes it.
+ */
 #ifndef _KDTL_MUTANT_H
 #define _KDTL_MUTANT_H
 
 #ifdef __KERNEL__
-/* Without the kernel's headers: a source defines pr_fmt() before it includes those. */
+/*
+ * This does without the kernel's headers, because a source defines pr_fmt() before it includes
+ * them.
+ */
 extern unsigned int kdtl_mutant_nr;
 void kdtl_mutant_delay(void);
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * aux_gone - a PMU with an AUX area, of a device that can be unbound
+ * aux_gone - a PMU with an AUX area, whose device can be unbound
  *
- * As in drivers of real devices, all that belongs to the device goes with it
- * (devm_kzalloc()), and what setup_aux() returns refers to it. While an event runs,
- * an AUX transaction is open; when it stops, it has written WRITTEN bytes.
+ * As in drivers of real devices, all that belongs to the device goes with it (devm_kzalloc()), and
+ * the data that setup_aux() returns points to it. While an event runs, an AUX transaction is open;
+ * when the event stops, it has written WRITTEN bytes.
  *
- *	echo aux_gone >/sys/bus/platform/drivers/aux_gone/unbind
+ *         echo aux_gone >/sys/bus/platform/drivers/aux_gone/unbind
  */
 #include <linux/module.h>
 #include <linux/perf_event.h>
@@ -18,7 +18,7 @@
 struct gone {
 	struct pmu	pmu;
 	int		areas;
-	/* One event at a time. */
+	/* For one event at a time. */
 	struct perf_output_handle handle;
 };
 
@@ -59,7 +59,7 @@ static void gone_stop(struct perf_event *event, int flags)
 	if (area->written < PAGE_SIZE)
 		memset(area->first + area->written, 'w', WRITTEN);
 	area->written += WRITTEN;
-	smp_wmb(); /* the data before perf's head, matches the reader's */
+	smp_wmb(); /* data before perf's head; pairs with the reader's */
 	perf_aux_output_end(&gone->handle, WRITTEN);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Linux's vpa_dtl PMU as a module, to compare it with patches and without
+ * Linux's vpa_dtl PMU as a module, to compare it with and without patches
  *
- * The driver is meant to be built in, so there is no way to unload it.
+ * The driver is meant to be built in, so this module cannot be unloaded.
  */
 #define pr_fmt(fmt) VPA_DTL ": " fmt
 
@@ -17,7 +17,7 @@ static bool no_memory;
 module_param(no_memory, bool, 0644);
 MODULE_PARM_DESC(no_memory, "there is no memory for a log");
 
-/* The kernel's own are not exported. */
+/* The kernel's own ones are not exported. */
 struct kmem_cache *dtl_cache;
 DECLARE_RWSEM(dtl_access_lock);
 atomic_t dtl_users;
@@ -27,7 +27,7 @@ u64 get_boot_tb(void)
 	return 0;
 }
 
-/* Named in the PMU's attributes. */
+/* The PMU's attributes use this. */
 ssize_t power_events_sysfs_show(struct device *dev, struct device_attribute *attr,
 				char *page)
 {
@@ -37,7 +37,7 @@ ssize_t power_events_sysfs_show(struct device *dev, struct device_attribute *att
 	return sysfs_emit(page, "event=0x%02llx\n", e->id);
 }
 
-/* As CONFIG_DEBUG_ATOMIC_SLEEP reports it, which Debian's kernel lacks. */
+/* Report as CONFIG_DEBUG_ATOMIC_SLEEP does, which Debian's kernel lacks. */
 static void shim_might_sleep(gfp_t gfp)
 {
 	if (!IS_ENABLED(CONFIG_PREEMPT_COUNT))
@@ -58,7 +58,7 @@ void *shim_alloc(size_t size, gfp_t gfp, int node)
 	return no_memory ? NULL : kmalloc_node_noprof(size, gfp, node);
 }
 
-/* kdtl_fake_hv complains if it is still told to write there. */
+/* kdtl_fake_hv complains if it is still told to write here. */
 void shim_free(const void *p)
 {
 	if (!p)
@@ -71,7 +71,7 @@ static int __init shim_init(void)
 {
 	int err;
 
-	/* As alloc_dtl_buffers() does: aligned to its size. */
+	/* As in alloc_dtl_buffers(), each object is aligned to its size. */
 	dtl_cache = kmem_cache_create(VPA_DTL, DISPATCH_LOG_BYTES, DISPATCH_LOG_BYTES, 0,
 				      NULL);
 	if (!dtl_cache)

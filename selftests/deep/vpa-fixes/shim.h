@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a module lacks that vpa-dtl.c, which is built into the kernel, uses. Its PMU
- * is registered under another name, beside the kernel's own.
+ * vpa-dtl.c is built into the kernel; this is what it uses and a module lacks. The module's PMU is
+ * registered under another name, beside the kernel's own.
  */
 #ifndef _KDTL_VPA_FIXES_SHIM_H
 #define _KDTL_VPA_FIXES_SHIM_H
@@ -16,7 +16,7 @@
 
 u64 get_boot_tb(void);
 
-/* Patch 14 adds it to a header, of which a module has the kernel's. */
+/* Patch 14 adds it to a header, but the module is built with the kernel's. */
 extern atomic_t dtl_users;
 
 static inline bool dtl_users_add_only(void)
@@ -29,7 +29,7 @@ static inline void dtl_users_remove_only(void)
 	atomic_set_release(&dtl_users, 0);
 }
 
-/* Report an allocation that may sleep where it must not, and fail on demand. */
+/* Reports an allocation that may sleep where it must not, and fails on demand. */
 void *shim_cache_alloc(struct kmem_cache *cache, gfp_t gfp, int node);
 void *shim_alloc(size_t size, gfp_t gfp, int node);
 #undef kmem_cache_alloc_node
@@ -37,7 +37,7 @@ void *shim_alloc(size_t size, gfp_t gfp, int node);
 #undef kzalloc_node
 #define kzalloc_node(size, gfp, node)		shim_alloc(size, (gfp) | __GFP_ZERO, node)
 
-/* Write over what is freed. */
+/* Writes over the memory before it is freed. */
 void shim_free(const void *p);
 #undef kmem_cache_free
 #define kmem_cache_free(cache, p)		shim_free(p)

@@ -1,11 +1,11 @@
 # shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: GPL-2.0
 #
-# KVM or TCG? A /dev/kvm proves nothing: on some machines a guest hangs under it. So a
-# small guest has to come up first; the verdict holds until the host is booted again.
-# Needs common.sh and initramfs.sh.
+# KVM or TCG? A /dev/kvm proves nothing, because on some machines a guest hangs under it. So a small
+# guest has to come up first; the verdict holds until the host is booted again. Needs common.sh and
+# initramfs.sh.
 
-# choose_accel TARGET VMLINUZ: kvm or tcg in $accel.
+# choose_accel TARGET VMLINUZ: sets $accel to kvm or tcg.
 choose_accel()
 {
 	local target=$1 kernel=$2 verdict
@@ -17,7 +17,7 @@ choose_accel()
 
 	verdict=$KDTL_CACHE/accel/$(uname -r)-$(cat \
 		/proc/sys/kernel/random/boot_id)
-	# One after the other: a guest beside others may seem to hang.
+	# Do one probe at a time: a guest beside others may seem to hang.
 	if [ ! -e "$verdict" ]; then
 		with_lock accel
 		[ -e "$verdict" ] || _probe_accel "$target" "$kernel" "$verdict"
@@ -26,7 +26,7 @@ choose_accel()
 	accel=$(cat -- "$verdict")
 }
 
-# _probe_accel TARGET VMLINUZ FILE: the verdict goes to FILE.
+# _probe_accel TARGET VMLINUZ FILE: writes the verdict to FILE.
 _probe_accel()
 {
 	local target=$1 kernel=$2 verdict=$3 root

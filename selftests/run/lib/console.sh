@@ -1,12 +1,11 @@
 # shellcheck shell=bash disable=SC2034,SC2054,SC2154
 # SPDX-License-Identifier: GPL-2.0
 #
-# Run a virtual machine with its console here, and judge how it ended. Needs
-# common.sh.
+# Runs a virtual machine with its console here, and judges how it ended. Needs common.sh.
 
-# run_console WORK TIMEOUT INTERACTIVE QUIET: run $qemu; its console goes to
-# $console, which is $log if that is wanted, so that others see how far it has got. What the
-# guest sends over its second serial port goes to WORK/channel.
+# run_console WORK TIMEOUT INTERACTIVE QUIET: runs $qemu. Its console goes to $console, which is
+# $log if that is set, so that others see how far it has got. What the guest sends over its second
+# serial port goes to WORK/channel.
 run_console()
 {
 	local work=$1 timeout=$2 interactive=$3 quiet=$4 start=$SECONDS
@@ -41,9 +40,9 @@ _piped_console()
 		sed -u '/^kdtl-vm: exit /,$d' # nobody wants to read on
 }
 
-# A line of the channel is the guest's exit status, a compressed tar archive of /out
-# follows, and in a nested run one of the hypervisor's. Before it there can be the
-# kernel's messages.
+# Prints the guest's exit status, which is a line of the channel. A compressed tar archive of /out
+# follows it and, in a nested run, one of the hypervisor's. The kernel's messages may come before
+# it.
 _guest_status()
 {
 	LC_ALL=C sed -n '/^\x00*kdtl-vm: exit [0-9][0-9]*$/ {
@@ -65,7 +64,7 @@ console_files()
 	}
 }
 
-# console_verdict WORK TIMEOUT NESTED: the exit status to end with in $verdict.
+# console_verdict WORK TIMEOUT NESTED: sets $verdict to the exit status to end with.
 console_verdict()
 {
 	local work=$1 timeout=$2 nested=$3 status qemu_status

@@ -1,9 +1,10 @@
 # shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: GPL-2.0
 #
-# The scripts of selftests/guest, for machines that run all of them. Needs $top.
+# For machines that run all scripts of selftests/guest. Needs $top.
 
-# guest_tests: their names; checkers, which looks at what the others have left, is the last.
+# guest_tests: prints their names. The last one is checkers, which looks at what the others have
+# left.
 guest_tests()
 {
 	find "$top/selftests/guest" -name '*.sh' ! -name ktap.sh ! -name checkers.sh \

@@ -1,11 +1,10 @@
 # shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: GPL-2.0
 #
-# Initial RAM disks: a cached base (busybox and empty directories), followed by an
-# archive of what this run adds. Needs common.sh, apt.sh and kernels.sh.
+# Initial RAM disks: a cached base (busybox and empty directories), followed by an archive with what
+# this run adds. Needs common.sh, apt.sh and kernels.sh.
 
-# deb_tree PACKAGE ARCH: unpack the package in the cache; its directory is in
-# $deb_tree.
+# deb_tree PACKAGE ARCH: unpacks the package in the cache; sets $deb_tree to its directory.
 deb_tree()
 {
 	local package=$1 arch=$2 link version
@@ -16,12 +15,12 @@ deb_tree()
 	fi
 	link=$deb_tree
 	with_lock "deb-$package-$arch"
-	# Another process may have got it meanwhile.
+	# Another process may have unpacked it meanwhile.
 	if [ "${KDTL_UPDATE:-0}" = 0 ] && [ -d "$deb_tree" ]; then
 		unlock
 		return
 	fi
-	# Debian 12 has no riscv64; and this suite's lists are there, as the kernel is from it.
+	# Debian 12 has no riscv64. The lists of sid are there, because the kernel comes from sid.
 	case $arch in
 	riscv64) apt_state sid "$arch" ;;
 	*) apt_state bookworm "$arch" ;;
@@ -38,14 +37,14 @@ deb_tree()
 	unlock
 }
 
-# initramfs_pack ROOT: write it as an archive to stdout.
+# initramfs_pack ROOT: writes ROOT as an archive to stdout.
 initramfs_pack()
 {
 	(cd -- "$1" && find . -mindepth 1 -print0 | LC_ALL=C sort -z |
 		cpio -0 -o -H newc -R 0:0 --quiet)
 }
 
-# initramfs_base ARCH: its file in $initramfs_base.
+# initramfs_base ARCH: sets $initramfs_base to its file.
 initramfs_base()
 {
 	local arch=$1
@@ -65,7 +64,7 @@ _initramfs_base()
 	root=$new_dir
 	mkdir -p "$root"/{bin,sbin,usr/bin,usr/sbin,lib/kdtl,lib/modules} \
 		"$root"/{proc,sys,dev,tmp,out,root,etc,kdtl-vm}
-	# In newer packages it lies in /usr/bin.
+	# Newer packages have it in /usr/bin.
 	cp -- "$(find "$deb_tree/" -path '*/bin/busybox')" "$root/bin/"
 	initramfs_pack "$root" >"$initramfs_base.$$"
 	mv -- "$initramfs_base.$$" "$initramfs_base"
@@ -73,9 +72,10 @@ _initramfs_base()
 	finished "$root"
 }
 
-# add_modules ROOT PATH TARGET: a module, or all below a directory, to /lib/kdtl. Nine tenths of a
-# module are debug information, which a guest has no use for, but unpacks in each boot, and reads
-# whenever it loads the module: emulated, that takes it longer than some tests do.
+# add_modules ROOT PATH TARGET: copies a module, or all modules below a directory, to /lib/kdtl,
+# without their debug information. That is nine tenths of a module; a guest has no use for it, but
+# would unpack it in each boot, and read it whenever it loads the module, which takes an emulated
+# guest longer than some tests do.
 add_modules()
 {
 	local root=$1 path=$2 strip ko n=0
@@ -96,8 +96,8 @@ add_modules()
 	[ "$n" -gt 0 ] || die "--modules: no module in $path"
 }
 
-# add_files ROOT SRC:DEST: a directory's content goes to the directory DEST, a
-# file is called DEST, or goes into it if it ends in a slash.
+# add_files ROOT SRC:DEST: if SRC is a directory, its content goes into the directory DEST; if it is
+# a file, it is called DEST or, if DEST ends in a slash, goes into that.
 add_files()
 {
 	local root=$1 src=${2%:*} dest=${2##*:}
@@ -114,14 +114,14 @@ add_files()
 	fi
 }
 
-# kmod_files MODULES NAME: the file of NAME among the kernel's own modules in the
-# directory MODULES, after all files that it depends on, in order of loading. Nothing
-# if it is built in.
+# kmod_files MODULES NAME: prints the file of the kernel's own module NAME, in the directory
+# MODULES, after all files that it depends on, in order of loading. Prints nothing if it is built
+# in.
 kmod_files()
 {
 	local modules=$1 name=${2//-/_} lists=("$1/modules.dep")
 
-	# Debian 14's packages do not have the list of what is built in.
+	# Debian 14's packages have no list of what is built in.
 	[ ! -e "$modules/modules.builtin" ] ||
 		lists=("$modules/modules.builtin" "${lists[@]}")
 	awk -F: -v want="$name" '
@@ -150,7 +150,7 @@ kmod_files()
 	}' "${lists[@]}"
 }
 
-# add_kmods ROOT MODULES NAME...: so that modprobe NAME works in the guest.
+# add_kmods ROOT MODULES NAME...: adds modules so that modprobe NAME works in the guest.
 # /lib/modules/RELEASE/order lists the files in order of loading.
 add_kmods()
 {

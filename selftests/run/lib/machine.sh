@@ -1,11 +1,10 @@
 # shellcheck shell=bash disable=SC2034,SC2054
 # SPDX-License-Identifier: GPL-2.0
 #
-# The virtual machine of each target: QEMU's options and the kernel's. Needs
-# common.sh.
+# The virtual machine of each target: the options of QEMU and of the kernel. Needs common.sh.
 
-# Before 8.1 a thread of QEMU can continue with code that another CPU has changed, and trap
-# for ever. The tests load modules and attach probes all the time.
+# Before 8.1, a thread of QEMU may go on with code that another CPU has changed, and trap for ever.
+# The tests load modules and attach probes all the time.
 tcg_threads()
 {
 	local version
@@ -18,7 +17,7 @@ tcg_threads()
 	fi
 }
 
-# machine_qemu TARGET: the name of its emulator.
+# machine_qemu TARGET: prints the name of its emulator.
 machine_qemu()
 {
 	case $1 in
@@ -29,20 +28,20 @@ machine_qemu()
 	esac
 }
 
-# An emulator has one TSC for all CPUs. A kernel that does not trust it has a clock that
-# stands still when a tick is late.
+# All CPUs of an emulator have the same TSC. A kernel that does not trust it has a clock that stands
+# still while a tick is late.
 trust_tsc=tsc=reliable
 
 # machine TARGET ACCEL CPUS MEMORY ICOUNT: sets
 #   $qemu     the command, without kernel, initrd and serial ports
-#   $cmdline  the kernel's
+#   $cmdline  the kernel's command line
 #   $channel  the guest's name of the second serial port
 #   $serial   how QEMU attaches the character devices console and channel
 machine()
 {
 	local target=$1 accel=$2 cpus=$3 memory=$4 icount=$5 cpu
 
-	# What tests read in the log must not have been overwritten by then.
+	# The log must be large enough that nothing is overwritten before tests read it.
 	cmdline="panic=-1 loglevel=4 log_buf_len=4M"
 	qemu=("$(machine_qemu "$target")")
 	serial=(-serial chardev:console -serial chardev:channel)
@@ -51,8 +50,8 @@ machine()
 		channel=ttyS1
 		cmdline+=" console=ttyS0 no_timer_check"
 		if $icount; then
-			# Exact: one virtual nanosecond is one instruction.
-			# See Documentation on measuring.
+			# This is exact: one virtual nanosecond is one instruction. See
+			# Documentation about measuring.
 			[ "$cpus" -eq 1 ] || die "--icount means --cpus 1"
 			qemu+=(-machine pc,hpet=off -cpu qemu64
 				-accel tcg,thread=single
@@ -62,10 +61,10 @@ machine()
 			qemu+=(-machine pc -cpu host -accel kvm)
 		else
 			cpu=max
-			# With la57 KASAN reports an error early in the boot,
-			# and lockdep switches itself off.
+			# With la57 KASAN reports an error early in the boot, and lockdep then
+			# switches itself off.
 			[[ $target != *-debug ]] || cpu=max,la57=off
-			# QEMU warns that AMD's, which its own is, has one thread a core.
+			# QEMU warns if a CPU of AMD's, like its own, has several threads a core.
 			[[ $cpus != *,threads=* ]] || cpu+=,vendor=GenuineIntel
 			qemu+=(-machine pc -cpu "$cpu"
 				-accel "tcg,thread=$(tcg_threads)")
@@ -74,7 +73,7 @@ machine()
 		;;
 	ppc64le-*)
 		channel=hvc1
-		# To this kernel it is an error that pseries has little NVRAM.
+		# For this kernel it is an error that pseries has little NVRAM.
 		cmdline+=" console=hvc0 loglevel=3"
 		# TCG has none of the mitigations that pseries announces.
 		qemu+=(-cpu power9 -machine "pseries,x-vof=on,$(pseries_caps)")
@@ -93,7 +92,7 @@ machine()
 		qemu+=(-machine pc -cpu max -accel "tcg,thread=$(tcg_threads)")
 		;;
 	arm64-* | armhf-* | riscv64-*)
-		# The board has one serial port, so the second is a PCI device.
+		# The board has one serial port, so the second one is a PCI device.
 		serial=(-serial chardev:console -device "pci-serial,chardev=channel")
 		if $icount; then
 			qemu+=(-accel tcg,thread=single -icount 'shift=0,sleep=off')
@@ -115,15 +114,15 @@ machine()
 		riscv64-*)
 			channel=ttyS1
 			cmdline+=" console=ttyS0"
-			# With sstc CPU 0 was never idle in Debian 12's emulator, by the
-			# kernel's own count; without it is.
+			# With sstc, CPU 0 was never idle in Debian 12's emulator, by the kernel's
+			# own count; without it, it is.
 			qemu+=(-machine virt -cpu rv64,sstc=off)
 			;;
 		esac
 		;;
 	s390x-*)
-		# The line-mode console would convert the channel to EBCDIC. Without
-		# nokaslr the boot loader writes a line to it first.
+		# The console in line mode would convert the channel to EBCDIC. Without nokaslr the
+		# boot loader first writes a line to it.
 		channel=ttysclp0
 		cmdline+=" conmode=sclp nokaslr"
 		serial=(-device sclplmconsole,chardev=console
@@ -141,16 +140,17 @@ machine()
 	! $icount || [[ $target == @(x86_64|ppc64le|arm64|s390x)-* ]] ||
 		die "--icount: not for $target"
 	[[ $target != *-debug ]] || cmdline+=" kasan_multi_shot"
-	# While identify_cpu() finds out what the CPU can do, it cannot do anything. If an interrupt
-	# comes just then, KASAN takes an address that needs five levels of pages for a wild one.
+	# While identify_cpu() finds out what the CPU can do, the flags say that it can do nothing.
+	# If an interrupt comes just then, KASAN takes an address that needs five levels of page
+	# tables for a wild one.
 	[[ $target != x86_64-*-@(debug|aux) ]] || cmdline+=" no5lvl"
 	qemu+=(-smp "$cpus" -m "$memory" -nodefaults -no-user-config
 		-display none -vga none)
 }
 
-# boot_kernel TARGET ACCEL ICOUNT KERNEL: in $boot_kernel what QEMU is to boot. An emulated x86-64
-# spends more than half of its boot on unpacking the kernel, so that is unpacked here, once, if
-# QEMU can enter it then (PVH).
+# boot_kernel TARGET ACCEL ICOUNT KERNEL: sets $boot_kernel to what QEMU is to boot. An emulated
+# x86-64 spends more than half of its boot on unpacking the kernel, so that is done here, once, if
+# QEMU can then enter the kernel (PVH).
 boot_kernel()
 {
 	local target=$1 accel=$2 icount=$3 kernel=$4
@@ -164,7 +164,7 @@ boot_kernel()
 	unlock
 }
 
-# _unpack_kernel KERNEL FILE: FILE is KERNEL itself if that cannot be done. See
+# _unpack_kernel KERNEL FILE: unpacks it to FILE; if that cannot be done, FILE is KERNEL itself. See
 # Documentation/arch/x86/boot.rst in the kernel's sources.
 _unpack_kernel()
 {
@@ -172,14 +172,15 @@ _unpack_kernel()
 
 	new=$(mktemp "$2.XXXXXX")
 	partial "$new" "$new.packed"
-	# setup_sects, payload_offset, payload_length; the last 4 bytes are a size.
+	# These are setup_sects, payload_offset and payload_length; the last 4 bytes of the payload
+	# are a size.
 	from=$(((1 + $(od -An -tu1 -j 497 -N 1 "$1")) * 512 + $(od -An -tu4 -j 584 -N 4 "$1")))
 	size=$(($(od -An -tu4 -j 588 -N 4 "$1") - 4))
 	dd if="$1" of="$new.packed" iflag=skip_bytes,count_bytes skip="$from" count="$size" \
 		bs=1M status=none
 	xz -dc <"$new.packed" >"$new" 2>/dev/null || zstd -dc <"$new.packed" >"$new" 2>/dev/null || :
 	rm -- "$new.packed"
-	# XEN_ELFNOTE_PHYS32_ENTRY
+	# The note is XEN_ELFNOTE_PHYS32_ENTRY.
 	if LC_ALL=C readelf -n "$new" 2>/dev/null | grep -q 'type: (0x00000012)'; then
 		chmod 644 "$new"
 	else
@@ -189,8 +190,8 @@ _unpack_kernel()
 	finished "$new" "$new.packed"
 }
 
-# reserve_memory FILE ADDRESS SIZE: $qemu gets its own device tree, as FILE, with memory that no
-# kernel maps, nor uses.
+# reserve_memory FILE ADDRESS SIZE: gives $qemu its own device tree, as FILE, with memory that no
+# kernel maps or uses.
 reserve_memory()
 {
 	local node=/reserved-memory name
@@ -205,7 +206,7 @@ reserve_memory()
 	qemu+=(-dtb "$1")
 }
 
-# share_a_cpu: this machine's own KVM is the hypervisor. All virtual CPUs wait for one CPU.
+# share_a_cpu: the hypervisor is this machine's own KVM. All virtual CPUs share one CPU.
 share_a_cpu()
 {
 	local cpus
@@ -220,8 +221,8 @@ pseries_caps()
 	echo cap-cfpc=broken,cap-sbbc=broken,cap-ibs=broken,cap-ccf-assist=off
 }
 
-# pseries_nvram FILE: NVRAM that Linux can put partitions into, which firmware
-# would have made: 64 KiB in one free partition (0x7f, checksum, length/16, name).
+# pseries_nvram FILE: makes NVRAM that Linux can put partitions into, as firmware would have made
+# it: 64 KiB in one free partition (0x7f, checksum, length/16, name).
 pseries_nvram()
 {
 	printf '\x7f\x29\x10\x00wwwwwwwwwwww' >"$1"
@@ -229,7 +230,7 @@ pseries_nvram()
 	qemu+=(-drive "if=pflash,format=raw,file=$1")
 }
 
-# default_memory TARGET
+# default_memory TARGET: prints how much memory it gets if none is asked for.
 default_memory()
 {
 	case $1 in

@@ -1,19 +1,17 @@
 # shellcheck shell=bash disable=SC2034,SC2054,SC2154
 # SPDX-License-Identifier: GPL-2.0
 #
-# A guest of a real hypervisor: QEMU's software emulation runs a stock kernel
-# (L1), which runs, with Linux's own KVM, the machine that is asked for (L2). On
-# POWER (KVM-HV) it writes L2's dispatch trace log, on x86-64 (kvm-amd) and arm64 its
-# steal clock. Needs the others.
+# A guest of a real hypervisor: QEMU's software emulation runs a stock kernel (L1), which runs the
+# machine that is asked for (L2) with Linux's own KVM. On POWER (KVM-HV) L1 writes L2's dispatch
+# trace log, on x86-64 (kvm-amd) and arm64 its steal clock. Needs the other libraries.
 
-# nested_machine TARGET KERNEL WORK CPUS MEMORY CMDLINE L1: L2 is to boot KERNEL with
-# WORK/initrd; its two serial ports are handed through. L1, if not empty, is a line of
-# shell that runs L2 as "$@", with the files of WORK/root. All of L2's virtual
-# processors share the only one of L1, so they wait for each other. On POWER its
-# clock counts instructions (250 a microsecond): were it the host's and that busy,
-# L1's timer would be due again before L2 has got anywhere, and each attempt is a
-# dispatch. On x86-64 --icount does so, too (250 instructions a microsecond): only with one
-# virtual processor, as two hang.
+# nested_machine TARGET KERNEL WORK CPUS MEMORY CMDLINE L1: L2 is to boot KERNEL with WORK/initrd;
+# its two serial ports are handed through. L1, if not empty, is a line of shell that runs L2 as
+# "$@", with the files of WORK/root. All virtual processors of L2 share the only processor of L1, so
+# they wait for each other. On POWER its clock counts instructions (250 a microsecond). With the
+# clock of a busy host, L1's timer would be due again before L2 got anywhere, and each attempt is a
+# dispatch. On x86-64 the clock counts instructions only with --icount (also 250 a microsecond), and
+# only with one virtual processor, because two hang.
 nested_machine()
 {
 	local target=$1 kernel=$2 work=$3 cpus=$4 mem=$5 cmdline=$6 l1=$3/l1 l1_mem
@@ -31,7 +29,7 @@ nested_machine()
 	ln -- "$work/initrd" "$l1/l2/initrd"
 	caps=$(pseries_caps)
 	[[ $target != x86_64-* ]] || $icount || poke=1
-	# A guest's pages are no larger than its host's, which has 4 KiB since Debian 14.
+	# A guest's pages can be no larger than its host's, which has 4 KiB since Debian 14.
 	[ "$target" != ppc64le-7.2 ] || caps+=,cap-hpt-max-page-size=4096
 	{
 		echo "cpus=$cpus"
@@ -57,14 +55,14 @@ nested_machine()
 		cmdline="console=hvc0"
 		;;
 	x86_64-*)
-		# The RTC's interrupts are the HPET's where there is one: see init-l1.
+		# If there is an HPET, it takes the RTC's interrupts, which init-l1 needs.
 		qemu=(qemu-system-x86_64 -cpu EPYC,+svm,+npt -accel tcg,thread=single
 			-machine pc,hpet=off)
 		! $icount || qemu+=(-icount shift=2,sleep=off)
 		cmdline="console=ttyS0 mitigations=off no_timer_check nokaslr $trust_tsc"
 		;;
 	arm64-*)
-		# With VHE, and without pauth, which takes an emulator most of its time.
+		# With VHE, and without pauth, which would take most of an emulator's time.
 		qemu=(qemu-system-aarch64 -cpu neoverse-n1 -accel tcg,thread=single
 			-machine virt,virtualization=on,gic-version=3)
 		cmdline="console=ttyAMA0"
@@ -75,8 +73,8 @@ nested_machine()
 		-append "$cmdline panic=-1 oops=panic loglevel=3")
 }
 
-# nested_base TARGET KERNEL MODULES: what L1 starts with, apart from this run's share:
-# its file in $nested_base. Keyed by the versions it is made of.
+# nested_base TARGET KERNEL MODULES: sets $nested_base to a file with all that L1 starts with, apart
+# from what this run adds. Its name has the versions that it is made of.
 nested_base()
 {
 	local target=$1 kernel=$2 modules=$3 version link=$KDTL_CACHE/nested/qemu root
@@ -109,7 +107,7 @@ nested_base()
 	unlock
 }
 
-# _nested_base: make that file, for nested_base, whose variables it reads.
+# _nested_base: makes that file for nested_base, whose variables it reads.
 _nested_base()
 {
 	new_dir "$nested_base"
@@ -128,8 +126,8 @@ _nested_base()
 	finished "$root"
 }
 
-# _nested_qemu DIR PACKAGE: QEMU's binary, the libraries it is linked with, and its
-# firmware, out of the hundred packages it depends on.
+# _nested_qemu DIR PACKAGE: copies QEMU's binary, the libraries that it is linked with, and its
+# firmware, out of the hundred packages that it depends on.
 _nested_qemu()
 {
 	local dir=$1 package=$2 all=$1/all deb bin loader f
@@ -165,8 +163,8 @@ _nested_qemu()
 	rm -rf -- "$all" "$dir/deb"
 }
 
-# _link_closure FROM TO ELF: copy the shared libraries that ELF is linked with, and
-# those that they are, from below FROM to the folder TO.
+# _link_closure FROM TO ELF: copies the shared libraries that ELF is linked with, and those that
+# they are linked with, from below FROM to the folder TO.
 _link_closure()
 {
 	local from=$1 to=$2 name lib

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The bench's 48-byte record of every switch, into a BPF ring buffer.  With RUN_DELAY it has the
- * time that the task which leaves has waited in all, instead of a priority: what one record of a
- * task has more than the one before is its last wait.
+ * The benchmark's 48-byte record of each switch, put into a BPF ring buffer.  With RUN_DELAY the
+ * record has, instead of a priority, the total time that the task that leaves has waited: the
+ * difference between two records of a task is its last wait.
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_core_read.h>
@@ -11,7 +11,7 @@
 
 #define TASK_COMM_LEN	16
 
-/* Only the fields used here; the loader relocates them by the kernel's BTF. */
+/* Only the fields that are used; the loader relocates them by the kernel's BTF. */
 struct sched_info {
 	unsigned long long	run_delay;
 } __attribute__((preserve_access_index));
@@ -45,7 +45,7 @@ struct {
 } records SEC(".maps");
 
 __u64 lost;
-/* Unread bytes that wake the reader; 0: nothing wakes it. */
+/* How many unread bytes wake the reader; 0: nothing wakes it. */
 const volatile __u64 watermark;
 
 SEC("tp_btf/sched_switch")

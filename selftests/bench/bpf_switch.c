@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * bpf_switch [-r KIB] OBJECT COMMAND... - run COMMAND with the BPF program
- * attached
+ * bpf_switch [-r KIB] OBJECT COMMAND... - run COMMAND with the BPF program attached
  *
- * Nothing is read while COMMAND runs.  Says on stderr how many records there
- * are, and fails if some are missing.
- * -r: with a buffer of KIB, which is read meanwhile; records may be lost.
+ * Nothing is read while COMMAND runs.  Prints to stderr how many records there are, and fails if
+ * some are missing.  With -r the buffer has KIB, and is read meanwhile; records may be lost.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -16,7 +14,7 @@
 
 #include "spawn.h"
 
-static uint64_t sum;	/* so that what is read is used */
+static uint64_t sum;	/* makes use of what is read */
 
 static int count_one(void *records, void *data, size_t size)
 {
@@ -28,7 +26,10 @@ static int count_one(void *records, void *data, size_t size)
 	return 0;
 }
 
-/* The watermark of the program: its .rodata is this one variable. */
+/*
+ * Set the program's watermark, which is the only variable in its .rodata, and the size of the
+ * buffer.
+ */
 static void set_size(struct bpf_object *obj, unsigned long kib)
 {
 	const uint64_t watermark = kib << 9;

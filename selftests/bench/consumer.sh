@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# In the guest, under -icount: what it costs to read records, every word of
-# them, and to be woken for it. In instructions.
+# Runs in the guest, under -icount: what it costs to read records, each word of
+# them, and to be woken for it, in instructions.
 
 # shellcheck source-path=SCRIPTDIR source=guest.sh
 . "$(dirname "$0")/guest.sh"
@@ -18,7 +18,7 @@ from_module()
 		wait.cpus.1; do
 		result "$name" "$(said bench_reader "$name")" instructions
 	done
-	# Of what was read: 4 MiB in whole records.
+	# The bandwidth at which 4 MiB were read, in whole records.
 	for name in kdtl memread; do
 		result "bandwidth.$name" "$(said bench_reader "span.$name" |
 			awk '{ printf "%.4f", 1024 / $1 }')" bytes/instruction

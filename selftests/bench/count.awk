@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# awk -f count.awk MARKED COUNTS: lines of name, value, unit, of lines.sh's names and numbers
-# of calls, and for each call the plugin's counts.
+# awk -f count.awk MARKED COUNTS: prints lines of name, value, unit. MARKED has lines.sh's names and
+# numbers of calls, COUNTS has the plugin's counts for each call.
 
 BEGIN { OFS = "\t" }
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# In the guest, ppc64le under -icount: what an entry costs while all $1 CPUs make
-# some, in instructions, on the slowest of them.
+# Runs in the guest, ppc64le under -icount: what an entry costs while all $1 CPUs make some, in
+# instructions, on the slowest of them.
 
 # shellcheck source-path=SCRIPTDIR source=guest.sh
 . "$(dirname "$0")/guest.sh"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# In the guest: what a session on $1 CPUs takes. In wall-clock time, so it shows how
-# the cost grows, not what it is on a real machine.
+# Runs in the guest: what a session on $1 CPUs takes, in wall-clock time. It shows how the cost
+# grows, not what it is on a real machine.
 
 # shellcheck source-path=SCRIPTDIR source=guest.sh
 . "$(dirname "$0")/guest.sh"

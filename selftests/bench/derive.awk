@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# What follows from the figures: awk -v dir=DIR -f derive.awk results.tsv writes
-# goals.tsv, rates.tsv, settings.tsv, slower.tsv and
-# fleet.tsv there.
+# Computes what follows from the figures: awk -v dir=DIR -f derive.awk results.tsv writes goals.tsv,
+# rates.tsv, settings.tsv, slower.tsv and fleet.tsv to DIR.
 
 BEGIN {
 	FS = OFS = "\t"
@@ -19,7 +18,7 @@ function min(a, b)
 	return a == "" || (b != "" && b + 0 < a + 0) ? b : a
 }
 
-# goal WHAT, AT MOST (or -1: at least), what it is
+# goal WHAT, "at most" or "at least", the bound, the value (nothing is printed if it is empty)
 function goal(what, kind, bound, is)
 {
 	if (is != "")
@@ -33,13 +32,13 @@ function over(a, b)
 	return a != "" && b + 0 ? a / b : ""
 }
 
-# Instructions for a dispatch, logged and read, with an area of so many KiB.
+# How many instructions a dispatch takes, logged and read, with an area of so many KiB.
 function logged(kib)
 {
 	return p + c + w / wake_every(kib)
 }
 
-# Entries between two wake-ups: half an area.
+# How many entries there are between two wake-ups: half an area.
 function wake_every(kib)
 {
 	return int(kib * 1024 / entry / 2)
@@ -57,8 +56,8 @@ function setting(what, instructions, kib)
 		> (dir "/settings.tsv")
 }
 
-# For which part d of the time it may log, if it costs off for the rest: off + d *
-# (logged - off) = limit.
+# If it logs for a part d of the time, and a dispatch costs off otherwise: how large may d be? off +
+# d * (logged - off) = limit.
 function part(what, off,	d)
 {
 	d = (limit * hz / many - off) / (logged(256) - off)
@@ -124,7 +123,7 @@ END {
 				  v[s1 "record_floor.8"] - v[s1 "record_floor"]))
 	}
 	goal("a dispatch, one session, to the cheapest complete peer", "at most", 0.5, over(p, peer))
-	# A copy and a release store take 28.
+	# A copy and a release store take 28 instructions.
 	goal("each further session, instructions", "at most", 28,
 	     over(v["dispatch.kdtl_sched.8"] - p, 7))
 	goal("reading large spans, to reading memory", "at least", 0.95,

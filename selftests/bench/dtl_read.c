@@ -2,9 +2,9 @@
 /*
  * dtl_read cost | dtl_read COMMAND... - read debugfs powerpc/dtl/cpu-0
  *
- * cost: have kdtl_fake_hv write 80 entries, read them and add up all their words,
- * again and again.  Prints instructions for each entry.
- * COMMAND: run it, read every ms, and say on stderr how many entries there were.
+ * cost: makes kdtl_fake_hv write 80 entries, reads them and adds up all their words, again and
+ * again.  Prints how many instructions each entry took. COMMAND: runs it and reads every ms.
+ * Prints to stderr how many entries there were.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -68,7 +68,7 @@ static int watch(int fd, char **argv)
 	pid_t pid;
 
 	pid = spawn_only(argv);
-	/* The best case: no other task runs first. */
+	/* As in the best case, no other task runs first. */
 	if (sched_setscheduler(0, SCHED_FIFO, &param))
 		err(1, "scheduler");
 	while (!ended(pid, &status)) {

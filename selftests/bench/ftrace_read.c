@@ -2,9 +2,8 @@
 /*
  * ftrace_read FILE COMMAND... - run COMMAND, and read trace_pipe_raw meanwhile
  *
- * Whenever half of the buffer is full, which is what poll() waits for; a read()
- * that blocks is woken by every event, and makes two itself.  Every word is
- * looked at.
+ * Reads whenever half of the buffer is full, which is what poll() waits for.  A read() that blocks
+ * would be woken by each event, and make two itself.  Each word is looked at.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -13,7 +12,7 @@
 
 #include "spawn.h"
 
-static uint64_t sum;	/* so that what is read is used */
+static uint64_t sum;	/* makes use of what is read */
 
 static void read_some(int fd)
 {
@@ -39,7 +38,7 @@ int main(int argc, char **argv)
 		err(1, "%s", argv[1]);
 	pid = spawn_only(argv + 2);
 	while (!ended(pid, &status)) {
-		/* With a timeout: the signal may come just before. */
+		/* The timeout is needed because the signal may come just before the call. */
 		if (poll(&fds, 1, 1000) > 0)
 			read_some(fds.fd);
 	}

@@ -1,9 +1,10 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Shared by the scripts that measure, in the guest. Sourced.
+# Shared by the scripts that measure in the guest. Sourced.
 #
-# Results are tab-separated: name, value, unit. The host adds the ratios.
+# Results are lines of name, value and unit, separated by tabs. The host adds
+# the ratios.
 
 BENCH=${BENCH:-/bench}
 MODULES=${KDTL_MODULES:-/lib/kdtl}
@@ -11,13 +12,13 @@ RESULTS=${RESULTS:-/out/results.tsv}
 # shellcheck disable=SC2034 # of those who source this
 TRACING=/sys/kernel/tracing
 
-# result NAME VALUE UNIT
+# result NAME VALUE UNIT: adds a result.
 result()
 {
 	printf '%s\t%s\t%s\n' "$1" "$2" "$3" | tee -a "$RESULTS"
 }
 
-# skipped NAME WHY
+# skipped NAME WHY: says that there is no result.
 skipped()
 {
 	echo "# $1 skipped: $2"
@@ -36,13 +37,13 @@ load()
 	insmod "$MODULES/$m.ko" "$@" || die "$m does not load"
 }
 
-# said MODULE KEY: the last value that the module gave for it in the log.
+# said MODULE KEY: prints the last value that the module logged for it.
 said()
 {
 	dmesg | sed -n "s/.*\] $1: .*\<$2 \([0-9.]*\).*/\1/p" | tail -n 1
 }
 
-# free_bytes: of the whole machine, including the per-CPU lists.
+# free_bytes: prints how much memory is free, including the per-CPU lists.
 free_bytes()
 {
 	cat /proc/sys/vm/stat_refresh
@@ -50,7 +51,8 @@ free_bytes()
 		END { printf "%.0f\n", n * 4096 }' /proc/zoneinfo
 }
 
-# session_bytes PAGES: what one more session takes: nine sessions against one.
+# session_bytes PAGES: prints what one more session takes, by comparing nine
+# sessions with one.
 session_bytes()
 {
 	for n in 1 1 9; do
@@ -63,7 +65,7 @@ session_bytes()
 	echo $(((taken - was) / 8))
 }
 
-# lttng_modules: load them, where they could be built.
+# lttng_modules: loads them, if they could be built.
 lttng_modules()
 {
 	[ -e "$BENCH/lttng/order" ] || return 0
@@ -72,7 +74,7 @@ lttng_modules()
 	done <"$BENCH/lttng/order"
 }
 
-# has TRACER: whether it could be built.
+# has TRACER: succeeds if it could be built.
 has()
 {
 	case $1 in

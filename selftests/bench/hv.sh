@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# In the guest, ppc64le under -icount: what it costs to read the hypervisor's log,
-# with kdtl_vpa and with Linux's own readers, and which rates they can sustain.
-# kdtl_fake_hv plays the hypervisor: its timer interrupts a fixed amount of work. What
-# the work takes more than with a log that nobody reads is the cost of reading.
+# Runs in the guest, ppc64le under -icount: what it costs to read the hypervisor's log, with
+# kdtl_vpa and with Linux's own readers, and which rates they can sustain. kdtl_fake_hv plays the
+# hypervisor: its timer interrupts a fixed amount of work. The cost of reading is what the work
+# takes beyond what it takes with a log that nobody reads.
 
 #
 # hv.sh [guard]	all (default), or the few figures that make check looks at
@@ -12,10 +12,10 @@
 # shellcheck source-path=SCRIPTDIR source=guest.sh
 . "$(dirname "$0")/guest.sh"
 
-# A fourth of an instruction each, as the compiler makes it: 50 ms.
+# Each loop is a fourth of an instruction, as the compiler makes it: 50 ms in all.
 export LOOPS="${LOOPS:-200000000}"
-# How often each is measured: timer interrupts that happen to fall together with the
-# hypervisor's cost less, so a single run says little.
+# How often each is measured. Timer interrupts that happen to coincide with the hypervisor's cost
+# less, so a single run says little.
 times=${TIMES:-7}
 fake=/sys/kernel/debug/kdtl_fake_hv
 own=/sys/kernel/debug/kdtl_client_vpa/ctl
@@ -31,8 +31,8 @@ counted()
 	sed -n 's/^cpu=0 .* counted=\([0-9]*\).*/\1/p' $fake/info
 }
 
-# run RATE: the command for a rate of entries a second: evenly, but above 100,000 a
-# few every 10 us, or nothing else would run.
+# run RATE: prints the command for a rate of entries a second. They come evenly but, above 100,000,
+# a few every 10 us, because otherwise nothing else would run.
 run()
 {
 	if [ "$1" -le 100000 ]; then
@@ -42,8 +42,8 @@ run()
 	fi
 }
 
-# work RATE: prints how many instructions it took and how many timer interrupts there
-# were. With $ramp, the rate doubles until it is reached.
+# work RATE: prints how many instructions it took, and how many timer interrupts there were. If
+# $ramp is set, the rate is doubled until it is reached.
 work()
 {
 	if [ "$1" -eq 0 ]; then
@@ -58,14 +58,14 @@ work()
 	fi
 }
 
-# Linux's own programs run a command of one word.
+# Linux's own programs run a command of one word, which comes here.
 if [ "$1" = work ]; then
 	ramp=$3 work "$2"
 	exit
 fi
 
-# measure READER RATE: sets $ns, what the work took; $irqs; $hv, the entries that
-# the hypervisor wrote; $got, those that reached the reader.
+# measure READER RATE: sets $ns to what the work took, $irqs, $hv to the number of entries that the
+# hypervisor wrote, and $got to the number that reached the reader.
 measure()
 {
 	hv=$(counted)
@@ -74,8 +74,8 @@ measure()
 	hv=$(($(counted) - hv))
 }
 
-# typical READER RATE: the same, $times times: the run of the median, or one that lost
-# entries, if there is any.
+# typical READER RATE: measures $times times, and sets the same variables to those of the median
+# run. If runs have lost entries, only those count.
 typical()
 {
 	for _ in $(seq "$times"); do
@@ -123,7 +123,7 @@ reader_debugfs_dtl()
 	got=$(sed -n 's/^dtl_read: entries //p' /tmp/said)
 }
 
-# What the work takes when nobody reads, and how many timer interrupts there are.
+# Measures what the work takes if nobody reads, and how many timer interrupts there are.
 nobody()
 {
 	for rate in 0 $rates; do
@@ -132,13 +132,13 @@ nobody()
 	done >/tmp/nobody
 }
 
-# nobody_is COLUMN RATE
+# nobody_is COLUMN RATE: prints that.
 nobody_is()
 {
 	awk -v column="$1" -v rate="$2" '$1 == rate { print $column }' /tmp/nobody
 }
 
-# rest NAME READER: what it costs while nothing is logged, and the timer interrupts.
+# rest NAME READER: what it costs, and how many timer interrupts there are, if nothing is logged.
 rest()
 {
 	LOOPS=$((LOOPS * 16))
@@ -155,7 +155,7 @@ timer_irqs()
 	awk '$1 == "LOC:" { print $2; exit }' /proc/interrupts
 }
 
-# asleep SECONDS: timer interrupts while the CPU is idle.
+# asleep SECONDS: prints how many timer interrupts there are while the CPU is idle.
 asleep()
 {
 	before=$(timer_irqs)
@@ -163,7 +163,7 @@ asleep()
 	echo $(($(timer_irqs) - before))
 }
 
-# idle NAME: the timer interrupts that an idle CPU has for kdtl's sake.
+# idle NAME: how many of an idle CPU's timer interrupts are due to kdtl.
 idle()
 {
 	asleep 4 >/dev/null
@@ -174,7 +174,7 @@ idle()
 	result "hv.polls.$1.idle" "$(calc %.0f "($irqs - $ticks) / 4")" polls/s
 }
 
-# sudden NAME READER: rates that start at once, until entries are lost.
+# sudden NAME READER: tries rates that start at once, until entries are lost.
 sudden()
 {
 	best=0 lossy=''
@@ -185,7 +185,7 @@ sudden()
 			"$polls polls"
 		result "hv.lost.$1.$rate" "$(calc %.4f "1 - $got / $hv")" ratio
 		if [ "$got" -ne "$hv" ]; then
-			# One rate more, to see where it leads.
+			# Try one rate more, to see where it leads.
 			[ -z "$lossy" ] || break
 			lossy=$rate
 			continue
@@ -193,15 +193,14 @@ sudden()
 		[ -n "$lossy" ] || best=$rate
 		result "hv.entry.$1.$rate" "$(calc %.1f \
 			"($ns - $(nobody_is 2 "$rate")) / $hv")" instructions
-		# At higher rates the polls often coincide with the hypervisor's
-		# timer.
+		# At higher rates the polls often coincide with the hypervisor's timer.
 		[ "$rate" -gt 10000 ] || result "hv.polls.$1.$rate" \
 			"$(calc %.0f "$polls * 1e9 / $ns")" polls/s
 	done
 	result "hv.sudden.$1" "$best" entries/s
 }
 
-# rising NAME READER: rates that are reached in steps, until entries are lost.
+# rising NAME READER: tries rates that are reached in steps, until entries are lost.
 rising()
 {
 	ramp=yes
@@ -217,15 +216,15 @@ rising()
 	result "hv.rate.$1" "$best" entries/s
 }
 
-# What make check looks at: polls at rest, and rates that must be sustained. The small
-# log fails at one of them, which shows that losses are detected.
+# The figures that make check looks at: polls at rest, and rates that must be sustained. The small
+# log fails at one of them, which shows that losses are noticed.
 guard()
 {
 	load kdtl_vpa
 	rest kdtl kdtl
 	idle kdtl
 	lost kdtl 300000
-	# From an idle state.
+	# Start from an idle state.
 	nap=1
 	lost kdtl.idle 300000
 	nap=no
@@ -238,7 +237,7 @@ guard()
 	rmmod kdtl_vpa
 }
 
-# lost NAME RATE
+# lost NAME RATE: measures how many entries are lost.
 lost()
 {
 	measure kdtl "$2"
@@ -250,7 +249,7 @@ consume()
 {
 	load bench_reader
 	for name in kdtl kfifo trace_ring_buffer; do
-		# Ticks of the time base.
+		# The module says ticks of the time base.
 		result "hv.consume.$name" "$(calc %.1f \
 			"$(said bench_reader "consume.$name") * 1000 / 512")" \
 			instructions

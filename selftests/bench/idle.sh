@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# In the guest: what kdtl's users cost a machine on which nothing runs: on all CPUs, and a
-# second, timer interrupts, interrupts from other CPUs and context switches. Those that the
-# idle machine has anyway are in all figures.
+# Runs in the guest: what kdtl's users cost a machine on which nothing runs, in timer interrupts,
+# interrupts from other CPUs, and context switches, on all CPUs together, a second. All figures
+# include those that the idle machine has anyway.
 
 # shellcheck source-path=SCRIPTDIR source=guest.sh
 . "$(dirname "$0")/guest.sh"
 
 SECONDS_EACH=${SECONDS_EACH:-20}
 
-# counts: timer interrupts, those from other CPUs, and switches since the boot.
+# counts: prints the timer interrupts, those from other CPUs, and the switches since the boot.
 counts()
 {
 	awk '
@@ -26,10 +26,10 @@ counts()
 	END { print timer, ipi, switches }' /proc/interrupts /proc/stat
 }
 
-# costs NAME: of what runs now.
+# costs NAME: measures what runs now.
 costs()
 {
-	# What was loaded settles first.
+	# Let what was loaded settle first.
 	sleep 3
 	before=$(counts)
 	sleep "$SECONDS_EACH"
@@ -40,7 +40,7 @@ costs()
 	}' | tee -a "$RESULTS"
 }
 
-# costs_module NAME MODULE [PARAMETER]...
+# costs_module NAME MODULE [PARAMETER]...: measures it.
 costs_module()
 {
 	name=$1

@@ -2,11 +2,11 @@
 /*
  * lines - a plugin for QEMU that counts the cache lines that a piece of kernel code touches
  *
- * bench_native marks the code with instructions that do nothing else (bench_mark()).  For
- * each piece, one line goes to the file out=: distinct cache lines and pages of data, and
- * cache lines of code.  What the code before the piece had touched, as far as it is marked
- * too, and the stack are not counted.  With modules=on the code of modules is looked at, and
- * not that of the kernel itself: then a machine boots as fast as without.
+ * bench_native marks the code with instructions that do nothing else (bench_mark()).  For each
+ * piece, one line goes to the file out=: the numbers of distinct cache lines and pages of data, and
+ * of cache lines of code.  The stack is not counted, nor is anything that marked code before the
+ * piece has touched.  With modules=on only the code of modules is looked at, not the kernel's own,
+ * and the machine then boots as fast as without the plugin.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -14,7 +14,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What this needs of QEMU's interface for plugins.  Debian has no package of its header. */
+/*
+ * The part of QEMU's interface for plugins that this needs.  Debian has no package of its header.
+ */
 struct qemu_plugin_tb;
 struct qemu_plugin_insn;
 
@@ -45,10 +47,10 @@ unsigned int qemu_plugin_mem_size_shift(uint32_t info);
 #define NO_FLAGS	0
 #define READ_WRITE	3
 
-/* nopl MARK + n(%rax) */
+/* The code of nopl MARK + n(%rax). */
 static const unsigned char mark_code[] = { 0x0f, 0x1f, 0x80, 0, 'k', 'd', 'l' };
 
-enum { OFF, STACK, KNOWN, COUNT };	/* bench_mark(1 to 3), 0 */
+enum { OFF, STACK, KNOWN, COUNT };	/* set by bench_mark(0), (1), (2), (3) */
 
 struct set {
 	unsigned int	nr;

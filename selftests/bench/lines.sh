@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# In the guest, with QEMU's plugin lines: let it see some calls of each probe. The host
-# (count.awk) adds its counts to the names that this leaves.
+# Runs in the guest, with QEMU's plugin lines: lets it see some calls of each probe. The host
+# (count.awk) puts its counts beside the names that this leaves.
 
 # shellcheck source-path=SCRIPTDIR source=guest.sh
 . "$(dirname "$0")/guest.sh"

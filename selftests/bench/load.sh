@@ -1,16 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# In the guest: how much longer a crowd that talks through pipes takes, and a pair
-# that plays ping-pong, with each tracer. All only write, into buffers that hold
-# everything. Runs come in pairs, with and without the tracer, in alternating order.
-# The result is the median of the pairs' ratios, and the interval that has the true
-# median with a probability of 95 % (.low, .high: order statistics; of fewer than six
-# pairs the least and the most).
+# Runs in the guest: how much longer a crowd that talks through pipes takes with each tracer, and a
+# pair that plays ping-pong. All tracers only write, into buffers that hold everything. Runs come in
+# pairs, with and without the tracer, in alternating order. The result is the median of the pairs'
+# ratios, and the interval that has the true median with a probability of 95 % (.low, .high: order
+# statistics; with fewer than six pairs, the least and the greatest).
 #
 # load.sh NAME PAIRS
 #	NAME is load (under -icount: instructions) or wall (time)
-# TRACERS	which (default: all)
+# TRACERS	which tracers (default: all)
 
 # shellcheck source-path=SCRIPTDIR source=guest.sh
 . "$(dirname "$0")/guest.sh"
@@ -55,7 +54,7 @@ nothing_with()
 	"$@"
 }
 
-# pair TRACER NR COMMAND...: what it took with, and without.
+# pair TRACER NR COMMAND...: prints what COMMAND took with and without it.
 pair()
 {
 	tracer=$1 nr=$2
@@ -70,7 +69,7 @@ pair()
 	echo "$with $without"
 }
 
-# compare TRACER WORKLOAD COMMAND...
+# compare TRACER WORKLOAD COMMAND...: adds the results of all pairs.
 compare()
 {
 	tracer=$1 workload=$2
@@ -80,7 +79,7 @@ compare()
 		pair "$tracer" "$i" "$@" || die "$tracer: $*"
 		i=$((i + 1))
 	done | awk '{ print $1 / $2 }' | sort -n >/tmp/ratios
-	# busybox has no sqrt(): the last low with (NR - 2 low)^2 >= 1.96^2 NR.
+	# busybox has no sqrt(): this is the last low with (NR - 2 low)^2 >= 1.96^2 NR.
 	awk -v name="$name.$workload.$tracer" '
 		{ r[NR] = $1 }
 		END {
@@ -96,18 +95,18 @@ compare()
 }
 
 mkdir -p "${RESULTS%/*}"
-# A task runs until it waits: none is to be delayed for the others' sake.
+# A task runs until it waits: the kernel must not hold it back for the sake of others.
 echo -1 >/proc/sys/kernel/sched_rt_runtime_us
 echo 16384 >"$TRACING/buffer_size_kb"
 load kdtl
 load kdtl_sched
 lttng_modules
-# The first runs touch memory for the first time; no later one does.
+# The first runs touch memory for the first time; later runs do not.
 for i in 1 2; do
 	$crowd >/dev/null
 	$pipe >/dev/null
 done
-# The comparison of nothing with nothing shows how far the others can be trusted.
+# Comparing nothing with nothing shows how far the other results can be trusted.
 for tracer in ${TRACERS:-nothing kdtl ftrace perf bpf_ringbuf lttng}; do
 	has "$tracer" || continue
 	# shellcheck disable=SC2086 # several words

@@ -1,27 +1,27 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# In the guest, under -icount: which part of the dispatches each tracer loses of the
-# same crowd, with buffers of the same size and a reader that is woken when half of it
-# is full. starved: the crowd is of a real-time class and has the only CPU until it is
-# done, so a tracer keeps only what fits into its buffer.
+# Runs in the guest, under -icount: which part of the dispatches of the same crowd each tracer
+# loses, with buffers of the same size and a reader that is woken when half of the buffer is full.
+# "starved": the crowd is of a real-time class and has the only CPU until it is done, so a tracer
+# keeps only what fits into its buffer.
 
 # shellcheck source-path=SCRIPTDIR source=guest.sh
 . "$(dirname "$0")/guest.sh"
 
-# field NAME FILE: the last number after it.
+# field NAME FILE: prints the last number after it.
 field()
 {
 	sed -n "s/.*\<$1:\{0,1\} \([0-9]*\).*/\1/p" "$2" | tail -n 1
 }
 
-# What tracers got that do not report it themselves.
+# How many switches there were, for tracers that do not report how many they got.
 context_switches()
 {
 	awk '$1 == "ctxt" { print $2 }' /proc/stat
 }
 
-# Each of them sets $lost and $got.
+# Each of these sets $lost and $got.
 kdtl_lost()
 {
 	kib=$1

@@ -1,12 +1,11 @@
 # shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: GPL-2.0
 #
-# LTTng's modules, built from Debian's source package for the kernel that is
-# measured; nothing is installed. Needs common.sh, apt.sh and initramfs.sh, and
-# $top.
+# LTTng's modules, built from Debian's source package for the kernel that is measured; nothing is
+# installed. Needs common.sh, apt.sh, initramfs.sh and $top.
 
-# Only what traces the scheduler: another probe, whose tracepoint a stable kernel has
-# changed since, must not keep the rest from being built.
+# Build only what traces the scheduler, so that another probe, whose tracepoint a stable kernel has
+# changed since, cannot keep the rest from being built.
 _lttng_build()
 {
 	local src=$1 kdir=$2
@@ -17,8 +16,8 @@ _lttng_build()
 		make -C "$src" -j"$(nproc)" KERNELDIR="$kdir" modules
 }
 
-# lttng_modules TARGET: the directory of the modules in $lttng, with a file
-# "order", the order of loading. Fails if they cannot be had.
+# lttng_modules TARGET: sets $lttng to the directory of the modules, which has a file "order" with
+# the order of loading. Fails if they cannot be had.
 lttng_modules()
 {
 	local target=$1 kdir release src
@@ -42,7 +41,7 @@ lttng_modules()
 	install_dir "$src" "$lttng"
 }
 
-# What has to be loaded for sched_switch, dependencies first.
+# Prints what has to be loaded for sched_switch, dependencies first.
 _lttng_order()
 {
 	local dir=$1 m

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * lttng_switch [-r KIB] EVENT[,EVENT...] COMMAND... - run COMMAND under LTTng's
- * modules
+ * lttng_switch [-r KIB] EVENT[,EVENT...] COMMAND... - run COMMAND under LTTng's modules
  *
- * Talks to /proc/lttng as LTTng's session daemon does; no daemon is needed, as
- * nothing is read while COMMAND runs.  Discard mode, no timers, a buffer that
- * holds all of it: the cheapest that LTTng can be set to.
- * -r: with KIB for each CPU in four parts, which are read meanwhile; says on
- * stderr how many events were discarded.
+ * Talks to /proc/lttng as LTTng's session daemon does; no daemon is needed, because nothing is read
+ * while COMMAND runs.  Discard mode, no timers and a buffer that holds everything are the cheapest
+ * settings of LTTng.  With -r there are KIB for each CPU, in four parts, which are read meanwhile;
+ * then prints to stderr how many events were discarded.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -22,7 +20,7 @@
 
 #define __packed	__attribute__((packed))
 
-/* What lttng-modules 2.13 takes, include/lttng/abi.h. */
+/* The interface of lttng-modules 2.13, include/lttng/abi.h. */
 #define LTTNG_NAME_LEN	256
 
 struct lttng_channel {
@@ -50,7 +48,7 @@ struct lttng_event {
 #define LTTNG_STREAM		_IO(0xF6, 0x62)
 #define LTTNG_EVENT		_IOW(0xF6, 0x63, struct lttng_event)
 #define LTTNG_ENABLE		_IO(0xF6, 0x82)
-/* Of a stream, include/ringbuffer/vfs.h. */
+/* The requests on a stream, include/ringbuffer/vfs.h. */
 #define LTTNG_GET_NEXT		_IO(0xF6, 0x05)
 #define LTTNG_PUT_NEXT		_IO(0xF6, 0x06)
 #define LTTNG_GET_SIZE		_IOR(0xF6, 0x07, unsigned long)
@@ -60,10 +58,10 @@ struct lttng_event {
 #define LTTNG_GET_DISCARDED	_IOR(0xF6, 0x22, uint64_t)
 
 #define MAX_CPUS		64
-/* As short as is useful: only this timer wakes a reader. */
+/* The shortest period that is useful: only this timer wakes a reader. */
 #define READ_TIMER_US		1000
 
-/* A CPU's buffer. */
+/* The buffer of one CPU. */
 struct stream {
 	int		fd;
 	const char	*map;
@@ -72,7 +70,7 @@ struct stream {
 
 static struct stream streams[MAX_CPUS];
 static int nr_streams;
-static uint64_t sum;	/* so that what is read is used */
+static uint64_t sum;	/* makes use of what is read */
 
 static int call(int fd, unsigned long request, void *arg, const char *what)
 {
@@ -102,7 +100,7 @@ static void stream_read(struct stream *s)
 		call(s->fd, LTTNG_GET_MMAP_OFFSET, &offset, "offset");
 		for (i = 0; i < size / sizeof(sum); i++)
 			sum += ((const uint64_t *)(s->map + offset))[i];
-		/* The total so far. */
+		/* This is the total so far. */
 		call(s->fd, LTTNG_GET_DISCARDED, &s->discarded, "discarded");
 		call(s->fd, LTTNG_PUT_NEXT, NULL, "put");
 	}
@@ -121,7 +119,7 @@ static int read_meanwhile(int session, char **argv)
 	}
 	pid = spawn_only(argv);
 	while (!ended(pid, &status)) {
-		/* With a timeout: the signal may come just before. */
+		/* The timeout is needed because the signal may come just before the call. */
 		poll(fds, nr_streams, 1000);
 		for (i = 0; i < nr_streams; i++)
 			stream_read(&streams[i]);
@@ -160,7 +158,7 @@ int main(int argc, char **argv)
 		err(1, "/proc/lttng");
 	session = call(lttng, LTTNG_SESSION, NULL, "session");
 	chan = call(session, LTTNG_CHANNEL, &channel, "channel");
-	/* One for each CPU, then -ENOENT. */
+	/* There is one for each CPU; then comes -ENOENT. */
 	while (nr_streams < MAX_CPUS && (fd = ioctl(chan, LTTNG_STREAM, NULL)) >= 0)
 		streams[nr_streams++].fd = fd;
 	for (name = strtok(argv[1], ","); name; name = strtok(NULL, ",")) {

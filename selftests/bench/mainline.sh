@@ -1,9 +1,10 @@
 # shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: GPL-2.0
 #
-# Linux's own users of the hypervisor's log, built as a module for the kernel
-# that is measured: the vpa_dtl PMU and debugfs powerpc/dtl. Debian's kernel has
-# neither. From the sources of 7.2, as they are. Needs common.sh, and $top.
+# Linux's own users of the hypervisor's log, the vpa_dtl PMU and debugfs
+# powerpc/dtl, built as a module for the kernel that is measured, because
+# Debian's kernel has neither. The sources are those of 7.2, unchanged. Needs
+# common.sh and $top.
 
 _mainline_build()
 {
@@ -16,12 +17,13 @@ _mainline_build()
 			CROSS_COMPILE=powerpc64le-linux-gnu- modules
 }
 
-# mainline_dtl TARGET DIR: mainline_dtl.ko in DIR. Fails if it cannot be had.
+# mainline_dtl TARGET DIR: builds mainline_dtl.ko in DIR. Fails if it cannot be
+# had.
 mainline_dtl()
 {
 	local src
 
-	# The sources are the same for all of 7.2's targets.
+	# The sources are the same for all targets of 7.2.
 	capture "$top/scripts/kernel" ppc64le-7.2 source
 	src=$captured
 	capture "$top/scripts/kernel" "$1" kdir

@@ -2,12 +2,10 @@
 /*
  * messages [-f] GROUPS PAIRS ROUNDS - a crowd that talks through pipes
  *
- * In each group PAIRS senders write ROUNDS messages of 100 bytes to each of
- * PAIRS receivers: many runnable tasks, waits and wake-ups.
- * -f: under SCHED_FIFO, all of the same priority. Nobody is preempted, so the
- * schedule does not depend on where the timer's ticks fall, and all runs are
- * alike.
- * Prints how long it took in ns.
+ * In each group PAIRS senders write ROUNDS messages of 100 bytes to each of PAIRS receivers, so
+ * there are many runnable tasks, waits and wake-ups.  With -f all tasks are under SCHED_FIFO with
+ * the same priority: nobody is preempted, so the schedule does not depend on where the timer's
+ * ticks fall, and all runs are alike.  Prints how many ns it took.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -24,7 +22,7 @@
 #define SIZE		100
 #define MAX_PAIRS	32
 
-static int start[2];	/* closed: begin */
+static int start[2];	/* is closed to let all begin */
 
 static void await_start(void)
 {
@@ -49,7 +47,7 @@ static void sender(int pipes[][2], int pairs, long rounds)
 	_exit(0);
 }
 
-/* Writes of less than PIPE_BUF are whole, but a read may end within one. */
+/* A write of less than PIPE_BUF is whole, but a read may end within one. */
 static void receiver(int fd, long bytes)
 {
 	char msg[SIZE];
@@ -79,7 +77,7 @@ static void group(int pairs, long rounds)
 	int pipes[MAX_PAIRS][2];
 	int i;
 
-	/* Small pipes: a task that fills or empties one has to wait. */
+	/* The pipes are small, so a task that fills or empties one has to wait. */
 	for (i = 0; i < pairs; i++) {
 		if (pipe(pipes[i]) || fcntl(pipes[i][1], F_SETPIPE_SZ, 4096) < 0)
 			err(1, "pipe");
@@ -121,7 +119,7 @@ int main(int argc, char **argv)
 	rounds = atol(argv[3]);
 	if (groups <= 0 || pairs <= 0 || pairs > MAX_PAIRS || rounds <= 0)
 		errx(2, "1 group or more, 1 to %d pairs, 1 round or more", MAX_PAIRS);
-	/* A wake-up then preempts nobody: runs differ less. */
+	/* Then a wake-up preempts nobody, and runs differ less. */
 	if (sched_setscheduler(0, fifo ? SCHED_FIFO : SCHED_BATCH, &param))
 		err(1, "scheduler");
 	if (pipe(start))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# awk -f native.awk RAW: lines of name, value, unit, of bench_native's in many boots: boot,
-# state, probe, least, 10th percentile, median, 90th percentile. A figure is the median of all
-# boots. What the switch costs with an empty probe, in the same boot, is not in it.
+# awk -f native.awk RAW: prints lines of name, value, unit. RAW has bench_native's lines of many
+# boots: boot, state, probe, least, 10th percentile, median, 90th percentile. A figure is the median
+# over all boots, less what the switch costs with an empty probe in the same boot.
 
 BEGIN {
 	FS = " "
@@ -48,7 +48,7 @@ function say(name, suffix, i)
 END {
 	print "native.rate", mhz, "MHz"
 	for (j = 1; j <= n; j++) {
-		# Of single switches the slow ones are of interest.
+		# For single switches the slow ones matter, too.
 		if (order[j] ~ /^(adjacent|distant)\./) {
 			say(order[j], ".p90", 7)
 			continue

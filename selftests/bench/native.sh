@@ -1,13 +1,13 @@
 # shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: GPL-2.0
 #
-# Cycles on this machine's own CPU, also where there is no KVM: a User-Mode Linux of the
+# Measures cycles on this machine's own CPU, even where there is no KVM: a User-Mode Linux of the
 # newest kernel runs natively, and bench_native calls the probes there. Sourced by run.
 
 native_boots=10 native_boots_both=5
 native_memory=384M	# all of it below 2 GiB, for the code model
 
-# _native_initrd FILE: its /init loads the modules of $modules.
+# _native_initrd FILE: makes an initrd whose /init loads the modules of $modules.
 _native_initrd()
 {
 	local root m
@@ -42,7 +42,7 @@ _native_initrd()
 	finished "$root"
 }
 
-# In huge pages, as the kernel's direct map on hardware, if root may mount that.
+# Use huge pages, like the kernel's direct map on hardware, if root may mount them.
 _native_tmpdir()
 {
 	native_tmp=$out/native-memory
@@ -54,7 +54,7 @@ _native_tmpdir()
 	}
 }
 
-# As a real-time process, if that is allowed: other work distorts less.
+# Run it as a real-time process, if that is allowed, so that other work distorts less.
 _native_uml()
 {
 	local cpus=$1 rt=()
@@ -62,13 +62,14 @@ _native_uml()
 	shift
 	! chrt -f 1 true 2>/dev/null || rt=(chrt -f 1)
 	[ "$cpus" -gt 1 ] || rt+=(taskset -c "$(($(nproc) - 1))")
-	# Its console is not to be this terminal, which it would set up.
+	# Its console must not be this terminal, which it would set up.
 	TMPDIR=$native_tmp timeout -k 5 300 "${rt[@]}" "$linux" mem="$native_memory" seccomp=on \
 		ncpus="$cpus" initrd="$out/native.initrd" rdinit=/init con=null \
 		con0=fd:0,fd:1 "$@" </dev/null 2>&1 | tr -d '\r'
 }
 
-# _native_boot BOOTS CPUS ARGUMENT...: bench_native's lines, with the number of the boot before.
+# _native_boot BOOTS CPUS ARGUMENT...: prints bench_native's lines, each after the number of the
+# boot.
 _native_boot()
 {
 	local i boots=$1
@@ -99,7 +100,7 @@ native()
 	awk -f "$here/native.awk" "$out/native.raw" >>"$out/raw.tsv"
 }
 
-# The lines and pages that a dispatch touches, with the modules and programs of $guest.
+# Counts the lines and pages that a dispatch touches, with the modules and programs of $guest.
 lines()
 {
 	rm -f -- "$out/lines.counts"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * perf_switch [-m | -r KIB] COMMAND... - run COMMAND under what perf record -a
- * -e sched:sched_switch opens
+ * perf_switch [-m | -r KIB] COMMAND... - run COMMAND under what perf record -a -e
+ * sched:sched_switch opens
  *
- * The same attributes and the same kind of buffer, but large enough that
- * nothing is read, and nobody woken, while COMMAND runs.  Then the buffers
- * are walked and every word is read.  Says on stderr how many records there are,
- * and ticks of the time-stamp counter that the walk took for each; fails if
- * records are missing.  -m: the fewest fields that still say what happened.
- * -r: with KIB for each CPU, which are read meanwhile; records may be lost.
+ * The attributes and the kind of buffer are the same, but the buffers are so large that nothing is
+ * read, and nobody woken, while COMMAND runs.  Then the buffers are walked and each word is read.
+ * Prints to stderr how many records there are, and how many ticks of the time-stamp counter the
+ * walk took for each; fails if records are missing.  With -m the records have the fewest fields
+ * that still say what happened.  With -r there are KIB for each CPU, which are read meanwhile;
+ * records may be lost.
  */
 #define _GNU_SOURCE
 #include <linux/perf_event.h>
@@ -87,7 +87,7 @@ static uint64_t word_at(const char *data, uint64_t at)
 	return *(const uint64_t *)(data + (at & (data_size - 1)));
 }
 
-/* For any size: a record may straddle the end, at a word. */
+/* This works for any size: a record may straddle the end, at a word. */
 static void read_some(const struct area *a, struct sums *s)
 {
 	const char *data = (const char *)a->meta + a->meta->data_offset;
@@ -109,7 +109,7 @@ static void read_some(const struct area *a, struct sums *s)
 	__atomic_store_n(&a->meta->data_tail, tail, __ATOMIC_RELEASE);
 }
 
-/* Also those after the last record that found room. */
+/* This includes records that were lost after the last record that found room. */
 static uint64_t lost_records(const struct area *a)
 {
 	struct {
@@ -122,7 +122,7 @@ static uint64_t lost_records(const struct area *a)
 	return count.lost;
 }
 
-/* Woken at half of a buffer, as perf record is. */
+/* Read whenever half of a buffer is full, as perf record does. */
 static int read_meanwhile(const struct area *areas, int cpus, char **argv)
 {
 	struct pollfd fds[MAX_CPUS];
@@ -134,7 +134,7 @@ static int read_meanwhile(const struct area *areas, int cpus, char **argv)
 		fds[cpu] = (struct pollfd){ .fd = areas[cpu].fd, .events = POLLIN };
 	pid = spawn_only(argv);
 	while (!ended(pid, &status)) {
-		/* With a timeout: the signal may come just before. */
+		/* The timeout is needed because the signal may come just before the call. */
 		poll(fds, cpus, 1000);
 		for (cpu = 0; cpu < cpus; cpu++)
 			read_some(&areas[cpu], &s);
@@ -148,7 +148,7 @@ static int read_meanwhile(const struct area *areas, int cpus, char **argv)
 	return status;
 }
 
-/* No record straddles the end: the buffer holds all there is. */
+/* No record straddles the end, because the buffer holds everything. */
 static void walk(const struct area *a, struct sums *s)
 {
 	const char *data = (const char *)a->meta + a->meta->data_offset;
@@ -199,7 +199,7 @@ int main(int argc, char **argv)
 
 	for (cpu = 0; cpu < cpus; cpu++)
 		ioctl(areas[cpu].fd, PERF_EVENT_IOC_DISABLE, 0);
-	/* Once without the watch: the first touch of a page is a fault. */
+	/* The first walk is not timed: the first touch of a page is a fault. */
 	for (cpu = 0; cpu < cpus; cpu++) {
 		walk(&areas[cpu], &cold);
 		areas[cpu].meta->data_tail = 0;

@@ -2,10 +2,10 @@
 /*
  * pingpong ROUNDS [TICKS] - two threads wake each other through pipes
  *
- * Prints the time-stamp counter's ticks per context switch: with QEMU's
- * -icount that is instructions.  SCHED_BATCH, because one wake-up then is one
- * switch: under SCHED_NORMAL there are one or two, and it changes in mid-run.
- * TICKS: how long each thread works between two switches.
+ * Prints how many ticks of the time-stamp counter a context switch takes: with QEMU's -icount these
+ * are instructions.  The threads are under SCHED_BATCH, where a wake-up is one switch: under
+ * SCHED_NORMAL it may be one or two, and that changes in the middle of a run.  TICKS says how long
+ * each thread works between two switches.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -25,7 +25,7 @@ static void work(void)
 {
 	unsigned long turns;
 
-	/* Two instructions an iteration: the same work, whatever interrupts it. */
+	/* An iteration has two instructions, so this is the same work, whatever interrupts it. */
 	for (turns = pause_ticks / 2; turns; turns--)
 		asm volatile("" : "+r" (turns));
 }

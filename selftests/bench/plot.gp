@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# gnuplot -e "results='results.tsv'; dir='.'" plot.gp: SVG and PNG of the
-# figures in results.
+# gnuplot -e "results='results.tsv'; dir='.'" plot.gp: draws the figures in
+# results as SVG and PNG.
 
-# Lines of "label value" for the names in list, in its order.
+# Prints lines of "label value" for the names in list, in its order.
 pick(list) = sprintf("< awk -F '\\t' -v list='%s' 'BEGIN { n = split(list, want, \" \") } { v[$1] = $2 } END { for (i = n; i > 0; i--) if (want[i] in v) { l = want[i]; sub(/^[a-z]*\\./, \"\", l); print l, v[want[i]] } }' %s", list, results)
-# Of "PREFIX.N": "N value".
+# Prints "N value" for each "PREFIX.N".
 series(prefix) = sprintf("< awk -F '\\t' -v p='%s.' 'index($1, p) == 1 && substr($1, length(p) + 1) ~ /^[0-9]+$/ { print substr($1, length(p) + 1), $2 }' %s", prefix, results)
 
 producers = "dispatch.empty_probe dispatch.record_floor dispatch.relay dispatch.kfifo dispatch.kdtl_sched.1 dispatch.kdtl_sched.2 dispatch.bpf_ringbuf dispatch.kdtl_sched.8 dispatch.trace_ring_buffer dispatch.lttng dispatch.ftrace dispatch.perf"
 consumers = "consume.kdtl consume.relay consume.kfifo consume.perf consume.kdtl.single consume.trace_ring_buffer"
 
-# Was it measured?
+# Was anything of this kind measured?
 have(prefix) = int(system(sprintf("grep -c '^%s[.]' %s", prefix, results))) > 0
 
 is_kdtl(label) = strstrt(label, "kdtl") > 0

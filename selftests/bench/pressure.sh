@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# In the guest, under -icount, where an instruction takes a ns: what the sampler's reader takes of a CPU,
-# with pressure by cause and without, and how many dispatches there were in the same time. Two pairs of
-# tasks play ping-pong in two cgroups, so the pairs wait for each other, and work so long between two
-# switches that there are RATE (100000) a second, if the machine can do so many.
+# Runs in the guest, under -icount, where an instruction takes a ns: how much of a CPU the sampler's
+# reader takes, with pressure by cause and without, and how many dispatches there were meanwhile.
+# Two pairs of tasks play ping-pong in two cgroups, so the pairs wait for each other. Between two
+# switches they work for so long that there are RATE (100000) switches a second, if the machine can
+# do so many.
 
 # shellcheck source-path=SCRIPTDIR source=guest.sh
 . "$(dirname "$0")/guest.sh"
@@ -12,7 +13,8 @@
 root=/tmp/kdtl-pressure
 rate=${RATE:-100000}
 
-# now: ns since boot, switches, and the CPU time of the reader, if there is one.
+# now: prints the ns since boot, the number of switches, and the CPU time of the reader, if there is
+# one.
 now()
 {
 	awk '
@@ -29,7 +31,7 @@ pair()
 	pids="$pids $!"
 }
 
-# play TICKS SECONDS: $took, $switches and $reader_ns of that time.
+# play TICKS SECONDS: sets $took, $switches and $reader_ns for that time.
 play()
 {
 	pids=
@@ -49,7 +51,7 @@ play()
 	wait $pids 2>/dev/null
 }
 
-# sampler NAME PARAMETER...: results of its reader.
+# sampler NAME PARAMETER...: adds the results of its reader.
 sampler()
 {
 	name=$1
@@ -77,7 +79,7 @@ reader=
 play 0 2
 least=$((took / switches))
 play 20000 2
-# Of a switch, in ns, which one of two tasks works for.
+# With so many ticks of work between two switches there are $rate switches a second.
 ticks=$(echo "$least $((took / switches)) $rate" | awk '{
 	ticks = 20000 * (1e9 / $3 - $1) / ($2 - $1)
 	printf "%.0f", (ticks > 0 ? ticks : 0)

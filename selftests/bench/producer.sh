@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# In the guest, under -icount: what each tracer adds to a context switch, in
-# instructions. Nothing reads meanwhile and nothing is woken, so this is the producer
-# alone.
+# Runs in the guest, under -icount: how many instructions each tracer adds to a context switch.
+# Nothing is read meanwhile and nothing is woken, so this is the producer alone.
 #
 # producer.sh [GROUP]...	of floor, kdtl, peers (default), bpf, guard
 
@@ -17,9 +16,8 @@ pingpong()
 	"$BENCH/pingpong" "$ROUNDS"
 }
 
-# added NAME COMMAND...: COMMAND runs the ping-pong, and prints the result. Compared
-# with no tracer, before and after: the kernel's own state drifts by a few
-# instructions.
+# added NAME COMMAND...: COMMAND runs the ping-pong and prints the result, which is compared with
+# runs without a tracer, before and after it: the kernel's own state drifts by a few instructions.
 added()
 {
 	name=$1
@@ -64,7 +62,7 @@ group_floor()
 	added record_floor probe record
 }
 
-# with_kdtl COMMAND...: while it is loaded.
+# with_kdtl COMMAND...: runs it while kdtl is loaded.
 with_kdtl()
 {
 	load kdtl
@@ -86,7 +84,7 @@ group_kdtl()
 	with_kdtl added kdtl_sched.idle pingpong
 	with_kdtl each_sessions 1 2 8
 	with_kdtl added kdtl_sched.stopped sessions 1 stopped=1
-	# Of page faults, which this source does not have.
+	# This mask is for page faults, which the source does not have.
 	with_kdtl added kdtl_sched.masked sessions 1 mask=4
 }
 
@@ -136,7 +134,7 @@ group_peers()
 }
 
 mkdir -p "${RESULTS%/*}"
-# The first run has cold caches; no later one does.
+# The caches are cold in the first run, but not in later ones.
 pingpong >/dev/null
 before=$(pingpong)
 result dispatch.nothing "$before" instructions

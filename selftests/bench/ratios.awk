@@ -1,28 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Two passes over lines of name, value, unit: add each value's ratio to the floor of
-# its kind, and to the best alternative to kdtl. "-" where there is nothing to compare
-# with.
+# Makes two passes over lines of name, value, unit: adds the ratio of each value to the floor of its
+# kind, and to the best alternative to kdtl. "-" means that there is nothing to compare with.
 
 BEGIN {
 	OFS = "\t"
 	floor_of["dispatch"] = "dispatch.record_floor"
 	floor_of["wakeup"] = "wakeup.floor"
 	floor_of["bandwidth"] = "bandwidth.memread"
-	# Complete tracers; the others are parts to build one from.
+	# These are complete tracers; the others are parts to build one from.
 	peer["dispatch.ftrace"] = peer["dispatch.perf"] = 1
 	peer["dispatch.lttng"] = peer["dispatch.bpf_ringbuf"] = 1
 	peer["consume.trace_ring_buffer"] = peer["consume.kfifo"] = 1
 	peer["consume.relay"] = peer["consume.perf"] = 1
-	# Linux's own readers of the hypervisor's log.
+	# These are Linux's own readers of the hypervisor's log.
 	peer["hv.rest.vpa_dtl"] = peer["hv.rest.debugfs_dtl"] = 1
 	peer["hv.consume.debugfs_dtl"] = 1
 	peer["hv.sudden.vpa_dtl"] = peer["hv.rate.vpa_dtl"] = 1
 	peer["hv.entry.vpa_dtl.80000"] = 1
 }
 
-# Of hv.* the first two words; of hv.entry.WHO.RATE also the rate. Of native.STATE.WHO.WHAT
-# all but WHO, which may have a number.
+# The kind is the first two words of hv.*; of hv.entry.WHO.RATE also the rate; and of
+# native.STATE.WHO.WHAT all but WHO, which may have a number.
 {
 	kind = $1
 	if ($1 ~ /^native\./) {

@@ -1,10 +1,10 @@
 # shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: GPL-2.0
 #
-# Build reader_native.c. Sourced by reader.sh and by ../host/pressure.sh.
+# Builds reader_native.c. Sourced by reader.sh and by ../host/pressure.sh.
 
-# reader_build TREE PROGRAM: with the sampler of that tree. Of the kernel's headers, all that it
-# includes are empty: reader_kernel.h has what it needs.
+# reader_build TREE PROGRAM: builds it with the sampler of that tree. All kernel headers that the
+# sampler includes are empty: reader_kernel.h has what it needs of them.
 reader_build()
 {
 	local tree include=$2.include header from

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What the sampler's reader takes for a dispatch in this machine's own time, without the kernel
-# (reader_native.c); beside that of another tree, in turn, if one is named.
+# Measures what the sampler's reader takes for a dispatch in this machine's own time, without the
+# kernel (reader_native.c). If another tree is named, its reader is measured in turns with this one.
 #
 #	selftests/bench/reader.sh [TREE]
 #
-# A line: tree, load, ns a dispatch (the fastest tenth of the spans, half of them), % of a CPU at 100,000
-# dispatches a second.
+# Prints lines: tree, load, ns a dispatch (in the fastest tenth of the spans; in half of them), % of
+# a CPU at 100,000 dispatches a second.
 #
 # shellcheck disable=SC2154
 

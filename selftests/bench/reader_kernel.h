@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* For reader_native.c: of the kernel's headers, what the sampler and the table of tasks use. */
+/* What the sampler and the table of tasks use of the kernel's headers, for reader_native.c. */
 #ifndef READER_KERNEL_H
 #define READER_KERNEL_H
 
@@ -134,7 +134,9 @@ static inline int param_get_uint(char *to, const struct kernel_param *kp)
 #define IS_ERR(p)			((unsigned long)(p) >= (unsigned long)-4095)
 #define IS_ERR_OR_NULL(p)		(!(p) || IS_ERR(p))
 
-/* One thread, which has what a lock costs if nobody else wants it: an atomic operation. */
+/*
+ * There is one thread. A mutex costs what a lock costs that nobody else wants: an atomic operation.
+ */
 struct mutex {
 	int	held;
 };
@@ -172,7 +174,7 @@ typedef struct {
 #define rcu_read_unlock()
 #define xchg(p, v)				__atomic_exchange_n(p, v, __ATOMIC_SEQ_CST)
 
-/* One CPU. */
+/* There is one CPU. */
 
 struct cpumask {
 	unsigned long	bits;
@@ -193,7 +195,7 @@ static inline bool cpumask_test_and_clear_cpu(int cpu, struct cpumask *m)
 {
 	const unsigned long bit = 1UL << cpu;
 
-	/* As in the kernel, where this is atomic. */
+	/* In the kernel this is atomic, too. */
 	return __atomic_fetch_and(&m->bits, ~bit, __ATOMIC_SEQ_CST) & bit;
 }
 
@@ -305,7 +307,7 @@ static inline int string_escape_mem(const char *from, size_t len, char *to, size
 	return len;
 }
 
-/* What nobody calls here. */
+/* Nothing here calls these. */
 struct seq_file {
 	void	*private;
 };

@@ -7,16 +7,16 @@
  *
  *	pairs	two pairs of tasks that wake each other, in two cgroups
  *	cgroups	64 tasks in 32 cgroups, which work and sleep
- *	pods	the same, with four of these cgroups in another one each, and all in one
- *	none	as pairs; cgroups are not counted
+ *	pods	as cgroups, but each four cgroups are in another one, and all of these in one
+ *	none	as pairs, but cgroups are not counted
  *
- * Time goes on by some 10 us a dispatch, so there are 100,000 a second.  A span has as many entries
- * as there are when the reader wakes up, and what it found in the caches is gone by then: tasks have
- * had the CPU.
+ * A dispatch takes some 10 us, so there are 100,000 a second.  A span has as many entries as there
+ * are when the reader wakes up.  What the reader had in the caches is gone by then, because tasks
+ * have had the CPU.
  */
 #include "reader_kernel.h"
 
-/* These headers are not read: reader_kernel.h has it all. */
+/* reader_kernel.h has all that is needed of these headers, so they are not read. */
 #define _KDTL_COMPAT_H
 #define _KDTL_CGROUPS_H
 #include <linux/kdtl.h>
@@ -52,7 +52,7 @@ static void kdtl_cgroups_end(void)
 #undef pr_fmt
 #include "clients/sampler/sampler.c"
 
-#define SPAN	2048	/* half of 256 KiB, where a wake-up comes */
+#define SPAN	2048	/* entries until a wake-up: half of 256 KiB */
 #define TASKS	64
 #define CACHES	(1 << 21)
 
@@ -63,7 +63,7 @@ static struct kdtl_entry entries[SPAN];
 static struct sampler_stats sampler_counts;
 static struct kdtl_aux_info info = { .tb_freq = NSEC_PER_SEC, .tasks = true };
 
-/* Of each task: since when it is in the queue, or until when it sleeps. */
+/* For each task: since when it is queued, or until when it sleeps. */
 static u64 since[TASKS], until[TASKS];
 static bool queued[TASKS];
 static unsigned int queue[TASKS], queue_nr, running;
@@ -93,14 +93,14 @@ void kdtl_tasks_close(struct kdtl_tasks *t)
 	(void)t;
 }
 
-/* Nobody asks for a hypervisor. */
+/* There is no hypervisor to ask. */
 ssize_t kdtl_aux_snapshot(struct kdtl_session *s, int cpu, void *buf, size_t len, u64 *missed)
 {
 	(void)s, (void)cpu, (void)buf, (void)len, (void)missed;
 	return 0;
 }
 
-/* Each has two tasks: /100, or /pods/25/100. */
+/* Each cgroup has two tasks; its path is like /100, or like /pods/25/100. */
 int kdtl_cgroup_path(struct kdtl_tasks *t, u64 id, char *path, size_t size)
 {
 	return !t ? -ENOENT : !strcmp(load, "pods") ?
@@ -130,7 +130,7 @@ static void wake(unsigned int i, u64 time)
 	queue[queue_nr++] = i;
 }
 
-/* Those whose sleep is over by now, in the order of their numbers. */
+/* Wake the tasks whose sleep is over by now, in the order of their numbers. */
 static void wake_all(void)
 {
 	unsigned int i;
@@ -141,7 +141,7 @@ static void wake_all(void)
 	}
 }
 
-/* The next dispatch: task 0 is the idle one, the others have their number and one. */
+/* Draw the next dispatch.  The pid of a task is its number and one; 0 is the idle task. */
 static void draw_entry(struct kdtl_entry *e)
 {
 	const unsigned int before = running;
@@ -149,12 +149,12 @@ static void draw_entry(struct kdtl_entry *e)
 
 	now += !strcmp(load, "pairs") || !strcmp(load, "none") ? 10000 : 1000 + draw(18000);
 	if (before && strcmp(load, "pairs") && strcmp(load, "none")) {
-		/* A quarter goes on when it has waited again; the CPU is seldom idle. */
+		/* A quarter of the tasks want to go on and wait again; the CPU is seldom idle. */
 		running = 0;
 		until[before - 1] = draw(4) ? now + 1 + draw(1800000) : now;
 		wake_all();
 	} else if (before) {
-		/* It wakes the other one of its pair, and sleeps. */
+		/* The task wakes the other one of its pair, and sleeps. */
 		wake((before - 1) ^ 1, now);
 		queued[before - 1] = false;
 	} else {
@@ -187,7 +187,7 @@ static u64 ns(void)
 	return t.tv_sec * (u64)NSEC_PER_SEC + t.tv_nsec;
 }
 
-/* Others had the CPU meanwhile. */
+/* Use the caches as others do who have the CPU meanwhile. */
 static void forget_caches(void)
 {
 	static volatile unsigned char other[CACHES];
@@ -214,7 +214,7 @@ static void prepare(void)
 	}
 	sampler.stats = &sampler_counts;
 	if (nr_tasks == 4) {
-		/* Of one pair one task is running, and one of the other waits. */
+		/* One task of the first pair is running, and one of the second pair waits. */
 		running = 1;
 		wake(2, now);
 	}
@@ -231,7 +231,7 @@ static int by_size(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* What is measured. */
+/* The code that is measured. */
 static __attribute__((noinline)) void count(const struct kdtl_span *span)
 {
 	sampler_span(span, NULL);

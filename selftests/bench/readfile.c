@@ -2,8 +2,8 @@
 /*
  * readfile FILE - read the 48-byte records that are in FILE
  *
- * In pieces of 64 KiB; every word is looked at.  Prints the time-stamp counter's
- * ticks per record.
+ * Reads pieces of 64 KiB, and looks at each word.  Prints how many ticks of the time-stamp counter
+ * a record took.
  */
 #include <err.h>
 #include <fcntl.h>

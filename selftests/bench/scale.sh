@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# In the guest, under -icount: how the cost of a dispatch depends on the number of
-# sessions, on the size of their areas and on the rate of dispatches, and what a
-# session itself takes.
+# Runs in the guest, under -icount: how the cost of a dispatch depends on the number of sessions, on
+# the size of their areas and on the rate of dispatches, and how much memory a session takes.
 
 # shellcheck source-path=SCRIPTDIR source=guest.sh
 . "$(dirname "$0")/guest.sh"
@@ -15,7 +14,7 @@ pingpong()
 	"$BENCH/pingpong" "$ROUNDS"
 }
 
-# scale NAME PARAMETER...: of bench_kdtl.
+# scale NAME PARAMETER...: measures with these parameters of bench_kdtl.
 scale()
 {
 	name=$1
@@ -29,9 +28,8 @@ scale()
 	before=$after
 }
 
-# rate N: what a dispatch takes at about N a second, with its share of a reader that
-# is woken when half of 64 KiB is full. The work between dispatches sets the rate. For
-# half a second.
+# rate N: measures for half a second what a dispatch takes at about N a second, with its share of a
+# reader that is woken when half of 64 KiB is full. The work between dispatches sets the rate.
 rate()
 {
 	rounds=$(($1 / 4))
@@ -60,11 +58,11 @@ done
 for pages in 1 16 256; do
 	result "memory.KiB.$((pages * 4))" "$(session_bytes $pages)" bytes/session
 done
-# Areas that would be full, were they not overwritten.
+# These areas would be full if they were not overwritten.
 for pages in 1 4 16 64 256 1024 4096 16384; do
 	scale "overwrite.KiB.$((pages * 4))" "aux_pages=$pages" overwrite=1
 done
-# And one that is full: every entry is counted as lost.
+# This area is full: each entry is counted as lost.
 scale full aux_pages=1
 [ "$(said bench_kdtl lost)" -gt 0 ] || die "nothing was lost"
 for n in 5000 20000 50000 100000; do

@@ -2,11 +2,10 @@
 /*
  * spin LOOPS [FILE COMMAND... STOP] - a fixed amount of work
  *
- * Each COMMAND is written to FILE, then the work is done: an eighth of it, but
- * all of it after the last COMMAND.  At last STOP is written; before each
- * COMMAND but the first one, too.
- * Prints how many instructions passed in all, and how many timer interrupts there
- * were: what exceeds the work alone was spent in interrupts.
+ * Writes each COMMAND to FILE and then does the work: an eighth of it or, after the last COMMAND,
+ * all of it.  STOP is written before each COMMAND but the first, and at the end.  Prints how many
+ * instructions passed in all, and how many timer interrupts there were: the instructions beyond the
+ * work itself were spent in interrupts.
  */
 #include <err.h>
 #include <fcntl.h>

@@ -2,8 +2,8 @@
 /*
  * vpa_dtl PERIOD COMMAND... - run COMMAND under Linux's own vpa_dtl PMU
  *
- * On CPU 0, polled every PERIOD ns, with an AUX area that holds all of it.  Says
- * on stderr how many entries got there.
+ * The PMU runs on CPU 0, is polled every PERIOD ns, and has an AUX area that holds everything.
+ * Prints to stderr how many entries got there.
  */
 #define _GNU_SOURCE
 #include <linux/perf_event.h>
@@ -67,15 +67,14 @@ int main(int argc, char **argv)
 	status = spawn(argv + 2);
 
 	/*
-	 * Entries in the log are lost when the event ends: let it poll once
-	 * more.
+	 * Entries that are in the log when the event ends are lost, so let it be polled once more.
 	 */
 	usleep(20000);
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	entries = __atomic_load_n(&meta->aux_head, __ATOMIC_ACQUIRE) / ENTRY_SIZE;
 	if (entries >= AUX_SIZE / ENTRY_SIZE - 1)
 		errx(1, "the AUX area was full");
-	/* The first one is no entry: it carries the time base. */
+	/* The first one carries the time base, and is no entry. */
 	fprintf(stderr, "vpa_dtl: entries %lu\n", entries ? entries - 1 : 0);
 	return status;
 }

@@ -1,10 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# In the guest, under -icount, with $1 possible CPUs: what a kdtl_wait() takes in a
-# session on all of them, and a wake-up with kdtl_wake. With another argument also what make
-# check compares, and what a tick takes in which kdtl_steal finds that the hypervisor did not
-# keep the CPU.
+# Runs in the guest, under -icount, with $1 possible CPUs: what a kdtl_wait() takes in a session on
+# all of them, and a wake-up with kdtl_wake. With another argument, also what make check compares,
+# and what a tick takes in which kdtl_steal finds that the hypervisor did not keep the CPU.
 
 # shellcheck source-path=SCRIPTDIR source=guest.sh
 . "$(dirname "$0")/guest.sh"

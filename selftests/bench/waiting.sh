@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# In the guest, under -icount: what a kdtl_waiting() takes, by the number of tasks that sleep,
-# and of those that wait.
+# Runs in the guest, under -icount: what a kdtl_waiting() takes, by the numbers of tasks that sleep
+# and that wait.
 
 # shellcheck source-path=SCRIPTDIR source=guest.sh
 . "$(dirname "$0")/guest.sh"
 
-# waiting TASKS WAITING
+# waiting TASKS WAITING: measures it.
 waiting()
 {
 	load bench_waiting "tasks=$1" "waiting=$2"

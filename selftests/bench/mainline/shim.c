@@ -2,25 +2,25 @@
 /*
  * mainline_dtl - Linux's vpa_dtl PMU and debugfs powerpc/dtl, as a module
  *
- * To be measured beside kdtl_vpa, on the same kernel.  Its sources are meant to be
- * built in, so there is no way to unload it.
+ * It is measured beside kdtl_vpa, on the same kernel.  Its sources are meant to be built in, so it
+ * cannot be unloaded.
  */
 #include <linux/perf_event.h>
 #include <linux/rwsem.h>
 #include <asm/dtl.h>
 #include <asm/time.h>
 
-/* The kernel's own are not exported. */
+/* The kernel's own ones are not exported. */
 struct kmem_cache *dtl_cache;
 DECLARE_RWSEM(dtl_access_lock);
 
-/* perf's user space would read it; there is none here. */
+/* perf's user space would read this; there is none here. */
 u64 get_boot_tb(void)
 {
 	return 0;
 }
 
-/* Named in the PMU's attributes. */
+/* The PMU's attributes use this. */
 ssize_t power_events_sysfs_show(struct device *dev, struct device_attribute *attr,
 				char *page)
 {
@@ -34,7 +34,10 @@ static int __init mainline_dtl_init(void)
 {
 	int err;
 
-	/* As alloc_dtl_buffers() does: aligned to its size, may go to user space. */
+	/*
+	 * As in alloc_dtl_buffers(), objects are aligned to their size, and may be copied to user
+	 * space.
+	 */
 	dtl_cache = kmem_cache_create_usercopy("mainline_dtl", DISPATCH_LOG_BYTES,
 					       DISPATCH_LOG_BYTES, 0, 0,
 					       DISPATCH_LOG_BYTES, NULL);
@@ -45,7 +48,7 @@ static int __init mainline_dtl_init(void)
 		kmem_cache_destroy(dtl_cache);
 		return err;
 	}
-	/* From here on the PMU is there for good. */
+	/* From here on the PMU stays for good. */
 	err = shim_dtl_init();
 	if (err)
 		pr_warn("mainline_dtl: no debugfs powerpc/dtl: error %d\n", err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a module lacks that vpa-dtl.c and dtl.c use, built into the kernel. */
+/* vpa-dtl.c and dtl.c are built into the kernel; this is what they use and a module lacks. */
 #ifndef _KDTL_BENCH_SHIM_H
 #define _KDTL_BENCH_SHIM_H
 
@@ -16,12 +16,12 @@
 #define kzalloc_objs(obj, count)	kcalloc(count, sizeof(obj), GFP_KERNEL)
 #endif
 
-/* Its key is not exported. An emulated machine is none of KVM's. */
+/* Its key is not exported.  An emulated machine is no guest of KVM's. */
 #define is_kvm_guest()	false
 
 u64 get_boot_tb(void);
 
-/* One module has one init function: shim.c calls both. */
+/* A module has one init function, so shim.c calls both. */
 #undef device_initcall
 #define device_initcall(fn)		int (*const shim_vpa_dtl_init)(void) = fn
 #undef machine_arch_initcall

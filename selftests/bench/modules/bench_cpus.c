@@ -2,11 +2,10 @@
 /*
  * bench_cpus - what an entry costs while all CPUs make some
  *
- * A thread on each CPU writes entries as fast as it can, in short rounds with
- * interrupts off, all at the same time.  The fastest round of each CPU is what an
- * entry costs there: in the others an emulator that runs the CPUs in turns has
- * run another one, or a cache was cold.  Loading it measures, and says so
- * in the log.
+ * A thread on each CPU writes entries as fast as it can, in short rounds with interrupts off, all
+ * at the same time.  The fastest round of a CPU says what an entry costs there: in slower rounds a
+ * cache was cold, or an emulator that runs the CPUs in turns has run another one.  Loading the
+ * module measures, and logs the result.
  */
 #define pr_fmt(fmt) "bench_cpus: " fmt
 
@@ -55,7 +54,7 @@ static int bench_write(void *unused)
 		*fastest = min(*fastest, t);
 		cond_resched();
 	}
-	/* The module may go as soon as it has said so. */
+	/* The module may go as soon as it has told its result. */
 	kthread_complete_and_exit(&bench_done, 0);
 	return 0;
 }
@@ -76,7 +75,7 @@ static int bench_all(void)
 		running++;
 		wake_up_process(task);
 	}
-	/* If one could not be created, those that exist end here. */
+	/* If a thread could not be created, those that exist end here. */
 	complete_all(&bench_begin);
 	while (running--)
 		wait_for_completion(&bench_done);

@@ -2,8 +2,8 @@
 /*
  * bench_kdtl - a number of sessions, without a reader or with one
  *
- * Loading it creates and starts them, unloading closes them; both say in the
- * log what it cost, and unloading what was lost.
+ * Loading the module creates and starts them, unloading it closes them; both log what that cost,
+ * and unloading also logs what was lost.
  */
 #define pr_fmt(fmt) "bench_kdtl: " fmt
 
@@ -45,7 +45,7 @@ MODULE_PARM_DESC(overwrite, "sessions keep the newest entries");
 static struct kdtl_session *bench_sessions[BENCH_MAX_SESSIONS];
 
 static struct task_struct *bench_reader;
-static u64 bench_sum;	/* so that what is read is used */
+static u64 bench_sum;	/* makes use of what is read */
 
 static void bench_read(struct kdtl_session *s)
 {
@@ -65,7 +65,7 @@ static void bench_read(struct kdtl_session *s)
 	}
 }
 
-/* kdtl_stop() and close wake it. */
+/* kdtl_stop() and a close wake this thread. */
 static int bench_reader_fn(void *arg)
 {
 	while (!kthread_should_stop()) {
@@ -92,7 +92,7 @@ static void bench_close(void)
 		kdtl_session_close(bench_sessions[sessions]);
 }
 
-/* Without a reader the watermark is never reached: no wake-up is in the figures. */
+/* Without a reader the watermark is never reached, so no wake-up is in the figures. */
 static struct kdtl_session *bench_open(void)
 {
 	const struct kdtl_session_attr attr = {
@@ -153,7 +153,7 @@ static void __exit bench_kdtl_exit(void)
 
 	if (bench_reader)
 		kthread_stop(bench_reader);
-	/* A source that is polled hands out the rest. */
+	/* A source that is polled hands out the rest here. */
 	before = ktime_get_ns();
 	for (i = 0; i < nr; i++)
 		kdtl_stop(bench_sessions[i]);

@@ -2,14 +2,14 @@
 /*
  * bench_native - what a dispatch costs on a CPU whose caches a workload has used
  *
- * Loading it plays the scheduler: it calls the probes of sched_switch directly, with
- * interrupts off, for pairs of tasks that never run.  Before each switch it walks through
- * memory, which evicts what the probe will need.  A switch then touches what the
- * scheduler touches too, so that a probe does not pay for that.  All probes take turns in
- * one boot, so their figures are of the same conditions.
+ * Loading the module plays the scheduler: it calls the probes of sched_switch directly, with
+ * interrupts off, for pairs of tasks that never run.  Before each switch it walks through memory,
+ * which evicts what the probe will need.  Then it touches what the scheduler touches in a switch,
+ * so that a probe does not pay for that.  All probes take turns in one boot, so that their figures
+ * come from the same conditions.
  *
- * With lines=1 it does not look at the time.  It marks each call instead, for
- * selftests/bench/lines.c.  The results are in the log.
+ * With lines=1 it does not measure time, but marks each call, for selftests/bench/lines.c.  The
+ * results are in the log.
  */
 #define pr_fmt(fmt) "bench_native: " fmt
 
@@ -30,7 +30,7 @@
 
 #define BENCH_LINE		64
 #define BENCH_MAX_SESSIONS	8
-#define BENCH_CALLS		64	/* that are marked */
+#define BENCH_CALLS		64	/* how many calls are marked */
 
 static bool both;
 module_param(both, bool, 0444);
@@ -71,8 +71,8 @@ static void bench_stamp(void *data, bool preempt, struct task_struct *prev,
 }
 
 /*
- * By hand: 3 + 2 + 4 lines of bench_bytes, in 4 pages.  The first one, in a fifth
- * page, is known.
+ * A probe whose figures are known: it touches 3 + 2 + 4 lines of bench_bytes, in 4 pages.  The line
+ * that it touches first, in a fifth page, does not count.
  */
 static u8 bench_bytes[5 * 4096] __aligned(4096);
 
@@ -86,7 +86,7 @@ static void bench_hand(void *data, bool preempt, struct task_struct *prev,
 	READ_ONCE(b[4096 + BENCH_LINE - 1]);
 	WRITE_ONCE(b[4096 + BENCH_LINE], 1);
 	atomic_inc((atomic_t *)&b[2 * 4096]);
-	/* Across two lines. */
+	/* This is across two lines. */
 	WRITE_ONCE(*(u64 *)&b[3 * 4096 + BENCH_LINE - 4], 1);
 	memset(&b[4 * 4096], 1, 4 * BENCH_LINE);
 }
@@ -96,7 +96,7 @@ static const struct bench_kind bench_own_kinds[] = {
 	{ .name = "hand", .probe = bench_hand },
 };
 
-/* Either a kind of bench_probe's or of these, or sessions of kdtl. */
+/* A kind of bench_probe's or of the above, or sessions of kdtl. */
 struct bench_case {
 	const char	*name;
 	const char	*kind;
@@ -115,14 +115,14 @@ static const struct bench_case bench_cases[] = {
 	{ "kdtl_sched.2", NULL, 2 },
 	{ "kdtl_sched.4", NULL, 4 },
 	{ "kdtl_sched.8", NULL, 8 },
-	{ "hand", "hand" },	/* the last one, only for lines */
+	{ "hand", "hand" },	/* must be last; only for lines=1 */
 };
 
 #define BENCH_TIMED	(ARRAY_SIZE(bench_cases) - 1)
 
 /*
- * A figure is the mean of some switches.  CPU n takes one of every @step tasks, from the
- * task n * @apart on.
+ * A figure is the mean over some switches.  CPU n uses every @step-th task, beginning with the task
+ * n * @apart.
  */
 struct bench_state {
 	const char	*name;
@@ -155,7 +155,7 @@ static const struct bench_kind *bench_kind(const char *name)
 	return bench_kind_find(name);
 }
 
-/* The probe that kdtl_sched has registered. */
+/* Returns the probe that kdtl_sched has registered. */
 static struct tracepoint_func *bench_kdtl_probe(void)
 {
 	struct tracepoint_func *f = rcu_dereference_raw(bench_tp->funcs);
@@ -180,7 +180,7 @@ static int bench_sessions_set(unsigned int nr)
 	return err;
 }
 
-/* What a reader would do, without looking at it. */
+/* Consume all that is unread, as a reader would, without looking at it. */
 static void bench_drain(int cpu)
 {
 	const void *span;
@@ -208,7 +208,7 @@ static int bench_sessions_open(void)
 	const struct kdtl_session_attr attr = {
 		.pmu		= "kdtl_sched",
 		.aux_pages	= aux_pages,
-		/* Nobody waits, so nobody is to be woken. */
+		/* Nobody waits, so nobody needs to be woken. */
 		.watermark	= aux_pages << PAGE_SHIFT,
 	};
 	struct kdtl_session *s;
@@ -227,7 +227,7 @@ static int bench_sessions_open(void)
 	return 0;
 }
 
-/* Each has got all entries, or what was measured is something else. */
+/* Unless each session has got all entries, something else was measured. */
 static int bench_sessions_check(void)
 {
 	struct kdtl_aux_info info;
@@ -261,7 +261,9 @@ static void bench_tasks_exit(void)
 	kvfree(bench_tasks);
 }
 
-/* They get adjacent pids, and never run.  The scheduler seems to have run them before. */
+/*
+ * The tasks get adjacent pids and never run.  To a probe it looks as if the scheduler had run them.
+ */
 static int bench_tasks_init(void)
 {
 	struct task_struct *t;
@@ -289,7 +291,7 @@ static void bench_wake(struct task_struct *t)
 	t->sched_info.last_queued = local_clock();
 }
 
-/* What __schedule(), and what it calls, has touched when it gets to the tracepoint. */
+/* Touch what __schedule(), and what it calls, has touched when it gets to the tracepoint. */
 static __always_inline void bench_leave(struct task_struct *prev, struct task_struct *next)
 {
 	prev->nvcsw++;
@@ -302,7 +304,7 @@ static __always_inline void bench_leave(struct task_struct *prev, struct task_st
 	READ_ONCE(next->on_rq);
 }
 
-/* What sched_info_depart(), sched_info_arrive() and context_switch() touch afterwards. */
+/* Touch what sched_info_depart(), sched_info_arrive() and context_switch() touch afterwards. */
 static __always_inline void bench_arrive(struct task_struct *prev, struct task_struct *t)
 {
 	const u64 now = local_clock();
@@ -326,7 +328,7 @@ struct bench_runner {
 	unsigned int	cpu;
 	u32		seed;
 	u8		*walked;
-	u32		*results;	/* tenths of a cycle */
+	u32		*results;	/* in tenths of a cycle */
 	struct completion done;
 	int		err;
 };
@@ -334,7 +336,7 @@ struct bench_runner {
 static struct bench_runner bench_runners[2];
 static atomic_t bench_met;
 
-/* All CPUs that measure are there. */
+/* Wait until all CPUs that measure are here. */
 static void bench_meet(void)
 {
 	const int nr = atomic_inc_return(&bench_met);
@@ -351,7 +353,7 @@ static u32 bench_random(struct bench_runner *r, u32 below)
 	return r->seed % below;
 }
 
-/* A read barrier is an lfence on x86: what is before has ended, what is after not begun. */
+/* A read barrier is an lfence on x86: all before it has ended, and nothing after it has begun. */
 static __always_inline cycles_t bench_cycles(void)
 {
 	cycles_t t;
@@ -381,7 +383,7 @@ static noinline u64 bench_switch(bench_probe_t *probe, void *data, struct task_s
 	return bench_cycles() - t;
 }
 
-/* An instruction that lines.c knows, and with 1 an access to the stack. */
+/* An instruction that lines.c knows; with n = 1 it is followed by an access to the stack. */
 static __always_inline void bench_mark(const int n)
 {
 #ifdef __x86_64__
@@ -390,7 +392,7 @@ static __always_inline void bench_mark(const int n)
 #endif
 }
 
-/* What the scheduler touches, and a call as such, is known before the probe is called. */
+/* Before the probe is called, the plugin knows what the scheduler and a call as such touch. */
 static noinline void bench_marked(bench_probe_t *probe, void *data, struct task_struct *prev,
 				  struct task_struct *next, bench_probe_t *empty)
 {
@@ -418,7 +420,10 @@ static u64 bench_window(struct bench_runner *r, const struct bench_state *s,
 	u64 sum = 0;
 
 	local_irq_save(flags);
-	/* What ran in between, other states too, has left caches in no particular state. */
+	/*
+	 * Other code, and other states, have left the caches in no particular state; so warm them
+	 * up.
+	 */
 	for (i = 0; i < warm; i++) {
 		next = tasks[i % s->tasks * s->step];
 		bench_wake(next);
@@ -446,7 +451,7 @@ static int bench_one(struct bench_runner *r, const struct bench_state *s,
 	const struct bench_kind *kind = c->kind ? bench_kind(c->kind) : NULL;
 	struct tracepoint_func *f = NULL;
 
-	/* The first CPU prepares it for both. */
+	/* The first CPU prepares the probe for both. */
 	if (r == bench_runners && kind && kind->reset)
 		kind->reset();
 	if (r == bench_runners && !kind)
@@ -468,7 +473,7 @@ static u32 *bench_result(struct bench_runner *r, unsigned int state, unsigned in
 	return r->results + (state * BENCH_TIMED + c) * windows;
 }
 
-/* All probes take turns. */
+/* Let all probes take turns. */
 static int bench_measure(struct bench_runner *r, const struct bench_state *states,
 			 unsigned int nr)
 {
@@ -477,7 +482,7 @@ static int bench_measure(struct bench_runner *r, const struct bench_state *state
 
 	for (w = 0; w < windows; w++) {
 		for (i = 0; i < nr && !err; i++) {
-			/* The first time is only to get there: another probe ran before. */
+			/* The first of two times does not count: another probe ran before it. */
 			for (c = 0; c < 2 * BENCH_TIMED && !err; c++)
 				err = bench_one(r, &states[i], &bench_cases[c / 2],
 						bench_result(r, i, c / 2) + w);
@@ -486,7 +491,10 @@ static int bench_measure(struct bench_runner *r, const struct bench_state *state
 	return err;
 }
 
-/* One after the other, because to start a session takes long while the other CPU waits. */
+/*
+ * Measure the probes one after the other: it takes long to start sessions while the other CPU
+ * waits.
+ */
 static int bench_measure_both(struct bench_runner *r, const struct bench_state *states,
 			      unsigned int nr)
 {
@@ -510,7 +518,7 @@ static int bench_smaller(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Least, 10th percentile, median, 90th percentile. */
+/* Log the least, the 10th percentile, the median and the 90th percentile. */
 static void bench_say(const char *state, const char *name, u32 *w)
 {
 	const u32 *p10 = w + windows / 10, *p50 = w + windows / 2, *p90 = w + windows * 9 / 10;
@@ -543,7 +551,7 @@ static int bench_thread(void *arg)
 		{ "l1", nr_tasks, 0, 1, l1_bytes, 32 },
 		{ "l2", nr_tasks, 0, 1, l2_bytes, 8 },
 	};
-	/* Single switches of the last two show how many of them wait for the other CPU. */
+	/* In the last two states, single switches show how many of them wait for the other CPU. */
 	const struct bench_state together[BENCH_STATES] = {
 		{ "two", 2, nr_tasks / 2, 1, 0, 256 },
 		{ "adjacent", nr_tasks / 2, 1, 2, 0, 1 },
@@ -575,7 +583,7 @@ static void bench_runner_end(struct bench_runner *r)
 	vfree(r->results);
 }
 
-/* A thread that has not begun. */
+/* Create a thread that does not run yet. */
 static struct task_struct *bench_runner_create(struct bench_runner *r, unsigned int cpu)
 {
 	const size_t size = max(l1_bytes, l2_bytes);
@@ -591,7 +599,7 @@ static struct task_struct *bench_runner_create(struct bench_runner *r, unsigned 
 	return kthread_create_on_cpu(bench_thread, r, cpu, "bench_native/%u");
 }
 
-/* The rate of what bench_cycles() reads. */
+/* Log the rate of the clock that bench_cycles() reads. */
 static void bench_say_rate(cycles_t cycles, u64 ns)
 {
 	if (!lines)

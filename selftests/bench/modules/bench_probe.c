@@ -2,9 +2,9 @@
 /*
  * bench_probe - what a module could attach to sched_switch instead of kdtl
  *
- * The same 48-byte record into each kind of buffer that the kernel offers.
- * Nothing reads it meanwhile, and nothing is to be woken: what is measured is
- * the producer alone.  Buffers hold all of a run, so no record is refused.
+ * The same 48-byte record goes into each kind of buffer that the kernel offers.  Nothing is read
+ * meanwhile and nothing is woken, so only the producer is measured.  The buffers hold a whole run,
+ * so no record is refused.
  */
 #define pr_fmt(fmt) "bench_probe: " fmt
 
@@ -51,7 +51,7 @@ static void bench_nothing(void)
 
 #define BENCH_RINGS	8
 
-/* A ring that overwrites: one mask, no test for room, one release. */
+/* A ring that overwrites needs one mask, no test for room, and one release. */
 struct bench_ring {
 	struct bench_record	*base;
 	unsigned long		head;
@@ -67,7 +67,7 @@ static void bench_record(void *data, bool preempt, struct task_struct *prev,
 	const unsigned long head = ring->head;
 
 	bench_record_fill(&ring->base[head & bench_mask], prev, next, prev_state);
-	/* Nobody reads; a reader would acquire head, then read. */
+	/* Nobody reads; a reader would acquire head and then read. */
 	smp_store_release(&ring->head, head + 1);
 }
 
@@ -112,8 +112,8 @@ static int bench_record_init(void)
 /* ------------------------------------- records: the floor of each further record */
 
 /*
- * The same record into each ring, which is what sessions between them need at least.  Its
- * words are built in registers: from memory, written in smaller pieces, they would be late.
+ * Put the same record into each ring, which is the least that sessions need.  The words are built
+ * in registers: had they been written to memory in smaller pieces, reading them would stall.
  */
 static void bench_records(void *data, bool preempt, struct task_struct *prev,
 			  struct task_struct *next, unsigned int prev_state)
@@ -132,7 +132,7 @@ static void bench_records(void *data, bool preempt, struct task_struct *prev,
 		to[2] = where;
 		to[3] = prev_state;
 		memcpy(&to[4], next->comm, TASK_COMM_LEN);
-		/* As above. */
+		/* As in bench_record(). */
 		smp_store_release(&ring->head, head + 1);
 	}
 }
@@ -156,7 +156,7 @@ static void bench_relay(void *data, bool preempt, struct task_struct *prev,
 	struct bench_record r;
 
 	bench_record_fill(&r, prev, next, prev_state);
-	/* The switch has interrupts off: relay's cheaper variant will do. */
+	/* The switch has interrupts off, so relay's cheaper variant will do. */
 	__relay_write(bench_chan, &r, sizeof(r));
 }
 
@@ -262,7 +262,7 @@ static void bench_ring_buffer(void *data, bool preempt, struct task_struct *prev
 
 static int bench_ring_buffer_init(void)
 {
-	/* With room for the buffer's own headers. */
+	/* This leaves room for the buffer's own headers. */
 	bench_buffer = ring_buffer_alloc(2 * array_size(records, sizeof(struct bench_record)),
 					 RB_FL_OVERWRITE);
 	return bench_buffer ? 0 : -ENOMEM;
@@ -286,10 +286,10 @@ static const struct bench_kind bench_kinds[] = {
 };
 
 /**
- * bench_kind_find() - for a module that calls the probes itself
- * @name: what=
+ * bench_kind_find() - find a kind, for a module that calls the probes itself
+ * @name: its name, as for what=
  *
- * Return: what it is made of; NULL if there is no such thing.
+ * Return: the kind, or NULL if there is none of this name.
  */
 const struct bench_kind *bench_kind_find(const char *name)
 {
@@ -312,7 +312,7 @@ static void bench_find_tp(struct tracepoint *tp, void *priv)
 		bench_tp = tp;
 }
 
-/* With what=all. */
+/* Called for what=all. */
 static int bench_all_init(void)
 {
 	int i, err;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * bench_waiting - a kdtl_waiting(), by the number of tasks that sleep and that wait
+ * bench_waiting - what a kdtl_waiting() costs, by the numbers of tasks that sleep and that wait
  *
- * Under -icount there is one CPU, and a real-time task has it meanwhile: so tasks that are woken
+ * Under -icount there is one CPU, which a real-time task has meanwhile, so tasks that are woken
  * wait until this is over.
  */
 #define pr_fmt(fmt) "bench_waiting: " fmt
@@ -39,7 +39,7 @@ static void bench_told(const struct kdtl_waiting *w, void *told)
 	++*(unsigned int *)told;
 }
 
-/* A thread that was never woken sleeps. */
+/* A thread that was never woken counts as asleep. */
 static int bench_make(void)
 {
 	struct task_struct *t;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reading 48-byte records back: in place, or as a copy
+ * Reading 48-byte records back, in place or as copies
  *
- * Every word of every record is added up, so that each reader has to get at
- * all of it.  Interrupts are off: nothing else is in the figures.
+ * Each word of each record is added up, so that each reader has to get at all of it.  Interrupts
+ * are off, so nothing else is in the figures.
  */
 #include <linux/kfifo.h>
 #include <linux/ring_buffer.h>
@@ -25,7 +25,7 @@ static __always_inline u64 bench_sum_entry(const void *data)
 	return w[0] + w[1] + w[2] + w[3] + w[4] + w[5];
 }
 
-/* Out of line: the same code for a span and for any other memory. */
+/* This is out of line, so that the same code reads a span and any other memory. */
 static noinline u64 bench_sum(const void *data, size_t bytes)
 {
 	const u64 *word = data;
@@ -52,7 +52,7 @@ static u64 bench_kdtl_fill(void)
 	return get_cycles() - t;
 }
 
-/* All that is unread, entry by entry. */
+/* Read all that is unread, entry by entry. */
 static u64 bench_kdtl_entries(struct kdtl_session *s)
 {
 	const struct kdtl_entry *e;
@@ -67,7 +67,7 @@ static u64 bench_kdtl_entries(struct kdtl_session *s)
 	return sum;
 }
 
-/* Peek and consume for each. */
+/* Read with a peek and a consume for each entry. */
 static u64 bench_kdtl_single(struct kdtl_session *s)
 {
 	const void *span;
@@ -80,7 +80,7 @@ static u64 bench_kdtl_single(struct kdtl_session *s)
 	return sum;
 }
 
-/* All that is unread, as memory. */
+/* Read all that is unread as plain memory. */
 static u64 bench_kdtl_span(struct kdtl_session *s)
 {
 	const void *span;
@@ -138,7 +138,7 @@ static int bench_consume_kdtl(void)
 	return err;
 }
 
-/* The least that reading this much memory costs. */
+/* The least that reading so much memory costs. */
 static int bench_memread(void)
 {
 	const size_t bytes = BENCH_RECORDS * KDTL_ENTRY_SIZE;
@@ -190,7 +190,7 @@ static int bench_consume_kfifo(void)
 
 static int bench_consume_ring_buffer(void)
 {
-	/* With room for the buffer's own headers. */
+	/* This leaves room for the buffer's own headers. */
 	struct trace_buffer *buffer = ring_buffer_alloc(2 * BENCH_BYTES, 0);
 	struct ring_buffer_event *event;
 	unsigned long flags, lost;

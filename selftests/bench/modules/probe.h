@@ -15,7 +15,7 @@ struct bench_kind {
 	const char	*name;
 	bench_probe_t	*probe;
 	int		(*init)(void);
-	void		(*reset)(void);		/* to empty */
+	void		(*reset)(void);		/* empties the buffer */
 	void		(*exit)(void);
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the parts of bench_reader share. */
+/* Shared by the parts of bench_reader. */
 #ifndef _KDTL_BENCH_READER_H
 #define _KDTL_BENCH_READER_H
 
@@ -9,13 +9,13 @@
 
 extern struct kdtl_pmu bench_source;
 
-/* One CPU is measured: with -icount there is no other. */
+/* Only one CPU is measured: with -icount there is no other. */
 #define BENCH_CPU	0
 
 struct kdtl_session *bench_reader_open(const struct cpumask *cpus, unsigned int aux_pages,
 				       unsigned int watermark, struct completion *done);
 
-/* Log "name value": ticks for one of @nr, to a tenth. */
+/* Log "name value", where value is how many ticks one of @nr took, to a tenth. */
 void bench_result(const char *name, u64 ticks, u64 nr);
 
 int bench_consume(void);

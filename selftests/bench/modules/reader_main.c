@@ -2,8 +2,8 @@
 /*
  * bench_reader - what it costs to read, and to be woken for it
  *
- * Loading it measures, and says the results in the log, in ticks of the
- * time-stamp counter: instructions under -icount.
+ * Loading the module measures, and logs the results, in ticks of the time-stamp counter:
+ * instructions under -icount.
  */
 #define pr_fmt(fmt) "bench_reader: " fmt
 
@@ -12,7 +12,7 @@
 
 #include "reader.h"
 
-/* A source that hands out the benchmark's own entries. */
+/* This source hands out the benchmark's own entries. */
 struct kdtl_pmu bench_source = {
 	.pmu.module	= THIS_MODULE,
 	.name		= "bench_source",

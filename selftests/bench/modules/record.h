@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The record that all other ways to trace a switch are measured with. */
+/* The record with which all other ways to trace a switch are measured. */
 #ifndef _KDTL_BENCH_RECORD_H
 #define _KDTL_BENCH_RECORD_H
 
@@ -11,7 +11,7 @@
 #include <linux/timex.h>
 #endif
 
-/* As large as an entry of kdtl, and with what sched_switch itself knows. */
+/* It is as large as an entry of kdtl, and has what sched_switch itself knows. */
 struct bench_record {
 	u64		time;
 	pid_t		prev_pid;
@@ -24,7 +24,7 @@ struct bench_record {
 
 static_assert(sizeof(struct bench_record) == 48);
 
-/* User-Mode Linux measures cycles: there the stamp is the least that a CPU has. */
+/* In User-Mode Linux cycles are measured, so the stamp is the cheapest that the CPU has. */
 static __always_inline u64 bench_now(void)
 {
 #ifdef CONFIG_UML

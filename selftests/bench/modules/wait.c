@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A kdtl_wait() that finds nothing, by the number of the session's CPUs
+ * What a kdtl_wait() that finds nothing costs, by the number of the session's CPUs
  *
- * Under -icount only one CPU is online, but a session can have all that are possible.
+ * Under -icount only one CPU is online, but a session can have all possible CPUs.
  */
 #include "reader.h"
 
@@ -35,9 +35,9 @@ static int bench_wait_on(const struct cpumask *cpus)
 }
 
 /**
- * bench_wait() - measure what a kdtl_wait() takes
+* bench_wait() - measure what a kdtl_wait() costs
  *
- * Return: 0, or the error of making a session.
+* Return: 0, or the error of creating a session.
  */
 int bench_wait(void)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * From an entry to the running reader
+ * How long it takes from an entry to the running reader
  *
- * The floor is the least that is allowed where entries are made: an irq_work
- * that completes what a thread waits for.  That thread is a real-time one, so
- * it runs as soon as it is woken; the task that loads this module writes.
+ * The floor is the least that is allowed where entries are made: an irq_work that completes what a
+ * thread waits for.  That is a real-time thread, so it runs as soon as it is woken; the task that
+ * loads this module writes.
  *
- * The result is the median: a timer interrupt in one wake-up of a thousand would move the mean
- * by ten instructions.
+ * The result is the median.  A mean would grow by ten instructions if a timer interrupt came in one
+ * wake-up of a thousand.
  */
 #include <linux/completion.h>
 #include <linux/irq_work.h>
@@ -74,7 +74,7 @@ static int bench_reader(void *data)
 		if (w->wait() < 0)
 			break;
 		bench_took[i] = get_cycles() - bench_written;
-		/* As a reader does; the area is empty where none wrote to it. */
+		/* Read as a reader does; the area is empty if nobody wrote to it. */
 		len = kdtl_aux_peek(bench_session, BENCH_CPU, &span);
 		kdtl_aux_consume(bench_session, BENCH_CPU, len);
 		complete(&bench_seen);
@@ -116,7 +116,7 @@ static int bench_wakeup_one(const struct bench_waker *w)
 			break;
 	}
 	err = i == BENCH_WAKE_UPS ? 0 : -EIO;
-	/* This lets a reader that still waits finish its loop. */
+	/* A reader that still waits can then finish its loop. */
 	if (err)
 		complete_all(&bench_wake);
 	if (kthread_stop(reader))
@@ -131,13 +131,13 @@ static int bench_wakeup_one(const struct bench_waker *w)
 /**
  * bench_wakeup() - measure how long a reader takes to be running
  *
- * Return: 0, or -EIO if one was not woken.
+* Return: 0, or -EIO if the reader was not woken once.
  */
 int bench_wakeup(void)
 {
 	int i, err = 0;
 
-	/* The smallest watermark: every entry wakes. */
+	/* With the smallest watermark, each entry wakes the reader. */
 	bench_session = bench_reader_open(cpumask_of(BENCH_CPU), 1, KDTL_ENTRY_SIZE,
 					  &bench_wake);
 	if (IS_ERR(bench_session))

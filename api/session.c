@@ -91,7 +91,10 @@ static const char *kdtl_attr_place_invalid(const struct kdtl_session_attr *attr)
 
 	if (!place)
 		return NULL;
-	/* A reader that consumes must be able to rely on what it has not read yet. */
+	/*
+	 * Entries that a reader has not consumed must stay as they were written, which cannot be
+	 * said of memory that belongs to the caller.  A snapshot is a copy of what is there.
+	 */
 	if (!(attr->flags & KDTL_SESSION_OVERWRITE))
 		return "only with KDTL_SESSION_OVERWRITE";
 	if (attr->flags & KDTL_SESSION_RAW)

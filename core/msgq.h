@@ -44,7 +44,11 @@ static inline bool kdtl_msgq_posts(const struct kdtl_msgq *q, enum kdtl_msg_type
 	return q->types & BIT(type);
 }
 
-/* Is there a message, or was one dropped, for every wake-up? */
+/*
+ * Is each wake-up for the readers of messages?  It is if all types are posted: then there is a
+ * message for it, or one was dropped.  It is also without a queue, where kdtl_read() returns 0 for
+ * each wake-up.  But if the client chose some types, it may be for data, of which no message tells.
+ */
 static inline bool kdtl_msgq_takes_all(const struct kdtl_msgq *q)
 {
 	return !q->slots || q->types == KDTL_MSG_TYPES;

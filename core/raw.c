@@ -97,7 +97,10 @@ static struct kdtl_raw *kdtl_raw_alloc(const struct kdtl_session_attr *attr, u32
 	}
 	strscpy(raw->name, attr->pmu, sizeof(raw->name));
 	raw->source.name = raw->name;
-	/* Times are only converted where they are 0, and kdtl_aux_info() says 0. */
+	/*
+	 * A raw session has no times: min_wait must be 0, and kdtl_aux_info() says a rate of 0.
+	 * But min_wait is converted, and at a rate of 0 that would divide by 0.
+	 */
 	raw->source.tb_freq = NSEC_PER_SEC;
 	raw->source.pmu.type = type;
 	raw->source.pmu.capabilities = caps;

@@ -244,7 +244,11 @@ static const struct task_struct *kdtl_owner(unsigned long word, unsigned long no
 	return word & no ? NULL : (const struct task_struct *)(word & ~7UL);
 }
 
-/* A rwsem still names a reader that has left; with PREEMPT_RT, a rwsem has more inside. */
+/*
+ * Returns the owner of a lock, or NULL if that is not known.  It is not while readers hold a rwsem,
+ * whose word may name one that has left.  With PREEMPT_RT a mutex is an rt_mutex, and its flags are
+ * LCB_F_RT alone; a rwsem also has LCB_F_READ or LCB_F_WRITE, and its struct names no owner.
+ */
 static const struct task_struct *kdtl_lock_owner(void *lock, unsigned int flags)
 {
 	switch (flags) {

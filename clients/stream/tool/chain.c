@@ -454,8 +454,8 @@ void chain_walk(const struct chain_log *l, struct chain *c, int pid, __u64 from,
  * @l: what is known
  * @i: the number of the turn
  *
- * Return: a number in @l->note, of a wake-up, or of how the task was made; CHAIN_NONE: the task did not
- * sleep, or it is not known.
+ * Return: the number in @l->note of the wake-up, or of how the task was made; CHAIN_NONE if the
+ * task did not sleep, or if that is not known.
  */
 size_t chain_woken(const struct chain_log *l, size_t i)
 {

@@ -155,8 +155,8 @@ enum chain_kind {
  * @by: of CHAIN_WAITED: the task that had the CPU; 0: it was idle; CHAIN_NOBODY: not known. Of
  *	CHAIN_INTERRUPTED: what had it, as in struct chain_had
  * @left: of CHAIN_ASLEEP: why it left its CPU, enum kdtl_preempt_reason
- * @wake: a number in @note; CHAIN_NONE: not known. Of CHAIN_ASLEEP: what ended it; of CHAIN_GONE: how
- *	the task was made
+ * @wake: a number in @note; CHAIN_NONE: not known. For CHAIN_ASLEEP, what ended the sleep; for
+ *	CHAIN_GONE, how the task was made
  * @lock: of CHAIN_ASLEEP: the lock that it had to wait for just before; CHAIN_NONE: none
  */
 struct chain_part {

@@ -10,7 +10,7 @@
 #define NSEC		1000000000ULL
 #define DAY		(24 * 3600)
 #define HALF_DAY	(12 * 3600)
-#define REPEATED	(3 * 3600)	/* clocks are set back by less, if a zone's offset changes */
+#define REPEATED	(3 * 3600)	/* a change of a zone's offset sets clocks back by less */
 #define MAX_DAYS	10000
 
 /* If the kernel does not trust the CPU's counter, the time base may lag by some ticks. */
@@ -170,12 +170,12 @@ uint64_t day_of(const struct recording *r, uint64_t ns)
 /* Times of day repeat, so each is shown with its offset from UTC. */
 static bool offsets;
 
-/* In a recording of a day or more, it does not either: each time is shown with its date. */
+/* The recording lasts a day or more, so each time is shown with its date. */
 static bool dates;
 
 /*
- * Find out whether times of day repeat: whether the recording lasts a day, and whether the offset from
- * UTC changes during it, or so soon that times repeat.
+ * Find out whether times of day repeat: whether the recording lasts a day, and whether the offset
+ * from UTC changes during it, or so soon before or after it that times repeat.
  */
 void repeats_check(const struct recording *r)
 {
@@ -217,8 +217,9 @@ static void add_offset(char *to, size_t size, const struct tm *tm)
 }
 
 /*
- * Local time, as strftime(3) formats it, and then up to nine digits of the second.  A time of day has
- * its date if the recording lasts a day or more, and its offset from UTC if that changes.
+ * Returns the local time, as strftime(3) formats it, and then up to nine digits of the second.  A
+ * time of day has its date if the recording lasts a day or more, and its offset from UTC if that
+ * changes.
  */
 const char *time_text(char to[TIME_TEXT], uint64_t ns, const char *format, unsigned int digits)
 {

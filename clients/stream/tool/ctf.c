@@ -352,8 +352,8 @@ static void add_event(struct event **events, size_t *nr, struct event event)
 }
 
 /*
- * Who woke the task of entry @i, where that one was.  Readers take the task that has the stream's CPU for
- * the waker, so what an interrupt did is left out.
+ * Add the event that a task woke the task of entry @i, on the waker's CPU.  Readers take the task
+ * that has the stream's CPU for the waker, so wake-ups by interrupts are left out.
  */
 static void add_waking(struct event **events, size_t *nr, const struct recording *r,
 		       const struct sleeps *s, size_t note, size_t i)

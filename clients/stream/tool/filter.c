@@ -147,8 +147,8 @@ static bool has_ns_pid(const struct recording *r, const struct kdtl_entry *e,
 #define PIDS_SHOWN	3
 
 /*
- * A PID is one in the initial namespace.  If that has no dispatch, it is taken for one in a task's own
- * namespace, as those in a container know it.
+ * A PID is one of the initial namespace.  If that has no dispatch, it is taken for one of a task's
+ * own namespace, as tasks in a container know it.
  */
 static void find_ns_pid(struct filter *f, const struct recording *r)
 {

@@ -79,8 +79,9 @@ static bool has_been(const struct recording *r, int pid, unsigned int cpu)
 }
 
 /*
- * CPUs that idled for more than half of the wait of entry @i.  On which CPUs a task may run is not
- * recorded, but it may on those where it ran: so on @ran of them.  The entries must be sorted by CPU.
+ * Returns how many CPUs idled for more than half of the wait of entry @i.  A recording does not
+ * say on which CPUs a task may run, but it may where it ran: @ran of the idle ones are such CPUs.
+ * The entries must be sorted by CPU.
  */
 size_t idle_meanwhile(const struct recording *r, size_t i, size_t *ran)
 {

@@ -184,8 +184,9 @@ static void note_losses(struct live *l)
 }
 
 /*
- * Who has waited for all of the interval, and waits still.  Of a task that left its CPU before entries
- * were lost nothing is known.  A shorter wait is in the next interval, when it is over.
+ * Find the tasks that have waited for all of the interval, and still wait.  Nothing is known of a
+ * task that left its CPU before entries were lost.  A shorter wait is counted in the interval in
+ * which it ends.
  */
 static void find_stills(struct live *l)
 {

@@ -284,8 +284,9 @@ static void put_ran(struct chrome *c, const struct fields *f, size_t i)
 }
 
 /*
- * From the task that woke the one of entry @i to that one, on the tracks of their CPUs: readers bind
- * each end to the slice that it lies in.  What an interrupt did has no slice to come from.
+ * Draw an arrow from the task that woke the task of entry @i to that task, on the tracks of their
+ * CPUs: readers bind each end to the slice that it lies in.  An interrupt has no slice to come
+ * from.
  */
 static void put_arrow(struct chrome *c, const struct sleeps *s, size_t note, size_t i)
 {

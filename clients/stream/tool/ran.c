@@ -209,8 +209,8 @@ void who_add(const struct recording *r, size_t i, uint64_t until, uint64_t ns, s
 }
 
 /*
- * What the task of @e, which had @pid at last, was in most of the @ns ns for which it had the CPU, and
- * its name: a program may have begun, or have been moved to another cgroup, since the dispatch.
+ * Returns what the task of @e, which had @pid at last, was for most of the @ns ns for which it had
+ * the CPU, and its name: since the dispatch it may have started a program, or changed its cgroup.
  */
 const struct kdtl_task *ran_task(const struct recording *r, const struct kdtl_entry *e, int pid,
 				 uint64_t ns, const char **comm)

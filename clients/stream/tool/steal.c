@@ -261,8 +261,8 @@ void steal_open(struct recording *r, const char *path, const char *steal)
 }
 
 /*
- * Find out when interrupts had the CPUs during @r, which @path has: from @irq, or from the file beside
- * it, if there is one, if @irq is NULL.  What was stolen must be known before.
+ * Find out when interrupts had the CPUs during @r, the recording in @path: from @irq or, if that is
+ * NULL, from the file beside @path, if there is one.  Stolen time must be known before.
  */
 void irq_open(struct recording *r, const char *path, const char *irq)
 {

@@ -347,9 +347,9 @@ static void add_told(struct recording *r, const struct lasts *l, uint64_t since,
 }
 
 /*
- * Add entries for the tasks that wait at @until, in ticks, and left their CPUs before @before, but not
- * before @since, in ns since boot: all dispatches from there on are known.  The entries must be sorted
- * by CPU.
+ * Add entries for the tasks that wait at @until, in ticks, and left their CPUs before @before, but
+ * not before @since, in ns since boot: all dispatches from @since on are known.  The entries must
+ * be sorted by CPU.
  */
 void stills_add(struct recording *r, const struct lasts *l, uint64_t since, uint64_t before,
 		uint64_t until)
@@ -371,8 +371,9 @@ void stills_add(struct recording *r, const struct lasts *l, uint64_t since, uint
 }
 
 /*
- * The moment up to which the recording has all entries, in ticks; 0: not known.  A file whose end is
- * missing may have those of one CPU, and not those of the next.
+ * Returns the moment up to which the recording has all entries, in ticks, or 0 if that is not
+ * known. A file whose end is missing may have the last entries of one CPU but not those of
+ * another.
  */
 uint64_t recording_until(const struct recording *r)
 {

@@ -346,7 +346,7 @@ size_is_limited()
 	kdtl record --max-size 64K -o size.data sh -c 'while :; do sleep 0.0001; done' 2>size.err
 	is $? 143 || { cat size.err; return 1; }
 	[ "$(wc -c <size.data)" -lt 200000 ] && is "$(end_of size.data)" "" &&
-		grep -q '^kdtl: size.data has the size that --max-size allows' size.err
+		grep -q '^kdtl: size.data has reached the size that --max-size allows' size.err
 }
 
 # The limit also holds if kdtl, which was stopped, fills the file at once after a signal.
@@ -360,7 +360,7 @@ size_is_limited_at_once()
 		kill -CONT $PPID
 		sleep 1000' "$dir" 2>once.err
 	is $? 143 || { cat once.err; return 1; }
-	is "$(end_of once.data)" "" && grep -q '^kdtl: once.data has the size' once.err
+	is "$(end_of once.data)" "" && grep -q '^kdtl: once.data has reached the size' once.err
 }
 
 # Each file can be read alone, and together they have all entries.

@@ -539,7 +539,7 @@ refusals()
 		refused 1 'no wake-ups beside it, in .*alone.wake: record them with kdtl record --wake' \
 			"$work/alone" &&
 		cp -- "$work/data" "$work/alone.wake" && refused 1 'is no recording of kdtl_wake' "$work/alone" &&
-		refused 1 'nothing of task 999 at that time' --pid 999 --from 00:00:01 --to 00:00:02 "$work/data" &&
+		refused 1 'nothing is known of task 999 at that time' --pid 999 --from 00:00:01 --to 00:00:02 "$work/data" &&
 		refused 1 'nobody was late at that time' --time 00:00:00.5 "$work/data" &&
 		refused 2 'not for --chain' --host x "$work/data" &&
 		inversion "wake-host other" && refused 1 'data.wake: is from another host' "$work/data" &&
@@ -585,7 +585,7 @@ off_cpu()
 			echo '{"row":"asleep in read, uninterruptible","count":1,"ns":80000000,"late_ns":80000000,"max_ns":80000000}') &&
 		[ "$(sums reason --json -n 1 | wc -l)" -eq 1 ] &&
 		no_sums 'nobody was without a CPU' reason --comm nobody &&
-		no_sums 'have one table, in one order' waker --sort max &&
+		no_sums 'cannot be used with --interval, --sort or --behind' waker --sort max &&
 		mv -- "$work/data.wake" "$work/other" && no_sums 'has no wake-ups beside it' waker
 }
 

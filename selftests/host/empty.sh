@@ -59,7 +59,7 @@ says_what()
 		lacks "none is of a task or process with the PID 7" --pid 7 &&
 		lacks "none is of these CPUs" --cpu 9 &&
 		lacks "none came after 5.00 s" --min-wait 5000 &&
-		lacks "none is all that is asked for at once" --comm hog --cpu 0 &&
+		lacks "none meets all conditions at once" --comm hog --cpu 0 &&
 		lacks "none is of a task in the cgroup /web.service; there is /system.slice/web.service" \
 			--cgroup /web.service
 }

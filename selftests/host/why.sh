@@ -816,7 +816,7 @@ not_all_of_it()
 		printf '%s\n' 'source kdtl_steal' 'boot 0 1700000000000000000' \
 			'clock 1200000000 1700000001200000000' "$(steal 1300 1 80)" | recording part &&
 		kdtl why -n 1 --steal "$work/part.data" "$work/night.data" >"$work/out" 2>&1 &&
-		grep -q "part.data: is of a part of that time only" "$work/out" &&
+		grep -q "part.data: covers only a part of that time" "$work/out" &&
 		grep -q "the hypervisor 80.0 ms" "$work/out" && beside cut "$(steal 1300 1 80)" &&
 		kdtl why -n 1 "$work/night.data" >"$work/out" 2>&1 &&
 		grep -q "night.data.steal: is still being written or was killed" "$work/out" &&
@@ -882,8 +882,8 @@ wrong_command_lines()
 		refused 'name no tasks' why --pid 1 "$work/vpa.data" &&
 		refused 'has no cgroups' why --cgroup / "$work/holes.data" &&
 		refused '--steal: the entries of kdtl_vpa name no tasks' why --steal "$data" "$work/vpa.data" &&
-		refused '--steal is for what was recorded' why -d 1 --steal "$data" &&
-		refused '--host is for what was recorded' why -d 1 --host "$data" &&
+		refused '--steal is for recordings' why -d 1 --steal "$data" &&
+		refused '--host is for recordings' why -d 1 --host "$data" &&
 		refused '--host-ahead is for --host' why --host-ahead 1 "$data" &&
 		refused 'must be a time' why --host "$data" --host-ahead 1x "$data" &&
 		refused '-o -: --steal writes a second file' record --steal -o - &&
@@ -1102,7 +1102,7 @@ not_related()
 		unrelated 'too few gaps of each virtual CPU' && pair &&
 		cp -- "$work/guest-gaps.data" "$work/host.data" && unrelated 'no recording of kdtl_sched' &&
 		pair && ! kdtl why --host "$work/host.data" "$work/guest.data" 2>"$work/err" &&
-		grep -q 'what the hypervisor took is not known' "$work/err"
+		grep -q 'it is not known what the hypervisor took' "$work/err"
 }
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-why.XXXXXX")

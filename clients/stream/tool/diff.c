@@ -305,7 +305,7 @@ static int diff(int argc, char **argv)
 			tell_empty(&o.filter, &half[h].r, o.path[h]);
 		}
 		errno = 0;
-		die("no dispatches that are asked for; kdtl print shows all");
+		die("no dispatches match; kdtl print shows all");
 	}
 	o.by = keys.by;
 	row_keys = &keys;

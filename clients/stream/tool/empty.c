@@ -82,7 +82,7 @@ static void tell_what_lacks(const struct filter *f, const struct recording *r)
 	} else if (f->min_wait && lacks(&wait, r)) {
 		fprintf(stderr, "; none came after %s", short_ns(ns, f->min_wait));
 	} else if (lacks(f, r)) {
-		fputs("; none is all that is asked for at once", stderr);
+		fputs("; none meets all conditions at once", stderr);
 	}
 }
 

@@ -594,7 +594,7 @@ void host_open(struct host *h, const struct recording *guest, const char *path, 
 	if (!h->r.sched)
 		refuse(&s, "is no recording of kdtl_sched, so it names no tasks");
 	if (!guest->steal)
-		refuse(&s, "what the hypervisor took is not known: kdtl record --steal in the guest tells, or --steal FILE2 names it");
+		refuse(&s, "it is not known what the hypervisor took: use kdtl record --steal in the guest, or name a recording with --steal FILE2");
 	if (!h->r.nr || !guest->nr)
 		refuse(&s, "one of the recordings has no entries");
 	recording_sort_by_cpu(&h->r);

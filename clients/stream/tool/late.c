@@ -159,7 +159,7 @@ static int print_span(const struct sleeps *s, const struct recording *r,
 	l.to = boot_ns_of(r, o->filter->last, s->log.end);
 	if (l.from >= l.to || first == s->log.nr_turns || s->turn[first].pid != l.pid) {
 		errno = 0;
-		die("%s: nothing of task %d at that time", o->path, l.pid);
+		die("%s: nothing is known of task %d at that time", o->path, l.pid);
 	}
 	print_one(s, r, o, c, &l);
 	return 0;

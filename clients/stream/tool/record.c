@@ -191,9 +191,9 @@ static void progress(struct record *r, bool last)
 	if (!last)
 		return;
 	if (r->full)
-		fprintf(stderr, "kdtl: %s has the size that --max-size allows\n", r->side.path);
+		fprintf(stderr, "kdtl: %s has reached the size that --max-size allows\n", r->side.path);
 	if (r->attr.min_wait)
-		fprintf(stderr, "kdtl: %llu more waited less than -w says\n",
+		fprintf(stderr, "kdtl: %llu more were left out: they waited less than -w requires\n",
 			(unsigned long long)info.filtered);
 	if (info.lost)
 		fprintf(stderr, "kdtl: with more pages (-m) fewer would be lost\n");

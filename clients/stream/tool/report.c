@@ -83,7 +83,7 @@ static struct options parse(int argc, char **argv)
 	if (argc - optind > 1)
 		usage_error("report: expected at most one file");
 	if (o.off_cpu && (o.interval || o.sort || o.behind != BY_COMM))
-		usage_error("report: --by reason and --by waker have one table, in one order, behind nobody");
+		usage_error("report: --by reason and --by waker cannot be used with --interval, --sort or --behind");
 	if (o.behind == BY_CPU)
 		usage_error("--behind cpu: must be task, process, comm or cgroup");
 	if (argv[optind])
@@ -289,7 +289,7 @@ static int report(int argc, char **argv)
 	if (!nr) {
 		tell_empty(&o.filter, &r, o.path);
 		errno = 0;
-		die("%s: no dispatches that are asked for; kdtl print shows all", o.path);
+		die("%s: no dispatches match; kdtl print shows all", o.path);
 	}
 	for (size_t i = 0; i < nr; i++)
 		still += !!entry_still(&r, r.entry[d[i].i]);

@@ -194,7 +194,7 @@ static void tell_what_is_missing(const struct recording *r, const struct recordi
 		fprintf(stderr, "kdtl: %s: %llu entries were lost, so %s than is shown\n",
 			path, (unsigned long long)s->head.lost, more);
 	if (r->nr && (a.from + NEARLY_NS < b.from || a.to > b.to + NEARLY_NS))
-		fprintf(stderr, "kdtl: %s: is of a part of that time only; of the rest it is not known %s\n",
+		fprintf(stderr, "kdtl: %s: covers only a part of that time; of the rest it is not known %s\n",
 			path, what);
 }
 

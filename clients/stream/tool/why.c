@@ -157,11 +157,11 @@ static struct options parse(int argc, char **argv)
 	if (argc - optind > 1)
 		usage_error("why: expected at most one file");
 	if (o.seconds && argv[optind])
-		usage_error("why: -d is for what happens now, a FILE for what was recorded");
+		usage_error("why: -d shows what happens now and FILE what was recorded: give only one of them");
 	if (o.seconds && o.steal)
-		usage_error("why: --steal is for what was recorded; -d takes what there is");
+		usage_error("why: --steal is for recordings: -d uses what the machine has");
 	if (o.seconds && o.host)
-		usage_error("why: --host is for what was recorded");
+		usage_error("why: --host is for recordings");
 	if (o.seconds && o.filter.cpus)
 		check_cpus("--cpu", o.filter.cpus);
 	if (o.chain && o.host)

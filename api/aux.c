@@ -82,7 +82,7 @@ static noinline int kdtl_consume_part(struct kdtl_session *s, struct kdtl_aux *a
 {
 	if (aux && bytes == kdtl_u64_read(&aux->shown) - kdtl_u64_read(&aux->tail))
 		return 0;
-	pr_warn_ratelimited("%s: CPU %d: consume of %zu bytes, which is no whole entries of %d\n",
+	pr_warn_ratelimited("%s: CPU %d: consume of %zu bytes: must be whole entries of %d bytes\n",
 			    s->owner, cpu, bytes, KDTL_ENTRY_SIZE);
 	return -EINVAL;
 }
@@ -353,7 +353,7 @@ ssize_t kdtl_aux_snapshot(struct kdtl_session *s, int cpu, void *buf, size_t len
 	if (!kdtl_session_has_cpu(s, cpu))
 		return kdtl_cpu_refuse(s, cpu, __func__, _RET_IP_);
 	if (!s->layout.overwrite) {
-		pr_warn_ratelimited("%s: snapshot: only of a session with KDTL_SESSION_OVERWRITE, use kdtl_aux_peek()\n",
+		pr_warn_ratelimited("%s: snapshot: needs KDTL_SESSION_OVERWRITE; without it use kdtl_aux_peek()\n",
 				    s->owner);
 		return -EINVAL;
 	}

@@ -434,7 +434,7 @@ int kdtl_reader_pause(struct kdtl_session *s)
 	if (kdtl_reader_calls(s))
 		return 0;
 	if (!kdtl_reader_await(s)) {
-		pr_warn_ratelimited("%s: load: not from a callback of a reader for which the session's one waits\n",
+		pr_warn_ratelimited("%s: load: must not be called from a callback of a reader for which the session's reader waits\n",
 				    s->owner);
 		return -EDEADLK;
 	}
@@ -590,7 +590,7 @@ int kdtl_flush(struct kdtl_session *s)
 				    s->owner);
 		err = -EINVAL;
 	} else if (!kdtl_reader_await_look(s)) {
-		pr_warn_ratelimited("%s: flush: not from a callback of the session's reader, nor from one, or a work item, for which that waits\n",
+		pr_warn_ratelimited("%s: flush: must not be called from a callback of the session's reader, or from a callback or work item for which that reader waits\n",
 				    s->owner);
 		err = -EDEADLK;
 	} else {

@@ -36,7 +36,7 @@ static int kdtl_vector_check(struct kdtl_session *s, const struct kdtl_vector *v
 		return -E2BIG;
 	}
 	if (!v->base) {
-		pr_warn("%s: %u requests at NULL\n", s->owner, v->nr);
+		pr_warn("%s: %u requests, but their array is NULL\n", s->owner, v->nr);
 		return -EINVAL;
 	}
 	for (i = 0; i < v->nr; i++) {
@@ -151,7 +151,7 @@ int kdtl_session_mask_check(struct kdtl_session *s, u32 mask, u64 min_wait)
 {
 	if (!kdtl_pmu_has(s->pmu, mask ?: KDTL_MASK_ALL)) {
 		if (kdtl_pmu_tells_wakes(s->pmu))
-			pr_warn_ratelimited("%s: mask=%#x: %s's entries are no dispatches; who knows them asks for %#x\n",
+			pr_warn_ratelimited("%s: mask=%#x: %s's entries are no dispatches; a client that knows them asks for %#x\n",
 					    s->owner, mask, s->pmu->name, KDTL_MASK_WAKE);
 		else
 			pr_warn_ratelimited("%s: mask=%#x: %s distinguishes only %#x\n", s->owner,

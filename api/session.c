@@ -169,7 +169,7 @@ static int kdtl_attr_check(const char *owner, const struct kdtl_session_attr *at
 		return -EINVAL;
 	}
 	if (!kdtl_attr_done_valid(attr->done)) {
-		pr_warn_ratelimited("%s: done is not initialised: init_completion() comes before\n",
+		pr_warn_ratelimited("%s: done is not initialised: call init_completion() first\n",
 				    owner);
 		return -EINVAL;
 	}
@@ -529,7 +529,7 @@ void kdtl_session_close(struct kdtl_session *s)
 	if (IS_ERR_OR_NULL(s) || kdtl_may_sleep(s->owner, __func__))
 		return;
 	if (!kdtl_reader_await_look(s)) {
-		pr_warn("%s: close: not from a callback of the session's reader, nor from one, or a work item, for which that waits\n",
+		pr_warn("%s: close: must not be called from a callback of the session's reader, or from a callback or work item for which that reader waits\n",
 			s->owner);
 		return;
 	}
@@ -632,7 +632,7 @@ static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
 	else
 		kdtl_session_choose_cpus(s);
 	if (cpumask_empty(s->loaded) || (cpus && !cpumask_subset(cpus, s->cpus))) {
-		pr_warn_ratelimited("%s: load: CPUs \"%*pbl\", must be some of the session's, %*pbl\n",
+		pr_warn_ratelimited("%s: load: CPUs \"%*pbl\": must be some of the session's, %*pbl\n",
 				    s->owner, cpumask_pr_args(cpus ?: s->cpus),
 				    cpumask_pr_args(s->cpus));
 		return -EINVAL;

@@ -256,7 +256,7 @@ ssize_t kdtl_read(struct kdtl_session *s, struct kdtl_msg *msg, size_t size,
 	if (ret)
 		return ret;
 	if (!msg || size != sizeof(*msg)) {
-		pr_warn_ratelimited("%s: read of %zu bytes to %s, must be sizeof(struct kdtl_msg), %zu, to somewhere\n",
+		pr_warn_ratelimited("%s: read of %zu bytes to %s: must be sizeof(struct kdtl_msg), %zu, to a message\n",
 				    s->owner, size, msg ? "a message" : "NULL", sizeof(*msg));
 		return -EINVAL;
 	}

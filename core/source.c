@@ -208,7 +208,7 @@ static int kdtl_source_begin(struct kdtl_pmu *p)
 	err = p->attach(p);
 	/* ERR_PTR() of any other number would not look like an error. */
 	if (err > 0 || err < -MAX_ERRNO) {
-		pr_warn("PMU %s: attach() returned %d, and only 0 or an error is allowed\n",
+		pr_warn("PMU %s: attach() returned %d: must be 0 or a negative errno\n",
 			p->name, err);
 		err = -EINVAL;
 	}

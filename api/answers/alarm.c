@@ -112,7 +112,7 @@ static const char *kdtl_alarm_wrong(const struct kdtl_alarm *alarm)
 	if (strchr(alarm->what, '\n'))
 		return "a description of one line";
 	if (alarm->cpu < -1 || alarm->cpu >= (int)nr_cpu_ids)
-		return "a CPU that there may be, or -1";
+		return "a possible CPU, or -1";
 	if (alarm->from > alarm->to)
 		return "a time that ends after it begins";
 	return NULL;

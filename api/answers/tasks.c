@@ -482,7 +482,7 @@ static void kdtl_policy_probe(void)
 	kdtl_policy_probed = !err;
 	if (!err)
 		return;
-	pr_info("cannot follow policies and nice values (no probe of %s: %d): a task has those of its last other change\n",
+	pr_info("cannot follow policies and nice values (no probe of %s: %d): a new one is seen at the task's next other change\n",
 		kdtl_policy_functions[i], err);
 	while (i--)
 		unregister_kretprobe(&kdtl_policy_probes[i]);
@@ -511,7 +511,7 @@ static u64 kdtl_policy_missed(void)
 
 static void kdtl_policy_probe(void)
 {
-	pr_info_once("this kernel has no kretprobes: a task has the policy and the nice value of its last other change\n");
+	pr_info_once("this kernel has no kretprobes: a new policy or nice value is seen at the task's next other change\n");
 }
 
 static void kdtl_policy_unprobe(void)

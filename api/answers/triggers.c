@@ -59,14 +59,14 @@ static const char *kdtl_trigger_wrong(const struct kdtl_trigger_attr *attr)
 	if (!attr || !attr->fire)
 		return "a function to call";
 	if ((unsigned int)attr->cause >= KDTL_PRESSURE_ROWS)
-		return "a cause that there is";
+		return "a valid cause";
 	if (!attr->cgroup || attr->cgroup[0] != '/')
-		return "a cgroup's path, from / on";
+		return "the path of a cgroup, which begins with /";
 	if (attr->window < KDTL_TRIGGER_MIN_WINDOW || attr->window > KDTL_TRIGGER_MAX_WINDOW)
 		return "a window of 10 ms to 10 s";
 	/* Waits on all CPUs are added up, so there may be a window's time on each CPU. */
 	if (!attr->threshold || attr->threshold > attr->window * num_possible_cpus())
-		return "a threshold from 1 ns to the window's time of all CPUs";
+		return "a threshold from 1 ns to the window times the number of CPUs";
 	return NULL;
 }
 

@@ -216,7 +216,7 @@ static void kdtl_vpa_print(struct irq_work *work)
 		pr_warn("CPU %d: someone else uses its log now, and keeps it\n", cpu);
 		break;
 	case KDTL_VPA_INDEX:
-		pr_warn("CPU %d: the hypervisor's count of dispatches made a jump of %lld: some are lost, it is unknown how many\n",
+		pr_warn("CPU %d: the hypervisor's count of dispatches made a jump of %lld: an unknown number of entries is lost\n",
 			cpu, c->detail);
 		break;
 	case KDTL_VPA_ENTRY:

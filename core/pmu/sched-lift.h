@@ -94,7 +94,7 @@ static void kdtl_lift_attach(void)
 	err = register_kprobe(&kdtl_lift_probe);
 	kdtl_lift_probed = !err;
 	if (err)
-		pr_info("no probe of unthrottle_cfs_rq (%d): what a throttled task waited afterwards counts as throttled\n",
+		pr_info("no probe of unthrottle_cfs_rq (%d): a throttled task's wait for a CPU afterwards counts as throttled\n",
 			err);
 }
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-# Thin front: kbuild and the scripts do the work. `make help` prints the lines
-# that begin with ##, in this order.
+# This file only calls kbuild and the scripts, which do the work. `make help` prints
+# the lines that begin with ##, in this order.
 
 ARCH	?= $(shell uname -m | sed -e s/i.86/x86/ -e s/ppc64.*/powerpc/	\
 	     -e s/aarch64/arm64/ -e s/s390x/s390/ -e s/armv.*/arm/	\
 	     -e s/riscv64/riscv/)
 KDIR	?= /lib/modules/$(shell uname -r)/build
 
-# Out of tree there is no .config to ask.
+# Out of tree no .config has these options.
 CONFIG	:= CONFIG_KDTL=m CONFIG_KDTL_ANSWERS=m CONFIG_KDTL_SCHED=m CONFIG_KDTL_STEAL=m	\
 	   CONFIG_KDTL_SAMPLER=m CONFIG_KDTL_RECORDER=m CONFIG_KDTL_STREAM=m	\
 	   CONFIG_KDTL_IRQ=m CONFIG_KDTL_TRACE=m CONFIG_KDTL_WAKE=m CONFIG_KDTL_WATCH=m
@@ -38,7 +38,7 @@ tool:
 	$(MAKE) -C clients/stream/tool
 
 ## install      modules, headers and manual pages for clients, kdtl(1), what a fleet
-##              needs: after make and make tool; also PREFIX=/usr/local INSTALL_MOD_PATH= DESTDIR=
+##              needs; run make and make tool before; also PREFIX=/usr/local INSTALL_MOD_PATH= DESTDIR=
 ## uninstall    remove what install installed
 ## install-dkms put the sources into /usr/src, for dkms install kdtl/VERSION
 .PHONY: install uninstall install-headers install-man install-fleet install-dkms
@@ -50,7 +50,7 @@ install:
 uninstall:
 	@KDIR='$(KDIR)' PREFIX='$(PREFIX)' INSTALL_MOD_PATH='$(INSTALL_MOD_PATH)' \
 		DESTDIR='$(DESTDIR)' scripts/install --uninstall
-# The files from which DKMS builds the modules.
+# Install the files from which DKMS builds the modules.
 kdtl-version = $(shell sed -n 's/^## \([0-9][^ ]*\).*/\1/p' CHANGELOG.md | head -n 1)
 DKMS	= $(DESTDIR)/usr/src/kdtl-$(kdtl-version)
 install-dkms:
@@ -60,7 +60,8 @@ install-dkms:
 	find core api clients -path clients/stream/tool -prune -o			\
 		\( -name '*.[ch]' ! -name '*.mod.c' -o -name Kbuild \)			\
 		-exec install -D -m 644 '{}' '$(DKMS)/{}' ';'
-# The uapi headers go to two places: one for modules, one where programs look.
+# The uapi headers go to two places: one for modules, and one where the compiler looks for
+# the headers of programs.
 install-headers:
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/src/kdtl api/client.mk
 	sed -i 's|^kdtl-prefix := .*|kdtl-prefix := $(PREFIX)|' \
@@ -90,8 +91,8 @@ demo:
 	@scripts/demo $(ARCH) $(PMU)
 
 ## check        all tests, in real kernels; ends with "N passed, N failed"
-## check-quick  of each subject what tells most, x86-64 only
-## check-prepare get and build all that check needs, which then needs no network
+## check-quick  the most telling tests of each subject, x86-64 only
+## check-prepare get and build all that check needs; check then needs no network
 ## check-deep   debug kernels, faults, torture, fuzzing: hours
 ## check-matrix build for every kernel of scripts/kernels, boot it and test
 .PHONY: check check-prepare check-quick check-deep check-matrix

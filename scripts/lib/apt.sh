@@ -6,7 +6,7 @@
 # database is neither read nor changed. The mirror is whichever one the
 # machine's apt uses, signed by the keyring already here. Needs common.sh.
 
-# _mirror LABEL: the address from which this machine gets LABEL (Debian or
+# _mirror LABEL: print the address from which this machine gets LABEL (Debian or
 # Debian-Security).
 _mirror()
 {
@@ -24,8 +24,8 @@ _keyring()
 	[ ! -r "$k" ] || printf '[signed-by=%s] ' "$k"
 }
 
-# _apt_sources SUITE [all|updates|release]: bookworm stands for the whole release,
-# its updates and its security fixes, unless less is asked for.
+# _apt_sources SUITE [all|updates|release]: print apt's lines for the suite. A release comes with
+# its updates and its security fixes, unless the second argument says less.
 _apt_sources()
 {
 	local suite=$1 which=${2:-all} main security opt
@@ -96,8 +96,8 @@ _apt_state()
 		return
 	fi
 	# Mirrors sync the security archive and the updates apart from the release,
-	# so these can be incomplete for one architecture. The release has the same
-	# packages, a little older. Try again after an hour.
+	# so either can be incomplete for one architecture. The release has the same
+	# packages in slightly older versions. Try the others again after an hour.
 	for which in updates release; do
 		_apt_sources "$suite" "$which" >"$dir/sources.list"
 		step "package lists of $suite for $arch, no more than $which" \
@@ -130,7 +130,7 @@ apt_retry()
 	return 1
 }
 
-# apt_field PACKAGE FIELD: that field of the candidate version.
+# apt_field PACKAGE FIELD: print that field of the candidate version.
 apt_field()
 {
 	local version
@@ -141,20 +141,21 @@ apt_field()
 		sed -n "0,/^$2: /s/^$2: //p"
 }
 
-# apt_version PACKAGE: the candidate version, or nothing.
+# apt_version PACKAGE: print the candidate version, or nothing.
 apt_version()
 {
 	APT_CONFIG=$apt_conf apt-cache policy "$1" |
 		awk '/Candidate:/ && $2 != "(none)" { print $2 }'
 }
 
-# apt_has PACKAGE[=VERSION]: for a missing version apt prints nothing, and succeeds.
+# apt_has PACKAGE[=VERSION]: succeed if the lists have it. apt itself succeeds for a missing version,
+# too, but prints nothing.
 apt_has()
 {
 	[ -n "$(APT_CONFIG=$apt_conf apt-cache show "$1" 2>/dev/null)" ]
 }
 
-# apt_dependency PACKAGE REGEX: the dependency of a meta-package whose whole
+# apt_dependency PACKAGE REGEX: print the dependency of a meta-package whose whole
 # name matches.
 apt_dependency()
 {
@@ -163,7 +164,7 @@ apt_dependency()
 		awk -v re="^($2)\$" '$0 ~ re && !n++; END { exit !n }'
 }
 
-# apt_unpack DIR PACKAGE...: download into DIR and unpack there.
+# apt_unpack DIR PACKAGE...: download the packages into DIR, and unpack them there.
 apt_unpack()
 {
 	local dir=$1 deb

@@ -11,7 +11,7 @@ set -euo pipefail
 KDTL_CACHE=${KDTL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kdtl}
 export KDTL_CACHE
 
-# our own stderr, also while a step has redirected it
+# This stays our own stderr while a step has redirected stderr.
 exec {say_fd}>&2
 
 say()
@@ -41,8 +41,8 @@ need_tool()
 	done
 }
 
-# matches PATTERN: whether what is piped here has it, as `grep -q`, whose pipe ends before the other
-# command has written all: then that one fails, and with pipefail the line does.
+# matches PATTERN: succeed if the text on stdin has it. `grep -q` would end at the first match, so the
+# command that writes the text could fail, and with pipefail the whole pipeline would.
 matches()
 {
 	grep "$@" >/dev/null
@@ -78,7 +78,7 @@ _clean_up()
 {
 	local pgid
 
-	# All at once: each may take a while.
+	# Signal all groups before waiting for any: each may take a while to end.
 	for pgid in ${_children[@]+"${_children[@]}"}; do
 		kill -TERM -- "-$pgid" 2>/dev/null || :
 	done
@@ -136,8 +136,8 @@ wait_group()
 	return "$rc"
 }
 
-# run_group COMMAND...: do both. Unlike for a foreground command, a signal is handled
-# at once.
+# run_group COMMAND...: start the command's group and wait for it. Unlike with a foreground command,
+# a signal is handled at once.
 run_group()
 {
 	start_group "$@"
@@ -168,7 +168,7 @@ took()
 }
 
 # Show the progress of a step: on a terminal in one line that is rewritten, otherwise
-# in a line a minute. It is a child, so it ends with the step.
+# in a line a minute. This runs in a child, which ends with the step.
 _progress()
 {
 	local text=$1 log=$2 start=$SECONDS last width
@@ -245,9 +245,9 @@ capture()
 _locks=()
 
 # with_lock NAME: let only one process at a time prepare NAME, until the script calls
-# unlock or ends. Of several locks, unlock releases the last. Who takes several takes those of accel,
-# kernels and nested machines first, then initramfs-, deb- and apt-, in this order: so no two
-# wait for each other.
+# unlock or ends. Of several locks, unlock releases the last. A script that takes several takes those of
+# accel, kernels and nested machines first, then initramfs-, deb- and apt-, in this order. Then no
+# two scripts wait for each other.
 with_lock()
 {
 	local lock
@@ -268,14 +268,14 @@ unlock()
 	exec {lock}>&-
 }
 
-# build_dir TOP: where what is built of that checkout is kept.
+# build_dir TOP: print the folder that keeps what is built of that checkout.
 build_dir()
 {
 	echo "$KDTL_CACHE/build/$(cksum <<<"$1" | cut -d ' ' -f 1)"
 }
 
-# new_dir FINAL: an empty directory beside FINAL in $new_dir, removed unless
-# install_dir succeeds.
+# new_dir FINAL: make an empty directory beside FINAL, and set $new_dir to it. It is removed
+# unless install_dir succeeds.
 new_dir()
 {
 	mkdir -p -- "${1%/*}"

@@ -4,11 +4,11 @@
 # Stock Debian kernels, image and headers, unpacked side by side in the cache.
 # Needs common.sh, apt.sh, kernels.sh and kernel-source.sh.
 
-# The release of this machine's compiler, whose build tools run here.
+# This release has this machine's compiler, and its build tools run here.
 _debian_here=bookworm
 
-# debian_kernel TARGET SUITE META: META is the meta-package that depends on the present
-# version.
+# debian_kernel TARGET SUITE META: get the kernel's present version, on which the meta-package META
+# depends.
 debian_kernel()
 {
 	local target=$1 suite=$2 meta=$3 arch package version release final
@@ -50,7 +50,7 @@ debian_kernel()
 # _debian_tools TARGET RELEASE VERSION KBUILD DIR SUITE: get the build tools, which run
 # on this machine, if possible in the same version. Other releases' tools need a newer
 # C library, and their configurations a newer compiler. For those make a tree from
-# their sources, configured the same except for the compiler.
+# their sources, with the same configuration except for the compiler.
 _debian_tools()
 {
 	local target=$1 release=$2 version=$3 kbuild=$4 dir=$5 suite=$6 src
@@ -89,7 +89,7 @@ _debian_arrange()
 	[ -d "$top/lib/modules/$release/kernel" ] || top=$dir/root/usr
 	ln -s "${top#"$dir"/}" "$dir/modules" || return
 	rm -f -- "$top/lib/modules/$release/"{build,source} || return
-	# insmod in the guests needs them uncompressed.
+	# insmod in the guests needs uncompressed modules.
 	find "$top/lib/modules" -name '*.ko.xz' -exec xz -d {} + || return
 	busybox depmod -b "$top" "$release" || return
 

@@ -6,8 +6,9 @@
 
 _configs=$here/../selftests/run/configs
 
-# _fragments TARGET: ARCH-SERIES[-VARIANT] is made of base, ARCH and VARIANT. User-Mode
-# Linux lacks most of base, and aux comes on top of debug, or, on POWER, of locks.
+# _fragments TARGET: print the target's fragments of configuration. ARCH-SERIES[-VARIANT] is made
+# of base, ARCH and VARIANT. User-Mode Linux does without base, which has options that it lacks.
+# aux comes on top of debug, or on POWER on top of locks.
 _fragments()
 {
 	[[ $1 == um-* ]] || echo "$_configs/base.config"
@@ -17,7 +18,7 @@ _fragments()
 	[[ $1 != *-*-* ]] || echo "$_configs/${1##*-}.config"
 }
 
-# _assembly_header TARGET: a header that its assembly files include first, if any.
+# _assembly_header TARGET: print the header, if any, that its assembly files include first.
 _assembly_header()
 {
 	local header=$_configs/${1%%-*}-${1##*-}.h
@@ -25,9 +26,9 @@ _assembly_header()
 	[ ! -e "$header" ] || echo "$header"
 }
 
-# _patches TARGET: of its sources, if any, in their order: the architecture's or the
-# variant's. aux has those that are to be sent to perf's maintainers, and on POWER the fixes
-# of the driver that uses them there.
+# _patches TARGET: print the patches to its sources, if any, in their order: those of the architecture
+# and of the variant. aux has the patches that are to be sent to perf's maintainers, and on POWER
+# also the fixes of the driver vpa_dtl, which uses what these patches add.
 _patches()
 {
 	local patch
@@ -39,7 +40,7 @@ _patches()
 	[[ $1 != *-aux ]] || printf '%s\n' "$here"/upstream/perf/*.patch
 }
 
-# _patches_key PATCH...: what they change, whatever their changelogs say.
+# _patches_key PATCH...: print the patches without their changelogs, on which no build depends.
 _patches_key()
 {
 	local patch
@@ -65,7 +66,8 @@ _config_key()
 	} | sha256sum | cut -c 1-8
 }
 
-# source_config_is_current TARGET: also true for a kernel that is not built here.
+# source_config_is_current TARGET: succeed if the kernel has the present configuration and patches,
+# or is not built here.
 source_config_is_current()
 {
 	local link
@@ -75,7 +77,7 @@ source_config_is_current()
 	[ "${link##*+}" = "$(_config_key "$1")" ]
 }
 
-# source_tree SERIES SUITE [VERSION]: get its newest sources, or those of VERSION, and
+# source_tree SERIES SUITE [VERSION]: get the series' newest sources, or those of VERSION, and
 # set $src to their folder and $version to their version.
 source_tree()
 {
@@ -102,8 +104,8 @@ source_tree()
 	version=${src##*@}
 }
 
-# source_patched PATCH...: set $src to a copy with them. Files that they leave alone are
-# shared.
+# source_patched PATCH...: set $src to a copy of the sources with the patches. The two share the files
+# that no patch changes.
 source_patched()
 {
 	local copy
@@ -120,7 +122,7 @@ source_patched()
 	src=$copy
 }
 
-# _source_patch DIR PATCH...
+# _source_patch DIR PATCH...: link the files of $src into DIR, and apply the patches there.
 _source_patch()
 {
 	local dir=$1 patch
@@ -132,7 +134,7 @@ _source_patch()
 	done
 }
 
-# source_kernel TARGET SERIES source|prepared SUITE
+# source_kernel TARGET SERIES source|prepared SUITE: build it, or only prepare its tree for modules.
 source_kernel()
 {
 	local target=$1 how=$3 version src final patches
@@ -169,7 +171,7 @@ _source_unpack()
 	rm -rf -- "$dir/usr/src"
 }
 
-# _source_make TARGET SRC DIR ARGUMENT...
+# _source_make TARGET SRC DIR ARGUMENT...: run make for the target in SRC, with DIR/build as output.
 _source_make()
 {
 	local target=$1 src=$2 dir=$3 make_args header
@@ -202,7 +204,7 @@ _source_configure()
 	}' $(_fragments "$target") >"$want" || return
 	_source_make "$@" KCONFIG_ALLCONFIG="$want" allnoconfig || return
 
-	# Fail now if Kconfig did not accept an option; it would be missed much later.
+	# Fail now if Kconfig did not accept an option, rather than when something needs the option.
 	while read -r line; do
 		case $line in
 		CONFIG_*=*) grep -q -x -F -e "$line" "$dir/build/.config" ;;
@@ -274,8 +276,8 @@ source_prepare_for()
 		} >"$dir/build/$f.new" || return
 		mv -- "$dir/build/$f.new" "$dir/build/$f" || return
 	done
-	# On s390 only newer compilers have a stack protector. This one is not asked for it;
-	# to C the option stays, because structures have a member for it.
+	# On s390 only newer compilers have a stack protector, so make must not ask this one for it.
+	# autoconf.h keeps the option, because structures have a member for it.
 	grep -q '^CONFIG_STACKPROTECTOR=' "$dir/build/.config" ||
 		sed -i '/^CONFIG_STACKPROTECTOR/d' "$dir/build/include/config/auto.conf"
 }

@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Read scripts/kernels, and build for a target. Needs common.sh.
+# Read scripts/kernels, and say how to build for a target. Needs common.sh.
 
 _kernels=$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../kernels
 
-# kernel_targets [HOW]...: all targets, or those of these kinds.
+# kernel_targets [HOW]...: print all targets, or those of these kinds.
 kernel_targets()
 {
 	awk -v how=" $* " '!/^#/ && NF == 4 && (how == "  " || index(how, " " $2 " ")) {
@@ -19,8 +19,8 @@ kernel_target()
 		END { exit !n }' "$_kernels"
 }
 
-# kernel_of MACHINE: the target whose kernel it boots; a guest of Linux's own hypervisor boots
-# that of its host.
+# kernel_of MACHINE: print the target whose kernel it boots. A guest of Linux's own hypervisor boots
+# its host's kernel.
 kernel_of()
 {
 	case $1 in
@@ -32,13 +32,13 @@ kernel_of()
 	esac
 }
 
-# kernel_series TARGET: for instance 7.2 for x86_64-7.2-debug.
+# kernel_series TARGET: print the series, for instance 7.2 for x86_64-7.2-debug.
 kernel_series()
 {
 	cut -d - -f 2 <<<"$1"
 }
 
-# kernel_deb_arch TARGET: Debian's name of its architecture.
+# kernel_deb_arch TARGET: print Debian's name of its architecture.
 kernel_deb_arch()
 {
 	case $1 in
@@ -48,7 +48,7 @@ kernel_deb_arch()
 	esac
 }
 
-# kernel_arch TARGET: kbuild's name of its architecture.
+# kernel_arch TARGET: print kbuild's name of its architecture.
 kernel_arch()
 {
 	case $1 in
@@ -60,7 +60,7 @@ kernel_arch()
 	esac
 }
 
-# kernel_cross TARGET: the prefix of its compiler's name; nothing if that is this machine's.
+# kernel_cross TARGET: print the prefix of its compiler's name; nothing for this machine's compiler.
 kernel_cross()
 {
 	case $1 in
@@ -72,8 +72,8 @@ kernel_cross()
 	esac
 }
 
-# kernel_cc32 TARGET: the compiler for programs of 32 bits that its kernel of 64 bits runs too;
-# nothing if it runs none, or if Debian has no such compiler.
+# kernel_cc32 TARGET: print the compiler for programs of 32 bits if its kernel, of 64 bits, runs
+# them; nothing if it does not, or if Debian has no such compiler.
 kernel_cc32()
 {
 	case $1 in
@@ -84,8 +84,8 @@ kernel_cc32()
 	esac
 }
 
-# kernel_deps TARGET: what scripts/install-deps calls the packages to build for it, and to
-# boot it.
+# kernel_deps TARGET: print the name by which scripts/install-deps knows the packages to build for
+# the target and to boot it.
 kernel_deps()
 {
 	case $1 in
@@ -96,8 +96,8 @@ kernel_deps()
 	esac
 }
 
-# kernel_make_args TARGET: set ${make_args[@]} to make's arguments to build for it. The
-# compiler is this machine's, whichever one Debian used.
+# kernel_make_args TARGET: set ${make_args[@]} to make's arguments to build for the target. The
+# compiler is gcc-12, even if Debian built the kernel with another one.
 kernel_make_args()
 {
 	local cross
@@ -105,8 +105,8 @@ kernel_make_args()
 	cross=$(kernel_cross "$1")
 	make_args=(ARCH="$(kernel_arch "$1")" ${cross:+"CROSS_COMPILE=$cross"}
 		CC="${cross}gcc-12")
-	# Before 13 it cannot lay out what newer kernels on POWER trace functions
-	# with: then functions of these modules cannot be traced.
+	# Before version 13 gcc lacks an option with which newer kernels on POWER trace
+	# functions, so functions of these modules cannot be traced.
 	[[ $1 != ppc64le-* || $1 == *-6.1 ]] || make_args+=(CC_FLAGS_FTRACE=)
 	# Newer kernels on s390 lie more than 2 GiB above their modules, and Debian 12's QEMU
 	# computes addresses at that distance wrong (larl). With this option modules load the

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# For scripts/man: a page of Documentation/ in, a man page out. Tables, lists and what is indented
-# stand as they are, since they are text. Set name and release.
+# For scripts/man: make a man page from a page of Documentation/. Tables, lists and indented lines
+# stay as they are, because they are readable text. Set name and release.
 
-# Literals and references are words here.  The first column of a table keeps its width.
+# Literals and references become plain words.  The first column of a table keeps its width.
 function plain(line)
 {
 	while (match(line, /``[^`]*``/))
@@ -27,7 +27,7 @@ function is_literal(i)
 	return lines[i] ~ /^([ \t]|- |[0-9]+[.] |=+ )/ || lines[i + 1] ~ /^[ \t]/
 }
 
-# A paragraph from line i on; returns the line behind it.
+# Print the paragraph that begins at line i, and return the number of the line behind it.
 function paragraph(i,   literal)
 {
 	literal = is_literal(i)

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# For scripts/man: kernel-doc comments in, man pages out. The first file is
-# Documentation/api.rst, whose sections group the pages. \001 stands for a backslash of
-# roff's until a line is written.
+# For scripts/man: make man pages from kernel-doc comments. The first file is
+# Documentation/api.rst, whose sections group the pages. Until a line is written, \001 stands
+# for a backslash that roff interprets.
 
 function bold(s) { return "\001fB" s "\001fR" }
 function italic(s) { return "\001fI" s "\001fR" }
 
-# roff TEXT: so that roff prints it as it is.
+# roff TEXT: return the text so that roff prints it as it is.
 function roff(s)
 {
 	gsub(/\\/, "\001e", s)
 	return s
 }
 
-# code TEXT: the same for C, where each - is a minus.
+# code TEXT: do the same for C, where each - is a minus.
 function code(s)
 {
 	s = roff(s)
@@ -22,7 +22,7 @@ function code(s)
 	return s
 }
 
-# mark TEXT: a line of prose, with kernel-doc's markup.
+# mark TEXT: convert a line of prose with kernel-doc's markup.
 function mark(s,   done, token)
 {
 	s = roff(s)
@@ -47,20 +47,20 @@ function mark(s,   done, token)
 	return done s
 }
 
-# put LINE: to the page.
+# put LINE: write the line to the page.
 function put(s)
 {
 	gsub(/\001/, "\\", s)
 	print s >page
 }
 
-# text LINE: of prose, which is no request to roff even if it looks like one.
+# text LINE: write a line of prose, which is no request to roff even if it looks like one.
 function text(s)
 {
 	put((s ~ /^[.\047]/ ? "\001&" : "") s)
 }
 
-# paragraphs LINES: prose with lists and, after a tab, code.
+# paragraphs LINES: write prose with lists and, in lines after a tab, code.
 function paragraphs(s,   line, nr, i, in_code, in_list)
 {
 	gsub(/^\n+|\n+$/, "", s)
@@ -96,7 +96,7 @@ function paragraphs(s,   line, nr, i, in_code, in_list)
 		put(".EE")
 }
 
-# expand LINE: tabs are spaces.
+# expand LINE: replace tabs by spaces.
 function expand(s,   done)
 {
 	while (match(s, /\t/)) {
@@ -114,7 +114,7 @@ function expand(s,   done)
 FILENAME == ARGV[1] { reference(); next }
 FNR == 1 { state = ""; header = FILENAME ~ /\.h$/ ? FILENAME : "" }
 
-# The headers say what a program includes for what api/*.c defines.
+# The header that declares a function is the one that its users include.
 header && /^[a-z].*kdtl_[a-z_]*\(/ {
 	match($0, /kdtl_[a-z_]*\(/)
 	declared[substr($0, RSTART, RLENGTH - 1)] = header
@@ -124,14 +124,14 @@ state == "" && $0 == "/**" { begin(); next }
 state == "comment" { comment(); next }
 state == "code" { definition() }
 
-# What the header says about itself is the overview's text.
+# The overview's text is the header's first comment.
 FILENAME ~ /linux\/kdtl\.h$/ && FILENAME !~ /uapi/ && FNR == 2, /^ \*\// {
 	if (/^ \* kdtl - / || !sub(/^ \* ?/, "") || /^\//)
 		next
 	intro = intro $0 "\n"
 }
 
-# reference(): a line of api.rst.
+# reference(): read a line of api.rst.
 function reference()
 {
 	if (/^\*Context\*/)
@@ -157,7 +157,7 @@ function reference()
 		return
 	sub(/:identifiers:/, "")
 	for (i = 1; i <= NF; i++) {
-		# The macro in front of such a function is what one calls.
+		# Users call the macro around such a function instead.
 		if ($i ~ /^__/)
 			continue
 		wanted[++nr_pages] = $i
@@ -211,7 +211,7 @@ function comment()
 	}
 }
 
-# definition(): what stands below the comment.
+# definition(): read the definition that stands below the comment.
 function definition(   line)
 {
 	line = $0
@@ -259,7 +259,7 @@ function keep()
 		is_type[name] = 1
 }
 
-# declaration(): for the synopsis. What is in the arguments is written in italics.
+# declaration(): return the declaration for the synopsis, with the arguments in italics.
 function declaration(   s, line, cut, arg, nr, i)
 {
 	if (kind) {
@@ -331,7 +331,7 @@ function mentions(name, other)
 	return match(words[name], "(^|[^a-z0-9_])" other "([^a-z0-9_]|$)")
 }
 
-# leads NAME OTHER: one page should lead to the other. A type's leads to its users.
+# leads NAME OTHER: succeed if page NAME should lead to page OTHER. A type leads to its users.
 function leads(name, other)
 {
 	return other != name && (mentions(name, other) ||

@@ -3,10 +3,10 @@
 #
 # Coccinelle's spatch. Sourced.
 
-# run_spatch ARGUMENT...: spatch starts python3 each time. One of pyenv's takes a second for that,
-# and is not the one that spatch was built with. And in the file that tells spatch of macros
-# DEFINE_PER_CPU() has an attribute where spatch reads none, behind "static". Then it also takes
-# a call for a macro that is on the line of that number in the source.
+# run_spatch ARGUMENT...: run spatch with /usr/bin first in PATH, because it starts python3: that of
+# pyenv takes a second to start, and is not the one that spatch was built with. In spatch's own file
+# of macros, DEFINE_PER_CPU() has an attribute behind "static", where spatch cannot read one. Without
+# the attribute, spatch no longer takes a call on the same line number of the source for a macro.
 run_spatch()
 {
 	local PATH=/usr/bin:$PATH macros

@@ -55,7 +55,7 @@ static void bad_fall(struct perf_event *event)
 		kdtl_aux_output_skip(&handle, KDTL_ENTRY_SIZE);
 } /* BAD, patch: by hand */
 
-/* Its caller ends it. */
+/* The caller ends the transaction. */
 static void *good_begin(struct perf_output_handle *handle, struct perf_event *event)
 {
 	void *area = kdtl_aux_output_begin(handle, event);

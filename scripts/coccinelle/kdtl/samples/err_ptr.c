@@ -65,7 +65,7 @@ static int good_zero(struct kdtl_session **to)
 	return err;
 }
 
-/* Only to see whether there is a source. */
+/* The session is only created to see whether there is a source. */
 static bool good_close(void)
 {
 	struct kdtl_session *s = kdtl_session_create(&attr);

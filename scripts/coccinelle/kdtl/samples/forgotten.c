@@ -29,14 +29,14 @@ static struct kdtl_session *make(void)
 	return s;
 }
 
-/* In the file's variable, and nothing closes it. */
+/* The session is in a variable of the file, and nothing closes it. */
 static int bad_never(void)
 {
 	never = kdtl_session_create(&attr); /* BAD */
 	return PTR_ERR_OR_ZERO(never);
 }
 
-/* Only if init fails. */
+/* The session is only closed if init fails. */
 static int bad_early(void)
 {
 	int err;
@@ -91,7 +91,7 @@ static int good_local(void)
 	return err;
 }
 
-/* For exit, and for an init that fails. */
+/* Both exit and an init that fails call this. */
 static void good_end(void)
 {
 	kdtl_session_close(shared);

@@ -125,7 +125,7 @@ static struct owner *good_owner(void)
 	return o;
 }
 
-/* Its caller has it, and closes it whatever happened. */
+/* The caller has the session, and closes it whether this succeeds or not. */
 static int good_global(void)
 {
 	int err;

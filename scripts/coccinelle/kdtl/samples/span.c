@@ -58,7 +58,7 @@ static u64 good(struct kdtl_session *s, int cpu)
 	return last;
 }
 
-/* Half of it given back: the other half is still the reader's. */
+/* If half of a span is given back, the other half is still the reader's. */
 static void good_half(struct kdtl_session *s, int cpu, char *copy)
 {
 	const void *span;

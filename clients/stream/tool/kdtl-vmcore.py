@@ -22,7 +22,7 @@ ENTRY, TASK = 48, 64
 MASK = 2**64 - 1
 NSEC = 10**9
 
-# More than any machine has.
+# No machine has more than these; larger numbers in an image make no sense.
 MAX_MODULES = 4096
 MAX_SESSIONS = 4096
 MAX_CPUS = 1 << 16
@@ -35,7 +35,7 @@ PAGE = 4096
 
 FAILED, NO_KDTL, OTHER_KDTL = 1, 3, 4
 
-# A recording, as <linux/kdtl_file.h> has it.
+# <linux/kdtl_file.h> defines the format of a recording.
 FILE_MAGIC, COMPLETE = b"KDTLDAT2", 1
 HEAD = struct.Struct(">8sIIQQQQ32s64s64sQQ")
 CHUNK = struct.Struct(">II")
@@ -111,7 +111,7 @@ def find_debug(release):
 
 
 def unpacked(path):
-    """The bytes of a module, which may be compressed."""
+    """The bytes of a module, whose file may be compressed."""
     try:
         if path.endswith(".zst"):
             return subprocess.run(["zstd", "-dcq", "--", path], stdout=subprocess.PIPE,
@@ -149,7 +149,7 @@ def broken(text):
 
 
 def walk(prog, head, limit, what, tell=note):
-    """The nodes of a list, none of them twice."""
+    """The nodes of a list; none is returned twice."""
     seen = {head}
     at = head
     while True:
@@ -166,7 +166,7 @@ def walk(prog, head, limit, what, tell=note):
 
 
 def symbol_in(prog, module, name):
-    """The address of a symbol of a module; None: it has none of that name."""
+    """The address of a symbol of a module; None: the module has no symbol of that name."""
     table = module.kallsyms
     symbol = table.symtab.type_.type
     size = drgn.sizeof(symbol)
@@ -182,7 +182,7 @@ def symbol_in(prog, module, name):
 
 
 def find(prog, module_name, name):
-    """The address of a symbol of a module, or of the kernel if that is built in; None."""
+    """The address of a symbol of a module, or of the kernel if the module is built in, or None."""
     try:
         return prog.symbol(name).address
     except LookupError:
@@ -235,7 +235,7 @@ def read_root(prog):
 
 
 class Area:
-    """What a session has of a CPU."""
+    """A session's area of a CPU, and its entries."""
 
     def __init__(self, prog, cpu, aux):
         self.cpu = cpu
@@ -259,7 +259,7 @@ class Area:
         return (self.head - self.start) & MASK
 
     def wrong(self):
-        """Why the positions make no sense; None: they do."""
+        """Why the area makes no sense; None: it does."""
         if self.size & (self.size - 1) or not PAGE <= self.size <= MAX_AREA:
             return f"has {self.size} bytes"
         if self.written() >= 1 << 63:
@@ -270,8 +270,8 @@ class Area:
 
     def read(self, prog):
         """
-        The entries, oldest first, and the number of the first one.  Those that were read
-        already are there until they are overwritten; so the oldest may be half of another.
+        The entries, oldest first, and the number of the first one.  Entries that were read
+        stay until they are overwritten, so the oldest may be partly overwritten.
         """
         if not self.size:
             return
@@ -299,7 +299,7 @@ class Area:
         self.first = end - len(entries)
 
     def backwards(self, prog, end, first):
-        """What is there of the entries with these numbers, newest first."""
+        """Those of the entries with these numbers that the image has, newest first."""
         while end > first:
             n = min(PAGE // ENTRY, end - first)
             end -= n
@@ -311,7 +311,7 @@ class Area:
         return struct.unpack(">Q", self.entries[i][16:24])[0]
 
     def losses(self, until):
-        """Between which times entries are missing, and how many."""
+        """The times between which entries are missing, and the number of these entries."""
         for pos, lost in self.gaps:
             i = ((pos - self.start) & MASK) // ENTRY - self.first
             if lost and self.entries and 0 <= i <= len(self.entries):
@@ -364,14 +364,14 @@ class Session:
         return max((a.time(-1) for a in self.areas if a.entries), default=0)
 
     def ns(self, ticks):
-        """Of local_clock()."""
+        """The time of local_clock(), in ns, at that tick."""
         return (ticks - self.boot) * NSEC // self.freq
 
     def ticks(self, ns):
         return self.boot + ns * self.freq // NSEC
 
     def min_wait(self):
-        """In ns: shorter waits were not logged."""
+        """The time in ns below which waits were not logged."""
         return max((self.ns(self.boot + a.min_wait) for a in self.areas), default=0)
 
 
@@ -387,7 +387,7 @@ def read_sessions(prog, root, address):
 
 
 def read_tables(prog, order):
-    """Where the tables of kdtl_answers.ko are; its debug info is not needed."""
+    """The places of kdtl_answers.ko's tables; this needs no debug info of that module."""
     wide = bool(prog.platform.flags & drgn.PlatformFlags.IS_64_BIT)
     table = struct.Struct(order + ("Q4I" if wide else "I4I"))
     none = (0, 0, 0, 0, 0)
@@ -453,7 +453,7 @@ class Image:
         self.sessions = list(read_sessions(prog, root, address))
 
     def real(self, ns):
-        """Of the time of day at a time of local_clock(); both in ns."""
+        """The time of day at a time of local_clock(); both are in ns."""
         if not self.clocks:
             return ns
         before = [c for c in self.clocks if c[0] <= ns] or self.clocks[:1]
@@ -463,7 +463,7 @@ class Image:
         return before[-1][1] + ns - before[-1][0]
 
     def task(self, pid, ns):
-        """What it was at that time; None: not known."""
+        """The task's record of that time; None: the task is not known."""
         found = None
         for t in self.by_pid().get(pid, ()):
             if t[1] <= ns:
@@ -479,8 +479,8 @@ class Image:
 
     def best(self, wanted):
         """
-        The session that says most of the end: a log of all dispatches rather than of some, one
-        that goes on to the end rather than one that was full before.
+        The session that tells most about the end: preferably a log of all dispatches, and then
+        one that goes on until the end, and then the one with most entries.
         """
         some = [s for s in self.sessions if s.nr() and wanted(s)]
         last = max((s.ns(s.newest()) for s in some), default=0)
@@ -505,7 +505,7 @@ def chunk(kind, data):
 
 
 def recording(image, s):
-    """As kdtl record writes it."""
+    """The session's entries as a recording, in the form that kdtl record writes."""
     end = max([s.newest()] + [s.ticks(c[0]) for c in image.clocks])
     body = bytearray()
     if s.min_wait():

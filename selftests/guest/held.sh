@@ -148,7 +148,7 @@ sleeps()
 # is_blamed LINE: by this line of kdtl why --brief, the sleeper waits behind the holder.
 is_blamed()
 {
-	echo "$1" | grep -q " pid=$sleeper .* cpu=1 behind=held .* behind_pid=$held .* not_over=1$" &&
+	echo "$1" | grep -q " pid=$sleeper .* cpu=1 behind=held .* behind_pid=$held .* not_over=1 " &&
 		echo "$1" | awk '{ sub(/.* waited_ms=/, ""); exit !($1 >= 500) }' && return
 	note "$1"
 	return 1

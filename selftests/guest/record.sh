@@ -465,7 +465,7 @@ ring_goes_on()
 shows_victim()
 {
 	kdtl why --brief --pid "$victim" "$1" 2>/dev/null |
-		grep -q ' waited_ms=[1-9][0-9]\{3\}\..* behind=held .* not_over=1$'
+		grep -q ' waited_ms=[1-9][0-9]\{3\}\..* behind=held .* not_over=1 '
 }
 
 top_shows_victim()

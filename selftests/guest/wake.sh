@@ -327,19 +327,50 @@ watch_says_meanwhile()
 }
 
 # An interrupt of an idle CPU wakes a thread there, and then keeps the CPU.
+interrupt="$(loading kdtl_hog) cpu=1 ms=300 irq=1
+	until grep -q Y /sys/module/kdtl_hog/parameters/done; do sleep 0.01; done"
+
+# Remove the module again, which knows for how long its interrupt had the CPU.
+interrupt_over()
+{
+	own=$(cat /sys/module/kdtl_hog/parameters/own_ms) && unload kdtl_hog
+	set -- $?
+	note "the interrupt had the CPU for $own ms"
+	return "$1"
+}
+
 kept()
 {
-	kdtl record --wake -i -q -o kept.data sh -c "$(loading kdtl_hog) cpu=1 ms=300 irq=1
-		until grep -q Y /sys/module/kdtl_hog/parameters/done; do sleep 0.01; done" &&
-		own=$(cat /sys/module/kdtl_hog/parameters/own_ms) && unload kdtl_hog &&
+	kdtl record --wake -i -q -o kept.data sh -c "$interrupt" && interrupt_over &&
 		kdtl why --comm kdtl_hog -n 1 kept.data >why && kdtl why --chain --comm kdtl_hog -n 1 kept.data >chain
 	set -- $?
 	sed 's/^/# /' why chain
-	note "the interrupt had the CPU for $own ms"
 	text=$(sed -n 's/^ *swapper.1 (0) could not be preempted for //p' why)
 	[ "$1" -eq 0 ] && [ -n "$text" ] &&
 		grep -q "waited for CPU 1, which was idle, and could not be preempted for $text\$" chain &&
 		echo "$text" | awk -v own="$own" '{ exit $1 * ($2 == "s" ? 1000 : 1) * 1.01 < own }'
+}
+
+# The session of dispatches starts last.
+wakes_recorded()
+{
+	grep -q ' started .* kdtl_wake ' /sys/kernel/debug/kdtl/sessions &&
+		grep -q ' started .* kdtl_sched ' /sys/kernel/debug/kdtl/sessions
+}
+
+# Without a file, wake-ups are recorded as well, because kdtl_wake is loaded.
+kept_now()
+{
+	background "$dir/kdtl" why --brief --comm kdtl_hog -n 1 -d 600 >now
+	asked=$!
+	until_true wakes_recorded && sh -c "$interrupt" && interrupt_over && kill -INT "$asked" &&
+		wait "$asked"
+	set -- $?
+	sed 's/^/# /' now
+	[ "$1" -eq 0 ] && awk -v own="$own" '{
+		sub(/.* kept=idle kept_pid=0 kept_ms=/, "")
+		exit !($0 * 1.01 >= own)
+	}' now
 }
 
 watch_says_what_is_wrong()
@@ -349,7 +380,7 @@ watch_says_what_is_wrong()
 		log | grep -q 'no session of kdtl_sched that says who woke whom'
 }
 
-plan 18
+plan 19
 ok "without the source kdtl record --wake says what to load" without_source
 load kdtl_wake || bail_out "kdtl_wake does not load"
 disk=
@@ -388,10 +419,13 @@ else
 fi
 if [ ! -e /sys/devices/system/cpu/cpu1 ] || ! have_module kdtl_hog; then
 	skip "who could not be preempted" "needs two CPUs, and kdtl_hog"
+	skip "so of what happens now" "needs two CPUs, and kdtl_hog"
 elif grep -q __tracepoint_sched_set_need_resched_tp /proc/kallsyms; then
 	ok "who could not be preempted" kept
+	ok "so of what happens now" kept_now
 else
 	skip "who could not be preempted" "no tracepoint before Linux 7.2"
+	skip "so of what happens now" "no tracepoint before Linux 7.2"
 fi
 ok "and refuses a source that does not know" watch_says_what_is_wrong
 ok "the source goes when nobody uses it" unload kdtl_wake

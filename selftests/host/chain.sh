@@ -134,9 +134,38 @@ kept()
 	set -- $?
 	rm -f -- "$work/data.irq"
 	[ "$1" -eq 0 ] || return
+	kept_for_scripts 'kept=idle kept_pid=0 kept_ms=20.000' \
+		'"kept_comm":"idle","kept_pid":0,"kept_ns":20000000' \
+		'kept=- kept_pid=0 kept_ms=0' '"kept_comm":null,"kept_pid":null,"kept_ns":0' || return
+	kdtl why --chain --brief --pid 132 -n 1 "$work/data" |
+		matches ' behind_pid=131 .* kept_ms=12.000$' || return
 	# Without such a recording beside it, nothing is said about that.
 	rm -- "$work/data.wake"
-	kdtl why "$work/data" 2>&1 | diff - <(grep -v 'could not be preempted' "$work/why")
+	kdtl why "$work/data" 2>&1 | diff - <(grep -v 'could not be preempted' "$work/why") &&
+		kept_for_scripts 'kept=? kept_pid=0 kept_ms=?' '"kept_comm":null,"kept_pid":null,"kept_ns":null' \
+			'kept=? kept_pid=0 kept_ms=?' '"kept_comm":null,"kept_pid":null,"kept_ns":null'
+}
+
+# kept_for_scripts BRIEF JSON BRIEF JSON: these end the lines of inv_low, and those of inv_high.
+kept_for_scripts()
+{
+	local pid
+
+	for pid in 133 132; do
+		kdtl why --brief --pid $pid -n 1 "$work/data" | matches " $1$" &&
+			kdtl why --json --pid $pid -n 1 "$work/data" | matches ",$2}$" || return
+		shift 2
+	done
+}
+
+# The idle task kept a CPU, and nobody in the chain was behind it.
+kept_idle()
+{
+	inversion "kept 1586$ms 0 0 5$ms -1 swapper/0" &&
+		kdtl why --brief --pid 132 -n 1 "$work/data" | matches ' kept=idle kept_pid=0 kept_ms=5.000$' &&
+		kdtl why --json --pid 132 -n 1 "$work/data" |
+		matches '"kept_comm":"idle","kept_pid":0,"kept_ns":5000000}$' &&
+		kdtl why --chain --brief --pid 132 -n 1 "$work/data" | matches ' kept_ms=0.000$'
 }
 
 for_scripts()
@@ -609,13 +638,14 @@ adds_up()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-chain.XXXXXX")
 partial "$work"
 
-plan 26
+plan 27
 ok "kdtl builds" builds
 ok "parts add up and are true, of a machine that is made up" engine
 ok "a holder of a mutex waits behind another task" inherited
 ok "so for scripts" for_scripts
 ok "interrupts have a part of their own" interrupted
 ok "who could not be preempted is told" kept
+ok "so of the idle task" kept_idle
 ok "a request, from the middle of one thing to that of another" span
 ok "servers three deep" nested
 ok "very deep ones" very_deep

@@ -63,7 +63,7 @@ asked_for()
 for_scripts()
 {
 	hog "run 3$s 0 1$ms 0 300 0 done" || return
-	kdtl why --brief "$work/hog.data" | sed 's/ time=.* saturated=/ saturated=/; s/ cgroup=.* not/ not/' |
+	kdtl why --brief "$work/hog.data" | sed 's/ time=.* saturated=/ saturated=/; s/ cgroup=.* not/ not/; s/ kept=.*//' |
 		diff - <(cat <<-'END'
 			why: task=web pid=100 waited_ms=9000.000 cpu=1 behind=hog behind_ms=9000.000 throttled_ms=0.000 saturated=1 not_over=1
 			why: task=done pid=300 waited_ms=1.000 cpu=0 behind=? behind_ms=0 throttled_ms=0.000 saturated=0 not_over=0
@@ -95,7 +95,7 @@ several()
 waits()
 {
 	kdtl why --brief "$work/hog.data" 2>/dev/null |
-		sed -n 's/why: task=\([^ ]*\) .* not_over=1$/\1/p' | sort | tr '\n' ' '
+		sed -n 's/why: task=\([^ ]*\) .* not_over=1 .*/\1/p' | sort | tr '\n' ' '
 }
 
 # A task that got any CPU since does not wait; nor does one that sleeps. If the clocks of two CPUs
@@ -196,7 +196,7 @@ told()
     not over, behind hog (200) 8.00 s" || return
 	kdtl report "$work/hog.data" | awk '/^late/ { print $3, $5, $9, $10 }' |
 		diff - <(echo "0 8.00s+ hog 8.00s") &&
-		kdtl why --brief "$work/hog.data" | matches 'task=late pid=300 .* not_over=1$'
+		kdtl why --brief "$work/hog.data" | matches 'task=late pid=300 .* not_over=1 '
 }
 
 # For a CPU without any entry the kernel says which task has it, and so had it since the recording

@@ -233,11 +233,13 @@ words()
 }
 
 # last_words NAME ARGUMENT...: prints the fields that older versions did not have, except for zeros.
+# Recordings without one of wake-ups do not tell who could not be preempted: see chain.sh.
 last_words()
 {
 	kdtl why --brief "${@:2}" "$work/$1.data" 2>/dev/null |
 		awk '{
 			sub(/.* saturated=/, "saturated=")
+			sub(/ kept=[?] kept_pid=0 kept_ms=[?]$/, "")
 			for (i = 2; i <= NF; i++)
 				if ($i !~ /=(0|0\.000|-)$/)
 					$1 = $1 " " $i

@@ -488,6 +488,10 @@ void print_chain_brief(const struct sleeps *s, const struct recording *r, const 
 	       time_text(time, day_of(r, end), "%Y-%m-%dT%H:%M:%S", 6));
 	if (r->irqs)
 		print_sum("interrupted_ms", &rows, CHAIN_INTERRUPTED);
+	/* Before Linux 7.2 no recording says so of any task. */
+	if (s->kepts.nr)
+		printf(" kept_ms=%.3f", behind && behind->kept ?
+		       (double)kdtl_wake_arg(behind->kept) / NS_PER_MS : 0);
 	putchar('\n');
 	free_rows(&rows);
 }

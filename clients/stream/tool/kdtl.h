@@ -501,9 +501,6 @@ bool who_before(const struct recording *r, size_t i, unsigned int *cpu, struct w
 bool has_idle(const struct recording *r);
 size_t idle_meanwhile(const struct recording *r, size_t i, size_t *ran);
 
-/* why_json.c */
-void why_json(const struct recording *r, size_t i, const char *limit);
-
 /* steal.c */
 #define STEAL_SUFFIX	".steal"	/* of the recording beside another one */
 #define IRQ_SOURCE	"kdtl_irq"
@@ -683,7 +680,8 @@ void side_save(struct side *s);
 void check_cpus(const char *option, const cpu_set_t *cpus);
 
 /* live.c */
-const char *record_live(double seconds, const char **steal, const char **irq, const char **wake);
+const char *record_live(double seconds, const char **steal, const char **irq, const char **wake,
+			bool must_wake);
 bool record_live_interrupted(void);
 
 /**

@@ -43,3 +43,14 @@ const struct kdtl_wake_entry *kept_longest(const struct kepts *k, unsigned int c
 	}
 	return longest;
 }
+
+/* Find who could not be preempted where the task of entry @e was last queued.  NULL: nobody. */
+const struct kdtl_wake_entry *kept_before(const struct kepts *k, const struct recording *r,
+					  const struct kdtl_entry *e)
+{
+	const uint64_t to = entry_time(r, e), queued = entry_queued(r, e);
+
+	if (!r->sched || !entry_wait(r, e))
+		return NULL;
+	return kept_longest(k, entry_cpu(e), KEPT_ANY, to - (queued < to ? queued : to), to);
+}

@@ -34,9 +34,11 @@ static void finish(struct record *r)
 /*
  * Record into memory what all CPUs do for @seconds, or until Ctrl-C.  Returns the recording's path,
  * for recording_open().  Sets the paths of the recordings beside it: of stolen time and of
- * interrupts, or NULL, and, if @wake is not NULL, of wake-ups.  The next call closes them all.
+ * interrupts, or NULL, and of wake-ups, likewise unless there @must_wake be one.  The next call
+ * closes them all.
  */
-const char *record_live(double seconds, const char **steal, const char **irq, const char **wake)
+const char *record_live(double seconds, const char **steal, const char **irq, const char **wake,
+			bool must_wake)
 {
 	struct record r = {
 		.path = "the recording in memory", .seconds = seconds, .quiet = true,
@@ -56,6 +58,7 @@ const char *record_live(double seconds, const char **steal, const char **irq, co
 	session_open(&r);
 	*steal = NULL;
 	*irq = NULL;
+	*wake = NULL;
 	if (r.attr.source[0] && session_open_steal(&r, &stolen, "what is stolen, in memory", false)) {
 		steal_out = new_file(steal_out, steal_path);
 		output_begin(&stolen, steal_out);
@@ -68,8 +71,8 @@ const char *record_live(double seconds, const char **steal, const char **irq, co
 		session_start(&irqs);
 		*irq = irq_path;
 	}
-	if (wake) {
-		session_open_wake(&r, &woken, "who woke whom, in memory");
+	if ((r.attr.source[0] || must_wake) &&
+	    session_open_wake(&r, &woken, "who woke whom, in memory", must_wake)) {
 		wake_out = new_file(wake_out, wake_path);
 		output_begin(&woken, wake_out);
 		session_start(&woken);

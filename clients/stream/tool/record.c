@@ -372,7 +372,7 @@ static void open_beside(struct record *r)
 	if (r->wants_irq)
 		session_open_irq(r, &irq, path[1], true);
 	if (r->wants_wake)
-		session_open_wake(r, &wake, path[2]);
+		session_open_wake(r, &wake, path[2], true);
 }
 
 static void begin(struct record *r)

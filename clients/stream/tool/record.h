@@ -172,7 +172,7 @@ void session_open(struct record *r);
 void session_find_cpus(struct record *r);
 bool session_open_steal(struct record *r, struct record *steal, const char *path, bool must);
 bool session_open_irq(struct record *r, struct record *irq, const char *path, bool must);
-void session_open_wake(struct record *r, struct record *wake, const char *path);
+bool session_open_wake(struct record *r, struct record *wake, const char *path, bool must);
 void session_start(struct record *r);
 void session_stop(const struct record *r);
 void session_close(struct record *r);

@@ -194,12 +194,15 @@ bool session_open_irq(struct record *r, struct record *irq, const char *path, bo
 	return true;
 }
 
-/* A recording beside @r, of who woke whom, goes to @path. */
-void session_open_wake(struct record *r, struct record *wake, const char *path)
+/* A recording beside @r, of who woke whom, goes to @path.  Returns as session_open_irq() does. */
+bool session_open_wake(struct record *r, struct record *wake, const char *path, bool must)
 {
+	if (!must && !session_has_source(WAKE_SOURCE))
+		return false;
 	*wake = beside(r, path, WAKE_SUFFIX);
 	wake->attr.mask = KDTL_MASK_WAKE;
 	open_source(r, wake, WAKE_SOURCE, "--wake: nobody says who woke whom");
+	return true;
 }
 
 void session_start(struct record *r)

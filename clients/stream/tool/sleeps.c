@@ -222,34 +222,33 @@ void sleeps_open(struct sleeps *s, const struct recording *r, const char *path,
 	take(s, r, &wake, beside);
 }
 
-/* The recording of wake-ups beside @path, if there is one that fits, or NULL. */
-static const struct recording *wakes_beside(const struct recording *r, const char *path,
-					    const char **beside)
+/* The recording of wake-ups in @beside, or NULL if that is NULL or does not fit. */
+static const struct recording *wakes_in(const struct recording *r, const char *beside)
 {
 	static struct recording wake;
 
-	*beside = r->sched ? name_beside(path, WAKE_SUFFIX) : NULL;
-	return *beside && read_beside(r, &wake, *beside, false, unlike_wake) ? &wake : NULL;
+	return beside && r->sched && read_beside(r, &wake, beside, false, unlike_wake) ? &wake : NULL;
 }
 
 /* sleeps_open(), if there is a recording beside it that fits.  Returns whether there is. */
 bool sleeps_beside(struct sleeps *s, const struct recording *r, const char *path)
 {
-	const struct recording *wake;
-	const char *beside;
+	const char *beside = name_beside(path, WAKE_SUFFIX);
+	const struct recording *wake = r->min_wait ? NULL : wakes_in(r, beside);
 
 	*s = (struct sleeps){ 0 };
-	wake = r->min_wait ? NULL : wakes_beside(r, path, &beside);
 	if (wake)
 		take(s, r, wake, beside);
 	return wake;
 }
 
-/* Take only who could not be preempted, if a recording beside it says so. */
-void kepts_beside(struct kepts *k, const struct recording *r, const char *path)
+/*
+ * Take only who could not be preempted, if a recording says so: @wake_path; NULL: the one beside
+ * @path, if there is one.
+ */
+void kepts_open(struct kepts *k, const struct recording *r, const char *path, const char *wake_path)
 {
-	const char *beside;
-	const struct recording *wake = wakes_beside(r, path, &beside);
+	const struct recording *wake = wakes_in(r, wake_path ?: name_beside(path, WAKE_SUFFIX));
 
 	if (wake)
 		kepts_take(k, wake);

@@ -98,7 +98,7 @@ int why_chain(const struct recording *r, const struct chains_wanted *o);
 void sleeps_open(struct sleeps *s, const struct recording *r, const char *path,
 		 const char *wake);
 bool sleeps_beside(struct sleeps *s, const struct recording *r, const char *path);
-void kepts_beside(struct kepts *k, const struct recording *r, const char *path);
+void kepts_open(struct kepts *k, const struct recording *r, const char *path, const char *wake);
 size_t *sleeps_wakes(const struct sleeps *s, size_t nr);
 unsigned int sleeps_cpu(const struct sleeps *s, int pid, uint64_t ns);
 const char *sleeps_comm(const struct sleeps *s, const struct recording *r, int pid, uint64_t ns);
@@ -107,6 +107,11 @@ const char *sleeps_comm(const struct sleeps *s, const struct recording *r, int p
 void kepts_take(struct kepts *k, const struct recording *wake);
 const struct kdtl_wake_entry *kept_longest(const struct kepts *k, unsigned int cpu, int pid,
 					   uint64_t from, uint64_t to);
+const struct kdtl_wake_entry *kept_before(const struct kepts *k, const struct recording *r,
+					  const struct kdtl_entry *e);
+
+/* why_json.c */
+void why_json(const struct recording *r, const struct kepts *k, size_t i, const char *limit);
 
 /* syscalls.c */
 const char *syscall_name(const char *machine, unsigned int nr);

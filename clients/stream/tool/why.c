@@ -39,7 +39,7 @@ struct wait {
  * @wake: the one of wake-ups; NULL: the one beside it
  * @steal: the one of stolen time; NULL: the one beside it, if there is one
  * @irq: the one of interrupts, likewise
- * @kepts: who could not be preempted, if wake-ups are beside it
+ * @kepts: who could not be preempted, if there are wake-ups
  * @host: the one of the host; NULL: none
  * @ahead: how far the host's time of day is ahead, in ns, to 2 s
  */
@@ -370,10 +370,7 @@ static void print_both(const struct recording *r, const struct host *h, const st
 /* Print who could not be preempted where the task was last queued. */
 static void print_kept(const struct recording *r, const struct options *o, size_t i)
 {
-	const struct kdtl_entry *e = r->entry[i];
-	const uint64_t to = entry_time(r, e), queued = entry_queued(r, e);
-	const struct kdtl_wake_entry *kept =
-		kept_longest(&o->kepts, entry_cpu(e), KEPT_ANY, to - (queued < to ? queued : to), to);
+	const struct kdtl_wake_entry *kept = kept_before(&o->kepts, r, r->entry[i]);
 	char comm[PRINTABLE(COMM_LEN)], ns[NS_TEXT];
 
 	if (!kept)
@@ -550,9 +547,26 @@ static void print_brief_before(const struct recording *r, const struct wait *wai
 	free(who.ran);
 }
 
+/* Print who could not be preempted; without any such task in the recording, that is not known. */
+static void print_brief_kept(const struct recording *r, const struct options *o,
+			     const struct wait *wait)
+{
+	const struct kdtl_wake_entry *kept = kept_before(&o->kepts, r, r->entry[wait->i]);
+	char comm[PRINTABLE(KDTL_CGROUP_LEN)];
+
+	if (!kept) {
+		printf(" kept=%s kept_pid=0", o->kepts.nr ? "-" : "?");
+		printf(" kept_ms=%s", o->kepts.nr ? "0" : "?");
+		return;
+	}
+	printf(" kept=%s kept_pid=%d kept_ms=%.3f",
+	       kdtl_wake_pid(kept) ? word_text(comm, kdtl_wake_comm(kept), COMM_LEN) : "idle",
+	       kdtl_wake_pid(kept), (double)kdtl_wake_arg(kept) / NS_PER_MS);
+}
+
 /* Print fields that were added later last, so that the older ones keep their places. */
-static void print_brief_more(const struct recording *r, const struct wait *wait,
-			     const struct who *who)
+static void print_brief_more(const struct recording *r, const struct options *o,
+			     const struct wait *wait, const struct who *who)
 {
 	const struct kdtl_entry *e = r->entry[wait->i];
 	const bool saturated = entry_throttled_saturated(e) || entry_wait_saturated(e);
@@ -564,10 +578,12 @@ static void print_brief_more(const struct recording *r, const struct wait *wait,
 	       (double)who->elsewhere / NS_PER_MS);
 	print_brief_before(r, wait, who->elsewhere);
 	printf(" not_over=%d", !!entry_still(r, e));
+	print_brief_kept(r, o, wait);
 }
 
 /* Print a wait for scripts. */
-static void print_brief(const struct recording *r, const struct host *h, const struct wait *wait)
+static void print_brief(const struct recording *r, const struct host *h, const struct options *o,
+			const struct wait *wait)
 {
 	const struct kdtl_entry *e = r->entry[wait->i];
 	const bool throttled = entry_is_throttled(e);
@@ -589,7 +605,7 @@ static void print_brief(const struct recording *r, const struct host *h, const s
 	print_stolen_ms("stolen_ms", r, &who);
 	if (h)
 		print_brief_host(r, h, wait);
-	print_brief_more(r, wait, &who);
+	print_brief_more(r, o, wait, &who);
 	putchar('\n');
 	free(who.ran);
 }
@@ -662,12 +678,15 @@ static int chain(const struct recording *r, struct options *o)
 	return why_chain(r, &wanted);
 }
 
+static const char *live(struct options *o)
+{
+	return record_live(o->seconds, &o->steal, &o->irq, &o->wake, o->chain);
+}
+
 static int why(int argc, char **argv)
 {
 	struct options o = parse(argc, argv);
-	struct recording r = recording_open(!o.seconds ? o.path :
-					    record_live(o.seconds, &o.steal, &o.irq,
-							o.chain ? &o.wake : NULL));
+	struct recording r = recording_open(!o.seconds ? o.path : live(&o));
 	char task[TASK_TEXT];
 	struct host host, *h = NULL;
 	struct wait *waits;
@@ -689,8 +708,8 @@ static int why(int argc, char **argv)
 	if (o.chain)
 		return chain(&r, &o);
 	stills_find(&r);
-	if (!o.seconds)
-		kepts_beside(&o.kepts, &r, o.path);
+	if (!o.seconds || o.wake)
+		kepts_open(&o.kepts, &r, o.path, o.wake);
 	waits = find_waits(&r, &o, &nr);
 	lines = has_idle(&r) ? 3 : 2;
 	shown = at_most(nr, o.nr ?: at_most(MOST, fitting(lines)));
@@ -701,9 +720,9 @@ static int why(int argc, char **argv)
 	}
 	tell_some_cpus(&r, waits, shown, o.path);
 	for (size_t i = 0; i < shown && o.brief; i++)
-		print_brief(&r, h, &waits[i]);
+		print_brief(&r, h, &o, &waits[i]);
 	for (size_t i = 0; i < shown && o.json; i++)
-		why_json(&r, waits[i].i, entry_is_throttled(r.entry[waits[i].i]) ?
+		why_json(&r, &o.kepts, waits[i].i, entry_is_throttled(r.entry[waits[i].i]) ?
 			 limit_word(&r, r.entry[waits[i].i]) : NULL);
 	if (o.brief || o.json)
 		return 0;

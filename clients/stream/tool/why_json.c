@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "export.h"
+#include "sleeps.h"
 
 static void put_cgroup(const struct recording *r, const struct kdtl_task *t)
 {
@@ -47,8 +48,27 @@ static void put_who(const struct recording *r, size_t i)
 	free(who.ran);
 }
 
+/* Put who could not be preempted; without any such task in the recording, that is not known. */
+static void put_kept(const struct recording *r, const struct kepts *k, size_t i)
+{
+	const struct kdtl_wake_entry *kept = kept_before(k, r, r->entry[i]);
+	const char *comm = NULL;
+
+	if (kept)
+		comm = kdtl_wake_pid(kept) ? kdtl_wake_comm(kept) : "idle";
+	line_text("kept_comm", comm, COMM_LEN);
+	if (kept)
+		line_number("kept_pid", kdtl_wake_pid(kept));
+	else
+		line_text("kept_pid", NULL, 0);
+	if (k->nr)
+		line_number("kept_ns", kept ? kdtl_wake_arg(kept) : 0);
+	else
+		line_text("kept_ns", NULL, 0);
+}
+
 /* The wait of entry @i; @limit is what held its task back, or NULL. */
-void why_json(const struct recording *r, size_t i, const char *limit)
+void why_json(const struct recording *r, const struct kepts *k, size_t i, const char *limit)
 {
 	const struct kdtl_entry *e = r->entry[i];
 	const uint64_t ns = entry_wait(r, e) + entry_throttled(r, e);
@@ -70,5 +90,6 @@ void why_json(const struct recording *r, size_t i, const char *limit)
 	line_bool("saturated", entry_throttled_saturated(e) || entry_wait_saturated(e));
 	line_bool("not_over", entry_still(r, e));
 	put_who(r, i);
+	put_kept(r, k, i);
 	line_end();
 }

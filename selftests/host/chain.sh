@@ -326,6 +326,43 @@ interrupts()
 	END
 }
 
+# If interrupts are recorded as well, the chain names the one that woke the task: it is of the kind
+# that the wake-up tells, and interrupted the task that had the CPU then. If interrupts of two idle
+# CPUs may have done it, the chain does not say which.
+which_interrupt()
+{
+	local by flags name status=0
+
+	printf '%s\n' 'source kdtl_irq' 'clock 0 0' "irq 1199$ms 1 5$ms 1 4 before 20" \
+		"irq 1201$ms 1 2$ms 1 7 disk 20" "irq 1201$ms 2 2$ms 0 3 net_rx 30" \
+		"irq 1201$ms 3 2$ms 2 0 local_timer" "irq 1201$ms 4 2$ms 1 8 net" \
+		"irq 1201$ms 5 2$ms 0 1 timer" "clock 10000$ms 10000$ms" |
+		python3 "$here/lib/recording.py" "$work/data.irq" || return
+	while IFS='|' read -r by flags name; do
+		pair <<-END || status=1
+			run 1000$ms 0 0 0 10 0 reader
+			run 1000$ms 1 0 0 20 0 other
+			left 130
+			idle 1100$ms 0 10
+			woken 1200$ms 0 10 $by 2 $read $flags reader
+			left 2
+			run 1200$ms 0 0 100$ms 10 0 reader
+		END
+		says 10 "00:00:01.200  reader (10) late by 100 ms
+  100 ms  asleep in read, uninterruptible, woken by $name" -n 1 || status=1
+	done <<-'END'
+		20|2|interrupt disk
+		20|4|a softirq
+		30|4|softirq net_rx
+		30|2|an interrupt
+		0|2|an interrupt
+		0|4|softirq timer
+	END
+	sums waker | matches '^softirq timer  *1  *100ms ' || status=1
+	rm -f -- "$work/data.irq"
+	return $status
+}
+
 # A wake-up that comes before the task sleeps ends no sleep, however near it is.
 not_asleep()
 {
@@ -638,7 +675,7 @@ adds_up()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-chain.XXXXXX")
 partial "$work"
 
-plan 27
+plan 28
 ok "kdtl builds" builds
 ok "parts add up and are true, of a machine that is made up" engine
 ok "a holder of a mutex waits behind another task" inherited
@@ -652,6 +689,7 @@ ok "very deep ones" very_deep
 ok "a convoy" convoy
 ok "an owner that inherits a priority" inheritance
 ok "interrupts end a chain" interrupts
+ok "and have names where interrupts are recorded" which_interrupt
 ok "a wake-up of a task that did not sleep is none" not_asleep
 ok "one just before it left its CPU did end it" woken_early
 ok "moves are charged to the CPU where they happened" moves

@@ -44,7 +44,36 @@ static const struct kdtl_wake_entry *entry_of(const struct sleeps *s, size_t i)
 	return i == CHAIN_NONE ? NULL : s->entry[i];
 }
 
-static bool is_alike(const struct sleeps *s, const struct chain_part *a, const struct chain_part *b)
+/*
+ * Which interrupt woke a task?  A wake-up does not name the CPU that it is from, but it names the
+ * task that the interrupt came upon, and so does the interrupt.  Returns 0 if that is not known, or
+ * if interrupts of several idle CPUs might have done it.
+ */
+static int wake_irq(const struct sleeps *s, const struct recording *r, size_t wake)
+{
+	const unsigned int cpus = r->irqs && r->nr_taken ? r->taken[r->nr_taken - 1].cpu + 1 : 0;
+	const struct kdtl_wake_entry *w = s->entry[wake];
+	const uint64_t ns = s->note[wake].time;
+	const struct gap *g;
+	int irq = 0, pid;
+
+	for (unsigned int cpu = 0; cpu < cpus; cpu++) {
+		g = gap_after(r->taken, r->nr_taken, cpu, ns);
+		if (g == r->taken + r->nr_taken || g->cpu != cpu || g->from > ns || !g->entry)
+			continue;
+		pid = entry_pid(g->entry);
+		if (entry_prev_pid(g->entry) != kdtl_wake_by(w) ||
+		    (kdtl_irq_kind_of(pid) == KDTL_IRQ_SOFT) == !!(w->flags & KDTL_WAKE_HARDIRQ))
+			continue;
+		if (irq)
+			return 0;
+		irq = pid;
+	}
+	return irq;
+}
+
+static bool is_alike(const struct sleeps *s, const struct recording *r, const struct chain_part *a,
+		     const struct chain_part *b)
 {
 	const struct kdtl_wake_entry *v, *w;
 
@@ -57,6 +86,9 @@ static bool is_alike(const struct sleeps *s, const struct chain_part *a, const s
 	v = entry_of(s, a->wake);
 	w = entry_of(s, b->wake);
 	if (a->left != b->left || !v != !w)
+		return false;
+	if (v && v->flags & w->flags & KDTL_WAKE_IRQ &&
+	    wake_irq(s, r, a->wake) != wake_irq(s, r, b->wake))
 		return false;
 	if (v && (v->by != w->by || v->syscall != w->syscall || v->state != w->state ||
 		  (v->flags & (KDTL_WAKE_IRQ | KDTL_WAKE_IOWAIT)) !=
@@ -88,8 +120,8 @@ static void add_kept(const struct sleeps *s, struct row *row, const struct chain
 }
 
 /* Add parts @i to @end, which have one depth, except those of wakers. */
-static void add_rows(const struct sleeps *s, const struct chain *c, size_t i, size_t end,
-		     struct rows *rows)
+static void add_rows(const struct sleeps *s, const struct recording *r, const struct chain *c,
+		     size_t i, size_t end, struct rows *rows)
 {
 	const struct chain_part *p;
 	struct row *row;
@@ -98,7 +130,7 @@ static void add_rows(const struct sleeps *s, const struct chain *c, size_t i, si
 	for (; i < end; i = next) {
 		p = &c->part[i];
 		next = chain_next(c, i);
-		for (row = rows->row; row < rows->row + rows->nr && !is_alike(s, &row->p, p); row++)
+		for (row = rows->row; row < rows->row + rows->nr && !is_alike(s, r, &row->p, p); row++)
 			;
 		if (row == rows->row + rows->nr) {
 			grow(rows->row, rows->nr);
@@ -107,7 +139,7 @@ static void add_rows(const struct sleeps *s, const struct chain *c, size_t i, si
 		}
 		row->ns += p->to - p->from;
 		add_kept(s, row, p);
-		add_rows(s, c, i + 1, next, &row->waker);
+		add_rows(s, r, c, i + 1, next, &row->waker);
 	}
 }
 
@@ -179,11 +211,19 @@ const char *waker_text(char to[TASK_TEXT], const struct sleeps *s, const struct 
 		       const struct chain_part *p)
 {
 	const struct kdtl_wake_entry *wake = entry_of(s, p->wake);
+	char comm[PRINTABLE(COMM_LEN)];
+	int irq;
 
 	if (!wake)
 		return "not known";
-	if (wake->flags & KDTL_WAKE_IRQ)
-		return wake->flags & KDTL_WAKE_HARDIRQ ? "an interrupt" : "a softirq";
+	if (wake->flags & KDTL_WAKE_IRQ) {
+		irq = wake_irq(s, r, p->wake);
+		if (!irq)
+			return wake->flags & KDTL_WAKE_HARDIRQ ? "an interrupt" : "a softirq";
+		snprintf(to, TASK_TEXT, "%s %s", kdtl_irq_word(irq),
+			 printable(comm, irq_comm(r, irq), COMM_LEN));
+		return to;
+	}
 	return kdtl_wake_by(wake) ? name_text(to, s, r, kdtl_wake_by(wake), p->to) : "the idle task";
 }
 
@@ -320,7 +360,7 @@ void print_chain(const struct sleeps *s, const struct recording *r, const struct
 {
 	struct rows rows = { 0 };
 
-	add_rows(s, c, 0, c->nr, &rows);
+	add_rows(s, r, c, 0, c->nr, &rows);
 	sort_rows(&rows);
 	print_rows(s, r, &rows, INDENT, (c->part[c->nr - 1].to - c->part[0].from) / LEAST, all);
 	free_rows(&rows);
@@ -462,7 +502,7 @@ void print_chain_brief(const struct sleeps *s, const struct recording *r, const 
 	const struct kdtl_wake_entry *wake;
 	struct rows rows = { 0 };
 
-	add_rows(s, c, 0, c->nr, &rows);
+	add_rows(s, r, c, 0, c->nr, &rows);
 	sort_rows(&rows);
 	sleep = longest_sleep(&rows);
 	behind = longest_wait(&rows, NULL);

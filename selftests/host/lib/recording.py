@@ -29,7 +29,7 @@ Lines, in the order in which they go into the file; times are in ns on the time 
   left REASON            why the task before left, in the entries that follow; 2 at first
   steal TIME CPU STOLEN LOOKED CLOCK MARKS
                          kdtl_steal: since the look at LOOKED, by the steal clock
-  irq TIME CPU HAD KIND NR NAME
+  irq TIME CPU HAD KIND NR NAME [PREV_PID]
                          kdtl_irq: an interrupt of this kdtl_irq_kind had the CPU until TIME
   vpa TIME CPU QUEUED READY SLEPT
                          kdtl_vpa: a dispatch by the hypervisor
@@ -180,7 +180,8 @@ def main():
                                 looked, clock, marks)
             elif kind == "irq":
                 time, cpu, had, what, nr = number[:5]
-                e = entry(0, cpu, had, 0, 0, time, ~(what << 28 | nr) & 2**32 - 1, 0, arg[5])
+                prev = int(arg[6]) if len(arg) > 6 else 0
+                e = entry(0, cpu, had, 0, 0, time, ~(what << 28 | nr) & 2**32 - 1, prev, arg[5])
             elif kind == "vpa":
                 time, cpu, queued, ready, slept = number[:5]
                 e = struct.pack(">BBHIIIQQQQ", 7, 0, cpu, queued, ready, slept, time, 0, 0, 0)

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Loads and tools that others wrote: cyclictest, hackbench, pi_stress, stress-ng and sysbench run
-# while kdtl(1) and perf record at the same time. kdtl must have each dispatch that perf has, and
-# the waits must be those of perf sched timehist, the kernel's run_delay and cyclictest itself, but
-# for differences that Documentation/why-not.rst explains.
+# while kdtl(1) and perf record at the same time. kdtl must have each dispatch and each wake-up that
+# perf has, and the waits must be those of perf sched timehist, the kernel's run_delay and cyclictest
+# itself, but for differences that Documentation/why-not.rst explains.
 #
 #	selftests/deep/witnesses.sh [LOAD...]
 #
@@ -48,10 +48,11 @@ for program in $programs; do
 	with_libraries "$work/root" "/usr/bin/$program" || die "no $program"
 done
 
-plan $((1 + 3 * $#))
+plan $((1 + 4 * $#))
 ok "loads of others, recorded" runs "$@"
 for load; do
 	ok "$load: perf and kdtl have the same dispatches" says switches "$load"
+	ok "$load: and the same wake-ups" says wakes "$load"
 	ok "$load: perf sched timehist has the same waits" says timehist "$load"
 	if [ "$load" = cyclictest ]; then
 		ok "$load: its threads were late by no less than they waited" says cyclictest "$load"

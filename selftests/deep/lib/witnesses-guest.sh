@@ -4,6 +4,9 @@
 # Runs in the machine of witnesses.sh: loads that others wrote, while kdtl(1) and perf record.
 
 events=sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new,sched:sched_migrate_task
+# Of a recording that has these, perf sched timehist counts waits from the begin of a wake-up on, also
+# from one of a task that still ran then.
+wakes=sched:sched_switch,sched:sched_waking
 
 # A real-time task that takes CPU 1 for 20 ms, five times a second.
 bursts()
@@ -71,16 +74,20 @@ run)
 esac
 
 cd /out || exit
-for m in kdtl kdtl_answers kdtl_sched kdtl_stream; do
+for m in kdtl kdtl_answers kdtl_sched kdtl_wake kdtl_stream; do
 	insmod /lib/kdtl/$m.ko || exit
 done
 echo -1 >/proc/sys/kernel/sched_rt_runtime_us
 for name; do
 	echo "witnesses: $name"
-	kdtl record -i -m 64 -o "$name.data" perf record -q -a -m 4M -e $events -o "$name.perf" \
+	kdtl record --wake -i -m 256 -o "$name.data" perf record -q -a -m 4M -e $events -o "$name.perf" \
+		perf record -q -a -m 4M -e $wakes -o "$name.wakes.perf" \
 		sh /witnesses-guest.sh run "$name" 2>"$name.err"
 	kill -KILL -"$(cat "$name.group")" 2>/dev/null
 	kdtl export --format csv "$name.data" >"$name.csv" 2>"$name.csv.err"
+	kdtl export --format csv "$name.data.wake" >"$name.wakes.csv" 2>"$name.wakes.err"
 	perf script -i "$name.perf" --ns -F tid,cpu,time,event,trace >"$name.events" 2>"$name.script.err"
+	perf script -i "$name.wakes.perf" --ns -F tid,cpu,time,event,trace >"$name.wakes.events" \
+		2>"$name.wakes.script.err"
 	perf sched timehist -i "$name.perf" --state >"$name.timehist" 2>"$name.timehist.err"
 done

@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """What kdtl(1), perf and the kernel say of the same load: witnesses.py VERB FILE-WITHOUT-SUFFIX
 
-switches   perf's sched_switch events and kdtl's entries are the same dispatches, in the same order
+switches   perf's sched_switch events and kdtl's entries are the same dispatches, in the same order, and
+           the task before left its CPU for the same reason
 timehist   perf sched timehist has the same waits
+wakes      perf's sched_waking events and kdtl_wake's entries are the same wake-ups of each task, by the
+           same wakers, out of the same states
 schedstat  run_delay and pcount of /proc/PID/schedstat are the sums of the waits and their number
 cyclictest its longest latency is kdtl's longest wait, and what the timer was late
 """
@@ -15,22 +18,24 @@ USEC = 1000
 
 
 def entries(name):
-    """kdtl's dispatches of each CPU: time, PID, wait, in ns."""
+    """kdtl's dispatches of each CPU: time, PID, wait, in ns, and why the task before left."""
     cpus = {}
     with open(name + ".csv", newline="") as f:
         for row in csv.DictReader(f):
             cpus.setdefault(int(row["cpu"]), []).append(
-                (int(row["since_boot_ns"]), int(row["pid"]), int(row["waited_ns"] or 0)))
+                (int(row["since_boot_ns"]), int(row["pid"]), int(row["waited_ns"] or 0),
+                 row["preempt_reason"]))
     return cpus
 
 
 def switches(name):
-    """perf's: time, PID."""
+    """perf's: time, PID, state of the task before."""
     cpus = {}
-    line = re.compile(r"\s*-?\d+ \[(\d+)\]\s+(\d+)\.(\d{9}):\s+sched:sched_switch: .* next_pid=(\d+) ")
+    line = re.compile(r"\s*-?\d+ \[(\d+)\]\s+(\d+)\.(\d{9}):\s+sched:sched_switch: .*"
+                      r" prev_state=(\S+) ==> .* next_pid=(\d+) ")
     with open(name + ".events", errors="replace") as f:
         for m in filter(None, map(line.match, f)):
-            cpus.setdefault(int(m[1]), []).append((int(m[2] + m[3]), int(m[4])))
+            cpus.setdefault(int(m[1]), []).append((int(m[2] + m[3]), int(m[5]), m[4]))
     return cpus
 
 
@@ -52,14 +57,95 @@ def aligned(ours, theirs):
     return pairs, wrong
 
 
+# A sleep in a page fault has a reason of its own.
+LEFT = {"R": {"preempted", "throttled"}, "R+": {"preempted", "throttled"}, "S": {"slept", "page_fault"},
+        "D": {"disk_sleep", "page_fault"}, "I": {"slept"}, "P": {"slept"}, "T": {"stopped"},
+        "t": {"stopped"}, "X": {"exited"}, "Z": {"exited"}}
+
+
 def check_switches(name):
     """One to one, in what perf has of each CPU. In between, the host may do something else."""
     pairs, wrong = aligned(entries(name), switches(name))
+    for cpu, p in pairs.items():
+        # The idle task always could have gone on.
+        bad = [(x, y) for (before, (x, y)) in zip(p, p[1:]) if before[0][1] and
+               x[3] not in LEFT.get(y[2], ())]
+        wrong += [f"CPU {cpu}: by kdtl {x}, by perf {y}" for x, y in bad[:3]]
     print("\n".join(wrong))
     apart = sorted(y[0] - x[0] for p in pairs.values() for x, y in p)
     print(f"{len(apart)} switches; perf's time is later by {apart[0] / USEC:.1f} us at least, "
           f"{apart[len(apart) // 2] / USEC:.1f} in the middle, {apart[-1] / USEC:.1f} at most")
     return not wrong and len(apart) > 1000
+
+
+def wakes(name):
+    """kdtl's wake-ups of each task: time, waker or None if an interrupt did it, state or None."""
+    tasks = {}
+    with open(name + ".wakes.csv", newline="") as f:
+        for row in csv.DictReader(f):
+            if row["event"] == "woken":
+                # A task that is queued may have slept, and begun to run, and not be asleep.
+                tasks.setdefault(int(row["pid"]), []).append(
+                    (int(row["since_boot_ns"]), int(row["by_pid"]) if row["by_pid"] else None,
+                     None if row["queued"] in ("1", "true") else row["state"]))
+    return tasks
+
+
+STATES = {"S": "interruptible", "D": "uninterruptible", "I": "idle", "T": "stopped", "t": "traced",
+          "P": "parked"}
+
+
+def perf_wakes(name):
+    """
+    perf's of each task: time, who had the CPU, and the state in which the task had left its CPU, or
+    None if it had not: it may be woken at the end of that. Only while perf had events of all CPUs, so
+    that none is missing in between.
+    """
+    tasks, left, seen = {}, {}, {}
+    line = re.compile(r"\s*(-?\d+) \[(\d+)\]\s+(\d+)\.(\d{9}):\s+sched:sched_(switch|waking): .*?"
+                      r"(?: prev_pid=(\d+) .*prev_state=(\S+) ==> .* next_pid=(\d+) | pid=(\d+) prio=)")
+    with open(name + ".wakes.events", errors="replace") as f:
+        for m in filter(None, map(line.match, f)):
+            time = int(m[3] + m[4])
+            seen.setdefault(m[2], [time, time])[1] = time
+            if m[5] == "switch":
+                left[int(m[6])], left[int(m[8])] = m[7], None
+            else:
+                tasks.setdefault(int(m[9]), []).append((time, int(m[1]), left.get(int(m[9]))))
+    begin, end = max(s[0] for s in seen.values()), min(s[1] for s in seen.values())
+    tasks = {pid: [w for w in woken if begin < w[0] < end] for pid, woken in tasks.items()}
+    return {pid: woken for pid, woken in tasks.items() if woken}
+
+
+def check_wakes(name):
+    """
+    One to one, for each task that was woken while perf had all CPUs, and in the same order. A
+    real-time load may starve the reader of kdtl's entries: then some are lost, and counted.
+    """
+    ours, theirs = wakes(name), perf_wakes(name)
+    with open(name + ".err") as f:
+        lost = re.search(r"\.wake: .* (\d+) lost", f.read())[1]
+    wrong, nr, wakers, states, queued = [], 0, 0, 0, 0
+    for pid, b in sorted(theirs.items()):
+        a = ours.get(pid, [])
+        # perf reads the clock after kdtl.
+        first = [i for i, w in enumerate(a) if w[0] <= b[0][0]]
+        a = [w for w in a[first[-1]:] if w[0] <= b[-1][0]] if first else []
+        if len(a) != len(b):
+            wrong.append(f"{pid}: perf has {len(b)} wake-ups, kdtl {len(a)}")
+        for x, y in zip(a, b):
+            nr += 1
+            wakers += x[1] is not None
+            states += x[2] is not None and y[2] is not None
+            queued += x[2] is None
+            if x[1] not in (None, y[1]) or (x[2] and y[2] and STATES.get(y[2]) != x[2]):
+                wrong.append(f"{pid}: by kdtl woken at {x[0]} by {x[1]}, {x[2]}; by perf at {y[0]} "
+                             f"by {y[1]}, {y[2]}")
+                break
+    print("\n".join(wrong[:20]))
+    print(f"{nr} wake-ups, {wakers} by a task, {states} out of a state that both have, {queued} of a "
+          f"task that was still queued; kdtl lost {lost}")
+    return not wrong and nr > 500 and wakers > 20 and states > 500
 
 
 def timehist(name):
@@ -93,7 +179,7 @@ def check_timehist(name):
         row = rows[cpu][i]
         pid = row[0]
         if i:
-            (on, _, wait), (seen, switched) = pairs[cpu][i - 1]
+            (on, _, wait, _), (seen, switched, _) = pairs[cpu][i - 1]
             # perf no longer knows whose row it is once the task has exited.
             if pid not in (switched, 0):
                 wrong.append(f"CPU {cpu}, {i}: the row of {pid} is not that of {switched}")
@@ -120,7 +206,7 @@ def check_schedstat(name):
     """
     waits = {}
     for cpu in entries(name).values():
-        for _, pid, wait in cpu:
+        for _, pid, wait, _ in cpu:
             waits.setdefault(pid, []).append(wait)
     bad = tasks = nr = ours = theirs = 0
     with open(name + ".schedstat") as f:
@@ -145,7 +231,7 @@ def check_cyclictest(name):
     """
     waits, bad, threads = {}, 0, 0
     for cpu in entries(name).values():
-        for on, pid, wait in cpu:
+        for on, pid, wait, _ in cpu:
             waits.setdefault(pid, []).append((on, wait))
     with open(name + ".out") as f:
         for m in filter(None, map(re.compile(r"T: *(\d+) \( *(\d+)\).* Max: *(\d+)").match, f)):

@@ -548,12 +548,11 @@ rests_between_rows()
 	[ "$rows" -ge 50 ] && [ $(($2 - $1)) -ge $((rows / 2)) ]
 }
 
-# A task waits behind the hog on CPU 1, and is moved to CPU 0 while the hog still has CPU 1, however
-# long a busy host takes for that.
-moved_is_known()
+# A task waits behind the hog on CPU 1, and is moved to CPU 0 while the hog still has CPU 1. Set $waited
+# and $elsewhere to what the watch says of that.
+move_behind_hog()
 {
-	# The thread of the hog before this one must not be the one that waits for longest.
-	unload kdtl_hog && unload kdtl_watch && load kdtl_watch threshold_ms=0 pause_s=0 &&
+	unload kdtl_watch && load kdtl_watch threshold_ms=0 pause_s=0 &&
 		echo "1 250" >"$watch/cpus" && echo "cgroup /svc 250" >"$watch/rules" &&
 		waiter svc moved || return
 	forget_log
@@ -567,11 +566,23 @@ moved_is_known()
 	wait $!
 	line=$(log | grep 'kdtl_watch: CPU 0: moved:[0-9]* (/svc) waited' | head -n 1)
 	note "$line"
-	# The line says "at least" for a wait that is longer than 4.29 s.
 	waited=$(number 'waited [a-z ]*')
 	elsewhere=$(number ', in the queue of another CPU ')
-	[ $status -eq 0 ] && within "$waited" 250 "$(longest moved)" &&
-		within "$elsewhere" 200 "$waited" &&
+	return $status
+}
+
+# An entry has room for 4.29 s in another queue, and of more the watch cannot say who had the CPU. A
+# busy host may take longer to move the task: then it is tried again.
+moved_is_known()
+{
+	# The thread of the hog before this one must not be the one that waits for longest.
+	unload kdtl_hog || return
+	for _ in 1 2 3 4 5; do
+		move_behind_hog || return
+		[ "$elsewhere" -ge 4290 ] || break
+		stop_waiters
+	done
+	within "$waited" 250 "$(longest moved)" && within "$elsewhere" 200 "$waited" &&
 		within "$(number '; CPU 1, where it ran last, had hog:[0-9]* (\/batch) ')" \
 			$((elsewhere - 10)) "$elsewhere" || return
 	line=$(log | sed -n '/: CPU 0: moved:.* oldest first$/,/: end of table$/p' |

@@ -646,7 +646,7 @@ static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
 			kdtl_aux_reset(aux);
 	}
 	/* The unread data is gone, so an earlier wake-up has no reason any more. */
-	kdtl_session_take_wake(s, KDTL_WAKE_ALL);
+	kdtl_session_take_wake(s, KDTL_PENDING_ALL);
 	err = kdtl_cpus_load(s);
 	if (!err)
 		trace_kdtl_session(s, "loaded");

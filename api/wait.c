@@ -33,7 +33,7 @@
  */
 static u8 kdtl_wakes_taken(struct kdtl_session *s, bool reads)
 {
-	return reads && !kdtl_msgq_takes_all(&s->msgs) ? KDTL_WAKE_NEW : KDTL_WAKE_ALL;
+	return reads && !kdtl_msgq_takes_all(&s->msgs) ? KDTL_PENDING_NEW : KDTL_PENDING_ALL;
 }
 
 /*
@@ -46,7 +46,7 @@ static noinline bool kdtl_take_msg(struct kdtl_session *s, struct kdtl_msg *msg)
 
 	if (!kdtl_msgq_get(&s->msgs, msg, &last))
 		return false;
-	if (last && kdtl_session_take_wake(s, takes) && takes != KDTL_WAKE_ALL)
+	if (last && kdtl_session_take_wake(s, takes) && takes != KDTL_PENDING_ALL)
 		kdtl_session_wake_others(s);
 	return true;
 }
@@ -79,10 +79,10 @@ static int kdtl_wait_over(struct kdtl_session *s, struct kdtl_msg *msg,
 		return 1;
 	/* A message may have been posted since, and then the wake-up was for it. */
 	taken = kdtl_session_take_wake(s, takes);
-	if (taken & KDTL_WAKE_NEW || READ_ONCE(s->stops) != stops) {
+	if (taken & KDTL_PENDING_NEW || READ_ONCE(s->stops) != stops) {
 		if (!msg || kdtl_take_msg(s, msg))
 			return 1;
-		if (takes == KDTL_WAKE_ALL || READ_ONCE(s->stops) != stops)
+		if (takes == KDTL_PENDING_ALL || READ_ONCE(s->stops) != stops)
 			return 0;
 		kdtl_session_wake_others(s);
 	}

@@ -28,9 +28,9 @@ enum kdtl_state {
 };
 
 /* What is left of the last wake-up. */
-#define KDTL_WAKE_NEW	BIT(0)	/* no verb has taken it, so its count is in the completion */
-#define KDTL_WAKE_DATA	BIT(1)	/* no kdtl_wait() has, and it may have been for data */
-#define KDTL_WAKE_ALL	(KDTL_WAKE_NEW | KDTL_WAKE_DATA)
+#define KDTL_PENDING_NEW	BIT(0)	/* no verb has taken it, so its count is in the completion */
+#define KDTL_PENDING_DATA	BIT(1)	/* no kdtl_wait() has, and it may have been for data */
+#define KDTL_PENDING_ALL	(KDTL_PENDING_NEW | KDTL_PENDING_DATA)
 
 /**
  * struct kdtl_area_ops - how to handle a session's areas and events, which are kdtl's own or, in
@@ -98,7 +98,7 @@ struct kdtl_area_ops {
  * @mem: bytes accounted to the session
  * @done: the completion that is completed on a wake-up: the caller's, or @own_done
  * @own_done: used if the caller has none
- * @pending: KDTL_WAKE_*; under the lock of @done's queue
+ * @pending: KDTL_PENDING_*; under the lock of @done's queue
  * @promised: somebody outside of all verbs slept on @done when the wake-up came, so the count
  *	is theirs, even after the session has gone; under the same lock
  * @waiters: number of verbs that may sleep on @done

@@ -9,10 +9,10 @@
  * Each wake-up sets kdtl_session::pending, completes the completion and calls
  * the caller's wake().  kdtl_wait() and kdtl_read() look at pending and sleep on
  * the completion's queue, so that others who complete it can end their sleep.
- * While pending has KDTL_WAKE_NEW, one count of the completion belongs to it.
+ * While pending has KDTL_PENDING_NEW, one count of the completion belongs to it.
  *
  * A kdtl_read() that waits for messages of chosen types may take a wake-up that was for
- * data, of which no message tells.  So it leaves KDTL_WAKE_DATA to a kdtl_wait().
+ * data, of which no message tells.  So it leaves KDTL_PENDING_DATA to a kdtl_wait().
  *
  * A waiter looks for unread data too, but not on all CPUs: a wake-up puts its CPU's
  * area into kdtl_session::due, and a waiter takes it out when that data has been read.
@@ -57,13 +57,13 @@ static bool kdtl_sleeps_itself(const struct kdtl_session *s, struct completion *
 static void kdtl_complete_locked(struct kdtl_session *s, struct completion *done)
 {
 	/* If the last wake-up's count is still there, add none: counts must not pile up. */
-	if (!(s->pending & KDTL_WAKE_NEW) || !done->done) {
+	if (!(s->pending & KDTL_PENDING_NEW) || !done->done) {
 		if (done->done != UINT_MAX)
 			WRITE_ONCE(done->done, done->done + 1);
 		/* A sleeper outside of all verbs gets the count: see kdtl_session_end_wakes(). */
 		s->promised = kdtl_sleeps_itself(s, done);
 	}
-	WRITE_ONCE(s->pending, KDTL_WAKE_ALL);
+	WRITE_ONCE(s->pending, KDTL_PENDING_ALL);
 	kdtl_swake_up_locked(&done->wait);
 }
 
@@ -183,7 +183,7 @@ bool kdtl_session_readable(struct kdtl_session *s)
 /**
  * kdtl_session_take_wake() - take the wake-ups since the last call, with their count
  * @s: the session
- * @bits: what to take of them: KDTL_WAKE_NEW or KDTL_WAKE_ALL
+ * @bits: what to take of them: KDTL_PENDING_NEW or KDTL_PENDING_ALL
  *
  * Context: any that may take a raw spinlock, hard irq at most.
  * Return: which of @bits there were.
@@ -200,7 +200,7 @@ u8 kdtl_session_take_wake(struct kdtl_session *s, u8 bits)
 	raw_spin_lock_irqsave(&done->wait.lock, flags);
 	taken = s->pending & bits;
 	WRITE_ONCE(s->pending, s->pending & ~bits);
-	if (taken & KDTL_WAKE_NEW)
+	if (taken & KDTL_PENDING_NEW)
 		kdtl_take_count(done);
 	raw_spin_unlock_irqrestore(&done->wait.lock, flags);
 	return taken;
@@ -252,7 +252,7 @@ void kdtl_session_end_wakes(struct kdtl_session *s, bool shared)
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&s->done->wait.lock, flags);
-	if (s->pending & KDTL_WAKE_NEW && !s->promised && (s->waited || !shared))
+	if (s->pending & KDTL_PENDING_NEW && !s->promised && (s->waited || !shared))
 		kdtl_take_count(s->done);
 	WRITE_ONCE(s->pending, 0);
 	raw_spin_unlock_irqrestore(&s->done->wait.lock, flags);
@@ -297,7 +297,7 @@ bool kdtl_session_take_foreign(struct kdtl_session *s)
 	if (!completion_done(s->done))
 		return false;
 	raw_spin_lock_irqsave(&s->done->wait.lock, flags);
-	foreign = !(s->pending & KDTL_WAKE_NEW) && kdtl_take_count(s->done);
+	foreign = !(s->pending & KDTL_PENDING_NEW) && kdtl_take_count(s->done);
 	raw_spin_unlock_irqrestore(&s->done->wait.lock, flags);
 	return foreign;
 }

@@ -424,12 +424,12 @@ static void wait_passes_on_all(struct kunit *test)
 		kapi_drain(s, 0);
 		/* Data that has been read meanwhile is no reason to return. */
 		kapi_emit(0, KDTL_KIND_CEDE, cases[i].emit);
-		KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(s->pending) == KDTL_WAKE_DATA));
+		KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(s->pending) == KDTL_PENDING_DATA));
 		kapi_drain(s, 0);
 		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
 		/* A waiter that was busy when the wake-up came finds it later. */
 		kapi_emit(0, KDTL_KIND_CEDE, cases[i].emit);
-		KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(s->pending) == KDTL_WAKE_DATA));
+		KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(s->pending) == KDTL_PENDING_DATA));
 		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
 		KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
 		KUNIT_EXPECT_TRUE(test, wait_sleeps(&m[0]));

@@ -176,7 +176,7 @@ void reserved_show(struct dentry *dir, unsigned int lines, unsigned int ms)
 	if (!reserved.file.data)
 		return;
 	debugfs_create_blob("last", 0400, dir, &reserved.file);
-	pr_warn("reserved memory: this was left by kernel %*pE left\n", (int)strlen(release), release);
+	pr_warn("reserved memory: this was left by kernel %*pE\n", (int)strlen(release), release);
 	table_print_last(&reserved.last, reserved.entries, reserved.nr, lines, ms);
 }
 

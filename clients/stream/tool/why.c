@@ -555,8 +555,7 @@ static void print_brief_kept(const struct recording *r, const struct options *o,
 	char comm[PRINTABLE(KDTL_CGROUP_LEN)];
 
 	if (!kept) {
-		printf(" kept=%s kept_pid=0", o->kepts.nr ? "-" : "?");
-		printf(" kept_ms=%s", o->kepts.nr ? "0" : "?");
+		printf(" kept=%s", o->kepts.nr ? "- kept_pid=0 kept_ms=0" : "? kept_pid=0 kept_ms=?");
 		return;
 	}
 	printf(" kept=%s kept_pid=%d kept_ms=%.3f",

@@ -48,16 +48,21 @@ all_public()
 	done | none "no page"
 }
 
-# comment NAME: prints the lines of the comment that the page must have.
-comment()
+# comments: prints the lines of each comment that a page must have, behind the page's name and a tab.
+comments()
 {
-	awk -v name="$1" '
-	/^ \* / && !on { on = $2 == name "()" || $2 ~ /^(struct|enum)$/ && $3 == name ? 1 : -1
-		if (on == 1) { sub(/.* - /, "") } }
-	on == 1 && /^ \*\// { print "" }
+	awk '
+	/^ \* / && !on {
+		on = -1
+		name = $2 ~ /^(struct|enum)$/ ? $3 : $2
+		if (name ~ /^kdtl_/ && ($2 != name || sub(/\(\)$/, "", name))) {
+			on = 1
+			sub(/.* - /, "")
+		}
+	}
 	/^\/\*\*/ { on = 0; next }
 	/^ \*\// { on = -1 }
-	on == 1 { sub(/^ \* ?/, ""); sub(/^(Context|Return):/, ""); print }
+	on == 1 { sub(/^ \* ?/, ""); sub(/^(Context|Return):/, ""); print name "\t" $0 }
 	BEGIN { on = -1 }' "$top"/api/*.c "$top"/api/answers/*.c "$top"/core/late.c "${headers[@]}"
 }
 
@@ -67,41 +72,76 @@ letters()
 	tr -cd 'A-Za-z0-9_\n'
 }
 
+# shown: prints each page as one line, its name and a tab before its text. man(1) starts a dozen
+# processes for a page, groff shows all pages at once.
 shown()
 {
-	MANWIDTH=9999 man -E ascii -l "$pages/$1.9" | tr '\n' ' ' | letters
+	groff -T ascii -P -cbu -m mandoc -r LL=9999n "$pages"/kdtl_*.9 |
+		awk '
+		/^kdtl[a-z0-9_]*\(9\) +Kernel API +kdtl/ {
+			printf "%s%s\t", n++ ? "\n" : "", substr($1, 1, index($1, "(") - 1)
+		}
+		{ printf "%s", $0 }
+		END { print "" }'
 }
 
 whole()
 {
-	local page name text line
-
-	for page in "$pages"/kdtl_*.9; do
-		name=$(basename "$page" .9)
-		text=$(shown "$name")
-		comment "$name" | letters >"$work/comment"
-		[ "$(wc -l <"$work/comment")" -gt 1 ] || echo "$name: no comment"
-		while read -r line; do
-			[[ $text == *"$line"* ]] || echo "$name: $line"
-		done <"$work/comment"
-	done | none "not in the page"
+	shown >"$work/shown" && comments >"$work/comments" &&
+		awk -F '\t' '
+		{ line = $2; gsub(/[^A-Za-z0-9_]/, "", line) }
+		NR == FNR { text[$1] = line; next }
+		$1 in text { lines[$1]++ }
+		$1 in text && !index(text[$1], line) { print $1 ": " $2 }
+		END {
+			for (name in text)
+				if (!lines[name])
+					print name ": no comment"
+			if (!NR)
+				print "no page"
+		}' "$work/shown" "$work/comments" | none "not in the page" &&
+		[ "$(wc -l <"$work/shown")" -eq "$(find "$pages" -name 'kdtl_*.9' | wc -l)" ]
 }
 
 # Functions say where they may be called, and what they return.
 sections()
 {
-	local page name
-
-	for page in "$pages"/kdtl_*.9; do
-		name=$(basename "$page" .9)
-		grep -q '^\.B #include <linux/kdtl' "$page" || echo "$name: no #include"
-		grep -q "^\.BR kdtl (9)$" "$page" || echo "$name: does not lead to kdtl(9)"
-		grep -q -F ".BR $name (9)" "$pages/kdtl.9" || echo "$name: not in kdtl(9)"
-		grep -q -E "\\b$name\\(" <(sed -n '/^.SH SYNOPSIS/,/^.fi/p' "$page") || continue
-		grep -q '^.SH CONTEXT' "$page" || echo "$name: no context"
-		grep -q -E "^(void|#define kdtl_\\w*for_each)" "$page" ||
-			grep -q '^.SH RETURN VALUE' "$page" || echo "$name: no return value"
-	done | none page
+	awk '
+	function ended() {
+		if (!has["#include"])
+			print name ": no #include"
+		if (!has["leads"])
+			print name ": does not lead to kdtl(9)"
+		if (!(name in listed))
+			print name ": not in kdtl(9)"
+		if (!has["function"])
+			return
+		if (!has["context"])
+			print name ": no context"
+		if (!has["nothing to return"] && !has["return"])
+			print name ": no return value"
+	}
+	FILENAME ~ /\/kdtl\.9$/ {
+		if (/^\.BR kdtl_[a-z0-9_]* \(9\)/)
+			listed[$2]
+		next
+	}
+	FNR == 1 {
+		if (name)
+			ended()
+		name = FILENAME
+		gsub(/.*\/|\.9$/, "", name)
+		split("", has)
+	}
+	/^\.SH / { synopsis = /SYNOPSIS/ }
+	/^\.fi/ { synopsis = 0 }
+	/^\.B #include <linux\/kdtl/ { has["#include"] = 1 }
+	/^\.BR kdtl \(9\)$/ { has["leads"] = 1 }
+	synopsis && $0 ~ "(^|[^a-z0-9_])" name "\\(" { has["function"] = 1 }
+	/^(void|#define kdtl_[a-z0-9_]*for_each)/ { has["nothing to return"] = 1 }
+	/^\.SH CONTEXT/ { has["context"] = 1 }
+	/^\.SH RETURN VALUE/ { has["return"] = 1 }
+	END { ended() }' "$pages/kdtl.9" "$pages"/kdtl_*.9 | none page
 }
 
 right_header()
@@ -137,13 +177,11 @@ found_by_man()
 		"$work/shown"
 }
 
+# These are the warnings of man --warnings.
 man_is_silent()
 {
-	local page
-
-	for page in "$pages"/*.9 "$pages"/../man7/*.7; do
-		man --warnings -E UTF-8 -l -Tutf8 -Z "$page" 2>&1 >/dev/null
-	done | none man
+	groff -w mac -K utf-8 -T utf8 -m mandoc -Z "$pages"/*.9 "$pages"/../man7/*.7 2>&1 >/dev/null |
+		none man
 }
 
 mandoc_is_silent()

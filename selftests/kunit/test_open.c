@@ -72,7 +72,6 @@ static struct kdtl_pmu open_pmu = {
  * @lost: number of entries that were lost, as the spans say
  * @lost_at: the same, by the number of entries that CPU 0 had had before them
  * @numbered: the entries that are lost have numbers, too
- * @last: number of the last entry, by CPU: the source numbers its entries
  * @bad: entries that were not the next one, and spans that were not as they should be
  * @in_round: number of entries that had been seen when round() was called
  * @task: the task that called
@@ -91,7 +90,6 @@ static struct open_seen {
 	u64			lost;
 	u64			lost_at[16];
 	bool			numbered;
-	u64			last[2];
 	unsigned int		bad;
 	u64			in_round;
 	struct task_struct	*task;
@@ -104,6 +102,9 @@ static struct open_seen {
 	bool			held;
 } open_seen;
 
+/* The number of the last entry: the source numbers the entries of each CPU. */
+static DEFINE_PER_CPU(u64, open_last);
+
 static u64 open_all(void)
 {
 	return READ_ONCE(open_seen.entries[0]) + READ_ONCE(open_seen.entries[1]);
@@ -114,6 +115,7 @@ static void open_span(const struct kdtl_span *span, void *data)
 	struct open_seen *o = data;
 	const int cpu = min(span->cpu, 1);
 	u64 skip = o->numbered ? span->lost : 0;
+	u64 *last = &per_cpu(open_last, span->cpu);
 	const struct kdtl_entry *e;
 
 	o->task = current;
@@ -122,10 +124,10 @@ static void open_span(const struct kdtl_span *span, void *data)
 	o->lost_at[min(o->entries[0], 15ULL)] += span->lost;
 	o->bad += !span->nr || span->info->unread < span->nr;
 	kdtl_span_for_each_entry(e, span) {
-		o->bad += o->last[cpu] && kdtl_fake_entry_seq(e) != o->last[cpu] + 1 + skip;
+		o->bad += *last && kdtl_fake_entry_seq(e) != *last + 1 + skip;
 		skip = 0;
 		o->bad += kdtl_entry_cpu(e) != span->cpu;
-		o->last[cpu] = kdtl_fake_entry_seq(e);
+		*last = kdtl_fake_entry_seq(e);
 		WRITE_ONCE(o->entries[cpu], o->entries[cpu] + 1);
 	}
 	if (o->act)
@@ -184,6 +186,10 @@ static int open_refs;
 
 static int open_init(struct kunit *test)
 {
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		per_cpu(open_last, cpu) = 0;
 	memset(&open_seen, 0, sizeof(open_seen));
 	init_completion(&open_seen.entered);
 	init_completion(&open_seen.leave);

@@ -35,8 +35,9 @@ uses()
 	local dir=$1 f
 
 	sources "$@" | while read -r f; do
-		nm -g -- "$dir/${f%.c}.o" | awk -v o="${f%.c}.o" '{ print o, $(NF - 1), $NF }'
-	done | awk '
+		[ ! -f "$dir/${f%.c}.o" ] || echo "${f%.c}.o"
+	done | (cd -- "$dir" && xargs -r nm -g -A) | awk '
+		{ sub(/:[0-9a-f]* +/, " ") }
 		$2 == "U" { user[++n] = $1; needs[n] = $3; next }
 		{ at[$3] = $1 }
 		END {
@@ -104,11 +105,12 @@ circles()
 # complete DIR: each file was compiled, because only then it can be checked.
 complete()
 {
-	local f missing=0
+	local f o missing=0
 
 	# shellcheck disable=SC2046 # folders have no spaces
 	for f in $(sources "$1" core api api/answers $(clients "$1")); do
-		[ -f "$1/${f%.c}.o" ] && [ -f "$1/${f%/*}/.$(basename "$f" .c).o.cmd" ] && continue
+		o=${f%.c}.o
+		[ -f "$1/$o" ] && [ -f "$1/${o%/*}/.${o##*/}.cmd" ] && continue
 		# These need a patched perf: selftests/deep/any-aux.sh compiles them.
 		[[ $f != core/raw*.c ]] || continue
 		echo "$f was not compiled"
@@ -221,12 +223,20 @@ exports_are_used()
 # included DIR FOLDER: prints "file header" for each header of this project that the compiler read.
 included()
 {
-	local f
+	local dir=$1 f
 
-	for f in $(sources "$@"); do
-		sed -n 's/^  \(\/.*\.h\) \\$/\1/p' "$1/${f%/*}/.$(basename "$f" .c).o.cmd" |
-			xargs -r realpath -m -s | sed -n "s|^$1/|$f |p" | sort -u
-	done
+	sources "$@" | while read -r f; do
+		f=${f%.c}.o
+		[ ! -f "$dir/$f" ] || echo "${f%/*}/.${f##*/}.cmd"
+	done | (cd -- "$dir" && xargs -r awk -v top="$dir/" '
+		/^  \/.*\.h \\$/ {
+			while (sub(/\/\.\//, "/", $1) || sub(/\/[^\/]+\/\.\.\//, "/", $1))
+				;
+			f = FILENAME
+			if (index($1, top) != 1 || !sub(/\.o\.cmd$/, ".c", f) || !sub(/\/\./, "/", f))
+				next
+			print f, substr($1, length(top) + 1)
+		}') | sort -u
 }
 
 # no_probe DIR: kdtl.ko itself follows no fork, exec, new name or new priority: a client that does

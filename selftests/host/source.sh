@@ -15,15 +15,14 @@ top=$(dirname -- "$(dirname -- "$here")")
 # shell_scripts: the files in git whose first line is a shell script's.
 shell_scripts()
 {
-	local f
-
-	git -C "$top" ls-files -z --cached --others --exclude-standard |
-		while read -r -d '' f; do
-			[ -f "$top/$f" ] || continue
-			case $(head -c 64 -- "$top/$f" | tr -d '\0' | head -n 1) in
-			'#!'*sh | '# shellcheck shell='*) printf '%s\0' "$f" ;;
-			esac
-		done
+	(cd -- "$top" && git ls-files -z --cached --others --exclude-standard |
+		xargs -0 sh -c 'for f; do [ ! -f "$f" ] || printf "%s\0" "$f"; done' - |
+		xargs -0 awk '
+		FNR == 1 {
+			if (/^#!.*sh$/ || /^# shellcheck shell=/)
+				printf "%s%c", FILENAME, 0
+			nextfile
+		}')
 }
 
 check_shell()
@@ -34,13 +33,12 @@ check_shell()
 # No function's name is there twice: the second one would replace the first, also if that is a test.
 names_are_once()
 {
-	local f names twice=0
-
-	while read -r -d '' f; do
-		names=$(grep -o '^[a-z0-9_]*()$' "$top/$f" | sort | uniq -d)
-		[ -z "$names" ] || { echo "$f:" "$names"; twice=1; }
-	done < <(shell_scripts)
-	return $twice
+	(cd -- "$top" && shell_scripts | xargs -0 awk '
+		/^[a-z0-9_]*\(\)$/ && nr[FILENAME, $0]++ {
+			print FILENAME ": " $0
+			twice = 1
+		}
+		END { exit twice }')
 }
 
 # Each file names its licence.

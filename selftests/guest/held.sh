@@ -130,7 +130,7 @@ gone_or_said()
 
 owner_said()
 {
-	dmesg | grep -q "kdtl: $1"
+	log | grep -q "kdtl: $1"
 }
 
 records()
@@ -244,7 +244,7 @@ says_who()
 
 kernel_said()
 {
-	dmesg | grep -q "kdtl_client_sh\]: .*$1"
+	log | grep -q "kdtl_client_sh\]: .*$1"
 }
 
 # said_who CLIENT WHAT: it says for what it waits, and who has the CPU.
@@ -381,6 +381,7 @@ ended_or_said()
 modules="kdtl_stream kdtl_trace kdtl_answers kdtl_sched"
 
 plan 28
+forget_log
 ok "the client loads" load kdtl_client_sh
 load kdtl_answers
 can_starve 1

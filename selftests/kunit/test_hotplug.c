@@ -10,6 +10,7 @@
 #include <linux/module.h>
 #include <linux/suspend.h>
 
+#include "../../core/session.h"
 #include "cpus.h"
 #include "sessions.h"
 
@@ -100,12 +101,15 @@ static void hotplug_each(struct kunit *test)
 	hotplug_end(test, rounds);
 }
 
-/* All CPUs but the first are away at once; a session is opened while they are. */
+/*
+ * All CPUs but the first are away at once.  Two sessions are opened while they are, one of them on
+ * the first CPU only.
+ */
 static void hotplug_alone(struct kunit *test)
 {
 	const int first = cpumask_first(cpu_online_mask);
+	struct kdtl_session *s, *one;
 	struct kdtl_aux_info info;
-	struct kdtl_session *s;
 	struct cpumask all;
 	int cpu;
 
@@ -117,6 +121,9 @@ static void hotplug_alone(struct kunit *test)
 		if (cpu != first)
 			KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
 	}
+	one = kapi_session(test, 0);
+	if (one)
+		KUNIT_EXPECT_EQ(test, kdtl_load(one, cpumask_of(first)) ?: kdtl_start(one), 0);
 	/* A session that starts now takes in each CPU as it comes. */
 	s = kapi_session(test, 0);
 	if (s)
@@ -125,15 +132,22 @@ static void hotplug_alone(struct kunit *test)
 		if (cpu != first)
 			KUNIT_EXPECT_EQ(test, cpus_bring_back(cpu), 0);
 		KUNIT_EXPECT_TRUE(test, hotplug_runs(cpu));
+		/* Each merge, and kdtl_waiting(), know by an odd number that it is started. */
+		KUNIT_EXPECT_EQ(test, s ? READ_ONCE(s->starts) % 2 : 1, 1U);
 	}
 	hotplug_end(test, 1);
 	for_each_cpu(cpu, &all) {
-		if (!s)
+		if (!s || !one)
 			break;
 		KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
 		KUNIT_EXPECT_TRUE(test, info.online);
 		KUNIT_EXPECT_GT(test, info.produced, 0ULL);
+		KUNIT_EXPECT_EQ(test, kdtl_aux_info(one, cpu, &info), 0);
+		KUNIT_EXPECT_EQ(test, info.online, cpu == first);
 	}
+	if (one)
+		KUNIT_EXPECT_EQ(test, kapi_msgs_of(one, KDTL_MSG_CPU), 0U);
+	kdtl_session_close(one);
 	kapi_close(test);
 }
 #endif

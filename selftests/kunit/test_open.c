@@ -7,6 +7,7 @@
  */
 #include <linux/completion.h>
 #include <linux/kthread.h>
+#include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -21,6 +22,7 @@
 #define OPEN_PMU	"kdtl_fake_open"
 #define OPEN_MARK	10U		/* entries until a wake-up */
 #define OPEN_HOUR	3600000U	/* ms: only the test makes it look */
+#define OPEN_SOON	20		/* ms: more than the timer's slack, which is a tick */
 
 /* ------------------------------------------------------------------- source */
 
@@ -70,10 +72,12 @@ static struct kdtl_pmu open_pmu = {
  * @rounds: number of rounds
  * @entries: number of entries, by CPU
  * @lost: number of entries that were lost, as the spans say
- * @lost_at: the same, by the number of entries that CPU 0 had had before them
+ * @lost_at: the same, by the number of entries of CPU 0 before them
  * @numbered: the entries that are lost have numbers, too
  * @bad: entries that were not the next one, and spans that were not as they should be
  * @in_round: number of entries that had been seen when round() was called
+ * @round_at: when round() was called last
+ * @soonest: the shortest time between two rounds, in ns
  * @task: the task that called
  * @interval: what round() returns
  * @session: the session that the callbacks were called with
@@ -92,6 +96,8 @@ static struct open_seen {
 	bool			numbered;
 	unsigned int		bad;
 	u64			in_round;
+	u64			round_at;
+	u64			soonest;
 	struct task_struct	*task;
 	unsigned int		interval;
 	struct kdtl_session	*session;
@@ -142,10 +148,13 @@ static void open_span(const struct kdtl_span *span, void *data)
 static unsigned int open_round(struct kdtl_session *s, void *data)
 {
 	struct open_seen *o = data;
+	const u64 now = ktime_get_ns();
 
 	o->session = s;
 	o->task = current;
 	o->in_round = open_all();
+	o->soonest = min(o->soonest, now - o->round_at);
+	o->round_at = now;
 	WRITE_ONCE(o->rounds, o->rounds + 1);
 	return o->interval;
 }
@@ -338,7 +347,8 @@ static void open_watermark(struct kunit *test)
 }
 
 /*
- * Rounds come without entries, too: after the interval, or after what the last round() asked for.
+ * Rounds come without entries, too: after the interval, or after what the last round() asked for,
+ * and not earlier.
  */
 static void open_rounds(struct kunit *test)
 {
@@ -352,11 +362,13 @@ static void open_rounds(struct kunit *test)
 	kapi_close(test);
 	KUNIT_EXPECT_EQ(test, open_seen.spans, 0U);
 
-	open_seen.interval = 1;
+	open_seen.interval = OPEN_SOON;
 	s = open_session(test);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	open_seen.soonest = U64_MAX;
 	open_seen.rounds = 0;
 	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(open_seen.rounds) >= 5));
+	KUNIT_EXPECT_GE(test, READ_ONCE(open_seen.soonest), OPEN_SOON * (u64)NSEC_PER_MSEC);
 }
 
 /* This reader finds more entries at each look, because it makes them itself. */

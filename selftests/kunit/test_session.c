@@ -361,15 +361,30 @@ static void session_bad_kind(struct kunit *test)
 	session_nothing_left(test, "kinds that there are not");
 }
 
-/* Without a name, the source of the highest rating is used. */
+/* Without a name, the source of the highest rating is used among those that log dispatches. */
 static void session_any_pmu(struct kunit *test)
 {
+	static struct kdtl_pmu p;
+	const struct kdtl_pmu others[] = {
+		{ .name = "kdtl_no_interrupts", .interrupts = true },
+		{ .name = "kdtl_no_wakes", .mask = KDTL_MASK_WAKE },
+	};
 	const struct kdtl_session_attr attr = { .aux_pages = 1 };
-	struct kdtl_session *s = kapi_create(test, &attr);
+	struct kdtl_session *s;
+	unsigned int i;
 
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
-	KUNIT_EXPECT_EQ(test, atomic_read(&session_src.users), 1);
-	kapi_close(test);
+	for (i = 0; i < ARRAY_SIZE(others); i++) {
+		p = others[i];
+		p.pmu.module = THIS_MODULE;
+		p.rating = UINT_MAX;
+		p.tb_freq = NSEC_PER_SEC;
+		KUNIT_EXPECT_EQ(test, kdtl_pmu_register(&p), 0);
+		s = kapi_create(test, &attr);
+		KUNIT_EXPECT_EQ_MSG(test, atomic_read(&session_src.users), 1, "%s", p.name);
+		if (s)
+			kapi_close(test);
+		kdtl_pmu_unregister(&p);
+	}
 	session_nothing_left(test, "any source");
 }
 

@@ -251,7 +251,10 @@ static void wait_thread_park(struct kunit *test)
 	destroy_delayed_work_on_stack(&timeout);
 }
 
-/* A close ends all waits.  In a started session, the stop that comes first may end them already. */
+/*
+ * A close ends all waits, and leaves no count.  In a started session, the stop that comes first may
+ * end them already.
+ */
 static void wait_close(struct kunit *test)
 {
 	struct wait_sleeper m[6];
@@ -260,7 +263,7 @@ static void wait_close(struct kunit *test)
 	ssize_t ret;
 
 	for (started = 0; started < 2; started++) {
-		s = kapi_session_of(test, 1, 0, NULL);
+		s = wait_session(test, 0);
 		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 		if (started)
 			KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
@@ -272,6 +275,7 @@ static void wait_close(struct kunit *test)
 			ret = wait_result(test, &m[i]);
 			KUNIT_EXPECT_TRUE(test, ret == -ESHUTDOWN || (started && ret >= 0));
 		}
+		KUNIT_EXPECT_EQ(test, wait_done.done, 0U);
 	}
 }
 
@@ -661,7 +665,7 @@ static void wait_one_by_one(struct kunit *test)
 	struct wait_steps *steps = &wait_steps;
 	unsigned int i;
 
-	/* POWER's is the decrementer's, which an emulator may serve too late to be seen in between. */
+	/* POWER's is the decrementer's, which an emulator may serve too late to be seen here. */
 	if (!arch_irq_work_has_interrupt() || IS_ENABLED(CONFIG_PPC))
 		kunit_skip(test, "no interrupt that a CPU can send to itself at once");
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
@@ -751,6 +755,40 @@ static void wait_close_own(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wait_result(test, &m), (ssize_t)0);
 	/* The unload and the close each wake; one of these wake-ups may be left. */
 	KUNIT_EXPECT_LE(test, wait_done.done, 1U);
+}
+
+static int wait_holder(void *held)
+{
+	WRITE_ONCE(*(bool *)held, true);
+	while (!kthread_should_stop())
+		cpu_relax();
+	return 0;
+}
+
+/* That client cannot run before the close is over: its wake-up is still there then. */
+static void wait_close_own_late(struct kunit *test)
+{
+	struct task_struct *holder;
+	struct wait_sleeper m;
+	struct kdtl_session *s;
+	bool held = false;
+
+	if (!cpu_online(1))
+		kunit_skip(test, "CPU 1 is not there");
+	s = wait_session(test, 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	wait_create(test, &m, s, WAIT_OWN);
+	holder = kthread_create_on_cpu(wait_holder, &held, 1, "kdtl_holder/%u");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(holder));
+	sched_set_fifo(holder);
+	if (m.task)
+		kthread_bind(m.task, 1);
+	KUNIT_EXPECT_TRUE(test, wait_begin(&m));
+	wake_up_process(holder);
+	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(held)));
+	kapi_close(test);
+	kthread_stop(holder);
+	KUNIT_EXPECT_EQ(test, wait_result(test, &m), (ssize_t)0);
 }
 
 /* A timeout is over no earlier than asked for; with timeout 0 there is no sleep. */
@@ -876,6 +914,33 @@ static void wait_shared(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_wait(b, 0), -ETIMEDOUT);
 	KUNIT_EXPECT_FALSE(test, completion_done(&wait_done));
 	kdtl_session_close(b);
+}
+
+/*
+ * If nobody waits by verbs, a count may be from either session: to close one leaves a count for the
+ * other.
+ */
+static void wait_shared_own(struct kunit *test)
+{
+	const struct kdtl_session_attr attr = {
+		.pmu		= KDTL_FAKE_PMU,
+		.aux_pages	= KAPI_AUX_PAGES,
+		.watermark	= 10 * KDTL_ENTRY_SIZE,
+		.done		= &wait_done,
+	};
+	struct kdtl_session *a, *b;
+
+	init_completion(&wait_done);
+	a = kapi_started(test, &attr);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, a);
+	b = kdtl_session_create(&attr);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(b));
+	KUNIT_EXPECT_EQ(test, kapi_go(b), 0);
+	kapi_emit(0, KDTL_KIND_CEDE, 10);
+	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(wait_done.done) == 2));
+	KUNIT_EXPECT_TRUE(test, try_wait_for_completion(&wait_done));
+	kdtl_session_close(b);
+	KUNIT_EXPECT_TRUE(test, try_wait_for_completion(&wait_done));
 }
 
 /* Its thread reads nothing, so kdtl_wait() never sleeps; it goes on until @other is set. */
@@ -1307,10 +1372,12 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_after_close),
 	KUNIT_CASE(wait_cycles),
 	KUNIT_CASE(wait_close_own),
+	KUNIT_CASE(wait_close_own_late),
 	KUNIT_CASE(wait_timeout),
 	KUNIT_CASE(wait_partly_read),
 	KUNIT_CASE(wait_long_period),
 	KUNIT_CASE(wait_shared),
+	KUNIT_CASE(wait_shared_own),
 	KUNIT_CASE(wait_gives_way),
 	KUNIT_CASE(wait_lets_tasks_rcu_end),
 	KUNIT_CASE(wait_stop),

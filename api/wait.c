@@ -71,14 +71,18 @@ static int kdtl_wait_over(struct kdtl_session *s, struct kdtl_msg *msg,
 			  unsigned int stops)
 {
 	const u8 takes = kdtl_wakes_taken(s, msg);
-	u8 taken;
+	u8 taken = 0;
 
 	if (READ_ONCE(s->closing))
 		return -ESHUTDOWN;
 	if (msg && kdtl_take_msg(s, msg))
 		return 1;
-	/* A message may have been posted since, and then the wake-up was for it. */
-	taken = kdtl_session_take_wake(s, takes);
+	/*
+	 * A message may have been posted since, and then the wake-up was for it.  A wake-up that
+	 * comes now wakes the waiter, which is on the queue.
+	 */
+	if (READ_ONCE(s->pending))
+		taken = kdtl_session_take_wake(s, takes);
 	if (taken & KDTL_PENDING_NEW || READ_ONCE(s->stops) != stops) {
 		if (!msg || kdtl_take_msg(s, msg))
 			return 1;

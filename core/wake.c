@@ -29,7 +29,7 @@ static bool kdtl_take_count(struct completion *done)
 {
 	if (!done->done)
 		return false;
-	if (done->done != UINT_MAX)
+	if (likely(done->done != UINT_MAX))
 		WRITE_ONCE(done->done, done->done - 1);
 	return true;
 }
@@ -53,12 +53,12 @@ static bool kdtl_sleeps_itself(const struct kdtl_session *s, struct completion *
 	return sleepers > verbs;
 }
 
-/* Do what complete() does, under the lock. */
-static void kdtl_complete_locked(struct kdtl_session *s, struct completion *done)
+/* Do what complete() does, under the lock.  Inline, because each wake-up comes here. */
+static __always_inline void kdtl_complete_locked(struct kdtl_session *s, struct completion *done)
 {
 	/* If the last wake-up's count is still there, add none: counts must not pile up. */
-	if (!(s->pending & KDTL_PENDING_NEW) || !done->done) {
-		if (done->done != UINT_MAX)
+	if (likely(!(s->pending & KDTL_PENDING_NEW) || !done->done)) {
+		if (likely(done->done != UINT_MAX))
 			WRITE_ONCE(done->done, done->done + 1);
 		/* A sleeper outside of all verbs gets the count: see kdtl_session_end_wakes(). */
 		s->promised = kdtl_sleeps_itself(s, done);
@@ -68,10 +68,10 @@ static void kdtl_complete_locked(struct kdtl_session *s, struct completion *done
 }
 
 /* Put the area into kdtl_session::due.  Under the lock. */
-static void kdtl_due_locked(struct kdtl_aux *aux)
+static void kdtl_due_locked(struct kdtl_session *s, struct kdtl_aux *aux)
 {
 	if (hlist_unhashed(&aux->due))
-		hlist_add_head(&aux->due, &aux->session->due);
+		hlist_add_head(&aux->due, &s->due);
 }
 
 /* The caller's wake() may complete the completion, so it is not called under its lock. */
@@ -115,7 +115,7 @@ void kdtl_session_wake_for(struct kdtl_aux *aux)
 	struct completion *done = s->done;
 
 	raw_spin_lock(&done->wait.lock);
-	kdtl_due_locked(aux);
+	kdtl_due_locked(s, aux);
 	kdtl_complete_locked(s, done);
 	raw_spin_unlock(&done->wait.lock);
 	if (READ_ONCE(s->wake))
@@ -130,12 +130,12 @@ void kdtl_session_wake_for(struct kdtl_aux *aux)
  */
 void kdtl_session_due(struct kdtl_aux *aux)
 {
-	struct completion *done = aux->session->done;
+	struct kdtl_session *s = aux->session;
 	unsigned long flags;
 
-	raw_spin_lock_irqsave(&done->wait.lock, flags);
-	kdtl_due_locked(aux);
-	raw_spin_unlock_irqrestore(&done->wait.lock, flags);
+	raw_spin_lock_irqsave(&s->done->wait.lock, flags);
+	kdtl_due_locked(s, aux);
+	raw_spin_unlock_irqrestore(&s->done->wait.lock, flags);
 }
 
 /**
@@ -194,9 +194,6 @@ u8 kdtl_session_take_wake(struct kdtl_session *s, u8 bits)
 	unsigned long flags;
 	u8 taken;
 
-	/* As in kdtl_session_readable(). */
-	if (!(READ_ONCE(s->pending) & bits))
-		return 0;
 	raw_spin_lock_irqsave(&done->wait.lock, flags);
 	taken = s->pending & bits;
 	WRITE_ONCE(s->pending, s->pending & ~bits);
@@ -294,7 +291,7 @@ bool kdtl_session_take_foreign(struct kdtl_session *s)
 	unsigned long flags;
 	bool foreign;
 
-	if (!completion_done(s->done))
+	if (!READ_ONCE(s->done->done))
 		return false;
 	raw_spin_lock_irqsave(&s->done->wait.lock, flags);
 	foreign = !(s->pending & KDTL_PENDING_NEW) && kdtl_take_count(s->done);

@@ -89,15 +89,14 @@ void kdtl_aux_set_stop(struct kdtl_aux *aux)
 /* Wake the reader once per watermark that was crossed since it was woken last. */
 static __always_inline void kdtl_aux_check_wake(struct kdtl_aux *aux)
 {
-	const u64 past = aux->sink.at->head - aux->next_wake;
-	u64 rest = past;
+	const u64 head = aux->sink.at->head, past = head - aux->next_wake;
 
 	if (aux->overwrite || (s64)past < 0)
 		return;
 	if (unlikely(past >= aux->watermark))
-		div64_u64_rem(past, aux->watermark, &rest);
-	aux->next_wake += past - rest + aux->watermark;
-	trace_kdtl_watermark(aux, aux->sink.at->head);
+		aux->next_wake += div64_u64(past, aux->watermark) * aux->watermark;
+	aux->next_wake += aux->watermark;
+	trace_kdtl_watermark(aux, head);
 	irq_work_queue(&aux->wake);
 }
 

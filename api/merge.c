@@ -36,6 +36,7 @@
 
 #include <linux/export.h>
 #include <linux/kdtl_verbs.h>
+#include <linux/rbtree.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
 
@@ -45,15 +46,17 @@
 
 /**
  * struct kdtl_cursor - the merge's position in a CPU's area
+ * @node: in kdtl_merge::due, if @e is before the merge's horizon
  * @e: next entry
  * @end: end of the entries that were there at the last sync
- * @time: time of @e, while the cursor is in the heap
+ * @time: time of @e, while the cursor is in kdtl_merge::due
  * @passed: bytes before @e that have not been given back yet
  * @told: bytes up to which kdtl_merge_lost() has told of losses, at most @passed
  * @lost: entries that were lost before late ones, and not told yet
  * @horizon: the CPU's clock at the last sync
  */
 struct kdtl_cursor {
+	struct rb_node			node;
 	const struct kdtl_entry	*e;
 	const struct kdtl_entry	*end;
 	u64			time;
@@ -63,12 +66,10 @@ struct kdtl_cursor {
 	u64			horizon;
 };
 
-DEFINE_MIN_HEAP(struct kdtl_cursor *, kdtl_heap);
-
 /**
  * struct kdtl_merge - see kdtl_merge_create()
  * @session: the session; NULL once it is closed
- * @heap: cursors that have an entry before @horizon, the oldest entry on top
+ * @due: cursors that have an entry before @horizon, by its time
  * @last: the cursor of the entry that kdtl_merge_next() returned last
  * @horizon: no entry that is still to come is older, unless it is late
  * @returned: time of the entry that kdtl_merge_next() returned last
@@ -78,7 +79,7 @@ DEFINE_MIN_HEAP(struct kdtl_cursor *, kdtl_heap);
  */
 struct kdtl_merge {
 	struct kdtl_session	*session;
-	struct kdtl_heap	heap;
+	struct rb_root_cached	due;
 	struct kdtl_cursor	*last;
 	u64			horizon;
 	u64			returned;
@@ -87,44 +88,14 @@ struct kdtl_merge {
 	struct kdtl_cursor	cursors[];
 };
 
-KDTL_HEAP_LESS(kdtl_cursor_less, a, b)
+static struct kdtl_cursor *kdtl_cursor_of(const struct rb_node *node)
 {
-	const struct kdtl_cursor * const *l = a, * const *r = b;
-
-	return (*l)->time < (*r)->time;
+	return rb_entry(node, struct kdtl_cursor, node);
 }
 
-KDTL_HEAP_SWAP(kdtl_cursor_swap, a, b)
+static bool kdtl_cursor_less(struct rb_node *a, const struct rb_node *b)
 {
-	struct kdtl_cursor **l = a, **r = b;
-
-	swap(*l, *r);
-}
-
-static const struct min_heap_callbacks kdtl_heap_ops =
-	KDTL_HEAP_OPS(struct kdtl_cursor *, kdtl_cursor_less, kdtl_cursor_swap);
-
-static void kdtl_merge_free(struct kdtl_merge *m)
-{
-	kvfree(m->heap.data);
-	kvfree(m);
-}
-
-static struct kdtl_merge *kdtl_merge_alloc(struct kdtl_session *s)
-{
-	struct kdtl_cursor **slots;
-	struct kdtl_merge *m;
-
-	m = kvzalloc(struct_size(m, cursors, nr_cpu_ids), GFP_KERNEL);
-	slots = kvcalloc(nr_cpu_ids, sizeof(*slots), GFP_KERNEL);
-	if (!m || !slots) {
-		kvfree(slots);
-		kvfree(m);
-		return NULL;
-	}
-	m->session = s;
-	kdtl_heap_init(&m->heap, slots, nr_cpu_ids);
-	return m;
+	return kdtl_cursor_of(a)->time < kdtl_cursor_of(b)->time;
 }
 
 static int kdtl_merge_begin(struct kdtl_merge *m, const char *verb, unsigned long caller)
@@ -215,12 +186,13 @@ struct kdtl_merge *kdtl_merge_create(struct kdtl_session *s)
 		pr_warn("%s: merge: %s has no sync()\n", s->owner, s->pmu->name);
 		return ERR_PTR(-EOPNOTSUPP);
 	}
-	m = kdtl_merge_alloc(s);
+	m = kvzalloc(struct_size(m, cursors, nr_cpu_ids), GFP_KERNEL);
 	if (!m)
 		return ERR_PTR(-ENOMEM);
+	m->session = s;
 	err = kdtl_merge_begin(m, __func__, _RET_IP_);
 	if (err) {
-		kdtl_merge_free(m);
+		kvfree(m);
 		return ERR_PTR(err);
 	}
 	return m;
@@ -243,7 +215,7 @@ static void kdtl_merge_forget(struct kdtl_merge *m)
 	int cpu;
 
 	m->last = NULL;
-	kdtl_heap_init(&m->heap, m->heap.data, nr_cpu_ids);
+	m->due = RB_ROOT_CACHED;
 	for_each_cpu(cpu, m->session->cpus) {
 		m->cursors[cpu].passed = 0;
 		m->cursors[cpu].lost = 0;
@@ -257,6 +229,13 @@ static bool kdtl_cursor_due(const struct kdtl_merge *m, struct kdtl_cursor *c)
 		return false;
 	c->time = kdtl_entry_time(c->e);
 	return c->time < m->horizon;
+}
+
+/* Have the cursor's entry returned before the next sync, if it is due. */
+static void kdtl_cursor_queue(struct kdtl_merge *m, struct kdtl_cursor *c)
+{
+	if (kdtl_cursor_due(m, c))
+		rb_add_cached(&c->node, &m->due, kdtl_cursor_less);
 }
 
 /* Step beyond the entry that was returned last. */
@@ -277,10 +256,8 @@ static void kdtl_merge_advance(struct kdtl_merge *m)
 	c->passed += sizeof(*c->e);
 	c->told = c->passed;
 	c->lost = 0;
-	if (kdtl_cursor_due(m, c))
-		kdtl_heap_fix_top(&m->heap, &kdtl_heap_ops);
-	else
-		kdtl_heap_pop(&m->heap, &kdtl_heap_ops);
+	rb_erase_cached(&c->node, &m->due);
+	kdtl_cursor_queue(m, c);
 }
 
 /**
@@ -306,7 +283,7 @@ void kdtl_merge_destroy(struct kdtl_merge *m)
 		mutex_unlock(&m->session->reading);
 		kdtl_merge_end(m);
 	}
-	kdtl_merge_free(m);
+	kvfree(m);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_merge_destroy, KDTL_NS);
 
@@ -320,7 +297,7 @@ void kdtl_merge_detach(struct kdtl_merge *m)
 {
 	pr_warn_ratelimited("%s: close: the session's merge was not destroyed before\n",
 			    m->session->owner);
-	kdtl_heap_init(&m->heap, m->heap.data, nr_cpu_ids);
+	m->due = RB_ROOT_CACHED;
 	m->last = NULL;
 	m->session = NULL;
 }
@@ -368,8 +345,7 @@ static void kdtl_cursor_take_in(struct kdtl_merge *m, int cpu)
 		c->told = c->passed;
 		m->late++;
 	}
-	if (kdtl_cursor_due(m, c))
-		kdtl_heap_push(&m->heap, &c, &kdtl_heap_ops);
+	kdtl_cursor_queue(m, c);
 }
 
 /* Give back what was returned, and take in what there is now, up to a new horizon. */
@@ -381,7 +357,7 @@ static void kdtl_merge_take_in(struct kdtl_merge *m, bool logged)
 	for_each_cpu(cpu, s->cpus)
 		kdtl_cursor_consume(m, cpu);
 	m->horizon = logged ? kdtl_merge_find_horizon(m) : U64_MAX;
-	kdtl_heap_init(&m->heap, m->heap.data, nr_cpu_ids);
+	m->due = RB_ROOT_CACHED;
 	for_each_cpu(cpu, s->cpus)
 		kdtl_cursor_take_in(m, cpu);
 }
@@ -448,14 +424,17 @@ EXPORT_SYMBOL_NS_GPL(kdtl_merge_sync, KDTL_NS);
  */
 const struct kdtl_entry *kdtl_merge_next(struct kdtl_merge *m)
 {
+	struct rb_node *oldest;
+
 	if (!kdtl_merge_is_live(m)) {
 		kdtl_merge_refuse(m, __func__, _RET_IP_);
 		return NULL;
 	}
 	kdtl_merge_advance(m);
-	if (!kdtl_heap_nr(&m->heap))
+	oldest = rb_first_cached(&m->due);
+	if (!oldest)
 		return NULL;
-	m->last = m->heap.data[0];
+	m->last = kdtl_cursor_of(oldest);
 	m->returned = m->last->time;
 	return m->last->e;
 }

@@ -265,44 +265,4 @@ typedef u64 kdtl_clone_flags_t;
 #define system_dfl_wq	system_unbound_wq
 #endif
 
-#include <linux/min_heap.h>
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
-/*
- * v6.11, "lib min_heap: Add type safe interface" and "lib min_heap: Add args for
- * min_heap_callbacks": typed heaps, and callbacks with an argument.
- */
-#define KDTL_HEAP_LESS(fn, a, b)	static bool fn(const void *a, const void *b)
-#define KDTL_HEAP_SWAP(fn, a, b)	static void fn(void *a, void *b)
-#define KDTL_HEAP_OPS(type, l, s)	{ sizeof(type), .less = (l), .swp = (s) }
-#define DEFINE_MIN_HEAP(type, name)	struct name { struct min_heap nr; type *data; }
-#define kdtl_heap_init(h, d, n)	do {					\
-		(h)->data = (d);					\
-		(h)->nr = (struct min_heap){ .data = (d), .size = (n) };	\
-	} while (0)
-#define kdtl_heap_nr(h)			((h)->nr.nr)
-#define kdtl_heap_push(h, e, ops)	min_heap_push(&(h)->nr, e, ops)
-#define kdtl_heap_pop(h, ops)		min_heap_pop(&(h)->nr, ops)
-#define kdtl_heap_fix_top(h, ops)	min_heapify(&(h)->nr, 0, ops)
-#else
-#define KDTL_HEAP_LESS(fn, a, b)	static bool fn(const void *a, const void *b, void *args)
-#define KDTL_HEAP_SWAP(fn, a, b)	static void fn(void *a, void *b, void *args)
-#define KDTL_HEAP_OPS(type, l, s)	{ .less = (l), .swp = (s) }
-#define kdtl_heap_nr(h)			((h)->nr)
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
-/*
- * v6.13, "lib/min_heap: introduce non-inline versions of min heap API functions":
- * the old names need CONFIG_MIN_HEAP, which no module can set.
- */
-#define kdtl_heap_init(h, d, n)		min_heap_init(h, d, n)
-#define kdtl_heap_push(h, e, ops)	min_heap_push(h, e, ops, NULL)
-#define kdtl_heap_pop(h, ops)		min_heap_pop(h, ops, NULL)
-#define kdtl_heap_fix_top(h, ops)	min_heap_sift_down(h, 0, ops, NULL)
-#else
-#define kdtl_heap_init(h, d, n)		min_heap_init_inline(h, d, n)
-#define kdtl_heap_push(h, e, ops)	min_heap_push_inline(h, e, ops, NULL)
-#define kdtl_heap_pop(h, ops)		min_heap_pop_inline(h, ops, NULL)
-#define kdtl_heap_fix_top(h, ops)	min_heap_sift_down_inline(h, 0, ops, NULL)
-#endif
-#endif
-
 #endif /* _KDTL_COMPAT_H */

@@ -11,6 +11,7 @@
 #include <linux/log2.h>
 #include <linux/mutex.h>
 #include <linux/prandom.h>
+#include <linux/rbtree.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
 
@@ -56,16 +57,17 @@ int cost_merge_cpu(const struct kdtl_merge *m);
 u64 cost_merge_late(const struct kdtl_merge *m);
 u64 cost_merge_lost(const struct kdtl_merge *m);
 
+static bool (*cost_cursor_less)(struct rb_node *a, const struct rb_node *b);
+
 /* A comparison of two CPUs looks twice: each CPU has a copy of the time of its next entry. */
-static bool cost_less(const void *a, const void *b);
-KDTL_HEAP_LESS(kdtl_cursor_less, a, b)
+static bool cost_less(struct rb_node *a, const struct rb_node *b)
 {
 	cost_looks += 2;
-	return cost_less(a, b);
+	return cost_cursor_less(a, b);
 }
 
-#undef KDTL_HEAP_LESS
-#define KDTL_HEAP_LESS(fn, a, b)	static bool cost_less(const void *a, const void *b)
+#define rb_add_cached(node, tree, less)						\
+	(cost_cursor_less = (less), rb_add_cached(node, tree, cost_less))
 #define kdtl_merge_create	cost_merge_create
 #define kdtl_merge_destroy	cost_merge_destroy
 #define kdtl_merge_sync		cost_merge_sync
@@ -148,8 +150,9 @@ static u64 cost_of(struct kunit *test, unsigned int cpus)
 }
 
 /*
- * On each level of the heap two children are compared, and the smaller one is compared with its
- * parent: two comparisons, of two times each.  The entry is compared with the horizon once.
+ * An entry is compared with one CPU's on each level of a tree, two times in each comparison.  A
+ * red-black tree has at most twice as many levels as a full one.  The entry is compared with the
+ * horizon once.
  */
 static void cost_log(struct kunit *test)
 {

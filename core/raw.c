@@ -37,11 +37,13 @@
 
 #include "compat.h"
 #include "raw.h"
-#include "seqtry.h"
 #include "wake.h"
 #include "writer.h"
 
 #define KDTL_RAW_NAME_LEN	64
+
+/* Tries to take a lock whose holder may have been stopped. */
+#define KDTL_RAW_TRIES		10000
 
 /**
  * struct kdtl_raw_map - the mapping of perf's AUX pages
@@ -990,7 +992,7 @@ static ssize_t kdtl_raw_snapshot(struct kdtl_aux *aux, void *buf, size_t len)
 {
 	struct kdtl_raw_aux *a = kdtl_raw_aux(aux);
 	struct kdtl_raw_cpu *rc = a->rc;
-	unsigned int tries = KDTL_SEQ_TRIES;
+	unsigned int tries = KDTL_RAW_TRIES;
 	unsigned long flags;
 	ssize_t got;
 

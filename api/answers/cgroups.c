@@ -20,8 +20,8 @@
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 
-#include "../../core/seqtry.h"
 #include "cgroups.h"
+#include "seqtry.h"
 
 #define KDTL_MIN_CGROUPS	1024
 #define KDTL_MAX_CGROUPS	BIT(16)

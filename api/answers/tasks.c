@@ -33,8 +33,8 @@
 #include <linux/vmalloc.h>
 
 #include "../../core/compat.h"
-#include "../../core/seqtry.h"
 #include "cgroups.h"
+#include "seqtry.h"
 #include "tasks.h"
 
 static unsigned int task_records;

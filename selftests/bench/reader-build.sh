@@ -27,7 +27,7 @@ reader_build()
 			;;
 		esac
 	done < <(grep -rhoE '#include <(linux|uapi/linux)/[a-z0-9_/]+\.h>' "$tree/clients/sampler" \
-			"$tree/api/answers" "$tree/api/include/linux" "$tree/core/seqtry.h" |
+			"$tree/api/answers" "$tree/api/include/linux" |
 		grep -oE '<.*>' | tr -d '<>' | grep -v '^uapi/linux/perf_event' | sort -u)
 	gcc -O2 -fno-strict-aliasing -fno-tree-vectorize -std=gnu11 -ffunction-sections \
 		-Wl,--gc-sections -I "$include" -I "$tree" -I "$top/selftests/bench" \

@@ -154,13 +154,13 @@ core_calls_no_api()
 		END { exit bad }'
 }
 
-# answers_use_public DIR: the answers include the public headers, and two of core that only help.
+# answers_use_public DIR: the answers include the public headers, their own, and compat.h.
 # No object of theirs uses a symbol of kdtl.ko that is not exported, because it would not link.
 answers_use_public()
 {
 	included "$1" api/answers | grep -v -E \
-		' (api/include/.*|api/answers/(engine/)?[a-z]*|core/(compat|seqtry))\.h$' && return 1
-	included "$1" api/answers | grep 'core/seqtry.h$' >/dev/null
+		' (api/include/.*|api/answers/(engine/)?[a-z]*|core/compat)\.h$' && return 1
+	included "$1" api/answers | grep 'core/compat.h$' >/dev/null
 }
 
 # engine_needs_no_kernel DIR: the engine compiles as a part of a program, and calls only itself and

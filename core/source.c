@@ -318,29 +318,21 @@ int kdtl_source_add(struct kdtl_pmu *p)
 	return err;
 }
 
-static bool kdtl_source_listed(const struct kdtl_pmu *p)
-{
-	const struct kdtl_pmu *each;
-
-	lockdep_assert_held(&kdtl_sources_lock);
-	list_for_each_entry(each, &kdtl_sources, node) {
-		if (each == p)
-			return true;
-	}
-	return false;
-}
-
 /* Take the source out of the list, so that nobody finds it any more, unless somebody has it. */
 static int kdtl_source_unlist(struct kdtl_pmu *p)
 {
+	const struct kdtl_pmu *each;
 	int users = -ENOENT;
 
 	mutex_lock(&kdtl_sources_lock);
-	if (kdtl_source_listed(p)) {
+	list_for_each_entry(each, &kdtl_sources, node) {
+		if (each != p)
+			continue;
 		/* Whoever holds it is a user, or about to be. */
 		users = max(atomic_read(&p->users), atomic_read(&p->held));
 		if (!users)
 			list_del(&p->node);
+		break;
 	}
 	mutex_unlock(&kdtl_sources_lock);
 	return users;

@@ -173,9 +173,9 @@ void kdtl_pmu_output(struct kdtl_pmu *p, const struct kdtl_entry *e,
 		return;
 	/* The kind is an index.  The scheduler may be the caller, so nothing can be logged. */
 	if (unlikely((unsigned int)kind >= KDTL_NR_KINDS))
-		kdtl_fan_out_unknown(kdtl_pmu_here(p), e);
+		kdtl_fan_out_unknown(this_cpu_ptr(p->cpu), e);
 	else
-		kdtl_fan_out(kdtl_pmu_here(p), e, kind);
+		kdtl_fan_out(this_cpu_ptr(p->cpu), e, kind);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_pmu_output, KDTL_NS);
 
@@ -197,7 +197,7 @@ void kdtl_pmu_lost(struct kdtl_pmu *p, u64 nr)
 	lockdep_assert_irqs_disabled();
 	if (!nr || !p || !p->cpu)
 		return;
-	c = kdtl_pmu_here(p);
+	c = this_cpu_ptr(p->cpu);
 	kdtl_for_each_sink(sink, c) {
 		if (sink->kinds)
 			sink->ops->lost(sink, nr);

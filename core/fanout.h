@@ -373,12 +373,6 @@ static inline bool kdtl_pmu_tells_idle(const struct kdtl_pmu *p)
 	return kdtl_pmu_mask(p) & KDTL_MASK_IDLE;
 }
 
-/* This CPU's state.  With interrupts off. */
-static __always_inline struct kdtl_pmu_cpu *kdtl_pmu_here(struct kdtl_pmu *p)
-{
-	return this_cpu_ptr(p->cpu);
-}
-
 void kdtl_sink_init(struct kdtl_sink *sink, struct kdtl_pmu_cpu *c);
 void kdtl_sink_exit(struct kdtl_sink *sink);
 void kdtl_sink_set_mask(struct kdtl_sink *sink, u32 mask);

@@ -132,7 +132,7 @@ static u64 kdtl_steal_passed(const struct kdtl_steal_seen *was, const struct kdt
 static void kdtl_steal_hand_out(const struct kdtl_steal_seen *now, u64 passed, u64 stolen,
 				u64 how)
 {
-	struct kdtl_pmu_cpu *here = kdtl_pmu_here(&kdtl_steal_pmu);
+	struct kdtl_pmu_cpu *here = this_cpu_ptr(kdtl_steal_pmu.cpu);
 	struct kdtl_entry e = kdtl_entry_here(KDTL_DISPATCH_TIME_SLICE, now->time, stolen);
 
 	e.preempt_reason = KDTL_PREEMPT_UNUSED;

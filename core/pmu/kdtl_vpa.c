@@ -352,7 +352,7 @@ static __always_inline unsigned int kdtl_vpa_put(const bool together, struct kdt
 static void kdtl_vpa_hand_out(struct kdtl_vpa_cpu *c, const struct kdtl_entry *e,
 			      unsigned int nr)
 {
-	struct kdtl_pmu_cpu *here = kdtl_pmu_here(&kdtl_vpa_pmu);
+	struct kdtl_pmu_cpu *here = this_cpu_ptr(kdtl_vpa_pmu.cpu);
 	unsigned int done;
 
 	for (; nr; e += done, nr -= done) {

@@ -108,7 +108,6 @@ static const struct kdtl_sink_ops kdtl_aux_sink_ops = {
 static int kdtl_aux_map_pages(struct kdtl_aux *aux, int caps)
 {
 	const struct kdtl_place *place = &aux->session->layout.place;
-
 	int err;
 
 	if (place->pages)
@@ -226,14 +225,8 @@ struct kdtl_aux *kdtl_aux_alloc(struct kdtl_session *s, int cpu)
  */
 int kdtl_aux_setup(struct kdtl_aux *aux, struct perf_event *event)
 {
-	struct pmu *pmu = event->pmu;
-
-	aux->priv = pmu->setup_aux(event, aux->pages, aux->nr_pages,
-				   aux->overwrite);
-	if (!aux->priv)
-		return -ENOMEM;
-	aux->free_aux = pmu->free_aux;
-	return 0;
+	aux->priv = event->pmu->setup_aux(event, aux->pages, aux->nr_pages, aux->overwrite);
+	return aux->priv ? 0 : -ENOMEM;
 }
 ALLOW_ERROR_INJECTION(kdtl_aux_setup, ERRNO);
 
@@ -247,7 +240,7 @@ void kdtl_aux_free(struct kdtl_aux *aux)
 {
 	kdtl_aux_exit(aux);
 	if (aux->priv)
-		aux->free_aux(aux->priv);
+		aux->session->pmu->pmu.free_aux(aux->priv);
 	if (aux->nr_pages) {
 		kdtl_area_unmap(&aux->area);
 		if (aux->pages)

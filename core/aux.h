@@ -61,8 +61,7 @@ struct kdtl_session;
  * @watermark: unread bytes at which the reader is woken
  * @overwrite: unread entries may be overwritten
  * @cpu: the CPU that writes
- * @priv: what the driver's setup_aux() returned
- * @free_aux: gives @priv back
+ * @priv: what the driver's setup_aux() returned, for its free_aux()
  * @session: the session of the area
  * @event: the CPU's perf event while it is loaded and online
  *
@@ -115,7 +114,6 @@ struct kdtl_aux {
 	bool			overwrite;
 	int			cpu;
 	void			*priv;
-	void			(*free_aux)(void *priv);
 	struct kdtl_session	*session;
 	struct perf_event	*event;
 };

@@ -225,18 +225,24 @@ static void kdtl_set_poll(struct kdtl_aux *aux)
 	WARN_ON_ONCE(kdtl_fanout_update(aux->session->pmu));
 }
 
-/**
- * kdtl_set_switch() - switch to the next set
- * @aux: the CPU's area; the source has handed out what it has, or is just doing so
- *
- * Context: on the CPU, interrupts off.
- * Return: 0, or the source's error, which is possible only if the source was
- * off because of a pause.
+/* Go on with the active set, after a switch or a pause.  Returns 0, or the source's error. */
+static int kdtl_set_resume(struct kdtl_aux *aux)
+{
+	kdtl_set_apply(aux);
+	if (!aux->sink.linked)
+		return 0;
+	kdtl_timer_start(aux);
+	return kdtl_fanout_update(aux->session->pmu);
+}
+
+/*
+ * Switch to the next set.  The source has handed out what it has, or is just doing so.  Returns 0,
+ * or the source's error, which is possible only if the source was off because of a pause.
  */
-int kdtl_set_switch(struct kdtl_aux *aux)
+static int kdtl_set_switch(struct kdtl_aux *aux)
 {
 	struct kdtl_set *from = aux->set, *to = kdtl_set_after(aux->session, from);
-	int err = 0;
+	int err;
 	struct kdtl_msg msg = {
 		.type		= KDTL_MSG_SET_SWITCH,
 		.cpu		= aux->cpu,
@@ -251,11 +257,7 @@ int kdtl_set_switch(struct kdtl_aux *aux)
 	kdtl_clocks_end(aux);
 	/* The message wakes the reader for the entries so far; then a new period begins. */
 	hrtimer_try_to_cancel(&aux->period_timer);
-	kdtl_set_apply(aux);
-	if (aux->sink.linked) {
-		kdtl_timer_start(aux);
-		err = kdtl_fanout_update(aux->session->pmu);
-	}
+	err = kdtl_set_resume(aux);
 	kdtl_aux_post(aux, &msg);
 	return err;
 }
@@ -345,7 +347,7 @@ void kdtl_set_check(struct kdtl_aux *aux)
  */
 int kdtl_set_restart(struct kdtl_aux *aux)
 {
-	int err = 0;
+	int err;
 
 	if (!aux->paused)
 		return 0;
@@ -356,15 +358,7 @@ int kdtl_set_restart(struct kdtl_aux *aux)
 	aux->paused = false;
 	kdtl_clocks_end(aux);
 	atomic_dec(&aux->session->nr_paused);
-	if (aux->switch_due) {
-		err = kdtl_set_switch(aux);
-	} else {
-		kdtl_set_apply(aux);
-		if (aux->sink.linked) {
-			kdtl_timer_start(aux);
-			err = kdtl_fanout_update(aux->session->pmu);
-		}
-	}
+	err = aux->switch_due ? kdtl_set_switch(aux) : kdtl_set_resume(aux);
 	if (err) {
 		aux->reset_due = 0;
 		aux->switch_due = false;

@@ -110,7 +110,6 @@ void kdtl_sets_load(struct kdtl_aux *aux);
 void kdtl_sets_rewind(struct kdtl_aux *aux);
 void kdtl_set_on(struct kdtl_aux *aux);
 void kdtl_set_off(struct kdtl_aux *aux);
-int kdtl_set_switch(struct kdtl_aux *aux);
 void kdtl_set_check(struct kdtl_aux *aux);
 int kdtl_set_restart(struct kdtl_aux *aux);
 

@@ -214,7 +214,7 @@ static void kdtl_counter_fetch(struct kdtl_session *s, void *element)
 		aux = kdtl_session_aux(s, cpu);
 		if (!aux || !kdtl_cpu_meant(req->cpu, cpu))
 			continue;
-		value += kdtl_counter_read(aux, set, req->counter);
+		value += kdtl_counter_read(aux, set, req->counter, true);
 		found = true;
 	}
 	/* No CPU has the counter before the first load: return what it will start with. */

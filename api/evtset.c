@@ -254,7 +254,7 @@ static void kdtl_evtset_info_fetch(struct kdtl_session *s, void *element)
 		req->active_now |= s->state != KDTL_CREATED &&
 				   READ_ONCE(aux->set) == set;
 		req->runs = max(req->runs, kdtl_u64_read(&sc->runs));
-		req->active += kdtl_set_active(aux, set);
+		req->active += kdtl_counter_read(aux, set, KDTL_CTR_RUNNING, false);
 		req->remaining = min(req->remaining, kdtl_set_remaining(aux, set));
 		req->overflowed |= READ_ONCE(sc->overflowed);
 	}

@@ -180,12 +180,13 @@ u64 kdtl_counter_now(struct kdtl_aux *aux, struct kdtl_set *set,
  * @aux: the CPU's area
  * @set: the set
  * @c: the counter
+ * @base: with the counter's base; if not, the count since kdtl_load()
  *
  * Context: task.
  * Return: the value; exact when no event is active on the CPU.
  */
 u64 kdtl_counter_read(struct kdtl_aux *aux, struct kdtl_set *set,
-		      enum kdtl_counter c)
+		      enum kdtl_counter c, bool base)
 {
 	unsigned int seq;
 	u64 value;
@@ -196,7 +197,8 @@ u64 kdtl_counter_read(struct kdtl_aux *aux, struct kdtl_set *set,
 		 * A value that changes meanwhile is read again.  KCSAN knows that of
 		 * a seqcount section, but forgets it if the task is preempted there.
 		 */
-		value = data_race(kdtl_counter_now(aux, set, c));
+		value = data_race(base ? kdtl_counter_now(aux, set, c) :
+				  kdtl_counted(aux, set, c));
 	} while (read_seqcount_retry(&aux->seq, seq));
 	return value;
 }
@@ -245,25 +247,4 @@ void kdtl_counters_reset(struct kdtl_aux *aux, u32 which, bool long_reset)
 				  prandom_u32_state(&aux->random)) & setup->random_mask;
 		kdtl_counter_write(aux, set, c, value);
 	}
-}
-
-/**
- * kdtl_set_active() - read how long a set was active on a CPU
- * @aux: the CPU's area
- * @set: the set
- *
- * Context: task.
- * Return: ns since kdtl_load().
- */
-u64 kdtl_set_active(struct kdtl_aux *aux, struct kdtl_set *set)
-{
-	unsigned int seq;
-	u64 active;
-
-	do {
-		seq = raw_read_seqcount_begin(&aux->seq);
-		/* As in kdtl_counter_read(). */
-		active = data_race(kdtl_counted(aux, set, KDTL_CTR_RUNNING));
-	} while (read_seqcount_retry(&aux->seq, seq));
-	return active;
 }

@@ -11,10 +11,9 @@ void kdtl_clocks_end(struct kdtl_aux *aux);
 u64 kdtl_counter_now(struct kdtl_aux *aux, struct kdtl_set *set,
 		     enum kdtl_counter c);
 u64 kdtl_counter_read(struct kdtl_aux *aux, struct kdtl_set *set,
-		      enum kdtl_counter c);
+		      enum kdtl_counter c, bool base);
 void kdtl_counter_write(struct kdtl_aux *aux, struct kdtl_set *set,
 			enum kdtl_counter c, u64 value);
 void kdtl_counters_reset(struct kdtl_aux *aux, u32 which, bool long_reset);
-u64 kdtl_set_active(struct kdtl_aux *aux, struct kdtl_set *set);
 
 #endif /* _KDTL_COUNTER_H */

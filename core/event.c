@@ -120,20 +120,6 @@ static int kdtl_event_init(struct perf_event *event)
 	return err;
 }
 
-static void kdtl_event_start(struct perf_event *event, int flags)
-{
-	if (kdtl_fanout_link(to_kdtl_pmu(event->pmu), event->pmu_private))
-		event->hw.state = PERF_HES_STOPPED;
-	else
-		event->hw.state = 0;
-}
-
-static void kdtl_event_stop(struct perf_event *event, int flags)
-{
-	kdtl_fanout_unlink(to_kdtl_pmu(event->pmu), event->pmu_private, false);
-	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
-}
-
 static int kdtl_event_link(struct perf_event *event, int flags)
 {
 	int err = 0;
@@ -145,6 +131,17 @@ static int kdtl_event_link(struct perf_event *event, int flags)
 			event->hw.state = 0;
 	}
 	return err;
+}
+
+static void kdtl_event_start(struct perf_event *event, int flags)
+{
+	kdtl_event_link(event, PERF_EF_START);
+}
+
+static void kdtl_event_stop(struct perf_event *event, int flags)
+{
+	kdtl_fanout_unlink(to_kdtl_pmu(event->pmu), event->pmu_private, false);
+	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 }
 
 /*

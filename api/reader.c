@@ -357,15 +357,11 @@ static struct kdtl_runner *kdtl_runner_mine(void)
 	return NULL;
 }
 
-/**
- * kdtl_reader_await() - note that the caller waits for the callbacks of a session's reader
- * @s: the session
- *
- * Context: task.
- * Return: false if the wait would never end, because the caller is one of these callbacks, or a
- * callback for which they wait.
+/*
+ * Note that the caller waits for the callbacks of a session's reader.  Returns false if the wait
+ * would never end, because the caller is one of these callbacks, or a callback for which they wait.
  */
-bool kdtl_reader_await(struct kdtl_session *s)
+static bool kdtl_reader_await(struct kdtl_session *s)
 {
 	struct kdtl_runner *mine, *r;
 
@@ -381,13 +377,8 @@ bool kdtl_reader_await(struct kdtl_session *s)
 	return !mine || !r;
 }
 
-/**
- * kdtl_reader_awaited() - undo kdtl_reader_await(), which kdtl_reader_end() does as well
- * @s: the session
- *
- * Context: task.
- */
-void kdtl_reader_awaited(struct kdtl_session *s)
+/* Undo kdtl_reader_await(), which kdtl_reader_end() does as well. */
+static void kdtl_reader_awaited(struct kdtl_session *s)
 {
 	struct kdtl_runner *mine;
 
@@ -416,6 +407,12 @@ bool kdtl_reader_await_look(struct kdtl_session *s)
 		return true;
 	kdtl_reader_awaited(s);
 	return false;
+}
+
+/* Is the caller a callback of the session's reader, so that it cannot wait for the reader? */
+static bool kdtl_reader_calls(const struct kdtl_session *s)
+{
+	return s->runner && READ_ONCE(s->runner->task) == current;
 }
 
 /**
@@ -547,18 +544,6 @@ void kdtl_reader_end(struct kdtl_session *s)
 	kdtl_runner_unlist(r);
 	s->runner = NULL;
 	kfree(r);
-}
-
-/**
- * kdtl_reader_calls() - is this a callback of the session's reader?
- * @s: the session
- *
- * Context: task.
- * Return: true if so: the reader cannot be waited for.
- */
-bool kdtl_reader_calls(const struct kdtl_session *s)
-{
-	return s->runner && READ_ONCE(s->runner->task) == current;
 }
 
 /**

@@ -48,11 +48,8 @@ int kdtl_reader_check(const struct kdtl_reader *reader, void *caller);
 int kdtl_reader_start(struct kdtl_session *s, const struct kdtl_reader *reader);
 void kdtl_reader_mute(struct kdtl_session *s);
 void kdtl_reader_end(struct kdtl_session *s);
-bool kdtl_reader_await(struct kdtl_session *s);
 bool kdtl_reader_await_look(struct kdtl_session *s);
-void kdtl_reader_awaited(struct kdtl_session *s);
 int kdtl_reader_pause(struct kdtl_session *s);
 void kdtl_reader_resume(struct kdtl_session *s);
-bool kdtl_reader_calls(const struct kdtl_session *s);
 
 #endif /* _KDTL_READER_H */

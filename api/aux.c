@@ -64,11 +64,10 @@ static __always_inline ssize_t kdtl_area_peek(struct kdtl_aux *aux, const void *
 	return head - tail;
 }
 
-static noinline int kdtl_consume_refuse(struct kdtl_session *s, struct kdtl_aux *aux,
-					int cpu, size_t bytes)
+static noinline int kdtl_consume_refuse(struct kdtl_aux *aux, size_t bytes)
 {
 	pr_warn_ratelimited("%s: CPU %d: consume of %zu bytes, but only %llu of the last span are left: is there a second reader?\n",
-			    s->owner, cpu, bytes,
+			    aux->session->owner, aux->cpu, bytes,
 			    kdtl_u64_read(&aux->shown) - kdtl_u64_read(&aux->tail));
 	return -EINVAL;
 }
@@ -96,11 +95,10 @@ static noinline int kdtl_consume_else(struct kdtl_session *s, int cpu, size_t by
 		return kdtl_no_reader(s, "consume");
 	if (!aux)
 		return bytes ? -EINVAL : 0;
-	return s->ops->consume(aux, bytes) ? kdtl_consume_refuse(s, aux, cpu, bytes) : 0;
+	return s->ops->consume(aux, bytes) ? kdtl_consume_refuse(aux, bytes) : 0;
 }
 
-static __always_inline int kdtl_area_consume(struct kdtl_session *s, struct kdtl_aux *aux,
-					     int cpu, size_t bytes)
+static __always_inline int kdtl_area_consume(struct kdtl_aux *aux, size_t bytes)
 {
 	u64 tail;
 
@@ -110,10 +108,10 @@ static __always_inline int kdtl_area_consume(struct kdtl_session *s, struct kdtl
 	tail = kdtl_u64_read(&aux->tail);
 	/* Nobody can have read what was not shown.  This also finds a second reader. */
 	if (unlikely(bytes > kdtl_u64_read(&aux->shown) - tail))
-		return kdtl_consume_refuse(s, aux, cpu, bytes);
+		return kdtl_consume_refuse(aux, bytes);
 	/* [aux.D] pairs with A in kdtl_aux_room(): the bytes are read before reuse. */
 	if (unlikely(kdtl_u64_cmpxchg_release(&aux->tail, tail, tail + bytes) != tail))
-		return kdtl_consume_refuse(s, aux, cpu, bytes);
+		return kdtl_consume_refuse(aux, bytes);
 	WRITE_ONCE(aux->reader, current->pid);
 	return 0;
 }
@@ -139,7 +137,7 @@ u64 kdtl_reader_lost(struct kdtl_session *s, int cpu, size_t from, size_t to)
 /* kdtl_aux_consume() for the reader that has claimed the session; @cpu is one of the session's. */
 int kdtl_reader_consume(struct kdtl_session *s, int cpu, size_t bytes)
 {
-	return kdtl_area_consume(s, kdtl_session_aux(s, cpu), cpu, bytes);
+	return kdtl_area_consume(kdtl_session_aux(s, cpu), bytes);
 }
 
 /**
@@ -213,7 +211,7 @@ int kdtl_aux_consume(struct kdtl_session *s, int cpu, size_t bytes)
 		if (err)
 			return err;
 	}
-	return kdtl_area_consume(s, aux, cpu, bytes);
+	return kdtl_area_consume(aux, bytes);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_aux_consume, KDTL_NS);
 

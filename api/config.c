@@ -13,9 +13,10 @@
 static int kdtl_config_check(struct kdtl_session *s, void *element)
 {
 	struct kdtl_config *req = element;
+	int err = kdtl_set_id_check(s, req->set);
 
-	if (!kdtl_session_set(s, req->set))
-		return kdtl_no_set(s, req->set);
+	if (err)
+		return err;
 	if (req->mask & ~KDTL_MASK_KNOWN) {
 		pr_warn("%s: mask=%#x: unknown bits, allowed are %#x\n",
 			s->owner, req->mask, KDTL_MASK_KNOWN);
@@ -79,9 +80,10 @@ EXPORT_SYMBOL_NS_GPL(kdtl_write_config, KDTL_NS);
 static int kdtl_counter_check(struct kdtl_session *s, void *element)
 {
 	struct kdtl_counter_req *req = element;
+	int err = kdtl_set_id_check(s, req->set);
 
-	if (!kdtl_session_set(s, req->set))
-		return kdtl_no_set(s, req->set);
+	if (err)
+		return err;
 	if (req->counter >= KDTL_NR_COUNTERS) {
 		pr_warn("%s: no counter %u, there are %u\n", s->owner,
 			req->counter, KDTL_NR_COUNTERS);

@@ -163,7 +163,7 @@ static int kdtl_evtset_delete_check(struct kdtl_session *s, void *element)
 		pr_warn("%s: event set 0 cannot be deleted\n", s->owner);
 		return -EINVAL;
 	}
-	return kdtl_session_set(s, req->id) ? 0 : kdtl_no_set(s, req->id);
+	return kdtl_set_id_check(s, req->id);
 }
 
 static void kdtl_evtset_delete(struct kdtl_session *s, void *element)
@@ -224,11 +224,8 @@ EXPORT_SYMBOL_NS_GPL(kdtl_delete_evtsets, KDTL_NS);
 static int kdtl_evtset_info_check(struct kdtl_session *s, void *element)
 {
 	struct kdtl_evtset_info *req = element;
-	int err = kdtl_cpu_check(s, req->cpu);
 
-	if (err)
-		return err;
-	return kdtl_session_set(s, req->id) ? 0 : kdtl_no_set(s, req->id);
+	return kdtl_cpu_check(s, req->cpu) ?: kdtl_set_id_check(s, req->id);
 }
 
 static void kdtl_evtset_info_fetch(struct kdtl_session *s, void *element)

@@ -103,9 +103,11 @@ int kdtl_entries_check(const struct kdtl_session *s, const char *verb)
 	return -EOPNOTSUPP;
 }
 
-/* Log that a request names an unknown set.  Returns -EINVAL. */
-int kdtl_no_set(struct kdtl_session *s, u16 id)
+/* Check the set of a request.  Returns 0, or -EINVAL with a line in the log. */
+int kdtl_set_id_check(struct kdtl_session *s, u16 id)
 {
+	if (kdtl_session_set(s, id))
+		return 0;
 	pr_warn("%s: there is no event set %u\n", s->owner, id);
 	return -EINVAL;
 }

@@ -68,7 +68,7 @@ static inline void *kdtl_vector_at(const struct kdtl_vector *v, unsigned int i)
 }
 
 int kdtl_entries_check(const struct kdtl_session *s, const char *verb);
-int kdtl_no_set(struct kdtl_session *s, u16 id);
+int kdtl_set_id_check(struct kdtl_session *s, u16 id);
 int kdtl_cpu_refuse(const struct kdtl_session *s, int cpu, const char *verb,
 		    unsigned long caller);
 int kdtl_cpu_check(struct kdtl_session *s, int which);

@@ -68,9 +68,7 @@ static const struct kdtl_vector_verb kdtl_config_write_verb = {
 int kdtl_write_config(struct kdtl_session *s, struct kdtl_config *req,
 		      unsigned int nr)
 {
-	const struct kdtl_vector v = KDTL_VECTOR(req, nr);
-
-	return kdtl_vector_call(s, &v, &kdtl_config_write_verb);
+	return kdtl_vector_call(s, &KDTL_VECTOR(req, nr), &kdtl_config_write_verb);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_write_config, KDTL_NS);
 
@@ -190,9 +188,7 @@ static const struct kdtl_vector_verb kdtl_counter_write_verb = {
 int kdtl_write_counters(struct kdtl_session *s, struct kdtl_counter_req *req,
 			unsigned int nr)
 {
-	const struct kdtl_vector v = KDTL_VECTOR(req, nr);
-
-	return kdtl_vector_call(s, &v, &kdtl_counter_write_verb);
+	return kdtl_vector_call(s, &KDTL_VECTOR(req, nr), &kdtl_counter_write_verb);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_write_counters, KDTL_NS);
 
@@ -255,8 +251,6 @@ static const struct kdtl_vector_verb kdtl_counter_read_verb = {
 int kdtl_read_counters(struct kdtl_session *s, struct kdtl_counter_req *req,
 		       unsigned int nr)
 {
-	const struct kdtl_vector v = KDTL_VECTOR(req, nr);
-
-	return kdtl_vector_call(s, &v, &kdtl_counter_read_verb);
+	return kdtl_vector_call(s, &KDTL_VECTOR(req, nr), &kdtl_counter_read_verb);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_read_counters, KDTL_NS);

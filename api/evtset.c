@@ -149,9 +149,7 @@ static const struct kdtl_vector_verb kdtl_evtset_create_verb = {
 int kdtl_create_evtsets(struct kdtl_session *s, struct kdtl_evtset *req,
 			unsigned int nr)
 {
-	const struct kdtl_vector v = KDTL_VECTOR(req, nr);
-
-	return kdtl_vector_call(s, &v, &kdtl_evtset_create_verb);
+	return kdtl_vector_call(s, &KDTL_VECTOR(req, nr), &kdtl_evtset_create_verb);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_create_evtsets, KDTL_NS);
 
@@ -215,9 +213,7 @@ static const struct kdtl_vector_verb kdtl_evtset_delete_verb = {
 int kdtl_delete_evtsets(struct kdtl_session *s, struct kdtl_evtset *req,
 			unsigned int nr)
 {
-	const struct kdtl_vector v = KDTL_VECTOR(req, nr);
-
-	return kdtl_vector_call(s, &v, &kdtl_evtset_delete_verb);
+	return kdtl_vector_call(s, &KDTL_VECTOR(req, nr), &kdtl_evtset_delete_verb);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_delete_evtsets, KDTL_NS);
 
@@ -283,8 +279,6 @@ static const struct kdtl_vector_verb kdtl_evtset_info_verb = {
 int kdtl_getinfo_evtsets(struct kdtl_session *s, struct kdtl_evtset_info *req,
 			 unsigned int nr)
 {
-	const struct kdtl_vector v = KDTL_VECTOR(req, nr);
-
-	return kdtl_vector_call(s, &v, &kdtl_evtset_info_verb);
+	return kdtl_vector_call(s, &KDTL_VECTOR(req, nr), &kdtl_evtset_info_verb);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_getinfo_evtsets, KDTL_NS);

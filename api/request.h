@@ -25,14 +25,14 @@ struct kdtl_vector {
 	unsigned long	caller;
 };
 
-#define KDTL_VECTOR(req, n) {				\
+#define KDTL_VECTOR(req, n) ((const struct kdtl_vector) {	\
 	.base	= (req),				\
 	.nr	= (n),					\
 	.size	= sizeof(*(req)),			\
 	.error	= offsetof(typeof(*(req)), error),	\
 	.verb	= __func__,				\
 	.caller	= _RET_IP_,				\
-}
+})
 
 /* The states in which a verb may be called. */
 enum kdtl_vector_when {

@@ -11,7 +11,7 @@
 
 #include "../core/root.h"
 #include "../core/session.h"
-#include "debugfs.h"
+#include "session.h"
 
 static struct dentry *kdtl_debugfs;
 

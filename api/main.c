@@ -4,7 +4,6 @@
 #include <linux/module.h>
 
 #include "../core/session.h"
-#include "debugfs.h"
 #include "session.h"
 
 static int __init kdtl_init(void)
@@ -13,7 +12,7 @@ static int __init kdtl_init(void)
 
 	if (err)
 		return err;
-	err = kdtl_modules_init();
+	err = register_module_notifier(&kdtl_module_nb);
 	if (err) {
 		kdtl_cpus_exit();
 		return err;
@@ -27,7 +26,7 @@ static void __exit kdtl_exit(void)
 	kdtl_debugfs_exit();
 	kdtl_rcu_await(KBUILD_MODNAME);
 	kdtl_rcu_await_end();
-	kdtl_modules_exit();
+	unregister_module_notifier(&kdtl_module_nb);
 	kdtl_cpus_exit();
 }
 

@@ -586,20 +586,9 @@ static int kdtl_module_going(struct notifier_block *nb, unsigned long state, voi
 	return NOTIFY_DONE;
 }
 
-static struct notifier_block kdtl_module_nb = {
+struct notifier_block kdtl_module_nb = {
 	.notifier_call = kdtl_module_going,
 };
-
-/* Watch for modules that go. */
-int __init kdtl_modules_init(void)
-{
-	return register_module_notifier(&kdtl_module_nb);
-}
-
-void kdtl_modules_exit(void)
-{
-	unregister_module_notifier(&kdtl_module_nb);
-}
 
 /**
  * kdtl_session_cpus() - the CPUs on which a session may be loaded

@@ -33,9 +33,7 @@
 #include <linux/spinlock.h>
 #include <linux/string.h>
 
-#include "../core/source.h"
 #include "request.h"
-#include "session.h"
 
 #define KDTL_WAITING_MOST	64
 

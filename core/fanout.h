@@ -13,7 +13,6 @@
 
 #include <linux/kdtl_pmu.h>
 #include <linux/percpu.h>
-#include <linux/sched.h>
 
 #include "u64.h"
 
@@ -234,26 +233,6 @@ static __always_inline void kdtl_ring_time(void *to, __be64 timebase)
 	 */
 	smp_wmb();
 	WRITE_ONCE(e->timebase, timebase);
-}
-
-/* A task's name is where srr0 and srr1 are; kdtl_fill() relies on their offset. */
-static_assert(TASK_COMM_LEN == 2 * sizeof(__be64));
-static_assert(offsetof(struct kdtl_entry, srr0) == 4 * sizeof(__be64));
-
-/*
- * Write an entry that names a task by six stores into the area, rather than build and copy it.
- * @w2 is its time.
- */
-static __always_inline void kdtl_fill(void *to, const struct task_struct *t,
-				      __be64 w0, __be64 w1, __be64 w2, __be64 w3)
-{
-	__be64 *e = to;
-
-	e[0] = w0;
-	e[1] = w1;
-	e[3] = w3;
-	memcpy(&e[4], t->comm, TASK_COMM_LEN);
-	kdtl_ring_time(to, w2);
 }
 
 /* Write an entry that has room. */

@@ -46,6 +46,7 @@
 #include "../compat.h"
 #include "../fanout.h"
 #include "sched-clock.h"
+#include "sched-entry.h"
 
 struct kdtl_departure;
 
@@ -73,6 +74,7 @@ static_assert(offsetofend(struct kdtl_sched_cpu, fan.near[0]) % L1_CACHE_BYTES =
 #endif
 
 static DEFINE_PER_CPU_ALIGNED(struct kdtl_sched_cpu, kdtl_sched_cpu);
+static struct kdtl_pmu kdtl_sched_pmu;
 
 #include "sched-throttle.h"
 
@@ -248,17 +250,6 @@ static __always_inline unsigned long kdtl_departure_code(unsigned long kind,
 /* The entry has 16 bits for the CPU's number. */
 static_assert(CONFIG_NR_CPUS <= 1 << 16);
 
-/* The sink at @place needs more than a plain store: serve it and those after it. */
-static noinline void kdtl_sched_slow(unsigned int place, unsigned long kind,
-				     const struct task_struct *next,
-				     __be64 w0, __be64 w1, __be64 w2, __be64 w3)
-{
-	struct kdtl_entry e;
-
-	kdtl_fill(&e, next, w0, w1, w2, w3);
-	kdtl_hand_out(this_cpu_ptr(&kdtl_sched_cpu.fan), place, &e, kind);
-}
-
 /*
  * An entry whose runner was throttled, or with a time that has more than 32 bits: the
  * entry holds the maximum, 4.29 s, and the counts get all of it.
@@ -390,10 +381,8 @@ static __always_inline bool kdtl_sched_log(const bool full, struct kdtl_sched_cp
 					   unsigned long kind, unsigned long prev_code,
 					   s64 queued, s64 ready, s64 slept, u64 now, u64 pids)
 {
-	unsigned int wanted = c->fan.wanted[kind];
-	struct kdtl_ring *at;
-	__be64 w0, w1, w2, w3;
-	u64 reasons, head;
+	const unsigned int wanted = c->fan.wanted[kind];
+	u64 reasons;
 
 	if (unlikely((u64)(queued | ready | slept) > U32_MAX)) {
 		/*
@@ -413,28 +402,9 @@ static __always_inline bool kdtl_sched_log(const bool full, struct kdtl_sched_cp
 	}
 	kdtl_pmu_count(&c->fan, kind, queued, ready, slept);
 	reasons = kdtl_reasons(kind, prev_code);
-	w0 = cpu_to_be64(reasons << 32 | queued);
-	w1 = cpu_to_be64((u64)ready << 32 | slept);
-	w2 = cpu_to_be64(now);
-	w3 = cpu_to_be64(pids);
-
-	/*
-	 * Go from place to place, rather than from bit to bit, so that the CPU can fetch the
-	 * rings before it knows the bits.
-	 */
-	for (at = c->fan.near; wanted; wanted >>= 1, at++) {
-		if (!(wanted & 1))
-			continue;
-		head = at->head;
-		if (unlikely(kdtl_ring_is_slow(at, head))) {
-			kdtl_sched_slow(at - c->fan.near, kind, next, w0, w1, w2, w3);
-			return true;
-		}
-		kdtl_fill(kdtl_ring_slot(at, head), next, w0, w1, w2, w3);
-		kdtl_ring_publish(at, head);
-	}
-	if (unlikely(c->fan.far))
-		kdtl_sched_slow(KDTL_NEAR_SINKS, kind, next, w0, w1, w2, w3);
+	kdtl_fill_out(&kdtl_sched_pmu, &c->fan, wanted, kind, next,
+		      cpu_to_be64(reasons << 32 | queued), cpu_to_be64((u64)ready << 32 | slept),
+		      cpu_to_be64(now), cpu_to_be64(pids));
 	return true;
 }
 

@@ -38,6 +38,7 @@
 #include "../fanout.h"
 #include "ksoftirqd.h"
 #include "sched-clock.h"
+#include "sched-entry.h"
 
 /* The layout is that of PAPR's entries: kdtl_fill() relies on it. */
 static_assert(sizeof(struct kdtl_wake_entry) == KDTL_ENTRY_SIZE);
@@ -58,6 +59,7 @@ struct kdtl_wake_cpu {
 
 static DEFINE_PER_CPU_ALIGNED(struct kdtl_wake_cpu, kdtl_wake_cpus);
 static siphash_key_t kdtl_wake_key __read_mostly;
+static struct kdtl_pmu kdtl_wake_pmu;
 
 /* ---------------------------------------------------------------- an entry */
 
@@ -69,45 +71,21 @@ static __always_inline u64 kdtl_wake_now(struct kdtl_wake_cpu *c)
 	return likely(kdtl_clock_read(&c->clock, &now)) ? now : kdtl_clock_anchor(&c->clock);
 }
 
-/* The sink at @place needs more than a plain store: serve it and those after it. */
-static noinline void kdtl_wake_slow(unsigned int place, const struct task_struct *t,
-				    __be64 w0, __be64 w1, __be64 w2, __be64 w3)
-{
-	struct kdtl_entry e;
-
-	kdtl_fill(&e, t, w0, w1, w2, w3);
-	kdtl_hand_out(this_cpu_ptr(&kdtl_wake_cpus.fan), place, &e, KDTL_KIND_UNKNOWN);
-}
-
 /* With interrupts off, on a CPU that has sinks. */
 static __always_inline void kdtl_wake_log(struct kdtl_wake_cpu *c, unsigned int kind,
 					  unsigned int flags, unsigned int cpu,
 					  const struct task_struct *t, pid_t by,
 					  unsigned int state, unsigned int call, u64 arg)
 {
-	unsigned int wanted = c->fan.wanted[KDTL_KIND_UNKNOWN];
+	const unsigned int wanted = c->fan.wanted[KDTL_KIND_UNKNOWN];
 	const __be64 w0 = cpu_to_be64((u64)(kind << 24 | flags << 16 | (u16)cpu) << 32 |
 				      (u32)t->pid);
 	const __be64 w1 = cpu_to_be64((u64)(u32)by << 32 | (u16)state << 16 | (u16)call);
 	const __be64 w2 = cpu_to_be64(kdtl_wake_now(c));
-	const __be64 w3 = cpu_to_be64(arg);
-	struct kdtl_ring *at;
-	u64 head;
 
 	kdtl_u64_add(&kdtl_pmu_tally(&c->fan, KDTL_KIND_UNKNOWN)->sum[KDTL_SUM_ENTRIES], 1);
-	for (at = c->fan.near; wanted; wanted >>= 1, at++) {
-		if (!(wanted & 1))
-			continue;
-		head = at->head;
-		if (unlikely(kdtl_ring_is_slow(at, head))) {
-			kdtl_wake_slow(at - c->fan.near, t, w0, w1, w2, w3);
-			return;
-		}
-		kdtl_fill(kdtl_ring_slot(at, head), t, w0, w1, w2, w3);
-		kdtl_ring_publish(at, head);
-	}
-	if (unlikely(c->fan.far))
-		kdtl_wake_slow(KDTL_NEAR_SINKS, t, w0, w1, w2, w3);
+	kdtl_fill_out(&kdtl_wake_pmu, &c->fan, wanted, KDTL_KIND_UNKNOWN, t, w0, w1, w2,
+		      cpu_to_be64(arg));
 }
 
 /* This CPU's state; NULL: nobody wants its entries. */

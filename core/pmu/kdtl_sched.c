@@ -76,6 +76,27 @@ static_assert(offsetofend(struct kdtl_sched_cpu, fan.near[0]) % L1_CACHE_BYTES =
 static DEFINE_PER_CPU_ALIGNED(struct kdtl_sched_cpu, kdtl_sched_cpu);
 static struct kdtl_pmu kdtl_sched_pmu;
 
+/* Call @each for each task.  There may be millions, so each has an RCU section of its own. */
+static void kdtl_each_task(void (*each)(struct task_struct *t))
+{
+	struct task_struct *t;
+	struct pid *pid;
+	int nr = 1;
+
+	do {
+		rcu_read_lock();
+		pid = find_ge_pid(nr, &init_pid_ns);
+		if (pid) {
+			nr = pid_nr(pid) + 1;
+			t = pid_task(pid, PIDTYPE_PID);
+			if (t)
+				each(t);
+		}
+		rcu_read_unlock();
+		cond_resched();
+	} while (pid);
+}
+
 #include "sched-throttle.h"
 
 /**
@@ -664,28 +685,13 @@ static bool kdtl_looks_queued(const struct task_struct *t)
 }
 
 /*
- * Mark the tasks that were moved asleep before the probe was there.  A task that
- * wakes up meanwhile may be marked too; then one of its waits is not known.  There
- * may be millions of tasks, so each has an RCU section of its own.
+ * Mark a task that was moved asleep before the probe was there.  A task that wakes up
+ * meanwhile may be marked too; then one of its waits is not known.
  */
-static void kdtl_mark_sleepers(void)
+static void kdtl_mark_sleeper(struct task_struct *t)
 {
-	struct task_struct *t;
-	struct pid *pid;
-	int nr = 1;
-
-	do {
-		rcu_read_lock();
-		pid = find_ge_pid(nr, &init_pid_ns);
-		if (pid) {
-			nr = pid_nr(pid) + 1;
-			t = pid_task(pid, PIDTYPE_PID);
-			if (t && data_race(kdtl_looks_queued(t)))
-				kdtl_mark(t);
-		}
-		rcu_read_unlock();
-		cond_resched();
-	} while (pid);
+	if (data_race(kdtl_looks_queued(t)))
+		kdtl_mark(t);
 }
 
 static struct kdtl_probe kdtl_sched_probes[] = {
@@ -707,7 +713,7 @@ static int kdtl_sched_probe(void)
 	if (err)
 		kdtl_throttle_detach();
 	else if (KDTL_HAVE_DELAYED_DEQUEUE)
-		kdtl_mark_sleepers();
+		kdtl_each_task(kdtl_mark_sleeper);
 	return err;
 }
 

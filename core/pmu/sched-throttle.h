@@ -37,7 +37,6 @@
 #include <linux/sched.h>
 #include <linux/sched/deadline.h>
 #include <linux/sched/rt.h>
-#include <linux/sched/signal.h>
 #include <linux/workqueue.h>
 
 #include "../compat.h"
@@ -149,20 +148,15 @@ static bool kdtl_same_cookie(const struct task_struct *t, const struct task_stru
 				    t->core_cookie == next->core_cookie;
 }
 
-/* There may be millions of tasks, but the kernel itself often walks over all of them. */
+static void kdtl_find_cookie(struct task_struct *t)
+{
+	if (data_race(t->core_cookie))
+		WRITE_ONCE(kdtl_cookies, true);
+}
+
 static void kdtl_find_cookies(void)
 {
-	struct task_struct *g, *t;
-
-	rcu_read_lock();
-	for_each_process_thread(g, t) {
-		if (data_race(t->core_cookie)) {
-			WRITE_ONCE(kdtl_cookies, true);
-			goto found;
-		}
-	}
-found:
-	rcu_read_unlock();
+	kdtl_each_task(kdtl_find_cookie);
 }
 
 #else

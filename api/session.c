@@ -454,8 +454,9 @@ static bool kdtl_session_shut(struct kdtl_session *s)
 	kdtl_session_lock(s);
 	first = !s->closing;
 	if (first) {
-		kdtl_unload_locked(s);
+		/* The wake-up of the unload is one of the close: waits end with -ESHUTDOWN. */
 		WRITE_ONCE(s->closing, true);
+		kdtl_unload_locked(s);
 	}
 	mutex_unlock(&s->lock);
 	return first;

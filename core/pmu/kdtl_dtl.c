@@ -163,11 +163,6 @@ static u64 kdtl_dtl_sync(struct kdtl_pmu *p)
 	return now;
 }
 
-static u64 kdtl_dtl_clock(struct kdtl_pmu *p)
-{
-	return get_tb();
-}
-
 /* Close the session once no CPU looks at it any more. */
 static void kdtl_dtl_close(void)
 {
@@ -248,7 +243,7 @@ static struct kdtl_pmu kdtl_dtl_pmu = {
 	.detach		= kdtl_dtl_detach,
 	.source		= kdtl_dtl_source,
 	.sync		= kdtl_dtl_sync,
-	.clock		= kdtl_dtl_clock,
+	.clock		= kdtl_papr_clock,
 };
 
 static int __init kdtl_dtl_init(void)

@@ -174,11 +174,6 @@ struct kdtl_vpa_cpu {
 
 static DEFINE_PER_CPU(struct kdtl_vpa_cpu, kdtl_vpa_cpus);
 static struct ratelimit_state kdtl_vpa_limits[KDTL_VPA_NR_PROBLEMS];
-static u64 kdtl_vpa_clock(struct kdtl_pmu *p)
-{
-	return get_tb();
-}
-
 static struct kdtl_pmu kdtl_vpa_pmu;
 
 #define KDTL_VPA_OTHERS								\
@@ -898,7 +893,7 @@ static struct kdtl_pmu kdtl_vpa_pmu = {
 	.detach		= kdtl_vpa_detach,
 	.source		= kdtl_vpa_source,
 	.sync		= kdtl_vpa_sync,
-	.clock		= kdtl_vpa_clock,
+	.clock		= kdtl_papr_clock,
 };
 
 static int __init kdtl_vpa_init(void)

@@ -29,6 +29,11 @@ static inline enum kdtl_kind kdtl_papr_kind(const struct kdtl_entry *e)
 	return kdtl_papr_kinds[e->preempt_reason];
 }
 
+static u64 kdtl_papr_clock(struct kdtl_pmu *p)
+{
+	return get_tb();
+}
+
 /*
  * The time base at which sched_clock() was 0; the kernel's own boot_tb is not
  * exported.  The hypervisor may take the processor away for milliseconds between

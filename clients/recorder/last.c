@@ -60,17 +60,17 @@ u32 last_clock_crc(const struct last_clock *clock)
 static const char *last_check(const struct last_header *h, size_t size)
 {
 	if (memcmp(h->magic, LAST_MAGIC, sizeof(h->magic)))
-		return "what is there is not the recorder's";
+		return "its contents are not the recorder's";
 	if (h->version != LAST_VERSION)
-		return "what is there is another version's";
+		return "it was written by another version of the recorder";
 	if (h->crc != last_header_crc(h) || h->size != sizeof(*h))
 		return "its header is damaged";
 	if (h->page_size != PAGE_SIZE)
-		return "its pages have another size";
+		return "it was written with another page size";
 	if (!h->nr_cpus || !is_power_of_2(h->aux_pages) ||
 	    (u64)h->nr_cpus * h->aux_pages > size / PAGE_SIZE - 1 ||
 	    !h->tb_freq || h->tb_freq > U32_MAX)
-		return "its header makes no sense";
+		return "its header has impossible values";
 	return NULL;
 }
 
@@ -114,7 +114,7 @@ const char *last_open(struct last *l, const void *mem, size_t size)
 	if (why)
 		return why;
 	if (!last_find_clock(l, page))
-		return "it has no clock of the boot that its header is of";
+		return "it has no clock reading from the boot in its header";
 	l->head.source[sizeof(l->head.source) - 1] = '\0';
 	l->head.release[sizeof(l->head.release) - 1] = '\0';
 	l->clock.host[sizeof(l->clock.host) - 1] = '\0';

@@ -348,10 +348,10 @@ static int __init kdtl_steal_choose(void)
 	if (!kdtl_steal_coarse)
 		return 0;
 	if (!kdtl_steal_ever_counted()) {
-		pr_info("no steal clock: no hypervisor says when it keeps a CPU\n");
+		pr_info("no steal clock: no hypervisor tells how long it kept a CPU\n");
 		return -ENODEV;
 	}
-	pr_info("no steal clock that can be read at any time: the kernel's count is coarse\n");
+	pr_info("no steal clock that can be read at any time: the kernel's own count is used, which is coarse\n");
 	return 0;
 }
 

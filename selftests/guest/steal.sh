@@ -92,7 +92,7 @@ comes_later()
 	bring_back 1
 	[ "$1" -eq 0 ] && load kdtl_stream pmu=kdtl_steal || return
 	if [ "$(uname -m)" = aarch64 ]; then
-		says "kdtl_steal: CPU 1: not its steal clock, but the kernel's count" || return
+		says "kdtl_steal: CPU 1: cannot map its steal clock" || return
 	fi
 	until_true is_logged 1
 }
@@ -100,12 +100,12 @@ comes_later()
 # The driver has found a steal clock for each CPU: it says so if there is none.
 fine()
 {
-	! says "kdtl_steal: CPU .* not its steal clock" && load kdtl_stream pmu=kdtl_steal
+	! says "kdtl_steal: CPU .* cannot map its steal clock" && load kdtl_stream pmu=kdtl_steal
 }
 
 if load kdtl_steal 2>/dev/null; then
 	plan 6
-	if says "kdtl_steal: .* the kernel's count is coarse"; then
+	if says "kdtl_steal: .* the kernel's own count is used, which is coarse"; then
 		ok "the kernel's count is there for each CPU" fine
 	else
 		ok "a guest of KVM has a steal clock for each CPU" fine

@@ -153,7 +153,7 @@ static void last_finds(struct kunit *test)
 } while (0)
 
 #define LAST_SENSELESS(_change)	\
-	LAST_REFUSED("its header makes no sense", _change; last_seal(t->page))
+	LAST_REFUSED("its header has impossible values", _change; last_seal(t->page))
 
 static void last_refuses(struct kunit *test)
 {
@@ -163,11 +163,12 @@ static void last_refuses(struct kunit *test)
 
 	LAST_REFUSED("nothing", );
 	LAST_REFUSED("it is empty", memset(page, 0, sizeof(*page)));
-	LAST_REFUSED("what is there is not the recorder's", page->head.magic[7]++);
-	LAST_REFUSED("what is there is another version's", page->head.version++);
+	LAST_REFUSED("its contents are not the recorder's", page->head.magic[7]++);
+	LAST_REFUSED("it was written by another version of the recorder", page->head.version++);
 	LAST_REFUSED("its header is damaged", page->head.tb_boot++);
 	LAST_REFUSED("its header is damaged", page->head.size++; last_seal(page));
-	LAST_REFUSED("its pages have another size", page->head.page_size *= 2; last_seal(page));
+	LAST_REFUSED("it was written with another page size",
+		     page->head.page_size *= 2; last_seal(page));
 	LAST_SENSELESS(page->head.nr_cpus = 0);
 	LAST_SENSELESS(page->head.nr_cpus++);
 	LAST_SENSELESS(page->head.nr_cpus = U32_MAX);
@@ -179,10 +180,10 @@ static void last_refuses(struct kunit *test)
 	/* Without its last page the region is too small for what the header says. */
 	last_make(page);
 	why = last_open(&t->last, page, LAST_SIZE - PAGE_SIZE);
-	KUNIT_EXPECT_TRUE(test, !strcmp(why ?: "nothing", "its header makes no sense"));
-	LAST_REFUSED("it has no clock of the boot that its header is of",
+	KUNIT_EXPECT_TRUE(test, !strcmp(why ?: "nothing", "its header has impossible values"));
+	LAST_REFUSED("it has no clock reading from the boot in its header",
 		     page->head.boot[0]++; last_seal(page));
-	LAST_REFUSED("it has no clock of the boot that its header is of",
+	LAST_REFUSED("it has no clock reading from the boot in its header",
 		     page->head.begun = LAST_BEGUN + LAST_CLOCKS; last_seal(page));
 
 	/* The clock that was written last counts, in either place. */

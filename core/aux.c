@@ -157,7 +157,7 @@ void kdtl_aux_init(struct kdtl_aux *aux, struct kdtl_session *s, int cpu,
 	prandom_seed_state(&aux->random, local_clock() + cpu);
 	aux->wake = IRQ_WORK_INIT_HARD(kdtl_aux_wake);
 	seqcount_init(&aux->seq);
-	kdtl_gaps_init(&aux->gaps);
+	raw_spin_lock_init(&aux->gaps.lock);
 	INIT_HLIST_NODE(&aux->due);
 	hrtimer_setup(&aux->set_timer, kdtl_set_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_PINNED_HARD);

@@ -116,14 +116,12 @@ static inline int kdtl_reserve_mem_find(const char *name, phys_addr_t *start, ph
 #define kdtl_ring_buffer_commit(buffer, event)	ring_buffer_unlock_commit(buffer)
 #endif
 
-/* Is the task inside a page fault from user mode?  The memory controller marks it. */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
-/* v6.11, "mm: memcg: put struct task_struct::in_user_fault under CONFIG_MEMCG_V1" */
-#define KDTL_HAVE_USER_FAULT	IS_ENABLED(CONFIG_MEMCG)
-#else
-#define KDTL_HAVE_USER_FAULT	IS_ENABLED(CONFIG_MEMCG_V1)
-#endif
-#if KDTL_HAVE_USER_FAULT
+/*
+ * Is the task inside a page fault from user mode?  The memory controller marks it.  v6.11, "mm:
+ * memcg: put struct task_struct::in_user_fault under CONFIG_MEMCG_V1"
+ */
+#if defined(CONFIG_MEMCG_V1) ||	\
+	(defined(CONFIG_MEMCG) && LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0))
 #define kdtl_task_in_user_fault(t)	((t)->in_user_fault)
 #else
 #define kdtl_task_in_user_fault(t)	false
@@ -180,11 +178,8 @@ static inline int kdtl_reserve_mem_find(const char *name, phys_addr_t *start, ph
  * v6.12, "sched/rt: Remove default bandwidth control": the fair server takes the place of the
  * limit on real-time tasks, unless these are in groups.
  */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
-#define KDTL_HAVE_RT_LIMIT		true
-#else
-#define KDTL_HAVE_RT_LIMIT		IS_ENABLED(CONFIG_RT_GROUP_SCHED)
-#endif
+#define KDTL_HAVE_RT_LIMIT		(LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0) ||	\
+					 IS_ENABLED(CONFIG_RT_GROUP_SCHED))
 
 /*
  * v6.18, "sched/fair: Switch to task based throttle model": a throttled task is

@@ -33,12 +33,6 @@ MODULE_PARM_DESC(max_session_mb, "maximum memory of a session, in MiB (default 1
 
 static enum cpuhp_state kdtl_hotplug_state;
 
-/* Why a CPU cannot be opened, for the log; kdtl_area_ops::open may give another reason. */
-static const char kdtl_no_memory[] = "out of memory";
-static const char kdtl_over_cap[] = "over max_session_mb";
-static const char kdtl_not_mapped[] = "its AUX area cannot be mapped";
-static const char kdtl_refused[] = "the PMU refuses it";
-
 /**
  * kdtl_session_mem_allowed() - check a session's memory against max_session_mb
  * @s: the session
@@ -78,7 +72,10 @@ static noinline struct perf_event *kdtl_event_create(struct kdtl_session *s,
 }
 ALLOW_ERROR_INJECTION(kdtl_event_create, ERRNO);
 
-/* Find or make the CPU's area.  It stays until the session is closed: there may be readers. */
+/*
+ * Find or make the CPU's area.  It stays until the session is closed: there may be readers.  In case
+ * of an error, @why is set to the reason, for the log.
+ */
 static struct kdtl_aux *kdtl_cpu_area(struct kdtl_session *s, int cpu,
 				      const char **why)
 {
@@ -87,12 +84,12 @@ static struct kdtl_aux *kdtl_cpu_area(struct kdtl_session *s, int cpu,
 
 	if (aux)
 		return aux;
-	*why = kdtl_over_cap;
+	*why = "over max_session_mb";
 	if (!kdtl_session_mem_allowed(s, mem))
 		return ERR_PTR(-ENOMEM);
 	aux = s->ops->alloc(s, cpu);
 	if (IS_ERR(aux)) {
-		*why = PTR_ERR(aux) == -ENOMEM ? kdtl_no_memory : kdtl_not_mapped;
+		*why = PTR_ERR(aux) == -ENOMEM ? "out of memory" : "its AUX area cannot be mapped";
 		return aux;
 	}
 	atomic64_add(mem, &s->mem);
@@ -129,7 +126,7 @@ static int kdtl_event_open(struct kdtl_aux *aux, const char **why)
 	if (IS_ERR(event)) {
 		err = PTR_ERR(event);
 		if (err == -ENOMEM)
-			*why = kdtl_no_memory;
+			*why = "out of memory";
 		return err;
 	}
 	if (aux->nr_pages && !aux->priv)
@@ -186,7 +183,7 @@ static int kdtl_cpu_open(struct kdtl_session *s, int cpu, const char **why)
 	if (aux->event)
 		return 0;
 	WRITE_ONCE(aux->error, 0);
-	*why = kdtl_refused;
+	*why = "the PMU refuses it";
 	return s->ops->open(aux, why);
 }
 

@@ -38,17 +38,6 @@ static void kdtl_gaps_drop(struct kdtl_gaps *g, u64 tail)
 }
 
 /**
- * kdtl_gaps_init() - begin without gaps
- * @g: the gaps
- *
- * Context: any.
- */
-void kdtl_gaps_init(struct kdtl_gaps *g)
-{
-	raw_spin_lock_init(&g->lock);
-}
-
-/**
  * kdtl_gaps_reset() - forget all gaps
  * @g: the gaps
  *

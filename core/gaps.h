@@ -34,7 +34,6 @@ struct kdtl_gaps {
 	struct kdtl_gap	gap[KDTL_NR_GAPS];
 };
 
-void kdtl_gaps_init(struct kdtl_gaps *g);
 void kdtl_gaps_reset(struct kdtl_gaps *g);
 void kdtl_gaps_add(struct kdtl_gaps *g, u64 tail, u64 head, u64 lost);
 bool kdtl_gaps_full(struct kdtl_gaps *g, u64 tail, u64 head);

@@ -41,7 +41,6 @@
 
 #include "../core/compat.h"
 #include "../core/gaps.h"
-#include "../core/late.h"
 #include "reader.h"
 
 /**

@@ -18,7 +18,6 @@
 
 #include "../core/compat.h"
 #include "../core/event.h"
-#include "../core/late.h"
 #include "../core/raw.h"
 #include "../core/root.h"
 #include "../core/session.h"

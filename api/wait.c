@@ -20,7 +20,6 @@
 #include <linux/swait.h>
 
 #include "../core/compat.h"
-#include "../core/late.h"
 #include "../core/session.h"
 #include "../core/wake.h"
 #include "reader.h"

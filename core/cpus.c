@@ -22,7 +22,6 @@
 #include <linux/perf_event.h>
 #include <linux/smp.h>
 
-#include "late.h"
 #include "session.h"
 #include "wake.h"
 #include "writer.h"

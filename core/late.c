@@ -16,7 +16,7 @@
 #include <linux/string.h>
 
 #include "compat.h"
-#include "late.h"
+#include "session.h"
 
 /* Runs in an interrupt on each CPU. */
 static void kdtl_cpu_say_who(void *owner)

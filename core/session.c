@@ -5,7 +5,6 @@
 #include <linux/err.h>
 #include <linux/printk.h>
 
-#include "late.h"
 #include "session.h"
 
 /**

@@ -208,6 +208,9 @@ void kdtl_session_leave(struct kdtl_session *s);
 
 struct kdtl_set *kdtl_session_set(struct kdtl_session *s, u16 id);
 
+/* core/late.c */
+void kdtl_cpus_say_who(const char *owner);
+
 /* core/cpus.c */
 extern const struct kdtl_area_ops kdtl_own_areas;
 int kdtl_cpus_init(void);

@@ -16,13 +16,13 @@
 #include <linux/ctype.h>
 #include <linux/err.h>
 #include <linux/error-injection.h>
+#include <linux/kdtl_verbs.h>
 #include <linux/kmod.h>
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 
 #include "fanout.h"
-#include "late.h"
 #include "source.h"
 
 static LIST_HEAD(kdtl_sources);

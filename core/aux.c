@@ -87,21 +87,11 @@ static void kdtl_aux_sink_lost(struct kdtl_sink *sink, u64 nr)
 	kdtl_aux_set_stop(aux);
 }
 
-static void kdtl_aux_link(struct kdtl_sink *sink)
-{
-	kdtl_set_on(container_of(sink, struct kdtl_aux, sink));
-}
-
-static void kdtl_aux_unlink(struct kdtl_sink *sink)
-{
-	kdtl_set_off(container_of(sink, struct kdtl_aux, sink));
-}
-
 static const struct kdtl_sink_ops kdtl_aux_sink_ops = {
 	.slow	= kdtl_aux_slow,
 	.lost	= kdtl_aux_sink_lost,
-	.link	= kdtl_aux_link,
-	.unlink	= kdtl_aux_unlink,
+	.link	= kdtl_set_on,
+	.unlink	= kdtl_set_off,
 };
 
 /* Map the pages of the session's caller or, if it has none, allocated ones. */

@@ -185,12 +185,14 @@ void kdtl_sets_rewind(struct kdtl_aux *aux)
 
 /**
  * kdtl_set_on() - prepare the active set for an event that becomes active
- * @aux: the CPU's area
+ * @sink: that of the CPU's area
  *
  * Context: on the CPU, interrupts off.
  */
-void kdtl_set_on(struct kdtl_aux *aux)
+void kdtl_set_on(struct kdtl_sink *sink)
 {
+	struct kdtl_aux *aux = container_of(sink, struct kdtl_aux, sink);
+
 	kdtl_clocks_begin(aux);
 	aux->ticking = true;
 	kdtl_clocks_end(aux);
@@ -201,12 +203,14 @@ void kdtl_set_on(struct kdtl_aux *aux)
 
 /**
  * kdtl_set_off() - stop the active set's timers and clocks with its event
- * @aux: the CPU's area
+ * @sink: that of the CPU's area
  *
  * Context: on the CPU, interrupts off.
  */
-void kdtl_set_off(struct kdtl_aux *aux)
+void kdtl_set_off(struct kdtl_sink *sink)
 {
+	struct kdtl_aux *aux = container_of(sink, struct kdtl_aux, sink);
+
 	kdtl_timer_stop(aux);
 	hrtimer_try_to_cancel(&aux->period_timer);
 	kdtl_clocks_begin(aux);

@@ -108,8 +108,8 @@ u64 kdtl_set_remaining(struct kdtl_aux *aux, struct kdtl_set *set);
 
 void kdtl_sets_load(struct kdtl_aux *aux);
 void kdtl_sets_rewind(struct kdtl_aux *aux);
-void kdtl_set_on(struct kdtl_aux *aux);
-void kdtl_set_off(struct kdtl_aux *aux);
+void kdtl_set_on(struct kdtl_sink *sink);
+void kdtl_set_off(struct kdtl_sink *sink);
 void kdtl_set_check(struct kdtl_aux *aux);
 int kdtl_set_restart(struct kdtl_aux *aux);
 

@@ -121,7 +121,6 @@ static int kdtl_aux_alloc_pages(struct kdtl_aux *aux, int caps)
 
 	if (err)
 		return err;
-	aux->area.borrowed = true;
 	aux->sink.at->base = aux->area.base;
 	aux->sink.at->pos_mask = aux->area.size - 1;
 	return 0;
@@ -229,7 +228,8 @@ ALLOW_ERROR_INJECTION(kdtl_aux_setup, ERRNO);
 void kdtl_aux_free(struct kdtl_aux *aux)
 {
 	kdtl_aux_exit(aux);
-	if (aux->priv)
+	/* kdtl's own setup_aux() returns the area itself. */
+	if (aux->priv && aux->priv != &aux->area)
 		aux->session->pmu->pmu.free_aux(aux->priv);
 	if (aux->nr_pages) {
 		kdtl_area_unmap(&aux->area);

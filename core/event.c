@@ -46,14 +46,6 @@ bool kdtl_event_sets_up(const struct pmu *pmu)
 	return pmu->setup_aux == kdtl_setup_aux;
 }
 
-static void kdtl_free_aux(void *priv)
-{
-	struct kdtl_area *area = priv;
-
-	if (!area->borrowed)
-		kdtl_perf_free_aux(priv);
-}
-
 /* Check an event, and set up what kdtl itself needs for it. */
 static int kdtl_event_prepare(struct perf_event *event)
 {
@@ -92,8 +84,7 @@ static int kdtl_event_prepare(struct perf_event *event)
 	/* A kernel thread opens events only for the module's own tests, which run in its init. */
 	if (!(current->flags & PF_KTHREAD) && kdtl_source_is_coming(to_kdtl_pmu(event->pmu)))
 		return -ENODEV;
-	return kdtl_perf_init(to_kdtl_pmu(event->pmu), event,
-			      event->pmu->free_aux == kdtl_free_aux);
+	return kdtl_perf_init(to_kdtl_pmu(event->pmu), event);
 }
 
 /* The driver may refuse an event, or note something about it. */
@@ -278,7 +269,7 @@ void kdtl_event_callbacks(struct pmu *pmu)
 	KDTL_FILL(read, kdtl_perf_read);
 	if (!pmu->setup_aux) {
 		pmu->setup_aux = kdtl_setup_aux;
-		pmu->free_aux = kdtl_free_aux;
+		pmu->free_aux = kdtl_perf_free_aux;
 	}
 #undef KDTL_FILL
 

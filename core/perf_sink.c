@@ -40,7 +40,6 @@
  * @timer: bounds the time that entries stay in @stage
  * @stage: entries that are not handed over yet
  * @gap: entries were lost since the last record, so the next is to say so
- * @own_area: if the event has an AUX area, kdtl has set it up
  * @budgeted: the event counts towards max_perf_events
  *
  * All of it belongs to the event's CPU, interrupts off.
@@ -52,7 +51,6 @@ struct kdtl_perf_sink {
 	struct hrtimer		timer;
 	u8			stage[KDTL_PERF_STAGE];
 	bool			gap;
-	bool			own_area;
 	bool			budgeted;
 };
 
@@ -101,7 +99,7 @@ static void kdtl_perf_flush(struct kdtl_perf_sink *u)
 	u->sink.at->head = 0;
 	u->sink.at->stop_at = 0;
 	/* kdtl knows nothing of an area that the driver has set up. */
-	if (!u->own_area)
+	if (u->event->pmu->free_aux != kdtl_perf_free_aux)
 		return;
 
 	ua = perf_aux_output_begin(&handle, u->event);
@@ -285,13 +283,12 @@ static void kdtl_perf_destroy(struct perf_event *event)
  * kdtl_perf_init() - make the sink of a perf user's event
  * @p: the source
  * @event: the event, in perf's event_init()
- * @own_area: kdtl_perf_setup_aux() sets up the AUX area of such an event
  *
  * Context: may sleep.
  * Return: 0, -ENOMEM, the error of the driver's attach(), or -EUSERS: the CPU has as many events
  * of users without CAP_SYS_ADMIN as it may have (a line in the log says so).
  */
-int kdtl_perf_init(struct kdtl_pmu *p, struct perf_event *event, bool own_area)
+int kdtl_perf_init(struct kdtl_pmu *p, struct perf_event *event)
 {
 	struct kdtl_perf_sink *u;
 	int err;
@@ -302,7 +299,6 @@ int kdtl_perf_init(struct kdtl_pmu *p, struct perf_event *event, bool own_area)
 
 	u->event = event;
 	u->pmu = p;
-	u->own_area = own_area;
 	kdtl_sink_init(&u->sink, per_cpu_ptr(p->cpu, event->cpu));
 	u->sink.ops = &kdtl_perf_ops;
 	u->sink.at->base = u->stage;

@@ -54,8 +54,6 @@ enum kdtl_kind {
 struct kdtl_area {
 	void	*base;
 	u64	size;
-	/* private: */
-	bool	borrowed;	/* the session's: free_aux() leaves it alone */
 };
 
 /**

@@ -15,22 +15,6 @@
 
 static struct dentry *kdtl_debugfs;
 
-static void *list_start(struct seq_file *m, loff_t *pos)
-{
-	mutex_lock(&kdtl_list_lock);
-	return seq_list_start_head(&kdtl_root.sessions, *pos);
-}
-
-static void *list_next(struct seq_file *m, void *v, loff_t *pos)
-{
-	return seq_list_next(v, &kdtl_root.sessions, pos);
-}
-
-static void list_stop(struct seq_file *m, void *v)
-{
-	mutex_unlock(&kdtl_list_lock);
-}
-
 static const char *session_state(struct kdtl_session *s)
 {
 	static const char * const names[] = {
@@ -42,37 +26,34 @@ static const char *session_state(struct kdtl_session *s)
 	return atomic_read(&s->nr_paused) ? "paused" : names[READ_ONCE(s->state)];
 }
 
-static int sessions_show(struct seq_file *m, void *v)
+static int sessions_show(struct seq_file *m, void *unused)
 {
-	struct kdtl_session *s = list_entry(v, struct kdtl_session, node);
 	struct kdtl_aux_info info;
+	struct kdtl_session *s;
 
-	if (v == &kdtl_root.sessions) {
-		seq_puts(m, "  id state   mode      pmu        pages watermark   mem KiB     produced       unread         lost owner\n");
-		return 0;
+	seq_puts(m, "  id state   mode      pmu        pages watermark   mem KiB     produced       unread         lost owner\n");
+	mutex_lock(&kdtl_list_lock);
+	list_for_each_entry(s, &kdtl_root.sessions, node) {
+		kdtl_aux_info(s, -1, &info);
+		seq_printf(m, "%4u %-7s %-9s %-10s %5u %9llu %9llu %12llu %12llu %12llu %s\n",
+			   s->id, session_state(s),
+			   !s->layout.nr_pages ? "count" :
+			   s->layout.overwrite ? "overwrite" : "keep", s->pmu->name,
+			   s->layout.nr_pages, s->layout.watermark,
+			   (u64)atomic64_read(&s->mem) >> 10, info.produced, info.unread,
+			   info.lost, s->owner);
 	}
-	kdtl_aux_info(s, -1, &info);
-	seq_printf(m, "%4u %-7s %-9s %-10s %5u %9llu %9llu %12llu %12llu %12llu %s\n",
-		   s->id, session_state(s),
-		   !s->layout.nr_pages ? "count" :
-		   s->layout.overwrite ? "overwrite" : "keep", s->pmu->name,
-		   s->layout.nr_pages, s->layout.watermark,
-		   (u64)atomic64_read(&s->mem) >> 10, info.produced, info.unread,
-		   info.lost, s->owner);
+	mutex_unlock(&kdtl_list_lock);
 	return 0;
 }
+DEFINE_SHOW_ATTRIBUTE(sessions);
 
-static int areas_show(struct seq_file *m, void *v)
+static void session_areas(struct seq_file *m, struct kdtl_session *s)
 {
-	struct kdtl_session *s = list_entry(v, struct kdtl_session, node);
 	struct kdtl_aux_info info;
 	struct kdtl_aux *aux;
 	int cpu;
 
-	if (v == &kdtl_root.sessions) {
-		seq_puts(m, "  id  cpu state                    head                 tail     size   unread         lost\n");
-		return 0;
-	}
 	for_each_cpu(cpu, s->cpus) {
 		aux = kdtl_session_aux(s, cpu);
 		if (!aux)
@@ -83,24 +64,20 @@ static int areas_show(struct seq_file *m, void *v)
 			   info.online ? "online" : "offline",
 			   info.head, info.tail, info.size, info.unread, info.lost);
 	}
-	return 0;
 }
 
-static const struct seq_operations sessions_sops = {
-	.start	= list_start,
-	.next	= list_next,
-	.stop	= list_stop,
-	.show	= sessions_show,
-};
-DEFINE_SEQ_ATTRIBUTE(sessions);
+static int areas_show(struct seq_file *m, void *unused)
+{
+	struct kdtl_session *s;
 
-static const struct seq_operations areas_sops = {
-	.start	= list_start,
-	.next	= list_next,
-	.stop	= list_stop,
-	.show	= areas_show,
-};
-DEFINE_SEQ_ATTRIBUTE(areas);
+	seq_puts(m, "  id  cpu state                    head                 tail     size   unread         lost\n");
+	mutex_lock(&kdtl_list_lock);
+	list_for_each_entry(s, &kdtl_root.sessions, node)
+		session_areas(m, s);
+	mutex_unlock(&kdtl_list_lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(areas);
 
 void __init kdtl_debugfs_init(void)
 {

@@ -309,15 +309,14 @@ static u64 kdtl_raw_tail(const struct kdtl_raw_aux *a)
 }
 
 /*
- * Have a polled PMU copy what there is just now, which it does only on its own CPU.  As in
- * perf_event_read_local(), the event cannot go while interrupts are off there.
+ * Is the event active on this CPU?  As in perf_event_read_local(), it cannot go while interrupts
+ * are off there.
  */
-static void kdtl_raw_poll(struct kdtl_raw_cpu *rc)
+static bool kdtl_raw_is_here(const struct kdtl_raw_cpu *rc)
 {
 	lockdep_assert_held(&rc->lock);
-	if (rc->event && rc->cpu == smp_processor_id() &&
-	    READ_ONCE(rc->event->state) == PERF_EVENT_STATE_ACTIVE)
-		rc->event->pmu->read(rc->event);
+	return rc->event && rc->cpu == smp_processor_id() &&
+	       READ_ONCE(rc->event->state) == PERF_EVENT_STATE_ACTIVE;
 }
 
 #define KDTL_RAW_MISSING	(PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | \
@@ -662,16 +661,6 @@ static void kdtl_raw_leave_all(struct kdtl_raw_cpu *rc)
 	kdtl_raw_close(rc);
 }
 
-/* The CPU goes offline, so that its event ends for all sessions. */
-static void kdtl_raw_offline(struct kdtl_raw_aux *a)
-{
-	struct kdtl_raw_cpu *rc = a->rc;
-
-	mutex_lock(&rc->raw->lock);
-	kdtl_raw_leave_all(rc);
-	mutex_unlock(&rc->raw->lock);
-}
-
 /* Skip what was written while the session was stopped, which is not its own. */
 static int kdtl_raw_place_start(struct kdtl_raw_aux *a)
 {
@@ -729,16 +718,6 @@ unlock:
 	return err;
 }
 
-/* Stop a session on a CPU: nothing is added to its area any more. */
-static void kdtl_raw_stop(struct kdtl_raw_aux *a)
-{
-	struct kdtl_raw_cpu *rc = a->rc;
-
-	mutex_lock(&rc->raw->lock);
-	kdtl_raw_stop_locked(a);
-	mutex_unlock(&rc->raw->lock);
-}
-
 static struct kdtl_raw_aux *kdtl_raw_aux(struct kdtl_aux *aux)
 {
 	return container_of(aux, struct kdtl_raw_aux, aux);
@@ -786,18 +765,29 @@ static int kdtl_raw_aux_open(struct kdtl_aux *aux, const char **why)
 
 static void kdtl_raw_aux_close(struct kdtl_aux *aux)
 {
-	if (aux->session->state == KDTL_CREATED)
-		kdtl_raw_leave(kdtl_raw_aux(aux));
-	else
-		kdtl_raw_offline(kdtl_raw_aux(aux));
+	struct kdtl_raw_aux *a = kdtl_raw_aux(aux);
+
+	if (aux->session->state == KDTL_CREATED) {
+		kdtl_raw_leave(a);
+		return;
+	}
+	/* The CPU goes offline, so that its event ends for all sessions. */
+	mutex_lock(&a->rc->raw->lock);
+	kdtl_raw_leave_all(a->rc);
+	mutex_unlock(&a->rc->raw->lock);
 }
 
 static void kdtl_raw_aux_enable(struct kdtl_aux *aux, bool enable)
 {
-	if (enable)
-		WRITE_ONCE(aux->error, kdtl_raw_start(kdtl_raw_aux(aux)));
-	else
-		kdtl_raw_stop(kdtl_raw_aux(aux));
+	struct kdtl_raw_aux *a = kdtl_raw_aux(aux);
+
+	if (enable) {
+		WRITE_ONCE(aux->error, kdtl_raw_start(a));
+		return;
+	}
+	mutex_lock(&a->rc->raw->lock);
+	kdtl_raw_stop_locked(a);
+	mutex_unlock(&a->rc->raw->lock);
 }
 
 static void kdtl_raw_aux_settle(struct kdtl_aux *aux)
@@ -892,7 +882,9 @@ static ssize_t kdtl_raw_peek(struct kdtl_aux *aux, const void **span)
 	ssize_t len;
 
 	raw_spin_lock_irqsave(&rc->lock, flags);
-	kdtl_raw_poll(rc);
+	/* A polled PMU copies what there is just now, which it does only on its own CPU. */
+	if (kdtl_raw_is_here(rc))
+		rc->event->pmu->read(rc->event);
 	kdtl_raw_harvest(rc);
 	kdtl_raw_turn(a);
 	*span = aux->area.base + (aux->tail & aux->sink.at->pos_mask);
@@ -945,17 +937,6 @@ static ssize_t kdtl_raw_copy(const struct kdtl_raw_aux *a, void *buf, size_t len
 	return len;
 }
 
-/*
- * May the PMU be stopped for a moment?  As in perf_event_read_local(), the event cannot go
- * while interrupts are off on its CPU.  An NMI may have interrupted the PMU's driver.
- */
-static bool kdtl_raw_can_pause(const struct kdtl_raw_cpu *rc)
-{
-	lockdep_assert_held(&rc->lock);
-	return rc->event && rc->cpu == smp_processor_id() && !in_nmi() &&
-	       READ_ONCE(rc->event->state) == PERF_EVENT_STATE_ACTIVE;
-}
-
 /* In overwrite mode, a PMU tells where it is only when it is stopped. */
 static ssize_t kdtl_raw_paused_copy(struct kdtl_raw_aux *a, void *buf, size_t len)
 {
@@ -980,7 +961,8 @@ static ssize_t kdtl_raw_locked_copy(struct kdtl_raw_aux *a, void *buf, size_t le
 		return 0;
 	if (!rc->on || a->map != rc->map)
 		return kdtl_raw_copy(a, buf, len);
-	return kdtl_raw_can_pause(rc) ? kdtl_raw_paused_copy(a, buf, len) : -EBUSY;
+	/* The PMU is stopped for a moment.  An NMI may have interrupted its driver. */
+	return kdtl_raw_is_here(rc) && !in_nmi() ? kdtl_raw_paused_copy(a, buf, len) : -EBUSY;
 }
 
 /*

@@ -15,7 +15,7 @@
 
 static unsigned long long aux_start;
 module_param(aux_start, ullong, 0444);
-MODULE_PARM_DESC(aux_start, "where the positions of new AUX areas start (for tests: close to 2^64)");
+MODULE_PARM_DESC(aux_start, "position at which new AUX areas start (for tests: close to 2^64)");
 
 /**
  * kdtl_overflow() - the overflow handler of sessions' events

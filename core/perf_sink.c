@@ -239,7 +239,7 @@ static struct kdtl_perf_sink *kdtl_perf_sink_of(struct perf_event *event)
 
 static unsigned int max_perf_events = 64;
 module_param(max_perf_events, uint, 0644);
-MODULE_PARM_DESC(max_perf_events, "perf events on each CPU of all users without CAP_SYS_ADMIN (default 64)");
+MODULE_PARM_DESC(max_perf_events, "maximum number of perf events on each CPU of all users without CAP_SYS_ADMIN (default 64)");
 
 /* The number of these events.  Each adds a store to every dispatch, which others pay for. */
 static DEFINE_PER_CPU(atomic_t, kdtl_perf_events);

@@ -39,7 +39,7 @@
 
 static unsigned int task_records;
 module_param(task_records, uint, 0444);
-MODULE_PARM_DESC(task_records, "records of the table of tasks, kept while a client asks for it (default 0: four for each task, at least 16384)");
+MODULE_PARM_DESC(task_records, "number of records in the table of tasks, which is kept while a client asks for it (default 0: four for each task, at least 16384)");
 
 #define KDTL_MIN_RECORDS	16384
 #define KDTL_MAX_RECORDS	BIT(22)

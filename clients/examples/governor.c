@@ -16,7 +16,7 @@
 
 static char *cgroup = "/";
 module_param(cgroup, charp, 0444);
-MODULE_PARM_DESC(cgroup, "path of the cgroup, from the root of the hierarchy on");
+MODULE_PARM_DESC(cgroup, "path of the cgroup in the hierarchy, beginning at its root");
 
 static char *mount = "/sys/fs/cgroup";
 module_param(mount, charp, 0444);
@@ -24,7 +24,7 @@ MODULE_PARM_DESC(mount, "where the hierarchy is mounted (default /sys/fs/cgroup)
 
 static unsigned int target_us = 5000;
 module_param(target_us, uint, 0644);
-MODULE_PARM_DESC(target_us, "the 99th percentile that waits should have, in us (default 5000)");
+MODULE_PARM_DESC(target_us, "desired 99th percentile of waits, in us (default 5000)");
 
 #define GOVERNOR_MAX	10000
 #define GOVERNOR_PERIOD	NSEC_PER_SEC

@@ -23,7 +23,7 @@ MODULE_PARM_DESC(owner, "name of the tasks to which the isolated CPUs belong");
 
 static bool kthreads;
 module_param(kthreads, bool, 0444);
-MODULE_PARM_DESC(kthreads, "tell of kernel threads, too (default N)");
+MODULE_PARM_DESC(kthreads, "also report kernel threads (default N)");
 
 /* A task that does not leave is reported once after this time. */
 #define INTRUDER_STAYS	NSEC_PER_SEC

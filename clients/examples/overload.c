@@ -16,7 +16,7 @@
 
 static unsigned int wait_ms = 1000;
 module_param(wait_ms, uint, 0444);
-MODULE_PARM_DESC(wait_ms, "alarm when tasks have waited for a CPU for so long in all, in ms (default 1000)");
+MODULE_PARM_DESC(wait_ms, "sum of all waits for a CPU after which there is an alarm, in ms (default 1000)");
 
 static unsigned int pause_ms = 1000;
 module_param(pause_ms, uint, 0644);

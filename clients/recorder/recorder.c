@@ -39,15 +39,15 @@ MODULE_PARM_DESC(aux_pages, "pages per CPU, a power of two (default 16)");
 
 static unsigned int ms = 100;
 module_param(ms, uint, 0644);
-MODULE_PARM_DESC(ms, "how far a table goes back, from now or from the wait that it is about, in ms (default 100)");
+MODULE_PARM_DESC(ms, "how far back a table goes, from now or from the wait that it is about, in ms (default 100)");
 
 static unsigned int lines = 80;
 module_param(lines, uint, 0444);
-MODULE_PARM_DESC(lines, "most rows of a table (default 80: they fit into pstore's usual 10 KiB)");
+MODULE_PARM_DESC(lines, "maximum number of rows in a table (default 80, which fit into pstore's usual 10 KiB)");
 
 static unsigned int raw_bytes;
 module_param(raw_bytes, uint, 0444);
-MODULE_PARM_DESC(raw_bytes, "print no table, but so many bytes of a CPU, of any PMU of perf's with an AUX area (default 0: pmu is one of kdtl's)");
+MODULE_PARM_DESC(raw_bytes, "print this many bytes of each CPU instead of a table, from any of perf's PMUs with an AUX area (default 0: pmu names a source of kdtl)");
 
 static unsigned long long config;
 module_param(config, ullong, 0444);

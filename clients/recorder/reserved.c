@@ -25,19 +25,19 @@
 
 static unsigned long long mem_address;
 module_param(mem_address, ullong, 0444);
-MODULE_PARM_DESC(mem_address, "keep the entries in reserved memory, which begins here (memmap=); the next boot prints what a reset has left");
+MODULE_PARM_DESC(mem_address, "physical address of reserved memory (memmap=) in which to keep the entries; the next boot prints what a reset has left there");
 
 static unsigned long long mem_size;
 module_param(mem_size, ullong, 0444);
-MODULE_PARM_DESC(mem_size, "its size in bytes");
+MODULE_PARM_DESC(mem_size, "size of the reserved memory in bytes");
 
 static char *mem_name;
 module_param(mem_name, charp, 0444);
-MODULE_PARM_DESC(mem_name, "the same, by its name in reserve_mem=");
+MODULE_PARM_DESC(mem_name, "name of reserved memory (reserve_mem=) to use instead of an address and a size");
 
 static bool mem_wc;
 module_param(mem_wc, bool, 0444);
-MODULE_PARM_DESC(mem_wc, "write it past the caches, for a machine whose reset drops what they hold (default N)");
+MODULE_PARM_DESC(mem_wc, "write to reserved memory past the caches, for a machine whose reset drops the caches' contents (default N)");
 
 /**
  * struct reserved - the memory, and what was found there

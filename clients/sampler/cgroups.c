@@ -42,7 +42,7 @@ static const struct kernel_param_ops cgroups_ops = {
 
 unsigned int cgroups_max = 64;
 module_param_cb(cgroups, &cgroups_ops, &cgroups_max, 0444);
-MODULE_PARM_DESC(cgroups, "how many cgroups are counted separately (0 to 1024, default 64)");
+MODULE_PARM_DESC(cgroups, "number of cgroups that are counted separately (0 to 1024, default 64)");
 
 LIST_HEAD(cgroups);
 struct sampler_cgroup *cgroups_by_slot[2 * CGROUPS_MOST + CGROUPS_NO_REAL];	/* NULL: free */

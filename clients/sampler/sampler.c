@@ -57,7 +57,7 @@ static const struct kernel_param_ops share_ops = {
 };
 
 module_param_cb(share, &share_ops, &sampler.share, 0444);
-MODULE_PARM_DESC(share, "per cent of the time in which dispatches are logged, not only counted (1 to 100, default 100)");
+MODULE_PARM_DESC(share, "percentage of the time in which dispatches are logged, and not only counted (1 to 100, default 100)");
 
 /* ---------------------------------------------------- from open to close */
 

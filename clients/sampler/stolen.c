@@ -19,7 +19,7 @@
 
 static char *steal;
 module_param(steal, charp, 0444);
-MODULE_PARM_DESC(steal, "source of when the hypervisor had a CPU: kdtl_steal or kdtl_vpa (default: none)");
+MODULE_PARM_DESC(steal, "source that tells when the hypervisor had a CPU: kdtl_steal or kdtl_vpa (default: none)");
 
 /**
  * struct stolen - the newest gaps of a CPU

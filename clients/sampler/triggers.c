@@ -50,7 +50,7 @@ struct triggers_file {
 
 static unsigned int max_triggers = 16;
 module_param(max_triggers, uint, 0644);
-MODULE_PARM_DESC(max_triggers, "triggers of all users without CAP_SYS_RESOURCE (default 16)");
+MODULE_PARM_DESC(max_triggers, "maximum number of triggers of all users without CAP_SYS_RESOURCE (default 16)");
 
 static DEFINE_SPINLOCK(triggers_lock);
 static unsigned int triggers_used;	/* protected by it */

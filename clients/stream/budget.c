@@ -19,7 +19,7 @@
 
 static unsigned int max_sessions = 16;
 module_param(max_sessions, uint, 0644);
-MODULE_PARM_DESC(max_sessions, "sessions on each CPU of all users without CAP_SYS_ADMIN (default 16)");
+MODULE_PARM_DESC(max_sessions, "maximum number of sessions on each CPU of all users without CAP_SYS_ADMIN (default 16)");
 
 /* The least that such users get. 2 KiB is half of the smallest log, and 42 entries. */
 #define BUDGET_PERIOD		(10 * NSEC_PER_MSEC)

@@ -31,7 +31,7 @@ MODULE_PARM_DESC(aux_pages, "pages per CPU, a power of two (default 64)");
 
 static unsigned int min_wait_us;
 module_param(min_wait_us, uint, 0644);
-MODULE_PARM_DESC(min_wait_us, "shortest wait that is traced, in us, for the next session (default 0: every entry)");
+MODULE_PARM_DESC(min_wait_us, "shortest wait that is traced, in us, from the next session on (default 0: every entry)");
 
 /* With 0 the thread would run all the time, and with the largest numbers never. */
 static int period_set(const char *val, const struct kernel_param *kp)

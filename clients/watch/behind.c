@@ -32,15 +32,15 @@
 
 static char *steal;
 module_param(steal, charp, 0444);
-MODULE_PARM_DESC(steal, "source of when the hypervisor had a CPU: kdtl_steal or kdtl_vpa (default: none)");
+MODULE_PARM_DESC(steal, "source that tells when the hypervisor had a CPU: kdtl_steal or kdtl_vpa (default: none)");
 
 static char *irq;
 module_param(irq, charp, 0444);
-MODULE_PARM_DESC(irq, "source of when interrupts and softirqs had a CPU: kdtl_irq (default: none)");
+MODULE_PARM_DESC(irq, "source that tells when interrupts and softirqs had a CPU: kdtl_irq (default: none)");
 
 static char *wake;
 module_param(wake, charp, 0444);
-MODULE_PARM_DESC(wake, "source of who woke whom: kdtl_wake (default: none)");
+MODULE_PARM_DESC(wake, "source that tells who woke whom: kdtl_wake (default: none)");
 
 /**
  * struct behind - the newest entries of a source

@@ -19,7 +19,7 @@
 
 static bool uevent;
 module_param(uevent, bool, 0644);
-MODULE_PARM_DESC(uevent, "send a uevent as well (default 0)");
+MODULE_PARM_DESC(uevent, "also send a uevent (default 0)");
 
 static unsigned int pause_s = 10;
 module_param(pause_s, uint, 0444);

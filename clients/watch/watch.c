@@ -22,7 +22,7 @@ MODULE_PARM_DESC(aux_pages, "pages per CPU, a power of two (default 64)");
 
 static unsigned int threshold_ms = 500;
 module_param(threshold_ms, uint, 0444);
-MODULE_PARM_DESC(threshold_ms, "longest wait that is not reported, in ms, 0: report none (default 500; by CPU, cgroup and priority in debugfs)");
+MODULE_PARM_DESC(threshold_ms, "a wait that is longer than this is reported, in ms; 0: report none (default 500; by CPU, cgroup and priority in debugfs)");
 
 /* Refuse 0, which would mean the default, and the largest numbers, which would mean forever. */
 static int period_set(const char *val, const struct kernel_param *kp)

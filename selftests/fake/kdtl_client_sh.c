@@ -56,7 +56,7 @@ static int client_act(const char *val, const struct kernel_param *kp)
 
 static const struct kernel_param_ops act_ops = { .set = client_act };
 module_param_cb(act, &act_ops, NULL, 0200);
-MODULE_PARM_DESC(act, "emit N [NS], consume, load, start, stop, unload or wait");
+MODULE_PARM_DESC(act, "what the client does: emit N [NS], consume, load, start, stop, unload or wait");
 
 static int __init client_init(void)
 {

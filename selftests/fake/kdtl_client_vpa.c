@@ -51,11 +51,11 @@
 
 static char *pmu = "kdtl_vpa";
 module_param(pmu, charp, 0444);
-MODULE_PARM_DESC(pmu, "the source (default kdtl_vpa)");
+MODULE_PARM_DESC(pmu, "name of the source (default kdtl_vpa)");
 
 static bool fake;
 module_param(fake, bool, 0444);
-MODULE_PARM_DESC(fake, "the entries are kdtl_fake_hv's: look at their checksums");
+MODULE_PARM_DESC(fake, "the entries are made by kdtl_fake_hv, so check their checksums");
 
 /* At most so many entries of each session and CPU are kept for comparisons. */
 #define TEST_KEPT	131072

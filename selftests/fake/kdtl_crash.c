@@ -23,7 +23,7 @@
 
 static char *how = "";
 module_param(how, charp, 0444);
-MODULE_PARM_DESC(how, "bug; spin: deadlock on a spinlock; irqspin: with interrupts off; hang: sleep for ever; halt: stop all CPUs");
+MODULE_PARM_DESC(how, "how the kernel crashes: bug; spin: deadlock on a spinlock; irqspin: the same with interrupts off; hang: sleep for ever; halt: stop all CPUs");
 
 static DEFINE_SPINLOCK(lock);
 

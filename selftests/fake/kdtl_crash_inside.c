@@ -34,7 +34,7 @@
 
 static char *how = "";
 module_param(how, charp, 0444);
-MODULE_PARM_DESC(how, "fanout or locks");
+MODULE_PARM_DESC(how, "where the kernel crashes: fanout or locks");
 
 /* Each entry of this session reaches a watermark, which makes a trace event. */
 static struct kdtl_session *session;

@@ -17,11 +17,11 @@
 
 static unsigned int nth;
 module_param(nth, uint, 0644);
-MODULE_PARM_DESC(nth, "which allocation of the next kdtl module's init fails; 0: none");
+MODULE_PARM_DESC(nth, "number of the allocation that fails in the init of the next kdtl module; 0: none fails");
 
 static bool met;
 module_param(met, bool, 0444);
-MODULE_PARM_DESC(met, "whether there were that many");
+MODULE_PARM_DESC(met, "shows whether there were that many allocations");
 
 /* The task that loads the next kdtl module. */
 static struct task_struct *loader;

@@ -175,7 +175,7 @@ struct fakehv_cpu {
 
 static bool papr;
 module_param(papr, bool, 0644);
-MODULE_PARM_DESC(papr, "write only reasons that PAPR has: the perf tool's decoder needs it (default 0)");
+MODULE_PARM_DESC(papr, "write only reasons that PAPR defines, which the perf tool's decoder needs (default 0)");
 
 static struct fakehv_cpu *cpus;		/* by CPU */
 static long refuse_reg, refuse_dereg;

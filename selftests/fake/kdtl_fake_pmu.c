@@ -36,11 +36,11 @@ MODULE_PARM_DESC(tasks, "the entries name tasks, see kdtl_fake_emit_task()");
 
 static bool stolen = true;
 module_param(stolen, bool, 0444);
-MODULE_PARM_DESC(stolen, "its waits are a hypervisor's, if it names no tasks");
+MODULE_PARM_DESC(stolen, "the entries' waits are a hypervisor's, if the entries name no tasks");
 
 static bool idle = true;
 module_param(idle, bool, 0444);
-MODULE_PARM_DESC(idle, "it tells when a CPU becomes idle");
+MODULE_PARM_DESC(idle, "the source tells when a CPU becomes idle");
 
 static struct kdtl_pmu kdtl_fake_pmu = {
 	.pmu.module	= THIS_MODULE,

@@ -24,11 +24,11 @@
 
 static char *leave = "";
 module_param(leave, charp, 0444);
-MODULE_PARM_DESC(leave, "what is left: a session with done, wake, wait, merge, open or work; alarm; pmu; tasks; trigger");
+MODULE_PARM_DESC(leave, "what the module leaves behind: a session with done, wake, wait, merge, open or work; alarm; pmu; tasks; trigger");
 
 static bool fail;
 module_param(fail, bool, 0444);
-MODULE_PARM_DESC(fail, "init fails");
+MODULE_PARM_DESC(fail, "the module's init fails");
 
 static struct kdtl_session *session;
 static struct kdtl_merge *merge;

@@ -24,35 +24,35 @@
 
 static unsigned int cpu;
 module_param(cpu, uint, 0444);
-MODULE_PARM_DESC(cpu, "which (default 0)");
+MODULE_PARM_DESC(cpu, "CPU that is held (default 0)");
 
 static unsigned int ms = 1000;
 module_param(ms, uint, 0444);
-MODULE_PARM_DESC(ms, "how long (default 1000)");
+MODULE_PARM_DESC(ms, "time in ms for which it is held (default 1000)");
 
 static bool irq;
 module_param(irq, bool, 0444);
-MODULE_PARM_DESC(irq, "in an interrupt of the idle CPU, before the module is loaded (default 0)");
+MODULE_PARM_DESC(irq, "hold it in an interrupt of the idle CPU, before the module's init ends (default 0)");
 
 static bool softirq;
 module_param(softirq, bool, 0444);
-MODULE_PARM_DESC(softirq, "only real-time tasks can take the CPU away, and a softirq is left to ksoftirqd; before v6.4 all softirqs wait for that (default 0)");
+MODULE_PARM_DESC(softirq, "let only real-time tasks take the CPU away, and leave a softirq to ksoftirqd; before v6.4 all softirqs wait for that (default 0)");
 
 static bool inline_softirq;
 module_param(inline_softirq, bool, 0444);
-MODULE_PARM_DESC(inline_softirq, "in a tasklet that interrupts the thread (default 0)");
+MODULE_PARM_DESC(inline_softirq, "hold it in a tasklet that interrupts the thread (default 0)");
 
 static bool work;
 module_param(work, bool, 0444);
-MODULE_PARM_DESC(work, "in a work item of normal priority, which before v6.5 no other one of the CPU takes turns with (default 0)");
+MODULE_PARM_DESC(work, "hold it in a work item of normal priority; before v6.5 the CPU's other work items have to wait for it (default 0)");
 
 static bool done;
 module_param(done, bool, 0444);
-MODULE_PARM_DESC(done, "shown: the CPU is everyone's again");
+MODULE_PARM_DESC(done, "shows whether the CPU is free again");
 
 static unsigned int own_ms;
 module_param(own_ms, uint, 0444);
-MODULE_PARM_DESC(own_ms, "shown: for how long irq or inline_softirq kept the CPU, by the CPU's own clock");
+MODULE_PARM_DESC(own_ms, "shows for how long irq or inline_softirq held the CPU, by the CPU's own clock");
 
 static struct task_struct *thread;
 static bool stop;

@@ -23,11 +23,11 @@
 
 static unsigned long long address;
 module_param(address, ullong, 0444);
-MODULE_PARM_DESC(address, "where the memory begins");
+MODULE_PARM_DESC(address, "physical address of the memory");
 
 static unsigned int size;
 module_param(size, uint, 0444);
-MODULE_PARM_DESC(size, "its size in bytes, whole pages");
+MODULE_PARM_DESC(size, "size of the memory in bytes, a multiple of the page size");
 
 static void *memory, *kept;
 
@@ -45,7 +45,7 @@ static int spoil_put(const char *val, const struct kernel_param *kp)
 
 static const struct kernel_param_ops spoil_ops = { .set = spoil_put };
 module_param_cb(spoil, &spoil_ops, NULL, 0200);
-MODULE_PARM_DESC(spoil, "write the copy back; other than 0: spoiled, by these dice");
+MODULE_PARM_DESC(spoil, "write the copy back; a number other than 0 is the seed of random damage");
 
 static void spoil_end(void)
 {

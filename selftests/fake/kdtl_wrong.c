@@ -18,7 +18,7 @@
 
 static char *what = "";
 module_param(what, charp, 0444);
-MODULE_PARM_DESC(what, "uaf, bounds, shift, leak, deadlock, sleep, schedule, list, race or warn");
+MODULE_PARM_DESC(what, "the fault to commit: uaf, bounds, shift, leak, deadlock, sleep, schedule, list, race or warn");
 
 static DEFINE_MUTEX(wrong_a);
 static DEFINE_MUTEX(wrong_b);

@@ -16,7 +16,7 @@
 
 static unsigned long long seed = 1;
 module_param(seed, ullong, 0444);
-MODULE_PARM_DESC(seed, "of all that is random (default 1)");
+MODULE_PARM_DESC(seed, "seed of all random numbers (default 1)");
 
 static unsigned int first;
 module_param(first, uint, 0444);
@@ -24,15 +24,15 @@ MODULE_PARM_DESC(first, "number of the first program (default 0)");
 
 static unsigned int programs = 100;
 module_param(programs, uint, 0444);
-MODULE_PARM_DESC(programs, "how many (default 100)");
+MODULE_PARM_DESC(programs, "number of programs (default 100)");
 
 static unsigned int calls = 200;
 module_param(calls, uint, 0444);
-MODULE_PARM_DESC(calls, "of each thread of a program (default 200)");
+MODULE_PARM_DESC(calls, "number of calls in each thread of a program (default 200)");
 
 static bool trace;
 module_param(trace, bool, 0444);
-MODULE_PARM_DESC(trace, "log each call, before it is made and afterwards (default N)");
+MODULE_PARM_DESC(trace, "log each call before and after it is made (default N)");
 
 /* At most so many failures of a thread are reported. */
 #define FUZZ_REPORTED	5

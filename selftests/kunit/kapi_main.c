@@ -9,7 +9,7 @@
  */
 unsigned int kapi_race_ms = 3000;
 module_param_named(race_ms, kapi_race_ms, uint, 0444);
-MODULE_PARM_DESC(race_ms, "how long a race runs at least, unless its rounds are done; 0: none runs");
+MODULE_PARM_DESC(race_ms, "shortest time in ms for which a race runs, unless its rounds are done; 0: run none");
 
 kunit_test_suites(&kdtl_session_suite, &kdtl_states_suite, &kdtl_aux_suite,
 		  &kdtl_masks_suite, &kdtl_counters_suite, &kdtl_evtsets_suite,

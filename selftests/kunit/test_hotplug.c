@@ -16,7 +16,7 @@
 
 static unsigned int rounds = 3;
 module_param(rounds, uint, 0444);
-MODULE_PARM_DESC(rounds, "how often each CPU but the first goes (default 3)");
+MODULE_PARM_DESC(rounds, "number of times that each CPU but the first goes offline (default 3)");
 
 static struct many hotplug[MANY_NR];
 

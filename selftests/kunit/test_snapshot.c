@@ -14,7 +14,7 @@
 
 static unsigned int snapshot_laps = 20000;
 module_param(snapshot_laps, uint, 0444);
-MODULE_PARM_DESC(snapshot_laps, "laps of an area during snapshots of it (default 20000)");
+MODULE_PARM_DESC(snapshot_laps, "number of times that an area is filled while snapshots are taken (default 20000)");
 
 /*
  * The most entries that a snapshot can have: there is room for one more, which may be being

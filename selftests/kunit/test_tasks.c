@@ -45,7 +45,7 @@ struct kdtl_tables kdtl_tables;
 
 static char *cgroup = "/sys/fs/cgroup";
 module_param(cgroup, charp, 0444);
-MODULE_PARM_DESC(cgroup, "where the hierarchy with the cpu controller is mounted");
+MODULE_PARM_DESC(cgroup, "mount point of the hierarchy with the cpu controller");
 
 static unsigned int records;
 module_param(records, uint, 0444);

@@ -28,31 +28,31 @@
 
 static unsigned int seconds = 20;
 module_param(seconds, uint, 0444);
-MODULE_PARM_DESC(seconds, "how long (default 20)");
+MODULE_PARM_DESC(seconds, "duration of the test in seconds (default 20)");
 
 static unsigned int seed;
 module_param(seed, uint, 0444);
-MODULE_PARM_DESC(seed, "of all that is random (default 0: another one each time)");
+MODULE_PARM_DESC(seed, "seed of all random numbers (default 0: a different one each time)");
 
 static unsigned int threads;
 module_param(threads, uint, 0444);
-MODULE_PARM_DESC(threads, "that do verbs at random (default 0: two for each CPU)");
+MODULE_PARM_DESC(threads, "number of threads that call verbs at random (default 0: two for each CPU)");
 
 static unsigned int sessions = 16;
 module_param(sessions, uint, 0444);
-MODULE_PARM_DESC(sessions, "at a time, at most (default 16: two of each kind)");
+MODULE_PARM_DESC(sessions, "maximum number of sessions at a time (default 16: two of each kind)");
 
 static unsigned int onoff_ms = 300;
 module_param(onoff_ms, uint, 0444);
-MODULE_PARM_DESC(onoff_ms, "between a CPU's going or coming and the next, on average (default 300; 0: none)");
+MODULE_PARM_DESC(onoff_ms, "average time in ms after which a CPU goes offline or comes back (default 300; 0: none does)");
 
 static unsigned int period_us = 500;
 module_param(period_us, uint, 0444);
-MODULE_PARM_DESC(period_us, "between bursts of a CPU's timer (default 500)");
+MODULE_PARM_DESC(period_us, "time in us between two bursts of a CPU's timer (default 500)");
 
 static char *until = "";
 module_param(until, charp, 0444);
-MODULE_PARM_DESC(until, "errors of which the first is the end, for instance torn,order (default: none is)");
+MODULE_PARM_DESC(until, "kinds of errors that end the test when the first one occurs, for instance torn,order (default: none)");
 
 /* The first and the last source have many sessions; each of the others has only one. */
 static const char * const torture_names[] = {

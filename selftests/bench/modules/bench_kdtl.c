@@ -16,31 +16,31 @@
 
 static unsigned int sessions = 1;
 module_param(sessions, uint, 0444);
-MODULE_PARM_DESC(sessions, "how many (default 1)");
+MODULE_PARM_DESC(sessions, "number of sessions (default 1)");
 
 static unsigned int aux_pages = 1024;
 module_param(aux_pages, uint, 0444);
-MODULE_PARM_DESC(aux_pages, "per CPU and session, a power of two (default 1024)");
+MODULE_PARM_DESC(aux_pages, "AUX pages of each CPU and session, a power of two (default 1024)");
 
 static char *pmu = "kdtl_sched";
 module_param(pmu, charp, 0444);
-MODULE_PARM_DESC(pmu, "the source (default kdtl_sched)");
+MODULE_PARM_DESC(pmu, "name of the source (default kdtl_sched)");
 
 static unsigned int mask;
 module_param(mask, uint, 0444);
-MODULE_PARM_DESC(mask, "KDTL_MASK_* (default 0: all)");
+MODULE_PARM_DESC(mask, "mask of the sessions, KDTL_MASK_* (default 0: all)");
 
 static bool stopped;
 module_param(stopped, bool, 0444);
-MODULE_PARM_DESC(stopped, "sessions are loaded, and not started");
+MODULE_PARM_DESC(stopped, "load the sessions, but do not start them");
 
 static bool reading;
 module_param(reading, bool, 0444);
-MODULE_PARM_DESC(reading, "the first session is read, whenever its watermark says so");
+MODULE_PARM_DESC(reading, "read the first session whenever it has reached its watermark");
 
 static bool overwrite;
 module_param(overwrite, bool, 0444);
-MODULE_PARM_DESC(overwrite, "sessions keep the newest entries");
+MODULE_PARM_DESC(overwrite, "let the sessions overwrite old entries");
 
 static struct kdtl_session *bench_sessions[BENCH_MAX_SESSIONS];
 

@@ -34,31 +34,31 @@
 
 static bool both;
 module_param(both, bool, 0444);
-MODULE_PARM_DESC(both, "on CPUs 0 and 1 at once");
+MODULE_PARM_DESC(both, "measure on CPUs 0 and 1 at once");
 
 static bool lines;
 module_param(lines, bool, 0444);
-MODULE_PARM_DESC(lines, "mark calls rather than measure them");
+MODULE_PARM_DESC(lines, "mark the calls instead of measuring them");
 
 static unsigned int windows = 200;
 module_param(windows, uint, 0444);
-MODULE_PARM_DESC(windows, "how often each probe is measured in each state (default 200)");
+MODULE_PARM_DESC(windows, "number of times that each probe is measured in each state (default 200)");
 
 static unsigned int nr_tasks = 1000;
 module_param(nr_tasks, uint, 0444);
-MODULE_PARM_DESC(nr_tasks, "how many there are (default 1000)");
+MODULE_PARM_DESC(nr_tasks, "number of tasks (default 1000)");
 
 static unsigned int l1_bytes = 64 << 10;
 module_param(l1_bytes, uint, 0444);
-MODULE_PARM_DESC(l1_bytes, "that evict the first level's cache (default 64 KiB)");
+MODULE_PARM_DESC(l1_bytes, "number of bytes that evict the first level's cache (default 64 KiB)");
 
 static unsigned int l2_bytes = 2 << 20;
 module_param(l2_bytes, uint, 0444);
-MODULE_PARM_DESC(l2_bytes, "that evict the second level's cache (default 2 MiB)");
+MODULE_PARM_DESC(l2_bytes, "number of bytes that evict the second level's cache (default 2 MiB)");
 
 static unsigned int aux_pages = 64;
 module_param(aux_pages, uint, 0444);
-MODULE_PARM_DESC(aux_pages, "of each session (default 64)");
+MODULE_PARM_DESC(aux_pages, "AUX pages of each session (default 64)");
 
 /* ------------------------------------------------------------ what is measured */
 

@@ -25,11 +25,11 @@
 
 static char *what = "empty";
 module_param(what, charp, 0444);
-MODULE_PARM_DESC(what, "empty (default), record, records, relay, kfifo, ring_buffer, or all: for bench_native");
+MODULE_PARM_DESC(what, "what the probe does: empty (default), record, records, relay, kfifo, ring_buffer, or all: for bench_native");
 
 static unsigned int records = 65536;
 module_param(records, uint, 0444);
-MODULE_PARM_DESC(records, "per CPU, a power of two (default 65536)");
+MODULE_PARM_DESC(records, "records of each CPU, a power of two (default 65536)");
 
 /* ----------------------------------------------------- empty: a tracer's floor */
 

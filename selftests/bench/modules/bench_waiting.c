@@ -20,11 +20,11 @@
 
 static unsigned int tasks;
 module_param(tasks, uint, 0444);
-MODULE_PARM_DESC(tasks, "how many more there are (default 0)");
+MODULE_PARM_DESC(tasks, "number of tasks to add (default 0)");
 
 static unsigned int waiting;
 module_param(waiting, uint, 0444);
-MODULE_PARM_DESC(waiting, "how many of these wait (default 0)");
+MODULE_PARM_DESC(waiting, "number of added tasks that wait (default 0)");
 
 static struct task_struct **bench_tasks;
 static unsigned int bench_nr;

@@ -15,7 +15,7 @@
 
 static bool no_memory;
 module_param(no_memory, bool, 0644);
-MODULE_PARM_DESC(no_memory, "there is no memory for a log");
+MODULE_PARM_DESC(no_memory, "allocating a log fails");
 
 /* The kernel's own ones are not exported. */
 struct kmem_cache *dtl_cache;

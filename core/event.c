@@ -84,7 +84,7 @@ static int kdtl_event_prepare(struct perf_event *event)
 	/* A kernel thread opens events only for the module's own tests, which run in its init. */
 	if (!(current->flags & PF_KTHREAD) && kdtl_source_is_coming(to_kdtl_pmu(event->pmu)))
 		return -ENODEV;
-	return kdtl_perf_init(to_kdtl_pmu(event->pmu), event);
+	return kdtl_perf_init(event);
 }
 
 /* The driver may refuse an event, or note something about it. */

@@ -281,15 +281,15 @@ static void kdtl_perf_destroy(struct perf_event *event)
 
 /**
  * kdtl_perf_init() - make the sink of a perf user's event
- * @p: the source
  * @event: the event, in perf's event_init()
  *
  * Context: may sleep.
  * Return: 0, -ENOMEM, the error of the driver's attach(), or -EUSERS: the CPU has as many events
  * of users without CAP_SYS_ADMIN as it may have (a line in the log says so).
  */
-int kdtl_perf_init(struct kdtl_pmu *p, struct perf_event *event)
+int kdtl_perf_init(struct perf_event *event)
 {
+	struct kdtl_pmu *p = container_of(event->pmu, struct kdtl_pmu, pmu);
 	struct kdtl_perf_sink *u;
 	int err;
 

@@ -5,7 +5,7 @@
 
 #include <linux/kdtl_pmu.h>
 
-int kdtl_perf_init(struct kdtl_pmu *p, struct perf_event *event);
+int kdtl_perf_init(struct perf_event *event);
 void kdtl_perf_read(struct perf_event *event);
 void *kdtl_perf_setup_aux(void **pages, int nr_pages, bool overwrite);
 void kdtl_perf_free_aux(void *priv);

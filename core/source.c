@@ -215,22 +215,6 @@ static int kdtl_source_begin(struct kdtl_pmu *p)
 	return err;
 }
 
-static int kdtl_source_attach_first(struct kdtl_pmu *p)
-{
-	struct kdtl_late late;
-	int err = 0;
-
-	kdtl_late_begin(&late, p->name, "attach() waits, maybe for RCU, which waits for each CPU");
-	mutex_lock(&p->attach_lock);
-	if (!atomic_read(&p->users))
-		err = kdtl_source_begin(p);
-	if (!err)
-		atomic_inc(&p->users);
-	mutex_unlock(&p->attach_lock);
-	kdtl_late_end(&late);
-	return err;
-}
-
 /**
  * kdtl_source_attach() - count one more user; the first calls the driver's attach()
  * @p: the source
@@ -241,7 +225,20 @@ static int kdtl_source_attach_first(struct kdtl_pmu *p)
  */
 int kdtl_source_attach(struct kdtl_pmu *p)
 {
-	return atomic_inc_not_zero(&p->users) ? 0 : kdtl_source_attach_first(p);
+	struct kdtl_late late;
+	int err = 0;
+
+	if (atomic_inc_not_zero(&p->users))
+		return 0;
+	kdtl_late_begin(&late, p->name, "attach() waits, maybe for RCU, which waits for each CPU");
+	mutex_lock(&p->attach_lock);
+	if (!atomic_read(&p->users))
+		err = kdtl_source_begin(p);
+	if (!err)
+		atomic_inc(&p->users);
+	mutex_unlock(&p->attach_lock);
+	kdtl_late_end(&late);
+	return err;
 }
 ALLOW_ERROR_INJECTION(kdtl_source_attach, ERRNO);
 

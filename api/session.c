@@ -268,7 +268,6 @@ static struct kdtl_session *kdtl_session_alloc(const char *owner,
 	s->done = attr->done ?: &s->own_done;
 	s->wake = attr->wake;
 	s->wake_data = attr->wake_data;
-	s->pause = attr->flags & KDTL_SESSION_PAUSE;
 	INIT_LIST_HEAD(&s->sets);
 	s->layout.nr_pages = aux_pages;
 	s->layout.watermark = attr->watermark ?: (u64)aux_pages << (PAGE_SHIFT - 1);
@@ -295,7 +294,8 @@ static struct kdtl_session *kdtl_session_alloc(const char *owner,
 	if (set)
 		list_add(&set->node, &s->sets);
 	if (!s->aux || !set ||
-	    kdtl_msgq_init(&s->msgs, attr->msg_pages, attr->msg_types, s->pause))
+	    kdtl_msgq_init(&s->msgs, attr->msg_pages, attr->msg_types,
+			   attr->flags & KDTL_SESSION_PAUSE))
 		goto free;
 	kdtl_set_config(set, attr->mask, attr->period, attr->min_wait);
 	return s;

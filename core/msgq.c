@@ -44,12 +44,12 @@
 int kdtl_msgq_init(struct kdtl_msgq *q, unsigned int pages, u32 types, bool pause)
 {
 	raw_spin_lock_init(&q->lock);
+	q->pause = pause;
 	if (!pages)
 		return 0;
 	/* On a 32-bit machine the number of bytes may not fit in a size_t. */
 	q->nr_slots = div_u64((u64)pages << PAGE_SHIFT, sizeof(*q->slots));
 	q->types = (types ?: KDTL_MSG_TYPES) | BIT(KDTL_MSG_END);
-	q->pause = pause;
 	q->slots = __vcalloc(q->nr_slots + KDTL_MSGQ_KEPT, sizeof(*q->slots),
 			     GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN);
 	if (!q->slots)

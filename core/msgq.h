@@ -18,7 +18,7 @@
  * @slots: the messages; an empty slot has a size of 0; NULL if the session has no queue
  * @nr_slots: slots for messages of any type; there are KDTL_MSGQ_KEPT more
  * @types: types that are posted, 1 << &enum kdtl_msg_type; others are thrown away
- * @pause: an overflow pauses the CPU, so a reader that missed its message would wait
+ * @pause: an overflow that notifies pauses the CPU, so a reader that missed its message would wait
  *	for ever
  * @head: number of slots ever taken by CPUs that post a message
  * @dropped: number of messages ever dropped

@@ -87,7 +87,6 @@ struct kdtl_area_ops {
  * @aux: areas by CPU; set once, freed by kdtl_session_close()
  * @layout: properties of all areas
  * @sets: event sets by id; set 0 always exists
- * @pause: an overflow that notifies pauses the CPU
  * @nr_paused: CPUs that wait for kdtl_restart()
  * @msgs: messages to the reader
  * @merge: the merge that reads the session, or NULL; under @lock
@@ -137,7 +136,6 @@ struct kdtl_session {
 	struct kdtl_aux * __percpu *aux;
 	struct kdtl_aux_layout	layout;
 	struct list_head	sets;
-	bool			pause;
 	atomic_t		nr_paused;
 	struct kdtl_msgq	msgs;
 	struct kdtl_merge	*merge;

@@ -325,13 +325,13 @@ void kdtl_set_check(struct kdtl_aux *aux)
 		};
 
 		/* Whoever gets the message may restart the CPU, so pause it first. */
-		if (aux->session->pause) {
+		if (aux->session->msgs.pause) {
 			aux->reset_due = reset;
 			aux->switch_due = due;
 			kdtl_set_pause(aux);
 		}
 		kdtl_aux_post(aux, &msg);
-		if (aux->session->pause)
+		if (aux->session->msgs.pause)
 			return;
 	}
 	kdtl_counters_reset(aux, reset, false);

@@ -6,7 +6,6 @@
 #include <linux/hrtimer.h>
 #include <linux/kdtl_counters.h>
 
-#include "../core/compat.h"
 #include "../core/counter.h"
 #include "request.h"
 

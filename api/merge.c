@@ -40,7 +40,6 @@
 #include <linux/slab.h>
 #include <linux/smp.h>
 
-#include "../core/compat.h"
 #include "reader.h"
 #include "request.h"
 

@@ -3,7 +3,6 @@
 #include <linux/export.h>
 #include <linux/kdtl.h>
 
-#include "../core/compat.h"
 #include "names.h"
 
 /**

@@ -9,7 +9,6 @@
 #include <linux/perf_event.h>
 
 #include "../core/aux.h"
-#include "../core/compat.h"
 #include "../core/writer.h"
 
 /**

@@ -8,7 +8,6 @@
 #include <linux/module.h>
 #include <linux/string.h>
 
-#include "../core/compat.h"
 #include "../core/event.h"
 #include "../core/fanout.h"
 #include "../core/source.h"

@@ -16,7 +16,6 @@
 #include <linux/ktime.h>
 #include <linux/sched/clock.h>
 
-#include "../core/compat.h"
 #include "../core/session.h"
 #include "request.h"
 

@@ -15,7 +15,6 @@
 #include <linux/notifier.h>
 #include <linux/string.h>
 
-#include "../../core/compat.h"
 #include "left.h"
 
 static BLOCKING_NOTIFIER_HEAD(kdtl_alarms);

@@ -21,7 +21,6 @@
 #include <linux/slab.h>
 #include <linux/time64.h>
 
-#include "../../core/compat.h"
 #include "engine/trigger.h"
 #include "left.h"
 

@@ -16,11 +16,11 @@
 
 #include <linux/build_bug.h>
 #include <linux/export.h>
+#include <linux/instruction_pointer.h>
 #include <linux/kdtl_answers.h>
 #include <linux/printk.h>
 #include <linux/string.h>
 
-#include "../../core/compat.h"
 #include "engine/runs.h"
 #include "tasks.h"
 

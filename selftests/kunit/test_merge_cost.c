@@ -16,7 +16,6 @@
 #include <linux/smp.h>
 
 #include "../../api/request.h"
-#include "../../core/compat.h"
 #include "../../core/session.h"
 #include "aux_suites.h"
 

@@ -72,8 +72,8 @@ static noinline struct perf_event *kdtl_event_create(struct kdtl_session *s,
 ALLOW_ERROR_INJECTION(kdtl_event_create, ERRNO);
 
 /*
- * Find or make the CPU's area.  It stays until the session is closed: there may be readers.  In case
- * of an error, @why is set to the reason, for the log.
+ * Find or make the CPU's area.  It stays until the session is closed: there may be readers.  In
+ * case of an error, @why is set to the reason, for the log.
  */
 static struct kdtl_aux *kdtl_cpu_area(struct kdtl_session *s, int cpu,
 				      const char **why)

@@ -135,7 +135,8 @@ static void kdtl_steal_map(void)
 		if (a->address)
 			a->area = memremap(a->address, sizeof(*a->area), MEMREMAP_WB);
 		if (!a->area)
-			pr_info("CPU %d: cannot map its steal clock, so the kernel's own count is used\n", cpu);
+			pr_info("CPU %d: cannot map its steal clock, so the kernel's own count is used\n",
+				cpu);
 	}
 }
 

@@ -312,7 +312,8 @@ not_forged()
 }
 
 # CPU 1 has the watch's timer, and softirqs that wait for ksoftirqd, which does not get the CPU.
-# Before v6.4 no timer of the timer wheel expires meanwhile.
+# Before v6.4 no timer of the timer wheel expires meanwhile. A starved host may let that CPU run for
+# too short a time in the hog's four seconds: then try again.
 caught_without_softirqs()
 {
 	pid=$(pid_of kdtl_watch)
@@ -420,7 +421,7 @@ ok "both reports name the hog and its time" culprit_named
 ok "a task's name forges no line" not_forged
 ok_traced "it reads what it reports" reads_to_report
 ok "no other CPU is stuck" others_quiet
-ok "it is caught while softirqs wait" caught_without_softirqs
+ok "it is caught while softirqs wait" in_tries 3 caught_without_softirqs
 ok "a work item that has to wait is no stuck CPU" others_dispatched
 ok "no threshold: quiet" none
 echo 0 >$tracing/events/kdtl/enable

@@ -68,10 +68,10 @@ session_bytes()
 # lttng_modules: loads them, if they could be built.
 lttng_modules()
 {
-	[ -e "$BENCH/lttng/order" ] || return 0
-	while read -r m; do
-		insmod "$BENCH/lttng/$m.ko" || die "$m does not load"
-	done <"$BENCH/lttng/order"
+	[ -d "$BENCH/lttng" ] || return 0
+	ln -s "$BENCH"/lttng/lib/modules/* /lib/modules/
+	modprobe -a lttng-ring-buffer-client-mmap-discard lttng-probe-sched ||
+		die "LTTng's modules do not load"
 }
 
 # has TRACER: succeeds if it could be built.
@@ -79,7 +79,7 @@ has()
 {
 	case $1 in
 	bpf_ringbuf) [ -e "$BENCH/bpf_switch" ] ;;
-	lttng) [ -e "$BENCH/lttng/order" ] ;;
+	lttng) [ -d "$BENCH/lttng" ] ;;
 	*) true ;;
 	esac
 }

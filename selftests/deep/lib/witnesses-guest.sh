@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Runs in the machine of witnesses.sh: loads that others wrote, while kdtl(1) and perf record.
+# Runs in the machine of witnesses.sh: loads that others wrote, while kdtl(1) and perf record, and once
+# more while kdtl(1) and LTTng do.
 
 events=sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new,sched:sched_migrate_task
 # Of a recording that has these, perf sched timehist counts waits from the begin of a wake-up on, also
@@ -19,7 +20,7 @@ bursts()
 
 load()
 {
-	case $1 in
+	case ${1%.*} in
 	cyclictest)
 		bursts &
 		cyclictest -q -m -a -t 4 -p 80 -i 2000
@@ -43,7 +44,7 @@ schedstat()
 	done
 }
 
-# run NAME: runs a load for a while. Then it is stopped, so that the kernel's figures are final, and
+# run LOAD.WITNESS: runs a load for a while. Then it is stopped, so that the kernel's figures are final, and
 # killed when nobody records any more. cyclictest is ended instead: stopping it would spoil its own
 # figures, which are wanted.
 run()
@@ -51,7 +52,7 @@ run()
 	setsid sh /witnesses-guest.sh load "$1" >"$1.out" 2>&1 &
 	group=$!
 	sleep $seconds
-	if [ "$1" = cyclictest ]; then
+	if [ "${1%.*}" = cyclictest ]; then
 		kill -INT "$(pidof cyclictest)"
 		wait $group
 	else
@@ -59,6 +60,31 @@ run()
 		until schedstat $group >"$1.schedstat"; do usleep 50000; done
 	fi
 	echo $group >"$1.group"
+}
+
+# traced NAME COMMAND...: runs it while LTTng records. The buffers are larger than all that a load
+# causes, because real-time tasks may starve who reads them. LTTng comes after kdtl, as perf does, so it
+# reads its clock after kdtl.
+traced()
+{
+	name=$1
+	shift
+	lttng create "$name" -o "/out/$name.ctf" || return
+	lttng enable-channel -k --subbuf-size 4M --num-subbuf 8 all &&
+		lttng add-context -k -c all -t tid &&
+		lttng enable-event -k -c all sched_switch,sched_waking &&
+		lttng start && "$@" && lttng stop
+	lttng destroy "$name"
+}
+
+# recorded LOAD.WITNESS COMMAND...: runs the load while kdtl and the witness record. The command is the
+# witness's, which runs what comes behind it.
+recorded()
+{
+	name=$1
+	shift
+	kdtl record --wake -i -m 256 -o "$name.data" "$@" sh /witnesses-guest.sh run "$name" 2>"$name.err"
+	kill -KILL -"$(cat "$name.group")" 2>/dev/null
 }
 
 seconds=3
@@ -71,6 +97,11 @@ run)
 	run "$2"
 	exit
 	;;
+traced)
+	shift
+	traced "$@" >&2
+	exit
+	;;
 esac
 
 cd /out || exit
@@ -78,16 +109,12 @@ for m in kdtl kdtl_answers kdtl_sched kdtl_wake kdtl_stream; do
 	insmod /lib/kdtl/$m.ko || exit
 done
 echo -1 >/proc/sys/kernel/sched_rt_runtime_us
-for name; do
-	echo "witnesses: $name"
-	kdtl record --wake -i -m 256 -o "$name.data" perf record -q -a -m 4M -e $events -o "$name.perf" \
-		perf record -q -a -m 4M -e $wakes -o "$name.wakes.perf" \
-		sh /witnesses-guest.sh run "$name" 2>"$name.err"
-	kill -KILL -"$(cat "$name.group")" 2>/dev/null
-	kdtl export --format csv "$name.data" >"$name.csv" 2>"$name.csv.err"
-	kdtl export --format csv "$name.data.wake" >"$name.wakes.csv" 2>"$name.wakes.err"
-	perf script -i "$name.perf" --ns -F tid,cpu,time,event,trace >"$name.events" 2>"$name.script.err"
-	perf script -i "$name.wakes.perf" --ns -F tid,cpu,time,event,trace >"$name.wakes.events" \
-		2>"$name.wakes.script.err"
-	perf sched timehist -i "$name.perf" --state >"$name.timehist" 2>"$name.timehist.err"
+mkdir -p /var/run
+ifconfig lo up
+lttng-sessiond --daemonize --kmod-probes=sched || exit
+for load; do
+	echo "witnesses: $load"
+	recorded "$load.perf" perf record -q -a -m 4M -e $events -o "$load.perf.switches.data" \
+		perf record -q -a -m 4M -e $wakes -o "$load.perf.wakes.data"
+	recorded "$load.lttng" sh /witnesses-guest.sh traced "$load.lttng"
 done

@@ -1,20 +1,26 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""What kdtl(1), perf and the kernel say of the same load: witnesses.py VERB FILE-WITHOUT-SUFFIX
+"""
+What kdtl(1), the kernel and a witness, perf or lttng, say of the same load:
+witnesses.py VERB DIR/LOAD.WITNESS
 
-switches   perf's sched_switch events and kdtl's entries are the same dispatches, in the same order, and
-           the task before left its CPU for the same reason
+switches   the witness's sched_switch events and kdtl's entries are the same dispatches, in the same
+           order, and the task before left its CPU for the same reason
+wakes      the witness's sched_waking events and kdtl_wake's entries are the same wake-ups of each task,
+           by the same wakers, out of the same states
 timehist   perf sched timehist has the same waits
-wakes      perf's sched_waking events and kdtl_wake's entries are the same wake-ups of each task, by the
-           same wakers, out of the same states
 schedstat  run_delay and pcount of /proc/PID/schedstat are the sums of the waits and their number
 cyclictest its longest latency is kdtl's longest wait, and what the timer was late
 """
 import csv
 import re
+import subprocess
 import sys
+from collections import namedtuple
 
 USEC = 1000
+# The task "by" leaves its CPU to "pid" in that state, or wakes "pid", and then there is no state.
+Event = namedtuple("Event", "time cpu by state pid")
 
 
 def entries(name):
@@ -28,33 +34,80 @@ def entries(name):
     return cpus
 
 
-def switches(name):
-    """perf's: time, PID, state of the task before."""
-    cpus = {}
-    line = re.compile(r"\s*-?\d+ \[(\d+)\]\s+(\d+)\.(\d{9}):\s+sched:sched_switch: .*"
-                      r" prev_state=(\S+) ==> .* next_pid=(\d+) ")
+def perf(name):
+    """perf's events, by the clock that kdtl has too."""
+    line = re.compile(r"\s*(-?\d+) \[(\d+)\]\s+(\d+\.\d{9}):\s+sched:sched_(?:switch|waking): .*?"
+                      r"(?: prev_pid=(\d+) .*prev_state=(\S+) ==> .* next_pid=(\d+) | pid=(\d+) prio=)")
     with open(name + ".events", errors="replace") as f:
         for m in filter(None, map(line.match, f)):
-            cpus.setdefault(int(m[1]), []).append((int(m[2] + m[3]), int(m[5]), m[4]))
-    return cpus
+            # perf no longer has the PID of a task that exits.
+            yield Event(to_ns(m[3]), int(m[2]), int(m[4] or m[1]), m[5], int(m[6] or m[7]))
 
 
-def aligned(ours, theirs):
-    """Of each CPU perf's switches, each with kdtl's entry, and what is wrong."""
-    pairs, wrong = {}, []
+# What LTTng's prev_state means, in perf's letters.
+LTTNG_STATE = {0: "R", 1: "S", 2: "D", 4: "T", 8: "t", 16: "X", 32: "Z", 64: "P", 128: "I", 256: "R+"}
+
+
+def lttng(name):
+    """
+    LTTng's events. Its clock is CLOCK_MONOTONIC, of which babeltrace2 makes the time of day. One entry
+    of kdtl's, which has that and the time since boot, tells how far the clocks are apart, but not to
+    the microsecond. Both follow the TSC, so that does not change.
+    """
+    with open(name + ".csv", newline="") as f:
+        row = next(csv.DictReader(f))
+    apart = int(row["time_ns"]) - int(row["since_boot_ns"])
+    line = re.compile(r"\[(\d+\.\d{9})\] .*?sched_(?:switch|waking): \{ cpu_id = (\d+) \}, "
+                      r"\{ tid = (\d+) \}, \{ .*?(?:prev_state = (\d+), .*next_tid = (\d+), | tid = (\d+), prio = )")
+    read = subprocess.run(["babeltrace2", "--clock-seconds", "--no-delta", name + ".ctf"], check=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
+    lost = re.findall(r"discarded (\d+) events?|may have discarded", read.stderr)
+    print(f"LTTng lost {sum(int(n or 1) for n in lost)}")
+    for m in filter(None, map(line.match, read.stdout.splitlines())):
+        yield Event(to_ns(m[1]) - apart, int(m[2]), int(m[3]), m[4] and LTTNG_STATE[int(m[4])],
+                    int(m[5] or m[6]))
+
+
+def to_ns(seconds):
+    return int(seconds.replace(".", ""))
+
+
+def witness(name, part=""):
+    """The events of the witness. perf has two recordings."""
+    return list(lttng(name) if name.endswith(".lttng") else perf(name + part))
+
+
+def begin(a, b):
+    """Where in kdtl's entries of a CPU the witness began. It reads its clock later, or has another one."""
+    near = [i for i, e in enumerate(a) if e[1] == b[0].pid and e[0] < b[0].time + 1000 * USEC][-100:]
+    return max(near, default=len(a), key=lambda i: (
+        sum(x[1] == y.pid for x, y in zip(a[i:i + 200], b)), -abs(a[i][0] - b[0].time)))
+
+
+def aligned(ours, events):
+    """Of each CPU the witness's switches, each with kdtl's entry, and what is wrong."""
+    theirs, pairs, wrong = {}, {}, []
+    for e in events:
+        if e.state:
+            theirs.setdefault(e.cpu, []).append(e)
     for cpu, b in sorted(theirs.items()):
         a = ours.get(cpu, [])
-        # perf began later, and reads its clock after kdtl.
-        first = [i for i, e in enumerate(a) if e[1] == b[0][1] and e[0] <= b[0][0]]
-        a = a[first[-1]:][:len(b)] if first else []
+        first = begin(a, b)
+        a = a[first:first + len(b)]
         pairs[cpu] = list(zip(a, b))
         if len(a) != len(b):
-            wrong.append(f"CPU {cpu}: perf has {len(b)} switches, kdtl {len(a)}")
+            wrong.append(f"CPU {cpu}: the witness has {len(b)} switches, kdtl {len(a)}")
         for i, (x, y) in enumerate(pairs[cpu]):
-            if x[1] != y[1]:
-                wrong.append(f"CPU {cpu}, {i}: kdtl has PID {x[1]} at {x[0]}, perf {y[1]} at {y[0]}")
+            if x[1] != y.pid:
+                wrong.append(f"CPU {cpu}, {i}: kdtl has PID {x[1]} at {x[0]}, the witness {y.pid} at "
+                             f"{y.time}")
                 break
     return pairs, wrong
+
+
+def delays(pairs):
+    """By how much later than kdtl the witness read its clock, for the same dispatch."""
+    return sorted(y.time - x[0] for p in pairs.values() for x, y in p)
 
 
 # A sleep in a page fault has a reason of its own.
@@ -64,17 +117,22 @@ LEFT = {"R": {"preempted", "throttled"}, "R+": {"preempted", "throttled"}, "S": 
 
 
 def check_switches(name):
-    """One to one, in what perf has of each CPU. In between, the host may do something else."""
-    pairs, wrong = aligned(entries(name), switches(name))
+    """One to one, in what the witness has of each CPU. In between, the host may do something else."""
+    pairs, wrong = aligned(entries(name), witness(name, ".switches"))
+    departures = 0
     for cpu, p in pairs.items():
         # The idle task always could have gone on.
-        bad = [(x, y) for (before, (x, y)) in zip(p, p[1:]) if before[0][1] and
-               x[3] not in LEFT.get(y[2], ())]
-        wrong += [f"CPU {cpu}: by kdtl {x}, by perf {y}" for x, y in bad[:3]]
+        of_tasks = [(x, y) for (before, (x, y)) in zip(p, p[1:]) if before[0][1]]
+        departures += len(of_tasks)
+        bad = [(x, y) for x, y in of_tasks if x[3] not in LEFT.get(y.state, ())]
+        wrong += [f"CPU {cpu}: by kdtl {x}, by the witness {y}" for x, y in bad[:3]]
     print("\n".join(wrong))
-    apart = sorted(y[0] - x[0] for p in pairs.values() for x, y in p)
-    print(f"{len(apart)} switches; perf's time is later by {apart[0] / USEC:.1f} us at least, "
-          f"{apart[len(apart) // 2] / USEC:.1f} in the middle, {apart[-1] / USEC:.1f} at most")
+    apart = delays(pairs)
+    # The clocks are apart by an unknown time if they are two.
+    least = apart[0] if name.endswith(".lttng") else 0
+    print(f"{len(apart)} switches, {departures} departures of a task; the witness's time is later by "
+          f"{us(apart[0] - least)} at least, {us(apart[len(apart) // 2] - least)} in the middle, "
+          f"{us(apart[-1] - least)} at most")
     return not wrong and len(apart) > 1000
 
 
@@ -95,52 +153,51 @@ STATES = {"S": "interruptible", "D": "uninterruptible", "I": "idle", "T": "stopp
           "P": "parked"}
 
 
-def perf_wakes(name):
+def woken(events):
     """
-    perf's of each task: time, who had the CPU, and the state in which the task had left its CPU, or
-    None if it had not: it may be woken at the end of that. Only while perf had events of all CPUs, so
-    that none is missing in between.
+    The witness's wake-ups of each task: time, who had the CPU, and the state in which the task had left
+    its CPU, or None if it had not: it may be woken at the end of that. Only while there were events of
+    all CPUs, so that none is missing in between.
     """
     tasks, left, seen = {}, {}, {}
-    line = re.compile(r"\s*(-?\d+) \[(\d+)\]\s+(\d+)\.(\d{9}):\s+sched:sched_(switch|waking): .*?"
-                      r"(?: prev_pid=(\d+) .*prev_state=(\S+) ==> .* next_pid=(\d+) | pid=(\d+) prio=)")
-    with open(name + ".wakes.events", errors="replace") as f:
-        for m in filter(None, map(line.match, f)):
-            time = int(m[3] + m[4])
-            seen.setdefault(m[2], [time, time])[1] = time
-            if m[5] == "switch":
-                left[int(m[6])], left[int(m[8])] = m[7], None
-            else:
-                tasks.setdefault(int(m[9]), []).append((time, int(m[1]), left.get(int(m[9]))))
-    begin, end = max(s[0] for s in seen.values()), min(s[1] for s in seen.values())
-    tasks = {pid: [w for w in woken if begin < w[0] < end] for pid, woken in tasks.items()}
-    return {pid: woken for pid, woken in tasks.items() if woken}
+    for e in events:
+        seen.setdefault(e.cpu, [e.time, e.time])[1] = e.time
+        if e.state:
+            left[e.by], left[e.pid] = e.state, None
+        else:
+            tasks.setdefault(e.pid, []).append((e.time, e.by, left.get(e.pid)))
+    first, last = max(s[0] for s in seen.values()), min(s[1] for s in seen.values())
+    tasks = {pid: [w for w in of_task if first < w[0] < last] for pid, of_task in tasks.items()}
+    return {pid: of_task for pid, of_task in tasks.items() if of_task}
 
 
 def check_wakes(name):
     """
-    One to one, for each task that was woken while perf had all CPUs, and in the same order. A
+    One to one, for each task that was woken while the witness had all CPUs, and in the same order. A
     real-time load may starve the reader of kdtl's entries: then some are lost, and counted.
     """
-    ours, theirs = wakes(name), perf_wakes(name)
+    events = witness(name, ".wakes")
+    ours, theirs = wakes(name), woken(events)
     with open(name + ".err") as f:
         lost = re.search(r"\.wake: .* (\d+) lost", f.read())[1]
-    wrong, nr, wakers, states, queued = [], 0, 0, 0, 0
+    pairs, wrong = aligned(entries(name), events)
+    # The witness reads the clock after kdtl. If it is another clock, that makes it so.
+    later = min(0, delays(pairs)[0] - USEC)
+    nr, wakers, states, queued = 0, 0, 0, 0
     for pid, b in sorted(theirs.items()):
         a = ours.get(pid, [])
-        # perf reads the clock after kdtl.
-        first = [i for i, w in enumerate(a) if w[0] <= b[0][0]]
-        a = [w for w in a[first[-1]:] if w[0] <= b[-1][0]] if first else []
+        first = [i for i, w in enumerate(a) if w[0] <= b[0][0] - later]
+        a = [w for w in a[first[-1]:] if w[0] <= b[-1][0] - later] if first else []
         if len(a) != len(b):
-            wrong.append(f"{pid}: perf has {len(b)} wake-ups, kdtl {len(a)}")
+            wrong.append(f"{pid}: the witness has {len(b)} wake-ups, kdtl {len(a)}")
         for x, y in zip(a, b):
             nr += 1
             wakers += x[1] is not None
             states += x[2] is not None and y[2] is not None
             queued += x[2] is None
             if x[1] not in (None, y[1]) or (x[2] and y[2] and STATES.get(y[2]) != x[2]):
-                wrong.append(f"{pid}: by kdtl woken at {x[0]} by {x[1]}, {x[2]}; by perf at {y[0]} "
-                             f"by {y[1]}, {y[2]}")
+                wrong.append(f"{pid}: by kdtl woken at {x[0]} by {x[1]}, {x[2]}; by the witness at "
+                             f"{y[0]} by {y[1]}, {y[2]}")
                 break
     print("\n".join(wrong[:20]))
     print(f"{nr} wake-ups, {wakers} by a task, {states} out of a state that both have, {queued} of a "
@@ -171,15 +228,15 @@ def check_timehist(name):
     what is left, when the later reading of the clock at the end is taken out, is how much later
     perf saw the beginning.
     """
-    pairs, wrong = aligned(entries(name), switches(name))
+    pairs, wrong = aligned(entries(name), witness(name, ".switches"))
     rows = timehist(name)
     left, later = {}, []
     ours = theirs = 0
-    for _, cpu, i in sorted((p[i][1][0], cpu, i) for cpu, p in pairs.items() for i in range(len(p))):
+    for _, cpu, i in sorted((p[i][1].time, cpu, i) for cpu, p in pairs.items() for i in range(len(p))):
         row = rows[cpu][i]
         pid = row[0]
         if i:
-            (on, _, wait, _), (seen, switched, _) = pairs[cpu][i - 1]
+            (on, _, wait, _), (seen, _, _, _, switched) = pairs[cpu][i - 1]
             # perf no longer knows whose row it is once the task has exited.
             if pid not in (switched, 0):
                 wrong.append(f"CPU {cpu}, {i}: the row of {pid} is not that of {switched}")

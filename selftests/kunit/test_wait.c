@@ -125,6 +125,42 @@ static ssize_t wait_result(struct kunit *test, struct wait_sleeper *m)
 	return wait_ended(m);
 }
 
+static bool wait_start_on(struct kunit *test, struct wait_sleeper *m, struct kdtl_session *s,
+			  enum wait_verb verb, int cpu)
+{
+	wait_create(test, m, s, verb);
+	if (m->task)
+		kthread_bind(m->task, cpu);
+	return wait_begin(m);
+}
+
+static int wait_holder(void *held)
+{
+	const unsigned long end = jiffies + 10 * HZ;
+
+	WRITE_ONCE(*(bool *)held, true);
+	while (!kthread_should_stop() && time_before(jiffies, end))
+		cpu_relax();
+	while (!kthread_should_stop())
+		schedule_timeout_idle(1);
+	return 0;
+}
+
+/* Have a real-time task take CPU 1 until kthread_stop(), but not so long that a watchdog bites. */
+static struct task_struct *wait_hold(struct kunit *test)
+{
+	static bool held;
+	struct task_struct *holder;
+
+	held = false;
+	holder = kthread_create_on_cpu(wait_holder, &held, 1, "kdtl_holder/%u");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(holder));
+	sched_set_fifo(holder);
+	wake_up_process(holder);
+	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(held)));
+	return holder;
+}
+
 /* A reader that wants overflows only is not woken for data, but it is for a stop. */
 static void wait_chosen(struct kunit *test)
 {
@@ -474,6 +510,29 @@ static void wait_passes_on_last(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), -ETIMEDOUT);
 }
 
+/* It is passed on, too, if that message was for another reader, which has not run yet. */
+static void wait_passes_on_taken(struct kunit *test)
+{
+	struct task_struct *holder;
+	struct wait_sleeper m[2];
+	struct kdtl_session *s;
+
+	if (!cpu_online(1))
+		kunit_skip(test, "CPU 1 is not there");
+	s = kapi_overflows_only(test);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_TRUE(test, wait_start_on(test, &m[0], s, WAIT_READ, 1));
+	holder = wait_hold(test);
+	KUNIT_EXPECT_TRUE(test, wait_start_on(test, &m[1], s, WAIT_WAIT, 0));
+	kapi_emit(0, KDTL_KIND_FAULT, 1);
+	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(s->pending)));
+	KUNIT_EXPECT_EQ(test, kapi_msg(test, s).type, KDTL_MSG_OVERFLOW + 0);
+	KUNIT_EXPECT_EQ(test, wait_result(test, &m[1]), (ssize_t)1);
+	kthread_stop(holder);
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+	KUNIT_EXPECT_EQ(test, wait_result(test, &m[0]), 0L);
+}
+
 /* A client may call this in a wait condition of its own: it does not change the task's state. */
 static void wait_looks_only(struct kunit *test)
 {
@@ -760,35 +819,19 @@ static void wait_close_own(struct kunit *test)
 	KUNIT_EXPECT_LE(test, wait_done.done, 1U);
 }
 
-static int wait_holder(void *held)
-{
-	WRITE_ONCE(*(bool *)held, true);
-	while (!kthread_should_stop())
-		cpu_relax();
-	return 0;
-}
-
 /* That client cannot run before the close is over: its wake-up is still there then. */
 static void wait_close_own_late(struct kunit *test)
 {
 	struct task_struct *holder;
 	struct wait_sleeper m;
 	struct kdtl_session *s;
-	bool held = false;
 
 	if (!cpu_online(1))
 		kunit_skip(test, "CPU 1 is not there");
 	s = wait_session(test, 0);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
-	wait_create(test, &m, s, WAIT_OWN);
-	holder = kthread_create_on_cpu(wait_holder, &held, 1, "kdtl_holder/%u");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(holder));
-	sched_set_fifo(holder);
-	if (m.task)
-		kthread_bind(m.task, 1);
-	KUNIT_EXPECT_TRUE(test, wait_begin(&m));
-	wake_up_process(holder);
-	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(held)));
+	KUNIT_EXPECT_TRUE(test, wait_start_on(test, &m, s, WAIT_OWN, 1));
+	holder = wait_hold(test);
 	kapi_close(test);
 	kthread_stop(holder);
 	KUNIT_EXPECT_EQ(test, wait_result(test, &m), (ssize_t)0);
@@ -1366,6 +1409,7 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_passes_on),
 	KUNIT_CASE(wait_passes_on_all),
 	KUNIT_CASE(wait_passes_on_last),
+	KUNIT_CASE(wait_passes_on_taken),
 	KUNIT_CASE(wait_looks_only),
 	KUNIT_CASE(wait_none),
 	KUNIT_CASE(wait_two_waiters),

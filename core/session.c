@@ -71,18 +71,6 @@ int kdtl_session_hold(struct kdtl_session *s)
 }
 
 /**
- * kdtl_session_release() - undo kdtl_session_hold()
- * @s: the session
- *
- * Context: any.
- */
-void kdtl_session_release(struct kdtl_session *s)
-{
-	if (refcount_dec_and_test(&s->users))
-		complete(&s->idle);
-}
-
-/**
  * kdtl_session_lock() - take kdtl_session::lock, and log a long wait for it
  * @s: the session
  *

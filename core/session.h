@@ -195,7 +195,6 @@ static inline int kdtl_may_sleep(const char *owner, const char *verb)
  * and enter come first in a verb; enter and leave take the lock as well.
  */
 int kdtl_session_hold(struct kdtl_session *s);
-void kdtl_session_release(struct kdtl_session *s);
 int kdtl_session_begin(struct kdtl_session *s, const char *verb,
 		       unsigned long caller);
 void kdtl_session_lock(struct kdtl_session *s);
@@ -203,6 +202,13 @@ int kdtl_session_lock_live(struct kdtl_session *s);
 int kdtl_session_enter(struct kdtl_session *s, const char *verb,
 		       unsigned long caller);
 void kdtl_session_leave(struct kdtl_session *s);
+
+/* Undo kdtl_session_hold(), in any context.  Inline, because each verb ends with it. */
+static inline void kdtl_session_release(struct kdtl_session *s)
+{
+	if (refcount_dec_and_test(&s->users))
+		complete(&s->idle);
+}
 
 struct kdtl_set *kdtl_session_set(struct kdtl_session *s, u16 id);
 

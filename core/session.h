@@ -28,7 +28,7 @@ enum kdtl_state {
 };
 
 /* What is left of the last wake-up. */
-#define KDTL_PENDING_NEW	BIT(0)	/* no verb has taken it, so its count is in the completion */
+#define KDTL_PENDING_NEW	BIT(0)	/* no verb has taken it: its count is in the completion */
 #define KDTL_PENDING_DATA	BIT(1)	/* no kdtl_wait() has, and it may have been for data */
 #define KDTL_PENDING_ALL	(KDTL_PENDING_NEW | KDTL_PENDING_DATA)
 

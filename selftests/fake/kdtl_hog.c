@@ -74,29 +74,38 @@ static void hog_nothing(struct tasklet_struct *unused)
 
 static DECLARE_TASKLET(tasklet, hog_nothing);
 
-static void hog_spin_and_tell(void)
+static void hog_tell(u64 from)
 {
-	const u64 from = local_clock();
-
-	hog_spin();
 	own_ms = div_u64(local_clock() - from, NSEC_PER_MSEC);
 }
+
+static bool spun;
 
 /* If ksoftirqd runs this, the thread is not interrupted. */
 static void hog_in_softirq(struct tasklet_struct *unused)
 {
-	if (current == thread)
-		hog_spin_and_tell();
+	if (current != thread)
+		return;
+	hog_spin();
+	spun = true;
 }
 
 static DECLARE_TASKLET(spinning, hog_in_softirq);
 
+/*
+ * The clock is read outside of the softirq: if the host stops the machine as the softirq begins or
+ * ends, that time is in @own_ms, too, and no source may tell of more.
+ */
 static void hog_interrupted(void)
 {
-	while (!own_ms && !READ_ONCE(stop)) {
+	u64 from;
+
+	while (!READ_ONCE(spun) && !READ_ONCE(stop)) {
+		from = local_clock();
 		local_bh_disable();
 		tasklet_schedule(&spinning);
 		local_bh_enable();
+		hog_tell(from);
 		cond_resched();
 	}
 }
@@ -135,11 +144,15 @@ static int hog(void *unused)
 /* The thread is in the queue of an idle CPU, but does not get the CPU before this returns. */
 static void hog_irq(void *was_idle)
 {
+	u64 from;
+
 	if (!is_idle_task(current))
 		return;
 	*(bool *)was_idle = true;
 	wake_up_process(thread);
-	hog_spin_and_tell();
+	from = local_clock();
+	hog_spin();
+	hog_tell(from);
 }
 
 /* The CPU may be busy when the interrupt comes, but it becomes idle again. */

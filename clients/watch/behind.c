@@ -472,7 +472,7 @@ static void behind_note_waker(struct behind_waker *w)
 
 /**
  * watch_keep_waker() - note that a waiting task's waker is sought, before its entry is overwritten
- * @is: the worst of the waits that go on on its CPU
+ * @is: the worst of the waits that its CPU still has
  *
  * Context: the watching thread.
  * Return: whether to call watch_find_wakers().

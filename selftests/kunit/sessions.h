@@ -19,13 +19,13 @@ extern const u32 many_masks[MANY_NR];
 /**
  * struct many - one session and its reader
  * @s: the session
-* @mask: the kinds that it logs
-* @overwrite: it keeps the newest entries
+ * @mask: the kinds that it logs
+ * @overwrite: it keeps the newest entries
  * @task: the reader
-* @made: by CPU, the entries of @mask that had been made when it started
-* @seen: by CPU, what the reader has read
-* @went: by CPU, messages that it went offline
-* @came: by CPU, messages that it came online
+ * @made: by CPU, the entries of @mask that had been made when it started
+ * @seen: by CPU, what the reader has read
+ * @went: by CPU, messages that it went offline
+ * @came: by CPU, messages that it came online
  * @buf: for snapshots
  */
 struct many {

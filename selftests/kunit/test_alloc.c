@@ -29,12 +29,12 @@ static struct kdtl_raw alloc_raw;
 
 /**
  * struct alloc_seen - what setup_aux() saw, over all CPUs
-* @areas: how many areas it was called for
-* @chunks: how many chunks of each order
-* @misfits: chunks that are not contiguous, or reach beyond the area's end
-* @remote: pages on another node than that of their CPU
-* @dirty: pages that are not zeroed
-* @first: order of the last area's first chunk
+ * @areas: how many areas it was called for
+ * @chunks: how many chunks of each order
+ * @misfits: chunks that are not contiguous, or reach beyond the area's end
+ * @remote: pages on another node than that of their CPU
+ * @dirty: pages that are not zeroed
+ * @first: order of the last area's first chunk
  */
 struct alloc_seen {
 	unsigned int	areas;

@@ -338,7 +338,7 @@ static void filter_ticks(struct kunit *test)
 	static const struct {
 		unsigned int	pmu;
 		u64		min_wait;	/* ns */
-		u32		ticks;		/* the fewest ticks that are not less than min_wait */
+		u32		ticks;		/* the fewest that are not less than min_wait */
 	} cases[] = {
 		{ 0, 1, 1 }, { 0, NSEC_PER_SEC, 1 }, { 0, NSEC_PER_SEC + 1, 2 },
 		{ 0, 4000000000ULL * NSEC_PER_SEC, 4000000000U },

@@ -193,6 +193,7 @@ static ssize_t hammer_kdtl_aux_info(struct kdtl_session *s)
 static void hammer_waits(const struct kdtl_waiting *w, void *data)
 {
 }
+
 static ssize_t hammer_kdtl_waiting(struct kdtl_session *s)
 {
 	return kdtl_waiting(s, hammer_waits, NULL);

@@ -352,10 +352,10 @@ static ssize_t do_kdtl_session_close(struct kdtl_session *s)
 
 /**
  * struct states_cell - what a verb does in a state
-* @ret: what the verb returns; a positive number counts as 0
-* @then: the state of the session afterwards
-* @empty: the verb reports that there is nothing to read
-* @out: the verb is not called in this state
+ * @ret: what the verb returns; a positive number counts as 0
+ * @then: the state of the session afterwards
+ * @empty: the verb reports that there is nothing to read
+ * @out: the verb is not called in this state
  */
 struct states_cell {
 	int			ret;

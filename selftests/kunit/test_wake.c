@@ -106,7 +106,7 @@ static void wake_probes(struct kunit *test)
 	struct kdtl_session *s;
 
 	for (i = 0; i < ARRAY_SIZE(kdtl_wake_probes); i++)
-		nr += kdtl_wake_probes[i].tp != NULL;
+		nr += !!kdtl_wake_probes[i].tp;
 	KUNIT_EXPECT_GE(test, nr, 3U);
 	KUNIT_EXPECT_EQ(test, wake_probed(), 0U);
 	kapi_started(test, &sched);

@@ -315,7 +315,7 @@ static void torture_unlock(struct torture_slot *slot, unsigned int flags)
 
 /**
  * torture_op() - do something with a slot's session
-* @t: the thread that calls
+ * @t: the thread that calls
  * @slot: the slot
  */
 void torture_op(struct torture_thread *t, struct torture_slot *slot)
@@ -343,9 +343,9 @@ unlock:
 }
 
 /**
-* torture_ops_show() - tell how often each thing was done, and how often it was refused
-* @buf: is filled with NAME=GOOD/REFUSED...
-* @size: the size of @buf
+ * torture_ops_show() - tell how often each thing was done, and how often it was refused
+ * @buf: is filled with NAME=GOOD/REFUSED...
+ * @size: the size of @buf
  */
 void torture_ops_show(char *buf, size_t size)
 {

@@ -279,9 +279,9 @@ void torture_snapshot(struct torture_thread *t, struct torture_slot *slot,
 
 /**
  * torture_look() - look at an area's numbers while they move
-* @slot: the slot
-* @s: its session
-* @cpu: the CPU
+ * @slot: the slot
+ * @s: its session
+ * @cpu: the CPU
  */
 void torture_look(struct torture_slot *slot, struct kdtl_session *s, int cpu)
 {
@@ -340,11 +340,11 @@ static void torture_sleeper_read(struct torture_thread *t, struct torture_slot *
 }
 
 /**
-* torture_sleeper() - a thread that sleeps until there is something worth reading
+ * torture_sleeper() - a thread that sleeps until there is something worth reading
  * @thread: its struct torture_thread
  *
-* No other thread waits in its slot with kdtl_wait().  Now and then the thread ends with data
-* unread, and then nobody reads until another sleeper is started.
+ * No other thread waits in its slot with kdtl_wait().  Now and then the thread ends with data
+ * unread, and then nobody reads until another sleeper is started.
  */
 int torture_sleeper(void *thread)
 {

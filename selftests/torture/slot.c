@@ -35,10 +35,10 @@ void torture_slot_exit(struct torture_slot *slot)
 
 /**
  * torture_enter() - begin to use a slot's session
-* @t: the thread that calls
+ * @t: the thread that calls
  * @slot: the slot
  *
-* Return: the session, to be used until torture_leave(); NULL if there is none.
+ * Return: the session, to be used until torture_leave(); NULL if there is none.
  */
 struct kdtl_session *torture_enter(struct torture_thread *t, struct torture_slot *slot)
 {
@@ -177,7 +177,7 @@ static void torture_check_messages(struct torture_slot *slot, struct kdtl_sessio
 
 /**
  * torture_check() - stop a session and compare all numbers
-* @slot: its slot, with @verbs held for writing
+ * @slot: its slot, with @verbs held for writing
  * @s: the session
  */
 void torture_check(struct torture_slot *slot, struct kdtl_session *s)
@@ -197,7 +197,7 @@ void torture_check(struct torture_slot *slot, struct kdtl_session *s)
 
 /**
  * torture_load() - load a session, and forget what was read
-* @slot: its slot, with @verbs held for writing
+ * @slot: its slot, with @verbs held for writing
  * @s: the session
  *
  * Return: what kdtl_load() returns.
@@ -232,10 +232,10 @@ int torture_load(struct torture_slot *slot, struct kdtl_session *s)
 
 /**
  * torture_open() - create a session in a slot that has none
-* @t: the thread that calls
+ * @t: the thread that calls
  * @slot: the slot
  *
-* Return: 0; -EBUSY if there is one already; or another errno.
+ * Return: 0; -EBUSY if there is one already; or another errno.
  */
 int torture_open(struct torture_thread *t, struct torture_slot *slot)
 {
@@ -315,7 +315,7 @@ static void torture_finish(struct torture_thread *t, struct torture_slot *slot,
 
 /**
  * torture_close() - close a slot's session, while verbs sleep in it
-* @t: the thread that calls
+ * @t: the thread that calls
  * @slot: the slot
  */
 void torture_close(struct torture_thread *t, struct torture_slot *slot)

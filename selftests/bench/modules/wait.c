@@ -35,9 +35,9 @@ static int bench_wait_on(const struct cpumask *cpus)
 }
 
 /**
-* bench_wait() - measure what a kdtl_wait() costs
+ * bench_wait() - measure what a kdtl_wait() costs
  *
-* Return: 0, or the error of creating a session.
+ * Return: 0, or the error of creating a session.
  */
 int bench_wait(void)
 {

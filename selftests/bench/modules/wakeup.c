@@ -131,7 +131,7 @@ static int bench_wakeup_one(const struct bench_waker *w)
 /**
  * bench_wakeup() - measure how long a reader takes to be running
  *
-* Return: 0, or -EIO if the reader was not woken once.
+ * Return: 0, or -EIO if the reader was not woken once.
  */
 int bench_wakeup(void)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
-* perf_fixes CASE - shows what the fixes of scripts/upstream/perf mend
+ * perf_fixes CASE - shows what the fixes of scripts/upstream/perf mend
  *
-*	leak	an AUX area whose pages cannot be allocated leaves nothing behind
-*	unbind	a PMU's device is unbound while its AUX area is mapped
-*	other	as unbind, while another event writes to the area
-*	rmmod	as unbind, and the PMU's module is unloaded before the area is unmapped
+ *	leak	an AUX area whose pages cannot be allocated leaves nothing behind
+ *	unbind	a PMU's device is unbound while its AUX area is mapped
+ *	other	as unbind, while another event writes to the area
+ *	rmmod	as unbind, and the PMU's module is unloaded before the area is unmapped
  *
-* aux_gone.ko has the PMU. Exits with 0 if all that a program can see was right; otherwise
+ * aux_gone.ko has the PMU. Exits with 0 if all that a program can see was right; otherwise
  * prints what was not: "wrong: ...". The caller looks for the kernel's reports.
  */
 #define _GNU_SOURCE

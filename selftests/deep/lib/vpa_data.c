@@ -13,7 +13,7 @@
  *	truncated	AUX records that say that there was no room
  *	perf_lost	records that perf itself has lost
  *
-* The perf tool's decoder does not show all of an entry, and crashes on some of what a
+ * The perf tool's decoder does not show all of an entry, and crashes on some of what a
  * false entry holds.
  */
 #include <endian.h>

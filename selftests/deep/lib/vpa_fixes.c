@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
-* vpa_fixes PMU CASE - shows what patches of scripts/upstream/vpa-dtl mend, and what they add
+ * vpa_fixes PMU CASE - shows what patches of scripts/upstream/vpa-dtl mend, and what they add
  *
  *	task		an event that follows a task, with CPU -1, is refused
  *	reenable	an event logs again after it was disabled
  *	killed		a program ends by a signal while its event is active
  *	period		PERF_EVENT_IOC_PERIOD of an active event
-*	second		a second event on the CPU does no harm, whether it is refused or not
+ *	second		a second event on the CPU does no harm, whether it is refused or not
  *	memory		without memory for the log, the next event still opens
  *	wrap		all entries, in order, while a small area is filled often
-*	full		data that nobody has read stays as it is
+ *	full		data that nobody has read stays as it is
  *	lapped		entries that the hypervisor has overwritten are told
-*	last		entries that are there when an event is read, or stopped, are copied
+ *	last		entries that are there when an event is read, or stopped, are copied
  *	guest		a guest of KVM has the PMU, and the entries that KVM makes
  *	burst		a log as large as the hypervisor accepts it
  *	kept		a log that the hypervisor does not give back is not freed
-*	faster		the log is read more often while it fills fast, and only then
+ *	faster		the log is read more often while it fills fast, and only then
  *	several		events on one CPU, each of which gets what it wants
  *
-* kdtl_fake_hv plays the hypervisor, on CPU 0. Its entries carry a number and a checksum.
+ * kdtl_fake_hv plays the hypervisor, on CPU 0. Its entries carry a number and a checksum.
  * Only "guest" needs a real hypervisor.
  * Exits with 0 if everything was right; otherwise prints what was not: "wrong: ...". Other
  * lines begin with "note:".

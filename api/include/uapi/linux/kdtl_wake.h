@@ -39,7 +39,7 @@ enum kdtl_wake_kind {
 /* kdtl_wake_entry::flags */
 #define KDTL_WAKE_QUEUED	0x01	/* it had not left its queue, or its CPU */
 #define KDTL_WAKE_HARDIRQ	0x02	/* by an interrupt: kdtl_wake_by() is a bystander */
-#define KDTL_WAKE_SOFTIRQ	0x04	/* by a softirq, likewise; not if ksoftirqd or ktimers runs it */
+#define KDTL_WAKE_SOFTIRQ	0x04	/* by a softirq, but not in ksoftirqd or ktimers */
 #define KDTL_WAKE_IOWAIT	0x08	/* it waited for a disk */
 
 /* An interrupt did it, and no task. */

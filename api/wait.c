@@ -36,6 +36,15 @@ static u8 kdtl_wakes_taken(struct kdtl_session *s, bool reads)
 }
 
 /*
+ * Most looks find no wake-up, so look without the lock first.  A wake-up that comes now wakes the
+ * waiter, which is on the queue.
+ */
+static __always_inline u8 kdtl_take_wake(struct kdtl_session *s, u8 bits)
+{
+	return READ_ONCE(s->pending) ? kdtl_session_take_wake(s, bits) : 0;
+}
+
+/*
  * Take a message.  With the last message also take its wake-up, which must not end the next wait.
  */
 static noinline bool kdtl_take_msg(struct kdtl_session *s, struct kdtl_msg *msg)
@@ -45,7 +54,7 @@ static noinline bool kdtl_take_msg(struct kdtl_session *s, struct kdtl_msg *msg)
 
 	if (!kdtl_msgq_get(&s->msgs, msg, &last))
 		return false;
-	if (last && kdtl_session_take_wake(s, takes) && takes != KDTL_PENDING_ALL)
+	if (last && kdtl_take_wake(s, takes) && takes != KDTL_PENDING_ALL)
 		kdtl_session_wake_others(s);
 	return true;
 }
@@ -70,18 +79,14 @@ static int kdtl_wait_over(struct kdtl_session *s, struct kdtl_msg *msg,
 			  unsigned int stops)
 {
 	const u8 takes = kdtl_wakes_taken(s, msg);
-	u8 taken = 0;
+	u8 taken;
 
 	if (READ_ONCE(s->closing))
 		return -ESHUTDOWN;
 	if (msg && kdtl_take_msg(s, msg))
 		return 1;
-	/*
-	 * A message may have been posted since, and then the wake-up was for it.  A wake-up that
-	 * comes now wakes the waiter, which is on the queue.
-	 */
-	if (READ_ONCE(s->pending))
-		taken = kdtl_session_take_wake(s, takes);
+	/* A message may have been posted since, and then the wake-up was for it. */
+	taken = kdtl_take_wake(s, takes);
 	if (taken & KDTL_PENDING_NEW || READ_ONCE(s->stops) != stops) {
 		if (!msg || kdtl_take_msg(s, msg))
 			return 1;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Computes what follows from the figures: awk -v dir=DIR -f derive.awk results.tsv writes goals.tsv,
-# rates.tsv, settings.tsv, slower.tsv and fleet.tsv to DIR.
+# rates.tsv, settings.tsv, slower.tsv, clients.tsv and fleet.tsv to DIR.
 
 BEGIN {
 	FS = OFS = "\t"
@@ -84,6 +84,20 @@ function slower(what, added)
 			> (dir "/slower.tsv")
 }
 
+# What a fork, an exec, ... take with a client, beyond what they take without one.
+function client(what, name,	i, n, whats, line, is)
+{
+	n = split("fork exec rename renice wake", whats, " ")
+	for (i = 1; i <= n; i++) {
+		is = v["client." name "." whats[i]]
+		if (is == "")
+			return
+		line = line OFS sprintf(name == "nothing" ? "%.0f" : "%+.0f",
+					name == "nothing" ? is : is - v["client.nothing." whats[i]])
+	}
+	print what line > (dir "/clients.tsv")
+}
+
 function fleet(what, one, all)
 {
 	print what, one, all > (dir "/fleet.tsv")
@@ -159,6 +173,14 @@ END {
 	slower("LTTng", v["dispatch.lttng"])
 	slower("ftrace", v["dispatch.ftrace"])
 	slower("perf", v["dispatch.perf"])
+
+	client("without kdtl", "nothing")
+	client("kdtl, its source and kdtl_answers, no session", "kdtl")
+	client("sampler", "sampler")
+	client("watch", "watch")
+	client("recorder", "recorder")
+	client("trace, its event off", "trace")
+	client("stream, while ``kdtl record`` runs", "record")
 
 	n = 4096
 	hosts = 10000

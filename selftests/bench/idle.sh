@@ -54,6 +54,7 @@ mkdir -p "${RESULTS%/*}"
 costs nothing
 load kdtl
 load kdtl_sched
+load kdtl_answers
 costs_module sessions.8 bench_kdtl sessions=8 aux_pages=64
 costs_module sessions.8.reading bench_kdtl sessions=8 aux_pages=64 reading=1
 costs_module watch kdtl_watch

@@ -180,7 +180,7 @@ _source_make()
 	kernel_make_args "$target"
 	header=$(_assembly_header "$target")
 	[ -z "$header" ] || make_args+=(KAFLAGS="-include $header")
-	nice -n 19 make -C "$src" O="$dir/build" HOSTCC=gcc-12 \
+	make -C "$src" O="$dir/build" HOSTCC=gcc-12 \
 		KBUILD_BUILD_USER=kdtl KBUILD_BUILD_HOST=kdtl "${make_args[@]}" "$@"
 }
 

@@ -312,6 +312,8 @@ static void kdtl_rcu_look(struct work_struct *work)
 	if (gets_on) {
 		kdtl_rcu_gp = start_poll_synchronize_rcu();
 		more = --kdtl_rcu_looks;
+	} else {
+		kdtl_rcu_looks = 0;
 	}
 	spin_unlock(&kdtl_rcu_lock);
 	if (!gets_on)
@@ -332,8 +334,9 @@ void kdtl_rcu_await_end(void)
  *
  * A module that goes waits for RCU several times in the kernel's own functions, which log nothing,
  * and RCU may have to wait until a real-time task lets others run on its CPU.  If RCU makes
- * progress now, a work item checks each second whether it still does.  When a module itself waits,
- * kdtl_late_begin() does this.
+ * progress now, a work item checks each second whether it still does, and a call for the same owner
+ * meanwhile returns at once, so that a module which closes many sessions waits once.  When a module
+ * itself waits, kdtl_late_begin() does this.
  *
  * Context: task, may sleep.
  */
@@ -341,8 +344,16 @@ void kdtl_rcu_await(const char *owner)
 {
 	const unsigned long late = jiffies + HZ;
 	unsigned long gp;
+	bool watched;
 
 	might_sleep();
+	spin_lock(&kdtl_rcu_lock);
+	watched = kdtl_rcu_looks && !strcmp(kdtl_rcu_owner, owner);
+	if (watched)
+		kdtl_rcu_looks = KDTL_RCU_LOOKS;
+	spin_unlock(&kdtl_rcu_lock);
+	if (watched)
+		return;
 	gp = start_poll_synchronize_rcu();
 	while (!poll_state_synchronize_rcu(gp)) {
 		usleep_range(1000, 2000);

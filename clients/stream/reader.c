@@ -151,24 +151,6 @@ struct stream_chunk *stream_chunk_add(struct file *file, int cpu, u64 bytes)
 }
 
 /**
- * stream_chunk_cancel() - make bytes unread again, which did not get into the pipe
- * @c: the chunk; the caller is still a user
- *
- * Context: under stream::verbs, since stream_chunk_add().
- */
-void stream_chunk_cancel(struct stream_chunk *c)
-{
-	struct stream *st = c->file->private_data;
-	struct stream_cpu *sc = per_cpu_ptr(st->percpu, c->cpu);
-
-	spin_lock(&sc->lock);
-	sc->ahead -= c->bytes;
-	c->bytes = 0;
-	c->len = 0;
-	spin_unlock(&sc->lock);
-}
-
-/**
  * stream_chunk_get() - add a user
  * @c: the chunk
  *

@@ -67,10 +67,11 @@ static ssize_t stream_splice_span(struct file *file, struct pipe_inode_info *pip
 		span += n;
 		len -= n;
 	}
+	/*
+	 * This takes all of it: splice() has looked for a reader, and stream_splice_next() for
+	 * room, and the pipe has been locked since.
+	 */
 	ret = splice_to_pipe(pipe, &spd);
-	/* There was room for the whole span, so an error means that nothing went in. */
-	if (ret < 0)
-		stream_chunk_cancel(c);
 	stream_chunk_put(c);
 	return ret;
 }

@@ -175,7 +175,6 @@ bool stream_readable(struct stream *st);
 bool stream_mapped_readable(struct stream *st);
 int stream_wait(struct stream *st, bool noblock);
 struct stream_chunk *stream_chunk_add(struct file *file, int cpu, u64 bytes);
-void stream_chunk_cancel(struct stream_chunk *c);
 void stream_chunk_get(struct stream_chunk *c);
 void stream_chunk_put(struct stream_chunk *c);
 void stream_chunks_free(struct stream *st);

@@ -182,9 +182,16 @@ static void session_bad_pmu(struct kunit *test)
 	session_nothing_left(test, "sources that are refused");
 }
 
+static int session_attach_unregisters(struct kdtl_pmu *p)
+{
+	kdtl_pmu_unregister(p);
+	return 0;
+}
+
 /* To register a source again, or to unregister one that is in use, changes nothing. */
 static void session_pmu_twice(struct kunit *test)
 {
+	const struct kdtl_session_attr twice = { .pmu = "kdtl_fake_twice", .aux_pages = 1 };
 	const struct kdtl_session_attr attr = { SESSION_GOOD };
 	struct kdtl_session *a = kapi_create(test, &attr), *b;
 	static struct kdtl_pmu p;
@@ -209,7 +216,13 @@ static void session_pmu_twice(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_pmu_register(&p), -EEXIST);
 	kdtl_pmu_unregister(&p);
 	p.name = "kdtl_fake_twice";
+	p.attach = session_attach_unregisters;
 	KUNIT_EXPECT_EQ(test, kdtl_pmu_register(&p), 0);
+	/* A session that is just being created holds the source before it is a user. */
+	b = kdtl_session_create(&twice);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(b), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_pmu_register(&p), -EEXIST);
+	kdtl_session_close(b);
 	kdtl_pmu_unregister(&p);
 	kdtl_pmu_unregister(&p);
 	session_nothing_left(test, "sources that are registered twice, or not at all");
@@ -500,6 +513,7 @@ static void session_start_fails(struct kunit *test)
 {
 	const struct kdtl_session_attr attr = { SESSION_GOOD };
 	struct kdtl_session *s = kapi_create(test, &attr);
+	struct kdtl_aux_info info;
 	int cpu;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
@@ -511,6 +525,9 @@ static void session_start_fails(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, atomic_read(&session_src.on), 0, "CPU %d refuses", cpu);
 		/* The session is loaded, but not started. */
 		KUNIT_EXPECT_EQ(test, kdtl_write_config(s, NULL, 0), 0);
+		/* The next start tries this CPU again. */
+		KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
+		KUNIT_EXPECT_TRUE(test, info.online);
 		session_src.source_error = 0;
 		KUNIT_EXPECT_EQ(test, kdtl_start(s), 0);
 		KUNIT_EXPECT_EQ(test, atomic_read(&session_src.on), (int)num_online_cpus());

@@ -242,9 +242,10 @@ static void messages_end(struct kunit *test)
 }
 
 #ifdef CONFIG_HOTPLUG_CPU
-/* If a CPU goes and comes back, messages say so, and its entries stay. */
+/* If a CPU goes and comes back, messages say so, and its entries and its active set stay. */
 static void messages_cpu(struct kunit *test)
 {
+	struct kdtl_evtset sets[] = { { .overflows = 1 }, { .id = 6 } };
 	static struct completion done;
 	const int cpu = num_online_cpus() - 1;
 	struct kdtl_aux_info info;
@@ -255,8 +256,12 @@ static void messages_cpu(struct kunit *test)
 	s = kapi_session_of(test, 4, 0, &done);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
 	KUNIT_ASSERT_GT(test, cpu, 0);
+	KUNIT_ASSERT_EQ(test, kdtl_create_evtsets(s, sets, ARRAY_SIZE(sets)), 0);
+	KUNIT_ASSERT_EQ(test, kapi_per_entry(s, KDTL_KIND_PREEMPT), 0);
 	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
-	kapi_emit(cpu, KDTL_KIND_CEDE, 5);
+	/* The first entry switches the CPU to set 6. */
+	kapi_emit(cpu, KDTL_KIND_PREEMPT, 1);
+	kapi_emit(cpu, KDTL_KIND_CEDE, 4);
 	KUNIT_EXPECT_EQ(test, kapi_msgs_of(s, KDTL_MSG_CPU), 0U);
 	KUNIT_EXPECT_FALSE(test, completion_done(&done));
 	KUNIT_ASSERT_EQ(test, remove_cpu(cpu), 0);
@@ -266,11 +271,12 @@ static void messages_cpu(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, kapi_msg_of(s, KDTL_MSG_CPU, &msg));
 	KUNIT_EXPECT_EQ(test, (size_t)msg.size, sizeof(msg));
 	KUNIT_EXPECT_EQ(test, msg.cpu, cpu);
+	KUNIT_EXPECT_EQ(test, msg.set, 6);
 	KUNIT_EXPECT_FALSE(test, msg.cpu_state.online);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
 	KUNIT_EXPECT_FALSE(test, info.online);
 	KUNIT_EXPECT_EQ(test, info.unread, 5ULL);
-	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_CEDE, cpu), 5ULL);
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 6, KDTL_CTR_CEDE, cpu), 4ULL);
 
 	KUNIT_EXPECT_FALSE(test, completion_done(&done));
 	KUNIT_ASSERT_EQ(test, cpus_bring_back(cpu), 0);
@@ -278,10 +284,11 @@ static void messages_cpu(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
 	KUNIT_ASSERT_TRUE(test, kapi_msg_of(s, KDTL_MSG_CPU, &msg));
 	KUNIT_EXPECT_EQ(test, msg.cpu, cpu);
+	KUNIT_EXPECT_EQ(test, msg.set, 6);
 	KUNIT_EXPECT_TRUE(test, msg.cpu_state.online);
 	KUNIT_EXPECT_EQ(test, kapi_msgs_of(s, KDTL_MSG_CPU), 0U);
 	kapi_emit(cpu, KDTL_KIND_CEDE, 2);
-	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_CEDE, cpu), 7ULL);
+	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 6, KDTL_CTR_CEDE, cpu), 6ULL);
 	KUNIT_EXPECT_EQ(test, kdtl_aux_info(s, cpu, &info), 0);
 	KUNIT_EXPECT_TRUE(test, info.online);
 	KUNIT_EXPECT_EQ(test, info.unread, 7ULL);

@@ -616,11 +616,8 @@ static void wait_three_waiters(struct kunit *test)
 #ifdef CONFIG_KPROBES
 static bool wait_late_held, wait_late_go;
 
-/*
- * Called where the waiter leaves the queue; as long as this takes, a wake-up can still find it
- * there.
- */
-static int wait_late_leaves(struct kprobe *kp, struct pt_regs *regs)
+/* Called where the waiter is to be late: it goes on when the wake-up has come. */
+static int wait_late_hold(struct kprobe *kp, struct pt_regs *regs)
 {
 	unsigned long left = 1UL << 30;
 
@@ -632,16 +629,11 @@ static int wait_late_leaves(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-/* A wake-up that comes while a waiter is giving up ends that wait, or the wait of another. */
-static void wait_late(struct kunit *test)
+/* Start a session, and have the waiter be late where it calls the function of the probe. */
+static struct kdtl_session *wait_late_begin(struct kunit *test, struct kprobe *probe)
 {
-	struct kprobe probe = {
-		.symbol_name	= "finish_swait",
-		.pre_handler	= wait_late_leaves,
-	};
 	struct kdtl_session *s;
-	struct wait_sleeper m[2];
-	int i, err;
+	int err;
 
 	if (num_online_cpus() < 2)
 		kunit_skip(test, "needs two CPUs");
@@ -651,9 +643,33 @@ static void wait_late(struct kunit *test)
 	wait_late_task = NULL;
 	wait_late_held = false;
 	wait_late_go = false;
-	err = register_kprobe(&probe);
+	probe->pre_handler = wait_late_hold;
+	err = register_kprobe(probe);
 	if (err)
 		kunit_skip(test, "no kprobe: %d", err);
+	return s;
+}
+
+/* The wake-up comes, and then the waiter goes on. */
+static void wait_late_wake(struct kunit *test, struct kdtl_session *s)
+{
+	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(wait_late_held)));
+	kapi_emit(0, KDTL_KIND_CEDE, 1);
+	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(s->pending)));
+	WRITE_ONCE(wait_late_go, true);
+}
+
+/*
+ * A wake-up that comes while a waiter is giving up ends that wait, or the wait of another: until
+ * the waiter has left the queue, the wake-up can still find it there.
+ */
+static void wait_late(struct kunit *test)
+{
+	struct kprobe probe = { .symbol_name = "finish_swait" };
+	struct kdtl_session *s = wait_late_begin(test, &probe);
+	struct wait_sleeper m[2];
+	int i;
+
 	/*
 	 * The waiter that is to be late is the first in the queue.  It may be late before the other
 	 * one comes, and then takes all of its CPU, so the two are on different CPUs.
@@ -665,17 +681,37 @@ static void wait_late(struct kunit *test)
 	}
 	for (i = 0; i < 2; i++)
 		KUNIT_EXPECT_TRUE(test, wait_begin(&m[i]));
-	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(wait_late_held)));
-	kapi_emit(0, KDTL_KIND_CEDE, 1);
-	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(s->pending)));
-	WRITE_ONCE(wait_late_go, true);
+	wait_late_wake(test, s);
 	KUNIT_EXPECT_EQ(test, wait_result(test, &m[1]), (ssize_t)1);
 	KUNIT_EXPECT_EQ(test, wait_result(test, &m[0]), (ssize_t)1);
 	wait_late_task = NULL;
 	unregister_kprobe(&probe);
 }
+
+/* Nor is a wake-up a count of others if it comes when the waiter is about to look for these. */
+static void wait_late_own(struct kunit *test)
+{
+	struct kprobe probe = { .symbol_name = "kdtl_session_take_foreign" };
+	struct kdtl_session *s = wait_late_begin(test, &probe);
+	struct wait_sleeper m;
+
+	wait_create(test, &m, s, WAIT_LATE);
+	if (m.task) {
+		kthread_bind(m.task, 1);
+		wake_up_process(m.task);
+		wait_late_wake(test, s);
+		KUNIT_EXPECT_EQ(test, wait_result(test, &m), (ssize_t)1);
+	}
+	wait_late_task = NULL;
+	unregister_kprobe(&probe);
+}
 #else
 static void wait_late(struct kunit *test)
+{
+	kunit_skip(test, "no kprobes");
+}
+
+static void wait_late_own(struct kunit *test)
 {
 	kunit_skip(test, "no kprobes");
 }
@@ -1415,6 +1451,7 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_two_waiters),
 	KUNIT_CASE(wait_three_waiters),
 	KUNIT_CASE(wait_late),
+	KUNIT_CASE(wait_late_own),
 	KUNIT_CASE(wait_one_by_one),
 	KUNIT_CASE(wait_after_close),
 	KUNIT_CASE(wait_cycles),

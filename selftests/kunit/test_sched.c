@@ -1097,7 +1097,7 @@ static void expect_told(struct kunit *test, struct keeper *k, int cpu)
 		   first.since, first.until, kdtl_entry_time(e));
 }
 
-/* A session that is stopped does not look. */
+/* The session does not look at this CPU's queue. */
 static void expect_untold(struct kunit *test, struct keeper *k, int cpu)
 {
 	DECLARE_COMPLETION_ONSTACK(ran);
@@ -1149,6 +1149,11 @@ static void kdtl_sched_waits_on(struct kunit *test)
 	 */
 	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(here)), 0);
 	while_kept(test, cpu, expect_told);
+	/* It is stopped now.  Then it is started again, but without that CPU. */
+	while_kept(test, cpu, expect_untold);
+	KUNIT_EXPECT_EQ(test, kdtl_unload(sessions[0]), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_load(sessions[0], cpumask_of(here)), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_start(sessions[0]), 0);
 	while_kept(test, cpu, expect_untold);
 	set_cpus_allowed_ptr(current, cpu_possible_mask);
 	KUNIT_EXPECT_EQ(test, kdtl_waiting(sessions[0], NULL, NULL), -EINVAL);

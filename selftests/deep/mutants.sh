@@ -40,6 +40,12 @@ readonly kbuild='kdtl-y += core/mutant.o
 subdir-ccflags-y += -include $(kdtl-src)/selftests/deep/mutants/mutant.h
 ccflags-y += -include $(kdtl-src)/selftests/deep/mutants/mutant.h'
 
+# sums DIR: prints a line for each file in it, with its content's checksum, in order.
+sums()
+{
+	(cd -- "$1" && find . -type f -exec cksum {} +) | sort
+}
+
 # prepare: makes the tree of all mutants. Files that have not changed keep their times.
 prepare()
 {
@@ -58,15 +64,12 @@ prepare()
 		sed -i "1i #include \"$tree/selftests/deep/mutants/mutant.h\"" \
 			"$new/clients/stream/tool/kdtl.h" "$new/clients/stream/tool/chain.h" \
 			"$new/clients/recorder/last.h" "$new/api/answers/engine/"*.h || return
-	(cd -- "$tree" && find . -type f) | while read -r f; do
-		[ -e "$new/$f" ] || rm -- "$tree/$f"
-	done
-	(cd -- "$new" && find . -type f) | while read -r f; do
-		cmp -s -- "$new/$f" "$tree/$f" && continue
-		mkdir -p -- "$tree/${f%/*}"
-		cp -p -- "$new/$f" "$tree/$f" && touch -- "$tree/$f" || return
-	done
-	rm -rf -- "$new"
+	sums "$tree" >"$work/old" && sums "$new" >"$work/new" || return
+	comm -23 "$work/old" "$work/new" | cut -d ' ' -f 3- | (cd -- "$tree" && xargs -r rm --)
+	comm -13 "$work/old" "$work/new" | cut -d ' ' -f 3- >"$work/changed"
+	(cd -- "$new" && xargs -r cp -p --parents -t "$tree" --) <"$work/changed" &&
+		(cd -- "$tree" && xargs -r touch --) <"$work/changed" &&
+		rm -rf -- "$new"
 }
 
 # choose [TABLE | TABLE:LINE]...: leaves only these in the list.

@@ -200,6 +200,31 @@ static void wake_by(struct kunit *test)
 	}
 }
 
+/* A task that wakes up on another CPU than it slept on was not moved while it waited. */
+static void wake_elsewhere(struct kunit *test)
+{
+	DECLARE_COMPLETION_ONSTACK(c);
+	struct kdtl_wake_entry w = {};
+	struct kdtl_session *s;
+	struct task_struct *t;
+	int other;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs two CPUs");
+	t = kthread_run(sleeper, &c, "kdtl_sleeper");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(t));
+	KUNIT_EXPECT_TRUE(test, kapi_until(sleeps(t)));
+	other = kapi_other_cpu(task_cpu(t));
+	KUNIT_EXPECT_EQ(test, set_cpus_allowed_ptr(t, cpumask_of(other)), 0);
+	s = wake_session(test);
+	complete(&c);
+	KUNIT_EXPECT_TRUE(test, kapi_until(task_cpu(t) == other));
+	KUNIT_EXPECT_TRUE(test, s && wake_find(s, KDTL_WAKE_WOKEN, t->pid, &w));
+	KUNIT_EXPECT_EQ(test, kdtl_wake_by(&w), current->pid);
+	KUNIT_EXPECT_FALSE(test, s && wake_find(s, KDTL_WAKE_MOVED, t->pid, &w));
+	kthread_stop(t);
+}
+
 /* Only this wake-up comes with interrupts on. */
 static void wake_itself(struct kunit *test)
 {
@@ -302,6 +327,65 @@ static void wake_locks(struct kunit *test)
 	wake_contended(test, s, waits_to_write, KDTL_WAKE_LOCK_WRITE, 0, &rwsem);
 	up_read(&test_rwsem);
 }
+
+#if defined(CONFIG_QUEUED_RWLOCKS) && !defined(CONFIG_PREEMPT_RT)
+static DEFINE_RWLOCK(test_rwlock);
+static bool spins;
+
+static void notes_spin(void *data, void *lock, unsigned int what)
+{
+	if (lock == &test_rwlock.raw_lock)
+		WRITE_ONCE(spins, true);
+}
+
+static int spins_to_read(void *ended)
+{
+	read_lock(&test_rwlock);
+	read_unlock(&test_rwlock);
+	complete(ended);
+	return 0;
+}
+
+/* A thread that spins for a lock does not sleep for it. */
+static void wake_spins(struct kunit *test)
+{
+	struct kdtl_probe probe = { "contention_begin", notes_spin, .optional = true };
+	const int other = kapi_other_cpu(raw_smp_processor_id());
+	const unsigned long end = jiffies + 10 * HZ;
+	struct kdtl_session *s = wake_session(test);
+	DECLARE_COMPLETION_ONSTACK(ended);
+	struct kdtl_wake_entry w = {};
+	struct task_struct *t;
+	pid_t pid;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	if (other < 0)
+		kunit_skip(test, "needs two CPUs");
+	spins = false;
+	KUNIT_ASSERT_EQ(test, kdtl_probes_register(&probe, 1), 0);
+	t = kthread_create_on_cpu(spins_to_read, &ended, other, "kdtl_spins/%u");
+	if (!IS_ERR(t) && probe.tp) {
+		pid = t->pid;
+		write_lock(&test_rwlock);
+		wake_up_process(t);
+		while (!READ_ONCE(spins) && time_before(jiffies, end))
+			cpu_relax();
+		write_unlock(&test_rwlock);
+		wait_for_completion(&ended);
+		KUNIT_EXPECT_TRUE(test, spins);
+		KUNIT_EXPECT_FALSE(test, wake_find(s, KDTL_WAKE_CONTENDED, pid, &w));
+	} else if (!IS_ERR(t)) {
+		kthread_stop(t);
+	}
+	kdtl_probes_unregister(&probe, 1);
+	KUNIT_EXPECT_FALSE(test, IS_ERR(t));
+}
+#else
+static void wake_spins(struct kunit *test)
+{
+	kunit_skip(test, "no lock that tells who spins");
+}
+#endif
 
 #define STAY_NS		(5 * NSEC_PER_MSEC)
 
@@ -440,8 +524,10 @@ static struct kunit_case wake_cases[] = {
 	KUNIT_CASE(wake_probes),
 	KUNIT_CASE(wake_mixed),
 	KUNIT_CASE(wake_by),
+	KUNIT_CASE(wake_elsewhere),
 	KUNIT_CASE(wake_itself),
 	KUNIT_CASE(wake_locks),
+	KUNIT_CASE(wake_spins),
 	KUNIT_CASE(wake_kept),
 	KUNIT_CASE(wake_cost),
 	{ }

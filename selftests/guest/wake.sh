@@ -60,13 +60,13 @@ nothing_lost()
 # shellcheck disable=SC2016 # it is awk's
 pid_and_text='{ pid = substr($0, 38, 7) + 0; text = substr($0, 47) }'
 
-# woken: each wake-up that the truth has came exactly so often.
+# woken: each wake-up that the truth has came exactly so often, with the argument of its call.
 woken()
 {
 	awk -v disk="$disk" '
 	FNR == NR {
 		if ($1 == "woken")
-			want[$2, $4] = $3 " " $5
+			want[$2, $4] = $3 " " $5 " " $6
 		next
 	}
 	/^#/ { next }
@@ -77,12 +77,14 @@ woken()
 		sub(/:.*/, "", by)
 		call = text
 		sub(/.*in system call /, "", call)
+		arg = call
 		sub(/\(.*/, "", call)
+		gsub(/.*\(|\).*/, "", arg)
 		if (by ~ /interrupt|softirq/)
 			by = text ~ /: uninterruptible, waits for a disk, / ? "disk" : "irq"
 		if ((pid, call) in want) {
 			split(want[pid, call], w, " ")
-			n[pid, call, by]++
+			n[pid, call, w[3] == "any" || w[3] == arg ? by : by ", " arg]++
 		}
 	}
 	END {

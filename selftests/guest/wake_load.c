@@ -6,11 +6,12 @@
  *
  * Each line of FILE is
  *
- *	woken PID BY SYSCALL TIMES	PID slept TIMES times in SYSCALL until BY woke it
+ *	woken PID BY SYSCALL TIMES ARG	PID slept TIMES times in SYSCALL until BY woke it
  *	moved PID BY FROM TO		BY moved PID, which waited for a CPU
  *	lock PID BY KIND SYSCALL TIMES	PID slept at least TIMES times for a lock that BY held
  *
  * where BY is a PID, or "irq", or "kworker", or "disk": the interrupt of DEVICE, a block device.
+ * ARG is the call's first argument, in hex, or "any" if it is not always the same.
  * No task is woken before it sleeps and has left its CPU.
  */
 #define _GNU_SOURCE
@@ -32,6 +33,7 @@
 #include "must.h"
 
 #define ROUNDS	20
+#define ANY	(~0UL)
 
 static FILE *out;
 static uint32_t *word;	/* shared by all */
@@ -93,9 +95,13 @@ static void told(pid_t pid)
 	must(waitpid(pid, NULL, 0) == pid);
 }
 
-static void woken(pid_t pid, const char *by, long nr, int times)
+static void woken(pid_t pid, const char *by, long nr, int times, unsigned long arg)
 {
-	must(fprintf(out, "woken %d %s %ld %d\n", pid, by, nr, times) > 0);
+	char text[32] = "any";
+
+	if (arg != ANY)
+		snprintf(text, sizeof(text), "%#lx", arg);
+	must(fprintf(out, "woken %d %s %ld %d %s\n", pid, by, nr, times, text) > 0);
 }
 
 static const char *me(void)
@@ -124,7 +130,7 @@ static void by_pipe(void)
 		must(write(ends[1], &c, 1) == 1);
 	}
 	told(pid);
-	woken(pid, me(), SYS_read, ROUNDS);
+	woken(pid, me(), SYS_read, ROUNDS, ends[0]);
 	close(ends[0]);
 	close(ends[1]);
 }
@@ -147,7 +153,7 @@ static void by_eventfd(void)
 		must(write(fd, &nr, sizeof(nr)) == sizeof(nr));
 	}
 	told(pid);
-	woken(pid, me(), SYS_read, ROUNDS);
+	woken(pid, me(), SYS_read, ROUNDS, fd);
 	close(fd);
 }
 
@@ -168,7 +174,7 @@ static void by_futex(void)
 		must(syscall(SYS_futex, word, FUTEX_WAKE, 1) == 1);
 	}
 	told(pid);
-	woken(pid, me(), SYS_futex, ROUNDS);
+	woken(pid, me(), SYS_futex, ROUNDS, (uintptr_t)word);
 }
 
 /* The kernel knows which task holds such a futex: the futex has its PID. */
@@ -190,7 +196,7 @@ static void by_pi_futex(void)
 		must(!syscall(SYS_futex, lock + i, FUTEX_UNLOCK_PI));
 	}
 	told(pid);
-	woken(pid, me(), SYS_futex, ROUNDS);
+	woken(pid, me(), SYS_futex, ROUNDS, ANY);
 }
 
 /* If a host stops the machine, the time may be over before the task sleeps. */
@@ -211,7 +217,7 @@ static void by_timer(void)
 		_exit(0);
 	}
 	told(pid);
-	woken(pid, "irq", SYS_clock_nanosleep, *word);
+	woken(pid, "irq", SYS_clock_nanosleep, *word, CLOCK_MONOTONIC);
 }
 
 /* Here the read may be over before the task sleeps. */
@@ -228,6 +234,7 @@ static void by_disk(const char *device)
 				  -1, 0);
 
 		must(fd >= 0 && page != MAP_FAILED);
+		word[1] = fd;
 		for (int i = 0; i < ROUNDS; i++) {
 			before = sleeps_of(getpid());
 			must(pread(fd, page, 4096, 4096 * i) == 4096);
@@ -237,7 +244,7 @@ static void by_disk(const char *device)
 	}
 	told(pid);
 	must(*word > 0);
-	woken(pid, "disk", SYS_pread64, *word);
+	woken(pid, "disk", SYS_pread64, *word, word[1]);
 }
 
 static void ignore(int sig)
@@ -260,7 +267,7 @@ static void by_signal(void)
 		must(!kill(pid, SIGUSR1));
 	}
 	told(pid);
-	woken(pid, me(), SYS_ppoll, ROUNDS);
+	woken(pid, me(), SYS_ppoll, ROUNDS, 0);
 }
 
 /* A child waits for its own child, which exits then. */
@@ -281,7 +288,7 @@ static void by_exit(void)
 	}
 	told(pid);
 	snprintf(by, sizeof(by), "%u", *word);
-	woken(pid, by, SYS_wait4, 1);
+	woken(pid, by, SYS_wait4, 1, *word);
 }
 
 /*
@@ -312,7 +319,7 @@ static void by_kworker(void)
 			usleep(500);
 	}
 	told(pid);
-	woken(pid, "kworker", SYS_read, ROUNDS);
+	woken(pid, "kworker", SYS_read, ROUNDS, slave);
 }
 
 static void on_cpu(pid_t pid, int cpu)

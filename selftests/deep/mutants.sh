@@ -105,9 +105,12 @@ programs()
 # says nothing for too long is ended.
 boot()
 {
-	local size=-1 now since=$SECONDS
+	local size=-1 now since=$SECONDS kmods=()
 
+	capture "$top/scripts/kernel" "$1" modules || return
+	! grep -qs '/null_blk\.ko' "$captured/modules.dep" || kmods=(--kmod null_blk)
 	start_group "$top/selftests/run/vm" "$1" --cpus 4 --timeout 36000 --modules "$modules" \
+		"${kmods[@]}" \
 		--add "$tree/selftests:/selftests" --add "$tree-programs/$1:/selftests/guest" \
 		--add "$work/todo:/mutants" -- "MUTANTS_LIMIT=${MUTANTS_LIMIT:-600} sh /selftests/deep/mutants/guest.sh </mutants/todo" \
 		>"$work/said" 2>&1 </dev/null

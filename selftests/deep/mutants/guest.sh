@@ -36,11 +36,12 @@ run()
 	return "$1"
 }
 
-# Unload all modules; if a mutant leaves one behind, nothing more can be tried in this machine.
+# Unload all modules; if a mutant leaves one behind, nothing more can be tried in this machine. A test
+# that was ended may have left its disk, and the next one wants a disk of its own.
 clean()
 {
 	for _ in 1 2 3; do
-		awk '/^kdtl/ { print $1 }' /proc/modules >/tmp/modules
+		awk '/^kdtl|^null_blk/ { print $1 }' /proc/modules >/tmp/modules
 		while read -r module; do
 			rmmod "$module" 2>/dev/null
 		done </tmp/modules

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-# Adds up what the gcov tool says about several builds. Prints "file:line:count:text"
-# for each line of api/ and core/ that has code. Its input has, for each file, a line
+# Adds up what the gcov tool says about several builds. Prints "file:line:count:text" for each line
+# of api/, core/ and clients/ that has code. Its input has, for each file, a line
 #
 #	-:0:Source:file		and then lines	count:line:text
 
 /^ *-: *0:Source:/ {
 	file = $0
 	sub(/^ *-: *0:Source:/, "", file)
-	wanted = file ~ /^(api|core)\//
+	wanted = file ~ /^(api|core|clients)\//
 	next
 }
 !wanted || !/^ *[0-9#=]+\*?: *[0-9]+:/ { next }

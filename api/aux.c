@@ -13,11 +13,11 @@
 #include "request.h"
 
 /*
- * Log why kdtl_aux_peek() or kdtl_aux_consume() is refused.  They look at no_reader without
- * a lock: the client must not create a merge while it calls them anyway, and
+ * Log why a session refuses a reader.  kdtl_aux_peek() and kdtl_aux_consume() look at no_reader
+ * without a lock: the client must not create a merge while it calls them anyway, and
  * kdtl_session_open() returns only when the session has its reader.
  */
-static noinline int kdtl_no_reader(struct kdtl_session *s, const char *what)
+noinline int kdtl_reader_refuse(const struct kdtl_session *s, const char *what)
 {
 	if (!s->layout.nr_pages) {
 		pr_warn_ratelimited("%s: %s: a session with KDTL_SESSION_NO_AUX only counts\n",
@@ -26,7 +26,8 @@ static noinline int kdtl_no_reader(struct kdtl_session *s, const char *what)
 	}
 	if (!s->layout.overwrite) {
 		pr_warn_ratelimited("%s: %s: %s is the session's reader, and there is only one\n",
-				    s->owner, what, kdtl_reader_name(s));
+				    s->owner, what,
+				    s->runner ? "that of kdtl_session_open()" : "a merge");
 		return -EBUSY;
 	}
 	pr_warn_ratelimited("%s: %s: an overwrite session keeps nothing for a reader, use kdtl_aux_snapshot()\n",
@@ -43,7 +44,7 @@ static noinline ssize_t kdtl_peek_else(struct kdtl_session *s, int cpu, const vo
 	struct kdtl_aux *aux = kdtl_session_aux(s, cpu);
 
 	if (!s->ops->peek || s->layout.overwrite)
-		return kdtl_no_reader(s, "peek");
+		return kdtl_reader_refuse(s, "peek");
 	if (!span)
 		return kdtl_null_refuse(s, "kdtl_aux_peek", "span");
 	return aux ? s->ops->peek(aux, span) : 0;
@@ -92,7 +93,7 @@ static noinline int kdtl_consume_else(struct kdtl_session *s, int cpu, size_t by
 	struct kdtl_aux *aux = kdtl_session_aux(s, cpu);
 
 	if (!s->ops->consume || s->layout.overwrite)
-		return kdtl_no_reader(s, "consume");
+		return kdtl_reader_refuse(s, "consume");
 	if (!aux)
 		return bytes ? -EINVAL : 0;
 	return s->ops->consume(aux, bytes) ? kdtl_consume_refuse(aux, bytes) : 0;
@@ -248,7 +249,7 @@ int kdtl_aux_gap(struct kdtl_session *s, int cpu, size_t *at, u64 *lost)
 	if (err)
 		return err;
 	if (data_race(s->no_reader))
-		return kdtl_no_reader(s, "gap");
+		return kdtl_reader_refuse(s, "gap");
 	err = kdtl_null_check(s, at) ?: kdtl_null_check(s, lost);
 	if (err)
 		return err;

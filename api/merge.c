@@ -97,34 +97,6 @@ static bool kdtl_cursor_less(struct rb_node *a, const struct rb_node *b)
 	return kdtl_cursor_of(a)->time < kdtl_cursor_of(b)->time;
 }
 
-static int kdtl_merge_begin(struct kdtl_merge *m, const char *verb, unsigned long caller)
-{
-	struct kdtl_session *s = m->session;
-	int err = kdtl_session_enter(s, verb, caller);
-
-	if (err)
-		return err;
-	if (kdtl_reader_claim(s)) {
-		s->merge = m;
-	} else {
-		pr_warn("%s: merge: %s is the session's reader, and there is only one\n",
-			s->owner, kdtl_reader_name(s));
-		err = -EBUSY;
-	}
-	kdtl_session_leave(s);
-	return err;
-}
-
-static void kdtl_merge_end(struct kdtl_merge *m)
-{
-	struct kdtl_session *s = m->session;
-
-	mutex_lock(&s->lock);
-	s->merge = NULL;
-	kdtl_reader_unclaim(s);
-	mutex_unlock(&s->lock);
-}
-
 /*
  * Refuse a merge that was not created, or whose session is closed.  Returns -EINVAL or
  * -ESHUTDOWN.
@@ -170,31 +142,27 @@ static bool kdtl_merge_is_live(const struct kdtl_merge *m)
  */
 struct kdtl_merge *kdtl_merge_create(struct kdtl_session *s)
 {
-	struct kdtl_merge *m;
-	int err = kdtl_session_check(s) ?: kdtl_may_sleep(s->owner, __func__) ?:
-		kdtl_entries_check(s, __func__);
+	struct kdtl_merge *m = NULL;
+	int err = kdtl_session_enter(s, __func__, _RET_IP_);
 
 	if (err)
 		return ERR_PTR(err);
-	if (kdtl_reader_none(s)) {
-		pr_warn("%s: merge: %s session has nothing to consume\n", s->owner,
-			kdtl_reader_none(s));
-		return ERR_PTR(-EINVAL);
-	}
-	if (!s->pmu->sync) {
+	err = kdtl_entries_check(s, __func__);
+	if (!err && s->no_reader)
+		err = kdtl_reader_refuse(s, "merge");
+	if (!err && !s->pmu->sync) {
 		pr_warn("%s: merge: %s has no sync()\n", s->owner, s->pmu->name);
-		return ERR_PTR(-EOPNOTSUPP);
+		err = -EOPNOTSUPP;
 	}
-	m = kvzalloc(struct_size(m, cursors, nr_cpu_ids), GFP_KERNEL);
-	if (!m)
-		return ERR_PTR(-ENOMEM);
-	m->session = s;
-	err = kdtl_merge_begin(m, __func__, _RET_IP_);
-	if (err) {
-		kvfree(m);
-		return ERR_PTR(err);
+	if (!err)
+		m = kvzalloc(struct_size(m, cursors, nr_cpu_ids), GFP_KERNEL);
+	if (m) {
+		m->session = s;
+		s->merge = m;
+		WRITE_ONCE(s->no_reader, true);
 	}
-	return m;
+	kdtl_session_leave(s);
+	return m ?: ERR_PTR(err ?: -ENOMEM);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_merge_create, KDTL_NS);
 
@@ -270,17 +238,22 @@ static void kdtl_merge_advance(struct kdtl_merge *m)
  */
 void kdtl_merge_destroy(struct kdtl_merge *m)
 {
+	struct kdtl_session *s;
 	int cpu;
 
 	if (IS_ERR_OR_NULL(m) || (m->session && kdtl_may_sleep(m->session->owner, __func__)))
 		return;
-	if (m->session) {
-		mutex_lock(&m->session->reading);
+	s = m->session;
+	if (s) {
+		mutex_lock(&s->reading);
 		kdtl_merge_advance(m);
-		for_each_cpu(cpu, m->session->cpus)
+		for_each_cpu(cpu, s->cpus)
 			kdtl_cursor_consume(m, cpu);
-		mutex_unlock(&m->session->reading);
-		kdtl_merge_end(m);
+		mutex_unlock(&s->reading);
+		mutex_lock(&s->lock);
+		s->merge = NULL;
+		WRITE_ONCE(s->no_reader, false);
+		mutex_unlock(&s->lock);
 	}
 	kvfree(m);
 }

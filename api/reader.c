@@ -498,7 +498,7 @@ int kdtl_reader_start(struct kdtl_session *s, const struct kdtl_reader *reader)
 	}
 	kdtl_runner_list(r);
 	mutex_lock(&s->lock);
-	kdtl_reader_claim(s);
+	WRITE_ONCE(s->no_reader, true);
 	s->runner = r;
 	mutex_unlock(&s->lock);
 	kdtl_runner_swap_wake(r, kdtl_runner_wake, r);

@@ -5,37 +5,14 @@
 
 #include "../core/session.h"
 
-/* For the log: why this session has nothing to consume; NULL if it has. */
-static inline const char *kdtl_reader_none(const struct kdtl_session *s)
+/* Has the session nothing to consume? */
+static inline bool kdtl_reader_none(const struct kdtl_session *s)
 {
-	if (!s->layout.nr_pages)
-		return "a KDTL_SESSION_NO_AUX";
-	return s->layout.overwrite ? "an overwrite" : NULL;
-}
-
-/* Become the session's only reader.  Returns false if there is one, or can be none. */
-static inline bool kdtl_reader_claim(struct kdtl_session *s)
-{
-	lockdep_assert_held(&s->lock);
-	if (s->no_reader)
-		return false;
-	WRITE_ONCE(s->no_reader, true);
-	return true;
-}
-
-static inline void kdtl_reader_unclaim(struct kdtl_session *s)
-{
-	lockdep_assert_held(&s->lock);
-	WRITE_ONCE(s->no_reader, false);
-}
-
-/* For the log: name what reads the session. */
-static inline const char *kdtl_reader_name(const struct kdtl_session *s)
-{
-	return s->runner ? "that of kdtl_session_open()" : "a merge";
+	return !s->layout.nr_pages || s->layout.overwrite;
 }
 
 /* aux.c */
+int kdtl_reader_refuse(const struct kdtl_session *s, const char *what);
 ssize_t kdtl_reader_peek(struct kdtl_session *s, int cpu, const void **span);
 u64 kdtl_reader_lost(struct kdtl_session *s, int cpu, size_t from, size_t to);
 int kdtl_reader_consume(struct kdtl_session *s, int cpu, size_t bytes);

@@ -845,11 +845,8 @@ static int kdtl_session_run(struct kdtl_session *s, const struct kdtl_reader *re
 
 	if (err)
 		return err;
-	if (reader && kdtl_reader_none(s)) {
-		pr_warn("%s: open: %s session keeps nothing for a reader\n", s->owner,
-			kdtl_reader_none(s));
-		return -EINVAL;
-	}
+	if (reader && kdtl_reader_none(s))
+		return kdtl_reader_refuse(s, "open");
 	/* Nobody else has the session yet, but its module may go. */
 	err = kdtl_session_lock_live(s);
 	if (err)

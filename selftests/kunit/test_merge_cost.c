@@ -47,6 +47,11 @@ static u64 cost_lost(struct kdtl_session *s, int cpu, size_t from, size_t to)
 	return 0;
 }
 
+static int cost_refuse(const struct kdtl_session *s, const char *what)
+{
+	return -EBUSY;
+}
+
 struct kdtl_merge *cost_merge_create(struct kdtl_session *s);
 void cost_merge_destroy(struct kdtl_merge *m);
 void cost_merge_detach(struct kdtl_merge *m);
@@ -79,8 +84,7 @@ static bool cost_less(struct rb_node *a, const struct rb_node *b)
 #define kdtl_reader_peek	cost_peek
 #define kdtl_reader_consume	cost_consume
 #define kdtl_reader_lost	cost_lost
-#undef kdtl_session_check
-#define kdtl_session_check(s)	(0)
+#define kdtl_reader_refuse	cost_refuse
 #define kdtl_entries_check(...)	(0)
 #define kdtl_session_enter(s, verb, caller)	(mutex_lock(&(s)->lock), 0)
 #define kdtl_session_leave(s)	mutex_unlock(&(s)->lock)

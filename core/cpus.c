@@ -172,18 +172,23 @@ const struct kdtl_area_ops kdtl_own_areas = {
 	.settle		= kdtl_aux_settle,
 };
 
-static int kdtl_cpu_open(struct kdtl_session *s, int cpu, const char **why)
+/* Open a CPU, or say in the log why not. */
+static int kdtl_cpu_open(struct kdtl_session *s, int cpu)
 {
-	struct kdtl_aux *aux = kdtl_cpu_area(s, cpu, why);
+	const char *why;
+	struct kdtl_aux *aux = kdtl_cpu_area(s, cpu, &why);
+	int err = PTR_ERR_OR_ZERO(aux);
 
-	if (IS_ERR(aux))
-		return PTR_ERR(aux);
 	/* The load may have opened this CPU before it had come up all the way. */
-	if (aux->event)
-		return 0;
-	WRITE_ONCE(aux->error, 0);
-	*why = "the PMU refuses it";
-	return s->ops->open(aux, why);
+	if (!err && !aux->event) {
+		WRITE_ONCE(aux->error, 0);
+		why = "the PMU refuses it";
+		err = s->ops->open(aux, &why);
+	}
+	if (err)
+		pr_warn_ratelimited("%s: CPU %d is not logged by %s: %s (%d)\n", s->owner, cpu,
+				    s->pmu->name, why, err);
+	return err;
 }
 
 static void kdtl_cpu_close(struct kdtl_session *s, int cpu)
@@ -212,19 +217,6 @@ static void kdtl_cpu_announce(struct kdtl_session *s, int cpu, bool online, int 
 	kdtl_session_wake(s);
 }
 
-static int kdtl_cpu_open_or_say(struct kdtl_session *s, int cpu)
-{
-	const char *why;
-	int err;
-
-	err = kdtl_cpu_open(s, cpu, &why);
-	if (!err)
-		return 0;
-	pr_warn_ratelimited("%s: CPU %d is not logged by %s: %s (%d)\n", s->owner, cpu,
-			    s->pmu->name, why, err);
-	return err;
-}
-
 /*
  * Do the callbacks have to do anything for this CPU?  kdtl_cpus_load() and kdtl_cpus_unload()
  * open and close CPUs themselves, and change the state under the hotplug lock.
@@ -245,7 +237,7 @@ static int kdtl_cpu_online(unsigned int cpu, struct hlist_node *node)
 
 	if (!kdtl_cpu_follows(s, cpu))
 		return 0;
-	err = kdtl_cpu_open_or_say(s, cpu);
+	err = kdtl_cpu_open(s, cpu);
 	kdtl_cpu_announce(s, cpu, !err, err);
 	return 0;
 }
@@ -301,7 +293,7 @@ static int kdtl_cpus_open(struct kdtl_session *s)
 	int cpu, err = 0;
 
 	for_each_cpu_and(cpu, s->loaded, cpu_online_mask) {
-		err = kdtl_cpu_open_or_say(s, cpu);
+		err = kdtl_cpu_open(s, cpu);
 		if (err)
 			break;
 	}

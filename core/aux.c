@@ -114,18 +114,6 @@ static int kdtl_aux_map_pages(struct kdtl_aux *aux, int caps)
 	return err;
 }
 
-/* Give the area its pages, and point the writer's ring at them. */
-static int kdtl_aux_alloc_pages(struct kdtl_aux *aux, int caps)
-{
-	const int err = kdtl_aux_map_pages(aux, caps);
-
-	if (err)
-		return err;
-	aux->sink.at->base = aux->area.base;
-	aux->sink.at->pos_mask = aux->area.size - 1;
-	return 0;
-}
-
 /**
  * kdtl_aux_init() - prepare an area that has no pages yet
  * @aux: the area, all zeros
@@ -194,12 +182,17 @@ struct kdtl_aux *kdtl_aux_alloc(struct kdtl_session *s, int cpu)
 		return ERR_PTR(-ENOMEM);
 	kdtl_aux_init(aux, s, cpu, per_cpu_ptr(s->pmu->cpu, cpu));
 	/* A session that only counts has no pages. */
-	err = aux->nr_pages ? kdtl_aux_alloc_pages(aux, s->pmu->pmu.capabilities) : 0;
-	if (!err)
+	if (!aux->nr_pages)
 		return aux;
-	kdtl_aux_exit(aux);
-	kfree(aux);
-	return ERR_PTR(err);
+	err = kdtl_aux_map_pages(aux, s->pmu->pmu.capabilities);
+	if (err) {
+		kdtl_aux_exit(aux);
+		kfree(aux);
+		return ERR_PTR(err);
+	}
+	aux->sink.at->base = aux->area.base;
+	aux->sink.at->pos_mask = aux->area.size - 1;
+	return aux;
 }
 
 /**

@@ -43,13 +43,10 @@ void kdtl_sink_init(struct kdtl_sink *sink, struct kdtl_pmu_cpu *c)
  */
 void kdtl_sink_exit(struct kdtl_sink *sink)
 {
-	struct kdtl_pmu_cpu *c = sink->near;
-	const unsigned int place = c ? kdtl_sink_place(sink) : 0;
-
-	if (!c)
+	if (!sink->near)
 		return;
 	*sink->at = (struct kdtl_ring){};
-	clear_bit_unlock(place, &c->taken);
+	clear_bit_unlock(kdtl_sink_place(sink), &sink->near->taken);
 }
 
 /* Have entries of @kinds, and no others, written at the sink's place. */

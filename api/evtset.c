@@ -18,8 +18,7 @@ static u64 kdtl_real_timeout(u64 ns)
 	if (!ns)
 		return 0;
 	ns = clamp_t(u64, ns, KDTL_MIN_TIMEOUT, KTIME_MAX / 2);
-	return div_u64(ns + hrtimer_resolution - 1, hrtimer_resolution) *
-	       hrtimer_resolution;
+	return DIV_ROUND_UP_ULL(ns, hrtimer_resolution) * hrtimer_resolution;
 }
 
 static int kdtl_evtset_check(struct kdtl_session *s, void *element)

@@ -140,10 +140,7 @@ static void kdtl_runner_flush(struct kdtl_runner *r)
  * because the kernel exports nothing that tells in which workqueue a work item runs.
  */
 struct kdtl_worker_head {
-	union {
-		struct list_head	entry;
-		struct hlist_node	hentry;
-	};
+	struct list_head	entry;	/* in a union with a hlist_node of that size */
 	struct work_struct	*current_work;
 	work_func_t		current_func;
 	void			*current_pwq;

@@ -84,9 +84,8 @@ static unsigned int kdtl_attr_aux_pages(const struct kdtl_session_attr *attr)
 static const char *kdtl_attr_place_invalid(const struct kdtl_session_attr *attr)
 {
 	const struct kdtl_place *place = attr->place;
-	const unsigned int each = kdtl_attr_aux_pages(attr);
+	const u64 each = kdtl_attr_aux_pages(attr);
 	unsigned int i;
-	int cpu, last = -1;
 
 	if (!place)
 		return NULL;
@@ -100,9 +99,7 @@ static const char *kdtl_attr_place_invalid(const struct kdtl_session_attr *attr)
 		return "not with KDTL_SESSION_RAW, whose areas are perf's";
 	if (!place->pages)
 		return "pages is NULL";
-	for_each_cpu(cpu, attr->cpus ?: cpu_possible_mask)
-		last = cpu;
-	if (last >= 0 && (u64)place->nr < (u64)each * (last + 1))
+	if (place->nr < each * (cpumask_last(attr->cpus ?: cpu_possible_mask) + 1))
 		return "fewer pages than aux_pages of each CPU";
 	for (i = 0; i < place->nr; i++) {
 		if (!place->pages[i])
@@ -162,6 +159,11 @@ static int kdtl_attr_check(const char *owner, const struct kdtl_session_attr *at
 				    owner, attr->watermark, size);
 		return -EINVAL;
 	}
+	if (attr->cpus && !cpumask_intersects(attr->cpus, cpu_possible_mask)) {
+		pr_warn_ratelimited("%s: no CPU asked for: cpus must hold at least one possible CPU\n",
+				    owner);
+		return -EINVAL;
+	}
 	needs = kdtl_attr_place_invalid(attr);
 	if (needs) {
 		pr_warn_ratelimited("%s: place: %s\n", owner, needs);
@@ -169,11 +171,6 @@ static int kdtl_attr_check(const char *owner, const struct kdtl_session_attr *at
 	}
 	if (!kdtl_attr_done_valid(attr->done)) {
 		pr_warn_ratelimited("%s: done is not initialised: call init_completion() first\n",
-				    owner);
-		return -EINVAL;
-	}
-	if (attr->cpus && !cpumask_intersects(attr->cpus, cpu_possible_mask)) {
-		pr_warn_ratelimited("%s: no CPU asked for: cpus must hold at least one possible CPU\n",
 				    owner);
 		return -EINVAL;
 	}

@@ -333,13 +333,6 @@ void kdtl_cgroups_end(void)
 	kdtl_cgroups_free();
 }
 
-static ssize_t kdtl_cgroup_copy_path(u64 id, char *path, size_t size)
-{
-	struct kdtl_cgroup *c = kdtl_cgroup_find(id);
-
-	return c ? strscpy(path, c->path, min(size, sizeof(c->path))) : -ENOENT;
-}
-
 /**
  * kdtl_cgroups_path() - the path of a cgroup
  * @id: its id
@@ -352,12 +345,14 @@ static ssize_t kdtl_cgroup_copy_path(u64 id, char *path, size_t size)
 ssize_t kdtl_cgroups_path(u64 id, char *path, size_t size)
 {
 	unsigned int tries = KDTL_SEQ_TRIES, seq;
+	const struct kdtl_cgroup *c;
 	ssize_t len;
 
 	do {
 		if (!kdtl_seqtry_begin(&cgroups.lock, &tries, &seq))
 			return -EAGAIN;
-		len = kdtl_cgroup_copy_path(id, path, size);
+		c = kdtl_cgroup_find(id);
+		len = c ? strscpy(path, c->path, min(size, sizeof(c->path))) : -ENOENT;
 	} while (read_seqcount_retry(&cgroups.lock.seq, seq));
 	return len;
 }

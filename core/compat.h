@@ -108,14 +108,6 @@ static inline int kdtl_reserve_mem_find(const char *name, phys_addr_t *start, ph
 #define kdtl_swake_up_locked(queue)	swake_up_locked(queue, 0)
 #endif
 
-#include <linux/ring_buffer.h>
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
-/* v6.3, "ring_buffer: Remove unused "event" parameter" */
-#define kdtl_ring_buffer_commit(buffer, event)	ring_buffer_unlock_commit(buffer, event)
-#else
-#define kdtl_ring_buffer_commit(buffer, event)	ring_buffer_unlock_commit(buffer)
-#endif
-
 /*
  * Is the task inside a page fault from user mode?  The memory controller marks it.  v6.11, "mm:
  * memcg: put struct task_struct::in_user_fault under CONFIG_MEMCG_V1"
@@ -193,12 +185,6 @@ static inline int kdtl_reserve_mem_find(const char *name, phys_addr_t *start, ph
 #else
 #define KDTL_HAVE_GROUP_THROTTLE	0
 #define kdtl_task_throttled(t)		((t)->throttled)
-#endif
-
-#include <linux/compiler_types.h>
-#ifndef __data_racy
-/* v6.10, "kcsan, compiler_types: Introduce __data_racy type qualifier" */
-#define __data_racy
 #endif
 
 /* The arguments of tracepoints that api/answers/tasks.c probes. */

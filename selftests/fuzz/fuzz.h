@@ -22,6 +22,11 @@
 
 #include "../../core/compat.h"
 
+#ifndef __data_racy
+/* v6.10, "kcsan, compiler_types: Introduce __data_racy type qualifier" */
+#define __data_racy
+#endif
+
 #define FUZZ_PMU	"kdtl_fuzz"
 #define FUZZ_SLOTS	3
 #define FUZZ_THREADS	4

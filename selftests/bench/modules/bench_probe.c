@@ -257,7 +257,12 @@ static void bench_ring_buffer(void *data, bool preempt, struct task_struct *prev
 	if (!event)
 		return;
 	bench_record_fill(ring_buffer_event_data(event), prev, next, prev_state);
-	kdtl_ring_buffer_commit(bench_buffer, event);
+	/* v6.3, "ring_buffer: Remove unused "event" parameter" */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+	ring_buffer_unlock_commit(bench_buffer, event);
+#else
+	ring_buffer_unlock_commit(bench_buffer);
+#endif
 }
 
 static int bench_ring_buffer_init(void)

@@ -34,36 +34,6 @@
 /* 4 GiB with pages of 4 KiB, about as far as a watermark of 32 bits reaches. */
 #define KDTL_MAX_PAGES		(1U << 20)
 
-/* Which attribute contradicts KDTL_SESSION_NO_AUX; NULL: none does. */
-static const char *kdtl_attr_needs_aux(const struct kdtl_session_attr *attr)
-{
-	if (!(attr->flags & KDTL_SESSION_NO_AUX))
-		return NULL;
-	if (attr->aux_pages)
-		return "aux_pages";
-	if (attr->flags & KDTL_SESSION_OVERWRITE)
-		return "KDTL_SESSION_OVERWRITE";
-	if (attr->watermark)
-		return "watermark";
-	return attr->min_wait ? "min_wait" : NULL;
-}
-
-/* Which attribute contradicts KDTL_SESSION_RAW; NULL: none does. */
-static const char *kdtl_attr_needs_entries(const struct kdtl_session_attr *attr)
-{
-	if (!(attr->flags & KDTL_SESSION_RAW))
-		return attr->config ? "config without KDTL_SESSION_RAW" : NULL;
-	if (!attr->pmu)
-		return "KDTL_SESSION_RAW without the name of a PMU";
-	if (attr->flags & KDTL_SESSION_PAUSE)
-		return "KDTL_SESSION_RAW and KDTL_SESSION_PAUSE";
-	if (attr->flags & KDTL_SESSION_NO_AUX)
-		return "KDTL_SESSION_RAW and KDTL_SESSION_NO_AUX";
-	if (attr->mask)
-		return "KDTL_SESSION_RAW and a mask";
-	return attr->min_wait ? "KDTL_SESSION_RAW and min_wait" : NULL;
-}
-
 static bool kdtl_pages_valid(const char *owner, const char *what, unsigned int nr)
 {
 	if (!nr || (is_power_of_2(nr) && nr <= KDTL_MAX_PAGES))
@@ -87,34 +57,49 @@ static const char *kdtl_attr_place_invalid(const struct kdtl_session_attr *attr)
 	const u64 each = kdtl_attr_aux_pages(attr);
 	unsigned int i;
 
-	if (!place)
-		return NULL;
 	/*
 	 * Entries that a reader has not consumed must stay as they were written, which cannot be
 	 * said of memory that belongs to the caller.  A snapshot is a copy of what is there.
 	 */
 	if (!(attr->flags & KDTL_SESSION_OVERWRITE))
-		return "only with KDTL_SESSION_OVERWRITE";
+		return "place is allowed only with KDTL_SESSION_OVERWRITE";
 	if (attr->flags & KDTL_SESSION_RAW)
-		return "not with KDTL_SESSION_RAW, whose areas are perf's";
+		return "place is not allowed with KDTL_SESSION_RAW, whose areas are perf's";
 	if (!place->pages)
-		return "pages is NULL";
+		return "place->pages is NULL";
 	if (place->nr < each * (cpumask_last(attr->cpus ?: cpu_possible_mask) + 1))
-		return "fewer pages than aux_pages of each CPU";
+		return "place->pages are fewer than aux_pages of each CPU";
 	for (i = 0; i < place->nr; i++) {
 		if (!place->pages[i])
-			return "a page is NULL";
+			return "a page of place->pages is NULL";
 	}
 	return NULL;
 }
 
-/*
- * Has the caller initialised its completion?  If not, it is mostly all zeros, and the first
- * wake-up, in hard irq, would follow its list to NULL.
- */
-static bool kdtl_attr_done_valid(const struct completion *done)
+/* What is wrong with the attributes, beside numbers and unknown bits; NULL: nothing. */
+static const char *kdtl_attr_invalid(const struct kdtl_session_attr *attr)
 {
-	return !done || (done->wait.task_list.next && done->wait.task_list.prev);
+	const struct completion *done = attr->done;
+
+	if (attr->flags & KDTL_SESSION_NO_AUX &&
+	    (attr->aux_pages || attr->watermark || attr->min_wait ||
+	     attr->flags & KDTL_SESSION_OVERWRITE))
+		return "KDTL_SESSION_NO_AUX allows no aux_pages, watermark, min_wait or _OVERWRITE";
+	if (!(attr->flags & KDTL_SESSION_RAW)) {
+		if (attr->config)
+			return "config is allowed only with KDTL_SESSION_RAW";
+	} else if (!attr->pmu) {
+		return "KDTL_SESSION_RAW needs the name of a PMU";
+	} else if (attr->mask || attr->min_wait ||
+		   attr->flags & (KDTL_SESSION_PAUSE | KDTL_SESSION_NO_AUX)) {
+		return "KDTL_SESSION_RAW allows no mask, min_wait, KDTL_SESSION_PAUSE or _NO_AUX";
+	}
+	/* One that was not initialised is mostly all zeros: a wake-up would follow NULL. */
+	if (done && (!done->wait.task_list.next || !done->wait.task_list.prev))
+		return "done is not initialised: call init_completion() first";
+	if (attr->cpus && !cpumask_intersects(attr->cpus, cpu_possible_mask))
+		return "no CPU asked for: cpus must hold at least one possible CPU";
+	return attr->place ? kdtl_attr_place_invalid(attr) : NULL;
 }
 
 static bool kdtl_bits_valid(const char *owner, const char *what, u32 bits, u32 allowed)
@@ -128,7 +113,7 @@ static bool kdtl_bits_valid(const char *owner, const char *what, u32 bits, u32 a
 
 static int kdtl_attr_check(const char *owner, const struct kdtl_session_attr *attr)
 {
-	const char *needs;
+	const char *invalid;
 	u64 size;
 
 	if (!attr) {
@@ -141,37 +126,15 @@ static int kdtl_attr_check(const char *owner, const struct kdtl_session_attr *at
 	    !kdtl_bits_valid(owner, "flags", attr->flags, KDTL_SESSION_FLAGS) ||
 	    !kdtl_bits_valid(owner, "msg_types", attr->msg_types, KDTL_MSG_TYPES))
 		return -EINVAL;
-	needs = kdtl_attr_needs_aux(attr);
-	if (needs) {
-		pr_warn_ratelimited("%s: KDTL_SESSION_NO_AUX and %s: a session that only counts has no area\n",
-				    owner, needs);
-		return -EINVAL;
-	}
-	needs = kdtl_attr_needs_entries(attr);
-	if (needs) {
-		pr_warn_ratelimited("%s: %s: raw sessions have bytes of a PMU that they name, no entries\n",
-				    owner, needs);
+	invalid = kdtl_attr_invalid(attr);
+	if (invalid) {
+		pr_warn_ratelimited("%s: %s\n", owner, invalid);
 		return -EINVAL;
 	}
 	size = (u64)kdtl_attr_aux_pages(attr) << PAGE_SHIFT;
 	if (attr->watermark > size) {
 		pr_warn_ratelimited("%s: watermark=%u: more than the area's %llu bytes\n",
 				    owner, attr->watermark, size);
-		return -EINVAL;
-	}
-	if (attr->cpus && !cpumask_intersects(attr->cpus, cpu_possible_mask)) {
-		pr_warn_ratelimited("%s: no CPU asked for: cpus must hold at least one possible CPU\n",
-				    owner);
-		return -EINVAL;
-	}
-	needs = kdtl_attr_place_invalid(attr);
-	if (needs) {
-		pr_warn_ratelimited("%s: place: %s\n", owner, needs);
-		return -EINVAL;
-	}
-	if (!kdtl_attr_done_valid(attr->done)) {
-		pr_warn_ratelimited("%s: done is not initialised: call init_completion() first\n",
-				    owner);
 		return -EINVAL;
 	}
 	return 0;

@@ -46,13 +46,13 @@ is_said misuse_attr "msg_pages=5: must be a power of two up to 1048576, or 0"
 is_said misuse_attr "mask=0x80000000: unknown bits, allowed are "
 is_said misuse_attr "flags=0x80000000: unknown bits, allowed are "
 is_said misuse_attr "msg_types=0x80000000: unknown bits, allowed are "
-is_said misuse_attr "KDTL_SESSION_NO_AUX and aux_pages: "
+is_said misuse_attr "KDTL_SESSION_NO_AUX allows no aux_pages, "
 is_said misuse_attr "watermark=4294967295: more than the area's "
 is_said misuse_attr "no CPU asked for: cpus must hold at least one possible CPU"
 is_said misuse_attr "a session of "
-is_said misuse_attr "config without KDTL_SESSION_RAW: "
-is_said misuse_attr "KDTL_SESSION_RAW without the name of a PMU: "
-is_said misuse_attr "KDTL_SESSION_RAW and a mask: "
+is_said misuse_attr "config is allowed only with KDTL_SESSION_RAW"
+is_said misuse_attr "KDTL_SESSION_RAW needs the name of a PMU"
+is_said misuse_attr "KDTL_SESSION_RAW allows no mask, "
 # What is refused depends on whether perf gives AUX areas to kernel events, see raw.sh.
 if have_module kdtl_kunit_raw; then
 	is_said misuse_attr 'perf has no PMU "no_such"'

@@ -211,6 +211,23 @@ consumed_all()
 	[ "$(entries unread)" -eq 0 ] && [ "$(entries produced)" -eq 2000 ]
 }
 
+says_why()
+{
+	log | grep -q 'kdtl_trace: no session of kdtl_fake (-19)'
+}
+
+# The source went while nobody listened. The next user gets no events, the log says why, and the thread
+# does not try again until there is another user.
+no_source()
+{
+	load kdtl_trace pmu=kdtl_fake && unload kdtl_fake_drive && unload kdtl_fake_pmu &&
+		find_thread || return
+	forget_log
+	echo 1 >$event/enable && until_true says_why && until_true idle || return
+	load kdtl_fake_pmu && load kdtl_fake_drive && logs 0 && echo 0 >$event/enable && again &&
+		unlisten && unload kdtl_trace
+}
+
 # When the module goes, the event and its users go.
 used()
 {
@@ -440,7 +457,7 @@ cgroups=/tmp/kdtl-trace
 echo 16384 >$tracing/buffer_size_kb
 cpus=$(sed -n 's/^cpu\([0-9][0-9]*\).*/\1/p' /proc/stat)
 
-plan 24
+plan 25
 ok "wrong parameters are refused" refuses
 ok "it loads" load kdtl_trace pmu=kdtl_fake
 ok "nobody listens: no session, and the thread sleeps" silent
@@ -453,6 +470,7 @@ ok "nobody listens any more: nothing is traced" off
 ok "somebody listens again" again
 ok "it unloads while its event is used" used
 ok "what is lost is told" lost
+ok "a source that has gone" no_source
 ok "it loads for the scheduler's log" load kdtl_trace
 ok_hist "a histogram of tasks" histogram
 ok "every dispatch of a task" task

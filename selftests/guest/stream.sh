@@ -132,7 +132,7 @@ tells_budget()
 
 no_tasks()
 {
-	load kdtl_fake_pmu && "$dir/stream_test" no_tasks && unload kdtl_fake_pmu
+	load kdtl_fake_pmu idle=0 && "$dir/stream_test" no_tasks && unload kdtl_fake_pmu
 }
 
 # Opening the device asks the security modules, as perf_event_open() does.

@@ -269,6 +269,8 @@ says_part()
 		$sampler/table &&
 		grep -q '^the counts are of [0-9]* of [0-9]* dispatches: logged for' \
 			$sampler/histogram &&
+		grep -q '^with a share below 100 nobody knows who had the CPU$' \
+			$sampler/pressure &&
 		is "$(awk '/^kdtl_dispatches_total/ { n += $2 } END { print n }' \
 			$sampler/metrics)" "$(column 16)"
 }

@@ -86,6 +86,7 @@ refuses()
 		"some 1 10000001" "some 1000000000 1000000" "some 1 1000000 web" "-1 -1 -1"; do
 		says write "EINVAL error" "$wrong" || return
 	done
+	says fault EFAULT 20 || return
 	# Longer than any path.
 	says write "EINVAL error" "some 1 1000000 /$(printf '%05000d' 0)"
 }

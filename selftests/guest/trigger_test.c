@@ -14,6 +14,8 @@
  *	trigger_test many FILE TRIGGER NR
  *		without CAP_SYS_RESOURCE, opens up to NR files; prints how many get a trigger, and
  *		the errno of the next one
+ *	trigger_test fault FILE LENGTH
+ *		writes so many bytes from memory that is not there; prints what the write returns
  *	trigger_test close FILE TRIGGER NR
  *		NR times, closes a file that another thread polls; prints "woken" if the event woke
  *		a thread that slept there
@@ -113,6 +115,15 @@ static void write_each(const char *file, char **triggers)
 	puts(fd.revents & POLLERR ? "error" : "waits");
 }
 
+/* Writes memory that is not there. */
+static void fault(const char *file, size_t len)
+{
+	int fd = open(file, O_WRONLY);
+
+	must(fd >= 0);
+	puts(strerrorname_np(write(fd, NULL, len) < 0 ? errno : 0));
+}
+
 static void open_many(const char *file, const char *trigger, int nr)
 {
 	int i, fd, err = 0;
@@ -197,6 +208,10 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "close")) {
 		must(argc == 5);
 		close_polled(argv[2], argv[3], atoi(argv[4]));
+		return 0;
+	}
+	if (!strcmp(argv[1], "fault")) {
+		fault(argv[2], atoi(argv[3]));
 		return 0;
 	}
 	if (!strcmp(argv[1], "many")) {

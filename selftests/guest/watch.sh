@@ -9,6 +9,7 @@
 # shellcheck source-path=SCRIPTDIR source=ktap.sh
 . "$(dirname "$0")/ktap.sh"
 
+fault=$(dirname "$0")/trigger_test
 cpus=/sys/kernel/debug/kdtl_watch/cpus
 rules=/sys/kernel/debug/kdtl_watch/rules
 tracing=/sys/kernel/tracing
@@ -131,7 +132,8 @@ refuses()
 	for bad in x "0" "0 y" "-1 5" "4096 5" "all" "0 5 6" "0 4294967296"; do
 		! echo "$bad" >$cpus 2>/dev/null || return
 	done
-	is "$(seen 0 2)" $threshold
+	is "$(seen 0 2)" $threshold &&
+		is "$("$fault" fault $cpus 5) $("$fault" fault $rules 5)" "EFAULT EFAULT"
 }
 
 # refuses_period MS: the watch neither loads with that period, nor changes to it.

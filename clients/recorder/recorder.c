@@ -138,28 +138,14 @@ static int trigger_set(void *unused, u64 val)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(trigger_fops, NULL, trigger_set, "%llu\n");
 
-static int recorder_hook(void)
+/* A notifier can be refused only if it is registered already. */
+static void recorder_hook(void)
 {
-	int err;
-
-	err = register_die_notifier(&die_nb);
-	if (err)
-		return err;
-	err = atomic_notifier_chain_register(&panic_notifier_list, &panic_nb);
-	if (err)
-		goto no_panic;
-	err = kdtl_alarm_register(&alarm_nb);
-	if (err)
-		goto no_alarm;
+	register_die_notifier(&die_nb);
+	atomic_notifier_chain_register(&panic_notifier_list, &panic_nb);
+	kdtl_alarm_register(&alarm_nb);
 	debug_dir = debugfs_create_dir("kdtl_recorder", NULL);
 	debugfs_create_file_unsafe("trigger", 0200, debug_dir, NULL, &trigger_fops);
-	return 0;
-
-no_alarm:
-	atomic_notifier_chain_unregister(&panic_notifier_list, &panic_nb);
-no_panic:
-	unregister_die_notifier(&die_nb);
-	return err;
 }
 
 static void recorder_unhook(void)
@@ -261,13 +247,13 @@ static int __init recorder_init(void)
 		goto close;
 	}
 	err = recorder_alloc();
-	if (!err)
-		err = recorder_hook();
-	if (err)
+	if (err) {
 		recorder_end();
-	else
-		reserved_show(debug_dir, lines, ms);
-	return err;
+		return err;
+	}
+	recorder_hook();
+	reserved_show(debug_dir, lines, ms);
+	return 0;
 
 close:
 	reserved_close();

@@ -354,7 +354,7 @@ int kdtl_merge_sync(struct kdtl_merge *m)
 	u32 starts;
 	int err;
 
-	might_sleep_if(!irqs_disabled());
+	might_sleep_if(!kdtl_is_atomic());
 	if (!kdtl_merge_is_live(m))
 		return kdtl_merge_refuse(m, __func__, _RET_IP_);
 	s = m->session;

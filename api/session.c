@@ -342,7 +342,7 @@ static struct kdtl_session *kdtl_session_make(const struct kdtl_session_attr *at
 	struct kdtl_session *s;
 	int err;
 
-	might_sleep_if(!irqs_disabled());
+	might_sleep_if(!kdtl_is_atomic());
 	snprintf(caller, sizeof(caller), "%ps", from);
 	err = kdtl_may_sleep(caller, "kdtl_session_create") ?: kdtl_attr_check(caller, attr);
 	if (err)
@@ -451,6 +451,27 @@ static bool kdtl_module_ends(const struct module *module)
 	return module && READ_ONCE(module->state) == MODULE_STATE_GOING;
 }
 
+/* Begin to close what may be closed already.  Returns false if it is not the caller who ends it. */
+static bool kdtl_session_close_begin(struct kdtl_session *s, unsigned long caller)
+{
+	bool first = false;
+
+	if (kdtl_session_hold_listed(s)) {
+		if (!kdtl_reader_await_look(s)) {
+			pr_warn("%s: close: must not be called from a callback of the session's reader, or from a callback or work item for which that reader waits\n",
+				s->owner);
+			kdtl_session_release(s);
+			return false;
+		}
+		first = kdtl_session_shut(s);
+		kdtl_session_release(s);
+	}
+	if (!first)
+		pr_warn_ratelimited("%ps: close: the session is closed, or somebody else closes it\n",
+				    (void *)caller);
+	return first;
+}
+
 /**
  * kdtl_session_close() - end a session, in any state
  * @s: the session; may be NULL or ERR_PTR
@@ -478,22 +499,17 @@ static bool kdtl_module_ends(const struct module *module)
  * would wait for ever.  It only logs a line, and the session goes on and has to be closed
  * elsewhere, if it is called from a callback of the session's own reader, or of a reader for
  * which that one waits, from a work item of the reader's workqueue (kdtl_reader::wq) while that
- * is ordered or full, from kdtl_session_attr::wake() of any session, or wherever else interrupts
- * are off.
+ * is ordered or full, from kdtl_session_attr::wake() of any session, or wherever else nobody may
+ * sleep, as in a timer's function.  It also only logs a line if somebody else closes @s, or @s is
+ * closed already and no new session has its memory.
  */
 void kdtl_session_close(struct kdtl_session *s)
 {
 	char owner[KDTL_OWNER_LEN];
 	bool ends;
 
-	if (IS_ERR_OR_NULL(s) || kdtl_may_sleep(s->owner, __func__))
-		return;
-	if (!kdtl_reader_await_look(s)) {
-		pr_warn("%s: close: must not be called from a callback of the session's reader, or from a callback or work item for which that reader waits\n",
-			s->owner);
-		return;
-	}
-	if (WARN_ON_ONCE(!kdtl_session_shut(s)))
+	if (IS_ERR_OR_NULL(s) || kdtl_may_sleep(s->owner, __func__) ||
+	    !kdtl_session_close_begin(s, _RET_IP_))
 		return;
 	ends = kdtl_module_ends(s->module);
 	strscpy(owner, s->owner, sizeof(owner));
@@ -835,7 +851,7 @@ struct kdtl_session *__kdtl_session_open(const struct kdtl_session_attr *attr,
 	bool alone;
 	int err;
 
-	might_sleep_if(!irqs_disabled());
+	might_sleep_if(!kdtl_is_atomic());
 	/* Such sessions are read whenever somebody asks, so they need no reader to wake. */
 	alone = !reader && attr &&
 		(attr->flags & (KDTL_SESSION_OVERWRITE | KDTL_SESSION_NO_AUX));

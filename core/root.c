@@ -129,6 +129,27 @@ bool kdtl_session_unlist(struct kdtl_session *s)
 }
 
 /**
+ * kdtl_session_hold_listed() - hold what may be a session, or may have been one
+ * @s: the pointer, which is not followed unless it is a session's
+ *
+ * Context: may sleep.
+ * Return: whether it is a session that nobody closes, and now held.
+ */
+bool kdtl_session_hold_listed(const struct kdtl_session *s)
+{
+	struct kdtl_session *each;
+	bool held = false;
+
+	mutex_lock(&kdtl_list_lock);
+	list_for_each_entry(each, &kdtl_root.sessions, node) {
+		if (each == s)
+			held = !kdtl_session_hold(each);
+	}
+	mutex_unlock(&kdtl_list_lock);
+	return held;
+}
+
+/**
  * kdtl_session_hold_of() - find and hold a session of a module
  * @module: the module
  *

@@ -13,6 +13,7 @@ extern struct mutex kdtl_list_lock;
 
 void kdtl_session_list(struct kdtl_session *s);
 bool kdtl_session_unlist(struct kdtl_session *s);
+bool kdtl_session_hold_listed(const struct kdtl_session *s);
 struct kdtl_session *kdtl_session_hold_of(const struct module *module);
 
 #endif /* _KDTL_ROOT_H */

@@ -42,7 +42,7 @@ int kdtl_null_refuse(const struct kdtl_session *s, const char *verb, const char 
 }
 
 /**
- * kdtl_sleep_refuse() - refuse to sleep in wake(), or elsewhere with interrupts off
+ * kdtl_sleep_refuse() - refuse to sleep in wake(), or elsewhere where nobody may
  * @owner: whose session it is, or is to be
  * @verb: name of the verb
  *
@@ -51,7 +51,7 @@ int kdtl_null_refuse(const struct kdtl_session *s, const char *verb, const char 
  */
 int kdtl_sleep_refuse(const char *owner, const char *verb)
 {
-	pr_warn_ratelimited("%s: %s(): not from wake(), nor elsewhere with interrupts off\n",
+	pr_warn_ratelimited("%s: %s(): not from wake(), an interrupt or a timer, nor under a spinlock\n",
 			    owner, verb);
 	return -EDEADLK;
 }
@@ -94,8 +94,8 @@ void kdtl_session_lock(struct kdtl_session *s)
  * @caller: address in the function that called it
  *
  * Context: may sleep.
- * Return: 0; -EINVAL: @s is NULL or ERR_PTR; -EDEADLK: interrupts are off; -ESHUTDOWN: @s is
- * being closed.
+ * Return: 0; -EINVAL: @s is NULL or ERR_PTR; -EDEADLK: nobody may sleep here; -ESHUTDOWN: @s
+ * is being closed.
  */
 int kdtl_session_begin(struct kdtl_session *s, const char *verb,
 		       unsigned long caller)

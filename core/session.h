@@ -10,6 +10,7 @@
 #include <linux/kernel.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/preempt.h>
 #include <linux/refcount.h>
 
 #include "aux.h"
@@ -180,14 +181,23 @@ int kdtl_null_refuse(const struct kdtl_session *s, const char *verb, const char 
 	(IS_ERR_OR_NULL(s) ? kdtl_session_refuse(s, __func__, _RET_IP_) : 0)
 #define kdtl_null_check(s, p)	((p) ? 0 : kdtl_null_refuse(s, __func__, #p))
 
+/* May nobody sleep here?  Spinlocks are seen only if the kernel counts preemption. */
+static inline bool kdtl_is_atomic(void)
+{
+	return irqs_disabled() || preempt_count() ||
+	       (IS_ENABLED(CONFIG_PREEMPT_RT) && in_softirq());
+}
+
 /*
- * The first check of a verb that may sleep: to sleep in wake() would stop the machine.  @owner
- * is kdtl_session::owner.  Returns 0 or -EDEADLK.
+ * The first check of a verb that may sleep: to sleep in wake(), or in a timer's function, could
+ * stop the machine.  @owner is kdtl_session::owner.  Returns 0 or -EDEADLK.
  */
 static inline int kdtl_may_sleep(const char *owner, const char *verb)
 {
-	might_sleep_if(!irqs_disabled());
-	return irqs_disabled() ? kdtl_sleep_refuse(owner, verb) : 0;
+	const bool atomic = kdtl_is_atomic();
+
+	might_sleep_if(!atomic);
+	return atomic ? kdtl_sleep_refuse(owner, verb) : 0;
 }
 
 /*

@@ -4,7 +4,10 @@
  *
  * selftests/guest/misuse.sh looks for the log lines about them.
  */
+#include <linux/kthread.h>
 #include <linux/notifier.h>
+#include <linux/preempt.h>
+#include <linux/sched/task.h>
 
 #include "kapi.h"
 
@@ -261,34 +264,45 @@ static int (*misuse_read_counters)(struct kdtl_session *s, struct kdtl_counter_r
 static struct kdtl_merge *(*misuse_merge)(struct kdtl_session *s) = kdtl_merge_create;
 static int (*misuse_sync)(struct kdtl_merge *m) = kdtl_merge_sync;
 static void (*misuse_destroy)(struct kdtl_merge *m) = kdtl_merge_destroy;
+static struct kdtl_session *(*misuse_create)(const struct kdtl_session_attr *attr,
+					     struct module *owner) = __kdtl_session_create;
 static struct kdtl_session *misuse_waking;
 static struct kdtl_merge *misuse_merging;
 static unsigned int misuse_wakes;
 static unsigned int misuse_allowed;	/* verbs that were not refused */
 
-static void misuse_wake(void *data)
+/* Nobody may sleep here.  @s is a session that is not loaded, and has misuse_merging. */
+static void misuse_call_atomic(struct kdtl_session *s)
 {
-	struct kdtl_session **other = data;
+	const struct kdtl_session_attr attr = { .pmu = KDTL_FAKE_PMU };
 	struct kdtl_counter_req req = { };
 	struct kdtl_msg msg;
 	unsigned int i;
 
-	misuse_wakes++;
-	/* Each of these makes a line, of which the log shows the first ten. */
-	misuse_close(misuse_waking);
-	misuse_close(*other);
+	misuse_close(s);
 	for (i = 0; i < ARRAY_SIZE(misuse_verbs); i++)
-		misuse_allowed += misuse_verbs[i](*other) != -EDEADLK;
-	misuse_allowed += misuse_load(*other, NULL) != -EDEADLK;
-	misuse_allowed += misuse_wait(*other, 1) != -EDEADLK;
-	misuse_allowed += misuse_read(*other, &msg, sizeof(msg), false) != -EDEADLK;
-	misuse_allowed += misuse_read_counters(*other, &req, 1) != -EDEADLK;
-	misuse_allowed += misuse_merge(*other) != ERR_PTR(-EDEADLK);
+		misuse_allowed += misuse_verbs[i](s) != -EDEADLK;
+	misuse_allowed += misuse_load(s, NULL) != -EDEADLK;
+	misuse_allowed += misuse_wait(s, 1) != -EDEADLK;
+	misuse_allowed += misuse_read(s, &msg, sizeof(msg), false) != -EDEADLK;
+	misuse_allowed += misuse_read_counters(s, &req, 1) != -EDEADLK;
+	misuse_allowed += misuse_merge(s) != ERR_PTR(-EDEADLK);
+	misuse_allowed += misuse_create(&attr, THIS_MODULE) != ERR_PTR(-EDEADLK);
 	misuse_allowed += misuse_sync(misuse_merging) != -EDEADLK;
 	misuse_destroy(misuse_merging);
 	/* Verbs that do not sleep are allowed. */
-	misuse_allowed += misuse_wait(*other, 0) != -ETIMEDOUT;
-	misuse_allowed += misuse_read(*other, &msg, sizeof(msg), true) != -EAGAIN;
+	misuse_allowed += misuse_wait(s, 0) != -ETIMEDOUT;
+	misuse_allowed += misuse_read(s, &msg, sizeof(msg), true) != -EAGAIN;
+}
+
+static void misuse_wake(void *data)
+{
+	struct kdtl_session **other = data;
+
+	misuse_wakes++;
+	/* Each of these makes a line, of which the log shows the first ten. */
+	misuse_close(misuse_waking);
+	misuse_call_atomic(*other);
 }
 
 /* Nothing may sleep in wake(), and there a close would wait for the wake-up that it is in. */
@@ -327,6 +341,67 @@ static void misuse_in_wake(struct kunit *test)
 	kapi_close(test);
 	kdtl_merge_destroy(misuse_merging);
 	kdtl_session_close(other);
+}
+
+/* A timer's function is not to sleep either, nor who holds a spinlock, if the kernel can tell. */
+static void misuse_atomic(struct kunit *test)
+{
+	struct kdtl_session *s = kapi_session(test, 0);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	misuse_allowed = 0;
+	misuse_merging = kdtl_merge_create(s);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(misuse_merging));
+	local_bh_disable();
+	misuse_call_atomic(s);
+	local_bh_enable();
+	if (IS_ENABLED(CONFIG_PREEMPT_COUNT)) {
+		preempt_disable();
+		misuse_call_atomic(s);
+		preempt_enable();
+	}
+	KUNIT_EXPECT_EQ(test, misuse_allowed, 0U);
+	/* The session and the merge are as they were. */
+	KUNIT_EXPECT_EQ(test, kdtl_load(s, NULL), 0);
+	KUNIT_EXPECT_EQ(test, kdtl_merge_sync(misuse_merging), 0);
+	kdtl_merge_destroy(misuse_merging);
+}
+
+static int misuse_closer(void *s)
+{
+	misuse_close(s);
+	return 0;
+}
+
+/* A second close, after the first one or beside it, finds no memory that was freed. */
+static void misuse_close_again(struct kunit *test)
+{
+	const unsigned int rounds = kapi_rounds(200);
+	const int held = kapi_held();
+	struct task_struct *closer;
+	struct kdtl_session *s;
+	unsigned int i;
+
+	for (i = 0; i < rounds; i++) {
+		s = kapi_session(test, 0);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+		test->priv = NULL;
+		KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+		closer = kthread_create(misuse_closer, s, "misuse_closer");
+		KUNIT_EXPECT_FALSE(test, IS_ERR(closer));
+		if (!IS_ERR(closer)) {
+			get_task_struct(closer);
+			wake_up_process(closer);
+		}
+		misuse_close(s);
+		if (IS_ERR(closer))
+			return;
+		/* Unless the thread was stopped before it ran, both have closed the session. */
+		kthread_stop(closer);
+		put_task_struct(closer);
+		misuse_close(s);
+		KUNIT_EXPECT_EQ(test, kapi_held(), held);
+	}
 }
 
 /* Two readers have seen the same entries; the second one cannot give them back. */
@@ -544,6 +619,8 @@ static struct kunit_case misuse_cases[] = {
 	KUNIT_CASE(misuse_consume),
 	KUNIT_CASE(misuse_consume_part),
 	KUNIT_CASE(misuse_in_wake),
+	KUNIT_CASE(misuse_atomic),
+	KUNIT_CASE(misuse_close_again),
 	KUNIT_CASE(misuse_two_readers),
 	KUNIT_CASE(misuse_write_cpu),
 	KUNIT_CASE(misuse_no_merge),

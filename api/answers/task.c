@@ -3,6 +3,7 @@
 #define pr_fmt(fmt) "kdtl: " fmt
 
 #include <linux/export.h>
+#include <linux/instruction_pointer.h>
 #include <linux/kdtl_answers.h>
 #include <linux/kdtl_verbs.h>
 #include <linux/list.h>
@@ -164,18 +165,31 @@ static void kdtl_keeper_remove(struct kdtl_tasks *t)
 
 /**
  * kdtl_tasks_close() - undo kdtl_tasks_open()
- * @t: from kdtl_tasks_open(), which nobody uses any more; NULL or its error: nothing happens
+ * @t: from kdtl_tasks_open(), which nobody uses any more; NULL or its error: nothing happens.
+ *	If it is closed already, and no new user has its memory, there is only a line in the log
  *
  * Context: task, may sleep.  Not under the CPU hotplug lock.
  */
 void kdtl_tasks_close(struct kdtl_tasks *t)
 {
+	struct kdtl_tasks *each;
+	bool found = false;
+
 	might_sleep();
 	if (IS_ERR_OR_NULL(t))
 		return;
 	mutex_lock(&kdtl_keepers_lock);
-	kdtl_keeper_remove(t);
+	list_for_each_entry(each, &kdtl_keepers, node) {
+		found = each == t;
+		if (found)
+			break;
+	}
+	if (found)
+		kdtl_keeper_remove(t);
 	mutex_unlock(&kdtl_keepers_lock);
+	if (!found)
+		pr_warn_ratelimited("%ps: %s(): the table is closed already\n", (void *)_RET_IP_,
+				    __func__);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_tasks_close, KDTL_NS);
 

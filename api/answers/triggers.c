@@ -18,6 +18,7 @@
 #include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/time64.h>
 
@@ -51,6 +52,13 @@ struct kdtl_trigger {
 static DEFINE_MUTEX(kdtl_triggers_lock);
 static LIST_HEAD(kdtl_triggers);
 static const struct kdtl_pressure_counter *kdtl_counter;	/* NULL: nobody counts */
+static struct task_struct *kdtl_firing;		/* calls a trigger's fire(); NULL: nobody does */
+
+/* Is the caller fire()?  Only the task itself ever makes this true or false for it. */
+static bool kdtl_trigger_fires(void)
+{
+	return READ_ONCE(kdtl_firing) == current;
+}
 
 /* Say what a valid attribute would have that this one lacks; NULL: it is valid. */
 static const char *kdtl_trigger_wrong(const struct kdtl_trigger_attr *attr)
@@ -111,7 +119,7 @@ static struct kdtl_trigger *kdtl_trigger_alloc(const struct kdtl_trigger_attr *a
  * @owner: the module; NULL: the kernel itself
  * @attr: as for kdtl_trigger_open()
  *
- * Context: task, may sleep.  Not from kdtl_trigger_attr::fire.
+ * Context: task, may sleep.
  * Return: as kdtl_trigger_open().
  */
 struct kdtl_trigger *__kdtl_trigger_open(struct module *owner, const struct kdtl_trigger_attr *attr)
@@ -125,6 +133,11 @@ struct kdtl_trigger *__kdtl_trigger_open(struct module *owner, const struct kdtl
 		pr_warn_ratelimited("%ps: kdtl_trigger_open() without %s\n", (void *)_RET_IP_,
 				    wrong);
 		return ERR_PTR(-EINVAL);
+	}
+	if (kdtl_trigger_fires()) {
+		pr_warn_ratelimited("%ps: kdtl_trigger_open(): not from fire()\n",
+				    (void *)_RET_IP_);
+		return ERR_PTR(-EDEADLK);
 	}
 	t = kdtl_trigger_alloc(attr);
 	if (!t)
@@ -143,23 +156,46 @@ struct kdtl_trigger *__kdtl_trigger_open(struct module *owner, const struct kdtl
 }
 EXPORT_SYMBOL_NS_GPL(__kdtl_trigger_open, KDTL_NS);
 
+/* Take a trigger out of the list.  Returns false if it is not there, as it is closed already. */
+static bool kdtl_trigger_unlist(struct kdtl_trigger *t)
+{
+	const struct kdtl_trigger *each;
+	bool found = false;
+
+	mutex_lock(&kdtl_triggers_lock);
+	list_for_each_entry(each, &kdtl_triggers, node) {
+		found = each == t;
+		if (found)
+			break;
+	}
+	if (found)
+		list_del(&t->node);
+	mutex_unlock(&kdtl_triggers_lock);
+	return found;
+}
+
 /**
  * kdtl_trigger_close() - undo kdtl_trigger_open()
  * @t: the trigger; for NULL or ERR_PTR nothing happens
  *
  * When this returns, kdtl_trigger_attr::fire is not called any more.
  *
- * Context: task, may sleep.  Not from kdtl_trigger_attr::fire, which would wait for itself.
+ * Context: task, may sleep.  From kdtl_trigger_attr::fire, which would wait for itself, it only
+ * logs a line, and the trigger has to be closed elsewhere.  It also only logs a line if @t is
+ * closed already, and no new trigger has its memory.
  */
 void kdtl_trigger_close(struct kdtl_trigger *t)
 {
 	might_sleep();
 	if (IS_ERR_OR_NULL(t))
 		return;
-	mutex_lock(&kdtl_triggers_lock);
-	list_del(&t->node);
-	mutex_unlock(&kdtl_triggers_lock);
-	kdtl_trigger_free(t);
+	if (kdtl_trigger_fires())
+		pr_warn_ratelimited("%ps: %s(): not from fire()\n", (void *)_RET_IP_, __func__);
+	else if (kdtl_trigger_unlist(t))
+		kdtl_trigger_free(t);
+	else
+		pr_warn_ratelimited("%ps: %s(): the trigger is closed already\n",
+				    (void *)_RET_IP_, __func__);
 }
 EXPORT_SYMBOL_NS_GPL(kdtl_trigger_close, KDTL_NS);
 
@@ -245,10 +281,13 @@ static void kdtl_trigger_look(struct kdtl_trigger *t, u64 now)
 {
 	const u64 total = t->counter->total(t->attr.cgroup, t->attr.cause, &t->hint);
 
-	if (!t->begun)
+	if (!t->begun) {
 		trigger_begin(&t->state, now, total);
-	else if (trigger_look(&t->state, now, total))
+	} else if (trigger_look(&t->state, now, total)) {
+		WRITE_ONCE(kdtl_firing, current);
 		t->attr.fire(t->attr.data);
+		WRITE_ONCE(kdtl_firing, NULL);
+	}
 	t->begun = true;
 }
 

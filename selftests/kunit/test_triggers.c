@@ -127,6 +127,60 @@ static void triggers_tell(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, told, 1U);
 }
 
+static struct kdtl_trigger *triggers_fired;
+static unsigned int triggers_fires;
+
+static void triggers_fire_again(void *data)
+{
+	const struct kdtl_trigger_attr *attr = data;
+
+	triggers_fires += kdtl_trigger_open(attr) == ERR_PTR(-EDEADLK);
+	kdtl_trigger_close(triggers_fired);
+}
+
+/* A trigger's function that opened or closed triggers would wait for itself. */
+static void triggers_in_fire(struct kunit *test)
+{
+	struct kdtl_trigger_attr attr = {
+		.cgroup		= "/kdtl",
+		.threshold	= 1,
+		.window		= NSEC_PER_SEC,
+		.fire		= triggers_fire_again,
+		.data		= &attr,
+	};
+
+	triggers_fires = 0;
+	triggers_fired = kdtl_trigger_open(&attr);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(triggers_fired));
+	triggers_counted[KDTL_PRESSURE_OWN] = NSEC_PER_MSEC;
+	/* It is there as before. */
+	KUNIT_EXPECT_EQ(test, triggers_count(), 100U);
+	KUNIT_EXPECT_EQ(test, triggers_fires, 1U);
+	kdtl_trigger_close(triggers_fired);
+	KUNIT_EXPECT_EQ(test, triggers_count(), UINT_MAX);
+}
+
+/* A second close is a line in the log. */
+static void triggers_close_again(struct kunit *test)
+{
+	const struct kdtl_trigger_attr attr = {
+		.cgroup		= "/kdtl",
+		.threshold	= 1,
+		.window		= NSEC_PER_SEC,
+		.fire		= triggers_fire,
+	};
+	struct kdtl_trigger *t = kdtl_trigger_open(&attr), *other = kdtl_trigger_open(&attr);
+	struct kdtl_tasks *tasks = kdtl_tasks_open();
+
+	KUNIT_EXPECT_FALSE(test, IS_ERR(t) || IS_ERR(other) || IS_ERR(tasks));
+	kdtl_trigger_close(t);
+	kdtl_trigger_close(t);
+	KUNIT_EXPECT_EQ(test, triggers_count(), 100U);
+	kdtl_trigger_close(other);
+	kdtl_tasks_close(tasks);
+	kdtl_tasks_close(tasks);
+}
+
 static void triggers_expect(struct kunit *test, const struct kdtl_trigger_attr *attr, int err)
 {
 	struct kdtl_trigger *t = kdtl_trigger_open(attr);
@@ -226,6 +280,8 @@ static void triggers_exit(struct kunit *test)
 static struct kunit_case triggers_cases[] = {
 	KUNIT_CASE(triggers_one_counter),
 	KUNIT_CASE(triggers_tell),
+	KUNIT_CASE(triggers_in_fire),
+	KUNIT_CASE(triggers_close_again),
 	KUNIT_CASE(triggers_refused),
 	KUNIT_CASE(triggers_freed),
 	{}

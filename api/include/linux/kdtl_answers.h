@@ -288,8 +288,8 @@ struct kdtl_trigger;	/* opaque: one client that is told */
  * @threshold: how long the waits in a window must be for an event, in ns.  The waits on all CPUs
  *	are added up, so it may be up to @window times the number of CPUs
  * @window: length of the window, in ns: 10 ms to 10 s
- * @fire: called with @data for each event, in a task that may sleep.  It must not open or close
- *	a trigger, nor use the client that counts
+ * @fire: called with @data for each event, in a task that may sleep.  It cannot open or close
+ *	a trigger, and must not use the client that counts
  * @data: for @fire
  */
 struct kdtl_trigger_attr {
@@ -318,10 +318,11 @@ struct kdtl_trigger *__kdtl_trigger_open(struct module *owner,
  * kdtl closes one that was forgotten, and says so in the log.  The client that counts, which is
  * kdtl_sampler, cannot be unloaded meanwhile.
  *
- * Context: task, may sleep.  Not from kdtl_trigger_attr::fire.
+ * Context: task, may sleep.
  * Return:
  * * the trigger, or ERR_PTR
  * * -EINVAL: @attr is not valid (a line in the log)
+ * * -EDEADLK: called by kdtl_trigger_attr::fire (a line in the log)
  * * -ENODEV: nobody counts
  * * -ENOMEM
  */

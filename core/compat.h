@@ -246,4 +246,16 @@ typedef u64 kdtl_clone_flags_t;
 #define system_dfl_wq	system_unbound_wq
 #endif
 
+#include <linux/irqflags.h>
+#include <linux/preempt.h>
+/*
+ * May nobody sleep here?  A kernel without CONFIG_PREEMPT_COUNT does not see spinlocks, and one
+ * with PREEMPT_RT does not count softirqs with them.
+ */
+static inline bool kdtl_is_atomic(void)
+{
+	return irqs_disabled() || preempt_count() ||
+	       (IS_ENABLED(CONFIG_PREEMPT_RT) && in_softirq());
+}
+
 #endif /* _KDTL_COMPAT_H */

@@ -10,10 +10,10 @@
 #include <linux/kernel.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
-#include <linux/preempt.h>
 #include <linux/refcount.h>
 
 #include "aux.h"
+#include "compat.h"
 #include "msgq.h"
 
 struct kdtl_merge;
@@ -180,13 +180,6 @@ int kdtl_null_refuse(const struct kdtl_session *s, const char *verb, const char 
 #define kdtl_session_check(s)	\
 	(IS_ERR_OR_NULL(s) ? kdtl_session_refuse(s, __func__, _RET_IP_) : 0)
 #define kdtl_null_check(s, p)	((p) ? 0 : kdtl_null_refuse(s, __func__, #p))
-
-/* May nobody sleep here?  Spinlocks are seen only if the kernel counts preemption. */
-static inline bool kdtl_is_atomic(void)
-{
-	return irqs_disabled() || preempt_count() ||
-	       (IS_ENABLED(CONFIG_PREEMPT_RT) && in_softirq());
-}
 
 /*
  * The first check of a verb that may sleep: to sleep in wake(), or in a timer's function, could

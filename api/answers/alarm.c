@@ -36,11 +36,14 @@ static int kdtl_alarm_refuse(const char *verb, const char *what, unsigned long c
  *
  * Context: task, may sleep.  Not from a notifier, which would wait for itself.
  * Return: 0; -EEXIST: @nb is registered already (the kernel warns about it); -EINVAL:
- * @nb is NULL, or has no function to call.
+ * @nb is NULL, or has no function to call; -EDEADLK: nobody may sleep here.
  */
 int kdtl_alarm_register(struct notifier_block *nb)
 {
-	might_sleep();
+	int err = kdtl_answers_may_sleep(__func__, _RET_IP_);
+
+	if (err)
+		return err;
 	if (!nb || !nb->notifier_call)
 		return kdtl_alarm_refuse(__func__, "a notifier", _RET_IP_);
 	return blocking_notifier_chain_register(&kdtl_alarms, nb);
@@ -52,11 +55,15 @@ EXPORT_SYMBOL_NS_GPL(kdtl_alarm_register, KDTL_NS);
  * @nb: the notifier; it is not called any more when this returns
  *
  * Context: task, may sleep.  Not from a notifier, which would wait for itself.
- * Return: 0; -ENOENT: @nb was not registered; -EINVAL: it is NULL.
+ * Return: 0; -ENOENT: @nb was not registered; -EINVAL: it is NULL; -EDEADLK: nobody may sleep
+ * here.
  */
 int kdtl_alarm_unregister(struct notifier_block *nb)
 {
-	might_sleep();
+	int err = kdtl_answers_may_sleep(__func__, _RET_IP_);
+
+	if (err)
+		return err;
 	if (!nb)
 		return kdtl_alarm_refuse(__func__, "a notifier", _RET_IP_);
 	return blocking_notifier_chain_unregister(&kdtl_alarms, nb);
@@ -126,14 +133,16 @@ static const char *kdtl_alarm_wrong(const struct kdtl_alarm *alarm)
  *
  * Context: task, may sleep.  Not from a notifier.
  * Return: 0; -EINVAL: @alarm is NULL, its description is missing or has more than one
- * line, there is no such CPU, or its time ends before it begins.
+ * line, there is no such CPU, or its time ends before it begins; -EDEADLK: nobody may sleep here.
  */
 int kdtl_alarm(const struct kdtl_alarm *alarm)
 {
+	int err = kdtl_answers_may_sleep(__func__, _RET_IP_);
 	struct notifier_block *nb;
 	const char *wrong;
 
-	might_sleep();
+	if (err)
+		return err;
 	wrong = kdtl_alarm_wrong(alarm);
 	if (wrong)
 		return kdtl_alarm_refuse(__func__, wrong, _RET_IP_);

@@ -121,11 +121,12 @@ static void kdtl_table_late_end(struct kdtl_late *late)
  */
 struct kdtl_tasks *__kdtl_tasks_open(struct module *owner)
 {
+	int err = kdtl_answers_may_sleep("kdtl_tasks_open", _RET_IP_);
 	struct kdtl_late late;
 	struct kdtl_tasks *t;
-	int err = 0;
 
-	might_sleep();
+	if (err)
+		return ERR_PTR(err);
 	t = kzalloc(sizeof(*t), GFP_KERNEL);
 	if (!t)
 		return ERR_PTR(-ENOMEM);
@@ -175,8 +176,7 @@ void kdtl_tasks_close(struct kdtl_tasks *t)
 	struct kdtl_tasks *each;
 	bool found = false;
 
-	might_sleep();
-	if (IS_ERR_OR_NULL(t))
+	if (kdtl_answers_may_sleep(__func__, _RET_IP_) || IS_ERR_OR_NULL(t))
 		return;
 	mutex_lock(&kdtl_keepers_lock);
 	list_for_each_entry(each, &kdtl_keepers, node) {

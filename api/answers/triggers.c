@@ -124,10 +124,12 @@ static struct kdtl_trigger *kdtl_trigger_alloc(const struct kdtl_trigger_attr *a
  */
 struct kdtl_trigger *__kdtl_trigger_open(struct module *owner, const struct kdtl_trigger_attr *attr)
 {
-	const char *wrong;
+	int err = kdtl_answers_may_sleep("kdtl_trigger_open", _RET_IP_);
 	struct kdtl_trigger *t;
+	const char *wrong;
 
-	might_sleep();
+	if (err)
+		return ERR_PTR(err);
 	wrong = kdtl_trigger_wrong(attr);
 	if (wrong) {
 		pr_warn_ratelimited("%ps: kdtl_trigger_open() without %s\n", (void *)_RET_IP_,
@@ -186,8 +188,7 @@ static bool kdtl_trigger_unlist(struct kdtl_trigger *t)
  */
 void kdtl_trigger_close(struct kdtl_trigger *t)
 {
-	might_sleep();
-	if (IS_ERR_OR_NULL(t))
+	if (kdtl_answers_may_sleep(__func__, _RET_IP_) || IS_ERR_OR_NULL(t))
 		return;
 	if (kdtl_trigger_fires())
 		pr_warn_ratelimited("%ps: %s(): not from fire()\n", (void *)_RET_IP_, __func__);
@@ -237,13 +238,15 @@ void kdtl_trigger_close_left(struct module *module)
  * From now on @counter calls kdtl_pressure_look() whenever it has counted.
  *
  * Context: task, may sleep.
- * Return: 0; -EINVAL: a function is missing; -EBUSY: somebody else counts already.
+ * Return: 0; -EINVAL: a function is missing; -EBUSY: somebody else counts already; -EDEADLK:
+ * nobody may sleep here.
  */
 int kdtl_pressure_begin(const struct kdtl_pressure_counter *counter)
 {
-	int err = 0;
+	int err = kdtl_answers_may_sleep(__func__, _RET_IP_);
 
-	might_sleep();
+	if (err)
+		return err;
 	if (!counter || !counter->total || !counter->look) {
 		pr_warn("%ps: %s() without functions to call\n", (void *)_RET_IP_, __func__);
 		return -EINVAL;
@@ -269,7 +272,8 @@ EXPORT_SYMBOL_NS_GPL(kdtl_pressure_begin, KDTL_NS);
  */
 void kdtl_pressure_end(const struct kdtl_pressure_counter *counter)
 {
-	might_sleep();
+	if (kdtl_answers_may_sleep(__func__, _RET_IP_))
+		return;
 	mutex_lock(&kdtl_triggers_lock);
 	if (kdtl_counter == counter)
 		kdtl_counter = NULL;
@@ -306,8 +310,7 @@ unsigned int kdtl_pressure_look(const struct kdtl_pressure_counter *counter)
 	struct kdtl_trigger *t;
 	u64 now;
 
-	might_sleep();
-	if (list_empty(&kdtl_triggers))
+	if (kdtl_answers_may_sleep(__func__, _RET_IP_) || list_empty(&kdtl_triggers))
 		return UINT_MAX;
 	now = ktime_get_boottime_ns();
 	mutex_lock(&kdtl_triggers_lock);

@@ -266,6 +266,15 @@ static int (*misuse_sync)(struct kdtl_merge *m) = kdtl_merge_sync;
 static void (*misuse_destroy)(struct kdtl_merge *m) = kdtl_merge_destroy;
 static struct kdtl_session *(*misuse_create)(const struct kdtl_session_attr *attr,
 					     struct module *owner) = __kdtl_session_create;
+static struct kdtl_tasks *(*misuse_tasks)(struct module *owner) = __kdtl_tasks_open;
+static void (*misuse_tasks_close)(struct kdtl_tasks *t) = kdtl_tasks_close;
+static struct kdtl_trigger *(*misuse_trigger_open)(struct module *owner,
+						   const struct kdtl_trigger_attr *attr) =
+	__kdtl_trigger_open;
+static void (*misuse_trigger_close)(struct kdtl_trigger *t) = kdtl_trigger_close;
+static int (*misuse_notify)(const struct kdtl_alarm *alarm) = kdtl_alarm;
+static int (*misuse_register)(struct notifier_block *nb) = kdtl_alarm_register;
+static int (*misuse_unregister)(struct notifier_block *nb) = kdtl_alarm_unregister;
 static struct kdtl_session *misuse_waking;
 static struct kdtl_merge *misuse_merging;
 static unsigned int misuse_wakes;
@@ -290,6 +299,13 @@ static void misuse_call_atomic(struct kdtl_session *s)
 	misuse_allowed += misuse_create(&attr, THIS_MODULE) != ERR_PTR(-EDEADLK);
 	misuse_allowed += misuse_sync(misuse_merging) != -EDEADLK;
 	misuse_destroy(misuse_merging);
+	misuse_allowed += misuse_tasks(THIS_MODULE) != ERR_PTR(-EDEADLK);
+	misuse_tasks_close(NULL);
+	misuse_allowed += misuse_trigger_open(THIS_MODULE, NULL) != ERR_PTR(-EDEADLK);
+	misuse_trigger_close(NULL);
+	misuse_allowed += misuse_notify(NULL) != -EDEADLK;
+	misuse_allowed += misuse_register(NULL) != -EDEADLK;
+	misuse_allowed += misuse_unregister(NULL) != -EDEADLK;
 	/* Verbs that do not sleep are allowed. */
 	misuse_allowed += misuse_wait(s, 0) != -ETIMEDOUT;
 	misuse_allowed += misuse_read(s, &msg, sizeof(msg), true) != -EAGAIN;

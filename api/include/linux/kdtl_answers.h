@@ -45,6 +45,7 @@ struct kdtl_tasks *__kdtl_tasks_open(struct module *owner);
  * * -ENOMEM: there is no memory for it (a line in the log)
  * * -ENODEV: the kernel lacks a tracepoint (a line in the log)
  * * -EOPNOTSUPP: the kernel has no tracepoints
+ * * -EDEADLK: nobody may sleep here (a line in the log)
  */
 static __always_inline struct kdtl_tasks *kdtl_tasks_open(void)
 {
@@ -322,7 +323,7 @@ struct kdtl_trigger *__kdtl_trigger_open(struct module *owner,
  * Return:
  * * the trigger, or ERR_PTR
  * * -EINVAL: @attr is not valid (a line in the log)
- * * -EDEADLK: called by kdtl_trigger_attr::fire (a line in the log)
+ * * -EDEADLK: called by kdtl_trigger_attr::fire, or where nobody may sleep (a line in the log)
  * * -ENODEV: nobody counts
  * * -ENOMEM
  */

@@ -548,7 +548,14 @@ rests_between_rows()
 	[ "$rows" -ge 50 ] && [ $(($2 - $1)) -ge $((rows / 2)) ]
 }
 
-# A task waits behind the hog on CPU 1, and is moved to CPU 0 while the hog still has CPU 1. Set $waited
+# ready TASK: it has a CPU, or waits for one.
+ready()
+{
+	grep -q '^State:.R' "/proc/$(pid_of "$1")/status"
+}
+
+# A task waits behind the hog on CPU 1, and is moved to CPU 0 while the hog still has CPU 1. (The
+# watch names the task that has waited for longest, which may be a kernel thread.) Set $waited
 # and $elsewhere to what the watch says of that.
 move_behind_hog()
 {
@@ -557,8 +564,8 @@ move_behind_hog()
 		waiter svc moved || return
 	forget_log
 	hog 60000 &
-	until_true has_said 'kdtl_watch: CPU 1: no task of normal priority dispatched for .* moved:[0-9]* (/svc) has waited for' &&
-		taskset -p 1 "$(pid_of moved)" >/dev/null &&
+	until_true has_said 'kdtl_watch: CPU 1: no task of normal priority dispatched for .*, behind hog:' &&
+		until_true ready moved && taskset -p 1 "$(pid_of moved)" >/dev/null &&
 		until_true has_said 'kdtl_recorder: CPU 0: moved:[0-9]* (/svc) waited .*: end of table' &&
 		until_true has_waited moved
 	status=$?

@@ -546,7 +546,8 @@ static void test_stopper(void)
 	/* Since v6.12 the fair server takes the CPU; a task that wakes up then may not be told. */
 	if (before_6_12()) {
 		must(s[1].nr_throttled);
-		must(s[1].notable_waits <= 2);
+		/* On a busy host this CPU may stand still, but then the other task does not get it. */
+		must(s[1].passed <= 2);
 	}
 }
 

@@ -15,6 +15,8 @@
 #include <linux/capability.h>
 #include <linux/err.h>
 #include <linux/fs.h>
+#include <linux/kernel.h>
+#include <linux/kstrtox.h>
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/poll.h>
@@ -128,19 +130,25 @@ static void triggers_fire(void *data)
 static int triggers_parse(char *line, struct kdtl_trigger_attr *attr)
 {
 	u32 threshold, window;
-	char row[16];
-	int path = 0, i;
+	char *words[3];
+	int i;
 
-	if (sscanf(line, "%15s %u %u %n", row, &threshold, &window, &path) < 3)
+	for (i = 0; i < ARRAY_SIZE(words); i++) {
+		line = skip_spaces(line);
+		words[i] = strsep(&line, " \t\n");
+		if (!line)
+			line = "";
+	}
+	if (kstrtou32(words[1], 10, &threshold) || kstrtou32(words[2], 10, &window))
 		return -EINVAL;
-	i = match_string(causes_names, CAUSES_ROWS, row);
+	i = match_string(causes_names, CAUSES_ROWS, words[0]);
 	if (i < 0)
 		return -EINVAL;
 	attr->cause = i;
 	attr->threshold = (u64)threshold * NSEC_PER_USEC;
 	attr->window = (u64)window * NSEC_PER_USEC;
-	/* After the numbers there may be nothing, or spaces and a path. */
-	attr->cgroup = path && line[path] ? line + path : "/";
+	line = skip_spaces(line);
+	attr->cgroup = *line ? line : "/";
 	return 0;
 }
 

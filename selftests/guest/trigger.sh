@@ -83,7 +83,8 @@ one_each()
 refuses()
 {
 	for wrong in "some" "some 1" "some 0 1000000" "most 1 1000000" "some 1 9999" \
-		"some 1 10000001" "some 1000000000 1000000" "some 1 1000000 web" "-1 -1 -1"; do
+		"some 1 10000001" "some 1000000000 1000000" "some 1 1000000 web" "-1 -1 -1" \
+		"some 4294967297 1000000" "some 1 4295967296" "some 1x 1000000"; do
 		says write "EINVAL error" "$wrong" || return
 	done
 	says fault EFAULT 20 || return

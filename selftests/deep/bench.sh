@@ -31,3 +31,4 @@ same_names()
 plan 2
 ok "the benchmarks run" "$top/selftests/bench/run" --out "$work"
 ok "performance.rst has their figures, and no others" same_names
+finish

@@ -27,7 +27,7 @@
  * @left_cpu: the CPU that it left
  * @ran_cpu: the CPU that it got
  * @why: the reason for which it left
- * @again: it got the CPU that it left once more
+ * @again: it got a CPU once more
  * @comm: its name when it got the CPU
  * @next: the next one in the list
  */
@@ -85,7 +85,7 @@ void lasts_note(struct lasts *l, const struct kdtl_entry *e)
 		if (ticks >= last->ran) {
 			last->ran = ticks;
 			last->ran_cpu = entry_cpu(e);
-			last->again |= last->ran_cpu == last->left_cpu && ticks >= last->left;
+			last->again |= ticks >= last->left;
 			memcpy(last->comm, entry_comm(e), COMM_LEN);
 		}
 	}

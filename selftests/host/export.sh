@@ -447,7 +447,7 @@ waits_after_a_limit()
 }
 
 # woken_by: makes a recording of the tasks on CPUs 0 to 2, and one of wake-ups beside it: by a task,
-# by an interrupt, and by an interrupt while CPU 2 was idle.
+# by an interrupt, by an interrupt while CPU 2 was idle, and by a task that had left its CPU.
 woken_by()
 {
 	recording woken <<-'END' &&
@@ -467,6 +467,7 @@ woken_by()
 		idle 1710000000 1 133
 		idle 1750000000 0 132
 		run 1800000000 2 0 180000000 141 0 b
+		run 1900000000 0 0 150000000 132 0 high
 		clock 2000000000 1700000002000000000
 	END
 		{
@@ -475,6 +476,7 @@ woken_by()
 				'woken 1585000000 0 132 133 1 202 0 high' \
 				'woken 1700000000 0 132 133 1 202 2 high' \
 				'woken 1800000000 2 141 0 2 -1 10 b' \
+				'woken 1900000000 0 132 133 1 202 0 high' \
 				'clock 2000000000 1700000002000000000'
 		} | python3 "$here/lib/recording.py" "$work/woken.data.wake"
 }
@@ -514,8 +516,11 @@ as_ftrace()
 		high 132 130 000 .... 1.750000000 sched_switch high 132 115 S swapper/0 0 120
 		<idle> 0 ------- 002 ..h. 1.800000000 sched_waking b 141 120 002
 		<idle> 0 ------- 002 .... 1.800000000 sched_switch swapper/2 0 120 R b 141 120
+		<...> 133 ------- 000 .... 1.900000000 sched_waking high 132 115 000
+		<idle> 0 ------- 000 .... 1.900000000 sched_switch swapper/0 0 120 R high 132 115
 	END
-	) && [ "$(ftrace_lines --comm b | grep -c .)" -eq 3 ] && wrong_usage 'name no tasks' \
+	) && [ "$(ftrace_lines --comm b | grep -c .)" -eq 3 ] &&
+		[ "$(ftrace_lines --from 22:13:21 --to 22:13:21.1 | grep -c .)" -eq 1 ] && wrong_usage 'name no tasks' \
 		--format ftrace "$work/vpa.data"
 }
 

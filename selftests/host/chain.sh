@@ -486,7 +486,8 @@ lost()
   1.00 ms  waited for CPU 0, which was idle" -n 1
 }
 
-# Before its first entry a task slept and waited as that entry says; what came before is not known.
+# Before its first entry a task slept, waited, and was held back as that entry says; what came before
+# is not known.
 begin()
 {
 	pair <<-END || return
@@ -506,7 +507,15 @@ begin()
 		says 20 '00:00:02.000  child (20) in 1.00 s
   700 ms  did not exist, made by early (10)
   300 ms  waited for CPU 1 behind other (30)' --from 00:00:01 --to 00:00:02 &&
-		kdtl print "$work/data.wake" | matches ' child  *20  is new, on CPU 1, made by .*10'
+		kdtl print "$work/data.wake" | matches ' child  *20  is new, on CPU 1, made by .*10' || return
+	pair <<-END || return
+		run 1000$ms 1 0 0 30 0 other
+		left 4
+		starved 1400$ms 1 250$ms 40$ms 20 30 worker
+	END
+	says 20 '00:00:01.400  worker (20) late by 290 ms
+  250 ms   held back by a limit on CPU time
+  40.0 ms  waited for CPU 1 behind other (30)' -n 1
 }
 
 # A task still waits when the recording ends, and another one has not been woken.
@@ -523,6 +532,19 @@ end()
 	says 10 '00:00:10.000  victim (10) late by 8.00 s
   8.00 s  waited for CPU 0 behind hog (20)' -n 1 && says 30 '00:00:10.000  stuck (30) late by 8.90 s
   8.90 s  asleep, uninterruptible, and it is not known what woke it' -n 1
+}
+
+# A thread that calls exec() gets another PID, and has no wait of its own from then on.
+execd()
+{
+	pair <<-END && refused 1 'nobody was late' --pid 155 "$work/data"
+		task 0 154 154 0 0 0 0 main
+		task 0 155 154 0 0 0 0 thread
+		task 1100$ms 154 154 0 0 0 0 execd
+		run 1000$ms 1 0 0 155 0 thread
+		left 4
+		run 1500$ms 1 0 0 200 154 hog
+	END
 }
 
 # System calls of a machine with the generic numbers are known everywhere, those of an unknown
@@ -675,7 +697,7 @@ adds_up()
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-chain.XXXXXX")
 partial "$work"
 
-plan 28
+plan 29
 ok "kdtl builds" builds
 ok "parts add up and are true, of a machine that is made up" engine
 ok "a holder of a mutex waits behind another task" inherited
@@ -697,6 +719,7 @@ ok "a waker that is throttled" throttled
 ok "what was lost is not guessed" lost
 ok "nor what was before the first entry" begin
 ok "a wait that is not over at the end" end
+ok "nor one of a thread that has called exec()" execd
 ok "system calls have their machine's numbers" calls
 ok "who was late comes first, not idle servers" ranked
 ok "many short parts are one row" many_parts

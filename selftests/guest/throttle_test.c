@@ -241,14 +241,19 @@ static void end(pid_t pid)
 
 /* ---------------------------------------------------------------------- log */
 
-static void log_open(void)
+static void log_open_of(unsigned int mask)
 {
-	struct kdtl_stream_attr attr = { .aux_pages = 256, .source = "kdtl_sched" };
+	struct kdtl_stream_attr attr = { .aux_pages = 256, .source = "kdtl_sched", .mask = mask };
 
 	pin(0, 0);
 	dev = open("/dev/kdtl", O_RDWR | O_CLOEXEC | O_NONBLOCK);
 	must(dev >= 0);
 	must(!ioctl(dev, KDTL_IOC_SETUP, &attr));
+}
+
+static void log_open(void)
+{
+	log_open_of(0);
 }
 
 static void log_start(void)
@@ -317,6 +322,22 @@ static void log_read(const pid_t *pids, struct sums *sums, unsigned int nr)
 }
 
 /* ------------------------------------------------------------------- cpu.max */
+
+/* No other session may run meanwhile, or kdtl_sched looks at all tasks for that one. */
+static void test_only(void)
+{
+	struct sums s;
+	pid_t pid;
+
+	make_group(GROUP, "5000 20000");
+	log_open_of(KDTL_MASK_THROTTLE);
+	pid = task(burn, 1, GROUP, 0);
+	log_start();
+	until_throttled(10);
+	log_read(&pid, &s, 1);
+	must(s.nr_throttled >= 8 && s.nr == s.nr_throttled);
+	end(pid);
+}
 
 /* A task that is alone on its CPU never waits for it. */
 static void test_alone(void)
@@ -546,6 +567,8 @@ static void test_stopper(void)
 	/* Since v6.12 the fair server takes the CPU; a task that wakes up then may not be told. */
 	if (before_6_12()) {
 		must(s[1].nr_throttled);
+		/* It wakes up all the time, and the limit takes effect about once a second. */
+		must(s[1].nr_throttled < s[1].nr / 4);
 		/* On a busy host this CPU may stand still, but then the other task does not get it. */
 		must(s[1].passed <= 2);
 	}
@@ -890,6 +913,7 @@ static const struct {
 	const char	*name;
 	void		(*fn)(void);
 } tests[] = {
+	{ "only", test_only },
 	{ "alone", test_alone },
 	{ "queued", test_queued },
 	{ "woken", test_woken },

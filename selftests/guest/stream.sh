@@ -33,6 +33,7 @@ title()
 	period) echo "and after the period" ;;
 	lost) echo "what is lost is counted" ;;
 	splice) echo "splice: pages go round through pipes, in order" ;;
+	splice_room) echo "splice into a pipe with little room, and of each CPU in turn" ;;
 	splice_close) echo "a pipe keeps what it has when the file is closed" ;;
 	splice_epipe) echo "a pipe without reader takes nothing away" ;;
 	splice_file) echo "splice through a pipe to a file" ;;

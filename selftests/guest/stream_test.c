@@ -1017,6 +1017,41 @@ static void test_splice(void)
 	must(ours >= 490);
 }
 
+/* A pipe with little room gets whole entries, and each CPU has its turn. */
+static void test_splice_room(void)
+{
+	const int cpus[] = { 0, sysconf(_SC_NPROCESSORS_ONLN) - 1 };
+	static struct kdtl_entry buf[2000];
+	int fd = stopped_with(500), p[2];
+	unsigned int ours = 0;
+	cpu_set_t set;
+	ssize_t n;
+
+	must(!pipe2(p, O_NONBLOCK) && fcntl(p[1], F_SETPIPE_SZ, 2 * page) == 2 * (int)page);
+	/* The next entry begins inside a page. */
+	must(read(fd, buf, ENTRY) == (ssize_t)ENTRY);
+	n = splice(fd, NULL, p[1], NULL, sizeof(buf), 0);
+	must(n > 0 && read_all(p[0], buf, n) == (size_t)n);
+	check_entries(buf, n);
+	close(fd);
+
+	fd = setup_as(-1, (struct kdtl_stream_attr) { .aux_pages = MANY_PAGES });
+	must(!ioctl(fd, KDTL_IOC_START));
+	for (size_t i = 0; i < ARRAY_SIZE(cpus); i++) {
+		CPU_ZERO(&set);
+		CPU_SET(cpus[i], &set);
+		must(!sched_setaffinity(0, sizeof(set), &set));
+		dispatches(50);
+	}
+	must(!ioctl(fd, KDTL_IOC_STOP));
+	while ((n = splice(fd, NULL, p[1], NULL, sizeof(buf), 0)) > 0) {
+		must(read_all(p[0], buf, n) == (size_t)n);
+		ours += check_entries(buf, n);
+	}
+	must(n == 0 && !info_of(fd).unread && ours >= 100);
+	close(fd);
+}
+
 /* Entries in a pipe stay there when the file and the session are gone. */
 static void test_splice_close(void)
 {
@@ -1993,6 +2028,7 @@ static const struct {
 	{ "min_wait", test_min_wait },
 	{ "lost", test_lost },
 	{ "splice", test_splice },
+	{ "splice_room", test_splice_room },
 	{ "splice_close", test_splice_close },
 	{ "splice_epipe", test_splice_epipe },
 	{ "splice_file", test_splice_file },

@@ -787,6 +787,24 @@ static void kdtl_sched_idle_time(struct kunit *test)
 	}
 }
 
+/* A session may want idle times, but no task that had slept.  The load sleeps most of the time. */
+static void kdtl_sched_idle_seldom(struct kunit *test)
+{
+	struct kdtl_counter_req idle = {
+		.counter = KDTL_CTR_IDLE, .cpu = cpumask_first(cpu_online_mask),
+	};
+	const unsigned long end = jiffies + TEST_TIMEOUT;
+	const u32 mask = KDTL_MASK_PREEMPT | KDTL_MASK_IDLE;
+
+	KUNIT_ASSERT_EQ(test, capture_start(0, PAGES_FOR_ALL, mask), 0);
+	do {
+		usleep_range(500, 1000);
+		KUNIT_ASSERT_EQ(test, kdtl_read_counters(sessions[0], &idle, 1), 0);
+	} while (!idle.value && time_before(jiffies, end));
+	KUNIT_EXPECT_GT(test, idle.value, 0ULL);
+	KUNIT_EXPECT_EQ(test, capture_stop(0), 0);
+}
+
 static int sleep_thread(void *unused)
 {
 	while (!kthread_should_stop())
@@ -2276,6 +2294,7 @@ static struct kunit_case sched_cases[] = {
 	KUNIT_CASE(kdtl_sched_exact_loss),
 	KUNIT_CASE(kdtl_sched_sessions_share),
 	KUNIT_CASE(kdtl_sched_idle_time),
+	KUNIT_CASE(kdtl_sched_idle_seldom),
 	KUNIT_CASE(kdtl_sched_pid_again),
 	KUNIT_CASE(kdtl_sched_left),
 	KUNIT_CASE(kdtl_sched_waits_on),

@@ -41,7 +41,10 @@ static int open_attach(struct kdtl_pmu *p)
 static void *open_setup_aux(struct perf_event *event, void **pages, int nr_pages,
 			    bool overwrite)
 {
-	return open_src.setup_error ? NULL : &open_src;
+	/* The last CPU is refused: those before it must not keep what they have by then. */
+	if (open_src.setup_error && event->cpu == cpumask_last(cpu_online_mask))
+		return NULL;
+	return &open_src;
 }
 
 static void open_free_aux(void *priv)

@@ -252,18 +252,16 @@ static __always_inline unsigned long kdtl_sleep_code(unsigned int state)
 }
 
 /*
- * Why @prev left, in an entry.  Its present state may be TASK_WAKING already, so @state, as
- * the scheduler read it, says how it sleeps.
+ * Why a task left, in an entry.  Its present state may be TASK_WAKING already, so @state, as
+ * the scheduler read it, says how the task sleeps.
  */
-static __always_inline unsigned long kdtl_departure_code(unsigned long kind,
-							 const struct task_struct *prev,
-							 unsigned int state)
+static __always_inline unsigned long kdtl_departure_code(unsigned long kind, unsigned int state)
 {
 	if (unlikely(kind == KDTL_KIND_PREEMPT))
 		return KDTL_PREEMPT_TIME_SLICE;
 	if (unlikely(kind == KDTL_KIND_FAULT))
 		return KDTL_PREEMPT_PAGE_FAULT;
-	if (likely(READ_ONCE(prev->__state) & TASK_INTERRUPTIBLE))
+	if (likely(state & TASK_INTERRUPTIBLE))
 		return KDTL_PREEMPT_CEDE;
 	return kdtl_sleep_code(state);
 }
@@ -374,7 +372,7 @@ static __always_inline bool kdtl_sched_leave(const bool full, struct kdtl_sched_
 
 	if (likely(pid)) {
 		kind = kdtl_departure_kind(preempt, prev);
-		code = kdtl_departure_code(kind, prev, prev_state);
+		code = kdtl_departure_code(kind, prev_state);
 		rare = kind == KDTL_KIND_PREEMPT ? kdtl_may_be_throttled(prev) :
 						   kdtl_stays_queued(prev);
 		if (unlikely(rare)) {

@@ -13,6 +13,7 @@
  */
 #define pr_fmt(fmt) "bench_native: " fmt
 
+#include <linux/delay.h>
 #include <linux/kallsyms.h>
 #include <linux/kdtl_verbs.h>
 #include <linux/kthread.h>
@@ -31,6 +32,7 @@
 #define BENCH_LINE		64
 #define BENCH_MAX_SESSIONS	8
 #define BENCH_CALLS		64	/* how many calls are marked */
+#define BENCH_WAITED_NS		100	/* how long a task waits, as the scheduler counts */
 
 static bool both;
 module_param(both, bool, 0444);
@@ -279,6 +281,8 @@ static int bench_tasks_init(void)
 			return PTR_ERR(t);
 		}
 		t->sched_info.pcount = 1;
+		/* They sleep as most tasks do. */
+		WRITE_ONCE(t->__state, TASK_INTERRUPTIBLE);
 		bench_tasks[i] = t;
 	}
 	return 0;
@@ -286,9 +290,10 @@ static int bench_tasks_init(void)
 
 /* --------------------------------------------- the scheduler, as far as it is played */
 
-static void bench_wake(struct task_struct *t)
+/* Queue @t, in @later ns. */
+static void bench_wake(struct task_struct *t, u64 later)
 {
-	t->sched_info.last_queued = local_clock();
+	t->sched_info.last_queued = local_clock() + later;
 }
 
 /* Touch what __schedule(), and what it calls, has touched when it gets to the tracepoint. */
@@ -307,7 +312,8 @@ static __always_inline void bench_leave(struct task_struct *prev, struct task_st
 /* Touch what sched_info_depart(), sched_info_arrive() and context_switch() touch afterwards. */
 static __always_inline void bench_arrive(struct task_struct *prev, struct task_struct *t)
 {
-	const u64 now = local_clock();
+	/* The scheduler read its clock when the switch began, and not again. */
+	const u64 now = t->sched_info.last_queued + BENCH_WAITED_NS;
 
 	READ_ONCE(prev->sched_info.last_arrival);
 	t->sched_info.run_delay += now - t->sched_info.last_queued;
@@ -401,7 +407,9 @@ static noinline void bench_marked(bench_probe_t *probe, void *data, struct task_
 	READ_ONCE(bench_bytes[0]);
 	bench_leave(prev, next);
 	bench_arrive(prev, next);
-	bench_wake(next);
+	/* It arrives once. */
+	next->sched_info.pcount--;
+	bench_wake(next, 0);
 	empty(data, false, prev, next, TASK_INTERRUPTIBLE);
 	bench_mark(3);
 	probe(data, false, prev, next, TASK_INTERRUPTIBLE);
@@ -417,24 +425,31 @@ static u64 bench_window(struct bench_runner *r, const struct bench_state *s,
 	struct task_struct *prev, *next;
 	unsigned int i, a, b;
 	unsigned long flags;
-	u64 sum = 0;
+	u64 later, sum = 0;
 
 	local_irq_save(flags);
 	/*
 	 * Other code, and other states, have left the caches in no particular state; so warm them
-	 * up.
+	 * up.  Who gets the CPU leaves it in the next switch.
 	 */
 	for (i = 0; i < warm; i++) {
-		next = tasks[i % s->tasks * s->step];
-		bench_wake(next);
-		bench_switch(probe, data, tasks[(i + 1) % s->tasks * s->step], next);
+		next = tasks[(i + 1) % s->tasks * s->step];
+		bench_wake(next, 0);
+		bench_switch(probe, data, tasks[i % s->tasks * s->step], next);
 	}
-	for (i = 0; i < s->switches; i++) {
-		a = s->tasks > 2 ? bench_random(r, s->tasks) : i & 1;
-		b = s->tasks > 2 ? (a + 1 + bench_random(r, s->tasks - 1)) % s->tasks : !a;
+	/*
+	 * A long walk takes longer than most waits.  So that no task seems to have waited for all
+	 * of it, each is queued in the middle of it.
+	 */
+	bench_walk(r->walked, s->bytes);
+	later = local_clock();
+	bench_walk(r->walked, s->bytes);
+	later = (local_clock() - later) / 2;
+	for (i = 0, a = warm % s->tasks; i < s->switches; i++, a = b) {
+		b = (a + 1 + bench_random(r, s->tasks - 1)) % s->tasks;
 		prev = tasks[a * s->step];
 		next = tasks[b * s->step];
-		bench_wake(next);
+		bench_wake(next, later);
 		bench_walk(r->walked, s->bytes);
 		if (lines)
 			bench_marked(probe, data, prev, next, empty);
@@ -636,10 +651,31 @@ static int bench_run(void)
 	return err;
 }
 
+/*
+ * If local_clock() stood still between two ticks, a task would seem to have waited for longer than
+ * any usual one, and its dispatch would not be a usual one.
+ */
+static bool bench_clock_runs(void)
+{
+	unsigned long flags;
+	u64 begun, ended;
+
+	local_irq_save(flags);
+	begun = local_clock();
+	udelay(1);
+	ended = local_clock();
+	local_irq_restore(flags);
+	return ended > begun;
+}
+
 static int __init bench_native_init(void)
 {
 	int err;
 
+	if (!bench_clock_runs()) {
+		pr_err("local_clock() has the resolution of a tick\n");
+		return -EINVAL;
+	}
 	for_each_kernel_tracepoint(bench_find_tp, NULL);
 	if (!bench_tp || !windows || nr_tasks < 4 || (both && !cpu_online(1)))
 		return -EINVAL;

@@ -80,7 +80,7 @@ woken()
 		arg = call
 		sub(/\(.*/, "", call)
 		gsub(/.*\(|\).*/, "", arg)
-		if (by ~ /interrupt|softirq/)
+		if (by ~ /interrupt|softirq/ || irq_threads[by])
 			by = text ~ /: uninterruptible, waits for a disk, / ? "disk" : "irq"
 		if ((pid, call) in want) {
 			split(want[pid, call], w, " ")
@@ -113,15 +113,23 @@ woken()
 	BEGIN {
 		while ((getline line <"kworkers") > 0)
 			kworkers[line] = 1
+		while ((getline line <"irq_threads") > 0)
+			irq_threads[line] = 1
 	}' truth wakes
 }
 
-# Finds the workers, by the names in their dispatches.
+# dispatched PATTERN: prints the pids of the dispatched tasks with such a name.
+dispatched()
+{
+	awk -F, -v pattern="$1" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		$at["comm"] ~ pattern { print $at["pid"] }' csv | sort -u
+}
+
+# Finds the workers, and the threads that do the work of interrupts with PREEMPT_RT.
 find_kworkers()
 {
-	kdtl export --format csv -o csv w.data && awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
-			$at["comm"] ~ /kworker/ { print $at["pid"] }' csv | sort -u >kworkers &&
-		[ -s kworkers ]
+	kdtl export --format csv -o csv w.data && dispatched kworker >kworkers && [ -s kworkers ] &&
+		dispatched '^(irq|ktimers|ksoftirqd)/' >irq_threads
 }
 
 locks()

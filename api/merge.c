@@ -36,6 +36,8 @@
 
 #include <linux/export.h>
 #include <linux/kdtl_verbs.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/rbtree.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
@@ -67,6 +69,7 @@ struct kdtl_cursor {
 
 /**
  * struct kdtl_merge - see kdtl_merge_create()
+ * @node: in kdtl_merges
  * @session: the session; NULL once it is closed
  * @due: cursors that have an entry before @horizon, by its time
  * @last: the cursor of the entry that kdtl_merge_next() returned last
@@ -77,6 +80,7 @@ struct kdtl_cursor {
  * @cursors: by CPU
  */
 struct kdtl_merge {
+	struct list_head	node;
 	struct kdtl_session	*session;
 	struct rb_root_cached	due;
 	struct kdtl_cursor	*last;
@@ -86,6 +90,10 @@ struct kdtl_merge {
 	u32			loads;
 	struct kdtl_cursor	cursors[];
 };
+
+/* All merges that were not destroyed, and their lock, inside of which no other is taken. */
+static LIST_HEAD(kdtl_merges);
+static DEFINE_MUTEX(kdtl_merges_lock);
 
 static struct kdtl_cursor *kdtl_cursor_of(const struct rb_node *node)
 {
@@ -160,6 +168,9 @@ struct kdtl_merge *kdtl_merge_create(struct kdtl_session *s)
 		m->session = s;
 		s->merge = m;
 		WRITE_ONCE(s->no_reader, true);
+		mutex_lock(&kdtl_merges_lock);
+		list_add(&m->node, &kdtl_merges);
+		mutex_unlock(&kdtl_merges_lock);
 	}
 	kdtl_session_leave(s);
 	return m ?: ERR_PTR(err ?: -ENOMEM);
@@ -227,22 +238,50 @@ static void kdtl_merge_advance(struct kdtl_merge *m)
 	kdtl_cursor_queue(m, c);
 }
 
+/* Take what may be a merge out of the list.  Returns false if it is not there. */
+static bool kdtl_merge_unlist(const struct kdtl_merge *m)
+{
+	struct kdtl_merge *each;
+	bool found = false;
+
+	mutex_lock(&kdtl_merges_lock);
+	list_for_each_entry(each, &kdtl_merges, node) {
+		found = each == m;
+		if (found) {
+			list_del(&each->node);
+			break;
+		}
+	}
+	mutex_unlock(&kdtl_merges_lock);
+	return found;
+}
+
 /**
  * kdtl_merge_destroy() - end a merge
  * @m: the merge; may be NULL or ERR_PTR
  *
  * Entries that were returned are given back to the writers; the others stay unread.
- * If the session is closed already, only the merge's memory is freed.
+ * If the session is closed already, only the merge's memory is freed.  If @m is destroyed
+ * already, and no new merge has its memory, there is only a line in the log.
  *
  * Context: task, may sleep; not while kdtl_session_close() runs for the session.
  */
 void kdtl_merge_destroy(struct kdtl_merge *m)
 {
+	char caller[KDTL_OWNER_LEN];
 	struct kdtl_session *s;
 	int cpu;
 
-	if (IS_ERR_OR_NULL(m) || (m->session && kdtl_may_sleep(m->session->owner, __func__)))
+	if (IS_ERR_OR_NULL(m))
 		return;
+	might_sleep_if(!kdtl_is_atomic());
+	snprintf(caller, sizeof(caller), "%ps", (void *)_RET_IP_);
+	if (kdtl_may_sleep(caller, __func__))
+		return;
+	if (!kdtl_merge_unlist(m)) {
+		pr_warn_ratelimited("%s: %s(): the merge is destroyed already\n", caller, __func__);
+		return;
+	}
 	s = m->session;
 	if (s) {
 		mutex_lock(&s->reading);

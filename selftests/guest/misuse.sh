@@ -27,6 +27,7 @@ is_said()
 is_said misuse_no_session "kdtl_load() without a session (0)"
 is_said misuse_no_session "kdtl_read_counters() without a session (0)"
 is_said misuse_no_merge "kdtl_merge_sync() without a merge (-12)"
+is_said misuse_destroy_again "kdtl_merge_destroy(): the merge is destroyed already"
 is_said misuse_no_notifier "kdtl_alarm_register() without a notifier"
 is_said misuse_alarm "kdtl_alarm() without a description"
 is_said misuse_alarm "kdtl_alarm() without a possible CPU, or -1"

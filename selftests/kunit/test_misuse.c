@@ -479,6 +479,27 @@ static void misuse_no_merge(struct kunit *test)
 	}
 }
 
+/* A merge is destroyed once more, before its session is closed, and after. */
+static void misuse_destroy_again(struct kunit *test)
+{
+	struct kdtl_session *s = kapi_session(test, 0);
+	struct kdtl_merge *m[2];
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	for (i = 0; i < ARRAY_SIZE(m); i++) {
+		m[i] = kdtl_merge_create(s);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(m[i]));
+		if (i)
+			break;
+		misuse_destroy(m[i]);
+		misuse_destroy(m[i]);
+	}
+	kapi_close(test);
+	for (i = 0; i < ARRAY_SIZE(m); i++)
+		misuse_destroy(m[1]);
+}
+
 static void misuse_no_notifier(struct kunit *test)
 {
 	struct notifier_block empty = {};
@@ -640,6 +661,7 @@ static struct kunit_case misuse_cases[] = {
 	KUNIT_CASE(misuse_two_readers),
 	KUNIT_CASE(misuse_write_cpu),
 	KUNIT_CASE(misuse_no_merge),
+	KUNIT_CASE(misuse_destroy_again),
 	KUNIT_CASE(misuse_no_notifier),
 	KUNIT_CASE(misuse_alarm),
 	KUNIT_CASE(misuse_notifier_stops),

@@ -26,6 +26,7 @@ struct kdtl_probe {
 	bool			optional;
 	/* private: */
 	struct tracepoint	*tp;
+	bool			on;
 };
 
 static inline void __kdtl_probe_find(struct tracepoint *tp, void *priv)
@@ -68,7 +69,8 @@ static inline int kdtl_probes_find(struct kdtl_probe *probes, unsigned int nr)
  * @probes: the probes
  * @nr: number of @probes
  *
- * The last probe is unregistered first.  When this returns, none of them runs any more.
+ * The last probe is unregistered first.  When this returns, none of them runs any more.  Nothing
+ * happens to a probe that is not registered.
  *
  * Context: task, may sleep; not under the CPU hotplug lock.
  */
@@ -76,8 +78,9 @@ static inline void kdtl_probes_unregister(struct kdtl_probe *probes, unsigned in
 {
 	might_sleep();
 	while (nr--) {
-		if (probes[nr].tp)
+		if (probes[nr].on)
 			tracepoint_probe_unregister(probes[nr].tp, probes[nr].probe, NULL);
+		probes[nr].on = false;
 	}
 	tracepoint_synchronize_unregister();
 }
@@ -100,6 +103,7 @@ static inline int kdtl_probes_register(struct kdtl_probe *probes, unsigned int n
 	for (i = 0; i < nr && !err; i++) {
 		if (probes[i].tp)
 			err = tracepoint_probe_register(probes[i].tp, probes[i].probe, NULL);
+		probes[i].on = probes[i].tp && !err;
 		if (err)
 			kdtl_probes_unregister(probes, i);
 	}

@@ -41,8 +41,9 @@ machine()
 {
 	local target=$1 accel=$2 cpus=$3 memory=$4 icount=$5 cpu
 
-	# The log must be large enough that nothing is overwritten before tests read it.
-	cmdline="panic=-1 loglevel=4 log_buf_len=4M"
+	# The log must be large enough that nothing is overwritten before tests read it, and its times
+	# tell equal lines apart (forget_log() of ktap.sh).
+	cmdline="panic=-1 loglevel=4 log_buf_len=4M printk.time=1"
 	qemu=("$(machine_qemu "$target")")
 	serial=(-serial chardev:console -serial chardev:channel)
 	case $target in

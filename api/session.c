@@ -426,8 +426,8 @@ static void kdtl_session_end(struct kdtl_session *s)
 	struct kdtl_late late;
 
 	kdtl_session_wake(s);
-	/* [wake.K] Waiters look at closing, which swake_up_all() orders before the wake-up. */
-	swake_up_all(&s->done->wait);
+	/* [wake.K] Waiters look at closing, which the queue's lock orders before the wake-up. */
+	kdtl_session_wake_others(s);
 	kdtl_late_begin(&late, s->owner,
 			"close waits for the session's other verbs, or its reader");
 	/* [wake.U] */
@@ -611,7 +611,7 @@ static int kdtl_load_locked(struct kdtl_session *s, const struct cpumask *cpus)
 			kdtl_aux_reset(aux);
 	}
 	/* The unread data is gone, so an earlier wake-up has no reason any more. */
-	kdtl_session_take_wake(s, KDTL_PENDING_ALL);
+	kdtl_session_take_wake(s, KDTL_PENDING_ALL, NULL);
 	err = kdtl_cpus_load(s);
 	if (!err)
 		trace_kdtl_session(s, "loaded");

@@ -39,22 +39,24 @@ static u8 kdtl_wakes_taken(struct kdtl_session *s, bool reads)
  * Most looks find no wake-up, so look without the lock first.  A wake-up that comes now wakes the
  * waiter, which is on the queue.
  */
-static __always_inline u8 kdtl_take_wake(struct kdtl_session *s, u8 bits)
+static __always_inline u8 kdtl_take_wake(struct kdtl_session *s, u8 bits,
+					 struct swait_queue *wait)
 {
-	return READ_ONCE(s->pending) ? kdtl_session_take_wake(s, bits) : 0;
+	return READ_ONCE(s->pending) ? kdtl_session_take_wake(s, bits, wait) : 0;
 }
 
 /*
  * Take a message.  With the last message also take its wake-up, which must not end the next wait.
  */
-static noinline bool kdtl_take_msg(struct kdtl_session *s, struct kdtl_msg *msg)
+static noinline bool kdtl_take_msg(struct kdtl_session *s, struct kdtl_msg *msg,
+				   struct swait_queue *wait)
 {
 	const u8 takes = kdtl_wakes_taken(s, true);
 	bool last;
 
 	if (!kdtl_msgq_get(&s->msgs, msg, &last))
 		return false;
-	if (last && kdtl_take_wake(s, takes) && takes != KDTL_PENDING_ALL)
+	if (last && kdtl_take_wake(s, takes, wait) && takes != KDTL_PENDING_ALL)
 		kdtl_session_wake_others(s);
 	return true;
 }
@@ -72,23 +74,25 @@ static bool kdtl_worth_reading(struct kdtl_session *s)
  * read.  A stop ends every wait that began before it, so a waiter compares
  * kdtl_session::stops with the value from its beginning, @stops.
  *
+ * If a wake-up ends the wait, @wait may have left the queue.
+ *
  * Returns -EAGAIN: go on waiting; 1: there is something to read; 0: woken without;
  * -ESHUTDOWN.
  */
 static int kdtl_wait_over(struct kdtl_session *s, struct kdtl_msg *msg,
-			  unsigned int stops)
+			  unsigned int stops, struct swait_queue *wait)
 {
 	const u8 takes = kdtl_wakes_taken(s, msg);
 	u8 taken;
 
 	if (READ_ONCE(s->closing))
 		return -ESHUTDOWN;
-	if (msg && kdtl_take_msg(s, msg))
+	if (msg && kdtl_take_msg(s, msg, wait))
 		return 1;
 	/* A message may have been posted since, and then the wake-up was for it. */
-	taken = kdtl_take_wake(s, takes);
+	taken = kdtl_take_wake(s, takes, msg ? NULL : wait);
 	if (taken & KDTL_PENDING_NEW || READ_ONCE(s->stops) != stops) {
-		if (!msg || kdtl_take_msg(s, msg))
+		if (!msg || kdtl_take_msg(s, msg, wait))
 			return 1;
 		if (takes == KDTL_PENDING_ALL || READ_ONCE(s->stops) != stops)
 			return 0;
@@ -142,16 +146,13 @@ static int kdtl_wait_for(struct kdtl_session *s, struct kdtl_msg *msg, long time
 	int end;
 
 	WRITE_ONCE(s->waited, true);
-	/* Count the waiter before it is on the queue, where a wake-up may find it. */
-	if (timeout)
-		atomic_inc(&s->waiters);
 	/*
 	 * [wake.Q] The waiter queues itself, then looks; the waker does the opposite, and
-	 * takes the waiter off the queue.  So the last look of a waiter that gives up comes
+	 * wakes one that is on the queue.  So the last look of a waiter that gives up comes
 	 * when it has left the queue: a wake-up that came before is its own, and it stays for
 	 * that; one that comes later finds others.
 	 */
-	while ((end = kdtl_wait_over(s, msg, stops)) == -EAGAIN && !late && !signal) {
+	while ((end = kdtl_wait_over(s, msg, stops, &wait)) == -EAGAIN && !late && !signal) {
 		if (queued) {
 			late = !schedule_hrtimeout_range(until, TICK_NSEC, HRTIMER_MODE_ABS);
 			if (late)
@@ -163,13 +164,11 @@ static int kdtl_wait_for(struct kdtl_session *s, struct kdtl_msg *msg, long time
 		queued = !queued;
 	}
 	/*
-	 * A wake-up has already taken the waiter off the queue and made the task runnable.  A
-	 * caller that only looks was never queued; it may be about to sleep, so keep its state.
+	 * Whoever has taken a wake-up has left the queue with it, and is runnable.  A caller that
+	 * only looks was never queued; it may be about to sleep, so keep its state.
 	 */
 	if (queued || !list_empty_careful(&wait.task_list))
 		finish_swait(queue, &wait);
-	if (timeout)
-		atomic_dec(&s->waiters);
 	if (end == -EAGAIN)
 		return signal ?: -ETIMEDOUT;
 	/* A wake-up wakes one waiter only, but the reason may concern others too. */
@@ -277,7 +276,7 @@ ssize_t kdtl_read(struct kdtl_session *s, struct kdtl_msg *msg, size_t size,
 		cond_resched_tasks_rcu_qs();
 		ret = kdtl_wait_for(s, msg, MAX_SCHEDULE_TIMEOUT);
 	} else {
-		ret = kdtl_take_msg(s, msg) ? 1 : -EAGAIN;
+		ret = kdtl_take_msg(s, msg, NULL) ? 1 : -EAGAIN;
 	}
 	kdtl_session_release(s);
 	return ret == 1 ? sizeof(*msg) : ret;

@@ -100,14 +100,6 @@ static inline int kdtl_reserve_mem_find(const char *name, phys_addr_t *start, ph
 }
 #endif
 
-#include <linux/swait.h>
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
-/* v6.6, "sched: add a few helpers to wake up tasks on the current cpu" */
-#define kdtl_swake_up_locked(queue)	swake_up_locked(queue)
-#else
-#define kdtl_swake_up_locked(queue)	swake_up_locked(queue, 0)
-#endif
-
 /*
  * Is the task inside a page fault from user mode?  The memory controller marks it.  v6.11, "mm:
  * memcg: put struct task_struct::in_user_fault under CONFIG_MEMCG_V1"

@@ -99,10 +99,7 @@ struct kdtl_area_ops {
  * @done: the completion that is completed on a wake-up: the caller's, or @own_done
  * @own_done: used if the caller has none
  * @pending: KDTL_PENDING_*; under the lock of @done's queue
- * @promised: somebody outside of all verbs slept on @done when the wake-up came, so the count
- *	is theirs, even after the session has gone; under the same lock
- * @waiters: number of verbs that may sleep on @done
- * @waited: there was such a verb
+ * @waited: a verb has waited, or looked, for a wake-up
  * @due: areas that may have enough unread data for a kdtl_wait(); under the same lock
  * @wake: the caller's function to call on a wake-up, under @wake_lock; may be NULL
  * @wake_data: the argument of @wake
@@ -147,8 +144,6 @@ struct kdtl_session {
 	struct completion	*done;
 	struct completion	own_done;
 	u8			pending;
-	bool			promised;
-	atomic_t		waiters;
 	bool			waited;
 	struct hlist_head	due;
 	void			(*wake)(void *data);

@@ -11,6 +11,10 @@
  * the completion's queue, so that others who complete it can end their sleep.
  * While pending has KDTL_PENDING_NEW, one count of the completion belongs to it.
  *
+ * Unlike complete(), a wake-up leaves the sleeper on the queue, until the sleeper itself leaves it.
+ * So once no verb waits any more, whoever is on the queue sleeps in the caller's own
+ * wait_for_completion(), even if it was woken and has not run since.
+ *
  * A kdtl_read() that waits for messages of chosen types may take a wake-up that was for
  * data, of which no message tells.  So it leaves KDTL_PENDING_DATA to a kdtl_wait().
  *
@@ -20,6 +24,10 @@
  * The lock of the completion's queue protects all of this.  So a wake-up is one step,
  * and takes no other lock than complete() does.
  */
+#include <linux/list.h>
+#include <linux/sched.h>
+#include <linux/swait.h>
+
 #include "compat.h"
 #include "session.h"
 #include "wake.h"
@@ -35,36 +43,28 @@ static bool kdtl_take_count(struct completion *done)
 }
 
 /*
- * Does somebody outside of all verbs sleep on the completion?  Under the lock.  While verbs wait,
- * this matters for the last wake-up only: the verbs may take any other one.
+ * Wake the first sleeper that is not awake, if there is one.  Under the lock.  Those before it were
+ * woken and have not run yet, maybe because others have their CPUs.
  */
-static bool kdtl_sleeps_itself(const struct kdtl_session *s, struct completion *done)
+static __always_inline void kdtl_wake_one(const struct completion *done)
 {
-	const int verbs = atomic_read(&s->waiters);
-	const struct list_head *at;
-	int sleepers = 0;
+	const struct swait_queue *each;
 
-	if (!verbs)
-		return swait_active(&done->wait);
-	if (!READ_ONCE(s->closing))
-		return false;
-	list_for_each(at, &done->wait.task_list)
-		sleepers++;
-	return sleepers > verbs;
+	list_for_each_entry(each, &done->wait.task_list, task_list) {
+		if (wake_up_process(each->task))
+			break;
+	}
 }
 
 /* Do what complete() does, under the lock.  Inline, because each wake-up comes here. */
 static __always_inline void kdtl_complete_locked(struct kdtl_session *s, struct completion *done)
 {
 	/* If the last wake-up's count is still there, add none: counts must not pile up. */
-	if (likely(!(s->pending & KDTL_PENDING_NEW) || !done->done)) {
-		if (likely(done->done != UINT_MAX))
-			WRITE_ONCE(done->done, done->done + 1);
-		/* A sleeper outside of all verbs gets the count: see kdtl_session_end_wakes(). */
-		s->promised = kdtl_sleeps_itself(s, done);
-	}
+	if (likely(!(s->pending & KDTL_PENDING_NEW) || !done->done) &&
+	    likely(done->done != UINT_MAX))
+		WRITE_ONCE(done->done, done->done + 1);
 	WRITE_ONCE(s->pending, KDTL_PENDING_ALL);
-	kdtl_swake_up_locked(&done->wait);
+	kdtl_wake_one(done);
 }
 
 /* Put the area into kdtl_session::due.  Under the lock. */
@@ -184,11 +184,12 @@ bool kdtl_session_readable(struct kdtl_session *s)
  * kdtl_session_take_wake() - take the wake-ups since the last call, with their count
  * @s: the session
  * @bits: what to take of them: KDTL_PENDING_NEW or KDTL_PENDING_ALL
+ * @wait: leaves the queue if there was a KDTL_PENDING_NEW; may be NULL
  *
  * Context: any that may take a raw spinlock, hard irq at most.
  * Return: which of @bits there were.
  */
-u8 kdtl_session_take_wake(struct kdtl_session *s, u8 bits)
+u8 kdtl_session_take_wake(struct kdtl_session *s, u8 bits, struct swait_queue *wait)
 {
 	struct completion *done = s->done;
 	unsigned long flags;
@@ -197,8 +198,11 @@ u8 kdtl_session_take_wake(struct kdtl_session *s, u8 bits)
 	raw_spin_lock_irqsave(&done->wait.lock, flags);
 	taken = s->pending & bits;
 	WRITE_ONCE(s->pending, s->pending & ~bits);
-	if (taken & KDTL_PENDING_NEW)
+	if (taken & KDTL_PENDING_NEW) {
 		kdtl_take_count(done);
+		if (wait)
+			list_del_init(&wait->task_list);
+	}
 	raw_spin_unlock_irqrestore(&done->wait.lock, flags);
 	return taken;
 }
@@ -216,15 +220,17 @@ u8 kdtl_session_take_wake(struct kdtl_session *s, u8 bits)
 void kdtl_session_wake_others(struct kdtl_session *s)
 {
 	struct swait_queue_head *queue = &s->done->wait;
-	struct swait_queue_head now;
+	struct swait_queue *each;
 	unsigned long flags;
+	LIST_HEAD(now);
 
 	/* swake_up_all() enables interrupts, also for a caller that had disabled them. */
-	init_swait_queue_head(&now);
 	raw_spin_lock_irqsave(&queue->lock, flags);
-	list_splice_init(&queue->task_list, &now.task_list);
-	while (swait_active(&now)) {
-		kdtl_swake_up_locked(&now);
+	list_splice_init(&queue->task_list, &now);
+	while (!list_empty(&now)) {
+		each = list_first_entry(&now, struct swait_queue, task_list);
+		wake_up_process(each->task);
+		list_move_tail(&each->task_list, &queue->task_list);
 		raw_spin_unlock_irqrestore(&queue->lock, flags);
 		/* A waiter leaves this list under the same lock. */
 		raw_spin_lock_irqsave(&queue->lock, flags);
@@ -238,9 +244,9 @@ void kdtl_session_wake_others(struct kdtl_session *s)
  * @shared: another session has the same completion
  *
  * A count that nobody has waited for would end the first wait of the next session with this
- * completion, as if somebody else had completed it.  It stays if the caller was asleep in its own
- * wait_for_completion() when the wake-up came, and may not have run since.  If the caller only
- * ever waits that way, a count in a shared completion may be the other session's.
+ * completion, as if somebody else had completed it.  If the caller sleeps in its own
+ * wait_for_completion(), there must be one: a verb may have taken the last wake-up's.  If the
+ * caller only ever waits that way, a count in a shared completion may be the other session's.
  *
  * Context: any that may take a raw spinlock, hard irq at most.
  */
@@ -249,7 +255,9 @@ void kdtl_session_end_wakes(struct kdtl_session *s, bool shared)
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&s->done->wait.lock, flags);
-	if (s->pending & KDTL_PENDING_NEW && !s->promised && (s->waited || !shared))
+	if (swait_active(&s->done->wait))
+		kdtl_complete_locked(s, s->done);
+	else if (s->pending & KDTL_PENDING_NEW && (s->waited || !shared))
 		kdtl_take_count(s->done);
 	WRITE_ONCE(s->pending, 0);
 	raw_spin_unlock_irqrestore(&s->done->wait.lock, flags);

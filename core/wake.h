@@ -7,12 +7,13 @@
 
 struct kdtl_aux;
 struct kdtl_session;
+struct swait_queue;
 
 void kdtl_session_wake(struct kdtl_session *s);
 void kdtl_session_wake_for(struct kdtl_aux *aux);
 void kdtl_session_due(struct kdtl_aux *aux);
 bool kdtl_session_readable(struct kdtl_session *s);
-u8 kdtl_session_take_wake(struct kdtl_session *s, u8 bits);
+u8 kdtl_session_take_wake(struct kdtl_session *s, u8 bits, struct swait_queue *wait);
 void kdtl_session_wake_others(struct kdtl_session *s);
 void kdtl_session_end_wakes(struct kdtl_session *s, bool shared);
 bool kdtl_session_unread(struct kdtl_session *s);

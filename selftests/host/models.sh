@@ -35,6 +35,7 @@ aux       -DENTRIES=4 -DAREA=7
 msg
 snapshot  -DENTRIES=3
 wake      -DCPUS=1
+wake      -DCPUS=1 -DOWN
 wake      -DCPUS=2 -DENTRIES=1
 '
 large='

@@ -650,12 +650,13 @@ static struct kdtl_session *wait_late_begin(struct kunit *test, struct kprobe *p
 	return s;
 }
 
-/* The wake-up comes, and then the waiter goes on. */
-static void wait_late_wake(struct kunit *test, struct kdtl_session *s)
+/* The wake-up comes, which @other may take at once, and then the waiter goes on. */
+static void wait_late_wake(struct kunit *test, struct kdtl_session *s, struct wait_sleeper *other)
 {
 	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(wait_late_held)));
 	kapi_emit(0, KDTL_KIND_CEDE, 1);
-	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(s->pending)));
+	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(s->pending) ||
+					   (other && completion_done(&other->ended))));
 	WRITE_ONCE(wait_late_go, true);
 }
 
@@ -681,7 +682,7 @@ static void wait_late(struct kunit *test)
 	}
 	for (i = 0; i < 2; i++)
 		KUNIT_EXPECT_TRUE(test, wait_begin(&m[i]));
-	wait_late_wake(test, s);
+	wait_late_wake(test, s, &m[1]);
 	KUNIT_EXPECT_EQ(test, wait_result(test, &m[1]), (ssize_t)1);
 	KUNIT_EXPECT_EQ(test, wait_result(test, &m[0]), (ssize_t)1);
 	wait_late_task = NULL;
@@ -699,7 +700,7 @@ static void wait_late_own(struct kunit *test)
 	if (m.task) {
 		kthread_bind(m.task, 1);
 		wake_up_process(m.task);
-		wait_late_wake(test, s);
+		wait_late_wake(test, s, NULL);
 		KUNIT_EXPECT_EQ(test, wait_result(test, &m), (ssize_t)1);
 	}
 	wait_late_task = NULL;
@@ -871,6 +872,108 @@ static void wait_close_own_late(struct kunit *test)
 	kapi_close(test);
 	kthread_stop(holder);
 	KUNIT_EXPECT_EQ(test, wait_result(test, &m), (ssize_t)0);
+}
+
+/* The same holds if the wake-up that reached it first is taken by another, with its count. */
+static void wait_close_own_taken(struct kunit *test)
+{
+	struct task_struct *holder;
+	struct wait_sleeper m;
+	struct kdtl_session *s;
+
+	if (!cpu_online(1))
+		kunit_skip(test, "CPU 1 is not there");
+	s = wait_session(test, KDTL_ENTRY_SIZE);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+	KUNIT_EXPECT_TRUE(test, wait_start_on(test, &m, s, WAIT_OWN, 1));
+	holder = wait_hold(test);
+	kapi_emit(0, KDTL_KIND_CEDE, 1);
+	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(s->pending)));
+	KUNIT_EXPECT_EQ(test, kdtl_wait(s, 0), 1);
+	KUNIT_EXPECT_EQ(test, wait_done.done, 0U);
+	kapi_close(test);
+	kthread_stop(holder);
+	KUNIT_EXPECT_EQ(test, wait_result(test, &m), (ssize_t)0);
+}
+
+/**
+ * struct wait_closing - a close beside a verb that has been woken and runs late
+ * @s: the session
+ * @closed: the close has returned
+ * @closer: its thread
+ */
+struct wait_closing {
+	struct kdtl_session	*s;
+	bool			closed;
+	struct task_struct	*closer;
+};
+
+static int wait_closer(void *arg)
+{
+	struct wait_closing *c = arg;
+
+	kdtl_session_close(c->s);
+	WRITE_ONCE(c->closed, true);
+	while (!kthread_should_stop())
+		schedule_timeout_idle(1);
+	return 0;
+}
+
+/* Wait in a verb, then let nobody of normal priority have the CPU before the close is over. */
+static int wait_before_close(void *arg)
+{
+	struct wait_closing *c = arg;
+	const unsigned long end = jiffies + 20 * HZ;
+	int ret = kdtl_wait(c->s, MAX_SCHEDULE_TIMEOUT);
+
+	while (!READ_ONCE(c->closed) && time_before(jiffies, end))
+		cpu_relax();
+	while (!kthread_should_stop())
+		schedule_timeout_idle(1);
+	return ret;
+}
+
+/*
+ * A client that sleeps in the completion itself is late, and so was a verb, which had been woken
+ * before it: the close takes no count from the client.
+ */
+static void wait_close_own_behind(struct kunit *test)
+{
+	struct task_struct *holder, *verb;
+	struct wait_closing c = {};
+	struct wait_sleeper m;
+
+	if (!cpu_online(1))
+		kunit_skip(test, "CPU 1 is not there");
+	c.s = wait_session(test, KDTL_ENTRY_SIZE);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, c.s);
+	KUNIT_EXPECT_EQ(test, kapi_go(c.s), 0);
+	verb = kthread_create_on_cpu(wait_before_close, &c, 1, "kdtl_verb/%u");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(verb));
+	c.closer = kthread_create_on_cpu(wait_closer, &c, 0, "kdtl_closer/%u");
+	if (IS_ERR(c.closer)) {
+		kthread_stop(verb);
+		KUNIT_FAIL(test, "no thread");
+		return;
+	}
+	sched_set_fifo_low(verb);
+	wake_up_process(verb);
+	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(verb->__state) == TASK_INTERRUPTIBLE));
+	KUNIT_EXPECT_TRUE(test, wait_start_on(test, &m, c.s, WAIT_OWN, 1));
+	holder = wait_hold(test);
+	/* This wakes the verb, and the close the client, but both are behind the holder. */
+	kapi_emit(0, KDTL_KIND_CEDE, 1);
+	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(c.s->pending)));
+	test->priv = NULL;
+	wake_up_process(c.closer);
+	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(c.s->closing) &&
+					   READ_ONCE(c.closer->__state) == TASK_UNINTERRUPTIBLE));
+	kthread_stop(holder);
+	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(c.closed)));
+	KUNIT_EXPECT_EQ(test, kthread_stop(verb), -ESHUTDOWN);
+	KUNIT_EXPECT_EQ(test, wait_result(test, &m), (ssize_t)0);
+	kthread_stop(c.closer);
 }
 
 /* A timeout is over no earlier than asked for; with timeout 0 there is no sleep. */
@@ -1457,6 +1560,8 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_cycles),
 	KUNIT_CASE(wait_close_own),
 	KUNIT_CASE(wait_close_own_late),
+	KUNIT_CASE(wait_close_own_taken),
+	KUNIT_CASE(wait_close_own_behind),
 	KUNIT_CASE(wait_timeout),
 	KUNIT_CASE(wait_partly_read),
 	KUNIT_CASE(wait_long_period),

@@ -6,12 +6,13 @@
  * There are CPUS writers of ENTRIES each, whose watermark is one entry, and WAITERS
  * readers in kdtl_wait(), which then read one entry or none.  Of several, the first one may time
  * out, and then does not come back.  Someone else may complete the completion once.  Close comes
- * either at any time or when everything has been read.
+ * either at any time or when everything has been read.  With OWN, the client itself sleeps in the
+ * completion once, nobody else completes it, and close comes at any time.
  *
  * The model shows that no reader sleeps while there are entries, or after a stop or
  * a close; that close returns; that nothing of the session is touched after it; that
- * no counts pile up in the completion, nor are left there; and that a reader which returns for
- * someone else's count has taken one.
+ * no counts pile up in the completion, nor are left there; that a reader which returns for
+ * someone else's count has taken one; and that a close ends the client's own sleep.
  *
  * Each of these mistakes breaks it, and has to be found:
  *	BUG_IRQ		the irq_work is free again only when it is done
@@ -27,12 +28,16 @@
  *	BUG_SYNC	close does not wait for the irq_work
  *	BUG_USERS	close does not wait for the verbs
  *	BUG_LEFT	close leaves the last wake-up's count
+ *	BUG_OWN		close takes that count away from the client
  */
 #ifndef CPUS
 #define CPUS	2
 #endif
 #ifndef ENTRIES
 #define ENTRIES	2
+#endif
+#ifdef BUG_OWN
+#define OWN
 #endif
 #ifdef BUG_STOP
 #define MORE_WAITERS		/* a waiter alone would get the wake-up */
@@ -61,6 +66,7 @@ bool due[CPUS];			/* the area is in kdtl_session::due */
 byte done;			/* the completion's count */
 byte others;			/* at most so many of done's counts are someone else's */
 bool queued[WAITERS], asleep[WAITERS];
+bool own_queued, own_asleep;	/* the client itself */
 
 bool closing, freed;
 byte users = 1;			/* one is the session's own, until close */
@@ -70,7 +76,7 @@ byte returned;			/* waiters that have seen closing */
 #define irq_idle	(!irq_pending[0] && !irq_running[0] && \
 			 !irq_pending[CPUS - 1] && !irq_running[CPUS - 1])
 
-/* Under the queue's lock: wake one sleeper. */
+/* Under the queue's lock: wake one sleeper, as complete() does. */
 inline swake_up_one()
 {
 	atomic {
@@ -84,29 +90,44 @@ inline swake_up_one()
 	}
 }
 
-inline swake_up_all()
+/* Wake one that is on the queue and stays there, and may be awake already. */
+inline wake_one()
+{
+	atomic {
+		if
+		:: queued[0] -> asleep[0] = false
+#if WAITERS > 1
+		:: queued[1] -> asleep[1] = false
+#endif
+		:: own_queued -> own_asleep = false
+		:: else
+		fi
+	}
+}
+
+inline wake_all()
 {
 	d_step {
-		queued[0] = false;
-		asleep[0] = false;
+		own_asleep = false;
 #if WAITERS > 1
-		queued[1] = false;
-		asleep[1] = false
+		asleep[1] = false;
 #endif
+		asleep[0] = false
 	}
 }
 
 /* Called under the lock. */
 inline complete_locked()
 {
-#ifdef BUG_COUNT
-	done++;
-#else
-	done = (!pending || done == 0 -> done + 1 : done);
+	if
+#ifndef BUG_COUNT
+	:: pending && done > 0
 #endif
+	:: else -> done++
+	fi;
 	pending = true;
 	assert(done <= 1 + others);
-	swake_up_one()
+	wake_one()
 }
 
 inline session_wake()
@@ -138,7 +159,8 @@ inline take_wake(was)
 		atomic {
 			was = pending;
 			pending = false;
-			done = (was && done > 0 -> done - 1 : done)
+			done = (was && done > 0 -> done - 1 : done);
+			queued[me] = (was -> false : queued[me])
 		}
 	fi
 }
@@ -233,6 +255,29 @@ proctype other()
 	fi
 }
 
+/* The client's own wait_for_completion(). */
+proctype own()
+{
+	if
+	:: true
+	:: atomic {
+		!freed ->
+		own_queued = (done == 0);
+		own_asleep = own_queued;
+		done = (done > 0 -> done - 1 : done)
+	   };
+	   do
+	   :: !own_queued -> break
+	   :: own_queued && !own_asleep ->
+		atomic {
+			own_queued = (done == 0);
+			own_asleep = own_queued;
+			done = (done > 0 -> done - 1 : done)
+		}
+	   od
+	fi
+}
+
 inline read()
 {
 	atomic {
@@ -323,7 +368,7 @@ proctype waiter(byte me)
 		od;
 		leave_queue();
 		if
-		:: over -> swake_up_all()
+		:: over -> wake_all()
 		:: else
 		fi;
 		if
@@ -349,8 +394,10 @@ proctype closer()
 	bool at_any_time;
 
 	if
-	:: at_any_time = true
+#ifndef OWN
 	:: at_any_time = false
+#endif
+	:: at_any_time = true
 	fi;
 	if
 	:: at_any_time
@@ -364,16 +411,17 @@ proctype closer()
 #endif
 	stops++;
 	session_wake();
+	wake_all();
 	waiting == 0;
 #ifdef BUG_ORDER
 	session_wake();
-	swake_up_all();
+	wake_all();
 	closing = true;
 #else
 	closing = true;				/* [wake.K] */
 #ifndef BUG_CLOSE
 	session_wake();
-	swake_up_all();
+	wake_all();
 #endif
 #endif
 	users--;
@@ -382,12 +430,20 @@ proctype closer()
 #endif
 #ifndef BUG_LEFT
 	atomic {
-		done = (pending && done > 0 -> done - 1 : done);
-		pending = false
-	};
+		if
+#ifndef BUG_OWN
+		:: own_queued -> complete_locked()
 #endif
+		:: else -> done = (pending && done > 0 -> done - 1 : done)
+		fi;
+		pending = false;
+		assert(done <= (own_queued -> 1 : others));
+		freed = true
+	};
+#else
 	assert(done <= others);
 	freed = true;
+#endif
 	returned == WAITERS
 }
 
@@ -403,7 +459,11 @@ init {
 #if WAITERS > 1
 		run waiter(1);
 #endif
+#ifdef OWN
+		run own();
+#else
 		run other();
+#endif
 		run closer()
 	}
 }

@@ -380,12 +380,16 @@ struct kdtl_session *__kdtl_session_create(const struct kdtl_session_attr *attr,
 }
 EXPORT_SYMBOL_NS_GPL(__kdtl_session_create, KDTL_NS);
 
-/* Only one waiter takes the wake-up; the others see that the session was stopped. */
+/*
+ * Only one waiter takes the wake-up; the others see that the session was stopped.  The first in the
+ * queue may be the client's own wait_for_completion(), which wakes no others, so all are woken.
+ */
 static void kdtl_session_end_waits(struct kdtl_session *s)
 {
 	lockdep_assert_held(&s->lock);
 	WRITE_ONCE(s->stops, s->stops + 1);
 	kdtl_session_wake(s);
+	kdtl_session_wake_others(s);
 }
 
 static void kdtl_unload_locked(struct kdtl_session *s)

@@ -1244,6 +1244,22 @@ static void wait_stop(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kapi_counter(test, s, 0, KDTL_CTR_ENTRIES, 0), 1ULL);
 }
 
+/* A stop also ends a wait in a verb behind a client that sleeps in the completion itself. */
+static void wait_stop_behind(struct kunit *test)
+{
+	struct kdtl_session *s = wait_session(test, 0);
+	struct wait_sleeper own, m;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_ASSERT_EQ(test, kapi_go(s), 0);
+	KUNIT_EXPECT_TRUE(test, wait_start(test, &own, s, WAIT_OWN));
+	KUNIT_EXPECT_TRUE(test, wait_start(test, &m, s, WAIT_WAIT));
+	KUNIT_EXPECT_EQ(test, kdtl_stop(s), 0);
+	KUNIT_EXPECT_EQ(test, wait_result(test, &m), (ssize_t)1);
+	kapi_close(test);
+	KUNIT_EXPECT_EQ(test, wait_result(test, &own), (ssize_t)0);
+}
+
 /* If one waits for data and another one for a message, a stop wakes both, in either order. */
 static void wait_stop_two(struct kunit *test)
 {
@@ -1570,6 +1586,7 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_gives_way),
 	KUNIT_CASE(wait_lets_tasks_rcu_end),
 	KUNIT_CASE(wait_stop),
+	KUNIT_CASE(wait_stop_behind),
 	KUNIT_CASE(wait_stop_two),
 	KUNIT_CASE(wait_many),
 	KUNIT_CASE(wait_race_wait),

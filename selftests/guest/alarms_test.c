@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "must.h"
+#include "pin.h"
 
 #define MS	1000000ULL
 
@@ -120,15 +121,11 @@ static void exec_in_thread(char **argv)
 
 int main(int argc, char **argv)
 {
-	cpu_set_t set;
-
 	must(argc == 5 || argc == 6);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc == 5)
 		prctl(PR_SET_NAME, argv[2]);
-	CPU_ZERO(&set);
-	CPU_SET(atoi(argv[3]), &set);
-	must(!sched_setaffinity(0, sizeof(set), &set));
+	pin(0, atoi(argv[3]));
 	if (!strcmp(argv[1], "exec"))
 		exec_in_thread(argv);
 	else if (!strcmp(argv[1], "wait"))

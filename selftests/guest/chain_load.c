@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "must.h"
+#include "pin.h"
 
 #define MS	1000000ULL
 #define HELD	(20 * MS)	/* how long low still holds the mutex after mid has had its time */
@@ -63,12 +64,9 @@ static void spin(uint64_t ns)
 static void become(const char *name, unsigned int cpu, int priority)
 {
 	const struct sched_param param = { .sched_priority = priority };
-	cpu_set_t cpus;
 
-	CPU_ZERO(&cpus);
-	CPU_SET(cpu, &cpus);
 	must(!prctl(PR_SET_NAME, name));
-	must(!sched_setaffinity(0, sizeof(cpus), &cpus));
+	pin(0, cpu);
 	must(!sched_setscheduler(0, SCHED_FIFO, &param));
 }
 

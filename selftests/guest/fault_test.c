@@ -31,6 +31,7 @@
 
 #include "../../api/include/uapi/linux/kdtl.h"
 #include "must.h"
+#include "pin.h"
 
 #define PAGES	16	/* of log */
 #define MOST	5000
@@ -423,7 +424,6 @@ static int load(const char *path)
 
 int main(int argc, char **argv)
 {
-	cpu_set_t set;
 	size_t i;
 
 	if (argc < 2) {
@@ -437,9 +437,7 @@ int main(int argc, char **argv)
 	functions = argc > 2;
 	page = sysconf(_SC_PAGESIZE);
 	/* CPU 0 is the one that is logged. */
-	CPU_ZERO(&set);
-	CPU_SET(0, &set);
-	must(!sched_setaffinity(0, sizeof(set), &set));
+	pin(0, 0);
 	nth_fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
 	if (nth_fd < 0) {
 		printf("# no /proc/thread-self/fail-nth: CONFIG_FAULT_INJECTION\n");

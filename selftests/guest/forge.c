@@ -11,24 +11,15 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "must.h"
+#include "pin.h"
 
 #define AHEAD	(63 << 16)	/* how much higher the forger's pid is */
 #define RUNS	(1 << 22)	/* the sums are compared modulo this */
-
-static void on_cpu(int cpu)
-{
-	cpu_set_t cpus;
-
-	CPU_ZERO(&cpus);
-	CPU_SET(cpu, &cpus);
-	must(!sched_setaffinity(0, sizeof(cpus), &cpus));
-}
 
 /* How often a task has run. */
 static long runs(pid_t pid)
@@ -116,7 +107,7 @@ int main(void)
 	pid_t victim, forger;
 	long want;
 
-	on_cpu(0);
+	pin(0, 0);
 	write_number("/proc/sys/kernel/pid_max", 1 << 22);
 	must(!pipe(to_victim) && !pipe(to_forger));
 	victim = fork();
@@ -134,7 +125,7 @@ int main(void)
 	must(forger >= 0);
 	if (!forger) {
 		close(to_victim[1]);
-		on_cpu(1);
+		pin(0, 1);
 		must(!setuid(1000));
 		run_until(want);
 		close(to_forger[1]);

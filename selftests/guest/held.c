@@ -13,18 +13,16 @@
 #include <linux/membarrier.h>
 
 #include "must.h"
+#include "pin.h"
 
 int main(int argc, char **argv)
 {
 	const struct sched_param param = { .sched_priority = 50 };
-	cpu_set_t cpus;
 
 	if (argc == 1)
 		return !!syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 	must(argc == 2);
-	CPU_ZERO(&cpus);
-	CPU_SET(atoi(argv[1]), &cpus);
-	must(!sched_setaffinity(0, sizeof(cpus), &cpus));
+	pin(0, atoi(argv[1]));
 	must(!sched_setscheduler(0, SCHED_FIFO, &param));
 	puts("holds");
 	fflush(stdout);

@@ -22,6 +22,7 @@
 
 #include "../../api/include/uapi/linux/kdtl.h"
 #include "must.h"
+#include "pin.h"
 
 static int nr_cpus;
 
@@ -65,12 +66,9 @@ static int open_session(const char *source, uint64_t period, int cpu,
 static void read_on(int fd, int cpu)
 {
 	static char buf[1 << 16];
-	cpu_set_t set;
 
 	prctl(PR_SET_NAME, "idle_reader");
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	must(!sched_setaffinity(0, sizeof(set), &set));
+	pin(0, cpu);
 	must(!fcntl(fd, F_SETFL, 0));
 	for (;;) {
 		must(read(fd, buf, sizeof(buf)) > 0);
@@ -104,12 +102,9 @@ static void open_events(const char *pmu, unsigned int *active)
 int main(int argc, char **argv)
 {
 	unsigned int *active;
-	cpu_set_t first;
 	int i;
 
-	CPU_ZERO(&first);
-	CPU_SET(0, &first);
-	must(!sched_setaffinity(0, sizeof(first), &first));
+	pin(0, 0);
 	nr_cpus = sysconf(_SC_NPROCESSORS_CONF);
 	active = calloc(nr_cpus, sizeof(*active));
 	must(active);

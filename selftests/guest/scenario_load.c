@@ -34,6 +34,7 @@
 #include <unistd.h>
 
 #include "must.h"
+#include "pin.h"
 
 #define MS	1000000ULL
 #define LATE	(20 * MS)	/* after more than this, the service begins anew */
@@ -91,15 +92,10 @@ static void be(const char *name, const char *cgroup, int cpu)
 {
 	const int last = sysconf(_SC_NPROCESSORS_ONLN) - 1;
 	char procs[64];
-	cpu_set_t set;
 
 	snprintf(procs, sizeof(procs), "%s/cgroup.procs", cgroup);
 	put(procs, "%s", "0");
-	CPU_ZERO(&set);
-	if (cpu > last)
-		cpu = last;
-	CPU_SET(cpu, &set);
-	must(!sched_setaffinity(0, sizeof(set), &set));
+	pin(0, cpu > last ? last : cpu);
 	prctl(PR_SET_NAME, name);
 }
 

@@ -12,7 +12,6 @@
  *				in /proc/stat has grown meanwhile
  */
 #define _GNU_SOURCE
-#include <sched.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -20,6 +19,7 @@
 #include <unistd.h>
 
 #include "must.h"
+#include "pin.h"
 
 #define GAPS	20000
 
@@ -49,15 +49,6 @@ static void *shared(size_t size)
 
 	must(p != MAP_FAILED);
 	return p;
-}
-
-static void pin(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	must(!sched_setaffinity(0, sizeof(set), &set));
 }
 
 static uint64_t steal(int cpu)
@@ -97,7 +88,7 @@ static pid_t begin_other(uint64_t least)
 
 	must(pid >= 0);
 	if (!pid) {
-		pin(0);
+		pin(0, 0);
 		__atomic_store_n(running, 1, __ATOMIC_RELEASE);
 		watch_clock(&seen[0], end, least);
 		_exit(0);
@@ -128,7 +119,7 @@ int main(int argc, char **argv)
 	running = shared(sizeof(*running));
 	end = shared(sizeof(*end));
 	*end = UINT64_MAX;
-	pin(1);
+	pin(0, 1);
 	pid = begin_other(least);
 	/* With this, other tasks of this machine hardly take CPU 1 away. */
 	must(nice(-20) == -20);

@@ -35,6 +35,7 @@
 
 #include "../../api/include/uapi/linux/kdtl.h"
 #include "must.h"
+#include "pin.h"
 
 #define ENTRY		sizeof(struct kdtl_entry)
 #define PAGES		16	/* of log per CPU */
@@ -338,14 +339,11 @@ static void fault_of_next_cpu(void)
 	struct kdtl_stream_info first = { .cpu = 0 };
 	int fd = setup(-1), cpu;
 	uint64_t unread;
-	cpu_set_t one;
 	char *p;
 
 	must(!ioctl(fd, KDTL_IOC_START));
 	for (cpu = 0; cpu < 2; cpu++) {
-		CPU_ZERO(&one);
-		CPU_SET(cpu, &one);
-		must(!sched_setaffinity(0, sizeof(one), &one));
+		pin(0, cpu);
 		dispatches(20);
 	}
 	must(!ioctl(fd, KDTL_IOC_STOP));
@@ -762,7 +760,6 @@ static void test_waits(void)
 	const struct kdtl_stream_wait *w;
 	pid_t sleeper, hog;
 	uint64_t since;
-	cpu_set_t set;
 	char c;
 
 	must(wait && !pipe(tells) && !pipe(begins));
@@ -777,9 +774,8 @@ static void test_waits(void)
 		for (;;)
 			;
 	}
-	CPU_ZERO(&set);
-	CPU_SET(1, &set);
-	must(!sched_setaffinity(0, sizeof(set), &set) && read(begins[0], &c, 1) == 1);
+	pin(0, 1);
+	must(read(begins[0], &c, 1) == 1);
 	/* Before the start no task is said to wait. */
 	must(!ioctl(fd, KDTL_IOC_WAITS, &req) && !req.nr && !req.flags);
 	must(!ioctl(fd, KDTL_IOC_START));
@@ -1024,7 +1020,6 @@ static void test_splice_room(void)
 	static struct kdtl_entry buf[2000];
 	int fd = stopped_with(500), p[2];
 	unsigned int ours = 0;
-	cpu_set_t set;
 	ssize_t n;
 
 	must(!pipe2(p, O_NONBLOCK) && fcntl(p[1], F_SETPIPE_SZ, 2 * page) == 2 * (int)page);
@@ -1038,9 +1033,7 @@ static void test_splice_room(void)
 	fd = setup_as(-1, (struct kdtl_stream_attr) { .aux_pages = MANY_PAGES });
 	must(!ioctl(fd, KDTL_IOC_START));
 	for (size_t i = 0; i < ARRAY_SIZE(cpus); i++) {
-		CPU_ZERO(&set);
-		CPU_SET(cpus[i], &set);
-		must(!sched_setaffinity(0, sizeof(set), &set));
+		pin(0, cpus[i]);
 		dispatches(50);
 	}
 	must(!ioctl(fd, KDTL_IOC_STOP));
@@ -1624,11 +1617,7 @@ static int many_more(int *fds, int most)
 /* Is dispatched on CPU 0 about once a millisecond. */
 static void busy_on_first(void)
 {
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(0, &set);
-	must(!sched_setaffinity(0, sizeof(set), &set));
+	pin(0, 0);
 	for (;;)
 		usleep(1000);
 }

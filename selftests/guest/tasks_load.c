@@ -34,6 +34,7 @@
 
 #include "../../api/include/uapi/linux/kdtl.h"
 #include "must.h"
+#include "pin.h"
 
 #define ROOT	"/tmp/tasks-cgroup"
 #define LONG	"/a-pod-with-a-name-that-is-too-long-for-a-line/container"
@@ -277,7 +278,6 @@ int main(int argc, char **argv)
 		changes, threads, same_pid, short_tasks, program,
 	};
 	struct kdtl_stream_attr attr = { .aux_pages = 1, .source = "kdtl_sched" };
-	cpu_set_t set;
 
 	if (argc == 4) {
 		after_exec(argv + 2);
@@ -285,9 +285,7 @@ int main(int argc, char **argv)
 	}
 	must(argc == 2 || argc == 3);
 	self = argv[0];
-	CPU_ZERO(&set);
-	CPU_SET(0, &set);
-	must(!sched_setaffinity(0, sizeof(set), &set));
+	pin(0, 0);
 	dev = open("/dev/kdtl", O_RDWR);
 	out = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0644);
 	must(dev >= 0 && out >= 0 && !ioctl(dev, KDTL_IOC_SETUP, &attr));

@@ -32,6 +32,7 @@
 
 #include "../../api/include/uapi/linux/kdtl.h"
 #include "must.h"
+#include "pin.h"
 
 #define MS		1000000ULL
 #define ROOT		"/tmp/kdtl-cgroup"
@@ -178,15 +179,6 @@ static void nibble(void)
 			;
 		nanosleep(&pause, NULL);
 	}
-}
-
-static void pin(pid_t pid, int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	must(!sched_setaffinity(pid, sizeof(set), &set));
 }
 
 static pid_t tasks[8];

@@ -126,7 +126,7 @@ dispatched()
 }
 
 # Finds the workers, and the threads that do the work of interrupts with PREEMPT_RT.
-find_kworkers()
+find_workers()
 {
 	kdtl export --format csv -o csv w.data && dispatched kworker >kworkers && [ -s kworkers ] &&
 		dispatched '^(irq|ktimers|ksoftirqd)/' >irq_threads
@@ -402,7 +402,7 @@ ok "and so is a client" refuses "kdtl_wake's entries are no dispatches" \
 	load kdtl_sampler pmu=kdtl_wake
 ok "kdtl record --wake" records
 ok "nothing is lost" nothing_lost
-ok "its workers are known" find_kworkers
+ok "its workers are known" find_workers
 ok "who woke whom, and in which system call it slept" woken
 ok "who held the lock for which a task slept" locks
 if [ "$(grep -c ^processor /proc/cpuinfo)" -gt 1 ]; then

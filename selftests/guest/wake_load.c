@@ -31,6 +31,7 @@
 #include <unistd.h>
 
 #include "must.h"
+#include "pin.h"
 
 #define ROUNDS	20
 #define ANY	(~0UL)
@@ -322,15 +323,6 @@ static void by_kworker(void)
 	woken(pid, "kworker", SYS_read, ROUNDS, slave);
 }
 
-static void on_cpu(pid_t pid, int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	must(!sched_setaffinity(pid, sizeof(set), &set));
-}
-
 /* GLOBAL_EXPEDITED calls each CPU that runs a registered program, and waits for its answer. */
 static long membarrier(int cmd)
 {
@@ -357,11 +349,11 @@ static bool moved(void)
 		_exit(0);
 	}
 	until_asleep(pid, SYS_futex);
-	on_cpu(pid, 0);
-	on_cpu(0, 1);
+	pin(pid, 0);
+	pin(0, 1);
 	hog = fork();
 	if (!hog) {
-		on_cpu(0, 0);
+		pin(0, 0);
 		must(!sched_setscheduler(0, SCHED_FIFO, &fifo));
 		must(!membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED));
 		for (*word = 1;; )
@@ -379,7 +371,7 @@ static bool moved(void)
 		usleep(500);
 	for (int i = 0; i < 2; i++)
 		must(!membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED));
-	on_cpu(pid, 1);
+	pin(pid, 1);
 	told(pid);
 	must(!kill(hog, SIGKILL));
 	told(hog);
@@ -405,13 +397,13 @@ static void by_lock(const char *kind, bool shared)
 	must(other >= 0);
 	holder = fork();
 	if (!holder) {
-		on_cpu(0, 0);
+		pin(0, 0);
 		for (;;)
 			must(write(fd, data, sizeof(data)) > 0 && lseek(fd, 0, SEEK_SET) == 0);
 	}
 	pid = fork();
 	if (!pid) {
-		on_cpu(0, 0);
+		pin(0, 0);
 		usleep(20000);
 		for (int i = 0; i < ROUNDS; i++) {
 			must(write(other, data, 1) == 1);

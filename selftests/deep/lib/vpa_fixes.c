@@ -39,6 +39,7 @@
 
 #include "../../../api/include/uapi/linux/kdtl.h"
 #include "../../guest/must.h"
+#include "../../guest/pin.h"
 
 #define DEVICES		"/sys/bus/event_source/devices/"
 #define FAKE_HV		"/sys/kernel/debug/kdtl_fake_hv/"
@@ -515,15 +516,12 @@ static void test_last(void)
 /* Give CPU 0 something to do, so that the virtual processors wait for each other. */
 static void keep_busy(void)
 {
-	cpu_set_t cpus;
 	pid_t parent = getpid(), pid = fork();
 
 	must(pid >= 0);
 	if (pid)
 		return;
-	CPU_ZERO(&cpus);
-	CPU_SET(0, &cpus);
-	must(!sched_setaffinity(0, sizeof(cpus), &cpus));
+	pin(0, 0);
 	while (getppid() == parent)
 		;
 	_exit(0);
@@ -833,7 +831,6 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-	cpu_set_t cpus;
 	size_t i;
 
 	if (argc != 3) {
@@ -851,9 +848,7 @@ int main(int argc, char **argv)
 		hv("limit 0");
 	}
 	/* CPU 0 is logged, so the program runs on another one. */
-	CPU_ZERO(&cpus);
-	CPU_SET(1, &cpus);
-	must(!sched_setaffinity(0, sizeof(cpus), &cpus));
+	pin(0, 1);
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		if (!strcmp(cases[i].name, argv[2])) {
 			cases[i].run();

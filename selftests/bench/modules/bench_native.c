@@ -309,8 +309,12 @@ static __always_inline void bench_leave(struct task_struct *prev, struct task_st
 	READ_ONCE(next->on_rq);
 }
 
-/* Touch what sched_info_depart(), sched_info_arrive() and context_switch() touch afterwards. */
-static __always_inline void bench_arrive(struct task_struct *prev, struct task_struct *t)
+/*
+ * Touch what sched_info_depart(), sched_info_arrive() and context_switch() touch afterwards.  @runs
+ * is by how much the number of @t's runs grows.
+ */
+static __always_inline void bench_arrive(struct task_struct *prev, struct task_struct *t,
+					 unsigned int runs)
 {
 	/* The scheduler read its clock when the switch began, and not again. */
 	const u64 now = t->sched_info.last_queued + BENCH_WAITED_NS;
@@ -319,7 +323,7 @@ static __always_inline void bench_arrive(struct task_struct *prev, struct task_s
 	t->sched_info.run_delay += now - t->sched_info.last_queued;
 	t->sched_info.last_queued = 0;
 	t->sched_info.last_arrival = now;
-	t->sched_info.pcount++;
+	t->sched_info.pcount += runs;
 #ifdef CONFIG_STACKPROTECTOR
 	READ_ONCE(t->stack_canary);
 #endif
@@ -385,7 +389,7 @@ static noinline u64 bench_switch(bench_probe_t *probe, void *data, struct task_s
 
 	bench_leave(prev, next);
 	probe(data, false, prev, next, TASK_INTERRUPTIBLE);
-	bench_arrive(prev, next);
+	bench_arrive(prev, next, 1);
 	return bench_cycles() - t;
 }
 
@@ -406,9 +410,8 @@ static noinline void bench_marked(bench_probe_t *probe, void *data, struct task_
 	bench_mark(2);
 	READ_ONCE(bench_bytes[0]);
 	bench_leave(prev, next);
-	bench_arrive(prev, next);
-	/* It arrives once. */
-	next->sched_info.pcount--;
+	/* The probe compares the number of runs, so it must not grow before the probe. */
+	bench_arrive(prev, next, 0);
 	bench_wake(next, 0);
 	empty(data, false, prev, next, TASK_INTERRUPTIBLE);
 	bench_mark(3);

@@ -239,19 +239,14 @@ static void kdtl_merge_advance(struct kdtl_merge *m)
 }
 
 /* Take what may be a merge out of the list.  Returns false if it is not there. */
-static bool kdtl_merge_unlist(const struct kdtl_merge *m)
+static bool kdtl_merge_unlist(struct kdtl_merge *m)
 {
-	struct kdtl_merge *each;
-	bool found = false;
+	bool found;
 
 	mutex_lock(&kdtl_merges_lock);
-	list_for_each_entry(each, &kdtl_merges, node) {
-		found = each == m;
-		if (found) {
-			list_del(&each->node);
-			break;
-		}
-	}
+	found = kdtl_list_has(&kdtl_merges, &m->node);
+	if (found)
+		list_del(&m->node);
 	mutex_unlock(&kdtl_merges_lock);
 	return found;
 }

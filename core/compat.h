@@ -250,4 +250,17 @@ static inline bool kdtl_is_atomic(void)
 	       (IS_ENABLED(CONFIG_PREEMPT_RT) && in_softirq());
 }
 
+#include <linux/list.h>
+/* Is @node in the list?  What it was part of may have gone, so it is not looked at. */
+static inline bool kdtl_list_has(const struct list_head *list, const struct list_head *node)
+{
+	const struct list_head *each;
+
+	list_for_each(each, list) {
+		if (each == node)
+			return true;
+	}
+	return false;
+}
+
 #endif /* _KDTL_COMPAT_H */

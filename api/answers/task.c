@@ -173,17 +173,12 @@ static void kdtl_keeper_remove(struct kdtl_tasks *t)
  */
 void kdtl_tasks_close(struct kdtl_tasks *t)
 {
-	struct kdtl_tasks *each;
-	bool found = false;
+	bool found;
 
 	if (kdtl_answers_may_sleep(__func__, _RET_IP_) || IS_ERR_OR_NULL(t))
 		return;
 	mutex_lock(&kdtl_keepers_lock);
-	list_for_each_entry(each, &kdtl_keepers, node) {
-		found = each == t;
-		if (found)
-			break;
-	}
+	found = kdtl_list_has(&kdtl_keepers, &t->node);
 	if (found)
 		kdtl_keeper_remove(t);
 	mutex_unlock(&kdtl_keepers_lock);

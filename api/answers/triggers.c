@@ -22,6 +22,7 @@
 #include <linux/slab.h>
 #include <linux/time64.h>
 
+#include "../../core/compat.h"
 #include "engine/trigger.h"
 #include "left.h"
 
@@ -161,15 +162,10 @@ EXPORT_SYMBOL_NS_GPL(__kdtl_trigger_open, KDTL_NS);
 /* Take a trigger out of the list.  Returns false if it is not there, as it is closed already. */
 static bool kdtl_trigger_unlist(struct kdtl_trigger *t)
 {
-	const struct kdtl_trigger *each;
-	bool found = false;
+	bool found;
 
 	mutex_lock(&kdtl_triggers_lock);
-	list_for_each_entry(each, &kdtl_triggers, node) {
-		found = each == t;
-		if (found)
-			break;
-	}
+	found = kdtl_list_has(&kdtl_triggers, &t->node);
 	if (found)
 		list_del(&t->node);
 	mutex_unlock(&kdtl_triggers_lock);

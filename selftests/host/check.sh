@@ -107,6 +107,28 @@ nothing_in_it()
 		grep -q 'nothing: no plan for 0 tests' "$work/said"
 }
 
+# ran NAMES: of the tests below, exactly these have run, as the output says.
+ran()
+{
+	[ "$(sed -n -E 's/^(not )?ok [0-9]+ (lint|kvm\.steal|.*\.alarms|.*\.two)$/\2/p' "$work/said" |
+		sort | tr '\n' ' ')" = "$1 " ] || {
+		cat -- "$work/said"
+		return 1
+	}
+}
+
+# What runs before each merge runs with KDTL_MERGE=1 only, and no script runs in both machines of
+# x86-64.
+tiers()
+{
+	printf '#!/bin/bash\nexit 1\n' >"$work/tree/selftests/run/vm"
+	script lint <<<'echo "1..1"; echo "ok 1 it"'
+	touch -- "$work/tree/selftests/guest/"{alarms,two}.sh
+	! KDTL_MERGE=0 check && ran 'loads.alarms x86_64.two' &&
+		! KDTL_MERGE=1 check && ran 'kvm.steal lint loads.alarms x86_64.two' || return
+	rm -- "$work/tree/selftests/host/lint.sh" "$work/tree/selftests/guest/"{alarms,two}.sh
+}
+
 # machine STATUS SCRIPT [OTHER]: makes a stand-in for run/vm that leaves stdin as its console if it
 # is to run SCRIPT. For other scripts it is OTHER, or fails.
 machine()
@@ -400,11 +422,12 @@ subjects()
 }
 
 "$top/scripts/install-deps" vm
-plan 16
+plan 17
 ok "a tree of stand-ins" tree
 ok "tests, those of a suite, and what is skipped, are counted" counts
 ok "a suite whose plan is missing fails" no_plan
 ok "and so does one that says nothing at all" nothing_in_it
+ok "what runs before each merge runs then only" tiers
 ok "what ran before a panic counts, and the others are told" panics
 ok "it boots again for those that had not begun" boots_again
 ok "SIGTERM ends all at once, and what had passed is told" interrupted TERM

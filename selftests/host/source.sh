@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Tests of the source that need no build: shellcheck finds nothing, no test hides another one,
-# each file names its licence, and what selftests/deep says about the source fits it.
+# Tests of the source that need no build: no test hides another one, each file names its licence,
+# and what selftests/deep says about the source fits it.
 
 here=$(dirname -- "$(readlink -f -- "$0")")
 top=$(dirname -- "$(dirname -- "$here")")
@@ -11,24 +11,8 @@ top=$(dirname -- "$(dirname -- "$here")")
 
 # shellcheck source-path=SCRIPTDIR source=lib/ktap.sh
 . "$here/lib/ktap.sh"
-
-# shell_scripts: the files in git whose first line is a shell script's.
-shell_scripts()
-{
-	(cd -- "$top" && git ls-files -z --cached --others --exclude-standard |
-		xargs -0 sh -c 'for f; do [ ! -f "$f" ] || printf "%s\0" "$f"; done' - |
-		xargs -0 awk '
-		FNR == 1 {
-			if (/^#!.*sh$/ || /^# shellcheck shell=/)
-				printf "%s%c", FILENAME, 0
-			nextfile
-		}')
-}
-
-check_shell()
-{
-	(cd -- "$top" && shell_scripts | xargs -0 shellcheck -x -S warning)
-}
+# shellcheck source-path=SCRIPTDIR source=lib/shell.sh
+. "$here/lib/shell.sh"
 
 # No function's name is there twice: the second one would replace the first, also if that is a test.
 names_are_once()
@@ -84,13 +68,7 @@ work_is_unbound()
 		--include='*.[ch]' "$top"/{core,api,clients}
 }
 
-plan 6
-"$top/scripts/install-deps" check
-if [ "${KDTL_QUICK:-0}" = 0 ]; then
-	ok "shellcheck finds nothing" check_shell
-else
-	skip "shellcheck finds nothing" "not in the quick run"
-fi
+plan 5
 ok "no script has two functions of a name" names_are_once
 ok "every file has its SPDX line" check_spdx
 ok "no work item is bound to a CPU without need" work_is_unbound

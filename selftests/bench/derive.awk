@@ -49,8 +49,10 @@ function percent(instructions, rate)
 	return sprintf("%.3f %%", 100 * instructions * rate / hz)
 }
 
+# A difference of two measurements may be a little below 0.
 function setting(what, instructions, kib)
 {
+	instructions = instructions < 0 ? 0 : instructions
 	print what, sprintf("%.0f", instructions), percent(instructions, many),
 		instructions * many / hz <= limit ? "yes" : "no", kib ? kib " KiB" : "-" \
 		> (dir "/settings.tsv")

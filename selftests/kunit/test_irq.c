@@ -46,9 +46,20 @@ static struct load {
 	struct hrtimer		hrtimer;
 } load;
 
+static void load_start_timer(void)
+{
+	hrtimer_start(&load.hrtimer, ns_to_ktime(NSEC_PER_MSEC / 2), HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+/*
+ * If @other, the timer interrupts this.  It is started when the time of this has begun: a host that
+ * stops the CPU before would have the timer go off too early.
+ */
 static void spin(struct spin *s, const struct spin *other)
 {
 	s->from = local_clock();
+	if (other)
+		load_start_timer();
 	while (local_clock() - s->from < SPIN_NS || (other && !READ_ONCE(other->to)))
 		cpu_relax();
 	WRITE_ONCE(s->to, local_clock());
@@ -62,18 +73,11 @@ static enum hrtimer_restart load_timer(struct hrtimer *unused)
 	return HRTIMER_NORESTART;
 }
 
-static void load_start_timer(void)
-{
-	hrtimer_start(&load.hrtimer, ns_to_ktime(NSEC_PER_MSEC / 2), HRTIMER_MODE_REL_PINNED_HARD);
-}
-
 static void load_tasklet(struct tasklet_struct *unused)
 {
 	load.cpu = smp_processor_id();
 	load.pid = current->pid;
 	load.in_thread = kdtl_in_ksoftirqd();
-	if (load.wants_timer)
-		load_start_timer();
 	spin(&load.tasklet, load.wants_timer ? &load.timer : NULL);
 }
 

@@ -217,13 +217,13 @@ interrupted()
 	rm -f -- "$work/sleeper"
 	start_group check passes waits
 	pid=$group
-	for ((i = 0; i < 600; i++)); do
+	for ((i = 0; i < 6000; i++)); do
 		! grep -q '^ok 1 passes' "$work/said" 2>/dev/null || [ ! -s "$work/sleeper" ] || break
 		sleep 0.1
 	done
 	kill -s "$1" -- "-$pid"
 	# The shell that started selftests/check may end before it does.
-	for ((i = 0; i < 300; i++)); do
+	for ((i = 0; i < 3000; i++)); do
 		! tail -n 1 "$work/said" | matches ', interrupted$' || break
 		sleep 0.1
 	done
@@ -249,12 +249,12 @@ machine_interrupted()
 	END
 	start_group check kvm
 	pid=$group
-	for ((i = 0; i < 600; i++)); do
+	for ((i = 0; i < 6000; i++)); do
 		! grep -q -s '^# split' "$work/logs/check/kvm/console" || break
 		sleep 0.1
 	done
 	kill -s TERM -- "-$pid"
-	for ((i = 0; i < 300; i++)); do
+	for ((i = 0; i < 3000; i++)); do
 		! tail -n 1 "$work/said" | matches ', interrupted$' || break
 		sleep 0.1
 	done
@@ -284,12 +284,12 @@ running()
 	script "$1" <<-END
 	printf 'KTAP version 1\n1..1\n'
 	touch "$work/running/$1"
-	for ((i = 0; i < 600; i++)); do
+	for ((i = 0; i < 6000; i++)); do
 		[ ! -e "$work/$1.go" ] || break
 		sleep 0.1
 	done
 	rm "$work/running/$1"
-	[ \$i -lt 600 ] && echo ok 1 a
+	[ \$i -lt 6000 ] && echo ok 1 a
 	END
 }
 
@@ -298,7 +298,7 @@ run_now()
 {
 	local i
 
-	for ((i = 0; i < 300; i++)); do
+	for ((i = 0; i < 3000; i++)); do
 		[ "$(cd -- "$work/running" && echo *)" != "$*" ] || return 0
 		sleep 0.1
 	done

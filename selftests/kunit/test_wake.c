@@ -136,11 +136,19 @@ static void wake_mixed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdtl_pmu_register(&p), -EINVAL);
 }
 
+/*
+ * Nothing wakes it up after that but kthread_stop(): a timer's wake-up could be taken for @data's.
+ */
 static int sleeper(void *data)
 {
 	wait_for_completion_interruptible(data);
-	while (!kthread_should_stop())
-		schedule_timeout_interruptible(1);
+	for (;;) {
+		set_current_state(TASK_INTERRUPTIBLE);
+		if (kthread_should_stop())
+			break;
+		schedule();
+	}
+	__set_current_state(TASK_RUNNING);
 	return 0;
 }
 

@@ -124,7 +124,7 @@ inorder()
 {
 	cat $debug/kdtl_inorder >/tmp/inorder
 	n=0
-	while [ $n -lt 50 ]; do
+	while [ $n -lt 60 ]; do
 		sleep 0.02
 		n=$((n + 1))
 	done

@@ -687,7 +687,7 @@ static void wait_late(struct kunit *test)
 		if (m[i].task)
 			kthread_bind(m[i].task, !i);
 	}
-	/* If a host stops the machine for as long as its timeout, it is late before it is seen asleep. */
+	/* If a host stops the machine for its timeout, it is late before it is seen asleep. */
 	if (m[0].task) {
 		wake_up_process(m[0].task);
 		KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(wait_late_held) ||

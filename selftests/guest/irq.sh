@@ -38,12 +38,13 @@ sum()
 }
 
 # all_behind PATTERN OWN: three quarters or more of OWN ms of the CPU's time are behind PATTERN, or
-# behind other interrupts: the host may have stopped the machine in one of these.
+# behind other interrupts: the host may have stopped the machine in one of these, or between the
+# interrupt's first instruction and the first look at OWN's clock.
 all_behind()
 {
 	had=$(sum "$1")
 	all=$(sum '\(interrupt\|softirq\) .*')
-	[ "$2" -gt 250 ] && [ "$had" -gt 0 ] && [ "$had" -le $(($2 + 1)) ] &&
+	[ "$2" -gt 250 ] && [ "$had" -gt 0 ] && [ "$had" -le $(($2 * 5 / 4)) ] &&
 		[ "$all" -ge $(($2 * 3 / 4)) ] && return
 	note "$had ms behind that, $all ms behind interrupts"
 	return 1

@@ -396,7 +396,9 @@ static void test_alone(void)
 	printf("# the group was throttled for %llu ms\n", (unsigned long long)(throttled / MS));
 	/* The first throttling may have begun before the log, and the last one is not over yet. */
 	must(s.nr_throttled);
-	must(s.throttled + s.longest_throttled > throttled * 9 / 10);
+	/* An entry has room for 4.29 s, and the host may stop the machine for longer. */
+	must(s.throttled + s.longest_throttled > throttled * 9 / 10 ||
+	     s.longest_throttled == UINT32_MAX);
 	must(s.throttled < throttled * 11 / 10 + s.longest_throttled);
 	must(waited(&s) < throttled / 5);
 	end(pid);

@@ -832,6 +832,48 @@ static void open_close_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, open_seen.spans, spans);
 }
 
+static int open_stop_err;
+
+static int open_stopper(void *s)
+{
+	WRITE_ONCE(open_stop_err, kdtl_stop(s));
+	return 0;
+}
+
+/* Run a verb in a thread until it waits for the session's lock, as the last of @users. */
+static void open_run_locked(struct kunit *test, int (*verb)(void *s), struct kdtl_session *s,
+			    unsigned int users)
+{
+	struct task_struct *task = kthread_create(verb, s, "open_verb");
+
+	KUNIT_EXPECT_FALSE(test, IS_ERR(task));
+	if (IS_ERR(task))
+		return;
+	get_task_struct(task);
+	wake_up_process(task);
+	KUNIT_EXPECT_TRUE(test, kapi_until(refcount_read(&s->users) == users &&
+					   READ_ONCE(task->__state) == TASK_UNINTERRUPTIBLE));
+	put_task_struct(task);
+}
+
+/* A verb that waits for another one is refused when a close comes first, which does not hang. */
+static void open_close_before_verb(struct kunit *test)
+{
+	struct kdtl_session *s = kapi_session(test, 0);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	KUNIT_EXPECT_EQ(test, kapi_go(s), 0);
+	init_completion(&open_closed);
+	open_stop_err = 0;
+	test->priv = NULL;
+	mutex_lock(&s->lock);
+	open_run_locked(test, open_closer, s, 2);
+	open_run_locked(test, open_stopper, s, 3);
+	mutex_unlock(&s->lock);
+	KUNIT_EXPECT_TRUE(test, wait_for_completion_timeout(&open_closed, KAPI_FOREVER));
+	KUNIT_EXPECT_TRUE(test, kapi_until(READ_ONCE(open_stop_err) == -ESHUTDOWN));
+}
+
 /* A callback that closed its own session, or waited for itself, would wait for ever. */
 static int open_self_close(struct kdtl_session *s)
 {
@@ -1148,6 +1190,7 @@ static struct kunit_case open_cases[] = {
 	KUNIT_CASE(open_close),
 	KUNIT_CASE(open_close_verb),
 	KUNIT_CASE(open_close_waits),
+	KUNIT_CASE(open_close_before_verb),
 	KUNIT_CASE(open_closes_itself),
 	KUNIT_CASE(open_close_each_other),
 	KUNIT_CASE(open_behind_item),

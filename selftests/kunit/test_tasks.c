@@ -139,6 +139,15 @@ static void tasks_before(struct kunit *test)
 	tasks_expect(test, table, PID_MAX_LIMIT - 1, local_clock(), NULL);
 }
 
+/* Close the table, and open it again.  Returns whether the task is not known any more. */
+static bool tasks_forgets(struct kunit *test, pid_t pid, u64 time)
+{
+	struct kdtl_task task;
+
+	kdtl_tasks_close(test->priv);
+	return kdtl_task_at(tasks_open(test), pid, time, &task) == -ENOENT;
+}
+
 /*
  * A task that lives for a millisecond is known after it has gone, but not for the time before it
  * came.
@@ -163,6 +172,8 @@ static void tasks_short(struct kunit *test)
 	tasks_expect(test, table, pid, during, "kdtl_short");
 	tasks_expect(test, table, pid, local_clock(), "kdtl_short");
 	tasks_expect(test, table, pid, before, NULL);
+	/* The next one who opens the table only knows of tasks that are there. */
+	KUNIT_EXPECT_TRUE(test, kapi_until(tasks_forgets(test, pid, during)));
 }
 
 /* If two tasks had the same pid, it is each one's in its own time. */

@@ -635,6 +635,31 @@ static void test_signal(void)
 	refused(read(fd, &e, ENTRY), EINTR);
 }
 
+/*
+ * All entries are read, with room for @room bytes more: that answers the wake-up, so the next entry
+ * makes nothing readable.  Other tasks may make entries meanwhile, so this tries until none does.
+ */
+static void poll_answers(int fd, size_t room)
+{
+	struct kdtl_entry *buf = malloc(PAGES * page + room);
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	must(buf);
+	for (int i = 0; i < 100; i++) {
+		dispatches(100);
+		must(poll(&p, 1, -1) == 1);
+		must(read(fd, buf, info_of(fd).unread * ENTRY + room) > 0);
+		/* Without room, a look at the empty log answers. */
+		must(room || poll(&p, 1, 0) >= 0);
+		dispatches(1);
+		if (!poll(&p, 1, 0)) {
+			free(buf);
+			return;
+		}
+	}
+	die("%zu bytes of room: an entry is readable at once", room);
+}
+
 static void test_poll(void)
 {
 	struct kdtl_stream_attr attr = {
@@ -661,6 +686,8 @@ static void test_poll(void)
 		dispatches(1);
 		must(poll(&p, 1, 0) == 0 || info_of(fd).produced / 100 > consumed / 100);
 	}
+	poll_answers(fd, ENTRY);
+	poll_answers(fd, 0);
 	dispatches(1);
 	must(!ioctl(fd, KDTL_IOC_STOP));
 	must(poll(&p, 1, 0) == 1 && p.revents == POLLIN);

@@ -174,6 +174,12 @@ leaves_trigger_early()
 	log | grep -q 'kdtl: module kdtl_forget leaves a trigger open: kdtl closes it$'
 }
 
+# In deep/mutants.sh the answers hold kdtl.
+all_unload()
+{
+	unload kdtl_answers && unload kdtl
+}
+
 plan 25
 for what in wake "done" wait merge open work; do
 	ok "rmmod leaves a session with $what: it is closed" is_forgotten "$what"
@@ -193,5 +199,5 @@ ok "rmmod leaves a source: it is unregistered" stays_registered pmu "the PMU kdt
 ok "a failed init leaves a source: it is unregistered" stays_registered_early pmu \
 	"the PMU kdtl_forget"
 ok "the source unloads" unload kdtl_fake_pmu
-ok "kdtl unloads" unload kdtl
+ok "kdtl and its answers unload" all_unload
 finish

@@ -13,6 +13,7 @@ here=$(dirname "$0")
 sampler=/sys/kernel/debug/kdtl_sampler
 root=/tmp/kdtl-pressure
 fake=/sys/kernel/debug/kdtl_fake
+period=/sys/module/kdtl_sampler/parameters/period_ms
 
 # loop CGROUP CPU: starts a task that computes there for ever; $pid is its pid. A machine that
 # counts instructions has only one CPU.
@@ -56,6 +57,12 @@ neighbours()
 by()
 {
 	neighbours "$1" | grep -v ' /$' | sort -rn | head -n 1
+}
+
+# behind CGROUP: for how many us /starved waited for that neighbour, when /tmp/pressure was read.
+behind()
+{
+	neighbours /starved | awk -v path="$1" '$2 == path { us = $1 } END { print us + 0 }'
 }
 
 # with_root CGROUP US: US and the time that the cgroup waited for the root.
@@ -400,9 +407,10 @@ grows()
 		}'
 }
 
-# A real-time task has the CPU, and the other task never gets it. The tasks join their cgroups
-# before that: to join waits for RCU, which may wait for a thread of that CPU.
-counts_before_end()
+# starve: on CPU 1 a real-time task of /held has the CPU, and a task of /starved never gets it. The
+# tasks join their cgroups before that: to join waits for RCU, which may wait for a thread of that
+# CPU.
+starve()
 {
 	mkdir -p $root/held $root/starved
 	: >/tmp/holds
@@ -413,7 +421,11 @@ counts_before_end()
 	until_true grep -q -x "$starved" $root/starved/cgroup.procs || return
 	background sh -c "echo \$\$ >$root/held/cgroup.procs; exec $here/held 1" >/tmp/holds
 	held=$!
-	until_true grows neighbours /starved "$starved" 100000 &&
+}
+
+counts_before_end()
+{
+	starve && until_true grows neighbours /starved "$starved" 100000 &&
 		is "$(by /starved | cut -d ' ' -f 2)" /held && until_true mostly_neighbours
 }
 
@@ -436,6 +448,86 @@ counts_once()
 		printf "# %d us before its end, %d after it, in %d us\n", $2, $5, ($6 - $1) * 1e6
 		exit !($5 >= $2 && $5 - $2 <= ($6 - $1) * 1e6 + 20000)
 	}'
+}
+
+# Time that was counted in one CPU's queue is not counted again when the wait ends in another one's.
+counts_once_moved()
+{
+	: >/tmp/holds2
+	starve && until_true grows neighbours /starved "$starved" 100000 || return
+	background "$here/held" 2 >/tmp/holds2
+	second=$!
+	until_true grep -q holds /tmp/holds2 || return
+	before=$(look elsewhere /starved | tr '\n' ' ')
+	taskset -cp 2 "$starved" >/dev/null && read -r moved _ </proc/uptime || return
+	until_true grows neighbours /starved "$starved" 100000 || return
+	was=$(ran "$starved")
+	kill "$held" "$second"
+	until_true has_run "$starved" "$was" || return
+	kill "$starved"
+	echo "$before $moved $(look elsewhere /starved | tr '\n' ' ')" | awk '{
+		printf "# %d us elsewhere, of which %d us at most were not counted there\n", $6 - $2,
+			($4 - $1) * 1e6
+		exit !($6 - $2 <= ($4 - $1) * 1e6 + 20000)
+	}'
+}
+
+waits_on_first()
+{
+	[ "$(cut -d ' ' -f 3,39 "/proc/$starved/stat")" = 'R 1' ]
+}
+
+# While nothing is logged, the task of the last entry leaves the CPU, and another one gets it. Who
+# had it then is not known.
+stopped_is_unknown()
+{
+	loop hog 1 && hog=$pid && echo 1 >$sampler/reset && echo 0 >$sampler/running &&
+		taskset -cp 0 "$hog" >/dev/null && starve && until_true waits_on_first || return
+	was=$(ran "$starved")
+	sleep 0.2
+	echo 1 >$sampler/running
+	kill "$held"
+	until_true has_run "$starved" "$was" || return
+	stop "$starved" "$hog"
+	cat $sampler/pressure >/tmp/pressure
+	note "$(total unknown /starved) us are not known, $(behind /hog) us behind /hog"
+	[ "$(total unknown /starved)" -gt "$(behind /hog)" ]
+}
+
+# Between two looks, the task that has the CPU moves to another cgroup, and stays there for longer
+# than it took. What it was in the middle of that time is to blame. 2: there was another look, as
+# both cgroups are.
+blames_middle()
+{
+	echo "$held" >$root/held/cgroup.procs
+	read -r from _ </proc/uptime
+	cat $sampler/pressure >/tmp/pressure
+	was="$(behind /held) $(behind /moved)"
+	echo "$held" >$root/moved/cgroup.procs
+	read -r to _ </proc/uptime
+	sleep "$(echo "$from $to" | awk '{ print $2 - $1 + 0.2 }')"
+	cat $sampler/pressure >/tmp/pressure
+	echo "$was $(behind /held) $(behind /moved)" | awk '{
+		printf "# behind /held %d us, behind /moved %d us\n", $3 - $1, $4 - $2
+		exit $3 - $1 < 1000 ? 0 : $4 - $2 < 1000 ? 1 : 2
+	}'
+}
+
+# The sampler looks when a file is read, and at times when it has much to read: then it is tried
+# again. With favordynmods, a move does not wait for RCU.
+moved_with_cpu()
+{
+	mkdir -p $root/moved && mount -o remount,favordynmods $root && starve &&
+		echo 3600000 >$period && until_true grows neighbours /starved "$starved" 100000 ||
+		return
+	for _ in $(seq 20); do
+		status=0
+		blames_middle || status=$?
+		[ $status -eq 2 ] || break
+	done
+	echo 100 >$period
+	stop "$held" "$starved"
+	[ "$status" -ne 1 ]
 }
 
 # The quota is a millisecond in each second.
@@ -501,7 +593,7 @@ mount_cgroups $root || skip_all "no cgroups with the controller cpu"
 # The rows of deep/lib/pressure-guest.sh use these functions.
 [ "${0##*/}" = pressure.sh ] || return 0
 
-plan 14
+plan 17
 ok "the sampler loads" load kdtl_sampler pmu=kdtl_sched
 ok "a wait behind a neighbour has that cause, and the neighbour its name" behind_neighbour
 ok "a cgroup has what those in it have" parent_has_both
@@ -520,9 +612,19 @@ if [ "$(nproc)" -gt 1 ]; then
 	can_starve 1
 	ok "a wait counts before it ends" counts_before_end
 	ok "and once only when it has ended" counts_once
+	ok "who had the CPU while nothing was logged is not known" stopped_is_unknown
+	ok "a task that moves while it has the CPU is blamed as what it is then" moved_with_cpu
 else
-	skip "a wait counts before it ends" "a real-time task would have the only CPU"
-	skip "and once only when it has ended" "a real-time task would have the only CPU"
+	for row in "a wait counts before it ends" "and once only when it has ended" \
+		"who had the CPU while nothing was logged is not known" \
+		"a task that moves while it has the CPU is blamed as what it is then"; do
+		skip "$row" "a real-time task would have the only CPU"
+	done
+fi
+if [ "$(nproc)" -gt 2 ]; then
+	ok "a wait that is moved meanwhile counts once, too" counts_once_moved
+else
+	skip "a wait that is moved meanwhile counts once, too" "needs three CPUs"
 fi
 ok "so does the time for which a limit holds a task back" counts_limit_before_end
 if have_module kdtl_fake_drive; then

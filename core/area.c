@@ -65,7 +65,7 @@ static unsigned int kdtl_first_order(unsigned int nr, int caps, u64 watermark,
  * @overwrite: with PERF_PMU_CAP_AUX_NO_SG, all pages must be contiguous
  *
  * Context: may sleep.
- * Return: an array of page addresses, or NULL.
+ * Return: an array of page addresses; NULL: memory is short.
  */
 void **kdtl_pages_alloc(unsigned int nr, int cpu, int caps, u64 watermark,
 			bool overwrite)
@@ -76,6 +76,9 @@ void **kdtl_pages_alloc(unsigned int nr, int cpu, int caps, u64 watermark,
 	struct page *page;
 	void **pages;
 
+	/* Or other tasks would be killed for want of memory before a page is refused here. */
+	if (nr > si_mem_available())
+		return NULL;
 	pages = kvcalloc(nr, sizeof(*pages), GFP_KERNEL | __GFP_NOWARN);
 	if (!pages)
 		return NULL;

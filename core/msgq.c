@@ -47,6 +47,9 @@ int kdtl_msgq_init(struct kdtl_msgq *q, unsigned int pages, u32 types, bool paus
 	q->pause = pause;
 	if (!pages)
 		return 0;
+	/* Or other tasks would be killed for want of memory before a page is refused here. */
+	if (pages > si_mem_available())
+		return -ENOMEM;
 	/* On a 32-bit machine the number of bytes may not fit in a size_t. */
 	q->nr_slots = div_u64((u64)pages << PAGE_SHIFT, sizeof(*q->slots));
 	q->types = (types ?: KDTL_MSG_TYPES) | BIT(KDTL_MSG_END);

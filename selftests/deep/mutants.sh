@@ -27,7 +27,9 @@ top=$(dirname -- "$(dirname -- "$here")")
 # shellcheck source-path=SCRIPTDIR source=../host/lib/ktap.sh
 . "$here/../host/lib/ktap.sh"
 
-silence=300
+# A test may be silent for as long as guest.sh lets it run.
+limit=${MUTANTS_LIMIT:-600}
+silence=$((limit + 300))
 work=$(mktemp -d "${TMPDIR:-/tmp}/kdtl-mutants.XXXXXX")
 partial "$work"
 # The tree is kept, so that only what has changed is built again.
@@ -112,7 +114,7 @@ boot()
 	start_group "$top/selftests/run/vm" "$1" --cpus 4 --timeout 36000 --modules "$modules" \
 		"${kmods[@]}" \
 		--add "$tree/selftests:/selftests" --add "$tree-programs/$1:/selftests/guest" \
-		--add "$work/todo:/mutants" -- "MUTANTS_LIMIT=${MUTANTS_LIMIT:-600} sh /selftests/deep/mutants/guest.sh </mutants/todo" \
+		--add "$work/todo:/mutants" -- "MUTANTS_LIMIT=$limit sh /selftests/deep/mutants/guest.sh </mutants/todo" \
 		>"$work/said" 2>&1 </dev/null
 	while kill -0 "$group" 2>/dev/null; do
 		sleep 1

@@ -153,18 +153,28 @@ sampler_loads()
 	load kdtl_sched && load kdtl_sampler pmu=kdtl_sched
 }
 
-sampler_unloads()
+# Nobody has closed what is another module's: that module closes its table here.
+others_stay()
 {
-	unload kdtl_sampler && unload kdtl_sched
+	! log | grep 'is closed already'
 }
 
-# A trigger holds the client that counts, until it is closed.
+sampler_unloads()
+{
+	unload kdtl_sampler && unload kdtl_sched && others_stay
+}
+
+# A trigger holds the client that counts, until it is closed. The sampler has one of its own.
 leaves_trigger()
 {
 	forget_log
+	exec 9<>/sys/kernel/debug/kdtl_sampler/trigger && echo 'neighbours 20000 100000 /' >&9 || return
 	load kdtl_forget leave=trigger && ! rmmod kdtl_sampler 2>/dev/null &&
-		unload kdtl_forget || return
-	log | grep -q 'kdtl: module kdtl_forget leaves a trigger open: kdtl closes it$'
+		unload kdtl_forget
+	set -- $?
+	exec 9>&-
+	[ "$1" -eq 0 ] || return
+	log | grep -q 'kdtl: module kdtl_forget leaves a trigger open: kdtl closes it$' && others_stay
 }
 
 leaves_trigger_early()

@@ -12,7 +12,7 @@
 # Suites of KUnit that compile a file once more, because its module exports nothing, count too.
 #
 #   TESTS  what selftests/check runs: machines, scripts or subjects
-#          ("x86_64 isolated nested ppc64le")
+#          ("x86_64 loads isolated nested ppc64le")
 #
 # shellcheck disable=SC2154,SC2317
 
@@ -23,7 +23,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 # shellcheck source-path=SCRIPTDIR source=../host/lib/ktap.sh
 . "$top/selftests/host/lib/ktap.sh"
 
-TESTS=${TESTS:-x86_64 isolated nested ppc64le}
+TESTS=${TESTS:-x86_64 loads isolated nested ppc64le}
 
 # gather BOOT TARGET GCOV: takes what the machine has counted, beside gcc's notes. The names of the
 # files say where the module was built; it must not be built again, because its counters would not
@@ -124,9 +124,9 @@ for counted in "$work"/logs/check/*/gcov; do
 	boot=${counted%/gcov}
 	boot=${boot##*/}
 	case $boot in
-	x86_64 | isolated) gather "$boot" x86_64-6.1 gcov-12 ;;
+	x86_64 | loads | isolated) gather "$boot" x86_64-6.1 gcov-12 ;;
 	nested | ppc64le) gather "$boot" ppc64le-6.1 powerpc64le-linux-gnu-gcov-12 ;;
-	*) die "TESTS: $boot is none of x86_64, isolated, nested, ppc64le" ;;
+	*) die "TESTS: $boot is none of x86_64, loads, isolated, nested, ppc64le" ;;
 	esac
 done
 ok "gcov has what they counted" test -s "$work/gcov"

@@ -96,14 +96,27 @@ static __always_inline struct kdtl_wake_cpu *kdtl_wake_here(void)
 
 /* --------------------------------------- a wake-up's context and system call */
 
-/* Did an interrupt do it, rather than the task that runs?  ksoftirqd is a task like others. */
+/*
+ * Did an interrupt do it, rather than the task that runs?  ksoftirqd is a task like others.  The
+ * idle task wakes nobody, except once when its CPU comes online.
+ */
 static __always_inline unsigned int kdtl_wake_context(void)
 {
 	if (in_hardirq())
 		return KDTL_WAKE_HARDIRQ;
 	if (in_serving_softirq() && !kdtl_in_ksoftirqd())
 		return KDTL_WAKE_SOFTIRQ;
-	return 0;
+	return current->pid ? 0 : KDTL_WAKE_HARDIRQ;
+}
+
+/*
+ * Does an interrupt wake the kernel thread @t at its end, when it no longer counts as one?  Then
+ * the task that runs was only interrupted.  Timers are expired by interrupts alone; with PREEMPT_RT
+ * nearly all softirqs of ksoftirqd are raised by them.
+ */
+static noinline bool kdtl_wake_at_irq_exit(const struct task_struct *t)
+{
+	return kdtl_is_ktimers(t) || (IS_ENABLED(CONFIG_PREEMPT_RT) && kdtl_is_ksoftirqd(t));
 }
 
 /*
@@ -126,9 +139,15 @@ static __always_inline bool kdtl_is_foreign(struct task_struct *t)
 }
 
 /*
- * The system call that @t is in, and its first argument.  The registers of a thread that never
- * was in user mode say nothing, or are its creator's.
+ * The registers of a thread that never was in user mode say nothing of a system call, or are its
+ * creator's.
  */
+static __always_inline bool kdtl_never_calls(const struct task_struct *t)
+{
+	return t->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER);
+}
+
+/* The system call that @t is in, and its first argument. */
 static __always_inline unsigned int kdtl_wake_call(struct task_struct *t, u64 *arg)
 {
 	unsigned long args[6];
@@ -136,7 +155,7 @@ static __always_inline unsigned int kdtl_wake_call(struct task_struct *t, u64 *a
 	unsigned int nr;
 
 	*arg = 0;
-	if (t->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
+	if (kdtl_never_calls(t))
 		return KDTL_WAKE_NO_SYSCALL;
 	regs = task_pt_regs(t);
 	nr = syscall_get_nr(t, regs);
@@ -163,6 +182,8 @@ static __always_inline void kdtl_wake_woken(struct task_struct *t)
 	if (t->in_iowait)
 		flags |= KDTL_WAKE_IOWAIT;
 	call = kdtl_wake_call(t, &arg);
+	if (kdtl_never_calls(t) && !(flags & KDTL_WAKE_IRQ) && kdtl_wake_at_irq_exit(t))
+		flags |= KDTL_WAKE_HARDIRQ;
 	kdtl_wake_log(c, KDTL_WAKE_WOKEN, flags, task_cpu(t), t, current->pid,
 		      READ_ONCE(t->__state), call, arg);
 }

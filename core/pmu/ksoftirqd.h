@@ -10,10 +10,19 @@
  * With PREEMPT_RT or threadirqs, ktimers runs the softirqs of timers.  The kernel does not export
  * which threads these are.
  */
+static inline bool kdtl_is_ktimers(const struct task_struct *t)
+{
+	return t->flags & PF_KTHREAD && !strncmp(t->comm, "ktimers/", 8);
+}
+
+static inline bool kdtl_is_ksoftirqd(const struct task_struct *t)
+{
+	return t->flags & PF_KTHREAD && !strncmp(t->comm, "ksoftirqd/", 10);
+}
+
 static inline bool kdtl_in_ksoftirqd(void)
 {
-	return current->flags & PF_KTHREAD && (!strncmp(current->comm, "ksoftirqd/", 10) ||
-					       !strncmp(current->comm, "ktimers/", 8));
+	return kdtl_is_ksoftirqd(current) || kdtl_is_ktimers(current);
 }
 
 #endif /* _KDTL_KSOFTIRQD_H */

@@ -69,17 +69,26 @@ tells()
 }
 
 # An interrupt ends the chain of a task that waits for a disk. The task that it interrupted is not
-# named.
+# named. With PREEMPT_RT or threadirqs the interrupt has ktimers do that.
 tells_of_disk()
 {
 	line=$(chain reader)
 	note "$line"
 	"$dir/kdtl" why --chain --comm reader -n 1 "$data" >"$data.why"
 	sed 's/^/# /' "$data.why"
-	[ "$(echo "$line" | value on)" = pread64 ] && [ "$(echo "$line" | value by_pid)" = 0 ] &&
-		[ "$(echo "$line" | value its_wait_ms)" = 0.000 ] &&
-		within "$(echo "$line" | value blocked_ms)" 20000000 "$(truth reader 3)" &&
-		grep -q ' asleep in pread64, for a disk, woken by an interrupt$' "$data.why"
+	[ "$(echo "$line" | value on)" = pread64 ] &&
+		within "$(echo "$line" | value blocked_ms)" 20000000 "$(truth reader 3)" || return
+	case $(echo "$line" | value by) in
+	ktimers/*)
+		grep -q ' asleep in pread64, for a disk, woken by ktimers/.* which meanwhile$' \
+			"$data.why" && grep -q ' asleep, woken by an interrupt$' "$data.why"
+		;;
+	*)
+		[ "$(echo "$line" | value by_pid)" = 0 ] &&
+			[ "$(echo "$line" | value its_wait_ms)" = 0.000 ] &&
+			grep -q ' asleep in pread64, for a disk, woken by an interrupt$' "$data.why"
+		;;
+	esac
 }
 
 # adds_up FILE LEAST: the parts of each chain, of LEAST or more, are the time, but for rounding.

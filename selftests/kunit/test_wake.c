@@ -165,26 +165,37 @@ static void complete_it(void *data)
 
 /*
  * A thread is woken by a task, and by an interrupt on another CPU or, if there is none, on this
- * one.
+ * one.  What wakes a thread that runs softirqs is an interrupt at its end, by the thread's name.
  */
 static void wake_by(struct kunit *test)
 {
+	static const struct {
+		const char *name;
+		bool irq;
+		unsigned int flags;
+	} threads[] = {
+		{ "kdtl_sleeper", false, 0 },
+		{ "kdtl_sleeper", true, KDTL_WAKE_HARDIRQ },
+		{ "ktimers/kdtl", false, KDTL_WAKE_HARDIRQ },
+		{ "ksoftirqd/kdtl", false, IS_ENABLED(CONFIG_PREEMPT_RT) ? KDTL_WAKE_HARDIRQ : 0 },
+		{ "kdtl/ktimers/", false, 0 },
+	};
 	struct kdtl_session *s = wake_session(test);
 	struct kdtl_wake_entry w = {};
 	struct completion c;
 	struct task_struct *t;
+	unsigned int i;
 	u64 before;
-	int irq;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
-	for (irq = 0; irq < 2; irq++) {
+	for (i = 0; i < ARRAY_SIZE(threads); i++) {
 		init_completion(&c);
-		t = kthread_run(sleeper, &c, "kdtl_sleeper");
+		t = kthread_run(sleeper, &c, "%s", threads[i].name);
 		KUNIT_ASSERT_FALSE(test, IS_ERR(t));
 		KUNIT_EXPECT_TRUE(test, wake_find(s, KDTL_WAKE_NEW, t->pid, &w));
 		KUNIT_EXPECT_TRUE(test, kapi_until(sleeps(t)));
 		before = local_clock();
-		if (irq)
+		if (threads[i].irq)
 			smp_call_function_single(cpumask_last(cpu_online_mask), complete_it, &c, 1);
 		else
 			complete(&c);
@@ -196,14 +207,12 @@ static void wake_by(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kdtl_wake_state(&w), (unsigned int)TASK_INTERRUPTIBLE);
 		KUNIT_EXPECT_EQ(test, kdtl_wake_syscall(&w), (unsigned int)KDTL_WAKE_NO_SYSCALL);
 		KUNIT_EXPECT_EQ(test, kdtl_wake_arg(&w), 0ULL);
-		KUNIT_EXPECT_EQ(test, strcmp(kdtl_wake_comm(&w), "kdtl_sleeper"), 0);
+		KUNIT_EXPECT_EQ(test, strcmp(kdtl_wake_comm(&w), threads[i].name), 0);
 		KUNIT_EXPECT_FALSE(test, w.flags & KDTL_WAKE_QUEUED);
-		if (!irq) {
+		if (!threads[i].irq)
 			KUNIT_EXPECT_EQ(test, kdtl_wake_by(&w), current->pid);
-			KUNIT_EXPECT_EQ(test, (int)w.flags, 0);
-		} else if (num_online_cpus() > 1) {
-			KUNIT_EXPECT_EQ(test, (int)w.flags, KDTL_WAKE_HARDIRQ);
-		}
+		if (!threads[i].irq || num_online_cpus() > 1)
+			KUNIT_EXPECT_EQ(test, (unsigned int)w.flags, threads[i].flags);
 		kthread_stop(t);
 	}
 }

@@ -347,9 +347,11 @@ several()
 }
 
 # ends_aloud MODULE: a module that is unloaded without a session does not wait in silence either.
+# kdtl_answers keeps the table of tasks for some time after the last client, and has to end it.
 ends_aloud()
 {
 	is_loaded "$1" || load "$1" || return
+	[ "$1" != kdtl_answers ] || { load kdtl_sampler && rmmod kdtl_sampler; } || return
 	hold && rcu_waits
 	goes "$1"
 	says_for_what "$1"

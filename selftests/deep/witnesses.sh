@@ -29,7 +29,7 @@ top=$(dirname -- "$(dirname -- "$here")")
 . "$here/../host/lib/libraries.sh"
 
 target=x86_64-6.1
-programs='cyclictest hackbench pi_stress stress-ng sysbench perf lttng lttng-sessiond'
+programs='chrt cyclictest hackbench pi_stress stress-ng sysbench perf lttng lttng-sessiond'
 [ $# -gt 0 ] || set -- cyclictest hackbench pi_stress stress-ng sysbench
 
 runs()
@@ -87,7 +87,7 @@ mkdir -p -- "$work/root/usr/share/xml"
 cp -a -- /usr/share/xml/lttng "$work/root/usr/share/xml/"
 lttng_modules $target || die "no modules of LTTng"
 
-plan $((1 + 7 * $#))
+plan $((1 + 8 * $#))
 ok "loads of others, recorded" runs "$@"
 for load; do
 	ok "$load: the recordings, as text" texts "$load"
@@ -102,5 +102,6 @@ for load; do
 	fi
 	compared "LTTng and kdtl have the same dispatches" switches "$load" lttng
 	compared "and the same wake-ups as well" wakes "$load" lttng
+	compared "and its events make the same waits" waits "$load" lttng
 done
 finish

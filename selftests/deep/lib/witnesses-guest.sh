@@ -9,11 +9,18 @@ events=sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new,sched:sched_
 # from one of a task that still ran then.
 wakes=sched:sched_switch,sched:sched_waking
 
-# A real-time task that takes CPU 1 for 20 ms, five times a second.
+# Has its CPU for 20 ms or more.
+burst()
+{
+	read -r from _ </proc/uptime
+	while read -r now _ </proc/uptime &&
+		[ $((${now%.*}${now#*.} - ${from%.*}${from#*.})) -lt 3 ]; do :; done
+}
+
+# A real-time task that takes CPU 1, five times a second.
 bursts()
 {
-	while :; do
-		taskset 2 chrt -f 90 timeout -s KILL 0.02 sh -c 'while :; do :; done' 2>/dev/null
+	while taskset 2 chrt -f 90 sh /witnesses-guest.sh burst; do
 		usleep 180000
 	done
 }
@@ -72,23 +79,29 @@ traced()
 	lttng create "$name" -o "/out/$name.ctf" || return
 	lttng enable-channel -k --subbuf-size 4M --num-subbuf 8 all &&
 		lttng add-context -k -c all -t tid &&
-		lttng enable-event -k -c all sched_switch,sched_waking &&
+		lttng enable-event -k -c all \
+			sched_switch,sched_waking,sched_wakeup,sched_wakeup_new &&
 		lttng start && "$@" && lttng stop
 	lttng destroy "$name"
 }
 
 # recorded LOAD.WITNESS COMMAND...: runs the load while kdtl and the witness record. The command is the
-# witness's, which runs what comes behind it.
+# witness's, which runs what comes behind it. The areas hold all that a load causes, because kdtl's
+# reader may get no CPU until it ends.
 recorded()
 {
 	name=$1
 	shift
-	kdtl record --wake -i -m 256 -o "$name.data" "$@" sh /witnesses-guest.sh run "$name" 2>"$name.err"
-	kill -KILL -"$(cat "$name.group")" 2>/dev/null
+	kdtl record --wake -i -m 2048 -o "$name.data" "$@" sh /witnesses-guest.sh run "$name" 2>"$name.err"
+	kill -KILL -"$(cat "$name.group")" 2>/dev/null || :
 }
 
 seconds=3
 case ${1:-} in
+burst)
+	burst
+	exit
+	;;
 load)
 	load "$2"
 	exit

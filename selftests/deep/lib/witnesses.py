@@ -9,6 +9,7 @@ switches   the witness's sched_switch events and kdtl's entries are the same dis
 wakes      the witness's sched_waking events and kdtl_wake's entries are the same wake-ups of each task,
            by the same wakers, out of the same states
 timehist   perf sched timehist has the same waits
+waits      the witness's sched_wakeup and sched_switch events make the same waits
 schedstat  run_delay and pcount of /proc/PID/schedstat are the sums of the waits and their number
 cyclictest its longest latency is kdtl's longest wait, and what the timer was late
 """
@@ -19,8 +20,10 @@ import sys
 from collections import namedtuple
 
 USEC = 1000
-# The task "by" leaves its CPU to "pid" in that state, or wakes "pid", and then there is no state.
+# The task "by" leaves its CPU to "pid" in that state; or begins to wake "pid", and then the state is
+# None; or "pid" has been queued, and then it is QUEUED.
 Event = namedtuple("Event", "time cpu by state pid")
+QUEUED = ""
 
 
 def entries(name):
@@ -35,13 +38,25 @@ def entries(name):
 
 
 def perf(name):
-    """perf's events, by the clock that kdtl has too."""
-    line = re.compile(r"\s*(-?\d+) \[(\d+)\]\s+(\d+\.\d{9}):\s+sched:sched_(?:switch|waking): .*?"
-                      r"(?: prev_pid=(\d+) .*prev_state=(\S+) ==> .* next_pid=(\d+) | pid=(\d+) prio=)")
+    """
+    perf's events, by the clock that kdtl has too. When perf has been starved, it may write a part of its
+    buffer twice.
+    """
+    last, twice = {}, 0
+    line = re.compile(r"\s*(-?\d+) \[(\d+)\]\s+(\d+\.\d{9}):\s+sched:sched_(switch|waking|wakeup|wakeup_new): "
+                      r".*?(?: prev_pid=(\d+) .*prev_state=(\S+) ==> .* next_pid=(\d+) | pid=(\d+) prio=)")
     with open(name + ".events", errors="replace") as f:
         for m in filter(None, map(line.match, f)):
             # perf no longer has the PID of a task that exits.
-            yield Event(to_ns(m[3]), int(m[2]), int(m[4] or m[1]), m[5], int(m[6] or m[7]))
+            state = m[6] or (None if m[4] == "waking" else QUEUED)
+            e = Event(to_ns(m[3]), int(m[2]), int(m[5] or m[1]), state, int(m[7] or m[8]))
+            if last.get(e.cpu) == e:
+                twice += 1
+            else:
+                yield e
+            last[e.cpu] = e
+    if twice:
+        print(f"perf has {twice} events twice")
 
 
 # What LTTng's prev_state means, in perf's letters.
@@ -57,15 +72,16 @@ def lttng(name):
     with open(name + ".csv", newline="") as f:
         row = next(csv.DictReader(f))
     apart = int(row["time_ns"]) - int(row["since_boot_ns"])
-    line = re.compile(r"\[(\d+\.\d{9})\] .*?sched_(?:switch|waking): \{ cpu_id = (\d+) \}, "
-                      r"\{ tid = (\d+) \}, \{ .*?(?:prev_state = (\d+), .*next_tid = (\d+), | tid = (\d+), prio = )")
+    line = re.compile(r"\[(\d+\.\d{9})\] .*?sched_(switch|waking|wakeup|wakeup_new): "
+                      r"\{ cpu_id = (\d+) \}, \{ tid = (\d+) \}, \{ .*?"
+                      r"(?:prev_state = (\d+), .*next_tid = (\d+), | tid = (\d+), prio = )")
     read = subprocess.run(["babeltrace2", "--clock-seconds", "--no-delta", name + ".ctf"], check=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
     lost = re.findall(r"discarded (\d+) events?|may have discarded", read.stderr)
     print(f"LTTng lost {sum(int(n or 1) for n in lost)}")
     for m in filter(None, map(line.match, read.stdout.splitlines())):
-        yield Event(to_ns(m[1]) - apart, int(m[2]), int(m[3]), m[4] and LTTNG_STATE[int(m[4])],
-                    int(m[5] or m[6]))
+        state = LTTNG_STATE[int(m[5])] if m[5] else None if m[2] == "waking" else QUEUED
+        yield Event(to_ns(m[1]) - apart, int(m[3]), int(m[4]), state, int(m[6] or m[7]))
 
 
 def to_ns(seconds):
@@ -78,10 +94,19 @@ def witness(name, part=""):
 
 
 def begin(a, b):
-    """Where in kdtl's entries of a CPU the witness began. It reads its clock later, or has another one."""
+    """
+    Where in kdtl's entries of a CPU the witness began. It reads its clock later, or has another one. In
+    the right place it does so by nearly the same time for each entry: loads repeat themselves, so the
+    same tasks may follow each other in other places as well.
+    """
+    def fits(i):
+        both = list(zip(a[i:i + 1000], b))
+        later = sorted(y.time - x[0] for x, y in both)
+        return (sum(x[1] == y.pid for x, y in both),
+                later[len(later) // 4] - later[len(later) * 3 // 4])
+
     near = [i for i, e in enumerate(a) if e[1] == b[0].pid and e[0] < b[0].time + 1000 * USEC][-100:]
-    return max(near, default=len(a), key=lambda i: (
-        sum(x[1] == y.pid for x, y in zip(a[i:i + 200], b)), -abs(a[i][0] - b[0].time)))
+    return max(near, default=len(a), key=fits)
 
 
 def aligned(ours, events):
@@ -116,17 +141,47 @@ LEFT = {"R": {"preempted", "throttled"}, "R+": {"preempted", "throttled"}, "S": 
         "t": {"stopped"}, "X": {"exited"}, "Z": {"exited"}}
 
 
+def lost(name, suffix=""):
+    """How many of its entries kdtl says it lost. Its reader is a task, which loads may starve."""
+    with open(name + ".err") as f:
+        return re.search(re.escape(f".data{suffix}: ") + r".* (\d+) lost", f.read())[1]
+
+
+def stayed(events):
+    """
+    The departures after which a task ran again without a wake-up that began later. If a signal comes
+    while a task is about to sleep, it does not, but the events tell the state that it had meant to
+    sleep in.
+    """
+    left, found = {}, set()
+    for e in events:
+        if e.state == QUEUED:
+            continue
+        if e.state:
+            left[e.by] = e
+        before = left.pop(e.pid, None)
+        if before and e.state:
+            found.add(before)
+    return found
+
+
 def check_switches(name):
     """One to one, in what the witness has of each CPU. In between, the host may do something else."""
-    pairs, wrong = aligned(entries(name), witness(name, ".switches"))
-    departures = 0
+    events = witness(name, ".wakes")
+    pairs, wrong = aligned(entries(name), events)
+    awake = stayed(events)
+    departures = signals = 0
     for cpu, p in pairs.items():
         # The idle task always could have gone on.
         of_tasks = [(x, y) for (before, (x, y)) in zip(p, p[1:]) if before[0][1]]
         departures += len(of_tasks)
         bad = [(x, y) for x, y in of_tasks if x[3] not in LEFT.get(y.state, ())]
-        wrong += [f"CPU {cpu}: by kdtl {x}, by the witness {y}" for x, y in bad[:3]]
+        kept = [(x, y) for x, y in bad if x[3] == "preempted" and y in awake]
+        signals += len(kept)
+        wrong += [f"CPU {cpu}: by kdtl {x}, by the witness {y}" for x, y in bad if (x, y) not in kept][:3]
     print("\n".join(wrong))
+    print(f"{signals} departures of a task that a signal kept from its sleep, not by the witness")
+    print(f"kdtl lost {lost(name)}")
     apart = delays(pairs)
     # The clocks are apart by an unknown time if they are two.
     least = apart[0] if name.endswith(".lttng") else 0
@@ -164,7 +219,7 @@ def woken(events):
         seen.setdefault(e.cpu, [e.time, e.time])[1] = e.time
         if e.state:
             left[e.by], left[e.pid] = e.state, None
-        else:
+        elif e.state is None:
             tasks.setdefault(e.pid, []).append((e.time, e.by, left.get(e.pid)))
     first, last = max(s[0] for s in seen.values()), min(s[1] for s in seen.values())
     tasks = {pid: [w for w in of_task if first < w[0] < last] for pid, of_task in tasks.items()}
@@ -173,13 +228,10 @@ def woken(events):
 
 def check_wakes(name):
     """
-    One to one, for each task that was woken while the witness had all CPUs, and in the same order. A
-    real-time load may starve the reader of kdtl's entries: then some are lost, and counted.
+    One to one, for each task that was woken while the witness had all CPUs, and in the same order.
     """
     events = witness(name, ".wakes")
     ours, theirs = wakes(name), woken(events)
-    with open(name + ".err") as f:
-        lost = re.search(r"\.wake: .* (\d+) lost", f.read())[1]
     pairs, wrong = aligned(entries(name), events)
     # The witness reads the clock after kdtl. If it is another clock, that makes it so.
     later = min(0, delays(pairs)[0] - USEC)
@@ -201,19 +253,25 @@ def check_wakes(name):
                 break
     print("\n".join(wrong[:20]))
     print(f"{nr} wake-ups, {wakers} by a task, {states} out of a state that both have, {queued} of a "
-          f"task that was still queued; kdtl lost {lost}")
+          f"task that was still queued; kdtl lost {lost(name, '.wake')}")
     return not wrong and nr > 500 and wakers > 20 and states > 500
 
 
 def timehist(name):
-    """Its rows of each CPU, one when a task leaves: TID, wait time, scheduling delay, state; in ns."""
-    cpus = {}
-    line = re.compile(r"\s*\d+\.\d+ \[(\d+)\]  (.{30}) +([\d.]+) +([\d.]+) +([\d.]+) +(\S*)")
+    """
+    Its rows of each CPU, one when a task leaves: TID, wait time, scheduling delay, state; in ns. For an
+    event that perf has twice there are two rows.
+    """
+    cpus, last = {}, {}
+    line = re.compile(r"(\s*\d+\.\d+) \[(\d+)\]  (.{30}) +([\d.]+) +([\d.]+) +([\d.]+) +(\S*)")
     with open(name + ".timehist", errors="replace") as f:
         for m in filter(None, map(line.match, f)):
-            tid = re.search(r"\[(\d+)(/\d+)?\] *$", m[2])
-            cpus.setdefault(int(m[1]), []).append(
-                (int(tid[1]) if tid else 0, round(float(m[3]) * 1e6), round(float(m[4]) * 1e6), m[6]))
+            if last.get(m[2]) == (m[1], m[3]):
+                continue
+            last[m[2]] = (m[1], m[3])
+            tid = re.search(r"\[(\d+)(/\d+)?\] *$", m[3])
+            cpus.setdefault(int(m[2]), []).append(
+                (int(tid[1]) if tid else 0, round(float(m[4]) * 1e6), round(float(m[5]) * 1e6), m[7]))
     return cpus
 
 
@@ -247,13 +305,48 @@ def check_timehist(name):
                 ours += wait
                 theirs += told
         left[pid] = row[3]
+    print("\n".join(wrong))
+    return same_waits(later, ours, theirs) and not wrong
+
+
+def same_waits(later, ours, theirs):
+    """The sums of both, in ns, and by how much later than kdtl the witness saw each wait begin."""
     later.sort()
     least, middle, most = later[len(later) // 100], later[len(later) // 2], later[len(later) * 95 // 100]
+    print(f"{len(later)} waits, {ours / 1e6:.1f} ms, by the witness {theirs / 1e6:.1f}, which saw the "
+          f"beginning later by {us(least)} (1 %), {us(middle)} (50 %), {us(most)} (95 %)")
+    return len(later) > 500 and -5 * USEC < least and middle < 100 * USEC and most < 1000 * USEC
+
+
+def check_waits(name):
+    """
+    A wait begins when a task that does not run has been queued, or was preempted. Of tasks whose
+    beginning the witness has.
+    """
+    events = witness(name)
+    pairs, wrong = aligned(entries(name), events)
+    entry = {(y.cpu, y.time): x for p in pairs.values() for x, y in p}
+    # The clocks are apart by an unknown time, and the shortest delay is almost none.
+    least = delays(pairs)[0]
+    begun, running, later = {}, set(), []
+    ours = theirs = 0
+    for e in events:
+        if e.state == QUEUED and e.pid not in running:
+            begun.setdefault(e.pid, e.time)
+        if not e.state:
+            continue
+        running.discard(e.by)
+        running.add(e.pid)
+        if e.state in ("R", "R+"):
+            begun[e.by] = e.time
+        began, x = begun.pop(e.pid, None), entry.get((e.cpu, e.time))
+        # The idle task waits for nobody.
+        if e.pid and began and x:
+            later.append(began - least - (x[0] - x[2]))
+            ours += x[2]
+            theirs += e.time - began
     print("\n".join(wrong))
-    print(f"{len(later)} waits, {ours / 1e6:.1f} ms, by perf {theirs / 1e6:.1f}; perf saw the beginning "
-          f"later by {us(least)} (1 %), {us(middle)} (50 %), {us(most)} (95 %)")
-    return not wrong and len(later) > 500 and -5 * USEC < least and middle < 100 * USEC and \
-        most < 1000 * USEC
+    return same_waits(later, ours, theirs) and not wrong
 
 
 def check_schedstat(name):

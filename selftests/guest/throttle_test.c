@@ -499,19 +499,27 @@ static void test_contention(void)
 	remove_group(GROUP "2");
 }
 
-/* While one group is throttled, a task of another group waits as always. */
+/*
+ * While one group is throttled, a task of another group waits as always, even if that group was
+ * throttled before the task began to wait.
+ */
 static void test_beside(void)
 {
 	struct sums s[3];
 	pid_t pids[3];
 
 	make_group(GROUP, "20000 100000");
-	make_group(GROUP "2", "max");
+	make_group(GROUP "2", "20000 100000");
 	log_open();
 	pids[0] = task(burn, 1, GROUP, 0);
 	pids[1] = task(burn, 1, GROUP "2", 0);
 	pids[2] = task(doze, 1, GROUP "2", 0);
+	log_start();
+	while (group_stat(GROUP "2", "nr_throttled") < 3)
+		usleep(10000);
+	put_group(GROUP "2", "cpu.max", "max");
 	until_throttled(3);
+	log_read(pids, s, 3);
 	log_start();
 	until_throttled(10);
 	log_read(pids, s, 3);

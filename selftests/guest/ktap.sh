@@ -268,14 +268,23 @@ need()
 	done
 }
 
+# has_left MODULE: prints what the module has left to kdtl, which clears up behind it.
+has_left()
+{
+	dmesg | grep "kdtl: module $1 leaves "
+}
+
+# unload MODULE: fails if the module leaves something to kdtl. kdtl_forget does that on purpose.
 unload()
 {
+	ktap_left=$(has_left "$1")
 	rmmod "$1" || return
 	ktap_rest=
 	for ktap_mod in $ktap_loaded; do
 		[ "$ktap_mod" = "$1" ] || ktap_rest="$ktap_rest $ktap_mod"
 	done
 	ktap_loaded=$ktap_rest
+	[ "$1" = kdtl_forget ] || is "$(has_left "$1")" "$ktap_left"
 }
 
 # mount_cgroups DIR: mounts the cgroups of version 2, with the controller cpu; false if that is not

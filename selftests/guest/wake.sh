@@ -261,7 +261,9 @@ is_asleep()
 
 # waits MS: a shell on CPU 1 that reads from this script wakes up behind a hog, which has the CPU
 # for MS ms. The shell has a name of its own, and nothing else to wait for, so that it sleeps in no
-# other place. The hog has to stay for longer than a host may stop the machine before the shell is
+# other place. It has a nice value, which no other task here has, so that a rule can be for it alone:
+# of a CPU's waits that go on, the watch tells of the worst, and with PREEMPT_RT ksoftirqd may have
+# begun to wait just before the shell. The hog has to stay for longer than a host may stop the machine before the shell is
 # woken.
 waits()
 {
@@ -273,7 +275,7 @@ waits()
 	listens=$!
 	ktap_pids="$ktap_pids $listens"
 	until_true is_named listens && until_true is_asleep $listens &&
-		load kdtl_hog cpu=1 ms="$1" && echo >tell
+		renice -n 1 -p $listens >/dev/null && load kdtl_hog cpu=1 ms="$1" && echo >tell
 }
 
 # told PATTERN: a line says that the shell PATTERN behind the hog, and who woke it.
@@ -314,7 +316,7 @@ watch_keeps()
 	! is_loaded kdtl_watch || unload kdtl_watch
 	! is_loaded kdtl_hog || unload kdtl_hog
 	load kdtl_watch wake=kdtl_wake threshold_ms=60000 pause_s=0 aux_pages=4 &&
-		echo "prio normal 250" >/sys/kernel/debug/kdtl_watch/rules && waits 18000 || return
+		echo "prio low 250" >/sys/kernel/debug/kdtl_watch/rules && waits 18000 || return
 	until said "listens:$listens has waited for .* behind kdtl_hog:"; do
 		sleep 1
 		grep -q N /sys/module/kdtl_hog/parameters/done || return
@@ -327,13 +329,12 @@ watch_keeps()
 	grep -q N /sys/module/kdtl_hog/parameters/done && unload kdtl_hog && told waited
 }
 
-# The CPU is not stuck by its own threshold, so the line is about the wait that goes on. It is about
-# the worst one: on a slow machine a worker of the CPU may have begun to wait just before the shell.
+# The CPU is not stuck by its own threshold, so the line is about the wait that goes on.
 watch_says_meanwhile()
 {
 	! is_loaded kdtl_watch || unload kdtl_watch
 	load kdtl_watch wake=kdtl_wake threshold_ms=60000 pause_s=0 &&
-		echo "prio normal 250" >/sys/kernel/debug/kdtl_watch/rules && listens "has waited for"
+		echo "prio low 250" >/sys/kernel/debug/kdtl_watch/rules && listens "has waited for"
 }
 
 # An interrupt of an idle CPU wakes a thread there, and then keeps the CPU.

@@ -598,6 +598,30 @@ moved_is_known()
 	echo "$line" | grep -q ' hog:[0-9]* (/batch) [0-9.]* m*s'
 }
 
+on_cpu()
+{
+	[ "$(sed 's/.*) //' "/proc/$(pid_of "$1")/stat" | cut -d ' ' -f 37)" = "$2" ]
+}
+
+# A task that ran on CPU 0 waits behind the hog on CPU 1, and is moved back. Who had CPU 0, where it
+# ran last, is not why it waited.
+came_back_is_known()
+{
+	stop_waiters
+	waiter svc back && taskset -p 1 "$(pid_of back)" >/dev/null && until_true on_cpu back 0 ||
+		return
+	forget_log
+	hog 60000 &
+	until_true on_cpu hog 1 && taskset -p 2 "$(pid_of back)" >/dev/null &&
+		until_true on_cpu back 1 && sleep 0.3 && taskset -p 1 "$(pid_of back)" >/dev/null &&
+		until_true has_said 'kdtl_watch: CPU 0: back:[0-9]* (/svc) waited .*, in the queue of another CPU '
+	status=$?
+	kill "$(pid_of hog)"
+	wait $!
+	note "$(log | grep 'kdtl_watch: CPU 0: back:[0-9]* (/svc) waited' | head -n 1)"
+	[ $status -eq 0 ] && ! has_said 'back:.*, where it ran last'
+}
+
 [ -x "$dir/alarms_test" ] || skip_all "no alarms_test: make -C selftests"
 [ -e /sys/devices/system/cpu/cpu1 ] || skip_all "needs two CPUs"
 grep -q '^cpu\>' /proc/cgroups || skip_all "no cgroups with the controller cpu"
@@ -608,7 +632,7 @@ need kdtl kdtl_sched kdtl_fake_pmu kdtl_fake_drive
 taskset -p 1 $$ >/dev/null
 
 day=$(date -u +%F)
-plan 26
+plan 27
 forget_log
 ok "a table without rows is refused" refuses_lines 0
 ok "and one of too many" refuses_lines 10001
@@ -649,6 +673,7 @@ else
 fi
 ok "an idle CPU that is kept from its task" idle_is_known
 ok "a wait in the queue of another CPU" moved_is_known
+ok "where the task did not run before" came_back_is_known
 if grep -q PREEMPT_RT /proc/version; then
 	skip "on a slow console it leaves the CPU to others" "consoles have threads"
 else
